@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What differs between chip generations, as constant data.
+ *
+ * One struct lens_chip per generation, in src/chip/<generation>.c, listed once
+ * in src/chip.c. To add one: that file, its line in the table and its line in
+ * Kbuild and CMakeLists.txt; docs/add-a-chip.md shows it. No other file may
+ * compare a chip id.
+ */
+#ifndef _GPULENS_CHIP_H_
+#define _GPULENS_CHIP_H_
+
+#include "io.h"
+
+struct lens_gpu;
+struct lens_runlist;
+struct lens_runlist_regs;
+struct lens_entry;
+struct lens_channel_state;
+struct lens_mmu_format;
+
+struct lens_window {
+	u32 reg;		/* BAR0 offset of the window register */
+	u32 base_mask;		/* its address field, in 64 KiB steps, from bit 0 */
+};
+
+struct lens_chip_id {
+	u16 id;			/* PMC_BOOT_0 architecture << 4 | implementation */
+	const char *name;
+};
+
+/* Copy engine registers. entries 0: nothing known. */
+struct lens_ce_layout {
+	u32 pce_map;		/* set bit: PCE present */
+	u32 pce_map_mask;
+	u32 pce2lce;		/* one register per PCE, or one packed register */
+	u8 pces;		/* at most so many PCEs have an entry */
+	u32 grce;		/* one register per GRCE, or one packed register */
+	u8 grces;
+	bool packed;		/* Pascal: 4 bits per PCE, 8 bits per GRCE */
+	u8 lce_none;		/* code of a PCE that serves no LCE */
+};
+
+/* How Host (the scheduler) is spoken to on this generation. */
+struct lens_host_ops {
+	/* Fill gpu->topo.runlists, once, after the device table was read. */
+	int (*read_runlists)(struct lens_gpu *gpu);
+	/* Base, length and pending bit of a runlist as last submitted. */
+	int (*runlist_regs)(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			    struct lens_runlist_regs *regs);
+	/* Raw words of a channel's state: w[0], and w[1] on PCCSR chips. */
+	int (*channel_words)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			     u32 w[2]);
+	int (*channel_set)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			   bool enable);
+	int (*preempt_tsg)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
+	/* Take every TSG but one off the runlist's engines. */
+	int (*preempt_others)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
+	/* NULL: this generation has no such request. */
+	int (*preempt_runlist)(struct lens_gpu *gpu, const struct lens_runlist *rl);
+	int (*resubmit)(struct lens_gpu *gpu, const struct lens_runlist *rl);
+
+	/* Pure decoders: words in, fields out, no access. */
+	void (*decode_entry)(const u32 *w, struct lens_entry *e);
+	void (*decode_channel)(const u32 w[2], struct lens_channel_state *s);
+};
+
+enum lens_ctxsw_layout {
+	LENS_CTXSW_UNPUBLISHED,
+	LENS_CTXSW_MAIN,	/* the instance block points at the main image */
+	LENS_CTXSW_VEID,	/* ... at a per-VEID header that points on (Volta ..) */
+};
+
+struct lens_chip {
+	const char *name;		/* of the generation */
+	const char *arch;
+	const struct lens_chip_id *ids;	/* ends with id 0 */
+
+	u8 entry_words;			/* 32-bit words of a runlist entry: 2 or 4 */
+	u16 tsg_length_max;
+	u16 tsgs;			/* TSG ids are below this */
+	u16 channels;			/* GPU-wide channel ids; 0: per runlist, CHANNEL_CONFIG says */
+	bool ids_per_runlist;		/* channel and TSG ids repeat from runlist to runlist */
+
+	const struct lens_host_ops *host;
+	int (*read_devices)(struct lens_gpu *gpu);
+
+	u32 fuse_gpc;			/* set bit: GPC disabled */
+	u32 fuse_tpc_gpc;		/* + 4 * physical GPC, set bit: TPC disabled */
+	bool has_num_ces;
+	struct lens_ce_layout ce;
+	u64 (*memory_bytes)(struct lens_gpu *gpu);
+
+	struct lens_window window;
+	const struct lens_mmu_format *mmu;
+	enum lens_ctxsw_layout ctxsw;
+	const char *assumed;		/* what of this row no manual publishes; printed by chip */
+};
+
+/* NULL when no generation knows this id. name: the chip's own. */
+const struct lens_chip *lens_chip_find(u32 id, const char **name);
+
+extern const struct lens_chip lens_chip_gp10x;
+extern const struct lens_chip lens_chip_tu10x;
+extern const struct lens_chip lens_chip_ad10x;
+extern const struct lens_chip lens_chip_gh100;
+
+#endif /* _GPULENS_CHIP_H_ */

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The core's interface: a GPU, its topology, its runlists, control.
+ *
+ * Functions return 0 or -errno as docs/proc.md lists them: -ENODEV the GPU has
+ * gone, -EIO a bad-read code or all ones where that cannot be, -ENOENT no such
+ * TSG or runlist, -ERANGE id beyond the chip, -EINVAL ambiguous id,
+ * -EOPNOTSUPP not on this generation, -ETIMEDOUT the GPU did not answer.
+ * The caller serialises calls for one GPU; nothing here allocates or locks.
+ */
+#ifndef _GPULENS_GPU_H_
+#define _GPULENS_GPU_H_
+
+#include "chip.h"
+#include "io.h"
+#include "types.h"
+
+#define LENS_MAX_ENGINES	128
+#define LENS_MAX_RUNLISTS	64
+#define LENS_MAX_GPCS		32
+#define LENS_MAX_PCES		32
+#define LENS_MAX_GRCES		4
+#define LENS_MAX_ENTRIES	0xffff	/* NV_*_LENGTH_MAX, the same on every chip */
+#define LENS_NONE		(-1)
+
+/* One device of PTOP. Ids that the table does not give are LENS_NONE. */
+struct lens_engine {
+	u16 type;		/* NV_PTOP_DEVICE_INFO_TYPE_ENUM_* */
+	u8 inst;
+	u8 rleng;		/* number within its runlist, Ampere .. */
+	s16 runlist;		/* runlist id */
+	s16 engine_id;		/* index of ENGINE_STATUS */
+	s16 intr, reset, fault;
+	u32 pri_base;		/* BAR0 offset, 0: not given */
+	u32 runlist_base;	/* BAR0 offset of its runlist's registers, Ampere .. */
+};
+
+struct lens_runlist {
+	u16 id;
+	u16 channels;		/* channel ids below this */
+	u32 base;		/* BAR0 offset of RLRAM, Ampere ..; 0 before */
+	u32 chram;		/* BAR0 offset of channel RAM, Ampere .. */
+	u32 pbdmas;		/* set bit: PBDMA serves this runlist */
+};
+
+struct lens_topology {
+	u16 n_engines, n_runlists;
+	struct lens_engine engines[LENS_MAX_ENGINES];	/* by runlist, type, instance */
+	struct lens_runlist runlists[LENS_MAX_RUNLISTS];	/* by id */
+	u8 num_gpcs, num_tpc_per_gpc, num_ces;
+	u32 gpc_mask;			/* set bit: disabled */
+	u32 tpc_mask[LENS_MAX_GPCS];	/* set bit: disabled; of enabled physical GPCs */
+	u32 pce_map;			/* set bit: present */
+	u8 lce_for_pce[LENS_MAX_PCES];	/* lce_none where the PCE serves no LCE */
+	u8 n_grces;
+	u8 shared_lce[LENS_MAX_GRCES];	/* LENS_LCE_NONE where nothing is shared */
+	u64 memory_bytes;		/* 0: not published for this chip */
+};
+
+#define LENS_LCE_NONE		0xf
+
+/* One page of runlist words at a time is looked at outside of snapshots. */
+#define LENS_SCRATCH_WORDS	512
+
+struct lens_gpu {
+	struct lens_io *io;
+	const struct lens_chip *chip;
+	const char *name;		/* "GP106" */
+	u32 boot0, chip_id;
+	struct lens_topology topo;
+	u64 scratch[LENS_SCRATCH_WORDS];
+};
+
+/* -- gpu.c: from a mapped BAR0 to a known GPU -- */
+int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io);
+int lens_gpu_read_topology(struct lens_gpu *gpu);
+const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id);
+
+/* A checked register read: -ENODEV, -EIO or 0. */
+int lens_rd32(struct lens_gpu *gpu, u32 off, u32 *val);
+/* Bad-read codes: registers.md a.4 (NV_PRIV_RING error words 0xbadf...., 0xbad0....). */
+bool lens_is_bad_read(u32 val);
+
+/* -- names.c: engines as the tables of RTAS'24 name them -- */
+#define LENS_ENGINE_NAME 48
+void lens_engine_name(const struct lens_gpu *gpu, const struct lens_engine *e, char *buf);
+/* Is this LCE a graphics copy engine, that is: on a runlist with graphics? */
+bool lens_engine_is_grce(const struct lens_gpu *gpu, const struct lens_engine *e);
+
+/* -- runlist.c -- */
+struct lens_runlist_regs {
+	u64 base;		/* bytes */
+	u8 target;		/* 0 video memory, 2 / 3 (non-)coherent system memory */
+	u16 length;		/* entries */
+	bool pending;		/* submitted, not yet taken up */
+};
+
+struct lens_entry {
+	bool is_tsg;
+	u16 id;
+	/* TSG header */
+	u8 scale, timeout;
+	u16 length;		/* channels that follow */
+	/* channel */
+	u8 runqueue;
+	u8 inst_target;		/* as target above; of the entry's own copy */
+	u64 inst;		/* bytes, 0: the entry does not say */
+};
+
+struct lens_channel_state {
+	bool enable, next, ctx_reload, pbdma_faulted, eng_faulted, busy;
+	u8 status;		/* NV_PCCSR_CHANNEL_STATUS_*, derived on Ampere .. */
+	/* Ampere ..: the bits that CHRAM has beyond these */
+	bool chram, on_pbdma, on_eng, pending, pbdma_busy, eng_busy, acquire_fail;
+	/* PCCSR chips: the instance block that hardware uses */
+	bool pccsr, bound;
+	u8 inst_target;
+	u64 inst;
+};
+
+/* timeout << scale units of 1024 ns; a timeout of 0 counts as one unit. dev_ram.ref.txt, RAMRL */
+u64 lens_timeslice_ns(u32 timeout, u32 scale);
+
+/*
+ * A runlist at one instant, as raw words. The caller provides room:
+ * entries[cap * chip->entry_words] and state[2 * cap], err[cap].
+ */
+struct lens_runlist_snap {
+	const struct lens_runlist *rl;
+	struct lens_runlist_regs regs;
+	u32 cap;		/* entries */
+	u32 n;			/* entries collected */
+	bool torn;		/* the list kept moving while it was read */
+	u32 *entries;
+	u32 *state;
+	s16 *err;		/* per entry: 0, or why its state could not be read */
+};
+
+/*
+ * Read what is on a runlist: regs before and after the copy, retried when they
+ * moved. -EAGAIN: the list has grown past cap entries (regs.length says).
+ */
+int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+		      struct lens_runlist_regs *regs);
+int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
+
+/* Call fn for each entry, a page at a time. tsgid: LENS_NONE outside a TSG. fn != 0 ends the walk. */
+typedef int (*lens_walk_fn)(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			    const struct lens_entry *e, int tsgid, void *arg);
+int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_walk_fn fn,
+		      void *arg);
+
+/* -- control.c -- */
+/* An id as written by a user. runlist LENS_NONE: a bare id. */
+struct lens_ref {
+	int runlist;
+	u32 id;
+};
+
+enum lens_preemption {
+	LENS_PREEMPT_WFI,
+	LENS_PREEMPT_CTA,
+	LENS_PREEMPT_CILP,
+};
+
+int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool enable, int *runlist);
+int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
+int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
+int lens_runlist_preempt(struct lens_gpu *gpu, u32 id);
+int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id);
+int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
+			    enum lens_preemption mode, int *runlist);
+
+/* -- gpc.c -- */
+/* Number of enabled TPCs, and the range of logical TPC numbers in a GPC: first .. first + count - 1. */
+u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
+
+/* -- ce.c -- */
+/* Mask of PCEs that serve an LCE directly. */
+u32 lens_lce_pces(const struct lens_gpu *gpu, u32 lce);
+
+#endif /* _GPULENS_GPU_H_ */

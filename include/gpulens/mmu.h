@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * GPU page tables: formats as data, one walker for all.
+ */
+#ifndef _GPULENS_MMU_H_
+#define _GPULENS_MMU_H_
+
+#include "io.h"
+
+struct lens_gpu;
+
+#define LENS_MMU_MAX_LEVELS 6
+
+struct lens_mmu_level {
+	u8 shift;		/* lowest bit of the virtual address that indexes this level */
+	u8 bits;		/* how many bits index it */
+	u8 entry_bytes;		/* 8, or 16 for a dual entry (big and small table) */
+	bool leaf;		/* an entry here may map a page itself */
+};
+
+/* A page directory or page table entry, decoded. */
+struct lens_mmu_entry {
+	bool valid, leaf;
+	enum lens_aperture ap;
+	u64 addr;		/* next table, or the page */
+	bool peer;		/* in another GPU's memory: cannot be followed */
+};
+
+struct lens_mmu_format {
+	const char *name;
+	u8 levels;		/* directories, from the root; the tables below follow */
+	struct lens_mmu_level level[LENS_MMU_MAX_LEVELS];
+	u8 va_bits;
+	u8 big_shift;		/* 16: 64 KiB pages */
+	void (*pde)(u64 raw, struct lens_mmu_entry *e);
+	void (*dual)(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_entry *small);
+	void (*pte)(u64 raw, struct lens_mmu_entry *e);
+};
+
+struct lens_mapping {
+	enum lens_aperture ap;
+	u64 addr;		/* physical address of the byte asked for */
+	u64 page_bytes;
+};
+
+/*
+ * Where a GPU virtual address lies. root: the page directory of the instance
+ * block. -EFAULT: not mapped; -EIO: the tables make no sense.
+ */
+int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
+		       enum lens_aperture root_ap, u64 root, u64 va, struct lens_mapping *m);
+
+extern const struct lens_mmu_format lens_mmu_v2;	/* Pascal .. Ada */
+extern const struct lens_mmu_format lens_mmu_v3;	/* Hopper .. */
+
+#endif /* _GPULENS_MMU_H_ */

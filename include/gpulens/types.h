@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The few types and names the core needs, from the kernel or from libc.
+ *
+ * The core (src/) is freestanding C that is compiled twice: into the module and
+ * into a user-space library. This is the only header that knows which.
+ */
+#ifndef _GPULENS_TYPES_H_
+#define _GPULENS_TYPES_H_
+
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#else
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int16_t s16;
+#endif
+
+#define LENS_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif /* _GPULENS_TYPES_H_ */

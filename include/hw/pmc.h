@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Chip identification: PMC boot registers.
+ *
+ * Notation is NVIDIA's own: registers are BAR0 byte offsets (or offsets in
+ * the structure named), fields are `hi:lo` bit ranges, the access code of the
+ * manual follows. Read them with the macros of drf.h. scripts/check-registers
+ * holds every line under an @source mark against that manual.
+ */
+#ifndef _LENS_HW_PMC_H_
+#define _LENS_HW_PMC_H_
+
+/* @source open-gpu-kernel-modules src/common/inc/swref/published/nv_ref.h */
+#define NV_PMC_BOOT_0                                           0x00000000	/* R--4R */
+#define NV_PMC_BOOT_0_MINOR_REVISION                            3:0	/* R--VF */
+#define NV_PMC_BOOT_0_MAJOR_REVISION                            7:4	/* R--VF */
+#define NV_PMC_BOOT_0_ARCHITECTURE_1                            8:8	/* R--VF */
+#define NV_PMC_BOOT_0_IMPLEMENTATION                            23:20	/* R--VF */
+#define NV_PMC_BOOT_0_ARCHITECTURE_0                            28:24	/* R--VF */
+#define NV_PMC_BOOT_42                                          0x00000A00	/* R--4R */
+#define NV_PMC_BOOT_42_MINOR_EXTENDED_REVISION                  11:8	/* R-XVF */
+#define NV_PMC_BOOT_42_MINOR_REVISION                           15:12	/* R-XVF */
+#define NV_PMC_BOOT_42_MAJOR_REVISION                           19:16	/* R-XVF */
+#define NV_PMC_BOOT_42_IMPLEMENTATION                           23:20
+#define NV_PMC_BOOT_42_ARCHITECTURE                             29:24
+#define NV_PMC_BOOT_42_CHIP_ID                                  29:20	/* R-XVF */
+
+#endif /* _LENS_HW_PMC_H_ */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Copy engines: which physical engine (PCE) serves which logical one (LCE),
+ * and whose PCEs a graphics copy engine (GRCE) borrows.
+ *
+ * Sources: open-gpu-doc turing/tu104/dev_ce.ref.txt, ampere/ga102/dev_ce.ref.txt.
+ * Pascal's packed form (4 bits a PCE with 7 for none, 8 bits a GRCE of which
+ * bit 3 says shared) is not published by NVIDIA; it is what the nvdebug tool of
+ * RTAS'24 reads.
+ */
+#include "core.h"
+#include "../include/hw/ce.h"
+#include "../include/hw/ptop.h"
+
+static int read_grce(struct lens_gpu *gpu, u32 i, u8 *lce)
+{
+	const struct lens_ce_layout *ce = &gpu->chip->ce;
+	u32 v;
+	int err;
+
+	err = lens_rd32(gpu, ce->grce + (ce->packed ? 0 : 4 * i), &v);
+	if (err)
+		return err;
+	if (ce->packed) {
+		v >>= 8 * i;
+		*lce = v & 8 ? v & 7 : LENS_LCE_NONE;
+	} else if (DRF_VAL(NV_CE_GRCE_CONFIG_SHARED, v)) {
+		*lce = DRF_VAL(NV_CE_GRCE_CONFIG_SHARED_LCE, v);
+	} else {
+		*lce = LENS_LCE_NONE;
+	}
+	return 0;
+}
+
+int lens_read_copy_engines(struct lens_gpu *gpu)
+{
+	const struct lens_ce_layout *ce = &gpu->chip->ce;
+	struct lens_topology *t = &gpu->topo;
+	u32 v, i;
+	int err;
+
+	if (gpu->chip->has_num_ces) {
+		err = lens_rd32(gpu, NV_PTOP_SCAL_NUM_CES, &v);
+		if (err)
+			return err;
+		t->num_ces = DRF_VAL(NV_PTOP_SCAL_NUM_CES_VALUE, v);
+	} else {
+		for (i = 0; i < t->n_engines; i++)
+			t->num_ces += t->engines[i].type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE;
+	}
+	if (!ce->pces)
+		return 0;
+	err = lens_rd32(gpu, ce->pce_map, &v);
+	if (err)
+		return err;
+	t->pce_map = v & ce->pce_map_mask;
+	for (i = 0; i < ce->pces; i++) {
+		t->lce_for_pce[i] = ce->lce_none;
+		if (!(t->pce_map & (1U << i)))
+			continue;
+		err = lens_rd32(gpu, ce->pce2lce + (ce->packed ? 0 : 4 * i), &v);
+		if (err)
+			return err;
+		if (ce->packed)
+			v >>= 4 * i;
+		t->lce_for_pce[i] = DRF_VAL(NV_CE_PCE2LCE_CONFIG_PCE_ASSIGNED_LCE, v);
+	}
+	for (i = 0; i < ce->grces; i++) {
+		err = read_grce(gpu, i, &t->shared_lce[i]);
+		if (err)
+			return err;
+	}
+	t->n_grces = ce->grces;
+	return 0;
+}
+
+u32 lens_lce_pces(const struct lens_gpu *gpu, u32 lce)
+{
+	u32 i, mask = 0;
+
+	for (i = 0; i < gpu->chip->ce.pces; i++)
+		if (gpu->topo.pce_map & (1U << i) && gpu->topo.lce_for_pce[i] == lce)
+			mask |= 1U << i;
+	return mask;
+}

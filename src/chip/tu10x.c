@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Turing: PFIFO as on Volta, but each runlist has its own BASE, SUBMIT and INFO
+ * registers, which read back what was last submitted. 16-byte entries.
+ *
+ * Sources: open-gpu-doc turing/tu104/dev_fifo.ref.txt, dev_ram.ref.txt,
+ * dev_top.ref.txt, dev_ce.ref.txt; chip ids: open-gpu-kernel-modules nv_arch.h;
+ * fuses: linux-nvgpu hw_fuse_tu104.h.
+ */
+#include "../core.h"
+#include "../../include/hw/ce.h"
+#include "../../include/hw/fifo.h"
+#include "../../include/hw/fuse.h"
+#include "../../include/hw/bus.h"
+#include "../../include/hw/ram.h"
+
+static int tu10x_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			      struct lens_runlist_regs *regs)
+{
+	u32 lo, hi, submit, info;
+	int err;
+
+	err = lens_rd32(gpu, NV_PFIFO_RUNLIST_BASE_LO(rl->id), &lo);
+	if (!err)
+		err = lens_rd32(gpu, NV_PFIFO_RUNLIST_BASE_HI(rl->id), &hi);
+	if (!err)
+		err = lens_rd32(gpu, NV_PFIFO_RUNLIST_SUBMIT(rl->id), &submit);
+	if (!err)
+		err = lens_rd32(gpu, NV_PFIFO_RUNLIST_SUBMIT_INFO(rl->id), &info);
+	if (err)
+		return err;
+	regs->base = (u64)DRF_VAL(NV_PFIFO_RUNLIST_BASE_HI_PTR_HI, hi) << 32 |
+		     DRF_VAL(NV_PFIFO_RUNLIST_BASE_LO_PTR_LO, lo)
+		     << DRF_LO(NV_PFIFO_RUNLIST_BASE_LO_PTR_LO);
+	regs->target = DRF_VAL(NV_PFIFO_RUNLIST_BASE_LO_TARGET, lo);
+	regs->length = DRF_VAL(NV_PFIFO_RUNLIST_SUBMIT_LENGTH, submit);
+	regs->pending = DRF_VAL(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, info);
+	return 0;
+}
+
+static int tu10x_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl)
+{
+	struct lens_runlist_regs regs;
+	int err;
+
+	err = lens_runlist_regs(gpu, rl, &regs);
+	if (err)
+		return err;
+	if (!regs.base)
+		return -ENOENT;
+	lens_wr32(gpu, NV_PFIFO_RUNLIST_SUBMIT(rl->id),
+		  DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_LENGTH, regs.length));
+	return lens_poll_clear(gpu, NV_PFIFO_RUNLIST_SUBMIT_INFO(rl->id),
+			       DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, 1));
+}
+
+/*
+ * One bit per runlist, set by read-modify-write. The manual forbids to wait for
+ * it to clear; reading it back flushes the write.
+ */
+static int tu10x_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
+{
+	u32 v;
+	int err;
+
+	err = lens_rd32(gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
+	if (err)
+		return err;
+	lens_wr32(gpu, NV_PFIFO_RUNLIST_PREEMPT, v | 1U << rl->id);
+	return lens_rd32(gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
+}
+
+static const struct lens_host_ops tu10x_host = {
+	.read_runlists = lens_pfifo_read_runlists,
+	.runlist_regs = tu10x_runlist_regs,
+	.channel_words = lens_pccsr_channel_words,
+	.channel_set = lens_pccsr_channel_set,
+	.preempt_tsg = lens_pfifo_preempt_tsg,
+	.preempt_others = lens_pfifo_preempt_others,
+	.preempt_runlist = tu10x_preempt_runlist,
+	.resubmit = tu10x_resubmit,
+	.decode_entry = lens_entry_decode_16,
+	.decode_channel = lens_pccsr_decode,
+};
+
+static const struct lens_chip_id tu10x_ids[] = {
+	{ 0x162, "TU102" },
+	{ 0x164, "TU104" },
+	{ 0x166, "TU106" },
+	{ 0x167, "TU117" },
+	{ 0x168, "TU116" },
+	{ }
+};
+
+const struct lens_chip lens_chip_tu10x = {
+	.name = "TU10x",
+	.arch = "Turing",
+	.ids = tu10x_ids,
+	.entry_words = NV_RAMRL_ENTRY_SIZE / 4,
+	.tsg_length_max = NV_RAMRL_ENTRY_TSG_LENGTH_MAX,
+	.tsgs = 4096,		/* ID 11:0 of NV_PFIFO_PREEMPT */
+	.channels = 4096,	/* NV_PCCSR_CHANNEL__SIZE_1 */
+	.host = &tu10x_host,
+	.read_devices = lens_ptop_v1_read,
+	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
+	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),
+	.has_num_ces = true,
+	.ce = {
+		.pce_map = NV_CE_PCE_MAP,
+		.pce_map_mask = DRF_MASK(NV_CE_PCE_MAP_VALUE),
+		.pce2lce = NV_CE_PCE2LCE_CONFIG(0),
+		.pces = NV_CE_PCE2LCE_CONFIG__SIZE_1,
+		.grce = NV_CE_GRCE_CONFIG(0),
+		.grces = NV_CE_GRCE_CONFIG__SIZE_1,
+		.lce_none = NV_CE_PCE2LCE_CONFIG_PCE_ASSIGNED_LCE_NONE,
+	},
+	.memory_bytes = lens_memory_bytes_gp102,
+	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
+	.mmu = &lens_mmu_v2,
+	.ctxsw = LENS_CTXSW_VEID,
+};

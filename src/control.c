@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Control: find what a user named in the kept topology, check it, then write.
+ * How a request is written is the Host's business (host_*.c, chip/).
+ *
+ * Where channel and TSG ids count per runlist, a bare id is taken only when
+ * exactly one runlist holds it. A channel is held by a runlist that has it
+ * enabled or lists it.
+ */
+#include "core.h"
+
+/* -- finding -- */
+
+struct find {
+	u32 id;
+	bool tsg;
+	bool found;
+	struct lens_entry entry;
+};
+
+static int match(struct lens_gpu *gpu, const struct lens_runlist *rl, const struct lens_entry *e,
+		 int tsgid, void *arg)
+{
+	struct find *f = arg;
+
+	if (e->is_tsg != f->tsg || e->id != f->id)
+		return 0;
+	f->found = true;
+	f->entry = *e;
+	return 1;
+}
+
+/* Is the id on this runlist? 0 and f->found, or an error. */
+static int find_on(struct lens_gpu *gpu, const struct lens_runlist *rl, struct find *f)
+{
+	int err;
+
+	f->found = false;
+	err = lens_runlist_walk(gpu, rl, match, f);
+	return err < 0 ? err : 0;
+}
+
+static u32 id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, bool tsg)
+{
+	return tsg ? gpu->chip->tsgs : rl->channels;
+}
+
+/* The runlist that a RUNLIST:ID names. -EINVAL where ids are not per runlist. */
+static int named_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, bool tsg,
+			 const struct lens_runlist **rl)
+{
+	if (!gpu->chip->ids_per_runlist)
+		return -EINVAL;
+	*rl = lens_gpu_runlist(gpu, ref->runlist);
+	if (!*rl)
+		return -ENOENT;
+	return ref->id < id_limit(gpu, *rl, tsg) ? 0 : -ERANGE;
+}
+
+/* A bare id must be possible on some runlist at all. */
+static int check_range(struct lens_gpu *gpu, u32 id, bool tsg)
+{
+	u32 i;
+
+	for (i = 0; i < gpu->topo.n_runlists; i++)
+		if (id < id_limit(gpu, &gpu->topo.runlists[i], tsg))
+			return 0;
+	return -ERANGE;
+}
+
+/* Does a channel's own word settle that this runlist holds it? */
+static int enabled_on(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid, bool *enabled)
+{
+	struct lens_channel_state s;
+	u32 w[2];
+	int err;
+
+	*enabled = false;
+	if (chid >= rl->channels)
+		return 0;
+	err = gpu->chip->host->channel_words(gpu, rl, chid, w);
+	if (err)
+		return err;
+	gpu->chip->host->decode_channel(w, &s);
+	*enabled = s.enable;
+	return 0;
+}
+
+/* The one runlist that holds a bare id: its number of holders is returned in *holders. */
+static int search(struct lens_gpu *gpu, struct find *f, const struct lens_runlist **holder,
+		  u32 *holders)
+{
+	const struct lens_runlist *rl;
+	struct lens_entry entry = { 0 };
+	bool enabled = false;
+	u32 i;
+	int err;
+
+	*holders = 0;
+	*holder = NULL;
+	for (i = 0; i < gpu->topo.n_runlists; i++) {
+		rl = &gpu->topo.runlists[i];
+		err = 0;
+		if (!f->tsg && gpu->chip->ids_per_runlist)
+			err = enabled_on(gpu, rl, f->id, &enabled);
+		if (!err && !enabled)
+			err = find_on(gpu, rl, f);
+		if (err)
+			return err;
+		if (!enabled && !f->found)
+			continue;
+		*holder = rl;
+		entry = f->entry;
+		if (++*holders > 1 && gpu->chip->ids_per_runlist)
+			return 0;
+		/* A TSG id of the whole GPU is on one runlist only. */
+		if (!gpu->chip->ids_per_runlist)
+			break;
+	}
+	f->found = *holders == 1;
+	f->entry = entry;
+	return 0;
+}
+
+static int resolve_tsg(struct lens_gpu *gpu, const struct lens_ref *ref,
+		       const struct lens_runlist **rl)
+{
+	struct find f = { .id = ref->id, .tsg = true };
+	u32 holders;
+	int err;
+
+	if (ref->runlist != LENS_NONE) {
+		err = named_runlist(gpu, ref, true, rl);
+		if (!err)
+			err = find_on(gpu, *rl, &f);
+		return err ? err : f.found ? 0 : -ENOENT;
+	}
+	err = check_range(gpu, ref->id, true);
+	if (!err)
+		err = search(gpu, &f, rl, &holders);
+	if (err)
+		return err;
+	return holders == 1 ? 0 : holders ? -EINVAL : -ENOENT;
+}
+
+static int resolve_channel(struct lens_gpu *gpu, const struct lens_ref *ref,
+			   const struct lens_runlist **rl)
+{
+	struct find f = { .id = ref->id };
+	u32 holders;
+	int err;
+
+	if (ref->runlist != LENS_NONE)
+		return named_runlist(gpu, ref, false, rl);
+	err = check_range(gpu, ref->id, false);
+	if (err)
+		return err;
+	/* One set of channel words for the whole GPU: any runlist leads there. */
+	if (!gpu->chip->ids_per_runlist) {
+		*rl = &gpu->topo.runlists[0];
+		return 0;
+	}
+	err = search(gpu, &f, rl, &holders);
+	if (err)
+		return err;
+	return holders == 1 ? 0 : -EINVAL;
+}
+
+/* -- acting -- */
+
+static void tell(const struct lens_gpu *gpu, const struct lens_runlist *rl, int *runlist)
+{
+	*runlist = rl && gpu->chip->ids_per_runlist ? rl->id : LENS_NONE;
+}
+
+int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool enable, int *runlist)
+{
+	const struct lens_runlist *rl = NULL;
+	int err;
+
+	err = resolve_channel(gpu, ref, &rl);
+	tell(gpu, rl, runlist);
+	return err ? err : gpu->chip->host->channel_set(gpu, rl, ref->id, enable);
+}
+
+int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	const struct lens_runlist *rl = NULL;
+	int err;
+
+	err = resolve_tsg(gpu, ref, &rl);
+	tell(gpu, rl, runlist);
+	return err ? err : gpu->chip->host->preempt_tsg(gpu, rl, ref->id);
+}
+
+static int keep_only(struct lens_gpu *gpu, const struct lens_runlist *rl,
+		     const struct lens_entry *e, int tsgid, void *arg)
+{
+	u32 keep = *(u32 *)arg;
+	int err;
+
+	if (e->is_tsg || e->id >= rl->channels)
+		return 0;
+	err = gpu->chip->host->channel_set(gpu, rl, e->id, tsgid == (int)keep);
+	/* A listed channel that its driver unbound meanwhile runs no more anyway. */
+	return err == -ENOENT ? 0 : err;
+}
+
+int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	const struct lens_runlist *rl = NULL;
+	u32 keep = ref->id;
+	int err;
+
+	err = resolve_tsg(gpu, ref, &rl);
+	tell(gpu, rl, runlist);
+	if (!err)
+		err = lens_runlist_walk(gpu, rl, keep_only, &keep);
+	if (!err)
+		err = gpu->chip->host->preempt_others(gpu, rl, keep);
+	return err;
+}
+
+int lens_runlist_preempt(struct lens_gpu *gpu, u32 id)
+{
+	const struct lens_runlist *rl;
+
+	if (!gpu->chip->host->preempt_runlist)
+		return -EOPNOTSUPP;
+	rl = lens_gpu_runlist(gpu, id);
+	return rl ? gpu->chip->host->preempt_runlist(gpu, rl) : -ENOENT;
+}
+
+int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id)
+{
+	const struct lens_runlist *rl = lens_gpu_runlist(gpu, id);
+
+	return rl ? gpu->chip->host->resubmit(gpu, rl) : -ENOENT;
+}
+
+/* The instance block of a channel, from where this generation's hardware takes it. */
+static int channel_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			u32 *target, u64 *inst)
+{
+	struct find f = { .id = chid };
+	struct lens_channel_state s;
+	u32 w[2];
+	int err;
+
+	err = gpu->chip->host->channel_words(gpu, rl, chid, w);
+	if (err)
+		return err;
+	gpu->chip->host->decode_channel(w, &s);
+	if (s.pccsr) {
+		*target = s.inst_target;
+		*inst = s.inst;
+		return s.bound ? 0 : -ENOENT;
+	}
+	/* Since Ampere only the runlist entry names it. */
+	err = find_on(gpu, rl, &f);
+	if (err)
+		return err;
+	*target = f.entry.inst_target;
+	*inst = f.entry.inst;
+	return f.found ? 0 : -ENOENT;
+}
+
+int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
+			    enum lens_preemption mode, int *runlist)
+{
+	const struct lens_runlist *rl = NULL;
+	enum lens_aperture ap;
+	u32 target = 0;
+	u64 inst = 0;
+	int err;
+
+	if (gpu->chip->ctxsw == LENS_CTXSW_UNPUBLISHED)
+		return -EOPNOTSUPP;
+	err = resolve_channel(gpu, ref, &rl);
+	tell(gpu, rl, runlist);
+	if (!err)
+		err = channel_inst(gpu, rl, ref->id, &target, &inst);
+	if (!err)
+		err = lens_target_aperture(target, &ap);
+	return err ? err : lens_context_set_preemption(gpu, ap, inst, mode);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the core's files share among themselves. The interface for everybody
+ * else is include/gpulens/gpu.h.
+ */
+#ifndef _LENS_CORE_H_
+#define _LENS_CORE_H_
+
+#include "../include/gpulens/gpu.h"
+#include "../include/gpulens/mmu.h"
+#include "../include/hw/drf.h"
+
+/*
+ * Longest wait for the GPU to act on a request. nvgpu gives a preempt 3 s
+ * before it resets the engine; one second is long for a context save and
+ * short for a person at a shell.
+ */
+#define LENS_TIMEOUT_US 1000000
+
+void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val);
+/* Wait until all bits of mask read 0: 0, -ETIMEDOUT, -EIO, -ENODEV. */
+int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask);
+
+/* ptop.c */
+int lens_ptop_v1_read(struct lens_gpu *gpu);
+int lens_ptop_v2_read(struct lens_gpu *gpu);
+void lens_sort_engines(struct lens_topology *t);
+struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id);
+
+/* gpc.c, ce.c */
+int lens_read_gpcs(struct lens_gpu *gpu);
+int lens_read_copy_engines(struct lens_gpu *gpu);
+
+/* gpu.c */
+u64 lens_memory_bytes_gp102(struct lens_gpu *gpu);
+u64 lens_memory_bytes_ga102(struct lens_gpu *gpu);
+
+/* entry.c: both layouts of runlist entries */
+void lens_entry_decode_8(const u32 *w, struct lens_entry *e);
+void lens_entry_decode_16(const u32 *w, struct lens_entry *e);
+
+/* host_pfifo.c, host_rlram.c */
+extern const struct lens_host_ops lens_host_pfifo;
+extern const struct lens_host_ops lens_host_rlram;
+int lens_pfifo_read_runlists(struct lens_gpu *gpu);
+int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			     u32 w[2]);
+int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			   bool enable);
+void lens_pccsr_decode(const u32 w[2], struct lens_channel_state *s);
+int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
+/* Take whatever TSG but tsgid is on the runlist's engines off them. */
+int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
+
+/* inst.c: the context image of an instance block */
+int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture ap, u64 inst,
+				enum lens_preemption mode);
+
+/* The aperture of a TARGET field (0 video memory, 2 and 3 system memory). */
+int lens_target_aperture(u32 target, enum lens_aperture *ap);
+
+#endif /* _LENS_CORE_H_ */

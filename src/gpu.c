@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From a mapped BAR0 to a known GPU: checked register reads, identification,
+ * and the one reading of its topology. Layouts of the tables are elsewhere
+ * (ptop.c, gpc.c, ce.c); which apply is the chip's row.
+ */
+#include "core.h"
+#include "../include/hw/fb.h"
+#include "../include/hw/pmc.h"
+
+/*
+ * Error words of the priv ring and of Host. Sources: open-gpu-kernel-modules
+ * maxwell/gm107/dev_pri_ringstation_sys.h (0xbadf....); linux-nvgpu
+ * hal/priv_ring/priv_ring_ga10b_fusa.c (0xbad0....).
+ */
+bool lens_is_bad_read(u32 val)
+{
+	return (val >> 16) == 0xbadf || (val >> 16) == 0xbad0;
+}
+
+int lens_rd32(struct lens_gpu *gpu, u32 off, u32 *val)
+{
+	*val = gpu->io->ops->rd32(gpu->io, off);
+	if (*val == 0xffffffff) {
+		/* All ones: either this register failed, or nobody is there. */
+		u32 boot0 = gpu->io->ops->rd32(gpu->io, NV_PMC_BOOT_0);
+
+		return boot0 == 0xffffffff ? -ENODEV : -EIO;
+	}
+	return lens_is_bad_read(*val) ? -EIO : 0;
+}
+
+void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val)
+{
+	gpu->io->ops->wr32(gpu->io, off, val);
+}
+
+int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask)
+{
+	u32 waited = 0, step = 10, val;
+	int err;
+
+	for (;;) {
+		err = lens_rd32(gpu, off, &val);
+		if (err || !(val & mask))
+			return err;
+		if (waited >= LENS_TIMEOUT_US)
+			return -ETIMEDOUT;
+		gpu->io->ops->wait_us(gpu->io, step);
+		waited += step;
+		if (step < 1000)
+			step *= 2;
+	}
+}
+
+int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io)
+{
+	u32 arch;
+	int err;
+
+	memset(gpu, 0, sizeof(*gpu));
+	gpu->io = io;
+	err = lens_rd32(gpu, NV_PMC_BOOT_0, &gpu->boot0);
+	if (err)
+		return err;
+	arch = DRF_VAL(NV_PMC_BOOT_0_ARCHITECTURE_0, gpu->boot0) |
+	       DRF_VAL(NV_PMC_BOOT_0_ARCHITECTURE_1, gpu->boot0) << 5;
+	gpu->chip_id = arch << 4 | DRF_VAL(NV_PMC_BOOT_0_IMPLEMENTATION, gpu->boot0);
+	gpu->chip = lens_chip_find(gpu->chip_id, &gpu->name);
+	if (!gpu->chip)
+		return -ENODEV;
+	io->window = &gpu->chip->window;
+	return 0;
+}
+
+int lens_gpu_read_topology(struct lens_gpu *gpu)
+{
+	int err;
+
+	memset(&gpu->topo, 0, sizeof(gpu->topo));
+	gpu->topo.memory_bytes = gpu->chip->memory_bytes(gpu);
+	gpu->io->memory_bytes = gpu->topo.memory_bytes;
+	err = gpu->chip->read_devices(gpu);
+	if (!err)
+		err = gpu->chip->host->read_runlists(gpu);
+	if (!err)
+		err = lens_read_gpcs(gpu);
+	if (!err)
+		err = lens_read_copy_engines(gpu);
+	if (!err)
+		lens_sort_engines(&gpu->topo);
+	return err;
+}
+
+const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < gpu->topo.n_runlists; i++)
+		if (gpu->topo.runlists[i].id == id)
+			return &gpu->topo.runlists[i];
+	return NULL;
+}
+
+/*
+ * LOWER_MAG << (LOWER_SCALE + 20) bytes, a sixteenth less under ECC.
+ * open-gpu-kernel-modules kern_mem_sys_gp102.c kmemsysReadUsableFbSize_GP102,
+ * which it uses for Turing and GA100 too. 0 where it cannot be read.
+ */
+u64 lens_memory_bytes_gp102(struct lens_gpu *gpu)
+{
+	u64 bytes;
+	u32 v;
+
+	if (lens_rd32(gpu, NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE, &v))
+		return 0;
+	bytes = (u64)DRF_VAL(NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_LOWER_MAG, v)
+		<< (DRF_VAL(NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_LOWER_SCALE, v) + 20);
+	if (DRF_VAL(NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_ECC_MODE, v))
+		bytes = (bytes >> 4) * 15;
+	return bytes;
+}
+
+/* In MiB, from GA102 on (dispatch of kmemsysReadUsableFbSize in g_kern_mem_sys_nvoc.c). */
+u64 lens_memory_bytes_ga102(struct lens_gpu *gpu)
+{
+	u32 v;
+
+	if (lens_rd32(gpu, NV_USABLE_FB_SIZE_IN_MB, &v))
+		return 0;
+	return (u64)v << 20;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Host as one PFIFO unit with PCCSR channel words: Kepler .. Turing. Turing's
+ * own runlist registers are in chip/tu10x.c; everything else here serves it too.
+ *
+ * Channel words are changed by read-modify-write: NEXT is a plain bit that a
+ * bare command word would clear, and the two FAULTED bits are cleared by
+ * writing back the one that was read, so they are masked out (linux-nvgpu
+ * hal/fifo/channel_gk20a_fusa.c, channel_gv11b_fusa.c).
+ *
+ * Source of the rest: open-gpu-doc volta/gv100/dev_fifo.ref.txt.
+ */
+#include "core.h"
+#include "../include/hw/fifo.h"
+
+/* NUM_CHANNELS of CFG1 wins over the table where it is smaller; nouveau's gm200_fifo_chid_nr. */
+int lens_pfifo_read_runlists(struct lens_gpu *gpu)
+{
+	struct lens_topology *t = &gpu->topo;
+	u32 channels = gpu->chip->channels, pbdmas, v, i, j;
+	struct lens_runlist *rl;
+	int err;
+
+	for (i = 0; i < t->n_engines; i++)
+		if (t->engines[i].runlist != LENS_NONE &&
+		    !lens_add_runlist(t, t->engines[i].runlist))
+			return -EIO;
+	err = lens_rd32(gpu, NV_PFIFO_CFG1, &v);
+	if (err)
+		return err;
+	if (v && v < channels)
+		channels = v;
+	err = lens_rd32(gpu, NV_PFIFO_CFG0, &v);
+	if (err)
+		return err;
+	pbdmas = DRF_VAL(NV_PFIFO_CFG0_NUM_PBDMA, v);
+	if (pbdmas > 32)
+		return -EIO;
+	for (i = 0; i < t->n_runlists; i++)
+		t->runlists[i].channels = channels;
+	for (i = 0; i < pbdmas; i++) {
+		err = lens_rd32(gpu, NV_PFIFO_PBDMA_MAP(i), &v);
+		if (err)
+			return err;
+		for (j = 0; j < t->n_runlists; j++) {
+			rl = &t->runlists[j];
+			if (rl->id < 16 && DRF_VAL(NV_PFIFO_PBDMA_MAP_RUNLISTS, v) >> rl->id & 1)
+				rl->pbdmas |= 1U << i;
+		}
+	}
+	return 0;
+}
+
+static int pfifo_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			      struct lens_runlist_regs *regs)
+{
+	u32 base, len;
+	int err;
+
+	err = lens_rd32(gpu, NV_PFIFO_ENG_RUNLIST_BASE(rl->id), &base);
+	if (!err)
+		err = lens_rd32(gpu, NV_PFIFO_ENG_RUNLIST(rl->id), &len);
+	if (err)
+		return err;
+	regs->base = (u64)DRF_VAL(NV_PFIFO_ENG_RUNLIST_BASE_PTR, base)
+		     << NV_PFIFO_RUNLIST_BASE_PTR_ALIGN_SHIFT;
+	regs->target = DRF_VAL(NV_PFIFO_ENG_RUNLIST_BASE_TARGET, base);
+	regs->length = DRF_VAL(NV_PFIFO_ENG_RUNLIST_LENGTH, len);
+	regs->pending = DRF_VAL(NV_PFIFO_ENG_RUNLIST_PENDING, len);
+	return 0;
+}
+
+int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			     u32 w[2])
+{
+	int err = lens_rd32(gpu, NV_PCCSR_CHANNEL_INST(chid), &w[0]);
+
+	return err ? err : lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &w[1]);
+}
+
+int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			   bool enable)
+{
+	u32 v, inst;
+	int err;
+
+	err = lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &v);
+	if (err)
+		return err;
+	if (!DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, v)) {
+		/* Disabled, or nobody's: only a channel with an instance block exists. */
+		err = lens_rd32(gpu, NV_PCCSR_CHANNEL_INST(chid), &inst);
+		if (err)
+			return err;
+		if (!DRF_VAL(NV_PCCSR_CHANNEL_INST_BIND, inst))
+			return -ENOENT;
+	}
+	v &= ~(DRF_NUM(NV_PCCSR_CHANNEL_PBDMA_FAULTED, 1) | DRF_NUM(NV_PCCSR_CHANNEL_ENG_FAULTED, 1));
+	v |= enable ? DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_SET, NV_PCCSR_CHANNEL_ENABLE_SET_TRUE) :
+		      DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_CLR, NV_PCCSR_CHANNEL_ENABLE_CLR_TRUE);
+	lens_wr32(gpu, NV_PCCSR_CHANNEL(chid), v);
+	err = lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &v);
+	if (err)
+		return err;
+	return DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, v) == enable ? 0 : -EIO;
+}
+
+void lens_pccsr_decode(const u32 w[2], struct lens_channel_state *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->pccsr = true;
+	s->inst = (u64)DRF_VAL(NV_PCCSR_CHANNEL_INST_PTR, w[0])
+		  << NV_PCCSR_CHANNEL_INST_PTR_ALIGN_SHIFT;
+	s->inst_target = DRF_VAL(NV_PCCSR_CHANNEL_INST_TARGET, w[0]);
+	s->bound = DRF_VAL(NV_PCCSR_CHANNEL_INST_BIND, w[0]);
+	s->enable = DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, w[1]);
+	s->next = DRF_VAL(NV_PCCSR_CHANNEL_NEXT, w[1]);
+	s->pbdma_faulted = DRF_VAL(NV_PCCSR_CHANNEL_PBDMA_FAULTED, w[1]);
+	s->eng_faulted = DRF_VAL(NV_PCCSR_CHANNEL_ENG_FAULTED, w[1]);
+	s->busy = DRF_VAL(NV_PCCSR_CHANNEL_BUSY, w[1]);
+	s->status = DRF_VAL(NV_PCCSR_CHANNEL_STATUS, w[1]);
+	switch (s->status) {
+	case NV_PCCSR_CHANNEL_STATUS_PENDING_CTX_RELOAD:
+	case NV_PCCSR_CHANNEL_STATUS_PENDING_ACQ_CTX_RELOAD:
+	case NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_CTX_RELOAD:
+	case NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG_CTX_RELOAD:
+	case NV_PCCSR_CHANNEL_STATUS_ON_ENG_CTX_RELOAD:
+	case NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_CTX_RELOAD:
+	case NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_ACQ_CTX_RELOAD:
+		s->ctx_reload = true;
+	}
+}
+
+int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
+{
+	lens_wr32(gpu, NV_PFIFO_PREEMPT,
+		  DRF_NUM(NV_PFIFO_PREEMPT_ID, tsgid) |
+		  DRF_NUM(NV_PFIFO_PREEMPT_TYPE, NV_PFIFO_PREEMPT_TYPE_TSG));
+	return lens_poll_clear(gpu, NV_PFIFO_PREEMPT, DRF_NUM(NV_PFIFO_PREEMPT_PENDING, 1));
+}
+
+/* What an engine runs now: ID, or NEXT_ID while it is being loaded. */
+static int running_id(u32 status, bool *is_tsg)
+{
+	switch (DRF_VAL(NV_PFIFO_ENGINE_STATUS_CTX_STATUS, status)) {
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_VALID:
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SAVE:
+		*is_tsg = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID_TYPE, status);
+		return DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID, status);
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_LOAD:
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SWITCH:
+		*is_tsg = DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE, status);
+		return DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID, status);
+	}
+	return LENS_NONE;
+}
+
+int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
+{
+	struct lens_topology *t = &gpu->topo;
+	bool is_tsg = false;
+	u32 i, v;
+	int err, id;
+
+	for (i = 0; i < t->n_engines; i++) {
+		if (t->engines[i].runlist != rl->id || t->engines[i].engine_id == LENS_NONE)
+			continue;
+		err = lens_rd32(gpu, NV_PFIFO_ENGINE_STATUS(t->engines[i].engine_id), &v);
+		if (err)
+			return err;
+		id = running_id(v, &is_tsg);
+		if (id == LENS_NONE || !is_tsg || id == (int)tsgid)
+			continue;
+		err = lens_pfifo_preempt_tsg(gpu, rl, id);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int pfifo_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl)
+{
+	struct lens_runlist_regs regs;
+	int err;
+
+	err = lens_runlist_regs(gpu, rl, &regs);
+	if (err)
+		return err;
+	if (!regs.base)
+		return -ENOENT;
+	lens_wr32(gpu, NV_PFIFO_RUNLIST_BASE,
+		  DRF_NUM(NV_PFIFO_RUNLIST_BASE_PTR,
+			  (u32)(regs.base >> NV_PFIFO_RUNLIST_BASE_PTR_ALIGN_SHIFT)) |
+		  DRF_NUM(NV_PFIFO_RUNLIST_BASE_TARGET, regs.target));
+	lens_wr32(gpu, NV_PFIFO_RUNLIST,
+		  DRF_NUM(NV_PFIFO_RUNLIST_LENGTH, regs.length) |
+		  DRF_NUM(NV_PFIFO_RUNLIST_ID, rl->id));
+	return lens_poll_clear(gpu, NV_PFIFO_ENG_RUNLIST(rl->id),
+			       DRF_NUM(NV_PFIFO_ENG_RUNLIST_PENDING, 1));
+}
+
+const struct lens_host_ops lens_host_pfifo = {
+	.read_runlists = lens_pfifo_read_runlists,
+	.runlist_regs = pfifo_runlist_regs,
+	.channel_words = lens_pccsr_channel_words,
+	.channel_set = lens_pccsr_channel_set,
+	.preempt_tsg = lens_pfifo_preempt_tsg,
+	.preempt_others = lens_pfifo_preempt_others,
+	/* RUNLIST_PREEMPT is published from GV100 on only. */
+	.resubmit = pfifo_resubmit,
+	.decode_entry = lens_entry_decode_8,
+	.decode_channel = lens_pccsr_decode,
+};

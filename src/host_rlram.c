@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Host since Ampere: every runlist has registers of its own (RLRAM, found in the
+ * device table) and channel state words of its own (CHRAM, named by its
+ * CHANNEL_CONFIG). Channel and TSG ids count per runlist.
+ *
+ * CHRAM words take commands: bit 0 says whether the ones written set or clear;
+ * reading and writing back would set every bit again, so it is never done.
+ *
+ * Source: open-gpu-doc ampere/ga100/dev_runlist.ref.txt. AD102 and GH100: not
+ * published; NVIDIA's open driver runs its GA100 code on them.
+ */
+#include "core.h"
+#include "../include/hw/fifo.h"
+#include "../include/hw/pbdma.h"
+#include "../include/hw/runlist.h"
+
+static int read_runlist(struct lens_gpu *gpu, struct lens_engine *e)
+{
+	struct lens_runlist *rl;
+	u32 chan, id, pbdma, i;
+	int err;
+
+	err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_DOORBELL_CONFIG, &id);
+	if (!err)
+		err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_CHANNEL_CONFIG, &chan);
+	if (err)
+		return err;
+	rl = lens_add_runlist(&gpu->topo, DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id));
+	if (!rl)
+		return -EIO;
+	rl->base = e->runlist_base;
+	/* Ids in runlist entries and doorbells have 12 bits. */
+	rl->channels = 1U << DRF_VAL(NV_RUNLIST_CHANNEL_CONFIG_NUM_CHANNELS_LOG2, chan);
+	if (rl->channels > 4096)
+		rl->channels = 4096;
+	rl->chram = DRF_VAL(NV_RUNLIST_CHANNEL_CONFIG_CHRAM_BAR0_OFFSET, chan)
+		    << DRF_LO(NV_RUNLIST_CHANNEL_CONFIG_CHRAM_BAR0_OFFSET);
+	for (i = 0; i < NV_RUNLIST_PBDMA_CONFIG__SIZE_1; i++) {
+		err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_PBDMA_CONFIG(i), &pbdma);
+		if (err)
+			return err;
+		if (!DRF_VAL(NV_RUNLIST_PBDMA_CONFIG_VALID, pbdma))
+			continue;
+		pbdma = DRF_VAL(NV_RUNLIST_PBDMA_CONFIG_PBDMA_BAR0_OFFSET, pbdma)
+			<< DRF_LO(NV_RUNLIST_PBDMA_CONFIG_PBDMA_BAR0_OFFSET);
+		pbdma = (pbdma - LENS_PPBDMA_GA100_BASE) / LENS_PPBDMA_GA100_STRIDE;
+		if (pbdma < 32)
+			rl->pbdmas |= 1U << pbdma;
+	}
+	return 0;
+}
+
+static int rlram_read_runlists(struct lens_gpu *gpu)
+{
+	struct lens_topology *t = &gpu->topo;
+	struct lens_engine *e;
+	u32 i, j, v;
+	int err;
+
+	for (i = 0; i < t->n_engines; i++) {
+		e = &t->engines[i];
+		if (!e->runlist_base)
+			continue;
+		for (j = 0; j < t->n_runlists && t->runlists[j].base != e->runlist_base; j++)
+			;
+		if (j == t->n_runlists) {
+			err = read_runlist(gpu, e);
+			if (err)
+				return err;
+		}
+		err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_ENGINE_STATUS_DEBUG(e->rleng), &v);
+		if (err)
+			return err;
+		e->engine_id = DRF_VAL(LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID, v);
+	}
+	/* Ids are known only now that all runlists were found. */
+	for (i = 0; i < t->n_engines; i++)
+		for (j = 0; j < t->n_runlists; j++)
+			if (t->engines[i].runlist_base &&
+			    t->engines[i].runlist_base == t->runlists[j].base)
+				t->engines[i].runlist = t->runlists[j].id;
+	return 0;
+}
+
+static int rlram_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			      struct lens_runlist_regs *regs)
+{
+	u32 lo, hi, submit, info;
+	int err;
+
+	err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT_BASE_LO, &lo);
+	if (!err)
+		err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT_BASE_HI, &hi);
+	if (!err)
+		err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT, &submit);
+	if (!err)
+		err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT_INFO, &info);
+	if (err)
+		return err;
+	/* PTR_LO is 31:12 on GA100 and 31:10 from GA102 on; in place either way. */
+	regs->base = (u64)DRF_VAL(NV_RUNLIST_SUBMIT_BASE_HI_PTR_HI, hi) << 32 |
+		     (lo & ~((1U << LENS_RUNLIST_GA102_BASE_SHIFT) - 1));
+	regs->target = DRF_VAL(NV_RUNLIST_SUBMIT_BASE_LO_TARGET, lo);
+	regs->length = DRF_VAL(NV_RUNLIST_SUBMIT_LENGTH, submit);
+	regs->pending = DRF_VAL(NV_RUNLIST_SUBMIT_INFO_PENDING, info);
+	return 0;
+}
+
+static u32 chram(const struct lens_runlist *rl, u32 chid)
+{
+	return rl->chram + NV_CHRAM_CHANNEL(chid);
+}
+
+static int rlram_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			       u32 w[2])
+{
+	w[1] = 0;
+	return lens_rd32(gpu, chram(rl, chid), &w[0]);
+}
+
+static int rlram_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			     bool enable)
+{
+	u32 v;
+	int err;
+
+	lens_wr32(gpu, chram(rl, chid), enable ? NV_CHRAM_CHANNEL_UPDATE_ENABLE_CHANNEL :
+						 NV_CHRAM_CHANNEL_UPDATE_DISABLE_CHANNEL);
+	err = lens_rd32(gpu, chram(rl, chid), &v);
+	if (err)
+		return err;
+	return DRF_VAL(NV_CHRAM_CHANNEL_ENABLE, v) == enable ? 0 : -EIO;
+}
+
+/*
+ * There is no STATUS code any more. Derive the one of PCCSR, so that one table
+ * of names serves all chips.
+ */
+static u8 derive_status(const struct lens_channel_state *s)
+{
+	if (s->on_pbdma && s->on_eng)
+		return s->ctx_reload ? NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG_CTX_RELOAD :
+				       NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG;
+	if (s->on_pbdma)
+		return s->ctx_reload ? NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_CTX_RELOAD :
+				       NV_PCCSR_CHANNEL_STATUS_ON_PBDMA;
+	if (s->on_eng && s->acquire_fail)
+		return s->ctx_reload ? NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_ACQ_CTX_RELOAD :
+				       NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_ACQUIRE;
+	if (s->on_eng && s->pending)
+		return s->ctx_reload ? NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_CTX_RELOAD :
+				       NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING;
+	if (s->on_eng)
+		return s->ctx_reload ? NV_PCCSR_CHANNEL_STATUS_ON_ENG_CTX_RELOAD :
+				       NV_PCCSR_CHANNEL_STATUS_ON_ENG;
+	if (s->acquire_fail)
+		return s->ctx_reload ? NV_PCCSR_CHANNEL_STATUS_PENDING_ACQ_CTX_RELOAD :
+				       NV_PCCSR_CHANNEL_STATUS_PENDING_ACQUIRE;
+	if (s->pending)
+		return s->ctx_reload ? NV_PCCSR_CHANNEL_STATUS_PENDING_CTX_RELOAD :
+				       NV_PCCSR_CHANNEL_STATUS_PENDING;
+	return NV_PCCSR_CHANNEL_STATUS_IDLE;
+}
+
+static void rlram_decode_channel(const u32 w[2], struct lens_channel_state *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->chram = true;
+	s->enable = DRF_VAL(NV_CHRAM_CHANNEL_ENABLE, w[0]);
+	s->next = DRF_VAL(NV_CHRAM_CHANNEL_NEXT, w[0]);
+	s->busy = DRF_VAL(NV_CHRAM_CHANNEL_BUSY, w[0]);
+	s->pbdma_faulted = DRF_VAL(NV_CHRAM_CHANNEL_PBDMA_FAULTED, w[0]);
+	s->eng_faulted = DRF_VAL(NV_CHRAM_CHANNEL_ENG_FAULTED, w[0]);
+	s->on_pbdma = DRF_VAL(NV_CHRAM_CHANNEL_ON_PBDMA, w[0]);
+	s->on_eng = DRF_VAL(NV_CHRAM_CHANNEL_ON_ENG, w[0]);
+	s->pending = DRF_VAL(NV_CHRAM_CHANNEL_PENDING, w[0]);
+	s->ctx_reload = DRF_VAL(NV_CHRAM_CHANNEL_CTX_RELOAD, w[0]);
+	s->pbdma_busy = DRF_VAL(NV_CHRAM_CHANNEL_PBDMA_BUSY, w[0]);
+	s->eng_busy = DRF_VAL(NV_CHRAM_CHANNEL_ENG_BUSY, w[0]);
+	s->acquire_fail = DRF_VAL(NV_CHRAM_CHANNEL_ACQUIRE_FAIL, w[0]);
+	s->status = derive_status(s);
+}
+
+static int rlram_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
+{
+	lens_wr32(gpu, rl->base + NV_RUNLIST_PREEMPT,
+		  DRF_NUM(NV_RUNLIST_PREEMPT_ID, tsgid) |
+		  DRF_NUM(NV_RUNLIST_PREEMPT_TYPE, NV_RUNLIST_PREEMPT_TYPE_TSG));
+	return lens_poll_clear(gpu, rl->base + NV_RUNLIST_PREEMPT,
+			       DRF_NUM(NV_RUNLIST_PREEMPT_TSG_PREEMPT_PENDING, 1));
+}
+
+/*
+ * The manual forbids to wait for RUNLIST_PREEMPT_PENDING; while scheduling goes
+ * on there is nothing else to wait for either, since the next TSG follows at
+ * once. Reading the engine's status flushes the write.
+ */
+static int rlram_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
+{
+	u32 v;
+
+	lens_wr32(gpu, rl->base + NV_RUNLIST_PREEMPT,
+		  DRF_NUM(NV_RUNLIST_PREEMPT_TYPE, NV_RUNLIST_PREEMPT_TYPE_RUNLIST));
+	return lens_rd32(gpu, rl->base + NV_RUNLIST_ENGINE_STATUS0(0), &v);
+}
+
+static int rlram_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
+{
+	return rlram_preempt_runlist(gpu, rl);
+}
+
+static int rlram_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl)
+{
+	struct lens_runlist_regs regs;
+	int err;
+
+	err = lens_runlist_regs(gpu, rl, &regs);
+	if (err)
+		return err;
+	if (!regs.base)
+		return -ENOENT;
+	lens_wr32(gpu, rl->base + NV_RUNLIST_SUBMIT,
+		  DRF_NUM(NV_RUNLIST_SUBMIT_LENGTH, regs.length));
+	return lens_poll_clear(gpu, rl->base + NV_RUNLIST_SUBMIT_INFO,
+			       DRF_NUM(NV_RUNLIST_SUBMIT_INFO_PENDING, 1));
+}
+
+const struct lens_host_ops lens_host_rlram = {
+	.read_runlists = rlram_read_runlists,
+	.runlist_regs = rlram_runlist_regs,
+	.channel_words = rlram_channel_words,
+	.channel_set = rlram_channel_set,
+	.preempt_tsg = rlram_preempt_tsg,
+	.preempt_others = rlram_preempt_others,
+	.preempt_runlist = rlram_preempt_runlist,
+	.resubmit = rlram_resubmit,
+	.decode_entry = lens_entry_decode_16,
+	.decode_channel = rlram_decode_channel,
+};

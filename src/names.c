@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Engines by the names that Tables II to IV of RTAS'24 give them.
+ * Numbers of types: open-gpu-doc turing/tu104/dev_top.ref.txt and hw/ptop.h.
+ */
+#include "core.h"
+#include "../include/hw/ptop.h"
+
+struct type_name {
+	u16 type;
+	const char *name;	/* followed by the instance */
+	const char *unit;	/* in parentheses, with the instance; NULL: the name says all */
+};
+
+static const struct type_name names[] = {
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, "Graphics/Compute", NULL },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVDEC, "Video Decoder", "NVDEC" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC, "Video Encoder", "NVENC" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVJPG, "JPEG Decoder", "NVJPG" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_IOCTRL, "NVLink Control", "IOCTRL" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_GSP, "GPU System Processor", "GSP" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_FLA, "Fabric Linear Address", "FLA" },
+	{ NV_PTOP_DEVICE_INFO2_DEV_TYPE_ENUM_HSHUB, "High-Speed Hub", "HSHUB" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSPDEC, "Picture Decoder", "MSPDEC" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSPPP, "Post Processor", "MSPPP" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSVLD, "Variable Length Decoder", "MSVLD" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_VIC, "Video Image Compositor", "VIC" },
+};
+
+static char *put_text(char *p, const char *end, const char *s)
+{
+	while (*s && p < end)
+		*p++ = *s++;
+	return p;
+}
+
+static char *put_number(char *p, const char *end, u32 n)
+{
+	char digits[11];
+	u32 i = sizeof(digits) - 1;
+
+	digits[i] = 0;
+	do
+		digits[--i] = '0' + n % 10;
+	while ((n /= 10));
+	return put_text(p, end, digits + i);
+}
+
+bool lens_engine_is_grce(const struct lens_gpu *gpu, const struct lens_engine *e)
+{
+	const struct lens_topology *t = &gpu->topo;
+	u32 i;
+
+	if (e->type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE || e->runlist == LENS_NONE)
+		return false;
+	for (i = 0; i < t->n_engines; i++)
+		if (t->engines[i].runlist == e->runlist &&
+		    t->engines[i].type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS)
+			return true;
+	return false;
+}
+
+void lens_engine_name(const struct lens_gpu *gpu, const struct lens_engine *e, char *buf)
+{
+	const char *end = buf + LENS_ENGINE_NAME - 1;
+	char *p = buf;
+	u32 i, inst = e->inst, type = e->type;
+
+	/* Kepler and Maxwell number by type what others number by instance. */
+	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC1) {
+		type = NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC;
+		inst = 1;
+	}
+	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE) {
+		if (lens_engine_is_grce(gpu, e))
+			p = put_text(p, end, "[Graphics] ");
+		p = put_number(put_text(p, end, "Copy Engine "), end, inst);
+		p = put_text(p, end, " (");
+		if (lens_engine_is_grce(gpu, e)) {
+			p = put_number(put_text(p, end, "GRCE"), end, inst);
+			p = put_text(p, end, "/");
+		}
+		p = put_text(put_number(put_text(p, end, "LCE"), end, inst), end, ")");
+		goto out;
+	}
+	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC ||
+	    type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA) {
+		p = put_text(p, end, type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC ?
+			     "Sequencer" : "Optical Flow Accelerator");
+		if (inst)
+			p = put_number(put_text(p, end, " "), end, inst);
+		goto out;
+	}
+	if (type >= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 &&
+	    type <= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2) {
+		p = put_number(put_text(p, end, "Copy Engine "), end,
+			       type - NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0);
+		goto out;
+	}
+	for (i = 0; i < LENS_ARRAY_SIZE(names); i++) {
+		if (names[i].type != type)
+			continue;
+		p = put_number(put_text(put_text(p, end, names[i].name), end, " "), end, inst);
+		if (names[i].unit) {
+			p = put_text(put_text(p, end, " ("), end, names[i].unit);
+			p = put_text(put_number(p, end, inst), end, ")");
+		}
+		goto out;
+	}
+	p = put_text(put_number(put_text(p, end, "Unknown (type "), end, type), end, ") ");
+	p = put_number(p, end, inst);
+out:
+	*p = 0;
+}

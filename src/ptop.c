@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The device table (PTOP): which engines exist and where. Two layouts.
+ *
+ *  v1, Kepler .. Turing: 64 rows. A device is a run of rows joined by CHAIN;
+ *      each row says in ENTRY what it holds. Rows of ENTRY 0 lie anywhere.
+ *  v2, Ampere ..: NUM_ROWS rows. A device is a record of up to three rows
+ *      joined by CHAIN; zero rows lie between records, and a zero row inside
+ *      a record is its last.
+ *
+ *	row 0	C|type 30:24|instance 23:16|group|fault id 10:0
+ *	row 1	C|engine 30|pri base 25:8, in place|reset id 7:0
+ *	row 2	C|runlist pri base 25:10, in place|number in runlist 1:0
+ *
+ * Sources: open-gpu-doc turing/tu104/dev_top.ref.txt; open-gpu-kernel-modules
+ * blackwell/gb100/dev_top.h; zero rows: linux-nvgpu hal/top/top_ga10b_fusa.c.
+ * v2 is published for GA100 and GB100 and assumed for AD102 and GH100.
+ */
+#include "core.h"
+#include "../include/hw/ptop.h"
+
+static struct lens_engine *add_engine(struct lens_topology *t)
+{
+	struct lens_engine *e;
+
+	if (t->n_engines == LENS_MAX_ENGINES)
+		return NULL;
+	e = &t->engines[t->n_engines++];
+	memset(e, 0, sizeof(*e));
+	e->runlist = LENS_NONE;
+	e->engine_id = LENS_NONE;
+	e->intr = LENS_NONE;
+	e->reset = LENS_NONE;
+	e->fault = LENS_NONE;
+	return e;
+}
+
+/* Runlists are kept by id; asking twice for one gives the same. NULL: no room. */
+struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id)
+{
+	u32 i, j;
+
+	for (i = 0; i < t->n_runlists && t->runlists[i].id < id; i++)
+		;
+	if (i < t->n_runlists && t->runlists[i].id == id)
+		return &t->runlists[i];
+	if (t->n_runlists == LENS_MAX_RUNLISTS)
+		return NULL;
+	for (j = t->n_runlists++; j > i; j--)
+		t->runlists[j] = t->runlists[j - 1];
+	memset(&t->runlists[i], 0, sizeof(t->runlists[i]));
+	t->runlists[i].id = id;
+	return &t->runlists[i];
+}
+
+static void decode_v1_row(u32 row, struct lens_engine *e, bool *typed)
+{
+	switch (DRF_VAL(NV_PTOP_DEVICE_INFO_ENTRY, row)) {
+	case NV_PTOP_DEVICE_INFO_ENTRY_DATA:
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO_DATA_TYPE, row) !=
+		    NV_PTOP_DEVICE_INFO_DATA_TYPE_ENUM2)
+			return;
+		e->inst = DRF_VAL(NV_PTOP_DEVICE_INFO_DATA_INST_ID, row);
+		e->pri_base = DRF_VAL(NV_PTOP_DEVICE_INFO_DATA_PRI_BASE, row)
+			      << DRF_LO(NV_PTOP_DEVICE_INFO_DATA_PRI_BASE);
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO_DATA_FAULT_ID, row))
+			e->fault = DRF_VAL(NV_PTOP_DEVICE_INFO_DATA_FAULT_ID_ENUM, row);
+		break;
+	case NV_PTOP_DEVICE_INFO_ENTRY_ENUM:
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO_RESET, row))
+			e->reset = DRF_VAL(NV_PTOP_DEVICE_INFO_RESET_ENUM, row);
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO_INTR, row))
+			e->intr = DRF_VAL(NV_PTOP_DEVICE_INFO_INTR_ENUM, row);
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO_RUNLIST, row))
+			e->runlist = DRF_VAL(NV_PTOP_DEVICE_INFO_RUNLIST_ENUM, row);
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO_ENGINE, row))
+			e->engine_id = DRF_VAL(NV_PTOP_DEVICE_INFO_ENGINE_ENUM, row);
+		break;
+	case NV_PTOP_DEVICE_INFO_ENTRY_ENGINE_TYPE:
+		e->type = DRF_VAL(NV_PTOP_DEVICE_INFO_TYPE_ENUM, row);
+		*typed = true;
+		break;
+	}
+}
+
+int lens_ptop_v1_read(struct lens_gpu *gpu)
+{
+	struct lens_topology *t = &gpu->topo;
+	struct lens_engine *e = NULL;
+	bool typed = false;
+	u32 i, row;
+	int err;
+
+	for (i = 0; i < NV_PTOP_DEVICE_INFO__SIZE_1; i++) {
+		err = lens_rd32(gpu, NV_PTOP_DEVICE_INFO(i), &row);
+		if (err)
+			return err;
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO_ENTRY, row) == NV_PTOP_DEVICE_INFO_ENTRY_NOT_VALID)
+			continue;
+		if (!e) {
+			e = add_engine(t);
+			typed = false;
+		}
+		if (!e)
+			return -EIO;
+		decode_v1_row(row, e, &typed);
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO_CHAIN, row))
+			continue;
+		/* Without a type row it is not a device. */
+		if (!typed)
+			t->n_engines--;
+		e = NULL;
+	}
+	/* A chain that never ends is no device either. */
+	if (e)
+		t->n_engines--;
+	return 0;
+}
+
+int lens_ptop_v2_read(struct lens_gpu *gpu)
+{
+	struct lens_topology *t = &gpu->topo;
+	struct lens_engine *e = NULL;
+	u32 i, rows, row, cfg, n = 0, rec[3];
+	int err;
+
+	err = lens_rd32(gpu, NV_PTOP_DEVICE_INFO_CFG, &cfg);
+	if (err)
+		return err;
+	if (DRF_VAL(NV_PTOP_DEVICE_INFO_CFG_VERSION, cfg) != NV_PTOP_DEVICE_INFO_CFG_VERSION_INIT)
+		return -EOPNOTSUPP;
+	rows = DRF_VAL(NV_PTOP_DEVICE_INFO_CFG_NUM_ROWS, cfg);
+	for (i = 0; i < rows; i++) {
+		err = lens_rd32(gpu, NV_PTOP_DEVICE_INFO2(i), &row);
+		if (err)
+			return err;
+		if (!n && !row)
+			continue;
+		if (!n)
+			memset(rec, 0, sizeof(rec));
+		if (n < LENS_ARRAY_SIZE(rec))
+			rec[n] = row;
+		n++;
+		if (DRF_VAL(NV_PTOP_DEVICE_INFO2_ROW_CHAIN, row))
+			continue;
+		e = add_engine(t);
+		if (!e)
+			return -EIO;
+		e->type = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_TYPE_ENUM, rec);
+		e->inst = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_INSTANCE_ID, rec);
+		if (DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID, rec))
+			e->fault = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID, rec);
+		if (n > 1) {
+			if (DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RESET_ID, rec))
+				e->reset = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RESET_ID, rec);
+			e->pri_base = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_DEVICE_PRI_BASE, rec)
+				      << (DRF_LO(NV_PTOP_DEVICE_INFO2_DEV_DEVICE_PRI_BASE) % 32);
+		}
+		if (n > 2 && DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_IS_ENGINE, rec)) {
+			e->rleng = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RLENG_ID, rec);
+			e->runlist_base =
+				DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE, rec)
+				<< (DRF_LO(NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE) % 32);
+		}
+		n = 0;
+	}
+	return 0;
+}
+
+/* Runlist first, then type and instance; devices without a runlist last. */
+static u64 sort_key(const struct lens_engine *e)
+{
+	return (u64)(u16)e->runlist << 32 | (u32)e->type << 16 | e->inst;
+}
+
+void lens_sort_engines(struct lens_topology *t)
+{
+	struct lens_engine tmp;
+	u32 i, j;
+
+	for (i = 1; i < t->n_engines; i++) {
+		tmp = t->engines[i];
+		for (j = i; j && sort_key(&t->engines[j - 1]) > sort_key(&tmp); j--)
+			t->engines[j] = t->engines[j - 1];
+		t->engines[j] = tmp;
+	}
+}

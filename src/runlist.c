@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading runlists: whole, as a snapshot of raw words, or a page at a time.
+ *
+ * Base, length and pending bit are read before and after the copy and the copy
+ * is repeated when they moved, so that a list that its driver replaced meanwhile
+ * is not shown as one. What the words mean is in entry.c; lengths and ids come
+ * from the hardware and are not trusted.
+ */
+#include "core.h"
+
+#define TRIES 4
+
+int lens_target_aperture(u32 target, enum lens_aperture *ap)
+{
+	switch (target) {
+	case 0:
+		*ap = LENS_VID;
+		return 0;
+	case 2:
+	case 3:
+		*ap = LENS_SYS;
+		return 0;
+	}
+	return -EIO;
+}
+
+int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+		      struct lens_runlist_regs *regs)
+{
+	memset(regs, 0, sizeof(*regs));
+	return gpu->chip->host->runlist_regs(gpu, rl, regs);
+}
+
+static bool same_list(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b)
+{
+	return a->base == b->base && a->target == b->target && a->length == b->length &&
+	       a->pending == b->pending;
+}
+
+/* Entries first .. first + n of the list, into words of 64 bits. */
+static int copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *regs, u32 first,
+			u32 n, u64 *dst)
+{
+	u32 bytes = gpu->chip->entry_words * 4;
+	enum lens_aperture ap;
+	int err;
+
+	err = lens_target_aperture(regs->target, &ap);
+	if (err || !n)
+		return err;
+	return gpu->io->ops->copy(gpu->io, ap, regs->base + (u64)first * bytes, dst,
+				  n * bytes / 8);
+}
+
+static void collect_states(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
+{
+	struct lens_entry e;
+	u32 i;
+
+	for (i = 0; i < snap->n; i++) {
+		u32 *state = &snap->state[2 * i];
+
+		state[0] = 0;
+		state[1] = 0;
+		snap->err[i] = 0;
+		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
+		if (e.is_tsg)
+			continue;
+		if (e.id >= snap->rl->channels)
+			snap->err[i] = -ERANGE;
+		else
+			snap->err[i] = gpu->chip->host->channel_words(gpu, snap->rl, e.id, state);
+	}
+}
+
+int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
+{
+	struct lens_runlist_regs after;
+	int err, tries;
+
+	snap->n = 0;
+	snap->torn = false;
+	err = lens_runlist_regs(gpu, snap->rl, &snap->regs);
+	if (err)
+		return err;
+	for (tries = 1;; tries++) {
+		if (snap->regs.length > snap->cap)
+			return -EAGAIN;
+		err = copy_entries(gpu, &snap->regs, 0, snap->regs.length, (u64 *)snap->entries);
+		if (err)
+			return err;
+		err = lens_runlist_regs(gpu, snap->rl, &after);
+		if (err)
+			return err;
+		if (same_list(&snap->regs, &after))
+			break;
+		if (tries == TRIES) {
+			snap->torn = true;
+			break;
+		}
+		snap->regs = after;
+	}
+	snap->n = snap->regs.length;
+	collect_states(gpu, snap);
+	return 0;
+}
+
+int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_walk_fn fn,
+		      void *arg)
+{
+	u32 per_page = LENS_SCRATCH_WORDS * 2 / gpu->chip->entry_words;
+	u32 first, n, i, left = 0;
+	struct lens_runlist_regs regs;
+	struct lens_entry e;
+	int err, tsgid = LENS_NONE;
+
+	err = lens_runlist_regs(gpu, rl, &regs);
+	for (first = 0; !err && first < regs.length; first += n) {
+		n = regs.length - first < per_page ? regs.length - first : per_page;
+		err = copy_entries(gpu, &regs, first, n, gpu->scratch);
+		for (i = 0; !err && i < n; i++) {
+			gpu->chip->host->decode_entry((const u32 *)gpu->scratch +
+						      i * gpu->chip->entry_words, &e);
+			if (e.is_tsg) {
+				tsgid = e.id;
+				left = e.length;
+			} else if (!left) {
+				tsgid = LENS_NONE;
+			} else {
+				left--;
+			}
+			err = fn(gpu, rl, &e, tsgid, arg);
+		}
+	}
+	return err;
+}
