@@ -45,15 +45,25 @@ static u32 id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, b
 	return tsg ? gpu->chip->tsgs : rl->channels;
 }
 
+static int find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)
+{
+	if (id >= gpu->chip->runlists)
+		return -ERANGE;
+	*rl = lens_gpu_runlist(gpu, id);
+	return *rl ? 0 : -ENOENT;
+}
+
 /* The runlist that a RUNLIST:ID names. -EINVAL where ids are not per runlist. */
 static int named_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, bool tsg,
 			 const struct lens_runlist **rl)
 {
+	int err;
+
 	if (!gpu->chip->ids_per_runlist)
 		return -EINVAL;
-	*rl = lens_gpu_runlist(gpu, ref->runlist);
-	if (!*rl)
-		return -ENOENT;
+	err = find_runlist(gpu, ref->runlist, rl);
+	if (err)
+		return err;
 	return ref->id < id_limit(gpu, *rl, tsg) ? 0 : -ERANGE;
 }
 
@@ -224,18 +234,20 @@ int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *ru
 int lens_runlist_preempt(struct lens_gpu *gpu, u32 id)
 {
 	const struct lens_runlist *rl;
+	int err;
 
 	if (!gpu->chip->host->preempt_runlist)
 		return -EOPNOTSUPP;
-	rl = lens_gpu_runlist(gpu, id);
-	return rl ? gpu->chip->host->preempt_runlist(gpu, rl) : -ENOENT;
+	err = find_runlist(gpu, id, &rl);
+	return err ? err : gpu->chip->host->preempt_runlist(gpu, rl);
 }
 
 int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id)
 {
-	const struct lens_runlist *rl = lens_gpu_runlist(gpu, id);
+	const struct lens_runlist *rl;
+	int err = find_runlist(gpu, id, &rl);
 
-	return rl ? gpu->chip->host->resubmit(gpu, rl) : -ENOENT;
+	return err ? err : gpu->chip->host->resubmit(gpu, rl);
 }
 
 /* The instance block of a channel, from where this generation's hardware takes it. */

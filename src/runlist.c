@@ -74,16 +74,18 @@ static void collect_states(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 	}
 }
 
+int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
+{
+	snap->n = 0;
+	snap->torn = false;
+	return lens_runlist_regs(gpu, snap->rl, &snap->regs);
+}
+
 int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 {
 	struct lens_runlist_regs after;
 	int err, tries;
 
-	snap->n = 0;
-	snap->torn = false;
-	err = lens_runlist_regs(gpu, snap->rl, &snap->regs);
-	if (err)
-		return err;
 	for (tries = 1;; tries++) {
 		if (snap->regs.length > snap->cap)
 			return -EAGAIN;

@@ -79,6 +79,7 @@ struct lens_chip {
 	u8 entry_words;			/* 32-bit words of a runlist entry: 2 or 4 */
 	u16 tsg_length_max;
 	u16 tsgs;			/* TSG ids are below this */
+	u16 runlists;			/* runlist ids are below this */
 	u16 channels;			/* GPU-wide channel ids; 0: per runlist, CHANNEL_CONFIG says */
 	bool ids_per_runlist;		/* channel and TSG ids repeat from runlist to runlist */
 

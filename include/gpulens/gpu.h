@@ -136,12 +136,16 @@ struct lens_runlist_snap {
 	s16 *err;		/* per entry: 0, or why its state could not be read */
 };
 
-/*
- * Read what is on a runlist: regs before and after the copy, retried when they
- * moved. -EAGAIN: the list has grown past cap entries (regs.length says).
- */
 int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 		      struct lens_runlist_regs *regs);
+
+/*
+ * Read what is on a runlist: begin() asks how long it is, the caller makes room
+ * for regs.length entries, collect() copies and asks again; it repeats the copy
+ * when the list moved meanwhile. -EAGAIN: it has grown past cap; make more room
+ * and call collect() again.
+ */
+int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 
 /* Call fn for each entry, a page at a time. tsgid: LENS_NONE outside a TSG. fn != 0 ends the walk. */

@@ -29,6 +29,7 @@ const struct lens_chip lens_chip_gh100 = {
 	.entry_words = NV_RAMRL_ENTRY_SIZE / 4,
 	.tsg_length_max = NV_RAMRL_ENTRY_TSG_LENGTH_MAX,
 	.tsgs = 2048,		/* NV_RAMRL_ENTRY_ID_MAX of GA100 */
+	.runlists = 128,		/* RUNLIST_ID 22:16 of NV_VIRTUAL_FUNCTION_DOORBELL */
 	.ids_per_runlist = true,
 	.host = &lens_host_rlram,
 	.read_devices = lens_ptop_v2_read,

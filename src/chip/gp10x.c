@@ -30,6 +30,7 @@ const struct lens_chip lens_chip_gp10x = {
 	.entry_words = NV_RAMRL_LEGACY_ENTRY_SIZE / 4,
 	.tsg_length_max = NV_RAMRL_LEGACY_ENTRY_TSG_LENGTH_MAX,
 	.tsgs = 4096,		/* id 11:0 of a runlist entry */
+	.runlists = 7,		/* fifo_eng_runlist_base__size_1_v */
 	.channels = 4096,	/* ccsr_channel__size_1_v */
 	.host = &lens_host_pfifo,
 	.read_devices = lens_ptop_v1_read,

@@ -99,6 +99,7 @@ const struct lens_chip lens_chip_tu10x = {
 	.entry_words = NV_RAMRL_ENTRY_SIZE / 4,
 	.tsg_length_max = NV_RAMRL_ENTRY_TSG_LENGTH_MAX,
 	.tsgs = 4096,		/* ID 11:0 of NV_PFIFO_PREEMPT */
+	.runlists = NV_PFIFO_RUNLIST_BASE_LO__SIZE_1,
 	.channels = 4096,	/* NV_PCCSR_CHANNEL__SIZE_1 */
 	.host = &tu10x_host,
 	.read_devices = lens_ptop_v1_read,

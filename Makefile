@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+# For people. What each target does stands behind its ##; make help prints that.
+# The module's object list is in Kbuild, the C++ parts are in CMakeLists.txt.
+
+MAKEFLAGS += --no-print-directory
+CMAKE_BUILD := build/cmake
+
+.PHONY: all help module module-unsafe module-copy emulator unit guest-parts demo test check bench kselftest clean configure
+
+all: module emulator guest-parts ## everything that a user or a guest needs (default)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
+
+module: ## build/module/RELEASE/gpulens.ko, for KDIR, the running kernel or Debian's linux-headers-amd64
+	scripts/build-module
+
+module-unsafe: ## the module without its protection of the driver's window: for the test that shows the difference
+	scripts/build-module module-unsafe gpulens GPULENS_UNSAFE_WINDOW=y
+
+module-copy: ## the module under another name: for the test of two modules that want the same files
+	scripts/build-module module-copy gpulens2
+
+configure:
+	@test -f $(CMAKE_BUILD)/build.ninja || cmake -S . -B $(CMAKE_BUILD) -G Ninja >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+
+build:
+	@mkdir -p build
+
+configure: | build
+
+emulator: configure ## build/bin/gpulens-emulator
+	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
+
+unit: configure ## the host's unit tests, in build/cmake
+	cmake --build $(CMAKE_BUILD)
+
+guest-parts: module module-copy ## what runs inside a guest: the test modules and helpers
+	scripts/build-kmod-tests
+	scripts/fetch-kernel
+
+demo: ## boot four emulated GPUs and show what the module shows
+	@$(MAKE) module emulator >build/demo-build.log 2>&1 || { cat build/demo-build.log; exit 1; }
+	scripts/fetch-kernel
+	scripts/vm demo
+
+demo: | build
+
+test: ## every test, in under ten minutes
+	scripts/test
+
+check: ## static checks: kernel W=1, sparse, checkpatch, clang-tidy, clang-format, shellcheck, flake8, registers
+	scripts/check
+
+bench: module emulator guest-parts ## accesses and times against the budget of docs/internals.md
+	scripts/bench
+
+kselftest: ## the read-only tests on this machine's GPUs, with the module loaded
+	$(MAKE) -C tests/selftests run_tests
+
+
+clean: ## remove everything generated, except downloaded kernels
+	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/bin build/guest build/kmod-tests build/run build/results

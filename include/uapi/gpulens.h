@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * The binary snapshot of /proc/gpuX/snapshot: everything the other files show,
+ * at one instant.
+ *
+ * One header of 64 bytes, then header.records records of 64 bytes each. All
+ * numbers are little-endian. A record begins with its type; readers skip types
+ * that they do not know. TSG and channel records stand in the order of the
+ * runlist, each runlist's entries after its own record.
+ *
+ * Version 1. A newer version only adds record types and uses reserved bytes,
+ * which are zero until then; anything else changes the magic.
+ */
+#ifndef _UAPI_GPULENS_H_
+#define _UAPI_GPULENS_H_
+
+#include <linux/types.h>
+
+#define GPULENS_MAGIC		0x534c5047	/* "GPLS" in memory */
+#define GPULENS_VERSION		1
+#define GPULENS_RECORD_BYTES	64
+
+/* An id that the hardware does not give. */
+#define GPULENS_NONE		(-1)
+
+enum gpulens_record_type {
+	GPULENS_RECORD_CHIP = 1,
+	GPULENS_RECORD_ENGINE = 2,
+	GPULENS_RECORD_RUNLIST = 3,
+	GPULENS_RECORD_TSG = 4,
+	GPULENS_RECORD_CHANNEL = 5,
+	GPULENS_RECORD_GPC = 6,
+	GPULENS_RECORD_PCE = 7,
+	GPULENS_RECORD_GRCE = 8,
+};
+
+struct gpulens_header {
+	__le32 magic;			/* GPULENS_MAGIC */
+	__le16 version;			/* GPULENS_VERSION */
+	__le16 record_bytes;		/* GPULENS_RECORD_BYTES */
+	__le32 records;
+	__le32 gpu;			/* the X of /proc/gpuX */
+	__le64 time_ns;			/* CLOCK_MONOTONIC when the collection began */
+	__le64 took_ns;			/* how long it took */
+	__u8 reserved[32];
+};
+
+struct gpulens_chip {
+	__le16 type;			/* GPULENS_RECORD_CHIP */
+	__le16 chip_id;			/* architecture << 4 | implementation */
+	__le32 boot0;
+	__le64 local_memory;		/* bytes, 0: unknown */
+	__u8 num_gpcs, num_tpc_per_gpc, num_ces, ids_per_runlist;
+	__le32 gpc_mask;		/* set bit: disabled */
+	__le32 pce_map;			/* set bit: present */
+	char name[16];			/* "GP106", zero-terminated */
+	__u8 reserved[20];
+};
+
+struct gpulens_engine {
+	__le16 type;			/* GPULENS_RECORD_ENGINE */
+	__le16 engine_type;		/* NV_PTOP_DEVICE_INFO_TYPE_ENUM */
+	__le16 inst;
+	__le16 runlist, engine_id, intr, reset, fault;	/* or GPULENS_NONE */
+	__le32 pri_base, runlist_base;	/* BAR0 offsets, 0: none */
+	char name[40];			/* "Copy Engine 2 (LCE2)", zero-terminated, may be cut */
+};
+
+#define GPULENS_RUNLIST_PENDING	(1 << 0)	/* submitted, not yet taken up */
+#define GPULENS_RUNLIST_TORN	(1 << 1)	/* moved while it was read */
+
+struct gpulens_runlist {
+	__le16 type;			/* GPULENS_RECORD_RUNLIST */
+	__le16 id;
+	__le16 entries;			/* TSG and channel records that follow */
+	__le16 error;			/* 0, or the errno why entries could not be read */
+	__le32 flags;			/* GPULENS_RUNLIST_* */
+	__le32 channels;		/* channel ids below this */
+	__le32 pbdmas;			/* set bit: PBDMA serves it */
+	__le32 reserved0;
+	__le64 base;			/* address of the list; 0 without CAP_SYS_ADMIN */
+	__u8 target;			/* 0 video memory, 2, 3 system memory */
+	__u8 reserved[31];
+};
+
+struct gpulens_tsg {
+	__le16 type;			/* GPULENS_RECORD_TSG */
+	__le16 runlist, id, length;
+	__u8 timeslice_scale, timeslice_timeout;
+	__u8 reserved0[6];
+	__le64 timeslice_ns;
+	__u8 reserved[40];
+};
+
+#define GPULENS_CHANNEL_ENABLED		(1 << 0)
+#define GPULENS_CHANNEL_NEXT		(1 << 1)
+#define GPULENS_CHANNEL_CTX_RELOAD	(1 << 2)
+#define GPULENS_CHANNEL_PBDMA_FAULTED	(1 << 3)
+#define GPULENS_CHANNEL_ENG_FAULTED	(1 << 4)
+#define GPULENS_CHANNEL_BUSY		(1 << 5)
+#define GPULENS_CHANNEL_ON_PBDMA	(1 << 6)	/* this and the next five: Ampere .. */
+#define GPULENS_CHANNEL_ON_ENG		(1 << 7)
+#define GPULENS_CHANNEL_PENDING		(1 << 8)
+#define GPULENS_CHANNEL_PBDMA_BUSY	(1 << 9)
+#define GPULENS_CHANNEL_ENG_BUSY	(1 << 10)
+#define GPULENS_CHANNEL_ACQUIRE_FAIL	(1 << 11)
+#define GPULENS_CHANNEL_BOUND		(1 << 12)	/* up to Turing */
+
+struct gpulens_channel {
+	__le16 type;			/* GPULENS_RECORD_CHANNEL */
+	__le16 runlist, tsg, id;	/* tsg: GPULENS_NONE outside of any */
+	__le32 flags;			/* GPULENS_CHANNEL_* */
+	__u8 status;			/* NV_PCCSR_CHANNEL_STATUS, derived on Ampere .. */
+	__u8 runqueue;
+	__u8 inst_target;
+	__u8 error;			/* 0, or the errno why its state could not be read */
+	__le32 raw[2];			/* state words as read: PCCSR INST and CHANNEL, or CHRAM and 0 */
+	__le64 inst;			/* instance block; 0 without CAP_SYS_ADMIN */
+	__u8 reserved[32];
+};
+
+struct gpulens_gpc {
+	__le16 type;			/* GPULENS_RECORD_GPC */
+	__le16 id;			/* physical, enabled ones only */
+	__le32 tpc_mask;		/* set bit: disabled */
+	__le16 first_tpc, tpcs;		/* logical TPC numbers first_tpc .. + tpcs - 1 */
+	__u8 reserved[52];
+};
+
+struct gpulens_pce {
+	__le16 type;			/* GPULENS_RECORD_PCE */
+	__le16 id;
+	__le16 lce;			/* GPULENS_NONE: serves none */
+	__u8 reserved[58];
+};
+
+struct gpulens_grce {
+	__le16 type;			/* GPULENS_RECORD_GRCE */
+	__le16 id;
+	__le16 shared_lce;		/* GPULENS_NONE: shares none */
+	__u8 reserved[58];
+};
+
+#endif /* _UAPI_GPULENS_H_ */

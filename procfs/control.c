@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The files that steer: from a written id to the core's control functions.
+ */
+#include "files.h"
+
+static int disable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	return lens_channel_enable(gpu, ref, false, runlist);
+}
+
+static int enable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	return lens_channel_enable(gpu, ref, true, runlist);
+}
+
+/* These take the id of a runlist, which nothing can qualify. */
+static int preempt_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	if (ref->runlist != LENS_NONE)
+		return -EINVAL;
+	*runlist = ref->id;
+	return lens_runlist_preempt(gpu, ref->id);
+}
+
+static int resubmit_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	if (ref->runlist != LENS_NONE)
+		return -EINVAL;
+	*runlist = ref->id;
+	return lens_runlist_resubmit(gpu, ref->id);
+}
+
+static int wfi_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	return lens_channel_preemption(gpu, ref, LENS_PREEMPT_WFI, runlist);
+}
+
+static int cta_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	return lens_channel_preemption(gpu, ref, LENS_PREEMPT_CTA, runlist);
+}
+
+static int cil_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+{
+	return lens_channel_preemption(gpu, ref, LENS_PREEMPT_CILP, runlist);
+}
+
+const struct lens_file_type lens_control_files[] = {
+	{ .name = "disable_channel", .act = disable_channel },
+	{ .name = "enable_channel", .act = enable_channel },
+	{ .name = "preempt_tsg", .act = lens_tsg_preempt },
+	{ .name = "switch_to_tsg", .act = lens_tsg_switch_to },
+	{ .name = "preempt_runlist", .act = preempt_runlist },
+	{ .name = "resubmit_runlist", .act = resubmit_runlist },
+	{ .name = "wfi_preempt_channel", .act = wfi_preempt_channel },
+	{ .name = "cta_preempt_channel", .act = cta_preempt_channel },
+	{ .name = "cil_preempt_channel", .act = cil_preempt_channel },
+};
+
+const u32 lens_control_file_count = ARRAY_SIZE(lens_control_files);

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The directory /proc/gpuX: which files there are, and reading them.
+ *
+ * A file is collected and formatted once, at its first read, and served from
+ * that text; seeking back to 0 collects afresh. Each open file has its own text,
+ * so that two readers never share state.
+ */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/namei.h>
+#include <linux/proc_fs.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "files.h"
+#include "parse.h"
+
+/* -- what the files say -- */
+
+static int show_chip(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	lens_format_chip(t, &f->dev->gpu, f->dev->where);
+	return 0;
+}
+
+static int show_device_info(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	lens_format_device_info(t, &f->dev->gpu);
+	return 0;
+}
+
+static int show_copy_topology(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	if (!f->dev->gpu.chip->ce.pces)
+		return -EOPNOTSUPP;
+	lens_format_copy_topology(t, &f->dev->gpu);
+	return 0;
+}
+
+static int show_tpc_map(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	lens_format_tpc_map(t, &f->dev->gpu);
+	return 0;
+}
+
+static int show_hex(struct lens_text *t, u32 v)
+{
+	lens_text_add(t, "%#x\n", v);
+	return 0;
+}
+
+static int show_num_gpcs(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	return show_hex(t, f->dev->gpu.topo.num_gpcs);
+}
+
+static int show_num_tpc_per_gpc(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	return show_hex(t, f->dev->gpu.topo.num_tpc_per_gpc);
+}
+
+static int show_num_ces(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	return show_hex(t, f->dev->gpu.topo.num_ces);
+}
+
+static int show_gpc_mask(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	return show_hex(t, f->dev->gpu.topo.gpc_mask);
+}
+
+static int show_tpc_mask(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	return show_hex(t, f->dev->gpu.topo.tpc_mask[f->arg]);
+}
+
+static int show_pce_map(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	if (!f->dev->gpu.chip->ce.pces)
+		return -EOPNOTSUPP;
+	return show_hex(t, f->dev->gpu.topo.pce_map);
+}
+
+static int show_lce_for_pce(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	return show_hex(t, f->dev->gpu.topo.lce_for_pce[f->arg]);
+}
+
+static int show_shared_lce(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	return show_hex(t, f->dev->gpu.topo.shared_lce[f->arg]);
+}
+
+static int show_local_memory(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	if (!f->dev->gpu.topo.memory_bytes)
+		return -EOPNOTSUPP;
+	lens_text_add(t, "%llu\n", f->dev->gpu.topo.memory_bytes);
+	return 0;
+}
+
+static int show_runlist(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	struct lens_runlist_snap snap = { .rl = lens_gpu_runlist(&f->dev->gpu, f->arg) };
+	int err = lens_snap_collect(f->dev, &snap);
+
+	if (!err)
+		lens_format_runlist(t, &f->dev->gpu, &snap, addresses);
+	lens_snap_free(&snap);
+	return err;
+}
+
+/* -- collecting runlists -- */
+
+static int snap_make_room(struct lens_dev *dev, struct lens_runlist_snap *snap)
+{
+	u32 cap = snap->regs.length, words = dev->gpu.chip->entry_words;
+
+	lens_snap_free(snap);
+	if (!cap)
+		return 0;
+	/* kvmalloc: 8-byte alignment of entries is what copy() wants. */
+	snap->entries = kvmalloc_array(cap, words * sizeof(u32), GFP_KERNEL);
+	snap->state = kvmalloc_array(cap, 2 * sizeof(u32), GFP_KERNEL);
+	snap->err = kvmalloc_array(cap, sizeof(*snap->err), GFP_KERNEL);
+	if (!snap->entries || !snap->state || !snap->err)
+		return -ENOMEM;
+	snap->cap = cap;
+	return 0;
+}
+
+int lens_snap_collect_locked(struct lens_dev *dev, struct lens_runlist_snap *snap)
+{
+	int err, tries = 4;
+
+	err = lens_runlist_begin(&dev->gpu, snap);
+	if (err)
+		return err;
+	do {
+		err = snap_make_room(dev, snap);
+		if (!err)
+			err = lens_runlist_collect(&dev->gpu, snap);
+	} while (err == -EAGAIN && --tries);
+	return err;
+}
+
+int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap)
+{
+	int err = lens_dev_get(dev);
+
+	if (err)
+		return err;
+	err = lens_snap_collect_locked(dev, snap);
+	lens_dev_put(dev);
+	return err;
+}
+
+void lens_snap_free(struct lens_runlist_snap *snap)
+{
+	kvfree(snap->entries);
+	kvfree(snap->state);
+	kvfree(snap->err);
+	snap->entries = NULL;
+	snap->state = NULL;
+	snap->err = NULL;
+	snap->cap = 0;
+}
+
+/* -- reading -- */
+
+static int read_open(struct inode *inode, struct file *file)
+{
+	struct lens_text *t = kzalloc(sizeof(*t), GFP_KERNEL);
+
+	file->private_data = t;
+	return t ? 0 : -ENOMEM;
+}
+
+static int read_release(struct inode *inode, struct file *file)
+{
+	lens_text_free(file->private_data);
+	kfree(file->private_data);
+	return 0;
+}
+
+/* Kept files answer without an access, but not for a GPU that has gone. */
+static int collect(const struct lens_file *f, const struct file *file, struct lens_text *t)
+{
+	int err = lens_dev_get(f->dev);
+
+	if (err)
+		return err;
+	lens_dev_put(f->dev);
+	err = f->type->show(f, lens_may_see_addresses(file), t);
+	return err ? err : t->err;
+}
+
+static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff_t *pos)
+{
+	struct lens_text fresh = { 0 }, *t = file->private_data;
+	int err;
+
+	/* Positions on one open file are the VFS's to serialise (f_pos lock). */
+	if (*pos == 0) {
+		err = collect(pde_data(file_inode(file)), file, &fresh);
+		if (err) {
+			lens_text_free(&fresh);
+			return err;
+		}
+		lens_text_free(t);
+		*t = fresh;
+	}
+	return simple_read_from_buffer(buf, count, pos, t->buf, t->len);
+}
+
+static const struct proc_ops read_ops = {
+	.proc_open = read_open,
+	.proc_read = read_text,
+	.proc_lseek = default_llseek,
+	.proc_release = read_release,
+};
+
+/* -- writing -- */
+
+static ssize_t write_control(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+{
+	const struct lens_file *f = pde_data(file_inode(file));
+	struct lens_ref ref = { .runlist = LENS_NONE };
+	int err, runlist = LENS_NONE;
+	char text[LENS_ID_MAX + 2];
+	bool parsed = false;
+
+	err = lens_may_control(file);
+	if (err)
+		goto out;
+	err = -EINVAL;
+	if (!count || count > sizeof(text))
+		goto out;
+	if (copy_from_user(text, buf, count))
+		return -EFAULT;
+	err = lens_parse_ref(text, count, &ref);
+	if (err)
+		goto out;
+	parsed = true;
+	runlist = ref.runlist;
+	err = lens_dev_get(f->dev);
+	if (err)
+		goto out;
+	err = f->type->act(&f->dev->gpu, &ref, &runlist);
+	lens_dev_put(f->dev);
+	if (err == -EINVAL && f->dev->gpu.chip->ids_per_runlist)
+		pr_info_ratelimited("gpulens: gpu%d %s: write RUNLIST:ID, more than one runlist (or none) holds %u\n",
+				    f->dev->index, f->type->name, ref.id);
+out:
+	lens_trace_control(f->dev, f->type->name, runlist, parsed ? ref.id : -1, err);
+	return err ? err : count;
+}
+
+static const struct proc_ops write_ops = {
+	.proc_write = write_control,
+	.proc_lseek = noop_llseek,
+};
+
+/* -- the directory -- */
+
+static const struct lens_file_type kept_files[] = {
+	{ "chip", show_chip },
+	{ "device_info", show_device_info },
+	{ "num_gpcs", show_num_gpcs },
+	{ "num_tpc_per_gpc", show_num_tpc_per_gpc },
+	{ "num_ces", show_num_ces },
+	{ "gpc_mask", show_gpc_mask },
+	{ "tpc_map", show_tpc_map },
+	{ "pce_map", show_pce_map },
+	{ "copy_topology", show_copy_topology },
+	{ "local_memory", show_local_memory },
+	{ "snapshot", lens_show_snapshot },
+};
+
+static const struct lens_file_type runlist_file = { "runlist%u", show_runlist };
+static const struct lens_file_type tpc_mask_file = { "gpc%u_tpc_mask", show_tpc_mask };
+static const struct lens_file_type lce_for_pce_file = { "lce_for_pce%u", show_lce_for_pce };
+static const struct lens_file_type shared_lce_file = { "shared_lce_for_grce%u", show_shared_lce };
+
+static int add_file(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
+{
+	umode_t mode = type->act ? 0200 : lens_gid < 0 ? 0444 : 0440;
+	struct proc_dir_entry *entry;
+	struct lens_file *f;
+	char name[32];
+
+	if (dev->n_files == dev->max_files)
+		return -ENOSPC;
+	f = &dev->files[dev->n_files];
+	f->dev = dev;
+	f->type = type;
+	f->arg = arg;
+	snprintf(name, sizeof(name), type->name, arg);
+	entry = proc_create_data(name, mode, dev->dir, type->act ? &write_ops : &read_ops, f);
+	if (!entry)
+		return -ENOMEM;
+	if (!type->act && lens_gid >= 0)
+		proc_set_user(entry, GLOBAL_ROOT_UID, make_kgid(&init_user_ns, lens_gid));
+	dev->n_files++;
+	return 0;
+}
+
+static int add_files(struct lens_dev *dev)
+{
+	const struct lens_topology *topo = &dev->gpu.topo;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < ARRAY_SIZE(kept_files); i++)
+		err = add_file(dev, &kept_files[i], 0);
+	for (i = 0; !err && i < topo->n_runlists; i++)
+		err = add_file(dev, &runlist_file, topo->runlists[i].id);
+	for (i = 0; !err && i < topo->num_gpcs; i++)
+		if (!(topo->gpc_mask & (1U << i)))
+			err = add_file(dev, &tpc_mask_file, i);
+	for (i = 0; !err && i < LENS_MAX_PCES; i++)
+		if (topo->pce_map & (1U << i) && i < dev->gpu.chip->ce.pces)
+			err = add_file(dev, &lce_for_pce_file, i);
+	for (i = 0; !err && i < topo->n_grces; i++)
+		err = add_file(dev, &shared_lce_file, i);
+	for (i = 0; !err && i < lens_control_file_count; i++)
+		err = add_file(dev, &lens_control_files[i], 0);
+	return err;
+}
+
+/* procfs warns loudly about a name that is taken; ask first. */
+static bool taken(const char *name)
+{
+	char full[32];
+	struct path path;
+
+	snprintf(full, sizeof(full), "/proc/%s", name);
+	if (kern_path(full, 0, &path))
+		return false;
+	path_put(&path);
+	return true;
+}
+
+int lens_proc_add(struct lens_dev *dev)
+{
+	char name[16];
+	int err;
+
+	snprintf(name, sizeof(name), "gpu%d", dev->index);
+	if (taken(name)) {
+		pr_err("gpulens: /proc/%s exists; is another module of this kind loaded?\n", name);
+		return -EEXIST;
+	}
+	dev->max_files = ARRAY_SIZE(kept_files) + dev->gpu.topo.n_runlists + LENS_MAX_GPCS +
+			 LENS_MAX_PCES + LENS_MAX_GRCES + lens_control_file_count;
+	dev->files = kvcalloc(dev->max_files, sizeof(*dev->files), GFP_KERNEL);
+	if (!dev->files)
+		return -ENOMEM;
+	dev->dir = proc_mkdir(name, NULL);
+	err = dev->dir ? add_files(dev) : -EEXIST;
+	if (err)
+		lens_proc_remove(dev);
+	return err;
+}
+
+void lens_proc_remove(struct lens_dev *dev)
+{
+	/* Waits until nobody is inside a file, then no one gets in again. */
+	if (dev->dir)
+		proc_remove(dev->dir);
+	dev->dir = NULL;
+	kvfree(dev->files);
+	dev->files = NULL;
+	dev->n_files = 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of /proc/gpuX share.
+ */
+#ifndef _LENS_FILES_H_
+#define _LENS_FILES_H_
+
+#include "../src/linux/lens.h"
+#include "format.h"
+
+/* One entry of a GPU's directory. arg: runlist id, GPC, PCE or GRCE. */
+struct lens_file {
+	struct lens_dev *dev;
+	const struct lens_file_type *type;
+	u32 arg;
+};
+
+struct lens_file_type {
+	const char *name;	/* %u: arg */
+	/* Collect with the GPU's lock held by the callee, format without. */
+	int (*show)(const struct lens_file *f, bool addresses, struct lens_text *t);
+	/* Act on a parsed id; the GPU's lock is held. */
+	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
+};
+
+/* Room for a runlist of any length, then the runlist. Free with lens_snap_free(). */
+int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap);
+/* The same with the GPU's lock already held. */
+int lens_snap_collect_locked(struct lens_dev *dev, struct lens_runlist_snap *snap);
+void lens_snap_free(struct lens_runlist_snap *snap);
+
+int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_text *t);
+
+extern const struct lens_file_type lens_control_files[];
+extern const u32 lens_control_file_count;
+
+#endif /* _LENS_FILES_H_ */

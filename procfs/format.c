@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text of chip, device_info, copy_topology and tpc_map.
+ */
+#include "format.h"
+#include "../include/hw/drf.h"
+#include "../include/hw/pmc.h"
+#include "../include/hw/ptop.h"
+
+void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where)
+{
+	lens_text_add(t, "Chip:         %s (%#x)\n", gpu->name, gpu->chip_id);
+	lens_text_add(t, "Architecture: %s\n", gpu->chip->arch);
+	lens_text_add(t, "Device:       %s\n", where);
+	lens_text_add(t, "BOOT_0:       0x%08x\n", gpu->boot0);
+	lens_text_add(t, "Revision:     %X%u\n", DRF_VAL(NV_PMC_BOOT_0_MAJOR_REVISION, gpu->boot0),
+		      DRF_VAL(NV_PMC_BOOT_0_MINOR_REVISION, gpu->boot0));
+	lens_text_add(t, "Ids:          channels and TSGs count %s\n",
+		      gpu->chip->ids_per_runlist ? "per runlist, write RUNLIST:ID" : "over the whole GPU");
+	if (gpu->chip->assumed)
+		lens_text_add(t, "Assumed:      %s (not published for this chip)\n",
+			      gpu->chip->assumed);
+}
+
+/* A number that the device table may not give. */
+static void add_id(struct lens_text *t, int width, int id)
+{
+	if (id == LENS_NONE)
+		lens_text_add(t, " %*s", width, "-");
+	else
+		lens_text_add(t, " %*d", width, id);
+}
+
+void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu)
+{
+	const struct lens_engine *e;
+	char name[LENS_ENGINE_NAME];
+	u32 i;
+
+	lens_text_add(t, "%-45s %4s %4s %7s %6s %4s %5s %5s %10s %s\n", "Engine", "Type", "Inst",
+		      "Runlist", "Engine", "Intr", "Reset", "Fault", "Registers", "Runlist at");
+	for (i = 0; i < gpu->topo.n_engines; i++) {
+		e = &gpu->topo.engines[i];
+		lens_engine_name(gpu, e, name);
+		lens_text_add(t, "%-45s 0x%02x %4u", name, e->type, e->inst);
+		add_id(t, 7, e->runlist);
+		add_id(t, 6, e->engine_id);
+		add_id(t, 4, e->intr);
+		add_id(t, 5, e->reset);
+		add_id(t, 5, e->fault);
+		if (e->pri_base)
+			lens_text_add(t, "   0x%06x", e->pri_base);
+		else
+			lens_text_add(t, " %10s", "-");
+		if (e->runlist_base)
+			lens_text_add(t, "   0x%06x\n", e->runlist_base);
+		else
+			lens_text_add(t, " %10s\n", "-");
+	}
+}
+
+static void add_pces(struct lens_text *t, u32 mask)
+{
+	const char *sep = "";
+	u32 i;
+
+	for (i = 0; i < LENS_MAX_PCES; i++) {
+		if (!(mask & (1U << i)))
+			continue;
+		lens_text_add(t, "%sPCE%02u", sep, i);
+		sep = " ";
+	}
+}
+
+/* The LCE whose PCEs this GRCE borrows, LENS_LCE_NONE when it has its own or none. */
+static u32 shared_lce(const struct lens_gpu *gpu, u32 grce)
+{
+	if (grce >= gpu->topo.n_grces || lens_lce_pces(gpu, grce))
+		return LENS_LCE_NONE;
+	return gpu->topo.shared_lce[grce];
+}
+
+void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu)
+{
+	const struct lens_engine *e;
+	u32 i, inst, lce, pces;
+
+	/* By number, whatever runlists they are on. */
+	for (inst = 0; inst < LENS_MAX_PCES; inst++) {
+		for (i = 0; i < gpu->topo.n_engines; i++) {
+			e = &gpu->topo.engines[i];
+			if (e->type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE || e->inst != inst)
+				continue;
+			if (lens_engine_is_grce(gpu, e))
+				lens_text_add(t, "GRCE%u -> ", inst);
+			else
+				lens_text_add(t, "LCE%02u -> ", inst);
+			pces = lens_lce_pces(gpu, inst);
+			lce = shared_lce(gpu, inst);
+			if (pces) {
+				add_pces(t, pces);
+			} else if (lce != LENS_LCE_NONE) {
+				lens_text_add(t, "LCE%02u (", lce);
+				add_pces(t, lens_lce_pces(gpu, lce));
+				lens_text_add(t, ")");
+			} else {
+				lens_text_add(t, "none");
+			}
+			lens_text_add(t, "\n");
+		}
+	}
+}
+
+void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu)
+{
+	const struct lens_topology *topo = &gpu->topo;
+	u32 digits = (topo->num_gpcs * topo->num_tpc_per_gpc + 3) / 4;
+	u32 i, first, n, bit, nibble;
+	int d;
+
+	for (i = 0; i < topo->num_gpcs; i++) {
+		if (topo->gpc_mask & (1U << i))
+			continue;
+		n = lens_gpc_tpcs(topo, i, &first);
+		lens_text_add(t, "gpc %u: 0x", i);
+		for (d = digits - 1; d >= 0; d--) {
+			nibble = 0;
+			for (bit = 0; bit < 4; bit++)
+				if (d * 4 + bit >= first && d * 4 + bit < first + n)
+					nibble |= 1U << bit;
+			lens_text_add(t, "%x", nibble);
+		}
+		lens_text_add(t, "\n");
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From decoded hardware to the text of /proc/gpuX files. Pure: no access, no
+ * lock, the same in the kernel and in user space. docs/proc.md is the grammar.
+ */
+#ifndef _LENS_FORMAT_H_
+#define _LENS_FORMAT_H_
+
+#include "../include/gpulens/gpu.h"
+#include "text.h"
+
+void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where);
+void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu);
+void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu);
+void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu);
+/* addresses: print instance block addresses, else zeros. */
+void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
+			 const struct lens_runlist_snap *snap, bool addresses);
+/* "on pbdma+eng" for NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG. */
+const char *lens_status_name(u32 status);
+
+#endif /* _LENS_FORMAT_H_ */

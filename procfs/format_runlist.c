@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text of runlistY: one box per TSG, one per channel, with the labels of
+ * Listing 1 of RTAS'24 and then what that tool did not show. Everything between
+ * the bars is 21 characters wide.
+ *
+ * What a runlist should not hold (a TSG shorter than it says, a channel outside
+ * of any) is said in a line that begins with "!", which no label does.
+ */
+#include "format.h"
+
+static const char *const status_names[16] = {
+	"idle", "pending", "pending, reload", "acquire", "acquire, reload", "on pbdma",
+	"on pbdma+eng", "on eng", "on eng, acquire", "on eng, pending", "on pbdma, reload",
+	"on pbdma+eng, reload", "on eng, reload", "on eng, pend, reload",
+	"on eng, acq, reload", "undefined",
+};
+
+const char *lens_status_name(u32 status)
+{
+	return status_names[status & 15];
+}
+
+static const char *target_name(u32 target)
+{
+	static const char *const names[] = { "vid", "invalid", "sys coh", "sys ncoh" };
+
+	return names[target & 3];
+}
+
+static void add_tsg(struct lens_text *t, const struct lens_entry *e)
+{
+	u64 ns = lens_timeslice_ns(e->timeout, e->scale);
+	/* A multiple of 8 ns below 2^33: 32-bit division does. */
+	u32 units = (u32)(ns >> 3);
+
+	lens_text_add(t, "+---- TSG Entry %-3u---+\n", e->id);
+	lens_text_add(t, "| Scale: %-13u|\n", e->scale);
+	lens_text_add(t, "| Timeout: %-11u|\n", e->timeout);
+	lens_text_add(t, "| Length: %-12u|\n", e->length);
+	lens_text_add(t, "| Slice:%7u.%03uus |\n", units / 125,
+		      units % 125 * 8);
+	if (!e->timeout)
+		lens_text_add(t, "| (0 counts as 1024ns)|\n");
+	lens_text_add(t, "+---------------------+\n");
+}
+
+static void add_flag(struct lens_text *t, const char *in, const char *label, u32 value)
+{
+	int pad = 18 - (int)strlen(label);
+
+	lens_text_add(t, "%s| %s:%*s%2u|\n", in, label, pad - 1, "", value);
+}
+
+static void add_channel(struct lens_text *t, const struct lens_gpu *gpu, const struct lens_entry *e,
+			const u32 *state, int err, const char *in, bool addresses)
+{
+	struct lens_channel_state s;
+	u64 inst = e->inst;
+	u32 target = e->inst_target;
+
+	lens_text_add(t, "%s+- Channel Info %-4u -+\n", in, e->id);
+	if (err) {
+		lens_text_add(t, "%s| %-20s|\n", in, err == -ERANGE ? "id beyond this chip" :
+							    "state unreadable");
+	} else {
+		gpu->chip->host->decode_channel(state, &s);
+		add_flag(t, in, "Enabled", s.enable);
+		add_flag(t, in, "Next", s.next);
+		add_flag(t, in, "Force CTX Reload", s.ctx_reload);
+		/* Write-only in hardware; kept for scripts that look for them. */
+		add_flag(t, in, "Enable set", 0);
+		add_flag(t, in, "Enable clear", 0);
+		add_flag(t, in, "PBDMA Faulted", s.pbdma_faulted);
+		add_flag(t, in, "ENG Faulted", s.eng_faulted);
+		add_flag(t, in, "Status", s.status);
+		lens_text_add(t, "%s| %20s|\n", in, lens_status_name(s.status));
+		add_flag(t, in, "Busy", s.busy);
+		if (s.chram) {
+			add_flag(t, in, "On PBDMA", s.on_pbdma);
+			add_flag(t, in, "On ENG", s.on_eng);
+			add_flag(t, in, "Pending", s.pending);
+			add_flag(t, in, "PBDMA Busy", s.pbdma_busy);
+			add_flag(t, in, "ENG Busy", s.eng_busy);
+			add_flag(t, in, "Acquire Fail", s.acquire_fail);
+		}
+		if (s.pccsr) {
+			add_flag(t, in, "Bound", s.bound);
+			inst = s.inst;
+			target = s.inst_target;
+		}
+	}
+	add_flag(t, in, "Runqueue", e->runqueue);
+	lens_text_add(t, "%s| Inst: 0x%012llx|\n", in,
+		      (unsigned long long)(addresses ? inst : 0));
+	lens_text_add(t, "%s| Target:%13s|\n", in, target_name(target));
+	lens_text_add(t, "%s+---------------------+\n", in);
+}
+
+void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
+			 const struct lens_runlist_snap *snap, bool addresses)
+{
+	u32 i, left = 0, tsg = 0, want = 0;
+	struct lens_entry e;
+
+	for (i = 0; i < snap->n; i++) {
+		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
+		if (e.is_tsg) {
+			if (left)
+				lens_text_add(t, "! TSG %u says %u channels, %u follow\n", tsg,
+					      want, want - left);
+			tsg = e.id;
+			left = e.length;
+			want = e.length;
+			add_tsg(t, &e);
+			if (want > gpu->chip->tsg_length_max)
+				lens_text_add(t, "! TSG %u: no more than %u channels are legal\n",
+					      tsg, gpu->chip->tsg_length_max);
+			continue;
+		}
+		add_channel(t, gpu, &e, &snap->state[2 * i], snap->err[i], left ? "  " : "",
+			    addresses);
+		if (left)
+			left--;
+	}
+	if (left)
+		lens_text_add(t, "! TSG %u says %u channels, %u follow\n", tsg, want, want - left);
+	if (snap->regs.pending)
+		lens_text_add(t, "! submitted, not yet taken up by the GPU\n");
+	if (snap->torn)
+		lens_text_add(t, "! torn: the list was replaced again and again while it was read\n");
+	if (!snap->n)
+		lens_text_add(t, "! empty\n");
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Parsing of ids. Own code because the kernel's kstrtou32() exists in the kernel
+ * only, takes a leading plus, and this is what fuzzing runs in user space.
+ */
+#include "parse.h"
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return 16;
+}
+
+static int parse_number(const char *s, size_t len, u32 *val)
+{
+	u32 base = 10;
+	u64 v = 0;
+	int d;
+
+	if (len > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
+		base = 16;
+		s += 2;
+		len -= 2;
+	} else if (len > 1 && s[0] == '0') {
+		base = 8;
+	}
+	if (!len)
+		return -EINVAL;
+	for (; len; len--, s++) {
+		d = digit(*s);
+		if (d >= (int)base)
+			return -EINVAL;
+		/* Go on after an overflow: trailing text is the worse mistake. */
+		if (v <= 0xffffffff)
+			v = v * base + d;
+	}
+	*val = (u32)v;
+	return v > 0xffffffff ? -ERANGE : 0;
+}
+
+int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
+{
+	size_t colon;
+	u32 runlist;
+	int err, err2;
+
+	if (len && text[len - 1] == '\n')
+		len--;
+	if (!len || len > LENS_ID_MAX)
+		return -EINVAL;
+	for (colon = 0; colon < len && text[colon] != ':'; colon++)
+		;
+	ref->runlist = LENS_NONE;
+	if (colon == len)
+		return parse_number(text, len, &ref->id);
+	err = parse_number(text, colon, &runlist);
+	err2 = parse_number(text + colon + 1, len - colon - 1, &ref->id);
+	if (err == -EINVAL || err2 == -EINVAL)
+		return -EINVAL;
+	if (err || err2 || runlist > 0x7fffffff)
+		return -ERANGE;
+	ref->runlist = (int)runlist;
+	return 0;
+}

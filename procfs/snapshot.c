@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The binary snapshot (include/uapi/gpulens.h): all runlists collected under one
+ * hold of the GPU's lock, then laid out as records.
+ */
+#include <linux/build_bug.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "../include/uapi/gpulens.h"
+#include "files.h"
+
+static_assert(sizeof(struct gpulens_header) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_chip) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_engine) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_runlist) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_tsg) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_channel) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_gpc) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_pce) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_grce) == GPULENS_RECORD_BYTES);
+
+struct writer {
+	u8 *buf;
+	u32 used, records;	/* records: room */
+};
+
+/* The next record, zeroed. There is always room: the caller counted. */
+static void *next(struct writer *w, u16 type)
+{
+	u8 *rec = w->buf + (w->used + 1) * GPULENS_RECORD_BYTES;
+
+	if (WARN_ON_ONCE(w->used == w->records))
+		rec -= GPULENS_RECORD_BYTES;
+	else
+		w->used++;
+	*(__le16 *)rec = cpu_to_le16(type);
+	return rec;
+}
+
+static __le16 le_id(int id)
+{
+	return cpu_to_le16((u16)id);
+}
+
+static void put_topology(struct writer *w, const struct lens_gpu *gpu)
+{
+	const struct lens_topology *topo = &gpu->topo;
+	char name[LENS_ENGINE_NAME];
+	struct gpulens_chip *chip;
+	u32 i, first, n;
+
+	chip = next(w, GPULENS_RECORD_CHIP);
+	chip->chip_id = cpu_to_le16(gpu->chip_id);
+	chip->boot0 = cpu_to_le32(gpu->boot0);
+	chip->local_memory = cpu_to_le64(topo->memory_bytes);
+	chip->num_gpcs = topo->num_gpcs;
+	chip->num_tpc_per_gpc = topo->num_tpc_per_gpc;
+	chip->num_ces = topo->num_ces;
+	chip->ids_per_runlist = gpu->chip->ids_per_runlist;
+	chip->gpc_mask = cpu_to_le32(topo->gpc_mask);
+	chip->pce_map = cpu_to_le32(topo->pce_map);
+	strscpy(chip->name, gpu->name, sizeof(chip->name));
+
+	for (i = 0; i < topo->n_engines; i++) {
+		const struct lens_engine *e = &topo->engines[i];
+		struct gpulens_engine *rec = next(w, GPULENS_RECORD_ENGINE);
+
+		rec->engine_type = cpu_to_le16(e->type);
+		rec->inst = cpu_to_le16(e->inst);
+		rec->runlist = le_id(e->runlist);
+		rec->engine_id = le_id(e->engine_id);
+		rec->intr = le_id(e->intr);
+		rec->reset = le_id(e->reset);
+		rec->fault = le_id(e->fault);
+		rec->pri_base = cpu_to_le32(e->pri_base);
+		rec->runlist_base = cpu_to_le32(e->runlist_base);
+		lens_engine_name(gpu, e, name);
+		strscpy(rec->name, name, sizeof(rec->name));
+	}
+	for (i = 0; i < topo->num_gpcs; i++) {
+		struct gpulens_gpc *rec;
+
+		if (topo->gpc_mask & (1U << i))
+			continue;
+		rec = next(w, GPULENS_RECORD_GPC);
+		n = lens_gpc_tpcs(topo, i, &first);
+		rec->id = cpu_to_le16(i);
+		rec->tpc_mask = cpu_to_le32(topo->tpc_mask[i]);
+		rec->first_tpc = cpu_to_le16(first);
+		rec->tpcs = cpu_to_le16(n);
+	}
+	for (i = 0; i < gpu->chip->ce.pces; i++) {
+		struct gpulens_pce *rec;
+
+		if (!(topo->pce_map & (1U << i)))
+			continue;
+		rec = next(w, GPULENS_RECORD_PCE);
+		rec->id = cpu_to_le16(i);
+		rec->lce = le_id(topo->lce_for_pce[i] == gpu->chip->ce.lce_none ?
+				 GPULENS_NONE : topo->lce_for_pce[i]);
+	}
+	for (i = 0; i < topo->n_grces; i++) {
+		struct gpulens_grce *rec = next(w, GPULENS_RECORD_GRCE);
+
+		rec->id = cpu_to_le16(i);
+		rec->shared_lce = le_id(topo->shared_lce[i] == LENS_LCE_NONE ?
+					GPULENS_NONE : topo->shared_lce[i]);
+	}
+}
+
+static void put_channel(struct writer *w, const struct lens_gpu *gpu,
+			const struct lens_runlist_snap *snap, u32 i, const struct lens_entry *e,
+			int tsg, bool addresses)
+{
+	struct gpulens_channel *rec = next(w, GPULENS_RECORD_CHANNEL);
+	const u32 *state = &snap->state[2 * i];
+	struct lens_channel_state s;
+	u64 inst = e->inst;
+	u32 flags = 0;
+
+	rec->runlist = cpu_to_le16(snap->rl->id);
+	rec->tsg = le_id(tsg);
+	rec->id = cpu_to_le16(e->id);
+	rec->runqueue = e->runqueue;
+	rec->inst_target = e->inst_target;
+	rec->error = -snap->err[i];
+	if (!rec->error) {
+		gpu->chip->host->decode_channel(state, &s);
+		flags |= s.enable ? GPULENS_CHANNEL_ENABLED : 0;
+		flags |= s.next ? GPULENS_CHANNEL_NEXT : 0;
+		flags |= s.ctx_reload ? GPULENS_CHANNEL_CTX_RELOAD : 0;
+		flags |= s.pbdma_faulted ? GPULENS_CHANNEL_PBDMA_FAULTED : 0;
+		flags |= s.eng_faulted ? GPULENS_CHANNEL_ENG_FAULTED : 0;
+		flags |= s.busy ? GPULENS_CHANNEL_BUSY : 0;
+		flags |= s.on_pbdma ? GPULENS_CHANNEL_ON_PBDMA : 0;
+		flags |= s.on_eng ? GPULENS_CHANNEL_ON_ENG : 0;
+		flags |= s.pending ? GPULENS_CHANNEL_PENDING : 0;
+		flags |= s.pbdma_busy ? GPULENS_CHANNEL_PBDMA_BUSY : 0;
+		flags |= s.eng_busy ? GPULENS_CHANNEL_ENG_BUSY : 0;
+		flags |= s.acquire_fail ? GPULENS_CHANNEL_ACQUIRE_FAIL : 0;
+		flags |= s.bound ? GPULENS_CHANNEL_BOUND : 0;
+		rec->status = s.status;
+		if (s.pccsr) {
+			inst = s.inst;
+			rec->inst_target = s.inst_target;
+		}
+		/* The first PCCSR word is an address. */
+		rec->raw[0] = cpu_to_le32(s.pccsr && !addresses ? 0 : state[0]);
+		rec->raw[1] = cpu_to_le32(state[1]);
+	}
+	rec->flags = cpu_to_le32(flags);
+	rec->inst = cpu_to_le64(addresses ? inst : 0);
+}
+
+static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
+			const struct lens_runlist_snap *snap, int err, bool addresses)
+{
+	struct gpulens_runlist *rec = next(w, GPULENS_RECORD_RUNLIST);
+	u32 i, left = 0, n = err ? 0 : snap->n;
+	struct gpulens_tsg *tsg;
+	struct lens_entry e;
+	int tsgid = LENS_NONE;
+
+	rec->id = cpu_to_le16(snap->rl->id);
+	rec->entries = cpu_to_le16(n);
+	rec->error = cpu_to_le16(-err);
+	rec->flags = cpu_to_le32((snap->regs.pending ? GPULENS_RUNLIST_PENDING : 0) |
+				 (snap->torn ? GPULENS_RUNLIST_TORN : 0));
+	rec->channels = cpu_to_le32(snap->rl->channels);
+	rec->pbdmas = cpu_to_le32(snap->rl->pbdmas);
+	rec->base = cpu_to_le64(addresses ? snap->regs.base : 0);
+	rec->target = snap->regs.target;
+	for (i = 0; i < n; i++) {
+		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
+		if (e.is_tsg) {
+			tsg = next(w, GPULENS_RECORD_TSG);
+			tsg->runlist = cpu_to_le16(snap->rl->id);
+			tsg->id = cpu_to_le16(e.id);
+			tsg->length = cpu_to_le16(e.length);
+			tsg->timeslice_scale = e.scale;
+			tsg->timeslice_timeout = e.timeout;
+			tsg->timeslice_ns = cpu_to_le64(lens_timeslice_ns(e.timeout, e.scale));
+			tsgid = e.id;
+			left = e.length;
+			continue;
+		}
+		put_channel(w, gpu, snap, i, &e, left ? tsgid : LENS_NONE, addresses);
+		if (left)
+			left--;
+	}
+}
+
+struct all_runlists {
+	struct lens_runlist_snap snap[LENS_MAX_RUNLISTS];
+	int err[LENS_MAX_RUNLISTS];
+};
+
+static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 start, u64 took,
+		   bool addresses, struct lens_text *t)
+{
+	const struct lens_topology *topo = &f->dev->gpu.topo;
+	struct gpulens_header *h;
+	struct writer w = { 0 };
+	u32 i;
+
+	w.records = 1 + topo->n_engines + LENS_MAX_GPCS + LENS_MAX_PCES + LENS_MAX_GRCES;
+	for (i = 0; i < topo->n_runlists; i++)
+		w.records += 1 + (all->err[i] ? 0 : all->snap[i].n);
+	w.buf = kvcalloc(w.records + 1, GPULENS_RECORD_BYTES, GFP_KERNEL);
+	if (!w.buf)
+		return -ENOMEM;
+	put_topology(&w, &f->dev->gpu);
+	for (i = 0; i < topo->n_runlists; i++)
+		put_runlist(&w, &f->dev->gpu, &all->snap[i], all->err[i], addresses);
+	h = (struct gpulens_header *)w.buf;
+	h->magic = cpu_to_le32(GPULENS_MAGIC);
+	h->version = cpu_to_le16(GPULENS_VERSION);
+	h->record_bytes = cpu_to_le16(GPULENS_RECORD_BYTES);
+	h->records = cpu_to_le32(w.used);
+	h->gpu = cpu_to_le32(f->dev->index);
+	h->time_ns = cpu_to_le64(start);
+	h->took_ns = cpu_to_le64(took);
+	t->buf = w.buf;
+	t->len = (size_t)(w.used + 1) * GPULENS_RECORD_BYTES;
+	t->cap = (size_t)(w.records + 1) * GPULENS_RECORD_BYTES;
+	return 0;
+}
+
+int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	const struct lens_topology *topo = &f->dev->gpu.topo;
+	struct all_runlists *all;
+	u64 start, took;
+	int err;
+	u32 i;
+
+	all = kvzalloc(sizeof(*all), GFP_KERNEL);
+	if (!all)
+		return -ENOMEM;
+	err = lens_dev_get(f->dev);
+	if (err)
+		goto out;
+	start = ktime_get_ns();
+	for (i = 0; i < topo->n_runlists; i++) {
+		all->snap[i].rl = &topo->runlists[i];
+		all->err[i] = lens_snap_collect_locked(f->dev, &all->snap[i]);
+	}
+	took = ktime_get_ns() - start;
+	lens_dev_put(f->dev);
+	err = lay_out(f, all, start, took, addresses, t);
+out:
+	for (i = 0; i < topo->n_runlists; i++)
+		lens_snap_free(&all->snap[i]);
+	kvfree(all);
+	return err;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A growing piece of text, for the formatters, in the kernel and in user space.
+ */
+#ifndef _LENS_TEXT_H_
+#define _LENS_TEXT_H_
+
+#include "../include/gpulens/types.h"
+
+struct lens_text {
+	char *buf;
+	size_t len, cap;
+	int err;		/* -ENOMEM once it could not grow; sticky */
+};
+
+#ifdef __GNUC__
+__attribute__((format(printf, 2, 3)))
+#endif
+void lens_text_add(struct lens_text *t, const char *fmt, ...);
+void lens_text_free(struct lens_text *t);
+
+#endif /* _LENS_TEXT_H_ */

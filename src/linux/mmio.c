@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Register and memory access of the module: the core's table of functions over
+ * an ioremapped BAR0.
+ *
+ * GPU memory is reached through the PRAMIN window, which belongs to the GPU's
+ * driver. Every borrow of it runs inside stop_machine(): all other processors
+ * stand still with interrupts off, so that the driver, wherever it was stopped,
+ * finds its window where it left it and never sees ours. A borrow is bounded to
+ * LENS_WINDOW_PIECE bytes, or to the vram_piece parameter if that is less: the
+ * whole machine waits that long.
+ *
+ * Registers are read with 32-bit accesses only: some chips return zeros in the
+ * upper half of wider ones. Memory is read 64 bits at a time.
+ */
+#include <linux/delay.h>
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/stop_machine.h>
+
+#include "lens.h"
+
+static unsigned int vram_piece = LENS_WINDOW_PIECE;
+module_param(vram_piece, uint, 0644);
+MODULE_PARM_DESC(vram_piece,
+		 "bytes of GPU memory copied per stop of the machine, 64 to 65536; less means shorter stops and more of them (default 65536)");
+
+static struct lens_dev *to_dev(struct lens_io *io)
+{
+	return container_of(io, struct lens_dev, io);
+}
+
+static u32 mmio_rd32(struct lens_io *io, u32 off)
+{
+	struct lens_dev *dev = to_dev(io);
+
+	if (off & 3 || off > dev->bar0_len - 4)
+		return 0xffffffff;
+	io->cost.rd32++;
+	return readl(dev->bar0 + off);
+}
+
+static void mmio_wr32(struct lens_io *io, u32 off, u32 val)
+{
+	struct lens_dev *dev = to_dev(io);
+
+	if (off & 3 || off > dev->bar0_len - 4)
+		return;
+	io->cost.wr32++;
+	writel(val, dev->bar0 + off);
+}
+
+static u64 mmio_rd64(struct lens_io *io, u32 off)
+{
+	struct lens_dev *dev = to_dev(io);
+
+	io->cost.rd64++;
+	return readq(dev->bar0 + off);
+}
+
+struct borrow {
+	struct lens_io *io;
+	u64 addr;
+	u64 *dst;		/* NULL: store val */
+	u32 words;
+	u32 val;
+};
+
+static int run_borrow(void *arg)
+{
+	struct borrow *b = arg;
+
+	if (b->dst)
+		return lens_window_copy(b->io, b->addr, b->dst, b->words);
+	return lens_window_store32(b->io, b->addr, b->val);
+}
+
+static int borrow_window(struct borrow *b)
+{
+#ifdef LENS_UNSAFE_WINDOW
+	/* For the test that shows what this protects from; never in a module that is used. */
+	return run_borrow(b);
+#else
+	return stop_machine(run_borrow, b, NULL);
+#endif
+}
+
+static int check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
+{
+	if (!lens_vram)
+		return -EACCES;
+	if (ap != LENS_VID)
+		return -EOPNOTSUPP;
+	return lens_window_check(io, addr, bytes);
+}
+
+static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
+{
+	u32 piece = clamp(READ_ONCE(vram_piece), 64U, (u32)LENS_WINDOW_PIECE) / 8;
+	struct borrow b = { .io = io };
+	int err;
+
+	err = check(io, ap, addr, words * 8ULL);
+	while (!err && words) {
+		b.addr = addr;
+		b.dst = dst;
+		b.words = min(words, piece);
+		err = borrow_window(&b);
+		addr += b.words * 8ULL;
+		dst += b.words;
+		words -= b.words;
+	}
+	return err;
+}
+
+static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val)
+{
+	struct borrow b = { .io = io, .addr = addr, .val = val };
+	int err = check(io, ap, addr, 4);
+
+	return err ? err : borrow_window(&b);
+}
+
+static void mmio_wait_us(struct lens_io *io, u32 us)
+{
+	usleep_range(us, 2 * us);
+}
+
+const struct lens_io_ops lens_mmio_ops = {
+	.rd32 = mmio_rd32,
+	.wr32 = mmio_wr32,
+	.rd64 = mmio_rd64,
+	.copy = mmio_copy,
+	.store32 = mmio_store32,
+	.wait_us = mmio_wait_us,
+};
