@@ -32,8 +32,9 @@ configure: | build
 emulator: configure ## build/bin/gpulens-emulator
 	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
 
-unit: configure ## the host's unit tests, in build/cmake
-	cmake --build $(CMAKE_BUILD)
+unit: | build ## the host's unit tests, in build/cmake-asan, with sanitizers
+	@test -f $(CMAKE_BUILD)-asan/build.ninja || cmake -S . -B $(CMAKE_BUILD)-asan -G Ninja -DGPULENS_SANITIZE=ON >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+	cmake --build $(CMAKE_BUILD)-asan
 
 guest-parts: module module-copy ## what runs inside a guest: the test modules and helpers
 	scripts/build-kmod-tests
@@ -60,4 +61,4 @@ kselftest: ## the read-only tests on this machine's GPUs, with the module loaded
 
 
 clean: ## remove everything generated, except downloaded kernels
-	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/bin build/guest build/kmod-tests build/run build/results
+	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-asan build/bin build/guest build/kmod-tests build/run build/results

@@ -100,7 +100,8 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu)
 			if (pces) {
 				add_pces(t, pces);
 			} else if (lce != LENS_LCE_NONE) {
-				lens_text_add(t, "LCE%02u (", lce);
+				/* A GRCE may borrow from the other GRCE. */
+				lens_text_add(t, lce < gpu->topo.n_grces ? "GRCE%u (" : "LCE%02u (", lce);
 				add_pces(t, lens_lce_pces(gpu, lce));
 				lens_text_add(t, ")");
 			} else {

@@ -9,6 +9,10 @@
 #include "../include/gpulens/gpu.h"
 #include "text.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where);
 void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu);
 void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu);
@@ -18,5 +22,9 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 			 const struct lens_runlist_snap *snap, bool addresses);
 /* "on pbdma+eng" for NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG. */
 const char *lens_status_name(u32 status);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* _LENS_FORMAT_H_ */

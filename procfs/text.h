@@ -7,6 +7,10 @@
 
 #include "../include/gpulens/types.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lens_text {
 	char *buf;
 	size_t len, cap;
@@ -18,5 +22,9 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void lens_text_add(struct lens_text *t, const char *fmt, ...);
 void lens_text_free(struct lens_text *t);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* _LENS_TEXT_H_ */

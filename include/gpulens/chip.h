@@ -12,6 +12,10 @@
 
 #include "io.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lens_gpu;
 struct lens_runlist;
 struct lens_runlist_regs;
@@ -105,5 +109,9 @@ extern const struct lens_chip lens_chip_gp10x;
 extern const struct lens_chip lens_chip_tu10x;
 extern const struct lens_chip lens_chip_ad10x;
 extern const struct lens_chip lens_chip_gh100;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* _GPULENS_CHIP_H_ */

@@ -15,6 +15,10 @@
 #include "io.h"
 #include "types.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define LENS_MAX_ENGINES	128
 #define LENS_MAX_RUNLISTS	64
 #define LENS_MAX_GPCS		32
@@ -182,5 +186,9 @@ u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
 /* -- ce.c -- */
 /* Mask of PCEs that serve an LCE directly. */
 u32 lens_lce_pces(const struct lens_gpu *gpu, u32 lce);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* _GPULENS_GPU_H_ */

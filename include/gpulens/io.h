@@ -11,6 +11,10 @@
 
 #include "types.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lens_io;
 
 /* Where an address points. Coherent and non-coherent system memory are one. */
@@ -68,5 +72,9 @@ int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words);
 int lens_window_store32(struct lens_io *io, u64 addr, u32 val);
 /* 0, or -EIO where an access of bytes at addr would leave GPU memory or the window's reach. */
 int lens_window_check(const struct lens_io *io, u64 addr, u64 bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* _GPULENS_IO_H_ */

@@ -7,6 +7,10 @@
 
 #include "io.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lens_gpu;
 
 #define LENS_MMU_MAX_LEVELS 6
@@ -52,5 +56,9 @@ int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 
 extern const struct lens_mmu_format lens_mmu_v2;	/* Pascal .. Ada */
 extern const struct lens_mmu_format lens_mmu_v3;	/* Hopper .. */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* _GPULENS_MMU_H_ */

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+// The core's table of functions over an emulated GPU in the same process, and a chip ready to be asked. Used by the
+// unit tests only; the core and the emulator know nothing of each other.
+#pragma once
+#include "gpulens/gpu.h"
+#include "gpulens/mmu.h"
+#include "model/gpu.hpp"
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace test {
+
+inline nlohmann::json load_json(const std::string &relative)
+{
+	std::ifstream in(std::string(GPULENS_DATA) + "/" + relative);
+	return nlohmann::json::parse(in);
+}
+
+class Emulated {
+public:
+	explicit Emulated(const std::string &profile) : emu(emu::Gpu::create(load_json("profiles/" + profile + ".json")))
+	{
+		static const lens_io_ops ops = {
+			.rd32 = [](lens_io *io, u32 off) {
+				io->cost.rd32++;
+				return static_cast<u32>(self(io)->emu->read(0, off, 4));
+			},
+			.wr32 = [](lens_io *io, u32 off, u32 val) {
+				io->cost.wr32++;
+				self(io)->emu->write(0, off, 4, val);
+			},
+			.rd64 = [](lens_io *io, u32 off) {
+				io->cost.rd64++;
+				return static_cast<u64>(self(io)->emu->read(0, off, 8));
+			},
+			.copy = copy,
+			.store32 = [](lens_io *io, lens_aperture ap, u64 addr, u32 val) {
+				if (ap != LENS_VID)
+					return -EOPNOTSUPP;
+				int err = lens_window_check(io, addr, 4);
+				return err ? err : lens_window_store32(io, addr, val);
+			},
+			.wait_us = [](lens_io *io, u32 us) { self(io)->emu->advance(u64{us} * 1000); },
+		};
+		io_.self = this;
+		io_.io.ops = &ops;
+	}
+
+	// Identify and read the topology, as the module does at load.
+	int attach()
+	{
+		int err = lens_gpu_identify(gpu.get(), &io_.io);
+		return err ? err : lens_gpu_read_topology(gpu.get());
+	}
+
+	lens_io *io() { return &io_.io; }
+	const lens_topology &topo() const { return gpu->topo; }
+
+	std::unique_ptr<emu::Gpu> emu;
+	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
+
+private:
+	struct Io {
+		lens_io io{};
+		Emulated *self;
+	} io_;
+
+	static Emulated *self(lens_io *io) { return reinterpret_cast<Io *>(io)->self; }
+
+	static int copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words)
+	{
+		if (ap != LENS_VID)
+			return -EOPNOTSUPP;
+		int err = lens_window_check(io, addr, u64{words} * 8);
+		while (!err && words) {
+			u32 n = words < LENS_WINDOW_PIECE / 8 ? words : LENS_WINDOW_PIECE / 8;
+			err = lens_window_copy(io, addr, dst, n);
+			addr += u64{n} * 8;
+			dst += n;
+			words -= n;
+		}
+		return err;
+	}
+};
+
+// A collected runlist with its storage.
+class Snap {
+public:
+	Snap(Emulated &e, u32 id) : rl_(lens_gpu_runlist(e.gpu.get(), id))
+	{
+		snap.rl = rl_;
+		err = rl_ ? lens_runlist_begin(e.gpu.get(), &snap) : -ENOENT;
+		do {
+			if (err && err != -EAGAIN)
+				break;
+			u32 cap = snap.regs.length;
+			entries_.assign(size_t{cap} * e.gpu->chip->entry_words / 2 + 1, 0);
+			state_.assign(size_t{cap} * 2 + 1, 0);
+			errs_.assign(cap + 1, 0);
+			snap.cap = cap;
+			snap.entries = reinterpret_cast<u32 *>(entries_.data());
+			snap.state = state_.data();
+			snap.err = errs_.data();
+			err = lens_runlist_collect(e.gpu.get(), &snap);
+		} while (err == -EAGAIN);
+	}
+
+	lens_runlist_snap snap{};
+	int err;
+
+private:
+	const lens_runlist *rl_;
+	std::vector<u64> entries_;
+	std::vector<u32> state_;
+	std::vector<s16> errs_;
+};
+
+} // namespace test
