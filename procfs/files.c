@@ -8,6 +8,7 @@
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/namei.h>
 #include <linux/proc_fs.h>
 #include <linux/slab.h>
@@ -169,18 +170,30 @@ void lens_snap_free(struct lens_runlist_snap *snap)
 
 /* -- reading -- */
 
+/* An open file: what it says, once it was read. */
+struct reader {
+	struct mutex lock;	/* pread() comes without the VFS's lock of the position */
+	bool collected;
+	struct lens_text text;
+};
+
 static int read_open(struct inode *inode, struct file *file)
 {
-	struct lens_text *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	struct reader *r = kzalloc(sizeof(*r), GFP_KERNEL);
 
-	file->private_data = t;
-	return t ? 0 : -ENOMEM;
+	if (!r)
+		return -ENOMEM;
+	mutex_init(&r->lock);
+	file->private_data = r;
+	return 0;
 }
 
 static int read_release(struct inode *inode, struct file *file)
 {
-	lens_text_free(file->private_data);
-	kfree(file->private_data);
+	struct reader *r = file->private_data;
+
+	lens_text_free(&r->text);
+	kfree(r);
 	return 0;
 }
 
@@ -198,20 +211,27 @@ static int collect(const struct lens_file *f, const struct file *file, struct le
 
 static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
-	struct lens_text fresh = { 0 }, *t = file->private_data;
-	int err;
+	struct reader *r = file->private_data;
+	struct lens_text fresh = { 0 };
+	ssize_t ret;
 
-	/* Positions on one open file are the VFS's to serialise (f_pos lock). */
-	if (*pos == 0) {
-		err = collect(pde_data(file_inode(file)), file, &fresh);
-		if (err) {
+	ret = mutex_lock_interruptible(&r->lock);
+	if (ret)
+		return ret;
+	if (*pos == 0 || !r->collected) {
+		ret = collect(pde_data(file_inode(file)), file, &fresh);
+		if (ret) {
 			lens_text_free(&fresh);
-			return err;
+			goto out;
 		}
-		lens_text_free(t);
-		*t = fresh;
+		lens_text_free(&r->text);
+		r->text = fresh;
+		r->collected = true;
 	}
-	return simple_read_from_buffer(buf, count, pos, t->buf, t->len);
+	ret = simple_read_from_buffer(buf, count, pos, r->text.buf, r->text.len);
+out:
+	mutex_unlock(&r->lock);
+	return ret;
 }
 
 static const struct proc_ops read_ops = {
@@ -249,7 +269,7 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 		goto out;
 	err = f->type->act(&f->dev->gpu, &ref, &runlist);
 	lens_dev_put(f->dev);
-	if (err == -EINVAL && f->dev->gpu.chip->ids_per_runlist)
+	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
 		pr_info_ratelimited("gpulens: gpu%d %s: write RUNLIST:ID, more than one runlist (or none) holds %u\n",
 				    f->dev->index, f->type->name, ref.id);
 out:
