@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+// Windows into memory; registers and sources in bus.hpp.
+#include "model/bus.hpp"
+
+#include "model/bits.hpp"
+
+namespace emu {
+
+static constexpr uint32_t VF = 0xb80000;
+
+void Bus::reset()
+{
+	window_ = 0;
+	bar_[1] = bar_[2] = Block{};
+}
+
+std::vector<Range> Bus::ranges() const
+{
+	std::vector<Range> r;
+	if (profile_.family == Family::Hopper)
+		r.push_back({0x10f000, 0x1000});
+	else
+		r.push_back({0x1000, 0x1000});
+	if (profile_.family == Family::Turing)
+		r.push_back({0x810000, 0x1000});
+	if (profile_.family != Family::Pascal) {
+		r.push_back({VF, 0x1000});
+		r.push_back({VF + 0x30000, 0x1000});
+	}
+	return r;
+}
+
+bool Bus::older_block_read(const Block &b, uint32_t &v) const
+{
+	v = put(27, 0, b.inst.addr >> 12) | put(29, 28, unsigned(b.inst.ap)) | put(31, 31, b.is_virtual);
+	return true;
+}
+
+void Bus::older_block_write(Block &b, uint32_t v)
+{
+	b.inst = {Aperture(get(v, 29, 28)), get(v, 27, 0) << 12};
+	b.is_virtual = bit(v, 31);
+}
+
+bool Bus::read(uint32_t off, uint32_t &v)
+{
+	bool hopper = profile_.family == Family::Hopper, pascal = profile_.family == Family::Pascal;
+	v = 0;
+	switch (off) {
+	case 0x1700: v = window_; return true;
+	case 0x10fd40: v = window_; return true;
+	case 0x1704:
+	case 0x1714:
+		return pascal ? older_block_read(bar_[off == 0x1704 ? 1 : 2], v) : true;
+	case 0x1710: return true; // BIND_STATUS: binds are done at once
+	case 0x810080:
+	case VF + 0x30080: v = uint32_t(host_.now()) & ~0x1fu; return true;
+	case 0x810084:
+	case VF + 0x30084: v = uint32_t(host_.now() >> 32) & 0x1fffffff; return true;
+	case 0x810090:
+	case VF + 0x30090: return true; // write only
+	}
+	if (!hopper) {
+		switch (off) {
+		case VF + 0xf40: return older_block_read(bar_[1], v);
+		case VF + 0xf48: return older_block_read(bar_[2], v);
+		case VF + 0xf50: return true;
+		}
+		return false;
+	}
+	switch (off) {
+	case VF + 0xf60: v = bar_[1].low; return true;
+	case VF + 0xf64: v = bar_[1].high; return true;
+	case VF + 0xf70: v = bar_[2].low; return true;
+	case VF + 0xf74: v = bar_[2].high; return true;
+	}
+	return false;
+}
+
+bool Bus::write(uint32_t off, uint32_t v)
+{
+	bool hopper = profile_.family == Family::Hopper;
+	auto hopper_high = [&](Block &b, uint32_t high) {
+		b.high = high;
+		b.inst = {Aperture(get(b.low, 11, 10)), uint64_t(high) << 32 | (b.low & mask(31, 12))};
+		b.is_virtual = bit(b.low, 9);
+	};
+	switch (off) {
+	case 0x1700: window_ = v & 0x03ffffff; return true;
+	case 0x10fd40: window_ = v & 0x003fffff; return true;
+	case 0x1704:
+	case 0x1714:
+		if (profile_.family == Family::Pascal)
+			older_block_write(bar_[off == 0x1704 ? 1 : 2], v);
+		return true;
+	case 0x810090: // tu: channel and runlist as in the other doorbell
+	case VF + 0x30090: {
+		Runlist *rl = host_.runlist(int(get(v, 22, 16)));
+		if (Channel *c = rl ? host_.channel(*rl, get(v, 11, 0)) : nullptr) {
+			c->work = true;
+			host_.channel_changed();
+		}
+		return true;
+	}
+	}
+	if (!hopper && off == VF + 0xf40) {
+		older_block_write(bar_[1], v);
+		return true;
+	}
+	if (!hopper && off == VF + 0xf48) {
+		older_block_write(bar_[2], v);
+		return true;
+	}
+	if (hopper) {
+		switch (off) {
+		case VF + 0xf60: bar_[1].low = v & 0xfffffe00; return true;
+		case VF + 0xf64: hopper_high(bar_[1], v); return true;
+		case VF + 0xf70: bar_[2].low = v & 0xfffffe00; return true;
+		case VF + 0xf74: hopper_high(bar_[2], v & 0xfffff); return true;
+		}
+	}
+	uint32_t ignored;
+	return read(off, ignored);
+}
+
+std::optional<Phys> Bus::target(int bar, uint64_t off) const
+{
+	if (bar == 0) {
+		if (profile_.family == Family::Hopper)
+			return Phys{Aperture::Vid, (uint64_t(window_) << 16) + off};
+		return Phys{Aperture(get(window_, 25, 24)), (get(window_, 23, 0) << 16) + off};
+	}
+	const Block &b = bar_[bar];
+	if (!b.is_virtual)
+		return Phys{Aperture::Vid, off};
+	auto pdb = page_dir_base(mem_, b.inst);
+	if (!pdb)
+		return std::nullopt;
+	return translate(mem_, profile_.mmu_v3() ? PteVersion::V3 : PteVersion::V2, *pdb, off);
+}
+
+uint64_t Bus::read_at(std::optional<Phys> p, unsigned size) const
+{
+	uint64_t v = 0;
+	if (!p || !mem_.read(*p, &v, size))
+		v = (uint64_t(FB_ACK_TIMEOUT) << 32 | FB_ACK_TIMEOUT) & mask(size * 8 - 1, 0);
+	return v;
+}
+
+uint64_t Bus::pramin_read(uint32_t off, unsigned size)
+{
+	return read_at(target(0, off), size);
+}
+
+void Bus::pramin_write(uint32_t off, unsigned size, uint64_t v)
+{
+	mem_.write(*target(0, off), &v, size);
+}
+
+uint64_t Bus::bar_read(int bar, uint64_t off, unsigned size)
+{
+	return read_at(target(bar, off), size);
+}
+
+void Bus::bar_write(int bar, uint64_t off, unsigned size, uint64_t v)
+{
+	if (auto p = target(bar, off))
+		mem_.write(*p, &v, size);
+}
+
+} // namespace emu

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+// The bus interface: the PRAMIN window, the BAR1/BAR2 instance block registers, the doorbell, and the memory seen
+// through PRAMIN, BAR1 and BAR2. Page tables are read by mmu.hpp.
+//
+//   window   gp..ad 0x1700: BASE 23:0 = address >> 16, TARGET 25:24; gh 0x10fd40: BASE 21:0, always video memory
+//   BAR1/2   gp     0x1704, 0x1714: PTR 27:0, TARGET 29:28, MODE 31 (1 virtual); BIND_STATUS 0x1710
+//            tu, ad 0xb80f40, 0xb80f48, BIND_STATUS 0xb80f50, same fields; 0x1704/0x1714 without storage
+//            gh     0xb80f60/64, 0xb80f70/74: LOW MODE 9, TARGET 11:10, PTR 31:12 in place; HIGH PTR; writing HIGH binds
+//   doorbell tu.. 0xbb0090: VECTOR 11:0, RUNLIST_ID 22:16; tu also 0x810090; time copies 0xbb0080, 0xbb0084
+// Sources: open-gpu-kernel-modules maxwell/gm107/dev_bus.h, turing/tu102/dev_vm.h, hopper/gh100/dev_vm.h,
+// hopper/gh100/dev_nv_xal_ep_zb.h; DOC turing/tu104/dev_vm.ref.txt, ampere/ga100/dev_bus.ref.txt.
+#pragma once
+#include "model/host.hpp"
+#include "model/unit.hpp"
+
+namespace emu {
+
+class Bus : public Unit {
+public:
+	Bus(const Profile &profile, Memories &mem, Host &host) : profile_(profile), mem_(mem), host_(host) {}
+	const char *name() const override { return "bus"; }
+	std::vector<Range> ranges() const override;
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+	void reset();
+
+	// Offset inside the 1 MiB PRAMIN view.
+	uint64_t pramin_read(uint32_t offset, unsigned size);
+	void pramin_write(uint32_t offset, unsigned size, uint64_t value);
+	// bar: 1 or 2
+	uint64_t bar_read(int bar, uint64_t offset, unsigned size);
+	void bar_write(int bar, uint64_t offset, unsigned size, uint64_t value);
+	// Where an access through PRAMIN (bar 0), BAR1 or BAR2 ends up.
+	std::optional<Phys> target(int bar, uint64_t offset) const;
+
+private:
+	struct Block { // one BAR's instance block
+		Phys inst;
+		bool is_virtual = false;
+		uint32_t low = 0, high = 0;
+	};
+	bool older_block_read(const Block &b, uint32_t &v) const;
+	void older_block_write(Block &b, uint32_t v);
+	uint64_t read_at(std::optional<Phys> p, unsigned size) const;
+
+	const Profile &profile_;
+	Memories &mem_;
+	Host &host_;
+	uint32_t window_ = 0;
+	Block bar_[3];
+};
+
+} // namespace emu

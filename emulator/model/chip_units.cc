@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+// PMC, PTIMER, FUSE, CE, FB size and live GPC/TPC counts: registers and their sources, unit by unit.
+#include "model/chip_units.hpp"
+
+#include "model/bits.hpp"
+
+#include <bit>
+
+namespace emu {
+
+// PMC. BOOT_0 0x0, BOOT_1 0x4, BOOT_2 0x8 (DOC turing/tu104/dev_master.ref.txt), BOOT_42 0xa00 (open-gpu-kernel-
+// modules nv_ref.h NV_PMC_BOOT_42).
+bool Pmc::read(uint32_t off, uint32_t &v)
+{
+	switch (off) {
+	case 0x0: v = profile_.boot0; return true;
+	case 0x4:
+	case 0x8: v = 0; return true;
+	case 0xa00: v = profile_.boot42; return true;
+	}
+	return false;
+}
+
+bool Pmc::write(uint32_t off, uint32_t)
+{
+	return off == 0x0 || off == 0x4 || off == 0x8 || off == 0xa00;
+}
+
+// PTIMER. TIME_0 0x9400 NSEC 31:5, TIME_1 0x9410 NSEC 28:0 (open-gpu-kernel-modules volta/gv100/dev_timer.h);
+// from Turing on assumed to be still there.
+bool Ptimer::read(uint32_t off, uint32_t &v)
+{
+	if (off == 0x9400)
+		v = uint32_t(host_.now()) & ~0x1fu;
+	else if (off == 0x9410)
+		v = uint32_t(host_.now() >> 32) & 0x1fffffff;
+	else
+		return false;
+	return true;
+}
+
+bool Ptimer::write(uint32_t off, uint32_t)
+{
+	return off == 0x9400 || off == 0x9410;
+}
+
+// FUSE. A set bit means disabled. STATUS_OPT_GPC +0xc1c, STATUS_OPT_TPC_GPC(i) +0xc38+4i, i physical
+// (linux-nvgpu hw_fuse_gm20b.h, hw_fuse_ga100.h; polarity hal/gr/config/gr_config_gm20b_fusa.c). Base 0x21000,
+// from ga100 on 0x820000 (gh100: base published, offsets inherited).
+bool Fuse::read(uint32_t abs, uint32_t &v)
+{
+	uint32_t off = abs - base();
+	if (off == 0xc1c) {
+		v = profile_.gpc_disabled;
+		return true;
+	}
+	if (off >= 0xc38 && off < 0xc38 + 4 * profile_.num_gpcs && !(off & 3)) {
+		v = profile_.tpc_disabled[(off - 0xc38) / 4];
+		return true;
+	}
+	return false;
+}
+
+bool Fuse::write(uint32_t abs, uint32_t)
+{
+	uint32_t v;
+	return read(abs, v);
+}
+
+// CE.
+//   Pascal  PCE_MAP 0x104028; 0x10402c one nibble per PCE, 7 none; 0x104034 one byte per GRCE, bit 3 shared,
+//           2:0 LCE (all from PEER nvdebug.h and its copy topology code only)
+//   Turing  PCE_MAP 0x104028, GRCE_CONFIG(i) 0x104034+4i, PCE2LCE_CONFIG(i) 0x104040+4i
+//           (DOC turing/tu104/dev_ce.ref.txt)
+//   Ada ..  PCE_MAP 0x104028, PCE2LCE_CONFIG(i) 0x104100+4i, GRCE_CONFIG(i) 0x1041c0+4i
+//           (DOC ampere/ga102/dev_ce.ref.txt; address inherited on ad102 and gh100)
+uint32_t *Ce::cell(uint32_t off)
+{
+	auto at = [&](std::vector<uint32_t> &words, uint32_t base) -> uint32_t * {
+		if (off < base || off >= base + 4 * words.size() || off & 3)
+			return nullptr;
+		return &words[(off - base) / 4];
+	};
+	bool turing = profile_.family == Family::Turing;
+	if (profile_.family == Family::Pascal)
+		return off == 0x104034 ? at(grce_, 0x104034) : nullptr;
+	if (auto *c = at(pce2lce_, turing ? 0x104040 : 0x104100))
+		return c;
+	return at(grce_, turing ? 0x104034 : 0x1041c0);
+}
+
+bool Ce::read(uint32_t off, uint32_t &v)
+{
+	if (off == 0x104028) {
+		v = profile_.pce_map;
+		return true;
+	}
+	if (profile_.family == Family::Pascal && off == 0x10402c) {
+		v = 0;
+		for (unsigned pce = 0; pce < 8; pce++)
+			v |= (pce < pce2lce_.size() ? pce2lce_[pce] & 0xf : 7u) << (4 * pce);
+		return true;
+	}
+	if (uint32_t *c = cell(off)) {
+		v = *c;
+		return true;
+	}
+	return false;
+}
+
+bool Ce::write(uint32_t off, uint32_t v)
+{
+	if (off == 0x104028 || (profile_.family == Family::Pascal && off == 0x10402c))
+		return true;
+	uint32_t *c = cell(off);
+	if (c)
+		*c = v;
+	return c != nullptr;
+}
+
+// FB size.
+//   Pascal, Turing  LOCAL_MEMORY_RANGE 0x100ce0: LOWER_SCALE 3:0, LOWER_MAG 9:4, size = MAG << (SCALE + 20)
+//                   (open-gpu-kernel-modules pascal/gp102/dev_fb.h, kern_mem_sys_gp102.c)
+//   Ada, Hopper     USABLE_FB_SIZE_IN_MB 0x1183a4, 31:0 (ampere/ga102/dev_gc6_island.h and _addendum.h; used for
+//                   GA102 and later by kern_mem_sys_ga102.c)
+bool FbSize::read(uint32_t off, uint32_t &v)
+{
+	uint64_t mib = profile_.memory_bytes >> 20;
+	if (profile_.pfifo() && off == 0x100ce0) {
+		unsigned scale = 0;
+		while (mib >> scale > 63)
+			scale++;
+		v = put(3, 0, scale) | put(9, 4, mib >> scale);
+		return true;
+	}
+	if (!profile_.pfifo() && off == 0x1183a4) {
+		v = uint32_t(mib);
+		return true;
+	}
+	return false;
+}
+
+bool FbSize::write(uint32_t off, uint32_t)
+{
+	uint32_t v;
+	return read(off, v);
+}
+
+// Live counts: FECS_FS 0x409604 4:0 available GPCs (linux-nvgpu hw_gr_*.h gr_fecs_fs_r); ringmaster ENUM_GPC
+// 0x120078 4:0; TPCs of logical GPC 0x502608 + 0x8000*lgpc 4:0 (gr_gpc0_fs_gpc_r). Published up to ga10b.
+std::vector<Range> GrCounts::ranges() const
+{
+	std::vector<Range> r = {{0x409000, 0x1000}, {0x120000, 0x1000}};
+	for (unsigned lgpc = 0; lgpc < enabled_gpcs().size(); lgpc++)
+		r.push_back({0x502000 + 0x8000 * lgpc, 0x1000});
+	return r;
+}
+
+std::vector<unsigned> GrCounts::enabled_gpcs() const
+{
+	std::vector<unsigned> out;
+	for (unsigned g = 0; g < profile_.num_gpcs; g++)
+		if (!bit(profile_.gpc_disabled, g))
+			out.push_back(g);
+	return out;
+}
+
+bool GrCounts::read(uint32_t off, uint32_t &v)
+{
+	auto gpcs = enabled_gpcs();
+	if (off == 0x409604 || off == 0x120078) {
+		v = uint32_t(gpcs.size());
+		return true;
+	}
+	if (off >= 0x502608 && (off - 0x502608) % 0x8000 == 0 && (off - 0x502608) / 0x8000 < gpcs.size()) {
+		unsigned g = gpcs[(off - 0x502608) / 0x8000];
+		v = std::popcount(~profile_.tpc_disabled[g] & uint32_t(mask(profile_.tpc_per_gpc - 1, 0)));
+		return true;
+	}
+	return false;
+}
+
+bool GrCounts::write(uint32_t off, uint32_t)
+{
+	uint32_t v;
+	return read(off, v);
+}
+
+} // namespace emu

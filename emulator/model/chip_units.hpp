@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+// The small units that only say what the chip is: PMC, PTIMER, FUSE, CE maps, FB size, live GPC/TPC counts, PBDMA.
+// One class each; their register lists with sources stand beside the code in chip_units.cc, ptop.cc and pbdma.cc.
+#pragma once
+#include "model/host.hpp"
+#include "model/unit.hpp"
+
+#include <functional>
+
+namespace emu {
+
+class Pmc : public Unit {
+public:
+	explicit Pmc(const Profile &p) : profile_(p) {}
+	const char *name() const override { return "pmc"; }
+	std::vector<Range> ranges() const override { return {{0x0, 0x1000}}; }
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+
+private:
+	const Profile &profile_;
+};
+
+class Ptimer : public Unit {
+public:
+	explicit Ptimer(const Host &host) : host_(host) {}
+	const char *name() const override { return "ptimer"; }
+	std::vector<Range> ranges() const override { return {{0x9000, 0x1000}}; }
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+
+private:
+	const Host &host_;
+};
+
+class Ptop : public Unit {
+public:
+	explicit Ptop(const Profile &p);
+	const char *name() const override { return "ptop"; }
+	std::vector<Range> ranges() const override { return {{0x22400, 0x800}}; }
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+
+private:
+	void build_v1();
+	void build_v2();
+
+	const Profile &profile_;
+	std::vector<uint32_t> rows_;
+};
+
+class Fuse : public Unit {
+public:
+	explicit Fuse(const Profile &p) : profile_(p) {}
+	const char *name() const override { return "fuse"; }
+	std::vector<Range> ranges() const override { return {{base(), 0x1000}}; }
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+
+private:
+	uint32_t base() const { return profile_.pfifo() ? 0x21000 : 0x820000; }
+
+	const Profile &profile_;
+};
+
+class Ce : public Unit {
+public:
+	explicit Ce(const Profile &p) : profile_(p), grce_(p.grce_config), pce2lce_(p.pce2lce) {}
+	const char *name() const override { return "ce"; }
+	std::vector<Range> ranges() const override { return {{0x104000, 0x2000}}; }
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+
+private:
+	uint32_t *cell(uint32_t offset);
+
+	const Profile &profile_;
+	std::vector<uint32_t> grce_, pce2lce_;
+};
+
+// NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE, or from ga102 on NV_USABLE_FB_SIZE_IN_MB.
+class FbSize : public Unit {
+public:
+	explicit FbSize(const Profile &p) : profile_(p) {}
+	const char *name() const override { return "fb"; }
+	std::vector<Range> ranges() const override { return {{0x100000, 0x1000}, {0x118000, 0x1000}}; }
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+
+private:
+	const Profile &profile_;
+};
+
+// Counts of what is left after floorsweeping, by logical GPC.
+class GrCounts : public Unit {
+public:
+	explicit GrCounts(const Profile &p) : profile_(p) {}
+	const char *name() const override { return "gr_counts"; }
+	std::vector<Range> ranges() const override;
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+
+private:
+	std::vector<unsigned> enabled_gpcs() const;
+
+	const Profile &profile_;
+};
+
+class Pbdma : public Unit {
+public:
+	Pbdma(const Profile &p, Host &host) : profile_(p), host_(host) {}
+	const char *name() const override { return "pbdma"; }
+	std::vector<Range> ranges() const override { return {{0x40000, stride() * profile_.num_pbdma}}; }
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+
+private:
+	uint32_t stride() const { return profile_.pfifo() ? 0x2000 : 0x800; }
+
+	const Profile &profile_;
+	Host &host_;
+};
+
+} // namespace emu

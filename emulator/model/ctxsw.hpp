@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+// The graphics engine's view of a context image in memory: found from an instance block, its preemption modes
+// read at each save and its counters of saves and restores written. Other engines have no image here.
+//
+//   offset  field                                    families
+//   0x078   CONTEXT_BUFFER_PTR_HI 16:0, 0x07c PTR    gv100.. (per-VEID header -> main image)
+//   0x080   GRAPHICS_PREEMPTION 1:0  0 WFI 1 GFXP    gp10x..
+//   0x084   COMPUTE_PREEMPTION 1:0   0 WFI 1 CTA 2 CILP
+//   0x0d0, 0x0d4, 0x0d8, 0x0dc  saves by WFI, CTA, GFXP, CILP; 0x0f4 all saves, 0x0f8 all restores
+// Sources: DOC turing/tu104/dev_ctxsw.ref.txt NV_CTXSW_MAIN_IMAGE_*; linux-nvgpu hw_ctxsw_prog_gp106.h.
+// Ada and Hopper publish no layout: assumed as ga102.
+#pragma once
+#include "model/mmu.hpp"
+#include "model/profile.hpp"
+
+namespace emu {
+
+enum class SaveKind { Wfi, Cta, Gfxp, Cilp };
+
+class ContextImages {
+public:
+	ContextImages(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem) {}
+
+	struct Modes {
+		uint32_t graphics, compute;
+	};
+	// The physical address of the main image's header, or nothing if the instance block leads nowhere.
+	std::optional<Phys> locate(Phys instance_block) const;
+	std::optional<Modes> modes(Phys instance_block) const;
+	// How a save of this context is done, by the modes stored in it: compute mode first, then graphics.
+	SaveKind save_kind(Phys instance_block) const;
+	void count_saves(Phys instance_block, uint32_t n);
+	void count_restores(Phys instance_block, uint32_t n);
+
+private:
+	void add(Phys header, unsigned offset, uint32_t n);
+
+	const Profile &profile_;
+	Memories &mem_;
+};
+
+} // namespace emu

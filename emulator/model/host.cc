@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+// Host: what registers ask of the scheduler, and the loop that brings it up to a moment. Choosing and context
+// switches are in host_sched.cc; the rules are in host.hpp.
+#include "model/host.hpp"
+
+#include <algorithm>
+
+namespace emu {
+
+// DOC ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_INTR_0
+enum : uint32_t { INTR_TSG_PREEMPT_COMPLETE = 1u << 8, INTR_RUNLIST_PREEMPT_COMPLETE = 1u << 9 };
+
+Host::Host(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem), images_(profile, mem)
+{
+	runlists_.reserve(profile_.runlists.size()); // units keep pointers to the elements
+	reset();
+}
+
+void Host::reset()
+{
+	channels_.assign(profile_.channels, Channel{});
+	runlists_.clear();
+	for (const auto &info : profile_.runlists) {
+		auto &rl = runlists_.emplace_back(info);
+		rl.channels.assign(info.channels, Channel{});
+		rl.counted_to = now_;
+	}
+	reschedule();
+}
+
+Runlist *Host::runlist(int id)
+{
+	for (auto &rl : runlists_)
+		if (rl.info.id == id)
+			return &rl;
+	return nullptr;
+}
+
+Channel *Host::channel(Runlist &rl, uint32_t id)
+{
+	auto &table = profile_.pfifo() ? channels_ : rl.channels;
+	return id < table.size() ? &table[id] : nullptr;
+}
+
+Runlist *Host::find_tsg(uint32_t id, bool bare)
+{
+	for (auto &rl : runlists_) {
+		auto is = [&](const Turn &t) { return t.set && t.tsg == id && t.bare == bare; };
+		if (is(rl.now) || is(rl.next))
+			return &rl;
+		for (const auto &t : rl.list.tsgs)
+			if (t.id == id && t.bare == bare)
+				return &rl;
+	}
+	return nullptr;
+}
+
+void Host::submit(Runlist &rl, Phys base, uint32_t length, uint32_t offset)
+{
+	rl.submit_base = base;
+	rl.submit_length = length;
+	rl.submit_offset = offset;
+	rl.submit_pending = true;
+	rl.submits++;
+	rl.fetch_done = now_ + profile_.timing.runlist_fetch;
+	reschedule();
+}
+
+void Host::set_sched_disabled(Runlist &rl, bool off)
+{
+	if (rl.sched_disabled == off)
+		return;
+	rl.sched_disabled = off;
+	if (!off && rl.phase == Phase::Valid && rl.slice_expired) {
+		account(rl, now_);
+		decide(rl, now_);
+	} else if (!off && rl.phase == Phase::Invalid) {
+		decide(rl, now_);
+	}
+	reschedule();
+}
+
+void Host::channel_changed()
+{
+	for (auto &rl : runlists_)
+		if (rl.phase == Phase::Invalid && rl.phase_end == NEVER && !rl.list.tsgs.empty())
+			decide(rl, now_);
+	reschedule();
+}
+
+void Host::preempt_tsg(Runlist &rl, uint32_t tsg, bool bare)
+{
+	auto is = [&](const Turn &t) { return t.set && t.tsg == tsg && t.bare == bare; };
+	rl.tsg_preempt_pending = true;
+	rl.preempt_done = NEVER;
+	if (rl.phase == Phase::Valid && is(rl.now)) {
+		evict(rl);
+	} else if (rl.phase == Phase::Load && is(rl.next)) {
+		rl.evict_after_load = true;
+	} else {
+		bool leaving = (rl.phase == Phase::Switch || rl.phase == Phase::Save) && is(rl.now);
+		if ((rl.phase == Phase::Switch || rl.phase == Phase::Save) && is(rl.next))
+			rl.next = Turn{};
+		if (!leaving)
+			rl.preempt_done = now_ + profile_.timing.preempt_absent;
+	}
+	if (preempt_hangs)
+		rl.preempt_done = NEVER;
+	reschedule();
+}
+
+void Host::preempt_runlist(Runlist &rl)
+{
+	rl.runlist_preempt_pending = true;
+	rl.preempt_done = NEVER;
+	switch (rl.phase) {
+	case Phase::Valid:
+		evict(rl);
+		break;
+	case Phase::Load:
+		rl.evict_after_load = true;
+		break;
+	case Phase::Switch:
+	case Phase::Save:
+		rl.next = Turn{};
+		break;
+	case Phase::Invalid:
+		rl.preempt_done = now_ + profile_.timing.preempt_absent;
+		break;
+	}
+	if (preempt_hangs)
+		rl.preempt_done = NEVER;
+	reschedule();
+}
+
+void Host::account_all()
+{
+	for (auto &rl : runlists_)
+		account(rl, now_);
+}
+
+uint64_t Host::event_of(const Runlist &rl) const
+{
+	return std::min({rl.phase_end, rl.fetch_done, rl.preempt_done});
+}
+
+void Host::reschedule()
+{
+	next_event_ = NEVER;
+	for (const auto &rl : runlists_)
+		next_event_ = std::min(next_event_, event_of(rl));
+}
+
+void Host::advance(uint64_t to)
+{
+	if (to < next_event_) {
+		now_ = std::max(now_, to);
+		return;
+	}
+	for (auto &rl : runlists_) {
+		if (event_of(rl) > to)
+			continue;
+		skip_cycles(rl, to);
+		for (uint64_t t; (t = event_of(rl)) <= to;)
+			step(rl, std::max(t, now_));
+	}
+	now_ = std::max(now_, to);
+	reschedule();
+}
+
+void Host::step(Runlist &rl, uint64_t t)
+{
+	if (t >= rl.preempt_done) {
+		rl.preempt_done = NEVER;
+		if (rl.tsg_preempt_pending)
+			rl.intr |= INTR_TSG_PREEMPT_COMPLETE;
+		if (rl.runlist_preempt_pending)
+			rl.intr |= INTR_RUNLIST_PREEMPT_COMPLETE;
+		rl.tsg_preempt_pending = rl.runlist_preempt_pending = false;
+		return;
+	}
+	if (t >= rl.fetch_done) {
+		adopt(rl, t);
+		return;
+	}
+	switch (rl.phase) {
+	case Phase::Invalid: // the short gap after a preempt is over
+		rl.phase_end = NEVER;
+		decide(rl, t);
+		break;
+	case Phase::Valid:
+		account(rl, t);
+		decide(rl, t);
+		break;
+	case Phase::Switch:
+		rl.phase = Phase::Save;
+		rl.phase_end = t + save_ns(rl.now);
+		break;
+	case Phase::Save:
+		saved(rl, t);
+		break;
+	case Phase::Load:
+		loaded(rl, t);
+		break;
+	}
+}
+
+} // namespace emu

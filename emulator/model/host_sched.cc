@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+// Host: taking up a runlist, choosing the next TSG, and the steps of a context switch. Rules in host.hpp.
+#include "model/host.hpp"
+
+#include <algorithm>
+
+namespace emu {
+
+// DOC ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_INTR_0
+enum : uint32_t {
+	INTR_RUNLIST_IDLE = 1u << 4,
+	INTR_TSG_PREEMPT_COMPLETE = 1u << 8,
+	INTR_RUNLIST_PREEMPT_COMPLETE = 1u << 9,
+	INTR_BAD_TSG = 1u << 12,
+};
+
+static constexpr unsigned ENTRY_PASCAL = 8, ENTRY_VOLTA = 16;
+
+void Host::refresh(Runlist &rl)
+{
+	unsigned entry = profile_.family == Family::Pascal ? ENTRY_PASCAL : ENTRY_VOLTA;
+	uint64_t bytes = uint64_t(rl.length) * entry;
+	bool sys = is_sysmem(rl.base.ap);
+	uint64_t stamp = sys ? 0 : mem_.vid.stamp(rl.base.addr, bytes);
+	if (!sys && stamp == rl.list_stamp)
+		return;
+	// ID_HW is 11:0 up to Turing and 10:0 from ga100 on: NV_RAMRL_ENTRY_ID_HW in the three dev_ram.ref.txt
+	rl.list = walk_runlist(mem_, rl.base, rl.length, entry, profile_.pfifo() ? 0xfff : 0x7ff);
+	rl.list_stamp = stamp;
+	if (rl.list.error)
+		rl.intr |= INTR_BAD_TSG;
+	if (rl.cursor >= rl.list.tsgs.size())
+		rl.cursor = 0;
+}
+
+void Host::adopt(Runlist &rl, uint64_t t)
+{
+	rl.fetch_done = NEVER;
+	rl.submit_pending = false;
+	rl.base = rl.submit_base;
+	rl.length = rl.submit_length;
+	rl.preempted_valid = rl.phase == Phase::Valid;
+	if (rl.preempted_valid) {
+		rl.preempted_tsg = rl.now.tsg;
+		rl.preempted_offset = rl.now.entry;
+	}
+	rl.list_stamp = ~0ull;
+	rl.list = WalkedList{};
+	refresh(rl);
+	rl.cursor = 0;
+	for (size_t i = 0; i < rl.list.tsgs.size(); i++)
+		if (rl.list.tsgs[i].entry >= rl.submit_offset) {
+			rl.cursor = i;
+			break;
+		}
+	if (rl.phase == Phase::Valid) { // the timeslice of the old list expires
+		account(rl, t);
+		decide(rl, t);
+	} else if (rl.phase == Phase::Invalid && rl.phase_end == NEVER) {
+		decide(rl, t);
+	}
+}
+
+bool Host::eligible(Runlist &rl, const ListTsg &tsg)
+{
+	for (const auto &c : tsg.channels)
+		if (const Channel *ch = channel(rl, c.id); ch && ch->runnable())
+			return true;
+	return false;
+}
+
+int Host::pick(Runlist &rl)
+{
+	size_t n = rl.list.tsgs.size();
+	for (size_t i = 0; i < n; i++) {
+		size_t at = (rl.cursor + i) % n;
+		if (eligible(rl, rl.list.tsgs[at])) {
+			rl.cursor = (at + 1) % n;
+			return int(at);
+		}
+	}
+	return -1;
+}
+
+// Channels of a TSG that could go on PBDMA q now, NEXT first (then it is the only one).
+static std::vector<const ListChannel *> candidates(Host &host, Runlist &rl, const ListTsg &tsg, unsigned q)
+{
+	std::vector<const ListChannel *> out;
+	for (const auto &c : tsg.channels) {
+		const Channel *ch = host.channel(rl, c.id);
+		unsigned runqueue = c.runqueue < rl.info.pbdmas.size() ? c.runqueue : 0;
+		if (!ch || !ch->runnable() || runqueue != q)
+			continue;
+		if (ch->next)
+			return {&c};
+		out.push_back(&c);
+	}
+	return out;
+}
+
+Turn Host::turn_of(Runlist &rl, const ListTsg &tsg)
+{
+	Turn t;
+	t.set = true;
+	t.bare = tsg.bare;
+	t.tsg = tsg.id;
+	t.entry = tsg.entry;
+	t.slice_ns = tsg.timeslice_ns();
+	auto &account = rl.accounts[tsg.id];
+	for (unsigned q = 0; q < 2; q++) {
+		auto c = candidates(*this, rl, tsg, q);
+		if (c.empty())
+			continue;
+		const ListChannel *chosen = c[account.rotate[q]++ % c.size()];
+		Channel &ch = *channel(rl, chosen->id);
+		t.chid[q] = int(chosen->id);
+		t.inst[q] = profile_.pfifo() ? ch.inst : chosen->inst;
+		t.slots |= 1u << ch.engine_slot;
+	}
+	return t;
+}
+
+bool Host::uses_image(const Runlist &rl, const Turn &t) const
+{
+	if (!t.set || !(t.slots & 1))
+		return false;
+	for (const auto &e : profile_.engines)
+		if (e.runlist == rl.info.id && e.type == 0)
+			return true;
+	return false;
+}
+
+uint64_t Host::save_ns(const Turn &t)
+{
+	const Timing &d = profile_.timing;
+	for (int q = 0; q < 2; q++) {
+		if (t.chid[q] < 0)
+			continue;
+		switch (images_.save_kind(t.inst[q])) {
+		case SaveKind::Wfi: return d.save_wfi;
+		case SaveKind::Cta: return d.save_cta;
+		case SaveKind::Gfxp: return d.save_gfxp;
+		case SaveKind::Cilp: return d.save_cilp;
+		}
+	}
+	return d.save_wfi;
+}
+
+void Host::account(Runlist &rl, uint64_t t)
+{
+	if (rl.phase == Phase::Valid && t > rl.counted_to) {
+		uint64_t ns = t - rl.counted_to;
+		rl.accounts[rl.now.tsg].ran_ns += ns;
+		for (int chid : rl.now.chid)
+			if (chid >= 0)
+				channel(rl, chid)->ran_ns += ns;
+	}
+	rl.counted_to = std::max(rl.counted_to, t);
+}
+
+static void count_slice(Host &host, Runlist &rl)
+{
+	rl.accounts[rl.now.tsg].slices++;
+	for (int chid : rl.now.chid)
+		if (chid >= 0)
+			host.channel(rl, chid)->slices++;
+}
+
+// A timeslice ended, or nothing is on and something may be: what next?
+void Host::decide(Runlist &rl, uint64_t t)
+{
+	rl.decisions++;
+	rl.slice_expired = false;
+	if (rl.sched_disabled) {
+		rl.slice_expired = rl.phase == Phase::Valid;
+		rl.phase_end = NEVER;
+		return;
+	}
+	refresh(rl);
+	int at = pick(rl);
+	const ListTsg *tsg = at < 0 ? nullptr : &rl.list.tsgs[at];
+
+	if (rl.phase == Phase::Invalid) {
+		rl.phase_end = NEVER;
+		if (!tsg)
+			return;
+		rl.next = turn_of(rl, *tsg);
+		rl.phase = Phase::Load;
+		rl.phase_end = t + profile_.timing.load;
+		return;
+	}
+	if (tsg && tsg->id == rl.now.tsg && tsg->bare == rl.now.bare) { // goes on without a switch
+		rl.now = turn_of(rl, *tsg);
+		rl.phase_end = t + rl.now.slice_ns;
+		count_slice(*this, rl);
+		return;
+	}
+	leave(rl, t, tsg ? turn_of(rl, *tsg) : Turn{});
+}
+
+void Host::leave(Runlist &rl, uint64_t t, const Turn &next)
+{
+	rl.next = next;
+	rl.phase = next.set ? Phase::Switch : Phase::Save;
+	rl.phase_end = t + (next.set ? profile_.timing.switch_request : save_ns(rl.now));
+}
+
+void Host::evict(Runlist &rl)
+{
+	account(rl, now_);
+	leave(rl, now_, Turn{});
+	if (preempt_hangs)
+		rl.phase_end = NEVER;
+}
+
+void Host::saved(Runlist &rl, uint64_t t)
+{
+	if (uses_image(rl, rl.now))
+		images_.count_saves(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
+	rl.now = Turn{};
+	bool preempted = (rl.tsg_preempt_pending || rl.runlist_preempt_pending) && rl.preempt_done == NEVER;
+	if (preempted) {
+		if (rl.tsg_preempt_pending)
+			rl.intr |= INTR_TSG_PREEMPT_COMPLETE;
+		if (rl.runlist_preempt_pending)
+			rl.intr |= INTR_RUNLIST_PREEMPT_COMPLETE;
+		rl.tsg_preempt_pending = rl.runlist_preempt_pending = false;
+	}
+	if (rl.next.set) {
+		rl.phase = Phase::Load;
+		rl.phase_end = t + profile_.timing.load;
+		return;
+	}
+	rl.phase = Phase::Invalid;
+	rl.phase_end = t + profile_.timing.idle_gap;
+	if (!preempted)
+		rl.intr |= INTR_RUNLIST_IDLE;
+}
+
+void Host::loaded(Runlist &rl, uint64_t t)
+{
+	rl.now = rl.next;
+	rl.next = Turn{};
+	rl.phase = Phase::Valid;
+	rl.counted_to = t;
+	if (uses_image(rl, rl.now))
+		images_.count_restores(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
+	for (int chid : rl.now.chid)
+		if (chid >= 0)
+			channel(rl, chid)->ctx_reload = false;
+	rl.phase_end = t + rl.now.slice_ns;
+	count_slice(*this, rl);
+	if (rl.evict_after_load) {
+		rl.evict_after_load = false;
+		leave(rl, t, Turn{});
+		if (preempt_hangs)
+			rl.phase_end = NEVER;
+		return;
+	}
+	bool listed = std::any_of(rl.list.tsgs.begin(), rl.list.tsgs.end(),
+				  [&](const ListTsg &l) { return l.id == rl.now.tsg && l.bare == rl.now.bare; });
+	if (!listed) // a new list came while it was loading
+		rl.phase_end = t;
+}
+
+// Nothing can change between two accesses but time, so whole turns of the list are added instead of played.
+void Host::skip_cycles(Runlist &rl, uint64_t to)
+{
+	if (rl.phase != Phase::Valid || rl.phase_end == NEVER || rl.sched_disabled || rl.submit_pending ||
+	    rl.preempt_done != NEVER || rl.evict_after_load || is_sysmem(rl.base.ap))
+		return;
+	if (to <= rl.phase_end || (to - rl.phase_end) / 64 < rl.now.slice_ns)
+		return;
+	refresh(rl);
+
+	struct Part {
+		const ListTsg *tsg;
+		uint64_t save;
+		Phys image;
+		bool has_image;
+	};
+	std::vector<Part> parts;
+	std::unordered_map<uint32_t, int> seen;
+	uint64_t cycle = 0;
+	bool found = false;
+	for (const auto &tsg : rl.list.tsgs) {
+		if (!eligible(rl, tsg))
+			continue;
+		if (seen[tsg.id]++)
+			return; // interleaved lists are played step by step
+		Part p{&tsg, 0, {}, false};
+		std::vector<const ListChannel *> c = candidates(*this, rl, tsg, 0);
+		if (c.empty())
+			c = candidates(*this, rl, tsg, 1);
+		Turn t;
+		t.set = true, t.chid[0] = int(c[0]->id);
+		t.inst[0] = profile_.pfifo() ? channel(rl, c[0]->id)->inst : c[0]->inst;
+		t.slots = 1u << channel(rl, c[0]->id)->engine_slot;
+		p.save = save_ns(t);
+		p.image = t.inst[0];
+		p.has_image = uses_image(rl, t);
+		found |= tsg.id == rl.now.tsg && tsg.bare == rl.now.bare && tsg.entry == rl.now.entry;
+		cycle += tsg.timeslice_ns();
+		parts.push_back(p);
+	}
+	if (!found)
+		return;
+	if (parts.size() > 1)
+		for (const auto &p : parts)
+			cycle += profile_.timing.switch_request + p.save + profile_.timing.load;
+	uint64_t k = (to - rl.phase_end) / cycle;
+	if (!k)
+		return;
+	for (const auto &p : parts) {
+		auto &account = rl.accounts[p.tsg->id];
+		account.slices += k;
+		account.ran_ns += k * p.tsg->timeslice_ns();
+		if (p.has_image && parts.size() > 1) {
+			images_.count_saves(p.image, uint32_t(k));
+			images_.count_restores(p.image, uint32_t(k));
+		}
+		for (unsigned q = 0; q < 2; q++) {
+			auto c = candidates(*this, rl, *p.tsg, q);
+			for (size_t i = 0; i < c.size(); i++) {
+				uint64_t turns = k / c.size() + (i < k % c.size());
+				Channel &ch = *channel(rl, c[(account.rotate[q] + i) % c.size()]->id);
+				ch.slices += turns;
+				ch.ran_ns += turns * p.tsg->timeslice_ns();
+			}
+			if (!c.empty())
+				account.rotate[q] = unsigned((account.rotate[q] + k) % c.size());
+		}
+	}
+	rl.phase_end += k * cycle;
+	rl.counted_to += k * cycle;
+	rl.decisions += k * parts.size();
+}
+
+} // namespace emu

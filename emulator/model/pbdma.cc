@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+// PBDMA: which channel each one holds. Stride 0x2000 from 0x40000 up to Turing, 0x800 from ga100 on.
+//   +0x120 CHANNEL       CHID 11:0, VALID 13
+//   +0x124 NEXT_CHANNEL  CHID 11:0, VALID 13                                   (ga100..)
+//   +0x15c STATUS_SCHED  TSGID 11:0, CHAN_STATUS 15:13, NEXT_TSGID 27:16       (ga100..)
+//   +0x160 STATUS_INST   TARGET 1:0, VALID 11, PTR_LO 31:12; +0x164 HI         (ga100..)
+// Sources: DOC turing/tu104/dev_pbdma.ref.txt, ampere/ga100/dev_pbdma.ref.txt NV_PPBDMA_*.
+#include "model/chip_units.hpp"
+
+#include "model/status.hpp"
+
+namespace emu {
+
+bool Pbdma::read(uint32_t abs, uint32_t &v)
+{
+	unsigned id = (abs - 0x40000) / stride();
+	uint32_t off = (abs - 0x40000) % stride();
+	bool ampere = !profile_.pfifo();
+	const Runlist *rl = nullptr;
+	unsigned q = 0;
+	for (const auto &r : host_.runlists())
+		for (unsigned i = 0; i < r.info.pbdmas.size(); i++)
+			if (r.info.pbdmas[i] == id && (!rl || pbdma_occupancy(r, i, ampere).busy))
+				rl = &r, q = i;
+	Occupancy o = rl ? pbdma_occupancy(*rl, q, ampere) : Occupancy{};
+	v = 0;
+	if (off == 0x120) {
+		if (o.cur)
+			v = put(11, 0, rl->now.chid[q]) | 1u << 13;
+		return true;
+	}
+	if (!ampere)
+		return false;
+	switch (off) {
+	case 0x124:
+		if (o.nxt)
+			v = put(11, 0, rl->next.chid[q]) | 1u << 13;
+		return true;
+	case 0x15c:
+		v = rl ? status_word(*rl, o, true) & ~(1u << 31) : 0;
+		return true;
+	case 0x160:
+		if (o.cur)
+			v = put(1, 0, unsigned(rl->now.inst[q].ap)) | 1u << 11 | (rl->now.inst[q].addr & mask(31, 12));
+		return true;
+	case 0x164:
+		v = o.cur ? rl->now.inst[q].addr >> 32 : 0;
+		return true;
+	}
+	return false;
+}
+
+bool Pbdma::write(uint32_t abs, uint32_t)
+{
+	uint32_t v;
+	return read(abs, v); // none of the modelled registers can be written
+}
+
+} // namespace emu

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+// PFIFO registers; the list with sources is in pfifo.hpp and in README.md.
+#include "model/pfifo.hpp"
+
+#include "model/status.hpp"
+
+namespace emu {
+
+// DOC turing/tu104/dev_fifo.ref.txt NV_PFIFO_INTR_0
+static constexpr uint32_t INTR_0_SCHED_ERROR = 1u << 8, INTR_0_TSG_PREEMPT_COMPLETE = 1u << 28,
+			  INTR_0_RUNLIST_EVENT = 1u << 30;
+
+void Pfifo::reset()
+{
+	runlist_base_ = runlist_ = preempt_ = 0;
+	intr_runlist_ = intr_0_ = intr_en_0_ = 0;
+}
+
+const Runlist *Pfifo::runlist_of_engine(unsigned engine_id, unsigned *slot) const
+{
+	for (const auto &e : profile_.engines)
+		if (e.engine_id == int(engine_id) && e.runlist >= 0) {
+			*slot = e.rleng;
+			return host_.runlist(e.runlist);
+		}
+	return nullptr;
+}
+
+// A PBDMA may serve several runlists (Pascal); then the first one that has a channel on it is shown.
+const Runlist *Pfifo::runlist_of_pbdma(unsigned pbdma, unsigned *queue) const
+{
+	const Runlist *found = nullptr;
+	for (const auto &rl : host_.runlists())
+		for (unsigned q = 0; q < rl.info.pbdmas.size(); q++) {
+			if (rl.info.pbdmas[q] != pbdma)
+				continue;
+			bool active = pbdma_occupancy(rl, q, false).busy;
+			if (!found || active)
+				found = &rl, *queue = q;
+			if (active)
+				return found;
+		}
+	return found;
+}
+
+uint32_t Pfifo::engine_word(unsigned engine_id) const
+{
+	unsigned slot;
+	const Runlist *rl = runlist_of_engine(engine_id, &slot);
+	return rl ? status_word(*rl, engine_occupancy(*rl, slot, false), false) : 0;
+}
+
+uint32_t Pfifo::pbdma_word(unsigned pbdma) const
+{
+	unsigned q;
+	const Runlist *rl = runlist_of_pbdma(pbdma, &q);
+	if (!rl)
+		return 0;
+	// no busy bit: 31 is not a field of PBDMA_STATUS
+	return status_word(*rl, pbdma_occupancy(*rl, q, false), false) & ~(1u << 31);
+}
+
+// PTR 27:0 = address >> 12, TARGET 29:28, VALID 31
+static uint32_t inst_word(Phys inst, bool valid)
+{
+	return valid ? put(27, 0, inst.addr >> 12) | put(29, 28, unsigned(inst.ap)) | 1u << 31 : 0;
+}
+
+uint32_t Pfifo::engine_inst(unsigned engine_id, bool next) const
+{
+	unsigned slot;
+	const Runlist *rl = runlist_of_engine(engine_id, &slot);
+	if (!rl)
+		return 0;
+	Occupancy o = engine_occupancy(*rl, slot, false);
+	const Turn &t = next ? rl->next : rl->now;
+	return inst_word(t.inst[t.chid[0] >= 0 ? 0 : 1], next ? o.nxt : o.cur);
+}
+
+uint32_t Pfifo::pbdma_inst(unsigned pbdma) const
+{
+	unsigned q;
+	const Runlist *rl = runlist_of_pbdma(pbdma, &q);
+	return rl ? inst_word(rl->now.inst[q], pbdma_occupancy(*rl, q, false).cur) : 0;
+}
+
+// Events of the runlists become bits of PFIFO's interrupt words.
+uint32_t Pfifo::intr_0()
+{
+	for (auto &rl : host_.runlists()) {
+		if (rl.intr & (1u << 12))
+			intr_0_ |= INTR_0_SCHED_ERROR;
+		if (rl.intr & (1u << 8))
+			intr_0_ |= INTR_0_TSG_PREEMPT_COMPLETE;
+		if (rl.submits && !rl.submit_pending)
+			intr_runlist_ |= 1u << rl.info.id, rl.submits = 0;
+		rl.intr = 0;
+	}
+	return intr_0_ | (intr_runlist_ ? INTR_0_RUNLIST_EVENT : 0);
+}
+
+bool Pfifo::read(uint32_t off, uint32_t &v)
+{
+	auto in = [&](uint32_t base, uint32_t stride, uint32_t n) {
+		return off >= base && off < base + stride * n && (off - base) % stride == 0;
+	};
+	v = 0;
+	switch (off) {
+	case 0x2004: v = put(7, 0, profile_.num_pbdma) | put(23, 16, profile_.pbdma_fault_id); return true;
+	case 0x2008: v = profile_.channels; return true;
+	case 0x200c:
+		v = profile_.host_class;
+		return !pascal();
+	case 0x2100: v = intr_0(); return true;
+	case 0x2140: v = intr_en_0_; return true;
+	case 0x254c: // NV_PFIFO_INTR_SCHED_ERROR: CODE 7:0
+		for (const auto &rl : host_.runlists())
+			if (rl.list.error)
+				v = 0x20; // BAD_TSG
+		return true;
+	case 0x2630:
+		for (const auto &rl : host_.runlists())
+			v |= uint32_t(rl.sched_disabled) << rl.info.id;
+		return true;
+	case 0x2634: {
+		bool pending = false;
+		for (const auto &rl : host_.runlists())
+			pending |= rl.tsg_preempt_pending;
+		v = preempt_ | put(20, 20, pending);
+		return true;
+	}
+	case 0x2638: // gv100 and Turing only; bits of finished runlists go away
+		for (const auto &rl : host_.runlists())
+			v |= uint32_t(rl.runlist_preempt_pending) << rl.info.id;
+		return !pascal();
+	case 0x263c: // SCHED_STATUS: CHSW 1, RUNLIST_FETCH 2
+		for (const auto &rl : host_.runlists()) {
+			bool chsw = rl.phase != Phase::Invalid && rl.phase != Phase::Valid;
+			v |= put(1, 1, chsw) | put(2, 2, rl.submit_pending);
+		}
+		return true;
+	case 0x2a00: intr_0(); v = intr_runlist_; return true;
+	case 0x2a0c: v = eng_timeout_; return true;
+	case 0x2270: v = runlist_base_; return pascal();
+	case 0x2274: v = runlist_; return pascal();
+	}
+	if (pascal() && in(0x2280, 4, 2 * profile_.max_runlists)) { // ENG_RUNLIST_BASE(i), ENG_RUNLIST(i)
+		const Runlist *rl = host_.runlist((off - 0x2280) / 8);
+		if (!rl)
+			return true;
+		if (off & 4)
+			v = put(15, 0, rl->submit_length) | put(20, 20, rl->submit_pending);
+		else
+			v = put(27, 0, rl->submit_base.addr >> 12) | put(29, 28, unsigned(rl->submit_base.ap));
+		return true;
+	}
+	if (in(0x2390, 4, profile_.num_pbdma)) { // PBDMA_MAP(i)
+		for (const auto &rl : host_.runlists())
+			for (unsigned pbdma : rl.info.pbdmas)
+				if (pbdma == (off - 0x2390) / 4)
+					v |= 1u << rl.info.id;
+		return true;
+	}
+	if (in(0x2640, 4, 2 * profile_.max_engines)) { // ENGINE_STATUS(i), ENGINE_STATUS_DEBUG(i)
+		v = off & 4 ? 1 : engine_word((off - 0x2640) / 8);
+		return true;
+	}
+	if (in(0x3080, 4, profile_.num_pbdma)) {
+		v = pbdma_word((off - 0x3080) / 4);
+		return true;
+	}
+	if (pascal())
+		return false;
+	if (in(0x2790, 4, profile_.num_pbdma)) {
+		v = pbdma_inst((off - 0x2790) / 4);
+		return true;
+	}
+	if (in(0x3000, 4, profile_.max_engines) || in(0x3100, 4, profile_.max_engines)) {
+		bool next = off < 0x3100;
+		v = engine_inst((off - (next ? 0x3000 : 0x3100)) / 4, next);
+		return true;
+	}
+	if (in(0x3400, 4, profile_.max_runlists)) { // RUNLIST_INFO(i): ENG_IDLE 8, RUNLIST_IDLE 9
+		const Runlist *rl = host_.runlist((off - 0x3400) / 4);
+		bool idle = !rl || rl->phase == Phase::Invalid;
+		v = put(8, 8, idle) | put(9, 9, idle);
+		return true;
+	}
+	return false;
+}
+
+bool Pfifo::write(uint32_t off, uint32_t v)
+{
+	switch (off) {
+	case 0x2270:
+		runlist_base_ = v & 0x3fffffff;
+		return pascal();
+	case 0x2274: {
+		if (!pascal())
+			return false;
+		runlist_ = v & 0x00f0ffff;
+		if (Runlist *rl = host_.runlist(int(get(v, 23, 20))))
+			host_.submit(*rl, {Aperture(get(runlist_base_, 29, 28)), get(runlist_base_, 27, 0) << 12},
+				     get(v, 15, 0), 0);
+		return true;
+	}
+	case 0x2100:
+		intr_0();
+		intr_0_ &= ~v;
+		return true;
+	case 0x2140: intr_en_0_ = v; return true;
+	case 0x2a00:
+		intr_0();
+		intr_runlist_ &= ~v;
+		return true;
+	case 0x2a0c: eng_timeout_ = v; return true;
+	case 0x262c: return true; // fault recovery done: nothing to recover here
+	case 0x2630:
+		for (auto &rl : host_.runlists())
+			host_.set_sched_disabled(rl, bit(v, rl.info.id));
+		return true;
+	case 0x2634: {
+		preempt_ = v & 0x03000fff;
+		bool bare = get(v, 25, 24) == 0;
+		if (Runlist *rl = host_.find_tsg(get(v, 11, 0), bare))
+			host_.preempt_tsg(*rl, get(v, 11, 0), bare);
+		return true;
+	}
+	case 0x2638:
+		if (pascal())
+			return false;
+		// A zero bit has no effect on a preempt already asked for, so read-modify-write is safe.
+		for (auto &rl : host_.runlists())
+			if (bit(v, rl.info.id) && !rl.runlist_preempt_pending)
+				host_.preempt_runlist(rl);
+		return true;
+	}
+	uint32_t v_read;
+	return read(off, v_read); // known, but read only: ignored
+}
+
+} // namespace emu

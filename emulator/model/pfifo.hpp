@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+// PFIFO of Pascal and Turing: configuration, scheduling control, engine and PBDMA status, and Pascal's runlist
+// registers. Turing's own runlist block (0x2b00) is turing_runlists.hpp, channels are pccsr.hpp.
+// Sources: DOC turing/tu104/dev_fifo.ref.txt and volta/gv100/dev_fifo.ref.txt NV_PFIFO_*; linux-nvgpu
+// hw_fifo_gp106.h. Registers no source gives for Pascal (0x2638, 0x3000, 0x3100, 0x2790) are absent there.
+#pragma once
+#include "model/host.hpp"
+#include "model/unit.hpp"
+
+namespace emu {
+
+class Pfifo : public Unit {
+public:
+	Pfifo(const Profile &profile, Host &host) : profile_(profile), host_(host) {}
+	const char *name() const override { return "pfifo"; }
+	std::vector<Range> ranges() const override { return {{0x2000, 0xb00}, {0x2c00, 0x1400}}; }
+	bool read(uint32_t offset, uint32_t &value) override;
+	bool write(uint32_t offset, uint32_t value) override;
+	void reset();
+
+private:
+	bool pascal() const { return profile_.family == Family::Pascal; }
+	uint32_t engine_word(unsigned engine_id) const;
+	uint32_t pbdma_word(unsigned pbdma) const;
+	uint32_t engine_inst(unsigned engine_id, bool next) const;
+	uint32_t pbdma_inst(unsigned pbdma) const;
+	const Runlist *runlist_of_engine(unsigned engine_id, unsigned *slot) const;
+	const Runlist *runlist_of_pbdma(unsigned pbdma, unsigned *queue) const;
+	uint32_t intr_0();
+
+	const Profile &profile_;
+	Host &host_;
+	uint32_t runlist_base_ = 0, runlist_ = 0, preempt_ = 0;
+	uint32_t intr_runlist_ = 0, intr_0_ = 0, intr_en_0_ = 0, eng_timeout_ = 0x003fffff;
+};
+
+} // namespace emu

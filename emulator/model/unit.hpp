@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+// What every hardware unit of the model is: a set of BAR0 ranges with 32-bit registers. A unit answers only for
+// offsets it models; anything else it leaves to the dispatcher, which gives the code of an address nobody decodes.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace emu {
+
+// FECS: no client decodes the address (linux-nvgpu hal/priv_ring/priv_ring_ga10b_fusa.c, cause 0xbadf11).
+inline constexpr uint32_t NO_CLIENT = 0xbadf1100;
+
+struct Range {
+	uint32_t base, size;
+};
+
+class Unit {
+public:
+	virtual ~Unit() = default;
+	virtual const char *name() const = 0;
+	virtual std::vector<Range> ranges() const = 0;
+	// False: no such register here.
+	virtual bool read(uint32_t offset, uint32_t &value) = 0;
+	virtual bool write(uint32_t offset, uint32_t value) = 0;
+};
+
+} // namespace emu

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+// gpulens-emulator: one emulated GPU behind QEMU's x-pci-proxy-dev. Arguments, the loop, nothing else.
+// One thread: accesses and control commands are answered in the order they come.
+#include "server/control_socket.hpp"
+#include "server/mpqemu.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+
+static const char USAGE[] =
+	"usage: gpulens-emulator --profile FILE.json [--scenario FILE.json] --fd N [--control SOCKETPATH] [--log FILE]\n"
+	"                        [--virtual-time]\n"
+	"  --fd N   connected AF_UNIX stream socket; QEMU has the other end: -device x-pci-proxy-dev,fd=M,id=gpu0\n";
+
+static int run(emu::Gpu &gpu, int fd, const std::string &control_path, std::FILE *log)
+{
+	emu::QemuLink link(gpu, fd, log);
+	std::optional<emu::ControlSocket> control;
+	if (!control_path.empty())
+		control.emplace(gpu, control_path);
+
+	std::vector<pollfd> fds;
+	for (;;) {
+		fds.assign(1, {fd, POLLIN, 0});
+		if (control)
+			control->add_to(fds);
+		if (poll(fds.data(), fds.size(), -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			std::perror("gpulens-emulator: poll");
+			return 1;
+		}
+		if (fds[0].revents && !link.serve())
+			return 0;
+		if (control)
+			control->serve(fds);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	std::string profile, scenario, control, log_path;
+	int fd = -1;
+	bool virtual_time = false;
+	for (int i = 1; i < argc; i++) {
+		std::string a = argv[i];
+		auto value = [&]() -> std::string {
+			if (i + 1 >= argc) {
+				std::fprintf(stderr, "gpulens-emulator: %s needs a value\n%s", a.c_str(), USAGE);
+				std::exit(2);
+			}
+			return argv[++i];
+		};
+		if (a == "--profile") {
+			profile = value();
+		} else if (a == "--scenario") {
+			scenario = value();
+		} else if (a == "--control") {
+			control = value();
+		} else if (a == "--log") {
+			log_path = value();
+		} else if (a == "--fd") {
+			fd = std::atoi(value().c_str());
+		} else if (a == "--virtual-time") {
+			virtual_time = true;
+		} else {
+			std::fputs(USAGE, a == "--help" ? stdout : stderr);
+			return a == "--help" ? 0 : 2;
+		}
+	}
+	if (profile.empty() || fd < 0) {
+		std::fputs(USAGE, stderr);
+		return 2;
+	}
+	try {
+		auto gpu = emu::Gpu::create_from_file(profile);
+		if (!scenario.empty()) {
+			std::ifstream in(scenario);
+			if (!in)
+				throw std::runtime_error("cannot read " + scenario);
+			gpu->load_scenario(nlohmann::json::parse(in));
+		}
+		gpu->real_time(!virtual_time);
+		std::FILE *log = log_path.empty() ? nullptr : std::fopen(log_path.c_str(), "w");
+		if (!log_path.empty() && !log)
+			throw std::runtime_error("cannot write " + log_path);
+		int status = run(*gpu, fd, control, log);
+		if (log)
+			std::fclose(log);
+		return status;
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "gpulens-emulator: %s\n", e.what());
+		return 1;
+	}
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+// Type 0 configuration header; see pci_config.hpp.
+#include "server/pci_config.hpp"
+
+namespace emu {
+
+enum { COMMAND = 0x04, STATUS = 0x06, REVISION = 0x08, CLASS = 0x09, BARS = 0x10, SUBVENDOR = 0x2c, INT_LINE = 0x3c, INT_PIN = 0x3d };
+
+void PciConfig::set16(unsigned at, uint16_t v)
+{
+	bytes_[at] = uint8_t(v);
+	bytes_[at + 1] = uint8_t(v >> 8);
+}
+
+PciConfig::PciConfig(const Profile &profile) : profile_(profile)
+{
+	set16(0x00, profile.pci_vendor);
+	set16(0x02, profile.pci_device);
+	bytes_[REVISION] = profile.pci_revision;
+	bytes_[CLASS] = uint8_t(profile.pci_class);
+	set16(CLASS + 1, uint16_t(profile.pci_class >> 8));
+	set16(SUBVENDOR, profile.pci_subvendor);
+	set16(SUBVENDOR + 2, profile.pci_subdevice);
+	bytes_[INT_PIN] = 1;
+	writable_[COMMAND] = 0x47; // I/O, memory, master, parity
+	writable_[COMMAND + 1] = 0x05;
+	writable_[0x0c] = writable_[0x0d] = 0xff;
+	writable_[INT_LINE] = 0xff;
+	for (int i = 0; i < 3; i++) {
+		uint32_t m = ~uint32_t(profile.bar_size[i] - 1);
+		for (unsigned b = 0; b < 4; b++)
+			writable_[BARS + 4 * profile.bar_index[i] + b] = uint8_t(m >> (8 * b));
+	}
+}
+
+void PciConfig::reset()
+{
+	for (size_t i = 0; i < bytes_.size(); i++)
+		bytes_[i] &= ~writable_[i];
+	track();
+}
+
+void PciConfig::track()
+{
+	for (int i = 0; i < 3; i++)
+		base_[i] = read(BARS + 4 * profile_.bar_index[i], 4) & ~0xfu;
+}
+
+uint32_t PciConfig::read(uint32_t off, unsigned len) const
+{
+	uint32_t v = 0;
+	for (unsigned i = 0; i < len && i < 4; i++)
+		v |= uint32_t(off + i < bytes_.size() ? bytes_[off + i] : 0xff) << (8 * i);
+	return v;
+}
+
+void PciConfig::write(uint32_t off, unsigned len, uint32_t v)
+{
+	for (unsigned i = 0; i < len && i < 4; i++)
+		if (off + i < bytes_.size()) {
+			uint8_t m = writable_[off + i], b = uint8_t(v >> (8 * i));
+			bytes_[off + i] = uint8_t((bytes_[off + i] & ~m) | (b & m));
+		}
+	track();
+}
+
+std::optional<PciConfig::Hit> PciConfig::find(uint64_t address) const
+{
+	for (int i = 0; i < 3; i++)
+		if (base_[i] && address - base_[i] < profile_.bar_size[i])
+			return Hit{i, address - base_[i]};
+	return std::nullopt;
+}
+
+} // namespace emu

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+// The scheduler's behaviour as a driver sees it: literal status words and run times. Words from the field lists of
+// DOC turing/tu104/dev_fifo.ref.txt (PFIFO, PCCSR) and ampere/ga100/dev_runlist.ref.txt (RLRAM, CHRAM); durations
+// are the model's own (profile "timing"): fetch 20 us, load 10, switch request 2, save 40 by WFI, 8 by CILP.
+#include "common.hpp"
+
+using namespace emu_test;
+
+// After loading, 200 us have passed: TSG 1 is on since 30 us, its slice ends at 1 078 576 ns.
+static constexpr uint64_t TO_SLICE_END = 1'078'576 - 200'000;
+
+TEST(Pfifo, status_words_through_a_context_switch)
+{
+	auto gpu = make("gp106", two_tsgs());
+	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003001u);   // VALID, TSG 1
+	EXPECT_EQ(rd(*gpu, 0x3080), 0x00003001u);   // PBDMA 0 the same, no busy bit
+	EXPECT_EQ(rd(*gpu, 0x40120), 0x00002002u);  // PBDMA 0 holds channel 2
+	EXPECT_EQ(rd(*gpu, 0x800014), 0x16000001u); // channel 2: enabled, on PBDMA and engine, busy
+	EXPECT_EQ(rd(*gpu, 0x80001c), 0x11000001u); // channel 3: enabled, pending, busy
+	gpu->advance(TO_SLICE_END + 1'000);
+	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002f001u); // SWITCH 7, from TSG 1 to TSG 2
+	gpu->advance(2'000);
+	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002d001u); // SAVE is 6 here
+	EXPECT_EQ(rd(*gpu, 0x800014), 0x17000001u); // channel 2: on engine
+	gpu->advance(40'000);
+	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002a000u); // LOAD is 5
+	EXPECT_EQ(rd(*gpu, 0x800024), 0x15000001u); // channel 4: on PBDMA
+	gpu->advance(10'000);
+	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003002u);
+}
+
+TEST(Rlram, status_words_have_load_and_save_swapped)
+{
+	auto gpu = make("ad102", two_tsgs());
+	EXPECT_EQ(rd(*gpu, 0xc00200), 0x80002001u);
+	EXPECT_EQ(rd(*gpu, 0xc00208), 0x00008002u); // runqueue 0: channel 2
+	EXPECT_EQ(rd(*gpu, 0x4015c), 0x00002001u);
+	EXPECT_EQ(rd(*gpu, 0xc40008), 0x00000ccau); // channel 2: enabled, busy, on PBDMA and engine, both busy
+	EXPECT_EQ(rd(*gpu, 0xc4000c), 0x0000010au); // channel 3: enabled, busy, pending
+	gpu->advance(TO_SLICE_END + 1'000);
+	EXPECT_EQ(rd(*gpu, 0xc00200), 0x8002e001u); // SWITCH
+	EXPECT_EQ(rd(*gpu, 0xc00208), 0x80048002u); // next channel 4
+	gpu->advance(2'000);
+	EXPECT_EQ(rd(*gpu, 0xc00200), 0x8002a001u); // SAVE is 5 here
+	gpu->advance(40'000);
+	EXPECT_EQ(rd(*gpu, 0xc00200), 0x8002c000u); // LOAD is 6
+	gpu->advance(10'000);
+	EXPECT_EQ(rd(*gpu, 0xc00200), 0x80002002u);
+}
+
+TEST(Pfifo, submitted_runlist_reads_back)
+{
+	auto gp = make("gp106", two_tsgs());
+	EXPECT_EQ(rd(*gp, 0x2284), 0x00000006u);              // 2 headers, 4 channels, not pending
+	uint64_t base = uint64_t(rd(*gp, 0x2280) & 0x0fffffff) << 12;
+	EXPECT_EQ(gp->vidmem().rd32(base), 0x0a00e001u);      // TSG 1, 128 << 3, 2 channels
+	EXPECT_EQ(gp->vidmem().rd32(base + 8), 0x00000002u);
+	auto tu = make("tu102", two_tsgs());
+	EXPECT_EQ(rd(*tu, 0x2b08), 0x00000006u);
+	EXPECT_EQ(rd(*tu, 0x2b0c) & 0x8000, 0u);
+	base = uint64_t(rd(*tu, 0x2b04)) << 32 | (rd(*tu, 0x2b00) & 0xfffff000);
+	EXPECT_EQ(tu->vidmem().rd32(base), 0x80030001u);
+	EXPECT_EQ(tu->vidmem().rd32(base + 4), 2u);
+	EXPECT_EQ(tu->vidmem().rd32(base + 8), 1u);
+	EXPECT_EQ(tu->vidmem().rd32(base + 16 + 8) & 0xfff, 2u);
+	auto ad = make("ad102", two_tsgs());
+	EXPECT_EQ(rd(*ad, 0xc00080) & 0xfff, 0x400u) << "1 KiB alignment is used";
+}
+
+class AllChips : public testing::TestWithParam<const char *> {
+protected:
+	bool pccsr() { return std::string(GetParam()) == "gp106" || std::string(GetParam()) == "tu102"; }
+	void enable(emu::Gpu &gpu, uint32_t chid, bool on)
+	{
+		if (pccsr()) {
+			uint32_t at = 0x800004 + 8 * chid, v = rd(gpu, at) & ~0x00c00000u;
+			wr(gpu, at, v | (on ? 0x400 : 0x800));
+		} else {
+			wr(gpu, 0xc40000 + 4 * chid, on ? 0x2 : 0x3);
+		}
+	}
+	uint32_t engine(emu::Gpu &gpu) { return rd(gpu, pccsr() ? 0x2640 : 0xc00200) & 0xefff; }
+	void preempt_tsg(emu::Gpu &gpu, uint32_t id) { wr(gpu, pccsr() ? 0x2634 : 0xc00098, 0x01000000 | id); }
+	bool preempt_pending(emu::Gpu &gpu) { return rd(gpu, pccsr() ? 0x2634 : 0xc00098) >> 20 & 1; }
+	void sched_disable(emu::Gpu &gpu, bool off) { wr(gpu, pccsr() ? 0x2630 : 0xc00094, off); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Chips, AllChips, testing::Values("gp106", "tu102", "ad102", "gh100"),
+			 [](const auto &p) { return std::string(p.param); });
+
+TEST_P(AllChips, tsgs_take_turns_by_their_timeslices)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	gpu->advance(1'000'000'000);
+	Ran a = ran(*gpu, "tsgs", 1), b = ran(*gpu, "tsgs", 2);
+	// a turn is 1 048 576 + 52 000 ns: 1 s holds 908 and a part
+	EXPECT_NEAR(double(a.slices), 454, 1);
+	EXPECT_NEAR(double(b.slices), 454, 1);
+	EXPECT_NEAR(double(a.ns), 454 * 1'048'576., 1'048'576.);
+}
+
+TEST_P(AllChips, a_disabled_tsg_stops_while_others_go_on)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	enable(*gpu, 4, false);
+	enable(*gpu, 5, false);
+	gpu->advance(1'000'000'000);
+	EXPECT_EQ(ran(*gpu, "tsgs", 2).slices, 0u);
+	EXPECT_GT(ran(*gpu, "tsgs", 1).slices, 900u);
+	enable(*gpu, 5, true);
+	gpu->advance(1'000'000'000);
+	EXPECT_GT(ran(*gpu, "channels", 5).slices, 400u);
+	EXPECT_EQ(ran(*gpu, "channels", 4).slices, 0u);
+}
+
+TEST_P(AllChips, disabling_does_not_take_a_running_tsg_off)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	enable(*gpu, 2, false);
+	enable(*gpu, 3, false);
+	EXPECT_EQ(engine(*gpu) & 0xe000, 0x2000u);
+	EXPECT_EQ(engine(*gpu) & 0xfff, 1u);
+	gpu->advance(TO_SLICE_END + 60'000);
+	EXPECT_EQ(engine(*gpu) & 0xfff, 2u);
+	gpu->advance(10'000'000);
+	EXPECT_EQ(engine(*gpu) & 0xfff, 2u) << "and it does not come back";
+}
+
+TEST_P(AllChips, preempted_tsg_leaves_and_the_next_one_comes)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	preempt_tsg(*gpu, 1);
+	EXPECT_TRUE(preempt_pending(*gpu));
+	EXPECT_EQ(engine(*gpu) & 0xfff, 1u);
+	gpu->advance(40'000);
+	EXPECT_FALSE(preempt_pending(*gpu));
+	EXPECT_EQ(engine(*gpu), 0u) << "INVALID right after the save";
+	gpu->advance(12'000);
+	EXPECT_EQ(engine(*gpu) & 0xefff, 0x2002u);
+	EXPECT_EQ(ran(*gpu, "tsgs", 1).ns, 170'000u);
+}
+
+TEST_P(AllChips, a_preempted_tsg_that_is_alone_comes_back_unless_disabled)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	enable(*gpu, 4, false);
+	enable(*gpu, 5, false);
+	preempt_tsg(*gpu, 1);
+	gpu->advance(60'000);
+	EXPECT_EQ(engine(*gpu), 0x2001u);
+	enable(*gpu, 2, false);
+	enable(*gpu, 3, false);
+	preempt_tsg(*gpu, 1);
+	gpu->advance(60'000);
+	EXPECT_EQ(engine(*gpu), 0u);
+	gpu->advance(1'000'000'000);
+	EXPECT_EQ(engine(*gpu), 0u);
+	enable(*gpu, 3, true);
+	gpu->advance(20'000);
+	EXPECT_EQ(engine(*gpu), 0x2001u);
+}
+
+TEST_P(AllChips, preempting_what_is_not_on_reports_done_soon)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	preempt_tsg(*gpu, 2);
+	EXPECT_TRUE(preempt_pending(*gpu));
+	gpu->advance(1'000);
+	EXPECT_FALSE(preempt_pending(*gpu));
+	EXPECT_EQ(engine(*gpu), 0x2001u);
+}
+
+TEST_P(AllChips, sched_disable_keeps_what_runs_and_chooses_nothing)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	sched_disable(*gpu, true);
+	gpu->advance(1'000'000'000);
+	EXPECT_EQ(engine(*gpu), 0x2001u);
+	preempt_tsg(*gpu, 1);
+	gpu->advance(1'000'000'000);
+	EXPECT_EQ(engine(*gpu), 0u);
+	sched_disable(*gpu, false);
+	gpu->advance(20'000);
+	EXPECT_EQ(engine(*gpu), 0x2002u);
+}
+
+TEST_P(AllChips, hung_preempt_stays_pending_until_the_fault_is_lifted)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	command(*gpu, {{"cmd", "fault"}, {"kind", "preempt-hangs"}});
+	preempt_tsg(*gpu, 1);
+	gpu->advance(10'000'000'000);
+	EXPECT_TRUE(preempt_pending(*gpu));
+	EXPECT_EQ(engine(*gpu) & 0xfff, 1u);
+	command(*gpu, {{"cmd", "fault"}, {"kind", "none"}});
+	gpu->advance(100'000);
+	EXPECT_FALSE(preempt_pending(*gpu));
+}
+
+TEST_P(AllChips, idle_channel_starts_at_its_doorbell)
+{
+	if (std::string(GetParam()) == "gp106")
+		GTEST_SKIP() << "no doorbell on Pascal: Host polls USERD";
+	json s = {{"processes", {{{"tsgs", {{{"id", 1}, {"runlist", 0}, {"channels", {{{"id", 2}, {"busy", false}}}}}}}}}}};
+	auto gpu = make(GetParam(), s);
+	gpu->advance(1'000'000);
+	EXPECT_EQ(engine(*gpu), 0u);
+	wr(*gpu, 0xbb0090, 0x00000002);
+	gpu->advance(10'000);
+	EXPECT_EQ(engine(*gpu), 0x2001u);
+}
+
+TEST_P(AllChips, one_long_wait_equals_many_short_ones)
+{
+	json s = two_tsgs("cta");
+	s["processes"][0]["tsgs"][0]["timeslice"] = {{"timeout", 3}, {"scale", 2}};
+	auto a = make(GetParam(), s), b = make(GetParam(), s);
+	a->advance(2'000'000'000);
+	for (int i = 0; i < 40'000; i++)
+		b->advance(50'000);
+	EXPECT_EQ(command(*a, {{"cmd", "runtime"}}), command(*b, {{"cmd", "runtime"}}));
+	EXPECT_EQ(command(*a, {{"cmd", "running"}}), command(*b, {{"cmd", "running"}}));
+	uint64_t image = command(*a, {{"cmd", "state"}})["channels"][0]["context"];
+	EXPECT_GT(a->vidmem().rd32(image + 0xf4), 1'000u);
+	EXPECT_EQ(a->vidmem().rd32(image + 0xf4), b->vidmem().rd32(image + 0xf4));
+}
+
+TEST_P(AllChips, preemption_mode_in_memory_changes_how_saves_are_done)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	uint64_t image = command(*gpu, {{"cmd", "state"}})["channels"][0]["context"];
+	EXPECT_EQ(gpu->vidmem().rd32(image + 0xfc), 0x600dc0deu);
+	gpu->advance(50'000'000);
+	uint32_t wfi = gpu->vidmem().rd32(image + 0xd0);
+	EXPECT_GT(wfi, 10u);
+	EXPECT_EQ(gpu->vidmem().rd32(image + 0xdc), 0u);
+	command(*gpu, {{"cmd", "poke"}, {"ap", "vid"}, {"addr", image + 0x84}, {"words", {2}}}); // CILP
+	gpu->advance(50'000'000);
+	EXPECT_LE(gpu->vidmem().rd32(image + 0xd0), wfi + 1);
+	EXPECT_GT(gpu->vidmem().rd32(image + 0xdc), 10u);
+}
+
+TEST(Pfifo, runlist_preempt_exists_from_volta_on)
+{
+	auto tu = make("tu102", two_tsgs());
+	wr(*tu, 0x2638, 0x1);
+	EXPECT_EQ(rd(*tu, 0x2638), 0x1u);
+	tu->advance(40'000);
+	EXPECT_EQ(rd(*tu, 0x2638), 0x0u);
+	EXPECT_EQ(rd(*tu, 0x2640), 0x0u);
+	auto gp = make("gp106", two_tsgs());
+	EXPECT_EQ(rd(*gp, 0x2638), 0xbadf1100u);
+}
+
+TEST(Rlram, runlist_preempt_has_its_own_pending_bit)
+{
+	auto gpu = make("gh100", two_tsgs());
+	wr(*gpu, 0xc00098, 0x00000000);
+	EXPECT_EQ(rd(*gpu, 0xc00098), 0x00200000u);
+	gpu->advance(40'000);
+	EXPECT_EQ(rd(*gpu, 0xc00098), 0x00000000u);
+	EXPECT_EQ(rd(*gpu, 0xc00100) & 0x300, 0x200u) << "RUNLIST_PREEMPT_COMPLETE";
+	wr(*gpu, 0xc00100, 0x200);
+	EXPECT_EQ(rd(*gpu, 0xc00100) & 0x300, 0u);
+}
+
+TEST(Chram, zeros_do_nothing_and_clear_channel_clears)
+{
+	auto gpu = make("ad102", two_tsgs());
+	wr(*gpu, 0xc40014, 0x00000000);
+	EXPECT_EQ(rd(*gpu, 0xc40014), 0x0000010au);
+	wr(*gpu, 0xc40014, 0x00000010); // PBDMA_FAULTED
+	EXPECT_EQ(rd(*gpu, 0xc40014), 0x0000011au);
+	wr(*gpu, 0xc40014, 0x00000011);
+	EXPECT_EQ(rd(*gpu, 0xc40014), 0x0000010au);
+	wr(*gpu, 0xc40014, 0xffffffff);
+	EXPECT_EQ(rd(*gpu, 0xc40014), 0x00000000u);
+}
+
+TEST(Pccsr, next_is_plain_and_faults_are_write_one_to_clear)
+{
+	auto gpu = make("tu102", two_tsgs());
+	wr(*gpu, 0x80002c, 0x00000002);
+	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11000003u);
+	wr(*gpu, 0x80002c, 0x00200000); // FORCE_ENG_FAULTED; NEXT goes with the bare word
+	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11800001u);
+	gpu->advance(100'000'000);
+	EXPECT_EQ(ran(*gpu, "channels", 5).slices, 0u) << "a faulted channel does not run";
+	wr(*gpu, 0x80002c, 0x00800000);
+	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11000001u);
+}
+
+TEST_P(AllChips, resubmitted_runlist_is_taken_up)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	std::string chip = GetParam();
+	// only TSG 2: its three entries are the second half of the list; all bases have room before the next 4 KiB
+	uint32_t entry = chip == "gp106" ? 8 : 16;
+	uint64_t base = command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
+	std::vector<uint32_t> words;
+	for (uint32_t i = 0; i < 3 * entry / 4; i++)
+		words.push_back(gpu->vidmem().rd32(base + 3 * entry + 4 * i));
+	command(*gpu, {{"cmd", "poke"}, {"ap", "vid"}, {"addr", base}, {"words", words}});
+	uint32_t pending = 0;
+	if (chip == "gp106") {
+		wr(*gpu, 0x2270, uint32_t(base >> 12));
+		wr(*gpu, 0x2274, 0x00000003);
+		pending = rd(*gpu, 0x2284) >> 20 & 1;
+	} else if (chip == "tu102") {
+		wr(*gpu, 0x2b08, 0x00000003);
+		pending = rd(*gpu, 0x2b0c) >> 15 & 1;
+	} else {
+		wr(*gpu, 0xc00088, 0x00000003);
+		pending = rd(*gpu, 0xc0008c) >> 15 & 1;
+	}
+	EXPECT_EQ(pending, 1u);
+	gpu->advance(20'000 + 2'000 + 40'000 + 10'000);
+	EXPECT_EQ(engine(*gpu), 0x2002u) << "the old timeslice ended with the fetch";
+	gpu->advance(1'000'000'000);
+	EXPECT_EQ(engine(*gpu), 0x2002u);
+	if (chip == "tu102") {
+		EXPECT_EQ(rd(*gpu, 0x2b0c), 0x00004001u) << "PREEMPTED_TSGID 1, valid";
+	}
+}
+
+TEST(Scenario, all_shipped_files_load_on_their_chips)
+{
+	for (const char *chip : {"gp106", "tu102", "ad102", "gh100"})
+		for (std::string file : {std::string("demo-") + chip, std::string("minimal"), std::string("two-tenants"),
+					 std::string("bench-1"), std::string("bench-8"), std::string("bench-64"),
+					 std::string("bench-512"), std::string("bench-2048")}) {
+			auto gpu = make(chip);
+			command(*gpu, {{"cmd", "scenario"}, {"file", EMU_DATA_DIR "/scenarios/" + file + ".json"}});
+			gpu->advance(1'000'000);
+			bool busy = false;
+			for (const auto &r : gpu->running())
+				busy |= r.channel.has_value();
+			EXPECT_TRUE(busy) << chip << " " << file;
+		}
+}
