@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A virtual machine with emulated GPUs: starts one emulator process for each GPU and QEMU, talks to the agent in the guest
+and to the emulators' control sockets, and leaves no process behind. Used by scripts/vm, scripts/bench and tests/vm.
+Does not know what the module or the chip do.
+
+A machine that panics, ends or no longer answers raises LostVM: it is lost, which is neither a pass nor a failure.
+Wire format of the agent: scripts/guest/agent.c. Control socket: one JSON object a line, emulator/README.md."""
+
+import ctypes
+import json
+import os
+import pathlib
+import select
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Optional
+
+from . import initramfs, paths
+
+BOOT_LIMIT = 120.0  # seconds; a boot takes 6 on an idle machine of 2 cores
+GRACE = 30.0  # seconds the agent may be late with an answer, beyond the limit given to the command
+FIRST_SLOT = 4  # PCI slots below are the machine's own
+
+
+class LostVM(Exception):
+    """The virtual machine or an emulator is gone, or does not answer. Not a test result."""
+
+
+class Gpu(NamedTuple):
+    """One GPU of a guest: names or paths of its profile and scenario; slot is its PCI device number."""
+    profile: str
+    scenario: Optional[str] = None
+    slot: Optional[int] = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Gpu":
+        """From the command line's PROFILE[:SCENARIO]."""
+        profile, _, scenario = text.partition(":")
+        return cls(profile, scenario or None)
+
+
+def _die_with_parent() -> None:
+    """Runs in the child: SIGKILL when the process that started it ends, however it ends."""
+    os.setsid()
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1 = PR_SET_PDEATHSIG
+
+
+def _file(name: str, folder: pathlib.Path) -> str:
+    path = pathlib.Path(name) if "/" in name or name.endswith(".json") else folder / f"{name}.json"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there")
+    return str(path.resolve())
+
+
+class Emulator:
+    """One emulated GPU: its process and its control socket."""
+
+    def __init__(self, gpu: Gpu, name: str, run_dir: pathlib.Path, extra: Sequence[str] = ()) -> None:
+        self.gpu = gpu
+        self.name = name
+        program = os.environ.get("GPULENS_EMULATOR", str(paths.EMULATOR))
+        if not pathlib.Path(program).exists():
+            raise FileNotFoundError(f"{program} is not there; run make emulator")
+        ours, self.qemu_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        command = [program, "--profile", _file(gpu.profile, paths.PROFILES), "--fd", str(ours.fileno()),
+                   "--control", f"{name}.sock", "--log", f"{name}.log", *extra]
+        if gpu.scenario:
+            command += ["--scenario", _file(gpu.scenario, paths.SCENARIOS)]
+        with open(run_dir / f"{name}.out", "wb") as out:
+            self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                command, cwd=run_dir, pass_fds=[ours.fileno()], stdin=subprocess.DEVNULL, stdout=out,
+                stderr=subprocess.STDOUT, preexec_fn=_die_with_parent)
+        ours.close()
+        self._run_dir = run_dir
+        self._socket: Optional[socket.socket] = None
+        self._buffer = b""
+
+    def _connect(self) -> socket.socket:
+        # through /proc/self/fd, since the folder's own path may be too long for a socket address
+        folder = os.open(self._run_dir, os.O_PATH | os.O_DIRECTORY)
+        try:
+            deadline = time.monotonic() + 10
+            while True:
+                sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                try:
+                    sock.connect(f"/proc/self/fd/{folder}/{self.name}.sock")
+                    return sock
+                except OSError as error:
+                    sock.close()
+                    if self.process.poll() is not None or time.monotonic() > deadline:
+                        raise LostVM(f"the emulator of {self.name} has no control socket: {self.tail()}") from error
+                    time.sleep(0.02)
+        finally:
+            os.close(folder)
+
+    def tail(self) -> str:
+        """How the process stands and the last it wrote."""
+        text = (self._run_dir / f"{self.name}.out").read_text(errors="replace")[-2000:]
+        status = self.process.poll()
+        return ("still running" if status is None else f"ended with status {status}") + f"\n{text}"
+
+    def ask(self, command: Mapping[str, Any], timeout: float = 30) -> dict[str, Any]:
+        """Sends one control command and returns the reply, whatever it says."""
+        if self._socket is None:
+            self._socket = self._connect()
+        self._socket.settimeout(timeout)
+        try:
+            self._socket.sendall(json.dumps(command).encode() + b"\n")
+            while b"\n" not in self._buffer:
+                data = self._socket.recv(1 << 16)
+                if not data:
+                    raise LostVM(f"the emulator of {self.name} closed its control socket: {self.tail()}")
+                self._buffer += data
+        except OSError as error:
+            raise LostVM(f"the emulator of {self.name} does not answer ({error}): {self.tail()}") from error
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return json.loads(line)
+
+    def cmd(self, command: Mapping[str, Any], timeout: float = 30) -> dict[str, Any]:
+        """Like ask(), but an answer that says "ok": false is an error."""
+        reply = self.ask(command, timeout)
+        if not reply.get("ok"):
+            raise ValueError(f"{self.name}: {dict(command)} was answered {reply}")
+        return reply
+
+    def stop(self) -> None:
+        """Ends the process if it has not ended by itself with QEMU."""
+        if self._socket is not None:
+            self._socket.close()
+        self.qemu_end.close()
+        try:
+            self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Guest:
+    """A running guest. A context manager: leaving it ends QEMU and the emulators."""
+
+    _count = 0
+
+    def __init__(self, gpus: Iterable[Gpu], *, smp: int = 2, mem: int = 384,  # pylint: disable=too-many-arguments
+                 modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", limit: float = 900,
+                 boot_limit: float = BOOT_LIMIT, shell: bool = False, say: Callable[[str], None] = lambda _: None) -> None:
+        self._gpus = list(gpus)
+        self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
+        self._limit, self._boot_limit = limit, boot_limit
+        self._say = say
+        if modules is None:
+            known = {"gpulens": paths.module("gpulens"), "rival": paths.module("rival", "kmod-tests")}
+            modules = {name: path for name, path in known.items() if path.exists()}
+        self._modules = dict(modules)
+        Guest._count += 1
+        self.run_dir = paths.BUILD / "run" / f"{os.getpid()}-{Guest._count}"
+        self.emu: list[Emulator] = []
+        self.boot_seconds = 0.0
+        self._qemu: Optional[subprocess.Popen[bytes]] = None
+        self._agent: Optional[socket.socket] = None
+        self._buffer = b""
+        self._timer: Optional[threading.Timer] = None
+        self._lost: Optional[str] = None
+
+    # ---- starting and ending
+
+    def __enter__(self) -> "Guest":
+        try:
+            self._start()
+        except BaseException:
+            self._stop(keep=True)
+            raise
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._stop(keep=self._lost is not None or (kind is not None and kind is not SystemExit))
+
+    def _qemu_command(self, agent_fd: int) -> list[str]:
+        kernel = paths.kernel_tree() / "boot" / f"vmlinuz-{paths.kernel_version()}"
+        accel = os.environ.get("ACCEL", "tcg")  # KVM only on request: it may exist and hang
+        command = ["qemu-system-x86_64", "-machine", "pc,memory-backend=m", "-m", f"{self._mem}M",
+                   "-object", f"memory-backend-memfd,id=m,size={self._mem}M,share=on",
+                   "-accel", "tcg,thread=multi" if accel == "tcg" else accel,
+                   "-cpu", "max" if accel == "tcg" else "host", "-smp", str(self._smp),
+                   "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-kernel", str(kernel),
+                   "-initrd", "initramfs.cpio",
+                   "-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic panic_on_warn=1 audit=0 "
+                              f"rdinit=/init tsc=reliable {'lens.shell ' if self._shell else ''}{self._append}",
+                   "-chardev", "file,id=console,path=console.log", "-serial", "chardev:console"]
+        if self._shell:
+            command += ["-chardev", "stdio,id=tty,signal=off", "-serial", "chardev:tty"]
+        command += ["-device", "virtio-serial-pci,addr=3", "-chardev", f"socket,id=agent,fd={agent_fd}",
+                    "-device", "virtserialport,chardev=agent,name=gpulens.agent"]
+        for index, emulator in enumerate(self.emu):
+            slot = emulator.gpu.slot or FIRST_SLOT + index
+            command += ["-device", f"x-pci-proxy-dev,id={emulator.name},fd={emulator.qemu_end.fileno()},addr={slot:#x}"]
+        return command
+
+    def _start(self) -> None:
+        began = time.monotonic()
+        self.run_dir.mkdir(parents=True)
+        initramfs.build(self.run_dir / "initramfs.cpio", self._modules)
+        for index, gpu in enumerate(self._gpus):
+            self.emu.append(Emulator(gpu, f"gpu{index}", self.run_dir))
+        self._agent, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        command = self._qemu_command(theirs.fileno())
+        (self.run_dir / "qemu.command").write_text(shlex.join(command) + "\n")
+        with open(self.run_dir / "qemu.out", "wb") as out:
+            self._qemu = subprocess.Popen(  # pylint: disable=consider-using-with
+                command, cwd=self.run_dir, pass_fds=[theirs.fileno(), *(emu.qemu_end.fileno() for emu in self.emu)],
+                stdin=None if self._shell else subprocess.DEVNULL, stdout=None if self._shell else out, stderr=out,
+                preexec_fn=_die_with_parent)
+        theirs.close()
+        for emu in self.emu:
+            emu.qemu_end.close()
+        if self._shell:
+            return
+        self._timer = threading.Timer(self._limit, self._time_is_up)
+        self._timer.daemon = True
+        self._timer.start()
+        self._say(f"booting a virtual machine with {len(self.emu)} GPU(s)")
+        line = self._line(self._boot_limit)
+        if line != "READY":
+            raise self._gone(f"the agent said {line!r} instead of READY")
+        self.boot_seconds = time.monotonic() - began
+        self._say(f"booted in {self.boot_seconds:.1f} s")
+
+    def _time_is_up(self) -> None:
+        self._lost = f"it ran for more than {self._limit:.0f} s"
+        if self._qemu is not None:
+            self._qemu.kill()
+
+    def wait(self) -> int:
+        """Waits for QEMU to end by itself (shell mode)."""
+        assert self._qemu is not None
+        return self._qemu.wait()
+
+    def _stop(self, keep: bool) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._qemu is not None:
+            if self._qemu.poll() is None:
+                self._qemu.kill()
+            self._qemu.wait()
+        if self._agent is not None:
+            self._agent.close()
+        for emulator in self.emu:
+            emulator.stop()
+        (self.run_dir / "initramfs.cpio").unlink(missing_ok=True)
+        if not keep and "GPULENS_KEEP" not in os.environ:
+            shutil.rmtree(self.run_dir, ignore_errors=True)
+
+    # ---- talking to the guest
+
+    def console(self, lines: int = 40) -> str:
+        """The end of what the kernel wrote to its console."""
+        path = self.run_dir / "console.log"
+        text = path.read_text(errors="replace") if path.exists() else ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    def _gone(self, why: str) -> LostVM:
+        if self._lost is None:
+            for emulator in self.emu:
+                if emulator.process.poll() is not None:
+                    why += f"; the emulator of {emulator.name} {emulator.tail()}"
+            if self._qemu is not None and self._qemu.poll() is not None:
+                why += f"; QEMU ended with status {self._qemu.returncode}"
+                why += (self.run_dir / "qemu.out").read_text(errors="replace")[-1000:]
+            self._lost = why
+        if self._qemu is not None:
+            self._qemu.kill()
+        return LostVM(f"the virtual machine is lost: {self._lost}\n--- end of its console "
+                      f"({self.run_dir}/console.log)\n{self.console()}")
+
+    def _receive(self, deadline: float) -> None:
+        assert self._agent is not None and self._qemu is not None
+        left = deadline - time.monotonic()
+        ready = left > 0 and select.select([self._agent], [], [], left)[0]
+        if not ready:
+            raise self._gone("it does not answer")
+        data = b""
+        try:
+            data = self._agent.recv(1 << 20)
+        except OSError:
+            pass
+        if not data:
+            try:
+                self._qemu.wait(5)
+            except subprocess.TimeoutExpired:
+                pass
+            raise self._gone("it ended")
+        self._buffer += data
+
+    def _line(self, timeout: float) -> str:
+        deadline = time.monotonic() + timeout
+        while b"\n" not in self._buffer:
+            self._receive(deadline)
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode(errors="replace")
+
+    def _request(self, head: str, payload: bytes, timeout: float) -> tuple[int, str]:
+        assert self._agent is not None
+        if self._lost is not None:
+            raise self._gone(self._lost)
+        try:
+            self._agent.settimeout(timeout)
+            self._agent.sendall(head.encode() + payload)
+        except OSError as error:
+            raise self._gone(f"its port takes no more ({error})") from error
+        words = self._line(timeout).split()
+        if len(words) != 3 or words[0] != "DONE":
+            raise self._gone(f"the agent answered {words}")
+        status, size = int(words[1]), int(words[2])
+        deadline = time.monotonic() + timeout
+        while len(self._buffer) < size:
+            self._receive(deadline)
+        data, self._buffer = self._buffer[:size], self._buffer[size:]
+        if status == 125:
+            raise self._gone(f"a command hangs in its kernel: {head} {payload[:300]!r}")
+        return status, data.decode(errors="surrogateescape")
+
+    def run(self, text: str, timeout: float = 30) -> tuple[int, str]:
+        """Runs shell text as root in the guest: (exit status, standard output and error). Status 124: time was up."""
+        payload = text.encode()
+        return self._request(f"RUN {timeout:.3f} {len(payload)}\n", payload, timeout + GRACE)
+
+    def check(self, text: str, timeout: float = 30) -> str:
+        """Runs shell text that must succeed; returns its output."""
+        status, output = self.run(text, timeout)
+        if status != 0:
+            raise AssertionError(f"in the guest, this ended with status {status}:\n  {text}\n{output}")
+        return output
+
+    def read(self, path: str) -> str:
+        """The content of a file in the guest."""
+        return self.check(f"cat {shlex.quote(path)}")
+
+    def push(self, source: "pathlib.Path | bytes", path: str, mode: int = 0o644) -> None:
+        """Stores a file in the guest."""
+        payload = source if isinstance(source, bytes) else source.read_bytes()
+        status, output = self._request(f"PUT {mode:o} {len(payload)} {path}\n", payload, 60)
+        if status != 0:
+            raise AssertionError(f"could not store {path} in the guest: {output}")
+
+    def load(self, module: str = "gpulens", params: str = "") -> None:
+        """insmod, which must succeed."""
+        self.check(f"insmod /modules/{module}.ko {params}", timeout=60)
+
+    def unload(self, module: str = "gpulens") -> None:
+        """rmmod, which must succeed."""
+        self.check(f"rmmod {module}", timeout=60)
+
+
+def end_on_signals() -> None:
+    """Makes SIGTERM and SIGHUP unwind like Ctrl-C, so that guests are ended."""
+    def leave(number: int, _frame: object) -> None:
+        sys.exit(128 + number)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, leave)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Makes the guest's initramfs: busybox, the agent, kernel modules, the selftests. Needs no root: the archive (cpio,
+"newc": 6-digit magic, 13 fields of 8 hex digits, name, padding to 4, data, padding to 4; see the kernel's
+Documentation/driver-api/early-userspace/buffer-format.rst) is written directly, so owners and devices are just numbers.
+Does not start anything in the guest: scripts/guest/init does."""
+
+import pathlib
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterable, Mapping
+
+from . import paths
+
+BOOT_MODULES = ("virtio_pci", "virtio_console")  # the agent's port; modules in Debian's kernel
+
+
+class Cpio:
+    """A cpio archive of format newc, built in memory."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._inode = 0
+        self._dirs: set[str] = set()
+
+    def _add(self, name: str, mode: int, data: bytes, rdev: tuple[int, int] = (0, 0)) -> None:
+        self._inode += 1
+        raw = name.encode() + b"\0"
+        fields = (self._inode, mode, 0, 0, 1, 0, len(data), 0, 0, *rdev, len(raw), 0)
+        head = b"070701" + b"".join(b"%08x" % field for field in fields) + raw
+        self._parts += [head, b"\0" * (-len(head) % 4), data, b"\0" * (-len(data) % 4)]
+
+    def directory(self, name: str, mode: int = 0o755) -> None:
+        """Adds a directory and the ones above it, each once."""
+        for parent in reversed(pathlib.PurePosixPath(name).parents):
+            if str(parent) not in (".", "/") and str(parent) not in self._dirs:
+                self.directory(str(parent))
+        if name not in self._dirs:
+            self._dirs.add(name)
+            self._add(name, stat.S_IFDIR | mode, b"")
+
+    def file(self, name: str, data: bytes, mode: int = 0o644) -> None:
+        """Adds a regular file."""
+        self.directory(str(pathlib.PurePosixPath(name).parent))
+        self._add(name, stat.S_IFREG | mode, data)
+
+    def symlink(self, name: str, target: str) -> None:
+        """Adds a symbolic link."""
+        self._add(name, stat.S_IFLNK | 0o777, target.encode())
+
+    def char_device(self, name: str, major: int, minor: int) -> None:
+        """Adds a character device node."""
+        self.directory(str(pathlib.PurePosixPath(name).parent))
+        self._add(name, stat.S_IFCHR | 0o600, b"", (major, minor))
+
+    def finish(self) -> bytes:
+        """The whole archive."""
+        self._add("TRAILER!!!", 0, b"")
+        return b"".join(self._parts)
+
+
+def _busybox() -> pathlib.Path:
+    for place in ("/bin/busybox", shutil.which("busybox")):
+        if place and pathlib.Path(place).exists():
+            return pathlib.Path(place)
+    raise FileNotFoundError("no busybox; run scripts/setup")
+
+
+def _boot_modules(tree: pathlib.Path) -> list[pathlib.Path]:
+    """The modules of the agent's port with all they need, in loading order, by modules.dep."""
+    base = tree / "lib" / "modules" / paths.kernel_version()
+    needs: dict[str, tuple[str, list[str]]] = {}
+    for line in (base / "modules.dep").read_text().splitlines():
+        path, _, deps = line.partition(":")
+        needs[pathlib.Path(path).name.split(".")[0]] = (path, deps.split())
+    order: list[pathlib.Path] = []
+    for name in BOOT_MODULES:
+        if name not in needs:
+            continue  # built into this kernel
+        path, deps = needs[name]
+        for one in [*reversed(deps), path]:
+            if base / one not in order:
+                order.append(base / one)
+    return order
+
+
+def build_helpers() -> list[pathlib.Path]:
+    """Compiles what runs in the guest as C, static: the agent and the selftests' helpers. Quick when up to date."""
+    out = paths.BUILD / "guest" / "bin"
+    out.mkdir(parents=True, exist_ok=True)
+    sources = [paths.ROOT / "scripts" / "guest" / "agent.c",
+               *sorted((paths.ROOT / "tests" / "selftests" / "helpers").glob("*.c"))]
+    built = []
+    for source in sources:
+        binary = out / source.stem
+        if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
+            subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(binary), str(source),
+                            "-lpthread"], check=True)
+        built.append(binary)
+    return built
+
+
+def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], extra: Iterable[pathlib.Path] = ()) -> None:
+    """Writes the initramfs. modules: name in the guest -> .ko file; extra: files for /root."""
+    cpio = Cpio()
+    for name in ("proc", "sys", "dev", "tmp", "root", "etc", "modules/boot", "selftests"):
+        cpio.directory(name)
+    cpio.char_device("dev/console", 5, 1)
+    cpio.file("init", (paths.ROOT / "scripts" / "guest" / "init").read_bytes(), 0o755)
+    cpio.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/tmp:/bin/sh\n")
+    cpio.file("etc/group", b"root:x:0:\nuser:x:1000:\ngpu:x:2000:\n")
+
+    busybox = _busybox()
+    cpio.file("bin/busybox", busybox.read_bytes(), 0o755)
+    applets = subprocess.run([str(busybox), "--list"], check=True, capture_output=True, text=True).stdout.split()
+    for applet in applets:
+        if applet != "busybox":
+            cpio.symlink(f"bin/{applet}", "busybox")
+    for binary in build_helpers():
+        cpio.file(f"bin/{binary.name}", binary.read_bytes(), 0o755)
+
+    order = _boot_modules(paths.kernel_tree())
+    for path in order:
+        cpio.file(f"modules/boot/{path.name}", path.read_bytes())
+    cpio.file("modules/boot/order", "".join(f"{path.name}\n" for path in order).encode())
+    for name, path in modules.items():
+        cpio.file(f"modules/{name}.ko", path.read_bytes())
+
+    selftests = paths.ROOT / "tests" / "selftests"
+    for path in sorted(selftests.iterdir()):
+        if path.suffix in (".sh", ".inc") or path.name == "settings":
+            cpio.file(f"selftests/{path.name}", path.read_bytes(), 0o755)
+    for path in extra:
+        cpio.file(f"root/{path.name}", path.read_bytes(), path.stat().st_mode & 0o777)
+    target.write_bytes(cpio.finish())

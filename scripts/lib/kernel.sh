@@ -1,0 +1,29 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0
+# Which kernel the module is built for and the guest runs. Sourced by the shell scripts; run with
+# "sh scripts/lib/kernel.sh kdir|kver" it prints the answer, for make and Python.
+# Does not fetch anything: scripts/setup installs headers, scripts/fetch-kernel gets the image.
+#
+# Rule: KDIR from the environment; else the running kernel's headers; else the newest of Debian's
+# linux-headers-<version>-amd64 in /usr/src.
+
+lens_kdir() {
+	if [ -n "${KDIR:-}" ]; then
+		echo "$KDIR"
+	elif [ -f "/lib/modules/$(uname -r)/build/include/generated/utsrelease.h" ]; then
+		echo "/lib/modules/$(uname -r)/build"
+	else
+		find /usr/src -maxdepth 1 -name 'linux-headers-*-amd64' 2>/dev/null | sort -V | tail -n 1
+	fi
+}
+
+# What "uname -r" says under that kernel. Not "make kernelrelease": Debian's headers answer 6.1.192 for 6.1.0-56-amd64.
+lens_kver() {
+	lens_release=$(lens_kdir)/include/generated/utsrelease.h
+	if [ -f "$lens_release" ]; then sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$lens_release"; fi
+}
+
+case ${0##*/}:${1:-} in
+kernel.sh:kdir) lens_kdir ;;
+kernel.sh:kver) lens_kver ;;
+esac

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Does one system call sequence on a file and says how it ended, by errno name: what a shell cannot show reliably.
+ * Does not judge; the scripts and tests that call it do.
+ *
+ *	tryop write FILE TEXT       opens for writing, writes TEXT (C escapes \n \t \\ \0 \xHH) in one call
+ *	tryop writelen FILE N       writes N times the digit 1 in one call
+ *	tryop read FILE             opens and reads to the end
+ *	tryop open FILE r|w         opens only
+ * Words before the verb: "-u UID" gives up root for UID first, "-c" drops CAP_SYS_ADMIN but stays uid 0.
+ * Output: one line, "OK n" (n bytes) or "STEP ERRNO", e.g. "open EACCES", "write EINVAL". Exit status 0 for OK, 1 for an
+ * error, 2 for wrong usage.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int failed(const char *step)
+{
+	const char *name = strerrorname_np(errno);
+
+	printf("%s %s\n", step, name ? name : "unknown");
+	return 1;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: tryop [-u UID] [-c] write FILE TEXT | writelen FILE N | read FILE | open FILE r|w\n");
+	return 2;
+}
+
+static size_t unescape(const char *from, char *to)
+{
+	char *p = to;
+
+	while (*from) {
+		if (*from != '\\') {
+			*p++ = *from++;
+			continue;
+		}
+		from++;
+		switch (*from) {
+		case 'n': *p++ = '\n'; from++; break;
+		case 't': *p++ = '\t'; from++; break;
+		case '0': *p++ = '\0'; from++; break;
+		case 'x': {
+			char hex[3] = { from[1], from[1] ? from[2] : 0, 0 };
+
+			*p++ = strtoul(hex, NULL, 16);
+			from += 1 + strlen(hex);
+			break;
+		}
+		default: *p++ = *from ? *from++ : '\\';
+		}
+	}
+	return p - to;
+}
+
+static int drop_sys_admin(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return -1;
+	data[0].effective &= ~(1U << CAP_SYS_ADMIN);
+	data[0].permitted &= ~(1U << CAP_SYS_ADMIN);
+	return syscall(SYS_capset, &head, data);
+}
+
+int main(int argc, char **argv)
+{
+	char *verb, *file, *arg, *data;
+	ssize_t n, total = 0;
+	size_t len;
+	int fd, i = 1;
+
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "-c")) {
+			if (drop_sys_admin() < 0)
+				return failed("capset");
+		} else if (!strcmp(argv[i], "-u") && i + 1 < argc) {
+			uid_t uid = atoi(argv[++i]);
+
+			if (setgroups(0, NULL) < 0 || setgid(uid) < 0 || setuid(uid) < 0)
+				return failed("setuid");
+		} else {
+			return usage();
+		}
+	}
+	if (argc - i < 2)
+		return usage();
+	verb = argv[i];
+	file = argv[i + 1];
+	arg = argc - i > 2 ? argv[i + 2] : NULL;
+
+	if (!strcmp(verb, "open") && arg) {
+		fd = open(file, *arg == 'w' ? O_WRONLY : O_RDONLY);
+		if (fd < 0)
+			return failed("open");
+	} else if (!strcmp(verb, "read")) {
+		char buffer[65536];
+
+		fd = open(file, O_RDONLY);
+		if (fd < 0)
+			return failed("open");
+		while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+			total += n;
+		if (n < 0)
+			return failed("read");
+	} else if ((!strcmp(verb, "write") || !strcmp(verb, "writelen")) && arg) {
+		len = verb[5] ? strtoul(arg, NULL, 0) : strlen(arg);
+		data = malloc(len + 1);
+		if (!data)
+			return failed("malloc");
+		if (verb[5])
+			memset(data, '1', len);
+		else
+			len = unescape(arg, data);
+		fd = open(file, O_WRONLY);
+		if (fd < 0)
+			return failed("open");
+		total = write(fd, data, len);
+		if (total < 0)
+			return failed("write");
+		free(data);
+	} else {
+		return usage();
+	}
+	if (close(fd) < 0)
+		return failed("close");
+	printf("OK %zd\n", total);
+	return 0;
+}

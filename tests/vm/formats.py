@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reads the text of /proc/gpuX/runlistY as a script written for the published tool would: by its boxes and labels
+(RTAS'24, Listing 1). Independent of the module's own formatting code."""
+
+import re
+from typing import NamedTuple
+
+TSG = re.compile(r"TSG Entry (\d+)\b")
+CHANNEL = re.compile(r"Channel Info (\d+)\b")
+FIELD = re.compile(r"^\s*\|\s*([^:|]+):\s*(.*?)\s*\|\s*$")
+
+
+class Channel(NamedTuple):
+    """One channel's box."""
+    id: int
+    fields: dict[str, str]
+
+    def number(self, label: str) -> int:
+        """A field that begins with a number, as "Status: 5 (on pbdma)"."""
+        return int(self.fields[label].split()[0], 0)
+
+
+class Tsg(NamedTuple):
+    """One TSG's box and its channels' boxes."""
+    id: int
+    fields: dict[str, str]
+    channels: list[Channel]
+
+    def number(self, label: str) -> int:
+        """A field that begins with a number."""
+        return int(self.fields[label].split()[0], 0)
+
+
+def parse_runlist(text: str) -> list[Tsg]:
+    """The TSGs in order. Channels before the first TSG are an error: none of these chips' scenarios has them."""
+    tsgs: list[Tsg] = []
+    fields: dict[str, str] = {}
+    for line in text.splitlines():
+        if found := TSG.search(line):
+            fields = {}
+            tsgs.append(Tsg(int(found[1]), fields, []))
+        elif found := CHANNEL.search(line):
+            fields = {}
+            tsgs[-1].channels.append(Channel(int(found[1]), fields))
+        elif found := FIELD.match(line):
+            fields[found[1].strip()] = found[2]
+    return tsgs
+
+
+def shape(text: str) -> list[tuple[int, list[int]]]:
+    """Just which TSGs and channels there are: [(TSG, [channels])]."""
+    return [(tsg.id, [channel.id for channel in tsg.channels]) for tsg in parse_runlist(text)]
+
+
+def enabled(text: str) -> dict[int, bool]:
+    """Channel id -> the Enabled bit."""
+    return {channel.id: channel.number("Enabled") == 1 for tsg in parse_runlist(text) for channel in tsg.channels}

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the files that steer do to the emulated GPU: seen in what runs on its engines and what stands in its memory, not
+only in a register that reads back. Time on engine comes from the emulator's own account (control command "runtime")."""
+
+import time
+
+import pytest
+
+from conftest import Card
+from formats import enabled
+
+WATCH = 0.3  # seconds, hundreds of time slices of 1 ms
+SETTLE = 0.1  # longer than what may still run when a request returns: one slice of 3.3 ms
+
+
+def long_slice(card: Card) -> None:
+    """TSG 3 with the longest slice there is (8.6 s) and TSG 5 with 1 ms share runlist 0; TSG 7 is on runlist 1."""
+    card.emu.cmd({"cmd": "scenario", "data": {"processes": [{"name": "both", "tsgs": [
+        {"id": 3, "runlist": 0, "timeslice": {"timeout": 255, "scale": 15}, "channels": [{"id": 8}]},
+        {"id": 5, "runlist": 0, "timeslice": {"timeout": 128, "scale": 3}, "channels": [{"id": 16}]},
+        {"id": 7, "runlist": 1, "timeslice": {"timeout": 128, "scale": 3}, "channels": [{"id": 20}]}]}]}})
+
+
+def on_engine(card: Card) -> int:
+    """The TSG now on the graphics engine."""
+    engines = card.emu.cmd({"cmd": "running"})["engines"]
+    return [one["tsg"] for one in engines if one["runlist"] == 0][0]
+
+
+def wait_for(card: Card, tsg: int) -> None:
+    """Waits until that TSG is on the graphics engine."""
+    deadline = time.monotonic() + 5
+    while on_engine(card) != tsg:
+        assert time.monotonic() < deadline, f"TSG {tsg} never came on the engine"
+        time.sleep(0.01)
+
+
+def gained(card: Card, kind: str = "channels", seconds: float = WATCH) -> dict[tuple[int, int], int]:
+    """(runlist, id) -> nanoseconds on its engine during the next moment."""
+    def account() -> dict[tuple[int, int], int]:
+        return {(one["runlist"], one["id"]): one["ns"] for one in card.emu.cmd({"cmd": "runtime"})[kind]}
+    before = account()
+    time.sleep(seconds)
+    after = account()
+    return {key: after[key] - before.get(key, 0) for key in after}
+
+
+def test_all_busy_channels_run_at_first(fresh: Card) -> None:
+    """Without any steering, every busy enabled TSG gets time, and the idle or disabled channels none."""
+    got = gained(fresh)
+    assert got[0, 8] + got[0, 9] > 0 and got[0, 16] > 0 and got[1, 20] > 0
+    assert got[0, 24] == 0 and got[0, 25] == 0
+
+
+def test_a_disabled_channel_stops_being_scheduled_while_others_go_on(fresh: Card) -> None:
+    """disable_channel takes one channel off; enable_channel brings it back."""
+    name = fresh.chip.ref(16)
+    assert fresh.write("disable_channel", name).startswith("OK")
+    time.sleep(SETTLE)
+    got = gained(fresh)
+    assert got[0, 16] == 0
+    assert got[0, 8] + got[0, 9] > 0.5 * WATCH * 1e9
+    assert enabled(fresh.read("runlist0")) == {8: True, 9: True, 16: False, 24: True, 25: False}
+
+    assert fresh.write("enable_channel", name + "\\n").startswith("OK")
+    time.sleep(SETTLE)
+    assert gained(fresh)[0, 16] > 0
+    assert enabled(fresh.read("runlist0"))[16]
+
+
+@pytest.mark.parametrize("text", ["16", "0x10", "020"])
+def test_ids_are_decimal_hex_or_octal(fresh: Card, text: str) -> None:
+    """The three notations name the same channel; a bare id that one runlist alone holds is taken on every chip."""
+    assert fresh.write("disable_channel", text).startswith("OK")
+    assert not enabled(fresh.read("runlist0"))[16]
+
+
+def test_the_same_id_on_another_runlist_is_left_alone(fresh: Card) -> None:
+    """Where ids count per runlist, disabling 1:8 leaves channel 8 of runlist 0 as it was."""
+    if not fresh.chip.per_runlist:
+        pytest.skip("ids of this chip count for the whole GPU")
+    assert fresh.write("disable_channel", "1:8").startswith("OK")
+    assert not enabled(fresh.read("runlist1"))[8]
+    assert enabled(fresh.read("runlist0"))[8]
+
+
+def test_a_preempted_tsg_leaves_the_engine(fresh: Card) -> None:
+    """A TSG in the middle of a slice of 8.6 s leaves when it is preempted, and the other one gets its turn."""
+    long_slice(fresh)
+    wait_for(fresh, 3)
+    assert gained(fresh)[0, 16] == 0
+    before = fresh.emu.cmd({"cmd": "runtime"})["channels"]
+    assert fresh.write("preempt_tsg", fresh.chip.ref(3)).startswith("OK")
+    time.sleep(SETTLE)
+    after = fresh.emu.cmd({"cmd": "runtime"})["channels"]
+    ran = {one["id"]: one["ns"] for one in after}[16] - {one["id"]: one["ns"] for one in before}[16]
+    assert ran > 0
+    assert gained(fresh)[1, 20] > 0
+
+
+def test_a_preempted_runlist_gives_up_its_engine(fresh: Card) -> None:
+    """preempt_runlist ends the running slice of whatever TSG is on; chips before Volta have no such thing."""
+    long_slice(fresh)
+    wait_for(fresh, 3)
+    before = {one["id"]: one["ns"] for one in fresh.emu.cmd({"cmd": "runtime"})["channels"]}
+    answer = fresh.write("preempt_runlist", "0")
+    if not fresh.chip.preempts_runlists:
+        assert answer.split()[-1] == "EOPNOTSUPP"
+        return
+    assert answer.startswith("OK")
+    time.sleep(SETTLE)
+    after = {one["id"]: one["ns"] for one in fresh.emu.cmd({"cmd": "runtime"})["channels"]}
+    assert after[16] - before[16] > 0
+
+
+def test_switch_to_tsg_leaves_only_that_tsg_running(fresh: Card) -> None:
+    """After switch_to_tsg 5, TSG 5 alone gets time on its runlist, at once; other runlists go on."""
+    long_slice(fresh)
+    wait_for(fresh, 3)
+    assert fresh.write("switch_to_tsg", fresh.chip.ref(5)).startswith("OK")
+    time.sleep(SETTLE)
+    got = gained(fresh)
+    assert got[0, 8] == 0
+    assert got[0, 16] > 0.5 * WATCH * 1e9
+    assert got[1, 20] > 0
+    assert on_engine(fresh) == 5
+
+
+def test_a_resubmitted_runlist_is_taken_up(fresh: Card) -> None:
+    """The GPU works from the list it fetched; a change in memory takes effect only after resubmit_runlist.
+    Time-out field: bits 25:18 of word 0 in 8-byte entries, 31:24 in 16-byte ones (open-gpu-doc dev_ram, RAMRL)."""
+    def slices() -> dict[int, int]:
+        lists = {one["id"]: one for one in fresh.emu.cmd({"cmd": "state"})["runlists"]}
+        return {tsg["id"]: tsg["timeout"] for tsg in lists[0]["tsgs"]}
+    base = [one["base"] for one in fresh.emu.cmd({"cmd": "state"})["runlists"] if one["id"] == 0][0]
+    size, shift = (8, 18) if fresh.chip.name == "GP106" else (16, 24)
+    where = base + 3 * size  # TSG 3, channels 8 and 9, then TSG 5
+    word = fresh.emu.cmd({"cmd": "peek", "ap": "vid", "addr": where, "words": 1})["words"][0]
+    assert word >> shift & 0xFF == 200
+    fresh.emu.cmd({"cmd": "poke", "ap": "vid", "addr": where, "words": [word & ~(0xFF << shift) | 100 << shift]})
+    assert slices()[5] == 200
+    assert fresh.write("resubmit_runlist", "0").startswith("OK")
+    time.sleep(SETTLE)
+    assert slices() == {3: 128, 5: 100, 9: 0}
+    assert gained(fresh)[0, 16] > 0
+
+
+@pytest.mark.parametrize("name, mode", [("cta", 1), ("cil", 2), ("wfi", 0)])
+def test_preemption_modes_reach_the_context_image(fresh: Card, name: str, mode: int) -> None:
+    """NAME_preempt_channel writes COMPUTE_PREEMPTION of the channel's own context in GPU memory, found through instance
+    block and page tables: 0 WFI, 1 CTA, 2 CILP (open-gpu-doc dev_ctxsw; for Ada and Hopper the layout is assumed)."""
+    def modes() -> dict[tuple[int, int], int]:
+        return {(one["runlist"], one["id"]): one.get("compute_preemption")
+                for one in fresh.emu.cmd({"cmd": "state"})["channels"]}
+    start = 8 if name == "wfi" else 16  # channel 8 begins with CTA, channel 16 with WFI
+    before = modes()
+    assert fresh.write(f"{name}_preempt_channel", fresh.chip.ref(start)).startswith("OK")
+    changed = {key: value for key, value in modes().items() if value != before[key]}
+    assert changed[0, start] == mode
+    assert set(changed) <= ({(0, 8), (0, 9)} if start == 8 else {(0, 16)})  # a TSG's channels share one context
+
+
+def test_every_write_leaves_a_trace_event(fresh: Card) -> None:
+    """Writes, also refused ones, leave an event in tracefs that says who, what and where."""
+    trace = "/sys/kernel/tracing"
+    fresh.guest.check(f"echo 1 >{trace}/events/gpulens/enable; echo >{trace}/trace")
+    fresh.write("disable_channel", fresh.chip.ref(16))
+    fresh.write("preempt_tsg", fresh.chip.ref(1000))
+    text = fresh.guest.check(f"grep -v '^#' {trace}/trace; echo 0 >{trace}/events/gpulens/enable")
+    lines = text.splitlines()
+    assert len(lines) == 2, text
+    assert "disable_channel" in lines[0] and "16" in lines[0] and "tryop" in lines[0]
+    assert "preempt_tsg" in lines[1] and "1000" in lines[1] and "-2" in lines[1]
+    assert all(f"gpu{fresh.index}" in line or f"gpu={fresh.index}" in line for line in lines), text
+
+
+def test_disable_costs_what_the_budget_says(fresh: Card) -> None:
+    """One write and one confirming read on chips with channel RAM; one read, one write, one read on PCCSR chips."""
+    fresh.emu.cmd({"cmd": "reset-counts"})
+    fresh.write("disable_channel", fresh.chip.ref(8))
+    counts = fresh.emu.cmd({"cmd": "counts"})
+    reads = 1 if fresh.chip.per_runlist else 2
+    assert (sum(counts["reads"].values()), sum(counts["writes"].values())) == (reads, 1)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Many GPUs in one guest, their order, and what happens when modules or the bus take something away."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from chips import CHIPS
+from conftest import Guest, gpu_of, healthy, need_module
+from formats import shape
+
+ORDER = [(5 * index) % 12 for index in range(12)]  # place in PCI order of the GPU given as number index
+
+
+@pytest.fixture(scope="module")
+def twelve() -> Iterator[Guest]:
+    """Three GPUs of each chip, started in another order than the one they have on the bus."""
+    modules = {"gpulens": need_module("module"), "gpulens2": need_module("module-copy", "gpulens2")}
+    gpus = [gpu_of(CHIPS[index % 4], slot=4 + ORDER[index]) for index in range(12)]
+    with Guest(gpus, modules=modules) as guest:
+        guest.load("gpulens", "control=1")
+        yield guest
+        guest.unload()
+        healthy(guest)
+
+
+def test_twelve_gpus_are_numbered_in_pci_order(twelve: Guest) -> None:
+    """gpu0 to gpu11 have rising PCI addresses, each with its own chip."""
+    for index in range(12):
+        text = twelve.read(f"/proc/gpu{ORDER[index]}/chip")
+        assert f"0000:00:{4 + ORDER[index]:02x}.0" in text
+        assert CHIPS[index % 4].name in text
+    assert twelve.check("ls -d /proc/gpu*").split() == sorted(f"/proc/gpu{index}" for index in range(12))
+
+
+def test_each_gpu_shows_its_own_runlists(twelve: Guest) -> None:
+    """A channel disabled on one of three GPUs of the same chip stays enabled on the other two."""
+    chip = CHIPS[0]
+    gpus = [ORDER[index] for index in range(12) if CHIPS[index % 4] is chip]
+    twelve.check(f"echo 16 >/proc/gpu{gpus[1]}/disable_channel")
+    seen = [twelve.emu[ORDER.index(gpu)].cmd({"cmd": "state"})["channels"] for gpu in gpus]
+    assert [[one["enabled"] for one in channels if one["id"] == 16] for channels in seen] == [[True], [False], [True]]
+    assert all(shape(twelve.read(f"/proc/gpu{gpu}/runlist0")) == [(3, [8, 9]), (5, [16]), (9, [24, 25])]
+               for gpu in range(12))
+
+
+def test_a_second_module_that_wants_the_same_files_fails_cleanly(twelve: Guest) -> None:
+    """Two modules that want /proc/gpu0: the second does not load (EEXIST), the first goes on."""
+    status, output = twelve.run("insmod /modules/gpulens2.ko", timeout=60)
+    assert status != 0 and "File exists" in output
+    assert "gpulens2" not in twelve.read("/proc/modules")
+    assert "GP106" in twelve.read("/proc/gpu0/chip")
+    twelve.unload()
+    twelve.check("insmod /modules/gpulens2.ko", timeout=60)
+    assert twelve.run("insmod /modules/gpulens.ko", timeout=60)[0] != 0
+    twelve.unload("gpulens2")
+    assert twelve.run("ls -d /proc/gpu*")[0] != 0
+    twelve.load("gpulens", "control=1")
+
+
+def test_loading_and_unloading_again_and_again_leaves_nothing(twelve: Guest) -> None:
+    """Ten rounds while a reader holds a file open now and then; no files stay, nothing leaks into the log."""
+    for _ in range(10):
+        twelve.unload()
+        assert twelve.run("ls -d /proc/gpu*")[0] != 0
+        twelve.load("gpulens", "control=1")
+    assert twelve.check("ls -d /proc/gpu* | wc -l").strip() == "12"
+
+
+def test_unloading_waits_for_readers(twelve: Guest) -> None:
+    """rmmod while eight readers read without pause ends, and the readers end with an error, not an oops."""
+    twelve.check("""for reader in 1 2 3 4 5 6 7 8; do
+        (while cat /proc/gpu$reader/runlist0 >/dev/null 2>&1; do :; done) &
+        done; sleep 0.3; rmmod gpulens; wait""", timeout=120)
+    twelve.load("gpulens", "control=1")
+
+
+def test_only_the_group_reads_when_gid_is_given(twelve: Guest) -> None:
+    """gid=2000: others than root and that group read nothing."""
+    twelve.unload()
+    twelve.load("gpulens", "gid=2000")
+    try:
+        assert "EACCES" in twelve.run("tryop -u 1000 read /proc/gpu0/chip")[1]
+        assert twelve.run("tryop -u 2000 read /proc/gpu0/chip")[1].startswith("OK")
+        assert twelve.check("cat /proc/gpu0/num_gpcs").startswith("0x")
+    finally:
+        twelve.unload()
+        twelve.load("gpulens", "control=1")
+
+
+def test_vram_off_never_moves_the_window(twelve: Guest) -> None:
+    """vram=off: runlists cannot be shown (EACCES) and the window's register is not written once."""
+    twelve.unload()
+    for emu in twelve.emu:
+        emu.cmd({"cmd": "log", "on": True})
+    twelve.load("gpulens", "vram=off")
+    try:
+        for gpu in range(12):
+            twelve.run(f"cat /proc/gpu{gpu}/* >/dev/null 2>&1", timeout=60)
+            assert twelve.run(f"tryop read /proc/gpu{gpu}/runlist0")[1].split()[-1] == "EACCES"
+        for index, emu in enumerate(twelve.emu):
+            accesses = emu.cmd({"cmd": "log-read"})["accesses"]
+            assert accesses
+            assert not [one for one in accesses if one["op"] == "w" and one["off"] == CHIPS[index % 4].window]
+    finally:
+        for emu in twelve.emu:
+            emu.cmd({"cmd": "log", "on": False})
+        twelve.unload()
+        twelve.load("gpulens", "control=1")
+
+
+def test_a_gpu_taken_off_the_bus_is_an_error_code_for_who_holds_its_file(twelve: Guest) -> None:
+    """After a removal, an open file of that GPU and a new one give ENODEV, and the other GPUs go on."""
+    text = twelve.check("""exec 3</proc/gpu11/runlist0 4>/proc/gpu11/preempt_tsg
+        echo 1 >/sys/bus/pci/devices/0000:00:0f.0/remove
+        cat <&3; echo "read: $?"; echo 3 >&4; echo "write: $?" """, timeout=60)
+    assert text.count("No such device") == 2
+    assert "read: 1" in text and "write: 1" in text
+    status, text = twelve.run("cat /proc/gpu11/runlist0")
+    assert status != 0 and "No such" in text
+    assert shape(twelve.read("/proc/gpu10/runlist0"))
+
+
+def test_lockdown_refuses_every_write(twelve: Guest) -> None:
+    """EPERM for all once the kernel is locked down; there is no way back, so this test is the last of its guest."""
+    twelve.check("mount -t securityfs securityfs /sys/kernel/security")
+    if twelve.run("echo integrity >/sys/kernel/security/lockdown")[0] != 0:
+        pytest.skip("this kernel has no lockdown")
+    for gpu in range(2):
+        answer = twelve.run(f"tryop write /proc/gpu{gpu}/disable_channel 16")[1].strip()
+        assert answer == "write EPERM"
+    assert "GP106" in twelve.read("/proc/gpu0/chip")

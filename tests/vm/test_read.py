@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the files that only show say about each chip, against literal values (chips.py names their sources)."""
+
+import re
+
+import pytest
+
+from chips import CHIPS, GH100, GH100_IDS
+from conftest import Card, Guest
+from formats import enabled, parse_runlist, shape
+
+
+def device_rows(card: Card) -> list[tuple[str, list[str]]]:
+    """device_info as (name, the nine columns after it)."""
+    rows = []
+    for line in card.read("device_info").splitlines()[1:]:
+        words = line.split()
+        rows.append((" ".join(words[:-9]), words[-9:]))
+    return rows
+
+
+def test_chip_names_chip_address_and_boot_register(card: Card) -> None:
+    """chip gives the chip's name, PCI address and BOOT_0."""
+    text = card.read("chip")
+    assert re.search(rf"\b{card.chip.name}\b", text)
+    assert f"{card.chip.boot0:#010x}" in text
+    assert f"0000:00:{4 + card.index:02x}.0" in text
+
+
+def test_device_info_has_exactly_the_engines_of_the_published_table(card: Card) -> None:
+    """device_info names every engine with its runlist, and no other.
+    Source: RTAS'24 Tables II and IV; resource manager of an H200."""
+    found = [(name, None if cols[2] == "-" else int(cols[2])) for name, cols in device_rows(card)]
+    assert sorted(found, key=str) == sorted(card.chip.engines, key=str)
+
+
+def test_gh100_ids_and_runlist_bases_are_the_resource_managers(four: Guest) -> None:
+    """GH100's engine ids, fault ids and runlist register bases are those that an H200's resource manager reports."""
+    card = Card(four, GH100, CHIPS.index(GH100))
+    found = {name: (int(cols[3]), int(cols[6]), int(cols[8], 16))
+             for name, cols in device_rows(card) if name in GH100_IDS}
+    assert found == GH100_IDS
+
+
+def test_runlist_files_are_those_with_an_engine(card: Card) -> None:
+    """There is a runlistY for each runlist that an engine has and none for the absent one."""
+    listing = card.guest.check(f"ls /proc/gpu{card.index}").split()
+    found = {int(name[7:]) for name in listing if re.fullmatch(r"runlist\d+", name)}
+    assert found == {runlist for _, runlist in card.chip.engines if runlist is not None}
+    assert card.chip.absent_runlist not in found
+
+
+def test_runlist0_shows_tsgs_channels_and_time_slices(fresh: Card) -> None:
+    """runlist0 lists what the scenario put there. Time slice: (TIMEOUT << SCALE) * 1024 ns, open-gpu-doc dev_ram."""
+    tsgs = {tsg.id: tsg for tsg in parse_runlist(fresh.read("runlist0"))}
+    assert {number: [channel.id for channel in tsg.channels] for number, tsg in tsgs.items()} == {
+        3: [8, 9], 5: [16], 9: [24, 25]}
+    assert [tsgs[3].number(label) for label in ("Scale", "Timeout", "Length")] == [3, 128, 2]
+    assert [tsgs[5].number(label) for label in ("Scale", "Timeout", "Length")] == [4, 200, 1]
+    assert tsgs[3].fields["Slice"].split("us")[0].strip() == "1048.576"
+    assert tsgs[5].fields["Slice"].split("us")[0].strip() == "3276.800"
+    assert tsgs[9].fields["Slice"].split("us")[0].strip() == "1.024"  # a time-out of 0 counts as one unit
+
+
+def test_runlist1_shows_the_longest_time_slice_and_its_own_ids(fresh: Card) -> None:
+    """runlist1 shows its TSGs; 255 << 15 is the longest slice. Where ids count per runlist, TSG 3 is there once more."""
+    tsgs = {tsg.id: tsg for tsg in parse_runlist(fresh.read("runlist1"))}
+    expected = {7: [20], 11: [21]} | ({3: [8]} if fresh.chip.per_runlist else {})
+    assert {number: [channel.id for channel in tsg.channels] for number, tsg in tsgs.items()} == expected
+    assert tsgs[11].fields["Slice"].split("us")[0].strip() == "8556380.160"
+    assert tsgs[7].fields["Slice"].split("us")[0].strip() == "262.144"
+
+
+def test_other_runlists_are_empty(fresh: Card) -> None:
+    """A runlist on which nothing was put shows no TSG and no channel."""
+    last = max(runlist for _, runlist in fresh.chip.engines if runlist is not None)
+    assert shape(fresh.read(f"runlist{last}")) == []
+
+
+def test_runlist0_keeps_the_labels_of_the_published_listing(fresh: Card) -> None:
+    """Labels and boxes are those of RTAS'24 Listing 1, in its order."""
+    text = fresh.read("runlist0")
+    labels = ["Enabled", "Next", "Force CTX Reload", "Enable set", "Enable clear", "PBDMA Faulted", "ENG Faulted",
+              "Status", "Busy"]
+    for tsg in parse_runlist(text):
+        assert list(tsg.fields)[:3] == ["Scale", "Timeout", "Length"]
+        for channel in tsg.channels:
+            assert [label for label in channel.fields if label in labels] == labels
+    assert "+---- TSG Entry 3" in text
+    assert "+- Channel Info 8 " in text
+
+
+def test_channel_state_is_shown(fresh: Card) -> None:
+    """A disabled channel reads as disabled, an idle one as not busy, a working one as enabled and busy."""
+    channels = {channel.id: channel for tsg in parse_runlist(fresh.read("runlist0")) for channel in tsg.channels}
+    assert {number: channel.number("Enabled") for number, channel in channels.items()} == {
+        8: 1, 9: 1, 16: 1, 24: 1, 25: 0}
+    assert channels[24].number("Busy") == 0
+    assert channels[16].number("Busy") == 1
+
+
+def test_channel_ram_bits_are_shown_from_ampere_on(fresh: Card) -> None:
+    """Chips with per-runlist channel RAM show its further bits, the others do not."""
+    channel = parse_runlist(fresh.read("runlist0"))[0].channels[0]
+    extra = {"On PBDMA", "On ENG", "Pending", "PBDMA Busy", "ENG Busy", "Acquire Fail"}
+    assert extra & set(channel.fields) == (extra if fresh.chip.per_runlist else set())
+
+
+def test_instance_blocks_are_where_the_driver_put_them(fresh: Card) -> None:
+    """The instance block addresses shown to root are those of the emulated driver."""
+    state = fresh.emu.cmd({"cmd": "state"})["channels"]
+    expected = {one["id"]: one["inst"] for one in state if one["runlist"] == 0}
+    found = {channel.id: int(channel.fields["Inst"], 16)
+             for tsg in parse_runlist(fresh.read("runlist0")) for channel in tsg.channels}
+    assert found == expected
+    assert all(found.values())
+
+
+def test_addresses_are_zero_for_a_user_without_privilege(fresh: Card) -> None:
+    """Who lacks CAP_SYS_ADMIN sees zeros for addresses and all else."""
+    text = fresh.guest.check(f"su user -c 'cat {fresh.path('runlist0')}'")
+    channels = [channel for tsg in parse_runlist(text) for channel in tsg.channels]
+    assert [channel.id for channel in channels] == [8, 9, 16, 24, 25]
+    assert {int(channel.fields["Inst"], 16) for channel in channels} == {0}
+
+
+def test_unit_counts_and_masks(card: Card) -> None:
+    """num_gpcs, num_tpc_per_gpc, num_ces, gpc_mask and gpcX_tpc_mask; a set bit of a mask is a disabled unit."""
+    chip = card.chip
+    assert card.read("num_gpcs").strip() == f"{chip.gpcs:#x}"
+    assert card.read("num_tpc_per_gpc").strip() == f"{chip.tpcs_per_gpc:#x}"
+    assert card.read("num_ces").strip() == f"{chip.ces:#x}"
+    assert card.number("gpc_mask") == 0
+    assert tuple(card.number(f"gpc{gpc}_tpc_mask") for gpc in range(chip.gpcs)) == chip.tpc_masks
+
+
+def test_tpc_map_numbers_the_enabled_tpcs_without_holes(card: Card) -> None:
+    """tpc_map gives each GPC a run of logical TPC numbers as long as its enabled TPCs, none twice."""
+    chip = card.chip
+    lines = card.read("tpc_map").splitlines()
+    masks = {}
+    for line in lines:
+        found = re.fullmatch(r"gpc (\d+): (0x[0-9a-f]+)", line)
+        assert found, line
+        masks[int(found[1])] = int(found[2], 16)
+    assert len({len(line.split()[-1]) for line in lines}) == 1
+    counts = {gpc: chip.tpcs_per_gpc - bin(mask).count("1") for gpc, mask in enumerate(chip.tpc_masks)}
+    assert {gpc: bin(mask).count("1") for gpc, mask in masks.items()} == counts
+    together = sum(masks.values())
+    assert together == (1 << sum(counts.values())) - 1
+
+
+def test_copy_engine_wiring(card: Card) -> None:
+    """pce_map, lce_for_pceY and shared_lce_for_grceY."""
+    chip = card.chip
+    assert card.number("pce_map") == chip.pce_map
+    assert tuple(card.number(f"lce_for_pce{pce}") for pce in range(len(chip.lce_for_pce))) == chip.lce_for_pce
+    assert tuple(card.number(f"shared_lce_for_grce{grce}") for grce in range(2)) == chip.shared_lce
+
+
+def test_copy_topology_agrees_with_the_wiring(card: Card) -> None:
+    """copy_topology has a line for each LCE and GRCE that names every PCE serving it."""
+    chip = card.chip
+    lines = card.read("copy_topology").splitlines()
+    assert len(lines) == sum("LCE" in name for name, _ in chip.engines)
+    for pce, lce in enumerate(chip.lce_for_pce):
+        serving = [line for line in lines if re.match(rf"G?L?R?CE0*{lce} -> ", line)]
+        if lce != 0xF:
+            assert len(serving) == 1 and f"PCE{pce:02d}" in serving[0].split(" -> ")[1]
+    for grce, lce in enumerate(chip.shared_lce):
+        if lce != 0xF and grce not in chip.lce_for_pce:
+            assert any(line.startswith(f"GRCE{grce} -> LCE{lce:02d}") for line in lines)
+
+
+def test_local_memory_is_the_boards(card: Card) -> None:
+    """local_memory is the number of bytes of GPU memory."""
+    assert card.number("local_memory") == card.chip.memory
+
+
+@pytest.mark.parametrize("name", ["chip", "device_info", "runlist0", "tpc_map", "copy_topology", "num_gpcs"])
+def test_a_file_is_the_same_whatever_the_read_size(four: Guest, name: str) -> None:
+    """A file is collected once, at its first read, and served from that: reading byte by byte gives a whole text.
+    Channel state may change between two openings, so runlist0 is compared by what is on it."""
+    for index in range(len(CHIPS)):
+        path = f"/proc/gpu{index}/{name}"
+        whole, single = four.read(path), four.check(f"dd if={path} bs=1 2>/dev/null", timeout=60)
+        if name == "runlist0":
+            assert shape(single) == shape(whole)
+            assert [line.split(":")[0] for line in single.splitlines() if ":" in line] == [
+                line.split(":")[0] for line in whole.splitlines() if ":" in line]
+        else:
+            assert single == whole
+
+
+def test_seeking_back_collects_afresh(fresh: Card) -> None:
+    """After a seek to 0 in one opening, a changed GPU shows: a channel disabled in between reads as disabled."""
+    text = fresh.guest.check(
+        f"exec 3<{fresh.path('runlist0')}; cat <&3; echo ======; "
+        f"echo {fresh.chip.ref(8)} >{fresh.path('disable_channel')}; seek0 3 cat")
+    before, after = text.split("======\n")
+    assert enabled(before)[8] and not enabled(after)[8]
+
+
+def test_eight_readers_at_once_each_get_a_whole_text(four: Guest) -> None:
+    """Two readers never share state: eight at once, on every GPU, each end with a complete list."""
+    script = """for reader in 1 2 3 4 5 6 7 8; do
+        (for gpu in 0 1 2 3; do cat /proc/gpu$gpu/runlist0 >/tmp/many.$reader.$gpu || echo failed; done) &
+    done; wait; cat /tmp/many.*.* | grep -c 'TSG Entry'; cat /tmp/many.*.* | grep -c 'Channel Info'; rm /tmp/many.*"""
+    assert four.check(script, timeout=120).split() == [str(8 * 4 * 3), str(8 * 4 * 5)]
+
+
+def test_reading_writes_no_register_but_the_window(fresh: Card) -> None:
+    """Reading a runlist changes nothing in the GPU: the only writes are to the PRAMIN window's register, an even number,
+    and the last puts back what was there."""
+    before = fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"]
+    fresh.emu.cmd({"cmd": "log", "on": True})
+    fresh.read("runlist0")
+    accesses = fresh.emu.cmd({"cmd": "log-read"})["accesses"]
+    fresh.emu.cmd({"cmd": "log", "on": False})
+    writes = [(one["bar"], one["off"]) for one in accesses if one["op"] == "w"]
+    assert set(writes) <= {(0, fresh.chip.window)}
+    assert fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"] == before
+    assert not [one for one in accesses if one["op"] == "r" and one["size"] == 8
+                and not 0x700000 <= one["off"] < 0x800000], "64-bit access to registers"
+
+
+def test_a_gpu_that_answers_all_ones_is_gone(fresh: Card) -> None:
+    """When every read answers all ones, files that need the GPU end with ENODEV, and nothing hangs."""
+    fresh.emu.cmd({"cmd": "fault", "kind": "all-ones"})
+    assert fresh.guest.run(f"tryop read {fresh.path('runlist0')}")[1].split()[-1] == "ENODEV"
+
+
+def test_a_bad_read_code_is_an_io_error(fresh: Card) -> None:
+    """A register that answers 0xbadf.... makes the file end with EIO."""
+    registers = {"GP106": 0x2280, "TU102": 0x2B00, "AD102": 0xC00080, "GH100": 0xC00080}
+    fresh.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": registers[fresh.chip.name], "value": 0xBADF5040})
+    assert fresh.guest.run(f"tryop read {fresh.path('runlist0')}")[1].split()[-1] == "EIO"
+
+
+def test_modes_of_the_files(card: Card) -> None:
+    """Files that steer are 0200, all others are for reading only."""
+    listing = card.guest.check(f"cd /proc/gpu{card.index} && for f in *; do stat -c '%n %a' $f; done").splitlines()
+    modes = dict(line.split() for line in listing)
+    steer = {name for name in modes if re.search(r"_(channel|tsg|runlist)$|^switch_to_tsg$", name)}
+    assert {"disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist", "resubmit_runlist",
+            "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"} == steer
+    assert {modes[name] for name in steer} == {"200"}
+    assert {modes[name] for name in set(modes) - steer} == {"444"}
+
+
+def test_snapshot_begins_with_its_header(card: Card) -> None:
+    """The binary snapshot is there, not empty, and small reads give the same length."""
+    path = card.path("snapshot")
+    whole = int(card.guest.check(f"cat {path} | wc -c"))
+    assert whole > 64
+    assert int(card.guest.check(f"dd if={path} bs=37 2>/dev/null | wc -c", timeout=60)) == whole

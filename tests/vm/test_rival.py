@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""GPU memory is read without ever disturbing a driver. A rival module (tests/kmod/rival) keeps using the PRAMIN window of
+every GPU on processor 1, as a driver would, while processor 0 reads runlists 10,000 times: not one wrong word for either
+side. The same with the protection built out must show wrong words, else this test proves nothing."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from chips import CHIPS
+from conftest import Guest, Gpu, need_module, scenario
+
+READS = 10000
+UNSAFE_READS = 2000
+# state that changes by itself while TSGs take turns; everything read from GPU memory is compared
+CHANGING = ("Enabled", "Next", "Force CTX", "Status", "Busy", "On ", "Pending", "PBDMA Busy", "ENG Busy", "Acquire",
+            "idle", "pending", "acquire", "on pbdma", "on eng", "undefined")
+WHERE = 0x20000000  # the rival's memory: 512 MiB into the GPU's, far from what the emulated driver uses
+
+
+class Outcome(NamedTuple):
+    """What both sides saw."""
+    reads: int
+    different: int
+    failed: int
+    rounds: int
+    wrong: int
+    moved: int
+    text: str
+
+
+@pytest.fixture(scope="module", params=["module", "module-unsafe"], ids=["protected", "unprotected"])
+def arena(request: pytest.FixtureRequest) -> Iterator[tuple[str, Guest]]:
+    """A guest of two processors with one GPU of each chip and a small runlist on each."""
+    modules = {"gpulens": need_module(request.param), "rival": need_module("kmod-tests", "rival")}
+    gpus = [Gpu(chip.name.lower(), scenario("small")) for chip in CHIPS]
+    with Guest(gpus, smp=2, modules=modules) as guest:
+        guest.load()
+        yield request.param, guest
+
+
+def contest(guest: Guest, manner: int, reads: int) -> Outcome:
+    """Lets both work at the same time and asks both what they saw."""
+    slots = ",".join(f"0000:00:{4 + index:02x}.0" for index in range(len(CHIPS)))
+    windows = ",".join(f"{chip.window:#x}" for chip in CHIPS)
+    guest.load("rival", f"gpus={slots} windows={windows} manner={manner} where={WHERE}")
+    try:
+        masks = " ".join(f"-m '{mask}'" for mask in CHANGING)
+        files = " ".join(f"/proc/gpu{index}/runlist0" for index in range(len(CHIPS)))
+        _, text = guest.run(f"readloop 0 {reads} {masks} {files}", timeout=280)
+        line = [line for line in text.splitlines() if line.startswith("reads ")][0].split()
+        rounds, wrong, moved = (int(guest.read(f"/sys/module/rival/parameters/{name}"))
+                                for name in ("rounds", "wrong", "moved"))
+    finally:
+        guest.unload("rival")
+    return Outcome(int(line[1]), int(line[3]), int(line[5]), rounds, wrong, moved, text)
+
+
+@pytest.mark.parametrize("manner", [0, 1], ids=["interrupts_off", "preemptible_with_pause"])
+def test_neither_side_sees_a_wrong_word(arena: tuple[str, Guest], manner: int) -> None:
+    """Protected: 10,000 readings, none different, no word of the rival's wrong, its window never found elsewhere.
+    Unprotected: the same contest shows wrong words, so the test above is able to fail."""
+    flavour, guest = arena
+    if flavour == "module":
+        seen = contest(guest, manner, READS)
+        assert (seen.different, seen.failed, seen.wrong, seen.moved) == (0, 0, 0, 0), seen.text
+        assert seen.reads == READS
+        assert seen.rounds > 500
+    else:
+        seen = contest(guest, manner, UNSAFE_READS)
+        assert seen.wrong + seen.moved > 0
+        assert seen.wrong + seen.different > 0
