@@ -240,6 +240,31 @@ TEST_P(AllChips, preemption_mode_in_memory_changes_how_saves_are_done)
 	EXPECT_GT(gpu->vidmem().rd32(image + 0xdc), 10u);
 }
 
+TEST_P(AllChips, next_makes_that_channel_the_one_of_its_tsg)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	if (pccsr())
+		wr(*gpu, 0x80001c, 0x00000402);
+	else
+		wr(*gpu, 0xc4000c, 0x00000004);
+	gpu->advance(1'000'000'000);
+	EXPECT_EQ(ran(*gpu, "channels", 2).slices, 1u) << "the turn it was in";
+	EXPECT_GT(ran(*gpu, "channels", 3).slices, 400u);
+	EXPECT_GT(ran(*gpu, "channels", 4).slices, 200u) << "the other TSG still takes turns inside";
+}
+
+TEST_P(AllChips, a_tsg_preempted_while_it_is_being_switched_to_does_not_come)
+{
+	auto gpu = make(GetParam(), two_tsgs());
+	gpu->advance(TO_SLICE_END + 1'000); // SWITCH from 1 to 2
+	preempt_tsg(*gpu, 2);
+	gpu->advance(1'000 + 40'000);
+	EXPECT_EQ(engine(*gpu), 0u) << "saved, nothing loading";
+	gpu->advance(11'000);
+	EXPECT_EQ(engine(*gpu), 0x2001u);
+	EXPECT_EQ(ran(*gpu, "tsgs", 2).ns, 0u);
+}
+
 TEST(Pfifo, runlist_preempt_exists_from_volta_on)
 {
 	auto tu = make("tu102", two_tsgs());
