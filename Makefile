@@ -50,7 +50,7 @@ demo: | build
 test: ## every test, in under ten minutes
 	scripts/test
 
-check: ## static checks: kernel W=1, sparse, checkpatch, clang-tidy, clang-format, shellcheck, flake8, registers
+check: ## static checks: kernel W=1, sparse, checkpatch, clang-tidy, clang-format, shellcheck, flake8, registers, layers
 	scripts/check
 
 bench: module emulator guest-parts ## accesses and times against the budget of docs/internals.md
@@ -61,4 +61,4 @@ kselftest: ## the read-only tests on this machine's GPUs, with the module loaded
 
 
 clean: ## remove everything generated, except downloaded kernels
-	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-asan build/bin build/guest build/kmod-tests build/run build/results
+	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-asan build/bin build/guest build/kmod-tests build/run build/results build/check

@@ -212,7 +212,7 @@ static int collect(const struct lens_file *f, const struct file *file, struct le
 static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
 	struct reader *r = file->private_data;
-	struct lens_text fresh = { 0 };
+	struct lens_text fresh = { };
 	ssize_t ret;
 
 	ret = mutex_lock_interruptible(&r->lock);

@@ -16,7 +16,8 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	lens_text_add(t, "Revision:     %X%u\n", DRF_VAL(NV_PMC_BOOT_0_MAJOR_REVISION, gpu->boot0),
 		      DRF_VAL(NV_PMC_BOOT_0_MINOR_REVISION, gpu->boot0));
 	lens_text_add(t, "Ids:          channels and TSGs count %s\n",
-		      gpu->chip->ids_per_runlist ? "per runlist, write RUNLIST:ID" : "over the whole GPU");
+		      gpu->chip->ids_per_runlist ?
+		      "per runlist, write RUNLIST:ID" : "over the whole GPU");
 	if (gpu->chip->assumed)
 		lens_text_add(t, "Assumed:      %s (not published for this chip)\n",
 			      gpu->chip->assumed);
@@ -101,7 +102,8 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu)
 				add_pces(t, pces);
 			} else if (lce != LENS_LCE_NONE) {
 				/* A GRCE may borrow from the other GRCE. */
-				lens_text_add(t, lce < gpu->topo.n_grces ? "GRCE%u (" : "LCE%02u (", lce);
+				lens_text_add(t, lce < gpu->topo.n_grces ?
+					      "GRCE%u (" : "LCE%02u (", lce);
 				add_pces(t, lens_lce_pces(gpu, lce));
 				lens_text_add(t, ")");
 			} else {

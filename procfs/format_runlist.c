@@ -34,7 +34,8 @@ static void add_tsg(struct lens_text *t, const struct lens_entry *e)
 	/* A multiple of 8 ns below 2^33: 32-bit division does. */
 	u32 units = (u32)(ns >> 3);
 
-	lens_text_add(t, "+---- TSG Entry %-3u---+\n", e->id);
+	lens_text_add(t, e->id < 1000 ? "+---- TSG Entry %-3u---+\n" :
+					"+---- TSG Entry %-4u--+\n", e->id);
 	lens_text_add(t, "| Scale: %-13u|\n", e->scale);
 	lens_text_add(t, "| Timeout: %-11u|\n", e->timeout);
 	lens_text_add(t, "| Length: %-12u|\n", e->length);
@@ -113,11 +114,18 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 			left = e.length;
 			want = e.length;
 			add_tsg(t, &e);
+			if (!want)
+				lens_text_add(t, "! TSG %u: a TSG without channels is not legal\n",
+					      tsg);
 			if (want > gpu->chip->tsg_length_max)
 				lens_text_add(t, "! TSG %u: no more than %u channels are legal\n",
 					      tsg, gpu->chip->tsg_length_max);
 			continue;
 		}
+		/* 16-byte entries came with Volta, and with them the rule. */
+		if (!left && gpu->chip->entry_words == 4)
+			lens_text_add(t, "! channel %u: outside of any TSG, which is not legal\n",
+				      e.id);
 		add_channel(t, gpu, &e, &snap->state[2 * i], snap->err[i], left ? "  " : "",
 			    addresses);
 		if (left)
@@ -128,7 +136,8 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 	if (snap->regs.pending)
 		lens_text_add(t, "! submitted, not yet taken up by the GPU\n");
 	if (snap->torn)
-		lens_text_add(t, "! torn: the list was replaced again and again while it was read\n");
+		lens_text_add(t,
+			      "! torn: the list was replaced again and again while it was read\n");
 	if (!snap->n)
 		lens_text_add(t, "! empty\n");
 }

@@ -35,7 +35,7 @@ static void *next(struct writer *w, u16 type)
 		rec -= GPULENS_RECORD_BYTES;
 	else
 		w->used++;
-	*(__le16 *)rec = cpu_to_le16(type);
+	*(__force __le16 *)rec = cpu_to_le16(type);
 	return rec;
 }
 
@@ -202,7 +202,7 @@ static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 star
 {
 	const struct lens_topology *topo = &f->dev->gpu.topo;
 	struct gpulens_header *h;
-	struct writer w = { 0 };
+	struct writer w = { };
 	u32 i;
 
 	w.records = 1 + topo->n_engines + LENS_MAX_GPCS + LENS_MAX_PCES + LENS_MAX_GRCES;

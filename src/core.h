@@ -17,6 +17,11 @@
  */
 #define LENS_TIMEOUT_US 1000000
 
+/*
+ * A register that holds an address, which may look like a bad-read code. It is
+ * taken for one only if a bit is set that this register keeps zero.
+ */
+int lens_rd32_address(struct lens_gpu *gpu, u32 off, u32 reserved, u32 *val);
 void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val);
 /* Wait until all bits of mask read 0: 0, -ETIMEDOUT, -EIO, -ENODEV. */
 int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask);

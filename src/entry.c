@@ -2,10 +2,11 @@
 /*
  * Runlist entries in memory, both layouts, and the time slice they carry.
  *
- *   8 bytes (Kepler .. Pascal), word 0	    TSG	    length 31:26 timeout 25:18 scale 17:14 1 13 id 11:0
- *					    channel runqueue 14 (Pascal) 0 13 id 11:0
- *			       word 1	    channel instance block >> 12
- *   16 bytes (Volta ..)		    NV_RAMRL_ENTRY_* of include/hw/ram.h
+ *   8 bytes (Kepler .. Pascal)
+ *     word 0 of a TSG      length 31:26  timeout 25:18  scale 17:14  1 13  id 11:0
+ *     word 0 of a channel  runqueue 14 (Pascal)  0 13  id 11:0
+ *     word 1 of a channel  instance block >> 12
+ *   16 bytes (Volta ..)    NV_RAMRL_ENTRY_* of include/hw/ram.h
  *
  * Sources: include/hw/ram.h names them line by line.
  */

@@ -30,6 +30,14 @@ int lens_rd32(struct lens_gpu *gpu, u32 off, u32 *val)
 	return lens_is_bad_read(*val) ? -EIO : 0;
 }
 
+int lens_rd32_address(struct lens_gpu *gpu, u32 off, u32 reserved, u32 *val)
+{
+	int err = lens_rd32(gpu, off, val);
+
+	/* All ones is -EIO as well, but has reserved bits set. */
+	return err == -EIO && !(*val & reserved) ? 0 : err;
+}
+
 void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val)
 {
 	gpu->io->ops->wr32(gpu->io, off, val);

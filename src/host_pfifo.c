@@ -70,10 +70,16 @@ static int pfifo_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *r
 	return 0;
 }
 
+#define PCCSR_INST_RESERVED (1U << 30)
+
 int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			     u32 w[2])
 {
-	int err = lens_rd32(gpu, NV_PCCSR_CHANNEL_INST(chid), &w[0]);
+	/*
+	 * Bound, in system memory at 0xadf....000, looks like 0xbadf....; nothing
+	 * in the word itself tells them apart. The other word does.
+	 */
+	int err = lens_rd32_address(gpu, NV_PCCSR_CHANNEL_INST(chid), PCCSR_INST_RESERVED, &w[0]);
 
 	return err ? err : lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &w[1]);
 }
@@ -87,15 +93,16 @@ int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, 
 	err = lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &v);
 	if (err)
 		return err;
-	if (!DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, v)) {
-		/* Disabled, or nobody's: only a channel with an instance block exists. */
+	if (!v) {
+		/* Disabled and idle, or nobody's: only a channel with an instance block exists. */
 		err = lens_rd32(gpu, NV_PCCSR_CHANNEL_INST(chid), &inst);
 		if (err)
 			return err;
 		if (!DRF_VAL(NV_PCCSR_CHANNEL_INST_BIND, inst))
 			return -ENOENT;
 	}
-	v &= ~(DRF_NUM(NV_PCCSR_CHANNEL_PBDMA_FAULTED, 1) | DRF_NUM(NV_PCCSR_CHANNEL_ENG_FAULTED, 1));
+	v &= ~(DRF_NUM(NV_PCCSR_CHANNEL_PBDMA_FAULTED, 1) |
+	       DRF_NUM(NV_PCCSR_CHANNEL_ENG_FAULTED, 1));
 	v |= enable ? DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_SET, NV_PCCSR_CHANNEL_ENABLE_SET_TRUE) :
 		      DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_CLR, NV_PCCSR_CHANNEL_ENABLE_CLR_TRUE);
 	lens_wr32(gpu, NV_PCCSR_CHANNEL(chid), v);

@@ -69,7 +69,8 @@ static int rlram_read_runlists(struct lens_gpu *gpu)
 			if (err)
 				return err;
 		}
-		err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_ENGINE_STATUS_DEBUG(e->rleng), &v);
+		err = lens_rd32(gpu,
+				e->runlist_base + NV_RUNLIST_ENGINE_STATUS_DEBUG(e->rleng), &v);
 		if (err)
 			return err;
 		e->engine_id = DRF_VAL(LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID, v);
@@ -83,13 +84,16 @@ static int rlram_read_runlists(struct lens_gpu *gpu)
 	return 0;
 }
 
+/* Between TARGET 1:0 and PTR_LO, which begins at bit 10 from GA102 on. */
+#define BASE_LO_RESERVED (((1U << LENS_RUNLIST_GA102_BASE_SHIFT) - 1) & ~3U)
+
 static int rlram_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			      struct lens_runlist_regs *regs)
 {
 	u32 lo, hi, submit, info;
 	int err;
 
-	err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT_BASE_LO, &lo);
+	err = lens_rd32_address(gpu, rl->base + NV_RUNLIST_SUBMIT_BASE_LO, BASE_LO_RESERVED, &lo);
 	if (!err)
 		err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT_BASE_HI, &hi);
 	if (!err)

@@ -167,7 +167,7 @@ int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 	struct lens_mmu_entry e = { .valid = true, .ap = root_ap, .addr = root };
 	struct lens_mmu_entry small = { 0 };
 	const struct lens_mmu_level *l;
-	u64 raw[2], index;
+	u64 raw[2] = { 0 }, index;
 	u32 i;
 	int err;
 

@@ -40,9 +40,10 @@ static char *put_number(char *p, const char *end, u32 n)
 	u32 i = sizeof(digits) - 1;
 
 	digits[i] = 0;
-	do
+	do {
 		digits[--i] = '0' + n % 10;
-	while ((n /= 10));
+		n /= 10;
+	} while (n);
 	return put_text(p, end, digits + i);
 }
 

@@ -16,7 +16,7 @@
 #include "../include/hw/bus.h"
 
 #define WINDOW_SHIFT NV_PBUS_BAR0_WINDOW_BASE_SHIFT
-#define WINDOW_ALIGN (1ULL << WINDOW_SHIFT)
+#define WINDOW_ALIGN ((u64)1 << WINDOW_SHIFT)
 
 int lens_window_check(const struct lens_io *io, u64 addr, u64 bytes)
 {

@@ -84,7 +84,7 @@ struct lens_chip {
 	u16 tsg_length_max;
 	u16 tsgs;			/* TSG ids are below this */
 	u16 runlists;			/* runlist ids are below this */
-	u16 channels;			/* GPU-wide channel ids; 0: per runlist, CHANNEL_CONFIG says */
+	u16 channels;			/* GPU-wide channel ids; 0: per runlist */
 	bool ids_per_runlist;		/* channel and TSG ids repeat from runlist to runlist */
 
 	const struct lens_host_ops *host;

@@ -152,7 +152,10 @@ int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 
-/* Call fn for each entry, a page at a time. tsgid: LENS_NONE outside a TSG. fn != 0 ends the walk. */
+/*
+ * Call fn for each entry, a page at a time. tsgid: LENS_NONE outside a TSG.
+ * fn != 0 ends the walk.
+ */
 typedef int (*lens_walk_fn)(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			    const struct lens_entry *e, int tsgid, void *arg);
 int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_walk_fn fn,
@@ -171,7 +174,8 @@ enum lens_preemption {
 	LENS_PREEMPT_CILP,
 };
 
-int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool enable, int *runlist);
+int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool enable,
+			int *runlist);
 int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 int lens_runlist_preempt(struct lens_gpu *gpu, u32 id);
@@ -180,7 +184,7 @@ int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
 			    enum lens_preemption mode, int *runlist);
 
 /* -- gpc.c -- */
-/* Number of enabled TPCs, and the range of logical TPC numbers in a GPC: first .. first + count - 1. */
+/* Number of enabled TPCs, and the logical TPC numbers in a GPC: first .. first + count - 1. */
 u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
 
 /* -- ce.c -- */

@@ -76,7 +76,10 @@
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_HIGH_ADDR      0x00000F74	/* RW-4R */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_HIGH_ADDR_PTR  (52-33):0	/* RWIUF */
 
-/* @hand open-gpu-kernel-modules hopper/gh100/dev_ram.h NV_PRAMIN 0x007FFFFF:0x00700000, split into start and size */
+/*
+ * @hand open-gpu-kernel-modules hopper/gh100/dev_ram.h NV_PRAMIN 0x007FFFFF:0x00700000,
+ * split into start and size
+ */
 #define NV_PRAMIN_START                                         0x00700000
 #define NV_PRAMIN_SIZE                                          0x00100000
 

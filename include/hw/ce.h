@@ -28,12 +28,18 @@
 #define NV_CE_GRCE_CONFIG_TIMESLICE_SHORT                       0x00000000	/* RWI-V */
 #define NV_CE_GRCE_CONFIG_TIMESLICE_LONG                        0x00000001	/* RW--V */
 
-/* @hand open-gpu-doc manuals/ampere/ga102/dev_ce.ref.txt NV_CE_PCE_MAP, NV_CE_PCE2LCE_CONFIG(i), NV_CE_GRCE_CONFIG(i) */
+/*
+ * @hand open-gpu-doc manuals/ampere/ga102/dev_ce.ref.txt NV_CE_PCE_MAP,
+ * NV_CE_PCE2LCE_CONFIG(i), NV_CE_GRCE_CONFIG(i)
+ */
 #define NV_CE_GA102_PCE_MAP_VALUE                               23:0
 #define NV_CE_GA102_PCE2LCE_CONFIG(i)                           (0x00104100+(i)*0x4)
 #define NV_CE_GA102_GRCE_CONFIG(i)                              (0x001041c0+(i)*0x4)
 
-/* @hand the nvdebug tool of RTAS'24, copy_topology_procfs.c; not published by NVIDIA. 4 bits a PCE, 7: none */
+/*
+ * @hand the nvdebug tool of RTAS'24, copy_topology_procfs.c; not published by NVIDIA. 4
+ * bits a PCE, 7: none
+ */
 #define NV_CE_PASCAL_PCE2LCE                                    0x0010402c
 #define NV_CE_PASCAL_PCE2LCE_NONE                               0x7
 

@@ -10,14 +10,18 @@
 #ifndef _LENS_HW_FUSE_H_
 #define _LENS_HW_FUSE_H_
 
-/* @hand linux-nvgpu include/nvgpu/hw/gp106/hw_fuse_gp106.h, .../tu104/hw_fuse_tu104.h fuse_status_opt_gpc_r, fuse_status_opt_tpc_gpc_r */
+/*
+ * @hand linux-nvgpu include/nvgpu/hw/gp106/hw_fuse_gp106.h, .../tu104/hw_fuse_tu104.h
+ * fuse_status_opt_gpc_r, fuse_status_opt_tpc_gpc_r
+ */
 #define NV_FUSE_STATUS_OPT_GPC                                  0x00021c1c
 #define NV_FUSE_STATUS_OPT_TPC_GPC(i)                           (0x00021c38+(i)*0x4)
 
 /*
- * @hand linux-nvgpu include/nvgpu/hw/ga100/hw_fuse_ga100.h, same names. GPC fuse also in open-gpu-kernel-modules
- * blackwell/gb10b/dev_fuse.h. AD102, GH100: unpublished, assumed alike (GH100's fuse base 0x820000 is published:
- * hopper/gh100/hwproject.h NV_FUSE0_PRI_BASE).
+ * @hand linux-nvgpu include/nvgpu/hw/ga100/hw_fuse_ga100.h, same names. GPC fuse also in
+ * open-gpu-kernel-modules blackwell/gb10b/dev_fuse.h. AD102, GH100: unpublished, assumed
+ * alike (GH100's fuse base 0x820000 is published: hopper/gh100/hwproject.h
+ * NV_FUSE0_PRI_BASE).
  */
 #define NV_FUSE_GA100_STATUS_OPT_GPC                            0x00820c1c
 #define NV_FUSE_GA100_STATUS_OPT_TPC_GPC(i)                     (0x00820c38+(i)*0x4)

@@ -32,7 +32,8 @@
 #define NV_PPBDMA_STATUS_SCHED_CHSW_IN_PROGRESS                 0x00000001
 
 /*
- * @hand open-gpu-doc ampere/ga100/dev_pbdma.ref.txt NV_PPBDMA_CHANNEL(i): units lie at 0x40000 + i * 0x800
+ * @hand open-gpu-doc ampere/ga100/dev_pbdma.ref.txt NV_PPBDMA_CHANNEL(i): units lie at
+ * 0x40000 + i * 0x800
  */
 #define LENS_PPBDMA_GA100_BASE                                  0x00040000
 #define LENS_PPBDMA_GA100_STRIDE                                0x800

@@ -104,7 +104,10 @@
 #define NV_PTOP_DEVICE_INFO_CFG_MAX_ROWS_PER_DEVICE             19:16	/* C--UF */
 #define NV_PTOP_DEVICE_INFO_CFG_NUM_ROWS                        31:20	/* C--UF */
 
-/* @hand linux-nvgpu include/nvgpu/hw/ga100/hw_top_ga100.h top_num_ces_r; same offset in gv100, tu104 */
+/*
+ * @hand linux-nvgpu include/nvgpu/hw/ga100/hw_top_ga100.h top_num_ces_r; same offset in
+ * gv100, tu104
+ */
 #define NV_PTOP_SCAL_NUM_CES                                    0x00022444	/* R--4R */
 #define NV_PTOP_SCAL_NUM_CES_VALUE                              4:0	/* R-IVF */
 

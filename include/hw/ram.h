@@ -96,7 +96,10 @@
 #define NV_RAMRL_LEGACY_ENTRY_TIMESLICE_TIMEOUT                 25:18
 #define NV_RAMRL_LEGACY_ENTRY_TSG_LENGTH                        31:26
 #define NV_RAMRL_LEGACY_ENTRY_TSG_LENGTH_MAX                    32
-/* @hand Linux drivers/gpu/drm/nouveau/nvkm/engine/fifo/gp100.c gp100_runl_insert_chan, Pascal only */
+/*
+ * @hand Linux drivers/gpu/drm/nouveau/nvkm/engine/fifo/gp100.c gp100_runl_insert_chan,
+ * Pascal only
+ */
 #define NV_RAMRL_LEGACY_ENTRY_CHAN_RUNQUEUE                     14:14
 /* @hand Linux drivers/gpu/drm/nouveau/nvkm/engine/fifo/gm107.c: word 1 = instance block >> 12 */
 #define NV_RAMRL_LEGACY_ENTRY_CHAN_INST_PTR                     63:32

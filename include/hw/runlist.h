@@ -223,10 +223,16 @@
 #define NV_RUNLIST_ENGINE_STATUS_NEXT_INST_HI__SIZE_1           3
 #define NV_RUNLIST_ENGINE_STATUS_NEXT_INST_HI_PTR_HI            31:0	/* R-XUF */
 
-/* @hand linux-nvgpu include/nvgpu/hw/ga10b/hw_runlist_ga10b.h runlist_engine_status_debug_engine_id_v: GA10B only */
+/*
+ * @hand linux-nvgpu include/nvgpu/hw/ga10b/hw_runlist_ga10b.h
+ * runlist_engine_status_debug_engine_id_v: GA10B only
+ */
 #define LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID        29:24
 
-/* @hand open-gpu-kernel-modules ampere/ga102/dev_ram.h NV_RAMRL_ENTRY_BASE_SHIFT: runlists start at 1 KiB steps */
+/*
+ * @hand open-gpu-kernel-modules ampere/ga102/dev_ram.h NV_RAMRL_ENTRY_BASE_SHIFT: runlists
+ * start at 1 KiB steps
+ */
 #define LENS_RUNLIST_GA102_BASE_SHIFT                           10
 
 #endif /* _LENS_HW_RUNLIST_H_ */

@@ -114,7 +114,7 @@ struct gpulens_channel {
 	__u8 runqueue;
 	__u8 inst_target;
 	__u8 error;			/* 0, or the errno why its state could not be read */
-	__le32 raw[2];			/* state words as read: PCCSR INST and CHANNEL, or CHRAM and 0 */
+	__le32 raw[2];			/* as read: PCCSR INST and CHANNEL, or CHRAM and 0 */
 	__le64 inst;			/* instance block; 0 without CAP_SYS_ADMIN */
 	__u8 reserved[32];
 };

@@ -14,13 +14,16 @@
 #include "../../include/hw/bus.h"
 #include "../../include/hw/ram.h"
 
+/* Between TARGET 1:0 and PTR_LO 31:12. */
+#define BASE_LO_RESERVED 0xffcU
+
 static int tu10x_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			      struct lens_runlist_regs *regs)
 {
 	u32 lo, hi, submit, info;
 	int err;
 
-	err = lens_rd32(gpu, NV_PFIFO_RUNLIST_BASE_LO(rl->id), &lo);
+	err = lens_rd32_address(gpu, NV_PFIFO_RUNLIST_BASE_LO(rl->id), BASE_LO_RESERVED, &lo);
 	if (!err)
 		err = lens_rd32(gpu, NV_PFIFO_RUNLIST_BASE_HI(rl->id), &hi);
 	if (!err)

@@ -229,6 +229,7 @@ static void rescan(struct work_struct *work)
 {
 	scan();
 }
+
 static DECLARE_DELAYED_WORK(rescan_work, rescan);
 
 static int bus_event(struct notifier_block *nb, unsigned long action, void *data)
