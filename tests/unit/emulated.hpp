@@ -22,30 +22,35 @@ inline nlohmann::json load_json(const std::string &relative)
 
 class Emulated {
 public:
-	explicit Emulated(const std::string &profile) : emu(emu::Gpu::create(load_json("profiles/" + profile + ".json")))
+	explicit Emulated(const std::string &profile)
+		: emu(emu::Gpu::create(load_json("profiles/" + profile + ".json")))
 	{
 		static const lens_io_ops ops = {
-			.rd32 = [](lens_io *io, u32 off) {
-				io->cost.rd32++;
-				return static_cast<u32>(self(io)->emu->read(0, off, 4));
+			.rd32 =
+				[](lens_io *io, u32 off) {
+			io->cost.rd32++;
+			return static_cast<u32>(self(io)->emu->read(0, off, 4));
 			},
-			.wr32 = [](lens_io *io, u32 off, u32 val) {
-				io->cost.wr32++;
-				self(io)->emu->write(0, off, 4, val);
+			.wr32 =
+				[](lens_io *io, u32 off, u32 val) {
+			io->cost.wr32++;
+			self(io)->emu->write(0, off, 4, val);
 			},
-			.rd64 = [](lens_io *io, u32 off) {
-				io->cost.rd64++;
-				return static_cast<u64>(self(io)->emu->read(0, off, 8));
+			.rd64 =
+				[](lens_io *io, u32 off) {
+			io->cost.rd64++;
+			return static_cast<u64>(self(io)->emu->read(0, off, 8));
 			},
 			.copy = copy,
-			.store32 = [](lens_io *io, lens_aperture ap, u64 addr, u32 val) {
-				if (ap != LENS_VID)
-					return -EOPNOTSUPP;
-				int err = lens_window_check(io, addr, 4);
-				return err ? err : lens_window_store32(io, addr, val);
+			.store32 =
+				[](lens_io *io, lens_aperture ap, u64 addr, u32 val) {
+			if (ap != LENS_VID)
+				return -EOPNOTSUPP;
+			int err = lens_window_check(io, addr, 4);
+			return err ? err : lens_window_store32(io, addr, val);
 			},
 			.wait_us = [](lens_io *io, u32 us) { self(io)->emu->advance(u64{us} * 1000); },
-		};
+			};
 		io_.self = this;
 		io_.io.ops = &ops;
 	}

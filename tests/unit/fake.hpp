@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+// A GPU that is nothing but a map of registers and two maps of memory words: for feeding the core literal words.
+// It has no behaviour (test::Emulated has) and refuses nothing but memory beyond its end.
+#pragma once
+#include "gpulens/gpu.h"
+#include "gpulens/mmu.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace test {
+
+class Fake {
+public:
+	explicit Fake(const lens_chip &chip)
+	{
+		static const lens_io_ops ops = {
+			.rd32 =
+				[](lens_io *io, u32 off) {
+			Fake *f = self(io);
+			f->reads.push_back(off);
+			if (f->answer)
+				return f->answer(off);
+			auto it = f->regs.find(off);
+			return it == f->regs.end() ? f->otherwise : it->second;
+			},
+			.wr32 = [](lens_io *io, u32 off, u32 val) { self(io)->writes.emplace_back(off, val); },
+			.rd64 = [](lens_io *, u32) { return u64{0}; },
+			.copy = copy,
+			.store32 =
+				[](lens_io *io, lens_aperture, u64 addr, u32 val) {
+			self(io)->stores.emplace_back(addr, val);
+			return 0;
+			},
+			.wait_us = [](lens_io *io, u32 us) { self(io)->waited_us += us; },
+			};
+		io_.self = this;
+		io_.io.ops = &ops;
+		gpu->io = &io_.io;
+		gpu->chip = &chip;
+		gpu->name = chip.ids[0].name;
+	}
+
+	// Rows of a register array, four bytes apart.
+	void rows(u32 base, const std::vector<u32> &words)
+	{
+		for (size_t i = 0; i < words.size(); i++)
+			regs[base + u32(4 * i)] = words[i];
+	}
+	size_t times_read(u32 off) const
+	{
+		size_t n = 0;
+		for (u32 r : reads)
+			n += r == off;
+		return n;
+	}
+	lens_io *io() { return &io_.io; }
+
+	std::unordered_map<u32, u32> regs;
+	u32 otherwise = 0;
+	std::function<u32(u32)> answer; // in place of the map
+	std::function<u64(lens_aperture, u64)> memory;
+	std::unordered_map<u64, u64> vid, sys; // by address of the 8-byte word; absent: 0
+	u64 vid_bytes = 1ull << 40;
+
+	std::vector<u32> reads;
+	std::vector<std::pair<u32, u32>> writes;
+	std::vector<std::pair<u64, u32>> stores;
+	size_t copies = 0, copied_words = 0;
+	u64 waited_us = 0;
+	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
+
+private:
+	struct Io {
+		lens_io io{};
+		Fake *self;
+	} io_;
+
+	static Fake *self(lens_io *io) { return reinterpret_cast<Io *>(io)->self; }
+
+	static int copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words)
+	{
+		Fake *f = self(io);
+		f->copies++;
+		f->copied_words += words;
+		if (addr & 7)
+			return -EINVAL;
+		if (ap == LENS_VID && (addr >= f->vid_bytes || words * 8ull > f->vid_bytes - addr))
+			return -EIO;
+		auto &mem = ap == LENS_VID ? f->vid : f->sys;
+		for (u32 i = 0; i < words; i++) {
+			if (f->memory) {
+				dst[i] = f->memory(ap, addr + 8ull * i);
+				continue;
+			}
+			auto it = mem.find(addr + 8ull * i);
+			dst[i] = it == mem.end() ? 0 : it->second;
+		}
+		return 0;
+	}
+};
+
+} // namespace test

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+// Ids as users write them. The rules are docs/proc.md's: decimal, 0x hex or 0 octal, one trailing newline, RUNLIST:ID;
+// EINVAL for what is no number, ERANGE for numbers beyond 32 bits.
+#include "parse.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+
+namespace {
+
+struct Parsed {
+	int err;
+	lens_ref ref{12345, 67890};
+};
+
+Parsed parse(const std::string &text)
+{
+	// An exact copy on the heap: a look beyond the end is a sanitizer's finding.
+	std::unique_ptr<char[]> exact(new char[text.size()]);
+	memcpy(exact.get(), text.data(), text.size());
+	Parsed p{0};
+	p.err = lens_parse_ref(exact.get(), text.size(), &p.ref);
+	return p;
+}
+
+TEST(Parse, BareIdsInThreeBases)
+{
+	const struct {
+		const char *text;
+		u32 id;
+	} rows[] = {
+		{"0", 0},
+		{"5", 5},
+		{"42\n", 42},
+		{"4095", 4095},
+		{"0x5", 5},
+		{"0X1f", 31},
+		{"0xABCdef", 11259375},
+		{"0x0", 0},
+		{"010", 8},
+		{"00", 0},
+		{"0777\n", 511},
+		{"00000000000000000000000000000007", 7},
+		{"4294967295", 4294967295u},
+		{"0xffffffff", 4294967295u},
+		{"037777777777", 4294967295u},
+		{"0x00000000000000000ff", 255},
+	};
+	for (const auto &r : rows) {
+		Parsed p = parse(r.text);
+		EXPECT_EQ(p.err, 0) << r.text;
+		EXPECT_EQ(p.ref.runlist, LENS_NONE) << r.text;
+		EXPECT_EQ(p.ref.id, r.id) << r.text;
+	}
+}
+
+TEST(Parse, IdsWithTheirRunlist)
+{
+	const struct {
+		const char *text;
+		int runlist;
+		u32 id;
+	} rows[] = {
+		{"0:0", 0, 0},     {"2:5", 2, 5},        {"0x10:0x20\n", 16, 32},
+		{"010:010", 8, 8}, {"3:0x7ff", 3, 2047}, {"2147483647:4294967295", 2147483647, 4294967295u},
+	};
+	for (const auto &r : rows) {
+		Parsed p = parse(r.text);
+		EXPECT_EQ(p.err, 0) << r.text;
+		EXPECT_EQ(p.ref.runlist, r.runlist) << r.text;
+		EXPECT_EQ(p.ref.id, r.id) << r.text;
+	}
+}
+
+TEST(Parse, WhatIsNoNumberIsInvalid)
+{
+	for (const std::string text : {
+		     "",     "\n",      "\n\n", " ",     "five", "0x",    "0X",    "0x\n",   "0xg",  "x5",
+		     "5x",   "5 ",      " 5",   "\t5",   "5\t",  "5\n\n", "5\r\n", "\n5",    "5,6",  "5 6",
+		     "5.0",  "5.",      "-1",   "-0",    "+5",   "--5",   "1e3",   "08",     "09",   "0778",
+		     "0b1",  "0x-5",    "0x 5", "5;",    "'5'",  "5u",    "0x5L",  "five\n", "5\nx", ":",
+		     ":5",   "5:",      "2:\n", "2:5:7", "2::5", "2: 5",  "2 :5",  "2:x",    "x:5",  "2:-1",
+		     "-1:5", "2:5\n\n", "2:08", "0x:5",  "2:0x", "2:5 ",
+	     })
+		EXPECT_EQ(parse(text).err, -EINVAL) << '"' << text << '"';
+}
+
+TEST(Parse, BytesThatAreNoTextAreInvalid)
+{
+	EXPECT_EQ(parse(std::string("5\0", 2)).err, -EINVAL);
+	EXPECT_EQ(parse(std::string("\0", 1)).err, -EINVAL);
+	EXPECT_EQ(parse(std::string("5\0\n", 3)).err, -EINVAL);
+	EXPECT_EQ(parse("\xff\xfe").err, -EINVAL);
+	EXPECT_EQ(parse("\xd9\xa5").err, -EINVAL); // the digit five in another script
+	EXPECT_EQ(parse("2:\x80").err, -EINVAL);
+}
+
+TEST(Parse, NumbersBeyond32BitsAreOutOfRange)
+{
+	for (const char *text :
+	     {"4294967296", "4294967296\n", "0x100000000", "040000000000", "18446744073709551616",
+	      "99999999999999999999999999999999", "0xffffffffffffffffffffffffffffff", "2:4294967296", "4294967296:2",
+	      "2147483648:0", "4294967295:0", "4294967296:4294967296", "18446744073709551617"})
+		EXPECT_EQ(parse(text).err, -ERANGE) << text;
+}
+
+// Trailing text is the worse mistake, wherever the number overflowed.
+TEST(Parse, TooBigAndNoNumberIsInvalid)
+{
+	for (const char *text : {"4294967296x", "99999999999999999999 ", "0x100000000g", "4294967296:x", "x:4294967296",
+				 "4294967296:", ":4294967296"})
+		EXPECT_EQ(parse(text).err, -EINVAL) << text;
+}
+
+// No legal id has more than 32 characters; what is longer is not read as a number at all.
+TEST(Parse, LongTextIsInvalidAndNotScanned)
+{
+	EXPECT_EQ(parse(std::string(32, '0')).err, 0);
+	EXPECT_EQ(parse(std::string(32, '0') + "\n").err, 0);
+	EXPECT_EQ(parse(std::string(33, '0')).err, -EINVAL);
+	EXPECT_EQ(parse(std::string(33, '9')).err, -EINVAL);
+	EXPECT_EQ(parse(std::string(1 << 20, '1')).err, -EINVAL);
+	EXPECT_EQ(parse(std::string(1 << 20, ':')).err, -EINVAL);
+}
+
+// Every text of up to three characters out of those that matter: accepted exactly when it is one of the forms.
+TEST(Parse, ShortTextsAreAcceptedExactlyWhenTheyAreIds)
+{
+	const std::string alphabet = "0178afx:\n -";
+	auto number = [](const std::string &s) {
+		if (s.empty())
+			return false;
+		if (s[0] == '0' && s.size() > 1 && s[1] == 'x')
+			return s.size() > 2 && s.find_first_not_of("0178af", 2) == std::string::npos;
+		if (s[0] == '0' && s.size() > 1)
+			return s.find_first_not_of("017") == std::string::npos;
+		return s.find_first_not_of("0178") == std::string::npos;
+	};
+	size_t accepted = 0;
+	auto check = [&](const std::string &s) {
+		std::string t = !s.empty() && s.back() == '\n' ? s.substr(0, s.size() - 1) : s;
+		size_t colon = t.find(':');
+		bool ok = colon == std::string::npos ? number(t)
+						     : number(t.substr(0, colon)) && number(t.substr(colon + 1));
+		EXPECT_EQ(parse(s).err, ok ? 0 : -EINVAL) << '"' << s << '"';
+		accepted += ok;
+	};
+	for (char a : alphabet) {
+		check({a});
+		for (char b : alphabet) {
+			check({a, b});
+			for (char c : alphabet)
+				check({a, b, c});
+		}
+	}
+	// 4 of one character; 15, and 4 with a newline, of two; 63, 15 with a newline and 16 with a colon of three
+	EXPECT_EQ(accepted, 117u);
+}
+
+} // namespace
