@@ -102,12 +102,12 @@ void DriverPart::build_context(AddressSpace &space, const ProcessPlan &p, TsgPla
 
 	uint64_t main = allocate(page, page), main_va = va;
 	space.map(main_va, {Aperture::Vid, main}, p.page_shift);
-	vid.wr32(main + 0x04, uint32_t(page));                   // SIZE
-	vid.wr32(main + 0x08, gpu_.profile().num_gpcs);          // NUM_GPCS
-	if (family != Family::Pascal)                            // CTL: TYPE COMPUTE, MAGIC_VALUE
+	vid.wr32(main + 0x04, uint32_t(page));          // SIZE
+	vid.wr32(main + 0x08, gpu_.profile().num_gpcs); // NUM_GPCS
+	if (family != Family::Pascal)                   // CTL: TYPE COMPUTE, MAGIC_VALUE
 		vid.wr32(main + 0x0c, put(5, 0, 0x20) | put(31, 16, 0xcafe));
-	vid.wr32(main + 0x80, t.graphics);                       // GRAPHICS_PREEMPTION_OPTIONS
-	vid.wr32(main + 0x84, t.compute);                        // COMPUTE_PREEMPTION_OPTIONS
+	vid.wr32(main + 0x80, t.graphics); // GRAPHICS_PREEMPTION_OPTIONS
+	vid.wr32(main + 0x84, t.compute);  // COMPUTE_PREEMPTION_OPTIONS
 	if (family != Family::Pascal)
 		vid.wr32(main + 0xf0, t.id);                     // CONTEXT_ID
 	vid.wr32(main + 0xfc, 0x600dc0de);                       // MAGIC_VALUE
@@ -280,15 +280,12 @@ void DriverPart::build_bar(int bar, const std::string &what)
 	}
 	uint32_t older = uint32_t(put(27, 0, inst >> 12) | put(31, 31, is_virtual));
 	switch (profile.family) {
-	case Family::Pascal:
-		gpu_.poke_register(bar == 1 ? 0x1704 : 0x1714, older);
-		break;
+	case Family::Pascal: gpu_.poke_register(bar == 1 ? 0x1704 : 0x1714, older); break;
 	case Family::Turing:
-	case Family::Ada:
-		gpu_.poke_register(bar == 1 ? 0xb80f40 : 0xb80f48, older);
-		break;
+	case Family::Ada: gpu_.poke_register(bar == 1 ? 0xb80f40 : 0xb80f48, older); break;
 	case Family::Hopper:
-		gpu_.poke_register(bar == 1 ? 0xb80f60 : 0xb80f70, uint32_t(put(9, 9, is_virtual) | (inst & mask(31, 12))));
+		gpu_.poke_register(bar == 1 ? 0xb80f60 : 0xb80f70,
+				   uint32_t(put(9, 9, is_virtual) | (inst & mask(31, 12))));
 		gpu_.poke_register(bar == 1 ? 0xb80f64 : 0xb80f74, uint32_t(inst >> 32));
 		break;
 	}

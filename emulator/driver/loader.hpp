@@ -34,7 +34,7 @@ private:
 	};
 	struct ProcessPlan {
 		std::string name;
-		unsigned page_shift = 0; // 0: by position in the scenario
+		unsigned page_shift = 0;                   // 0: by position in the scenario
 		std::vector<std::pair<int, TsgPlan>> tsgs; // runlist, TSG
 	};
 
@@ -43,7 +43,8 @@ private:
 	void plan_generated(const nlohmann::json &g, std::vector<ProcessPlan> &out);
 	void check(const std::vector<ProcessPlan> &processes);
 	void build_process(ProcessPlan &p, unsigned index);
-	void build_context(AddressSpace &space, const ProcessPlan &p, TsgPlan &t, unsigned index, unsigned nth, uint64_t *wfi);
+	void build_context(AddressSpace &space, const ProcessPlan &p, TsgPlan &t, unsigned index, unsigned nth,
+			   uint64_t *wfi);
 	void build_instance(const AddressSpace &space, ChannelPlan &c, uint64_t wfi);
 	void build_bars(const nlohmann::json &scenario);
 	void build_bar(int bar, const std::string &what);

@@ -67,7 +67,8 @@ DriverPart::TsgPlan DriverPart::plan_tsg(const json &t, int *runlist)
 	if (*runlist < 0 || !gpu_.host().runlist(*runlist)) {
 		*runlist = -1;
 		if (!t.value("optional", false))
-			refuse("TSG " + std::to_string(out.id) + " wants an engine or runlist that " + profile.name + " lacks");
+			refuse("TSG " + std::to_string(out.id) + " wants an engine or runlist that " + profile.name +
+			       " lacks");
 		return out;
 	}
 	if (auto slice = t.find("timeslice"); slice != t.end())
@@ -115,7 +116,8 @@ void DriverPart::plan_generated(const json &g, std::vector<ProcessPlan> &out)
 			c.enabled = g.value("enabled", true);
 			t.channels.push_back(c);
 		}
-		if (out.empty() || out.back().name.rfind("generated", 0) != 0 || out.back().tsgs.size() >= tsgs_per_process)
+		if (out.empty() || out.back().name.rfind("generated", 0) != 0 ||
+		    out.back().tsgs.size() >= tsgs_per_process)
 			out.push_back({"generated" + std::to_string(out.size()), 12, {}});
 		out.back().tsgs.emplace_back(runlist, std::move(t));
 	}
@@ -155,7 +157,8 @@ void DriverPart::check(const std::vector<ProcessPlan> &processes)
 	for (const auto &p : processes)
 		for (const auto &[runlist, t] : p.tsgs) {
 			int space = profile.pfifo() ? 0 : runlist;
-			uint32_t limit = profile.pfifo() ? profile.channels : gpu_.host().runlist(runlist)->info.channels;
+			uint32_t limit =
+				profile.pfifo() ? profile.channels : gpu_.host().runlist(runlist)->info.channels;
 			size_t longest = profile.family == Family::Pascal ? 32 : 128;
 			if (t.channels.empty() || t.channels.size() > longest)
 				refuse("TSG " + std::to_string(t.id) + ": bad number of channels");

@@ -50,8 +50,7 @@ bool Bus::read(uint32_t off, uint32_t &v)
 	case 0x1700: v = window_; return true;
 	case 0x10fd40: v = window_; return true;
 	case 0x1704:
-	case 0x1714:
-		return pascal ? older_block_read(bar_[off == 0x1704 ? 1 : 2], v) : true;
+	case 0x1714: return pascal ? older_block_read(bar_[off == 0x1704 ? 1 : 2], v) : true;
 	case 0x1710: return true; // BIND_STATUS: binds are done at once
 	case 0x810080:
 	case VF + 0x30080: v = uint32_t(host_.now()) & ~0x1fu; return true;

@@ -58,7 +58,11 @@ json Gpu::dispatch(const json &q)
 	if (cmd == "log-read") {
 		json list = json::array();
 		for (const Access &a : take_log()) {
-			json one = {{"op", a.write ? "w" : "r"}, {"bar", a.bar}, {"off", a.offset}, {"size", a.size}, {"value", a.value}};
+			json one = {{"op", a.write ? "w" : "r"},
+				    {"bar", a.bar},
+				    {"off", a.offset},
+				    {"size", a.size},
+				    {"value", a.value}};
 			if (a.unknown)
 				one["unknown"] = true;
 			list.push_back(one);
@@ -241,8 +245,11 @@ json Gpu::control_runtime()
 		for (const auto &t : rl.list.tsgs)
 			for (const auto &c : t.channels)
 				if (const Channel *ch = host().channel(rl, c.id))
-					channels.push_back(
-						{{"runlist", rl.info.id}, {"id", c.id}, {"tsg", t.id}, {"ns", ch->ran_ns}, {"slices", ch->slices}});
+					channels.push_back({{"runlist", rl.info.id},
+							    {"id", c.id},
+							    {"tsg", t.id},
+							    {"ns", ch->ran_ns},
+							    {"slices", ch->slices}});
 		runlists.push_back({{"id", rl.info.id}, {"ns", ran}});
 	}
 	return {{"now_ns", now()}, {"runlists", runlists}, {"tsgs", tsgs}, {"channels", channels}};

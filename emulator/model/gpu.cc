@@ -131,7 +131,10 @@ uint64_t Gpu::read(int bar, uint64_t off, unsigned size)
 	tick(access_ns_);
 	counts_.reads[width_index(size)]++;
 	bool pramin = bar == 0 && off - PRAMIN < PRAMIN_SIZE;
-	Counts::Region region = pramin ? Counts::Pramin : bar == 0 ? Counts::Bar0 : bar == 1 ? Counts::Bar1 : Counts::Bar2;
+	Counts::Region region = pramin     ? Counts::Pramin
+				: bar == 0 ? Counts::Bar0
+				: bar == 1 ? Counts::Bar1
+					   : Counts::Bar2;
 	counts_.region_reads[region]++;
 
 	uint64_t v;
@@ -168,7 +171,10 @@ void Gpu::write(int bar, uint64_t off, unsigned size, uint64_t v)
 	v &= width_mask(size);
 	counts_.writes[width_index(size)]++;
 	bool pramin = bar == 0 && off - PRAMIN < PRAMIN_SIZE;
-	Counts::Region region = pramin ? Counts::Pramin : bar == 0 ? Counts::Bar0 : bar == 1 ? Counts::Bar1 : Counts::Bar2;
+	Counts::Region region = pramin     ? Counts::Pramin
+				: bar == 0 ? Counts::Bar0
+				: bar == 1 ? Counts::Bar1
+					   : Counts::Bar2;
 	counts_.region_writes[region]++;
 
 	bool known = true;

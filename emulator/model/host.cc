@@ -114,19 +114,11 @@ void Host::preempt_runlist(Runlist &rl)
 	rl.runlist_preempt_pending = true;
 	rl.preempt_done = NEVER;
 	switch (rl.phase) {
-	case Phase::Valid:
-		evict(rl);
-		break;
-	case Phase::Load:
-		rl.evict_after_load = true;
-		break;
+	case Phase::Valid: evict(rl); break;
+	case Phase::Load: rl.evict_after_load = true; break;
 	case Phase::Switch:
-	case Phase::Save:
-		rl.next = Turn{};
-		break;
-	case Phase::Invalid:
-		rl.preempt_done = now_ + profile_.timing.preempt_absent;
-		break;
+	case Phase::Save: rl.next = Turn{}; break;
+	case Phase::Invalid: rl.preempt_done = now_ + profile_.timing.preempt_absent; break;
 	}
 	if (preempt_hangs)
 		rl.preempt_done = NEVER;
@@ -196,12 +188,8 @@ void Host::step(Runlist &rl, uint64_t t)
 		rl.phase = Phase::Save;
 		rl.phase_end = t + save_ns(rl.now);
 		break;
-	case Phase::Save:
-		saved(rl, t);
-		break;
-	case Phase::Load:
-		loaded(rl, t);
-		break;
+	case Phase::Save: saved(rl, t); break;
+	case Phase::Load: loaded(rl, t); break;
 	}
 }
 

@@ -22,13 +22,13 @@ namespace emu {
 inline constexpr uint64_t NEVER = ~0ull;
 
 struct Channel {
-	Phys inst;                 // PCCSR chips: the bound instance block
+	Phys inst; // PCCSR chips: the bound instance block
 	bool bound = false;
 	bool enabled = false, next = false;
 	bool pbdma_faulted = false, eng_faulted = false;
 	bool ctx_reload = false, acquire_fail = false;
-	bool work = false;         // has methods to run; endless
-	uint8_t engine_slot = 0;   // which of its runlist's engines the work is for (RLENG_ID numbering)
+	bool work = false;       // has methods to run; endless
+	uint8_t engine_slot = 0; // which of its runlist's engines the work is for (RLENG_ID numbering)
 	uint64_t ran_ns = 0, slices = 0;
 
 	bool runnable() const { return enabled && work && !pbdma_faulted && !eng_faulted; }

@@ -6,8 +6,7 @@
 
 namespace emu {
 
-Memory::Memory(uint64_t size)
-	: size_(size), blocks_((size + (1ull << BLOCK_SHIFT) - 1) >> BLOCK_SHIFT)
+Memory::Memory(uint64_t size) : size_(size), blocks_((size + (1ull << BLOCK_SHIFT) - 1) >> BLOCK_SHIFT)
 {
 }
 

@@ -36,16 +36,12 @@ bool Pbdma::read(uint32_t abs, uint32_t &v)
 		if (o.nxt)
 			v = put(11, 0, rl->next.chid[q]) | 1u << 13;
 		return true;
-	case 0x15c:
-		v = rl ? status_word(*rl, o, true) & ~(1u << 31) : 0;
-		return true;
+	case 0x15c: v = rl ? status_word(*rl, o, true) & ~(1u << 31) : 0; return true;
 	case 0x160:
 		if (o.cur)
 			v = put(1, 0, unsigned(rl->now.inst[q].ap)) | 1u << 11 | (rl->now.inst[q].addr & mask(31, 12));
 		return true;
-	case 0x164:
-		v = o.cur ? rl->now.inst[q].addr >> 32 : 0;
-		return true;
+	case 0x164: v = o.cur ? rl->now.inst[q].addr >> 32 : 0; return true;
 	}
 	return false;
 }

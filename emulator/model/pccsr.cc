@@ -32,7 +32,8 @@ uint32_t Pccsr::state_word(uint32_t chid) const
 		if (p.on_pbdma || p.on_eng)
 			where = p;
 	}
-	uint32_t v = put(0, 0, c.enabled) | put(1, 1, c.next) | put(27, 24, status_code(c, where)) | put(28, 28, c.work);
+	uint32_t v =
+		put(0, 0, c.enabled) | put(1, 1, c.next) | put(27, 24, status_code(c, where)) | put(28, 28, c.work);
 	if (profile_.family != Family::Pascal)
 		v |= put(22, 22, c.pbdma_faulted) | put(23, 23, c.eng_faulted);
 	return v;

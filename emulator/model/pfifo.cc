@@ -108,9 +108,7 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 	switch (off) {
 	case 0x2004: v = put(7, 0, profile_.num_pbdma) | put(23, 16, profile_.pbdma_fault_id); return true;
 	case 0x2008: v = profile_.channels; return true;
-	case 0x200c:
-		v = profile_.host_class;
-		return !pascal();
+	case 0x200c: v = profile_.host_class; return !pascal();
 	case 0x2100: v = intr_0(); return true;
 	case 0x2140: v = intr_en_0_; return true;
 	case 0x254c: // NV_PFIFO_INTR_SCHED_ERROR: CODE 7:0
@@ -139,7 +137,10 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 			v |= put(1, 1, chsw) | put(2, 2, rl.submit_pending);
 		}
 		return true;
-	case 0x2a00: intr_0(); v = intr_runlist_; return true;
+	case 0x2a00:
+		intr_0();
+		v = intr_runlist_;
+		return true;
 	case 0x2a0c: v = eng_timeout_; return true;
 	case 0x2270: v = runlist_base_; return pascal();
 	case 0x2274: v = runlist_; return pascal();
@@ -192,9 +193,7 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 bool Pfifo::write(uint32_t off, uint32_t v)
 {
 	switch (off) {
-	case 0x2270:
-		runlist_base_ = v & 0x3fffffff;
-		return pascal();
+	case 0x2270: runlist_base_ = v & 0x3fffffff; return pascal();
 	case 0x2274: {
 		if (!pascal())
 			return false;

@@ -136,7 +136,8 @@ Profile::Profile(const json &j)
 		for (const auto &r : runlists)
 			known |= r.id == info.runlist;
 		if (!known)
-			throw std::invalid_argument("profile: engine " + info.name + " is on a runlist that is not listed");
+			throw std::invalid_argument("profile: engine " + info.name +
+						    " is on a runlist that is not listed");
 		engines.push_back(info);
 	}
 	const json &ptop = j.at("ptop");

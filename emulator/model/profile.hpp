@@ -16,21 +16,21 @@ uint64_t number(const nlohmann::json &v);
 uint64_t number(const nlohmann::json &obj, const char *key, uint64_t otherwise);
 
 struct EngineInfo {
-	std::string name;           // as the tables of the papers print it: GR0, LCE2, NVDEC0, SEC2
-	unsigned type = 0;          // NV_PTOP_DEVICE_INFO_TYPE_ENUM
+	std::string name;  // as the tables of the papers print it: GR0, LCE2, NVDEC0, SEC2
+	unsigned type = 0; // NV_PTOP_DEVICE_INFO_TYPE_ENUM
 	unsigned instance = 0;
-	int runlist = -1;           // -1: no runlist (two-row device)
-	int engine_id = -1;         // index in ENGINE_STATUS; published in PTOP v1 only
+	int runlist = -1;   // -1: no runlist (two-row device)
+	int engine_id = -1; // index in ENGINE_STATUS; published in PTOP v1 only
 	int intr = -1, reset = -1, fault = -1;
 	uint32_t pri_base = 0;
-	unsigned rleng = 0;         // which of the runlist's engines (PTOP v2 RLENG_ID)
+	unsigned rleng = 0; // which of the runlist's engines (PTOP v2 RLENG_ID)
 };
 
 struct RunlistInfo {
 	int id = 0;
-	uint32_t pri_base = 0;      // RLRAM; 0 on PFIFO chips
+	uint32_t pri_base = 0; // RLRAM; 0 on PFIFO chips
 	uint32_t chram_base = 0;
-	unsigned channels = 0;      // entries of the CHRAM
+	unsigned channels = 0;        // entries of the CHRAM
 	std::vector<unsigned> pbdmas; // by runqueue
 };
 
@@ -60,17 +60,18 @@ struct Profile {
 	uint64_t bar_size[3];
 	uint64_t memory_bytes;
 	// SCAL counters (design maxima)
-	unsigned num_gpcs, tpc_per_gpc, num_fbps, num_fbpas, num_ces, ltc_per_fbp, num_ltcs, slices_per_ltc, pes_per_gpc;
+	unsigned num_gpcs, tpc_per_gpc, num_fbps, num_fbpas, num_ces, ltc_per_fbp, num_ltcs, slices_per_ltc,
+		pes_per_gpc;
 	uint32_t gpc_disabled;
 	std::vector<uint32_t> tpc_disabled; // by physical GPC
 	uint32_t pce_map;
-	std::vector<unsigned> pce2lce;      // 0xf: none
-	std::vector<uint32_t> grce_config;  // raw words, or the one packed word on Pascal
+	std::vector<unsigned> pce2lce;     // 0xf: none
+	std::vector<uint32_t> grce_config; // raw words, or the one packed word on Pascal
 	std::vector<EngineInfo> engines;
-	std::vector<int> ptop_order;        // index into engines; -1: a zero row
-	unsigned ptop_rows = 0;             // v2: NUM_ROWS
+	std::vector<int> ptop_order; // index into engines; -1: a zero row
+	unsigned ptop_rows = 0;      // v2: NUM_ROWS
 	std::vector<RunlistInfo> runlists;
-	unsigned channels = 0;              // PCCSR entries (PFIFO chips)
+	unsigned channels = 0; // PCCSR entries (PFIFO chips)
 	unsigned max_runlists = 0, max_engines = 0, num_pbdma = 0;
 	uint32_t host_class = 0, pbdma_fault_id = 0;
 	Timing timing;

@@ -68,7 +68,8 @@ void Ptop::build_v2()
 		for (const auto &r : profile_.runlists)
 			if (r.id == e.runlist)
 				rl_base = r.pri_base;
-		rows_.push_back(put(10, 0, e.fault < 0 ? 0 : e.fault) | put(23, 16, e.instance) | put(30, 24, e.type) | CHAIN);
+		rows_.push_back(put(10, 0, e.fault < 0 ? 0 : e.fault) | put(23, 16, e.instance) | put(30, 24, e.type) |
+				CHAIN);
 		rows_.push_back(put(7, 0, e.reset < 0 ? 0 : e.reset) | (e.pri_base & 0x03ffff00) | put(30, 30, host) |
 				(host ? CHAIN : 0));
 		if (host)

@@ -21,8 +21,7 @@ inline Occupancy occupancy(const Runlist &rl, bool cur, bool nxt, bool ampere)
 	const unsigned VALID = 1, LOAD = ampere ? 6 : 5, SAVE = ampere ? 5 : 6, SWITCH = 7;
 	Occupancy o;
 	switch (rl.phase) {
-	case Phase::Invalid:
-		break;
+	case Phase::Invalid: break;
 	case Phase::Valid:
 		o.cur = cur;
 		o.ctx_status = cur ? VALID : 0;

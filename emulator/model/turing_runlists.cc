@@ -45,7 +45,8 @@ bool TuringRunlists::write(uint32_t off, uint32_t v)
 		r.submit = v;
 		if (Runlist *rl = host_.runlist(int(i)))
 			host_.submit(*rl,
-				     {Aperture(get(r.base_lo, 1, 0)), uint64_t(r.base_hi) << 32 | (r.base_lo & mask(31, 12))},
+				     {Aperture(get(r.base_lo, 1, 0)),
+				      uint64_t(r.base_hi) << 32 | (r.base_lo & mask(31, 12))},
 				     get(v, 15, 0), get(v, 31, 16));
 		return true;
 	case 0xc: return true; // read only

@@ -12,7 +12,8 @@
 #include <string>
 
 static const char USAGE[] =
-	"usage: gpulens-emulator --profile FILE.json [--scenario FILE.json] --fd N [--control SOCKETPATH] [--log FILE]\n"
+	"usage: gpulens-emulator --profile FILE.json [--scenario FILE.json] --fd N [--control SOCKETPATH] [--log "
+	"FILE]\n"
 	"                        [--virtual-time]\n"
 	"  --fd N   connected AF_UNIX stream socket; QEMU has the other end: -device x-pci-proxy-dev,fd=M,id=gpu0\n";
 

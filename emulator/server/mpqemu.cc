@@ -130,8 +130,8 @@ uint64_t QemuLink::bar_access(bool write, uint64_t addr, uint64_t value, unsigne
 	else
 		value = gpu_.read(hit->bar, hit->offset, size);
 	if (log_)
-		std::fprintf(log_, "%c bar%d %#08" PRIx64 " %u %#" PRIx64 "\n", write ? 'w' : 'r', hit->bar, hit->offset, size,
-			     value);
+		std::fprintf(log_, "%c bar%d %#08" PRIx64 " %u %#" PRIx64 "\n", write ? 'w' : 'r', hit->bar,
+			     hit->offset, size, value);
 	return value;
 }
 
@@ -155,7 +155,8 @@ bool QemuLink::handle(uint32_t command, const uint8_t *p, size_t size)
 	case BAR_WRITE:
 		if (size != BAR_SIZE)
 			return false;
-		return reply(bar_access(command == BAR_WRITE, load<uint64_t>(p), load<uint64_t>(p + 8), load<uint32_t>(p + 16)));
+		return reply(bar_access(command == BAR_WRITE, load<uint64_t>(p), load<uint64_t>(p + 8),
+					load<uint32_t>(p + 16)));
 	case PCI_CFGREAD:
 		if (size != CONFIG_SIZE)
 			return false;
@@ -175,8 +176,7 @@ bool QemuLink::handle(uint32_t command, const uint8_t *p, size_t size)
 	case DEVICE_RESET: // the chip goes on as its driver left it; only the PCI side starts anew
 		config_.reset();
 		return reply(0);
-	default:
-		ok = false;
+	default: ok = false;
 	}
 	for (int fd : fds_)
 		close(fd);

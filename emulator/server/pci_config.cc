@@ -4,7 +4,16 @@
 
 namespace emu {
 
-enum { COMMAND = 0x04, STATUS = 0x06, REVISION = 0x08, CLASS = 0x09, BARS = 0x10, SUBVENDOR = 0x2c, INT_LINE = 0x3c, INT_PIN = 0x3d };
+enum {
+	COMMAND = 0x04,
+	STATUS = 0x06,
+	REVISION = 0x08,
+	CLASS = 0x09,
+	BARS = 0x10,
+	SUBVENDOR = 0x2c,
+	INT_LINE = 0x3c,
+	INT_PIN = 0x3d
+};
 
 void PciConfig::set16(unsigned at, uint16_t v)
 {

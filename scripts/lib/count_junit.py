@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Prints "lens-count: PASSED FAILED SKIPPED" for a JUnit file of pytest or ctest. A test that had an error and a failure
-counts once; a missing or broken file prints nothing and fails."""
+"""Prints "lens-count: PASSED FAILED SKIPPED" for a JUnit file of pytest or ctest. A test that had an error and a
+failure counts once; a missing or broken file prints nothing and fails."""
 
 import sys
 import xml.etree.ElementTree

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A virtual machine with emulated GPUs: starts one emulator process for each GPU and QEMU, talks to the agent in the guest
-and to the emulators' control sockets, and leaves no process behind. Used by scripts/vm, scripts/bench and tests/vm.
-Does not know what the module or the chip do.
+"""A virtual machine with emulated GPUs: starts one emulator process for each GPU and QEMU, talks to the agent in the
+guest and to the emulators' control sockets, and leaves no process behind. Used by scripts/vm, scripts/bench and
+tests/vm. Does not know what the module or the chip do.
 
 A machine that panics, ends or no longer answers raises LostVM: it is lost, which is neither a pass nor a failure.
 Wire format of the agent: scripts/guest/agent.c. Control socket: one JSON object a line, emulator/README.md."""
+
+# pylint: disable=subprocess-popen-preexec-fn
+# (the children end with their parent; that takes a call between fork and exec)
 
 import ctypes
 import json
@@ -142,14 +145,15 @@ class Emulator:
             self.process.wait()
 
 
-class Guest:
+class Guest:  # pylint: disable=too-many-instance-attributes
     """A running guest. A context manager: leaving it ends QEMU and the emulators."""
 
     _count = 0
 
     def __init__(self, gpus: Iterable[Gpu], *, smp: int = 2, mem: int = 384,  # pylint: disable=too-many-arguments
                  modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", limit: float = 900,
-                 boot_limit: float = BOOT_LIMIT, shell: bool = False, say: Callable[[str], None] = lambda _: None) -> None:
+                 boot_limit: float = BOOT_LIMIT, shell: bool = False,
+                 say: Callable[[str], None] = lambda _: None) -> None:
         self._gpus = list(gpus)
         self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
         self._limit, self._boot_limit = limit, boot_limit
@@ -183,15 +187,19 @@ class Guest:
 
     def _qemu_command(self, agent_fd: int) -> list[str]:
         kernel = paths.kernel_tree() / "boot" / f"vmlinuz-{paths.kernel_version()}"
+        # thread=single: with a thread for each processor, two that reach the same device at once lock QEMU up
+        # (7.2, hw/remote: one holds the device's mutex and waits for the big lock, the other the other way round).
+        # The processors still interleave, at every interrupt, pause and idle loop, and no slower.
+        # acpi=noirq: routing interrupts by the tables' byte code takes 150 ms a device; nobody needs INTx.
         accel = os.environ.get("ACCEL", "tcg")  # KVM only on request: it may exist and hang
         command = ["qemu-system-x86_64", "-machine", "pc,memory-backend=m", "-m", f"{self._mem}M",
                    "-object", f"memory-backend-memfd,id=m,size={self._mem}M,share=on",
-                   "-accel", "tcg,thread=multi" if accel == "tcg" else accel,
+                   "-accel", "tcg,thread=single" if accel == "tcg" else accel,
                    "-cpu", "max" if accel == "tcg" else "host", "-smp", str(self._smp),
                    "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-kernel", str(kernel),
                    "-initrd", "initramfs.cpio",
-                   "-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic panic_on_warn=1 audit=0 "
-                              f"rdinit=/init tsc=reliable {'lens.shell ' if self._shell else ''}{self._append}",
+                   "-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic panic_on_warn=1 audit=0 rdinit=/init "
+                              f"tsc=reliable acpi=noirq {'lens.shell ' if self._shell else ''}{self._append}",
                    "-chardev", "file,id=console,path=console.log", "-serial", "chardev:console"]
         if self._shell:
             command += ["-chardev", "stdio,id=tty,signal=off", "-serial", "chardev:tty"]
@@ -304,13 +312,11 @@ class Guest:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.decode(errors="replace")
 
-    def _request(self, head: str, payload: bytes, timeout: float) -> tuple[int, str]:
+    def _exchange(self, request: bytes, timeout: float) -> tuple[int, bytes]:
         assert self._agent is not None
-        if self._lost is not None:
-            raise self._gone(self._lost)
         try:
             self._agent.settimeout(timeout)
-            self._agent.sendall(head.encode() + payload)
+            self._agent.sendall(request)
         except OSError as error:
             raise self._gone(f"its port takes no more ({error})") from error
         words = self._line(timeout).split()
@@ -321,6 +327,17 @@ class Guest:
         while len(self._buffer) < size:
             self._receive(deadline)
         data, self._buffer = self._buffer[:size], self._buffer[size:]
+        return status, data
+
+    def _request(self, head: str, payload: bytes, timeout: float) -> tuple[int, str]:
+        if self._lost is not None:
+            raise self._gone(self._lost)
+        try:
+            status, data = self._exchange(head.encode() + payload, timeout)
+        except BaseException:
+            # also for Ctrl-C: an answer that was not waited for would be taken for the next request's
+            self._lost = self._lost or "a request to it was broken off"
+            raise
         if status == 125:
             raise self._gone(f"a command hangs in its kernel: {head} {payload[:300]!r}")
         return status, data.decode(errors="surrogateescape")

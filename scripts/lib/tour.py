@@ -1,4 +1,166 @@
 # SPDX-License-Identifier: GPL-2.0
+"""The demo: one virtual machine with a GPU of each chip, the module loaded, and a short tour of what it shows. Every
+command is shown as a user types it and really run in the guest; a step that does not do what it says ends the demo.
+What is checked here is only that; tests/vm compares every content with literal values."""
+
+import io
+import re
+import sys
+import textwrap
+import time
+
+from .guest import Gpu, Guest
+
 CHIPS = ("gp106", "tu102", "ad102", "gh100")
-def demo():
+BOARDS = {"gp106": "GeForce GTX 1060 3GB, Pascal", "tu102": "GeForce RTX 2080 Ti, Turing",
+          "ad102": "RTX 6000 Ada Generation, Ada", "gh100": "H200, Hopper"}
+RUNLIST_LINES = 34  # a TSG and a channel; the rest is counted
+
+
+class Failed(Exception):
+    """A step did not do what the tour says."""
+
+
+def heading(text: str) -> None:
+    """A line that stands out."""
+    print(f"\n== {text} {'=' * max(4, 96 - len(text))}")
+
+
+def explain(text: str) -> None:
+    """A sentence or two about what comes next."""
+    print()
+    for line in textwrap.wrap(text, 100):
+        print(line)
+
+
+class Tour:
+    """One walk over one guest."""
+
+    def __init__(self, guest: Guest) -> None:
+        self.guest = guest
+
+    def show(self, command: str, lines: int = 0, columns: bool = False) -> str:
+        """Runs a command in the guest and prints it with its output, at most so many lines."""
+        print(f"# {command}")
+        status, output = self.guest.run(command)
+        shown = output.rstrip("\n").splitlines()
+        rest = len(shown) - lines if lines and len(shown) > lines else 0
+        if rest:
+            shown = shown[:lines]
+        if columns:
+            width = max(len(line) for line in shown) + 3
+            half = (len(shown) + 1) // 2
+            shown = [left.ljust(width) + right
+                     for left, right in zip(shown[:half], shown[half:] + [""] * (2 * half - len(shown)))]
+        for line in shown:
+            print(f"  {line.rstrip()}")
+        if rest:
+            print(f"  ... and {rest} more lines")
+        if status != 0:
+            raise Failed(f"'{command}' ended with status {status}")
+        return output
+
+    def expect(self, condition: bool, what: str) -> None:
+        """Stops the tour unless that is so."""
+        if not condition:
+            raise Failed(what)
+
+    def channel(self, gpu: int, number: int) -> str:
+        """The box of one channel in runlist0."""
+        text = self.guest.read(f"/proc/gpu{gpu}/runlist0")
+        found = re.search(rf"^ *\+- Channel Info {number} .*?(?=^ *\+-(?:---| Channel))", text, re.M | re.S)
+        if found is None:
+            raise Failed(f"channel {number} is not in /proc/gpu{gpu}/runlist0")
+        return found[0]
+
+    def enabled(self, gpu: int, number: int) -> bool:
+        """The Enabled bit of one channel in runlist0."""
+        return re.search(r"Enabled: +1", self.channel(gpu, number)) is not None
+
+    def slices(self, gpu: int, number: int) -> int:
+        """How often the emulated GPU has put that channel on its engine so far."""
+        for one in self.guest.emu[gpu].cmd({"cmd": "runtime"})["channels"]:
+            if one["runlist"] == 0 and one["id"] == number:
+                return int(one["slices"])
+        raise Failed(f"the emulator knows no channel {number}")
+
+    def steer(self, gpu: int) -> None:
+        """Disables one channel of runlist 0, and enables it again."""
+        state = self.guest.emu[gpu].cmd({"cmd": "state"})
+        busy = [one["id"] for one in state["channels"] if one["runlist"] == 0 and one["busy"] and one["enabled"]]
+        number = busy[0]
+        name = f"0:{number}" if "RUNLIST:ID" in self.guest.read(f"/proc/gpu{gpu}/chip") else str(number)
+        grep = f"grep -A1 'Channel Info {number} ' /proc/gpu{gpu}/runlist0"
+        explain(f"Channel {number} of runlist 0 is taken off: a disabled channel keeps its place on the runlist, and "
+                "the GPU passes over it.")
+        self.show(f"echo {name} > /proc/gpu{gpu}/disable_channel")
+        self.show(grep)
+        self.expect(not self.enabled(gpu, number), f"channel {number} of gpu{gpu} was disabled and reads as enabled")
+        time.sleep(0.1)
+        before = self.slices(gpu, number)
+        time.sleep(0.3)
+        ran = self.slices(gpu, number) - before
+        self.expect(ran == 0, f"channel {number} of gpu{gpu} is disabled and was scheduled {ran} times")
+        self.show(f"echo {name} > /proc/gpu{gpu}/enable_channel")
+        self.show(grep)
+        self.expect(self.enabled(gpu, number), f"channel {number} of gpu{gpu} was enabled and reads as disabled")
+        before = self.slices(gpu, number)
+        time.sleep(0.3)
+        ran = self.slices(gpu, number) - before
+        self.expect(ran > 0, f"channel {number} of gpu{gpu} is enabled and was not scheduled")
+        print(f"(In 0.3 s the emulated GPU scheduled it 0 times while it was disabled, and {ran} times after.)")
+
+    def visit(self, gpu: int, chip: str) -> None:
+        """All steps on one GPU."""
+        heading(f"gpu{gpu}: {chip.upper()} ({BOARDS[chip]})")
+        explain("Which chip it is, where it sits, and how its channels are named.")
+        text = self.show(f"cat /proc/gpu{gpu}/chip")
+        self.expect(chip.upper() in text, f"gpu{gpu} is not a {chip.upper()}")
+        explain("Its engines, and the runlist that feeds each. Engines with the same runlist share it: work for them "
+                "is scheduled together.")
+        text = self.show(f"cat /proc/gpu{gpu}/device_info")
+        self.expect("Graphics/Compute 0" in text, "device_info names no graphics engine")
+        explain("What is on runlist 0 now: time-slice groups (TSGs) with the length of their turn, and in each its "
+                "channels with their state.")
+        text = self.show(f"cat /proc/gpu{gpu}/runlist0", lines=RUNLIST_LINES)
+        self.expect("TSG Entry" in text and "Channel Info" in text, "runlist0 shows no TSG with a channel")
+        print(f"  (in all {text.count('TSG Entry')} TSGs with {text.count('Channel Info')} channels)")
+        self.steer(gpu)
+        explain("Which units this very die has. A set bit is a unit that is switched off; tpc_map says which of the "
+                "TPCs that programs see sit in which GPC, for partitioning.")
+        self.show(f"cd /proc/gpu{gpu}; grep . num_gpcs num_tpc_per_gpc gpc_mask gpc*_tpc_mask", columns=True)
+        self.show(f"cat /proc/gpu{gpu}/tpc_map", columns=True)
+        explain("Which physical copy engines (PCEs) stand behind each logical one (LCE): copies on two LCEs or GRCEs "
+                "that end in the same PCE slow each other down.")
+        text = self.show(f"cat /proc/gpu{gpu}/copy_topology")
+        self.expect("GRCE0" in text, "copy_topology shows no GRCE0")
+
+
+def demo() -> int:
+    """The whole demo: 0 when every step did what it says."""
+    began = time.monotonic()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    heading("gpulens: how NVIDIA GPUs schedule their work, shown and steered")
+    explain("A virtual machine with a stock Debian kernel boots now. Its four GPUs are emulated, each by a process "
+            "that models the chip's scheduler, and each runs several processes with channels on several runlists. "
+            "What you see below comes through the same kernel module that runs on real cards.")
+    try:
+        with Guest([Gpu(chip, f"demo-{chip}") for chip in CHIPS], limit=120) as guest:
+            tour = Tour(guest)
+            explain(f"Booted in {guest.boot_seconds:.0f} s. The module needs no settings; it finds all GPUs and makes "
+                    "a folder for each, in PCI order.")
+            print("# insmod gpulens.ko")
+            guest.load()
+            tour.show("ls -d /proc/gpu*")
+            for gpu, chip in enumerate(CHIPS):
+                tour.visit(gpu, chip)
+            heading("the end")
+            explain("The module leaves nothing behind.")
+            tour.show("rmmod gpulens && ! ls -d /proc/gpu* 2>/dev/null && echo gone")
+    except (Failed, ValueError, AssertionError) as failed:
+        print(f"\ndemo: FAILED: {failed}", file=sys.stderr)
+        return 1
+    print(f"\nEvery step did what it should, in {time.monotonic() - began:.0f} s. "
+          "Look around yourself with: scripts/vm shell")
     return 0

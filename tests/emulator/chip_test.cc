@@ -127,9 +127,9 @@ TEST(Access, every_profile_has_the_engines_of_its_source)
 	std::map<int, std::string> gp106 = {{0, "GR0 LCE0 LCE1 "}, {1, "NVDEC0 "}, {2, "NVENC0 "},
 					    {3, "SEC "},           {5, "LCE2 "},   {6, "LCE3 "}};
 	EXPECT_EQ(names("gp106"), gp106); // RTAS'24 Table II
-	std::map<int, std::string> ad102 = {{0, "GR0 LCE0 LCE1 "}, {1, "LCE2 "},   {2, "LCE3 "},   {3, "LCE4 "},
-					    {4, "NVDEC0 "},        {5, "NVDEC1 "}, {6, "NVDEC2 "}, {8, "NVENC0 "},
+	std::map<int, std::string> ad102 = {{0, "GR0 LCE0 LCE1 "}, {1, "LCE2 "},    {2, "LCE3 "},    {3, "LCE4 "},
+					    {4, "NVDEC0 "},        {5, "NVDEC1 "},  {6, "NVDEC2 "},  {8, "NVENC0 "},
 					    {9, "NVENC1 "},        {10, "NVENC2 "}, {11, "NVJPG0 "}, {12, "NVJPG1 "},
-					    {13, "NVJPG2 "},       {14, "NVJPG3 "}, {15, "OFA0 "},  {16, "SEC "}};
+					    {13, "NVJPG2 "},       {14, "NVJPG3 "}, {15, "OFA0 "},   {16, "SEC "}};
 	EXPECT_EQ(names("ad102"), ad102); // RTAS'24 Table IV
 }

@@ -78,7 +78,7 @@ TEST(Bar2, v3_tables_written_by_hand)
 	m.wr64(0x303000, 0x0000000000304012ull);
 	m.wr64(0x304000, 0x0000000000306112ull); // PD0[0] big at 0x306100
 	m.wr64(0x304008, 0x0000000000305012ull);
-	m.wr64(0x305000 + 8 * 2, 0x0000002012345095ull); // 4K page 2 -> 0x2012345000, PCF 0x12
+	m.wr64(0x305000 + 8 * 2, 0x0000002012345095ull);           // 4K page 2 -> 0x2012345000, PCF 0x12
 	m.wr64(0x306100 + 8 * 3, 0x0000000000700095ull & ~0x4ull); // 64K page 3 -> 0x700000
 	wr(*gpu, 0xb80f70, uint32_t(inst) | 0x200);
 	wr(*gpu, 0xb80f74, 0);
@@ -144,7 +144,8 @@ TEST(Faults, torn_runlist_moves_under_the_reader)
 		uint32_t at = 0x700000 + uint32_t(before & 0xffff);
 		uint32_t first = rd(*gpu, at);
 		rd(*gpu, at);
-		EXPECT_EQ(first, rd(*gpu, at) == 0x5a5a5a5a ? first : 0) << chip << ": the third read is of the scribbled list";
+		EXPECT_EQ(first, rd(*gpu, at) == 0x5a5a5a5a ? first : 0)
+			<< chip << ": the third read is of the scribbled list";
 		gpu->advance(100'000);
 		uint64_t after = command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
 		EXPECT_NE(before, after) << chip;
@@ -176,7 +177,8 @@ TEST(Control, refusals_name_their_reason)
 {
 	auto gpu = make("gp106");
 	EXPECT_EQ(gpu->control({{"cmd", "fly"}})["ok"], false);
-	EXPECT_EQ(gpu->control({{"cmd", "scenario"}, {"data", {{"processes", {{{"tsgs", {{{"id", 1}, {"runlist", 4}}}}}}}}}})["ok"],
+	EXPECT_EQ(gpu->control({{"cmd", "scenario"},
+				{"data", {{"processes", {{{"tsgs", {{{"id", 1}, {"runlist", 4}}}}}}}}}})["ok"],
 		  false);
 	EXPECT_EQ(gpu->control(json::array())["ok"], false);
 }

@@ -20,10 +20,10 @@ TEST(Pfifo, status_words_through_a_context_switch)
 	gpu->advance(TO_SLICE_END + 1'000);
 	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002f001u); // SWITCH 7, from TSG 1 to TSG 2
 	gpu->advance(2'000);
-	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002d001u); // SAVE is 6 here
+	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002d001u);   // SAVE is 6 here
 	EXPECT_EQ(rd(*gpu, 0x800014), 0x17000001u); // channel 2: on engine
 	gpu->advance(40'000);
-	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002a000u); // LOAD is 5
+	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002a000u);   // LOAD is 5
 	EXPECT_EQ(rd(*gpu, 0x800024), 0x15000001u); // channel 4: on PBDMA
 	gpu->advance(10'000);
 	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003002u);
@@ -51,9 +51,9 @@ TEST(Rlram, status_words_have_load_and_save_swapped)
 TEST(Pfifo, submitted_runlist_reads_back)
 {
 	auto gp = make("gp106", two_tsgs());
-	EXPECT_EQ(rd(*gp, 0x2284), 0x00000006u);              // 2 headers, 4 channels, not pending
+	EXPECT_EQ(rd(*gp, 0x2284), 0x00000006u); // 2 headers, 4 channels, not pending
 	uint64_t base = uint64_t(rd(*gp, 0x2280) & 0x0fffffff) << 12;
-	EXPECT_EQ(gp->vidmem().rd32(base), 0x0a00e001u);      // TSG 1, 128 << 3, 2 channels
+	EXPECT_EQ(gp->vidmem().rd32(base), 0x0a00e001u); // TSG 1, 128 << 3, 2 channels
 	EXPECT_EQ(gp->vidmem().rd32(base + 8), 0x00000002u);
 	auto tu = make("tu102", two_tsgs());
 	EXPECT_EQ(rd(*tu, 0x2b08), 0x00000006u);
@@ -201,7 +201,8 @@ TEST_P(AllChips, idle_channel_starts_at_its_doorbell)
 {
 	if (std::string(GetParam()) == "gp106")
 		GTEST_SKIP() << "no doorbell on Pascal: Host polls USERD";
-	json s = {{"processes", {{{"tsgs", {{{"id", 1}, {"runlist", 0}, {"channels", {{{"id", 2}, {"busy", false}}}}}}}}}}};
+	json s = {{"processes",
+		   {{{"tsgs", {{{"id", 1}, {"runlist", 0}, {"channels", {{{"id", 2}, {"busy", false}}}}}}}}}}};
 	auto gpu = make(GetParam(), s);
 	gpu->advance(1'000'000);
 	EXPECT_EQ(engine(*gpu), 0u);
@@ -351,9 +352,10 @@ TEST_P(AllChips, resubmitted_runlist_is_taken_up)
 TEST(Scenario, all_shipped_files_load_on_their_chips)
 {
 	for (const char *chip : {"gp106", "tu102", "ad102", "gh100"})
-		for (std::string file : {std::string("demo-") + chip, std::string("minimal"), std::string("two-tenants"),
-					 std::string("bench-1"), std::string("bench-8"), std::string("bench-64"),
-					 std::string("bench-512"), std::string("bench-2048")}) {
+		for (std::string file :
+		     {std::string("demo-") + chip, std::string("minimal"), std::string("two-tenants"),
+		      std::string("bench-1"), std::string("bench-8"), std::string("bench-64"), std::string("bench-512"),
+		      std::string("bench-2048")}) {
 			auto gpu = make(chip);
 			command(*gpu, {{"cmd", "scenario"}, {"file", EMU_DATA_DIR "/scenarios/" + file + ".json"}});
 			gpu->advance(1'000'000);

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What each emulated chip must look like through /proc, as literals. Not read from the emulator's profiles: the tables are
-the papers' and the manuals', and where no source says, the emulator's README and profile say "assumed" and the same
-number stands here so that a change shows.
+"""What each emulated chip must look like through /proc, as literals. Not read from the emulator's profiles: the tables
+are the papers' and the manuals', and where no source says, the emulator's README and profile say "assumed" and the
+same number stands here so that a change shows.
 
-Sources: RTAS'24 (Bakita & Anderson, "Demystifying NVIDIA GPU Internals ...") Table II (GP106) and Table IV (AD102);
-open-gpu-doc turing/tu104/dev_ce.ref.txt (TU102's copy engines); an H200's resource manager, driver 580.159.04 (GH100)."""
+Sources: RTAS'24 (Bakita & Anderson, "Demystifying NVIDIA GPU Internals") Table II (GP106) and Table IV (AD102);
+open-gpu-doc turing/tu104/dev_ce.ref.txt (TU102's copy engines); an H200's resource manager, driver 580.159.04
+(GH100)."""
 
 from typing import NamedTuple, Optional
 

@@ -63,7 +63,7 @@ def test_runlist0_shows_tsgs_channels_and_time_slices(fresh: Card) -> None:
 
 
 def test_runlist1_shows_the_longest_time_slice_and_its_own_ids(fresh: Card) -> None:
-    """runlist1 shows its TSGs; 255 << 15 is the longest slice. Where ids count per runlist, TSG 3 is there once more."""
+    """runlist1 shows its TSGs; 255 << 15 is the longest slice. Where ids count per runlist, TSG 3 is there again."""
     tsgs = {tsg.id: tsg for tsg in parse_runlist(fresh.read("runlist1"))}
     expected = {7: [20], 11: [21]} | ({3: [8]} if fresh.chip.per_runlist else {})
     assert {number: [channel.id for channel in tsg.channels] for number, tsg in tsgs.items()} == expected
@@ -169,7 +169,8 @@ def test_copy_topology_agrees_with_the_wiring(card: Card) -> None:
             assert len(serving) == 1 and f"PCE{pce:02d}" in serving[0].split(" -> ")[1]
     for grce, lce in enumerate(chip.shared_lce):
         if lce != 0xF and grce not in chip.lce_for_pce:
-            assert any(line.startswith(f"GRCE{grce} -> LCE{lce:02d}") for line in lines)
+            owner = f"GRCE{lce}" if lce < 2 else f"LCE{lce:02d}"  # LCE0 and LCE1 are the GRCEs
+            assert any(line.startswith(f"GRCE{grce} -> {owner} (PCE") for line in lines)
 
 
 def test_local_memory_is_the_boards(card: Card) -> None:
@@ -210,8 +211,8 @@ def test_eight_readers_at_once_each_get_a_whole_text(four: Guest) -> None:
 
 
 def test_reading_writes_no_register_but_the_window(fresh: Card) -> None:
-    """Reading a runlist changes nothing in the GPU: the only writes are to the PRAMIN window's register, an even number,
-    and the last puts back what was there."""
+    """Reading a runlist changes nothing in the GPU: the only writes are to the PRAMIN window's register, and the last
+    puts back what was there."""
     before = fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"]
     fresh.emu.cmd({"cmd": "log", "on": True})
     fresh.read("runlist0")

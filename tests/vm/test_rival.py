@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""GPU memory is read without ever disturbing a driver. A rival module (tests/kmod/rival) keeps using the PRAMIN window of
-every GPU on processor 1, as a driver would, while processor 0 reads runlists 10,000 times: not one wrong word for either
-side. The same with the protection built out must show wrong words, else this test proves nothing."""
+"""GPU memory is read without ever disturbing a driver. A rival module (tests/kmod/rival) keeps using the PRAMIN window
+of every GPU on processor 1, as a driver would, while processor 0 reads runlists 10,000 times: not one wrong word for
+either side. The same with the protection built out must show wrong words, else this test proves nothing."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

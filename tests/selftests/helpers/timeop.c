@@ -3,12 +3,15 @@
  * Times one operation, many times, and prints the median in microseconds (and least and greatest).
  *
  *	timeop read FILE ROUNDS           open, read to the end, close
- *	timeop write FILE ROUNDS TEXT...  open, write each TEXT, close; with several texts they are written in turn
+ *	timeop write FILE ROUNDS TEXT...  open, write TEXT, close; with several texts they are written in turn
+ *	timeop load FILE ROUNDS NAME      load a kernel module; unloading it by its NAME, between rounds, is not timed
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +24,17 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int once(const char *path, const char *text)
+static int load(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	long err = fd < 0 ? -1 : syscall(SYS_finit_module, fd, "", 0);
+
+	if (fd >= 0)
+		close(fd);
+	return err ? -1 : 0;
+}
+
+static int read_or_write(const char *path, const char *text)
 {
 	int fd = open(path, text ? O_WRONLY : O_RDONLY);
 	ssize_t n;
@@ -39,12 +52,13 @@ static int once(const char *path, const char *text)
 
 int main(int argc, char **argv)
 {
-	int write = argc > 1 && !strcmp(argv[1], "write");
+	int loads = argc > 1 && !strcmp(argv[1], "load");
+	int texts = loads || (argc > 1 && !strcmp(argv[1], "write")) ? argc - 4 : 0;
 	int rounds = argc > 3 ? atoi(argv[3]) : 0;
 	double *us = calloc(rounds + 1, sizeof(*us));
 
-	if (rounds < 1 || (write && argc < 5) || !us) {
-		fprintf(stderr, "usage: timeop read FILE ROUNDS | write FILE ROUNDS TEXT...\n");
+	if (rounds < 1 || (argv[1][0] != 'r' && texts < 1) || !us) {
+		fprintf(stderr, "usage: timeop read FILE ROUNDS | write FILE ROUNDS TEXT... | load FILE ROUNDS NAME\n");
 		return 2;
 	}
 	for (int i = 0; i < rounds; i++) {
@@ -52,13 +66,17 @@ int main(int argc, char **argv)
 		int failed;
 
 		clock_gettime(CLOCK_MONOTONIC, &a);
-		failed = once(argv[2], write ? argv[4 + i % (argc - 4)] : NULL);
+		failed = loads ? load(argv[2]) : read_or_write(argv[2], texts ? argv[4 + i % texts] : NULL);
 		clock_gettime(CLOCK_MONOTONIC, &b);
 		if (failed) {
 			perror(argv[2]);
 			return 1;
 		}
 		us[i] = (b.tv_sec - a.tv_sec) * 1e6 + (b.tv_nsec - a.tv_nsec) / 1e3;
+		if (loads && i + 1 < rounds && syscall(SYS_delete_module, argv[4], 0)) {
+			perror(argv[4]);
+			return 1;
+		}
 	}
 	qsort(us, rounds, sizeof(*us), by_value);
 	printf("median_us %.1f min_us %.1f max_us %.1f\n", us[rounds / 2], us[0], us[rounds - 1]);

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs the kselftests (tests/selftests) in the guest and gives each its result: they are the part of the suite that
+also runs on a machine with a real GPU."""
+
+import pytest
+
+from lib import paths
+from conftest import Guest
+
+PROGRAMS = sorted(path.name for path in (paths.ROOT / "tests" / "selftests").glob("*-*.sh"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_selftest(four: Guest, program: str) -> None:
+    """The program exits with 0 (4 is a skip) and prints KTAP with as many results as its plan says."""
+    status, output = four.run(f"LENS_EMULATED=1 sh /selftests/{program}", timeout=120)
+    if status == 4:
+        pytest.skip(output)
+    results = [line for line in output.splitlines() if line.startswith(("ok ", "not ok "))]
+    assert status == 0, output
+    assert results and all(line.startswith("ok ") for line in results), output
+    assert f"1..{len(results)}" in output.splitlines()
+    assert output.startswith("KTAP version 1\n")
+
+
+def test_without_gpus_the_selftests_skip(four: Guest) -> None:
+    """Where the module is not loaded, each program says so and exits with 4."""
+    four.unload()
+    try:
+        for program in PROGRAMS:
+            status, output = four.run(f"sh /selftests/{program}")
+            assert status == 4 and "SKIP" in output
+    finally:
+        four.load("gpulens", "control=1")
