@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Good register values that look like error words. 0xbadf.... and 0xbad0.... are what a failed read answers, but they
+// Good register values that look like error words (random_test.cc has some, too). 0xbadf.... and 0xbad0.... are what a failed read answers, but they
 // are also addresses: NV_RUNLIST_SUBMIT_BASE_LO (open-gpu-doc ampere/ga100/dev_runlist.ref.txt) and
 // NV_PFIFO_RUNLIST_BASE_LO (turing/tu104/dev_fifo.ref.txt) hold bits 31:12 of a runlist's address in place, so two
 // pieces of 64 KiB in every 4 GiB read like that; NV_PCCSR_CHANNEL_INST (turing/tu104/dev_fifo.ref.txt) with BIND and
@@ -55,6 +55,18 @@ TEST(ChannelAddress, InstanceBlockThatLiesWhereItLooksLikeABadReadIsRead)
 		chip->host->decode_channel(w, &s);
 		EXPECT_EQ(s.inst, 0xadf5678000u);
 		EXPECT_EQ(s.inst_target, 3);
+	}
+}
+
+// The same word is looked at when an idle channel is to be enabled: is it anybody's?
+TEST(ChannelAddress, IdleChannelWithSuchAnInstanceBlockCanBeEnabled)
+{
+	for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x}) {
+		test::Fake f(*chip);
+		f.regs[0x800038] = 0xbadf5678;
+		f.answer = [&](u32 off) { return off == 0x80003c ? u32(!f.writes.empty()) : f.regs[off]; };
+		lens_runlist rl{};
+		EXPECT_EQ(chip->host->channel_set(f.gpu.get(), &rl, 7, true), 0) << chip->name;
 	}
 }
 

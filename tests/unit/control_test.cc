@@ -134,9 +134,9 @@ protected:
 	int runlist = -2;
 };
 
-class IdsOfTheGpu : public Control {};       // up to Turing
-class IdsPerRunlist : public Control {};     // from Ampere on
-class RunlistPreemption : public Control {}; // published from Volta on
+class IdsOfTheGpu : public Control {};   // up to Turing
+class IdsPerRunlist : public Control {}; // from Ampere on
+class SinceVolta : public Control {};
 
 /* -- channels -- */
 
@@ -289,7 +289,7 @@ TEST_P(Control, RunlistThatWasNeverSubmittedCannotBeResubmitted)
 	EXPECT_EQ(writes(), 0u);
 }
 
-TEST_P(RunlistPreemption, PreemptedRunlistGoesOnWithTheNextTsg)
+TEST_P(SinceVolta, PreemptedRunlistGoesOnWithTheNextTsg)
 {
 	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4}), tsg(8, LONG, {20}, 1), tsg(9, LONG, {21}, 1)}));
 	ASSERT_EQ(on_engine(), 1);
@@ -344,6 +344,7 @@ TEST_P(Control, PreemptionModeDecidesHowTheContextIsSaved)
 TEST_P(Control, ChannelWithoutAGraphicsContextHasNoPreemptionMode)
 {
 	load(processes({tsg(1, SHORT, {2}), tsg(8, SHORT, {20}, 1)}));
+	e.emu->vidmem().wr32(132 * 4, 0x00005004); // a block at address 0 would have a context, mapped to nothing
 	EXPECT_EQ(mode(ref(20, 1), LENS_PREEMPT_CTA), -ENOENT);
 	EXPECT_EQ(mode(ref(99), LENS_PREEMPT_CTA), -ENOENT); // no such channel
 	EXPECT_EQ(mode(ref(GetParam().ids), LENS_PREEMPT_CTA), -ERANGE);
@@ -371,6 +372,18 @@ TEST_P(Control, NothingIsWrittenWhereNoContextImageIs)
 	e.emu->vidmem().wr32(inst + 133 * 4, 0);
 	EXPECT_EQ(mode(ref(2), LENS_PREEMPT_CTA), -ENOENT);
 	EXPECT_EQ(writes(), 0u);
+	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 2u);
+}
+
+// Since Volta the instance block names a per-VEID header (CTL 0xc TYPE 0x21) that names the image; without one it names
+// the image itself. The driver part puts the header one page behind the image.
+TEST_P(SinceVolta, ImageWithoutAHeaderInFrontIsFoundToo)
+{
+	load(processes({tsg(1, LONG, {2})}));
+	json c = channel(2);
+	u64 image = c["context"], pointer = u64(c["inst"]) + 132 * 4;
+	e.emu->vidmem().wr32(pointer, e.emu->vidmem().rd32(pointer) - 0x1000);
+	ASSERT_EQ(mode(ref(2), LENS_PREEMPT_CILP), 0);
 	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 2u);
 }
 
@@ -574,6 +587,6 @@ const auto chip_name = [](const testing::TestParamInfo<Chip> &info) { return std
 INSTANTIATE_TEST_SUITE_P(Chips, Control, testing::ValuesIn(chips), chip_name);
 INSTANTIATE_TEST_SUITE_P(Chips, IdsOfTheGpu, testing::Values(chips[0], chips[1]), chip_name);
 INSTANTIATE_TEST_SUITE_P(Chips, IdsPerRunlist, testing::Values(chips[2], chips[3]), chip_name);
-INSTANTIATE_TEST_SUITE_P(Chips, RunlistPreemption, testing::Values(chips[1], chips[2], chips[3]), chip_name);
+INSTANTIATE_TEST_SUITE_P(Chips, SinceVolta, testing::Values(chips[1], chips[2], chips[3]), chip_name);
 
 } // namespace

@@ -111,8 +111,9 @@ TEST_P(Cost, DisablingAChannelOfAKnownRunlistIsOneWriteAndOneReadBack)
 	}
 }
 
-// The budget makes no difference between disabling and enabling.
-TEST_P(Cost, EnablingADisabledChannelCostsNoMoreThanDisablingIt)
+// The budget makes no difference between disabling and enabling. A channel with work is somebody's without a look at its
+// instance block; of an idle one PCCSR chips ask that, too.
+TEST_P(Cost, EnablingAChannelWithWorkCostsNoMoreThanDisablingIt)
 {
 	lens_ref r = ref(2);
 	ASSERT_EQ(lens_channel_enable(e.gpu.get(), &r, false, &runlist), 0);
@@ -120,6 +121,19 @@ TEST_P(Cost, EnablingADisabledChannelCostsNoMoreThanDisablingIt)
 	ASSERT_EQ(lens_channel_enable(e.gpu.get(), &r, true, &runlist), 0);
 	EXPECT_EQ(counts().all_writes(), 1u);
 	EXPECT_EQ(counts().all_reads(), GetParam().per_runlist ? 1u : 2u);
+}
+
+TEST_P(Cost, EnablingAnIdleChannelCostsOneLookAtItsInstanceBlockMoreOnPccsr)
+{
+	json idle = test::load_json("scenarios/two-tenants.json");
+	idle["processes"][0]["tsgs"][0]["channels"][0]["busy"] = false;
+	idle["processes"][0]["tsgs"][0]["channels"][0]["enabled"] = false;
+	e.emu->load_scenario(idle);
+	start();
+	lens_ref r = ref(2);
+	ASSERT_EQ(lens_channel_enable(e.gpu.get(), &r, true, &runlist), 0);
+	EXPECT_EQ(counts().all_writes(), 1u);
+	EXPECT_EQ(counts().all_reads(), GetParam().per_runlist ? 1u : 3u);
 }
 
 // "A bare id may cost one read per runlist, and a look into the runlists where the channel words do not settle it."

@@ -433,6 +433,13 @@ TEST(Text, GrowsWithoutLosingAByte)
 	std::string big(20000, 'x');
 	lens_text_add(&t.t, "%s", big.c_str());
 	EXPECT_EQ(t.str(), want + big);
+	for (size_t n : {4094, 4095, 4096, 4097, 8191, 8192, 8193}) { // about the sizes that buffers have
+		Text exact;
+		std::string s(n - 1, 'y');
+		lens_text_add(&exact.t, "%s", s.c_str());
+		lens_text_add(&exact.t, "z");
+		EXPECT_EQ(exact.str(), s + "z") << n;
+	}
 }
 
 } // namespace

@@ -180,16 +180,18 @@ TEST(MmuV2, SparseAndEmptyEntriesAreNotMapped)
 TEST(MmuV2, InvalidApertureHasNoAddress)
 {
 	V2 t;
-	t.vid[0x20918] = 0x3000; // an address, but APERTURE 0
+	t.small();
+	t.vid[0x50d58] = 0x123401;
+	t.vid[0x20918] = 0x3000; // the right address, but APERTURE 0
 	EXPECT_EQ(t.translate(), -EFAULT);
 }
 
 TEST(MmuV2, PageWhereOnlyDirectoriesAreLegalMakesNoSense)
 {
 	V2 t;
-	t.vid[0x20918] = 0x3003;
+	t.vid[0x20918] = 0x3001;
 	EXPECT_EQ(t.translate(), -EIO);
-	t.vid[0x10008] = 0x2003;
+	t.vid[0x10008] = 0x2001;
 	EXPECT_EQ(t.translate(), -EIO);
 }
 
@@ -264,7 +266,7 @@ TEST(MmuV3, PeerSparseAndInvalidEntries)
 	}
 	t.vid[0x30918] = 0x40010; // APERTURE 0
 	EXPECT_EQ(t.translate(), -EFAULT);
-	t.vid[0x30918] = 0x40013; // a page of 256 GiB: not on Hopper
+	t.vid[0x30918] = 0x40011; // a page of 256 GiB: not on Hopper
 	EXPECT_EQ(t.translate(), -EIO);
 }
 

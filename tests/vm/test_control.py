@@ -127,8 +127,8 @@ def test_switch_to_tsg_leaves_only_that_tsg_running(fresh: Card) -> None:
 
 
 def test_a_resubmitted_runlist_is_taken_up(fresh: Card) -> None:
-    """The GPU fetches the list again: the running slice of 8.6 s expires and scheduling begins at the list's head, where
-    TSG 5 stands (open-gpu-doc dev_ram: a new list, once fetched, expires the slices of the old one)."""
+    """The GPU fetches the list again: the running slice of 8.6 s expires and scheduling begins at the list's head,
+    where TSG 5 stands (open-gpu-doc dev_ram: a new list, once fetched, expires the slices of the old one)."""
     fresh.emu.cmd({"cmd": "scenario", "data": {"processes": [{"name": "both", "tsgs": [
         {"id": 5, "runlist": 0, "timeslice": {"timeout": 128, "scale": 3}, "channels": [{"id": 16}]},
         {"id": 3, "runlist": 0, "timeslice": {"timeout": 255, "scale": 15}, "channels": [{"id": 8}]}]}]}})

@@ -193,6 +193,16 @@ def test_a_file_is_the_same_whatever_the_read_size(four: Guest, name: str) -> No
             assert single == whole
 
 
+def test_small_reads_cost_no_more_accesses(fresh: Card) -> None:
+    """Reading runlist0 in pieces of 16 bytes reaches the GPU as often as reading it at once."""
+    def accesses(block: int) -> int:
+        fresh.emu.cmd({"cmd": "reset-counts"})
+        fresh.guest.check(f"dd if={fresh.path('runlist0')} bs={block} of=/dev/null 2>/dev/null", timeout=60)
+        counts = fresh.emu.cmd({"cmd": "counts"})
+        return sum(counts["reads"].values()) + sum(counts["writes"].values())
+    assert accesses(16) == accesses(65536) > 0
+
+
 def test_seeking_back_collects_afresh(fresh: Card) -> None:
     """After a seek to 0 in one opening, a changed GPU shows: a channel disabled in between reads as disabled."""
     text = fresh.guest.check(

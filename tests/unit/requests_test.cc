@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+// The very words that control requests write, into a map of registers. What they do to a GPU is in control_test.cc.
+// Sources: linux-nvgpu hw_fifo_gp106.h and open-gpu-doc turing/tu104/dev_fifo.ref.txt: PREEMPT 0x2634 (ID 11:0,
+// TYPE 25:24, 1 = TSG), RUNLIST_PREEMPT 0x2638 (a bit per runlist), RUNLIST_BASE 0x2270 and RUNLIST 0x2274 (LENGTH 15:0,
+// ID 23:20) up to Volta, RUNLIST_SUBMIT(i) 0x2b08+16i on Turing, ENGINE_STATUS(i) 0x2640+8i (ID 11:0, ID_TYPE 12,
+// CTX_STATUS 15:13: 1 valid, 5 load, 6 save, 7 switch; NEXT_ID 27:16, NEXT_ID_TYPE 28), PCCSR ENABLE_SET 10, ENABLE_CLR 11;
+// ampere/ga100/dev_runlist.ref.txt: PREEMPT +0x98 (TYPE 0 = runlist, 1 = TSG), SUBMIT +0x88, CHRAM commands 2 and 3.
+#include "emulated.hpp"
+#include "fake.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using test::Fake;
+using Writes = std::vector<std::pair<u32, u32>>;
+
+const lens_chip *const pfifo[] = {&lens_chip_gp10x, &lens_chip_tu10x};
+const lens_chip *const rlram[] = {&lens_chip_ad10x, &lens_chip_gh100};
+
+const lens_runlist runlist5{5, 4096, 0xc00400, 0xc42000, 1};
+
+TEST(Requests, PreemptOfATsgNamesItAndItsKind)
+{
+	for (const lens_chip *chip : pfifo) {
+		Fake f(*chip);
+		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 0xabc), 0);
+		EXPECT_EQ(f.writes, (Writes{{0x2634, 0x01000abc}}));
+	}
+	for (const lens_chip *chip : rlram) {
+		Fake f(*chip);
+		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 0x7bc), 0);
+		EXPECT_EQ(f.writes, (Writes{{0xc00498, 0x010007bc}}));
+	}
+}
+
+TEST(Requests, PreemptWaitsForItsPendingBit)
+{
+	const std::pair<const lens_chip *, u32> rows[] = {{&lens_chip_gp10x, 0x2634},
+							  {&lens_chip_tu10x, 0x2634},
+							  {&lens_chip_ad10x, 0xc00498},
+							  {&lens_chip_gh100, 0xc00498}};
+	for (auto [chip, reg] : rows) {
+		Fake f(*chip);
+		f.answer = [&](u32 off) { return off == reg && f.reads.size() < 5 ? 0x01100001u : 0x01000001u; };
+		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 1), 0);
+		EXPECT_EQ(f.reads.size(), 5u);
+		EXPECT_GT(f.waited_us, 0u);
+		EXPECT_EQ(f.writes.size(), 1u);
+	}
+}
+
+TEST(Requests, PreemptOfARunlistNamesItAlone)
+{
+	Fake f(lens_chip_tu10x);
+	f.regs[0x2638] = 0x00000001; // another's is still pending: it stays asked for
+	EXPECT_EQ(lens_chip_tu10x.host->preempt_runlist(f.gpu.get(), &runlist5), 0);
+	EXPECT_EQ(f.writes, (Writes{{0x2638, 0x00000021}}));
+	for (const lens_chip *chip : rlram) {
+		Fake g(*chip);
+		EXPECT_EQ(chip->host->preempt_runlist(g.gpu.get(), &runlist5), 0);
+		EXPECT_EQ(g.writes, (Writes{{0xc00498, 0x00000000}}));
+	}
+	EXPECT_EQ(lens_chip_gp10x.host->preempt_runlist, nullptr);
+}
+
+TEST(Requests, ResubmitWritesTheListThatIsThere)
+{
+	Fake gp(lens_chip_gp10x);
+	gp.regs[0x22a8] = 0x20012345; // runlist 5: coherent system memory, 0x12345000
+	gp.regs[0x22ac] = 0x00000017;
+	EXPECT_EQ(lens_chip_gp10x.host->resubmit(gp.gpu.get(), &runlist5), 0);
+	EXPECT_EQ(gp.writes, (Writes{{0x2270, 0x20012345}, {0x2274, 0x00500017}}));
+
+	Fake tu(lens_chip_tu10x);
+	tu.rows(0x2b50, {0x12345000, 0x1, 0x00030017, 0}); // OFFSET 31:16 is not kept: it starts from the first entry
+	EXPECT_EQ(lens_chip_tu10x.host->resubmit(tu.gpu.get(), &runlist5), 0);
+	EXPECT_EQ(tu.writes, (Writes{{0x2b58, 0x00000017}}));
+
+	for (const lens_chip *chip : rlram) {
+		Fake f(*chip);
+		f.rows(0xc00480, {0x12345400, 0x1, 0x00030017, 0});
+		EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5), 0);
+		EXPECT_EQ(f.writes, (Writes{{0xc00488, 0x00000017}}));
+	}
+}
+
+// NEXT stays, the faulted bits 22 and 23 are not written back: writing one clears it.
+TEST(Requests, EnableAndDisableOfAPccsrChannelKeepWhatElseIsInTheWord)
+{
+	for (const lens_chip *chip : pfifo)
+		for (bool on : {true, false}) {
+			Fake f(*chip);
+			f.answer = [&](u32) {
+				return f.writes.empty() ? (on ? 0x16c00002u : 0x16c00003u) : (on ? 1u : 0u);
+			};
+			EXPECT_EQ(chip->host->channel_set(f.gpu.get(), &runlist5, 7, on), 0);
+			EXPECT_EQ(f.writes, (Writes{{0x80003c, on ? 0x16000402u : 0x16000803u}}));
+		}
+}
+
+TEST(Requests, EnableAndDisableOfAChannelWithItsOwnRamAreBareCommands)
+{
+	for (const lens_chip *chip : rlram)
+		for (bool on : {true, false}) {
+			Fake f(*chip);
+			f.otherwise = on ? 2 : 0;
+			EXPECT_EQ(chip->host->channel_set(f.gpu.get(), &runlist5, 7, on), 0);
+			EXPECT_EQ(f.writes, (Writes{{0xc4201c, on ? 2u : 3u}}));
+		}
+}
+
+// Whoever is on an engine, or comes next while one is changed, is preempted, unless it is the TSG to be kept.
+TEST(Requests, SwitchPreemptsWhatIsOnEachEngineOfTheRunlist)
+{
+	const struct {
+		u32 status;
+		Writes writes;
+	} rows[] = {
+		{0x00000000, {}},                     // nothing is on
+		{0x1008300b, {{0x2634, 0x0100000b}}}, // valid: 11; the 8 that was next is not
+		{0x1008d00b, {{0x2634, 0x0100000b}}}, // being saved: 11
+		{0x100bb009, {{0x2634, 0x0100000b}}}, // 11 is being loaded
+		{0x100bf009, {{0x2634, 0x0100000b}}}, // 9 makes way for 11
+		{0x10083009, {}},                     // valid: 9 itself
+		{0x1009f00b, {}},                     // 11 makes way for 9
+		{0x1009b00b, {}},                     // 9 is being loaded
+		{0x0000200b, {}},                     // a bare channel, no TSG
+		{0x000bb009, {}},                     // a bare channel is being loaded
+	};
+	for (const lens_chip *chip : pfifo)
+		for (const auto &r : rows) {
+			Fake f(*chip);
+			lens_topology &t = f.gpu->topo;
+			t.n_engines = 4;
+			t.engines[0] = {0, 0, 0, 5, 2, -1, -1, -1, 0, 0};
+			t.engines[1] = {16, 0, 0, 1, 3, -1, -1, -1, 0, 0};  // another runlist's
+			t.engines[2] = {19, 0, 0, 5, -1, -1, -1, -1, 0, 0}; // no id: cannot be asked
+			t.engines[3] = {18, 0, 0, -1, 4, -1, -1, -1, 0, 0};
+			f.regs[0x2650] = r.status;
+			f.regs[0x2658] = f.regs[0x2660] = 0x0000300b;
+			EXPECT_EQ(chip->host->preempt_others(f.gpu.get(), &runlist5, 9), 0);
+			EXPECT_EQ(f.writes, r.writes) << std::hex << r.status;
+		}
+}
+
+TEST(Requests, SwitchStopsWhereAnEngineCannotBeReadOrWillNotLetGo)
+{
+	Fake f(lens_chip_tu10x);
+	lens_topology &t = f.gpu->topo;
+	t.n_engines = 2;
+	t.engines[0] = {0, 0, 0, 5, 0, -1, -1, -1, 0, 0};
+	t.engines[1] = {19, 0, 0, 5, 1, -1, -1, -1, 0, 0};
+	f.regs[0x2640] = 0xbadf1300;
+	EXPECT_EQ(lens_chip_tu10x.host->preempt_others(f.gpu.get(), &runlist5, 9), -EIO);
+	EXPECT_TRUE(f.writes.empty());
+	f.regs[0x2640] = 0x0000300b;
+	f.regs[0x2634] = 0x00100000; // pending for ever
+	EXPECT_EQ(lens_chip_tu10x.host->preempt_others(f.gpu.get(), &runlist5, 9), -ETIMEDOUT);
+	EXPECT_EQ(f.writes.size(), 1u);
+}
+
+// RAMIN words 132, 133 (turing/tu104/dev_ram.ref.txt NV_RAMIN_ENGINE_WFI_*): TARGET 1:0, MODE 2 (0 physical), PTR_LO 31:12,
+// PTR_HI 7:0; word 128 bit 10 says that the tables are of version 2. Context image: magic 0x600dc0de at 0xfc, options of
+// graphics and compute at 0x80 and 0x84 (dev_ctxsw.ref.txt).
+TEST(Requests, PreemptionModeReachesAContextAtAPhysicalAddress)
+{
+	const u64 inst = 0x40000, image = 0x1200345000;
+	for (lens_preemption mode : {LENS_PREEMPT_WFI, LENS_PREEMPT_CTA, LENS_PREEMPT_CILP})
+		for (const lens_chip *chip : pfifo) {
+			Fake f(*chip);
+			f.gpu->topo.n_runlists = 1;
+			f.gpu->topo.runlists[0] = runlist5;
+			f.regs[0x800038] = 0x80000040; // channel 7 is bound to the block at 0x40000
+			f.regs[0x80003c] = 1;
+			f.vid[inst + 0x200] = 0x400;
+			f.vid[inst + 0x210] = 0x1200345000; // words 132, 133
+			f.vid[image + 0xf8] = 0x600dc0de00000000;
+			lens_ref ref{LENS_NONE, 7};
+			int runlist;
+			ASSERT_EQ(lens_channel_preemption(f.gpu.get(), &ref, mode, &runlist), 0) << chip->name;
+			std::vector<std::pair<u64, u32>> stores;
+			if (mode != LENS_PREEMPT_CTA) // says nothing about graphics
+				stores.emplace_back(image + 0x80, 0);
+			stores.emplace_back(image + 0x84, mode == LENS_PREEMPT_WFI   ? 0
+							  : mode == LENS_PREEMPT_CTA ? 1
+										     : 2);
+			EXPECT_EQ(f.stores, stores) << chip->name << mode;
+			EXPECT_TRUE(f.writes.empty());
+		}
+}
+
+} // namespace
