@@ -22,7 +22,7 @@ module-copy: ## the module under another name: for the test of two modules that 
 	scripts/build-module module-copy gpulens2
 
 configure:
-	@test -f $(CMAKE_BUILD)/build.ninja || cmake -S . -B $(CMAKE_BUILD) -G Ninja >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+	@test -f $(CMAKE_BUILD)/build.ninja || cmake -S . -B $(CMAKE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 
 build:
 	@mkdir -p build

@@ -12,30 +12,30 @@
 #include "../include/hw/ce.h"
 #include "../include/hw/ptop.h"
 
-static int read_grce(struct lens_gpu *gpu, u32 i, u8 *lce)
+static u8 decode_grce(const struct lens_ce_layout *ce, u32 i, u32 v)
 {
-	const struct lens_ce_layout *ce = &gpu->chip->ce;
-	u32 v;
-	int err;
-
-	err = lens_rd32(gpu, ce->grce + (ce->packed ? 0 : 4 * i), &v);
-	if (err)
-		return err;
 	if (ce->packed) {
 		v >>= 8 * i;
-		*lce = v & 8 ? v & 7 : LENS_LCE_NONE;
-	} else if (DRF_VAL(NV_CE_GRCE_CONFIG_SHARED, v)) {
-		*lce = DRF_VAL(NV_CE_GRCE_CONFIG_SHARED_LCE, v);
-	} else {
-		*lce = LENS_LCE_NONE;
+		return v & 8 ? v & 7 : LENS_LCE_NONE;
 	}
-	return 0;
+	if (DRF_VAL(NV_CE_GRCE_CONFIG_SHARED, v))
+		return DRF_VAL(NV_CE_GRCE_CONFIG_SHARED_LCE, v);
+	return LENS_LCE_NONE;
+}
+
+/* Entry i of a map: a register of its own, or the packed one, which is read for the first only. */
+static int read_map(struct lens_gpu *gpu, u32 reg, u32 i, bool first, u32 *v)
+{
+	if (gpu->chip->ce.packed)
+		return first ? lens_rd32(gpu, reg, v) : 0;
+	return lens_rd32(gpu, reg + 4 * i, v);
 }
 
 int lens_read_copy_engines(struct lens_gpu *gpu)
 {
 	const struct lens_ce_layout *ce = &gpu->chip->ce;
 	struct lens_topology *t = &gpu->topo;
+	bool first = true;
 	u32 v, i;
 	int err;
 
@@ -58,17 +58,18 @@ int lens_read_copy_engines(struct lens_gpu *gpu)
 		t->lce_for_pce[i] = ce->lce_none;
 		if (!(t->pce_map & (1U << i)))
 			continue;
-		err = lens_rd32(gpu, ce->pce2lce + (ce->packed ? 0 : 4 * i), &v);
+		err = read_map(gpu, ce->pce2lce, i, first, &v);
 		if (err)
 			return err;
-		if (ce->packed)
-			v >>= 4 * i;
-		t->lce_for_pce[i] = DRF_VAL(NV_CE_PCE2LCE_CONFIG_PCE_ASSIGNED_LCE, v);
+		first = false;
+		t->lce_for_pce[i] = DRF_VAL(NV_CE_PCE2LCE_CONFIG_PCE_ASSIGNED_LCE,
+					    ce->packed ? v >> 4 * i : v);
 	}
 	for (i = 0; i < ce->grces; i++) {
-		err = read_grce(gpu, i, &t->shared_lce[i]);
+		err = read_map(gpu, ce->grce, i, !i, &v);
 		if (err)
 			return err;
+		t->shared_lce[i] = decode_grce(ce, i, v);
 	}
 	t->n_grces = ce->grces;
 	return 0;

@@ -95,7 +95,8 @@ int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, 
 		return err;
 	if (!v) {
 		/* Disabled and idle, or nobody's: only a channel with an instance block exists. */
-		err = lens_rd32(gpu, NV_PCCSR_CHANNEL_INST(chid), &inst);
+		err = lens_rd32_address(gpu, NV_PCCSR_CHANNEL_INST(chid), PCCSR_INST_RESERVED,
+					&inst);
 		if (err)
 			return err;
 		if (!DRF_VAL(NV_PCCSR_CHANNEL_INST_BIND, inst))

@@ -87,6 +87,7 @@ public:
 	// One command of the control socket; never throws: {"ok":false,"error":...} instead.
 	nlohmann::json control(const nlohmann::json &command);
 
+	bool off_the_bus() const { return all_ones_; } // the PCI configuration reads as all ones too
 	uint64_t slow_ns() const { return slow_ns_; } // the server waits this long before each answer
 
 private:

@@ -2,6 +2,7 @@
 // The device's end of QEMU's multi-process protocol; messages in mpqemu.hpp.
 #include "server/mpqemu.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstring>
@@ -160,6 +161,9 @@ bool QemuLink::handle(uint32_t command, const uint8_t *p, size_t size)
 	case PCI_CFGREAD:
 		if (size != CONFIG_SIZE)
 			return false;
+		// a GPU that fell off the bus answers nowhere; shifting by 64 would be undefined
+		if (gpu_.off_the_bus())
+			return reply(~uint64_t{0} >> (64 - 8 * std::clamp<uint32_t>(load<uint32_t>(p + 8), 1, 8)));
 		return reply(config_.read(load<uint32_t>(p), load<uint32_t>(p + 8)));
 	case PCI_CFGWRITE:
 		if (size != CONFIG_SIZE)
