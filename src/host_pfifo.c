@@ -70,7 +70,7 @@ static int pfifo_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *r
 	return 0;
 }
 
-#define PCCSR_INST_RESERVED (1U << 30)
+#define PCCSR_INST_RESERVED 0x40000000U	/* bit 30 */
 
 int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			     u32 w[2])

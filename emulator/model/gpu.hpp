@@ -88,7 +88,7 @@ public:
 	nlohmann::json control(const nlohmann::json &command);
 
 	bool off_the_bus() const { return all_ones_; } // the PCI configuration reads as all ones too
-	uint64_t slow_ns() const { return slow_ns_; } // the server waits this long before each answer
+	uint64_t slow_ns() const { return slow_ns_; }  // the server waits this long before each answer
 
 private:
 	explicit Gpu(const nlohmann::json &profile);

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test module that behaves like the driver of one or more GPUs: it sets the PRAMIN window and writes and reads a pattern
- * of its own through it, all the time, on one processor. It knows nothing of gpulens and takes no notice of it, as a real
- * driver would not. Every word that comes back other than written, and every time the window is found moved, is counted.
+ * A test module that behaves like the driver of one or more GPUs: it sets the
+ * PRAMIN window and writes and reads a pattern of its own through it, all the
+ * time, on one processor. It knows nothing of gpulens and takes no notice of it,
+ * as a real driver would not. Every word that comes back other than written, and
+ * every time the window is found moved, is counted.
  *
  * manner 0: window and accesses with interrupts off, under its own spinlock.
- * manner 1: preemptible; it keeps the window where it is over several rounds (as drivers do that remember its position),
- *           sleeps between setting and using it, and yields between words.
+ * manner 1: preemptible; it keeps the window where it is over several rounds (as
+ *           drivers do that remember its position), sleeps between setting and
+ *           using it, and yields between words.
  *
- * PRAMIN is 1 MiB of BAR0 from 0x700000. Its base, in units of 64 KiB of GPU memory, is set at 0x1700 bits 23:0 up to Ada
- * (open-gpu-kernel-modules maxwell/gm107/dev_bus.h NV_PBUS_BAR0_WINDOW; TARGET 25:24 = 0 is video memory) and at 0x10fd40
- * bits 21:0 on Hopper (hopper/gh100/dev_nv_xal_ep_zb.h NV_XAL_EP_ZB_BAR0_WINDOW).
+ * PRAMIN is 1 MiB of BAR0 from 0x700000. Its base, in units of 64 KiB of GPU
+ * memory, is set at 0x1700 bits 23:0 up to Ada (open-gpu-kernel-modules
+ * maxwell/gm107/dev_bus.h NV_PBUS_BAR0_WINDOW; TARGET 25:24 = 0 is video memory)
+ * and at 0x10fd40 bits 21:0 on Hopper (hopper/gh100/dev_nv_xal_ep_zb.h
+ * NV_XAL_EP_ZB_BAR0_WINDOW).
  *
- * The memory from where= on (2 MiB a GPU) must be used by nobody else. Never load this on a machine with a real GPU.
+ * The memory from where= on (2 MiB a GPU) must be used by nobody else. Never load
+ * this on a machine with a real GPU.
  */
 #include <linux/delay.h>
 #include <linux/io.h>
@@ -29,12 +35,12 @@
 #define STAY		8	/* manner 1: rounds before the window is set again */
 
 static char *gpus[MAX_GPUS];
-static int nr_gpus;
+static unsigned int nr_gpus;
 module_param_array(gpus, charp, &nr_gpus, 0444);
 MODULE_PARM_DESC(gpus, "PCI addresses, e.g. 0000:00:04.0,0000:00:05.0");
 
 static uint windows[MAX_GPUS];
-static int nr_windows;
+static unsigned int nr_windows;
 module_param_array(windows, uint, &nr_windows, 0444);
 MODULE_PARM_DESC(windows, "window register of each GPU: 0x1700, or 0x10fd40 on Hopper");
 
@@ -92,7 +98,8 @@ static void check_window(struct gpu *g)
 	if (now == g->base)
 		return;
 	if (!moved++)
-		pr_info("rival: %s: window is at %#x, was set to %#x\n", pci_name(g->pdev), now, g->base);
+		pr_info("rival: %s: window is at %#x, was set to %#x\n",
+			pci_name(g->pdev), now, g->base);
 }
 
 static void check_words(struct gpu *g, u32 place, bool may_yield)
@@ -223,7 +230,8 @@ static void __exit rival_exit(void)
 {
 	kthread_stop(thread);
 	rival_unmap();
-	pr_info("rival: manner %d: %lu rounds, %lu wrong words, window moved %lu times\n", manner, rounds, wrong, moved);
+	pr_info("rival: manner %d: %lu rounds, %lu wrong words, window moved %lu times\n",
+		manner, rounds, wrong, moved);
 }
 
 module_init(rival_init);
