@@ -352,7 +352,7 @@ TEST_P(AllChips, resubmitted_runlist_is_taken_up)
 TEST(Scenario, all_shipped_files_load_on_their_chips)
 {
 	for (const char *chip : {"gp106", "tu102", "ad102", "gh100"})
-		for (std::string file :
+		for (const std::string &file :
 		     {std::string("demo-") + chip, std::string("minimal"), std::string("two-tenants"),
 		      std::string("bench-1"), std::string("bench-8"), std::string("bench-64"), std::string("bench-512"),
 		      std::string("bench-2048")}) {
