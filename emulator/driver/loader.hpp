@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The driver part: turns a scenario into what a driver would leave behind: instance blocks, page tables, context
-// images and runlists in video memory, bound and enabled channels, submitted runlists. It uses the same registers a
-// driver uses (from the side: uncounted) and writes memory directly. The JSON schema is in emulator/README.md.
+// images and runlists in memory, bound and enabled channels, submitted runlists. It uses the same registers a driver
+// uses (from the side: uncounted) and writes memory directly. The JSON schema is in emulator/README.md.
+//   plan.cc  JSON -> checked plan        loader.cc   instance blocks, runlists, submits
+//   images.cc  context images            windows.cc  where things are placed; BAR1 and BAR2
 #pragma once
 #include "driver/page_tables.hpp"
 #include "model/gpu.hpp"
@@ -14,47 +16,75 @@ public:
 	explicit DriverPart(Gpu &gpu) : gpu_(gpu) {}
 
 	void load(const nlohmann::json &scenario);
-	// Zeroed video memory, never given back before the next load().
-	uint64_t allocate(uint64_t bytes, uint64_t align);
+	// Zeroed memory in the heap of that aperture, never given back before the next load().
+	Phys allocate(Aperture ap, uint64_t bytes, uint64_t align);
 	void submit(Runlist &rl, Phys base, uint32_t length);
 
+	static bool uses_system_memory(const Profile &profile, const nlohmann::json &scenario);
+	// The window a scenario asks for ("sysmem"), or else the one there is.
+	static Memories::Window window_of(const nlohmann::json &scenario, const Memories::Window &now);
+
 private:
+	enum Kind { Runlists, Instances, Tables, Contexts, KINDS };
 	struct ChannelPlan {
-		uint32_t id;
-		unsigned runqueue = 0, slot = 0;
+		uint32_t id = 0;
+		unsigned runqueue = 0, slot = 0, veid = 0;
 		bool busy = true, enabled = true, next = false, pbdma_faulted = false, eng_faulted = false;
-		uint64_t inst = 0, userd = 0;
+		Phys inst, userd;
+	};
+	struct SubcontextPlan {
+		unsigned veid = 0;
+		std::string process; // whose tables; empty: the TSG's own
 	};
 	struct TsgPlan {
-		uint32_t id;
+		uint32_t id = 0;
 		uint32_t timeout = 128, scale = 3;
 		unsigned graphics = 0, compute = 0;
 		bool bare = false;
+		std::vector<SubcontextPlan> subcontexts; // empty: number 0 alone
 		std::vector<ChannelPlan> channels;
 	};
 	struct ProcessPlan {
 		std::string name;
 		unsigned page_shift = 0;                   // 0: by position in the scenario
 		std::vector<std::pair<int, TsgPlan>> tsgs; // runlist, TSG
+		std::unique_ptr<AddressSpace> space;
 	};
 
 	std::vector<ProcessPlan> plan(const nlohmann::json &scenario);
 	TsgPlan plan_tsg(const nlohmann::json &t, int *runlist);
+	ChannelPlan plan_channel(const nlohmann::json &c, int runlist, unsigned slot);
 	void plan_generated(const nlohmann::json &g, std::vector<ProcessPlan> &out);
+	void stand_alone(std::vector<ProcessPlan> &processes) const;
 	void check(const std::vector<ProcessPlan> &processes);
-	void build_process(ProcessPlan &p, unsigned index);
-	void build_context(AddressSpace &space, const ProcessPlan &p, TsgPlan &t, unsigned index, unsigned nth,
-			   uint64_t *wfi);
-	void build_instance(const AddressSpace &space, ChannelPlan &c, uint64_t wfi);
+
+	void place(const nlohmann::json &scenario);
+	Phys allocate(Kind kind, uint64_t bytes, uint64_t align) { return allocate(ap_[kind], bytes, align); }
+	PageFormat page_format(const nlohmann::json &scenario) const;
+	void quiesce();
+
+	void build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, unsigned index);
+	uint64_t build_main_image(ProcessPlan &p, const TsgPlan &t, uint64_t va);
+	uint64_t build_veid_header(ProcessPlan &p, uint64_t va, uint64_t main_va);
+	void build_instance(const AddressSpace &space, ChannelPlan &c, uint64_t wfi,
+			    const std::vector<std::pair<unsigned, const AddressSpace *>> &subcontexts);
+	uint32_t pdb_word(const AddressSpace &space) const;
 	void build_bars(const nlohmann::json &scenario);
-	void build_bar(int bar, const std::string &what);
+	void build_bar(int bar, const nlohmann::json &what);
+	void fill_bar(AddressSpace &space, int bar, const nlohmann::json &what);
+	void map_entry(AddressSpace &space, const nlohmann::json &entry);
 	void write_runlist(Runlist &rl, const std::vector<const TsgPlan *> &tsgs);
 	void start_channel(Runlist &rl, const ChannelPlan &c);
 	bool has_graphics(int runlist) const;
-	void quiesce();
 
 	Gpu &gpu_;
-	uint64_t inst_first_ = 0, inst_last_ = 0; // region with instance blocks and page tables
+	Aperture ap_[KINDS] = {};
+	Aperture sys_ap_ = Aperture::SysCoherent;
+	PageFormat format_;
+	// regions with instance blocks, page tables and context images: [0] video, [1] system memory
+	struct Region {
+		uint64_t first = 0, last = 0, end = 0;
+	} region_[2];
 };
 
 } // namespace emu

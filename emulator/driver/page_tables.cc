@@ -1,36 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes V2 and V3 page tables; see page_tables.hpp and model/mmu.hpp.
+// Writes V1, V2 and V3 page tables; see page_tables.hpp and model/mmu.hpp.
 #include "driver/page_tables.hpp"
 
 #include "model/bits.hpp"
 
+#include <stdexcept>
+
 namespace emu {
 
-AddressSpace::AddressSpace(Memories &mem, PteVersion version, Allocate allocate)
-	: mem_(mem), version_(version), allocate_(std::move(allocate)), pdb_(allocate_(4096, 4096))
+static uint64_t directory_bytes(const PageFormat &f)
+{
+	return f.version == PteVersion::V1 ? 8ull << (40 - (f.big_shift + 10)) : 4096;
+}
+
+AddressSpace::AddressSpace(Memories &mem, PageFormat format, Allocate allocate)
+	: mem_(mem), format_(format), allocate_(std::move(allocate)), pdb_(allocate_(directory_bytes(format), 4096))
 {
 }
 
-// A page directory entry for a table in video memory: APERTURE 2:1 = 1.
-// V2: ADDRESS 32:8 = address >> 12. V3: ADDRESS 51:12 in place, PCF 5:3 = 2 (cached, no ATS).
-uint64_t AddressSpace::pde(uint64_t table) const
+bool AddressSpace::has_page(unsigned shift) const
 {
-	if (version_ == PteVersion::V3)
-		return put(2, 1, 1) | put(5, 3, 2) | (table & mask(51, 12));
-	return put(2, 1, 1) | put(32, 8, table >> 12);
+	if (shift == 12 || shift == format_.big_shift)
+		return true;
+	if (format_.version == PteVersion::V1)
+		return false;
+	return shift == 21 || (shift == 29 && format_.leaf_512m) || (shift == 38 && format_.leaf_256g);
+}
+
+// APERTURE of a directory entry: 1 video, 2 coherent, 3 non-coherent.
+static uint64_t pde_aperture(Aperture ap)
+{
+	return is_sysmem(ap) ? unsigned(ap) : 1;
+}
+
+static uint64_t pte_aperture(Aperture ap)
+{
+	return is_sysmem(ap) ? unsigned(ap) : 0;
+}
+
+// V2: APERTURE 2:1, ADDRESS 32:8 (53:8 for system memory) = address >> 12.
+// V3: APERTURE 2:1, PCF 5:3 = 2 (cached, no ATS), ADDRESS 51:12 in place.
+uint64_t AddressSpace::pde(Phys table) const
+{
+	uint64_t ap = pde_aperture(table.ap);
+	if (format_.version == PteVersion::V3)
+		return put(2, 1, ap) | put(5, 3, 2) | (table.addr & mask(51, 12));
+	return put(2, 1, ap) | put(is_sysmem(table.ap) ? 53 : 32, 8, table.addr >> 12);
 }
 
 // V2: VALID 0, APERTURE 2:1, PRIVILEGE 5, ADDRESS 32:8 (53:8 for system memory). V3: PCF 7:3 = 0x12 (privileged,
 // access counting off), ADDRESS 51:12 in place.
 uint64_t AddressSpace::pte(Phys target) const
 {
-	uint64_t ap = is_sysmem(target.ap) ? unsigned(target.ap) : 0;
-	if (version_ == PteVersion::V3)
+	uint64_t ap = pte_aperture(target.ap);
+	if (format_.version == PteVersion::V3)
 		return 1 | put(2, 1, ap) | put(7, 3, 0x12) | (target.addr & mask(51, 12));
-	return 1 | put(2, 1, ap) | put(5, 5, 1) | put(ap ? 53 : 32, 8, target.addr >> 12);
+	return 1 | put(2, 1, ap) | put(5, 5, 1) | put(is_sysmem(target.ap) ? 53 : 32, 8, target.addr >> 12);
 }
 
-uint64_t AddressSpace::table_below(uint64_t entry, uint64_t bytes, uint64_t align)
+Phys AddressSpace::table_below(uint64_t entry, uint64_t bytes, uint64_t align)
 {
 	auto it = below_.find(entry);
 	if (it != below_.end())
@@ -38,39 +66,69 @@ uint64_t AddressSpace::table_below(uint64_t entry, uint64_t bytes, uint64_t alig
 	return below_[entry] = allocate_(bytes, align);
 }
 
+// V1. PDE: w0 APERTURE_BIG 1:0, SIZE 3:2 (0: full), ADDRESS_BIG 31:4; w1 APERTURE_SMALL 1:0, ADDRESS_SMALL 31:4.
+// PTE: w0 VALID 0, PRIVILEGE 1, ADDRESS 31:4; w1 APERTURE 2:1. All addresses >> 12; video memory has 25 bits of them.
+void AddressSpace::map_v1(uint64_t va, Phys target, unsigned page_shift)
+{
+	unsigned pd = format_.big_shift + 10;
+	uint64_t entry = pdb_.addr + get(va, 39, pd) * 8;
+	bool big = page_shift != 12;
+	Phys half{pdb_.ap, entry + (big ? 0 : 4)};
+	Phys pt = table_below(half.addr, 8ull << (pd - page_shift), 4096);
+	auto address = [](Phys p) { return uint32_t(put(is_sysmem(p.ap) ? 31 : 28, 4, p.addr >> 12)); };
+	mem_.wr32(half, uint32_t(pde_aperture(pt.ap)) | address(pt));
+	uint64_t pte = 1 | put(1, 1, 1) | address(target) | put(34, 33, pte_aperture(target.ap));
+	mem_.wr64({pt.ap, pt.addr + get(va, pd - 1, page_shift) * 8}, pte);
+}
+
 void AddressSpace::map(uint64_t va, Phys target, unsigned page_shift)
 {
+	if (!has_page(page_shift))
+		throw std::invalid_argument("these page tables have no pages of 2^" + std::to_string(page_shift) +
+					    " bytes");
+	if ((va | target.addr) & mask(page_shift - 1, 0))
+		throw std::invalid_argument("a page of 2^" + std::to_string(page_shift) +
+					    " bytes must be aligned to its size");
+	if (format_.version == PteVersion::V1)
+		return map_v1(va, target, page_shift);
+
 	struct Level {
 		unsigned hi, lo;
 	};
 	static const Level v2[] = {{48, 47}, {46, 38}, {37, 29}};
 	static const Level v3[] = {{56, 56}, {55, 47}, {46, 38}, {37, 29}};
-	const Level *levels = version_ == PteVersion::V3 ? v3 : v2;
-	unsigned depth = version_ == PteVersion::V3 ? 4 : 3;
+	const Level *levels = format_.version == PteVersion::V3 ? v3 : v2;
+	unsigned depth = format_.version == PteVersion::V3 ? 4 : 3;
 
-	uint64_t table = pdb_;
+	Phys table = pdb_;
 	for (unsigned i = 0; i < depth; i++) {
-		uint64_t entry = table + get(va, levels[i].hi, levels[i].lo) * 8;
-		table = table_below(entry, 4096, 4096);
-		mem_.vid.wr64(entry, pde(table));
+		Phys entry{table.ap, table.addr + get(va, levels[i].hi, levels[i].lo) * 8};
+		if (levels[i].lo == page_shift) {
+			mem_.wr64(entry, pte(target));
+			return;
+		}
+		table = table_below(entry.addr, 4096, 4096);
+		mem_.wr64(entry, pde(table));
 	}
 
-	uint64_t pd0 = table + get(va, 28, 21) * 16;
+	Phys pd0{table.ap, table.addr + get(va, 28, 21) * 16}, pd0_small{pd0.ap, pd0.addr + 8};
 	if (page_shift == 21) {
-		mem_.vid.wr64(pd0, pte(target));
+		mem_.wr64(pd0, pte(target));
 		return;
 	}
 	if (page_shift == 16) { // the big half counts in 256 bytes; its table is 32 entries of 8 bytes
-		uint64_t pt = table_below(pd0, 256, 256);
-		uint64_t big = version_ == PteVersion::V3 ? put(2, 1, 1) | put(5, 3, 2) | (pt & mask(51, 8))
-							  : put(2, 1, 1) | put(32, 4, pt >> 8);
-		mem_.vid.wr64(pd0, big);
-		mem_.vid.wr64(pt + get(va, 20, 16) * 8, pte(target));
+		Phys pt = table_below(pd0.addr, 256, 256);
+		uint64_t ap = pde_aperture(pt.ap);
+		uint64_t big = format_.version == PteVersion::V3
+				       ? put(2, 1, ap) | put(5, 3, 2) | (pt.addr & mask(51, 8))
+				       : put(2, 1, ap) | put(is_sysmem(pt.ap) ? 53 : 32, 4, pt.addr >> 8);
+		mem_.wr64(pd0, big);
+		mem_.wr64({pt.ap, pt.addr + get(va, 20, 16) * 8}, pte(target));
 		return;
 	}
-	uint64_t pt = table_below(pd0 + 8, 4096, 4096);
-	mem_.vid.wr64(pd0 + 8, pde(pt));
-	mem_.vid.wr64(pt + get(va, 20, 12) * 8, pte(target));
+	Phys pt = table_below(pd0_small.addr, 4096, 4096);
+	mem_.wr64(pd0_small, pde(pt));
+	mem_.wr64({pt.ap, pt.addr + get(va, 20, 12) * 8}, pte(target));
 }
 
 } // namespace emu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Page tables as a driver would write them: one address space per process, V2 or V3, with 4 KiB, 64 KiB or 2 MiB
-// pages. Tables are in video memory. The walker that reads them is model/mmu.hpp; formats and sources there.
+// Page tables as a driver would write them: one address space per process, V1, V2 or V3, with small, big and huge
+// pages. Where the tables lie is the allocator's choice. The walker that reads them is model/mmu.hpp; formats and
+// sources there.
 #pragma once
 #include "model/mmu.hpp"
 
@@ -11,24 +12,28 @@ namespace emu {
 
 class AddressSpace {
 public:
-	using Allocate = std::function<uint64_t(uint64_t bytes, uint64_t align)>;
+	using Allocate = std::function<Phys(uint64_t bytes, uint64_t align)>;
 
-	AddressSpace(Memories &mem, PteVersion version, Allocate allocate);
+	AddressSpace(Memories &mem, PageFormat format, Allocate allocate);
 
-	uint64_t pdb() const { return pdb_; }
-	// Maps one page; page_shift 12, 16 or 21. va and target must be aligned to it.
+	Phys pdb() const { return pdb_; }
+	const PageFormat &format() const { return format_; }
+	// Whether pages of this size exist: 12; 16 or 17; 21, 29, 38 where the format has them.
+	bool has_page(unsigned shift) const;
+	// Maps one page. va and target must be aligned to it; refused otherwise.
 	void map(uint64_t va, Phys target, unsigned page_shift);
 
 private:
-	uint64_t table_below(uint64_t entry, uint64_t bytes, uint64_t align);
-	uint64_t pde(uint64_t table) const;
+	Phys table_below(uint64_t entry, uint64_t bytes, uint64_t align);
+	uint64_t pde(Phys table) const;
 	uint64_t pte(Phys target) const;
+	void map_v1(uint64_t va, Phys target, unsigned page_shift);
 
 	Memories &mem_;
-	PteVersion version_;
+	PageFormat format_;
 	Allocate allocate_;
-	uint64_t pdb_;
-	std::map<uint64_t, uint64_t> below_; // address of an entry -> table it points to
+	Phys pdb_;
+	std::map<uint64_t, Phys> below_; // address of an entry (V1: half) -> table it points to
 };
 
 } // namespace emu

@@ -17,13 +17,13 @@ void Bus::reset()
 std::vector<Range> Bus::ranges() const
 {
 	std::vector<Range> r;
-	if (profile_.family == Family::Hopper)
+	if (profile_.is.xal_window)
 		r.push_back({0x10f000, 0x1000});
 	else
 		r.push_back({0x1000, 0x1000});
-	if (profile_.family == Family::Turing)
+	if (profile_.is.usermode)
 		r.push_back({0x810000, 0x1000});
-	if (profile_.family != Family::Pascal) {
+	if (profile_.is.vf) {
 		r.push_back({VF, 0x1000});
 		r.push_back({VF + 0x30000, 0x1000});
 	}
@@ -44,7 +44,7 @@ void Bus::older_block_write(Block &b, uint32_t v)
 
 bool Bus::read(uint32_t off, uint32_t &v)
 {
-	bool hopper = profile_.family == Family::Hopper, pascal = profile_.family == Family::Pascal;
+	bool hopper = profile_.is.bars == BarBlocks::VfWide, pascal = profile_.is.bars == BarBlocks::Pbus;
 	v = 0;
 	switch (off) {
 	case 0x1700: v = window_; return true;
@@ -78,7 +78,7 @@ bool Bus::read(uint32_t off, uint32_t &v)
 
 bool Bus::write(uint32_t off, uint32_t v)
 {
-	bool hopper = profile_.family == Family::Hopper;
+	bool hopper = profile_.is.bars == BarBlocks::VfWide;
 	auto hopper_high = [&](Block &b, uint32_t high) {
 		b.high = high;
 		b.inst = {Aperture(get(b.low, 11, 10)), uint64_t(high) << 32 | (b.low & mask(31, 12))};
@@ -86,13 +86,21 @@ bool Bus::write(uint32_t off, uint32_t v)
 	};
 	switch (off) {
 	case 0x1700: window_ = v & 0x03ffffff; return true;
-	case 0x10fd40: window_ = v & 0x003fffff; return true;
+	case 0x10fd40: window_ = v & profile_.is.xal_window; return true;
 	case 0x1704:
 	case 0x1714:
-		if (profile_.family == Family::Pascal)
+		if (profile_.is.bars == BarBlocks::Pbus)
 			older_block_write(bar_[off == 0x1704 ? 1 : 2], v);
 		return true;
-	case 0x810090: // tu: channel and runlist as in the other doorbell
+	case 0x810090: // gv: the channel id alone; tu: channel and runlist as in the other doorbell
+		if (!profile_.is.vf) {
+			if (v < host_.pccsr_channels().size()) {
+				host_.pccsr_channels()[v].work = true;
+				host_.channel_changed();
+			}
+			return true;
+		}
+		[[fallthrough]];
 	case VF + 0x30090: {
 		Runlist *rl = host_.runlist(int(get(v, 22, 16)));
 		if (Channel *c = rl ? host_.channel(*rl, get(v, 11, 0)) : nullptr) {
@@ -125,17 +133,15 @@ bool Bus::write(uint32_t off, uint32_t v)
 std::optional<Phys> Bus::target(int bar, uint64_t off) const
 {
 	if (bar == 0) {
-		if (profile_.family == Family::Hopper)
+		if (profile_.is.xal_window)
 			return Phys{Aperture::Vid, (uint64_t(window_) << 16) + off};
 		return Phys{Aperture(get(window_, 25, 24)), (get(window_, 23, 0) << 16) + off};
 	}
 	const Block &b = bar_[bar];
 	if (!b.is_virtual)
 		return Phys{Aperture::Vid, off};
-	auto pdb = page_dir_base(mem_, b.inst);
-	if (!pdb)
-		return std::nullopt;
-	return translate(mem_, profile_.mmu_v3() ? PteVersion::V3 : PteVersion::V2, *pdb, off);
+	auto space = address_space(mem_, profile_.is.pages, b.inst);
+	return space ? translate(mem_, *space, off) : std::nullopt;
 }
 
 uint64_t Bus::read_at(std::optional<Phys> p, unsigned size) const

@@ -46,7 +46,7 @@ bool Ptimer::write(uint32_t off, uint32_t)
 
 // FUSE. A set bit means disabled. STATUS_OPT_GPC +0xc1c, STATUS_OPT_TPC_GPC(i) +0xc38+4i, i physical
 // (linux-nvgpu hw_fuse_gm20b.h, hw_fuse_ga100.h; polarity hal/gr/config/gr_config_gm20b_fusa.c). Base 0x21000,
-// from ga100 on 0x820000 (gh100: base published, offsets inherited).
+// from ga100 on 0x820000 (gh100: base published, offsets inherited). Kepler and gm107: not published, absent.
 bool Fuse::read(uint32_t abs, uint32_t &v)
 {
 	uint32_t off = abs - base();
@@ -71,9 +71,10 @@ bool Fuse::write(uint32_t abs, uint32_t)
 //   Pascal  PCE_MAP 0x104028; 0x10402c one nibble per PCE, 7 none; 0x104034 one byte per GRCE, bit 3 shared,
 //           2:0 LCE (all from PEER nvdebug.h and its copy topology code only)
 //   Turing  PCE_MAP 0x104028, GRCE_CONFIG(i) 0x104034+4i, PCE2LCE_CONFIG(i) 0x104040+4i
-//           (DOC turing/tu104/dev_ce.ref.txt)
-//   Ada ..  PCE_MAP 0x104028, PCE2LCE_CONFIG(i) 0x104100+4i, GRCE_CONFIG(i) 0x1041c0+4i
-//           (DOC ampere/ga102/dev_ce.ref.txt; address inherited on ad102 and gh100)
+//           (DOC turing/tu104/dev_ce.ref.txt; on gv100 and gv11b by PEER only)
+//   Ampere  PCE_MAP 0x104028, PCE2LCE_CONFIG(i) 0x104100+4i, GRCE_CONFIG(i) 0x1041c0+4i
+//   ..      (DOC ampere/ga102/dev_ce.ref.txt; address by PEER on ga100, inherited on ad102 and gh100)
+// Kepler and Maxwell have no map: their copy engines are the physical ones.
 uint32_t *Ce::cell(uint32_t off)
 {
 	auto at = [&](std::vector<uint32_t> &words, uint32_t base) -> uint32_t * {
@@ -81,8 +82,8 @@ uint32_t *Ce::cell(uint32_t off)
 			return nullptr;
 		return &words[(off - base) / 4];
 	};
-	bool turing = profile_.family == Family::Turing;
-	if (profile_.family == Family::Pascal)
+	bool turing = profile_.is.copy == CopyMap::Gv100;
+	if (profile_.is.copy == CopyMap::Packed)
 		return off == 0x104034 ? at(grce_, 0x104034) : nullptr;
 	if (auto *c = at(pce2lce_, turing ? 0x104040 : 0x104100))
 		return c;
@@ -95,7 +96,7 @@ bool Ce::read(uint32_t off, uint32_t &v)
 		v = profile_.pce_map;
 		return true;
 	}
-	if (profile_.family == Family::Pascal && off == 0x10402c) {
+	if (profile_.is.copy == CopyMap::Packed && off == 0x10402c) {
 		v = 0;
 		for (unsigned pce = 0; pce < 8; pce++)
 			v |= (pce < pce2lce_.size() ? pce2lce_[pce] & 0xf : 7u) << (4 * pce);
@@ -110,7 +111,7 @@ bool Ce::read(uint32_t off, uint32_t &v)
 
 bool Ce::write(uint32_t off, uint32_t v)
 {
-	if (off == 0x104028 || (profile_.family == Family::Pascal && off == 0x10402c))
+	if (off == 0x104028 || (profile_.is.copy == CopyMap::Packed && off == 0x10402c))
 		return true;
 	uint32_t *c = cell(off);
 	if (c)
@@ -119,21 +120,25 @@ bool Ce::write(uint32_t off, uint32_t v)
 }
 
 // FB size.
-//   Pascal, Turing  LOCAL_MEMORY_RANGE 0x100ce0: LOWER_SCALE 3:0, LOWER_MAG 9:4, size = MAG << (SCALE + 20)
-//                   (open-gpu-kernel-modules pascal/gp102/dev_fb.h, kern_mem_sys_gp102.c)
-//   Ada, Hopper     USABLE_FB_SIZE_IN_MB 0x1183a4, 31:0 (ampere/ga102/dev_gc6_island.h and _addendum.h; used for
-//                   GA102 and later by kern_mem_sys_ga102.c)
+//   Pascal .. ga100  LOCAL_MEMORY_RANGE 0x100ce0: LOWER_SCALE 3:0, LOWER_MAG 9:4, size = MAG << (SCALE + 20)
+//                    (open-gpu-kernel-modules pascal/gp102/dev_fb.h, kern_mem_sys_gp102.c; linux-nvgpu hw_fb_gv100.h,
+//                    hw_fb_ga100.h; gp100 assumed alike)
+//   ga102 ..         USABLE_FB_SIZE_IN_MB 0x1183a4, 31:0 (ampere/ga102/dev_gc6_island.h and _addendum.h; used for
+//                    GA102 and later by kern_mem_sys_ga102.c)
+// Kepler and Maxwell: no source. SoCs have no memory of their own.
 bool FbSize::read(uint32_t off, uint32_t &v)
 {
+	if (profile_.unified)
+		return false;
 	uint64_t mib = profile_.memory_bytes >> 20;
-	if (profile_.pfifo() && off == 0x100ce0) {
+	if (profile_.is.fb == FbSizeReg::LocalMemoryRange && off == 0x100ce0) {
 		unsigned scale = 0;
 		while (mib >> scale > 63)
 			scale++;
 		v = put(3, 0, scale) | put(9, 4, mib >> scale);
 		return true;
 	}
-	if (!profile_.pfifo() && off == 0x1183a4) {
+	if (profile_.is.fb == FbSizeReg::UsableFb && off == 0x1183a4) {
 		v = uint32_t(mib);
 		return true;
 	}

@@ -37,16 +37,16 @@ class Ptop : public Unit {
 public:
 	explicit Ptop(const Profile &p);
 	const char *name() const override { return "ptop"; }
-	std::vector<Range> ranges() const override { return {{0x22400, 0x800}}; }
+	std::vector<Range> ranges() const override;
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
 
 private:
-	void build_v1();
-	void build_v2();
+	std::vector<uint32_t> build_v1(const Profile::Table &table) const;
+	std::vector<uint32_t> build_v2(const Profile::Table &table) const;
 
 	const Profile &profile_;
-	std::vector<uint32_t> rows_;
+	std::vector<std::vector<uint32_t>> tables_; // by die
 };
 
 class Fuse : public Unit {
@@ -58,7 +58,7 @@ public:
 	bool write(uint32_t offset, uint32_t value) override;
 
 private:
-	uint32_t base() const { return profile_.pfifo() ? 0x21000 : 0x820000; }
+	uint32_t base() const { return profile_.is.fuse; }
 
 	const Profile &profile_;
 };
@@ -104,6 +104,24 @@ private:
 	std::vector<unsigned> enabled_gpcs() const;
 
 	const Profile &profile_;
+};
+
+// Registers that are there but give a CPU nothing: behind a privilege mask, or of a layout nobody published.
+class Locked : public Unit {
+public:
+	Locked(std::vector<Range> ranges, uint32_t code) : ranges_(std::move(ranges)), code_(code) {}
+	const char *name() const override { return "locked"; }
+	std::vector<Range> ranges() const override { return ranges_; }
+	bool read(uint32_t, uint32_t &value) override
+	{
+		value = code_;
+		return true;
+	}
+	bool write(uint32_t, uint32_t) override { return true; } // dropped
+
+private:
+	std::vector<Range> ranges_;
+	uint32_t code_;
 };
 
 class Pbdma : public Unit {

@@ -83,17 +83,28 @@ json Gpu::dispatch(const json &q)
 	if (cmd == "state")
 		return control_state();
 	if (cmd == "scenario") {
+		json scenario;
 		if (auto data = q.find("data"); data != q.end()) {
-			load_scenario(*data);
+			scenario = *data;
 		} else {
 			std::string file = q.at("file");
 			std::ifstream in(file);
 			if (!in)
 				throw std::runtime_error("cannot read " + file);
-			load_scenario(json::parse(in));
+			scenario = json::parse(in);
 		}
+		if (auto with = q.find("with"); with != q.end()) // keys that replace the scenario's own
+			scenario.update(*with);
+		load_scenario(scenario);
 		return json::object();
 	}
+	if (cmd == "sysmem") {
+		uint64_t base = number(q.at("base"));
+		mem_.window = {number(q, "bus", base), base, number(q.at("bytes"))};
+		return {{"reachable", mem_.sys && mem_.sys->at(mem_.window.base, mem_.window.bytes)}};
+	}
+	if (cmd == "translate")
+		return control_translate(q);
 	if (cmd == "peek") {
 		uint64_t addr = number(q.at("addr")), words = number(q, "words", 1);
 		if (words > 1u << 20)
@@ -136,6 +147,23 @@ json Gpu::dispatch(const json &q)
 		return {{"now_ns", now()}, {"mode", real_time_ ? "real" : "virtual"}};
 	}
 	throw std::invalid_argument("unknown command " + cmd);
+}
+
+// Where an address ends up: of BAR1 or BAR2, or of the address space of an instance block.
+json Gpu::control_translate(const json &q)
+{
+	std::optional<Phys> p;
+	uint64_t va = number(q.at("va"));
+	if (auto bar = q.find("bar"); bar != q.end()) {
+		p = bus().target(number(*bar) == 1 ? 1 : 2, va);
+	} else {
+		Phys inst{Aperture(number(q, "inst_target", 0)), number(q.at("inst"))};
+		if (auto space = address_space(mem_, profile_.is.pages, inst))
+			p = emu::translate(mem_, *space, va);
+	}
+	if (!p)
+		return {{"mapped", false}};
+	return {{"mapped", true}, {"addr", p->addr}, {"target", unsigned(p->ap)}};
 }
 
 json Gpu::control_fault(const json &q)
@@ -205,12 +233,14 @@ json Gpu::control_state()
 					    {"busy", ch->work},
 					    {"next", ch->next},
 					    {"faulted", ch->pbdma_faulted || ch->eng_faulted},
-					    {"inst", inst.addr}};
+					    {"inst", inst.addr},
+					    {"inst_target", unsigned(inst.ap)}};
 				if (auto h = host().images().locate(inst)) {
-					auto m = *host().images().modes(inst);
 					one["context"] = h->addr;
-					one["graphics_preemption"] = m.graphics & 3;
-					one["compute_preemption"] = m.compute & 3;
+					if (auto m = host().images().modes(inst)) {
+						one["graphics_preemption"] = m->graphics & 3;
+						one["compute_preemption"] = m->compute & 3;
+					}
 				}
 				channels.push_back(one);
 			}
@@ -222,6 +252,7 @@ json Gpu::control_state()
 		}
 		runlists.push_back({{"id", rl.info.id},
 				    {"base", rl.base.addr},
+				    {"base_target", unsigned(rl.base.ap)},
 				    {"length", rl.length},
 				    {"pending", rl.submit_pending},
 				    {"sched_disabled", rl.sched_disabled},

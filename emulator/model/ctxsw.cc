@@ -17,23 +17,24 @@ std::optional<Phys> ContextImages::locate(Phys inst) const
 	if (!bit(lo, 2))
 		return Phys{Aperture(get(lo, 1, 0)), ptr};
 
-	auto pdb = page_dir_base(mem_, inst);
-	if (!pdb)
+	auto space = address_space(mem_, profile_.is.pages, inst);
+	if (!space)
 		return std::nullopt;
-	auto version = profile_.mmu_v3() ? PteVersion::V3 : PteVersion::V2;
-	auto header = translate(mem_, version, *pdb, ptr);
-	if (!header || profile_.family == Family::Pascal)
+	auto header = translate(mem_, *space, ptr);
+	if (!header || profile_.is.image != ImageKind::PerVeid)
 		return header;
 	uint64_t main_hi = get(mem_.rd32({header->ap, header->addr + 0x78}), 16, 0);
 	uint64_t main_lo = mem_.rd32({header->ap, header->addr + 0x7c});
-	return translate(mem_, version, *pdb, main_hi << 32 | main_lo);
+	return translate(mem_, *space, main_hi << 32 | main_lo);
 }
 
 std::optional<ContextImages::Modes> ContextImages::modes(Phys inst) const
 {
 	auto h = locate(inst);
-	if (!h)
+	if (!h || profile_.is.image == ImageKind::Unpublished)
 		return std::nullopt;
+	if (profile_.is.image == ImageKind::Gm20b)
+		return Modes{0, mem_.rd32({h->ap, h->addr + 0x60}) & 1};
 	return Modes{mem_.rd32({h->ap, h->addr + 0x80}), mem_.rd32({h->ap, h->addr + 0x84})};
 }
 
@@ -59,9 +60,11 @@ void ContextImages::add(Phys header, unsigned offset, uint32_t n)
 void ContextImages::count_saves(Phys inst, uint32_t n)
 {
 	auto h = locate(inst);
-	if (!h)
+	if (!h || profile_.is.image == ImageKind::Unpublished)
 		return;
 	add(*h, 0xf4, n);
+	if (profile_.is.image == ImageKind::Gm20b)
+		return; // no counters by kind
 	switch (save_kind(inst)) {
 	case SaveKind::Wfi: add(*h, 0xd0, n); break;
 	case SaveKind::Cta: add(*h, 0xd4, n); break;
@@ -72,6 +75,8 @@ void ContextImages::count_saves(Phys inst, uint32_t n)
 
 void ContextImages::count_restores(Phys inst, uint32_t n)
 {
+	if (profile_.is.image == ImageKind::Unpublished)
+		return;
 	if (auto h = locate(inst))
 		add(*h, 0xf8, n);
 }

@@ -43,8 +43,8 @@ std::unique_ptr<Gpu> Gpu::create_from_file(const std::string &path)
 }
 
 Gpu::Gpu(const nlohmann::json &profile)
-	: profile_(profile), mem_(profile_.memory_bytes), units_(std::make_unique<GpuUnits>(profile_, mem_)),
-	  pages_(BAR0_SIZE >> 12)
+	: profile_(profile), mem_(profile_.memory_bytes, profile_.unified),
+	  units_(std::make_unique<GpuUnits>(profile_, mem_)), pages_(BAR0_SIZE >> 12)
 {
 	for (auto &u : units_->all)
 		for (const Range &r : u->ranges())
@@ -229,14 +229,23 @@ void Gpu::load_scenario(const nlohmann::json &scenario)
 	scenario_ = scenario;
 }
 
+bool Gpu::needs_system_memory(const nlohmann::json &scenario) const
+{
+	if (!DriverPart::uses_system_memory(profile_, scenario))
+		return false;
+	Memories::Window w = DriverPart::window_of(scenario, mem_.window);
+	return !mem_.sys || !w.bytes || !mem_.sys->at(w.base, w.bytes);
+}
+
 // Injected fault: every k-th read that falls on the runlist in memory makes the driver move the list. Either it
 // submits a reordered copy in another buffer and scribbles over the old one, or it rewrites the list where it is.
 void Gpu::torn_check(int bar, uint64_t off)
 {
 	Runlist *rl = host().runlist(torn_.runlist);
 	auto p = bus().target(bar, off);
-	uint64_t bytes = rl ? uint64_t(rl->submit_length) * (profile_.family == Family::Pascal ? 8 : 16) : 0;
-	if (!rl || !p || p->ap != rl->submit_base.ap || p->addr - rl->submit_base.addr >= bytes)
+	uint64_t bytes = rl ? uint64_t(rl->submit_length) * profile_.is.entry_bytes : 0;
+	if (!rl || !p || mem_.in_system(p->ap) != mem_.in_system(rl->submit_base.ap) ||
+	    p->addr - rl->submit_base.addr >= bytes)
 		return;
 	if (++torn_.seen % torn_.every == 0)
 		tear(torn_.runlist);
@@ -245,7 +254,7 @@ void Gpu::torn_check(int bar, uint64_t off)
 void Gpu::tear(int runlist)
 {
 	Runlist &rl = *host().runlist(runlist);
-	unsigned entry = profile_.family == Family::Pascal ? 8 : 16;
+	unsigned entry = profile_.is.entry_bytes;
 	std::vector<uint8_t> raw(size_t(rl.submit_length) * entry);
 	if (raw.empty() || !mem_.read(rl.submit_base, raw.data(), raw.size()))
 		return;
@@ -257,8 +266,8 @@ void Gpu::tear(int runlist)
 	Phys from = rl.submit_base, to = from;
 	if (!torn_.in_place) {
 		if (!torn_.spare)
-			torn_.spare = DriverPart(*this).allocate(raw.size(), 0x10000);
-		to = {Aperture::Vid, torn_.spare};
+			torn_.spare = DriverPart(*this).allocate(from.ap, raw.size(), 0x10000).addr;
+		to = {from.ap, torn_.spare};
 		torn_.spare = from.addr;
 	}
 	mem_.write(to, raw.data(), raw.size());

@@ -57,6 +57,8 @@ public:
 	~Gpu();
 
 	void load_scenario(const nlohmann::json &scenario);
+	// Whether loading it has to wait for the machine's memory (or for a window into it).
+	bool needs_system_memory(const nlohmann::json &scenario) const;
 
 	// bar: 0, 1, 2 for BAR0, BAR1, BAR2 (not the PCI index). Counted, logged, subject to faults.
 	uint64_t read(int bar, uint64_t offset, unsigned size);
@@ -98,6 +100,7 @@ private:
 	void torn_check(int bar, uint64_t offset);
 	void tear(int runlist);
 	nlohmann::json dispatch(const nlohmann::json &command);
+	nlohmann::json control_translate(const nlohmann::json &command);
 	nlohmann::json control_fault(const nlohmann::json &command);
 	nlohmann::json control_state();
 	nlohmann::json control_runtime();
@@ -129,7 +132,9 @@ private:
 		uint64_t spare = 0; // the other buffer
 	} torn_;
 	nlohmann::json scenario_;
-	uint64_t heap_ = 0; // where the driver part's next allocation goes
+	struct Heap { // where the driver part's next allocation goes, and where that ends
+		uint64_t at = 0, end = 0;
+	} heap_vid_, heap_sys_;
 	friend class DriverPart;
 };
 

@@ -55,6 +55,18 @@ Runlist *Host::find_tsg(uint32_t id, bool bare)
 	return nullptr;
 }
 
+Runlist *Host::find_channel(uint32_t chid, uint32_t *tsg)
+{
+	for (auto &rl : runlists_)
+		for (const auto &t : rl.list.tsgs)
+			for (const auto &c : t.channels)
+				if (c.id == chid && !t.bare) {
+					*tsg = t.id;
+					return &rl;
+				}
+	return nullptr;
+}
+
 void Host::submit(Runlist &rl, Phys base, uint32_t length, uint32_t offset)
 {
 	rl.submit_base = base;

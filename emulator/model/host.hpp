@@ -28,6 +28,7 @@ struct Channel {
 	bool pbdma_faulted = false, eng_faulted = false;
 	bool ctx_reload = false, acquire_fail = false;
 	bool work = false;       // has methods to run; endless
+	uint8_t runlist = 0;     // Kepler: as PCCSR says; kept, not used for choosing
 	uint8_t engine_slot = 0; // which of its runlist's engines the work is for (RLENG_ID numbering)
 	uint64_t ran_ns = 0, slices = 0;
 
@@ -107,6 +108,8 @@ public:
 
 	// Where preempting TSG (or bare channel) id acts: the runlist it is on; null if on none.
 	Runlist *find_tsg(uint32_t id, bool bare);
+	// The runlist on which channel chid stands inside a TSG, and that TSG; null if on none.
+	Runlist *find_channel(uint32_t chid, uint32_t *tsg);
 
 	bool preempt_hangs = false; // injected fault: a preempt never completes
 

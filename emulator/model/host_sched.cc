@@ -14,13 +14,11 @@ enum : uint32_t {
 	INTR_BAD_TSG = 1u << 12,
 };
 
-static constexpr unsigned ENTRY_PASCAL = 8, ENTRY_VOLTA = 16;
-
 void Host::refresh(Runlist &rl)
 {
-	unsigned entry = profile_.family == Family::Pascal ? ENTRY_PASCAL : ENTRY_VOLTA;
+	unsigned entry = profile_.is.entry_bytes;
 	uint64_t bytes = uint64_t(rl.length) * entry;
-	bool sys = is_sysmem(rl.base.ap);
+	bool sys = mem_.in_system(rl.base.ap); // nobody says when it is written
 	uint64_t stamp = sys ? 0 : mem_.vid.stamp(rl.base.addr, bytes);
 	if (!sys && stamp == rl.list_stamp)
 		return;

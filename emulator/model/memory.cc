@@ -88,11 +88,21 @@ uint64_t Memory::stamp(uint64_t addr, uint64_t len) const
 	return newest;
 }
 
+uint8_t *Memories::sys_at(uint64_t addr, uint64_t len) const
+{
+	if (!sys)
+		return nullptr;
+	const Window &w = window;
+	if (w.bytes && addr >= w.bus && addr - w.bus < w.bytes && len <= w.bytes - (addr - w.bus))
+		return sys->at(addr - w.bus + w.base, len);
+	return w.bus == w.base ? sys->at(addr, len) : nullptr;
+}
+
 bool Memories::read(Phys p, void *out, uint64_t len) const
 {
-	if (!is_sysmem(p.ap))
+	if (!in_system(p.ap))
 		return vid.read(p.addr, out, len);
-	uint8_t *from = sys ? sys->at(p.addr, len) : nullptr;
+	uint8_t *from = sys_at(p.addr, len);
 	if (from)
 		std::memcpy(out, from, len);
 	return from != nullptr;
@@ -100,11 +110,21 @@ bool Memories::read(Phys p, void *out, uint64_t len) const
 
 bool Memories::write(Phys p, const void *in, uint64_t len)
 {
-	if (!is_sysmem(p.ap))
+	if (!in_system(p.ap))
 		return vid.write(p.addr, in, len);
-	uint8_t *to = sys ? sys->at(p.addr, len) : nullptr;
+	uint8_t *to = sys_at(p.addr, len);
 	if (to)
 		std::memcpy(to, in, len);
+	return to != nullptr;
+}
+
+bool Memories::clear(Phys p, uint64_t len)
+{
+	if (!in_system(p.ap))
+		return vid.fill(p.addr, 0, len);
+	uint8_t *to = sys_at(p.addr, len);
+	if (to)
+		std::memset(to, 0, len);
 	return to != nullptr;
 }
 

@@ -34,6 +34,23 @@ public:
 	virtual uint8_t *at(uint64_t addr, uint64_t len) = 0;
 };
 
+// A piece of machine memory at a bus address, for use without a machine (tests).
+class RamAt : public SysMem {
+public:
+	RamAt(uint64_t base, uint64_t bytes) : base_(base), bytes_(bytes) {}
+	uint8_t *at(uint64_t addr, uint64_t len) override
+	{
+		bool in = addr >= base_ && addr - base_ < bytes_.size() && len <= bytes_.size() - (addr - base_);
+		return in ? &bytes_[addr - base_] : nullptr;
+	}
+	uint64_t base() const { return base_; }
+	uint64_t size() const { return bytes_.size(); }
+
+private:
+	uint64_t base_;
+	std::vector<uint8_t> bytes_;
+};
+
 class Memory {
 public:
 	explicit Memory(uint64_t size);
@@ -65,18 +82,36 @@ private:
 	std::vector<std::unique_ptr<Block>> blocks_;
 };
 
-// Both memories behind one pair of accessors, as the GPU's own units see them.
+// Both memories behind one pair of accessors, as the GPU's own units see them. On a SoC ("unified") there is only the
+// machine's memory, whatever aperture a pointer names.
 class Memories {
 public:
-	explicit Memories(uint64_t vid_size) : vid(vid_size) {}
+	explicit Memories(uint64_t vid_size, bool unified = false) : vid(unified ? 0 : vid_size), unified_(unified) {}
 
 	bool read(Phys p, void *out, uint64_t len) const;
 	bool write(Phys p, const void *in, uint64_t len);
+	bool clear(Phys p, uint64_t len);
 	uint32_t rd32(Phys p) const;
 	uint64_t rd64(Phys p) const;
+	void wr32(Phys p, uint32_t v) { write(p, &v, sizeof(v)); }
+	void wr64(Phys p, uint64_t v) { write(p, &v, sizeof(v)); }
+	bool in_system(Aperture a) const { return unified_ || is_sysmem(a); }
+	bool unified() const { return unified_; }
+
+	// The part of the machine's memory that is set aside for this GPU. Bus addresses from `bus` on reach the
+	// machine's memory from `base` on; where the two differ (an IOMMU), nothing else can be reached.
+	struct Window {
+		uint64_t bus = 0, base = 0, bytes = 0;
+	};
 
 	Memory vid;
 	SysMem *sys = nullptr;
+	Window window;
+
+private:
+	uint8_t *sys_at(uint64_t addr, uint64_t len) const;
+
+	bool unified_;
 };
 
 } // namespace emu

@@ -34,7 +34,9 @@ uint32_t Pccsr::state_word(uint32_t chid) const
 	}
 	uint32_t v =
 		put(0, 0, c.enabled) | put(1, 1, c.next) | put(27, 24, status_code(c, where)) | put(28, 28, c.work);
-	if (profile_.family != Family::Pascal)
+	if (profile_.is.pccsr_runlist)
+		v |= put(19, 16, c.runlist);
+	if (profile_.is.host_volta)
 		v |= put(22, 22, c.pbdma_faulted) | put(23, 23, c.eng_faulted);
 	return v;
 }
@@ -68,7 +70,9 @@ bool Pccsr::write(uint32_t off, uint32_t v)
 		c.enabled = true;
 	if (bit(v, 11))
 		c.enabled = false;
-	if (profile_.family != Family::Pascal) {
+	if (profile_.is.pccsr_runlist) // as plain
+		c.runlist = uint8_t(get(v, 19, 16));
+	if (profile_.is.host_volta) {
 		if (bit(v, 20))
 			c.pbdma_faulted = true;
 		if (bit(v, 21))

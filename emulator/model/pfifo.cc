@@ -106,9 +106,11 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 	};
 	v = 0;
 	switch (off) {
-	case 0x2004: v = put(7, 0, profile_.num_pbdma) | put(23, 16, profile_.pbdma_fault_id); return true;
-	case 0x2008: v = profile_.channels; return true;
-	case 0x200c: v = profile_.host_class; return !pascal();
+	case 0x2004:
+		v = put(7, 0, profile_.num_pbdma) | put(23, 16, profile_.pbdma_fault_id);
+		return profile_.is.host_cfg;
+	case 0x2008: v = profile_.channels; return profile_.is.host_cfg;
+	case 0x200c: v = profile_.host_class; return profile_.is.host_volta;
 	case 0x2100: v = intr_0(); return true;
 	case 0x2140: v = intr_en_0_; return true;
 	case 0x254c: // NV_PFIFO_INTR_SCHED_ERROR: CODE 7:0
@@ -130,7 +132,7 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 	case 0x2638: // gv100 and Turing only; bits of finished runlists go away
 		for (const auto &rl : host_.runlists())
 			v |= uint32_t(rl.runlist_preempt_pending) << rl.info.id;
-		return !pascal();
+		return profile_.is.host_volta;
 	case 0x263c: // SCHED_STATUS: CHSW 1, RUNLIST_FETCH 2
 		for (const auto &rl : host_.runlists()) {
 			bool chsw = rl.phase != Phase::Invalid && rl.phase != Phase::Valid;
@@ -142,10 +144,11 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 		v = intr_runlist_;
 		return true;
 	case 0x2a0c: v = eng_timeout_; return true;
-	case 0x2270: v = runlist_base_; return pascal();
-	case 0x2274: v = runlist_; return pascal();
+	case 0x2270: v = runlist_base_; return profile_.is.runlist_readback;
+	case 0x2274: v = runlist_; return profile_.is.runlist_readback;
 	}
-	if (pascal() && in(0x2280, 4, 2 * profile_.max_runlists)) { // ENG_RUNLIST_BASE(i), ENG_RUNLIST(i)
+	if (profile_.is.runlist_readback &&
+	    in(0x2280, 4, 2 * profile_.max_runlists)) { // ENG_RUNLIST_BASE(i), ENG_RUNLIST(i)
 		const Runlist *rl = host_.runlist((off - 0x2280) / 8);
 		if (!rl)
 			return true;
@@ -170,7 +173,7 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 		v = pbdma_word((off - 0x3080) / 4);
 		return true;
 	}
-	if (pascal())
+	if (!profile_.is.host_volta)
 		return false;
 	if (in(0x2790, 4, profile_.num_pbdma)) {
 		v = pbdma_inst((off - 0x2790) / 4);
@@ -181,7 +184,8 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 		v = engine_inst((off - (next ? 0x3000 : 0x3100)) / 4, next);
 		return true;
 	}
-	if (in(0x3400, 4, profile_.max_runlists)) { // RUNLIST_INFO(i): ENG_IDLE 8, RUNLIST_IDLE 9
+	if (profile_.is.runlist_info &&
+	    in(0x3400, 4, profile_.max_runlists)) { // RUNLIST_INFO(i): ENG_IDLE 8, RUNLIST_IDLE 9
 		const Runlist *rl = host_.runlist((off - 0x3400) / 4);
 		bool idle = !rl || rl->phase == Phase::Invalid;
 		v = put(8, 8, idle) | put(9, 9, idle);
@@ -193,9 +197,9 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 bool Pfifo::write(uint32_t off, uint32_t v)
 {
 	switch (off) {
-	case 0x2270: runlist_base_ = v & 0x3fffffff; return pascal();
+	case 0x2270: runlist_base_ = v & 0x3fffffff; return profile_.is.runlist_readback;
 	case 0x2274: {
-		if (!pascal())
+		if (!profile_.is.runlist_readback)
 			return false;
 		runlist_ = v & 0x00f0ffff;
 		if (Runlist *rl = host_.runlist(int(get(v, 23, 20))))
@@ -221,12 +225,19 @@ bool Pfifo::write(uint32_t off, uint32_t v)
 	case 0x2634: {
 		preempt_ = v & 0x03000fff;
 		bool bare = get(v, 25, 24) == 0;
-		if (Runlist *rl = host_.find_tsg(get(v, 11, 0), bare))
-			host_.preempt_tsg(*rl, get(v, 11, 0), bare);
+		if (bare && !profile_.channel_preempt)
+			return true;
+		uint32_t id = get(v, 11, 0);
+		if (Runlist *rl = host_.find_tsg(id, bare)) {
+			host_.preempt_tsg(*rl, id, bare);
+		} else if (bare) { // a channel of a TSG takes the TSG with it: assumed
+			if (Runlist *holder = host_.find_channel(id, &id))
+				host_.preempt_tsg(*holder, id, false);
+		}
 		return true;
 	}
 	case 0x2638:
-		if (pascal())
+		if (!profile_.is.host_volta)
 			return false;
 		// A zero bit has no effect on a preempt already asked for, so read-modify-write is safe.
 		for (auto &rl : host_.runlists())

@@ -37,24 +37,19 @@ static int number_or_none(const json &obj, const char *key)
 	return it == obj.end() || it->is_null() ? -1 : int(number(*it));
 }
 
-static Family family_of(const std::string &s)
-{
-	if (s == "pascal")
-		return Family::Pascal;
-	if (s == "turing")
-		return Family::Turing;
-	if (s == "ada")
-		return Family::Ada;
-	if (s == "hopper")
-		return Family::Hopper;
-	throw std::invalid_argument("profile: unknown family " + s);
-}
-
-Profile::Profile(const json &j)
+Profile::Profile(const json &j) : is(traits_of(j.at("family")))
 {
 	name = j.at("name");
 	marketing = j.value("marketing", name);
-	family = family_of(j.at("family"));
+	entry_inst = is.entry_inst;
+	if (auto soc = j.find("soc"); soc != j.end()) {
+		unified = soc->value("unified_memory", true);
+		vid_means_sysmem = soc->value("vid_means_sysmem", false);
+		entry_inst = soc->value("entry_inst", false);
+		channel_preempt = soc->value("channel_preempt", true);
+		image_magic_4 = soc->value("image_magic_4", false);
+	}
+	tsg_headers = j.value("tsg_headers", is.tsg_headers);
 	boot0 = number(j.at("boot0"));
 	boot42 = number(j.at("boot42"));
 
@@ -65,10 +60,10 @@ Profile::Profile(const json &j)
 	pci_subdevice = number(pci, "subsystem_device", 0);
 	pci_class = number(pci, "class", 0x030000);
 	pci_revision = number(pci, "revision", 0xa1);
-	static const unsigned older[3] = {0, 1, 3}, hopper[3] = {0, 2, 4};
+	static const unsigned older[3] = {0, 1, 3}, wide[3] = {0, 2, 4};
 	for (int i = 0; i < 3; i++) {
 		static const char *const keys[3] = {"bar0_size", "bar1_size", "bar2_size"};
-		bar_index[i] = (family == Family::Hopper ? hopper : older)[i];
+		bar_index[i] = (is.pci64 ? wide : older)[i];
 		bar_size[i] = number(pci, keys[i], 16u << 20);
 		if (bar_size[i] & (bar_size[i] - 1) || bar_size[i] > (1u << 31))
 			throw std::invalid_argument("profile: bad BAR size");
@@ -86,19 +81,22 @@ Profile::Profile(const json &j)
 	slices_per_ltc = number(scal, "slices_per_ltc", 0);
 	pes_per_gpc = number(scal, "pes_per_gpc", 0);
 
-	const json &fuses = j.at("fuses");
+	const json &fuses = j.at("fuses"); // Kepler: not readable, but the units are off all the same
 	gpc_disabled = number(fuses.at("gpc"));
 	for (const auto &m : fuses.at("tpc_gpc"))
 		tpc_disabled.push_back(number(m));
 	if (tpc_disabled.size() != num_gpcs)
 		throw std::invalid_argument("profile: fuses.tpc_gpc needs one mask for each physical GPC");
 
-	const json &copy = j.at("copy");
-	pce_map = number(copy.at("pce_map"));
-	for (const auto &l : copy.at("pce2lce"))
-		pce2lce.push_back(number(l));
-	for (const auto &g : copy.at("grce_config"))
-		grce_config.push_back(number(g));
+	pce_map = 0;
+	if (is.copy != CopyMap::None && is.copy != CopyMap::Locked) {
+		const json &copy = j.at("copy");
+		pce_map = number(copy.at("pce_map"));
+		for (const auto &l : copy.at("pce2lce"))
+			pce2lce.push_back(number(l));
+		for (const auto &g : copy.at("grce_config"))
+			grce_config.push_back(number(g));
+	}
 
 	const json &host = j.at("host");
 	channels = number(host, "channels", 0);
@@ -130,6 +128,8 @@ Profile::Profile(const json &j)
 		info.intr = number_or_none(e, "intr");
 		info.reset = number_or_none(e, "reset");
 		info.fault = number_or_none(e, "fault");
+		info.die = number(e, "die", 0);
+		info.group = number(e, "group", 0);
 		info.pri_base = number(e, "pri_base", 0);
 		info.rleng = number(e, "rleng", 0);
 		bool known = info.runlist < 0;
@@ -140,19 +140,20 @@ Profile::Profile(const json &j)
 						    " is on a runlist that is not listed");
 		engines.push_back(info);
 	}
-	const json &ptop = j.at("ptop");
-	ptop_rows = number(ptop, "rows", 64);
-	for (const auto &o : ptop.at("order")) {
-		int index = -1;
-		if (o.is_string()) {
-			for (size_t i = 0; i < engines.size(); i++)
-				if (engines[i].name == o.get_ref<const std::string &>())
-					index = int(i);
-			if (index < 0)
-				throw std::invalid_argument("profile: ptop.order names " + o.dump());
-		}
-		ptop_order.push_back(index);
+	const json &table = j.at("ptop");
+	ptop_rows = number(table, "rows", 64);
+	ptop_max_devices = number(table, "max_devices", engines.size());
+	ptop_type_first = table.value("type_first", false);
+	for (const char *key : {"order", "order_die1"}) {
+		auto order = table.find(key);
+		if (order == table.end())
+			continue;
+		ptop.emplace_back();
+		for (const auto &o : *order)
+			ptop.back().order.push_back(o.is_string() ? engine_index(o) : -1);
 	}
+	if (ptop.empty())
+		throw std::invalid_argument("profile: ptop.order is missing");
 
 	if (auto t = j.find("timing"); t != j.end()) {
 		timing.runlist_fetch = number(*t, "runlist_fetch_ns", timing.runlist_fetch);
@@ -165,6 +166,14 @@ Profile::Profile(const json &j)
 		timing.idle_gap = number(*t, "idle_gap_ns", timing.idle_gap);
 		timing.preempt_absent = number(*t, "preempt_absent_ns", timing.preempt_absent);
 	}
+}
+
+int Profile::engine_index(const std::string &wanted) const
+{
+	for (size_t i = 0; i < engines.size(); i++)
+		if (engines[i].name == wanted)
+			return int(i);
+	throw std::invalid_argument("profile: ptop.order names " + wanted);
 }
 
 const EngineInfo *Profile::engine(const std::string &wanted) const

@@ -2,14 +2,14 @@
 // A chip as data: what a profile file (emulator/profiles/*.json) says about one GPU. Parsing and checking only;
 // no unit's behaviour is here. Each group in the file names the source of its data or says "assumed".
 #pragma once
+#include "model/traits.hpp"
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace emu {
-
-enum class Family { Pascal, Turing, Ada, Hopper };
 
 // Numbers in profiles, scenarios and control commands: JSON numbers or strings such as "0x7f00".
 uint64_t number(const nlohmann::json &v);
@@ -19,6 +19,8 @@ struct EngineInfo {
 	std::string name;  // as the tables of the papers print it: GR0, LCE2, NVDEC0, SEC2
 	unsigned type = 0; // NV_PTOP_DEVICE_INFO_TYPE_ENUM
 	unsigned instance = 0;
+	unsigned die = 0;   // gb100: in which die's device table
+	unsigned group = 0; // GROUP_ID, gb100
 	int runlist = -1;   // -1: no runlist (two-row device)
 	int engine_id = -1; // index in ENGINE_STATUS; published in PTOP v1 only
 	int intr = -1, reset = -1, fault = -1;
@@ -46,12 +48,18 @@ struct Timing { // nanoseconds; none is published, all are assumed
 struct Profile {
 	explicit Profile(const nlohmann::json &j);
 
-	bool pfifo() const { return family == Family::Pascal || family == Family::Turing; }
-	bool mmu_v3() const { return family == Family::Hopper; }
+	bool pfifo() const { return is.pfifo; }
 	const EngineInfo *engine(const std::string &name) const;
+	int engine_index(const std::string &name) const; // throws if there is none
 
 	std::string name, marketing;
-	Family family;
+	const Traits &is;
+	bool unified = false;          // SoC: no memory of its own, every aperture means system memory
+	bool vid_means_sysmem = false; // SoC whose driver writes the video memory aperture: gv11b, ga10b
+	bool tsg_headers = true;       // gk104: false
+	bool entry_inst = true;        // word 1 of 8-byte channel entries; nvgpu writes 0
+	bool channel_preempt = true;   // gv11b: PREEMPT of a channel does nothing
+	bool image_magic_4 = false;    // ga10b: context image header of 0x300 bytes
 	uint32_t boot0, boot42;
 	uint16_t pci_vendor, pci_device, pci_subvendor, pci_subdevice;
 	uint32_t pci_class;
@@ -68,8 +76,13 @@ struct Profile {
 	std::vector<unsigned> pce2lce;     // 0xf: none
 	std::vector<uint32_t> grce_config; // raw words, or the one packed word on Pascal
 	std::vector<EngineInfo> engines;
-	std::vector<int> ptop_order; // index into engines; -1: a zero row
-	unsigned ptop_rows = 0;      // v2: NUM_ROWS
+	struct Table {
+		std::vector<int> order; // index into engines; -1: a zero row
+	};
+	std::vector<Table> ptop;       // one per die
+	unsigned ptop_rows = 0;        // v2: NUM_ROWS
+	unsigned ptop_max_devices = 0; // v2: MAX_DEVICES
+	bool ptop_type_first = false;  // v1: order of the rows inside a device is free
 	std::vector<RunlistInfo> runlists;
 	unsigned channels = 0; // PCCSR entries (PFIFO chips)
 	unsigned max_runlists = 0, max_engines = 0, num_pbdma = 0;

@@ -114,11 +114,15 @@ bool Rlram::write(uint32_t abs, uint32_t v)
 	case 0x000: config_ = v & 0x711; return true;
 	case 0x020: acq_pretest_ = v; return true;
 	case 0x024: idle_filter_ = v & 0xff; return true;
-	case 0x080: base_lo_ = v & 0xfffffc03; return true; // PTR_LO 31:10 from ga102 on
+	case 0x080: // PTR_LO 31:12 on ga100, 31:10 from ga102 on
+		base_lo_ = v & (mask(31, profile_.is.submit_shift) | 3);
+		return true;
 	case 0x084: base_hi_ = v & 0xff; return true;
 	case 0x088:
 		submit_ = v;
-		host_.submit(rl_, {Aperture(get(base_lo_, 1, 0)), uint64_t(base_hi_) << 32 | (base_lo_ & mask(31, 10))},
+		host_.submit(rl_,
+			     {Aperture(get(base_lo_, 1, 0)),
+			      uint64_t(base_hi_) << 32 | (base_lo_ & mask(31, profile_.is.submit_shift))},
 			     get(v, 15, 0), get(v, 31, 16));
 		return true;
 	case 0x090: { // INTERNAL_DOORBELL: CHID 10:0

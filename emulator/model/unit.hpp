@@ -10,6 +10,9 @@ namespace emu {
 // FECS: no client decodes the address (linux-nvgpu hal/priv_ring/priv_ring_ga10b_fusa.c, cause 0xbadf11).
 inline constexpr uint32_t NO_CLIENT = 0xbadf1100;
 
+// Client error, privilege level (the same table, cause 0xbadf51): what a CPU gets for a register it may not read.
+inline constexpr uint32_t LEVEL_MASKED = 0xbadf5100;
+
 struct Range {
 	uint32_t base, size;
 };

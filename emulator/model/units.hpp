@@ -16,17 +16,35 @@ struct GpuUnits {
 		make<Pmc>(p);
 		make<Ptimer>(host);
 		make<Ptop>(p);
-		make<Fuse>(p);
-		make<Ce>(p);
+		if (p.is.fuse_locked)
+			make<Locked>(std::vector<Range>{{p.is.fuse, 0x1000}, // fuses
+							{0x104000, 0x2000},  // copy engine maps
+							{0x409000, 0x1000},  // live GPC and TPC counts
+							{0x120000, 0x1000},
+							{0x500000, 0x100000}},
+				     LEVEL_MASKED);
+		else
+			make<GrCounts>(p);
+		if (p.is.fuse && !p.is.fuse_locked)
+			make<Fuse>(p);
+		if (p.is.copy != CopyMap::None && p.is.copy != CopyMap::Locked)
+			make<Ce>(p);
 		make<FbSize>(p);
-		make<GrCounts>(p);
-		make<Pbdma>(p, host);
+		if (!p.is.rlram_locked)
+			make<Pbdma>(p, host);
 		bus = make<Bus>(p, mem, host);
 		if (p.pfifo()) {
 			pfifo = make<Pfifo>(p, host);
 			make<Pccsr>(p, host);
-			if (p.family == Family::Turing)
+			if (!p.is.runlist_readback)
 				turing = make<TuringRunlists>(p, host);
+			return;
+		}
+		if (p.is.rlram_locked) {
+			std::vector<Range> blocks = {{0x40000, 0x800 * p.num_pbdma}};
+			for (const auto &rl : p.runlists)
+				blocks.push_back({rl.pri_base, 0x400});
+			make<Locked>(blocks, LEVEL_MASKED);
 			return;
 		}
 		for (auto &rl : host.runlists()) {

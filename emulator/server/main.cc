@@ -6,18 +6,23 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 static const char USAGE[] =
 	"usage: gpulens-emulator --profile FILE.json [--scenario FILE.json] --fd N [--control SOCKETPATH] [--log "
 	"FILE]\n"
-	"                        [--virtual-time]\n"
-	"  --fd N   connected AF_UNIX stream socket; QEMU has the other end: -device x-pci-proxy-dev,fd=M,id=gpu0\n";
+	"                        [--virtual-time] [--sysmem BASE:BYTES[:BUS]]\n"
+	"  --fd N   connected AF_UNIX stream socket; QEMU has the other end: -device x-pci-proxy-dev,fd=M,id=gpu0\n"
+	"  --sysmem guest physical range that is set aside for this GPU, and the bus address it sees there (default: "
+	"BASE)\n";
 
-static int run(emu::Gpu &gpu, int fd, const std::string &control_path, std::FILE *log)
+// pending: a scenario in system memory, which has to wait until QEMU shares the guest's.
+static int run(emu::Gpu &gpu, int fd, const std::string &control_path, std::FILE *log, nlohmann::json pending)
 {
 	emu::QemuLink link(gpu, fd, log);
 	std::optional<emu::ControlSocket> control;
@@ -37,14 +42,28 @@ static int run(emu::Gpu &gpu, int fd, const std::string &control_path, std::FILE
 		}
 		if (fds[0].revents && !link.serve())
 			return 0;
+		if (!pending.is_null() && !gpu.needs_system_memory(pending)) {
+			gpu.load_scenario(pending);
+			pending = nullptr;
+		}
 		if (control)
 			control->serve(fds);
 	}
 }
 
+static emu::Memories::Window window(const std::string &s)
+{
+	char *end;
+	uint64_t base = std::strtoull(s.c_str(), &end, 0), bytes = *end == ':' ? std::strtoull(end + 1, &end, 0) : 0;
+	uint64_t bus = *end == ':' ? std::strtoull(end + 1, &end, 0) : base;
+	if (*end || !bytes)
+		throw std::invalid_argument("--sysmem wants BASE:BYTES[:BUS], not " + s);
+	return {bus, base, bytes};
+}
+
 int main(int argc, char **argv)
 {
-	std::string profile, scenario, control, log_path;
+	std::string profile, scenario, control, log_path, sysmem;
 	int fd = -1;
 	bool virtual_time = false;
 	for (int i = 1; i < argc; i++) {
@@ -64,6 +83,8 @@ int main(int argc, char **argv)
 			control = value();
 		} else if (a == "--log") {
 			log_path = value();
+		} else if (a == "--sysmem") {
+			sysmem = value();
 		} else if (a == "--fd") {
 			fd = std::atoi(value().c_str());
 		} else if (a == "--virtual-time") {
@@ -79,17 +100,24 @@ int main(int argc, char **argv)
 	}
 	try {
 		auto gpu = emu::Gpu::create_from_file(profile);
+		nlohmann::json pending;
+		if (!sysmem.empty())
+			gpu->memories().window = window(sysmem);
 		if (!scenario.empty()) {
 			std::ifstream in(scenario);
 			if (!in)
 				throw std::runtime_error("cannot read " + scenario);
-			gpu->load_scenario(nlohmann::json::parse(in));
+			pending = nlohmann::json::parse(in);
+			if (!gpu->needs_system_memory(pending)) {
+				gpu->load_scenario(pending);
+				pending = nullptr;
+			}
 		}
 		gpu->real_time(!virtual_time);
 		std::FILE *log = log_path.empty() ? nullptr : std::fopen(log_path.c_str(), "w");
 		if (!log_path.empty() && !log)
 			throw std::runtime_error("cannot write " + log_path);
-		int status = run(*gpu, fd, control, log);
+		int status = run(*gpu, fd, control, log, std::move(pending));
 		if (log)
 			std::fclose(log);
 		return status;

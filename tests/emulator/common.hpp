@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 namespace emu_test {
 
 using nlohmann::json;
@@ -46,6 +48,25 @@ inline json two_tsgs(const std::string &compute = "wfi")
 	};
 	return {{"processes", {tsg(1, 2, 3), tsg(2, 4, 5)}}};
 }
+
+inline json file(const std::string &scenario)
+{
+	std::ifstream in(EMU_DATA_DIR "/scenarios/" + scenario + ".json");
+	EXPECT_TRUE(in.good()) << scenario;
+	return json::parse(in);
+}
+
+// A chip in a machine that sets 16 MiB of its memory aside for it.
+struct Machine {
+	Machine(const std::string &chip, const json &scenario) : gpu(make(chip))
+	{
+		gpu->set_sysmem(&ram);
+		command(*gpu, {{"cmd", "sysmem"}, {"base", ram.base()}, {"bytes", ram.size()}});
+		command(*gpu, {{"cmd", "scenario"}, {"data", scenario}});
+	}
+	emu::RamAt ram{0x70000000, 0x1000000};
+	std::unique_ptr<emu::Gpu> gpu;
+};
 
 inline uint32_t rd(emu::Gpu &gpu, uint32_t off)
 {

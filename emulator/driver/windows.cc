@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+// Where a scenario's structures are placed (video or system memory), and BAR1 and BAR2 as a driver sets them up.
+// RM keeps its own structures high in video memory; so does this driver (assumed: upper half). In system memory they
+// start at the beginning of the window that was set aside.
+#include "driver/loader.hpp"
+
+#include "model/bits.hpp"
+#include "model/units.hpp"
+
+#include <stdexcept>
+
+namespace emu {
+
+using nlohmann::json;
+
+static constexpr uint64_t BLOCK = 2u << 20;
+
+Phys DriverPart::allocate(Aperture ap, uint64_t bytes, uint64_t align)
+{
+	bool sys = gpu_.memories().in_system(ap);
+	Gpu::Heap &heap = sys ? gpu_.heap_sys_ : gpu_.heap_vid_;
+	uint64_t at = (heap.at + align - 1) & ~(align - 1);
+	if (at + bytes > heap.end)
+		throw std::runtime_error(sys ? "scenario: does not fit the system memory set aside for the GPU"
+					     : "scenario: does not fit the GPU's memory");
+	heap.at = at + bytes;
+	if (!gpu_.memories().clear({ap, at}, bytes))
+		throw std::runtime_error("scenario: no memory there");
+	return {ap, at};
+}
+
+static const char *const KIND_KEYS[] = {"runlists", "instances", "tables", "contexts"};
+
+static bool in_system(const std::string &s)
+{
+	if (s != "vid" && s != "sys")
+		throw std::invalid_argument("scenario: memory is \"vid\" or \"sys\", not " + s);
+	return s == "sys";
+}
+
+// "memory": one word for all, or an object by kind.
+static bool wants_system(const json &scenario, int kind)
+{
+	auto m = scenario.find("memory");
+	if (m == scenario.end())
+		return false;
+	if (m->is_string())
+		return in_system(*m);
+	return in_system(m->value(KIND_KEYS[kind], "vid"));
+}
+
+bool DriverPart::uses_system_memory(const Profile &profile, const json &scenario)
+{
+	bool any = profile.unified;
+	for (int k = 0; k < KINDS; k++)
+		any |= wants_system(scenario, k);
+	return any;
+}
+
+Memories::Window DriverPart::window_of(const json &scenario, const Memories::Window &now)
+{
+	auto w = scenario.find("sysmem");
+	if (w == scenario.end())
+		return now;
+	uint64_t base = number(w->at("base"));
+	return {number(*w, "bus", base), base, number(w->at("bytes"))};
+}
+
+void DriverPart::place(const json &scenario)
+{
+	const Profile &profile = gpu_.profile();
+	Memories &mem = gpu_.memories();
+	std::string named = scenario.value("aperture", profile.vid_means_sysmem ? "vid" : "coherent");
+	if (named == "coherent")
+		sys_ap_ = Aperture::SysCoherent;
+	else if (named == "noncoherent")
+		sys_ap_ = Aperture::SysNoncoherent;
+	else if (named == "vid" && profile.unified)
+		sys_ap_ = Aperture::Vid;
+	else
+		throw std::invalid_argument("scenario: aperture cannot be " + named);
+	for (int k = 0; k < KINDS; k++)
+		ap_[k] = profile.unified || wants_system(scenario, k) ? sys_ap_ : Aperture::Vid;
+
+	mem.window = window_of(scenario, mem.window);
+	if (uses_system_memory(profile, scenario) && gpu_.needs_system_memory(scenario))
+		throw std::runtime_error(
+			"scenario: needs system memory: none is shared, or none is set aside (\"sysmem\")");
+	uint64_t half = profile.unified ? 0 : (profile.memory_bytes / 2) & ~(BLOCK - 1);
+	gpu_.heap_vid_ = {half, profile.unified ? 0 : profile.memory_bytes};
+	gpu_.heap_sys_ = {mem.window.bus, mem.window.bus + mem.window.bytes};
+	region_[0].first = gpu_.heap_vid_.at;
+	region_[1].first = gpu_.heap_sys_.at;
+}
+
+PageFormat DriverPart::page_format(const json &scenario) const
+{
+	PageTables pages = gpu_.profile().is.pages;
+	PageFormat usual = usual_format(pages);
+	std::string wanted = scenario.value("page_tables", ""), big = scenario.value("big_page", "");
+	if (wanted.empty() && big.empty())
+		return usual;
+	bool v1 = wanted == "v1" || (wanted.empty() && usual.version == PteVersion::V1);
+	if (v1) {
+		unsigned shift = big == "128k" || (big.empty() && pages == PageTables::V1Big128) ? 17 : 16;
+		if (auto f = v1_format(pages, shift))
+			return *f;
+	} else if (wanted == "v2" && big != "128k" && usual.version == PteVersion::V2) {
+		return usual;
+	}
+	throw std::invalid_argument("scenario: " + gpu_.profile().name + " has no such page tables");
+}
+
+// BAR1 and BAR2: instance block and page tables, virtual addresses from 0.
+// "instmem": instance blocks, page tables and context images, as many as fit (default for BAR2); "all": those and the
+// runlists; "none": bound, nothing mapped (default for BAR1); "physical": no tables, offsets are video memory
+// addresses; {"map": [...]}: the pages listed.
+void DriverPart::build_bars(const json &scenario)
+{
+	region_[0].end = gpu_.heap_vid_.at;
+	region_[1].end = gpu_.heap_sys_.at;
+	build_bar(1, scenario.value("bar1", json("none")));
+	build_bar(2, scenario.value("bar2", json("instmem")));
+}
+
+void DriverPart::map_entry(AddressSpace &space, const json &entry)
+{
+	static const std::pair<const char *, unsigned> sizes[] = {{"4k", 12}, {"64k", 16},  {"128k", 17},
+								  {"2m", 21}, {"512m", 29}, {"256g", 38}};
+	std::string size = entry.value("page", "4k");
+	unsigned shift = 0;
+	for (const auto &[name, s] : sizes)
+		if (size == name || (size == "big" && s == space.format().big_shift))
+			shift = s;
+	std::string in = entry.value("memory", "vid");
+	if (!space.has_page(shift) && entry.value("optional", false))
+		return;
+	Phys target{in_system(in) || gpu_.memories().unified() ? sys_ap_ : Aperture::Vid, number(entry.at("phys"))};
+	uint64_t va = number(entry.at("va"));
+	for (uint64_t n = number(entry, "pages", 1); n; n--, va += 1ull << shift, target.addr += 1ull << shift)
+		space.map(va, target, shift);
+}
+
+void DriverPart::fill_bar(AddressSpace &space, int bar, const json &what)
+{
+	if (what.is_object()) {
+		for (const auto &entry : what.at("map"))
+			map_entry(space, entry);
+		return;
+	}
+	if (what == "none")
+		return;
+	if (what != "instmem" && what != "all")
+		throw std::invalid_argument("scenario: bar" + std::to_string(bar) + " cannot be " + what.dump());
+	uint64_t va = 0, size = gpu_.profile().bar_size[bar], page = 1ull << space.format().big_shift;
+	const Aperture apertures[2] = {Aperture::Vid, sys_ap_};
+	for (int sys = 0; sys < 2; sys++) {
+		const Region &r = region_[sys];
+		uint64_t last = what == "all" ? r.end : r.last;
+		for (uint64_t at = r.first; at < last && va < size; at += page, va += page)
+			space.map(va, {apertures[sys], at}, space.format().big_shift);
+	}
+}
+
+void DriverPart::build_bar(int bar, const json &what)
+{
+	const Profile &profile = gpu_.profile();
+	if (!profile.bar_size[bar]) // a SoC has no BAR2
+		return;
+	Phys inst;
+	bool is_virtual = what != "physical";
+	if (is_virtual) {
+		AddressSpace space(gpu_.memories(), format_,
+				   [this](uint64_t n, uint64_t a) { return allocate(Tables, n, a); });
+		fill_bar(space, bar, what);
+		ChannelPlan c;
+		build_instance(space, c, 0, {{0, &space}});
+		inst = c.inst;
+	}
+	uint32_t older =
+		uint32_t(put(27, 0, inst.addr >> 12) | put(29, 28, unsigned(inst.ap)) | put(31, 31, is_virtual));
+	switch (profile.is.bars) {
+	case BarBlocks::Pbus: gpu_.poke_register(bar == 1 ? 0x1704 : 0x1714, older); break;
+	case BarBlocks::Vf: gpu_.poke_register(bar == 1 ? 0xb80f40 : 0xb80f48, older); break;
+	case BarBlocks::VfWide:
+		gpu_.poke_register(
+			bar == 1 ? 0xb80f60 : 0xb80f70,
+			uint32_t(put(9, 9, is_virtual) | put(11, 10, unsigned(inst.ap)) | (inst.addr & mask(31, 12))));
+		gpu_.poke_register(bar == 1 ? 0xb80f64 : 0xb80f74, uint32_t(inst.addr >> 32));
+		break;
+	}
+}
+
+} // namespace emu
