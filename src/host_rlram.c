@@ -26,6 +26,9 @@ static int read_runlist(struct lens_gpu *gpu, struct lens_engine *e)
 		err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_CHANNEL_CONFIG, &chan);
 	if (err)
 		return err;
+	/* The register has 16 bits for it, a doorbell 7: more is no runlist. */
+	if (DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id) >= gpu->chip->runlists)
+		return -EIO;
 	rl = lens_add_runlist(&gpu->topo, DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id));
 	if (!rl)
 		return -EIO;
