@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "../include/gpulens/mmu.h"
 #include "files.h"
 #include "parse.h"
 
@@ -33,14 +34,16 @@ static int show_device_info(const struct lens_file *f, bool addresses, struct le
 
 static int show_copy_topology(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
-	if (!f->dev->gpu.chip->ce.pces)
-		return -EOPNOTSUPP;
+	if (f->dev->gpu.topo.ce_err)
+		return f->dev->gpu.topo.ce_err;
 	lens_format_copy_topology(t, &f->dev->gpu);
 	return 0;
 }
 
 static int show_tpc_map(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
+	if (f->dev->gpu.topo.gpcs_err)
+		return f->dev->gpu.topo.gpcs_err;
 	lens_format_tpc_map(t, &f->dev->gpu);
 	return 0;
 }
@@ -68,6 +71,8 @@ static int show_num_ces(const struct lens_file *f, bool addresses, struct lens_t
 
 static int show_gpc_mask(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
+	if (f->dev->gpu.topo.gpcs_err)
+		return f->dev->gpu.topo.gpcs_err;
 	return show_hex(t, f->dev->gpu.topo.gpc_mask);
 }
 
@@ -78,8 +83,8 @@ static int show_tpc_mask(const struct lens_file *f, bool addresses, struct lens_
 
 static int show_pce_map(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
-	if (!f->dev->gpu.chip->ce.pces)
-		return -EOPNOTSUPP;
+	if (f->dev->gpu.topo.ce_err)
+		return f->dev->gpu.topo.ce_err;
 	return show_hex(t, f->dev->gpu.topo.pce_map);
 }
 
@@ -104,7 +109,7 @@ static int show_local_memory(const struct lens_file *f, bool addresses, struct l
 static int show_runlist(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
 	struct lens_runlist_snap snap = { .rl = lens_gpu_runlist(&f->dev->gpu, f->arg) };
-	int err = lens_snap_collect(f->dev, &snap);
+	int err = lens_snap_collect(f->dev, &snap, true);
 
 	if (!err)
 		lens_format_runlist(t, &f->dev->gpu, &snap, addresses);
@@ -114,9 +119,9 @@ static int show_runlist(const struct lens_file *f, bool addresses, struct lens_t
 
 /* -- collecting runlists -- */
 
-static int snap_make_room(struct lens_dev *dev, struct lens_runlist_snap *snap)
+static int snap_make_room(const struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts)
 {
-	u32 cap = snap->regs.length, words = dev->gpu.chip->entry_words;
+	u32 cap = snap->regs.length, words = gpu->chip->entry_words;
 
 	lens_snap_free(snap);
 	if (!cap)
@@ -125,34 +130,41 @@ static int snap_make_room(struct lens_dev *dev, struct lens_runlist_snap *snap)
 	snap->entries = kvmalloc_array(cap, words * sizeof(u32), GFP_KERNEL);
 	snap->state = kvmalloc_array(cap, 2 * sizeof(u32), GFP_KERNEL);
 	snap->err = kvmalloc_array(cap, sizeof(*snap->err), GFP_KERNEL);
-	if (!snap->entries || !snap->state || !snap->err)
+	if (contexts) {
+		snap->context = kvmalloc_array(cap, sizeof(*snap->context), GFP_KERNEL);
+		snap->cache = kvzalloc(sizeof(*snap->cache), GFP_KERNEL);
+	}
+	if (!snap->entries || !snap->state || !snap->err ||
+	    (contexts && (!snap->context || !snap->cache)))
 		return -ENOMEM;
 	snap->cap = cap;
 	return 0;
 }
 
-int lens_snap_collect_locked(struct lens_dev *dev, struct lens_runlist_snap *snap)
+int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts)
 {
 	int err, tries = 4;
 
-	err = lens_runlist_begin(&dev->gpu, snap);
+	err = lens_runlist_begin(gpu, snap);
 	if (err)
 		return err;
 	do {
-		err = snap_make_room(dev, snap);
+		err = snap_make_room(gpu, snap, contexts);
 		if (!err)
-			err = lens_runlist_collect(&dev->gpu, snap);
+			err = lens_runlist_collect(gpu, snap);
 	} while (err == -EAGAIN && --tries);
+	if (!err && contexts && snap->n)
+		err = lens_contexts_collect(gpu, snap);
 	return err;
 }
 
-int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap)
+int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool contexts)
 {
 	int err = lens_dev_get(dev);
 
 	if (err)
 		return err;
-	err = lens_snap_collect_locked(dev, snap);
+	err = lens_snap_fill(&dev->gpu, snap, contexts);
 	lens_dev_put(dev);
 	return err;
 }
@@ -162,9 +174,13 @@ void lens_snap_free(struct lens_runlist_snap *snap)
 	kvfree(snap->entries);
 	kvfree(snap->state);
 	kvfree(snap->err);
+	kvfree(snap->context);
+	kvfree(snap->cache);
 	snap->entries = NULL;
 	snap->state = NULL;
 	snap->err = NULL;
+	snap->context = NULL;
+	snap->cache = NULL;
 	snap->cap = 0;
 }
 
@@ -200,8 +216,11 @@ static int read_release(struct inode *inode, struct file *file)
 /* Kept files answer without an access, but not for a GPU that has gone. */
 static int collect(const struct lens_file *f, const struct file *file, struct lens_text *t)
 {
-	int err = lens_dev_get(f->dev);
+	int err;
 
+	if (f->type->raw && !lens_may_see_raw(file))
+		return -EPERM;
+	err = lens_dev_get(f->dev);
 	if (err)
 		return err;
 	lens_dev_put(f->dev);
@@ -267,7 +286,8 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 	err = lens_dev_get(f->dev);
 	if (err)
 		goto out;
-	err = f->type->act(&f->dev->gpu, &ref, &runlist);
+	err = lens_gpu_has_host(&f->dev->gpu) ?
+	      f->type->act(&f->dev->gpu, &ref, &runlist) : -EOPNOTSUPP;
 	lens_dev_put(f->dev);
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
 		pr_info_ratelimited("gpulens: gpu%d %s: write RUNLIST:ID, more than one runlist (or none) holds %u\n",
@@ -285,27 +305,37 @@ static const struct proc_ops write_ops = {
 /* -- the directory -- */
 
 static const struct lens_file_type kept_files[] = {
-	{ "chip", show_chip },
-	{ "device_info", show_device_info },
-	{ "num_gpcs", show_num_gpcs },
-	{ "num_tpc_per_gpc", show_num_tpc_per_gpc },
-	{ "num_ces", show_num_ces },
-	{ "gpc_mask", show_gpc_mask },
-	{ "tpc_map", show_tpc_map },
-	{ "pce_map", show_pce_map },
-	{ "copy_topology", show_copy_topology },
-	{ "local_memory", show_local_memory },
-	{ "snapshot", lens_show_snapshot },
+	{ .name = "chip", .show = show_chip },
+	{ .name = "device_info", .show = show_device_info },
+	{ .name = "num_gpcs", .show = show_num_gpcs },
+	{ .name = "num_tpc_per_gpc", .show = show_num_tpc_per_gpc },
+	{ .name = "num_ces", .show = show_num_ces },
+	{ .name = "gpc_mask", .show = show_gpc_mask },
+	{ .name = "tpc_map", .show = show_tpc_map },
+	{ .name = "pce_map", .show = show_pce_map },
+	{ .name = "copy_topology", .show = show_copy_topology },
+	{ .name = "local_memory", .show = show_local_memory },
+	{ .name = "snapshot", .show = lens_show_snapshot },
+	{ .name = "image", .raw = true, .show = lens_show_image },
 };
 
-static const struct lens_file_type runlist_file = { "runlist%u", show_runlist };
-static const struct lens_file_type tpc_mask_file = { "gpc%u_tpc_mask", show_tpc_mask };
-static const struct lens_file_type lce_for_pce_file = { "lce_for_pce%u", show_lce_for_pce };
-static const struct lens_file_type shared_lce_file = { "shared_lce_for_grce%u", show_shared_lce };
+static const struct lens_file_type runlist_file = { .name = "runlist%u", .show = show_runlist };
+
+static const struct lens_file_type tpc_mask_file = {
+	.name = "gpc%u_tpc_mask", .show = show_tpc_mask,
+};
+
+static const struct lens_file_type lce_for_pce_file = {
+	.name = "lce_for_pce%u", .show = show_lce_for_pce,
+};
+
+static const struct lens_file_type shared_lce_file = {
+	.name = "shared_lce_for_grce%u", .show = show_shared_lce,
+};
 
 static int add_file(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
 {
-	umode_t mode = type->act ? 0200 : lens_gid < 0 ? 0444 : 0440;
+	umode_t mode = type->act ? 0200 : type->raw ? 0400 : lens_gid < 0 ? 0444 : 0440;
 	struct proc_dir_entry *entry;
 	struct lens_file *f;
 	char name[32];
@@ -320,7 +350,7 @@ static int add_file(struct lens_dev *dev, const struct lens_file_type *type, u32
 	entry = proc_create_data(name, mode, dev->dir, type->act ? &write_ops : &read_ops, f);
 	if (!entry)
 		return -ENOMEM;
-	if (!type->act && lens_gid >= 0)
+	if (!type->act && !type->raw && lens_gid >= 0)
 		proc_set_user(entry, GLOBAL_ROOT_UID, make_kgid(&init_user_ns, lens_gid));
 	dev->n_files++;
 	return 0;
@@ -336,10 +366,10 @@ static int add_files(struct lens_dev *dev)
 		err = add_file(dev, &kept_files[i], 0);
 	for (i = 0; !err && i < topo->n_runlists; i++)
 		err = add_file(dev, &runlist_file, topo->runlists[i].id);
-	for (i = 0; !err && i < topo->num_gpcs; i++)
+	for (i = 0; !err && !topo->gpcs_err && i < topo->num_gpcs; i++)
 		if (!(topo->gpc_mask & (1U << i)))
 			err = add_file(dev, &tpc_mask_file, i);
-	for (i = 0; !err && i < LENS_MAX_PCES; i++)
+	for (i = 0; !err && !topo->ce_err && i < LENS_MAX_PCES; i++)
 		if (topo->pce_map & (1U << i) && i < dev->gpu.chip->ce.pces)
 			err = add_file(dev, &lce_for_pce_file, i);
 	for (i = 0; !err && i < topo->n_grces; i++)

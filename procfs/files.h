@@ -17,19 +17,24 @@ struct lens_file {
 
 struct lens_file_type {
 	const char *name;	/* %u: arg */
+	bool raw;		/* raw words: for those who may see them */
 	/* Collect with the GPU's lock held by the callee, format without. */
 	int (*show)(const struct lens_file *f, bool addresses, struct lens_text *t);
 	/* Act on a parsed id; the GPU's lock is held. */
 	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 };
 
-/* Room for a runlist of any length, then the runlist. Free with lens_snap_free(). */
-int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap);
-/* The same with the GPU's lock already held. */
-int lens_snap_collect_locked(struct lens_dev *dev, struct lens_runlist_snap *snap);
+/*
+ * Room for a runlist of any length, then the runlist and its contexts if wanted.
+ * Free with lens_snap_free().
+ */
+int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool contexts);
+/* The same of any GPU, with its lock held. */
+int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts);
 void lens_snap_free(struct lens_runlist_snap *snap);
 
 int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_text *t);
+int lens_show_image(const struct lens_file *f, bool addresses, struct lens_text *t);
 
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;

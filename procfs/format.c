@@ -18,6 +18,11 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	lens_text_add(t, "Ids:          channels and TSGs count %s\n",
 		      gpu->chip->ids_per_runlist ?
 		      "per runlist, write RUNLIST:ID" : "over the whole GPU");
+	if (!gpu->known)
+		lens_text_add(t, "Unknown chip: topology only, read as its generation %s\n",
+			      gpu->chip->name);
+	else if (!gpu->chip->host)
+		lens_text_add(t, "Runlists:     not readable, their registers are not published\n");
 	if (gpu->chip->assumed)
 		lens_text_add(t, "Assumed:      %s (not published for this chip)\n",
 			      gpu->chip->assumed);

@@ -8,6 +8,7 @@
  * of any) is said in a line that begins with "!", which no label does.
  */
 #include "format.h"
+#include "../include/gpulens/mmu.h"
 
 static const char *const status_names[16] = {
 	"idle", "pending", "pending, reload", "acquire", "acquire, reload", "on pbdma",
@@ -53,8 +54,68 @@ static void add_flag(struct lens_text *t, const char *in, const char *label, u32
 	lens_text_add(t, "%s| %s:%*s%2u|\n", in, label, pad - 1, "", value);
 }
 
+static const char *preemption_name(u32 mode, bool compute)
+{
+	static const char *const gfx[] = { "WFI", "GFXP", "?", "?" };
+	static const char *const cmp[] = { "WFI", "CTA", "CILP", "?" };
+
+	return (compute ? cmp : gfx)[mode & 3];
+}
+
+static const char *why(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "none";
+	case -EOPNOTSUPP:
+		return "not published";
+	}
+	return "unreadable";
+}
+
+static void add_address(struct lens_text *t, const char *in, const char *label, u64 addr)
+{
+	lens_text_add(t, "%s| %-5s 0x%012llx|\n", in, label, (unsigned long long)addr);
+}
+
+static void add_context(struct lens_text *t, const struct lens_gpu *gpu,
+			const struct lens_context *c, const char *in, bool addresses)
+{
+	u32 n = 0;
+	u64 bits;
+
+	lens_text_add(t, "%s|= Instance Block ====|\n", in);
+	if (c->err) {
+		lens_text_add(t, "%s| %20s|\n", in, why(c->err));
+		return;
+	}
+	add_address(t, in, "PDB:", addresses ? c->pdb : 0);
+	lens_text_add(t, "%s| Target:%13s|\n", in, target_name(c->target));
+	lens_text_add(t, "%s| Pages: %13s|\n", in, c->mmu->name);
+	if (gpu->chip->ctxsw == LENS_CTXSW_VEID) {
+		add_flag(t, in, "VEID", c->veid);
+		for (bits = c->subcontexts; bits; bits &= bits - 1)
+			n++;
+		add_flag(t, in, "Subcontexts", n);
+	}
+	lens_text_add(t, "%s|= Context State =====|\n", in);
+	if (c->image_err) {
+		lens_text_add(t, "%s| %20s|\n", in, why(c->image_err));
+		return;
+	}
+	add_address(t, in, "VA:", addresses ? c->image_va : 0);
+	lens_text_add(t, "%s| Ctx. ID:  0x%08x|\n", in, c->context_id);
+	lens_text_add(t, "%s| Gfx. Preemption:%4s|\n", in, preemption_name(c->graphics, false));
+	lens_text_add(t, "%s| Cmp. Preemption:%4s|\n", in, preemption_name(c->compute, true));
+	lens_text_add(t, "%s| #WFI Saves:%9u|\n", in, c->saves_wfi);
+	lens_text_add(t, "%s| #CTA Saves:%9u|\n", in, c->saves_cta);
+	lens_text_add(t, "%s| #GFXP Saves:%8u|\n", in, c->saves_gfxp);
+	lens_text_add(t, "%s| #CILP Saves:%8u|\n", in, c->saves_cilp);
+}
+
 static void add_channel(struct lens_text *t, const struct lens_gpu *gpu, const struct lens_entry *e,
-			const u32 *state, int err, const char *in, bool addresses)
+			const u32 *state, int err, const struct lens_context *c,
+			const char *in, bool addresses)
 {
 	struct lens_channel_state s;
 	u64 inst = e->inst;
@@ -95,6 +156,8 @@ static void add_channel(struct lens_text *t, const struct lens_gpu *gpu, const s
 	lens_text_add(t, "%s| Inst: 0x%012llx|\n", in,
 		      (unsigned long long)(addresses ? inst : 0));
 	lens_text_add(t, "%s| Target:%13s|\n", in, target_name(target));
+	if (c && !err)
+		add_context(t, gpu, c, in, addresses);
 	lens_text_add(t, "%s+---------------------+\n", in);
 }
 
@@ -126,8 +189,8 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 		if (!left && gpu->chip->entry_words == 4)
 			lens_text_add(t, "! channel %u: outside of any TSG, which is not legal\n",
 				      e.id);
-		add_channel(t, gpu, &e, &snap->state[2 * i], snap->err[i], left ? "  " : "",
-			    addresses);
+		add_channel(t, gpu, &e, &snap->state[2 * i], snap->err[i],
+			    snap->context ? &snap->context[i] : NULL, left ? "  " : "", addresses);
 		if (left)
 			left--;
 	}

@@ -79,7 +79,7 @@ static void put_topology(struct writer *w, const struct lens_gpu *gpu)
 		lens_engine_name(gpu, e, name);
 		strscpy(rec->name, name, sizeof(rec->name));
 	}
-	for (i = 0; i < topo->num_gpcs; i++) {
+	for (i = 0; !topo->gpcs_err && i < topo->num_gpcs; i++) {
 		struct gpulens_gpc *rec;
 
 		if (topo->gpc_mask & (1U << i))
@@ -91,7 +91,7 @@ static void put_topology(struct writer *w, const struct lens_gpu *gpu)
 		rec->first_tpc = cpu_to_le16(first);
 		rec->tpcs = cpu_to_le16(n);
 	}
-	for (i = 0; i < gpu->chip->ce.pces; i++) {
+	for (i = 0; !topo->ce_err && i < gpu->chip->ce.pces; i++) {
 		struct gpulens_pce *rec;
 
 		if (!(topo->pce_map & (1U << i)))
@@ -245,7 +245,7 @@ int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_te
 	start = ktime_get_ns();
 	for (i = 0; i < topo->n_runlists; i++) {
 		all->snap[i].rl = &topo->runlists[i];
-		all->err[i] = lens_snap_collect_locked(f->dev, &all->snap[i]);
+		all->err[i] = lens_snap_fill(&f->dev->gpu, &all->snap[i], false);
 	}
 	took = ktime_get_ns() - start;
 	lens_dev_put(f->dev);

@@ -49,7 +49,7 @@ int lens_read_copy_engines(struct lens_gpu *gpu)
 			t->num_ces += t->engines[i].type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE;
 	}
 	if (!ce->pces)
-		return 0;
+		return -EOPNOTSUPP;
 	err = lens_rd32(gpu, ce->pce_map, &v);
 	if (err)
 		return err;

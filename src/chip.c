@@ -1,26 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which generations there are. What they are is in chip/.
+ * Which generations there are, by age. What they are is in chip/.
  */
 #include "core.h"
 
 static const struct lens_chip *const chips[] = {
+	&lens_chip_gk10x,
+	&lens_chip_gm10x,
+	&lens_chip_gm20x,
+	&lens_chip_gp100,
 	&lens_chip_gp10x,
+	&lens_chip_gv10x,
 	&lens_chip_tu10x,
+	&lens_chip_ga100,
+	&lens_chip_ga10x,
 	&lens_chip_gh100,
 	&lens_chip_ad10x,
+	&lens_chip_gb10x,
+	&lens_chip_gb20x,
 };
 
-const struct lens_chip *lens_chip_find(u32 id, const char **name)
+static const struct lens_chip_id unknown;
+
+const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known)
 {
+	const struct lens_chip *family = NULL;
 	const struct lens_chip_id *c;
 	u32 i;
 
-	for (i = 0; i < LENS_ARRAY_SIZE(chips); i++)
-		for (c = chips[i]->ids; c->id; c++)
+	*known = true;
+	for (i = 0; i < LENS_ARRAY_SIZE(chips); i++) {
+		for (c = chips[i]->ids; c->id; c++) {
 			if (c->id == id) {
-				*name = c->name;
+				*row = c;
 				return chips[i];
 			}
-	return NULL;
+			/* The newest generation of that architecture. */
+			if (c->id >> 4 == id >> 4)
+				family = chips[i];
+		}
+	}
+	*row = &unknown;
+	*known = false;
+	return family;
 }

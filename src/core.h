@@ -23,12 +23,16 @@
  */
 int lens_rd32_address(struct lens_gpu *gpu, u32 off, u32 reserved, u32 *val);
 void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val);
+/* Memory, by what an aperture means on this chip: a Tegra GPU's video memory is the system's. */
+int lens_copy(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u64 *dst, u32 words);
+int lens_store32(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 val);
 /* Wait until all bits of mask read 0: 0, -ETIMEDOUT, -EIO, -ENODEV. */
 int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask);
 
 /* ptop.c */
 int lens_ptop_v1_read(struct lens_gpu *gpu);
 int lens_ptop_v2_read(struct lens_gpu *gpu);
+int lens_ptop_v2_read_two_dies(struct lens_gpu *gpu);
 void lens_sort_engines(struct lens_topology *t);
 struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id);
 
@@ -45,7 +49,8 @@ void lens_entry_decode_8(const u32 *w, struct lens_entry *e);
 void lens_entry_decode_16(const u32 *w, struct lens_entry *e);
 
 /* host_pfifo.c, host_rlram.c */
-extern const struct lens_host_ops lens_host_pfifo;
+extern const struct lens_host_ops lens_host_pfifo;		/* Kepler .. Pascal */
+extern const struct lens_host_ops lens_host_pfifo_gv100;	/* Volta */
 extern const struct lens_host_ops lens_host_rlram;
 int lens_pfifo_read_runlists(struct lens_gpu *gpu);
 int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
@@ -54,6 +59,7 @@ int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, 
 			   bool enable);
 void lens_pccsr_decode(const u32 w[2], struct lens_channel_state *s);
 int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
+int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl);
 /* Take whatever TSG but tsgid is on the runlist's engines off them. */
 int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 

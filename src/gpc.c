@@ -25,6 +25,8 @@ int lens_read_gpcs(struct lens_gpu *gpu)
 	if (err)
 		return err;
 	t->num_tpc_per_gpc = DRF_VAL(NV_PTOP_SCAL_NUM_TPC_PER_GPC_VALUE, v);
+	if (!gpu->chip->fuse_gpc)
+		return -EOPNOTSUPP;
 	err = lens_rd32(gpu, gpu->chip->fuse_gpc, &v);
 	if (err)
 		return err;

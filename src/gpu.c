@@ -43,6 +43,16 @@ void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val)
 	gpu->io->ops->wr32(gpu->io, off, val);
 }
 
+int lens_copy(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
+{
+	return gpu->io->ops->copy(gpu->io, gpu->id->soc ? LENS_SYS : ap, addr, dst, words);
+}
+
+int lens_store32(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 val)
+{
+	return gpu->io->ops->store32(gpu->io, gpu->id->soc ? LENS_SYS : ap, addr, val);
+}
+
 int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask)
 {
 	u32 waited = 0, step = 10, val;
@@ -74,9 +84,10 @@ int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io)
 	arch = DRF_VAL(NV_PMC_BOOT_0_ARCHITECTURE_0, gpu->boot0) |
 	       DRF_VAL(NV_PMC_BOOT_0_ARCHITECTURE_1, gpu->boot0) << 5;
 	gpu->chip_id = arch << 4 | DRF_VAL(NV_PMC_BOOT_0_IMPLEMENTATION, gpu->boot0);
-	gpu->chip = lens_chip_find(gpu->chip_id, &gpu->name);
+	gpu->chip = lens_chip_find(gpu->chip_id, &gpu->id, &gpu->known);
 	if (!gpu->chip)
 		return -ENODEV;
+	gpu->name = gpu->known ? gpu->id->name : gpu->chip->name;
 	io->window = &gpu->chip->window;
 	return 0;
 }
@@ -86,18 +97,27 @@ int lens_gpu_read_topology(struct lens_gpu *gpu)
 	int err;
 
 	memset(&gpu->topo, 0, sizeof(gpu->topo));
-	gpu->topo.memory_bytes = gpu->chip->memory_bytes(gpu);
+	/* A Tegra GPU has none of its own. */
+	if (gpu->chip->memory_bytes && !gpu->id->soc)
+		gpu->topo.memory_bytes = gpu->chip->memory_bytes(gpu);
 	gpu->io->memory_bytes = gpu->topo.memory_bytes;
 	err = gpu->chip->read_devices(gpu);
-	if (!err)
+	if (!err && lens_gpu_has_host(gpu))
 		err = gpu->chip->host->read_runlists(gpu);
-	if (!err)
-		err = lens_read_gpcs(gpu);
-	if (!err)
-		err = lens_read_copy_engines(gpu);
-	if (!err)
-		lens_sort_engines(&gpu->topo);
-	return err;
+	if (err)
+		return err;
+	/* Fuses and copy engines may be locked away from us; the rest is of use alone. */
+	gpu->topo.gpcs_err = lens_read_gpcs(gpu);
+	gpu->topo.ce_err = lens_read_copy_engines(gpu);
+	if (gpu->topo.gpcs_err == -ENODEV || gpu->topo.ce_err == -ENODEV)
+		return -ENODEV;
+	lens_sort_engines(&gpu->topo);
+	return 0;
+}
+
+bool lens_gpu_has_host(const struct lens_gpu *gpu)
+{
+	return gpu->known && gpu->chip->host;
 }
 
 const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id)

@@ -13,11 +13,36 @@
 #include "core.h"
 #include "../include/hw/fifo.h"
 
-/* NUM_CHANNELS of CFG1 wins over the table where it is smaller; nouveau's gm200_fifo_chid_nr. */
+/*
+ * How many channels and PBDMAs. CFG0 and CFG1 say so from GM20x on (nouveau's
+ * gm200_fifo_chid_nr); a smaller number than the table's wins. Earlier, the
+ * table is all there is.
+ */
+static int read_counts(struct lens_gpu *gpu, u32 *channels, u32 *pbdmas)
+{
+	u32 v;
+	int err;
+
+	*channels = gpu->id->channels ? gpu->id->channels : gpu->chip->channels;
+	*pbdmas = gpu->id->pbdmas ? gpu->id->pbdmas : gpu->chip->pbdmas;
+	if (!gpu->chip->has_cfg)
+		return 0;
+	err = lens_rd32(gpu, NV_PFIFO_CFG1, &v);
+	if (err)
+		return err;
+	if (v && v < *channels)
+		*channels = v;
+	err = lens_rd32(gpu, NV_PFIFO_CFG0, &v);
+	if (err)
+		return err;
+	*pbdmas = DRF_VAL(NV_PFIFO_CFG0_NUM_PBDMA, v);
+	return *pbdmas > 32 ? -EIO : 0;
+}
+
 int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 {
 	struct lens_topology *t = &gpu->topo;
-	u32 channels = gpu->chip->channels, pbdmas, v, i, j;
+	u32 channels, pbdmas, v, i, j;
 	struct lens_runlist *rl;
 	int err;
 
@@ -25,17 +50,9 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 		if (t->engines[i].runlist != LENS_NONE &&
 		    !lens_add_runlist(t, t->engines[i].runlist))
 			return -EIO;
-	err = lens_rd32(gpu, NV_PFIFO_CFG1, &v);
+	err = read_counts(gpu, &channels, &pbdmas);
 	if (err)
 		return err;
-	if (v && v < channels)
-		channels = v;
-	err = lens_rd32(gpu, NV_PFIFO_CFG0, &v);
-	if (err)
-		return err;
-	pbdmas = DRF_VAL(NV_PFIFO_CFG0_NUM_PBDMA, v);
-	if (pbdmas > 32)
-		return -EIO;
 	for (i = 0; i < t->n_runlists; i++)
 		t->runlists[i].channels = channels;
 	for (i = 0; i < pbdmas; i++) {
@@ -207,6 +224,22 @@ static int pfifo_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl)
 			       DRF_NUM(NV_PFIFO_ENG_RUNLIST_PENDING, 1));
 }
 
+/*
+ * One bit per runlist, set by read-modify-write. The manual forbids to wait for
+ * it to clear; reading it back flushes the write. From GV100 on.
+ */
+int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
+{
+	u32 v;
+	int err;
+
+	err = lens_rd32(gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
+	if (err)
+		return err;
+	lens_wr32(gpu, NV_PFIFO_RUNLIST_PREEMPT, v | 1U << rl->id);
+	return lens_rd32(gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
+}
+
 const struct lens_host_ops lens_host_pfifo = {
 	.read_runlists = lens_pfifo_read_runlists,
 	.runlist_regs = pfifo_runlist_regs,
@@ -217,5 +250,18 @@ const struct lens_host_ops lens_host_pfifo = {
 	/* RUNLIST_PREEMPT is published from GV100 on only. */
 	.resubmit = pfifo_resubmit,
 	.decode_entry = lens_entry_decode_8,
+	.decode_channel = lens_pccsr_decode,
+};
+
+const struct lens_host_ops lens_host_pfifo_gv100 = {
+	.read_runlists = lens_pfifo_read_runlists,
+	.runlist_regs = pfifo_runlist_regs,
+	.channel_words = lens_pccsr_channel_words,
+	.channel_set = lens_pccsr_channel_set,
+	.preempt_tsg = lens_pfifo_preempt_tsg,
+	.preempt_others = lens_pfifo_preempt_others,
+	.preempt_runlist = lens_pfifo_preempt_runlist,
+	.resubmit = pfifo_resubmit,
+	.decode_entry = lens_entry_decode_16,
 	.decode_channel = lens_pccsr_decode,
 };

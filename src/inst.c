@@ -1,141 +1,355 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From a channel's instance block to its context image, and the preemption
- * words in it.
+ * From a channel's instance block to its context image: decoding both, and
+ * writing the preemption words.
  *
- *	instance block	words 128, 129	page directory
+ *	instance block	word 63		VEID of the channel (Volta ..)
+ *			words 128, 129	page directory
  *			words 132, 133	where the context is saved, a virtual address
  *					where MODE says so
+ *			words 166, 167	which subcontexts have a page directory (Volta ..)
  *	context image	0x0c CTL	type; since Volta a per-VEID header (0x21) may
  *					stand first, whose 0x78/0x7c name the image
  *			0x80, 0x84	graphics and compute preemption
+ *			0xd0 .. 0xf8	how often it was saved, its id
  *			0xfc		magic
+ *
+ * Reading the contexts of a runlist goes in passes (instance blocks, then where
+ * their images lie, then the images), so that the window moves little; each
+ * pass runs a few channels at a time with the window borrowed once.
  *
  * Nothing is written unless the magic stands where the manual puts it. FECS
  * reads the words when it next loads the context.
  *
- * Sources: open-gpu-doc ampere/ga100/dev_ram.ref.txt (RAMIN), ampere/ga102/
- * dev_ctxsw.ref.txt; the per-VEID header: linux-nvgpu ctxsw_prog_gv11b_fusa.c.
+ * Sources: open-gpu-doc ampere/ga100/dev_ram.ref.txt (RAMIN), dev_pbdma.ref.txt
+ * (SET_CHANNEL_INFO), ampere/ga102/dev_ctxsw.ref.txt; the per-VEID header:
+ * linux-nvgpu ctxsw_prog_gv11b_fusa.c.
  */
 #include "core.h"
 #include "../include/hw/ctxsw.h"
+#include "../include/hw/pbdma.h"
 #include "../include/hw/ram.h"
 
-#define RAMIN_FIRST_WORD	128	/* words 128 .. 135 are all that is needed */
-#define RAMIN_WORDS		8
+/* The words that are read: 62, 63; 128 .. 133; 166, 167, each pair aligned to 8 bytes. */
+#define RAMIN_WORDS	10
 
-struct context {
-	enum lens_aperture root_ap;
-	u64 root;			/* page directory */
-	bool virtual;
-	enum lens_aperture image_ap;	/* when not virtual */
-	u64 image;			/* address of the image's first byte */
+static const u8 ramin_words[RAMIN_WORDS / 2] = { 62, 128, 130, 132, 166 };
+
+struct ramin {
+	u32 w[RAMIN_WORDS];
 };
 
-/* Field f of RAMIN, numbered over the whole block, in the words that were read. */
-#define RAMIN(f, w) DRF_VAL(f, (w)[DRF_LO(f) / 32 - RAMIN_FIRST_WORD])
-
-static int read_inst(struct lens_gpu *gpu, enum lens_aperture ap, u64 inst, struct context *c)
+/* Word n of the block, one of those that were read. */
+static u32 ramin_word(const struct ramin *r, u32 n)
 {
-	u64 raw[RAMIN_WORDS / 2];
-	u32 w[RAMIN_WORDS], i;
-	int err;
+	u32 i;
 
-	err = gpu->io->ops->copy(gpu->io, ap, inst + RAMIN_FIRST_WORD * 4, raw,
-				 LENS_ARRAY_SIZE(raw));
-	if (err)
-		return err;
-	for (i = 0; i < RAMIN_WORDS; i++)
-		w[i] = (u32)(raw[i / 2] >> (i % 2 * 32));
-
-	/* Pascal may still use tables of version 1; later chips know no others than theirs. */
-	if (gpu->chip->ctxsw == LENS_CTXSW_MAIN && !RAMIN(NV_RAMIN_USE_VER2_PT_FORMAT, w))
-		return -EOPNOTSUPP;
-	err = lens_target_aperture(RAMIN(NV_RAMIN_PAGE_DIR_BASE_TARGET, w), &c->root_ap);
-	if (err)
-		return err;
-	c->root = (u64)RAMIN(NV_RAMIN_PAGE_DIR_BASE_HI, w) << 32 |
-		  RAMIN(NV_RAMIN_PAGE_DIR_BASE_LO, w) << NV_RAMIN_BASE_SHIFT;
-	c->virtual = RAMIN(NV_RAMIN_ENGINE_WFI_MODE, w) == NV_RAMIN_ENGINE_WFI_MODE_VIRTUAL;
-	c->image = (u64)RAMIN(NV_RAMIN_ENGINE_WFI_PTR_HI, w) << 32 |
-		   RAMIN(NV_RAMIN_ENGINE_WFI_PTR_LO, w) << NV_RAMIN_BASE_SHIFT;
-	/* A channel without a graphics context (of a copy engine, say) has nothing to change. */
-	if (!c->image)
-		return -ENOENT;
-	return lens_target_aperture(RAMIN(NV_RAMIN_ENGINE_WFI_TARGET, w), &c->image_ap);
+	for (i = 0; i < LENS_ARRAY_SIZE(ramin_words); i++)
+		if (n - ramin_words[i] < 2)
+			return r->w[2 * i + n - ramin_words[i]];
+	return 0;
 }
 
-/* Where a byte of the image lies. */
-static int locate(struct lens_gpu *gpu, const struct context *c, u32 off, enum lens_aperture *ap,
-		  u64 *addr)
-{
-	struct lens_mapping m;
-	int err;
+#define RAMIN(f, r) DRF_VAL(f, ramin_word(r, DRF_LO(f) / 32))
 
-	if (!c->virtual) {
-		*ap = c->image_ap;
-		*addr = c->image + off;
-		return 0;
-	}
-	err = lens_mmu_translate(gpu, gpu->chip->mmu, c->root_ap, c->root, c->image + off, &m);
-	*ap = m.ap;
-	*addr = m.addr;
-	/* Nothing mapped where the instance block points: its own nonsense. */
-	return err == -EFAULT ? -EIO : err;
+static bool has_veid(const struct lens_gpu *gpu)
+{
+	return gpu->chip->ctxsw == LENS_CTXSW_VEID;
 }
 
-static int read_word(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 *val)
+static int read_ramin(struct lens_gpu *gpu, enum lens_aperture ap, u64 inst, struct ramin *r)
 {
 	u64 raw;
+	u32 i;
 	int err;
 
-	err = gpu->io->ops->copy(gpu->io, ap, addr & ~7ULL, &raw, 1);
-	*val = (u32)(addr & 4 ? raw >> 32 : raw);
+	memset(r, 0, sizeof(*r));
+	for (i = 0; i < LENS_ARRAY_SIZE(ramin_words); i++) {
+		/* VEID and subcontexts came with Volta; 130, 131 mean nothing to us. */
+		if (ramin_words[i] == 130 ||
+		    ((ramin_words[i] == 62 || ramin_words[i] == 166) && !has_veid(gpu)))
+			continue;
+		err = lens_copy(gpu, ap, inst + ramin_words[i] * 4U, &raw, 1);
+		if (err)
+			return err;
+		r->w[2 * i] = (u32)raw;
+		r->w[2 * i + 1] = (u32)(raw >> 32);
+	}
+	return 0;
+}
+
+static int decode_ramin(struct lens_gpu *gpu, const struct ramin *r, struct lens_context *c)
+{
+	u32 word128 = ramin_word(r, DRF_LO(NV_RAMIN_PAGE_DIR_BASE_LO) / 32);
+	enum lens_aperture ap;
+
+	c->mmu = gpu->chip->mmu(word128);
+	c->target = RAMIN(NV_RAMIN_PAGE_DIR_BASE_TARGET, r);
+	c->pdb = (u64)RAMIN(NV_RAMIN_PAGE_DIR_BASE_HI, r) << 32 |
+		 RAMIN(NV_RAMIN_PAGE_DIR_BASE_LO, r) << NV_RAMIN_BASE_SHIFT;
+	if (has_veid(gpu)) {
+		c->veid = DRF_VAL(NV_PPBDMA_SET_CHANNEL_INFO_VEID, ramin_word(r, 63));
+		c->subcontexts = (u64)ramin_word(r, 167) << 32 | ramin_word(r, 166);
+	}
+	c->is_virtual = RAMIN(NV_RAMIN_ENGINE_WFI_MODE, r) == NV_RAMIN_ENGINE_WFI_MODE_VIRTUAL;
+	c->wfi_va = (u64)RAMIN(NV_RAMIN_ENGINE_WFI_PTR_HI, r) << 32 |
+		    RAMIN(NV_RAMIN_ENGINE_WFI_PTR_LO, r) << NV_RAMIN_BASE_SHIFT;
+	c->image_va = c->wfi_va;
+	/* The image's own aperture, where it is not virtual. */
+	if (lens_target_aperture(RAMIN(NV_RAMIN_ENGINE_WFI_TARGET, r), &c->ap))
+		c->image_err = -EIO;
+	/* A channel without a graphics context (of a copy engine, say). */
+	if (!c->image_va)
+		c->image_err = -ENOENT;
+	return lens_target_aperture(c->target, &ap);
+}
+
+static int read_word(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 w[2])
+{
+	u64 raw;
+	int err = lens_copy(gpu, ap, addr, &raw, 1);
+
+	w[0] = (u32)raw;
+	w[1] = (u32)(raw >> 32);
 	return err;
 }
 
-/* Follow a per-VEID header to the main image and find where that lies. */
-static int find_image(struct lens_gpu *gpu, struct context *c, enum lens_aperture *ap, u64 *addr)
+/* Where the image that c->image_va names lies: c->ap, c->addr. */
+static int locate(struct lens_gpu *gpu, struct lens_context *c, struct lens_walk_cache *cache)
 {
-	u32 ctl, lo, hi;
+	struct lens_mapping m;
+	enum lens_aperture root;
 	int err;
 
-	err = locate(gpu, c, 0, ap, addr);
-	if (err || gpu->chip->ctxsw != LENS_CTXSW_VEID)
+	if (!c->is_virtual) {
+		c->addr = c->image_va;
+		return 0;
+	}
+	err = lens_target_aperture(c->target, &root);
+	if (!err)
+		err = lens_mmu_translate(gpu, c->mmu, root, c->pdb, c->image_va, &m, cache);
+	if (err)
+		/* Nothing mapped where the instance block points: its own nonsense. */
+		return err == -EFAULT ? -EIO : err;
+	c->ap = m.ap;
+	c->addr = m.addr;
+	return 0;
+}
+
+/* Locate the main image, behind a per-VEID header if one stands first. */
+static int find_image(struct lens_gpu *gpu, struct lens_context *c, struct lens_walk_cache *cache)
+{
+	u32 w[2];
+	int err;
+
+	err = locate(gpu, c, cache);
+	if (err || !has_veid(gpu))
 		return err;
-	err = read_word(gpu, *ap, *addr + NV_CTXSW_MAIN_IMAGE_CTL, &ctl);
+	err = read_word(gpu, c->ap, c->addr + (NV_CTXSW_MAIN_IMAGE_CTL & ~7), w);
 	if (err)
 		return err;
-	if (DRF_VAL(NV_CTXSW_MAIN_IMAGE_CTL_TYPE, ctl) !=
+	c->ctl = w[1];
+	if (DRF_VAL(NV_CTXSW_MAIN_IMAGE_CTL_TYPE, c->ctl) !=
 	    NV_CTXSW_MAIN_IMAGE_CTL_TYPE_PER_VEID_HEADER)
 		return 0;
-	err = read_word(gpu, *ap, *addr + NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR, &lo);
-	if (!err)
-		err = read_word(gpu, *ap, *addr + NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR_HI, &hi);
+	err = read_word(gpu, c->ap, c->addr + NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR_HI, w);
 	if (err)
 		return err;
-	c->image = (u64)DRF_VAL(NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR_HI_V, hi) << 32 | lo;
-	return locate(gpu, c, 0, ap, addr);
+	c->image_va = (u64)DRF_VAL(NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR_HI_V, w[0]) << 32 | w[1];
+	return locate(gpu, c, cache);
+}
+
+static int image_word(struct lens_gpu *gpu, const struct lens_context *c, u32 off, u32 w[2])
+{
+	return read_word(gpu, c->ap, c->addr + off, w);
+}
+
+static int read_image(struct lens_gpu *gpu, struct lens_context *c)
+{
+	u32 w[2], wfi[2], gfxp[2], id[2];
+	int err;
+
+	err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_RESTORE_OPERATIONS, w);
+	if (err)
+		return err;
+	c->restores = w[0];
+	if (w[1] != NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1_V_VALUE)
+		return -EOPNOTSUPP;
+	err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS, w);
+	if (!err)
+		err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_WFI_SAVE_OPERATIONS, wfi);
+	if (!err)
+		err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_GFXP_SAVE_OPERATIONS, gfxp);
+	if (!err)
+		err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_CONTEXT_ID, id);
+	if (err)
+		return err;
+	c->graphics = DRF_VAL(NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS_CONTROL, w[0]);
+	c->compute = DRF_VAL(NV_CTXSW_MAIN_IMAGE_COMPUTE_PREEMPTION_OPTIONS_CONTROL, w[1]);
+	c->saves_wfi = wfi[0];
+	c->saves_cta = wfi[1];
+	c->saves_gfxp = gfxp[0];
+	c->saves_cilp = gfxp[1];
+	c->context_id = id[0];
+	c->saves = id[1];
+	return 0;
+}
+
+/* -- the contexts of a runlist -- */
+
+/* So many channels per borrow: a borrow stays below the words of one piece. */
+#define CHANNELS_PER_BORROW 32
+
+enum pass { PASS_INST, PASS_LOCATE, PASS_IMAGE };
+
+struct pass_range {
+	struct lens_gpu *gpu;
+	struct lens_runlist_snap *snap;
+	enum pass pass;
+	u32 first, n;		/* entries */
+};
+
+static void inst_of(struct lens_gpu *gpu, const struct lens_runlist_snap *snap, u32 i,
+		    const struct lens_entry *e, u32 *target, u64 *inst)
+{
+	struct lens_channel_state s;
+
+	*target = e->inst_target;
+	*inst = e->inst;
+	gpu->chip->host->decode_channel(&snap->state[2 * i], &s);
+	if (s.pccsr) {
+		*target = s.inst_target;
+		*inst = s.bound ? s.inst : 0;
+	}
+}
+
+static void pass_inst(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 i,
+		      const struct lens_entry *e)
+{
+	struct lens_context *c = &snap->context[i];
+	enum lens_aperture ap;
+	struct ramin r;
+	u32 target;
+	u64 inst;
+
+	inst_of(gpu, snap, i, e, &target, &inst);
+	c->err = inst ? lens_target_aperture(target, &ap) : -ENOENT;
+	if (!c->err)
+		c->err = read_ramin(gpu, ap, inst, &r);
+	if (!c->err)
+		c->err = decode_ramin(gpu, &r, c);
+	if (!c->err && !c->image_err && gpu->chip->ctxsw == LENS_CTXSW_UNPUBLISHED)
+		c->image_err = -EOPNOTSUPP;
+}
+
+/* Channels of one TSG share a context as a rule: what the last one found serves this one. */
+static const struct lens_context *same_context(const struct lens_runlist_snap *snap, u32 i)
+{
+	const struct lens_context *c = &snap->context[i], *prev = c - 1;
+
+	if (!i || snap->err[i - 1] || prev->err || !prev->mmu || prev->pdb != c->pdb ||
+	    prev->target != c->target || prev->wfi_va != c->wfi_va)
+		return NULL;
+	return prev;
+}
+
+static void pass_image(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 i, enum pass pass)
+{
+	struct lens_context *c = &snap->context[i];
+	const struct lens_context *same;
+
+	if (c->err || c->image_err)
+		return;
+	same = same_context(snap, i);
+	if (pass == PASS_LOCATE) {
+		if (!same) {
+			c->image_err = find_image(gpu, c, snap->cache);
+			return;
+		}
+		c->image_err = same->image_err;
+		c->ctl = same->ctl;
+		c->image_va = same->image_va;
+		c->ap = same->ap;
+		c->addr = same->addr;
+		return;
+	}
+	if (!same) {
+		c->image_err = read_image(gpu, c);
+		return;
+	}
+	c->image_err = same->image_err;
+	c->graphics = same->graphics;
+	c->compute = same->compute;
+	c->saves_wfi = same->saves_wfi;
+	c->saves_cta = same->saves_cta;
+	c->saves_gfxp = same->saves_gfxp;
+	c->saves_cilp = same->saves_cilp;
+	c->context_id = same->context_id;
+	c->saves = same->saves;
+	c->restores = same->restores;
+}
+
+static int run_pass(void *arg)
+{
+	struct pass_range *p = arg;
+	const struct lens_chip *chip = p->gpu->chip;
+	struct lens_entry e;
+	u32 i;
+
+	for (i = p->first; i < p->first + p->n; i++) {
+		chip->host->decode_entry(&p->snap->entries[i * chip->entry_words], &e);
+		if (e.is_tsg || p->snap->err[i])
+			continue;
+		if (p->pass == PASS_INST)
+			pass_inst(p->gpu, p->snap, i, &e);
+		else
+			pass_image(p->gpu, p->snap, i, p->pass);
+	}
+	return 0;
+}
+
+int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
+{
+	struct pass_range p = { .gpu = gpu, .snap = snap };
+	u32 i;
+	int err;
+
+	for (i = 0; i < snap->n; i++)
+		memset(&snap->context[i], 0, sizeof(snap->context[i]));
+	for (p.pass = PASS_INST; p.pass <= PASS_IMAGE; p.pass++) {
+		for (p.first = 0; p.first < snap->n; p.first += p.n) {
+			p.n = snap->n - p.first;
+			if (p.n > CHANNELS_PER_BORROW)
+				p.n = CHANNELS_PER_BORROW;
+			err = gpu->io->ops->exclusive(gpu->io, run_pass, &p);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
 }
 
 int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture inst_ap, u64 inst,
 				enum lens_preemption mode)
 {
-	u32 magic, gfx = NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS_CONTROL_WFI;
-	struct context c;
-	enum lens_aperture ap;
-	u32 compute;
-	u64 addr;
+	struct lens_context c = { 0 };
+	struct ramin r;
+	u32 compute, w[2];
+	u64 at;
 	int err;
 
-	err = read_inst(gpu, inst_ap, inst, &c);
+	err = read_ramin(gpu, inst_ap, inst, &r);
 	if (!err)
-		err = find_image(gpu, &c, &ap, &addr);
+		err = decode_ramin(gpu, &r, &c);
 	if (!err)
-		err = read_word(gpu, ap, addr + NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1, &magic);
+		err = c.image_err;
+	if (!err)
+		err = find_image(gpu, &c, NULL);
+	if (!err)
+		err = read_word(gpu, c.ap, c.addr + NV_CTXSW_MAIN_IMAGE_NUM_RESTORE_OPERATIONS, w);
 	if (err)
 		return err;
-	if (magic != NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1_V_VALUE)
+	if (w[1] != NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1_V_VALUE)
 		return -EOPNOTSUPP;
 
 	switch (mode) {
@@ -154,11 +368,12 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture inst_ap
 	 * WFI first.
 	 */
 	if (mode != LENS_PREEMPT_CTA) {
-		err = gpu->io->ops->store32(gpu->io, ap,
-			addr + NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS, gfx);
+		at = c.addr + NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS;
+		err = lens_store32(gpu, c.ap, at,
+				   NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS_CONTROL_WFI);
 		if (err)
 			return err;
 	}
-	return gpu->io->ops->store32(gpu->io, ap,
-		addr + NV_CTXSW_MAIN_IMAGE_COMPUTE_PREEMPTION_OPTIONS, compute);
+	at = c.addr + NV_CTXSW_MAIN_IMAGE_COMPUTE_PREEMPTION_OPTIONS;
+	return lens_store32(gpu, c.ap, at, compute);
 }

@@ -2,6 +2,9 @@
 /*
  * GPU page tables: one walker over formats described as data.
  *
+ *	version 1 (Kepler, Maxwell): one directory, indexed by 39:27 (128 KiB big
+ *	pages) or 39:26 (64 KiB), of dual entries.
+ *
  *	version 2 (Pascal .. Ada)	version 3 (Hopper ..)
  *					PD4	56
  *	PD3	48:47			PD3	55:47
@@ -10,15 +13,17 @@
  *	PD0	28:21	may map 2 MiB	PD0	28:21	may map 2 MiB
  *	tables	20:12 and 20:16		tables	20:12 and 20:16
  *
- * PD0 entries are dual: one table of 64 KiB pages and one of 4 KiB pages; a page
+ * The last directory's entries are dual: one table of 64 KiB pages and one of 4 KiB pages; a page
  * that the big table does not map is looked up in the small one. The depth is
  * the format's, so that no loop in the tables can hold the walker.
  *
- * Sources: open-gpu-kernel-modules kern_gmmu_fmt_gp10x.c, kern_gmmu_fmt_gh10x.c
- * (levels), pascal/gp100/dev_mmu.h, hopper/gh100/dev_mmu.h (entries).
+ * Sources: open-gpu-kernel-modules kern_gmmu_fmt_gm10x.c, kern_gmmu_fmt_gp10x.c,
+ * kern_gmmu_fmt_gh10x.c (levels), maxwell/gm107/dev_mmu.h, pascal/gp100/dev_mmu.h,
+ * hopper/gh100/dev_mmu.h (entries).
  */
 #include "core.h"
 #include "../include/hw/mmu.h"
+#include "../include/hw/ram.h"
 
 static bool pde_aperture(u64 ap, struct lens_mmu_entry *e)
 {
@@ -39,6 +44,29 @@ static void pte_aperture(u64 ap, struct lens_mmu_entry *e)
 	e->ap = ap == NV_MMU_VER3_PTE_APERTURE_VIDEO_MEMORY ||
 		ap == NV_MMU_VER3_PTE_APERTURE_PEER_MEMORY ? LENS_VID : LENS_SYS;
 	e->peer = ap == NV_MMU_VER3_PTE_APERTURE_PEER_MEMORY;
+}
+
+static void v1_dual(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_entry *small)
+{
+	big->valid = pde_aperture(DRF_VAL64(NV_MMU_PDE_APERTURE_BIG, lo), big);
+	big->addr = (big->ap == LENS_VID ? DRF_VAL64(NV_MMU_PDE_ADDRESS_BIG_VID, lo) :
+					   DRF_VAL64(NV_MMU_PDE_ADDRESS_BIG_SYS, lo))
+		    << NV_MMU_PDE_ADDRESS_SHIFT;
+	big->size_shift = DRF_VAL64(NV_MMU_PDE_SIZE, lo);
+	small->valid = pde_aperture(DRF_VAL64(NV_MMU_PDE_APERTURE_SMALL, lo), small);
+	small->addr = (small->ap == LENS_VID ? DRF_VAL64(NV_MMU_PDE_ADDRESS_SMALL_VID, lo) :
+					       DRF_VAL64(NV_MMU_PDE_ADDRESS_SMALL_SYS, lo))
+		      << NV_MMU_PDE_ADDRESS_SHIFT;
+	small->size_shift = big->size_shift;
+}
+
+static void v1_pte(u64 raw, struct lens_mmu_entry *e)
+{
+	e->valid = DRF_VAL64(NV_MMU_PTE_VALID, raw);
+	pte_aperture(DRF_VAL64(NV_MMU_PTE_APERTURE, raw), e);
+	e->addr = (e->ap == LENS_VID ? DRF_VAL64(NV_MMU_PTE_ADDRESS_VID, raw) :
+				       DRF_VAL64(NV_MMU_PTE_ADDRESS_SYS, raw))
+		  << NV_MMU_PTE_ADDRESS_SHIFT;
 }
 
 static void v2_pde(u64 raw, struct lens_mmu_entry *e)
@@ -95,8 +123,32 @@ static void v3_pte(u64 raw, struct lens_mmu_entry *e)
 	e->addr = DRF_VAL64(NV_MMU_VER3_PTE_ADDRESS, raw) << NV_MMU_VER3_PTE_ADDRESS_SHIFT;
 }
 
+const struct lens_mmu_format lens_mmu_v1_128k = {
+	.name = "v1 128K",
+	.levels = 1,
+	.level = {
+		{ .shift = 27, .bits = 13, .entry_bytes = 8 },
+	},
+	.va_bits = 40,
+	.big_shift = 17,
+	.dual = v1_dual,
+	.pte = v1_pte,
+};
+
+const struct lens_mmu_format lens_mmu_v1_64k = {
+	.name = "v1 64K",
+	.levels = 1,
+	.level = {
+		{ .shift = 26, .bits = 14, .entry_bytes = 8 },
+	},
+	.va_bits = 40,
+	.big_shift = 16,
+	.dual = v1_dual,
+	.pte = v1_pte,
+};
+
 const struct lens_mmu_format lens_mmu_v2 = {
-	.name = "version 2",
+	.name = "v2",
 	.levels = 4,
 	.level = {
 		{ .shift = 47, .bits = 2, .entry_bytes = 8 },
@@ -107,13 +159,14 @@ const struct lens_mmu_format lens_mmu_v2 = {
 	},
 	.va_bits = 49,
 	.big_shift = 16,
+	.leaf_bit = true,
 	.pde = v2_pde,
 	.dual = v2_dual,
 	.pte = v2_pte,
 };
 
 const struct lens_mmu_format lens_mmu_v3 = {
-	.name = "version 3",
+	.name = "v3",
 	.levels = 5,
 	.level = {
 		{ .shift = 56, .bits = 1, .entry_bytes = 8 },
@@ -124,10 +177,41 @@ const struct lens_mmu_format lens_mmu_v3 = {
 	},
 	.va_bits = 57,
 	.big_shift = 16,
+	.leaf_bit = true,
 	.pde = v3_pde,
 	.dual = v3_dual,
 	.pte = v3_pte,
 };
+
+#define RAMIN_BIT(f, w) DRF_VAL(f, w)	/* all fields used here lie in word 128 */
+
+const struct lens_mmu_format *lens_mmu_select_gk104(u32 ramin_word)
+{
+	return &lens_mmu_v1_128k;
+}
+
+const struct lens_mmu_format *lens_mmu_select_gm200(u32 ramin_word)
+{
+	return RAMIN_BIT(NV_RAMIN_BIG_PAGE_SIZE, ramin_word) == NV_RAMIN_BIG_PAGE_SIZE_64KB ?
+	       &lens_mmu_v1_64k : &lens_mmu_v1_128k;
+}
+
+const struct lens_mmu_format *lens_mmu_select_gp100(u32 ramin_word)
+{
+	return RAMIN_BIT(NV_RAMIN_USE_VER2_PT_FORMAT, ramin_word) ?
+	       &lens_mmu_v2 : lens_mmu_select_gm200(ramin_word);
+}
+
+const struct lens_mmu_format *lens_mmu_select_v2(u32 ramin_word)
+{
+	return &lens_mmu_v2;
+}
+
+/* The VER2 bit says nothing on Hopper and later: the open driver writes it either way. */
+const struct lens_mmu_format *lens_mmu_select_v3(u32 ramin_word)
+{
+	return &lens_mmu_v3;
+}
 
 static int finish(const struct lens_mmu_entry *pte, u32 shift, u64 va, struct lens_mapping *m)
 {
@@ -142,9 +226,45 @@ static int finish(const struct lens_mmu_entry *pte, u32 shift, u64 va, struct le
 	return 0;
 }
 
+/*
+ * A table entry, from the cache if it was read before. The cache is a short table
+ * that is looked up by address and simply stops growing when it is full.
+ */
+static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 words, u64 *raw,
+		      struct lens_walk_cache *c)
+{
+	u32 i, slot = (u32)(addr >> 3 ^ addr >> 13) % LENS_CACHE_WORDS;
+	int err;
+
+	for (i = 0; c && i < 8; i++) {
+		u32 at = (slot + i) % LENS_CACHE_WORDS;
+
+		if (c->word[at].addr == (addr | 1) && c->word[at].ap == ap) {
+			raw[0] = c->word[at].raw[0];
+			if (words > 1)
+				raw[1] = c->word[at].raw[1];
+			return 0;
+		}
+		if (c->word[at].addr)
+			continue;
+		err = lens_copy(gpu, ap, addr, raw, words);
+		if (err)
+			return err;
+		/* Bit 0 marks a used slot; entries are aligned. */
+		c->word[at].addr = addr | 1;
+		c->word[at].ap = ap;
+		c->word[at].raw[0] = raw[0];
+		c->word[at].raw[1] = words > 1 ? raw[1] : 0;
+		c->used++;
+		return 0;
+	}
+	return lens_copy(gpu, ap, addr, raw, words);
+}
+
 /* One of the two tables under a dual entry. -EFAULT: it does not map va. */
 static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
-		     const struct lens_mmu_entry *table, u32 shift, u64 va, struct lens_mapping *m)
+		     const struct lens_mmu_entry *table, u32 shift, u64 va, struct lens_mapping *m,
+		     struct lens_walk_cache *cache)
 {
 	u32 top = fmt->level[fmt->levels - 1].shift;
 	u64 index = va >> shift & ((1ULL << (top - shift)) - 1);
@@ -152,9 +272,9 @@ static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 	u64 raw;
 	int err;
 
-	if (!table->valid)
+	if (!table->valid || index >= 1ULL << (top - shift) >> table->size_shift)
 		return -EFAULT;
-	err = gpu->io->ops->copy(gpu->io, table->ap, table->addr + index * 8, &raw, 1);
+	err = read_entry(gpu, table->ap, table->addr + index * 8, 1, &raw, cache);
 	if (err)
 		return err;
 	fmt->pte(raw, &pte);
@@ -162,7 +282,8 @@ static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 }
 
 int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
-		       enum lens_aperture root_ap, u64 root, u64 va, struct lens_mapping *m)
+		       enum lens_aperture root_ap, u64 root, u64 va, struct lens_mapping *m,
+		       struct lens_walk_cache *cache)
 {
 	struct lens_mmu_entry e = { .valid = true, .ap = root_ap, .addr = root };
 	struct lens_mmu_entry small = { 0 };
@@ -177,27 +298,27 @@ int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 	for (i = 0; i < fmt->levels; i++) {
 		l = &fmt->level[i];
 		index = va >> l->shift & ((1ULL << l->bits) - 1);
-		err = gpu->io->ops->copy(gpu->io, e.ap, e.addr + index * l->entry_bytes, raw,
-					 l->entry_bytes / 8);
+		raw[1] = 0;
+		err = read_entry(gpu, e.ap, e.addr + index * l->entry_bytes,
+				 l->entry_bytes / 8, raw, cache);
 		if (err)
 			return err;
 		memset(&e, 0, sizeof(e));
-		/* Bit 0 of any entry: this is a page, not a table. */
-		if (raw[0] & 1) {
+		if (fmt->leaf_bit && raw[0] & 1) {
 			if (!l->leaf)
 				return -EIO;
 			fmt->pte(raw[0], &e);
 			return finish(&e, l->shift, va, m);
 		}
-		if (l->entry_bytes == 8) {
+		if (i < fmt->levels - 1u) {
 			fmt->pde(raw[0], &e);
 			if (!e.valid)
 				return -EFAULT;
 		}
 	}
 	fmt->dual(raw[0], raw[1], &e, &small);
-	err = try_table(gpu, fmt, &e, fmt->big_shift, va, m);
+	err = try_table(gpu, fmt, &e, fmt->big_shift, va, m, cache);
 	if (err == -EFAULT)
-		err = try_table(gpu, fmt, &small, 12, va, m);
+		err = try_table(gpu, fmt, &small, 12, va, m, cache);
 	return err;
 }

@@ -117,21 +117,22 @@ int lens_ptop_v1_read(struct lens_gpu *gpu)
 	return 0;
 }
 
-int lens_ptop_v2_read(struct lens_gpu *gpu)
+/* One die's table: its configuration and rows lie at an offset from the first die's. */
+static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
 {
 	struct lens_topology *t = &gpu->topo;
 	struct lens_engine *e = NULL;
 	u32 i, rows, row, cfg, n = 0, rec[3];
 	int err;
 
-	err = lens_rd32(gpu, NV_PTOP_DEVICE_INFO_CFG, &cfg);
+	err = lens_rd32(gpu, die_off + NV_PTOP_DEVICE_INFO_CFG, &cfg);
 	if (err)
 		return err;
 	if (DRF_VAL(NV_PTOP_DEVICE_INFO_CFG_VERSION, cfg) != NV_PTOP_DEVICE_INFO_CFG_VERSION_INIT)
 		return -EOPNOTSUPP;
 	rows = DRF_VAL(NV_PTOP_DEVICE_INFO_CFG_NUM_ROWS, cfg);
 	for (i = 0; i < rows; i++) {
-		err = lens_rd32(gpu, NV_PTOP_DEVICE_INFO2(i), &row);
+		err = lens_rd32(gpu, die_off + NV_PTOP_DEVICE_INFO2(i), &row);
 		if (err)
 			return err;
 		if (!n && !row)
@@ -165,6 +166,29 @@ int lens_ptop_v2_read(struct lens_gpu *gpu)
 		n = 0;
 	}
 	return 0;
+}
+
+int lens_ptop_v2_read(struct lens_gpu *gpu)
+{
+	return read_v2_die(gpu, 0);
+}
+
+/* GB100 repeats the table for its second die; a part with one die does not answer there. */
+int lens_ptop_v2_read_two_dies(struct lens_gpu *gpu)
+{
+	u16 first;
+	int err;
+
+	err = read_v2_die(gpu, 0);
+	if (err)
+		return err;
+	first = gpu->topo.n_engines;
+	err = read_v2_die(gpu, NV_PTOP1_DEVICE_INFO_CFG - NV_PTOP_DEVICE_INFO_CFG);
+	if (err == -EIO || err == -EOPNOTSUPP) {
+		gpu->topo.n_engines = first;
+		err = 0;
+	}
+	return err;
 }
 
 /* Runlist first, then type and instance; devices without a runlist last. */

@@ -49,8 +49,7 @@ static int copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *re
 	err = lens_target_aperture(regs->target, &ap);
 	if (err || !n)
 		return err;
-	return gpu->io->ops->copy(gpu->io, ap, regs->base + (u64)first * bytes, dst,
-				  n * bytes / 8);
+	return lens_copy(gpu, ap, regs->base + (u64)first * bytes, dst, n * bytes / 8);
 }
 
 static void collect_states(struct lens_gpu *gpu, struct lens_runlist_snap *snap)

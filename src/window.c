@@ -29,57 +29,95 @@ int lens_window_check(const struct lens_io *io, u64 addr, u64 bytes)
 	return 0;
 }
 
-/* Position the window over addr. Returns the BAR0 offset of addr, 0 on a lost GPU. */
-static u32 borrow(struct lens_io *io, u64 addr, u32 *saved)
+static u32 position_of(const struct lens_io *io, u64 addr)
 {
-	u32 want = (u32)(addr >> WINDOW_SHIFT) & io->window->base_mask;
-
-	*saved = io->ops->rd32(io, io->window->reg);
-	if (*saved == 0xffffffff || lens_is_bad_read(*saved))
-		return 0;
-	io->cost.windows++;
 	/* All other bits zero: TARGET video memory where there is such a field. */
-	if (*saved != want)
-		io->ops->wr32(io, io->window->reg, want);
-	return NV_PRAMIN_START + (u32)(addr & (WINDOW_ALIGN - 1));
+	return (u32)(addr >> WINDOW_SHIFT) & io->window->base_mask;
 }
 
-static void give_back(struct lens_io *io, u64 addr, u32 saved)
+static int borrow(struct lens_io *io)
 {
-	u32 want = (u32)(addr >> WINDOW_SHIFT) & io->window->base_mask;
+	io->saved = io->ops->rd32(io, io->window->reg);
+	if (io->saved == 0xffffffff || lens_is_bad_read(io->saved))
+		return -EIO;
+	io->position = io->saved;
+	io->held = true;
+	io->cost.windows++;
+	return 0;
+}
 
-	if (saved == want)
+static void give_back(struct lens_io *io)
+{
+	io->held = false;
+	if (io->position == io->saved)
 		return;
-	io->ops->wr32(io, io->window->reg, saved);
+	io->ops->wr32(io, io->window->reg, io->saved);
 	io->ops->rd32(io, io->window->reg);
+}
+
+/*
+ * BAR0 offset of addr, with bytes behind it within the window. Where the window
+ * stands already is good enough: its 1 MiB covers more than a piece. Bits that
+ * we do not know, the driver's TARGET say, count as another place.
+ */
+static u32 aim(struct lens_io *io, u64 addr, u32 bytes)
+{
+	u64 start = (u64)(io->position & io->window->base_mask) << WINDOW_SHIFT;
+
+	if (io->position & ~io->window->base_mask || addr < start ||
+	    addr + bytes > start + NV_PRAMIN_SIZE) {
+		io->position = position_of(io, addr);
+		io->ops->wr32(io, io->window->reg, io->position);
+		start = addr & ~(WINDOW_ALIGN - 1);
+	}
+	return NV_PRAMIN_START + (u32)(addr - start);
 }
 
 int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words)
 {
-	u32 off, saved, i;
+	bool mine = !io->held;
+	u32 off, i;
+	int err;
 
 	if (words * 8ULL > LENS_WINDOW_PIECE || addr & 7)
 		return -EINVAL;
-	off = borrow(io, addr, &saved);
-	if (!off)
-		return -EIO;
+	if (mine) {
+		err = borrow(io);
+		if (err)
+			return err;
+	}
+	off = aim(io, addr, words * 8);
 	for (i = 0; i < words; i++)
 		dst[i] = io->ops->rd64(io, off + i * 8);
-	give_back(io, addr, saved);
+	if (mine)
+		give_back(io);
 	return 0;
 }
 
 int lens_window_store32(struct lens_io *io, u64 addr, u32 val)
 {
-	u32 off, saved, back;
+	u32 off, back;
+	int err;
 
-	if (addr & 3)
+	if (addr & 3 || io->held)
 		return -EINVAL;
-	off = borrow(io, addr, &saved);
-	if (!off)
-		return -EIO;
+	err = borrow(io);
+	if (err)
+		return err;
+	off = aim(io, addr, 4);
 	io->ops->wr32(io, off, val);
 	back = io->ops->rd32(io, off);
-	give_back(io, addr, saved);
+	give_back(io);
 	return back == val ? 0 : -EIO;
+}
+
+int lens_window_run(struct lens_io *io, int (*fn)(void *arg), void *arg)
+{
+	int err = borrow(io);
+
+	if (err)
+		return err;
+	err = fn(arg);
+	give_back(io);
+	return err;
 }

@@ -28,9 +28,13 @@ struct lens_window {
 	u32 base_mask;		/* its address field, in 64 KiB steps, from bit 0 */
 };
 
+/* One chip of a generation. Zero limits: the generation's. */
 struct lens_chip_id {
 	u16 id;			/* PMC_BOOT_0 architecture << 4 | implementation */
 	const char *name;
+	u16 channels, runlists;
+	u8 pbdmas;		/* where CFG0 does not say */
+	bool soc;		/* Tegra: no memory of its own, its video memory is the system's */
 };
 
 /* Copy engine registers. entries 0: nothing known. */
@@ -85,30 +89,47 @@ struct lens_chip {
 	u16 tsgs;			/* TSG ids are below this */
 	u16 runlists;			/* runlist ids are below this */
 	u16 channels;			/* GPU-wide channel ids; 0: per runlist */
+	bool has_cfg;			/* PFIFO_CFG0 and CFG1 exist (GM20x .. Turing) */
+	u8 pbdmas;			/* where they do not */
 	bool ids_per_runlist;		/* channel and TSG ids repeat from runlist to runlist */
 
-	const struct lens_host_ops *host;
+	const struct lens_host_ops *host;	/* NULL: no manual says how; topology only */
 	int (*read_devices)(struct lens_gpu *gpu);
 
-	u32 fuse_gpc;			/* set bit: GPC disabled */
+	u32 fuse_gpc;			/* set bit: GPC disabled; 0: not published */
 	u32 fuse_tpc_gpc;		/* + 4 * physical GPC, set bit: TPC disabled */
 	bool has_num_ces;
 	struct lens_ce_layout ce;
-	u64 (*memory_bytes)(struct lens_gpu *gpu);
+	u64 (*memory_bytes)(struct lens_gpu *gpu);	/* NULL: not published */
 
 	struct lens_window window;
-	const struct lens_mmu_format *mmu;
+	/* The format that an instance block's word 128 selects. NULL: not published. */
+	const struct lens_mmu_format *(*mmu)(u32 ramin_word);
 	enum lens_ctxsw_layout ctxsw;
 	const char *assumed;		/* what of this row no manual publishes; printed by chip */
 };
 
-/* NULL when no generation knows this id. name: the chip's own. */
-const struct lens_chip *lens_chip_find(u32 id, const char **name);
+/*
+ * The generation of a chip id and the chip's own row in it. An id that no row has
+ * but whose architecture one generation covers alone gets that generation with
+ * *known false: its device table can be read, nothing else is relied on. NULL:
+ * nothing is known.
+ */
+const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known);
 
+extern const struct lens_chip lens_chip_gk10x;
+extern const struct lens_chip lens_chip_gm10x;
+extern const struct lens_chip lens_chip_gm20x;
+extern const struct lens_chip lens_chip_gp100;
 extern const struct lens_chip lens_chip_gp10x;
+extern const struct lens_chip lens_chip_gv10x;
 extern const struct lens_chip lens_chip_tu10x;
-extern const struct lens_chip lens_chip_ad10x;
+extern const struct lens_chip lens_chip_ga100;
+extern const struct lens_chip lens_chip_ga10x;
 extern const struct lens_chip lens_chip_gh100;
+extern const struct lens_chip lens_chip_ad10x;
+extern const struct lens_chip lens_chip_gb10x;
+extern const struct lens_chip lens_chip_gb20x;
 
 #ifdef __cplusplus
 }

@@ -59,6 +59,8 @@ struct lens_topology {
 	u8 n_grces;
 	u8 shared_lce[LENS_MAX_GRCES];	/* LENS_LCE_NONE where nothing is shared */
 	u64 memory_bytes;		/* 0: not published for this chip */
+	/* Why a part could not be read: -EOPNOTSUPP not published, -EIO refused by the hardware. */
+	int gpcs_err, ce_err;
 };
 
 #define LENS_LCE_NONE		0xf
@@ -69,7 +71,9 @@ struct lens_topology {
 struct lens_gpu {
 	struct lens_io *io;
 	const struct lens_chip *chip;
+	const struct lens_chip_id *id;	/* limits of this very chip; of an unknown one: all zero */
 	const char *name;		/* "GP106" */
+	bool known;			/* false: only the generation is known; topology only */
 	u32 boot0, chip_id;
 	struct lens_topology topo;
 	u64 scratch[LENS_SCRATCH_WORDS];
@@ -78,6 +82,8 @@ struct lens_gpu {
 /* -- gpu.c: from a mapped BAR0 to a known GPU -- */
 int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io);
 int lens_gpu_read_topology(struct lens_gpu *gpu);
+/* Can runlists be read and steered, or is only the topology known? */
+bool lens_gpu_has_host(const struct lens_gpu *gpu);
 const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id);
 
 /* A checked register read: -ENODEV, -EIO or 0. */
@@ -126,9 +132,36 @@ struct lens_channel_state {
 u64 lens_timeslice_ns(u32 timeout, u32 scale);
 
 /*
+ * What a channel's instance block and context image say. Read only as far as
+ * this generation publishes it.
+ */
+struct lens_context {
+	s16 err;		/* why the instance block could not be read, or 0 */
+	s16 image_err;		/* the same of the context image; -ENOENT: it has none */
+	u8 target;		/* of the page directory, as a TARGET field */
+	u8 veid;		/* subcontext of the channel, Volta .. */
+	bool is_virtual;	/* image_va is a GPU virtual address */
+	u64 pdb;		/* page directory */
+	u64 subcontexts;	/* set bit: that subcontext has a page directory, Volta .. */
+	u64 wfi_va;		/* what the instance block names */
+	u64 image_va;		/* the main image: that, or what a per-VEID header there names */
+	u32 ctl;		/* CTL word, Volta .. */
+	u32 graphics, compute;	/* preemption words */
+	u32 saves_wfi, saves_cta, saves_gfxp, saves_cilp;
+	u32 context_id, saves, restores;
+	const struct lens_mmu_format *mmu;
+
+	/* Where the next pass looks. */
+	enum lens_aperture ap;
+	u64 addr;
+};
+
+/*
  * A runlist at one instant, as raw words. The caller provides room:
  * entries[cap * chip->entry_words] and state[2 * cap], err[cap].
  */
+struct lens_walk_cache;
+
 struct lens_runlist_snap {
 	const struct lens_runlist *rl;
 	struct lens_runlist_regs regs;
@@ -138,6 +171,8 @@ struct lens_runlist_snap {
 	u32 *entries;
 	u32 *state;
 	s16 *err;		/* per entry: 0, or why its state could not be read */
+	struct lens_context *context;	/* per entry; NULL: not wanted */
+	struct lens_walk_cache *cache;	/* with context: room for page table words */
 };
 
 int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
@@ -151,6 +186,9 @@ int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
  */
 int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
+
+/* Fill snap->context of a collected runlist. Per-channel failures are noted there. */
+int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 
 /*
  * Call fn for each entry, a page at a time. tsgid: LENS_NONE outside a TSG.

@@ -48,6 +48,13 @@ struct lens_io_ops {
 	int (*copy)(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *dst, u32 words);
 	int (*store32)(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val);
 
+	/*
+	 * Run fn with the window borrowed once for all of it: copy() inside moves
+	 * it but does not save or restore. fn must not sleep, allocate or call
+	 * exclusive(). Keep it short: the whole machine waits.
+	 */
+	int (*exclusive)(struct lens_io *io, int (*fn)(void *arg), void *arg);
+
 	/* Let the hardware work for about this long. May sleep. */
 	void (*wait_us)(struct lens_io *io, u32 us);
 };
@@ -59,6 +66,8 @@ struct lens_io {
 	const struct lens_window *window;	/* set by lens_gpu_identify() */
 	u64 memory_bytes;			/* 0: unknown; set by lens_gpu_read_topology() */
 	struct lens_cost cost;
+	bool held;				/* the window is borrowed: window.c's */
+	u32 saved, position;
 };
 
 /*
@@ -69,6 +78,8 @@ struct lens_io {
 #define LENS_WINDOW_PIECE 0x10000
 
 int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words);
+/* For exclusive(): borrow, run, give back. copy() then is lens_window_copy() as ever. */
+int lens_window_run(struct lens_io *io, int (*fn)(void *arg), void *arg);
 int lens_window_store32(struct lens_io *io, u64 addr, u32 val);
 /* 0, or -EIO where an access of bytes at addr would leave GPU memory or the window's reach. */
 int lens_window_check(const struct lens_io *io, u64 addr, u64 bytes);

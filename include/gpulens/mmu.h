@@ -28,15 +28,18 @@ struct lens_mmu_entry {
 	enum lens_aperture ap;
 	u64 addr;		/* next table, or the page */
 	bool peer;		/* in another GPU's memory: cannot be followed */
+	u8 size_shift;		/* version 1: only 1 / 2^n of the table is there */
 };
 
 struct lens_mmu_format {
 	const char *name;
-	u8 levels;		/* directories, from the root; the tables below follow */
+	u8 levels;		/* directories, from the root; the last one's entries are dual */
 	struct lens_mmu_level level[LENS_MMU_MAX_LEVELS];
 	u8 va_bits;
-	u8 big_shift;		/* 16: 64 KiB pages */
+	u8 big_shift;		/* 16: 64 KiB pages, 17: 128 KiB */
+	bool leaf_bit;		/* bit 0 of a directory entry says page (version 2 on) */
 	void (*pde)(u64 raw, struct lens_mmu_entry *e);
+	/* lo and hi of the last directory's entry; 8-byte entries: hi is 0. */
 	void (*dual)(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_entry *small);
 	void (*pte)(u64 raw, struct lens_mmu_entry *e);
 };
@@ -47,15 +50,37 @@ struct lens_mapping {
 	u64 page_bytes;
 };
 
+/* Table words seen, so that each is read once per snapshot. Zeroed memory is an empty one. */
+#define LENS_CACHE_WORDS 1024
+
+struct lens_walk_cache {
+	u32 used;
+	struct {
+		u64 addr;
+		enum lens_aperture ap;
+		u64 raw[2];
+	} word[LENS_CACHE_WORDS];
+};
+
 /*
  * Where a GPU virtual address lies. root: the page directory of the instance
- * block. -EFAULT: not mapped; -EIO: the tables make no sense.
+ * block. cache may be NULL. -EFAULT: not mapped; -EIO: the tables make no sense.
  */
 int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
-		       enum lens_aperture root_ap, u64 root, u64 va, struct lens_mapping *m);
+		       enum lens_aperture root_ap, u64 root, u64 va, struct lens_mapping *m,
+		       struct lens_walk_cache *cache);
 
+extern const struct lens_mmu_format lens_mmu_v1_64k;	/* Maxwell 2 */
+extern const struct lens_mmu_format lens_mmu_v1_128k;	/* Kepler, Maxwell */
 extern const struct lens_mmu_format lens_mmu_v2;	/* Pascal .. Ada */
 extern const struct lens_mmu_format lens_mmu_v3;	/* Hopper .. */
+
+/* Which format word 128 of an instance block selects, by generation. */
+const struct lens_mmu_format *lens_mmu_select_gk104(u32 ramin_word);
+const struct lens_mmu_format *lens_mmu_select_gm200(u32 ramin_word);
+const struct lens_mmu_format *lens_mmu_select_gp100(u32 ramin_word);
+const struct lens_mmu_format *lens_mmu_select_v2(u32 ramin_word);
+const struct lens_mmu_format *lens_mmu_select_v3(u32 ramin_word);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * GPU page tables: version 2 (Pascal .. Ada) and version 3 (Hopper ..).
+ * GPU page tables: version 1 (Kepler, Maxwell), 2 (Pascal .. Ada) and 3 (Hopper ..).
  * Bit numbers of 16-byte entries count over both halves.
  *
  * Notation is NVIDIA's own: registers are BAR0 byte offsets (or offsets in
@@ -10,6 +10,41 @@
  */
 #ifndef _LENS_HW_MMU_H_
 #define _LENS_HW_MMU_H_
+
+/* @source open-gpu-kernel-modules src/common/inc/swref/published/maxwell/gm107/dev_mmu.h */
+#define NV_MMU_PDE_APERTURE_BIG                                 (0*32+1):(0*32+0)	/* RWXVF */
+#define NV_MMU_PDE_APERTURE_BIG_INVALID                         0x00000000	/* RW--V */
+#define NV_MMU_PDE_APERTURE_BIG_VIDEO_MEMORY                    0x00000001	/* RW--V */
+#define NV_MMU_PDE_APERTURE_BIG_SYSTEM_COHERENT_MEMORY          0x00000002	/* RW--V */
+#define NV_MMU_PDE_APERTURE_BIG_SYSTEM_NON_COHERENT_MEMORY      0x00000003	/* RW--V */
+#define NV_MMU_PDE_SIZE                                         (0*32+3):(0*32+2)	/* RWXVF */
+#define NV_MMU_PDE_SIZE_FULL                                    0x00000000	/* RW--V */
+#define NV_MMU_PDE_SIZE_HALF                                    0x00000001	/* RW--V */
+#define NV_MMU_PDE_SIZE_QUARTER                                 0x00000002	/* RW--V */
+#define NV_MMU_PDE_SIZE_EIGHTH                                  0x00000003	/* RW--V */
+#define NV_MMU_PDE_ADDRESS_BIG_SYS                              (0*32+31):(0*32+4)	/* RWXVF */
+#define NV_MMU_PDE_ADDRESS_BIG_VID                              (0*32+31-3):(0*32+4)	/* RWXVF */
+#define NV_MMU_PDE_APERTURE_SMALL                               (1*32+1):(1*32+0)	/* RWXVF */
+#define NV_MMU_PDE_APERTURE_SMALL_INVALID                       0x00000000	/* RW--V */
+#define NV_MMU_PDE_APERTURE_SMALL_VIDEO_MEMORY                  0x00000001	/* RW--V */
+#define NV_MMU_PDE_APERTURE_SMALL_SYSTEM_COHERENT_MEMORY        0x00000002	/* RW--V */
+#define NV_MMU_PDE_APERTURE_SMALL_SYSTEM_NON_COHERENT_MEMORY    0x00000003	/* RW--V */
+#define NV_MMU_PDE_ADDRESS_SMALL_SYS                            (1*32+31):(1*32+4)	/* RWXVF */
+#define NV_MMU_PDE_ADDRESS_SMALL_VID                            (1*32+31-3):(1*32+4)	/* RWXVF */
+#define NV_MMU_PDE_ADDRESS_SHIFT                                0x0000000c
+#define NV_MMU_PDE__SIZE                                        8
+#define NV_MMU_PTE_VALID                                        (0*32+0):(0*32+0)	/* RWXVF */
+#define NV_MMU_PTE_VALID_TRUE                                   0x1	/* RW--V */
+#define NV_MMU_PTE_VALID_FALSE                                  0x0	/* RW--V */
+#define NV_MMU_PTE_ADDRESS_SYS                                  (0*32+31):(0*32+4)	/* RWXVF */
+#define NV_MMU_PTE_ADDRESS_VID                                  (0*32+31-3):(0*32+4)	/* RWXVF */
+#define NV_MMU_PTE_ADDRESS_VID_PEER                             (0*32+31):(0*32+32-3)	/* RWXVF */
+#define NV_MMU_PTE_APERTURE                                     (1*32+2):(1*32+1)	/* RWXVF */
+#define NV_MMU_PTE_APERTURE_VIDEO_MEMORY                        0x00000000	/* RW--V */
+#define NV_MMU_PTE_APERTURE_SYSTEM_COHERENT_MEMORY              0x00000002	/* RW--V */
+#define NV_MMU_PTE_APERTURE_SYSTEM_NON_COHERENT_MEMORY          0x00000003	/* RW--V */
+#define NV_MMU_PTE_ADDRESS_SHIFT                                0x0000000c
+#define NV_MMU_PTE__SIZE                                        8
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/pascal/gp100/dev_mmu.h */
 #define NV_MMU_VER2_PDE__SIZE                                   8

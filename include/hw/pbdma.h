@@ -30,6 +30,10 @@
 #define NV_PPBDMA_STATUS_SCHED_CHSW                             15:15
 #define NV_PPBDMA_STATUS_SCHED_CHSW_NOT_IN_PROGRESS             0x00000000
 #define NV_PPBDMA_STATUS_SCHED_CHSW_IN_PROGRESS                 0x00000001
+#define NV_PPBDMA_SET_CHANNEL_INFO(i)                           (0x000400fc+(i)*2048)	/* RW-4A */
+#define NV_PPBDMA_SET_CHANNEL_INFO_SCG_TYPE                     0:0
+#define NV_PPBDMA_SET_CHANNEL_INFO_VEID                         ((6-1)+8):8
+#define NV_PPBDMA_SET_CHANNEL_INFO_CHID                         27:16
 
 /*
  * @hand open-gpu-doc ampere/ga100/dev_pbdma.ref.txt NV_PPBDMA_CHANNEL(i): units lie at

@@ -97,6 +97,8 @@
 #define NV_PTOP_DEVICE_INFO2_DEV_IS_ENGINE_FALSE                0x0
 #define NV_PTOP_DEVICE_INFO2_DEV_RLENG_ID                       65:64
 #define NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE               89:74
+#define NV_PTOP1_DEVICE_INFO_CFG                                0x000324fc	/* RW-4R */
+#define NV_PTOP1_DEVICE_INFO2(i)                                (0x00032800+(i)*4)	/* RW-4A */
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/ampere/ga100/dev_top.h */
 #define NV_PTOP_DEVICE_INFO_CFG                                 0x000224FC	/* R--4R */

@@ -50,7 +50,7 @@ const struct lens_chip lens_chip_gh100 = {
 		NV_XAL_BASE_ADDRESS + NV_XAL_EP_ZB_BAR0_WINDOW,
 		DRF_MASK(NV_XAL_EP_ZB_BAR0_WINDOW_BASE),
 	},
-	.mmu = &lens_mmu_v3,
+	.mmu = lens_mmu_select_v3,
 	.ctxsw = LENS_CTXSW_VEID,
 	.assumed = "runlist, device table, fuse, copy engine and context layouts as GA10x",
 };

@@ -20,6 +20,8 @@ static const struct lens_chip_id gp10x_ids[] = {
 	{ 0x136, "GP106" },
 	{ 0x137, "GP107" },
 	{ 0x138, "GP108" },
+	/* Tegra X2 */
+	{ 0x13b, "GP10B", .channels = 512, .runlists = 1, .soc = true },
 	{ }
 };
 
@@ -32,6 +34,7 @@ const struct lens_chip lens_chip_gp10x = {
 	.tsgs = 4096,		/* id 11:0 of a runlist entry */
 	.runlists = 7,		/* fifo_eng_runlist_base__size_1_v */
 	.channels = 4096,	/* ccsr_channel__size_1_v */
+	.has_cfg = true,
 	.host = &lens_host_pfifo,
 	.read_devices = lens_ptop_v1_read,
 	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
@@ -48,7 +51,7 @@ const struct lens_chip lens_chip_gp10x = {
 	},
 	.memory_bytes = lens_memory_bytes_gp102,
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
-	.mmu = &lens_mmu_v2,
+	.mmu = lens_mmu_select_gp100,
 	.ctxsw = LENS_CTXSW_MAIN,
 	.assumed = "copy engine maps",
 };

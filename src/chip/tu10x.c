@@ -57,22 +57,6 @@ static int tu10x_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl)
 			       DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, 1));
 }
 
-/*
- * One bit per runlist, set by read-modify-write. The manual forbids to wait for
- * it to clear; reading it back flushes the write.
- */
-static int tu10x_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
-{
-	u32 v;
-	int err;
-
-	err = lens_rd32(gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
-	if (err)
-		return err;
-	lens_wr32(gpu, NV_PFIFO_RUNLIST_PREEMPT, v | 1U << rl->id);
-	return lens_rd32(gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
-}
-
 static const struct lens_host_ops tu10x_host = {
 	.read_runlists = lens_pfifo_read_runlists,
 	.runlist_regs = tu10x_runlist_regs,
@@ -80,7 +64,7 @@ static const struct lens_host_ops tu10x_host = {
 	.channel_set = lens_pccsr_channel_set,
 	.preempt_tsg = lens_pfifo_preempt_tsg,
 	.preempt_others = lens_pfifo_preempt_others,
-	.preempt_runlist = tu10x_preempt_runlist,
+	.preempt_runlist = lens_pfifo_preempt_runlist,
 	.resubmit = tu10x_resubmit,
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = lens_pccsr_decode,
@@ -104,6 +88,7 @@ const struct lens_chip lens_chip_tu10x = {
 	.tsgs = 4096,		/* ID 11:0 of NV_PFIFO_PREEMPT */
 	.runlists = NV_PFIFO_RUNLIST_BASE_LO__SIZE_1,
 	.channels = 4096,	/* NV_PCCSR_CHANNEL__SIZE_1 */
+	.has_cfg = true,
 	.host = &tu10x_host,
 	.read_devices = lens_ptop_v1_read,
 	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
@@ -120,6 +105,6 @@ const struct lens_chip lens_chip_tu10x = {
 	},
 	.memory_bytes = lens_memory_bytes_gp102,
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
-	.mmu = &lens_mmu_v2,
+	.mmu = lens_mmu_select_v2,
 	.ctxsw = LENS_CTXSW_VEID,
 };

@@ -16,17 +16,31 @@
 
 #include "../../include/gpulens/gpu.h"
 
+struct lens_dev;
+
+/* What a bus knows of a device: PCI, or the platform bus on Tegra. */
+struct lens_bus {
+	/* Make BAR0 accessible: bar0 and bar0_len. May not leave anything behind on failure. */
+	int (*map)(struct lens_dev *dev);
+	void (*unmap)(struct lens_dev *dev);
+	/* Before and after each use: is it there and awake? 0 or -ENODEV, without an access. */
+	int (*get)(struct lens_dev *dev);
+	void (*put)(struct lens_dev *dev);
+};
+
 struct lens_dev {
-	struct list_head link;		/* lens_devices, by index */
+	struct list_head link;		/* by index */
 	int index;			/* the X of /proc/gpuX */
 	char where[32];			/* PCI address or platform name */
-	struct pci_dev *pdev;		/* a reference is held; NULL on Tegra */
+	const struct lens_bus *bus;
+	struct device *device;		/* a reference is held */
+	struct pci_dev *pdev;		/* the same; NULL on the platform bus */
 	struct proc_dir_entry *dir;
 	struct lens_file *files;	/* what the entries of dir refer to; procfs/files.h */
 	u32 n_files, max_files;
 
 	struct mutex lock;		/* everything below */
-	bool gone;			/* removed from the bus: no access any more */
+	bool gone;			/* removed from its bus: no access any more */
 	void __iomem *bar0;
 	resource_size_t bar0_len;
 	struct lens_io io;
@@ -49,17 +63,31 @@ void lens_dev_put(struct lens_dev *dev);
 int lens_may_control(const struct file *file);
 /* May they see addresses? */
 bool lens_may_see_addresses(const struct file *file);
+/* May they have raw words of registers and memory? Not under lockdown. */
+bool lens_may_see_raw(const struct file *file);
 
 /* A trace event for every control write, also for refused ones. */
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,
 			int result);
 
-/* mmio.c */
-extern const struct lens_io_ops lens_mmio_ops;
+/* devices.c: the GPUs there are. Callers hold lens_devices_lock where said. */
+extern struct mutex lens_devices_lock;
+/* Attach a device unless it is; replaces one that went from the same place. Lock held. */
+int lens_attach(const struct lens_bus *bus, struct device *device);
+/* It went: no access any more, its files answer ENODEV. Takes the lock. */
+void lens_device_gone(struct device *device);
+void lens_detach_all(void);
 
-/* pci.c */
+/* pci.c, platform.c */
 int lens_pci_init(void);
 void lens_pci_exit(void);
+int lens_platform_init(void);
+void lens_platform_exit(void);
+
+/* mmio.c, sysmem.c */
+extern const struct lens_io_ops lens_mmio_ops;
+int lens_sysmem_copy(struct lens_dev *dev, u64 addr, u64 *dst, u32 words);
+int lens_sysmem_store32(struct lens_dev *dev, u64 addr, u32 val);
 
 /* Implemented by procfs/: make and remove /proc/gpuX. */
 int lens_proc_add(struct lens_dev *dev);

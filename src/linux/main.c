@@ -35,22 +35,16 @@ int lens_dev_get(struct lens_dev *dev)
 
 	if (err)
 		return err;
-	if (dev->gone)
-		goto err_gone;
-	/* Asleep, or fallen off the bus: found out without touching a BAR. */
-	if (dev->pdev && (dev->pdev->current_state == PCI_D3hot ||
-			  dev->pdev->current_state == PCI_D3cold ||
-			  !pci_device_is_present(dev->pdev)))
-		goto err_gone;
-	return 0;
-
-err_gone:
-	mutex_unlock(&dev->lock);
-	return -ENODEV;
+	err = dev->gone ? -ENODEV : dev->bus->get(dev);
+	if (err)
+		mutex_unlock(&dev->lock);
+	return err;
 }
 
 void lens_dev_put(struct lens_dev *dev)
 {
+	/* It cannot have gone meanwhile: that takes the lock. */
+	dev->bus->put(dev);
 	mutex_unlock(&dev->lock);
 }
 
@@ -72,6 +66,11 @@ bool lens_may_see_addresses(const struct file *file)
 	return admin(file);
 }
 
+bool lens_may_see_raw(const struct file *file)
+{
+	return admin(file) && !security_locked_down(LOCKDOWN_PCI_ACCESS);
+}
+
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,
 			int result)
 {
@@ -80,17 +79,34 @@ void lens_trace_control(const struct lens_dev *dev, const char *action, int runl
 
 static int __init lens_init(void)
 {
+	int err;
+
 	if (!strcmp(vram, "off"))
 		lens_vram = false;
 	else if (strcmp(vram, "on"))
 		return -EINVAL;
-	return lens_pci_init();
+	/* A Tegra's own GPU gets number 0. */
+	err = lens_platform_init();
+	if (err)
+		goto err_detach;
+	err = lens_pci_init();
+	if (err)
+		goto err_platform;
+	return 0;
+
+err_platform:
+	lens_platform_exit();
+err_detach:
+	lens_detach_all();
+	return err;
 }
 module_init(lens_init);
 
 static void __exit lens_exit(void)
 {
 	lens_pci_exit();
+	lens_platform_exit();
+	lens_detach_all();
 }
 module_exit(lens_exit);
 

@@ -89,11 +89,9 @@ static int borrow_window(struct borrow *b)
 
 static int check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
 {
-	if (!lens_vram)
-		return -EACCES;
-	if (ap != LENS_VID)
-		return -EOPNOTSUPP;
-	return lens_window_check(io, addr, bytes);
+	if (ap == LENS_SYS)
+		return 0;
+	return lens_vram ? lens_window_check(io, addr, bytes) : -EACCES;
 }
 
 static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
@@ -103,6 +101,11 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 	int err;
 
 	err = check(io, ap, addr, words * 8ULL);
+	if (!err && ap == LENS_SYS)
+		return lens_sysmem_copy(to_dev(io), addr, dst, words);
+	/* Inside exclusive() the machine stands still already. */
+	if (!err && io->held)
+		return lens_window_copy(io, addr, dst, words);
 	while (!err && words) {
 		b.addr = addr;
 		b.dst = dst;
@@ -120,7 +123,38 @@ static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32
 	struct borrow b = { .io = io, .addr = addr, .val = val };
 	int err = check(io, ap, addr, 4);
 
+	if (!err && ap == LENS_SYS)
+		return lens_sysmem_store32(to_dev(io), addr, val);
 	return err ? err : borrow_window(&b);
+}
+
+struct run {
+	struct lens_io *io;
+	int (*fn)(void *arg);
+	void *arg;
+};
+
+static int run_exclusive(void *arg)
+{
+	struct run *r = arg;
+
+	return lens_window_run(r->io, r->fn, r->arg);
+}
+
+static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
+{
+	struct run r = { .io = io, .fn = fn, .arg = arg };
+
+	/* Nothing is behind the window of a Tegra: its memory is the system's. */
+	if (!to_dev(io)->pdev)
+		return fn(arg);
+	if (!lens_vram)
+		return -EACCES;
+#ifdef LENS_UNSAFE_WINDOW
+	return run_exclusive(&r);
+#else
+	return stop_machine(run_exclusive, &r, NULL);
+#endif
 }
 
 static void mmio_wait_us(struct lens_io *io, u32 us)
@@ -134,5 +168,6 @@ const struct lens_io_ops lens_mmio_ops = {
 	.rd64 = mmio_rd64,
 	.copy = mmio_copy,
 	.store32 = mmio_store32,
+	.exclusive = mmio_exclusive,
 	.wait_us = mmio_wait_us,
 };

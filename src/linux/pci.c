@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finding GPUs on PCI and following them when they come and go.
- *
- * The module is not a PCI driver: another one usually is, and stays. It keeps a
- * reference on each display device of NVIDIA, maps BAR0 beside the driver, and
- * hears of added and removed devices from the bus. A GPU that was removed keeps
- * its number and its files, which answer ENODEV, until the same address
- * is filled again or the module goes.
+ * GPUs on PCI. The module is not a PCI driver: another one usually is, and stays.
+ * It keeps a reference on each display device of NVIDIA, maps BAR0 beside the
+ * driver, and hears of added and removed devices from the bus.
  */
 #include <linux/io.h>
 #include <linux/module.h>
@@ -18,9 +14,6 @@
 
 #define BAR0 0
 
-static LIST_HEAD(lens_devices);
-static DEFINE_MUTEX(lens_devices_lock);
-
 static bool is_gpu(const struct pci_dev *pdev)
 {
 	u32 class = pdev->class >> 8;
@@ -30,117 +23,52 @@ static bool is_gpu(const struct pci_dev *pdev)
 		class == PCI_CLASS_DISPLAY_OTHER);
 }
 
-static int map_and_read(struct lens_dev *dev)
+static int pci_map(struct lens_dev *dev)
 {
-	int err;
+	int err = pci_enable_device_mem(dev->pdev);
 
-	err = pci_enable_device_mem(dev->pdev);
 	if (err)
 		return err;
+	err = -ENODEV;
+	if (!(pci_resource_flags(dev->pdev, BAR0) & IORESOURCE_MEM))
+		goto err_disable;
+	err = -ENOMEM;
 	dev->bar0_len = pci_resource_len(dev->pdev, BAR0);
-	if (!(pci_resource_flags(dev->pdev, BAR0) & IORESOURCE_MEM) ||
-	    dev->bar0_len < 0x1000000) {
-		err = -ENODEV;
-		goto err_disable;
-	}
 	dev->bar0 = ioremap(pci_resource_start(dev->pdev, BAR0), dev->bar0_len);
-	if (!dev->bar0) {
-		err = -ENOMEM;
+	if (!dev->bar0)
 		goto err_disable;
-	}
-	dev->io.ops = &lens_mmio_ops;
-	err = lens_gpu_identify(&dev->gpu, &dev->io);
-	if (err) {
-		if (err == -ENODEV)
-			pci_info(dev->pdev, "gpulens: chip %#x (BOOT_0 %#x) is not known, left alone\n",
-				 dev->gpu.chip_id, dev->gpu.boot0);
-		goto err_unmap;
-	}
-	err = lens_gpu_read_topology(&dev->gpu);
-	if (err)
-		goto err_unmap;
 	return 0;
 
-err_unmap:
-	iounmap(dev->bar0);
-	dev->bar0 = NULL;
 err_disable:
 	pci_disable_device(dev->pdev);
 	return err;
 }
 
-static void unmap(struct lens_dev *dev)
+static void pci_unmap(struct lens_dev *dev)
 {
-	mutex_lock(&dev->lock);
-	if (!dev->gone) {
-		dev->gone = true;
-		iounmap(dev->bar0);
-		dev->bar0 = NULL;
-		pci_disable_device(dev->pdev);
-	}
-	mutex_unlock(&dev->lock);
+	iounmap(dev->bar0);
+	pci_disable_device(dev->pdev);
 }
 
-/* An index below 0: the lowest free one. */
-static int attach(struct pci_dev *pdev, int index)
+/* Asleep, or fallen off the bus: found out without touching a BAR. */
+static int pci_get(struct lens_dev *dev)
 {
-	struct list_head *before = &lens_devices;
-	struct lens_dev *dev, *other;
-	int err;
-
-	lockdep_assert_held(&lens_devices_lock);
-	if (index < 0) {
-		index = 0;
-		list_for_each_entry(other, &lens_devices, link) {
-			if (other->index != index)
-				break;
-			index++;
-		}
-	}
-	list_for_each_entry(other, &lens_devices, link) {
-		if (other->index > index) {
-			before = &other->link;
-			break;
-		}
-	}
-	dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
-	if (!dev)
-		return -ENOMEM;
-	mutex_init(&dev->lock);
-	dev->index = index;
-	dev->pdev = pci_dev_get(pdev);
-	strscpy(dev->where, pci_name(pdev), sizeof(dev->where));
-	err = map_and_read(dev);
-	if (err) {
-		if (err != -ENODEV)
-			pci_err(pdev, "gpulens: cannot read the GPU's topology: %d\n", err);
-		goto err_put;
-	}
-	err = lens_proc_add(dev);
-	if (err)
-		goto err_unmap;
-	list_add_tail(&dev->link, before);
-	pci_info(pdev, "gpulens: %s is /proc/gpu%d\n", dev->gpu.name, dev->index);
+	if (dev->pdev->current_state == PCI_D3hot || dev->pdev->current_state == PCI_D3cold ||
+	    !pci_device_is_present(dev->pdev))
+		return -ENODEV;
 	return 0;
-
-err_unmap:
-	unmap(dev);
-err_put:
-	pci_dev_put(pdev);
-	kvfree(dev);
-	return err;
 }
 
-static void detach(struct lens_dev *dev)
+static void pci_put(struct lens_dev *dev)
 {
-	lockdep_assert_held(&lens_devices_lock);
-	/* Waits for readers and writers that are inside a file. */
-	lens_proc_remove(dev);
-	unmap(dev);
-	list_del(&dev->link);
-	pci_dev_put(dev->pdev);
-	kvfree(dev);
 }
+
+static const struct lens_bus pci_bus = {
+	.map = pci_map,
+	.unmap = pci_unmap,
+	.get = pci_get,
+	.put = pci_put,
+};
 
 struct candidate {
 	struct list_head link;
@@ -160,31 +88,6 @@ static void add_candidate(struct list_head *head, struct candidate *c)
 		if (address(other->pdev) > address(c->pdev))
 			break;
 	list_add_tail(&c->link, &other->link);
-}
-
-static struct lens_dev *at_address(const struct pci_dev *pdev)
-{
-	struct lens_dev *dev;
-
-	list_for_each_entry(dev, &lens_devices, link)
-		if (!strcmp(dev->where, pci_name(pdev)))
-			return dev;
-	return NULL;
-}
-
-/* A GPU came back to the address of one that went: it gets its number. */
-static int attach_or_replace(struct pci_dev *pdev)
-{
-	struct lens_dev *old = at_address(pdev);
-	int index = -1;
-
-	if (old) {
-		if (!old->gone)
-			return 0;
-		index = old->index;
-		detach(old);
-	}
-	return attach(pdev, index);
 }
 
 /* Attach every GPU that is not yet attached, in order of PCI addresses. */
@@ -210,7 +113,7 @@ static int scan(void)
 	mutex_lock(&lens_devices_lock);
 	list_for_each_entry_safe(c, next, &candidates, link) {
 		/* A GPU that cannot be read does not keep the others out; a taken name does. */
-		if (!err && attach_or_replace(c->pdev) == -EEXIST)
+		if (!err && lens_attach(&pci_bus, &c->pdev->dev) == -EEXIST)
 			err = -EEXIST;
 		pci_dev_put(c->pdev);
 		kfree(c);
@@ -235,19 +138,13 @@ static DECLARE_DELAYED_WORK(rescan_work, rescan);
 static int bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct pci_dev *pdev = to_pci_dev(data);
-	struct lens_dev *dev;
 
-	if (action == BUS_NOTIFY_ADD_DEVICE && is_gpu(pdev)) {
-		mod_delayed_work(system_wq, &rescan_work, SETTLE);
-		return NOTIFY_OK;
-	}
-	if (action != BUS_NOTIFY_DEL_DEVICE || !is_gpu(pdev))
+	if (!is_gpu(pdev))
 		return NOTIFY_DONE;
-	mutex_lock(&lens_devices_lock);
-	dev = at_address(pdev);
-	if (dev && dev->pdev == pdev)
-		unmap(dev);
-	mutex_unlock(&lens_devices_lock);
+	if (action == BUS_NOTIFY_ADD_DEVICE)
+		mod_delayed_work(system_wq, &rescan_work, SETTLE);
+	else if (action == BUS_NOTIFY_DEL_DEVICE)
+		lens_device_gone(&pdev->dev);
 	return NOTIFY_OK;
 }
 
@@ -257,14 +154,8 @@ static struct notifier_block bus_notifier = {
 
 void lens_pci_exit(void)
 {
-	struct lens_dev *dev, *next;
-
 	bus_unregister_notifier(&pci_bus_type, &bus_notifier);
 	cancel_delayed_work_sync(&rescan_work);
-	mutex_lock(&lens_devices_lock);
-	list_for_each_entry_safe(dev, next, &lens_devices, link)
-		detach(dev);
-	mutex_unlock(&lens_devices_lock);
 }
 
 int lens_pci_init(void)

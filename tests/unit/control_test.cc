@@ -387,8 +387,9 @@ TEST_P(SinceVolta, ImageWithoutAHeaderInFrontIsFoundToo)
 	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 2u);
 }
 
-// NV_RAMIN_USE_VER2_PT_FORMAT, word 128 bit 10: Pascal may still use tables of version 1, which nobody here reads.
-TEST(Gp106Control, ContextBehindTablesOfVersion1IsNotSupported)
+// NV_RAMIN_USE_VER2_PT_FORMAT, word 128 bit 10: without it Pascal's tables are read as version 1, under which these do
+// not map the context.
+TEST(Gp106Control, ContextThatTheTablesDoNotMapIsRefused)
 {
 	Emulated e("gp106");
 	ASSERT_EQ(e.attach(), 0);
@@ -398,7 +399,7 @@ TEST(Gp106Control, ContextBehindTablesOfVersion1IsNotSupported)
 	e.emu->vidmem().wr32(inst + 128 * 4, e.emu->vidmem().rd32(inst + 128 * 4) & ~0x400u);
 	lens_ref r{LENS_NONE, 2};
 	int runlist;
-	EXPECT_EQ(lens_channel_preemption(e.gpu.get(), &r, LENS_PREEMPT_CTA, &runlist), -EOPNOTSUPP);
+	EXPECT_EQ(lens_channel_preemption(e.gpu.get(), &r, LENS_PREEMPT_CTA, &runlist), -EIO);
 }
 
 /* -- which runlist is meant -- */

@@ -49,6 +49,7 @@ public:
 			int err = lens_window_check(io, addr, 4);
 			return err ? err : lens_window_store32(io, addr, val);
 			},
+			.exclusive = lens_window_run,
 			.wait_us = [](lens_io *io, u32 us) { self(io)->emu->advance(u64{us} * 1000); },
 			};
 		io_.self = this;
@@ -95,7 +96,7 @@ private:
 // A collected runlist with its storage.
 class Snap {
 public:
-	Snap(Emulated &e, u32 id) : rl_(lens_gpu_runlist(e.gpu.get(), id))
+	Snap(Emulated &e, u32 id, bool contexts = false) : rl_(lens_gpu_runlist(e.gpu.get(), id))
 	{
 		snap.rl = rl_;
 		err = rl_ ? lens_runlist_begin(e.gpu.get(), &snap) : -ENOENT;
@@ -111,6 +112,12 @@ public:
 			snap.state = state_.data();
 			snap.err = errs_.data();
 			err = lens_runlist_collect(e.gpu.get(), &snap);
+			if (!err && contexts) {
+				context_.assign(cap + 1, lens_context{});
+				snap.context = context_.data();
+				snap.cache = cache_.get();
+				err = lens_contexts_collect(e.gpu.get(), &snap);
+			}
 		} while (err == -EAGAIN);
 	}
 
@@ -122,6 +129,8 @@ private:
 	std::vector<u64> entries_;
 	std::vector<u32> state_;
 	std::vector<s16> errs_;
+	std::vector<lens_context> context_;
+	std::unique_ptr<lens_walk_cache> cache_ = std::make_unique<lens_walk_cache>();
 };
 
 } // namespace test

@@ -35,12 +35,15 @@ public:
 			self(io)->stores.emplace_back(addr, val);
 			return 0;
 			},
+			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
 			.wait_us = [](lens_io *io, u32 us) { self(io)->waited_us += us; },
 			};
 		io_.self = this;
 		io_.io.ops = &ops;
 		gpu->io = &io_.io;
 		gpu->chip = &chip;
+		gpu->id = &chip.ids[0];
+		gpu->known = true;
 		gpu->name = chip.ids[0].name;
 	}
 

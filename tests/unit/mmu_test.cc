@@ -24,10 +24,11 @@ struct Tables : Fake {
 	{
 		copies = 0;
 		memset(&m, 0x55, sizeof(m));
-		return lens_mmu_translate(gpu.get(), gpu->chip->mmu, root_ap, 0x10000, va_, &m);
+		return lens_mmu_translate(gpu.get(), gpu->chip->mmu(word128), root_ap, 0x10000, va_, &m, nullptr);
 	}
 	lens_mapping m;
 	u64 va_;
+	u32 word128 = 0x400; // an instance block's word 128: USE_VER2_PT_FORMAT 10:10
 };
 
 struct V2 : Tables {
@@ -309,11 +310,11 @@ TEST(Mmu, TableBeyondTheMemoryOfGp106IsRefusedByTheWindow)
 	ASSERT_EQ(e.attach(), 0);
 	lens_mapping m;
 	e.emu->vidmem().wr64(0x10008, 0xc000002);
-	EXPECT_EQ(lens_mmu_translate(e.gpu.get(), &lens_mmu_v2, LENS_VID, 0x10000, V2_VA, &m), -EIO);
+	EXPECT_EQ(lens_mmu_translate(e.gpu.get(), &lens_mmu_v2, LENS_VID, 0x10000, V2_VA, &m, nullptr), -EIO);
 	e.emu->vidmem().wr64(0x10008, 0xbffff02); // the last page: empty, so nothing is mapped
-	EXPECT_EQ(lens_mmu_translate(e.gpu.get(), &lens_mmu_v2, LENS_VID, 0x10000, V2_VA, &m), -EFAULT);
-	EXPECT_EQ(lens_mmu_translate(e.gpu.get(), &lens_mmu_v2, LENS_VID, ~0ull << 12, V2_VA, &m), -EIO);
-	EXPECT_EQ(lens_mmu_translate(e.gpu.get(), &lens_mmu_v2, LENS_SYS, 0x10000, V2_VA, &m), -EOPNOTSUPP);
+	EXPECT_EQ(lens_mmu_translate(e.gpu.get(), &lens_mmu_v2, LENS_VID, 0x10000, V2_VA, &m, nullptr), -EFAULT);
+	EXPECT_EQ(lens_mmu_translate(e.gpu.get(), &lens_mmu_v2, LENS_VID, ~0ull << 12, V2_VA, &m, nullptr), -EIO);
+	EXPECT_EQ(lens_mmu_translate(e.gpu.get(), &lens_mmu_v2, LENS_SYS, 0x10000, V2_VA, &m, nullptr), -EOPNOTSUPP);
 }
 
 } // namespace

@@ -218,7 +218,7 @@ TEST(Identify, WhatIsNoKnownGpuIsRefused)
 		u32 boot0;
 		int err;
 	} rows[] = {
-		{0x00000000, -ENODEV}, {0x140000a1, -ENODEV}, // GV100
+		{0x00000000, -ENODEV}, {0x0c0000a1, -ENODEV}, // GF100, Fermi
 		{0x136001a1, -ENODEV},                        // bit 8: architecture 0x33
 		{0xffffffff, -ENODEV}, {0xbadf1300, -EIO},    {0xbad00200, -EIO},
 	};

@@ -256,7 +256,8 @@ def test_modes_of_the_files(card: Card) -> None:
     assert {"disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist", "resubmit_runlist",
             "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"} == steer
     assert {modes[name] for name in steer} == {"200"}
-    assert {modes[name] for name in set(modes) - steer} == {"444"}
+    assert modes["image"] == "400"  # raw words are for the administrator
+    assert {modes[name] for name in set(modes) - steer - {"image"}} == {"444"}
 
 
 def test_snapshot_begins_with_its_header(card: Card) -> None:

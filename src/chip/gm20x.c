@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Second Maxwell: CFG0 and CFG1 say how many PBDMAs and channels there are; an
+ * instance block chooses 64 or 128 KiB big pages. GM20B is Tegra X1.
+ *
+ * The context image has one preemption word at 0x60 (bit 0: CTA), other than later
+ * chips; it is not written.
+ *
+ * Sources: linux-nvgpu hw_fifo_gm20b.h, hw_ccsr_gm20b.h, hw_ram_gm20b.h,
+ * hw_fuse_gm20b.h, hw_top_gm20b.h, hw_ctxsw_prog_gm20b.h; nouveau
+ * engine/fifo/gm200.c; chip ids: open-gpu-kernel-modules nv_arch.h.
+ */
+#include "../core.h"
+#include "../../include/hw/bus.h"
+#include "../../include/hw/fuse.h"
+#include "../../include/hw/ram.h"
+
+static const struct lens_chip_id gm20x_ids[] = {
+	{ 0x120, "GM200" },
+	{ 0x124, "GM204" },
+	{ 0x126, "GM206" },
+	{ 0x12b, "GM20B", .channels = 512, .runlists = 1, .soc = true },
+	{ }
+};
+
+const struct lens_chip lens_chip_gm20x = {
+	.name = "GM20x",
+	.arch = "Maxwell",
+	.ids = gm20x_ids,
+	.entry_words = NV_RAMRL_LEGACY_ENTRY_SIZE / 4,
+	.tsg_length_max = NV_RAMRL_LEGACY_ENTRY_TSG_LENGTH_MAX,
+	.tsgs = 4096,		/* id 11:0 of a runlist entry */
+	.runlists = 7,		/* assumed as on Kepler; the device table says which exist */
+	.channels = 4096,	/* gm200_fifo_chid_nr: CFG1 */
+	.has_cfg = true,
+	.host = &lens_host_pfifo,
+	.read_devices = lens_ptop_v1_read,
+	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
+	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),
+	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
+	.mmu = lens_mmu_select_gm200,
+	.ctxsw = LENS_CTXSW_UNPUBLISHED,
+};

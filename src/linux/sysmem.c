@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * System memory at a bus address of the GPU: where Tegra and nouveau put runlists
+ * and instance blocks. The address goes through the GPU's IOMMU, if it has one;
+ * only ordinary memory is read, never what else may lie at a physical address,
+ * since the address comes from the hardware and may be anything.
+ *
+ * Where devices are not coherent with the processor's caches, a page is mapped
+ * uncached for the moment, which may sleep; elsewhere the kernel's own
+ * mapping serves, also with the machine stopped.
+ */
+#include <linux/dma-map-ops.h>
+#include <linux/iommu.h>
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+
+#include "lens.h"
+
+static struct page *page_at(struct lens_dev *dev, u64 addr)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev->device);
+	phys_addr_t phys = addr;
+	unsigned long pfn;
+
+	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY) {
+		phys = iommu_iova_to_phys(domain, addr);
+		if (!phys)
+			return NULL;
+	}
+	pfn = PHYS_PFN(phys);
+	if (!pfn_valid(pfn) || PageReserved(pfn_to_page(pfn)) || PageHighMem(pfn_to_page(pfn)))
+		return NULL;
+	return pfn_to_page(pfn);
+}
+
+/* Part of one page. store: write the first 32 bits of buf and read them back into it. */
+static int access_page(struct lens_dev *dev, u64 addr, void *buf, u32 bytes, bool store)
+{
+	struct page *page = page_at(dev, addr);
+	void *map = NULL;
+	char *at;
+
+	if (!page)
+		return -EIO;
+	if (dev_is_dma_coherent(dev->device)) {
+		at = page_address(page);
+	} else {
+		if (dev->io.held)
+			return -EIO;
+		map = vmap(&page, 1, VM_MAP, pgprot_writecombine(PAGE_KERNEL));
+		if (!map)
+			return -ENOMEM;
+		at = map;
+	}
+	at += offset_in_page(addr);
+	if (store)
+		WRITE_ONCE(*(u32 *)at, *(u32 *)buf);
+	memcpy(buf, at, bytes);
+	if (map)
+		vunmap(map);
+	return 0;
+}
+
+int lens_sysmem_copy(struct lens_dev *dev, u64 addr, u64 *dst, u32 words)
+{
+	u64 left = words * 8ULL;
+	char *to = (char *)dst;
+	u32 n;
+	int err;
+
+	if (addr & 7 || addr + left < addr)
+		return -EIO;
+	for (; left; left -= n, addr += n, to += n) {
+		n = min_t(u64, left, PAGE_SIZE - offset_in_page(addr));
+		err = access_page(dev, addr, to, n, false);
+		if (err)
+			return err;
+		dev->io.cost.rd64 += n / 8;
+	}
+	return 0;
+}
+
+int lens_sysmem_store32(struct lens_dev *dev, u64 addr, u32 val)
+{
+	u32 back = val;
+	int err;
+
+	if (addr & 3)
+		return -EIO;
+	err = access_page(dev, addr, &back, sizeof(back), true);
+	if (err)
+		return err;
+	dev->io.cost.wr32++;
+	return back == val ? 0 : -EIO;
+}
