@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+// Sound images: what is in them, what wins, and what a person reads in the one that was written by hand.
+#include "recorded.hpp"
+
+using namespace tool_test;
+
+namespace {
+
+const char HEAD[] = "gpulens-image 1\nchip boot0=0x136000a1\n";
+
+TEST(Image, HoldsEveryKindOfLine)
+{
+	tool::Image i = parse("gpulens-image 1\n"
+			      "chip boot0=0x136000a1 boot42=0x13600000 # GP106\n"
+			      "pci 0000:01:00.0 0x10de:0x1c02\n"
+			      "\n"
+			      "# a comment\n"
+			      "r 0x00022700 0x4000007f\n"
+			      "v 0x0001f0000 00000f01 80020000\n"
+			      "s 0x7f3c01000 00000F02 0x3\n"
+			      "b1 0x00200000 00000f04\n"
+			      "\tb2 0x00200004\t00000f05 # words\n");
+
+	EXPECT_EQ(i.boot0, 0x136000a1U);
+	EXPECT_EQ(i.boot42, 0x13600000U);
+	EXPECT_EQ(i.pci_address, "0000:01:00.0");
+	EXPECT_EQ(i.pci_vendor, 0x10deU);
+	EXPECT_EQ(i.pci_device, 0x1c02U);
+	EXPECT_EQ(i.regs.find(0x22700), 0x4000007fU);
+	EXPECT_EQ(i.vid.find(0x1f0000), 0xf01U);
+	EXPECT_EQ(i.vid.find(0x1f0004), 0x80020000U);
+	EXPECT_EQ(i.sys.find(0x7f3c01000), 0xf02U);
+	EXPECT_EQ(i.sys.find(0x7f3c01004), 3U);
+	EXPECT_EQ(i.bar1.find(0x200000), 0xf04U);
+	EXPECT_EQ(i.bar2.find(0x200004), 0xf05U);
+}
+
+TEST(Image, NeverTakesAnAbsentWordAsZero)
+{
+	tool::Image i = parse(std::string(HEAD) + "r 0x00000100 0x00000000\nv 0x1000 00000000\n");
+
+	EXPECT_EQ(i.regs.find(0x100), 0U);
+	EXPECT_EQ(i.regs.find(0x104), std::nullopt);
+	EXPECT_EQ(i.regs.find(0xfc), std::nullopt);
+	EXPECT_EQ(i.vid.find(0x1000), 0U);
+	EXPECT_EQ(i.vid.find(0x1004), std::nullopt);
+	EXPECT_EQ(i.vid.find(0xffc), std::nullopt);
+	EXPECT_EQ(i.sys.find(0x1000), std::nullopt);
+}
+
+TEST(Image, TheLastLineWinsForAnAddress)
+{
+	tool::Image i =
+		parse(std::string(HEAD) + "r 0x00000100 0x00000001\nr 0x00000104 0x00000009\nr 0x00000100 0x00000002\n"
+					  "v 0x1000 00000001 00000002 00000003 00000004\n"
+					  "v 0x1004 0000000a 0000000b\n"
+					  "v 0x0ffc 00000000 00000007\n");
+
+	EXPECT_EQ(i.regs.find(0x100), 2U);
+	EXPECT_EQ(i.regs.find(0x104), 9U);
+	EXPECT_EQ(i.regs.size(), 3U); // with BOOT_0
+	EXPECT_EQ(i.vid.find(0xffc), 0U);
+	EXPECT_EQ(i.vid.find(0x1000), 7U);
+	EXPECT_EQ(i.vid.find(0x1004), 0xaU);
+	EXPECT_EQ(i.vid.find(0x1008), 0xbU);
+	EXPECT_EQ(i.vid.find(0x100c), 4U);
+	EXPECT_EQ(i.vid.size(), 5U);
+}
+
+TEST(Image, KeepsTheLastWordOfTheAddressSpaceApartFromTheFirst)
+{
+	tool::Image i = parse(std::string(HEAD) + "v 0xfffffffffffffffc 00000001\nv 0x0 00000002\n");
+
+	EXPECT_EQ(i.vid.find(~uint64_t{3}), 1U);
+	EXPECT_EQ(i.vid.find(0), 2U);
+}
+
+TEST(Image, AChipLineStandsInForTheRegister)
+{
+	EXPECT_EQ(parse(HEAD).regs.find(0), 0x136000a1U);
+	EXPECT_EQ(parse("gpulens-image 1\nr 0x00000000 0x136000a1\n").regs.find(0), 0x136000a1U);
+}
+
+TEST(Image, ReadsWindowsLineEnds)
+{
+	EXPECT_EQ(parse("gpulens-image 1\r\nchip boot0=0x136000a1\r\nr 0x00000100 0x00000005\r\n").regs.find(0x100),
+		  5U);
+}
+
+TEST(Image, IsWrittenSortedAndEightWordsToALine)
+{
+	tool::Image i =
+		parse("gpulens-image 1\n"
+		      "v 0x2000 00000001 00000002 00000003 00000004 00000005 00000006 00000007 00000008 00000009\n"
+		      "r 0x00000104 0x00000002\nr 0x00000100 0x00000001\n"
+		      "pci 0000:01:00.0 0x10de:0x1c02\nchip boot0=0x136000a1\n");
+
+	EXPECT_EQ(tool::write_image(i),
+		  "gpulens-image 1\n"
+		  "chip boot0=0x136000a1\n"
+		  "pci 0000:01:00.0 0x10de:0x1c02\n"
+		  "r 0x00000000 0x136000a1\n"
+		  "r 0x00000100 0x00000001\n"
+		  "r 0x00000104 0x00000002\n"
+		  "v 0x000002000 00000001 00000002 00000003 00000004 00000005 00000006 00000007 00000008\n"
+		  "v 0x000002020 00000009\n");
+}
+
+TEST(ByHand, ChipIsGA100)
+{
+	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Chip);
+
+	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(out.text.substr(0, out.text.find("Ids:")), "Chip:         GA100 (0x170)\n"
+							     "Architecture: Ampere\n"
+							     "Device:       0000:41:00.0\n"
+							     "BOOT_0:       0x170000a1\n"
+							     "Revision:     A1\n");
+}
+
+TEST(ByHand, EnginesAreTheThreeOfTheTable)
+{
+	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Engines);
+
+	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(
+		out.text,
+		"Engine                                        Type Inst Runlist Engine Intr Reset Fault  Registers "
+		"Runlist at\n"
+		"Graphics/Compute 0                            0x00    0       0      0    -    12    64   0x400000   "
+		"0xc00000\n"
+		"[Graphics] Copy Engine 1 (GRCE1/LCE1)         0x13    1       0      1    -     6    34   0x104000   "
+		"0xc00000\n"
+		"Copy Engine 2 (LCE2)                          0x13    2       3      5    -     6    33   0x104000   "
+		"0xc04000\n");
+}
+
+TEST(ByHand, CopyEnginesShareTheirPces)
+{
+	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Copy);
+
+	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(out.text, "GRCE1 -> LCE02 (PCE00 PCE02)\nLCE02 -> PCE00 PCE02\n");
+}
+
+TEST(ByHand, GpcsHaveSevenTpcs)
+{
+	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Gpcs);
+
+	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(out.text,
+		  "num_gpcs: 0x2\nnum_tpc_per_gpc: 0x4\ngpc_mask: 0x0\ngpc0_tpc_mask: 0x2\ngpc1_tpc_mask: 0x0\n"
+		  "tpc_map:\ngpc 0: 0x07\ngpc 1: 0x78\n");
+}
+
+TEST(ByHand, ChannelsAreOneInATsgAndOneOutside)
+{
+	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Channels);
+
+	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(out.text, "Runlist  TSG   Id Enabled Runqueue Instance       Target   Status\n"
+			    "      0    5    7       1        1 0x000000201000 vid      on pbdma+eng\n"
+			    "      0    -    9       0        0 0x000000301000 sys coh  idle\n");
+}
+
+TEST(ByHand, RunlistThreeIsEmpty)
+{
+	EXPECT_EQ(run(parse(fixture("ga100-by-hand.image")), tool::What::Runlist, 3).text, "! empty\n");
+}
+
+TEST(ByHand, RunlistZeroAsJson)
+{
+	tool::Image image = parse(fixture("ga100-by-hand.image"));
+	tool::Decoder d(image);
+	nlohmann::json j = nlohmann::json::parse(tool::json_output(d, {tool::What::Runlist, 0}).text);
+
+	EXPECT_EQ(j["version"], 1);
+	EXPECT_EQ(j["chip"]["name"], "GA100");
+	EXPECT_EQ(j["chip"]["memory_bytes"], nullptr);
+	EXPECT_EQ(j["errors"], nlohmann::json::array());
+	EXPECT_EQ(j["runlist"]["base"], "0x1f0000");
+	EXPECT_EQ(j["runlist"]["length"], 3);
+	EXPECT_EQ(j["runlist"]["tsgs"].size(), 1U);
+	EXPECT_EQ(j["runlist"]["tsgs"][0]["id"], 5);
+	EXPECT_EQ(j["runlist"]["tsgs"][0]["timeslice_ns"], 1048576);
+	const nlohmann::json &c = j["runlist"]["tsgs"][0]["channels"][0];
+	EXPECT_EQ(c["id"], 7);
+	EXPECT_EQ(c["runqueue"], 1);
+	EXPECT_EQ(c["instance"], "0x201000");
+	EXPECT_EQ(c["state"]["enabled"], true);
+	EXPECT_EQ(c["state"]["status_name"], "on pbdma+eng");
+	EXPECT_EQ(c["context"]["page_directory"], "0x500000");
+	EXPECT_EQ(c["context"]["veid"], 3);
+	EXPECT_EQ(c["context"]["compute_preemption"], 1);
+	EXPECT_EQ(c["context"]["saves_wfi"], 4);
+	const nlohmann::json &outside = j["runlist"]["channels_outside"][0];
+	EXPECT_EQ(outside["id"], 9);
+	EXPECT_EQ(outside["tsg"], nullptr);
+	EXPECT_EQ(outside["instance_target"], "sys coh");
+	EXPECT_EQ(outside["context"]["image_error"], "ENOENT");
+}
+
+TEST(ByHand, EnginesAndCopyAsJson)
+{
+	tool::Image image = parse(fixture("ga100-by-hand.image"));
+	tool::Decoder d(image);
+	nlohmann::json e = nlohmann::json::parse(tool::json_output(d, {tool::What::Engines, 0}).text);
+	nlohmann::json c = nlohmann::json::parse(tool::json_output(d, {tool::What::Copy, 0}).text);
+	nlohmann::json g = nlohmann::json::parse(tool::json_output(d, {tool::What::Gpcs, 0}).text);
+
+	ASSERT_EQ(e["engines"].size(), 3U);
+	EXPECT_EQ(e["engines"][1]["name"], "[Graphics] Copy Engine 1 (GRCE1/LCE1)");
+	EXPECT_EQ(e["engines"][1]["interrupt"], nullptr);
+	EXPECT_EQ(e["engines"][2]["runlist"], 3);
+	EXPECT_EQ(e["engines"][2]["registers"], "0x104000");
+	EXPECT_EQ(c["copy"]["engines"][0]["shares_lce"], 2);
+	EXPECT_EQ(c["copy"]["engines"][0]["pces"], nlohmann::json({0, 2}));
+	EXPECT_EQ(g["gpcs"]["gpcs"][0]["tpc_mask"], "0x2");
+	EXPECT_EQ(g["gpcs"]["gpcs"][1]["first_tpc"], 3);
+}
+
+} // namespace

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the tool's tests share: an emulated chip with a scenario, an image of it recorded through the core's own
+// recorder, and what the live chip prints.
+#pragma once
+#include "commands.hpp"
+#include "emulated.hpp"
+#include "format.h"
+#include "gpulens/record.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace tool_test {
+
+inline std::string read_file(const std::string &path)
+{
+	std::ifstream in(path, std::ios::binary);
+	std::ostringstream out;
+
+	EXPECT_TRUE(in) << path;
+	out << in.rdbuf();
+	return out.str();
+}
+
+inline std::string fixture(const std::string &name)
+{
+	return read_file(std::string(FIXTURES) + "/" + name);
+}
+
+class Live {
+public:
+	Live(const std::string &profile, const std::string &scenario) : chip(profile)
+	{
+		chip.emu->set_access_ns(0);
+		// Not every scenario fits every chip.
+		try {
+			chip.emu->load_scenario(test::load_json("scenarios/" + scenario + ".json"));
+		} catch (const std::exception &e) {
+			unfit = e.what();
+			return;
+		}
+		chip.emu->advance(3000000);
+		EXPECT_EQ(chip.attach(), 0);
+	}
+
+	// What /proc/gpuX/runlistY says now; nothing where reading it fails.
+	std::optional<std::string> runlist_text(u32 id)
+	{
+		test::Snap s(chip, id, true);
+		lens_text t{};
+
+		if (s.err)
+			return std::nullopt;
+		lens_format_runlist(&t, chip.gpu.get(), &s.snap, true);
+		return take(t);
+	}
+
+	using Formatter = void (*)(lens_text *, const lens_gpu *);
+	std::string text(Formatter f)
+	{
+		lens_text t{};
+
+		f(&t, chip.gpu.get());
+		return take(t);
+	}
+
+	// What /proc/gpuX/image says now: identification, topology and all runlists with contexts, through the recorder.
+	std::string image_text()
+	{
+		Recording rec;
+		std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
+
+		rec.recorder.note = note;
+		lens_record_init(&rec.recorder, chip.io());
+		rec.text = "gpulens-image 1\npci 0000:01:00.0\n";
+		EXPECT_EQ(lens_gpu_identify(gpu.get(), &rec.recorder.io), 0);
+		EXPECT_EQ(lens_gpu_read_topology(gpu.get()), 0);
+		for (u32 i = 0; lens_gpu_has_host(gpu.get()) && i < gpu->topo.n_runlists; i++)
+			tool::Runlist(*gpu, gpu->topo.runlists[i]);
+		return rec.text;
+	}
+
+	test::Emulated chip;
+	std::string unfit; // why the scenario cannot run on this chip
+
+private:
+	struct Recording {
+		lens_recorder recorder{};
+		std::string text;
+	};
+
+	static void note(lens_recorder *r, char kind, u64 addr, const u32 *words, u32 n)
+	{
+		std::string &text = reinterpret_cast<Recording *>(r)->text;
+		char buf[40];
+
+		std::snprintf(buf, sizeof(buf), "%c 0x%08llx", kind, static_cast<unsigned long long>(addr));
+		text += buf;
+		for (u32 i = 0; i < n; i++) {
+			std::snprintf(buf, sizeof(buf), kind == 'r' ? " 0x%08x" : " %08x", words[i]);
+			text += buf;
+		}
+		text += '\n';
+	}
+
+	static std::string take(lens_text &t)
+	{
+		EXPECT_EQ(t.err, 0);
+		std::string s(t.buf ? t.buf : "", t.len);
+		lens_text_free(&t);
+		return s;
+	}
+};
+
+// An image that must be sound.
+inline tool::Image parse(const std::string &text)
+{
+	tool::ImageResult r = tool::parse_image(text);
+
+	EXPECT_TRUE(r.image) << "line " << r.error.line << ": " << r.error.text;
+	return r.image ? std::move(*r.image) : tool::Image();
+}
+
+inline tool::Output run(const tool::Image &image, tool::What what, u32 runlist = 0)
+{
+	tool::Decoder d(image);
+
+	return tool::text_output(d, {what, runlist});
+}
+
+// "item: why" of each.
+inline std::string failures(const tool::Output &out)
+{
+	std::string s;
+
+	for (const tool::Failure &f : out.failures)
+		s += f.item + ": " + f.why() + "\n";
+	return s;
+}
+
+// Without the lines that begin so.
+inline std::string without(const std::string &text, const std::string &prefix)
+{
+	std::istringstream in(text);
+	std::string out, line;
+	size_t left_out = 0;
+
+	while (std::getline(in, line)) {
+		if (line.compare(0, prefix.size(), prefix) == 0)
+			left_out++;
+		else
+			out += line + '\n';
+	}
+	EXPECT_GT(left_out, 0U) << "no line begins with " << prefix;
+	return out;
+}
+
+} // namespace tool_test

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the module prints of a live GPU equals what the tool prints from its image, for every chip and scenario that
+// the emulator has.
+#include "recorded.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+using namespace tool_test;
+
+namespace {
+
+struct Case {
+	std::string profile, scenario;
+};
+
+void PrintTo(const Case &c, std::ostream *out)
+{
+	*out << c.profile << " " << c.scenario;
+}
+
+std::vector<std::string> stems(const char *folder)
+{
+	std::vector<std::string> names;
+
+	for (const std::filesystem::directory_entry &e :
+	     std::filesystem::directory_iterator(std::string(GPULENS_DATA) + "/" + folder))
+		if (e.path().extension() == ".json")
+			names.push_back(e.path().stem());
+	std::sort(names.begin(), names.end());
+	return names;
+}
+
+// demo-CHIP belongs to that chip, the others to all.
+std::vector<Case> all_cases()
+{
+	std::vector<Case> cases;
+
+	for (const std::string &p : stems("profiles"))
+		for (const std::string &s : stems("scenarios"))
+			if (s.compare(0, 5, "demo-") != 0 || s == "demo-" + p)
+				cases.push_back({p, s});
+	return cases;
+}
+
+class RoundTrip : public testing::TestWithParam<Case> {};
+
+TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
+{
+	Live live(GetParam().profile, GetParam().scenario);
+	if (!live.unfit.empty())
+		GTEST_SKIP() << live.unfit;
+	tool::Image image = parse(live.image_text());
+	tool::Decoder d(image);
+
+	auto check = [&](tool::What what, u32 id, const std::string &expected) {
+		tool::Output out = tool::text_output(d, {what, id});
+		EXPECT_EQ(failures(out), "");
+		EXPECT_EQ(out.text, expected);
+		EXPECT_FALSE(expected.empty());
+	};
+	check(tool::What::Engines, 0, live.text(lens_format_device_info));
+	check(tool::What::Chip, 0,
+	      live.text([](lens_text *t, const lens_gpu *gpu) { lens_format_chip(t, gpu, "0000:01:00.0"); }));
+	if (!live.chip.topo().ce_err)
+		check(tool::What::Copy, 0, live.text(lens_format_copy_topology));
+	size_t shown = 0;
+	for (u32 i = 0; lens_gpu_has_host(live.chip.gpu.get()) && i < live.chip.topo().n_runlists; i++) {
+		u32 id = live.chip.topo().runlists[i].id;
+		std::optional<std::string> expected = live.runlist_text(id);
+		if (expected)
+			check(tool::What::Runlist, id, *expected);
+		else
+			EXPECT_NE(failures(tool::text_output(d, {tool::What::Runlist, id})), "") << "runlist " << id;
+		shown += expected && *expected != "! empty\n";
+	}
+	if (lens_gpu_has_host(live.chip.gpu.get()))
+		EXPECT_GT(shown, 0U);
+}
+
+TEST_P(RoundTrip, GpcsFromTheImageEndWithTheLiveTpcMap)
+{
+	Live live(GetParam().profile, GetParam().scenario);
+	if (!live.unfit.empty())
+		GTEST_SKIP() << live.unfit;
+	tool::Image image = parse(live.image_text());
+
+	if (live.chip.topo().gpcs_err)
+		GTEST_SKIP() << "this chip's fuses are not published";
+	tool::Output out = run(image, tool::What::Gpcs);
+	std::string map = "tpc_map:\n" + live.text(lens_format_tpc_map);
+	ASSERT_GE(out.text.size(), map.size());
+	EXPECT_EQ(out.text.substr(out.text.size() - map.size()), map);
+}
+
+TEST_P(RoundTrip, WritingAnImageAndReadingItAgainLosesNothing)
+{
+	Live live(GetParam().profile, GetParam().scenario);
+	if (!live.unfit.empty())
+		GTEST_SKIP() << live.unfit;
+	tool::Image image = parse(live.image_text());
+	std::string text = tool::write_image(image);
+	tool::Image again = parse(text);
+
+	EXPECT_EQ(tool::write_image(again), text);
+	EXPECT_EQ(again.regs.size(), image.regs.size());
+	EXPECT_EQ(again.vid.size(), image.vid.size());
+	EXPECT_EQ(again.sys.size(), image.sys.size());
+	EXPECT_EQ(run(again, tool::What::Channels).text, run(image, tool::What::Channels).text);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryChip, RoundTrip, testing::ValuesIn(all_cases()),
+			 [](const testing::TestParamInfo<Case> &i) {
+	std::string name = i.param.profile + "_" + i.param.scenario;
+	std::replace(name.begin(), name.end(), '-', '_');
+	return name;
+});
+
+} // namespace
