@@ -5,9 +5,9 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-copy emulator unit guest-parts demo test check bench kselftest clean configure
+.PHONY: all help module module-unsafe module-copy emulator tool unit guest-parts demo test fuzz check bench kselftest clean configure
 
-all: module emulator guest-parts ## everything that a user or a guest needs (default)
+all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
@@ -32,6 +32,9 @@ configure: | build
 emulator: configure ## build/bin/gpulens-emulator
 	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
 
+tool: configure ## build/bin/gpulens, the command-line tool
+	cmake --build $(CMAKE_BUILD) --target gpulens
+
 unit: | build ## the host's unit tests, in build/cmake-asan, with sanitizers
 	@test -f $(CMAKE_BUILD)-asan/build.ninja || cmake -S . -B $(CMAKE_BUILD)-asan -G Ninja -DGPULENS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None '-DCMAKE_CXX_FLAGS=-O1 -g1' '-DCMAKE_C_FLAGS=-O1 -g1' >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 	cmake --build $(CMAKE_BUILD)-asan
@@ -50,6 +53,9 @@ demo: | build
 test: ## every test, in under ten minutes
 	scripts/test
 
+fuzz: ## decoding of images, topology, runlists, page tables and requests, FUZZ_SECONDS (60) each
+	tests/fuzz/run
+
 check: ## static checks: kernel W=1, sparse, checkpatch, clang-tidy, clang-format, shellcheck, flake8, registers, layers
 	scripts/check
 
@@ -61,4 +67,4 @@ kselftest: ## the read-only tests on this machine's GPUs, with the module loaded
 
 
 clean: ## remove everything generated, except downloaded kernels
-	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-asan build/bin build/guest build/kmod-tests build/run build/results build/check
+	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-asan build/cmake-fuzz build/fuzz build/bin build/guest build/kmod-tests build/run build/results build/check
