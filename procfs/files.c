@@ -22,7 +22,21 @@
 
 static int show_chip(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
-	lens_format_chip(t, &f->dev->gpu, f->dev->where);
+	struct lens_readable r;
+	int err;
+
+	if (!lens_gpu_has_host(&f->dev->gpu)) {
+		lens_format_chip(t, &f->dev->gpu, f->dev->where, NULL);
+		return 0;
+	}
+	err = lens_dev_get(f->dev);
+	if (err)
+		return err;
+	err = lens_runlists_readable(&f->dev->gpu, &r);
+	lens_dev_put(f->dev);
+	if (err)
+		return err;
+	lens_format_chip(t, &f->dev->gpu, f->dev->where, &r);
 	return 0;
 }
 

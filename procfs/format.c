@@ -7,7 +7,41 @@
 #include "../include/hw/pmc.h"
 #include "../include/hw/ptop.h"
 
-void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where)
+/* "Label: a, b" of the parts that fail with err, if there are any. */
+static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, const char *label, int err)
+{
+	const char *between = label;
+
+	if (gpu->topo.gpcs_err == err) {
+		lens_text_add(t, "%sGPC fuses", between);
+		between = ", ";
+	}
+	if (gpu->topo.ce_err == err) {
+		lens_text_add(t, "%scopy engine maps", between);
+		between = ", ";
+	}
+	if (err == -EOPNOTSUPP && !gpu->chip->host) {
+		lens_text_add(t, "%srunlist registers", between);
+		between = ", ";
+	}
+	if (between != label)
+		lens_text_add(t, "\n");
+}
+
+static void add_readable(struct lens_text *t, const struct lens_gpu *gpu,
+			 const struct lens_readable *r)
+{
+	if (r->no_regs)
+		lens_text_add(t, "Runlist registers: not readable, %u of %u runlists\n", r->no_regs,
+			      gpu->topo.n_runlists);
+	if (r->no_entries)
+		lens_text_add(t, "Runlist entries: not readable, %s, %u of %u runlists\n",
+			      r->entries_err == -EACCES ? "vram=off" : "protected memory",
+			      r->no_entries, gpu->topo.n_runlists);
+}
+
+void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where,
+		      const struct lens_readable *r)
 {
 	lens_text_add(t, "Chip:         %s (%#x)\n", gpu->name, gpu->chip_id);
 	lens_text_add(t, "Architecture: %s\n", gpu->chip->arch);
@@ -21,8 +55,11 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	if (!gpu->known)
 		lens_text_add(t, "Unknown chip: topology only, read as its generation %s\n",
 			      gpu->chip->name);
-	else if (!gpu->chip->host)
-		lens_text_add(t, "Runlists:     not readable, their registers are not published\n");
+	else
+		add_failed(t, gpu, "Unpublished:  ", -EOPNOTSUPP);
+	add_failed(t, gpu, "Not readable: ", -EIO);
+	if (r)
+		add_readable(t, gpu, r);
 	if (gpu->chip->assumed)
 		lens_text_add(t, "Assumed:      %s (not published for this chip)\n",
 			      gpu->chip->assumed);

@@ -13,7 +13,9 @@
 extern "C" {
 #endif
 
-void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where);
+/* r: what of the runlists can be read; NULL where there are none to read. */
+void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where,
+		      const struct lens_readable *r);
 void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu);
 void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu);
 void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu);

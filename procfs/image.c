@@ -113,6 +113,9 @@ static void format(const struct lens_dev *dev, const struct image *img, struct l
 	if (dev->pdev)
 		lens_text_add(t, "pci %s 0x%04x:0x%04x\n", dev->where, dev->pdev->vendor,
 			      dev->pdev->device);
+	else
+		/* The format knows no such line; its readers skip comments. */
+		lens_text_add(t, "# platform %s\n", dev->where);
 	for (; p < end; p += NOTE_HEAD + n) {
 		kind = p[0] >> 24;
 		n = p[0] & 0xffffff;

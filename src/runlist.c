@@ -38,6 +38,20 @@ static bool same_list(const struct lens_runlist_regs *a, const struct lens_runli
 	       a->pending == b->pending;
 }
 
+/*
+ * Memory that the CPU is kept from (a region of the GPU's firmware) answers with
+ * codes of failed reads. No entry looks so: as one, these have reserved bits set.
+ */
+static bool is_refused(const struct lens_gpu *gpu, const u32 *entry)
+{
+	u32 i;
+
+	for (i = 0; i < gpu->chip->entry_words; i++)
+		if (!lens_is_bad_read(entry[i]))
+			return false;
+	return true;
+}
+
 /* Entries first .. first + n of the list, into words of 64 bits. */
 static int copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *regs, u32 first,
 			u32 n, u64 *dst)
@@ -49,7 +63,8 @@ static int copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *re
 	err = lens_target_aperture(regs->target, &ap);
 	if (err || !n)
 		return err;
-	return lens_copy(gpu, ap, regs->base + (u64)first * bytes, dst, n * bytes / 8);
+	err = lens_copy(gpu, ap, regs->base + (u64)first * bytes, dst, n * bytes / 8);
+	return !err && is_refused(gpu, (const u32 *)dst) ? -EIO : err;
 }
 
 static void collect_states(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
@@ -104,6 +119,30 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 	}
 	snap->n = snap->regs.length;
 	collect_states(gpu, snap);
+	return 0;
+}
+
+int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r)
+{
+	struct lens_runlist_regs regs;
+	u32 i;
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	for (i = 0; i < gpu->topo.n_runlists; i++) {
+		err = lens_runlist_regs(gpu, &gpu->topo.runlists[i], &regs);
+		if (err == -ENODEV)
+			return err;
+		if (err) {
+			r->no_regs++;
+			continue;
+		}
+		err = copy_entries(gpu, &regs, 0, regs.length ? 1 : 0, gpu->scratch);
+		if (err) {
+			r->no_entries++;
+			r->entries_err = err;
+		}
+	}
 	return 0;
 }
 

@@ -159,10 +159,14 @@ Output text_output(Decoder &d, const Command &command)
 		return out;
 	}
 	switch (command.what) {
-	case What::Chip:
+	case What::Chip: {
+		lens_readable r{};
+		bool asked = d.has_topology() && lens_gpu_has_host(&d.gpu()) && !lens_runlists_readable(&d.gpu(), &r);
 		lens_format_chip(&t.text, &d.gpu(),
-				 d.image().pci_address.empty() ? "not recorded" : d.image().pci_address.c_str());
+				 d.image().where().empty() ? "not recorded" : d.image().where().c_str(),
+				 asked ? &r : nullptr);
 		break;
+	}
 	case What::Engines:
 		append(out.failures, d.engine_failures());
 		if (d.has_topology())

@@ -63,11 +63,14 @@ private:
 struct Image {
 	std::optional<uint32_t> boot0, boot42;
 	std::string pci_address; // "0000:01:00.0", empty: not recorded
+	std::string platform;    // "17000000.ga10b"; from the comment "# platform NAME"
 	std::optional<uint32_t> pci_vendor, pci_device;
 	RegisterSpace regs;
 	WordSpace vid, sys, bar1, bar2;
 
 	void finish();
+	// What /proc/gpuX/chip says of the device's place.
+	std::string where() const { return !pci_address.empty() ? pci_address : platform; }
 };
 
 // Why a file is not an image. line 0: the whole file.

@@ -6,6 +6,7 @@
 // Numbers are hexadecimal with 0x; the words of v, s, b1 and b2 lines may also be exactly eight digits without it.
 #include "image.hpp"
 
+#include <cctype>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
@@ -91,6 +92,7 @@ private:
 	bool parse_line(std::string_view kind);
 	bool parse_chip();
 	bool parse_pci();
+	void parse_platform();
 	bool parse_register();
 	bool parse_words(WordSpace &space);
 	bool number(std::string_view word, const char *what, size_t max_digits, uint64_t &val);
@@ -194,6 +196,22 @@ bool is_pci_address(std::string_view s)
 			return false;
 	}
 	return true;
+}
+
+// The format has no line for the name of a platform device (Tegra). The recorder puts it into a comment, which other
+// readers skip; only a name of plain characters is believed.
+void Parser::parse_platform()
+{
+	std::string_view line(line_, static_cast<size_t>(line_end_ - line_)), prefix = "# platform ";
+
+	if (line.substr(0, prefix.size()) != prefix)
+		return;
+	std::string_view name = line.substr(prefix.size());
+	for (char c : name)
+		if (!std::isalnum(static_cast<unsigned char>(c)) && !std::strchr("._-:", c))
+			return;
+	if (!name.empty() && name.size() < 32)
+		image_.platform = name;
 }
 
 bool Parser::parse_pci()
@@ -322,6 +340,7 @@ ImageResult Parser::run()
 			good = end_of_line();
 	}
 	while (good && next_line()) {
+		parse_platform();
 		std::string_view kind = next_word();
 		if (kind.empty())
 			continue;

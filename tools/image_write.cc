@@ -60,6 +60,8 @@ std::string write_image(const Image &image)
 			add(out, " 0x%04x:0x%04x", *image.pci_vendor, *image.pci_device);
 		out += '\n';
 	}
+	if (!image.platform.empty())
+		out += "# platform " + image.platform + '\n';
 	for (size_t i = 0; i < image.regs.size(); i++)
 		add(out, "r 0x%08x 0x%08x\n", image.regs.offset(i), image.regs.value(i));
 	add_space(out, "v", image.vid);

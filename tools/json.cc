@@ -41,20 +41,23 @@ json error_or_null(int err)
 	return err ? json(Failure{"", err, {}}.errno_name()) : json(nullptr);
 }
 
-json chip_json(const Decoder &d, const lens_gpu &gpu)
+json chip_json(Decoder &d)
 {
+	lens_gpu &gpu = d.gpu();
 	const Image &image = d.image();
 	json j;
 
 	j["name"] = gpu.name;
 	j["id"] = hex(gpu.chip_id);
 	j["architecture"] = gpu.chip->arch;
-	j["device"] = image.pci_address.empty() ? json(nullptr) : json(image.pci_address);
+	j["device"] = image.where().empty() ? json(nullptr) : json(image.where());
 	j["boot0"] = hex(gpu.boot0);
 	j["boot42"] = image.boot42 ? hex(*image.boot42) : json(nullptr);
 	j["known"] = gpu.known;
 	j["ids_per_runlist"] = gpu.chip->ids_per_runlist;
-	j["runlists_readable"] = lens_gpu_has_host(&gpu);
+	lens_readable r{};
+	bool asked = d.has_topology() && lens_gpu_has_host(&gpu) && !lens_runlists_readable(&gpu, &r);
+	j["runlists_readable"] = asked ? json(gpu.topo.n_runlists - r.no_regs - r.no_entries) : json(0);
 	j["memory_bytes"] = gpu.topo.memory_bytes ? json(gpu.topo.memory_bytes) : json(nullptr);
 	j["assumed"] = gpu.chip->assumed ? json(gpu.chip->assumed) : json(nullptr);
 	return j;
@@ -299,7 +302,7 @@ Output json_output(Decoder &d, const Command &command)
 	if (!d.identified()) {
 		out.failures = d.chip_failures();
 	} else {
-		j["chip"] = chip_json(d, d.gpu());
+		j["chip"] = chip_json(d);
 		switch (command.what) {
 		case What::Chip: break;
 		case What::Engines: j["engines"] = engines_json(d, out.failures); break;

@@ -144,12 +144,23 @@ std::optional<Phys> Bus::target(int bar, uint64_t off) const
 	return space ? translate(mem_, *space, off) : std::nullopt;
 }
 
+bool Bus::is_protected(Phys p) const
+{
+	return !mem_.in_system(p.ap) && p.addr - protected_.first < protected_.second;
+}
+
 uint64_t Bus::read_at(std::optional<Phys> p, unsigned size) const
 {
 	uint64_t v = 0;
-	if (!p || !mem_.read(*p, &v, size))
+	if (!p || is_protected(*p) || !mem_.read(*p, &v, size))
 		v = (uint64_t(FB_ACK_TIMEOUT) << 32 | FB_ACK_TIMEOUT) & mask(size * 8 - 1, 0);
 	return v;
+}
+
+void Bus::write_at(std::optional<Phys> p, unsigned size, uint64_t v)
+{
+	if (p && !is_protected(*p))
+		mem_.write(*p, &v, size);
 }
 
 uint64_t Bus::pramin_read(uint32_t off, unsigned size)
@@ -159,7 +170,7 @@ uint64_t Bus::pramin_read(uint32_t off, unsigned size)
 
 void Bus::pramin_write(uint32_t off, unsigned size, uint64_t v)
 {
-	mem_.write(*target(0, off), &v, size);
+	write_at(target(0, off), size, v);
 }
 
 uint64_t Bus::bar_read(int bar, uint64_t off, unsigned size)
@@ -169,8 +180,7 @@ uint64_t Bus::bar_read(int bar, uint64_t off, unsigned size)
 
 void Bus::bar_write(int bar, uint64_t off, unsigned size, uint64_t v)
 {
-	if (auto p = target(bar, off))
-		mem_.write(*p, &v, size);
+	write_at(target(bar, off), size, v);
 }
 
 } // namespace emu

@@ -35,6 +35,8 @@ public:
 	void bar_write(int bar, uint64_t offset, unsigned size, uint64_t value);
 	// Where an access through PRAMIN (bar 0), BAR1 or BAR2 ends up.
 	std::optional<Phys> target(int bar, uint64_t offset) const;
+	// Video memory that PRAMIN, BAR1 and BAR2 do not reach: reads give a code, writes vanish. bytes 0: none.
+	void protect(uint64_t addr, uint64_t bytes) { protected_ = {addr, bytes}; }
 
 private:
 	struct Block { // one BAR's instance block
@@ -44,12 +46,15 @@ private:
 	};
 	bool older_block_read(const Block &b, uint32_t &v) const;
 	void older_block_write(Block &b, uint32_t v);
+	bool is_protected(Phys p) const;
 	uint64_t read_at(std::optional<Phys> p, unsigned size) const;
+	void write_at(std::optional<Phys> p, unsigned size, uint64_t v);
 
 	const Profile &profile_;
 	Memories &mem_;
 	Host &host_;
 	uint32_t window_ = 0;
+	std::pair<uint64_t, uint64_t> protected_; // first byte, bytes
 	Block bar_[3];
 };
 

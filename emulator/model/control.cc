@@ -174,6 +174,8 @@ json Gpu::control_fault(const json &q)
 		all_ones_ = true;
 	} else if (kind == "bad-read") {
 		bad_reads_[uint32_t(number(q.at("off"))) & ~3u] = uint32_t(number(q, "value", 0xbadf5040));
+	} else if (kind == "protected") {
+		bus().protect(number(q.at("addr")), number(q.at("bytes")));
 	} else if (kind == "slow") {
 		slow_ns_ = number(q.at("ns"));
 	} else if (kind == "preempt-hangs") {
@@ -186,6 +188,7 @@ json Gpu::control_fault(const json &q)
 	} else if (kind == "none") {
 		all_ones_ = false;
 		bad_reads_.clear();
+		bus().protect(0, 0);
 		slow_ns_ = 0;
 		torn_ = Torn{};
 		h.preempt_hangs = false;

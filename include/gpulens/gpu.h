@@ -191,6 +191,19 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 
 /*
+ * Of how many runlists the registers, or the list in memory, cannot be read now: the
+ * GPU's firmware (GSP) may keep them from the CPU. Reads each runlist's registers and
+ * its first entry. -ENODEV: gone.
+ */
+struct lens_readable {
+	u32 no_regs;
+	u32 no_entries;		/* though the registers can be read */
+	int entries_err;	/* why */
+};
+
+int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r);
+
+/*
  * Call fn for each entry, a page at a time. tsgid: LENS_NONE outside a TSG.
  * fn != 0 ends the walk.
  */

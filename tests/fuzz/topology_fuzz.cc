@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (u32 i = 0; i < topo.n_engines; i++)
 			FUZZ_CHECK(topo.engines[i].runlist == LENS_NONE || !lens_gpu_has_host(gpu.gpu()) ||
 				   lens_gpu_runlist(gpu.gpu(), static_cast<u32>(topo.engines[i].runlist)));
-		lens_format_chip(&t, gpu.gpu(), "0000:01:00.0");
+		lens_format_chip(&t, gpu.gpu(), "0000:01:00.0", nullptr);
 		lens_format_device_info(&t, gpu.gpu());
 		lens_format_copy_topology(&t, gpu.gpu());
 		lens_format_tpc_map(&t, gpu.gpu());

@@ -60,8 +60,7 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 		EXPECT_FALSE(expected.empty());
 	};
 	check(tool::What::Engines, 0, live.text(lens_format_device_info));
-	check(tool::What::Chip, 0,
-	      live.text([](lens_text *t, const lens_gpu *gpu) { lens_format_chip(t, gpu, "0000:01:00.0"); }));
+	check(tool::What::Chip, 0, live.chip_text("0000:01:00.0"));
 	if (!live.chip.topo().ce_err)
 		check(tool::What::Copy, 0, live.text(lens_format_copy_topology));
 	size_t shown = 0;
@@ -76,6 +75,28 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 	}
 	if (lens_gpu_has_host(live.chip.gpu.get()))
 		EXPECT_GT(shown, 0U);
+}
+
+// What the GPU's firmware keeps from the CPU stays unreadable in the image, and both say so.
+TEST(Protected, ChipFromTheImageNamesWhatIsNotReadableAsTheLiveOneDoes)
+{
+	Live live("gh100", "demo-gh100");
+	live.chip.emu->control({{"cmd", "fault"}, {"kind", "protected"}, {"addr", 0}, {"bytes", 1ULL << 40}});
+	std::string text = live.chip_text("0000:01:00.0");
+	EXPECT_NE(text.find("\nRunlist entries: not readable, protected memory, "), std::string::npos) << text;
+	tool::Image image = parse(live.image_text());
+	EXPECT_EQ(run(image, tool::What::Chip).text, text);
+	EXPECT_EQ(failures(run(image, tool::What::Runlist, 0)),
+		  "runlist 0: the recorded words are codes of failed reads or make no sense\n");
+}
+
+TEST(Platform, NameComesFromItsCommentAndGoesBackThere)
+{
+	tool::Image image = parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform 17000000.ga10b\n");
+	EXPECT_EQ(image.where(), "17000000.ga10b");
+	EXPECT_NE(run(image, tool::What::Chip).text.find("Device:       17000000.ga10b\n"), std::string::npos);
+	EXPECT_NE(tool::write_image(image).find("\n# platform 17000000.ga10b\n"), std::string::npos);
+	EXPECT_EQ(parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").where(), "");
 }
 
 TEST_P(RoundTrip, GpcsFromTheImageEndWithTheLiveTpcMap)

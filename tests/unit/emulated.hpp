@@ -45,15 +45,27 @@ public:
 			.store32 =
 				[](lens_io *io, lens_aperture ap, u64 addr, u32 val) {
 			if (ap != LENS_VID)
-				return -EOPNOTSUPP;
+				return self(io)->system(addr, nullptr, &val, 4);
 			int err = lens_window_check(io, addr, 4);
 			return err ? err : lens_window_store32(io, addr, val);
 			},
-			.exclusive = lens_window_run,
+			.exclusive =
+				[](lens_io *io, int (*fn)(void *), void *arg) {
+			// Nothing is behind the window of a Tegra.
+			return self(io)->gpu->id->soc ? fn(arg) : lens_window_run(io, fn, arg);
+			},
 			.wait_us = [](lens_io *io, u32 us) { self(io)->emu->advance(u64{us} * 1000); },
 			};
 		io_.self = this;
 		io_.io.ops = &ops;
+	}
+
+	// A machine that sets 16 MiB of its memory aside for the GPU, from that bus address on.
+	void system_memory(u64 base = 0x70000000)
+	{
+		ram_ = std::make_unique<emu::RamAt>(base, 0x1000000);
+		emu->set_sysmem(ram_.get());
+		emu->control({{"cmd", "sysmem"}, {"base", base}, {"bytes", ram_->size()}});
 	}
 
 	// Identify and read the topology, as the module does at load.
@@ -75,12 +87,29 @@ private:
 		Emulated *self;
 	} io_;
 
+	std::unique_ptr<emu::RamAt> ram_;
+
+	// to: read; from: write
+	int system(u64 addr, void *to, const void *from, u64 bytes)
+	{
+		if (!ram_)
+			return -EOPNOTSUPP;
+		u8 *at = ram_->at(addr, bytes);
+		if (!at)
+			return -EIO;
+		if (to)
+			memcpy(to, at, bytes);
+		else
+			memcpy(at, from, bytes);
+		return 0;
+	}
+
 	static Emulated *self(lens_io *io) { return reinterpret_cast<Io *>(io)->self; }
 
 	static int copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words)
 	{
 		if (ap != LENS_VID)
-			return -EOPNOTSUPP;
+			return self(io)->system(addr, dst, nullptr, u64{words} * 8);
 		int err = lens_window_check(io, addr, u64{words} * 8);
 		while (!err && words) {
 			u32 n = words < LENS_WINDOW_PIECE / 8 ? words : LENS_WINDOW_PIECE / 8;

@@ -410,7 +410,7 @@ TEST(ChipText, SaysWhichChipAndWhatIsAssumed)
 	Emulated e("gp106");
 	ASSERT_EQ(e.attach(), 0);
 	Text t;
-	lens_format_chip(&t.t, e.gpu.get(), "0000:01:00.0");
+	lens_format_chip(&t.t, e.gpu.get(), "0000:01:00.0", nullptr);
 	EXPECT_EQ(t.str(), "Chip:         GP106 (0x136)\n"
 			   "Architecture: Pascal\n"
 			   "Device:       0000:01:00.0\n"

@@ -84,7 +84,7 @@ int snapshot(lens_gpu *gpu, const lens_runlist *rl)
 void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 {
 	lens_text t{};
-	lens_format_chip(&t, gpu, "somewhere");
+	lens_format_chip(&t, gpu, "somewhere", nullptr);
 	lens_format_device_info(&t, gpu);
 	lens_format_copy_topology(&t, gpu);
 	lens_format_tpc_map(&t, gpu);

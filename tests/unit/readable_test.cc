@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+// GPUs whose firmware keeps runlists from the CPU: what cannot be read is an error for that runlist only and one line of
+// chip. Which code protected memory answers with is not published; the emulated GPU's is 0xbad0b000.
+#include "emulated.hpp"
+#include "fake.hpp"
+#include "format.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using nlohmann::json;
+using test::Emulated;
+using test::Fake;
+using test::Snap;
+
+std::string chip_text(lens_gpu *gpu, const lens_readable *r)
+{
+	lens_text t{};
+	lens_format_chip(&t, gpu, "0000:01:00.0", r);
+	std::string s(t.buf, t.len);
+	lens_text_free(&t);
+	return s;
+}
+
+struct Protected : testing::Test {
+	Emulated e{"gh100"};
+	lens_readable r;
+
+	void SetUp() override
+	{
+		ASSERT_EQ(e.attach(), 0);
+		e.emu->load_scenario(test::load_json("scenarios/demo-gh100.json"));
+		e.emu->advance(3000000);
+	}
+	void fault(json f)
+	{
+		f["cmd"] = "fault";
+		ASSERT_EQ(e.emu->control(f)["ok"], true);
+	}
+	json runlist(int id)
+	{
+		json state = e.emu->control({{"cmd", "state"}});
+		for (const json &rl : state["runlists"])
+			if (rl["id"] == id)
+				return rl;
+		return {};
+	}
+};
+
+TEST_F(Protected, NothingIsAmissWhereAllCanBeRead)
+{
+	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+	EXPECT_EQ(r.no_regs, 0u);
+	EXPECT_EQ(r.no_entries, 0u);
+	EXPECT_EQ(chip_text(e.gpu.get(), &r).find("not readable"), std::string::npos);
+}
+
+// One page, that of runlist 0: the others stay readable.
+TEST_F(Protected, OneListInProtectedMemoryIsAnErrorForThatListOnly)
+{
+	u64 base = runlist(0)["base"];
+	fault({{"kind", "protected"}, {"addr", base}, {"bytes", 4096}});
+	EXPECT_EQ(Snap(e, 0).err, -EIO);
+	EXPECT_EQ(Snap(e, 1).err, 0);
+	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+	EXPECT_EQ(r.no_entries, 1u);
+	EXPECT_EQ(r.entries_err, -EIO);
+	EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist entries: not readable, protected memory, 1 of "),
+		  std::string::npos);
+	lens_ref ref{0, 8};
+	int id;
+	EXPECT_EQ(lens_tsg_switch_to(e.gpu.get(), &ref, &id), -EIO); // it has to look into the list
+	fault({{"kind", "none"}});
+	EXPECT_EQ(Snap(e, 0).err, 0);
+}
+
+// SUBMIT_BASE_LO of runlist 0: 0x80 behind the runlist's registers (open-gpu-doc ampere/ga100/dev_runlist.ref.txt).
+TEST_F(Protected, LockedRegistersAreAnErrorForThatRunlistOnly)
+{
+	u32 pri = lens_gpu_runlist(e.gpu.get(), 0)->base;
+	fault({{"kind", "bad-read"}, {"off", pri + 0x80}, {"value", 0xbadf5040u}});
+	EXPECT_EQ(Snap(e, 0).err, -EIO);
+	EXPECT_EQ(Snap(e, 1).err, 0);
+	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+	EXPECT_EQ(r.no_regs, 1u);
+	EXPECT_EQ(r.no_entries, 0u);
+	EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist registers: not readable, 1 of "), std::string::npos);
+}
+
+TEST_F(Protected, AGpuThatHasGoneIsNoDevice)
+{
+	fault({{"kind", "all-ones"}});
+	EXPECT_EQ(lens_runlists_readable(e.gpu.get(), &r), -ENODEV);
+}
+
+TEST(ChipText, NamesWhatIsNotPublishedAndWhatIsLocked)
+{
+	Fake f(lens_chip_gk10x);
+	f.gpu->topo.gpcs_err = -EOPNOTSUPP;
+	f.gpu->topo.ce_err = -EOPNOTSUPP;
+	EXPECT_NE(chip_text(f.gpu.get(), nullptr).find("\nUnpublished:  GPC fuses, copy engine maps\n"),
+		  std::string::npos);
+	f.gpu->topo.ce_err = -EIO;
+	std::string text = chip_text(f.gpu.get(), nullptr);
+	EXPECT_NE(text.find("\nUnpublished:  GPC fuses\n"), std::string::npos) << text;
+	EXPECT_NE(text.find("\nNot readable: copy engine maps\n"), std::string::npos) << text;
+	f.gpu->topo.n_runlists = 14;
+	lens_readable r{0, 12, -EACCES};
+	EXPECT_NE(chip_text(f.gpu.get(), &r).find("\nRunlist entries: not readable, vram=off, 12 of 14 runlists\n"),
+		  std::string::npos);
+}
+
+} // namespace
