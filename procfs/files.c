@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "../include/gpulens/mmu.h"
+#include "../include/gpulens/bar.h"
 #include "files.h"
 #include "parse.h"
 
@@ -128,6 +128,28 @@ static int show_runlist(const struct lens_file *f, bool addresses, struct lens_t
 	if (!err)
 		lens_format_runlist(t, &f->dev->gpu, &snap, addresses);
 	lens_snap_free(&snap);
+	return err;
+}
+
+/* Table words that are looked at per BAR: 512 KiB of tables map 256 MiB in 4 KiB pages. */
+#define BAR_WORDS 65536
+
+static int show_bars(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	struct lens_mmu_scan *room = kvmalloc(sizeof(*room), GFP_KERNEL);
+	struct lens_bars *bars = kvmalloc(sizeof(*bars), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	if (room && bars)
+		err = lens_dev_get(f->dev);
+	if (!err) {
+		err = lens_bars_collect(&f->dev->gpu, bars, room, BAR_WORDS);
+		lens_dev_put(f->dev);
+	}
+	if (!err)
+		lens_format_bars(t, bars, addresses);
+	kvfree(bars);
+	kvfree(room);
 	return err;
 }
 
@@ -329,6 +351,7 @@ static const struct lens_file_type kept_files[] = {
 	{ .name = "pce_map", .show = show_pce_map },
 	{ .name = "copy_topology", .show = show_copy_topology },
 	{ .name = "local_memory", .show = show_local_memory },
+	{ .name = "bars", .show = show_bars },
 	{ .name = "snapshot", .show = lens_show_snapshot },
 	{ .name = "image", .raw = true, .show = lens_show_image },
 };

@@ -22,6 +22,8 @@ void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu);
 /* addresses: print instance block addresses, else zeros. */
 void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 			 const struct lens_runlist_snap *snap, bool addresses);
+struct lens_bars;
+void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool addresses);
 /* "on pbdma+eng" for NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG. */
 const char *lens_status_name(u32 status);
 

@@ -44,6 +44,11 @@ int lens_read_copy_engines(struct lens_gpu *gpu);
 u64 lens_memory_bytes_gp102(struct lens_gpu *gpu);
 u64 lens_memory_bytes_ga102(struct lens_gpu *gpu);
 
+/* bar.c: the registers of each generation */
+int lens_bar_block_pbus(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
+int lens_bar_block_vf(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
+int lens_bar_block_vf_wide(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
+
 /* entry.c: both layouts of runlist entries */
 void lens_entry_decode_8(const u32 *w, struct lens_entry *e);
 void lens_entry_decode_16(const u32 *w, struct lens_entry *e);

@@ -22,6 +22,7 @@ struct lens_runlist_regs;
 struct lens_entry;
 struct lens_channel_state;
 struct lens_mmu_format;
+struct lens_bar;
 
 struct lens_window {
 	u32 reg;		/* BAR0 offset of the window register */
@@ -105,6 +106,8 @@ struct lens_chip {
 	struct lens_window window;
 	/* The format that an instance block's word 128 selects. NULL: not published. */
 	const struct lens_mmu_format *(*mmu)(u32 ramin_word);
+	/* Mode and instance block of BAR1 or BAR2. NULL: not published. */
+	int (*bar_block)(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
 	enum lens_ctxsw_layout ctxsw;
 	const char *assumed;		/* what of this row no manual publishes; printed by chip */
 };

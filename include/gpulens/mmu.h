@@ -70,6 +70,24 @@ int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		       enum lens_aperture root_ap, u64 root, u64 va, struct lens_mapping *m,
 		       struct lens_walk_cache *cache);
 
+/* Words read at once, and room for the tables on the way. words_left: how many may be read. */
+#define LENS_SCAN_WORDS 512
+
+struct lens_mmu_scan {
+	u32 words_left;
+	u64 buf[LENS_MMU_MAX_LEVELS + 1][LENS_SCAN_WORDS];
+};
+
+/*
+ * Call fn for every mapping of an address space, by virtual address; where a big
+ * page hides small ones, for both. fn != 0 ends the scan and is returned. -E2BIG:
+ * words_left came to its end.
+ */
+typedef int (*lens_mapping_fn)(u64 va, const struct lens_mapping *m, void *arg);
+int lens_mmu_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
+		  enum lens_aperture root_ap, u64 root, struct lens_mmu_scan *room,
+		  lens_mapping_fn fn, void *arg);
+
 extern const struct lens_mmu_format lens_mmu_v1_64k;	/* Maxwell 2 */
 extern const struct lens_mmu_format lens_mmu_v1_128k;	/* Kepler, Maxwell */
 extern const struct lens_mmu_format lens_mmu_v2;	/* Pascal .. Ada */

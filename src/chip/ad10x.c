@@ -53,6 +53,7 @@ const struct lens_chip lens_chip_ad10x = {
 	.memory_bytes = lens_memory_bytes_ga102,
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_v2,
+	.bar_block = lens_bar_block_vf,
 	.ctxsw = LENS_CTXSW_VEID,
 	.assumed = "runlist, device table, fuse, copy engine and context layouts as GA10x",
 };

@@ -37,6 +37,7 @@ const struct lens_chip lens_chip_gb20x = {
 		0x7fffff,	/* 22:0, blackwell/gb100/dev_nv_xal_ep_zb.h */
 	},
 	.mmu = lens_mmu_select_v3,
+	.bar_block = lens_bar_block_vf_wide,
 	.ctxsw = LENS_CTXSW_UNPUBLISHED,
 	.assumed = "device table as GB10x",
 };

@@ -51,6 +51,7 @@ const struct lens_chip lens_chip_gh100 = {
 		DRF_MASK(NV_XAL_EP_ZB_BAR0_WINDOW_BASE),
 	},
 	.mmu = lens_mmu_select_v3,
+	.bar_block = lens_bar_block_vf_wide,
 	.ctxsw = LENS_CTXSW_VEID,
 	.assumed = "runlist, device table, fuse, copy engine and context layouts as GA10x",
 };

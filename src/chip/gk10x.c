@@ -43,5 +43,6 @@ const struct lens_chip lens_chip_gk10x = {
 	.read_devices = lens_ptop_v1_read,
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_gk104,
+	.bar_block = lens_bar_block_pbus,
 	.ctxsw = LENS_CTXSW_UNPUBLISHED,
 };

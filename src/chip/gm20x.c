@@ -39,5 +39,6 @@ const struct lens_chip lens_chip_gm20x = {
 	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_gm200,
+	.bar_block = lens_bar_block_pbus,
 	.ctxsw = LENS_CTXSW_UNPUBLISHED,
 };

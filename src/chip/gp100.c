@@ -43,6 +43,7 @@ const struct lens_chip lens_chip_gp100 = {
 	},
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_gp100,
+	.bar_block = lens_bar_block_pbus,
 	.ctxsw = LENS_CTXSW_MAIN,
 	.assumed = "copy engine maps, fuses and context image as GP10x",
 };

@@ -52,6 +52,7 @@ const struct lens_chip lens_chip_gp10x = {
 	.memory_bytes = lens_memory_bytes_gp102,
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_gp100,
+	.bar_block = lens_bar_block_pbus,
 	.ctxsw = LENS_CTXSW_MAIN,
 	.assumed = "copy engine maps",
 };

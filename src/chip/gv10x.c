@@ -46,6 +46,7 @@ const struct lens_chip lens_chip_gv10x = {
 	},
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_v2,
+	.bar_block = lens_bar_block_pbus,
 	.ctxsw = LENS_CTXSW_VEID,
 	.assumed = "copy engine maps as TU10x",
 };

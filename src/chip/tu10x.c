@@ -106,5 +106,6 @@ const struct lens_chip lens_chip_tu10x = {
 	.memory_bytes = lens_memory_bytes_gp102,
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_v2,
+	.bar_block = lens_bar_block_vf,
 	.ctxsw = LENS_CTXSW_VEID,
 };

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text of bars: how BAR1 and BAR2 are set up, then a line per runlist that
+ * says where its list lies and at which offset each BAR shows it.
+ */
+#include "../include/gpulens/bar.h"
+#include "format.h"
+
+static const char *const targets[] = { "vid", "invalid", "sys coh", "sys ncoh" };
+
+static void add_bar(struct lens_text *t, const struct lens_bars *bars, u32 i, bool addresses)
+{
+	const struct lens_bar *b = &bars->bar[i];
+
+	lens_text_add(t, "BAR%u:       ", i + 1);
+	if (bars->err[i] == -EOPNOTSUPP)
+		lens_text_add(t, "none, or not published\n");
+	else if (b->err)
+		lens_text_add(t, "not readable\n");
+	else if (!b->is_virtual)
+		lens_text_add(t, "physical\n");
+	else
+		lens_text_add(t, "virtual, page directory 0x%012llx (%s), pages %s%s\n",
+			      addresses ? (unsigned long long)b->pdb : 0ULL,
+			      targets[b->pdb_target & 3], b->mmu->name,
+			      bars->err[i] == -E2BIG ? ", too many to look at all" : "");
+}
+
+void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool addresses)
+{
+	u32 i, bar, shown;
+
+	for (bar = 0; bar < LENS_BARS; bar++)
+		add_bar(t, bars, bar, addresses);
+	for (i = 0; i < bars->n; i++) {
+		lens_text_add(t, "runlist %-2u 0x%012llx (%s):", bars->runlist[i],
+			      addresses ? (unsigned long long)bars->find[0][i].addr : 0ULL,
+			      targets[bars->target[i] & 3]);
+		for (bar = 0, shown = 0; bar < LENS_BARS; bar++) {
+			const struct lens_bar_find *f = &bars->find[bar][i];
+
+			if (!f->found)
+				continue;
+			lens_text_add(t, " BAR%u+0x%08llx", bar + 1,
+				      addresses ? (unsigned long long)f->offset : 0ULL);
+			shown++;
+		}
+		lens_text_add(t, shown ? "\n" : " in no BAR\n");
+	}
+}
