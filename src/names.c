@@ -24,6 +24,7 @@ static const struct type_name names[] = {
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSPDEC, "Picture Decoder", "MSPDEC" },
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSPPP, "Post Processor", "MSPPP" },
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSVLD, "Variable Length Decoder", "MSVLD" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSENC, "Video Encoder", "MSENC" },
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_VIC, "Video Image Compositor", "VIC" },
 };
 
