@@ -39,7 +39,7 @@ const struct lens_chip lens_chip_gb10x = {
 		NV_XAL_BASE_ADDRESS + NV_XAL_EP_ZB_BAR0_WINDOW,
 		0x7fffff,	/* 22:0, blackwell/gb100/dev_nv_xal_ep_zb.h */
 	},
-	.mmu = lens_mmu_select_v3,
+	.mmu = lens_mmu_select_gb100,
 	.ctxsw = LENS_CTXSW_UNPUBLISHED,
 	.assumed = "runlist layout as GA10x",
 };
