@@ -61,5 +61,5 @@ u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first)
 		*first += n;
 		n = t->gpc_mask & (1U << i) ? 0 : t->num_tpc_per_gpc - count_bits(t->tpc_mask[i]);
 	}
-	return n;
+	return gpc < t->num_gpcs ? n : 0;
 }

@@ -247,8 +247,12 @@ static const struct lens_context *same_context(const struct lens_runlist_snap *s
 {
 	const struct lens_context *c = &snap->context[i], *prev = c - 1;
 
-	if (!i || snap->err[i - 1] || prev->err || !prev->mmu || prev->pdb != c->pdb ||
-	    prev->target != c->target || prev->wfi_va != c->wfi_va)
+	if (!i || snap->err[i - 1] || prev->err || !prev->mmu || prev->mmu != c->mmu ||
+	    prev->pdb != c->pdb || prev->target != c->target || prev->wfi_va != c->wfi_va ||
+	    prev->is_virtual != c->is_virtual)
+		return NULL;
+	/* A physical address is one of an aperture, which finding the image leaves alone. */
+	if (!c->is_virtual && prev->ap != c->ap)
 		return NULL;
 	return prev;
 }

@@ -8,17 +8,19 @@
  *	version 2 (Pascal .. Ada)	version 3 (Hopper ..)
  *					PD4	56
  *	PD3	48:47			PD3	55:47
- *	PD2	46:38			PD2	46:38
+ *	PD2	46:38			PD2	46:38	may map 256 GiB (Blackwell)
  *	PD1	37:29			PD1	37:29	may map 512 MiB
  *	PD0	28:21	may map 2 MiB	PD0	28:21	may map 2 MiB
  *	tables	20:12 and 20:16		tables	20:12 and 20:16
  *
  * The last directory's entries are dual: one table of 64 KiB pages and one of 4 KiB pages; a page
- * that the big table does not map is looked up in the small one. The depth is
- * the format's, so that no loop in the tables can hold the walker.
+ * that the big table does not map is looked up in the small one, unless the big
+ * one's invalid entry forbids it. The depth is the format's, so that no loop in the
+ * tables can hold the walker.
  *
  * Sources: open-gpu-kernel-modules kern_gmmu_fmt_gm10x.c, kern_gmmu_fmt_gp10x.c,
- * kern_gmmu_fmt_gh10x.c (levels), maxwell/gm107/dev_mmu.h, pascal/gp100/dev_mmu.h,
+ * kern_gmmu_fmt_gh10x.c, kern_gmmu_fmt_gb10x.c (levels), nouveau vmmgk104.c,
+ * vmmgp100.c (PRIVILEGE of an invalid big page), maxwell/gm107/dev_mmu.h, pascal/gp100/dev_mmu.h,
  * hopper/gh100/dev_mmu.h (entries).
  */
 #include "core.h"
@@ -63,6 +65,7 @@ static void v1_dual(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_
 static void v1_pte(u64 raw, struct lens_mmu_entry *e)
 {
 	e->valid = DRF_VAL64(NV_MMU_PTE_VALID, raw);
+	e->hides_small = DRF_VAL64(NV_MMU_PTE_PRIVILEGE, raw);
 	pte_aperture(DRF_VAL64(NV_MMU_PTE_APERTURE, raw), e);
 	e->addr = (e->ap == LENS_VID ? DRF_VAL64(NV_MMU_PTE_ADDRESS_VID, raw) :
 				       DRF_VAL64(NV_MMU_PTE_ADDRESS_SYS, raw))
@@ -94,6 +97,7 @@ static void v2_dual(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_
 static void v2_pte(u64 raw, struct lens_mmu_entry *e)
 {
 	e->valid = DRF_VAL64(NV_MMU_VER2_PTE_VALID, raw);
+	e->hides_small = DRF_VAL64(NV_MMU_VER2_PTE_PRIVILEGE, raw);
 	pte_aperture(DRF_VAL64(NV_MMU_VER2_PTE_APERTURE, raw), e);
 	e->addr = (e->ap == LENS_VID ? DRF_VAL64(NV_MMU_VER2_PTE_ADDRESS_VID, raw) :
 				       DRF_VAL64(NV_MMU_VER2_PTE_ADDRESS_SYS, raw))
@@ -119,6 +123,8 @@ static void v3_dual(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_
 static void v3_pte(u64 raw, struct lens_mmu_entry *e)
 {
 	e->valid = DRF_VAL64(NV_MMU_VER3_PTE_VALID, raw);
+	e->hides_small = DRF_VAL64(NV_MMU_VER3_PTE_PCF, raw) ==
+			 NV_MMU_VER3_PTE_PCF_NO_VALID_4KB_PAGE;
 	pte_aperture(DRF_VAL64(NV_MMU_VER3_PTE_APERTURE, raw), e);
 	e->addr = DRF_VAL64(NV_MMU_VER3_PTE_ADDRESS, raw) << NV_MMU_VER3_PTE_ADDRESS_SHIFT;
 }
@@ -183,6 +189,24 @@ const struct lens_mmu_format lens_mmu_v3 = {
 	.pte = v3_pte,
 };
 
+const struct lens_mmu_format lens_mmu_v3_256g = {
+	.name = "v3",
+	.levels = 5,
+	.level = {
+		{ .shift = 56, .bits = 1, .entry_bytes = 8 },
+		{ .shift = 47, .bits = 9, .entry_bytes = 8 },
+		{ .shift = 38, .bits = 9, .entry_bytes = 8, .leaf = true },
+		{ .shift = 29, .bits = 9, .entry_bytes = 8, .leaf = true },
+		{ .shift = 21, .bits = 8, .entry_bytes = 16, .leaf = true },
+	},
+	.va_bits = 57,
+	.big_shift = 16,
+	.leaf_bit = true,
+	.pde = v3_pde,
+	.dual = v3_dual,
+	.pte = v3_pte,
+};
+
 #define RAMIN_BIT(f, w) DRF_VAL(f, w)	/* all fields used here lie in word 128 */
 
 const struct lens_mmu_format *lens_mmu_select_gk104(u32 ramin_word)
@@ -213,6 +237,11 @@ const struct lens_mmu_format *lens_mmu_select_v3(u32 ramin_word)
 	return &lens_mmu_v3;
 }
 
+const struct lens_mmu_format *lens_mmu_select_gb100(u32 ramin_word)
+{
+	return &lens_mmu_v3_256g;
+}
+
 static int finish(const struct lens_mmu_entry *pte, u32 shift, u64 va, struct lens_mapping *m)
 {
 	u64 page = 1ULL << shift;
@@ -234,12 +263,14 @@ static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32
 		      struct lens_walk_cache *c)
 {
 	u32 i, slot = (u32)(addr >> 3 ^ addr >> 13) % LENS_CACHE_WORDS;
+	/* Bit 0 marks a used slot, bit 1 one of two words; entries are aligned. */
+	u64 key = addr | (words > 1 ? 3 : 1);
 	int err;
 
 	for (i = 0; c && i < 8; i++) {
 		u32 at = (slot + i) % LENS_CACHE_WORDS;
 
-		if (c->word[at].addr == (addr | 1) && c->word[at].ap == ap) {
+		if (c->word[at].addr == key && c->word[at].ap == ap) {
 			raw[0] = c->word[at].raw[0];
 			if (words > 1)
 				raw[1] = c->word[at].raw[1];
@@ -250,8 +281,7 @@ static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32
 		err = lens_copy(gpu, ap, addr, raw, words);
 		if (err)
 			return err;
-		/* Bit 0 marks a used slot; entries are aligned. */
-		c->word[at].addr = addr | 1;
+		c->word[at].addr = key;
 		c->word[at].ap = ap;
 		c->word[at].raw[0] = raw[0];
 		c->word[at].raw[1] = words > 1 ? raw[1] : 0;
@@ -261,7 +291,9 @@ static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32
 	return lens_copy(gpu, ap, addr, raw, words);
 }
 
-/* One of the two tables under a dual entry. -EFAULT: it does not map va. */
+#define HIDDEN 1
+
+/* One of the two tables under a dual entry. -EFAULT: it does not map va; HIDDEN: nor may the other. */
 static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		     const struct lens_mmu_entry *table, u32 shift, u64 va, struct lens_mapping *m,
 		     struct lens_walk_cache *cache)
@@ -278,7 +310,9 @@ static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 	if (err)
 		return err;
 	fmt->pte(raw, &pte);
-	return pte.valid ? finish(&pte, shift, va, m) : -EFAULT;
+	if (!pte.valid)
+		return pte.hides_small ? HIDDEN : -EFAULT;
+	return finish(&pte, shift, va, m);
 }
 
 int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
@@ -320,5 +354,5 @@ int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 	err = try_table(gpu, fmt, &e, fmt->big_shift, va, m, cache);
 	if (err == -EFAULT)
 		err = try_table(gpu, fmt, &small, 12, va, m, cache);
-	return err;
+	return err == HIDDEN ? -EFAULT : err;
 }

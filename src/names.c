@@ -24,6 +24,7 @@ static const struct type_name names[] = {
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSPDEC, "Picture Decoder", "MSPDEC" },
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSPPP, "Post Processor", "MSPPP" },
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSVLD, "Variable Length Decoder", "MSVLD" },
+	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSENC, "Video Encoder", "MSENC" },
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_VIC, "Video Image Compositor", "VIC" },
 };
 
@@ -47,12 +48,17 @@ static char *put_number(char *p, const char *end, u32 n)
 	return put_text(p, end, digits + i);
 }
 
+/*
+ * A graphics copy engine is one of the first few LCEs and on a runlist with graphics;
+ * LCE 3 of the Jetson Orin is on the second one's and is none (RTAS'24 Table III).
+ */
 bool lens_engine_is_grce(const struct lens_gpu *gpu, const struct lens_engine *e)
 {
 	const struct lens_topology *t = &gpu->topo;
 	u32 i;
 
-	if (e->type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE || e->runlist == LENS_NONE)
+	if (e->type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE || e->runlist == LENS_NONE ||
+	    e->inst >= gpu->chip->ce.grces)
 		return false;
 	for (i = 0; i < t->n_engines; i++)
 		if (t->engines[i].runlist == e->runlist &&

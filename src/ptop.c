@@ -12,12 +12,21 @@
  *	row 1	C|engine 30|pri base 25:8, in place|reset id 7:0
  *	row 2	C|runlist pri base 25:10, in place|number in runlist 1:0
  *
+ * A row that cannot be read takes with it the device that it belongs to or may
+ * belong to; all others are kept and devices_err says that some are missing.
+ *
  * Sources: open-gpu-doc turing/tu104/dev_top.ref.txt; open-gpu-kernel-modules
  * blackwell/gb100/dev_top.h; zero rows: linux-nvgpu hal/top/top_ga10b_fusa.c.
  * v2 is published for GA100 and GB100 and assumed for AD102 and GH100.
  */
 #include "core.h"
 #include "../include/hw/ptop.h"
+
+/*
+ * NUM_ROWS has 12 bits. The longest published table (GB100) has 353 rows; that
+ * none reaches beyond its page of 4 KiB is assumed.
+ */
+#define V2_ROWS_MAX ((0x23000 - NV_PTOP_DEVICE_INFO2(0)) / 4)
 
 static struct lens_engine *add_engine(struct lens_topology *t)
 {
@@ -86,17 +95,29 @@ static void decode_v1_row(u32 row, struct lens_engine *e, bool *typed)
 int lens_ptop_v1_read(struct lens_gpu *gpu)
 {
 	struct lens_topology *t = &gpu->topo;
+	bool typed = false, damaged = false;
 	struct lens_engine *e = NULL;
-	bool typed = false;
 	u32 i, row;
 	int err;
 
 	for (i = 0; i < NV_PTOP_DEVICE_INFO__SIZE_1; i++) {
 		err = lens_rd32(gpu, NV_PTOP_DEVICE_INFO(i), &row);
-		if (err)
+		if (err == -ENODEV)
 			return err;
+		if (err) {
+			t->devices_err = err;
+			damaged = true;
+			if (e)
+				t->n_engines--;
+			e = NULL;
+			continue;
+		}
 		if (DRF_VAL(NV_PTOP_DEVICE_INFO_ENTRY, row) == NV_PTOP_DEVICE_INFO_ENTRY_NOT_VALID)
 			continue;
+		if (damaged) {
+			damaged = DRF_VAL(NV_PTOP_DEVICE_INFO_CHAIN, row);
+			continue;
+		}
 		if (!e) {
 			e = add_engine(t);
 			typed = false;
@@ -114,7 +135,7 @@ int lens_ptop_v1_read(struct lens_gpu *gpu)
 	/* A chain that never ends is no device either. */
 	if (e)
 		t->n_engines--;
-	return 0;
+	return t->n_engines ? 0 : t->devices_err;
 }
 
 /* One die's table: its configuration and rows lie at an offset from the first die's. */
@@ -123,6 +144,8 @@ static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
 	struct lens_topology *t = &gpu->topo;
 	struct lens_engine *e = NULL;
 	u32 i, rows, row, cfg, n = 0, rec[3];
+	u16 first = t->n_engines;
+	bool damaged = false;
 	int err;
 
 	err = lens_rd32(gpu, die_off + NV_PTOP_DEVICE_INFO_CFG, &cfg);
@@ -131,10 +154,25 @@ static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
 	if (DRF_VAL(NV_PTOP_DEVICE_INFO_CFG_VERSION, cfg) != NV_PTOP_DEVICE_INFO_CFG_VERSION_INIT)
 		return -EOPNOTSUPP;
 	rows = DRF_VAL(NV_PTOP_DEVICE_INFO_CFG_NUM_ROWS, cfg);
+	if (rows > V2_ROWS_MAX) {
+		t->devices_err = -EIO;
+		rows = V2_ROWS_MAX;
+	}
 	for (i = 0; i < rows; i++) {
 		err = lens_rd32(gpu, die_off + NV_PTOP_DEVICE_INFO2(i), &row);
-		if (err)
+		if (err == -ENODEV)
 			return err;
+		if (err) {
+			t->devices_err = err;
+			damaged = true;
+			n = 0;
+			continue;
+		}
+		/* A zero row is the last of a record or lies between two: either way it ends. */
+		if (damaged) {
+			damaged = DRF_VAL(NV_PTOP_DEVICE_INFO2_ROW_CHAIN, row);
+			continue;
+		}
 		if (!n && !row)
 			continue;
 		if (!n)
@@ -165,7 +203,7 @@ static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
 		}
 		n = 0;
 	}
-	return 0;
+	return t->n_engines > first ? 0 : t->devices_err;
 }
 
 int lens_ptop_v2_read(struct lens_gpu *gpu)

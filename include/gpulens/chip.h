@@ -38,7 +38,7 @@ struct lens_chip_id {
 	bool soc;		/* Tegra: no memory of its own, its video memory is the system's */
 };
 
-/* Copy engine registers. entries 0: nothing known. */
+/* Copy engine registers. pces 0: no map is published; grces alone may be. */
 struct lens_ce_layout {
 	u32 pce_map;		/* set bit: PCE present */
 	u32 pce_map_mask;

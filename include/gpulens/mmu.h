@@ -28,6 +28,7 @@ struct lens_mmu_entry {
 	enum lens_aperture ap;
 	u64 addr;		/* next table, or the page */
 	bool peer;		/* in another GPU's memory: cannot be followed */
+	bool hides_small;	/* an invalid big page under which no small one is looked for */
 	u8 size_shift;		/* version 1: only 1 / 2^n of the table is there */
 };
 
@@ -91,7 +92,8 @@ int lens_mmu_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 extern const struct lens_mmu_format lens_mmu_v1_64k;	/* Maxwell 2 */
 extern const struct lens_mmu_format lens_mmu_v1_128k;	/* Kepler, Maxwell */
 extern const struct lens_mmu_format lens_mmu_v2;	/* Pascal .. Ada */
-extern const struct lens_mmu_format lens_mmu_v3;	/* Hopper .. */
+extern const struct lens_mmu_format lens_mmu_v3;	/* Hopper */
+extern const struct lens_mmu_format lens_mmu_v3_256g;	/* Blackwell */
 
 /* Which format word 128 of an instance block selects, by generation. */
 const struct lens_mmu_format *lens_mmu_select_gk104(u32 ramin_word);
@@ -99,6 +101,7 @@ const struct lens_mmu_format *lens_mmu_select_gm200(u32 ramin_word);
 const struct lens_mmu_format *lens_mmu_select_gp100(u32 ramin_word);
 const struct lens_mmu_format *lens_mmu_select_v2(u32 ramin_word);
 const struct lens_mmu_format *lens_mmu_select_v3(u32 ramin_word);
+const struct lens_mmu_format *lens_mmu_select_gb100(u32 ramin_word);
 
 #ifdef __cplusplus
 }

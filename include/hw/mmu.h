@@ -36,6 +36,9 @@
 #define NV_MMU_PTE_VALID                                        (0*32+0):(0*32+0)	/* RWXVF */
 #define NV_MMU_PTE_VALID_TRUE                                   0x1	/* RW--V */
 #define NV_MMU_PTE_VALID_FALSE                                  0x0	/* RW--V */
+#define NV_MMU_PTE_PRIVILEGE                                    (0*32+1):(0*32+1)	/* RWXVF */
+#define NV_MMU_PTE_PRIVILEGE_TRUE                               0x1	/* RW--V */
+#define NV_MMU_PTE_PRIVILEGE_FALSE                              0x0	/* RW--V */
 #define NV_MMU_PTE_ADDRESS_SYS                                  (0*32+31):(0*32+4)	/* RWXVF */
 #define NV_MMU_PTE_ADDRESS_VID                                  (0*32+31-3):(0*32+4)	/* RWXVF */
 #define NV_MMU_PTE_ADDRESS_VID_PEER                             (0*32+31):(0*32+32-3)	/* RWXVF */
@@ -139,6 +142,7 @@
 #define NV_MMU_VER3_PTE_APERTURE_SYSTEM_COHERENT_MEMORY         0x00000002	/* RW--V */
 #define NV_MMU_VER3_PTE_APERTURE_SYSTEM_NON_COHERENT_MEMORY     0x00000003	/* RW--V */
 #define NV_MMU_VER3_PTE_PCF                                     7:3	/* RWXVF */
+#define NV_MMU_VER3_PTE_PCF_NO_VALID_4KB_PAGE                   0x00000003	/* RW--V */
 #define NV_MMU_VER3_PTE_KIND                                    11:8	/* RWXVF */
 #define NV_MMU_VER3_PTE_ADDRESS                                 51:12	/* RWXVF */
 #define NV_MMU_VER3_PTE_ADDRESS_SHIFT                           0x0000000c

@@ -113,6 +113,9 @@
 #define NV_PTOP_SCAL_NUM_CES                                    0x00022444	/* R--4R */
 #define NV_PTOP_SCAL_NUM_CES_VALUE                              4:0	/* R-IVF */
 
+/* @source open-gpu-doc manuals/volta/gv100/dev_top.ref.txt */
+#define NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSENC                     11
+
 /*
  * @hand types that only other files name: NVJPG, OFA, FLA from Linux
  * drivers/gpu/drm/nouveau/nvkm/subdev/top/ga100.c; SEC2 is NVIDIA's newer

@@ -4,8 +4,8 @@
  *
  * Sources: as ga100.c; open-gpu-doc ampere/ga102/dev_ce.ref.txt, dev_ctxsw.ref.txt;
  * open-gpu-kernel-modules ampere/ga102/dev_ram.h, nv_arch.h; linux-nvgpu
- * hw_runlist_ga10b.h, hw_top_ga10b.h, hw_fuse_ga10b.h. The id of GA10B is in no
- * register list; 0x17b follows nvgpu's name for it and is assumed.
+ * hw_runlist_ga10b.h, hw_top_ga10b.h, hw_fuse_ga10b.h; id of GA10B: linux-nvgpu
+ * include/nvgpu/gk20a.h NVGPU_GPUID_GA10B.
  */
 #include "../core.h"
 #include "../../include/hw/bus.h"

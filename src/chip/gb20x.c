@@ -31,12 +31,13 @@ const struct lens_chip lens_chip_gb20x = {
 	.runlists = 128,	/* RUNLIST_ID 22:16 of NV_VIRTUAL_FUNCTION_DOORBELL */
 	.ids_per_runlist = true,
 	.read_devices = lens_ptop_v2_read,
+	.ce = { .grces = 4 },	/* NV_CE_BASE_GRCE_CONFIG__SIZE_1 of gb202/dev_ce_base.h */
 	.memory_bytes = lens_memory_bytes_ga102,
 	.window = {
 		NV_XAL_BASE_ADDRESS + NV_XAL_EP_ZB_BAR0_WINDOW,
 		0x7fffff,	/* 22:0, blackwell/gb100/dev_nv_xal_ep_zb.h */
 	},
-	.mmu = lens_mmu_select_v3,
+	.mmu = lens_mmu_select_gb100,
 	.bar_block = lens_bar_block_vf_wide,
 	.ctxsw = LENS_CTXSW_UNPUBLISHED,
 	.assumed = "device table as GB10x",

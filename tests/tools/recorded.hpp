@@ -33,7 +33,7 @@ public:
 	Live(const std::string &profile, const std::string &scenario) : chip(profile)
 	{
 		chip.emu->set_access_ns(0);
-		chip.system_memory();
+		chip.give_system_memory();
 		// Not every scenario fits every chip.
 		try {
 			chip.emu->load_scenario(test::load_json("scenarios/" + scenario + ".json"));

@@ -21,7 +21,7 @@ struct Bars : testing::TestWithParam<const char *> {
 
 	void SetUp() override
 	{
-		e.system_memory();
+		e.give_system_memory();
 		ASSERT_EQ(e.attach(), 0);
 		e.emu->load_scenario(test::load_json("scenarios/bars.json"));
 	}

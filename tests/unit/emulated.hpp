@@ -44,8 +44,12 @@ public:
 			.copy = copy,
 			.store32 =
 				[](lens_io *io, lens_aperture ap, u64 addr, u32 val) {
-			if (ap != LENS_VID)
-				return self(io)->system(addr, nullptr, &val, 4);
+			if (ap != LENS_VID) {
+				uint8_t *at = self(io)->system(addr, 4);
+				if (at)
+					memcpy(at, &val, 4);
+				return at ? 0 : self(io)->no_system();
+			}
 			int err = lens_window_check(io, addr, 4);
 			return err ? err : lens_window_store32(io, addr, val);
 			},
@@ -60,12 +64,18 @@ public:
 		io_.io.ops = &ops;
 	}
 
-	// A machine that sets 16 MiB of its memory aside for the GPU, from that bus address on.
-	void system_memory(u64 base = 0x70000000)
+	// 16 MiB of a machine's memory at 0x70000000, set aside for the GPU. Without it system memory is -EOPNOTSUPP.
+	void give_system_memory()
 	{
-		ram_ = std::make_unique<emu::RamAt>(base, 0x1000000);
+		ram_ = std::make_unique<emu::RamAt>(0x70000000, 0x1000000);
 		emu->set_sysmem(ram_.get());
-		emu->control({{"cmd", "sysmem"}, {"base", base}, {"bytes", ram_->size()}});
+		emu->control({{"cmd", "sysmem"}, {"base", ram_->base()}, {"bytes", ram_->size()}});
+	}
+	// The words of either memory, from the side.
+	u32 word(lens_aperture ap, u64 addr)
+	{
+		emu::Aperture a = ap == LENS_VID ? emu::Aperture::Vid : emu::Aperture::SysCoherent;
+		return emu->memories().rd32({a, addr});
 	}
 
 	// Identify and read the topology, as the module does at load.
@@ -89,27 +99,18 @@ private:
 
 	std::unique_ptr<emu::RamAt> ram_;
 
-	// to: read; from: write
-	int system(u64 addr, void *to, const void *from, u64 bytes)
-	{
-		if (!ram_)
-			return -EOPNOTSUPP;
-		u8 *at = ram_->at(addr, bytes);
-		if (!at)
-			return -EIO;
-		if (to)
-			memcpy(to, at, bytes);
-		else
-			memcpy(at, from, bytes);
-		return 0;
-	}
-
+	uint8_t *system(u64 addr, u64 bytes) { return ram_ ? ram_->at(addr, bytes) : nullptr; }
+	int no_system() const { return ram_ ? -EIO : -EOPNOTSUPP; }
 	static Emulated *self(lens_io *io) { return reinterpret_cast<Io *>(io)->self; }
 
 	static int copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words)
 	{
-		if (ap != LENS_VID)
-			return self(io)->system(addr, dst, nullptr, u64{words} * 8);
+		if (ap != LENS_VID) {
+			const uint8_t *at = self(io)->system(addr, u64{words} * 8);
+			if (at)
+				memcpy(dst, at, size_t{words} * 8);
+			return at ? 0 : self(io)->no_system();
+		}
 		int err = lens_window_check(io, addr, u64{words} * 8);
 		while (!err && words) {
 			u32 n = words < LENS_WINDOW_PIECE / 8 ? words : LENS_WINDOW_PIECE / 8;

@@ -167,11 +167,53 @@ TEST(PtopV1, SingleTypeRowIsADeviceWithoutIds)
 	EXPECT_EQ(t.topo().engines[0].engine_id, -1);
 }
 
-TEST(PtopV1, RowThatCannotBeReadFailsTheTable)
+// 0xbadf5040 and all ones are answers of a register that could not be read. What is left of the device they fell into
+// would be a device with wrong ids; everything else is kept.
+TEST(PtopV1, RowThatCannotBeReadCostsItsDeviceOnly)
 {
-	V1Table t({GRAPHICS, 0xbadf5040});
-	EXPECT_EQ(t.err, -EIO);
-	EXPECT_EQ(t.reads.size(), 4u);
+	for (u32 bad : {0xbadf5040u, 0xbad00200u}) {
+		V1Table t({GRAPHICS, 0x8000004f, bad, 0x0810409d, 0x0000004b});
+		EXPECT_EQ(t.err, 0);
+		EXPECT_EQ(t.topo().devices_err, -EIO);
+		ASSERT_EQ(t.topo().n_engines, 2);
+		EXPECT_EQ(t.topo().engines[0].type, 0);
+		EXPECT_EQ(t.topo().engines[0].fault, 64);
+		EXPECT_EQ(t.topo().engines[1].type, 18);
+		EXPECT_EQ(t.topo().engines[1].inst, 0); // nothing of LCE 2 is left in it
+		EXPECT_EQ(t.reads.size(), 64u);
+	}
+	EXPECT_EQ(V1Table({GRAPHICS}).topo().devices_err, 0);
+}
+
+// The bad row may have been the next device's first: without its DATA row LCE 2 would be LCE 0.
+TEST(PtopV1, WhatFollowsARowThatCannotBeReadIsNotTrustedUpToTheNextEndOfAChain)
+{
+	V1Table t({GRAPHICS, 0xbadf5040, 0x00000000, 0x94a4aa3e, 0x0000004f, LCE2});
+	EXPECT_EQ(t.err, 0);
+	EXPECT_EQ(t.topo().devices_err, -EIO);
+	ASSERT_EQ(t.topo().n_engines, 2);
+	EXPECT_EQ(t.topo().engines[1].type, 19);
+	EXPECT_EQ(t.topo().engines[1].inst, 2);
+}
+
+TEST(PtopV1, RowOfAllOnesIsOneRowOrTheWholeGpu)
+{
+	Fake f(lens_chip_tu10x);
+	f.rows(V1, {GRAPHICS, 0xffffffff});
+	f.regs[0] = 0x162000a1;
+	EXPECT_EQ(lens_chip_tu10x.read_devices(f.gpu.get()), 0);
+	EXPECT_EQ(f.gpu->topo.n_engines, 1);
+	EXPECT_EQ(f.gpu->topo.devices_err, -EIO);
+	Fake gone(lens_chip_tu10x);
+	gone.rows(V1, {GRAPHICS, 0xffffffff});
+	gone.regs[0] = 0xffffffff;
+	EXPECT_EQ(lens_chip_tu10x.read_devices(gone.gpu.get()), -ENODEV);
+}
+
+TEST(PtopV1, TableOfWhichNothingCanBeReadIsAnError)
+{
+	EXPECT_EQ(V1Table(std::vector<u32>(64, 0xbadf5040)).err, -EIO);
+	EXPECT_EQ(V1Table({}).err, 0); // an empty one is not
 }
 
 struct V2Table : Fake {
@@ -317,9 +359,85 @@ TEST(PtopV2, MoreDevicesThanThereIsRoomForAreAnError)
 	EXPECT_EQ(V2Table(std::vector<u32>(128, 0x13000001)).err, 0);
 }
 
-TEST(PtopV2, RowThatCannotBeReadFailsTheTable)
+TEST(PtopV2, RowThatCannotBeReadCostsItsDeviceOnly)
 {
-	EXPECT_EQ(V2Table({V2_GSP, 0xbadf1300}).err, -EIO);
+	V2Table t({V2_GSP, 0x9302002d, 0xbadf1300, 0x00c00401, 0x98010000, 0x00086000});
+	EXPECT_EQ(t.err, 0);
+	EXPECT_EQ(t.topo().devices_err, -EIO);
+	ASSERT_EQ(t.topo().n_engines, 2);
+	EXPECT_EQ(t.topo().engines[0].type, 20);
+	EXPECT_EQ(t.topo().engines[1].type, 24);
+	EXPECT_EQ(t.topo().engines[1].inst, 1);
+	EXPECT_EQ(t.topo().engines[1].pri_base, 0x86000u);
+	EXPECT_EQ(V2Table({V2_GSP}).topo().devices_err, 0);
+	EXPECT_EQ(V2Table(std::vector<u32>(6, 0xbadf1300)).err, -EIO);
+}
+
+// A zero row is a hole or the last row of the damaged record: the next one begins a record.
+TEST(PtopV2, ZeroRowEndsTheDoubtAfterARowThatCannotBeRead)
+{
+	V2Table t({V2_GSP, 0xbadf1300, 0x00000000, V2_LCE2});
+	ASSERT_EQ(t.topo().n_engines, 2);
+	EXPECT_EQ(t.topo().engines[1].fault, 0x2d);
+	EXPECT_EQ(t.topo().engines[1].runlist_base, 0xc00400u);
+	V2Table no_zero({V2_GSP, 0xbadf1300, V2_LCE2, V2_GSP});
+	ASSERT_EQ(no_zero.topo().n_engines, 2);
+	EXPECT_EQ(no_zero.topo().engines[1].type, 20);
+}
+
+// NUM_ROWS 31:20 = 0xfff. No published table is longer than GB100's 353 rows; 512 rows end at 0x23000.
+TEST(PtopV2, MoreRowsThanThereIsRoomForAreNotBelieved)
+{
+	V2Table t({V2_LCE2}, 0xfff00002);
+	EXPECT_EQ(t.err, 0);
+	EXPECT_EQ(t.topo().n_engines, 1);
+	EXPECT_EQ(t.topo().devices_err, -EIO);
+	EXPECT_EQ(t.reads.size(), 513u);
+	EXPECT_EQ(t.times_read(0x22ffc), 1u);
+	EXPECT_EQ(t.times_read(0x23000), 0u);
+	EXPECT_EQ(V2Table({V2_LCE2}, 0x20000002).topo().devices_err, 0); // 512
+	EXPECT_EQ(V2Table({V2_LCE2}, 0x20100002).topo().devices_err, -EIO);
+}
+
+// blackwell/gb100/dev_top.h: the second die's configuration is at 0x324fc and its rows at 0x32800.
+TEST(PtopV2, SecondDieOfGb100IsReadWhereItAnswers)
+{
+	Fake f(lens_chip_gb10x);
+	f.regs[V2_CFG] = f.regs[0x324fc] = 0x00300002;
+	f.rows(V2, {V2_LCE2});
+	f.rows(0x32800, {0x9305003d, 0xc0104009, 0x00c01000});
+	EXPECT_EQ(lens_chip_gb10x.read_devices(f.gpu.get()), 0);
+	EXPECT_EQ(f.gpu->topo.devices_err, 0);
+	ASSERT_EQ(f.gpu->topo.n_engines, 2);
+	EXPECT_EQ(f.gpu->topo.engines[0].inst, 2);
+	EXPECT_EQ(f.gpu->topo.engines[1].inst, 5);
+	EXPECT_EQ(f.gpu->topo.engines[1].fault, 0x3d);
+	EXPECT_EQ(f.gpu->topo.engines[1].runlist_base, 0xc01000u);
+}
+
+TEST(PtopV2, PartWithOneDieIsCompleteWithoutTheSecond)
+{
+	for (u32 cfg : {0xbadf1100u, 0x00000000u, 0x00300001u}) { // no answer, no table, another version
+		Fake f(lens_chip_gb10x);
+		f.regs[V2_CFG] = 0x00300002;
+		f.regs[0x324fc] = cfg;
+		f.rows(V2, {V2_LCE2});
+		f.rows(0x32800, {V2_LCE2});
+		EXPECT_EQ(lens_chip_gb10x.read_devices(f.gpu.get()), 0);
+		EXPECT_EQ(f.gpu->topo.n_engines, 1);
+		EXPECT_EQ(f.gpu->topo.devices_err, 0);
+	}
+}
+
+TEST(PtopV2, SecondDieWhoseRowsCannotBeReadIsNoted)
+{
+	Fake f(lens_chip_gb10x);
+	f.regs[V2_CFG] = f.regs[0x324fc] = 0x00300002;
+	f.rows(V2, {V2_LCE2});
+	f.rows(0x32800, {0xbadf5100, 0xbadf5100, 0xbadf5100});
+	EXPECT_EQ(lens_chip_gb10x.read_devices(f.gpu.get()), 0);
+	EXPECT_EQ(f.gpu->topo.n_engines, 1);
+	EXPECT_EQ(f.gpu->topo.devices_err, -EIO);
 }
 
 // Runlist id, channel RAM, PBDMAs and engine id come from RLRAM: open-gpu-doc ampere/ga100/dev_runlist.ref.txt
@@ -358,6 +476,21 @@ TEST(Rlram, NoMoreChannelsThanAnIdCanName)
 	t.regs[0xc00404] = 0x00c4200f; // log2 = 15
 	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
 	EXPECT_EQ(t.topo().runlists[0].channels, 4096);
+}
+
+// DOORBELL_CONFIG ID 31:16 has 16 bits; RUNLIST_ID 22:16 of a doorbell (dev_vm.ref.txt NV_VIRTUAL_FUNCTION_DOORBELL) 7.
+TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsRefused)
+{
+	V2Table t({V2_LCE2});
+	t.regs[0xc00408] = 0x007f0000;
+	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+	EXPECT_EQ(t.topo().runlists[0].id, 127);
+	for (u32 word : {0x00800000u, 0xffff0000u}) {
+		V2Table beyond({V2_LCE2});
+		beyond.regs[0xc00408] = word;
+		EXPECT_EQ(lens_chip_gh100.host->read_runlists(beyond.gpu.get()), -EIO) << word;
+		EXPECT_EQ(beyond.topo().n_runlists, 0);
+	}
 }
 
 // PFIFO chips: CFG1 0x2008 number of channels, CFG0 0x2004 NUM_PBDMA 7:0, PBDMA_MAP(i) 0x2390+4i a bit per runlist:

@@ -145,6 +145,18 @@ TEST(Gpcs, FusesSayWhatIsDisabledByPhysicalNumber)
 	}
 }
 
+TEST(Gpcs, OneBeyondTheDieHasNoTpcs)
+{
+	Fake f(lens_chip_tu10x);
+	f.regs[0x22430] = 2;
+	f.regs[0x22434] = 4;
+	ASSERT_EQ(attach(f), 0);
+	u32 first;
+	EXPECT_EQ(lens_gpc_tpcs(&f.gpu->topo, 1, &first), 4u);
+	EXPECT_EQ(lens_gpc_tpcs(&f.gpu->topo, 2, &first), 0u);
+	EXPECT_EQ(lens_gpc_tpcs(&f.gpu->topo, 31, &first), 0u);
+}
+
 TEST(Gpcs, AsManyAsTheFieldCanCountAreNoOverflow)
 {
 	Fake f(lens_chip_tu10x);

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0
+// Instance blocks and context images: what the core reads of them, word by word, and what it does when they make no sense.
+// Literal words in a map of memory. Sources:
+//   instance block  open-gpu-doc ampere/ga100/dev_ram.ref.txt NV_RAMIN_*: word 128 PAGE_DIR_BASE_TARGET 1:0 (0 video, 1
+//     invalid, 2 and 3 system), USE_VER2_PT_FORMAT 10, PAGE_DIR_BASE_LO 31:12; 129 _HI; 132 ENGINE_WFI_TARGET 1:0, _MODE 2
+//     (1 virtual), _PTR_LO 31:12; 133 _PTR_HI 7:0; 166, 167 SC_PDB_VALID
+//   word 63         dev_pbdma.ref.txt NV_PPBDMA_SET_CHANNEL_INFO: VEID 13:8, CHID 27:16
+//   context image   ampere/ga102/dev_ctxsw.ref.txt NV_CTXSW_MAIN_IMAGE_*: 0x0c CTL (TYPE 5:0, 0x21 per-VEID header; 31:16
+//     0xcafe), 0x78 and 0x7c CONTEXT_BUFFER_PTR, 0x80 graphics (0 WFI, 1 GFXP) and 0x84 compute (0 WFI, 1 CTA, 2 CILP)
+//     preemption, 0xd0 .. 0xdc saves by kind, 0xf0 CONTEXT_ID, 0xf4 saves, 0xf8 restores, 0xfc magic 0x600dc0de
+//   Pascal          linux-nvgpu hw_ctxsw_prog_gp10b.h: no header before the image
+// Tables: as in mmu_test.cc. The virtual addresses have indices 0, 0, 0x91, 0xa2, and 0x167 to 0x169 in the small table.
+#include "fake.hpp"
+#include "format.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using test::Fake;
+
+// Channels on a runlist, one instance block each, from 0x100000 on; the GPU's words are written by the tests.
+struct Contexts : Fake {
+	explicit Contexts(const lens_chip &chip, u32 channels = 1) : Fake(chip), pccsr(chip.channels != 0)
+	{
+		u32 words = chip.entry_words;
+		entries.resize((channels + 1) * words);
+		state.resize((channels + 1) * 2);
+		err.resize(channels + 1);
+		context.resize(channels + 1);
+		entries[0] = words == 2 ? 0x0000e005 | channels << 26 | 128 << 18 : 0x80030001; // TSG 5
+		if (words == 4) {
+			entries[1] = channels;
+			entries[2] = 5;
+		}
+		for (u32 i = 1; i <= channels; i++) {
+			entries[i * words + (words == 2 ? 0 : 2)] = 15 + i; // channels 16, 17, ...
+			place(i, 0, block(i));
+		}
+		snap.n = snap.cap = channels + 1;
+		snap.entries = entries.data();
+		snap.state = state.data();
+		snap.err = err.data();
+		snap.context = context.data();
+		snap.cache = cache.get();
+		tables();
+	}
+	static u64 block(u32 i) { return 0x100000 + 0x1000 * i; }
+
+	// Where the hardware takes channel i's instance block from: PCCSR (BIND 31, TARGET 29:28, PTR 27:0), or the entry.
+	void place(u32 i, u32 target, u64 inst)
+	{
+		if (pccsr) {
+			state[2 * i] = inst ? 0x80000000 | target << 28 | u32(inst >> 12) : 0;
+		} else {
+			entries[i * 4] = target << 4;
+			entries[i * 4 + 2] = (entries[i * 4 + 2] & 0xfff) | u32(inst);
+			entries[i * 4 + 3] = u32(inst >> 32);
+		}
+	}
+	// 0x1234567000 -> 0x800000, 0x1234568000 -> 0x810000, 0x1234569000 -> 0x900000; 0x123456a000 is not mapped.
+	void tables()
+	{
+		if (std::string(gpu->chip->mmu(0x400)->name) == "v3") {
+			vid[0x10000] = 0x11012; // one level more: PD4 at 0x10000, PD3 at 0x11000
+			vid[0x11000] = 0x20012;
+			vid[0x20000] = 0x30012;
+			vid[0x30488] = 0x40012;
+			vid[0x40a28] = 0x50012;
+			vid[0x50b38] = 0x800001;
+			vid[0x50b40] = 0x810001;
+			vid[0x50b48] = 0x900001;
+			return;
+		}
+		vid[0x10000] = 0x2002;
+		vid[0x20000] = 0x3002;
+		vid[0x30488] = 0x4002;
+		vid[0x40a28] = 0x5002;
+		vid[0x50b38] = 0x80001;
+		vid[0x50b40] = 0x81001;
+		vid[0x50b48] = 0x90001;
+	}
+	// Page directory at 0x10000, version 2; the context where word 132 says.
+	void instance(u64 at, u64 words132)
+	{
+		vid[at + 0x200] = 0x0000000000010400;
+		vid[at + 0x210] = words132;
+	}
+	// A per-VEID header, and a main image whose words all differ.
+	void header(u64 at)
+	{
+		vid[at + 0x08] = 0xcafe002100000000;
+		vid[at + 0x78] = 0x3456900000000012;
+	}
+	void image(u64 at)
+	{
+		vid[at + 0x80] = 0x0000000200000001;
+		vid[at + 0xd0] = 0x0000000c0000000b;
+		vid[at + 0xd8] = 0x0000000e0000000d;
+		vid[at + 0xf0] = 0x0000001000000077;
+		vid[at + 0xf8] = 0x600dc0de0000000f;
+	}
+	int collect()
+	{
+		copies = copied_words = 0;
+		*cache = {};
+		return lens_contexts_collect(gpu.get(), &snap);
+	}
+	std::string text(bool addresses = true)
+	{
+		lens_text t{};
+		lens_format_runlist(&t, gpu.get(), &snap, addresses);
+		std::string out = t.buf ? std::string(t.buf, t.len) : "";
+		lens_text_free(&t);
+		return out;
+	}
+
+	bool pccsr;
+	std::vector<u32> entries, state;
+	std::vector<s16> err;
+	std::vector<lens_context> context;
+	std::unique_ptr<lens_walk_cache> cache = std::make_unique<lens_walk_cache>();
+	lens_runlist_snap snap{};
+};
+
+constexpr u64 AT_67 = 0x0000001234567004, AT_68 = 0x0000001234568004, AT_69 = 0x0000001234569004,
+	      AT_6A = 0x000000123456a004; // words 132 and 133: MODE virtual
+constexpr u64 HEADER = 0x800000, MAIN = 0x900000;
+
+struct OneOfTuring : Contexts {
+	explicit OneOfTuring(const lens_chip &chip = lens_chip_tu10x, u32 channels = 1) : Contexts(chip, channels)
+	{
+		for (u32 i = 1; i <= channels; i++)
+			instance(block(i), AT_67);
+		header(HEADER);
+		image(MAIN);
+	}
+	lens_context &c() { return context[1]; }
+};
+
+TEST(Contexts, EveryWordOfTheMainImageIsInItsPlace)
+{
+	for (const lens_chip *chip : {&lens_chip_gv10x, &lens_chip_tu10x, &lens_chip_ga100, &lens_chip_ga10x,
+				      &lens_chip_ad10x, &lens_chip_gh100}) {
+		OneOfTuring t(*chip);
+		ASSERT_EQ(t.collect(), 0);
+		EXPECT_EQ(t.c().err, 0) << chip->name;
+		EXPECT_EQ(t.c().image_err, 0) << chip->name;
+		EXPECT_EQ(t.c().ctl, 0xcafe0021u) << chip->name;
+		EXPECT_EQ(t.c().wfi_va, 0x1234567000u) << chip->name;
+		EXPECT_EQ(t.c().image_va, 0x1234569000u) << chip->name;
+		EXPECT_EQ(t.c().addr, 0x900000u) << chip->name;
+		EXPECT_EQ(t.c().graphics, 1u) << chip->name;
+		EXPECT_EQ(t.c().compute, 2u) << chip->name;
+		EXPECT_EQ(t.c().saves_wfi, 11u) << chip->name;
+		EXPECT_EQ(t.c().saves_cta, 12u) << chip->name;
+		EXPECT_EQ(t.c().saves_gfxp, 13u) << chip->name;
+		EXPECT_EQ(t.c().saves_cilp, 14u) << chip->name;
+		EXPECT_EQ(t.c().restores, 15u) << chip->name;
+		EXPECT_EQ(t.c().saves, 16u) << chip->name;
+		EXPECT_EQ(t.c().context_id, 0x77u) << chip->name;
+	}
+}
+
+// TYPE other than 0x21: the instance block points at the main image itself.
+TEST(Contexts, ImageWithoutAHeaderIsTakenAsItIs)
+{
+	OneOfTuring t;
+	t.instance(t.block(1), AT_69);
+	t.vid[MAIN + 8] = 0xcafe002000000000; // compute
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.c().image_err, 0);
+	EXPECT_EQ(t.c().ctl, 0xcafe0020u);
+	EXPECT_EQ(t.c().image_va, 0x1234569000u);
+	EXPECT_EQ(t.c().saves_cilp, 14u);
+}
+
+TEST(Contexts, PascalHasNeitherHeaderNorSubcontexts)
+{
+	for (const lens_chip *chip : {&lens_chip_gp100, &lens_chip_gp10x}) {
+		OneOfTuring t(*chip);
+		t.vid[t.block(1) + 0xf8] = 0xffffffffffffffff; // words 62, 63 mean other things
+		t.vid[t.block(1) + 0x298] = 0xffffffffffffffff;
+		t.instance(t.block(1), AT_69);
+		ASSERT_EQ(t.collect(), 0);
+		EXPECT_EQ(t.c().err, 0);
+		EXPECT_EQ(t.c().image_err, 0);
+		EXPECT_EQ(t.c().veid, 0);
+		EXPECT_EQ(t.c().subcontexts, 0u);
+		EXPECT_EQ(t.c().ctl, 0u);
+		EXPECT_EQ(t.c().compute, 2u);
+		EXPECT_EQ(t.c().context_id, 0x77u);
+		t.instance(t.block(1), AT_67); // what would be a header elsewhere is an image without its magic here
+		ASSERT_EQ(t.collect(), 0);
+		EXPECT_EQ(t.c().image_err, -EOPNOTSUPP);
+	}
+}
+
+// What the layouts of these say is not published: the instance block is read, the image is not touched.
+TEST(Contexts, UnpublishedImagesAreLeftAlone)
+{
+	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gm10x, &lens_chip_gm20x, &lens_chip_gb10x}) {
+		OneOfTuring t(*chip);
+		ASSERT_EQ(t.collect(), 0);
+		EXPECT_EQ(t.c().err, 0) << chip->name;
+		EXPECT_EQ(t.c().image_err, -EOPNOTSUPP) << chip->name;
+		EXPECT_EQ(t.c().pdb, 0x10000u) << chip->name;
+		EXPECT_EQ(t.c().wfi_va, 0x1234567000u) << chip->name;
+		EXPECT_EQ(t.copies, 2u) << chip->name; // words 128 and 132
+		t.vid[t.block(1) + 0x210] = 0;
+		ASSERT_EQ(t.collect(), 0);
+		EXPECT_EQ(t.c().image_err, -ENOENT) << chip->name; // that there is none shows all the same
+	}
+}
+
+TEST(Contexts, SubcontextOfAChannelAndOfItsTsg)
+{
+	OneOfTuring t;
+	t.vid[t.block(1) + 0xf8] = 0x0010210000000000;  // word 63: CHID 16, VEID 33
+	t.vid[t.block(1) + 0x298] = 0x8000000200000023; // SC_PDB_VALID 0, 1, 5, 33, 63
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.c().veid, 33);
+	EXPECT_EQ(t.c().subcontexts, 0x8000000200000023u);
+	t.vid[t.block(1) + 0xf8] = 0xffffc0ff00000000; // all around VEID 13:8
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.c().veid, 0);
+	t.vid[t.block(1) + 0xf8] = 0x00003f0000000000;
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.c().veid, 63);
+}
+
+TEST(Contexts, FieldsOfTheInstanceBlockEndWhereTheManualSays)
+{
+	OneOfTuring t;
+	t.vid[t.block(1) + 0x200] = 0x00000012fffffffe; // TARGET 2, PAGE_DIR_BASE 0x12_fffff000
+	t.vid[t.block(1) + 0x210] = 0xffffff00fffff00a; // CS 3, TARGET 2, MODE physical, PTR 0x00_fffff000
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.c().err, 0);
+	EXPECT_EQ(t.c().target, 2);
+	EXPECT_EQ(t.c().pdb, 0x12fffff000u);
+	EXPECT_FALSE(t.c().is_virtual);
+	EXPECT_EQ(t.c().ap, LENS_SYS);
+	EXPECT_EQ(t.c().wfi_va, 0xfffff000u);
+	t.vid[t.block(1) + 0x210] = 0x000000ff00000ff4;
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_TRUE(t.c().is_virtual);
+	EXPECT_EQ(t.c().wfi_va, 0xff00000000u);
+}
+
+TEST(Contexts, InSystemMemoryAreReadThere)
+{
+	OneOfTuring t;
+	std::swap(t.vid, t.sys);
+	t.place(1, 3, t.block(1));
+	t.sys[t.block(1) + 0x200] = 0x0000000000010402; // the page directory too
+	for (u64 at : {0x10000, 0x20000, 0x30488, 0x40a28})
+		t.sys[at] = (t.sys[at] & ~6ull) | 4;
+	t.sys[0x50b38] = 0x80005;
+	t.sys[0x50b48] = 0x90007;
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.c().err, 0);
+	EXPECT_EQ(t.c().image_err, 0);
+	EXPECT_EQ(t.c().ap, LENS_SYS);
+	EXPECT_EQ(t.c().saves_gfxp, 13u);
+}
+
+TEST(Contexts, ImageAtAPhysicalAddressNeedsNoTables)
+{
+	OneOfTuring t;
+	t.instance(t.block(1), MAIN);
+	t.vid[t.block(1) + 0x200] = 0; // no page directory
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.c().image_err, 0);
+	EXPECT_EQ(t.c().compute, 2u);
+	EXPECT_FALSE(t.c().is_virtual);
+	t.sys[MAIN + 0x80] = 0x0000000100000000;
+	t.sys[MAIN + 0xf8] = 0x600dc0de00000000;
+	t.instance(t.block(1), MAIN | 2);
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.c().compute, 1u);
+}
+
+/* -- what makes no sense -- */
+
+// Each fails alone: channel 16 before and channel 18 behind it are read as ever.
+struct Between : OneOfTuring {
+	explicit Between(const lens_chip &chip = lens_chip_tu10x) : OneOfTuring(chip, 3)
+	{
+		instance(block(1), AT_67);
+		instance(block(3), AT_67);
+	}
+	void expect(int error, int image_error)
+	{
+		ASSERT_EQ(collect(), 0);
+		EXPECT_EQ(context[2].err, error);
+		EXPECT_EQ(context[2].image_err, image_error);
+		for (int i : {1, 3}) {
+			EXPECT_EQ(context[i].err, 0) << i;
+			EXPECT_EQ(context[i].image_err, 0) << i;
+			EXPECT_EQ(context[i].context_id, 0x77u) << i;
+		}
+	}
+};
+
+TEST(BadContexts, ChannelWithoutAnInstanceBlockHasNone)
+{
+	for (const lens_chip *chip : {&lens_chip_tu10x, &lens_chip_ga10x}) {
+		Between t(*chip);
+		t.place(2, 0, 0);
+		t.expect(-ENOENT, 0);
+	}
+	Between unbound;
+	unbound.state[4] = 0x00000102; // PTR without BIND
+	unbound.expect(-ENOENT, 0);
+}
+
+TEST(BadContexts, InstanceBlockOfAnotherGpuOrOfNoMemoryIsRefused)
+{
+	for (const lens_chip *chip : {&lens_chip_tu10x, &lens_chip_ga10x}) {
+		Between t(*chip);
+		t.place(2, 1, 0x102000); // TARGET 1
+		t.expect(-EIO, 0);
+	}
+}
+
+TEST(BadContexts, InstanceBlockBeyondMemoryIsNotRead)
+{
+	Between t;
+	t.vid_bytes = 0x1000000;
+	t.place(2, 0, 0x1000000);
+	t.expect(-EIO, 0);
+	t.place(2, 0, 0xfffffff000); // the last page that PTR can name
+	t.expect(-EIO, 0);
+}
+
+TEST(BadContexts, PageDirectoryOfAnInvalidTargetIsRefused)
+{
+	Between t;
+	t.vid[t.block(2) + 0x200] = 0x0000000000010401;
+	t.expect(-EIO, 0);
+}
+
+TEST(BadContexts, ChannelWithoutAnImageHasNone)
+{
+	Between t;
+	for (u64 word : {0x0ull, 0x4ull, 0xcull}) { // PTR 0, whatever MODE and CS say
+		t.vid[t.block(2) + 0x210] = word;
+		t.expect(0, -ENOENT);
+	}
+}
+
+TEST(BadContexts, ImageOfAnInvalidTargetIsRefused)
+{
+	Between t;
+	t.instance(t.block(2), MAIN | 1);
+	t.expect(0, -EIO);
+}
+
+TEST(BadContexts, ImageThatNoTableMapsIsAnError)
+{
+	Between t;
+	t.instance(t.block(2), AT_6A);
+	t.expect(0, -EIO);
+	t.vid[t.block(2) + 0x200] = 0x0000000000060400; // a page directory of zeros
+	t.instance(t.block(2), AT_67);
+	t.vid[t.block(2) + 0x200] = 0x0000000000060400;
+	t.expect(0, -EIO);
+}
+
+TEST(BadContexts, TablesThatLoopOrLeaveMemoryAreAnError)
+{
+	Between t;
+	t.vid_bytes = 0x1000000;
+	t.vid[0x60000] = 0x6002; // every level is the same page
+	t.vid[0x60488] = 0x6002;
+	t.vid[0x60a20] = 0x6002;
+	t.vid[0x60a28] = 0x6002;
+	t.vid[t.block(2) + 0x200] = 0x0000000000060400;
+	t.expect(0, -EIO);
+	t.vid[t.block(2) + 0x200] = 0x0000000001000400; // the first byte beyond
+	t.expect(0, -EIO);
+	t.vid[t.block(2) + 0x200] = 0x0000000000061400;
+	t.vid[0x61000] = 0x100002; // its first entry leads there
+	t.expect(0, -EIO);
+	t.vid[0x50b40] = 0x81003; // a peer's page
+	t.instance(t.block(2), AT_68);
+	t.expect(0, -EIO);
+	t.vid[0x50b40] = 0x100001; // a page beyond memory
+	t.expect(0, -EIO);
+}
+
+TEST(BadContexts, HeaderThatLeadsNowhereIsAnError)
+{
+	Between t;
+	t.header(0x810000);
+	t.vid[0x810078] = 0x3456a00000000012; // not mapped
+	t.instance(t.block(2), AT_68);
+	t.expect(0, -EIO);
+	t.vid[0x810078] = 0x345690000001ff12; // PTR_HI 16:0 goes beyond version 2's 49 bits
+	t.expect(0, -EIO);
+	t.vid[0x810078] = 0x34569000fffe0012; // bits 31:17 are none of it
+	t.expect(0, 0);
+}
+
+// One per-VEID header is followed and no more: a second is an image without its magic.
+TEST(BadContexts, HeaderThatLeadsToAHeaderIsNoImage)
+{
+	Between t;
+	t.header(0x810000);
+	t.vid[0x810078] = 0x3456800000000012; // itself
+	t.instance(t.block(2), AT_68);
+	t.expect(0, -EOPNOTSUPP);
+}
+
+TEST(BadContexts, ImageWithoutItsMagicIsNotBelieved)
+{
+	Between t;
+	t.instance(t.block(2), AT_68);
+	t.vid[0x810080] = 0x0000000200000001;
+	for (u64 word : {0x0ull, 0x600dc0df00000000ull, 0x00000000600dc0deull}) {
+		t.vid[0x8100f8] = word;
+		t.expect(0, -EOPNOTSUPP);
+		EXPECT_EQ(t.context[2].graphics, 0u);
+		EXPECT_EQ(t.context[2].compute, 0u);
+	}
+}
+
+TEST(BadContexts, ChannelWhoseStateCouldNotBeReadHasNoContext)
+{
+	Between t;
+	t.err[2] = -EIO;
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.context[2].pdb, 0u);
+	EXPECT_EQ(t.context[2].mmu, nullptr);
+	EXPECT_EQ(t.context[3].image_err, 0); // and the next one is not helped by it
+	EXPECT_EQ(t.context[3].context_id, 0x77u);
+}
+
+/* -- reading each thing once -- */
+
+// Volta on: words 62, 128, 132, 166 of the instance block; CTL, pointer, and the five words shown of the image.
+TEST(SharedContexts, ChannelsOfATsgCostTheirInstanceBlockOnly)
+{
+	OneOfTuring one(lens_chip_tu10x, 1), three(lens_chip_tu10x, 3);
+	ASSERT_EQ(one.collect(), 0);
+	ASSERT_EQ(three.collect(), 0);
+	EXPECT_EQ(one.copies, 4u + 5u + 2u + 1u + 5u); // a walk, and the other page's table word
+	EXPECT_EQ(three.copies, one.copies + 2 * 4u);
+	for (int i = 1; i <= 3; i++) {
+		EXPECT_EQ(three.context[i].context_id, 0x77u) << i;
+		EXPECT_EQ(three.context[i].saves_cilp, 14u) << i;
+		EXPECT_EQ(three.context[i].restores, 15u) << i;
+		EXPECT_EQ(three.context[i].image_va, 0x1234569000u) << i;
+		EXPECT_EQ(three.context[i].ctl, 0xcafe0021u) << i;
+	}
+}
+
+// Nothing is shared by channels that differ in anything that says where the image is.
+TEST(SharedContexts, ImageAtTheSameNumberElsewhereIsAnother)
+{
+	OneOfTuring t(lens_chip_tu10x, 2);
+	t.instance(t.block(1), AT_69);
+	t.instance(t.block(2), AT_69);
+	// another page directory, where the address lies at 0x810000
+	t.vid[t.block(2) + 0x200] = 0x0000000000011400;
+	t.vid[0x11000] = 0x2102;
+	t.vid[0x21000] = 0x3102;
+	t.vid[0x31488] = 0x4102;
+	t.vid[0x41a28] = 0x5102;
+	t.vid[0x51b48] = 0x81001;
+	t.image(0x810000);
+	t.vid[0x8100f0] = 0x88;
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.context[1].context_id, 0x77u);
+	EXPECT_EQ(t.context[2].context_id, 0x88u);
+	// the same number, but physical
+	t.instance(t.block(1), MAIN | 4);
+	t.instance(t.block(2), MAIN);
+	t.vid[0x30000] = 0x0000000000000001; // the virtual 0x900000 lies in the page of 512 MiB at 0
+	t.image(MAIN);
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_TRUE(t.context[1].is_virtual);
+	EXPECT_FALSE(t.context[2].is_virtual);
+	EXPECT_EQ(t.context[2].context_id, 0x77u);
+	t.vid[0x30000] = 0x0000000002000001; // and now at 0x20000000
+	t.image(0x20900000);
+	t.vid[0x209000f0] = 0x99;
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.context[1].context_id, 0x99u);
+	EXPECT_EQ(t.context[2].context_id, 0x77u);
+	// physical in both memories
+	t.instance(t.block(1), MAIN | 2);
+	t.sys[MAIN + 0xf0] = 0xaa;
+	t.sys[MAIN + 0xf8] = 0x600dc0de00000000;
+	ASSERT_EQ(t.collect(), 0);
+	EXPECT_EQ(t.context[1].context_id, 0xaau);
+	EXPECT_EQ(t.context[2].context_id, 0x77u);
+}
+
+TEST(SharedContexts, ManyChannelsReadEachTableWordOnce)
+{
+	OneOfTuring t(lens_chip_tu10x, 128);
+	for (u32 i = 1; i <= 128; i++)
+		t.instance(t.block(i), i % 2 ? AT_67 : AT_69); // never the same twice running
+	t.vid[MAIN + 8] = 0xcafe002000000000;
+	ASSERT_EQ(t.collect(), 0);
+	// 128 instance blocks; six table words; 64 headers of two words and 64 of one; 128 images of five words
+	EXPECT_EQ(t.copies, 128u * 4 + 6 + 64 * 2 + 64 + 128 * 5);
+	for (u32 i = 1; i <= 128; i++)
+		EXPECT_EQ(t.context[i].context_id, 0x77u) << i;
+}
+
+} // namespace
