@@ -151,15 +151,17 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     _count = 0
 
     def __init__(self, gpus: Iterable[Gpu], *, smp: int = 2, mem: int = 384,  # pylint: disable=too-many-arguments
-                 modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", limit: float = 900,
-                 boot_limit: float = BOOT_LIMIT, shell: bool = False,
+                 modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", iommu: bool = False,
+                 limit: float = 900, boot_limit: float = BOOT_LIMIT, shell: bool = False,
                  say: Callable[[str], None] = lambda _: None) -> None:
         self._gpus = list(gpus)
         self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
+        self._iommu = iommu  # between devices and memory: another kind of machine
         self._limit, self._boot_limit = limit, boot_limit
         self._say = say
         if modules is None:
-            known = {"gpulens": paths.module("gpulens"), "rival": paths.module("rival", "kmod-tests")}
+            known = {"gpulens": paths.module("gpulens"),
+                     **{name: paths.module(name, "kmod-tests") for name in ("rival", "sysram", "tegra")}}
             modules = {name: path for name, path in known.items() if path.exists()}
         self._modules = dict(modules)
         Guest._count += 1
@@ -192,15 +194,19 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         # The processors still interleave, at every interrupt, pause and idle loop, and no slower.
         # acpi=noirq: routing interrupts by the tables' byte code takes 150 ms a device; nobody needs INTx.
         accel = os.environ.get("ACCEL", "tcg")  # KVM only on request: it may exist and hang
-        command = ["qemu-system-x86_64", "-machine", "pc,memory-backend=m", "-m", f"{self._mem}M",
+        machine = "q35" if self._iommu else "pc"
+        command = ["qemu-system-x86_64", "-machine", f"{machine},memory-backend=m", "-m", f"{self._mem}M",
                    "-object", f"memory-backend-memfd,id=m,size={self._mem}M,share=on",
                    "-accel", "tcg,thread=single" if accel == "tcg" else accel,
                    "-cpu", "max" if accel == "tcg" else "host", "-smp", str(self._smp),
                    "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-kernel", str(kernel),
                    "-initrd", "initramfs.cpio",
                    "-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic panic_on_warn=1 audit=0 rdinit=/init "
-                              f"tsc=reliable acpi=noirq {'lens.shell ' if self._shell else ''}{self._append}",
+                              f"tsc=reliable acpi=noirq {'lens.shell ' if self._shell else ''}"
+                              f"{'intel_iommu=on ' if self._iommu else ''}{self._append}",
                    "-chardev", "file,id=console,path=console.log", "-serial", "chardev:console"]
+        if self._iommu:
+            command += ["-device", "intel-iommu"]
         if self._shell:
             command += ["-chardev", "stdio,id=tty,signal=off", "-serial", "chardev:tty"]
         command += ["-device", "virtio-serial-pci,addr=3", "-chardev", f"socket,id=agent,fd={agent_fd}",

@@ -31,8 +31,10 @@ static int map_and_read(struct lens_dev *dev)
 	}
 	dev->io.ops = &lens_mmio_ops;
 	err = dev->bus->get(dev);
-	if (err)
+	if (err) {
+		dev_info(dev->device, "gpulens: does not answer, left alone\n");
 		goto err_unmap;
+	}
 	err = lens_gpu_identify(&dev->gpu, &dev->io);
 	if (!err)
 		err = lens_gpu_read_topology(&dev->gpu);

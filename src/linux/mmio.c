@@ -14,6 +14,7 @@
  * upper half of wider ones. Memory is read 64 bits at a time.
  */
 #include <linux/delay.h>
+#include <linux/dma-map-ops.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/module.h>
@@ -145,8 +146,12 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
 	struct run r = { .io = io, .fn = fn, .arg = arg };
 
-	/* Nothing is behind the window of a Tegra: its memory is the system's. */
-	if (!to_dev(io)->pdev)
+	/*
+	 * Nothing is behind the window of a Tegra: its memory is the system's. And
+	 * where that has to be mapped for each look, the machine cannot be stopped
+	 * around several; each then borrows the window for itself.
+	 */
+	if (!to_dev(io)->pdev || !dev_is_dma_coherent(to_dev(io)->device))
 		return fn(arg);
 	if (!lens_vram)
 		return -EACCES;

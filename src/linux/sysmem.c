@@ -5,6 +5,9 @@
  * only ordinary memory is read, never what else may lie at a physical address,
  * since the address comes from the hardware and may be anything.
  *
+ * The kernel may have taken a page of ordinary memory out of its own mapping, or
+ * made it read-only there; an access to such a page is an error, not an oops.
+ *
  * Where devices are not coherent with the processor's caches, a page is mapped
  * uncached for the moment, which may sleep; elsewhere the kernel's own
  * mapping serves, also with the machine stopped.
@@ -12,6 +15,7 @@
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "lens.h"
@@ -20,45 +24,60 @@ static struct page *page_at(struct lens_dev *dev, u64 addr)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(dev->device);
 	phys_addr_t phys = addr;
-	unsigned long pfn;
+	struct page *page;
 
 	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY) {
 		phys = iommu_iova_to_phys(domain, addr);
 		if (!phys)
 			return NULL;
 	}
-	pfn = PHYS_PFN(phys);
-	if (!pfn_valid(pfn) || PageReserved(pfn_to_page(pfn)) || PageHighMem(pfn_to_page(pfn)))
+	if (!pfn_valid(PHYS_PFN(phys)))
 		return NULL;
-	return pfn_to_page(pfn);
+	page = pfn_to_page(PHYS_PFN(phys));
+	if (PageReserved(page) || PageHighMem(page) || PageHWPoison(page) || PageOffline(page))
+		return NULL;
+	return page;
 }
 
-/* Part of one page. store: write the first 32 bits of buf and read them back into it. */
-static int access_page(struct lens_dev *dev, u64 addr, void *buf, u32 bytes, bool store)
+static int store(u32 *at, const u32 *val)
+{
+	pagefault_disable();
+	__put_kernel_nofault(at, val, u32, fault);
+	pagefault_enable();
+	return 0;
+
+fault:
+	pagefault_enable();
+	return -EIO;
+}
+
+/* Part of one page. val: write that first. */
+static int access_page(struct lens_dev *dev, u64 addr, void *buf, u32 bytes, const u32 *val)
 {
 	struct page *page = page_at(dev, addr);
 	void *map = NULL;
-	char *at;
+	void *at;
+	int err = 0;
 
 	if (!page)
 		return -EIO;
 	if (dev_is_dma_coherent(dev->device)) {
 		at = page_address(page);
 	} else {
-		if (dev->io.held)
-			return -EIO;
+		/* Not with the machine stopped, which mmio.c sees to. */
 		map = vmap(&page, 1, VM_MAP, pgprot_writecombine(PAGE_KERNEL));
 		if (!map)
 			return -ENOMEM;
 		at = map;
 	}
 	at += offset_in_page(addr);
-	if (store)
-		WRITE_ONCE(*(u32 *)at, *(u32 *)buf);
-	memcpy(buf, at, bytes);
+	if (val)
+		err = store(at, val);
+	if (!err && copy_from_kernel_nofault(buf, at, bytes))
+		err = -EIO;
 	if (map)
 		vunmap(map);
-	return 0;
+	return err;
 }
 
 int lens_sysmem_copy(struct lens_dev *dev, u64 addr, u64 *dst, u32 words)
@@ -72,7 +91,7 @@ int lens_sysmem_copy(struct lens_dev *dev, u64 addr, u64 *dst, u32 words)
 		return -EIO;
 	for (; left; left -= n, addr += n, to += n) {
 		n = min_t(u64, left, PAGE_SIZE - offset_in_page(addr));
-		err = access_page(dev, addr, to, n, false);
+		err = access_page(dev, addr, to, n, NULL);
 		if (err)
 			return err;
 		dev->io.cost.rd64 += n / 8;
@@ -82,12 +101,12 @@ int lens_sysmem_copy(struct lens_dev *dev, u64 addr, u64 *dst, u32 words)
 
 int lens_sysmem_store32(struct lens_dev *dev, u64 addr, u32 val)
 {
-	u32 back = val;
+	u32 back;
 	int err;
 
 	if (addr & 3)
 		return -EIO;
-	err = access_page(dev, addr, &back, sizeof(back), true);
+	err = access_page(dev, addr, &back, sizeof(back), &val);
 	if (err)
 		return err;
 	dev->io.cost.wr32++;

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every emulated chip in one guest at once: what the module says of each against literals (generations.py names their
+sources), and the round trip: what the tool decodes from a chip's image equals what the guest's files said."""
+
+import json
+import pathlib
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from conftest import Gpu, Guest, healthy, paths
+from generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, PCI, TYPES, Generation
+
+TOOL = paths.BUILD / "bin" / "gpulens"
+CHANNEL = re.compile(r"^ *\+- Channel Info (\d+) ", re.MULTILINE)
+
+
+class Seen(NamedTuple):
+    """One chip of the guest: its number there."""
+    guest: Guest
+    chip: Generation
+    index: int
+
+    def path(self, name: str) -> str:
+        """One of its files."""
+        return f"/proc/gpu{self.index}/{name}"
+
+    def read(self, name: str) -> str:
+        """The content of one of its files."""
+        return self.guest.read(self.path(name))
+
+    def answer(self, name: str) -> str:
+        """How reading a file ends: "OK ..." or the errno's name."""
+        return self.guest.run(f"tryop read {self.path(name)}")[1].split()[-1]
+
+
+@pytest.fixture(scope="module")
+def every() -> Iterator[Guest]:
+    """One guest with every chip, whose time stands still, so that two reads of a GPU see the same."""
+    gpus = [Gpu(chip.name.lower(), None if chip.name == "GB202" else f"demo-{chip.name.lower()}")
+            for chip in GENERATIONS]
+    with Guest(gpus, mem=512) as guest:
+        for emu in guest.emu:
+            emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
+        guest.load("gpulens", "control=1")
+        yield guest
+        guest.unload()
+        healthy(guest)
+
+
+@pytest.fixture(params=range(len(PCI)), ids=[chip.name for chip in PCI])
+def seen(request: pytest.FixtureRequest, every: Guest) -> Seen:  # pylint: disable=redefined-outer-name
+    """Each chip in turn. They stand on the bus in the order of GENERATIONS."""
+    return Seen(every, PCI[request.param], request.param)
+
+
+def device_rows(text: str) -> list[list[str]]:
+    """device_info's lines: the nine columns after the name."""
+    return [line.split()[-9:] for line in text.splitlines()[1:]]
+
+
+def test_there_is_one_gpu_for_each_chip(every: Guest) -> None:  # pylint: disable=redefined-outer-name
+    """Numbered without holes. The carriers of Tegra chips (class 0x0580, no display) are left alone."""
+    found = every.check("ls -d /proc/gpu*").split()
+    assert sorted(found) == sorted(f"/proc/gpu{index}" for index in range(18))
+
+
+def test_chip_names_it(seen: Seen) -> None:
+    """chip gives name, address and BOOT_0."""
+    lines = dict(re.split(r": +", line, maxsplit=1) for line in seen.read("chip").splitlines())
+    assert lines["Chip"].split()[0] == seen.chip.name
+    assert lines["Device"] == f"0000:00:{4 + GENERATIONS.index(seen.chip):02x}.0"
+    assert lines["BOOT_0"] == f"{seen.chip.boot0:#010x}"
+
+
+def test_device_info_has_exactly_its_engines(seen: Seen) -> None:
+    """Type, instance and runlist of every engine, and no other."""
+    found: dict[object, list[str]] = {}
+    for cols in device_rows(seen.read("device_info")):
+        runlist = None if cols[2] == "-" else int(cols[2])
+        found.setdefault(runlist, []).append(TYPES[int(cols[0], 16)] + cols[1])
+    assert {runlist: sorted(names) for runlist, names in found.items()} == seen.chip.by_runlist
+
+
+def test_there_is_a_file_for_each_runlist(seen: Seen) -> None:
+    """runlistY for every runlist that an engine has, and no other."""
+    listing = seen.guest.check(f"ls /proc/gpu{seen.index}").split()
+    assert sorted(int(name[7:]) for name in listing if re.fullmatch(r"runlist\d+", name)) == seen.chip.runlists
+
+
+def test_every_runlist_can_be_read_and_holds_its_channels(seen: Seen) -> None:
+    """The graphics runlist and that of the third copy engine hold the demo's channels, and each runlist ends well."""
+    texts = {runlist: seen.read(f"runlist{runlist}") for runlist in seen.chip.runlists}
+    if not texts:  # GB202
+        assert "not readable" in seen.read("chip")
+        return
+    ids = {runlist: [int(number) for number in CHANNEL.findall(text)] for runlist, text in texts.items()}
+    graphics = seen.chip.runlist_of("GR0")
+    assert graphics is not None
+    assert ids[graphics] == GRAPHICS_CHANNELS + ([30] if seen.chip.bare else [])
+    copy = seen.chip.runlist_of("LCE2" if "LCE2" in seen.chip.engines else "COPY0.0")
+    assert copy is not None and ids[copy] == [100]
+    assert not [text for text in texts.values() if "unreadable" in text or "torn" in text]
+
+
+def test_unit_counts(seen: Seen) -> None:
+    """num_gpcs and num_tpc_per_gpc; where fuses are published, tpc_map has a line for each enabled GPC."""
+    gpcs, tpcs = seen.chip.units
+    assert seen.read("num_gpcs") == f"{gpcs:#x}\n"
+    assert seen.read("num_tpc_per_gpc") == f"{tpcs:#x}\n"
+    if "tpc_map" not in seen.chip.silent:
+        swept = 1 if seen.chip.name == "GA100" else 0  # an A100 has 7 of 8 GPCs
+        assert len(seen.read("tpc_map").splitlines()) == gpcs - swept
+
+
+def test_what_the_generation_lacks_is_said_so(seen: Seen) -> None:
+    """EOPNOTSUPP for what no public source gives, and no file per unit; every other file can be read."""
+    for name in (*FUSES, "pce_map", "copy_topology", "local_memory"):
+        assert (seen.answer(name) == "EOPNOTSUPP") == (name in seen.chip.silent), name
+    listing = seen.guest.check(f"ls /proc/gpu{seen.index}").split()
+    assert any(re.fullmatch(r"gpc\d+_tpc_mask", name) for name in listing) == ("gpc_mask" not in seen.chip.silent)
+    assert any(name.startswith("lce_for_pce") for name in listing) == ("pce_map" not in seen.chip.silent)
+    steering = re.compile(r"_(channel|tsg|runlist)$|^switch_to_tsg$")
+    for name in listing:
+        if name not in seen.chip.silent and not steering.search(name):
+            assert seen.guest.run(f"cat {seen.path(name)} >/dev/null")[0] == 0, name
+
+
+def test_steering_a_chip_without_a_runlist_is_not_supported(every: Guest) -> None:  # pylint: disable=redefined-outer-name
+    """GB202 publishes no runlist registers: every request ends with EOPNOTSUPP, and nothing is written to the GPU."""
+    index = [chip.name for chip in PCI].index("GB202")
+    emu = every.emu[len(GENERATIONS) - len(PCI) + index]
+    emu.cmd({"cmd": "reset-counts"})
+    for name in ("disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
+                 "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"):
+        assert every.run(f"tryop write /proc/gpu{index}/{name} 0")[1].split() == ["write", "EOPNOTSUPP"], name
+    assert sum(emu.cmd({"cmd": "counts"})["writes"].values()) == 0
+
+
+def run_tool(image: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """The gpulens tool on an image."""
+    assert TOOL.exists(), f"{TOOL} is not there; run make tool"
+    return subprocess.run([str(TOOL), "--image", str(image), *words], capture_output=True, text=True, check=False)
+
+
+def compare(image: pathlib.Path, command: str, name: str, seen: Seen) -> None:  # pylint: disable=redefined-outer-name
+    """What a command prints from the image equals what the guest's file says, also that there is no such thing."""
+    done = run_tool(image, *command.split())
+    if name in seen.chip.silent:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "not published for this chip" in done.stderr
+    else:
+        assert done.stderr == "" and done.returncode == 0
+        assert done.stdout == seen.read(name), command
+
+
+def test_round_trip(seen: Seen, tmp_path: pathlib.Path) -> None:
+    """From the guest's image, the tool prints what the guest's files say, for every command; and --json parses."""
+    image = tmp_path / "image"
+    image.write_text(seen.read("image"))
+    compare(image, "engines", "device_info", seen)
+    compare(image, "chip", "chip", seen)
+    compare(image, "copy", "copy_topology", seen)
+    for runlist in seen.chip.runlists:
+        compare(image, f"runlist {runlist}", f"runlist{runlist}", seen)
+    gpcs = run_tool(image, "gpcs")
+    if "tpc_map" in seen.chip.silent:
+        assert gpcs.returncode == 1 and "not published for this chip" in gpcs.stderr
+    else:
+        assert gpcs.returncode == 0 and gpcs.stdout.endswith("tpc_map:\n" + seen.read("tpc_map"))
+    for command in ("engines", "chip", "copy", "gpcs", "channels", *(f"runlist {one}" for one in seen.chip.runlists)):
+        parsed = json.loads(run_tool(image, *command.split(), "--json").stdout)
+        assert parsed["version"] == 1 and parsed["chip"]["name"] == seen.chip.name
+
+
+def test_an_image_without_runlists_says_so(every: Guest, tmp_path: pathlib.Path) -> None:  # pylint: disable=redefined-outer-name
+    """GB202's image: a runlist asked for is not published, and is not shown as an empty one."""
+    image = tmp_path / "image"
+    image.write_text(every.read(f"/proc/gpu{[chip.name for chip in PCI].index('GB202')}/image"))
+    done = run_tool(image, "runlist", "0")
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runlists, instance blocks, page tables and context images in system memory, as nouveau places them: with and without
+an IOMMU (QEMU's intel-iommu) between the GPUs and memory. The memory is ordinary pages that the guest's kernel mapped for
+each GPU (tests/kmod/sysram); behind the IOMMU its bus address is another than the physical one, and the same for all
+GPUs, so that only the right GPU's own translation leads to the right bytes."""
+
+import pathlib
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from chips import CHIPS, Chip
+from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
+from formats import Channel, enabled, parse_runlist, shape
+from soc import Ram, give_memory, pci_address, place
+
+TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants
+TOOL = paths.BUILD / "bin" / "gpulens"
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Machine(NamedTuple):
+    """A guest with one GPU of each chip and the memory that each has."""
+    guest: Guest
+    iommu: bool
+    ram: dict[int, Ram]
+
+
+class Card(NamedTuple):
+    """One of the GPUs."""
+    machine: Machine
+    chip: Chip
+    index: int
+
+    @property
+    def emu(self) -> Emulator:
+        """Its emulator."""
+        return self.machine.guest.emu[self.index]
+
+    @property
+    def ram(self) -> Ram:
+        """Its memory."""
+        return self.machine.ram[self.index]
+
+    def read(self, name: str) -> str:
+        """The content of one of its files."""
+        return self.machine.guest.read(f"/proc/gpu{self.index}/{name}")
+
+    def ends(self, name: str, *text: str) -> str:
+        """How a read or, with a text, a write of one of its files ends."""
+        verb = "write" if text else "read"
+        words = " ".join(text)
+        return self.machine.guest.run(f"tryop {verb} /proc/gpu{self.index}/{name} {words}")[1].strip()
+
+    def load(self, **changes: Any) -> None:
+        """Puts the tenants in place, all in system memory unless the changes say otherwise."""
+        self.emu.cmd({"cmd": "fault", "kind": "none"})
+        place(self.machine.guest, self.index, scenario(self.chip.scenario), {"memory": "sys"} | changes)
+
+    def channels(self) -> dict[int, Channel]:
+        """Runlist 0's, by id."""
+        return {channel.id: channel for tsg in parse_runlist(self.read("runlist0")) for channel in tsg.channels}
+
+    def state(self) -> dict[int, dict[str, Any]]:
+        """Runlist 0's channels as the emulator has them, by id."""
+        return {one["id"]: one for one in self.emu.cmd({"cmd": "state"})["channels"] if one["runlist"] == 0}
+
+    def base_reads_as(self, address: int) -> None:
+        """Makes the registers of runlist 0's base say: system memory, there. Fields: open-gpu-doc
+        volta/gv100/dev_fifo.ref.txt NV_PFIFO_ENG_RUNLIST_BASE (PTR 27:0, TARGET 29:28, 2 is coherent system memory),
+        turing/tu104/dev_fifo.ref.txt NV_PFIFO_RUNLIST_BASE_LO (TARGET 1:0, PTR_LO 31:12), _HI (PTR_HI 7:0),
+        ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_SUBMIT_BASE_LO, _HI (likewise)."""
+        if self.chip.name == "GP106":
+            words = {0x2280: 2 << 28 | address >> 12}
+        else:
+            low = 0x2B00 if self.chip.name == "TU102" else 0xC00080
+            words = {low: address & 0xFFFFF000 | 2, low + 4: address >> 32}
+        for off, value in words.items():
+            self.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off, "value": value})
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["direct", "iommu"])
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """Without and with an IOMMU."""
+    with Guest([Gpu(chip.name.lower()) for chip in CHIPS], mem=512, iommu=request.param,
+               append="secretmem.enable=1") as guest:
+        given = give_memory(guest, list(range(len(CHIPS))))
+        guest.load("gpulens", "control=1")
+        yield Machine(guest, request.param, given)
+        guest.unload()
+        healthy(guest)
+
+
+@pytest.fixture(params=range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
+def card(request: pytest.FixtureRequest, machine: Machine) -> Iterator[Card]:  # pylint: disable=redefined-outer-name
+    """Each GPU with everything in system memory."""
+    one = Card(machine, CHIPS[request.param], request.param)
+    one.load()
+    yield one
+    one.emu.cmd({"cmd": "fault", "kind": "none"})
+
+
+def test_bus_addresses(machine: Machine) -> None:  # pylint: disable=redefined-outer-name
+    """What the other tests stand on: the kernel put the GPUs behind the IOMMU, or there is none."""
+    groups = machine.guest.check("ls /sys/kernel/iommu_groups | wc -l").strip()
+    same = [ram.bus == ram.phys for ram in machine.ram.values()]
+    if machine.iommu:
+        assert int(groups) >= len(CHIPS) and not any(same)
+        assert len({ram.bus for ram in machine.ram.values()}) == 1
+    else:
+        assert groups == "0" and all(same)
+    assert len({ram.phys for ram in machine.ram.values()}) == len(CHIPS)
+
+
+@pytest.mark.parametrize("aperture, target", [("coherent", "sys coh"), ("noncoherent", "sys ncoh")])
+def test_everything_in_system_memory(card: Card, aperture: str, target: str) -> None:
+    """runlist0 shows the tenants; instance blocks lie where the emulated driver put them, at bus addresses; contexts are
+    found through page tables there. No GPU memory is looked at."""
+    card.load(aperture=aperture)
+    card.emu.cmd({"cmd": "reset-counts"})
+    text = card.read("runlist0")
+    assert card.emu.cmd({"cmd": "counts"})["by_region"]["pramin"] == 0
+    assert shape(text) == TENANTS
+    assert {tsg.id: tsg.fields["Slice"].split("us")[0].strip() for tsg in parse_runlist(text)} == {
+        3: "1048.576", 5: "3276.800", 9: "1.024"}  # (TIMEOUT << SCALE) * 1024 ns, open-gpu-doc dev_ram
+    found = {channel.id: channel for tsg in parse_runlist(text) for channel in tsg.channels}
+    state = card.state()
+    for number, channel in found.items():
+        assert int(channel.fields["Inst"], 16) == state[number]["inst"]
+        assert card.ram.bus <= state[number]["inst"] < card.ram.bus + card.ram.bytes
+        assert channel.fields["Target"] == target  # the page directory's, which stands last
+    assert {number: channel.fields["Cmp. Preemption"] for number, channel in found.items()} == {
+        8: "CTA", 9: "CTA", 16: "WFI", 24: "WFI", 25: "WFI"}
+    assert text.count("= Context State =") == 5 and "unreadable" not in text
+
+
+@pytest.mark.parametrize("parts", [
+    {"runlists": "sys", "instances": "vid", "tables": "vid", "contexts": "vid"},
+    {"runlists": "vid", "instances": "sys", "tables": "vid", "contexts": "vid"},
+    {"runlists": "vid", "instances": "vid", "tables": "sys", "contexts": "vid"},
+    {"runlists": "vid", "instances": "vid", "tables": "vid", "contexts": "sys"},
+    {"runlists": "sys", "instances": "vid", "tables": "sys", "contexts": "vid"}],
+    ids=["runlists", "instances", "tables", "contexts", "runlists-tables"])
+def test_some_of_it_in_system_memory(card: Card, parts: dict[str, str]) -> None:
+    """Each part may be in either memory, and pointers lead from one to the other."""
+    card.load(memory=parts)
+    text = card.read("runlist0")
+    assert shape(text) == TENANTS
+    assert text.count("= Context State =") == 5 and "unreadable" not in text
+    assert {one.id: one.fields["Cmp. Preemption"] for one in card.channels().values() if one.id in (8, 16)} == {
+        8: "CTA", 16: "WFI"}
+    inst = int(card.channels()[8].fields["Inst"], 16)
+    assert (card.ram.bus <= inst < card.ram.bus + card.ram.bytes) == (parts["instances"] == "sys")
+
+
+def test_a_runlist_on_another_gpus_address_is_not_its_own(card: Card) -> None:
+    """An address is what this GPU sees there: the next GPU's empty memory at the same bus address is not shown instead,
+    nor the other way round."""
+    other = Card(card.machine, CHIPS[(card.index + 1) % len(CHIPS)], (card.index + 1) % len(CHIPS))
+    other.emu.cmd({"cmd": "scenario", "data": {"memory": "sys", "processes": []}})
+    assert shape(card.read("runlist0")) == TENANTS
+    assert shape(other.read("runlist0")) == []
+
+
+def bad_addresses(card: Card) -> dict[str, int]:
+    """Bus addresses (40 bits) behind which is no ordinary memory."""
+    bar0 = card.machine.guest.read(f"/sys/bus/pci/devices/{pci_address(card.index)}/resource").split()[0]
+    bad = {"beyond all": 0xFFFFFFF000, "MMIO, its own BAR0": int(bar0, 16), "hole, 512 MiB of RAM": 0x60000000}
+    if card.machine.iommu:
+        bad["physical, not mapped"] = card.ram.phys
+        bad["just below"] = card.ram.bus - 0x1000
+    else:
+        iomem = card.machine.guest.check("cat /proc/iomem")
+        code = re.search(r"([0-9a-f]+)-[0-9a-f]+ : Kernel code", iomem)
+        rom = re.search(r"([0-9a-f]+)-[0-9a-f]+ : System ROM", iomem)
+        assert code and rom
+        bad |= {"the kernel's own image": int(code[1], 16), "ROM": int(rom[1], 16)}
+    return bad
+
+
+def test_what_is_no_memory_is_an_error_of_that_runlist(card: Card) -> None:
+    """A runlist whose base leads nowhere, to registers or to memory that is nobody's gives EIO; others can be read."""
+    for what, address in bad_addresses(card).items():
+        card.base_reads_as(address)
+        assert card.ends("runlist0") == "read EIO", f"{what}: {address:#x}"
+        assert shape(card.read("runlist1"))
+    card.emu.cmd({"cmd": "fault", "kind": "none"})
+    assert shape(card.read("runlist0")) == TENANTS
+
+
+def test_memory_that_ends_in_the_list_is_an_error(card: Card) -> None:
+    """A list that begins in the last page of the memory and goes on behind it: EIO where nothing is mapped there."""
+    if not card.machine.iommu:
+        pytest.skip("without an IOMMU, other memory of the machine follows")
+    entry = 8 if card.chip.name == "GP106" else 16
+    alone = card.ram.bus + card.ram.bytes - 0x1000
+    many = {"generate": {"runlist": 0, "channels": 1024, "channels_per_tsg": 8, "tsgs_per_process": 32}}
+    card.emu.cmd({"cmd": "scenario", "data": {"memory": {"runlists": "sys"}, **many}})
+    assert 0x1000 < 1152 * entry
+    card.base_reads_as(alone)
+    assert card.ends("runlist0") == "read EIO"
+
+
+def test_an_instance_block_that_is_no_memory_is_an_error_of_that_channel(card: Card) -> None:
+    """Channel 16's instance block leads nowhere: its box says unreadable, all others hold what they hold."""
+    for what, address in bad_addresses(card).items():
+        card.load()
+        if card.chip.per_runlist:
+            # runlist entry 4 (TSG, 8, 9, TSG, 16): word 2 is INST_PTR_LO 31:12 and CHID 11:0, word 3 INST_PTR_HI
+            base = next(one["base"] for one in card.emu.cmd({"cmd": "state"})["runlists"] if one["id"] == 0)
+            card.emu.cmd({"cmd": "poke", "ap": "sys", "addr": base + 4 * 16 + 8,
+                          "words": [address & 0xFFFFF000 | 16, address >> 32]})
+        else:
+            # NV_PCCSR_CHANNEL_INST(16): PTR 27:0, TARGET 29:28, BIND 31
+            card.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": 0x800000 + 8 * 16,
+                          "value": 1 << 31 | 2 << 28 | address >> 12})
+        text = card.read("runlist0")
+        assert shape(text) == TENANTS
+        assert text.count("unreadable") == 1, f"{what}: {address:#x}"
+        assert text.count("= Context State =") == 4
+        channel = text.split("Channel Info 16 ")[1].split("Channel Info")[0]
+        assert "unreadable" in channel and f"0x{address:012x}" in channel
+
+
+def test_steering(card: Card) -> None:
+    """Channels are disabled and enabled, preemption modes written into context images, lists submitted again."""
+    ref = card.chip.ref
+    assert card.ends("disable_channel", ref(16)).startswith("OK")
+    assert enabled(card.read("runlist0")) == {8: True, 9: True, 16: False, 24: True, 25: False}
+    assert not card.state()[16]["enabled"]
+    assert card.ends("enable_channel", ref(16)).startswith("OK")
+    assert card.state()[16]["enabled"]
+    # 0 WFI, 1 CTA, 2 CILP: open-gpu-doc ampere/ga102/dev_ctxsw.ref.txt NV_CTXSW_MAIN_IMAGE_COMPUTE_PREEMPTION_OPTIONS
+    assert card.state()[8]["compute_preemption"] == 1
+    for name, mode in (("wfi_preempt_channel", 0), ("cil_preempt_channel", 2), ("cta_preempt_channel", 1)):
+        assert card.ends(name, ref(8)).startswith("OK")
+        assert card.state()[8]["compute_preemption"] == mode
+        assert card.state()[16]["compute_preemption"] == 0
+    for name, number in (("preempt_tsg", ref(3)), ("switch_to_tsg", ref(5)), ("resubmit_runlist", "0")):
+        assert card.ends(name, number).startswith("OK"), name
+    assert shape(card.read("runlist0")) == TENANTS
+
+
+def test_a_context_that_is_no_memory_is_not_written(card: Card) -> None:
+    """A preemption mode for a channel whose instance block leads nowhere: EIO, and no other context changes."""
+    if card.chip.per_runlist:
+        base = next(one["base"] for one in card.emu.cmd({"cmd": "state"})["runlists"] if one["id"] == 0)
+        card.emu.cmd({"cmd": "poke", "ap": "sys", "addr": base + 4 * 16 + 8, "words": [0x60000000 | 16, 0]})
+    else:
+        card.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": 0x800000 + 8 * 16,
+                      "value": 1 << 31 | 2 << 28 | 0x60000})
+    assert card.ends("cil_preempt_channel", card.chip.ref(16)) == "write EIO"
+    assert {number: one.fields["Cmp. Preemption"] for number, one in card.channels().items() if number != 16} == {
+        8: "CTA", 9: "CTA", 24: "WFI", 25: "WFI"}
+
+
+def test_the_image_holds_system_memory_at_its_bus_addresses(card: Card, tmp_path: pathlib.Path) -> None:
+    """Round trip: the tool shows from the image what runlist0 said."""
+    assert TOOL.exists(), f"{TOOL} is not there; run make tool"
+    card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
+    try:
+        image = tmp_path / "image"
+        image.write_text(card.read("image"))
+        done = subprocess.run([str(TOOL), "--image", str(image), "runlist", "0"], capture_output=True, text=True,
+                              check=True)
+        assert done.stdout == card.read("runlist0") and done.stderr == ""
+    finally:
+        card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
+    addresses = [int(line.split()[1], 16) for line in image.read_text().splitlines() if line.startswith("s ")]
+    assert addresses and all(card.ram.bus <= one < card.ram.bus + card.ram.bytes for one in addresses)
+    assert not [line for line in image.read_text().splitlines() if line.startswith("v ")]
+
+
+def test_memory_that_the_kernel_does_not_map_is_an_error(machine: Machine, tmp_path: pathlib.Path) -> None:  # pylint: disable=redefined-outer-name
+    """A page that is ordinary memory but not in the kernel's own mapping (memfd_secret): EIO, not an oops."""
+    if machine.iommu:
+        pytest.skip("no GPU has such a page mapped")
+    program = tmp_path / "secret"
+    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(program), str(HERE / "secret.c")],
+                   check=True)
+    machine.guest.push(program, "/root/secret", 0o755)
+    address = int(machine.guest.check("/root/secret >/tmp/secret & sleep 0.3; cat /tmp/secret"), 16)
+    assert address
+    for index, chip in enumerate(CHIPS):
+        one = Card(machine, chip, index)
+        one.load()
+        one.base_reads_as(address)
+        assert one.ends("runlist0") == "read EIO"
+        one.load()
+    machine.guest.check("kill $(pidof secret)")
+
+
+def test_memory_taken_away_is_an_error(machine: Machine) -> None:  # pylint: disable=redefined-outer-name
+    """When the driver has unmapped the memory, registers that still name it lead nowhere: EIO. The last test here."""
+    if not machine.iommu:
+        pytest.skip("without an IOMMU nothing is unmapped")
+    cards = [Card(machine, chip, index) for index, chip in enumerate(CHIPS)]
+    for one in cards:
+        one.load(memory="vid")
+        one.base_reads_as(one.ram.bus)
+        assert one.ends("runlist0").startswith("OK")
+    machine.guest.unload("sysram")
+    for one in cards:
+        assert one.ends("runlist0") == "read EIO"
+        one.emu.cmd({"cmd": "fault", "kind": "none"})
+        assert shape(one.read("runlist0")) == TENANTS
