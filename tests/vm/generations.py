@@ -2,11 +2,11 @@
 """What each of the 22 emulated chips, one or more of each generation, must look like through /proc, as literals.
 
 Sources, by what they give:
-- boot: chip ids by open-gpu-kernel-modules nv_arch.h and nouveau engine/device/base.c (GA10B's follows linux-nvgpu's name
-  for it and is assumed); revision A1 is the emulated boards' choice.
+- boot: chip ids by open-gpu-kernel-modules nv_arch.h and nouveau engine/device/base.c (GA10B's: linux-nvgpu); revision
+  A1 is the emulated boards' choice.
 - engines and runlists: RTAS'24 (Bakita & Anderson) Table II (GP106), Table III (GA10B), Table IV (AD102), section V.C
-  (GP10B); nouveau engine/fifo/gk104.c (Kepler); an H200's resource manager, driver 580.159.04 (GH100). The engines of the
-  others are counted by manuals, but which runlist serves them is assumed: it stands here so that a change shows.
+  (GP10B); nouveau engine/fifo/gk104.c (Kepler); an H200's resource manager, driver 580.159.04 (GH100). Which runlist
+  serves the engines of the others is assumed: it stands here so that a change shows.
 - units: envytools docs/hw/gpu.rst (Kepler, GM107, TU102, TU104, TU117), linux-nvgpu hw_proj_*.h (GM20B, GP100, GP10B,
   GV100, GV11B, GA100, GA10B), nouveau engine/gr/gp102.c (GP102); the others are the boards' product data.
 - silent: the files whose registers NVIDIA publishes for no chip of that family (fuses: before GM20x, after Hopper; copy
@@ -20,7 +20,7 @@ MEMORY = ("local_memory",)
 
 
 class Generation(NamedTuple):
-    """One chip. engines: RUNLIST:NAMES, "-" for none; units: GPCs and TPCs in each; silent: files that give EOPNOTSUPP."""
+    """One chip. engines: RUNLIST:NAMES, "-" for none; units: GPCs, TPCs in each; silent: files that give EOPNOTSUPP."""
     name: str
     boot0: int
     engines: str
@@ -55,7 +55,7 @@ TYPES = {0x00: "GR", 0x01: "COPY0.", 0x02: "COPY1.", 0x03: "COPY2.", 0x08: "MSPD
          0x14: "GSP", 0x15: "NVJPG", 0x16: "OFA", 0x18: "HSHUB", 0x1A: "FSP", 0x1F: "TMR", 0x33: "PBUS", 0x34: "PTOP",
          0x35: "HUBMMU"}
 
-_KEPLER = ("0:GR0,COPY2.0 1:MSPDEC0 2:MSPPP0 3:MSVLD0 4:COPY0.0 5:COPY1.0 6:MSENC0")
+_KEPLER = "0:GR0,COPY2.0 1:MSPDEC0 2:MSPPP0 3:MSVLD0 4:COPY0.0 5:COPY1.0 6:MSENC0"
 _TURING = "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:SEC0 5:LCE2 6:LCE3 7:LCE4 -:"
 
 GENERATIONS = (
@@ -71,7 +71,8 @@ GENERATIONS = (
                COPIES + MEMORY, True),
     Generation("GP100", 0x130000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:NVENC1.0 4:SEC0 5:LCE2 6:LCE3 7:LCE4 8:LCE5 "
                "-:IOCTRL0", (6, 5), MEMORY, True),
-    Generation("GP102", 0x132000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:SEC0 4:NVENC1.0 5:LCE2 6:LCE3", (6, 5), (), True),
+    Generation("GP102", 0x132000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:SEC0 4:NVENC1.0 5:LCE2 6:LCE3", (6, 5), (),
+               True),
     Generation("GP106", 0x136000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:SEC0 5:LCE2 6:LCE3", (2, 5)),
     Generation("GV100", 0x140000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:NVENC1.0 4:NVDEC1 5:SEC0 6:LCE2 7:LCE3 8:LCE4 "
                "9:LCE5 10:LCE6 11:LCE7 12:LCE8 -:IOCTRL0,GSP0", (6, 7), MEMORY),
@@ -93,11 +94,10 @@ GENERATIONS = (
     Generation("GB100", 0x1A0000A1, "0:GR0,LCE0,LCE1 1:LCE2 2:LCE3 3:NVDEC0 4:NVJPG0 5:OFA0 6:SEC0 8:LCE4 9:LCE5 "
                "10:NVDEC1 11:NVJPG1 -:GSP0,FSP0,HSHUB0,HSHUB1,TMR0,PBUS0,HUBMMU0,PTOP0", (8, 10), FUSES + COPIES),
     # RLRAM of these is not published, so that no engine's runlist is known
-    Generation("GB202", 0x1B2000A1, "-:GR0,LCE0,LCE1,LCE2,LCE3,LCE4,LCE5,NVDEC0,NVDEC1,NVENC0,NVENC1,NVENC2,NVJPG0,NVJPG1,"
-               "OFA0,SEC0,GSP0,FSP0", (12, 8), FUSES + COPIES),
+    Generation("GB202", 0x1B2000A1, "-:GR0,LCE0,LCE1,LCE2,LCE3,LCE4,LCE5,NVDEC0,NVDEC1,NVENC0,NVENC1,NVENC2,NVJPG0,"
+               "NVJPG1,OFA0,SEC0,GSP0,FSP0", (12, 8), FUSES + COPIES),
 )
 
-PCI = tuple(one for one in GENERATIONS if one.platform is None)
 TEGRA = tuple(one for one in GENERATIONS if one.platform is not None)
 
 # channels on the graphics runlist of every demo scenario, in the order of the list; then one more in no TSG on some

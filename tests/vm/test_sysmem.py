@@ -274,7 +274,8 @@ def test_the_image_holds_system_memory_at_its_bus_addresses(card: Card, tmp_path
     assert not [line for line in image.read_text().splitlines() if line.startswith("v ")]
 
 
-def test_memory_that_the_kernel_does_not_map_is_an_error(machine: Machine, tmp_path: pathlib.Path) -> None:  # pylint: disable=redefined-outer-name
+def test_memory_that_the_kernel_does_not_map_is_an_error(
+        machine: Machine, tmp_path: pathlib.Path) -> None:  # pylint: disable=redefined-outer-name
     """A page that is ordinary memory but not in the kernel's own mapping (memfd_secret): EIO, not an oops."""
     if machine.iommu:
         pytest.skip("no GPU has such a page mapped")
