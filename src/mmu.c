@@ -293,7 +293,7 @@ static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32
 
 #define HIDDEN 1
 
-/* One of the two tables under a dual entry. -EFAULT: it does not map va; HIDDEN: nor may the other. */
+/* One table under a dual entry. -EFAULT: it does not map va; HIDDEN: nor may the other. */
 static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		     const struct lens_mmu_entry *table, u32 shift, u64 va, struct lens_mapping *m,
 		     struct lens_walk_cache *cache)
