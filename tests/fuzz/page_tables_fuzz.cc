@@ -5,14 +5,14 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const lens_mmu_format *const formats[] = {&lens_mmu_v1_64k, &lens_mmu_v1_128k, &lens_mmu_v2,
-							 &lens_mmu_v3};
+							 &lens_mmu_v3, &lens_mmu_v3_256g};
 	fuzz::Stream stream(data, size);
 	fuzz::Gpu gpu(stream);
 	std::unique_ptr<lens_walk_cache> cache = std::make_unique<lens_walk_cache>();
 	const lens_chip_id *row;
 	bool known;
 
-	const lens_mmu_format *fmt = formats[stream.take(1) % 4];
+	const lens_mmu_format *fmt = formats[stream.take(1) % 5];
 	lens_aperture ap = stream.take(1) & 1 ? LENS_SYS : LENS_VID;
 	u64 root = stream.take(8), va = stream.take(8);
 	// Any chip does: the walker asks it only whether its video memory is the system's.
