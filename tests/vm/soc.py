@@ -26,7 +26,7 @@ def parameter(guest: Guest, module: str, name: str) -> list[str]:
 
 
 def give_memory(guest: Guest, indexes: list[int], soc: bool = False, blocks: int = 4) -> dict[int, Ram]:
-    """Sets memory aside for these GPUs. soc: they are no PCI devices, so that no IOMMU of the PC translates for them."""
+    """Sets memory aside for these GPUs. soc: they are no PCI devices, so that no IOMMU translates for them."""
     guest.load("sysram", f"devices={','.join(pci_address(index) for index in indexes)} blocks={blocks}")
     given = {}
     size = int(parameter(guest, "sysram", "bytes")[0])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every emulated chip in one guest at once, the Tegras as platform devices (tests/kmod/tegra): what the module says of each against literals (generations.py names their
-sources), and the round trip: what the tool decodes from a chip's image equals what the guest's files said."""
+"""Every emulated chip in one guest at once, the Tegras as platform devices (tests/kmod/tegra): what the module says of
+each against literals (generations.py names their sources), and the round trip: what the tool decodes from a chip's
+image equals what the guest's files said."""
 
 import json
 import pathlib

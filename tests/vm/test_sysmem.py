@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runlists, instance blocks, page tables and context images in system memory, as nouveau places them: with and without
-an IOMMU (QEMU's intel-iommu) between the GPUs and memory. The memory is ordinary pages that the guest's kernel mapped for
-each GPU (tests/kmod/sysram); behind the IOMMU its bus address is another than the physical one, and the same for all
-GPUs, so that only the right GPU's own translation leads to the right bytes."""
+an IOMMU (QEMU's intel-iommu) between the GPUs and memory. The memory is ordinary pages that the guest's kernel mapped
+for each GPU (tests/kmod/sysram); behind the IOMMU its bus address is another than the physical one, and the same for
+all GPUs, so that only the right GPU's own translation leads to the right bytes."""
 
 import pathlib
 import re
@@ -117,8 +117,8 @@ def test_bus_addresses(machine: Machine) -> None:  # pylint: disable=redefined-o
 
 @pytest.mark.parametrize("aperture, target", [("coherent", "sys coh"), ("noncoherent", "sys ncoh")])
 def test_everything_in_system_memory(card: Card, aperture: str, target: str) -> None:
-    """runlist0 shows the tenants; instance blocks lie where the emulated driver put them, at bus addresses; contexts are
-    found through page tables there. No GPU memory is looked at."""
+    """runlist0 shows the tenants; instance blocks lie where the emulated driver put them, at bus addresses; contexts
+    are found through page tables there. No GPU memory is looked at."""
     card.load(aperture=aperture)
     card.emu.cmd({"cmd": "reset-counts"})
     text = card.read("runlist0")

@@ -102,8 +102,8 @@ def test_platform_gpus_come_first_and_are_called_by_their_names(tegras: Guest) -
 
 
 def test_orin_is_table_3_of_rtas24(tegras: Guest) -> None:
-    """device_info of GA10B holds RTAS'24 Table III as it is printed: Copy Engine 3 and Graphics/Compute 1 both on runlist
-    2. (Section V.D there says that no runlist but 0 has more than one engine; the table is what is held.) The name of
+    """device_info of GA10B holds RTAS'24 Table III as it is printed: Copy Engine 3 and Graphics/Compute 1 both on
+    runlist 2. (Section V.D there says that no runlist but 0 has more than one engine; the table is held.) The name of
     LCE3 is compared without its prefix: a copy engine beside graphics is a GRCE by the rule of the first two."""
     rows = [line.split() for line in tegras.read("/proc/gpu0/device_info").splitlines()[1:]]
     found = {(" ".join(row[:-9]).removeprefix("[Graphics] ").replace("GRCE3/", "") if row[-8] == "3"
@@ -158,7 +158,7 @@ def test_steering(tegras: Guest) -> None:
 
 
 def test_it_sleeps_again_after_it_was_read(tegras: Guest) -> None:
-    """A read wakes it once to see that it is there and once to read it, not for each access, and then it sleeps again."""
+    """A read wakes it once to see that it is there and once to read it, not for each access; then it sleeps again."""
     until(lambda: asleep(tegras), "it stays awake after gpulens was loaded")
     before = number(tegras, "resumes")
     tegras.emu[ORIN].cmd({"cmd": "reset-counts"})
@@ -210,8 +210,8 @@ def test_every_file_is_read_awake(tegras: Guest) -> None:
 
 
 def test_a_sleeping_gpu_is_not_touched(tegras: Guest) -> None:
-    """When it cannot be woken up every file is ENODEV, also those that steer, and its BAR0 is not touched once, though it
-    would answer here; opening and listing files wakes nothing. Then all is well again, and it sleeps."""
+    """When it cannot be woken up every file is ENODEV, also those that steer, and its BAR0 is not touched once, though
+    it would answer here; opening and listing files wakes nothing. Then all is well again, and it sleeps."""
     until(lambda: asleep(tegras), "it stays awake")
     tegras.check("cd /sys/module/tegra/parameters; echo 0 >gate; echo 1 >refuse")
     before = number(tegras, "resumes")
@@ -255,8 +255,8 @@ def test_a_driver_that_manages_no_power_is_trusted(bare: Guest) -> None:
 
 
 def test_a_removed_device_is_an_error_code_and_comes_back(tegras: Guest) -> None:
-    """After the Tegras' module is gone, open files and new ones give ENODEV; the PCI GPU goes on. When it is there again,
-    so are the GPUs, under their numbers."""
+    """After the Tegras' module is gone, open files and new ones give ENODEV; the PCI GPU goes on. When it is there
+    again, so are the GPUs, under their numbers."""
     text = tegras.check("""exec 3</proc/gpu0/runlist0 4>/proc/gpu0/preempt_tsg; rmmod tegra
         cat <&3; echo "read: $?"; echo 0:3 >&4; echo "write: $?" """, timeout=60)
     assert text.count("No such device") == 2
@@ -287,8 +287,8 @@ def test_a_gpu_without_its_driver_is_not_touched(tegras: Guest) -> None:
 
 
 def test_without_a_driver_at_loading_it_is_found_later(bare: Guest) -> None:
-    """gpulens first, then the Tegra: it gets the next number, since the PCI GPU has 0 by then. Its name here is Orin's in
-    the kernel of kernel.org."""
+    """gpulens first, then the Tegra: it gets the next number, since the PCI GPU has 0 by then. Its name here is Orin's
+    in the kernel of kernel.org."""
     bare.load("gpulens")
     assert bare.check("ls -d /proc/gpu*").split() == ["/proc/gpu0"]
     load_tegras(bare, {ORIN: "17000000.gpu"})
@@ -298,8 +298,8 @@ def test_without_a_driver_at_loading_it_is_found_later(bare: Guest) -> None:
 
 
 def test_coming_and_going_under_readers(tegras: Guest) -> None:
-    """Twenty times the device goes and comes back while four readers read without pause: each ends, with a whole list or
-    with an error."""
+    """Twenty times the device goes and comes back while four readers read without pause: each ends, with a whole list
+    or with an error."""
     text = tegras.check("""for reader in 1 2 3 4; do
         (while [ ! -e /tmp/stop ]; do cat /proc/gpu0/runlist0 >/tmp/cycle.$reader 2>/dev/null && {
             grep -c 'Channel Info' /tmp/cycle.$reader; }; done) &
