@@ -35,7 +35,7 @@ def arena(request: pytest.FixtureRequest) -> Iterator[tuple[str, Guest]]:
     """A guest of two processors with one GPU of each chip and a small runlist on each."""
     modules = {"gpulens": need_module(request.param), "rival": need_module("kmod-tests", "rival")}
     gpus = [Gpu(chip.name.lower(), scenario("small")) for chip in CHIPS]
-    with Guest(gpus, smp=2, modules=modules) as guest:
+    with Guest(gpus, smp=2, modules=modules, limit=3600) as guest:
         guest.load()
         yield request.param, guest
 
@@ -48,7 +48,7 @@ def contest(guest: Guest, manner: int, reads: int) -> Outcome:
     try:
         masks = " ".join(f"-m '{mask}'" for mask in CHANGING)
         files = " ".join(f"/proc/gpu{index}/runlist0" for index in range(len(CHIPS)))
-        _, text = guest.run(f"readloop 0 {reads} {masks} {files}", timeout=280)
+        _, text = guest.run(f"readloop 0 {reads} {masks} {files}", timeout=800)
         line = [line for line in text.splitlines() if line.startswith("reads ")][0].split()
         rounds, wrong, moved = (int(guest.read(f"/sys/module/rival/parameters/{name}"))
                                 for name in ("rounds", "wrong", "moved"))
