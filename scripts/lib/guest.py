@@ -28,6 +28,7 @@ from typing import Any, NamedTuple, Optional
 from . import initramfs, paths
 
 BOOT_LIMIT = 120.0  # seconds; a boot takes 6 on an idle machine of 2 cores
+BOOT_ATTEMPTS = 3  # where QEMU itself is known to crash
 GRACE = 30.0  # seconds the agent may be late with an answer, beyond the limit given to the command
 FIRST_SLOT = 4  # PCI slots below are the machine's own
 
@@ -164,8 +165,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                      **{name: paths.module(name, "kmod-tests") for name in ("rival", "sysram", "tegra")}}
             modules = {name: path for name, path in known.items() if path.exists()}
         self._modules = dict(modules)
-        Guest._count += 1
-        self.run_dir = paths.BUILD / "run" / f"{os.getpid()}-{Guest._count}"
+        self.run_dir = self._new_run_dir()
         self.emu: list[Emulator] = []
         self.boot_seconds = 0.0
         self._qemu: Optional[subprocess.Popen[bytes]] = None
@@ -176,12 +176,25 @@ class Guest:  # pylint: disable=too-many-instance-attributes
 
     # ---- starting and ending
 
+    @staticmethod
+    def _new_run_dir() -> pathlib.Path:
+        Guest._count += 1
+        return paths.BUILD / "run" / f"{os.getpid()}-{Guest._count}"
+
     def __enter__(self) -> "Guest":
-        try:
-            self._start()
-        except BaseException:
-            self._stop(keep=True)
-            raise
+        for attempt in range(1, BOOT_ATTEMPTS + 1):
+            try:
+                self._start()
+                break
+            except BaseException:  # pylint: disable=broad-exception-caught
+                self._stop(keep=True)
+                # QEMU 7.2's own crash (segmentation fault in memory dispatch) while the kernel starts on a machine with
+                # an IOMMU: no module is loaded yet, so that nothing under test can be the cause.
+                crashed = self._qemu is not None and self._qemu.returncode == -signal.SIGSEGV
+                if not (self._iommu and crashed) or attempt == BOOT_ATTEMPTS:
+                    raise
+                print(f"QEMU crashed while it booted ({self.run_dir}); once more", file=sys.stderr)
+                self.run_dir, self.emu, self._buffer, self._lost = self._new_run_dir(), [], b"", None
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -206,7 +219,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                               f"{'intel_iommu=on ' if self._iommu else ''}{self._append}",
                    "-chardev", "file,id=console,path=console.log", "-serial", "chardev:console"]
         if self._iommu:
-            # With interrupt remapping, QEMU 7.2 itself crashes now and then (1 boot in 7) while the guest starts.
+            # nobody needs interrupt remapping; with it, QEMU 7.2 crashes more often (see __enter__)
             command += ["-device", "intel-iommu,intremap=off"]
         if self._shell:
             command += ["-chardev", "stdio,id=tty,signal=off", "-serial", "chardev:tty"]
