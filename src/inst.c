@@ -207,6 +207,7 @@ struct pass_range {
 	struct lens_runlist_snap *snap;
 	enum pass pass;
 	u32 first, n;		/* entries */
+	bool left;		/* a channel has an image that the next pass must look at */
 };
 
 static void inst_of(struct lens_gpu *gpu, const struct lens_runlist_snap *snap, u32 i,
@@ -308,6 +309,8 @@ static int run_pass(void *arg)
 			pass_inst(p->gpu, p->snap, i, &e);
 		else
 			pass_image(p->gpu, p->snap, i, p->pass);
+		if (!p->snap->context[i].err && !p->snap->context[i].image_err)
+			p->left = true;
 	}
 	return 0;
 }
@@ -320,7 +323,9 @@ int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 
 	for (i = 0; i < snap->n; i++)
 		memset(&snap->context[i], 0, sizeof(snap->context[i]));
-	for (p.pass = PASS_INST; p.pass <= PASS_IMAGE; p.pass++) {
+	p.left = true;
+	for (p.pass = PASS_INST; p.pass <= PASS_IMAGE && p.left; p.pass++) {
+		p.left = false;
 		for (p.first = 0; p.first < snap->n; p.first += p.n) {
 			p.n = snap->n - p.first;
 			if (p.n > CHANNELS_PER_BORROW)

@@ -20,15 +20,16 @@ struct Chip {
 	bool per_runlist;
 	u32 entry_words; // of 64 bits
 	u32 register_reads, state_reads;
+	int copy_runlist; // LCE2's: RTAS'24 Tables II and IV; an H200's resource manager
 };
 
 // Registers read around the list: twice what says where it is (two words on GP106, four elsewhere), and the window,
 // saved and read back. Two more accesses move the window and put it back.
 const Chip chips[] = {
-	{"gp106", false, 1, 6, 2},
-	{"tu102", false, 2, 10, 2},
-	{"ad102", true, 2, 10, 1},
-	{"gh100", true, 2, 10, 1},
+	{"gp106", false, 1, 6, 2, 5},
+	{"tu102", false, 2, 10, 2, 5},
+	{"ad102", true, 2, 10, 1, 1},
+	{"gh100", true, 2, 10, 1, 1},
 };
 
 class Cost : public testing::TestWithParam<Chip> {
@@ -86,6 +87,21 @@ TEST_P(Cost, EmptyRunlistCostsItsRegistersTwice)
 	ASSERT_EQ(snap.err, 0);
 	EXPECT_EQ(counts().all_reads(), std::string(GetParam().name) == "gp106" ? 4u : 8u);
 	EXPECT_EQ(counts().all_writes(), 0u);
+}
+
+TEST_P(Cost, PassesThatFindNoContextAreLeftOut)
+{
+	// The instance blocks of a copy engine's channels point at no context image, those of the graphics engine do.
+	const std::pair<int, unsigned> runlists[] = {{GetParam().copy_runlist, 1}, {0, 3}};
+	for (auto [id, stops] : runlists) {
+		json tsg = {{"id", 1}, {"runlist", id}, {"channels", json::array({{{"id", 2}}})}};
+		e.emu->load_scenario({{"processes", json::array({{{"name", "one"}, {"tsgs", json::array({tsg})}}})}});
+		e.stops = 0;
+		test::Snap snap(e, id, true);
+		ASSERT_EQ(snap.err, 0);
+		ASSERT_EQ(snap.snap.n, 2u);
+		EXPECT_EQ(e.stops, stops) << id;
+	}
 }
 
 TEST_P(Cost, DisablingAChannelOfAKnownRunlistIsOneWriteAndOneReadBack)

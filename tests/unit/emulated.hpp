@@ -55,6 +55,7 @@ public:
 			},
 			.exclusive =
 				[](lens_io *io, int (*fn)(void *), void *arg) {
+			self(io)->stops++;
 			// Nothing is behind the window of a Tegra.
 			return self(io)->gpu->id->soc ? fn(arg) : lens_window_run(io, fn, arg);
 			},
@@ -90,6 +91,7 @@ public:
 
 	std::unique_ptr<emu::Gpu> emu;
 	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
+	unsigned stops = 0; // of the machine: calls of exclusive()
 
 private:
 	struct Io {

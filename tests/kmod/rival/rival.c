@@ -30,7 +30,7 @@
 #define PRAMIN		0x700000
 #define BAR0_SIZE	0x1000000
 #define MAX_GPUS	16
-#define WORDS		8	/* a round: so many words checked, written, and read back */
+#define WORDS		2	/* a round: so many words checked, written, and read back */
 #define PLACES		4	/* window positions used in turn, 64 KiB apart */
 #define STAY		8	/* manner 1: rounds before the window is set again */
 
@@ -169,6 +169,8 @@ static int rival_thread(void *unused)
 			round_preemptible(g, turn / STAY % PLACES, turn % STAY == 0);
 		rounds++;
 		cond_resched();
+		/* lets the emulator of a machine turn to its other processor */
+		cpu_relax();
 	}
 	return 0;
 }
