@@ -31,13 +31,15 @@ static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, const ch
 static void add_readable(struct lens_text *t, const struct lens_gpu *gpu,
 			 const struct lens_readable *r)
 {
+	u32 runlists = gpu->topo.n_runlists + gpu->topo.unnamed_runlists;
+
 	if (r->no_regs)
 		lens_text_add(t, "Runlist registers: not readable, %u of %u runlists\n", r->no_regs,
-			      gpu->topo.n_runlists);
+			      runlists);
 	if (r->no_entries)
 		lens_text_add(t, "Runlist entries: not readable, %s, %u of %u runlists\n",
 			      r->entries_err == -EACCES ? "vram=off" : "protected memory",
-			      r->no_entries, gpu->topo.n_runlists);
+			      r->no_entries, runlists);
 }
 
 void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where,

@@ -50,7 +50,10 @@ static int find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist 
 	if (id >= (gpu->id->runlists ? gpu->id->runlists : gpu->chip->runlists))
 		return -ERANGE;
 	*rl = lens_gpu_runlist(gpu, id);
-	return *rl ? 0 : -ENOENT;
+	if (*rl)
+		return (*rl)->err;
+	/* It may be one of those whose number could not be read. */
+	return gpu->topo.unnamed_runlists ? -EIO : -ENOENT;
 }
 
 /* The runlist that a RUNLIST:ID names. -EINVAL where ids are not per runlist. */
@@ -67,14 +70,21 @@ static int named_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, bool 
 	return ref->id < id_limit(gpu, *rl, tsg) ? 0 : -ERANGE;
 }
 
-/* A bare id must be possible on some runlist at all. */
+/* A bare id must be possible on some runlist at all. Anything is, on one that cannot be read. */
 static int check_range(struct lens_gpu *gpu, u32 id, bool tsg)
 {
+	const struct lens_runlist *rl;
 	u32 i;
 
-	for (i = 0; i < gpu->topo.n_runlists; i++)
-		if (id < id_limit(gpu, &gpu->topo.runlists[i], tsg))
+	if (gpu->topo.unnamed_runlists)
+		return -EIO;
+	for (i = 0; i < gpu->topo.n_runlists; i++) {
+		rl = &gpu->topo.runlists[i];
+		if (rl->err)
+			return rl->err;
+		if (id < id_limit(gpu, rl, tsg))
 			return 0;
+	}
 	return -ERANGE;
 }
 

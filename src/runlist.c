@@ -29,7 +29,7 @@ int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 		      struct lens_runlist_regs *regs)
 {
 	memset(regs, 0, sizeof(*regs));
-	return gpu->chip->host->runlist_regs(gpu, rl, regs);
+	return rl->err ? rl->err : gpu->chip->host->runlist_regs(gpu, rl, regs);
 }
 
 static bool same_list(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b)
@@ -129,6 +129,7 @@ int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r)
 	int err;
 
 	memset(r, 0, sizeof(*r));
+	r->no_regs = gpu->topo.unnamed_runlists;
 	for (i = 0; i < gpu->topo.n_runlists; i++) {
 		err = lens_runlist_regs(gpu, &gpu->topo.runlists[i], &regs);
 		if (err == -ENODEV)

@@ -479,7 +479,7 @@ TEST(Rlram, NoMoreChannelsThanAnIdCanName)
 }
 
 // DOORBELL_CONFIG ID 31:16 has 16 bits; RUNLIST_ID 22:16 of a doorbell (dev_vm.ref.txt NV_VIRTUAL_FUNCTION_DOORBELL) 7.
-TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsRefused)
+TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsNoRunlist)
 {
 	V2Table t({V2_LCE2});
 	t.regs[0xc00408] = 0x007f0000;
@@ -488,9 +488,24 @@ TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsRefused)
 	for (u32 word : {0x00800000u, 0xffff0000u}) {
 		V2Table beyond({V2_LCE2});
 		beyond.regs[0xc00408] = word;
-		EXPECT_EQ(lens_chip_gh100.host->read_runlists(beyond.gpu.get()), -EIO) << word;
+		EXPECT_EQ(lens_chip_gh100.host->read_runlists(beyond.gpu.get()), 0) << word;
 		EXPECT_EQ(beyond.topo().n_runlists, 0);
+		EXPECT_EQ(beyond.topo().unnamed_runlists, 1) << word;
 	}
+}
+
+// Two sets of registers that give the same number: neither file could be told from the other.
+TEST(Rlram, SecondRunlistOfTheSameNumberIsNoRunlist)
+{
+	V2Table t({0x8000007b, 0xc0400002, 0x00c10400, V2_LCE2});
+	t.regs[0xc10408] = 0x00130000;
+	t.regs[0xc00408] = 0x00130000;
+	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+	ASSERT_EQ(t.topo().n_runlists, 1);
+	EXPECT_EQ(t.topo().runlists[0].base, 0xc10400u);
+	EXPECT_EQ(t.topo().unnamed_runlists, 1);
+	EXPECT_EQ(t.topo().engines[0].runlist, 19);
+	EXPECT_EQ(t.topo().engines[1].runlist, -1);
 }
 
 // PFIFO chips: CFG1 0x2008 number of channels, CFG0 0x2004 NUM_PBDMA 7:0, PBDMA_MAP(i) 0x2390+4i a bit per runlist:
