@@ -51,14 +51,15 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	lens_text_add(t, "BOOT_0:       0x%08x\n", gpu->boot0);
 	lens_text_add(t, "Revision:     %X%u\n", DRF_VAL(NV_PMC_BOOT_0_MAJOR_REVISION, gpu->boot0),
 		      DRF_VAL(NV_PMC_BOOT_0_MINOR_REVISION, gpu->boot0));
+	if (!gpu->known) {
+		lens_text_add(t, "Unknown chip: only the device table is read, as of %s\n",
+			      gpu->chip->name);
+		return;
+	}
 	lens_text_add(t, "Ids:          channels and TSGs count %s\n",
 		      gpu->chip->ids_per_runlist ?
 		      "per runlist, write RUNLIST:ID" : "over the whole GPU");
-	if (!gpu->known)
-		lens_text_add(t, "Unknown chip: topology only, read as its generation %s\n",
-			      gpu->chip->name);
-	else
-		add_failed(t, gpu, "Unpublished:  ", -EOPNOTSUPP);
+	add_failed(t, gpu, "Unpublished:  ", -EOPNOTSUPP);
 	add_failed(t, gpu, "Not readable: ", -EIO);
 	if (r)
 		add_readable(t, gpu, r);

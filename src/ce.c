@@ -39,7 +39,7 @@ int lens_read_copy_engines(struct lens_gpu *gpu)
 	u32 v, i;
 	int err;
 
-	if (gpu->chip->has_num_ces) {
+	if (gpu->known && gpu->chip->has_num_ces) {
 		err = lens_rd32(gpu, NV_PTOP_SCAL_NUM_CES, &v);
 		if (err)
 			return err;
@@ -48,7 +48,7 @@ int lens_read_copy_engines(struct lens_gpu *gpu)
 		for (i = 0; i < t->n_engines; i++)
 			t->num_ces += t->engines[i].type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE;
 	}
-	if (!ce->pces)
+	if (!gpu->known || !ce->pces)
 		return -EOPNOTSUPP;
 	err = lens_rd32(gpu, ce->pce_map, &v);
 	if (err)

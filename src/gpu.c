@@ -98,7 +98,7 @@ int lens_gpu_read_topology(struct lens_gpu *gpu)
 
 	memset(&gpu->topo, 0, sizeof(gpu->topo));
 	/* A Tegra GPU has none of its own. */
-	if (gpu->chip->memory_bytes && !gpu->id->soc)
+	if (gpu->known && gpu->chip->memory_bytes && !gpu->id->soc)
 		gpu->topo.memory_bytes = gpu->chip->memory_bytes(gpu);
 	gpu->io->memory_bytes = gpu->topo.memory_bytes;
 	err = gpu->chip->read_devices(gpu);

@@ -114,9 +114,9 @@ struct lens_chip {
 
 /*
  * The generation of a chip id and the chip's own row in it. An id that no row has
- * but whose architecture one generation covers alone gets that generation with
- * *known false: its device table can be read, nothing else is relied on. NULL:
- * nothing is known.
+ * but whose architecture the table has gets the newest generation of that with *known
+ * false: its device table is read and no other register, for nobody says that they
+ * are where that generation has them. NULL: nothing is known.
  */
 const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known);
 

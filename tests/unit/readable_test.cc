@@ -176,4 +176,17 @@ TEST(ChipText, NamesWhatIsNotPublishedAndWhatIsLocked)
 		  std::string::npos);
 }
 
+TEST(ChipText, OfAChipThatIsNotKnownSaysOnlyWhatIsCertain)
+{
+	Fake f(lens_chip_ga100);
+	f.regs[0] = 0x17d000a1;
+	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
+	EXPECT_EQ(chip_text(f.gpu.get(), nullptr), "Chip:         GA10x (0x17d)\n"
+						   "Architecture: Ampere\n"
+						   "Device:       0000:01:00.0\n"
+						   "BOOT_0:       0x17d000a1\n"
+						   "Revision:     A1\n"
+						   "Unknown chip: only the device table is read, as of GA10x\n");
+}
+
 } // namespace
