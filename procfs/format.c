@@ -104,7 +104,7 @@ void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu)
 			lens_text_add(t, " %10s\n", "-");
 	}
 	if (gpu->topo.devices_err)
-		lens_text_add(t, "! rows that could not be read: engines may be missing\n");
+		lens_text_add(t, "! rows that cannot be read: engines, runlists may be missing\n");
 }
 
 static void add_pces(struct lens_text *t, u32 mask)

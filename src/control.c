@@ -47,7 +47,7 @@ static u32 id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, b
 
 static int find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)
 {
-	if (id >= (gpu->id->runlists ? gpu->id->runlists : gpu->chip->runlists))
+	if (id >= lens_runlist_limit(gpu))
 		return -ERANGE;
 	*rl = lens_gpu_runlist(gpu, id);
 	if (*rl)

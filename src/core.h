@@ -41,6 +41,7 @@ int lens_read_gpcs(struct lens_gpu *gpu);
 int lens_read_copy_engines(struct lens_gpu *gpu);
 
 /* gpu.c */
+u32 lens_runlist_limit(const struct lens_gpu *gpu);	/* runlist ids are below this */
 u64 lens_memory_bytes_gp102(struct lens_gpu *gpu);
 u64 lens_memory_bytes_ga102(struct lens_gpu *gpu);
 

@@ -26,7 +26,7 @@ static int name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlist **rl
 		return err;
 	id = DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id);
 	/* The register has 16 bits for it, a doorbell 7: more is no runlist. */
-	if (id >= gpu->chip->runlists || lens_gpu_runlist(gpu, id))
+	if (id >= lens_runlist_limit(gpu) || lens_gpu_runlist(gpu, id))
 		return -EIO;
 	*rl = lens_add_runlist(&gpu->topo, id);
 	if (!*rl)

@@ -63,7 +63,7 @@ struct lens_topology {
 	u64 memory_bytes;		/* 0: not published for this chip */
 	/* Why a part could not be read: -EOPNOTSUPP not published, -EIO refused by the hardware. */
 	int gpcs_err, ce_err;
-	int devices_err;	/* rows not readable: engines may be missing */
+	int devices_err;	/* rows not readable: engines, runlists may be missing */
 };
 
 #define LENS_LCE_NONE		0xf
