@@ -303,6 +303,6 @@ int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
 	if (!err)
 		err = channel_inst(gpu, rl, ref->id, &target, &inst);
 	if (!err)
-		err = lens_target_aperture(target, &ap);
+		err = lens_inst_aperture(gpu, target, &ap);
 	return err ? err : lens_context_set_preemption(gpu, ap, inst, mode);
 }

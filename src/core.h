@@ -75,5 +75,7 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture ap, u64
 
 /* The aperture of a TARGET field (0 video memory, 2 and 3 system memory). */
 int lens_target_aperture(u32 target, enum lens_aperture *ap);
+/* The same of the one that leads to an instance block. */
+int lens_inst_aperture(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap);
 
 #endif /* _LENS_CORE_H_ */

@@ -25,6 +25,12 @@ int lens_target_aperture(u32 target, enum lens_aperture *ap)
 	return -EIO;
 }
 
+int lens_inst_aperture(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap)
+{
+	/* 1 is the invalid one. */
+	return lens_target_aperture(target == 1 && gpu->chip->inst_1_is_vid ? 0 : target, ap);
+}
+
 int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 		      struct lens_runlist_regs *regs)
 {

@@ -93,6 +93,7 @@ struct lens_chip {
 	bool has_cfg;			/* PFIFO_CFG0 and CFG1 exist (GM20x .. Turing) */
 	u8 pbdmas;			/* where they do not */
 	bool ids_per_runlist;		/* channel and TSG ids repeat from runlist to runlist */
+	bool inst_1_is_vid;		/* hardware takes target 1, invalid, for video memory */
 
 	const struct lens_host_ops *host;	/* NULL: no manual says how; topology only */
 	int (*read_devices)(struct lens_gpu *gpu);
