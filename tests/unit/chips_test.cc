@@ -358,6 +358,20 @@ TEST(Chips, A100LacksOneWholeGpc)
 
 /* -- copy engines -- */
 
+// Up to Maxwell there is no register for it (0x22444 came with GV100: linux-nvgpu hw_top_gv100.h): COPY0 to COPY2 are types
+// 1 to 3 of the device table (linux-nvgpu hw_top_gk20a.h, open-gpu-doc turing/tu104/dev_top.ref.txt), LCEs type 19.
+TEST(Chips, CopyEnginesAreCountedWhicheverWayTheTableListsThem)
+{
+	const std::pair<const char *, u32> rows[] = {{"gk104", 3}, {"gk110", 3}, {"gm107", 2}, {"gm204", 3},
+						     {"gm20b", 1}, {"gp100", 6}, {"gp106", 4}, {"gp10b", 1}};
+	for (const auto &[profile, ces] : rows) {
+		Chip c(profile);
+		ASSERT_EQ(c.err, 0) << profile;
+		EXPECT_EQ(c.topo().num_ces, ces) << profile;
+		EXPECT_EQ(c.emu->counts().unknown_reads, 0u) << profile;
+	}
+}
+
 // 18 PCEs: open-gpu-kernel-modules ampere/ga100/dev_ce_base.h. Which serves which LCE is assumed; that several may serve
 // one is what kernel_ce_ga100.c does.
 TEST(Chips, LcesOfA100AreServedBySeveralPces)
