@@ -265,6 +265,10 @@ TEST(Chips, Gb202HasEnginesWhoseRunlistsHaveNoNumber)
 	ASSERT_EQ(got.size(), 1u);
 	EXPECT_EQ(got[-1].size(), 18u);
 	EXPECT_EQ(got[-1][0], GR);
+	// LCEs 0 and 1 have their runlist's registers where graphics has them; 2 has others, though a GRCE may be one of four.
+	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), GRCE0), 1);
+	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), GRCE1), 1);
+	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), lce(2)), 1);
 	u32 with_base = 0;
 	for (u32 i = 0; i < c.topo().n_engines; i++)
 		with_base += c.topo().engines[i].runlist_base != 0;
