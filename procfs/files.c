@@ -68,19 +68,25 @@ static int show_hex(struct lens_text *t, u32 v)
 	return 0;
 }
 
+/* A count of none that comes with an error was never read. */
+static int show_count(struct lens_text *t, u32 n, int err)
+{
+	return n || !err ? show_hex(t, n) : err;
+}
+
 static int show_num_gpcs(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
-	return show_hex(t, f->dev->gpu.topo.num_gpcs);
+	return show_count(t, f->dev->gpu.topo.num_gpcs, f->dev->gpu.topo.gpcs_err);
 }
 
 static int show_num_tpc_per_gpc(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
-	return show_hex(t, f->dev->gpu.topo.num_tpc_per_gpc);
+	return show_count(t, f->dev->gpu.topo.num_tpc_per_gpc, f->dev->gpu.topo.gpcs_err);
 }
 
 static int show_num_ces(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
-	return show_hex(t, f->dev->gpu.topo.num_ces);
+	return show_count(t, f->dev->gpu.topo.num_ces, f->dev->gpu.topo.ce_err);
 }
 
 static int show_gpc_mask(const struct lens_file *f, bool addresses, struct lens_text *t)

@@ -31,13 +31,15 @@ static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, const ch
 static void add_readable(struct lens_text *t, const struct lens_gpu *gpu,
 			 const struct lens_readable *r)
 {
+	u32 runlists = gpu->topo.n_runlists + gpu->topo.unnamed_runlists;
+
 	if (r->no_regs)
 		lens_text_add(t, "Runlist registers: not readable, %u of %u runlists\n", r->no_regs,
-			      gpu->topo.n_runlists);
+			      runlists);
 	if (r->no_entries)
 		lens_text_add(t, "Runlist entries: not readable, %s, %u of %u runlists\n",
 			      r->entries_err == -EACCES ? "vram=off" : "protected memory",
-			      r->no_entries, gpu->topo.n_runlists);
+			      r->no_entries, runlists);
 }
 
 void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where,
@@ -49,14 +51,15 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	lens_text_add(t, "BOOT_0:       0x%08x\n", gpu->boot0);
 	lens_text_add(t, "Revision:     %X%u\n", DRF_VAL(NV_PMC_BOOT_0_MAJOR_REVISION, gpu->boot0),
 		      DRF_VAL(NV_PMC_BOOT_0_MINOR_REVISION, gpu->boot0));
+	if (!gpu->known) {
+		lens_text_add(t, "Unknown chip: only the device table is read, as of %s\n",
+			      gpu->chip->name);
+		return;
+	}
 	lens_text_add(t, "Ids:          channels and TSGs count %s\n",
 		      gpu->chip->ids_per_runlist ?
 		      "per runlist, write RUNLIST:ID" : "over the whole GPU");
-	if (!gpu->known)
-		lens_text_add(t, "Unknown chip: topology only, read as its generation %s\n",
-			      gpu->chip->name);
-	else
-		add_failed(t, gpu, "Unpublished:  ", -EOPNOTSUPP);
+	add_failed(t, gpu, "Unpublished:  ", -EOPNOTSUPP);
 	add_failed(t, gpu, "Not readable: ", -EIO);
 	if (r)
 		add_readable(t, gpu, r);
@@ -101,7 +104,7 @@ void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu)
 			lens_text_add(t, " %10s\n", "-");
 	}
 	if (gpu->topo.devices_err)
-		lens_text_add(t, "! rows that could not be read: engines may be missing\n");
+		lens_text_add(t, "! rows that cannot be read: engines, runlists may be missing\n");
 }
 
 static void add_pces(struct lens_text *t, u32 mask)

@@ -23,6 +23,14 @@ static u8 decode_grce(const struct lens_ce_layout *ce, u32 i, u32 v)
 	return LENS_LCE_NONE;
 }
 
+/* Up to Maxwell the device table lists physical engines by type, then logical ones. */
+static bool is_copy_engine(u32 type)
+{
+	return type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE ||
+	       (type >= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 &&
+		type <= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2);
+}
+
 /* Entry i of a map: a register of its own, or the packed one, which is read for the first only. */
 static int read_map(struct lens_gpu *gpu, u32 reg, u32 i, bool first, u32 *v)
 {
@@ -39,16 +47,16 @@ int lens_read_copy_engines(struct lens_gpu *gpu)
 	u32 v, i;
 	int err;
 
-	if (gpu->chip->has_num_ces) {
+	if (gpu->known && gpu->chip->has_num_ces) {
 		err = lens_rd32(gpu, NV_PTOP_SCAL_NUM_CES, &v);
 		if (err)
 			return err;
 		t->num_ces = DRF_VAL(NV_PTOP_SCAL_NUM_CES_VALUE, v);
 	} else {
 		for (i = 0; i < t->n_engines; i++)
-			t->num_ces += t->engines[i].type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE;
+			t->num_ces += is_copy_engine(t->engines[i].type);
 	}
-	if (!ce->pces)
+	if (!gpu->known || !ce->pces)
 		return -EOPNOTSUPP;
 	err = lens_rd32(gpu, ce->pce_map, &v);
 	if (err)

@@ -47,10 +47,13 @@ static u32 id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, b
 
 static int find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)
 {
-	if (id >= (gpu->id->runlists ? gpu->id->runlists : gpu->chip->runlists))
+	if (id >= lens_runlist_limit(gpu))
 		return -ERANGE;
 	*rl = lens_gpu_runlist(gpu, id);
-	return *rl ? 0 : -ENOENT;
+	if (*rl)
+		return (*rl)->err;
+	/* It may be one of those whose number could not be read. */
+	return gpu->topo.unnamed_runlists ? -EIO : -ENOENT;
 }
 
 /* The runlist that a RUNLIST:ID names. -EINVAL where ids are not per runlist. */
@@ -67,14 +70,21 @@ static int named_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, bool 
 	return ref->id < id_limit(gpu, *rl, tsg) ? 0 : -ERANGE;
 }
 
-/* A bare id must be possible on some runlist at all. */
+/* A bare id must be possible on some runlist at all. Anything is, on one that cannot be read. */
 static int check_range(struct lens_gpu *gpu, u32 id, bool tsg)
 {
+	const struct lens_runlist *rl;
 	u32 i;
 
-	for (i = 0; i < gpu->topo.n_runlists; i++)
-		if (id < id_limit(gpu, &gpu->topo.runlists[i], tsg))
+	if (gpu->topo.unnamed_runlists)
+		return -EIO;
+	for (i = 0; i < gpu->topo.n_runlists; i++) {
+		rl = &gpu->topo.runlists[i];
+		if (rl->err)
+			return rl->err;
+		if (id < id_limit(gpu, rl, tsg))
 			return 0;
+	}
 	return -ERANGE;
 }
 
@@ -293,6 +303,6 @@ int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
 	if (!err)
 		err = channel_inst(gpu, rl, ref->id, &target, &inst);
 	if (!err)
-		err = lens_target_aperture(target, &ap);
+		err = lens_inst_aperture(gpu, target, &ap);
 	return err ? err : lens_context_set_preemption(gpu, ap, inst, mode);
 }

@@ -41,6 +41,7 @@ int lens_read_gpcs(struct lens_gpu *gpu);
 int lens_read_copy_engines(struct lens_gpu *gpu);
 
 /* gpu.c */
+u32 lens_runlist_limit(const struct lens_gpu *gpu);	/* runlist ids are below this */
 u64 lens_memory_bytes_gp102(struct lens_gpu *gpu);
 u64 lens_memory_bytes_ga102(struct lens_gpu *gpu);
 
@@ -74,5 +75,7 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture ap, u64
 
 /* The aperture of a TARGET field (0 video memory, 2 and 3 system memory). */
 int lens_target_aperture(u32 target, enum lens_aperture *ap);
+/* The same of the one that leads to an instance block. */
+int lens_inst_aperture(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap);
 
 #endif /* _LENS_CORE_H_ */

@@ -17,6 +17,8 @@ int lens_read_gpcs(struct lens_gpu *gpu)
 	u32 v, i;
 	int err;
 
+	if (!gpu->known)
+		return -EOPNOTSUPP;
 	err = lens_rd32(gpu, NV_PTOP_SCAL_NUM_GPCS, &v);
 	if (err)
 		return err;

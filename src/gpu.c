@@ -98,7 +98,7 @@ int lens_gpu_read_topology(struct lens_gpu *gpu)
 
 	memset(&gpu->topo, 0, sizeof(gpu->topo));
 	/* A Tegra GPU has none of its own. */
-	if (gpu->chip->memory_bytes && !gpu->id->soc)
+	if (gpu->known && gpu->chip->memory_bytes && !gpu->id->soc)
 		gpu->topo.memory_bytes = gpu->chip->memory_bytes(gpu);
 	gpu->io->memory_bytes = gpu->topo.memory_bytes;
 	err = gpu->chip->read_devices(gpu);
@@ -118,6 +118,11 @@ int lens_gpu_read_topology(struct lens_gpu *gpu)
 bool lens_gpu_has_host(const struct lens_gpu *gpu)
 {
 	return gpu->known && gpu->chip->host;
+}
+
+u32 lens_runlist_limit(const struct lens_gpu *gpu)
+{
+	return gpu->id->runlists ? gpu->id->runlists : gpu->chip->runlists;
 }
 
 const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id)

@@ -46,10 +46,18 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 	struct lens_runlist *rl;
 	int err;
 
-	for (i = 0; i < t->n_engines; i++)
-		if (t->engines[i].runlist != LENS_NONE &&
-		    !lens_add_runlist(t, t->engines[i].runlist))
+	for (i = 0; i < t->n_engines; i++) {
+		if (t->engines[i].runlist == LENS_NONE)
+			continue;
+		/* The table's field has 4 bits: beyond the chip's runlists are other registers. */
+		if ((u32)t->engines[i].runlist >= lens_runlist_limit(gpu)) {
+			t->engines[i].runlist = LENS_NONE;
+			t->devices_err = -EIO;
+			continue;
+		}
+		if (!lens_add_runlist(t, t->engines[i].runlist))
 			return -EIO;
+	}
 	err = read_counts(gpu, &channels, &pbdmas);
 	if (err)
 		return err;

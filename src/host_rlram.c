@@ -15,24 +15,34 @@
 #include "../include/hw/pbdma.h"
 #include "../include/hw/runlist.h"
 
-static int read_runlist(struct lens_gpu *gpu, struct lens_engine *e)
+/* Its number, and room for it. An error: it cannot be told apart from others. */
+static int name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlist **rl)
 {
-	struct lens_runlist *rl;
-	u32 chan, id, pbdma, i;
+	u32 id;
 	int err;
 
-	err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_DOORBELL_CONFIG, &id);
-	if (!err)
-		err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_CHANNEL_CONFIG, &chan);
+	err = lens_rd32(gpu, base + NV_RUNLIST_DOORBELL_CONFIG, &id);
 	if (err)
 		return err;
+	id = DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id);
 	/* The register has 16 bits for it, a doorbell 7: more is no runlist. */
-	if (DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id) >= gpu->chip->runlists)
+	if (id >= lens_runlist_limit(gpu) || lens_gpu_runlist(gpu, id))
 		return -EIO;
-	rl = lens_add_runlist(&gpu->topo, DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id));
-	if (!rl)
+	*rl = lens_add_runlist(&gpu->topo, id);
+	if (!*rl)
 		return -EIO;
-	rl->base = e->runlist_base;
+	(*rl)->base = base;
+	return 0;
+}
+
+static int read_runlist(struct lens_gpu *gpu, struct lens_runlist *rl)
+{
+	u32 chan, pbdma, i;
+	int err;
+
+	err = lens_rd32(gpu, rl->base + NV_RUNLIST_CHANNEL_CONFIG, &chan);
+	if (err)
+		return err;
 	/* Ids in runlist entries and doorbells have 12 bits. */
 	rl->channels = 1U << DRF_VAL(NV_RUNLIST_CHANNEL_CONFIG_NUM_CHANNELS_LOG2, chan);
 	if (rl->channels > 4096)
@@ -40,7 +50,7 @@ static int read_runlist(struct lens_gpu *gpu, struct lens_engine *e)
 	rl->chram = DRF_VAL(NV_RUNLIST_CHANNEL_CONFIG_CHRAM_BAR0_OFFSET, chan)
 		    << DRF_LO(NV_RUNLIST_CHANNEL_CONFIG_CHRAM_BAR0_OFFSET);
 	for (i = 0; i < NV_RUNLIST_PBDMA_CONFIG__SIZE_1; i++) {
-		err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_PBDMA_CONFIG(i), &pbdma);
+		err = lens_rd32(gpu, rl->base + NV_RUNLIST_PBDMA_CONFIG(i), &pbdma);
 		if (err)
 			return err;
 		if (!DRF_VAL(NV_RUNLIST_PBDMA_CONFIG_VALID, pbdma))
@@ -54,9 +64,14 @@ static int read_runlist(struct lens_gpu *gpu, struct lens_engine *e)
 	return 0;
 }
 
+/*
+ * Firmware may keep the registers of some runlists from the CPU. That is their
+ * error, and none of the others.
+ */
 static int rlram_read_runlists(struct lens_gpu *gpu)
 {
 	struct lens_topology *t = &gpu->topo;
+	struct lens_runlist *rl;
 	struct lens_engine *e;
 	u32 i, j, v;
 	int err;
@@ -65,18 +80,25 @@ static int rlram_read_runlists(struct lens_gpu *gpu)
 		e = &t->engines[i];
 		if (!e->runlist_base)
 			continue;
-		for (j = 0; j < t->n_runlists && t->runlists[j].base != e->runlist_base; j++)
+		for (j = 0; j < i && t->engines[j].runlist_base != e->runlist_base; j++)
 			;
-		if (j == t->n_runlists) {
-			err = read_runlist(gpu, e);
-			if (err)
+		if (j == i) {
+			err = name_runlist(gpu, e->runlist_base, &rl);
+			if (err) {
+				t->unnamed_runlists++;
+			} else {
+				err = read_runlist(gpu, rl);
+				rl->err = err;
+			}
+			if (err == -ENODEV)
 				return err;
 		}
 		err = lens_rd32(gpu,
 				e->runlist_base + NV_RUNLIST_ENGINE_STATUS_DEBUG(e->rleng), &v);
-		if (err)
+		if (err == -ENODEV)
 			return err;
-		e->engine_id = DRF_VAL(LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID, v);
+		if (!err)
+			e->engine_id = DRF_VAL(LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID, v);
 	}
 	/* Ids are known only now that all runlists were found. */
 	for (i = 0; i < t->n_engines; i++)

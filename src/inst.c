@@ -234,7 +234,7 @@ static void pass_inst(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 
 	u64 inst;
 
 	inst_of(gpu, snap, i, e, &target, &inst);
-	c->err = inst ? lens_target_aperture(target, &ap) : -ENOENT;
+	c->err = inst ? lens_inst_aperture(gpu, target, &ap) : -ENOENT;
 	if (!c->err)
 		c->err = read_ramin(gpu, ap, inst, &r);
 	if (!c->err)

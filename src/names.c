@@ -48,20 +48,29 @@ static char *put_number(char *p, const char *end, u32 n)
 	return put_text(p, end, digits + i);
 }
 
+/* By number, or by registers where the number is not known. */
+static bool same_runlist(const struct lens_engine *a, const struct lens_engine *b)
+{
+	if (a->runlist != LENS_NONE)
+		return a->runlist == b->runlist;
+	return a->runlist_base && a->runlist_base == b->runlist_base;
+}
+
 /*
  * A graphics copy engine is one of the first few LCEs and on a runlist with graphics;
  * LCE 3 of the Jetson Orin is on the second one's and is none (RTAS'24 Table III).
+ * NVIDIA's driver goes by the runlist too and, from GB202 on, by a mask of the first
+ * four (open-gpu-kernel-modules kernel_ce_shared.c ceIsCeGrce, gb202/dev_ce_base.h).
  */
 bool lens_engine_is_grce(const struct lens_gpu *gpu, const struct lens_engine *e)
 {
 	const struct lens_topology *t = &gpu->topo;
 	u32 i;
 
-	if (e->type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE || e->runlist == LENS_NONE ||
-	    e->inst >= gpu->chip->ce.grces)
+	if (e->type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE || e->inst >= gpu->chip->ce.grces)
 		return false;
 	for (i = 0; i < t->n_engines; i++)
-		if (t->engines[i].runlist == e->runlist &&
+		if (same_runlist(e, &t->engines[i]) &&
 		    t->engines[i].type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS)
 			return true;
 	return false;

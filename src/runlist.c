@@ -25,11 +25,17 @@ int lens_target_aperture(u32 target, enum lens_aperture *ap)
 	return -EIO;
 }
 
+int lens_inst_aperture(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap)
+{
+	/* 1 is the invalid one. */
+	return lens_target_aperture(target == 1 && gpu->chip->inst_1_is_vid ? 0 : target, ap);
+}
+
 int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 		      struct lens_runlist_regs *regs)
 {
 	memset(regs, 0, sizeof(*regs));
-	return gpu->chip->host->runlist_regs(gpu, rl, regs);
+	return rl->err ? rl->err : gpu->chip->host->runlist_regs(gpu, rl, regs);
 }
 
 static bool same_list(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b)
@@ -129,6 +135,7 @@ int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r)
 	int err;
 
 	memset(r, 0, sizeof(*r));
+	r->no_regs = gpu->topo.unnamed_runlists;
 	for (i = 0; i < gpu->topo.n_runlists; i++) {
 		err = lens_runlist_regs(gpu, &gpu->topo.runlists[i], &regs);
 		if (err == -ENODEV)

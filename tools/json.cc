@@ -57,7 +57,8 @@ json chip_json(Decoder &d)
 	j["ids_per_runlist"] = gpu.chip->ids_per_runlist;
 	lens_readable r{};
 	bool asked = d.has_topology() && lens_gpu_has_host(&gpu) && !lens_runlists_readable(&gpu, &r);
-	j["runlists_readable"] = asked ? json(gpu.topo.n_runlists - r.no_regs - r.no_entries) : json(0);
+	j["runlists_readable"] =
+		asked ? json(gpu.topo.n_runlists + gpu.topo.unnamed_runlists - r.no_regs - r.no_entries) : json(0);
 	j["memory_bytes"] = gpu.topo.memory_bytes ? json(gpu.topo.memory_bytes) : json(nullptr);
 	j["assumed"] = gpu.chip->assumed ? json(gpu.chip->assumed) : json(nullptr);
 	return j;

@@ -93,6 +93,7 @@ struct lens_chip {
 	bool has_cfg;			/* PFIFO_CFG0 and CFG1 exist (GM20x .. Turing) */
 	u8 pbdmas;			/* where they do not */
 	bool ids_per_runlist;		/* channel and TSG ids repeat from runlist to runlist */
+	bool inst_1_is_vid;		/* hardware takes target 1, invalid, for video memory */
 
 	const struct lens_host_ops *host;	/* NULL: no manual says how; topology only */
 	int (*read_devices)(struct lens_gpu *gpu);
@@ -114,9 +115,9 @@ struct lens_chip {
 
 /*
  * The generation of a chip id and the chip's own row in it. An id that no row has
- * but whose architecture one generation covers alone gets that generation with
- * *known false: its device table can be read, nothing else is relied on. NULL:
- * nothing is known.
+ * but whose architecture the table has gets the newest generation of that with *known
+ * false: its device table is read and no other register, for nobody says that they
+ * are where that generation has them. NULL: nothing is known.
  */
 const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known);
 

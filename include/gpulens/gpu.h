@@ -45,10 +45,12 @@ struct lens_runlist {
 	u32 base;		/* BAR0 offset of RLRAM, Ampere ..; 0 before */
 	u32 chram;		/* BAR0 offset of channel RAM, Ampere .. */
 	u32 pbdmas;		/* set bit: PBDMA serves this runlist */
+	s16 err;		/* why its registers could not be read at load, or 0 */
 };
 
 struct lens_topology {
 	u16 n_engines, n_runlists;
+	u16 unnamed_runlists;	/* beyond these: their number could not be read */
 	struct lens_engine engines[LENS_MAX_ENGINES];	/* by runlist, type, instance */
 	struct lens_runlist runlists[LENS_MAX_RUNLISTS];	/* by id */
 	u8 num_gpcs, num_tpc_per_gpc, num_ces;
@@ -61,7 +63,7 @@ struct lens_topology {
 	u64 memory_bytes;		/* 0: not published for this chip */
 	/* Why a part could not be read: -EOPNOTSUPP not published, -EIO refused by the hardware. */
 	int gpcs_err, ce_err;
-	int devices_err;	/* rows not readable: engines may be missing */
+	int devices_err;	/* rows not readable: engines, runlists may be missing */
 };
 
 #define LENS_LCE_NONE		0xf

@@ -50,7 +50,8 @@ struct gpulens_chip {
 	__le16 chip_id;			/* architecture << 4 | implementation */
 	__le32 boot0;
 	__le64 local_memory;		/* bytes, 0: unknown */
-	__u8 num_gpcs, num_tpc_per_gpc, num_ces, ids_per_runlist;
+	__u8 num_gpcs, num_tpc_per_gpc, num_ces;	/* 0: unknown */
+	__u8 ids_per_runlist;
 	__le32 gpc_mask;		/* set bit: disabled */
 	__le32 pce_map;			/* set bit: present */
 	char name[16];			/* "GP106", zero-terminated */

@@ -27,6 +27,11 @@ const struct lens_chip lens_chip_ga100 = {
 	.tsgs = 2048,		/* NV_RAMRL_ENTRY_ID_MAX of GA100 */
 	.runlists = 128,	/* RUNLIST_ID 22:16 of NV_VIRTUAL_FUNCTION_DOORBELL */
 	.ids_per_runlist = true,
+	/*
+	 * "If an INVALID aperture is provided hardware will silently use
+	 * INST_TARGET_VID_MEM": ga100/dev_ram.ref.txt, RAMRL. No other manual says so.
+	 */
+	.inst_1_is_vid = true,
 	.host = &lens_host_rlram,
 	.read_devices = lens_ptop_v2_read,
 	.fuse_gpc = NV_FUSE_GA100_STATUS_OPT_GPC,

@@ -109,7 +109,7 @@ static int attach(const struct lens_bus *bus, struct device *device, int index)
 		goto err_unmap;
 	list_add_tail(&dev->link, before);
 	if (!dev->gpu.known)
-		dev_warn(device, "gpulens: chip %#x is not known; topology only, read as %s\n",
+		dev_warn(device, "gpulens: chip %#x is not known; topology only (its device table), read as %s\n",
 			 dev->gpu.chip_id, dev->gpu.chip->name);
 	dev_info(device, "gpulens: %s is /proc/gpu%d\n", dev->gpu.name, dev->index);
 	return 0;

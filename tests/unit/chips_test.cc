@@ -265,6 +265,10 @@ TEST(Chips, Gb202HasEnginesWhoseRunlistsHaveNoNumber)
 	ASSERT_EQ(got.size(), 1u);
 	EXPECT_EQ(got[-1].size(), 18u);
 	EXPECT_EQ(got[-1][0], GR);
+	// LCEs 0 and 1 have their runlist's registers where graphics has them; 2 has others, though a GRCE may be one of four.
+	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), GRCE0), 1);
+	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), GRCE1), 1);
+	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), lce(2)), 1);
 	u32 with_base = 0;
 	for (u32 i = 0; i < c.topo().n_engines; i++)
 		with_base += c.topo().engines[i].runlist_base != 0;
@@ -357,6 +361,20 @@ TEST(Chips, A100LacksOneWholeGpc)
 }
 
 /* -- copy engines -- */
+
+// Up to Maxwell there is no register for it (0x22444 came with GV100: linux-nvgpu hw_top_gv100.h): COPY0 to COPY2 are types
+// 1 to 3 of the device table (linux-nvgpu hw_top_gk20a.h, open-gpu-doc turing/tu104/dev_top.ref.txt), LCEs type 19.
+TEST(Chips, CopyEnginesAreCountedWhicheverWayTheTableListsThem)
+{
+	const std::pair<const char *, u32> rows[] = {{"gk104", 3}, {"gk110", 3}, {"gm107", 2}, {"gm204", 3},
+						     {"gm20b", 1}, {"gp100", 6}, {"gp106", 4}, {"gp10b", 1}};
+	for (const auto &[profile, ces] : rows) {
+		Chip c(profile);
+		ASSERT_EQ(c.err, 0) << profile;
+		EXPECT_EQ(c.topo().num_ces, ces) << profile;
+		EXPECT_EQ(c.emu->counts().unknown_reads, 0u) << profile;
+	}
+}
 
 // 18 PCEs: open-gpu-kernel-modules ampere/ga100/dev_ce_base.h. Which serves which LCE is assumed; that several may serve
 // one is what kernel_ce_ga100.c does.

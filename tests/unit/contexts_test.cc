@@ -204,6 +204,36 @@ TEST(BadContexts, InstanceBlockOfAnotherGpuOrOfNoMemoryIsRefused)
 	}
 }
 
+// ampere/ga100/dev_ram.ref.txt, RAMRL: "If an INVALID aperture is provided hardware will silently use
+// INST_TARGET_VID_MEM". That of GV100 and TU104 does not say so (their hardware looks at PCCSR).
+TEST(BadContexts, Ga100TakesAnInvalidTargetForItsOwnMemory)
+{
+	Between t(lens_chip_ga100);
+	t.place(2, 1, 0x102000);
+	t.expect(0, 0);
+}
+
+// The list at 0x700000: SUBMIT_BASE_LO 0x80, SUBMIT 0x88 with LENGTH 15:0
+// (ampere/ga100/dev_runlist.ref.txt). What is shown and what is written go by one rule.
+TEST(BadContexts, Ga100SteersWhatItShows)
+{
+	for (const lens_chip *chip : {&lens_chip_ga100, &lens_chip_ga10x}) {
+		Between t(*chip);
+		t.place(2, 1, 0x102000);
+		t.gpu->topo.n_runlists = 1;
+		t.gpu->topo.runlists[0] = {0, 2048, 0xc00000, 0xc40000, 1, 0};
+		t.regs[0xc00080] = 0x00700000;
+		t.regs[0xc00088] = 4; // the TSG and its three channels
+		for (u32 i = 0; i < t.snap.n * 2; i++)
+			t.vid[0x700000 + 8 * i] = u64{t.entries[2 * i + 1]} << 32 | t.entries[2 * i];
+		lens_ref ref{0, 17}; // the second channel
+		int runlist;
+		bool vid = chip == &lens_chip_ga100;
+		EXPECT_EQ(lens_channel_preemption(t.gpu.get(), &ref, LENS_PREEMPT_CTA, &runlist), vid ? 0 : -EIO);
+		EXPECT_EQ(t.stores.empty(), !vid);
+	}
+}
+
 TEST(BadContexts, InstanceBlockBeyondMemoryIsNotRead)
 {
 	Between t;

@@ -131,8 +131,46 @@ TEST(UnknownChip, HasItsDeviceTableReadAndNothingOfHost)
 	EXPECT_EQ(f.gpu->topo.engines[1].runlist, 5);
 	EXPECT_EQ(f.gpu->topo.n_runlists, 0);
 	EXPECT_EQ(lens_gpu_runlist(f.gpu.get(), 5), nullptr);
+	EXPECT_EQ(f.gpu->topo.num_ces, 1); // counted in the table
 	for (u32 off : f.reads)
-		EXPECT_FALSE(off >= 0x2000 && off < 0x4000) << std::hex << off;
+		EXPECT_TRUE(off == 0 || (off >= 0x22700 && off < 0x22800)) << std::hex << off;
+}
+
+/*
+ * BOOT_0 0x0 and the device table: DEVICE_INFO(i) 0x22700+4i up to Turing, then CFG 0x224fc and DEVICE_INFO2(i) 0x22800+4i,
+ * of GB10x also those of a second die, CFG 0x324fc (open-gpu-doc turing/tu104/dev_top.ref.txt; open-gpu-kernel-modules
+ * blackwell/gb100/dev_top.h). Every other register would answer 3.
+ */
+TEST(UnknownChip, HasNoRegisterReadButTheDeviceTable)
+{
+	for (u32 boot0 : {0x0e5000a1u, 0x11f000a1u, 0x12f000a1u, 0x13f000a1u, 0x14f000a1u, 0x16f000a1u, 0x171000a1u,
+			  0x18f000a1u, 0x19f000a1u, 0x1af000a1u, 0x1bf000a1u}) {
+		Fake f(lens_chip_gp10x);
+		f.otherwise = 3;
+		f.regs[0] = boot0;
+		f.regs[0x324fc] = 0; // one die
+		if (boot0 < 0x170000a1) {
+			f.rows(0x22700, std::vector<u32>(64, 0));
+			f.rows(0x22700, {0x80000003, 0x0006183e});
+		} else {
+			f.regs[0x224fc] = 0x00300002;
+			f.rows(0x22800, {0x9302002d, 0xc0104005, 0x00c00401});
+		}
+		ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0) << std::hex << boot0;
+		ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0) << std::hex << boot0;
+		const lens_topology &t = f.gpu->topo;
+		EXPECT_EQ(t.n_engines, 1);
+		EXPECT_EQ(t.gpcs_err, -EOPNOTSUPP) << std::hex << boot0;
+		EXPECT_EQ(t.ce_err, -EOPNOTSUPP) << std::hex << boot0;
+		EXPECT_EQ(t.num_gpcs, 0) << std::hex << boot0;
+		EXPECT_EQ(t.num_tpc_per_gpc, 0) << std::hex << boot0;
+		EXPECT_EQ(t.memory_bytes, 0u) << std::hex << boot0;
+		EXPECT_EQ(t.num_ces, boot0 < 0x170000a1 ? 0 : 1) << std::hex << boot0;
+		EXPECT_EQ(t.n_grces, 0) << std::hex << boot0;
+		for (u32 off : f.reads)
+			EXPECT_TRUE(off == 0 || off == 0x224fc || off == 0x324fc || (off >= 0x22700 && off < 0x22900))
+				<< std::hex << boot0 << ' ' << off;
+	}
 }
 
 TEST(UnknownChip, OfAmpereHasItsRunlistsLeftAlone)

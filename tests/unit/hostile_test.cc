@@ -71,7 +71,15 @@ int snapshot(lens_gpu *gpu, const lens_runlist *rl)
 			break;
 		err = 0;
 	}
-	if (!err && snap.n <= 512) { // longer ones only take time
+	std::vector<lens_context> context;
+	auto cache = std::make_unique<lens_walk_cache>();
+	if (!err && snap.n && snap.n <= 512) { // longer ones only take time
+		context.resize(snap.n);
+		snap.context = context.data();
+		snap.cache = cache.get();
+		err = lens_contexts_collect(gpu, &snap);
+	}
+	if (!err && snap.n <= 512) {
 		lens_text t{};
 		lens_format_runlist(&t, gpu, &snap, true);
 		EXPECT_EQ(t.err, 0);
@@ -187,6 +195,7 @@ struct Tripwire {
 			int err = lens_window_check(io, addr, 4);
 			return err ? err : lens_window_store32(io, addr, v);
 			},
+			.exclusive = lens_window_run,
 			.wait_us = [](lens_io *io, u32 us) { self(io)->e.emu->advance(u64{us} * 1000); },
 			};
 		io.self = this;

@@ -479,7 +479,7 @@ TEST(Rlram, NoMoreChannelsThanAnIdCanName)
 }
 
 // DOORBELL_CONFIG ID 31:16 has 16 bits; RUNLIST_ID 22:16 of a doorbell (dev_vm.ref.txt NV_VIRTUAL_FUNCTION_DOORBELL) 7.
-TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsRefused)
+TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsNoRunlist)
 {
 	V2Table t({V2_LCE2});
 	t.regs[0xc00408] = 0x007f0000;
@@ -488,9 +488,24 @@ TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsRefused)
 	for (u32 word : {0x00800000u, 0xffff0000u}) {
 		V2Table beyond({V2_LCE2});
 		beyond.regs[0xc00408] = word;
-		EXPECT_EQ(lens_chip_gh100.host->read_runlists(beyond.gpu.get()), -EIO) << word;
+		EXPECT_EQ(lens_chip_gh100.host->read_runlists(beyond.gpu.get()), 0) << word;
 		EXPECT_EQ(beyond.topo().n_runlists, 0);
+		EXPECT_EQ(beyond.topo().unnamed_runlists, 1) << word;
 	}
+}
+
+// Two sets of registers that give the same number: neither file could be told from the other.
+TEST(Rlram, SecondRunlistOfTheSameNumberIsNoRunlist)
+{
+	V2Table t({0x8000007b, 0xc0400002, 0x00c10400, V2_LCE2});
+	t.regs[0xc10408] = 0x00130000;
+	t.regs[0xc00408] = 0x00130000;
+	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+	ASSERT_EQ(t.topo().n_runlists, 1);
+	EXPECT_EQ(t.topo().runlists[0].base, 0xc10400u);
+	EXPECT_EQ(t.topo().unnamed_runlists, 1);
+	EXPECT_EQ(t.topo().engines[0].runlist, 19);
+	EXPECT_EQ(t.topo().engines[1].runlist, -1);
 }
 
 // PFIFO chips: CFG1 0x2008 number of channels, CFG0 0x2004 NUM_PBDMA 7:0, PBDMA_MAP(i) 0x2390+4i a bit per runlist:
@@ -513,6 +528,42 @@ TEST(Pfifo, RunlistsComeFromTheDeviceTableAndPbdmasFromTheirMap)
 	more.regs[0x2008] = 100000; // more than PCCSR has words for
 	ASSERT_EQ(lens_chip_tu10x.host->read_runlists(more.gpu.get()), 0);
 	EXPECT_EQ(more.topo().runlists[0].channels, 4096);
+}
+
+/*
+ * RUNLIST_ENUM 24:21 has four bits, TU104 eleven runlists (turing/tu104/dev_fifo.ref.txt NV_PFIFO_RUNLIST_BASE_LO__SIZE_1):
+ * the engine is listed, its runlist is not, and the others are. LCE 2 with 10, 11 and 15 in the field for 5.
+ */
+TEST(Pfifo, RunlistThatTheChipHasNotIsAnErrorOfItsRowOnly)
+{
+	V1Table last({GRAPHICS, 0x8000004f, 0x9544aa3e, 0x0810409d});
+	ASSERT_EQ(lens_chip_tu10x.host->read_runlists(last.gpu.get()), 0);
+	EXPECT_EQ(last.topo().n_runlists, 2);
+	EXPECT_EQ(last.topo().runlists[1].id, 10);
+	EXPECT_EQ(last.topo().devices_err, 0);
+	for (u32 word : {0x9564aa3eu, 0x95e4aa3eu}) {
+		V1Table t({GRAPHICS, 0x8000004f, word, 0x0810409d, LCE2});
+		ASSERT_EQ(lens_chip_tu10x.host->read_runlists(t.gpu.get()), 0) << std::hex << word;
+		EXPECT_EQ(t.topo().n_engines, 3);
+		EXPECT_EQ(t.topo().engines[1].type, 19);
+		EXPECT_EQ(t.topo().engines[1].runlist, -1) << std::hex << word;
+		EXPECT_EQ(t.topo().engines[2].runlist, 5);
+		EXPECT_EQ(t.topo().n_runlists, 2);
+		EXPECT_EQ(t.topo().devices_err, -EIO);
+	}
+}
+
+// GK20A has one runlist (linux-nvgpu hw_fifo_gk20a.h), its generation seven: the chip's own limit counts.
+TEST(Pfifo, RunlistLimitIsThatOfTheVeryChip)
+{
+	Fake f(lens_chip_gk10x);
+	f.regs[0] = 0x0ea000a1;
+	f.rows(V1, {0x80000003, 0x0006183e, 0x80000007, 0x0026183e}); // graphics on 0, COPY0 on 1
+	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
+	ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0);
+	EXPECT_EQ(f.gpu->topo.n_engines, 2);
+	EXPECT_EQ(f.gpu->topo.n_runlists, 1);
+	EXPECT_EQ(f.gpu->topo.devices_err, -EIO);
 }
 
 } // namespace

@@ -88,6 +88,71 @@ TEST_F(Protected, LockedRegistersAreAnErrorForThatRunlistOnly)
 	EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist registers: not readable, 1 of "), std::string::npos);
 }
 
+// At load: CHANNEL_CONFIG +4, DOORBELL_CONFIG +8, PBDMA_CONFIG +0x10 (open-gpu-doc ampere/ga100/dev_runlist.ref.txt). The
+// GH100 of the profile has 20 runlists; 0 is that of graphics and GRCEs.
+TEST_F(Protected, RegistersLockedAtLoadAreAnErrorForThatRunlistOnly)
+{
+	u32 pri = lens_gpu_runlist(e.gpu.get(), 0)->base;
+	for (u32 reg : {0x4u, 0x10u}) {
+		fault({{"kind", "bad-read"}, {"off", pri + reg}, {"value", 0xbadf5040u}});
+		ASSERT_EQ(e.attach(), 0) << reg;
+		fault({{"kind", "none"}}); // what was not read at load is not known later either
+		EXPECT_EQ(e.topo().n_runlists, 20) << reg;
+		EXPECT_EQ(e.topo().engines[0].runlist, 0) << reg;
+		EXPECT_EQ(Snap(e, 0).err, -EIO) << reg;
+		EXPECT_EQ(Snap(e, 1).err, 0) << reg;
+		ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+		EXPECT_EQ(r.no_regs, 1u) << reg;
+		EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist registers: not readable, 1 of 20 runlists\n"),
+			  std::string::npos);
+		e.emu->reset_counts();
+		lens_ref locked{0, 8}, bare{LENS_NONE, 8}, open{1, 8};
+		int id;
+		EXPECT_EQ(lens_channel_enable(e.gpu.get(), &locked, false, &id), -EIO) << reg;
+		EXPECT_EQ(lens_channel_enable(e.gpu.get(), &bare, false, &id), -EIO) << reg; // who holds it?
+		EXPECT_EQ(lens_tsg_preempt(e.gpu.get(), &locked, &id), -EIO) << reg;
+		EXPECT_EQ(lens_runlist_preempt(e.gpu.get(), 0), -EIO) << reg;
+		EXPECT_EQ(lens_runlist_resubmit(e.gpu.get(), 0), -EIO) << reg;
+		EXPECT_EQ(e.emu->counts().all_writes(), 0u) << reg;
+		EXPECT_EQ(lens_channel_enable(e.gpu.get(), &open, false, &id), 0) << reg;
+		EXPECT_EQ(lens_runlist_preempt(e.gpu.get(), 1), 0) << reg;
+	}
+}
+
+TEST_F(Protected, ARunlistWhoseNumberIsLockedHasNoFileAndIsCounted)
+{
+	u32 pri = lens_gpu_runlist(e.gpu.get(), 0)->base;
+	fault({{"kind", "bad-read"}, {"off", pri + 0x8}, {"value", 0xbadf5040u}});
+	ASSERT_EQ(e.attach(), 0);
+	EXPECT_EQ(e.topo().n_runlists, 19);
+	EXPECT_EQ(lens_gpu_runlist(e.gpu.get(), 0), nullptr);
+	EXPECT_EQ(Snap(e, 1).err, 0);
+	u32 unnumbered = 0; // graphics and two GRCEs: they are listed, without a runlist
+	for (u32 i = 0; i < e.topo().n_engines; i++)
+		unnumbered += e.topo().engines[i].runlist_base == pri && e.topo().engines[i].runlist == -1;
+	EXPECT_EQ(unnumbered, 3u);
+	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+	EXPECT_EQ(r.no_regs, 1u);
+	EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist registers: not readable, 1 of 20 runlists\n"),
+		  std::string::npos);
+	e.emu->reset_counts();
+	lens_ref locked{0, 8}, bare{LENS_NONE, 8}, open{1, 8};
+	int id;
+	EXPECT_EQ(lens_channel_enable(e.gpu.get(), &locked, false, &id), -EIO);
+	EXPECT_EQ(lens_channel_enable(e.gpu.get(), &bare, false, &id), -EIO);
+	EXPECT_EQ(lens_tsg_preempt(e.gpu.get(), &bare, &id), -EIO);
+	EXPECT_EQ(lens_runlist_resubmit(e.gpu.get(), 0), -EIO);
+	EXPECT_EQ(lens_runlist_resubmit(e.gpu.get(), 128), -ERANGE);
+	EXPECT_EQ(e.emu->counts().all_writes(), 0u);
+	EXPECT_EQ(lens_channel_enable(e.gpu.get(), &open, false, &id), 0);
+}
+
+TEST_F(Protected, AGpuThatGoesWhileItsRunlistsAreReadIsNoDevice)
+{
+	fault({{"kind", "all-ones"}});
+	EXPECT_EQ(e.gpu->chip->host->read_runlists(e.gpu.get()), -ENODEV);
+}
+
 TEST_F(Protected, AGpuThatHasGoneIsNoDevice)
 {
 	fault({{"kind", "all-ones"}});
@@ -109,6 +174,19 @@ TEST(ChipText, NamesWhatIsNotPublishedAndWhatIsLocked)
 	lens_readable r{0, 12, -EACCES};
 	EXPECT_NE(chip_text(f.gpu.get(), &r).find("\nRunlist entries: not readable, vram=off, 12 of 14 runlists\n"),
 		  std::string::npos);
+}
+
+TEST(ChipText, OfAChipThatIsNotKnownSaysOnlyWhatIsCertain)
+{
+	Fake f(lens_chip_ga100);
+	f.regs[0] = 0x17d000a1;
+	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
+	EXPECT_EQ(chip_text(f.gpu.get(), nullptr), "Chip:         GA10x (0x17d)\n"
+						   "Architecture: Ampere\n"
+						   "Device:       0000:01:00.0\n"
+						   "BOOT_0:       0x17d000a1\n"
+						   "Revision:     A1\n"
+						   "Unknown chip: only the device table is read, as of GA10x\n");
 }
 
 } // namespace

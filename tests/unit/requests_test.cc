@@ -18,7 +18,7 @@ using Writes = std::vector<std::pair<u32, u32>>;
 const lens_chip *const pfifo[] = {&lens_chip_gp10x, &lens_chip_tu10x};
 const lens_chip *const rlram[] = {&lens_chip_ad10x, &lens_chip_gh100};
 
-const lens_runlist runlist5{5, 4096, 0xc00400, 0xc42000, 1};
+const lens_runlist runlist5{5, 4096, 0xc00400, 0xc42000, 1, 0};
 
 TEST(Requests, PreemptOfATsgNamesItAndItsKind)
 {

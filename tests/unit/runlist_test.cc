@@ -34,7 +34,7 @@ struct Room {
 		snap.state = state.data();
 		snap.err = errs.data();
 	}
-	lens_runlist rl{0, 2048, 0xc00000, 0xc40000, 1};
+	lens_runlist rl{0, 2048, 0xc00000, 0xc40000, 1, 0};
 	lens_runlist_snap snap{};
 	std::vector<u64> entries;
 	std::vector<u32> state;

@@ -103,11 +103,9 @@ def test_platform_gpus_come_first_and_are_called_by_their_names(tegras: Guest) -
 
 def test_orin_is_table_3_of_rtas24(tegras: Guest) -> None:
     """device_info of GA10B holds RTAS'24 Table III as it is printed: Copy Engine 3 and Graphics/Compute 1 both on
-    runlist 2. (Section V.D there says that no runlist but 0 has more than one engine; the table is held.) The name of
-    LCE3 is compared without its prefix: a copy engine beside graphics is a GRCE by the rule of the first two."""
+    runlist 2. (Section V.D there says that no runlist but 0 has more than one engine; the table is held.)"""
     rows = [line.split() for line in tegras.read("/proc/gpu0/device_info").splitlines()[1:]]
-    found = {(" ".join(row[:-9]).removeprefix("[Graphics] ").replace("GRCE3/", "") if row[-8] == "3"
-              else " ".join(row[:-9]), row[-7]) for row in rows}
+    found = {(" ".join(row[:-9]), row[-7]) for row in rows}
     assert found == {("Graphics/Compute 0", "0"), ("[Graphics] Copy Engine 0 (GRCE0/LCE0)", "0"),
                      ("[Graphics] Copy Engine 1 (GRCE1/LCE1)", "0"), ("Copy Engine 2 (LCE2)", "1"),
                      ("Copy Engine 3 (LCE3)", "2"), ("Graphics/Compute 1", "2")}
