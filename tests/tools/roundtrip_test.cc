@@ -73,8 +73,9 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 			EXPECT_NE(failures(tool::text_output(d, {tool::What::Runlist, id})), "") << "runlist " << id;
 		shown += expected && *expected != "! empty\n";
 	}
-	if (lens_gpu_has_host(live.chip.gpu.get()))
+	if (lens_gpu_has_host(live.chip.gpu.get())) {
 		EXPECT_GT(shown, 0U);
+	}
 }
 
 // What the GPU's firmware keeps from the CPU stays unreadable in the image, and both say so.

@@ -74,7 +74,7 @@ def number(guest: Guest, name: str, tegra: int = 0) -> int:
 
 def asleep(guest: Guest, tegra: int = 0) -> bool:
     """Whether one sleeps now."""
-    return parameter(guest, "tegra", "asleep")[tegra] == "Y"
+    return parameter(guest, "tegra", "asleep")[tegra] == "1"
 
 
 def answer(guest: Guest, name: str, words: str = "read") -> str:
@@ -181,8 +181,8 @@ def test_it_is_awake_as_long_as_it_is_held(tegras: Guest) -> None:
     tegras.emu[ORIN].cmd({"cmd": "fault", "kind": "none"})
     seen, held = text.split()[:-2], text.split()[-2:]
     assert held == ["write", "ETIMEDOUT"]
-    first = seen.index("N")
-    assert seen.count("N") >= 10 and seen[first:first + seen.count("N")] == ["N"] * seen.count("N")
+    first = seen.index("0")
+    assert seen.count("0") >= 10 and seen[first:first + seen.count("0")] == ["0"] * seen.count("0")
     until(lambda: asleep(tegras), "it stays awake after it was steered")
     assert number(tegras, "resumes") == before + 1
 

@@ -50,9 +50,9 @@ static uint suspends[MAX_GPUS];
 module_param_array(suspends, uint, NULL, 0444);
 MODULE_PARM_DESC(suspends, "how often each went to sleep");
 
-static bool asleep[MAX_GPUS];
-module_param_array(asleep, bool, NULL, 0444);
-MODULE_PARM_DESC(asleep, "whether each sleeps");
+static uint asleep[MAX_GPUS];
+module_param_array(asleep, uint, NULL, 0444);
+MODULE_PARM_DESC(asleep, "1 for each that sleeps");
 
 static bool refuse;
 
@@ -79,7 +79,7 @@ static int tegra_runtime_suspend(struct device *dev)
 	u32 i = index_of(dev);
 
 	suspends[i]++;
-	asleep[i] = true;
+	asleep[i] = 1;
 	if (gate)
 		answer(i, false);
 	return 0;
@@ -92,7 +92,7 @@ static int tegra_runtime_resume(struct device *dev)
 	if (refuse)
 		return -EIO;
 	resumes[i]++;
-	asleep[i] = false;
+	asleep[i] = 0;
 	answer(i, true);
 	return 0;
 }
@@ -124,7 +124,7 @@ static int tegra_remove(struct platform_device *gpu)
 		pm_runtime_dont_use_autosuspend(&gpu->dev);
 		pm_runtime_disable(&gpu->dev);
 	}
-	asleep[i] = true;
+	asleep[i] = 1;
 	if (gate)
 		answer(i, false);
 	return 0;
