@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Whatever the hardware answers, every call ends in bounded time with data or an errno of docs/proc.md, and the kernel
+has nothing to complain of and nothing to miss: no oops, warning, hung task or memory that stays.
+
+One chip of each family in a guest of two processors. In each round something else is wrong with every GPU while two
+readers and a writer make random system calls (helpers/storm.c) on all its files. GPULENS_SOAK=N makes N times as many
+rounds (`make soak`: 100,000 reads a family); GPULENS_SEED repeats a run, whose seed stands in each message.
+
+Seen to fail: each errno that is not in ERRNOS (a collector that returned -EFAULT), a loop in a page table without its
+depth limit (longest call), a reader whose text was not freed (memory)."""
+
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from conftest import Emulator, Gpu, Guest, healthy, scenario
+
+FAMILIES = ("gk104", "gm204", "gp106", "gv100", "tu102", "ga100", "ad102", "gh100", "gb100")
+SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
+SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
+READS = 2000  # of each family at least, over all rounds
+LONGEST = 30.0  # seconds that one system call may take on an emulated processor
+
+OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}  # docs/proc.md
+VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
+ERRNOS = {
+    **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS),
+    "open": {"OK", "EACCES", "EEXIST", "EINVAL"},
+    "lseek": VFS | {"OK", "ENXIO", "EOVERFLOW"},
+    # FIONREAD is answered by the VFS for any regular file
+    "ioctl": VFS | {"OK", "ENOTTY"},
+    "mmap": VFS | {"EIO", "EACCES", "ENODEV"},
+    **dict.fromkeys(("splice_from", "splice_to", "sendfile"), OURS | VFS | {"EAGAIN", "EOVERFLOW"}),
+    **dict.fromkeys(("poll", "dup", "fstat", "close"), {"OK", "EBADF"}),
+}
+VALUES = (0xFFFFFFFF, 0xBADF5040, 0xBAD00200, 0, 0xFFFF, 0xFFFF0000, 0x80000000)
+
+
+@pytest.fixture(scope="module")
+def families() -> Iterator[Guest]:
+    """gpu0.. in the order of FAMILIES."""
+    with Guest([Gpu(name, scenario("hostile")) for name in FAMILIES], mem=512, limit=3000 * SOAK) as guest:
+        guest.load("gpulens", "control=1")
+        yield guest
+        guest.unload()
+        healthy(guest)
+
+
+class Storm:
+    """What the random callers saw, over all of them."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[tuple[int, str, str]] = Counter()
+        self.longest = (0.0, "")
+
+    def take(self, gpu: int, text: str) -> None:
+        """Adds one caller's report."""
+        assert "done " in text, text
+        for line in text.splitlines():
+            words = line.split()
+            if words[0] == "done":
+                self.longest = max(self.longest, (int(words[4]) / 1e6, " ".join(words[6:])))
+            elif words[0] != "seed":
+                self.seen[gpu, words[0], words[1]] += int(words[2])
+
+    def reads(self, gpu: int) -> int:
+        """Readings of one GPU that gave data or an errno of the module's."""
+        return sum(count for (at, call, result), count in self.seen.items()
+                   if at == gpu and call in ("read", "pread", "readv") and result != "EBADF")
+
+
+def run_storm(guest: Guest, total: Storm, seed: int, ops: int) -> None:
+    """Two readers and a writer on each GPU's files, all at once; what they saw is judged."""
+    script = ""
+    for gpu in range(len(FAMILIES)):
+        for caller, options in enumerate(("", "", "-w")):
+            script += f"storm -s {seed + 10 * gpu + caller} -n {ops} {options} /proc/gpu{gpu}/* >/tmp/storm.{gpu}.{caller} &\n"
+    guest.check(script + "wait", timeout=600)
+    here = Storm()
+    for gpu in range(len(FAMILIES)):
+        for caller in range(3):
+            here.take(gpu, guest.read(f"/tmp/storm.{gpu}.{caller}"))
+    unexpected = {key: count for key, count in here.seen.items() if key[2] not in ERRNOS[key[1]]}
+    assert not unexpected, f"seed {seed}"
+    assert here.longest[0] < LONGEST, f"seed {seed}: {here.longest}"
+    total.seen += here.seen
+    total.longest = max(total.longest, here.longest)
+
+
+def registers_of(guest: Guest, gpu: int) -> list[int]:
+    """The registers that reading every file touches."""
+    emu = guest.emu[gpu]
+    emu.cmd({"cmd": "log", "on": True})
+    guest.run(f"cat /proc/gpu{gpu}/* >/dev/null 2>&1", timeout=120)
+    accesses = emu.cmd({"cmd": "log-read"})["accesses"]
+    emu.cmd({"cmd": "log", "on": False})
+    return sorted({int(one["off"]) for one in accesses if one["bar"] == 0 and not 0x700000 <= int(one["off"]) < 0x800000})
+
+
+def bad_reads(emu: Emulator, dice: random.Random, registers: list[int]) -> None:
+    """A few registers answer with an error code, or with what cannot be."""
+    for off in dice.sample(registers, min(len(registers), dice.choice((1, 1, 2, 5, 50)))):
+        value = dice.choice(VALUES) if dice.random() < 0.7 else dice.getrandbits(32)
+        emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off, "value": value})
+
+
+def all_ones(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
+    """It fell off the bus."""
+    if dice.random() < 0.5:
+        emu.cmd({"cmd": "fault", "kind": "all-ones"})
+
+
+def torn(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
+    """The driver rewrites the runlist that is being read."""
+    emu.cmd({"cmd": "fault", "kind": "torn", "runlist": 0, "every": dice.choice((1, 2, 3, 7, 40)),
+             "in_place": dice.random() < 0.5})
+
+
+def hangs(emu: Emulator, _dice: random.Random, _registers: list[int]) -> None:
+    """No preempt is ever answered."""
+    emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
+
+
+def scribble(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
+    """Runlists, instance blocks and page tables hold nonsense, or each other's addresses."""
+    state = emu.cmd({"cmd": "state"})
+    places = [int(one["base"]) for one in state["runlists"] if int(one.get("base") or 0)]
+    blocks = [int(one["inst"]) for one in state["channels"] if int(one.get("inst") or 0)]
+    for _ in range(dice.choice((1, 4, 30))):
+        if dice.random() < 0.5:
+            at = dice.choice(places) + 8 * dice.randrange(16)
+        else:
+            at = dice.choice(blocks) + 4 * dice.choice((0x80, 0x81, 0x84, 0x85, dice.randrange(1024)))
+        word = dice.choice((dice.getrandbits(32), 0xFFFFFFFF, 0, *(place & 0xFFFFFFFF | dice.getrandbits(4)
+                                                                  for place in dice.sample(places + blocks, 1)),
+                            0x700000, 0xFFFF << dice.randrange(17)))
+        emu.cmd({"cmd": "poke", "ap": "vid", "addr": at, "words": [word & 0xFFFFFFFF]})
+
+
+def tables(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
+    """Page directories point at themselves, at other tables, into nowhere."""
+    for one in emu.cmd({"cmd": "state"})["channels"]:
+        if not int(one.get("inst") or 0):
+            continue
+        low, high = emu.cmd({"cmd": "peek", "ap": "vid", "addr": int(one["inst"]) + 0x200, "words": 2})["words"]
+        base = ((int(high) << 32) | int(low)) & ~0xFFF
+        for _ in range(6):
+            entry = dice.choice((base >> 4, base >> 8, (base >> 4) | 2, (base >> 8) | 6, 0xFFFFFFFF, dice.getrandbits(32)))
+            word = (entry & ~7 | dice.getrandbits(3)) & 0xFFFFFFFF
+            emu.cmd({"cmd": "poke", "ap": "vid", "addr": base + 8 * dice.choice((0, 1, dice.randrange(512))), "words": [word]})
+
+
+FAULTS: dict[str, Callable[[Emulator, random.Random, list[int]], None]] = {
+    "bad_reads": bad_reads, "fallen_off_the_bus": all_ones, "torn": torn, "hung_preempts": hangs, "scribbled": scribble,
+    "looping_tables": tables,
+}
+
+
+def memory(guest: Guest) -> int:
+    """Bytes that the kernel has allocated for itself and cannot give back."""
+    fields = dict(re.findall(r"^(\w+): +(\d+)", guest.check("sync; echo 3 >/proc/sys/vm/drop_caches; cat /proc/meminfo"), re.MULTILINE))
+    return (int(fields["SUnreclaim"]) + int(fields["VmallocUsed"])) * 1024
+
+
+def calm(guest: Guest) -> None:
+    """Everything is as at the start."""
+    for emu in guest.emu:
+        emu.cmd({"cmd": "fault", "kind": "none"})
+        emu.cmd({"cmd": "scenario", "file": scenario("hostile")})
+
+
+@pytest.fixture(scope="module")
+def total(families: Guest) -> Storm:
+    """All reports of this file. A first storm in calm weather fills what the kernel keeps for itself."""
+    storm = Storm()
+    run_storm(families, storm, SEED, 200)
+    return storm
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, total: Storm, kind: str) -> None:
+    """Under each kind of fault; afterwards every GPU reads as before it."""
+    guest, dice = families, random.Random(f"{SEED} {kind}")
+    before = [guest.read(f"/proc/gpu{gpu}/device_info") for gpu in range(len(FAMILIES))]
+    registers = [registers_of(guest, gpu) for gpu in range(len(FAMILIES))]
+    assert all(len(offsets) > 5 for offsets in registers)
+    for turn in range(SOAK):
+        for gpu, emu in enumerate(guest.emu):
+            FAULTS[kind](emu, dice, registers[gpu])
+        run_storm(guest, total, SEED + 1000 * turn, 400)
+        calm(guest)
+    for gpu in range(len(FAMILIES)):
+        assert guest.read(f"/proc/gpu{gpu}/device_info") == before[gpu]
+        assert "Channel Info" in guest.read(f"/proc/gpu{gpu}/runlist0")
+    healthy(guest)
+
+
+def test_nothing_that_was_allocated_stays(families: Guest, total: Storm) -> None:
+    """The same storm twice: the second leaves the kernel with no more memory of its own than the first."""
+    sizes = []
+    for _ in range(3):
+        run_storm(families, total, SEED, 400)
+        calm(families)
+        sizes.append(memory(families))
+    assert sizes[2] - sizes[1] < 256 << 10, f"seed {SEED}: {sizes}"
+
+
+def test_so_many_reads_were_made(families: Guest, total: Storm) -> None:
+    """2,000 for each family, and each answer that only a fault can bring was among them."""
+    del families
+    assert min(total.reads(gpu) for gpu in range(len(FAMILIES))) >= READS * SOAK
+    results = {result for _, call, result in total.seen if call in ("read", "write", "pwrite", "writev")}
+    assert {"OK", "EIO", "ENODEV", "ETIMEDOUT"} <= results
