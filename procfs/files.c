@@ -15,6 +15,7 @@
 #include <linux/uaccess.h>
 
 #include "../include/gpulens/bar.h"
+#include "../src/linux/compat/compat.h"
 #include "files.h"
 #include "parse.h"
 
