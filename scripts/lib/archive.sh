@@ -6,7 +6,8 @@
 
 lens_mirror() {
 	# shellcheck disable=SC2016 # apt's own format
-	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | head -n 1
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null |
+		head -n 1
 }
 
 # lens_archive SUITE ARCHITECTURE: apt-get and apt-cache mean that part of the archive from here on. Packages of this

@@ -24,7 +24,7 @@ lens_kver() {
 }
 
 # lens_no_warning COMMAND...: a build, with warnings as errors; prints what it says. The kernel's build says two things
-# that are no warnings about a module: that debugging data (BTF) is left out, and that pahole, which makes it, is another.
+# that are no warnings about a module: that debugging data (BTF) is left out, and that pahole, its maker, is another.
 lens_no_warning() {
 	mkdir -p build
 	lens_log=build/warnings.$$
