@@ -5,18 +5,21 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-copy emulator tool unit guest-parts demo test fuzz check bench kselftest clean configure
+.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool unit guest-parts demo test test-kernels fuzz check bench kselftest clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
 
 module: ## build/module/RELEASE/gpulens.ko, for KDIR, the running kernel or Debian's linux-headers-amd64
 	scripts/build-module
 
 module-unsafe: ## the module without its protection of the driver's window: for the test that shows the difference
 	scripts/build-module module-unsafe gpulens GPULENS_UNSAFE_WINDOW=y
+
+module-arm64: ## the module for arm64, with Debian's cross compiler; any warning is an error
+	scripts/build-arm64
 
 module-copy: ## the module under another name: for the test of two modules that want the same files
 	scripts/build-module module-copy gpulens2
@@ -53,10 +56,13 @@ demo: | build
 test: ## every test, in under ten minutes
 	scripts/test
 
+test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the tests under each; an hour
+	scripts/test-kernels
+
 fuzz: ## decoding of images, topology, runlists, page tables and requests, FUZZ_SECONDS (60) each
 	tests/fuzz/run
 
-check: ## static checks: kernel W=1, sparse, checkpatch, clang-tidy, clang-format, shellcheck, flake8, registers, layers
+check: ## static checks: kernel W=1, arm64, sparse, checkpatch, clang-tidy, clang-format, shellcheck, flake8, registers, layers
 	scripts/check
 
 bench: module emulator guest-parts ## accesses and times against the budget of docs/internals.md

@@ -15,6 +15,7 @@
 #include <linux/uaccess.h>
 
 #include "../include/gpulens/bar.h"
+#include "../src/linux/compat/compat.h"
 #include "files.h"
 #include "parse.h"
 
@@ -442,8 +443,9 @@ int lens_proc_add(struct lens_dev *dev)
 
 	snprintf(name, sizeof(name), "gpu%d", dev->index);
 	if (taken(name)) {
+		/* not EEXIST, which to insmod means that this module is loaded already */
 		pr_err("gpulens: /proc/%s exists; is another module of this kind loaded?\n", name);
-		return -EEXIST;
+		return -EBUSY;
 	}
 	dev->max_files = ARRAY_SIZE(kept_files) + dev->gpu.topo.n_runlists + LENS_MAX_GPCS +
 			 LENS_MAX_PCES + LENS_MAX_GRCES + lens_control_file_count;
@@ -451,7 +453,7 @@ int lens_proc_add(struct lens_dev *dev)
 	if (!dev->files)
 		return -ENOMEM;
 	dev->dir = proc_mkdir(name, NULL);
-	err = dev->dir ? add_files(dev) : -EEXIST;
+	err = dev->dir ? add_files(dev) : -EBUSY;
 	if (err)
 		lens_proc_remove(dev);
 	return err;

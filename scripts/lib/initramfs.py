@@ -4,6 +4,7 @@
 Documentation/driver-api/early-userspace/buffer-format.rst) is written directly, so owners and devices are just numbers.
 Does not start anything in the guest: scripts/guest/init does."""
 
+import lzma
 import pathlib
 import shutil
 import stat
@@ -121,7 +122,9 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], extra: Iter
 
     order = _boot_modules(paths.kernel_tree())
     for path in order:
-        cpio.file(f"modules/boot/{path.name}", path.read_bytes())
+        packed = path.suffix == ".xz"  # Debian's since 13; busybox cannot
+        content = path.read_bytes()
+        cpio.file(f"modules/boot/{path.name}", lzma.decompress(content) if packed else content)
     cpio.file("modules/boot/order", "".join(f"{path.name}\n" for path in order).encode())
     for name, path in modules.items():
         cpio.file(f"modules/{name}.ko", path.read_bytes())

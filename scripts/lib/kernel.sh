@@ -23,6 +23,20 @@ lens_kver() {
 	if [ -f "$lens_release" ]; then sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$lens_release"; fi
 }
 
+# lens_no_warning COMMAND...: a build, with warnings as errors; prints what it says. The kernel's build says two things
+# that are no warnings about a module: that debugging data (BTF) is left out, and that pahole, its maker, is another.
+lens_no_warning() {
+	mkdir -p build
+	lens_log=build/warnings.$$
+	lens_status=0
+	KCFLAGS=-Werror "$@" >$lens_log 2>&1 || lens_status=$?
+	sed -i -e '/^Skipping BTF generation/d' -e '/pahole version differs/,+2d' $lens_log
+	cat $lens_log
+	if grep -qi warning $lens_log; then lens_status=1; fi
+	rm -f $lens_log
+	return $lens_status
+}
+
 case ${0##*/}:${1:-} in
 kernel.sh:kdir) lens_kdir ;;
 kernel.sh:kver) lens_kver ;;

@@ -113,8 +113,8 @@ static int scan(void)
 	mutex_lock(&lens_devices_lock);
 	list_for_each_entry_safe(c, next, &candidates, link) {
 		/* A GPU that cannot be read does not keep the others out; a taken name does. */
-		if (!err && lens_attach(&pci_bus, &c->pdev->dev) == -EEXIST)
-			err = -EEXIST;
+		if (!err && lens_attach(&pci_bus, &c->pdev->dev) == -EBUSY)
+			err = -EBUSY;
 		pci_dev_put(c->pdev);
 		kfree(c);
 	}
@@ -142,7 +142,7 @@ static int bus_event(struct notifier_block *nb, unsigned long action, void *data
 	if (!is_gpu(pdev))
 		return NOTIFY_DONE;
 	if (action == BUS_NOTIFY_ADD_DEVICE)
-		mod_delayed_work(system_wq, &rescan_work, SETTLE);
+		mod_delayed_work(system_power_efficient_wq, &rescan_work, SETTLE);
 	else if (action == BUS_NOTIFY_DEL_DEVICE)
 		lens_device_gone(&pdev->dev);
 	return NOTIFY_OK;

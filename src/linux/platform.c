@@ -90,11 +90,11 @@ static int attach_gpu(struct device *device, void *data)
 	if (!is_gpu(device))
 		return 0;
 	if (!device_trylock(device)) {
-		mod_delayed_work(system_wq, &rescan_work, SETTLE);
+		mod_delayed_work(system_power_efficient_wq, &rescan_work, SETTLE);
 		return 0;
 	}
-	if (device->driver && lens_attach(&platform_bus_ops, device) == -EEXIST)
-		*err = -EEXIST;
+	if (device->driver && lens_attach(&platform_bus_ops, device) == -EBUSY)
+		*err = -EBUSY;
 	device_unlock(device);
 	return *err;
 }
@@ -121,7 +121,7 @@ static int bus_event(struct notifier_block *nb, unsigned long action, void *data
 	if (!is_gpu(device))
 		return NOTIFY_DONE;
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
-		mod_delayed_work(system_wq, &rescan_work, SETTLE);
+		mod_delayed_work(system_power_efficient_wq, &rescan_work, SETTLE);
 	else if (action == BUS_NOTIFY_UNBIND_DRIVER || action == BUS_NOTIFY_DEL_DEVICE)
 		lens_device_gone(device);
 	return NOTIFY_OK;

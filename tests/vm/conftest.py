@@ -74,8 +74,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture(scope="session")
 def four() -> Iterator[Guest]:
-    """One guest with one GPU of each chip, gpu0 to gpu3 in the order of CHIPS, the module loaded."""
-    with Guest([gpu_of(chip) for chip in CHIPS]) as guest:
+    """One guest with one GPU of each chip, gpu0 to gpu3 in the order of CHIPS, the module loaded. It lives for nearly
+    the whole run, however slow the machine is."""
+    with Guest([gpu_of(chip) for chip in CHIPS], limit=3600) as guest:
         guest.load("gpulens", "control=1")
         yield guest
         guest.unload()

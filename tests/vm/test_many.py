@@ -45,9 +45,9 @@ def test_each_gpu_shows_its_own_runlists(twelve: Guest) -> None:
 
 
 def test_a_second_module_that_wants_the_same_files_fails_cleanly(twelve: Guest) -> None:
-    """Two modules that want /proc/gpu0: the second does not load (EEXIST), the first goes on."""
+    """Two modules that want /proc/gpu0: the second does not load (EBUSY), the first goes on."""
     status, output = twelve.run("insmod /modules/gpulens2.ko", timeout=60)
-    assert status != 0 and "File exists" in output
+    assert status != 0 and "resource busy" in output
     assert "gpulens2" not in twelve.read("/proc/modules")
     assert "GP106" in twelve.read("/proc/gpu0/chip")
     twelve.unload()

@@ -12,11 +12,12 @@
 #include <linux/gfp.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 
 #define MAX_GPUS	8
-#define ORDER	(MAX_ORDER - 1)
+#define ORDER	get_order(SZ_4M)	/* the most that the page allocator of a PC gives */
 #define BLOCK	(PAGE_SIZE << ORDER)
 #define TRIES	128	/* blocks */
 

@@ -101,33 +101,35 @@ static const struct dev_pm_ops tegra_pm_ops = {
 	SET_RUNTIME_PM_OPS(tegra_runtime_suspend, tegra_runtime_resume, NULL)
 };
 
+/*
+ * As after nvgpu: whoever touches it now gets no answer. Not .remove, whose type
+ * differs between kernels.
+ */
+static void tegra_leave(void *dev)
+{
+	u32 i = index_of(dev);
+
+	if (pm) {
+		pm_runtime_dont_use_autosuspend(dev);
+		pm_runtime_disable(dev);
+	}
+	asleep[i] = 1;
+	if (gate)
+		answer(i, false);
+}
+
 static int tegra_probe(struct platform_device *gpu)
 {
 	u32 i = index_of(&gpu->dev);
 
 	asleep[i] = pm;
 	answer(i, !pm || !gate);
-	if (!pm)
-		return 0;
-	pm_runtime_set_autosuspend_delay(&gpu->dev, delay);
-	pm_runtime_use_autosuspend(&gpu->dev);
-	pm_runtime_enable(&gpu->dev);
-	return 0;
-}
-
-/* As after nvgpu: whoever touches it now gets no answer. */
-static int tegra_remove(struct platform_device *gpu)
-{
-	u32 i = index_of(&gpu->dev);
-
 	if (pm) {
-		pm_runtime_dont_use_autosuspend(&gpu->dev);
-		pm_runtime_disable(&gpu->dev);
+		pm_runtime_set_autosuspend_delay(&gpu->dev, delay);
+		pm_runtime_use_autosuspend(&gpu->dev);
+		pm_runtime_enable(&gpu->dev);
 	}
-	asleep[i] = 1;
-	if (gate)
-		answer(i, false);
-	return 0;
+	return devm_add_action_or_reset(&gpu->dev, tegra_leave, &gpu->dev);
 }
 
 static const struct platform_device_id tegra_ids[] = {
@@ -141,7 +143,6 @@ static const struct platform_device_id tegra_ids[] = {
 
 static struct platform_driver tegra_driver = {
 	.probe = tegra_probe,
-	.remove = tegra_remove,
 	.id_table = tegra_ids,
 	.driver = {
 		.name = "tegra-test",

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0
+# Finds out what this kernel has, by compiling against it: -DLENS_HAVE_X for each have_x.c of this folder that compiles.
+# No version is compared, since distributions carry changes to older kernels. A probe that fails for another reason
+# does not pass unseen: compat.h then declares again what the kernel already has.
+lens-try = $(call try-run,$(CC) $(NOSTDINC_FLAGS) $(LINUXINCLUDE) $(KBUILD_CPPFLAGS) $(KBUILD_CFLAGS) -DMODULE \
+	-fsyntax-only $(src)/src/linux/compat/have_$(1).c,-DLENS_HAVE_$(2))
+
+ccflags-y += $(call lens-try,pde_data,PDE_DATA)
