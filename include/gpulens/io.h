@@ -29,6 +29,9 @@ struct lens_cost {
 	u64 wr32;	/* 32-bit writes, registers and memory */
 	u64 rd64;	/* 64-bit reads of GPU memory */
 	u64 windows;	/* times the PRAMIN window was borrowed */
+	u64 sys64;	/* words of system memory copied or stored */
+	/* How often and how long the machine stood still for a borrow. */
+	u64 stops, stopped_ns, longest_stop_ns;
 };
 
 struct lens_io_ops {
