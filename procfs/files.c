@@ -337,12 +337,12 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 		goto out;
 	parsed = true;
 	runlist = ref.runlist;
-	err = lens_dev_get(f->dev);
+	err = lens_dev_steer(f->dev);
 	if (err)
 		goto out;
 	err = lens_gpu_has_host(&f->dev->gpu) ?
 	      f->type->act(&f->dev->gpu, &ref, &runlist) : -EOPNOTSUPP;
-	lens_dev_put(f->dev);
+	lens_dev_unsteer(f->dev);
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
 		pr_info_ratelimited("gpulens: gpu%d %s: write RUNLIST:ID, more than one runlist (or none) holds %u\n",
 				    f->dev->index, f->type->name, ref.id);

@@ -58,8 +58,11 @@ struct lens_io_ops {
 	 */
 	int (*exclusive)(struct lens_io *io, int (*fn)(void *arg), void *arg);
 
-	/* Let the hardware work for about this long. May sleep. */
-	void (*wait_us)(struct lens_io *io, u32 us);
+	/*
+	 * Let the hardware work for about this long. May sleep, and may let others at
+	 * the GPU meanwhile. Not 0: there may be no access any more; -ENODEV: gone.
+	 */
+	int (*wait_us)(struct lens_io *io, u32 us);
 };
 
 struct lens_window;

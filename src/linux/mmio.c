@@ -190,9 +190,19 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 	return stopped(io, run_exclusive, &r);
 }
 
-static void mmio_wait_us(struct lens_io *io, u32 us)
+/*
+ * Who only looks need not wait for a GPU that does not answer: its lock is free
+ * meanwhile. Requests are kept apart by another (lens_dev_steer()).
+ */
+static int mmio_wait_us(struct lens_io *io, u32 us)
 {
-	usleep_range(us, 2 * us);
+	struct lens_dev *dev = to_dev(io);
+
+	lockdep_assert_held(&dev->steering);
+	mutex_unlock(&dev->lock);
+	usleep_range(us, us + us / 4);
+	mutex_lock(&dev->lock);
+	return lens_dev_check(dev);
 }
 
 const struct lens_io_ops lens_mmio_ops = {
