@@ -256,6 +256,13 @@ static int read_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static void note_call(struct lens_file *f, int err)
+{
+	atomic64_inc(&f->calls);
+	if (err)
+		atomic64_inc(&f->failed);
+}
+
 /* Kept files answer without an access, but not for a GPU that has gone. */
 static int collect(const struct lens_file *f, const struct file *file, struct lens_text *t)
 {
@@ -263,16 +270,19 @@ static int collect(const struct lens_file *f, const struct file *file, struct le
 
 	if (f->type->raw && !lens_may_see_raw(file))
 		return -EPERM;
-	err = lens_dev_get(f->dev);
-	if (err)
-		return err;
-	lens_dev_put(f->dev);
+	if (!f->type->past) {
+		err = lens_dev_get(f->dev);
+		if (err)
+			return err;
+		lens_dev_put(f->dev);
+	}
 	err = f->type->show(f, lens_may_see_addresses(file), t);
 	return err ? err : t->err;
 }
 
 static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
+	struct lens_file *f = pde_data(file_inode(file));
 	struct reader *r = file->private_data;
 	struct lens_text fresh = { };
 	ssize_t ret;
@@ -281,7 +291,8 @@ static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff
 	if (ret)
 		return ret;
 	if (*pos == 0 || !r->collected) {
-		ret = collect(pde_data(file_inode(file)), file, &fresh);
+		ret = collect(f, file, &fresh);
+		note_call(f, ret);
 		if (ret) {
 			lens_text_free(&fresh);
 			goto out;
@@ -307,7 +318,7 @@ static const struct proc_ops read_ops = {
 
 static ssize_t write_control(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
-	const struct lens_file *f = pde_data(file_inode(file));
+	struct lens_file *f = pde_data(file_inode(file));
 	struct lens_ref ref = { .runlist = LENS_NONE };
 	int err, runlist = LENS_NONE;
 	char text[LENS_ID_MAX + 2];
@@ -319,24 +330,26 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 	err = -EINVAL;
 	if (!count || count > sizeof(text))
 		goto out;
+	err = -EFAULT;
 	if (copy_from_user(text, buf, count))
-		return -EFAULT;
+		goto out;
 	err = lens_parse_ref(text, count, &ref);
 	if (err)
 		goto out;
 	parsed = true;
 	runlist = ref.runlist;
-	err = lens_dev_get(f->dev);
+	err = lens_dev_steer(f->dev);
 	if (err)
 		goto out;
 	err = lens_gpu_has_host(&f->dev->gpu) ?
 	      f->type->act(&f->dev->gpu, &ref, &runlist) : -EOPNOTSUPP;
-	lens_dev_put(f->dev);
+	lens_dev_unsteer(f->dev);
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
 		pr_info_ratelimited("gpulens: gpu%d %s: write RUNLIST:ID, more than one runlist (or none) holds %u\n",
 				    f->dev->index, f->type->name, ref.id);
 out:
-	lens_trace_control(f->dev, f->type->name, runlist, parsed ? ref.id : -1, err);
+	lens_trace_control(f->dev, f->type->name, runlist, parsed ? (s64)ref.id : -1, err);
+	note_call(f, err);
 	return err ? err : count;
 }
 
@@ -361,6 +374,7 @@ static const struct lens_file_type kept_files[] = {
 	{ .name = "bars", .show = show_bars },
 	{ .name = "snapshot", .show = lens_show_snapshot },
 	{ .name = "image", .raw = true, .show = lens_show_image },
+	{ .name = "stats", .past = true, .show = lens_show_stats },
 };
 
 static const struct lens_file_type runlist_file = { .name = "runlist%u", .show = show_runlist };

@@ -13,11 +13,14 @@ struct lens_file {
 	struct lens_dev *dev;
 	const struct lens_file_type *type;
 	u32 arg;
+	/* Collected or written so often, and in vain so often. Atomic: no lock. */
+	atomic64_t calls, failed;
 };
 
 struct lens_file_type {
 	const char *name;	/* %u: arg */
 	bool raw;		/* raw words: for those who may see them */
+	bool past;		/* of what was done: also when the GPU has gone or sleeps */
 	/* Collect with the GPU's lock held by the callee, format without. */
 	int (*show)(const struct lens_file *f, bool addresses, struct lens_text *t);
 	/* Act on a parsed id; the GPU's lock is held. */
@@ -34,6 +37,7 @@ int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool co
 void lens_snap_free(struct lens_runlist_snap *snap);
 
 int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_text *t);
+int lens_show_stats(const struct lens_file *f, bool addresses, struct lens_text *t);
 int lens_show_image(const struct lens_file *f, bool addresses, struct lens_text *t);
 
 extern const struct lens_file_type lens_control_files[];

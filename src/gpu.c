@@ -64,9 +64,12 @@ int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask)
 			return err;
 		if (waited >= LENS_TIMEOUT_US)
 			return -ETIMEDOUT;
-		gpu->io->ops->wait_us(gpu->io, step);
+		err = gpu->io->ops->wait_us(gpu->io, step);
+		if (err)
+			return err;
 		waited += step;
-		if (step < 1000)
+		/* Few looks, so that the wait stays bounded where each takes long. */
+		if (step < 50000)
 			step *= 2;
 	}
 }

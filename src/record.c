@@ -60,11 +60,11 @@ static int record_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 	return err;
 }
 
-static void record_wait_us(struct lens_io *io, u32 us)
+static int record_wait_us(struct lens_io *io, u32 us)
 {
 	struct lens_recorder *r = of(io);
 
-	r->inner->ops->wait_us(r->inner, us);
+	return r->inner->ops->wait_us(r->inner, us);
 }
 
 static const struct lens_io_ops record_ops = {

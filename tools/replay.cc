@@ -106,8 +106,9 @@ int Replay::exclusive(lens_io *, int (*fn)(void *arg), void *arg)
 	return fn(arg);
 }
 
-void Replay::wait_us(lens_io *, u32)
+int Replay::wait_us(lens_io *, u32)
 {
+	return 0;
 }
 
 } // namespace tool

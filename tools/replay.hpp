@@ -48,7 +48,7 @@ private:
 	static int copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words);
 	static int store32(lens_io *io, lens_aperture ap, u64 addr, u32 val);
 	static int exclusive(lens_io *io, int (*fn)(void *arg), void *arg);
-	static void wait_us(lens_io *io, u32 us);
+	static int wait_us(lens_io *io, u32 us);
 
 	void miss(char kind, uint64_t addr);
 

@@ -29,6 +29,9 @@ struct lens_cost {
 	u64 wr32;	/* 32-bit writes, registers and memory */
 	u64 rd64;	/* 64-bit reads of GPU memory */
 	u64 windows;	/* times the PRAMIN window was borrowed */
+	u64 sys64;	/* words of system memory copied or stored */
+	/* How often and how long the machine stood still for a borrow. */
+	u64 stops, stopped_ns, longest_stop_ns;
 };
 
 struct lens_io_ops {
@@ -55,8 +58,11 @@ struct lens_io_ops {
 	 */
 	int (*exclusive)(struct lens_io *io, int (*fn)(void *arg), void *arg);
 
-	/* Let the hardware work for about this long. May sleep. */
-	void (*wait_us)(struct lens_io *io, u32 us);
+	/*
+	 * Let the hardware work for about this long. May sleep, and may let others at
+	 * the GPU meanwhile. Not 0: there may be no access any more; -ENODEV: gone.
+	 */
+	int (*wait_us)(struct lens_io *io, u32 us);
 };
 
 struct lens_window;

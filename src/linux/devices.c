@@ -91,6 +91,7 @@ static int attach(const struct lens_bus *bus, struct device *device, int index)
 	dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;
+	mutex_init(&dev->steering);
 	mutex_init(&dev->lock);
 	dev->index = index;
 	dev->bus = bus;

@@ -2,9 +2,10 @@
 /*
  * The module's own view of a GPU, shared by src/linux/ and procfs/.
  *
- * Locks: lens_devices_lock (the list, attach and detach) is taken before a
- * GPU's lock (its hardware). Neither is held while copying to user space or
- * formatting.
+ * Locks, in the order in which they are taken: lens_devices_lock (the list, attach
+ * and detach), a GPU's steering (one request at a time; held while the hardware is
+ * waited for), a GPU's lock (its hardware; not held while it is waited for). None
+ * is held while copying to user space or formatting.
  */
 #ifndef _LENS_LINUX_H_
 #define _LENS_LINUX_H_
@@ -39,6 +40,7 @@ struct lens_dev {
 	struct lens_file *files;	/* what the entries of dir refer to; procfs/files.h */
 	u32 n_files, max_files;
 
+	struct mutex steering;		/* see lens_dev_steer() */
 	struct mutex lock;		/* everything below */
 	bool gone;			/* removed from its bus: no access any more */
 	void __iomem *bar0;
@@ -58,6 +60,15 @@ extern bool lens_vram;
  */
 int lens_dev_get(struct lens_dev *dev);
 void lens_dev_put(struct lens_dev *dev);
+/*
+ * The same for who steers. Only they may wait for the hardware, which lets go of
+ * the lock meanwhile: one at a time, for a second request to the same register
+ * would be taken for an answer to the first.
+ */
+int lens_dev_steer(struct lens_dev *dev);
+void lens_dev_unsteer(struct lens_dev *dev);
+/* With the lock held again after such a wait: 0, or -ENODEV when it went or fell asleep. */
+int lens_dev_check(struct lens_dev *dev);
 
 /* May this file's opener and the caller steer? 0, -EPERM, -EACCES. */
 int lens_may_control(const struct file *file);

@@ -43,9 +43,37 @@ int lens_dev_get(struct lens_dev *dev)
 
 void lens_dev_put(struct lens_dev *dev)
 {
-	/* It cannot have gone meanwhile: that takes the lock. */
+	/* It may have gone while it was waited for; it was counted as used all the same. */
 	dev->bus->put(dev);
 	mutex_unlock(&dev->lock);
+}
+
+int lens_dev_steer(struct lens_dev *dev)
+{
+	int err = mutex_lock_interruptible(&dev->steering);
+
+	if (err)
+		return err;
+	err = lens_dev_get(dev);
+	if (err)
+		mutex_unlock(&dev->steering);
+	return err;
+}
+
+void lens_dev_unsteer(struct lens_dev *dev)
+{
+	lens_dev_put(dev);
+	mutex_unlock(&dev->steering);
+}
+
+int lens_dev_check(struct lens_dev *dev)
+{
+	int err = dev->gone ? -ENODEV : dev->bus->get(dev);
+
+	/* One use more, and one less: it is counted as used since lens_dev_get(). */
+	if (!err)
+		dev->bus->put(dev);
+	return err;
 }
 
 /* Both: the opener, so that no open file lends its power, and the one who writes. */

@@ -17,6 +17,7 @@
 #include <linux/dma-map-ops.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/stop_machine.h>
@@ -61,6 +62,43 @@ static u64 mmio_rd64(struct lens_io *io, u32 off)
 	return readq(dev->bar0 + off);
 }
 
+#ifdef LENS_UNSAFE_WINDOW
+/* For the test that shows what this protects from; never in a module that is used. */
+static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
+{
+	return fn(arg);
+}
+#else
+struct stop {
+	struct lens_io *io;
+	int (*fn)(void *arg);
+	void *arg;
+};
+
+/* The clock can be read here: nobody was stopped while updating it, for that has interrupts off. */
+static int run_stopped(void *arg)
+{
+	struct stop *s = arg;
+	struct lens_cost *cost = &s->io->cost;
+	u64 ns = ktime_get_ns();
+	int err = s->fn(s->arg);
+
+	ns = ktime_get_ns() - ns;
+	cost->stops++;
+	cost->stopped_ns += ns;
+	cost->longest_stop_ns = max(cost->longest_stop_ns, ns);
+	return err;
+}
+
+/* Run fn while all other processors stand still. */
+static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
+{
+	struct stop s = { .io = io, .fn = fn, .arg = arg };
+
+	return stop_machine(run_stopped, &s, NULL);
+}
+#endif
+
 struct borrow {
 	struct lens_io *io;
 	u64 addr;
@@ -78,16 +116,6 @@ static int run_borrow(void *arg)
 	return lens_window_store32(b->io, b->addr, b->val);
 }
 
-static int borrow_window(struct borrow *b)
-{
-#ifdef LENS_UNSAFE_WINDOW
-	/* For the test that shows what this protects from; never in a module that is used. */
-	return run_borrow(b);
-#else
-	return stop_machine(run_borrow, b, NULL);
-#endif
-}
-
 static int check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
 {
 	if (ap == LENS_SYS)
@@ -102,8 +130,10 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 	int err;
 
 	err = check(io, ap, addr, words * 8ULL);
-	if (!err && ap == LENS_SYS)
+	if (!err && ap == LENS_SYS) {
+		io->cost.sys64 += words;
 		return lens_sysmem_copy(to_dev(io), addr, dst, words);
+	}
 	/* Inside exclusive() the machine stands still already. */
 	if (!err && io->held)
 		return lens_window_copy(io, addr, dst, words);
@@ -111,7 +141,7 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 		b.addr = addr;
 		b.dst = dst;
 		b.words = min(words, piece);
-		err = borrow_window(&b);
+		err = stopped(io, run_borrow, &b);
 		addr += b.words * 8ULL;
 		dst += b.words;
 		words -= b.words;
@@ -124,9 +154,11 @@ static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32
 	struct borrow b = { .io = io, .addr = addr, .val = val };
 	int err = check(io, ap, addr, 4);
 
-	if (!err && ap == LENS_SYS)
+	if (!err && ap == LENS_SYS) {
+		io->cost.sys64++;
 		return lens_sysmem_store32(to_dev(io), addr, val);
-	return err ? err : borrow_window(&b);
+	}
+	return err ? err : stopped(io, run_borrow, &b);
 }
 
 struct run {
@@ -155,16 +187,22 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 		return fn(arg);
 	if (!lens_vram)
 		return -EACCES;
-#ifdef LENS_UNSAFE_WINDOW
-	return run_exclusive(&r);
-#else
-	return stop_machine(run_exclusive, &r, NULL);
-#endif
+	return stopped(io, run_exclusive, &r);
 }
 
-static void mmio_wait_us(struct lens_io *io, u32 us)
+/*
+ * Who only looks need not wait for a GPU that does not answer: its lock is free
+ * meanwhile. Requests are kept apart by another (lens_dev_steer()).
+ */
+static int mmio_wait_us(struct lens_io *io, u32 us)
 {
-	usleep_range(us, 2 * us);
+	struct lens_dev *dev = to_dev(io);
+
+	lockdep_assert_held(&dev->steering);
+	mutex_unlock(&dev->lock);
+	usleep_range(us, us + us / 4);
+	mutex_lock(&dev->lock);
+	return lens_dev_check(dev);
 }
 
 const struct lens_io_ops lens_mmio_ops = {

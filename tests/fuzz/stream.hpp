@@ -67,7 +67,7 @@ public:
 			return -EIO;
 			},
 			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
-			.wait_us = [](lens_io *, u32) {},
+			.wait_us = [](lens_io *, u32) { return 0; },
 		};
 		shell_.io.ops = &ops;
 		shell_.self = this;

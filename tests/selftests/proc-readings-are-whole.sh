@@ -13,7 +13,7 @@ for gpu in $gpus; do
 	for path in "$gpu"/*; do
 		file=${path##*/}
 		case $file in
-		runlist* | snapshot | image) continue ;; # state in there may change between two readings
+		runlist* | snapshot | image | stats) continue ;; # state in there may change between two readings
 		esac
 		if [ ! -r "$path" ] || [ "$(stat -c %a "$path")" = 200 ]; then continue; fi
 		if ! cat "$path" >"$work/once"; then

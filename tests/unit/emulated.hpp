@@ -59,7 +59,11 @@ public:
 			// Nothing is behind the window of a Tegra.
 			return self(io)->gpu->id->soc ? fn(arg) : lens_window_run(io, fn, arg);
 			},
-			.wait_us = [](lens_io *io, u32 us) { self(io)->emu->advance(u64{us} * 1000); },
+			.wait_us =
+				[](lens_io *io, u32 us) {
+			self(io)->emu->advance(u64{us} * 1000);
+			return 0;
+			},
 			};
 		io_.self = this;
 		io_.io.ops = &ops;

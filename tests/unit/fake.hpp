@@ -36,7 +36,11 @@ public:
 			return 0;
 			},
 			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
-			.wait_us = [](lens_io *io, u32 us) { self(io)->waited_us += us; },
+			.wait_us =
+				[](lens_io *io, u32 us) {
+			self(io)->waited_us += us;
+			return self(io)->lost_after_us <= self(io)->waited_us ? -ENODEV : 0;
+			},
 			};
 		io_.self = this;
 		io_.io.ops = &ops;
@@ -73,7 +77,7 @@ public:
 	std::vector<std::pair<u32, u32>> writes;
 	std::vector<std::pair<u64, u32>> stores;
 	size_t copies = 0, copied_words = 0;
-	u64 waited_us = 0;
+	u64 waited_us = 0, lost_after_us = ~0ull; // the GPU goes while it is waited for
 	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
 
 private:

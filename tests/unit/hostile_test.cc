@@ -196,7 +196,11 @@ struct Tripwire {
 			return err ? err : lens_window_store32(io, addr, v);
 			},
 			.exclusive = lens_window_run,
-			.wait_us = [](lens_io *io, u32 us) { self(io)->e.emu->advance(u64{us} * 1000); },
+			.wait_us =
+				[](lens_io *io, u32 us) {
+			self(io)->e.emu->advance(u64{us} * 1000);
+			return 0;
+			},
 			};
 		io.self = this;
 		io.io.ops = &ops;

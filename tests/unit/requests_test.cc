@@ -160,6 +160,29 @@ TEST(Requests, SwitchStopsWhereAnEngineCannotBeReadOrWillNotLetGo)
 	EXPECT_EQ(f.writes.size(), 1u);
 }
 
+// Once, and then with steps that double, so that a wait is bounded where each look takes long too: 10 us, 20 us ..
+// 81.92 ms are 14 steps and 163.83 ms, 81.92 ms eleven times more. Seen failing with steps of at most 1 ms (789 looks).
+TEST(Requests, AnswerThatNeverComesCostsFewLooks)
+{
+	Fake f(lens_chip_tu10x);
+	f.regs[0x2634] = 0x00100000; // pending for ever
+	EXPECT_EQ(lens_chip_tu10x.host->preempt_tsg(f.gpu.get(), &runlist5, 9), -ETIMEDOUT);
+	EXPECT_EQ(f.times_read(0x2634), 26u);
+	EXPECT_EQ(f.waited_us, 1064950u);
+}
+
+// Seen failing with wait_us()'s result ignored in lens_poll_clear().
+TEST(Requests, GpuThatGoesWhileItIsWaitedForIsNotTouchedAgain)
+{
+	Fake f(lens_chip_tu10x);
+	f.regs[0x2634] = 0x00100000;
+	f.lost_after_us = 70; // 10 + 20 + 40
+	EXPECT_EQ(lens_chip_tu10x.host->preempt_tsg(f.gpu.get(), &runlist5, 9), -ENODEV);
+	EXPECT_EQ(f.times_read(0x2634), 3u);
+	EXPECT_EQ(f.reads.size(), 3u);
+	EXPECT_EQ(f.writes.size(), 1u);
+}
+
 // RAMIN words 132, 133 (turing/tu104/dev_ram.ref.txt NV_RAMIN_ENGINE_WFI_*): TARGET 1:0, MODE 2 (0 physical), PTR_LO 31:12,
 // PTR_HI 7:0; word 128 bit 10 says that the tables are of version 2. Context image: magic 0x600dc0de at 0xfc, options of
 // graphics and compute at 0x80 and 0x84 (dev_ctxsw.ref.txt).

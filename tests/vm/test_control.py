@@ -157,20 +157,6 @@ def test_preemption_modes_reach_the_context_image(fresh: Card, name: str, mode: 
     assert set(changed) <= ({(0, 8), (0, 9)} if start == 8 else {(0, 16)})  # a TSG's channels share one context
 
 
-def test_every_write_leaves_a_trace_event(fresh: Card) -> None:
-    """Writes, also refused ones, leave an event in tracefs that says who, what and where."""
-    trace = "/sys/kernel/tracing"
-    fresh.guest.check(f"echo 1 >{trace}/events/gpulens/enable; echo >{trace}/trace")
-    fresh.write("disable_channel", fresh.chip.ref(16))
-    fresh.write("preempt_tsg", fresh.chip.ref(1000))
-    text = fresh.guest.check(f"grep -v '^#' {trace}/trace; echo 0 >{trace}/events/gpulens/enable")
-    lines = text.splitlines()
-    assert len(lines) == 2, text
-    assert "disable_channel" in lines[0] and "16" in lines[0] and "tryop" in lines[0]
-    assert "preempt_tsg" in lines[1] and "1000" in lines[1] and "-2" in lines[1]
-    assert all(f"gpu{fresh.index}" in line or f"gpu={fresh.index}" in line for line in lines), text
-
-
 def test_disable_costs_what_the_budget_says(fresh: Card) -> None:
     """One write and one confirming read on chips with channel RAM; one read, one write, one read on PCCSR chips."""
     fresh.emu.cmd({"cmd": "reset-counts"})

@@ -5,6 +5,7 @@
  *
  *	tryop write FILE TEXT       opens for writing, writes TEXT (C escapes \n \t \\ \0 \xHH) in one call
  *	tryop writelen FILE N       writes N times the digit 1 in one call
+ *	tryop writebad FILE         writes 4 bytes from where the process has no memory
  *	tryop read FILE             opens and reads to the end
  *	tryop open FILE r|w         opens only
  * Words before the verb: "-u UID" gives up root for UID first, "-c" drops CAP_SYS_ADMIN but stays uid 0.
@@ -32,7 +33,7 @@ static int failed(const char *step)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: tryop [-u UID] [-c] write FILE TEXT | writelen FILE N | read FILE | open FILE r|w\n");
+	fprintf(stderr, "usage: tryop [-u UID] [-c] write FILE TEXT | writelen FILE N | writebad FILE | read FILE | open FILE r|w\n");
 	return 2;
 }
 
@@ -115,6 +116,13 @@ int main(int argc, char **argv)
 			total += n;
 		if (n < 0)
 			return failed("read");
+	} else if (!strcmp(verb, "writebad")) {
+		fd = open(file, O_WRONLY);
+		if (fd < 0)
+			return failed("open");
+		total = syscall(SYS_write, fd, 4096UL, 4UL);
+		if (total < 0)
+			return failed("write");
 	} else if ((!strcmp(verb, "write") || !strcmp(verb, "writelen")) && arg) {
 		len = verb[5] ? strtoul(arg, NULL, 0) : strlen(arg);
 		data = malloc(len + 1);

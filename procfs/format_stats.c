@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The text of the file stats: a name and a number a line, as in /proc/vmstat.
+ * The names are in docs/proc.md; who reads them may rely on them.
+ */
+#include "format.h"
+
+static void line(struct lens_text *t, const char *name, u64 n)
+{
+	lens_text_add(t, "%s %llu\n", name, (unsigned long long)n);
+}
+
+void lens_format_calls(struct lens_text *t, bool writes, const char *name, u64 calls, u64 failed)
+{
+	const char *hole = strstr(name, "%u");
+	int before = hole ? (int)(hole - name) : (int)strlen(name);
+	const char *verb = writes ? "write" : "read";
+
+	/* One of each kind, whatever it is of: runlist, gpc_tpc_mask. */
+	lens_text_add(t, "%s_%.*s%s %llu\n", verb, before, name, hole ? hole + 2 : "",
+		      (unsigned long long)calls);
+	lens_text_add(t, "%s_%.*s%s_failed %llu\n", verb, before, name, hole ? hole + 2 : "",
+		      (unsigned long long)failed);
+}
+
+void lens_format_cost(struct lens_text *t, const struct lens_cost *cost)
+{
+	line(t, "bar0_read32", cost->rd32);
+	line(t, "bar0_write32", cost->wr32);
+	line(t, "bar0_read64", cost->rd64);
+	line(t, "system_words", cost->sys64);
+	line(t, "window_borrows", cost->windows);
+	line(t, "window_stops", cost->stops);
+	line(t, "window_stopped_ns", cost->stopped_ns);
+	line(t, "window_longest_stop_ns", cost->longest_stop_ns);
+}

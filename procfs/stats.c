@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The file stats: how often each kind of file was read or written since the GPU
+ * was found, and what all of that cost. It touches no GPU and wakes none, and it
+ * answers for one that has gone: what was done to it is worth knowing then.
+ *
+ * Calls are counted atomically, each number for itself. Accesses are counted by
+ * who makes them, under the GPU's lock, and read here under it: they belong
+ * together.
+ */
+#include "files.h"
+
+static void show_calls(const struct lens_dev *dev, struct lens_text *t)
+{
+	u64 calls = 0, failed = 0;
+	const struct lens_file *f;
+	u32 i;
+
+	for (i = 0; i < dev->n_files; i++) {
+		f = &dev->files[i];
+		calls += atomic64_read(&f->calls);
+		failed += atomic64_read(&f->failed);
+		/* Files of a kind follow each other. */
+		if (i + 1 < dev->n_files && dev->files[i + 1].type == f->type)
+			continue;
+		lens_format_calls(t, f->type->act, f->type->name, calls, failed);
+		calls = 0;
+		failed = 0;
+	}
+}
+
+int lens_show_stats(const struct lens_file *f, bool addresses, struct lens_text *t)
+{
+	struct lens_dev *dev = f->dev;
+	struct lens_cost cost;
+	int err;
+
+	err = mutex_lock_interruptible(&dev->lock);
+	if (err)
+		return err;
+	cost = dev->io.cost;
+	mutex_unlock(&dev->lock);
+	show_calls(dev, t);
+	lens_format_cost(t, &cost);
+	return 0;
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A GPU that never answers a preempt: who asked waits, for a bounded time, and nobody else does."""
+
+from conftest import Card
+from test_control import long_slice, wait_for
+
+
+def test_reading_goes_on_while_a_preempt_is_not_answered(fresh: Card) -> None:
+    """The writer gets ETIMEDOUT after a second and a bit; meanwhile others read the runlist over and over, and a second
+    writer waits for the first one's end.
+    Seen failing with the GPU's lock held in mmio_wait_us(): one read, after the writer is done; and with
+    lens_dev_steer() taking the GPU's lock only: the second writer does not wait."""
+    long_slice(fresh)
+    wait_for(fresh, 3)
+    fresh.emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
+    text = fresh.guest.check(f"""up() {{ cut -d' ' -f1 /proc/uptime; }}
+        up; (tryop write {fresh.path('preempt_tsg')} {fresh.chip.ref(3)}; up) >/tmp/writer &
+        sleep 0.1; (tryop write {fresh.path('disable_channel')} {fresh.chip.ref(16)}; up) >/tmp/second &
+        while [ ! -s /tmp/writer ]; do tryop read {fresh.path('runlist0')}; done >/tmp/readers
+        wait; cat /tmp/writer /tmp/second; cut -d' ' -f1 /tmp/readers | sort | uniq -c
+        rm /tmp/writer /tmp/second /tmp/readers""", timeout=120).splitlines()
+    start, refused, stop, second, after, reads = text
+    assert refused == "write ETIMEDOUT" and second.startswith("OK")
+    assert 1.0 <= float(stop) - float(start) < 5
+    assert float(after) - float(start) >= 1.0
+    count, said = reads.split()
+    assert said == "OK" and int(count) > 5, text  # some 10 ms each
+
+
+def test_a_gpu_that_is_removed_while_its_preempt_is_not_answered_is_no_device(fresh: Card) -> None:
+    """The writer waits without the lock, so the bus can take the GPU away; it notices and touches it no more.
+    Seen failing (the machine is lost in an oops) with lens_dev_check() returning 0."""
+    long_slice(fresh)
+    wait_for(fresh, 3)
+    where = f"/sys/bus/pci/devices/0000:00:{4 + fresh.index:02x}.0"
+    fresh.emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
+    text = fresh.guest.check(f"""(tryop write {fresh.path('preempt_tsg')} {fresh.chip.ref(3)}) >/tmp/writer &
+        sleep 0.2; echo 1 >{where}/remove; [ -s /tmp/writer ] && echo early; wait; cat /tmp/writer; rm /tmp/writer
+        tryop read {fresh.path('runlist0')}; grep write_preempt_tsg_failed {fresh.path('stats')}
+        echo 1 >/sys/bus/pci/rescan; for i in 1 2 3 4 5 6 7 8 9 10; do
+            tryop read {fresh.path('num_gpcs')} && break; sleep 0.5; done""", timeout=120).splitlines()
+    assert text[:2] == ["write ENODEV", "read ENODEV"]
+    assert int(text[2].split()[1]) > 0  # stats answers for a GPU that has gone
+    assert text[-1].startswith("OK"), text
