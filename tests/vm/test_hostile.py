@@ -25,7 +25,8 @@ SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 READS = 2000  # of each family at least, over all rounds
 LONGEST = 30.0  # seconds that one system call may take on an emulated processor
 
-OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}  # docs/proc.md
+# docs/proc.md
+OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}
 VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
 ERRNOS = {
     **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS),
@@ -37,6 +38,7 @@ ERRNOS = {
     **dict.fromkeys(("splice_from", "splice_to", "sendfile"), OURS | VFS | {"EAGAIN", "EOVERFLOW"}),
     **dict.fromkeys(("poll", "dup", "fstat", "close"), {"OK", "EBADF"}),
 }
+PRAMIN = 0x700000  # 1 MiB of BAR0 that shows GPU memory
 VALUES = (0xFFFFFFFF, 0xBADF5040, 0xBAD00200, 0, 0xFFFF, 0xFFFF0000, 0x80000000)
 
 
@@ -78,7 +80,9 @@ def run_storm(guest: Guest, total: Storm, seed: int, ops: int) -> None:
     script = ""
     for gpu in range(len(FAMILIES)):
         for caller, options in enumerate(("", "", "-w")):
-            script += f"storm -s {seed + 10 * gpu + caller} -n {ops} {options} /proc/gpu{gpu}/* >/tmp/storm.{gpu}.{caller} &\n"
+            which = f"$(find /proc/gpu{gpu} -type f -perm 0200)" if options else f"/proc/gpu{gpu}/*"
+            script += (f"storm -s {seed + 10 * gpu + caller} -n {ops} {options} {which} "
+                       f">/tmp/storm.{gpu}.{caller} &\n")
     guest.check(script + "wait", timeout=600)
     here = Storm()
     for gpu in range(len(FAMILIES)):
@@ -98,7 +102,8 @@ def registers_of(guest: Guest, gpu: int) -> list[int]:
     guest.run(f"cat /proc/gpu{gpu}/* >/dev/null 2>&1", timeout=120)
     accesses = emu.cmd({"cmd": "log-read"})["accesses"]
     emu.cmd({"cmd": "log", "on": False})
-    return sorted({int(one["off"]) for one in accesses if one["bar"] == 0 and not 0x700000 <= int(one["off"]) < 0x800000})
+    offsets = {int(one["off"]) for one in accesses if one["bar"] == 0}
+    return sorted(off for off in offsets if not PRAMIN <= off < PRAMIN + 0x100000)
 
 
 def bad_reads(emu: Emulator, dice: random.Random, registers: list[int]) -> None:
@@ -132,13 +137,12 @@ def scribble(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
     blocks = [int(one["inst"]) for one in state["channels"] if int(one.get("inst") or 0)]
     for _ in range(dice.choice((1, 4, 30))):
         if dice.random() < 0.5:
-            at = dice.choice(places) + 8 * dice.randrange(16)
+            where = dice.choice(places) + 8 * dice.randrange(16)
         else:
-            at = dice.choice(blocks) + 4 * dice.choice((0x80, 0x81, 0x84, 0x85, dice.randrange(1024)))
-        word = dice.choice((dice.getrandbits(32), 0xFFFFFFFF, 0, *(place & 0xFFFFFFFF | dice.getrandbits(4)
-                                                                  for place in dice.sample(places + blocks, 1)),
-                            0x700000, 0xFFFF << dice.randrange(17)))
-        emu.cmd({"cmd": "poke", "ap": "vid", "addr": at, "words": [word & 0xFFFFFFFF]})
+            where = dice.choice(blocks) + 4 * dice.choice((0x80, 0x81, 0x84, 0x85, dice.randrange(1024)))
+        other = dice.choice(places + blocks) | dice.getrandbits(4)
+        word = dice.choice((dice.getrandbits(32), 0xFFFFFFFF, 0, other, PRAMIN, 0xFFFF << dice.randrange(17)))
+        emu.cmd({"cmd": "poke", "ap": "vid", "addr": where, "words": [word & 0xFFFFFFFF]})
 
 
 def tables(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
@@ -149,9 +153,10 @@ def tables(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
         low, high = emu.cmd({"cmd": "peek", "ap": "vid", "addr": int(one["inst"]) + 0x200, "words": 2})["words"]
         base = ((int(high) << 32) | int(low)) & ~0xFFF
         for _ in range(6):
-            entry = dice.choice((base >> 4, base >> 8, (base >> 4) | 2, (base >> 8) | 6, 0xFFFFFFFF, dice.getrandbits(32)))
+            entry = dice.choice((base >> 4, base >> 8, (base >> 4) | 2, (base >> 8) | 6, ~0, dice.getrandbits(32)))
             word = (entry & ~7 | dice.getrandbits(3)) & 0xFFFFFFFF
-            emu.cmd({"cmd": "poke", "ap": "vid", "addr": base + 8 * dice.choice((0, 1, dice.randrange(512))), "words": [word]})
+            where = base + 8 * dice.choice((0, 1, dice.randrange(512)))
+            emu.cmd({"cmd": "poke", "ap": "vid", "addr": where, "words": [word]})
 
 
 FAULTS: dict[str, Callable[[Emulator, random.Random, list[int]], None]] = {
@@ -162,7 +167,8 @@ FAULTS: dict[str, Callable[[Emulator, random.Random, list[int]], None]] = {
 
 def memory(guest: Guest) -> int:
     """Bytes that the kernel has allocated for itself and cannot give back."""
-    fields = dict(re.findall(r"^(\w+): +(\d+)", guest.check("sync; echo 3 >/proc/sys/vm/drop_caches; cat /proc/meminfo"), re.MULTILINE))
+    text = guest.check("sync; echo 3 >/proc/sys/vm/drop_caches; cat /proc/meminfo")
+    fields = dict(re.findall(r"^(\w+): +(\d+)", text, re.MULTILINE))
     return (int(fields["SUnreclaim"]) + int(fields["VmallocUsed"])) * 1024
 
 
@@ -191,7 +197,8 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
     for turn in range(SOAK):
         for gpu, emu in enumerate(guest.emu):
             FAULTS[kind](emu, dice, registers[gpu])
-        run_storm(guest, total, SEED + 1000 * turn, 400)
+        # a list of 65535 entries takes seconds on an emulated bus
+        run_storm(guest, total, SEED + 1000 * turn, 150 if kind == "bad_reads" else 400)
         calm(guest)
     for gpu in range(len(FAMILIES)):
         assert guest.read(f"/proc/gpu{gpu}/device_info") == before[gpu]
@@ -214,4 +221,4 @@ def test_so_many_reads_were_made(families: Guest, total: Storm) -> None:
     del families
     assert min(total.reads(gpu) for gpu in range(len(FAMILIES))) >= READS * SOAK
     results = {result for _, call, result in total.seen if call in ("read", "write", "pwrite", "writev")}
-    assert {"OK", "EIO", "ENODEV", "ETIMEDOUT"} <= results
+    assert {"OK", "EIO", "ENODEV", "EINVAL", "ERANGE"} <= results, results

@@ -7,7 +7,7 @@
  *
  * Each operation opens one of the files (for reading, writing, both, or to append) or uses one of up to 8 that are open:
  * read, pread, readv, lseek, write, pwrite, writev, ioctl, mmap, poll, splice, sendfile, dup, fstat, close, with sizes
- * and offsets at and beyond every limit. -u gives up root first. Without -w nothing is written to what root opened.
+ * and offsets at and beyond every limit. -u gives up root first. -w writes, too, and mostly opens for that.
  *
  * Output: "seed N", then a line "CALL RESULT COUNT" for each pair that occurred (RESULT: OK or an errno's name), then
  * "done OPS ops, longest N us, CALL FILE". The same seed and files give the same operations.
@@ -94,8 +94,8 @@ static size_t some_text(void)
 	size_t n, i;
 
 	switch (dice(6)) {
-	case 0: return snprintf(room, ROOM, "%u\n", dice(24));
-	case 1: return snprintf(room, ROOM, "%u:%u", dice(4), dice(24));
+	case 0: return snprintf(room, ROOM, "%u\n", dice(20));
+	case 1: return snprintf(room, ROOM, "%u:%u", dice(2), dice(12));
 	case 2: return snprintf(room, ROOM, "%#x", dice(1 << 16));
 	case 3:
 		n = dice(24);
@@ -115,7 +115,7 @@ static int some_open(const char *file)
 	static const int flags[] = { O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_APPEND, O_WRONLY | O_TRUNC, O_RDONLY | O_NONBLOCK,
 				     O_RDONLY | O_DIRECT, O_PATH, O_RDWR | O_CREAT | O_EXCL, O_WRONLY | O_CREAT };
 
-	return open(file, dice(3) ? O_RDONLY : flags[dice(sizeof(flags) / sizeof(*flags))], 0600);
+	return open(file, dice(3) ? writes ? O_WRONLY : O_RDONLY : flags[dice(sizeof(flags) / sizeof(*flags))], 0600);
 }
 
 static long do_mmap(int fd)
@@ -230,7 +230,7 @@ static enum call some_call(void)
 	enum call call;
 
 	do {
-		call = dice(3) ? READ + dice(CALLS - READ) : dice(2) ? OPEN : READ;
+		call = dice(2) ? READ + dice(CALLS - READ) : dice(2) ? OPEN : READ;
 	} while (!writes && is_write(call));
 	return call;
 }
