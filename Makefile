@@ -38,8 +38,8 @@ emulator: configure ## build/bin/gpulens-emulator
 tool: configure ## build/bin/gpulens, the command-line tool
 	cmake --build $(CMAKE_BUILD) --target gpulens
 
-unit: | build ## the host's unit tests, in build/cmake-asan, with sanitizers
-	@test -f $(CMAKE_BUILD)-asan/build.ninja || cmake -S . -B $(CMAKE_BUILD)-asan -G Ninja -DGPULENS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None '-DCMAKE_CXX_FLAGS=-O0 -g1' '-DCMAKE_C_FLAGS=-O0 -g1' >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+unit: | build ## the host's unit tests, in build/cmake-asan, with sanitizers; clang takes half of GCC's time for them
+	@test -f $(CMAKE_BUILD)-asan/build.ninja || cmake -S . -B $(CMAKE_BUILD)-asan -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DGPULENS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None '-DCMAKE_CXX_FLAGS=-O0 -g1' '-DCMAKE_C_FLAGS=-O0 -g1' >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 	cmake --build $(CMAKE_BUILD)-asan
 
 guest-parts: module module-copy ## what runs inside a guest: the test modules and helpers
