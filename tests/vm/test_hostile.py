@@ -198,7 +198,7 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
         for gpu, emu in enumerate(guest.emu):
             FAULTS[kind](emu, dice, registers[gpu])
         # a list of 65535 entries takes seconds on an emulated bus
-        run_storm(guest, total, SEED + 1000 * turn, 150 if kind == "bad_reads" else 350)
+        run_storm(guest, total, SEED + 1000 * turn, 150 if kind == "bad_reads" else 400)
         calm(guest)
     for gpu in range(len(FAMILIES)):
         assert guest.read(f"/proc/gpu{gpu}/device_info") == before[gpu]
@@ -210,7 +210,7 @@ def test_nothing_that_was_allocated_stays(families: Guest, total: Storm) -> None
     """The same storm twice: the second leaves the kernel with no more memory of its own than the first."""
     sizes = []
     for _ in range(3):
-        run_storm(families, total, SEED, 300)
+        run_storm(families, total, SEED, 400)
         calm(families)
         sizes.append(memory(families))
     assert sizes[2] - sizes[1] < 256 << 10, f"seed {SEED}: {sizes}"

@@ -89,6 +89,8 @@ static void set_window(struct gpu *g, u32 place)
 {
 	g->base = (where >> 16) + place;
 	iowrite32(g->base, g->bar0 + g->window);
+	/* The emulator of a machine turns to its other processor here, where it hurts most. */
+	cpu_relax();
 }
 
 static void check_window(struct gpu *g)
@@ -169,8 +171,6 @@ static int rival_thread(void *unused)
 			round_preemptible(g, turn / STAY % PLACES, turn % STAY == 0);
 		rounds++;
 		cond_resched();
-		/* lets the emulator of a machine turn to its other processor */
-		cpu_relax();
 	}
 	return 0;
 }
