@@ -42,7 +42,9 @@ TEST(Requests, PreemptWaitsForItsPendingBit)
 							  {&lens_chip_gh100, 0xc00498}};
 	for (auto [chip, reg] : rows) {
 		Fake f(*chip);
-		f.answer = [&, reg = reg](u32 off) { return off == reg && f.reads.size() < 5 ? 0x01100001u : 0x01000001u; };
+		f.answer = [&, reg = reg](u32 off) {
+			return off == reg && f.reads.size() < 5 ? 0x01100001u : 0x01000001u;
+		};
 		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 1), 0);
 		EXPECT_EQ(f.reads.size(), 5u);
 		EXPECT_GT(f.waited_us, 0u);
