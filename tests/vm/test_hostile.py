@@ -6,8 +6,8 @@ One chip of each family in a guest of two processors. In each round something el
 readers and a writer make random system calls (helpers/storm.c) on all its files. GPULENS_SOAK=N makes N times as many
 rounds (`make soak`: 100,000 reads a family); GPULENS_SEED repeats a run, whose seed stands in each message.
 
-Seen to fail: a reader whose text was not freed (memory, 3.4 MB a storm), errnos that were missing in ERRNOS. The longest
-call has not been seen too long."""
+Seen to fail: a reader whose text was not freed (memory, 3.4 MB a storm), errnos that were missing in ERRNOS. The
+longest call has not been seen too long."""
 
 import os
 import random
