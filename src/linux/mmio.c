@@ -62,6 +62,13 @@ static u64 mmio_rd64(struct lens_io *io, u32 off)
 	return readq(dev->bar0 + off);
 }
 
+/* fn(arg), to be run on behalf of a GPU. */
+struct call {
+	struct lens_io *io;
+	int (*fn)(void *arg);
+	void *arg;
+};
+
 #ifdef LENS_UNSAFE_WINDOW
 /* For the test that shows what this protects from; never in a module that is used. */
 static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
@@ -69,19 +76,13 @@ static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
 	return fn(arg);
 }
 #else
-struct stop {
-	struct lens_io *io;
-	int (*fn)(void *arg);
-	void *arg;
-};
-
 /* The clock can be read here: nobody was stopped while updating it, for that has interrupts off. */
 static int run_stopped(void *arg)
 {
-	struct stop *s = arg;
-	struct lens_cost *cost = &s->io->cost;
+	struct call *c = arg;
+	struct lens_cost *cost = &c->io->cost;
 	u64 ns = ktime_get_ns();
-	int err = s->fn(s->arg);
+	int err = c->fn(c->arg);
 
 	ns = ktime_get_ns() - ns;
 	cost->stops++;
@@ -93,9 +94,9 @@ static int run_stopped(void *arg)
 /* Run fn while all other processors stand still. */
 static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
-	struct stop s = { .io = io, .fn = fn, .arg = arg };
+	struct call c = { .io = io, .fn = fn, .arg = arg };
 
-	return stop_machine(run_stopped, &s, NULL);
+	return stop_machine(run_stopped, &c, NULL);
 }
 #endif
 
@@ -161,22 +162,16 @@ static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32
 	return err ? err : stopped(io, run_borrow, &b);
 }
 
-struct run {
-	struct lens_io *io;
-	int (*fn)(void *arg);
-	void *arg;
-};
-
 static int run_exclusive(void *arg)
 {
-	struct run *r = arg;
+	struct call *c = arg;
 
-	return lens_window_run(r->io, r->fn, r->arg);
+	return lens_window_run(c->io, c->fn, c->arg);
 }
 
 static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
-	struct run r = { .io = io, .fn = fn, .arg = arg };
+	struct call c = { .io = io, .fn = fn, .arg = arg };
 
 	/*
 	 * Nothing is behind the window of a Tegra: its memory is the system's. And
@@ -187,7 +182,7 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 		return fn(arg);
 	if (!lens_vram)
 		return -EACCES;
-	return stopped(io, run_exclusive, &r);
+	return stopped(io, run_exclusive, &c);
 }
 
 /*

@@ -14,8 +14,7 @@ from conftest import Guest, Gpu, need_module, scenario
 READS = 10000
 CONTEXT_READS = 500
 UNSAFE_READS = 2000
-# the runlist of LCE2, whose channels have no contexts: a reading stops the machine twice instead of four times
-COPY_RUNLIST = {"GP106": 5, "TU102": 5, "AD102": 1, "GH100": 1}
+COPY = "Copy Engine 2 (LCE2)"  # its channels have no contexts: a reading stops the machine twice, not four times
 # state that changes by itself while TSGs take turns; everything read from GPU memory is compared
 CHANGING = ("Enabled", "Next", "Force CTX", "Status", "Busy", "On ", "Pending", "PBDMA Busy", "ENG Busy", "Acquire",
             "idle", "pending", "acquire", "on pbdma", "on eng", "undefined")
@@ -64,7 +63,7 @@ def test_neither_side_sees_a_wrong_word(arena: tuple[str, Guest], manner: int) -
     """Protected: 10,000 readings, and 500 with contexts and page tables, none different, no word of the rival's wrong,
     its window never found elsewhere. Unprotected: the same contest shows wrong words, so that this can fail."""
     flavour, guest = arena
-    lists = [f"/proc/gpu{index}/runlist{COPY_RUNLIST[chip.name]}" for index, chip in enumerate(CHIPS)]
+    lists = [f"/proc/gpu{index}/runlist{dict(chip.engines)[COPY]}" for index, chip in enumerate(CHIPS)]
     contexts = [f"/proc/gpu{index}/runlist0" for index in range(len(CHIPS))]
     if flavour == "module":
         for reads, files in (READS, lists), (CONTEXT_READS, contexts):

@@ -3,11 +3,11 @@
  * Random system calls on files, from a seed: what a hostile or a broken program does with them. Says what came of it;
  * the tests that call it judge.
  *
- *	storm [-s SEED] [-n OPS] [-u UID] [-w] FILE...
+ *	storm [-s SEED] [-n OPS] [-w] FILE...
  *
  * Each operation opens one of the files (for reading, writing, both, or to append) or uses one of up to 8 that are open:
  * read, pread, readv, lseek, write, pwrite, writev, ioctl, mmap, poll, splice, sendfile, dup, fstat, close, with sizes
- * and offsets at and beyond every limit. -u gives up root first. -w writes, too, and mostly opens for that.
+ * and offsets at and beyond every limit. -w writes, too, and mostly opens for that.
  *
  * Output: "seed N", then a line "CALL RESULT COUNT" for each pair that occurred (RESULT: OK or an errno's name), then
  * "done OPS ops, longest N us, CALL FILE". The same seed and files give the same operations.
@@ -15,7 +15,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -235,14 +234,6 @@ static enum call some_call(void)
 	return call;
 }
 
-static void give_up_root(uid_t uid)
-{
-	if (setgroups(0, NULL) < 0 || setgid(uid) < 0 || setuid(uid) < 0) {
-		perror("setuid");
-		exit(2);
-	}
-}
-
 static void report(void)
 {
 	int call, err;
@@ -261,17 +252,16 @@ int main(int argc, char **argv)
 	uint64_t longest = 0;
 	int opt, i;
 
-	while ((opt = getopt(argc, argv, "s:n:u:w")) != -1) {
+	while ((opt = getopt(argc, argv, "s:n:w")) != -1) {
 		switch (opt) {
 		case 's': seed = strtoul(optarg, NULL, 0); break;
 		case 'n': ops = strtoul(optarg, NULL, 0); break;
-		case 'u': give_up_root(atoi(optarg)); break;
 		case 'w': writes = true; break;
 		default: return 2;
 		}
 	}
 	if (optind == argc || pipe2(pipes, O_NONBLOCK) < 0) {
-		fprintf(stderr, "usage: storm [-s SEED] [-n OPS] [-u UID] [-w] FILE...\n");
+		fprintf(stderr, "usage: storm [-s SEED] [-n OPS] [-w] FILE...\n");
 		return 2;
 	}
 	printf("seed %lu\n", seed);
