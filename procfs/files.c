@@ -33,8 +33,7 @@ static int show_chip(const struct lens_file *f, bool addresses, struct lens_text
 	err = lens_dev_get(f->dev);
 	if (err)
 		return err;
-	err = lens_runlists_readable(&f->dev->gpu, &r);
-	lens_dev_put(f->dev);
+	err = lens_dev_put(f->dev, lens_runlists_readable(&f->dev->gpu, &r));
 	if (err)
 		return err;
 	lens_format_chip(t, &f->dev->gpu, f->dev->where, &r);
@@ -151,7 +150,7 @@ static int show_bars(const struct lens_file *f, bool addresses, struct lens_text
 		err = lens_dev_get(f->dev);
 	if (!err) {
 		err = lens_bars_collect(&f->dev->gpu, bars, room, BAR_WORDS);
-		lens_dev_put(f->dev);
+		err = lens_dev_put(f->dev, err);
 	}
 	if (!err)
 		lens_format_bars(t, bars, addresses);
@@ -207,9 +206,7 @@ int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool
 
 	if (err)
 		return err;
-	err = lens_snap_fill(&dev->gpu, snap, contexts);
-	lens_dev_put(dev);
-	return err;
+	return lens_dev_put(dev, lens_snap_fill(&dev->gpu, snap, contexts));
 }
 
 void lens_snap_free(struct lens_runlist_snap *snap)
@@ -272,9 +269,10 @@ static int collect(const struct lens_file *f, const struct file *file, struct le
 		return -EPERM;
 	if (!f->type->past) {
 		err = lens_dev_get(f->dev);
+		if (!err)
+			err = lens_dev_put(f->dev, 0);
 		if (err)
 			return err;
-		lens_dev_put(f->dev);
 	}
 	err = f->type->show(f, lens_may_see_addresses(file), t);
 	return err ? err : t->err;
@@ -343,7 +341,7 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 		goto out;
 	err = lens_gpu_has_host(&f->dev->gpu) ?
 	      f->type->act(&f->dev->gpu, &ref, &runlist) : -EOPNOTSUPP;
-	lens_dev_unsteer(f->dev);
+	err = lens_dev_unsteer(f->dev, err);
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
 		pr_info_ratelimited("gpulens: gpu%d %s: write RUNLIST:ID, more than one runlist (or none) holds %u\n",
 				    f->dev->index, f->type->name, ref.id);

@@ -97,7 +97,7 @@ static int record(struct lens_dev *dev, struct image *img)
 		err = lens_gpu_read_topology(gpu);
 	if (!err && lens_gpu_has_host(gpu))
 		err = record_runlists(gpu);
-	lens_dev_put(dev);
+	err = lens_dev_put(dev, err);
 out:
 	kvfree(gpu);
 	return err ? err : img->err;

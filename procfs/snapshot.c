@@ -248,8 +248,9 @@ int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_te
 		all->err[i] = lens_snap_fill(&f->dev->gpu, &all->snap[i], false);
 	}
 	took = ktime_get_ns() - start;
-	lens_dev_put(f->dev);
-	err = lay_out(f, all, start, took, addresses, t);
+	err = lens_dev_put(f->dev, 0);
+	if (!err)
+		err = lay_out(f, all, start, took, addresses, t);
 out:
 	for (i = 0; i < topo->n_runlists; i++)
 		lens_snap_free(&all->snap[i]);

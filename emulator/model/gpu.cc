@@ -139,7 +139,7 @@ uint64_t Gpu::read(int bar, uint64_t off, unsigned size)
 
 	uint64_t v;
 	bool known = true;
-	if (all_ones_ || off + size > profile_.bar_size[bar]) {
+	if (all_ones_ || asleep_ || off + size > profile_.bar_size[bar]) {
 		v = ~0ull;
 	} else if (pramin) {
 		if (torn_.every)
@@ -178,8 +178,8 @@ void Gpu::write(int bar, uint64_t off, unsigned size, uint64_t v)
 	counts_.region_writes[region]++;
 
 	bool known = true;
-	if (all_ones_ || off + size > profile_.bar_size[bar]) {
-		// gone: nothing arrives
+	if (all_ones_ || asleep_ || off + size > profile_.bar_size[bar]) {
+		// gone or asleep: nothing arrives
 	} else if (pramin) {
 		units_->bus->pramin_write(uint32_t(off - PRAMIN), size, v);
 	} else if (bar != 0) {

@@ -89,6 +89,8 @@ public:
 	// One command of the control socket; never throws: {"ok":false,"error":...} instead.
 	nlohmann::json control(const nlohmann::json &command);
 
+	// In D3hot nothing but the PCI configuration answers; what is tried is counted all the same. The scheduler goes on.
+	void set_asleep(bool asleep) { asleep_ = asleep; }
 	bool off_the_bus() const { return all_ones_; } // the PCI configuration reads as all ones too
 	uint64_t slow_ns() const { return slow_ns_; }  // the server waits this long before each answer
 
@@ -122,7 +124,7 @@ private:
 	bool log_on_ = false;
 	std::vector<Access> log_;
 
-	bool all_ones_ = false;
+	bool all_ones_ = false, asleep_ = false;
 	uint64_t slow_ns_ = 0;
 	std::unordered_map<uint32_t, uint32_t> bad_reads_;
 	struct Torn {

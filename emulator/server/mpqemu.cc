@@ -169,6 +169,7 @@ bool QemuLink::handle(uint32_t command, const uint8_t *p, size_t size)
 		if (size != CONFIG_SIZE)
 			return false;
 		config_.write(load<uint32_t>(p), load<uint32_t>(p + 8), load<uint32_t>(p + 4));
+		gpu_.set_asleep(config_.asleep());
 		return reply(0);
 	case SYNC_SYSMEM:
 		ok = size == SYSMEM_SIZE;
@@ -179,6 +180,7 @@ bool QemuLink::handle(uint32_t command, const uint8_t *p, size_t size)
 		break;
 	case DEVICE_RESET: // the chip goes on as its driver left it; only the PCI side starts anew
 		config_.reset();
+		gpu_.set_asleep(false);
 		return reply(0);
 	default: ok = false;
 	}

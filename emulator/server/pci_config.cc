@@ -11,8 +11,19 @@ enum {
 	CLASS = 0x09,
 	BARS = 0x10,
 	SUBVENDOR = 0x2c,
+	CAPABILITIES = 0x34,
 	INT_LINE = 0x3c,
-	INT_PIN = 0x3d
+	INT_PIN = 0x3d,
+	POWER = 0x60, // the capability: id, next, PMC, PMCSR
+	POWER_STATE = POWER + 4
+};
+
+enum {
+	STATUS_CAP_LIST = 0x10,
+	CAP_ID_POWER = 0x01,
+	PMC_VERSION_3 = 0x03,
+	PMCSR_STATE = 0x03,
+	PMCSR_NO_SOFT_RESET = 0x08
 };
 
 void PciConfig::set16(unsigned at, uint16_t v)
@@ -31,6 +42,12 @@ PciConfig::PciConfig(const Profile &profile) : profile_(profile)
 	set16(SUBVENDOR, profile.pci_subvendor);
 	set16(SUBVENDOR + 2, profile.pci_subdevice);
 	bytes_[INT_PIN] = 1;
+	bytes_[STATUS] = STATUS_CAP_LIST;
+	bytes_[CAPABILITIES] = POWER;
+	bytes_[POWER] = CAP_ID_POWER;
+	bytes_[POWER + 2] = PMC_VERSION_3;
+	bytes_[POWER_STATE] = PMCSR_NO_SOFT_RESET;
+	writable_[POWER_STATE] = PMCSR_STATE;
 	writable_[COMMAND] = 0x47; // I/O, memory, master, parity
 	writable_[COMMAND + 1] = 0x05;
 	writable_[0x0c] = writable_[0x0d] = 0xff;
@@ -47,6 +64,11 @@ void PciConfig::reset()
 	for (size_t i = 0; i < bytes_.size(); i++)
 		bytes_[i] &= ~writable_[i];
 	track();
+}
+
+bool PciConfig::asleep() const
+{
+	return bytes_[POWER_STATE] & PMCSR_STATE;
 }
 
 void PciConfig::track()

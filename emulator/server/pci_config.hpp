@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The PCI configuration space of the emulated GPU: ids, command register and three 32-bit memory BARs, whose bases
-// it tracks because QEMU's proxy names BAR accesses by bus address. No capabilities, no ROM, no I/O BAR.
-// Layout: PCI Local Bus Specification 3.0, section 6.1 (type 0 header).
+// it tracks because QEMU's proxy names BAR accesses by bus address; one capability, power management: D0 and D3hot,
+// which keeps the chip's state. No ROM, no I/O BAR.
+// Layout: PCI Local Bus Specification 3.0, section 6.1 (type 0 header); PCI Bus Power Management Interface
+// Specification 1.2, section 3.2.
 #pragma once
 #include "model/profile.hpp"
 
@@ -16,7 +18,9 @@ public:
 
 	uint32_t read(uint32_t offset, unsigned len) const;
 	void write(uint32_t offset, unsigned len, uint32_t value);
-	void reset(); // BARs and command register as after power-up
+	void reset(); // BARs and command register as after power-up, power state D0
+
+	bool asleep() const; // not in D0: only this space answers, memory does not
 
 	struct Hit {
 		int bar; // 0, 1, 2 for BAR0, BAR1, BAR2

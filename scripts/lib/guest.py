@@ -162,7 +162,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         self._say = say
         if modules is None:
             known = {"gpulens": paths.module("gpulens"),
-                     **{name: paths.module(name, "kmod-tests") for name in ("rival", "sysram", "tegra")}}
+                     **{name: paths.module(name, "kmod-tests") for name in ("rival", "sleeper", "sysram", "tegra")}}
             modules = {name: path for name, path in known.items() if path.exists()}
         self._modules = dict(modules)
         self.run_dir = self._new_run_dir()

@@ -30,7 +30,7 @@ static int map_and_read(struct lens_dev *dev)
 		goto err_unmap;
 	}
 	dev->io.ops = &lens_mmio_ops;
-	err = dev->bus->get(dev);
+	err = lens_dev_begin(dev, true);
 	if (err) {
 		dev_info(dev->device, "gpulens: does not answer, left alone\n");
 		goto err_unmap;
@@ -42,7 +42,7 @@ static int map_and_read(struct lens_dev *dev)
 		dev_info(dev->device,
 			 "gpulens: chip %#x (BOOT_0 %#x) is not known, left alone\n",
 			 dev->gpu.chip_id, dev->gpu.boot0);
-	dev->bus->put(dev);
+	err = lens_dev_end(dev, err);
 	if (err)
 		goto err_unmap;
 	return 0;

@@ -24,8 +24,11 @@ struct lens_bus {
 	/* Make BAR0 accessible: bar0 and bar0_len. May not leave anything behind on failure. */
 	int (*map)(struct lens_dev *dev);
 	void (*unmap)(struct lens_dev *dev);
-	/* Before and after each use: is it there and awake? 0 or -ENODEV, without an access. */
-	int (*get)(struct lens_dev *dev);
+	/*
+	 * Before and after each use, so that it stays awake meanwhile. -ENODEV: it is not
+	 * there; -EAGAIN: it sleeps, and was not to be woken. Both without an access.
+	 */
+	int (*get)(struct lens_dev *dev, bool wake);
 	void (*put)(struct lens_dev *dev);
 };
 
@@ -43,6 +46,8 @@ struct lens_dev {
 	struct mutex steering;		/* see lens_dev_steer() */
 	struct mutex lock;		/* everything below */
 	bool gone;			/* removed from its bus: no access any more */
+	bool late;			/* this use took too long: no access any more in it */
+	u64 until;			/* when this use, or stop of the machine, is late */
 	void __iomem *bar0;
 	resource_size_t bar0_len;
 	struct lens_io io;
@@ -55,18 +60,22 @@ extern int lens_gid;			/* -1: everybody may read */
 extern bool lens_vram;
 
 /*
- * Borrow the GPU: -ENODEV when it has gone or sleeps, -EINTR. On 0 the lock is
- * held and lens_dev_put() must follow.
+ * Borrow the GPU: -ENODEV when it has gone, -EAGAIN when it sleeps, -EINTR. On 0
+ * the lock is held and lens_dev_put() must follow, which takes what came of the
+ * use and returns it, or -ETIMEDOUT when the hardware took too long.
  */
 int lens_dev_get(struct lens_dev *dev);
-void lens_dev_put(struct lens_dev *dev);
+int __must_check lens_dev_put(struct lens_dev *dev, int result);
 /*
- * The same for who steers. Only they may wait for the hardware, which lets go of
- * the lock meanwhile: one at a time, for a second request to the same register
- * would be taken for an answer to the first.
+ * The same for who steers, for whom the GPU is woken. Only they may wait for the
+ * hardware, which lets go of the lock meanwhile: one at a time, for a second
+ * request to the same register would be taken for an answer to the first.
  */
 int lens_dev_steer(struct lens_dev *dev);
-void lens_dev_unsteer(struct lens_dev *dev);
+int __must_check lens_dev_unsteer(struct lens_dev *dev, int result);
+/* Around the reading at attach, when nobody else knows of the GPU: wakes it. */
+int lens_dev_begin(struct lens_dev *dev, bool wake);
+int __must_check lens_dev_end(struct lens_dev *dev, int result);
 /* With the lock held again after such a wait: 0, or -ENODEV when it went or fell asleep. */
 int lens_dev_check(struct lens_dev *dev);
 

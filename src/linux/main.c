@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/security.h>
@@ -29,23 +30,52 @@ module_param(vram, charp, 0444);
 MODULE_PARM_DESC(vram,
 		 "on (default) or off: whether GPU memory may be read through the PRAMIN window, which stops all processors for each piece; without it runlists cannot be shown");
 
-int lens_dev_get(struct lens_dev *dev)
+/*
+ * Long enough for every runlist of a GPU on an emulated bus (40 us a word), short
+ * enough for a person to wait for an error.
+ */
+static uint timeout_ms = 20000;
+module_param(timeout_ms, uint, 0644);
+MODULE_PARM_DESC(timeout_ms, "longest time that one reading or writing of a file may take before it ends with ETIMEDOUT (default 20000)");
+
+int lens_dev_begin(struct lens_dev *dev, bool wake)
+{
+	int err = dev->gone ? -ENODEV : dev->bus->get(dev, wake);
+
+	dev->late = false;
+	dev->until = ktime_get_ns() + (u64)READ_ONCE(timeout_ms) * NSEC_PER_MSEC;
+	return err;
+}
+
+int lens_dev_end(struct lens_dev *dev, int result)
+{
+	/* It may have gone while it was waited for; it was counted as used all the same. */
+	dev->bus->put(dev);
+	return dev->late ? -ETIMEDOUT : result;
+}
+
+static int get(struct lens_dev *dev, bool wake)
 {
 	int err = mutex_lock_interruptible(&dev->lock);
 
 	if (err)
 		return err;
-	err = dev->gone ? -ENODEV : dev->bus->get(dev);
+	err = lens_dev_begin(dev, wake);
 	if (err)
 		mutex_unlock(&dev->lock);
 	return err;
 }
 
-void lens_dev_put(struct lens_dev *dev)
+int lens_dev_get(struct lens_dev *dev)
 {
-	/* It may have gone while it was waited for; it was counted as used all the same. */
-	dev->bus->put(dev);
+	return get(dev, false);
+}
+
+int lens_dev_put(struct lens_dev *dev, int result)
+{
+	result = lens_dev_end(dev, result);
 	mutex_unlock(&dev->lock);
+	return result;
 }
 
 int lens_dev_steer(struct lens_dev *dev)
@@ -54,21 +84,22 @@ int lens_dev_steer(struct lens_dev *dev)
 
 	if (err)
 		return err;
-	err = lens_dev_get(dev);
+	err = get(dev, true);
 	if (err)
 		mutex_unlock(&dev->steering);
 	return err;
 }
 
-void lens_dev_unsteer(struct lens_dev *dev)
+int lens_dev_unsteer(struct lens_dev *dev, int result)
 {
-	lens_dev_put(dev);
+	result = lens_dev_put(dev, result);
 	mutex_unlock(&dev->steering);
+	return result;
 }
 
 int lens_dev_check(struct lens_dev *dev)
 {
-	int err = dev->gone ? -ENODEV : dev->bus->get(dev);
+	int err = dev->gone ? -ENODEV : dev->bus->get(dev, false);
 
 	/* One use more, and one less: it is counted as used since lens_dev_get(). */
 	if (!err)

@@ -20,6 +20,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/sched/signal.h>
 #include <linux/stop_machine.h>
 
 #include "lens.h"
@@ -34,11 +35,26 @@ static struct lens_dev *to_dev(struct lens_io *io)
 	return container_of(io, struct lens_dev, io);
 }
 
+/*
+ * Has this use taken too long, or was who waits for it killed? Then nothing is
+ * read any more: the rest ends at once, with all ones instead of answers, and
+ * lens_dev_put() says why. Each read asks, since each may take any time.
+ */
+static bool late(struct lens_dev *dev)
+{
+	if (!dev->late && (ktime_get_ns() > dev->until || fatal_signal_pending(current)))
+		dev->late = true;
+	return dev->late;
+}
+
 static u32 mmio_rd32(struct lens_io *io, u32 off)
 {
 	struct lens_dev *dev = to_dev(io);
 
 	if (off & 3 || off > dev->bar0_len - 4)
+		return 0xffffffff;
+	/* A borrowed window is given back however long it takes, which ends with a read. */
+	if (late(dev) && !(io->window && off == io->window->reg))
 		return 0xffffffff;
 	io->cost.rd32++;
 	return readl(dev->bar0 + off);
@@ -58,6 +74,8 @@ static u64 mmio_rd64(struct lens_io *io, u32 off)
 {
 	struct lens_dev *dev = to_dev(io);
 
+	if (late(dev))
+		return U64_MAX;
 	io->cost.rd64++;
 	return readq(dev->bar0 + off);
 }
@@ -76,15 +94,26 @@ static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
 	return fn(arg);
 }
 #else
+/*
+ * What is late here ends the whole use. Half of what the kernel lets a processor
+ * stand still before it reports a lockup (watchdog_thresh, 10 s), and much more
+ * than a piece takes on any bus that works, also on an emulated one.
+ */
+#define LONGEST_STOP_NS (5 * (u64)NSEC_PER_SEC)
+
 /* The clock can be read here: nobody was stopped while updating it, for that has interrupts off. */
 static int run_stopped(void *arg)
 {
 	struct call *c = arg;
+	struct lens_dev *dev = to_dev(c->io);
 	struct lens_cost *cost = &c->io->cost;
-	u64 ns = ktime_get_ns();
-	int err = c->fn(c->arg);
+	u64 start = ktime_get_ns(), until = dev->until, ns;
+	int err;
 
-	ns = ktime_get_ns() - ns;
+	dev->until = min(until, start + LONGEST_STOP_NS);
+	err = c->fn(c->arg);
+	dev->until = until;
+	ns = ktime_get_ns() - start;
 	cost->stops++;
 	cost->stopped_ns += ns;
 	cost->longest_stop_ns = max(cost->longest_stop_ns, ns);
@@ -128,21 +157,26 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 {
 	u32 piece = clamp(READ_ONCE(vram_piece), 64U, (u32)LENS_WINDOW_PIECE) / 8;
 	struct borrow b = { .io = io };
+	struct lens_dev *dev = to_dev(io);
 	int err;
 
-	err = check(io, ap, addr, words * 8ULL);
+	err = late(dev) ? -ETIMEDOUT : check(io, ap, addr, words * 8ULL);
 	if (!err && ap == LENS_SYS) {
 		io->cost.sys64 += words;
-		return lens_sysmem_copy(to_dev(io), addr, dst, words);
+		return lens_sysmem_copy(dev, addr, dst, words);
 	}
 	/* Inside exclusive() the machine stands still already. */
-	if (!err && io->held)
-		return lens_window_copy(io, addr, dst, words);
+	if (!err && io->held) {
+		err = lens_window_copy(io, addr, dst, words);
+		return dev->late ? -ETIMEDOUT : err;
+	}
 	while (!err && words) {
 		b.addr = addr;
 		b.dst = dst;
 		b.words = min(words, piece);
 		err = stopped(io, run_borrow, &b);
+		if (dev->late)
+			err = -ETIMEDOUT;
 		addr += b.words * 8ULL;
 		dst += b.words;
 		words -= b.words;
@@ -153,7 +187,7 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val)
 {
 	struct borrow b = { .io = io, .addr = addr, .val = val };
-	int err = check(io, ap, addr, 4);
+	int err = late(to_dev(io)) ? -ETIMEDOUT : check(io, ap, addr, 4);
 
 	if (!err && ap == LENS_SYS) {
 		io->cost.sys64++;
@@ -182,6 +216,8 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 		return fn(arg);
 	if (!lens_vram)
 		return -EACCES;
+	if (late(to_dev(io)))
+		return -ETIMEDOUT;
 	return stopped(io, run_exclusive, &c);
 }
 
@@ -192,11 +228,16 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 static int mmio_wait_us(struct lens_io *io, u32 us)
 {
 	struct lens_dev *dev = to_dev(io);
+	u64 start = ktime_get_ns(), until = dev->until;
+	bool was_late = dev->late;
 
 	lockdep_assert_held(&dev->steering);
 	mutex_unlock(&dev->lock);
 	usleep_range(us, us + us / 4);
 	mutex_lock(&dev->lock);
+	/* Others' uses have their own; waiting is bounded by who waits. */
+	dev->late = was_late;
+	dev->until = until + ktime_get_ns() - start;
 	return lens_dev_check(dev);
 }
 

@@ -7,9 +7,11 @@
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/pm_runtime.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "compat/compat.h"
 #include "lens.h"
 
 #define BAR0 0
@@ -50,17 +52,46 @@ static void pci_unmap(struct lens_dev *dev)
 	pci_disable_device(dev->pdev);
 }
 
-/* Asleep, or fallen off the bus: found out without touching a BAR. */
-static int pci_get(struct lens_dev *dev)
+/*
+ * A use is counted, so that the driver does not put it to sleep meanwhile, and
+ * where its power is not managed at run time (-EINVAL, -EACCES), so that put fits.
+ * A GPU without a driver counts as asleep when it may be (power/control says
+ * auto), though only its bridge is then.
+ */
+static int use(struct device *device, bool wake)
 {
-	if (dev->pdev->current_state == PCI_D3hot || dev->pdev->current_state == PCI_D3cold ||
-	    !pci_device_is_present(dev->pdev))
-		return -ENODEV;
-	return 0;
+	int err = wake ? pm_runtime_resume_and_get(device) : pm_runtime_get_if_active(device);
+
+	if (err == -EINVAL || err == -EACCES) {
+		pm_runtime_get_noresume(device);
+		return 0;
+	}
+	if (wake)
+		return err ? -ENODEV : 0;
+	return err > 0 ? 0 : -EAGAIN;
 }
 
+static int pci_get(struct lens_dev *dev, bool wake)
+{
+	int err = use(dev->device, wake);
+
+	if (err)
+		return err;
+	/* Some drivers put it to sleep by themselves (vfio-pci), and only they wake it. */
+	if (dev->pdev->current_state != PCI_D0 && dev->pdev->current_state != PCI_UNKNOWN)
+		err = -EAGAIN;
+	/* Awake, so that this wakes nothing. It may have fallen off the bus. */
+	else if (!pci_device_is_present(dev->pdev))
+		err = -ENODEV;
+	if (err)
+		pm_runtime_put_noidle(dev->device);
+	return err;
+}
+
+/* Not marked as busy: who only looks does not keep it awake for longer. */
 static void pci_put(struct lens_dev *dev)
 {
+	pm_runtime_put(dev->device);
 }
 
 static const struct lens_bus pci_bus = {

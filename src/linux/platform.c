@@ -48,8 +48,12 @@ static void platform_unmap(struct lens_dev *dev)
 	iounmap(dev->bar0);
 }
 
-/* A use is counted in any case, so that put fits whatever the driver did meanwhile. */
-static int platform_get(struct lens_dev *dev)
+/*
+ * Reading wakes it too: asleep between any two frames, a Tegra's GPU could hardly
+ * be looked at otherwise. A use is counted in any case, so that put fits whatever
+ * the driver did meanwhile.
+ */
+static int platform_get(struct lens_dev *dev, bool wake)
 {
 	int err = pm_runtime_get_sync(dev->device);
 

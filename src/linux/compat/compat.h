@@ -9,6 +9,7 @@
 #ifndef LENS_COMPAT_H
 #define LENS_COMPAT_H
 
+#include <linux/pm_runtime.h>
 #include <linux/proc_fs.h>
 
 #ifndef LENS_HAVE_PDE_DATA
@@ -17,6 +18,11 @@ static inline void *pde_data(const struct inode *inode)
 {
 	return PDE_DATA(inode);
 }
+#endif
+
+#ifndef LENS_HAVE_PM_RUNTIME_GET_IF_ACTIVE
+/* Since 6.9: c0ef3df8dbae ("PM: runtime: Simplify pm_runtime_get_if_active() usage"). */
+#define pm_runtime_get_if_active(dev) pm_runtime_get_if_active(dev, true)
 #endif
 
 #endif

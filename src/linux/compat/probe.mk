@@ -6,3 +6,4 @@ lens-try = $(call try-run,$(CC) $(NOSTDINC_FLAGS) $(LINUXINCLUDE) $(KBUILD_CPPFL
 	-fsyntax-only $(src)/src/linux/compat/have_$(1).c,-DLENS_HAVE_$(2))
 
 ccflags-y += $(call lens-try,pde_data,PDE_DATA)
+ccflags-y += $(call lens-try,pm_runtime_get_if_active,PM_RUNTIME_GET_IF_ACTIVE)
