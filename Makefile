@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool unit guest-parts demo test test-kernels soak fuzz check bench kselftest clean configure
+.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool unit guest-parts demo test test-kernels soak fuzz check bench kselftest install uninstall deb test-deb clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -74,6 +74,19 @@ bench: module emulator guest-parts ## accesses and times against the budget of d
 kselftest: ## the read-only tests on this machine's GPUs, with the module loaded
 	$(MAKE) -C tests/selftests run_tests
 
+install: | build ## the module through DKMS, the tool under PREFIX (/usr/local); KVER= names a kernel, DESTDIR= stages only
+	@cmake -S . -B $(CMAKE_BUILD)-tool -DGPULENS_TOOL_ONLY=ON -DCMAKE_BUILD_TYPE=Release >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+	cmake --build $(CMAKE_BUILD)-tool
+	scripts/install
+
+uninstall: ## removes what make install put there
+	scripts/install --uninstall
+
+deb: ## build/deb/*.deb, Debian packages of the tool and of the module's sources
+	scripts/build-deb
+
+test-deb: ## packages and make install, in throwaway root folders of Debian 12 and 13; wants root and debootstrap
+	scripts/test-deb
 
 clean: ## remove everything generated, except downloaded kernels
-	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-asan build/cmake-fuzz build/fuzz build/bin build/guest build/kmod-tests build/run build/results build/check
+	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-tool build/cmake-asan build/cmake-fuzz build/fuzz build/bin build/guest build/kmod-tests build/run build/results build/check build/deb

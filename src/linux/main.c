@@ -170,4 +170,5 @@ static void __exit lens_exit(void)
 module_exit(lens_exit);
 
 MODULE_DESCRIPTION("Shows and steers how NVIDIA GPUs schedule work");
+MODULE_VERSION(LENS_VERSION);
 MODULE_LICENSE("GPL");
