@@ -15,6 +15,23 @@ FIRST = re.compile(r"^(?:\[ *\d+\.\d+\] ?)?(?:rcu: |watchdog: )?"
 LINE = re.compile(r"^(?:\[ *\d+\.\d+\] ?)?={20,}$")
 
 
+ACCESS = re.compile(r" of \d+ bytes by (?:task|interrupt) ")  # above each of the two call chains of KCSAN's
+INTERRUPTED = re.compile(r"\basm_\w+\+0x")  # from here on the chain says only what the processor had been doing
+
+
+def _raced(text: str, names: "re.Pattern[str]") -> bool:
+    """Whether one of these modules is in a call chain that led to one of the accesses."""
+    inside = False
+    for line in text.splitlines():
+        if ACCESS.search(line):
+            inside = True
+        elif INTERRUPTED.search(line):
+            inside = False
+        elif inside and names.search(line):
+            return True
+    return False
+
+
 def find(console: str, modules: Collection[str]) -> list[str]:
     """The text of each. The kernel's own code has races that it lives with: one that KCSAN reports counts only where
     one of these modules took part in it."""
@@ -28,6 +45,6 @@ def find(console: str, modules: Collection[str]) -> list[str]:
             inside = False
         if inside and len(found[-1]) < LONGEST:
             found[-1].append(line)
-    ours = re.compile(r"\[(?:" + "|".join(map(re.escape, modules)) + r")\]") if modules else None
+    names = re.compile(r"\[(?:" + "|".join(map(re.escape, modules)) + r")\]")
     texts = ["\n".join(lines) for lines in found]
-    return [text for text in texts if "KCSAN" not in text.split("\n", 1)[0] or (ours and ours.search(text))]
+    return [text for text in texts if " KCSAN: " not in text.split("\n", 1)[0] or _raced(text, names)]
