@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """The detectors of a debug kernel (`make test-debug`) see what they are for, and what they write reaches the check that
-every guest passes through: tests/kmod/faulty does one wrong thing at a time. Skipped on kernels without them."""
+every guest passes through: tests/kmod/faulty does one wrong thing at a time. And what many callers do at once on one
+GPU is no race in the eyes of KCSAN. Skipped on kernels without these detectors."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from conftest import Guest, need_module, paths
+from chips import CHIPS
+from conftest import Card, Guest, gpu_of, need_module, paths
 from lib.guest import Splat
+from test_stats import grown, stats
+
+ROUNDS = 100
 
 
 def need(*options: str) -> None:
@@ -72,3 +77,24 @@ def test_a_leak_is_complained_of_when_a_guest_ends() -> None:
         with faulty_guest() as guest:
             guest.load("faulty", "fault=leak")
             guest.unload("faulty")
+
+
+def test_counting_and_steering_at_once_is_no_race() -> None:
+    """Two callers each of every kind, on one GPU, all at once: KCSAN complains of nothing, and stats has counted every
+    call of each.
+    SEEN"""
+    need("KCSAN")
+    with Guest([gpu_of(CHIPS[0])]) as guest:
+        guest.load("gpulens", "control=1")
+        card = Card(guest, CHIPS[0], 0)
+        before = stats(card)
+        callers = [f"timeop read {card.path(name)} {ROUNDS} &" for name in ("runlist0", "stats", "chip", "bars")]
+        callers += [f"timeop write {card.path(name)}_channel {ROUNDS} {card.chip.ref(16)} &"
+                    for name in ("disable", "enable")]
+        guest.check("\n".join(callers * 2) + "\nwait", timeout=300)
+        counted = grown(card, before)
+        assert {name: counted[name] for name in counted if name.startswith(("read_", "write_"))} == {
+            "read_runlist": 2 * ROUNDS, "read_stats": 2 * ROUNDS + 1, "read_chip": 2 * ROUNDS, "read_bars": 2 * ROUNDS,
+            "write_disable_channel": 2 * ROUNDS, "write_enable_channel": 2 * ROUNDS}
+        guest.complain()
+        guest.unload()

@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from conftest import Emulator, Gpu, Guest, healthy, scenario
+from lib.guest import SLOW
 
 FAMILIES = ("gk104", "gm204", "gp106", "gv100", "tu102", "ga100", "ad102", "gh100", "gb100")
 SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
 SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 READS = 2000  # of each family at least, over all rounds
-LONGEST = 30.0  # seconds that one system call may take on an emulated processor
+LONGEST = 30.0 * SLOW  # seconds that one system call may take on an emulated processor
 
 # docs/proc.md
 OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}
