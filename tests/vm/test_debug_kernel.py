@@ -3,6 +3,7 @@
 every guest passes through: tests/kmod/faulty does one wrong thing at a time. And what many callers do at once on one
 GPU is no race in the eyes of KCSAN. Skipped on kernels without these detectors."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +13,10 @@ from conftest import Card, Guest, gpu_of, need_module, paths
 from lib.guest import Splat
 from test_stats import grown, stats
 
-ROUNDS = 100
+FILES = {"runlist": "runlist0"}  # by the names that stats counts them under
+# How often each is called by one caller: about as long
+ROUNDS = {"read_chip": 500, "read_stats": 2000, "read_runlist": 200, "write_disable_channel": 500,
+          "write_enable_channel": 500}
 
 
 def need(*options: str) -> None:
@@ -79,22 +83,31 @@ def test_a_leak_is_complained_of_when_a_guest_ends() -> None:
             guest.unload("faulty")
 
 
+# Two at a time, on one processor each, so that one goes on while KCSAN holds the other up at an access
+PAIRS = (("read_chip", "read_chip"), ("read_stats", "read_stats"), ("read_stats", "read_runlist"),
+         ("write_disable_channel", "write_disable_channel"), ("write_enable_channel", "read_stats"),
+         ("write_disable_channel", "read_runlist"))
+
+
 def test_counting_and_steering_at_once_is_no_race() -> None:
-    """Two callers each of every kind, on one GPU, all at once: KCSAN complains of nothing, and stats has counted every
-    call of each.
-    SEEN"""
+    """Two callers at once on one GPU: KCSAN complains of nothing, and stats has counted every call of each.
+    Seen failing (KCSAN names both accesses) with note_call() counting by ++, and without the lock in
+    lens_show_stats()."""
     need("KCSAN")
     with Guest([gpu_of(CHIPS[0])]) as guest:
         guest.load("gpulens", "control=1")
         card = Card(guest, CHIPS[0], 0)
-        before = stats(card)
-        callers = [f"timeop read {card.path(name)} {ROUNDS} &" for name in ("runlist0", "stats", "chip", "bars")]
-        callers += [f"timeop write {card.path(name)}_channel {ROUNDS} {card.chip.ref(16)} &"
-                    for name in ("disable", "enable")]
-        guest.check("\n".join(callers * 2) + "\nwait", timeout=300)
+        before, expected = stats(card), Counter({"read_stats": 1})
+        for pair in PAIRS:
+            for kind in pair:
+                expected[kind] += ROUNDS[kind]
+            callers = []
+            for kind in pair:
+                call, name = kind.split("_", 1)
+                text = card.chip.ref(16) if call == "write" else ""
+                callers.append(f"timeop {call} {card.path(FILES.get(name, name))} {ROUNDS[kind]} {text} &\n")
+            guest.check("".join(callers) + "wait", timeout=300)
         counted = grown(card, before)
-        assert {name: counted[name] for name in counted if name.startswith(("read_", "write_"))} == {
-            "read_runlist": 2 * ROUNDS, "read_stats": 2 * ROUNDS + 1, "read_chip": 2 * ROUNDS, "read_bars": 2 * ROUNDS,
-            "write_disable_channel": 2 * ROUNDS, "write_enable_channel": 2 * ROUNDS}
+        assert {name: counted[name] for name in counted if name.startswith(("read_", "write_"))} == expected
         guest.complain()
         guest.unload()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from conftest import Emulator, Gpu, Guest, healthy, scenario
+from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
 from lib.guest import SLOW
 
 FAMILIES = ("gk104", "gm204", "gp106", "gv100", "tu102", "ga100", "ad102", "gh100", "gb100")
@@ -209,6 +209,8 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
 
 def test_nothing_that_was_allocated_stays(families: Guest, total: Storm) -> None:
     """The same storm twice: the second leaves the kernel with no more memory of its own than the first."""
+    if "KASAN" in paths.kernel_options():
+        pytest.skip("KASAN keeps what was freed for a while; kmemleak finds what was not")
     sizes = []
     for _ in range(3):
         run_storm(families, total, SEED, 400)
