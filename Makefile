@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool unit guest-parts demo test test-kernels soak fuzz check bench kselftest install uninstall deb test-deb clean configure
+.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool unit guest-parts demo test test-kernels test-debug soak fuzz check bench kselftest install uninstall deb test-deb clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -58,6 +58,9 @@ test: ## every test, in under ten minutes
 
 test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the tests under each; an hour
 	scripts/test-kernels
+
+test-debug: ## the tests under kernels with KASAN, UBSAN, lockdep, kmemleak and KCSAN, built once; over an hour
+	scripts/test-debug
 
 soak: module emulator guest-parts ## hostile hardware and callers with 100,000 reads a chip family; hours
 	GPULENS_SOAK=50 pytest-3 -p no:cacheprovider -q tests/vm/test_hostile.py

@@ -25,16 +25,22 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
-from . import initramfs, paths
+from . import initramfs, paths, splats
 
 BOOT_LIMIT = 120.0  # seconds; a boot takes 6 on an idle machine of 2 cores
 BOOT_ATTEMPTS = 3  # where QEMU itself is known to crash
 GRACE = 30.0  # seconds the agent may be late with an answer, beyond the limit given to the command
+SLOW = float(os.environ.get("GPULENS_SLOW", "1"))  # how many times as long as on Debian's own kernel all may take
+LEAK_AGE = 6.0  # seconds after which kmemleak counts memory that nothing points to as a leak; its own limit is 5
 FIRST_SLOT = 4  # PCI slots below are the machine's own
 
 
 class LostVM(Exception):
     """The virtual machine or an emulator is gone, or does not answer. Not a test result."""
+
+
+class Splat(AssertionError):
+    """The guest's kernel complained: the text is what it wrote, or what it leaked. A failure of whatever ran last."""
 
 
 class Gpu(NamedTuple):
@@ -150,6 +156,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     """A running guest. A context manager: leaving it ends QEMU and the emulators."""
 
     _count = 0
+    running: list["Guest"] = []
 
     def __init__(self, gpus: Iterable[Gpu], *, smp: int = 2, mem: int = 384,  # pylint: disable=too-many-arguments
                  modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", iommu: bool = False,
@@ -157,12 +164,16 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                  say: Callable[[str], None] = lambda _: None) -> None:
         self._gpus = list(gpus)
         self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
+        self._options = paths.kernel_options()
+        if "KASAN" in self._options:
+            self._mem *= 2  # the shadow, and what was freed and is kept for a while
         self._iommu = iommu  # between devices and memory: another kind of machine
-        self._limit, self._boot_limit = limit, boot_limit
+        self._limit, self._boot_limit = limit * SLOW, boot_limit * SLOW
         self._say = say
         if modules is None:
             known = {"gpulens": paths.module("gpulens"),
-                     **{name: paths.module(name, "kmod-tests") for name in ("rival", "sleeper", "sysram", "tegra")}}
+                     **{name: paths.module(name, "kmod-tests")
+                        for name in ("faulty", "rival", "sleeper", "sysram", "tegra")}}
             modules = {name: path for name, path in known.items() if path.exists()}
         self._modules = dict(modules)
         self.run_dir = self._new_run_dir()
@@ -173,6 +184,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         self._buffer = b""
         self._timer: Optional[threading.Timer] = None
         self._lost: Optional[str] = None
+        self._told = 0  # splats that somebody has been told of
 
     # ---- starting and ending
 
@@ -195,10 +207,19 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                     raise
                 print(f"QEMU crashed while it booted ({self.run_dir}); once more", file=sys.stderr)
                 self.run_dir, self.emu, self._buffer, self._lost = self._new_run_dir(), [], b"", None
+        Guest.running.append(self)
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self._stop(keep=self._lost is not None or (kind is not None and kind is not SystemExit))
+        Guest.running.remove(self)
+        keep = True
+        try:
+            if kind is None and self._lost is None:
+                self.complain()
+                self.complain(self.leaks())
+            keep = self._lost is not None or (kind is not None and kind is not SystemExit)
+        finally:
+            self._stop(keep)
 
     def _qemu_command(self, agent_fd: int) -> list[str]:
         kernel = paths.kernel_tree() / "boot" / f"vmlinuz-{paths.kernel_version()}"
@@ -214,8 +235,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                    "-cpu", "max" if accel == "tcg" else "host", "-smp", str(self._smp),
                    "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-kernel", str(kernel),
                    "-initrd", "initramfs.cpio",
-                   "-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic panic_on_warn=1 audit=0 rdinit=/init "
-                              f"tsc=reliable acpi=noirq {'lens.shell ' if self._shell else ''}"
+                   "-append", f"console=ttyS0 loglevel=5 panic=-1 oops=panic {self._strictness()} audit=0 "
+                              f"rdinit=/init tsc=reliable acpi=noirq {'lens.shell ' if self._shell else ''}"
                               f"{'intel_iommu=on ' if self._iommu else ''}{self._append}",
                    "-chardev", "file,id=console,path=console.log", "-serial", "chardev:console"]
         if self._iommu:
@@ -229,6 +250,11 @@ class Guest:  # pylint: disable=too-many-instance-attributes
             slot = emulator.gpu.slot or FIRST_SLOT + index
             command += ["-device", f"x-pci-proxy-dev,id={emulator.name},fd={emulator.qemu_end.fileno()},addr={slot:#x}"]
         return command
+
+    def _strictness(self) -> str:
+        """A warning ends Debian's own kernel. A kernel with detectors goes on, so that its machine is not lost but a
+        test fails with what was written; lockdep would not end it anyway, and KASAN tells of more than its first."""
+        return "kasan_multi_shot" if {"KASAN", "KCSAN"} & self._options else "panic_on_warn=1"
 
     def _start(self) -> None:
         began = time.monotonic()
@@ -256,6 +282,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         line = self._line(self._boot_limit)
         if line != "READY":
             raise self._gone(f"the agent said {line!r} instead of READY")
+        if "KCSAN" in self._options:
+            self.check("echo on >/sys/kernel/debug/kcsan")  # not while it boots, which has no module in it
         self.boot_seconds = time.monotonic() - began
         self._say(f"booted in {self.boot_seconds:.1f} s")
 
@@ -291,6 +319,35 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         path = self.run_dir / "console.log"
         text = path.read_text(errors="replace") if path.exists() else ""
         return "\n".join(text.splitlines()[-lines:])
+
+    def splats(self) -> list[str]:
+        """What the kernel's detectors wrote since this was asked last."""
+        path = self.run_dir / "console.log"
+        size, texts = -1, []
+        while path.exists() and path.stat().st_size != size:  # one may still be on its way
+            size = path.stat().st_size
+            texts = splats.find(path.read_text(errors="replace"), self._modules)
+            if len(texts) > self._told:
+                time.sleep(0.5)
+        new, self._told = texts[self._told:], len(texts)
+        return new
+
+    def leaks(self) -> list[str]:
+        """What kmemleak calls leaked, where the kernel has it and is not locked down, which debugfs does not survive. A
+        second scan, since what one scan alone finds may only just have moved."""
+        if "DEBUG_KMEMLEAK" not in self._options or self._shell or \
+                self.run("grep -v '\\[none\\]' /sys/kernel/security/lockdown 2>/dev/null")[0] == 0:
+            return []
+        where = "/sys/kernel/debug/kmemleak"
+        text = self.check(f"echo scan >{where}; sleep {LEAK_AGE}; echo scan >{where}; cat {where}", timeout=120)
+        return [f"unreferenced object{part}" for part in text.split("unreferenced object")[1:]]
+
+    def complain(self, texts: Optional[list[str]] = None) -> None:
+        """Raises what splats() says, or these texts."""
+        texts = self.splats() if texts is None else texts
+        if texts:
+            raise Splat(f"the guest's kernel complained {len(texts)} time(s), in {self.run_dir}/console.log:\n" +
+                        "\n\n".join(texts))
 
     def _gone(self, why: str) -> LostVM:
         if self._lost is None:
@@ -364,8 +421,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
 
     def run(self, text: str, timeout: float = 30) -> tuple[int, str]:
         """Runs shell text as root in the guest: (exit status, standard output and error). Status 124: time was up."""
-        payload = text.encode()
-        return self._request(f"RUN {timeout:.3f} {len(payload)}\n", payload, timeout + GRACE)
+        payload, timeout = text.encode(), timeout * SLOW
+        return self._request(f"RUN {timeout:.3f} {len(payload)}\n", payload, timeout + GRACE * SLOW)
 
     def check(self, text: str, timeout: float = 30) -> str:
         """Runs shell text that must succeed; returns its output."""
@@ -381,7 +438,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     def push(self, source: "pathlib.Path | bytes", path: str, mode: int = 0o644) -> None:
         """Stores a file in the guest."""
         payload = source if isinstance(source, bytes) else source.read_bytes()
-        status, output = self._request(f"PUT {mode:o} {len(payload)} {path}\n", payload, 60)
+        status, output = self._request(f"PUT {mode:o} {len(payload)} {path}\n", payload, 60 * SLOW)
         if status != 0:
             raise AssertionError(f"could not store {path} in the guest: {output}")
 

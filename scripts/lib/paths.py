@@ -30,6 +30,14 @@ def kernel_tree() -> pathlib.Path:
     return tree
 
 
+@functools.cache
+def kernel_options() -> frozenset[str]:
+    """What is built into that kernel, without CONFIG_: from the configuration that comes with its image."""
+    config = kernel_tree() / "boot" / f"config-{kernel_version()}"
+    lines = config.read_text().splitlines() if config.exists() else []
+    return frozenset(line[len("CONFIG_"):-len("=y")] for line in lines if line.endswith("=y"))
+
+
 def module(name: str, flavour: str = "module") -> pathlib.Path:
     """build/module/<release>/gpulens.ko and its like; flavour is module, module-unsafe or kmod-tests."""
     return BUILD / flavour / kernel_version() / f"{name}.ko"

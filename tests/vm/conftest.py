@@ -72,6 +72,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                 terminalreporter.write_line(str(report.longrepr))
 
 
+@pytest.fixture(autouse=True)
+def nothing_to_complain_of() -> Iterator[None]:
+    """A test fails when a guest's kernel wrote a complaint meanwhile. Those of the end, and leaks, are for Guest."""
+    yield
+    for guest in Guest.running:
+        guest.complain()
+
+
 @pytest.fixture(scope="session")
 def four() -> Iterator[Guest]:
     """One guest with one GPU of each chip, gpu0 to gpu3 in the order of CHIPS, the module loaded. It lives for nearly

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from conftest import Emulator, Gpu, Guest, healthy, scenario
+from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
+from lib.guest import SLOW
 
 FAMILIES = ("gk104", "gm204", "gp106", "gv100", "tu102", "ga100", "ad102", "gh100", "gb100")
 SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
 SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 READS = 2000  # of each family at least, over all rounds
-LONGEST = 30.0  # seconds that one system call may take on an emulated processor
+LONGEST = 30.0 * SLOW  # seconds that one system call may take on an emulated processor
 
 # docs/proc.md
 OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}
@@ -213,6 +214,8 @@ def test_nothing_that_was_allocated_stays(families: Guest, total: Storm) -> None
         run_storm(families, total, SEED, 400)
         calm(families)
         sizes.append(memory(families))
+    if "KASAN" in paths.kernel_options():
+        pytest.skip("KASAN keeps what was freed for a while; kmemleak finds what was not")
     assert sizes[2] - sizes[1] < 256 << 10, f"seed {SEED}: {sizes}"
 
 

@@ -2,6 +2,7 @@
 """A GPU that never answers a preempt: who asked waits, for a bounded time, and nobody else does."""
 
 from conftest import Card
+from lib.guest import SLOW
 from test_control import long_slice, wait_for
 
 
@@ -24,7 +25,7 @@ def test_reading_goes_on_while_a_preempt_is_not_answered(fresh: Card) -> None:
     assert 1.0 <= float(stop) - float(start) < 5
     assert float(after) - float(start) >= 1.0
     count, said = reads.split()
-    assert said == "OK" and int(count) > 5, text  # some 10 ms each
+    assert said == "OK" and int(count) > 5 / SLOW, text  # some 10 ms each
 
 
 def test_a_gpu_that_is_removed_while_its_preempt_is_not_answered_is_no_device(fresh: Card) -> None:

@@ -123,6 +123,7 @@ def test_a_gpu_taken_off_the_bus_is_an_error_code_for_who_holds_its_file(twelve:
 
 def test_lockdown_refuses_every_write(twelve: Guest) -> None:
     """EPERM for all once the kernel is locked down; there is no way back, so this test is the last of its guest."""
+    twelve.complain(twelve.leaks())  # nobody can ask for them afterwards
     twelve.check("mount -t securityfs securityfs /sys/kernel/security")
     if twelve.run("echo integrity >/sys/kernel/security/lockdown")[0] != 0:
         pytest.skip("this kernel has no lockdown")

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The detectors of a debug kernel (`make test-debug`) see what they are for, and what they write reaches the check that
+every guest passes through: tests/kmod/faulty does one wrong thing at a time. And what many callers do at once on one
+GPU is no race in the eyes of KCSAN. Skipped on kernels without these detectors."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from chips import CHIPS
+from conftest import Card, Guest, gpu_of, need_module, paths
+from lib.guest import Splat
+from test_stats import grown, stats
+
+FILES = {"runlist": "runlist0"}  # by the names that stats counts them under
+# How often each is called by one caller: about as long
+ROUNDS = {"read_chip": 500, "read_stats": 2000, "read_runlist": 200, "write_disable_channel": 500,
+          "write_enable_channel": 500}
+
+
+def need(*options: str) -> None:
+    """Skips where the kernel was not built so."""
+    missing = [option for option in options if option not in paths.kernel_options()]
+    if missing:
+        pytest.skip(f"this kernel has no {' '.join(missing)}")
+
+
+def faulty_guest() -> Guest:
+    """A guest without a GPU."""
+    return Guest([], modules={"faulty": need_module("kmod-tests", "faulty")})
+
+
+@pytest.fixture(scope="module")
+def debug() -> Iterator[Guest]:
+    """One for all that its kernel survives and can tell of more than once."""
+    need("PROVE_LOCKING")
+    with faulty_guest() as guest:
+        yield guest
+
+
+# In this order: lockdep, which RCU's check is part of, is off after its first complaint and after one of KASAN's.
+@pytest.mark.parametrize("fault, option, said", [
+    ("atomic", "DEBUG_ATOMIC_SLEEP", "BUG: sleeping function called from invalid context"),
+    ("hung", "DETECT_HUNG_TASK", "INFO: task insmod:"),
+    ("race", "KCSAN", "BUG: KCSAN: data-race in count"),
+    ("order", "PROVE_LOCKING", "WARNING: possible circular locking dependency detected"),
+    ("shift", "UBSAN_SHIFT", "UBSAN: shift-out-of-bounds"),
+    ("index", "UBSAN_BOUNDS", "UBSAN: array-index-out-of-bounds"),
+    ("beyond", "KASAN", "BUG: KASAN: slab-out-of-bounds in do_beyond"),
+    ("freed", "KASAN", "BUG: KASAN: use-after-free in do_freed"),
+    ("warning", "PROVE_LOCKING", "WARNING: CPU: "),
+])
+def test_a_fault_is_complained_of(fault: str, option: str, said: str, debug: Guest) -> None:
+    """Each fault makes the check fail that ends every test, with the kernel's text and the function's name."""
+    need(option)
+    if fault == "hung":
+        debug.check("echo 4 >/proc/sys/kernel/hung_task_timeout_secs")
+    debug.load("faulty", f"fault={fault}")
+    debug.unload("faulty")
+    with pytest.raises(Splat) as caught:
+        debug.complain()
+    assert said in str(caught.value)
+    assert fault == "hung" or "[faulty]" in str(caught.value)  # that one's call chain stays in dmesg
+    debug.complain()  # told once
+
+
+def test_a_wrong_use_of_rcu_is_complained_of() -> None:
+    """In a guest of its own, since lockdep complains once."""
+    need("PROVE_RCU")
+    with faulty_guest() as guest:
+        guest.load("faulty", "fault=rcu")
+        with pytest.raises(Splat, match="suspicious RCU usage"):
+            guest.complain()
+
+
+def test_a_leak_is_complained_of_when_a_guest_ends() -> None:
+    """Memory that a module forgot, after it was unloaded: leaving the guest is what fails."""
+    need("DEBUG_KMEMLEAK")
+    with pytest.raises(Splat, match="size 128"):  # 100 bytes, as the allocator gives them
+        with faulty_guest() as guest:
+            guest.load("faulty", "fault=leak")
+            guest.unload("faulty")
+
+
+# Two at a time, on one processor each, so that one goes on while KCSAN holds the other up at an access
+PAIRS = (("read_chip", "read_chip"), ("read_stats", "read_stats"), ("read_stats", "read_runlist"),
+         ("write_disable_channel", "write_disable_channel"), ("write_enable_channel", "read_stats"),
+         ("write_disable_channel", "read_runlist"))
+
+
+def test_counting_and_steering_at_once_is_no_race() -> None:
+    """Two callers at once on one GPU: KCSAN complains of nothing, and stats has counted every call of each.
+    Seen failing (KCSAN names both accesses) with note_call() counting by ++, and without the lock in
+    lens_show_stats()."""
+    need("KCSAN")
+    with Guest([gpu_of(CHIPS[0])]) as guest:
+        guest.load("gpulens", "control=1")
+        card = Card(guest, CHIPS[0], 0)
+        before, expected = stats(card), Counter({"read_stats": 1})
+        for pair in PAIRS:
+            for kind in pair:
+                expected[kind] += ROUNDS[kind]
+            callers = []
+            for kind in pair:
+                call, name = kind.split("_", 1)
+                text = card.chip.ref(16) if call == "write" else ""
+                callers.append(f"timeop {call} {card.path(FILES.get(name, name))} {ROUNDS[kind]} {text} &\n")
+            guest.check("".join(callers) + "wait", timeout=300)
+        counted = grown(card, before)
+        assert {name: counted[name] for name in counted if name.startswith(("read_", "write_"))} == expected
+        guest.complain()
+        guest.unload()
