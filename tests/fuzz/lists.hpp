@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A runlist of a chip, short enough to be read often, with the room that reading one takes. The input's first byte
-// chooses the chip, the second the runlist's id.
+// A runlist of a chip, short enough to be read often, with the room that reading one takes. Byte 0 of the input chooses
+// the chip, byte 1 the id of the runlist, bytes 2 to 5 are its length.
 #pragma once
 #include "hw/fifo.h"
 #include "hw/runlist.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The decoders of a runlist: its registers, entries of 8 and 16 bytes, channel words of PCCSR and of channel RAM, for
-// any content, on a list that stands still or moves while it is read. The input's third byte chooses which.
+// any content, on a list that stands still or moves while it is read. Byte 6 chooses which.
 // Seen to fail with lens_runlist_collect() copying a list that has grown past its room.
 #include "lists.hpp"
 
