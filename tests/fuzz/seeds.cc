@@ -116,10 +116,10 @@ void page_table_seeds()
 		{0x1000002, 0x1000102, 0x1000202, 0x1000302, 0, 0x1000402}, // version 3
 	};
 
-	for (char f = 0; f < 4; f++) {
+	for (int f = 0; f < 4; f++) {
 		std::string s(18, '\0');
-		s[0] = f;
-		s.append(reinterpret_cast<const char *>(walks[static_cast<int>(f)]), sizeof(walks[0]));
+		s[0] = static_cast<char>(f);
+		s.append(reinterpret_cast<const char *>(walks[f]), sizeof(walks[0]));
 		write("page_tables", "format-" + std::to_string(f), s);
 	}
 }
