@@ -156,17 +156,26 @@ public:
 	{
 		static const lens_io_ops ops = {
 			.rd32 = rd32,
-			.wr32 = [](lens_io *, u32, u32) { FUZZ_CHECK(!"reading writes a register"); },
+			.wr32 =
+				[](lens_io *io, u32 off, u32) {
+			FUZZ_CHECK(self(io)->wrote);
+			self(io)->wrote(off);
+			},
 			.rd64 = [](lens_io *, u32) { return u64{0}; },
 			.copy = copy,
 			.store32 =
-				[](lens_io *, lens_aperture, u64, u32) {
-			FUZZ_CHECK(!"reading writes memory");
-			return -EIO;
+				[](lens_io *io, lens_aperture, u64, u32) {
+			FUZZ_CHECK(self(io)->wrote);
+			self(io)->stores++;
+			return 0;
 			},
 			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
-			.wait_us = [](lens_io *, u32) { return 0; },
-		};
+			.wait_us =
+				[](lens_io *io, u32 us) {
+			self(io)->waited_us += us;
+			return 0;
+			},
+			};
 		shell_.io.ops = &ops;
 		shell_.self = this;
 	}
@@ -177,7 +186,7 @@ public:
 	{
 		stream.start(data, size);
 		regs_.start();
-		copies = words = 0;
+		copies = words = stores = waited_us = 0;
 		moves = false;
 	}
 
@@ -206,6 +215,8 @@ public:
 	lens_gpu gpu{};
 	u64 copies = 0, words = 0; // of memory, asked for
 	bool moves = false;        // registers do not keep their value
+	u64 stores = 0, waited_us = 0;
+	void (*wrote)(u32 off) = nullptr; // told of each write to a register, which has no effect; NULL: none is legal
 
 private:
 	struct Shell {
