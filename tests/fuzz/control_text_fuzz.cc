@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-// Any text written to a control file. What is accepted must be what strtoull() makes of it.
+// The parser of what is written to control files: any text. What is accepted must be what strtoull() makes of it.
+// Seen to fail with parse_number() taking one digit beyond the text.
 #include "parse.h"
-#include "stream.hpp"
-
-#include <string>
+#include "room.hpp"
 
 namespace {
 
-u64 by_libc(const std::string &s)
+// Copies, so that a byte too far is seen, and with an end for strtoull().
+fuzz::Room<char, 64> room;
+char text[64];
+
+u64 by_libc(const char *s)
 {
 	char *end;
-	u64 v = std::strtoull(s.c_str(), &end, 0);
+	u64 v = std::strtoull(s, &end, 0);
 
-	FUZZ_CHECK(!s.empty() && *end == 0);
+	FUZZ_CHECK(*s && *end == 0);
 	return v;
 }
 
@@ -20,28 +23,30 @@ u64 by_libc(const std::string &s)
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	// A copy of the very size, so that a byte too far is seen.
-	std::unique_ptr<char[]> text(new char[size]);
 	lens_ref ref{};
 
+	if (size >= sizeof(text))
+		return 0;
+	char *given = room.get(size);
 	if (size)
-		std::memcpy(text.get(), data, size);
-	int err = lens_parse_ref(text.get(), size, &ref);
+		std::memcpy(given, data, size);
+	int err = lens_parse_ref(given, size, &ref);
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err == -EINVAL)
 		return 0;
-	std::string s(text.get(), size);
-	if (s.back() == '\n')
-		s.pop_back();
-	size_t colon = s.find(':');
-	u64 id = by_libc(colon == s.npos ? s : s.substr(colon + 1)), runlist = 0;
-	if (colon != s.npos)
-		runlist = by_libc(s.substr(0, colon));
+	FUZZ_CHECK(!std::memchr(data, 0, size));
+	size_t len = data[size - 1] == '\n' ? size - 1 : size;
+	std::memcpy(text, data, len);
+	text[len] = 0;
+	char *colon = std::strchr(text, ':');
+	if (colon)
+		*colon = 0;
+	u64 id = by_libc(colon ? colon + 1 : text), runlist = colon ? by_libc(text) : 0;
 	if (err == -ERANGE) {
 		FUZZ_CHECK(id > 0xffffffff || runlist > 0x7fffffff);
 		return 0;
 	}
 	FUZZ_CHECK(ref.id == id);
-	FUZZ_CHECK(ref.runlist == (colon == s.npos ? LENS_NONE : static_cast<int>(runlist)));
+	FUZZ_CHECK(ref.runlist == (colon ? static_cast<int>(runlist) : LENS_NONE));
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Any file as an image: loading it, writing it again, and everything the tool prints of it.
-#include "commands.hpp"
-#include "stream.hpp"
+// The parser and the writer of images: any file. What was read is written, and that read and written again.
+// Seen to fail with RegisterSpace::finish() looking at the register after the last.
+#include "image.hpp"
+#include "room.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -15,19 +16,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tool::ImageResult again = tool::parse_image(text);
 	FUZZ_CHECK(again.image);
 	FUZZ_CHECK(tool::write_image(*again.image) == text);
-
-	tool::Decoder d(*r.image);
-	for (tool::What what :
-	     {tool::What::Chip, tool::What::Engines, tool::What::Copy, tool::What::Gpcs, tool::What::Channels}) {
-		tool::Output plain = tool::text_output(d, {what, 0});
-		tool::Output as_json = tool::json_output(d, {what, 0});
-		FUZZ_CHECK(plain.failures.size() == as_json.failures.size());
-	}
-	if (!d.has_topology())
-		return 0;
-	for (u32 i = 0; i < d.gpu().topo.n_runlists; i++) {
-		tool::text_output(d, {tool::What::Runlist, d.gpu().topo.runlists[i].id});
-		tool::json_output(d, {tool::What::Runlist, d.gpu().topo.runlists[i].id});
-	}
 	return 0;
 }

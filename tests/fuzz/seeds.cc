@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Writes the fuzzers' first inputs: what emulated GPUs answer, in the order they are asked, and the hand-written
 // image. Usage: fuzz-seeds DIR
+#include "gpulens/bar.h"
+#include "lists.hpp"
 #include "recorded.hpp"
-#include "stream.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace {
@@ -23,16 +25,32 @@ struct Recording {
 	lens_recorder recorder{};
 	std::string bytes;
 	std::unordered_map<u64, bool> seen;
+	// Where the lengths of a runlist may be; they stand first (lists.hpp).
+	std::vector<u64> lengths;
+	std::string length = std::string(4, '\0');
+
+	void start(std::vector<u64> length_regs = {})
+	{
+		bytes.clear();
+		seen.clear();
+		lengths = std::move(length_regs);
+	}
 };
 
 void note(lens_recorder *r, char kind, u64 addr, const u32 *words, u32 n)
 {
 	Recording *rec = reinterpret_cast<Recording *>(r);
+	const char *bytes = reinterpret_cast<const char *>(words);
 
 	if (kind == 'r' && (addr == 0 || rec->seen[addr]))
 		return;
-	rec->seen[addr] = true;
-	rec->bytes.append(reinterpret_cast<const char *>(words), size_t{n} * 4);
+	if (kind == 'r' && std::ranges::find(rec->lengths, addr) != rec->lengths.end()) {
+		rec->length.assign(bytes, 4);
+		return;
+	}
+	if (kind == 'r')
+		rec->seen[addr] = true;
+	rec->bytes.append(bytes, size_t{n} * 4);
 }
 
 char index_of(u32 chip_id)
@@ -46,26 +64,46 @@ char index_of(u32 chip_id)
 	return n;
 }
 
+void bar_seeds(lens_gpu &gpu, Recording &rec, char chip, const std::string &name)
+{
+	std::unique_ptr<lens_mmu_scan> room = std::make_unique<lens_mmu_scan>();
+	lens_bars bars;
+	char head[3] = {chip, 12, 3};
+
+	rec.start();
+	if (gpu.topo.n_runlists > 3)
+		gpu.topo.n_runlists = 3;
+	if (!lens_bars_collect(&gpu, &bars, room.get(), 2048))
+		write("bars", name, std::string(head, 3) + rec.bytes);
+}
+
 void seeds_of(const std::string &profile, const std::string &scenario)
 {
 	tool_test::Live live(profile, scenario);
 	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
+	std::string name = profile + "-" + scenario;
 	Recording rec;
 
-	write("image", profile + "-" + scenario, live.image_text());
+	write("tool", name, '\0' + live.image_text());
 	rec.recorder.note = note;
 	lens_record_init(&rec.recorder, live.chip.io());
 	if (lens_gpu_identify(gpu.get(), &rec.recorder.io) || lens_gpu_read_topology(gpu.get()))
 		return;
 	char chip = index_of(gpu->chip_id);
 	write("topology", profile, chip + rec.bytes);
+	write("text", profile, std::string(1, '\0') + chip + rec.bytes);
 	for (u32 i = 0; lens_gpu_has_host(gpu.get()) && i < gpu->topo.n_runlists; i++) {
-		rec.bytes.clear();
-		rec.seen.clear();
-		tool::Runlist list(*gpu, gpu->topo.runlists[i]);
-		char head[2] = {chip, static_cast<char>(gpu->topo.runlists[i].id)};
-		write("runlist", profile + "-" + scenario + "-" + std::to_string(i), std::string(head, 2) + rec.bytes);
+		const lens_runlist &rl = gpu->topo.runlists[i];
+		u32 id = rl.id;
+		rec.start({NV_PFIFO_ENG_RUNLIST(id), NV_PFIFO_RUNLIST_SUBMIT(id), rl.base + NV_RUNLIST_SUBMIT});
+		tool::Runlist list(*gpu, rl);
+		std::string head = {chip, static_cast<char>(id)}, tail = name + "-" + std::to_string(i);
+		head += rec.length;
+		write("runlist", tail, head + '\0' + rec.bytes);
+		write("contexts", tail, head + rec.bytes);
+		write("text", tail, '\2' + head + rec.bytes);
 	}
+	bar_seeds(*gpu, rec, chip, name);
 }
 
 // A walk that ends on a page: what the tables hold in order, in both apertures' codes.
@@ -78,10 +116,10 @@ void page_table_seeds()
 		{0x1000002, 0x1000102, 0x1000202, 0x1000302, 0, 0x1000402}, // version 3
 	};
 
-	for (char f = 0; f < 4; f++) {
+	for (int f = 0; f < 4; f++) {
 		std::string s(18, '\0');
-		s[0] = f;
-		s.append(reinterpret_cast<const char *>(walks[static_cast<int>(f)]), sizeof(walks[0]));
+		s[0] = static_cast<char>(f);
+		s.append(reinterpret_cast<const char *>(walks[f]), sizeof(walks[0]));
 		write("page_tables", "format-" + std::to_string(f), s);
 	}
 }
@@ -105,6 +143,7 @@ int main(int argc, char **argv)
 				seeds_of(profile, "demo-" + profile);
 		}
 	write("image", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
+	write("tool", "ga100-by-hand", '\0' + tool_test::fixture("ga100-by-hand.image"));
 	write("image", "other-lines",
 	      "gpulens-image 1\nchip boot0=0x136000a1 boot42=0x13600000\npci 0000:01:00.0 0x10de:0x1c02\n"
 	      "# c\ns 0x1000 0x1\nb1 0x0 00000001\nb2 0x0 00000002\n");
