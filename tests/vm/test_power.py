@@ -83,7 +83,8 @@ def answer(guest: Guest, words: str) -> str:
 @pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
 def test_reading_a_gpu_that_sleeps_is_eagain_without_an_access_and_does_not_wake_it(sleeping: Guest, gpu: int) -> None:
     """For every file that reads; only stats answers.
-    Seen failing with pci_get() resuming for readers too (it wakes), and with its state not looked at (accesses)."""
+    Seen failing with pci_get() resuming for readers too (it wakes), and with neither way of
+    being asleep looked at: it is read, and device_info answers."""
     before = resumes(sleeping)
     for name in (*KEPT, *TOUCHING):
         assert answer(sleeping, f"read /proc/gpu{gpu}/{name}") == "read EAGAIN", name
@@ -95,7 +96,8 @@ def test_reading_a_gpu_that_sleeps_is_eagain_without_an_access_and_does_not_wake
 @pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
 def test_steering_wakes_a_gpu_that_sleeps_and_lets_it_sleep_again(sleeping: Guest, gpu: int) -> None:
     """Each write once; the channel is disabled in the hardware, and afterwards it sleeps.
-    Seen failing with pci_get() not waking for those who steer (EAGAIN), and without pci_put() (it stays awake)."""
+    Seen failing with pci_get() not waking for those who steer (EAGAIN), and without pci_put() (no GPU goes to
+    sleep)."""
     before = resumes(sleeping)
     assert answer(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == f"OK {len(REFS[gpu])}"
     assert resumes(sleeping) == before + 1
@@ -108,7 +110,7 @@ def test_steering_wakes_a_gpu_that_sleeps_and_lets_it_sleep_again(sleeping: Gues
 def test_a_gpu_stays_awake_while_its_answer_is_waited_for(sleeping: Guest, gpu: int) -> None:
     """A preempt that is never answered is waited for a second; the driver lets a GPU sleep as soon as nobody uses it:
     it sleeps after that second, not before.
-    Seen failing with the use counted down around mmio_wait_us() (ENODEV)."""
+    Seen failing with the use counted down around the wait in mmio_wait_us(): it sleeps, EAGAIN."""
     card = Card(sleeping, next(chip for chip in KNOWN if chip.name.lower() == CHIPS[gpu]), gpu)
     long_slice(card)
     wait_for(card, 3)
@@ -137,7 +139,7 @@ def test_who_reads_over_and_over_does_not_keep_a_gpu_awake(machine: Guest) -> No
 
 def test_a_gpu_that_cannot_be_woken_is_no_device(sleeping: Guest) -> None:
     """ENODEV, without an access; the next one is asked anew once its driver can again.
-    Seen failing with the result of resuming ignored: accesses."""
+    Seen failing with the result of resuming ignored: the write is OK."""
     sleeping.check("echo 1 >/sys/module/sleeper/parameters/refuse")
     assert answer(sleeping, "write /proc/gpu0/disable_channel 16") == "write ENODEV"
     assert accesses(sleeping, 0) == 0
@@ -151,7 +153,7 @@ def test_a_gpu_that_cannot_be_woken_is_no_device(sleeping: Guest) -> None:
 @pytest.mark.parametrize("words", ("read /proc/gpu0/runlist0", "write /proc/gpu0/disable_channel 16"))
 def test_a_gpu_that_its_driver_keeps_asleep_is_left_alone(machine: Guest, words: str) -> None:
     """Behind the back of the kernel's power management, as vfio-pci did it: EAGAIN, also for who steers.
-    Seen failing without the look at current_state: accesses, and ENODEV from all ones."""
+    Seen failing without the look at current_state: another answer than EAGAIN."""
     machine.load("sleeper", "direct=1")
     try:
         machine.emu[0].cmd({"cmd": "reset-counts"})
@@ -163,7 +165,7 @@ def test_a_gpu_that_its_driver_keeps_asleep_is_left_alone(machine: Guest, words:
 
 def test_loading_wakes_a_gpu_once_to_learn_what_it_is(sleeping: Guest) -> None:
     """Its topology is known then; afterwards it sleeps, and its files say so.
-    Seen failing with attaching as a reader does (the GPU has no files)."""
+    Seen failing with attaching as a reader does: none is woken."""
     sleeping.unload()
     before = resumes(sleeping)
     sleeping.load("gpulens", "control=1")
