@@ -120,12 +120,14 @@ static int run_stopped(void *arg)
 	return err;
 }
 
-/* Run fn while all other processors stand still. */
+/* Run fn while all other processors stand still, unless it is late before or after that. */
 static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
 	struct call c = { .io = io, .fn = fn, .arg = arg };
+	struct lens_dev *dev = to_dev(io);
+	int err = late(dev) ? 0 : stop_machine(run_stopped, &c, NULL);
 
-	return stop_machine(run_stopped, &c, NULL);
+	return dev->late ? -ETIMEDOUT : err;
 }
 #endif
 
@@ -148,6 +150,8 @@ static int run_borrow(void *arg)
 
 static int check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
 {
+	if (late(to_dev(io)))
+		return -ETIMEDOUT;
 	if (ap == LENS_SYS)
 		return 0;
 	return lens_vram ? lens_window_check(io, addr, bytes) : -EACCES;
@@ -160,7 +164,7 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 	struct lens_dev *dev = to_dev(io);
 	int err;
 
-	err = late(dev) ? -ETIMEDOUT : check(io, ap, addr, words * 8ULL);
+	err = check(io, ap, addr, words * 8ULL);
 	if (!err && ap == LENS_SYS) {
 		io->cost.sys64 += words;
 		return lens_sysmem_copy(dev, addr, dst, words);
@@ -175,8 +179,6 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 		b.dst = dst;
 		b.words = min(words, piece);
 		err = stopped(io, run_borrow, &b);
-		if (dev->late)
-			err = -ETIMEDOUT;
 		addr += b.words * 8ULL;
 		dst += b.words;
 		words -= b.words;
@@ -187,7 +189,7 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val)
 {
 	struct borrow b = { .io = io, .addr = addr, .val = val };
-	int err = late(to_dev(io)) ? -ETIMEDOUT : check(io, ap, addr, 4);
+	int err = check(io, ap, addr, 4);
 
 	if (!err && ap == LENS_SYS) {
 		io->cost.sys64++;
@@ -216,8 +218,6 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 		return fn(arg);
 	if (!lens_vram)
 		return -EACCES;
-	if (late(to_dev(io)))
-		return -ETIMEDOUT;
 	return stopped(io, run_exclusive, &c);
 }
 

@@ -4,7 +4,8 @@ tests that needed it are LOST too, and the run does not succeed."""
 
 import pathlib
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -70,6 +71,20 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             if str(report.longrepr) not in told:
                 told.add(str(report.longrepr))
                 terminalreporter.write_line(str(report.longrepr))
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    """Waits for something that takes its time, in the guest or in its kernel's workqueue."""
+    deadline = time.monotonic() + 5
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def accesses(emu: Emulator) -> int:
+    """How often that GPU was touched since its counts were reset."""
+    counts = emu.cmd({"cmd": "counts"})
+    return sum(counts["reads"].values()) + sum(counts["writes"].values())
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,12 @@
 one that sleeps; steering wakes it, and holds it while it works. The emulator counts what is tried while it sleeps,
 and answers with all ones then."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from chips import CHIPS as KNOWN
-from conftest import Card, Gpu, Guest, healthy, scenario
+from conftest import Card, Gpu, Guest, accesses, healthy, scenario, until
 from test_control import long_slice, wait_for
 
 # one with PCCSR, one with channel RAM
@@ -43,14 +42,6 @@ def sleeping(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-ou
         machine.emu[gpu].cmd({"cmd": "scenario", "file": scenario("tenants")})
 
 
-def until(true: Callable[[], bool], what: str) -> None:
-    """Waits for the kernel's workqueue."""
-    deadline = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
 def sysfs(gpu: int) -> str:
     """A GPU's folder."""
     return f"/sys/bus/pci/devices/0000:00:{4 + gpu:02x}.0"
@@ -69,12 +60,6 @@ def resumes(guest: Guest) -> int:
     return int(guest.read("/sys/module/sleeper/parameters/resumes"))
 
 
-def accesses(guest: Guest, gpu: int) -> int:
-    """How often one was touched since its counts were reset."""
-    counts = guest.emu[gpu].cmd({"cmd": "counts"})
-    return sum(counts["reads"].values()) + sum(counts["writes"].values())
-
-
 def answer(guest: Guest, words: str) -> str:
     """How one operation ends."""
     return guest.run(f"tryop {words}", timeout=60)[1].strip()
@@ -89,7 +74,7 @@ def test_reading_a_gpu_that_sleeps_is_eagain_without_an_access_and_does_not_wake
     for name in (*KEPT, *TOUCHING):
         assert answer(sleeping, f"read /proc/gpu{gpu}/{name}") == "read EAGAIN", name
     assert "read_runlist_failed" in sleeping.read(f"/proc/gpu{gpu}/stats")
-    assert accesses(sleeping, gpu) == 0
+    assert accesses(sleeping.emu[gpu]) == 0
     assert resumes(sleeping) == before and asleep(sleeping, gpu)
 
 
@@ -142,7 +127,7 @@ def test_a_gpu_that_cannot_be_woken_is_no_device(sleeping: Guest) -> None:
     Seen failing with the result of resuming ignored: the write is OK."""
     sleeping.check("echo 1 >/sys/module/sleeper/parameters/refuse")
     assert answer(sleeping, "write /proc/gpu0/disable_channel 16") == "write ENODEV"
-    assert accesses(sleeping, 0) == 0
+    assert accesses(sleeping.emu[0]) == 0
     sleeping.check("echo 0 >/sys/module/sleeper/parameters/refuse")
     # the kernel keeps the error until the driver is bound anew
     where = sysfs(0)
@@ -158,7 +143,7 @@ def test_a_gpu_that_its_driver_keeps_asleep_is_left_alone(machine: Guest, words:
     try:
         machine.emu[0].cmd({"cmd": "reset-counts"})
         assert answer(machine, words).endswith("EAGAIN")
-        assert accesses(machine, 0) == 0
+        assert accesses(machine.emu[0]) == 0
     finally:
         machine.unload("sleeper")
 

@@ -5,11 +5,11 @@ a file that holds what it should was read while it was awake."""
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from conftest import Gpu, Guest, healthy, paths
+from conftest import Gpu, Guest, accesses, healthy, paths, until
 from formats import shape
 from lib.guest import SLOW
 from soc import give_memory, load_tegras, parameter, pci_address, place
@@ -60,14 +60,6 @@ def bare(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-outer-
             machine.unload(name)
 
 
-def until(true: Callable[[], bool], what: str) -> None:
-    """Waits for something that takes its time, in the guest or in its kernel's workqueue."""
-    deadline = time.monotonic() + 5
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
 def number(guest: Guest, name: str, tegra: int = 0) -> int:
     """A counter of the test driver."""
     return int(parameter(guest, "tegra", name)[tegra])
@@ -82,12 +74,6 @@ def answer(guest: Guest, name: str, words: str = "read") -> str:
     """How one operation on a file of gpu0 ends."""
     verb, _, text = words.partition(" ")
     return guest.run(f"tryop {verb} /proc/gpu0/{name} {text}")[1].strip()
-
-
-def accesses(guest: Guest, index: int = ORIN) -> int:
-    """How often that GPU was touched since its counts were reset."""
-    counts = guest.emu[index].cmd({"cmd": "counts"})
-    return sum(counts["reads"].values()) + sum(counts["writes"].values())
 
 
 def test_platform_gpus_come_first_and_are_called_by_their_names(tegras: Guest) -> None:
@@ -162,7 +148,7 @@ def test_it_sleeps_again_after_it_was_read(tegras: Guest) -> None:
     before = number(tegras, "resumes")
     tegras.emu[ORIN].cmd({"cmd": "reset-counts"})
     assert shape(tegras.read("/proc/gpu0/runlist0")) == DEMO
-    assert accesses(tegras) > 10
+    assert accesses(tegras.emu[ORIN]) > 10
     until(lambda: asleep(tegras), "it stays awake after it was read")
     assert before < number(tegras, "resumes") <= before + 2
     assert number(tegras, "suspends") == number(tegras, "resumes")
@@ -225,13 +211,13 @@ def test_a_sleeping_gpu_is_not_touched(tegras: Guest) -> None:
     tegras.check("echo 0 >/sys/module/tegra/parameters/refuse")
     tegras.check("ls -l /proc/gpu0 >/dev/null; exec 3</proc/gpu0/runlist0 4>/proc/gpu0/preempt_tsg")
     assert number(tegras, "resumes") == before
-    assert accesses(tegras) == 0
+    assert accesses(tegras.emu[ORIN]) == 0
     assert shape(tegras.read("/proc/gpu0/runlist0")) == DEMO
-    assert accesses(tegras) > 0
+    assert accesses(tegras.emu[ORIN]) > 0
     until(lambda: asleep(tegras), "it stays awake after it was read")
     tegras.emu[ORIN].cmd({"cmd": "reset-counts"})
     time.sleep(0.3)
-    assert accesses(tegras) == 0
+    assert accesses(tegras.emu[ORIN]) == 0
 
 
 def test_autosuspend_counts_from_the_last_read(bare: Guest) -> None:
@@ -281,7 +267,7 @@ def test_a_gpu_without_its_driver_is_not_touched(tegras: Guest) -> None:
     assert answer(tegras, "runlist0").split()[-1] == "ENODEV"
     assert answer(tegras, "preempt_tsg", "write 0:3").split()[-1] == "ENODEV"
     time.sleep(0.3)
-    assert accesses(tegras) == 0
+    assert accesses(tegras.emu[ORIN]) == 0
     tegras.check(f"echo {NAMES[ORIN]} >/sys/bus/platform/drivers/tegra-test/bind")
     until(lambda: tegras.run("cat /proc/gpu0/chip")[0] == 0, "it is not found again")
     assert shape(tegras.read("/proc/gpu0/runlist0")) == DEMO
