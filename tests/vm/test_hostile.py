@@ -6,14 +6,14 @@ One chip of each family in a guest of two processors. In each round something el
 readers and a writer make random system calls (helpers/storm.c) on all its files. GPULENS_SOAK=N makes N times as many
 rounds (`make soak`: 100,000 reads a family); GPULENS_SEED repeats a run, whose seed stands in each message.
 
-Seen to fail: a reader whose text was not freed (memory, 3.4 MB a storm), errnos that were missing in ERRNOS. The
-longest call has not been seen too long."""
+Seen to fail: a reader whose text was not freed (memory, 3.4 MB a storm), errnos that were missing in ERRNOS; calls that
+take too long, with slow registers, below."""
 
 import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -25,6 +25,9 @@ SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
 SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 READS = 2000  # of each family at least, over all rounds
 LONGEST = 30.0 * SLOW  # seconds that one system call may take on an emulated processor
+SLOW_LIMIT = 200  # ms that one use may take where every register takes 50
+# three times that, a preempt's second, and what ends a use: a dozen accesses each
+SLOW_LONGEST = 6.0 * SLOW
 
 # docs/proc.md
 OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}
@@ -76,22 +79,23 @@ class Storm:
                    if at == gpu and call in ("read", "pread", "readv") and result != "EBADF")
 
 
-def run_storm(guest: Guest, total: Storm, seed: int, ops: int) -> None:
-    """Two readers and a writer on each GPU's files, all at once; what they saw is judged."""
+def run_storm(guest: Guest, total: Storm, seed: int, ops: int,  # pylint: disable=too-many-arguments
+              gpus: Sequence[int] = range(len(FAMILIES)), longest: float = LONGEST) -> None:
+    """Two readers and a writer on each of these GPUs' files, all at once; what they saw is judged."""
     script = ""
-    for gpu in range(len(FAMILIES)):
+    for gpu in gpus:
         for caller, options in enumerate(("", "", "-w")):
             which = f"$(find /proc/gpu{gpu} -type f -perm 0200)" if options else f"/proc/gpu{gpu}/*"
             script += (f"storm -s {seed + 10 * gpu + caller} -n {ops} {options} {which} "
                        f">/tmp/storm.{gpu}.{caller} &\n")
     guest.check(script + "wait", timeout=600)
     here = Storm()
-    for gpu in range(len(FAMILIES)):
+    for gpu in gpus:
         for caller in range(3):
             here.take(gpu, guest.read(f"/tmp/storm.{gpu}.{caller}"))
     unexpected = {key: count for key, count in here.seen.items() if key[2] not in ERRNOS[key[1]]}
     assert not unexpected, f"seed {seed}"
-    assert here.longest[0] < LONGEST, f"seed {seed}: {here.longest}"
+    assert here.longest[0] < longest, f"seed {seed}: {here.longest}"
     total.seen += here.seen
     total.longest = max(total.longest, here.longest)
 
@@ -173,6 +177,13 @@ def memory(guest: Guest) -> int:
     return (int(fields["SUnreclaim"]) + int(fields["VmallocUsed"])) * 1024
 
 
+def slabs(guest: Guest) -> dict[str, int]:
+    """Bytes that each cache of the kernel's slab allocator holds. A row (slabinfo(5)): name, objects in use, objects,
+    their size, how many a slab has, its pages, ...: slabs in use, slabs."""
+    rows = [line.split() for line in guest.check("tail -n +3 /proc/slabinfo").splitlines()]
+    return {row[0]: int(row[14]) * int(row[5]) * 4096 for row in rows}
+
+
 def calm(guest: Guest) -> None:
     """Everything is as at the start."""
     for emu in guest.emu:
@@ -207,16 +218,42 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
     healthy(guest)
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_call_ends_in_time_when_registers_answer_after_50_ms(families: Guest, total: Storm, name: str) -> None:
+    """One GPU at a time, since its bus makes everybody wait. A call takes its time limit at most, after those of the
+    two others that it may have to wait for; a runlist takes more than the limit here.
+    Seen failing with late() in src/linux/mmio.c always false: a call of 12 seconds."""
+    guest, gpu = families, FAMILIES.index(name)
+    guest.check(f"echo {SLOW_LIMIT} >/sys/module/gpulens/parameters/timeout_ms")
+    try:
+        for turn in range(SOAK):
+            guest.emu[gpu].cmd({"cmd": "fault", "kind": "slow", "ns": 50_000_000})
+            run_storm(guest, total, SEED + 1000 * turn + gpu, 40, [gpu], SLOW_LONGEST)
+            assert guest.run(f"tryop read /proc/gpu{gpu}/runlist0")[1].strip() == "read ETIMEDOUT"
+    finally:
+        guest.emu[gpu].cmd({"cmd": "fault", "kind": "none"})
+        guest.check("echo 20000 >/sys/module/gpulens/parameters/timeout_ms")
+    calm(guest)
+    assert "Channel Info" in guest.read(f"/proc/gpu{gpu}/runlist0")
+    healthy(guest)
+
+
 def test_nothing_that_was_allocated_stays(families: Guest, total: Storm) -> None:
-    """The same storm twice: the second leaves the kernel with no more memory of its own than the first."""
-    sizes = []
+    """The same storm twice: the second leaves the kernel with no more memory of its own than the first, nor do the slab
+    caches that the module allocates from. Seen failing, the latter with read_release() not freeing its few bytes:
+    144 KiB of kmalloc-96."""
+    sizes, caches = [], []
     for _ in range(3):
         run_storm(families, total, SEED, 400)
         calm(families)
         sizes.append(memory(families))
+        caches.append(slabs(families))
     if "KASAN" in paths.kernel_options():
         pytest.skip("KASAN keeps what was freed for a while; kmemleak finds what was not")
-    assert sizes[2] - sizes[1] < 256 << 10, f"seed {SEED}: {sizes}"
+    grown = {name: size - caches[1].get(name, 0) for name, size in caches[2].items()}
+    ours = [size for name, size in grown.items() if name.startswith("kmalloc-")]
+    assert max(ours) < 96 << 10, f"seed {SEED}: {Counter(grown).most_common(5)}"
+    assert sizes[2] - sizes[1] < 256 << 10, f"seed {SEED}: {sizes}, {Counter(grown).most_common(5)}"
 
 
 def test_so_many_reads_were_made(families: Guest, total: Storm) -> None:
