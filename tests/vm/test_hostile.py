@@ -24,7 +24,9 @@ FAMILIES = ("gk104", "gm204", "gp106", "gv100", "tu102", "ga100", "ad102", "gh10
 SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
 SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 READS = 2000  # of each family at least, over all rounds
-LONGEST = 30.0 * SLOW  # seconds that one system call may take on an emulated processor
+LIMIT = 8 * SLOW  # seconds, timeout_ms: a list of 65535 entries takes longer on an emulated bus
+# a call's own use of the GPU, those of two others that it may wait for, a preempt's second and a slow guest
+LONGEST = 3 * LIMIT + 6 * SLOW
 SLOW_LIMIT = 200  # ms that one use may take where every register takes 50
 # three times that, a preempt's second, and what ends a use: a dozen accesses each
 SLOW_LONGEST = 6.0 * SLOW
@@ -50,7 +52,7 @@ VALUES = (0xFFFFFFFF, 0xBADF5040, 0xBAD00200, 0, 0xFFFF, 0xFFFF0000, 0x80000000)
 def families() -> Iterator[Guest]:
     """gpu0.. in the order of FAMILIES."""
     with Guest([Gpu(name, scenario("hostile")) for name in FAMILIES], mem=512, limit=3000 * SOAK) as guest:
-        guest.load("gpulens", "control=1")
+        guest.load("gpulens", f"control=1 timeout_ms={LIMIT * 1000:.0f}")
         yield guest
         guest.unload()
         healthy(guest)
@@ -209,9 +211,11 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
     for turn in range(SOAK):
         for gpu, emu in enumerate(guest.emu):
             FAULTS[kind](emu, dice, registers[gpu])
-        # a list of 65535 entries takes seconds on an emulated bus
-        run_storm(guest, total, SEED + 1000 * turn, 150 if kind == "bad_reads" else 400)
-        calm(guest)
+        try:
+            # some take all the time there is
+            run_storm(guest, total, SEED + 1000 * turn, 150 if kind == "bad_reads" else 400)
+        finally:
+            calm(guest)
     for gpu in range(len(FAMILIES)):
         assert guest.read(f"/proc/gpu{gpu}/device_info") == before[gpu]
         assert "Channel Info" in guest.read(f"/proc/gpu{gpu}/runlist0")
@@ -232,7 +236,7 @@ def test_every_call_ends_in_time_when_registers_answer_after_50_ms(families: Gue
             assert guest.run(f"tryop read /proc/gpu{gpu}/runlist0")[1].strip() == "read ETIMEDOUT"
     finally:
         guest.emu[gpu].cmd({"cmd": "fault", "kind": "none"})
-        guest.check("echo 20000 >/sys/module/gpulens/parameters/timeout_ms")
+        guest.check(f"echo {LIMIT * 1000:.0f} >/sys/module/gpulens/parameters/timeout_ms")
     calm(guest)
     assert "Channel Info" in guest.read(f"/proc/gpu{gpu}/runlist0")
     healthy(guest)
