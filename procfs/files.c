@@ -229,7 +229,7 @@ void lens_snap_free(struct lens_runlist_snap *snap)
 /* An open file: what it says, once it was read. */
 struct reader {
 	struct mutex lock;	/* pread() comes without the VFS's lock of the position */
-	bool collected;
+	bool collected, addresses;	/* addresses: the text has them */
 	struct lens_text text;
 };
 
@@ -261,7 +261,8 @@ static void note_call(struct lens_file *f, int err)
 }
 
 /* Kept files answer without an access, but not for a GPU that has gone. */
-static int collect(const struct lens_file *f, const struct file *file, struct lens_text *t)
+static int collect(const struct lens_file *f, const struct file *file, bool addresses,
+		   struct lens_text *t)
 {
 	int err;
 
@@ -274,8 +275,19 @@ static int collect(const struct lens_file *f, const struct file *file, struct le
 		if (err)
 			return err;
 	}
-	err = f->type->show(f, lens_may_see_addresses(file), t);
+	err = f->type->show(f, addresses, t);
 	return err ? err : t->err;
+}
+
+/*
+ * What an open file says was collected for somebody who may have had more power than
+ * the one who goes on reading it, or more than he himself has now.
+ */
+static bool may_go_on(const struct lens_file *f, const struct file *file, const struct reader *r)
+{
+	if (f->type->raw)
+		return lens_may_see_raw(file);
+	return !r->addresses || lens_may_see_addresses(file);
 }
 
 static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff_t *pos)
@@ -283,13 +295,15 @@ static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff
 	struct lens_file *f = pde_data(file_inode(file));
 	struct reader *r = file->private_data;
 	struct lens_text fresh = { };
+	bool addresses;
 	ssize_t ret;
 
 	ret = mutex_lock_interruptible(&r->lock);
 	if (ret)
 		return ret;
-	if (*pos == 0 || !r->collected) {
-		ret = collect(f, file, &fresh);
+	if (*pos == 0 || !r->collected || !may_go_on(f, file, r)) {
+		addresses = lens_may_see_addresses(file);
+		ret = collect(f, file, addresses, &fresh);
 		note_call(f, ret);
 		if (ret) {
 			lens_text_free(&fresh);
@@ -298,6 +312,7 @@ static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff
 		lens_text_free(&r->text);
 		r->text = fresh;
 		r->collected = true;
+		r->addresses = addresses;
 	}
 	ret = simple_read_from_buffer(buf, count, pos, r->text.buf, r->text.len);
 out:
