@@ -107,15 +107,16 @@ static long kept(long n)
 	return n;
 }
 
-/* What a call has put into the pipe. */
-static long drained(long moved)
+/* Empties the pipe; what a reading call has put there is kept. */
+static long drained(long moved, bool reading)
 {
 	int saved = errno;
 	long n;
 
 	do {
 		n = read(pipes[0], room, sizeof(room));
-		keep(room, n);
+		if (reading)
+			keep(room, n);
 	} while (n > 0);
 	errno = saved;
 	return moved;
@@ -162,8 +163,8 @@ static void reads(int fd, off_t at)
 	note("read", "readv", do_readv(fd));
 	note("read", "pread", kept(pread(fd, room, sizeof(room), at)));
 	note("read", "preadv2", do_preadv2(fd, at));
-	note("read", "splice_from", drained(splice(fd, &from, pipes[1], NULL, 65536, SPLICE_F_NONBLOCK)));
-	note("read", "sendfile_from", drained(sendfile(pipes[1], fd, &pos, 65536)));
+	note("read", "splice_from", drained(splice(fd, &from, pipes[1], NULL, 65536, SPLICE_F_NONBLOCK), true));
+	note("read", "sendfile_from", drained(sendfile(pipes[1], fd, &pos, 65536), true));
 	note("read", "copy_file_range_from", do_copy_out(fd, at));
 }
 
@@ -181,7 +182,7 @@ static long do_splice_to(int fd, loff_t *at)
 {
 	if (write(pipes[1], text, strlen(text)) < 0)
 		return -1;
-	return drained(splice(pipes[0], NULL, fd, at, strlen(text), SPLICE_F_NONBLOCK));
+	return drained(splice(pipes[0], NULL, fd, at, strlen(text), SPLICE_F_NONBLOCK), false);
 }
 
 static void writes(int fd)
