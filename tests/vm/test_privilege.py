@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who may do what (docs/proc.md): nobody steers a GPU, is shown an address or gets an image without CAP_SYS_ADMIN of the
-machine itself, however the file was opened, by whom, or in which namespace; nor steers or gets an image once the kernel is
-locked down.
+"""Who may do what (docs/proc.md): nobody steers a GPU, is shown an address or gets an image without CAP_SYS_ADMIN of
+the machine itself, however the file was opened, by whom, or in which namespace; nor steers or gets an image once the
+kernel is locked down.
 
-One guest with a GPU of each kind of channel state, PCCSR and channel RAM. helpers/sweep.c tries every way to open a file
-and every call on what opened, helpers/become.c as whom. That nothing came through is seen in the answers, in the
+One guest with a GPU of each kind of channel state, PCCSR and channel RAM. helpers/sweep.c tries every way to open a
+file and every call on what opened, helpers/become.c as whom. That nothing came through is seen in the answers, in the
 emulators' logs of every access, and in how the files and the channels are afterwards."""
 
 import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -164,18 +164,17 @@ def untouched(card: Card, by_reading: bool = False) -> Iterator[None]:
 
 def addresses(card: Card) -> dict[str, set[int]]:
     """Where the emulated driver put things, by kind. A context's page directory stands at 0x200 of its instance block
-    (NV_RAMIN_PAGE_DIR_BASE_LO, bits 31:12, and _HI). Of a context image the virtual address is shown: the emulator's page
-    tables lead from it to where the image is."""
+    (NV_RAMIN_PAGE_DIR_BASE_LO, bits 31:12, and _HI). Of a context image the virtual address is shown: the emulator's
+    page tables lead from it to where the image is."""
     state = card.emu.cmd({"cmd": "state"})
+    virtual = {int(text, 16) for text in re.findall(r"VA: +(0x\w+)", card.read("runlist0"))}
     kinds: dict[str, set[int]] = {"runlist": {one["base"] for one in state["runlists"] if one.get("base")},
                                   "instance block": {one["inst"] for one in state["channels"]},
-                                  "context image": {int(va, 16) for va in re.findall(r"VA: +(0x\w+)", card.read("runlist0"))},
-                                  "page directory": set()}
+                                  "context image": virtual, "page directory": set()}
     images = {one["inst"]: one["context"] for one in state["channels"] if "context" in one}
     assert images
     for inst, image in images.items():
-        found = [card.emu.cmd({"cmd": "translate", "va": va, "inst": inst}).get("addr") for va in kinds["context image"]]
-        assert image in found
+        assert image in [card.emu.cmd({"cmd": "translate", "va": va, "inst": inst}).get("addr") for va in virtual]
     for inst in kinds["instance block"]:
         low, high = card.emu.cmd({"cmd": "peek", "ap": "vid", "addr": inst + 0x200, "words": 2})["words"]
         kinds["page directory"].add((high << 32) | (low & ~0xFFF))
@@ -184,9 +183,9 @@ def addresses(card: Card) -> dict[str, set[int]]:
 
 
 def shown(data: bytes, addrs: Iterable[int]) -> set[int]:
-    """Which of these addresses are in there: hexadecimal or decimal text, little-endian words of 8 or 4 bytes, numbers of
-    4-KiB frames with or without flags in the top 4 bits, as PCCSR's have. The roundest are looked for as text only: cut
-    into words they are small numbers, which stand for other things too."""
+    """Which of these addresses are in there: hexadecimal or decimal text, little-endian words of 8 or 4 bytes, numbers
+    of 4-KiB frames with or without flags in the top 4 bits, as PCCSR's have. The roundest are looked for as text only:
+    cut into words they are small numbers, which stand for other things too."""
     text = data.decode("latin-1").lower()
     numbers = {number.lstrip("0") for number in re.findall(r"[0-9a-f]{5,}", text)}
     data += bytes(-len(data) % 4)
@@ -236,7 +235,8 @@ def test_another_user_writes_nothing_changes_nothing_and_sees_no_address(one: Ca
 def test_random_calls_of_another_user_write_nothing(one: Card) -> None:
     """A few thousand random calls (helpers/storm.c) as uid 1000."""
     with untouched(one, by_reading=True):
-        report = one.guest.check(f"become -u 1000 -- storm -s 1 -n 4000 -w $(find /proc/gpu{one.index} -type f)", timeout=120)
+        report = one.guest.check(f"become -u 1000 -- storm -s 1 -n 4000 -w $(find /proc/gpu{one.index} -type f)",
+                                 timeout=120)
     answers = {tuple(line.split()[:2]) for line in report.splitlines()}
     assert ("read", "OK") in answers
     assert not {("write", "OK"), ("pwrite", "OK"), ("writev", "OK"), ("mmap", "OK")} & answers
@@ -244,17 +244,17 @@ def test_random_calls_of_another_user_write_nothing(one: Card) -> None:
 
 # -- whose power counts: the opener's and the caller's
 
-# steps of helpers/become.c in their order; {gpu} stands for gpuX
+# steps of helpers/become.c in their order
 LENT = {
-    "root_passes_an_open_file_to_a_user": "{open} /proc/{gpu} -u 1000",
-    "root_without_cap_sys_admin": "-C {open} /proc/{gpu}",
-    "opened_without_cap_sys_admin_and_used_with_it": "-c {open} /proc/{gpu}",
-    "root_in_a_user_namespace": "-n {open} /proc/{gpu}",
-    "root_enters_a_user_namespace_with_an_open_file": "{open} /proc/{gpu} -n",
-    "user": "-u 1000 {open} /proc/{gpu}",
-    "setuid_program_with_a_users_file": "-u 1000 {open} /proc/{gpu}",
-    "root_of_a_users_own_namespace": "-u 1000 -n {open} /proc/{gpu}",
-    "root_of_a_users_own_namespace_and_proc": "-u 1000 -n -m /tmp/fresh {open} /tmp/fresh/{gpu}",
+    "root_passes_an_open_file_to_a_user": "{open} -u 1000",
+    "root_without_cap_sys_admin": "-C {open}",
+    "opened_without_cap_sys_admin_and_used_with_it": "-c {open}",
+    "root_in_a_user_namespace": "-n {open}",
+    "root_enters_a_user_namespace_with_an_open_file": "{open} -n",
+    "user": "-u 1000 {open}",
+    "setuid_program_with_a_users_file": "-u 1000 {open}",
+    "root_of_a_users_own_namespace": "-u 1000 -n {open}",
+    "root_of_a_users_own_namespace_and_proc": "-u 1000 -n -m /tmp/fresh {open_fresh}",
 }
 SHOW = ("runlist0", "bars", "snapshot")  # the files with addresses, but for image
 WRITES = ("write", "write_nothing", "write_much", "pwrite", "pwrite_beyond", "writev", "pwritev")  # reach the module
@@ -262,10 +262,11 @@ WRITES = ("write", "write_nothing", "write_much", "pwrite", "pwrite_beyond", "wr
 
 def lent(card: Card, how: str, name: str, open_as: str) -> Tried:
     """The sweep of one file that was opened and is used in that way; what it read is in /tmp/read."""
+    steps = LENT[how].format(open=f"{open_as} {card.path(name)}",
+                             open_fresh=f"{open_as} {card.path(name).replace('/proc', '/tmp/fresh')}")
     card.guest.check("rm -f /tmp/read")
-    steps = LENT[how].format(open=open_as, gpu=f"gpu{card.index}") + " "
-    return sweep(card.guest, steps.replace(f"gpu{card.index} ", f"gpu{card.index}/{name} "),
-                 f"-3 -k -t {text_for(card, name)} -d /tmp/read", SUID if how.startswith("setuid") else "sweep")
+    return sweep(card.guest, steps, f"-3 -k -t {text_for(card, name)} -d /tmp/read",
+                 SUID if how.startswith("setuid") else "sweep")
 
 
 def test_root_steers_and_sees_addresses(one: Card) -> None:
@@ -380,8 +381,8 @@ def few(card: Card, proc: str = "/proc") -> str:
 
 
 def test_a_users_own_namespace_opens_no_more_than_he_had(first: Card) -> None:
-    """All capabilities in a user namespace of one's own, with its own mounts, processes and proc: still nothing written,
-    changed or shown."""
+    """All capabilities in a user namespace of one's own, with its own mounts, processes and proc: still nothing
+    written, changed or shown."""
     addrs = set().union(*addresses(first).values())
     text = text_for(first, "enable_channel")
     with untouched(first, by_reading=True):
@@ -487,11 +488,11 @@ def test_lockdown_refuses_steering_and_images(one: Card) -> None:
 
 @pytest.mark.usefixtures("locked")
 def test_lockdown_leaves_reading_as_the_kernel_leaves_it_for_pci(one: Card) -> None:
-    """The kernel lets root read a device's PCI registers, and neither write them nor map its BARs. So it is here: topology
-    and runlists go on, with addresses for root and for nobody else."""
+    """The kernel lets root read a device's PCI registers, and neither write them nor map its BARs. So it is here:
+    topology and runlists go on, with addresses for root and for nobody else."""
     assert pci(one) == ("OK 256", "write EPERM", "EPERM")
     with untouched(one, by_reading=True):
-        assert one.chip.name in one.read("device_info") or "Graphics/Compute 0" in one.read("device_info")
+        assert "Graphics/Compute 0" in one.read("device_info")
         text = one.read("runlist0")
         assert shape(text) == [(3, [8, 9]), (5, [16]), (9, [24, 25])]
         assert all(printed(text)) and all(printed(one.read("bars")))
