@@ -63,6 +63,7 @@ def house() -> Iterator[House]:
         found = House(guest)
         for card in found.cards:
             set_scene(card)
+        found.load()
         yield found
         guest.unload()
         healthy(guest)
@@ -150,9 +151,11 @@ def untouched(card: Card, by_reading: bool = False) -> Iterator[None]:
     """Nothing steers the GPU meanwhile: not one access, or by reading at most those that move the PRAMIN window."""
     before = files(card), standing(card)
     card.emu.cmd({"cmd": "log", "on": True})
-    yield
-    accesses = card.emu.cmd({"cmd": "log-read"})["accesses"]
-    card.emu.cmd({"cmd": "log", "on": False})
+    try:
+        yield
+    finally:
+        accesses = card.emu.cmd({"cmd": "log-read"})["accesses"]
+        card.emu.cmd({"cmd": "log", "on": False})
     if by_reading:
         accesses = [one for one in accesses if one["op"] == "w" and (one["bar"], one["off"]) != (0, card.chip.window)]
     assert not accesses
@@ -229,7 +232,8 @@ def test_another_user_writes_nothing_changes_nothing_and_sees_no_address(one: Ca
     readable = int(guest.check(f"find /proc/gpu{one.index} -type f -perm 0444 | wc -l"))
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == readable
     assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == len(CONTROL) + 1  # and image
-    assert not shown(collected(guest, "/tmp/read"), addrs)
+    data = collected(guest, "/tmp/read")
+    assert not shown(data, addrs) and not any(printed(data.decode("latin-1")))
 
 
 def test_random_calls_of_another_user_write_nothing(one: Card) -> None:
@@ -469,7 +473,8 @@ def test_what_was_opened_before_lockdown_is_refused_after(first: Card) -> None:
 
 @pytest.fixture(scope="module", params=["integrity", "confidentiality"])
 def locked(request: pytest.FixtureRequest, house: House) -> None:
-    """The kernel is locked down that far."""
+    """The kernel is locked down that far; no module can be loaded any more."""
+    house.load()
     lock(house.cards[0].guest, request.param)
 
 

@@ -80,10 +80,10 @@ static long note(const char *kind, const char *call, long got)
 	return got;
 }
 
-/* FNV-1a, to know a piece again */
+/* Each piece begins at a multiple of 8 bytes, as the words of binary data do. FNV-1a, to know a piece again. */
 static void keep(const char *data, long n)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL;
+	uint64_t hash = 0xcbf29ce484222325ULL, padding = 0;
 	unsigned int i;
 	long at;
 
@@ -94,7 +94,7 @@ static void keep(const char *data, long n)
 	for (i = 0; i < n_pieces; i++)
 		if (pieces[i] == hash)
 			return;
-	if (n_pieces == PIECES || write(dump, data, n) != n) {
+	if (n_pieces == PIECES || write(dump, data, n) != n || write(dump, &padding, -n & 7) < 0) {
 		fprintf(stderr, "no room for what was read\n");
 		exit(2);
 	}
@@ -345,7 +345,7 @@ static const struct {
 static void everything(int fd, bool whole)
 {
 	/* First what somebody else's reading may have left there. */
-	reads(fd, 1);
+	reads(fd, 64);
 	if (whole)
 		reads(fd, 0);
 	writes(fd);
