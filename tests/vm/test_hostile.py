@@ -9,36 +9,16 @@ rounds (`make soak`: 100,000 reads a family); GPULENS_SEED repeats a run, whose 
 Seen to fail: a reader whose text was not freed (memory, 3.4 MB a storm), errnos that were missing in ERRNOS. The
 longest call has not been seen too long."""
 
-import os
 import random
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
-from lib.guest import SLOW
+from storms import ERRNOS, LONGEST, SEED, SOAK, Storm, memory
 
 FAMILIES = ("gk104", "gm204", "gp106", "gv100", "tu102", "ga100", "ad102", "gh100", "gb100")
-SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
-SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 READS = 2000  # of each family at least, over all rounds
-LONGEST = 30.0 * SLOW  # seconds that one system call may take on an emulated processor
-
-# docs/proc.md
-OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}
-VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
-ERRNOS = {
-    **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS),
-    "open": {"OK", "EACCES", "EEXIST", "EINVAL"},
-    "lseek": VFS | {"OK", "ENXIO", "EOVERFLOW"},
-    # FIONREAD is answered by the VFS for any regular file
-    "ioctl": VFS | {"OK", "ENOTTY"},
-    "mmap": VFS | {"EIO", "EACCES", "ENODEV"},
-    **dict.fromkeys(("splice_from", "splice_to", "sendfile"), OURS | VFS | {"EAGAIN", "EOVERFLOW"}),
-    **dict.fromkeys(("poll", "dup", "fstat", "close"), {"OK", "EBADF"}),
-}
 PRAMIN = 0x700000  # 1 MiB of BAR0 that shows GPU memory
 VALUES = (0xFFFFFFFF, 0xBADF5040, 0xBAD00200, 0, 0xFFFF, 0xFFFF0000, 0x80000000)
 
@@ -51,29 +31,6 @@ def families() -> Iterator[Guest]:
         yield guest
         guest.unload()
         healthy(guest)
-
-
-class Storm:
-    """What the random callers saw, over all of them."""
-
-    def __init__(self) -> None:
-        self.seen: Counter[tuple[int, str, str]] = Counter()
-        self.longest = (0.0, "")
-
-    def take(self, gpu: int, text: str) -> None:
-        """Adds one caller's report."""
-        assert "done " in text, text
-        for line in text.splitlines():
-            words = line.split()
-            if words[0] == "done":
-                self.longest = max(self.longest, (int(words[4]) / 1e6, " ".join(words[6:])))
-            elif words[0] != "seed":
-                self.seen[gpu, words[0], words[1]] += int(words[2])
-
-    def reads(self, gpu: int) -> int:
-        """Readings of one GPU that gave data or an errno of the module's."""
-        return sum(count for (at, call, result), count in self.seen.items()
-                   if at == gpu and call in ("read", "pread", "readv") and result != "EBADF")
 
 
 def run_storm(guest: Guest, total: Storm, seed: int, ops: int) -> None:
@@ -164,13 +121,6 @@ FAULTS: dict[str, Callable[[Emulator, random.Random, list[int]], None]] = {
     "bad_reads": bad_reads, "fallen_off_the_bus": all_ones, "torn": torn, "hung_preempts": hangs, "scribbled": scribble,
     "looping_tables": tables,
 }
-
-
-def memory(guest: Guest) -> int:
-    """Bytes that the kernel has allocated for itself and cannot give back."""
-    text = guest.check("sync; echo 3 >/proc/sys/vm/drop_caches; cat /proc/meminfo")
-    fields = dict(re.findall(r"^(\w+): +(\d+)", text, re.MULTILINE))
-    return (int(fields["SUnreclaim"]) + int(fields["VmallocUsed"])) * 1024
 
 
 def calm(guest: Guest) -> None:

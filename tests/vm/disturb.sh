@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Runs inside a guest for test_storm.py: callers of gpulens's files, and what takes modules, drivers and GPUs away from
+# under them, until the time is up. Says what happened; the test judges.
+#
+#	disturb.sh SECONDS SEED READERS WRITERS PLAN...
+#
+# Each caller is one helper (storm) after another on whatever files there are, with seeds that count up from SEED; their
+# reports are /tmp/storm.N. A PLAN is a file of steps, one a line, as the functions below are named; all plans are
+# carried out at once, each step noted in PLAN.log: "BEGIN END STEP RESULT", in seconds, RESULT like tryop's, or the
+# module tools' own last words. Exit status 1 when something has not ended 60 s after it should have; then it says what.
+set -u
+
+pci=/sys/bus/pci
+calm=/tmp/calm
+
+caller() { # caller NUMBER SEED [-w]
+	number=$1 seed=$2 options=${3-}
+	until [ -e $calm ]; do
+		if [ "$options" ]; then
+			files=$(find /proc/gpu* -type f -perm 0200 2>/dev/null)
+		else
+			files=$(find /proc/gpu* -type f 2>/dev/null)
+		fi
+		if [ "$files" ]; then
+			# shellcheck disable=SC2086 # one word for each file
+			storm -s "$seed" -n 40 $options $files
+			seed=$((seed + 1))
+		else
+			sleep 0.05
+		fi
+	done >/tmp/storm."$number" 2>&1
+}
+
+tool() { # tool insmod|rmmod WORDS...: the reason without the words before it
+	if said=$("$@" 2>&1); then
+		echo OK
+	else
+		echo "${said##*: }"
+	fi
+}
+
+step() { # step NAME [WORDS...]
+	case $1 in
+	load) tool insmod /modules/gpulens.ko control=1 ;;
+	unload) tool rmmod gpulens ;;
+	load_driver) tool insmod /modules/sleeper.ko delay=20 ;;
+	unload_driver) tool rmmod sleeper ;;
+	bind | unbind) tryop write $pci/drivers/sleeper/"$1" "$2" ;;
+	remove) tryop write $pci/devices/"$2"/remove 1 ;;
+	rescan) tryop write $pci/rescan 1 ;;
+	power) tryop write $pci/devices/"$2"/power/control "$3" ;;
+	timeout) tryop write /sys/module/gpulens/parameters/timeout_ms "$2" ;;
+	esac
+}
+
+carry_out() { # carry_out PLAN
+	while read -r name words && [ ! -e $calm ]; do
+		if [ "$name" = sleep ]; then
+			sleep "$words"
+			continue
+		fi
+		read -r begin _ </proc/uptime
+		# shellcheck disable=SC2086 # words are words
+		result=$(step "$name" $words)
+		read -r end _ </proc/uptime
+		echo "$begin $end $name $result"
+	done <"$1" >"$1".log 2>&1
+}
+
+seconds=$1 seed=$2 readers=$3 writers=$4
+shift 4
+rm -f $calm /tmp/storm.* /tmp/*.log
+pids='' number=0
+while [ $number -lt $((readers + writers)) ]; do
+	caller $number $((seed + 10000 * number)) "$([ $number -lt "$readers" ] || echo -w)" &
+	pids="$pids $!" number=$((number + 1))
+done
+for plan; do
+	carry_out "$plan" &
+	pids="$pids $!"
+done
+sleep "$seconds"
+touch $calm
+
+tries=0
+for pid in $pids; do
+	while kill -0 "$pid" 2>/dev/null; do
+		tries=$((tries + 1))
+		if [ $tries -gt 600 ]; then
+			echo "still there, 60 s after the end:"
+			for each in /proc/[0-9]*; do
+				if [ -s "$each"/cmdline ]; then
+					tr '\0' ' ' <"$each"/cmdline | cut -c 1-100
+					cat "$each"/stack
+				fi
+			done
+			exit 1
+		fi
+		sleep 0.1
+	done
+done
