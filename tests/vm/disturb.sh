@@ -6,13 +6,23 @@
 #	disturb.sh SECONDS SEED READERS WRITERS PLAN...
 #
 # Each caller is one helper (storm) after another on whatever files there are, with seeds that count up from SEED; their
-# reports are /tmp/storm.N. A PLAN is a file of steps, one a line, as the functions below are named; all plans are
+# reports are /tmp/storm.N. Writers also steer as a user would, since few of the helper's random requests are right. A PLAN is a file of steps, one a line, as the functions below are named; all plans are
 # carried out at once, each step noted in PLAN.log: "BEGIN END STEP RESULT", in seconds, RESULT like tryop's, or the
 # module tools' own last words. Exit status 1 when something has not ended 60 s after it should have; then it says what.
 set -u
 
 pci=/sys/bus/pci
 calm=/tmp/calm
+
+steer() { # steer NUMBER: a request that is right where its GPU and its channel are, reported as the helper does
+	for file in disable_channel enable_channel; do
+		result=$(tryop write /proc/gpu$(($1 % 5))/$file 16)
+		case $result in
+		OK*) echo "write OK 1" ;;
+		*) echo "$result 1" ;;
+		esac
+	done
+}
 
 caller() { # caller NUMBER SEED [-w]
 	number=$1 seed=$2 options=${3-}
@@ -25,6 +35,7 @@ caller() { # caller NUMBER SEED [-w]
 		if [ "$files" ]; then
 			# shellcheck disable=SC2086 # one word for each file
 			storm -s "$seed" -n 40 $options $files
+			if [ "$options" ]; then steer "$seed"; fi
 			seed=$((seed + 1))
 		else
 			sleep 0.05
@@ -51,6 +62,7 @@ step() { # step NAME [WORDS...]
 	rescan) tryop write $pci/rescan 1 ;;
 	power) tryop write $pci/devices/"$2"/power/control "$3" ;;
 	timeout) tryop write /sys/module/gpulens/parameters/timeout_ms "$2" ;;
+	*) echo "no such step" ;;
 	esac
 }
 
@@ -64,7 +76,7 @@ carry_out() { # carry_out PLAN
 		# shellcheck disable=SC2086 # words are words
 		result=$(step "$name" $words)
 		read -r end _ </proc/uptime
-		echo "$begin $end $name $result"
+		echo "$begin $end $name ${result%% [0-9]*}"
 	done <"$1" >"$1".log 2>&1
 }
 
@@ -74,6 +86,7 @@ rm -f $calm /tmp/storm.* /tmp/*.log
 pids='' number=0
 while [ $number -lt $((readers + writers)) ]; do
 	caller $number $((seed + 10000 * number)) "$([ $number -lt "$readers" ] || echo -w)" &
+	renice -n 5 -p $! # they are many
 	pids="$pids $!" number=$((number + 1))
 done
 for plan; do
