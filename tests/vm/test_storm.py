@@ -35,11 +35,12 @@ CALLS = {
 }
 OFF = {"open ENOENT", "open ENODEV", "write ENODEV"}  # no such device or module now, or it went meanwhile
 STEPS = {
-    "load": {"OK", "File exists"},
-    "unload": {"OK", "No such file or directory", "Resource temporarily unavailable", "Device or resource busy"},
-    "load_driver": {"OK", "File exists"},
-    "unload_driver": {"OK", "No such file or directory", "Resource temporarily unavailable"},
-    "bind": OFF | {"OK"},
+    # a module that is still being loaded or unloaded by another: busy
+    "load": {"OK", "File exists", "Device or resource busy"},
+    "unload": {"OK", "No such file or directory", "Device or resource busy"},
+    "load_driver": {"OK", "File exists", "Device or resource busy"},
+    "unload_driver": {"OK", "No such file or directory", "Device or resource busy"},
+    "bind": OFF | {"OK", "write EBUSY"},  # bound already
     "unbind": OFF | {"OK"},
     "remove": OFF | {"OK"},
     "rescan": {"OK"},
@@ -82,6 +83,7 @@ class After:
         self.calls = Storm()  # as GPUs 0 and 1: readers and writers
         self.steps: list[Step] = []
         self.late: list[str] = []  # what did not end
+        self.missing: list[str] = []  # GPUs that do not come back by themselves, and what the kernel said of them
         self.texts: list[dict[str, str]] = []  # of the GPUs by address; the first before the storm, then after each round
         self.awake: list[str] = []  # which the driver cannot put to sleep
         self.memory: list[int] = []
@@ -116,16 +118,18 @@ def numbers(guest: Guest) -> dict[str, int]:
     return found
 
 
-def settle(guest: Guest) -> None:
-    """Puts back what a plan may have taken away, but for what must come back by itself."""
+def settle(guest: Guest) -> list[str]:
+    """Puts back what a plan may have taken away, but for what must come back by itself: the GPUs that do not."""
     guest.run("rmmod sleeper")
     guest.check("echo 1 >/sys/bus/pci/rescan; for each in /sys/bus/pci/devices/*; do echo on >$each/power/control; done")
     if guest.run("grep -q ^gpulens /proc/modules")[0] != 0:
         guest.load("gpulens", "control=1")
     guest.check("echo 20000 >/sys/module/gpulens/parameters/timeout_ms")
     deadline = time.monotonic() + SETTLED
-    while len(numbers(guest)) < len(ADDRESSES) and time.monotonic() < deadline:
+    while len(found := numbers(guest)) < len(ADDRESSES) and time.monotonic() < deadline:
         time.sleep(0.1)
+    return [f"{where}:\n" + guest.check(f"dmesg | grep -F {where} | tail -n 20; ls /proc/gpu*/stats; lspci -k")
+            for where in ADDRESSES if where not in found]
 
 
 def awake(guest: Guest) -> list[str]:
@@ -197,7 +201,7 @@ def after_the_storm() -> Iterator[After]:
         seen.texts.append(texts(guest))
         for turn in range(ROUNDS):
             blow(guest, seen, turn)
-            settle(guest)
+            seen.missing += settle(guest)
             seen.texts.append(texts(guest))
             seen.awake += awake(guest)
             guest.unload()
@@ -236,6 +240,7 @@ def test_nobody_hangs(after: After) -> None:
 def test_every_gpu_is_there_again_and_reads_as_before(after: After) -> None:
     """After each round: its device table, and its runlist once its scenario was put back."""
     with seeded():
+        assert not after.missing, after.missing[0]
         for texts_now in after.texts[1:]:
             assert texts_now == after.texts[0]
 
