@@ -24,16 +24,13 @@ steer() { # steer NUMBER: a request that is right where its GPU and its channel 
 	done
 }
 
-caller() { # caller NUMBER SEED [-w]
-	number=$1 seed=$2 options=${3-}
+call() { # call NUMBER SEED [-w]
+	number=$1 seed=$2 options=${3-} files='/proc/gpu*/*'
+	if [ "$options" ]; then files='/proc/gpu*/*_channel /proc/gpu*/*_tsg /proc/gpu*/*_runlist'; fi
 	until [ -e $calm ]; do
-		if [ "$options" ]; then
-			files=$(find /proc/gpu* -type f -perm 0200 2>/dev/null)
-		else
-			files=$(find /proc/gpu* -type f 2>/dev/null)
-		fi
-		if [ "$files" ]; then
-			# shellcheck disable=SC2086 # one word for each file
+		set -- /proc/gpu*/chip
+		if [ -e "$1" ]; then
+			# shellcheck disable=SC2086 # patterns
 			storm -s "$seed" -n 40 $options $files
 			if [ "$options" ]; then steer "$seed"; fi
 			seed=$((seed + 1))
@@ -85,7 +82,7 @@ shift 4
 rm -f $calm /tmp/storm.* /tmp/*.log
 pids='' number=0
 while [ $number -lt $((readers + writers)) ]; do
-	caller $number $((seed + 10000 * number)) "$([ $number -lt "$readers" ] || echo -w)" &
+	call $number $((seed + 10000 * number)) "$([ $number -lt "$readers" ] || echo -w)" &
 	renice -n 5 -p $! # they are many
 	pids="$pids $!" number=$((number + 1))
 done

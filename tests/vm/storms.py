@@ -37,15 +37,16 @@ class Storm:
         self.seen: Counter[tuple[int, str, str]] = Counter()
         self.longest = (0.0, "")
 
-    def take(self, gpu: int, text: str) -> None:
-        """Adds the reports of one caller, each of which came to its end."""
-        assert "done " in text and text.count("seed ") == text.count("done "), text
+    def take(self, gpu: int, text: str) -> int:
+        """Adds the reports of one caller, each of which must have come to its end. How many there were."""
+        assert text.count("seed ") == text.count("done "), text
         for line in text.splitlines():
             words = line.split()
             if words[0] == "done":
                 self.longest = max(self.longest, (int(words[4]) / 1e6, " ".join(words[6:])))
             elif words[0] != "seed":
                 self.seen[gpu, words[0], words[1]] += int(words[2])
+        return text.count("done ")
 
     def reads(self, gpu: int) -> int:
         """Readings of one GPU that gave data or an errno of the module's."""

@@ -45,7 +45,7 @@ def run_storm(guest: Guest, total: Storm, seed: int, ops: int) -> None:
     here = Storm()
     for gpu in range(len(FAMILIES)):
         for caller in range(3):
-            here.take(gpu, guest.read(f"/tmp/storm.{gpu}.{caller}"))
+            assert here.take(gpu, guest.read(f"/tmp/storm.{gpu}.{caller}")) == 1
     unexpected = {key: count for key, count in here.seen.items() if key[2] not in ERRNOS[key[1]]}
     assert not unexpected, f"seed {seed}"
     assert here.longest[0] < LONGEST, f"seed {seed}: {here.longest}"
