@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Runs inside a guest for test_storm.py: callers of gpulens's files, and what takes modules, drivers and GPUs away from
-# under them, until the time is up. Says what happened; the test judges.
+# under them. Says what happened; the test judges.
 #
-#	disturb.sh SECONDS SEED READERS WRITERS PLAN...
+#	disturb.sh LIMIT SEED READERS WRITERS PLAN...
 #
 # Each caller is one helper (storm) after another on whatever files there are, with seeds that count up from SEED; their
 # reports are /tmp/storm.N. Writers also steer as a user would, since few of the helper's random requests are right. A PLAN is a file of steps, one a line, as the functions below are named; all plans are
 # carried out at once, each step noted in PLAN.log: "BEGIN END STEP RESULT", in seconds, RESULT like tryop's, or the
-# module tools' own last words. Exit status 1 when something has not ended 60 s after it should have; then it says what.
+# module tools' own last words. The callers end after the plans. Exit status 1 when something has not ended after LIMIT
+# seconds; then it says where each process is.
 set -u
 
 pci=/sys/bus/pci
@@ -63,42 +64,52 @@ step() { # step NAME [WORDS...]
 	esac
 }
 
+note() { # note STEP [WORDS...]
+	read -r begin _ </proc/uptime
+	result=$(step "$@")
+	read -r end _ </proc/uptime
+	echo "$begin $end $1 ${result%% [0-9]*}"
+}
+
 carry_out() { # carry_out PLAN
-	while read -r name words && [ ! -e $calm ]; do
-		if [ "$name" = sleep ]; then
-			sleep "$words"
-			continue
-		fi
-		read -r begin _ </proc/uptime
-		# shellcheck disable=SC2086 # words are words
-		result=$(step "$name" $words)
-		read -r end _ </proc/uptime
-		echo "$begin $end $name ${result%% [0-9]*}"
+	# shellcheck disable=SC2086 # words are words
+	while read -r name words; do
+		case $name in
+		sleep) sleep $words ;;
+		both) # both STEP WORDS / STEP WORDS
+			note ${words%% / *} &
+			note ${words#* / }
+			wait
+			;;
+		*) note $name $words ;;
+		esac
 	done <"$1" >"$1".log 2>&1
 }
 
-seconds=$1 seed=$2 readers=$3 writers=$4
+limit=$1 seed=$2 readers=$3 writers=$4
 shift 4
 rm -f $calm /tmp/storm.* /tmp/*.log
-pids='' number=0
+callers='' plans='' number=0
 while [ $number -lt $((readers + writers)) ]; do
 	call $number $((seed + 10000 * number)) "$([ $number -lt "$readers" ] || echo -w)" &
-	renice -n 5 -p $! # they are many
-	pids="$pids $!" number=$((number + 1))
+	renice -n 10 -p $! # they are many
+	callers="$callers $!" number=$((number + 1))
 done
 for plan; do
 	carry_out "$plan" &
-	pids="$pids $!"
+	plans="$plans $!"
 done
-sleep "$seconds"
-touch $calm
 
 tries=0
-for pid in $pids; do
+for pid in $plans calm $callers; do
+	if [ "$pid" = calm ]; then
+		touch $calm
+		continue
+	fi
 	while kill -0 "$pid" 2>/dev/null; do
 		tries=$((tries + 1))
-		if [ $tries -gt 600 ]; then
-			echo "still there, 60 s after the end:"
+		if [ $tries -gt $((10 * limit)) ]; then
+			echo "still there after $limit s:"
 			for each in /proc/[0-9]*; do
 				if [ -s "$each"/cmdline ]; then
 					tr '\0' ' ' <"$each"/cmdline | cut -c 1-100
