@@ -57,7 +57,7 @@ def plan(turn: int, index: int) -> str:
     where, other, third = dice.choices(ADDRESSES, k=3)
     pause = f"sleep {dice.choice((0, 0.02, 0.1, 0.3)):.2f}"
     deck = [
-        ["unload", pause, "load"],
+        ["unload", pause, "load", "timeout 5000"],
         ["load_driver", f"sleep {dice.choice((0, 0.1, 0.5)):.2f}", "unload_driver"],
         ["load_driver", f"unbind {where}", pause, f"bind {where}"],
         [f"remove {other}", pause, "rescan"],
@@ -109,7 +109,7 @@ class After:  # pylint: disable=too-many-instance-attributes
         done = Counter(f"{step.name} {step.result}" for step in self.steps)
         calls = Counter({f"{call} {result}": count for (_, call, result), count in self.calls.seen.items()})
         print(f"seed {SEED}", dict(done), dict(calls.most_common(40)), self.calls.longest, self.memory, self.devices,
-              max((step.seconds, step) for step in self.steps), sep="\n")
+              max(((step.seconds, step) for step in self.steps), default=None), sep="\n")
 
 
 @contextlib.contextmanager
@@ -222,7 +222,9 @@ def after_the_storm() -> Iterator[After]:
     """The whole storm; the tests judge it. Between the rounds everything is put back and compared."""
     need_module("kmod-tests", "sleeper")
     seen = After()
-    with seeded(), Guest([Gpu(name, scenario("hostile")) for name in CHIPS], limit=900 * SOAK) as guest:
+    gpus = [Gpu(name, scenario("hostile")) for name in CHIPS]
+    # what is freed is overwritten, so that who still uses it does not get away with it
+    with seeded(), Guest(gpus, limit=900 * SOAK, append="slub_debug=FP page_poison=1") as guest:
         guest.push(HERE / "disturb.sh", "/tmp/disturb.sh", 0o755)
         count_devices(guest)
         guest.load("gpulens", "control=1")
@@ -243,8 +245,8 @@ def after_the_storm() -> Iterator[After]:
                 guest.check("echo 1 >/sys/bus/pci/rescan")
         if not seen.late:
             seen.devices = devices(guest)
-        healthy(guest)
         seen.tell()
+        healthy(guest)
         yield seen
 
 
