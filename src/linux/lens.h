@@ -2,10 +2,11 @@
 /*
  * The module's own view of a GPU, shared by src/linux/ and procfs/.
  *
- * Locks, in the order in which they are taken: lens_devices_lock (the list, attach
- * and detach), a GPU's steering (one request at a time; held while the hardware is
- * waited for), a GPU's lock (its hardware; not held while it is waited for). None
- * is held while copying to user space or formatting.
+ * Locks, in the order in which they are taken: the PCI core's against rescans and
+ * removals (around attach, and around what the bus announces), lens_devices_lock
+ * (the list, attach and detach), a GPU's steering (one request at a time; held
+ * while the hardware is waited for), a GPU's lock (its hardware; not held while it
+ * is waited for). None is held while copying to user space or formatting.
  */
 #ifndef _LENS_LINUX_H_
 #define _LENS_LINUX_H_

@@ -121,7 +121,12 @@ static void add_candidate(struct list_head *head, struct candidate *c)
 	list_add_tail(&c->link, &other->link);
 }
 
-/* Attach every GPU that is not yet attached, in order of PCI addresses. */
+/*
+ * Attach every GPU that is not yet attached, in order of PCI addresses. The bus
+ * does not change meanwhile: a GPU that was found before its BARs had addresses
+ * could not be read, and nobody would look again; one that is removed before its
+ * turn would be attached after it was said to have gone, and never be let go.
+ */
 static int scan(void)
 {
 	struct candidate *c, *next;
@@ -129,6 +134,7 @@ static int scan(void)
 	LIST_HEAD(candidates);
 	int err = 0;
 
+	pci_lock_rescan_remove();
 	while ((pdev = pci_get_device(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID, pdev))) {
 		if (!is_gpu(pdev))
 			continue;
@@ -150,12 +156,13 @@ static int scan(void)
 		kfree(c);
 	}
 	mutex_unlock(&lens_devices_lock);
+	pci_unlock_rescan_remove();
 	return err;
 }
 
 /*
- * A new device is announced before its BARs have addresses. Look again when the
- * bus has been scanned.
+ * A new device is announced before its BARs have addresses, with the bus locked.
+ * Look again when it has been scanned.
  */
 #define SETTLE msecs_to_jiffies(500)
 

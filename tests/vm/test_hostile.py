@@ -9,9 +9,7 @@ rounds (`make soak`: 100,000 reads a family); GPULENS_SEED repeats a run, whose 
 Seen to fail: a reader whose text was not freed (memory, 3.4 MB a storm), errnos that were missing in ERRNOS; calls that
 take too long, with slow registers, below."""
 
-import os
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -19,10 +17,9 @@ import pytest
 
 from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
 from lib.guest import SLOW
+from storms import ERRNOS, SEED, SOAK, Storm, memory
 
 FAMILIES = ("gk104", "gm204", "gp106", "gv100", "tu102", "ga100", "ad102", "gh100", "gb100")
-SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
-SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 READS = 2000  # of each family at least, over all rounds
 LIMIT = 8 * SLOW  # seconds, timeout_ms: a list of 65535 entries takes longer on an emulated bus
 # a call's own use of the GPU, those of two others that it may wait for, a preempt's second and a slow guest
@@ -30,20 +27,6 @@ LONGEST = 3 * LIMIT + 6 * SLOW
 SLOW_LIMIT = 200  # ms that one use may take where every register takes 50
 # three times that, a preempt's second, and what ends a use: a dozen accesses each
 SLOW_LONGEST = 6.0 * SLOW
-
-# docs/proc.md
-OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}
-VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
-ERRNOS = {
-    **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS),
-    "open": {"OK", "EACCES", "EEXIST", "EINVAL"},
-    "lseek": VFS | {"OK", "ENXIO", "EOVERFLOW"},
-    # FIONREAD is answered by the VFS for any regular file
-    "ioctl": VFS | {"OK", "ENOTTY"},
-    "mmap": VFS | {"EIO", "EACCES", "ENODEV"},
-    **dict.fromkeys(("splice_from", "splice_to", "sendfile"), OURS | VFS | {"EAGAIN", "EOVERFLOW"}),
-    **dict.fromkeys(("poll", "dup", "fstat", "close"), {"OK", "EBADF"}),
-}
 PRAMIN = 0x700000  # 1 MiB of BAR0 that shows GPU memory
 VALUES = (0xFFFFFFFF, 0xBADF5040, 0xBAD00200, 0, 0xFFFF, 0xFFFF0000, 0x80000000)
 
@@ -56,29 +39,6 @@ def families() -> Iterator[Guest]:
         yield guest
         guest.unload()
         healthy(guest)
-
-
-class Storm:
-    """What the random callers saw, over all of them."""
-
-    def __init__(self) -> None:
-        self.seen: Counter[tuple[int, str, str]] = Counter()
-        self.longest = (0.0, "")
-
-    def take(self, gpu: int, text: str) -> None:
-        """Adds one caller's report."""
-        assert "done " in text, text
-        for line in text.splitlines():
-            words = line.split()
-            if words[0] == "done":
-                self.longest = max(self.longest, (int(words[4]) / 1e6, " ".join(words[6:])))
-            elif words[0] != "seed":
-                self.seen[gpu, words[0], words[1]] += int(words[2])
-
-    def reads(self, gpu: int) -> int:
-        """Readings of one GPU that gave data or an errno of the module's."""
-        return sum(count for (at, call, result), count in self.seen.items()
-                   if at == gpu and call in ("read", "pread", "readv") and result != "EBADF")
 
 
 def run_storm(guest: Guest, total: Storm, seed: int, ops: int,  # pylint: disable=too-many-arguments
@@ -94,7 +54,7 @@ def run_storm(guest: Guest, total: Storm, seed: int, ops: int,  # pylint: disabl
     here = Storm()
     for gpu in gpus:
         for caller in range(3):
-            here.take(gpu, guest.read(f"/tmp/storm.{gpu}.{caller}"))
+            assert here.take(gpu, guest.read(f"/tmp/storm.{gpu}.{caller}")) == 1
     unexpected = {key: count for key, count in here.seen.items() if key[2] not in ERRNOS[key[1]]}
     assert not unexpected, f"seed {seed}"
     assert here.longest[0] < longest, f"seed {seed}: {here.longest}"
@@ -170,13 +130,6 @@ FAULTS: dict[str, Callable[[Emulator, random.Random, list[int]], None]] = {
     "bad_reads": bad_reads, "fallen_off_the_bus": all_ones, "torn": torn, "hung_preempts": hangs, "scribbled": scribble,
     "looping_tables": tables,
 }
-
-
-def memory(guest: Guest) -> int:
-    """Bytes that the kernel has allocated for itself and cannot give back."""
-    text = guest.check("sync; echo 3 >/proc/sys/vm/drop_caches; cat /proc/meminfo")
-    fields = dict(re.findall(r"^(\w+): +(\d+)", text, re.MULTILINE))
-    return (int(fields["SUnreclaim"]) + int(fields["VmallocUsed"])) * 1024
 
 
 def slabs(guest: Guest) -> dict[str, int]:

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Modules, drivers and GPUs come and go in random order under eight readers and four writers, on two processors: no
+call ends otherwise than documented, nothing hangs, every GPU is there again afterwards, and nothing stays behind.
+
+Three plans of disturbances are carried out at once (disturb.sh), so that two of them meet in every way: a GPU is
+removed while its driver is unbound, the module unloaded while it has yet to look for what a rescan found.
+GPULENS_SEED repeats a run's plans and callers, though not the moments at which they meet; the seed stands in each
+message. GPULENS_SOAK=N takes N times as long (`make soak`)."""
+
+import contextlib
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from conftest import HERE, Gpu, Guest, LostVM, healthy, need_module, paths, scenario
+from lib.guest import SLOW
+from storms import ERRNOS, SEED, SOAK, Storm, memory
+
+# with PCCSR without and with runlist registers in a block, with channel RAM, and after that was moved
+CHIPS = ("gk104", "gp106", "tu102", "ad102", "gh100")
+ADDRESSES = tuple(f"0000:00:{4 + index:02x}.0" for index in range(len(CHIPS)))
+READERS, WRITERS, PLANS = 8, 4, 3
+ROUNDS = 3 * SOAK
+LIMIT = 180  # seconds for a round, which takes 5 on an idle machine
+LONGEST = 30.0 * SLOW  # seconds that one call, or step, may take on an emulated processor
+SETTLED = 10.0  # seconds in which all is to be as before, once nobody disturbs
+
+# beside those of docs/proc.md
+GONE = {"ENOENT"}  # of open: the directory was removed after it was listed
+CALLS = {
+    **{call: known | {"EAGAIN"} for call, known in ERRNOS.items()},
+    "open": ERRNOS["open"] | GONE,
+}
+OFF = {"open ENOENT", "open ENODEV", "write ENODEV"}  # no such device or module now, or it went meanwhile
+STEPS = {
+    # a module that is still being loaded or unloaded by another: busy
+    "load": {"OK", "File exists", "Device or resource busy"},
+    "unload": {"OK", "No such file or directory", "Device or resource busy"},
+    "load_driver": {"OK", "File exists", "Device or resource busy"},
+    "unload_driver": {"OK", "No such file or directory", "Device or resource busy"},
+    "bind": OFF | {"OK", "write EBUSY"},  # bound already
+    "unbind": OFF | {"OK"},
+    "remove": OFF | {"OK"},
+    "rescan": {"OK"},
+    "power": OFF | {"OK"},
+    "timeout": OFF | {"OK"},
+}
+
+
+def plan(turn: int, index: int) -> str:
+    """What one disturber does in a round: in three rounds everything once, in random order. Most of the time everything
+    is there, or readers would have nothing to read."""
+    dice = random.Random(f"{SEED} {turn // 3} {index}")
+    where, other, third = dice.choices(ADDRESSES, k=3)
+    pause = f"sleep {dice.choice((0, 0.02, 0.1, 0.3)):.2f}"
+    deck = [
+        ["unload", pause, "load", "timeout 5000"],
+        ["load_driver", f"sleep {dice.choice((0, 0.1, 0.5)):.2f}", "unload_driver"],
+        ["load_driver", f"unbind {where}", pause, f"bind {where}"],
+        [f"remove {other}", pause, "rescan"],
+        # the module has still to look at what was found when it is unloaded
+        [f"remove {third}", "rescan", pause, "unload", pause, "load"],
+        ["unload", f"both load / remove {other}", "both rescan / unload", "load"],
+        ["unload", *[f"remove {each}" for each in ADDRESSES], "both rescan / load"],
+        [f"both unbind {where} / remove {where}", "rescan"],
+        [f"power {where} {dice.choice(('on', 'auto'))}"],
+        [f"timeout {dice.choice((20, 200, 20000))}", pause, "timeout 20000"],
+    ]
+    dice.shuffle(deck)
+    lines: list[str] = []
+    for steps in deck[turn % 3::3]:
+        lines += [*steps, f"sleep {dice.choice((0, 0.05, 0.2)):.2f}"]
+    return "\n".join(lines) + "\n"
+
+
+class Step(NamedTuple):
+    """One disturbance."""
+    name: str
+    result: str
+    seconds: float
+
+    @classmethod
+    def parse(cls, line: str) -> "Step":
+        """From a line of disturb.sh."""
+        begin, end, name, result = line.split(" ", 3)
+        return cls(name, result, float(end) - float(begin))
+
+
+class After:  # pylint: disable=too-many-instance-attributes
+    """What the storm left."""
+
+    def __init__(self) -> None:
+        self.calls = Storm()  # as GPUs 0 and 1: readers and writers
+        self.steps: list[Step] = []
+        self.late: list[str] = []  # what did not end
+        self.unread: set[str] = set()  # GPUs that could not be read, and why, in the kernel's words
+        self.missing: list[str] = []  # GPUs that do not come back by themselves, and what the kernel said of them
+        self.texts: list[dict[str, str]] = []  # of the GPUs by address: before the storm, then after each round
+        self.awake: list[str] = []  # which the driver cannot put to sleep
+        self.answering: list[str] = []  # files of GPUs that were removed
+        self.memory: list[int] = []
+        self.devices = (0, 0)  # made and freed by the kernel
+
+    def tell(self) -> None:
+        """What stands beside a failure."""
+        done = Counter(f"{step.name} {step.result}" for step in self.steps)
+        calls = Counter({f"{call} {result}": count for (_, call, result), count in self.calls.seen.items()})
+        print(f"seed {SEED}", dict(done), dict(calls.most_common(40)), self.calls.longest, self.memory, self.devices,
+              max(((step.seconds, step) for step in self.steps), default=None), sep="\n")
+
+
+@contextlib.contextmanager
+def seeded() -> Iterator[None]:
+    """Whatever fails says by which seed."""
+    try:
+        yield
+    except LostVM as lost:
+        raise LostVM(f"seed {SEED}: {lost}") from lost
+    except AssertionError as failure:
+        raise AssertionError(f"seed {SEED}: {failure}") from failure
+
+
+def numbers(guest: Guest) -> dict[str, int]:
+    """The address of each GPU that the module shows now -> the X of its /proc/gpuX."""
+    text = guest.run("grep -so '0000:[0-9a-f:.]*' /proc/gpu*/chip")[1]
+    found = {}
+    for line in text.split():
+        path, _, where = line.partition(":")
+        found[where] = int(path.split("/")[2].removeprefix("gpu"))
+    return found
+
+
+def come_back(guest: Guest) -> list[str]:
+    """Gives the module time to find all GPUs; the addresses of those that it does not find."""
+    deadline = time.monotonic() + SETTLED
+    while len(found := numbers(guest)) < len(ADDRESSES) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return [where for where in ADDRESSES if where not in found]
+
+
+def settle(guest: Guest) -> list[str]:
+    """Puts back what a plan may have taken away, but for what must come back by itself: the GPUs that do not."""
+    guest.run("rmmod sleeper")
+    guest.check("cd /sys/bus/pci; echo 1 >rescan; for each in devices/*; do echo on >$each/power/control; done")
+    if guest.run("grep -q ^gpulens /proc/modules")[0] != 0:
+        guest.load("gpulens", "control=1")
+    guest.check("echo 20000 >/sys/module/gpulens/parameters/timeout_ms")
+    for where in come_back(guest):
+        # a short timeout_ms is for attaching, too: nobody looks again before the GPU is found again
+        if guest.check(f"dmesg | grep -F {where}: | grep gpulens | tail -n 1").endswith("topology: -110\n"):
+            guest.check(f"echo 1 >/sys/bus/pci/devices/{where}/remove; echo 1 >/sys/bus/pci/rescan")
+    return [f"{where}:\n" + guest.check(f"dmesg | grep -F {where} | tail -n 20; lspci -k")
+            for where in come_back(guest)]
+
+
+def awake(guest: Guest) -> list[str]:
+    """Which do not go to sleep under a driver that lets them, because somebody uses them and never ceased."""
+    guest.load("sleeper")
+    status = "cd /sys/bus/pci/drivers/sleeper; for each in 0000*; do echo $each $(cat $each/power/runtime_status); done"
+    deadline = time.monotonic() + SETTLED
+    while "active" in (text := guest.check(status)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    guest.unload("sleeper")
+    return [line for line in text.splitlines() if not line.endswith("suspended")]
+
+
+def answering(guest: Guest) -> list[str]:
+    """Removes all; the files that answer something else than ENODEV then."""
+    guest.check("".join(f"echo 1 >/sys/bus/pci/devices/{where}/remove;" for where in ADDRESSES))
+    text = guest.check("for each in /proc/gpu*/device_info; do echo $each $(tryop read $each); done")
+    return [line for line in text.splitlines() if not line.endswith("read ENODEV")]
+
+
+def count_devices(guest: Guest) -> None:
+    """Has the kernel count the PCI devices that it makes and frees, where it can."""
+    guest.run("""cd /sys/kernel/tracing && echo 'p:made pci_device_add
+        p:freed pci_release_dev' >kprobe_events && echo 1 >events/kprobes/enable""")
+
+
+def devices(guest: Guest) -> tuple[int, int]:
+    """How many it made and freed, those of the start counted as made."""
+    text = guest.run("cat /sys/kernel/tracing/kprobe_profile")[1]
+    hits = {words[0]: int(words[1]) for words in map(str.split, text.splitlines()) if words[0] in ("made", "freed")}
+    return hits.get("made", 0) + len(ADDRESSES), hits.get("freed", 0)
+
+
+def texts(guest: Guest) -> dict[str, str]:
+    """What the GPUs say, by address, while time stands still 10 ms after their scenario was put back."""
+    for emu in guest.emu:
+        emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
+        emu.cmd({"cmd": "scenario", "file": scenario("hostile")})
+        emu.cmd({"cmd": "time", "advance_ns": 10_000_000})
+    found = {where: guest.check(f"cat /proc/gpu{number}/device_info /proc/gpu{number}/runlist0")
+             for where, number in numbers(guest).items()}
+    for emu in guest.emu:
+        emu.cmd({"cmd": "time", "mode": "real"})
+    return found
+
+
+def blow(guest: Guest, after: After, turn: int) -> None:
+    """One round of the storm."""
+    plans = []
+    for index in range(PLANS):
+        plans.append(f"/tmp/plan.{index}")
+        guest.push(plan(turn, index).encode(), plans[-1])
+    words = (int(LIMIT * SLOW), SEED + 1000 * turn, READERS, WRITERS, *plans)
+    status, said = guest.run(f"/tmp/disturb.sh {' '.join(map(str, words))}", timeout=LIMIT + 60)
+    if status != 0:
+        after.late.append(said)
+        return
+    for caller in range(READERS + WRITERS):
+        after.calls.take(int(caller >= READERS), guest.read(f"/tmp/storm.{caller}"))
+    for name in plans:
+        after.steps += map(Step.parse, guest.read(f"{name}.log").splitlines())
+
+
+@pytest.fixture(scope="module", name="after")
+def after_the_storm() -> Iterator[After]:
+    """The whole storm; the tests judge it. Between the rounds everything is put back and compared."""
+    need_module("kmod-tests", "sleeper")
+    seen = After()
+    gpus = [Gpu(name, scenario("hostile")) for name in CHIPS]
+    # what is freed is overwritten, so that who still uses it does not get away with it
+    with seeded(), Guest(gpus, limit=900 * SOAK, append="slub_debug=FP page_poison=1") as guest:
+        guest.push(HERE / "disturb.sh", "/tmp/disturb.sh", 0o755)
+        count_devices(guest)
+        guest.load("gpulens", "control=1")
+        seen.texts.append(texts(guest))
+        for turn in range(ROUNDS):
+            blow(guest, seen, turn)
+            if seen.late:
+                break  # what hangs may hold anything
+            seen.missing += settle(guest)
+            seen.unread.update(guest.run("dmesg | grep 'cannot read'")[1].splitlines())
+            seen.texts.append(texts(guest))
+            seen.awake += awake(guest)
+            seen.answering += answering(guest)
+            guest.unload()
+            seen.memory.append(memory(guest))
+            if turn < ROUNDS - 1:
+                guest.load("gpulens", "control=1")
+                guest.check("echo 1 >/sys/bus/pci/rescan")
+        if not seen.late:
+            seen.devices = devices(guest)
+        seen.tell()
+        healthy(guest)
+        yield seen
+
+
+def test_every_call_ends_in_time_with_data_or_a_known_errno(after: After) -> None:
+    """Whatever is taken away from under it."""
+    with seeded():
+        unexpected = {key: count for key, count in after.calls.seen.items() if key[2] not in CALLS[key[1]]}
+        assert not unexpected
+        assert after.calls.longest[0] < LONGEST, after.calls.longest
+
+
+def test_every_disturbance_ends_in_time_with_a_known_result(after: After) -> None:
+    """Modules load and unload, drivers come and go; a step that finds nothing to do says so."""
+    with seeded():
+        unexpected = Counter((step.name, step.result) for step in after.steps if step.result not in STEPS[step.name])
+        assert not unexpected
+        assert max(step.seconds for step in after.steps) < LONGEST, max((step.seconds, step) for step in after.steps)
+
+
+def test_nobody_hangs(after: After) -> None:
+    """All callers and all who disturb them end with the storm."""
+    with seeded():
+        assert not after.late, after.late[0]
+
+
+def test_every_gpu_is_there_again_and_reads_as_before(after: After) -> None:
+    """After each round: its device table, and its runlist once its scenario was put back."""
+    with seeded():
+        assert not after.missing, after.missing[0]
+        for texts_now in after.texts[1:]:
+            assert texts_now == after.texts[0]
+
+
+def test_no_gpu_is_looked_at_before_it_can_be_read(after: After) -> None:
+    """A new GPU has no addresses at first (EINVAL), and who finds it then does not look again by himself. Only a
+    timeout_ms that is too short for an emulated bus keeps one from being read."""
+    with seeded():
+        early = sorted(line for line in after.unread if not line.endswith("topology: -110"))
+        assert not early
+
+
+def test_every_gpu_that_is_removed_is_let_go(after: After) -> None:
+    """Its files say ENODEV, whatever happened to it before."""
+    with seeded():
+        assert not after.answering
+
+
+def test_every_gpu_may_sleep_again(after: After) -> None:
+    """Nobody is counted as its user any more."""
+    with seeded():
+        assert not after.awake
+
+
+def test_nothing_that_was_allocated_stays(after: After) -> None:
+    """The first round fills what the kernel keeps for itself, the others leave it with no more."""
+    if "KASAN" in paths.kernel_options():
+        pytest.skip("KASAN keeps what was freed for a while; kmemleak finds what was not")
+    with seeded():
+        assert after.memory[-1] - after.memory[1] < 1 << 20, after.memory
+
+
+def test_every_device_that_was_removed_is_freed(after: After) -> None:
+    """Once the module is gone, no reference to any is left."""
+    made, freed = after.devices
+    if freed == 0:
+        pytest.skip("this kernel cannot count its calls (CONFIG_KPROBE_EVENTS)")
+    with seeded():
+        assert made == freed
+
+
+def test_the_storm_was_one(after: After) -> None:
+    """Each kind of disturbance happened, and between them files were read and GPUs steered."""
+    with seeded():
+        done = Counter(step.name for step in after.steps if step.result == "OK")
+        for names in (("load", "unload"), ("load_driver", "unload_driver"), ("bind", "unbind"), ("remove", "rescan"),
+                      ("power",), ("timeout",)):
+            assert sum(done[name] for name in names) >= len(names) * SOAK, (names, done)
+        assert after.calls.seen[0, "read", "OK"] >= 30 * SOAK, after.calls.seen
+        assert after.calls.seen[1, "write", "OK"] >= 3 * SOAK, after.calls.seen
+        for gone in ((0, "open", "ENOENT"), (0, "read", "EAGAIN"), (0, "read", "ENODEV")):
+            assert after.calls.seen[gone] >= SOAK, (gone, after.calls.seen)
