@@ -451,9 +451,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         self.check(f"rmmod {module}", timeout=60)
 
 
-def end_on_signals() -> None:
-    """Makes SIGTERM and SIGHUP unwind like Ctrl-C, so that guests are ended."""
-    def leave(number: int, _frame: object) -> None:
-        sys.exit(128 + number)
+def end_on_signals(end: Callable[[int], object] = sys.exit) -> None:
+    """Makes SIGTERM and SIGHUP unwind like Ctrl-C, so that guests are ended. end() gets the exit status and raises."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, leave)
+        signal.signal(number, lambda number, _frame: end(128 + number))

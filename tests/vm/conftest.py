@@ -38,8 +38,8 @@ def healthy(guest: Guest) -> None:
 
 
 def pytest_configure() -> None:
-    """Ctrl-C and SIGTERM end the guests too."""
-    end_on_signals()
+    """Ctrl-C and SIGTERM end the guests too, and the run: to pytest, SystemExit is a test that failed."""
+    end_on_signals(lambda status: pytest.exit("ended by a signal", status))
 
 
 @pytest.hookimpl(hookwrapper=True)
