@@ -30,7 +30,8 @@ static int map_and_read(struct lens_dev *dev)
 		goto err_unmap;
 	}
 	dev->io.ops = &lens_mmio_ops;
-	err = lens_dev_begin(dev, true);
+	/* Not timeout_ms: nobody looks again at a GPU that took too long here. */
+	err = lens_dev_begin(dev, true, LENS_TIMEOUT_MS);
 	if (err) {
 		dev_info(dev->device, "gpulens: does not answer, left alone\n");
 		goto err_unmap;

@@ -74,8 +74,14 @@ int __must_check lens_dev_put(struct lens_dev *dev, int result);
  */
 int lens_dev_steer(struct lens_dev *dev);
 int __must_check lens_dev_unsteer(struct lens_dev *dev, int result);
+/*
+ * Milliseconds for attaching a GPU, and for each use when timeout_ms does not say: long
+ * enough for every runlist of a GPU on an emulated bus (40 us a word), short enough
+ * for a person to wait for an error.
+ */
+#define LENS_TIMEOUT_MS 20000
 /* Around the reading at attach, when nobody else knows of the GPU: wakes it. */
-int lens_dev_begin(struct lens_dev *dev, bool wake);
+int lens_dev_begin(struct lens_dev *dev, bool wake, u32 ms);
 int __must_check lens_dev_end(struct lens_dev *dev, int result);
 /* With the lock held again after such a wait: 0, or -ENODEV when it went or fell asleep. */
 int lens_dev_check(struct lens_dev *dev);

@@ -30,20 +30,16 @@ module_param(vram, charp, 0444);
 MODULE_PARM_DESC(vram,
 		 "on (default) or off: whether GPU memory may be read through the PRAMIN window, which stops all processors for each piece; without it runlists cannot be shown");
 
-/*
- * Long enough for every runlist of a GPU on an emulated bus (40 us a word), short
- * enough for a person to wait for an error.
- */
-static uint timeout_ms = 20000;
+static uint timeout_ms = LENS_TIMEOUT_MS;
 module_param(timeout_ms, uint, 0644);
 MODULE_PARM_DESC(timeout_ms, "longest time that one reading or writing of a file may take before it ends with ETIMEDOUT (default 20000)");
 
-int lens_dev_begin(struct lens_dev *dev, bool wake)
+int lens_dev_begin(struct lens_dev *dev, bool wake, u32 ms)
 {
 	int err = dev->gone ? -ENODEV : dev->bus->get(dev, wake);
 
 	dev->late = false;
-	dev->until = ktime_get_ns() + (u64)READ_ONCE(timeout_ms) * NSEC_PER_MSEC;
+	dev->until = ktime_get_ns() + (u64)ms * NSEC_PER_MSEC;
 	return err;
 }
 
@@ -60,7 +56,7 @@ static int get(struct lens_dev *dev, bool wake)
 
 	if (err)
 		return err;
-	err = lens_dev_begin(dev, wake);
+	err = lens_dev_begin(dev, wake, READ_ONCE(timeout_ms));
 	if (err)
 		mutex_unlock(&dev->lock);
 	return err;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A GPU that never answers a preempt: who asked waits, for a bounded time, and nobody else does."""
 
-from conftest import Card
+from chips import CHIPS
+from conftest import Card, Guest
 from lib.guest import SLOW
 from test_control import long_slice, wait_for
 
@@ -61,3 +62,16 @@ def test_registers_that_answer_after_50_ms_end_a_reading_in_time_and_leave_the_w
     assert 0.9 <= float(text[2]) - float(text[0]) < 2.5 * SLOW
     assert fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"] == window
     assert "Channel Info" in fresh.read("runlist0")
+
+
+def test_a_short_time_limit_of_uses_does_not_keep_gpus_from_being_found(four: Guest) -> None:
+    """timeout_ms is for reading and writing files. Nobody looks again at a GPU that could not be read at load.
+    Seen failing with timeout_ms asked there, too: not one GPU."""
+    four.unload()
+    try:
+        four.load("gpulens", "control=1 timeout_ms=0")
+        assert four.check("ls -d /proc/gpu*").split() == [f"/proc/gpu{index}" for index in range(len(CHIPS))]
+        assert four.run("tryop read /proc/gpu0/runlist0")[1].strip() == "read ETIMEDOUT"
+    finally:
+        four.unload()
+        four.load("gpulens", "control=1")
