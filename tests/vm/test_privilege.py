@@ -367,7 +367,8 @@ def test_random_calls_of_another_user_write_nothing_even_if_modes_let_him_in(car
 
 
 def test_log_trace_and_parameters_show_no_address(first: Card) -> None:
-    """Whoever may read them: what the module writes to the kernel's log, its trace event, what is in sysfs."""
+    """Whoever may read them: what the module writes to the kernel's log, its trace event, what is in sysfs. Seen
+    failing with the number of an instance block's page in the log."""
     guest = first.guest
     addrs = set().union(*addresses(first).values())
     event = "/sys/kernel/tracing/events/gpulens/control/enable"
