@@ -129,11 +129,12 @@ class Card(NamedTuple):
         """The content of a file that holds one number."""
         return int(self.read(name), 0)
 
-    def write(self, name: str, text: str, *options: str) -> str:
-        """Writes with one system call; "OK n", or the step that failed and its errno: "write EINVAL"."""
+    def write(self, name: str, text: str, who: str = "") -> str:
+        """Writes with one system call; "OK n", or the step that failed and its errno: "write EINVAL". who: steps of
+        helpers/become.c."""
         quoted = text.replace("'", "'\\''")
-        words = " ".join(options)
-        return self.guest.run(f"tryop {words} write {self.path(name)} '{quoted}'", timeout=60)[1].strip()
+        become = f"become {who} -- " if who else ""
+        return self.guest.run(f"{become}tryop write {self.path(name)} '{quoted}'", timeout=60)[1].strip()
 
     def reload(self) -> None:
         """Puts the scenario back as it was, as a driver would after a restart."""

@@ -34,10 +34,10 @@ def supported(chip: Chip, name: str) -> bool:
     return chip.preempts_runlists or name != "preempt_runlist"
 
 
-def refused(card: Card, name: str, text: str, errno: str, *options: str) -> None:
+def refused(card: Card, name: str, text: str, errno: str, who: str = "") -> None:
     """The write is refused with that errno, at the write, and nothing was written to the GPU."""
     card.emu.cmd({"cmd": "log", "on": True})
-    answer = card.write(name, text, *options)
+    answer = card.write(name, text, who)
     accesses = card.emu.cmd({"cmd": "log-read"})["accesses"]
     card.emu.cmd({"cmd": "log", "on": False})
     assert answer == f"write {errno}"
@@ -122,8 +122,8 @@ def test_what_the_generation_lacks_is_not_supported(card: Card, name: str) -> No
 @pytest.mark.parametrize("name", FILES)
 def test_no_privilege_no_write(card: Card, name: str) -> None:
     """EPERM for root without CAP_SYS_ADMIN; another user cannot even open the file (mode 0200)."""
-    refused(card, name, good(card.chip, name), "EPERM", "-c")
-    assert card.write(name, good(card.chip, name), "-u", "1000") == "open EACCES"
+    refused(card, name, good(card.chip, name), "EPERM", "-C")
+    assert card.write(name, good(card.chip, name), "-u 1000") == "open EACCES"
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -43,7 +43,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
         pids = [fresh.guest.run(ask(fresh, action, text))[1].strip() for action, text in (
             ("disable_channel", ref(16)), ("disable_channel", "16 17"), ("switch_to_tsg", ref(1000)),
             ("cil_preempt_channel", ref(4095)), ("resubmit_runlist", str(fresh.chip.absent_runlist)))]
-        assert fresh.write("enable_channel", ref(16), "-c") == "write EPERM"
+        assert fresh.write("enable_channel", ref(16), "-C") == "write EPERM"
         assert fresh.guest.run(f"tryop writebad {fresh.path('enable_channel')}")[1].strip() == "write EFAULT"
         wait_for(fresh, 3)
         fresh.emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
@@ -79,7 +79,7 @@ def test_writes_and_their_failures_are_counted_by_action(fresh: Card) -> None:
     before = stats(fresh)
     for text in (fresh.chip.ref(16), fresh.chip.ref(8), "8x"):
         fresh.write("disable_channel", text)
-    fresh.write("enable_channel", fresh.chip.ref(16), "-c")
+    fresh.write("enable_channel", fresh.chip.ref(16), "-C")
     fresh.write("enable_channel", fresh.chip.ref(16))
     fresh.write("preempt_tsg", fresh.chip.ref(1000))
     assert grown(fresh, before, "write_") == {
@@ -97,8 +97,8 @@ def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> No
     fresh.read("runlist0")
     fresh.read("runlist1")
     fresh.read("gpc1_tpc_mask")
-    assert fresh.guest.run(f"tryop -u 1000 read {fresh.path('stats')}")[1].startswith("OK")
-    assert fresh.guest.run(f"tryop -c read {fresh.path('image')}")[1].strip() == "read EPERM"
+    assert fresh.guest.run(f"become -u 1000 -- tryop read {fresh.path('stats')}")[1].startswith("OK")
+    assert fresh.guest.run(f"become -C -- tryop read {fresh.path('image')}")[1].strip() == "read EPERM"
     fresh.emu.cmd({"cmd": "fault", "kind": "all-ones"})
     fresh.guest.run(f"cat {fresh.path('runlist0')}")
     assert grown(fresh, before, "read_") == {

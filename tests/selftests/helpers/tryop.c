@@ -8,15 +8,12 @@
  *	tryop writebad FILE         writes 4 bytes from where the process has no memory
  *	tryop read FILE             opens and reads to the end
  *	tryop open FILE r|w         opens only
- * Words before the verb: "-u UID" gives up root for UID first, "-c" drops CAP_SYS_ADMIN but stays uid 0.
  * Output: one line, "OK n" (n bytes) or "STEP ERRNO", e.g. "open EACCES", "write EINVAL". Exit status 0 for OK, 1 for an
  * error, 2 for wrong usage.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +30,7 @@ static int failed(const char *step)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: tryop [-u UID] [-c] write FILE TEXT | writelen FILE N | writebad FILE | read FILE | open FILE r|w\n");
+	fprintf(stderr, "usage: tryop write FILE TEXT | writelen FILE N | writebad FILE | read FILE | open FILE r|w\n");
 	return 2;
 }
 
@@ -64,43 +61,18 @@ static size_t unescape(const char *from, char *to)
 	return p - to;
 }
 
-static int drop_sys_admin(void)
-{
-	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &head, data) < 0)
-		return -1;
-	data[0].effective &= ~(1U << CAP_SYS_ADMIN);
-	data[0].permitted &= ~(1U << CAP_SYS_ADMIN);
-	return syscall(SYS_capset, &head, data);
-}
-
 int main(int argc, char **argv)
 {
 	char *verb, *file, *arg, *data;
 	ssize_t n, total = 0;
 	size_t len;
-	int fd, i = 1;
+	int fd;
 
-	for (; i < argc && argv[i][0] == '-'; i++) {
-		if (!strcmp(argv[i], "-c")) {
-			if (drop_sys_admin() < 0)
-				return failed("capset");
-		} else if (!strcmp(argv[i], "-u") && i + 1 < argc) {
-			uid_t uid = atoi(argv[++i]);
-
-			if (setgroups(0, NULL) < 0 || setgid(uid) < 0 || setuid(uid) < 0)
-				return failed("setuid");
-		} else {
-			return usage();
-		}
-	}
-	if (argc - i < 2)
+	if (argc < 3)
 		return usage();
-	verb = argv[i];
-	file = argv[i + 1];
-	arg = argc - i > 2 ? argv[i + 2] : NULL;
+	verb = argv[1];
+	file = argv[2];
+	arg = argc > 3 ? argv[3] : NULL;
 
 	if (!strcmp(verb, "open") && arg) {
 		fd = open(file, *arg == 'w' ? O_WRONLY : O_RDONLY);
