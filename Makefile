@@ -62,8 +62,8 @@ test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the te
 test-debug: ## the tests under kernels with KASAN, UBSAN, lockdep, kmemleak and KCSAN, built once; over an hour
 	scripts/test-debug
 
-soak: module emulator guest-parts ## hostile hardware and callers with 100,000 reads a chip family, and GPUs, drivers and the module coming and going; hours
-	GPULENS_SOAK=50 pytest-3 -p no:cacheprovider -q tests/vm/test_storm.py tests/vm/test_hostile.py
+soak: module emulator guest-parts ## hostile hardware with 100,000 reads a chip family, then all coming and going; over an hour
+	scripts/soak
 
 fuzz: ## decoding of images, topology, runlists, page tables and requests, FUZZ_SECONDS (60) each
 	tests/fuzz/run
