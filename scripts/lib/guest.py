@@ -28,10 +28,11 @@ from typing import Any, NamedTuple, Optional
 from . import initramfs, paths, splats
 
 BOOT_LIMIT = 120.0  # seconds; a boot takes 6 on an idle machine of 2 cores
-BOOT_ATTEMPTS = 3  # where QEMU itself is known to crash
+BOOT_ATTEMPTS = 3  # where a boot is known to fail now and then
 GRACE = 30.0  # seconds the agent may be late with an answer, beyond the limit given to the command
 SLOW = float(os.environ.get("GPULENS_SLOW", "1"))  # how many times as long as on Debian's own kernel all may take
 LEAK_AGE = 6.0  # seconds after which kmemleak counts memory that nothing points to as a leak; its own limit is 5
+DETECTORS = {"KASAN", "KCSAN"}  # a kernel with one of these is a debug kernel
 FIRST_SLOT = 4  # PCI slots below are the machine's own
 
 
@@ -198,14 +199,16 @@ class Guest:  # pylint: disable=too-many-instance-attributes
             try:
                 self._start()
                 break
-            except BaseException:  # pylint: disable=broad-exception-caught
+            except BaseException as error:  # pylint: disable=broad-exception-caught
                 self._stop(keep=True)
-                # QEMU 7.2's own crash (segmentation fault in memory dispatch) while the kernel starts on a machine with
-                # an IOMMU: no module is loaded yet, so that nothing under test can be the cause.
-                crashed = self._qemu is not None and self._qemu.returncode == -signal.SIGSEGV
-                if not (self._iommu and crashed) or attempt == BOOT_ATTEMPTS:
+                # No module is loaded yet, so that nothing under test can be the cause of either: QEMU 7.2's own crash
+                # (segmentation fault in memory dispatch) while the kernel starts on a machine with an IOMMU; a debug
+                # kernel on a busy host that comes no further than calibrating its clock, and waits for ever.
+                crashed = self._iommu and self._qemu is not None and self._qemu.returncode == -signal.SIGSEGV
+                asleep = bool(DETECTORS & self._options) and isinstance(error, LostVM)
+                if not (crashed or asleep) or attempt == BOOT_ATTEMPTS:
                     raise
-                print(f"QEMU crashed while it booted ({self.run_dir}); once more", file=sys.stderr)
+                print(f"no boot ({self.run_dir}); once more", file=sys.stderr)
                 self.run_dir, self.emu, self._buffer, self._lost = self._new_run_dir(), [], b"", None
         Guest.running.append(self)
         return self
@@ -254,7 +257,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     def _strictness(self) -> str:
         """A warning ends Debian's own kernel. A kernel with detectors goes on, so that its machine is not lost but a
         test fails with what was written; lockdep would not end it anyway, and KASAN tells of more than its first."""
-        return "kasan_multi_shot" if {"KASAN", "KCSAN"} & self._options else "panic_on_warn=1"
+        return "kasan_multi_shot" if DETECTORS & self._options else "panic_on_warn=1"
 
     def _start(self) -> None:
         began = time.monotonic()
