@@ -162,3 +162,10 @@ def need_module(flavour: str, name: str = "gpulens") -> pathlib.Path:
     if not path.exists():
         pytest.skip(f"{path} was not built")
     return path
+
+
+def need(*options: str) -> None:
+    """Skips where the kernel was not built so."""
+    missing = [option for option in options if option not in paths.kernel_options()]
+    if missing:
+        pytest.skip(f"this kernel has no {' '.join(missing)}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from chips import CHIPS
-from conftest import Card, Guest, gpu_of, need_module, paths
+from conftest import Card, Guest, gpu_of, need, need_module
 from lib.guest import Splat
 from test_stats import grown, stats
 
@@ -17,13 +17,6 @@ FILES = {"runlist": "runlist0"}  # by the names that stats counts them under
 # How often each is called by one caller: about as long
 ROUNDS = {"read_chip": 500, "read_stats": 2000, "read_runlist": 200, "write_disable_channel": 500,
           "write_enable_channel": 500}
-
-
-def need(*options: str) -> None:
-    """Skips where the kernel was not built so."""
-    missing = [option for option in options if option not in paths.kernel_options()]
-    if missing:
-        pytest.skip(f"this kernel has no {' '.join(missing)}")
 
 
 def faulty_guest() -> Guest:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from chips import AD102, GP106
-from conftest import Card, Guest, gpu_of, healthy, scenario
+from conftest import Card, Guest, gpu_of, healthy, need, scenario
 from formats import shape
 
 CHIPS = (GP106, AD102)
@@ -123,6 +123,8 @@ class Tried(NamedTuple):
 
 def sweep(guest: Guest, who: str, what: str, program: str = "sweep") -> Tried:
     """The sweep's report; who: steps of helpers/become.c, what: options and files of helpers/sweep.c."""
+    if "-m" in who:
+        need("PID_NS")
     report = guest.check(f"become {who} -- {program} {what}", timeout=120)
     assert "done " in report, report
     tried: Counter[tuple[str, str, str, str]] = Counter()
