@@ -53,7 +53,7 @@ demo: ## boot four emulated GPUs and show what the module shows
 
 demo: | build
 
-test: ## every test, in under ten minutes
+test: ## every test, in some twelve minutes of two processors
 	scripts/test
 
 test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the tests under each; an hour
