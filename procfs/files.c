@@ -261,13 +261,10 @@ static void note_call(struct lens_file *f, int err)
 }
 
 /* Kept files answer without an access, but not for a GPU that has gone. */
-static int collect(const struct lens_file *f, const struct file *file, bool addresses,
-		   struct lens_text *t)
+static int collect(const struct lens_file *f, bool addresses, struct lens_text *t)
 {
 	int err;
 
-	if (f->type->raw && !lens_may_see_raw(file))
-		return -EPERM;
 	if (!f->type->past) {
 		err = lens_dev_get(f->dev);
 		if (!err)
@@ -280,30 +277,25 @@ static int collect(const struct lens_file *f, const struct file *file, bool addr
 }
 
 /*
- * What an open file says was collected for somebody who may have had more power than
- * the one who goes on reading it, or more than he himself has now.
+ * Who may read is asked each time: what an open file says was collected for somebody
+ * who may have had more power than the one who goes on reading it, or more than he
+ * himself has now.
  */
-static bool may_go_on(const struct lens_file *f, const struct file *file, const struct reader *r)
-{
-	if (f->type->raw)
-		return lens_may_see_raw(file);
-	return !r->addresses || lens_may_see_addresses(file);
-}
-
 static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
 	struct lens_file *f = pde_data(file_inode(file));
 	struct reader *r = file->private_data;
 	struct lens_text fresh = { };
-	bool addresses;
+	bool addresses, refused;
 	ssize_t ret;
 
 	ret = mutex_lock_interruptible(&r->lock);
 	if (ret)
 		return ret;
-	if (*pos == 0 || !r->collected || !may_go_on(f, file, r)) {
-		addresses = lens_may_see_addresses(file);
-		ret = collect(f, file, addresses, &fresh);
+	addresses = lens_may_see_addresses(file);
+	refused = f->type->raw && !lens_may_see_raw(file);
+	if (*pos == 0 || !r->collected || refused || (r->addresses && !addresses)) {
+		ret = refused ? -EPERM : collect(f, addresses, &fresh);
 		note_call(f, ret);
 		if (ret) {
 			lens_text_free(&fresh);

@@ -6,10 +6,11 @@
 #	disturb.sh LIMIT SEED READERS WRITERS PLAN...
 #
 # Each caller is one helper (storm) after another on whatever files there are, with seeds that count up from SEED; their
-# reports are /tmp/storm.N. Writers also steer as a user would, since few of the helper's random requests are right. A PLAN is a file of steps, one a line, as the functions below are named; all plans are
-# carried out at once, each step noted in PLAN.log: "BEGIN END STEP RESULT", in seconds, RESULT like tryop's, or the
-# module tools' own last words. The callers end after the plans. Exit status 1 when something has not ended after LIMIT
-# seconds; then it says where each process is.
+# reports are /tmp/storm.N. Writers also steer as a user would, since few of the helper's random requests are right. A
+# PLAN is a file of steps, one a line, as the functions below are named; all plans are carried out at once, each step
+# noted in PLAN.log: "BEGIN END STEP RESULT", in seconds, RESULT like tryop's, or the module tools' own last words. The
+# callers end after the plans. Exit status 1 when something has not ended after LIMIT seconds; then it says where each
+# process is.
 set -u
 
 pci=/sys/bus/pci
