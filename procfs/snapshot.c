@@ -44,8 +44,9 @@ static __le16 le_id(int id)
 	return cpu_to_le16((u16)id);
 }
 
-static void put_topology(struct writer *w, const struct lens_gpu *gpu)
+static void put_topology(struct writer *w, const struct lens_dev *dev)
 {
+	const struct lens_gpu *gpu = &dev->gpu;
 	const struct lens_topology *topo = &gpu->topo;
 	char name[LENS_ENGINE_NAME];
 	struct gpulens_chip *chip;
@@ -62,6 +63,10 @@ static void put_topology(struct writer *w, const struct lens_gpu *gpu)
 	chip->gpc_mask = cpu_to_le32(topo->gpc_mask);
 	chip->pce_map = cpu_to_le32(topo->pce_map);
 	strscpy(chip->name, gpu->name, sizeof(chip->name));
+	strscpy(chip->device, dev->where, sizeof(chip->device));
+	chip->engines_error = -topo->devices_err;
+	chip->gpcs_error = -topo->gpcs_err;
+	chip->copy_error = -topo->ce_err;
 
 	for (i = 0; i < topo->n_engines; i++) {
 		const struct lens_engine *e = &topo->engines[i];
@@ -211,7 +216,7 @@ static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 star
 	w.buf = kvcalloc(w.records + 1, GPULENS_RECORD_BYTES, GFP_KERNEL);
 	if (!w.buf)
 		return -ENOMEM;
-	put_topology(&w, &f->dev->gpu);
+	put_topology(&w, f->dev);
 	for (i = 0; i < topo->n_runlists; i++)
 		put_runlist(&w, &f->dev->gpu, &all->snap[i], all->err[i], addresses);
 	h = (struct gpulens_header *)w.buf;

@@ -5,43 +5,9 @@
 #include "hw/fb.h"
 #include "hw/ptop.h"
 
-#include <cstring>
-
 namespace tool {
 
-namespace {
-
-constexpr size_t NAMED = 4; // addresses that a message names
-
-} // namespace
-
-std::string Failure::errno_name() const
-{
-	const char *name = strerrorname_np(-err);
-
-	return name ? name : std::to_string(-err);
-}
-
-std::string Failure::why() const
-{
-	if (!missing.empty()) {
-		std::string s = "not recorded: ";
-		for (size_t i = 0; i < missing.size() && i < NAMED; i++)
-			s += (i ? ", " : "") + to_string(missing[i]);
-		if (missing.size() > NAMED)
-			s += " and " + std::to_string(missing.size() - NAMED) + " more";
-		return s;
-	}
-	switch (-err) {
-	case EIO: return "the recorded words are codes of failed reads or make no sense";
-	case EOPNOTSUPP: return "not published for this chip";
-	case ENODEV: return "no chip that is known";
-	case ENOENT: return "there is none";
-	default: return errno_name();
-	}
-}
-
-Runlist::Runlist(lens_gpu &gpu, const lens_runlist &rl)
+RunlistSnap::RunlistSnap(lens_gpu &gpu, const lens_runlist &rl)
 {
 	snap.rl = &rl;
 	err = lens_runlist_begin(&gpu, &snap);
@@ -54,7 +20,7 @@ Runlist::Runlist(lens_gpu &gpu, const lens_runlist &rl)
 		err = lens_contexts_collect(&gpu, &snap);
 }
 
-void Runlist::make_room(const lens_gpu &gpu)
+void RunlistSnap::make_room(const lens_gpu &gpu)
 {
 	size_t cap = snap.regs.length;
 
@@ -165,15 +131,15 @@ bool Decoder::has_runlists(std::vector<Failure> &failures) const
 	return false;
 }
 
-std::unique_ptr<Runlist> Decoder::runlist(u32 id, std::vector<Failure> &failures)
+std::unique_ptr<RunlistSnap> Decoder::runlist(u32 id, std::vector<Failure> &failures)
 {
 	const lens_runlist *rl = lens_gpu_runlist(gpu_.get(), id);
 	Failure f{"runlist " + std::to_string(id), -ENOENT, {}};
-	std::unique_ptr<Runlist> list;
+	std::unique_ptr<RunlistSnap> list;
 
 	if (rl) {
 		replay_.take_missing();
-		list = std::make_unique<Runlist>(*gpu_, *rl);
+		list = std::make_unique<RunlistSnap>(*gpu_, *rl);
 		f.err = list->err;
 		f.missing = replay_.take_missing();
 		if (f.err)

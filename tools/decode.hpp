@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // A GPU decoded from an image by the core: identified, its topology, and runlists when asked for. What cannot be
-// decoded becomes a Failure that says which item and why; everything else goes on. How results look is commands.cc.
+// decoded becomes a Failure that says which item and why; everything else goes on. Who shows it takes from_image()'s values (sources.hpp);
+// proc_text.cc prints it as the module does.
 #pragma once
+#include "failure.hpp"
 #include "gpulens/gpu.h"
 #include "gpulens/mmu.h"
 #include "image.hpp"
@@ -13,21 +15,10 @@
 
 namespace tool {
 
-struct Failure {
-	std::string item; // "runlist 3"
-	int err = 0;      // -errno of the core
-	std::vector<Missing> missing;
-
-	// "not recorded: r 0x00c00080"
-	std::string why() const;
-	// "EIO"
-	std::string errno_name() const;
-};
-
 // A runlist at one instant, with the room that the core asks its caller for.
-class Runlist {
+class RunlistSnap {
 public:
-	Runlist(lens_gpu &gpu, const lens_runlist &rl);
+	RunlistSnap(lens_gpu &gpu, const lens_runlist &rl);
 
 	lens_runlist_snap snap{};
 	int err;
@@ -59,7 +50,7 @@ public:
 	std::vector<Failure> copy_failures() const;
 
 	// With the failures of its channels and contexts added to the list. NULL: it could not be read at all.
-	std::unique_ptr<Runlist> runlist(u32 id, std::vector<Failure> &failures);
+	std::unique_ptr<RunlistSnap> runlist(u32 id, std::vector<Failure> &failures);
 	// Are there runlists to read? If not, why.
 	bool has_runlists(std::vector<Failure> &failures) const;
 

@@ -1,122 +1,106 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens: arguments in, output and exit status out. What is printed is in commands.cc and json.cc.
-#include "commands.hpp"
+// gpulens: the command line, and nothing else. What each command does is in show.cc and in the files named after them.
+#include "proc_text.hpp"
+#include "show.hpp"
 
-#include <charconv>
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
-#include <string>
-#include <vector>
 
 namespace {
 
-enum Exit { EXIT_OK, EXIT_UNDECODED, EXIT_USAGE, EXIT_FILE };
-
-const char USAGE[] = "usage: gpulens --image FILE COMMAND [--json]\n";
-
-const char HELP[] =
-	"Shows how an NVIDIA GPU schedules work, from a recording of it.\n"
-	"\n"
-	"  --image FILE  what /proc/gpuX/image printed on the machine with the GPU; - is standard input\n"
-	"  --json        one JSON object instead of text; its keys are stable within \"version\": 1\n"
-	"  --help        this text\n"
-	"\n"
-	"Commands, and the file of /proc/gpuX that prints the same:\n"
-	"  chip          which chip it is (chip)\n"
-	"  engines       its engines and their runlists (device_info)\n"
-	"  runlist Y     the TSGs and channels on runlist Y (runlistY)\n"
-	"  channels      all channels on all runlists, one line each\n"
-	"  copy          which physical copy engines serve which logical one (copy_topology)\n"
-	"  gpcs          units of the die, set bits are disabled ones (num_gpcs, gpc_mask, gpcX_tpc_mask, tpc_map)\n"
-	"\n"
-	"What cannot be decoded is named on standard error with the addresses that were not recorded; the rest is "
-	"shown.\n"
-	"\n"
-	"Exit status: 0 all was decoded, 1 something could not be, 2 wrong usage, 3 the file is not a sound image.\n";
+using tool::Show;
 
 struct Arguments {
-	std::string image;
-	tool::Command command;
-	bool json = false, help = false;
-	std::string error;
+	tool::Options options;
+	std::optional<u32> runlist;
+	bool check = false;
+	std::string proc_file;
 };
 
-bool parse_id(const std::string &s, u32 &id)
-{
-	const char *end = s.data() + s.size();
-	bool hex = s.size() > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
-	std::from_chars_result r = std::from_chars(s.data() + (hex ? 2 : 0), end, id, hex ? 16 : 10);
+const char EXAMPLES[] =
+	"Examples:\n"
+	"  gpulens                          every GPU of this machine on a screen each\n"
+	"  gpulens -g 0 runlists 0          what is on runlist 0 of GPU 0\n"
+	"  gpulens -i gpu.image engines     the same of a recorded GPU; several -i are shown in turn\n"
+	"  gpulens isolation --check        exit status 1 where tasks can disturb each other\n"
+	"  gpulens channels --json | jq '.gpus[0].channels[] | select(.state.running)'\n"
+	"\n"
+	"Exit status: 0 all was shown; 1 something could not be read or decoded (named on standard error), or\n"
+	"--check found a hazard; 2 wrong usage; 3 no GPU to show; 4 a request was refused or failed.\n";
 
-	return r.ec == std::errc() && r.ptr == end;
+void add_sources(CLI::App &app, Arguments &a)
+{
+	app.add_option("-i,--image", a.options.sources.files,
+		       "a recorded GPU: /proc/gpuX/image or /proc/gpuX/snapshot saved to a file; - is standard input")
+		->type_name("FILE")
+		->allow_extra_args(false);
+	app.add_option("-g,--gpu", a.options.sources.gpus, "the X of /proc/gpuX; all of them when none is named")
+		->type_name("X")
+		->allow_extra_args(false);
+	app.add_option("--proc", a.options.sources.proc,
+		       "where /proc is, for a container that has its host's elsewhere")
+		->type_name("DIR");
+	app.add_flag("--json", a.options.json, "JSON instead of text; docs/json-schema.json");
+	app.add_option("--color", a.options.colour, "auto (a terminal, and no NO_COLOR set), always or never")
+		->type_name("WHEN")
+		->transform(CLI::CheckedTransformer(std::map<std::string, tool::When>{{"auto", tool::When::Auto},
+										      {"always", tool::When::Always},
+										      {"never", tool::When::Never}})
+				    .description(""));
 }
 
-Arguments parse_arguments(const std::vector<std::string> &words)
+CLI::App *add_show(CLI::App &app, Arguments &a, int &status, const char *name, const char *about, Show what)
 {
+	CLI::App *sub = app.add_subcommand(name, about);
+
+	sub->callback([&a, &status, what] { status = tool::show(what, a.options, a.runlist, a.check); });
+	return sub;
+}
+
+void add_commands(CLI::App &app, Arguments &a, int &status)
+{
+	add_show(app, a, status, "chip", "which chip it is", Show::Chip);
+	add_show(app, a, status, "engines", "engines and their runlists", Show::Engines);
+	add_show(app, a, status, "runlists", "TSGs and channels, by runlist", Show::Runlists)
+		->add_option("Y", a.runlist, "only this runlist");
+	add_show(app, a, status, "channels", "all channels of all runlists, a line each", Show::Channels);
+	add_show(app, a, status, "copy", "which physical copy engines serve which logical one", Show::Copy);
+	add_show(app, a, status, "gpcs", "GPCs, and the TPCs in each", Show::Gpcs);
+	add_show(app, a, status, "isolation", "what can disturb what: the rules R1-R8 of RTAS'24 applied to this GPU",
+		 Show::Isolation)
+		->add_flag("--check", a.check, "exit status 1 when a hazard was found");
+	CLI::App *proc = app.add_subcommand("proc", "a file of /proc/gpuX as it would read, from an image");
+	proc->add_option("FILE", a.proc_file, "chip, device_info, copy_topology, tpc_map or runlistY")
+		->required()
+		->check(CLI::Validator(
+			[](std::string &name) {
+		return tool::is_proc_file(name) ? "" : "not a file that an image gives: " + name;
+			},
+			""));
+	proc->callback([&a, &status] { status = tool::show_proc(a.proc_file, a.options); });
+}
+
+int run(int argc, char **argv)
+{
+	CLI::App app("Shows and steers how NVIDIA GPUs schedule work.", "gpulens");
 	Arguments a;
-	std::vector<std::string> rest;
+	int status = tool::EXIT_DONE;
 
-	for (size_t i = 0; i < words.size(); i++) {
-		const std::string &w = words[i];
-		if (w == "--help" || w == "-h") {
-			a.help = true;
-			return a;
-		}
-		if (w == "--json") {
-			a.json = true;
-		} else if (w == "--image" && i + 1 < words.size()) {
-			a.image = words[++i];
-		} else if (w.substr(0, 8) == "--image=") {
-			a.image = w.substr(8);
-		} else if (w.size() > 1 && w[0] == '-') {
-			a.error = w == "--image" ? "--image needs a file" : "unknown option " + w;
-			return a;
-		} else {
-			rest.push_back(w);
-		}
+	app.footer(EXAMPLES);
+	app.fallthrough();
+	app.require_subcommand(0, 1);
+	add_sources(app, a);
+	add_commands(app, a, status);
+	try {
+		app.parse(argc, argv);
+	} catch (const CLI::Success &e) {
+		return app.exit(e);
+	} catch (const CLI::ParseError &e) {
+		std::fprintf(stderr, "gpulens: %s\ngpulens --help says more.\n", e.what());
+		return tool::EXIT_USAGE;
 	}
-	if (rest.empty()) {
-		a.error = "which command?";
-		return a;
-	}
-	std::optional<tool::What> what = tool::command_by_name(rest[0]);
-	size_t want = what == tool::What::Runlist ? 2 : 1;
-	if (!what)
-		a.error = "unknown command " + rest[0];
-	else if (rest.size() < want)
-		a.error = "runlist needs the number of one";
-	else if (rest.size() > want)
-		a.error = "too many arguments: " + rest[want];
-	else if (want == 2 && !parse_id(rest[1], a.command.runlist))
-		a.error = "not the number of a runlist: " + rest[1];
-	else if (a.image.empty())
-		a.error = "which file? Say --image FILE";
-	a.command.what = what.value_or(tool::What::Chip);
-	return a;
-}
-
-int run(const Arguments &a)
-{
-	const std::string name = a.image == "-" ? "standard input" : a.image;
-	tool::ImageResult loaded = tool::load_image(a.image == "-" ? "/dev/stdin" : a.image);
-
-	if (!loaded.image) {
-		if (loaded.error.line)
-			std::fprintf(stderr, "gpulens: %s: line %zu: %s\n", name.c_str(), loaded.error.line,
-				     loaded.error.text.c_str());
-		else
-			std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), loaded.error.text.c_str());
-		return EXIT_FILE;
-	}
-	tool::Decoder decoder(*loaded.image);
-	tool::Output out = a.json ? tool::json_output(decoder, a.command) : tool::text_output(decoder, a.command);
-	bool written = std::fwrite(out.text.data(), 1, out.text.size(), stdout) == out.text.size();
-	if (std::fflush(stdout) || !written) {
-		std::perror("gpulens: standard output");
-		return EXIT_UNDECODED;
-	}
-	for (const tool::Failure &f : out.failures)
-		std::fprintf(stderr, "%s: %s\n", f.item.c_str(), f.why().c_str());
-	return out.failures.empty() ? EXIT_OK : EXIT_UNDECODED;
+	return app.get_subcommands().empty() ? tool::show(Show::Overview, a.options) : status;
 }
 
 } // namespace
@@ -124,18 +108,9 @@ int run(const Arguments &a)
 int main(int argc, char **argv)
 {
 	try {
-		Arguments a = parse_arguments(std::vector<std::string>(argv + 1, argv + argc));
-		if (a.help) {
-			std::printf("%s%s", USAGE, HELP);
-			return EXIT_OK;
-		}
-		if (!a.error.empty()) {
-			std::fprintf(stderr, "gpulens: %s\n%sgpulens --help says more.\n", a.error.c_str(), USAGE);
-			return EXIT_USAGE;
-		}
-		return run(a);
+		return run(argc, argv);
 	} catch (const std::exception &e) {
 		std::fprintf(stderr, "gpulens: %s\n", e.what());
-		return EXIT_FILE;
+		return tool::EXIT_SOURCE;
 	}
 }

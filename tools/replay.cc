@@ -2,18 +2,7 @@
 // The core's table of functions over an Image. See replay.hpp.
 #include "replay.hpp"
 
-#include <cinttypes>
-#include <cstdio>
-
 namespace tool {
-
-std::string to_string(const Missing &m)
-{
-	char name[32];
-
-	std::snprintf(name, sizeof(name), "%c 0x%0*" PRIx64, m.kind, m.kind == 'r' ? 8 : 9, m.addr);
-	return name;
-}
 
 Replay::Replay(const Image &image) : image_(image)
 {

@@ -3,6 +3,7 @@
 // as a register or memory that cannot be read, and its address is kept, so that whoever asked can be told. Nothing
 // is ever written.
 #pragma once
+#include "failure.hpp"
 #include "gpulens/io.h"
 #include "image.hpp"
 
@@ -12,15 +13,6 @@
 #include <vector>
 
 namespace tool {
-
-// An address that was asked for and is not in the image.
-struct Missing {
-	char kind; // 'r', 'v' or 's', as image lines begin
-	uint64_t addr;
-};
-
-// "r 0x00c00080"
-std::string to_string(const Missing &m);
 
 class Replay {
 public:

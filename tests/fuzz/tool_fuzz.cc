@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the tool prints of an image, as text and as JSON: any image. Byte 0 chooses the command, the rest is the file.
-// Seen to fail with text_output() leaving the failures of copy engines out.
-#include "commands.hpp"
+// What the tool prints of an image, as text, as JSON and as the module would: any image.
+// Seen to fail with a channel's state decoded where it could not be read.
+#include "isolation.hpp"
+#include "json.hpp"
+#include "proc_text.hpp"
 #include "room.hpp"
+#include "sources.hpp"
+#include "text.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const tool::What commands[] = {tool::What::Chip, tool::What::Engines,  tool::What::Copy,
-					      tool::What::Gpcs, tool::What::Channels, tool::What::Runlist};
-
-	if (!size)
-		return 0;
-	tool::ImageResult r = tool::parse_image({reinterpret_cast<const char *>(data) + 1, size - 1});
+	tool::ImageResult r = tool::parse_image({reinterpret_cast<const char *>(data), size});
 	if (!r.image)
 		return 0;
+	tool::Gpu gpu = tool::from_image(*r.image, "x");
+	std::string text = tool::overview_text(gpu, {}) + tool::runlists_text(gpu, std::nullopt, {}) +
+			   tool::channels_text(gpu, {}) + tool::isolation_text(gpu, tool::isolation_of(gpu), {});
+	FUZZ_CHECK(text.find('\0') == text.npos);
+	size_t channels = 0;
+	for (const tool::Runlist &rl : gpu.runlists)
+		channels += rl.channels().size();
+	FUZZ_CHECK(tool::channels_json(gpu).size() == channels);
 	tool::Decoder d(*r.image);
-	u32 n = d.has_topology() ? d.gpu().topo.n_runlists : 0;
-	tool::Command command{commands[data[0] % 6], n ? d.gpu().topo.runlists[data[0] / 6 % n].id : 0U};
-	tool::Output plain = tool::text_output(d, command), as_json = tool::json_output(d, command);
-	FUZZ_CHECK(plain.failures.size() == as_json.failures.size());
-	FUZZ_CHECK(as_json.text.size() > 2 && plain.text.find('\0') == plain.text.npos);
+	for (const char *file : {"chip", "device_info", "copy_topology", "tpc_map"})
+		FUZZ_CHECK(tool::proc_text(d, file).text.find('\0') == text.npos);
 	return 0;
 }

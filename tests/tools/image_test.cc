@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Sound images: what is in them, what wins, and what a person reads in the one that was written by hand.
+#include "json.hpp"
 #include "recorded.hpp"
+#include "text.hpp"
 
 using namespace tool_test;
 
@@ -106,9 +108,14 @@ TEST(Image, IsWrittenSortedAndEightWordsToALine)
 		  "v 0x000002020 00000009\n");
 }
 
+tool::Gpu by_hand()
+{
+	return tool::from_image(parse(fixture("ga100-by-hand.image")), "by-hand");
+}
+
 TEST(ByHand, ChipIsGA100)
 {
-	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Chip);
+	tool::ProcText out = run(parse(fixture("ga100-by-hand.image")), "chip");
 
 	EXPECT_EQ(failures(out), "");
 	EXPECT_EQ(out.text.substr(0, out.text.find("Ids:")), "Chip:         GA100 (0x170)\n"
@@ -120,7 +127,7 @@ TEST(ByHand, ChipIsGA100)
 
 TEST(ByHand, EnginesAreTheThreeOfTheTable)
 {
-	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Engines);
+	tool::ProcText out = run(parse(fixture("ga100-by-hand.image")), "device_info");
 
 	EXPECT_EQ(failures(out), "");
 	EXPECT_EQ(
@@ -137,7 +144,7 @@ TEST(ByHand, EnginesAreTheThreeOfTheTable)
 
 TEST(ByHand, CopyEnginesShareTheirPces)
 {
-	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Copy);
+	tool::ProcText out = run(parse(fixture("ga100-by-hand.image")), "copy_topology");
 
 	EXPECT_EQ(failures(out), "");
 	EXPECT_EQ(out.text, "GRCE1 -> LCE02 (PCE00 PCE02)\nLCE02 -> PCE00 PCE02\n");
@@ -145,39 +152,46 @@ TEST(ByHand, CopyEnginesShareTheirPces)
 
 TEST(ByHand, GpcsHaveSevenTpcs)
 {
-	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Gpcs);
+	tool::ProcText out = run(parse(fixture("ga100-by-hand.image")), "tpc_map");
+	tool::Gpu gpu = by_hand();
 
 	EXPECT_EQ(failures(out), "");
-	EXPECT_EQ(out.text,
-		  "num_gpcs: 0x2\nnum_tpc_per_gpc: 0x4\ngpc_mask: 0x0\ngpc0_tpc_mask: 0x2\ngpc1_tpc_mask: 0x0\n"
-		  "tpc_map:\ngpc 0: 0x07\ngpc 1: 0x78\n");
+	EXPECT_EQ(out.text, "gpc 0: 0x07\ngpc 1: 0x78\n");
+	EXPECT_EQ(gpu.num_gpcs, 2U);
+	EXPECT_EQ(gpu.num_tpc_per_gpc, 4U);
+	EXPECT_EQ(gpu.gpc_mask, 0U);
+	ASSERT_EQ(gpu.gpcs.size(), 2U);
+	EXPECT_EQ(gpu.gpcs[0].tpc_mask, 2U);
+	EXPECT_EQ(gpu.gpcs[0].tpcs, 3U);
+	EXPECT_EQ(gpu.gpcs[1].first_tpc, 3U);
 }
 
 TEST(ByHand, ChannelsAreOneInATsgAndOneOutside)
 {
-	tool::Output out = run(parse(fixture("ga100-by-hand.image")), tool::What::Channels);
+	tool::Gpu gpu = by_hand();
 
-	EXPECT_EQ(failures(out), "");
-	EXPECT_EQ(out.text, "Runlist  TSG   Id Enabled Runqueue Instance       Target   Status\n"
-			    "      0    5    7       1        1 0x000000201000 vid      on pbdma+eng\n"
-			    "      0    -    9       0        0 0x000000301000 sys coh  idle\n");
+	EXPECT_EQ(failures(gpu.runlist_failures), "");
+	EXPECT_EQ(tool::channels_text(gpu, {}),
+		  "GA100 (Ampere), 0000:41:00.0, from by-hand\n"
+		  "Runlist  TSG  Channel        Status        Enabled  Busy  Runqueue  Instance  In       Flags\n"
+		  "      0    5        7  runs  on pbdma+eng  yes      yes          1  0x201000  vid      -\n"
+		  "      0    -        9  off   idle          -        -            0  0x301000  sys coh  -\n");
 }
 
 TEST(ByHand, RunlistThreeIsEmpty)
 {
-	EXPECT_EQ(run(parse(fixture("ga100-by-hand.image")), tool::What::Runlist, 3).text, "! empty\n");
+	EXPECT_EQ(run(parse(fixture("ga100-by-hand.image")), "runlist3").text, "! empty\n");
 }
 
 TEST(ByHand, RunlistZeroAsJson)
 {
-	tool::Image image = parse(fixture("ga100-by-hand.image"));
-	tool::Decoder d(image);
-	nlohmann::json j = nlohmann::json::parse(tool::json_output(d, {tool::What::Runlist, 0}).text);
+	tool::Gpu gpu = by_hand();
+	nlohmann::json g = tool::gpu_json(gpu), j = {{"runlist", tool::runlists_json(gpu, 0).at(0)}};
 
-	EXPECT_EQ(j["version"], 1);
-	EXPECT_EQ(j["chip"]["name"], "GA100");
-	EXPECT_EQ(j["chip"]["memory_bytes"], nullptr);
-	EXPECT_EQ(j["errors"], nlohmann::json::array());
+	EXPECT_EQ(g["chip"]["name"], "GA100");
+	EXPECT_EQ(g["chip"]["memory_bytes"], nullptr);
+	EXPECT_EQ(g["gpu"], nullptr);
+	EXPECT_EQ(g["device"], "0000:41:00.0");
 	EXPECT_EQ(j["runlist"]["base"], "0x1f0000");
 	EXPECT_EQ(j["runlist"]["length"], 3);
 	EXPECT_EQ(j["runlist"]["tsgs"].size(), 1U);
@@ -202,11 +216,9 @@ TEST(ByHand, RunlistZeroAsJson)
 
 TEST(ByHand, EnginesAndCopyAsJson)
 {
-	tool::Image image = parse(fixture("ga100-by-hand.image"));
-	tool::Decoder d(image);
-	nlohmann::json e = nlohmann::json::parse(tool::json_output(d, {tool::What::Engines, 0}).text);
-	nlohmann::json c = nlohmann::json::parse(tool::json_output(d, {tool::What::Copy, 0}).text);
-	nlohmann::json g = nlohmann::json::parse(tool::json_output(d, {tool::What::Gpcs, 0}).text);
+	tool::Gpu gpu = by_hand();
+	nlohmann::json e = {{"engines", tool::engines_json(gpu)}}, c = {{"copy", tool::copy_json(gpu)}},
+		       g = {{"gpcs", tool::gpcs_json(gpu)}};
 
 	ASSERT_EQ(e["engines"].size(), 3U);
 	EXPECT_EQ(e["engines"][1]["name"], "[Graphics] Copy Engine 1 (GRCE1/LCE1)");

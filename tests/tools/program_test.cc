@@ -53,13 +53,25 @@ TEST_F(Program, ExitsWithZeroWhenAllWasDecoded)
 	Result r = run("--image " + hand_ + " copy");
 
 	EXPECT_EQ(r.status, 0);
-	EXPECT_EQ(r.out, "GRCE1 -> LCE02 (PCE00 PCE02)\nLCE02 -> PCE00 PCE02\n");
+	EXPECT_EQ(r.out, "GA100 (Ampere), 0000:41:00.0, from " + hand_ +
+				 "\n"
+				 "Copy engine  Runlist  Physical copy engines  Borrowed from\n"
+				 "GRCE1              0  PCE 0, 2               LCE2\n"
+				 "LCE2               3  PCE 0, 2               -\n");
 	EXPECT_EQ(r.err, "");
 }
 
 TEST_F(Program, TakesOptionsInAnyOrder)
 {
-	Result r = run("runlist 0x3 --image=" + hand_);
+	Result r = run("runlists 3 --image=" + hand_);
+
+	EXPECT_EQ(r.status, 0);
+	EXPECT_EQ(r.out, "GA100 (Ampere), 0000:41:00.0, from " + hand_ + "\nrunlist 3: LCE2; 0 entries\n");
+}
+
+TEST_F(Program, PrintsAFileOfProcFromAnImage)
+{
+	Result r = run("-i " + hand_ + " proc runlist3");
 
 	EXPECT_EQ(r.status, 0);
 	EXPECT_EQ(r.out, "! empty\n");
@@ -67,44 +79,68 @@ TEST_F(Program, TakesOptionsInAnyOrder)
 
 TEST_F(Program, ReadsStandardInput)
 {
-	EXPECT_EQ(run("--image - runlist 3 <" + hand_).out, "! empty\n");
-	EXPECT_EQ(run("--image - chip </dev/null").err,
-		  "gpulens: standard input: line 1: the file is empty; an image begins with \"gpulens-image 1\"\n");
+	EXPECT_EQ(run("--image - engines <" + hand_).out.substr(0, 51),
+		  "GA100 (Ampere), 0000:41:00.0, from standard input\nE");
+	EXPECT_EQ(run("--image - chip </dev/null").err, "gpulens: standard input: the file is empty; an image begins "
+							"with \"gpulens-image 1\", a snapshot with GPLS\n");
+}
+
+TEST_F(Program, ShowsSeveralFilesInTurn)
+{
+	Result r = run("-i " + hand_ + " -i " + hand_ + " chip");
+
+	EXPECT_EQ(r.status, 0);
+	size_t first = r.out.find("  Chip          GA100");
+	EXPECT_NE(r.out.find("  Chip          GA100", first + 1), std::string::npos) << r.out;
 }
 
 TEST_F(Program, ExitsWithOneWhenSomethingCouldNotBeDecoded)
 {
-	Result r = run("--image " + file(without(fixture("ga100-by-hand.image"), "r 0x00c00080")) + " channels");
+	std::string name = file(without(fixture("ga100-by-hand.image"), "r 0x00c00080"));
+	Result r = run("--image " + name + " channels");
 
 	EXPECT_EQ(r.status, 1);
-	EXPECT_EQ(r.out, "Runlist  TSG   Id Enabled Runqueue Instance       Target   Status\n");
-	EXPECT_EQ(r.err, "runlist 0: not recorded: r 0x00c00080\n");
+	EXPECT_EQ(r.out, "GA100 (Ampere), 0000:41:00.0, from " + name + "\nno channels\n");
+	EXPECT_EQ(r.err, "gpulens: " + name + ": runlist 0: not recorded: r 0x00c00080\n");
 }
 
 TEST_F(Program, PutsFailuresIntoJsonToo)
 {
 	Result r =
-		run("--json --image " + file(without(fixture("ga100-by-hand.image"), "r 0x00c00080")) + " runlist 0");
+		run("--json --image " + file(without(fixture("ga100-by-hand.image"), "r 0x00c00080")) + " runlists 0");
 
 	EXPECT_EQ(r.status, 1);
-	EXPECT_EQ(nlohmann::json::parse(r.out)["errors"][0]["message"], "not recorded: r 0x00c00080");
+	EXPECT_EQ(nlohmann::json::parse(r.out)["gpus"][0]["errors"][0]["message"], "not recorded: r 0x00c00080");
+}
+
+TEST_F(Program, ARunlistThatIsNotThereIsAnError)
+{
+	Result r = run("-i " + hand_ + " runlists 1");
+
+	EXPECT_EQ(r.status, 1);
+	EXPECT_EQ(r.err, "gpulens: " + hand_ + ": runlist 1: there is none\n");
+}
+
+TEST_F(Program, IsolationFailsOnlyWithCheckAndAHazard)
+{
+	EXPECT_EQ(run("-i " + hand_ + " isolation").status, 0);
+	EXPECT_EQ(run("-i " + hand_ + " isolation --check").status, 1);
 }
 
 TEST_F(Program, ExitsWithTwoOnWrongUsage)
 {
-	const std::string usage = "usage: gpulens --image FILE COMMAND [--json]\ngpulens --help says more.\n";
+	const std::string usage = "gpulens --help says more.\n";
 
-	EXPECT_EQ(run("").status, 2);
-	EXPECT_EQ(run("").err, "gpulens: which command?\n" + usage);
-	EXPECT_EQ(run("--image " + hand_ + " engine").status, 2);
-	EXPECT_EQ(run("--image " + hand_ + " engine").err, "gpulens: unknown command engine\n" + usage);
-	EXPECT_EQ(run("--image " + hand_ + " runlist").err, "gpulens: runlist needs the number of one\n" + usage);
-	EXPECT_EQ(run("--image " + hand_ + " runlist 1x").err, "gpulens: not the number of a runlist: 1x\n" + usage);
-	EXPECT_EQ(run("--image " + hand_ + " runlist 99999999999").status, 2);
-	EXPECT_EQ(run("--image " + hand_ + " chip 1").err, "gpulens: too many arguments: 1\n" + usage);
-	EXPECT_EQ(run("chip").err, "gpulens: which file? Say --image FILE\n" + usage);
-	EXPECT_EQ(run("chip --image").err, "gpulens: --image needs a file\n" + usage);
-	EXPECT_EQ(run("--frobnicate chip").err, "gpulens: unknown option --frobnicate\n" + usage);
+	for (const char *wrong :
+	     {"engine", "runlists 1x", "runlists 99999999999", "chip 1", "chip --image", "--frobnicate chip",
+	      "--color sometimes", "-g x", "proc", "proc stats", "proc runlist"}) {
+		Result r = run(wrong);
+		EXPECT_EQ(r.status, 2) << wrong;
+		EXPECT_EQ(r.out, "") << wrong;
+		EXPECT_EQ(r.err.substr(0, 9), "gpulens: ") << wrong;
+		ASSERT_GT(r.err.size(), usage.size()) << wrong;
+		EXPECT_EQ(r.err.substr(r.err.size() - usage.size()), usage) << wrong;
+	}
 }
 
 TEST_F(Program, ExitsWithThreeOnABadFile)
@@ -120,6 +156,17 @@ TEST_F(Program, ExitsWithThreeOnABadFile)
 	EXPECT_EQ(run("--image / chip").err, "gpulens: /: Is a directory\n");
 }
 
+TEST_F(Program, SaysWhatToDoWithoutTheModule)
+{
+	Result r = run("--proc " + dir_);
+
+	EXPECT_EQ(r.status, 3);
+	EXPECT_EQ(r.err,
+		  "gpulens: no " + dir_ +
+			  "/gpu*: the module is not loaded: sudo modprobe gpulens (or name a recorded GPU: gpulens "
+			  "-i FILE)\n");
+}
+
 TEST_F(Program, FailsWhenItsOutputCannotBeWritten)
 {
 	int status = std::system((std::string(PROGRAM) + " --image " + hand_ + " chip >/dev/full 2>/dev/null").c_str());
@@ -127,13 +174,19 @@ TEST_F(Program, FailsWhenItsOutputCannotBeWritten)
 	EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
+TEST_F(Program, ColoursOnlyATerminalOrWhenTold)
+{
+	EXPECT_EQ(run("-i " + hand_ + " chip").out.find('\033'), std::string::npos);
+	EXPECT_NE(run("-i " + hand_ + " --color always chip").out.find("\033[1m"), std::string::npos);
+}
+
 TEST_F(Program, HelpNamesEveryCommand)
 {
 	Result r = run("--help");
 
 	EXPECT_EQ(r.status, 0);
-	for (const char *word :
-	     {"engines", "runlist Y", "channels", "copy", "gpcs", "chip", "--json", "--image", "Exit status"})
+	for (const char *word : {"engines", "runlists", "channels", "copy", "gpcs", "chip", "isolation", "--json",
+				 "--image", "Exit status", "Examples"})
 		EXPECT_NE(r.out.find(word), std::string::npos) << word;
 }
 

@@ -2,7 +2,8 @@
 // What the tool's tests share: an emulated chip with a scenario, an image of it recorded through the core's own
 // recorder, and what the live chip prints.
 #pragma once
-#include "commands.hpp"
+#include "proc_text.hpp"
+#include "sources.hpp"
 #include "emulated.hpp"
 #include "format.h"
 #include "gpulens/record.h"
@@ -91,7 +92,7 @@ public:
 		EXPECT_EQ(lens_gpu_identify(gpu.get(), &rec.recorder.io), 0);
 		EXPECT_EQ(lens_gpu_read_topology(gpu.get()), 0);
 		for (u32 i = 0; lens_gpu_has_host(gpu.get()) && i < gpu->topo.n_runlists; i++)
-			tool::Runlist(*gpu, gpu->topo.runlists[i]);
+			tool::RunlistSnap(*gpu, gpu->topo.runlists[i]);
 		return rec.text;
 	}
 
@@ -136,21 +137,26 @@ inline tool::Image parse(const std::string &text)
 	return r.image ? std::move(*r.image) : tool::Image();
 }
 
-inline tool::Output run(const tool::Image &image, tool::What what, u32 runlist = 0)
+inline tool::ProcText run(const tool::Image &image, const std::string &file)
 {
 	tool::Decoder d(image);
 
-	return tool::text_output(d, {what, runlist});
+	return tool::proc_text(d, file);
 }
 
 // "item: why" of each.
-inline std::string failures(const tool::Output &out)
+inline std::string failures(const std::vector<tool::Failure> &list)
 {
 	std::string s;
 
-	for (const tool::Failure &f : out.failures)
+	for (const tool::Failure &f : list)
 		s += f.item + ": " + f.why() + "\n";
 	return s;
+}
+
+inline std::string failures(const tool::ProcText &out)
+{
+	return failures(out.failures);
 }
 
 // Without the lines that begin so.

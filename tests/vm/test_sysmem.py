@@ -264,7 +264,7 @@ def test_the_image_holds_system_memory_at_its_bus_addresses(card: Card, tmp_path
     try:
         image = tmp_path / "image"
         image.write_text(card.read("image"))
-        done = subprocess.run([str(TOOL), "--image", str(image), "runlist", "0"], capture_output=True, text=True,
+        done = subprocess.run([str(TOOL), "--image", str(image), "proc", "runlist0"], capture_output=True, text=True,
                               check=True)
         assert done.stdout == card.read("runlist0") and done.stderr == ""
     finally:

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+// A recorded image as values. See sources.hpp.
+#include "decode.hpp"
+#include "hw/ptop.h"
+#include "sources.hpp"
+
+namespace tool {
+
+namespace {
+
+Chip chip_of(const lens_gpu &gpu, const Image &image)
+{
+	Chip c;
+
+	c.name = gpu.name;
+	c.architecture = gpu.chip->arch;
+	c.device = image.where();
+	c.assumed = gpu.chip->assumed ? gpu.chip->assumed : "";
+	c.id = gpu.chip_id;
+	c.boot0 = gpu.boot0;
+	c.boot42 = image.boot42;
+	c.known = gpu.known;
+	c.ids_per_runlist = gpu.chip->ids_per_runlist;
+	c.memory_bytes = gpu.topo.memory_bytes;
+	return c;
+}
+
+Engine engine_of(const lens_gpu &gpu, const lens_engine &from)
+{
+	char name[LENS_ENGINE_NAME];
+	Engine e;
+
+	lens_engine_name(&gpu, &from, name);
+	e.name = name;
+	e.type = from.type;
+	e.inst = from.inst;
+	e.runlist = from.runlist;
+	e.engine_id = from.engine_id;
+	e.intr = from.intr;
+	e.reset = from.reset;
+	e.fault = from.fault;
+	e.pri_base = from.pri_base;
+	e.runlist_base = from.runlist_base;
+	e.grce = lens_engine_is_grce(&gpu, &from);
+	return e;
+}
+
+Context context_of(const lens_context &from)
+{
+	Context c;
+
+	c.err = from.err;
+	c.image_err = from.image_err;
+	if (c.err)
+		return c;
+	c.pdb = from.pdb;
+	c.pdb_target = from.target;
+	c.page_tables = from.mmu->name;
+	c.veid = from.veid;
+	c.subcontexts = from.subcontexts;
+	if (c.image_err)
+		return c;
+	c.image_va = from.image_va;
+	c.context_id = from.context_id;
+	c.graphics = from.graphics;
+	c.compute = from.compute;
+	c.saves_wfi = from.saves_wfi;
+	c.saves_cta = from.saves_cta;
+	c.saves_gfxp = from.saves_gfxp;
+	c.saves_cilp = from.saves_cilp;
+	return c;
+}
+
+Channel channel_of(const lens_gpu &gpu, const lens_runlist_snap &snap, u32 i, const lens_entry &e, int tsg)
+{
+	Channel c;
+
+	c.id = e.id;
+	c.runlist = snap.rl->id;
+	c.position = i;
+	c.tsg = tsg;
+	c.runqueue = e.runqueue;
+	c.inst = e.inst;
+	c.inst_target = e.inst_target;
+	c.err = snap.err[i];
+	if (!c.err)
+		gpu.chip->host->decode_channel(&snap.state[size_t{2} * i], &c.state);
+	if (c.state.pccsr) {
+		c.inst = c.state.inst;
+		c.inst_target = c.state.inst_target;
+	}
+	if (snap.context && !c.err)
+		c.context = context_of(snap.context[i]);
+	return c;
+}
+
+void add_entries(Runlist &to, const lens_gpu &gpu, const lens_runlist_snap &snap)
+{
+	u32 left = 0;
+
+	for (u32 i = 0; i < snap.n; i++) {
+		lens_entry e;
+		gpu.chip->host->decode_entry(&snap.entries[size_t{i} * gpu.chip->entry_words], &e);
+		if (e.is_tsg) {
+			to.tsgs.push_back({.id = e.id,
+					   .scale = e.scale,
+					   .timeout = e.timeout,
+					   .timeslice_ns = lens_timeslice_ns(e.timeout, e.scale),
+					   .length = e.length,
+					   .channels = {}});
+			left = e.length;
+		} else if (left) {
+			left--;
+			to.tsgs.back().channels.push_back(
+				channel_of(gpu, snap, i, e, static_cast<int>(to.tsgs.back().id)));
+		} else {
+			to.outside.push_back(channel_of(gpu, snap, i, e, LENS_NONE));
+		}
+	}
+}
+
+void add_runlists(Gpu &to, Decoder &d)
+{
+	const lens_topology &topo = d.gpu().topo;
+
+	to.has_runlists = d.has_runlists(to.runlist_failures);
+	for (u32 i = 0; to.has_runlists && i < topo.n_runlists; i++) {
+		size_t failures = to.runlist_failures.size();
+		std::unique_ptr<RunlistSnap> list = d.runlist(topo.runlists[i].id, to.runlist_failures);
+		Runlist rl;
+		rl.id = topo.runlists[i].id;
+		if (!list) {
+			rl.err = to.runlist_failures.size() > failures ? to.runlist_failures.back().err : -EIO;
+		} else {
+			rl.base = list->snap.regs.base;
+			rl.target = list->snap.regs.target;
+			rl.length = list->snap.regs.length;
+			rl.pending = list->snap.regs.pending;
+			rl.torn = list->snap.torn;
+			add_entries(rl, d.gpu(), list->snap);
+		}
+		to.runlists.push_back(std::move(rl));
+	}
+}
+
+void add_units(Gpu &to, const lens_gpu &gpu)
+{
+	const lens_topology &topo = gpu.topo;
+
+	to.num_gpcs = topo.num_gpcs;
+	to.num_tpc_per_gpc = topo.num_tpc_per_gpc;
+	to.num_ces = topo.num_ces;
+	to.has_gpcs = to.gpc_failures.empty();
+	for (u32 i = 0; to.has_gpcs && i < topo.num_gpcs; i++) {
+		Gpc g{.id = i, .tpc_mask = topo.tpc_mask[i]};
+		if (topo.gpc_mask >> i & 1)
+			continue;
+		g.tpcs = lens_gpc_tpcs(&topo, i, &g.first_tpc);
+		to.gpcs.push_back(g);
+	}
+	to.gpc_mask = topo.gpc_mask;
+	to.has_copy = !topo.ce_err;
+	if (topo.ce_err)
+		return;
+	to.pce_map = topo.pce_map;
+	for (u32 i = 0; i < gpu.chip->ce.pces; i++)
+		if (topo.pce_map >> i & 1)
+			to.lce_for_pce[i] =
+				topo.lce_for_pce[i] == gpu.chip->ce.lce_none ? LENS_NONE : topo.lce_for_pce[i];
+	for (u32 i = 0; i < topo.n_grces; i++)
+		to.shared_lce.push_back(topo.shared_lce[i] == LENS_LCE_NONE ? LENS_NONE : topo.shared_lce[i]);
+}
+
+} // namespace
+
+Gpu from_image(const Image &image, const std::string &source)
+{
+	Decoder d(image);
+	Gpu gpu;
+
+	gpu.source = source;
+	gpu.chip_failures = d.chip_failures();
+	if (!d.identified())
+		gpu.runlist_failures = gpu.engine_failures = gpu.gpc_failures = gpu.copy_failures = gpu.chip_failures;
+	if (!d.identified())
+		return gpu;
+	gpu.chip = chip_of(d.gpu(), image);
+	gpu.engine_failures = d.engine_failures();
+	gpu.gpc_failures = d.gpc_failures();
+	gpu.copy_failures = d.copy_failures();
+	if (d.has_topology()) {
+		for (u32 i = 0; i < d.gpu().topo.n_engines; i++)
+			gpu.engines.push_back(engine_of(d.gpu(), d.gpu().topo.engines[i]));
+		add_units(gpu, d.gpu());
+	}
+	add_runlists(gpu, d);
+	return gpu;
+}
+
+} // namespace tool

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+// Questions that a GPU's values answer. See model.hpp.
+#include "model.hpp"
+
+#include "format.h"
+#include "hw/fifo.h"
+#include "hw/ptop.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tool {
+
+bool Engine::is_copy() const
+{
+	return type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE ||
+	       (type >= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 && type <= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2);
+}
+
+bool Engine::is_graphics() const
+{
+	return type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS;
+}
+
+// The long names end with it in parentheses where they have one.
+std::string Engine::short_name() const
+{
+	size_t open = name.rfind('('), close = name.rfind(')');
+
+	if (is_graphics())
+		return fmt::format("GR{}", inst);
+	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC)
+		return inst ? fmt::format("SEC{}", inst) : "SEC";
+	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA)
+		return fmt::format("OFA{}", inst);
+	if (type >= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 && type <= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2)
+		return fmt::format("COPY{}", type - NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0);
+	if (name.compare(0, 8, "Unknown ") != 0 && open != name.npos && close != name.npos && close > open)
+		return name.substr(open + 1, close - open - 1);
+	return name;
+}
+
+bool Channel::on_engine() const
+{
+	if (state.chram)
+		return state.on_eng;
+	return state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG ||
+	       (state.status >= NV_PCCSR_CHANNEL_STATUS_ON_ENG &&
+		state.status <= NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING) ||
+	       (state.status >= NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG_CTX_RELOAD &&
+		state.status <= NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_ACQ_CTX_RELOAD);
+}
+
+bool Channel::on_pbdma() const
+{
+	if (state.chram)
+		return state.on_pbdma;
+	return state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA ||
+	       state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG ||
+	       state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_CTX_RELOAD ||
+	       state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG_CTX_RELOAD;
+}
+
+std::string Channel::status() const
+{
+	return err ? "unreadable" : lens_status_name(state.status);
+}
+
+bool Tsg::running() const
+{
+	for (const Channel &c : channels)
+		if (c.on_engine())
+			return true;
+	return false;
+}
+
+std::vector<const Channel *> Runlist::channels() const
+{
+	std::vector<const Channel *> all;
+
+	for (const Tsg &t : tsgs)
+		for (const Channel &c : t.channels)
+			all.push_back(&c);
+	for (const Channel &c : outside)
+		all.push_back(&c);
+	std::sort(all.begin(), all.end(), [](const Channel *a, const Channel *b) { return a->position < b->position; });
+	return all;
+}
+
+const Runlist *Gpu::runlist(u32 id) const
+{
+	for (const Runlist &r : runlists)
+		if (r.id == id)
+			return &r;
+	return nullptr;
+}
+
+std::vector<const Engine *> Gpu::engines_of(u32 runlist) const
+{
+	std::vector<const Engine *> list;
+
+	for (const Engine &e : engines)
+		if (e.runlist >= 0 && static_cast<u32>(e.runlist) == runlist)
+			list.push_back(&e);
+	return list;
+}
+
+std::vector<Copy> Gpu::copies() const
+{
+	std::map<u32, Copy> by_lce;
+
+	if (!has_copy)
+		return {};
+	for (const Engine &e : engines) {
+		if (e.type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE)
+			continue;
+		Copy c{.lce = e.inst, .grce = e.grce, .runlist = e.runlist, .pces = {}};
+		for (const auto &[pce, lce] : lce_for_pce)
+			if (lce >= 0 && static_cast<u32>(lce) == e.inst)
+				c.pces.push_back(pce);
+		by_lce[e.inst] = c;
+	}
+	// As copy_topology has it: who has PCEs of its own borrows none.
+	for (auto &[lce, c] : by_lce) {
+		if (!c.pces.empty() || lce >= shared_lce.size() || shared_lce[lce] == LENS_NONE)
+			continue;
+		c.shares_lce = shared_lce[lce];
+		auto lender = by_lce.find(static_cast<u32>(c.shares_lce));
+		if (lender != by_lce.end())
+			c.pces = lender->second.pces;
+	}
+	std::vector<Copy> list;
+	for (auto &[lce, c] : by_lce)
+		list.push_back(std::move(c));
+	return list;
+}
+
+std::string Gpu::name() const
+{
+	return index == LENS_NONE ? source : fmt::format("gpu{}", index);
+}
+
+const char *target_name(u32 target)
+{
+	static const char *const names[] = {"vid", "invalid", "sys coh", "sys ncoh"};
+
+	return names[target & 3];
+}
+
+} // namespace tool

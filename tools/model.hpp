@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+// A GPU as the tool shows it, wherever it was seen: in the module's snapshot or in a recorded image. Values only;
+// what a source does not tell is empty or nullopt. Filled by from_image() and from_snapshot(), printed by text.cc,
+// json.cc and others.
+#pragma once
+#include "failure.hpp"
+#include "gpulens/gpu.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+struct Chip {
+	std::string name;         // "GP106"
+	std::string architecture; // "Pascal"
+	std::string device;       // PCI address or platform name; empty: not told
+	std::string assumed;      // what of this chip's tables no manual publishes
+	u32 id = 0;               // architecture << 4 | implementation
+	u32 boot0 = 0;
+	std::optional<u32> boot42;
+	bool known = true; // false: only the generation is known
+	bool ids_per_runlist = false;
+	u64 memory_bytes = 0; // 0: not told
+};
+
+struct Engine {
+	std::string name; // as device_info names it
+	u16 type = 0;     // NV_PTOP_DEVICE_INFO_TYPE_ENUM
+	u16 inst = 0;
+	int runlist = LENS_NONE, engine_id = LENS_NONE, intr = LENS_NONE, reset = LENS_NONE, fault = LENS_NONE;
+	u32 pri_base = 0, runlist_base = 0; // BAR0 offsets, 0: not told
+	bool grce = false;                  // a copy engine on a runlist with graphics
+
+	bool is_copy() const;
+	bool is_graphics() const;
+	// "GR0", "GRCE0/LCE0", "LCE2", "NVDEC1", "SEC": as short as it stays unique
+	std::string short_name() const;
+};
+
+// What an instance block and a context image say; images have it, snapshots do not.
+struct Context {
+	int err = 0, image_err = 0; // negative errno
+	u64 pdb = 0;                // page directory: who shares it shares an address space
+	u32 pdb_target = 0;
+	std::string page_tables; // "v2"
+	u32 veid = 0;
+	u64 subcontexts = 0, image_va = 0;
+	u32 context_id = 0, graphics = 0, compute = 0;
+	u32 saves_wfi = 0, saves_cta = 0, saves_gfxp = 0, saves_cilp = 0;
+};
+
+struct Channel {
+	u32 id = 0, runlist = 0;
+	u32 position = 0;    // among the runlist's entries
+	int tsg = LENS_NONE; // in none
+	u32 runqueue = 0;
+	u64 inst = 0; // 0: not told
+	u32 inst_target = 0;
+	int err = 0;                // why its state could not be read, negative errno
+	lens_channel_state state{}; // zero where err says so
+	std::optional<Context> context;
+
+	bool on_engine() const;
+	bool on_pbdma() const;
+	bool faulted() const { return state.pbdma_faulted || state.eng_faulted; }
+	// "on pbdma+eng", "idle", "unreadable"
+	std::string status() const;
+};
+
+struct Tsg {
+	u32 id = 0, scale = 0, timeout = 0;
+	u64 timeslice_ns = 0;
+	u32 length = 0; // channels that it says it has
+	std::vector<Channel> channels;
+
+	bool running() const;
+};
+
+struct Runlist {
+	u32 id = 0;
+	int err = 0; // why its entries could not be read, negative errno
+	u64 base = 0;
+	u32 target = 0, length = 0; // length: entries
+	bool pending = false, torn = false;
+	std::vector<Tsg> tsgs;
+	std::vector<Channel> outside; // channels that are in no TSG
+
+	std::vector<const Channel *> channels() const; // all of them, in order
+};
+
+struct Gpc {
+	u32 id = 0;       // physical, enabled ones only
+	u32 tpc_mask = 0; // set bit: disabled
+	u32 tpcs = 0, first_tpc = 0;
+};
+
+// A logical copy engine and what does its work.
+struct Copy {
+	u32 lce = 0;
+	bool grce = false;
+	int runlist = LENS_NONE;
+	int shares_lce = LENS_NONE; // the LCE whose PCEs a GRCE borrows
+	std::vector<u32> pces;
+};
+
+struct Gpu {
+	int index = LENS_NONE; // the X of /proc/gpuX
+	std::string source;    // "/proc/gpu0/snapshot", or the file's name
+	bool live = false;
+	u64 time_ns = 0, took_ns = 0; // of a snapshot, CLOCK_MONOTONIC
+	bool addresses = true;        // false: the reader was not allowed to see any
+
+	Chip chip;
+	std::vector<Engine> engines;
+	bool has_runlists = false;
+	std::vector<Runlist> runlists;
+	u32 num_gpcs = 0, num_tpc_per_gpc = 0, num_ces = 0; // 0: not told
+	bool has_gpcs = false, has_copy = false;
+	u32 gpc_mask = 0; // set bit: disabled
+	std::vector<Gpc> gpcs;
+	u32 pce_map = 0;                // set bit: present
+	std::map<u32, int> lce_for_pce; // LENS_NONE: serves none
+	std::vector<int> shared_lce;    // by GRCE; LENS_NONE: shares none
+
+	// Why a part is not there, by who asks for it.
+	std::vector<Failure> chip_failures, engine_failures, gpc_failures, copy_failures, runlist_failures;
+
+	const Runlist *runlist(u32 id) const;
+	std::vector<const Engine *> engines_of(u32 runlist) const;
+	std::vector<Copy> copies() const; // by LCE
+	// "gpu0", or the source's name
+	std::string name() const;
+};
+
+// "vid", "sys coh", ..., as runlistY prints it.
+const char *target_name(u32 target);
+
+} // namespace tool

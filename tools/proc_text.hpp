@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+// A file of /proc/gpuX as it would read on the machine that an image was recorded on: the module's own formatters over
+// the image. Scripts written for /proc go on working on a recording, and tests hold the image against the module.
+#pragma once
+#include "decode.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool {
+
+struct ProcText {
+	std::string text;
+	std::vector<Failure> failures;
+};
+
+// The files that can be had from an image: chip, device_info, copy_topology, tpc_map, runlistY.
+bool is_proc_file(const std::string &name);
+ProcText proc_text(Decoder &decoder, const std::string &name);
+
+} // namespace tool

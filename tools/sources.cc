@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+// Finding and reading GPUs. See sources.hpp.
+#include "sources.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+constexpr std::string_view SNAPSHOT_MAGIC = "GPLS";
+
+std::string what_happened(int err)
+{
+	switch (err) {
+	case EPERM: return "this takes CAP_SYS_ADMIN, and no kernel lockdown";
+	case EACCES: return "not allowed";
+	case ENOENT: return "there is no such thing now";
+	case ENODEV: return "the GPU has gone, or cannot be woken";
+	case EAGAIN: return "the GPU sleeps";
+	case ETIMEDOUT: return "the GPU did not answer in time";
+	case EIO: return "the GPU answered with codes of failed reads";
+	case EOPNOTSUPP: return "this chip has no such thing, or no manual publishes it";
+	case ERANGE: return "beyond what this chip has";
+	case EINVAL: return "not an id that the GPU can tell from others";
+	case EBUSY: return "somebody else is at it";
+	default: return std::strerror(err);
+	}
+}
+
+bool locked_down()
+{
+	std::ifstream in("/sys/kernel/security/lockdown");
+	std::string modes;
+
+	// "none [integrity] confidentiality"
+	return std::getline(in, modes) && modes.find("[none]") == modes.npos && modes.find('[') != modes.npos;
+}
+
+std::string what_to_do(int err, const std::string &path, bool writing)
+{
+	switch (err) {
+	case EPERM:
+		return locked_down()
+			       ? "the kernel is locked down (see man kernel_lockdown): steering and raw images stay "
+				 "closed until it is booted without"
+			       : "be root: sudo gpulens ...";
+	case EACCES:
+		return geteuid() ? "be root, or in the group that the module was given (gid=): sudo gpulens ..."
+		       : writing ? "the module was loaded with control=0, or needs GPU memory and has vram=off"
+				 : "the module was loaded with vram=off";
+	case EAGAIN: return "wake it: echo on >/sys/bus/pci/devices/ADDRESS/power/control";
+	case EINVAL: return "where ids count per runlist, write RUNLIST:ID";
+	case ENODEV: return "look with: lspci -d 10de:";
+	case EIO:
+		return "its firmware may keep this from the CPU; " + path.substr(0, path.rfind('/')) +
+		       "/chip says what can be read";
+	default: return "";
+	}
+}
+
+Gpu from_bytes(const std::string &bytes, const std::string &name)
+{
+	if (bytes.compare(0, SNAPSHOT_MAGIC.size(), SNAPSHOT_MAGIC) == 0) {
+		try {
+			return from_snapshot(bytes, name);
+		} catch (const SourceError &e) {
+			throw SourceError(name + ": " + e.what());
+		}
+	}
+	if (bytes.empty())
+		throw SourceError(
+			name + ": the file is empty; an image begins with \"gpulens-image 1\", a snapshot with GPLS");
+	ImageResult r = parse_image(bytes);
+	if (!r.image)
+		throw SourceError(r.error.line ? fmt::format("{}: line {}: {}", name, r.error.line, r.error.text)
+					       : name + ": " + r.error.text);
+	return from_image(*r.image, name);
+}
+
+} // namespace
+
+std::string explain(int err, const std::string &path, bool writing)
+{
+	std::string todo = what_to_do(err, path, writing);
+
+	return fmt::format("{}: {}: {}{}", path, strerrorname_np(err) ? strerrorname_np(err) : "?", what_happened(err),
+			   todo.empty() ? "" : "; " + todo);
+}
+
+std::string read_whole(const std::string &path, bool of_module)
+{
+	int fd = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+	std::string bytes;
+	ssize_t n = fd < 0 ? -1 : 1;
+
+	// One read() of a snapshot is one instant; so much at a time that it is enough for all but the longest.
+	while (n > 0) {
+		size_t have = bytes.size();
+		bytes.resize(have + (1 << 20));
+		do
+			n = read(fd, bytes.data() + have, bytes.size() - have);
+		while (n < 0 && errno == EINTR);
+		bytes.resize(have + static_cast<size_t>(std::max<ssize_t>(n, 0)));
+	}
+	int err = errno;
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		throw SourceError(of_module ? explain(err, path, false) : path + ": " + std::strerror(err));
+	return bytes;
+}
+
+std::vector<unsigned> proc_gpus(const std::string &proc)
+{
+	std::vector<unsigned> found;
+	std::error_code err;
+
+	for (const std::filesystem::directory_entry &e : std::filesystem::directory_iterator(proc, err)) {
+		std::string name = e.path().filename();
+		unsigned x = 0;
+		const char *end = name.data() + name.size();
+		if (name.compare(0, 3, "gpu") == 0 && name.size() > 3 &&
+		    std::from_chars(name.data() + 3, end, x).ptr == end)
+			found.push_back(x);
+	}
+	std::sort(found.begin(), found.end());
+	if (!found.empty())
+		return found;
+	if (std::filesystem::exists("/sys/module/gpulens"))
+		throw SourceError(
+			"the module is loaded and has found no GPU that it knows; dmesg | grep gpulens says more");
+	throw SourceError("no " + proc +
+			  "/gpu*: the module is not loaded: sudo modprobe gpulens (or name a recorded GPU: "
+			  "gpulens -i FILE)");
+}
+
+Gpu load_live(const std::string &proc, unsigned index)
+{
+	std::string path = fmt::format("{}/gpu{}/snapshot", proc, index);
+
+	if (!std::filesystem::exists(path)) {
+		std::vector<unsigned> there = proc_gpus(proc);
+		throw SourceError(fmt::format("there is no GPU {}; there is {}", index, fmt::join(there, ", ")));
+	}
+	Gpu gpu = from_bytes(read_whole(path, true), path);
+
+	gpu.live = true;
+	return gpu;
+}
+
+std::vector<Gpu> load_gpus(const SourceOptions &options)
+{
+	std::vector<Gpu> gpus;
+
+	for (const std::string &file : options.files)
+		gpus.push_back(from_bytes(read_whole(file, false), file == "-" ? "standard input" : file));
+	if (options.files.empty() || !options.gpus.empty())
+		for (unsigned x : options.gpus.empty() ? proc_gpus(options.proc) : options.gpus)
+			gpus.push_back(load_live(options.proc, x));
+	return gpus;
+}
+
+} // namespace tool

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+// Where GPUs are seen: the module's /proc/gpuX/snapshot, or files that hold such a snapshot or an image
+// (/proc/gpuX/image; image.hpp). From each comes a tool::Gpu.
+#pragma once
+#include "image.hpp"
+#include "model.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool {
+
+// Why there is no GPU to show, for a person: what file, what that errno means here, what to do.
+struct SourceError : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+// A whole GPU decoded by the core from a recorded image. What could not be decoded is in its failures.
+Gpu from_image(const Image &image, const std::string &source);
+
+// A snapshot as include/uapi/gpulens.h lays it out. Throws SourceError: not one, cut short, of a newer layout.
+Gpu from_snapshot(std::string_view bytes, const std::string &source);
+
+struct SourceOptions {
+	std::vector<std::string> files; // images and snapshots; "-" is standard input
+	std::vector<unsigned> gpus;     // of /proc; empty: all
+	std::string proc = "/proc";     // elsewhere in tests, and where a container has its host's
+};
+
+// The GPUs of all files and, when there are none or some are named, of the module. Never empty.
+std::vector<Gpu> load_gpus(const SourceOptions &options);
+// The X of the /proc/gpuX there are, ascending. Throws SourceError when there is none, and says why.
+std::vector<unsigned> proc_gpus(const std::string &proc);
+// /proc/gpuX/snapshot now.
+Gpu load_live(const std::string &proc, unsigned index);
+// A file's bytes. Throws SourceError; of_module: with what its errno means for a file of /proc/gpuX.
+std::string read_whole(const std::string &path, bool of_module);
+// What an errno of a /proc/gpuX file means and what one can do; docs/proc.md, "Errors".
+std::string explain(int err, const std::string &path, bool writing);
+
+} // namespace tool

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+// The tables. See text.hpp; the overview is overview.cc.
+#include "text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tool {
+
+namespace {
+
+// An id or an address that may not be told.
+std::string id_or_dash(int id)
+{
+	return id == LENS_NONE ? "-" : std::to_string(id);
+}
+
+std::string hex_or_dash(u64 v)
+{
+	return v ? fmt::format("{:#x}", v) : "-";
+}
+
+Ink ink_of(const Channel &c)
+{
+	if (c.err || c.faulted())
+		return Ink::Red;
+	if (!c.state.enable)
+		return Ink::Yellow;
+	return c.on_engine() ? Ink::Green : Ink::None;
+}
+
+std::string yes_if(bool b)
+{
+	return b ? "yes" : "-";
+}
+
+void add_channel(Table &t, const Channel &c)
+{
+	std::string rest;
+
+	if (c.state.next)
+		rest += " next";
+	if (c.state.ctx_reload)
+		rest += " reload";
+	if (c.state.pbdma_faulted)
+		rest += " pbdma-fault";
+	if (c.state.eng_faulted)
+		rest += " engine-fault";
+	if (c.state.acquire_fail)
+		rest += " acquire-fail";
+	t.add({std::to_string(c.runlist), id_or_dash(c.tsg), std::to_string(c.id), Cell(channel_word(c), ink_of(c)),
+	       c.status(), c.err ? "?" : yes_if(c.state.enable), c.err ? "?" : yes_if(c.state.busy),
+	       std::to_string(c.runqueue), hex_or_dash(c.inst), target_name(c.inst_target),
+	       rest.empty() ? "-" : rest.substr(1)});
+}
+
+Table channel_table()
+{
+	return Table({"Runlist", "TSG", "Channel", "<", "<Status", "<Enabled", "<Busy", "Runqueue", "<Instance", "<In",
+		      "<Flags"});
+}
+
+std::string names(const std::vector<const Engine *> &engines)
+{
+	std::vector<std::string> list;
+
+	for (const Engine *e : engines)
+		list.push_back(e->short_name());
+	return list.empty() ? "no engine" : fmt::format("{}", fmt::join(list, ", "));
+}
+
+std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
+{
+	std::string out = style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)) +
+			  fmt::format(": {}; {} entries", names(gpu.engines_of(rl.id)), rl.length);
+
+	if (rl.base)
+		out += fmt::format(" at {:#x} ({})", rl.base, target_name(rl.target));
+	if (rl.pending)
+		out += style.paint(Ink::Yellow, ", submitted, not yet taken up");
+	if (rl.torn)
+		out += style.paint(Ink::Yellow, ", moved while it was read");
+	out += '\n';
+	for (const Tsg &tsg : rl.tsgs) {
+		Table t = channel_table();
+		out += fmt::format("  TSG {}: slice {} ({} << {} x 1.024 us), {} channels{}\n", tsg.id,
+				   duration(tsg.timeslice_ns), tsg.timeout, tsg.scale, tsg.length,
+				   tsg.channels.size() < tsg.length
+					   ? fmt::format(", of which only {} are on the list", tsg.channels.size())
+					   : "");
+		for (const Channel &c : tsg.channels)
+			add_channel(t, c);
+		if (!t.empty())
+			out += t.str(style, "    ");
+	}
+	Table t = channel_table();
+	for (const Channel &c : rl.outside)
+		add_channel(t, c);
+	if (!t.empty())
+		out += "  in no TSG\n" + t.str(style, "    ");
+	return out;
+}
+
+} // namespace
+
+std::string duration(u64 ns)
+{
+	if (ns >= 1000000000)
+		return fmt::format("{:.3f} s", static_cast<double>(ns) / 1e9);
+	if (ns >= 1000000)
+		return fmt::format("{:.3f} ms", static_cast<double>(ns) / 1e6);
+	return fmt::format("{:.3f} us", static_cast<double>(ns) / 1e3);
+}
+
+std::string bytes_text(u64 bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double v = static_cast<double>(bytes);
+	size_t unit = 0;
+
+	while (v >= 1024 && unit < 4) {
+		v /= 1024;
+		unit++;
+	}
+	return unit ? fmt::format("{:.1f} {}", v, units[unit]) : fmt::format("{} bytes", bytes);
+}
+
+std::string channel_word(const Channel &c)
+{
+	if (c.err)
+		return "unreadable";
+	if (c.faulted())
+		return "faulted";
+	if (c.on_engine())
+		return c.state.enable ? "runs" : "runs, off";
+	if (!c.state.enable)
+		return "off";
+	if (c.on_pbdma())
+		return "on PBDMA";
+	return c.state.busy || c.state.pending || c.state.status ? "waits" : "idle";
+}
+
+std::string headline(const Gpu &gpu, const Style &style)
+{
+	std::string name = gpu.index == LENS_NONE ? "" : fmt::format("gpu{}: ", gpu.index);
+	std::string what = gpu.chip.name.empty() ? "no chip that is known"
+						 : fmt::format("{} ({})", gpu.chip.name, gpu.chip.architecture);
+
+	if (!gpu.chip.device.empty())
+		what += ", " + gpu.chip.device;
+	return style.paint(Ink::Bold, name + what) + style.paint(Ink::Dim, ", from " + gpu.source) + '\n';
+}
+
+std::string chip_text(const Gpu &gpu, const Style &style)
+{
+	const Chip &c = gpu.chip;
+	std::string out = headline(gpu, style);
+	auto line = [&](const char *label, const std::string &value) {
+		out += fmt::format("  {:<13} {}\n", label, value);
+	};
+
+	if (c.name.empty())
+		return out;
+	line("Chip", fmt::format("{} ({:#x})", c.name, c.id));
+	line("Architecture", c.architecture);
+	line("Device", c.device.empty() ? "not told" : c.device);
+	line("BOOT_0", fmt::format("{:#010x}", c.boot0));
+	if (c.boot42)
+		line("BOOT_42", fmt::format("{:#010x}", *c.boot42));
+	if (!c.known)
+		line("Unknown", "only its device table is read");
+	line("Memory", c.memory_bytes ? bytes_text(c.memory_bytes) : "not told");
+	if (gpu.num_gpcs)
+		line("Units", fmt::format("{} GPCs of {} TPCs, {} copy engines (before any is disabled)", gpu.num_gpcs,
+					  gpu.num_tpc_per_gpc, gpu.num_ces));
+	line("Ids", c.ids_per_runlist ? "channels and TSGs count per runlist: RUNLIST:ID"
+				      : "channels and TSGs count over the whole GPU");
+	if (!c.assumed.empty())
+		line("Assumed", wrapped(c.assumed + " (not published for this chip)",
+					style.width ? style.width - 16 : 0, std::string(16, ' ')));
+	return out;
+}
+
+std::string engines_text(const Gpu &gpu, const Style &style)
+{
+	Table t({"<Engine", "<Type", "Inst", "Runlist", "Engine", "Intr", "Reset", "Fault", "Registers", "Runlist at"});
+
+	for (const Engine &e : gpu.engines)
+		t.add({e.name, fmt::format("{:#04x}", e.type), std::to_string(e.inst), id_or_dash(e.runlist),
+		       id_or_dash(e.engine_id), id_or_dash(e.intr), id_or_dash(e.reset), id_or_dash(e.fault),
+		       hex_or_dash(e.pri_base), hex_or_dash(e.runlist_base)});
+	return headline(gpu, style) + (t.empty() ? "" : t.str(style));
+}
+
+std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &style)
+{
+	std::string out = headline(gpu, style);
+	std::vector<std::string> empty;
+
+	for (const Runlist &rl : gpu.runlists) {
+		if ((id && rl.id != *id) || rl.err)
+			continue;
+		if (!id && rl.tsgs.empty() && rl.outside.empty())
+			empty.push_back(fmt::format("{} ({})", rl.id, names(gpu.engines_of(rl.id))));
+		else
+			out += one_runlist(gpu, rl, style);
+	}
+	if (!empty.empty())
+		out += wrapped(fmt::format("empty: {}", fmt::join(empty, ", ")), style.width, "  ") + '\n';
+	return out;
+}
+
+std::string channels_text(const Gpu &gpu, const Style &style)
+{
+	Table t = channel_table();
+
+	for (const Runlist &rl : gpu.runlists)
+		for (const Channel *c : rl.channels())
+			add_channel(t, *c);
+	return headline(gpu, style) + (t.empty() ? "no channels\n" : t.str(style));
+}
+
+std::string copy_text(const Gpu &gpu, const Style &style)
+{
+	Table t({"<Copy engine", "Runlist", "<Physical copy engines", "<Borrowed from"});
+	std::vector<u32> unused;
+
+	for (const Copy &c : gpu.copies()) {
+		std::string pces = c.pces.empty() ? "none" : fmt::format("PCE {}", fmt::join(c.pces, ", "));
+		bool grce_lends = c.shares_lce >= 0 && static_cast<size_t>(c.shares_lce) < gpu.shared_lce.size();
+		t.add({fmt::format("{}{}", c.grce ? "GRCE" : "LCE", c.lce), id_or_dash(c.runlist), pces,
+		       c.shares_lce == LENS_NONE
+			       ? Cell("-")
+			       : Cell(fmt::format("{}{}", grce_lends ? "GRCE" : "LCE", c.shares_lce), Ink::Yellow)});
+	}
+	for (const auto &[pce, lce] : gpu.lce_for_pce)
+		if (lce == LENS_NONE)
+			unused.push_back(pce);
+	std::string out = headline(gpu, style) + (t.empty() ? "" : t.str(style));
+	if (!unused.empty())
+		out += fmt::format("PCEs that serve no LCE: {}\n", fmt::join(unused, ", "));
+	return out;
+}
+
+std::string gpcs_text(const Gpu &gpu, const Style &style)
+{
+	Table t({"GPC", "TPCs", "<Logical TPCs", "<Disabled TPCs (mask)"});
+	std::string out = headline(gpu, style);
+	u32 tpcs = 0;
+
+	if (!gpu.has_gpcs)
+		return out;
+	for (const Gpc &g : gpu.gpcs) {
+		t.add({std::to_string(g.id), std::to_string(g.tpcs),
+		       g.tpcs ? fmt::format("{}-{}", g.first_tpc, g.first_tpc + g.tpcs - 1) : "-",
+		       g.tpc_mask ? fmt::format("{:#x}", g.tpc_mask) : "-"});
+		tpcs += g.tpcs;
+	}
+	out += fmt::format("{} of {} GPCs, {} of {} TPCs; disabled GPCs (mask): {}\n", gpu.gpcs.size(), gpu.num_gpcs,
+			   tpcs, gpu.num_gpcs * gpu.num_tpc_per_gpc, hex_or_dash(gpu.gpc_mask));
+	return out + t.str(style);
+}
+
+} // namespace tool
