@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool unit guest-parts demo test test-kernels test-debug soak fuzz check bench kselftest install uninstall deb test-deb clean configure
+.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool tool-parts unit guest-parts demo test test-kernels test-debug soak fuzz check bench kselftest install uninstall deb test-deb clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -37,6 +37,9 @@ emulator: configure ## build/bin/gpulens-emulator
 
 tool: configure ## build/bin/gpulens, the command-line tool
 	cmake --build $(CMAKE_BUILD) --target gpulens
+
+tool-parts: configure ## what tests of the tool want: build/bin/record-image
+	cmake --build $(CMAKE_BUILD) --target record-image
 
 unit: | build ## the host's unit tests, in build/cmake-asan, with sanitizers; clang takes half of GCC's time for them
 	@test -f $(CMAKE_BUILD)-asan/build.ninja || cmake -S . -B $(CMAKE_BUILD)-asan -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DGPULENS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None '-DCMAKE_CXX_FLAGS=-O0 -g1' '-DCMAKE_C_FLAGS=-O0 -g1' >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }

@@ -2,6 +2,8 @@
 // See isolation.hpp.
 #include "isolation.hpp"
 
+#include "hw/ptop.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -72,8 +74,11 @@ void judge_runlist(Isolation &to, const Gpu &gpu, u32 id)
 	to.shared_runlists++;
 	auto copies = std::count_if(all.begin(), all.end(), [](const Engine *e) { return e->is_copy(); });
 	auto graphics = std::count_if(all.begin(), all.end(), [](const Engine *e) { return e->is_graphics(); });
-	bool usual = graphics == 1 && static_cast<size_t>(graphics + copies) == all.size() &&
-		     std::all_of(all.begin(), all.end(), [](const Engine *e) { return e->is_graphics() || e->grce; });
+	// Kepler and Maxwell number copy engines by type and know no GRCEs; the one that is with graphics is their like.
+	bool usual = graphics == 1 && std::all_of(all.begin(), all.end(), [](const Engine *e) {
+			     return e->is_graphics() || e->grce ||
+				    (e->is_copy() && e->type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE);
+		     });
 	if (usual && has_copy_only_runlist(gpu)) {
 		to.notes.push_back(fmt::format("runlist {}: {}, as on every GPU; copies have runlists of their own", id,
 					       and_joined(names)));

@@ -185,7 +185,8 @@ std::string isolation_text(const Gpu &gpu, const Isolation &from, const Style &s
 	}
 	rule("R4", fmt::format("A runlist has at most one task active per engine; {} of {} serve more than one engine.",
 			       from.shared_runlists, from.runlists));
-	rule("R5", fmt::format("At most {} tasks run independently of each other: one per runlist.", from.runlists));
+	rule("R5", fmt::format("Tasks run independently of each other on different runlists only: there are {}.",
+			       from.runlists));
 	rule("R6", from.notes.empty()
 			   ? "Engines that share a runlist depend on each other's time slices:"
 			   : fmt::format("Engines that share a runlist depend on each other's time slices; {}.",
@@ -213,7 +214,9 @@ std::string isolation_text(const Gpu &gpu, const Isolation &from, const Style &s
 		out += fmt::format("  {:>2}  {}\n", i + 1, fmt::join(from.locks[i], ", "));
 	out += from.hazards.empty()
 		       ? "no hazards found\n"
-		       : style.paint(Ink::Red, fmt::format("{} hazards found", from.hazards.size())) + '\n';
+		       : style.paint(Ink::Red, fmt::format("{} {} found", from.hazards.size(),
+							   from.hazards.size() == 1 ? "hazard" : "hazards")) +
+				 '\n';
 	return out;
 }
 

@@ -83,8 +83,9 @@ std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
 		Table t = channel_table();
-		out += fmt::format("  TSG {}: slice {} ({} << {} x 1.024 us), {} channels{}\n", tsg.id,
-				   duration(tsg.timeslice_ns), tsg.timeout, tsg.scale, tsg.length,
+		out += fmt::format("  TSG {}: slice {} ({} << {} x 1.024 us), {}{}\n", tsg.id,
+				   duration(tsg.timeslice_ns), tsg.timeout, tsg.scale,
+				   tsg.length == 1 ? "1 channel" : fmt::format("{} channels", tsg.length),
 				   tsg.channels.size() < tsg.length
 					   ? fmt::format(", of which only {} are on the list", tsg.channels.size())
 					   : "");
