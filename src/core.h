@@ -64,6 +64,8 @@ int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl
 int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			   bool enable);
 void lens_pccsr_decode(const u32 w[2], struct lens_channel_state *s);
+u32 lens_pfifo_engine_regs(const struct lens_engine *e, u32 reg[2]);
+void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s);
 int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl);
 /* Take whatever TSG but tsgid is on the runlist's engines off them. */

@@ -123,6 +123,11 @@ bool lens_gpu_has_host(const struct lens_gpu *gpu)
 	return gpu->known && gpu->chip->host;
 }
 
+u32 lens_engine_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2])
+{
+	return lens_gpu_has_host(gpu) ? gpu->chip->host->engine_regs(e, reg) : 0;
+}
+
 u32 lens_runlist_limit(const struct lens_gpu *gpu)
 {
 	return gpu->id->runlists ? gpu->id->runlists : gpu->chip->runlists;

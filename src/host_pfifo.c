@@ -188,6 +188,58 @@ static int running_id(u32 status, bool *is_tsg)
 	return LENS_NONE;
 }
 
+u32 lens_pfifo_engine_regs(const struct lens_engine *e, u32 reg[2])
+{
+	/* LENS_NONE is beyond, too. */
+	if ((u16)e->engine_id >= NV_PFIFO_ENGINE_STATUS__SIZE_1)
+		return 0;
+	reg[0] = NV_PFIFO_ENGINE_STATUS(e->engine_id);
+	return 1;
+}
+
+/*
+ * The channel of a TSG is not told: NV_PPBDMA_CHANNEL keeps the one that was loaded
+ * last, so that PBDMA_STATUS would have to be read as well (dev_pbdma.ref.txt, CHID).
+ */
+void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s)
+{
+	u32 id = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID, w[0]);
+	bool is_tsg = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID_TYPE, w[0]);
+
+	memset(s, 0, sizeof(*s));
+	s->busy = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ENGINE, w[0]);
+	s->faulted = DRF_VAL(NV_PFIFO_ENGINE_STATUS_FAULTED, w[0]);
+	s->reload = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ENG_RELOAD, w[0]);
+	s->id = LENS_NONE;
+	s->channel = LENS_NONE;
+	switch (DRF_VAL(NV_PFIFO_ENGINE_STATUS_CTX_STATUS, w[0])) {
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_INVALID:
+		s->state = LENS_ENGINE_IDLE;
+		return;
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_VALID:
+		s->state = LENS_ENGINE_ON;
+		break;
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_LOAD:
+		s->state = LENS_ENGINE_LOAD;
+		id = DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID, w[0]);
+		is_tsg = DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE, w[0]);
+		break;
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SAVE:
+		s->state = LENS_ENGINE_SAVE;
+		break;
+	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SWITCH:
+		s->state = LENS_ENGINE_SWITCH;
+		break;
+	default:
+		s->state = LENS_ENGINE_UNKNOWN;
+		return;
+	}
+	s->id = id;
+	s->id_is_channel = !is_tsg;
+	if (!is_tsg)
+		s->channel = id;
+}
+
 int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
 {
 	struct lens_topology *t = &gpu->topo;
@@ -259,6 +311,8 @@ const struct lens_host_ops lens_host_pfifo = {
 	.resubmit = pfifo_resubmit,
 	.decode_entry = lens_entry_decode_8,
 	.decode_channel = lens_pccsr_decode,
+	.engine_regs = lens_pfifo_engine_regs,
+	.decode_engine = lens_pfifo_decode_engine,
 };
 
 const struct lens_host_ops lens_host_pfifo_gv100 = {
@@ -272,4 +326,6 @@ const struct lens_host_ops lens_host_pfifo_gv100 = {
 	.resubmit = pfifo_resubmit,
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = lens_pccsr_decode,
+	.engine_regs = lens_pfifo_engine_regs,
+	.decode_engine = lens_pfifo_decode_engine,
 };

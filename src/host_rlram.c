@@ -211,6 +211,53 @@ static void rlram_decode_channel(const u32 w[2], struct lens_channel_state *s)
 	s->status = derive_status(s);
 }
 
+/* By place within the runlist. The channel is that of runqueue 0; there may be another on 1. */
+static u32 rlram_engine_regs(const struct lens_engine *e, u32 reg[2])
+{
+	if (!e->runlist_base || e->rleng >= NV_RUNLIST_ENGINE_STATUS0__SIZE_1)
+		return 0;
+	reg[0] = e->runlist_base + NV_RUNLIST_ENGINE_STATUS0(e->rleng);
+	reg[1] = e->runlist_base + NV_RUNLIST_ENGINE_STATUS_CHANNEL(e->rleng, 0);
+	return 2;
+}
+
+/* The codes of SAVE and LOAD are those of LOAD and SAVE up to Turing. */
+static void rlram_decode_engine(const u32 w[2], struct lens_engine_status *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->busy = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_ENGINE, w[0]);
+	s->faulted = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_FAULTED, w[0]);
+	s->reload = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_ENG_RELOAD, w[0]);
+	s->id = LENS_NONE;
+	s->channel = LENS_NONE;
+	switch (DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS, w[0])) {
+	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_INVALID:
+		s->state = LENS_ENGINE_IDLE;
+		return;
+	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_LOAD:
+		s->state = LENS_ENGINE_LOAD;
+		s->id = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_NEXT_TSGID, w[0]);
+		if (DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_NEXT_VALID, w[1]))
+			s->channel = DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_NEXT_CHID, w[1]);
+		return;
+	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_VALID:
+		s->state = LENS_ENGINE_ON;
+		break;
+	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_SAVE:
+		s->state = LENS_ENGINE_SAVE;
+		break;
+	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_SWITCH:
+		s->state = LENS_ENGINE_SWITCH;
+		break;
+	default:
+		s->state = LENS_ENGINE_UNKNOWN;
+		return;
+	}
+	s->id = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_TSGID, w[0]);
+	if (DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_VALID, w[1]))
+		s->channel = DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_CHID, w[1]);
+}
+
 static int rlram_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
 {
 	lens_wr32(gpu, rl->base + NV_RUNLIST_PREEMPT,
@@ -266,4 +313,6 @@ const struct lens_host_ops lens_host_rlram = {
 	.resubmit = rlram_resubmit,
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = rlram_decode_channel,
+	.engine_regs = rlram_engine_regs,
+	.decode_engine = rlram_decode_engine,
 };

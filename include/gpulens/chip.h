@@ -21,6 +21,8 @@ struct lens_runlist;
 struct lens_runlist_regs;
 struct lens_entry;
 struct lens_channel_state;
+struct lens_engine;
+struct lens_engine_status;
 struct lens_mmu_format;
 struct lens_bar;
 
@@ -69,9 +71,13 @@ struct lens_host_ops {
 	int (*preempt_runlist)(struct lens_gpu *gpu, const struct lens_runlist *rl);
 	int (*resubmit)(struct lens_gpu *gpu, const struct lens_runlist *rl);
 
+	/* Which registers say what an engine is at: how many, 0 when it has none. No access. */
+	u32 (*engine_regs)(const struct lens_engine *e, u32 reg[2]);
+
 	/* Pure decoders: words in, fields out, no access. */
 	void (*decode_entry)(const u32 *w, struct lens_entry *e);
 	void (*decode_channel)(const u32 w[2], struct lens_channel_state *s);
+	void (*decode_engine)(const u32 w[2], struct lens_engine_status *s);
 };
 
 enum lens_ctxsw_layout {

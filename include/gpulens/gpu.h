@@ -131,6 +131,27 @@ struct lens_channel_state {
 	u64 inst;
 };
 
+enum lens_engine_state {
+	LENS_ENGINE_IDLE,	/* no context on it */
+	LENS_ENGINE_ON,
+	LENS_ENGINE_LOAD,
+	LENS_ENGINE_SAVE,
+	LENS_ENGINE_SWITCH,	/* asked to leave for the next one; still there */
+	LENS_ENGINE_UNKNOWN,	/* a code that no manual has */
+};
+
+/* What an engine is at. */
+struct lens_engine_status {
+	enum lens_engine_state state;
+	bool id_is_channel;	/* a channel outside of any TSG, up to Turing */
+	bool busy, faulted, reload;
+	s16 id;			/* of the TSG: that is loaded during LOAD, else that is there */
+	s16 channel;		/* its channel; LENS_NONE where one more register would not say */
+};
+
+/* Up to two BAR0 offsets to read for decode_engine(), in that order; 0: none are published. */
+u32 lens_engine_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2]);
+
 /* timeout << scale units of 1024 ns; a timeout of 0 counts as one unit. dev_ram.ref.txt, RAMRL */
 u64 lens_timeslice_ns(u32 timeout, u32 scale);
 

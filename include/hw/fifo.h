@@ -109,6 +109,7 @@
 #define NV_PFIFO_SCHED_STATUS_RUNLIST_FETCH_IDLE                0x00000000	/* R-E-V */
 #define NV_PFIFO_SCHED_STATUS_RUNLIST_FETCH_BUSY                0x00000001	/* R---V */
 #define NV_PFIFO_ENGINE_STATUS(i)                               (0x00002640+(i)*8)	/* R--4A */
+#define NV_PFIFO_ENGINE_STATUS__SIZE_1                          15
 #define NV_PFIFO_ENGINE_STATUS_ID                               11:0
 #define NV_PFIFO_ENGINE_STATUS_ID_TYPE                          12:12	/* R-XVF */
 #define NV_PFIFO_ENGINE_STATUS_ID_TYPE_CHID                     0x00000000	/* R---V */

@@ -68,6 +68,8 @@ static const struct lens_host_ops tu10x_host = {
 	.resubmit = tu10x_resubmit,
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = lens_pccsr_decode,
+	.engine_regs = lens_pfifo_engine_regs,
+	.decode_engine = lens_pfifo_decode_engine,
 };
 
 static const struct lens_chip_id tu10x_ids[] = {

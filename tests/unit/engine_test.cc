@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+// What an engine is at: which registers say so, and literal words. Sources:
+//   PFIFO  open-gpu-doc turing/tu104/dev_fifo.ref.txt NV_PFIFO_ENGINE_STATUS: 0x2640 + 8 * i; ID 11:0, ID_TYPE 12 (1 TSG),
+//          CTX_STATUS 15:13 (1 VALID, 5 LOAD, 6 SAVE, 7 SWITCH), NEXT_ID 27:16, NEXT_ID_TYPE 28, ENG_RELOAD 29,
+//          FAULTED 30, ENGINE 31; 15 of them in volta/gv100/dev_fifo.ref.txt, which is the most
+//   RLRAM  open-gpu-doc ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_ENGINE_STATUS0: 0x200 + 64 * i of 3; the same but no
+//          types, and 5 SAVE, 6 LOAD; NV_RUNLIST_ENGINE_STATUS_CHANNEL: 0x208 + 64 * i; CHID 11:0, VALID 15,
+//          NEXT_CHID 27:16, NEXT_VALID 31
+#include "emulated.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+lens_engine_status decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
+{
+	lens_engine_status s;
+	u32 w[2] = {w0, w1};
+	memset(&s, 1, sizeof(s)); // what a decoder leaves out shows
+	chip.host->decode_engine(w, &s);
+	return s;
+}
+
+const lens_chip *const pfifo_chips[] = {&lens_chip_gk10x, &lens_chip_gm10x, &lens_chip_gm20x, &lens_chip_gp100,
+					&lens_chip_gp10x, &lens_chip_gv10x, &lens_chip_tu10x};
+const lens_chip *const rlram_chips[] = {&lens_chip_ga100, &lens_chip_ga10x, &lens_chip_ad10x, &lens_chip_gh100};
+
+void expect(const lens_engine_status &s, lens_engine_state state, int id, int channel)
+{
+	EXPECT_EQ(s.state, state);
+	EXPECT_EQ(s.id, id);
+	EXPECT_EQ(s.channel, channel);
+}
+
+TEST(PfifoEngine, CodesOfCtxStatusSayWhoIsThere)
+{
+	for (const lens_chip *chip : pfifo_chips) {
+		SCOPED_TRACE(chip->name);
+		// ID 0x123, NEXT_ID 0x456, both TSGs
+		expect(decode(*chip, 0x14561123), LENS_ENGINE_IDLE, -1, -1);
+		expect(decode(*chip, 0x14563123), LENS_ENGINE_ON, 0x123, -1);
+		expect(decode(*chip, 0x1456b123), LENS_ENGINE_LOAD, 0x456, -1);
+		expect(decode(*chip, 0x1456d123), LENS_ENGINE_SAVE, 0x123, -1);
+		expect(decode(*chip, 0x1456f123), LENS_ENGINE_SWITCH, 0x123, -1);
+		for (u32 code : {2, 3, 4})
+			expect(decode(*chip, 0x14561123 | code << 13), LENS_ENGINE_UNKNOWN, -1, -1);
+	}
+}
+
+TEST(PfifoEngine, ChannelInNoTsgIsItsOwnId)
+{
+	for (const lens_chip *chip : pfifo_chips) {
+		SCOPED_TRACE(chip->name);
+		lens_engine_status s = decode(*chip, 0x00002fff);
+		expect(s, LENS_ENGINE_ON, 0xfff, 0xfff);
+		EXPECT_TRUE(s.id_is_channel);
+		// a channel is being loaded where a TSG was, and the other way round
+		s = decode(*chip, 0x0007b003);
+		expect(s, LENS_ENGINE_LOAD, 7, 7);
+		EXPECT_TRUE(s.id_is_channel);
+		s = decode(*chip, 0x1007a003);
+		expect(s, LENS_ENGINE_LOAD, 7, -1);
+		EXPECT_FALSE(s.id_is_channel);
+		EXPECT_FALSE(decode(*chip, 0).id_is_channel);
+	}
+}
+
+TEST(RlramEngine, SaveAndLoadHaveEachOthersCode)
+{
+	for (const lens_chip *chip : rlram_chips) {
+		SCOPED_TRACE(chip->name);
+		// TSGID 0x123, NEXT_TSGID 0x456; CHID 0x078 and NEXT_CHID 0x09a, both valid
+		const u32 channels = 0x809a8078;
+		expect(decode(*chip, 0x04560123, channels), LENS_ENGINE_IDLE, -1, -1);
+		expect(decode(*chip, 0x04562123, channels), LENS_ENGINE_ON, 0x123, 0x78);
+		expect(decode(*chip, 0x0456a123, channels), LENS_ENGINE_SAVE, 0x123, 0x78);
+		expect(decode(*chip, 0x0456c123, channels), LENS_ENGINE_LOAD, 0x456, 0x9a);
+		expect(decode(*chip, 0x0456e123, channels), LENS_ENGINE_SWITCH, 0x123, 0x78);
+		for (u32 code : {2, 3, 4})
+			expect(decode(*chip, 0x04560123 | code << 13, channels), LENS_ENGINE_UNKNOWN, -1, -1);
+		// bit 12 is no type here
+		EXPECT_FALSE(decode(*chip, 0x04562123, channels).id_is_channel);
+	}
+}
+
+TEST(RlramEngine, ChannelThatIsNotValidIsNone)
+{
+	for (const lens_chip *chip : rlram_chips) {
+		SCOPED_TRACE(chip->name);
+		expect(decode(*chip, 0x04562123, 0x809a0078), LENS_ENGINE_ON, 0x123, -1);
+		expect(decode(*chip, 0x0456c123, 0x009a8078), LENS_ENGINE_LOAD, 0x456, -1);
+	}
+}
+
+TEST(Engine, EachFlagIsABitOfItsOwn)
+{
+	std::vector<const lens_chip *> all(std::begin(pfifo_chips), std::end(pfifo_chips));
+	all.insert(all.end(), std::begin(rlram_chips), std::end(rlram_chips));
+	for (const lens_chip *chip : all)
+		for (int bit = 0; bit < 32; bit++) {
+			lens_engine_status s = decode(*chip, 1u << bit);
+			EXPECT_EQ(s.busy, bit == 31) << bit;
+			EXPECT_EQ(s.faulted, bit == 30) << bit;
+			EXPECT_EQ(s.reload, bit == 29) << bit;
+		}
+}
+
+TEST(Engine, RegistersAreTheOnesOfItsIdOrOfItsPlaceInTheRunlist)
+{
+	lens_engine e{};
+	u32 reg[2] = {};
+
+	for (const lens_chip *chip : pfifo_chips) {
+		e.engine_id = 3;
+		EXPECT_EQ(chip->host->engine_regs(&e, reg), 1u);
+		EXPECT_EQ(reg[0], 0x2658u);
+		e.engine_id = 14;
+		EXPECT_EQ(chip->host->engine_regs(&e, reg), 1u);
+		EXPECT_EQ(reg[0], 0x26b0u);
+		e.engine_id = 15;
+		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
+		e.engine_id = LENS_NONE;
+		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
+	}
+	for (const lens_chip *chip : rlram_chips) {
+		e.runlist_base = 0xc00400;
+		e.rleng = 0;
+		EXPECT_EQ(chip->host->engine_regs(&e, reg), 2u);
+		EXPECT_EQ(reg[0], 0xc00600u);
+		EXPECT_EQ(reg[1], 0xc00608u);
+		e.rleng = 2;
+		EXPECT_EQ(chip->host->engine_regs(&e, reg), 2u);
+		EXPECT_EQ(reg[0], 0xc00680u);
+		EXPECT_EQ(reg[1], 0xc00688u);
+		e.rleng = 3;
+		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
+		e.runlist_base = 0;
+		e.rleng = 0;
+		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
+	}
+}
+
+// Every chip of the emulator, with one TSG on the runlist of its first engine.
+class Sampled : public testing::TestWithParam<const char *> {};
+
+TEST_P(Sampled, EmulatedEngineShowsTheTsgThatRuns)
+{
+	test::Emulated e(GetParam());
+	u32 reg[2] = {}, w[2] = {};
+	lens_engine_status s;
+
+	ASSERT_EQ(e.attach(), 0);
+	if (e.gpu->id->soc)
+		e.give_system_memory();
+	const int runlist = e.topo().engines[0].runlist;
+	e.emu->load_scenario({{"processes",
+			       {{{"name", "a"},
+				 {"tsgs",
+				  {{{"id", 3},
+				    {"runlist", runlist},
+				    {"timeslice", {{"us", 2000}}},
+				    {"channels", {{{"id", 8}}}}}}}}}}});
+	e.emu->advance(1'000'000);
+	u32 n = lens_engine_regs(e.gpu.get(), &e.topo().engines[0], reg);
+	ASSERT_GT(n, 0u);
+	for (u32 i = 0; i < n; i++)
+		w[i] = e.gpu->io->ops->rd32(e.gpu->io, reg[i]);
+	e.gpu->chip->host->decode_engine(w, &s);
+	expect(s, LENS_ENGINE_ON, 3, n == 2 ? 8 : -1);
+	EXPECT_TRUE(s.busy);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, Sampled,
+			 testing::Values("gk110", "gm107", "gm204", "gm20b", "gp100", "gp102", "gp106", "gp10b",
+					 "gv100", "gv11b", "tu102", "tu104", "tu117", "ga100", "ga102", "ga10b",
+					 "ad102", "ad104", "gh100", "gb100"));
+
+TEST(Engine, UnknownChipHasNoStatusRegister)
+{
+	test::Emulated e("gb202");
+	u32 reg[2];
+
+	ASSERT_EQ(e.attach(), 0);
+	EXPECT_EQ(lens_engine_regs(e.gpu.get(), &e.topo().engines[0], reg), 0u);
+}
+
+} // namespace
