@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parsing of ids. Own code because the kernel's kstrtou32() exists in the kernel
- * only, takes a leading plus, and this is what fuzzing runs in user space.
+ * Parsing of ids, and of what is to be sampled. Own code because the kernel's
+ * kstrtou32() exists in the kernel only, takes a leading plus, and this is what fuzzing
+ * runs in user space.
  */
 #include "parse.h"
 
@@ -65,5 +66,58 @@ int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
 	if (err || err2 || runlist > 0x7fffffff)
 		return -ERANGE;
 	ref->runlist = (int)runlist;
+	return 0;
+}
+
+/* Digits only, up to a space or the end: how many of them; 0 for none. */
+static size_t parse_decimal(const char *s, size_t len, u64 *val)
+{
+	size_t n;
+
+	*val = 0;
+	for (n = 0; n < len && s[n] >= '0' && s[n] <= '9'; n++)
+		if (*val <= 0xffffffff)
+			*val = *val * 10 + (s[n] - '0');
+	return n;
+}
+
+static bool has(const struct lens_sampling *s, u64 runlist)
+{
+	u32 i;
+
+	for (i = 0; i < s->n && s->runlists[i] != runlist; i++)
+		;
+	return i < s->n;
+}
+
+int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
+{
+	struct lens_sampling got = { 0 };
+	bool beyond = false;
+	size_t digits;
+	u64 val;
+
+	if (len && text[len - 1] == '\n')
+		len--;
+	if (len > LENS_SAMPLING_MAX)
+		return -EINVAL;
+	digits = parse_decimal(text, len, &val);
+	if (!digits)
+		return -EINVAL;
+	got.period_us = (u32)val;
+	if (val < LENS_PERIOD_US_MIN || val > LENS_PERIOD_US_MAX)
+		beyond = true;
+	for (text += digits, len -= digits; len; text += digits + 1, len -= digits + 1) {
+		digits = *text == ' ' ? parse_decimal(text + 1, len - 1, &val) : 0;
+		/* Go on after a number that is too large: trailing text is the worse mistake. */
+		if (!digits || got.n == LENS_MAX_RUNLISTS || has(&got, val))
+			return -EINVAL;
+		if (val > 0xffffffff)
+			beyond = true;
+		got.runlists[got.n++] = (u32)val;
+	}
+	if (beyond)
+		return -ERANGE;
+	*s = got;
 	return 0;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// The parser of what is written to control files: any text. What is accepted must be what strtoull() makes of it.
+// The parsers of what is written to control files and to samples: any text. What is accepted must be what strtoull()
+// makes of it.
 // Seen to fail with parse_number() taking one digit beyond the text.
 #include "parse.h"
 #include "room.hpp"
+
+#include <string>
 
 namespace {
 
@@ -19,6 +22,28 @@ u64 by_libc(const char *s)
 	return v;
 }
 
+// Accepted: its numbers, written out again as decimals, and nothing that was not there. Refused: *how as it was.
+void sampling(const char *given, size_t size)
+{
+	lens_sampling how{1, 0, {}};
+	int err = lens_parse_sampling(given, size, &how);
+
+	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
+	if (err) {
+		FUZZ_CHECK(how.period_us == 1 && how.n == 0);
+		return;
+	}
+	FUZZ_CHECK(how.period_us >= 10 && how.period_us <= 1000000 && how.n <= 64);
+	std::string rest(given, given[size - 1] == '\n' ? size - 1 : size);
+	FUZZ_CHECK(rest.find_first_not_of("0123456789 ") == std::string::npos);
+	for (u32 i = 0; i <= how.n; i++) {
+		size_t space = rest.find(' ');
+		FUZZ_CHECK((space == std::string::npos) == (i == how.n));
+		FUZZ_CHECK(std::strtoull(rest.c_str(), nullptr, 10) == (i ? how.runlists[i - 1] : how.period_us));
+		rest.erase(0, space == std::string::npos ? rest.size() : space + 1);
+	}
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -30,6 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *given = room.get(size);
 	if (size)
 		std::memcpy(given, data, size);
+	sampling(given, size);
 	int err = lens_parse_ref(given, size, &ref);
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err == -EINVAL)

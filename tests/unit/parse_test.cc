@@ -158,4 +158,103 @@ TEST(Parse, ShortTextsAreAcceptedExactlyWhenTheyAreIds)
 	EXPECT_EQ(accepted, 117u);
 }
 
+struct Sampling {
+	int err;
+	lens_sampling how{777, 2, {5, 6}};
+};
+
+Sampling sampling(const std::string &text)
+{
+	std::unique_ptr<char[]> exact(new char[text.size()]);
+	memcpy(exact.get(), text.data(), text.size());
+	Sampling s{0};
+	s.err = lens_parse_sampling(exact.get(), text.size(), &s.how);
+	return s;
+}
+
+std::vector<u32> runlists(const lens_sampling &how)
+{
+	return {how.runlists, how.runlists + how.n};
+}
+
+TEST(ParseSampling, PeriodAndRunlists)
+{
+	const struct {
+		const char *text;
+		u32 period;
+		std::vector<u32> runlists;
+	} rows[] = {
+		{"100", 100, {}},
+		{"10", 10, {}},
+		{"1000000\n", 1000000, {}},
+		{"200 0 1", 200, {0, 1}},
+		{"200 1 0\n", 200, {1, 0}},
+		{"0100 007", 100, {7}}, // decimal, whatever it begins with
+		{"100 4294967295", 100, {4294967295u}},
+	};
+	for (const auto &r : rows) {
+		Sampling s = sampling(r.text);
+		EXPECT_EQ(s.err, 0) << r.text;
+		EXPECT_EQ(s.how.period_us, r.period) << r.text;
+		EXPECT_EQ(runlists(s.how), r.runlists) << r.text;
+	}
+}
+
+TEST(ParseSampling, WhatIsNoSuchTextIsEinvalAndChangesNothing)
+{
+	const std::string texts[] = {
+		"",
+		"\n",
+		" ",
+		" 100",
+		"100 ",
+		"100  1",
+		"100\t1",
+		"100,1",
+		"0x64",
+		"1e3",
+		"-100",
+		"+100",
+		"100 -1",
+		"100 0x1",
+		"100 1 ",
+		"100 1a",
+		"100\n\n",
+		"100 1 1",
+		"100 1\n2",
+		"a",
+		"100 a",
+		"9 1 x",
+		std::string("100\0", 4),
+		std::string("100 \0", 5),
+	};
+	for (const auto &text : texts) {
+		Sampling s = sampling(text);
+		EXPECT_EQ(s.err, -EINVAL) << text;
+		EXPECT_EQ(s.how.period_us, 777u) << text;
+		EXPECT_EQ(runlists(s.how), (std::vector<u32>{5, 6})) << text;
+	}
+}
+
+TEST(ParseSampling, OutOfBoundsIsErangeAndChangesNothing)
+{
+	for (const char *text : {"0", "9", "1000001", "4294967296", "18446744073709551716", "9 1", "100 4294967296",
+				 "100 99999999999999999999999999", "9 4294967296\n"}) {
+		Sampling s = sampling(text);
+		EXPECT_EQ(s.err, -ERANGE) << text;
+		EXPECT_EQ(s.how.period_us, 777u) << text;
+	}
+}
+
+TEST(ParseSampling, AsManyRunlistsAsThereCanBeAndNotOneMore)
+{
+	std::string text = "100";
+	for (u32 i = 0; i < 64; i++)
+		text += " " + std::to_string(i);
+	EXPECT_EQ(sampling(text).err, 0);
+	EXPECT_EQ(sampling(text).how.n, 64u);
+	EXPECT_EQ(sampling(text + " 64").err, -EINVAL);
+	EXPECT_EQ(sampling("100 " + std::string(600, '0')).err, -EINVAL);
+}
+
 } // namespace
