@@ -253,7 +253,7 @@ static int read_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static void note_call(struct lens_file *f, int err)
+void lens_note_call(struct lens_file *f, int err)
 {
 	atomic64_inc(&f->calls);
 	if (err)
@@ -296,7 +296,7 @@ static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff
 	refused = f->type->raw && !lens_may_see_raw(file);
 	if (*pos == 0 || !r->collected || refused || (r->addresses && !addresses)) {
 		ret = refused ? -EPERM : collect(f, addresses, &fresh);
-		note_call(f, ret);
+		lens_note_call(f, ret);
 		if (ret) {
 			lens_text_free(&fresh);
 			goto out;
@@ -354,7 +354,7 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 				    f->dev->index, f->type->name, ref.id);
 out:
 	lens_trace_control(f->dev, f->type->name, runlist, parsed ? (s64)ref.id : -1, err);
-	note_call(f, err);
+	lens_note_call(f, err);
 	return err ? err : count;
 }
 
@@ -380,6 +380,7 @@ static const struct lens_file_type kept_files[] = {
 	{ .name = "snapshot", .show = lens_show_snapshot },
 	{ .name = "image", .raw = true, .show = lens_show_image },
 	{ .name = "stats", .past = true, .show = lens_show_stats },
+	{ .name = "samples", .ops = &lens_samples_ops },
 };
 
 static const struct lens_file_type runlist_file = { .name = "runlist%u", .show = show_runlist };
@@ -398,7 +399,9 @@ static const struct lens_file_type shared_lce_file = {
 
 static int add_file(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
 {
-	umode_t mode = type->act ? 0200 : type->raw ? 0400 : lens_gid < 0 ? 0444 : 0440;
+	umode_t mode = type->ops ? 0600 : type->act ? 0200 : type->raw ? 0400 :
+		       lens_gid < 0 ? 0444 : 0440;
+	const struct proc_ops *ops = type->ops ? type->ops : type->act ? &write_ops : &read_ops;
 	struct proc_dir_entry *entry;
 	struct lens_file *f;
 	char name[32];
@@ -410,10 +413,10 @@ static int add_file(struct lens_dev *dev, const struct lens_file_type *type, u32
 	f->type = type;
 	f->arg = arg;
 	snprintf(name, sizeof(name), type->name, arg);
-	entry = proc_create_data(name, mode, dev->dir, type->act ? &write_ops : &read_ops, f);
+	entry = proc_create_data(name, mode, dev->dir, ops, f);
 	if (!entry)
 		return -ENOMEM;
-	if (!type->act && !type->raw && lens_gid >= 0)
+	if (mode == 0440)
 		proc_set_user(entry, GLOBAL_ROOT_UID, make_kgid(&init_user_ns, lens_gid));
 	dev->n_files++;
 	return 0;

@@ -5,6 +5,7 @@
 #ifndef _LENS_FILES_H_
 #define _LENS_FILES_H_
 
+#include "../include/uapi/gpulens.h"
 #include "../src/linux/lens.h"
 #include "format.h"
 
@@ -21,6 +22,7 @@ struct lens_file_type {
 	const char *name;	/* %u: arg */
 	bool raw;		/* raw words: for those who may see them */
 	bool past;		/* of what was done: also when the GPU has gone or sleeps */
+	const struct proc_ops *ops;	/* neither text nor id: all of its own; for root alone */
 	/* Collect with the GPU's lock held by the callee, format without. */
 	int (*show)(const struct lens_file *f, bool addresses, struct lens_text *t);
 	/* Act on a parsed id; the GPU's lock is held. */
@@ -36,10 +38,18 @@ int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool
 int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts);
 void lens_snap_free(struct lens_runlist_snap *snap);
 
+/* Count a collection, a writing or, of samples, a beginning, and whether it failed. */
+void lens_note_call(struct lens_file *f, int err);
+
+/* A zeroed record's content. */
+void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
+		     struct gpulens_engine *rec);
+
 int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_text *t);
 int lens_show_stats(const struct lens_file *f, bool addresses, struct lens_text *t);
 int lens_show_image(const struct lens_file *f, bool addresses, struct lens_text *t);
 
+extern const struct proc_ops lens_samples_ops;
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;
 

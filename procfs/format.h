@@ -27,6 +27,8 @@ void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool ad
 /* How often a kind of file was read or written. name: of its type, with %u in it or not. */
 void lens_format_calls(struct lens_text *t, bool writes, const char *name, u64 calls, u64 failed);
 void lens_format_cost(struct lens_text *t, const struct lens_cost *cost);
+/* Ticks of samplers, with samples and without. */
+void lens_format_ticks(struct lens_text *t, u64 ticks, u64 lost);
 /* "on pbdma+eng" for NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG. */
 const char *lens_status_name(u32 status);
 

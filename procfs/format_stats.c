@@ -23,6 +23,12 @@ void lens_format_calls(struct lens_text *t, bool writes, const char *name, u64 c
 		      (unsigned long long)failed);
 }
 
+void lens_format_ticks(struct lens_text *t, u64 ticks, u64 lost)
+{
+	line(t, "sample_ticks", ticks);
+	line(t, "sample_ticks_lost", lost);
+}
+
 void lens_format_cost(struct lens_text *t, const struct lens_cost *cost)
 {
 	line(t, "bar0_read32", cost->rd32);

@@ -44,11 +44,29 @@ static __le16 le_id(int id)
 	return cpu_to_le16((u16)id);
 }
 
+void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
+		     struct gpulens_engine *rec)
+{
+	char name[LENS_ENGINE_NAME];
+
+	rec->type = cpu_to_le16(GPULENS_RECORD_ENGINE);
+	rec->engine_type = cpu_to_le16(e->type);
+	rec->inst = cpu_to_le16(e->inst);
+	rec->runlist = le_id(e->runlist);
+	rec->engine_id = le_id(e->engine_id);
+	rec->intr = le_id(e->intr);
+	rec->reset = le_id(e->reset);
+	rec->fault = le_id(e->fault);
+	rec->pri_base = cpu_to_le32(e->pri_base);
+	rec->runlist_base = cpu_to_le32(e->runlist_base);
+	lens_engine_name(gpu, e, name);
+	strscpy(rec->name, name, sizeof(rec->name));
+}
+
 static void put_topology(struct writer *w, const struct lens_dev *dev)
 {
 	const struct lens_gpu *gpu = &dev->gpu;
 	const struct lens_topology *topo = &gpu->topo;
-	char name[LENS_ENGINE_NAME];
 	struct gpulens_chip *chip;
 	u32 i, first, n;
 
@@ -68,22 +86,8 @@ static void put_topology(struct writer *w, const struct lens_dev *dev)
 	chip->gpcs_error = -topo->gpcs_err;
 	chip->copy_error = -topo->ce_err;
 
-	for (i = 0; i < topo->n_engines; i++) {
-		const struct lens_engine *e = &topo->engines[i];
-		struct gpulens_engine *rec = next(w, GPULENS_RECORD_ENGINE);
-
-		rec->engine_type = cpu_to_le16(e->type);
-		rec->inst = cpu_to_le16(e->inst);
-		rec->runlist = le_id(e->runlist);
-		rec->engine_id = le_id(e->engine_id);
-		rec->intr = le_id(e->intr);
-		rec->reset = le_id(e->reset);
-		rec->fault = le_id(e->fault);
-		rec->pri_base = cpu_to_le32(e->pri_base);
-		rec->runlist_base = cpu_to_le32(e->runlist_base);
-		lens_engine_name(gpu, e, name);
-		strscpy(rec->name, name, sizeof(rec->name));
-	}
+	for (i = 0; i < topo->n_engines; i++)
+		lens_put_engine(gpu, &topo->engines[i], next(w, GPULENS_RECORD_ENGINE));
 	for (i = 0; !topo->gpcs_err && i < topo->num_gpcs; i++) {
 		struct gpulens_gpc *rec;
 

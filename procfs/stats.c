@@ -40,7 +40,11 @@ int lens_show_stats(const struct lens_file *f, bool addresses, struct lens_text 
 		return err;
 	cost = dev->io.cost;
 	mutex_unlock(&dev->lock);
+	/* Samplers take no lock and count for themselves. */
+	cost.rd32 += atomic64_read(&dev->samplers.reads);
 	show_calls(dev, t);
 	lens_format_cost(t, &cost);
+	lens_format_ticks(t, atomic64_read(&dev->samplers.ticks),
+			  atomic64_read(&dev->samplers.lost));
 	return 0;
 }

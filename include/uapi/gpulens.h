@@ -145,4 +145,79 @@ struct gpulens_grce {
 	__u8 reserved[58];
 };
 
+/*
+ * /proc/gpuX/samples: which TSG is on each engine, over time.
+ *
+ * A struct gpulens_samples_header, then header.engines records of type
+ * GPULENS_RECORD_ENGINE as in a snapshot, 64 bytes each, then samples of 16 bytes
+ * for ever. Each tick, every period_us, there is one sample for each of these engines,
+ * or the tick is among those that a remark counts. A read returns whole ones only,
+ * and header and engine records apart from samples.
+ */
+#define GPULENS_SAMPLES_MAGIC	0x544c5047	/* "GPLT" in memory */
+#define GPULENS_SAMPLES_VERSION	1
+
+struct gpulens_samples_header {
+	__le32 magic;			/* GPULENS_SAMPLES_MAGIC */
+	__le16 version;			/* GPULENS_SAMPLES_VERSION */
+	__le16 sample_bytes;		/* 16 */
+	__le32 engines;			/* records that follow */
+	__le32 gpu;			/* the X of /proc/gpuX */
+	__le64 time_ns;			/* CLOCK_MONOTONIC when the first tick was due */
+	__le32 period_us;		/* as asked for */
+	__le32 room;			/* samples that are kept for who reads late */
+	__u8 reserved[32];
+};
+
+/*
+ * Of an engine: the CTX_STATUS field of NV_PFIFO_ENGINE_STATUS, or of
+ * NV_RUNLIST_ENGINE_STATUS0 on Ampere and later; which TSG: its ID field, or NEXT_ID
+ * during LOAD.
+ */
+enum gpulens_sample_kind {
+	GPULENS_SAMPLE_IDLE = 0,	/* INVALID: no context on the engine */
+	GPULENS_SAMPLE_ON = 1,		/* VALID */
+	GPULENS_SAMPLE_LOAD = 2,	/* CTXSW_LOAD: this TSG is being loaded */
+	GPULENS_SAMPLE_SAVE = 3,	/* CTXSW_SAVE: this TSG is being saved */
+	GPULENS_SAMPLE_SWITCH = 4,	/* CTXSW_SWITCH: this TSG was asked to make room */
+	GPULENS_SAMPLE_ERROR = 5,	/* not readable, or a code that no manual has: see word */
+
+	/* Remarks about all engines: so many ticks have no samples, the first at time_ns. */
+	GPULENS_SAMPLE_FULL = 16,	/* nobody had read for too long: no room */
+	GPULENS_SAMPLE_LATE = 17,	/* the thread came too late, or reading took too long */
+	GPULENS_SAMPLE_ASLEEP = 18,	/* the GPU slept, and was not woken */
+};
+
+#define GPULENS_SAMPLE_BUSY		(1 << 0)	/* ENGINE: has work (ENGINE_BUSY) */
+#define GPULENS_SAMPLE_FAULTED		(1 << 1)	/* FAULTED */
+#define GPULENS_SAMPLE_RELOAD		(1 << 2)	/* ENG_RELOAD */
+#define GPULENS_SAMPLE_BARE_CHANNEL	(1 << 3)	/* ID_TYPE: at.id is a channel in no TSG */
+
+#define GPULENS_SAMPLE_ALL		0xff	/* in place of an engine, of remarks */
+
+struct gpulens_sample {
+	/* CLOCK_MONOTONIC just before the register was read; of remarks, see there */
+	__le64 time_ns;
+	__u8 engine;			/* which engine record, from 0, or GPULENS_SAMPLE_ALL */
+	__u8 kind;			/* enum gpulens_sample_kind */
+	__u8 flags;			/* GPULENS_SAMPLE_*, zero of ERROR and of remarks */
+	__u8 reserved;
+	union {
+		struct {
+			/* of the TSG, or GPULENS_NONE of IDLE */
+			__le16 id;
+			/*
+			 * Its channel, or GPULENS_NONE where a second register does not say.
+			 * Ampere and later: NV_RUNLIST_ENGINE_STATUS_CHANNEL(i, 0), CHID or,
+			 * during LOAD, NEXT_CHID; of runqueue 0; read after the first, so
+			 * that it may be of the TSG that followed. Up to Turing: of
+			 * channels in no TSG only.
+			 */
+			__le16 channel;
+		} at;
+		__le32 word;		/* of ERROR: as read */
+		__le32 ticks;		/* of remarks: how many */
+	};
+};
+
 #endif /* _UAPI_GPULENS_H_ */

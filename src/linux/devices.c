@@ -55,6 +55,8 @@ err_unmap:
 
 static void unmap(struct lens_dev *dev)
 {
+	/* They take no lock of the GPU. */
+	lens_samplers_stop(dev);
 	mutex_lock(&dev->lock);
 	if (!dev->gone) {
 		dev->gone = true;
@@ -94,6 +96,7 @@ static int attach(const struct lens_bus *bus, struct device *device, int index)
 		return -ENOMEM;
 	mutex_init(&dev->steering);
 	mutex_init(&dev->lock);
+	lens_samplers_init(dev);
 	dev->index = index;
 	dev->bus = bus;
 	dev->device = get_device(device);
@@ -127,6 +130,8 @@ err_put:
 static void detach(struct lens_dev *dev)
 {
 	lockdep_assert_held(&lens_devices_lock);
+	/* Those who wait for samples leave. */
+	lens_samplers_stop(dev);
 	/* Waits for readers and writers that are inside a file. */
 	lens_proc_remove(dev);
 	unmap(dev);

@@ -7,10 +7,12 @@
  * (the list, attach and detach), a GPU's steering (one request at a time; held
  * while the hardware is waited for), a GPU's lock (its hardware; not held while it
  * is waited for). None is held while copying to user space or formatting.
+ * A GPU's samplers' lock comes after lens_devices_lock and is taken with no other.
  */
 #ifndef _LENS_LINUX_H_
 #define _LENS_LINUX_H_
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
@@ -33,6 +35,15 @@ struct lens_bus {
 	void (*put)(struct lens_dev *dev);
 };
 
+/* Who samples a GPU (sampler.h), and what all of them did. */
+struct lens_samplers {
+	struct mutex lock;		/* the list, and their threads' beginning and end */
+	struct list_head list;
+	u32 n;
+	bool closed;			/* there will be no more */
+	atomic64_t ticks, lost, reads;	/* with samples; without; registers read */
+};
+
 struct lens_dev {
 	struct list_head link;		/* by index */
 	int index;			/* the X of /proc/gpuX */
@@ -44,6 +55,7 @@ struct lens_dev {
 	struct lens_file *files;	/* what the entries of dir refer to; procfs/files.h */
 	u32 n_files, max_files;
 
+	struct lens_samplers samplers;
 	struct mutex steering;		/* see lens_dev_steer() */
 	struct mutex lock;		/* everything below */
 	bool gone;			/* removed from its bus: no access any more */
@@ -93,6 +105,9 @@ bool lens_may_see_addresses(const struct file *file);
 /* May they have raw words of registers and memory? Not under lockdown. */
 bool lens_may_see_raw(const struct file *file);
 
+/* May they sample, which only reads but keeps a processor at it? */
+bool lens_may_sample(const struct file *file);
+
 /* A trace event for every control write, also for refused ones. */
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,
 			int result);
@@ -104,6 +119,11 @@ int lens_attach(const struct lens_bus *bus, struct device *device);
 /* It went: no access any more, its files answer ENODEV. Takes the lock. */
 void lens_device_gone(struct device *device);
 void lens_detach_all(void);
+
+/* sampler.c */
+void lens_samplers_init(struct lens_dev *dev);
+/* No access by any sampler after this; who waits for samples is told. */
+void lens_samplers_stop(struct lens_dev *dev);
 
 /* pci.c, platform.c */
 int lens_pci_init(void);

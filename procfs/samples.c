@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The file samples: which TSG is on each engine, over time, as include/uapi/gpulens.h
+ * lays it out. Opening does nothing; the first read or poll begins, close ends. Each
+ * open file samples for itself (src/linux/sampler.c).
+ */
+#include <linux/build_bug.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "../src/linux/compat/compat.h"
+#include "../src/linux/sampler.h"
+#include "files.h"
+#include "parse.h"
+
+static_assert(sizeof(struct gpulens_samples_header) == GPULENS_RECORD_BYTES);
+
+#define PERIOD_US 100
+
+struct stream {
+	struct mutex lock;	/* one reader, or writer, at a time; not held while waiting */
+	struct lens_sampling how;
+	struct lens_sampler *sampler;
+	bool begun;
+	u8 *head;		/* header and engine records, */
+	size_t head_len, told;	/* and how much of it was read */
+};
+
+static int samples_open(struct inode *inode, struct file *file)
+{
+	struct lens_file *f = pde_data(inode);
+	struct stream *st = kzalloc(sizeof(*st), GFP_KERNEL);
+
+	if (!st)
+		return -ENOMEM;
+	st->sampler = lens_sampler_new(f->dev);
+	if (!st->sampler) {
+		kfree(st);
+		return -ENOMEM;
+	}
+	mutex_init(&st->lock);
+	st->how.period_us = PERIOD_US;
+	file->private_data = st;
+	return stream_open(inode, file);
+}
+
+static int samples_release(struct inode *inode, struct file *file)
+{
+	struct stream *st = file->private_data;
+
+	lens_sampler_free(st->sampler);
+	kvfree(st->head);
+	kfree(st);
+	return 0;
+}
+
+/* -- what to sample -- */
+
+static int configure(struct lens_file *f, struct stream *st, const char *text, size_t len)
+{
+	struct lens_sampling how;
+	u32 i;
+	int err;
+
+	err = lens_parse_sampling(text, len, &how);
+	if (err)
+		return err;
+	for (i = 0; i < how.n; i++)
+		if (!lens_gpu_runlist(&f->dev->gpu, how.runlists[i]))
+			return -ENOENT;
+	err = mutex_lock_interruptible(&st->lock);
+	if (err)
+		return err;
+	if (st->begun)
+		err = -EBUSY;
+	else
+		st->how = how;
+	mutex_unlock(&st->lock);
+	return err;
+}
+
+static ssize_t samples_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+{
+	char *text;
+	int err;
+
+	if (!lens_may_sample(file))
+		return -EPERM;
+	if (!count || count > LENS_SAMPLING_MAX + 1)
+		return -EINVAL;
+	text = memdup_user(buf, count);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	err = configure(pde_data(file_inode(file)), file->private_data, text, count);
+	kfree(text);
+	return err ? err : count;
+}
+
+/* -- reading -- */
+
+static int lay_out_head(const struct lens_dev *dev, struct stream *st)
+{
+	const struct lens_sampler *s = st->sampler;
+	struct gpulens_samples_header *h;
+	struct gpulens_engine *rec;
+	u32 i;
+
+	h = kvcalloc(s->n_engines + 1, GPULENS_RECORD_BYTES, GFP_KERNEL);
+	if (!h)
+		return -ENOMEM;
+	h->magic = cpu_to_le32(GPULENS_SAMPLES_MAGIC);
+	h->version = cpu_to_le16(GPULENS_SAMPLES_VERSION);
+	h->sample_bytes = cpu_to_le16(sizeof(struct gpulens_sample));
+	h->engines = cpu_to_le32(s->n_engines);
+	h->gpu = cpu_to_le32(dev->index);
+	h->time_ns = cpu_to_le64(s->start_ns);
+	h->period_us = cpu_to_le32(st->how.period_us);
+	h->room = cpu_to_le32(LENS_SAMPLER_ROOM);
+	rec = (struct gpulens_engine *)(h + 1);
+	for (i = 0; i < s->n_engines; i++)
+		lens_put_engine(&dev->gpu, &dev->gpu.topo.engines[s->engines[i]], &rec[i]);
+	st->head = (u8 *)h;
+	st->head_len = (s->n_engines + 1) * GPULENS_RECORD_BYTES;
+	return 0;
+}
+
+/* With its lock held. */
+static int begin(struct lens_file *f, struct stream *st)
+{
+	int err = 0;
+
+	if (!st->begun) {
+		err = lens_sampler_start(st->sampler, st->how.period_us, st->how.runlists,
+					 st->how.n);
+		lens_note_call(f, err);
+		st->begun = !err;
+	}
+	if (!err && !st->head)
+		err = lay_out_head(f->dev, st);
+	return err;
+}
+
+/* Whole records or samples, as many as there are and fit; 0: nothing there yet. Lock held. */
+static ssize_t take(struct stream *st, char __user *buf, size_t count)
+{
+	size_t size = GPULENS_RECORD_BYTES, n = st->head_len - st->told;
+	const struct gpulens_sample *first = NULL;
+	const void *from = st->head + st->told;
+
+	if (!n) {
+		size = sizeof(*first);
+		n = lens_sampler_peek(st->sampler, &first) * size;
+		from = first;
+	}
+	if (count < size)
+		return -EINVAL;
+	n = min(n, count - count % size);
+	if (copy_to_user(buf, from, n))
+		return -EFAULT;
+	if (first)
+		lens_sampler_take(st->sampler, n / size);
+	else
+		st->told += n;
+	return n;
+}
+
+static bool ready(const struct stream *st)
+{
+	return READ_ONCE(st->told) < READ_ONCE(st->head_len) || lens_sampler_ready(st->sampler);
+}
+
+static ssize_t samples_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
+{
+	struct lens_file *f = pde_data(file_inode(file));
+	struct stream *st = file->private_data;
+	bool ended;
+	ssize_t ret;
+
+	if (!lens_may_sample(file)) {
+		lens_note_call(f, -EPERM);
+		return -EPERM;
+	}
+	for (;;) {
+		ret = mutex_lock_interruptible(&st->lock);
+		if (ret)
+			return ret;
+		ret = begin(f, st);
+		/* First: what came before the end is there then. */
+		ended = lens_sampler_ended(st->sampler);
+		if (!ret)
+			ret = take(st, buf, count);
+		mutex_unlock(&st->lock);
+		if (ret)
+			return ret;
+		if (ended)
+			return -ENODEV;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = wait_event_interruptible(st->sampler->wait, ready(st));
+		if (ret)
+			return ret;
+	}
+}
+
+static __poll_t samples_poll(struct file *file, poll_table *wait)
+{
+	struct stream *st = file->private_data;
+	__poll_t mask = 0;
+	int err = -EPERM;
+
+	if (lens_may_sample(file)) {
+		mutex_lock(&st->lock);
+		err = begin(pde_data(file_inode(file)), st);
+		mutex_unlock(&st->lock);
+	}
+	if (err)
+		return EPOLLERR;
+	poll_wait(file, &st->sampler->wait, wait);
+	if (ready(st))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (lens_sampler_ended(st->sampler))
+		mask |= EPOLLHUP;
+	return mask;
+}
+
+const struct proc_ops lens_samples_ops = {
+	.proc_open = samples_open,
+	.proc_read = samples_read,
+	.proc_write = samples_write,
+	.proc_poll = samples_poll,
+	.proc_lseek = noop_llseek,
+	.proc_release = samples_release,
+};

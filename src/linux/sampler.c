@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sampling what the engines are at: a thread for each who wants samples. Ticks are
+ * due at fixed times from the start, so that they do not drift; one that is missed is
+ * counted.
+ *
+ * It takes no lock of the GPU: status registers need no window, and who copies GPU
+ * memory would hold it for long. What it uses stays until it has stopped, which who
+ * unmaps the GPU waits for (lens_samplers_stop()). It holds the GPU as used only
+ * for a batch of ticks at a time, and meanwhile is not frozen: so it touches none that
+ * sleeps or that the machine is suspending.
+ */
+#include <linux/delay.h>
+#include <linux/freezer.h>
+#include <linux/hrtimer.h>
+#include <linux/io.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "sampler.h"
+
+/* Ticks of this time make a batch: one look whether it is awake, one wakeup of who reads. */
+#define BATCH_NS (10 * NSEC_PER_MSEC)
+
+/* At once, of one GPU: each is a thread and 1 MiB. */
+#define MOST 4
+
+/* Room for these besides the samples of a tick. */
+#define REMARKS 3
+
+static_assert(sizeof(struct gpulens_sample) == 16);
+static_assert(LENS_ENGINE_UNKNOWN == (int)GPULENS_SAMPLE_ERROR);
+static_assert(LENS_ENGINE_SWITCH == (int)GPULENS_SAMPLE_SWITCH);
+static_assert(LENS_MAX_ENGINES + REMARKS < LENS_SAMPLER_ROOM);
+
+/* -- the ring, as the thread fills it -- */
+
+static struct gpulens_sample *put(struct lens_sampler *s, u32 *head, u64 ns, u32 engine, u32 kind)
+{
+	struct gpulens_sample *one = &s->ring[(*head)++ % LENS_SAMPLER_ROOM];
+
+	one->time_ns = cpu_to_le64(ns);
+	one->engine = engine;
+	one->kind = kind;
+	one->flags = 0;
+	one->reserved = 0;
+	return one;
+}
+
+static void remark(struct lens_sampler *s, u32 *head, struct lens_missed *m, u32 kind)
+{
+	if (!m->ticks)
+		return;
+	put(s, head, m->first_ns, GPULENS_SAMPLE_ALL, kind)->ticks = cpu_to_le32(m->ticks);
+	m->ticks = 0;
+}
+
+static void remarks(struct lens_sampler *s, u32 *head)
+{
+	remark(s, head, &s->late, GPULENS_SAMPLE_LATE);
+	remark(s, head, &s->full, GPULENS_SAMPLE_FULL);
+	remark(s, head, &s->asleep, GPULENS_SAMPLE_ASLEEP);
+}
+
+static bool room(const struct lens_sampler *s, u32 n)
+{
+	/* What was taken may be written over: pairs with lens_sampler_take(). */
+	return LENS_SAMPLER_ROOM - (s->head - smp_load_acquire(&s->tail)) >= n;
+}
+
+/* Ticks from the one that is due on, which then is the one after them. */
+static void miss(struct lens_sampler *s, struct lens_missed *m, u64 ticks)
+{
+	if (ticks && !m->ticks)
+		m->first_ns = s->due;
+	m->ticks = min_t(u64, m->ticks + ticks, U32_MAX);
+	s->due += ticks * s->period_ns;
+}
+
+/* How many came after the one that is due. */
+static u64 overdue(const struct lens_sampler *s, u64 now)
+{
+	return now > s->due ? div64_u64(now - s->due, s->period_ns) : 0;
+}
+
+/* -- one tick -- */
+
+static bool bad(u32 word)
+{
+	return word == 0xffffffff || lens_is_bad_read(word);
+}
+
+static void look(struct lens_sampler *s, u32 *head, u32 engine)
+{
+	const struct lens_sampled *from = &s->sampled[engine];
+	struct lens_engine_status status;
+	struct gpulens_sample *one;
+	u64 ns = ktime_get_ns();
+	u32 w[2] = { };
+
+	w[0] = readl(s->dev->bar0 + from->reg[0]);
+	if (from->regs > 1)
+		w[1] = readl(s->dev->bar0 + from->reg[1]);
+	if (bad(w[1]))
+		w[1] = 0;
+	s->dev->gpu.chip->host->decode_engine(w, &status);
+	if (bad(w[0]))
+		status.state = LENS_ENGINE_UNKNOWN;
+	one = put(s, head, ns, engine, status.state);
+	if (status.state == LENS_ENGINE_UNKNOWN) {
+		one->word = cpu_to_le32(w[0]);
+		return;
+	}
+	one->flags = (status.busy ? GPULENS_SAMPLE_BUSY : 0) |
+		     (status.faulted ? GPULENS_SAMPLE_FAULTED : 0) |
+		     (status.reload ? GPULENS_SAMPLE_RELOAD : 0) |
+		     (status.id_is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
+	one->at.id = cpu_to_le16((u16)status.id);
+	one->at.channel = cpu_to_le16((u16)status.channel);
+}
+
+static void late(struct lens_sampler *s, u64 ticks)
+{
+	miss(s, &s->late, ticks);
+	atomic64_add(ticks, &s->dev->samplers.lost);
+}
+
+/*
+ * Where reading takes longer than asked for, the processor still is others' for a
+ * quarter of that time.
+ */
+static void rest(struct lens_sampler *s, u64 began)
+{
+	u64 now = ktime_get_ns(), from = now + (now - began) / 4;
+
+	if (s->due < from)
+		late(s, overdue(s, from - 1) + 1);
+}
+
+static void tick(struct lens_sampler *s)
+{
+	struct lens_samplers *all = &s->dev->samplers;
+	u64 began = ktime_get_ns();
+	u32 i, reads = 0, head;
+
+	late(s, overdue(s, began));
+	if (!room(s, s->n_engines + REMARKS)) {
+		miss(s, &s->full, 1);
+		atomic64_inc(&all->lost);
+		return;
+	}
+	head = s->head;
+	remarks(s, &head);
+	/* A register may take any time; who stops this waits for one engine's at most. */
+	for (i = 0; i < s->n_engines && !kthread_should_stop(); i++) {
+		look(s, &head, i);
+		reads += s->sampled[i].regs;
+	}
+	atomic64_add(reads, &all->reads);
+	if (i < s->n_engines)
+		return;
+	/* The reader sees whole samples, of whole ticks. */
+	smp_store_release(&s->head, head);
+	s->due += s->period_ns;
+	atomic64_inc(&all->ticks);
+	rest(s, began);
+}
+
+/* -- the thread -- */
+
+/* False: not yet; it is to stop or to freeze. */
+static bool wait_until(u64 ns)
+{
+	ktime_t when = ns_to_ktime(ns);
+	bool due = false;
+
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		due = ktime_get_ns() >= ns;
+		if (due || kthread_should_stop() || freezing(current))
+			break;
+		schedule_hrtimeout_range(&when, 0, HRTIMER_MODE_ABS);
+	}
+	__set_current_state(TASK_RUNNING);
+	return due;
+}
+
+static void batch(struct lens_sampler *s)
+{
+	u64 until = ktime_get_ns() + BATCH_NS;
+
+	if (s->slept)
+		miss(s, &s->asleep, overdue(s, ktime_get_ns()));
+	s->slept = false;
+	do {
+		tick(s);
+	} while (!kthread_should_stop() && s->due < until && wait_until(s->due));
+}
+
+/* All ticks until now. Said at once: who waits learns why nothing comes. */
+static void sleeps(struct lens_sampler *s)
+{
+	u32 head = s->head;
+
+	s->slept = true;
+	miss(s, &s->asleep, overdue(s, ktime_get_ns()) + 1);
+	if (!room(s, REMARKS))
+		return;
+	remarks(s, &head);
+	/* As in tick(). */
+	smp_store_release(&s->head, head);
+}
+
+/* Wakes who waits. */
+static void wake(struct lens_sampler *s)
+{
+	if (wq_has_sleeper(&s->wait))
+		wake_up_interruptible_poll(&s->wait, EPOLLIN | EPOLLRDNORM);
+}
+
+static void end(struct lens_sampler *s)
+{
+	/* After everything that the thread wrote: pairs with lens_sampler_ended(). */
+	smp_store_release(&s->ended, true);
+	wake_up_poll(&s->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+}
+
+static int sample(void *arg)
+{
+	struct lens_sampler *s = arg;
+	const struct lens_bus *bus = s->dev->bus;
+	u64 pause;
+	int err;
+
+	set_freezable();
+	while (!kthread_freezable_should_stop(NULL)) {
+		/* One that sleeps is looked at less often. */
+		pause = s->slept && s->period_ns < BATCH_NS ? BATCH_NS : 0;
+		if (!wait_until(s->due + pause))
+			continue;
+		err = bus->get(s->dev, false);
+		if (!err) {
+			batch(s);
+			bus->put(s->dev);
+		} else if (err == -EAGAIN) {
+			sleeps(s);
+		} else {
+			break;
+		}
+		wake(s);
+	}
+	end(s);
+	return 0;
+}
+
+/* -- beginning and end -- */
+
+struct lens_sampler *lens_sampler_new(struct lens_dev *dev)
+{
+	struct lens_sampler *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return NULL;
+	init_waitqueue_head(&s->wait);
+	INIT_LIST_HEAD(&s->link);
+	s->dev = dev;
+	return s;
+}
+
+static bool wanted(const struct lens_engine *e, const u32 *runlists, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (e->runlist == (int)runlists[i])
+			return true;
+	return !n;
+}
+
+static void choose(struct lens_sampler *s, const u32 *runlists, u32 n)
+{
+	const struct lens_gpu *gpu = &s->dev->gpu;
+	struct lens_sampled *to;
+	u32 i;
+
+	s->n_engines = 0;
+	for (i = 0; i < gpu->topo.n_engines; i++) {
+		if (!wanted(&gpu->topo.engines[i], runlists, n))
+			continue;
+		to = &s->sampled[s->n_engines];
+		to->regs = lens_engine_regs(gpu, &gpu->topo.engines[i], to->reg);
+		/* Of a device table that says nonsense. */
+		if (to->regs && max(to->reg[0], to->reg[to->regs - 1]) > s->dev->bar0_len - 4)
+			continue;
+		if (to->regs)
+			s->engines[s->n_engines++] = i;
+	}
+}
+
+static int begin(struct lens_sampler *s)
+{
+	struct task_struct *task;
+
+	task = kthread_create(sample, s, "gpulens/%d", s->dev->index);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	/* It may end by itself, and be stopped afterwards. */
+	get_task_struct(task);
+	set_user_nice(task, MIN_NICE);
+	s->task = task;
+	s->start_ns = ktime_get_ns();
+	s->due = s->start_ns;
+	wake_up_process(task);
+	return 0;
+}
+
+int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlists, u32 n_runlists)
+{
+	struct lens_samplers *all = &s->dev->samplers;
+	int err;
+
+	choose(s, runlists, n_runlists);
+	if (!s->n_engines)
+		return -EOPNOTSUPP;
+	s->period_ns = period_us * (u64)NSEC_PER_USEC;
+	err = mutex_lock_interruptible(&all->lock);
+	if (err)
+		return err;
+	if (all->closed || all->n >= MOST)
+		err = all->closed ? -ENODEV : -EBUSY;
+	else if (!s->ring)
+		s->ring = kvmalloc_array(LENS_SAMPLER_ROOM, sizeof(*s->ring), GFP_KERNEL);
+	if (!err)
+		err = s->ring ? begin(s) : -ENOMEM;
+	if (!err) {
+		list_add(&s->link, &all->list);
+		all->n++;
+	}
+	mutex_unlock(&all->lock);
+	return err;
+}
+
+static void stop(struct lens_sampler *s)
+{
+	lockdep_assert_held(&s->dev->samplers.lock);
+	if (!s->task)
+		return;
+	kthread_stop(s->task);
+	put_task_struct(s->task);
+	s->task = NULL;
+	/* Not said by a thread that was stopped before it began. */
+	end(s);
+}
+
+void lens_samplers_init(struct lens_dev *dev)
+{
+	mutex_init(&dev->samplers.lock);
+	INIT_LIST_HEAD(&dev->samplers.list);
+}
+
+void lens_samplers_stop(struct lens_dev *dev)
+{
+	struct lens_sampler *s;
+
+	mutex_lock(&dev->samplers.lock);
+	dev->samplers.closed = true;
+	list_for_each_entry(s, &dev->samplers.list, link)
+		stop(s);
+	mutex_unlock(&dev->samplers.lock);
+}
+
+/*
+ * A file of /proc is released while others still hold it open when it is removed, also
+ * while they poll it. poll() and select() leave when woken; epoll would stay with a
+ * queue that is no more, and is told so. Both look at the queue until they have.
+ */
+static void expel_pollers(struct lens_sampler *s)
+{
+	/* Nobody is added any more: no barrier. */
+	while (waitqueue_active(&s->wait)) {
+		__wake_up(&s->wait, TASK_NORMAL, 0, poll_to_key(EPOLLHUP | POLLFREE));
+		msleep(20);
+	}
+}
+
+void lens_sampler_free(struct lens_sampler *s)
+{
+	struct lens_samplers *all = &s->dev->samplers;
+
+	mutex_lock(&all->lock);
+	stop(s);
+	if (!list_empty(&s->link)) {
+		list_del(&s->link);
+		all->n--;
+	}
+	mutex_unlock(&all->lock);
+	expel_pollers(s);
+	kvfree(s->ring);
+	kfree_rcu(s, rcu);
+}
+
+/* -- reading -- */
+
+bool lens_sampler_ended(const struct lens_sampler *s)
+{
+	/* Pairs with end(). */
+	return smp_load_acquire(&s->ended);
+}
+
+bool lens_sampler_ready(const struct lens_sampler *s)
+{
+	return lens_sampler_ended(s) || READ_ONCE(s->head) != READ_ONCE(s->tail);
+}
+
+u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **first)
+{
+	bool ended = lens_sampler_ended(s);
+	u32 at = s->tail % LENS_SAMPLER_ROOM, n;
+
+	/* The samples themselves are read after: pairs with tick(). */
+	n = smp_load_acquire(&s->head) - s->tail;
+	if (!n && ended && s->ring) {
+		/* What there was no room for; its thread is no more. */
+		remarks(s, &s->head);
+		n = s->head - s->tail;
+	}
+	*first = &s->ring[at];
+	return min(n, LENS_SAMPLER_ROOM - at);
+}
+
+void lens_sampler_take(struct lens_sampler *s, u32 n)
+{
+	/* They were read before: pairs with room(). */
+	smp_store_release(&s->tail, s->tail + n);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sampling what the engines are at: a thread with a ring of samples for each who
+ * wants some. procfs/samples.c is who.
+ */
+#ifndef _LENS_SAMPLER_H_
+#define _LENS_SAMPLER_H_
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/wait.h>
+
+#include "../../include/uapi/gpulens.h"
+#include "lens.h"
+
+/* Samples that are kept for who reads late: 1 MiB. A power of two. */
+#define LENS_SAMPLER_ROOM 65536
+
+/* Ticks without samples: so many, the first of them due then. */
+struct lens_missed {
+	u64 first_ns;
+	u32 ticks;
+};
+
+struct lens_sampled {
+	u32 regs, reg[2];
+};
+
+struct lens_sampler {
+	wait_queue_head_t wait;		/* for samples, or for the end */
+	struct rcu_head rcu;		/* epoll may look at it until then */
+	struct lens_dev *dev;
+	struct list_head link;		/* on dev->samplers.list from start to free */
+	struct task_struct *task;	/* NULL once stopped */
+	bool ended;			/* no more samples will come */
+	u64 start_ns, period_ns;
+	u32 n_engines;
+	u8 engines[LENS_MAX_ENGINES];	/* which of the topology's */
+
+	/* The thread's own while it runs. */
+	struct lens_sampled sampled[LENS_MAX_ENGINES];
+	u64 due;			/* the next tick */
+	bool slept;
+	struct lens_missed full, late, asleep;
+
+	/* One writer, the thread, and one reader at a time. Counts; the ring's index is modulo. */
+	u32 head, tail;
+	struct gpulens_sample *ring;
+};
+
+struct lens_sampler *lens_sampler_new(struct lens_dev *dev);
+/*
+ * Begin: these runlists, none for all. -EBUSY: too many samplers already; -ENODEV: the
+ * GPU has gone; -EOPNOTSUPP: no status register of these engines is known.
+ */
+int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlists,
+		       u32 n_runlists);
+/* Is there something to read, or an end to tell of? For who waits. */
+bool lens_sampler_ready(const struct lens_sampler *s);
+bool lens_sampler_ended(const struct lens_sampler *s);
+/*
+ * Of who reads, one at a time: samples that lie one after another, and where. Then say
+ * how many were taken.
+ */
+u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **first);
+void lens_sampler_take(struct lens_sampler *s, u32 n);
+/* Stops it. Nobody reads any more. */
+void lens_sampler_free(struct lens_sampler *s);
+
+#endif /* _LENS_SAMPLER_H_ */
