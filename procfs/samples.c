@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -172,6 +173,21 @@ static bool ready(const struct stream *st)
 	return READ_ONCE(st->told) < READ_ONCE(st->head_len) || lens_sampler_ready(st->sampler);
 }
 
+/* Until woken, unless there is something: the caller looks again. */
+static int wait_once(struct stream *st)
+{
+	int err = 0;
+	DEFINE_WAIT(entry);
+
+	prepare_to_wait(&st->sampler->wait, &entry, TASK_INTERRUPTIBLE);
+	if (signal_pending(current))
+		err = -ERESTARTSYS;
+	else if (!ready(st))
+		schedule();
+	finish_wait(&st->sampler->wait, &entry);
+	return err;
+}
+
 static ssize_t samples_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
 	struct lens_file *f = pde_data(file_inode(file));
@@ -199,7 +215,7 @@ static ssize_t samples_read(struct file *file, char __user *buf, size_t count, l
 			return -ENODEV;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		ret = wait_event_interruptible(st->sampler->wait, ready(st));
+		ret = wait_once(st);
 		if (ret)
 			return ret;
 	}

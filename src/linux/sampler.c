@@ -23,6 +23,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "../../include/hw/pmc.h"
 #include "sampler.h"
 
 /* Ticks of this time make a batch: one look whether it is awake, one wakeup of who reads. */
@@ -107,6 +108,8 @@ static void look(struct lens_sampler *s, u32 *head, u32 engine)
 	w[0] = readl(s->dev->bar0 + from->reg[0]);
 	if (from->regs > 1)
 		w[1] = readl(s->dev->bar0 + from->reg[1]);
+	if (w[0] == 0xffffffff)
+		s->ones = true;
 	if (bad(w[1]))
 		w[1] = 0;
 	s->dev->gpu.chip->host->decode_engine(w, &status);
@@ -227,8 +230,19 @@ static void wake(struct lens_sampler *s)
 static void end(struct lens_sampler *s)
 {
 	/* After everything that the thread wrote: pairs with lens_sampler_ended(). */
-	smp_store_release(&s->ended, true);
+	smp_store_release(&s->ended, 1);
 	wake_up_poll(&s->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+}
+
+/* All ones: either this register failed, or nobody is there, as everywhere (lens_rd32()). */
+static bool lost(struct lens_sampler *s)
+{
+	bool ones = s->ones;
+
+	s->ones = false;
+	if (ones)
+		atomic64_inc(&s->dev->samplers.reads);
+	return ones && readl(s->dev->bar0 + NV_PMC_BOOT_0) == 0xffffffff;
 }
 
 static int sample(void *arg)
@@ -247,12 +261,14 @@ static int sample(void *arg)
 		err = bus->get(s->dev, false);
 		if (!err) {
 			batch(s);
+			err = lost(s) ? -ENODEV : 0;
 			bus->put(s->dev);
 		} else if (err == -EAGAIN) {
 			sleeps(s);
-		} else {
-			break;
+			err = 0;
 		}
+		if (err)
+			break;
 		wake(s);
 	}
 	end(s);

@@ -33,7 +33,7 @@ struct lens_sampler {
 	struct lens_dev *dev;
 	struct list_head link;		/* on dev->samplers.list from start to free */
 	struct task_struct *task;	/* NULL once stopped */
-	bool ended;			/* no more samples will come */
+	int ended;			/* no more samples will come */
 	u64 start_ns, period_ns;
 	u32 n_engines;
 	u8 engines[LENS_MAX_ENGINES];	/* which of the topology's */
@@ -41,7 +41,7 @@ struct lens_sampler {
 	/* The thread's own while it runs. */
 	struct lens_sampled sampled[LENS_MAX_ENGINES];
 	u64 due;			/* the next tick */
-	bool slept;
+	bool slept, ones;
 	struct lens_missed full, late, asleep;
 
 	/* One writer, the thread, and one reader at a time. Counts; the ring's index is modulo. */
