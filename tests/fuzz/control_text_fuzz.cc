@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The parsers of what is written to control files and to samples: any text. What is accepted must be what strtoull()
 // makes of it.
-// Seen to fail with parse_number() taking one digit beyond the text.
+// Seen to fail with parse_number() taking one digit beyond the text, and with any character taken for a space.
 #include "parse.h"
 #include "room.hpp"
 

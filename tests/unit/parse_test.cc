@@ -177,6 +177,8 @@ std::vector<u32> runlists(const lens_sampling &how)
 	return {how.runlists, how.runlists + how.n};
 }
 
+// Seen failing, each in just the tests that say so: with a runlist taken twice, any character for the space, no lower
+// bound, one runlist too many (the sanitizer's finding), and nothing stored.
 TEST(ParseSampling, PeriodAndRunlists)
 {
 	const struct {
