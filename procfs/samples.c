@@ -124,7 +124,7 @@ static int lay_out_head(const struct lens_dev *dev, struct stream *st)
 	for (i = 0; i < s->n_engines; i++)
 		lens_put_engine(&dev->gpu, &dev->gpu.topo.engines[s->engines[i]], &rec[i]);
 	st->head = (u8 *)h;
-	st->head_len = (s->n_engines + 1) * GPULENS_RECORD_BYTES;
+	WRITE_ONCE(st->head_len, (s->n_engines + 1) * GPULENS_RECORD_BYTES);
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static ssize_t take(struct stream *st, char __user *buf, size_t count)
 	if (first)
 		lens_sampler_take(st->sampler, n / size);
 	else
-		st->told += n;
+		WRITE_ONCE(st->told, st->told + n);
 	return n;
 }
 

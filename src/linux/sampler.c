@@ -339,15 +339,13 @@ static int begin(struct lens_sampler *s)
 int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlists, u32 n_runlists)
 {
 	struct lens_samplers *all = &s->dev->samplers;
-	int err;
+	int err = 0;
 
 	choose(s, runlists, n_runlists);
 	if (!s->n_engines)
 		return -EOPNOTSUPP;
 	s->period_ns = period_us * (u64)NSEC_PER_USEC;
-	err = mutex_lock_interruptible(&all->lock);
-	if (err)
-		return err;
+	mutex_lock(&all->lock);
 	if (all->closed || all->n >= MOST)
 		err = all->closed ? -ENODEV : -EBUSY;
 	else if (!s->ring)
@@ -437,14 +435,16 @@ bool lens_sampler_ready(const struct lens_sampler *s)
 u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **first)
 {
 	bool ended = lens_sampler_ended(s);
-	u32 at = s->tail % LENS_SAMPLER_ROOM, n;
+	u32 at = s->tail % LENS_SAMPLER_ROOM, n, head;
 
 	/* The samples themselves are read after: pairs with tick(). */
 	n = smp_load_acquire(&s->head) - s->tail;
 	if (!n && ended && s->ring) {
-		/* What there was no room for; its thread is no more. */
-		remarks(s, &s->head);
-		n = s->head - s->tail;
+		/* What there was no room for; its thread is no more. Others may wait still. */
+		head = s->head;
+		remarks(s, &head);
+		WRITE_ONCE(s->head, head);
+		n = head - s->tail;
 	}
 	*first = &s->ring[at];
 	return min(n, LENS_SAMPLER_ROOM - at);
