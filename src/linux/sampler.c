@@ -62,11 +62,16 @@ static void remark(struct lens_sampler *s, u32 *head, struct lens_missed *m, u32
 	m->ticks = 0;
 }
 
-static void remarks(struct lens_sampler *s, u32 *head)
+/* There is room. */
+static void remarks(struct lens_sampler *s)
 {
-	remark(s, head, &s->late, GPULENS_SAMPLE_LATE);
-	remark(s, head, &s->full, GPULENS_SAMPLE_FULL);
-	remark(s, head, &s->asleep, GPULENS_SAMPLE_ASLEEP);
+	u32 head = s->head;
+
+	remark(s, &head, &s->late, GPULENS_SAMPLE_LATE);
+	remark(s, &head, &s->full, GPULENS_SAMPLE_FULL);
+	remark(s, &head, &s->asleep, GPULENS_SAMPLE_ASLEEP);
+	/* Who reads sees them whole: pairs with lens_sampler_peek(). */
+	smp_store_release(&s->head, head);
 }
 
 static bool room(const struct lens_sampler *s, u32 n)
@@ -158,8 +163,8 @@ static void tick(struct lens_sampler *s)
 		atomic64_inc(&all->lost);
 		return;
 	}
+	remarks(s);
 	head = s->head;
-	remarks(s, &head);
 	/* A register may take any time; who stops this waits for one engine's at most. */
 	for (i = 0; i < s->n_engines && !kthread_should_stop(); i++) {
 		look(s, &head, i);
@@ -168,7 +173,7 @@ static void tick(struct lens_sampler *s)
 	atomic64_add(reads, &all->reads);
 	if (i < s->n_engines)
 		return;
-	/* The reader sees whole samples, of whole ticks. */
+	/* As there, and of whole ticks. */
 	smp_store_release(&s->head, head);
 	s->due += s->period_ns;
 	atomic64_inc(&all->ticks);
@@ -209,15 +214,10 @@ static void batch(struct lens_sampler *s)
 /* All ticks until now. Said at once: who waits learns why nothing comes. */
 static void sleeps(struct lens_sampler *s)
 {
-	u32 head = s->head;
-
 	s->slept = true;
 	miss(s, &s->asleep, overdue(s, ktime_get_ns()) + 1);
-	if (!room(s, REMARKS))
-		return;
-	remarks(s, &head);
-	/* As in tick(). */
-	smp_store_release(&s->head, head);
+	if (room(s, REMARKS))
+		remarks(s);
 }
 
 /* Wakes who waits. */
@@ -435,16 +435,14 @@ bool lens_sampler_ready(const struct lens_sampler *s)
 u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **first)
 {
 	bool ended = lens_sampler_ended(s);
-	u32 at = s->tail % LENS_SAMPLER_ROOM, n, head;
+	u32 at = s->tail % LENS_SAMPLER_ROOM, n;
 
 	/* The samples themselves are read after: pairs with tick(). */
 	n = smp_load_acquire(&s->head) - s->tail;
 	if (!n && ended && s->ring) {
-		/* What there was no room for; its thread is no more. Others may wait still. */
-		head = s->head;
-		remarks(s, &head);
-		WRITE_ONCE(s->head, head);
-		n = head - s->tail;
+		/* What there was no room for; its thread is no more. */
+		remarks(s);
+		n = s->head - s->tail;
 	}
 	*first = &s->ring[at];
 	return min(n, LENS_SAMPLER_ROOM - at);
