@@ -213,6 +213,82 @@ int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runl
 	return err ? err : gpu->chip->host->preempt_tsg(gpu, rl, ref->id);
 }
 
+/* A time slice to be written into every entry of a TSG. */
+struct reslice {
+	struct lens_gpu *gpu;
+	const struct lens_runlist *rl;
+	struct lens_runlist_regs regs;	/* of the list that is being rewritten */
+	enum lens_aperture ap;
+	u32 id, timeout, scale;
+	u32 index;			/* of the entry that the walk is at */
+	u64 at;				/* where that lies */
+	bool found;
+};
+
+/*
+ * The last look before the store: is this entry still the TSG's, in the list that the
+ * GPU was given last? Memory that a driver took for something else is not written to.
+ */
+static int rewrite(void *arg)
+{
+	struct reslice *s = arg;
+	const struct lens_host_ops *host = s->gpu->chip->host;
+	struct lens_runlist_regs now;
+	struct lens_entry e;
+	u64 words[2];
+	int err;
+
+	err = lens_copy(s->gpu, s->ap, s->at, words, s->gpu->chip->entry_words / 2);
+	if (!err)
+		err = lens_runlist_regs(s->gpu, s->rl, &now);
+	if (err)
+		return err;
+	host->decode_entry((const u32 *)words, &e);
+	if (!e.is_tsg || e.id != s->id || !lens_runlist_same(&s->regs, &now))
+		return -EBUSY;
+	return lens_store32(s->gpu, s->ap, s->at,
+			    host->set_timeslice(*(const u32 *)words, s->timeout, s->scale));
+}
+
+static int reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
+		   const struct lens_entry *e, int tsgid, void *arg)
+{
+	struct reslice *s = arg;
+
+	s->at = s->regs.base + (u64)s->index++ * gpu->chip->entry_words * 4;
+	if (!e->is_tsg || e->id != s->id)
+		return 0;
+	s->found = true;
+	/* Looked at and written in one stop of the machine, where there is a window to borrow. */
+	return s->ap == LENS_VID ? gpu->io->ops->exclusive(gpu->io, rewrite, s) : rewrite(s);
+}
+
+/* A driver may put a TSG on the list more than once, to give it more turns. */
+int lens_tsg_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist)
+{
+	struct reslice s = { .gpu = gpu, .id = ref->id };
+	int err;
+
+	err = lens_timeslice_encode(us, &s.timeout, &s.scale);
+	if (err)
+		return err;
+	err = resolve_tsg(gpu, ref, &s.rl);
+	tell(gpu, s.rl, runlist);
+	if (!err)
+		err = lens_runlist_regs(gpu, s.rl, &s.regs);
+	if (!err)
+		err = s.regs.pending ? -EBUSY : lens_target_aperture(s.regs.target, &s.ap);
+	/* As resubmit() has it, but before anything is written. */
+	if (!err && !s.regs.base)
+		err = -ENOENT;
+	if (!err)
+		err = lens_runlist_walk(gpu, s.rl, reslice, &s);
+	/* It was there a moment ago. */
+	if (!err && !s.found)
+		err = -EBUSY;
+	return err ? err : gpu->chip->host->resubmit(gpu, s.rl);
+}
+
 static int keep_only(struct lens_gpu *gpu, const struct lens_runlist *rl,
 		     const struct lens_entry *e, int tsgid, void *arg)
 {

@@ -53,6 +53,11 @@ int lens_bar_block_vf_wide(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
 /* entry.c: both layouts of runlist entries */
 void lens_entry_decode_8(const u32 *w, struct lens_entry *e);
 void lens_entry_decode_16(const u32 *w, struct lens_entry *e);
+u32 lens_entry_set_timeslice_8(u32 word, u32 timeout, u32 scale);
+u32 lens_entry_set_timeslice_16(u32 word, u32 timeout, u32 scale);
+
+/* runlist.c: is it still the list that it was, taken up or not as it was? */
+bool lens_runlist_same(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b);
 
 /* host_pfifo.c, host_rlram.c */
 extern const struct lens_host_ops lens_host_pfifo;		/* Kepler .. Pascal */

@@ -56,3 +56,39 @@ u64 lens_timeslice_ns(u32 timeout, u32 scale)
 		return 1024;
 	return ((u64)timeout << scale) * 1024;
 }
+
+/*
+ * A slice of n us is n * 125 / 128 units of 1024 ns. The smallest scale at which it
+ * fits is the finest; what lies beyond 255.5 of its steps is nearer to one of the next.
+ */
+int lens_timeslice_encode(u32 us, u32 *timeout, u32 *scale)
+{
+	u32 s, t;
+
+	if (!us || us > LENS_TIMESLICE_MAX_US)
+		return -ERANGE;
+	for (s = 0;; s++) {
+		t = (us * 125 + (64U << s) - 1) >> (7 + s);
+		if (t <= DRF_MASK(NV_RAMRL_ENTRY_TSG_TIMESLICE_TIMEOUT))
+			break;
+	}
+	*timeout = t;
+	*scale = s;
+	return 0;
+}
+
+u32 lens_entry_set_timeslice_8(u32 word, u32 timeout, u32 scale)
+{
+	word &= ~(DRF_NUM(NV_RAMRL_LEGACY_ENTRY_TIMESLICE_TIMEOUT, ~0U) |
+		  DRF_NUM(NV_RAMRL_LEGACY_ENTRY_TIMESLICE_SCALE, ~0U));
+	return word | DRF_NUM(NV_RAMRL_LEGACY_ENTRY_TIMESLICE_TIMEOUT, timeout) |
+	       DRF_NUM(NV_RAMRL_LEGACY_ENTRY_TIMESLICE_SCALE, scale);
+}
+
+u32 lens_entry_set_timeslice_16(u32 word, u32 timeout, u32 scale)
+{
+	word &= ~(DRF_NUM(NV_RAMRL_ENTRY_TSG_TIMESLICE_TIMEOUT, ~0U) |
+		  DRF_NUM(NV_RAMRL_ENTRY_TSG_TIMESLICE_SCALE, ~0U));
+	return word | DRF_NUM(NV_RAMRL_ENTRY_TSG_TIMESLICE_TIMEOUT, timeout) |
+	       DRF_NUM(NV_RAMRL_ENTRY_TSG_TIMESLICE_SCALE, scale);
+}

@@ -313,6 +313,7 @@ const struct lens_host_ops lens_host_pfifo = {
 	.decode_channel = lens_pccsr_decode,
 	.engine_regs = lens_pfifo_engine_regs,
 	.decode_engine = lens_pfifo_decode_engine,
+	.set_timeslice = lens_entry_set_timeslice_8,
 };
 
 const struct lens_host_ops lens_host_pfifo_gv100 = {
@@ -328,4 +329,5 @@ const struct lens_host_ops lens_host_pfifo_gv100 = {
 	.decode_channel = lens_pccsr_decode,
 	.engine_regs = lens_pfifo_engine_regs,
 	.decode_engine = lens_pfifo_decode_engine,
+	.set_timeslice = lens_entry_set_timeslice_16,
 };

@@ -315,4 +315,5 @@ const struct lens_host_ops lens_host_rlram = {
 	.decode_channel = rlram_decode_channel,
 	.engine_regs = rlram_engine_regs,
 	.decode_engine = rlram_decode_engine,
+	.set_timeslice = lens_entry_set_timeslice_16,
 };

@@ -38,7 +38,7 @@ int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 	return rl->err ? rl->err : gpu->chip->host->runlist_regs(gpu, rl, regs);
 }
 
-static bool same_list(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b)
+bool lens_runlist_same(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b)
 {
 	return a->base == b->base && a->target == b->target && a->length == b->length &&
 	       a->pending == b->pending;
@@ -115,7 +115,7 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 		err = lens_runlist_regs(gpu, snap->rl, &after);
 		if (err)
 			return err;
-		if (same_list(&snap->regs, &after))
+		if (lens_runlist_same(&snap->regs, &after))
 			break;
 		if (tries == TRIES) {
 			snap->torn = true;

@@ -96,18 +96,22 @@ int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words)
 
 int lens_window_store32(struct lens_io *io, u64 addr, u32 val)
 {
+	bool mine = !io->held;
 	u32 off, back;
 	int err;
 
-	if (addr & 3 || io->held)
+	if (addr & 3)
 		return -EINVAL;
-	err = borrow(io);
-	if (err)
-		return err;
+	if (mine) {
+		err = borrow(io);
+		if (err)
+			return err;
+	}
 	off = aim(io, addr, 4);
 	io->ops->wr32(io, off, val);
 	back = io->ops->rd32(io, off);
-	give_back(io);
+	if (mine)
+		give_back(io);
 	return back == val ? 0 : -EIO;
 }
 

@@ -78,6 +78,8 @@ struct lens_host_ops {
 	void (*decode_entry)(const u32 *w, struct lens_entry *e);
 	void (*decode_channel)(const u32 w[2], struct lens_channel_state *s);
 	void (*decode_engine)(const u32 w[2], struct lens_engine_status *s);
+	/* The first word of a TSG's entry with another time slice. */
+	u32 (*set_timeslice)(u32 word, u32 timeout, u32 scale);
 };
 
 enum lens_ctxsw_layout {

@@ -4,8 +4,9 @@
  *
  * Functions return 0 or -errno as docs/proc.md lists them: -ENODEV the GPU has
  * gone, -EIO a bad-read code or all ones where that cannot be, -ENOENT no such
- * TSG or runlist, -ERANGE id beyond the chip, -EINVAL ambiguous id,
- * -EOPNOTSUPP not on this generation, -ETIMEDOUT the GPU did not answer.
+ * TSG or runlist, -ERANGE id beyond the chip, -EINVAL ambiguous id, -EBUSY the
+ * runlist is being replaced, -EOPNOTSUPP not on this generation, -ETIMEDOUT the
+ * GPU did not answer.
  * The caller serialises calls for one GPU; nothing here allocates or locks.
  */
 #ifndef _GPULENS_GPU_H_
@@ -154,6 +155,12 @@ u32 lens_engine_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u3
 
 /* timeout << scale units of 1024 ns; a timeout of 0 counts as one unit. dev_ram.ref.txt, RAMRL */
 u64 lens_timeslice_ns(u32 timeout, u32 scale);
+/*
+ * The fields whose slice is nearest to so many microseconds, the shorter of two that
+ * are as near; timeout is never 0. -ERANGE: 0, or more than the fields can hold.
+ */
+#define LENS_TIMESLICE_MAX_US	8556380	/* 255 << 15 units are 8556380.16 us */
+int lens_timeslice_encode(u32 us, u32 *timeout, u32 *scale);
 
 /*
  * What a channel's instance block and context image say. Read only as far as
@@ -253,6 +260,11 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 			int *runlist);
 int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
+/*
+ * Give a TSG another time slice: in each of its entries on the runlist, which is then
+ * submitted again. -EBUSY: the list is not taken up yet, or was replaced meanwhile.
+ */
+int lens_tsg_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist);
 int lens_runlist_preempt(struct lens_gpu *gpu, u32 id);
 int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id);
 int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,

@@ -52,8 +52,8 @@ struct lens_io_ops {
 	int (*store32)(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val);
 
 	/*
-	 * Run fn with the window borrowed once for all of it: copy() inside moves
-	 * it but does not save or restore. fn must not sleep, allocate or call
+	 * Run fn with the window borrowed once for all of it: copy() and store32()
+	 * inside move it but do not save or restore. fn must not sleep, allocate or call
 	 * exclusive(). Keep it short: the whole machine waits.
 	 */
 	int (*exclusive)(struct lens_io *io, int (*fn)(void *arg), void *arg);

@@ -70,6 +70,7 @@ static const struct lens_host_ops tu10x_host = {
 	.decode_channel = lens_pccsr_decode,
 	.engine_regs = lens_pfifo_engine_regs,
 	.decode_engine = lens_pfifo_decode_engine,
+	.set_timeslice = lens_entry_set_timeslice_16,
 };
 
 static const struct lens_chip_id tu10x_ids[] = {

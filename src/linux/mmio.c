@@ -195,6 +195,8 @@ static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32
 		io->cost.sys64++;
 		return lens_sysmem_store32(to_dev(io), addr, val);
 	}
+	if (!err && io->held)
+		return lens_window_store32(io, addr, val);
 	return err ? err : stopped(io, run_borrow, &b);
 }
 

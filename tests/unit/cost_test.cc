@@ -139,6 +139,29 @@ TEST_P(Cost, EnablingAChannelWithWorkCostsNoMoreThanDisablingIt)
 	EXPECT_EQ(counts().all_reads(), GetParam().per_runlist ? 1u : 2u);
 }
 
+// The list is looked for the TSG, and then read again to the end. Six entries; TSG 1 is on it once.
+TEST_P(Cost, TimesliceCostsTwoLooksThroughTheListAndOneStopForItsEntry)
+{
+	const bool pascal = std::string(GetParam().name) == "gp106";
+	const u32 regs = pascal ? 2 : 4, submit = pascal ? 2 : 1,
+		  pending = pascal                   ? 0x2284
+			    : GetParam().per_runlist ? 0xc0008c
+						     : 0x2b0c;
+	lens_ref r = ref(1);
+	e.stops = 0;
+	ASSERT_EQ(lens_tsg_timeslice(e.gpu.get(), &r, 1000, &runlist), 0);
+	u32 asked = 0;
+	for (const auto &a : e.emu->take_log())
+		asked += !a.write && a.offset == pending;
+	EXPECT_EQ(e.stops, 1u);
+	EXPECT_EQ(counts().reads[READS_64], (6 + 6 + 1) * GetParam().entry_words);
+	// Where the list is, five times, the window's position twice in each of three borrows, the word read back; and
+	// after the submit whether it is taken up, as often as that takes.
+	EXPECT_GT(asked, 5u);
+	EXPECT_EQ(counts().reads[READS_32], 5 * regs + 3 * 2 + 1 + asked - 5);
+	EXPECT_EQ(counts().all_writes(), 3 * 2 + 1 + submit);
+}
+
 TEST_P(Cost, EnablingAnIdleChannelCostsOneLookAtItsInstanceBlockMoreOnPccsr)
 {
 	json idle = test::load_json("scenarios/two-tenants.json");

@@ -4,6 +4,7 @@
 #include "gpulens/gpu.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 namespace {
 
@@ -168,6 +169,88 @@ TEST(Timeslice, OfZeroCountsAsOneUnitWhateverTheScale)
 	EXPECT_EQ(lens_timeslice_ns(0, 0), 1024u);
 	EXPECT_EQ(lens_timeslice_ns(0, 3), 1024u);
 	EXPECT_EQ(lens_timeslice_ns(0, 15), 1024u);
+}
+
+// The fields' places as above. 244 << 2 is 976 units, 999.424 us.
+TEST(Timeslice, IsPutIntoTheFirstWordAndNothingElseOfIt)
+{
+	const auto set8 = lens_chip_gp10x.host->set_timeslice, set16 = lens_chip_gv10x.host->set_timeslice;
+	EXPECT_EQ(set8(0x0a00e005, 244, 2), 0x0bd0a005u);
+	EXPECT_EQ(set8(0xffffffff, 0, 0), 0xfc003fffu);
+	EXPECT_EQ(set8(0xfc003fff, 255, 15), 0xffffffffu);
+	EXPECT_EQ(set16(0x80030001, 244, 2), 0xf4020001u);
+	EXPECT_EQ(set16(0xffffffff, 0, 0), 0x00f0ffffu);
+	EXPECT_EQ(set16(0x00f0ffff, 255, 15), 0xffffffffu);
+	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gm10x, &lens_chip_gm20x, &lens_chip_gp100})
+		EXPECT_EQ(chip->host->set_timeslice, set8) << chip->name;
+	for (const lens_chip *chip : {&lens_chip_tu10x, &lens_chip_ga100, &lens_chip_ga10x, &lens_chip_gh100,
+				      &lens_chip_ad10x, &lens_chip_gb10x})
+		EXPECT_EQ(chip->host->set_timeslice, set16) << chip->name;
+}
+
+// Worked out by hand: n us are n / 1.024 units; what does not fit into 255 is halved, with one more of scale.
+// Seen failing with the bias of rounding left out, and with ties going up.
+TEST(TimesliceEncode, IsTheNearestThatTheFieldsCanHold)
+{
+	const struct {
+		u32 us, timeout, scale;
+	} rows[] = {
+		{1, 1, 0},          // 0.98 units
+		{2, 2, 0},          // 1.95
+		{100, 98, 0},       // 97.66
+		{261, 255, 0},      // 254.88
+		{262, 128, 1},      // 255.86: 256
+		{384, 187, 1},      // 375, as far from 374 as from 376: the shorter
+		{768, 187, 2},      // 750, the same of 748 and 752
+		{1000, 244, 2},     // 976.56 = 4 * 244.14
+		{1048, 128, 3},     // 1023.44 = 8 * 127.93, nearer to 1024 than to 4 * 255
+		{1049, 128, 3},     // the reset value, 1048.576 us
+		{1300, 159, 3},     // 1269.53 = 8 * 158.69
+		{2000, 244, 3},     // 1953.125 = 8 * 244.14
+		{5200, 159, 5},     // 5078.125 = 32 * 158.69
+		{50000, 191, 8},    // 48828.125 = 256 * 190.73
+		{1000000, 238, 12}, // 976562.5 = 4096 * 238.42
+		{8556380, 255, 15}, // 8355839.84 = 32768 * 254.99999
+	};
+	for (const auto &r : rows) {
+		u32 timeout = 999, scale = 999;
+		EXPECT_EQ(lens_timeslice_encode(r.us, &timeout, &scale), 0) << r.us;
+		EXPECT_EQ(timeout, r.timeout) << r.us;
+		EXPECT_EQ(scale, r.scale) << r.us;
+	}
+}
+
+TEST(TimesliceEncode, WhatTheFieldsCannotHoldIsOutOfRange)
+{
+	// 255 << 15 units are 8556380.16 us; 34359739 * 125 is 79 in 32 bits
+	for (u32 us : {0u, 8556381u, 34359739u, 0x80000000u, 0xffffffffu}) {
+		u32 timeout = 999, scale = 999;
+		EXPECT_EQ(lens_timeslice_encode(us, &timeout, &scale), -ERANGE) << us;
+		EXPECT_EQ(timeout, 999u) << us;
+		EXPECT_EQ(scale, 999u) << us;
+	}
+}
+
+// Against every pair of fields there is.
+TEST(TimesliceEncode, NoOtherPairIsNearer)
+{
+	std::set<u64> all;
+	for (u64 t = 1; t <= 255; t++)
+		for (u32 s = 0; s <= 15; s++)
+			all.insert((t << s) * 1024);
+	for (u32 us = 1; us <= 8556380; us += us < 20000 ? 1 : 997) {
+		u32 timeout = 0, scale = 0;
+		ASSERT_EQ(lens_timeslice_encode(us, &timeout, &scale), 0) << us;
+		ASSERT_GE(timeout, 1u) << us;
+		ASSERT_LE(timeout, 255u) << us;
+		ASSERT_LE(scale, 15u) << us;
+		u64 ns = (u64{timeout} << scale) * 1024, want = u64{us} * 1000;
+		auto above = all.lower_bound(want);
+		u64 best = above == all.end() ? *all.rbegin() : *above;
+		if (above != all.begin() && want - *std::prev(above) <= (best > want ? best - want : want - best))
+			best = *std::prev(above);
+		ASSERT_EQ(ns, best) << us;
+	}
 }
 
 // Sizes and limits: hw_ram_gp106.h ram_rl_entry_size_v 8, TSG_LENGTH_MAX 0x20 (open-gpu-kernel-modules
