@@ -51,6 +51,7 @@ const struct lens_file_type lens_control_files[] = {
 	{ .name = "enable_channel", .act = enable_channel },
 	{ .name = "preempt_tsg", .act = lens_tsg_preempt },
 	{ .name = "switch_to_tsg", .act = lens_tsg_switch_to },
+	{ .name = "tsg_timeslice", .act_with = lens_tsg_timeslice },
 	{ .name = "preempt_runlist", .act = preempt_runlist },
 	{ .name = "resubmit_runlist", .act = resubmit_runlist },
 	{ .name = "wfi_preempt_channel", .act = wfi_preempt_channel },

@@ -321,6 +321,23 @@ static const struct proc_ops read_ops = {
 
 /* -- writing -- */
 
+static int parse(const struct lens_file_type *type, const char *text, size_t len,
+		 struct lens_ref *ref, u32 *value)
+{
+	return type->act ? lens_parse_ref(text, len, ref) :
+			   lens_parse_ref_value(text, len, ref, value);
+}
+
+static int act(struct lens_file *f, const struct lens_ref *ref, u32 value, int *runlist)
+{
+	struct lens_gpu *gpu = &f->dev->gpu;
+
+	if (!lens_gpu_has_host(gpu))
+		return -EOPNOTSUPP;
+	return f->type->act ? f->type->act(gpu, ref, runlist) :
+			      f->type->act_with(gpu, ref, value, runlist);
+}
+
 static ssize_t write_control(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
 	struct lens_file *f = pde_data(file_inode(file));
@@ -328,6 +345,7 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 	int err, runlist = LENS_NONE;
 	char text[LENS_ID_MAX + 2];
 	bool parsed = false;
+	u32 value = 0;
 
 	err = lens_may_control(file);
 	if (err)
@@ -338,7 +356,7 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 	err = -EFAULT;
 	if (copy_from_user(text, buf, count))
 		goto out;
-	err = lens_parse_ref(text, count, &ref);
+	err = parse(f->type, text, count, &ref, &value);
 	if (err)
 		goto out;
 	parsed = true;
@@ -346,9 +364,7 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 	err = lens_dev_steer(f->dev);
 	if (err)
 		goto out;
-	err = lens_gpu_has_host(&f->dev->gpu) ?
-	      f->type->act(&f->dev->gpu, &ref, &runlist) : -EOPNOTSUPP;
-	err = lens_dev_unsteer(f->dev, err);
+	err = lens_dev_unsteer(f->dev, act(f, &ref, value, &runlist));
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
 		pr_info_ratelimited("gpulens: gpu%d %s: write RUNLIST:ID, more than one runlist (or none) holds %u\n",
 				    f->dev->index, f->type->name, ref.id);
@@ -399,9 +415,10 @@ static const struct lens_file_type shared_lce_file = {
 
 static int add_file(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
 {
-	umode_t mode = type->ops ? 0600 : type->act ? 0200 : type->raw ? 0400 :
+	umode_t mode = type->ops ? 0600 : lens_steers(type) ? 0200 : type->raw ? 0400 :
 		       lens_gid < 0 ? 0444 : 0440;
-	const struct proc_ops *ops = type->ops ? type->ops : type->act ? &write_ops : &read_ops;
+	const struct proc_ops *ops = type->ops ? type->ops :
+				     lens_steers(type) ? &write_ops : &read_ops;
 	struct proc_dir_entry *entry;
 	struct lens_file *f;
 	char name[32];

@@ -25,9 +25,15 @@ struct lens_file_type {
 	const struct proc_ops *ops;	/* neither text nor id: all of its own; for root alone */
 	/* Collect with the GPU's lock held by the callee, format without. */
 	int (*show)(const struct lens_file *f, bool addresses, struct lens_text *t);
-	/* Act on a parsed id; the GPU's lock is held. */
+	/* Act on a parsed id, or on one with a number; the GPU's lock is held. */
 	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
+	int (*act_with)(struct lens_gpu *gpu, const struct lens_ref *ref, u32 value, int *runlist);
 };
+
+static inline bool lens_steers(const struct lens_file_type *type)
+{
+	return type->act || type->act_with;
+}
 
 /*
  * Room for a runlist of any length, then the runlist and its contexts if wanted.

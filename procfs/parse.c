@@ -17,19 +17,11 @@ static int digit(char c)
 	return 16;
 }
 
-static int parse_number(const char *s, size_t len, u32 *val)
+static int parse_digits(const char *s, size_t len, u32 base, u32 *val)
 {
-	u32 base = 10;
 	u64 v = 0;
 	int d;
 
-	if (len > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
-		base = 16;
-		s += 2;
-		len -= 2;
-	} else if (len > 1 && s[0] == '0') {
-		base = 8;
-	}
 	if (!len)
 		return -EINVAL;
 	for (; len; len--, s++) {
@@ -44,16 +36,19 @@ static int parse_number(const char *s, size_t len, u32 *val)
 	return v > 0xffffffff ? -ERANGE : 0;
 }
 
-int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
+static int parse_number(const char *s, size_t len, u32 *val)
+{
+	if (len > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
+		return parse_digits(s + 2, len - 2, 16, val);
+	return parse_digits(s, len, len > 1 && s[0] == '0' ? 8 : 10, val);
+}
+
+static int parse_id(const char *text, size_t len, struct lens_ref *ref)
 {
 	size_t colon;
 	u32 runlist;
 	int err, err2;
 
-	if (len && text[len - 1] == '\n')
-		len--;
-	if (!len || len > LENS_ID_MAX)
-		return -EINVAL;
 	for (colon = 0; colon < len && text[colon] != ':'; colon++)
 		;
 	ref->runlist = LENS_NONE;
@@ -120,4 +115,33 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 		return -ERANGE;
 	*s = got;
 	return 0;
+}
+
+/* Without its newline. False: nothing is left, or more than any legal text. */
+static bool is_line(const char *text, size_t *len)
+{
+	if (*len && text[*len - 1] == '\n')
+		--*len;
+	return *len && *len <= LENS_ID_MAX;
+}
+
+int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
+{
+	return is_line(text, &len) ? parse_id(text, len, ref) : -EINVAL;
+}
+
+int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32 *value)
+{
+	size_t space;
+	int err, err2;
+
+	if (!is_line(text, &len))
+		return -EINVAL;
+	for (space = 0; space < len && text[space] != ' '; space++)
+		;
+	if (space == len)
+		return -EINVAL;
+	err = parse_id(text, space, ref);
+	err2 = parse_digits(text + space + 1, len - space - 1, 10, value);
+	return err == -EINVAL || !err2 ? err : err2;
 }

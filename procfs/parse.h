@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ids as users write them: 5, 0x5, 05 or, where ids count per runlist, 2:5.
- * And what is to be sampled. One trailing newline is allowed, nothing else.
+ * Ids as users write them: 5, 0x5, 05 or, where ids count per runlist, 2:5; such an
+ * id with a number behind it: 2:5 1000; and what is to be sampled. One trailing newline
+ * is allowed, nothing else.
  */
 #ifndef _LENS_PARSE_H_
 #define _LENS_PARSE_H_
@@ -32,6 +33,8 @@ int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref);
  * bits, or a period out of bounds. *s is then as it was.
  */
 int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s);
+/* An id, one space and a decimal number. */
+int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32 *value);
 
 #ifdef __cplusplus
 }

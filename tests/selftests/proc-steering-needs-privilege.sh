@@ -8,7 +8,7 @@
 for gpu in $gpus; do
 	name=${gpu#/proc/}
 	for file in disable_channel enable_channel preempt_tsg switch_to_tsg preempt_runlist resubmit_runlist \
-		wfi_preempt_channel cta_preempt_channel cil_preempt_channel; do
+		wfi_preempt_channel cta_preempt_channel cil_preempt_channel tsg_timeslice; do
 		same "$name $file has mode 200" 200 "$(stat -c %a "$gpu/$file")"
 		if (echo nonsense >"$gpu/$file") 2>/dev/null; then
 			not_ok "$name $file refuses what is no id"

@@ -259,4 +259,99 @@ TEST(ParseSampling, AsManyRunlistsAsThereCanBeAndNotOneMore)
 	EXPECT_EQ(sampling("100 " + std::string(600, '0')).err, -EINVAL);
 }
 
+/* -- an id and a number -- */
+
+struct ParsedPair {
+	int err;
+	lens_ref ref{12345, 67890};
+	u32 value = 99999;
+};
+
+ParsedPair parse_pair(const std::string &text)
+{
+	std::unique_ptr<char[]> exact(new char[text.size()]);
+	memcpy(exact.get(), text.data(), text.size());
+	ParsedPair p{0};
+	p.err = lens_parse_ref_value(exact.get(), text.size(), &p.ref, &p.value);
+	return p;
+}
+
+TEST(ParsePair, IdsInAllFormsAndADecimalNumber)
+{
+	const struct {
+		const char *text;
+		int runlist;
+		u32 id, value;
+	} rows[] = {
+		{"3 1000", LENS_NONE, 3, 1000},
+		{"2:5 1000\n", 2, 5, 1000},
+		{"0x1f 0", LENS_NONE, 31, 0},
+		{"010 010", LENS_NONE, 8, 10},
+		{"0x10:0x20 1\n", 16, 32, 1},
+		{"0 00", LENS_NONE, 0, 0},
+		{"4095 4294967295", LENS_NONE, 4095, 4294967295u},
+		{"127:4095 8556380", 127, 4095, 8556380},
+	};
+	for (const auto &r : rows) {
+		ParsedPair p = parse_pair(r.text);
+		EXPECT_EQ(p.err, 0) << r.text;
+		EXPECT_EQ(p.ref.runlist, r.runlist) << r.text;
+		EXPECT_EQ(p.ref.id, r.id) << r.text;
+		EXPECT_EQ(p.value, r.value) << r.text;
+	}
+}
+
+TEST(ParsePair, AnythingElseIsInvalid)
+{
+	for (const std::string text : {"",
+				       "\n",
+				       " ",
+				       "3",
+				       "3\n",
+				       "3 ",
+				       "3 \n",
+				       " 3",
+				       " 3 1000",
+				       "3  1000",
+				       "3 1000 ",
+				       "3\t1000",
+				       "3 \t1000",
+				       "3 1000 5",
+				       "3 1000\n\n",
+				       "3\n1000",
+				       "3 -1",
+				       "3 +1",
+				       "3 0x10",
+				       "3 1f",
+				       "3 1000us",
+				       "3 1.5",
+				       "3 1e3",
+				       "3 0:1000",
+				       "3:1000",
+				       "x 1000",
+				       "2: 1000",
+				       ":2 1000",
+				       "2:3:4 1000",
+				       "08 1000",
+				       "3,1000",
+				       "3 1000\r\n",
+				       "3 4294967296x",
+				       "4294967296x 1",
+				       "4294967296 x",
+				       "x 4294967296"})
+		EXPECT_EQ(parse_pair(text).err, -EINVAL) << '"' << text << '"';
+	EXPECT_EQ(parse_pair(std::string("3 1\0", 4)).err, -EINVAL);
+	EXPECT_EQ(parse_pair(std::string("3\0 1", 4)).err, -EINVAL);
+	EXPECT_EQ(parse_pair("3 " + std::string(31, '0')).err, -EINVAL); // longer than any legal text
+	EXPECT_EQ(parse_pair("3 " + std::string(30, '0')).err, 0);
+	EXPECT_EQ(parse_pair(std::string(1 << 20, ' ')).err, -EINVAL);
+}
+
+TEST(ParsePair, NumbersBeyond32BitsAreOutOfRange)
+{
+	for (const char *text : {"3 4294967296", "4294967296 3", "4294967296 4294967296\n", "2147483648:3 1000",
+				 "3 99999999999999999999", "0x100000000 5"})
+		EXPECT_EQ(parse_pair(text).err, -ERANGE) << text;
+}
+
 } // namespace

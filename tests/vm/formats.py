@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 TSG = re.compile(r"TSG Entry (\d+)\b")
 CHANNEL = re.compile(r"Channel Info (\d+)\b")
+STEERS = re.compile(r"_(channel|tsg|runlist)$|^switch_to_tsg$|^tsg_timeslice$")  # the files that are written
 FIELD = re.compile(r"^\s*\|\s*([^:|]+):\s*(.*?)\s*\|\s*$")
 
 

@@ -14,7 +14,8 @@ SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
 SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 
 # docs/proc.md
-OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV"}
+OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV",
+        "EBUSY"}
 VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
 ERRNOS = {
     **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS),

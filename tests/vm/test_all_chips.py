@@ -131,9 +131,8 @@ def test_what_the_generation_lacks_is_said_so(seen: Seen) -> None:
     listing = seen.guest.check(f"ls /proc/gpu{seen.index}").split()
     assert any(re.fullmatch(r"gpc\d+_tpc_mask", name) for name in listing) == ("gpc_mask" not in seen.chip.silent)
     assert any(name.startswith("lce_for_pce") for name in listing) == ("pce_map" not in seen.chip.silent)
-    steering = re.compile(r"_(channel|tsg|runlist)$|^switch_to_tsg$")
     for name in listing:
-        if name not in seen.chip.silent and not steering.search(name):
+        if name not in seen.chip.silent and not STEERS.search(name):
             assert seen.guest.run(f"cat {seen.path(name)} >/dev/null")[0] == 0, name
 
 
@@ -144,8 +143,10 @@ def test_steering_a_chip_without_a_runlist_is_not_supported(
     emu = every.emu[index]
     emu.cmd({"cmd": "reset-counts"})
     for name in ("disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
-                 "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"):
-        assert every.run(f"tryop write /proc/gpu{index}/{name} 0")[1].split() == ["write", "EOPNOTSUPP"], name
+                 "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel",
+                 "tsg_timeslice"):
+        text = "'0 1000'" if name == "tsg_timeslice" else "0"
+        assert every.run(f"tryop write /proc/gpu{index}/{name} {text}")[1].split() == ["write", "EOPNOTSUPP"], name
     assert sum(emu.cmd({"cmd": "counts"})["writes"].values()) == 0
 
 

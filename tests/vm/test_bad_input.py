@@ -11,7 +11,7 @@ from conftest import Card, Guest
 
 CHANNEL_FILES = ("disable_channel", "enable_channel", "wfi_preempt_channel", "cta_preempt_channel",
                  "cil_preempt_channel")
-TSG_FILES = ("preempt_tsg", "switch_to_tsg")
+TSG_FILES = ("preempt_tsg", "switch_to_tsg", "tsg_timeslice")
 RUNLIST_FILES = ("preempt_runlist", "resubmit_runlist")
 FILES = CHANNEL_FILES + TSG_FILES + RUNLIST_FILES
 
@@ -22,8 +22,16 @@ SYNTAX = {
 }
 
 
+# behind the id of tsg_timeslice
+NO_SLICE = {
+    "none": "", "blank": " ", "two_blanks": "  1000", "tab": "\\t1000", "blank_behind": " 1000 ", "fraction": " 1.5",
+    "trailing_letter": " 1000us", "trailing_word": " 1000 5", "two_newlines": " 1000\\n\\n", "negative": " -1",
+    "plus": " +1000", "hex": " 0x3e8", "nul": " 1000\\0", "runlist": " 0:1000",
+}
+
+
 def good(chip: Chip, name: str) -> str:
-    """What this file would accept."""
+    """The id that this file would accept."""
     if name in RUNLIST_FILES:
         return "0"
     return chip.ref(8 if name in CHANNEL_FILES else 3)
@@ -35,6 +43,11 @@ def supported(chip: Chip, name: str) -> bool:
 
 
 def refused(card: Card, name: str, text: str, errno: str, who: str = "") -> None:
+    """The id is refused with that errno, beside a good time slice where one is wanted."""
+    refused_text(card, name, f"{text} 1000" if name == "tsg_timeslice" else text, errno, who)
+
+
+def refused_text(card: Card, name: str, text: str, errno: str, who: str = "") -> None:
     """The write is refused with that errno, at the write, and nothing was written to the GPU."""
     card.emu.cmd({"cmd": "log", "on": True})
     answer = card.write(name, text, who)
@@ -77,6 +90,18 @@ def test_an_id_beyond_the_chip_is_out_of_range(card: Card, name: str) -> None:
     else:
         refused(card, name, chip.ref(chip.channels), "ERANGE")
         refused(card, name, str(chip.channels), "ERANGE")
+
+
+@pytest.mark.parametrize("kind", NO_SLICE)
+def test_what_is_no_time_slice_is_invalid(card: Card, kind: str) -> None:
+    """EINVAL: a number of microseconds stands behind the id, after one blank, in decimal, and nothing behind it."""
+    refused_text(card, "tsg_timeslice", card.chip.ref(3) + NO_SLICE[kind], "EINVAL")
+
+
+@pytest.mark.parametrize("text", ["0", "8556381", "4294967296", "18446744073709551616"])
+def test_time_slices_that_the_entry_cannot_hold_are_out_of_range(card: Card, text: str) -> None:
+    """ERANGE: none, and more than 255 << 15 units of 1.024 us, which is 8556380.16 us."""
+    refused_text(card, "tsg_timeslice", f"{card.chip.ref(3)} {text}", "ERANGE")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from conftest import Card
-from formats import enabled
+from formats import enabled, parse_runlist
 
 WATCH = 0.3  # seconds, hundreds of time slices of 1 ms
 SETTLE = 0.1  # longer than what may still run when a request returns: one slice of 3.3 ms
@@ -140,6 +140,44 @@ def test_a_resubmitted_runlist_is_taken_up(fresh: Card) -> None:
     after = {one["id"]: one["slices"] for one in fresh.emu.cmd({"cmd": "runtime"})["channels"]}
     assert after[16] == before[16] + 1
     assert after[8] > before[8]
+
+
+def slices(card: Card) -> dict[int, tuple[int, int, str]]:
+    """TSG -> scale, timeout and slice, as runlist0 shows them."""
+    return {tsg.id: (tsg.number("Scale"), tsg.number("Timeout"), tsg.fields["Slice"])
+            for tsg in parse_runlist(card.read("runlist0"))}
+
+
+def test_a_new_time_slice_is_shown_and_scheduled_by(fresh: Card) -> None:
+    """tsg_timeslice puts the nearest slice that the entry can hold into the list, and the GPU then rotates by it: TSG 3
+    gives up the 8.6 s that it had begun, and of two TSGs the one with nine times the slice runs nine times as long.
+    1000 us are 976.56 units of 1.024 us: 244 << 2; 9000 are 8789.06: 137 << 6."""
+    long_slice(fresh)
+    wait_for(fresh, 3)
+    assert gained(fresh)[0, 16] == 0
+    assert slices(fresh) == {3: (15, 255, "8556380.160us"), 5: (3, 128, "1048.576us")}
+    assert fresh.write("tsg_timeslice", f"{fresh.chip.ref(3)} 1000\\n").startswith("OK")
+    assert slices(fresh) == {3: (2, 244, "999.424us"), 5: (3, 128, "1048.576us")}
+    got = gained(fresh)
+    assert 0.8 < got[0, 16] / got[0, 8] < 1.3
+    assert fresh.write("tsg_timeslice", f"{fresh.chip.ref(5)} 9000").startswith("OK")
+    assert slices(fresh) == {3: (2, 244, "999.424us"), 5: (6, 137, "8978.432us")}
+    time.sleep(SETTLE)
+    got = gained(fresh, seconds=3 * WATCH)
+    assert 7 < got[0, 16] / got[0, 8] < 11
+    assert fresh.write("tsg_timeslice", f"{fresh.chip.ref(5)} 8556380").startswith("OK")
+    assert slices(fresh)[5] == (15, 255, "8556380.160us")
+
+
+def test_a_list_that_its_driver_is_replacing_keeps_its_time_slices(fresh: Card) -> None:
+    """EBUSY where the list is found to be another at the last look; nothing is written to where it was, which its
+    driver has filled with something else since: the list that there is then has the slices that it had."""
+    before = slices(fresh)
+    fresh.emu.cmd({"cmd": "fault", "kind": "torn", "runlist": 0, "every": 1})
+    answer = fresh.write("tsg_timeslice", f"{fresh.chip.ref(3)} 1000").split()[-1]
+    fresh.emu.cmd({"cmd": "fault", "kind": "none"})
+    assert answer in ("EBUSY", "ENOENT")  # ENOENT: it found no such TSG in what was left of the list
+    assert slices(fresh) == before
 
 
 @pytest.mark.parametrize("name, mode", [("cta", 1), ("cil", 2), ("wfi", 0)])

@@ -22,12 +22,14 @@ from formats import shape
 
 CHIPS = (GP106, AD102)
 CONTROL = ("disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist", "resubmit_runlist",
-           "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel")
+           "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice")
 SUID = "/tmp/suid"  # the sweep as a setuid program
 
 
 def text_for(card: Card, name: str) -> str:
-    """What root would write there with success."""
+    """What root would write there with success, for a shell."""
+    if name == "tsg_timeslice":
+        return f"'{card.chip.ref(3)} 1000'"
     return "0" if name.endswith("_runlist") else card.chip.ref(16 if name.endswith("_channel") else 3)
 
 
@@ -141,11 +143,11 @@ def files(card: Card) -> str:
 
 
 def standing(card: Card) -> list[object]:
-    """What steering changes: which channels are enabled, and how they are preempted."""
+    """What steering changes: which channels are enabled, how they are preempted, and time slices."""
     state = card.emu.cmd({"cmd": "state"})
     keys = ("runlist", "id", "enabled", "next", "inst", "graphics_preemption", "compute_preemption")
     return [[one.get(key) for key in keys] for one in state["channels"]] + \
-        [[one.get(key) for key in ("id", "base", "length", "sched_disabled")] for one in state["runlists"]]
+        [[one.get(key) for key in ("id", "base", "length", "sched_disabled", "tsgs")] for one in state["runlists"]]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pytest
 
 from chips import CHIPS, GH100, GH100_IDS
 from conftest import Card, Guest
-from formats import enabled, parse_runlist, shape
+from formats import STEERS, enabled, parse_runlist, shape
 
 
 def device_rows(card: Card) -> list[tuple[str, list[str]]]:
@@ -252,9 +252,9 @@ def test_modes_of_the_files(card: Card) -> None:
     """Files that steer are 0200, all others are for reading only."""
     listing = card.guest.check(f"cd /proc/gpu{card.index} && for f in *; do stat -c '%n %a' $f; done").splitlines()
     modes = dict(line.split() for line in listing)
-    steer = {name for name in modes if re.search(r"_(channel|tsg|runlist)$|^switch_to_tsg$", name)}
+    steer = {name for name in modes if STEERS.search(name)}
     assert {"disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist", "resubmit_runlist",
-            "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"} == steer
+            "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice"} == steer
     assert {modes[name] for name in steer} == {"200"}
     assert modes["image"] == "400"  # raw words are for the administrator
     assert {modes[name] for name in set(modes) - steer - {"image"}} == {"444"}

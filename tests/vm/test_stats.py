@@ -41,6 +41,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
     fresh.guest.check(f"echo 1 >{TRACE}/events/gpulens/control/enable; echo >{TRACE}/trace")
     try:
         pids = [fresh.guest.run(ask(fresh, action, text))[1].strip() for action, text in (
+            ("tsg_timeslice", ref(5) + " 2000"),
             ("disable_channel", ref(16)), ("disable_channel", "16 17"), ("switch_to_tsg", ref(1000)),
             ("cil_preempt_channel", ref(4095)), ("resubmit_runlist", str(fresh.chip.absent_runlist)))]
         assert fresh.write("enable_channel", ref(16), "-C") == "write EPERM"
@@ -58,6 +59,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
     events = [match.groups() for match in matches if match]
     assert [(int(gpu), action, int(where), int(number), int(result))
             for gpu, action, where, number, _, result in events] == [
+        (fresh.index, "tsg_timeslice", runlist, 5, 0),
         (fresh.index, "disable_channel", runlist, 16, 0),
         (fresh.index, "disable_channel", -1, -1, -22),  # EINVAL
         (fresh.index, "switch_to_tsg", runlist, 1000, -2),  # ENOENT
@@ -69,7 +71,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
         (fresh.index, "preempt_tsg", runlist, 3, -110),  # ETIMEDOUT
         (fresh.index, "resubmit_runlist", -1, 0, -19),  # ENODEV, before anything is looked up
     ]
-    assert [event[4] for event in events[:5] + events[7:]] == pids
+    assert [event[4] for event in events[:6] + events[8:]] == pids
     assert all(f"-{event[4]} " in line for event, line in zip(events, text.splitlines()))
 
 
@@ -82,9 +84,12 @@ def test_writes_and_their_failures_are_counted_by_action(fresh: Card) -> None:
     fresh.write("enable_channel", fresh.chip.ref(16), "-C")
     fresh.write("enable_channel", fresh.chip.ref(16))
     fresh.write("preempt_tsg", fresh.chip.ref(1000))
+    for text in (f"{fresh.chip.ref(5)} 2000", fresh.chip.ref(5)):
+        fresh.write("tsg_timeslice", text)
     assert grown(fresh, before, "write_") == {
         "write_disable_channel": 3, "write_disable_channel_failed": 1, "write_enable_channel": 2,
-        "write_enable_channel_failed": 1, "write_preempt_tsg": 1, "write_preempt_tsg_failed": 1}
+        "write_enable_channel_failed": 1, "write_preempt_tsg": 1, "write_preempt_tsg_failed": 1,
+        "write_tsg_timeslice": 2, "write_tsg_timeslice_failed": 1}
 
 
 def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> None:

@@ -239,9 +239,11 @@ def test_steering(card: Card) -> None:
         assert card.ends(name, ref(8)).startswith("OK")
         assert card.state()[8]["compute_preemption"] == mode
         assert card.state()[16]["compute_preemption"] == 0
-    for name, number in (("preempt_tsg", ref(3)), ("switch_to_tsg", ref(5)), ("resubmit_runlist", "0")):
-        assert card.ends(name, number).startswith("OK"), name
+    for name, text in (("preempt_tsg", ref(3)), ("switch_to_tsg", ref(5)), ("resubmit_runlist", "0"),
+                       ("tsg_timeslice", f"{ref(3)} 2000")):
+        assert card.ends(name, text).startswith("OK"), name
     assert shape(card.read("runlist0")) == TENANTS
+    assert parse_runlist(card.read("runlist0"))[0].fields["Slice"] == "1998.848us"
 
 
 def test_a_context_that_is_no_memory_is_not_written(card: Card) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import Gpu, Guest, accesses, healthy, paths, until
-from formats import shape
+from formats import STEERS, parse_runlist, shape
 from lib.guest import SLOW
 from soc import give_memory, load_tegras, parameter, pci_address, place
 
@@ -129,7 +129,7 @@ def test_runlists_in_the_machines_memory(tegras: Guest) -> None:
 
 
 def test_steering(tegras: Guest) -> None:
-    """A channel is disabled and enabled, and a preemption mode written into a context image in system memory."""
+    """A channel is disabled and enabled, and a preemption mode and a time slice are written into system memory."""
     assert answer(tegras, "disable_channel", "write 0:16").startswith("OK")
     state = {one["id"]: one for one in tegras.emu[ORIN].cmd({"cmd": "state"})["channels"] if one["runlist"] == 0}
     assert not state[16]["enabled"] and state[8]["enabled"]
@@ -139,6 +139,9 @@ def test_steering(tegras: Guest) -> None:
     state = {one["id"]: one for one in tegras.emu[ORIN].cmd({"cmd": "state"})["channels"] if one["runlist"] == 0}
     assert state[16]["enabled"] and state[8]["compute_preemption"] == 0
     assert answer(tegras, "preempt_tsg", "write 0:3").startswith("OK")
+    assert answer(tegras, "tsg_timeslice", "write '0:3 2000'").startswith("OK")
+    slices = {tsg.id: tsg.fields["Slice"] for tsg in parse_runlist(tegras.read("/proc/gpu0/runlist0"))}
+    assert slices.pop(3) == "1998.848us" and "1998.848us" not in slices.values()
     until(lambda: asleep(tegras), "it stays awake after it was steered")
 
 
@@ -177,7 +180,7 @@ def test_it_is_awake_as_long_as_it_is_held(tegras: Guest) -> None:
 def test_every_file_is_read_awake(tegras: Guest) -> None:
     """Each file of a sleeping GPU holds what it holds of one that is awake all the time."""
     names = [name for name in tegras.check("cd /proc/gpu0; ls").split()
-             if not re.search(r"_(channel|tsg|runlist)$|^switch_to_tsg$|^snapshot$|^stats$", name)]
+             if not STEERS.search(name) and name not in ("snapshot", "stats")]
     assert len(names) > 15
     tegras.emu[ORIN].cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
     try:
@@ -204,8 +207,8 @@ def test_a_sleeping_gpu_is_not_touched(tegras: Guest) -> None:
     tegras.check("cat /proc/gpu0/runlist0 >/dev/null 2>&1; true")
     tegras.emu[ORIN].cmd({"cmd": "reset-counts"})
     for name in tegras.check("ls /proc/gpu0").split():
-        steers = re.search(r"_(channel|tsg|runlist)$|^switch_to_tsg$", name)
-        said = answer(tegras, name, "write 0:8" if steers else "read").split()
+        text = "write '0:8 1000'" if name == "tsg_timeslice" else "write 0:8"
+        said = answer(tegras, name, text if STEERS.search(name) else "read").split()
         assert said[0] == "OK" if name == "stats" else said[-1] == "ENODEV", name
     assert number(tegras, "resumes") == before
     tegras.check("echo 0 >/sys/module/tegra/parameters/refuse")
