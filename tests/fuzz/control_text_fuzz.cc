@@ -44,6 +44,51 @@ void sampling(const char *given, size_t size)
 	}
 }
 
+void check_ref(const lens_ref &ref, int err)
+{
+	char *colon = std::strchr(text, ':');
+
+	if (colon)
+		*colon = 0;
+	u64 id = by_libc(colon ? colon + 1 : text), runlist = colon ? by_libc(text) : 0;
+	if (err == -ERANGE) {
+		FUZZ_CHECK(id > 0xffffffff || runlist > 0x7fffffff);
+		return;
+	}
+	FUZZ_CHECK(ref.id == id);
+	FUZZ_CHECK(ref.runlist == (colon ? static_cast<int>(runlist) : LENS_NONE));
+}
+
+// What was accepted, without its newline, with an end.
+void keep(const uint8_t *data, size_t size)
+{
+	size_t len = data[size - 1] == '\n' ? size - 1 : size;
+
+	FUZZ_CHECK(!std::memchr(data, 0, size));
+	std::memcpy(text, data, len);
+	text[len] = 0;
+}
+
+void check_id_and_value(const char *given, const uint8_t *data, size_t size)
+{
+	lens_ref ref{};
+	u32 value = 0;
+	int err = lens_parse_ref_value(given, size, &ref, &value);
+
+	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
+	if (err == -EINVAL)
+		return;
+	keep(data, size);
+	char *space = std::strchr(text, ' '), *end;
+	FUZZ_CHECK(space && space[1] >= '0' && space[1] <= '9');
+	u64 v = std::strtoull(space + 1, &end, 10);
+	FUZZ_CHECK(*end == 0);
+	*space = 0;
+	FUZZ_CHECK(err || v == value);
+	if (!err || v <= 0xffffffff)
+		check_ref(ref, err);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -56,23 +101,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		std::memcpy(given, data, size);
 	sampling(given, size);
+	check_id_and_value(given, data, size);
 	int err = lens_parse_ref(given, size, &ref);
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err == -EINVAL)
 		return 0;
-	FUZZ_CHECK(!std::memchr(data, 0, size));
-	size_t len = data[size - 1] == '\n' ? size - 1 : size;
-	std::memcpy(text, data, len);
-	text[len] = 0;
-	char *colon = std::strchr(text, ':');
-	if (colon)
-		*colon = 0;
-	u64 id = by_libc(colon ? colon + 1 : text), runlist = colon ? by_libc(text) : 0;
-	if (err == -ERANGE) {
-		FUZZ_CHECK(id > 0xffffffff || runlist > 0x7fffffff);
-		return 0;
-	}
-	FUZZ_CHECK(ref.id == id);
-	FUZZ_CHECK(ref.runlist == (colon ? static_cast<int>(runlist) : LENS_NONE));
+	keep(data, size);
+	check_ref(ref, err);
 	return 0;
 }

@@ -164,9 +164,11 @@ public:
 			.rd64 = [](lens_io *, u32) { return u64{0}; },
 			.copy = copy,
 			.store32 =
-				[](lens_io *io, lens_aperture, u64, u32) {
+				[](lens_io *io, lens_aperture, u64 addr, u32) {
 			FUZZ_CHECK(self(io)->wrote);
 			self(io)->stores++;
+			if (self(io)->stored)
+				self(io)->stored(addr);
 			return 0;
 			},
 			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
@@ -216,6 +218,7 @@ public:
 	u64 copies = 0, words = 0; // of memory, asked for
 	bool moves = false;        // registers do not keep their value
 	u64 stores = 0, waited_us = 0;
+	void (*stored)(u64 addr) = nullptr;
 	void (*wrote)(u32 off) = nullptr; // told of each write to a register, which has no effect; NULL: none is legal
 
 private:
