@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+// The runlist of interleaved TSGs. Expected lists and waits are worked out by hand from the algorithm as
+// tools/simulate.hpp states it with its sources; no list here was taken from the program.
+#include "simulate.hpp"
+
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+namespace {
+
+using nlohmann::ordered_json;
+using tool::Level;
+using tool::SimulatedTsg;
+using tool::Simulation;
+
+Simulation of(const std::vector<std::string> &words, u32 max_entries = 65535)
+{
+	return tool::simulate(tool::parse_tsgs(words), max_entries);
+}
+
+// "H1 H2 B", a name a turn.
+std::string list(const Simulation &s)
+{
+	std::string text;
+	for (size_t i : s.turns)
+		text += (text.empty() ? "" : " ") + s.tsgs[i].name;
+	return text;
+}
+
+std::vector<u64> waits(const Simulation &s)
+{
+	std::vector<u64> all;
+	for (const tool::Share &one : s.shares)
+		all.push_back(one.longest_wait_us);
+	return all;
+}
+
+/* -- lists -- */
+
+// Capodieci et al., EMSOFT 2018, Figure 1: "three high priority applications and one best effort (medium or low
+// priority), each consisting of one channel". The list is the text's rule worked out: all of the higher level, then one
+// slot of the lower. H2 waits for H3, the best effort one and H1.
+TEST(Simulate, PapersExampleIsThreeHighOnesThenTheBestEffortOne)
+{
+	for (const char *best_effort : {"B:medium:2000", "B:low:2000"}) {
+		Simulation s = of({"H1:high:1000", "H2:high:1500", "H3:high:3000", best_effort});
+		EXPECT_EQ(list(s), "H1 H2 H3 B") << best_effort;
+		EXPECT_EQ(s.entries, 8u);
+		EXPECT_EQ(s.round_us, 7500u);
+		EXPECT_EQ(waits(s), (std::vector<u64>{6500, 6000, 4500, 5500}));
+	}
+}
+
+// One level alone is one round of it, whichever it is.
+TEST(Simulate, OneLevelAloneIsListedOnce)
+{
+	for (const char *level : {"low", "medium", "high"}) {
+		Simulation s = of({std::string("a:") + level, std::string("b:") + level, std::string("c:") + level});
+		EXPECT_EQ(list(s), "a b c") << level;
+		EXPECT_EQ(waits(s), (std::vector<u64>{2048, 2048, 2048})) << level;
+	}
+	Simulation alone = of({"a:medium:5000"});
+	EXPECT_EQ(list(alone), "a");
+	EXPECT_EQ(alone.round_us, 5000u);
+	EXPECT_EQ(waits(alone), (std::vector<u64>{0}));
+}
+
+// The medium list is high, M1, high, M2; before each low one stand that list and the high ones once more.
+TEST(Simulate, EachLowerTurnComesAfterAllOfTheLevelsAbove)
+{
+	EXPECT_EQ(list(of({"a:high", "b:medium", "c:medium"})), "a b a c");
+	EXPECT_EQ(list(of({"a:high", "d:low", "e:low"})), "a d a e");
+	EXPECT_EQ(list(of({"b:medium", "c:medium", "d:low", "e:low"})), "b c d b c e");
+	EXPECT_EQ(list(of({"a:high", "b:medium", "d:low"})), "a b a d");
+	EXPECT_EQ(list(of({"a:high", "b:medium", "c:medium", "d:low", "e:low"})), "a b a c a d a b a c a e");
+	EXPECT_EQ(list(of({"a:high", "f:high", "b:medium", "d:low"})), "a f b a f d");
+}
+
+TEST(Simulate, OrderWithinALevelIsTheOneGiven)
+{
+	EXPECT_EQ(list(of({"z:low", "m:high", "y:medium", "a:high"})), "m a y m a z");
+}
+
+/* -- waits -- */
+
+// a b a c a d a b a c a e: a never waits longer than for one lower slice; from b to b there are a c a d a, or a c a e a;
+// from c to c a d a b a, or a e a b a; d waits for all the rest, 6 * 100 + 2 * 1000 + 2 * 3000 + 50.
+TEST(Simulate, WaitsAreTheSlicesOfTheOthersBetweenTwoTurns)
+{
+	Simulation s = of({"a:high:100", "b:medium:1000", "c:medium:3000", "d:low:20000", "e:low:50"});
+	EXPECT_EQ(s.round_us, 28650u);
+	EXPECT_EQ(waits(s), (std::vector<u64>{20000, 23300, 21300, 8650, 28600}));
+	std::vector<u64> turns;
+	for (const tool::Share &one : s.shares)
+		turns.push_back(one.turns);
+	EXPECT_EQ(turns, (std::vector<u64>{6, 2, 2, 1, 1}));
+}
+
+// a d a e: the gap over the end of the list, e, is the longest of a. Seen failing with one round only.
+TEST(Simulate, TheWaitOverTheEndOfTheListCounts)
+{
+	EXPECT_EQ(waits(of({"a:high:10", "d:low:500", "e:low:7000"})), (std::vector<u64>{7000, 7020, 520}));
+}
+
+// A TSG's channels share its slice, and are entries of the list each time.
+TEST(Simulate, ChannelsAreEntriesAndShareTheSlice)
+{
+	Simulation s = of({"a:high:1000:3", "d:low:2000:4", "e:low:2000"});
+	EXPECT_EQ(list(s), "a d a e");
+	EXPECT_EQ(s.entries, 4u + 5 + 4 + 2);
+	EXPECT_EQ(s.round_us, 6000u);
+}
+
+// On many mixtures: everybody is there, as often as the sources' rule has it; between two turns of a high one each other
+// high one comes once and at most one lower; between two of a medium one at most one low; the entries counted ahead are
+// those that the list has.
+TEST(Simulate, EveryMixtureKeepsTheRule)
+{
+	for (size_t h = 0; h <= 4; h++)
+		for (size_t m = 0; m <= 4; m++)
+			for (size_t l = 0; l <= 4; l++) {
+				std::vector<SimulatedTsg> tsgs;
+				auto put = [&](size_t n, Level level) {
+					for (size_t i = 0; i < n; i++)
+						tsgs.push_back({std::to_string(tsgs.size()), level, 10,
+								u32(1 + tsgs.size() % 3)});
+				};
+				put(h, Level::High);
+				put(m, Level::Medium);
+				put(l, Level::Low);
+				Simulation s = tool::simulate(tsgs);
+				size_t n = s.turns.size();
+				u64 entries = 0;
+				for (size_t i = 0; i < n; i++) {
+					size_t own = s.turns[i], lower = 0, same = 0;
+					entries += 1 + s.tsgs[own].channels;
+					for (size_t k = (i + 1) % n; s.turns[k] != own; k = (k + 1) % n) {
+						lower += s.tsgs[s.turns[k]].level < s.tsgs[own].level;
+						same += s.tsgs[s.turns[k]].level == s.tsgs[own].level;
+					}
+					size_t peers[] = {l, m, h};
+					EXPECT_LE(lower, 1u);
+					EXPECT_EQ(same, peers[size_t(s.tsgs[own].level)] - 1);
+				}
+				EXPECT_EQ(entries, s.entries);
+				for (const tool::Share &one : s.shares)
+					EXPECT_GE(one.turns, 1u) << h << m << l;
+			}
+}
+
+/* -- lists that are too long -- */
+
+// a b a d and a b a e: 8 turns of 2 entries.
+TEST(Simulate, ListOfAsManyEntriesAsFitIsBuiltAndOneMoreIsNot)
+{
+	std::vector<std::string> words = {"a:high", "b:medium", "d:low", "e:low"};
+	Simulation fits = of(words, 16);
+	EXPECT_FALSE(fits.overflows);
+	EXPECT_EQ(fits.turns.size(), 8u);
+	Simulation over = of(words, 15);
+	EXPECT_TRUE(over.overflows);
+	EXPECT_EQ(over.entries, 16u);
+	EXPECT_TRUE(over.turns.empty());
+	EXPECT_EQ(simulate_text(over), "No list: it would have 16 entries, and the most is 15.\n");
+}
+
+// 1000 low * (1000 medium + 1) * 1000 high * 129 entries, 1000 * 1000 medium, 1000 low: far too long to be built.
+TEST(Simulate, ListThatCouldNotBeHeldIsCountedAllTheSame)
+{
+	std::vector<SimulatedTsg> tsgs;
+	for (u32 i = 0; i < 3000; i++)
+		tsgs.push_back({std::to_string(i), static_cast<Level>(i % 3), 1, 128});
+	Simulation s = tool::simulate(tsgs);
+	EXPECT_TRUE(s.overflows);
+	EXPECT_EQ(s.entries, 129u * (1000ull * 1001 * 1000 + 1000ull * 1000 + 1000));
+}
+
+/* -- the command line -- */
+
+TEST(SimulateParse, TakesNameLevelSliceAndChannels)
+{
+	std::vector<SimulatedTsg> t =
+		tool::parse_tsgs({"camera:high:1000", "planner:medium", "7:low:8556380:128", "x:low:00001"});
+	ASSERT_EQ(t.size(), 4u);
+	EXPECT_EQ(t[0].name, "camera");
+	EXPECT_EQ(t[0].level, Level::High);
+	EXPECT_EQ(t[0].slice_us, 1000u);
+	EXPECT_EQ(t[0].channels, 1u);
+	EXPECT_EQ(t[1].level, Level::Medium);
+	EXPECT_EQ(t[1].slice_us, 1024u); // nvgpu's default, 128 << 3
+	EXPECT_EQ(t[2].name, "7");
+	EXPECT_EQ(t[2].level, Level::Low);
+	EXPECT_EQ(t[2].slice_us, 8556380u);
+	EXPECT_EQ(t[2].channels, 128u);
+	EXPECT_EQ(t[3].slice_us, 1u);
+}
+
+std::string refusal(const std::vector<std::string> &words)
+{
+	try {
+		tool::parse_tsgs(words);
+	} catch (const std::invalid_argument &e) {
+		return e.what();
+	}
+	return "accepted";
+}
+
+TEST(SimulateParse, SaysWhatIsWrong)
+{
+	const char *form = "not of the form NAME:LEVEL[:SLICE_US[:CHANNELS]]";
+	const char *name = "the name is empty, or not of printable ASCII without blanks";
+	const std::pair<std::string, std::string> rows[] = {
+		{"", form},
+		{"camera", form},
+		{"a:high:1:2:3", form},
+		{":high", name},
+		{"my camera:high", name},
+		{"a\tb:high", name},
+		{"a\x1b:high", name},
+		{"\xc3\xa4:high", name},
+		{"a:", "the level is \"\", not low, medium or high"},
+		{"a:HIGH", "the level is \"HIGH\", not low, medium or high"},
+		{"a:hi", "the level is \"hi\", not low, medium or high"},
+		{"a:high:", "the time slice is \"\", not a number from 1 to 8556380"},
+		{"a:high:1ms", "the time slice is \"1ms\", not a number from 1 to 8556380"},
+		{"a:high:-1", "the time slice is \"-1\", not a number from 1 to 8556380"},
+		{"a:high: 1", "the time slice is \" 1\", not a number from 1 to 8556380"},
+		{"a:high:0", "the time slice is 0, not a number from 1 to 8556380"},
+		{"a:high:8556381", "the time slice is 8556381, not a number from 1 to 8556380"},
+		{"a:high:4294967297", "the time slice is 4294967297, not a number from 1 to 8556380"},
+		{"a:high:99999999999999999999999",
+		 "the time slice is 99999999999999999999999, not a number from 1 to 8556380"},
+		{"a:high:1:", "the number of channels is \"\", not a number from 1 to 128"},
+		{"a:high:1:0", "the number of channels is 0, not a number from 1 to 128"},
+		{"a:high:1:129", "the number of channels is 129, not a number from 1 to 128"},
+		{"ok:low", "there is another TSG of that name"},
+	};
+	for (const auto &[word, why] : rows)
+		EXPECT_EQ(refusal({"ok:high", word}), word + ": " + why);
+	EXPECT_EQ(refusal({}), "no TSG: NAME:LEVEL[:SLICE_US[:CHANNELS]] for each is wanted");
+}
+
+/* -- what is printed -- */
+
+TEST(SimulatePrint, Text)
+{
+	EXPECT_EQ(simulate_text(of({"camera:high:1000", "planner:medium", "logger:low:2000:4"})),
+		  "Entry TSG     Level  Channels Slice us\n"
+		  "    0 camera  high          1     1000\n"
+		  "    2 planner medium        1     1024\n"
+		  "    4 camera  high          1     1000\n"
+		  "    6 logger  low           4     2000\n"
+		  "\n"
+		  "11 entries of at most 65535; a round takes 5024 us when every TSG uses up its slices.\n"
+		  "\n"
+		  "TSG     Level  Turns Longest wait us\n"
+		  "camera  high       2            2000\n"
+		  "planner medium     1            4000\n"
+		  "logger  low        1            3024\n");
+}
+
+TEST(SimulatePrint, NameOfAnyLengthIsPrintedWhole)
+{
+	std::string name(5000, 'n');
+	EXPECT_NE(simulate_text(of({name + ":high"})).find("    0 " + name + " high "), std::string::npos);
+}
+
+TEST(SimulatePrint, Json)
+{
+	EXPECT_EQ(
+		simulate_json(of({"a:high:1000", "b:low:2000:4"})).dump(),
+		R"({"version":1,"entries":7,"max_entries":65535,"overflows":false,"round_us":3000,)"
+		R"("list":[{"tsg":"a","channels":1},{"tsg":"b","channels":4}],)"
+		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"turns":1,"longest_wait_us":2000},)"
+		R"({"name":"b","level":"low","slice_us":2000,"channels":4,"turns":1,"longest_wait_us":1000}]})");
+	EXPECT_EQ(
+		simulate_json(of({"a:high:1000"}, 1)).dump(),
+		R"({"version":1,"entries":2,"max_entries":1,"overflows":true,"round_us":null,"list":null,)"
+		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"turns":null,"longest_wait_us":null}]})");
+}
+
+} // namespace
