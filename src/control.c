@@ -247,7 +247,7 @@ static int rewrite(void *arg)
 	if (!e.is_tsg || e.id != s->id || !lens_runlist_same(&s->regs, &now))
 		return -EBUSY;
 	return lens_store32(s->gpu, s->ap, s->at,
-			    host->set_timeslice(*(const u32 *)words, s->timeout, s->scale));
+			    host->set_timeslice((u32)words[0], s->timeout, s->scale));
 }
 
 static int reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
