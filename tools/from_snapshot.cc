@@ -100,24 +100,7 @@ private:
 		return !err;
 	}
 
-	void engine(const gpulens_engine &r)
-	{
-		Engine e;
-
-		e.type = le16toh(r.engine_type);
-		e.inst = le16toh(r.inst);
-		e.runlist = id_of(r.runlist);
-		e.engine_id = id_of(r.engine_id);
-		e.intr = id_of(r.intr);
-		e.reset = id_of(r.reset);
-		e.fault = id_of(r.fault);
-		e.pri_base = le32toh(r.pri_base);
-		e.runlist_base = le32toh(r.runlist_base);
-		e.name = text_of(r.name);
-		// How src/names.c begins the name of one.
-		e.grce = e.type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE && e.name.compare(0, 11, "[Graphics] ") == 0;
-		gpu_.engines.push_back(e);
-	}
+	void engine(const gpulens_engine &r) { gpu_.engines.push_back(engine_from_record(r)); }
 
 	void runlist(const gpulens_runlist &r)
 	{
@@ -245,6 +228,25 @@ gpulens_header header_of(std::string_view bytes)
 }
 
 } // namespace
+
+Engine engine_from_record(const gpulens_engine &r)
+{
+	Engine e;
+
+	e.type = le16toh(r.engine_type);
+	e.inst = le16toh(r.inst);
+	e.runlist = id_of(r.runlist);
+	e.engine_id = id_of(r.engine_id);
+	e.intr = id_of(r.intr);
+	e.reset = id_of(r.reset);
+	e.fault = id_of(r.fault);
+	e.pri_base = le32toh(r.pri_base);
+	e.runlist_base = le32toh(r.runlist_base);
+	e.name = text_of(r.name);
+	// How src/names.c begins the name of one.
+	e.grce = e.type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE && e.name.compare(0, 11, "[Graphics] ") == 0;
+	return e;
+}
 
 Gpu from_snapshot(std::string_view bytes, const std::string &source)
 {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // gpulens: the command line, and nothing else. What each command does is in show.cc and in the files named after them.
+#include "control.hpp"
 #include "proc_text.hpp"
+#include "record.hpp"
 #include "show.hpp"
+#include "simulate.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -16,6 +19,12 @@ struct Arguments {
 	std::optional<u32> runlist;
 	bool check = false;
 	std::string proc_file;
+	tool::RecordOptions record;
+	std::string recording;
+	std::vector<std::string> outputs;
+	tool::ControlOptions control;
+	std::vector<std::string> tsgs;
+	u32 max_entries = tool::DEFAULT_MAX_ENTRIES;
 };
 
 const char EXAMPLES[] =
@@ -81,6 +90,105 @@ void add_commands(CLI::App &app, Arguments &a, int &status)
 	proc->callback([&a, &status] { status = tool::show_proc(a.proc_file, a.options); });
 }
 
+// A time with a unit, into nanoseconds.
+CLI::Option *add_duration(CLI::App *sub, const char *name, u64 &ns, u64 unit, const char *about)
+{
+	return sub
+		->add_option_function<std::string>(
+			name,
+			[&ns, unit, name](const std::string &text) {
+		std::optional<u64> got = tool::parse_duration(text, unit);
+		if (!got || !*got)
+			throw CLI::ValidationError(name, "not a time such as 10s, 500ms or 100us: " + text);
+		ns = *got;
+			},
+			about)
+		->type_name("TIME");
+}
+
+void add_record(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand("record", "what is on each engine over time, sampled by the module");
+
+	sub->add_option(
+		   "-o,--output", a.record.files,
+		   "FILE.perfetto-trace (ui.perfetto.dev), FILE.csv, FILE.html, or any other name: a recording for "
+		   "report; several are written at once")
+		->type_name("FILE")
+		->required()
+		->allow_extra_args(false);
+	add_duration(sub, "--for", a.record.for_ns, 1000000000, "how long; until Ctrl-C when not given");
+	sub->add_option_function<std::string>(
+		   "--every",
+		   [&a](const std::string &text) {
+		std::optional<u64> ns = tool::parse_duration(text, 1000);
+		if (!ns || *ns < 10000 || *ns > 1000000000)
+			throw CLI::ValidationError("--every", "not a time from 10us to 1s: " + text);
+		a.record.period_us = static_cast<u32>(*ns / 1000);
+		   },
+		   "time between samples, 100us when not given")
+		->type_name("TIME");
+	sub->add_option("--runlist", a.record.runlists, "only engines of this runlist; may be given again")
+		->type_name("Y")
+		->allow_extra_args(false);
+	sub->callback([&a, &status] { status = tool::record(a.options, a.record); });
+
+	CLI::App *report = app.add_subcommand("report", "a page with timeline and time slices from a recording");
+	report->add_option("FILE", a.recording, "what record wrote")->required();
+	report->add_option("-o,--output", a.outputs,
+			   "FILE.html, FILE.csv or FILE.perfetto-trace; FILE with .html behind it "
+			   "when not given")
+		->type_name("FILE")
+		->allow_extra_args(false);
+	report->callback([&a, &status] { status = tool::report(a.options, a.recording, a.outputs); });
+}
+
+void add_control(CLI::App &app, Arguments &a, int &status)
+{
+	for (size_t i = 0; i < tool::STEERING_COUNT; i++) {
+		const tool::Steering &s = tool::STEERING[i];
+		CLI::App *sub = app.add_subcommand(s.command, s.about);
+		bool runlist = std::string(s.what) == "RUNLIST";
+		sub->add_option(s.what, a.control.id,
+				runlist ? "its number" : "its id; RUNLIST:ID where ids count per runlist")
+			->required()
+			->check(CLI::Validator(
+				[runlist](std::string &id) {
+			return tool::is_id(id, runlist) ? "" : "not an id: " + id;
+				},
+				""));
+		if (std::string(s.command) == "timeslice")
+			sub->add_option("US", a.control.slice_us, "microseconds")
+				->required()
+				->check(CLI::Range(1U, 0xffffffffU));
+		sub->add_flag("--dry-run", a.control.dry_run, "only say what would be written");
+		if (s.can_undo)
+			add_duration(sub, "--for", a.control.for_ns, 1000000000,
+				     "put it back after that time, or on Ctrl-C");
+		sub->callback([&a, &status, &s] { status = tool::control(a.options, s, a.control); });
+	}
+}
+
+void add_simulate(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand(
+		"simulate",
+		"the runlist that NVIDIA's driver for Tegra interleaves of these TSGs, and their waits in it");
+
+	sub->add_option("TSG", a.tsgs, "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high")->required();
+	sub->add_option("--max-entries", a.max_entries, "longest list")->type_name("N");
+	sub->callback([&a, &status] {
+		try {
+			tool::Simulation s = tool::simulate(tool::parse_tsgs(a.tsgs), a.max_entries);
+			bool shown = tool::print(a.options.json ? tool::simulate_json(s).dump(1, '\t') + '\n'
+								: tool::simulate_text(s));
+			status = shown && !s.overflows ? tool::EXIT_DONE : tool::EXIT_PART;
+		} catch (const std::invalid_argument &e) {
+			throw CLI::ValidationError("TSG", e.what());
+		}
+	});
+}
+
 int run(int argc, char **argv)
 {
 	CLI::App app("Shows and steers how NVIDIA GPUs schedule work.", "gpulens");
@@ -92,6 +200,9 @@ int run(int argc, char **argv)
 	app.require_subcommand(0, 1);
 	add_sources(app, a);
 	add_commands(app, a, status);
+	add_record(app, a, status);
+	add_control(app, a, status);
+	add_simulate(app, a, status);
 	try {
 		app.parse(argc, argv);
 	} catch (const CLI::Success &e) {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <unistd.h>
 
@@ -141,6 +142,16 @@ std::vector<unsigned> proc_gpus(const std::string &proc)
 	throw SourceError("no " + proc +
 			  "/gpu*: the module is not loaded: sudo modprobe gpulens (or name a recorded GPU: "
 			  "gpulens -i FILE)");
+}
+
+unsigned only_gpu(const SourceOptions &sources)
+{
+	if (sources.gpus.size() == 1)
+		return sources.gpus[0];
+	std::vector<unsigned> there = proc_gpus(sources.proc);
+	if (!sources.gpus.empty() || there.size() > 1)
+		throw SourceError(fmt::format("one GPU at a time: say -g X; there is {}", fmt::join(there, ", ")));
+	return there[0];
 }
 
 Gpu load_live(const std::string &proc, unsigned index)

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+struct gpulens_engine;
+
 namespace tool {
 
 // Why there is no GPU to show, for a person: what file, what that errno means here, what to do.
@@ -20,6 +22,8 @@ struct SourceError : std::runtime_error {
 // A whole GPU decoded by the core from a recorded image. What could not be decoded is in its failures.
 Gpu from_image(const Image &image, const std::string &source);
 
+// An engine's record, in a snapshot or before samples.
+Engine engine_from_record(const gpulens_engine &record);
 // A snapshot as include/uapi/gpulens.h lays it out. Throws SourceError: not one, cut short, of a newer layout.
 Gpu from_snapshot(std::string_view bytes, const std::string &source);
 
@@ -33,6 +37,8 @@ struct SourceOptions {
 std::vector<Gpu> load_gpus(const SourceOptions &options);
 // The X of the /proc/gpuX there are, ascending. Throws SourceError when there is none, and says why.
 std::vector<unsigned> proc_gpus(const std::string &proc);
+// The GPU that a command of one GPU is for: the one named, or the only one. Throws SourceError.
+unsigned only_gpu(const SourceOptions &options);
 // /proc/gpuX/snapshot now.
 Gpu load_live(const std::string &proc, unsigned index);
 // A file's bytes. Throws SourceError; of_module: with what its errno means for a file of /proc/gpuX.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+// The commands that steer: a word to the module's file for it, and back again after a while where that is asked for.
+#pragma once
+#include "show.hpp"
+
+#include <string>
+
+namespace tool {
+
+// A command and the file of /proc/gpuX that it writes.
+struct Steering {
+	const char *command; // "disable"
+	const char *file;    // "disable_channel"
+	const char *what;    // "CHANNEL", "TSG", "RUNLIST"
+	const char *about;
+	bool can_undo;
+};
+
+extern const Steering STEERING[];
+extern const size_t STEERING_COUNT;
+
+struct ControlOptions {
+	std::string id;   // as the module reads it: 5, 0x5 or RUNLIST:5
+	u32 slice_us = 0; // of timeslice
+	bool dry_run = false;
+	u64 for_ns = 0; // 0: for good
+};
+
+// Writes, or says what it would write. With for_ns: waits so long, or for a signal, and puts back what it changed.
+int control(const Options &options, const Steering &steering, const ControlOptions &how);
+
+// Is that an id as the module reads it?
+bool is_id(const std::string &text, bool runlist_only);
+
+} // namespace tool

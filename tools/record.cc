@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+// See record.hpp.
+#include "record.hpp"
+
+#include "signals.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <poll.h>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+bool ends_with(const std::string &s, const std::string &end)
+{
+	return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
+}
+
+// A file that is complete or not there under its name.
+void write_file(const std::string &path, const std::string &bytes)
+{
+	if (path == "-") {
+		if (!print(bytes))
+			throw SourceError("standard output cannot be written");
+		return;
+	}
+	std::string draft = path + ".part";
+	std::ofstream out(draft, std::ios::binary);
+	out << bytes;
+	out.close();
+	if (!out || std::rename(draft.c_str(), path.c_str())) {
+		int err = errno;
+		std::remove(draft.c_str());
+		throw SourceError(path + ": " + std::strerror(err));
+	}
+}
+
+bool is_raw(const std::string &path)
+{
+	for (const char *end : {".csv", ".html", ".perfetto-trace", ".pftrace", ".perfetto"})
+		if (ends_with(path, end))
+			return false;
+	return true;
+}
+
+void write_timeline(const Timeline &t, const std::string &path)
+{
+	if (ends_with(path, ".csv"))
+		write_file(path, timeline_csv(t));
+	else if (ends_with(path, ".html"))
+		write_file(path, timeline_html(t));
+	else
+		write_file(path, timeline_perfetto(t));
+}
+
+// A raw recording, written as it comes so that a long one takes no memory.
+class RawFiles {
+public:
+	explicit RawFiles(const std::vector<std::string> &paths)
+	{
+		for (const std::string &path : paths) {
+			if (!is_raw(path))
+				continue;
+			files_.emplace_back(path, std::ios::binary);
+			names_.push_back(path);
+			check();
+		}
+	}
+
+	void write(std::string_view bytes)
+	{
+		for (std::ofstream &f : files_)
+			f.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+		check();
+	}
+
+	void close()
+	{
+		for (std::ofstream &f : files_)
+			f.close();
+		check();
+	}
+
+private:
+	void check() const
+	{
+		for (size_t i = 0; i < files_.size(); i++)
+			if (!files_[i])
+				throw SourceError(names_[i] + ": " + std::strerror(errno));
+	}
+
+	std::vector<std::ofstream> files_;
+	std::vector<std::string> names_;
+};
+
+} // namespace
+
+std::optional<u64> parse_duration(const std::string &text, u64 unit_ns)
+{
+	static const std::map<std::string, u64> units = {{"ns", 1},         {"us", 1000},       {"ms", 1000000},
+							 {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
+	const char *end = text.data() + text.size();
+	double n = 0;
+	std::from_chars_result r = std::from_chars(text.data(), end, n, std::chars_format::fixed);
+	std::string unit(r.ptr, end);
+
+	if (r.ec != std::errc() || !(n >= 0) || n > 1e9 || (!unit.empty() && !units.count(unit)))
+		return std::nullopt;
+	return static_cast<u64>(n * static_cast<double>(unit.empty() ? unit_ns : units.at(unit)) + 0.5);
+}
+
+SampleStream::SampleStream(const std::string &proc, unsigned gpu, u32 period_us, const std::vector<u32> &runlists)
+	: path_(fmt::format("{}/gpu{}/samples", proc, gpu)), fd_(open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)),
+	  buffer_(1 << 18, 0)
+{
+	std::string how = fmt::format("{}{}{}", period_us, runlists.empty() ? "" : " ", fmt::join(runlists, " "));
+
+	if (fd_ < 0)
+		throw SourceError(explain(errno, path_, false));
+	if (::write(fd_, how.data(), how.size()) < 0) {
+		int err = errno;
+		close(fd_);
+		throw SourceError(err == ENOENT ? "there is no such runlist: " + how.substr(how.find(' ') + 1)
+				  : err == ERANGE
+					  ? fmt::format("every {} us cannot be sampled: 10 us to 1 s can", period_us)
+					  : explain(err, path_, true));
+	}
+}
+
+SampleStream::~SampleStream()
+{
+	close(fd_);
+}
+
+std::string_view SampleStream::read()
+{
+	ssize_t n = ::read(fd_, buffer_.data(), buffer_.size());
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		throw SourceError(explain(errno, path_, false));
+	return std::string_view(buffer_).substr(0, n < 0 ? 0 : static_cast<size_t>(n));
+}
+
+int record(const Options &options, const RecordOptions &how)
+{
+	using clock = std::chrono::steady_clock;
+	unsigned gpu = only_gpu(options.sources);
+	std::string snapshot = read_whole(fmt::format("{}/gpu{}/snapshot", options.sources.proc, gpu), true);
+	StopSignals stop;
+	SampleStream stream(options.sources.proc, gpu, how.period_us, how.runlists);
+	RawFiles raw(how.files);
+	TimelineBuilder builder;
+	std::string why;
+
+	auto take = [&](std::string_view bytes) {
+		raw.write(bytes);
+		builder.feed(bytes);
+	};
+	take(snapshot);
+	clock::time_point end = clock::now() + std::chrono::nanoseconds(how.for_ns);
+	while (!stop.came() && (!how.for_ns || clock::now() < end)) {
+		pollfd p{.fd = stream.fd(), .events = POLLIN, .revents = 0};
+		auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
+		poll(&p, 1, how.for_ns ? static_cast<int>(std::clamp<long>(left, 0, 100)) : 100);
+		try {
+			take(stream.read());
+		} catch (const SourceError &e) {
+			// What there is by now is worth more than nothing.
+			why = e.what();
+			break;
+		}
+	}
+	raw.close();
+	Timeline t = builder.finish();
+	for (const std::string &file : how.files)
+		if (!is_raw(file))
+			write_timeline(t, file);
+	if (!print(timeline_text(t)))
+		return EXIT_PART;
+	if (!why.empty())
+		std::fprintf(stderr, "gpulens: the recording ended early: %s\n", why.c_str());
+	return why.empty() ? EXIT_DONE : EXIT_PART;
+}
+
+int report(const Options &, const std::string &recording, std::vector<std::string> files)
+{
+	Timeline t = timeline_of(read_whole(recording, false), recording);
+
+	if (files.empty())
+		files.push_back((recording == "-" ? "recording" : recording) + ".html");
+	for (const std::string &file : files) {
+		if (is_raw(file) && file != "-")
+			throw SourceError(file + ": its name ends with none of .html, .csv, .perfetto-trace");
+		write_timeline(t, file);
+	}
+	return print(timeline_text(t)) ? EXIT_DONE : EXIT_PART;
+}
+
+} // namespace tool

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+// Samples to intervals. See timeline.hpp.
+#include "timeline.hpp"
+
+#include "sources.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <endian.h>
+#include <fmt/format.h>
+
+namespace tool {
+
+namespace {
+
+int id_of(__le16 v)
+{
+	return static_cast<int16_t>(le16toh(v));
+}
+
+// What a sample says of its engine; nothing: it is idle.
+std::optional<Interval> interval_of(const gpulens_sample &s)
+{
+	Interval i;
+
+	switch (s.kind) {
+	case GPULENS_SAMPLE_ON: i.phase = Phase::On; break;
+	case GPULENS_SAMPLE_LOAD:
+	case GPULENS_SAMPLE_SAVE:
+	case GPULENS_SAMPLE_SWITCH: i.phase = Phase::Switching; break;
+	case GPULENS_SAMPLE_ERROR: i.phase = Phase::Error; return i;
+	default: return std::nullopt;
+	}
+	i.tsg = id_of(s.at.id);
+	i.channel = id_of(s.at.channel);
+	i.bare = s.flags & GPULENS_SAMPLE_BARE_CHANNEL;
+	return i;
+}
+
+bool same(const Interval &a, const Interval &b)
+{
+	return a.phase == b.phase && a.tsg == b.tsg && a.channel == b.channel && a.bare == b.bare;
+}
+
+u64 percentile(const std::map<u64, u64> &counts, u64 total, double part)
+{
+	u64 want = static_cast<u64>(static_cast<double>(total) * part), seen = 0;
+
+	for (const auto &[value, n] : counts) {
+		seen += n;
+		if (seen > want)
+			return value;
+	}
+	return counts.empty() ? 0 : counts.rbegin()->first;
+}
+
+} // namespace
+
+u64 Turns::median_ns() const
+{
+	std::vector<u64> sorted = lengths_ns;
+
+	if (sorted.empty())
+		return 0;
+	std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2), sorted.end());
+	return sorted[sorted.size() / 2];
+}
+
+std::string Timeline::name() const
+{
+	if (!gpu)
+		return index == LENS_NONE ? "a GPU" : fmt::format("gpu{}", index);
+	return fmt::format("gpu{}: {} ({}){}", index, gpu->chip.name, gpu->chip.architecture,
+			   gpu->chip.device.empty() ? "" : ", " + gpu->chip.device);
+}
+
+// A turn is made of intervals on the engine that follow each other without a hole; its channels may change.
+std::vector<Turns> Timeline::turns(size_t track) const
+{
+	const Track &t = tracks[track];
+	std::map<std::pair<bool, int>, Turns> by_tsg;
+	size_t n = t.intervals.size();
+
+	for (size_t i = 0; i < n;) {
+		const Interval &first = t.intervals[i];
+		size_t j = i + 1;
+		if (first.phase != Phase::On) {
+			i++;
+			continue;
+		}
+		while (j < n && t.intervals[j].phase == Phase::On && t.intervals[j].tsg == first.tsg &&
+		       t.intervals[j].bare == first.bare && t.intervals[j].start_ns == t.intervals[j - 1].end_ns)
+			j++;
+		u64 start = first.start_ns, end = t.intervals[j - 1].end_ns;
+		Turns &to = by_tsg[{first.bare, first.tsg}];
+		to.tsg = first.tsg;
+		to.bare = first.bare;
+		to.on_ns += end - start;
+		// At a hole, as at the recording's ends, nobody knows how long it had been or went on.
+		auto hole = std::lower_bound(t.gaps.begin(), t.gaps.end(), start);
+		bool cut = start <= start_ns || end >= end_ns || (hole != t.gaps.end() && *hole <= end);
+		if (!cut)
+			to.lengths_ns.push_back(end - start);
+		i = j;
+	}
+	std::vector<Turns> list;
+	for (auto &[key, turns] : by_tsg) {
+		const Runlist *rl =
+			gpu && t.engine.runlist >= 0 ? gpu->runlist(static_cast<u32>(t.engine.runlist)) : nullptr;
+		for (const Tsg &tsg : rl ? rl->tsgs : std::vector<Tsg>())
+			if (!turns.bare && static_cast<int>(tsg.id) == turns.tsg)
+				turns.slice_ns = tsg.timeslice_ns;
+		list.push_back(std::move(turns));
+	}
+	return list;
+}
+
+// The snapshot, if one comes first, then header and engine records. False: more bytes are needed.
+bool TimelineBuilder::take_head()
+{
+	gpulens_samples_header h;
+	gpulens_header snap;
+
+	if (pending_.size() >= sizeof(snap) && std::memcmp(pending_.data(), "GPLS", 4) == 0) {
+		std::memcpy(&snap, pending_.data(), sizeof(snap));
+		size_t bytes = GPULENS_RECORD_BYTES * (size_t{le32toh(snap.records)} + 1);
+		if (pending_.size() < bytes)
+			return false;
+		timeline_.gpu = from_snapshot(std::string_view(pending_).substr(0, bytes), "recording");
+		pending_.erase(0, bytes);
+	}
+	if (pending_.size() < sizeof(h))
+		return false;
+	std::memcpy(&h, pending_.data(), sizeof(h));
+	if (le32toh(h.magic) != GPULENS_SAMPLES_MAGIC)
+		throw SourceError("not a recording: samples begin with GPLT");
+	if (le16toh(h.sample_bytes) != sizeof(gpulens_sample) || le32toh(h.engines) >= GPULENS_SAMPLE_ALL)
+		throw SourceError("a recording of a newer layout");
+	size_t bytes = sizeof(h) + size_t{le32toh(h.engines)} * GPULENS_RECORD_BYTES;
+	if (pending_.size() < bytes)
+		return false;
+	for (size_t at = sizeof(h); at < bytes; at += GPULENS_RECORD_BYTES) {
+		gpulens_engine e;
+		std::memcpy(&e, pending_.data() + at, sizeof(e));
+		timeline_.tracks.push_back({engine_from_record(e), {}, {}});
+	}
+	timeline_.index = static_cast<int>(le32toh(h.gpu));
+	timeline_.period_us = le32toh(h.period_us);
+	open_.resize(timeline_.tracks.size());
+	pending_.erase(0, bytes);
+	return true;
+}
+
+void TimelineBuilder::close(size_t track, u64 at)
+{
+	Open &o = open_[track];
+
+	if (!o.any)
+		return;
+	o.interval.end_ns = at;
+	timeline_.tracks[track].intervals.push_back(o.interval);
+	o.any = false;
+}
+
+void TimelineBuilder::remark(const gpulens_sample &s)
+{
+	timeline_.gaps.push_back({le64toh(s.time_ns), le32toh(s.ticks), s.kind});
+	timeline_.lost += le32toh(s.ticks);
+	// What was on an engine is not known from its last sample on.
+	for (size_t i = 0; i < open_.size(); i++) {
+		close(i, open_[i].last_ns);
+		timeline_.tracks[i].gaps.push_back(open_[i].last_ns);
+	}
+	hole_ = true;
+}
+
+void TimelineBuilder::tick(u64 time_ns)
+{
+	if (timeline_.ticks && !hole_ && time_ns > last_tick_ns_)
+		steps_[(time_ns - last_tick_ns_) / 1000]++;
+	if (!timeline_.ticks)
+		timeline_.start_ns = time_ns;
+	timeline_.ticks++;
+	last_tick_ns_ = time_ns;
+	hole_ = false;
+}
+
+void TimelineBuilder::take(const gpulens_sample &s)
+{
+	u64 time_ns = le64toh(s.time_ns);
+
+	if (s.engine == GPULENS_SAMPLE_ALL)
+		return remark(s);
+	if (s.engine >= open_.size())
+		throw SourceError(
+			fmt::format("a sample is of engine {}, of which there are {}", s.engine, open_.size()));
+	if (!s.engine)
+		tick(time_ns);
+	timeline_.end_ns = std::max(timeline_.end_ns, time_ns);
+	Open &o = open_[s.engine];
+	std::optional<Interval> i = interval_of(s);
+	if (o.any && !(i && same(o.interval, *i)))
+		close(s.engine, time_ns);
+	if (i && !o.any) {
+		o.any = true;
+		o.interval = *i;
+		o.interval.start_ns = time_ns;
+	}
+	if (o.any) {
+		o.interval.samples++;
+		o.interval.busy += s.flags & GPULENS_SAMPLE_BUSY ? 1 : 0;
+	}
+	o.last_ns = time_ns;
+}
+
+void TimelineBuilder::feed(std::string_view bytes)
+{
+	pending_.append(bytes);
+	if (!begun_ && !(begun_ = take_head()))
+		return;
+	size_t at = 0;
+	for (; at + sizeof(gpulens_sample) <= pending_.size(); at += sizeof(gpulens_sample)) {
+		gpulens_sample s;
+		std::memcpy(&s, pending_.data() + at, sizeof(s));
+		take(s);
+	}
+	pending_.erase(0, at);
+}
+
+const Timeline &TimelineBuilder::now()
+{
+	u64 n = 0;
+
+	for (const auto &[us, count] : steps_)
+		n += count;
+	timeline_.step_median_ns = 1000 * percentile(steps_, n, 0.5);
+	timeline_.step_p99_ns = 1000 * percentile(steps_, n, 0.99);
+	timeline_.step_max_ns = steps_.empty() ? 0 : 1000 * steps_.rbegin()->first;
+	return timeline_;
+}
+
+Timeline TimelineBuilder::finish()
+{
+	if (!begun_)
+		throw SourceError("the recording is cut short: it ends before its first sample");
+	for (size_t i = 0; i < open_.size(); i++)
+		close(i, open_[i].last_ns);
+	now();
+	return std::move(timeline_);
+}
+
+Timeline timeline_of(std::string_view bytes, const std::string &source)
+{
+	TimelineBuilder b;
+
+	try {
+		b.feed(bytes);
+		return b.finish();
+	} catch (const SourceError &e) {
+		throw SourceError(source + ": " + e.what());
+	}
+}
+
+} // namespace tool

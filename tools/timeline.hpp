@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+// What was on each engine over time: from the samples that /proc/gpuX/samples gives (include/uapi/gpulens.h) to
+// intervals, turns and how good the sampling was. Times are nanoseconds of CLOCK_MONOTONIC.
+#pragma once
+#include "model.hpp"
+#include "uapi/gpulens.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool {
+
+enum class Phase {
+	On,        // a TSG is on the engine
+	Switching, // being loaded, saved, or asked to make room
+	Error,     // the status could not be read
+};
+
+// Samples in a row that say the same of an engine; idle ones make none. Ends at the first sample that says otherwise.
+struct Interval {
+	u64 start_ns = 0, end_ns = 0;
+	Phase phase = Phase::On;
+	int tsg = LENS_NONE;     // or a channel that is in none: bare
+	int channel = LENS_NONE; // where hardware says it
+	bool bare = false;
+	u32 samples = 0, busy = 0; // busy: of them, those in which the engine had work
+};
+
+struct Track {
+	Engine engine;
+	std::vector<Interval> intervals;
+	std::vector<u64> gaps; // where this engine's samples have a hole: no turn may go across
+};
+
+// Ticks without samples.
+struct Gap {
+	u64 time_ns = 0;
+	u32 ticks = 0;
+	int kind = 0; // GPULENS_SAMPLE_FULL, LATE, ASLEEP
+};
+
+// What one TSG had of an engine. Turns that the recording or a gap cut off are not measured.
+struct Turns {
+	int tsg = LENS_NONE;
+	bool bare = false;
+	u64 on_ns = 0;               // all of its time on the engine
+	std::vector<u64> lengths_ns; // of whole turns, in order
+	std::optional<u64> slice_ns; // as configured, where a snapshot tells it
+
+	u64 median_ns() const;
+};
+
+struct Timeline {
+	std::optional<Gpu> gpu; // as it was when the recording began
+	int index = LENS_NONE;
+	u32 period_us = 0; // as asked for
+	u64 start_ns = 0, end_ns = 0;
+	std::vector<Track> tracks;
+	std::vector<Gap> gaps;
+	u64 ticks = 0, lost = 0;
+	// Distances of ticks as they came, ns: the sampling error is one of them.
+	u64 step_median_ns = 0, step_p99_ns = 0, step_max_ns = 0;
+
+	double seconds() const { return static_cast<double>(end_ns - start_ns) / 1e9; }
+	std::vector<Turns> turns(size_t track) const; // by TSG
+	std::string name() const;                     // "gpu0: AD102 (Ada), 0000:01:00.0"
+};
+
+// Takes a stream as it comes, in pieces of any size; keeps what is needed and no sample.
+class TimelineBuilder {
+public:
+	// A recording may have a snapshot before the samples; both come through feed().
+	void feed(std::string_view bytes);
+	// Nothing more comes. Throws SourceError: there was no sound header, or it was cut in it.
+	Timeline finish();
+	// So far; intervals that go on end at the last sample.
+	const Timeline &now();
+
+private:
+	struct Open {
+		bool any = false;
+		Interval interval;
+		u64 last_ns = 0;
+	};
+
+	bool take_head();
+	void take(const gpulens_sample &s);
+	void close(size_t track, u64 at);
+	void remark(const gpulens_sample &s);
+	void tick(u64 time_ns);
+
+	Timeline timeline_;
+	std::string pending_;
+	bool begun_ = false;
+	std::vector<Open> open_;
+	u64 last_tick_ns_ = 0;
+	bool hole_ = false;        // ticks were lost since the last one
+	std::map<u64, u64> steps_; // distance of ticks in us: how often
+};
+
+// Throws SourceError.
+Timeline timeline_of(std::string_view bytes, const std::string &source);
+
+std::string timeline_csv(const Timeline &t);
+// Perfetto's format: tools/perfetto_trace.proto.
+std::string timeline_perfetto(const Timeline &t);
+// A page of its own: an SVG of the engines over time and tables of turns, as Fig. 6 of RTAS'24.
+std::string timeline_html(const Timeline &t);
+// The tables as text, with how well the sampling went.
+std::string timeline_text(const Timeline &t);
+
+} // namespace tool
