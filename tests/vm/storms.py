@@ -18,9 +18,10 @@ OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EI
         "EBUSY"}
 VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
 ERRNOS = {
-    **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS),
+    # of samples: it is a stream, has begun when it is written to, or there are too many
+    **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS | {"EBUSY", "ESPIPE"}),
     "open": {"OK", "EACCES", "EEXIST", "EINVAL"},
-    "lseek": VFS | {"OK", "ENXIO", "EOVERFLOW"},
+    "lseek": VFS | {"OK", "ENXIO", "EOVERFLOW", "ESPIPE"},
     # FIONREAD is answered by the VFS for any regular file
     "ioctl": VFS | {"OK", "ENOTTY"},
     "mmap": VFS | {"EIO", "EACCES", "ENODEV"},

@@ -236,7 +236,7 @@ def test_another_user_writes_nothing_changes_nothing_and_sees_no_address(one: Ca
     tried.nothing_opened_to_write()
     readable = int(guest.check(f"find /proc/gpu{one.index} -type f -perm 0444 | wc -l"))
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == readable
-    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == len(CONTROL) + 1  # and image
+    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == len(CONTROL) + 2  # and image and samples
     data = collected(guest, "/tmp/read")
     assert not shown(data, addrs) and not any(printed(data.decode("latin-1")))
 
@@ -334,6 +334,19 @@ def test_an_image_takes_the_power_of_opener_and_reader(careless: Card, how: str)
     assert "OK" not in tried.results("read")
 
 
+@pytest.mark.parametrize("how", LENT)
+def test_sampling_takes_the_power_of_opener_and_caller(careless: Card, how: str) -> None:
+    """EPERM for reading and for saying what to sample where one of them lacks CAP_SYS_ADMIN of the machine itself, and
+    the GPU is left alone."""
+    with untouched(careless):
+        tried = lent(careless, how, "samples", "-r")
+        assert {tried.lines["read", call, "any", "EPERM"] for call in ("read", "readv")} == {2}
+        assert "OK" not in tried.results("read")
+        tried = lent(careless, how, "samples", "-w")
+        tried.nothing_got_through()
+        assert {line[3] for line in tried.lines if line[1] in ("write", "write_much", "writev")} == {"EPERM"}
+
+
 @pytest.mark.parametrize("name", [*SHOW, "image"])
 def test_what_root_has_begun_to_read_is_not_for_a_user_to_go_on_with(first: Card, name: str) -> None:
     """An open file keeps what it said; with addresses in it, that is root's alone. Seen failing before it was."""
@@ -348,11 +361,11 @@ def test_modes_that_let_everybody_in_give_no_power(careless: Card) -> None:
     """uid 1000 opens what steers in every way, and what he writes there in any is EPERM; image likewise. Seen
     failing without the question for the capability."""
     with untouched(careless):
-        for name in (*CONTROL, "image"):
+        for name in (*CONTROL, "image", "samples"):
             tried = sweep(careless.guest, "-u 1000", f"-k -t {text_for(careless, name)} {careless.path(name)}")
             tried.nothing_got_through()
             assert tried.lines["open", "open", "O_RDWR", "OK"] == 1
-            if name != "image":
+            if name not in ("image", "samples"):
                 assert tried.lines["write", "write", "O_RDWR|O_APPEND", "EPERM"] == 1
             assert "OK" not in tried.results("read")
 

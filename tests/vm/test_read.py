@@ -249,7 +249,7 @@ def test_a_bad_read_code_is_an_io_error(fresh: Card) -> None:
 
 
 def test_modes_of_the_files(card: Card) -> None:
-    """Files that steer are 0200, all others are for reading only."""
+    """Files that steer are 0200, samples may be asked for what is wanted, all others are for reading only."""
     listing = card.guest.check(f"cd /proc/gpu{card.index} && for f in *; do stat -c '%n %a' $f; done").splitlines()
     modes = dict(line.split() for line in listing)
     steer = {name for name in modes if STEERS.search(name)}
@@ -257,7 +257,8 @@ def test_modes_of_the_files(card: Card) -> None:
             "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice"} == steer
     assert {modes[name] for name in steer} == {"200"}
     assert modes["image"] == "400"  # raw words are for the administrator
-    assert {modes[name] for name in set(modes) - steer - {"image"}} == {"444"}
+    assert modes["samples"] == "600"  # costs the machine time
+    assert {modes[name] for name in set(modes) - steer - {"image", "samples"}} == {"444"}
 
 
 def test_snapshot_begins_with_its_header(card: Card) -> None:

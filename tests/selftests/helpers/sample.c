@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads /proc/gpuX/samples for a while into a file, in one of the ways to wait. Does not judge, and does not decode.
+ *
+ *	sample [-c TEXT] [-b BYTES] [-w read|nonblock|poll|epoll] [-p MS] [-s MS] [-o FILE] FILE
+ * -c writes TEXT first; -b reads at most BYTES at once (65536); -p pauses after the first read, with the file open; -s
+ * ends after MS (1000), by a signal. Output: one line, how many bytes came, the size of the largest read, and how it
+ * ended: "time", or a step and an errno's name, e.g. "0 0 read EPERM", "4096 4096 poll ERR".
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static long total, largest;
+static volatile sig_atomic_t over;
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+	over = 1;
+}
+
+static int end(const char *step, const char *how)
+{
+	printf("%ld %ld %s%s%s\n", total, largest, step, *how ? " " : "", how);
+	return 0;
+}
+
+static int failed(const char *step)
+{
+	const char *name = strerrorname_np(errno);
+
+	return over && errno == EINTR ? end("time", "") : end(step, name ? name : "unknown");
+}
+
+static void set_alarm(long ms)
+{
+	struct itimerval when = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+	struct sigaction action = { .sa_handler = on_alarm }; /* not restarted: it ends a call that waits */
+
+	/* again and again: the first may come between two calls */
+	when.it_interval.tv_usec = 100000;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &when, NULL);
+}
+
+/* The events; 0 when a signal came. */
+static int wait_for(int fd, int ep)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct pollfd one = { .fd = fd, .events = POLLIN };
+
+	if (ep >= 0)
+		return epoll_wait(ep, &event, 1, -1) == 1 ? (int)event.events : 0;
+	return poll(&one, 1, -1) == 1 ? one.revents : 0;
+}
+
+static int run(int fd, int ep, const char *way, int out, size_t size, long pause)
+{
+	char *buffer = malloc(size + 1);
+	int events;
+	ssize_t n;
+
+	while (buffer && !over) {
+		if (*way == 'p' || *way == 'e') {
+			events = wait_for(fd, ep);
+			if (!events)
+				continue;
+			if (events & POLLERR)
+				return end(way, "ERR");
+		}
+		n = read(fd, buffer, size);
+		if (n < 0 && errno == EAGAIN && *way == 'n') {
+			usleep(1000);
+			continue;
+		}
+		if (n <= 0)
+			return n ? failed("read") : end("read", "END");
+		total += n;
+		largest = n > largest ? n : largest;
+		if (out >= 0 && write(out, buffer, n) != n)
+			return failed("output");
+		usleep(pause * 1000);
+		pause = 0;
+	}
+	return end("time", "");
+}
+
+int main(int argc, char **argv)
+{
+	const char *text = NULL, *way = "read", *to = NULL;
+	struct epoll_event event = { .events = EPOLLIN };
+	int opt, fd, out = -1, ep = -1;
+	long ms = 1000, pause = 0;
+	size_t size = 65536;
+
+	while ((opt = getopt(argc, argv, "c:b:w:p:s:o:")) != -1)
+		switch (opt) {
+		case 'c': text = optarg; break;
+		case 'b': size = strtoul(optarg, NULL, 0); break;
+		case 'w': way = optarg; break;
+		case 'p': pause = atol(optarg); break;
+		case 's': ms = atol(optarg); break;
+		case 'o': to = optarg; break;
+		default: return 2;
+		}
+	if (optind != argc - 1)
+		return 2;
+	fd = open(argv[optind], (text ? O_RDWR : O_RDONLY) | (*way == 'n' ? O_NONBLOCK : 0));
+	if (fd < 0)
+		return failed("open");
+	if (text && write(fd, text, strlen(text)) < 0)
+		return failed("write");
+	if (to)
+		out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	set_alarm(ms);
+	if (*way == 'e') {
+		ep = epoll_create1(0);
+		if (epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
+			return failed("epoll_ctl");
+	}
+	return run(fd, ep, way, out, size, pause);
+}
