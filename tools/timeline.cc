@@ -79,7 +79,8 @@ std::vector<Turns> Timeline::turns(size_t track) const
 {
 	const Track &t = tracks[track];
 	std::map<std::pair<bool, int>, Turns> by_tsg;
-	size_t n = t.intervals.size();
+	size_t n = t.intervals.size(), hole = 0;
+	auto too_long = [this](const Hole &h) { return h.blind || h.to_ns - h.from_ns > longest_step_ns(); };
 
 	for (size_t i = 0; i < n;) {
 		const Interval &first = t.intervals[i];
@@ -97,8 +98,10 @@ std::vector<Turns> Timeline::turns(size_t track) const
 		to.bare = first.bare;
 		to.on_ns += end - start;
 		// At a hole, as at the recording's ends, nobody knows how long it had been or went on.
-		auto hole = std::lower_bound(t.gaps.begin(), t.gaps.end(), start);
-		bool cut = start <= start_ns || end >= end_ns || (hole != t.gaps.end() && *hole <= end);
+		while (hole < t.holes.size() && (t.holes[hole].to_ns < start || !too_long(t.holes[hole])))
+			hole++;
+		bool cut =
+			start <= start_ns || end >= end_ns || (hole < t.holes.size() && t.holes[hole].from_ns <= end);
 		if (!cut)
 			to.lengths_ns.push_back(end - start);
 		i = j;
@@ -166,23 +169,25 @@ void TimelineBuilder::remark(const gpulens_sample &s)
 {
 	timeline_.gaps.push_back({le64toh(s.time_ns), le32toh(s.ticks), s.kind});
 	timeline_.lost += le32toh(s.ticks);
-	// What was on an engine is not known from its last sample on.
+	// Late ticks make the next step a long one. Where nobody looked, what was on an engine is not known.
+	if (s.kind == GPULENS_SAMPLE_LATE)
+		return;
 	for (size_t i = 0; i < open_.size(); i++) {
 		close(i, open_[i].last_ns);
-		timeline_.tracks[i].gaps.push_back(open_[i].last_ns);
+		open_[i].blind = true;
 	}
-	hole_ = true;
+	blind_ = true;
 }
 
 void TimelineBuilder::tick(u64 time_ns)
 {
-	if (timeline_.ticks && !hole_ && time_ns > last_tick_ns_)
+	if (timeline_.ticks && !blind_ && time_ns > last_tick_ns_)
 		steps_[(time_ns - last_tick_ns_) / 1000]++;
 	if (!timeline_.ticks)
 		timeline_.start_ns = time_ns;
 	timeline_.ticks++;
 	last_tick_ns_ = time_ns;
-	hole_ = false;
+	blind_ = false;
 }
 
 void TimelineBuilder::take(const gpulens_sample &s)
@@ -198,6 +203,9 @@ void TimelineBuilder::take(const gpulens_sample &s)
 		tick(time_ns);
 	timeline_.end_ns = std::max(timeline_.end_ns, time_ns);
 	Open &o = open_[s.engine];
+	if (o.last_ns && (o.blind || time_ns > o.last_ns + u64{2000} * timeline_.period_us))
+		timeline_.tracks[s.engine].holes.push_back({o.last_ns, time_ns, o.blind});
+	o.blind = false;
 	std::optional<Interval> i = interval_of(s);
 	if (o.any && !(i && same(o.interval, *i)))
 		close(s.engine, time_ns);

@@ -5,6 +5,7 @@
 #include "model.hpp"
 #include "uapi/gpulens.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,10 +30,16 @@ struct Interval {
 	u32 samples = 0, busy = 0; // busy: of them, those in which the engine had work
 };
 
+// From one sample of an engine to the next where that took long.
+struct Hole {
+	u64 from_ns = 0, to_ns = 0;
+	bool blind = false; // there were ticks, and their samples are lost
+};
+
 struct Track {
 	Engine engine;
 	std::vector<Interval> intervals;
-	std::vector<u64> gaps; // where this engine's samples have a hole: no turn may go across
+	std::vector<Hole> holes;
 };
 
 // Ticks without samples.
@@ -42,7 +49,7 @@ struct Gap {
 	int kind = 0; // GPULENS_SAMPLE_FULL, LATE, ASLEEP
 };
 
-// What one TSG had of an engine. Turns that the recording or a gap cut off are not measured.
+// What one TSG had of an engine. Turns that the recording or a hole of more than three steps cut off are not measured.
 struct Turns {
 	int tsg = LENS_NONE;
 	bool bare = false;
@@ -61,9 +68,12 @@ struct Timeline {
 	std::vector<Track> tracks;
 	std::vector<Gap> gaps;
 	u64 ticks = 0, lost = 0;
-	// Distances of ticks as they came, ns: the sampling error is one of them.
+	// Distances of ticks as they came, ns, without those between which samples were lost: what is measured is known
+	// to within one of them.
 	u64 step_median_ns = 0, step_p99_ns = 0, step_max_ns = 0;
 
+	// Longer distances are holes.
+	u64 longest_step_ns() const { return 3 * std::max<u64>(step_median_ns, u64{period_us} * 1000); }
 	double seconds() const { return static_cast<double>(end_ns - start_ns) / 1e9; }
 	std::vector<Turns> turns(size_t track) const; // by TSG
 	std::string name() const;                     // "gpu0: AD102 (Ada), 0000:01:00.0"
@@ -83,7 +93,8 @@ private:
 	struct Open {
 		bool any = false;
 		Interval interval;
-		u64 last_ns = 0;
+		u64 last_ns = 0; // of its last sample, 0: none yet
+		bool blind = false;
 	};
 
 	bool take_head();
@@ -97,7 +108,7 @@ private:
 	bool begun_ = false;
 	std::vector<Open> open_;
 	u64 last_tick_ns_ = 0;
-	bool hole_ = false;        // ticks were lost since the last one
+	bool blind_ = false;       // samples were lost since the last tick
 	std::map<u64, u64> steps_; // distance of ticks in us: how often
 };
 

@@ -37,7 +37,7 @@ i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; vertic
 const char SCRIPT[] = R"(<script>
 const svg = document.querySelector('svg'), axis = document.querySelector('.axis');
 const [,, whole, height] = svg.getAttribute('viewBox').split(' ').map(Number);
-let from = 0, width = whole;
+let from = 0, width = Math.min(whole, 50000);
 function show() {
   width = Math.min(whole, Math.max(20, width));
   from = Math.min(whole - width, Math.max(0, from));
@@ -167,9 +167,16 @@ private:
 				    duration(t_.step_max_ns), duration(u64{t_.period_us} * 1000));
 
 		if (t_.lost)
-			out += fmt::format("<p>{} samples of each engine are missing, in {} places (grey).</p>\n",
-					   t_.lost, t_.gaps.size());
+			out += fmt::format("<p>{} ticks have no samples, in {} places{}.</p>\n", t_.lost,
+					   t_.gaps.size(),
+					   blind() ? "; grey: samples were lost" : ": sampling came too late");
 		return out;
+	}
+
+	bool blind() const
+	{
+		return std::any_of(t_.gaps.begin(), t_.gaps.end(),
+				   [](const Gap &g) { return g.kind != GPULENS_SAMPLE_LATE; });
 	}
 
 	std::string bars(const Row &r, size_t y, size_t &left) const
@@ -201,7 +208,7 @@ private:
 		if (rows_.empty())
 			return "<p>Nothing was on any engine.</p>\n";
 		for (const Gap &g : t_.gaps)
-			if (g.time_ns >= t_.start_ns)
+			if (g.time_ns >= t_.start_ns && g.kind != GPULENS_SAMPLE_LATE)
 				out += fmt::format(
 					"<rect x=\"{:.1f}\" y=\"0\" width=\"{}\" height=\"{}\" fill=\"#8886\"/>\n",
 					us(g.time_ns - t_.start_ns), u64{g.ticks} * t_.period_us, height);
@@ -247,9 +254,9 @@ private:
 					any ? duration(*most) : "–");
 			}
 		}
-		return out +
-		       "</tbody></table>\n<p class=\"soft\">Turns that the recording or a hole in it cut off are not "
-		       "measured.</p>\n";
+		return out + "</tbody></table>\n<p class=\"soft\">Turns that the recording, or a hole of more than "
+			     "three steps in it, cut off are not "
+			     "measured.</p>\n";
 	}
 
 	const Timeline &t_;

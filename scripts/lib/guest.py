@@ -161,7 +161,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
 
     def __init__(self, gpus: Iterable[Gpu], *, smp: int = 2, mem: int = 384,  # pylint: disable=too-many-arguments
                  modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", iommu: bool = False,
-                 limit: float = 900, boot_limit: float = BOOT_LIMIT, shell: bool = False,
+                 programs: Sequence[pathlib.Path] = (), limit: float = 900, boot_limit: float = BOOT_LIMIT,
+                 shell: bool = False,
                  say: Callable[[str], None] = lambda _: None) -> None:
         self._gpus = list(gpus)
         self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
@@ -176,7 +177,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                      **{name: paths.module(name, "kmod-tests")
                         for name in ("faulty", "rival", "sleeper", "sysram", "tegra")}}
             modules = {name: path for name, path in known.items() if path.exists()}
-        self._modules = dict(modules)
+        self._modules, self._programs = dict(modules), programs
         self.run_dir = self._new_run_dir()
         self.emu: list[Emulator] = []
         self.boot_seconds = 0.0
@@ -262,7 +263,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     def _start(self) -> None:
         began = time.monotonic()
         self.run_dir.mkdir(parents=True)
-        initramfs.build(self.run_dir / "initramfs.cpio", self._modules)
+        initramfs.build(self.run_dir / "initramfs.cpio", self._modules, self._programs)
         for index, gpu in enumerate(self._gpus):
             self.emu.append(Emulator(gpu, f"gpu{index}", self.run_dir))
         self._agent, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -101,8 +101,20 @@ def build_helpers() -> list[pathlib.Path]:
     return built
 
 
-def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], extra: Iterable[pathlib.Path] = ()) -> None:
-    """Writes the initramfs. modules: name in the guest -> .ko file; extra: files for /root."""
+def _libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:
+    """What a program of this machine loads, where it looks for it: the loader by its own path, the others in /lib."""
+    found = {}
+    for line in subprocess.run(["ldd", str(program)], check=True, capture_output=True, text=True).stdout.splitlines():
+        words = line.split()
+        if "=>" in words:
+            found[f"lib/{words[0]}"] = pathlib.Path(words[2])
+        elif words[0].startswith("/"):
+            found[words[0].lstrip("/")] = pathlib.Path(words[0])
+    return found
+
+
+def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: Iterable[pathlib.Path] = ()) -> None:
+    """Writes the initramfs. modules: name in the guest -> .ko file; programs: of this machine, for /bin."""
     cpio = Cpio()
     for name in ("proc", "sys", "dev", "tmp", "root", "etc", "modules/boot", "selftests"):
         cpio.directory(name)
@@ -133,6 +145,10 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], extra: Iter
     for path in sorted(selftests.iterdir()):
         if path.suffix in (".sh", ".inc") or path.name == "settings":
             cpio.file(f"selftests/{path.name}", path.read_bytes(), 0o755)
-    for path in extra:
-        cpio.file(f"root/{path.name}", path.read_bytes(), path.stat().st_mode & 0o777)
+    needed: dict[str, pathlib.Path] = {}
+    for path in programs:
+        cpio.file(f"bin/{path.name}", path.read_bytes(), 0o755)
+        needed.update(_libraries(path))
+    for name, path in needed.items():
+        cpio.file(name, path.read_bytes(), 0o755)
     target.write_bytes(cpio.finish())
