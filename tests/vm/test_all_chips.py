@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from conftest import Gpu, Guest, healthy, paths
+from formats import STEERS
 from generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, TEGRA, TYPES, Generation
 from soc import give_memory, load_tegras, pci_address, place
 
