@@ -235,19 +235,22 @@ static int rewrite(void *arg)
 	const struct lens_host_ops *host = s->gpu->chip->host;
 	struct lens_runlist_regs now;
 	struct lens_entry e;
-	u64 words[2];
+	union {
+		u64 copy[2];
+		u32 words[4];
+	} entry;
 	int err;
 
-	err = lens_copy(s->gpu, s->ap, s->at, words, s->gpu->chip->entry_words / 2);
+	err = lens_copy(s->gpu, s->ap, s->at, entry.copy, s->gpu->chip->entry_words / 2);
 	if (!err)
 		err = lens_runlist_regs(s->gpu, s->rl, &now);
 	if (err)
 		return err;
-	host->decode_entry((const u32 *)words, &e);
+	host->decode_entry(entry.words, &e);
 	if (!e.is_tsg || e.id != s->id || !lens_runlist_same(&s->regs, &now))
 		return -EBUSY;
 	return lens_store32(s->gpu, s->ap, s->at,
-			    host->set_timeslice((u32)words[0], s->timeout, s->scale));
+			    host->set_timeslice(entry.words[0], s->timeout, s->scale));
 }
 
 static int reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,

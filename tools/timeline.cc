@@ -100,8 +100,8 @@ std::vector<Turns> Timeline::turns(size_t track) const
 		// At a hole, as at the recording's ends, nobody knows how long it had been or went on.
 		while (hole < t.holes.size() && (t.holes[hole].to_ns < start || !too_long(t.holes[hole])))
 			hole++;
-		bool cut =
-			start <= start_ns || end >= end_ns || (hole < t.holes.size() && t.holes[hole].from_ns <= end);
+		bool cut = start <= start_ns || t.intervals[j - 1].goes_on ||
+			   (hole < t.holes.size() && t.holes[hole].from_ns <= end);
 		if (!cut)
 			to.lengths_ns.push_back(end - start);
 		i = j;
@@ -251,8 +251,10 @@ Timeline TimelineBuilder::finish()
 {
 	if (!begun_)
 		throw SourceError("the recording is cut short: it ends before its first sample");
-	for (size_t i = 0; i < open_.size(); i++)
+	for (size_t i = 0; i < open_.size(); i++) {
+		open_[i].interval.goes_on = true;
 		close(i, open_[i].last_ns);
+	}
 	now();
 	return std::move(timeline_);
 }

@@ -27,6 +27,7 @@ struct Interval {
 	int tsg = LENS_NONE;     // or a channel that is in none: bare
 	int channel = LENS_NONE; // where hardware says it
 	bool bare = false;
+	bool goes_on = false;      // beyond its last sample
 	u32 samples = 0, busy = 0; // busy: of them, those in which the engine had work
 };
 
