@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from chips import CHIPS
-from conftest import Guest, gpu_of, healthy, need_module
+from conftest import Guest, gpu_of, healthy, need_module, paths
 from formats import shape
 
+TOOL = paths.BUILD / "bin" / "gpulens"
 ORDER = [(5 * index) % 12 for index in range(12)]  # place in PCI order of the GPU given as number index
 
 
@@ -17,7 +18,7 @@ def twelve() -> Iterator[Guest]:
     """Three GPUs of each chip, started in another order than the one they have on the bus."""
     modules = {"gpulens": need_module("module"), "gpulens2": need_module("module-copy", "gpulens2")}
     gpus = [gpu_of(CHIPS[index % 4], slot=4 + ORDER[index]) for index in range(12)]
-    with Guest(gpus, modules=modules) as guest:
+    with Guest(gpus, modules=modules, programs=[TOOL]) as guest:
         guest.load("gpulens", "control=1")
         yield guest
         guest.unload()
@@ -42,6 +43,15 @@ def test_each_gpu_shows_its_own_runlists(twelve: Guest) -> None:
     assert [[one["enabled"] for one in channels if one["id"] == 16] for channels in seen] == [[True], [False], [True]]
     assert all(shape(twelve.read(f"/proc/gpu{gpu}/runlist0")) == [(3, [8, 9]), (5, [16]), (9, [24, 25])]
                for gpu in range(12))
+
+
+def test_the_tool_shows_twelve_gpus_in_one_call(twelve: Guest) -> None:
+    """gpulens without a word: all of them, in order, each with what is on its runlist 0."""
+    out = twelve.check("gpulens", timeout=60)
+    heads = [line for line in out.splitlines() if line.startswith("gpu")]
+    assert [line.split(":")[0] for line in heads] == [f"gpu{index}" for index in range(12)]
+    assert all(f"0000:00:{4 + index:02x}.0, from /proc/gpu{index}/snapshot" in line for index, line in enumerate(heads))
+    assert out.count("TSG 9 ") == 12
 
 
 def test_a_second_module_that_wants_the_same_files_fails_cleanly(twelve: Guest) -> None:

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The gpulens program in a guest with the module: what it shows, records and steers. What it prints of recorded GPUs:
+tests/cli."""
+
+import csv
+import io
+import json
+import pathlib
+import subprocess
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from chips import AD102, GP106
+from conftest import Card, Gpu, Guest, healthy, paths, scenario
+from lib.guest import SLOW
+
+# pylint: disable=redefined-outer-name
+
+TOOL = paths.BUILD / "bin" / "gpulens"
+CHIPS = (GP106, AD102)
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Guest]:
+    """A GPU with PCCSR and one with channel RAM, two TSGs taking turns on two runlists of each, and the tool."""
+    assert TOOL.exists(), f"{TOOL} is not there; run make tool"
+    with Guest([Gpu(chip.name.lower(), scenario("slices-two")) for chip in CHIPS], programs=[TOOL]) as guest:
+        guest.load("gpulens", "control=1")
+        yield guest
+        guest.unload()
+        healthy(guest)
+
+
+@pytest.fixture(params=range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
+def card(request: pytest.FixtureRequest, machine: Guest) -> Iterator[Card]:
+    """Each in turn, as it was."""
+    one = Card(machine, CHIPS[request.param], request.param)
+    yield one
+    one.emu.cmd({"cmd": "scenario", "file": scenario("slices-two")})
+
+
+class Said(NamedTuple):
+    """What the program answered."""
+    status: int
+    out: str
+    err: str
+
+
+def run(card: Card, words: str, who: str = "") -> Said:
+    """gpulens -g X WORDS in the guest; who: steps of helpers/become.c."""
+    become = f"become {who} -- " if who else ""
+    status, out = card.guest.run(f"{become}gpulens -g {card.index} {words} 2>/tmp/err", timeout=120)
+    return Said(status, out, card.guest.read("/tmp/err"))
+
+
+def plain(value: Any) -> Any:
+    """JSON without what an image tells and a snapshot does not, or the other way round."""
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()
+                if key not in ("source", "gpu", "time_ns", "boot42", "context", "page_directory")}
+    return [plain(one) for one in value] if isinstance(value, list) else value
+
+
+def test_a_snapshot_shows_what_an_image_shows(card: Card, tmp_path: pathlib.Path) -> None:
+    """Both at the same instant of a GPU that stands still: chip, engines, runlists with every channel's state, copy
+    engines, GPCs and hazards are equal. Seen failing with the snapshot's device left out."""
+    card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
+    try:
+        (tmp_path / "image").write_text(card.read("image"))
+        live = json.loads(run(card, "--json").out)
+    finally:
+        card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
+    done = subprocess.run([str(TOOL), "-i", str(tmp_path / "image"), "--json"], check=True, capture_output=True)
+    recorded = json.loads(done.stdout)
+    assert plain(live) == plain(recorded)
+    assert live["gpus"][0]["source"] == card.path("snapshot") and live["gpus"][0]["gpu"] == card.index
+
+
+def test_all_gpus_are_shown_in_one_call(machine: Guest) -> None:
+    """Without -g: each GPU under its own first line, with where it comes from."""
+    out = machine.check("gpulens chip")
+    assert [line.split(",")[0] for line in out.splitlines() if line.startswith("gpu")] == [
+        "gpu0: GP106 (Pascal)", "gpu1: AD102 (Ada)"]
+    assert "from /proc/gpu1/snapshot" in out
+
+
+# -- record
+
+
+def intervals(text: str) -> list[dict[str, str]]:
+    """Of a CSV, in order."""
+    return [row for row in csv.DictReader(io.StringIO(text)) if row["end_ns"]]
+
+
+def varint(data: bytes, pos: int) -> tuple[int, int]:
+    """A number of Protocol Buffers' encoding, and where it ends."""
+    value = shift = 0
+    while True:
+        value |= (data[pos] & 0x7F) << shift
+        shift += 7
+        pos += 1
+        if data[pos - 1] < 0x80:
+            return value, pos
+
+
+def fields(data: bytes) -> dict[int, list[Any]]:
+    """A message by field number: numbers, and bytes of strings and messages. No other wire type is expected."""
+    found: dict[int, list[Any]] = {}
+    pos = 0
+    while pos < len(data):
+        tag, pos = varint(data, pos)
+        value: Any
+        value, pos = varint(data, pos)
+        if tag & 7 == 2:
+            value, pos = data[pos:pos + value], pos + value
+        else:
+            assert tag & 7 == 0, tag
+        found.setdefault(tag >> 3, []).append(value)
+    return found
+
+
+def perfetto_slices(data: bytes) -> list[tuple[str, str, int, int]]:
+    """(track, name, begin, end) of a trace, read by the numbers of google/perfetto's protos: Trace.packet 1;
+    TracePacket timestamp 8, sequence 10, track_event 11, clock 58, track_descriptor 60; TrackDescriptor uuid 1, name 2,
+    parent 5; TrackEvent type 9 (begin 1, end 2), track 11, name 23."""
+    tracks: dict[int, str] = {}
+    open_slices: dict[int, tuple[str, int]] = {}
+    slices = []
+    for packet in (fields(raw) for raw in fields(data)[1]):
+        assert packet[10] == [1]
+        if 60 in packet:
+            track = fields(packet[60][0])
+            assert track[1][0] not in tracks and (5 not in track or track[5][0] in tracks)
+            tracks[track[1][0]] = track[2][0].decode()
+        if 11 in packet:
+            event = fields(packet[11][0])
+            assert packet[58] == [3] and event[11][0] in tracks  # CLOCK_MONOTONIC
+            if event[9] == [1]:
+                assert event[11][0] not in open_slices
+                open_slices[event[11][0]] = (event[23][0].decode(), packet[8][0])
+            elif event[9] == [2]:
+                name, begin = open_slices.pop(event[11][0])
+                slices.append((tracks[event[11][0]], name, begin, packet[8][0]))
+    assert not open_slices
+    return slices
+
+
+def test_recorded_turns_are_the_time_slices_that_were_set(card: Card) -> None:
+    """1998.848 us and 999.424 us (slices-two.json): each median turn is within the step that the recording says it
+    reached, and CSV, Perfetto's format and the text agree. Seen failing with switching counted as part of a turn."""
+    said = run(card, "record --runlist 1 --every 200us --for 4s -o /tmp/a.csv -o /tmp/a.perfetto-trace -o /tmp/a.gplt")
+    assert said.status == 0, said
+    assert "every 200.000 us asked for" in said.out.splitlines()[0]
+    step = {"us": 1, "ms": 1000}
+    words = said.out.splitlines()[0].split(" reached ")[0].split()
+    reached = float(words[-2]) * step[words[-1]]
+    rows = {line.split()[1]: line.split()[2:] for line in said.out.splitlines()[2:]}
+    for tsg, expected in (("21", 1998.848), ("22", 999.424)):
+        turns, median, unit = int(rows[tsg][1]), float(rows[tsg][4]), rows[tsg][5]
+        assert turns > 50 / SLOW, said.out
+        assert abs(median * step[unit] - expected) <= max(reached, 200), said.out
+        assert abs(float(rows[tsg][2]) * step[rows[tsg][3]] - expected) < 1
+    found = intervals(card.guest.read("/tmp/a.csv"))
+    assert {row["runlist"] for row in found} == {"1"} and {row["tsg"] for row in found} == {"21", "22"}
+    data = card.guest.read("/tmp/a.perfetto-trace").encode(errors="surrogateescape")
+    assert [(begin, end) for _, _, begin, end in perfetto_slices(data)] == [
+        (int(row["start_ns"]), int(row["end_ns"])) for row in found]
+    assert {name for _, name, _, _ in perfetto_slices(data)} <= {
+        "TSG 21", "TSG 22", "switching, TSG 21", "switching, TSG 22"}
+
+
+def test_a_report_of_a_recording_says_what_record_said(card: Card) -> None:
+    """The raw file goes to another machine: report's text there is record's here."""
+    said = run(card, "record --every 1ms --for 1s -o /tmp/b.gplt")
+    again = card.guest.check("cd /tmp; gpulens report b.gplt; ls b.gplt.html")
+    assert again == said.out + "b.gplt.html\n"
+
+
+def test_recording_ends_at_a_signal_with_what_there_is(card: Card) -> None:
+    """No --for: SIGINT ends it as Ctrl-C does, the files are whole, the status is 0."""
+    out = card.guest.check(f"cd /tmp; rm -f c.csv; gpulens -g {card.index} record --every 1ms -o c.csv >c.out & sleep 2; "
+                           "kill -INT $!; wait $!; echo status $?; cat /tmp/c.csv | head -n 2", timeout=60)
+    assert "status 0\nstart_ns," in out
+
+
+# -- steering
+
+
+def test_disable_for_a_while_puts_the_channel_back(card: Card) -> None:
+    """It is off meanwhile and on afterwards, and both writes are told. Seen failing with undo() left out."""
+    ref = card.chip.ref(40, 1)
+    out = card.guest.check(f"gpulens -g {card.index} disable {ref} --for 3s >/tmp/out & sleep 1.5; "
+                           f"gpulens -g {card.index} channels --json; wait; cat /tmp/out", timeout=60)
+    parsed, end = json.JSONDecoder().raw_decode(out)
+    off = [one["id"] for one in parsed["gpus"][0]["channels"] if not one["state"]["enabled"]]
+    assert off == [40]
+    assert out[end:].split("\n")[1:3] == [
+        f"{card.path(name)} < {ref}" for name in ("disable_channel", "enable_channel")]
+
+
+def test_a_channel_that_was_off_before_stays_off(card: Card) -> None:
+    """disable --for of a disabled channel changes nothing, so that there is nothing to put back."""
+    ref = card.chip.ref(40, 1)
+    assert run(card, f"disable {ref}").status == 0
+    said = run(card, f"disable {ref} --for 100ms")
+    assert said.out == f"{card.path('disable_channel')} < {ref}\n" and said.status == 0
+
+
+def test_a_time_slice_for_a_while_is_the_old_one_again(card: Card) -> None:
+    """tsg_timeslice twice: the wish, and what the runlist had before, 244 << 3 units."""
+    ref = card.chip.ref(21, 1)
+    said = run(card, f"timeslice {ref} 500 --for 100ms")
+    assert said.out == f"{card.path('tsg_timeslice')} < {ref} 500\n{card.path('tsg_timeslice')} < {ref} 1999\n"
+    assert "| Scale: 3            |\n| Timeout: 244        |" in card.read("runlist1")
+
+
+def test_switching_for_a_while_enables_the_others_again(card: Card) -> None:
+    """switch_to_tsg disables the channels of all others of its runlist; they are on afterwards."""
+    ref = card.chip.ref(21, 1)
+    said = run(card, f"switch-to {ref} --for 100ms")
+    other = card.chip.ref(41, 1)
+    assert said.out == f"{card.path('switch_to_tsg')} < {ref}\n{card.path('enable_channel')} < {other}\n"
+
+
+def test_a_dry_run_writes_nothing(card: Card) -> None:
+    """It says the file and the text; no file that steers was written, by the module's own count."""
+    before = [line for line in card.read("stats").splitlines() if line.startswith("write_")]
+    said = run(card, f"disable {card.chip.ref(40, 1)} --dry-run")
+    assert said.out == f"would write {card.chip.ref(40, 1)} to {card.path('disable_channel')}\n"
+    assert [line for line in card.read("stats").splitlines() if line.startswith("write_")] == before
+
+
+# -- who may not, and what is not there
+
+
+def test_an_error_names_the_file_and_what_to_do(card: Card) -> None:
+    """As another user: the file, the errno, what it means here, and sudo. Of an id that is not there: ENOENT."""
+    said = run(card, f"disable {card.chip.ref(40, 1)}", "-u 1000")
+    assert said.status == 4 and said.out == ""
+    assert said.err.startswith(f"gpulens: {card.path('disable_channel')}: EACCES: not allowed; be root")
+    said = run(card, "record -o /tmp/d.csv --for 1s", "-u 1000")
+    assert said.status == 3 and said.err.startswith(f"gpulens: {card.path('samples')}: EACCES: not allowed; be root")
+    said = run(card, f"preempt {card.chip.ref(99, 1)}")
+    assert said.status == 4 and said.err == f"gpulens: {card.path('preempt_tsg')}: ENOENT: there is no such thing now\n"
+
+
+def test_another_user_sees_no_address(card: Card) -> None:
+    """Runlists and channels as ever, their addresses as a dash."""
+    out = run(card, "runlists 1", "-u 1000").out
+    assert "TSG 21: slice 1.999 ms" in out and " at 0x" not in out and "0x6" not in out
+
+
+def test_a_gpu_that_is_not_there_is_named(machine: Guest) -> None:
+    """-g 7: which there are."""
+    status, out = machine.run("gpulens -g 7 2>&1")
+    assert (status, out) == (3, "gpulens: there is no GPU 7; there is 0, 1\n")
