@@ -180,8 +180,8 @@ def test_a_report_of_a_recording_says_what_record_said(card: Card) -> None:
 
 def test_recording_ends_at_a_signal_with_what_there_is(card: Card) -> None:
     """No --for: SIGINT ends it as Ctrl-C does, the files are whole, the status is 0."""
-    out = card.guest.check(f"cd /tmp; rm -f c.csv; gpulens -g {card.index} record --every 1ms -o c.csv >c.out & sleep 2; "
-                           "kill -INT $!; wait $!; echo status $?; cat /tmp/c.csv | head -n 2", timeout=60)
+    out = card.guest.check(f"cd /tmp; rm -f c.csv; gpulens -g {card.index} record --every 1ms -o c.csv >c.out & "
+                           "sleep 2; kill -INT $!; wait $!; echo status $?; cat /tmp/c.csv | head -n 2", timeout=60)
     assert "status 0\nstart_ns," in out
 
 
