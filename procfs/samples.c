@@ -119,7 +119,7 @@ static int lay_out_head(const struct lens_dev *dev, struct stream *st)
 	h->gpu = cpu_to_le32(dev->index);
 	h->time_ns = cpu_to_le64(s->start_ns);
 	h->period_us = cpu_to_le32(st->how.period_us);
-	h->room = cpu_to_le32(LENS_SAMPLER_ROOM);
+	h->room = cpu_to_le32(s->room);
 	rec = (struct gpulens_engine *)(h + 1);
 	for (i = 0; i < s->n_engines; i++)
 		lens_put_engine(&dev->gpu, &dev->gpu.topo.engines[s->engines[i]], &rec[i]);

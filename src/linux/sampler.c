@@ -17,7 +17,10 @@
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -35,16 +38,24 @@
 /* Room for these besides the samples of a tick. */
 #define REMARKS 3
 
+#define ROOM_MIN 1024
+#define ROOM_MAX 4194304
+
+static unsigned int sample_room = LENS_SAMPLER_ROOM;
+module_param(sample_room, uint, 0644);
+MODULE_PARM_DESC(sample_room,
+		 "samples kept for a reader of /proc/gpuX/samples that comes late, 1024 to 4194304, 16 bytes each (default 65536)");
+
 static_assert(sizeof(struct gpulens_sample) == 16);
 static_assert(LENS_ENGINE_UNKNOWN == (int)GPULENS_SAMPLE_ERROR);
 static_assert(LENS_ENGINE_SWITCH == (int)GPULENS_SAMPLE_SWITCH);
-static_assert(LENS_MAX_ENGINES + REMARKS < LENS_SAMPLER_ROOM);
+static_assert(LENS_MAX_ENGINES + REMARKS < ROOM_MIN);
 
 /* -- the ring, as the thread fills it -- */
 
 static struct gpulens_sample *put(struct lens_sampler *s, u32 *head, u64 ns, u32 engine, u32 kind)
 {
-	struct gpulens_sample *one = &s->ring[(*head)++ % LENS_SAMPLER_ROOM];
+	struct gpulens_sample *one = &s->ring[(*head)++ % s->room];
 
 	one->time_ns = cpu_to_le64(ns);
 	one->engine = engine;
@@ -77,7 +88,7 @@ static void remarks(struct lens_sampler *s)
 static bool room(const struct lens_sampler *s, u32 n)
 {
 	/* What was taken may be written over: pairs with lens_sampler_take(). */
-	return LENS_SAMPLER_ROOM - (s->head - smp_load_acquire(&s->tail)) >= n;
+	return s->room - (s->head - smp_load_acquire(&s->tail)) >= n;
 }
 
 /* Ticks from the one that is due on, which then is the one after them. */
@@ -345,11 +356,14 @@ int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlist
 	if (!s->n_engines)
 		return -EOPNOTSUPP;
 	s->period_ns = period_us * (u64)NSEC_PER_USEC;
+	if (!s->ring)
+		s->room = roundup_pow_of_two(clamp_t(u32, READ_ONCE(sample_room), ROOM_MIN,
+						     ROOM_MAX));
 	mutex_lock(&all->lock);
 	if (all->closed || all->n >= MOST)
 		err = all->closed ? -ENODEV : -EBUSY;
 	else if (!s->ring)
-		s->ring = kvmalloc_array(LENS_SAMPLER_ROOM, sizeof(*s->ring), GFP_KERNEL);
+		s->ring = kvmalloc_array(s->room, sizeof(*s->ring), GFP_KERNEL);
 	if (!err)
 		err = s->ring ? begin(s) : -ENOMEM;
 	if (!err) {
@@ -435,7 +449,7 @@ bool lens_sampler_ready(const struct lens_sampler *s)
 u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **first)
 {
 	bool ended = lens_sampler_ended(s);
-	u32 at = s->tail % LENS_SAMPLER_ROOM, n;
+	u32 at, n;
 
 	/* The samples themselves are read after: pairs with tick(). */
 	n = smp_load_acquire(&s->head) - s->tail;
@@ -444,8 +458,11 @@ u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **firs
 		remarks(s);
 		n = s->head - s->tail;
 	}
+	if (!n)
+		return 0;
+	at = s->tail % s->room;
 	*first = &s->ring[at];
-	return min(n, LENS_SAMPLER_ROOM - at);
+	return min(n, s->room - at);
 }
 
 void lens_sampler_take(struct lens_sampler *s, u32 n)

@@ -14,7 +14,7 @@
 #include "../../include/uapi/gpulens.h"
 #include "lens.h"
 
-/* Samples that are kept for who reads late: 1 MiB. A power of two. */
+/* Samples that are kept for who reads late, when nothing is said: 1 MiB. */
 #define LENS_SAMPLER_ROOM 65536
 
 /* Ticks without samples: so many, the first of them due then. */
@@ -46,6 +46,7 @@ struct lens_sampler {
 
 	/* One writer, the thread, and one reader at a time. Counts; the ring's index is modulo. */
 	u32 head, tail;
+	u32 room;			/* a power of two */
 	struct gpulens_sample *ring;
 };
 

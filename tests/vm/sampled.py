@@ -95,14 +95,16 @@ def median(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def slices(samples: list[Sample]) -> Iterator[tuple[int, float]]:
+def slices(samples: list[Sample], longest_us: float = 1e9) -> Iterator[tuple[int, float]]:
     """(TSG, microseconds) from the first sample of it on the engine to the first that is not, of those that both begin
-    and end in here."""
+    and end in here, and in which no two samples are further apart."""
     tsg: Optional[int] = None
     since: Optional[int] = None
     for number, one in enumerate(samples):
         now = one.id if one.kind == ON else None
-        if number and now != tsg:
+        if number and one.time_ns - samples[number - 1].time_ns > longest_us * 1000:
+            since = None
+        elif number and now != tsg:
             if tsg is not None and since is not None:
                 yield tsg, (one.time_ns - since) / 1000
             since = one.time_ns
