@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+// The command line, and nothing else. See cli.hpp.
+#include "cli.hpp"
+
+#include "proc_text.hpp"
+
+namespace tool {
+
+const std::vector<ExitStatus> EXIT_STATUS = {
+	{"0", "all was shown or done"},
+	{"1", "something could not be read or decoded (named on standard error), or --check found a hazard"},
+	{"2", "wrong usage"},
+	{"3", "no GPU to show: no module, no such file, not an image"},
+	{"4", "a request was refused or failed"},
+};
+
+namespace {
+
+const std::map<std::string, std::vector<std::string>> EXAMPLES = {
+	{"",
+	 {"gpulens                          every GPU of this machine on a screen each",
+	  "gpulens -g 0 runlists 0          what is on runlist 0 of GPU 0",
+	  "gpulens -i gpu.image engines     the same of a recorded GPU; several -i are shown in turn",
+	  "gpulens isolation --check        exit status 1 where tasks can disturb each other",
+	  "gpulens channels --json | jq '.gpus[0].channels[] | select(.state.running)'"}},
+	{"chip", {"gpulens chip", "gpulens -i gpu.image chip       of a recorded GPU"}},
+	{"engines", {"gpulens engines", "gpulens engines --json | jq '.gpus[0].engines[] | select(.runlist == 0)'"}},
+	{"runlists",
+	 {"gpulens runlists                 all that are not empty",
+	  "gpulens -g 0 runlists 0          runlist 0 of GPU 0"}},
+	{"channels", {"gpulens channels", "watch gpulens -g 0 channels      as they come and go"}},
+	{"copy", {"gpulens copy"}},
+	{"gpcs", {"gpulens gpcs"}},
+	{"isolation",
+	 {"gpulens isolation", "gpulens isolation --check        exit status 1 where tasks can disturb each other"}},
+	{"proc", {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc device_info"}},
+	{"record",
+	 {"sudo gpulens record --for 2s -o timeline.html",
+	  "sudo gpulens record --every 50us --runlist 0 -o run.rec -o run.csv"}},
+	{"report",
+	 {"gpulens report run.rec           writes run.rec.html", "gpulens report run.rec -o run.perfetto-trace"}},
+	{"disable",
+	 {"sudo gpulens -g 0 disable 0:8 --for 2s    and puts it back",
+	  "gpulens -g 0 disable 0:8 --dry-run        only says what it would write"}},
+	{"enable", {"sudo gpulens -g 0 enable 0:8"}},
+	{"preempt", {"sudo gpulens -g 0 preempt 0:3"}},
+	{"switch-to", {"sudo gpulens -g 0 switch-to 0:3 --for 500ms"}},
+	{"resubmit", {"sudo gpulens -g 0 resubmit 0"}},
+	{"timeslice",
+	 {"sudo gpulens -g 0 timeslice 0:3 2000       2 ms", "sudo gpulens -g 0 timeslice 0:3 500 --for 10s"}},
+	{"simulate",
+	 {"gpulens simulate render:high batch:low",
+	  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"}},
+};
+
+void add_sources(CLI::App &app, Arguments &a)
+{
+	app.add_option("-i,--image", a.options.sources.files,
+		       "a recorded GPU: /proc/gpuX/image or /proc/gpuX/snapshot saved to a file; - is standard input")
+		->type_name("FILE")
+		->allow_extra_args(false);
+	app.add_option("-g,--gpu", a.options.sources.gpus, "the X of /proc/gpuX; all of them when none is named")
+		->type_name("X")
+		->allow_extra_args(false);
+	app.add_option("--proc", a.options.sources.proc,
+		       "where /proc is, for a container that has its host's elsewhere")
+		->type_name("DIR");
+	app.add_flag("--json", a.options.json, "JSON instead of text; docs/json-schema.json");
+	app.add_option("--color", a.options.colour, "auto (a terminal, and no NO_COLOR set), always or never")
+		->type_name("WHEN")
+		->transform(CLI::CheckedTransformer(std::map<std::string, When>{{"auto", When::Auto},
+										{"always", When::Always},
+										{"never", When::Never}})
+				    .description(""));
+}
+
+CLI::App *add_show(CLI::App &app, Arguments &a, int &status, const char *name, const char *about, Show what)
+{
+	CLI::App *sub = app.add_subcommand(name, about);
+
+	sub->callback([&a, &status, what] { status = show(what, a.options, a.runlist, a.check); });
+	return sub;
+}
+
+void add_commands(CLI::App &app, Arguments &a, int &status)
+{
+	add_show(app, a, status, "chip", "which chip it is", Show::Chip);
+	add_show(app, a, status, "engines", "engines and their runlists", Show::Engines);
+	add_show(app, a, status, "runlists", "TSGs and channels, by runlist", Show::Runlists)
+		->add_option("Y", a.runlist, "only this runlist");
+	add_show(app, a, status, "channels", "all channels of all runlists, a line each", Show::Channels);
+	add_show(app, a, status, "copy", "which physical copy engines serve which logical one", Show::Copy);
+	add_show(app, a, status, "gpcs", "GPCs, and the TPCs in each", Show::Gpcs);
+	add_show(app, a, status, "isolation", "what can disturb what: the rules R1-R8 of RTAS'24 applied to this GPU",
+		 Show::Isolation)
+		->add_flag("--check", a.check, "exit status 1 when a hazard was found");
+	CLI::App *proc = app.add_subcommand("proc", "a file of /proc/gpuX as it would read, from an image");
+	proc->add_option("NAME", a.proc_file, "chip, device_info, copy_topology, tpc_map or runlistY")
+		->required()
+		->check(CLI::Validator(
+			[](std::string &name) {
+		return is_proc_file(name) ? "" : "not a file that an image gives: " + name;
+			},
+			""));
+	proc->callback([&a, &status] { status = show_proc(a.proc_file, a.options); });
+}
+
+// A time with a unit, into nanoseconds.
+CLI::Option *add_duration(CLI::App *sub, const char *name, u64 &ns, u64 unit, const char *about)
+{
+	return sub
+		->add_option_function<std::string>(
+			name,
+			[&ns, unit, name](const std::string &text) {
+		std::optional<u64> got = parse_duration(text, unit);
+		if (!got || !*got)
+			throw CLI::ValidationError(name, "not a time such as 10s, 500ms or 100us: " + text);
+		ns = *got;
+			},
+			about)
+		->type_name("TIME");
+}
+
+void add_record(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand("record", "what is on each engine over time, sampled by the module");
+
+	sub->add_option(
+		   "-o,--output", a.record.files,
+		   "FILE.perfetto-trace (ui.perfetto.dev), FILE.csv, FILE.html, or any other name: a recording for "
+		   "report; several are written at once")
+		->type_name("FILE")
+		->required()
+		->allow_extra_args(false);
+	add_duration(sub, "--for", a.record.for_ns, 1000000000, "how long; until Ctrl-C when not given");
+	sub->add_option_function<std::string>(
+		   "--every",
+		   [&a](const std::string &text) {
+		std::optional<u64> ns = parse_duration(text, 1000);
+		if (!ns || *ns < 10000 || *ns > 1000000000)
+			throw CLI::ValidationError("--every", "not a time from 10us to 1s: " + text);
+		a.record.period_us = static_cast<u32>(*ns / 1000);
+		   },
+		   "time between samples, 100us when not given")
+		->type_name("TIME");
+	sub->add_option("--runlist", a.record.runlists, "only engines of this runlist; may be given again")
+		->type_name("Y")
+		->allow_extra_args(false);
+	sub->callback([&a, &status] { status = record(a.options, a.record); });
+
+	CLI::App *report = app.add_subcommand("report", "a page with timeline and time slices from a recording");
+	report->add_option("FILE", a.recording, "what record wrote")->required();
+	report->add_option("-o,--output", a.outputs,
+			   "FILE.html, FILE.csv or FILE.perfetto-trace; FILE with .html behind it "
+			   "when not given")
+		->type_name("FILE")
+		->allow_extra_args(false);
+	report->callback([&a, &status] { status = tool::report(a.options, a.recording, a.outputs); });
+}
+
+void add_control(CLI::App &app, Arguments &a, int &status)
+{
+	for (size_t i = 0; i < STEERING_COUNT; i++) {
+		const Steering &s = STEERING[i];
+		CLI::App *sub = app.add_subcommand(s.command, s.about);
+		bool runlist = std::string(s.what) == "RUNLIST";
+		sub->add_option(s.what, a.control.id,
+				runlist ? "its number" : "its id; RUNLIST:ID where ids count per runlist")
+			->required()
+			->check(CLI::Validator(
+				[runlist](std::string &id) { return is_id(id, runlist) ? "" : "not an id: " + id; },
+				""));
+		if (std::string(s.command) == "timeslice")
+			sub->add_option("US", a.control.slice_us, "microseconds")
+				->required()
+				->check(CLI::Range(1U, 0xffffffffU));
+		sub->add_flag("--dry-run", a.control.dry_run, "only say what would be written");
+		if (s.can_undo)
+			add_duration(sub, "--for", a.control.for_ns, 1000000000,
+				     "put it back after that time, or on Ctrl-C");
+		sub->callback([&a, &status, &s] { status = control(a.options, s, a.control); });
+	}
+}
+
+void add_simulate(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand(
+		"simulate",
+		"the runlist that NVIDIA's driver for Tegra interleaves of these TSGs, and their waits in it");
+
+	sub->add_option("TSG", a.tsgs, "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high")->required();
+	sub->add_option("--max-entries", a.max_entries, "longest list")->type_name("N");
+	sub->callback([&a, &status] {
+		try {
+			Simulation s = simulate(parse_tsgs(a.tsgs), a.max_entries);
+			bool shown = print(a.options.json ? simulate_json(s).dump(1, '\t') + '\n' : simulate_text(s));
+			status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
+		} catch (const std::invalid_argument &e) {
+			throw CLI::ValidationError("TSG", e.what());
+		}
+	});
+}
+
+std::string footer_of(const std::string &command)
+{
+	std::string text = "Examples:\n";
+
+	for (const std::string &line : examples_of(command))
+		text += "  " + line + '\n';
+	if (!command.empty())
+		return text;
+	text += "\nExit status:\n";
+	for (const ExitStatus &e : EXIT_STATUS)
+		text += std::string("  ") + e.code + "  " + e.meaning + '\n';
+	return text;
+}
+
+} // namespace
+
+std::vector<std::string> examples_of(const std::string &command)
+{
+	auto at = EXAMPLES.find(command);
+
+	return at == EXAMPLES.end() ? std::vector<std::string>() : at->second;
+}
+
+std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status)
+{
+	auto app = std::make_unique<CLI::App>("Shows and steers how NVIDIA GPUs schedule work.", "gpulens");
+
+	app->fallthrough();
+	app->require_subcommand(0, 1);
+	add_sources(*app, a);
+	add_commands(*app, a, status);
+	add_record(*app, a, status);
+	add_control(*app, a, status);
+	add_simulate(*app, a, status);
+	app->set_help_all_flag("--help-all", "this, with every command's own options");
+	app->footer(footer_of(""));
+	for (CLI::App *sub : app->get_subcommands({}))
+		sub->footer(footer_of(sub->get_name()));
+	return app;
+}
+
+} // namespace tool

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+// The command line of gpulens: its commands, options and examples, for the program (main.cc) and for what is generated
+// from them, manual pages and completions (docs.cc).
+#pragma once
+#include "control.hpp"
+#include "record.hpp"
+#include "show.hpp"
+#include "simulate.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// What was said on the command line.
+struct Arguments {
+	Options options;
+	std::optional<u32> runlist;
+	bool check = false;
+	std::string proc_file;
+	RecordOptions record;
+	std::string recording;
+	std::vector<std::string> outputs;
+	ControlOptions control;
+	std::vector<std::string> tsgs;
+	u32 max_entries = DEFAULT_MAX_ENTRIES;
+};
+
+// Parsing fills a, runs the command that was named, and leaves in status what to exit with.
+std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status);
+
+// A line for each exit status: "0", and when that is.
+struct ExitStatus {
+	const char *code, *meaning;
+};
+extern const std::vector<ExitStatus> EXIT_STATUS;
+
+// The lines that show a command in use; "" is gpulens itself. Every command has some.
+std::vector<std::string> examples_of(const std::string &command);
+
+} // namespace tool
