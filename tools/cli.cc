@@ -48,6 +48,10 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	{"resubmit", {"sudo gpulens -g 0 resubmit 0"}},
 	{"timeslice",
 	 {"sudo gpulens -g 0 timeslice 0:3 2000       2 ms", "sudo gpulens -g 0 timeslice 0:3 500 --for 10s"}},
+	{"export",
+	 {"gpulens export --prometheus -o /var/lib/prometheus/node-exporter/gpulens.prom",
+	  "sudo gpulens export --prometheus --for 1s    with the time of TSGs on engines",
+	  "sudo gpulens export --prometheus --listen 127.0.0.1:9835"}},
 	{"simulate",
 	 {"gpulens simulate render:high batch:low",
 	  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"}},
@@ -121,6 +125,21 @@ CLI::Option *add_duration(CLI::App *sub, const char *name, u64 &ns, u64 unit, co
 		->type_name("TIME");
 }
 
+CLI::Option *add_period(CLI::App *sub, u32 &us, const char *about)
+{
+	return sub
+		->add_option_function<std::string>(
+			"--every",
+			[&us](const std::string &text) {
+		std::optional<u64> ns = parse_duration(text, 1000);
+		if (!ns || *ns < 10000 || *ns > 1000000000)
+			throw CLI::ValidationError("--every", "not a time from 10us to 1s: " + text);
+		us = static_cast<u32>(*ns / 1000);
+			},
+			about)
+		->type_name("TIME");
+}
+
 void add_record(CLI::App &app, Arguments &a, int &status)
 {
 	CLI::App *sub = app.add_subcommand("record", "what is on each engine over time, sampled by the module");
@@ -133,16 +152,7 @@ void add_record(CLI::App &app, Arguments &a, int &status)
 		->required()
 		->allow_extra_args(false);
 	add_duration(sub, "--for", a.record.for_ns, 1000000000, "how long; until Ctrl-C when not given");
-	sub->add_option_function<std::string>(
-		   "--every",
-		   [&a](const std::string &text) {
-		std::optional<u64> ns = parse_duration(text, 1000);
-		if (!ns || *ns < 10000 || *ns > 1000000000)
-			throw CLI::ValidationError("--every", "not a time from 10us to 1s: " + text);
-		a.record.period_us = static_cast<u32>(*ns / 1000);
-		   },
-		   "time between samples, 100us when not given")
-		->type_name("TIME");
+	add_period(sub, a.record.period_us, "time between samples, 100us when not given");
 	sub->add_option("--runlist", a.record.runlists, "only engines of this runlist; may be given again")
 		->type_name("Y")
 		->allow_extra_args(false);
@@ -180,6 +190,35 @@ void add_control(CLI::App &app, Arguments &a, int &status)
 				     "put it back after that time, or on Ctrl-C");
 		sub->callback([&a, &status, &s] { status = control(a.options, s, a.control); });
 	}
+}
+
+void add_export(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand("export", "metrics: TSGs, channels by state, hazards, what reading costs");
+
+	sub->add_flag("--prometheus", a.exported.prometheus, "in Prometheus' text format; there is no other yet")
+		->required();
+	CLI::Option *output = sub->add_option("-o,--output", a.exported.file,
+					      "a file, replaced at once: for node_exporter's textfile collector")
+				      ->type_name("FILE");
+	CLI::Option *time = add_duration(sub, "--for", a.exported.for_ns, 1000000000,
+					 "samples so long first, for the time of TSGs on engines");
+	CLI::Option *listen = sub->add_option_function<std::string>(
+					 "--listen",
+					 [&a](const std::string &text) {
+		a.exported.listen = parse_listen(text);
+		if (!a.exported.listen)
+			throw CLI::ValidationError("--listen", "not ADDRESS:PORT, [ADDRESS]:PORT or PORT: " + text);
+					 },
+					 "serves /metrics until Ctrl-C, on 127.0.0.1 where only a PORT is given; "
+					 "samples all the while")
+		->type_name("ADDRESS:PORT")
+		->excludes(output)
+		->excludes(time);
+	add_period(sub, a.exported.period_us, "time between samples, 1ms when not given");
+	sub->add_flag("--no-sample", a.exported.no_sample, "no samples: without the time of TSGs on engines")
+		->needs(listen);
+	sub->callback([&a, &status] { status = export_metrics(a.options, a.exported); });
 }
 
 void add_simulate(CLI::App &app, Arguments &a, int &status)
@@ -235,6 +274,7 @@ std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status)
 	add_record(*app, a, status);
 	add_control(*app, a, status);
 	add_simulate(*app, a, status);
+	add_export(*app, a, status);
 	app->set_help_all_flag("--help-all", "this, with every command's own options");
 	app->footer(footer_of(""));
 	for (CLI::App *sub : app->get_subcommands({}))

@@ -3,6 +3,7 @@
 // from them, manual pages and completions (docs.cc).
 #pragma once
 #include "control.hpp"
+#include "export.hpp"
 #include "record.hpp"
 #include "show.hpp"
 #include "simulate.hpp"
@@ -25,6 +26,7 @@ struct Arguments {
 	std::string recording;
 	std::vector<std::string> outputs;
 	ControlOptions control;
+	ExportOptions exported;
 	std::vector<std::string> tsgs;
 	u32 max_entries = DEFAULT_MAX_ENTRIES;
 };

@@ -24,25 +24,6 @@ bool ends_with(const std::string &s, const std::string &end)
 	return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
 }
 
-// A file that is complete or not there under its name.
-void write_file(const std::string &path, const std::string &bytes)
-{
-	if (path == "-") {
-		if (!print(bytes))
-			throw SourceError("standard output cannot be written");
-		return;
-	}
-	std::string draft = path + ".part";
-	std::ofstream out(draft, std::ios::binary);
-	out << bytes;
-	out.close();
-	if (!out || std::rename(draft.c_str(), path.c_str())) {
-		int err = errno;
-		std::remove(draft.c_str());
-		throw SourceError(path + ": " + std::strerror(err));
-	}
-}
-
 bool is_raw(const std::string &path)
 {
 	for (const char *end : {".csv", ".html", ".perfetto-trace", ".pftrace", ".perfetto"})
@@ -54,11 +35,11 @@ bool is_raw(const std::string &path)
 void write_timeline(const Timeline &t, const std::string &path)
 {
 	if (ends_with(path, ".csv"))
-		write_file(path, timeline_csv(t));
+		write_whole(path, timeline_csv(t));
 	else if (ends_with(path, ".html"))
-		write_file(path, timeline_html(t));
+		write_whole(path, timeline_html(t));
 	else
-		write_file(path, timeline_perfetto(t));
+		write_whole(path, timeline_perfetto(t));
 }
 
 // A raw recording, written as it comes so that a long one takes no memory.

@@ -7,7 +7,10 @@
 #include "proc_text.hpp"
 #include "text.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 
 namespace tool {
 
@@ -111,6 +114,24 @@ bool print(const std::string &text)
 		return false;
 	}
 	return true;
+}
+
+void write_whole(const std::string &path, const std::string &bytes)
+{
+	if (path == "-") {
+		if (!print(bytes))
+			throw SourceError("standard output cannot be written");
+		return;
+	}
+	std::string draft = path + ".part";
+	std::ofstream out(draft, std::ios::binary);
+	out << bytes;
+	out.close();
+	if (!out || std::rename(draft.c_str(), path.c_str())) {
+		int err = errno;
+		std::remove(draft.c_str());
+		throw SourceError(path + ": " + std::strerror(err));
+	}
 }
 
 int show(Show what, const Options &options, std::optional<u32> id, bool check)

@@ -247,6 +247,26 @@ const Timeline &TimelineBuilder::now()
 	return timeline_;
 }
 
+std::vector<Track> TimelineBuilder::drain()
+{
+	std::vector<Track> tracks;
+
+	for (size_t i = 0; i < open_.size(); i++) {
+		Open rest = open_[i];
+		close(i, rest.last_ns);
+		Track &t = timeline_.tracks[i];
+		tracks.push_back({t.engine, std::move(t.intervals), std::move(t.holes)});
+		t.intervals.clear();
+		t.holes.clear();
+		open_[i].any = rest.any;
+		open_[i].interval.start_ns = rest.last_ns;
+		open_[i].interval.samples = open_[i].interval.busy = 0;
+	}
+	timeline_.gaps.clear();
+	steps_.clear();
+	return tracks;
+}
+
 Timeline TimelineBuilder::finish()
 {
 	if (!begun_)

@@ -89,6 +89,9 @@ public:
 	Timeline finish();
 	// So far; intervals that go on end at the last sample.
 	const Timeline &now();
+	// The engines with their intervals since the last call, for who counts for days and keeps nothing. One that goes
+	// on is cut in two at its last sample. Nothing before the first header.
+	std::vector<Track> drain();
 
 private:
 	struct Open {
