@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens export: metrics that Prometheus takes, of recorded GPUs and of a folder that stands for /proc."""
+
+import contextlib
+import pathlib
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+import typing
+import urllib.error
+import urllib.request
+
+import pytest
+from program import PROFILES, TOOL, gpulens, image
+
+EXPORT = ("export", "--prometheus")
+MS = 1000000
+
+
+def parse(text: str) -> typing.Dict[str, float]:
+    """Each series as it is written, and its value."""
+    series = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, value = line.rsplit(" ", 1)
+            assert name not in series, f"twice: {name}"
+            series[name] = float(value)
+    return series
+
+
+def complaints(text: str) -> str:
+    """What promtool says against it."""
+    done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, check=False)
+    return (done.stdout + done.stderr).decode() + (f"exit {done.returncode}" if done.returncode else "")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_promtool_has_no_complaint(profile: str) -> None:
+    """Every chip's metrics pass promtool check metrics, and are more than that a GPU is there.
+    Seen failing with an empty HELP."""
+    done = gpulens("-i", "-", *EXPORT, stdin=image(profile).read_bytes())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert complaints(done.stdout) == ""
+    assert parse(done.stdout)['gpulens_up{gpu="standard input"}'] == 1
+
+
+def test_ad102s_scenario_is_counted_as_it_is_written() -> None:
+    """Worked out by hand from emulator/scenarios/demo-ad102.json. Runlist 0: TSG 5 is on the engine with channel 16; 17
+    and 27 have no work; 10 is disabled; 8, 9, 11, 24, 25, 26 wait. Slices are timeout << scale units of 1024 ns.
+    Seen failing with channels counted by status in place of word."""
+    series = parse(gpulens("-i", "-", *EXPORT, stdin=image("ad102").read_bytes()).stdout)
+    gpu = 'gpu="standard input"'
+    states = {"runs": 1, "waits": 6, "idle": 2, "off": 1, "runs, off": 0, "on PBDMA": 0, "faulted": 0, "unreadable": 0}
+    for state, n in states.items():
+        assert series[f'gpulens_channels{{{gpu},runlist="0",state="{state}"}}'] == n, state
+    assert series["gpulens_gpus"] == 1
+    assert series[f'gpulens_gpu_info{{{gpu},device="0000:01:00.0",chip="AD102",architecture="Ada"}}'] == 1
+    assert series[f'gpulens_engine_info{{{gpu},engine="LCE2",runlist="1"}}'] == 1
+    assert series[f'gpulens_tsgs{{{gpu},runlist="0"}}'] == 5
+    assert series[f'gpulens_tsgs{{{gpu},runlist="3"}}'] == 0
+    # 5 TSGs and 10 channels
+    assert series[f'gpulens_runlist_entries{{{gpu},runlist="0"}}'] == 15
+    slices = {("0", 3): 0.001048576, ("0", 4): 0.000262144, ("0", 5): 0.0032768, ("0", 6): 0.00052224,
+              ("1", 40): 0.001048576, ("15", 54): 0.001048576}
+    for (runlist, tsg), seconds in slices.items():
+        assert series[f'gpulens_tsg_timeslice_seconds{{{gpu},runlist="{runlist}",tsg="{tsg}"}}'] == seconds
+    # RTAS'24, Fig. 10, 11: both graphics copy engines borrow another's
+    assert series[f'gpulens_hazards{{{gpu},hazard="grce-shares-pce"}}'] == 2
+    assert series[f'gpulens_hazards{{{gpu},hazard="shared-runlist"}}'] == 0
+
+
+def test_labels_are_escaped(tmp_path: pathlib.Path) -> None:
+    """A file's name with a quote, a backslash, a new line and a byte that is no UTF-8 becomes a label that promtool
+    takes. Seen failing without escaped()."""
+    name = bytes(tmp_path) + b'/a"b\\c\nd\xff'
+    shutil.copy(bytes(image("gp106")), name)
+    done = subprocess.run([bytes(TOOL), b"-i", name, *(w.encode() for w in EXPORT)], capture_output=True, check=True)
+    text = done.stdout.decode()
+    assert complaints(text) == ""
+    assert f'gpulens_up{{gpu="{tmp_path}/a\\"b\\\\c\\nd\ufffd"}} 1\n' in text
+
+
+def test_output_replaces_the_file_at_once(tmp_path: pathlib.Path) -> None:
+    """Who has the old file open reads all of the old one, and none but the new one is in the folder afterwards.
+    Seen failing with a write to the file itself."""
+    file = tmp_path / "gpulens.prom"
+    file.write_text("old\n")
+    with file.open() as old:
+        done = gpulens("-i", str(image("gp106")), *EXPORT, "-o", str(file))
+        assert (done.returncode, done.stdout) == (0, "")
+        assert old.read() == "old\n"
+    assert complaints(file.read_text()) == "" and "gpulens_up" in file.read_text()
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_output_that_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
+    """No such folder: status 3, and the message names the file."""
+    done = gpulens("-i", str(image("gp106")), *EXPORT, "-o", str(tmp_path / "nowhere/gpulens.prom"))
+    assert done.returncode == 3
+    assert f"{tmp_path}/nowhere/gpulens.prom: No such file or directory" in done.stderr
+
+
+# --- a folder that stands for /proc ---
+
+STATS = """read_runlist 7
+read_runlist_failed 1
+write_disable_channel 3
+write_disable_channel_failed 2
+bar0_read32 123456789012
+window_stopped_ns 2500000
+window_longest_stop_ns 12000
+something_new 5
+"""
+
+
+def recording(samples: typing.List[typing.Tuple[int, int, int]]) -> bytes:
+    """What samples gives of one engine, GR0 on runlist 0 (include/uapi/gpulens.h): time in ns, kind, TSG. Four bytes
+    come first: a file in place of the module's has the period, 1000, written over its beginning."""
+    head = struct.pack("<IHHIIQII32x", 0x544C5047, 1, 16, 1, 0, 0, 1000, 65536)
+    engine = struct.pack("<8H2I40s", 2, 0, 0, 0, 0, 0, 0, 0, 0x400000, 0xC00000, b"Graphics/Compute 0")
+    return b"    " + head + engine + b"".join(
+        struct.pack("<QBBBBhh", when, 0, kind, 0, 0, tsg, -1) for when, kind, tsg in samples)
+
+
+IDLE, ON, SAVE = 0, 1, 3
+
+
+@pytest.fixture(name="proc")
+def fixture_proc(tmp_path: pathlib.Path) -> pathlib.Path:
+    """gpu0 in order: TSG 5 on the engine for 2 ms, saved for 1 ms, TSG 3 for 4 ms, of which one sample is late."""
+    folder = tmp_path / "gpu0"
+    folder.mkdir()
+    shutil.copy(image("ad102"), folder / "snapshot")
+    (folder / "stats").write_text(STATS)
+    (folder / "samples").write_bytes(recording([
+        (1 * MS, ON, 5), (2 * MS, ON, 5), (3 * MS, SAVE, 5), (4 * MS, ON, 3), (7 * MS, ON, 3), (8 * MS, IDLE, -1)]))
+    return tmp_path
+
+
+def test_cost_of_reading_is_exported_in_base_units(proc: pathlib.Path) -> None:
+    """Each line of stats is a series: calls by file, accesses, and nanoseconds as seconds; a name that is new is taken
+    as a counter. Seen failing with nanoseconds under a name that says seconds."""
+    done = gpulens("--proc", str(proc), *EXPORT)
+    assert (done.returncode, done.stderr, complaints(done.stdout)) == (0, "", "")
+    series = parse(done.stdout)
+    expected = {
+        'gpulens_reads_total{gpu="0",file="runlist"}': 7, 'gpulens_read_failures_total{gpu="0",file="runlist"}': 1,
+        'gpulens_writes_total{gpu="0",file="disable_channel"}': 3,
+        'gpulens_write_failures_total{gpu="0",file="disable_channel"}': 2,
+        'gpulens_bar0_read32_total{gpu="0"}': 123456789012, 'gpulens_window_stopped_seconds_total{gpu="0"}': 0.0025,
+        'gpulens_window_longest_stop_seconds{gpu="0"}': 0.000012, 'gpulens_something_new_total{gpu="0"}': 5}
+    assert {name: series[name] for name in expected} == expected
+    assert not [name for name in series if name.startswith("gpulens_tsg_engine")], "nobody asked for samples"
+
+
+def test_time_on_engines_is_summed_by_tsg(proc: pathlib.Path) -> None:
+    """The turns of the fixture, as seconds. Seen failing with switching taken as on the engine."""
+    done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
+    assert (done.returncode, done.stderr, complaints(done.stdout)) == (0, "", "")
+    series = parse(done.stdout)
+    assert {name: value for name, value in series.items() if "engine_s" in name} == {
+        'gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="5"}': 0.002,
+        'gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}': 0.004,
+        'gpulens_engine_switch_seconds_total{gpu="0",engine="GR0"}': 0.001}
+    assert series['gpulens_sampler_up{gpu="0"}'] == 1
+
+
+def test_number_of_series_is_bounded(proc: pathlib.Path) -> None:
+    """300 TSGs, 1 ms each: 256 have a series and the other 44 share one. Seen failing without the bound."""
+    samples = [(i * MS, ON, i) for i in range(1, 301)] + [(301 * MS, IDLE, -1)]
+    (proc / "gpu0/samples").write_bytes(recording(samples))
+    done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
+    times = {name: value for name, value in parse(done.stdout).items() if "tsg_engine" in name}
+    assert len(times) == 257
+    assert times['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="other"}'] == 0.044
+
+
+def test_one_bad_gpu_hides_no_other(proc: pathlib.Path) -> None:
+    """gpu1 answers nonsense: its gpulens_up is 0, it is named on standard error with status 1, and gpu0 is all there.
+    Seen failing without the catch in Exporter::collect()."""
+    shutil.copytree(proc / "gpu0", proc / "gpu1")
+    (proc / "gpu1/snapshot").write_text("nonsense\n")
+    done = gpulens("--proc", str(proc), *EXPORT)
+    assert done.returncode == 1 and f"{proc}/gpu1/snapshot" in done.stderr
+    assert complaints(done.stdout) == ""
+    series = parse(done.stdout)
+    assert series['gpulens_up{gpu="0"}'] == 1 and series['gpulens_up{gpu="1"}'] == 0
+    assert series['gpulens_tsgs{gpu="0",runlist="0"}'] == 5
+    assert series['gpulens_reads_total{gpu="1",file="runlist"}'] == 7
+
+
+def test_samples_that_cannot_be_had_are_said(proc: pathlib.Path) -> None:
+    """No samples file: the rest is exported, with gpulens_sampler_up 0, a message and status 1."""
+    (proc / "gpu0/samples").unlink()
+    done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
+    assert done.returncode == 1 and "samples: ENOENT" in done.stderr
+    series = parse(done.stdout)
+    assert series['gpulens_sampler_up{gpu="0"}'] == 0 and series['gpulens_up{gpu="0"}'] == 1
+
+
+def test_a_recorded_gpu_has_no_time_to_sample() -> None:
+    """--for with an image is an error that says so, not a silent nothing."""
+    done = gpulens("-i", str(image("gp106")), *EXPORT, "--for", "1s")
+    assert done.returncode == 3 and "of one instant" in done.stderr
+
+
+# --- over HTTP ---
+
+@contextlib.contextmanager
+def listening(*words: str) -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
+    """The program, and where it listens."""
+    with subprocess.Popen([str(TOOL), *EXPORT, "--listen", "127.0.0.1:0", *words], stderr=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            assert process.stderr
+            line = process.stderr.readline()
+            assert line.startswith("gpulens: metrics at http://127.0.0.1:"), line
+            yield process, line.split()[-1]
+        finally:
+            process.kill()
+
+
+def get(url: str) -> typing.Tuple[int, str, str]:
+    """Status, type and text."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return answer.status, answer.headers["Content-Type"], answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, "", ""
+
+
+def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
+    """A real socket: /metrics reads the GPU anew at each scrape and adds up the samples, / leads to it, anything else is
+    404; SIGTERM ends it with status 0 in less than 3 seconds. Seen failing with a text kept
+    from the first scrape, and with intervals that are not cut where they were counted."""
+    with listening("--proc", str(proc)) as (process, url):
+        time.sleep(0.3)
+        status, kind, text = get(url)
+        assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
+        assert complaints(text) == ""
+        first = parse(text)
+        assert first['gpulens_tsgs{gpu="0",runlist="0"}'] == 5
+        assert first['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == 0.004
+        shutil.copy(image("gp106", "minimal"), proc / "gpu0/snapshot")
+        # it comes on again, goes on, and leaves: each seen by another scrape
+        for sample, seconds in (((9 * MS, ON, 3), 0.004), ((10 * MS, ON, 3), 0.005), ((11 * MS, IDLE, -1), 0.006)):
+            with (proc / "gpu0/samples").open("ab") as samples:
+                samples.write(recording([sample])[4 + 64 + 64:])
+            time.sleep(0.3)
+            again = parse(get(url)[2])
+            assert again['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == seconds
+        assert [name for name in again if 'chip="GP106"' in name]
+        assert 'href="/metrics"' in get(url[:-len("metrics")])[2]
+        assert get(url + "x")[0] == 404
+        begun = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0
+        assert time.monotonic() - begun < 3
+
+
+def test_a_gpu_that_goes_does_not_end_the_server(proc: pathlib.Path) -> None:
+    """Without any GPU /metrics is status 503, which Prometheus shows as a target that is down; when it is back, so are
+    its metrics. Seen failing with an exception that nobody catches: status 500."""
+    with listening("--proc", str(proc)) as (_, url):
+        assert parse(get(url)[2])["gpulens_gpus"] == 1
+        (proc / "gpu0").rename(proc / "away")
+        assert get(url)[0] == 503
+        (proc / "away").rename(proc / "gpu0")
+        assert parse(get(url)[2])["gpulens_gpus"] == 1
+
+
+def test_no_sample_leaves_the_gpu_alone(proc: pathlib.Path) -> None:
+    """--no-sample: samples is not even opened, so that nothing is written over its beginning.
+    Seen failing with the option ignored."""
+    before = (proc / "gpu0/samples").read_bytes()
+    with listening("--proc", str(proc), "--no-sample") as (_, url):
+        assert not [name for name in parse(get(url)[2]) if "sampler" in name or "tsg_engine" in name]
+    assert (proc / "gpu0/samples").read_bytes() == before
+
+
+def test_a_busy_port_is_said() -> None:
+    """Status 3 and the address. Seen failing with the options of sockets that cpp-httplib sets by itself, for another
+    gpulens: both listen, and scrapes go to either."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        done = gpulens("-i", str(image("gp106")), *EXPORT, "--listen", address)
+    assert done.returncode == 3
+    assert f"{address}: cannot listen there: Address already in use" in done.stderr
+    with listening("-i", str(image("gp106"))) as (_, url):
+        done = gpulens("-i", str(image("gp106")), *EXPORT, "--listen", url.split("/")[2])
+        assert done.returncode == 3
+
+
+@pytest.mark.parametrize("wrong", ["", ":9835", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:98x", "::1:98"])
+def test_a_wrong_address_is_wrong_usage(wrong: str) -> None:
+    """Status 2, before anything is opened."""
+    assert gpulens("-i", str(image("gp106")), *EXPORT, f"--listen={wrong}").returncode == 2
