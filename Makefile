@@ -35,8 +35,8 @@ configure: | build
 emulator: configure ## build/bin/gpulens-emulator
 	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
 
-tool: configure ## build/bin/gpulens, the command-line tool
-	cmake --build $(CMAKE_BUILD) --target gpulens
+tool: configure ## build/bin/gpulens, the command-line tool, and build/cmake/docs, its manual pages and completions
+	cmake --build $(CMAKE_BUILD) --target gpulens tool-docs
 
 tool-parts: configure ## what tests of the tool want: build/bin/record-image
 	cmake --build $(CMAKE_BUILD) --target record-image

@@ -10,6 +10,7 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build/bin/gpulens"
+DOCS = ROOT / "build/cmake/docs"
 RECORD = ROOT / "build/bin/record-image"
 PROFILES = sorted(path.stem for path in (ROOT / "emulator/profiles").glob("*.json"))
 
@@ -24,7 +25,7 @@ def gpulens(*words: str, stdin: typing.Optional[bytes] = None,
     """Run the program with a locale that can draw trees."""
     assert TOOL.exists(), f"{TOOL} is not there; run make tool"
     done = subprocess.run([str(TOOL), *words], input=stdin or b"", capture_output=True, check=False,
-                          env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
+                          timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -234,8 +234,8 @@ def get(url: str) -> typing.Tuple[int, str, str]:
 
 def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
     """A real socket: /metrics reads the GPU anew at each scrape and adds up the samples, / leads to it, anything else is
-    404; SIGTERM ends it with status 0 in less than 3 seconds. Seen failing with a text kept
-    from the first scrape, and with intervals that are not cut where they were counted."""
+    404; SIGTERM ends it with status 0 in less than 3 seconds. Seen failing with
+    intervals that are not cut where they were counted."""
     with listening("--proc", str(proc)) as (process, url):
         time.sleep(0.3)
         status, kind, text = get(url)
