@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -75,7 +74,7 @@ private:
 	{
 		for (size_t i = 0; i < files_.size(); i++)
 			if (!files_[i])
-				throw SourceError(names_[i] + ": " + std::strerror(errno));
+				throw SourceError(explain_file(errno, names_[i]));
 	}
 
 	std::vector<std::ofstream> files_;

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 
 namespace tool {
@@ -130,7 +129,7 @@ void write_whole(const std::string &path, const std::string &bytes)
 	if (!out || std::rename(draft.c_str(), path.c_str())) {
 		int err = errno;
 		std::remove(draft.c_str());
-		throw SourceError(path + ": " + std::strerror(err));
+		throw SourceError(explain_file(err, path));
 	}
 }
 

@@ -97,6 +97,19 @@ std::string explain(int err, const std::string &path, bool writing)
 			   todo.empty() ? "" : "; " + todo);
 }
 
+std::string explain_file(int err, const std::string &path)
+{
+	const char *todo = err == ENOENT   ? "; look at the path, or make the folder"
+			   : err == EACCES ? "; be its owner, or root: sudo gpulens ..."
+			   : err == EISDIR ? "; name a file in that folder"
+			   : err == ENOSPC ? "; make room there, or name a file elsewhere"
+			   : err == EROFS  ? "; name a file elsewhere"
+					   : "";
+
+	return fmt::format("{}: {}: {}{}", path, strerrorname_np(err) ? strerrorname_np(err) : "?", std::strerror(err),
+			   todo);
+}
+
 std::string read_whole(const std::string &path, bool of_module)
 {
 	int fd = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -116,7 +129,7 @@ std::string read_whole(const std::string &path, bool of_module)
 	if (fd >= 0)
 		close(fd);
 	if (n < 0)
-		throw SourceError(of_module ? explain(err, path, false) : path + ": " + std::strerror(err));
+		throw SourceError(of_module ? explain(err, path, false) : explain_file(err, path));
 	return bytes;
 }
 

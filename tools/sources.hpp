@@ -45,5 +45,7 @@ Gpu load_live(const std::string &proc, unsigned index);
 std::string read_whole(const std::string &path, bool of_module);
 // What an errno of a /proc/gpuX file means and what one can do; docs/proc.md, "Errors".
 std::string explain(int err, const std::string &path, bool writing);
+// The same of any other file.
+std::string explain_file(int err, const std::string &path);
 
 } // namespace tool

@@ -54,8 +54,8 @@ def test_ad102s_scenario_is_counted_as_it_is_written() -> None:
     series = parse(gpulens("-i", "-", *EXPORT, stdin=image("ad102").read_bytes()).stdout)
     gpu = 'gpu="standard input"'
     states = {"runs": 1, "waits": 6, "idle": 2, "off": 1, "runs, off": 0, "on PBDMA": 0, "faulted": 0, "unreadable": 0}
-    for state, n in states.items():
-        assert series[f'gpulens_channels{{{gpu},runlist="0",state="{state}"}}'] == n, state
+    for state, count in states.items():
+        assert series[f'gpulens_channels{{{gpu},runlist="0",state="{state}"}}'] == count, state
     assert series["gpulens_gpus"] == 1
     assert series[f'gpulens_gpu_info{{{gpu},device="0000:01:00.0",chip="AD102",architecture="Ada"}}'] == 1
     assert series[f'gpulens_engine_info{{{gpu},engine="LCE2",runlist="1"}}'] == 1
@@ -100,7 +100,7 @@ def test_output_that_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
     """No such folder: status 3, and the message names the file."""
     done = gpulens("-i", str(image("gp106")), *EXPORT, "-o", str(tmp_path / "nowhere/gpulens.prom"))
     assert done.returncode == 3
-    assert f"{tmp_path}/nowhere/gpulens.prom: No such file or directory" in done.stderr
+    assert f"{tmp_path}/nowhere/gpulens.prom: ENOENT: No such file or directory; look at the path" in done.stderr
 
 
 # --- a folder that stands for /proc ---
@@ -233,8 +233,8 @@ def get(url: str) -> typing.Tuple[int, str, str]:
 
 
 def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
-    """A real socket: /metrics reads the GPU anew at each scrape and adds up the samples, / leads to it, anything else is
-    404; SIGTERM ends it with status 0 in less than 3 seconds. Seen failing with
+    """A real socket: /metrics reads the GPU anew at each scrape and adds up the samples, / leads to it, anything else
+    is 404; SIGTERM ends it with status 0 in less than 3 seconds. Seen failing with
     intervals that are not cut where they were counted."""
     with listening("--proc", str(proc)) as (process, url):
         time.sleep(0.3)
@@ -296,7 +296,7 @@ def test_a_busy_port_is_said() -> None:
         assert done.returncode == 3
 
 
-@pytest.mark.parametrize("wrong", ["", ":9835", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:98x", "::1:98"])
+@pytest.mark.parametrize("wrong", ["", ":9835", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "1.2.3.4:9x", "::1:98"])
 def test_a_wrong_address_is_wrong_usage(wrong: str) -> None:
     """Status 2, before anything is opened."""
     assert gpulens("-i", str(image("gp106")), *EXPORT, f"--listen={wrong}").returncode == 2

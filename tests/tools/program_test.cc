@@ -152,7 +152,8 @@ TEST_F(Program, ExitsWithThreeOnABadFile)
 	EXPECT_EQ(r.out, "");
 	EXPECT_EQ(r.err, "gpulens: " + bad + ": line 3: the register's value is missing\n");
 	EXPECT_EQ(run("--image /nowhere/image chip").status, 3);
-	EXPECT_EQ(run("--image /nowhere/image chip").err, "gpulens: /nowhere/image: No such file or directory\n");
+	EXPECT_EQ(run("--image /nowhere/image chip").err,
+		  "gpulens: /nowhere/image: ENOENT: No such file or directory; look at the path, or make the folder\n");
 	EXPECT_EQ(run("--image / chip").err, "gpulens: /: Is a directory\n");
 }
 
