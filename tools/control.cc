@@ -48,19 +48,6 @@ bool to_number(std::string_view text, u32 &value)
 	return r.ec == std::errc() && r.ptr == text.data() + text.size();
 }
 
-// 0 or the errno.
-int write_file(const Write &w)
-{
-	int fd = open(w.path.c_str(), O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (::write(fd, w.text.data(), w.text.size()) < 0)
-		err = errno;
-	close(fd);
-	return err;
-}
-
 // The runlist that an id names, by itself or because no other one has it.
 const Runlist *runlist_of(const Gpu &gpu, const std::string &id, bool tsg)
 {
@@ -83,11 +70,6 @@ const Runlist *runlist_of(const Gpu &gpu, const std::string &id, bool tsg)
 			found = &rl;
 	}
 	return found;
-}
-
-std::string qualified(const Gpu &gpu, u32 runlist, u32 id)
-{
-	return gpu.chip.ids_per_runlist ? fmt::format("{}:{}", runlist, id) : std::to_string(id);
 }
 
 // What makes one runlist be as it was: channels' states and time slices that have changed since.
@@ -139,7 +121,7 @@ int undo(const Options &options, unsigned index, const std::string &folder, cons
 	if (!now || now->err)
 		return refused({folder + fmt::format("runlist{}", rl.id), ""}, now ? -now->err : ENOENT);
 	for (const Write &w : differences(folder, before, rl, *now)) {
-		int err = write_file(w);
+		int err = write_control(w.path, w.text);
 		if (err)
 			status = refused(w, err);
 		else
@@ -149,6 +131,23 @@ int undo(const Options &options, unsigned index, const std::string &folder, cons
 }
 
 } // namespace
+
+std::string qualified(const Gpu &gpu, u32 runlist, u32 id)
+{
+	return gpu.chip.ids_per_runlist ? fmt::format("{}:{}", runlist, id) : std::to_string(id);
+}
+
+int write_control(const std::string &path, const std::string &text)
+{
+	int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (::write(fd, text.data(), text.size()) < 0)
+		err = errno;
+	close(fd);
+	return err;
+}
 
 bool is_id(const std::string &text, bool runlist_only)
 {
@@ -184,7 +183,7 @@ int control(const Options &options, const Steering &steering, const ControlOptio
 		if (!rl || rl->err)
 			return refused(w, rl ? -rl->err : before->chip.ids_per_runlist ? EINVAL : ENOENT);
 	}
-	int err = write_file(w);
+	int err = write_control(w.path, w.text);
 	if (err)
 		return refused(w, err);
 	if (!print(fmt::format("{} < {}\n", w.path, w.text)))

@@ -29,6 +29,11 @@ struct ControlOptions {
 // Writes, or says what it would write. With for_ns: waits so long, or for a signal, and puts back what it changed.
 int control(const Options &options, const Steering &steering, const ControlOptions &how);
 
+// An id as the module reads it from whoever wants no other one.
+std::string qualified(const Gpu &gpu, u32 runlist, u32 id);
+// Writes to a file of /proc/gpuX at once. 0 or the errno.
+int write_control(const std::string &path, const std::string &text);
+
 // Is that an id as the module reads it?
 bool is_id(const std::string &text, bool runlist_only);
 

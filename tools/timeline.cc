@@ -235,16 +235,67 @@ void TimelineBuilder::feed(std::string_view bytes)
 	pending_.erase(0, at);
 }
 
-const Timeline &TimelineBuilder::now()
+void TimelineBuilder::measure_steps(Timeline &t) const
 {
 	u64 n = 0;
 
 	for (const auto &[us, count] : steps_)
 		n += count;
-	timeline_.step_median_ns = 1000 * percentile(steps_, n, 0.5);
-	timeline_.step_p99_ns = 1000 * percentile(steps_, n, 0.99);
-	timeline_.step_max_ns = steps_.empty() ? 0 : 1000 * steps_.rbegin()->first;
-	return timeline_;
+	t.step_median_ns = 1000 * percentile(steps_, n, 0.5);
+	t.step_p99_ns = 1000 * percentile(steps_, n, 0.99);
+	t.step_max_ns = steps_.empty() ? 0 : 1000 * steps_.rbegin()->first;
+}
+
+Timeline TimelineBuilder::now() const
+{
+	Timeline t = timeline_;
+
+	for (size_t i = 0; i < open_.size(); i++) {
+		if (!open_[i].any || open_[i].last_ns <= t.start_ns)
+			continue;
+		t.tracks[i].intervals.push_back(open_[i].interval);
+		t.tracks[i].intervals.back().start_ns = std::max(open_[i].interval.start_ns, t.start_ns);
+		t.tracks[i].intervals.back().end_ns = open_[i].last_ns;
+		t.tracks[i].intervals.back().goes_on = true;
+	}
+	measure_steps(t);
+	return t;
+}
+
+std::optional<Interval> TimelineBuilder::current(size_t track) const
+{
+	return open_[track].any ? std::optional(open_[track].interval) : std::nullopt;
+}
+
+void TimelineBuilder::forget(u64 before_ns, size_t most)
+{
+	for (const Track &t : timeline_.tracks) {
+		if (t.intervals.size() > most)
+			before_ns = std::max(before_ns, t.intervals[t.intervals.size() - most].start_ns);
+		if (t.holes.size() > most)
+			before_ns = std::max(before_ns, t.holes[t.holes.size() - most].from_ns);
+	}
+	if (timeline_.gaps.size() > most)
+		before_ns = std::max(before_ns, timeline_.gaps[timeline_.gaps.size() - most].time_ns);
+	if (before_ns <= timeline_.start_ns)
+		return;
+	for (Track &t : timeline_.tracks) {
+		std::erase_if(t.intervals, [&](const Interval &i) { return i.end_ns <= before_ns; });
+		std::erase_if(t.holes, [&](const Hole &h) { return h.to_ns <= before_ns; });
+		// What goes over the edge begins there, so that its turn is not measured.
+		for (Interval &i : t.intervals)
+			i.start_ns = std::max(i.start_ns, before_ns);
+		for (Hole &h : t.holes)
+			h.from_ns = std::max(h.from_ns, before_ns);
+	}
+	std::erase_if(timeline_.gaps, [&](const Gap &g) { return g.time_ns < before_ns; });
+	timeline_.start_ns = before_ns;
+	if (before_ns < faded_ns_ + (timeline_.end_ns - std::min(before_ns, timeline_.end_ns)))
+		return;
+	faded_ns_ = before_ns;
+	for (auto &[us, count] : steps_)
+		count /= 2;
+	std::erase_if(steps_, [](const auto &step) { return !step.second; });
 }
 
 std::vector<Track> TimelineBuilder::drain()
@@ -275,7 +326,7 @@ Timeline TimelineBuilder::finish()
 		open_[i].interval.goes_on = true;
 		close(i, open_[i].last_ns);
 	}
-	now();
+	measure_steps(timeline_);
 	return std::move(timeline_);
 }
 

@@ -88,7 +88,15 @@ public:
 	// Nothing more comes. Throws SourceError: there was no sound header, or it was cut in it.
 	Timeline finish();
 	// So far; intervals that go on end at the last sample.
-	const Timeline &now();
+	Timeline now() const;
+	// As now(), without copying and without the intervals that go on.
+	const Timeline &closed() const { return timeline_; }
+	// The interval that goes on; nothing: the engine is idle, or nobody knows.
+	std::optional<Interval> current(size_t track) const;
+	// What ended before is dropped, and more where anything of a track is there more often than that: now() begins
+	// there. Counts of ticks stay; their
+	// distances count half as much after each such length of time.
+	void forget(u64 before_ns, size_t most);
 	// The engines with their intervals since the last call, for who counts for days and keeps nothing. One that goes
 	// on is cut in two at its last sample. Nothing before the first header.
 	std::vector<Track> drain();
@@ -104,6 +112,7 @@ private:
 	bool take_head();
 	void take(const gpulens_sample &s);
 	void close(size_t track, u64 at);
+	void measure_steps(Timeline &t) const;
 	void remark(const gpulens_sample &s);
 	void tick(u64 time_ns);
 
@@ -111,7 +120,7 @@ private:
 	std::string pending_;
 	bool begun_ = false;
 	std::vector<Open> open_;
-	u64 last_tick_ns_ = 0;
+	u64 last_tick_ns_ = 0, faded_ns_ = 0;
 	bool blind_ = false;       // samples were lost since the last tick
 	std::map<u64, u64> steps_; // distance of ticks in us: how often
 };
