@@ -34,6 +34,9 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	{"isolation",
 	 {"gpulens isolation", "gpulens isolation --check        exit status 1 where tasks can disturb each other"}},
 	{"proc", {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc device_info"}},
+	{"top",
+	 {"sudo gpulens top", "sudo gpulens -g 0 top --every 100us --runlist 0",
+	  "sudo gpulens -g 0 top --batch 1 --delay 2s    one screen as text"}},
 	{"record",
 	 {"sudo gpulens record --for 2s -o timeline.html",
 	  "sudo gpulens record --every 50us --runlist 0 -o run.rec -o run.csv"}},
@@ -221,6 +224,31 @@ void add_export(CLI::App &app, Arguments &a, int &status)
 	sub->callback([&a, &status] { status = export_metrics(a.options, a.exported); });
 }
 
+void add_top(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand(
+		"top", "live: engines and the TSGs on them, turns against time slices; keys to steer, ? names them");
+	auto within = [](const char *name, const u64 &ns, u64 least, u64 most, const char *range) {
+		if (ns < least || ns > most)
+			throw CLI::ValidationError(name, range);
+	};
+	add_duration(sub, "--every", a.top.every_ns, 1000, "time between samples, 1ms when not given");
+	add_duration(sub, "--delay", a.top.delay_ns, 1000000000, "time between screens, 500ms when not given");
+	add_duration(sub, "--window", a.top.window_ns, 1000000000, "what a screen is about, 5s when not given");
+	sub->add_option("--runlist", a.top.runlists, "only this runlist; may be given again")
+		->type_name("Y")
+		->allow_extra_args(false);
+	sub->add_option("--batch", a.top.batch, "no terminal: that many screens as text, then it ends")
+		->type_name("N")
+		->check(CLI::Range(1U, 0xffffffffU));
+	sub->callback([&a, &status, within] {
+		within("--every", a.top.every_ns, 10000, 1000000000, "from 10us to 1s");
+		within("--delay", a.top.delay_ns, 50000000, 3600000000000, "from 50ms to 1h");
+		within("--window", a.top.window_ns, 100000000, 3600000000000, "from 100ms to 1h");
+		status = top(a.options, a.top);
+	});
+}
+
 void add_simulate(CLI::App &app, Arguments &a, int &status)
 {
 	CLI::App *sub = app.add_subcommand(
@@ -273,6 +301,7 @@ std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status)
 	add_commands(*app, a, status);
 	add_record(*app, a, status);
 	add_control(*app, a, status);
+	add_top(*app, a, status);
 	add_simulate(*app, a, status);
 	add_export(*app, a, status);
 	app->set_help_all_flag("--help-all", "this, with every command's own options");

@@ -7,6 +7,7 @@
 #include "record.hpp"
 #include "show.hpp"
 #include "simulate.hpp"
+#include "top.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -28,6 +29,7 @@ struct Arguments {
 	ControlOptions control;
 	ExportOptions exported;
 	std::vector<std::string> tsgs;
+	TopOptions top;
 	u32 max_entries = DEFAULT_MAX_ENTRIES;
 };
 
