@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens top on the module: what it says of time slices and of who has the engine is what was set. How it looks on a
+terminal, and its keys: tests/cli/test_top.py."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from chips import AD102, GP106
+from conftest import Gpu, Guest, healthy, scenario
+from lib.guest import SLOW
+from lib.paths import BUILD
+
+# pylint: disable=redefined-outer-name
+
+CHIPS = (GP106, AD102)
+TOOL = BUILD / "bin" / "gpulens"
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Guest]:
+    """A GPU with PCCSR, one with channel RAM, and one of which no scheduling register is published; and the tool."""
+    gpus = [Gpu(chip.name.lower(), scenario("slices-two")) for chip in CHIPS]
+    with Guest([*gpus, Gpu("gb202")], programs=[TOOL]) as guest:
+        guest.load("gpulens", "control=1")
+        yield guest
+        guest.unload()
+        healthy(guest)
+
+
+class Row(NamedTuple):
+    """What is looked at here of a line of the table."""
+    util: float
+    turn_ms: float
+    slice_ms: float
+    turns: float
+
+
+def rows(screen: str) -> dict[int, Row]:
+    """By TSG."""
+    found = re.findall(r"^ +(\d+) +\d+ \S+ +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ", screen, re.M)
+    return {int(tsg): Row(*map(float, rest)) for tsg, *rest in found}
+
+
+def step_ms(screen: str) -> float:
+    """What it says was reached."""
+    found = re.search(r"^sampled every ([\d.]+) (us|ms) \(200\.000 us asked\)", screen, re.M)
+    assert found, screen
+    return float(found[1]) / (1000 if found[2] == "us" else 1)
+
+
+@pytest.mark.parametrize("index", range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
+def test_turns_measure_as_slices_were_set(machine: Guest, index: int) -> None:
+    """TSGs 21 and 22 with slices of 1998.848 and 999.424 us: median turns within the step that the screen says was
+    reached, the engine split about 2 to 1, both configured slices, turns of both as often. Of the screen that was
+    disturbed least."""
+    text = machine.check(f"gpulens -g {index} top --every 200us --runlist 1 --window 2s --delay 2s --batch 4",
+                         timeout=60)
+    screens = text.split("\n\n")
+    assert len(screens) == 4 and all(one.startswith(f"gpu{index}: {CHIPS[index].name} (") for one in screens)
+    screen = min(screens, key=step_ms)
+    reached, found = step_ms(screen), rows(screen)
+    assert reached < 0.8 * SLOW and set(found) == {21, 22}, text
+    for tsg, length in {21: 1.998848, 22: 0.999424}.items():
+        assert found[tsg].slice_ms == round(length, 3)
+        assert abs(found[tsg].turn_ms - length) <= reached, text
+    assert 1.4 < found[21].util / found[22].util < 3, text
+    assert 70 < found[21].util + found[22].util <= 100.1, text
+    assert 0.7 < found[21].turns / found[22].turns < 1.4 and found[21].turns > 100 / SLOW, text
+
+
+def test_who_may_not_sample_sees_snapshots(machine: Guest) -> None:
+    """An ordinary user: the shares are of snapshots, and why is said."""
+    text = machine.check("become -u 1000 -- gpulens -g 0 top --delay 100ms --batch 3", timeout=60)
+    assert "sampled 10 times a second from snapshots" in text and "/proc/gpu0/samples: EACCES" in text
+    assert re.search(r"^ +21 +1 \S+ +[\d.]+ +- +1\.999 +- ", text, re.M), text
+
+
+def test_a_chip_without_published_registers_is_said_to_be_one(machine: Guest) -> None:
+    """GB202: neither samples nor runlists; no row, and why."""
+    text = machine.check("gpulens -g 2 top --delay 100ms --batch 1", timeout=60)
+    assert "/proc/gpu2/samples: EOPNOTSUPP" in text and "0 TSGs" in text
+
+
+def test_a_gpu_that_is_removed_ends_batch(machine: Guest) -> None:
+    """Status 1, and its reason; the screens of before are there."""
+    status, text = machine.run("""rm -f /tmp/top
+        gpulens -g 2 top --delay 300ms --batch 100 >/tmp/top 2>/tmp/why & top=$!
+        until [ -s /tmp/top ]; do sleep 0.1; done; echo 1 >/sys/bus/pci/devices/0000:00:06.0/remove
+        wait $top; echo "status $?"
+        cat /tmp/why; head -1 /tmp/top; echo 1 >/sys/bus/pci/rescan""", timeout=60)
+    assert status == 0 and "status 1\n" in text and "gpulens: " in text and "gpu2: GB202" in text, text
