@@ -154,7 +154,7 @@ TEST_F(Program, ExitsWithThreeOnABadFile)
 	EXPECT_EQ(run("--image /nowhere/image chip").status, 3);
 	EXPECT_EQ(run("--image /nowhere/image chip").err,
 		  "gpulens: /nowhere/image: ENOENT: No such file or directory; look at the path, or make the folder\n");
-	EXPECT_EQ(run("--image / chip").err, "gpulens: /: Is a directory\n");
+	EXPECT_EQ(run("--image / chip").err, "gpulens: /: EISDIR: Is a directory; name a file in that folder\n");
 }
 
 TEST_F(Program, SaysWhatToDoWithoutTheModule)
