@@ -221,7 +221,8 @@ private:
 				out += bars(r, y, left);
 			y += ROW;
 		}
-		out = fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">Wheel zooms, drag moves, double click shows "
+		out = fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">At first 50 ms: the wheel zooms, drag moves, "
+				  "double click shows "
 				  "all; pale is "
 				  "switching.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
 				  "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "

@@ -23,6 +23,5 @@ def test_starting_takes_less_than_10_ms() -> None:
 
 
 def test_2048_channels_take_less_than_50_ms() -> None:
-    """All runlists of an AD102 whose runlist 0 has 2048 channels, from its image.
-    Seen failing with every line of the image parsed 4 times."""
+    """All runlists of an AD102 whose runlist 0 has 2048 channels, from its image."""
     assert best_ms("-i", str(image("ad102", "bench-2048")), "runlists") < 50

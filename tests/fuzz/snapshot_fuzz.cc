@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 // A snapshot that no module wrote: any bytes after a sound header, which is put there so that records are reached.
-// Seen to fail with the check of where the records end left out.
 #include "isolation.hpp"
 #include "json.hpp"
 #include "room.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 // What the tool prints of an image, as text, as JSON and as the module would: any image.
-// Seen to fail with a channel's state decoded where it could not be read.
 #include "isolation.hpp"
 #include "json.hpp"
 #include "proc_text.hpp"

@@ -221,14 +221,15 @@ TEST(Timeline, WhatIsNoRecordingIsSaidToBe)
 	EXPECT_EQ(why(other), "f: a sample is of engine 1, of which there are 1");
 }
 
-// What comes from a recording's names goes into the page as text.
+// What comes from a recording's names goes into the page as text. Seen failing with < left as it is.
 TEST(Timeline, ThePageHoldsItsTablesAndNoMarkupOfAName)
 {
 	std::string s = head();
-	s.replace(64 + 24, 9, "<b>x</b>&");
+	s.replace(64 + 24, 25, "Video <b>x</b> (<b>y</b>)"); // what is in parentheses is shown
 	std::string page = tool::timeline_html(tool::timeline_of(s + every_100us({8, 7, 7, 8}), "x"));
 
 	EXPECT_EQ(page.find("<b>"), std::string::npos);
+	EXPECT_NE(page.find("<td>&lt;b&gt;y&lt;/b&gt;</td><td>7</td>"), std::string::npos) << page;
 	EXPECT_NE(page.find("<td>7</td><td>66.7%</td><td>1</td><td>–</td><td>200.000 us</td>"), std::string::npos)
 		<< page;
 	EXPECT_EQ(page.compare(0, 15, "<!DOCTYPE html>"), 0);

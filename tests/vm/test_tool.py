@@ -65,7 +65,7 @@ def plain(value: Any) -> Any:
 
 def test_a_snapshot_shows_what_an_image_shows(card: Card, tmp_path: pathlib.Path) -> None:
     """Both at the same instant of a GPU that stands still: chip, engines, runlists with every channel's state, copy
-    engines, GPCs and hazards are equal. Seen failing with the snapshot's device left out."""
+    engines, GPCs and hazards are equal."""
     card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
     try:
         (tmp_path / "image").write_text(card.read("image"))
@@ -149,7 +149,7 @@ def perfetto_slices(data: bytes) -> list[tuple[str, str, int, int]]:
 
 def test_recorded_turns_are_the_time_slices_that_were_set(card: Card) -> None:
     """1998.848 us and 999.424 us (slices-two.json): each median turn is within the step that the recording says it
-    reached, and CSV, Perfetto's format and the text agree. Seen failing with switching counted as part of a turn."""
+    reached, and CSV, Perfetto's format and the text agree."""
     said = run(card, "record --runlist 1 --every 200us --for 4s -o /tmp/a.csv -o /tmp/a.perfetto-trace -o /tmp/a.gplt")
     assert said.status == 0, said
     assert "every 200.000 us asked for" in said.out.splitlines()[0]
@@ -189,7 +189,7 @@ def test_recording_ends_at_a_signal_with_what_there_is(card: Card) -> None:
 
 
 def test_disable_for_a_while_puts_the_channel_back(card: Card) -> None:
-    """It is off meanwhile and on afterwards, and both writes are told. Seen failing with undo() left out."""
+    """It is off meanwhile and on afterwards, and both writes are told."""
     ref = card.chip.ref(40, 1)
     out = card.guest.check(f"gpulens -g {card.index} disable {ref} --for 3s >/tmp/out & sleep 1.5; "
                            f"gpulens -g {card.index} channels --json; wait; cat /tmp/out", timeout=60)
