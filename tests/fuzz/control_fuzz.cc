@@ -61,7 +61,7 @@ int request(uint8_t which, const lens_ref &ref)
 // Only first words of the list's entries.
 void check_stores()
 {
-	lens_runlist_regs regs;
+	struct lens_runlist_regs regs;
 	u64 bytes = gpu.gpu.chip->entry_words * 4ULL;
 
 	FUZZ_CHECK(gpu.stores <= fuzz::Lists::LONGEST);

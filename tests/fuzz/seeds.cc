@@ -84,7 +84,7 @@ void seeds_of(const std::string &profile, const std::string &scenario)
 	std::string name = profile + "-" + scenario;
 	Recording rec;
 
-	write("tool", name, '\0' + live.image_text());
+	write("tool", name, live.image_text());
 	rec.recorder.note = note;
 	lens_record_init(&rec.recorder, live.chip.io());
 	if (lens_gpu_identify(gpu.get(), &rec.recorder.io) || lens_gpu_read_topology(gpu.get()))
@@ -96,7 +96,7 @@ void seeds_of(const std::string &profile, const std::string &scenario)
 		const lens_runlist &rl = gpu->topo.runlists[i];
 		u32 id = rl.id;
 		rec.start({NV_PFIFO_ENG_RUNLIST(id), NV_PFIFO_RUNLIST_SUBMIT(id), rl.base + NV_RUNLIST_SUBMIT});
-		tool::Runlist list(*gpu, rl);
+		tool::RunlistSnap list(*gpu, rl);
 		std::string head = {chip, static_cast<char>(id)}, tail = name + "-" + std::to_string(i);
 		head += rec.length;
 		write("runlist", tail, head + '\0' + rec.bytes);
@@ -124,6 +124,21 @@ void page_table_seeds()
 	}
 }
 
+// A record of each type of include/uapi/gpulens.h, one to eight, the chip's with an id and a name.
+void snapshot_seed()
+{
+	std::string s;
+
+	for (char type = 1; type <= 8; type++) {
+		std::string record(64, '\0');
+		record[0] = type;
+		if (type == 1)
+			record.replace(2, 2, "\x92\x01").replace(28, 5, "AD102");
+		s += record;
+	}
+	write("snapshot", "each", s);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -143,7 +158,8 @@ int main(int argc, char **argv)
 				seeds_of(profile, "demo-" + profile);
 		}
 	write("image", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
-	write("tool", "ga100-by-hand", '\0' + tool_test::fixture("ga100-by-hand.image"));
+	write("tool", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
+	snapshot_seed();
 	write("image", "other-lines",
 	      "gpulens-image 1\nchip boot0=0x136000a1 boot42=0x13600000\npci 0000:01:00.0 0x10de:0x1c02\n"
 	      "# c\ns 0x1000 0x1\nb1 0x0 00000001\nb2 0x0 00000002\n");

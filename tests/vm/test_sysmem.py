@@ -52,7 +52,7 @@ class Card(NamedTuple):
     def ends(self, name: str, *text: str) -> str:
         """How a read or, with a text, a write of one of its files ends."""
         verb = "write" if text else "read"
-        words = " ".join(text)
+        words = " ".join(f"'{one}'" for one in text)
         return self.machine.guest.run(f"tryop {verb} /proc/gpu{self.index}/{name} {words}")[1].strip()
 
     def load(self, **changes: Any) -> None:
