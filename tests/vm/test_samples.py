@@ -113,14 +113,17 @@ def test_time_slices_measure_as_they_were_set(card: Card, name: str, expected: d
     is within the step of the samples that was reached; no TSG misses its turn. Not of those during which the thread
     came so late that it may have missed one."""
     card.emu.cmd({"cmd": "scenario", "file": scenario(name)})
-    recording = record(card, "200 1", 3000)
-    samples = recording.of_engine(0)
-    step = max(sampled.step_us(samples), 200.0)
     found: dict[int, list[float]] = {tsg: [] for tsg in expected}
-    for tsg, length in sampled.slices(samples, longest_us=900):
-        found[tsg].append(length)
+    step = 200.0
+    for _ in range(8):  # a busy machine leaves few of a recording
+        samples = record(card, "200 1", 3000).of_engine(0)
+        step = max(step, sampled.step_us(samples))
+        for tsg, length in sampled.slices(samples, longest_us=900):
+            found[tsg].append(length)
+        if min(len(some) for some in found.values()) > 20:
+            break
     for tsg, length in expected.items():
-        assert len(found[tsg]) > 20 / SLOW, (tsg, len(found[tsg]))
+        assert len(found[tsg]) > 20, (tsg, len(found[tsg]))
         assert abs(sampled.median(found[tsg]) - length) <= step, (tsg, sampled.median(found[tsg]), step)
 
 
