@@ -30,15 +30,6 @@ private:
 	std::vector<size_t> parent_;
 };
 
-std::vector<std::string> names_of(const std::vector<const Engine *> &engines)
-{
-	std::vector<std::string> names;
-
-	for (const Engine *e : engines)
-		names.push_back(e->short_name());
-	return names;
-}
-
 std::string and_joined(const std::vector<std::string> &names)
 {
 	if (names.size() < 2)
@@ -67,7 +58,7 @@ bool has_copy_only_runlist(const Gpu &gpu)
 void judge_runlist(Isolation &to, const Gpu &gpu, u32 id)
 {
 	std::vector<const Engine *> all = gpu.engines_of(id);
-	std::vector<std::string> names = names_of(all);
+	std::vector<std::string> names = gpu.engine_names(id);
 
 	if (all.size() < 2)
 		return;

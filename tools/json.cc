@@ -146,9 +146,7 @@ json runlist_json(const Gpu &gpu, const Runlist &rl)
 
 	j["id"] = rl.id;
 	j["error"] = error_or_null(rl.err);
-	j["engines"] = json::array();
-	for (const Engine *e : gpu.engines_of(rl.id))
-		j["engines"].push_back(e->short_name());
+	j["engines"] = gpu.engine_names(rl.id);
 	j["base"] = hex_or_null(rl.base);
 	j["target"] = target_name(rl.target);
 	j["length"] = rl.length;

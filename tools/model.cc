@@ -105,6 +105,15 @@ std::vector<const Engine *> Gpu::engines_of(u32 runlist) const
 	return list;
 }
 
+std::vector<std::string> Gpu::engine_names(u32 runlist) const
+{
+	std::vector<std::string> names;
+
+	for (const Engine *e : engines_of(runlist))
+		names.push_back(e->short_name());
+	return names;
+}
+
 std::vector<Copy> Gpu::copies() const
 {
 	std::map<u32, Copy> by_lce;
@@ -138,6 +147,14 @@ std::vector<Copy> Gpu::copies() const
 std::string Gpu::name() const
 {
 	return index == LENS_NONE ? source : fmt::format("gpu{}", index);
+}
+
+std::string Gpu::title() const
+{
+	return fmt::format("{}{}{}{}", index == LENS_NONE ? "" : name() + ": ",
+			   chip.name.empty() ? "no chip that is known"
+					     : fmt::format("{} ({})", chip.name, chip.architecture),
+			   chip.device.empty() ? "" : ", ", chip.device);
 }
 
 const char *target_name(u32 target)

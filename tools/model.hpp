@@ -131,9 +131,12 @@ struct Gpu {
 
 	const Runlist *runlist(u32 id) const;
 	std::vector<const Engine *> engines_of(u32 runlist) const;
-	std::vector<Copy> copies() const; // by LCE
+	std::vector<std::string> engine_names(u32 runlist) const; // short ones
+	std::vector<Copy> copies() const;                         // by LCE
 	// "gpu0", or the source's name
 	std::string name() const;
+	// "gpu0: AD102 (Ada), 0000:01:00.0"
+	std::string title() const;
 };
 
 // "vid", "sys coh", ..., as runlistY prints it.

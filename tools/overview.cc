@@ -54,15 +54,6 @@ std::string channels_inline(const std::vector<Channel> &channels, const Style &s
 	return out;
 }
 
-std::string engine_names(const Gpu &gpu, u32 runlist)
-{
-	std::vector<std::string> list;
-
-	for (const Engine *e : gpu.engines_of(runlist))
-		list.push_back(e->short_name());
-	return list.empty() ? "no engine" : fmt::format("{}", fmt::join(list, ", "));
-}
-
 void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last, const Style &style)
 {
 	const Lines &l = lines_of(style);
@@ -70,7 +61,7 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 	size_t items = rl.tsgs.size() + !rl.outside.empty(), n = 0;
 
 	out += fmt::format("{}{}  {}", last ? l.last : l.child,
-			   style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)), engine_names(gpu, rl.id));
+			   style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)), engine_list(gpu, rl.id));
 	if (rl.err)
 		out += "  " + style.paint(Ink::Red, Failure{"", rl.err, {}}.why());
 	if (rl.pending)
@@ -125,7 +116,7 @@ std::string overview_text(const Gpu &gpu, const Style &style)
 		out += what + '\n';
 	for (const Runlist &rl : gpu.runlists) {
 		if (idle(rl))
-			empty.push_back(fmt::format("{} ({})", rl.id, engine_names(gpu, rl.id)));
+			empty.push_back(fmt::format("{} ({})", rl.id, engine_list(gpu, rl.id)));
 		else
 			busy.push_back(&rl);
 	}
@@ -151,7 +142,7 @@ std::string streams_text(const Gpu &gpu, const Isolation &from, const Style &sty
 
 	for (const TaskChannels &c : from.tasks)
 		t.add({c.tsg == LENS_NONE ? fmt::format("{}:-", c.runlist) : fmt::format("{}:{}", c.runlist, c.tsg),
-		       engine_names(gpu, c.runlist), std::to_string(c.channels),
+		       engine_list(gpu, c.runlist), std::to_string(c.channels),
 		       Cell(std::to_string(c.enabled), c.enabled < c.channels ? Ink::Yellow : Ink::None),
 		       c.page_directory ? fmt::format("{:#x}", c.page_directory) : "not told"});
 	return t.empty() ? "    no channels\n" : t.str(style, "    ");

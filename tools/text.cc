@@ -60,19 +60,10 @@ Table channel_table()
 		      "<Flags"});
 }
 
-std::string names(const std::vector<const Engine *> &engines)
-{
-	std::vector<std::string> list;
-
-	for (const Engine *e : engines)
-		list.push_back(e->short_name());
-	return list.empty() ? "no engine" : fmt::format("{}", fmt::join(list, ", "));
-}
-
 std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
 {
 	std::string out = style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)) +
-			  fmt::format(": {}; {} entries", names(gpu.engines_of(rl.id)), rl.length);
+			  fmt::format(": {}; {} entries", engine_list(gpu, rl.id), rl.length);
 
 	if (rl.base)
 		out += fmt::format(" at {:#x} ({})", rl.base, target_name(rl.target));
@@ -143,13 +134,14 @@ std::string channel_word(const Channel &c)
 
 std::string headline(const Gpu &gpu, const Style &style)
 {
-	std::string name = gpu.index == LENS_NONE ? "" : fmt::format("gpu{}: ", gpu.index);
-	std::string what = gpu.chip.name.empty() ? "no chip that is known"
-						 : fmt::format("{} ({})", gpu.chip.name, gpu.chip.architecture);
+	return style.paint(Ink::Bold, gpu.title()) + style.paint(Ink::Dim, ", from " + gpu.source) + '\n';
+}
 
-	if (!gpu.chip.device.empty())
-		what += ", " + gpu.chip.device;
-	return style.paint(Ink::Bold, name + what) + style.paint(Ink::Dim, ", from " + gpu.source) + '\n';
+std::string engine_list(const Gpu &gpu, u32 runlist)
+{
+	std::vector<std::string> names = gpu.engine_names(runlist);
+
+	return names.empty() ? "no engine" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string chip_text(const Gpu &gpu, const Style &style)
@@ -202,7 +194,7 @@ std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &st
 		if ((id && rl.id != *id) || rl.err)
 			continue;
 		if (!id && rl.tsgs.empty() && rl.outside.empty())
-			empty.push_back(fmt::format("{} ({})", rl.id, names(gpu.engines_of(rl.id))));
+			empty.push_back(fmt::format("{} ({})", rl.id, engine_list(gpu, rl.id)));
 		else
 			out += one_runlist(gpu, rl, style);
 	}

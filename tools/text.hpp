@@ -13,6 +13,9 @@ namespace tool {
 // "gpu0: AD102 (Ada), 0000:01:00.0, from /proc/gpu0/snapshot"
 std::string headline(const Gpu &gpu, const Style &style);
 
+// "GR0, GRCE0/LCE0": the engines of a runlist.
+std::string engine_list(const Gpu &gpu, u32 runlist);
+
 std::string overview_text(const Gpu &gpu, const Style &style);
 std::string chip_text(const Gpu &gpu, const Style &style);
 std::string engines_text(const Gpu &gpu, const Style &style);

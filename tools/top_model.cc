@@ -17,15 +17,6 @@ namespace {
 // shorter than asked for, and said to be.
 constexpr size_t MOST = 20000;
 
-std::vector<std::string> names_of(const Gpu &gpu, int runlist)
-{
-	std::vector<std::string> list;
-
-	for (const Engine *e : gpu.engines_of(static_cast<u32>(runlist)))
-		list.push_back(e->short_name());
-	return list;
-}
-
 std::string name_of(int id, bool bare)
 {
 	return fmt::format("{} {}", bare ? "channel" : "TSG", id);
@@ -248,7 +239,7 @@ void TopModel::from_snapshots(Picture &p, Rows &rows) const
 	for (const Runlist &rl : gpu_->runlists) {
 		int runlist = static_cast<int>(rl.id);
 		auto here = [&](const Key &k) { return std::get<0>(k) == runlist; };
-		std::vector<std::string> now, names = names_of(*gpu_, runlist);
+		std::vector<std::string> now, names = gpu_->engine_names(static_cast<u32>(runlist));
 		for (const auto &[of, bare, id] : seen_.back().running)
 			if (of == runlist)
 				now.push_back(name_of(id, bare));
@@ -272,8 +263,7 @@ Picture TopModel::picture()
 	Picture p;
 
 	if (gpu_)
-		p.title = fmt::format("gpu{}: {} ({}){}{}", gpu_->index, gpu_->chip.name, gpu_->chip.architecture,
-				      gpu_->chip.device.empty() ? "" : ", ", gpu_->chip.device);
+		p.title = gpu_->title();
 	p.snapshots = seen_.size();
 	if (builder_.closed().ticks)
 		from_samples(p, rows);
@@ -282,7 +272,7 @@ Picture TopModel::picture()
 	for (auto &[key, row] : rows) {
 		std::tie(row.runlist, row.bare, row.id) = key;
 		if (gpu_ && row.runlist >= 0)
-			row.engines = names_of(*gpu_, row.runlist);
+			row.engines = gpu_->engine_names(static_cast<u32>(row.runlist));
 		if (row.engine.empty())
 			row.engine = fmt::format("{}", fmt::join(row.engines, " "));
 		p.tsgs.push_back(row);
