@@ -13,11 +13,6 @@ namespace tool {
 
 namespace {
 
-int id_of(__le16 v)
-{
-	return static_cast<int16_t>(le16toh(v));
-}
-
 // A field that ends with a zero or with its room. Nobody's terminal is told anything but text.
 template <size_t n> std::string text_of(const char (&field)[n])
 {
@@ -167,7 +162,7 @@ private:
 		c.id = le16toh(r.id);
 		c.runlist = rl.id;
 		c.position = position_++;
-		c.tsg = id_of(r.tsg);
+		c.tsg = id_of_record(r.tsg);
 		c.runqueue = r.runqueue;
 		c.inst = le64toh(r.inst);
 		c.inst_target = r.inst_target;
@@ -191,7 +186,7 @@ private:
 				     .first_tpc = le16toh(r.first_tpc)});
 	}
 
-	void pce(const gpulens_pce &r) { gpu_.lce_for_pce[le16toh(r.id)] = id_of(r.lce); }
+	void pce(const gpulens_pce &r) { gpu_.lce_for_pce[le16toh(r.id)] = id_of_record(r.lce); }
 
 	void grce(const gpulens_grce &r)
 	{
@@ -201,7 +196,7 @@ private:
 			throw SourceError(fmt::format("graphics copy engine {} is beyond what chips have", id));
 		if (gpu_.shared_lce.size() <= id)
 			gpu_.shared_lce.resize(id + 1, LENS_NONE);
-		gpu_.shared_lce[id] = id_of(r.shared_lce);
+		gpu_.shared_lce[id] = id_of_record(r.shared_lce);
 	}
 
 	Gpu &gpu_;
@@ -229,17 +224,22 @@ gpulens_header header_of(std::string_view bytes)
 
 } // namespace
 
+int id_of_record(uint16_t le)
+{
+	return static_cast<int16_t>(le16toh(le));
+}
+
 Engine engine_from_record(const gpulens_engine &r)
 {
 	Engine e;
 
 	e.type = le16toh(r.engine_type);
 	e.inst = le16toh(r.inst);
-	e.runlist = id_of(r.runlist);
-	e.engine_id = id_of(r.engine_id);
-	e.intr = id_of(r.intr);
-	e.reset = id_of(r.reset);
-	e.fault = id_of(r.fault);
+	e.runlist = id_of_record(r.runlist);
+	e.engine_id = id_of_record(r.engine_id);
+	e.intr = id_of_record(r.intr);
+	e.reset = id_of_record(r.reset);
+	e.fault = id_of_record(r.fault);
 	e.pri_base = le32toh(r.pri_base);
 	e.runlist_base = le32toh(r.runlist_base);
 	e.name = text_of(r.name);

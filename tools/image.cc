@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sparse words, and getting a file into memory. See image.hpp.
+// Sparse words. See image.hpp.
 #include "image.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace tool {
 
@@ -99,57 +94,6 @@ void Image::finish()
 	sys.finish();
 	bar1.finish();
 	bar2.finish();
-}
-
-namespace {
-
-// Larger files cannot be what one GPU's decoding touched: all of a 128 GB GPU's page tables are smaller than this.
-constexpr size_t LARGEST_FILE = size_t{1} << 30;
-
-// The whole file, at once. errno on failure.
-bool read_file(int fd, std::string &text)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return false;
-	// Pipes too, so the size is a hint only.
-	size_t room = S_ISREG(st.st_mode) && st.st_size > 0 ? static_cast<size_t>(st.st_size) + 1 : 65536;
-	for (size_t have = 0;;) {
-		if (room > LARGEST_FILE) {
-			errno = EFBIG;
-			return false;
-		}
-		text.resize(room);
-		ssize_t n = read(fd, text.data() + have, room - have);
-		if (n < 0 && errno != EINTR)
-			return false;
-		have += n > 0 ? static_cast<size_t>(n) : 0;
-		if (n == 0) {
-			text.resize(have);
-			return true;
-		}
-		if (have == room)
-			room *= 2;
-	}
-}
-
-} // namespace
-
-ImageResult load_image(const std::string &path)
-{
-	std::string text;
-	ImageResult result;
-	int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || !read_file(fd, text)) {
-		result.error.text = std::strerror(errno);
-		if (fd >= 0)
-			close(fd);
-		return result;
-	}
-	close(fd);
-	return parse_image(text);
 }
 
 } // namespace tool

@@ -86,7 +86,6 @@ struct ImageResult {
 
 // text is not kept.
 ImageResult parse_image(std::string_view text);
-ImageResult load_image(const std::string &path);
 
 // image must be finished. Sorted, eight words a line.
 std::string write_image(const Image &image);

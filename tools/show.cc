@@ -17,10 +17,12 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-void append(std::vector<Failure> &to, const std::vector<Failure> &from)
+// Says on standard error what failed of that GPU or file.
+bool none_of(const std::vector<Failure> &failures, const std::string &name)
 {
-	for (const Failure &f : from)
-		to.push_back(f);
+	for (const Failure &f : failures)
+		std::fprintf(stderr, "gpulens: %s: %s: %s\n", name.c_str(), f.item.c_str(), f.why().c_str());
+	return failures.empty();
 }
 
 // What kept this command from showing all.
@@ -45,10 +47,8 @@ std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> i
 				list.push_back(f);
 		return list;
 	case Show::Runlists:
-		if (!id) {
-			append(list, gpu.runlist_failures);
-			return list;
-		}
+		if (!id)
+			return gpu.runlist_failures;
 		for (const Failure &f : gpu.runlist_failures) {
 			std::string item = "runlist " + std::to_string(*id);
 			if (f.item == item || f.item.compare(0, item.size() + 1, item + " ") == 0 ||
@@ -157,13 +157,8 @@ int show(Show what, const Options &options, std::optional<u32> id, bool check)
 		      '\n'; // file names need not be UTF-8
 	if (!print(out))
 		return EXIT_PART;
-	for (const Gpu &gpu : gpus) {
-		for (const Failure &f : failures_of(what, gpu, id)) {
-			std::fprintf(stderr, "gpulens: %s: %s: %s\n", gpu.name().c_str(), f.item.c_str(),
-				     f.why().c_str());
-			whole = false;
-		}
-	}
+	for (const Gpu &gpu : gpus)
+		whole &= none_of(failures_of(what, gpu, id), gpu.name());
 	return whole && !hazards ? EXIT_DONE : EXIT_PART;
 }
 
@@ -174,18 +169,12 @@ int show_proc(const std::string &name, const Options &options)
 	if (options.sources.files.empty())
 		throw SourceError("proc needs an image (-i FILE); on this machine's own GPUs, read /proc/gpuX/" + name);
 	for (const std::string &file : options.sources.files) {
-		ImageResult r = parse_image(read_whole(file, false));
-		if (!r.image)
-			throw SourceError(file + (r.error.line ? ": line " + std::to_string(r.error.line) : "") + ": " +
-					  r.error.text);
-		Decoder decoder(*r.image);
+		Image image = image_of(read_whole(file, false), file);
+		Decoder decoder(image);
 		ProcText out = proc_text(decoder, name);
 		if (!print(out.text))
 			return EXIT_PART;
-		for (const Failure &f : out.failures) {
-			std::fprintf(stderr, "gpulens: %s: %s: %s\n", file.c_str(), f.item.c_str(), f.why().c_str());
-			whole = false;
-		}
+		whole &= none_of(out.failures, file);
 	}
 	return whole ? EXIT_DONE : EXIT_PART;
 }

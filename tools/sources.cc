@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tool {
@@ -68,6 +69,37 @@ std::string what_to_do(int err, const std::string &path, bool writing)
 	}
 }
 
+// Larger files cannot be what one GPU's decoding touched: all of a 128 GB GPU's page tables are smaller than this.
+constexpr size_t LARGEST_FILE = size_t{1} << 30;
+
+// The whole file, at once. errno on failure.
+bool read_file(int fd, std::string &text)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	// Pipes too, so the size is a hint only.
+	size_t room = S_ISREG(st.st_mode) && st.st_size > 0 ? static_cast<size_t>(st.st_size) + 1 : 65536;
+	for (size_t have = 0;;) {
+		if (room > LARGEST_FILE) {
+			errno = EFBIG;
+			return false;
+		}
+		text.resize(room);
+		ssize_t n = read(fd, text.data() + have, room - have);
+		if (n < 0 && errno != EINTR)
+			return false;
+		have += n > 0 ? static_cast<size_t>(n) : 0;
+		if (n == 0) {
+			text.resize(have);
+			return true;
+		}
+		if (have == room)
+			room *= 2;
+	}
+}
+
 Gpu from_bytes(const std::string &bytes, const std::string &name)
 {
 	if (bytes.compare(0, SNAPSHOT_MAGIC.size(), SNAPSHOT_MAGIC) == 0) {
@@ -80,14 +112,20 @@ Gpu from_bytes(const std::string &bytes, const std::string &name)
 	if (bytes.empty())
 		throw SourceError(
 			name + ": the file is empty; an image begins with \"gpulens-image 1\", a snapshot with GPLS");
-	ImageResult r = parse_image(bytes);
-	if (!r.image)
-		throw SourceError(r.error.line ? fmt::format("{}: line {}: {}", name, r.error.line, r.error.text)
-					       : name + ": " + r.error.text);
-	return from_image(*r.image, name);
+	return from_image(image_of(bytes, name), name);
 }
 
 } // namespace
+
+Image image_of(const std::string &bytes, const std::string &name)
+{
+	ImageResult r = parse_image(bytes);
+
+	if (!r.image)
+		throw SourceError(r.error.line ? fmt::format("{}: line {}: {}", name, r.error.line, r.error.text)
+					       : name + ": " + r.error.text);
+	return std::move(*r.image);
+}
 
 std::string explain(int err, const std::string &path, bool writing)
 {
@@ -114,21 +152,13 @@ std::string read_whole(const std::string &path, bool of_module)
 {
 	int fd = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
 	std::string bytes;
-	ssize_t n = fd < 0 ? -1 : 1;
-
-	// One read() of a snapshot is one instant; so much at a time that it is enough for all but the longest.
-	while (n > 0) {
-		size_t have = bytes.size();
-		bytes.resize(have + (1 << 20));
-		do
-			n = read(fd, bytes.data() + have, bytes.size() - have);
-		while (n < 0 && errno == EINTR);
-		bytes.resize(have + static_cast<size_t>(std::max<ssize_t>(n, 0)));
-	}
+	// The module collects at the first read() and serves the rest from that: a snapshot stays one instant.
+	bool whole = fd >= 0 && read_file(fd, bytes);
 	int err = errno;
+
 	if (fd >= 0)
 		close(fd);
-	if (n < 0)
+	if (!whole)
 		throw SourceError(of_module ? explain(err, path, false) : explain_file(err, path));
 	return bytes;
 }

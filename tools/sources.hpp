@@ -19,9 +19,13 @@ struct SourceError : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
+// An image from a file's bytes. Throws SourceError, which names the file and the line.
+Image image_of(const std::string &bytes, const std::string &name);
 // A whole GPU decoded by the core from a recorded image. What could not be decoded is in its failures.
 Gpu from_image(const Image &image, const std::string &source);
 
+// An id of a record or a sample as it lies there; LENS_NONE where the hardware does not give one.
+int id_of_record(uint16_t le);
 // An engine's record, in a snapshot or before samples.
 Engine engine_from_record(const gpulens_engine &record);
 // A snapshot as include/uapi/gpulens.h lays it out. Throws SourceError: not one, cut short, of a newer layout.

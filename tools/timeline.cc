@@ -13,11 +13,6 @@ namespace tool {
 
 namespace {
 
-int id_of(__le16 v)
-{
-	return static_cast<int16_t>(le16toh(v));
-}
-
 // What a sample says of its engine; nothing: it is idle.
 std::optional<Interval> interval_of(const gpulens_sample &s)
 {
@@ -31,8 +26,8 @@ std::optional<Interval> interval_of(const gpulens_sample &s)
 	case GPULENS_SAMPLE_ERROR: i.phase = Phase::Error; return i;
 	default: return std::nullopt;
 	}
-	i.tsg = id_of(s.at.id);
-	i.channel = id_of(s.at.channel);
+	i.tsg = id_of_record(s.at.id);
+	i.channel = id_of_record(s.at.channel);
 	i.bare = s.flags & GPULENS_SAMPLE_BARE_CHANNEL;
 	return i;
 }
@@ -70,8 +65,7 @@ std::string Timeline::name() const
 {
 	if (!gpu)
 		return index == LENS_NONE ? "a GPU" : fmt::format("gpu{}", index);
-	return fmt::format("gpu{}: {} ({}){}", index, gpu->chip.name, gpu->chip.architecture,
-			   gpu->chip.device.empty() ? "" : ", " + gpu->chip.device);
+	return gpu->title();
 }
 
 // A turn is made of intervals on the engine that follow each other without a hole; its channels may change.

@@ -94,8 +94,7 @@ public:
 	// The interval that goes on; nothing: the engine is idle, or nobody knows.
 	std::optional<Interval> current(size_t track) const;
 	// What ended before is dropped, and more where anything of a track is there more often than that: now() begins
-	// there. Counts of ticks stay; their
-	// distances count half as much after each such length of time.
+	// there. Counts of ticks stay; their distances count half as much after each such length of time.
 	void forget(u64 before_ns, size_t most);
 	// The engines with their intervals since the last call, for who counts for days and keeps nothing. One that goes
 	// on is cut in two at its last sample. Nothing before the first header.
@@ -127,6 +126,10 @@ private:
 
 // Throws SourceError.
 Timeline timeline_of(std::string_view bytes, const std::string &source);
+
+// What all engines' TSGs had, a row each, as text; none stands for what was not measured.
+const std::vector<std::string> &turn_titles();
+std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::string &none);
 
 std::string timeline_csv(const Timeline &t);
 // Perfetto's format: tools/perfetto_trace.proto.

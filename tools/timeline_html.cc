@@ -235,25 +235,16 @@ private:
 
 	std::string table() const
 	{
-		std::string out =
-			"<h2>Time slices</h2>\n<table><thead><tr><th>Engine</th><th>TSG</th><th>Time</th><th>Turns</th>"
-			"<th>Slice set</th><th>Median turn</th><th>Shortest</th><th>Longest</th></tr></thead><tbody>\n";
-		double whole = static_cast<double>(std::max<u64>(1, t_.end_ns - t_.start_ns));
+		std::string out = "<h2>Time slices</h2>\n<table><thead><tr>";
 
-		for (size_t i = 0; i < t_.tracks.size(); i++) {
-			for (const Turns &one : t_.turns(i)) {
-				const auto &[least, most] =
-					std::minmax_element(one.lengths_ns.begin(), one.lengths_ns.end());
-				bool any = !one.lengths_ns.empty();
-				out += fmt::format(
-					"<tr><td>{}</td><td>{}{}</td><td>{:.1f}%</td><td>{}</td><td>{}</td><td>{}</td>"
-					"<td>{}</td><td>{}</td></tr>\n",
-					escaped(t_.tracks[i].engine.short_name()), one.bare ? "channel " : "", one.tsg,
-					100 * static_cast<double>(one.on_ns) / whole, one.lengths_ns.size(),
-					one.slice_ns ? duration(*one.slice_ns) : "–",
-					any ? duration(one.median_ns()) : "–", any ? duration(*least) : "–",
-					any ? duration(*most) : "–");
-			}
+		for (const std::string &title : turn_titles())
+			out += "<th>" + title + "</th>";
+		out += "</tr></thead><tbody>\n";
+		for (const std::vector<std::string> &row : turn_rows(t_, "–")) {
+			out += "<tr>";
+			for (const std::string &cell : row)
+				out += "<td>" + escaped(cell) + "</td>";
+			out += "</tr>\n";
 		}
 		return out + "</tbody></table>\n<p class=\"soft\">Turns that the recording, or a hole of more than "
 			     "three steps in it, cut off are not "

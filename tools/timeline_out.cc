@@ -146,6 +146,35 @@ std::string timeline_perfetto(const Timeline &t)
 	return PerfettoWriter(t).write();
 }
 
+const std::vector<std::string> &turn_titles()
+{
+	static const std::vector<std::string> titles = {"Engine",    "TSG",         "Time",     "Turns",
+							"Slice set", "Median turn", "Shortest", "Longest"};
+
+	return titles;
+}
+
+std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::string &none)
+{
+	std::vector<std::vector<std::string>> rows;
+	double whole = static_cast<double>(std::max<u64>(1, t.end_ns - t.start_ns));
+
+	for (size_t i = 0; i < t.tracks.size(); i++) {
+		for (const Turns &one : t.turns(i)) {
+			auto [least, most] = std::minmax_element(one.lengths_ns.begin(), one.lengths_ns.end());
+			bool any = !one.lengths_ns.empty();
+			rows.push_back({t.tracks[i].engine.short_name(),
+					fmt::format("{}{}", one.bare ? "channel " : "", one.tsg),
+					fmt::format("{:.1f}%", 100 * static_cast<double>(one.on_ns) / whole),
+					std::to_string(one.lengths_ns.size()),
+					one.slice_ns ? duration(*one.slice_ns) : none,
+					any ? duration(one.median_ns()) : none, any ? duration(*least) : none,
+					any ? duration(*most) : none});
+		}
+	}
+	return rows;
+}
+
 std::string timeline_text(const Timeline &t)
 {
 	std::string out = fmt::format("{}: {:.3f} s, {} ticks ", t.name(), t.seconds(), t.ticks);
@@ -153,26 +182,11 @@ std::string timeline_text(const Timeline &t)
 	out += fmt::format("every {} asked for, {} reached (99% within {}, longest {}); {} ticks lost\n",
 			   duration(u64{t.period_us} * 1000), duration(t.step_median_ns), duration(t.step_p99_ns),
 			   duration(t.step_max_ns), t.lost);
-	Table table({"<Engine", "TSG", "Time", "Turns", "Slice set", "Median turn", "Shortest", "Longest"});
-	for (size_t i = 0; i < t.tracks.size(); i++) {
-		for (const Turns &one : t.turns(i)) {
-			u64 shortest = ~u64{0}, longest = 0;
-			for (u64 ns : one.lengths_ns) {
-				shortest = std::min(shortest, ns);
-				longest = std::max(longest, ns);
-			}
-			bool any = !one.lengths_ns.empty();
-			table.add({t.tracks[i].engine.short_name(),
-				   fmt::format("{}{}", one.bare ? "channel " : "", one.tsg),
-				   fmt::format("{:.1f}%", t.end_ns > t.start_ns
-								  ? 100.0 * static_cast<double>(one.on_ns) /
-									    static_cast<double>(t.end_ns - t.start_ns)
-								  : 0.0),
-				   std::to_string(one.lengths_ns.size()), one.slice_ns ? duration(*one.slice_ns) : "-",
-				   any ? duration(one.median_ns()) : "-", any ? duration(shortest) : "-",
-				   any ? duration(longest) : "-"});
-		}
-	}
+	std::vector<std::string> titles = turn_titles();
+	titles[0] = '<' + titles[0];
+	Table table(titles);
+	for (const std::vector<std::string> &row : turn_rows(t, "-"))
+		table.add({row.begin(), row.end()});
 	return out + (table.empty() ? "nothing was on any engine\n" : table.str({}));
 }
 
