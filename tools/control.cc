@@ -2,16 +2,15 @@
 // See control.hpp.
 #include "control.hpp"
 
+#include "parse.h"
 #include "signals.hpp"
 #include "text.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <thread>
 #include <unistd.h>
 
 namespace tool {
@@ -34,36 +33,30 @@ struct Write {
 	std::string path, text;
 };
 
-bool to_number(std::string_view text, u32 &value)
+// As the module's own parser has it, without the newline that it allows. Nothing: not an id.
+std::optional<lens_ref> parse_id(const std::string &text)
 {
-	int base = 10;
+	lens_ref ref{};
 
-	if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-		base = 16;
-		text.remove_prefix(2);
-	} else if (text.size() > 1 && text[0] == '0') {
-		base = 8;
-	}
-	std::from_chars_result r = std::from_chars(text.data(), text.data() + text.size(), value, base);
-	return r.ec == std::errc() && r.ptr == text.data() + text.size();
+	if (text.find('\n') != text.npos || lens_parse_ref(text.data(), text.size(), &ref))
+		return std::nullopt;
+	return ref;
 }
 
 // The runlist that an id names, by itself or because no other one has it.
 const Runlist *runlist_of(const Gpu &gpu, const std::string &id, bool tsg)
 {
-	size_t colon = id.find(':');
 	const Runlist *found = nullptr;
-	u32 number = 0, named = 0;
+	std::optional<lens_ref> ref = parse_id(id);
 
-	to_number(std::string_view(id).substr(colon == id.npos ? 0 : colon + 1), number);
-	if (colon != id.npos)
-		return to_number(std::string_view(id).substr(0, colon), named) ? gpu.runlist(named) : nullptr;
+	if (!ref || ref->runlist != LENS_NONE)
+		return ref ? gpu.runlist(static_cast<u32>(ref->runlist)) : nullptr;
 	for (const Runlist &rl : gpu.runlists) {
 		bool here = false;
 		for (const Tsg &t : rl.tsgs)
-			here |= tsg && t.id == number;
+			here |= tsg && t.id == ref->id;
 		for (const Channel *c : rl.channels())
-			here |= !tsg && c->id == number;
+			here |= !tsg && c->id == ref->id;
 		if (here && found)
 			return nullptr;
 		if (here)
@@ -94,16 +87,6 @@ std::vector<Write> differences(const std::string &folder, const Gpu &gpu, const 
 					{folder + "tsg_timeslice", fmt::format("{} {}", qualified(gpu, before.id, t.id),
 									       (t.timeslice_ns + 500) / 1000)});
 	return list;
-}
-
-void wait(u64 ns, const StopSignals &stop)
-{
-	using clock = std::chrono::steady_clock;
-	clock::time_point end = clock::now() + std::chrono::nanoseconds(ns);
-
-	while (!stop.came() && clock::now() < end)
-		std::this_thread::sleep_for(
-			std::min<clock::duration>(std::chrono::milliseconds(20), end - clock::now()));
 }
 
 int refused(const Write &w, int err)
@@ -151,13 +134,9 @@ int write_control(const std::string &path, const std::string &text)
 
 bool is_id(const std::string &text, bool runlist_only)
 {
-	size_t colon = text.find(':');
-	u32 n = 0;
+	std::optional<lens_ref> ref = parse_id(text);
 
-	if (colon == text.npos)
-		return to_number(text, n);
-	return !runlist_only && to_number(std::string_view(text).substr(0, colon), n) &&
-	       to_number(std::string_view(text).substr(colon + 1), n);
+	return ref && !(runlist_only && ref->runlist != LENS_NONE);
 }
 
 int control(const Options &options, const Steering &steering, const ControlOptions &how)
@@ -190,7 +169,7 @@ int control(const Options &options, const Steering &steering, const ControlOptio
 		return EXIT_PART;
 	if (!how.for_ns)
 		return EXIT_DONE;
-	wait(how.for_ns, stop);
+	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
 	return undo(options, index, folder, *before, *rl);
 }
 

@@ -117,15 +117,6 @@ private:
 	std::map<unsigned, std::unique_ptr<EngineClock>> clocks_;
 };
 
-// Sleeps in short steps, as a signal does not end a sleep of another thread's.
-void wait(const StopSignals &stop, std::chrono::steady_clock::time_point until)
-{
-	using clock = std::chrono::steady_clock;
-
-	while (!stop.came() && clock::now() < until)
-		std::this_thread::sleep_until(std::min(until, clock::now() + std::chrono::milliseconds(20)));
-}
-
 int export_once(const Options &options, const ExportOptions &how)
 {
 	StopSignals stop;
@@ -134,7 +125,7 @@ int export_once(const Options &options, const ExportOptions &how)
 
 	if (how.for_ns && !exporter.clocks())
 		throw SourceError("--for samples a GPU of this machine, and a recorded one is of one instant");
-	wait(stop, std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
+	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
 	std::string text = exporter.collect(whole);
 	write_whole(how.file.empty() ? "-" : how.file, text);
 	return whole ? EXIT_DONE : EXIT_PART;
@@ -193,7 +184,7 @@ int serve(const Options &options, const ExportOptions &how)
 	// A server that does not listen yet cannot be stopped.
 	for (int i = 0; i < 1000 && !server.is_running(); i++)
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
-	wait(stop, std::chrono::steady_clock::time_point::max());
+	stop.wait_until(std::chrono::steady_clock::time_point::max());
 	server.stop();
 	thread.join();
 	return EXIT_DONE;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Ctrl-C, SIGTERM and SIGHUP as a question, so that what is going on is ended in order.
 #pragma once
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 namespace tool {
 
@@ -25,6 +28,14 @@ public:
 	}
 
 	bool came() const { return came_; }
+	// Until then, or a signal. In short steps: a signal ends no sleep of another thread's.
+	void wait_until(std::chrono::steady_clock::time_point end) const
+	{
+		using clock = std::chrono::steady_clock;
+
+		while (!came() && clock::now() < end)
+			std::this_thread::sleep_until(std::min(end, clock::now() + std::chrono::milliseconds(20)));
+	}
 
 private:
 	static constexpr int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP};

@@ -55,7 +55,7 @@ struct gpulens_chip {
 	__le32 gpc_mask;		/* set bit: disabled */
 	__le32 pce_map;			/* set bit: present */
 	char name[16];			/* "GP106", zero-terminated */
-	char device[16];		/* "0000:01:00.0", or platform name, cut or not; same */
+	char device[16];		/* PCI address or platform name; may be cut */
 	__u8 engines_error;		/* 0, or the errno why engines may be missing */
 	__u8 gpcs_error, copy_error;	/* ... why there are no GPC, or no PCE and GRCE records */
 	__u8 reserved;
