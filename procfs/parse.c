@@ -64,19 +64,7 @@ static int parse_id(const char *text, size_t len, struct lens_ref *ref)
 	return 0;
 }
 
-/* Digits only, up to a space or the end: how many of them; 0 for none. */
-static size_t parse_decimal(const char *s, size_t len, u64 *val)
-{
-	size_t n;
-
-	*val = 0;
-	for (n = 0; n < len && s[n] >= '0' && s[n] <= '9'; n++)
-		if (*val <= 0xffffffff)
-			*val = *val * 10 + (s[n] - '0');
-	return n;
-}
-
-static bool has(const struct lens_sampling *s, u64 runlist)
+static bool has(const struct lens_sampling *s, u32 runlist)
 {
 	u32 i;
 
@@ -85,31 +73,51 @@ static bool has(const struct lens_sampling *s, u64 runlist)
 	return i < s->n;
 }
 
+/* Without its newline. False: nothing is left, or more than any legal text. */
+static bool is_line(const char *text, size_t *len, size_t max)
+{
+	if (*len && text[*len - 1] == '\n')
+		--*len;
+	return *len && *len <= max;
+}
+
+static size_t word(const char *s, size_t len)
+{
+	size_t n;
+
+	for (n = 0; n < len && s[n] != ' '; n++)
+		;
+	return n;
+}
+
 int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 {
 	struct lens_sampling got = { 0 };
+	const char *end;
 	bool beyond = false;
-	size_t digits;
-	u64 val;
+	u32 runlist;
+	int err;
 
-	if (len && text[len - 1] == '\n')
-		len--;
-	if (len > LENS_SAMPLING_MAX)
+	if (!is_line(text, &len, LENS_SAMPLING_MAX))
 		return -EINVAL;
-	digits = parse_decimal(text, len, &val);
-	if (!digits)
-		return -EINVAL;
-	got.period_us = (u32)val;
-	if (val < LENS_PERIOD_US_MIN || val > LENS_PERIOD_US_MAX)
+	end = text + len;
+	len = word(text, len);
+	err = parse_digits(text, len, 10, &got.period_us);
+	if (err == -EINVAL)
+		return err;
+	if (err || got.period_us < LENS_PERIOD_US_MIN || got.period_us > LENS_PERIOD_US_MAX)
 		beyond = true;
-	for (text += digits, len -= digits; len; text += digits + 1, len -= digits + 1) {
-		digits = *text == ' ' ? parse_decimal(text + 1, len - 1, &val) : 0;
+	for (text += len; text < end; text += len) {
+		text++;
+		len = word(text, end - text);
+		err = parse_digits(text, len, 10, &runlist);
 		/* Go on after a number that is too large: trailing text is the worse mistake. */
-		if (!digits || got.n == LENS_MAX_RUNLISTS || has(&got, val))
+		if (err == -EINVAL || got.n == LENS_MAX_RUNLISTS || (!err && has(&got, runlist)))
 			return -EINVAL;
-		if (val > 0xffffffff)
+		if (err)
 			beyond = true;
-		got.runlists[got.n++] = (u32)val;
+		else
+			got.runlists[got.n++] = runlist;
 	}
 	if (beyond)
 		return -ERANGE;
@@ -117,17 +125,9 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 	return 0;
 }
 
-/* Without its newline. False: nothing is left, or more than any legal text. */
-static bool is_line(const char *text, size_t *len)
-{
-	if (*len && text[*len - 1] == '\n')
-		--*len;
-	return *len && *len <= LENS_ID_MAX;
-}
-
 int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
 {
-	return is_line(text, &len) ? parse_id(text, len, ref) : -EINVAL;
+	return is_line(text, &len, LENS_ID_MAX) ? parse_id(text, len, ref) : -EINVAL;
 }
 
 int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32 *value)
@@ -135,10 +135,9 @@ int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32
 	size_t space;
 	int err, err2;
 
-	if (!is_line(text, &len))
+	if (!is_line(text, &len, LENS_ID_MAX))
 		return -EINVAL;
-	for (space = 0; space < len && text[space] != ' '; space++)
-		;
+	space = word(text, len);
 	if (space == len)
 		return -EINVAL;
 	err = parse_id(text, space, ref);
