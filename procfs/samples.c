@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The file samples: which TSG is on each engine, over time, as include/uapi/gpulens.h
- * lays it out. Opening does nothing; the first read or poll begins, close ends. Each
- * open file samples for itself (src/linux/sampler.c).
+ * lays it out. Opening does nothing; the first read or poll begins what was written
+ * before, close ends it. Who did not say what to sample gets nothing: so a stream that
+ * has no end is no trap for "cat *". Each open file samples for itself
+ * (src/linux/sampler.c).
  */
 #include <linux/build_bug.h>
 #include <linux/fs.h>
@@ -19,11 +21,9 @@
 
 static_assert(sizeof(struct gpulens_samples_header) == GPULENS_RECORD_BYTES);
 
-#define PERIOD_US 100
-
 struct stream {
 	struct mutex lock;	/* one reader, or writer, at a time; not held while waiting */
-	struct lens_sampling how;
+	struct lens_sampling how;	/* nothing asked for: a period of 0 */
 	struct lens_sampler *sampler;
 	bool begun;
 	u8 *head;		/* header and engine records, */
@@ -43,7 +43,6 @@ static int samples_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	}
 	mutex_init(&st->lock);
-	st->how.period_us = PERIOD_US;
 	file->private_data = st;
 	return stream_open(inode, file);
 }
@@ -134,7 +133,8 @@ static int begin(struct lens_file *f, struct stream *st)
 	int err = 0;
 
 	if (!st->begun) {
-		err = lens_sampler_start(st->sampler, st->how.period_us, st->how.runlists,
+		err = !st->how.period_us ? -EINVAL :
+		      lens_sampler_start(st->sampler, st->how.period_us, st->how.runlists,
 					 st->how.n);
 		lens_note_call(f, err);
 		st->begun = !err;

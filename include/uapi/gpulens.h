@@ -146,7 +146,8 @@ struct gpulens_grce {
 };
 
 /*
- * /proc/gpuX/samples: which TSG is on each engine, over time.
+ * /proc/gpuX/samples: which TSG is on each engine, over time, once "PERIOD_US
+ * [RUNLIST...]" was written to the open file.
  *
  * A struct gpulens_samples_header, then header.engines records of type
  * GPULENS_RECORD_ENGINE as in a snapshot, 64 bytes each, then samples of 16 bytes

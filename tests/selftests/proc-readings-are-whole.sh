@@ -14,7 +14,7 @@ for gpu in $gpus; do
 		file=${path##*/}
 		case $file in
 		runlist* | snapshot | image | stats) continue ;; # state in there may change between two readings
-		samples) continue ;; # it never ends
+		samples) continue ;; # nothing is there until a period is written
 		esac
 		if [ ! -r "$path" ] || [ "$(stat -c %a "$path")" = 200 ]; then continue; fi
 		if ! cat "$path" >"$work/once"; then

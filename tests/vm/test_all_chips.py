@@ -127,7 +127,7 @@ def test_unit_counts(seen: Seen) -> None:
 
 def test_what_the_generation_lacks_is_said_so(seen: Seen) -> None:
     """EOPNOTSUPP for what no public source gives, and no file per unit; every other file can be read.
-    samples never ends: test_samples.py."""
+    samples wants to be written to first: test_samples.py."""
     for name in (*FUSES, "pce_map", "copy_topology", "local_memory"):
         assert (seen.answer(name) == "EOPNOTSUPP") == (name in seen.chip.silent), name
     listing = seen.guest.check(f"ls /proc/gpu{seen.index}").split()

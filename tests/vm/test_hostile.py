@@ -68,9 +68,7 @@ def registers_of(guest: Guest, gpu: int) -> list[int]:
     """The registers that reading every file touches."""
     emu = guest.emu[gpu]
     emu.cmd({"cmd": "log", "on": True})
-    # samples never ends
-    guest.run(f"cat $(find /proc/gpu{gpu} -type f ! -name samples) >/dev/null 2>&1; sample /proc/gpu{gpu}/samples",
-              timeout=120)
+    guest.run(f"cat $(find /proc/gpu{gpu} -type f) >/dev/null 2>&1; sample -c 100 /proc/gpu{gpu}/samples", timeout=120)
     accesses = emu.cmd({"cmd": "log-read"})["accesses"]
     emu.cmd({"cmd": "log", "on": False})
     offsets = {int(one["off"]) for one in accesses if one["bar"] == 0}

@@ -93,7 +93,7 @@ def test_vram_off_never_moves_the_window(twelve: Guest) -> None:
     twelve.load("gpulens", "vram=off")
     try:
         for gpu in range(12):
-            twelve.run(f"cat $(ls -d /proc/gpu{gpu}/* | grep -v /samples) >/dev/null 2>&1", timeout=60)
+            twelve.run(f"cat /proc/gpu{gpu}/* >/dev/null 2>&1", timeout=60)
             assert twelve.run(f"tryop read /proc/gpu{gpu}/runlist0")[1].split()[-1] == "EACCES"
         for index, emu in enumerate(twelve.emu):
             accesses = emu.cmd({"cmd": "log-read"})["accesses"]

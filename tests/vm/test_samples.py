@@ -70,10 +70,9 @@ def recorded(guest: Guest, path: str = OUT) -> Recording:
     return sampled.decode(guest.read(path).encode(errors="surrogateescape"))
 
 
-def record(card: Card, text: str = "", for_ms: int = 1000, more: str = "") -> Recording:
+def record(card: Card, text: str, for_ms: int = 1000, more: str = "") -> Recording:
     """So long, of what the text says."""
-    config = f"-c '{text}'" if text else ""
-    done = sample(card.guest, f"{config} -s {for_ms} {more}", card.path("samples"))
+    done = sample(card.guest, f"-c '{text}' -s {for_ms} {more}", card.path("samples"))
     assert done.how == "time", done
     return recorded(card.guest)
 
@@ -82,8 +81,8 @@ def record(card: Card, text: str = "", for_ms: int = 1000, more: str = "") -> Re
 
 
 def test_it_begins_with_who_is_sampled_and_how(card: Card) -> None:
-    """Without asking for anything: every 100 us, every engine that is on a runlist, in the order of device_info."""
-    recording = record(card)
+    """Asked for a period only: every engine that is on a runlist, in the order of device_info."""
+    recording = record(card, "100")
     names = [(name, runlist) for name, runlist in card.chip.engines if runlist is not None]
     assert [(one.name, one.runlist) for one in recording.engines] == [(name[:39], runlist) for name, runlist in names]
     assert (recording.gpu, recording.period_us, recording.room) == (card.index, 100, 65536)
@@ -233,11 +232,11 @@ def test_stats_count_samples_and_their_accesses(card: Card) -> None:
 
 
 @pytest.mark.parametrize("text,error", (
-    ("", "OK"), ("100 1", "OK"), ("100,1", "EINVAL"), ("100 1 1", "EINVAL"), ("0x64", "EINVAL"), ("9", "ERANGE"),
+    ("100", "OK"), ("100 1\n", "OK"), ("", "EINVAL"), ("100,1", "EINVAL"), ("100 1 1", "EINVAL"), ("0x64", "EINVAL"), ("9", "ERANGE"),
     ("1000001", "ERANGE"), ("100 4", "ENOENT"), ("100 1 99999", "ENOENT"), ("1" * 600, "EINVAL")))
 def test_what_is_written_is_checked(first: Card, text: str, error: str) -> None:
     """What docs/proc.md says of the text; GP106 has no runlist 4. What was refused changes nothing."""
-    done = sample(first.guest, f"-s 100 -c '{text}'" if text else "-s 100")
+    done = sample(first.guest, f"-s 100 -c '{text}'")
     assert done.how == ("time" if error == "OK" else f"write {error}")
     if error != "OK":
         text = first.guest.check(f"""exec 3<>{PATH}; busybox printf '500 1' >&3; busybox printf '{text}' >&3 2>/dev/null
@@ -246,9 +245,25 @@ def test_what_is_written_is_checked(first: Card, text: str, error: str) -> None:
         assert head.period_us == 500 and [one.runlist for one in head.engines] == [1]
 
 
+@pytest.mark.parametrize("way,end", (("read", "read EINVAL"), ("nonblock", "read EINVAL"), ("poll", "poll ERR")))
+def test_who_asked_for_nothing_gets_nothing(first: Card, way: str, end: str) -> None:
+    """No period was written: nothing is sampled, however it is waited for."""
+    first.emu.cmd({"cmd": "reset-counts"})
+    assert sample(first.guest, f"-w {way}") == Ended(0, 0, end)
+    assert accesses(first.emu) == 0
+
+
+def test_showing_all_files_ends(first: Card) -> None:
+    """cat /proc/gpu0/* as root, as people and programs that collect everything do; what failed a read can then be asked
+    for samples."""
+    first.guest.run("cat /proc/gpu0/* >/dev/null 2>&1", timeout=60)
+    text = first.guest.check(f"""exec 3<>{PATH}; cat <&3 2>&1; echo 100 >&3; dd bs=64 count=1 <&3 2>/dev/null | wc -c""")
+    assert "Invalid argument" in text and text.split()[-1] == "64"
+
+
 def test_once_begun_it_cannot_be_changed(first: Card) -> None:
     """EBUSY, and it goes on as it was."""
-    text = first.guest.check(f"""exec 3<>{PATH}; dd bs=64 count=1 <&3 2>/dev/null | wc -c
+    text = first.guest.check(f"""exec 3<>{PATH}; echo 100 >&3; dd bs=64 count=1 <&3 2>/dev/null | wc -c
         echo '200 1' | dd bs=64 2>&1 >&3; dd bs=64 count=1 <&3 2>/dev/null | wc -c""")
     assert "resource busy" in text and text.split()[0] == text.split()[-1] == "64"
 
@@ -295,7 +310,7 @@ def test_each_open_file_samples_for_itself(card: Card) -> None:
 
 def test_no_more_than_four_sample_a_gpu_at_once(first: Card) -> None:
     """The fifth is EBUSY until one is closed; opening alone is none."""
-    text = first.guest.check(f"""for fd in 3 4 5 6 7; do eval "exec $fd<{PATH}"; done
+    text = first.guest.check(f"""for fd in 3 4 5 6 7; do eval "exec $fd<>{PATH}"; echo 100 >&$fd; done
         for fd in 3 4 5 6 7; do dd bs=64 count=1 2>&1 >/dev/null <&$fd | grep -o busy || echo OK; done
         exec 4<&-; dd bs=64 count=1 2>&1 >/dev/null <&7 | grep -o busy || echo OK""")
     assert text.split() == ["OK"] * 4 + ["busy", "OK"]
@@ -303,8 +318,8 @@ def test_no_more_than_four_sample_a_gpu_at_once(first: Card) -> None:
 
 def test_a_chip_without_published_registers_has_no_samples(machine: Guest) -> None:
     """GB202: EOPNOTSUPP, however it is waited for."""
-    assert sample(machine, path="/proc/gpu2/samples") == Ended(0, 0, "read EOPNOTSUPP")
-    assert sample(machine, "-w poll", "/proc/gpu2/samples") == Ended(0, 0, "poll ERR")
+    assert sample(machine, "-c 100", "/proc/gpu2/samples") == Ended(0, 0, "read EOPNOTSUPP")
+    assert sample(machine, "-c 100 -w poll", "/proc/gpu2/samples") == Ended(0, 0, "poll ERR")
 
 
 # -- the GPU, or the module, goes
@@ -338,7 +353,7 @@ def test_removal_ends_sampling_after_what_there_is(card: Card) -> None:
                          *(f"-c '{period} 1' -w {way} {path}" for way in WAYS[:2] for period in (1000000, 200)))
         assert [one.how for one in done] == ["read ENODEV"] * 4
         assert all(one.total >= 64 for one in done)
-        assert sample(card.guest, path=path) == Ended(0, 0, "read ENODEV")
+        assert sample(card.guest, "-c 100", path) == Ended(0, 0, "read ENODEV")
     finally:
         card.guest.check("echo 1 >/sys/bus/pci/rescan")
         back = f"tryop read {card.path('num_gpcs')}"
