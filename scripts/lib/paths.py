@@ -12,6 +12,14 @@ PROFILES = ROOT / "emulator" / "profiles"
 SCENARIOS = ROOT / "emulator" / "scenarios"
 
 
+def tool() -> pathlib.Path:
+    """The gpulens program."""
+    path = BUILD / "bin" / "gpulens"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there; run make tool")
+    return path
+
+
 @functools.cache
 def kernel_version() -> str:
     """The release of the kernel that the module is built for, e.g. 6.1.0-56-amd64."""

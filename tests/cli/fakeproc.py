@@ -10,7 +10,7 @@ from typing import NamedTuple, Optional
 CHIP_IDS = {"GP106": 0x136, "AD102": 0x192}
 PER_RUNLIST = {"AD102"}  # whose ids count per runlist
 ENABLED, NEXT, CTX_RELOAD, PBDMA_FAULTED, ENG_FAULTED, BUSY, ON_PBDMA, ON_ENG, PENDING = (1 << n for n in range(9))
-IDLE, ON, LOAD = 0, 1, 2
+IDLE, ON, LOAD, SAVE = range(4)
 LATE, ASLEEP = 17, 18
 WORKING = 1  # a sample's flag: ENGINE_BUSY
 CONTROL = ("disable_channel", "enable_channel", "preempt_tsg")

@@ -6,7 +6,6 @@ import pathlib
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import time
 import typing
@@ -14,6 +13,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
 from program import PROFILES, TOOL, gpulens, image
 
 EXPORT = ("export", "--prometheus")
@@ -117,15 +117,9 @@ something_new 5
 
 
 def recording(samples: typing.List[typing.Tuple[int, int, int]]) -> bytes:
-    """What samples gives of one engine, GR0 on runlist 0 (include/uapi/gpulens.h): time in ns, kind, TSG. Four bytes
-    come first: a file in place of the module's has the period, 1000, written over its beginning."""
-    head = struct.pack("<IHHIIQII32x", 0x544C5047, 1, 16, 1, 0, 0, 1000, 65536)
-    engine = struct.pack("<8H2I40s", 2, 0, 0, 0, 0, 0, 0, 0, 0x400000, 0xC00000, b"Graphics/Compute 0")
-    return b"    " + head + engine + b"".join(
-        struct.pack("<QBBBBhh", when, 0, kind, 0, 0, tsg, -1) for when, kind, tsg in samples)
-
-
-IDLE, ON, SAVE = 0, 1, 3
+    """Of one engine, GR0 on runlist 0: time in ns, kind, TSG. Four bytes come first: a file in place of the module's
+    has the period, 1000, written over its beginning."""
+    return b"    " + sample_head((GR,)) + b"".join(sample(when, 0, tsg, kind) for when, kind, tsg in samples)
 
 
 @pytest.fixture(name="proc")
@@ -246,9 +240,9 @@ def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
         assert first['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == 0.004
         shutil.copy(image("gp106", "minimal"), proc / "gpu0/snapshot")
         # it comes on again, goes on, and leaves: each seen by another scrape
-        for sample, seconds in (((9 * MS, ON, 3), 0.004), ((10 * MS, ON, 3), 0.005), ((11 * MS, IDLE, -1), 0.006)):
+        for one, seconds in (((9 * MS, ON, 3), 0.004), ((10 * MS, ON, 3), 0.005), ((11 * MS, IDLE, -1), 0.006)):
             with (proc / "gpu0/samples").open("ab") as samples:
-                samples.write(recording([sample])[4 + 64 + 64:])
+                samples.write(recording([one])[4 + 64 + 64:])
             time.sleep(0.3)
             again = parse(get(url)[2])
             assert again['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == seconds

@@ -5,26 +5,23 @@ tests/vm/test_tool.py."""
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 
 import pytest
+from fakeproc import Engine, sample, sample_head
 from program import gpulens
-
-ON, IDLE = 1, 0
 
 
 def recording(turns: int) -> bytes:
-    """include/uapi/gpulens.h: two TSGs that take turns of 2 ms and 1 ms on NVDEC0, sampled every 100 us."""
-    data = struct.pack("<4sHHIIQII32x", b"GPLT", 1, 16, 1, 0, 0, 100, 65536)
-    data += struct.pack("<HHHhhhhhII40s", 2, 0x10, 0, 4, 6, -1, 24, 24, 0x848000, 0, b"Video Decoder 0 (NVDEC0)")
+    """Two TSGs that take turns of 2 ms and 1 ms on NVDEC0, sampled every 100 us."""
+    data = sample_head((Engine("Video Decoder 0 (NVDEC0)", 4, 0x10),), 100)
     time_ns = 0
     for turn in range(turns):
-        tsg, samples = ((21, 20), (22, 10))[turn % 2]
-        for _ in range(samples):
-            data += struct.pack("<QBBBBhh", time_ns, 0, ON, 1, 0, tsg, -1)
+        tsg, count = ((21, 20), (22, 10))[turn % 2]
+        for _ in range(count):
+            data += sample(time_ns, 0, tsg)
             time_ns += 100_000
-    return data + struct.pack("<QBBBBhh", time_ns, 0, IDLE, 0, 0, -1, -1)
+    return data + sample(time_ns, 0)
 
 
 @pytest.fixture(name="page")

@@ -240,8 +240,8 @@ TEST(ParseSampling, WhatIsNoSuchTextIsEinvalAndChangesNothing)
 
 TEST(ParseSampling, OutOfBoundsIsErangeAndChangesNothing)
 {
-	for (const char *text : {"0", "9", "1000001", "4294967296", "18446744073709551716", "9 1", "100 4294967296", "100 4294967296 0",
-				 "100 99999999999999999999999999", "9 4294967296\n"}) {
+	for (const char *text : {"0", "9", "1000001", "4294967296", "18446744073709551716", "9 1", "100 4294967296",
+				 "100 4294967296 0", "100 99999999999999999999999999", "9 4294967296\n"}) {
 		Sampling s = sampling(text);
 		EXPECT_EQ(s.err, -ERANGE) << text;
 		EXPECT_EQ(s.how.period_us, 777u) << text;

@@ -2,10 +2,12 @@
 """Fixtures: few boots, each carrying many tests. A lost virtual machine is reported as LOST, apart from failures: the
 tests that needed it are LOST too, and the run does not succeed."""
 
+import contextlib
 import pathlib
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -29,6 +31,12 @@ def scenario(name: str) -> str:
 def gpu_of(chip: Chip, slot: int | None = None) -> Gpu:
     """The GPU of that chip with the scenario that these tests expect."""
     return Gpu(chip.name.lower(), scenario(chip.scenario), slot)
+
+
+def run_tool(image: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """The gpulens tool on an image."""
+    return subprocess.run([str(paths.tool()), "--image", str(image), *words],
+                          capture_output=True, text=True, check=False)
 
 
 def healthy(guest: Guest) -> None:
@@ -100,6 +108,17 @@ def four() -> Iterator[Guest]:
     """One guest with one GPU of each chip, gpu0 to gpu3 in the order of CHIPS, the module loaded. It lives for nearly
     the whole run, however slow the machine is."""
     with Guest([gpu_of(chip) for chip in CHIPS], limit=3600) as guest:
+        guest.load("gpulens", "control=1")
+        yield guest
+        guest.unload()
+        healthy(guest)
+
+
+@contextlib.contextmanager
+def taking_turns(chips: Sequence[Chip], *more: Gpu, programs: Sequence[pathlib.Path] = ()) -> Iterator[Guest]:
+    """A GPU of each chip, on which two TSGs take turns on each of two runlists, and those; the module loaded."""
+    gpus = [Gpu(chip.name.lower(), scenario("slices-two")) for chip in chips]
+    with Guest([*gpus, *more], programs=programs) as guest:
         guest.load("gpulens", "control=1")
         yield guest
         guest.unload()

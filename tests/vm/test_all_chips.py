@@ -5,18 +5,16 @@ image equals what the guest's files said."""
 
 import pathlib
 import re
-import subprocess
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
-from conftest import Gpu, Guest, healthy, paths
+from conftest import Gpu, Guest, healthy, paths, run_tool
 from formats import STEERS
 from generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, TEGRA, TYPES, Generation
 from soc import give_memory, load_tegras, pci_address, place
 
-TOOL = paths.BUILD / "bin" / "gpulens"
 CHANNEL = re.compile(r"^ *\+- Channel Info (\d+) ", re.MULTILINE)
 
 
@@ -150,12 +148,6 @@ def test_steering_a_chip_without_a_runlist_is_not_supported(
         text = "'0 1000'" if name == "tsg_timeslice" else "0"
         assert every.run(f"tryop write /proc/gpu{index}/{name} {text}")[1].split() == ["write", "EOPNOTSUPP"], name
     assert sum(emu.cmd({"cmd": "counts"})["writes"].values()) == 0
-
-
-def run_tool(image: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    """The gpulens tool on an image."""
-    assert TOOL.exists(), f"{TOOL} is not there; run make tool"
-    return subprocess.run([str(TOOL), "--image", str(image), *words], capture_output=True, text=True, check=False)
 
 
 def compare(image: pathlib.Path, command: str, name: str, seen: Seen) -> None:  # pylint: disable=redefined-outer-name

@@ -9,7 +9,6 @@ from chips import CHIPS
 from conftest import Guest, gpu_of, healthy, need_module, paths
 from formats import shape
 
-TOOL = paths.BUILD / "bin" / "gpulens"
 ORDER = [(5 * index) % 12 for index in range(12)]  # place in PCI order of the GPU given as number index
 
 
@@ -18,7 +17,7 @@ def twelve() -> Iterator[Guest]:
     """Three GPUs of each chip, started in another order than the one they have on the bus."""
     modules = {"gpulens": need_module("module"), "gpulens2": need_module("module-copy", "gpulens2")}
     gpus = [gpu_of(CHIPS[index % 4], slot=4 + ORDER[index]) for index in range(12)]
-    with Guest(gpus, modules=modules, programs=[TOOL]) as guest:
+    with Guest(gpus, modules=modules, programs=[paths.tool()]) as guest:
         guest.load("gpulens", "control=1")
         yield guest
         guest.unload()

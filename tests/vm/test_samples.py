@@ -9,7 +9,7 @@ import pytest
 
 import sampled
 from chips import AD102, GP106
-from conftest import Card, Gpu, Guest, accesses, healthy, scenario, until
+from conftest import Card, Gpu, Guest, accesses, scenario, taking_turns, until
 from lib.guest import SLOW
 from sampled import Recording
 
@@ -23,12 +23,8 @@ OUT = "/tmp/samples"
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Guest]:
     """A GPU with PCCSR, one with channel RAM, and one of which no scheduling register is published."""
-    gpus = [Gpu(chip.name.lower(), scenario("slices-two")) for chip in CHIPS]
-    with Guest([*gpus, Gpu("gb202")]) as guest:
-        guest.load("gpulens", "control=1")
+    with taking_turns(CHIPS, Gpu("gb202")) as guest:
         yield guest
-        guest.unload()
-        healthy(guest)
 
 
 @pytest.fixture(params=range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
@@ -232,8 +228,8 @@ def test_stats_count_samples_and_their_accesses(card: Card) -> None:
 
 
 @pytest.mark.parametrize("text,error", (
-    ("100", "OK"), ("100 1\n", "OK"), ("", "EINVAL"), ("100,1", "EINVAL"), ("100 1 1", "EINVAL"), ("0x64", "EINVAL"), ("9", "ERANGE"),
-    ("1000001", "ERANGE"), ("100 4", "ENOENT"), ("100 1 99999", "ENOENT"), ("1" * 600, "EINVAL")))
+    ("100", "OK"), ("100 1\n", "OK"), ("", "EINVAL"), ("100,1", "EINVAL"), ("100 1 1", "EINVAL"), ("0x64", "EINVAL"),
+    ("9", "ERANGE"), ("1000001", "ERANGE"), ("100 4", "ENOENT"), ("100 1 99999", "ENOENT"), ("1" * 600, "EINVAL")))
 def test_what_is_written_is_checked(first: Card, text: str, error: str) -> None:
     """What docs/proc.md says of the text; GP106 has no runlist 4. What was refused changes nothing."""
     done = sample(first.guest, f"-s 100 -c '{text}'")
@@ -257,7 +253,8 @@ def test_showing_all_files_ends(first: Card) -> None:
     """cat /proc/gpu0/* as root, as people and programs that collect everything do; what failed a read can then be asked
     for samples."""
     first.guest.run("cat /proc/gpu0/* >/dev/null 2>&1", timeout=60)
-    text = first.guest.check(f"""exec 3<>{PATH}; cat <&3 2>&1; echo 100 >&3; dd bs=64 count=1 <&3 2>/dev/null | wc -c""")
+    text = first.guest.check(f"""exec 3<>{PATH}; cat <&3 2>&1; echo 100 >&3
+        dd bs=64 count=1 <&3 2>/dev/null | wc -c""")
     assert "Invalid argument" in text and text.split()[-1] == "64"
 
 

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from chips import CHIPS, Chip
-from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
+from conftest import Emulator, Gpu, Guest, healthy, run_tool, scenario
 from formats import Channel, enabled, parse_runlist, shape
 from soc import Ram, give_memory, pci_address, place
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants
-TOOL = paths.BUILD / "bin" / "gpulens"
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -261,14 +260,12 @@ def test_a_context_that_is_no_memory_is_not_written(card: Card) -> None:
 
 def test_the_image_holds_system_memory_at_its_bus_addresses(card: Card, tmp_path: pathlib.Path) -> None:
     """Round trip: the tool shows from the image what runlist0 said."""
-    assert TOOL.exists(), f"{TOOL} is not there; run make tool"
     card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
     try:
         image = tmp_path / "image"
         image.write_text(card.read("image"))
-        done = subprocess.run([str(TOOL), "--image", str(image), "proc", "runlist0"], capture_output=True, text=True,
-                              check=True)
-        assert done.stdout == card.read("runlist0") and done.stderr == ""
+        done = run_tool(image, "proc", "runlist0")
+        assert (done.returncode, done.stdout, done.stderr) == (0, card.read("runlist0"), "")
     finally:
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
     addresses = [int(line.split()[1], 16) for line in image.read_text().splitlines() if line.startswith("s ")]

@@ -6,31 +6,25 @@ import csv
 import io
 import json
 import pathlib
-import subprocess
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
 from chips import AD102, GP106
-from conftest import Card, Gpu, Guest, healthy, paths, scenario
+from conftest import Card, Guest, paths, run_tool, scenario, taking_turns
 from lib.guest import SLOW
 
 # pylint: disable=redefined-outer-name
 
-TOOL = paths.BUILD / "bin" / "gpulens"
 CHIPS = (GP106, AD102)
 
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Guest]:
     """A GPU with PCCSR and one with channel RAM, two TSGs taking turns on two runlists of each, and the tool."""
-    assert TOOL.exists(), f"{TOOL} is not there; run make tool"
-    with Guest([Gpu(chip.name.lower(), scenario("slices-two")) for chip in CHIPS], programs=[TOOL]) as guest:
-        guest.load("gpulens", "control=1")
+    with taking_turns(CHIPS, programs=[paths.tool()]) as guest:
         yield guest
-        guest.unload()
-        healthy(guest)
 
 
 @pytest.fixture(params=range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
@@ -72,8 +66,7 @@ def test_a_snapshot_shows_what_an_image_shows(card: Card, tmp_path: pathlib.Path
         live = json.loads(run(card, "--json").out)
     finally:
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
-    done = subprocess.run([str(TOOL), "-i", str(tmp_path / "image"), "--json"], check=True, capture_output=True)
-    recorded = json.loads(done.stdout)
+    recorded = json.loads(run_tool(tmp_path / "image", "--json").stdout)
     assert plain(live) == plain(recorded)
     assert live["gpus"][0]["source"] == card.path("snapshot") and live["gpus"][0]["gpu"] == card.index
 

@@ -9,25 +9,19 @@ from typing import NamedTuple
 import pytest
 
 from chips import AD102, GP106
-from conftest import Gpu, Guest, healthy, scenario
+from conftest import Gpu, Guest, paths, taking_turns
 from lib.guest import SLOW
-from lib.paths import BUILD
 
 # pylint: disable=redefined-outer-name
 
 CHIPS = (GP106, AD102)
-TOOL = BUILD / "bin" / "gpulens"
 
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Guest]:
     """A GPU with PCCSR, one with channel RAM, and one of which no scheduling register is published; and the tool."""
-    gpus = [Gpu(chip.name.lower(), scenario("slices-two")) for chip in CHIPS]
-    with Guest([*gpus, Gpu("gb202")], programs=[TOOL]) as guest:
-        guest.load("gpulens", "control=1")
+    with taking_turns(CHIPS, Gpu("gb202"), programs=[paths.tool()]) as guest:
         yield guest
-        guest.unload()
-        healthy(guest)
 
 
 class Row(NamedTuple):
