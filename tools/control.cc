@@ -6,6 +6,7 @@
 #include "signals.hpp"
 #include "text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -95,6 +96,11 @@ int refused(const Write &w, int err)
 	return EXIT_REFUSED;
 }
 
+int said(const Write &w)
+{
+	return print(fmt::format("{} < {}\n", w.path, w.text)) ? EXIT_DONE : EXIT_PART;
+}
+
 int undo(const Options &options, unsigned index, const std::string &folder, const Gpu &before, const Runlist &rl)
 {
 	Gpu after = load_live(options.sources.proc, index);
@@ -105,10 +111,7 @@ int undo(const Options &options, unsigned index, const std::string &folder, cons
 		return refused({folder + fmt::format("runlist{}", rl.id), ""}, now ? -now->err : ENOENT);
 	for (const Write &w : differences(folder, before, rl, *now)) {
 		int err = write_control(w.path, w.text);
-		if (err)
-			status = refused(w, err);
-		else
-			print(fmt::format("{} < {}\n", w.path, w.text));
+		status = std::max(status, err ? refused(w, err) : said(w));
 	}
 	return status;
 }
@@ -165,12 +168,12 @@ int control(const Options &options, const Steering &steering, const ControlOptio
 	int err = write_control(w.path, w.text);
 	if (err)
 		return refused(w, err);
-	if (!print(fmt::format("{} < {}\n", w.path, w.text)))
-		return EXIT_PART;
+	int status = said(w);
 	if (!how.for_ns)
-		return EXIT_DONE;
+		return status;
 	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
-	return undo(options, index, folder, *before, *rl);
+	// Whether anybody reads what is said or not.
+	return std::max(status, undo(options, index, folder, *before, *rl));
 }
 
 } // namespace tool

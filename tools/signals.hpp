@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Ctrl-C, SIGTERM and SIGHUP as a question, so that what is going on is ended in order.
+// Ctrl-C, SIGTERM and SIGHUP as a question, so that what is going on is ended in order. A pipe that nobody reads any
+// more is an error of writing to it meanwhile, and no signal.
 #pragma once
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <iterator>
 #include <thread>
 
 namespace tool {
@@ -16,14 +18,17 @@ public:
 
 		came_ = 0;
 		how.sa_handler = [](int) { came_ = 1; };
-		for (int i = 0; i < 3; i++)
+		for (size_t i = 0; i < std::size(SIGNALS); i++) {
+			if (SIGNALS[i] == SIGPIPE)
+				how.sa_handler = SIG_IGN;
 			sigaction(SIGNALS[i], &how, &before_[i]);
+		}
 	}
 	StopSignals(const StopSignals &) = delete;
 	StopSignals &operator=(const StopSignals &) = delete;
 	~StopSignals()
 	{
-		for (int i = 0; i < 3; i++)
+		for (size_t i = 0; i < std::size(SIGNALS); i++)
 			sigaction(SIGNALS[i], &before_[i], nullptr);
 	}
 
@@ -38,9 +43,9 @@ public:
 	}
 
 private:
-	static constexpr int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP};
+	static constexpr int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	static inline volatile sig_atomic_t came_ = 0;
-	struct sigaction before_[3];
+	struct sigaction before_[std::size(SIGNALS)];
 };
 
 } // namespace tool
