@@ -209,6 +209,9 @@ def test_a_sleeping_gpu_is_not_touched(tegras: Guest) -> None:
     for name in tegras.check("ls /proc/gpu0").split():
         text = "write '0:8 1000'" if name == "tsg_timeslice" else "write 0:8"
         said = answer(tegras, name, text if STEERS.search(name) else "read").split()
+        if name == "samples":
+            assert said[-1] == "EINVAL"
+            said = tegras.check("sample -c 100 /proc/gpu0/samples").split()
         assert said[0] == "OK" if name == "stats" else said[-1] == "ENODEV", name
     assert number(tegras, "resumes") == before
     tegras.check("echo 0 >/sys/module/tegra/parameters/refuse")
