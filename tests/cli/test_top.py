@@ -386,6 +386,18 @@ def test_the_terminal_is_as_it_was_afterwards(begin: "typing.Callable[..., Termi
     terminal.restored()
 
 
+def test_it_can_be_stopped_and_goes_on(begin: "typing.Callable[..., Terminal]") -> None:
+    """Ctrl-Z: the shell's screen is back until fg, then the table is drawn again."""
+    terminal = begin()
+    terminal.shows("q quit")
+    terminal.type("C-z")
+    terminal.until(lambda text: "UTIL%" not in text and text.rstrip().endswith("prompt$"))
+    terminal.type("fg", "Enter")
+    terminal.shows("UTIL%", "q quit")
+    terminal.type("q")
+    terminal.restored()
+
+
 def test_a_broken_recording_in_samples_restores_the_terminal(
         proc: FakeProc, begin: "typing.Callable[..., Terminal]") -> None:
     """Samples of another layout are no samples: it goes on from snapshots, and says why."""

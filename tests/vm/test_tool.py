@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import pathlib
+import subprocess
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -223,6 +224,23 @@ def test_a_dry_run_writes_nothing(card: Card) -> None:
     said = run(card, f"disable {card.chip.ref(40, 1)} --dry-run")
     assert said.out == f"would write {card.chip.ref(40, 1)} to {card.path('disable_channel')}\n"
     assert [line for line in card.read("stats").splitlines() if line.startswith("write_")] == before
+
+
+# -- export
+
+
+def test_export_counts_the_time_of_each_tsg(card: Card) -> None:
+    """For two seconds, TSGs 21 and 22 on runlist 1 with slices of 2 ms and 1 ms: nearly all of it, two thirds and one;
+    promtool has no complaint."""
+    said = run(card, "export --prometheus --for 2s --every 500us")
+    assert (said.status, said.err) == (0, "")
+    done = subprocess.run(["promtool", "check", "metrics"], input=said.out, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    series = dict(line.rsplit(" ", 1) for line in said.out.splitlines() if not line.startswith("#"))
+    assert series[f'gpulens_sampler_up{{gpu="{card.index}"}}'] == "1"
+    on = {tsg: sum(float(value) for name, value in series.items()
+                   if name.startswith("gpulens_tsg_engine_seconds") and f'tsg="{tsg}"' in name) for tsg in (21, 22)}
+    assert 1.4 < on[21] / on[22] < 3 and 1.4 < on[21] + on[22] < 2.5 * SLOW, on
 
 
 # -- who may not, and what is not there

@@ -2,7 +2,9 @@
 """gpulens top on the module: what it says of time slices and of who has the engine is what was set. How it looks on a
 terminal, and its keys: tests/cli/test_top.py."""
 
+import pathlib
 import re
+import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -22,6 +24,14 @@ def machine() -> Iterator[Guest]:
     """A GPU with PCCSR, one with channel RAM, and one of which no scheduling register is published; and the tool."""
     with taking_turns(CHIPS, Gpu("gb202"), programs=[paths.tool()]) as guest:
         yield guest
+
+
+@pytest.fixture(scope="module")
+def terminals(machine: Guest) -> Guest:
+    """The same with what a terminal's program needs."""
+    machine.check("mkdir -p /dev/pts /lib/terminfo/v; mount -t devpts devpts /dev/pts")
+    machine.push(pathlib.Path("/lib/terminfo/v/vt100"), "/lib/terminfo/v/vt100")
+    return machine
 
 
 class Row(NamedTuple):
@@ -63,6 +73,34 @@ def test_turns_measure_as_slices_were_set(machine: Guest, index: int) -> None:
     assert 1.4 < found[21].util / found[22].util < 3, text
     assert 70 < found[21].util + found[22].util <= 100.1, text
     assert 0.7 < found[21].turns / found[22].turns < 1.4 and found[21].turns > 100 / SLOW, text
+
+
+@pytest.mark.parametrize("index", range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
+def test_keys_steer_the_gpu_after_a_question(terminals: Guest, index: int) -> None:
+    """On a terminal, with all but TSG 21 filtered out: d and n change nothing; d and e with y switch its channel off
+    and on, x preempts it, as the module counts."""
+    names = ("disable_channel", "enable_channel", "preempt_tsg")
+
+    def type_keys(*pairs: str) -> None:
+        words = " ".join(shlex.quote(word) for word in pairs)
+        terminals.check(f"TERM=vt100 terminal 'q quit' '/21\r' '1 of 2' {words} q "
+                        f"-- gpulens -g {index} top --every 1ms --runlist 1", timeout=60)
+
+    def state() -> tuple[bool, list[int]]:
+        channels = terminals.emu[index].cmd({"cmd": "state"})["channels"]
+        stats = dict(line.split() for line in terminals.read(f"/proc/gpu{index}/stats").splitlines())
+        return ([one["enabled"] for one in channels if one["runlist"] == 1 and one["id"] == 40][0],
+                [int(stats[f"write_{name}"]) for name in names])
+
+    before = state()[1]
+    type_keys("d", "y/n", "n", "nothing was")
+    assert state() == (True, before)
+    type_keys("d", "y/n", "y", "written to")
+    assert state() == (False, [before[0] + 1, *before[1:]])
+    type_keys("e", "y/n", "y", "written to")
+    assert state() == (True, [before[0] + 1, before[1] + 1, before[2]])
+    type_keys("x", "y/n", "y", "written to")
+    assert state() == (True, [one + 1 for one in before])
 
 
 def test_who_may_not_sample_sees_snapshots(machine: Guest) -> None:
