@@ -2,6 +2,7 @@
 """/proc/gpuX/samples: which TSG is on each engine over time; how reading it waits and ends, and that no tick is lost
 without being counted. Who may have it: test_privilege.py."""
 
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -141,11 +142,12 @@ def test_an_idle_engine_is_idle(card: Card) -> None:
 
 
 def test_what_cannot_be_read_is_said_with_the_word(card: Card) -> None:
-    """A bad-read code instead of a status is an error of that engine, and none of the others."""
+    """A bad-read code instead of a status is an error of that engine, and none of the others; also one whose bits 15:13
+    would say that the context is VALID."""
     off = 0x2640 if card.chip is GP106 else 0xC00200
-    card.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off})
+    card.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off, "value": 0xBADF2040})
     recording = record(card, "1000 0 1")
-    assert {one[2:4] + one[6:] for one in recording.of_engine(0)} == {(sampled.ERROR, 0, 0xBADF5040)}
+    assert {one[2:4] + one[6:] for one in recording.of_engine(0)} == {(sampled.ERROR, 0, 0xBADF2040)}
     assert sampled.ERROR not in {one.kind for one in recording.of_engine(len(recording.engines) - 1)}
 
 
@@ -282,6 +284,13 @@ def test_it_can_be_waited_for_in_other_ways(card: Card, way: str) -> None:
     recording = record(card, "500 1", 1000, f"-w {way}")
     assert sampled.whole_ticks(recording) > 100 / SLOW
     all_accounted(recording)
+
+
+def test_who_does_not_wait_is_told_to_come_again(first: Card) -> None:
+    """EAGAIN after the head and the first sample, with a second to the next one."""
+    begun = time.monotonic()
+    assert sample(first.guest, "-c '1000000 1' -w try -s 20000").how == "read EAGAIN"
+    assert time.monotonic() - begun < 10 * SLOW
 
 
 def test_a_signal_ends_a_read_that_waits(first: Card) -> None:

@@ -2,10 +2,11 @@
 /*
  * Reads /proc/gpuX/samples for a while into a file, in one of the ways to wait. Does not judge, and does not decode.
  *
- *	sample [-c TEXT] [-b BYTES] [-w read|nonblock|poll|epoll] [-p MS] [-s MS] [-o FILE] FILE
- * -c writes TEXT first; -b reads at most BYTES at once (65536); -p pauses after the first read, with the file open; -s
- * ends after MS (1000), by a signal. Output: one line, how many bytes came, the size of the largest read, and how it
- * ended: "time", or a step and an errno's name, e.g. "0 0 read EPERM", "4096 4096 poll ERR".
+ *	sample [-c TEXT] [-b BYTES] [-w read|nonblock|try|poll|epoll] [-p MS] [-s MS] [-o FILE] FILE
+ * -c writes TEXT first; -b reads at most BYTES at once (65536); -w nonblock comes again after EAGAIN, try ends with it;
+ * -p pauses after the first read, with the file open; -s ends after MS (1000), by a signal. Output: one line, how many
+ * bytes came, the size of the largest read, and how it ended: "time", or a step and an errno's name, e.g. "0 0 read
+ * EPERM", "4096 4096 poll ERR".
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
 		}
 	if (optind != argc - 1)
 		return 2;
-	fd = open(argv[optind], (text ? O_RDWR : O_RDONLY) | (*way == 'n' ? O_NONBLOCK : 0));
+	fd = open(argv[optind], (text ? O_RDWR : O_RDONLY) | (*way == 'n' || *way == 't' ? O_NONBLOCK : 0));
 	if (fd < 0)
 		return failed("open");
 	if (text && write(fd, text, strlen(text)) < 0)
