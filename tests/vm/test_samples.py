@@ -383,6 +383,20 @@ def test_unloading_does_not_wait_for_who_waits(machine: Guest, way: str) -> None
     assert all(one.total >= 64 for one in done)
 
 
+@pytest.mark.parametrize("options,limit", (("-w read", 0.5), ("-w epoll -p 5000 -s 6000", 2)))
+def test_unloading_takes_no_longer_than_it_must(machine: Guest, options: str, limit: float) -> None:
+    """Neither until the next sample of a reader, which is a second away, nor until who holds an epoll file looks at it:
+    the shortest of three times."""
+    took = []
+    for _ in range(3):
+        text = machine.check(f"""sample -c '1000000 1' {options} {PATH} >/dev/null & sleep 0.2
+            cut -d' ' -f1 /proc/uptime; rmmod gpulens; cut -d' ' -f1 /proc/uptime; wait""", timeout=60)
+        machine.load("gpulens", "control=1")
+        before, after = text.split()
+        took.append(float(after) - float(before))
+    assert min(took) < limit * SLOW, took
+
+
 def test_a_gpu_that_answers_all_ones_has_gone(first: Card) -> None:
     """What was read until then, errors of a batch at most, then ENODEV."""
     first.guest.check(f"rm -f /tmp/ended.0; setsid sample -s 40000 -c '1000 1' -o {OUT} {PATH} >/tmp/ended.0 &")
