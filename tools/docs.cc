@@ -103,8 +103,8 @@ std::string synopsis(const CLI::App &sub)
 		std::string name =
 			o.names.empty() ? "" : "\\fB" + roff(o.names[0]) + "\\fR" + (o.value.empty() ? "" : " ");
 		std::string value = o.value.empty() ? "" : "\\fI" + roff(o.value) + "\\fR";
-		line += (o.required ? "" : "[") + name + value + (o.required ? "" : "]") +
-			(o.repeats ? " ...\n" : "\n");
+		line += fmt::format("{}{}{}{}{}\n", o.required ? "" : "[", name, value, o.required ? "" : "]",
+				    o.repeats ? " ..." : "");
 	}
 	return line;
 }

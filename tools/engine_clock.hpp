@@ -30,7 +30,7 @@ private:
 		int runlist;
 		std::string tsg;
 
-		auto operator<=>(const Key &) const = default;
+		auto operator<=>(const Key &) const = default; // NOLINT(modernize-use-nullptr): means the 0 in <=>
 	};
 
 	void run();

@@ -139,6 +139,7 @@ std::vector<Copy> Gpu::copies() const
 			c.pces = lender->second.pces;
 	}
 	std::vector<Copy> list;
+	list.reserve(by_lce.size());
 	for (auto &[lce, c] : by_lce)
 		list.push_back(std::move(c));
 	return list;

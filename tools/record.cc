@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -94,7 +95,7 @@ std::optional<u64> parse_duration(const std::string &text, u64 unit_ns)
 
 	if (r.ec != std::errc() || !(n >= 0) || n > 1e9 || (!unit.empty() && !units.count(unit)))
 		return std::nullopt;
-	return static_cast<u64>(n * static_cast<double>(unit.empty() ? unit_ns : units.at(unit)) + 0.5);
+	return static_cast<u64>(std::llround(n * static_cast<double>(unit.empty() ? unit_ns : units.at(unit))));
 }
 
 SampleStream::SampleStream(const std::string &proc, unsigned gpu, u32 period_us, const std::vector<u32> &runlists)

@@ -2,13 +2,15 @@
 // Bit field helpers of the emulated GPU: a field is written as in NVIDIA's manuals, hi:lo, both inclusive.
 // They only move bits; which bits a register has is said beside each register in the unit that owns it.
 #pragma once
+#include <cassert>
 #include <cstdint>
 
 namespace emu {
 
 constexpr uint64_t mask(unsigned hi, unsigned lo)
 {
-	return (hi - lo == 63) ? ~0ull : ((1ull << (hi - lo + 1)) - 1) << lo;
+	assert(lo <= hi && hi < 64);
+	return (~0ull >> (63 - (hi - lo))) << lo;
 }
 
 // The value v placed at bits hi:lo (excess bits are cut off, as hardware would).

@@ -3,6 +3,7 @@
 // tools/simulate.hpp states it with its sources; no list here was taken from the program.
 #include "simulate.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdexcept>
 
@@ -236,7 +237,7 @@ TEST(SimulateParse, SaysWhatIsWrong)
 		{"ok:low", "there is another TSG of that name"},
 	};
 	for (const auto &[word, why] : rows)
-		EXPECT_EQ(refusal({"ok:high", word}), word + ": " + why);
+		EXPECT_EQ(refusal({"ok:high", word}), fmt::format("{}: {}", word, why));
 	EXPECT_EQ(refusal({}), "no TSG: NAME:LEVEL[:SLICE_US[:CHANNELS]] for each is wanted");
 }
 
