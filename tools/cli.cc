@@ -69,6 +69,11 @@ void add_sources(CLI::App &app, Arguments &a)
 	app.add_option("-g,--gpu", a.options.sources.gpus, "the X of /proc/gpuX; all of them when none is named")
 		->type_name("X")
 		->allow_extra_args(false);
+	app.add_option("--source", a.options.sources.from,
+		       "module (/proc/gpuX), rm (NVIDIA's driver) or auto: the driver where the module is not loaded")
+		->type_name("SOURCE")
+		->transform(CLI::CheckedTransformer(
+			std::map<std::string, From>{{"auto", From::Auto}, {"module", From::Module}, {"rm", From::Rm}}));
 	app.add_option("--proc", a.options.sources.proc,
 		       "where /proc is, for a container that has its host's elsewhere")
 		->type_name("DIR");

@@ -38,10 +38,10 @@ std::vector<Source> sources_of(const SourceOptions &all)
 	std::vector<Source> list;
 
 	for (const std::string &file : all.files)
-		list.push_back({{{file}, {}, all.proc}, file == "-" ? "standard input" : file, {}});
+		list.push_back({{all.from, {file}, {}, all.proc}, file == "-" ? "standard input" : file, {}});
 	if (all.files.empty() || !all.gpus.empty())
 		for (unsigned x : all.gpus.empty() ? proc_gpus(all.proc) : all.gpus)
-			list.push_back({{{}, {x}, all.proc}, std::to_string(x), x});
+			list.push_back({{all.from, {}, {x}, all.proc}, std::to_string(x), x});
 	return list;
 }
 

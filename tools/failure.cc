@@ -36,6 +36,8 @@ std::string Failure::why() const
 			s += " and " + std::to_string(missing.size() - NAMED) + " more";
 		return s;
 	}
+	if (!said.empty())
+		return said;
 	switch (-err) {
 	case EIO: return "the words read are codes of failed reads or make no sense";
 	case EOPNOTSUPP: return "not published for this chip";

@@ -20,6 +20,7 @@ struct Failure {
 	std::string item; // "runlist 3"
 	int err = 0;      // negative errno
 	std::vector<Missing> missing;
+	std::string said{}; // by who was asked, instead of the errno's words
 
 	// "not recorded: r 0x00c00080"
 	std::string why() const;

@@ -25,26 +25,6 @@ Chip chip_of(const lens_gpu &gpu, const Image &image)
 	return c;
 }
 
-Engine engine_of(const lens_gpu &gpu, const lens_engine &from)
-{
-	char name[LENS_ENGINE_NAME];
-	Engine e;
-
-	lens_engine_name(&gpu, &from, name);
-	e.name = name;
-	e.type = from.type;
-	e.inst = from.inst;
-	e.runlist = from.runlist;
-	e.engine_id = from.engine_id;
-	e.intr = from.intr;
-	e.reset = from.reset;
-	e.fault = from.fault;
-	e.pri_base = from.pri_base;
-	e.runlist_base = from.runlist_base;
-	e.grce = lens_engine_is_grce(&gpu, &from);
-	return e;
-}
-
 Context context_of(const lens_context &from)
 {
 	Context c;
@@ -155,7 +135,9 @@ void add_units(Gpu &to, const lens_gpu &gpu)
 		Gpc g{.id = i, .tpc_mask = topo.tpc_mask[i]};
 		if (topo.gpc_mask >> i & 1)
 			continue;
-		g.tpcs = lens_gpc_tpcs(&topo, i, &g.first_tpc);
+		u32 first = 0;
+		g.tpcs = lens_gpc_tpcs(&topo, i, &first);
+		g.first_tpc = first;
 		to.gpcs.push_back(g);
 	}
 	to.gpc_mask = topo.gpc_mask;
@@ -172,6 +154,26 @@ void add_units(Gpu &to, const lens_gpu &gpu)
 }
 
 } // namespace
+
+Engine engine_of(const lens_gpu &gpu, const lens_engine &from)
+{
+	char name[LENS_ENGINE_NAME];
+	Engine e;
+
+	lens_engine_name(&gpu, &from, name);
+	e.name = name;
+	e.type = from.type;
+	e.inst = from.inst;
+	e.runlist = from.runlist;
+	e.engine_id = from.engine_id;
+	e.intr = from.intr;
+	e.reset = from.reset;
+	e.fault = from.fault;
+	e.pri_base = from.pri_base;
+	e.runlist_base = from.runlist_base;
+	e.grce = lens_engine_is_grce(&gpu, &from);
+	return e;
+}
 
 Gpu from_image(const Image &image, const std::string &source)
 {

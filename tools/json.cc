@@ -53,12 +53,14 @@ json chip_json(const Chip &c)
 	j["name"] = c.name;
 	j["id"] = hex(c.id);
 	j["architecture"] = c.architecture;
-	j["boot0"] = hex(c.boot0);
+	j["boot0"] = c.boot0 ? hex(*c.boot0) : json(nullptr);
 	j["boot42"] = c.boot42 ? hex(*c.boot42) : json(nullptr);
 	j["known"] = c.known;
 	j["ids_per_runlist"] = c.ids_per_runlist;
 	j["memory_bytes"] = count_or_null(c.memory_bytes);
 	j["assumed"] = text_or_null(c.assumed);
+	j["product"] = text_or_null(c.product);
+	j["driver"] = text_or_null(c.driver);
 	return j;
 }
 
@@ -218,6 +220,22 @@ json channels_json(const Gpu &gpu)
 	return list;
 }
 
+json allocated_json(const Gpu &gpu)
+{
+	return gpu.allocated ? json(*gpu.allocated) : json(nullptr);
+}
+
+json processes_json(const Gpu &gpu)
+{
+	json list = json::array();
+
+	if (!gpu.processes)
+		return nullptr;
+	for (const Process &p : *gpu.processes)
+		list.push_back({{"pid", p.pid}, {"name", text_or_null(p.name)}, {"uses", p.uses}});
+	return list;
+}
+
 json copy_json(const Gpu &gpu)
 {
 	json j;
@@ -245,7 +263,17 @@ json gpcs_json(const Gpu &gpu)
 		j["gpcs"].push_back({{"gpc", g.id},
 				     {"tpc_mask", hex(g.tpc_mask)},
 				     {"tpcs", g.tpcs},
-				     {"first_tpc", g.tpcs ? json(g.first_tpc) : json(nullptr)}});
+				     {"first_tpc", g.tpcs && g.first_tpc ? json(*g.first_tpc) : json(nullptr)},
+				     {"logical", id_or_null(g.logical)}});
+	j["sms"] = gpu.sms.empty() ? json(nullptr) : json::array();
+	for (const Sm &s : gpu.sms)
+		j["sms"].push_back({{"sm", s.id},
+				    {"logical_gpc", s.gpc},
+				    {"tpc", s.tpc},
+				    {"sm_in_tpc", s.sm},
+				    {"cpc", s.cpc},
+				    {"virtual_gpc", s.virtual_gpc},
+				    {"ugpu", s.ugpu}});
 	return j;
 }
 

@@ -18,6 +18,9 @@ nlohmann::ordered_json gpu_json(const Gpu &gpu); // source, gpu, device and chip
 nlohmann::ordered_json engines_json(const Gpu &gpu);
 nlohmann::ordered_json runlists_json(const Gpu &gpu, std::optional<u32> id);
 nlohmann::ordered_json channels_json(const Gpu &gpu);
+// Ids of allocated channels, and processes; null where only the driver would know.
+nlohmann::ordered_json allocated_json(const Gpu &gpu);
+nlohmann::ordered_json processes_json(const Gpu &gpu);
 nlohmann::ordered_json copy_json(const Gpu &gpu);
 nlohmann::ordered_json gpcs_json(const Gpu &gpu);
 nlohmann::ordered_json errors_json(const std::vector<Failure> &failures);

@@ -20,8 +20,9 @@ struct Chip {
 	std::string device;       // PCI address or platform name; empty: not told
 	std::string assumed;      // what of this chip's tables no manual publishes
 	u32 id = 0;               // architecture << 4 | implementation
-	u32 boot0 = 0;
-	std::optional<u32> boot42;
+	std::string product;      // "NVIDIA H200"; empty: not told
+	std::string driver;       // its version; empty: not told
+	std::optional<u32> boot0, boot42;
 	bool known = true; // false: only the generation is known
 	bool ids_per_runlist = false;
 	u64 memory_bytes = 0; // 0: not told
@@ -95,7 +96,25 @@ struct Runlist {
 struct Gpc {
 	u32 id = 0;       // physical, enabled ones only
 	u32 tpc_mask = 0; // set bit: disabled
-	u32 tpcs = 0, first_tpc = 0;
+	u32 tpcs = 0;
+	std::optional<u32> first_tpc{}; // logical number of the first of them, where they follow one another
+	int logical = LENS_NONE;        // the driver's number of this GPC
+};
+
+// A streaming multiprocessor as a program sees it (%smid), and where it is.
+struct Sm {
+	u32 id = 0;
+	u32 gpc = 0, tpc = 0, sm = 0; // logical GPC, TPC in that, SM in that
+	u32 cpc = 0;                  // physical
+	u32 virtual_gpc = 0;          // those of one can be in one thread-block cluster
+	u32 ugpu = 0;                 // the half of the L2 cache that it is next to
+};
+
+// A process that uses this GPU.
+struct Process {
+	u32 pid = 0;
+	std::string name;              // empty: not told
+	std::vector<std::string> uses; // "compute", "copy", "debugger", "MPS"
 };
 
 // A logical copy engine and what does its work.
@@ -122,12 +141,18 @@ struct Gpu {
 	bool has_gpcs = false, has_copy = false;
 	u32 gpc_mask = 0; // set bit: disabled
 	std::vector<Gpc> gpcs;
+	std::vector<Sm> sms;            // by id; empty: not told
 	u32 pce_map = 0;                // set bit: present
 	std::map<u32, int> lce_for_pce; // LENS_NONE: serves none
 	std::vector<int> shared_lce;    // by GRCE; LENS_NONE: shares none
 
+	// What only the driver tells.
+	std::optional<std::vector<u32>> allocated; // ids of channels that are allocated, whether on a runlist or not
+	std::optional<std::vector<Process>> processes;
+
 	// Why a part is not there, by who asks for it.
-	std::vector<Failure> chip_failures, engine_failures, gpc_failures, copy_failures, runlist_failures;
+	std::vector<Failure> chip_failures, engine_failures, gpc_failures, copy_failures, runlist_failures,
+		channel_failures;
 
 	const Runlist *runlist(u32 id) const;
 	std::vector<const Engine *> engines_of(u32 runlist) const;

@@ -58,7 +58,10 @@ std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> i
 		if (list.empty() && !gpu.runlist(*id))
 			list.push_back({"runlist " + std::to_string(*id), -ENOENT, {}});
 		return list;
-	case Show::Channels: return gpu.runlist_failures;
+	case Show::Channels:
+		list = gpu.runlist_failures;
+		list.insert(list.end(), gpu.channel_failures.begin(), gpu.channel_failures.end());
+		return list;
 	}
 	return list;
 }
@@ -86,7 +89,11 @@ json json_of(Show what, const Gpu &gpu, std::optional<u32> id)
 	case Show::Chip: break;
 	case Show::Engines: j["engines"] = engines_json(gpu); break;
 	case Show::Runlists: j["runlists"] = runlists_json(gpu, id); break;
-	case Show::Channels: j["channels"] = channels_json(gpu); break;
+	case Show::Channels:
+		j["channels"] = channels_json(gpu);
+		j["allocated_channels"] = allocated_json(gpu);
+		j["processes"] = processes_json(gpu);
+		break;
 	case Show::Copy: j["copy"] = copy_json(gpu); break;
 	case Show::Gpcs: j["gpcs"] = gpcs_json(gpu); break;
 	case Show::Isolation: j["isolation"] = isolation_json(isolation_of(gpu)); break;

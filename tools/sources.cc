@@ -2,6 +2,8 @@
 // Finding and reading GPUs. See sources.hpp.
 #include "sources.hpp"
 
+#include "rm/client.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -163,7 +165,10 @@ std::string read_whole(const std::string &path, bool of_module)
 	return bytes;
 }
 
-std::vector<unsigned> proc_gpus(const std::string &proc)
+namespace {
+
+// The X of the /proc/gpuX there are, ascending.
+std::vector<unsigned> found_gpus(const std::string &proc)
 {
 	std::vector<unsigned> found;
 	std::error_code err;
@@ -177,6 +182,23 @@ std::vector<unsigned> proc_gpus(const std::string &proc)
 			found.push_back(x);
 	}
 	std::sort(found.begin(), found.end());
+	return found;
+}
+
+bool asks_rm(const SourceOptions &options)
+{
+	if (options.from != From::Auto)
+		return options.from == From::Rm;
+	return rm::Client::there() && found_gpus(options.proc).empty() &&
+	       !std::filesystem::exists("/sys/module/gpulens");
+}
+
+} // namespace
+
+std::vector<unsigned> proc_gpus(const std::string &proc)
+{
+	std::vector<unsigned> found = found_gpus(proc);
+
 	if (!found.empty())
 		return found;
 	if (std::filesystem::exists("/sys/module/gpulens"))
@@ -217,9 +239,15 @@ std::vector<Gpu> load_gpus(const SourceOptions &options)
 
 	for (const std::string &file : options.files)
 		gpus.push_back(from_bytes(read_whole(file, false), file == "-" ? "standard input" : file));
-	if (options.files.empty() || !options.gpus.empty())
-		for (unsigned x : options.gpus.empty() ? proc_gpus(options.proc) : options.gpus)
-			gpus.push_back(load_live(options.proc, x));
+	if (!options.files.empty() && options.gpus.empty())
+		return gpus;
+	if (asks_rm(options)) {
+		std::vector<Gpu> all = from_rm(options.gpus);
+		std::move(all.begin(), all.end(), std::back_inserter(gpus));
+		return gpus;
+	}
+	for (unsigned x : options.gpus.empty() ? proc_gpus(options.proc) : options.gpus)
+		gpus.push_back(load_live(options.proc, x));
 	return gpus;
 }
 

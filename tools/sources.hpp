@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Where GPUs are seen: the module's /proc/gpuX/snapshot, or files that hold such a snapshot or an image
-// (/proc/gpuX/image; image.hpp). From each comes a tool::Gpu.
+// (/proc/gpuX/image; image.hpp), or NVIDIA's resource manager. From each comes a tool::Gpu.
 #pragma once
 #include "image.hpp"
 #include "model.hpp"
@@ -24,6 +24,12 @@ Image image_of(const std::string &bytes, const std::string &name);
 // A whole GPU decoded by the core from a recorded image. What could not be decoded is in its failures.
 Gpu from_image(const Image &image, const std::string &source);
 
+// An engine with the name and the kind that the core gives it.
+Engine engine_of(const lens_gpu &gpu, const lens_engine &engine);
+// The GPUs that NVIDIA's resource manager has in use, of these numbers in PCI order, all of them when none is given.
+// What it refuses is in their failures. Throws SourceError.
+std::vector<Gpu> from_rm(const std::vector<unsigned> &which);
+
 // An id of a record or a sample as it lies there; LENS_NONE where the hardware does not give one.
 int id_of_record(uint16_t le);
 // An engine's record, in a snapshot or before samples.
@@ -31,7 +37,14 @@ Engine engine_from_record(const gpulens_engine &record);
 // A snapshot as include/uapi/gpulens.h lays it out. Throws SourceError: not one, cut short, of a newer layout.
 Gpu from_snapshot(std::string_view bytes, const std::string &source);
 
+enum class From {
+	Auto,   // the module where it is loaded, else NVIDIA's driver
+	Module, // /proc/gpuX
+	Rm,     // /dev/nvidiactl
+};
+
 struct SourceOptions {
+	From from = From::Auto;
 	std::vector<std::string> files; // images and snapshots; "-" is standard input
 	std::vector<unsigned> gpus;     // of /proc; empty: all
 	std::string proc = "/proc";     // elsewhere in tests, and where a container has its host's

@@ -2,8 +2,10 @@
 // The tables. See text.hpp; the overview is overview.cc.
 #include "text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 
 namespace tool {
 
@@ -58,6 +60,53 @@ Table channel_table()
 {
 	return Table({"Runlist", "TSG", "Channel", "<", "<Status", "<Enabled", "<Busy", "Runqueue", "<Instance", "<In",
 		      "<Flags"});
+}
+
+// "0-3, 7"
+std::string ranges(const std::vector<u32> &sorted)
+{
+	std::vector<std::string> parts;
+
+	for (size_t i = 0, j; i < sorted.size(); i = j) {
+		for (j = i + 1; j < sorted.size() && sorted[j] == sorted[j - 1] + 1;)
+			j++;
+		parts.push_back(j - i > 1 ? fmt::format("{}-{}", sorted[i], sorted[j - 1]) : std::to_string(sorted[i]));
+	}
+	return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string processes_text(const Gpu &gpu)
+{
+	Table t({"Process", "<Name", "<Uses"});
+
+	if (!gpu.processes)
+		return "";
+	for (const Process &p : *gpu.processes)
+		t.add({std::to_string(p.pid), p.name.empty() ? "not told" : p.name,
+		       fmt::format("{}", fmt::join(p.uses, ", "))});
+	return t.empty() ? "no process uses it\n" : t.str({});
+}
+
+// SMs by where they are, which decides what disturbs them.
+std::string sms_text(const Gpu &gpu, const Style &style)
+{
+	std::map<u32, std::vector<u32>> by_gpc, by_virtual;
+	Table gpcs({"Logical GPC", "GPC", "SMs", "<Which (%smid)"}), clusters({"Virtual GPC", "SMs", "<Which (%smid)"});
+
+	for (const Sm &s : gpu.sms) {
+		by_gpc[s.gpc].push_back(s.id);
+		by_virtual[s.virtual_gpc].push_back(s.id);
+	}
+	for (const auto &[logical, sms] : by_gpc) {
+		auto physical = std::find_if(gpu.gpcs.begin(), gpu.gpcs.end(), [&, n = logical](const Gpc &g) {
+			return g.logical != LENS_NONE && static_cast<u32>(g.logical) == n;
+		});
+		gpcs.add({std::to_string(logical), physical == gpu.gpcs.end() ? "-" : std::to_string(physical->id),
+			  std::to_string(sms.size()), ranges(sms)});
+	}
+	for (const auto &[id, sms] : by_virtual)
+		clusters.add({std::to_string(id), std::to_string(sms.size()), ranges(sms)});
+	return gpcs.str(style) + "SMs of one virtual GPC can be in one thread-block cluster:\n" + clusters.str(style);
 }
 
 std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
@@ -155,17 +204,23 @@ std::string chip_text(const Gpu &gpu, const Style &style)
 	if (c.name.empty())
 		return out;
 	line("Chip", fmt::format("{} ({:#x})", c.name, c.id));
+	if (!c.product.empty())
+		line("Product", c.product);
 	line("Architecture", c.architecture);
 	line("Device", c.device.empty() ? "not told" : c.device);
-	line("BOOT_0", fmt::format("{:#010x}", c.boot0));
+	if (c.boot0)
+		line("BOOT_0", fmt::format("{:#010x}", *c.boot0));
 	if (c.boot42)
 		line("BOOT_42", fmt::format("{:#010x}", *c.boot42));
 	if (!c.known)
 		line("Unknown", "only its device table is read");
+	if (!c.driver.empty())
+		line("Driver", c.driver);
 	line("Memory", c.memory_bytes ? bytes_text(c.memory_bytes) : "not told");
 	if (gpu.num_gpcs)
-		line("Units", fmt::format("{} GPCs of {} TPCs, {} copy engines (before any is disabled)", gpu.num_gpcs,
-					  gpu.num_tpc_per_gpc, gpu.num_ces));
+		line("Units",
+		     fmt::format("{} GPCs of {} TPCs{} (before any is disabled)", gpu.num_gpcs, gpu.num_tpc_per_gpc,
+				 gpu.num_ces ? fmt::format(", {} copy engines", gpu.num_ces) : ""));
 	line("Ids", c.ids_per_runlist ? "channels and TSGs count per runlist: RUNLIST:ID"
 				      : "channels and TSGs count over the whole GPU");
 	if (!c.assumed.empty())
@@ -210,7 +265,15 @@ std::string channels_text(const Gpu &gpu, const Style &style)
 	for (const Runlist &rl : gpu.runlists)
 		for (const Channel *c : rl.channels())
 			add_channel(t, *c);
-	return headline(gpu, style) + (t.empty() ? "no channels\n" : t.str(style));
+	std::string out = headline(gpu, style);
+	if (gpu.has_runlists || !gpu.allocated)
+		out += t.empty() ? "no channels\n" : t.str(style);
+	if (gpu.allocated)
+		out += wrapped(fmt::format("{} channels are allocated: {}", gpu.allocated->size(),
+					   ranges(*gpu.allocated)),
+			       style.width, "  ") +
+		       '\n';
+	return out + processes_text(gpu);
 }
 
 std::string copy_text(const Gpu &gpu, const Style &style)
@@ -242,16 +305,16 @@ std::string gpcs_text(const Gpu &gpu, const Style &style)
 	u32 tpcs = 0;
 
 	if (!gpu.has_gpcs)
-		return out;
+		return out + (gpu.sms.empty() ? "" : sms_text(gpu, style));
 	for (const Gpc &g : gpu.gpcs) {
 		t.add({std::to_string(g.id), std::to_string(g.tpcs),
-		       g.tpcs ? fmt::format("{}-{}", g.first_tpc, g.first_tpc + g.tpcs - 1) : "-",
+		       g.tpcs && g.first_tpc ? fmt::format("{}-{}", *g.first_tpc, *g.first_tpc + g.tpcs - 1) : "-",
 		       g.tpc_mask ? fmt::format("{:#x}", g.tpc_mask) : "-"});
 		tpcs += g.tpcs;
 	}
 	out += fmt::format("{} of {} GPCs, {} of {} TPCs; disabled GPCs (mask): {}\n", gpu.gpcs.size(), gpu.num_gpcs,
 			   tpcs, gpu.num_gpcs * gpu.num_tpc_per_gpc, hex_or_dash(gpu.gpc_mask));
-	return out + t.str(style);
+	return out + t.str(style) + (gpu.sms.empty() ? "" : sms_text(gpu, style));
 }
 
 } // namespace tool

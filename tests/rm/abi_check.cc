@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// Holds tools/rm/abi.hpp against NVIDIA's own headers: compiled by scripts/check-rm with one version of them in its path.
+// Prints a line for each structure that is another there; exit status 1 when there are any.
+#include "rm/abi.hpp"
+
+#include <class/cl0080.h>
+#include <class/cl2080.h>
+#include <ctrl/ctrl0000/ctrl0000gpu.h>
+#include <ctrl/ctrl2080.h>
+#include <nv-ioctl.h>
+#include <nvos.h>
+
+#include <cstddef>
+#include <cstdio>
+
+static int differences;
+
+static void hold(const char *name, unsigned cmd, size_t size, unsigned their_cmd, size_t their_size)
+{
+	if (cmd == their_cmd && size == their_size)
+		return;
+	differences++;
+	std::printf("%s: command %#x, %zu bytes; here %#x, %zu bytes\n", name, their_cmd, their_size, cmd, size);
+}
+
+static void place(const char *field, size_t offset, size_t their_offset)
+{
+	if (offset == their_offset)
+		return;
+	differences++;
+	std::printf("%s: at %zu; here at %zu\n", field, their_offset, offset);
+}
+
+namespace rm = tool::rm;
+
+#define SIZE(ours, theirs) hold(#theirs, 0, sizeof(rm::ours), 0, sizeof(theirs))
+#define CONTROL(ours, space, theirs)                                                                                   \
+	hold(#space "_CTRL_CMD_" #theirs, rm::ours::CMD, sizeof(rm::ours), space##_CTRL_CMD_##theirs,                  \
+	     sizeof(space##_CTRL_##theirs##_PARAMS))
+#define PLACE(ours, field, space, theirs, their_field)                                                                 \
+	place(#space "_CTRL_" #theirs "_PARAMS." #their_field, offsetof(rm::ours, field),                              \
+	      offsetof(space##_CTRL_##theirs##_PARAMS, their_field))
+
+int main()
+{
+	SIZE(Version, nv_ioctl_rm_api_version_t);
+	SIZE(Free, NVOS00_PARAMETERS);
+	SIZE(Alloc, NVOS21_PARAMETERS);
+	SIZE(Control, NVOS54_PARAMETERS);
+	SIZE(DeviceAlloc, NV0080_ALLOC_PARAMETERS);
+	SIZE(SubdeviceAlloc, NV2080_ALLOC_PARAMETERS);
+	place("NVOS21_PARAMETERS.status", offsetof(rm::Alloc, status), offsetof(NVOS21_PARAMETERS, status));
+	place("NVOS54_PARAMETERS.status", offsetof(rm::Control, status), offsetof(NVOS54_PARAMETERS, status));
+
+	CONTROL(AttachedIds, NV0000, GPU_GET_ATTACHED_IDS);
+	CONTROL(IdInfo, NV0000, GPU_GET_ID_INFO_V2);
+	PLACE(IdInfo, device, NV0000, GPU_GET_ID_INFO_V2, deviceInstance);
+	PLACE(IdInfo, subdevice, NV0000, GPU_GET_ID_INFO_V2, subDeviceInstance);
+	CONTROL(PciInfo, NV0000, GPU_GET_PCI_INFO);
+	PLACE(PciInfo, bus, NV0000, GPU_GET_PCI_INFO, bus);
+	PLACE(PciInfo, slot, NV0000, GPU_GET_PCI_INFO, slot);
+	CONTROL(ArchInfo, NV2080, MC_GET_ARCH_INFO);
+	PLACE(ArchInfo, implementation, NV2080, MC_GET_ARCH_INFO, implementation);
+	CONTROL(Engines, NV2080, GPU_GET_ENGINES_V2);
+	PLACE(Engines, types, NV2080, GPU_GET_ENGINES_V2, engineList);
+	CONTROL(EngineRunlists, NV2080, GPU_GET_ENGINE_RUNLIST_PRI_BASE);
+	PLACE(EngineRunlists, pri_base, NV2080, GPU_GET_ENGINE_RUNLIST_PRI_BASE, runlistPriBase);
+	CONTROL(HwEngineIds, NV2080, GPU_GET_HW_ENGINE_ID);
+	PLACE(HwEngineIds, ids, NV2080, GPU_GET_HW_ENGINE_ID, hwEngineID);
+	CONTROL(FaultInfo, NV2080, GPU_GET_ENGINE_FAULT_INFO);
+	PLACE(FaultInfo, mmu_fault_id, NV2080, GPU_GET_ENGINE_FAULT_INFO, mmuFaultId);
+	CONTROL(PceMask, NV2080, CE_GET_CE_PCE_MASK);
+	PLACE(PceMask, mask, NV2080, CE_GET_CE_PCE_MASK, pceMask);
+	CONTROL(CopyCaps, NV2080, CE_GET_CAPS_V2);
+	PLACE(CopyCaps, table, NV2080, CE_GET_CAPS_V2, capsTbl);
+	CONTROL(AllocatedChannels, NV2080, FIFO_GET_ALLOCATED_CHANNELS);
+	PLACE(AllocatedChannels, mask, NV2080, FIFO_GET_ALLOCATED_CHANNELS, bitMask);
+	CONTROL(GpcMask, NV2080, GR_GET_GPC_MASK);
+	PLACE(GpcMask, mask, NV2080, GR_GET_GPC_MASK, gpcMask);
+	CONTROL(TpcMask, NV2080, GR_GET_TPC_MASK);
+	PLACE(TpcMask, gpc, NV2080, GR_GET_TPC_MASK, gpcId);
+	PLACE(TpcMask, mask, NV2080, GR_GET_TPC_MASK, tpcMask);
+	CONTROL(GrInfo, NV2080, GR_GET_INFO_V2);
+	CONTROL(GlobalSmOrder, NV2080, GR_GET_GLOBAL_SM_ORDER);
+	PLACE(GlobalSmOrder, count, NV2080, GR_GET_GLOBAL_SM_ORDER, numSm);
+	CONTROL(FsInfo, NV2080, GRMGR_GET_GR_FS_INFO);
+	PLACE(FsInfo, queries[1], NV2080, GRMGR_GET_GR_FS_INFO, queries[1]);
+	PLACE(FsInfo, queries[0].out, NV2080, GRMGR_GET_GR_FS_INFO,
+	      queries[0].queryData.chipletGpcMapData.chipletGpcMap);
+	CONTROL(NameString, NV2080, GPU_GET_NAME_STRING);
+	CONTROL(FbInfo, NV2080, FB_GET_INFO_V2);
+	CONTROL(ClassList, NV2080, GPU_GET_ENGINE_CLASSLIST);
+	PLACE(ClassList, classes, NV2080, GPU_GET_ENGINE_CLASSLIST, classList);
+	CONTROL(Pids, NV2080, GPU_GET_PIDS);
+	PLACE(Pids, pids, NV2080, GPU_GET_PIDS, pidTbl);
+	return differences != 0;
+}

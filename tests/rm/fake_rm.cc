@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0
+// A resource manager for programs on machines without one: preloaded (LD_PRELOAD), it answers what is opened as
+// /dev/nvidiactl from what was recorded on real GPUs (h200-580.json). Independent of tools/rm: ioctls, sizes, offsets
+// and commands are written here once more, sizes and refusals are those that were recorded.
+//
+//	GPULENS_FAKE_RM=FILE          the recording; without it nothing is faked
+//	GPULENS_FAKE_RM_GPU=0         which of its GPUs
+//	GPULENS_FAKE_RM_USER=1        as uid 65534 was answered, instead of root
+//	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version
+//	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
+//	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace {
+
+using nlohmann::json;
+
+constexpr uint32_t OK = 0, PERMISSIONS = 0x1b, ARGUMENT = 0x1f, CLIENT = 0x23, PARAM_STRUCT = 0x3a,
+		   NOT_SUPPORTED = 0x56, OBJECT_NOT_FOUND = 0x57, OUT_OF_RANGE = 0x5b;
+constexpr uint32_t GPU_ID = 0x100; // the recording has none
+
+const std::map<std::string, uint32_t> STATUS = {
+	{"NV_OK", OK}, {"NV_ERR_INSUFFICIENT_PERMISSIONS", PERMISSIONS}, {"NV_ERR_NOT_SUPPORTED", NOT_SUPPORTED}};
+
+const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? value : "";
+}
+
+// A number as the recording has it: 5, or "0x5".
+uint32_t number(const json &j)
+{
+	return j.is_string() ? static_cast<uint32_t>(std::stoul(j.get<std::string>(), nullptr, 0)) : j.get<uint32_t>();
+}
+
+// The parameters of one control.
+struct Params {
+	uint8_t *bytes;
+	uint32_t size;
+
+	uint32_t get(uint32_t off) const
+	{
+		uint32_t v;
+		memcpy(&v, bytes + off, 4);
+		return v;
+	}
+	void put(uint32_t off, uint32_t v) const { memcpy(bytes + off, &v, 4); }
+};
+
+class Rm {
+public:
+	static Rm &the()
+	{
+		static Rm rm;
+		return rm;
+	}
+
+	bool fakes() const { return !facts_.empty(); }
+	bool owns(int fd) const { return fds_.count(fd) != 0; }
+	int open()
+	{
+		int fd = static_cast<int>(syscall_open());
+		if (fd >= 0)
+			fds_.insert(fd);
+		return fd;
+	}
+	void close(int fd) { fds_.erase(fd); }
+	int ioctl(unsigned long request, void *arg);
+
+private:
+	Rm();
+	static int syscall_open();
+	void alloc(uint8_t *a);
+	void control(uint8_t *c);
+	uint32_t answer(uint32_t cls, uint32_t cmd, const Params &p);
+	uint32_t answer_root(uint32_t cmd, const Params &p);
+	uint32_t answer_gr(uint32_t cmd, const Params &p);
+	uint32_t answer_engines(uint32_t cmd, const Params &p);
+	uint32_t answer_copies(uint32_t cmd, const Params &p);
+	const json *engine(uint32_t nv2080) const;
+	const json &common() const { return facts_["common"]; }
+	const json &gpu() const { return facts_["gpus"][gpu_]; }
+	void log(const char *what, uint32_t which, uint32_t status);
+
+	json facts_;
+	size_t gpu_ = 0;
+	bool user_ = false;
+	std::map<uint32_t, uint32_t> sizes_;     // by command, as recorded
+	std::map<uint32_t, const json *> asked_; // the recording's row of a command
+	std::map<uint32_t, uint32_t> objects_;   // class by handle
+	std::set<int> fds_;
+	uint32_t next_ = 0xc1d00001;
+	FILE *log_ = nullptr;
+};
+
+Rm::Rm()
+{
+	if (!*environment("GPULENS_FAKE_RM"))
+		return;
+	// Not a stream, which may come back here by way of open().
+	FILE *file = fopen(environment("GPULENS_FAKE_RM"), "r");
+	if (!file) {
+		perror("fake_rm: GPULENS_FAKE_RM");
+		_exit(126);
+	}
+	facts_ = json::parse(file);
+	fclose(file);
+	gpu_ = strtoul(environment("GPULENS_FAKE_RM_GPU"), nullptr, 10);
+	user_ = *environment("GPULENS_FAKE_RM_USER");
+	for (const json &row : facts_["queries"]) {
+		asked_[number(row["cmd"])] = &row;
+		sizes_[number(row["cmd"])] = row["param_size"];
+	}
+	// Not among what was recorded; ctrl0000gpu.h of 580.142.
+	sizes_[0x201] = 128;
+	sizes_[0x21b] = 12;
+	for (const char *p = environment("GPULENS_FAKE_RM_SIZES"); *p;) {
+		char *end;
+		uint32_t cmd = static_cast<uint32_t>(strtoul(p, &end, 16));
+		sizes_[cmd] = static_cast<uint32_t>(strtoul(end + 1, &end, 10));
+		p = *end ? end + 1 : end;
+	}
+	if (*environment("GPULENS_FAKE_RM_LOG"))
+		log_ = fopen(environment("GPULENS_FAKE_RM_LOG"), "a");
+}
+
+int Rm::syscall_open()
+{
+	auto real = reinterpret_cast<int (*)(const char *, int, ...)>(dlsym(RTLD_NEXT, "open"));
+
+	return real("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+void Rm::log(const char *what, uint32_t which, uint32_t status)
+{
+	std::string name;
+
+	for (const auto &[text, value] : STATUS)
+		if (value == status)
+			name = text;
+	if (log_) {
+		fprintf(log_, "%s %#x %s\n", what, which, name.empty() ? std::to_string(status).c_str() : name.c_str());
+		fflush(log_);
+	}
+}
+
+// _IOWR('F', nr, size): kernel-open/common/inc/nv-ioctl-numbers.h, nv_escape.h
+int Rm::ioctl(unsigned long request, void *arg)
+{
+	uint8_t *bytes = static_cast<uint8_t *>(arg);
+	std::string version = environment("GPULENS_FAKE_RM_VERSION");
+
+	switch (request) {
+	case 0xc04846d2: // NV_ESC_CHECK_VERSION_STR, 72 bytes
+		if (bytes[0] != '2') {
+			errno = EINVAL;
+			return -1;
+		}
+		if (version.empty())
+			version = common()["version"];
+		Params{bytes, 72}.put(4, 1); // recognized
+		snprintf(reinterpret_cast<char *>(bytes + 8), 64, "%s", version.c_str());
+		log("version", 0, OK);
+		return 0;
+	case 0xc020462b: // NV_ESC_RM_ALLOC, NVOS21_PARAMETERS
+		alloc(bytes);
+		return 0;
+	case 0xc020462a: // NV_ESC_RM_CONTROL, NVOS54_PARAMETERS
+		control(bytes);
+		return 0;
+	case 0xc0104629: // NV_ESC_RM_FREE, NVOS00_PARAMETERS
+		objects_.erase(Params{bytes, 16}.get(8));
+		Params{bytes, 16}.put(12, OK);
+		log("free", 0, OK);
+		return 0;
+	default:
+		log("ioctl", static_cast<uint32_t>(request), ARGUMENT);
+		errno = EINVAL;
+		return -1;
+	}
+}
+
+// NVOS21: root 0, parent 4, object 8, class 12, parameters 16, their size 24, status 28
+void Rm::alloc(uint8_t *bytes)
+{
+	static const std::map<uint32_t, std::pair<uint32_t, uint32_t>> wanted = {
+		{0x41, {0, 0}}, {0x80, {0x41, 56}}, {0x2080, {0x80, 4}}}; // parent's class, size of parameters
+	Params a{bytes, 32};
+	auto row = wanted.find(a.get(12));
+	auto parent = objects_.find(a.get(4));
+	uint32_t status = OK, handle = a.get(8) ? a.get(8) : next_++;
+
+	if (row == wanted.end())
+		status = 0x22; // NV_ERR_INVALID_CLASS
+	else if (row->second.first && (parent == objects_.end() || parent->second != row->second.first))
+		status = OBJECT_NOT_FOUND;
+	else if (a.get(24) != row->second.second)
+		status = PARAM_STRUCT;
+	if (status == OK) {
+		objects_[handle] = a.get(12);
+		a.put(8, handle);
+	}
+	a.put(28, status);
+	log("alloc", a.get(12), status);
+}
+
+// NVOS54: client 0, object 4, command 8, flags 12, parameters 16, their size 24, status 28
+void Rm::control(uint8_t *bytes)
+{
+	Params c{bytes, 32};
+	uint64_t where;
+	uint32_t cmd = c.get(8), status = OK;
+	auto object = objects_.find(c.get(4));
+	auto size = sizes_.find(cmd);
+	auto row = asked_.find(cmd);
+
+	memcpy(&where, bytes + 16, 8);
+	if (objects_.count(c.get(0)) == 0)
+		status = CLIENT;
+	else if (object == objects_.end())
+		status = OBJECT_NOT_FOUND;
+	else if (size == sizes_.end())
+		status = NOT_SUPPORTED;
+	else if (size->second != c.get(24))
+		status = PARAM_STRUCT;
+	else if (row != asked_.end()) {
+		const json &said = (*row->second)[user_ ? "status_uid65534" : "status_root"];
+		for (const char *refusal : {"NV_ERR_INSUFFICIENT_PERMISSIONS", "NV_ERR_NOT_SUPPORTED"})
+			if (said.contains(refusal) && !said.contains("NV_OK"))
+				status = STATUS.at(refusal);
+	}
+	if (status == OK)
+		status = answer(object->second, cmd, {reinterpret_cast<uint8_t *>(where), c.get(24)});
+	c.put(28, status);
+	log("control", cmd, status);
+}
+
+uint32_t Rm::answer(uint32_t cls, uint32_t cmd, const Params &p)
+{
+	static const std::map<uint32_t, uint32_t> prefix = {{0x41, 0}, {0x80, 0x80}, {0x2080, 0x2080}};
+
+	if (prefix.at(cls) != cmd >> 16)
+		return NOT_SUPPORTED;
+	if (cls == 0x41)
+		return answer_root(cmd, p);
+	switch (cmd >> 8 & 0xff) {
+	case 0x12: return answer_gr(cmd, p);
+	case 0x2a: return answer_copies(cmd, p);
+	default: return answer_engines(cmd, p);
+	}
+}
+
+uint32_t Rm::answer_root(uint32_t cmd, const Params &p)
+{
+	switch (cmd) {
+	case 0x201: // GPU_GET_ATTACHED_IDS
+		for (uint32_t i = 0; i < 32; i++)
+			p.put(4 * i, i ? 0xffffffff : GPU_ID);
+		return OK;
+	case 0x205: // GPU_GET_ID_INFO_V2: device 8, subdevice 12
+		if (p.get(0) != GPU_ID)
+			return ARGUMENT;
+		p.put(8, 0);
+		p.put(12, 0);
+		return OK;
+	case 0x21b: // GPU_GET_PCI_INFO: domain 4, bus 8, slot 10
+		p.put(4, 0);
+		p.put(8, 0x01);
+		return p.get(0) == GPU_ID ? OK : ARGUMENT;
+	default: return NOT_SUPPORTED;
+	}
+}
+
+uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
+{
+	switch (cmd) {
+	case 0x2080122a: // GR_GET_GPC_MASK
+		p.put(16, number(gpu()["gpc_mask"]));
+		return OK;
+	case 0x2080122b: { // GR_GET_TPC_MASK
+		const json &masks = gpu()["tpc_mask_by_physical_gpc"];
+		if (p.get(16) >= masks.size())
+			return ARGUMENT;
+		p.put(20, number(masks[p.get(16)]));
+		return OK;
+	}
+	case 0x20801228: // GR_GET_INFO_V2
+		for (uint32_t i = 0; i < p.get(0); i++) {
+			static const std::map<uint32_t, const char *> names = {{0x14, "LITTER_NUM_GPCS"},
+									       {0x17, "LITTER_NUM_TPC_PER_GPC"}};
+			auto name = names.find(p.get(4 + 8 * i));
+			if (name == names.end())
+				return ARGUMENT;
+			p.put(8 + 8 * i, number(common()["gr_info"][name->second]));
+		}
+		return OK;
+	case 0x2080121b: { // GR_GET_GLOBAL_SM_ORDER: 18 bytes each; fields as the recording's sm_table names them
+		uint32_t n = 0;
+		auto put16 = [&](uint32_t off, const json &v) {
+			uint16_t value = v.get<uint16_t>();
+			memcpy(p.bytes + off, &value, 2);
+		};
+		for (const json &sm : gpu()["sm_table"]) {
+			static const int order[] = {5, 6, 4, 7, 8, 9, 11, 3, 10};
+			for (uint32_t i = 0; i < 9; i++)
+				put16(18 * n + 2 * i, sm[order[i]]);
+			n++;
+		}
+		put16(9216, gpu()["num_sm"]);
+		put16(9218, gpu()["num_tpc"]);
+		return OK;
+	}
+	default: return NOT_SUPPORTED;
+	}
+}
+
+const json *Rm::engine(uint32_t nv2080) const
+{
+	for (const json &e : common()["engines"])
+		if (number(e["nv2080_type"]) == nv2080)
+			return &e;
+	return nullptr;
+}
+
+uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
+{
+	uint32_t max = cmd == 0x20800179 ? p.size / 12 : p.size / 8;
+	uint32_t n = 0;
+
+	switch (cmd) {
+	case 0x20801701: // MC_GET_ARCH_INFO
+		p.put(0, number(common()["arch"]["architecture"]));
+		p.put(4, number(common()["arch"]["implementation"]));
+		p.put(8, number(common()["arch"]["revision"]));
+		p.bytes[12] = static_cast<uint8_t>(number(common()["arch"]["subRevision"]));
+		return OK;
+	case 0x20800170: // GPU_GET_ENGINES_V2
+		for (const json &e : common()["engines"])
+			p.put(4 + 4 * n++, number(e["nv2080_type"]));
+		p.put(0, n);
+		return OK;
+	case 0x20800179: // GPU_GET_ENGINE_RUNLIST_PRI_BASE
+	case 0x2080017a: // GPU_GET_HW_ENGINE_ID
+		for (uint32_t i = 0; i < max; i++) {
+			const json *e = engine(p.get(4 * i));
+			p.put(4 * (max + i), 0xffffffff);
+			if (cmd == 0x20800179)
+				p.put(4 * (2 * max + i), 0xffffffff);
+			if (!e)
+				continue;
+			p.put(4 * (max + i),
+			      number((*e)[cmd == 0x20800179 ? "runlist_pri_base" : "hw_engine_id_fifo_tag"]));
+			if (cmd == 0x20800179)
+				p.put(4 * (2 * max + i), number((*e)["runlist_id"]));
+		}
+		return OK;
+	case 0x20800125: { // GPU_GET_ENGINE_FAULT_INFO
+		const json *e = engine(p.get(0));
+		if (!e)
+			return ARGUMENT;
+		p.put(4, number((*e)["mmu_fault_id"]));
+		p.bytes[8] = (*e)["subcontexts"].get<bool>();
+		return OK;
+	}
+	case 0x20803801: // GRMGR_GET_GR_FS_INFO, query 2: 20 bytes each
+		for (uint32_t i = 0; i < (p.get(0) & 0xffff); i++) {
+			const json &map = gpu()["logical_to_physical_gpc"];
+			uint32_t at = 8 + 20 * i, logical = p.get(at + 8);
+			bool good = (p.get(at) & 0xffff) == 2 && logical < map.size();
+			p.put(at + 4, good ? OK : ARGUMENT);
+			if (good)
+				p.put(at + 12, number(map[logical]));
+		}
+		return OK;
+	case 0x20800110: // GPU_GET_NAME_STRING
+		snprintf(reinterpret_cast<char *>(p.bytes + 4), 64, "%s", common()["name"].get<std::string>().c_str());
+		return OK;
+	case 0x20801303: // FB_GET_INFO_V2
+		if (p.get(0) != 1 || p.get(4) != 8)
+			return ARGUMENT;
+		p.put(8, number(gpu()["fb_total_ram_kib"]));
+		return OK;
+	case 0x20800124: { // GPU_GET_ENGINE_CLASSLIST
+		const json *e = engine(p.get(0));
+		uint64_t where;
+		memcpy(&where, p.bytes + 8, 8);
+		if (!e)
+			return ARGUMENT;
+		for (const json &cls : (*e)["classes"])
+			if (where && n < p.get(4))
+				reinterpret_cast<uint32_t *>(where)[n++] = number(cls);
+		p.put(4, static_cast<uint32_t>((*e)["classes"].size()));
+		return OK;
+	}
+	case 0x2080018d: { // GPU_GET_PIDS
+		static const std::map<uint32_t, const char *> names = {{0x2080, "NV20_SUBDEVICE_0"},
+								       {0xcbc0, "HOPPER_COMPUTE_A"},
+								       {0xc8b5, "HOPPER_DMA_COPY_A"},
+								       {0x900e, "MPS_COMPUTE"},
+								       {0x83de, "GT200_DEBUGGER"}};
+		auto name = names.find(p.get(4));
+		if (p.get(0) || name == names.end())
+			return ARGUMENT;
+		for (uint32_t pid : facts_["live_run2"]["states"]["two"]["pids_by_class"][name->second])
+			p.put(12 + 4 * n++, pid);
+		p.put(8, n);
+		return OK;
+	}
+	case 0x20801119: // FIFO_GET_ALLOCATED_CHANNELS
+		if (p.get(0))
+			return OUT_OF_RANGE;
+		for (uint32_t chid : facts_["live_run2"]["states"]["two"]["allocated_chids_runlist0"])
+			p.put(4 + chid / 32 * 4, p.get(4 + chid / 32 * 4) | uint32_t{1} << chid % 32);
+		return OK;
+	default: return NOT_SUPPORTED;
+	}
+}
+
+uint32_t Rm::answer_copies(uint32_t cmd, const Params &p)
+{
+	for (const json &ce : common()["copy_engines"]) {
+		uint32_t caps = static_cast<uint32_t>(std::stoul(ce["caps"].get<std::string>(), nullptr, 16));
+		if (ce["lce"].get<uint32_t>() + 9 != p.get(0)) // NV2080_ENGINE_TYPE_COPY0
+			continue;
+		switch (cmd) {
+		case 0x20802a02: p.put(4, number(ce["pce_mask"])); return OK; // CE_GET_CE_PCE_MASK
+		case 0x20802a03: // CE_GET_CAPS_V2: the bytes of the table, in order
+			p.bytes[4] = static_cast<uint8_t>(caps >> 8);
+			p.bytes[5] = static_cast<uint8_t>(caps);
+			return OK;
+		default: return NOT_SUPPORTED;
+		}
+	}
+	return ARGUMENT;
+}
+
+std::mutex lock;
+
+bool is_node(const char *path)
+{
+	return path && strcmp(path, "/dev/nvidiactl") == 0 && Rm::the().fakes();
+}
+
+template <typename F> F real(const char *name)
+{
+	return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+}
+
+int open_either(const char *name, const char *path, int flags, int mode)
+{
+	std::lock_guard<std::mutex> hold(lock);
+
+	if (is_node(path))
+		return Rm::the().open();
+	return real<int (*)(const char *, int, ...)>(name)(path, flags, mode);
+}
+
+} // namespace
+
+extern "C" {
+
+int open(const char *path, int flags, ...)
+{
+	va_list more;
+
+	va_start(more, flags);
+	int mode = va_arg(more, int);
+	va_end(more);
+	return open_either("open", path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+	va_list more;
+
+	va_start(more, flags);
+	int mode = va_arg(more, int);
+	va_end(more);
+	return open_either("open64", path, flags, mode);
+}
+
+int access(const char *path, int mode)
+{
+	std::lock_guard<std::mutex> hold(lock);
+
+	return is_node(path) ? 0 : real<int (*)(const char *, int)>("access")(path, mode);
+}
+
+int close(int fd)
+{
+	std::lock_guard<std::mutex> hold(lock);
+
+	Rm::the().close(fd);
+	return real<int (*)(int)>("close")(fd);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list more;
+
+	va_start(more, request);
+	void *arg = va_arg(more, void *);
+	va_end(more);
+	std::lock_guard<std::mutex> hold(lock);
+	if (Rm::the().owns(fd))
+		return Rm::the().ioctl(request, arg);
+	return real<int (*)(int, unsigned long, ...)>("ioctl")(fd, request, arg);
+}
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+// What NVIDIA's driver takes and gives through /dev/nvidiactl, as far as this tool asks: its ioctls, the classes that it
+// allocates, and the parameters of the controls that it sends. Names and layouts are those of NVIDIA's
+// open-gpu-kernel-modules 580.142; below src/common/sdk/nvidia/inc where no other path is named.
+//
+// Layouts differ between versions, and the resource manager refuses parameters of another size
+// (NV_ERR_INVALID_PARAM_STRUCT: src/nvidia/src/libraries/resserv/src/rs_resource.c). scripts/check-rm holds the sizes
+// below against the headers of other versions; docs/rm.md says which differ.
+#pragma once
+#include "gpulens/types.h"
+
+#include <sys/ioctl.h>
+
+namespace tool::rm {
+
+constexpr const char *NODE = "/dev/nvidiactl";
+constexpr const char *KNOWN_VERSION = "580"; // whose layouts these are
+
+// -- ioctls: kernel-open/common/inc/nv-ioctl-numbers.h, src/nvidia/arch/nvalloc/unix/include/nv_escape.h
+
+constexpr unsigned char NV_IOCTL_MAGIC = 'F';
+constexpr unsigned NV_ESC_RM_FREE = 0x29, NV_ESC_RM_CONTROL = 0x2a, NV_ESC_RM_ALLOC = 0x2b;
+constexpr unsigned NV_ESC_CHECK_VERSION_STR = 200 + 10;
+
+// kernel-open/common/inc/nv-ioctl.h, nv_ioctl_rm_api_version_t
+struct Version {
+	u32 cmd = '2'; // NV_RM_API_VERSION_CMD_QUERY: only tell
+	u32 reply = 0;
+	char text[64] = {};
+};
+
+// nvos.h, NVOS00_PARAMETERS
+struct Free {
+	u32 root = 0, parent = 0, object = 0;
+	u32 status = 0;
+};
+
+// nvos.h, NVOS21_PARAMETERS
+struct Alloc {
+	u32 root = 0, parent = 0;
+	u32 object = 0; // 0: to be chosen and returned
+	u32 cls = 0;
+	u64 params = 0;
+	u32 params_size = 0;
+	u32 status = 0;
+};
+
+// nvos.h, NVOS54_PARAMETERS
+struct Control {
+	u32 client = 0, object = 0, cmd = 0, flags = 0;
+	u64 params = 0;
+	u32 params_size = 0;
+	u32 status = 0;
+};
+
+static_assert(sizeof(Version) == 72 && sizeof(Free) == 16 && sizeof(Alloc) == 32 && sizeof(Control) == 32);
+
+// -- classes: class/cl0041.h, cl0080.h, cl2080.h
+
+constexpr u32 NV01_ROOT_CLIENT = 0x41, NV01_DEVICE_0 = 0x80, NV20_SUBDEVICE_0 = 0x2080;
+
+struct DeviceAlloc { // NV0080_ALLOC_PARAMETERS
+	u32 device_id = 0;
+	u32 client_share = 0, target_client = 0, target_device = 0;
+	u32 flags = 0;
+	u64 va_space_size = 0, va_start = 0, va_limit = 0;
+	u32 va_mode = 0;
+};
+
+struct SubdeviceAlloc { // NV2080_ALLOC_PARAMETERS
+	u32 subdevice_id = 0;
+};
+
+static_assert(sizeof(DeviceAlloc) == 56 && sizeof(SubdeviceAlloc) == 4);
+
+// -- status: nvstatuscodes.h
+
+enum Status : u32 {
+	NV_OK = 0,
+	NV_ERR_INSUFFICIENT_RESOURCES = 0x1a,
+	NV_ERR_INSUFFICIENT_PERMISSIONS = 0x1b,
+	NV_ERR_INVALID_ARGUMENT = 0x1f,
+	NV_ERR_INVALID_CHANNEL = 0x21,
+	NV_ERR_INVALID_CLASS = 0x22,
+	NV_ERR_INVALID_CLIENT = 0x23,
+	NV_ERR_INVALID_PARAM_STRUCT = 0x3a,
+	NV_ERR_INVALID_REQUEST = 0x3f,
+	NV_ERR_INVALID_STATE = 0x40,
+	NV_ERR_NOT_SUPPORTED = 0x56,
+	NV_ERR_OBJECT_NOT_FOUND = 0x57,
+	NV_ERR_OUT_OF_RANGE = 0x5b,
+};
+
+// -- controls. CMD and the name are of the constant, the fields of its _PARAMS.
+
+struct AttachedIds { // ctrl/ctrl0000/ctrl0000gpu.h
+	static constexpr u32 CMD = 0x201;
+	static constexpr const char *NAME = "NV0000_CTRL_CMD_GPU_GET_ATTACHED_IDS";
+	static constexpr u32 NONE = 0xffffffff;
+	u32 gpu_ids[32] = {};
+};
+
+struct IdInfo { // ctrl/ctrl0000/ctrl0000gpu.h
+	static constexpr u32 CMD = 0x205;
+	static constexpr const char *NAME = "NV0000_CTRL_CMD_GPU_GET_ID_INFO_V2";
+	u32 gpu_id = 0, flags = 0, device = 0, subdevice = 0, sli_status = 0, board_id = 0, gpu_instance = 0;
+	int numa_id = 0;
+};
+
+struct PciInfo { // ctrl/ctrl0000/ctrl0000gpu.h
+	static constexpr u32 CMD = 0x21b;
+	static constexpr const char *NAME = "NV0000_CTRL_CMD_GPU_GET_PCI_INFO";
+	u32 gpu_id = 0, domain = 0;
+	u16 bus = 0, slot = 0;
+};
+
+struct ArchInfo { // ctrl/ctrl2080/ctrl2080mc.h
+	static constexpr u32 CMD = 0x20801701;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_MC_GET_ARCH_INFO";
+	u32 architecture = 0, implementation = 0, revision = 0;
+	u8 subrevision = 0;
+};
+
+constexpr u32 MAX_ENGINES = 0x54; // NV2080_GPU_MAX_ENGINES_LIST_SIZE
+
+struct Engines { // ctrl/ctrl2080/ctrl2080gpu.h
+	static constexpr u32 CMD = 0x20800170;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_ENGINES_V2";
+	u32 count = 0, types[MAX_ENGINES] = {}; // NV2080_ENGINE_TYPE_*
+};
+
+struct EngineRunlists { // ctrl/ctrl2080/ctrl2080gpu.h; root only
+	static constexpr u32 CMD = 0x20800179;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_ENGINE_RUNLIST_PRI_BASE";
+	static constexpr u32 NONE = 0xffffffff; // NV2080_CTRL_GPU_GET_ENGINE_RUNLIST_PRI_BASE_NULL
+	u32 types[MAX_ENGINES] = {};            // ends with NV2080_ENGINE_TYPE_NULL
+	u32 pri_base[MAX_ENGINES] = {}, runlist[MAX_ENGINES] = {};
+};
+
+struct HwEngineIds { // ctrl/ctrl2080/ctrl2080gpu.h
+	static constexpr u32 CMD = 0x2080017a;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_HW_ENGINE_ID";
+	static constexpr u32 NONE = 0xffffffff;
+	u32 types[MAX_ENGINES] = {}, ids[MAX_ENGINES] = {};
+};
+
+struct FaultInfo { // ctrl/ctrl2080/ctrl2080gpu.h
+	static constexpr u32 CMD = 0x20800125;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_ENGINE_FAULT_INFO";
+	u32 type = 0, mmu_fault_id = 0;
+	u8 subcontexts = 0;
+};
+
+struct PceMask { // ctrl/ctrl2080/ctrl2080ce.h
+	static constexpr u32 CMD = 0x20802a02;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_CE_GET_CE_PCE_MASK";
+	u32 type = 0, mask = 0;
+};
+
+struct CopyCaps { // ctrl/ctrl2080/ctrl2080ce.h
+	static constexpr u32 CMD = 0x20802a03;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_CE_GET_CAPS_V2";
+	static constexpr u8 GRCE = 1, SHARED = 2; // of table[0]
+	u32 type = 0;
+	u8 table[2] = {};
+};
+
+struct AllocatedChannels { // ctrl/ctrl2080/ctrl2080fifo.h; root only
+	static constexpr u32 CMD = 0x20801119;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_FIFO_GET_ALLOCATED_CHANNELS";
+	u32 runlist = 0, mask[4096 / 32] = {};
+};
+
+struct GrRoute { // ctrl/ctrl2080/ctrl2080gr.h; all zero: the only graphics engine
+	u32 flags = 0;
+	alignas(8) u64 route = 0;
+};
+
+struct GpcMask { // ctrl/ctrl2080/ctrl2080gr.h
+	static constexpr u32 CMD = 0x2080122a;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_GET_GPC_MASK";
+	GrRoute route;
+	u32 mask = 0; // set bit: enabled
+};
+
+struct TpcMask { // ctrl/ctrl2080/ctrl2080gr.h
+	static constexpr u32 CMD = 0x2080122b;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_GET_TPC_MASK";
+	GrRoute route;
+	u32 gpc = 0, mask = 0; // a physical GPC; set bit: enabled
+};
+
+struct GrInfo { // ctrl/ctrl2080/ctrl2080gr.h
+	static constexpr u32 CMD = 0x20801228;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_GET_INFO_V2";
+	// ctrl/ctrl0080/ctrl0080gr.h, NV0080_CTRL_GR_INFO_INDEX_*
+	static constexpr u32 LITTER_NUM_GPCS = 0x14, LITTER_NUM_TPC_PER_GPC = 0x17;
+	u32 count = 0;
+	struct {
+		u32 index = 0, value = 0;
+	} list[58] = {};
+	GrRoute route;
+};
+
+struct GlobalSmOrder { // ctrl/ctrl2080/ctrl2080gr.h; six fields instead of nine before 580
+	static constexpr u32 CMD = 0x2080121b;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_GET_GLOBAL_SM_ORDER";
+	static constexpr u32 MAX = 512;
+	struct {
+		u16 gpc = 0, local_tpc = 0, local_sm = 0, global_tpc = 0, virtual_gpc = 0, migratable_tpc = 0, ugpu = 0,
+		    physical_cpc = 0, virtual_tpc = 0;
+	} sms[MAX] = {};
+	u16 count = 0, tpcs = 0;
+	GrRoute route;
+};
+
+struct FsInfo { // ctrl/ctrl2080/ctrl2080grmgr.h
+	static constexpr u32 CMD = 0x20803801;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GRMGR_GET_GR_FS_INFO";
+	static constexpr u16 CHIPLET_GPC_MAP = 2; // in: logical GPC; out: physical GPC
+	u16 count = 0;
+	u8 reserved[6] = {};
+	struct {
+		u16 type = 0;
+		u8 reserved[2] = {};
+		u32 status = 0;
+		u32 in = 0, out = 0;
+		u32 more = 0;
+	} queries[96] = {};
+};
+
+struct NameString { // ctrl/ctrl2080/ctrl2080gpu.h; only ASCII, and 68 bytes, in 595
+	static constexpr u32 CMD = 0x20800110;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_NAME_STRING";
+	u32 flags = 0; // NV2080_CTRL_GPU_GET_NAME_STRING_FLAGS_TYPE_ASCII
+	char ascii[128] = {};
+};
+
+struct FbInfo { // ctrl/ctrl2080/ctrl2080fb.h
+	static constexpr u32 CMD = 0x20801303;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_FB_GET_INFO_V2";
+	static constexpr u32 TOTAL_RAM_SIZE = 8; // KiB
+	u32 count = 0;
+	struct {
+		u32 index = 0, value = 0;
+	} list[128] = {};
+};
+
+struct ClassList { // ctrl/ctrl2080/ctrl2080gpu.h
+	static constexpr u32 CMD = 0x20800124;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_ENGINE_CLASSLIST";
+	u32 type = 0, count = 0;
+	u64 classes = 0; // where; 0: only how many
+};
+
+struct Pids { // ctrl/ctrl2080/ctrl2080gpu.h
+	static constexpr u32 CMD = 0x2080018d;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_PIDS";
+	static constexpr u32 MAX = 950;
+	u32 id_type = 0; // NV2080_CTRL_GPU_GET_PIDS_ID_TYPE_CLASS: id is a class
+	u32 id = 0, count = 0, pids[MAX] = {};
+};
+
+static_assert(sizeof(GlobalSmOrder) == 9240 && sizeof(FsInfo) == 1928 && sizeof(NameString) == 132 &&
+	      sizeof(FbInfo) == 1028 && sizeof(ClassList) == 16 && sizeof(Pids) == 3812);
+static_assert(sizeof(AttachedIds) == 128 && sizeof(IdInfo) == 32 && sizeof(PciInfo) == 12 && sizeof(ArchInfo) == 16);
+static_assert(sizeof(Engines) == 340 && sizeof(EngineRunlists) == 1008 && sizeof(HwEngineIds) == 672 &&
+	      sizeof(FaultInfo) == 12);
+static_assert(sizeof(PceMask) == 8 && sizeof(CopyCaps) == 8 && sizeof(AllocatedChannels) == 516);
+static_assert(sizeof(GpcMask) == 24 && sizeof(TpcMask) == 24 && sizeof(GrInfo) == 488);
+
+} // namespace tool::rm

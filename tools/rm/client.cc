@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+// See client.hpp.
+#include "rm/client.hpp"
+
+#include "sources.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <iterator>
+#include <unistd.h>
+
+namespace tool::rm {
+
+namespace {
+
+constexpr struct {
+	u32 status;
+	const char *name;
+} STATUS[] = {
+	{NV_OK, "NV_OK"},
+	{NV_ERR_INSUFFICIENT_RESOURCES, "NV_ERR_INSUFFICIENT_RESOURCES"},
+	{NV_ERR_INSUFFICIENT_PERMISSIONS, "NV_ERR_INSUFFICIENT_PERMISSIONS"},
+	{NV_ERR_INVALID_ARGUMENT, "NV_ERR_INVALID_ARGUMENT"},
+	{NV_ERR_INVALID_CHANNEL, "NV_ERR_INVALID_CHANNEL"},
+	{NV_ERR_INVALID_CLASS, "NV_ERR_INVALID_CLASS"},
+	{NV_ERR_INVALID_CLIENT, "NV_ERR_INVALID_CLIENT"},
+	{NV_ERR_INVALID_PARAM_STRUCT, "NV_ERR_INVALID_PARAM_STRUCT"},
+	{NV_ERR_INVALID_REQUEST, "NV_ERR_INVALID_REQUEST"},
+	{NV_ERR_INVALID_STATE, "NV_ERR_INVALID_STATE"},
+	{NV_ERR_NOT_SUPPORTED, "NV_ERR_NOT_SUPPORTED"},
+	{NV_ERR_OBJECT_NOT_FOUND, "NV_ERR_OBJECT_NOT_FOUND"},
+	{NV_ERR_OUT_OF_RANGE, "NV_ERR_OUT_OF_RANGE"},
+};
+
+// errno; 0: the driver has answered, also with a refusal.
+template <typename T> int escape(int fd, unsigned nr, T &params)
+{
+	int n;
+
+	do
+		n = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, NV_IOCTL_MAGIC, nr, sizeof(params)), &params);
+	while (n < 0 && (errno == EINTR || errno == EAGAIN));
+	return n < 0 ? errno : 0;
+}
+
+u64 pointer(const void *to)
+{
+	return reinterpret_cast<uintptr_t>(to);
+}
+
+std::string node_error(int err)
+{
+	const char *todo = err == ENOENT || err == ENXIO || err == ENODEV
+				   ? "NVIDIA's driver is not loaded here: sudo modprobe nvidia"
+			   : err == EACCES || err == EPERM ? "be root: sudo gpulens ..."
+							   : "the driver's log may say more: dmesg | grep NVRM";
+
+	return fmt::format("{}: {}: {}; {}", NODE, strerrorname_np(err) ? strerrorname_np(err) : "?",
+			   std::strerror(err), todo);
+}
+
+} // namespace
+
+std::string status_name(u32 status)
+{
+	auto row = std::find_if(std::begin(STATUS), std::end(STATUS), [&](auto &one) { return one.status == status; });
+
+	return row == std::end(STATUS) ? fmt::format("status {:#x}", status) : row->name;
+}
+
+bool Client::there()
+{
+	return access(NODE, F_OK) == 0;
+}
+
+Client::Client() : fd_(::open(NODE, O_RDWR | O_CLOEXEC))
+{
+	Version v;
+	int err = fd_ < 0 ? errno : escape(fd_, NV_ESC_CHECK_VERSION_STR, v);
+	std::string why;
+
+	if (err) {
+		why = node_error(err);
+	} else {
+		version_.assign(v.text, strnlen(v.text, sizeof(v.text)));
+		u32 status = alloc(0, NV01_ROOT_CLIENT, nullptr, 0, root_);
+		if (status != NV_OK)
+			why = fmt::format("{}: driver {} gives no client: {}", NODE, version_, status_name(status));
+	}
+	if (why.empty())
+		return;
+	if (fd_ >= 0)
+		close(fd_);
+	throw SourceError(why);
+}
+
+Client::~Client()
+{
+	Free all{.root = root_, .parent = 0, .object = root_};
+
+	escape(fd_, NV_ESC_RM_FREE, all);
+	close(fd_);
+}
+
+bool Client::known() const
+{
+	return version_.compare(0, std::strlen(KNOWN_VERSION) + 1, std::string(KNOWN_VERSION) + '.') == 0;
+}
+
+u32 Client::alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object)
+{
+	Alloc a{.root = root_, .parent = parent, .cls = cls, .params = pointer(params), .params_size = size};
+	int err = escape(fd_, NV_ESC_RM_ALLOC, a);
+
+	if (err)
+		throw SourceError(node_error(err));
+	object = a.object;
+	return a.status;
+}
+
+u32 Client::control(u32 object, u32 cmd, void *params, u32 size)
+{
+	Control c{.client = root_, .object = object, .cmd = cmd, .params = pointer(params), .params_size = size};
+	int err = escape(fd_, NV_ESC_RM_CONTROL, c);
+
+	if (err)
+		throw SourceError(node_error(err));
+	return c.status;
+}
+
+std::vector<Attached> Client::gpus()
+{
+	std::vector<Attached> list;
+	AttachedIds ids;
+	u32 status = ask(ids);
+
+	if (status != NV_OK)
+		throw SourceError(fmt::format("{}: driver {} does not say which GPUs there are: {}", NODE, version_,
+					      status_name(status)));
+	for (u32 id : ids.gpu_ids) {
+		if (id == AttachedIds::NONE)
+			break;
+		IdInfo info{.gpu_id = id};
+		PciInfo pci{.gpu_id = id};
+		status = ask(info);
+		if (status != NV_OK)
+			throw SourceError(fmt::format("{}: driver {} does not say what GPU {:#x} is: {}", NODE,
+						      version_, id, status_name(status)));
+		Attached one{.id = id, .device = info.device, .subdevice = info.subdevice, .pci = {}};
+		if (ask(pci) == NV_OK)
+			one.pci = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.slot);
+		list.push_back(one);
+	}
+	std::sort(list.begin(), list.end(), [](const Attached &a, const Attached &b) { return a.pci < b.pci; });
+	return list;
+}
+
+Subdevice Client::open(const Attached &gpu)
+{
+	DeviceAlloc device{.device_id = gpu.device};
+	SubdeviceAlloc subdevice{.subdevice_id = gpu.subdevice};
+	u32 parent = 0;
+	Subdevice s;
+	u32 status = alloc(root_, NV01_DEVICE_0, &device, sizeof(device), parent);
+
+	if (status == NV_OK)
+		status = alloc(parent, NV20_SUBDEVICE_0, &subdevice, sizeof(subdevice), s.handle);
+	if (status != NV_OK)
+		throw SourceError(fmt::format("{}: driver {} does not let this process ask about GPU {}: {}", NODE,
+					      version_, gpu.pci, status_name(status)));
+	return s;
+}
+
+} // namespace tool::rm

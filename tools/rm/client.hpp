@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+// A client of NVIDIA's resource manager: questions through /dev/nvidiactl, and nothing else. It maps nothing, requests
+// no register operation and changes no setting.
+#pragma once
+#include "rm/abi.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool::rm {
+
+// "NV_ERR_NOT_SUPPORTED", or the number of one without a name here.
+std::string status_name(u32 status);
+
+struct Attached {
+	u32 id = 0;        // the driver's
+	u32 device = 0;    // instances, for Client::open()
+	u32 subdevice = 0; //
+	std::string pci;   // "0000:01:00.0"; empty: not told
+};
+
+// A GPU as an object of the client's.
+struct Subdevice {
+	u32 handle = 0;
+};
+
+class Client {
+public:
+	// Is there such a driver? Says nothing about whether it answers.
+	static bool there();
+	// Throws SourceError: no driver, not allowed, no client to be had.
+	Client();
+	~Client();
+	Client(const Client &) = delete;
+	Client &operator=(const Client &) = delete;
+
+	const std::string &version() const { return version_; } // "580.159.04"
+	// Its layouts are those of abi.hpp, by its version.
+	bool known() const;
+	// GPUs that the driver has initialised, by its ids, which are in PCI order.
+	std::vector<Attached> gpus();
+	// Throws SourceError.
+	Subdevice open(const Attached &gpu);
+
+	// The status. The parameters are as the driver left them.
+	template <typename Params> u32 ask(Params &params)
+	{
+		return control(root_, Params::CMD, &params, sizeof(params));
+	}
+	template <typename Params> u32 ask(const Subdevice &of, Params &params)
+	{
+		return control(of.handle, Params::CMD, &params, sizeof(params));
+	}
+
+private:
+	u32 control(u32 object, u32 cmd, void *params, u32 size);
+	u32 alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object);
+
+	int fd_ = -1;
+	u32 root_ = 0;
+	std::string version_;
+};
+
+} // namespace tool::rm

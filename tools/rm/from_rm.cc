@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+// A GPU as NVIDIA's resource manager tells of it. See sources.hpp.
+#include "hw/ptop.h"
+#include "rm/client.hpp"
+#include "sources.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+constexpr const char *NOT_HERE = "not available from this source";
+
+// class/cl2080_notification.h, NV2080_ENGINE_TYPE_*: which of the device table's types they are.
+constexpr struct {
+	u32 first, last;
+	u16 type, inst; // of the first
+} TYPES[] = {
+	{0x01, 0x08, NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, 0}, // GR0 to GR7
+	{0x09, 0x12, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE, 0},      // COPY0 to COPY9
+	{0x34, 0x3d, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE, 10},     // COPY10 to COPY19
+	{0x13, 0x1a, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVDEC, 0},    // NVDEC0 to NVDEC7
+	{0x1b, 0x1d, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC, 0},    // NVENC0 to NVENC2
+	{0x3f, 0x3f, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC, 3},    // NVENC3
+	{0x26, 0x26, NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC, 0},      // SEC2
+	{0x2b, 0x32, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVJPG, 0},    // NVJPEG0 to NVJPEG7
+	{0x33, 0x33, NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA, 0},      // OFA0
+	{0x3e, 0x3e, NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA, 1},      // OFA1
+};
+
+// Index by which an engine's own answers are asked for.
+struct Known {
+	u32 nv2080;
+	lens_engine engine;
+};
+
+// One GPU's answers become values; what is refused becomes a failure of who asks for it.
+class Reader {
+public:
+	Reader(rm::Client &client, const rm::Attached &gpu) : client_(client), subdevice_(client.open(gpu))
+	{
+		to_.source = fmt::format("{} (driver {})", rm::NODE, client.version());
+		to_.live = true;
+		to_.chip.device = gpu.pci;
+	}
+
+	Gpu read()
+	{
+		chip();
+		engines();
+		gpcs();
+		sms();
+		copies();
+		channels();
+		processes();
+		to_.runlist_failures.push_back({"runlists", -EOPNOTSUPP, {}, NOT_HERE});
+		return std::move(to_);
+	}
+
+private:
+	// False: refused, which is noted.
+	template <typename Params> bool ask(Params &params, const std::string &item, std::vector<Failure> &failures)
+	{
+		u32 status = client_.ask(subdevice_, params);
+
+		if (status == rm::NV_OK)
+			return true;
+		std::string why = fmt::format("{}: {}", Params::NAME, rm::status_name(status));
+		if (status == rm::NV_ERR_INSUFFICIENT_PERMISSIONS)
+			why += "; be root: sudo gpulens ...";
+		if (status == rm::NV_ERR_INVALID_PARAM_STRUCT)
+			why += fmt::format("; its parameters are not those of driver {} in driver {}",
+					   rm::KNOWN_VERSION, client_.version());
+		failures.push_back(
+			{item, status == rm::NV_ERR_INSUFFICIENT_PERMISSIONS ? -EPERM : -EOPNOTSUPP, {}, why});
+		return false;
+	}
+
+	void chip()
+	{
+		const lens_chip_id *row = nullptr;
+		rm::ArchInfo arch;
+
+		if (!ask(arch, "chip", to_.chip_failures))
+			return;
+		to_.chip.id = arch.architecture | arch.implementation;
+		chip_ = lens_chip_find(to_.chip.id, &row, &to_.chip.known);
+		to_.chip.name = row ? row->name : fmt::format("chip {:#x}", to_.chip.id);
+		to_.chip.architecture = chip_ ? chip_->arch : "unknown";
+		// Of the driver's ids: its answer below, where it gives one.
+		to_.chip.ids_per_runlist = chip_ && chip_->ids_per_runlist;
+		to_.chip.driver = client_.version();
+		rm::NameString name;
+		if (client_.ask(subdevice_, name) == rm::NV_OK)
+			to_.chip.product.assign(name.ascii, strnlen(name.ascii, 64));
+		rm::FbInfo memory{.count = 1};
+		memory.list[0].index = rm::FbInfo::TOTAL_RAM_SIZE;
+		if (client_.ask(subdevice_, memory) == rm::NV_OK)
+			to_.chip.memory_bytes = u64{memory.list[0].value} << 10;
+	}
+
+	void engines()
+	{
+		rm::Engines list;
+		std::vector<Known> known;
+
+		if (!ask(list, "engines", to_.engine_failures))
+			return;
+		for (u32 i = 0; i < std::min(list.count, rm::MAX_ENGINES); i++) {
+			for (const auto &row : TYPES) {
+				if (list.types[i] < row.first || list.types[i] > row.last)
+					continue;
+				lens_engine e{};
+				e.type = row.type;
+				e.inst = static_cast<u16>(row.inst + list.types[i] - row.first);
+				e.runlist = e.engine_id = e.intr = e.reset = e.fault = LENS_NONE;
+				known.push_back({list.types[i], e});
+			}
+		}
+		add_runlists(known);
+		add_ids(known);
+		name(known);
+	}
+
+	void add_runlists(std::vector<Known> &known)
+	{
+		rm::EngineRunlists lists;
+
+		for (size_t i = 0; i < known.size(); i++)
+			lists.types[i] = known[i].nv2080;
+		if (!ask(lists, "runlists of engines", to_.engine_failures))
+			return;
+		for (size_t i = 0; i < known.size(); i++) {
+			if (lists.runlist[i] < rm::EngineRunlists::NONE - 4)
+				known[i].engine.runlist = static_cast<s16>(lists.runlist[i]);
+			if (lists.pri_base[i] < rm::EngineRunlists::NONE - 4)
+				known[i].engine.runlist_base = lists.pri_base[i];
+		}
+	}
+
+	void add_ids(std::vector<Known> &known)
+	{
+		rm::HwEngineIds ids;
+
+		for (size_t i = 0; i < known.size(); i++)
+			ids.types[i] = known[i].nv2080;
+		bool told = ask(ids, "ids of engines", to_.engine_failures);
+		for (size_t i = 0; i < known.size(); i++) {
+			rm::FaultInfo fault{.type = known[i].nv2080};
+			if (told && ids.ids[i] < rm::HwEngineIds::NONE - 4)
+				known[i].engine.engine_id = static_cast<s16>(ids.ids[i]);
+			if (client_.ask(subdevice_, fault) == rm::NV_OK)
+				known[i].engine.fault = static_cast<s16>(fault.mmu_fault_id);
+		}
+	}
+
+	// As /proc/gpuX/device_info names them.
+	void name(const std::vector<Known> &known)
+	{
+		static const lens_chip no_chip{};
+		std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
+
+		gpu->chip = chip_ ? chip_ : &no_chip;
+		for (const Known &k : known)
+			gpu->topo.engines[gpu->topo.n_engines++] = k.engine;
+		for (u32 i = 0; i < gpu->topo.n_engines; i++)
+			to_.engines.push_back(engine_of(*gpu, gpu->topo.engines[i]));
+	}
+
+	void gpcs()
+	{
+		rm::GpcMask enabled;
+		rm::GrInfo info;
+
+		info.count = 2;
+		info.list[0].index = rm::GrInfo::LITTER_NUM_GPCS;
+		info.list[1].index = rm::GrInfo::LITTER_NUM_TPC_PER_GPC;
+		if (!ask(enabled, "GPC mask", to_.gpc_failures) || !ask(info, "GPCs of the chip", to_.gpc_failures))
+			return;
+		to_.num_gpcs = std::min<u32>(info.list[0].value, LENS_MAX_GPCS);
+		to_.num_tpc_per_gpc = std::min<u32>(info.list[1].value, 31);
+		to_.gpc_mask = ~enabled.mask & all(to_.num_gpcs);
+		for (u32 i = 0; i < to_.num_gpcs; i++) {
+			rm::TpcMask tpcs;
+			tpcs.gpc = i;
+			if (to_.gpc_mask >> i & 1)
+				continue;
+			if (!ask(tpcs, fmt::format("TPC mask of GPC {}", i), to_.gpc_failures))
+				continue;
+			to_.gpcs.push_back({.id = i,
+					    .tpc_mask = ~tpcs.mask & all(to_.num_tpc_per_gpc),
+					    .tpcs = static_cast<u32>(__builtin_popcount(tpcs.mask))});
+		}
+		to_.has_gpcs = true;
+		logical_gpcs();
+	}
+
+	void logical_gpcs()
+	{
+		rm::FsInfo map;
+
+		map.count = static_cast<u16>(to_.gpcs.size());
+		for (u32 i = 0; i < map.count; i++) {
+			map.queries[i].type = rm::FsInfo::CHIPLET_GPC_MAP;
+			map.queries[i].in = i;
+		}
+		if (!ask(map, "logical GPCs", to_.gpc_failures))
+			return;
+		for (u32 i = 0; i < map.count; i++)
+			for (Gpc &g : to_.gpcs)
+				if (map.queries[i].status == rm::NV_OK && map.queries[i].out == g.id)
+					g.logical = static_cast<int>(i);
+	}
+
+	void sms()
+	{
+		std::unique_ptr<rm::GlobalSmOrder> order = std::make_unique<rm::GlobalSmOrder>();
+
+		if (!ask(*order, "SMs", to_.gpc_failures))
+			return;
+		for (u32 i = 0; i < std::min<u32>(order->count, rm::GlobalSmOrder::MAX); i++) {
+			const auto &from = order->sms[i];
+			to_.sms.push_back({.id = i,
+					   .gpc = from.gpc,
+					   .tpc = from.local_tpc,
+					   .sm = from.local_sm,
+					   .cpc = from.physical_cpc,
+					   .virtual_gpc = from.virtual_gpc,
+					   .ugpu = from.ugpu});
+		}
+	}
+
+	static u32 all(u32 n) { return static_cast<u32>((u64{1} << n) - 1); }
+
+	// A GRCE and the LCE that lends it PCEs have the same of them.
+	void copies()
+	{
+		std::vector<std::pair<u32, u32>> grces; // LCE, PCEs
+
+		for (Engine &e : to_.engines) {
+			if (e.type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE)
+				continue;
+			u32 nv2080 = e.inst < 10 ? 0x09 + e.inst : 0x34 + e.inst - 10;
+			rm::PceMask pces{.type = nv2080};
+			rm::CopyCaps caps{.type = nv2080};
+			std::string item = fmt::format("PCEs of LCE {}", e.inst);
+			if (!ask(pces, item, to_.copy_failures) || !ask(caps, item, to_.copy_failures))
+				continue;
+			to_.has_copy = true;
+			to_.pce_map |= pces.mask;
+			if (caps.table[0] & rm::CopyCaps::GRCE && caps.table[0] & rm::CopyCaps::SHARED)
+				grces.emplace_back(e.inst, pces.mask);
+			else
+				serve(e.inst, pces.mask);
+		}
+		for (auto [lce, pces] : grces) {
+			u32 pce = pces ? static_cast<u32>(__builtin_ctz(pces)) : 32;
+			to_.shared_lce.resize(std::max<size_t>(to_.shared_lce.size(), lce + 1), LENS_NONE);
+			if (to_.lce_for_pce.count(pce))
+				to_.shared_lce[lce] = to_.lce_for_pce[pce];
+			else
+				serve(lce, pces);
+		}
+	}
+
+	void serve(u32 lce, u32 pces)
+	{
+		for (u32 i = 0; i < 32; i++)
+			if (pces >> i & 1)
+				to_.lce_for_pce[i] = static_cast<int>(lce);
+	}
+
+	// Asked for runlist 0: where ids count over the whole GPU, those of all; others are then out of range.
+	void channels()
+	{
+		std::unique_ptr<rm::AllocatedChannels> all = std::make_unique<rm::AllocatedChannels>(), other;
+
+		if (!ask(*all, "allocated channels", to_.channel_failures))
+			return;
+		other = std::make_unique<rm::AllocatedChannels>();
+		other->runlist = 1;
+		to_.chip.ids_per_runlist = client_.ask(subdevice_, *other) == rm::NV_OK;
+		if (to_.chip.ids_per_runlist) {
+			to_.channel_failures.push_back({"allocated channels",
+							-EOPNOTSUPP,
+							{},
+							"they count per runlist here, which is not made yet"});
+			return;
+		}
+		to_.allocated.emplace();
+		for (u32 i = 0; i < 4096; i++)
+			if (all->mask[i / 32] >> i % 32 & 1)
+				to_.allocated->push_back(i);
+	}
+
+	// Processes that hold an object of these classes of this GPU. NVIDIA's classes of one kind end alike.
+	void processes()
+	{
+		std::map<u32, std::vector<std::string>> uses;
+
+		for (u32 nv2080 : {u32{0x01}, u32{0x09}}) // GR0, COPY0
+			for (u32 cls : classes(nv2080))
+				if ((cls & 0xff) == 0xc0 || (cls & 0xff) == 0xb5)
+					add(uses, cls, (cls & 0xff) == 0xc0 ? "compute" : "copy");
+		add(uses, 0x900e, "MPS");      // class/cl900e.h, MPS_COMPUTE
+		add(uses, 0x83de, "debugger"); // class/cl83de.h, GT200_DEBUGGER
+		if (!to_.channel_failures.empty() && uses.empty())
+			return;
+		to_.processes.emplace();
+		for (auto &[pid, list] : uses)
+			to_.processes->push_back({.pid = pid, .name = name_of(pid), .uses = std::move(list)});
+	}
+
+	std::vector<u32> classes(u32 nv2080)
+	{
+		rm::ClassList ask_first{.type = nv2080};
+		std::vector<u32> list;
+
+		if (!ask(ask_first, "classes of engines", to_.channel_failures))
+			return list;
+		list.resize(std::min<u32>(ask_first.count, 256));
+		rm::ClassList all{.type = nv2080,
+				  .count = static_cast<u32>(list.size()),
+				  .classes = reinterpret_cast<uintptr_t>(list.data())};
+		if (list.empty() || !ask(all, "classes of engines", to_.channel_failures))
+			list.clear();
+		return list;
+	}
+
+	void add(std::map<u32, std::vector<std::string>> &uses, u32 cls, const char *what)
+	{
+		std::unique_ptr<rm::Pids> pids = std::make_unique<rm::Pids>();
+
+		pids->id = cls;
+		if (!ask(*pids, "processes", to_.channel_failures))
+			return;
+		for (u32 i = 0; i < std::min(pids->count, rm::Pids::MAX); i++)
+			uses[pids->pids[i]].emplace_back(what);
+	}
+
+	static std::string name_of(u32 pid)
+	{
+		std::string name;
+		std::ifstream file(fmt::format("/proc/{}/comm", pid));
+
+		std::getline(file, name);
+		return name;
+	}
+
+	rm::Client &client_;
+	rm::Subdevice subdevice_;
+	const lens_chip *chip_ = nullptr;
+	Gpu to_;
+};
+
+} // namespace
+
+std::vector<Gpu> from_rm(const std::vector<unsigned> &which)
+{
+	rm::Client client;
+	std::vector<rm::Attached> there = client.gpus();
+	std::vector<Gpu> list;
+
+	if (there.empty())
+		throw SourceError(
+			fmt::format("{}: driver {} has no GPU in use now; while a program uses it there is one",
+				    rm::NODE, client.version()));
+	for (unsigned x : which)
+		if (x >= there.size())
+			throw SourceError(fmt::format("there is no GPU {}; the driver has {}", x, there.size()));
+	for (unsigned x = 0; x < there.size(); x++) {
+		if (!which.empty() && std::find(which.begin(), which.end(), x) == which.end())
+			continue;
+		list.push_back(Reader(client, there[x]).read());
+		list.back().index = static_cast<int>(x);
+	}
+	return list;
+}
+
+} // namespace tool
