@@ -127,7 +127,8 @@ std::string overview_text(const Gpu &gpu, const Style &style)
 				   wrapped(fmt::format("empty: {}", fmt::join(empty, ", ")),
 					   style.width > 3 ? style.width - 3 : 0, "   "));
 	if (gpu.runlists.empty() && !gpu.engines.empty())
-		out += fmt::format("engines: {}; no runlist can be read on this chip\n", gpu.engines.size());
+		out += fmt::format("engines: {}; no runlist can be read {}\n", gpu.engines.size(),
+				   gpu.chip.driver.empty() ? "on this chip" : "through the driver");
 	for (const Hazard &h : isolation_of(gpu).hazards)
 		out += bullet(style.paint(Ink::Red, "! "), h.text + " (" + h.rule + ")", style);
 	return out;

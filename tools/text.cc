@@ -266,7 +266,7 @@ std::string channels_text(const Gpu &gpu, const Style &style)
 		for (const Channel *c : rl.channels())
 			add_channel(t, *c);
 	std::string out = headline(gpu, style);
-	if (gpu.has_runlists || !gpu.allocated)
+	if (gpu.has_runlists || gpu.chip.driver.empty())
 		out += t.empty() ? "no channels\n" : t.str(style);
 	if (gpu.allocated)
 		out += wrapped(fmt::format("{} channels are allocated: {}", gpu.allocated->size(),

@@ -115,6 +115,7 @@ def test_what_takes_root_is_said() -> None:
                            "NV_ERR_INSUFFICIENT_PERMISSIONS; be root: sudo gpulens ...\n")
     assert {one["runlist"] for one in shown("engines", USER="1")["engines"]} == {None}
     assert shown("channels", USER="1")["allocated_channels"] is None
+    assert "no channels" not in ask_rm("channels", USER="1").stdout
     assert len(shown("gpcs", USER="1")["gpcs"]["sms"]) == 132
 
 

@@ -73,10 +73,11 @@ public:
 
 	bool fakes() const { return !facts_.empty(); }
 	bool owns(int fd) const { return fds_.count(fd) != 0; }
-	int open()
+	int open(bool gpu)
 	{
 		int fd = static_cast<int>(syscall_open());
-		if (fd >= 0)
+		gpu_node_ |= gpu;
+		if (fd >= 0 && !gpu)
 			fds_.insert(fd);
 		return fd;
 	}
@@ -100,6 +101,7 @@ private:
 
 	json facts_;
 	size_t gpu_ = 0;
+	bool gpu_node_ = false; // /dev/nvidia0 was opened
 	bool user_ = false;
 	std::map<uint32_t, uint32_t> sizes_;     // by command, as recorded
 	std::map<uint32_t, const json *> asked_; // the recording's row of a command
@@ -210,6 +212,8 @@ void Rm::alloc(uint8_t *bytes)
 		status = 0x22; // NV_ERR_INVALID_CLASS
 	else if (row->second.first && (parent == objects_.end() || parent->second != row->second.first))
 		status = OBJECT_NOT_FOUND;
+	else if (a.get(12) == 0x80 && !gpu_node_)
+		status = PERMISSIONS; // as was seen on an H200
 	else if (a.get(24) != row->second.second)
 		status = PARAM_STRUCT;
 	if (status == OK) {
@@ -467,7 +471,9 @@ int open_either(const char *name, const char *path, int flags, int mode)
 	std::lock_guard<std::mutex> hold(lock);
 
 	if (is_node(path))
-		return Rm::the().open();
+		return Rm::the().open(false);
+	if (path && strcmp(path, "/dev/nvidia0") == 0 && Rm::the().fakes())
+		return Rm::the().open(true);
 	return real<int (*)(const char *, int, ...)>(name)(path, flags, mode);
 }
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fstream>
 #include <iterator>
 #include <unistd.h>
 
@@ -51,14 +53,14 @@ u64 pointer(const void *to)
 	return reinterpret_cast<uintptr_t>(to);
 }
 
-std::string node_error(int err)
+std::string node_error(int err, const std::string &node = NODE)
 {
 	const char *todo = err == ENOENT || err == ENXIO || err == ENODEV
 				   ? "NVIDIA's driver is not loaded here: sudo modprobe nvidia"
 			   : err == EACCES || err == EPERM ? "be root: sudo gpulens ..."
 							   : "the driver's log may say more: dmesg | grep NVRM";
 
-	return fmt::format("{}: {}: {}; {}", NODE, strerrorname_np(err) ? strerrorname_np(err) : "?",
+	return fmt::format("{}: {}: {}; {}", node, strerrorname_np(err) ? strerrorname_np(err) : "?",
 			   std::strerror(err), todo);
 }
 
@@ -103,6 +105,8 @@ Client::~Client()
 
 	escape(fd_, NV_ESC_RM_FREE, all);
 	close(fd_);
+	for (int fd : nodes_)
+		close(fd);
 }
 
 bool Client::known() const
@@ -149,14 +153,32 @@ std::vector<Attached> Client::gpus()
 		if (status != NV_OK)
 			throw SourceError(fmt::format("{}: driver {} does not say what GPU {:#x} is: {}", NODE,
 						      version_, id, status_name(status)));
-		Attached one{.id = id, .device = info.device, .subdevice = info.subdevice, .pci = {}};
+		Attached one{.id = id, .device = info.device, .subdevice = info.subdevice};
 		if (ask(pci) == NV_OK)
 			one.pci = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.slot);
 		list.push_back(one);
 	}
 	std::sort(list.begin(), list.end(), [](const Attached &a, const Attached &b) { return a.pci < b.pci; });
+	for (unsigned i = 0; i < list.size(); i++)
+		list[i].place = i;
 	return list;
 }
+
+namespace {
+
+// The X of a GPU's /dev/nvidiaX: as the driver's own /proc says, else by its place among the GPUs.
+unsigned minor_of(const std::string &pci, unsigned place)
+{
+	std::ifstream file("/proc/driver/nvidia/gpus/" + pci + "/information");
+	std::string line;
+
+	while (std::getline(file, line))
+		if (line.compare(0, 13, "Device Minor:") == 0)
+			return static_cast<unsigned>(std::strtoul(line.c_str() + 13, nullptr, 10));
+	return place;
+}
+
+} // namespace
 
 Subdevice Client::open(const Attached &gpu)
 {
@@ -164,6 +186,12 @@ Subdevice Client::open(const Attached &gpu)
 	SubdeviceAlloc subdevice{.subdevice_id = gpu.subdevice};
 	u32 parent = 0;
 	Subdevice s;
+	// The driver talks about a GPU only to processes that have its node open. Nothing is asked there.
+	std::string node = fmt::format("/dev/nvidia{}", minor_of(gpu.pci, gpu.place));
+	int fd = ::open(node.c_str(), O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		throw SourceError(node_error(errno, node));
+	nodes_.push_back(fd);
 	u32 status = alloc(root_, NV01_DEVICE_0, &device, sizeof(device), parent);
 
 	if (status == NV_OK)

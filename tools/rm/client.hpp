@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // A client of NVIDIA's resource manager: questions through /dev/nvidiactl, and nothing else. It maps nothing, requests
-// no register operation and changes no setting.
+// no register operation and changes no setting. The node of a GPU is open meanwhile, without which the driver refuses to
+// talk about it (open-gpu-kernel-modules 580.142, kernel-open/nvidia/nv.c, nv_is_gpu_accessible()).
 #pragma once
 #include "rm/abi.hpp"
 
@@ -13,10 +14,10 @@ namespace tool::rm {
 std::string status_name(u32 status);
 
 struct Attached {
-	u32 id = 0;        // the driver's
-	u32 device = 0;    // instances, for Client::open()
-	u32 subdevice = 0; //
-	std::string pci;   // "0000:01:00.0"; empty: not told
+	u32 id = 0;                    // the driver's
+	u32 device = 0, subdevice = 0; // instances, for Client::open()
+	unsigned place = 0;            // among all, in PCI order
+	std::string pci{};             // "0000:01:00.0"; empty: not told
 };
 
 // A GPU as an object of the client's.
@@ -57,6 +58,7 @@ private:
 	u32 alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object);
 
 	int fd_ = -1;
+	std::vector<int> nodes_; // of GPUs, open as long as they are asked about
 	u32 root_ = 0;
 	std::string version_;
 };
