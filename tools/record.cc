@@ -2,8 +2,10 @@
 // See record.hpp.
 #include "record.hpp"
 
+#include "rm/sampler.hpp"
 #include "signals.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -12,8 +14,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
+#include <memory>
 #include <poll.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tool {
 
@@ -82,6 +86,60 @@ private:
 	std::vector<std::string> names_;
 };
 
+// Bytes as include/uapi/gpulens.h lays them out: a snapshot, a header, samples.
+class Samples {
+public:
+	virtual ~Samples() = default;
+	// What comes within that time. Throws SourceError, also when the GPU has gone.
+	virtual std::string_view wait(std::chrono::milliseconds time) = 0;
+};
+
+class ModuleSamples : public Samples {
+public:
+	ModuleSamples(const SourceOptions &options, const RecordOptions &how)
+		: gpu_(only_gpu(options)),
+		  snapshot_(read_whole(fmt::format("{}/gpu{}/snapshot", options.proc, gpu_), true)),
+		  stream_(options.proc, gpu_, how.period_us, how.runlists)
+	{
+	}
+
+	std::string_view wait(std::chrono::milliseconds time) override
+	{
+		pollfd p{.fd = stream_.fd(), .events = POLLIN, .revents = 0};
+
+		if (!std::exchange(told_, true))
+			return snapshot_;
+		poll(&p, 1, static_cast<int>(time.count()));
+		return stream_.read();
+	}
+
+private:
+	unsigned gpu_;
+	std::string snapshot_;
+	SampleStream stream_;
+	bool told_ = false;
+};
+
+class DriverSamples : public Samples {
+public:
+	explicit DriverSamples(unsigned gpu, u32 period_us) : sampler_(gpu, period_us) {}
+	std::string_view wait(std::chrono::milliseconds time) override { return sampler_.sample(time); }
+
+private:
+	RmSampler sampler_;
+};
+
+std::unique_ptr<Samples> samples_of(const SourceOptions &options, const RecordOptions &how)
+{
+	if (!asks_rm(options))
+		return std::make_unique<ModuleSamples>(options, how);
+	if (options.gpus.size() > 1)
+		throw SourceError("one GPU at a time: say -g X");
+	if (std::any_of(how.runlists.begin(), how.runlists.end(), [](u32 id) { return id != 0; }))
+		throw SourceError("through the driver only the graphics engine can be sampled, which is on runlist 0");
+	return std::make_unique<DriverSamples>(options.gpus.empty() ? 0 : options.gpus[0], how.period_us);
+}
+
 } // namespace
 
 std::optional<u64> parse_duration(const std::string &text, u64 unit_ns)
@@ -133,10 +191,8 @@ std::string_view SampleStream::read()
 int record(const Options &options, const RecordOptions &how)
 {
 	using clock = std::chrono::steady_clock;
-	unsigned gpu = only_gpu(options.sources);
-	std::string snapshot = read_whole(fmt::format("{}/gpu{}/snapshot", options.sources.proc, gpu), true);
 	StopSignals stop;
-	SampleStream stream(options.sources.proc, gpu, how.period_us, how.runlists);
+	std::unique_ptr<Samples> samples = samples_of(options.sources, how);
 	RawFiles raw(how.files);
 	TimelineBuilder builder;
 	std::string why;
@@ -145,14 +201,12 @@ int record(const Options &options, const RecordOptions &how)
 		raw.write(bytes);
 		builder.feed(bytes);
 	};
-	take(snapshot);
 	clock::time_point end = clock::now() + std::chrono::nanoseconds(how.for_ns);
 	while (!stop.came() && (!how.for_ns || clock::now() < end)) {
-		pollfd p{.fd = stream.fd(), .events = POLLIN, .revents = 0};
 		auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
-		poll(&p, 1, how.for_ns ? static_cast<int>(std::clamp<long>(left, 0, 100)) : 100);
 		try {
-			take(stream.read());
+			take(samples->wait(
+				std::chrono::milliseconds(how.for_ns ? std::clamp<long>(left, 0, 100) : 100)));
 		} catch (const SourceError &e) {
 			// What there is by now is worth more than nothing.
 			why = e.what();

@@ -185,6 +185,8 @@ std::vector<unsigned> found_gpus(const std::string &proc)
 	return found;
 }
 
+} // namespace
+
 bool asks_rm(const SourceOptions &options)
 {
 	if (options.from != From::Auto)
@@ -192,8 +194,6 @@ bool asks_rm(const SourceOptions &options)
 	return rm::Client::there() && found_gpus(options.proc).empty() &&
 	       !std::filesystem::exists("/sys/module/gpulens");
 }
-
-} // namespace
 
 std::vector<unsigned> proc_gpus(const std::string &proc)
 {

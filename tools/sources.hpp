@@ -50,6 +50,8 @@ struct SourceOptions {
 	std::string proc = "/proc";     // elsewhere in tests, and where a container has its host's
 };
 
+// Is the driver asked, and not the module?
+bool asks_rm(const SourceOptions &options);
 // The GPUs of all files and, when there are none or some are named, of the module. Never empty.
 std::vector<Gpu> load_gpus(const SourceOptions &options);
 // The X of the /proc/gpuX there are, ascending. Throws SourceError when there is none, and says why.

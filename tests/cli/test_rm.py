@@ -3,8 +3,10 @@
 H200s did (tests/rm/h200-580.json); expected values are that recording's, and what NVIDIA's headers of other versions
 say."""
 
+import csv
 import json
 import pathlib
+import statistics
 import subprocess
 import typing
 
@@ -147,18 +149,45 @@ def test_another_version_is_used_for_what_did_not_change(version: str) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+# Medians, in us, of the turns whose beginning and end are in the recording's first_changes_us_chid.
+TURNS = {"one": {10: None}, "two": {11: 2361, 31: 2283}, "three": {11: 2124, 31: 2555, 51: 2347}}
+
+
+@pytest.mark.parametrize("state", TURNS)
+def test_record_measures_turns_of_channels(tmp_path: pathlib.Path, state: str) -> None:
+    """The resident channel, asked every 250 us: each process' turns within a step or, on a busy machine, two."""
+    done = ask_rm("record", "--for", "2s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE=state)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("gpu0: GH100 (Hopper), 0000:01:00.0: ")
+    rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
+    assert {int(row["channel"]) for row in rows} == set(TURNS[state])
+    assert {(row["engine"], row["runlist"], row["tsg"]) for row in rows} == {("GR0", "0", "")}
+    for channel, expected in TURNS[state].items():
+        if expected:
+            turns = [int(row["end_ns"]) - int(row["start_ns"]) for row in rows[1:-1] if row["channel"] == str(channel)]
+            assert len(turns) > 50 and abs(statistics.median(turns) / 1000 - expected) < 500
+
+
+def test_only_the_graphics_engine_can_be_sampled(tmp_path: pathlib.Path) -> None:
+    """Another runlist than 0 is refused before a file is made."""
+    done = ask_rm("record", "--for", "1s", "--runlist", "1", "-o", str(tmp_path / "a.csv"))
+    assert done.returncode == 3 and "only the graphics engine can be sampled" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_only_questions_are_asked(tmp_path: pathlib.Path) -> None:
     """By the fake's log of all ioctls: one client with a device and a subdevice, controls that were recorded as answers
     to questions, and the client is freed."""
     log = tmp_path / "log"
     for command in COMMANDS:
         ask_rm(command, LOG=str(log))
+    ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), LOG=str(log))
     lines = [line.split() for line in log.read_text(encoding="ascii").splitlines()]
     assert [line for line in lines if line[0] == "alloc"] == [
-        ["alloc", cls, "NV_OK"] for cls in ("0x41", "0x80", "0x2080")] * len(COMMANDS)
+        ["alloc", cls, "NV_OK"] for cls in ("0x41", "0x80", "0x2080")] * (len(COMMANDS) + 1)
     asked = {int(line[1], 0) for line in lines if line[0] == "control"}
     assert asked <= {int(row["cmd"], 0) for row in FACTS["queries"]} | {0x201, 0x21B}
-    assert len([line for line in lines if line[0] == "free"]) == len(COMMANDS)
+    assert len([line for line in lines if line[0] == "free"]) == len(COMMANDS) + 1
     assert {line[0] for line in lines} == {"version", "alloc", "control", "free"}
 
 

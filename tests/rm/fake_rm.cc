@@ -7,6 +7,7 @@
 //	GPULENS_FAKE_RM_GPU=0         which of its GPUs
 //	GPULENS_FAKE_RM_USER=1        as uid 65534 was answered, instead of root
 //	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version
+//	GPULENS_FAKE_RM_STATE=two     what was recorded of so many busy processes: one, two, three
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
 //	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
 #include <cstdarg>
@@ -23,6 +24,7 @@
 #include <set>
 #include <string>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace {
@@ -303,6 +305,23 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 			return ARGUMENT;
 		p.put(20, number(masks[p.get(16)]));
 		return OK;
+	}
+	case 0x2080121c: { // GR_GET_CURRENT_RESIDENT_CHANNEL: the turns that were recorded, again and again
+		const json &turns =
+			facts_["live_run2"]["states"]
+			      [*environment("GPULENS_FAKE_RM_STATE") ? environment("GPULENS_FAKE_RM_STATE") : "two"]
+			      ["resident_channel_timeseries"]["first_changes_us_chid"];
+		timespec now;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		uint64_t length = turns.back()[0].get<uint64_t>() + 2000; // the last one's end was not recorded
+		uint64_t us = static_cast<uint64_t>(now.tv_sec * 1000000 + now.tv_nsec / 1000) % length;
+		int chid = -1;
+		for (const json &turn : turns)
+			if (turn[0] <= us)
+				chid = turn[1];
+		p.put(0, static_cast<uint32_t>(chid));
+		usleep(100);                 // some of what it takes a driver
+		return chid < 0 ? 0x21 : OK; // NV_ERR_INVALID_CHANNEL
 	}
 	case 0x20801228: // GR_GET_INFO_V2
 		for (uint32_t i = 0; i < p.get(0); i++) {

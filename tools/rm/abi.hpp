@@ -214,6 +214,13 @@ struct GlobalSmOrder { // ctrl/ctrl2080/ctrl2080gr.h; six fields instead of nine
 	GrRoute route;
 };
 
+struct ResidentChannel { // ctrl/ctrl2080/ctrl2080gr.h; NV_ERR_INVALID_CHANNEL where no context is alive
+	static constexpr u32 CMD = 0x2080121c;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_GET_CURRENT_RESIDENT_CHANNEL";
+	u32 channel = 0;
+	GrRoute route;
+};
+
 struct FsInfo { // ctrl/ctrl2080/ctrl2080grmgr.h
 	static constexpr u32 CMD = 0x20803801;
 	static constexpr const char *NAME = "NV2080_CTRL_CMD_GRMGR_GET_GR_FS_INFO";
@@ -261,8 +268,8 @@ struct Pids { // ctrl/ctrl2080/ctrl2080gpu.h
 	u32 id = 0, count = 0, pids[MAX] = {};
 };
 
-static_assert(sizeof(GlobalSmOrder) == 9240 && sizeof(FsInfo) == 1928 && sizeof(NameString) == 132 &&
-	      sizeof(FbInfo) == 1028 && sizeof(ClassList) == 16 && sizeof(Pids) == 3812);
+static_assert(sizeof(ResidentChannel) == 24 && sizeof(GlobalSmOrder) == 9240 && sizeof(FsInfo) == 1928 &&
+	      sizeof(NameString) == 132 && sizeof(FbInfo) == 1028 && sizeof(ClassList) == 16 && sizeof(Pids) == 3812);
 static_assert(sizeof(AttachedIds) == 128 && sizeof(IdInfo) == 32 && sizeof(PciInfo) == 12 && sizeof(ArchInfo) == 16);
 static_assert(sizeof(Engines) == 340 && sizeof(EngineRunlists) == 1008 && sizeof(HwEngineIds) == 672 &&
 	      sizeof(FaultInfo) == 12);

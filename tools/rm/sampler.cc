@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+// See sampler.hpp.
+#include "rm/sampler.hpp"
+
+#include "sources.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <endian.h>
+#include <fmt/format.h>
+#include <thread>
+#include <uapi/gpulens.h>
+
+namespace tool {
+
+namespace {
+
+using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC, as the module's
+
+u64 now_ns()
+{
+	return static_cast<u64>(
+		std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count());
+}
+
+template <typename T> void append(std::string &to, const T &record)
+{
+	to.append(reinterpret_cast<const char *>(&record), sizeof(record));
+}
+
+const rm::Attached &the_one(const std::vector<rm::Attached> &there, unsigned gpu)
+{
+	if (gpu >= there.size())
+		throw SourceError(fmt::format("there is no GPU {}; the driver has {}", gpu, there.size()));
+	return there[gpu];
+}
+
+template <size_t N> void put_name(char (&to)[N], const std::string &name)
+{
+	std::memcpy(to, name.data(), std::min(name.size(), N - 1));
+}
+
+} // namespace
+
+RmSampler::RmSampler(unsigned gpu, u32 period_us) : gpu_(gpu), period_ns_(u64{period_us} * 1000)
+{
+	std::vector<rm::Attached> there = client_.gpus();
+	const rm::Attached &one = the_one(there, gpu);
+
+	subdevice_ = client_.open(one);
+	begin(one);
+}
+
+void RmSampler::begin(const rm::Attached &gpu)
+{
+	gpulens_samples_header head{};
+	const lens_chip_id *row = nullptr;
+	gpulens_header snapshot{};
+	gpulens_engine engine{};
+	gpulens_chip chip{};
+	rm::ArchInfo arch;
+	bool known = false;
+
+	due_ = now_ns();
+	snapshot.magic = htole32(GPULENS_MAGIC);
+	snapshot.version = htole16(GPULENS_VERSION);
+	snapshot.record_bytes = htole16(GPULENS_RECORD_BYTES);
+	snapshot.records = htole32(1);
+	snapshot.gpu = htole32(gpu_);
+	snapshot.time_ns = htole64(due_);
+	chip.type = htole16(GPULENS_RECORD_CHIP);
+	if (client_.ask(subdevice_, arch) == rm::NV_OK) {
+		lens_chip_find(arch.architecture | arch.implementation, &row, &known);
+		chip.chip_id = htole16(static_cast<u16>(arch.architecture | arch.implementation));
+	}
+	put_name(chip.name, row ? row->name : "unknown");
+	put_name(chip.device, gpu.pci);
+	head.magic = htole32(GPULENS_SAMPLES_MAGIC);
+	head.version = htole16(GPULENS_SAMPLES_VERSION);
+	head.sample_bytes = htole16(sizeof(gpulens_sample));
+	head.engines = htole32(1);
+	head.gpu = htole32(gpu_);
+	head.time_ns = htole64(due_);
+	head.period_us = htole32(static_cast<u32>(period_ns_ / 1000));
+	engine.type = htole16(GPULENS_RECORD_ENGINE);
+	engine.engine_id = engine.intr = engine.reset = engine.fault = htole16(GPULENS_NONE);
+	put_name(engine.name, "Graphics/Compute 0");
+	append(bytes_, snapshot);
+	append(bytes_, chip);
+	append(bytes_, head);
+	append(bytes_, engine);
+}
+
+void RmSampler::tick()
+{
+	rm::ResidentChannel resident;
+	gpulens_sample one{};
+	u64 before = now_ns(), missed = before > due_ ? (before - due_) / period_ns_ : 0;
+
+	if (missed) {
+		gpulens_sample late{};
+		late.time_ns = htole64(due_);
+		late.engine = GPULENS_SAMPLE_ALL;
+		late.kind = GPULENS_SAMPLE_LATE;
+		late.ticks = htole32(static_cast<u32>(std::min<u64>(missed, ~u32{0})));
+		append(bytes_, late);
+		due_ += missed * period_ns_;
+	}
+	u32 status = client_.ask(subdevice_, resident);
+	one.time_ns = htole64(before + (now_ns() - before) / 2);
+	one.at.id = one.at.channel = htole16(GPULENS_NONE);
+	if (status == rm::NV_OK) {
+		one.kind = GPULENS_SAMPLE_ON;
+		one.flags = GPULENS_SAMPLE_BARE_CHANNEL;
+		one.at.id = one.at.channel = htole16(static_cast<u16>(resident.channel));
+	} else if (status == rm::NV_ERR_INVALID_CHANNEL) { // no context is alive
+		one.kind = GPULENS_SAMPLE_IDLE;
+	} else {
+		one.kind = GPULENS_SAMPLE_ERROR;
+		one.word = htole32(status);
+	}
+	append(bytes_, one);
+	due_ += period_ns_;
+}
+
+std::string_view RmSampler::sample(std::chrono::milliseconds time)
+{
+	clock::time_point end = clock::now() + time;
+
+	if (told_)
+		bytes_.clear();
+	told_ = true;
+	while (clock::now() < end && bytes_.size() < size_t{1} << 18) {
+		std::this_thread::sleep_until(clock::time_point(std::chrono::nanoseconds(due_)));
+		tick();
+	}
+	return bytes_;
+}
+
+} // namespace tool

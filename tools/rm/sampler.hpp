@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+// Samples of the graphics engine through NVIDIA's driver, in the form of /proc/gpuX/samples (include/uapi/gpulens.h), so
+// that everything that is made of those is made of these. The driver tells the channel that is resident, and no TSG.
+#pragma once
+#include "rm/client.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace tool {
+
+class RmSampler {
+public:
+	// GPU: its place in PCI order. Throws SourceError.
+	RmSampler(unsigned gpu, u32 period_us);
+
+	// For so long, or until there is a lot; the first bytes are those of a snapshot with the chip. A question takes
+	// some 0.3 ms: ticks that come meanwhile are counted as late.
+	std::string_view sample(std::chrono::milliseconds time);
+
+private:
+	void begin(const rm::Attached &gpu);
+	void tick();
+
+	rm::Client client_;
+	rm::Subdevice subdevice_;
+	unsigned gpu_;
+	u64 period_ns_, due_ = 0;
+	std::string bytes_;
+	bool told_ = false;
+};
+
+} // namespace tool
