@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool tool-parts unit guest-parts demo test test-kernels test-debug soak fuzz check bench kselftest install uninstall deb test-deb clean configure
+.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench kselftest install uninstall deb test-deb clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -64,6 +64,9 @@ test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the te
 
 test-debug: ## the tests under kernels with KASAN, UBSAN, lockdep, kmemleak and KCSAN, built once; over an hour
 	scripts/test-debug
+
+test-gpu: ## what gpulens says through NVIDIA's driver against CUDA, on a machine with a GPU and nvcc
+	scripts/test-gpu
 
 soak: module emulator guest-parts ## hostile hardware with 100,000 reads a chip family, then all coming and going; over an hour
 	scripts/soak

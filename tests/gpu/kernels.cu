@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+// What CUDA says of a GPU, and something for it to do. Output is JSON.
+//	kernels info            what CUDA counts
+//	kernels clusters        lists of SMs (%smid) that were seen in one thread-block cluster
+//	kernels idle            a context; "ready", then nothing until standard input ends
+//	kernels spin SECONDS    kernels of 20 ms, one after the other; "ready" before the first
+#include <cooperative_groups.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <time.h>
+#include <vector>
+
+#define CHECK(call)                                                                                                     \
+	do {                                                                                                            \
+		cudaError_t err = (call);                                                                               \
+		if (err != cudaSuccess) {                                                                               \
+			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(err));                                    \
+			exit(1);                                                                                        \
+		}                                                                                                       \
+	} while (0)
+
+__global__ void spin(long long ns)
+{
+	long long begin, now;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+	do
+		asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+	while (now - begin < ns);
+}
+
+__global__ void where(unsigned *sm)
+{
+	unsigned id;
+
+	asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+	sm[blockIdx.x] = id;
+	// Long enough that the blocks spread over all SMs.
+	for (int i = 0; i < 200; i++)
+		__nanosleep(1000);
+}
+
+static int info()
+{
+	cudaDeviceProp p;
+
+	CHECK(cudaGetDeviceProperties(&p, 0));
+	printf("{\"name\": \"%s\", \"sms\": %d, \"asyncEngineCount\": %d, \"memory\": %zu}\n", p.name,
+	       p.multiProcessorCount, p.asyncEngineCount, p.totalGlobalMem);
+	return 0;
+}
+
+static int clusters()
+{
+	const unsigned blocks = 8 * 1024;
+	std::vector<unsigned> host(blocks);
+	unsigned *sm;
+	bool first = true;
+
+	CHECK(cudaMalloc(&sm, blocks * sizeof(*sm)));
+	printf("[");
+	for (unsigned size : {2, 4, 8}) {
+		cudaLaunchAttribute attribute = {};
+		cudaLaunchConfig_t config = {};
+		attribute.id = cudaLaunchAttributeClusterDimension;
+		attribute.val.clusterDim.x = size;
+		attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+		config.gridDim = dim3(blocks);
+		config.blockDim = dim3(1024);
+		config.attrs = &attribute;
+		config.numAttrs = 1;
+		CHECK(cudaLaunchKernelEx(&config, where, sm));
+		CHECK(cudaMemcpy(host.data(), sm, blocks * sizeof(*sm), cudaMemcpyDeviceToHost));
+		for (unsigned i = 0; i < blocks; i += size) {
+			printf("%s[", first ? "" : ",");
+			first = false;
+			for (unsigned j = 0; j < size; j++)
+				printf("%s%u", j ? "," : "", host[i + j]);
+			printf("]");
+		}
+	}
+	printf("]\n");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "info"))
+		return info();
+	if (argc > 1 && !strcmp(argv[1], "clusters"))
+		return clusters();
+	CHECK(cudaFree(nullptr));
+	if (argc > 2 && !strcmp(argv[1], "spin")) {
+		time_t end = time(nullptr) + atol(argv[2]);
+		puts("ready");
+		fflush(stdout);
+		while (time(nullptr) < end) {
+			spin<<<132, 256>>>(20000000);
+			CHECK(cudaDeviceSynchronize());
+		}
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "idle")) {
+		puts("ready");
+		fflush(stdout);
+		while (getchar() != EOF)
+			;
+		return 0;
+	}
+	fprintf(stderr, "usage: kernels info|clusters|idle|spin SECONDS\n");
+	return 2;
+}

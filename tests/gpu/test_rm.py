@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0
+"""NVIDIA's driver on a real GPU: what gpulens --source rm says against what CUDA says and does. As root, with nvcc; see
+scripts/test-gpu. Changes no setting. Numbers that are no matter of course are printed, for docs/results/."""
+
+import contextlib
+import csv
+import json
+import os
+import pathlib
+import shlex
+import statistics
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+# pylint: disable=redefined-outer-name
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
+KERNELS = str(ROOT / "build/gpu/kernels")
+
+
+def gpulens(*words: str) -> str:
+    """What it prints; its exit status may say that runlists are not told."""
+    done = subprocess.run([*TOOL, "--source", "rm", "-g", "0", *words], capture_output=True, text=True, check=False,
+                          timeout=120)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
+
+
+def shown(command: str) -> Any:
+    """The GPU's JSON."""
+    return json.loads(gpulens(command, "--json"))["gpus"][0]
+
+
+def cuda(what: str) -> Any:
+    """What kernels.cu prints."""
+    return json.loads(subprocess.run([KERNELS, what], check=True, capture_output=True, text=True, timeout=120).stdout)
+
+
+@contextlib.contextmanager
+def process(*words: str, connections: int = 0) -> Iterator["subprocess.Popen[str]"]:
+    """Something that uses the GPU, once it does."""
+    env = {**os.environ, **({"CUDA_DEVICE_MAX_CONNECTIONS": str(connections)} if connections else {})}
+    with subprocess.Popen([KERNELS, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as one:
+        assert one.stdout and one.stdout.readline() == "ready\n"
+        try:
+            yield one
+        finally:
+            one.kill()
+
+
+@pytest.fixture(scope="module")
+def gpcs() -> Any:
+    """GPCs and SMs as the driver has them."""
+    return shown("gpcs")["gpcs"]
+
+
+def test_as_many_sms_and_copy_engines_as_cuda_counts(gpcs: Any) -> None:
+    """SMs in all; asyncEngineCount is the copy engines that are on no runlist with graphics."""
+    said = cuda("info")
+    copies = [one for one in shown("copy")["copy"]["engines"] if not one["graphics"]]
+    print(f"\n{said}; {len(gpcs['sms'])} SMs, {len(copies)} copy engines that are no GRCE")
+    assert len(gpcs["sms"]) == said["sms"] and len(copies) == said["asyncEngineCount"]
+    assert sum(one["tpcs"] for one in gpcs["gpcs"]) * 2 == said["sms"]
+    assert shown("chip")["chip"]["product"] == said["name"]
+
+
+def test_clusters_stay_within_virtual_gpcs(gpcs: Any) -> None:
+    """SMs that were ever in one thread-block cluster, joined, are the driver's virtual GPCs."""
+    group = list(range(len(gpcs["sms"])))
+
+    def root(number: int) -> int:
+        while group[number] != number:
+            number = group[number]
+        return number
+
+    seen = cuda("clusters")
+    for cluster in seen:
+        for one in cluster:
+            group[root(one)] = root(cluster[0])
+    found: dict[int, set[int]] = {}
+    for number in group:
+        found.setdefault(root(number), set())
+    for number in range(len(group)):
+        found[root(number)].add(number)
+    expected: dict[int, set[int]] = {}
+    for one in gpcs["sms"]:
+        expected.setdefault(one["virtual_gpc"], set()).add(one["sm"])
+    print(f"\n{len(seen)} clusters over {len(set(sum(seen, [])))} SMs: {len(found)} groups, "
+          f"{len(expected)} virtual GPCs of {sorted(len(one) for one in expected.values())} SMs")
+    assert sorted(map(sorted, found.values())) == sorted(map(sorted, expected.values()))
+
+
+@pytest.mark.parametrize("connections,channels", ((1, 4), (8, 32), (32, 128)))
+def test_a_process_has_as_many_channels_as_it_asks_for(connections: int, channels: int) -> None:
+    """Rule R2: CUDA_DEVICE_MAX_CONNECTIONS channels for compute, and as many for each of three copy engines."""
+    with process("idle"):
+        before = shown("channels")["allocated_channels"]
+        with process("idle", connections=connections) as one:
+            now = shown("channels")
+            print(f"\n{connections} connections: {len(now['allocated_channels']) - len(before)} channels more")
+            assert len(now["allocated_channels"]) - len(before) == channels
+            assert one.pid in [each["pid"] for each in now["processes"] if "compute" in each["uses"]]
+
+
+@pytest.mark.parametrize("count", (2, 3))
+def test_busy_processes_take_even_turns(tmp_path: pathlib.Path, count: int) -> None:
+    """Of two and of three: turns of 2.0 to 2.6 ms in the median, give or take a step of the sampling, as often."""
+    with contextlib.ExitStack() as all_of_them:
+        for _ in range(count):
+            all_of_them.enter_context(process("spin", "20"))
+        text = gpulens("record", "--for", "4s", "--every", "250us", "-o", str(tmp_path / "a.csv"))
+    print("\n" + text)
+    rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
+    turns: dict[str, list[float]] = {}
+    for row in rows[1:-1]:
+        turns.setdefault(row["channel"], []).append((int(row["end_ns"]) - int(row["start_ns"])) / 1e6)
+    often = {channel: some for channel, some in turns.items() if len(some) > 20}
+    assert len(often) == count
+    assert all(2.0 - 0.4 < statistics.median(some) < 2.6 + 0.4 for some in often.values())
+    assert max(map(len, often.values())) < 1.1 * min(map(len, often.values()))
