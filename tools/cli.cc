@@ -55,6 +55,7 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	 {"gpulens export --prometheus -o /var/lib/prometheus/node-exporter/gpulens.prom",
 	  "sudo gpulens export --prometheus --for 1s    with the time of TSGs on engines",
 	  "sudo gpulens export --prometheus --listen 127.0.0.1:9835"}},
+	{"run", {"gpulens run -- python3 train.py", "gpulens run -o tsgs.jsonl -- ./kernels"}},
 	{"simulate",
 	 {"gpulens simulate render:high batch:low",
 	  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"}},
@@ -164,6 +165,9 @@ void add_record(CLI::App &app, Arguments &a, int &status)
 	sub->add_option("--runlist", a.record.runlists, "only engines of this runlist; may be given again")
 		->type_name("Y")
 		->allow_extra_args(false);
+	sub->add_option("--tsgs", a.record.tsgs,
+			"through the driver: what gpulens run -o wrote, to name TSGs instead of channels")
+		->type_name("FILE");
 	sub->callback([&a, &status] { status = record(a.options, a.record); });
 
 	CLI::App *report = app.add_subcommand("report", "a page with timeline and time slices from a recording");
@@ -174,6 +178,17 @@ void add_record(CLI::App &app, Arguments &a, int &status)
 		->type_name("FILE")
 		->allow_extra_args(false);
 	report->callback([&a, &status] { status = tool::report(a.options, a.recording, a.outputs); });
+}
+
+void add_run(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand("run", "a program, and the TSGs and channels that NVIDIA's driver gives it");
+
+	sub->add_option("-o,--output", a.run.file,
+			"JSON lines as they come, for record --tsgs; a table at the end otherwise")
+		->type_name("FILE");
+	sub->add_option("PROGRAM", a.run.program, "and its arguments, behind --")->required();
+	sub->callback([&a, &status] { status = tool::run(a.run); });
 }
 
 void add_control(CLI::App &app, Arguments &a, int &status)
@@ -305,6 +320,7 @@ std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status)
 	add_sources(*app, a);
 	add_commands(*app, a, status);
 	add_record(*app, a, status);
+	add_run(*app, a, status);
 	add_control(*app, a, status);
 	add_top(*app, a, status);
 	add_simulate(*app, a, status);

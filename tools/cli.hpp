@@ -5,6 +5,7 @@
 #include "control.hpp"
 #include "export.hpp"
 #include "record.hpp"
+#include "run.hpp"
 #include "show.hpp"
 #include "simulate.hpp"
 #include "top.hpp"
@@ -24,6 +25,7 @@ struct Arguments {
 	bool check = false;
 	std::string proc_file;
 	RecordOptions record;
+	RunOptions run;
 	std::string recording;
 	std::vector<std::string> outputs;
 	ControlOptions control;

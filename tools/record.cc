@@ -3,6 +3,7 @@
 #include "record.hpp"
 
 #include "rm/sampler.hpp"
+#include "run.hpp"
 #include "signals.hpp"
 
 #include <algorithm>
@@ -122,7 +123,10 @@ private:
 
 class DriverSamples : public Samples {
 public:
-	explicit DriverSamples(unsigned gpu, u32 period_us) : sampler_(gpu, period_us) {}
+	DriverSamples(unsigned gpu, const RecordOptions &how)
+		: sampler_(gpu, how.period_us, how.tsgs.empty() ? std::vector<RunTsg>() : run_tsgs(how.tsgs))
+	{
+	}
 	std::string_view wait(std::chrono::milliseconds time) override { return sampler_.sample(time); }
 
 private:
@@ -131,13 +135,15 @@ private:
 
 std::unique_ptr<Samples> samples_of(const SourceOptions &options, const RecordOptions &how)
 {
+	if (!asks_rm(options) && !how.tsgs.empty())
+		throw SourceError("--tsgs is for --source rm: the module sees TSGs by itself");
 	if (!asks_rm(options))
 		return std::make_unique<ModuleSamples>(options, how);
 	if (options.gpus.size() > 1)
 		throw SourceError("one GPU at a time: say -g X");
 	if (std::any_of(how.runlists.begin(), how.runlists.end(), [](u32 id) { return id != 0; }))
 		throw SourceError("through the driver only the graphics engine can be sampled, which is on runlist 0");
-	return std::make_unique<DriverSamples>(options.gpus.empty() ? 0 : options.gpus[0], how.period_us);
+	return std::make_unique<DriverSamples>(options.gpus.empty() ? 0 : options.gpus[0], how);
 }
 
 } // namespace

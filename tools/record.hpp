@@ -15,6 +15,7 @@ struct RecordOptions {
 	u64 for_ns = 0;                 // 0: until a signal
 	u32 period_us = 100;
 	std::vector<u32> runlists; // empty: all
+	std::string tsgs;          // through the driver: whose channels are whose, from gpulens run -o; empty: not told
 };
 
 // /proc/gpuX/samples, opened and told what to sample; read as it comes.

@@ -62,19 +62,6 @@ Table channel_table()
 		      "<Flags"});
 }
 
-// "0-3, 7"
-std::string ranges(const std::vector<u32> &sorted)
-{
-	std::vector<std::string> parts;
-
-	for (size_t i = 0, j; i < sorted.size(); i = j) {
-		for (j = i + 1; j < sorted.size() && sorted[j] == sorted[j - 1] + 1;)
-			j++;
-		parts.push_back(j - i > 1 ? fmt::format("{}-{}", sorted[i], sorted[j - 1]) : std::to_string(sorted[i]));
-	}
-	return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string processes_text(const Gpu &gpu)
 {
 	Table t({"Process", "<Name", "<Uses"});
@@ -143,6 +130,18 @@ std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
 }
 
 } // namespace
+
+std::string ranges(const std::vector<u32> &sorted)
+{
+	std::vector<std::string> parts;
+
+	for (size_t i = 0, j; i < sorted.size(); i = j) {
+		for (j = i + 1; j < sorted.size() && sorted[j] == sorted[j - 1] + 1;)
+			j++;
+		parts.push_back(j - i > 1 ? fmt::format("{}-{}", sorted[i], sorted[j - 1]) : std::to_string(sorted[i]));
+	}
+	return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
 
 std::string duration(u64 ns)
 {

@@ -215,3 +215,57 @@ def test_by_itself_it_asks_the_driver_where_there_is_no_module(tmp_path: pathlib
     assert done.returncode == 0 and "from /dev/nvidiactl (driver 580.159.04)" in done.stdout
     done = gpulens("--proc", str(tmp_path), "--source", "module", "chip", env=env)
     assert done.returncode == 3 and "the module is not loaded" in done.stderr
+
+
+# -- a program's own TSGs
+
+PROGRAM = ("/usr/bin/python3", str(ROOT / "tests/rm/program.py"), "--for", "it")
+
+
+def test_run_tells_a_programs_tsgs() -> None:
+    """A program that gets two of the TSGs that a PyTorch process had: its output, its status and options are its own,
+    the table comes behind it."""
+    done = ask_rm("run", "--", *PROGRAM)
+    assert (done.returncode, done.stdout) == (7, "done --for it\n")
+    lines = done.stderr.splitlines()
+    assert lines[0].split() == ["Process", "Engine", "TSG", "Slice", "set", "Channels"]
+    assert [line.split()[1:] for line in lines[1:]] == [
+        ["GR0", "6", "2.048", "ms", "10-17"], ["COPY2", "7", "1.024", "ms", "18-21"]]
+
+
+def test_run_writes_lines_as_they_come(tmp_path: pathlib.Path) -> None:
+    """A line for each channel and when it is scheduled; the last says all."""
+    done = ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", *PROGRAM)
+    assert (done.returncode, done.stderr) == (7, "")
+    lines = [json.loads(line) for line in (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()]
+    assert [(one["tsg"], len(one["channels"])) for one in lines] == [
+        *((6, count) for count in (*range(1, 9), 8)), *((7, count) for count in (*range(1, 5), 4))]
+    assert lines[-1] == {"pid": lines[0]["pid"], "tsg": 7, "engine": 0x0B, "timeslice_us": 1024,
+                         "channels": [18, 19, 20, 21]}
+
+
+def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
+    """Channel 11 is of the program's TSG 6, whose slice is set to 2.048 ms; 31 is nobody's."""
+    ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", *PROGRAM)
+    done = ask_rm("record", "--for", "2s", "--every", "250us", "--tsgs", str(tmp_path / "tsgs"), "-o",
+                  str(tmp_path / "a.csv"))
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()[2:]]
+    assert [row[:2] for row in rows] == [["GR0", "6"], ["GR0", "channel"]]
+    assert rows[0][4:6] == ["2.048", "ms"]
+    (tmp_path / "tsgs").write_text('{"pid": 1}\n')
+    done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
+    assert done.returncode == 3 and f"{tmp_path}/tsgs: line 1: not what gpulens run writes" in done.stderr
+
+
+def test_run_of_a_program_that_is_not_there() -> None:
+    """127, as of a shell, and why; without a program it is wrong usage."""
+    done = gpulens("run", "--", "/nonexistent/program")
+    assert done.returncode == 127 and "/nonexistent/program: No such file or directory" in done.stderr
+    assert gpulens("run").returncode == 2
+
+
+def test_run_of_a_program_without_a_gpu() -> None:
+    """Nothing is in its way."""
+    done = gpulens("run", "--", "sh", "-c", "echo it; kill -TERM $$")
+    assert (done.returncode, done.stdout, done.stderr) == (143, "it\n", "gpulens: the program made no TSG\n")

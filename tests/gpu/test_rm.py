@@ -121,3 +121,23 @@ def test_busy_processes_take_even_turns(tmp_path: pathlib.Path, count: int) -> N
     assert len(often) == count
     assert all(2.0 - 0.4 < statistics.median(some) < 2.6 + 0.4 for some in often.values())
     assert max(map(len, often.values())) < 1.1 * min(map(len, often.values()))
+
+
+def test_run_tells_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
+    """A CUDA process has a TSG for compute with a slice of 2048 us and one of 1024 us for each of three copy engines,
+    with 8 and 4 channels each; record then names its TSG, and another process' channel."""
+    tsgs = tmp_path / "tsgs"
+    with process("spin", "30"):
+        with subprocess.Popen([*TOOL, "run", "-o", str(tsgs), "--", KERNELS, "spin", "12"], stdout=subprocess.PIPE,
+                              text=True) as one:
+            assert one.stdout and one.stdout.readline() == "ready\n"
+            last = {each["tsg"]: each for each in map(json.loads, tsgs.read_text(encoding="ascii").splitlines())}
+            text = gpulens("record", "--for", "3s", "--every", "250us", "--tsgs", str(tsgs), "-o",
+                           str(tmp_path / "a.csv"))
+            assert one.wait() == 0
+    print("\n" + "\n".join(map(str, last.values())) + "\n" + text)
+    assert sorted((each["engine"], each["timeslice_us"], len(each["channels"])) for each in last.values()) == [
+        (0x01, 2048, 8), (0x0B, 1024, 4), (0x0C, 1024, 4), (0x0D, 1024, 4)]
+    compute = next(each["tsg"] for each in last.values() if each["engine"] == 1)
+    rows = [line.split() for line in text.splitlines() if line.startswith("GR0")]
+    assert [row[1] for row in rows] == [str(compute), "channel"] and rows[0][4:6] == ["2.048", "ms"]

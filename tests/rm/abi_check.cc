@@ -6,7 +6,9 @@
 #include <class/cl0080.h>
 #include <class/cl2080.h>
 #include <ctrl/ctrl0000/ctrl0000gpu.h>
+#include <ctrl/ctrl0080.h>
 #include <ctrl/ctrl2080.h>
+#include <ctrl/ctrla06c.h>
 #include <nv-ioctl.h>
 #include <nvos.h>
 
@@ -46,6 +48,11 @@ int main()
 	SIZE(Version, nv_ioctl_rm_api_version_t);
 	SIZE(Free, NVOS00_PARAMETERS);
 	SIZE(Alloc, NVOS21_PARAMETERS);
+	SIZE(AllocWithRights, NVOS64_PARAMETERS);
+	SIZE(GroupAlloc, NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS);
+	place("NVOS64_PARAMETERS.status", offsetof(rm::AllocWithRights, status), offsetof(NVOS64_PARAMETERS, status));
+	place("NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS.engineType", offsetof(rm::GroupAlloc, engine),
+	      offsetof(NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS, engineType));
 	SIZE(Control, NVOS54_PARAMETERS);
 	SIZE(DeviceAlloc, NV0080_ALLOC_PARAMETERS);
 	SIZE(SubdeviceAlloc, NV2080_ALLOC_PARAMETERS);
@@ -85,6 +92,10 @@ int main()
 	PLACE(GlobalSmOrder, count, NV2080, GR_GET_GLOBAL_SM_ORDER, numSm);
 	CONTROL(ResidentChannel, NV2080, GR_GET_CURRENT_RESIDENT_CHANNEL);
 	PLACE(ResidentChannel, channel, NV2080, GR_GET_CURRENT_RESIDENT_CHANNEL, chID);
+	CONTROL(GroupInfo, NVA06C, GET_INFO);
+	CONTROL(GroupTimeslice, NVA06C, GET_TIMESLICE);
+	CONTROL(ChannelList, NV0080, FIFO_GET_CHANNELLIST);
+	PLACE(ChannelList, ids, NV0080, FIFO_GET_CHANNELLIST, pChannelList);
 	CONTROL(FsInfo, NV2080, GRMGR_GET_GR_FS_INFO);
 	PLACE(FsInfo, queries[1], NV2080, GRMGR_GET_GR_FS_INFO, queries[1]);
 	PLACE(FsInfo, queries[0].out, NV2080, GRMGR_GET_GR_FS_INFO,

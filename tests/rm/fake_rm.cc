@@ -10,26 +10,18 @@
 //	GPULENS_FAKE_RM_STATE=two     what was recorded of so many busy processes: one, two, three
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
 //	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
-#include <cstdarg>
-#include <cstdint>
-#include <cstdio>
+#include "fake_rm.hpp"
+
+#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <map>
-#include <mutex>
-#include <nlohmann/json.hpp>
-#include <set>
-#include <string>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-namespace {
+namespace fake {
 
-using nlohmann::json;
+namespace {
 
 constexpr uint32_t OK = 0, PERMISSIONS = 0x1b, ARGUMENT = 0x1f, CLIENT = 0x23, PARAM_STRUCT = 0x3a,
 		   NOT_SUPPORTED = 0x56, OBJECT_NOT_FOUND = 0x57, OUT_OF_RANGE = 0x5b;
@@ -51,67 +43,13 @@ uint32_t number(const json &j)
 	return j.is_string() ? static_cast<uint32_t>(std::stoul(j.get<std::string>(), nullptr, 0)) : j.get<uint32_t>();
 }
 
-// The parameters of one control.
-struct Params {
-	uint8_t *bytes;
-	uint32_t size;
+} // namespace
 
-	uint32_t get(uint32_t off) const
-	{
-		uint32_t v;
-		memcpy(&v, bytes + off, 4);
-		return v;
-	}
-	void put(uint32_t off, uint32_t v) const { memcpy(bytes + off, &v, 4); }
-};
-
-class Rm {
-public:
-	static Rm &the()
-	{
-		static Rm rm;
-		return rm;
-	}
-
-	bool fakes() const { return !facts_.empty(); }
-	bool owns(int fd) const { return fds_.count(fd) != 0; }
-	int open(bool gpu)
-	{
-		int fd = static_cast<int>(syscall_open());
-		gpu_node_ |= gpu;
-		if (fd >= 0 && !gpu)
-			fds_.insert(fd);
-		return fd;
-	}
-	void close(int fd) { fds_.erase(fd); }
-	int ioctl(unsigned long request, void *arg);
-
-private:
-	Rm();
-	static int syscall_open();
-	void alloc(uint8_t *a);
-	void control(uint8_t *c);
-	uint32_t answer(uint32_t cls, uint32_t cmd, const Params &p);
-	uint32_t answer_root(uint32_t cmd, const Params &p);
-	uint32_t answer_gr(uint32_t cmd, const Params &p);
-	uint32_t answer_engines(uint32_t cmd, const Params &p);
-	uint32_t answer_copies(uint32_t cmd, const Params &p);
-	const json *engine(uint32_t nv2080) const;
-	const json &common() const { return facts_["common"]; }
-	const json &gpu() const { return facts_["gpus"][gpu_]; }
-	void log(const char *what, uint32_t which, uint32_t status);
-
-	json facts_;
-	size_t gpu_ = 0;
-	bool gpu_node_ = false; // /dev/nvidia0 was opened
-	bool user_ = false;
-	std::map<uint32_t, uint32_t> sizes_;     // by command, as recorded
-	std::map<uint32_t, const json *> asked_; // the recording's row of a command
-	std::map<uint32_t, uint32_t> objects_;   // class by handle
-	std::set<int> fds_;
-	uint32_t next_ = 0xc1d00001;
-	FILE *log_ = nullptr;
-};
+Rm &Rm::the()
+{
+	static Rm rm;
+	return rm;
+}
 
 Rm::Rm()
 {
@@ -134,6 +72,10 @@ Rm::Rm()
 	// Not among what was recorded; ctrl0000gpu.h of 580.142.
 	sizes_[0x201] = 128;
 	sizes_[0x21b] = 12;
+	// ctrla06c.h, ctrla06f/ctrla06fgpfifo.h
+	sizes_[0xa06c0101] = 3;
+	sizes_[0xa06c0104] = 8;
+	sizes_[0xa06c0106] = 4;
 	for (const char *p = environment("GPULENS_FAKE_RM_SIZES"); *p;) {
 		char *end;
 		uint32_t cmd = static_cast<uint32_t>(strtoul(p, &end, 16));
@@ -185,6 +127,15 @@ int Rm::ioctl(unsigned long request, void *arg)
 	case 0xc020462b: // NV_ESC_RM_ALLOC, NVOS21_PARAMETERS
 		alloc(bytes);
 		return 0;
+	case 0xc030462b: { // the same, NVOS64_PARAMETERS: size of parameters 32, status 40
+		uint8_t shorter[32];
+		memcpy(shorter, bytes, 24);
+		memcpy(shorter + 24, bytes + 32, 4);
+		alloc(shorter);
+		memcpy(bytes + 8, shorter + 8, 4);
+		memcpy(bytes + 40, shorter + 28, 4);
+		return 0;
+	}
 	case 0xc020462a: // NV_ESC_RM_CONTROL, NVOS54_PARAMETERS
 		control(bytes);
 		return 0;
@@ -204,7 +155,11 @@ int Rm::ioctl(unsigned long request, void *arg)
 void Rm::alloc(uint8_t *bytes)
 {
 	static const std::map<uint32_t, std::pair<uint32_t, uint32_t>> wanted = {
-		{0x41, {0, 0}}, {0x80, {0x41, 56}}, {0x2080, {0x80, 4}}}; // parent's class, size of parameters
+		{0x41, {0, 0}},
+		{0x80, {0x41, 56}},
+		{0x2080, {0x80, 4}},
+		{0xa06c, {0x80, 20}},
+		{0xc86f, {0xa06c, 0}}}; // parent's class, size of parameters
 	Params a{bytes, 32};
 	auto row = wanted.find(a.get(12));
 	auto parent = objects_.find(a.get(4));
@@ -218,6 +173,11 @@ void Rm::alloc(uint8_t *bytes)
 		status = PERMISSIONS; // as was seen on an H200
 	else if (a.get(24) != row->second.second)
 		status = PARAM_STRUCT;
+	if (status == OK && a.get(12) == 0xa06c)
+		groups_.push_back({handle, {}});
+	for (auto &[group, channels] : groups_)
+		if (status == OK && group == a.get(4))
+			channels.push_back(handle);
 	if (status == OK) {
 		objects_[handle] = a.get(12);
 		a.put(8, handle);
@@ -252,24 +212,61 @@ void Rm::control(uint8_t *bytes)
 				status = STATUS.at(refusal);
 	}
 	if (status == OK)
-		status = answer(object->second, cmd, {reinterpret_cast<uint8_t *>(where), c.get(24)});
+		status = answer(object->first, object->second, cmd, {reinterpret_cast<uint8_t *>(where), c.get(24)});
 	c.put(28, status);
 	log("control", cmd, status);
 }
 
-uint32_t Rm::answer(uint32_t cls, uint32_t cmd, const Params &p)
+uint32_t Rm::answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p)
 {
-	static const std::map<uint32_t, uint32_t> prefix = {{0x41, 0}, {0x80, 0x80}, {0x2080, 0x2080}};
+	static const std::map<uint32_t, uint32_t> prefix = {
+		{0x41, 0}, {0x80, 0x80}, {0x2080, 0x2080}, {0xa06c, 0xa06c}};
 
 	if (prefix.at(cls) != cmd >> 16)
 		return NOT_SUPPORTED;
 	if (cls == 0x41)
 		return answer_root(cmd, p);
+	if (cls == 0xa06c || cls == 0x80)
+		return answer_group(object, cmd, p);
 	switch (cmd >> 8 & 0xff) {
 	case 0x12: return answer_gr(cmd, p);
 	case 0x2a: return answer_copies(cmd, p);
 	default: return answer_engines(cmd, p);
 	}
+}
+
+// The first group that a program allocates is the first TSG of process A as it was recorded, and so on.
+uint32_t Rm::answer_group(uint32_t object, uint32_t cmd, const Params &p)
+{
+	const json &tsgs = facts_["live_run2"]["processes"]["A"]["tsgs"];
+	uint64_t handles, ids;
+
+	for (size_t i = 0; i < groups_.size() && i < tsgs.size(); i++) {
+		const std::vector<uint32_t> &channels = groups_[i].second;
+		if (cmd == 0x80170d) { // FIFO_GET_CHANNELLIST: count 0, handles 8, ids 16
+			memcpy(&handles, p.bytes + 8, 8);
+			memcpy(&ids, p.bytes + 16, 8);
+			for (uint32_t n = 0; n < p.get(0); n++) {
+				uint32_t handle = reinterpret_cast<uint32_t *>(handles)[n];
+				for (size_t c = 0; c < channels.size(); c++)
+					if (channels[c] == handle)
+						reinterpret_cast<uint32_t *>(ids)[n] = tsgs[i]["chids"][c];
+			}
+			continue;
+		}
+		if (groups_[i].first != object)
+			continue;
+		switch (cmd) {
+		case 0xa06c0101: return OK;                                         // GPFIFO_SCHEDULE
+		case 0xa06c0106: p.put(0, number(tsgs[i]["hw_tsg_id"])); return OK; // GET_INFO
+		case 0xa06c0104:                                                    // GET_TIMESLICE
+			p.put(0, number(tsgs[i]["timeslice_us"]));
+			p.put(4, 0);
+			return OK;
+		default: return NOT_SUPPORTED;
+		}
+	}
+	return cmd == 0x80170d ? OK : OBJECT_NOT_FOUND;
 }
 
 uint32_t Rm::answer_root(uint32_t cmd, const Params &p)
@@ -473,78 +470,4 @@ uint32_t Rm::answer_copies(uint32_t cmd, const Params &p)
 	return ARGUMENT;
 }
 
-std::mutex lock;
-
-bool is_node(const char *path)
-{
-	return path && strcmp(path, "/dev/nvidiactl") == 0 && Rm::the().fakes();
-}
-
-template <typename F> F real(const char *name)
-{
-	return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
-}
-
-int open_either(const char *name, const char *path, int flags, int mode)
-{
-	std::lock_guard<std::mutex> hold(lock);
-
-	if (is_node(path))
-		return Rm::the().open(false);
-	if (path && strcmp(path, "/dev/nvidia0") == 0 && Rm::the().fakes())
-		return Rm::the().open(true);
-	return real<int (*)(const char *, int, ...)>(name)(path, flags, mode);
-}
-
-} // namespace
-
-extern "C" {
-
-int open(const char *path, int flags, ...)
-{
-	va_list more;
-
-	va_start(more, flags);
-	int mode = va_arg(more, int);
-	va_end(more);
-	return open_either("open", path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...)
-{
-	va_list more;
-
-	va_start(more, flags);
-	int mode = va_arg(more, int);
-	va_end(more);
-	return open_either("open64", path, flags, mode);
-}
-
-int access(const char *path, int mode)
-{
-	std::lock_guard<std::mutex> hold(lock);
-
-	return is_node(path) ? 0 : real<int (*)(const char *, int)>("access")(path, mode);
-}
-
-int close(int fd)
-{
-	std::lock_guard<std::mutex> hold(lock);
-
-	Rm::the().close(fd);
-	return real<int (*)(int)>("close")(fd);
-}
-
-int ioctl(int fd, unsigned long request, ...)
-{
-	va_list more;
-
-	va_start(more, request);
-	void *arg = va_arg(more, void *);
-	va_end(more);
-	std::lock_guard<std::mutex> hold(lock);
-	if (Rm::the().owns(fd))
-		return Rm::the().ioctl(request, arg);
-	return real<int (*)(int, unsigned long, ...)>("ioctl")(fd, request, arg);
-}
-}
+} // namespace fake

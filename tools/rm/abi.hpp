@@ -45,6 +45,14 @@ struct Alloc {
 	u32 status = 0;
 };
 
+// nvos.h, NVOS64_PARAMETERS: the other form, of another size
+struct AllocWithRights {
+	u32 root = 0, parent = 0, object = 0, cls = 0;
+	u64 params = 0, rights = 0;
+	u32 params_size = 0, flags = 0;
+	u32 status = 0;
+};
+
 // nvos.h, NVOS54_PARAMETERS
 struct Control {
 	u32 client = 0, object = 0, cmd = 0, flags = 0;
@@ -53,11 +61,13 @@ struct Control {
 	u32 status = 0;
 };
 
-static_assert(sizeof(Version) == 72 && sizeof(Free) == 16 && sizeof(Alloc) == 32 && sizeof(Control) == 32);
+static_assert(sizeof(Version) == 72 && sizeof(Free) == 16 && sizeof(Alloc) == 32 && sizeof(AllocWithRights) == 48 &&
+	      sizeof(Control) == 32);
 
 // -- classes: class/cl0041.h, cl0080.h, cl2080.h
 
 constexpr u32 NV01_ROOT_CLIENT = 0x41, NV01_DEVICE_0 = 0x80, NV20_SUBDEVICE_0 = 0x2080;
+constexpr u32 KEPLER_CHANNEL_GROUP_A = 0xa06c; // class/cla06c.h; of all later generations, too
 
 struct DeviceAlloc { // NV0080_ALLOC_PARAMETERS
 	u32 device_id = 0;
@@ -67,11 +77,17 @@ struct DeviceAlloc { // NV0080_ALLOC_PARAMETERS
 	u32 va_mode = 0;
 };
 
+struct GroupAlloc { // nvos.h, NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS
+	u32 error = 0, ecc_error = 0, va_space = 0;
+	u32 engine = 0; // NV2080_ENGINE_TYPE_*
+	u8 vgpu_plugin = 0;
+};
+
 struct SubdeviceAlloc { // NV2080_ALLOC_PARAMETERS
 	u32 subdevice_id = 0;
 };
 
-static_assert(sizeof(DeviceAlloc) == 56 && sizeof(SubdeviceAlloc) == 4);
+static_assert(sizeof(DeviceAlloc) == 56 && sizeof(GroupAlloc) == 20 && sizeof(SubdeviceAlloc) == 4);
 
 // -- status: nvstatuscodes.h
 
@@ -221,6 +237,27 @@ struct ResidentChannel { // ctrl/ctrl2080/ctrl2080gr.h; NV_ERR_INVALID_CHANNEL w
 	GrRoute route;
 };
 
+// Of a channel group, and of its device; only the client that owns the group may ask.
+
+struct GroupInfo { // ctrl/ctrla06c.h
+	static constexpr u32 CMD = 0xa06c0106;
+	static constexpr const char *NAME = "NVA06C_CTRL_CMD_GET_INFO";
+	u32 tsg = 0;
+};
+
+struct GroupTimeslice { // ctrl/ctrla06c.h
+	static constexpr u32 CMD = 0xa06c0104;
+	static constexpr const char *NAME = "NVA06C_CTRL_CMD_GET_TIMESLICE";
+	u64 us = 0;
+};
+
+struct ChannelList { // ctrl/ctrl0080/ctrl0080fifo.h
+	static constexpr u32 CMD = 0x80170d;
+	static constexpr const char *NAME = "NV0080_CTRL_CMD_FIFO_GET_CHANNELLIST";
+	u32 count = 0;
+	u64 handles = 0, ids = 0; // where
+};
+
 struct FsInfo { // ctrl/ctrl2080/ctrl2080grmgr.h
 	static constexpr u32 CMD = 0x20803801;
 	static constexpr const char *NAME = "NV2080_CTRL_CMD_GRMGR_GET_GR_FS_INFO";
@@ -268,6 +305,7 @@ struct Pids { // ctrl/ctrl2080/ctrl2080gpu.h
 	u32 id = 0, count = 0, pids[MAX] = {};
 };
 
+static_assert(sizeof(GroupInfo) == 4 && sizeof(GroupTimeslice) == 8 && sizeof(ChannelList) == 24);
 static_assert(sizeof(ResidentChannel) == 24 && sizeof(GlobalSmOrder) == 9240 && sizeof(FsInfo) == 1928 &&
 	      sizeof(NameString) == 132 && sizeof(FbInfo) == 1028 && sizeof(ClassList) == 16 && sizeof(Pids) == 3812);
 static_assert(sizeof(AttachedIds) == 128 && sizeof(IdInfo) == 32 && sizeof(PciInfo) == 12 && sizeof(ArchInfo) == 16);

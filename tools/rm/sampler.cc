@@ -42,17 +42,20 @@ template <size_t N> void put_name(char (&to)[N], const std::string &name)
 
 } // namespace
 
-RmSampler::RmSampler(unsigned gpu, u32 period_us) : gpu_(gpu), period_ns_(u64{period_us} * 1000)
+RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs)
+	: gpu_(gpu), period_ns_(u64{period_us} * 1000)
 {
 	std::vector<rm::Attached> there = client_.gpus();
 	const rm::Attached &one = the_one(there, gpu);
 
 	subdevice_ = client_.open(one);
-	begin(one);
+	begin(one, tsgs);
 }
 
-void RmSampler::begin(const rm::Attached &gpu)
+void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 {
+	std::string records;
+	u32 count = 1;
 	gpulens_samples_header head{};
 	const lens_chip_id *row = nullptr;
 	gpulens_header snapshot{};
@@ -65,7 +68,6 @@ void RmSampler::begin(const rm::Attached &gpu)
 	snapshot.magic = htole32(GPULENS_MAGIC);
 	snapshot.version = htole16(GPULENS_VERSION);
 	snapshot.record_bytes = htole16(GPULENS_RECORD_BYTES);
-	snapshot.records = htole32(1);
 	snapshot.gpu = htole32(gpu_);
 	snapshot.time_ns = htole64(due_);
 	chip.type = htole16(GPULENS_RECORD_CHIP);
@@ -85,8 +87,29 @@ void RmSampler::begin(const rm::Attached &gpu)
 	engine.type = htole16(GPULENS_RECORD_ENGINE);
 	engine.engine_id = engine.intr = engine.reset = engine.fault = htole16(GPULENS_NONE);
 	put_name(engine.name, "Graphics/Compute 0");
+	gpulens_runlist list{};
+	list.type = htole16(GPULENS_RECORD_RUNLIST);
+	for (const RunTsg &one : tsgs) {
+		if (one.engine != "GR0")
+			continue;
+		gpulens_tsg tsg{};
+		tsg.type = htole16(GPULENS_RECORD_TSG);
+		tsg.id = htole16(static_cast<u16>(one.tsg));
+		tsg.timeslice_ns = htole64(one.timeslice_us.value_or(0) * 1000);
+		append(records, tsg);
+		count++;
+		for (u32 channel : one.channels)
+			tsg_of_[channel] = one.tsg;
+	}
+	list.entries = htole16(static_cast<u16>(count - 1));
+	if (count > 1)
+		count++;
+	snapshot.records = htole32(count);
 	append(bytes_, snapshot);
 	append(bytes_, chip);
+	if (count > 1)
+		append(bytes_, list);
+	bytes_ += records;
 	append(bytes_, head);
 	append(bytes_, engine);
 }
@@ -110,9 +133,13 @@ void RmSampler::tick()
 	one.time_ns = htole64(before + (now_ns() - before) / 2);
 	one.at.id = one.at.channel = htole16(GPULENS_NONE);
 	if (status == rm::NV_OK) {
+		auto owner = tsg_of_.find(resident.channel);
 		one.kind = GPULENS_SAMPLE_ON;
-		one.flags = GPULENS_SAMPLE_BARE_CHANNEL;
 		one.at.id = one.at.channel = htole16(static_cast<u16>(resident.channel));
+		if (owner == tsg_of_.end())
+			one.flags = GPULENS_SAMPLE_BARE_CHANNEL;
+		else
+			one.at.id = htole16(static_cast<u16>(owner->second));
 	} else if (status == rm::NV_ERR_INVALID_CHANNEL) { // no context is alive
 		one.kind = GPULENS_SAMPLE_IDLE;
 	} else {

@@ -3,8 +3,10 @@
 // that everything that is made of those is made of these. The driver tells the channel that is resident, and no TSG.
 #pragma once
 #include "rm/client.hpp"
+#include "run.hpp"
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -12,21 +14,23 @@ namespace tool {
 
 class RmSampler {
 public:
-	// GPU: its place in PCI order. Throws SourceError.
-	RmSampler(unsigned gpu, u32 period_us);
+	// GPU: its place in PCI order. TSGs on the graphics engine, as far as they are known: their channels are samples of
+	// theirs. Throws SourceError.
+	RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs);
 
 	// For so long, or until there is a lot; the first bytes are those of a snapshot with the chip. A question takes
 	// some 0.3 ms: ticks that come meanwhile are counted as late.
 	std::string_view sample(std::chrono::milliseconds time);
 
 private:
-	void begin(const rm::Attached &gpu);
+	void begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
 	void tick();
 
 	rm::Client client_;
 	rm::Subdevice subdevice_;
 	unsigned gpu_;
 	u64 period_ns_, due_ = 0;
+	std::map<u32, u32> tsg_of_; // by channel
 	std::string bytes_;
 	bool told_ = false;
 };

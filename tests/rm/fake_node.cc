@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is preloaded of fake_rm.cc: opening, closing and ioctls of /dev/nvidiactl and /dev/nvidia0. All else is as ever.
+#include "fake_rm.hpp"
+
+#include <cstdarg>
+#include <dlfcn.h>
+#include <mutex>
+#include <sys/ioctl.h>
+
+namespace {
+
+using fake::Rm;
+
+std::mutex lock;
+
+bool is_node(const char *path)
+{
+	return path && strcmp(path, "/dev/nvidiactl") == 0 && Rm::the().fakes();
+}
+
+template <typename F> F real(const char *name)
+{
+	return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+}
+
+int open_either(const char *name, const char *path, int flags, int mode)
+{
+	std::lock_guard<std::mutex> hold(lock);
+
+	if (is_node(path))
+		return Rm::the().open(false);
+	if (path && strcmp(path, "/dev/nvidia0") == 0 && Rm::the().fakes())
+		return Rm::the().open(true);
+	return real<int (*)(const char *, int, ...)>(name)(path, flags, mode);
+}
+
+} // namespace
+
+extern "C" {
+
+int open(const char *path, int flags, ...)
+{
+	va_list more;
+
+	va_start(more, flags);
+	int mode = va_arg(more, int);
+	va_end(more);
+	return open_either("open", path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+	va_list more;
+
+	va_start(more, flags);
+	int mode = va_arg(more, int);
+	va_end(more);
+	return open_either("open64", path, flags, mode);
+}
+
+int access(const char *path, int mode)
+{
+	std::lock_guard<std::mutex> hold(lock);
+
+	return is_node(path) ? 0 : real<int (*)(const char *, int)>("access")(path, mode);
+}
+
+int close(int fd)
+{
+	std::lock_guard<std::mutex> hold(lock);
+
+	Rm::the().close(fd);
+	return real<int (*)(int)>("close")(fd);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list more;
+
+	va_start(more, request);
+	void *arg = va_arg(more, void *);
+	va_end(more);
+	std::lock_guard<std::mutex> hold(lock);
+	if (Rm::the().owns(fd))
+		return Rm::the().ioctl(request, arg);
+	return real<int (*)(int, unsigned long, ...)>("ioctl")(fd, request, arg);
+}
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+// The resource manager that fake_rm.cc makes of a recording; fake_node.cc gives it a node.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fake {
+
+using nlohmann::json;
+
+// The parameters of one control.
+struct Params {
+	uint8_t *bytes;
+	uint32_t size;
+
+	uint32_t get(uint32_t off) const
+	{
+		uint32_t v;
+		memcpy(&v, bytes + off, 4);
+		return v;
+	}
+	void put(uint32_t off, uint32_t v) const { memcpy(bytes + off, &v, 4); }
+};
+
+class Rm {
+public:
+	static Rm &the();
+
+	bool fakes() const { return !facts_.empty(); }
+	bool owns(int fd) const { return fds_.count(fd) != 0; }
+	int open(bool gpu)
+	{
+		int fd = static_cast<int>(syscall_open());
+		gpu_node_ |= gpu;
+		if (fd >= 0 && !gpu)
+			fds_.insert(fd);
+		return fd;
+	}
+	void close(int fd) { fds_.erase(fd); }
+	int ioctl(unsigned long request, void *arg);
+
+private:
+	Rm();
+	static int syscall_open();
+	void alloc(uint8_t *a);
+	void control(uint8_t *c);
+	uint32_t answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p);
+	uint32_t answer_group(uint32_t object, uint32_t cmd, const Params &p);
+	uint32_t answer_root(uint32_t cmd, const Params &p);
+	uint32_t answer_gr(uint32_t cmd, const Params &p);
+	uint32_t answer_engines(uint32_t cmd, const Params &p);
+	uint32_t answer_copies(uint32_t cmd, const Params &p);
+	const json *engine(uint32_t nv2080) const;
+	const json &common() const { return facts_["common"]; }
+	const json &gpu() const { return facts_["gpus"][gpu_]; }
+	void log(const char *what, uint32_t which, uint32_t status);
+
+	json facts_;
+	size_t gpu_ = 0;
+	bool gpu_node_ = false; // /dev/nvidia0 was opened
+	bool user_ = false;
+	std::map<uint32_t, uint32_t> sizes_;                             // by command, as recorded
+	std::map<uint32_t, const json *> asked_;                         // the recording's row of a command
+	std::map<uint32_t, uint32_t> objects_;                           // class by handle
+	std::vector<std::pair<uint32_t, std::vector<uint32_t>>> groups_; // handles: of a TSG, of its channels
+	std::set<int> fds_;
+	uint32_t next_ = 0xc1d00001;
+	FILE *log_ = nullptr;
+};
+
+} // namespace fake

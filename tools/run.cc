@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+// See run.hpp.
+#include "run.hpp"
+
+#include "table.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+constexpr const char *LIBRARY = "libgpulens-run.so";
+
+// Where it was installed, else beside this program, as in build/bin.
+std::string library()
+{
+	std::error_code err;
+	std::filesystem::path installed = std::filesystem::path(GPULENS_LIBDIR) / LIBRARY;
+
+	if (std::filesystem::exists(installed, err))
+		return installed;
+	std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe", err).parent_path() / LIBRARY;
+	if (std::filesystem::exists(beside, err))
+		return beside;
+	throw SourceError(
+		fmt::format("{} is not there, nor {}; install gpulens again", installed.string(), beside.string()));
+}
+
+[[noreturn]] void become(const RunOptions &how, const std::string &preload, const std::string &file)
+{
+	std::vector<char *> words;
+	const char *before = getenv("LD_PRELOAD");
+
+	for (const std::string &word : how.program)
+		words.push_back(const_cast<char *>(word.c_str()));
+	words.push_back(nullptr);
+	setenv("LD_PRELOAD", (before && *before ? preload + ':' + before : preload).c_str(), 1);
+	setenv("GPULENS_RUN_FILE", file.c_str(), 1);
+	execvp(words[0], words.data());
+	std::fprintf(stderr, "gpulens: %s: %s\n", words[0], std::strerror(errno));
+	_exit(127);
+}
+
+// class/cl2080_notification.h, NV2080_ENGINE_TYPE_*
+std::string engine_name(u32 nv2080)
+{
+	if (nv2080 >= 0x01 && nv2080 <= 0x08)
+		return fmt::format("GR{}", nv2080 - 0x01);
+	if (nv2080 >= 0x09 && nv2080 <= 0x12)
+		return fmt::format("COPY{}", nv2080 - 0x09);
+	if (nv2080 >= 0x34 && nv2080 <= 0x3d)
+		return fmt::format("COPY{}", nv2080 - 0x34 + 10);
+	if (nv2080 >= 0x13 && nv2080 <= 0x1a)
+		return fmt::format("NVDEC{}", nv2080 - 0x13);
+	return fmt::format("engine {:#x}", nv2080);
+}
+
+void print_table(const std::vector<RunTsg> &tsgs)
+{
+	Table t({"Process", "<Engine", "TSG", "Slice set", "<Channels"});
+
+	for (const RunTsg &one : tsgs)
+		t.add({std::to_string(one.pid), one.engine, std::to_string(one.tsg),
+		       one.timeslice_us ? duration(*one.timeslice_us * 1000) : "-", ranges(one.channels)});
+	std::string text = t.empty() ? "gpulens: the program made no TSG\n" : t.str({});
+	std::fputs(text.c_str(), stderr);
+}
+
+} // namespace
+
+std::vector<RunTsg> run_tsgs(const std::string &file)
+{
+	std::map<std::pair<u32, u32>, RunTsg> last;
+	std::string text = read_whole(file, false);
+	size_t number = 0;
+
+	for (size_t at = 0, end; at < text.size(); at = end + 1) {
+		end = std::min(text.find('\n', at), text.size());
+		number++;
+		try {
+			nlohmann::json j = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(at),
+								 text.begin() + static_cast<std::ptrdiff_t>(end));
+			RunTsg one{.pid = j.at("pid"), .tsg = j.at("tsg"), .engine = engine_name(j.at("engine"))};
+			if (!j.at("timeslice_us").is_null())
+				one.timeslice_us = j.at("timeslice_us");
+			one.channels = j.at("channels").get<std::vector<u32>>();
+			std::sort(one.channels.begin(), one.channels.end());
+			last[{one.pid, one.tsg}] = one;
+		} catch (const nlohmann::json::exception &) {
+			throw SourceError(fmt::format("{}: line {}: not what gpulens run writes", file, number));
+		}
+	}
+	std::vector<RunTsg> list;
+	list.reserve(last.size());
+	for (auto &[key, one] : last)
+		list.push_back(std::move(one));
+	return list;
+}
+
+int run(const RunOptions &how)
+{
+	std::string preload = library(), file = how.file;
+	char temporary[] = "/tmp/gpulens-run-XXXXXX";
+	int status = 0;
+
+	if (file.empty()) {
+		int fd = mkstemp(temporary);
+		if (fd < 0)
+			throw SourceError(explain_file(errno, temporary));
+		close(fd);
+		file = temporary;
+	} else {
+		write_whole(file, ""); // what an earlier run left
+		file = std::filesystem::absolute(file);
+	}
+	pid_t pid = fork();
+	if (!pid)
+		become(how, preload, file);
+	// Ctrl-C is the program's: this one ends when that has.
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		throw SourceError(fmt::format("{}: {}", how.program[0], std::strerror(errno)));
+	if (how.file.empty()) {
+		std::vector<RunTsg> tsgs = run_tsgs(file);
+		unlink(file.c_str());
+		print_table(tsgs);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+} // namespace tool

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+// gpulens run: a program with a library preloaded (rm/preload.cc) that tells which TSGs and channels NVIDIA's driver gave
+// it, which nobody but that program is told.
+#pragma once
+#include "show.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool {
+
+struct RunOptions {
+	std::vector<std::string> program; // and its arguments
+	std::string file;                 // empty: a table on standard error when it has ended
+};
+
+// A TSG of a program, as it was last.
+struct RunTsg {
+	u32 pid = 0, tsg = 0;
+	std::string engine; // "GR0", "COPY2"
+	std::optional<u64> timeslice_us{};
+	std::vector<u32> channels{};
+};
+
+// The program's exit status, 128 and the signal that ended it, or 127 where it could not be begun.
+int run(const RunOptions &how);
+// Of a file that run wrote: a line of JSON for each time that a TSG became another one; the last of each is taken.
+// Throws SourceError.
+std::vector<RunTsg> run_tsgs(const std::string &file);
+
+} // namespace tool
