@@ -24,19 +24,17 @@ namespace {
 
 constexpr const char *LIBRARY = "libgpulens-run.so";
 
-// Where it was installed, else beside this program, as in build/bin.
+// From where this program is, wherever its tree was installed; in build/bin beside it.
 std::string library()
 {
 	std::error_code err;
-	std::filesystem::path installed = std::filesystem::path(GPULENS_LIBDIR) / LIBRARY;
+	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
+	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / LIBRARY;
 
-	if (std::filesystem::exists(installed, err))
-		return installed;
-	std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe", err).parent_path() / LIBRARY;
-	if (std::filesystem::exists(beside, err))
-		return beside;
-	throw SourceError(
-		fmt::format("{} is not there, nor {}; install gpulens again", installed.string(), beside.string()));
+	for (const std::filesystem::path &one : {installed, here / LIBRARY})
+		if (std::filesystem::exists(one, err))
+			return one;
+	throw SourceError(fmt::format("{}: it is not there; install gpulens again", installed.string()));
 }
 
 [[noreturn]] void become(const RunOptions &how, const std::string &preload, const std::string &file)
