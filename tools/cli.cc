@@ -325,6 +325,7 @@ std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status)
 	add_top(*app, a, status);
 	add_simulate(*app, a, status);
 	add_export(*app, a, status);
+	app->set_version_flag("--version", "gpulens " GPULENS_RELEASE, "which gpulens this is");
 	app->set_help_all_flag("--help-all", "this, with every command's own options");
 	app->footer(footer_of(""));
 	for (CLI::App *sub : app->get_subcommands({}))

@@ -7,7 +7,7 @@ import subprocess
 import typing
 
 import pytest
-from program import DOCS, gpulens
+from program import DOCS, ROOT, gpulens
 
 HELP_ALL = gpulens("--help-all").stdout
 # "record" alone on a line and its text indented below; options as "  -o,--output FILE ..."
@@ -129,3 +129,10 @@ def test_zsh_takes_its_file() -> None:
         assert f"\t\t'{command}:" in text and f"\t{command})\n" in text, command
     for short, long in OPTIONS:
         assert f"{long}[" in text and (not short or f"{short}[" in text), long
+
+
+def test_version_is_the_modules() -> None:
+    """--version says what dkms.conf says. Seen failing before there was such an option."""
+    version = re.search(r'^PACKAGE_VERSION="(.*)"$', (ROOT / "dkms.conf").read_text(encoding="ascii"), re.M)
+    done = gpulens("--version")
+    assert version and (done.returncode, done.stdout) == (0, f"gpulens {version[1]}\n")

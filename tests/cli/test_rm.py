@@ -12,7 +12,7 @@ import typing
 
 import jsonschema
 import pytest
-from program import ROOT, gpulens
+from program import ROOT, gpulens, image
 
 FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))
 COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlists")
@@ -89,6 +89,24 @@ def test_each_gpu_has_its_own_gpcs_and_sms(index: int) -> None:
                        "sm_in_tpc": expected["sm_in_tpc"], "cpc": expected["phys_cpc"],
                        "virtual_gpc": expected["virtual_gpc"], "ugpu": expected["ugpu"]}
     assert len(gpcs["sms"]) == 132
+
+
+def test_the_emulated_h200_is_told_alike() -> None:
+    """The emulator's GH100 is made of the first of these GPUs. What it shows through its registers and what the driver
+    tells is the same, but for what docs/rm.md lists."""
+    document = json.loads(gpulens("-i", str(image("gh100")), "--json").stdout)["gpus"][0]
+    driver = shown()
+    differ = {"chip": {"boot0", "ids_per_runlist", "assumed", "product", "driver"}, "copy": set(),
+              "gpcs": {"gpcs", "sms"}, "isolation": {"tasks"}}
+    for part, expected in differ.items():
+        assert {name for name in driver[part] if driver[part][name] != document[part][name]} == expected, part
+    for one, other in zip(driver["gpcs"]["gpcs"], document["gpcs"]["gpcs"]):
+        assert {name for name in one if one[name] != other[name]} == {"first_tpc", "logical"}
+    of_runlists = [one for one in document["engines"] if one["runlist"] is not None]
+    assert {one["short_name"] for one in document["engines"]} - {one["short_name"] for one in of_runlists} == {
+        "GSP0", "Unknown (type 26) 0"}
+    for one, other in zip(driver["engines"], of_runlists, strict=True):
+        assert {name for name in one if one[name] != other[name]} == {"reset", "registers"}
 
 
 def test_the_first_gpus_virtual_gpcs() -> None:

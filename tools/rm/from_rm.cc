@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <tuple>
 
 namespace tool {
 
@@ -126,6 +127,13 @@ private:
 		}
 		add_runlists(known);
 		add_ids(known);
+		// As the module has them: by runlist, those without one last.
+		std::sort(known.begin(), known.end(), [](const Known &a, const Known &b) {
+			auto key = [](const lens_engine &e) {
+				return std::make_tuple(static_cast<u16>(e.runlist), e.type, e.inst);
+			};
+			return key(a.engine) < key(b.engine);
+		});
 		name(known);
 	}
 
