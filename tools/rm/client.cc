@@ -109,11 +109,6 @@ Client::~Client()
 		close(fd);
 }
 
-bool Client::known() const
-{
-	return version_.compare(0, std::strlen(KNOWN_VERSION) + 1, std::string(KNOWN_VERSION) + '.') == 0;
-}
-
 u32 Client::alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object)
 {
 	Alloc a{.root = root_, .parent = parent, .cls = cls, .params = pointer(params), .params_size = size};

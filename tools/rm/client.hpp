@@ -36,8 +36,6 @@ public:
 	Client &operator=(const Client &) = delete;
 
 	const std::string &version() const { return version_; } // "580.159.04"
-	// Its layouts are those of abi.hpp, by its version.
-	bool known() const;
 	// GPUs that the driver has initialised, by its ids, which are in PCI order.
 	std::vector<Attached> gpus();
 	// Throws SourceError.
