@@ -200,10 +200,9 @@ def test_time_goes_on(card: Card) -> None:
     assert times == sorted(times) and times[0] >= recording.start_ns
     assert times[-1] - times[0] < 2.5e9 * SLOW
     all_accounted(recording)
-    # the offset from when they were due does not grow, however late the thread comes on this machine
+    # the least offset from when they were due does not grow, however late the thread mostly comes on this machine
     offsets = [(time - recording.start_ns) % 500_000 for time in times]
-    first, last = (sampled.median([float(one) for one in some]) for some in (offsets[:300], offsets[-300:]))
-    assert abs(last - first) < 100_000, (first, last)
+    assert abs(min(offsets[-300:]) - min(offsets[:300])) < 100_000, (min(offsets[:300]), min(offsets[-300:]))
 
 
 def test_stats_count_samples_and_their_accesses(card: Card) -> None:
