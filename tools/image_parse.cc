@@ -208,7 +208,8 @@ void Parser::parse_platform()
 		return;
 	std::string_view name = line.substr(prefix.size());
 	for (char c : name)
-		if (!std::isalnum(static_cast<unsigned char>(c)) && !std::strchr("._-:", c))
+		if (!std::isalnum(static_cast<unsigned char>(c)) &&
+		    std::string_view("._-:").find(c) == std::string_view::npos)
 			return;
 	if (!name.empty() && name.size() < 32)
 		image_.platform = name;

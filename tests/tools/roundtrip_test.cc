@@ -100,6 +100,9 @@ TEST(Platform, NameComesFromItsCommentAndGoesBackThere)
 	EXPECT_NE(run(image, "chip").text.find("Device:       17000000.ga10b\n"), std::string::npos);
 	EXPECT_NE(tool::write_image(image).find("\n# platform 17000000.ga10b\n"), std::string::npos);
 	EXPECT_EQ(parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").where(), "");
+	// Found by fuzzing: a byte of 0 is no plain character either.
+	EXPECT_EQ(parse(std::string("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a") + '\0' + "b\n").where(),
+		  "");
 }
 
 TEST_P(RoundTrip, TpcMapFromTheImageIsTheLiveOne)
