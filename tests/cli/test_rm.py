@@ -18,13 +18,18 @@ FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8")
 COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlists")
 
 
-def ask_rm(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    """On the first of the GPUs that were recorded; more: variables of the fake, without GPULENS_FAKE_RM_."""
+def fake_rm(**more: str) -> dict[str, str]:
+    """The environment in which a program meets the first of the GPUs that were recorded; more: variables of the fake,
+    without GPULENS_FAKE_RM_."""
     library = ROOT / "build/bin/fake_rm.so"
     assert library.exists(), f"{library} is not there; run make tool-parts"
-    env = {"LD_PRELOAD": str(library), "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json"),
-           **{f"GPULENS_FAKE_RM_{name}": value for name, value in more.items()}}
-    return gpulens("--source", "rm", *words, env=env)
+    return {"LD_PRELOAD": str(library), "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json"),
+            **{f"GPULENS_FAKE_RM_{name}": value for name, value in more.items()}}
+
+
+def ask_rm(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    """gpulens --source rm in it."""
+    return gpulens("--source", "rm", *words, env=fake_rm(**more))
 
 
 def shown(*words: str, **more: str) -> typing.Any:
@@ -227,11 +232,9 @@ def test_without_a_driver_it_says_so() -> None:
 
 def test_by_itself_it_asks_the_driver_where_there_is_no_module(tmp_path: pathlib.Path) -> None:
     """--source auto, which is the default: /proc without a gpuX; --source module keeps to it."""
-    env = {"LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"),
-           "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json")}
-    done = gpulens("--proc", str(tmp_path), "chip", env=env)
+    done = gpulens("--proc", str(tmp_path), "chip", env=fake_rm())
     assert done.returncode == 0 and "from /dev/nvidiactl (driver 580.159.04)" in done.stdout
-    done = gpulens("--proc", str(tmp_path), "--source", "module", "chip", env=env)
+    done = gpulens("--proc", str(tmp_path), "--source", "module", "chip", env=fake_rm())
     assert done.returncode == 3 and "the module is not loaded" in done.stderr
 
 

@@ -13,9 +13,9 @@ using fake::Rm;
 
 std::mutex lock;
 
-bool is_node(const char *path)
+bool is_node(const char *path, const char *node)
 {
-	return path && strcmp(path, "/dev/nvidiactl") == 0 && Rm::the().fakes();
+	return path && strcmp(path, node) == 0 && Rm::the().fakes();
 }
 
 template <typename F> F real(const char *name)
@@ -26,12 +26,15 @@ template <typename F> F real(const char *name)
 int open_either(const char *name, const char *path, int flags, int mode)
 {
 	std::lock_guard<std::mutex> hold(lock);
+	auto open = real<int (*)(const char *, int, ...)>(name);
+	bool control = is_node(path, "/dev/nvidiactl"), gpu = is_node(path, "/dev/nvidia0");
+	int fd = open(control || gpu ? "/dev/null" : path, flags, mode);
 
-	if (is_node(path))
-		return Rm::the().open(false);
-	if (path && strcmp(path, "/dev/nvidia0") == 0 && Rm::the().fakes())
-		return Rm::the().open(true);
-	return real<int (*)(const char *, int, ...)>(name)(path, flags, mode);
+	if (gpu)
+		Rm::the().opened_gpu();
+	if (control && fd >= 0)
+		Rm::the().opened(fd);
+	return fd;
 }
 
 } // namespace
@@ -62,7 +65,7 @@ int access(const char *path, int mode)
 {
 	std::lock_guard<std::mutex> hold(lock);
 
-	return is_node(path) ? 0 : real<int (*)(const char *, int)>("access")(path, mode);
+	return is_node(path, "/dev/nvidiactl") ? 0 : real<int (*)(const char *, int)>("access")(path, mode);
 }
 
 int close(int fd)

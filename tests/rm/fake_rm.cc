@@ -14,8 +14,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,13 +82,6 @@ Rm::Rm()
 	}
 	if (*environment("GPULENS_FAKE_RM_LOG"))
 		log_ = fopen(environment("GPULENS_FAKE_RM_LOG"), "a");
-}
-
-int Rm::syscall_open()
-{
-	auto real = reinterpret_cast<int (*)(const char *, int, ...)>(dlsym(RTLD_NEXT, "open"));
-
-	return real("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
 void Rm::log(const char *what, uint32_t which, uint32_t status)
@@ -226,7 +217,9 @@ uint32_t Rm::answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p
 		return NOT_SUPPORTED;
 	if (cls == 0x41)
 		return answer_root(cmd, p);
-	if (cls == 0xa06c || cls == 0x80)
+	if (cls == 0x80)
+		return answer_device(cmd, p);
+	if (cls == 0xa06c)
 		return answer_group(object, cmd, p);
 	switch (cmd >> 8 & 0xff) {
 	case 0x12: return answer_gr(cmd, p);
@@ -236,37 +229,50 @@ uint32_t Rm::answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p
 }
 
 // The first group that a program allocates is the first TSG of process A as it was recorded, and so on.
-uint32_t Rm::answer_group(uint32_t object, uint32_t cmd, const Params &p)
+const json *Rm::tsg(size_t i) const
 {
 	const json &tsgs = facts_["live_run2"]["processes"]["A"]["tsgs"];
-	uint64_t handles, ids;
 
-	for (size_t i = 0; i < groups_.size() && i < tsgs.size(); i++) {
-		const std::vector<uint32_t> &channels = groups_[i].second;
-		if (cmd == 0x80170d) { // FIFO_GET_CHANNELLIST: count 0, handles 8, ids 16
-			memcpy(&handles, p.bytes + 8, 8);
-			memcpy(&ids, p.bytes + 16, 8);
-			for (uint32_t n = 0; n < p.get(0); n++) {
-				uint32_t handle = reinterpret_cast<uint32_t *>(handles)[n];
-				for (size_t c = 0; c < channels.size(); c++)
-					if (channels[c] == handle)
-						reinterpret_cast<uint32_t *>(ids)[n] = tsgs[i]["chids"][c];
-			}
-			continue;
-		}
-		if (groups_[i].first != object)
-			continue;
-		switch (cmd) {
-		case 0xa06c0101: return OK;                                         // GPFIFO_SCHEDULE
-		case 0xa06c0106: p.put(0, number(tsgs[i]["hw_tsg_id"])); return OK; // GET_INFO
-		case 0xa06c0104:                                                    // GET_TIMESLICE
-			p.put(0, number(tsgs[i]["timeslice_us"]));
-			p.put(4, 0);
-			return OK;
-		default: return NOT_SUPPORTED;
-		}
+	return i < tsgs.size() ? &tsgs[i] : nullptr;
+}
+
+uint32_t Rm::answer_group(uint32_t object, uint32_t cmd, const Params &p)
+{
+	const json *tsg = nullptr;
+
+	for (size_t i = 0; i < groups_.size(); i++)
+		if (groups_[i].first == object)
+			tsg = this->tsg(i);
+	if (!tsg)
+		return OBJECT_NOT_FOUND;
+	switch (cmd) {
+	case 0xa06c0101: return OK;                                        // GPFIFO_SCHEDULE
+	case 0xa06c0106: p.put(0, number((*tsg)["hw_tsg_id"])); return OK; // GET_INFO
+	case 0xa06c0104:                                                   // GET_TIMESLICE
+		p.put(0, number((*tsg)["timeslice_us"]));
+		p.put(4, 0);
+		return OK;
+	default: return NOT_SUPPORTED;
 	}
-	return cmd == 0x80170d ? OK : OBJECT_NOT_FOUND;
+}
+
+// FIFO_GET_CHANNELLIST: count 0, handles 8, ids 16
+uint32_t Rm::answer_device(uint32_t cmd, const Params &p)
+{
+	uint32_t *handles, *ids;
+
+	if (cmd != 0x80170d)
+		return NOT_SUPPORTED;
+	memcpy(&handles, p.bytes + 8, 8);
+	memcpy(&ids, p.bytes + 16, 8);
+	for (size_t i = 0; i < groups_.size() && tsg(i); i++) {
+		const std::vector<uint32_t> &channels = groups_[i].second;
+		for (uint32_t n = 0; n < p.get(0); n++)
+			for (size_t c = 0; c < channels.size(); c++)
+				if (channels[c] == handles[n])
+					ids[n] = (*tsg(i))["chids"][c];
+	}
+	return OK;
 }
 
 uint32_t Rm::answer_root(uint32_t cmd, const Params &p)

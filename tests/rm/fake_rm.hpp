@@ -35,28 +35,23 @@ public:
 
 	bool fakes() const { return !facts_.empty(); }
 	bool owns(int fd) const { return fds_.count(fd) != 0; }
-	int open(bool gpu)
-	{
-		int fd = static_cast<int>(syscall_open());
-		gpu_node_ |= gpu;
-		if (fd >= 0 && !gpu)
-			fds_.insert(fd);
-		return fd;
-	}
+	void opened(int control) { fds_.insert(control); }
+	void opened_gpu() { gpu_node_ = true; }
 	void close(int fd) { fds_.erase(fd); }
 	int ioctl(unsigned long request, void *arg);
 
 private:
 	Rm();
-	static int syscall_open();
 	void alloc(uint8_t *a);
 	void control(uint8_t *c);
 	uint32_t answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p);
 	uint32_t answer_group(uint32_t object, uint32_t cmd, const Params &p);
+	uint32_t answer_device(uint32_t cmd, const Params &p);
 	uint32_t answer_root(uint32_t cmd, const Params &p);
 	uint32_t answer_gr(uint32_t cmd, const Params &p);
 	uint32_t answer_engines(uint32_t cmd, const Params &p);
 	uint32_t answer_copies(uint32_t cmd, const Params &p);
+	const json *tsg(size_t i) const; // as recorded
 	const json *engine(uint32_t nv2080) const;
 	const json &common() const { return facts_["common"]; }
 	const json &gpu() const { return facts_["gpus"][gpu_]; }
