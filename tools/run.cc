@@ -2,6 +2,7 @@
 // See run.hpp.
 #include "run.hpp"
 
+#include "rm/engine_type.hpp"
 #include "table.hpp"
 #include "text.hpp"
 
@@ -52,20 +53,6 @@ std::string library()
 	_exit(127);
 }
 
-// class/cl2080_notification.h, NV2080_ENGINE_TYPE_*
-std::string engine_name(u32 nv2080)
-{
-	if (nv2080 >= 0x01 && nv2080 <= 0x08)
-		return fmt::format("GR{}", nv2080 - 0x01);
-	if (nv2080 >= 0x09 && nv2080 <= 0x12)
-		return fmt::format("COPY{}", nv2080 - 0x09);
-	if (nv2080 >= 0x34 && nv2080 <= 0x3d)
-		return fmt::format("COPY{}", nv2080 - 0x34 + 10);
-	if (nv2080 >= 0x13 && nv2080 <= 0x1a)
-		return fmt::format("NVDEC{}", nv2080 - 0x13);
-	return fmt::format("engine {:#x}", nv2080);
-}
-
 void print_table(const std::vector<RunTsg> &tsgs)
 {
 	Table t({"Process", "<Engine", "TSG", "Slice set", "<Channels"});
@@ -91,7 +78,7 @@ std::vector<RunTsg> run_tsgs(const std::string &file)
 		try {
 			nlohmann::json j = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(at),
 								 text.begin() + static_cast<std::ptrdiff_t>(end));
-			RunTsg one{.pid = j.at("pid"), .tsg = j.at("tsg"), .engine = engine_name(j.at("engine"))};
+			RunTsg one{.pid = j.at("pid"), .tsg = j.at("tsg"), .engine = rm::engine_name(j.at("engine"))};
 			if (!j.at("timeslice_us").is_null())
 				one.timeslice_us = j.at("timeslice_us");
 			one.channels = j.at("channels").get<std::vector<u32>>();

@@ -167,6 +167,11 @@ std::string read_whole(const std::string &path, bool of_module)
 
 namespace {
 
+bool module_loaded()
+{
+	return std::filesystem::exists("/sys/module/gpulens");
+}
+
 // The X of the /proc/gpuX there are, ascending.
 std::vector<unsigned> found_gpus(const std::string &proc)
 {
@@ -191,8 +196,7 @@ bool asks_rm(const SourceOptions &options)
 {
 	if (options.from != From::Auto)
 		return options.from == From::Rm;
-	return rm::Client::there() && found_gpus(options.proc).empty() &&
-	       !std::filesystem::exists("/sys/module/gpulens");
+	return rm::Client::there() && found_gpus(options.proc).empty() && !module_loaded();
 }
 
 std::vector<unsigned> proc_gpus(const std::string &proc)
@@ -201,7 +205,7 @@ std::vector<unsigned> proc_gpus(const std::string &proc)
 
 	if (!found.empty())
 		return found;
-	if (std::filesystem::exists("/sys/module/gpulens"))
+	if (module_loaded())
 		throw SourceError(
 			"the module is loaded and has found no GPU that it knows; dmesg | grep gpulens says more");
 	throw SourceError("no " + proc +

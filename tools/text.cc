@@ -74,12 +74,14 @@ std::string processes_text(const Gpu &gpu)
 	return t.empty() ? "no process uses it\n" : t.str({});
 }
 
-// SMs by where they are, which decides what disturbs them.
+// SMs by where they are, which decides what disturbs them; nothing where that is not told.
 std::string sms_text(const Gpu &gpu, const Style &style)
 {
 	std::map<u32, std::vector<u32>> by_gpc, by_virtual;
 	Table gpcs({"Logical GPC", "GPC", "SMs", "<Which (%smid)"}), clusters({"Virtual GPC", "SMs", "<Which (%smid)"});
 
+	if (gpu.sms.empty())
+		return "";
 	for (const Sm &s : gpu.sms) {
 		by_gpc[s.gpc].push_back(s.id);
 		by_virtual[s.virtual_gpc].push_back(s.id);
@@ -304,7 +306,7 @@ std::string gpcs_text(const Gpu &gpu, const Style &style)
 	u32 tpcs = 0;
 
 	if (!gpu.has_gpcs)
-		return out + (gpu.sms.empty() ? "" : sms_text(gpu, style));
+		return out + sms_text(gpu, style);
 	for (const Gpc &g : gpu.gpcs) {
 		t.add({std::to_string(g.id), std::to_string(g.tpcs),
 		       g.tpcs && g.first_tpc ? fmt::format("{}-{}", *g.first_tpc, *g.first_tpc + g.tpcs - 1) : "-",
@@ -313,7 +315,7 @@ std::string gpcs_text(const Gpu &gpu, const Style &style)
 	}
 	out += fmt::format("{} of {} GPCs, {} of {} TPCs; disabled GPCs (mask): {}\n", gpu.gpcs.size(), gpu.num_gpcs,
 			   tpcs, gpu.num_gpcs * gpu.num_tpc_per_gpc, hex_or_dash(gpu.gpc_mask));
-	return out + t.str(style) + (gpu.sms.empty() ? "" : sms_text(gpu, style));
+	return out + t.str(style) + sms_text(gpu, style);
 }
 
 } // namespace tool

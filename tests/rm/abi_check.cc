@@ -2,6 +2,7 @@
 // Holds tools/rm/abi.hpp against NVIDIA's own headers: compiled by scripts/check-rm with one version of them in its path.
 // Prints a line for each structure that is another there; exit status 1 when there are any.
 #include "rm/abi.hpp"
+#include "rm/engine_type.hpp"
 
 #include <class/cl0080.h>
 #include <class/cl2080.h>
@@ -35,6 +36,16 @@ static void place(const char *field, size_t offset, size_t their_offset)
 
 namespace rm = tool::rm;
 
+static void engine(const char *name, unsigned nv2080)
+{
+	if (rm::engine_name(nv2080) == name)
+		return;
+	differences++;
+	std::printf("NV2080_ENGINE_TYPE_%s: %#x; here %s\n", name, nv2080, rm::engine_name(nv2080).c_str());
+}
+
+#define ENGINE(name) engine(#name, NV2080_ENGINE_TYPE_##name)
+
 #define SIZE(ours, theirs) hold(#theirs, 0, sizeof(rm::ours), 0, sizeof(theirs))
 #define CONTROL(ours, space, theirs)                                                                                   \
 	hold(#space "_CTRL_CMD_" #theirs, rm::ours::CMD, sizeof(rm::ours), space##_CTRL_CMD_##theirs,                  \
@@ -58,6 +69,11 @@ int main()
 	SIZE(SubdeviceAlloc, NV2080_ALLOC_PARAMETERS);
 	place("NVOS21_PARAMETERS.status", offsetof(rm::Alloc, status), offsetof(NVOS21_PARAMETERS, status));
 	place("NVOS54_PARAMETERS.status", offsetof(rm::Control, status), offsetof(NVOS54_PARAMETERS, status));
+
+	ENGINE(GR0), ENGINE(GR7);
+	ENGINE(COPY0), ENGINE(COPY9), ENGINE(COPY10), ENGINE(COPY19);
+	ENGINE(NVDEC0), ENGINE(NVDEC7), ENGINE(NVENC0), ENGINE(NVENC2), ENGINE(NVENC3);
+	ENGINE(SEC2), ENGINE(NVJPEG0), ENGINE(NVJPEG7), ENGINE(OFA0), ENGINE(OFA1);
 
 	CONTROL(AttachedIds, NV0000, GPU_GET_ATTACHED_IDS);
 	CONTROL(IdInfo, NV0000, GPU_GET_ID_INFO_V2);

@@ -138,6 +138,8 @@ struct ArchInfo { // ctrl/ctrl2080/ctrl2080mc.h
 };
 
 constexpr u32 MAX_ENGINES = 0x54; // NV2080_GPU_MAX_ENGINES_LIST_SIZE
+// In the place of a runlist, its registers or a hardware id, from here on: _ERROR, and at 0xffffffff _NULL.
+constexpr u32 NOT_TOLD = 0xfffffffb;
 
 struct Engines { // ctrl/ctrl2080/ctrl2080gpu.h
 	static constexpr u32 CMD = 0x20800170;
@@ -148,15 +150,13 @@ struct Engines { // ctrl/ctrl2080/ctrl2080gpu.h
 struct EngineRunlists { // ctrl/ctrl2080/ctrl2080gpu.h; root only
 	static constexpr u32 CMD = 0x20800179;
 	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_ENGINE_RUNLIST_PRI_BASE";
-	static constexpr u32 NONE = 0xffffffff; // NV2080_CTRL_GPU_GET_ENGINE_RUNLIST_PRI_BASE_NULL
-	u32 types[MAX_ENGINES] = {};            // ends with NV2080_ENGINE_TYPE_NULL
+	u32 types[MAX_ENGINES] = {}; // ends with NV2080_ENGINE_TYPE_NULL
 	u32 pri_base[MAX_ENGINES] = {}, runlist[MAX_ENGINES] = {};
 };
 
 struct HwEngineIds { // ctrl/ctrl2080/ctrl2080gpu.h
 	static constexpr u32 CMD = 0x2080017a;
 	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_HW_ENGINE_ID";
-	static constexpr u32 NONE = 0xffffffff;
 	u32 types[MAX_ENGINES] = {}, ids[MAX_ENGINES] = {};
 };
 
@@ -184,7 +184,8 @@ struct CopyCaps { // ctrl/ctrl2080/ctrl2080ce.h
 struct AllocatedChannels { // ctrl/ctrl2080/ctrl2080fifo.h; root only
 	static constexpr u32 CMD = 0x20801119;
 	static constexpr const char *NAME = "NV2080_CTRL_CMD_FIFO_GET_ALLOCATED_CHANNELS";
-	u32 runlist = 0, mask[4096 / 32] = {};
+	static constexpr u32 MAX = 4096;
+	u32 runlist = 0, mask[MAX / 32] = {};
 };
 
 struct GrRoute { // ctrl/ctrl2080/ctrl2080gr.h; all zero: the only graphics engine

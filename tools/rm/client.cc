@@ -73,6 +73,13 @@ std::string status_name(u32 status)
 	return row == std::end(STATUS) ? fmt::format("status {:#x}", status) : row->name;
 }
 
+const Attached &the_one(const std::vector<Attached> &there, unsigned place)
+{
+	if (place >= there.size())
+		throw SourceError(fmt::format("there is no GPU {}; the driver has {}", place, there.size()));
+	return there[place];
+}
+
 bool Client::there()
 {
 	return access(NODE, F_OK) == 0;
@@ -148,7 +155,7 @@ std::vector<Attached> Client::gpus()
 		if (status != NV_OK)
 			throw SourceError(fmt::format("{}: driver {} does not say what GPU {:#x} is: {}", NODE,
 						      version_, id, status_name(status)));
-		Attached one{.id = id, .device = info.device, .subdevice = info.subdevice};
+		Attached one{.device = info.device, .subdevice = info.subdevice};
 		if (ask(pci) == NV_OK)
 			one.pci = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.slot);
 		list.push_back(one);

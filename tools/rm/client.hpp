@@ -14,11 +14,13 @@ namespace tool::rm {
 std::string status_name(u32 status);
 
 struct Attached {
-	u32 id = 0;                    // the driver's
 	u32 device = 0, subdevice = 0; // instances, for Client::open()
 	unsigned place = 0;            // among all, in PCI order
 	std::string pci{};             // "0000:01:00.0"; empty: not told
 };
+
+// Throws SourceError: there are not so many.
+const Attached &the_one(const std::vector<Attached> &there, unsigned place);
 
 // A GPU as an object of the client's.
 struct Subdevice {
@@ -36,7 +38,7 @@ public:
 	Client &operator=(const Client &) = delete;
 
 	const std::string &version() const { return version_; } // "580.159.04"
-	// GPUs that the driver has initialised, by its ids, which are in PCI order.
+	// GPUs that the driver has initialised, in PCI order.
 	std::vector<Attached> gpus();
 	// Throws SourceError.
 	Subdevice open(const Attached &gpu);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // A GPU as NVIDIA's resource manager tells of it. See sources.hpp.
-#include "hw/ptop.h"
 #include "rm/client.hpp"
+#include "rm/engine_type.hpp"
 #include "sources.hpp"
 
 #include <algorithm>
@@ -19,24 +19,6 @@ namespace {
 
 constexpr const char *NOT_HERE = "not available from this source";
 
-// class/cl2080_notification.h, NV2080_ENGINE_TYPE_*: which of the device table's types they are.
-constexpr struct {
-	u32 first, last;
-	u16 type, inst; // of the first
-} TYPES[] = {
-	{0x01, 0x08, NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, 0}, // GR0 to GR7
-	{0x09, 0x12, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE, 0},      // COPY0 to COPY9
-	{0x34, 0x3d, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE, 10},     // COPY10 to COPY19
-	{0x13, 0x1a, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVDEC, 0},    // NVDEC0 to NVDEC7
-	{0x1b, 0x1d, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC, 0},    // NVENC0 to NVENC2
-	{0x3f, 0x3f, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC, 3},    // NVENC3
-	{0x26, 0x26, NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC, 0},      // SEC2
-	{0x2b, 0x32, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVJPG, 0},    // NVJPEG0 to NVJPEG7
-	{0x33, 0x33, NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA, 0},      // OFA0
-	{0x3e, 0x3e, NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA, 1},      // OFA1
-};
-
-// Index by which an engine's own answers are asked for.
 struct Known {
 	u32 nv2080;
 	lens_engine engine;
@@ -115,15 +97,14 @@ private:
 		if (!ask(list, "engines", to_.engine_failures))
 			return;
 		for (u32 i = 0; i < std::min(list.count, rm::MAX_ENGINES); i++) {
-			for (const auto &row : TYPES) {
-				if (list.types[i] < row.first || list.types[i] > row.last)
-					continue;
-				lens_engine e{};
-				e.type = row.type;
-				e.inst = static_cast<u16>(row.inst + list.types[i] - row.first);
-				e.runlist = e.engine_id = e.intr = e.reset = e.fault = LENS_NONE;
-				known.push_back({list.types[i], e});
-			}
+			const rm::EngineType *row = rm::engine_type(list.types[i]);
+			lens_engine e{};
+			if (!row)
+				continue;
+			e.type = row->type;
+			e.inst = static_cast<u16>(row->inst + list.types[i] - row->first);
+			e.runlist = e.engine_id = e.intr = e.reset = e.fault = LENS_NONE;
+			known.push_back({list.types[i], e});
 		}
 		add_runlists(known);
 		add_ids(known);
@@ -146,9 +127,9 @@ private:
 		if (!ask(lists, "runlists of engines", to_.engine_failures))
 			return;
 		for (size_t i = 0; i < known.size(); i++) {
-			if (lists.runlist[i] < rm::EngineRunlists::NONE - 4)
+			if (lists.runlist[i] < rm::NOT_TOLD)
 				known[i].engine.runlist = static_cast<s16>(lists.runlist[i]);
-			if (lists.pri_base[i] < rm::EngineRunlists::NONE - 4)
+			if (lists.pri_base[i] < rm::NOT_TOLD)
 				known[i].engine.runlist_base = lists.pri_base[i];
 		}
 	}
@@ -162,7 +143,7 @@ private:
 		bool told = ask(ids, "ids of engines", to_.engine_failures);
 		for (size_t i = 0; i < known.size(); i++) {
 			rm::FaultInfo fault{.type = known[i].nv2080};
-			if (told && ids.ids[i] < rm::HwEngineIds::NONE - 4)
+			if (told && ids.ids[i] < rm::NOT_TOLD)
 				known[i].engine.engine_id = static_cast<s16>(ids.ids[i]);
 			if (client_.ask(subdevice_, fault) == rm::NV_OK)
 				known[i].engine.fault = static_cast<s16>(fault.mmu_fault_id);
@@ -252,10 +233,10 @@ private:
 	{
 		std::vector<std::pair<u32, u32>> grces; // LCE, PCEs
 
-		for (Engine &e : to_.engines) {
+		for (const Engine &e : to_.engines) {
 			if (e.type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE)
 				continue;
-			u32 nv2080 = e.inst < 10 ? 0x09 + e.inst : 0x34 + e.inst - 10;
+			u32 nv2080 = rm::nv2080_of(e.type, e.inst);
 			rm::PceMask pces{.type = nv2080};
 			rm::CopyCaps caps{.type = nv2080};
 			std::string item = fmt::format("PCEs of LCE {}", e.inst);
@@ -288,13 +269,11 @@ private:
 	// Asked for runlist 0: where ids count over the whole GPU, those of all; others are then out of range.
 	void channels()
 	{
-		std::unique_ptr<rm::AllocatedChannels> all = std::make_unique<rm::AllocatedChannels>(), other;
+		rm::AllocatedChannels all, other{.runlist = 1};
 
-		if (!ask(*all, "allocated channels", to_.channel_failures))
+		if (!ask(all, "allocated channels", to_.channel_failures))
 			return;
-		other = std::make_unique<rm::AllocatedChannels>();
-		other->runlist = 1;
-		to_.chip.ids_per_runlist = client_.ask(subdevice_, *other) == rm::NV_OK;
+		to_.chip.ids_per_runlist = client_.ask(subdevice_, other) == rm::NV_OK;
 		if (to_.chip.ids_per_runlist) {
 			to_.channel_failures.push_back({"allocated channels",
 							-EOPNOTSUPP,
@@ -303,8 +282,8 @@ private:
 			return;
 		}
 		to_.allocated.emplace();
-		for (u32 i = 0; i < 4096; i++)
-			if (all->mask[i / 32] >> i % 32 & 1)
+		for (u32 i = 0; i < rm::AllocatedChannels::MAX; i++)
+			if (all.mask[i / 32] >> i % 32 & 1)
 				to_.allocated->push_back(i);
 	}
 
@@ -313,8 +292,8 @@ private:
 	{
 		std::map<u32, std::vector<std::string>> uses;
 
-		for (u32 nv2080 : {u32{0x01}, u32{0x09}}) // GR0, COPY0
-			for (u32 cls : classes(nv2080))
+		for (u16 type : {NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE})
+			for (u32 cls : classes(rm::nv2080_of(type, 0)))
 				if ((cls & 0xff) == 0xc0 || (cls & 0xff) == 0xb5)
 					add(uses, cls, (cls & 0xff) == 0xc0 ? "compute" : "copy");
 		add(uses, 0x900e, "MPS");      // class/cl900e.h, MPS_COMPUTE
@@ -381,8 +360,7 @@ std::vector<Gpu> from_rm(const std::vector<unsigned> &which)
 			fmt::format("{}: driver {} has no GPU in use now; while a program uses it there is one",
 				    rm::NODE, client.version()));
 	for (unsigned x : which)
-		if (x >= there.size())
-			throw SourceError(fmt::format("there is no GPU {}; the driver has {}", x, there.size()));
+		rm::the_one(there, x);
 	for (unsigned x = 0; x < there.size(); x++) {
 		if (!which.empty() && std::find(which.begin(), which.end(), x) == which.end())
 			continue;

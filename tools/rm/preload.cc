@@ -23,7 +23,7 @@ constexpr u32 MAX_GROUPS = 256,
 	      MAX_CHANNELS = 128; // NV2080_CTRL_FIFO_INFO_INDEX_MAX_CHANNELS_PER_GROUP is 128 on GH100
 
 struct Group {
-	u32 client = 0, handle = 0; // 0: free
+	u32 client = 0, handle = 0; // both 0: free
 	u32 device = 0, engine = 0; // NV2080_ENGINE_TYPE_*
 	u32 count = 0, channels[MAX_CHANNELS] = {};
 };
@@ -46,11 +46,11 @@ Group *find(u32 client, u32 handle)
 	return nullptr;
 }
 
-template <typename Params> bool ask(int fd, u32 client, u32 object, u32 cmd, Params &params)
+template <typename Params> bool ask(int fd, u32 client, u32 object, Params &params)
 {
 	Control c{.client = client,
 		  .object = object,
-		  .cmd = cmd,
+		  .cmd = Params::CMD,
 		  .params = reinterpret_cast<uintptr_t>(&params),
 		  .params_size = sizeof(params)};
 
@@ -69,16 +69,16 @@ void tell(int fd, const Group &g)
 	char line[256 + 11 * MAX_CHANNELS];
 	int n;
 
-	if (!path || !ask(fd, g.client, g.handle, GroupInfo::CMD, info))
+	if (!path || !ask(fd, g.client, g.handle, info))
 		return;
 	n = snprintf(line, sizeof(line), "{\"pid\": %d, \"tsg\": %u, \"engine\": %u, \"timeslice_us\": ", getpid(),
 		     info.tsg, g.engine);
-	if (ask(fd, g.client, g.handle, GroupTimeslice::CMD, slice))
+	if (ask(fd, g.client, g.handle, slice))
 		n += snprintf(line + n, sizeof(line) - n, "%llu", static_cast<unsigned long long>(slice.us));
 	else
 		n += snprintf(line + n, sizeof(line) - n, "null");
 	n += snprintf(line + n, sizeof(line) - n, ", \"channels\": [");
-	if (g.count && ask(fd, g.client, g.device, ChannelList::CMD, list))
+	if (g.count && ask(fd, g.client, g.device, list))
 		for (u32 i = 0; i < g.count; i++)
 			n += snprintf(line + n, sizeof(line) - n, "%s%u", i ? ", " : "", ids[i]);
 	n += snprintf(line + n, sizeof(line) - n, "]}\n");
@@ -91,24 +91,20 @@ void tell(int fd, const Group &g)
 	close(out);
 }
 
-void allocated(int fd, u32 client, u32 parent, u32 object, u32 cls, u64 params)
+template <typename Params> void allocated(int fd, const Params &a)
 {
-	Group *g = (cls & 0xff) == 0x6f ? find(client, parent) : nullptr;
+	Group *g = (a.cls & 0xff) == 0x6f ? find(a.root, a.parent) : nullptr;
 
 	if (g && g->count < MAX_CHANNELS) {
-		g->channels[g->count++] = object;
+		g->channels[g->count++] = a.object;
 		tell(fd, *g);
 	}
-	if (cls != KEPLER_CHANNEL_GROUP_A)
+	g = a.cls == KEPLER_CHANNEL_GROUP_A ? find(0, 0) : nullptr;
+	if (!g)
 		return;
-	for (Group &one : groups) {
-		if (one.handle)
-			continue;
-		one = {.client = client, .handle = object, .device = parent};
-		if (params)
-			one.engine = reinterpret_cast<const GroupAlloc *>(params)->engine;
-		return;
-	}
+	*g = {.client = a.root, .handle = a.object, .device = a.parent};
+	if (a.params)
+		g->engine = reinterpret_cast<const GroupAlloc *>(a.params)->engine;
 }
 
 void freed(u32 client, u32 object)
@@ -118,33 +114,29 @@ void freed(u32 client, u32 object)
 			g = {};
 }
 
+// The request's parameters where it is of that kind and size, and was granted.
+template <typename Params> const Params *good(unsigned nr, unsigned long request, const void *arg)
+{
+	const Params *p = static_cast<const Params *>(arg);
+
+	return _IOC_NR(request) == nr && _IOC_SIZE(request) == sizeof(Params) && p->status == NV_OK ? p : nullptr;
+}
+
 void answered(int fd, unsigned long request, const void *arg)
 {
 	if (_IOC_TYPE(request) != NV_IOCTL_MAGIC)
 		return;
 	std::lock_guard<std::mutex> hold(lock);
-	if (_IOC_NR(request) == NV_ESC_RM_ALLOC && _IOC_SIZE(request) == sizeof(Alloc)) {
-		const Alloc &a = *static_cast<const Alloc *>(arg);
-		if (a.status == NV_OK)
-			allocated(fd, a.root, a.parent, a.object, a.cls, a.params);
-	}
-	if (_IOC_NR(request) == NV_ESC_RM_ALLOC && _IOC_SIZE(request) == sizeof(AllocWithRights)) {
-		const AllocWithRights &a = *static_cast<const AllocWithRights *>(arg);
-		if (a.status == NV_OK)
-			allocated(fd, a.root, a.parent, a.object, a.cls, a.params);
-	}
-	if (_IOC_NR(request) == NV_ESC_RM_CONTROL && _IOC_SIZE(request) == sizeof(Control)) {
-		const Control &c = *static_cast<const Control *>(arg);
-		const Group *g =
-			c.status == NV_OK && c.cmd >> 16 == KEPLER_CHANNEL_GROUP_A ? find(c.client, c.object) : nullptr;
-		if (g)
-			tell(fd, *g); // scheduled, or with another time slice
-	}
-	if (_IOC_NR(request) == NV_ESC_RM_FREE && _IOC_SIZE(request) == sizeof(Free)) {
-		const Free &f = *static_cast<const Free *>(arg);
-		if (f.status == NV_OK)
-			freed(f.root, f.object);
-	}
+	if (const Alloc *a = good<Alloc>(NV_ESC_RM_ALLOC, request, arg))
+		allocated(fd, *a);
+	if (const AllocWithRights *a = good<AllocWithRights>(NV_ESC_RM_ALLOC, request, arg))
+		allocated(fd, *a);
+	const Control *c = good<Control>(NV_ESC_RM_CONTROL, request, arg);
+	const Group *g = c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A ? find(c->client, c->object) : nullptr;
+	if (g)
+		tell(fd, *g); // scheduled, or with another time slice
+	if (const Free *f = good<Free>(NV_ESC_RM_FREE, request, arg))
+		freed(f->root, f->object);
 }
 
 } // namespace

@@ -28,13 +28,6 @@ template <typename T> void append(std::string &to, const T &record)
 	to.append(reinterpret_cast<const char *>(&record), sizeof(record));
 }
 
-const rm::Attached &the_one(const std::vector<rm::Attached> &there, unsigned gpu)
-{
-	if (gpu >= there.size())
-		throw SourceError(fmt::format("there is no GPU {}; the driver has {}", gpu, there.size()));
-	return there[gpu];
-}
-
 template <size_t N> void put_name(char (&to)[N], const std::string &name)
 {
 	std::memcpy(to, name.data(), std::min(name.size(), N - 1));
@@ -46,7 +39,7 @@ RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsg
 	: gpu_(gpu), period_ns_(u64{period_us} * 1000)
 {
 	std::vector<rm::Attached> there = client_.gpus();
-	const rm::Attached &one = the_one(there, gpu);
+	const rm::Attached &one = rm::the_one(there, gpu);
 
 	subdevice_ = client_.open(one);
 	begin(one, tsgs);
@@ -55,7 +48,6 @@ RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsg
 void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 {
 	std::string records;
-	u32 count = 1;
 	gpulens_samples_header head{};
 	const lens_chip_id *row = nullptr;
 	gpulens_header snapshot{};
@@ -87,8 +79,21 @@ void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 	engine.type = htole16(GPULENS_RECORD_ENGINE);
 	engine.engine_id = engine.intr = engine.reset = engine.fault = htole16(GPULENS_NONE);
 	put_name(engine.name, "Graphics/Compute 0");
+	append(records, chip);
+	add_tsgs(records, tsgs);
+	snapshot.records = htole32(static_cast<u32>(records.size() / GPULENS_RECORD_BYTES));
+	append(bytes_, snapshot);
+	bytes_ += records;
+	append(bytes_, head);
+	append(bytes_, engine);
+}
+
+// Their runlist and its TSGs, so that their slices are known; nothing where there are none.
+void RmSampler::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs)
+{
 	gpulens_runlist list{};
-	list.type = htole16(GPULENS_RECORD_RUNLIST);
+	std::string entries;
+
 	for (const RunTsg &one : tsgs) {
 		if (one.engine != "GR0")
 			continue;
@@ -96,22 +101,16 @@ void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 		tsg.type = htole16(GPULENS_RECORD_TSG);
 		tsg.id = htole16(static_cast<u16>(one.tsg));
 		tsg.timeslice_ns = htole64(one.timeslice_us.value_or(0) * 1000);
-		append(records, tsg);
-		count++;
+		append(entries, tsg);
 		for (u32 channel : one.channels)
 			tsg_of_[channel] = one.tsg;
 	}
-	list.entries = htole16(static_cast<u16>(count - 1));
-	if (count > 1)
-		count++;
-	snapshot.records = htole32(count);
-	append(bytes_, snapshot);
-	append(bytes_, chip);
-	if (count > 1)
-		append(bytes_, list);
-	bytes_ += records;
-	append(bytes_, head);
-	append(bytes_, engine);
+	if (entries.empty())
+		return;
+	list.type = htole16(GPULENS_RECORD_RUNLIST);
+	list.entries = htole16(static_cast<u16>(entries.size() / GPULENS_RECORD_BYTES));
+	append(records, list);
+	records += entries;
 }
 
 void RmSampler::tick()

@@ -24,6 +24,7 @@ public:
 
 private:
 	void begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
+	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
 	void tick();
 
 	rm::Client client_;
