@@ -55,11 +55,12 @@ std::string library()
 
 void print_table(const std::vector<RunTsg> &tsgs)
 {
-	Table t({"Process", "<Engine", "TSG", "Slice set", "<Channels"});
+	Table t({"Process", "<Engine", "TSG", "Slice set", "<Preemption", "<Channels"});
 
 	for (const RunTsg &one : tsgs)
 		t.add({std::to_string(one.pid), one.engine, std::to_string(one.tsg),
-		       one.timeslice_us ? duration(*one.timeslice_us * 1000) : "-", ranges(one.channels)});
+		       one.timeslice_us ? duration(*one.timeslice_us * 1000) : "-",
+		       one.compute.empty() ? "-" : one.compute, ranges(one.channels)});
 	std::string text = t.empty() ? "gpulens: the program made no TSG\n" : t.str({});
 	std::fputs(text.c_str(), stderr);
 }
@@ -78,9 +79,17 @@ std::vector<RunTsg> run_tsgs(const std::string &file)
 		try {
 			nlohmann::json j = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(at),
 								 text.begin() + static_cast<std::ptrdiff_t>(end));
-			RunTsg one{.pid = j.at("pid"), .tsg = j.at("tsg"), .engine = rm::engine_name(j.at("engine"))};
+			RunTsg one{.pid = j.at("pid"),
+				   .tsg = j.at("tsg"),
+				   .engine = rm::engine_name(j.at("engine")),
+				   .compute{},
+				   .graphics{}};
 			if (!j.at("timeslice_us").is_null())
 				one.timeslice_us = j.at("timeslice_us");
+			if (!j.at("preemption").is_null()) {
+				one.compute = j.at("preemption").at("compute");
+				one.graphics = j.at("preemption").at("graphics");
+			}
 			one.channels = j.at("channels").get<std::vector<u32>>();
 			std::sort(one.channels.begin(), one.channels.end());
 			last[{one.pid, one.tsg}] = one;

@@ -19,6 +19,7 @@ struct RunTsg {
 	u32 pid = 0, tsg = 0;
 	std::string engine; // "GR0", "COPY2"
 	std::optional<u64> timeslice_us{};
+	std::string compute, graphics; // how it makes room: "WFI", "CTA", "CILP"; "WFI", "GFXP"; empty: not told
 	std::vector<u32> channels{};
 };
 

@@ -249,19 +249,22 @@ def test_run_tells_a_programs_tsgs() -> None:
     done = ask_rm("run", "--", *PROGRAM)
     assert (done.returncode, done.stdout) == (7, "done --for it\n")
     lines = done.stderr.splitlines()
-    assert lines[0].split() == ["Process", "Engine", "TSG", "Slice", "set", "Channels"]
+    assert lines[0].split() == ["Process", "Engine", "TSG", "Slice", "set", "Preemption", "Channels"]
     assert [line.split()[1:] for line in lines[1:]] == [
-        ["GR0", "6", "2.048", "ms", "10-17"], ["COPY2", "7", "1.024", "ms", "18-21"]]
+        ["GR0", "6", "2.048", "ms", "CILP", "10-17"], ["COPY2", "7", "1.024", "ms", "-", "18-21"]]
 
 
 def test_run_writes_lines_as_they_come(tmp_path: pathlib.Path) -> None:
-    """A line for each channel and when it is scheduled; the last says all."""
+    """A line for each channel and when the compute object has set the mode of preemption, none that says what the one
+    before did; the last says all."""
     done = ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", *PROGRAM)
     assert (done.returncode, done.stderr) == (7, "")
     lines = [json.loads(line) for line in (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()]
     assert [(one["tsg"], len(one["channels"])) for one in lines] == [
-        *((6, count) for count in (*range(1, 9), 8)), *((7, count) for count in (*range(1, 5), 4))]
-    assert lines[-1] == {"pid": lines[0]["pid"], "tsg": 7, "engine": 0x0B, "timeslice_us": 1024,
+        *((6, count) for count in (*range(1, 9), 8)), *((7, count) for count in range(1, 5))]
+    assert [one["preemption"] for one in lines] == [
+        *[{"compute": "WFI", "graphics": "WFI"}] * 8, {"compute": "CILP", "graphics": "WFI"}, *[None] * 4]
+    assert lines[-1] == {"pid": lines[0]["pid"], "tsg": 7, "engine": 0x0B, "timeslice_us": 1024, "preemption": None,
                          "channels": [18, 19, 20, 21]}
 
 

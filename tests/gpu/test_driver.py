@@ -124,8 +124,8 @@ def test_busy_processes_take_even_turns(tmp_path: pathlib.Path, count: int) -> N
 
 
 def test_run_tells_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
-    """A CUDA process has a TSG for compute with a slice of 2048 us and one of 1024 us for each of three copy engines,
-    with 8 and 4 channels each; record then names its TSG, and another process' channel."""
+    """A CUDA process has a TSG for compute with a slice of 2048 us, preempted between instructions, and one of 1024 us
+    for each of three copy engines, with 8 and 4 channels each; record then names its TSG, and another process' channel."""
     tsgs = tmp_path / "tsgs"
     with process("spin", "30"):
         with subprocess.Popen([*TOOL, "run", "-o", str(tsgs), "--", KERNELS, "spin", "12"], stdout=subprocess.PIPE,
@@ -138,6 +138,8 @@ def test_run_tells_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
     print("\n" + "\n".join(map(str, last.values())) + "\n" + text)
     assert sorted((each["engine"], each["timeslice_us"], len(each["channels"])) for each in last.values()) == [
         (0x01, 2048, 8), (0x0B, 1024, 4), (0x0C, 1024, 4), (0x0D, 1024, 4)]
+    assert {each["engine"]: each["preemption"] for each in last.values()} == {
+        0x01: {"compute": "CILP", "graphics": "WFI"}, 0x0B: None, 0x0C: None, 0x0D: None}
     compute = next(each["tsg"] for each in last.values() if each["engine"] == 1)
     rows = [line.split() for line in text.splitlines() if line.startswith("GR0")]
     assert [row[1] for row in rows] == [str(compute), "channel"] and rows[0][4:6] == ["2.048", "ms"]

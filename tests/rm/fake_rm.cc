@@ -12,6 +12,7 @@
 //	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
 #include "fake_rm.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <time.h>
@@ -71,6 +72,7 @@ Rm::Rm()
 	sizes_[0x201] = 128;
 	sizes_[0x21b] = 12;
 	// ctrla06c.h, ctrla06f/ctrla06fgpfifo.h
+	sizes_[0x20801235] = 24;
 	sizes_[0xa06c0101] = 3;
 	sizes_[0xa06c0104] = 8;
 	sizes_[0xa06c0106] = 4;
@@ -145,12 +147,12 @@ int Rm::ioctl(unsigned long request, void *arg)
 // NVOS21: root 0, parent 4, object 8, class 12, parameters 16, their size 24, status 28
 void Rm::alloc(uint8_t *bytes)
 {
-	static const std::map<uint32_t, std::pair<uint32_t, uint32_t>> wanted = {
-		{0x41, {0, 0}},
-		{0x80, {0x41, 56}},
-		{0x2080, {0x80, 4}},
-		{0xa06c, {0x80, 20}},
-		{0xc86f, {0xa06c, 0}}}; // parent's class, size of parameters
+	static const std::map<uint32_t, std::pair<uint32_t, uint32_t>>
+		wanted =
+			{
+				{0x41, {0, 0}},       {0x80, {0x41, 56}},    {0x2080, {0x80, 4}},
+				{0xa06c, {0x80, 20}}, {0xc86f, {0xa06c, 0}}, {0xcbc0, {0xc86f, 0}},
+				{0xc8b5, {0xc86f, 0}}}; // parent's class, size of parameters
 	Params a{bytes, 32};
 	auto row = wanted.find(a.get(12));
 	auto parent = objects_.find(a.get(4));
@@ -166,9 +168,12 @@ void Rm::alloc(uint8_t *bytes)
 		status = PARAM_STRUCT;
 	if (status == OK && a.get(12) == 0xa06c)
 		groups_.push_back({handle, {}});
-	for (auto &[group, channels] : groups_)
+	for (auto &[group, channels] : groups_) {
 		if (status == OK && group == a.get(4))
 			channels.push_back(handle);
+		if (status == OK && std::find(channels.begin(), channels.end(), a.get(4)) != channels.end())
+			computes_.insert(group);
+	}
 	if (status == OK) {
 		objects_[handle] = a.get(12);
 		a.put(8, handle);
@@ -326,6 +331,18 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 		usleep(100);                 // some of what it takes a driver
 		return chid < 0 ? 0x21 : OK; // NV_ERR_INVALID_CHANNEL
 	}
+	case 0x20801235: // GR_GET_CTXSW_MODES: channel 0, CILP 16, GFXP 20; WFI until there is an object of the engine
+		for (size_t i = 0; i < groups_.size() && tsg(i); i++) {
+			const std::vector<uint32_t> &channels = groups_[i].second;
+			const json &modes = (*tsg(i))["preemption"];
+			if (std::find(channels.begin(), channels.end(), p.get(0)) == channels.end())
+				continue;
+			bool begun = !modes.is_null() && computes_.count(groups_[i].first);
+			p.put(16, begun ? number(modes["cilp"]) : 0);
+			p.put(20, begun ? number(modes["gfxp"]) : 0);
+			return OK;
+		}
+		return ARGUMENT;
 	case 0x20801228: // GR_GET_INFO_V2
 		for (uint32_t i = 0; i < p.get(0); i++) {
 			static const std::map<uint32_t, const char *> names = {{0x14, "LITTER_NUM_GPCS"},

@@ -65,6 +65,7 @@ private:
 	std::map<uint32_t, const json *> asked_;                         // the recording's row of a command
 	std::map<uint32_t, uint32_t> objects_;                           // class by handle
 	std::vector<std::pair<uint32_t, std::vector<uint32_t>>> groups_; // handles: of a TSG, of its channels
+	std::set<uint32_t> computes_; // groups with an object on one of their channels
 	std::set<int> fds_;
 	uint32_t next_ = 0xc1d00001;
 	FILE *log_ = nullptr;

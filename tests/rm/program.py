@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a CUDA program does to get channels, by ioctls on /dev/nvidiactl (offsets: open-gpu-kernel-modules 580.142,
-nvos.h): a client, a device, for each of two engines a channel group with some channels, which is scheduled. Ends with
+nvos.h): a client, a device, a subdevice, for each of two engines a channel group with some channels, which is scheduled, and an
+object of the engine on the first channel. Ends with
 status 7."""
 
 import ctypes
@@ -37,10 +38,11 @@ def control(root: int, obj: int, cmd: int, params: bytes) -> None:
 
 CLIENT = alloc(0, 0, 0x41)
 DEVICE = alloc(CLIENT, CLIENT, 0x80, bytes(56))
+alloc(CLIENT, DEVICE, 0x2080, bytes(4))
 for engine, channels in ((0x01, 8), (0x0B, 4)):  # GR0, COPY2
     group = alloc(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, engine, 0), rights=engine == 0x0B)
-    for _ in range(channels):
-        alloc(CLIENT, group, 0xC86F)
+    first = [alloc(CLIENT, group, 0xC86F) for _ in range(channels)][0]
     control(CLIENT, group, 0xA06C0101, b"\1\0\0")
+    alloc(CLIENT, first, 0xCBC0 if engine == 0x01 else 0xC8B5)
 print("done", *sys.argv[1:])
 sys.exit(7)

@@ -67,7 +67,8 @@ static_assert(sizeof(Version) == 72 && sizeof(Free) == 16 && sizeof(Alloc) == 32
 // -- classes: class/cl0041.h, cl0080.h, cl2080.h
 
 constexpr u32 NV01_ROOT_CLIENT = 0x41, NV01_DEVICE_0 = 0x80, NV20_SUBDEVICE_0 = 0x2080;
-constexpr u32 KEPLER_CHANNEL_GROUP_A = 0xa06c; // class/cla06c.h; of all later generations, too
+constexpr u32 NV2080_ENGINE_TYPE_GR0 = 1, NV2080_ENGINE_TYPE_GR7 = 8; // class/cl2080_notification.h
+constexpr u32 KEPLER_CHANNEL_GROUP_A = 0xa06c;                        // class/cla06c.h; of all later generations, too
 
 struct DeviceAlloc { // NV0080_ALLOC_PARAMETERS
 	u32 device_id = 0;
@@ -257,6 +258,17 @@ struct ChannelList { // ctrl/ctrl0080/ctrl0080fifo.h
 	static constexpr const char *NAME = "NV0080_CTRL_CMD_FIFO_GET_CHANNELLIST";
 	u32 count = 0;
 	u64 handles = 0, ids = 0; // where
+};
+
+// ctrl/ctrl2080/ctrl2080gr.h; of a channel with a graphics context, by the client that owns it; NV_ERR_NOT_SUPPORTED:
+// its engine has no such modes. What 1 and 2 mean: NV2080_CTRL_SET_CTXSW_PREEMPTION_MODE_COMPUTE_*, _GFX_*.
+struct CtxswModes {
+	static constexpr u32 CMD = 0x20801235;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_GET_CTXSW_MODES";
+	u32 channel = 0; // its handle
+	u32 zcull = 0, pm = 0, smpc = 0;
+	u32 compute = 0;  // 0 WFI, 1 CTA, 2 CILP
+	u32 graphics = 0; // 0 WFI, 1 GFXP, 2 GFXP_POOL
 };
 
 struct FsInfo { // ctrl/ctrl2080/ctrl2080grmgr.h

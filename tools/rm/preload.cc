@@ -13,23 +13,32 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <mutex>
+#include <string_view>
 #include <unistd.h>
 
 namespace {
 
 using namespace tool::rm;
 
-constexpr u32 MAX_GROUPS = 256,
+constexpr u32 MAX_GROUPS = 256, MAX_SUBDEVICES = 64,
 	      MAX_CHANNELS = 128; // NV2080_CTRL_FIFO_INFO_INDEX_MAX_CHANNELS_PER_GROUP is 128 on GH100
 
 struct Group {
 	u32 client = 0, handle = 0; // both 0: free
 	u32 device = 0, engine = 0; // NV2080_ENGINE_TYPE_*
 	u32 count = 0, channels[MAX_CHANNELS] = {};
+	size_t told = 0; // hash of its last line
+};
+
+// Of a device, which is asked about what only its engines have.
+struct Sub {
+	u32 client = 0, handle = 0; // both 0: free
+	u32 device = 0;
 };
 
 std::mutex lock;
 Group groups[MAX_GROUPS];
+Sub subdevices[MAX_SUBDEVICES];
 
 int real_ioctl(int fd, unsigned long request, void *arg)
 {
@@ -38,11 +47,20 @@ int real_ioctl(int fd, unsigned long request, void *arg)
 	return real(fd, request, arg);
 }
 
-Group *find(u32 client, u32 handle)
+template <typename T, size_t N> T *find(T (&all)[N], u32 client, u32 handle)
+{
+	for (T &one : all)
+		if (one.handle == handle && one.client == client)
+			return &one;
+	return nullptr;
+}
+
+Group *group_of(u32 client, u32 channel)
 {
 	for (Group &g : groups)
-		if (g.handle == handle && g.client == client)
-			return &g;
+		for (u32 i = 0; i < g.count; i++)
+			if (g.client == client && g.channels[i] == channel)
+				return &g;
 	return nullptr;
 }
 
@@ -57,7 +75,26 @@ template <typename Params> bool ask(int fd, u32 client, u32 object, Params &para
 	return !real_ioctl(fd, _IOWR(NV_IOCTL_MAGIC, NV_ESC_RM_CONTROL, Control), &c) && c.status == NV_OK;
 }
 
-void tell(int fd, const Group &g)
+// "null", or how a context of the group makes room on its engine. Of copy engines the driver says WFI, whatever they do.
+void preemption(int fd, const Group &g, char (&to)[64])
+{
+	static const char *const compute[] = {"WFI", "CTA", "CILP"}, *const graphics[] = {"WFI", "GFXP", "GFXP_POOL"};
+	CtxswModes modes{.channel = g.channels[0]};
+
+	strcpy(to, "null");
+	if (!g.count || g.engine < NV2080_ENGINE_TYPE_GR0 || g.engine > NV2080_ENGINE_TYPE_GR7)
+		return;
+	for (const Sub &one : subdevices) {
+		if (one.client != g.client || one.device != g.device)
+			continue;
+		if (ask(fd, g.client, one.handle, modes) && modes.compute < 3 && modes.graphics < 3)
+			snprintf(to, sizeof(to), "{\"compute\": \"%s\", \"graphics\": \"%s\"}", compute[modes.compute],
+				 graphics[modes.graphics]);
+		return;
+	}
+}
+
+void tell(int fd, Group &g)
 {
 	const char *path = getenv("GPULENS_RUN_FILE");
 	u32 ids[MAX_CHANNELS];
@@ -66,7 +103,7 @@ void tell(int fd, const Group &g)
 	ChannelList list{.count = g.count,
 			 .handles = reinterpret_cast<uintptr_t>(g.channels),
 			 .ids = reinterpret_cast<uintptr_t>(ids)};
-	char line[256 + 11 * MAX_CHANNELS];
+	char line[320 + 11 * MAX_CHANNELS], modes[64];
 	int n;
 
 	if (!path || !ask(fd, g.client, g.handle, info))
@@ -77,11 +114,16 @@ void tell(int fd, const Group &g)
 		n += snprintf(line + n, sizeof(line) - n, "%llu", static_cast<unsigned long long>(slice.us));
 	else
 		n += snprintf(line + n, sizeof(line) - n, "null");
-	n += snprintf(line + n, sizeof(line) - n, ", \"channels\": [");
+	preemption(fd, g, modes);
+	n += snprintf(line + n, sizeof(line) - n, ", \"preemption\": %s, \"channels\": [", modes);
 	if (g.count && ask(fd, g.client, g.device, list))
 		for (u32 i = 0; i < g.count; i++)
 			n += snprintf(line + n, sizeof(line) - n, "%s%u", i ? ", " : "", ids[i]);
 	n += snprintf(line + n, sizeof(line) - n, "]}\n");
+	size_t now = std::hash<std::string_view>{}({line, static_cast<size_t>(n)});
+	if (now == g.told)
+		return;
+	g.told = now;
 	int out = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (out < 0)
 		return;
@@ -93,13 +135,18 @@ void tell(int fd, const Group &g)
 
 template <typename Params> void allocated(int fd, const Params &a)
 {
-	Group *g = (a.cls & 0xff) == 0x6f ? find(a.root, a.parent) : nullptr;
+	Group *g = find(groups, a.root, a.parent);
 
-	if (g && g->count < MAX_CHANNELS) {
+	if (g && (a.cls & 0xff) == 0x6f && g->count < MAX_CHANNELS) {
 		g->channels[g->count++] = a.object;
 		tell(fd, *g);
+	} else if ((g = group_of(a.root, a.parent))) {
+		tell(fd, *g); // with an engine's object its channel gets that engine's modes
 	}
-	g = a.cls == KEPLER_CHANNEL_GROUP_A ? find(0, 0) : nullptr;
+	if (a.cls == NV20_SUBDEVICE_0)
+		if (Sub *sub = find(subdevices, 0, 0))
+			*sub = {.client = a.root, .handle = a.object, .device = a.parent};
+	g = a.cls == KEPLER_CHANNEL_GROUP_A ? find(groups, 0, 0) : nullptr;
 	if (!g)
 		return;
 	*g = {.client = a.root, .handle = a.object, .device = a.parent};
@@ -110,8 +157,11 @@ template <typename Params> void allocated(int fd, const Params &a)
 void freed(u32 client, u32 object)
 {
 	for (Group &g : groups)
-		if (g.client == client && (g.handle == object || g.device == object || client == object))
+		if (g.client == client && (g.handle == object || object == client))
 			g = {};
+	for (Sub &sub : subdevices)
+		if (sub.client == client && (sub.handle == object || object == client))
+			sub = {};
 }
 
 // The request's parameters where it is of that kind and size, and was granted.
@@ -132,7 +182,7 @@ void answered(int fd, unsigned long request, const void *arg)
 	if (const AllocWithRights *a = good<AllocWithRights>(NV_ESC_RM_ALLOC, request, arg))
 		allocated(fd, *a);
 	const Control *c = good<Control>(NV_ESC_RM_CONTROL, request, arg);
-	const Group *g = c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A ? find(c->client, c->object) : nullptr;
+	Group *g = c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A ? find(groups, c->client, c->object) : nullptr;
 	if (g)
 		tell(fd, *g); // scheduled, or with another time slice
 	if (const Free *f = good<Free>(NV_ESC_RM_FREE, request, arg))
