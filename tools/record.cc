@@ -93,6 +93,8 @@ public:
 	virtual ~Samples() = default;
 	// What comes within that time. Throws SourceError, also when the GPU has gone.
 	virtual std::string_view wait(std::chrono::milliseconds time) = 0;
+	// What is to be said at the end.
+	virtual std::string_view finish() { return {}; }
 };
 
 class ModuleSamples : public Samples {
@@ -128,6 +130,7 @@ public:
 	{
 	}
 	std::string_view wait(std::chrono::milliseconds time) override { return sampler_.sample(time); }
+	std::string_view finish() override { return sampler_.finish(); }
 
 private:
 	RmSampler sampler_;
@@ -219,6 +222,8 @@ int record(const Options &options, const RecordOptions &how)
 			break;
 		}
 	}
+	if (why.empty())
+		take(samples->finish());
 	raw.close();
 	Timeline t = builder.finish();
 	for (const std::string &file : how.files)

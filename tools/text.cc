@@ -145,6 +145,14 @@ std::string ranges(const std::vector<u32> &sorted)
 	return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string printable(std::string name)
+{
+	for (char &c : name)
+		if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+			c = '?';
+	return name;
+}
+
 std::string duration(u64 ns)
 {
 	if (ns >= 1000000000)

@@ -30,6 +30,8 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 std::string channel_word(const Channel &channel);
 // 1048576 as "1.049 ms": three digits after the point, in the unit that suits.
 std::string duration(u64 ns);
+// A name that somebody else chose, without what would steer a terminal: ? in place of control characters.
+std::string printable(std::string name);
 // Ascending numbers as "0-3, 7"; "none".
 std::string ranges(const std::vector<u32> &sorted);
 // "48.0 GiB"

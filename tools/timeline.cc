@@ -3,6 +3,7 @@
 #include "timeline.hpp"
 
 #include "sources.hpp"
+#include "text.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -68,6 +69,18 @@ std::string Timeline::name() const
 	return gpu->title();
 }
 
+std::string Owner::text() const
+{
+	return name.empty() ? fmt::format("pid {}", pid) : fmt::format("{} {}", pid, name);
+}
+
+std::optional<Owner> Timeline::owner(const Interval &i) const
+{
+	auto at = owners.find(i.bare ? i.tsg : i.channel);
+
+	return at == owners.end() ? std::nullopt : std::optional(at->second);
+}
+
 // A turn is made of intervals on the engine that follow each other without a hole; its channels may change.
 std::vector<Turns> Timeline::turns(size_t track) const
 {
@@ -90,6 +103,7 @@ std::vector<Turns> Timeline::turns(size_t track) const
 		Turns &to = by_tsg[{first.bare, first.tsg}];
 		to.tsg = first.tsg;
 		to.bare = first.bare;
+		to.owner = to.owner ? to.owner : owner(first);
 		to.on_ns += end - start;
 		// At a hole, as at the recording's ends, nobody knows how long it had been or went on.
 		while (hole < t.holes.size() && (t.holes[hole].to_ns < start || !too_long(t.holes[hole])))
@@ -215,6 +229,17 @@ void TimelineBuilder::take(const gpulens_sample &s)
 	o.last_ns = time_ns;
 }
 
+// Of types that are not known here there is nothing to say.
+void TimelineBuilder::take_record(std::string_view bytes)
+{
+	gpulens_process p;
+
+	std::memcpy(&p, bytes.data(), sizeof(p));
+	if (le16toh(p.type) == GPULENS_RECORD_PROCESS)
+		timeline_.owners[le16toh(p.channel)] = {le32toh(p.pid),
+							printable({p.name, strnlen(p.name, sizeof(p.name))})};
+}
+
 void TimelineBuilder::feed(std::string_view bytes)
 {
 	pending_.append(bytes);
@@ -224,7 +249,14 @@ void TimelineBuilder::feed(std::string_view bytes)
 	for (; at + sizeof(gpulens_sample) <= pending_.size(); at += sizeof(gpulens_sample)) {
 		gpulens_sample s;
 		std::memcpy(&s, pending_.data() + at, sizeof(s));
-		take(s);
+		if (s.engine != GPULENS_SAMPLE_ALL || s.kind != GPULENS_SAMPLE_RECORD) {
+			take(s);
+			continue;
+		}
+		if (pending_.size() - at < sizeof(s) + GPULENS_RECORD_BYTES)
+			break;
+		take_record(std::string_view(pending_).substr(at + sizeof(s), GPULENS_RECORD_BYTES));
+		at += GPULENS_RECORD_BYTES;
 	}
 	pending_.erase(0, at);
 }

@@ -20,6 +20,15 @@ enum class Phase {
 	Error,     // the status could not be read
 };
 
+// Who has a channel.
+struct Owner {
+	u32 pid = 0;
+	std::string name; // empty: not told
+
+	std::string text() const; // "473 python3"
+	bool operator==(const Owner &) const = default;
+};
+
 // Samples in a row that say the same of an engine; idle ones make none. Ends at the first sample that says otherwise.
 struct Interval {
 	u64 start_ns = 0, end_ns = 0;
@@ -54,9 +63,10 @@ struct Gap {
 struct Turns {
 	int tsg = LENS_NONE;
 	bool bare = false;
-	u64 on_ns = 0;               // all of its time on the engine
-	std::vector<u64> lengths_ns; // of whole turns, in order
-	std::optional<u64> slice_ns; // as configured, where a snapshot tells it
+	std::optional<Owner> owner{}; // where it is told
+	u64 on_ns = 0;                // all of its time on the engine
+	std::vector<u64> lengths_ns;  // of whole turns, in order
+	std::optional<u64> slice_ns;  // as configured, where a snapshot tells it
 
 	u64 median_ns() const;
 };
@@ -68,6 +78,7 @@ struct Timeline {
 	u64 start_ns = 0, end_ns = 0;
 	std::vector<Track> tracks;
 	std::vector<Gap> gaps;
+	std::map<int, Owner> owners; // by channel, as it was told last
 	u64 ticks = 0, lost = 0;
 	// Distances of ticks as they came, ns, without those between which samples were lost: what is measured is known
 	// to within one of them.
@@ -77,7 +88,8 @@ struct Timeline {
 	u64 longest_step_ns() const { return 3 * std::max<u64>(step_median_ns, u64{period_us} * 1000); }
 	double seconds() const { return static_cast<double>(end_ns - start_ns) / 1e9; }
 	std::vector<Turns> turns(size_t track) const; // by TSG
-	std::string name() const;                     // "gpu0: AD102 (Ada), 0000:01:00.0"
+	std::optional<Owner> owner(const Interval &i) const;
+	std::string name() const; // "gpu0: AD102 (Ada), 0000:01:00.0"
 };
 
 // Takes a stream as it comes, in pieces of any size; keeps what is needed and no sample.
@@ -113,6 +125,7 @@ private:
 	void close(size_t track, u64 at);
 	void measure_steps(Timeline &t) const;
 	void remark(const gpulens_sample &s);
+	void take_record(std::string_view bytes);
 	void tick(u64 time_ns);
 
 	Timeline timeline_;

@@ -98,6 +98,7 @@ struct Row {
 	int tsg;
 	bool bare;
 	bool is_engine; // its heading
+	std::optional<Owner> owner{};
 };
 
 std::vector<Row> rows_of(const Timeline &t)
@@ -105,22 +106,26 @@ std::vector<Row> rows_of(const Timeline &t)
 	std::vector<Row> rows;
 
 	for (size_t i = 0; i < t.tracks.size(); i++) {
-		std::set<std::pair<bool, int>> who;
-		for (const Interval &one : t.tracks[i].intervals)
-			if (one.phase != Phase::Error)
-				who.insert({one.bare, one.tsg});
+		std::map<std::pair<bool, int>, std::optional<Owner>> who;
+		for (const Interval &one : t.tracks[i].intervals) {
+			if (one.phase == Phase::Error)
+				continue;
+			std::optional<Owner> &owner = who[{one.bare, one.tsg}];
+			owner = owner ? owner : t.owner(one);
+		}
 		if (who.empty())
 			continue;
-		rows.push_back({i, LENS_NONE, false, true});
-		for (const auto &[bare, tsg] : who)
-			rows.push_back({i, tsg, bare, false});
+		rows.push_back({i, LENS_NONE, false, true, {}});
+		for (const auto &[key, owner] : who)
+			rows.push_back({i, key.second, key.first, false, owner});
 	}
 	return rows;
 }
 
 std::string who(const Row &r)
 {
-	return fmt::format("{} {}", r.bare ? "channel" : "TSG", r.tsg);
+	return fmt::format("{} {}{}", r.bare ? "channel" : "TSG", r.tsg,
+			   r.owner ? escaped(fmt::format(" ({})", r.owner->text())) : "");
 }
 
 double us(u64 ns)

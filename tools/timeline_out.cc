@@ -27,6 +27,18 @@ std::string label(const Interval &i)
 			   i.tsg);
 }
 
+// A process may call itself anything.
+std::string csv_text(const std::string &s)
+{
+	std::string out;
+
+	if (s.find_first_of(",\"\r\n") == std::string::npos)
+		return s;
+	for (char c : s)
+		out += c == '"' ? std::string("\"\"") : std::string(1, c);
+	return '"' + out + '"';
+}
+
 const char *gap_name(int kind)
 {
 	switch (kind) {
@@ -106,14 +118,27 @@ private:
 		a->set_uint_value(value);
 	}
 
+	static void annotate(gpulens::perfetto::TrackEvent *e, const char *name, const std::string &value)
+	{
+		gpulens::perfetto::DebugAnnotation *a = e->add_debug_annotations();
+
+		a->set_name(name);
+		a->set_string_value(value);
+	}
+
 	void slice(u64 uuid, const Interval &one)
 	{
+		std::optional<Owner> who = t_.owner(one);
 		gpulens::perfetto::TrackEvent *e = event(uuid, one.start_ns, SLICE_BEGIN);
 
-		e->set_name(label(one));
+		e->set_name(label(one) + (who ? fmt::format(" ({})", who->text()) : ""));
 		e->add_categories(phase_name(one.phase));
 		if (one.channel != LENS_NONE)
 			annotate(e, "channel", static_cast<u64>(one.channel));
+		if (who) {
+			annotate(e, "pid", u64{who->pid});
+			annotate(e, "process", who->name);
+		}
 		annotate(e, "samples", one.samples);
 		annotate(e, "busy", one.busy);
 		event(uuid, one.end_ns, SLICE_END);
@@ -127,17 +152,20 @@ private:
 
 std::string timeline_csv(const Timeline &t)
 {
-	std::string out = "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy\n";
+	std::string out = "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n";
 	auto id = [](int v) { return v == LENS_NONE ? "" : std::to_string(v); };
 
-	for (const Track &track : t.tracks)
-		for (const Interval &i : track.intervals)
-			out += fmt::format("{},{},{},{},{},{},{},{},{}\n", i.start_ns, i.end_ns,
+	for (const Track &track : t.tracks) {
+		for (const Interval &i : track.intervals) {
+			std::optional<Owner> who = t.owner(i);
+			out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", i.start_ns, i.end_ns,
 					   track.engine.short_name(), id(track.engine.runlist), phase_name(i.phase),
 					   i.bare ? "" : id(i.tsg), i.bare ? id(i.tsg) : id(i.channel), i.samples,
-					   i.busy);
+					   i.busy, who ? std::to_string(who->pid) : "", who ? csv_text(who->name) : "");
+		}
+	}
 	for (const Gap &g : t.gaps)
-		out += fmt::format("{},,,,{},,,{},\n", g.time_ns, gap_name(g.kind), g.ticks);
+		out += fmt::format("{},,,,{},,,{},,,\n", g.time_ns, gap_name(g.kind), g.ticks);
 	return out;
 }
 
@@ -164,7 +192,8 @@ std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::st
 			auto [least, most] = std::minmax_element(one.lengths_ns.begin(), one.lengths_ns.end());
 			bool any = !one.lengths_ns.empty();
 			rows.push_back({t.tracks[i].engine.short_name(),
-					fmt::format("{}{}", one.bare ? "channel " : "", one.tsg),
+					fmt::format("{}{}{}", one.bare ? "channel " : "", one.tsg,
+						    one.owner ? fmt::format(" ({})", one.owner->text()) : ""),
 					fmt::format("{:.1f}%", 100 * static_cast<double>(one.on_ns) / whole),
 					std::to_string(one.lengths_ns.size()),
 					one.slice_ns ? duration(*one.slice_ns) : none,

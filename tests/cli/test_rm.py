@@ -5,6 +5,7 @@ say."""
 
 import csv
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -172,19 +173,25 @@ def test_another_version_is_used_for_what_did_not_change(version: str) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+# Whose they are: processes A, B and C of the recording.
+PIDS = {"10": "473", "11": "473", "31": "524", "51": "579"}
+
 # Medians, in us, of the turns whose beginning and end are in the recording's first_changes_us_chid.
 TURNS = {"one": {10: None}, "two": {11: 2361, 31: 2283}, "three": {11: 2124, 31: 2555, 51: 2347}}
 
 
 @pytest.mark.parametrize("state", TURNS)
 def test_record_measures_turns_of_channels(tmp_path: pathlib.Path, state: str) -> None:
-    """The resident channel, asked every 250 us: each process' turns within a step or, on a busy machine, two."""
-    done = ask_rm("record", "--for", "2s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE=state)
+    """The resident channel, asked every 250 us: each process' turns within a step or, on a busy machine, two; and which
+    process that is, by the driver's samples of processes."""
+    done = ask_rm("record", "--for", "4s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE=state)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("gpu0: GH100 (Hopper), 0000:01:00.0: ")
     rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
     assert {int(row["channel"]) for row in rows} == set(TURNS[state])
     assert {(row["engine"], row["runlist"], row["tsg"]) for row in rows} == {("GR0", "0", "")}
+    assert {(row["channel"], row["pid"]) for row in rows} == {(str(one), PIDS[str(one)]) for one in TURNS[state]}
+    assert all(f"channel {one} (" in done.stdout for one in TURNS[state])
     for channel, expected in TURNS[state].items():
         if expected:
             turns = [int(row["end_ns"]) - int(row["start_ns"]) for row in rows[1:-1] if row["channel"] == str(channel)]
@@ -276,10 +283,31 @@ def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     rows = [line.split() for line in done.stdout.splitlines()[2:]]
     assert [row[:2] for row in rows] == [["GR0", "6"], ["GR0", "channel"]]
-    assert rows[0][4:6] == ["2.048", "ms"]
+    assert rows[0][6:8] == ["2.048", "ms"]
     (tmp_path / "tsgs").write_text('{"pid": 1}\n')
     done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
     assert done.returncode == 3 and f"{tmp_path}/tsgs: line 1: not what gpulens run writes" in done.stderr
+
+
+@pytest.mark.parametrize("own", (True, False), ids=("own", "foreign"))
+def test_record_knows_programs_that_run_has_begun(tmp_path: pathlib.Path, own: bool) -> None:
+    """By the environment of the processes that the driver names: TSG 6 with its slice, and its process; a file that is
+    not the process' user's own is left alone."""
+    if not own and os.geteuid():
+        pytest.skip("only root gives files away")
+    tsgs = tmp_path / "tsgs"
+    with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
+        tsgs.write_text(json.dumps({"pid": program.pid, "tsg": 6, "engine": 1, "timeslice_us": 2048,
+                                    "preemption": None, "channels": [11]}) + "\n", encoding="ascii")
+        if not own:
+            os.chown(tsgs, 1, -1)
+        done = ask_rm("record", "--for", "2s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
+                      PIDS=str(program.pid))
+        program.kill()
+    assert (done.returncode, done.stderr) == (0, "")
+    first = done.stdout.splitlines()[2]
+    assert (f" 6 ({program.pid} sleep) " in first and "2.048 ms" in first) == own
+    assert ("channel 11 (" in first) != own
 
 
 def test_run_of_a_program_that_is_not_there() -> None:

@@ -107,10 +107,10 @@ def test_a_process_has_as_many_channels_as_it_asks_for(connections: int, channel
 
 @pytest.mark.parametrize("count", (2, 3))
 def test_busy_processes_take_even_turns(tmp_path: pathlib.Path, count: int) -> None:
-    """Of two and of three: turns of 2.0 to 2.6 ms in the median, give or take a step of the sampling, as often."""
+    """Of two and of three: turns of 2.0 to 2.6 ms in the median, give or take a step of the sampling, as often; each
+    channel is told to be of another one of the processes."""
     with contextlib.ExitStack() as all_of_them:
-        for _ in range(count):
-            all_of_them.enter_context(process("spin", "20"))
+        pids = {str(all_of_them.enter_context(process("spin", "20")).pid) for _ in range(count)}
         text = gpulens("record", "--for", "4s", "--every", "250us", "-o", str(tmp_path / "a.csv"))
     print("\n" + text)
     rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
@@ -119,13 +119,16 @@ def test_busy_processes_take_even_turns(tmp_path: pathlib.Path, count: int) -> N
         turns.setdefault(row["channel"], []).append((int(row["end_ns"]) - int(row["start_ns"])) / 1e6)
     often = {channel: some for channel, some in turns.items() if len(some) > 20}
     assert len(often) == count
+    owners = {(row["channel"], row["pid"], row["process"]) for row in rows if row["channel"] in often}
+    assert len(owners) == count and {(pid, name) for _, pid, name in owners} == {(pid, "kernels") for pid in pids}
     assert all(2.0 - 0.4 < statistics.median(some) < 2.6 + 0.4 for some in often.values())
     assert max(map(len, often.values())) < 1.1 * min(map(len, often.values()))
 
 
 def test_run_tells_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
     """A CUDA process has a TSG for compute with a slice of 2048 us, preempted between instructions, and one of 1024 us
-    for each of three copy engines, with 8 and 4 channels each; record then names its TSG, and another process' channel."""
+    for each of three copy engines, with 8 and 4 channels each; record then names its TSG, and another process'
+    channel."""
     tsgs = tmp_path / "tsgs"
     with process("spin", "30"):
         with subprocess.Popen([*TOOL, "run", "-o", str(tsgs), "--", KERNELS, "spin", "12"], stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@
 //	GPULENS_FAKE_RM_USER=1        as uid 65534 was answered, instead of root
 //	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version
 //	GPULENS_FAKE_RM_STATE=two     what was recorded of so many busy processes: one, two, three
+//	GPULENS_FAKE_RM_PIDS=PID      the only process, of every class
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
 //	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
 #include "fake_rm.hpp"
@@ -301,6 +302,32 @@ uint32_t Rm::answer_root(uint32_t cmd, const Params &p)
 	}
 }
 
+// The turns that were recorded, again and again; -1: nothing was resident.
+int Rm::resident(uint64_t us) const
+{
+	const char *state = *environment("GPULENS_FAKE_RM_STATE") ? environment("GPULENS_FAKE_RM_STATE") : "two";
+	const json &turns =
+		facts_["live_run2"]["states"][state]["resident_channel_timeseries"]["first_changes_us_chid"];
+	int chid = -1;
+
+	us %= turns.back()[0].get<uint64_t>() + 2000; // the last one's end was not recorded
+	for (const json &turn : turns)
+		if (turn[0] <= us)
+			chid = turn[1];
+	return chid;
+}
+
+// The pid of the process that had the channel; all ones: none.
+uint32_t Rm::owner(int chid) const
+{
+	for (const json &process : facts_["live_run2"]["processes"])
+		for (const json &one : process["tsgs"])
+			for (int id : one["chids"])
+				if (id == chid)
+					return process["pid"];
+	return 0xffffffff;
+}
+
 uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 {
 	switch (cmd) {
@@ -314,19 +341,10 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 		p.put(20, number(masks[p.get(16)]));
 		return OK;
 	}
-	case 0x2080121c: { // GR_GET_CURRENT_RESIDENT_CHANNEL: the turns that were recorded, again and again
-		const json &turns =
-			facts_["live_run2"]["states"]
-			      [*environment("GPULENS_FAKE_RM_STATE") ? environment("GPULENS_FAKE_RM_STATE") : "two"]
-			      ["resident_channel_timeseries"]["first_changes_us_chid"];
+	case 0x2080121c: { // GR_GET_CURRENT_RESIDENT_CHANNEL
 		timespec now;
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		uint64_t length = turns.back()[0].get<uint64_t>() + 2000; // the last one's end was not recorded
-		uint64_t us = static_cast<uint64_t>(now.tv_sec * 1000000 + now.tv_nsec / 1000) % length;
-		int chid = -1;
-		for (const json &turn : turns)
-			if (turn[0] <= us)
-				chid = turn[1];
+		int chid = resident(static_cast<uint64_t>(now.tv_sec * 1000000 + now.tv_nsec / 1000));
 		p.put(0, static_cast<uint32_t>(chid));
 		usleep(100);                 // some of what it takes a driver
 		return chid < 0 ? 0x21 : OK; // NV_ERR_INVALID_CHANNEL
@@ -460,9 +478,27 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 		auto name = names.find(p.get(4));
 		if (p.get(0) || name == names.end())
 			return ARGUMENT;
-		for (uint32_t pid : facts_["live_run2"]["states"]["two"]["pids_by_class"][name->second])
-			p.put(12 + 4 * n++, pid);
+		if (*environment("GPULENS_FAKE_RM_PIDS"))
+			p.put(12 + 4 * n++, static_cast<uint32_t>(atoi(environment("GPULENS_FAKE_RM_PIDS"))));
+		else
+			for (uint32_t pid : facts_["live_run2"]["states"]["two"]["pids_by_class"][name->second])
+				p.put(12 + 4 * n++, pid);
 		p.put(8, n);
+		return OK;
+	}
+	case 0x20802096: { // PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2: time 0, pid of the graphics engine 144
+		timespec real, now;
+		clock_gettime(CLOCK_REALTIME, &real);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		uint64_t real_us = static_cast<uint64_t>(real.tv_sec * 1000000 + real.tv_nsec / 1000),
+			 now_us = static_cast<uint64_t>(now.tv_sec * 1000000 + now.tv_nsec / 1000);
+		for (uint32_t i = 0; i < 72; i++) {
+			uint64_t ago_us = 200000 * (i + 1) - real_us % 200000, t = (real_us - ago_us) * 1000;
+			uint32_t at = 16 + 776 * i;
+			memcpy(p.bytes + at, &t, 8);
+			// Of a quarter of a millisecond later, as was seen on an H200.
+			p.put(at + 144, owner(resident(now_us - ago_us + 250)));
+		}
 		return OK;
 	}
 	case 0x20801119: // FIFO_GET_ALLOCATED_CHANNELS

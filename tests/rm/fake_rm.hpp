@@ -51,6 +51,8 @@ private:
 	uint32_t answer_gr(uint32_t cmd, const Params &p);
 	uint32_t answer_engines(uint32_t cmd, const Params &p);
 	uint32_t answer_copies(uint32_t cmd, const Params &p);
+	int resident(uint64_t us) const;
+	uint32_t owner(int chid) const;
 	const json *tsg(size_t i) const; // as recorded
 	const json *engine(uint32_t nv2080) const;
 	const json &common() const { return facts_["common"]; }

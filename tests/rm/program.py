@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a CUDA program does to get channels, by ioctls on /dev/nvidiactl (offsets: open-gpu-kernel-modules 580.142,
-nvos.h): a client, a device, a subdevice, for each of two engines a channel group with some channels, which is scheduled, and an
-object of the engine on the first channel. Ends with
-status 7."""
+nvos.h): a client, a device, a subdevice, for each of two engines a channel group with some channels, which is
+scheduled, and an object of the engine on the first channel. Ends with status 7."""
 
 import ctypes
 import fcntl

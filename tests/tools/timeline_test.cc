@@ -63,6 +63,20 @@ std::string remark(uint64_t time_ns, Kind kind, uint32_t ticks)
 	return s;
 }
 
+// GPULENS_SAMPLE_RECORD, and a GPULENS_RECORD_PROCESS.
+std::string owner(uint16_t channel, uint32_t pid, std::string name)
+{
+	std::string s = remark(1, static_cast<Kind>(19), 0);
+
+	put<uint16_t>(s, 9);
+	put(s, channel);
+	put(s, pid);
+	name.resize(16);
+	s += name;
+	s.append(40, 0);
+	return s;
+}
+
 // A sample each 100 us from time 0 on, of these TSGs; -1 is idle.
 std::string every_100us(const std::vector<int16_t> &tsgs)
 {
@@ -194,9 +208,37 @@ TEST(Timeline, CsvHasALineForEachInterval)
 		head() + sample(100 * US, ON, 7, 40, 1) + sample(200 * US, ON, 5, -1, 8) + sample(300 * US, IDLE);
 
 	EXPECT_EQ(tool::timeline_csv(tool::timeline_of(s, "x")),
-		  "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy\n"
-		  "100000,200000,NVDEC0,4,on,7,40,1,1\n"
-		  "200000,300000,NVDEC0,4,on,,5,1,0\n");
+		  "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n"
+		  "100000,200000,NVDEC0,4,on,7,40,1,1,,\n"
+		  "200000,300000,NVDEC0,4,on,,5,1,0,,\n");
+}
+
+// What a channel's process is called stands wherever the channel does, told before or after it was seen.
+TEST(Timeline, ProcessesAreNamedWhereTheirChannelsAre)
+{
+	std::string s = head() + owner(40, 4711, "a \"b\",c") + sample(100 * US, ON, 7, 40, 1) +
+			sample(200 * US, ON, 5, -1, 8) + sample(300 * US, ON, 6, -1, 8) + sample(400 * US, IDLE) +
+			owner(5, 12, "<\033x>");
+	tool::Timeline t = tool::timeline_of(s, "x");
+
+	EXPECT_EQ(tool::timeline_csv(t), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n"
+					 "100000,200000,NVDEC0,4,on,7,40,1,1,4711,\"a \"\"b\"\",c\"\n"
+					 "200000,300000,NVDEC0,4,on,,5,1,0,12,<?x>\n"
+					 "300000,400000,NVDEC0,4,on,,6,1,0,,\n");
+	std::string text = tool::timeline_text(t), page = tool::timeline_html(t), trace = tool::timeline_perfetto(t);
+	EXPECT_NE(text.find("7 (4711 a \"b\",c)"), std::string::npos) << text;
+	EXPECT_NE(text.find("channel 5 (12 <?x>)"), std::string::npos) << text;
+	EXPECT_NE(text.find("channel 6  "), std::string::npos) << text;
+	EXPECT_NE(page.find("</i>channel 5 (12 &lt;?x&gt;)</div>"), std::string::npos) << page;
+	EXPECT_NE(page.find("<td>channel 5 (12 &lt;?x&gt;)</td>"), std::string::npos) << page;
+	EXPECT_NE(trace.find("channel 5 (12 <?x>)"), std::string::npos);
+	EXPECT_EQ(t.ticks, 4);
+	for (size_t piece : {1, 16, 79, 80, 81}) {
+		tool::TimelineBuilder b;
+		for (size_t at = 0; at < s.size(); at += piece)
+			b.feed(std::string_view(s).substr(at, piece));
+		EXPECT_EQ(tool::timeline_csv(b.finish()), tool::timeline_csv(t)) << piece;
+	}
 }
 
 TEST(Timeline, WhatIsNoRecordingIsSaidToBe)

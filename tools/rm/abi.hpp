@@ -318,6 +318,26 @@ struct Pids { // ctrl/ctrl2080/ctrl2080gpu.h
 	u32 id = 0, count = 0, pids[MAX] = {};
 };
 
+struct UtilSamples { // ctrl/ctrl2080/ctrl2080perf.h
+	static constexpr u32 CMD = 0x20802096;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2";
+	static constexpr u32 NO_PID = 0xffffffff; // NV2080_GPUMON_PID_INVALID
+	struct Engine {
+		u32 util = 0, vgpu_scale = 0; // percent * 100
+		u32 pid = 0, vgpu_pid = 0;    // active when the sample was taken
+		char vgpu_name[100] = {};
+		u64 pid_info = 0;
+	};
+	struct Sample {          // every 0.2 s
+		u64 time_ns = 0; // CLOCK_REALTIME; 0: none yet
+		Engine fb, gr, nvenc, nvdec, nvjpg, ofa;
+	};
+	u8 type = 2; // NV2080_CTRL_GPUMON_SAMPLE_TYPE_PERFMON_UTIL
+	u32 size = sizeof(samples), count = 0, tracker = 0;
+	Sample samples[72] = {}; // a ring
+};
+
+static_assert(sizeof(UtilSamples) == 55888);
 static_assert(sizeof(GroupInfo) == 4 && sizeof(GroupTimeslice) == 8 && sizeof(ChannelList) == 24);
 static_assert(sizeof(ResidentChannel) == 24 && sizeof(GlobalSmOrder) == 9240 && sizeof(FsInfo) == 1928 &&
 	      sizeof(NameString) == 132 && sizeof(FbInfo) == 1028 && sizeof(ClassList) == 16 && sizeof(Pids) == 3812);

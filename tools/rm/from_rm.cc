@@ -2,6 +2,7 @@
 // A GPU as NVIDIA's resource manager tells of it. See sources.hpp.
 #include "rm/client.hpp"
 #include "rm/engine_type.hpp"
+#include "rm/processes.hpp"
 #include "sources.hpp"
 
 #include <algorithm>
@@ -53,9 +54,15 @@ private:
 	{
 		u32 status = client_.ask(subdevice_, params);
 
-		if (status == rm::NV_OK)
-			return true;
-		std::string why = fmt::format("{}: {}", Params::NAME, rm::status_name(status));
+		if (status != rm::NV_OK)
+			refused(Params::NAME, status, item, failures);
+		return status == rm::NV_OK;
+	}
+
+	void refused(const char *question, u32 status, const std::string &item, std::vector<Failure> &failures) const
+	{
+		std::string why = fmt::format("{}: {}", question, rm::status_name(status));
+
 		if (status == rm::NV_ERR_INSUFFICIENT_PERMISSIONS)
 			why += "; be root: sudo gpulens ...";
 		if (status == rm::NV_ERR_INVALID_PARAM_STRUCT)
@@ -63,7 +70,6 @@ private:
 					   rm::KNOWN_VERSION, client_.version());
 		failures.push_back(
 			{item, status == rm::NV_ERR_INSUFFICIENT_PERMISSIONS ? -EPERM : -EOPNOTSUPP, {}, why});
-		return false;
 	}
 
 	void chip()
@@ -287,58 +293,15 @@ private:
 				to_.allocated->push_back(i);
 	}
 
-	// Processes that hold an object of these classes of this GPU. NVIDIA's classes of one kind end alike.
 	void processes()
 	{
-		std::map<u32, std::vector<std::string>> uses;
+		std::vector<Process> list =
+			rm::processes(client_, subdevice_, [this](const char *question, u32 status) {
+				refused(question, status, "processes", to_.channel_failures);
+			});
 
-		for (u16 type : {NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE})
-			for (u32 cls : classes(rm::nv2080_of(type, 0)))
-				if ((cls & 0xff) == 0xc0 || (cls & 0xff) == 0xb5)
-					add(uses, cls, (cls & 0xff) == 0xc0 ? "compute" : "copy");
-		add(uses, 0x900e, "MPS");      // class/cl900e.h, MPS_COMPUTE
-		add(uses, 0x83de, "debugger"); // class/cl83de.h, GT200_DEBUGGER
-		if (!to_.channel_failures.empty() && uses.empty())
-			return;
-		to_.processes.emplace();
-		for (auto &[pid, list] : uses)
-			to_.processes->push_back({.pid = pid, .name = name_of(pid), .uses = std::move(list)});
-	}
-
-	std::vector<u32> classes(u32 nv2080)
-	{
-		rm::ClassList ask_first{.type = nv2080};
-		std::vector<u32> list;
-
-		if (!ask(ask_first, "classes of engines", to_.channel_failures))
-			return list;
-		list.resize(std::min<u32>(ask_first.count, 256));
-		rm::ClassList all{.type = nv2080,
-				  .count = static_cast<u32>(list.size()),
-				  .classes = reinterpret_cast<uintptr_t>(list.data())};
-		if (list.empty() || !ask(all, "classes of engines", to_.channel_failures))
-			list.clear();
-		return list;
-	}
-
-	void add(std::map<u32, std::vector<std::string>> &uses, u32 cls, const char *what)
-	{
-		std::unique_ptr<rm::Pids> pids = std::make_unique<rm::Pids>();
-
-		pids->id = cls;
-		if (!ask(*pids, "processes", to_.channel_failures))
-			return;
-		for (u32 i = 0; i < std::min(pids->count, rm::Pids::MAX); i++)
-			uses[pids->pids[i]].emplace_back(what);
-	}
-
-	static std::string name_of(u32 pid)
-	{
-		std::string name;
-		std::ifstream file(fmt::format("/proc/{}/comm", pid));
-
-		std::getline(file, name);
-		return name;
+		if (to_.channel_failures.empty() || !list.empty())
+			to_.processes = std::move(list);
 	}
 
 	rm::Client &client_;

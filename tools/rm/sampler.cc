@@ -15,6 +15,9 @@ namespace tool {
 
 namespace {
 
+constexpr u64 SOON_NS = 1000000;
+constexpr u64 OWNERS_EVERY_NS = 4000000000; // the driver keeps ten seconds
+
 using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC, as the module's
 
 u64 now_ns()
@@ -42,7 +45,13 @@ RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsg
 	const rm::Attached &one = rm::the_one(there, gpu);
 
 	subdevice_ = client_.open(one);
-	begin(one, tsgs);
+	// Those that gpulens run has begun are known without being told.
+	std::vector<RunTsg> all = tsgs;
+	for (const Process &p : rm::processes(client_, subdevice_, [](const char *, u32) {}))
+		for (const RunTsg &tsg : rm::tsgs_of(p.pid))
+			all.push_back(tsg);
+	begin(one, all);
+	asked_ns_ = now_ns();
 }
 
 void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
@@ -86,6 +95,10 @@ void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 	bytes_ += records;
 	append(bytes_, head);
 	append(bytes_, engine);
+	for (const RunTsg &one : tsgs)
+		for (u32 channel : one.channels)
+			if (tsg_of_.count(channel))
+				tell_owner(channel, one.pid);
 }
 
 // Their runlist and its TSGs, so that their slices are known; nothing where there are none.
@@ -129,7 +142,11 @@ void RmSampler::tick()
 		due_ += missed * period_ns_;
 	}
 	u32 status = client_.ask(subdevice_, resident);
-	one.time_ns = htole64(before + (now_ns() - before) / 2);
+	u64 took = now_ns() - before;
+	one.time_ns = htole64(before + took / 2);
+	// Of an answer that took long nobody knows of when it is.
+	owners_.resident(before + took / 2,
+			 status == rm::NV_OK && took < SOON_NS ? std::optional(resident.channel) : std::nullopt);
 	one.at.id = one.at.channel = htole16(GPULENS_NONE);
 	if (status == rm::NV_OK) {
 		auto owner = tsg_of_.find(resident.channel);
@@ -149,6 +166,42 @@ void RmSampler::tick()
 	due_ += period_ns_;
 }
 
+void RmSampler::tell_owner(u32 channel, u32 pid)
+{
+	gpulens_sample remark{};
+	gpulens_process process{};
+	u32 &known = pid_of_[channel];
+
+	if (known == pid)
+		return;
+	known = pid;
+	remark.time_ns = htole64(now_ns());
+	remark.engine = GPULENS_SAMPLE_ALL;
+	remark.kind = GPULENS_SAMPLE_RECORD;
+	process.type = htole16(GPULENS_RECORD_PROCESS);
+	process.channel = htole16(static_cast<u16>(channel));
+	process.pid = htole32(pid);
+	put_name(process.name, rm::process_name(pid));
+	append(bytes_, remark);
+	append(bytes_, process);
+}
+
+void RmSampler::ask_owners()
+{
+	asked_ns_ = now_ns();
+	owners_.active(rm::active_processes(client_, subdevice_));
+	for (const auto &[channel, pid] : owners_.pids())
+		if (!tsg_of_.count(channel))
+			tell_owner(channel, pid);
+}
+
+std::string_view RmSampler::finish()
+{
+	bytes_.clear();
+	ask_owners();
+	return bytes_;
+}
+
 std::string_view RmSampler::sample(std::chrono::milliseconds time)
 {
 	clock::time_point end = clock::now() + time;
@@ -159,6 +212,8 @@ std::string_view RmSampler::sample(std::chrono::milliseconds time)
 	while (clock::now() < end && bytes_.size() < size_t{1} << 18) {
 		std::this_thread::sleep_until(clock::time_point(std::chrono::nanoseconds(due_)));
 		tick();
+		if (now_ns() - asked_ns_ > OWNERS_EVERY_NS)
+			ask_owners();
 	}
 	return bytes_;
 }

@@ -3,6 +3,7 @@
 // that everything that is made of those is made of these. The driver tells the channel that is resident, and no TSG.
 #pragma once
 #include "rm/client.hpp"
+#include "rm/processes.hpp"
 #include "run.hpp"
 
 #include <chrono>
@@ -21,17 +22,23 @@ public:
 	// For so long, or until there is a lot; the first bytes are those of a snapshot with the chip. A question takes
 	// some 0.3 ms: ticks that come meanwhile are counted as late.
 	std::string_view sample(std::chrono::milliseconds time);
+	// What is known of processes at the end.
+	std::string_view finish();
 
 private:
 	void begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
 	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
 	void tick();
+	void ask_owners();
+	void tell_owner(u32 channel, u32 pid);
 
 	rm::Client client_;
 	rm::Subdevice subdevice_;
 	unsigned gpu_;
 	u64 period_ns_, due_ = 0;
-	std::map<u32, u32> tsg_of_; // by channel
+	std::map<u32, u32> tsg_of_, pid_of_; // by channel
+	rm::Owners owners_;
+	u64 asked_ns_ = 0; // when owners were asked for last
 	std::string bytes_;
 	bool told_ = false;
 };
