@@ -7,6 +7,8 @@ import csv
 import json
 import os
 import pathlib
+import re
+import signal
 import statistics
 import subprocess
 import typing
@@ -21,10 +23,11 @@ COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlist
 
 def fake_rm(**more: str) -> dict[str, str]:
     """The environment in which a program meets the first of the GPUs that were recorded; more: variables of the fake,
-    without GPULENS_FAKE_RM_."""
+    without GPULENS_FAKE_RM_, and RECORDING, another recording."""
     library = ROOT / "build/bin/fake_rm.so"
     assert library.exists(), f"{library} is not there; run make tool-parts"
-    return {"LD_PRELOAD": str(library), "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json"),
+    recording = more.pop("RECORDING", str(ROOT / "tests/rm/h200-580.json"))
+    return {"LD_PRELOAD": str(library), "GPULENS_FAKE_RM": recording,
             **{f"GPULENS_FAKE_RM_{name}": value for name, value in more.items()}}
 
 
@@ -41,14 +44,39 @@ def shown(*words: str, **more: str) -> typing.Any:
     return document["gpus"][0]
 
 
+def recording(folder: pathlib.Path, *changes: tuple[str, typing.Any]) -> str:
+    """The recording with other values at these paths ("common/arch"), for what those GPUs did not have."""
+    facts = json.loads(json.dumps(FACTS))
+    for path, value in changes:
+        *way, last = path.split("/")
+        place = facts
+        for step in way:
+            place = place[int(step) if isinstance(place, list) else step]
+        place[last] = value
+    (folder / "recording.json").write_text(json.dumps(facts), encoding="utf-8")
+    return str(folder / "recording.json")
+
+
 def test_chip_is_the_one_that_was_recorded() -> None:
-    """Name, memory and driver; no register was read, so that there is no BOOT_0."""
+    """Name, memory, driver and address; no register was read, so that there is no BOOT_0."""
     gpu = shown("chip")
+    assert gpu["device"] == "0000:01:00.0"
     assert gpu["source"] == "/dev/nvidiactl (driver 580.159.04)"
     assert {name: gpu["chip"][name] for name in ("name", "id", "product", "driver", "memory_bytes", "boot0")} == {
         "name": "GH100", "id": "0x180", "product": "NVIDIA H200", "driver": "580.159.04",
         "memory_bytes": 147221504 << 10, "boot0": None}
     assert gpu["chip"]["ids_per_runlist"] is False  # runlists but 0 are out of range: one id space
+    text = ask_rm("chip").stdout
+    assert "  Product       NVIDIA H200\n" in text and "  Driver        580.159.04\n" in text
+
+
+def test_another_chip_is_known_by_its_implementation(tmp_path: pathlib.Path) -> None:
+    """NV2080_CTRL_MC_ARCH_INFO_ARCHITECTURE_AD100 is 0x190, _IMPLEMENTATION_AD102 is 2 (ctrl2080mc.h)."""
+    changed = recording(tmp_path, ("common/arch/architecture", "0x190"), ("common/arch/implementation", "0x2"))
+    chip = shown("chip", RECORDING=changed)["chip"]
+    assert (chip["name"], chip["id"], chip["architecture"]) == ("AD102", "0x192", "Ada")
+    done = ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), RECORDING=changed)
+    assert done.stdout.startswith("gpu0: AD102 (Ada), 0000:01:00.0: ")
 
 
 def test_engines_have_runlists_and_ids() -> None:
@@ -64,6 +92,17 @@ def test_engines_have_runlists_and_ids() -> None:
         assert (one["runlist"], one["engine"]) == (other["runlist_id"], other["hw_engine_id_fifo_tag"]), short
         assert (hex(one["fault"]), one["runlist_registers"]) == (other["mmu_fault_id"], other["runlist_pri_base"])
     assert engines["GR0"]["runlist"] == 0 and engines["LCE4"]["runlist"] == 10 and engines["LCE4"]["fault"] == 0x2F
+
+
+def test_what_the_driver_has_no_value_for_is_not_told(tmp_path: pathlib.Path) -> None:
+    """_ERROR (0xfffffffb) and _NULL (0xffffffff) of ctrl2080gpu.h are no ids; what has no runlist comes last."""
+    changed = recording(tmp_path, *((f"common/engines/{i}/{name}", value)
+                                    for i, value in ((1, 0xfffffffb), (6, 0xffffffff))
+                                    for name in ("runlist_id", "runlist_pri_base", "hw_engine_id_fifo_tag")))
+    engines = shown("engines", RECORDING=changed)["engines"]
+    assert [(one["short_name"], one["runlist"], one["runlist_registers"], one["engine"]) for one in engines[-2:]] == [
+        ("NVDEC1", None, None, None), ("LCE0", None, None, None)]
+    assert len(engines) == 22
 
 
 def test_grces_share_physical_copy_engines() -> None:
@@ -118,8 +157,19 @@ def test_the_emulated_h200_is_told_alike() -> None:
 def test_the_first_gpus_virtual_gpcs() -> None:
     """As the recording's CUDA clusters had it: SMs 0, 1, 16, 17, 32, 33, 48 and 49 in one."""
     text = ask_rm("gpcs").stdout
+    assert "          0    0   18  12-13, 28-29, 44-45, 60-61, 74-75, 88-89, 102-103, 116-117, 120-121\n" in text
+    assert "          7    5   18  14-15, 30-31, 46-47, 62-63, 76-77, 90-91, 104-105, 118-119, 122-123\n" in text
     assert "          0    8  0-1, 16-17, 32-33, 48-49\n" in text
     assert "         19    2  130-131\n" in text
+
+
+def test_a_disabled_gpc_is_left_out(tmp_path: pathlib.Path) -> None:
+    """Physical GPC 2 of the first GPU disabled: its bit, and seven with the driver's numbers."""
+    changed = recording(tmp_path, ("gpus/0/gpc_mask", "0xfb"), ("gpus/0/logical_to_physical_gpc", [0, 1, 3, 4, 6, 7]))
+    gpcs = shown("gpcs", RECORDING=changed)["gpcs"]
+    assert gpcs["gpc_mask"] == "0x4"
+    assert [(one["gpc"], one["tpc_mask"], one["logical"]) for one in gpcs["gpcs"]] == [
+        (0, "0x0", 0), (1, "0x4", 1), (3, "0x40", 2), (4, "0x40", 3), (5, "0x0", None), (6, "0x40", 4), (7, "0x40", 5)]
 
 
 def test_channels_and_processes() -> None:
@@ -129,8 +179,23 @@ def test_channels_and_processes() -> None:
     assert [(one["pid"], one["uses"]) for one in gpu["processes"]] == [
         (473, ["compute", "copy"]), (524, ["compute", "copy"])]
     done = ask_rm("channels")
-    assert done.returncode == 1 and "runlists: not available from this source" in done.stderr
+    assert (done.returncode, done.stderr) == (1, "gpulens: gpu0: runlists: not available from this source\n")
     assert "49 channels are allocated: 1-49\n" in done.stdout
+
+
+def test_first_and_last_ids_and_other_uses(tmp_path: pathlib.Path) -> None:
+    """Ids to 4095; MPS and a debugger by their classes; a name where the process is one of this machine."""
+    states = "live_run2/states/two/"
+    changed = recording(tmp_path, (states + "allocated_chids_runlist0", [0, 31, 32, 4095]),
+                        (states + "pids_by_class/MPS_COMPUTE", [os.getpid()]),
+                        (states + "pids_by_class/GT200_DEBUGGER", [os.getpid()]))
+    gpu = shown("channels", RECORDING=changed)
+    assert gpu["allocated_channels"] == [0, 31, 32, 4095]
+    name = pathlib.Path("/proc/self/comm").read_text(encoding="utf-8").strip()
+    assert {"pid": os.getpid(), "name": name, "uses": ["MPS", "debugger"]} in gpu["processes"]
+    text = ask_rm("channels", RECORDING=changed).stdout
+    assert "4 channels are allocated: 0, 31-32, 4095\n" in text
+    assert re.search(f"\n *{os.getpid()}  {re.escape(name)} +MPS, debugger\n", text)
 
 
 def test_what_takes_root_is_said() -> None:
@@ -140,6 +205,7 @@ def test_what_takes_root_is_said() -> None:
     assert done.stderr == ("gpulens: gpu0: runlists of engines: NV2080_CTRL_CMD_GPU_GET_ENGINE_RUNLIST_PRI_BASE: "
                            "NV_ERR_INSUFFICIENT_PERMISSIONS; be root: sudo gpulens ...\n")
     assert {one["runlist"] for one in shown("engines", USER="1")["engines"]} == {None}
+    assert [one["error"] for one in shown("engines", USER="1")["errors"]] == ["EPERM"]
     assert shown("channels", USER="1")["allocated_channels"] is None
     assert "no channels" not in ask_rm("channels", USER="1").stdout
     assert len(shown("gpcs", USER="1")["gpcs"]["sms"]) == 132
@@ -161,6 +227,7 @@ def test_another_version_is_used_for_what_did_not_change(version: str) -> None:
     gpu = shown("gpcs", **more)
     assert gpu["chip"]["driver"] == version
     assert (gpu["gpcs"]["num_gpcs"] is None) == ("20801228" in OTHERS[version])
+    assert (gpu["gpcs"]["gpc_mask"] is None) == ("20801228" in OTHERS[version])
     assert (gpu["gpcs"]["sms"] is None) == ("2080121b" in OTHERS[version])
     assert (gpu["chip"]["product"] is None) == ("20800110" in OTHERS[version])
     assert (gpu["chip"]["memory_bytes"] is None) == ("20801303" in OTHERS[version])
@@ -172,6 +239,31 @@ def test_another_version_is_used_for_what_did_not_change(version: str) -> None:
     else:
         assert (done.returncode, done.stderr) == (0, "")
 
+
+def test_what_is_refused_is_not_told() -> None:
+    """Each question refused by itself: what only it tells is null, not 0, and is the only thing that is missing."""
+    ids = shown("engines", SIZES="2080017a:0")["engines"]
+    assert {one["engine"] for one in ids} == {None} and ids[0]["fault"] == 0x180
+    assert {one["fault"] for one in shown("engines", SIZES="20800125:0")["engines"]} == {None}
+    gpcs = shown("gpcs", SIZES="20803801:0")["gpcs"]
+    assert {one["logical"] for one in gpcs["gpcs"]} == {None} and len(gpcs["sms"]) == 132
+    for cmd in ("20802a02", "20802a03"):
+        gpu = shown("copy", SIZES=f"{cmd}:0")
+        assert gpu["copy"]["pce_map"] is None
+        assert [one["item"] for one in gpu["errors"]] == [f"PCEs of LCE {lce}" for lce in range(5)]
+    assert shown("chip", SIZES="21b:0")["device"] is None
+
+
+# NV0000_CTRL_CMD_GPU_GET_ATTACHED_IDS, _GET_ID_INFO_V2
+NOTHING = {"201": "does not say which GPUs there are", "205": "does not say what GPU 0x100 is"}
+
+
+@pytest.mark.parametrize("cmd", NOTHING)
+def test_without_a_gpu_that_is_told_there_is_nothing_to_show(cmd: str) -> None:
+    """Status 3, and the driver's."""
+    done = ask_rm("chip", SIZES=f"{cmd}:0")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        3, "", f"gpulens: /dev/nvidiactl: driver 580.159.04 {NOTHING[cmd]}: NV_ERR_INVALID_PARAM_STRUCT\n")
 
 # Whose they are: processes A, B and C of the recording.
 PIDS = {"10": "473", "11": "473", "31": "524", "51": "579"}
@@ -187,7 +279,9 @@ def test_record_measures_turns_of_channels(tmp_path: pathlib.Path, state: str) -
     done = ask_rm("record", "--for", "4s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE=state)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("gpu0: GH100 (Hopper), 0000:01:00.0: ")
-    rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
+    assert " ticks every 250.000 us asked for, " in done.stdout
+    rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["engine"]]
+    assert {row["state"] for row in rows} == {"on"}
     assert {int(row["channel"]) for row in rows} == set(TURNS[state])
     assert {(row["engine"], row["runlist"], row["tsg"]) for row in rows} == {("GR0", "0", "")}
     assert {(row["channel"], row["pid"]) for row in rows} == {(str(one), PIDS[str(one)]) for one in TURNS[state]}
@@ -198,10 +292,26 @@ def test_record_measures_turns_of_channels(tmp_path: pathlib.Path, state: str) -
             assert len(turns) > 50 and abs(statistics.median(turns) / 1000 - expected) < 500
 
 
+def test_record_counts_what_it_came_too_late_for(tmp_path: pathlib.Path) -> None:
+    """Every 10 us of 0.5 s asked for are 50,000 ticks; those that the driver was too slow for are lost, and counted."""
+    done = ask_rm("record", "--for", "500ms", "--every", "10us", "-o", str(tmp_path / "a.csv"))
+    ticks, lost = (int(n) for n in re.findall(r"(\d+) ticks", done.stdout))
+    assert ticks < 5000 and 40000 < ticks + lost < 60000
+
+
+def test_record_tells_a_refusal_from_idleness(tmp_path: pathlib.Path) -> None:
+    """NV_ERR_INVALID_CHANNEL is an engine without a context; any other refusal is an error."""
+    ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), SIZES="2080121c:0")
+    with (tmp_path / "a.csv").open(encoding="ascii") as file:
+        assert [row["state"] for row in csv.DictReader(file) if row["engine"]] == ["error"]
+
+
 def test_only_the_graphics_engine_can_be_sampled(tmp_path: pathlib.Path) -> None:
     """Another runlist than 0 is refused before a file is made."""
     done = ask_rm("record", "--for", "1s", "--runlist", "1", "-o", str(tmp_path / "a.csv"))
     assert done.returncode == 3 and "only the graphics engine can be sampled" in done.stderr
+    done = ask_rm("-g", "0", "-g", "1", "record", "--for", "1s", "-o", str(tmp_path / "a.csv"))
+    assert done.returncode == 3 and done.stderr == "gpulens: one GPU at a time: say -g X\n"
     assert not list(tmp_path.iterdir())
 
 
@@ -217,7 +327,7 @@ def test_only_questions_are_asked(tmp_path: pathlib.Path) -> None:
         ["alloc", cls, "NV_OK"] for cls in ("0x41", "0x80", "0x2080")] * (len(COMMANDS) + 1)
     asked = {int(line[1], 0) for line in lines if line[0] == "control"}
     assert asked <= {int(row["cmd"], 0) for row in FACTS["queries"]} | {0x201, 0x21B}
-    assert len([line for line in lines if line[0] == "free"]) == len(COMMANDS) + 1
+    assert [line for line in lines if line[0] == "free"] == [["free", "0x41", "NV_OK"]] * (len(COMMANDS) + 1)
     assert {line[0] for line in lines} == {"version", "alloc", "control", "free"}
 
 
@@ -225,6 +335,17 @@ def test_a_gpu_that_is_not_there() -> None:
     """-g counts the driver's GPUs in PCI order."""
     done = ask_rm("-g", "1", "chip")
     assert done.returncode == 3 and done.stderr == "gpulens: there is no GPU 1; the driver has 1\n"
+
+
+def test_gpus_are_counted_in_pci_order(tmp_path: pathlib.Path) -> None:
+    """The driver's first is the third of the recording, on bus 3; its second is the first one, on bus 1."""
+    document = json.loads(ask_rm("gpcs", "--json", GPU="20").stdout)
+    assert [(gpu["gpu"], gpu["device"], f"{0x1ff & ~int(gpu['gpcs']['gpcs'][0]['tpc_mask'], 0):#x}")
+            for gpu in document["gpus"]] == [(0, "0000:01:00.0", "0x1ff"), (1, "0000:03:00.0", "0x1fe")]
+    gpu = shown("-g", "1", "gpcs", GPU="20")
+    assert (gpu["gpu"], gpu["device"], gpu["gpcs"]["gpcs"][0]["tpc_mask"]) == (1, "0000:03:00.0", "0x1")
+    done = ask_rm("-g", "1", "record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), GPU="20")
+    assert done.stdout.startswith("gpu1: GH100 (Hopper), 0000:03:00.0: ")
 
 
 def test_without_a_driver_it_says_so() -> None:
@@ -243,6 +364,10 @@ def test_by_itself_it_asks_the_driver_where_there_is_no_module(tmp_path: pathlib
     assert done.returncode == 0 and "from /dev/nvidiactl (driver 580.159.04)" in done.stdout
     done = gpulens("--proc", str(tmp_path), "--source", "module", "chip", env=fake_rm())
     assert done.returncode == 3 and "the module is not loaded" in done.stderr
+    (tmp_path / "gpu0").mkdir()
+    (tmp_path / "gpu0/snapshot").write_bytes(image("ga100").read_bytes())
+    done = gpulens("--proc", str(tmp_path), "chip", env=fake_rm())
+    assert done.returncode == 0 and f"from {tmp_path}/gpu0/snapshot\n" in done.stdout
 
 
 # -- a program's own TSGs
@@ -259,6 +384,15 @@ def test_run_tells_a_programs_tsgs() -> None:
     assert lines[0].split() == ["Process", "Engine", "TSG", "Slice", "set", "Preemption", "Channels"]
     assert [line.split()[1:] for line in lines[1:]] == [
         ["GR0", "6", "2.048", "ms", "CILP", "10-17"], ["COPY2", "7", "1.024", "ms", "-", "18-21"]]
+    done = ask_rm("run", "--", "sh", "-c", '"$@"; "$@"', "sh", *PROGRAM)  # two processes with TSGs of the same ids
+    assert len(done.stderr.splitlines()) == 5 and len({line.split()[0] for line in done.stderr.splitlines()[1:]}) == 2
+
+
+def test_run_puts_ids_in_order(tmp_path: pathlib.Path) -> None:
+    """Ids that do not ascend as channels are made."""
+    changed = recording(tmp_path, ("live_run2/processes/A/tsgs/0/chids", [17, 11, 12, 13, 14, 15, 16, 10]))
+    done = ask_rm("run", "--", *PROGRAM, RECORDING=changed)
+    assert done.stderr.splitlines()[1].split()[-1] == "10-17"
 
 
 def test_run_writes_lines_as_they_come(tmp_path: pathlib.Path) -> None:
@@ -273,11 +407,18 @@ def test_run_writes_lines_as_they_come(tmp_path: pathlib.Path) -> None:
         *[{"compute": "WFI", "graphics": "WFI"}] * 8, {"compute": "CILP", "graphics": "WFI"}, *[None] * 4]
     assert lines[-1] == {"pid": lines[0]["pid"], "tsg": 7, "engine": 0x0B, "timeslice_us": 1024, "preemption": None,
                          "channels": [18, 19, 20, 21]}
+    before = (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()
+    away = ("sh", "-c", 'cd / && exec "$@"', "sh", *PROGRAM)
+    ask_rm("run", "-o", os.path.relpath(tmp_path / "tsgs"), "--", *away)  # written anew, wherever the program goes
+    assert len((tmp_path / "tsgs").read_text(encoding="ascii").splitlines()) == len(before)
 
 
 def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
-    """Channel 11 is of the program's TSG 6, whose slice is set to 2.048 ms; 31 is nobody's."""
+    """Channel 11 is of the program's TSG 6, whose slice is set to 2.048 ms; 31 is of no TSG of the graphics engine."""
     ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", *PROGRAM)
+    lines = (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()
+    copies = json.dumps({**json.loads(lines[-1]), "channels": [31]})  # where ids count per runlist
+    (tmp_path / "tsgs").write_text("\n".join([*lines, copies]) + "\n", encoding="ascii")
     done = ask_rm("record", "--for", "2s", "--every", "250us", "--tsgs", str(tmp_path / "tsgs"), "-o",
                   str(tmp_path / "a.csv"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -287,6 +428,9 @@ def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
     (tmp_path / "tsgs").write_text('{"pid": 1}\n')
     done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
     assert done.returncode == 3 and f"{tmp_path}/tsgs: line 1: not what gpulens run writes" in done.stderr
+    done = gpulens("--source", "module", "record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o",
+                   str(tmp_path / "c.csv"))
+    assert done.returncode == 3 and "--tsgs is for --source rm" in done.stderr
 
 
 @pytest.mark.parametrize("own", (True, False), ids=("own", "foreign"))
@@ -321,3 +465,19 @@ def test_run_of_a_program_without_a_gpu() -> None:
     """Nothing is in its way."""
     done = gpulens("run", "--", "sh", "-c", "echo it; kill -TERM $$")
     assert (done.returncode, done.stdout, done.stderr) == (143, "it\n", "gpulens: the program made no TSG\n")
+
+
+def test_run_leaves_nothing_behind() -> None:
+    """The file that the program's TSGs are told in is gone when it has ended."""
+    done = gpulens("run", "--", "sh", "-c", 'test -f "$GPULENS_RUN_FILE" && echo "$GPULENS_RUN_FILE"')
+    assert done.returncode == 0 and done.stdout.startswith("/tmp/gpulens-run-")
+    assert not pathlib.Path(done.stdout.strip()).exists()
+
+
+def test_ctrl_c_is_the_programs() -> None:
+    """run itself goes on until the program has ended, and has its status."""
+    # Ignored in the background of a shell, and so by what is started; a handler is not handed down.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    done = gpulens("run", "--", "sh", "-c", "sleep 0.2; kill -INT $PPID; sleep 0.2; exit 5")
+    signal.signal(signal.SIGINT, before)
+    assert (done.returncode, done.stderr) == (5, "gpulens: the program made no TSG\n")

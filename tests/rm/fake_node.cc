@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is preloaded of fake_rm.cc: opening, closing and ioctls of /dev/nvidiactl and /dev/nvidia0. All else is as ever.
+// What is preloaded of fake_rm.cc: opening, closing and ioctls of /dev/nvidiactl, /dev/nvidia0 and 1. All else is as ever.
 #include "fake_rm.hpp"
 
 #include <cstdarg>
@@ -27,7 +27,8 @@ int open_either(const char *name, const char *path, int flags, int mode)
 {
 	std::lock_guard<std::mutex> hold(lock);
 	auto open = real<int (*)(const char *, int, ...)>(name);
-	bool control = is_node(path, "/dev/nvidiactl"), gpu = is_node(path, "/dev/nvidia0");
+	bool control = is_node(path, "/dev/nvidiactl"),
+	     gpu = is_node(path, "/dev/nvidia0") || is_node(path, "/dev/nvidia1");
 	int fd = open(control || gpu ? "/dev/null" : path, flags, mode);
 
 	if (gpu)

@@ -4,7 +4,7 @@
 // and commands are written here once more, sizes and refusals are those that were recorded.
 //
 //	GPULENS_FAKE_RM=FILE          the recording; without it nothing is faked
-//	GPULENS_FAKE_RM_GPU=0         which of its GPUs
+//	GPULENS_FAKE_RM_GPU=20        which of its GPUs there are, as the driver counts them; on buses 3 and 1
 //	GPULENS_FAKE_RM_USER=1        as uid 65534 was answered, instead of root
 //	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version
 //	GPULENS_FAKE_RM_STATE=two     what was recorded of so many busy processes: one, two, three
@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint32_t OK = 0, PERMISSIONS = 0x1b, ARGUMENT = 0x1f, CLIENT = 0x23, PARAM_STRUCT = 0x3a,
 		   NOT_SUPPORTED = 0x56, OBJECT_NOT_FOUND = 0x57, OUT_OF_RANGE = 0x5b;
-constexpr uint32_t GPU_ID = 0x100; // the recording has none
+constexpr uint32_t GPU_ID = 0x100; // of the first, the next one's is 0x101; the recording has none
 
 const std::map<std::string, uint32_t> STATUS = {
 	{"NV_OK", OK}, {"NV_ERR_INSUFFICIENT_PERMISSIONS", PERMISSIONS}, {"NV_ERR_NOT_SUPPORTED", NOT_SUPPORTED}};
@@ -63,7 +63,10 @@ Rm::Rm()
 	}
 	facts_ = json::parse(file);
 	fclose(file);
-	gpu_ = strtoul(environment("GPULENS_FAKE_RM_GPU"), nullptr, 10);
+	for (const char *p = environment("GPULENS_FAKE_RM_GPU"); *p; p++)
+		gpus_.push_back(static_cast<uint32_t>(*p - '0'));
+	if (gpus_.empty())
+		gpus_.push_back(0);
 	user_ = *environment("GPULENS_FAKE_RM_USER");
 	for (const json &row : facts_["queries"]) {
 		asked_[number(row["cmd"])] = &row;
@@ -133,11 +136,17 @@ int Rm::ioctl(unsigned long request, void *arg)
 	case 0xc020462a: // NV_ESC_RM_CONTROL, NVOS54_PARAMETERS
 		control(bytes);
 		return 0;
-	case 0xc0104629: // NV_ESC_RM_FREE, NVOS00_PARAMETERS
-		objects_.erase(Params{bytes, 16}.get(8));
-		Params{bytes, 16}.put(12, OK);
-		log("free", 0, OK);
+	case 0xc0104629: { // NV_ESC_RM_FREE, NVOS00_PARAMETERS
+		auto object = objects_.find(Params{bytes, 16}.get(8));
+		uint32_t status = object == objects_.end() ? OBJECT_NOT_FOUND : OK;
+		log("free", status == OK ? object->second : 0, status);
+		if (status == OK) {
+			std::erase_if(groups_, [&](const auto &group) { return group.first == object->first; });
+			objects_.erase(object);
+		}
+		Params{bytes, 16}.put(12, status);
 		return 0;
+	}
 	default:
 		log("ioctl", static_cast<uint32_t>(request), ARGUMENT);
 		errno = EINVAL;
@@ -157,7 +166,7 @@ void Rm::alloc(uint8_t *bytes)
 	Params a{bytes, 32};
 	auto row = wanted.find(a.get(12));
 	auto parent = objects_.find(a.get(4));
-	uint32_t status = OK, handle = a.get(8) ? a.get(8) : next_++;
+	uint32_t status = OK, handle = a.get(8) ? a.get(8) : next_++, device = 0;
 
 	if (row == wanted.end())
 		status = 0x22; // NV_ERR_INVALID_CLASS
@@ -167,6 +176,13 @@ void Rm::alloc(uint8_t *bytes)
 		status = PERMISSIONS; // as was seen on an H200
 	else if (a.get(24) != row->second.second)
 		status = PARAM_STRUCT;
+	else if (a.get(12) == 0x80) {
+		uint64_t where;
+		memcpy(&where, bytes + 16, 8);
+		device = *reinterpret_cast<const uint32_t *>(where); // NV0080_ALLOC_PARAMETERS.deviceId
+		if (device >= gpus_.size())
+			status = ARGUMENT;
+	}
 	if (status == OK && a.get(12) == 0xa06c)
 		groups_.push_back({handle, {}});
 	for (auto &[group, channels] : groups_) {
@@ -177,6 +193,7 @@ void Rm::alloc(uint8_t *bytes)
 	}
 	if (status == OK) {
 		objects_[handle] = a.get(12);
+		gpu_of_[handle] = a.get(12) == 0x80 ? device : gpu_of_[a.get(4)];
 		a.put(8, handle);
 	}
 	a.put(28, status);
@@ -221,6 +238,7 @@ uint32_t Rm::answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p
 
 	if (prefix.at(cls) != cmd >> 16)
 		return NOT_SUPPORTED;
+	gpu_ = gpus_[gpu_of_[object]];
 	if (cls == 0x41)
 		return answer_root(cmd, p);
 	if (cls == 0x80)
@@ -286,18 +304,20 @@ uint32_t Rm::answer_root(uint32_t cmd, const Params &p)
 	switch (cmd) {
 	case 0x201: // GPU_GET_ATTACHED_IDS
 		for (uint32_t i = 0; i < 32; i++)
-			p.put(4 * i, i ? 0xffffffff : GPU_ID);
+			p.put(4 * i, i < gpus_.size() ? GPU_ID + i : 0xffffffff);
 		return OK;
 	case 0x205: // GPU_GET_ID_INFO_V2: device 8, subdevice 12
-		if (p.get(0) != GPU_ID)
+		if (p.get(0) - GPU_ID >= gpus_.size())
 			return ARGUMENT;
-		p.put(8, 0);
+		p.put(8, p.get(0) - GPU_ID);
 		p.put(12, 0);
 		return OK;
 	case 0x21b: // GPU_GET_PCI_INFO: domain 4, bus 8, slot 10
+		if (p.get(0) - GPU_ID >= gpus_.size())
+			return ARGUMENT;
 		p.put(4, 0);
-		p.put(8, 0x01);
-		return p.get(0) == GPU_ID ? OK : ARGUMENT;
+		p.put(8, 1 + gpus_[p.get(0) - GPU_ID]);
+		return OK;
 	default: return NOT_SUPPORTED;
 	}
 }

@@ -60,8 +60,10 @@ private:
 	void log(const char *what, uint32_t which, uint32_t status);
 
 	json facts_;
-	size_t gpu_ = 0;
-	bool gpu_node_ = false; // /dev/nvidia0 was opened
+	std::vector<uint32_t> gpus_;          // of the recording, by the driver's instance
+	std::map<uint32_t, uint32_t> gpu_of_; // that instance, by handle
+	size_t gpu_ = 0;                      // of the recording, which is asked about
+	bool gpu_node_ = false;               // /dev/nvidia0, or another one's, was opened
 	bool user_ = false;
 	std::map<uint32_t, uint32_t> sizes_;                             // by command, as recorded
 	std::map<uint32_t, const json *> asked_;                         // the recording's row of a command
