@@ -127,9 +127,8 @@ struct Copy {
 };
 
 struct Gpu {
-	int index = LENS_NONE; // the X of /proc/gpuX
-	std::string source;    // "/proc/gpu0/snapshot", or the file's name
-	bool live = false;
+	int index = LENS_NONE;        // the X of /proc/gpuX
+	std::string source;           // "/proc/gpu0/snapshot", or the file's name
 	u64 time_ns = 0, took_ns = 0; // of a snapshot, CLOCK_MONOTONIC
 	bool addresses = true;        // false: the reader was not allowed to see any
 

@@ -17,6 +17,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace tool {
@@ -55,12 +56,24 @@ std::string library()
 
 void print_table(const std::vector<RunTsg> &tsgs)
 {
-	Table t({"Process", "<Engine", "TSG", "Slice set", "<Preemption", "<Channels"});
+	bool several = std::any_of(tsgs.begin(), tsgs.end(),
+				   [&](const RunTsg &one) { return one.device != tsgs.front().device; });
+	std::vector<std::string> titles = {"Process", "<Engine", "TSG", "Slice set", "<Preemption", "<Channels"};
 
-	for (const RunTsg &one : tsgs)
-		t.add({std::to_string(one.pid), one.engine, std::to_string(one.tsg),
-		       one.timeslice_us ? duration(*one.timeslice_us * 1000) : "-",
-		       one.compute.empty() ? "-" : one.compute, ranges(one.channels)});
+	if (several)
+		titles.insert(titles.begin() + 1, "Device");
+	Table t(titles);
+	for (const RunTsg &one : tsgs) {
+		std::vector<Cell> row = {std::to_string(one.pid),
+					 one.engine,
+					 std::to_string(one.tsg),
+					 one.timeslice_us ? duration(*one.timeslice_us * 1000) : "-",
+					 one.compute.empty() ? "-" : one.compute,
+					 ranges(one.channels)};
+		if (several)
+			row.insert(row.begin() + 1, std::to_string(one.device));
+		t.add(row);
+	}
 	std::string text = t.empty() ? "gpulens: the program made no TSG\n" : t.str({});
 	std::fputs(text.c_str(), stderr);
 }
@@ -69,7 +82,7 @@ void print_table(const std::vector<RunTsg> &tsgs)
 
 std::vector<RunTsg> run_tsgs(const std::string &file)
 {
-	std::map<std::pair<u32, u32>, RunTsg> last;
+	std::map<std::tuple<u32, u32, u32, std::string>, RunTsg> last;
 	std::string text = read_whole(file, false);
 	size_t number = 0;
 
@@ -80,6 +93,7 @@ std::vector<RunTsg> run_tsgs(const std::string &file)
 			nlohmann::json j = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(at),
 								 text.begin() + static_cast<std::ptrdiff_t>(end));
 			RunTsg one{.pid = j.at("pid"),
+				   .device = j.at("device"),
 				   .tsg = j.at("tsg"),
 				   .engine = rm::engine_name(j.at("engine")),
 				   .compute{},
@@ -92,7 +106,7 @@ std::vector<RunTsg> run_tsgs(const std::string &file)
 			}
 			one.channels = j.at("channels").get<std::vector<u32>>();
 			std::sort(one.channels.begin(), one.channels.end());
-			last[{one.pid, one.tsg}] = one;
+			last[{one.pid, one.device, one.tsg, one.engine}] = one;
 		} catch (const nlohmann::json::exception &) {
 			throw SourceError(fmt::format("{}: line {}: not what gpulens run writes", file, number));
 		}

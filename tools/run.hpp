@@ -16,8 +16,8 @@ struct RunOptions {
 
 // A TSG of a program, as it was last.
 struct RunTsg {
-	u32 pid = 0, tsg = 0;
-	std::string engine; // "GR0", "COPY2"
+	u32 pid = 0, device = 0, tsg = 0; // device: the driver's instance, as rm::Attached has it
+	std::string engine;               // "GR0", "COPY2"
 	std::optional<u64> timeslice_us{};
 	std::string compute, graphics; // how it makes room: "WFI", "CTA", "CILP"; "WFI", "GFXP"; empty: not told
 	std::vector<u32> channels{};

@@ -231,10 +231,7 @@ Gpu load_live(const std::string &proc, unsigned index)
 		std::vector<unsigned> there = proc_gpus(proc);
 		throw SourceError(fmt::format("there is no GPU {}; there is {}", index, fmt::join(there, ", ")));
 	}
-	Gpu gpu = from_bytes(read_whole(path, true), path);
-
-	gpu.live = true;
-	return gpu;
+	return from_bytes(read_whole(path, true), path);
 }
 
 std::vector<Gpu> load_gpus(const SourceOptions &options)

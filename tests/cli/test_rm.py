@@ -265,6 +265,7 @@ def test_without_a_gpu_that_is_told_there_is_nothing_to_show(cmd: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (
         3, "", f"gpulens: /dev/nvidiactl: driver 580.159.04 {NOTHING[cmd]}: NV_ERR_INVALID_PARAM_STRUCT\n")
 
+
 # Whose they are: processes A, B and C of the recording.
 PIDS = {"10": "473", "11": "473", "31": "524", "51": "579"}
 
@@ -300,8 +301,15 @@ def test_record_counts_what_it_came_too_late_for(tmp_path: pathlib.Path) -> None
 
 
 def test_record_tells_a_refusal_from_idleness(tmp_path: pathlib.Path) -> None:
-    """NV_ERR_INVALID_CHANNEL is an engine without a context; any other refusal is an error."""
-    ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), SIZES="2080121c:0")
+    """NV_ERR_INVALID_CHANNEL is an engine without a context; any other refusal is an error, and at the beginning the
+    end of it, before a file is made."""
+    done = ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), SIZES="2080121c:0")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        3, "", "gpulens: /dev/nvidiactl: driver 580.159.04 does not say what is on the graphics engine: "
+        "NV2080_CTRL_CMD_GR_GET_CURRENT_RESIDENT_CHANNEL: NV_ERR_INVALID_PARAM_STRUCT; its parameters are not those of "
+        "driver 580 in driver 580.159.04\n")
+    assert not list(tmp_path.iterdir())
+    ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), ANSWERS="1")
     with (tmp_path / "a.csv").open(encoding="ascii") as file:
         assert [row["state"] for row in csv.DictReader(file) if row["engine"]] == ["error"]
 
@@ -386,6 +394,9 @@ def test_run_tells_a_programs_tsgs() -> None:
         ["GR0", "6", "2.048", "ms", "CILP", "10-17"], ["COPY2", "7", "1.024", "ms", "-", "18-21"]]
     done = ask_rm("run", "--", "sh", "-c", '"$@"; "$@"', "sh", *PROGRAM)  # two processes with TSGs of the same ids
     assert len(done.stderr.splitlines()) == 5 and len({line.split()[0] for line in done.stderr.splitlines()[1:]}) == 2
+    done = ask_rm("run", "--", "sh", "-c", 'PROGRAM_DEVICE=1 "$@"; exec "$@"', "sh", *PROGRAM, GPU="20")  # two GPUs
+    assert [line.split()[1:4] for line in done.stderr.splitlines()] == [
+        ["Device", "Engine", "TSG"], *[[device, *tsg] for device in "01" for tsg in (("GR0", "6"), ("COPY2", "7"))]]
 
 
 def test_run_puts_ids_in_order(tmp_path: pathlib.Path) -> None:
@@ -405,8 +416,8 @@ def test_run_writes_lines_as_they_come(tmp_path: pathlib.Path) -> None:
         *((6, count) for count in (*range(1, 9), 8)), *((7, count) for count in range(1, 5))]
     assert [one["preemption"] for one in lines] == [
         *[{"compute": "WFI", "graphics": "WFI"}] * 8, {"compute": "CILP", "graphics": "WFI"}, *[None] * 4]
-    assert lines[-1] == {"pid": lines[0]["pid"], "tsg": 7, "engine": 0x0B, "timeslice_us": 1024, "preemption": None,
-                         "channels": [18, 19, 20, 21]}
+    assert lines[-1] == {"pid": lines[0]["pid"], "device": 0, "tsg": 7, "engine": 0x0B, "timeslice_us": 1024,
+                         "preemption": None, "channels": [18, 19, 20, 21]}
     before = (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()
     away = ("sh", "-c", 'cd / && exec "$@"', "sh", *PROGRAM)
     ask_rm("run", "-o", os.path.relpath(tmp_path / "tsgs"), "--", *away)  # written anew, wherever the program goes
@@ -425,6 +436,10 @@ def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
     rows = [line.split() for line in done.stdout.splitlines()[2:]]
     assert [row[:2] for row in rows] == [["GR0", "6"], ["GR0", "channel"]]
     assert rows[0][6:8] == ["2.048", "ms"]
+    ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", "env", "PROGRAM_DEVICE=1", *PROGRAM, GPU="20")
+    done = ask_rm("-g", "1", "record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "a.csv"),
+                  GPU="20")  # the driver's first
+    assert {line.split()[1] for line in done.stdout.splitlines()[2:]} == {"channel"}
     (tmp_path / "tsgs").write_text('{"pid": 1}\n')
     done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
     assert done.returncode == 3 and f"{tmp_path}/tsgs: line 1: not what gpulens run writes" in done.stderr
@@ -441,7 +456,7 @@ def test_record_knows_programs_that_run_has_begun(tmp_path: pathlib.Path, own: b
         pytest.skip("only root gives files away")
     tsgs = tmp_path / "tsgs"
     with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
-        tsgs.write_text(json.dumps({"pid": program.pid, "tsg": 6, "engine": 1, "timeslice_us": 2048,
+        tsgs.write_text(json.dumps({"pid": program.pid, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048,
                                     "preemption": None, "channels": [11]}) + "\n", encoding="ascii")
         if not own:
             os.chown(tsgs, 1, -1)

@@ -9,6 +9,7 @@
 //	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version
 //	GPULENS_FAKE_RM_STATE=two     what was recorded of so many busy processes: one, two, three
 //	GPULENS_FAKE_RM_PIDS=PID      the only process, of every class
+//	GPULENS_FAKE_RM_ANSWERS=N     what is resident is told so often, and then refused
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
 //	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
 #include "fake_rm.hpp"
@@ -362,6 +363,9 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 		return OK;
 	}
 	case 0x2080121c: { // GR_GET_CURRENT_RESIDENT_CHANNEL
+		if (*environment("GPULENS_FAKE_RM_ANSWERS") &&
+		    answers_++ >= atoi(environment("GPULENS_FAKE_RM_ANSWERS")))
+			return NOT_SUPPORTED;
 		timespec now;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		int chid = resident(static_cast<uint64_t>(now.tv_sec * 1000000 + now.tv_nsec / 1000));

@@ -72,6 +72,7 @@ private:
 	std::set<uint32_t> computes_; // groups with an object on one of their channels
 	std::set<int> fds_;
 	uint32_t next_ = 0xc1d00001;
+	int answers_ = 0;
 	FILE *log_ = nullptr;
 };
 

@@ -43,7 +43,7 @@ def free(root: int, obj: int) -> None:
 
 
 CLIENT = alloc(0, 0, 0x41)
-DEVICE = alloc(CLIENT, CLIENT, 0x80, bytes(56))
+DEVICE = alloc(CLIENT, CLIENT, 0x80, struct.pack("<I52x", int(os.environ.get("PROGRAM_DEVICE", "0"))))
 alloc(CLIENT, DEVICE, 0x2080, bytes(4))
 for _ in range(300):  # more than gpulens run keeps at a time
     free(CLIENT, alloc(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, 0x01, 0)))

@@ -55,8 +55,10 @@ u64 pointer(const void *to)
 
 std::string node_error(int err, const std::string &node = NODE)
 {
-	const char *todo = err == ENOENT || err == ENXIO || err == ENODEV
-				   ? "NVIDIA's driver is not loaded here: sudo modprobe nvidia"
+	bool gone = err == ENOENT || err == ENXIO || err == ENODEV;
+	const char *todo = gone && node != NODE
+				   ? "the driver has this GPU, but no node of it is here; a container must be given it"
+			   : gone                          ? "NVIDIA's driver is not loaded here: sudo modprobe nvidia"
 			   : err == EACCES || err == EPERM ? "be root: sudo gpulens ..."
 							   : "the driver's log may say more: dmesg | grep NVRM";
 
@@ -71,6 +73,17 @@ std::string status_name(u32 status)
 	auto row = std::find_if(std::begin(STATUS), std::end(STATUS), [&](auto &one) { return one.status == status; });
 
 	return row == std::end(STATUS) ? fmt::format("status {:#x}", status) : row->name;
+}
+
+std::string refusal(const char *question, u32 status, const std::string &version)
+{
+	std::string why = fmt::format("{}: {}", question, status_name(status));
+
+	if (status == NV_ERR_INSUFFICIENT_PERMISSIONS)
+		why += "; be root: sudo gpulens ...";
+	if (status == NV_ERR_INVALID_PARAM_STRUCT)
+		why += fmt::format("; its parameters are not those of driver {} in driver {}", KNOWN_VERSION, version);
+	return why;
 }
 
 const Attached &the_one(const std::vector<Attached> &there, unsigned place)

@@ -13,6 +13,9 @@ namespace tool::rm {
 // "NV_ERR_NOT_SUPPORTED", or the number of one without a name here.
 std::string status_name(u32 status);
 
+// What a refusal means: question and status, and what to do or why it may be.
+std::string refusal(const char *question, u32 status, const std::string &version);
+
 struct Attached {
 	u32 device = 0, subdevice = 0; // instances, for Client::open()
 	unsigned place = 0;            // among all, in PCI order

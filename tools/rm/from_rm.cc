@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 namespace tool {
 
@@ -31,7 +32,6 @@ public:
 	Reader(rm::Client &client, const rm::Attached &gpu) : client_(client), subdevice_(client.open(gpu))
 	{
 		to_.source = fmt::format("{} (driver {})", rm::NODE, client.version());
-		to_.live = true;
 		to_.chip.device = gpu.pci;
 	}
 
@@ -61,15 +61,9 @@ private:
 
 	void refused(const char *question, u32 status, const std::string &item, std::vector<Failure> &failures) const
 	{
-		std::string why = fmt::format("{}: {}", question, rm::status_name(status));
+		int err = status == rm::NV_ERR_INSUFFICIENT_PERMISSIONS ? -EPERM : -EOPNOTSUPP;
 
-		if (status == rm::NV_ERR_INSUFFICIENT_PERMISSIONS)
-			why += "; be root: sudo gpulens ...";
-		if (status == rm::NV_ERR_INVALID_PARAM_STRUCT)
-			why += fmt::format("; its parameters are not those of driver {} in driver {}",
-					   rm::KNOWN_VERSION, client_.version());
-		failures.push_back(
-			{item, status == rm::NV_ERR_INSUFFICIENT_PERMISSIONS ? -EPERM : -EOPNOTSUPP, {}, why});
+		failures.push_back({item, err, {}, rm::refusal(question, status, client_.version())});
 	}
 
 	void chip()
@@ -87,11 +81,11 @@ private:
 		to_.chip.ids_per_runlist = chip_ && chip_->ids_per_runlist;
 		to_.chip.driver = client_.version();
 		rm::NameString name;
-		if (client_.ask(subdevice_, name) == rm::NV_OK)
+		if (ask(name, "product's name", to_.chip_failures))
 			to_.chip.product.assign(name.ascii, strnlen(name.ascii, 64));
 		rm::FbInfo memory{.count = 1};
 		memory.list[0].index = rm::FbInfo::TOTAL_RAM_SIZE;
-		if (client_.ask(subdevice_, memory) == rm::NV_OK)
+		if (ask(memory, "size of memory", to_.chip_failures))
 			to_.chip.memory_bytes = u64{memory.list[0].value} << 10;
 	}
 
@@ -146,13 +140,16 @@ private:
 
 		for (size_t i = 0; i < known.size(); i++)
 			ids.types[i] = known[i].nv2080;
-		bool told = ask(ids, "ids of engines", to_.engine_failures);
+		bool told = ask(ids, "ids of engines", to_.engine_failures), said = false;
 		for (size_t i = 0; i < known.size(); i++) {
 			rm::FaultInfo fault{.type = known[i].nv2080};
 			if (told && ids.ids[i] < rm::NOT_TOLD)
 				known[i].engine.engine_id = static_cast<s16>(ids.ids[i]);
-			if (client_.ask(subdevice_, fault) == rm::NV_OK)
+			u32 status = client_.ask(subdevice_, fault);
+			if (status == rm::NV_OK)
 				known[i].engine.fault = static_cast<s16>(fault.mmu_fault_id);
+			else if (!std::exchange(said, true))
+				refused(rm::FaultInfo::NAME, status, "fault ids of engines", to_.engine_failures);
 		}
 	}
 

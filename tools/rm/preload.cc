@@ -20,7 +20,7 @@ namespace {
 
 using namespace tool::rm;
 
-constexpr u32 MAX_GROUPS = 256, MAX_SUBDEVICES = 64,
+constexpr u32 MAX_GROUPS = 256, MAX_DEVICES = 64,
 	      MAX_CHANNELS = 128; // NV2080_CTRL_FIFO_INFO_INDEX_MAX_CHANNELS_PER_GROUP is 128 on GH100
 
 struct Group {
@@ -30,15 +30,14 @@ struct Group {
 	size_t told = 0; // hash of its last line
 };
 
-// Of a device, which is asked about what only its engines have.
-struct Sub {
-	u32 client = 0, handle = 0; // both 0: free
-	u32 device = 0;
+struct Device {
+	u32 client = 0, handle = 0;      // both 0: free
+	u32 instance = 0, subdevice = 0; // the latter is asked about what only engines have; 0: none
 };
 
 std::mutex lock;
 Group groups[MAX_GROUPS];
-Sub subdevices[MAX_SUBDEVICES];
+Device devices[MAX_DEVICES];
 
 int real_ioctl(int fd, unsigned long request, void *arg)
 {
@@ -84,14 +83,10 @@ void preemption(int fd, const Group &g, char (&to)[64])
 	strcpy(to, "null");
 	if (!g.count || g.engine < NV2080_ENGINE_TYPE_GR0 || g.engine > NV2080_ENGINE_TYPE_GR7)
 		return;
-	for (const Sub &one : subdevices) {
-		if (one.client != g.client || one.device != g.device)
-			continue;
-		if (ask(fd, g.client, one.handle, modes) && modes.compute < 3 && modes.graphics < 3)
-			snprintf(to, sizeof(to), "{\"compute\": \"%s\", \"graphics\": \"%s\"}", compute[modes.compute],
-				 graphics[modes.graphics]);
-		return;
-	}
+	const Device *d = find(devices, g.client, g.device);
+	if (d && d->subdevice && ask(fd, g.client, d->subdevice, modes) && modes.compute < 3 && modes.graphics < 3)
+		snprintf(to, sizeof(to), "{\"compute\": \"%s\", \"graphics\": \"%s\"}", compute[modes.compute],
+			 graphics[modes.graphics]);
 }
 
 void tell(int fd, Group &g)
@@ -108,8 +103,10 @@ void tell(int fd, Group &g)
 
 	if (!path || !ask(fd, g.client, g.handle, info))
 		return;
-	n = snprintf(line, sizeof(line), "{\"pid\": %d, \"tsg\": %u, \"engine\": %u, \"timeslice_us\": ", getpid(),
-		     info.tsg, g.engine);
+	const Device *d = find(devices, g.client, g.device);
+	n = snprintf(line, sizeof(line),
+		     "{\"pid\": %d, \"device\": %u, \"tsg\": %u, \"engine\": %u, \"timeslice_us\": ", getpid(),
+		     d ? d->instance : 0, info.tsg, g.engine);
 	if (ask(fd, g.client, g.handle, slice))
 		n += snprintf(line + n, sizeof(line) - n, "%llu", static_cast<unsigned long long>(slice.us));
 	else
@@ -135,23 +132,29 @@ void tell(int fd, Group &g)
 
 template <typename Params> void allocated(int fd, const Params &a)
 {
-	Group *g = find(groups, a.root, a.parent);
-
-	if (g && (a.cls & 0xff) == 0x6f && g->count < MAX_CHANNELS) {
+	if (a.cls == NV01_DEVICE_0) {
+		if (Device *d = find(devices, 0, 0))
+			*d = {.client = a.root,
+			      .handle = a.object,
+			      .instance = a.params ? reinterpret_cast<const DeviceAlloc *>(a.params)->device_id : 0};
+	} else if (a.cls == NV20_SUBDEVICE_0) {
+		if (Device *d = find(devices, a.root, a.parent))
+			d->subdevice = a.object;
+	} else if (a.cls == KEPLER_CHANNEL_GROUP_A) {
+		if (Group *g = find(groups, 0, 0))
+			*g = {.client = a.root,
+			      .handle = a.object,
+			      .device = a.parent,
+			      .engine = a.params ? reinterpret_cast<const GroupAlloc *>(a.params)->engine : 0};
+	} else if ((a.cls & 0xff) == 0x6f) {
+		Group *g = find(groups, a.root, a.parent);
+		if (!g || g->count == MAX_CHANNELS)
+			return;
 		g->channels[g->count++] = a.object;
 		tell(fd, *g);
-	} else if ((g = group_of(a.root, a.parent))) {
+	} else if (Group *g = group_of(a.root, a.parent)) {
 		tell(fd, *g); // with an engine's object its channel gets that engine's modes
 	}
-	if (a.cls == NV20_SUBDEVICE_0)
-		if (Sub *sub = find(subdevices, 0, 0))
-			*sub = {.client = a.root, .handle = a.object, .device = a.parent};
-	g = a.cls == KEPLER_CHANNEL_GROUP_A ? find(groups, 0, 0) : nullptr;
-	if (!g)
-		return;
-	*g = {.client = a.root, .handle = a.object, .device = a.parent};
-	if (a.params)
-		g->engine = reinterpret_cast<const GroupAlloc *>(a.params)->engine;
 }
 
 void freed(u32 client, u32 object)
@@ -159,9 +162,12 @@ void freed(u32 client, u32 object)
 	for (Group &g : groups)
 		if (g.client == client && (g.handle == object || object == client))
 			g = {};
-	for (Sub &sub : subdevices)
-		if (sub.client == client && (sub.handle == object || object == client))
-			sub = {};
+	for (Device &d : devices) {
+		if (d.client == client && (d.handle == object || object == client))
+			d = {};
+		else if (d.client == client && d.subdevice == object)
+			d.subdevice = 0;
+	}
 }
 
 // The request's parameters where it is of that kind and size, and was granted.

@@ -45,6 +45,12 @@ RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsg
 	const rm::Attached &one = rm::the_one(there, gpu);
 
 	subdevice_ = client_.open(one);
+	rm::ResidentChannel resident;
+	u32 status = client_.ask(subdevice_, resident);
+	if (status != rm::NV_OK && status != rm::NV_ERR_INVALID_CHANNEL)
+		throw SourceError(fmt::format("{}: driver {} does not say what is on the graphics engine: {}", rm::NODE,
+					      client_.version(),
+					      rm::refusal(rm::ResidentChannel::NAME, status, client_.version())));
 	// Those that gpulens run has begun are known without being told.
 	std::vector<RunTsg> all = tsgs;
 	for (const Process &p : rm::processes(client_, subdevice_, [](const char *, u32) {}))
@@ -89,7 +95,7 @@ void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 	engine.engine_id = engine.intr = engine.reset = engine.fault = htole16(GPULENS_NONE);
 	put_name(engine.name, "Graphics/Compute 0");
 	append(records, chip);
-	add_tsgs(records, tsgs);
+	add_tsgs(records, tsgs, gpu.device);
 	snapshot.records = htole32(static_cast<u32>(records.size() / GPULENS_RECORD_BYTES));
 	append(bytes_, snapshot);
 	bytes_ += records;
@@ -97,18 +103,18 @@ void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 	append(bytes_, engine);
 	for (const RunTsg &one : tsgs)
 		for (u32 channel : one.channels)
-			if (tsg_of_.count(channel))
+			if (one.device == gpu.device && tsg_of_.count(channel))
 				tell_owner(channel, one.pid);
 }
 
 // Their runlist and its TSGs, so that their slices are known; nothing where there are none.
-void RmSampler::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs)
+void RmSampler::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs, u32 device)
 {
 	gpulens_runlist list{};
 	std::string entries;
 
 	for (const RunTsg &one : tsgs) {
-		if (one.engine != "GR0")
+		if (one.device != device || one.engine != "GR0")
 			continue;
 		gpulens_tsg tsg{};
 		tsg.type = htole16(GPULENS_RECORD_TSG);

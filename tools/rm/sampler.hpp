@@ -27,7 +27,7 @@ public:
 
 private:
 	void begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
-	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
+	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs, u32 device);
 	void tick();
 	void ask_owners();
 	void tell_owner(u32 channel, u32 pid);
