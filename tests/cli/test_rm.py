@@ -211,6 +211,15 @@ def test_what_takes_root_is_said() -> None:
     assert len(shown("gpcs", USER="1")["gpcs"]["sms"]) == 132
 
 
+def test_a_version_that_was_not_compared_is_said_to_be_so() -> None:
+    """Its layouts may be others at the same size; compared are the seven of docs/rm.md."""
+    assert shown("chip", VERSION="610.12.01")["source"] == (
+        "/dev/nvidiactl (driver 610.12.01, whose layouts were not compared)")
+    assert shown("chip", VERSION="57.1")["source"] == "/dev/nvidiactl (driver 57.1, whose layouts were not compared)"
+    for version in ("535.261.03", "550.163.01", "570.195.03", "575.64.05", "580.142", "590.48.01", "595.45.04"):
+        assert shown("chip", VERSION=version)["source"] == f"/dev/nvidiactl (driver {version})"
+
+
 # Sizes by NVIDIA's headers of that version where they are not those of 580.142.
 OTHERS = {
     "570.195.03": {"2080121b": 6168, "20801303": 460},

@@ -15,6 +15,9 @@ namespace tool::rm {
 
 constexpr const char *NODE = "/dev/nvidiactl";
 constexpr const char *KNOWN_VERSION = "580"; // whose layouts these are
+// Those that were compared with them: what is of another layout there is of another size, which the driver refuses. Of
+// others only the sizes are known to be right.
+constexpr const char *COMPARED_VERSIONS[] = {"535", "550", "570", "575", "580", "590", "595"};
 
 // -- ioctls: kernel-open/common/inc/nv-ioctl-numbers.h, src/nvidia/arch/nvalloc/unix/include/nv_escape.h
 

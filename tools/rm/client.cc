@@ -150,6 +150,14 @@ u32 Client::control(u32 object, u32 cmd, void *params, u32 size)
 	return c.status;
 }
 
+bool Client::compared() const
+{
+	std::string major = version_.substr(0, version_.find('.'));
+
+	return std::find(std::begin(COMPARED_VERSIONS), std::end(COMPARED_VERSIONS), major) !=
+	       std::end(COMPARED_VERSIONS);
+}
+
 std::vector<Attached> Client::gpus()
 {
 	std::vector<Attached> list;

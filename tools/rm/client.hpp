@@ -41,6 +41,7 @@ public:
 	Client &operator=(const Client &) = delete;
 
 	const std::string &version() const { return version_; } // "580.159.04"
+	bool compared() const;                                  // its layouts were, see COMPARED_VERSIONS
 	// GPUs that the driver has initialised, in PCI order.
 	std::vector<Attached> gpus();
 	// Throws SourceError.

@@ -31,7 +31,8 @@ class Reader {
 public:
 	Reader(rm::Client &client, const rm::Attached &gpu) : client_(client), subdevice_(client.open(gpu))
 	{
-		to_.source = fmt::format("{} (driver {})", rm::NODE, client.version());
+		to_.source = fmt::format("{} (driver {}{})", rm::NODE, client.version(),
+					 client.compared() ? "" : ", whose layouts were not compared");
 		to_.chip.device = gpu.pci;
 	}
 
