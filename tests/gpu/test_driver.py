@@ -130,7 +130,7 @@ def test_run_tells_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
     for each of three copy engines, with 8 and 4 channels each; record then names its TSG, and another process'
     channel."""
     tsgs = tmp_path / "tsgs"
-    with process("spin", "30"):
+    with process("spin", "30") as other:
         with subprocess.Popen([*TOOL, "run", "-o", str(tsgs), "--", KERNELS, "spin", "12"], stdout=subprocess.PIPE,
                               text=True) as one:
             assert one.stdout and one.stdout.readline() == "ready\n"
@@ -145,4 +145,6 @@ def test_run_tells_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
         0x01: {"compute": "CILP", "graphics": "WFI"}, 0x0B: None, 0x0C: None, 0x0D: None}
     compute = next(each["tsg"] for each in last.values() if each["engine"] == 1)
     rows = [line.split() for line in text.splitlines() if line.startswith("GR0")]
-    assert [row[1] for row in rows] == [str(compute), "channel"] and rows[0][4:6] == ["2.048", "ms"]
+    assert [row[1] for row in rows] == [str(compute), "channel"] and rows[0][6:8] == ["2.048", "ms"]
+    assert [row[2 + (row[1] == "channel")] for row in rows] == [
+        f"({next(iter(last.values()))['pid']}", f"({other.pid}"]

@@ -520,7 +520,7 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 			uint64_t ago_us = 200000 * (i + 1) - real_us % 200000, t = (real_us - ago_us) * 1000;
 			uint32_t at = 16 + 776 * i;
 			memcpy(p.bytes + at, &t, 8);
-			// Of a quarter of a millisecond later, as was seen on an H200.
+			// Of a quarter of a millisecond later: within what was seen on H200s.
 			p.put(at + 144, owner(resident(now_us - ago_us + 250)));
 		}
 		return OK;

@@ -20,9 +20,8 @@ namespace tool::rm {
 
 namespace {
 
-// The driver's samples of processes are of this much later than they say: with it 47 of 47 agreed with the resident
-// channel, without it 42 (docs/results/2026-11-22-h200.md).
-constexpr u64 LATER_NS = 250000;
+constexpr u64 WITHIN_NS = 1000000, APART_NS = 125000; // offsets that are tried
+constexpr size_t NOTES = 100;
 // Residence is asked every 0.25 to 0.36 ms; samples on both sides closer than this say what was there in between.
 constexpr u64 CLOSE_NS = 1000000;
 
@@ -132,37 +131,69 @@ void Owners::resident(u64 time_ns, std::optional<u32> channel)
 	resident_.emplace_back(time_ns, channel);
 }
 
+std::optional<u32> Owners::at(u64 time_ns) const
+{
+	auto after = std::upper_bound(resident_.begin(), resident_.end(), time_ns,
+				      [](u64 t, const auto &one) { return t < one.first; });
+
+	if (after == resident_.begin() || after == resident_.end())
+		return std::nullopt;
+	auto before = std::prev(after);
+	if (before->second != after->second || after->first - before->first >= CLOSE_NS)
+		return std::nullopt;
+	return before->second;
+}
+
 void Owners::active(std::vector<std::pair<u64, u32>> samples)
 {
 	u64 last_ns = resident_.empty() ? 0 : resident_.back().first;
 
 	std::sort(samples.begin(), samples.end());
 	for (const auto &[time_ns, pid] : samples) {
-		u64 at = time_ns + LATER_NS;
-		if (time_ns <= seen_ns_ || at > last_ns)
+		if (time_ns <= seen_ns_ || time_ns + WITHIN_NS > last_ns)
 			continue;
 		seen_ns_ = time_ns;
-		auto after = std::upper_bound(resident_.begin(), resident_.end(), at,
-					      [](u64 t, const auto &one) { return t < one.first; });
-		if (after == resident_.begin() || after == resident_.end())
-			continue;
-		auto before = std::prev(after);
-		if (before->second && before->second == after->second && after->first - before->first < CLOSE_NS)
-			votes_[*before->second][pid]++;
+		Note one{.pid = pid, .channels{}};
+		for (size_t i = 0; i < OFFSETS; i++)
+			one.channels[i] = at(time_ns + i * APART_NS - WITHIN_NS);
+		notes_.push_back(one);
 	}
+	if (notes_.size() > NOTES)
+		notes_.erase(notes_.begin(), notes_.end() - NOTES);
 	// Later samples of processes are of what is resident from now on; two seconds for those that come late.
 	std::erase_if(resident_, [&](const auto &one) { return one.first + 2000000000 < last_ns; });
+}
+
+Owners::Votes Owners::votes(size_t offset) const
+{
+	Votes votes;
+
+	for (const Note &one : notes_)
+		if (one.channels[offset])
+			votes[*one.channels[offset]][one.pid]++;
+	return votes;
 }
 
 std::map<u32, u32> Owners::pids() const
 {
 	std::map<u32, u32> list;
+	auto less = [](const auto &a, const auto &b) { return a.second < b.second; };
+	auto agreeing = [&](const Votes &votes) {
+		u32 n = 0;
+		for (const auto &[channel, by_pid] : votes)
+			n += std::max_element(by_pid.begin(), by_pid.end(), less)->second;
+		return n;
+	};
+	Votes best;
 
-	for (const auto &[channel, votes] : votes_) {
+	// From the middle outwards: of those that are as good, the least.
+	for (size_t i = 0; i < OFFSETS; i++)
+		if (Votes one = votes(OFFSETS / 2 + (i % 2 ? (i + 1) / 2 : -(i / 2))); agreeing(one) > agreeing(best))
+			best = std::move(one);
+	for (const auto &[channel, by_pid] : best) {
 		u32 all = 0;
-		auto most = std::max_element(votes.begin(), votes.end(),
-					     [](const auto &a, const auto &b) { return a.second < b.second; });
-		for (const auto &[pid, n] : votes)
+		auto most = std::max_element(by_pid.begin(), by_pid.end(), less);
+		for (const auto &[pid, n] : by_pid)
 			all += n;
 		if (most->second >= 2 && 5 * most->second >= 4 * all)
 			list[channel] = most->first;
