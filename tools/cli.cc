@@ -8,8 +8,10 @@ namespace tool {
 
 const std::vector<ExitStatus> EXIT_STATUS = {
 	{"0", "all was shown or done"},
-	{"1", "something could not be read or decoded (named on standard error), or --check found a hazard"},
-	{"2", "wrong usage"},
+	{"1",
+	 "something could not be read or decoded (named on standard error), --check found a hazard, or a plan does "
+	 "not fit"},
+	{"2", "wrong usage, or a file of tasks that makes no sense"},
 	{"3", "no GPU to show: no module, no such file, not an image"},
 	{"4", "a request was refused or failed"},
 };
@@ -59,6 +61,9 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	{"simulate",
 	 {"gpulens simulate render:high batch:low",
 	  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"}},
+	{"plan",
+	 {"gpulens -g 0 plan tasks.json                  which task gets which TPCs of GPU 0",
+	  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200"}},
 };
 
 void add_sources(CLI::App &app, Arguments &a)
@@ -288,6 +293,57 @@ void add_simulate(CLI::App &app, Arguments &a, int &status)
 	});
 }
 
+// An option that is one of a few names.
+template <typename T>
+void add_choice(CLI::App *sub, const char *name, T &value, const std::map<std::string, T> &names, const char *type,
+		const char *about)
+{
+	sub->add_option(name, value, about)->type_name(type)->transform(CLI::CheckedTransformer(names).description(""));
+}
+
+void add_plan(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand("plan", "partitions of TPCs in which all tasks meet their deadlines");
+	plan::PlanOptions &to = a.plan;
+
+	sub->add_option("FILE", to.file, "tasks as JSON, docs/plan.md; - is standard input")->required();
+	sub->add_option("--tpcs", to.tpcs, "so many TPCs of no GPU in particular: sizes only")
+		->type_name("N")
+		->check(CLI::Range(1U, plan::MAX_TPCS));
+	sub->add_option("--heuristic", to.heuristic,
+			"sms-ina, sms-act, bf-ina, bf-act, 1g (the whole GPU for all), or auto: these in turn until "
+			"one fits")
+		->type_name("HEURISTIC")
+		->check(CLI::IsMember({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g"}).description(""));
+	sub->add_flag("--exact", to.exact, "the fewest TPCs of all divisions, for few tasks");
+	add_choice<plan::Test>(
+		sub, "--test", to.test,
+		{{"edf", plan::Test::Edf},
+		 {"dm", plan::Test::Dm},
+		 {"density", plan::Test::Density},
+		 {"np-edf", plan::Test::NpEdf}},
+		"TEST",
+		"schedulability within a partition: edf (preemptive, by demand), dm (deadline-monotonic), "
+		"density, or np-edf (kernels are not stopped)");
+	add_choice<plan::Start>(sub, "--start", to.start,
+				{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
+				"merging starts with the partition of largest or smallest utilization");
+	sub->add_option("--quantum", to.quantum, "sizes are multiples of so many TPCs")
+		->type_name("N")
+		->check(CLI::Range(1U, plan::MAX_TPCS));
+	sub->add_option("--least", to.least, "no partition has fewer TPCs")
+		->type_name("N")
+		->check(CLI::Range(1U, plan::MAX_TPCS));
+	add_choice<plan::Placing>(sub, "--place", to.placing,
+				  {{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}},
+				  "HOW", "packed: whole GPCs first; distributed: of as many GPCs as there are");
+	sub->callback([&a, &status] {
+		if (a.plan.tpcs && (!a.options.sources.files.empty() || !a.options.sources.gpus.empty()))
+			throw CLI::ValidationError("--tpcs", "a GPU is named as well");
+		status = plan::plan_command(a.options, a.plan);
+	});
+}
+
 std::string footer_of(const std::string &command)
 {
 	std::string text = "Examples:\n";
@@ -324,6 +380,7 @@ std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status)
 	add_control(*app, a, status);
 	add_top(*app, a, status);
 	add_simulate(*app, a, status);
+	add_plan(*app, a, status);
 	add_export(*app, a, status);
 	app->set_version_flag("--version", "gpulens " GPULENS_RELEASE, "which gpulens this is");
 	app->set_help_all_flag("--help-all", "this, with every command's own options");

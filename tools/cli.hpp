@@ -4,6 +4,7 @@
 #pragma once
 #include "control.hpp"
 #include "export.hpp"
+#include "plan/plan.hpp"
 #include "record.hpp"
 #include "run.hpp"
 #include "show.hpp"
@@ -33,6 +34,7 @@ struct Arguments {
 	std::vector<std::string> tsgs;
 	TopOptions top;
 	u32 max_entries = DEFAULT_MAX_ENTRIES;
+	plan::PlanOptions plan;
 };
 
 // Parsing fills a, runs the command that was named, and leaves in status what to exit with.
