@@ -63,7 +63,9 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"}},
 	{"plan",
 	 {"gpulens -g 0 plan tasks.json                  which task gets which TPCs of GPU 0",
-	  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200"}},
+	  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
+	  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"}},
+	{"fit", {"gpulens fit times.csv", "gpulens fit times.csv --json | jq '.tasks[] | {name, class, alone}'"}},
 };
 
 void add_sources(CLI::App &app, Arguments &a)
@@ -301,13 +303,70 @@ void add_choice(CLI::App *sub, const char *name, T &value, const std::map<std::s
 	sub->add_option(name, value, about)->type_name(type)->transform(CLI::CheckedTransformer(names).description(""));
 }
 
+// What --evaluate takes.
+void add_evaluation(CLI::App *sub, Arguments &a)
+{
+	plan::Evaluation &e = a.evaluation.evaluation;
+	CLI::Option *evaluate = sub->add_flag(
+		"--evaluate", a.evaluate, "no FILE: how many random sets of tasks each heuristic fits, by utilization");
+	auto positive = [](const char *about) {
+		return CLI::Validator(
+			[about](std::string &text) {
+			double v = 0;
+			return CLI::detail::lexical_cast(text, v) && v >= 0.01 && v <= plan::MAX_TPCS ? ""
+												      : about + text;
+			},
+			"");
+	};
+
+	sub->add_option("--tasks", e.tasks, "tasks of a set, 50 and 200 when not given; may be given again")
+		->type_name("N")
+		->check(CLI::Range(1U, plan::MAX_TASKS))
+		->allow_extra_args(false)
+		->needs(evaluate);
+	sub->add_option("--sets", e.sets, "sets of each utilization, 100 when not given")
+		->type_name("N")
+		->check(CLI::Range(1U, 1000000U))
+		->needs(evaluate);
+	sub->add_option("--seed", e.seed, "other sets; 1 when not given")->type_name("N")->needs(evaluate);
+	sub->add_option("--from", e.from, "least total utilization, 2 when not given")
+		->type_name("U")
+		->check(positive("not a utilization: "))
+		->needs(evaluate);
+	sub->add_option("--to", e.to, "greatest, as many as there are TPCs when not given")
+		->type_name("U")
+		->check(positive("not a utilization: "))
+		->needs(evaluate);
+	sub->add_option("--step", e.step, "2 when not given")
+		->type_name("U")
+		->check(positive("not a utilization: "))
+		->needs(evaluate);
+	sub->add_option("--cap", e.cap, "greatest utilization of one task; any when not given")
+		->type_name("U")
+		->check(positive("not a utilization: "))
+		->needs(evaluate);
+	sub->add_flag("--literal", e.literal, "the serial part of tasks as the thesis prints it, docs/plan.md")
+		->needs(evaluate);
+	sub->add_option("-o,--output", a.evaluation.files, "FILE.csv or FILE.svg, curves; several are written at once")
+		->type_name("FILE")
+		->check(CLI::Validator(
+			[](std::string &name) {
+		return plan::is_results_file(name) ? "" : "neither .csv nor .svg: " + name;
+			},
+			""))
+		->allow_extra_args(false)
+		->needs(evaluate);
+	sub->add_flag("--times", a.evaluation.times, "in FILE.csv also the mean time of an analysis")->needs(evaluate);
+}
+
 void add_plan(CLI::App &app, Arguments &a, int &status)
 {
 	CLI::App *sub = app.add_subcommand("plan", "partitions of TPCs in which all tasks meet their deadlines");
 	plan::PlanOptions &to = a.plan;
 
-	sub->add_option("FILE", to.file, "tasks as JSON, docs/plan.md; - is standard input")->required();
-	sub->add_option("--tpcs", to.tpcs, "so many TPCs of no GPU in particular: sizes only")
+	sub->add_option("FILE", to.file, "tasks as JSON, docs/plan.md; - is standard input");
+	sub->add_option("--tpcs", to.tpcs,
+			"so many TPCs of no GPU in particular: sizes only; 68 for --evaluate when not given")
 		->type_name("N")
 		->check(CLI::Range(1U, plan::MAX_TPCS));
 	sub->add_option("--heuristic", to.heuristic,
@@ -316,12 +375,12 @@ void add_plan(CLI::App &app, Arguments &a, int &status)
 		->type_name("HEURISTIC")
 		->check(CLI::IsMember({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g"}).description(""));
 	sub->add_flag("--exact", to.exact, "the fewest TPCs of all divisions, for few tasks");
-	add_choice<plan::Test>(
+	add_choice<plan::Criterion>(
 		sub, "--test", to.test,
-		{{"edf", plan::Test::Edf},
-		 {"dm", plan::Test::Dm},
-		 {"density", plan::Test::Density},
-		 {"np-edf", plan::Test::NpEdf}},
+		{{"edf", plan::Criterion::Edf},
+		 {"dm", plan::Criterion::Dm},
+		 {"density", plan::Criterion::Density},
+		 {"np-edf", plan::Criterion::NpEdf}},
 		"TEST",
 		"schedulability within a partition: edf (preemptive, by demand), dm (deadline-monotonic), "
 		"density, or np-edf (kernels are not stopped)");
@@ -337,11 +396,25 @@ void add_plan(CLI::App &app, Arguments &a, int &status)
 	add_choice<plan::Placing>(sub, "--place", to.placing,
 				  {{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}},
 				  "HOW", "packed: whole GPCs first; distributed: of as many GPCs as there are");
+	add_evaluation(sub, a);
 	sub->callback([&a, &status] {
-		if (a.plan.tpcs && (!a.options.sources.files.empty() || !a.options.sources.gpus.empty()))
-			throw CLI::ValidationError("--tpcs", "a GPU is named as well");
-		status = plan::plan_command(a.options, a.plan);
+		bool gpu = !a.options.sources.files.empty() || !a.options.sources.gpus.empty();
+		if (a.evaluate == !a.plan.file.empty())
+			throw CLI::ValidationError("plan", "either FILE or --evaluate is wanted");
+		if (gpu && (a.plan.tpcs || a.evaluate))
+			throw CLI::ValidationError(a.evaluate ? "--evaluate" : "--tpcs", "a GPU is named as well");
+		status = a.evaluate ? plan::evaluate_command(a.options, a.plan, a.evaluation)
+				    : plan::plan_command(a.options, a.plan);
 	});
+}
+
+void add_fit(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand("fit", "plan's model of a task from measured times: a, b and class");
+
+	sub->add_option("FILE", a.samples, "CSV with task, tpcs, time_us and perhaps conflict; - is standard input")
+		->required();
+	sub->callback([&a, &status] { status = plan::fit_command(a.options, a.samples); });
 }
 
 std::string footer_of(const std::string &command)
@@ -381,6 +454,7 @@ std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status)
 	add_top(*app, a, status);
 	add_simulate(*app, a, status);
 	add_plan(*app, a, status);
+	add_fit(*app, a, status);
 	add_export(*app, a, status);
 	app->set_version_flag("--version", "gpulens " GPULENS_RELEASE, "which gpulens this is");
 	app->set_help_all_flag("--help-all", "this, with every command's own options");

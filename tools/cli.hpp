@@ -4,7 +4,7 @@
 #pragma once
 #include "control.hpp"
 #include "export.hpp"
-#include "plan/plan.hpp"
+#include "plan/commands.hpp"
 #include "record.hpp"
 #include "run.hpp"
 #include "show.hpp"
@@ -35,6 +35,9 @@ struct Arguments {
 	TopOptions top;
 	u32 max_entries = DEFAULT_MAX_ENTRIES;
 	plan::PlanOptions plan;
+	bool evaluate = false;
+	plan::EvaluateOptions evaluation;
+	std::string samples;
 };
 
 // Parsing fills a, runs the command that was named, and leaves in status what to exit with.

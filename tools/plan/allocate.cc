@@ -33,8 +33,7 @@ private:
 class Allocator {
 public:
 	Allocator(const Problem &problem, const Heuristic &how)
-		: problem_(problem), how_(how), tasks_forbid_(problem.tasks().size()), failed_(problem.tasks().size()),
-		  merged_(problem.tasks().size())
+		: problem_(problem), how_(how), tasks_forbid_(problem.tasks().size()), merged_(problem.tasks().size())
 	{
 	}
 
@@ -75,7 +74,8 @@ private:
 		return how_.start == Start::Largest ? a.load > b.load : a.load < b.load;
 	}
 
-	// Size of the two as one; FAILS where that saves nothing (Definition 2). Tried once.
+	// Size of the two as one; FAILS where that saves nothing (Definition 2). Tried once, which is what ends the
+	// search.
 	u32 merged(const Place &a, const Place &b)
 	{
 		u32 &size = merged_.of(a.id, b.id);
@@ -101,11 +101,34 @@ private:
 
 	bool forbidden(const Place &a, const Place &b)
 	{
-		return tasks_forbid_.of(a.id, b.id) || failed_.of(a.id, b.id);
+		return tasks_forbid_.of(a.id, b.id) || merged_.of(a.id, b.id) == FAILS;
 	}
 
-	// Partners for the one at `first`, best first. Those with which a merge fails are not there by SMS.
+	// Partners for the one at `first`, best first; of SMS only the best, or none.
 	std::vector<size_t> eligible(size_t first)
+	{
+		return how_.order == Order::Sms ? smallest_with(first) : by_load_with(first);
+	}
+
+	std::vector<size_t> smallest_with(size_t first)
+	{
+		const Place &own = list_[first];
+		std::vector<size_t> best;
+		u32 least = FAILS;
+
+		for (size_t i = 0; i < list_.size(); i++) {
+			if (i == first || forbidden(own, list_[i]) || merged(own, list_[i]) >= least)
+				continue;
+			least = merged(own, list_[i]);
+			best = {i};
+			// None can be smaller than one of its two parts.
+			if (least == own.partition.tpcs)
+				break;
+		}
+		return best;
+	}
+
+	std::vector<size_t> by_load_with(size_t first)
 	{
 		const Place &own = list_[first];
 		std::vector<std::pair<double, size_t>> ranked;
@@ -114,14 +137,8 @@ private:
 		for (size_t i = 0; i < list_.size(); i++) {
 			if (i == first || forbidden(own, list_[i]))
 				continue;
-			if (how_.order == Order::BestFit) {
-				u32 m = std::max(own.partition.tpcs, list_[i].partition.tpcs);
-				ranked.emplace_back(problem_.load(together(own.partition, list_[i].partition), m), i);
-			} else if (u32 size = merged(own, list_[i]); size == FAILS) {
-				failed_.of(own.id, list_[i].id) = true;
-			} else {
-				ranked.emplace_back(size, i);
-			}
+			u32 m = std::max(own.partition.tpcs, list_[i].partition.tpcs);
+			ranked.emplace_back(problem_.load(together(own.partition, list_[i].partition), m), i);
 		}
 		std::sort(ranked.begin(), ranked.end());
 		for (const auto &[rank, i] : ranked)
@@ -135,11 +152,10 @@ private:
 		for (size_t first = 0; first < list_.size(); first++)
 			for (size_t second : eligible(first)) {
 				u32 size = merged(list_[first], list_[second]);
-				if (size != FAILS) {
-					replace(first, second, size);
-					return true;
-				}
-				failed_.of(list_[first].id, list_[second].id) = true;
+				if (size == FAILS)
+					continue;
+				replace(first, second, size);
+				return true;
 			}
 		return false;
 	}
@@ -156,7 +172,6 @@ private:
 		// What no task of either may be with, the new one may not; what either failed with, it may.
 		for (const Place &other : list_) {
 			tasks_forbid_.of(one.id, other.id) |= tasks_forbid_.of(gone, other.id);
-			failed_.of(one.id, other.id) = false;
 			merged_.of(one.id, other.id) = 0;
 		}
 		auto at = std::upper_bound(list_.begin(), list_.end(), one,
@@ -169,8 +184,8 @@ private:
 	Allocation result_;
 	std::vector<Place> list_;
 	u32 total_ = 0;
-	Pairs<unsigned char> tasks_forbid_, failed_;
-	Pairs<u32> merged_; // size; 0: not yet tried
+	Pairs<unsigned char> tasks_forbid_; // ACT's list: some task of one and some task of the other
+	Pairs<u32> merged_;                 // size; 0: not yet tried; FAILS: INA's list
 };
 
 Allocation whole_gpu(const Problem &problem)
@@ -220,7 +235,8 @@ Allocation allocate(const Problem &problem, const Heuristic &how)
 		if (!problem.initial_size(i))
 			none.impossible.push_back(i);
 	none.least_tpcs = problem.least_tpcs();
-	if (!none.impossible.empty() || none.least_tpcs > problem.sizes().tpcs * (1 + ROUNDING))
+	none.too_much = none.least_tpcs > problem.sizes().tpcs * (1 + ROUNDING);
+	if (!none.impossible.empty() || none.too_much)
 		return none;
 	a = how.whole ? whole_gpu(problem) : Allocator(problem, how).run();
 	a.least_tpcs = none.least_tpcs;

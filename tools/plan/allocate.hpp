@@ -4,7 +4,8 @@
 //
 // Which two: the first of the list that may be merged with any (by utilization, see Start), and
 //   SMS  the one with which it becomes smallest (Definition 3: all merges are tried)
-//   BF   the ones in the order of the utilization that the two would have, ascending (Definition 4: none is tried first)
+//   BF   the ones in the order of the utilization that the two would have, ascending (Definition 4: none is tried
+//        first)
 // and what may not be merged:
 //   INA  two partitions whose merge has failed
 //   ACT  those, and whatever holds two tasks that cannot be merged alone, which all pairs are tried for beforehand
@@ -15,8 +16,9 @@
 //   2 Algorithm 1 selects the same partition for ever unless failed pairs are remembered and looked up. They are.
 //   3 Definition 4 sums times, not utilizations. Divided by periods here.
 //   4 Section 3.5.3 has all pairs tried when ACT is skipped; Algorithm 1 and section 3.6.2 when it is on, as here.
-//   5 Forbidden are pairs of tasks by section 3.5.3, pairs of partitions by Algorithm 1. Both are needed: a failed merge
-//     of partitions says nothing of their tasks in other company, a pair of tasks that ACT refused holds wherever they go.
+//   5 Forbidden are pairs of tasks by section 3.5.3, pairs of partitions by Algorithm 1. Both are needed: a failed
+//     merge of partitions says nothing of their tasks in other company, a pair of tasks that ACT refused holds wherever
+//     they go.
 //   (6, of the generator, is in generate.hpp.)
 //
 // What the thesis leaves open is decided here: a list in the order of decreasing utilization (Start), ties in the order
@@ -46,7 +48,8 @@ struct Allocation {
 	bool fits = false;
 	std::vector<Partition> partitions; // each is schedulable; together they may be larger than the GPU where !fits
 	std::vector<u32> impossible;       // tasks that fit nowhere, even alone: Lemma 2
-	double least_tpcs = 0;             // Lemma 1's bound; above what the GPU has, nothing was tried
+	double least_tpcs = 0;             // Lemma 1's bound
+	bool too_much = false;             // that is more than the GPU has: nothing was tried
 	u64 merges = 0;                    // that were tried, those of ACT's pairs with them
 	u64 forbidden_pairs = 0;           // of tasks, by ACT
 

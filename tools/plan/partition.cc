@@ -19,7 +19,7 @@ u32 Sizes::largest() const
 	return most >= least ? most : 0;
 }
 
-Problem::Problem(std::span<const Task> tasks, Sizes sizes, Test test)
+Problem::Problem(std::span<const Task> tasks, Sizes sizes, Criterion test)
 	: tasks_(tasks), sizes_(sizes), test_(test),
 	  monotone_(std::all_of(tasks.begin(), tasks.end(), [](const Task &t) { return t.is_monotone(); }))
 {

@@ -28,22 +28,22 @@ struct Partition {
 // A set of tasks, the GPU and the test: what all heuristics ask. Tasks' curves are of at least sizes.tpcs.
 class Problem {
 public:
-	Problem(std::span<const Task> tasks, Sizes sizes, Test test);
+	Problem(std::span<const Task> tasks, Sizes sizes, Criterion test);
 
 	std::span<const Task> tasks() const { return tasks_; }
 	const Sizes &sizes() const { return sizes_; }
-	Test test() const { return test_; }
+	Criterion test() const { return test_; }
 
 	bool fits(std::span<const u32> in, u32 tpcs) const;
-	// The smallest size from `from` to `to` that they fit into; 0: none. By bisection where all curves are monotone, as
-	// the thesis proposes (section 3.5.2), else one by one.
+	// The smallest size from `from` to `to` that they fit into; 0: none. By bisection where all curves are
+	// monotone, as the thesis proposes (section 3.5.2), else one by one.
 	u32 smallest(std::span<const u32> in, u32 from, u32 to) const;
 	// Sum of C_i(in, tpcs) / T_i: Definition 4 of the thesis, with the division by T that is missing in it.
 	double load(std::span<const u32> in, u32 tpcs) const;
 
-	// Lemma 1: what of the GPU the tasks need at least, in TPCs; more than there are is infeasible. Printed as the sum of
-	// C(1) / T, which is wrong for super-linear speed-ups; this is the sum of the least m * C(m) / T, which equals it
-	// where there are none.
+	// Lemma 1: what of the GPU the tasks need at least, in TPCs; more than there are is infeasible. Printed as the
+	// sum of C(1) / T, which is wrong for super-linear speed-ups; this is the sum of the least m * C(m) / T, which
+	// equals it where there are none.
 	double least_tpcs() const;
 	// Lemma 2: the size for this task alone; 0: it fits nowhere.
 	u32 initial_size(u32 task) const;
@@ -51,7 +51,7 @@ public:
 private:
 	std::span<const Task> tasks_;
 	Sizes sizes_;
-	Test test_;
+	Criterion test_;
 	bool monotone_;
 };
 

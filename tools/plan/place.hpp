@@ -28,8 +28,8 @@ struct GpcMap {
 
 enum class Placing { Packed, Distributed };
 
-// Logical numbers are those of tpc_map (docs/proc.md) where the source tells them; of NVIDIA's driver they are the order
-// of TPCs by their first SM's %smid, which is assumed. Throws SourceError where the GPU's GPCs are not known.
+// Logical numbers are those of tpc_map (docs/proc.md) where the source tells them; of NVIDIA's driver they are the
+// order of TPCs by their first SM's %smid, which is assumed. Throws SourceError where the GPU's GPCs are not known.
 GpcMap gpc_map(const Gpu &gpu);
 
 // What is reserved of the GPU. Throws BadInput: a GPC or a TPC that there is none of, one TPC reserved twice; file is

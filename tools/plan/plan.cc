@@ -5,7 +5,6 @@
 #include "plan/optimum.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <fmt/format.h>
 
 namespace tool::plan {
@@ -46,21 +45,11 @@ std::vector<Attempt> attempts(const Problem &problem, const PlanOptions &options
 			continue;
 		h.start = options.start;
 		tried.push_back({h.name(), allocate(problem, h)});
-		if (tried.back().allocation.fits || !tried.back().allocation.impossible.empty())
+		const Allocation &a = tried.back().allocation;
+		if (a.fits || a.too_much || !a.impossible.empty())
 			break;
 	}
 	return tried;
-}
-
-GpcMap map_for(const Options &options, const PlanOptions &what, std::string &title)
-{
-	if (what.tpcs)
-		return {*what.tpcs, {}};
-	std::vector<Gpu> gpus = load_gpus(options.sources);
-	if (gpus.size() != 1)
-		throw SourceError("a plan is for one GPU: say -g X, or -i once");
-	title = gpus[0].title();
-	return gpc_map(gpus[0]);
 }
 
 } // namespace
@@ -93,24 +82,6 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 		plan.masks = place(map, taken, sizes, options.placing);
 	}
 	return plan;
-}
-
-int plan_command(const Options &options, const PlanOptions &what)
-{
-	try {
-		std::string title, name = what.file == "-" ? "standard input" : what.file;
-		GpcMap map = map_for(options, what, title);
-		Plan plan = make_plan(read_whole(what.file, false), name, map, what);
-		plan.gpu = title;
-		bool shown = print(options.json ? plan_json(plan).dump(1, '\t') + '\n'
-						: plan_text(plan, style_of_output(options.colour)));
-		for (const std::string &text : impossible_texts(plan))
-			std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
-		return shown && plan.allocation().fits ? EXIT_DONE : EXIT_PART;
-	} catch (const BadInput &e) {
-		std::fprintf(stderr, "gpulens: %s\n", e.what());
-		return EXIT_USAGE;
-	}
 }
 
 } // namespace tool::plan

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// `gpulens plan`: a file of tasks, a GPU or a number of TPCs, and what came of them. docs/plan.md is for users.
+// A plan: a file of tasks, a GPU or a number of TPCs, and what came of them. docs/plan.md is for users.
 #pragma once
 #include "plan/allocate.hpp"
 #include "plan/place.hpp"
-#include "show.hpp"
 #include "table.hpp"
 
 #include <nlohmann/json.hpp>
@@ -15,7 +14,7 @@ namespace tool::plan {
 struct PlanOptions {
 	std::string file;        // "-" is standard input
 	std::optional<u32> tpcs; // of no GPU in particular
-	Test test = Test::Edf;
+	Criterion test = Criterion::Edf;
 	std::string heuristic = "auto"; // or its name
 	Start start = Start::Largest;
 	bool exact = false;
@@ -33,7 +32,7 @@ struct Plan {
 	GpcMap map;      // without GPCs: sizes only
 	TaskFile file;
 	Sizes sizes; // tpcs: without those that are reserved
-	Test test = Test::Edf;
+	Criterion test = Criterion::Edf;
 	Placing placing = Placing::Packed;
 	std::vector<Attempt> tried; // the last one is the plan; never empty
 	std::vector<TpcMask> masks; // of its partitions where there are GPCs and it fits
@@ -49,8 +48,5 @@ std::string plan_text(const Plan &plan, const Style &style);
 nlohmann::ordered_json plan_json(const Plan &plan);
 // "task \"camera\" fits nowhere: ..." for each that does not.
 std::vector<std::string> impossible_texts(const Plan &plan);
-
-// The command. Exit status: 0 it fits, 1 it does not, 2 the file makes no sense. Throws SourceError.
-int plan_command(const Options &options, const PlanOptions &what);
 
 } // namespace tool::plan

@@ -39,13 +39,14 @@ std::string verdict(const Plan &plan)
 
 	out += fmt::format("{} on {}{}, test {}: ", counted(plan.file.tasks.size(), "task"),
 			   counted(plan.sizes.tpcs, "TPC"), reserved ? fmt::format(" ({} reserved)", reserved) : "",
-			   test_name(plan.test));
+			   criterion_name(plan.test));
 	if (a.fits)
 		out += fmt::format("fits by {}, {} in {}", plan.tried.back().name, counted(a.tpcs(), "TPC"),
 				   counted(a.partitions.size(), "partition"));
 	else
 		out += "does not fit";
-	return out + fmt::format("\nLemma 1: at least {:.2f} TPCs are needed\n", a.least_tpcs);
+	return out + fmt::format("\nLemma 1: at least {:.2f} TPCs are needed{}\n", a.least_tpcs,
+				 a.too_much ? ", more than there are: nothing was tried" : "");
 }
 
 std::string tried_text(const Plan &plan, const Style &style)
@@ -174,7 +175,7 @@ json plan_json(const Plan &plan)
 	j["reserved_tpcs"] = plan.map.tpcs - plan.sizes.tpcs;
 	j["quantum"] = plan.sizes.quantum;
 	j["least"] = plan.sizes.least;
-	j["test"] = test_name(plan.test);
+	j["test"] = criterion_name(plan.test);
 	j["heuristic"] = a.fits ? json(plan.tried.back().name) : json(nullptr);
 	j["placing"] = plan.masks.empty() ? json(nullptr) : json(placing_name(plan.placing));
 	j["lemma1_tpcs"] = a.least_tpcs;

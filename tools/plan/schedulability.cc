@@ -169,27 +169,27 @@ double utilization(std::span<const Job> jobs)
 			       [](double sum, const Job &j) { return sum + double(j.c) / double(j.t); });
 }
 
-bool schedulable(Test test, std::span<const Job> jobs)
+bool schedulable(Criterion test, std::span<const Job> jobs)
 {
 	// Also keeps sums below within 64 bits.
 	if (std::any_of(jobs.begin(), jobs.end(), [](const Job &j) { return j.c > j.d; }))
 		return false;
 	switch (test) {
-	case Test::Edf: return edf(jobs);
-	case Test::Dm: return deadline_monotonic(jobs);
-	case Test::Density: return sum_at_most_one(jobs, density(jobs), &Job::d);
-	case Test::NpEdf: return np_edf(jobs);
+	case Criterion::Edf: return edf(jobs);
+	case Criterion::Dm: return deadline_monotonic(jobs);
+	case Criterion::Density: return sum_at_most_one(jobs, density(jobs), &Job::d);
+	case Criterion::NpEdf: return np_edf(jobs);
 	}
 	return false;
 }
 
-const char *test_name(Test test)
+const char *criterion_name(Criterion test)
 {
 	switch (test) {
-	case Test::Edf: return "edf";
-	case Test::Dm: return "dm";
-	case Test::Density: return "density";
-	case Test::NpEdf: return "np-edf";
+	case Criterion::Edf: return "edf";
+	case Criterion::Dm: return "dm";
+	case Criterion::Density: return "density";
+	case Criterion::NpEdf: return "np-edf";
 	}
 	return "";
 }

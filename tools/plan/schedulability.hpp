@@ -7,8 +7,9 @@
 //   dm       deadline-monotonic priorities, preemptive: response times (M. Joseph and P. Pandya, 1986; N. Audsley et
 //            al., 1993). Exact for sporadic tasks with D <= T.
 //   density  sum C / D <= 1: sufficient for EDF.
-//   np-edf   EDF where a kernel that runs is not stopped: demand and the longest kernel with a later deadline (K. Jeffay,
-//            D. Stanat, C. Martel, RTSS 1991; L. George, N. Rivierre, M. Spuri, 1996). Exact for sporadic tasks.
+//   np-edf   EDF where a kernel that runs is not stopped: demand and the longest kernel with a later deadline (K.
+//            Jeffay, D. Stanat, C. Martel, RTSS 1991; L. George, N. Rivierre, M. Spuri, 1996). Exact for sporadic
+//            tasks.
 //
 // None counts the time that switching takes. Decision of this project: time is continuous, so that the kernel that
 // blocks counts in full; the papers, whose time is discrete, take 1 off.
@@ -21,7 +22,7 @@
 
 namespace tool::plan {
 
-enum class Test { Edf, Dm, Density, NpEdf };
+enum class Criterion { Edf, Dm, Density, NpEdf };
 
 struct Job {
 	u64 c, d, t; // ns; 0 < d <= t <= MAX_TIME_NS
@@ -29,11 +30,11 @@ struct Job {
 
 // True is always right. False may mean that it could not be told within a bound on steps, which only sets that use
 // almost exactly all of the time reach.
-bool schedulable(Test test, std::span<const Job> jobs);
+bool schedulable(Criterion test, std::span<const Job> jobs);
 
 // Sum of C / T.
 double utilization(std::span<const Job> jobs);
 
-const char *test_name(Test test);
+const char *criterion_name(Criterion test);
 
 } // namespace tool::plan

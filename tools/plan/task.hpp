@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tasks as the planner sees them: periodic GPU work whose time depends on how many TPCs it has and on who else is there.
+// Tasks as the planner sees them: periodic GPU work whose time depends on how many TPCs it has and on who else is
+// there.
 //
 // The model is that of A. Singh's thesis, "Predictable GPU sharing" part, sections 3.3.2 and 3.4.2: a task has a period
 // T, a deadline D <= T, a class, and two curves over the size m of its partition: C^n(m) alone, and C^c(m) with another
@@ -41,8 +42,8 @@ struct Task {
 	u64 time_ns(u32 tpcs, bool conflict) const { return (conflict ? conflict_ns : alone_ns)[tpcs - 1]; }
 	// Does no size take longer than a smaller one? The thesis assumes it (section 3.4.1).
 	bool is_monotone() const;
-	// Is some size so fast that m * C(m) falls? Then C(1) / T is more than the task needs of the GPU, and Lemma 1 as it
-	// is printed would refuse what is possible.
+	// Is some size so fast that m * C(m) falls? Then C(1) / T is more than the task needs of the GPU, and Lemma 1
+	// as it is printed would refuse what is possible.
 	bool is_superlinear() const;
 };
 

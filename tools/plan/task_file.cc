@@ -142,8 +142,12 @@ std::vector<u64> conflict_curve(const Item &task, Task &to)
 	to.assumed_conflict = !task.has("conflict");
 	if (!to.assumed_conflict) {
 		Item conflict = task.object("conflict");
-		if (!conflict.has("factor"))
-			return curve(conflict, static_cast<u32>(ns.size()));
+		if (!conflict.has("factor")) {
+			std::vector<u64> given = curve(conflict, static_cast<u32>(ns.size()));
+			for (size_t i = 0; i < ns.size(); i++)
+				ns[i] = ns[i] == NEVER ? NEVER : given[i];
+			return ns;
+		}
 		conflict.only({"factor"});
 		factor = conflict.number("factor", 1, 1000, "a factor");
 	}
