@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+// Files of tasks: what they say, and the message for each thing that they cannot say.
+#include "plan/task_file.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using tool::plan::BadInput;
+using tool::plan::Class;
+using tool::plan::NEVER;
+using tool::plan::parse_tasks;
+using tool::plan::Task;
+using tool::plan::TaskFile;
+
+using Curve = std::vector<u64>;
+
+// A task of that name with more keys.
+std::string task(const std::string &more, const std::string &name = "a")
+{
+	return R"({"name": ")" + name + R"(", "period_us": 100, "class": "memory", )" + more + "}";
+}
+
+std::string file(const std::string &tasks, const std::string &more = "")
+{
+	return R"({"tasks": [)" + tasks + "]" + more + "}";
+}
+
+std::string refusal(const std::string &text)
+{
+	try {
+		parse_tasks(text, "t.json", 4);
+	} catch (const BadInput &e) {
+		return e.what();
+	}
+	return "accepted";
+}
+
+TEST(PlanFile, TimesAreNanosecondsByTpcs)
+{
+	TaskFile f = parse_tasks(
+		R"({"tasks": [
+			{"name": "a", "period_us": 33.333, "deadline_us": 30, "class": "memory",
+			 "alone": {"a_us": 10, "b_us": 0.5}, "conflict": {"factor": 2}},
+			{"name": "b", "period_us": 100, "class": "compute",
+			 "alone": {"times_us": {"2": 8, "3": 5.0005}}, "conflict": {"a_us": 40}},
+			{"name": "c", "period_us": 100, "class": "memory", "alone": {"a_us": 10}},
+			{"name": "d", "period_us": 100, "class": "compute", "alone": {"b_us": 10, "a_us": 0}}],
+		    "reserved": [{"name": "x", "mask": "0x6"}, {"name": "y", "tpcs": [0]},
+				 {"name": "z", "gpcs": [3, 1]}]})",
+		"t.json", 4);
+	ASSERT_EQ(f.tasks.size(), 4u);
+	EXPECT_EQ(f.tasks[0].name, "a");
+	EXPECT_EQ(f.tasks[0].period_ns, 33333u);
+	EXPECT_EQ(f.tasks[0].deadline_ns, 30000u);
+	EXPECT_EQ(f.tasks[0].kind, Class::Memory);
+	EXPECT_EQ(f.tasks[0].alone_ns, (Curve{10500, 5500, 3834, 3000}));
+	EXPECT_EQ(f.tasks[0].conflict_ns, (Curve{21000, 11000, 7668, 6000}));
+	EXPECT_FALSE(f.tasks[0].assumed_conflict);
+	EXPECT_EQ(f.tasks[1].deadline_ns, 100000u);
+	EXPECT_EQ(f.tasks[1].kind, Class::Compute);
+	EXPECT_EQ(f.tasks[1].alone_ns, (Curve{NEVER, 8000, 5001, 5001}));
+	// never faster than alone, where that is possible at all
+	EXPECT_EQ(f.tasks[1].conflict_ns, (Curve{NEVER, 20000, 13334, 10000}));
+	EXPECT_TRUE(f.tasks[2].assumed_conflict);
+	EXPECT_EQ(f.tasks[2].conflict_ns, (Curve{23000, 11500, 7669, 5750}));
+	EXPECT_EQ(f.tasks[3].conflict_ns, (Curve{12000, 12000, 12000, 12000}));
+	ASSERT_EQ(f.reserved.size(), 3u);
+	EXPECT_EQ(f.reserved[0].tpcs, (std::vector<u32>{1, 2}));
+	EXPECT_EQ(f.reserved[1].tpcs, (std::vector<u32>{0}));
+	EXPECT_EQ(f.reserved[2].gpcs, (std::vector<u32>{3, 1}));
+}
+
+TEST(PlanFile, WhatIsNotJsonIsNamedByItsPlace)
+{
+	// what follows is the library's wording
+	for (const auto &[text, where] : {std::pair("{\"tasks\": [\n  {,}]}", "line 2, column 4: "),
+					  {"", "line 1, column 1: "},
+					  {"{\"tasks\": [1, 2", "line 1, column 16: "}})
+		EXPECT_EQ(refusal(text).find(std::string("t.json: not JSON: parse error at ") + where), 0u)
+			<< refusal(text);
+	EXPECT_EQ(refusal("[]"), "t.json: not an object but []");
+}
+
+TEST(PlanFile, SaysWhichItemIsWrong)
+{
+	const std::string alone = R"("alone": {"a_us": 10})", ok = task(alone, "ok");
+	const std::pair<std::string, std::string> rows[] = {
+		{"{}", "tasks is missing"},
+		{R"({"tasks": 5})", "tasks is 5, not a list"},
+		{R"({"tasks": []})", "no task"},
+		{R"({"tasks": [5]})", "task 0: not an object but 5"},
+		{file(ok, R"(, "more": 1)"), R"("more" is none of tasks, reserved)"},
+		{file(ok + "," + ok), R"(task "ok": there is another task of that name)"},
+		{file(ok + "," + task(alone + R"(, "priority": 1)")),
+		 R"(task "a": "priority" is none of name, period_us, deadline_us, class, alone, conflict)"},
+		{file(ok + R"(,{"period_us": 1})"), "task 1: name is missing"},
+		{file(R"({"name": 7})"), "task 0: name is 7, not a string"},
+		{file(task(alone, "my task")),
+		 R"(task "my task": name is "my task", which is empty, or not of printable ASCII without blanks)"},
+		{file(task(alone, "")),
+		 R"(task "": name is "", which is empty, or not of printable ASCII without blanks)"},
+		{file(R"({"name": "a", "class": "memory"})"), R"(task "a": period_us is missing)"},
+		{file(R"({"name": "a", "period_us": 0})"),
+		 R"(task "a": period_us is 0, not microseconds from 0.001 to 1000000000000)"},
+		{file(R"({"name": "a", "period_us": "1 ms"})"),
+		 R"(task "a": period_us is "1 ms", not microseconds from 0.001 to 1000000000000)"},
+		{file(R"({"name": "a", "period_us": 1e13})"),
+		 R"(task "a": period_us is 10000000000000.0, not microseconds from 0.001 to 1000000000000)"},
+		{file(task(alone + R"(, "deadline_us": 101)")),
+		 R"(task "a": deadline_us is 101, after the end of period_us, 100)"},
+		{file(R"({"name": "a", "period_us": 1, "class": "io"})"),
+		 R"(task "a": class is "io", not compute or memory)"},
+		{file(R"({"name": "a", "period_us": 1, "class": "memory"})"), R"(task "a": alone is missing)"},
+		{file(task(R"("alone": 3)")), R"(task "a": alone: not an object but 3)"},
+		{file(task(R"("alone": {"b_us": 3})")), R"(task "a": alone: a_us is missing)"},
+		{file(task(R"("alone": {"a_us": -1})")),
+		 R"(task "a": alone: a_us is -1, not microseconds from 0 to 1000000000000)"},
+		{file(task(R"("alone": {"a_us": 0})")), R"(task "a": alone: a_us and b_us are both 0)"},
+		{file(task(R"("alone": {"a_us": 1, "c_us": 2})")),
+		 R"(task "a": alone: "c_us" is none of a_us, b_us, times_us)"},
+		{file(task(R"("alone": {"times_us": {}, "a_us": 2})")),
+		 R"(task "a": alone: "a_us" is none of times_us)"},
+		{file(task(R"("alone": {"times_us": {}})")), R"(task "a": alone: times_us: no time)"},
+		{file(task(R"("alone": {"times_us": {"0": 5}})")),
+		 R"(task "a": alone: times_us: "0" is not a number of TPCs from 1 to 1024)"},
+		{file(task(R"("alone": {"times_us": {"1025": 5}})")),
+		 R"(task "a": alone: times_us: "1025" is not a number of TPCs from 1 to 1024)"},
+		{file(task(R"("alone": {"times_us": {"1": 0}})")),
+		 R"(task "a": alone: times_us: 1 is 0, not microseconds from 0.001 to 1000000000000)"},
+		{file(task(R"("alone": {"times_us": {"1": 5, "01": 5}})")),
+		 R"(task "a": alone: times_us: 1 TPCs are there twice)"},
+		{file(task(alone + R"(, "conflict": {"factor": 0.9})")),
+		 R"(task "a": conflict: factor is 0.9, not a factor from 1 to 1000)"},
+		{file(task(alone + R"(, "conflict": {"factor": 2, "a_us": 1})")),
+		 R"(task "a": conflict: "a_us" is none of factor)"},
+		{file(task(alone + R"(, "conflict": {"a_us": 9})")),
+		 R"(task "a": with 1 TPC it is faster in conflict than alone)"},
+		{file(ok, R"(, "reserved": {})"), "reserved is {}, not a list"},
+		{file(ok, R"(, "reserved": [{"mask": "0x1"}])"), "reserved 0: name is missing"},
+		{file(ok, R"(, "reserved": [{"name": "d"}])"), R"(reserved "d": one of mask, tpcs and gpcs is wanted)"},
+		{file(ok, R"(, "reserved": [{"name": "d", "mask": "0x1", "tpcs": [1]}])"),
+		 R"(reserved "d": one of mask, tpcs and gpcs is wanted)"},
+		{file(ok, R"(, "reserved": [{"name": "d", "mask": "7"}])"),
+		 R"(reserved "d": mask is "7", not 0x and hexadecimal digits)"},
+		{file(ok, R"(, "reserved": [{"name": "d", "mask": "0x000"}])"), R"(reserved "d": it is empty)"},
+		{file(ok, R"(, "reserved": [{"name": "d", "gpcs": []}])"), R"(reserved "d": it is empty)"},
+		{file(ok, R"(, "reserved": [{"name": "d", "tpcs": [-1]}])"),
+		 R"(reserved "d": tpcs has -1, not a number from 0 to 1023)"},
+		{file(ok, R"(, "reserved": [{"name": "d", "gpcs": 0}])"),
+		 R"(reserved "d": gpcs is 0, not a list of numbers)"},
+	};
+	for (const auto &[text, why] : rows)
+		EXPECT_EQ(refusal(text), "t.json: " + why) << text;
+}
+
+// What is repeated of a file is short and has no control characters.
+TEST(PlanFile, MessagesRepeatLittleOfTheFile)
+{
+	EXPECT_EQ(refusal(file(task("\"alone\": {\"a_us\": 1}", std::string(100, 'x') + "\\u001b"))),
+		  "t.json: task \"" + std::string(39, 'x') + "...: name is \"" + std::string(39, 'x') +
+			  "..., which is empty, or not of printable ASCII without blanks");
+	std::string many;
+	for (u32 i = 0; i < 1001; i++)
+		many += (i ? "," : "") + task("\"alone\": {\"a_us\": 1}", std::to_string(i));
+	EXPECT_EQ(refusal(file(many)), "t.json: more than 1000 tasks");
+}
+
+} // namespace

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+// From measured times to the planner's model: curves that are known, classes as Singh's thesis has them, and messages.
+#include "plan/fit.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using tool::plan::BadInput;
+using tool::plan::Class;
+using tool::plan::Fit;
+using tool::plan::fit_samples;
+
+Fit only(const std::string &csv)
+{
+	return fit_samples(csv, "t.csv").at(0);
+}
+
+std::string refusal(const std::string &csv)
+{
+	try {
+		fit_samples(csv, "t.csv");
+	} catch (const BadInput &e) {
+		return e.what();
+	}
+	return "accepted";
+}
+
+// 600 / m + 40 with 1, 2, 3, 4, 6.
+TEST(PlanFit, ExactCurveComesBack)
+{
+	Fit f = only("task,tpcs,time_us\na,1,640\na,2,340\na,3,240\na,4,190\na,6,140\n");
+	EXPECT_EQ(f.name, "a");
+	EXPECT_NEAR(f.alone.a_us, 600, 1e-9);
+	EXPECT_NEAR(f.alone.b_us, 40, 1e-9);
+	EXPECT_NEAR(f.alone.raised_us, 0, 1e-9);
+	EXPECT_NEAR(f.alone.residual, 0, 1e-9);
+	EXPECT_FALSE(f.conflict);
+	EXPECT_FALSE(f.factor);
+	EXPECT_FALSE(f.slower_from);
+}
+
+// Times 10, 8 and 4 at x = 1 / m = 1, 1/2, 1/4: a = (3 * 15 - 1.75 * 22) / (3 * 1.3125 - 1.75^2) = 6.5 / 0.875 = 52 /
+// 7, and b = (22 - 1.75 a) / 3 = 3. The curve is at 10.43, 6.71 and 4.86: the second time is above it by 9 / 7, and the
+// third below by 6 / 7, which is most of a time.
+TEST(PlanFit, CurveOfLeastSquaresIsRaisedAboveAllTimes)
+{
+	Fit f = only("task,tpcs,time_us\na,1,10\na,2,8\na,4,4\n");
+	EXPECT_NEAR(f.alone.a_us, 52.0 / 7, 1e-9);
+	EXPECT_NEAR(f.alone.raised_us, 9.0 / 7, 1e-9);
+	EXPECT_NEAR(f.alone.b_us, 3 + 9.0 / 7, 1e-9);
+	EXPECT_NEAR(f.alone.residual, 6.0 / 7 / 4, 1e-9);
+}
+
+TEST(PlanFit, LongestOfTimesWithOneSizeCounts)
+{
+	Fit f = only("task,tpcs,time_us\na,1,640\na,1,600\na,2,100\na,2,340\n");
+	EXPECT_NEAR(f.alone.a_us, 600, 1e-9);
+	EXPECT_NEAR(f.alone.b_us, 40, 1e-9);
+}
+
+// 100 and 40 at 1 and 2 have b = -20: through b = 0, a is (100 + 20) / 1.25 = 96; and 10 and 20 have a < 0.
+TEST(PlanFit, NeitherIsBelowZero)
+{
+	Fit f = only("task,tpcs,time_us\na,1,100\na,2,40\n");
+	EXPECT_NEAR(f.alone.a_us, 96, 1e-9);
+	EXPECT_NEAR(f.alone.b_us, 4, 1e-9);
+	EXPECT_NEAR(f.alone.raised_us, 4, 1e-9);
+	Fit slower = only("task,tpcs,time_us\na,1,10\na,2,20\n");
+	EXPECT_EQ(slower.alone.a_us, 0);
+	EXPECT_NEAR(slower.alone.b_us, 20, 1e-9);
+	EXPECT_EQ(slower.slower_from, 1u);
+}
+
+// Figure 3.2: four kernels with up to 68 SMs; from 40 on those of memory do not get faster.
+TEST(PlanFit, ClassesAreThoseOfTheThesis)
+{
+	std::string csv = "task,tpcs,time_us\n";
+	for (u32 m = 2; m <= 68; m += 2) {
+		csv += fmt::format("hotspot,{},{}\n", m, 68000.0 / m);
+		csv += fmt::format("transpose,{},{}\n", m, 68000.0 / std::min(m, 40U));
+		csv += fmt::format("half,{},{}\n", m, 68000.0 / std::min(m, 34U));
+		// the serial parts of section 3.6.1, as printed
+		csv += fmt::format("compute,{},{}\n", m, 68000.0 / m + 0.02 * 68000);
+		csv += fmt::format("memory,{},{}\n", m, 68000.0 / m + 0.1 * 68000);
+	}
+	std::vector<Fit> fits = fit_samples(csv, "t.csv");
+	ASSERT_EQ(fits.size(), 5u);
+	EXPECT_EQ(fits[0].kind, Class::Compute);
+	EXPECT_EQ(fits[0].knee, 66u); // 68 gain 2.9 %
+	EXPECT_EQ(fits[1].kind, Class::Memory);
+	EXPECT_EQ(fits[1].knee, 38u); // 40 gain exactly 5 %
+	EXPECT_EQ(fits[1].largest, 68u);
+	EXPECT_EQ(fits[2].kind, Class::Memory);
+	EXPECT_EQ(fits[2].knee, 34u);
+	EXPECT_EQ(fits[3].kind, Class::Compute);
+	EXPECT_EQ(fits[4].kind, Class::Memory);
+}
+
+// In conflict 2.3 times as long at 1, 2.5 times at 4.
+TEST(PlanFit, ConflictHasItsCurveAndFactor)
+{
+	Fit f = only("tpcs , conflict,time_us,task\r\n1,0,100,a\r\n4,0,40,a\r\n1,1,230,a\r\n\r\n4,1,100,a\r\n");
+	EXPECT_NEAR(f.alone.a_us, 80, 1e-9);
+	EXPECT_NEAR(f.alone.b_us, 20, 1e-9);
+	ASSERT_TRUE(f.conflict && f.factor);
+	EXPECT_NEAR(f.conflict->a_us, 130 / 0.75, 1e-9);
+	EXPECT_NEAR(*f.factor, 2.5, 1e-9);
+	// at a size that was not measured alone, against the curve: 80 / 2 + 20; and never below 1
+	EXPECT_NEAR(*only("task,tpcs,time_us,conflict\na,1,100,0\na,4,40,0\na,2,90,1\n").factor, 1.5, 1e-9);
+	EXPECT_EQ(*only("task,tpcs,time_us,conflict\na,1,100,0\na,4,40,0\na,2,50,1\n").factor, 1);
+}
+
+TEST(PlanFit, SaysWhichLineIsWrong)
+{
+	const std::string head = "task,tpcs,time_us,conflict\n";
+	const std::pair<std::string, std::string> rows[] = {
+		{"", "t.csv: no times"},
+		{head, "t.csv: no times"},
+		{"task,tpcs\n", "t.csv: line 1: column \"time_us\" is missing"},
+		{"task,tpcs,time_ms\n", "t.csv: line 1: column \"time_ms\" is none of task, tpcs, time_us, conflict"},
+		{"task,tpcs,tpcs\n", "t.csv: line 1: column \"tpcs\" is there twice"},
+		{head + "a,1,5\n", "t.csv: line 2: 3 values, and there are 4 columns"},
+		{head + "\n,1,5,0\n", "t.csv: line 3: task is empty, or not of printable ASCII without blanks"},
+		{head + "a,0,5,0\n", "t.csv: line 2: tpcs is \"0\", not a number from 1 to 1024"},
+		{head + "a,1.5,5,0\n", "t.csv: line 2: tpcs is \"1.5\", not a number from 1 to 1024"},
+		{head + "a,x,5,0\n", "t.csv: line 2: tpcs is \"x\", not a number from 1 to 1024"},
+		{head + "a,1,0,0\n", "t.csv: line 2: time_us is \"0\", not microseconds above 0"},
+		{head + "a,1,nan,0\n", "t.csv: line 2: time_us is \"nan\", not microseconds above 0"},
+		{head + "a,1,5us,0\n", "t.csv: line 2: time_us is \"5us\", not microseconds above 0"},
+		{head + "a,1,5,2\n", "t.csv: line 2: conflict is \"2\", not 0 or 1"},
+		{head + "a,1,5,0\na,1,6,0\n",
+		 "t.csv: task \"a\": times alone with 1 number of TPCs, and two are wanted"},
+		{head + "a,1,5,1\n", "t.csv: task \"a\": times alone with 0 numbers of TPCs, and two are wanted"},
+	};
+	for (const auto &[csv, why] : rows)
+		EXPECT_EQ(refusal(csv), why) << csv;
+}
+
+TEST(PlanFit, Text)
+{
+	EXPECT_EQ(fit_text(fit_samples("task,tpcs,time_us,conflict\na,1,100,0\na,4,40,0\na,1,230,1\na,4,100,1\n"
+				       "b,1,10,0\nb,2,20,0\n",
+				       "t.csv")),
+		  "Task  Class    Knee  Of  Curve        a us    b us  Raised us  Residual  Factor\n"
+		  "a     compute     4   4  alone      80.000  20.000      0.000     0.0 %\n"
+		  "a                        conflict  173.333  56.667      0.000     0.0 %   2.500\n"
+		  "b     memory      1   2  alone       0.000  20.000      5.000    50.0 %\n"
+		  "Note: task \"b\" takes longer with more than 1 TPCs\n");
+}
+
+TEST(PlanFit, Json)
+{
+	EXPECT_EQ(fit_json(fit_samples("task,tpcs,time_us,conflict\na,1,100,0\na,2,75,0\na,2,150,1\n", "t.csv")).dump(),
+		  R"({"version":1,"command":"fit","tasks":[{"name":"a","class":"compute","knee":2,"largest":2,)"
+		  R"("slower_from":null,"alone":{"a_us":50.0,"b_us":50.0,"raised_us":0.0,"residual":0.0},)"
+		  R"("conflict":null,"factor":2.0}]})");
+}
+
+} // namespace

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+// Tests of schedulability: task sets of textbooks and papers with the verdicts that they or a count by hand give, and
+// random ones against schedules that are played through, which no test here was derived from.
+#include "plan/schedulability.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+namespace {
+
+using tool::plan::Criterion;
+using tool::plan::Job;
+using tool::plan::schedulable;
+
+using Jobs = std::vector<Job>; // {C, D, T}
+
+/* -- textbooks -- */
+
+// G. Buttazzo, Hard Real-Time Computing Systems, section 4.6.1, on the processor demand of EDF: C = 2, 2, 3, D = 4, 5,
+// 7, T = 6, 8, 9. Demand 2, 4, 7, 9, 11, 16, 18, 20 at 4, 5, 7, 10, 13, 16, 21, 22: met everywhere, and just so at 7
+// and 16.
+TEST(PlanEdf, ButtazzosSetIsSchedulableAndOneUnitMoreIsNot)
+{
+	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{2, 4, 6}, {2, 5, 8}, {3, 7, 9}}));
+	EXPECT_FALSE(schedulable(Criterion::Edf, Jobs{{2, 4, 6}, {2, 5, 8}, {4, 7, 9}}));
+	// a tenth of a unit more by 16 is too much there, and nowhere else
+	EXPECT_FALSE(schedulable(Criterion::Edf, Jobs{{20, 40, 60}, {20, 50, 80}, {30, 70, 90}, {1, 160, 900}}));
+	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{20, 40, 60}, {20, 50, 80}, {30, 70, 90}, {1, 161, 900}}));
+}
+
+// The same set is beyond what priorities by deadline can do: the third task answers after 3 + 2 + 2 = 7, then, with the
+// first one's second job, 9, and its deadline is 7. And 2/4 + 2/5 + 3/7 is more than 1.
+TEST(PlanEdf, ExactTestTakesWhatOthersRefuse)
+{
+	Jobs jobs{{2, 4, 6}, {2, 5, 8}, {3, 7, 9}};
+	EXPECT_FALSE(schedulable(Criterion::Dm, jobs));
+	EXPECT_FALSE(schedulable(Criterion::Density, jobs));
+	EXPECT_FALSE(schedulable(Criterion::NpEdf, jobs)); // 2 + 3 > 4
+}
+
+// Buttazzo, section 4.5.2: C = 1, 1, 2, 1, D = 3, 4, 5, 10, T = 4, 5, 6, 11. The last one's response goes 5, 6, 7, 9,
+// 10.
+TEST(PlanDm, ButtazzosSetAnswersJustInTime)
+{
+	EXPECT_TRUE(schedulable(Criterion::Dm, Jobs{{1, 3, 4}, {1, 4, 5}, {2, 5, 6}, {1, 10, 11}}));
+	EXPECT_FALSE(schedulable(Criterion::Dm, Jobs{{1, 3, 4}, {1, 4, 5}, {2, 5, 6}, {1, 9, 11}}));
+	// the order of tasks is not their priority
+	EXPECT_TRUE(schedulable(Criterion::Dm, Jobs{{1, 10, 11}, {2, 5, 6}, {1, 4, 5}, {1, 3, 4}}));
+}
+
+// C. Liu and J. Layland, 1973: EDF uses all of a processor, priorities do not.
+TEST(PlanEdf, FullUtilizationIsSchedulableAndMoreIsNot)
+{
+	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{1, 2, 2}, {1, 3, 3}, {1, 6, 6}}));
+	EXPECT_TRUE(schedulable(Criterion::Density, Jobs{{1, 2, 2}, {1, 3, 3}, {1, 6, 6}}));
+	EXPECT_FALSE(schedulable(Criterion::Edf, Jobs{{1, 2, 2}, {1, 3, 3}, {1, 6, 6}, {1, 1000000, 1000000}}));
+	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{2, 5, 5}, {4, 7, 7}})); // 34/35
+	EXPECT_FALSE(schedulable(Criterion::Dm, Jobs{{2, 5, 5}, {4, 7, 7}})); // the second answers after 8
+}
+
+// U = 1 and D < T: demand is 1, 2, 3, 4, 5, 6 at 1 .. 6 with D = 6, all of the time; with D = 4 it is 6 at 5.
+TEST(PlanEdf, FullUtilizationWithShortDeadlinesIsLookedThrough)
+{
+	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{1, 1, 2}, {1, 2, 3}, {1, 6, 6}}));
+	EXPECT_FALSE(schedulable(Criterion::Edf, Jobs{{1, 1, 2}, {1, 2, 3}, {1, 4, 6}}));
+}
+
+TEST(PlanSchedulability, TimeAboveTheDeadlineIsRefusedByAll)
+{
+	for (Criterion test : {Criterion::Edf, Criterion::Dm, Criterion::Density, Criterion::NpEdf}) {
+		EXPECT_TRUE(schedulable(test, Jobs{{5, 5, 9}})) << tool::plan::criterion_name(test);
+		EXPECT_FALSE(schedulable(test, Jobs{{6, 5, 9}})) << tool::plan::criterion_name(test);
+	}
+}
+
+// 1/4 + 3/6 + 2/8 is 1.
+TEST(PlanDensity, SumsTimesOverDeadlines)
+{
+	EXPECT_TRUE(schedulable(Criterion::Density, Jobs{{1, 4, 90}, {3, 6, 90}, {2, 8, 90}}));
+	EXPECT_FALSE(schedulable(Criterion::Density, Jobs{{1, 4, 90}, {3, 6, 90}, {2, 7, 90}}));
+}
+
+// K. Jeffay et al., RTSS 1991: a kernel of 3 has just begun when one of 1 comes, which has 4 units: 3 + 1. With 3 it
+// has not, although all is schedulable when kernels can be stopped.
+TEST(PlanNpEdf, LongestKernelWithALaterDeadlineBlocks)
+{
+	EXPECT_TRUE(schedulable(Criterion::NpEdf, Jobs{{1, 4, 4}, {3, 10, 10}}));
+	EXPECT_FALSE(schedulable(Criterion::NpEdf, Jobs{{2, 4, 4}, {3, 10, 10}}));
+	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{2, 4, 4}, {3, 10, 10}}));
+}
+
+// By the paper's discrete time, (1, 3) is schedulable beside (3, 10): 3 - 1 + 1 = 3. Here the blocking kernel may have
+// begun a moment before, not a unit, and counts in full: a decision of this project.
+TEST(PlanNpEdf, BlockingCountsInFull)
+{
+	EXPECT_FALSE(schedulable(Criterion::NpEdf, Jobs{{1, 3, 3}, {3, 10, 10}}));
+	EXPECT_TRUE(schedulable(Criterion::NpEdf, Jobs{{1000, 3000, 3000}, {2000, 10000, 10000}}));
+	EXPECT_FALSE(schedulable(Criterion::NpEdf, Jobs{{1000, 3000, 3000}, {2001, 10000, 10000}}));
+}
+
+// Two of one deadline do not block each other, and the longest deadline is blocked by none.
+TEST(PlanNpEdf, OnlyLaterDeadlinesBlock)
+{
+	EXPECT_TRUE(schedulable(Criterion::NpEdf, Jobs{{3, 6, 6}, {3, 6, 6}}));
+	// at 4 .. 5: 1 + 3; at 6: 3 + 1; at 8: 2 + 3
+	EXPECT_TRUE(schedulable(Criterion::NpEdf, Jobs{{1, 4, 4}, {3, 6, 12}}));
+	// the third blocks both: 2 + 4 at 6, 2 + 2 + 4 or 2 + 3 + 4 at 8
+	EXPECT_TRUE(schedulable(Criterion::NpEdf, Jobs{{2, 6, 6}, {2, 8, 20}, {4, 30, 30}}));
+	EXPECT_FALSE(schedulable(Criterion::NpEdf, Jobs{{2, 6, 6}, {3, 8, 20}, {4, 30, 30}}));
+}
+
+/* -- limits -- */
+
+// Periods of 11 days that have no common multiple within 64 bits.
+TEST(PlanSchedulability, LongPeriodsDoNotOverflow)
+{
+	u64 day = 86400ULL * 1000000000;
+	Jobs jobs{{day, 10 * day, 11 * day}, {3 * day, 10 * day + 7, 11 * day + 1}, {1, 3, 1000003}};
+	for (Criterion test : {Criterion::Edf, Criterion::Dm, Criterion::Density})
+		EXPECT_TRUE(schedulable(test, jobs)) << tool::plan::criterion_name(test);
+	EXPECT_FALSE(schedulable(Criterion::NpEdf, jobs));
+	jobs[1].c = 10 * day;
+	for (Criterion test : {Criterion::Edf, Criterion::Dm, Criterion::Density})
+		EXPECT_FALSE(schedulable(test, jobs)) << tool::plan::criterion_name(test);
+}
+
+/* -- played through -- */
+
+enum class Rule { Edf, Dm, NpEdf };
+
+// Is every deadline met within two hyperperiods? Job i is first released at offset[i]. Time in hundredths of a unit.
+bool played(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 until)
+{
+	struct Live {
+		size_t task;
+		u64 left, deadline;
+	};
+	std::vector<Live> live;
+	std::vector<u64> next = offset;
+	u64 work = 0;
+
+	// More work than time: late some day.
+	for (const Job &j : jobs)
+		work += until / j.t * j.c;
+	if (work > until)
+		return false;
+	for (u64 now = 0; now < until;) {
+		for (size_t i = 0; i < jobs.size(); i++)
+			while (next[i] <= now) {
+				live.push_back({i, jobs[i].c, next[i] + jobs[i].d});
+				next[i] += jobs[i].t;
+			}
+		u64 coming = *std::min_element(next.begin(), next.end());
+		if (live.empty()) {
+			now = coming;
+			continue;
+		}
+		auto run = std::min_element(live.begin(), live.end(), [&](const Live &a, const Live &b) {
+			if (rule == Rule::Dm)
+				return std::pair(jobs[a.task].d, a.task) < std::pair(jobs[b.task].d, b.task);
+			return a.deadline < b.deadline;
+		});
+		u64 for_time = rule == Rule::NpEdf ? run->left : std::min(run->left, coming - now);
+		now += for_time;
+		run->left -= for_time;
+		// A job may have come while the kernel ran; it was not late before it came.
+		if (now > run->deadline)
+			return false;
+		if (!run->left)
+			live.erase(run);
+		if (std::any_of(live.begin(), live.end(), [now](const Live &l) { return l.deadline <= now; }))
+			return false;
+	}
+	return true;
+}
+
+Jobs drawn(std::mt19937 &random, u64 unit)
+{
+	const u64 periods[] = {4, 5, 6, 8, 10, 12};
+	Jobs jobs(2 + random() % 3);
+
+	for (Job &j : jobs) {
+		j.t = periods[random() % 6] * unit;
+		j.c = (1 + random() % 3) * unit;
+		j.d = j.c + random() % ((j.t - j.c) / unit + 1) * unit;
+	}
+	return jobs;
+}
+
+u64 hyperperiod(const Jobs &jobs)
+{
+	return std::accumulate(jobs.begin(), jobs.end(), u64{1}, [](u64 l, const Job &j) { return std::lcm(l, j.t); });
+}
+
+// All released together is the worst case of both, so that the schedule of two hyperperiods tells.
+TEST(PlanSchedulability, PreemptiveTestsAgreeWithPlayedSchedules)
+{
+	std::mt19937 random(7);
+	u32 yes = 0, no = 0;
+
+	for (u32 n = 0; n < 4000; n++) {
+		Jobs jobs = drawn(random, 1);
+		std::vector<u64> together(jobs.size());
+		bool edf = played(jobs, Rule::Edf, together, 2 * hyperperiod(jobs));
+		EXPECT_EQ(schedulable(Criterion::Edf, jobs), edf) << n;
+		EXPECT_EQ(schedulable(Criterion::Dm, jobs), played(jobs, Rule::Dm, together, 2 * hyperperiod(jobs)))
+			<< n;
+		if (schedulable(Criterion::Density, jobs))
+			EXPECT_TRUE(edf) << n;
+		(edf ? yes : no)++;
+	}
+	EXPECT_GT(yes, 500u);
+	EXPECT_GT(no, 500u);
+}
+
+// The worst cases: all together, or each alone a hundredth of a unit before all others.
+TEST(PlanSchedulability, NonPreemptiveTestAgreesWithPlayedSchedules)
+{
+	std::mt19937 random(8);
+	u32 yes = 0, no = 0;
+
+	for (u32 n = 0; n < 4000; n++) {
+		Jobs jobs = drawn(random, 100);
+		bool met = played(jobs, Rule::NpEdf, std::vector<u64>(jobs.size()), 2 * hyperperiod(jobs));
+		for (size_t first = 0; first < jobs.size(); first++) {
+			std::vector<u64> offset(jobs.size(), 1);
+			offset[first] = 0;
+			met = met && played(jobs, Rule::NpEdf, offset, 2 * hyperperiod(jobs));
+		}
+		EXPECT_EQ(schedulable(Criterion::NpEdf, jobs), met) << n;
+		(met ? yes : no)++;
+	}
+	EXPECT_GT(yes, 500u);
+	EXPECT_GT(no, 500u);
+}
+
+} // namespace

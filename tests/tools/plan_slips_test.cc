@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+// The slips in the printed algorithms of Singh's thesis, each by a set of tasks that the printed form gets wrong, as
+// tools/plan/allocate.hpp and generate.hpp number them. All merges are counted out by hand.
+#include "plan/generate.hpp"
+#include "plan/task_file.hpp"
+#include "plan_tasks.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace {
+
+using plan_tests::layout;
+using plan_tests::task;
+using tool::plan::Allocation;
+using tool::plan::Class;
+using tool::plan::Criterion;
+using tool::plan::Heuristic;
+using tool::plan::Order;
+using tool::plan::Problem;
+using tool::plan::Start;
+using tool::plan::Task;
+
+const Heuristic SMS_INA{Order::Sms, false}, SMS_ACT{Order::Sms, true}, BF_INA{Order::BestFit, false};
+
+Allocation on(u32 tpcs, const std::vector<Task> &tasks, const Heuristic &how)
+{
+	return allocate(Problem(tasks, {.tpcs = tpcs}, Criterion::Edf), how);
+}
+
+// Never faster than it is with one TPC.
+Task flat(const char *name, u64 time)
+{
+	return task(name, 100, 100, Class::Compute, {time, time, time, time, time, time});
+}
+
+/* -- 1: Algorithm 3 -- */
+
+// Line 10 leaves P among its own partners; a partition that merges with itself "saves" half of its TPCs. a and b fill
+// two TPCs each, so that 3 cannot do, and the only merge to try is that of a and b.
+TEST(PlanSlip1, PartitionIsNoPartnerOfItsOwn)
+{
+	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {150, 100, 100}),
+				task("b", 100, 100, Class::Compute, {150, 100, 100})};
+	for (const Heuristic &how : {SMS_INA, BF_INA}) {
+		Allocation a = on(3, tasks, how);
+		EXPECT_FALSE(a.fits);
+		EXPECT_EQ(a.tpcs(), 4u);
+		EXPECT_EQ(a.merges, 1u);
+	}
+}
+
+// The loop runs "until pars = {}", which it never is: with candidates, the first one, a, which nothing can join, is
+// given up and b is asked; and where nothing at all can be merged the search ends.
+TEST(PlanSlip1, NextCandidateIsAskedAndThenItEnds)
+{
+	std::vector<Task> tasks{flat("a", 100), flat("b", 40), flat("c", 40)};
+	for (const Heuristic &how : {SMS_INA, BF_INA}) {
+		Allocation two = on(2, tasks, how);
+		EXPECT_TRUE(two.fits);
+		EXPECT_EQ(layout(two), "0:1 1+2:1");
+		Allocation one = on(
+			1, {task("a", 100, 40, Class::Compute, {30}), task("b", 100, 40, Class::Compute, {30})}, how);
+		EXPECT_FALSE(one.fits);
+		EXPECT_EQ(layout(one), "0:1 1:1");
+	}
+}
+
+/* -- 2: Algorithm 1, lines 14 to 24 -- */
+
+// a can be with nobody. It is selected first again and again, and every pair is tried once: a with b, c and d, b with
+// c; a with b+c, which is new; b+c with d.
+TEST(PlanSlip2, FailedPairIsNotTriedAgain)
+{
+	std::vector<Task> tasks{flat("a", 100), flat("b", 30), flat("c", 30), flat("d", 30)};
+	for (const Heuristic &how : {SMS_INA, BF_INA}) {
+		Allocation a = on(2, tasks, how);
+		EXPECT_EQ(layout(a), "0:1 1+2+3:1");
+		EXPECT_EQ(a.merges, 6u);
+	}
+}
+
+/* -- 3: Definition 4 -- */
+
+// With a, b makes 0.5 + 0.1, c makes 0.5 + 0.4; times alone are 50 + 400 and 50 + 20, which would have c first.
+TEST(PlanSlip3, BestFitGoesByUtilizationAndNotByTime)
+{
+	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {50, 50}),
+				task("b", 4000, 4000, Class::Memory, {400, 400}),
+				task("c", 50, 50, Class::Memory, {20, 20})};
+	EXPECT_EQ(layout(on(2, tasks, BF_INA)), "0+1:1 2:1");
+	EXPECT_DOUBLE_EQ(Problem(tasks, {.tpcs = 2}, Criterion::Edf).load(std::vector<u32>{0, 1}, 1), 0.6);
+}
+
+/* -- 4 and 5: what is forbidden -- */
+
+// a and b fill 0.6 of a TPC each, and can only be together where c, which needs two by its deadline, brings its TPCs.
+std::vector<Task> three()
+{
+	return {task("a", 100, 100, Class::Compute, {60, 30, 30}), task("b", 100, 100, Class::Compute, {60, 30, 30}),
+		task("c", 100, 50, Class::Compute, {60, 30, 30})};
+}
+
+// Section 3.5.3 has all pairs tried where ACT is off. It is on that does it: a and b are a forbidden pair then, and
+// stay apart; without it, a takes c, and then b.
+TEST(PlanSlip4, AllPairsAreTriedByActAndNotByIna)
+{
+	Allocation ina = on(2, three(), SMS_INA), act = on(2, three(), SMS_ACT);
+	EXPECT_EQ(ina.forbidden_pairs, 0u);
+	EXPECT_TRUE(ina.fits);
+	EXPECT_EQ(layout(ina), "0+1+2:2");
+	EXPECT_EQ(act.forbidden_pairs, 1u);
+	EXPECT_FALSE(act.fits);
+	EXPECT_EQ(act.tpcs(), 3u);
+	// pairs are tried even where nothing has to be merged
+	EXPECT_EQ(on(4, three(), SMS_ACT).merges, 3u);
+	EXPECT_EQ(on(4, three(), SMS_INA).merges, 0u);
+}
+
+// A pair of partitions that failed says nothing of their tasks: a and b failed (first merge), a and c did not (second),
+// and b joins the two (third).
+TEST(PlanSlip5, FailedPartitionsDoNotForbidTheirTasks)
+{
+	Allocation ina = on(2, three(), SMS_INA);
+	EXPECT_TRUE(ina.fits);
+	EXPECT_EQ(ina.merges, 3u);
+}
+
+// What ACT forbids two tasks holds for the partitions that they end up in, whichever of two partitions brought one of
+// them: c, the smallest, takes a, and the pair a and b keeps b out.
+TEST(PlanSlip5, ForbiddenTasksForbidTheirPartitions)
+{
+	for (Start start : {Start::Largest, Start::Smallest}) {
+		Allocation act = on(2, three(), {Order::Sms, true, false, start});
+		EXPECT_FALSE(act.fits);
+		EXPECT_EQ(act.partitions.size(), 2u);
+		EXPECT_TRUE(on(2, three(), {Order::Sms, false, false, start}).fits);
+	}
+}
+
+/* -- 6: the generator's discarding -- */
+
+TEST(PlanSlip6, UtilizationsAboveOneAreKept)
+{
+	std::mt19937_64 random(1);
+	std::vector<double> u = tool::plan::uunifast_discard(random, 50, 60, 0);
+	EXPECT_EQ(u.size(), 50u);
+	EXPECT_NEAR(std::accumulate(u.begin(), u.end(), 0.0), 60, 1e-9);
+	EXPECT_GT(*std::max_element(u.begin(), u.end()), 1);
+	EXPECT_GT(*std::min_element(u.begin(), u.end()), 0);
+}
+
+TEST(PlanSlip6, CapIsAChoice)
+{
+	std::mt19937_64 random(1);
+	for (u32 i = 0; i < 100; i++) {
+		std::vector<double> u = tool::plan::uunifast_discard(random, 10, 3, 0.8);
+		EXPECT_NEAR(std::accumulate(u.begin(), u.end(), 0.0), 3, 1e-9);
+		EXPECT_LE(*std::max_element(u.begin(), u.end()), 0.8);
+	}
+}
+
+// By the usual cap of 1 there is no set of 50 tasks and U = 51: refused, where the printed algorithm draws for ever.
+TEST(PlanSlip6, CapThatNothingMeetsIsRefused)
+{
+	std::mt19937_64 random(1);
+	auto refusal = [&](u32 n, double total, double cap) -> std::string {
+		try {
+			tool::plan::uunifast_discard(random, n, total, cap);
+		} catch (const tool::plan::BadInput &e) {
+			return e.what();
+		}
+		return "none";
+	};
+	EXPECT_EQ(refusal(50, 51, 1), "50 tasks of at most 1 have no utilization of 51");
+	EXPECT_EQ(refusal(50, 49.9, 1), "50 tasks of at most 1 are too rare for a utilization of 49.9");
+}
+
+/* -- section 2.7 of the notes on the thesis: b -- */
+
+// C(1) = a + b and C(68) = a / 68 + b give b / a: 0.02 and 0.1, of M TPCs where it is not literal.
+TEST(PlanSlipB, SerialPartIsDividedByTheTpcs)
+{
+	for (bool literal : {false, true}) {
+		std::mt19937_64 random(3);
+		bool seen[2] = {};
+		for (const Task &t :
+		     tool::plan::generate(random, {.tasks = 40, .utilization = 20, .literal = literal})) {
+			double first = double(t.alone_ns[0]), last = double(t.alone_ns[67]);
+			double a = (first - last) / (1 - 1.0 / 68), b = first - a;
+			double wanted = t.kind == Class::Memory ? 0.1 : 0.02;
+			EXPECT_NEAR(b / a * (literal ? 1 : 68), wanted, 1e-3);
+			EXPECT_NEAR(double(t.conflict_ns[0]) / first, t.kind == Class::Memory ? 2.3 : 1.2, 1e-5);
+			seen[t.kind == Class::Memory] = true;
+		}
+		EXPECT_TRUE(seen[0] && seen[1]);
+	}
+}
+
+} // namespace

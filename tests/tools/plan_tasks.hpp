@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+// Tasks for the planner's tests, by a table of times: abstract units, a nanosecond each.
+#pragma once
+#include "plan/allocate.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace plan_tests {
+
+using tool::plan::Class;
+using tool::plan::Task;
+
+// alone: times with 1, 2, ... TPCs, the last one with more, up to 16; conflict: the same where it is not given.
+inline Task task(const char *name, u64 period, u64 deadline, Class kind, std::vector<u64> alone,
+		 std::vector<u64> conflict = {})
+{
+	Task t;
+
+	t.name = name;
+	t.period_ns = period;
+	t.deadline_ns = deadline;
+	t.kind = kind;
+	t.conflict_ns = conflict.empty() ? alone : std::move(conflict);
+	t.alone_ns = std::move(alone);
+	t.alone_ns.resize(16, t.alone_ns.back());
+	t.conflict_ns.resize(16, t.conflict_ns.back());
+	return t;
+}
+
+// "0+2:2 1:1": tasks of each partition, and its size, in the order of first tasks.
+inline std::string layout(tool::plan::Allocation a)
+{
+	std::string text;
+
+	std::sort(a.partitions.begin(), a.partitions.end(),
+		  [](const auto &x, const auto &y) { return x.tasks < y.tasks; });
+	for (const tool::plan::Partition &p : a.partitions) {
+		text += text.empty() ? "" : " ";
+		for (size_t i = 0; i < p.tasks.size(); i++)
+			text += (i ? "+" : "") + std::to_string(p.tasks[i]);
+		text += ":" + std::to_string(p.tpcs);
+	}
+	return text;
+}
+
+} // namespace plan_tests
