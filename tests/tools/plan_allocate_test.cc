@@ -171,16 +171,16 @@ TEST(PlanLemma3, EndsAsSoonAsAllFit)
 
 /* -- merging -- */
 
-// Definition 2: with 2, which is as much as both have alone, they would fit in conflict.
+// Definition 2. In conflict a and b fit into 2, which is as much as both have alone: no merge, though c asks for room.
+// Of two classes they fit into 1.
 TEST(PlanMerge, SavesTpcsOrIsNone)
 {
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {45, 30}, {60, 40}),
-				task("b", 100, 100, Class::Compute, {45, 30}, {60, 40})};
-	Allocation a = allocate(Problem(tasks, {.tpcs = 1}, Criterion::Edf), {Order::Sms, false});
-	EXPECT_FALSE(a.fits);
-	EXPECT_EQ(a.tpcs(), 2u);
-	tasks[1].kind = Class::Memory; // no conflict: 45 + 45
-	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 1}, Criterion::Edf), {Order::Sms, false})), "0+1:1");
+				task("b", 100, 100, Class::Compute, {45, 30}, {60, 40}),
+				task("c", 100, 100, Class::Memory, {100})};
+	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::Sms, false})), "0:1 1:1 2:1");
+	tasks[1].kind = Class::Memory;
+	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::Sms, false})), "0+1:1 2:1");
 }
 
 // a needs 2. With b it needs 3 of 2 + 2, with c 2 of 2 + 1: SMS takes c, which becomes smallest, BF b, whose

@@ -148,7 +148,8 @@ Results some()
 	Results r;
 	r.of = {.tasks = {50}, .from = 2, .to = 4, .sets = 4, .seed = 3};
 	r.experiments = {
-		{50, {{{4, 4000}, {4, 8000}, {3, 0}, {2, 0}, {1, 100}}, {{2, 4000}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}}}};
+		{50,
+		 {{{4, 4000000}, {4, 8000}, {3, 0}, {2, 0}, {1, 100}}, {{2, 4000}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}}}};
 	return r;
 }
 
@@ -160,7 +161,7 @@ TEST(PlanResults, Csv)
 	EXPECT_EQ(results_csv(some(), true).substr(0, 146), "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g,"
 							    "sms-ina_us,sms-act_us,bf-ina_us,bf-act_us,1g_us\n"
 							    "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500,");
-	EXPECT_NE(results_csv(some(), true).find("0.2500,1.0,2.0,0.0,0.0,0.0\n"), std::string::npos);
+	EXPECT_NE(results_csv(some(), true).find("0.2500,1000.0,2.0,0.0,0.0,0.0\n"), std::string::npos);
 }
 
 TEST(PlanResults, Text)

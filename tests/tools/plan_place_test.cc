@@ -135,6 +135,20 @@ TEST(PlanPlace, PackedPutsARestWhereItFitsBest)
 	EXPECT_EQ(masks[1].tpcs(), (Numbers{4, 5, 6, 8}));
 }
 
+// 4 of GPCs with 3 and 5 TPCs is in one of them.
+TEST(PlanPlace, PackedDoesNotSplitWhatFitsIntoOneGpc)
+{
+	EXPECT_EQ(place(map_of({3, 5}), TpcMask(8), {4}, Placing::Packed)[0].tpcs(), (Numbers{3, 4, 5, 6}));
+}
+
+// 6 of 5, 3 and 3: the first GPC has lost one, and has most left all the same; the other two are whole.
+TEST(PlanPlace, PackedTakesWholeGpcsBeforeLargerRests)
+{
+	TpcMask taken(11);
+	taken.add(0);
+	EXPECT_EQ(place(map_of({5, 3, 3}), taken, {6}, Placing::Packed)[0].tpcs(), (Numbers{5, 6, 7, 8, 9, 10}));
+}
+
 // 5 of three GPCs: 2, 2, 1, beginning where most is left; then 3: one of each again.
 TEST(PlanPlace, DistributedTakesEvenlyOfAll)
 {

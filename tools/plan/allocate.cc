@@ -44,7 +44,7 @@ public:
 			prefill();
 		while (total_ > problem_.sizes().tpcs && merge_two())
 			;
-		for (const Place &p : list_)
+		for (Place &p : list_)
 			result_.partitions.push_back(std::move(p.partition));
 		result_.fits = total_ <= problem_.sizes().tpcs;
 		return std::move(result_);
@@ -141,6 +141,7 @@ private:
 			ranked.emplace_back(problem_.load(together(own.partition, list_[i].partition), m), i);
 		}
 		std::sort(ranked.begin(), ranked.end());
+		sorted.reserve(ranked.size());
 		for (const auto &[rank, i] : ranked)
 			sorted.push_back(i);
 		return sorted;

@@ -63,7 +63,8 @@ std::string axes(const Panel &at, const std::string &title)
 		out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}h{:.1f}\"/>\n", LEFT, at.y(share), WIDTH);
 		out += text("end", LEFT - 8, at.y(share) + 4, fmt::format("{:.0f} %", share * 100));
 	}
-	for (double u = std::ceil(at.from / step) * step; u <= at.to; u += step) {
+	for (u32 i = static_cast<u32>(std::ceil(at.from / step)); i * step <= at.to; i++) {
+		double u = i * step;
 		out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}v{:.1f}\"/>\n", at.x(u), at.top, HEIGHT);
 		out += text("middle", at.x(u), at.top + HEIGHT + 18, fmt::format("{:g}", u));
 	}

@@ -83,10 +83,9 @@ void place_packed(Left &from, TpcMask &to, u32 size)
 	auto fewer = [&](size_t a, size_t b) { return from.left(a) < from.left(b); };
 
 	while (size) {
-		std::optional<size_t> gpc = from.best(
-			[&](size_t i) { return from.is_whole(i) && from.left(i) <= size && from.left(i); }, more);
+		std::optional<size_t> gpc = from.best([&](size_t i) { return from.left(i) >= size; }, fewer);
 		if (!gpc)
-			gpc = from.best([&](size_t i) { return from.left(i) >= size; }, fewer);
+			gpc = from.best([&](size_t i) { return from.is_whole(i) && from.left(i); }, more);
 		if (!gpc)
 			gpc = from.best([&](size_t i) { return from.left(i) > 0; }, more);
 		u32 n = std::min(size, from.left(gpc.value()));

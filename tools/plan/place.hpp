@@ -3,8 +3,9 @@
 //
 // TPCs of one GPC share its port to L2 and memory (RTAS'23, Fig. 5 and section VI-D), so that who is in one GPC with
 // whom matters:
-//   packed       a partition takes whole GPCs as long as it fills them, and its rest goes where the least is left
-//                over: few GPCs with two partitions in them, so that partitions disturb each other least
+//   packed       a partition that fits into one GPC goes where the least is left over; a larger one takes whole GPCs
+//                first, and so on with its rest: few GPCs with two partitions in them, so that partitions disturb each
+//                other least
 //   distributed  a partition takes TPCs from as many GPCs as it can, evenly: most ports for each
 // Larger partitions come first. Both are heuristics of this project; there is no optimum behind them.
 #pragma once

@@ -77,6 +77,7 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 		  [](const Partition &a, const Partition &b) { return a.tasks < b.tasks; });
 	if (plan.allocation().fits && !map.gpcs.empty()) {
 		std::vector<u32> sizes;
+		sizes.reserve(partitions.size());
 		for (const Partition &p : partitions)
 			sizes.push_back(p.tpcs);
 		plan.masks = place(map, taken, sizes, options.placing);

@@ -2,10 +2,10 @@
 // Tasks as the planner sees them: periodic GPU work whose time depends on how many TPCs it has and on who else is
 // there.
 //
-// The model is that of A. Singh's thesis, "Predictable GPU sharing" part, sections 3.3.2 and 3.4.2: a task has a period
-// T, a deadline D <= T, a class, and two curves over the size m of its partition: C^n(m) alone, and C^c(m) with another
-// task of its own class beside it, which it is in conflict with. The thesis counts SMs; what NVIDIA's hardware can mask
-// is TPCs, so that m counts those here.
+// The model is that of J. Singh, "Toward Predictable Execution of Real-Time Workloads on Modern GPUs" (MS thesis,
+// University of Illinois, 2021), sections 3.3.2 and 3.4.2: a task has a period T, a deadline D <= T, a class, and two
+// curves over the size m of its partition: C^n(m) alone, and C^c(m) with another task of its own class beside it, which
+// it is in conflict with. The thesis counts SMs; what NVIDIA's hardware can mask is TPCs, so that m counts those here.
 //
 // Decisions of this project: times are whole nanoseconds, rounded up, so that tests of schedulability are exact; D may
 // not exceed T, which all tests here rely on; a curve that was only measured at some sizes keeps the time of the next
