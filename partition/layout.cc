@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+// See layout.hpp.
+#include "layout.hpp"
+
+#include "sources.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <numeric>
+
+namespace gpulens {
+
+namespace {
+
+constexpr unsigned MAX_TPCS = 65536;
+
+// The numbers of "2,3" and "0-9,12". Throws Error.
+std::vector<unsigned> numbers(const std::string &text, const std::string &whole)
+{
+	std::vector<unsigned> list;
+	const char *at = text.data(), *end = at + text.size();
+
+	auto one = [&](unsigned &to) {
+		std::from_chars_result r = std::from_chars(at, end, to);
+		if (r.ec != std::errc() || to >= MAX_TPCS)
+			throw Error(EINVAL, fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or all", whole));
+		at = r.ptr;
+	};
+	do {
+		unsigned first = 0;
+		one(first);
+		unsigned last = first;
+		if (at < end && *at == '-')
+			one((at++, last));
+		if (last < first || (at < end && *at != ','))
+			throw Error(EINVAL, fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or all", whole));
+		for (unsigned n = first; n <= last; n++)
+			list.push_back(n);
+	} while (at++ < end);
+	return list;
+}
+
+} // namespace
+
+void Layout::put(const TpcMask &mask, uint64_t *to) const
+{
+	std::fill(to, to + words(), 0);
+	for (unsigned tpc : mask.tpcs())
+		to[tpc / 64] |= uint64_t{1} << tpc % 64;
+}
+
+TpcMask Layout::get(const uint64_t *from, const std::string &item) const
+{
+	TpcMask mask(map.tpcs);
+
+	for (size_t tpc = 0; tpc < words() * 64; tpc++) {
+		if (!(from[tpc / 64] >> tpc % 64 & 1))
+			continue;
+		if (tpc >= map.tpcs)
+			throw Error(ENOENT,
+				    fmt::format("{}there is no TPC {}; there are 0 to {}", item, tpc, map.tpcs - 1));
+		mask.add(static_cast<unsigned>(tpc));
+	}
+	return mask;
+}
+
+TpcMask Layout::gpc_mask(const GpcTpcs &gpc) const
+{
+	TpcMask mask(map.tpcs);
+
+	for (unsigned tpc : gpc.tpcs)
+		mask.add(tpc);
+	return mask;
+}
+
+TpcMask Layout::of_gpcs(const std::vector<unsigned> &ids) const
+{
+	TpcMask mask(map.tpcs);
+
+	if (ids.empty())
+		throw Error(EINVAL, "no GPC is named");
+	for (size_t i = 0; i < ids.size(); i++) {
+		auto gpc = std::find_if(map.gpcs.begin(), map.gpcs.end(),
+					[&](const GpcTpcs &g) { return g.gpc == ids[i]; });
+		if (gpc == map.gpcs.end()) {
+			std::vector<unsigned> there;
+			for (const GpcTpcs &g : map.gpcs)
+				there.push_back(g.gpc);
+			throw Error(ENOENT,
+				    fmt::format("there is no GPC {}; there are {}", ids[i], fmt::join(there, ", ")));
+		}
+		if (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
+		    ids.begin() + static_cast<std::ptrdiff_t>(i))
+			throw Error(EINVAL, fmt::format("GPC {} is named twice", ids[i]));
+		for (unsigned tpc : gpc->tpcs)
+			mask.add(tpc);
+	}
+	return mask;
+}
+
+TpcMask Layout::complement(const TpcMask &mask) const
+{
+	TpcMask rest(map.tpcs);
+
+	for (unsigned tpc = 0; tpc < map.tpcs; tpc++)
+		if (!mask.has(tpc))
+			rest.add(tpc);
+	return rest;
+}
+
+std::vector<TpcMask> Layout::make(const std::vector<unsigned> &sizes, Placing how, const TpcMask &taken) const
+{
+	unsigned left = map.tpcs - taken.count();
+
+	for (size_t i = 0; i < sizes.size(); i++)
+		if (!sizes[i])
+			throw Error(EINVAL, fmt::format("size {} is 0", i));
+	for (size_t i = 0; i < sizes.size(); i++) {
+		if (sizes[i] > left)
+			throw Error(ENOSPC, fmt::format("size {} is {} TPCs, of which {} are left", i, sizes[i], left));
+		left -= sizes[i];
+	}
+	return tool::plan::place(map, taken, sizes, how);
+}
+
+TpcMask Layout::parse(const std::string &text) const
+{
+	TpcMask mask(map.tpcs);
+
+	if (text == "all")
+		return complement(mask);
+	if (text.compare(0, 4, "gpc:") == 0)
+		return of_gpcs(numbers(text.substr(4), text));
+	std::optional<std::vector<u32>> hex = tool::plan::parse_mask(text);
+	for (unsigned tpc : hex ? *hex : numbers(text, text)) {
+		if (tpc >= map.tpcs)
+			throw Error(ENOENT, fmt::format("\"{}\": there is no TPC {}; there are 0 to {}", text, tpc,
+							map.tpcs - 1));
+		mask.add(tpc);
+	}
+	return mask;
+}
+
+TpcMask Layout::check(const std::vector<TpcMask> &masks) const
+{
+	TpcMask shared(map.tpcs);
+
+	for (size_t i = 0; i < masks.size(); i++) {
+		if (!masks[i].count())
+			throw Error(EINVAL, fmt::format("mask {} is empty", i));
+		for (size_t j = 0; j < i; j++)
+			for (unsigned tpc : masks[i].tpcs())
+				if (masks[j].has(tpc))
+					throw Error(EBUSY, fmt::format("masks {} and {} both have TPC {}", j, i, tpc));
+	}
+	for (const GpcTpcs &gpc : map.gpcs) {
+		auto in = [&](const TpcMask &mask) {
+			return std::any_of(gpc.tpcs.begin(), gpc.tpcs.end(), [&](unsigned t) { return mask.has(t); });
+		};
+		if (std::count_if(masks.begin(), masks.end(), in) > 1)
+			for (unsigned tpc : gpc.tpcs)
+				shared.add(tpc);
+	}
+	return shared;
+}
+
+Layout layout_from(const std::string &source, unsigned gpu)
+{
+	tool::SourceOptions options;
+	Layout layout;
+
+	if (source == "module")
+		options.from = tool::From::Module;
+	else if (source == "driver")
+		options.from = tool::From::Rm;
+	else if (source != "auto")
+		options.files = {source};
+	if (options.files.empty())
+		options.gpus = {gpu};
+	try {
+		std::vector<tool::Gpu> gpus = tool::load_gpus(options);
+		size_t at = options.files.empty() ? 0 : gpu;
+		if (at >= gpus.size())
+			throw Error(ENODEV,
+				    fmt::format("{}: there is no GPU {}; there are {}", source, gpu, gpus.size()));
+		try {
+			layout.map = tool::plan::gpc_map(gpus[at]);
+		} catch (const tool::SourceError &e) {
+			throw Error(ENODATA, e.what());
+		}
+	} catch (const tool::SourceError &e) {
+		throw Error(ENODEV, e.what());
+	}
+	return layout;
+}
+
+Layout layout_of(const std::vector<unsigned> &tpcs_of_gpc)
+{
+	Layout layout;
+
+	for (unsigned i = 0; i < tpcs_of_gpc.size(); i++) {
+		if (tpcs_of_gpc[i] > MAX_TPCS - layout.map.tpcs)
+			throw Error(EINVAL, fmt::format("more than {} TPCs", MAX_TPCS));
+		GpcTpcs gpc{i, std::vector<u32>(tpcs_of_gpc[i])};
+		std::iota(gpc.tpcs.begin(), gpc.tpcs.end(), layout.map.tpcs);
+		layout.map.tpcs += tpcs_of_gpc[i];
+		layout.map.gpcs.push_back(std::move(gpc));
+	}
+	if (!layout.map.tpcs)
+		throw Error(EINVAL, "a GPU without TPCs");
+	return layout;
+}
+
+} // namespace gpulens

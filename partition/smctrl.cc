@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+// libsmctrl's functions. See libsmctrl.h.
+#include "libsmctrl.h"
+
+#include "gpulens-partition.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace {
+
+struct Close {
+	void operator()(gpulens_layout *layout) const { gpulens_layout_close(layout); }
+};
+
+// Positive errno, told on standard error as libsmctrl does.
+int said(int err)
+{
+	std::fprintf(stderr, "gpulens-partition: %s\n", gpulens_error());
+	return err;
+}
+
+int open_layout(int dev, std::unique_ptr<gpulens_layout, Close> &to)
+{
+	gpulens_layout *layout = nullptr;
+	int err = dev < 0 ? -ENODEV
+			  : gpulens_layout_open(std::getenv("GPULENS_SOURCE"), static_cast<unsigned>(dev), &layout);
+
+	to.reset(layout);
+	return -err;
+}
+
+// The arrays stay: callers keep pointers to them.
+template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, int dev)
+{
+	static std::mutex lock;
+	static std::map<int, std::unique_ptr<std::vector<Mask>>> kept;
+	std::unique_ptr<gpulens_layout, Close> layout;
+	std::lock_guard<std::mutex> hold(lock);
+	int err = kept.count(dev) ? 0 : open_layout(dev, layout);
+
+	if (err)
+		return said(err);
+	std::unique_ptr<std::vector<Mask>> &list = kept[dev];
+	if (!list) {
+		std::vector<uint64_t> words(gpulens_layout_words(layout.get()));
+		if (gpulens_layout_tpcs(layout.get()) > 8 * sizeof(Mask)) {
+			kept.erase(dev);
+			std::fprintf(stderr, "gpulens-partition: GPU %d has %u TPCs, more than %zu bits\n", dev,
+				     gpulens_layout_tpcs(layout.get()), 8 * sizeof(Mask));
+			return ERANGE;
+		}
+		list = std::make_unique<std::vector<Mask>>();
+		for (unsigned i = 0; !gpulens_layout_gpc(layout.get(), i, nullptr, words.data()); i++) {
+			Mask mask = 0;
+			for (size_t w = words.size(); w-- > 0;)
+				mask = sizeof(Mask) > 8
+					       ? static_cast<Mask>(mask << (sizeof(Mask) > 8 ? 64 : 0) | words[w])
+					       : static_cast<Mask>(words[w]);
+			list->push_back(mask);
+		}
+	}
+	*num_gpcs = static_cast<uint32_t>(list->size());
+	*tpcs_for_gpc = list->data();
+	return 0;
+}
+
+[[noreturn]] void refuse(const char *function)
+{
+	std::fprintf(
+		stderr,
+		"gpulens-partition: %s: no way to set the mask of a launch is verified for this GPU and driver; the "
+		"program ends, because it would run unpartitioned\n",
+		function);
+	std::exit(1);
+}
+
+} // namespace
+
+int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev)
+{
+	return gpc_info(num_gpcs, tpcs_for_gpc, dev);
+}
+
+int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev)
+{
+	return gpc_info(num_gpcs, tpcs_for_gpc, dev);
+}
+
+int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
+{
+	std::unique_ptr<gpulens_layout, Close> layout;
+	int err = open_layout(dev, layout);
+
+	if (err)
+		return said(err);
+	*num_tpcs = gpulens_layout_tpcs(layout.get());
+	return 0;
+}
+
+void libsmctrl_set_global_mask(uint64_t)
+{
+	refuse("libsmctrl_set_global_mask");
+}
+
+void libsmctrl_set_stream_mask(void *, uint64_t)
+{
+	refuse("libsmctrl_set_stream_mask");
+}
+
+void libsmctrl_set_stream_mask_ext(void *, uint128_t)
+{
+	refuse("libsmctrl_set_stream_mask_ext");
+}
+
+void libsmctrl_set_next_mask(uint64_t)
+{
+	refuse("libsmctrl_set_next_mask");
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+// Masks of TPCs: literal ones on one made-up GPU, and what must hold of any on many floorswept ones.
+#include "gpulens-partition.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <gtest/gtest.h>
+#include <memory>
+#include <numeric>
+#include <random>
+
+namespace {
+
+using Words = std::vector<uint64_t>;
+
+struct Close {
+	void operator()(gpulens_layout *l) const { gpulens_layout_close(l); }
+};
+using Layout = std::unique_ptr<gpulens_layout, Close>;
+
+Layout of(const std::vector<unsigned> &tpcs)
+{
+	gpulens_layout *l = nullptr;
+
+	EXPECT_EQ(gpulens_layout_make(tpcs.data(), tpcs.size(), &l), 0) << gpulens_error();
+	return Layout(l);
+}
+
+// GPCs of 3, 2 and 4 TPCs: 0-2, 3-4, 5-8.
+Layout three()
+{
+	return of({3, 2, 4});
+}
+
+std::vector<Words> made(const Layout &l, const std::vector<unsigned> &sizes, gpulens_placing how,
+			const uint64_t *taken = nullptr)
+{
+	size_t words = gpulens_layout_words(l.get());
+	Words all(sizes.size() * words);
+	std::vector<Words> list;
+
+	EXPECT_EQ(gpulens_masks_make(l.get(), sizes.data(), sizes.size(), how, taken, all.data()), 0)
+		<< gpulens_error();
+	for (size_t i = 0; i < sizes.size(); i++)
+		list.emplace_back(all.begin() + static_cast<long>(i * words),
+				  all.begin() + static_cast<long>((i + 1) * words));
+	return list;
+}
+
+unsigned count(const Words &mask)
+{
+	unsigned n = 0;
+
+	for (uint64_t word : mask)
+		n += static_cast<unsigned>(__builtin_popcountll(word));
+	return n;
+}
+
+unsigned count_in(const Words &a, const Words &b)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < a.size(); i++)
+		n += static_cast<unsigned>(__builtin_popcountll(a[i] & b[i]));
+	return n;
+}
+
+std::vector<Words> gpcs(const Layout &l)
+{
+	std::vector<Words> list(gpulens_layout_gpcs(l.get()), Words(gpulens_layout_words(l.get())));
+
+	for (unsigned i = 0; i < list.size(); i++)
+		EXPECT_EQ(gpulens_layout_gpc(l.get(), i, nullptr, list[i].data()), 0);
+	return list;
+}
+
+TEST(Layout, GpcsHaveTheirTpcsInOrder)
+{
+	Layout l = three();
+	unsigned id = 0;
+	uint64_t mask = 0;
+
+	EXPECT_EQ(gpulens_layout_gpcs(l.get()), 3U);
+	EXPECT_EQ(gpulens_layout_tpcs(l.get()), 9U);
+	EXPECT_EQ(gpulens_layout_words(l.get()), 1U);
+	EXPECT_EQ(gpulens_layout_gpc(l.get(), 1, &id, &mask), 0);
+	EXPECT_EQ(id, 1U);
+	EXPECT_EQ(mask, 0x18U);
+	EXPECT_EQ(gpulens_layout_gpc(l.get(), 3, &id, &mask), -ENOENT);
+	EXPECT_STREQ(gpulens_error(), "there are 3 GPCs, none at place 3");
+	EXPECT_EQ(mask, 0x18U);
+}
+
+TEST(Layout, AGpuMayHaveMoreThan64Tpcs)
+{
+	Layout l = of({9, 9, 9, 9, 9, 9, 9, 9});
+	uint64_t mask[2] = {};
+
+	EXPECT_EQ(gpulens_layout_words(l.get()), 2U);
+	EXPECT_EQ(gpulens_layout_gpc(l.get(), 7, nullptr, mask), 0);
+	EXPECT_EQ(mask[0], 0x8000000000000000U);
+	EXPECT_EQ(mask[1], 0xffU);
+	EXPECT_EQ(gpulens_mask_parse(l.get(), "63-64,71", mask), 0);
+	EXPECT_EQ(mask[0], 0x8000000000000000U);
+	EXPECT_EQ(mask[1], 0x81U);
+	EXPECT_EQ(gpulens_mask_parse(l.get(), "0x810000000000000001", mask), 0);
+	EXPECT_EQ(mask[0], 1U);
+	EXPECT_EQ(mask[1], 0x81U);
+}
+
+TEST(Layout, WhatIsNoGpuIsRefused)
+{
+	gpulens_layout *l = nullptr;
+	unsigned none[] = {0, 0}, many[] = {65536, 1}, most[] = {65536};
+
+	EXPECT_EQ(gpulens_layout_make(none, 2, &l), -EINVAL);
+	EXPECT_STREQ(gpulens_error(), "a GPU without TPCs");
+	EXPECT_EQ(gpulens_layout_make(none, 0, &l), -EINVAL);
+	EXPECT_EQ(gpulens_layout_make(many, 2, &l), -EINVAL);
+	EXPECT_STREQ(gpulens_error(), "more than 65536 TPCs");
+	EXPECT_EQ(gpulens_layout_make(nullptr, 1, &l), -EINVAL);
+	EXPECT_EQ(gpulens_layout_make(most, 1, nullptr), -EINVAL);
+	EXPECT_EQ(l, nullptr);
+	EXPECT_EQ(gpulens_layout_make(most, 1, &l), 0);
+	gpulens_layout_close(l);
+	gpulens_layout_close(nullptr);
+}
+
+TEST(Masks, PackedTakesWholeGpcsAndThenTheLeast)
+{
+	Layout l = three();
+
+	EXPECT_EQ(made(l, {4}, GPULENS_PACKED)[0][0], 0x1e0U); // GPC 2
+	EXPECT_EQ(made(l, {5}, GPULENS_PACKED)[0][0], 0x1e8U); // and one of GPC 1, the smallest
+	EXPECT_EQ(made(l, {2}, GPULENS_PACKED)[0][0], 0x018U); // GPC 1 as a whole
+	EXPECT_EQ(made(l, {3, 4, 2}, GPULENS_PACKED), (std::vector<Words>{{0x007}, {0x1e0}, {0x018}}));
+	uint64_t taken = 0x1e0;
+	EXPECT_EQ(made(l, {4}, GPULENS_PACKED, &taken)[0][0], 0x00fU);
+}
+
+TEST(Masks, DistributedTakesFromAllGpcs)
+{
+	Layout l = three();
+
+	EXPECT_EQ(made(l, {3}, GPULENS_DISTRIBUTED)[0][0], 0x029U);
+	EXPECT_EQ(made(l, {9}, GPULENS_DISTRIBUTED)[0][0], 0x1ffU);
+	uint64_t taken = 0x021; // the first of GPCs 0 and 2
+	EXPECT_EQ(made(l, {3}, GPULENS_DISTRIBUTED, &taken)[0][0], 0x04aU);
+}
+
+TEST(Masks, MoreThanThereAreIsRefused)
+{
+	Layout l = three();
+	uint64_t masks[2] = {5, 6}, taken = 0x1e0, beyond = 0x200;
+	unsigned sizes[] = {5, 5}, zero[] = {5, 0};
+
+	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 2, GPULENS_PACKED, nullptr, masks), -ENOSPC);
+	EXPECT_STREQ(gpulens_error(), "size 1 is 5 TPCs, of which 4 are left");
+	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 2, GPULENS_PACKED, &taken, masks), -ENOSPC);
+	EXPECT_STREQ(gpulens_error(), "size 1 is 5 TPCs, of which 0 are left");
+	EXPECT_EQ(gpulens_masks_make(l.get(), zero, 2, GPULENS_PACKED, nullptr, masks), -EINVAL);
+	EXPECT_STREQ(gpulens_error(), "size 1 is 0");
+	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 1, GPULENS_PACKED, &beyond, masks), -ENOENT);
+	EXPECT_STREQ(gpulens_error(), "there is no TPC 9; there are 0 to 8");
+	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 1, static_cast<gpulens_placing>(2), nullptr, masks), -EINVAL);
+	EXPECT_STREQ(gpulens_error(), "placing 2 is none");
+	EXPECT_EQ(masks[0], 5U);
+	EXPECT_EQ(masks[1], 6U);
+}
+
+TEST(Masks, WholeGpcsByTheirNumbers)
+{
+	Layout l = three();
+	unsigned some[] = {2, 0}, wrong[] = {1, 3}, twice[] = {1, 1};
+	uint64_t mask = 0;
+
+	EXPECT_EQ(gpulens_mask_of_gpcs(l.get(), some, 2, &mask), 0);
+	EXPECT_EQ(mask, 0x1e7U);
+	EXPECT_EQ(gpulens_mask_of_gpcs(l.get(), wrong, 2, &mask), -ENOENT);
+	EXPECT_STREQ(gpulens_error(), "there is no GPC 3; there are 0, 1, 2");
+	EXPECT_EQ(gpulens_mask_of_gpcs(l.get(), twice, 2, &mask), -EINVAL);
+	EXPECT_STREQ(gpulens_error(), "GPC 1 is named twice");
+	EXPECT_EQ(gpulens_mask_of_gpcs(l.get(), some, 0, &mask), -EINVAL);
+	EXPECT_STREQ(gpulens_error(), "no GPC is named");
+	EXPECT_EQ(mask, 0x1e7U);
+}
+
+TEST(Masks, ComplementAndCount)
+{
+	Layout l = three();
+	uint64_t mask = 0x1e7, beyond = 0x8000000000000000;
+	unsigned n = 0;
+
+	EXPECT_EQ(gpulens_mask_count(l.get(), &mask, &n), 0);
+	EXPECT_EQ(n, 7U);
+	EXPECT_EQ(gpulens_mask_complement(l.get(), &mask, &mask), 0);
+	EXPECT_EQ(mask, 0x018U);
+	EXPECT_EQ(gpulens_mask_complement(l.get(), &beyond, &mask), -ENOENT);
+	EXPECT_STREQ(gpulens_error(), "there is no TPC 63; there are 0 to 8");
+	EXPECT_EQ(gpulens_mask_count(l.get(), &beyond, &n), -ENOENT);
+}
+
+TEST(Masks, FromText)
+{
+	Layout l = three();
+	auto parsed = [&](const char *text) {
+		uint64_t mask = 0;
+		return gpulens_mask_parse(l.get(), text, &mask) ? 0 : mask;
+	};
+
+	EXPECT_EQ(parsed("0-3,8"), 0x10fU);
+	EXPECT_EQ(parsed("8"), 0x100U);
+	EXPECT_EQ(parsed("0x1E7"), 0x1e7U);
+	EXPECT_EQ(parsed("gpc:0,2"), 0x1e7U);
+	EXPECT_EQ(parsed("gpc:1-2"), 0x1f8U);
+	EXPECT_EQ(parsed("all"), 0x1ffU);
+	uint64_t mask = 0;
+	for (const char *text : {"", "-", "3-", "3-2", "1,", ",1", "1,,2", "x", "1 2", "gpc:", "gpc:x", "0x", "0xg",
+				 "-1", "99999999999", "All"}) {
+		EXPECT_EQ(gpulens_mask_parse(l.get(), text, &mask), -EINVAL) << text;
+		std::string said = gpulens_error();
+		EXPECT_NE(said.find('"' + std::string(text) + '"'), std::string::npos) << said;
+	}
+	EXPECT_EQ(gpulens_mask_parse(l.get(), "0-9", &mask), -ENOENT);
+	EXPECT_STREQ(gpulens_error(), "\"0-9\": there is no TPC 9; there are 0 to 8");
+	EXPECT_EQ(gpulens_mask_parse(l.get(), "0x200", &mask), -ENOENT);
+	EXPECT_EQ(gpulens_mask_parse(l.get(), "gpc:3", &mask), -ENOENT);
+	EXPECT_EQ(gpulens_mask_parse(l.get(), nullptr, &mask), -EINVAL);
+}
+
+TEST(Masks, CheckNamesWhatIsWrongAndFindsSplitGpcs)
+{
+	Layout l = three();
+	uint64_t apart[] = {0x007, 0x018}, split[] = {0x003, 0x03c}, both[] = {0x003, 0x004, 0x00a}, empty[] = {1, 0},
+		 beyond[] = {1, 0x200}, shared = 1;
+
+	EXPECT_EQ(gpulens_masks_check(l.get(), apart, 2, &shared), 0);
+	EXPECT_EQ(shared, 0U);
+	EXPECT_EQ(gpulens_masks_check(l.get(), split, 2, &shared), 0);
+	EXPECT_EQ(shared, 0x007U); // GPC 0; GPCs 1 and 2 are of the second alone
+	EXPECT_EQ(gpulens_masks_check(l.get(), split, 2, nullptr), 0);
+	EXPECT_EQ(gpulens_masks_check(l.get(), both, 3, &shared), -EBUSY);
+	EXPECT_STREQ(gpulens_error(), "masks 0 and 2 both have TPC 1");
+	EXPECT_EQ(gpulens_masks_check(l.get(), empty, 2, &shared), -EINVAL);
+	EXPECT_STREQ(gpulens_error(), "mask 1 is empty");
+	EXPECT_EQ(gpulens_masks_check(l.get(), beyond, 2, &shared), -ENOENT);
+	EXPECT_STREQ(gpulens_error(), "mask 1: there is no TPC 9; there are 0 to 8");
+	EXPECT_EQ(shared, 0x007U);
+}
+
+// Dies with up to 12 GPCs of up to 12 TPCs, of which any may be disabled.
+TEST(Floorswept, MasksAreDisjointAndOfTheirSizes)
+{
+	std::mt19937 random(20261122);
+
+	for (int die = 0; die < 300; die++) {
+		std::vector<unsigned> tpcs(1 + random() % 12);
+		for (unsigned &n : tpcs)
+			n = random() % 13;
+		tpcs[0] += 1;
+		Layout l = of(tpcs);
+		unsigned all = std::accumulate(tpcs.begin(), tpcs.end(), 0U), left = all;
+		std::vector<unsigned> sizes;
+		while (left && sizes.size() < 6) {
+			sizes.push_back(1 + random() % left);
+			left -= sizes.back();
+		}
+		for (gpulens_placing how : {GPULENS_PACKED, GPULENS_DISTRIBUTED}) {
+			std::vector<Words> masks = made(l, sizes, how);
+			Words flat;
+			for (size_t i = 0; i < masks.size(); i++) {
+				ASSERT_EQ(count(masks[i]), sizes[i]);
+				for (size_t j = 0; j < i; j++)
+					ASSERT_EQ(count_in(masks[i], masks[j]), 0U);
+				flat.insert(flat.end(), masks[i].begin(), masks[i].end());
+			}
+			ASSERT_EQ(gpulens_masks_check(l.get(), flat.data(), masks.size(), nullptr), 0);
+		}
+	}
+}
+
+TEST(Floorswept, OnePartitionSplitsOneGpcAtMostOrTouchesAsManyAsItCan)
+{
+	std::mt19937 random(5);
+
+	for (int die = 0; die < 300; die++) {
+		std::vector<unsigned> tpcs(1 + random() % 12);
+		for (unsigned &n : tpcs)
+			n = 1 + random() % 12;
+		Layout l = of(tpcs);
+		unsigned size = 1 + random() % std::accumulate(tpcs.begin(), tpcs.end(), 0U);
+		std::vector<Words> all = gpcs(l);
+		Words packed = made(l, {size}, GPULENS_PACKED)[0], wide = made(l, {size}, GPULENS_DISTRIBUTED)[0];
+		auto split = [&](const Words &g) { return count_in(packed, g) > 0 && count_in(packed, g) < count(g); };
+		ASSERT_LE(std::count_if(all.begin(), all.end(), split), 1);
+		auto touched = [&](const Words &g) { return count_in(wide, g) > 0; };
+		ASSERT_EQ(std::count_if(all.begin(), all.end(), touched),
+			  std::min<long>(size, static_cast<long>(tpcs.size())));
+	}
+}
+
+TEST(Floorswept, TheComplementIsTheRest)
+{
+	std::mt19937_64 random(7);
+
+	for (int die = 0; die < 300; die++) {
+		std::vector<unsigned> tpcs(1 + random() % 12, static_cast<unsigned>(1 + random() % 12));
+		Layout l = of(tpcs);
+		unsigned all = gpulens_layout_tpcs(l.get());
+		Words mask(gpulens_layout_words(l.get())), rest = mask, back = mask;
+		for (unsigned t = 0; t < all; t++)
+			mask[t / 64] |= (random() & 1) << t % 64;
+		ASSERT_EQ(gpulens_mask_complement(l.get(), mask.data(), rest.data()), 0);
+		ASSERT_EQ(count_in(mask, rest), 0U);
+		ASSERT_EQ(count(mask) + count(rest), all);
+		ASSERT_EQ(gpulens_mask_complement(l.get(), rest.data(), back.data()), 0);
+		ASSERT_EQ(back, mask);
+	}
+}
+
+} // namespace

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+// A program as it is written for libsmctrl: what RTAS'23's Listing 2 does, printed instead of launched; with an argument
+// it sets that kind of mask.
+#include "libsmctrl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	uint32_t gpcs, tpcs, again;
+	uint64_t *tpcs_for_gpc, *same;
+	uint128_t *wide;
+	int err;
+
+	if (!strcmp(what, "global"))
+		libsmctrl_set_global_mask(~0x1ull);
+	if (!strcmp(what, "stream"))
+		libsmctrl_set_stream_mask(NULL, ~0x1ull);
+	if (!strcmp(what, "stream_ext"))
+		libsmctrl_set_stream_mask_ext(NULL, ~(uint128_t)1);
+	if (!strcmp(what, "next"))
+		libsmctrl_set_next_mask(~0x1ull);
+
+	err = libsmctrl_get_tpc_info(&tpcs, 0);
+	printf("tpcs %d %" PRIu32 "\n", err, err ? 0 : tpcs);
+	err = libsmctrl_get_gpc_info(&gpcs, &tpcs_for_gpc, 0);
+	printf("gpcs %d\n", err);
+	for (uint32_t i = 0; !err && i < gpcs; i++)
+		printf("%" PRIx64 "\n", tpcs_for_gpc[i]);
+	if (!err && (libsmctrl_get_gpc_info(&again, &same, 0) || again != gpcs || same != tpcs_for_gpc))
+		printf("another array\n");
+	err = libsmctrl_get_gpc_info_ext(&gpcs, &wide, 0);
+	printf("ext %d\n", err);
+	for (uint32_t i = 0; !err && i < gpcs; i++)
+		printf("%" PRIx64 ":%016" PRIx64 "\n", (uint64_t)(wide[i] >> 64), (uint64_t)wide[i]);
+	printf("gpu 7: %d\n", libsmctrl_get_tpc_info(&tpcs, 7));
+	return 0;
+}
