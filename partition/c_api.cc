@@ -155,6 +155,15 @@ int gpulens_mask_count(const struct gpulens_layout *layout, const uint64_t *mask
 	});
 }
 
+int gpulens_mask_launch(const struct gpulens_layout *layout, const uint64_t *mask, uint64_t disable[2])
+{
+	return guarded([&] {
+		need(layout, mask, disable);
+		std::array<uint64_t, 2> bits = layout->launch_mask(layout->get(mask));
+		std::copy(bits.begin(), bits.end(), disable);
+	});
+}
+
 int gpulens_mask_parse(const struct gpulens_layout *layout, const char *text, uint64_t *mask)
 {
 	return guarded([&] {

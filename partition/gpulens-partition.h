@@ -62,6 +62,13 @@ int gpulens_mask_of_gpcs(const struct gpulens_layout *layout, const unsigned int
 int gpulens_mask_complement(const struct gpulens_layout *layout, const uint64_t *mask, uint64_t *complement);
 /* How many TPCs are in it. */
 int gpulens_mask_count(const struct gpulens_layout *layout, const uint64_t *mask, unsigned int *tpcs);
+/*
+ * disable: the 128 bits of a launch descriptor's mask (version 4.0, Hopper) that keep a kernel on the TPCs of mask: all set but
+ * theirs. Nine bits for each virtual GPC, as probed on one H200 (docs/results/2026-11-22-h200-masks.md); on any other
+ * die this is to be verified by a kernel that reads %smid before it is trusted. -ENODATA: only NVIDIA's driver tells
+ * virtual GPCs, and this layout is not from it; -ERANGE: such a mask has no room for this GPU. -EINVAL: mask is empty.
+ */
+int gpulens_mask_launch(const struct gpulens_layout *layout, const uint64_t *mask, uint64_t disable[2]);
 /* "0-9,12", "0x3ff", "gpc:2,3" or "all". -EINVAL: not that. -ENOENT: no such TPC or GPC. */
 int gpulens_mask_parse(const struct gpulens_layout *layout, const char *text, uint64_t *mask);
 

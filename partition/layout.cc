@@ -9,6 +9,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <numeric>
 
 namespace gpulens {
@@ -167,10 +168,48 @@ TpcMask Layout::check(const std::vector<TpcMask> &masks) const
 	return shared;
 }
 
+std::array<uint64_t, 2> Layout::launch_mask(const TpcMask &mask) const
+{
+	std::array<uint64_t, 2> disable = {~uint64_t{0}, ~uint64_t{0}};
+
+	if (!mask.count())
+		throw Error(EINVAL, "the mask is empty");
+	if (launch_bits.empty())
+		throw Error(ENODATA, "virtual GPCs, which the mask of a launch counts, only NVIDIA's driver tells");
+	for (unsigned tpc : mask.tpcs()) {
+		unsigned bit = launch_bits[tpc];
+		if (bit >= 128)
+			throw Error(ERANGE, fmt::format("TPC {} would be bit {} of 128", tpc, bit));
+		disable[bit / 64] &= ~(uint64_t{1} << bit % 64);
+	}
+	return disable;
+}
+
+Layout layout_of_gpu(const tool::Gpu &gpu)
+{
+	Layout layout{.map = tool::plan::gpc_map(gpu)};
+	std::map<unsigned, unsigned> next; // TPC within a virtual GPC
+	unsigned last = ~0U;
+
+	// NUM_GPCS virtual GPCs have room for NUM_TPC_PER_GPC each; those beyond are one TPC each.
+	for (const tool::Sm &sm : gpu.sms) {
+		unsigned tpc = sm.id * layout.map.tpcs / static_cast<unsigned>(gpu.sms.size());
+		if (tpc == last)
+			continue;
+		last = tpc;
+		unsigned whole = gpu.num_gpcs * gpu.num_tpc_per_gpc;
+		layout.launch_bits.push_back(sm.virtual_gpc < gpu.num_gpcs
+						     ? sm.virtual_gpc * gpu.num_tpc_per_gpc + next[sm.virtual_gpc]++
+						     : whole + sm.virtual_gpc - gpu.num_gpcs);
+	}
+	if (layout.launch_bits.size() != layout.map.tpcs || !gpu.num_gpcs || !gpu.num_tpc_per_gpc)
+		layout.launch_bits.clear();
+	return layout;
+}
+
 Layout layout_from(const std::string &source, unsigned gpu)
 {
 	tool::SourceOptions options;
-	Layout layout;
 
 	if (source == "module")
 		options.from = tool::From::Module;
@@ -187,14 +226,13 @@ Layout layout_from(const std::string &source, unsigned gpu)
 			throw Error(ENODEV,
 				    fmt::format("{}: there is no GPU {}; there are {}", source, gpu, gpus.size()));
 		try {
-			layout.map = tool::plan::gpc_map(gpus[at]);
+			return layout_of_gpu(gpus[at]);
 		} catch (const tool::SourceError &e) {
 			throw Error(ENODATA, e.what());
 		}
 	} catch (const tool::SourceError &e) {
 		throw Error(ENODEV, e.what());
 	}
-	return layout;
 }
 
 Layout layout_of(const std::vector<unsigned> &tpcs_of_gpc)

@@ -4,6 +4,7 @@
 #include "plan/place.hpp"
 #include "plan/tpc_mask.hpp"
 
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -24,6 +25,7 @@ struct Error : std::runtime_error {
 // All of these throw Error.
 struct Layout {
 	GpcMap map;
+	std::vector<unsigned> launch_bits{}; // of a launch descriptor's mask, by TPC; empty: not told
 
 	size_t words() const { return (size_t{map.tpcs} + 63) / 64; }
 	void put(const TpcMask &mask, uint64_t *to) const;
@@ -33,10 +35,14 @@ struct Layout {
 	TpcMask complement(const TpcMask &mask) const;
 	std::vector<TpcMask> make(const std::vector<unsigned> &sizes, Placing how, const TpcMask &taken) const;
 	TpcMask parse(const std::string &text) const;
+	// All bits but those of the mask's TPCs.
+	std::array<uint64_t, 2> launch_mask(const TpcMask &mask) const;
 	// The TPCs of GPCs that more than one has TPCs of.
 	TpcMask check(const std::vector<TpcMask> &masks) const;
 };
 
+// Throws tool::SourceError: its GPCs are not known.
+Layout layout_of_gpu(const tool::Gpu &gpu);
 Layout layout_from(const std::string &source, unsigned gpu);
 Layout layout_of(const std::vector<unsigned> &tpcs_of_gpc);
 
