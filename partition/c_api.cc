@@ -115,13 +115,13 @@ int gpulens_layout_gpc(const struct gpulens_layout *layout, unsigned int index, 
 	});
 }
 
-int gpulens_masks_make(const struct gpulens_layout *layout, const unsigned int *sizes, size_t n,
-		       enum gpulens_placing how, const uint64_t *taken, uint64_t *masks)
+int gpulens_masks_make(const struct gpulens_layout *layout, const unsigned int *sizes, size_t n, unsigned int how,
+		       const uint64_t *taken, uint64_t *masks)
 {
 	return guarded([&] {
 		need(layout, sizes, masks);
 		if (how != GPULENS_PACKED && how != GPULENS_DISTRIBUTED)
-			throw Error(EINVAL, fmt::format("placing {} is none", static_cast<int>(how)));
+			throw Error(EINVAL, fmt::format("placing {} is none", how));
 		std::vector<TpcMask> made = layout->make({sizes, sizes + n},
 							 how == GPULENS_PACKED ? tool::plan::Placing::Packed
 									       : tool::plan::Placing::Distributed,

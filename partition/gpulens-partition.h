@@ -52,10 +52,10 @@ enum gpulens_placing {
 
 /*
  * masks: n masks one after the other, mask i of sizes[i] TPCs, all disjoint, and apart from taken (NULL: nothing is).
- * The largest is placed first. -ENOSPC: there are not so many TPCs. -EINVAL: a size of 0, no such placing.
+ * how: enum gpulens_placing. The largest is placed first. -ENOSPC: there are not so many TPCs. -EINVAL: a size of 0, no such placing.
  */
 int gpulens_masks_make(const struct gpulens_layout *layout, const unsigned int *sizes, size_t n,
-		       enum gpulens_placing how, const uint64_t *taken, uint64_t *masks);
+		       unsigned int how, const uint64_t *taken, uint64_t *masks);
 /* All TPCs of the GPCs with these numbers. -ENOENT: there is no such GPC. -EINVAL: one is named twice, or none. */
 int gpulens_mask_of_gpcs(const struct gpulens_layout *layout, const unsigned int *ids, size_t n, uint64_t *mask);
 /* All TPCs that are not in it; mask and complement may be the same. -ENOENT: it has a TPC that there is none of. */

@@ -44,8 +44,8 @@ def test_more_than_64_tpcs_are_told_by_ext_alone(program: str, index: int) -> No
     facts = FACTS["gpus"][index]
     masks = [0] * 8
     for row in facts["sm_table"]:
-        sm = dict(zip(facts["sm_table_fields"], row))
-        masks[facts["logical_to_physical_gpc"][sm["logical_gpc"]]] |= 1 << sm["smid"] // 2
+        one = dict(zip(facts["sm_table_fields"], row))
+        masks[facts["logical_to_physical_gpc"][one["logical_gpc"]]] |= 1 << one["smid"] // 2
     done = run(program, GPULENS_SOURCE="driver", LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
                GPULENS_FAKE_RM=str(ROOT / "tests/rm/h200-580.json"), GPULENS_FAKE_RM_GPU=str(index))
     assert done.stdout.splitlines() == ["tpcs 0 66", "gpcs 34", "ext 0",

@@ -162,7 +162,7 @@ TEST(Masks, MoreThanThereAreIsRefused)
 	EXPECT_STREQ(gpulens_error(), "size 1 is 0");
 	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 1, GPULENS_PACKED, &beyond, masks), -ENOENT);
 	EXPECT_STREQ(gpulens_error(), "there is no TPC 9; there are 0 to 8");
-	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 1, static_cast<gpulens_placing>(2), nullptr, masks), -EINVAL);
+	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 1, 2, nullptr, masks), -EINVAL);
 	EXPECT_STREQ(gpulens_error(), "placing 2 is none");
 	EXPECT_EQ(masks[0], 5U);
 	EXPECT_EQ(masks[1], 6U);
