@@ -52,7 +52,9 @@ template <typename F> int guarded(F f) noexcept
 
 template <typename... T> void need(T... pointers)
 {
-	if (((pointers == nullptr) || ...))
+	bool missing = ((pointers == nullptr) || ...);
+
+	if (missing)
 		throw Error(EINVAL, "a pointer that may not be NULL is");
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libsmctrl's functions (RTAS'23, Table I), for programs that were written for that library: link with
- * -lgpulens-partition. Those that inform return 0 or an errno. In masks of those that partition a set bit is a TPC that
- * is DISABLED; in the arrays of get_gpc_info a set bit is a TPC that is in the GPC.
- * dev counts GPUs in PCI order, as /proc/gpuX; GPULENS_SOURCE in the environment is gpulens_layout_open()'s source.
+ * libsmctrl's functions (RTAS'23, Table I), for programs that were written for that library:
+ * link with -lgpulens-partition. Those that inform return 0 or an errno. In masks of those that
+ * partition a set bit is a TPC that is DISABLED; in the arrays of get_gpc_info a set bit is a
+ * TPC that is in the GPC. dev counts GPUs in PCI order, as /proc/gpuX; GPULENS_SOURCE in the
+ * environment is gpulens_layout_open()'s source.
  */
 #ifndef LIBSMCTRL_H
 #define LIBSMCTRL_H
@@ -17,16 +18,16 @@ extern "C" {
 typedef unsigned __int128 uint128_t;
 
 /*
- * Array i is of the i-th enabled GPC; it stays this library's and as it is. ERANGE: more TPCs than bits, for which
- * _ext has 128.
+ * Array i is of the i-th enabled GPC; it stays this library's and as it is. ERANGE: more TPCs
+ * than bits, for which _ext has 128.
  */
 int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev);
 int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev);
 int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev);
 
 /*
- * These end the program with a message: the way to a launch descriptor's mask is not verified for any driver yet, and
- * a program that asked for a partition must not run without one.
+ * These end the program with a message: the way to a launch descriptor's mask is not verified
+ * for any driver yet, and a program that asked for a partition must not run without one.
  */
 void libsmctrl_set_global_mask(uint64_t mask);
 void libsmctrl_set_stream_mask(void *stream, uint64_t mask);
