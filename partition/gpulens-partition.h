@@ -84,8 +84,8 @@ int gpulens_mask_complement(const struct gpulens_layout *layout, const uint64_t 
 int gpulens_mask_count(const struct gpulens_layout *layout, const uint64_t *mask, unsigned int *tpcs);
 /*
  * disable: the 128 bits of a launch descriptor's mask (version 4.0, Hopper) that keep a kernel
- * on the TPCs of mask: all set but theirs. Nine bits for each virtual GPC, as probed on one
- * H200 (docs/results/2026-11-22-h200-masks.md); on any other die this is to be verified by a
+ * on the TPCs of mask: all set but theirs. Nine bits for each virtual GPC, as probed on four
+ * H200s (docs/results/2026-11-22-h200-masks.md); on anything else this is to be verified by a
  * kernel that reads %smid before it is trusted. -ENODATA: only NVIDIA's driver tells virtual
  * GPCs, and this layout is not from it; -ERANGE: such a mask has no room for this GPU. -EINVAL:
  * mask is empty.
