@@ -229,6 +229,9 @@ Gpu load_live(const std::string &proc, unsigned index)
 
 	if (!std::filesystem::exists(path)) {
 		std::vector<unsigned> there = proc_gpus(proc);
+		if (std::find(there.begin(), there.end(), index) != there.end())
+			throw SourceError(path +
+					  ": it is not there; the module is of another version than this gpulens");
 		throw SourceError(fmt::format("there is no GPU {}; there is {}", index, fmt::join(there, ", ")));
 	}
 	return from_bytes(read_whole(path, true), path);

@@ -78,3 +78,14 @@ def test_a_tree_is_drawn_in_ascii_where_the_locale_knows_no_more() -> None:
     """LC_ALL=C: no byte beyond ASCII. Seen failing with Style::utf8 always true."""
     done = gpulens("-i", str(image("ad102")), env={"LC_ALL": "C"})
     assert done.stdout.isascii() and "|- runlist 0" in done.stdout
+
+
+def test_a_gpu_of_another_module_is_not_said_to_be_missing(tmp_path: pathlib.Path) -> None:
+    """/proc/gpuX without a snapshot: what is not there, and why that may be; a GPU that is not there is counted."""
+    (tmp_path / "gpu0").mkdir()
+    done = gpulens("--proc", str(tmp_path), "chip")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        3, "", f"gpulens: {tmp_path}/gpu0/snapshot: it is not there; the module is of another version than this "
+        "gpulens\n")
+    done = gpulens("--proc", str(tmp_path), "-g", "1", "chip")
+    assert (done.returncode, done.stderr) == (3, "gpulens: there is no GPU 1; there is 0\n")
