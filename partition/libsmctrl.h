@@ -26,13 +26,19 @@ int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int
 int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev);
 
 /*
- * These end the program with a message: the way to a launch descriptor's mask is not verified
- * for any driver yet, and a program that asked for a partition must not run without one.
+ * For the GPU of the calling thread's CUDA context, or of device 0 where it has none. Bit n is TPC n
+ * of get_gpc_info, whatever the hardware's mask calls it; TPCs beyond the bits are disabled. The
+ * first call shows by a probe kernel, TPC by TPC, that masks mean here what they are taken for.
+ * Where they do not, or where there is no way to set them, the program ends with a message: one
+ * that asked for a partition must not run without it. Known to work: H200, driver 580.
  */
 void libsmctrl_set_global_mask(uint64_t mask);
+void libsmctrl_set_global_mask_ext(uint128_t mask);
+void libsmctrl_set_next_mask(uint64_t mask); /* of the calling thread's next launch, over the global one */
+void libsmctrl_set_next_mask_ext(uint128_t mask);
+/* These always end the program: where the driver keeps a stream's mask is not verified for any. */
 void libsmctrl_set_stream_mask(void *stream, uint64_t mask);
 void libsmctrl_set_stream_mask_ext(void *stream, uint128_t mask);
-void libsmctrl_set_next_mask(uint64_t mask);
 
 #ifdef __cplusplus
 }

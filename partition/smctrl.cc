@@ -3,7 +3,9 @@
 #include "libsmctrl.h"
 
 #include "gpulens-partition.h"
+#include "launch.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -70,14 +72,28 @@ template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, i
 	return 0;
 }
 
-[[noreturn]] void refuse(const char *function)
+[[noreturn]] void refuse(const char *function, const char *why)
 {
-	std::fprintf(
-		stderr,
-		"gpulens-partition: %s: no way to set the mask of a launch is verified for this GPU and driver; the "
-		"program ends, because it would run unpartitioned\n",
-		function);
+	std::fprintf(stderr, "gpulens-partition: %s: %s; the program ends, because it would run unpartitioned\n",
+		     function, why);
 	std::exit(1);
+}
+
+// TPCs beyond the mask's bits are disabled.
+void set(const char *function, uint128_t disable, unsigned bits,
+	 void (gpulens::Launches::*to)(const gpulens::TpcMask &))
+{
+	try {
+		gpulens::Launches &launches = gpulens::Launches::the();
+		unsigned tpcs = launches.ready().map.tpcs;
+		gpulens::TpcMask enabled(tpcs);
+		for (unsigned tpc = 0; tpc < std::min(tpcs, bits); tpc++)
+			if (!(disable >> tpc & 1))
+				enabled.add(tpc);
+		(launches.*to)(enabled);
+	} catch (const std::exception &e) {
+		refuse(function, e.what());
+	}
 }
 
 } // namespace
@@ -103,22 +119,33 @@ int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
 	return 0;
 }
 
-void libsmctrl_set_global_mask(uint64_t)
+void libsmctrl_set_global_mask(uint64_t mask)
 {
-	refuse("libsmctrl_set_global_mask");
+	set(__func__, mask, 64, &gpulens::Launches::set_global);
 }
 
+void libsmctrl_set_global_mask_ext(uint128_t mask)
+{
+	set(__func__, mask, 128, &gpulens::Launches::set_global);
+}
+
+void libsmctrl_set_next_mask(uint64_t mask)
+{
+	set(__func__, mask, 64, &gpulens::Launches::set_next);
+}
+
+void libsmctrl_set_next_mask_ext(uint128_t mask)
+{
+	set(__func__, mask, 128, &gpulens::Launches::set_next);
+}
+
+// The callback is not told the stream, and where the driver keeps a stream's own mask is verified nowhere.
 void libsmctrl_set_stream_mask(void *, uint64_t)
 {
-	refuse("libsmctrl_set_stream_mask");
+	refuse(__func__, "a stream's mask cannot be set here");
 }
 
 void libsmctrl_set_stream_mask_ext(void *, uint128_t)
 {
-	refuse("libsmctrl_set_stream_mask_ext");
-}
-
-void libsmctrl_set_next_mask(uint64_t)
-{
-	refuse("libsmctrl_set_next_mask");
+	refuse(__func__, "a stream's mask cannot be set here");
 }

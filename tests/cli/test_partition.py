@@ -53,14 +53,63 @@ def test_more_than_64_tpcs_are_told_by_ext_alone(program: str, index: int) -> No
     assert "gpulens-partition: GPU 0 has 66 TPCs, more than 64 bits\n" in done.stderr
 
 
-@pytest.mark.parametrize("kind", ("global", "stream", "stream_ext", "next"))
-def test_a_partition_that_cannot_be_had_ends_the_program(program: str, kind: str) -> None:
-    """As long as no way to a launch's mask is verified."""
-    done = run(program, kind, GPULENS_SOURCE=str(image("gp106")))
+def run_on_h200(program: str, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """With a libcuda and a resource manager of the tests."""
+    return run(program, *words, LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
+               LD_LIBRARY_PATH=str(ROOT / "build/bin/fake-cuda"),
+               GPULENS_FAKE_RM=str(ROOT / "tests/rm/h200-580.json"), **env)
+
+
+@pytest.mark.parametrize("index", range(3))
+def test_masks_confine_launches(program: str, index: int) -> None:
+    """TPC n has SMs 2n and 2n + 1: the global mask, the next one over it for one launch, and TPCs beyond 64."""
+    done = run_on_h200(program, "masks", GPULENS_FAKE_RM_GPU=str(index), FAKE_CUDA_BUS=f"0{index + 1}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "ran on 0 1 2 3", "ran on 4 5", "ran on 0 1 2 3", "ran on 130 131", "ran on 128 129 130 131"]
+
+
+REFUSED = {
+    "VERSION=65": "descriptors of launches have version 0x41 here; known is 0x40",
+    "VERSION=22": "descriptors of launches have version 0x16 here; known is 0x40",
+    "SHIFT=1": "bit 0 of a launch's mask took SMs none away, and not TPC 0's",
+    "DEAF=1": "the driver does not call back before a launch",
+    "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler?)",
+    "NO_TABLE=1": "this driver has no callback before a launch"}
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_what_is_not_verified_is_not_used(program: str, how: str) -> None:
+    """A driver that does otherwise: the program ends before its first launch, and says what was seen."""
+    name, value = how.split("=")
+    done = run_on_h200(program, "masks", **{f"FAKE_CUDA_{name}": value})
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"gpulens-partition: libsmctrl_set_{kind}_mask: " if kind != "stream_ext" else
-                                  "gpulens-partition: libsmctrl_set_stream_mask_ext: ")
-    assert "would run unpartitioned" in done.stderr
+    assert done.stderr == (f"gpulens-partition: libsmctrl_set_global_mask: {REFUSED[how]}; the program ends, because "
+                           "it would run unpartitioned\n")
+
+
+def test_a_partition_without_tpcs_is_refused(program: str) -> None:
+    """It would wait for ever."""
+    done = run_on_h200(program, "empty")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "libsmctrl_set_next_mask: the mask is empty; " in done.stderr
+
+
+@pytest.mark.parametrize("kind", ("stream", "stream_ext"))
+def test_masks_of_streams_end_the_program(program: str, kind: str) -> None:
+    """Where the driver keeps them is verified nowhere."""
+    done = run_on_h200(program, kind)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"gpulens-partition: libsmctrl_set_{kind.replace('_ext', '')}_mask")
+    assert "a stream's mask cannot be set here" in done.stderr
+
+
+def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
+    """No libcuda.so.1; one whose GPU the driver does not tell of."""
+    done = run(program, "masks")
+    assert done.returncode == 1 and "no CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
+    done = run_on_h200(program, "masks", FAKE_CUDA_BUS="07")
+    assert done.returncode == 1 and "NVIDIA's driver tells of no GPU at 0000:07:00.0" in done.stderr
 
 
 def test_without_a_module_or_a_driver_it_says_so(program: str) -> None:
@@ -77,4 +126,4 @@ def test_only_the_interface_is_exported() -> None:
     names: typing.Set[str] = {line.split()[2].split("@")[0] for line in text.splitlines()}
     headers = "".join((ROOT / "partition" / name).read_text(encoding="ascii")
                       for name in ("gpulens-partition.h", "libsmctrl.h"))
-    assert len(names) == 23 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0"}
+    assert len(names) == 25 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0"}

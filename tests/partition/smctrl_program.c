@@ -7,6 +7,33 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <dlfcn.h>
+
+static int (*alloc)(uint64_t *, size_t);
+static int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+
+// A launch, and the SMs that its blocks were on, by a libcuda.so.1 of the tests.
+static void run(void)
+{
+	unsigned seen[132] = { 0 }, *where;
+	uint64_t memory;
+	void *parameters[] = { &memory };
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+
+	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
+	*(void **)&launch = dlsym(cuda, "cuLaunchKernel");
+	alloc(&memory, 1056 * 4);
+	launch(NULL, 1056, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
+	where = (unsigned *)memory;
+	for (int i = 0; i < 1056; i++)
+		seen[where[i]] = 1;
+	printf("ran on");
+	for (int i = 0; i < 132; i++)
+		if (seen[i])
+			printf(" %d", i);
+	printf("\n");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -15,14 +42,24 @@ int main(int argc, char **argv)
 	uint128_t *wide;
 	int err;
 
-	if (!strcmp(what, "global"))
-		libsmctrl_set_global_mask(~0x1ull);
 	if (!strcmp(what, "stream"))
 		libsmctrl_set_stream_mask(NULL, ~0x1ull);
 	if (!strcmp(what, "stream_ext"))
 		libsmctrl_set_stream_mask_ext(NULL, ~(uint128_t)1);
-	if (!strcmp(what, "next"))
-		libsmctrl_set_next_mask(~0x1ull);
+	if (!strcmp(what, "masks")) {
+		libsmctrl_set_global_mask(~0x3ull); /* TPCs 0 and 1 */
+		run();
+		libsmctrl_set_next_mask(~0x4ull);
+		run();
+		run();
+		libsmctrl_set_next_mask_ext(~((uint128_t)1 << 65));
+		run();
+		libsmctrl_set_global_mask_ext(~((uint128_t)3 << 64));
+		run();
+		return 0;
+	}
+	if (!strcmp(what, "empty"))
+		libsmctrl_set_next_mask(~0ull);
 
 	err = libsmctrl_get_tpc_info(&tpcs, 0);
 	printf("tpcs %d %" PRIu32 "\n", err, err ? 0 : tpcs);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+// Kernels with masks of TPCs, as a program for libsmctrl has them. A line of JSON each: what was enabled (TPCs), and the SMs
+// (%smid) that 4,096 blocks of 1,024 threads were on.
+//	masks gpcs    each GPC by itself, for one launch
+//	masks global  the lower half of the TPCs for all launches, one launch on TPC 65, and one more on the lower half
+#include "libsmctrl.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <set>
+#include <vector>
+
+#define CHECK(call)                                                                                                     \
+	do {                                                                                                            \
+		cudaError_t err = (call);                                                                               \
+		if (err != cudaSuccess) {                                                                               \
+			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(err));                                    \
+			exit(1);                                                                                        \
+		}                                                                                                       \
+	} while (0)
+
+__global__ void where(unsigned *sm)
+{
+	unsigned id;
+
+	asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+	if (!threadIdx.x)
+		sm[blockIdx.x] = id;
+	for (int i = 0; i < 20; i++)
+		__nanosleep(1000);
+}
+
+static void run(const char *what, uint128_t enabled, unsigned *memory)
+{
+	std::vector<unsigned> host(4096);
+	const char *comma = "";
+
+	where<<<4096, 1024>>>(memory);
+	CHECK(cudaGetLastError());
+	CHECK(cudaMemcpy(host.data(), memory, host.size() * sizeof(host[0]), cudaMemcpyDeviceToHost));
+	printf("{\"what\": \"%s\", \"tpcs\": [", what);
+	for (unsigned tpc = 0; tpc < 128; tpc++)
+		if (enabled >> tpc & 1) {
+			printf("%s%u", comma, tpc);
+			comma = ", ";
+		}
+	printf("], \"sms\": [");
+	comma = "";
+	for (unsigned sm : std::set<unsigned>(host.begin(), host.end())) {
+		printf("%s%u", comma, sm);
+		comma = ", ";
+	}
+	printf("]}\n");
+}
+
+int main(int argc, char **argv)
+{
+	uint128_t *gpcs, half = ((uint128_t)1 << 33) - 1, last = (uint128_t)1 << 65;
+	uint32_t count;
+	unsigned *memory;
+
+	CHECK(cudaMalloc(&memory, 4096 * sizeof(*memory)));
+	if (argc > 1 && !strcmp(argv[1], "gpcs")) {
+		if (libsmctrl_get_gpc_info_ext(&count, &gpcs, 0))
+			return 1;
+		for (uint32_t i = 0; i < count; i++) {
+			libsmctrl_set_next_mask_ext(~gpcs[i]);
+			run("gpc", gpcs[i], memory);
+		}
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "global")) {
+		libsmctrl_set_global_mask_ext(~half);
+		run("global", half, memory);
+		libsmctrl_set_next_mask_ext(~last);
+		run("next", last, memory);
+		run("global", half, memory);
+		return 0;
+	}
+	fprintf(stderr, "usage: masks gpcs|global\n");
+	return 2;
+}

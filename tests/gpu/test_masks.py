@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Masks of TPCs on a real GPU, through libgpulens-partition: every block is where its mask lets it be. What is refused
+on this GPU and driver is printed and skipped."""
+
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+from typing import Any
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
+
+
+def masks(what: str) -> list[Any]:
+    """What masks.cu prints."""
+    done = subprocess.run([str(ROOT / "build/gpu/masks"), what], capture_output=True, text=True, check=False,
+                          timeout=120, env={**os.environ, "GPULENS_SOURCE": "driver"})
+    if done.returncode == 1 and "would run unpartitioned" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_kernels_are_confined_to_each_gpc_in_turn() -> None:
+    """Its SMs by the driver's table, all of them, and no other GPC's."""
+    done = subprocess.run([*TOOL, "--source", "rm", "-g", "0", "--json", "gpcs"], capture_output=True, text=True,
+                          check=True, timeout=60)
+    gpcs = json.loads(done.stdout)["gpus"][0]["gpcs"]
+    expected = [[one["sm"] for one in gpcs["sms"] if one["logical_gpc"] == gpc["logical"]] for gpc in gpcs["gpcs"]]
+    seen = masks("gpcs")
+    for one in seen:
+        print(f"\n{len(one['tpcs'])} TPCs {one['tpcs']}: SMs {one['sms']}", end="")
+    assert [one["sms"] for one in seen] == expected
+
+
+def test_a_global_mask_holds_and_the_next_one_goes_before_it() -> None:
+    """TPCs 0 to 32, then TPC 65 for one launch, then the first again."""
+    half = list(range(66))
+    assert [one["sms"] for one in masks("global")] == [half, [130, 131], half]

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+// A libcuda.so.1 for programs on machines without one: an H200 whose launches go through the callback of RTAS'23 and whose
+// masks mean what was probed (probed.hpp). Independent of partition/: offsets are written here once more.
+//
+//	FAKE_CUDA_VERSION=65  version of launch descriptors, decimal; 64 is 4.0
+//	FAKE_CUDA_BUS=03      where it is; 01
+//	FAKE_CUDA_SHIFT=1     each bit of a mask is the next one's TPC
+//	FAKE_CUDA_DEAF=1      no callback is made
+//	FAKE_CUDA_BUSY=1      the callback has a subscriber
+//	FAKE_CUDA_NO_TABLE=1  there is no such export table
+#include "probed.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+using Callback = void (*)(void *, int, int, const void *);
+
+Callback callback;
+bool enabled;
+
+bool set(const char *name)
+{
+	return getenv(name) != nullptr;
+}
+
+int subscribe(uint32_t *handle, Callback to, void *)
+{
+	if (set("FAKE_CUDA_BUSY"))
+		return 999;
+	*handle = 1;
+	callback = to;
+	return 0;
+}
+
+int enable(uint32_t on, uint32_t handle, int domain, int id)
+{
+	enabled = on && handle == 1 && domain == 0xb && id == 1;
+	return 0;
+}
+
+// SMs that a launch may use, by its descriptor.
+std::vector<uint32_t> allowed(const unsigned char *descriptor)
+{
+	std::vector<uint32_t> sms;
+	uint32_t first, words[4];
+
+	memcpy(&first, descriptor, 4);
+	memcpy(words, descriptor + 304, 16);
+	for (uint32_t tpc = 0; tpc < 66; tpc++) {
+		uint32_t bit = PROBED[tpc].bit + (set("FAKE_CUDA_SHIFT") ? 1 : 0);
+		if (first >> 31 && words[bit / 32] >> bit % 32 & 1)
+			continue;
+		sms.push_back(2 * tpc);
+		sms.push_back(2 * tpc + 1);
+	}
+	return sms;
+}
+
+} // namespace
+
+extern "C" {
+
+int cuInit(unsigned)
+{
+	return 0;
+}
+
+static void *current;
+
+int cuCtxGetCurrent(void **to)
+{
+	*to = current;
+	return 0;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+	current = context;
+	return 0;
+}
+
+int cuDevicePrimaryCtxRetain(void **to, int)
+{
+	*to = &current;
+	return 0;
+}
+
+int cuCtxGetDevice(int *device)
+{
+	*device = 0;
+	return current ? 0 : 201;
+}
+
+int cuDeviceGetPCIBusId(char *to, int room, int)
+{
+	snprintf(to, static_cast<size_t>(room), "0000:%s:00.0", set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01");
+	return 0;
+}
+
+int cuGetExportTable(const void **to, const void *uuid)
+{
+	static const unsigned char id[] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0x4e,
+					   0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
+	static void *table[12] = {reinterpret_cast<void *>(sizeof(table)), nullptr, nullptr,
+				  reinterpret_cast<void *>(subscribe),     nullptr, nullptr,
+				  reinterpret_cast<void *>(enable)};
+
+	*to = table;
+	return set("FAKE_CUDA_NO_TABLE") || memcmp(uuid, id, sizeof(id)) ? 500 : 0;
+}
+
+int cuModuleLoadData(void **module, const void *)
+{
+	*module = &enabled;
+	return 0;
+}
+
+int cuModuleUnload(void *)
+{
+	return 0;
+}
+
+int cuModuleGetFunction(void **function, void *, const char *)
+{
+	*function = &enabled;
+	return 0;
+}
+
+int cuMemAlloc_v2(uint64_t *to, size_t size)
+{
+	*to = reinterpret_cast<uint64_t>(calloc(1, size));
+	return 0;
+}
+
+int cuMemFree_v2(uint64_t memory)
+{
+	free(reinterpret_cast<void *>(memory));
+	return 0;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
+{
+	memcpy(to, reinterpret_cast<void *>(from), size);
+	return 0;
+}
+
+// Block n goes to the next SM that it may have; with none it would wait for ever.
+int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+		   void **parameters, void **)
+{
+	alignas(8) unsigned char descriptor[384] = {};
+	uint64_t in[11] = {sizeof(in), 0, 0, 0, reinterpret_cast<uint64_t>(descriptor)};
+	uint32_t *where = *static_cast<uint32_t **>(parameters[0]);
+
+	descriptor[72] =
+		set("FAKE_CUDA_VERSION") ? static_cast<unsigned char>(atoi(getenv("FAKE_CUDA_VERSION"))) : 0x40;
+	if (enabled && !set("FAKE_CUDA_DEAF"))
+		callback(nullptr, 0xb, 1, in);
+	std::vector<uint32_t> sms = allowed(descriptor);
+	if (sms.empty()) {
+		fprintf(stderr, "fake_cuda: no SM is left: the GPU hangs\n");
+		abort();
+	}
+	for (unsigned i = 0; i < blocks; i++)
+		where[i] = sms[i % sms.size()];
+	return 0;
+}
+
+int cuCtxSynchronize()
+{
+	return 0;
+}
+}
