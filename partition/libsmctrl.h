@@ -31,6 +31,7 @@ int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev);
  * first call shows by a probe kernel, TPC by TPC, that masks mean here what they are taken for.
  * Where they do not, or where there is no way to set them, the program ends with a message: one
  * that asked for a partition must not run without it. Known to work: H200, driver 580.
+ * For programs that use one GPU: masks are put on launches of any, and verified on that one only.
  */
 void libsmctrl_set_global_mask(uint64_t mask);
 void libsmctrl_set_global_mask_ext(uint128_t mask);
