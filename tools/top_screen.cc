@@ -389,7 +389,7 @@ private:
 		std::string text = mode_ == Mode::Confirm  ? request_.question
 				   : mode_ == Mode::Filter ? "filter: " + view_.filter + "_"
 				   : !message_.empty()     ? message_
-				   : !trouble.empty()      ? trouble + " (this is how it was)"
+				   : !trouble.empty()      ? "this is how it was: " + trouble
 							   : "";
 
 		terminal_.line(height - 2, text, A_BOLD, mode_ == Mode::Table && !trouble.empty() ? 3 : 2);

@@ -348,7 +348,7 @@ def test_another_gpu_and_one_that_goes(proc: FakeProc, begin: "typing.Callable[.
     terminal.type("g")
     assert tsgs(terminal.shows("gpu1: AD102", "1 TSG ")) == ["60"]
     (proc.folder / "gpu1/snapshot").unlink()
-    assert tsgs(terminal.shows("(this is how it was)")) == ["60"]
+    assert tsgs(terminal.shows("this is how it was: ")) == ["60"]
     terminal.type("g")
     assert "how it was" not in terminal.shows("gpu0: GP106", "4 TSGs")
 
