@@ -80,7 +80,7 @@ void preemption(int fd, const Group &g, char (&to)[64])
 	static const char *const compute[] = {"WFI", "CTA", "CILP"}, *const graphics[] = {"WFI", "GFXP", "GFXP_POOL"};
 	CtxswModes modes{.channel = g.channels[0]};
 
-	strcpy(to, "null");
+	snprintf(to, sizeof(to), "null");
 	if (!g.count || g.engine < NV2080_ENGINE_TYPE_GR0 || g.engine > NV2080_ENGINE_TYPE_GR7)
 		return;
 	const Device *d = find(devices, g.client, g.device);
@@ -130,13 +130,19 @@ void tell(int fd, Group &g)
 	close(out);
 }
 
+// The driver's interface has pointers as numbers.
+template <typename T> const T *pointed(u64 where)
+{
+	return reinterpret_cast<const T *>(where); // NOLINT(performance-no-int-to-ptr)
+}
+
 template <typename Params> void allocated(int fd, const Params &a)
 {
 	if (a.cls == NV01_DEVICE_0) {
 		if (Device *d = find(devices, 0, 0))
 			*d = {.client = a.root,
 			      .handle = a.object,
-			      .instance = a.params ? reinterpret_cast<const DeviceAlloc *>(a.params)->device_id : 0};
+			      .instance = a.params ? pointed<DeviceAlloc>(a.params)->device_id : 0};
 	} else if (a.cls == NV20_SUBDEVICE_0) {
 		if (Device *d = find(devices, a.root, a.parent))
 			d->subdevice = a.object;
@@ -145,7 +151,7 @@ template <typename Params> void allocated(int fd, const Params &a)
 			*g = {.client = a.root,
 			      .handle = a.object,
 			      .device = a.parent,
-			      .engine = a.params ? reinterpret_cast<const GroupAlloc *>(a.params)->engine : 0};
+			      .engine = a.params ? pointed<GroupAlloc>(a.params)->engine : 0};
 	} else if ((a.cls & 0xff) == 0x6f) {
 		Group *g = find(groups, a.root, a.parent);
 		if (!g || g->count == MAX_CHANNELS)

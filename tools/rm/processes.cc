@@ -88,6 +88,7 @@ std::vector<Process> processes(Client &client, const Subdevice &of, const Refuse
 				add(cls, (cls & 0xff) == 0xc0 ? "compute" : "copy");
 	add(0x900e, "MPS");      // class/cl900e.h, MPS_COMPUTE
 	add(0x83de, "debugger"); // class/cl83de.h, GT200_DEBUGGER
+	list.reserve(uses.size());
 	for (auto &[pid, what] : uses)
 		list.push_back({.pid = pid, .name = process_name(pid), .uses = std::move(what)});
 	return list;
