@@ -4,6 +4,7 @@
 
 #include "sources.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -12,10 +13,13 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <strings.h>
+#include <vector>
 
 namespace gpulens {
 

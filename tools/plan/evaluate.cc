@@ -4,6 +4,7 @@
 
 #include "plan/generate.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
