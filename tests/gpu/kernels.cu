@@ -4,22 +4,14 @@
 //	kernels clusters        lists of SMs (%smid) that were seen in one thread-block cluster
 //	kernels idle            a context; "ready", then nothing until standard input ends
 //	kernels spin SECONDS    kernels of 20 ms, one after the other; "ready" before the first
+#include "check.cuh"
+
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
 #include <time.h>
 #include <vector>
-
-#define CHECK(call)                                                                                                     \
-	do {                                                                                                            \
-		cudaError_t err = (call);                                                                               \
-		if (err != cudaSuccess) {                                                                               \
-			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(err));                                    \
-			exit(1);                                                                                        \
-		}                                                                                                       \
-	} while (0)
 
 __global__ void spin(long long ns)
 {

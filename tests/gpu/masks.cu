@@ -3,23 +3,14 @@
 // (%smid) that 4,096 blocks of 1,024 threads were on.
 //	masks gpcs    each GPC by itself, for one launch
 //	masks global  the lower half of the TPCs for all launches, one launch on TPC 65, and one more on the lower half
+#include "check.cuh"
 #include "libsmctrl.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
 #include <set>
 #include <vector>
-
-#define CHECK(call)                                                                                                     \
-	do {                                                                                                            \
-		cudaError_t err = (call);                                                                               \
-		if (err != cudaSuccess) {                                                                               \
-			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(err));                                    \
-			exit(1);                                                                                        \
-		}                                                                                                       \
-	} while (0)
 
 __global__ void where(unsigned *sm)
 {
