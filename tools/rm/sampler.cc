@@ -56,6 +56,7 @@ RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsg
 	for (const Process &p : rm::processes(client_, subdevice_, [](const char *, u32) {}))
 		for (const RunTsg &tsg : rm::tsgs_of(p.pid))
 			all.push_back(tsg);
+	std::erase_if(all, [&](const RunTsg &tsg) { return tsg.device != one.device || tsg.engine != "GR0"; });
 	begin(one, all);
 	asked_ns_ = now_ns();
 }
@@ -95,7 +96,7 @@ void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 	engine.engine_id = engine.intr = engine.reset = engine.fault = htole16(GPULENS_NONE);
 	put_name(engine.name, "Graphics/Compute 0");
 	append(records, chip);
-	add_tsgs(records, tsgs, gpu.device);
+	add_tsgs(records, tsgs);
 	snapshot.records = htole32(static_cast<u32>(records.size() / GPULENS_RECORD_BYTES));
 	append(bytes_, snapshot);
 	bytes_ += records;
@@ -103,19 +104,16 @@ void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 	append(bytes_, engine);
 	for (const RunTsg &one : tsgs)
 		for (u32 channel : one.channels)
-			if (one.device == gpu.device && tsg_of_.count(channel))
-				tell_owner(channel, one.pid);
+			tell_owner(channel, one.pid);
 }
 
 // Their runlist and its TSGs, so that their slices are known; nothing where there are none.
-void RmSampler::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs, u32 device)
+void RmSampler::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs)
 {
 	gpulens_runlist list{};
 	std::string entries;
 
 	for (const RunTsg &one : tsgs) {
-		if (one.device != device || one.engine != "GR0")
-			continue;
 		gpulens_tsg tsg{};
 		tsg.type = htole16(GPULENS_RECORD_TSG);
 		tsg.id = htole16(static_cast<u16>(one.tsg));

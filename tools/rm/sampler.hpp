@@ -26,8 +26,9 @@ public:
 	std::string_view finish();
 
 private:
+	// TSGs: those of this GPU's graphics engine.
 	void begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
-	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs, u32 device);
+	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
 	void tick();
 	void ask_owners();
 	void tell_owner(u32 channel, u32 pid);
