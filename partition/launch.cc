@@ -104,8 +104,7 @@ thread_local std::optional<LaunchMask> next;
 // Within a launch there is nobody to return an error to.
 [[noreturn]] void give_up(const std::string &why)
 {
-	std::fprintf(stderr, "gpulens-partition: %s; the program ends, because it would run unpartitioned\n",
-		     why.c_str());
+	say_unpartitioned(why);
 	std::_Exit(1);
 }
 
@@ -281,6 +280,12 @@ tool::Gpu gpu_of_context(const Cuda &cuda)
 }
 
 } // namespace
+
+void say_unpartitioned(const std::string &why)
+{
+	std::fprintf(stderr, "gpulens-partition: %s; the program ends, because it would run unpartitioned\n",
+		     why.c_str());
+}
 
 Launches &Launches::the()
 {

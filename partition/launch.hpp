@@ -8,10 +8,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace gpulens {
 
 using LaunchMask = std::array<uint64_t, 2>; // a set bit disables
+
+// On standard error, before the program is ended.
+void say_unpartitioned(const std::string &why);
 
 class Launches {
 public:

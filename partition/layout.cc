@@ -84,15 +84,10 @@ TpcMask Layout::of_gpcs(const std::vector<unsigned> &ids) const
 	if (ids.empty())
 		throw Error(EINVAL, "no GPC is named");
 	for (size_t i = 0; i < ids.size(); i++) {
-		auto gpc = std::find_if(map.gpcs.begin(), map.gpcs.end(),
-					[&](const GpcTpcs &g) { return g.gpc == ids[i]; });
-		if (gpc == map.gpcs.end()) {
-			std::vector<unsigned> there;
-			for (const GpcTpcs &g : map.gpcs)
-				there.push_back(g.gpc);
-			throw Error(ENOENT,
-				    fmt::format("there is no GPC {}; there are {}", ids[i], fmt::join(there, ", ")));
-		}
+		const GpcTpcs *gpc = map.find(ids[i]);
+		if (!gpc)
+			throw Error(ENOENT, fmt::format("there is no GPC {}; there are {}", ids[i],
+							fmt::join(map.numbers(), ", ")));
 		if (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
 		    ids.begin() + static_cast<std::ptrdiff_t>(i))
 			throw Error(EINVAL, fmt::format("GPC {} is named twice", ids[i]));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,11 +60,9 @@ template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, i
 		}
 		list = std::make_unique<std::vector<Mask>>();
 		for (unsigned i = 0; !gpulens_layout_gpc(layout.get(), i, nullptr, words.data()); i++) {
-			Mask mask = 0;
-			for (size_t w = words.size(); w-- > 0;)
-				mask = sizeof(Mask) > 8
-					       ? static_cast<Mask>(mask << (sizeof(Mask) > 8 ? 64 : 0) | words[w])
-					       : static_cast<Mask>(words[w]);
+			Mask mask = words[0];
+			if constexpr (sizeof(Mask) > sizeof(words[0]))
+				mask |= words.size() > 1 ? Mask{words[1]} << 64 : 0;
 			list->push_back(mask);
 		}
 	}
@@ -74,8 +73,7 @@ template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, i
 
 [[noreturn]] void refuse(const char *function, const char *why)
 {
-	std::fprintf(stderr, "gpulens-partition: %s: %s; the program ends, because it would run unpartitioned\n",
-		     function, why);
+	gpulens::say_unpartitioned(fmt::format("{}: {}", function, why));
 	std::exit(1);
 }
 

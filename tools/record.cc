@@ -24,24 +24,19 @@ namespace tool {
 
 namespace {
 
-bool ends_with(const std::string &s, const std::string &end)
-{
-	return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
-}
-
 bool is_raw(const std::string &path)
 {
 	for (const char *end : {".csv", ".html", ".perfetto-trace", ".pftrace", ".perfetto"})
-		if (ends_with(path, end))
+		if (path.ends_with(end))
 			return false;
 	return true;
 }
 
 void write_timeline(const Timeline &t, const std::string &path)
 {
-	if (ends_with(path, ".csv"))
+	if (path.ends_with(".csv"))
 		write_whole(path, timeline_csv(t));
-	else if (ends_with(path, ".html"))
+	else if (path.ends_with(".html"))
 		write_whole(path, timeline_html(t));
 	else
 		write_whole(path, timeline_perfetto(t));

@@ -110,6 +110,23 @@ void place_distributed(Left &from, TpcMask &to, u32 size)
 
 } // namespace
 
+const GpcTpcs *GpcMap::find(u32 gpc) const
+{
+	auto at = std::find_if(gpcs.begin(), gpcs.end(), [gpc](const GpcTpcs &g) { return g.gpc == gpc; });
+
+	return at == gpcs.end() ? nullptr : &*at;
+}
+
+std::vector<u32> GpcMap::numbers() const
+{
+	std::vector<u32> list;
+
+	list.reserve(gpcs.size());
+	for (const GpcTpcs &g : gpcs)
+		list.push_back(g.gpc);
+	return list;
+}
+
 GpcMap gpc_map(const Gpu &gpu)
 {
 	bool numbered = !gpu.gpcs.empty() && std::all_of(gpu.gpcs.begin(), gpu.gpcs.end(),
@@ -139,18 +156,13 @@ TpcMask reserved_tpcs(const std::vector<Reserved> &reserved, const GpcMap &map, 
 		std::vector<u32> tpcs = r.tpcs;
 		std::string item = fmt::format("{}: reserved \"{}\"", file, r.name);
 		for (u32 id : r.gpcs) {
-			auto gpc = std::find_if(map.gpcs.begin(), map.gpcs.end(),
-						[id](const GpcTpcs &g) { return g.gpc == id; });
+			const GpcTpcs *gpc = map.find(id);
 			if (map.gpcs.empty())
 				throw BadInput(
 					fmt::format("{}: GPC {}: which TPCs that is, only a GPU tells", item, id));
-			if (gpc == map.gpcs.end()) {
-				std::vector<u32> there;
-				for (const GpcTpcs &g : map.gpcs)
-					there.push_back(g.gpc);
+			if (!gpc)
 				throw BadInput(fmt::format("{}: there is no GPC {}; there is {}", item, id,
-							   fmt::join(there, ", ")));
-			}
+							   fmt::join(map.numbers(), ", ")));
 			tpcs.insert(tpcs.end(), gpc->tpcs.begin(), gpc->tpcs.end());
 		}
 		for (u32 t : tpcs) {

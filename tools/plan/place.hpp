@@ -25,6 +25,9 @@ struct GpcTpcs {
 struct GpcMap {
 	u32 tpcs = 0; // enabled, of all GPCs
 	std::vector<GpcTpcs> gpcs;
+
+	const GpcTpcs *find(u32 gpc) const; // nullptr: there is no such GPC
+	std::vector<u32> numbers() const;   // of the GPCs, in order
 };
 
 enum class Placing { Packed, Distributed };

@@ -4,6 +4,7 @@
 #pragma once
 #include "gpulens/types.h"
 #include "hw/ptop.h"
+#include "rm/abi.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ struct EngineType {
 };
 
 constexpr EngineType ENGINE_TYPES[] = {
-	{0x01, 0x08, NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, 0, "GR{}"},
+	{NV2080_ENGINE_TYPE_GR0, NV2080_ENGINE_TYPE_GR7, NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, 0, "GR{}"},
 	{0x09, 0x12, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE, 0, "COPY{}"},
 	{0x34, 0x3d, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE, 10, "COPY{}"},
 	{0x13, 0x1a, NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVDEC, 0, "NVDEC{}"},

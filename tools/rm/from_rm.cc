@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
