@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// Masks in CUDA's launch descriptors (TMD, also QMD): the driver's own callback gets a descriptor before it is uploaded
-// (RTAS'23, section IV-A; what is where in it: docs/results/2026-11-22-h200-masks.md). Nothing is masked before a probe kernel
-// has shown, TPC by TPC, that masks do on this GPU and driver what they are taken for.
+// Masks of launches in this process (hook.hpp), of TPCs by their numbers. Nothing is masked before a probe kernel has
+// shown, TPC by TPC, that masks do on this GPU and driver what they are taken for.
 #pragma once
+#include "cuda.hpp"
+#include "hook.hpp"
 #include "layout.hpp"
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace gpulens {
-
-using LaunchMask = std::array<uint64_t, 2>; // a set bit disables
-
-// On standard error, before the program is ended.
-void say_unpartitioned(const std::string &why);
 
 class Launches {
 public:
@@ -26,13 +20,18 @@ public:
 	const Layout &ready();
 	// For all launches that no other mask is for. Throws Error, as ready().
 	void set_global(const TpcMask &enabled);
-	// For the calling thread's next launch.
+	// For all of a stream of the calling thread's context, until it is destroyed, over the global one. Graphs are not launched
+	// through the stream that they are launched in. Runs the probe on the stream: it must not be capturing. Throws
+	// Error, as ready(), and where the stream's launches cannot be told from others'.
+	void set_stream(void *stream, const TpcMask &enabled);
+	// For the calling thread's next launch, over both.
 	void set_next(const TpcMask &enabled);
 
 private:
 	bool ready_ = false;
 	std::optional<Error> failed_;
 	Layout layout_;
+	unsigned sms_ = 0;
 };
 
 } // namespace gpulens

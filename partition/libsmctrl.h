@@ -24,6 +24,7 @@ typedef unsigned __int128 uint128_t;
 int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev);
 int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev);
 int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev);
+int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev); /* the same by CUDA's numbers of devices */
 
 /*
  * For the GPU of the calling thread's CUDA context, or of device 0 where it has none. Bit n is TPC n
@@ -37,7 +38,13 @@ void libsmctrl_set_global_mask(uint64_t mask);
 void libsmctrl_set_global_mask_ext(uint128_t mask);
 void libsmctrl_set_next_mask(uint64_t mask); /* of the calling thread's next launch, over the global one */
 void libsmctrl_set_next_mask_ext(uint128_t mask);
-/* These always end the program: where the driver keeps a stream's mask is not verified for any. */
+/*
+ * For a cudaStream_t or CUstream of the calling thread's context (NULL: the default stream), over the
+ * global one. Runs the probe on it: it must not be capturing. Not for cudaStreamPerThread, and not
+ * for graphs, which are not launched through their stream: they have the global mask of when
+ * they were uploaded. A stream that is made where another was destroyed may inherit its mask:
+ * give it its own.
+ */
 void libsmctrl_set_stream_mask(void *stream, uint64_t mask);
 void libsmctrl_set_stream_mask_ext(void *stream, uint128_t mask);
 

@@ -71,15 +71,8 @@ template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, i
 	return 0;
 }
 
-[[noreturn]] void refuse(const char *function, const char *why)
-{
-	gpulens::say_unpartitioned(fmt::format("{}: {}", function, why));
-	std::exit(1);
-}
-
 // TPCs beyond the mask's bits are disabled.
-void set(const char *function, uint128_t disable, unsigned bits,
-	 void (gpulens::Launches::*to)(const gpulens::TpcMask &))
+template <typename F> void set(const char *function, uint128_t disable, unsigned bits, F to)
 {
 	try {
 		gpulens::Launches &launches = gpulens::Launches::the();
@@ -88,10 +81,27 @@ void set(const char *function, uint128_t disable, unsigned bits,
 		for (unsigned tpc = 0; tpc < std::min(tpcs, bits); tpc++)
 			if (!(disable >> tpc & 1))
 				enabled.add(tpc);
-		(launches.*to)(enabled);
+		to(launches, enabled);
 	} catch (const std::exception &e) {
-		refuse(function, e.what());
+		gpulens::say_unpartitioned(fmt::format("{}: {}", function, e.what()));
+		std::exit(1);
 	}
+}
+
+void set_global(const char *function, uint128_t disable, unsigned bits)
+{
+	set(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_global(m); });
+}
+
+void set_next(const char *function, uint128_t disable, unsigned bits)
+{
+	set(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_next(m); });
+}
+
+void set_stream(const char *function, void *stream, uint128_t disable, unsigned bits)
+{
+	set(function, disable, bits,
+	    [stream](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_stream(stream, m); });
 }
 
 } // namespace
@@ -117,33 +127,43 @@ int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
 	return 0;
 }
 
+int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev)
+{
+	try {
+		*num_tpcs = gpulens::gpu_of_device(cuda_dev).layout.map.tpcs;
+		return 0;
+	} catch (const gpulens::Error &e) {
+		std::fprintf(stderr, "gpulens-partition: %s\n", e.what());
+		return e.err;
+	}
+}
+
 void libsmctrl_set_global_mask(uint64_t mask)
 {
-	set(__func__, mask, 64, &gpulens::Launches::set_global);
+	set_global(__func__, mask, 64);
 }
 
 void libsmctrl_set_global_mask_ext(uint128_t mask)
 {
-	set(__func__, mask, 128, &gpulens::Launches::set_global);
+	set_global(__func__, mask, 128);
 }
 
 void libsmctrl_set_next_mask(uint64_t mask)
 {
-	set(__func__, mask, 64, &gpulens::Launches::set_next);
+	set_next(__func__, mask, 64);
 }
 
 void libsmctrl_set_next_mask_ext(uint128_t mask)
 {
-	set(__func__, mask, 128, &gpulens::Launches::set_next);
+	set_next(__func__, mask, 128);
 }
 
-// The callback is not told the stream, and where the driver keeps a stream's own mask is verified nowhere.
-void libsmctrl_set_stream_mask(void *, uint64_t)
+void libsmctrl_set_stream_mask(void *stream, uint64_t mask)
 {
-	refuse(__func__, "a stream's mask cannot be set here");
+	set_stream(__func__, stream, mask, 64);
 }
 
-void libsmctrl_set_stream_mask_ext(void *, uint128_t)
+void libsmctrl_set_stream_mask_ext(void *stream, uint128_t mask)
 {
-	refuse(__func__, "a stream's mask cannot be set here");
+	set_stream(__func__, stream, mask, 128);
 }

@@ -74,7 +74,7 @@ REFUSED = {
     "VERSION=22": "descriptors of launches have version 0x16 here; known is 0x40",
     "SHIFT=1": "bit 0 of a launch's mask took SMs none away, and not TPC 0's",
     "DEAF=1": "the driver does not call back before a launch",
-    "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler?)",
+    "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
     "NO_TABLE=1": "this driver has no callback before a launch"}
 
 
@@ -95,13 +95,43 @@ def test_a_partition_without_tpcs_is_refused(program: str) -> None:
     assert "libsmctrl_set_next_mask: the mask is empty; " in done.stderr
 
 
-@pytest.mark.parametrize("kind", ("stream", "stream_ext"))
-def test_masks_of_streams_end_the_program(program: str, kind: str) -> None:
-    """Where the driver keeps them is verified nowhere."""
-    done = run_on_h200(program, kind)
+def test_masks_of_streams_confine_their_launches(program: str) -> None:
+    """Over the global mask of TPCs 0 and 1, below the next launch's; another stream has the global one still."""
+    done = run_on_h200(program, "streams")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "ran on 4 5", "ran on 0 1 2 3", "ran on 6 7", "ran on 4 5", "ran on 130 131", "ran on 0 1 2 3"]
+
+
+STREAMS = {
+    "ROAM=1": "the stream's launches cannot be told from others'",
+    "FAR=1": "the stream's launches cannot be told from others'",
+    "LEAK=9": "with the stream's mask the probe ran on SM 9"}
+
+
+@pytest.mark.parametrize("how", STREAMS)
+def test_a_stream_whose_launches_are_not_known_ends_the_program(program: str, how: str) -> None:
+    """A driver that keeps descriptors otherwise, or whose masks do not hold there."""
+    name, value = how.split("=")
+    done = run_on_h200(program, "streams", **{f"FAKE_CUDA_{name}": value})
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"gpulens-partition: libsmctrl_set_{kind.replace('_ext', '')}_mask")
-    assert "a stream's mask cannot be set here" in done.stderr
+    assert done.stderr == (f"gpulens-partition: libsmctrl_set_stream_mask: {STREAMS[how]}; the program ends, because "
+                           "it would run unpartitioned\n")
+
+
+def test_the_per_thread_stream_has_no_mask(program: str) -> None:
+    """It is another stream in each thread."""
+    done = run_on_h200(program, "per-thread")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "the per-thread default stream is another one in each thread; " in done.stderr
+
+
+def test_tpcs_by_cudas_number(program: str) -> None:
+    """CUDA's device 0 is found by its PCI address."""
+    assert run_on_h200(program, "cuda").stdout == "tpcs 0 66\n"
+    done = run_on_h200(program, "cuda", FAKE_CUDA_BUS="07")
+    assert done.stdout == "tpcs 19 0\n"
+    assert done.stderr == "gpulens-partition: NVIDIA's driver tells of no GPU at 0000:07:00.0\n"
 
 
 def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
@@ -126,4 +156,4 @@ def test_only_the_interface_is_exported() -> None:
     names: typing.Set[str] = {line.split()[2].split("@")[0] for line in text.splitlines()}
     headers = "".join((ROOT / "partition" / name).read_text(encoding="ascii")
                       for name in ("gpulens-partition.h", "libsmctrl.h"))
-    assert len(names) == 25 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0"}
+    assert len(names) == 26 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0"}

@@ -8,8 +8,14 @@
 //	FAKE_CUDA_DEAF=1      no callback is made
 //	FAKE_CUDA_BUSY=1      the callback has a subscriber
 //	FAKE_CUDA_NO_TABLE=1  there is no such export table
+//	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor elsewhere
+//	FAKE_CUDA_FAR=1       a stream's descriptor is in no object of the stream's
+//	FAKE_CUDA_LEAK=SM     from the third launch in a stream on, masks do not keep blocks from that SM
+//	FAKE_CUDA_WIDE=1      green contexts: only groups of 4 TPCs
+//	FAKE_CUDA_OLD=1       no green contexts
 #include "probed.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -67,6 +73,31 @@ std::vector<uint32_t> allowed(const unsigned char *descriptor)
 	return sms;
 }
 
+// As of driver 580: the handle points at the address of an object, which the descriptor of its launches lies in.
+struct Object {
+	unsigned char before[0x6c0];
+	unsigned char descriptor[384];
+};
+
+struct Stream {
+	Object *object;
+	std::vector<uint32_t> sms; // of its green context; empty: all
+	Object *elsewhere;
+	unsigned launches;
+};
+
+Stream *make_stream(const std::vector<uint32_t> &sms)
+{
+	return new Stream{new Object(), sms, new Object[64](), 0};
+}
+
+unsigned char *descriptor_of(Stream *stream)
+{
+	if (set("FAKE_CUDA_ROAM"))
+		return stream->elsewhere[stream->launches % 2].descriptor;
+	return set("FAKE_CUDA_FAR") ? stream->elsewhere[63].descriptor : stream->object->descriptor;
+}
+
 } // namespace
 
 extern "C" {
@@ -100,6 +131,39 @@ int cuCtxGetDevice(int *device)
 {
 	*device = 0;
 	return current ? 0 : 201;
+}
+
+int cuDeviceGetByPCIBusId(int *device, const char *pci)
+{
+	*device = 0;
+	return strcmp(pci + 5, set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01:00.0") > 0;
+}
+
+int cuDeviceGetUuid(unsigned char (*to)[16], int)
+{
+	for (unsigned i = 0; i < 16; i++)
+		(*to)[i] = static_cast<unsigned char>(0x11 * i);
+	return 0;
+}
+
+int cuStreamCreate(void **stream, unsigned)
+{
+	*stream = make_stream({});
+	return 0;
+}
+
+int cuStreamDestroy_v2(void *stream)
+{
+	Stream *s = static_cast<Stream *>(stream);
+	delete s->object;
+	delete[] s->elsewhere;
+	delete s;
+	return 0;
+}
+
+int cuStreamSynchronize(void *)
+{
+	return 0;
 }
 
 int cuDeviceGetPCIBusId(char *to, int room, int)
@@ -160,29 +224,33 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
 }
 
 // Block n goes to the next SM that it may have; with none it would wait for ever.
-int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *handle,
 		   void **parameters, void **)
 {
-	alignas(8) unsigned char descriptor[384] = {};
+	static Stream *null_stream = make_stream({});
+	Stream *stream = reinterpret_cast<uintptr_t>(handle) < 3 ? null_stream : static_cast<Stream *>(handle);
+	unsigned char *descriptor = descriptor_of(stream);
 	uint64_t in[11] = {sizeof(in), 0, 0, 0, reinterpret_cast<uint64_t>(descriptor)};
 	uint32_t *where = *static_cast<uint32_t **>(parameters[0]);
 
+	stream->launches++;
+	memset(descriptor, 0, 384);
 	descriptor[72] =
 		set("FAKE_CUDA_VERSION") ? static_cast<unsigned char>(atoi(getenv("FAKE_CUDA_VERSION"))) : 0x40;
 	if (enabled && !set("FAKE_CUDA_DEAF"))
 		callback(nullptr, 0xb, 1, in);
-	std::vector<uint32_t> sms = allowed(descriptor);
+	std::vector<uint32_t> sms;
+	for (uint32_t sm : allowed(descriptor))
+		if (stream->sms.empty() || std::find(stream->sms.begin(), stream->sms.end(), sm) != stream->sms.end())
+			sms.push_back(sm);
+	if (set("FAKE_CUDA_LEAK") && handle && stream->launches > 2)
+		sms.push_back(static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_LEAK"))));
 	if (sms.empty()) {
 		fprintf(stderr, "fake_cuda: no SM is left: the GPU hangs\n");
 		abort();
 	}
 	for (unsigned i = 0; i < blocks; i++)
 		where[i] = sms[i % sms.size()];
-	return 0;
-}
-
-int cuCtxSynchronize()
-{
 	return 0;
 }
 }

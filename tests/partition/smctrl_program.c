@@ -13,7 +13,7 @@ static int (*alloc)(uint64_t *, size_t);
 static int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 
 // A launch, and the SMs that its blocks were on, by a libcuda.so.1 of the tests.
-static void run(void)
+static void run_in(void *stream)
 {
 	unsigned seen[132] = { 0 }, *where;
 	uint64_t memory;
@@ -23,7 +23,7 @@ static void run(void)
 	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
 	*(void **)&launch = dlsym(cuda, "cuLaunchKernel");
 	alloc(&memory, 1056 * 4);
-	launch(NULL, 1056, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
+	launch(NULL, 1056, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
 	where = (unsigned *)memory;
 	for (int i = 0; i < 1056; i++)
 		seen[where[i]] = 1;
@@ -34,6 +34,11 @@ static void run(void)
 	printf("\n");
 }
 
+static void run(void)
+{
+	run_in(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -42,10 +47,32 @@ int main(int argc, char **argv)
 	uint128_t *wide;
 	int err;
 
-	if (!strcmp(what, "stream"))
-		libsmctrl_set_stream_mask(NULL, ~0x1ull);
-	if (!strcmp(what, "stream_ext"))
-		libsmctrl_set_stream_mask_ext(NULL, ~(uint128_t)1);
+	if (!strcmp(what, "streams")) {
+		int (*make)(void **, unsigned int) = NULL;
+		void *one, *other;
+
+		libsmctrl_set_global_mask(~0x3ull);
+		*(void **)&make = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamCreate");
+		make(&one, 0);
+		make(&other, 0);
+		libsmctrl_set_stream_mask(one, ~0x4ull);
+		run_in(one);
+		run_in(other);
+		libsmctrl_set_next_mask(~0x8ull);
+		run_in(one);
+		run_in(one);
+		libsmctrl_set_stream_mask_ext(NULL, ~((uint128_t)1 << 65));
+		run();
+		run_in(other);
+		return 0;
+	}
+	if (!strcmp(what, "per-thread"))
+		libsmctrl_set_stream_mask((void *)2, ~0x1ull);
+	if (!strcmp(what, "cuda")) {
+		err = libsmctrl_get_tpc_info_cuda(&tpcs, 0);
+		printf("tpcs %d %" PRIu32 "\n", err, err ? 0 : tpcs);
+		return 0;
+	}
 	if (!strcmp(what, "masks")) {
 		libsmctrl_set_global_mask(~0x3ull); /* TPCs 0 and 1 */
 		run();

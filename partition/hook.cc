@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+// See hook.hpp.
+#include "hook.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace gpulens {
+
+void say_unpartitioned(const std::string &why)
+{
+	std::fprintf(stderr, "gpulens-partition: %s; the program ends, because it would run unpartitioned\n",
+		     why.c_str());
+}
+
+namespace hook {
+
+namespace {
+
+using Callback = void (*)(void *, int domain, int id, const void *in);
+
+constexpr unsigned char TABLE[16] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0x4e,
+				     0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
+constexpr size_t SUBSCRIBE = 3, ENABLE = 6;
+constexpr int DOMAIN = 0xb, BEFORE_UPLOAD = 1;
+constexpr size_t DESCRIPTOR = 4, VERSION_AT = 72, MASK_AT = 304;
+constexpr uint32_t MASKED = uint32_t{1} << 31;
+
+struct Masks {
+	std::mutex lock;
+	std::map<const void *, LaunchMask> by_descriptor;
+	std::optional<LaunchMask> global;
+	uint64_t *masked = nullptr;
+};
+
+// Kept for ever: threads of the program may launch while it exits.
+Masks &masks()
+{
+	static Masks &all = *new Masks;
+	return all;
+}
+
+thread_local Seen mine;
+thread_local std::optional<LaunchMask> next;
+
+// Within a launch there is nobody to return an error to.
+[[noreturn]] void give_up(const std::string &why)
+{
+	say_unpartitioned(why);
+	std::_Exit(1);
+}
+
+std::optional<LaunchMask> mask_of(const void *descriptor)
+{
+	std::optional<LaunchMask> mask = std::exchange(next, std::nullopt);
+	std::lock_guard<std::mutex> hold(masks().lock);
+
+	if (!mask) {
+		auto of = masks().by_descriptor.find(descriptor);
+		mask = of == masks().by_descriptor.end() ? masks().global : of->second;
+	}
+	if (mask && masks().masked)
+		++*masks().masked;
+	return mask;
+}
+
+void before_upload(void *, int, int, const void *in)
+{
+	uint32_t bytes = 0, first = 0;
+
+	std::memcpy(&bytes, in, sizeof(bytes));
+	unsigned char *descriptor = bytes < (DESCRIPTOR + 1) * sizeof(void *)
+					    ? nullptr
+					    : static_cast<unsigned char *const *>(in)[DESCRIPTOR];
+	mine = {.launches = mine.launches + 1,
+		.version = descriptor ? descriptor[VERSION_AT] : 0U,
+		.descriptor = descriptor};
+	std::optional<LaunchMask> mask = mask_of(descriptor);
+	if (!mask)
+		return;
+	if (mine.version != VERSION) {
+		char why[80];
+		std::snprintf(why, sizeof(why), "a launch has a descriptor of version %#x, not %#x", mine.version,
+			      VERSION);
+		give_up(why);
+	}
+	std::memcpy(descriptor + MASK_AT, mask->data(), sizeof(*mask));
+	std::memcpy(&first, descriptor, sizeof(first));
+	first |= MASKED;
+	std::memcpy(descriptor, &first, sizeof(first));
+}
+
+} // namespace
+
+const char *subscribe(void *libcuda)
+{
+	auto get = reinterpret_cast<int (*)(const void **, const void *)>(dlsym(libcuda, "cuGetExportTable"));
+	const void *table = nullptr;
+	uint32_t handle = 0;
+
+	if (!get || get(&table, TABLE) || !table || *static_cast<const size_t *>(table) <= ENABLE * sizeof(void *))
+		return "this driver has no callback before a launch";
+	void *const *entries = static_cast<void *const *>(table);
+	auto subscribe = reinterpret_cast<int (*)(uint32_t *, Callback, void *)>(entries[SUBSCRIBE]);
+	auto enable = reinterpret_cast<int (*)(uint32_t, uint32_t, int, int)>(entries[ENABLE]);
+	if (subscribe(&handle, before_upload, nullptr) || enable(1, handle, DOMAIN, BEFORE_UPLOAD))
+		return "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or "
+		       "gpulens run?)";
+	return nullptr;
+}
+
+void set_next(const std::optional<LaunchMask> &mask)
+{
+	next = mask;
+}
+
+void set_of_descriptor(const void *descriptor, const std::optional<LaunchMask> &mask)
+{
+	std::lock_guard<std::mutex> hold(masks().lock);
+
+	if (mask)
+		masks().by_descriptor[descriptor] = *mask;
+	else
+		masks().by_descriptor.erase(descriptor);
+}
+
+void set_global(const LaunchMask &mask)
+{
+	std::lock_guard<std::mutex> hold(masks().lock);
+
+	masks().global = mask;
+}
+
+Seen seen()
+{
+	return mine;
+}
+
+void count_into(uint64_t *masked)
+{
+	std::lock_guard<std::mutex> hold(masks().lock);
+
+	masks().masked = masked;
+}
+
+} // namespace hook
+} // namespace gpulens
