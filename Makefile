@@ -36,7 +36,7 @@ emulator: configure ## build/bin/gpulens-emulator
 	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
 
 tool: configure ## build/bin/gpulens, the command-line tool, and build/cmake/docs, its manual pages and completions
-	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-run tool-docs
+	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-run gpulens-confine tool-docs
 
 tool-parts: configure ## what tests of the tool want: build/bin/record-image, fake_rm.so, libgpulens-partition.so
 	cmake --build $(CMAKE_BUILD) --target record-image fake_rm gpulens-partition fake-cuda

@@ -91,7 +91,10 @@ int gpulens_mask_count(const struct gpulens_layout *layout, const uint64_t *mask
  * mask is empty.
  */
 int gpulens_mask_launch(const struct gpulens_layout *layout, const uint64_t *mask, uint64_t disable[2]);
-/* "0-9,12", "0x3ff", "gpc:2,3" or "all". -EINVAL: not that. -ENOENT: no such TPC or GPC. */
+/*
+ * "0-9,12", "0x3ff", "gpc:2,3" or "all"; "half:a" and "half:b" are whole GPCs, as near to half of
+ * the TPCs as whole ones come. -EINVAL: not that. -ENOENT: no such TPC or GPC.
+ */
 int gpulens_mask_parse(const struct gpulens_layout *layout, const char *text, uint64_t *mask);
 
 /*

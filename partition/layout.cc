@@ -17,6 +17,7 @@ namespace gpulens {
 namespace {
 
 constexpr unsigned MAX_TPCS = 65536;
+constexpr size_t MAX_GPCS_HALVED = 20; // a million ways
 
 // The numbers of "2,3" and "0-9,12". Throws Error.
 std::vector<unsigned> numbers(const std::string &text, const std::string &whole)
@@ -27,7 +28,8 @@ std::vector<unsigned> numbers(const std::string &text, const std::string &whole)
 	auto one = [&](unsigned &to) {
 		std::from_chars_result r = std::from_chars(at, end, to);
 		if (r.ec != std::errc() || to >= MAX_TPCS)
-			throw Error(EINVAL, fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or all", whole));
+			throw Error(EINVAL,
+				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
 		at = r.ptr;
 	};
 	do {
@@ -37,7 +39,8 @@ std::vector<unsigned> numbers(const std::string &text, const std::string &whole)
 		if (at < end && *at == '-')
 			one((at++, last));
 		if (last < first || (at < end && *at != ','))
-			throw Error(EINVAL, fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or all", whole));
+			throw Error(EINVAL,
+				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
 		for (unsigned n = first; n <= last; n++)
 			list.push_back(n);
 	} while (at++ < end);
@@ -107,6 +110,34 @@ TpcMask Layout::complement(const TpcMask &mask) const
 	return rest;
 }
 
+TpcMask Layout::first_half() const
+{
+	TpcMask half(map.tpcs);
+	size_t n = map.gpcs.size(), best = 1;
+	auto off = [&](size_t set) { // how far from half, doubled
+		size_t sum = 0;
+		for (size_t i = 0; i < n; i++)
+			sum += set >> i & 1 ? 2 * map.gpcs[i].tpcs.size() : 0;
+		return sum > map.tpcs ? sum - map.tpcs : map.tpcs - sum;
+	};
+
+	if (n == 1)
+		for (unsigned tpc = 0; tpc < (map.tpcs + 1) / 2; tpc++)
+			half.add(tpc);
+	if (n == 1)
+		return half;
+	if (n > MAX_GPCS_HALVED)
+		throw Error(ERANGE, fmt::format("halves of {} GPCs", n));
+	for (size_t set = 1; set < size_t{1} << n; set += 2)
+		if (off(set) < off(best))
+			best = set;
+	for (size_t i = 0; i < n; i++)
+		if (best >> i & 1)
+			for (unsigned tpc : map.gpcs[i].tpcs)
+				half.add(tpc);
+	return half;
+}
+
 std::vector<TpcMask> Layout::make(const std::vector<unsigned> &sizes, Placing how, const TpcMask &taken) const
 {
 	unsigned left = map.tpcs - taken.count();
@@ -128,6 +159,12 @@ TpcMask Layout::parse(const std::string &text) const
 
 	if (text == "all")
 		return complement(mask);
+	if (text == "half:a" || text == "half:b") {
+		TpcMask half = text == "half:a" ? first_half() : complement(first_half());
+		if (!half.count())
+			throw Error(EINVAL, fmt::format("\"{}\": there is only one TPC", text));
+		return half;
+	}
 	if (text.compare(0, 4, "gpc:") == 0)
 		return of_gpcs(numbers(text.substr(4), text));
 	std::optional<std::vector<u32>> hex = tool::plan::parse_mask(text);

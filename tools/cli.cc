@@ -2,6 +2,8 @@
 // The command line, and nothing else. See cli.hpp.
 #include "cli.hpp"
 
+#include "applied.hpp"
+#include "confine.hpp"
 #include "proc_text.hpp"
 
 namespace tool {
@@ -57,7 +59,10 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	 {"gpulens export --prometheus -o /var/lib/prometheus/node-exporter/gpulens.prom",
 	  "sudo gpulens export --prometheus --for 1s    with the time of TSGs on engines",
 	  "sudo gpulens export --prometheus --listen 127.0.0.1:9835"}},
-	{"run", {"gpulens run -- python3 train.py", "gpulens run -o tsgs.jsonl -- ./kernels"}},
+	{"run",
+	 {"gpulens run -- python3 train.py", "gpulens run -o tsgs.jsonl -- ./kernels",
+	  "gpulens -g 0 run --gpcs 2,3 -- ./kernels      on the TPCs of these GPCs alone"}},
+	{"partitions", {"gpulens partitions", "sudo gpulens partitions --json    those of all users"}},
 	{"simulate",
 	 {"gpulens simulate render:high batch:low",
 	  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"}},
@@ -189,13 +194,39 @@ void add_record(CLI::App &app, Arguments &a, int &status)
 
 void add_run(CLI::App &app, Arguments &a, int &status)
 {
-	CLI::App *sub = app.add_subcommand("run", "a program, and the TSGs and channels that NVIDIA's driver gives it");
+	CLI::App *sub = app.add_subcommand(
+		"run", "a program, and the TSGs and channels that NVIDIA's driver gives it; on some TPCs alone, too");
+	CLI::Option *tpcs = sub->add_option_function<std::string>(
+				       "--tpcs", [&a](const std::string &text) { a.where = text; },
+				       "its kernels stay on these TPCs: 0-9,12 or 0x3ff")
+				    ->type_name("TPCS");
+	CLI::Option *gpcs = sub->add_option_function<std::string>(
+				       "--gpcs", [&a](const std::string &text) { a.where = "gpc:" + text; },
+				       "its kernels stay on the TPCs of these GPCs: 2,3")
+				    ->type_name("GPCS")
+				    ->excludes(tpcs);
 
+	sub->add_option_function<std::string>(
+		   "--half", [&a](const std::string &text) { a.where = "half:" + text; },
+		   "a or b: its kernels stay on that half of the GPCs")
+		->type_name("HALF")
+		->check(CLI::IsMember({"a", "b"}).description(""))
+		->excludes(tpcs)
+		->excludes(gpcs);
 	sub->add_option("-o,--output", a.run.file,
 			"JSON lines as they come, for record --tsgs; a table at the end otherwise")
 		->type_name("FILE");
 	sub->add_option("PROGRAM", a.run.program, "and its arguments, behind --")->required();
-	sub->callback([&a, &status] { status = tool::run(a.run); });
+	sub->callback([&a, &status] {
+		status = a.where.empty() ? EXIT_DONE : confine(a.options, a.where, a.run);
+		if (status == EXIT_DONE)
+			status = tool::run(a.run);
+	});
+
+	CLI::App *partitions = app.add_subcommand(
+		"partitions",
+		"which processes have which TPCs by gpulens run or libgpulens-partition, and what they share");
+	partitions->callback([&a, &status] { status = show_partitions(a.options); });
 }
 
 void add_control(CLI::App &app, Arguments &a, int &status)

@@ -27,6 +27,7 @@ struct Arguments {
 	std::string proc_file;
 	RecordOptions record;
 	RunOptions run;
+	std::string where; // its TPCs; empty: all
 	std::string recording;
 	std::vector<std::string> outputs;
 	ControlOptions control;

@@ -11,11 +11,15 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <elf.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <tuple>
 #include <unistd.h>
@@ -27,27 +31,57 @@ namespace {
 constexpr const char *LIBRARY = "libgpulens-run.so";
 
 // From where this program is, wherever its tree was installed; in build/bin beside it.
-std::string library()
+std::string library(const std::string &name)
 {
 	std::error_code err;
 	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
-	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / LIBRARY;
+	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / name;
 
-	for (const std::filesystem::path &one : {installed, here / LIBRARY})
+	for (const std::filesystem::path &one : {installed, here / name})
 		if (std::filesystem::exists(one, err))
 			return one;
 	throw SourceError(fmt::format("{}: it is not there; install gpulens again", installed.string()));
 }
 
+// Of all of them, the program's own behind.
+std::string preloads(const RunOptions &how)
+{
+	const char *before = getenv("LD_PRELOAD");
+	std::string list = library(LIBRARY);
+
+	for (const std::string &name : how.preload)
+		list += ':' + library(name);
+	return before && *before ? list + ':' + before : list;
+}
+
+// As execvp(3) finds it; "" where it does not.
+std::string found(const std::string &program)
+{
+	const char *path = getenv("PATH");
+	std::istringstream folders(path ? path : "/bin:/usr/bin");
+	std::string folder;
+
+	if (program.find('/') != std::string::npos)
+		return program;
+	while (std::getline(folders, folder, ':')) {
+		folder += '/';
+		folder += program;
+		if (!access(folder.c_str(), X_OK))
+			return folder;
+	}
+	return "";
+}
+
 [[noreturn]] void become(const RunOptions &how, const std::string &preload, const std::string &file)
 {
 	std::vector<char *> words;
-	const char *before = getenv("LD_PRELOAD");
 
 	for (const std::string &word : how.program)
 		words.push_back(const_cast<char *>(word.c_str()));
 	words.push_back(nullptr);
-	setenv("LD_PRELOAD", (before && *before ? preload + ':' + before : preload).c_str(), 1);
+	for (const auto &[name, value] : how.environment)
+		setenv(name.c_str(), value.c_str(), 1);
+	setenv("LD_PRELOAD", preload.c_str(), 1);
 	setenv("GPULENS_RUN_FILE", file.c_str(), 1);
 	execvp(words[0], words.data());
 	std::fprintf(stderr, "gpulens: %s: %s\n", words[0], std::strerror(errno));
@@ -118,9 +152,35 @@ std::vector<RunTsg> run_tsgs(const std::string &file)
 	return list;
 }
 
+void check_preloadable(const std::string &program)
+{
+	std::string path = found(program);
+	std::ifstream file(path, std::ios::binary);
+	Elf64_Ehdr head{};
+	Elf64_Phdr segment{};
+	struct stat is {};
+
+	if (!stat(path.c_str(), &is) && is.st_mode & (S_ISUID | S_ISGID))
+		throw SourceError(fmt::format("{}: it runs as another user, so no library can be preloaded", path));
+	// A script is as its interpreter; what is no program at all is execvp's to say.
+	if (!file.read(reinterpret_cast<char *>(&head), sizeof(head)) ||
+	    std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return;
+	if (head.e_ident[EI_CLASS] != ELFCLASS64)
+		throw SourceError(fmt::format("{}: it is not a 64-bit program, so no library can be preloaded", path));
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		file.seekg(static_cast<std::streamoff>(head.e_phoff + size_t{i} * head.e_phentsize));
+		if (!file.read(reinterpret_cast<char *>(&segment), sizeof(segment)))
+			break;
+		if (segment.p_type == PT_INTERP)
+			return;
+	}
+	throw SourceError(fmt::format("{}: it is linked statically, so no library can be preloaded", path));
+}
+
 int run(const RunOptions &how)
 {
-	std::string preload = library(), file = how.file;
+	std::string preload = preloads(how), file = how.file;
 	char temporary[] = "/tmp/gpulens-run-XXXXXX";
 	int status = 0;
 

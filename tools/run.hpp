@@ -4,14 +4,17 @@
 #pragma once
 #include "show.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace tool {
 
 struct RunOptions {
-	std::vector<std::string> program; // and its arguments
-	std::string file;                 // empty: a table on standard error when it has ended
+	std::vector<std::string> program;               // and its arguments
+	std::string file;                               // empty: a table on standard error when it has ended
+	std::map<std::string, std::string> environment; // more of it
+	std::vector<std::string> preload;               // names of more libraries
 };
 
 // A TSG of a program, as it was last.
@@ -23,6 +26,9 @@ struct RunTsg {
 	std::vector<u32> channels{};
 };
 
+// Throws SourceError where libraries cannot be preloaded into it: it is linked statically, or another user's by its mode
+// (setuid, setgid).
+void check_preloadable(const std::string &program);
 // The program's exit status, 128 and the signal that ended it, or 127 where it could not be begun.
 int run(const RunOptions &how);
 // Of a file that run wrote: a line of JSON for each time that a TSG became another one; the last of each is taken.

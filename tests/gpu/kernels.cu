@@ -2,6 +2,7 @@
 // What CUDA says of a GPU, and something for it to do. Output is JSON.
 //	kernels info            what CUDA counts
 //	kernels clusters        lists of SMs (%smid) that were seen in one thread-block cluster
+//	kernels where           SMs (%smid) that 4,096 blocks of 1,024 threads were on; of a kernel, of one in a graph, of one in a stream
 //	kernels idle            a context; "ready", then nothing until standard input ends
 //	kernels spin SECONDS    kernels of 20 ms, one after the other; "ready" before the first
 #include "check.cuh"
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <time.h>
 #include <vector>
 
@@ -77,12 +79,54 @@ static int clusters()
 	return 0;
 }
 
+// As a line of JSON.
+static void print_sms(const char *how, unsigned *memory)
+{
+	std::vector<unsigned> host(4096);
+	const char *comma = "";
+
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaMemcpy(host.data(), memory, host.size() * sizeof(host[0]), cudaMemcpyDeviceToHost));
+	printf("{\"how\": \"%s\", \"sms\": [", how);
+	for (unsigned sm : std::set<unsigned>(host.begin(), host.end())) {
+		printf("%s%u", comma, sm);
+		comma = ", ";
+	}
+	printf("]}\n");
+}
+
+static int placed()
+{
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	cudaGraphExec_t ready;
+	unsigned *sm;
+
+	CHECK(cudaMalloc(&sm, 4096 * sizeof(*sm)));
+	where<<<4096, 1024>>>(sm);
+	print_sms("kernel", sm);
+	CHECK(cudaStreamCreate(&stream));
+	where<<<4096, 1024, 0, stream>>>(sm);
+	print_sms("stream", sm);
+	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	where<<<4096, 1024, 0, stream>>>(sm);
+	CHECK(cudaStreamEndCapture(stream, &graph));
+	CHECK(cudaGraphInstantiate(&ready, graph, 0));
+	for (int i = 0; i < 2; i++) {
+		CHECK(cudaGraphLaunch(ready, stream));
+		print_sms("graph", sm);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "info"))
 		return info();
 	if (argc > 1 && !strcmp(argv[1], "clusters"))
 		return clusters();
+	if (argc > 1 && !strcmp(argv[1], "where"))
+		return placed();
 	CHECK(cudaFree(nullptr));
 	if (argc > 2 && !strcmp(argv[1], "spin")) {
 		time_t end = time(nullptr) + atol(argv[2]);
@@ -101,6 +145,6 @@ int main(int argc, char **argv)
 			;
 		return 0;
 	}
-	fprintf(stderr, "usage: kernels info|clusters|idle|spin SECONDS\n");
+	fprintf(stderr, "usage: kernels info|clusters|where|idle|spin SECONDS\n");
 	return 2;
 }

@@ -8,6 +8,7 @@
 //	FAKE_CUDA_DEAF=1      no callback is made
 //	FAKE_CUDA_BUSY=1      the callback has a subscriber
 //	FAKE_CUDA_NO_TABLE=1  there is no such export table
+//	FAKE_CUDA_DIES=1      the process ends
 //	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor elsewhere
 //	FAKE_CUDA_FAR=1       a stream's descriptor is in no object of the stream's
 //	FAKE_CUDA_LEAK=SM     from the third launch in a stream on, masks do not keep blocks from that SM
@@ -104,6 +105,8 @@ extern "C" {
 
 int cuInit(unsigned)
 {
+	if (set("FAKE_CUDA_DIES"))
+		abort();
 	return 0;
 }
 
@@ -136,7 +139,7 @@ int cuCtxGetDevice(int *device)
 int cuDeviceGetByPCIBusId(int *device, const char *pci)
 {
 	*device = 0;
-	return strcmp(pci + 5, set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01:00.0") > 0;
+	return strncmp(pci + 5, set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01", 2) ? 101 : 0;
 }
 
 int cuDeviceGetUuid(unsigned char (*to)[16], int)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+// See confinement.hpp.
+#include "confinement.hpp"
+
+#include "child.hpp"
+#include "cuda.hpp"
+#include "launch.hpp"
+#include "sources.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace gpulens {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr unsigned TIMEOUT_S = 120; // a busy GPU lets the probe wait
+
+// "GPU-00112233-...", as CUDA_VISIBLE_DEVICES takes it.
+std::string uuid_of(int device)
+{
+	unsigned char id[16];
+	std::string text = "GPU";
+
+	check(cuda().uuid(&id, device), "cuDeviceGetUuid");
+	for (unsigned i = 0; i < sizeof(id); i++)
+		text += fmt::format("{}{:02x}", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
+	return text;
+}
+
+int device_of(const std::string &pci)
+{
+	int device = 0;
+
+	unsetenv("CUDA_VISIBLE_DEVICES"); // numbers are all of the machine's GPUs'
+	if (cuda().by_pci(&device, pci.c_str()))
+		throw Error(ENODEV, fmt::format("CUDA knows no GPU at {}", pci));
+	return device;
+}
+
+json verified(std::optional<unsigned> gpu, const std::string &text)
+{
+	int device = 0;
+
+	if (gpu) {
+		tool::SourceOptions options;
+		options.from = tool::From::Rm;
+		options.gpus = {*gpu};
+		device = device_of(tool::load_gpus(options).at(0).chip.device);
+	}
+	make_current(device);
+	KnownGpu known = gpu_of_device(device);
+	TpcMask mask = known.layout.parse(text);
+	LaunchMask bits = Launches::the().ready().launch_mask(mask);
+	return {{"pci", known.pci},
+		{"uuid", uuid_of(device)},
+		{"tpcs", mask.tpcs()},
+		{"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
+		{"mask", fmt::format("{:x}:{:x}:{:x}", hook::VERSION, bits[0], bits[1])}};
+}
+
+} // namespace
+
+Confinement confinement(std::optional<unsigned> gpu, const std::string &tpcs)
+{
+	json told = json::parse(in_child(TIMEOUT_S, [&] {
+		try {
+			return verified(gpu, tpcs).dump();
+		} catch (const tool::SourceError &e) {
+			throw Error(ENODEV, e.what());
+		}
+	}));
+	Confinement c{.pci = told.at("pci"), .tpcs = told.at("tpcs"), .gpcs = told.at("gpcs"), .environment = {}};
+	json page = json::array(
+		{{{"gpu", c.pci}, {"way", "mask"}, {"scope", "program"}, {"tpcs", c.tpcs}, {"gpcs", c.gpcs}}});
+
+	c.environment = {{"CUDA_VISIBLE_DEVICES", told.at("uuid")},
+			 {"GPULENS_LAUNCH_MASK", told.at("mask")},
+			 {"GPULENS_PARTITION", page.dump()}};
+	return c;
+}
+
+} // namespace gpulens

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens run --tpcs, --gpcs, --half, and gpulens partitions: programs that know nothing of them, on a libcuda and a
+resource manager of the tests, which stand for an H200."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from program import ROOT, TOOL
+
+FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))["gpus"][0]
+SMS = [dict(zip(FACTS["sm_table_fields"], row)) for row in FACTS["sm_table"]]
+UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff"  # as fake_cuda.cc has it
+
+
+@pytest.fixture(scope="module", name="program")
+def built(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """tests/partition/cuda_program.c."""
+    program = tmp_path_factory.mktemp("cuda") / "cuda_program"
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(program),
+                    str(ROOT / "tests/partition/cuda_program.c")], check=True)
+    return str(program)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Where libcuda.so.1 and the driver are the tests'."""
+    return {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
+            "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
+            "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json"), **more}
+
+
+def gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Output and errors as text."""
+    return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=60,
+                          env=environment(**env))
+
+
+def sms_of_gpc(*physical: int) -> str:
+    """SMs of the first H200's GPCs, as cuda_program prints them."""
+    map_of = FACTS["logical_to_physical_gpc"]
+    return "ran on " + " ".join(str(one["smid"]) for one in SMS if map_of[one["logical_gpc"]] in physical)
+
+
+def test_a_program_runs_on_its_tpcs(program: str) -> None:
+    """TPC n has SMs 2n and 2n + 1; on the one GPU that was verified; its exit status is passed on."""
+    done = gpulens("run", "--tpcs", "0-2,65", "--", program)
+    assert done.stdout.splitlines() == ["ran on 0 1 2 3 4 5 130 131", f"on {UUID}"]
+    assert done.stderr == (f"gpulens: {program} is on TPCs 0-2, 65 of 0000:01:00.0, in GPCs 1-3\n"
+                           "gpulens: the program made no TSG\n")
+    assert done.returncode == 7
+    assert gpulens("run", "--", program).stdout.splitlines()[1] == "on any GPU"
+
+
+def test_a_program_runs_on_its_gpcs(program: str) -> None:
+    """By the numbers on the die; a child that was forked before CUDA began, too, and one of a shell."""
+    assert gpulens("run", "--gpcs", "0", "--", program, "fork").stdout == sms_of_gpc(0) + "\n"
+    done = gpulens("run", "--gpcs", "5,2", "--", "sh", "-c", f"{program}; true")
+    assert done.stdout.splitlines()[0] == sms_of_gpc(2, 5)
+
+
+def test_halves_are_whole_gpcs(program: str) -> None:
+    """33 TPCs each: GPC 0 has nine, 5 has nine, the others eight."""
+    halves = [gpulens("run", "--half", half, "--", program).stdout.splitlines()[0] for half in "ab"]
+    assert halves == [sms_of_gpc(0, 1, 2, 3), sms_of_gpc(4, 5, 6, 7)]
+    assert [half.count(" ") - 1 for half in halves] == [66, 66]
+
+
+BAD = [
+    (["--tpcs", "66"], '"66": there is no TPC 66; there are 0 to 65', 2),
+    (["--tpcs", "3-1"], '"3-1": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all', 2),
+    (["--tpcs", "0x0"], "the mask is empty", 2),
+    (["--gpcs", "12"], "there is no GPC 12; there are 0, 1, 2, 3, 4, 5, 6, 7", 2),
+    (["--gpcs", "1,1"], "GPC 1 is named twice", 2),
+    (["--half", "c"], "--half: c not in {a,b}\ngpulens --help says more.", 2),
+    (["--tpcs", "1", "--gpcs", "1"], "--tpcs excludes --gpcs\ngpulens --help says more.", 2),
+    (["-g", "9", "--tpcs", "1"], "there is no GPU 9; the driver has 1", 3),
+    (["-g", "0", "-g", "1", "--tpcs", "1"], "one GPU at a time: each program gets TPCs of one", 3)]
+
+
+@pytest.mark.parametrize("words,message,status", BAD, ids=[" ".join(words) for words, _, _ in BAD])
+def test_what_cannot_be_is_named(words: list[str], message: str, status: int) -> None:
+    """The program is not begun."""
+    done = gpulens("run", *words, "--", "echo", "begun")
+    assert (done.stdout, done.stderr, done.returncode) == ("", f"gpulens: {message}\n", status)
+
+
+REFUSED = {
+    "VERSION=65": "descriptors of launches have version 0x41 here; known is 0x40",
+    "SHIFT=1": "bit 0 of a launch's mask took SMs none away, and not TPC 0's",
+    "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
+    "DIES=1": "CUDA ended by signal 6"}
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_what_is_not_verified_is_not_begun(how: str) -> None:
+    """A driver that does otherwise."""
+    name, value = how.split("=")
+    done = gpulens("run", "--tpcs", "0", "--", "echo", "begun", **{f"FAKE_CUDA_{name}": value})
+    assert (done.stdout, done.stderr, done.returncode) == ("", f"gpulens: {REFUSED[how]}\n", 4)
+
+
+def test_the_named_gpu_is_found_by_its_address(program: str) -> None:
+    """CUDA's number of it is asked for; the user's CUDA_VISIBLE_DEVICES does not change that."""
+    done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, CUDA_VISIBLE_DEVICES="5")
+    assert done.stdout.splitlines() == ["ran on 6 7", f"on {UUID}"]
+    done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_BUS="07")
+    assert (done.stderr, done.returncode) == ("gpulens: CUDA knows no GPU at 0000:01:00.0\n", 3)
+
+
+def test_a_program_that_cannot_be_preloaded_is_refused(tmp_path: pathlib.Path) -> None:
+    """A static one, one that runs as another user: they would run on all TPCs."""
+    source, static = tmp_path / "a.c", tmp_path / "static"
+    source.write_text("int main(void) { return 0; }\n", encoding="ascii")
+    subprocess.run(["gcc", "-static", "-o", str(static), str(source)], check=True)
+    done = gpulens("run", "--tpcs", "0", "--", str(static))
+    assert (done.stderr, done.returncode) == (
+        f"gpulens: {static}: it is linked statically, so no library can be preloaded\n", 3)
+    subprocess.run(["gcc", "-o", str(static), str(source)], check=True)
+    assert gpulens("run", "--tpcs", "0", "--", str(static)).returncode == 0
+    static.chmod(0o4755)
+    done = gpulens("run", "--tpcs", "0", "--", str(static))
+    assert (done.stderr, done.returncode) == (
+        f"gpulens: {static}: it runs as another user, so no library can be preloaded\n", 3)
+
+
+def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
+    """The library that is preloaded finds no callback, no libcuda, or a mask of another version."""
+    library = {"LD_PRELOAD": f"{ROOT}/build/bin/libgpulens-confine.so"}
+    mask = {"GPULENS_LAUNCH_MASK": "40:fffffffffffffffe:ffffffffffffffff"}
+    assert subprocess.run([program], env=environment(**library, **mask), capture_output=True, text=True,
+                          check=False).stdout.startswith("ran on 0 1\n")
+    for change, why in (({"FAKE_CUDA_BUSY": "1"}, "the driver refuses its callback"),
+                        ({"FAKE_CUDA_NO_TABLE": "1"}, "this driver has no callback before a launch"),
+                        ({"LD_LIBRARY_PATH": "/nowhere"}, "libcuda.so.1: cannot open shared object file"),
+                        ({"GPULENS_LAUNCH_MASK": "41:0:0"}, "GPULENS_LAUNCH_MASK is not what gpulens run sets"),
+                        ({"GPULENS_LAUNCH_MASK": "40:0"}, "GPULENS_LAUNCH_MASK is not what gpulens run sets"),
+                        ({"FAKE_CUDA_VERSION": "65"}, "a launch has a descriptor of version 0x41, not 0x40")):
+        done = subprocess.run([program], env=environment(**{**library, **mask, **change}), capture_output=True,
+                              text=True, check=False)
+        assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith(f"gpulens-partition: {why}")
+        assert done.stderr.endswith("; the program ends, because it would run unpartitioned\n")
+
+
+def test_what_is_preloaded_brings_no_library() -> None:
+    """Other people's programs have their own C++ library, which may be a newer one."""
+    for name in ("libgpulens-run.so", "libgpulens-confine.so"):
+        text = subprocess.run(["objdump", "-p", str(ROOT / "build/bin" / name)], check=True, capture_output=True,
+                              text=True).stdout
+        needed = [line.split()[1] for line in text.splitlines() if "NEEDED" in line]
+        assert set(needed) <= {"libc.so.6", "ld-linux-x86-64.so.2", "libm.so.6"}
+        text = subprocess.run(["nm", "-D", "--defined-only", str(ROOT / "build/bin" / name)], check=True,
+                              capture_output=True, text=True).stdout
+        assert [line.split()[2] for line in text.splitlines()] == (["ioctl"] if "run" in name else [])
+
+
+@contextlib.contextmanager
+def confined(program: str, *words: str) -> Iterator[int]:
+    """A program that has launched five kernels and waits; its pid."""
+    with subprocess.Popen([str(TOOL), "run", *words, "--", program, "hold", "5"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment()) as one:
+        assert one.stdin and one.stdout
+        while one.stdout.readline() != "ready\n":
+            pass
+        children = pathlib.Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text(encoding="ascii").split()
+        yield int(children[0])
+        one.stdin.close()
+
+
+def test_partitions_are_listed_while_they_are(program: str) -> None:
+    """Who has what, how many launches had a mask, and what two of them share."""
+    with confined(program, "--gpcs", "0") as first, confined(program, "--tpcs", "6-7") as second:
+        told = json.loads(gpulens("partitions", "--json").stdout)
+        mine = [one for one in told["partitions"] if one["pid"] in (first, second)]
+        nine = [6, 14, 22, 30, 37, 44, 51, 58, 60]
+        common = {"process": "cuda_program", "gpu": "0000:01:00.0", "way": "mask", "scope": "program", "launches": 5}
+        assert sorted(mine, key=lambda one: int(one["pid"] == second)) == [
+            {"pid": first, **common, "tpcs": nine, "gpcs": [0]},
+            {"pid": second, **common, "tpcs": [6, 7], "gpcs": [0, 5]}]
+        assert told["version"] == 1
+        text = gpulens("partitions").stdout
+        pids = sorted((first, second))
+        assert f"{pids[0]} (cuda_program) and {pids[1]} (cuda_program) share TPC 6\n" in text
+        assert f" {second}  cuda_program  0000:01:00.0  mask  program  6-7 " in text
+    left = json.loads(gpulens("partitions", "--json").stdout)["partitions"]
+    assert not [one for one in left if one["pid"] in (first, second)]
+
+
+def test_who_shares_a_gpc_is_told_as_a_program_begins(program: str) -> None:
+    """Two programs with different TPCs of GPC 0."""
+    with confined(program, "--tpcs", "6") as other:
+        done = gpulens("run", "--tpcs", "14", "--", "true")
+        assert f"(true) and {other} (cuda_program) share GPC 0, by different TPCs\n" in done.stderr
+        done = gpulens("run", "--gpcs", "1", "--", "true")
+        assert str(other) not in done.stderr
+
+
+def test_without_partitions_it_says_so(tmp_path: pathlib.Path) -> None:
+    """No process has one; what is no page is passed over."""
+    proc = tmp_path / "proc"
+    (proc / "12" / "fd").mkdir(parents=True)
+    (proc / "12" / "comm").write_text("a\n", encoding="ascii")
+    (proc / "12" / "fd" / "3").symlink_to("/memfd:gpulens-partition (deleted)")
+    done = gpulens("--proc", str(proc), "partitions")
+    assert (done.stdout, done.returncode) == ("no process has a partition, of those that may be looked into\n", 0)
+    assert json.loads(gpulens("--proc", str(proc), "partitions", "--json").stdout) == {"version": 1, "partitions": []}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens run --gpcs on a real GPU: programs that know nothing of it stay on their TPCs. What is refused on this GPU and
+driver is printed and skipped."""
+
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
+KERNELS = str(ROOT / "build/gpu/kernels")
+# A product of matrices, timed by the GPU: milliseconds.
+TORCH = """
+import torch
+a = torch.rand(8192, 8192, device="cuda")
+for _ in range(3): a @ a
+begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+begin.record()
+for _ in range(10): a @ a
+end.record()
+end.synchronize()
+print(begin.elapsed_time(end) / 10)
+"""
+
+
+def confined(*words: str) -> str:
+    """What a program prints."""
+    done = subprocess.run([*TOOL, "run", *words], capture_output=True, text=True, check=False, timeout=300)
+    if done.returncode == 4:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def sms_of_gpcs() -> dict[int, list[int]]:
+    """%smid by the number of the GPC on the die."""
+    done = subprocess.run([*TOOL, "--source", "rm", "-g", "0", "--json", "gpcs"], capture_output=True, text=True,
+                          check=True, timeout=60)
+    told: Any = json.loads(done.stdout)["gpus"][0]["gpcs"]
+    return {gpc["gpc"]: [one["sm"] for one in told["sms"] if one["logical_gpc"] == gpc["logical"]]
+            for gpc in told["gpcs"]}
+
+
+@pytest.mark.parametrize("gpcs", ((0,), (3, 5)))
+def test_a_program_stays_on_its_gpcs(gpcs: tuple[int, ...]) -> None:
+    """Launches in the default stream, in another, and of a graph: all of the GPCs' SMs and no other."""
+    expected = sorted(sum((sms_of_gpcs()[gpc] for gpc in gpcs), []))
+    seen = [json.loads(line) for line in
+            confined("--gpcs", ",".join(map(str, gpcs)), "--", KERNELS, "where").splitlines()]
+    print(f"\nGPCs {gpcs}: {expected}")
+    assert seen == [{"how": how, "sms": expected} for how in ("kernel", "stream", "graph", "graph")]
+
+
+def test_pytorch_is_slower_on_a_part() -> None:
+    """A library of others: the product of two matrices takes longer in a half, and longest in a GPC; both halves as
+    long, to a tenth."""
+    if subprocess.run([sys.executable, "-c", "import torch"], check=False, capture_output=True).returncode:
+        pytest.skip("no PyTorch here")
+    words = ("--", sys.executable, "-c", TORCH)
+    times = {how: float(confined(*shlex.split(how), *words))
+             for how in ("", "--half a", "--half b", "--gpcs 1")}
+    print("\n" + ", ".join(f"{how or 'whole'}: {ms:.3f} ms" for how, ms in times.items()))
+    assert 1.6 < times["--half a"] / times[""] < 2.4
+    assert 0.9 < times["--half b"] / times["--half a"] < 1.1
+    assert 5 < times["--gpcs 1"] / times[""] < 12

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+// A program that knows nothing of partitions: it loads libcuda.so.1 as CUDA's runtime does, and says where its kernels ran.
+//	cuda_program            one launch
+//	cuda_program fork       one in a child that was forked before CUDA is initialized
+//	cuda_program hold N     N launches; "ready", then nothing until standard input ends
+//	cuda_program none       no CUDA at all: whether libcuda opened a device
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void launch(int times)
+{
+	int (*init)(unsigned), (*alloc)(uint64_t *, size_t);
+	int (*start)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	unsigned seen[132] = { 0 }, *where;
+	uint64_t memory;
+	void *parameters[] = { &memory };
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+
+	*(void **)&init = dlsym(cuda, "cuInit");
+	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
+	*(void **)&start = dlsym(cuda, "cuLaunchKernel");
+	init(0);
+	alloc(&memory, 1056 * 4);
+	while (times--)
+		start(NULL, 1056, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
+	where = (unsigned *)memory;
+	for (int i = 0; i < 1056; i++)
+		seen[where[i]] = 1;
+	printf("ran on");
+	for (int i = 0; i < 132; i++)
+		if (seen[i])
+			printf(" %d", i);
+	printf("\n");
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "none")) {
+		printf("no CUDA\n");
+		return 0;
+	}
+	if (!strcmp(what, "fork")) {
+		int status = 1;
+
+		if (!fork()) {
+			launch(1);
+			_exit(0);
+		}
+		wait(&status);
+		return status;
+	}
+	launch(argc > 2 ? atoi(argv[2]) : 1);
+	printf("on %s\n", getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "any GPU");
+	if (!strcmp(what, "hold")) {
+		puts("ready");
+		fflush(stdout);
+		while (getchar() != EOF)
+			;
+	}
+	return 7;
+}
