@@ -2,6 +2,7 @@
 // Kernels with masks of TPCs, as a program for libsmctrl has them. A line of JSON each: what was enabled (TPCs), and the SMs
 // (%smid) that 4,096 blocks of 1,024 threads were on.
 //	masks gpcs    each GPC by itself, for one launch
+//	masks streams the lower half for all, TPC 65 for one stream: launches in it, in another one, in it again
 //	masks global  the lower half of the TPCs for all launches, one launch on TPC 65, and one more on the lower half
 #include "check.cuh"
 #include "libsmctrl.h"
@@ -23,12 +24,13 @@ __global__ void where(unsigned *sm)
 		__nanosleep(1000);
 }
 
-static void run(const char *what, uint128_t enabled, unsigned *memory)
+static void run(const char *what, uint128_t enabled, unsigned *memory, cudaStream_t stream = nullptr)
 {
 	std::vector<unsigned> host(4096);
 	const char *comma = "";
 
-	where<<<4096, 1024>>>(memory);
+	where<<<4096, 1024, 0, stream>>>(memory);
+	CHECK(cudaStreamSynchronize(stream));
 	CHECK(cudaGetLastError());
 	CHECK(cudaMemcpy(host.data(), memory, host.size() * sizeof(host[0]), cudaMemcpyDeviceToHost));
 	printf("{\"what\": \"%s\", \"tpcs\": [", what);
@@ -70,6 +72,17 @@ int main(int argc, char **argv)
 		run("global", half, memory);
 		return 0;
 	}
-	fprintf(stderr, "usage: masks gpcs|global\n");
+	if (argc > 1 && !strcmp(argv[1], "streams")) {
+		cudaStream_t one, other;
+		CHECK(cudaStreamCreate(&one));
+		CHECK(cudaStreamCreate(&other));
+		libsmctrl_set_global_mask_ext(~half);
+		libsmctrl_set_stream_mask_ext(one, ~last);
+		run("stream", last, memory, one);
+		run("global", half, memory, other);
+		run("stream", last, memory, one);
+		return 0;
+	}
+	fprintf(stderr, "usage: masks gpcs|streams|global\n");
 	return 2;
 }

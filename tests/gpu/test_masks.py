@@ -41,3 +41,9 @@ def test_a_global_mask_holds_and_the_next_one_goes_before_it() -> None:
     """TPCs 0 to 32, then TPC 65 for one launch, then the first again."""
     half = list(range(66))
     assert [one["sms"] for one in masks("global")] == [half, [130, 131], half]
+
+
+def test_a_streams_mask_holds_for_its_launches() -> None:
+    """TPC 65 in the stream, TPCs 0 to 32 in another, TPC 65 again."""
+    half = list(range(66))
+    assert [one["sms"] for one in masks("streams")] == [[130, 131], half, [130, 131]]
