@@ -4,6 +4,7 @@
 
 #include "layout.hpp"
 #include "sources.hpp"
+#include "work.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +20,11 @@ using tool::plan::TpcMask;
 
 struct gpulens_layout : Layout {
 	explicit gpulens_layout(Layout &&made) : Layout(std::move(made)) {}
+};
+
+struct gpulens_partition {
+	const Layout layout;
+	std::unique_ptr<gpulens::Work> work;
 };
 
 namespace {
@@ -56,6 +62,13 @@ template <typename... T> void need(T... pointers)
 
 	if (missing)
 		throw Error(EINVAL, "a pointer that may not be NULL is");
+}
+
+gpulens::Way way_of(unsigned way)
+{
+	if (way > GPULENS_GREEN_CLUSTERS)
+		throw Error(EINVAL, fmt::format("way {} is none", way));
+	return static_cast<gpulens::Way>(way);
 }
 
 } // namespace
@@ -185,4 +198,50 @@ int gpulens_masks_check(const struct gpulens_layout *layout, const uint64_t *mas
 		if (split)
 			layout->put(shared, split);
 	});
+}
+
+int gpulens_way_granule(unsigned int way, unsigned int *tpcs)
+{
+	return guarded([&] {
+		need(tpcs);
+		*tpcs = gpulens::granule(way_of(way));
+	});
+}
+
+int gpulens_layout_open_cuda(struct gpulens_layout **layout)
+{
+	return guarded([&] {
+		need(layout);
+		*layout = std::make_unique<gpulens_layout>(gpulens::gpu_of_device(gpulens::device_of_context()).layout)
+				  .release();
+	});
+}
+
+int gpulens_partition_open(const struct gpulens_layout *layout, unsigned int way, const uint64_t *mask,
+			   struct gpulens_partition **partition)
+{
+	return guarded([&] {
+		need(layout, mask, partition);
+		*partition = std::make_unique<gpulens_partition>(
+				     *layout, gpulens::make_work(way_of(way), *layout, layout->get(mask)))
+				     .release();
+	});
+}
+
+int gpulens_partition_tpcs(const struct gpulens_partition *partition, uint64_t *mask)
+{
+	return guarded([&] {
+		need(partition, mask);
+		partition->layout.put(partition->work->tpcs(), mask);
+	});
+}
+
+void *gpulens_partition_stream(const struct gpulens_partition *partition)
+{
+	return partition->work->stream();
+}
+
+void gpulens_partition_close(struct gpulens_partition *partition)
+{
+	delete partition;
 }

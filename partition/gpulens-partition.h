@@ -105,6 +105,47 @@ int gpulens_mask_parse(const struct gpulens_layout *layout, const char *text, ui
  */
 int gpulens_masks_check(const struct gpulens_layout *layout, const uint64_t *masks, size_t n, uint64_t *split);
 
+/*
+ * CUDA work on a partition, on the GPU of the calling thread's CUDA context (of device 0, whose
+ * primary context becomes the thread's, where it has none). For programs that use one GPU.
+ */
+enum gpulens_way {
+	GPULENS_MASKS = 0, /* a mask in each launch's descriptor, as libsmctrl.h: any TPCs */
+	GPULENS_GREEN = 1, /* a green context of the driver's smallest groups: single TPCs on an H200 */
+	/*
+	 * A green context of groups whose SMs can be in one thread-block cluster: 4 TPCs of one
+	 * virtual GPC on an H200, and what is left over (6 there) as one group.
+	 */
+	GPULENS_GREEN_CLUSTERS = 2,
+};
+/*
+ * What a way can do here: partitions grow by so many TPCs. The first call takes a while (some
+ * 66 probes). -EINVAL: no such way. -ENODEV: no CUDA, or no GPU that NVIDIA's driver tells of.
+ * -ENOSYS, -ENOTSUP, -EIO: not here, and gpulens_error() says why. In one process masks and green
+ * contexts exclude each other once masks are used: the driver then makes no green context.
+ */
+int gpulens_way_granule(unsigned int way, unsigned int *tpcs);
+/* The layout of that GPU, by NVIDIA's driver. -ENODEV as above; -ENODATA: its GPCs are not told. */
+int gpulens_layout_open_cuda(struct gpulens_layout **layout);
+
+struct gpulens_partition;
+/*
+ * A partition with at least these TPCs: all of each group that has one. It was verified by the
+ * probe. -EINVAL: an empty mask, no such way, or the layout of another GPU. -ENOENT: there is no such TPC. Else
+ * as gpulens_way_granule(). gpulens_masks_check() finds overlaps of what was got.
+ */
+int gpulens_partition_open(const struct gpulens_layout *layout, unsigned int way, const uint64_t *mask,
+			   struct gpulens_partition **partition);
+/* The TPCs that it has. */
+int gpulens_partition_tpcs(const struct gpulens_partition *partition, uint64_t *mask);
+/*
+ * Its stream, a CUstream (cudaStream_t): kernels that are launched in it stay on its TPCs. It is
+ * non-blocking, of the primary context, and the partition's until that is closed.
+ */
+void *gpulens_partition_stream(const struct gpulens_partition *partition);
+/* Once nothing runs in its stream any more. NULL is nothing to close. */
+void gpulens_partition_close(struct gpulens_partition *partition);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,8 @@
 // See launch.hpp.
 #include "launch.hpp"
 
+#include "told.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -94,6 +96,7 @@ const Layout &Launches::ready()
 void Launches::set_global(const TpcMask &enabled)
 {
 	hook::set_global(ready().launch_mask(enabled));
+	tell(this, layout_, "mask", "all launches", enabled);
 }
 
 void Launches::set_next(const TpcMask &enabled)
@@ -128,6 +131,7 @@ void Launches::set_stream(void *stream, const TpcMask &enabled)
 			hook::set_of_descriptor(descriptor, std::nullopt);
 			throw Error(EIO, fmt::format("with the stream's mask the probe ran on SM {}", sm));
 		}
+	tell(stream, layout_, "mask", "stream", enabled);
 }
 
 } // namespace gpulens

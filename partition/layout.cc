@@ -219,7 +219,7 @@ std::array<uint64_t, 2> Layout::launch_mask(const TpcMask &mask) const
 
 Layout layout_of_gpu(const tool::Gpu &gpu)
 {
-	Layout layout{.map = tool::plan::gpc_map(gpu)};
+	Layout layout{.map = tool::plan::gpc_map(gpu), .device = gpu.chip.device};
 	std::map<unsigned, unsigned> next; // TPC within a virtual GPC
 	unsigned last = ~0U;
 

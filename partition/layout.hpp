@@ -25,6 +25,7 @@ struct Error : std::runtime_error {
 // All of these throw Error.
 struct Layout {
 	GpcMap map;
+	std::string device{};                // the GPU's PCI address or other name; empty: it is made up
 	std::vector<unsigned> launch_bits{}; // of a launch descriptor's mask, by TPC; empty: not told
 
 	size_t words() const { return (size_t{map.tpcs} + 63) / 64; }

@@ -142,6 +142,73 @@ def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
     assert done.returncode == 1 and "NVIDIA's driver tells of no GPU at 0000:07:00.0" in done.stderr
 
 
+@pytest.fixture(scope="module", name="work")
+def built_work(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """tests/partition/work_program.c."""
+    program = tmp_path_factory.mktemp("work") / "work_program"
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/partition", "-o", str(program),
+                    str(ROOT / "tests/partition/work_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
+                    f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
+    return str(program)
+
+
+WHOLE = "after " + " ".join(map(str, range(132)))
+MASKS, GREEN, CLUSTERS = "0", "1", "2"
+GPC_0 = "0:1408102040404040 ran on 12 13 28 29 44 45 60 61 74 75 88 89 102 103 116 117 120 121"
+WORK = [
+    ((MASKS, "0-2", "65", "gpc:0"),
+     ["granule 0 1", "got 0:0000000000000007 ran on 0 1 2 3 4 5", "got 2:0000000000000000 ran on 130 131",
+      f"got {GPC_0}", WHOLE], {}),
+    ((GREEN, "0-2", "65", "gpc:0"),
+     ["granule 0 1", "got 0:0000000000000007 ran on 0 1 2 3 4 5", "got 2:0000000000000000 ran on 130 131",
+      f"got {GPC_0}", WHOLE], {}),
+    # Rounded up to groups of four, as the driver allows no other; the rest of 66 TPCs is one group.
+    ((CLUSTERS, "1,2", "65"),
+     ["granule 0 4", "got 0:000000000000000f ran on 0 1 2 3 4 5 6 7", "got 3:0000000000000000 ran on 128 129 130 131",
+      WHOLE], {}),
+    ((GREEN, "3,4"), ["granule 0 4", "got 0:00000000000000ff ran on " + " ".join(map(str, range(16))), WHOLE],
+     {"FAKE_CUDA_WIDE": "1"}),
+    ((GREEN, "3,4"), ["granule 0 1", "error -5: in the green context the probe ran on TPC 65"],
+     {"FAKE_CUDA_SPILL": "1"}),
+    (("3", "1"), ["granule -22 0", "error -22: way 3 is none"], {}),
+    ((GREEN, "0x0"), ["granule 0 1", "error -22: the mask is empty"], {}),
+    ((GREEN, "66"), ["granule 0 1", 'error -2: "66": there is no TPC 66; there are 0 to 65'], {}),
+    ((MASKS, "1"), ["granule -38 0", "error -38: this driver has no callback before a launch"],
+     {"FAKE_CUDA_NO_TABLE": "1"}),
+    ((GREEN, "1"), ["granule -5 0", "error -5: cuDevSmResourceSplitByCount: CUDA's error 915"],
+     {"FAKE_CUDA_SPLIT": "915"}),
+    ((GREEN, "1"), ["granule -95 0", "error -95: the driver makes no green contexts here, or not beside masks of "
+                    "launches in one process (CUDA's error 801)"], {"FAKE_CUDA_GREEN": "801"}),
+]
+
+
+@pytest.mark.parametrize("words,lines,env", WORK, ids=[" ".join([*words, *env]) for words, _, env in WORK])
+def test_work_stays_on_its_partition(work: str, words: "typing.Tuple[str, ...]", lines: "typing.List[str]",
+                                     env: "typing.Dict[str, str]") -> None:
+    """By masks and by green contexts: what it got, and where its stream's kernels ran."""
+    assert run_on_h200(work, *words, **env).stdout.splitlines() == lines
+
+
+@pytest.mark.parametrize("way,name,launches", ((MASKS, "mask", 3), (GREEN, "green", None)))
+def test_partitions_of_a_program_are_listed(work: str, way: str, name: str, launches: "typing.Optional[int]") -> None:
+    """Each stream with its TPCs. With a mask were launched, since the first was told: its kernel, probe and kernel of the
+    second."""
+    env = {**os.environ, "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "HOLD": "1",
+           "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"), "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json")}
+    with subprocess.Popen([work, way, "0-2", "65"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env=env) as one:
+        assert one.stdin and one.stdout
+        while one.stdout.readline() != "ready\n":
+            pass
+        told = json.loads(subprocess.run([str(ROOT / "build/bin/gpulens"), "partitions", "--json"], check=True,
+                                         capture_output=True, text=True).stdout)["partitions"]
+        one.stdin.close()
+    mine = sorted((each for each in told if each["pid"] == one.pid), key=lambda each: each["tpcs"])
+    common = {"pid": one.pid, "process": "work_program", "gpu": "0000:01:00.0", "way": name, "scope": "stream"}
+    assert mine == [{**common, "tpcs": [0, 1, 2], "gpcs": [1, 2, 3], "launches": launches},
+                    {**common, "tpcs": [65], "gpcs": [1], "launches": launches}]
+
+
 def test_without_a_module_or_a_driver_it_says_so(program: str) -> None:
     """ENODEV, and why."""
     done = run(program, GPULENS_SOURCE="module")
@@ -156,4 +223,4 @@ def test_only_the_interface_is_exported() -> None:
     names: typing.Set[str] = {line.split()[2].split("@")[0] for line in text.splitlines()}
     headers = "".join((ROOT / "partition" / name).read_text(encoding="ascii")
                       for name in ("gpulens-partition.h", "libsmctrl.h"))
-    assert len(names) == 26 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0"}
+    assert len(names) == 32 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0"}

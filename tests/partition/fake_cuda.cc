@@ -13,7 +13,8 @@
 //	FAKE_CUDA_FAR=1       a stream's descriptor is in no object of the stream's
 //	FAKE_CUDA_LEAK=SM     from the third launch in a stream on, masks do not keep blocks from that SM
 //	FAKE_CUDA_WIDE=1      green contexts: only groups of 4 TPCs
-//	FAKE_CUDA_OLD=1       no green contexts
+//	FAKE_CUDA_SPLIT=915   the error of giving out groups of SMs; FAKE_CUDA_GREEN, of making a green context
+//	FAKE_CUDA_SPILL=1     a green context of several groups has SM 131, too
 #include "probed.hpp"
 
 #include <algorithm>
@@ -97,6 +98,21 @@ unsigned char *descriptor_of(Stream *stream)
 	if (set("FAKE_CUDA_ROAM"))
 		return stream->elsewhere[stream->launches % 2].descriptor;
 	return set("FAKE_CUDA_FAR") ? stream->elsewhere[63].descriptor : stream->object->descriptor;
+}
+
+// A CUdevResource: 144 bytes, type, at 96 how many SMs; here also which TPC is the first, and how many.
+struct Resource {
+	uint32_t type, first, tpcs;
+	unsigned char padding[84];
+	uint32_t sms, least, alignment;
+	unsigned char rest[36];
+};
+static_assert(sizeof(Resource) == 144);
+
+// How many TPCs the driver gives out together: FAKE_CUDA_WIDE, and for clusters, four.
+uint32_t group_of(unsigned flags)
+{
+	return flags & 1 && !set("FAKE_CUDA_WIDE") ? 1 : 4;
 }
 
 } // namespace
@@ -189,6 +205,64 @@ int cuGetExportTable(const void **to, const void *uuid)
 
 	*to = table;
 	return set("FAKE_CUDA_NO_TABLE") || memcmp(uuid, id, sizeof(id)) ? 500 : 0;
+}
+
+int cuDeviceGetDevResource(int, Resource *to, unsigned type)
+{
+	*to = {.type = type, .first = 0, .tpcs = 66, .padding = {}, .sms = 132, .least = 8, .alignment = 8, .rest = {}};
+	return type == 1 ? 0 : 1;
+}
+
+int cuDevSmResourceSplitByCount(Resource *groups, unsigned *count, const Resource *of, Resource *rest, unsigned flags,
+				unsigned)
+{
+	uint32_t each = group_of(flags), most = of->tpcs / each;
+
+	if (!groups || *count > most)
+		*count = most;
+	for (uint32_t i = 0; i < *count; i++) {
+		Resource one = *of;
+		one.first = i * each;
+		one.tpcs = each;
+		one.sms = 2 * each;
+		if (groups)
+			groups[i] = one;
+	}
+	*rest = *of;
+	rest->first = *count * each;
+	rest->tpcs = of->tpcs - rest->first;
+	rest->sms = 2 * rest->tpcs;
+	return set("FAKE_CUDA_SPLIT") ? atoi(getenv("FAKE_CUDA_SPLIT")) : 0;
+}
+
+int cuDevResourceGenerateDesc(void **to, const Resource *resources, unsigned count)
+{
+	auto *sms = new std::vector<uint32_t>;
+	for (unsigned i = 0; i < count; i++)
+		for (uint32_t sm = 2 * resources[i].first; sm < 2 * (resources[i].first + resources[i].tpcs); sm++)
+			sms->push_back(sm);
+	if (set("FAKE_CUDA_SPILL") && count > 1)
+		sms->push_back(131);
+	*to = sms;
+	return 0;
+}
+
+// Not in a process that has the callback.
+int cuGreenCtxCreate(void **green, void *description, int, unsigned)
+{
+	*green = description;
+	return callback ? 801 : set("FAKE_CUDA_GREEN") ? atoi(getenv("FAKE_CUDA_GREEN")) : 0;
+}
+
+int cuGreenCtxDestroy(void *)
+{
+	return 0;
+}
+
+int cuGreenCtxStreamCreate(void **stream, void *green, unsigned, int)
+{
+	*stream = make_stream(*static_cast<std::vector<uint32_t> *>(green));
+	return 0;
 }
 
 int cuModuleLoadData(void **module, const void *)

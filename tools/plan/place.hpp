@@ -20,6 +20,8 @@ namespace tool::plan {
 struct GpcTpcs {
 	u32 gpc = 0;           // physical, where the source tells it, else the driver's number
 	std::vector<u32> tpcs; // logical numbers, ascending
+
+	bool operator==(const GpcTpcs &) const = default;
 };
 
 struct GpcMap {
@@ -28,6 +30,7 @@ struct GpcMap {
 
 	const GpcTpcs *find(u32 gpc) const; // nullptr: there is no such GPC
 	std::vector<u32> numbers() const;   // of the GPCs, in order
+	bool operator==(const GpcMap &) const = default;
 };
 
 enum class Placing { Packed, Distributed };

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+// CUDA work on partitions: work_program WAY TPCS..., each as gpulens_mask_parse() takes it, all open at once; of each what it
+// got, and where a launch in its stream ran. With HOLD in the environment nothing until standard input ends. Then "after", where a launch in the default stream ran.
+#include "gpulens-partition.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void run(void *stream)
+{
+	int (*alloc)(uint64_t *, size_t);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	unsigned seen[132] = { 0 }, *where;
+	uint64_t memory;
+	void *parameters[] = { &memory };
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+
+	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
+	*(void **)&launch = dlsym(cuda, "cuLaunchKernel");
+	alloc(&memory, 1056 * 4);
+	launch(NULL, 1056, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+	where = (unsigned *)memory;
+	for (int i = 0; i < 1056; i++)
+		seen[where[i]] = 1;
+	for (int i = 0; i < 132; i++)
+		if (seen[i])
+			printf(" %d", i);
+	printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct gpulens_partition *p[8] = { 0 };
+	struct gpulens_layout *layout;
+	uint64_t mask[2];
+	unsigned way = argc > 1 ? (unsigned)atoi(argv[1]) : 0, tpcs = 0;
+	int err = gpulens_layout_open_cuda(&layout);
+
+	if (!err)
+		err = gpulens_way_granule(way, &tpcs);
+	printf("granule %d %u\n", err, tpcs);
+	for (int i = 2; !err && i < argc && i < 10; i++) {
+		err = gpulens_mask_parse(layout, argv[i], mask);
+		if (!err)
+			err = gpulens_partition_open(layout, way, mask, &p[i - 2]);
+		if (err)
+			break;
+		gpulens_partition_tpcs(p[i - 2], mask);
+		printf("got %llx:%016llx ran on", (unsigned long long)mask[1], (unsigned long long)mask[0]);
+		run(gpulens_partition_stream(p[i - 2]));
+	}
+	if (err) {
+		printf("error %d: %s\n", err, gpulens_error());
+		return 1;
+	}
+	if (getenv("HOLD")) {
+		puts("ready");
+		fflush(stdout);
+		while (getchar() != EOF)
+			;
+	}
+	for (int i = 0; i < 8; i++)
+		gpulens_partition_close(p[i]);
+	gpulens_layout_close(layout);
+	printf("after");
+	run(NULL);
+	return 0;
+}
