@@ -23,6 +23,9 @@ struct gpulens_layout : Layout {
 };
 
 struct gpulens_partition {
+	gpulens_partition(Layout of, std::unique_ptr<gpulens::Work> made) : layout(std::move(of)), work(std::move(made))
+	{
+	}
 	const Layout layout;
 	std::unique_ptr<gpulens::Work> work;
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens run --gpcs on a real GPU: programs that know nothing of it stay on their TPCs. What is refused on this GPU and
-driver is printed and skipped."""
+"""gpulens run --gpcs on a real GPU: programs that know nothing of it stay on their TPCs. What is refused on this GPU
+and driver is printed and skipped."""
 
 import json
 import os
