@@ -22,7 +22,7 @@ constexpr unsigned VERSION = 0x40; // of descriptors that are known: 4.0, Hopper
 // Of the calling thread's launches.
 struct Seen {
 	unsigned launches = 0, version = 0; // of the last one's descriptor
-	const void *descriptor = nullptr;   // where that was; each stream has its own place
+	const void *descriptor = nullptr;   // where that was; each stream has its own
 };
 
 // Asks a libcuda (a handle of dlopen's) to call back before launches. nullptr: it will; else why not. Needs no CUDA context

@@ -10,7 +10,7 @@
 //	FAKE_CUDA_NO_TABLE=1  there is no such export table
 //	FAKE_CUDA_DIES=1      the process ends
 //	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor elsewhere
-//	FAKE_CUDA_FAR=1       a stream's descriptor is in no object of the stream's
+//	FAKE_CUDA_FAR=1       a stream's object does not point to its descriptor
 //	FAKE_CUDA_LEAK=SM     from the third launch in a stream on, masks do not keep blocks from that SM
 //	FAKE_CUDA_WIDE=1      green contexts: only groups of 4 TPCs
 //	FAKE_CUDA_SPLIT=915   the error of giving out groups of SMs; FAKE_CUDA_GREEN, of making a green context
@@ -75,29 +75,36 @@ std::vector<uint32_t> allowed(const unsigned char *descriptor)
 	return sms;
 }
 
-// As of driver 580: the handle points at the address of an object, which the descriptor of its launches lies in.
+// As of driver 580: the handle points at the address of an object, which points at the descriptor of its launches.
 struct Object {
-	unsigned char before[0x6c0];
-	unsigned char descriptor[384];
+	unsigned char before[992];
+	unsigned char *descriptor;
+	unsigned char after[520];
+};
+
+struct Descriptor {
+	unsigned char bytes[384];
 };
 
 struct Stream {
 	Object *object;
 	std::vector<uint32_t> sms; // of its green context; empty: all
-	Object *elsewhere;
+	Descriptor *descriptors;
 	unsigned launches;
 };
 
 Stream *make_stream(const std::vector<uint32_t> &sms)
 {
-	return new Stream{new Object(), sms, new Object[64](), 0};
+	Stream *stream = new Stream{new Object(), sms, new Descriptor[2](), 0};
+
+	if (!set("FAKE_CUDA_FAR"))
+		stream->object->descriptor = stream->descriptors[0].bytes;
+	return stream;
 }
 
 unsigned char *descriptor_of(Stream *stream)
 {
-	if (set("FAKE_CUDA_ROAM"))
-		return stream->elsewhere[stream->launches % 2].descriptor;
-	return set("FAKE_CUDA_FAR") ? stream->elsewhere[63].descriptor : stream->object->descriptor;
+	return stream->descriptors[set("FAKE_CUDA_ROAM") ? stream->launches % 2 : 0].bytes;
 }
 
 // A CUdevResource: 144 bytes, type, at 96 how many SMs; here also which TPC is the first, and how many.
@@ -175,7 +182,7 @@ int cuStreamDestroy_v2(void *stream)
 {
 	Stream *s = static_cast<Stream *>(stream);
 	delete s->object;
-	delete[] s->elsewhere;
+	delete[] s->descriptors;
 	delete s;
 	return 0;
 }
