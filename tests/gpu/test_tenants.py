@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What partitions do to times on a real GPU (tenants.cu): Table III and Fig. 13 of RTAS'23 with a kernel of this project's,
-and what a launch costs. What is refused on this GPU and driver is printed and skipped."""
+"""What partitions do to times on a real GPU (tenants.cu): Table III and Fig. 13 of RTAS'23 with a kernel of this
+project's, and what a launch costs. What is refused on this GPU and driver is printed and skipped."""
 
 import json
 import os
@@ -31,7 +31,8 @@ def test_a_malfunction_stays_in_its_half(way: str) -> None:
     seen = tenants("cases", WAYS[way])
     print(f"\n{way}")
     for one in seen:
-        print("{case:35} mean {mean:.3f} ms, {min:.3f} to {max:.3f}, deviation {deviation:.3f}".format(**one))
+        print(f"{one['case']:35} mean {one['mean']:.3f} ms, {one['min']:.3f} to {one['max']:.3f}, "
+              f"deviation {one['deviation']:.3f}")
     alone, another, malfunction, halves, half = [one["mean"] for one in seen]
     assert 1.5 < another / alone < 2.5 and malfunction / alone > 4
     assert halves / half < 1.1 and 1.6 < half / alone < 2.4
@@ -39,8 +40,8 @@ def test_a_malfunction_stays_in_its_half(way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_more_tpcs_never_slow_a_partition(way: str) -> None:
-    """RTAS'23, Fig. 13: each TPC more makes it faster, or not slower by more than a hundredth, wherever the TPC is; packed
-    and distributed take as long, to two hundredths."""
+    """RTAS'23, Fig. 13: each TPC more makes it faster, or not slower by more than a hundredth, wherever the TPC is;
+    packed and distributed take as long, to two hundredths."""
     times: dict[str, list[float]] = {"packed": [], "distributed": []}
     for one in tenants("sizes", WAYS[way]):
         assert one["tpcs"] == len(times[one["how"]]) + 1
