@@ -6,6 +6,7 @@
 #include "cuda.hpp"
 #include "launch.hpp"
 #include "sources.hpp"
+#include "work.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -42,20 +43,32 @@ int device_of(const std::string &pci)
 	return device;
 }
 
-json verified(std::optional<unsigned> gpu, const std::string &text)
+// Its context becomes the thread's.
+int take_device(std::optional<unsigned> gpu)
 {
 	int device = 0;
 
-	if (gpu) {
-		tool::SourceOptions options;
-		options.from = tool::From::Rm;
-		options.gpus = {*gpu};
-		device = device_of(tool::load_gpus(options).at(0).chip.device);
+	try {
+		if (gpu) {
+			tool::SourceOptions options;
+			options.from = tool::From::Rm;
+			options.gpus = {*gpu};
+			device = device_of(tool::load_gpus(options).at(0).chip.device);
+		}
+	} catch (const tool::SourceError &e) {
+		throw Error(ENODEV, e.what());
 	}
 	make_current(device);
+	return device;
+}
+
+json verified(std::optional<unsigned> gpu, const std::string &text)
+{
+	int device = take_device(gpu);
 	KnownGpu known = gpu_of_device(device);
 	TpcMask mask = known.layout.parse(text);
 	LaunchMask bits = Launches::the().ready().launch_mask(mask);
+
 	return {{"pci", known.pci},
 		{"uuid", uuid_of(device)},
 		{"tpcs", mask.tpcs()},
@@ -67,13 +80,7 @@ json verified(std::optional<unsigned> gpu, const std::string &text)
 
 Confinement confinement(std::optional<unsigned> gpu, const std::string &tpcs)
 {
-	json told = json::parse(in_child(TIMEOUT_S, [&] {
-		try {
-			return verified(gpu, tpcs).dump();
-		} catch (const tool::SourceError &e) {
-			throw Error(ENODEV, e.what());
-		}
-	}));
+	json told = json::parse(in_child(TIMEOUT_S, [&] { return verified(gpu, tpcs).dump(); }));
 	Confinement c{.pci = told.at("pci"), .tpcs = told.at("tpcs"), .gpcs = told.at("gpcs"), .environment = {}};
 	json page = json::array(
 		{{{"gpu", c.pci}, {"way", "mask"}, {"scope", "program"}, {"tpcs", c.tpcs}, {"gpcs", c.gpcs}}});
@@ -82,6 +89,27 @@ Confinement confinement(std::optional<unsigned> gpu, const std::string &tpcs)
 			 {"GPULENS_LAUNCH_MASK", told.at("mask")},
 			 {"GPULENS_PARTITION", page.dump()}};
 	return c;
+}
+
+std::vector<WayThere> ways_on(std::optional<unsigned> gpu)
+{
+	std::vector<WayThere> list = {
+		{"masks", {}, ""}, {"green contexts", {}, ""}, {"green contexts for clusters", {}, ""}};
+
+	for (Way way : {Way::Masks, Way::Green, Way::GreenClusters}) {
+		WayThere &one = list[static_cast<size_t>(way)];
+		try {
+			one.granule = std::stoul(in_child(TIMEOUT_S, [&] {
+				take_device(gpu);
+				return std::to_string(granule(way));
+			}));
+		} catch (const Error &e) {
+			if (e.err == ENODEV)
+				throw;
+			one.why = e.what();
+		}
+	}
+	return list;
 }
 
 } // namespace gpulens

@@ -21,4 +21,13 @@ struct Confinement {
 // that makes no sense, no such GPU, masks that are not what they are taken for.
 Confinement confinement(std::optional<unsigned> gpu, const std::string &tpcs);
 
+// What a way to keep CUDA work on TPCs can do on a GPU (work.hpp): TPCs by which partitions grow, or why it is none there.
+struct WayThere {
+	const char *name; // "masks", "green contexts", "green contexts for clusters"
+	std::optional<unsigned> granule;
+	std::string why;
+};
+// Each in a process of its own. gpu as above. Throws Error where there is no such GPU or no CUDA.
+std::vector<WayThere> ways_on(std::optional<unsigned> gpu);
+
 } // namespace gpulens

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -113,28 +114,26 @@ TpcMask Layout::complement(const TpcMask &mask) const
 TpcMask Layout::first_half() const
 {
 	TpcMask half(map.tpcs);
-	size_t n = map.gpcs.size(), best = 1;
-	auto off = [&](size_t set) { // how far from half, doubled
-		size_t sum = 0;
-		for (size_t i = 0; i < n; i++)
-			sum += set >> i & 1 ? 2 * map.gpcs[i].tpcs.size() : 0;
-		return sum > map.tpcs ? sum - map.tpcs : map.tpcs - sum;
-	};
+	size_t n = map.gpcs.size(), best = 0;
+	long off = map.tpcs; // how far from half, doubled; with nothing or all it is that far
 
-	if (n == 1)
-		for (unsigned tpc = 0; tpc < (map.tpcs + 1) / 2; tpc++)
-			half.add(tpc);
-	if (n == 1)
-		return half;
 	if (n > MAX_GPCS_HALVED)
 		throw Error(ERANGE, fmt::format("halves of {} GPCs", n));
-	for (size_t set = 1; set < size_t{1} << n; set += 2)
-		if (off(set) < off(best))
+	for (size_t set = 1; set < size_t{1} << n; set += 2) {
+		long sum = 0;
+		for (size_t i = 0; i < n; i++)
+			sum += set >> i & 1 ? 2 * static_cast<long>(map.gpcs[i].tpcs.size()) : 0;
+		if (std::labs(sum - map.tpcs) < off) {
+			off = std::labs(sum - map.tpcs);
 			best = set;
+		}
+	}
 	for (size_t i = 0; i < n; i++)
 		if (best >> i & 1)
 			for (unsigned tpc : map.gpcs[i].tpcs)
 				half.add(tpc);
+	for (unsigned tpc = 0; !best && tpc < (map.tpcs + 1) / 2; tpc++)
+		half.add(tpc);
 	return half;
 }
 

@@ -34,7 +34,8 @@ struct Layout {
 	TpcMask gpc_mask(const GpcTpcs &gpc) const;
 	TpcMask of_gpcs(const std::vector<unsigned> &ids) const;
 	TpcMask complement(const TpcMask &mask) const;
-	// Whole GPCs whose TPCs are nearest to half of all, the first of them among them; of one GPC the lower half.
+	// Whole GPCs whose TPCs are nearest to half of all, the first of them among them; the lower half of the TPCs
+	// where they are all in one.
 	TpcMask first_half() const;
 	std::vector<TpcMask> make(const std::vector<unsigned> &sizes, Placing how, const TpcMask &taken) const;
 	TpcMask parse(const std::string &text) const;

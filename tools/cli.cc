@@ -62,7 +62,9 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	{"run",
 	 {"gpulens run -- python3 train.py", "gpulens run -o tsgs.jsonl -- ./kernels",
 	  "gpulens -g 0 run --gpcs 2,3 -- ./kernels      on the TPCs of these GPCs alone"}},
-	{"partitions", {"gpulens partitions", "sudo gpulens partitions --json    those of all users"}},
+	{"partitions",
+	 {"gpulens partitions", "sudo gpulens partitions --json    those of all users",
+	  "gpulens -g 0 partitions --ways    what GPU 0 and its driver can do"}},
 	{"simulate",
 	 {"gpulens simulate render:high batch:low",
 	  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"}},
@@ -226,7 +228,8 @@ void add_run(CLI::App &app, Arguments &a, int &status)
 	CLI::App *partitions = app.add_subcommand(
 		"partitions",
 		"which processes have which TPCs by gpulens run or libgpulens-partition, and what they share");
-	partitions->callback([&a, &status] { status = show_partitions(a.options); });
+	partitions->add_flag("--ways", a.check, "instead what ways to partition there are on this GPU, by trying them");
+	partitions->callback([&a, &status] { status = a.check ? show_ways(a.options) : show_partitions(a.options); });
 }
 
 void add_control(CLI::App &app, Arguments &a, int &status)

@@ -4,24 +4,36 @@
 
 #include "applied.hpp"
 #include "confinement.hpp"
+#include "table.hpp"
 #include "text.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <unistd.h>
+#include <vector>
 
 namespace tool {
 
-int confine(const Options &options, const std::string &where, RunOptions &run)
-{
-	std::optional<unsigned> gpu;
-	gpulens::Confinement to;
+namespace {
 
+// That one is named, or none.
+std::optional<unsigned> named_gpu(const Options &options)
+{
 	if (options.sources.gpus.size() > 1)
 		throw SourceError("one GPU at a time: each program gets TPCs of one");
-	if (!options.sources.gpus.empty())
-		gpu = options.sources.gpus[0];
+	return options.sources.gpus.empty() ? std::nullopt : std::optional(options.sources.gpus[0]);
+}
+
+} // namespace
+
+int confine(const Options &options, const std::string &where, RunOptions &run)
+{
+	std::optional<unsigned> gpu = named_gpu(options);
+	gpulens::Confinement to;
+
 	check_preloadable(run.program[0]);
 	try {
 		to = gpulens::confinement(gpu, where);
@@ -46,6 +58,32 @@ int confine(const Options &options, const std::string &where, RunOptions &run)
 				   .c_str(),
 			   stderr);
 	return EXIT_DONE;
+}
+
+int show_ways(const Options &options)
+{
+	std::vector<gpulens::WayThere> ways;
+
+	try {
+		ways = gpulens::ways_on(named_gpu(options));
+	} catch (const gpulens::Error &e) {
+		throw SourceError(e.what());
+	}
+	if (options.json) {
+		nlohmann::ordered_json list = nlohmann::ordered_json::array(), null;
+		for (const gpulens::WayThere &one : ways)
+			list.push_back({{"way", one.name},
+					{"granule_tpcs", one.granule ? nlohmann::ordered_json(*one.granule) : null},
+					{"why", one.granule ? null : nlohmann::ordered_json(one.why)}});
+		return print(nlohmann::ordered_json{{"version", 1}, {"ways", list}}.dump(1, '\t') + '\n') ? EXIT_DONE
+													  : EXIT_PART;
+	}
+	Table table({"<Way", "<Here"});
+	for (const gpulens::WayThere &one : ways)
+		table.add({one.name, !one.granule        ? "no: " + one.why
+				     : *one.granule == 1 ? "any TPCs"
+							 : fmt::format("groups of {} TPCs", *one.granule)});
+	return print(table.str(style_of_output(options.colour))) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

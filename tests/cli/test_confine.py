@@ -207,3 +207,21 @@ def test_without_partitions_it_says_so(tmp_path: pathlib.Path) -> None:
     done = gpulens("--proc", str(proc), "partitions")
     assert (done.stdout, done.returncode) == ("no process has a partition, of those that may be looked into\n", 0)
     assert json.loads(gpulens("--proc", str(proc), "partitions", "--json").stdout) == {"version": 1, "partitions": []}
+
+
+def test_ways_are_tried() -> None:
+    """What each grows by, and why one is none there. Each is tried by itself: masks and green contexts exclude each
+    other in one process."""
+    assert gpulens("partitions", "--ways").stdout.splitlines()[1:] == [
+        "masks                        any TPCs", "green contexts               any TPCs",
+        "green contexts for clusters  groups of 4 TPCs"]
+    told = json.loads(gpulens("-g", "0", "partitions", "--ways", "--json", FAKE_CUDA_SHIFT="1", FAKE_CUDA_GREEN="801",
+                              CUDA_VISIBLE_DEVICES="5").stdout)
+    green = ("the driver makes no green contexts here, or not beside masks of launches in one process (CUDA's error "
+             "801)")
+    assert told == {"version": 1, "ways": [
+        {"way": "masks", "granule_tpcs": None, "why": "bit 0 of a launch's mask took SMs none away, and not TPC 0's"},
+        {"way": "green contexts", "granule_tpcs": None, "why": green},
+        {"way": "green contexts for clusters", "granule_tpcs": None, "why": green}]}
+    done = gpulens("partitions", "--ways", LD_LIBRARY_PATH="/nowhere")
+    assert done.returncode == 3 and done.stderr.startswith("gpulens: no CUDA: libcuda.so.1: cannot open shared object")

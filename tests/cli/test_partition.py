@@ -192,8 +192,8 @@ def test_work_stays_on_its_partition(work: str, words: "typing.Tuple[str, ...]",
 @pytest.mark.parametrize("way,name,launches", ((MASKS, "mask", 3), (GREEN, "green", None)))
 def test_partitions_of_a_program_are_listed(work: str, way: str, name: str,
                                             launches: "typing.Optional[int]") -> None:
-    """Each stream with its TPCs. With a mask were launched, since the first was told: its kernel, the second's probe, and
-    its kernel."""
+    """Each stream with its TPCs. With a mask were launched, since the first was told: its kernel, the second's probe
+    and kernel."""
     env = {**os.environ, "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "HOLD": "1",
            "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
            "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json")}

@@ -8,10 +8,12 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 
 namespace {
 
 using Words = std::vector<uint64_t>;
+using Sizes = std::vector<unsigned>;
 
 struct Close {
 	void operator()(gpulens_layout *l) const { gpulens_layout_close(l); }
@@ -248,6 +250,27 @@ TEST(Masks, CheckNamesWhatIsWrongAndFindsSplitGpcs)
 	EXPECT_EQ(shared, 0x007U);
 }
 
+TEST(Masks, HalvesAreWholeGpcs)
+{
+	auto half = [](const Layout &l, const char *which) -> uint64_t {
+		uint64_t mask = 0;
+		return gpulens_mask_parse(l.get(), which, &mask) ? 0 : mask;
+	};
+	Layout l = three(), one = of({5}), among = of({0, 5, 0}), least = of({1}), many = of(Sizes(21, 1));
+
+	EXPECT_EQ(half(l, "half:a"), 0x01fU); // 3 + 2 of 9
+	EXPECT_EQ(half(l, "half:b"), 0x1e0U);
+	EXPECT_EQ(half(one, "half:a"), 0x07U);
+	EXPECT_EQ(half(one, "half:b"), 0x18U);
+	EXPECT_EQ(half(among, "half:a"), 0x07U);
+	EXPECT_EQ(half(l, "half:c"), 0U);
+	EXPECT_EQ(half(least, "half:a"), 1U);
+	EXPECT_EQ(half(least, "half:b"), 0U);
+	EXPECT_STREQ(gpulens_error(), "\"half:b\": there is only one TPC");
+	EXPECT_EQ(half(many, "half:a"), 0U);
+	EXPECT_STREQ(gpulens_error(), "halves of 21 GPCs");
+}
+
 // Dies with up to 12 GPCs of up to 12 TPCs, of which any may be disabled.
 TEST(Floorswept, MasksAreDisjointAndOfTheirSizes)
 {
@@ -296,6 +319,33 @@ TEST(Floorswept, OnePartitionSplitsOneGpcAtMostOrTouchesAsManyAsItCan)
 		auto touched = [&](const Words &g) { return count_in(wide, g) > 0; };
 		ASSERT_EQ(std::count_if(all.begin(), all.end(), touched),
 			  std::min<long>(size, static_cast<long>(tpcs.size())));
+	}
+}
+
+TEST(Floorswept, HalvesComeAsNearAsWholeGpcsDo)
+{
+	std::mt19937 random(11);
+
+	for (int die = 0; die < 200; die++) {
+		Sizes tpcs(2 + random() % 11);
+		for (unsigned &n : tpcs)
+			n = 1 + random() % 12;
+		Layout l = of(tpcs);
+		Words a(gpulens_layout_words(l.get())), b = a;
+		ASSERT_EQ(gpulens_mask_parse(l.get(), "half:a", a.data()), 0);
+		ASSERT_EQ(gpulens_mask_parse(l.get(), "half:b", b.data()), 0);
+		ASSERT_EQ(count_in(a, b), 0U);
+		ASSERT_EQ(count(a) + count(b), gpulens_layout_tpcs(l.get()));
+		for (const Words &gpc : gpcs(l))
+			ASSERT_TRUE(count_in(a, gpc) == 0 || count_in(b, gpc) == 0);
+		std::set<unsigned> sums = {0}; // of whole GPCs
+		for (unsigned n : tpcs)
+			for (unsigned sum : std::set<unsigned>(sums))
+				sums.insert(sum + n);
+		unsigned all = count(a) + count(b), nearest = all;
+		for (unsigned sum : sums)
+			nearest = std::min(nearest, std::max(sum, all - sum));
+		ASSERT_EQ(std::max(count(a), count(b)), nearest);
 	}
 }
 
