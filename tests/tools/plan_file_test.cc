@@ -6,7 +6,7 @@
 
 namespace {
 
-using tool::plan::BadInput;
+using tool::BadInput;
 using tool::plan::Class;
 using tool::plan::NEVER;
 using tool::plan::parse_tasks;

@@ -7,7 +7,7 @@
 
 namespace {
 
-using tool::plan::BadInput;
+using tool::BadInput;
 using tool::plan::Class;
 using tool::plan::Fit;
 using tool::plan::fit_samples;

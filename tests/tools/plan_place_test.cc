@@ -9,7 +9,7 @@
 
 namespace {
 
-using tool::plan::BadInput;
+using tool::BadInput;
 using tool::plan::gpc_map;
 using tool::plan::GpcMap;
 using tool::plan::gpcs_of;

@@ -168,7 +168,7 @@ TEST(PlanSlip6, CapThatNothingMeetsIsRefused)
 	auto refusal = [&](u32 n, double total, double cap) -> std::string {
 		try {
 			tool::plan::uunifast_discard(random, n, total, cap);
-		} catch (const tool::plan::BadInput &e) {
+		} catch (const tool::BadInput &e) {
 			return e.what();
 		}
 		return "none";

@@ -2,95 +2,18 @@
 // See task_file.hpp.
 #include "plan/task_file.hpp"
 
+#include "json_item.hpp"
 #include "plan/tpc_mask.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace tool::plan {
 
 using json = nlohmann::ordered_json;
 
 namespace {
-
-constexpr size_t SHOWN = 40; // characters of a value that a message repeats
-
-std::string shown(const json &value)
-{
-	std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-
-	return text.size() > SHOWN ? text.substr(0, SHOWN) + "..." : text;
-}
-
-// An object of the file, which knows what it is called.
-class Item {
-public:
-	Item(const json &object, std::string where) : json_(object), where_(std::move(where))
-	{
-		if (!json_.is_object())
-			refuse("not an object but " + shown(json_));
-	}
-
-	[[noreturn]] void refuse(const std::string &why) const { throw BadInput(where_ + ": " + why); }
-	const std::string &where() const { return where_; }
-	bool has(const char *key) const { return json_.contains(key); }
-	void only(const std::vector<const char *> &keys) const
-	{
-		for (const auto &[key, value] : json_.items())
-			if (std::none_of(keys.begin(), keys.end(), [k = key](const char *o) { return k == o; }))
-				refuse(fmt::format("{} is none of {}", shown(key), fmt::join(keys, ", ")));
-	}
-	const json &at(const char *key) const
-	{
-		if (!has(key))
-			refuse(fmt::format("{} is missing", key));
-		return json_[key];
-	}
-	std::string word(const char *key) const
-	{
-		const json &v = at(key);
-		if (!v.is_string())
-			refuse(fmt::format("{} is {}, not a string", key, shown(v)));
-		return v.get<std::string>();
-	}
-	// It is printed in columns, on a terminal.
-	std::string name() const
-	{
-		std::string n = word("name");
-		if (n.empty() || std::any_of(n.begin(), n.end(), [](char c) { return c <= ' ' || c > '~'; }))
-			refuse("name is " + shown(n) + ", which is empty, or not of printable ASCII without blanks");
-		return n;
-	}
-	double number(const char *key, double least, double most, const char *what) const
-	{
-		const json &v = at(key);
-		if (!v.is_number() || !(v.get<double>() >= least && v.get<double>() <= most))
-			refuse(fmt::format("{} is {}, not {} from {} to {}", key, shown(v), what, least, most));
-		return v.get<double>();
-	}
-	Item object(const char *key) const { return {at(key), where_ + ": " + key}; }
-	std::vector<u32> numbers(const char *key, u32 most) const
-	{
-		const json &v = at(key);
-		std::vector<u32> list;
-		if (!v.is_array())
-			refuse(fmt::format("{} is {}, not a list of numbers", key, shown(v)));
-		for (const json &one : v) {
-			if (!one.is_number_unsigned() || one.get<u64>() > most)
-				refuse(fmt::format("{} has {}, not a number from 0 to {}", key, shown(one), most));
-			list.push_back(one.get<u32>());
-		}
-		return list;
-	}
-	const json &value() const { return json_; }
-
-private:
-	const json &json_;
-	std::string where_;
-};
 
 constexpr double MAX_US = static_cast<double>(MAX_TIME_NS) / 1000;
 
@@ -208,38 +131,6 @@ Reserved parse_reserved(const Item &from)
 	if (r.tpcs.empty() && r.gpcs.empty())
 		from.refuse("it is empty");
 	return r;
-}
-
-// "task camera" where it has such a name, else "task 3" of the list.
-std::string called(const json &object, const char *what, size_t index)
-{
-	bool named = object.is_object() && object.contains("name") && object["name"].is_string();
-
-	return fmt::format("{} {}", what, named ? shown(object["name"]) : std::to_string(index));
-}
-
-// Calls take(item) for each of a list.
-template <typename Take> void each(const Item &file, const char *key, const char *what, Take take)
-{
-	const json &list = file.at(key);
-	size_t index = 0;
-
-	if (!list.is_array())
-		file.refuse(fmt::format("{} is {}, not a list", key, shown(list)));
-	for (const json &one : list)
-		take(Item(one, fmt::format("{}: {}", file.where(), called(one, what, index++))));
-}
-
-json parse_json(const std::string &text, const std::string &name)
-{
-	try {
-		return json::parse(text);
-	} catch (const json::parse_error &e) {
-		// "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
-		std::string why = e.what();
-		size_t end = why.find("] ");
-		throw BadInput(name + ": not JSON: " + (end == std::string::npos ? why : why.substr(end + 2)));
-	}
 }
 
 } // namespace

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // TASKS.json, as docs/plan.md describes it: tasks, and TPCs that somebody else has.
 #pragma once
+#include "bad_input.hpp"
 #include "plan/task.hpp"
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace tool::plan {
-
-// What a file of the user's says that cannot be: file, item and reason.
-struct BadInput : std::runtime_error {
-	using std::runtime_error::runtime_error;
-};
 
 // TPCs that partitions stay away from, by one of the three.
 struct Reserved {
