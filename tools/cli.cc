@@ -3,6 +3,7 @@
 #include "cli.hpp"
 
 #include "applied.hpp"
+#include "cli_options.hpp"
 #include "confine.hpp"
 #include "proc_text.hpp"
 
@@ -11,9 +12,9 @@ namespace tool {
 const std::vector<ExitStatus> EXIT_STATUS = {
 	{"0", "all was shown or done"},
 	{"1",
-	 "something could not be read or decoded (named on standard error), --check found a hazard, or a plan does "
-	 "not fit"},
-	{"2", "wrong usage, or a file of tasks that makes no sense"},
+	 "something could not be read or decoded (named on standard error), --check found a hazard or a violated rule, "
+	 "or a plan does not fit"},
+	{"2", "wrong usage, or a file of tasks, a scenario or a log that makes no sense"},
 	{"3", "no GPU to show: no module, no such file, not an image"},
 	{"4", "a request was refused or failed"},
 };
@@ -73,6 +74,14 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
 	  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"}},
 	{"fit", {"gpulens fit times.csv", "gpulens fit times.csv --json | jq '.tasks[] | {name, class, alone}'"}},
+	{"probe-kernels",
+	 {"gpulens probe-kernels --list",
+	  "gpulens probe-kernels fig3.9 -o fig3.9.json    launches kernels on this machine's GPU",
+	  "gpulens probe-kernels scenario.json --simulate --sms 132 -o log.json"}},
+	{"blocks",
+	 {"gpulens blocks fig3.9.json                     when each kernel ran",
+	  "gpulens blocks fig3.9.json -o fig3.9.svg",
+	  "gpulens blocks --check fig3.9.json             exit status 1 where a rule is violated"}},
 };
 
 void add_sources(CLI::App &app, Arguments &a)
@@ -130,22 +139,6 @@ void add_commands(CLI::App &app, Arguments &a, int &status)
 			},
 			""));
 	proc->callback([&a, &status] { status = show_proc(a.proc_file, a.options); });
-}
-
-// A time with a unit, into nanoseconds.
-CLI::Option *add_duration(CLI::App *sub, const char *name, u64 &ns, u64 unit, const char *about)
-{
-	return sub
-		->add_option_function<std::string>(
-			name,
-			[&ns, unit, name](const std::string &text) {
-		std::optional<u64> got = parse_duration(text, unit);
-		if (!got || !*got)
-			throw CLI::ValidationError(name, "not a time such as 10s, 500ms or 100us: " + text);
-		ns = *got;
-			},
-			about)
-		->type_name("TIME");
 }
 
 CLI::Option *add_period(CLI::App *sub, u32 &us, const char *about)
@@ -329,14 +322,6 @@ void add_simulate(CLI::App &app, Arguments &a, int &status)
 	});
 }
 
-// An option that is one of a few names.
-template <typename T>
-void add_choice(CLI::App *sub, const char *name, T &value, const std::map<std::string, T> &names, const char *type,
-		const char *about)
-{
-	sub->add_option(name, value, about)->type_name(type)->transform(CLI::CheckedTransformer(names).description(""));
-}
-
 // What --evaluate takes.
 void add_evaluation(CLI::App *sub, Arguments &a)
 {
@@ -467,6 +452,21 @@ std::string footer_of(const std::string &command)
 
 } // namespace
 
+CLI::Option *add_duration(CLI::App *sub, const char *name, u64 &ns, u64 unit, const char *about)
+{
+	return sub
+		->add_option_function<std::string>(
+			name,
+			[&ns, unit, name](const std::string &text) {
+		std::optional<u64> got = parse_duration(text, unit);
+		if (!got || !*got)
+			throw CLI::ValidationError(name, "not a time such as 10s, 500ms or 100us: " + text);
+		ns = *got;
+			},
+			about)
+		->type_name("TIME");
+}
+
 std::vector<std::string> examples_of(const std::string &command)
 {
 	auto at = EXAMPLES.find(command);
@@ -489,6 +489,7 @@ std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status)
 	add_simulate(*app, a, status);
 	add_plan(*app, a, status);
 	add_fit(*app, a, status);
+	add_blocks(*app, a, status);
 	add_export(*app, a, status);
 	app->set_version_flag("--version", "gpulens " GPULENS_RELEASE, "which gpulens this is");
 	app->set_help_all_flag("--help-all", "this, with every command's own options");

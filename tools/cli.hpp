@@ -2,6 +2,7 @@
 // The command line of gpulens: its commands, options and examples, for the program (main.cc) and for what is generated
 // from them, manual pages and completions (docs.cc).
 #pragma once
+#include "blocks/commands.hpp"
 #include "control.hpp"
 #include "export.hpp"
 #include "plan/commands.hpp"
@@ -39,6 +40,8 @@ struct Arguments {
 	bool evaluate = false;
 	plan::EvaluateOptions evaluation;
 	std::string samples;
+	blocks::ProbeOptions probe;
+	blocks::BlocksOptions blocks;
 };
 
 // Parsing fills a, runs the command that was named, and leaves in status what to exit with.
