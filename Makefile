@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench kselftest install uninstall deb test-deb clean configure
+.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench kselftest install uninstall deb test-deb clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -37,6 +37,9 @@ emulator: configure ## build/bin/gpulens-emulator
 
 tool: configure ## build/bin/gpulens, the command-line tool, and build/cmake/docs, its manual pages and completions
 	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-run gpulens-confine tool-docs
+
+probe: configure ## build/bin/gpulens-probe-kernels, for gpulens probe-kernels, where nvcc is
+	cmake --build $(CMAKE_BUILD) --target probe
 
 tool-parts: configure ## what tests of the tool want: build/bin/record-image, fake_rm.so, libgpulens-partition.so
 	cmake --build $(CMAKE_BUILD) --target record-image fake_rm gpulens-partition fake-cuda
