@@ -222,8 +222,7 @@ private:
 			return;
 		size_t next = last_started(k);
 		std::string text =
-			fmt::format("{} heads the primary queue, a block of it fits on SM {} from {} to {}, and "
-				    "{} only then",
+			fmt::format("{} heads the primary queue and a block of it fits on SM {} from {} to {}, but {}",
 				    k.name, best.sm, time_of(best.from), time_of(best.to), starts(k, next));
 		if (short_)
 			verdict_.notes.push_back("R2: a false dependency: " + text);
