@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Stands for gpulens-probe-kernels where there is no GPU: the same words on lines, and the rules A to D by brute force,
-written without a look at tools/blocks/predict.cc: time goes by in milliseconds, and every rule is tried at each. What it
-is to be is in the environment: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an answer that is broken in some way."""
+with nothing kept from one moment to the next but which blocks ran: every rule is tried anew whenever something can have
+changed. What it is to be is in the environment: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an answer that is broken in some way."""
 
 import os
 import sys
@@ -11,7 +11,6 @@ import typing
 SMS = int(os.environ.get("FAKE_SMS", "2"))
 THREADS = int(os.environ.get("FAKE_THREADS", "2048"))
 BREAK = os.environ.get("FAKE_BREAK", "")
-MS = 1000000
 LATE = 7000  # ns that a block starts and a launch returns later than it could
 
 
@@ -31,9 +30,23 @@ class Kernel:
         return self.all_started() and all(end <= now for _, end, _ in self.placed)
 
 
-def free(kernels: typing.List[Kernel], sm: int, now: int) -> int:
-    """Threads of that SM which no block has."""
-    return THREADS - sum(k.threads for k in kernels for _, end, at in k.placed if at == sm and end > now)
+def free(kernels: typing.List[Kernel], now: int) -> typing.List[int]:
+    """Threads of each SM which no block has."""
+    left = [THREADS] * SMS
+    for k in kernels:
+        for _, end, sm in k.placed:
+            left[sm] -= k.threads if end > now else 0
+    return left
+
+
+def place(k: Kernel, left: typing.List[int], now: int) -> None:
+    """As many blocks as fit, each where most is free."""
+    while not k.all_started():
+        sm = left.index(max(left))
+        if left[sm] < k.threads:
+            return
+        k.placed.append((now, now + k.work, sm))
+        left[sm] -= k.threads
 
 
 def simulate(kernels: typing.List[Kernel]) -> None:
@@ -46,16 +59,13 @@ def simulate(kernels: typing.List[Kernel]) -> None:
             ahead = [o for o in kernels[:number] if o.stream == k.stream]
             if number not in came and k.release <= now and all(o.ended(now) for o in ahead):
                 came[number] = (now, number)
+        left = free(kernels, now)
         for number in sorted(came, key=lambda one: came[one]):
-            k = kernels[number]
-            while not k.all_started():
-                sm = max(range(SMS), key=lambda one: (free(kernels, one, now), -one))
-                if free(kernels, sm, now) < k.threads:
-                    break
-                k.placed.append((now, now + k.work, sm))
-            if not k.all_started():
+            place(kernels[number], left, now)
+            if not kernels[number].all_started():
                 break
-        now += MS
+        times = [k.release for k in kernels] + [end for k in kernels for _, end, _ in k.placed]
+        now = min([time for time in times if time > now], default=now)
 
 
 def print_machine(channels: int) -> None:

@@ -20,11 +20,11 @@ def scenario_of(profile: str) -> str:
     return f"demo-{profile}" if (ROOT / f"emulator/scenarios/demo-{profile}.json").exists() else "minimal"
 
 
-def gpulens(*words: str, stdin: typing.Optional[bytes] = None,
-            env: typing.Optional[typing.Dict[str, str]] = None) -> "subprocess.CompletedProcess[str]":
+def gpulens(*words: str, stdin: typing.Optional[bytes] = None, env: typing.Optional[typing.Dict[str, str]] = None,
+            tool: pathlib.Path = TOOL) -> "subprocess.CompletedProcess[str]":
     """Run the program with a locale that can draw trees."""
-    assert TOOL.exists(), f"{TOOL} is not there; run make tool"
-    done = subprocess.run([str(TOOL), *words], input=stdin or b"", capture_output=True, check=False,
+    assert tool.exists(), f"{tool} is not there; run make tool"
+    done = subprocess.run([str(tool), *words], input=stdin or b"", capture_output=True, check=False,
                           timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
