@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Stands for gpulens-probe-kernels where there is no GPU: the same words on lines, and the rules A to D by brute force,
 with nothing kept from one moment to the next but which blocks ran: every rule is tried anew whenever something can have
-changed. What it is to be is in the environment: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an answer that is broken in some way."""
+changed. What it is to be is in the environment: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an answer that is broken in
+some way."""
 
 import os
 import sys
@@ -34,24 +35,24 @@ def free(kernels: typing.List[Kernel], now: int) -> typing.List[int]:
     """Threads of each SM which no block has."""
     left = [THREADS] * SMS
     for k in kernels:
-        for _, end, sm in k.placed:
-            left[sm] -= k.threads if end > now else 0
+        for _, end, where in k.placed:
+            left[where] -= k.threads if end > now else 0
     return left
 
 
 def place(k: Kernel, left: typing.List[int], now: int) -> None:
     """As many blocks as fit, each where most is free."""
     while not k.all_started():
-        sm = left.index(max(left))
-        if left[sm] < k.threads:
+        where = left.index(max(left))
+        if left[where] < k.threads:
             return
-        k.placed.append((now, now + k.work, sm))
-        left[sm] -= k.threads
+        k.placed.append((now, now + k.work, where))
+        left[where] -= k.threads
 
 
 def simulate(kernels: typing.List[Kernel]) -> None:
-    """Gives each kernel its blocks. The primary queue is asked for at each moment anew: heads of streams that still have
-    blocks to start, by when they came to be heads."""
+    """Gives each kernel its blocks. The primary queue is asked for at each moment anew: heads of streams that still
+    have blocks to start, by when they came to be heads."""
     came: typing.Dict[int, typing.Tuple[int, int]] = {}
     now = 0
     while not all(k.all_started() for k in kernels):
@@ -65,7 +66,7 @@ def simulate(kernels: typing.List[Kernel]) -> None:
             if not kernels[number].all_started():
                 break
         times = [k.release for k in kernels] + [end for k in kernels for _, end, _ in k.placed]
-        now = min([time for time in times if time > now], default=now)
+        now = min((time for time in times if time > now), default=now)
 
 
 def print_machine(channels: int) -> None:
@@ -94,8 +95,8 @@ def main() -> int:
     for k in kernels:
         end = max(end for _, end, _ in k.placed)
         print(f"kernel {k.release} {k.release + LATE} {end + 2 * LATE} {THREADS // k.threads}")
-        for start, stop, sm in k.placed:
-            print(f"block {start + LATE} {stop + LATE} {SMS if BREAK == 'sm' else sm}")
+        for start, stop, where in k.placed:
+            print(f"block {start + LATE} {stop + LATE} {SMS if BREAK == 'sm' else where}")
             if BREAK == "short":
                 return 0
     print("end")

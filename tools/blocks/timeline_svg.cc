@@ -176,9 +176,11 @@ private:
 			const std::string &label = log_.streams[k.stream].label;
 			std::string stream = fmt::format("Stream {}", k.stream + 1);
 			if (by_ == Colours::Kernel)
-				entries[i] = k.name + (label.empty() ? "" : " (" + label + ")");
+				entries[i] = label.empty() ? k.name : fmt::format("{} ({})", k.name, label);
 			else
-				entries[k.stream] = label.empty() || label == stream ? stream : stream + ": " + label;
+				entries[k.stream] = label.empty() || label == stream
+							    ? stream
+							    : fmt::format("{}: {}", stream, label);
 		}
 		for (const auto &[colour, words] : entries) {
 			bool more = &entries.at(colour) != &entries.rbegin()->second && colour >= LEGEND_MOST;
