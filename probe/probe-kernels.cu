@@ -22,6 +22,7 @@
 //	end
 // Exit status: 0 done, 1 CUDA failed (a message says how), 2 wrong usage or input.
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
