@@ -6,7 +6,9 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -49,8 +51,9 @@ def test_a_program_runs_on_its_tpcs(program: str) -> None:
     """TPC n has SMs 2n and 2n + 1; on the one GPU that was verified; its exit status is passed on."""
     done = gpulens("run", "--tpcs", "0-2,65", "--", program)
     assert done.stdout.splitlines() == ["ran on 0 1 2 3 4 5 130 131", f"on {UUID}"]
-    assert done.stderr == (f"gpulens: {program} is on TPCs 0-2, 65 of 0000:01:00.0, in GPCs 1-3\n"
-                           "gpulens: the program made no TSG\n")
+    lines = [line for line in done.stderr.splitlines() if " share " not in line]  # with other programs on this machine
+    assert lines == [f"gpulens: {program} is on TPCs 0-2, 65 of 0000:01:00.0, in GPCs 1-3",
+                     "gpulens: the program made no TSG"]
     assert done.returncode == 7
     assert gpulens("run", "--", program).stdout.splitlines()[1] == "on any GPU"
 
@@ -104,8 +107,11 @@ def test_what_is_not_verified_is_not_begun(how: str) -> None:
 
 
 def test_the_named_gpu_is_found_by_its_address(program: str) -> None:
-    """CUDA's number of it is asked for; the user's CUDA_VISIBLE_DEVICES does not change that."""
+    """CUDA's number of it is asked for, which is another one where CUDA knows two; the user's CUDA_VISIBLE_DEVICES does not
+    change that."""
     done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, CUDA_VISIBLE_DEVICES="5")
+    assert done.stdout.splitlines() == ["ran on 6 7", f"on {UUID}"]
+    done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_SECOND="1")
     assert done.stdout.splitlines() == ["ran on 6 7", f"on {UUID}"]
     done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_BUS="07")
     assert (done.stderr, done.returncode) == ("gpulens: CUDA knows no GPU at 0000:01:00.0\n", 3)
@@ -138,6 +144,7 @@ def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
                         ({"LD_LIBRARY_PATH": "/nowhere"}, "libcuda.so.1: cannot open shared object file"),
                         ({"GPULENS_LAUNCH_MASK": "41:0:0"}, "GPULENS_LAUNCH_MASK is not what gpulens run sets"),
                         ({"GPULENS_LAUNCH_MASK": "40:0"}, "GPULENS_LAUNCH_MASK is not what gpulens run sets"),
+                        ({"GPULENS_LAUNCH_MASK": "40:0:0:1"}, "GPULENS_LAUNCH_MASK is not what gpulens run sets"),
                         ({"FAKE_CUDA_VERSION": "65"}, "a launch has a descriptor of version 0x41, not 0x40")):
         done = subprocess.run([program], env=environment(**{**library, **mask, **change}), capture_output=True,
                               text=True, check=False)
@@ -196,6 +203,50 @@ def test_who_shares_a_gpc_is_told_as_a_program_begins(program: str) -> None:
         assert f"(true) and {other} (cuda_program) share GPC 0, by different TPCs\n" in done.stderr
         done = gpulens("run", "--gpcs", "1", "--", "true")
         assert str(other) not in done.stderr
+
+
+def page(magic: bytes, launches: int, text: str) -> int:
+    """A file in memory as a process with a partition has it, by tools/applied_page.hpp."""
+    file = os.memfd_create("gpulens-partition")
+    os.write(file, magic + launches.to_bytes(8, "little") + text.encode("ascii").ljust(4080, b"\0"))
+    return file
+
+
+def test_pages_are_read_as_they_are_documented() -> None:
+    """Three of this process, which do not share with each other, and three of a child: one on the same GPU, one on another
+    GPU, one that is no page."""
+    def told(**what: object) -> str:
+        return json.dumps([{"gpu": "0000:01:00.0", "way": "mask", "scope": "stream", "gpcs": [0], **what}])
+
+    files = [page(b"gpulens1", 5, told(tpcs=[1, 2])), page(b"gpulens1", 6, told(tpcs=[2, 3], way="green")),
+             page(b"gpulens2", 7, told(tpcs=[4]))]
+    mine, child = os.getpid(), os.fork()
+    if not child:
+        for file in files:
+            os.close(file)
+        page(b"gpulens1", 8, told(tpcs=[3], scope="program"))
+        page(b"gpulens1", 9, told(tpcs=[1, 2, 3], gpu="0000:02:00.0"))
+        page(b"gpulens1", 9, told(tpcs=[1, 2, 3])[:-1])
+        signal.pause()
+    try:
+        while len([one for one in pathlib.Path(f"/proc/{child}/fd").iterdir()
+                   if "gpulens-partition" in os.readlink(one)]) < 3:
+            time.sleep(0.01)
+        all_of_them = json.loads(gpulens("partitions", "--json").stdout)["partitions"]
+        seen = [(one["pid"], one["gpu"], one["way"], one["scope"], one["tpcs"], one["launches"]) for one in all_of_them]
+        text = gpulens("partitions").stdout
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        for file in files:
+            os.close(file)
+    assert sorted(one for one in seen if one[0] in (mine, child)) == sorted([
+        (mine, "0000:01:00.0", "mask", "stream", [1, 2], 5), (mine, "0000:01:00.0", "green", "stream", [2, 3], None),
+        (child, "0000:01:00.0", "mask", "program", [3], 8),
+        (child, "0000:02:00.0", "mask", "stream", [1, 2, 3], 9)])
+    shared = [line for line in text.splitlines() if " share " in line and str(mine) in line]
+    assert sorted(line.split(" share ")[1] for line in shared) == ["GPC 0, by different TPCs", "TPC 3"]
+    assert all(str(child) in line for line in shared)
 
 
 def test_without_partitions_it_says_so(tmp_path: pathlib.Path) -> None:

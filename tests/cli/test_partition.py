@@ -170,6 +170,8 @@ WORK = [
      {"FAKE_CUDA_WIDE": "1"}),
     ((GREEN, "3,4"), ["granule 0 1", "error -5: in the green context the probe ran on TPC 65"],
      {"FAKE_CUDA_SPILL": "1"}),
+    ((GREEN, "1"), ["granule 0 1", "error -22: the layout is not that of the GPU of this thread's CUDA context"],
+     {"MADE_UP": "1"}),
     (("3", "1"), ["granule -22 0", "error -22: way 3 is none"], {}),
     ((GREEN, "0x0"), ["granule 0 1", "error -22: the mask is empty"], {}),
     ((GREEN, "66"), ["granule 0 1", 'error -2: "66": there is no TPC 66; there are 0 to 65'], {}),
@@ -189,6 +191,13 @@ def test_work_stays_on_its_partition(work: str, words: "typing.Tuple[str, ...]",
     assert run_on_h200(work, *words, **env).stdout.splitlines() == lines
 
 
+def told_of(pid: int) -> "typing.List[typing.Any]":
+    """What gpulens partitions has of a process."""
+    told = json.loads(subprocess.run([str(ROOT / "build/bin/gpulens"), "partitions", "--json"], check=True,
+                                     capture_output=True, text=True).stdout)["partitions"]
+    return sorted((one for one in told if one["pid"] == pid), key=lambda one: one["tpcs"])
+
+
 @pytest.mark.parametrize("way,name,launches", ((MASKS, "mask", 3), (GREEN, "green", None)))
 def test_partitions_of_a_program_are_listed(work: str, way: str, name: str,
                                             launches: "typing.Optional[int]") -> None:
@@ -202,10 +211,11 @@ def test_partitions_of_a_program_are_listed(work: str, way: str, name: str,
         assert one.stdin and one.stdout
         while one.stdout.readline() != "ready\n":
             pass
-        told = json.loads(subprocess.run([str(ROOT / "build/bin/gpulens"), "partitions", "--json"], check=True,
-                                         capture_output=True, text=True).stdout)["partitions"]
+        mine = told_of(one.pid)
+        print(file=one.stdin, flush=True)
+        assert one.stdout.readline() == "closed\n"
+        assert told_of(one.pid) == []
         one.stdin.close()
-    mine = sorted((each for each in told if each["pid"] == one.pid), key=lambda each: each["tpcs"])
     common = {"pid": one.pid, "process": "work_program", "gpu": "0000:01:00.0", "way": name, "scope": "stream"}
     assert mine == [{**common, "tpcs": [0, 1, 2], "gpcs": [1, 2, 3], "launches": launches},
                     {**common, "tpcs": [65], "gpcs": [1], "launches": launches}]

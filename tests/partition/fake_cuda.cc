@@ -4,6 +4,7 @@
 //
 //	FAKE_CUDA_VERSION=65  version of launch descriptors, decimal; 64 is 4.0
 //	FAKE_CUDA_BUS=03      where it is; 01
+//	FAKE_CUDA_SECOND=1    it is CUDA's device 1; device 0 is a GPU that NVIDIA's driver does not tell of
 //	FAKE_CUDA_SHIFT=1     each bit of a mask is the next one's TPC
 //	FAKE_CUDA_DEAF=1      no callback is made
 //	FAKE_CUDA_BUSY=1      the callback has a subscriber
@@ -147,21 +148,28 @@ int cuCtxSetCurrent(void *context)
 	return 0;
 }
 
-int cuDevicePrimaryCtxRetain(void **to, int)
+// A context is the number of its device, behind which there is something.
+static char contexts[2];
+
+int cuDevicePrimaryCtxRetain(void **to, int device)
 {
-	*to = &current;
+	*to = &contexts[device];
 	return 0;
 }
 
 int cuCtxGetDevice(int *device)
 {
-	*device = 0;
+	*device = current == &contexts[1];
 	return current ? 0 : 201;
 }
 
 int cuDeviceGetByPCIBusId(int *device, const char *pci)
 {
-	*device = 0;
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+	*device = set("FAKE_CUDA_SECOND");
+	if (visible && atoi(visible) > *device)
+		return 101;
 	return strncmp(pci + 5, set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01", 2) ? 101 : 0;
 }
 
@@ -192,8 +200,10 @@ int cuStreamSynchronize(void *)
 	return 0;
 }
 
-int cuDeviceGetPCIBusId(char *to, int room, int)
+int cuDeviceGetPCIBusId(char *to, int room, int device)
 {
+	if (set("FAKE_CUDA_SECOND") && !device)
+		return snprintf(to, static_cast<size_t>(room), "0000:00:00.0") < 0;
 	snprintf(to, static_cast<size_t>(room), "0000:%s:00.0", set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01");
 	return 0;
 }

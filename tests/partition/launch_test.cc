@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 // Bits of a launch's mask against those that were probed on an H200: docs/results/2026-11-22-h200-masks.md.
+#include "announce.hpp"
 #include "gpulens-partition.h"
 #include "layout.hpp"
 #include "probed.hpp"
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -83,6 +90,37 @@ TEST(Launch, WhatIsNotToldIsNotGuessed)
 	EXPECT_EQ(gpulens_mask_launch(made, &mask, nullptr), -EINVAL);
 	EXPECT_EQ(disable[0], 5U);
 	gpulens_layout_close(made);
+}
+
+// What other processes are told: the files of this one with that name.
+std::vector<std::pair<int, std::string>> pages()
+{
+	std::vector<std::pair<int, std::string>> list;
+
+	for (const auto &fd : std::filesystem::directory_iterator("/proc/self/fd")) {
+		std::error_code err;
+		if (std::filesystem::read_symlink(fd.path(), err).string().rfind("/memfd:gpulens-partition", 0) != 0)
+			continue;
+		std::ifstream in(fd.path(), std::ios::binary);
+		std::string whole{std::istreambuf_iterator<char>(in), {}};
+		list.emplace_back(std::stoi(fd.path().filename()), whole);
+	}
+	return list;
+}
+
+TEST(Announce, ThereIsOnePageThatIsRewritten)
+{
+	EXPECT_TRUE(pages().empty());
+	gpulens::announce("[1]");
+	gpulens::announce(std::string(4080, 'x')); // does not fit
+	ASSERT_EQ(pages().size(), 1U);
+	EXPECT_GE(pages()[0].first, 900); // out of the way of programs that count on the lowest
+	EXPECT_EQ(pages()[0].second.size(), 4096U);
+	EXPECT_EQ(pages()[0].second.substr(0, 20), std::string("gpulens1\0\0\0\0\0\0\0\0[1]\0", 20));
+	gpulens::announce(std::string(4079, 'y'));
+	EXPECT_EQ(pages()[0].second.substr(16), std::string(4079, 'y') + '\0');
+	gpulens::announce("[]");
+	EXPECT_STREQ(pages()[0].second.c_str() + 16, "[]");
 }
 
 } // namespace

@@ -256,13 +256,15 @@ TEST(Masks, HalvesAreWholeGpcs)
 		uint64_t mask = 0;
 		return gpulens_mask_parse(l.get(), which, &mask) ? 0 : mask;
 	};
-	Layout l = three(), one = of({5}), among = of({0, 5, 0}), least = of({1}), many = of(Sizes(21, 1));
+	Layout l = three(), one = of({5}), among = of({0, 5, 0}), least = of({1}), middle = of({1, 3, 2}),
+	       many = of(Sizes(21, 1));
 
 	EXPECT_EQ(half(l, "half:a"), 0x01fU); // 3 + 2 of 9
 	EXPECT_EQ(half(l, "half:b"), 0x1e0U);
 	EXPECT_EQ(half(one, "half:a"), 0x07U);
 	EXPECT_EQ(half(one, "half:b"), 0x18U);
 	EXPECT_EQ(half(among, "half:a"), 0x07U);
+	EXPECT_EQ(half(middle, "half:a"), 0x31U); // GPCs 0 and 2
 	EXPECT_EQ(half(l, "half:c"), 0U);
 	EXPECT_EQ(half(least, "half:a"), 1U);
 	EXPECT_EQ(half(least, "half:b"), 0U);

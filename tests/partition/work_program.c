@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // CUDA work on partitions: work_program WAY TPCS..., each as gpulens_mask_parse() takes it, all open at once; of each what it
-// got, and where a launch in its stream ran. With HOLD in the environment nothing until standard input ends. Then "after", where a launch in the default stream ran.
+// got, and where a launch in its stream ran. With HOLD in the environment a character is
+// waited for, the partitions are closed, and another is waited for. With MADE_UP the layout is of no GPU. Then "after", where a launch in the default stream ran.
 #include "gpulens-partition.h"
 
 #include <dlfcn.h>
@@ -35,7 +36,8 @@ int main(int argc, char **argv)
 	struct gpulens_layout *layout;
 	uint64_t mask[2];
 	unsigned way = argc > 1 ? (unsigned)atoi(argv[1]) : 0, tpcs = 0;
-	int err = gpulens_layout_open_cuda(&layout);
+	unsigned halves[] = { 33, 33 };
+	int err = getenv("MADE_UP") ? gpulens_layout_make(halves, 2, &layout) : gpulens_layout_open_cuda(&layout);
 
 	if (!err)
 		err = gpulens_way_granule(way, &tpcs);
@@ -57,11 +59,15 @@ int main(int argc, char **argv)
 	if (getenv("HOLD")) {
 		puts("ready");
 		fflush(stdout);
-		while (getchar() != EOF)
-			;
+		getchar();
 	}
 	for (int i = 0; i < 8; i++)
 		gpulens_partition_close(p[i]);
+	if (getenv("HOLD")) {
+		puts("closed");
+		fflush(stdout);
+		getchar();
+	}
 	gpulens_layout_close(layout);
 	printf("after");
 	run(NULL);
