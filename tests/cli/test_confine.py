@@ -107,8 +107,8 @@ def test_what_is_not_verified_is_not_begun(how: str) -> None:
 
 
 def test_the_named_gpu_is_found_by_its_address(program: str) -> None:
-    """CUDA's number of it is asked for, which is another one where CUDA knows two; the user's CUDA_VISIBLE_DEVICES does not
-    change that."""
+    """CUDA's number of it is asked for, which is another one where CUDA knows two; the user's CUDA_VISIBLE_DEVICES does
+    not change that."""
     done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, CUDA_VISIBLE_DEVICES="5")
     assert done.stdout.splitlines() == ["ran on 6 7", f"on {UUID}"]
     done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_SECOND="1")
@@ -213,8 +213,8 @@ def page(magic: bytes, launches: int, text: str) -> int:
 
 
 def test_pages_are_read_as_they_are_documented() -> None:
-    """Three of this process, which do not share with each other, and three of a child: one on the same GPU, one on another
-    GPU, one that is no page."""
+    """Three of this process, which do not share with each other, and three of a child: one on the same GPU, one on
+    another GPU, one that is no page."""
     def told(**what: object) -> str:
         return json.dumps([{"gpu": "0000:01:00.0", "way": "mask", "scope": "stream", "gpcs": [0], **what}])
 

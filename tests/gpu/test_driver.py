@@ -111,7 +111,7 @@ def test_busy_processes_take_even_turns(tmp_path: pathlib.Path, count: int) -> N
     channel is told to be of another one of the processes."""
     with contextlib.ExitStack() as all_of_them:
         pids = {str(all_of_them.enter_context(process("spin", "20")).pid) for _ in range(count)}
-        text = gpulens("record", "--for", "4s", "--every", "250us", "-o", str(tmp_path / "a.csv"))
+        text = gpulens("record", "--for", "8s", "--every", "250us", "-o", str(tmp_path / "a.csv"))
     print("\n" + text)
     rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
     turns: dict[str, list[float]] = {}
