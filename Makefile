@@ -86,15 +86,15 @@ bench: module emulator guest-parts ## accesses and times against the budget of d
 kselftest: ## the read-only tests on this machine's GPUs, with the module loaded
 	$(MAKE) -C tests/selftests run_tests
 
-install: | build ## the module through DKMS, the tool under PREFIX (/usr/local); KVER= names a kernel, DESTDIR= stages only
-	@cmake -S . -B $(CMAKE_BUILD)-tool -DGPULENS_TOOL_ONLY=ON -DCMAKE_BUILD_TYPE=Release >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
+install: | build ## the module through DKMS, tool and library under PREFIX (/usr/local); KVER= names a kernel, DESTDIR= stages only
+	@cmake -S . -B $(CMAKE_BUILD)-tool -DGPULENS_TOOL_ONLY=ON -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
 	cmake --build $(CMAKE_BUILD)-tool
 	scripts/install
 
 uninstall: ## removes what make install put there
 	scripts/install --uninstall
 
-deb: ## build/deb/*.deb, Debian packages of the tool and of the module's sources
+deb: ## build/deb/*.deb, Debian packages of the tool, of libgpulens-partition and of the module's sources
 	scripts/build-deb
 
 test-deb: ## packages and make install, in throwaway root folders of Debian 12 and 13; wants root and debootstrap

@@ -229,10 +229,12 @@ def test_without_a_module_or_a_driver_it_says_so(program: str) -> None:
 
 
 def test_only_the_interface_is_exported() -> None:
-    """Symbols of the library are those of its headers."""
+    """Symbols of the library are those of its headers, and of the list that Debian packages depend on it by."""
     text = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], check=True, capture_output=True,
                           text=True).stdout
     names: typing.Set[str] = {line.split()[2].split("@")[0] for line in text.splitlines()}
     headers = "".join((ROOT / "partition" / name).read_text(encoding="ascii")
                       for name in ("gpulens-partition.h", "libsmctrl.h"))
     assert len(names) == 32 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0"}
+    listed = (ROOT / "debian/libgpulens-partition0.symbols").read_text(encoding="ascii").splitlines()
+    assert {line.strip().split("@")[0] for line in listed if line.startswith(" ")} == names
