@@ -60,6 +60,7 @@ void add_picture(CLI::App &app, Arguments &a, int &status)
 	add_choice<blocks::Colours>(sub, "--colour-by", to.by,
 				    {{"kernel", blocks::Colours::Kernel}, {"stream", blocks::Colours::Stream}}, "WHAT",
 				    "kernel or stream, which it is when not given");
+	sub->add_flag("--used", to.used, "a picture of the SMs alone that a block ran on");
 	CLI::Option *check = sub->add_flag(
 		"--check", to.check,
 		"exit status 1 where blocks did not keep to the rules. A: no block starts before its kernel is "

@@ -289,6 +289,23 @@ def test_the_picture_shows_every_block(tmp_path: pathlib.Path) -> None:
     assert len(colours) == 3
 
 
+def test_a_picture_of_used_sms_alone(tmp_path: pathlib.Path) -> None:
+    """Blocks on SMs 3 and 7 of 8: two rows with their numbers, SM 3 below; and else all eight."""
+    file = tmp_path / "a.json"
+    log = probed(file, "fig3.16", sms=8)
+    for kernel in kernels(log).values():
+        kernel["block_smids"] = [3 + 4 * (i % 2) for i in range(len(kernel["block_smids"]))]
+    file.write_text(json.dumps(log), encoding="utf-8")
+    rows = [one for one in drawn(file, "--used").iter(f"{SVG}text") if (one.text or "").startswith("SM ")]
+    assert [one.text for one in rows] == ["SM 3", "SM 7"] and float(rows[0].get("y", "")) > float(rows[1].get("y", ""))
+    assert "2 of 8 SMs of 2048 threads" in "".join(drawn(file, "--used").itertext())
+    floors = [box[1] for some in boxes(drawn(file, "--used")).values() for box in some]
+    assert 100 < max(floors) - min(floors) < 260  # two rows of 130
+    whole = drawn(file)
+    assert len([one for one in whole.iter(f"{SVG}text") if (one.text or "").startswith("SM ")]) == 8
+    assert ", 8 SMs of 2048 threads" in "".join(whole.itertext())
+
+
 @pytest.mark.parametrize("figure", (*FIGURES, "r2"))
 def test_pictures_of_132_sms_are_whole(tmp_path: pathlib.Path, figure: str) -> None:
     """All blocks are within the axes and within the rows of their SMs, 6 high; none overlaps another in its row, and

@@ -129,7 +129,7 @@ int blocks_command(const Options &options, const BlocksOptions &what)
 			log.channels_told = true;
 		}
 		if (!what.file.empty())
-			write_whole(what.file, timeline_svg(log, what.by));
+			write_whole(what.file, timeline_svg(log, what.by, what.used));
 		std::optional<Verdict> verdict;
 		if (what.check)
 			verdict = check(log, what.tolerance_ns);

@@ -24,6 +24,7 @@ struct BlocksOptions {
 	u64 tolerance_ns = DEFAULT_TOLERANCE_NS;
 	std::optional<u32> channels{};
 	Colours by = Colours::Stream;
+	bool used = false; // only SMs that a block ran on
 };
 
 // Exit status: 0 done, 1 --check found a violation, 2 a file that makes no sense. They throw SourceError.

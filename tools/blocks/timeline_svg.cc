@@ -62,8 +62,18 @@ double seconds(s64 ns)
 // The first SM is at the bottom, as in the papers.
 class Picture {
 public:
-	Picture(const Log &log, Colours by) : log_(log), by_(by), rows_(std::max(log.machine.sms, 1U))
+	Picture(const Log &log, Colours by, bool used) : log_(log), by_(by), row_of_(std::max(log.machine.sms, 1U))
 	{
+		std::vector<bool> shown(row_of_.size(), !used);
+		for (const Ran &k : log.kernels)
+			for (const Block &b : k.blocks)
+				shown[b.sm] = true;
+		for (u32 sm = 0; sm < row_of_.size(); sm++)
+			if (shown[sm]) {
+				row_of_[sm] = rows_++;
+				sms_.push_back(sm);
+			}
+		rows_ = std::max(rows_, 1U);
 		row_ = std::clamp(ALL_ROWS / rows_, ROW_LEAST, ROW_MOST);
 		for (const Ran &k : log.kernels) {
 			from_ = std::min(from_, k.launched ? (*k.launched)[0] : k.first_start());
@@ -98,7 +108,7 @@ private:
 		return LEFT + static_cast<double>(ns - from_) / static_cast<double>(to_ - from_) * WIDTH;
 	}
 	double bottom() const { return top_ + row_ * rows_; }
-	double y(u32 sm, u32 threads) const { return bottom() - row_ * (sm + double(threads) / capacity_); }
+	double y(u32 sm, u32 threads) const { return bottom() - row_ * (row_of_[sm] + double(threads) / capacity_); }
 
 	std::string title() const
 	{
@@ -107,7 +117,11 @@ private:
 
 		if (!m.name.empty())
 			t += ", " + m.name;
-		return t + fmt::format(", {} SMs", rows_) +
+		if (sms_.size() < row_of_.size())
+			t += fmt::format(", {} of", sms_.size());
+		else
+			t += ",";
+		return t + fmt::format(" {} SMs", row_of_.size()) +
 		       (m.threads_per_sm ? fmt::format(" of {} threads", m.threads_per_sm) : "");
 	}
 
@@ -130,7 +144,7 @@ private:
 			size_t kernel, block;
 			u32 low, high;
 		};
-		std::vector<std::vector<One>> all(rows_);
+		std::vector<std::vector<One>> all(row_of_.size());
 
 		capacity_ = std::max(log_.machine.threads_per_sm, 1U);
 		low_.resize(log_.kernels.size());
@@ -222,13 +236,13 @@ private:
 		out += text("end", LEFT - 8, bottom() + 19, "time, s", " class=\"small\"");
 		while (every * row_ < 1.5 * LABEL_HEIGHT)
 			every *= every == 2 ? 5 : 2; // 1, 2, 10, 20
-		for (u32 sm = 0; sm <= rows_; sm++) {
-			double at = bottom() - row_ * sm;
-			if (row_ >= 4 * LETTER || sm % every == 0 || sm == rows_)
+		for (u32 row = 0; row <= rows_; row++) {
+			double at = bottom() - row_ * row;
+			if (row_ >= 4 * LETTER || row % every == 0 || row == rows_)
 				out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}h{:.1f}\"/>\n", LEFT, at,
 						   WIDTH);
-			if (sm < rows_ && sm % every == 0)
-				out += text("end", LEFT - 8, at - row_ / 2 + 4, fmt::format("SM {}", sm),
+			if (row < sms_.size() && row % every == 0)
+				out += text("end", LEFT - 8, at - row_ / 2 + 4, fmt::format("SM {}", sms_[row]),
 					    " class=\"small\"");
 		}
 		return out;
@@ -304,7 +318,8 @@ private:
 
 	const Log &log_;
 	Colours by_;
-	u32 rows_, capacity_ = 1; // threads that a row is high
+	std::vector<u32> row_of_, sms_; // by SM; by row
+	u32 rows_ = 0, capacity_ = 1;   // threads that a row is high
 	double row_ = 0, top_ = TOP, legend_ = 0;
 	s64 from_ = 0, to_ = 0;
 	std::vector<std::vector<u32>> low_; // by kernel and block: threads below it
@@ -313,9 +328,9 @@ private:
 
 } // namespace
 
-std::string timeline_svg(const Log &log, Colours by)
+std::string timeline_svg(const Log &log, Colours by, bool used)
 {
-	return Picture(log, by).draw();
+	return Picture(log, by, used).draw();
 }
 
 } // namespace tool::blocks

@@ -8,6 +8,7 @@ namespace tool::blocks {
 
 enum class Colours { Kernel, Stream };
 
-std::string timeline_svg(const Log &log, Colours by);
+// used: only SMs that a block ran on have a row.
+std::string timeline_svg(const Log &log, Colours by, bool used);
 
 } // namespace tool::blocks
