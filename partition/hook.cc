@@ -58,7 +58,7 @@ thread_local std::optional<LaunchMask> next;
 
 std::optional<LaunchMask> mask_of(const void *descriptor)
 {
-	std::optional<LaunchMask> mask = std::exchange(next, std::nullopt);
+	std::optional<LaunchMask> mask = take_next();
 	std::lock_guard<std::mutex> hold(masks().lock);
 
 	if (!mask) {
@@ -118,6 +118,11 @@ const char *subscribe(void *libcuda)
 void set_next(const std::optional<LaunchMask> &mask)
 {
 	next = mask;
+}
+
+std::optional<LaunchMask> take_next()
+{
+	return std::exchange(next, std::nullopt);
 }
 
 void set_of_descriptor(const void *descriptor, const std::optional<LaunchMask> &mask)

@@ -31,6 +31,7 @@ const char *subscribe(void *libcuda);
 
 // A mask goes before those below it; where there is none, a launch is as CUDA made it.
 void set_next(const std::optional<LaunchMask> &mask); // of the calling thread's next launch
+std::optional<LaunchMask> take_next();                // what it would have been, and has not any more
 void set_of_descriptor(const void *descriptor, const std::optional<LaunchMask> &mask);
 void set_global(const LaunchMask &mask);
 

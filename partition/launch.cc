@@ -117,6 +117,18 @@ static bool points_to(const void *stream, const void *descriptor)
 	return std::find(words, words + WORDS, descriptor) != words + WORDS;
 }
 
+// The program's next launch keeps its mask over those of the probe.
+class KeptNext {
+public:
+	KeptNext() : mask_(hook::take_next()) {}
+	KeptNext(const KeptNext &) = delete;
+	KeptNext &operator=(const KeptNext &) = delete;
+	~KeptNext() { hook::set_next(mask_); }
+
+private:
+	std::optional<LaunchMask> mask_;
+};
+
 // The callback is not told the stream, but where the launch's descriptor lies, and each stream has its own. A launch of the probe
 // tells which.
 void Launches::set_stream(void *stream, const TpcMask &enabled)
@@ -124,6 +136,7 @@ void Launches::set_stream(void *stream, const TpcMask &enabled)
 	constexpr uintptr_t LEGACY = 1, PER_THREAD = 2;
 	LaunchMask mask = ready().launch_mask(enabled);
 	uintptr_t handle = reinterpret_cast<uintptr_t>(stream);
+	KeptNext kept;
 	Probe probe(sms_);
 
 	if (handle == PER_THREAD)

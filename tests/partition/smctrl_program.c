@@ -61,7 +61,9 @@ int main(int argc, char **argv)
 		libsmctrl_set_next_mask(~0x8ull);
 		run_in(one);
 		run_in(one);
+		libsmctrl_set_next_mask(~0x10ull);
 		libsmctrl_set_stream_mask_ext(NULL, ~((uint128_t)1 << 65));
+		run();
 		run();
 		run_in(other);
 		return 0;
