@@ -58,6 +58,13 @@ def test_a_program_runs_on_its_tpcs(program: str) -> None:
     assert gpulens("run", "--", program).stdout.splitlines()[1] == "on any GPU"
 
 
+def test_what_was_preloaded_before_still_is() -> None:
+    """Behind the libraries of gpulens."""
+    done = gpulens("run", "--tpcs", "0", "--", "sh", "-c", "echo $LD_PRELOAD")
+    assert [one.rsplit("/", 1)[1] for one in done.stdout.strip().split(":")] == [
+        "libgpulens-run.so", "libgpulens-confine.so", "fake_rm.so"]
+
+
 def test_a_program_runs_on_its_gpcs(program: str) -> None:
     """By the numbers on the die; a child that was forked before CUDA began, too, and one of a shell."""
     assert gpulens("run", "--gpcs", "0", "--", program, "fork").stdout == sms_of_gpc(0) + "\n"
