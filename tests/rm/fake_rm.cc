@@ -511,17 +511,17 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 		return OK;
 	}
 	case 0x20802096: { // PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2: time 0, pid of the graphics engine 144
-		timespec real, now;
-		clock_gettime(CLOCK_REALTIME, &real);
+		// The GPU's own clock, ns ahead of CLOCK_MONOTONIC, and 16 ppm slower as an H100's was.
+		static constexpr uint64_t AHEAD = 1795404266631443000, NOTES = 200000000;
+		timespec now;
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		uint64_t real_us = static_cast<uint64_t>(real.tv_sec * 1000000 + real.tv_nsec / 1000),
-			 now_us = static_cast<uint64_t>(now.tv_sec * 1000000 + now.tv_nsec / 1000);
+		uint64_t now_ns = static_cast<uint64_t>(now.tv_sec * 1000000000 + now.tv_nsec),
+			 gpu_ns = AHEAD + now_ns - now_ns / 1000000 * 16;
 		for (uint32_t i = 0; i < 72; i++) {
-			uint64_t ago_us = 200000 * (i + 1) - real_us % 200000, t = (real_us - ago_us) * 1000;
+			uint64_t t = gpu_ns / NOTES * NOTES - i * NOTES;
 			uint32_t at = 16 + 776 * i;
 			memcpy(p.bytes + at, &t, 8);
-			// Of a quarter of a millisecond later: within what was seen on H200s.
-			p.put(at + 144, owner(resident(now_us - ago_us + 250)));
+			p.put(at + 144, owner(resident((now_ns - (gpu_ns - t)) / 1000)));
 		}
 		return OK;
 	}

@@ -6,17 +6,29 @@
 
 namespace {
 
+using tool::rm::ActiveProcess;
 using Pids = std::map<u32, u32>;
 
-constexpr uint64_t US = 1000, S = 1000000000;
+constexpr int64_t US = 1000, S = 1000000000;
 
-// Channels 10 and 11 by turns of 2 ms, seen every 0.25 ms, for a second from time 0 on.
+// A note of this process at this time of the notes' clock, and a clock that is known to be within a millisecond.
+ActiveProcess note(int64_t us, u32 pid)
+{
+	return {.time_ns = static_cast<u64>(us * US), .pid = pid};
+}
+
+tool::rm::NoteClock::Offset about(int64_t us)
+{
+	return {.least = (us - 1000) * US, .most = (us + 1000) * US};
+}
+
+// Channels 10 and 11 by turns of 2.5 ms, seen every 0.25 ms, for a second from time 0 on.
 tool::rm::Owners by_turns()
 {
 	tool::rm::Owners owners;
 
 	for (uint64_t us = 0; us < 1000000; us += 250)
-		owners.resident(us * US, us / 2000 % 2 ? 11 : 10);
+		owners.resident(us * US, us / 2500 % 2 ? 11 : 10);
 	return owners;
 }
 
@@ -30,45 +42,86 @@ tool::rm::Owners two_halves()
 	return owners;
 }
 
-// Process 6 has channel 10 and 5 has 11; the driver's clock is late by so much, or early.
-TEST(Owners, AProcessHasTheChannelThatIsResidentWhateverTheDriversClockSays)
+// Process 6 has channel 10 and 5 has 11; the notes' clock is ahead by so much, or behind, and known to a millisecond.
+TEST(Owners, AProcessHasTheChannelThatIsResidentWhereverTheNotesClockIs)
 {
-	for (int64_t late_us : {-900, -500, 0, 250, 900}) {
-		tool::rm::Owners owners = by_turns();
-		std::vector<std::pair<uint64_t, uint32_t>> samples;
-		for (uint64_t us = 3000; us < 990000; us += 70100)
-			samples.push_back({(us + late_us) * US, us / 2000 % 2 ? 5 : 6});
-		owners.active(samples);
-		EXPECT_EQ(owners.pids(), (Pids{{10, 6}, {11, 5}})) << late_us;
-	}
+	for (int64_t base_us : {int64_t{0}, int64_t{1795396826} * 1000000}) // a day in 2026
+		for (int64_t ahead_us : {-900, -500, 0, 250, 900}) {
+			tool::rm::Owners owners = by_turns();
+			std::vector<ActiveProcess> notes;
+			for (int64_t us = 3000; us < 990000; us += 13070)
+				notes.push_back(note(base_us + us + ahead_us, us / 2500 % 2 ? 5 : 6));
+			owners.active(notes);
+			EXPECT_EQ(owners.pids(about(base_us)), (Pids{{10, 6}, {11, 5}})) << base_us << ' ' << ahead_us;
+		}
 }
 
-// At 1.5 ms off, half of these are of the other channel.
-TEST(Owners, AClockThatIsFartherOffIsNotBelieved)
+// With even turns of 2.5 ms, 0.5 ms ahead and 3 ms ahead look alike, with the names the other way round.
+TEST(Owners, NobodyIsNamedWhereTwoOffsetsAgreeAndNameOthers)
 {
 	tool::rm::Owners owners = by_turns();
+	std::vector<ActiveProcess> notes;
 
-	for (uint64_t us = 3000; us < 990000; us += 70100)
-		owners.active({{(us + 2000) * US, us / 2000 % 2 ? 5 : 6}});
-	EXPECT_NE(owners.pids(), (Pids{{10, 6}, {11, 5}}));
+	for (int64_t us = 3000; us < 990000; us += 13070)
+		notes.push_back(note(us + 500, us / 2500 % 2 ? 5 : 6));
+	owners.active(notes);
+	EXPECT_EQ(owners.pids({-1500 * US, 1500 * US}), (Pids{{10, 6}, {11, 5}}));
+	EXPECT_EQ(owners.pids({-1500 * US, 3500 * US}), Pids{});
+	EXPECT_EQ(owners.pids({1500 * US, 3500 * US}), (Pids{{10, 5}, {11, 6}})); // who trusts a wrong clock
 }
 
-TEST(Owners, OneSampleIsNotEnoughAndFourInFiveAre)
+// Of one process alone every offset agrees, whatever channel it makes of it.
+TEST(Owners, AChannelThatEveryOtherOffsetDoesNotNameIsNobodys)
+{
+	tool::rm::Owners owners = by_turns();
+	std::vector<ActiveProcess> notes;
+
+	for (int64_t us = 3000; us < 990000; us += 70100) // 0.5 to 1.8 ms after the beginning of a turn of 11's
+		notes.push_back(note(us, 5));
+	owners.active(notes);
+	EXPECT_EQ(owners.pids({0, 0}), (Pids{{11, 5}}));
+	EXPECT_EQ(owners.pids({-2500 * US, 0}), Pids{});
+}
+
+// 11 at 1 ms before three of nine notes, and 10 at all of them, of which one speaks of another process.
+TEST(Owners, FewNotesThatAgreeAreNotTakenForMoreThatHardlyDo)
+{
+	tool::rm::Owners owners;
+	std::vector<ActiveProcess> notes;
+
+	for (uint64_t ms = 10; ms < 100; ms += 10) {
+		for (uint64_t us : {ms * 1000 - 1100, ms * 1000 - 900})
+			if (ms < 40)
+				owners.resident(us * US, 11);
+		for (uint64_t us : {ms * 1000 - 100, ms * 1000 + 100})
+			owners.resident(us * US, 10);
+		notes.push_back(note(static_cast<int64_t>(ms) * 1000, ms == 70 ? 6 : 5));
+	}
+	owners.active(notes);
+	EXPECT_EQ(owners.pids({0, 1000 * US}), (Pids{{10, 5}}));
+}
+
+TEST(Owners, TwoNotesAreNotEnoughAndFourInFiveAre)
 {
 	tool::rm::Owners owners = two_halves();
+	std::vector<ActiveProcess> notes = {note(5000, 5), note(6000, 5)};
 
-	owners.active({{5000 * US, 5}});
-	EXPECT_EQ(owners.pids(), Pids{});
-	owners.active({{5000 * US, 5}}); // the same one
-	EXPECT_EQ(owners.pids(), Pids{});
-	owners.active({{5000 * US, 5}, {6000 * US, 6}});
-	EXPECT_EQ(owners.pids(), Pids{});
-	owners.active({{7000 * US, 5}, {8000 * US, 5}, {9000 * US, 5}});
-	EXPECT_EQ(owners.pids(), (Pids{{10, 5}}));
-	owners.active({{10000 * US, 6}});
-	EXPECT_EQ(owners.pids(), Pids{});
-	owners.active({{700000 * US, 6}, {800000 * US, 6}});
-	EXPECT_EQ(owners.pids(), (Pids{{11, 6}}));
+	owners.active(notes);
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
+	owners.active(notes); // the same ones
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
+	notes.push_back(note(7000, 6));
+	owners.active(notes);
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
+	notes.insert(notes.end(), {note(8000, 5), note(9000, 5)});
+	owners.active(notes);
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 5}}));
+	notes.push_back(note(10000, 6));
+	owners.active(notes);
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
+	notes.insert(notes.end(), {note(700000, 6), note(800000, 6), note(900000, 6)});
+	owners.active(notes);
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{11, 6}}));
 }
 
 TEST(Owners, WhatWasAskedTooSeldomSaysNothing)
@@ -77,12 +130,12 @@ TEST(Owners, WhatWasAskedTooSeldomSaysNothing)
 
 	for (uint64_t us = 0; us < 10000; us += 1000)
 		owners.resident(us * US, 10);
-	owners.active({{4000 * US, 7}, {5000 * US, 7}, {6000 * US, 7}});
-	EXPECT_EQ(owners.pids(), Pids{});
+	owners.active({note(4000, 7), note(5000, 7), note(6000, 7)});
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
 	for (uint64_t us = 10000; us < 20000; us += 999)
 		owners.resident(us * US, 10);
-	owners.active({{12000 * US, 7}, {13000 * US, 7}});
-	EXPECT_EQ(owners.pids(), (Pids{{10, 7}}));
+	owners.active({note(12000, 7), note(13000, 7), note(14000, 7)});
+	EXPECT_EQ(owners.pids({0, 0}), (Pids{{10, 7}}));
 }
 
 // The last of 10 and the first of 11 are a quarter of a millisecond apart, in which either may have been there.
@@ -92,50 +145,63 @@ TEST(Owners, WhatIsBetweenTwoTurnsSaysNothing)
 
 	for (uint64_t us = 0; us < 20000; us += 250)
 		owners.resident(us * US, 10 + us / 250 % 2);
-	owners.active({{4000 * US, 7}, {5100 * US, 7}, {6200 * US, 7}});
-	EXPECT_EQ(owners.pids(), Pids{});
+	owners.active({note(4000, 7), note(5100, 7), note(6200, 7)});
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
 }
 
-TEST(Owners, ASampleWaitsUntilItsResidenceIsKnown)
+TEST(Owners, ANoteWaitsUntilItsResidenceIsKnown)
 {
 	tool::rm::Owners owners;
 
-	for (uint64_t us = 0; us <= 2000; us += 250)
+	for (uint64_t us = 0; us <= 1200; us += 200)
 		owners.resident(us * US, 10);
-	owners.active({{1100 * US, 5}, {1200 * US, 5}});
-	EXPECT_EQ(owners.pids(), Pids{});
-	owners.resident(2250 * US, 10);
-	owners.active({{1100 * US, 5}, {1200 * US, 5}});
-	EXPECT_EQ(owners.pids(), (Pids{{10, 5}}));
+	owners.active({note(1100, 5), note(1150, 5), note(1250, 5)});
+	EXPECT_EQ(owners.pids({0, 0}), Pids{});
+	owners.resident(1400 * US, 10);
+	EXPECT_EQ(owners.pids({0, 0}), (Pids{{10, 5}}));
 }
 
-// A hundred samples are twenty seconds: a channel that was given to another process becomes that one's.
-TEST(Owners, OldSamplesAreForgotten)
+// A hundred notes are twenty seconds: a channel that was given to another process becomes that one's.
+TEST(Owners, OldNotesAreForgotten)
 {
 	tool::rm::Owners owners = two_halves();
-	std::vector<std::pair<uint64_t, uint32_t>> samples;
+	std::vector<ActiveProcess> notes;
 
-	for (uint64_t i = 0; i < 120; i++)
-		samples.push_back({(10000 + i * 1000) * US, 5});
-	owners.active(samples);
-	EXPECT_EQ(owners.pids(), (Pids{{10, 5}}));
-	samples.clear();
-	for (uint64_t i = 0; i < 79; i++)
-		samples.push_back({(200000 + i * 1000) * US, 6});
-	owners.active(samples);
-	EXPECT_EQ(owners.pids(), Pids{});
-	owners.active({{300000 * US, 6}});
-	EXPECT_EQ(owners.pids(), (Pids{{10, 6}}));
+	for (int64_t i = 0; i < 120; i++)
+		notes.push_back(note(10000 + i * 1000, 5));
+	owners.active(notes);
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 5}}));
+	notes.clear();
+	for (int64_t i = 0; i < 79; i++)
+		notes.push_back(note(200000 + i * 1000, 6));
+	owners.active(notes);
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
+	owners.active({note(300000, 6)});
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 6}}));
 }
 
-TEST(Owners, NothingResidentIsNobodys)
+TEST(Owners, OldResidenceIsForgotten)
+{
+	tool::rm::Owners owners = two_halves();
+
+	owners.active({note(5000, 5), note(6000, 5), note(7000, 5)});
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 5}}));
+	owners.resident(22 * S, 11);
+	owners.active({});
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
+}
+
+TEST(Owners, NothingResidentAndNobodyActiveSayNothing)
 {
 	tool::rm::Owners owners;
 
 	for (uint64_t us = 0; us < 4000; us += 250)
 		owners.resident(us * US, std::nullopt);
-	owners.active({{100 * US, 5}, {500 * US, 5}, {900 * US, 5}});
-	EXPECT_EQ(owners.pids(), Pids{});
+	owners.active({note(1200, 5), note(1500, 5), note(1900, 5)});
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
+	owners = two_halves();
+	owners.active({note(5000, 0xffffffff), note(6000, 0xffffffff), note(7000, 0xffffffff)});
+	EXPECT_EQ(owners.pids(about(0)), Pids{});
 }
 
 } // namespace

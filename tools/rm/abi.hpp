@@ -332,7 +332,7 @@ struct UtilSamples { // ctrl/ctrl2080/ctrl2080perf.h
 		u64 pid_info = 0;
 	};
 	struct Sample {          // every 0.2 s
-		u64 time_ns = 0; // CLOCK_REALTIME; 0: none yet
+		u64 time_ns = 0; // of the GPU, see NoteClock; 0: none yet
 		Engine fb, gr, nvenc, nvdec, nvjpg, ofa;
 	};
 	u8 type = 2; // NV2080_CTRL_GPUMON_SAMPLE_TYPE_PERFMON_UTIL

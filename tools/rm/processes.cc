@@ -7,7 +7,6 @@
 #include "text.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
@@ -20,8 +19,10 @@ namespace tool::rm {
 
 namespace {
 
-constexpr u64 WITHIN_NS = 1000000, APART_NS = 125000; // offsets that are tried
-constexpr size_t NOTES = 100;
+constexpr int64_t APART_NS = 125000; // offsets that are tried
+constexpr double NEARLY = 0.9;       // as good: of recordings on H100s, 0.87 and less for a turn too early or late
+constexpr size_t NOTES = 100;        // 20 s
+constexpr u64 KEPT_NS = 21000000000;
 // Residence is asked every 0.25 to 0.36 ms; samples on both sides closer than this say what was there in between.
 constexpr u64 CLOSE_NS = 1000000;
 
@@ -45,12 +46,10 @@ std::vector<u32> classes(Client &client, const Subdevice &of, u32 nv2080, const 
 	return list;
 }
 
-u64 clock_ns(clockid_t clock)
+std::map<u32, u32>::const_iterator most(const std::map<u32, u32> &by_pid)
 {
-	timespec t{};
-
-	clock_gettime(clock, &t);
-	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
+	return std::max_element(by_pid.begin(), by_pid.end(),
+				[](const auto &a, const auto &b) { return a.second < b.second; });
 }
 
 // The value of a variable that the process had when it began; empty: none.
@@ -127,15 +126,29 @@ std::vector<RunTsg> tsgs_of(u32 pid)
 	return list;
 }
 
+std::vector<ActiveProcess> active_processes(Client &client, const Subdevice &of)
+{
+	std::unique_ptr<UtilSamples> all = std::make_unique<UtilSamples>();
+	std::vector<ActiveProcess> list;
+
+	if (client.ask(of, *all) != NV_OK)
+		return list;
+	for (const UtilSamples::Sample &one : all->samples)
+		if (one.time_ns && one.time_ns <= INT64_MAX)
+			list.push_back({.time_ns = one.time_ns, .pid = one.gr.pid});
+	std::sort(list.begin(), list.end(), [](const auto &a, const auto &b) { return a.time_ns < b.time_ns; });
+	return list;
+}
+
 void Owners::resident(u64 time_ns, std::optional<u32> channel)
 {
 	resident_.emplace_back(time_ns, channel);
 }
 
-std::optional<u32> Owners::at(u64 time_ns) const
+std::optional<u32> Owners::at(int64_t time_ns) const
 {
 	auto after = std::upper_bound(resident_.begin(), resident_.end(), time_ns,
-				      [](u64 t, const auto &one) { return t < one.first; });
+				      [](int64_t t, const auto &one) { return t < static_cast<int64_t>(one.first); });
 
 	if (after == resident_.begin() || after == resident_.end())
 		return std::nullopt;
@@ -145,75 +158,71 @@ std::optional<u32> Owners::at(u64 time_ns) const
 	return before->second;
 }
 
-void Owners::active(std::vector<std::pair<u64, u32>> samples)
+void Owners::active(const std::vector<ActiveProcess> &notes)
 {
-	u64 last_ns = resident_.empty() ? 0 : resident_.back().first;
+	u64 last = notes_.empty() ? 0 : notes_.back().time_ns;
 
-	std::sort(samples.begin(), samples.end());
-	for (const auto &[time_ns, pid] : samples) {
-		if (time_ns <= seen_ns_ || time_ns + WITHIN_NS > last_ns)
-			continue;
-		seen_ns_ = time_ns;
-		Note one{.pid = pid, .channels{}};
-		for (size_t i = 0; i < OFFSETS; i++)
-			one.channels[i] = at(time_ns + i * APART_NS - WITHIN_NS);
-		notes_.push_back(one);
-	}
+	for (const ActiveProcess &one : notes)
+		if (one.time_ns > last)
+			notes_.push_back(one);
 	if (notes_.size() > NOTES)
 		notes_.erase(notes_.begin(), notes_.end() - NOTES);
-	// Later samples of processes are of what is resident from now on; two seconds for those that come late.
-	std::erase_if(resident_, [&](const auto &one) { return one.first + 2000000000 < last_ns; });
+	if (!resident_.empty())
+		std::erase_if(resident_,
+			      [end = resident_.back().first](const auto &one) { return one.first + KEPT_NS < end; });
 }
 
-Owners::Votes Owners::votes(size_t offset) const
+Owners::Votes Owners::votes(int64_t offset_ns) const
 {
 	Votes votes;
 
-	for (const Note &one : notes_)
-		if (one.channels[offset])
-			votes[*one.channels[offset]][one.pid]++;
+	for (const ActiveProcess &one : notes_)
+		if (one.pid != UtilSamples::NO_PID)
+			if (auto channel = at(static_cast<int64_t>(one.time_ns) - offset_ns))
+				votes.of[*channel][one.pid]++;
+	for (const auto &[channel, by_pid] : votes.of) {
+		votes.agree += most(by_pid)->second;
+		for (const auto &[pid, n] : by_pid)
+			votes.all += n;
+	}
 	return votes;
 }
 
-std::map<u32, u32> Owners::pids() const
+std::map<u32, u32> Owners::pids(NoteClock::Offset offset) const
 {
+	std::vector<Votes> all;
 	std::map<u32, u32> list;
-	auto less = [](const auto &a, const auto &b) { return a.second < b.second; };
-	auto agreeing = [&](const Votes &votes) {
-		u32 n = 0;
-		for (const auto &[channel, by_pid] : votes)
-			n += std::max_element(by_pid.begin(), by_pid.end(), less)->second;
-		return n;
-	};
-	Votes best;
+	double best = 0; // share that agrees
+	const Votes *taken = nullptr;
 
-	// From the middle outwards: of those that are as good, the least.
-	for (size_t i = 0; i < OFFSETS; i++)
-		if (Votes one = votes(OFFSETS / 2 + (i % 2 ? (i + 1) / 2 : -(i / 2))); agreeing(one) > agreeing(best))
-			best = std::move(one);
-	for (const auto &[channel, by_pid] : best) {
-		u32 all = 0;
-		auto most = std::max_element(by_pid.begin(), by_pid.end(), less);
-		for (const auto &[pid, n] : by_pid)
-			all += n;
-		if (most->second >= 2 && 5 * most->second >= 4 * all)
-			list[channel] = most->first;
-	}
-	return list;
-}
-
-std::vector<std::pair<u64, u32>> active_processes(Client &client, const Subdevice &of)
-{
-	std::unique_ptr<UtilSamples> all = std::make_unique<UtilSamples>();
-	std::vector<std::pair<u64, u32>> list;
-	// Its times are of CLOCK_REALTIME; nothing where the clock was set meanwhile.
-	u64 behind = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-
-	if (client.ask(of, *all) != NV_OK)
+	for (int64_t one = offset.least; one <= offset.most; one += APART_NS)
+		all.push_back(votes(one));
+	// One with which few notes are of a known time agrees easily.
+	u32 enough = 0;
+	for (const Votes &one : all)
+		enough = std::max(enough, one.all / 2);
+	std::erase_if(all, [&](const Votes &one) { return !one.all || one.all < enough; });
+	for (const Votes &one : all)
+		if (double share = static_cast<double>(one.agree) / one.all; share > best) {
+			best = share;
+			taken = &one;
+		}
+	if (!taken)
 		return list;
-	for (const UtilSamples::Sample &one : all->samples)
-		if (one.time_ns > behind && one.gr.pid != UtilSamples::NO_PID)
-			list.emplace_back(one.time_ns - behind, one.gr.pid);
+	for (const auto &[channel, by_pid] : taken->of) {
+		u32 sum = 0;
+		auto [pid, n] = *most(by_pid);
+		for (const auto &[other, m] : by_pid)
+			sum += m;
+		if (n >= 3 && 5 * n >= 4 * sum)
+			list[channel] = pid;
+	}
+	for (const Votes &one : all)
+		if (static_cast<double>(one.agree) / one.all >= NEARLY * best)
+			std::erase_if(list, [&](const auto &named) {
+				auto there = one.of.find(named.first);
+				return there == one.of.end() || most(there->second)->first != named.second;
+			});
 	return list;
 }
 

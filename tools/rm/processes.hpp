@@ -3,9 +3,9 @@
 #pragma once
 #include "model.hpp"
 #include "rm/client.hpp"
+#include "rm/note_clock.hpp"
 #include "run.hpp"
 
-#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -26,37 +26,41 @@ std::string process_name(u32 pid);
 // names: only a regular one of the same user's.
 std::vector<RunTsg> tsgs_of(u32 pid);
 
+// A note of the driver's: which process was on the graphics engine. Time: ns of the GPU's clock (NoteClock).
+struct ActiveProcess {
+	u64 time_ns = 0;
+	u32 pid = 0; // UtilSamples::NO_PID: none
+};
+
+// What the driver has noted, ascending: five times a second, of the last 14 s. Takes it 1.2 to 2.6 ms on an H100. Empty:
+// refused.
+std::vector<ActiveProcess> active_processes(Client &client, const Subdevice &of);
+
 // A channel is its process' who was on the graphics engine when the channel was resident there. The driver tells the
-// latter at any time and the former five times a second, of the last ten seconds, by a clock that wanders against this
-// one's: on H200s it was between 0.25 ms early and 0.5 ms late. So of the offsets within a millisecond, which is less than
-// half a turn, the one is taken with which the two agree best.
+// latter at any time and notes the former by a clock that is known to some milliseconds; of the offsets that it may have,
+// those count with which the two agree.
 class Owners {
 public:
 	// ns of CLOCK_MONOTONIC, ascending: what was resident then; nothing: none, or not told.
 	void resident(u64 time_ns, std::optional<u32> channel);
-	// The driver's samples of processes, in any order, also some that were given before. ns of CLOCK_MONOTONIC.
-	void active(std::vector<std::pair<u64, u32>> samples);
-	// By channel, of those of which two samples or more speak, and four in five of them of the same process. From the
-	// last 20 s.
-	std::map<u32, u32> pids() const;
+	// Ascending, also some that were given before.
+	void active(const std::vector<ActiveProcess> &notes);
+	// By channel, of those of which three notes or more speak, and four in five of them of the same process: with the
+	// offset with which most notes agree, and of the same process with each other one that is nearly as good. From the last
+	// 20 s.
+	std::map<u32, u32> pids(NoteClock::Offset offset) const;
 
 private:
-	static constexpr size_t OFFSETS = 17; // from -1 to 1 ms, each 0.125 ms
-	struct Note {
-		u32 pid;
-		std::array<std::optional<u32>, OFFSETS> channels; // what was resident, by offset
+	struct Votes {
+		std::map<u32, std::map<u32, u32>> of; // by channel and pid
+		u32 agree = 0, all = 0;
 	};
-	using Votes = std::map<u32, std::map<u32, u32>>; // by channel and pid
 
-	std::optional<u32> at(u64 time_ns) const;
-	Votes votes(size_t offset) const;
+	std::optional<u32> at(int64_t time_ns) const;
+	Votes votes(int64_t offset_ns) const;
 
 	std::vector<std::pair<u64, std::optional<u32>>> resident_;
-	std::vector<Note> notes_;
-	u64 seen_ns_ = 0; // samples of processes up to here are noted
+	std::vector<ActiveProcess> notes_;
 };
-
-// Those of the driver's samples that name a process: ns of CLOCK_MONOTONIC, pid. Takes it 1.4 ms on an H200.
-std::vector<std::pair<u64, u32>> active_processes(Client &client, const Subdevice &of);
 
 } // namespace tool::rm

@@ -16,7 +16,7 @@ namespace tool {
 namespace {
 
 constexpr u64 SOON_NS = 1000000;
-constexpr u64 OWNERS_EVERY_NS = 4000000000; // the driver keeps ten seconds
+constexpr u64 OWNERS_EVERY_NS = 4000000000;
 
 using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC, as the module's
 
@@ -58,7 +58,7 @@ RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsg
 			all.push_back(tsg);
 	std::erase_if(all, [&](const RunTsg &tsg) { return tsg.device != one.device || tsg.engine != "GR0"; });
 	begin(one, all);
-	asked_ns_ = now_ns();
+	told_ns_ = now_ns();
 }
 
 void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
@@ -192,9 +192,25 @@ void RmSampler::tell_owner(u32 channel, u32 pid)
 
 void RmSampler::ask_owners()
 {
-	asked_ns_ = now_ns();
-	owners_.active(rm::active_processes(client_, subdevice_));
-	for (const auto &[channel, pid] : owners_.pids())
+	u64 began = now_ns();
+	std::vector<rm::ActiveProcess> notes = rm::active_processes(client_, subdevice_);
+	std::vector<u64> times;
+
+	times.reserve(notes.size());
+	for (const rm::ActiveProcess &one : notes)
+		times.push_back(one.time_ns);
+	clock_.asked(began, now_ns(), times);
+	owners_.active(notes);
+}
+
+void RmSampler::tell_owners()
+{
+	std::optional<rm::NoteClock::Offset> offset = clock_.offset();
+
+	told_ns_ = now_ns();
+	if (!offset)
+		return;
+	for (const auto &[channel, pid] : owners_.pids(*offset))
 		if (!tsg_of_.count(channel))
 			tell_owner(channel, pid);
 }
@@ -203,6 +219,7 @@ std::string_view RmSampler::finish()
 {
 	bytes_.clear();
 	ask_owners();
+	tell_owners();
 	return bytes_;
 }
 
@@ -216,8 +233,10 @@ std::string_view RmSampler::sample(std::chrono::milliseconds time)
 	while (clock::now() < end && bytes_.size() < size_t{1} << 18) {
 		std::this_thread::sleep_until(clock::time_point(std::chrono::nanoseconds(due_)));
 		tick();
-		if (now_ns() - asked_ns_ > OWNERS_EVERY_NS)
+		if (now_ns() >= clock_.next_ns())
 			ask_owners();
+		if (now_ns() - told_ns_ > OWNERS_EVERY_NS)
+			tell_owners();
 	}
 	return bytes_;
 }

@@ -31,6 +31,7 @@ private:
 	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
 	void tick();
 	void ask_owners();
+	void tell_owners();
 	void tell_owner(u32 channel, u32 pid);
 
 	rm::Client client_;
@@ -39,7 +40,8 @@ private:
 	u64 period_ns_, due_ = 0;
 	std::map<u32, u32> tsg_of_, pid_of_; // by channel
 	rm::Owners owners_;
-	u64 asked_ns_ = 0; // when owners were asked for last
+	rm::NoteClock clock_;
+	u64 told_ns_ = 0; // when owners were told last
 	std::string bytes_;
 	bool told_ = false;
 };

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+// How the clock of the driver's notes is found: by what an H100 answered, and by a driver that is made up.
+#include "rm/note_clock.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace {
+
+using tool::rm::NoteClock;
+
+// An H100, driver 580.159.04, on 2026-11-23: its notes, and questions with when they began and were answered, and the newest
+// note that was told. Those of all that were asked in a row that the clock would have asked.
+constexpr u64 NOTES[] = {
+	1795404299770865600, 1795404299972404320, 1795404300171006176, 1795404300370682400, 1795404300570849664,
+	1795404300771006528, 1795404300972331296, 1795404301171096448, 1795404301371101280, 1795404301570979584,
+	1795404301770988224, 1795404301972202240, 1795404302170634176, 1795404302371371744, 1795404302571079744,
+	1795404302770982496, 1795404302972158240, 1795404303170929568, 1795404303371070336, 1795404303570725504,
+	1795404303771537248, 1795404303972429760, 1795404304171076736, 1795404304371182080, 1795404304571164160,
+	1795404304771006016, 1795404304972124480, 1795404305171082016, 1795404305371090592, 1795404305570469792};
+constexpr u64 ASKED[][3] = {
+	{33870916500, 33872314766, 1795404300370682400}, {33898549500, 33899915067, 1795404300370682400},
+	{33925973425, 33927319127, 1795404300370682400}, {33953005493, 33954327648, 1795404300570849664},
+	{34125309929, 34126638561, 1795404300570849664}, {34130263434, 34131632939, 1795404300570849664},
+	{34135259305, 34136643574, 1795404300570849664}, {34141568422, 34142901220, 1795404300771006528},
+	{34333581013, 34334914817, 1795404300771006528}, {34336810402, 34338173329, 1795404300771006528},
+	{34340067630, 34341388904, 1795404300771006528}, {34343286238, 34344654196, 1795404300972331296},
+	{34539445304, 34540782048, 1795404301171096448}, {38738260523, 38739612688, 1795404305171082016},
+	{38739885609, 38741212235, 1795404305371090592}, {38936919432, 38938274171, 1795404305371090592},
+	{38938547794, 38939949066, 1795404305570469792}};
+// Where %globaltimer was, from readings of 31 and of 55 s: as far ahead of CLOCK_MONOTONIC.
+constexpr int64_t AHEAD_35S = 1795404266631443000, AHEAD_39S = 1795404266631391000;
+
+TEST(NoteClock, OfAnH100IsWhereItsGlobaltimerIs)
+{
+	NoteClock clock;
+
+	for (size_t i = 0; i < std::size(ASKED); i++) {
+		auto [began, ended, newest] = ASKED[i];
+		EXPECT_GE(began, clock.next_ns()) << i;
+		clock.asked(began, ended,
+			    std::vector<u64>(std::begin(NOTES),
+					     std::upper_bound(std::begin(NOTES), std::end(NOTES), newest)));
+		EXPECT_EQ(clock.offset().has_value(), i >= 12) << i;
+		if (auto offset = clock.offset()) {
+			EXPECT_LE(offset->least, i < 13 ? AHEAD_35S : AHEAD_39S) << i;
+			EXPECT_GE(offset->most, i < 13 ? AHEAD_35S : AHEAD_39S) << i;
+			EXPECT_LE(offset->most - offset->least, 3100000) << i;
+		}
+	}
+	// Known to 2 ms after 670 ms: 4 s later it asked again.
+	EXPECT_LE(clock.offset()->most - clock.offset()->least, 2250000);
+}
+
+// Times of both clocks in ns. A question takes 1.35 ms, and the driver looks 0.6 ms after its beginning.
+struct Driver {
+	int64_t ahead = 0, ppm = 0;
+	u64 first = 1000000000, count = ~u64{0}; // notes
+	unsigned asked = 0;
+	NoteClock clock{};
+
+	int64_t ahead_at(u64 now) const { return ahead + static_cast<int64_t>(now) / 1000000 * ppm; }
+	u64 note(u64 i) const // every 200 ms of its own clock, less regular than seen
+	{
+		static constexpr u64 UNEVEN[] = {0, 900000, 1700000, 300000, 1200000};
+		return static_cast<u64>(ahead) + first + i * 200000000 + UNEVEN[i % 5];
+	}
+	// Asks until then whenever it should. False: it was wrong at times.
+	bool until(u64 &now, u64 end)
+	{
+		bool right = true;
+
+		while (std::max(now, clock.next_ns()) < end) {
+			std::vector<u64> notes;
+			now = std::max(now, clock.next_ns());
+			u64 seen = now + 600000 + static_cast<u64>(ahead_at(now + 600000));
+			for (u64 i = 0; i < count && note(i) <= seen; i++)
+				notes.push_back(note(i));
+			if (notes.size() > 72)
+				notes.erase(notes.begin(), notes.end() - 72);
+			clock.asked(now, now + 1350000, notes);
+			now += 1350000 + 300000;
+			asked++;
+			if (auto o = clock.offset(); o && (o->least > ahead_at(now) || o->most < ahead_at(now)))
+				right = false;
+		}
+		return right;
+	}
+};
+
+class Ahead : public testing::TestWithParam<std::pair<int64_t, int64_t>> {};
+
+TEST_P(Ahead, IsFoundWithinASecondAndHalfAndKept)
+{
+	Driver driver{.ahead = GetParam().first, .ppm = GetParam().second};
+	u64 now = 15000000000;
+
+	EXPECT_TRUE(driver.until(now, 16500000000));
+	EXPECT_TRUE(driver.clock.offset());
+	EXPECT_LE(driver.asked, 40U);
+	for (u64 end = 17; end < 135; end++) {
+		ASSERT_TRUE(driver.until(now, end * 1000000000));
+		EXPECT_TRUE(driver.clock.offset()) << end;
+	}
+	EXPECT_LE(driver.asked, 40U + 30 * 6); // some in a row every 4 s
+}
+
+INSTANTIATE_TEST_SUITE_P(NoteClock, Ahead,
+			 testing::Values(std::pair(0, 0), std::pair(1795404266631443000, -16), std::pair(-3000000, -16),
+					 std::pair(1234567, 90), std::pair(987654321, -90)));
+
+TEST(NoteClock, OneThatIsSetIsFoundAgain)
+{
+	Driver driver{.ahead = 1795404266631443000};
+	u64 now = 15000000000;
+
+	EXPECT_TRUE(driver.until(now, 17000000000));
+	EXPECT_TRUE(driver.clock.offset());
+	driver.ahead -= 700000000; // all notes with it: at once they are of another time
+	driver.until(now, 30000000000);
+	ASSERT_TRUE(driver.clock.offset());
+	EXPECT_LE(driver.clock.offset()->least, driver.ahead);
+	EXPECT_GE(driver.clock.offset()->most, driver.ahead);
+}
+
+TEST(NoteClock, OneThatGoesBackIsForgottenAtOnce)
+{
+	Driver driver{.ahead = 1795404266631443000};
+	u64 now = 15000000000;
+
+	EXPECT_TRUE(driver.until(now, 17000000000));
+	driver.ahead -= 20000000000;
+	EXPECT_TRUE(driver.until(now, 20000000000));
+	EXPECT_TRUE(driver.until(now, 23000000000));
+	EXPECT_TRUE(driver.clock.offset());
+}
+
+TEST(NoteClock, IsNotKnownWithoutNotesAndSeldomAsked)
+{
+	NoteClock clock;
+
+	clock.asked(1000000000, 1001350000, {});
+	EXPECT_FALSE(clock.offset());
+	EXPECT_EQ(clock.next_ns(), 5001350000U);
+	Driver one{.count = 1}, gone{.count = 50};
+	for (Driver *driver : {&one, &gone}) {
+		u64 now = 15000000000;
+		EXPECT_TRUE(driver->until(now, 75000000000));
+		EXPECT_FALSE(driver->clock.offset());
+		EXPECT_LE(driver->asked, 15U * 2 + 10);
+	}
+}
+
+} // namespace

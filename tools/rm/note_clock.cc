@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// See note_clock.hpp.
+#include "rm/note_clock.hpp"
+
+#include <algorithm>
+
+namespace tool::rm {
+
+namespace {
+
+constexpr int64_t MS = 1000000;
+constexpr int64_t KNOWN = 2500000, USABLE = 3500000; // wide
+constexpr int64_t IN_A_ROW = 5 * MS;                 // from when on questions are not spaced
+// Notes come 198.2 to 201.7 ms apart on H100s.
+constexpr int64_t EVERY = 200 * MS, UNEVEN = 2 * MS;
+constexpr u64 STILL = 4000000000;
+constexpr u64 DRIFT_PPM = 100; // assumed: crystals are within 100 ppm of each other
+
+int64_t ns(u64 time)
+{
+	return static_cast<int64_t>(time);
+}
+
+} // namespace
+
+std::optional<NoteClock::Offset> NoteClock::offset() const
+{
+	if (!least_ || !most_ || *most_ - *least_ > USABLE)
+		return std::nullopt;
+	return Offset{*least_, *most_};
+}
+
+void NoteClock::asked(u64 began_ns, u64 ended_ns, const std::vector<u64> &notes)
+{
+	if (notes.empty()) {
+		next_ns_ = ended_ns + STILL;
+		return;
+	}
+	if (notes.back() < newest_) // that clock was set
+		*this = {};
+	int64_t drift = ns((ended_ns - at_ns_) / 1000000 * DRIFT_PPM);
+	int64_t least = ns(notes.back() - ended_ns);
+	std::optional<int64_t> most = most_ ? std::optional(*most_ + drift) : std::nullopt;
+	auto unseen = std::upper_bound(notes.begin(), notes.end(), newest_);
+
+	if (least_)
+		least = std::max(least, *least_ - drift);
+	if (newest_ && unseen != notes.end())
+		most = std::min(most.value_or(INT64_MAX), ns(*unseen - began_ns_));
+	if (most && *most < least) { // the other one was, or both
+		least = ns(notes.back() - ended_ns);
+		most.reset();
+		settled_ns_ = 0;
+	}
+	least_ = least;
+	most_ = most;
+	if (most && *most - least <= KNOWN)
+		settled_ns_ = ended_ns;
+	if (notes.size() > 1)
+		period_ns_ = (notes.back() - notes.front()) / (notes.size() - 1);
+	newest_ = notes.back();
+	began_ns_ = began_ns;
+	at_ns_ = ended_ns;
+	next_ns_ = next(began_ns, ended_ns);
+}
+
+u64 NoteClock::next(u64 began_ns, u64 ended_ns) const
+{
+	int64_t period = period_ns_ ? ns(period_ns_) : EVERY, due = ns(newest_) + period;
+	int64_t most = most_.value_or(due + UNEVEN - ns(began_ns)), wide = most_ ? most - *least_ : period;
+	int64_t from = due - UNEVEN - most, to = due + UNEVEN - *least_;
+	int64_t now = ns(ended_ns), apart = wide > IN_A_ROW ? wide / 8 : 0;
+
+	if (settled_ns_ == ended_ns) // known: once more when a note is due in some seconds
+		return static_cast<u64>(from + ns(STILL) / period * period);
+	if (now > to + IN_A_ROW) // none comes
+		return ended_ns + STILL;
+	return static_cast<u64>(std::max(from, now + apart));
+}
+
+} // namespace tool::rm
