@@ -24,8 +24,8 @@ from storms import ERRNOS, SEED, SOAK, Storm, memory
 FAMILIES = os.environ.get("GPULENS_FAMILIES", "gk104 gm204 gp106 gv100 tu102 ga100 ad102 gh100 gb100").split()
 READS = 2000  # of each family at least, over all rounds
 LIMIT = 8 * SLOW  # seconds, timeout_ms: a list of 65535 entries takes longer on an emulated bus
-# a call's own use of the GPU, those of two others that it may wait for, a preempt's second and a slow guest: beside other
-# guests and builds on two processors 6 s were 60 ms too few once
+# a call's own use of the GPU, those of two others that it may wait for, a preempt's second and a slow guest: beside
+# other guests and builds on two processors 6 s were 60 ms too few once
 LONGEST = 3 * LIMIT + 12 * SLOW
 SLOW_LIMIT = 200  # ms that one use may take where every register takes 50
 # three times that, a preempt's second, and what ends a use: a dozen accesses each
