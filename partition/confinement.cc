@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace gpulens {
@@ -20,18 +21,6 @@ namespace {
 using nlohmann::json;
 
 constexpr unsigned TIMEOUT_S = 120; // a busy GPU lets the probe wait
-
-// "GPU-00112233-...", as CUDA_VISIBLE_DEVICES takes it.
-std::string uuid_of(int device)
-{
-	unsigned char id[16];
-	std::string text = "GPU";
-
-	check(cuda().uuid(&id, device), "cuDeviceGetUuid");
-	for (unsigned i = 0; i < sizeof(id); i++)
-		text += fmt::format("{}{:02x}", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
-	return text;
-}
 
 int device_of(const std::string &pci)
 {
@@ -67,13 +56,14 @@ json verified(std::optional<unsigned> gpu, const std::string &text)
 	int device = take_device(gpu);
 	KnownGpu known = gpu_of_device(device);
 	TpcMask mask = known.layout.parse(text);
+	GpuUuid uuid = uuid_of_device(device);
 	LaunchMask bits = Launches::the().ready().launch_mask(mask);
 
 	return {{"pci", known.pci},
-		{"uuid", uuid_of(device)},
+		{"uuid", name_of(uuid)},
 		{"tpcs", mask.tpcs()},
 		{"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
-		{"mask", fmt::format("{:x}:{:x}:{:x}", hook::VERSION, bits[0], bits[1])}};
+		{"mask", fmt::format("{:x}:{:x}:{:x}:{:02x}", hook::VERSION, bits[0], bits[1], fmt::join(uuid, ""))}};
 }
 
 } // namespace

@@ -41,6 +41,7 @@ Cuda load_cuda()
 	need(library, "cuDeviceGetByPCIBusId", c.by_pci);
 	need(library, "cuDeviceGetPCIBusId", c.pci);
 	need(library, "cuDeviceGetUuid", c.uuid);
+	need(library, "cuDeviceGetAttribute", c.attribute);
 	need(library, "cuModuleLoadData", c.load);
 	need(library, "cuModuleUnload", c.unload);
 	need(library, "cuModuleGetFunction", c.function);
@@ -146,6 +147,24 @@ KnownGpu gpu_of_device(int device)
 
 	check(cuda().pci(pci, sizeof(pci), device), "cuDeviceGetPCIBusId");
 	return gpu_at(pci);
+}
+
+GpuUuid uuid_of_device(int device)
+{
+	GpuUuid uuid{};
+
+	check(cuda().uuid(reinterpret_cast<unsigned char(*)[16]>(uuid.data()), device), "cuDeviceGetUuid");
+	return uuid;
+}
+
+void smid_must_be_the_gpus(int device)
+{
+	constexpr int MPS_ENABLED = 133; // CU_DEVICE_ATTRIBUTE_MPS_ENABLED; older drivers do not know it
+	int mps = 0;
+
+	if (!cuda().attribute(&mps, MPS_ENABLED, device) && mps)
+		throw Error(ENOTSUP,
+			    "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified");
 }
 
 Probe::Probe(unsigned sms) : cuda_(cuda()), where_(size_t{sms} * BLOCKS_PER_SM)

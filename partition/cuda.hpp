@@ -32,6 +32,7 @@ struct Cuda {
 	int (*by_pci)(int *device, const char *);
 	int (*pci)(char *, int, int device);
 	int (*uuid)(unsigned char (*)[16], int device);
+	int (*attribute)(int *, int which, int device);
 	int (*load)(void **, const void *);
 	int (*unload)(void *);
 	int (*function)(void **, void *, const char *);
@@ -70,6 +71,9 @@ struct KnownGpu {
 	unsigned sms;
 };
 KnownGpu gpu_of_device(int device);
+GpuUuid uuid_of_device(int device);
+// Throws where it is not: under MPS (seen with driver 580) a kernel that was kept from SMs finds the others numbered from 0 on.
+void smid_must_be_the_gpus(int device);
 
 // Its blocks stay some 20 us, so that as many as fit are spread over all SMs, and note where they were.
 class Probe {

@@ -11,6 +11,10 @@
 namespace gpulens {
 
 using LaunchMask = std::array<uint64_t, 2>; // a set bit disables
+using GpuUuid = std::array<unsigned char, 16>;
+
+// "GPU-00112233-...", as CUDA_VISIBLE_DEVICES takes it.
+std::string name_of(const GpuUuid &gpu);
 
 // On standard error, before the program is ended.
 void say_unpartitioned(const std::string &why);
@@ -23,11 +27,16 @@ constexpr unsigned VERSION = 0x40; // of descriptors that are known: 4.0, Hopper
 struct Seen {
 	unsigned launches = 0, version = 0; // of the last one's descriptor
 	const void *descriptor = nullptr;   // where that was; each stream has its own
+	void *context = nullptr;            // CUDA's, in which it is
 };
 
 // Asks a libcuda (a handle of dlopen's) to call back before launches. nullptr: it will; else why not. Needs no CUDA context
 // and makes none. From then on this process cannot make green contexts (CUDA's error 801; seen with driver 580).
 const char *subscribe(void *libcuda);
+
+// Which GPU masks were verified on, before the first is set. A launch with a mask on another one ends the program: its bits may
+// be other TPCs.
+void only_on(const GpuUuid &gpu);
 
 // A mask goes before those below it; where there is none, a launch is as CUDA made it.
 void set_next(const std::optional<LaunchMask> &mask); // of the calling thread's next launch

@@ -42,6 +42,10 @@ void verify(const Layout &layout, unsigned sms)
 	if (hook::seen().version != hook::VERSION)
 		throw Error(ENOSYS, fmt::format("descriptors of launches have version {:#x} here; known is {:#x}",
 						hook::seen().version, hook::VERSION));
+	void *context = nullptr;
+	check(cuda().context(&context), "cuCtxGetCurrent");
+	if (hook::seen().context != context)
+		throw Error(ENOSYS, "the driver's callback does not tell the context of a launch where it is known to");
 	if (all.size() != sms || *all.rbegin() != sms - 1)
 		throw Error(EIO, fmt::format("the probe ran on {} of {} SMs", all.size(), sms));
 	for (unsigned tpc = 0; tpc < layout.map.tpcs; tpc++) {
@@ -78,12 +82,15 @@ const Layout &Launches::ready()
 	if (ready_)
 		return layout_;
 	try {
-		KnownGpu gpu = gpu_of_device(device_of_context());
+		int device = device_of_context();
+		KnownGpu gpu = gpu_of_device(device);
 		layout_ = gpu.layout;
 		layout_.launch_mask(layout_.complement(TpcMask(layout_.map.tpcs))); // are all bits known?
 		sms_ = gpu.sms;
+		smid_must_be_the_gpus(device);
 		if (const char *why = hook::subscribe(cuda().library))
 			throw Error(ENOSYS, why);
+		hook::only_on(uuid_of_device(device));
 		verify(layout_, sms_);
 	} catch (const Error &e) {
 		failed_ = e;

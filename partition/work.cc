@@ -80,6 +80,7 @@ Groups find_groups(int device, bool clusters)
 
 	if (!cuda().green)
 		throw Error(ENOTSUP, "this driver has no green contexts");
+	smid_must_be_the_gpus(device);
 	check(cuda().resource(device, &all, 1), "cuDeviceGetDevResource");
 	check(cuda().split(nullptr, &count, &all, &rest, flags, least), "cuDevSmResourceSplitByCount");
 	g.resources.resize(count);

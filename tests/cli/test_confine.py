@@ -102,6 +102,7 @@ REFUSED = {
     "VERSION=65": "descriptors of launches have version 0x41 here; known is 0x40",
     "SHIFT=1": "bit 0 of a launch's mask took SMs none away, and not TPC 0's",
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
+    "MPS=1": "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified",
     "DIES=1": "CUDA ended by signal 6"}
 
 
@@ -143,20 +144,38 @@ def test_a_program_that_cannot_be_preloaded_is_refused(tmp_path: pathlib.Path) -
 def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
     """The library that is preloaded finds no callback, no libcuda, or a mask of another version."""
     library = {"LD_PRELOAD": f"{ROOT}/build/bin/libgpulens-confine.so"}
-    mask = {"GPULENS_LAUNCH_MASK": "40:fffffffffffffffe:ffffffffffffffff"}
+    uuid = "00112233445566778899aabbccddeeff"
+    mask = {"GPULENS_LAUNCH_MASK": f"40:fffffffffffffffe:ffffffffffffffff:{uuid}"}
+    bad = "GPULENS_LAUNCH_MASK is not what gpulens run sets"
     assert subprocess.run([program], env=environment(**library, **mask), capture_output=True, text=True,
                           check=False).stdout.startswith("ran on 0 1\n")
     for change, why in (({"FAKE_CUDA_BUSY": "1"}, "the driver refuses its callback"),
                         ({"FAKE_CUDA_NO_TABLE": "1"}, "this driver has no callback before a launch"),
                         ({"LD_LIBRARY_PATH": "/nowhere"}, "libcuda.so.1: cannot open shared object file"),
-                        ({"GPULENS_LAUNCH_MASK": "41:0:0"}, "GPULENS_LAUNCH_MASK is not what gpulens run sets"),
-                        ({"GPULENS_LAUNCH_MASK": "40:0"}, "GPULENS_LAUNCH_MASK is not what gpulens run sets"),
-                        ({"GPULENS_LAUNCH_MASK": "40:0:0:1"}, "GPULENS_LAUNCH_MASK is not what gpulens run sets"),
+                        ({"GPULENS_LAUNCH_MASK": f"41:0:0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": "40:0"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": "40:0:0"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid}0"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid[:-1]}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid[:-1]}g"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:1:0:{uuid[:-2]}01"},
+                         f"a launch is on {UUID}, and masks were verified on {UUID[:-2]}01"),
+                        ({"FAKE_CUDA_NOWHERE": "1"}, "CUDA does not tell on which GPU a launch is"),
                         ({"FAKE_CUDA_VERSION": "65"}, "a launch has a descriptor of version 0x41, not 0x40")):
         done = subprocess.run([program], env=environment(**{**library, **mask, **change}), capture_output=True,
                               text=True, check=False)
         assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith(f"gpulens-partition: {why}")
         assert done.stderr.endswith("; the program ends, because it would run unpartitioned\n")
+
+
+def test_another_gpu_is_none_that_was_verified(program: str) -> None:
+    """A program that replaces CUDA_VISIBLE_DEVICES: the bits of a mask may be other TPCs there."""
+    done = gpulens("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=1", program)
+    assert (done.stdout, done.returncode) == ("", 1)
+    assert (f"gpulens-partition: a launch is on {UUID[:-2]}01, and masks were verified on {UUID}; the program ends, "
+            "because it would run unpartitioned\n") in done.stderr
+    done = gpulens("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=0", program)
+    assert done.stdout.splitlines() == ["ran on 0 1", "on 0"]
 
 
 def test_what_is_preloaded_brings_no_library() -> None:
@@ -281,5 +300,8 @@ def test_ways_are_tried() -> None:
         {"way": "masks", "granule_tpcs": None, "why": "bit 0 of a launch's mask took SMs none away, and not TPC 0's"},
         {"way": "green contexts", "granule_tpcs": None, "why": green},
         {"way": "green contexts for clusters", "granule_tpcs": None, "why": green}]}
+    told = json.loads(gpulens("partitions", "--ways", "--json", FAKE_CUDA_MPS="1").stdout)
+    assert {one["why"] for one in told["ways"]} == {
+        "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified"}
     done = gpulens("partitions", "--ways", LD_LIBRARY_PATH="/nowhere")
     assert done.returncode == 3 and done.stderr.startswith("gpulens: no CUDA: libcuda.so.1: cannot open shared object")

@@ -75,7 +75,9 @@ REFUSED = {
     "SHIFT=1": "bit 0 of a launch's mask took SMs none away, and not TPC 0's",
     "DEAF=1": "the driver does not call back before a launch",
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
-    "NO_TABLE=1": "this driver has no callback before a launch"}
+    "NO_TABLE=1": "this driver has no callback before a launch",
+    "MPS=1": "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified",
+    "NOWHERE=1": "the driver's callback does not tell the context of a launch where it is known to"}
 
 
 @pytest.mark.parametrize("how", REFUSED)
@@ -118,6 +120,18 @@ def test_a_stream_whose_launches_are_not_known_ends_the_program(program: str, ho
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (f"gpulens-partition: libsmctrl_set_stream_mask: {STREAMS[how]}; the program ends, because "
                            "it would run unpartitioned\n")
+
+
+@pytest.mark.parametrize("where", ("there", "stream", "own"))
+def test_a_mask_is_of_the_gpu_that_it_was_verified_on(program: str, where: str) -> None:
+    """On another one launches without a mask are CUDA's own; one with a mask ends the program, also where only the
+    stream is of that GPU. A stream of the verified one's is as good while the other one is current."""
+    done = run_on_h200(program, "gpus", where)
+    whole, first = "ran on " + " ".join(map(str, range(132))), "ran on 0 1"
+    assert done.stdout.splitlines() == [first, whole, *([first] if where == "own" else [])]
+    assert (done.returncode, done.stderr) == ((0, "") if where == "own" else (1, (
+        "gpulens-partition: a launch is on GPU-00112233-4455-6677-8899-aabbccddee01, and masks were verified on "
+        "GPU-00112233-4455-6677-8899-aabbccddeeff; the program ends, because it would run unpartitioned\n")))
 
 
 def test_the_per_thread_stream_has_no_mask(program: str) -> None:

@@ -10,6 +10,8 @@
 //	FAKE_CUDA_BUSY=1      the callback has a subscriber
 //	FAKE_CUDA_NO_TABLE=1  there is no such export table
 //	FAKE_CUDA_DIES=1      the process ends
+//	FAKE_CUDA_MPS=1       contexts are shared by MPS
+//	FAKE_CUDA_NOWHERE=1   the callback is not told the context
 //	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor elsewhere
 //	FAKE_CUDA_FAR=1       a stream's object does not point to its descriptor
 //	FAKE_CUDA_LEAK=SM     from the third launch in a stream on, masks do not keep blocks from that SM
@@ -92,11 +94,14 @@ struct Stream {
 	std::vector<uint32_t> sms; // of its green context; empty: all
 	Descriptor *descriptors;
 	unsigned launches;
+	void *context;
 };
+
+void *current; // context
 
 Stream *make_stream(const std::vector<uint32_t> &sms)
 {
-	Stream *stream = new Stream{new Object(), sms, new Descriptor[2](), 0};
+	Stream *stream = new Stream{new Object(), sms, new Descriptor[2](), 0, current};
 
 	if (!set("FAKE_CUDA_FAR"))
 		stream->object->descriptor = stream->descriptors[0].bytes;
@@ -134,8 +139,6 @@ int cuInit(unsigned)
 	return 0;
 }
 
-static void *current;
-
 int cuCtxGetCurrent(void **to)
 {
 	*to = current;
@@ -150,6 +153,25 @@ int cuCtxSetCurrent(void *context)
 
 // A context is the number of its device, behind which there is something.
 static char contexts[2];
+
+static std::vector<void *> pushed;
+
+int cuCtxPushCurrent_v2(void *context)
+{
+	if (context < contexts || context >= contexts + 2)
+		abort(); // as a real one may
+	pushed.push_back(current);
+	current = context;
+	return 0;
+}
+
+int cuCtxPopCurrent_v2(void **was)
+{
+	*was = current;
+	current = pushed.back();
+	pushed.pop_back();
+	return 0;
+}
 
 int cuDevicePrimaryCtxRetain(void **to, int device)
 {
@@ -173,10 +195,23 @@ int cuDeviceGetByPCIBusId(int *device, const char *pci)
 	return strncmp(pci + 5, set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01", 2) ? 101 : 0;
 }
 
-int cuDeviceGetUuid(unsigned char (*to)[16], int)
+int cuDeviceGetAttribute(int *to, int which, int)
 {
+	*to = set("FAKE_CUDA_MPS");
+	return which == 133 ? 0 : 1;
+}
+
+// The H200 is the one that CUDA_VISIBLE_DEVICES names by its UUID; else its number counts from there on. Others' UUIDs
+// end with their number.
+int cuDeviceGetUuid(unsigned char (*to)[16], int device)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	int number = device + (visible ? atoi(visible) : 0);
+
 	for (unsigned i = 0; i < 16; i++)
 		(*to)[i] = static_cast<unsigned char>(0x11 * i);
+	if (visible && !strncmp(visible, "GPU-", 4) ? device : number != set("FAKE_CUDA_SECOND"))
+		(*to)[15] = static_cast<unsigned char>(number);
 	return 0;
 }
 
@@ -324,7 +359,9 @@ int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsign
 	static Stream *null_stream = make_stream({});
 	Stream *stream = reinterpret_cast<uintptr_t>(handle) < 3 ? null_stream : static_cast<Stream *>(handle);
 	unsigned char *descriptor = descriptor_of(stream);
-	uint64_t in[11] = {sizeof(in), 0, 0, 0, reinterpret_cast<uint64_t>(descriptor)};
+	void *context = stream == null_stream ? current ? current : contexts : stream->context;
+	uint64_t in[11] = {sizeof(in), reinterpret_cast<uint64_t>(set("FAKE_CUDA_NOWHERE") ? nullptr : context), 0, 0,
+			   reinterpret_cast<uint64_t>(descriptor)};
 	uint32_t *where = *static_cast<uint32_t **>(parameters[0]);
 
 	stream->launches++;

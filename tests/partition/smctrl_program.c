@@ -32,6 +32,7 @@ static void run_in(void *stream)
 		if (seen[i])
 			printf(" %d", i);
 	printf("\n");
+	fflush(stdout); /* the library may end the program in the next launch */
 }
 
 static void run(void)
@@ -66,6 +67,37 @@ int main(int argc, char **argv)
 		run();
 		run();
 		run_in(other);
+		return 0;
+	}
+	if (!strcmp(what, "gpus")) {
+		int (*make)(void **, unsigned int), (*retain)(void **, int), (*enter)(void *), (*now)(void **);
+		void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *contexts[2], *streams[2], *current;
+
+		*(void **)&make = dlsym(cuda, "cuStreamCreate");
+		*(void **)&retain = dlsym(cuda, "cuDevicePrimaryCtxRetain");
+		*(void **)&enter = dlsym(cuda, "cuCtxSetCurrent");
+		*(void **)&now = dlsym(cuda, "cuCtxGetCurrent");
+		for (int i = 0; i < 2; i++) {
+			retain(&contexts[i], i);
+			enter(contexts[i]);
+			make(&streams[i], 0);
+		}
+		enter(contexts[0]);
+		libsmctrl_set_next_mask(~0x1ull);
+		run();
+		enter(contexts[1]);
+		run();
+		libsmctrl_set_global_mask(~0x1ull);
+		if (!strcmp(argv[2], "there"))
+			run();
+		if (!strcmp(argv[2], "own"))
+			run_in(streams[0]);
+		now(&current);
+		if (current != contexts[1])
+			printf("another context is current\n");
+		enter(contexts[0]);
+		if (!strcmp(argv[2], "stream"))
+			run_in(streams[1]);
 		return 0;
 	}
 	if (!strcmp(what, "per-thread"))
