@@ -18,6 +18,7 @@ PROGRAM = str(ROOT / "build/gpu/gpulens-probe-kernels")
 OUTPUT = ROOT / "build/gpu"
 FIGURES = ("fig3.9", "fig3.11", "fig3.12", "fig3.13", "fig3.14", "fig3.15", "fig3.16")
 NEAR = 0.01  # s; kernels take 0.2 to 1 s
+DRIFT = 1e-4  # of a GPU's clock against the CPU's, at most: assumed of crystals
 
 
 def gpulens(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
@@ -78,8 +79,9 @@ def test_figures_keep_the_rules(figure: str) -> None:
     for name, kernel in kernels.items():
         assert len(kernel["block_smids"]) == asked[name]["block_count"] == kernel["block_count"]
         lasted = [stop - start for start, stop in zip(kernel["block_times"][::2], kernel["block_times"][1::2])]
-        assert -known < min(lasted) - asked[name]["duration"] / 1e9
-        assert max(lasted) - asked[name]["duration"] / 1e9 < NEAR
+        # Spinning goes by the GPU's clock, which went 6 ppm faster than the CPU's on an H200 and 16 slower on H100s.
+        told = asked[name]["duration"] / 1e9
+        assert -known - DRIFT * told < min(lasted) - told and max(lasted) - told < NEAR + DRIFT * told
         before, after, done = kernel["cuda_launch_times"]
         assert kernel["release_time"] <= before <= after < kernel["release_time"] + NEAR
         assert end(kernel) - 0.0001 < done

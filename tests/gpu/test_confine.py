@@ -69,3 +69,19 @@ def test_pytorch_is_slower_on_a_part() -> None:
     assert 1.6 < times["--half a"] / times[""] < 2.4
     assert 0.9 < times["--half b"] / times["--half a"] < 1.1
     assert 5 < times["--gpcs 1"] / times[""] < 12
+
+
+def test_another_gpu_is_not_used() -> None:
+    """Masks were verified on GPU 0; the program asks for CUDA's device 1."""
+    if int(subprocess.run([sys.executable, "-c", "import torch; print(torch.cuda.device_count())"], capture_output=True,
+                          text=True, check=False, timeout=120).stdout.strip() or 0) < 2:
+        pytest.skip("there is one GPU")
+    words = [*TOOL, "-g", "0", "run", "--gpcs", "0", "--", "env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"]
+    done = subprocess.run([*words, "CUDA_VISIBLE_DEVICES=1", KERNELS, "where"], capture_output=True, text=True,
+                          check=False, timeout=120)
+    print("\n" + done.stderr)
+    assert done.returncode == 1 and not done.stdout
+    assert "gpulens-partition: a launch is on GPU-" in done.stderr and "it would run unpartitioned" in done.stderr
+    done = subprocess.run([*words, "CUDA_VISIBLE_DEVICES=0", KERNELS, "where"], capture_output=True, text=True,
+                          check=False, timeout=120)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 4

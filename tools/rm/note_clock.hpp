@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // The clock of the driver's notes of processes (UtilSamples) against CLOCK_MONOTONIC. It is the GPU's own: its times are
-// multiples of 32 ns, and on H100s, driver 580, it stayed where %globaltimer is, which began with the host's time when the driver
-// did and went 16 ppm slower from then on: a millisecond a minute. So the offset is found by asking often about when the
-// next note is due. A note that is there was taken before the answer; one that was not there yet, after the question. Of
-// 86 notes the driver still gave those that were up to 0.53 ms younger than the question, and none that was more than
-// 0.66 ms younger, so that both hold with half a millisecond to spare.
+// multiples of 32 ns, and on H100s, driver 580, it stayed where %globaltimer is, which began with the host's time when
+// the driver did and went 16 ppm slower from then on: a millisecond a minute. (On an H200 it went 6 ppm faster.) So the
+// offset is found by asking often about when the next note is due. A note that is there was taken before the answer; one
+// that was not there yet, after the question. Of 80 notes the driver still gave those that were up to 0.53 ms younger
+// than the question, and none that was more than 0.67 ms younger, so that both hold with half a millisecond to spare.
 #pragma once
 #include "gpulens/types.h"
 
