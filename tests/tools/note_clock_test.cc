@@ -56,6 +56,7 @@ TEST(NoteClock, OfAnH100IsWhereItsGlobaltimerIs)
 struct Driver {
 	int64_t ahead = 0, ppm = 0;
 	u64 first = 1000000000, count = ~u64{0}; // notes
+	u64 slept = 0;                           // before the 40th
 	unsigned asked = 0;
 	NoteClock clock{};
 
@@ -63,7 +64,7 @@ struct Driver {
 	u64 note(u64 i) const // every 200 ms of its own clock, less regular than seen
 	{
 		static constexpr u64 UNEVEN[] = {0, 900000, 1700000, 300000, 1200000};
-		return static_cast<u64>(ahead) + first + i * 200000000 + UNEVEN[i % 5];
+		return static_cast<u64>(ahead) + first + i * 200000000 + UNEVEN[i % 5] - (i < 40 ? slept : 0);
 	}
 	// Asks until then whenever it should. False: it was wrong at times.
 	bool until(u64 &now, u64 end)
@@ -132,6 +133,15 @@ TEST(NoteClock, OneThatGoesBackIsForgottenAtOnce)
 	driver.ahead -= 20000000000;
 	EXPECT_TRUE(driver.until(now, 20000000000));
 	EXPECT_TRUE(driver.until(now, 23000000000));
+	EXPECT_TRUE(driver.clock.offset());
+}
+
+TEST(NoteClock, OfAMachineThatSleptIsFound)
+{
+	Driver driver{.ahead = 1795404266631443000, .slept = 3600000000000};
+	u64 now = 15000000000;
+
+	EXPECT_TRUE(driver.until(now, 16500000000));
 	EXPECT_TRUE(driver.clock.offset());
 }
 

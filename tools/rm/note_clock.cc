@@ -3,6 +3,7 @@
 #include "rm/note_clock.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tool::rm {
 
@@ -15,6 +16,21 @@ constexpr int64_t IN_A_ROW = 5 * MS;                 // from when on questions a
 constexpr int64_t EVERY = 200 * MS, UNEVEN = 2 * MS;
 constexpr u64 STILL = 4000000000;
 constexpr u64 DRIFT_PPM = 100; // assumed: crystals are within 100 ppm of each other
+
+// The mean of those that are not twice the median: there is a gap where the machine slept.
+u64 usually_apart(const std::vector<u64> &notes)
+{
+	std::vector<u64> apart;
+
+	for (size_t i = 1; i < notes.size(); i++)
+		apart.push_back(notes[i] - notes[i - 1]);
+	if (apart.empty())
+		return 0;
+	auto middle = apart.begin() + static_cast<std::ptrdiff_t>(apart.size() / 2);
+	std::nth_element(apart.begin(), middle, apart.end());
+	std::erase_if(apart, [most = 2 * *middle](u64 one) { return one > most; });
+	return std::accumulate(apart.begin(), apart.end(), u64{0}) / apart.size();
+}
 
 int64_t ns(u64 time)
 {
@@ -56,8 +72,7 @@ void NoteClock::asked(u64 began_ns, u64 ended_ns, const std::vector<u64> &notes)
 	most_ = most;
 	if (most && *most - least <= KNOWN)
 		settled_ns_ = ended_ns;
-	if (notes.size() > 1)
-		period_ns_ = (notes.back() - notes.front()) / (notes.size() - 1);
+	period_ns_ = usually_apart(notes);
 	newest_ = notes.back();
 	began_ns_ = began_ns;
 	at_ns_ = ended_ns;

@@ -134,7 +134,7 @@ std::vector<ActiveProcess> active_processes(Client &client, const Subdevice &of)
 	if (client.ask(of, *all) != NV_OK)
 		return list;
 	for (const UtilSamples::Sample &one : all->samples)
-		if (one.time_ns && one.time_ns <= INT64_MAX)
+		if (one.time_ns && one.time_ns < uint64_t{1} << 62)
 			list.push_back({.time_ns = one.time_ns, .pid = one.gr.pid});
 	std::sort(list.begin(), list.end(), [](const auto &a, const auto &b) { return a.time_ns < b.time_ns; });
 	return list;
