@@ -135,7 +135,7 @@ def test_run_tells_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
                               text=True) as one:
             assert one.stdout and one.stdout.readline() == "ready\n"
             last = {each["tsg"]: each for each in map(json.loads, tsgs.read_text(encoding="ascii").splitlines())}
-            text = gpulens("record", "--for", "5s", "--every", "250us", "--tsgs", str(tsgs), "-o",
+            text = gpulens("record", "--for", "8s", "--every", "250us", "--tsgs", str(tsgs), "-o",
                            str(tmp_path / "a.csv"))
             assert one.wait() == 0
     print("\n" + "\n".join(map(str, last.values())) + "\n" + text)

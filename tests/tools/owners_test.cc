@@ -22,6 +22,16 @@ tool::rm::NoteClock::Offset about(int64_t us)
 	return {.least = (us - 1000) * US, .most = (us + 1000) * US};
 }
 
+// So many, 10 us apart.
+std::vector<ActiveProcess> notes_of(int64_t count, int64_t first_us, u32 pid)
+{
+	std::vector<ActiveProcess> notes;
+
+	for (int64_t i = 0; i < count; i++)
+		notes.push_back(note(first_us + 10 * i, pid));
+	return notes;
+}
+
 // Channels 10 and 11 by turns of 2.5 ms, seen every 0.25 ms, for a second from time 0 on.
 tool::rm::Owners by_turns()
 {
@@ -101,27 +111,32 @@ TEST(Owners, FewNotesThatAgreeAreNotTakenForMoreThatHardlyDo)
 	EXPECT_EQ(owners.pids({0, 1000 * US}), (Pids{{10, 5}}));
 }
 
-TEST(Owners, TwoNotesAreNotEnoughAndFourInFiveAre)
+TEST(Owners, SevenNotesAreNotEnough)
 {
 	tool::rm::Owners owners = two_halves();
-	std::vector<ActiveProcess> notes = {note(5000, 5), note(6000, 5)};
 
-	owners.active(notes);
+	owners.active(notes_of(7, 5000, 5));
 	EXPECT_EQ(owners.pids(about(0)), Pids{});
-	owners.active(notes); // the same ones
-	EXPECT_EQ(owners.pids(about(0)), Pids{});
-	notes.push_back(note(7000, 6));
-	owners.active(notes);
-	EXPECT_EQ(owners.pids(about(0)), Pids{});
-	notes.insert(notes.end(), {note(8000, 5), note(9000, 5)});
-	owners.active(notes);
+	owners.active({note(6000, 5)});
 	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 5}}));
-	notes.push_back(note(10000, 6));
+}
+
+TEST(Owners, TwoNotesOfAChannelAreNotEnoughAndFourInFiveAre)
+{
+	tool::rm::Owners owners = two_halves();
+	std::vector<ActiveProcess> notes = notes_of(8, 5000, 6);
+
+	notes.insert(notes.end(), {note(600000, 5), note(610000, 5)});
 	owners.active(notes);
-	EXPECT_EQ(owners.pids(about(0)), Pids{});
-	notes.insert(notes.end(), {note(700000, 6), note(800000, 6), note(900000, 6)});
-	owners.active(notes);
-	EXPECT_EQ(owners.pids(about(0)), (Pids{{11, 6}}));
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 6}}));
+	owners.active(notes); // the same ones
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 6}}));
+	owners.active({note(620000, 6)});
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 6}}));
+	owners.active({note(630000, 5), note(640000, 5)});
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 6}, {11, 5}}));
+	owners.active({note(650000, 6)});
+	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 6}}));
 }
 
 TEST(Owners, WhatWasAskedTooSeldomSaysNothing)
@@ -130,11 +145,11 @@ TEST(Owners, WhatWasAskedTooSeldomSaysNothing)
 
 	for (uint64_t us = 0; us < 10000; us += 1000)
 		owners.resident(us * US, 10);
-	owners.active({note(4000, 7), note(5000, 7), note(6000, 7)});
-	EXPECT_EQ(owners.pids(about(0)), Pids{});
+	owners.active(notes_of(8, 4000, 7));
+	EXPECT_EQ(owners.pids({0, 0}), Pids{});
 	for (uint64_t us = 10000; us < 20000; us += 999)
 		owners.resident(us * US, 10);
-	owners.active({note(12000, 7), note(13000, 7), note(14000, 7)});
+	owners.active(notes_of(8, 12000, 7));
 	EXPECT_EQ(owners.pids({0, 0}), (Pids{{10, 7}}));
 }
 
@@ -145,17 +160,19 @@ TEST(Owners, WhatIsBetweenTwoTurnsSaysNothing)
 
 	for (uint64_t us = 0; us < 20000; us += 250)
 		owners.resident(us * US, 10 + us / 250 % 2);
-	owners.active({note(4000, 7), note(5100, 7), note(6200, 7)});
+	owners.active(notes_of(20, 4000, 7));
 	EXPECT_EQ(owners.pids(about(0)), Pids{});
 }
 
 TEST(Owners, ANoteWaitsUntilItsResidenceIsKnown)
 {
 	tool::rm::Owners owners;
+	std::vector<ActiveProcess> notes = notes_of(7, 500, 5);
 
 	for (uint64_t us = 0; us <= 1200; us += 200)
 		owners.resident(us * US, 10);
-	owners.active({note(1100, 5), note(1150, 5), note(1250, 5)});
+	notes.push_back(note(1250, 5));
+	owners.active(notes);
 	EXPECT_EQ(owners.pids({0, 0}), Pids{});
 	owners.resident(1400 * US, 10);
 	EXPECT_EQ(owners.pids({0, 0}), (Pids{{10, 5}}));
@@ -184,7 +201,7 @@ TEST(Owners, OldResidenceIsForgotten)
 {
 	tool::rm::Owners owners = two_halves();
 
-	owners.active({note(5000, 5), note(6000, 5), note(7000, 5)});
+	owners.active(notes_of(8, 5000, 5));
 	EXPECT_EQ(owners.pids(about(0)), (Pids{{10, 5}}));
 	owners.resident(22 * S, 11);
 	owners.active({});
@@ -197,10 +214,10 @@ TEST(Owners, NothingResidentAndNobodyActiveSayNothing)
 
 	for (uint64_t us = 0; us < 4000; us += 250)
 		owners.resident(us * US, std::nullopt);
-	owners.active({note(1200, 5), note(1500, 5), note(1900, 5)});
+	owners.active(notes_of(8, 1200, 5));
 	EXPECT_EQ(owners.pids(about(0)), Pids{});
 	owners = two_halves();
-	owners.active({note(5000, 0xffffffff), note(6000, 0xffffffff), note(7000, 0xffffffff)});
+	owners.active(notes_of(8, 5000, 0xffffffff));
 	EXPECT_EQ(owners.pids(about(0)), Pids{});
 }
 

@@ -10,11 +10,12 @@ namespace tool::rm {
 namespace {
 
 constexpr int64_t MS = 1000000;
-constexpr int64_t KNOWN = 2500000, USABLE = 3500000; // wide
-constexpr int64_t IN_A_ROW = 5 * MS;                 // from when on questions are not spaced
+constexpr int64_t KNOWN = 1900000, USABLE = 2400000; // wide
+constexpr u64 LOOKS = 300000;        // after a question's beginning and before its end: assumed, see note_clock.hpp
+constexpr int64_t IN_A_ROW = 5 * MS; // from when on questions are not spaced
 // Notes come 198.2 to 201.7 ms apart on H100s.
 constexpr int64_t EVERY = 200 * MS, UNEVEN = 2 * MS;
-constexpr u64 STILL = 4000000000;
+constexpr u64 STILL = 2000000000;
 constexpr u64 DRIFT_PPM = 100; // assumed: crystals are within 100 ppm of each other
 
 // The mean of those that are not twice the median: there is a gap where the machine slept.
@@ -54,17 +55,19 @@ void NoteClock::asked(u64 began_ns, u64 ended_ns, const std::vector<u64> &notes)
 	}
 	if (notes.back() < newest_) // that clock was set
 		*this = {};
+	// Between these the driver looked.
+	u64 looks = std::min(LOOKS, (ended_ns - began_ns) / 2), after = began_ns + looks, before = ended_ns - looks;
 	int64_t drift = ns((ended_ns - at_ns_) / 1000000 * DRIFT_PPM);
-	int64_t least = ns(notes.back() - ended_ns);
+	int64_t least = ns(notes.back() - before);
 	std::optional<int64_t> most = most_ ? std::optional(*most_ + drift) : std::nullopt;
 	auto unseen = std::upper_bound(notes.begin(), notes.end(), newest_);
 
 	if (least_)
 		least = std::max(least, *least_ - drift);
 	if (newest_ && unseen != notes.end())
-		most = std::min(most.value_or(INT64_MAX), ns(*unseen - began_ns_));
+		most = std::min(most.value_or(INT64_MAX), ns(*unseen - after_ns_));
 	if (most && *most < least) { // the other one was, or both
-		least = ns(notes.back() - ended_ns);
+		least = ns(notes.back() - before);
 		most.reset();
 		settled_ns_ = 0;
 	}
@@ -74,7 +77,7 @@ void NoteClock::asked(u64 began_ns, u64 ended_ns, const std::vector<u64> &notes)
 		settled_ns_ = ended_ns;
 	period_ns_ = usually_apart(notes);
 	newest_ = notes.back();
-	began_ns_ = began_ns;
+	after_ns_ = after;
 	at_ns_ = ended_ns;
 	next_ns_ = next(began_ns, ended_ns);
 }

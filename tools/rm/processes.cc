@@ -21,6 +21,7 @@ namespace {
 
 constexpr int64_t APART_NS = 125000; // offsets that are tried
 constexpr double NEARLY = 0.9;       // as good: of recordings on H100s, 0.87 and less for a turn too early or late
+constexpr u32 LEAST = 8;             // with six of two processes on an H100 a turn too early agreed as well at times
 constexpr size_t NOTES = 100;        // 20 s
 constexpr u64 KEPT_NS = 21000000000;
 // Residence is asked every 0.25 to 0.36 ms; samples on both sides closer than this say what was there in between.
@@ -207,7 +208,7 @@ std::map<u32, u32> Owners::pids(NoteClock::Offset offset) const
 			best = share;
 			taken = &one;
 		}
-	if (!taken)
+	if (!taken || taken->all < LEAST)
 		return list;
 	for (const auto &[channel, by_pid] : taken->of) {
 		u32 sum = 0;

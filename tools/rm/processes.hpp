@@ -45,7 +45,7 @@ public:
 	void resident(u64 time_ns, std::optional<u32> channel);
 	// Ascending, also some that were given before.
 	void active(const std::vector<ActiveProcess> &notes);
-	// By channel, of those of which three notes or more speak, and four in five of them of the same process: with the
+	// Nothing until eight notes are of a known channel. By channel, of those of which three notes or more speak, and four in five of them of the same process: with the
 	// offset with which most notes agree, and of the same process with each other one that is nearly as good. From the last
 	// 20 s.
 	std::map<u32, u32> pids(NoteClock::Offset offset) const;
