@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Preloaded by gpulens run --tpcs: before the program's main it asks libcuda to call back before launches, each of which
-// then gets the mask of GPULENS_LAUNCH_MASK, "VERSION:LOW:HIGH:UUID" in hexadecimal: what descriptors have to be, the bits, and the GPU.
-// gpulens run has verified them (confinement.hpp). libcuda.so.1 is loaded, but no CUDA context is made.
+// then gets the mask of GPULENS_LAUNCH_MASK, "VERSION:LOW:HIGH:UUID" in hexadecimal: what descriptors have to be, the bits,
+// and the GPU. gpulens run has verified them (confinement.hpp). libcuda.so.1 is loaded, but no CUDA context is made.
 #include "announce.hpp"
 #include "hook.hpp"
 

@@ -3,6 +3,7 @@
 #include "cuda.hpp"
 
 #include "sources.hpp"
+#include "symbol.hpp"
 
 #include <cerrno>
 #include <dlfcn.h>
@@ -12,12 +13,6 @@
 namespace gpulens {
 
 namespace {
-
-template <typename F> bool find(void *library, const char *name, F &to)
-{
-	to = reinterpret_cast<F>(dlsym(library, name));
-	return to;
-}
 
 template <typename F> void need(void *library, const char *name, F &to)
 {

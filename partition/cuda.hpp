@@ -72,7 +72,8 @@ struct KnownGpu {
 };
 KnownGpu gpu_of_device(int device);
 GpuUuid uuid_of_device(int device);
-// Throws where it is not: under MPS (seen with driver 580) a kernel that was kept from SMs finds the others numbered from 0 on.
+// Throws where it is not: under MPS (seen with driver 580) a kernel that was kept from SMs finds the others numbered from
+// 0 on.
 void smid_must_be_the_gpus(int device);
 
 // Its blocks stay some 20 us, so that as many as fit are spread over all SMs, and note where they were.

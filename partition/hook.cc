@@ -2,11 +2,12 @@
 // See hook.hpp.
 #include "hook.hpp"
 
+#include "symbol.hpp"
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -45,7 +46,7 @@ constexpr int DOMAIN = 0xb, BEFORE_UPLOAD = 1;
 constexpr size_t CONTEXT = 1, DESCRIPTOR = 4, VERSION_AT = 72, MASK_AT = 304;
 constexpr uint32_t MASKED = uint32_t{1} << 31;
 
-// CUDA's driver API, which may be called from the callback (seen with driver 580: none failed, and a launch took no longer).
+// CUDA's driver API, which may be called from the callback: with driver 580 none failed, and a launch took no longer.
 struct Driver {
 	int (*current)(void **) = nullptr;
 	int (*push)(void *) = nullptr;
@@ -160,22 +161,17 @@ void before_upload(void *, int, int, const void *in)
 	std::memcpy(descriptor, &first, sizeof(first));
 }
 
-template <typename F> bool find(void *library, const char *name, F &to)
-{
-	to = reinterpret_cast<F>(dlsym(library, name));
-	return to;
-}
-
 } // namespace
 
 const char *subscribe(void *libcuda)
 {
 	Driver &driver = masks().driver;
-	auto get = reinterpret_cast<int (*)(const void **, const void *)>(dlsym(libcuda, "cuGetExportTable"));
+	int (*get)(const void **, const void *) = nullptr;
 	const void *table = nullptr;
 	uint32_t handle = 0;
 
-	if (!get || get(&table, TABLE) || !table || *static_cast<const size_t *>(table) <= ENABLE * sizeof(void *))
+	if (!find(libcuda, "cuGetExportTable", get) || get(&table, TABLE) || !table ||
+	    *static_cast<const size_t *>(table) <= ENABLE * sizeof(void *))
 		return "this driver has no callback before a launch";
 	if (!find(libcuda, "cuCtxGetCurrent", driver.current) || !find(libcuda, "cuCtxPushCurrent_v2", driver.push) ||
 	    !find(libcuda, "cuCtxPopCurrent_v2", driver.pop) || !find(libcuda, "cuCtxGetDevice", driver.device) ||

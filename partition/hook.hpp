@@ -34,8 +34,8 @@ struct Seen {
 // and makes none. From then on this process cannot make green contexts (CUDA's error 801; seen with driver 580).
 const char *subscribe(void *libcuda);
 
-// Which GPU masks were verified on, before the first is set. A launch with a mask on another one ends the program: its bits may
-// be other TPCs.
+// Which GPU masks were verified on, before the first is set. A launch with a mask on another one ends the program: its
+// bits may be other TPCs.
 void only_on(const GpuUuid &gpu);
 
 // A mask goes before those below it; where there is none, a launch is as CUDA made it.

@@ -58,23 +58,18 @@ void NoteClock::asked(u64 began_ns, u64 ended_ns, const std::vector<u64> &notes)
 	// Between these the driver looked.
 	u64 looks = std::min(LOOKS, (ended_ns - began_ns) / 2), after = began_ns + looks, before = ended_ns - looks;
 	int64_t drift = ns((ended_ns - at_ns_) / 1000000 * DRIFT_PPM);
-	int64_t least = ns(notes.back() - before);
+	int64_t told = ns(notes.back() - before), least = least_ ? std::max(told, *least_ - drift) : told;
 	std::optional<int64_t> most = most_ ? std::optional(*most_ + drift) : std::nullopt;
 	auto unseen = std::upper_bound(notes.begin(), notes.end(), newest_);
 
-	if (least_)
-		least = std::max(least, *least_ - drift);
 	if (newest_ && unseen != notes.end())
 		most = std::min(most.value_or(INT64_MAX), ns(*unseen - after_ns_));
 	if (most && *most < least) { // the other one was, or both
-		least = ns(notes.back() - before);
+		least = told;
 		most.reset();
-		settled_ns_ = 0;
 	}
 	least_ = least;
 	most_ = most;
-	if (most && *most - least <= KNOWN)
-		settled_ns_ = ended_ns;
 	period_ns_ = usually_apart(notes);
 	newest_ = notes.back();
 	after_ns_ = after;
@@ -89,7 +84,7 @@ u64 NoteClock::next(u64 began_ns, u64 ended_ns) const
 	int64_t from = due - UNEVEN - most, to = due + UNEVEN - *least_;
 	int64_t now = ns(ended_ns), apart = wide > IN_A_ROW ? wide / 8 : 0;
 
-	if (settled_ns_ == ended_ns) // known: once more when a note is due in some seconds
+	if (most_ && wide <= KNOWN) // known: once more when a note is due in some seconds
 		return static_cast<u64>(from + ns(STILL) / period * period);
 	if (now > to + IN_A_ROW) // none comes
 		return ended_ns + STILL;

@@ -38,7 +38,7 @@ private:
 	u64 after_ns_ = 0, at_ns_ = 0; // when the driver looked last, at the earliest, and answered
 	u64 newest_ = 0;               // the last note; 0: none yet
 	u64 period_ns_ = 0;            // between notes
-	u64 settled_ns_ = 0, next_ns_ = 0;
+	u64 next_ns_ = 0;
 };
 
 } // namespace tool::rm

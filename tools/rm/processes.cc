@@ -168,9 +168,8 @@ void Owners::active(const std::vector<ActiveProcess> &notes)
 			notes_.push_back(one);
 	if (notes_.size() > NOTES)
 		notes_.erase(notes_.begin(), notes_.end() - NOTES);
-	if (!resident_.empty())
-		std::erase_if(resident_,
-			      [end = resident_.back().first](const auto &one) { return one.first + KEPT_NS < end; });
+	while (!resident_.empty() && resident_.front().first + KEPT_NS < resident_.back().first)
+		resident_.pop_front();
 }
 
 Owners::Votes Owners::votes(int64_t offset_ns) const
@@ -179,13 +178,12 @@ Owners::Votes Owners::votes(int64_t offset_ns) const
 
 	for (const ActiveProcess &one : notes_)
 		if (one.pid != UtilSamples::NO_PID)
-			if (auto channel = at(static_cast<int64_t>(one.time_ns) - offset_ns))
+			if (auto channel = at(static_cast<int64_t>(one.time_ns) - offset_ns)) {
 				votes.of[*channel][one.pid]++;
-	for (const auto &[channel, by_pid] : votes.of) {
+				votes.all++;
+			}
+	for (const auto &[channel, by_pid] : votes.of)
 		votes.agree += most(by_pid)->second;
-		for (const auto &[pid, n] : by_pid)
-			votes.all += n;
-	}
 	return votes;
 }
 
@@ -193,8 +191,6 @@ std::map<u32, u32> Owners::pids(NoteClock::Offset offset) const
 {
 	std::vector<Votes> all;
 	std::map<u32, u32> list;
-	double best = 0; // share that agrees
-	const Votes *taken = nullptr;
 
 	for (int64_t one = offset.least; one <= offset.most; one += APART_NS)
 		all.push_back(votes(one));
@@ -203,12 +199,9 @@ std::map<u32, u32> Owners::pids(NoteClock::Offset offset) const
 	for (const Votes &one : all)
 		enough = std::max(enough, one.all / 2);
 	std::erase_if(all, [&](const Votes &one) { return !one.all || one.all < enough; });
-	for (const Votes &one : all)
-		if (double share = static_cast<double>(one.agree) / one.all; share > best) {
-			best = share;
-			taken = &one;
-		}
-	if (!taken || taken->all < LEAST)
+	auto taken = std::max_element(all.begin(), all.end(),
+				      [](const Votes &a, const Votes &b) { return a.share() < b.share(); });
+	if (taken == all.end() || taken->all < LEAST)
 		return list;
 	for (const auto &[channel, by_pid] : taken->of) {
 		u32 sum = 0;
@@ -219,7 +212,7 @@ std::map<u32, u32> Owners::pids(NoteClock::Offset offset) const
 			list[channel] = pid;
 	}
 	for (const Votes &one : all)
-		if (static_cast<double>(one.agree) / one.all >= NEARLY * best)
+		if (one.share() >= NEARLY * taken->share())
 			std::erase_if(list, [&](const auto &named) {
 				auto there = one.of.find(named.first);
 				return there == one.of.end() || most(there->second)->first != named.second;

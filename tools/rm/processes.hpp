@@ -6,6 +6,7 @@
 #include "rm/note_clock.hpp"
 #include "run.hpp"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -45,21 +46,23 @@ public:
 	void resident(u64 time_ns, std::optional<u32> channel);
 	// Ascending, also some that were given before.
 	void active(const std::vector<ActiveProcess> &notes);
-	// Nothing until eight notes are of a known channel. By channel, of those of which three notes or more speak, and four in five of them of the same process: with the
-	// offset with which most notes agree, and of the same process with each other one that is nearly as good. From the last
-	// 20 s.
+	// Nothing until eight notes are of a known channel. By channel, of those of which three notes or more speak, and four
+	// in five of them of the same process: with the offset with which most notes agree, and of the same process with each
+	// other one that is nearly as good. From the last 20 s.
 	std::map<u32, u32> pids(NoteClock::Offset offset) const;
 
 private:
 	struct Votes {
 		std::map<u32, std::map<u32, u32>> of; // by channel and pid
 		u32 agree = 0, all = 0;
+
+		double share() const { return static_cast<double>(agree) / all; } // that agrees
 	};
 
 	std::optional<u32> at(int64_t time_ns) const;
 	Votes votes(int64_t offset_ns) const;
 
-	std::vector<std::pair<u64, std::optional<u32>>> resident_;
+	std::deque<std::pair<u64, std::optional<u32>>> resident_;
 	std::vector<ActiveProcess> notes_;
 };
 
