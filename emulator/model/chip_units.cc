@@ -111,8 +111,14 @@ bool Ce::read(uint32_t off, uint32_t &v)
 
 bool Ce::write(uint32_t off, uint32_t v)
 {
-	if (off == 0x104028 || (profile_.is.copy == CopyMap::Packed && off == 0x10402c))
+	if (off == 0x104028)
 		return true;
+	// That a driver may write it is assumed: of later chips the manuals say so (RW-4A).
+	if (profile_.is.copy == CopyMap::Packed && off == 0x10402c) {
+		for (unsigned pce = 0; pce < 8 && pce < pce2lce_.size(); pce++)
+			pce2lce_[pce] = v >> (4 * pce) & 0xf;
+		return true;
+	}
 	uint32_t *c = cell(off);
 	if (c)
 		*c = v;

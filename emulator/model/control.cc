@@ -185,8 +185,10 @@ json Gpu::control_fault(const json &q)
 		torn_.runlist = int(number(q.at("runlist")));
 		torn_.every = number(q.at("every"));
 		torn_.in_place = q.value("in_place", false);
+	} else if (kind == "halves") {
+		halves_ = true;
 	} else if (kind == "none") {
-		all_ones_ = false;
+		all_ones_ = halves_ = false;
 		bad_reads_.clear();
 		bus().protect(0, 0);
 		slow_ns_ = 0;
@@ -253,7 +255,14 @@ json Gpu::control_state()
 					{"timeslice_ns", t.timeslice_ns()},
 					{"channels", ids}});
 		}
+		json submitted = json::array();
+		for (const auto &[list, times] : rl.submitted)
+			submitted.push_back({{"target", unsigned(std::get<0>(list))},
+					     {"base", std::get<1>(list)},
+					     {"length", std::get<2>(list)},
+					     {"times", times}});
 		runlists.push_back({{"id", rl.info.id},
+				    {"submitted", submitted},
 				    {"base", rl.base.addr},
 				    {"base_target", unsigned(rl.base.ap)},
 				    {"length", rl.length},
@@ -263,7 +272,11 @@ json Gpu::control_state()
 				    {"error", rl.list.error},
 				    {"tsgs", tsgs}});
 	}
-	return {{"chip", profile_.name}, {"now_ns", now()}, {"runlists", runlists}, {"channels", channels}};
+	return {{"chip", profile_.name},
+		{"now_ns", now()},
+		{"runlists", runlists},
+		{"channels", channels},
+		{"preempts_over_pending", host().preempts_over_pending}};
 }
 
 json Gpu::control_runtime()

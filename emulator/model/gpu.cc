@@ -145,6 +145,8 @@ uint64_t Gpu::read(int bar, uint64_t off, unsigned size)
 		if (torn_.every)
 			torn_check(0, off - PRAMIN);
 		v = units_->bus->pramin_read(uint32_t(off - PRAMIN), size);
+		if (halves_)
+			v &= 0xffffffff;
 	} else if (bar != 0) {
 		if (torn_.every)
 			torn_check(bar, off);

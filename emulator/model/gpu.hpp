@@ -124,7 +124,7 @@ private:
 	bool log_on_ = false;
 	std::vector<Access> log_;
 
-	bool all_ones_ = false, asleep_ = false;
+	bool all_ones_ = false, asleep_ = false, halves_ = false;
 	uint64_t slow_ns_ = 0;
 	std::unordered_map<uint32_t, uint32_t> bad_reads_;
 	struct Torn {

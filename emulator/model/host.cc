@@ -20,6 +20,7 @@ void Host::reset()
 {
 	channels_.assign(profile_.channels, Channel{});
 	runlists_.clear();
+	preempts_over_pending = 0;
 	for (const auto &info : profile_.runlists) {
 		auto &rl = runlists_.emplace_back(info);
 		rl.channels.assign(info.channels, Channel{});
@@ -67,6 +68,8 @@ Runlist *Host::find_channel(uint32_t chid, uint32_t *tsg)
 	return nullptr;
 }
 
+static constexpr size_t SUBMITTED_LISTS = 256; // remembered; more than any test has that looks at them
+
 void Host::submit(Runlist &rl, Phys base, uint32_t length, uint32_t offset)
 {
 	rl.submit_base = base;
@@ -74,6 +77,8 @@ void Host::submit(Runlist &rl, Phys base, uint32_t length, uint32_t offset)
 	rl.submit_offset = offset;
 	rl.submit_pending = true;
 	rl.submits++;
+	if (rl.submitted.size() < SUBMITTED_LISTS || rl.submitted.count({base.ap, base.addr, length}))
+		rl.submitted[{base.ap, base.addr, length}]++;
 	rl.fetch_done = now_ + profile_.timing.runlist_fetch;
 	reschedule();
 }

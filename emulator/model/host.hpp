@@ -15,6 +15,8 @@
 #include "model/ctxsw.hpp"
 #include "model/runlist_walk.hpp"
 
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace emu {
@@ -81,6 +83,8 @@ struct Runlist {
 	std::vector<Channel> channels; // CHRAM chips: this runlist's own
 	uint32_t intr = 0;             // event bits for the register units, NV_RUNLIST_INTR_0 numbering
 	uint64_t submits = 0, decisions = 0;
+	// which lists were submitted how often: aperture, address, entries
+	std::map<std::tuple<Aperture, uint64_t, uint32_t>, uint64_t> submitted;
 };
 
 class Host {
@@ -111,7 +115,8 @@ public:
 	// The runlist on which channel chid stands inside a TSG, and that TSG; null if on none.
 	Runlist *find_channel(uint32_t chid, uint32_t *tsg);
 
-	bool preempt_hangs = false; // injected fault: a preempt never completes
+	bool preempt_hangs = false;         // injected fault: a preempt never completes
+	uint64_t preempts_over_pending = 0; // writes to a PREEMPT register that showed a pending preempt
 
 private:
 	uint64_t event_of(const Runlist &rl) const;

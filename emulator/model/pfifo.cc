@@ -223,6 +223,11 @@ bool Pfifo::write(uint32_t off, uint32_t v)
 			host_.set_sched_disabled(rl, bit(v, rl.info.id));
 		return true;
 	case 0x2634: {
+		for (const auto &rl : host_.runlists())
+			if (rl.tsg_preempt_pending) {
+				host_.preempts_over_pending++;
+				break;
+			}
 		preempt_ = v & 0x03000fff;
 		bool bare = get(v, 25, 24) == 0;
 		if (bare && !profile_.channel_preempt)

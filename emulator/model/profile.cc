@@ -2,6 +2,9 @@
 // Reads a profile; refuses one that contradicts itself (an engine on a runlist that is not listed, and so on).
 #include "model/profile.hpp"
 
+#include <map>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 
 namespace emu {
@@ -37,8 +40,23 @@ static int number_or_none(const json &obj, const char *key)
 	return it == obj.end() || it->is_null() ? -1 : int(number(*it));
 }
 
+static std::vector<PtopRow> row_order(const std::string &text)
+{
+	static const std::map<std::string, PtopRow> names = {
+		{"data", PtopRow::Data}, {"enum", PtopRow::Enum}, {"type", PtopRow::Type}};
+	std::istringstream in(text);
+	std::vector<PtopRow> order;
+	for (std::string word; in >> word;)
+		order.push_back(names.contains(word) ? names.at(word)
+						     : throw std::invalid_argument("profile: ptop.row_order: " + word));
+	if (order.size() != 3 || std::set<PtopRow>(order.begin(), order.end()).size() != 3)
+		throw std::invalid_argument("profile: ptop.row_order names data, enum and type, once each");
+	return order;
+}
+
 Profile::Profile(const json &j) : is(traits_of(j.at("family")))
 {
+	check_sources(j);
 	name = j.at("name");
 	marketing = j.value("marketing", name);
 	entry_inst = is.entry_inst;
@@ -143,7 +161,7 @@ Profile::Profile(const json &j) : is(traits_of(j.at("family")))
 	const json &table = j.at("ptop");
 	ptop_rows = number(table, "rows", 64);
 	ptop_max_devices = number(table, "max_devices", engines.size());
-	ptop_type_first = table.value("type_first", false);
+	ptop_row_order = row_order(table.value("row_order", "data enum type"));
 	for (const char *key : {"order", "order_die1"}) {
 		auto order = table.find(key);
 		if (order == table.end())

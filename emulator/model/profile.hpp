@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // A chip as data: what a profile file (emulator/profiles/*.json) says about one GPU. Parsing and checking only;
-// no unit's behaviour is here. Each group in the file names the source of its data or says "assumed".
+// no unit's behaviour is here. Each group in the file names its source; "sources" files each number by its kind.
 #pragma once
 #include "model/traits.hpp"
 
@@ -23,7 +23,8 @@ struct EngineInfo {
 	unsigned group = 0; // GROUP_ID, gb100
 	int runlist = -1;   // -1: no runlist (two-row device)
 	int engine_id = -1; // index in ENGINE_STATUS; published in PTOP v1 only
-	int intr = -1, reset = -1, fault = -1;
+	int intr = -1;      // the row's, or from Ampere on INTR_ID of its runlist registers
+	int reset = -1, fault = -1;
 	uint32_t pri_base = 0;
 	unsigned rleng = 0; // which of the runlist's engines (PTOP v2 RLENG_ID)
 };
@@ -44,6 +45,11 @@ struct Timing { // nanoseconds; none is published, all are assumed
 	uint64_t idle_gap = 1'000;
 	uint64_t preempt_absent = 1'000; // a preempt that finds nothing to remove
 };
+
+enum class PtopRow { Data, Enum, Type };
+
+// Throws unless "sources" says of each number of the profile, once, whether it is a card's, a manual's or invented.
+void check_sources(const nlohmann::json &profile);
 
 struct Profile {
 	explicit Profile(const nlohmann::json &j);
@@ -79,10 +85,10 @@ struct Profile {
 	struct Table {
 		std::vector<int> order; // index into engines; -1: a zero row
 	};
-	std::vector<Table> ptop;       // one per die
-	unsigned ptop_rows = 0;        // v2: NUM_ROWS
-	unsigned ptop_max_devices = 0; // v2: MAX_DEVICES
-	bool ptop_type_first = false;  // v1: order of the rows inside a device is free
+	std::vector<Table> ptop;             // one per die
+	unsigned ptop_rows = 0;              // v2: NUM_ROWS
+	unsigned ptop_max_devices = 0;       // v2: MAX_DEVICES
+	std::vector<PtopRow> ptop_row_order; // v1: order of the rows inside a device is free
 	std::vector<RunlistInfo> runlists;
 	unsigned channels = 0; // PCCSR entries (PFIFO chips)
 	unsigned max_runlists = 0, max_engines = 0, num_pbdma = 0;

@@ -15,7 +15,6 @@
 
 #include "model/bits.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace emu {
@@ -58,18 +57,19 @@ std::vector<uint32_t> Ptop::build_v1(const Profile::Table &table) const
 			enums |= 1u << 4 | put(24, 21, e.runlist);
 		if (e.engine_id >= 0)
 			enums |= 1u << 5 | put(29, 26, e.engine_id);
-		uint32_t type = 3 | put(30, 2, e.type);
+		uint32_t type = 3 | put(30, 2, e.type), data = 0; // no row of its own: 0
+		if (profile_.is.rows == Rows::V1)
+			data = 1 | put(23, 12, e.pri_base >> 12) | put(29, 26, e.instance) |
+			       (e.fault >= 0 ? 1u << 2 | put(9, 3, e.fault) : 0);
+		else if (profile_.is.rows == Rows::V1NoInstance)
+			data = 1 | put(22, 12, e.pri_base >> 12) | (e.fault >= 0 ? 1u << 2 | put(7, 3, e.fault) : 0);
 
 		std::vector<uint32_t> device;
-		if (profile_.is.rows == Rows::V1)
-			device.push_back(1 | put(23, 12, e.pri_base >> 12) | put(29, 26, e.instance) |
-					 (e.fault >= 0 ? 1u << 2 | put(9, 3, e.fault) : 0));
-		else if (profile_.is.rows == Rows::V1NoInstance)
-			device.push_back(1 | put(22, 12, e.pri_base >> 12) |
-					 (e.fault >= 0 ? 1u << 2 | put(7, 3, e.fault) : 0));
-		device.insert(device.end(), {enums, type});
-		if (profile_.ptop_type_first)
-			std::rotate(device.begin(), device.end() - 1, device.end());
+		for (PtopRow row : profile_.ptop_row_order) {
+			uint32_t word = row == PtopRow::Data ? data : row == PtopRow::Enum ? enums : type;
+			if (word)
+				device.push_back(word);
+		}
 		for (size_t i = 0; i + 1 < device.size(); i++)
 			device[i] |= CHAIN; // the last row closes the device
 		rows.insert(rows.end(), device.begin(), device.end());

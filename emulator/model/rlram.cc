@@ -13,6 +13,14 @@ static uint32_t pbdma_offset(unsigned id)
 	return 0x40000 + 0x800 * id;
 }
 
+const EngineInfo *Rlram::engine_at(unsigned slot) const
+{
+	for (const auto &e : profile_.engines)
+		if (e.runlist == rl_.info.id && e.rleng == slot)
+			return &e;
+	return nullptr;
+}
+
 bool Rlram::read_engine(unsigned slot, unsigned reg, uint32_t &v) const
 {
 	Occupancy o = engine_occupancy(rl_, slot, true);
@@ -24,7 +32,10 @@ bool Rlram::read_engine(unsigned slot, unsigned reg, uint32_t &v) const
 	v = 0;
 	switch (reg) {
 	case 0x00: v = status_word(rl_, o, true); return true;
-	case 0x04: return true; // ENGINE_STATUS1: no virtual functions
+	case 0x04: // ENGINE_STATUS1: INTR_ID 20:16; no virtual functions
+		if (const EngineInfo *e = engine_at(slot); e && e->intr >= 0)
+			v = put(20, 16, e->intr);
+		return true;
 	case 0x08:
 	case 0x0c: { // ENGINE_STATUS_CHANNEL(j): CHID 11:0, VALID 15, NEXT_CHID 27:16, NEXT_VALID 31
 		unsigned q = (reg - 0x08) / 4;
@@ -42,9 +53,8 @@ bool Rlram::read_engine(unsigned slot, unsigned reg, uint32_t &v) const
 	case 0x24: return true;
 	case 0x28: // ENGINE_STATUS_DEBUG: IF_EN 0; engine id 29:24 as linux-nvgpu hw_runlist_ga10b.h has it
 		v = 1;
-		for (const auto &e : profile_.engines)
-			if (e.runlist == rl_.info.id && e.rleng == slot && e.engine_id >= 0)
-				v |= put(29, 24, e.engine_id);
+		if (const EngineInfo *e = engine_at(slot); e && e->engine_id >= 0)
+			v |= put(29, 24, e->engine_id);
 		return true;
 	}
 	return false;
@@ -134,6 +144,7 @@ bool Rlram::write(uint32_t abs, uint32_t v)
 	}
 	case 0x094: host_.set_sched_disabled(rl_, bit(v, 0)); return true;
 	case 0x098: // PREEMPT: ID 10:0, TYPE 25:24: 0 RUNLIST, 1 TSG
+		host_.preempts_over_pending += rl_.tsg_preempt_pending || rl_.runlist_preempt_pending;
 		preempt_ = v & 0x030007ff;
 		if (get(v, 25, 24) == 1)
 			host_.preempt_tsg(rl_, get(v, 10, 0), false);

@@ -18,6 +18,7 @@ public:
 	bool write(uint32_t offset, uint32_t value) override;
 
 private:
+	const EngineInfo *engine_at(unsigned slot) const; // nullptr: none
 	bool read_engine(unsigned slot, unsigned reg, uint32_t &v) const;
 
 	const Profile &profile_;

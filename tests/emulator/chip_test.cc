@@ -56,6 +56,16 @@ TEST(Topology, runlist_ids_of_version_2_come_from_the_doorbell_configuration)
 	EXPECT_EQ(rd(*gpu, 0xc05c04) & 0xf, 11u);   // 2048 channels
 }
 
+TEST(Topology, interrupt_ids_of_version_2_stand_beside_the_engines_status)
+{
+	auto gpu = make("ad102");
+	EXPECT_EQ(rd(*gpu, 0xc00204), 0x001f0000u); // GR0, first on its runlist: INTR_ID 20:16 = 31
+	EXPECT_EQ(rd(*gpu, 0xc00244), 0x001e0000u); // LCE0, second
+	EXPECT_EQ(rd(*gpu, 0xc00284), 0x001d0000u); // LCE1, third
+	EXPECT_EQ(rd(*gpu, 0xc00604), 0x001c0000u); // LCE2, on the next
+	EXPECT_EQ(rd(*gpu, 0xc00644), 0x00000000u); // nobody
+}
+
 TEST(Memory, size_registers)
 {
 	EXPECT_EQ(rd(*make("gp106"), 0x100ce0), 0x00000306u); // 48 << (6 + 20) = 3 GiB

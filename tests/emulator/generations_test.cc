@@ -11,9 +11,9 @@ using namespace emu_test;
 
 namespace {
 
-const char *const CHIPS[] = {"gk104", "gk110", "gm107", "gm204", "gm20b", "gp100", "gp102",
-			     "gp106", "gp10b", "gv100", "gv11b", "tu102", "tu104", "tu117",
-			     "ga100", "ga102", "ga10b", "ad102", "ad104", "gh100", "gb100"};
+const char *const CHIPS[] = {"gk104", "gk110", "gm107", "gm204", "gm20b", "gp100", "gp102", "gp106",
+			     "gp10b", "gv100", "gv11b", "tu102", "tu104", "tu116", "tu117", "ga100",
+			     "ga102", "ga10b", "ad102", "ad104", "gh100", "gb100"};
 
 class Generations : public testing::TestWithParam<const char *> {
 protected:
@@ -126,15 +126,14 @@ TEST(Identity, boot_words_of_all_generations)
 	const struct {
 		const char *chip;
 		uint32_t boot0, boot42;
-	} want[] = {{"gk104", 0x0e4000a1, 0x0e4a1000}, {"gk110", 0x0f0000a1, 0x0f0a1000},
-		    {"gm107", 0x117000a1, 0x117a1000}, {"gm204", 0x124000a1, 0x124a1000},
-		    {"gm20b", 0x12b000a1, 0x12ba1000}, {"gp100", 0x130000a1, 0x130a1000},
-		    {"gp102", 0x132000a1, 0x132a1000}, {"gp10b", 0x13b000a1, 0x13ba1000},
-		    {"gv100", 0x140000a1, 0x140a1000}, {"gv11b", 0x15b000a1, 0x15ba1000},
-		    {"tu104", 0x164000a1, 0x164a1000}, {"tu117", 0x167000a1, 0x167a1000},
-		    {"ga100", 0x170000a1, 0x170a1000}, {"ga102", 0x172000a1, 0x172a1000},
-		    {"ga10b", 0x17b000a1, 0x17ba1000}, {"ad104", 0x194000a1, 0x194a1000},
-		    {"gb100", 0x1a0000a1, 0x1a0a1000}, {"gb202", 0x1b2000a1, 0x1b2a1000}};
+	} want[] = {
+		{"gk104", 0x0e4000a1, 0x0e4a1000}, {"gk110", 0x0f0000a1, 0x0f0a1000}, {"gm107", 0x117000a1, 0x117a1000},
+		{"gm204", 0x124000a1, 0x124a1000}, {"gm20b", 0x12b000a1, 0x12ba1000}, {"gp100", 0x130000a1, 0x130a1000},
+		{"gp102", 0x132000a1, 0x132a1000}, {"gp10b", 0x13b000a1, 0x13ba1000}, {"gv100", 0x140000a1, 0x140a1000},
+		{"gv11b", 0x15b000a1, 0x15ba1000}, {"tu104", 0x164000a1, 0x164a1000}, {"tu117", 0x167000a1, 0x167a1000},
+		{"tu116", 0x168000a1, 0x168a1000}, {"ga100", 0x170000a1, 0x170a1000}, {"ga102", 0x172000a1, 0x172a1000},
+		{"ga10b", 0x17b000a1, 0x17ba1000}, {"ad104", 0x194000a1, 0x194a1000}, {"gb100", 0x1a0000a1, 0x1a0a1000},
+		{"gb202", 0x1b2000a1, 0x1b2a1000}};
 	for (const auto &w : want) {
 		auto gpu = make(w.chip);
 		EXPECT_EQ(rd(*gpu, 0x0), w.boot0) << w.chip;
@@ -251,6 +250,7 @@ TEST(Limits, number_of_channels)
 				      {"gv100", 4096},
 				      {"gv11b", 512},
 				      {"tu104", 4096},
+				      {"tu116", 4096},
 				      {"tu117", 4096}}) {
 		auto gpu = make(chip);
 		EXPECT_EQ(rd(*gpu, 0x800004 + 8 * (channels - 1)), 0u) << chip;
@@ -261,7 +261,7 @@ TEST(Limits, number_of_channels)
 			std::string(chip) != "gk104" && std::string(chip) != "gk110" && std::string(chip) != "gm107";
 		EXPECT_EQ(rd(*gpu, 0x2008), config ? channels : 0xbadf1100) << chip;
 	}
-	for (const char *chip : {"ga100", "ga102", "ga10b", "ad104", "gb100"})
+	for (const char *chip : {"ga100", "ga10b", "ad104", "gb100"})
 		EXPECT_EQ(rd(*make(chip), 0xc00004), 0x00c4000bu) << chip << ": CHRAM at 0xc40000, 2^11 channels";
 }
 
