@@ -102,7 +102,7 @@ struct lookup {
 	u32 n;
 };
 
-static int match(u64 va, const struct lens_mapping *m, void *arg)
+static int bar_match_page(u64 va, const struct lens_mapping *m, void *arg)
 {
 	struct lookup *l = arg;
 	u32 i, left = 0;
@@ -135,7 +135,7 @@ int lens_bar_lookup(struct lens_gpu *gpu, const struct lens_bar *b, struct lens_
 		return b->err;
 	err = lens_target_aperture(b->pdb_target, &ap);
 	if (!err)
-		err = lens_mmu_each(gpu, b->mmu, ap, b->pdb, room, match, &l);
+		err = lens_mmu_each(gpu, b->mmu, ap, b->pdb, room, bar_match_page, &l);
 	return err > 0 ? 0 : err;
 }
 

@@ -39,11 +39,44 @@ static int read_map(struct lens_gpu *gpu, u32 reg, u32 i, bool first, u32 *v)
 	return lens_rd32(gpu, reg + 4 * i, v);
 }
 
-int lens_read_copy_engines(struct lens_gpu *gpu)
+int lens_ce_map_read(struct lens_gpu *gpu, struct lens_ce_map *map)
 {
 	const struct lens_ce_layout *ce = &gpu->chip->ce;
-	struct lens_topology *t = &gpu->topo;
 	bool first = true;
+	u32 v, i;
+	int err;
+
+	memset(map, 0, sizeof(*map));
+	if (!gpu->known || !ce->pces)
+		return -EOPNOTSUPP;
+	map->n_grces = ce->grces;
+	err = lens_rd32(gpu, ce->pce_map, &v);
+	if (err)
+		return err;
+	map->pce_map = v & ce->pce_map_mask;
+	for (i = 0; i < ce->pces; i++) {
+		map->lce_for_pce[i] = ce->lce_none;
+		if (!(map->pce_map & (1U << i)))
+			continue;
+		err = read_map(gpu, ce->pce2lce, i, first, &v);
+		if (err)
+			return err;
+		first = false;
+		map->lce_for_pce[i] = DRF_VAL(NV_CE_PCE2LCE_CONFIG_PCE_ASSIGNED_LCE,
+					      ce->packed ? v >> 4 * i : v);
+	}
+	for (i = 0; i < ce->grces; i++) {
+		err = read_map(gpu, ce->grce, i, !i, &v);
+		if (err)
+			return err;
+		map->shared_lce[i] = decode_grce(ce, i, v);
+	}
+	return 0;
+}
+
+int lens_read_copy_engines(struct lens_gpu *gpu)
+{
+	struct lens_topology *t = &gpu->topo;
 	u32 v, i;
 	int err;
 
@@ -56,39 +89,15 @@ int lens_read_copy_engines(struct lens_gpu *gpu)
 		for (i = 0; i < t->n_engines; i++)
 			t->num_ces += is_copy_engine(t->engines[i].type);
 	}
-	if (!gpu->known || !ce->pces)
-		return -EOPNOTSUPP;
-	err = lens_rd32(gpu, ce->pce_map, &v);
-	if (err)
-		return err;
-	t->pce_map = v & ce->pce_map_mask;
-	for (i = 0; i < ce->pces; i++) {
-		t->lce_for_pce[i] = ce->lce_none;
-		if (!(t->pce_map & (1U << i)))
-			continue;
-		err = read_map(gpu, ce->pce2lce, i, first, &v);
-		if (err)
-			return err;
-		first = false;
-		t->lce_for_pce[i] = DRF_VAL(NV_CE_PCE2LCE_CONFIG_PCE_ASSIGNED_LCE,
-					    ce->packed ? v >> 4 * i : v);
-	}
-	for (i = 0; i < ce->grces; i++) {
-		err = read_map(gpu, ce->grce, i, !i, &v);
-		if (err)
-			return err;
-		t->shared_lce[i] = decode_grce(ce, i, v);
-	}
-	t->n_grces = ce->grces;
-	return 0;
+	return lens_ce_map_read(gpu, &t->ce);
 }
 
-u32 lens_lce_pces(const struct lens_gpu *gpu, u32 lce)
+u32 lens_lce_pces(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 lce)
 {
 	u32 i, mask = 0;
 
 	for (i = 0; i < gpu->chip->ce.pces; i++)
-		if (gpu->topo.pce_map & (1U << i) && gpu->topo.lce_for_pce[i] == lce)
+		if (map->pce_map & (1U << i) && map->lce_for_pce[i] == lce)
 			mask |= 1U << i;
 	return mask;
 }

@@ -22,6 +22,12 @@ static const struct lens_chip *const chips[] = {
 
 static const struct lens_chip_id unknown;
 
+bool lens_chip_is_same(u32 was, u32 now)
+{
+	/* 0: not identified yet, any chip may answer. */
+	return !was || was == now;
+}
+
 const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known)
 {
 	const struct lens_chip *family = NULL;
@@ -43,4 +49,9 @@ const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, 
 	*row = &unknown;
 	*known = false;
 	return family;
+}
+
+const char *lens_chip_assumed(const struct lens_chip *chip, const struct lens_chip_id *id)
+{
+	return id->assumed ? id->assumed : chip->assumed;
 }

@@ -3,9 +3,12 @@
  * Control: find what a user named in the kept topology, check it, then write.
  * How a request is written is the Host's business (host_*.c, chip/).
  *
- * Where channel and TSG ids count per runlist, a bare id is taken only when
- * exactly one runlist holds it. A channel is held by a runlist that has it
- * enabled or lists it.
+ * Where channel and TSG ids count per runlist, a bare id is taken only when exactly one
+ * runlist holds it, which is the one that lists it. From Ampere on no register says whether
+ * a channel is bound: NV_CHRAM_CHANNEL has no such bit (ampere/ga100/dev_runlist.ref.txt),
+ * the list's entry names its instance block (dev_ram.ref.txt, RAMRL). That a channel is
+ * enabled, which it may stay when its driver has taken it off the list, counts only where
+ * no list has it.
  */
 #include "core.h"
 
@@ -18,8 +21,8 @@ struct find {
 	struct lens_entry entry;
 };
 
-static int match(struct lens_gpu *gpu, const struct lens_runlist *rl, const struct lens_entry *e,
-		 int tsgid, void *arg)
+static int control_match_entry(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			       const struct lens_entry *e, int tsgid, void *arg)
 {
 	struct find *f = arg;
 
@@ -36,7 +39,7 @@ static int find_on(struct lens_gpu *gpu, const struct lens_runlist *rl, struct f
 	int err;
 
 	f->found = false;
-	err = lens_runlist_walk(gpu, rl, match, f);
+	err = lens_runlist_walk(gpu, rl, control_match_entry, f);
 	return err < 0 ? err : 0;
 }
 
@@ -88,57 +91,70 @@ static int check_range(struct lens_gpu *gpu, u32 id, bool tsg)
 	return -ERANGE;
 }
 
-/* Does a channel's own word settle that this runlist holds it? */
-static int enabled_on(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid, bool *enabled)
+static int control_is_enabled(struct lens_gpu *gpu, const struct lens_runlist *rl, struct find *f)
 {
 	struct lens_channel_state s;
 	u32 w[2];
 	int err;
 
-	*enabled = false;
-	if (chid >= rl->channels)
+	f->found = false;
+	if (f->id >= rl->channels)
 		return 0;
-	err = gpu->chip->host->channel_words(gpu, rl, chid, w);
+	err = gpu->chip->host->channel_words(gpu, rl, f->id, w);
 	if (err)
 		return err;
 	gpu->chip->host->decode_channel(w, &s);
-	*enabled = s.enable;
+	f->found = s.enable;
 	return 0;
 }
 
-/* The one runlist that holds a bare id: its number of holders is returned in *holders. */
-static int search(struct lens_gpu *gpu, struct find *f, const struct lens_runlist **holder,
-		  u32 *holders)
+/*
+ * Ask all runlists whether they hold the id, and keep that: the last that does, and how many
+ * do. Of a runlist that cannot be read nobody knows, unless two others hold it already.
+ */
+static int control_ask_all(struct lens_gpu *gpu, struct find *f,
+			   int (*ask)(struct lens_gpu *gpu, const struct lens_runlist *rl,
+				      struct find *f),
+			   const struct lens_runlist **holder, u32 *n)
 {
-	const struct lens_runlist *rl;
-	struct lens_entry entry = { 0 };
-	bool enabled = false;
+	int err, first_err = 0;
 	u32 i;
-	int err;
 
-	*holders = 0;
-	*holder = NULL;
+	*n = 0;
 	for (i = 0; i < gpu->topo.n_runlists; i++) {
-		rl = &gpu->topo.runlists[i];
-		err = 0;
-		if (!f->tsg && gpu->chip->ids_per_runlist)
-			err = enabled_on(gpu, rl, f->id, &enabled);
-		if (!err && !enabled)
-			err = find_on(gpu, rl, f);
-		if (err)
+		err = ask(gpu, &gpu->topo.runlists[i], f);
+		if (err == -ENODEV)
 			return err;
-		if (!enabled && !f->found)
+		if (err && !first_err)
+			first_err = err;
+		if (err || !f->found)
 			continue;
-		*holder = rl;
-		entry = f->entry;
-		if (++*holders > 1 && gpu->chip->ids_per_runlist)
-			return 0;
+		*holder = &gpu->topo.runlists[i];
+		gpu->holders |= 1ULL << i;
+		++*n;
 		/* A TSG id of the whole GPU is on one runlist only. */
 		if (!gpu->chip->ids_per_runlist)
-			break;
+			return 0;
 	}
-	f->found = *holders == 1;
-	f->entry = entry;
+	return *n > 1 ? 0 : first_err;
+}
+
+/* The one runlist that holds a bare id. */
+static int control_find_holder(struct lens_gpu *gpu, struct find *f,
+			       const struct lens_runlist **rl)
+{
+	const struct lens_runlist *holder = NULL;
+	u32 n;
+	int err;
+
+	err = control_ask_all(gpu, f, find_on, &holder, &n);
+	if (!err && !n && !f->tsg)
+		err = control_ask_all(gpu, f, control_is_enabled, &holder, &n);
+	if (err)
+		return err;
+	if (n != 1)
+		return !n && f->tsg ? -ENOENT : -EINVAL;
+	*rl = holder;
 	return 0;
 }
 
@@ -146,9 +162,9 @@ static int resolve_tsg(struct lens_gpu *gpu, const struct lens_ref *ref,
 		       const struct lens_runlist **rl)
 {
 	struct find f = { .id = ref->id, .tsg = true };
-	u32 holders;
 	int err;
 
+	gpu->holders = 0;
 	if (ref->runlist != LENS_NONE) {
 		err = named_runlist(gpu, ref, true, rl);
 		if (!err)
@@ -156,20 +172,16 @@ static int resolve_tsg(struct lens_gpu *gpu, const struct lens_ref *ref,
 		return err ? err : f.found ? 0 : -ENOENT;
 	}
 	err = check_range(gpu, ref->id, true);
-	if (!err)
-		err = search(gpu, &f, rl, &holders);
-	if (err)
-		return err;
-	return holders == 1 ? 0 : holders ? -EINVAL : -ENOENT;
+	return err ? err : control_find_holder(gpu, &f, rl);
 }
 
 static int resolve_channel(struct lens_gpu *gpu, const struct lens_ref *ref,
 			   const struct lens_runlist **rl)
 {
 	struct find f = { .id = ref->id };
-	u32 holders;
 	int err;
 
+	gpu->holders = 0;
 	if (ref->runlist != LENS_NONE)
 		return named_runlist(gpu, ref, false, rl);
 	err = check_range(gpu, ref->id, false);
@@ -180,15 +192,13 @@ static int resolve_channel(struct lens_gpu *gpu, const struct lens_ref *ref,
 		*rl = &gpu->topo.runlists[0];
 		return 0;
 	}
-	err = search(gpu, &f, rl, &holders);
-	if (err)
-		return err;
-	return holders == 1 ? 0 : -EINVAL;
+	return control_find_holder(gpu, &f, rl);
 }
 
 /* -- acting -- */
 
-static void tell(const struct lens_gpu *gpu, const struct lens_runlist *rl, int *runlist)
+static void control_tell_runlist(const struct lens_gpu *gpu, const struct lens_runlist *rl,
+				 int *runlist)
 {
 	*runlist = rl && gpu->chip->ids_per_runlist ? rl->id : LENS_NONE;
 }
@@ -199,7 +209,7 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 	int err;
 
 	err = resolve_channel(gpu, ref, &rl);
-	tell(gpu, rl, runlist);
+	control_tell_runlist(gpu, rl, runlist);
 	return err ? err : gpu->chip->host->channel_set(gpu, rl, ref->id, enable);
 }
 
@@ -209,7 +219,7 @@ int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runl
 	int err;
 
 	err = resolve_tsg(gpu, ref, &rl);
-	tell(gpu, rl, runlist);
+	control_tell_runlist(gpu, rl, runlist);
 	return err ? err : gpu->chip->host->preempt_tsg(gpu, rl, ref->id);
 }
 
@@ -229,7 +239,7 @@ struct reslice {
  * The last look before the store: is this entry still the TSG's, in the list that the
  * GPU was given last? Memory that a driver took for something else is not written to.
  */
-static int rewrite(void *arg)
+static int control_rewrite_entry(void *arg)
 {
 	struct reslice *s = arg;
 	const struct lens_host_ops *host = s->gpu->chip->host;
@@ -253,8 +263,8 @@ static int rewrite(void *arg)
 			    host->set_timeslice(entry.words[0], s->timeout, s->scale));
 }
 
-static int reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
-		   const struct lens_entry *e, int tsgid, void *arg)
+static int control_reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			   const struct lens_entry *e, int tsgid, void *arg)
 {
 	struct reslice *s = arg;
 
@@ -262,8 +272,8 @@ static int reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
 	if (!e->is_tsg || e->id != s->id)
 		return 0;
 	s->found = true;
-	/* Looked at and written in one stop of the machine, where there is a window to borrow. */
-	return s->ap == LENS_VID ? gpu->io->ops->exclusive(gpu->io, rewrite, s) : rewrite(s);
+	/* Looked at and written in one stop of the machine. */
+	return lens_exclusive_at(gpu, s->ap, s->at, control_rewrite_entry, s);
 }
 
 /* A driver may put a TSG on the list more than once, to give it more turns. */
@@ -276,7 +286,7 @@ int lens_tsg_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us,
 	if (err)
 		return err;
 	err = resolve_tsg(gpu, ref, &s.rl);
-	tell(gpu, s.rl, runlist);
+	control_tell_runlist(gpu, s.rl, runlist);
 	if (!err)
 		err = lens_runlist_regs(gpu, s.rl, &s.regs);
 	if (!err)
@@ -285,22 +295,32 @@ int lens_tsg_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us,
 	if (!err && !s.regs.base)
 		err = -ENOENT;
 	if (!err)
-		err = lens_runlist_walk(gpu, s.rl, reslice, &s);
+		err = lens_runlist_walk(gpu, s.rl, control_reslice, &s);
 	/* It was there a moment ago. */
 	if (!err && !s.found)
 		err = -EBUSY;
-	return err ? err : gpu->chip->host->resubmit(gpu, s.rl);
+	return err ? err : gpu->chip->host->resubmit(gpu, s.rl, &s.regs);
 }
 
 static int keep_only(struct lens_gpu *gpu, const struct lens_runlist *rl,
 		     const struct lens_entry *e, int tsgid, void *arg)
 {
-	u32 keep = *(u32 *)arg;
+	const struct lens_host_ops *host = gpu->chip->host;
+	bool enable = tsgid == *(int *)arg;
+	struct lens_channel_state s;
+	u32 w[2];
 	int err;
 
 	if (e->is_tsg || e->id >= rl->channels)
 		return 0;
-	err = gpu->chip->host->channel_set(gpu, rl, e->id, tsgid == (int)keep);
+	/* Most are as they should be, and changing one may stop the machine. */
+	err = host->channel_words(gpu, rl, e->id, w);
+	if (err)
+		return err;
+	host->decode_channel(w, &s);
+	if (s.enable == enable)
+		return 0;
+	err = host->channel_set(gpu, rl, e->id, enable);
 	/* A listed channel that its driver unbound meanwhile runs no more anyway. */
 	return err == -ENOENT ? 0 : err;
 }
@@ -308,11 +328,11 @@ static int keep_only(struct lens_gpu *gpu, const struct lens_runlist *rl,
 int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	const struct lens_runlist *rl = NULL;
-	u32 keep = ref->id;
+	int keep = ref->id;
 	int err;
 
 	err = resolve_tsg(gpu, ref, &rl);
-	tell(gpu, rl, runlist);
+	control_tell_runlist(gpu, rl, runlist);
 	if (!err)
 		err = lens_runlist_walk(gpu, rl, keep_only, &keep);
 	if (!err)
@@ -336,7 +356,7 @@ int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id)
 	const struct lens_runlist *rl;
 	int err = find_runlist(gpu, id, &rl);
 
-	return err ? err : gpu->chip->host->resubmit(gpu, rl);
+	return err ? err : gpu->chip->host->resubmit(gpu, rl, NULL);
 }
 
 /* The instance block of a channel, from where this generation's hardware takes it. */
@@ -378,7 +398,7 @@ int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
 	if (gpu->chip->ctxsw == LENS_CTXSW_UNPUBLISHED)
 		return -EOPNOTSUPP;
 	err = resolve_channel(gpu, ref, &rl);
-	tell(gpu, rl, runlist);
+	control_tell_runlist(gpu, rl, runlist);
 	if (!err)
 		err = channel_inst(gpu, rl, ref->id, &target, &inst);
 	if (!err)

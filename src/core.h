@@ -9,6 +9,7 @@
 #include "../include/gpulens/gpu.h"
 #include "../include/gpulens/mmu.h"
 #include "../include/hw/drf.h"
+#include "../include/hw/ptop.h"
 
 /*
  * Longest wait for the GPU to act on a request. nvgpu gives a preempt 3 s
@@ -26,8 +27,50 @@ void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val);
 /* Memory, by what an aperture means on this chip: a Tegra GPU's video memory is the system's. */
 int lens_copy(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u64 *dst, u32 words);
 int lens_store32(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 val);
+/* Run fn, which looks at memory at addr and stores there, while nobody else can. */
+int lens_exclusive_at(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
+		      int (*fn)(void *arg), void *arg);
 /* Wait until all bits of mask read 0: 0, -ETIMEDOUT, -EIO, -ENODEV. */
 int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask);
+
+/*
+ * How many devices a device table has: rows of version 1; of version 2 what GB100's two
+ * tables say, and else NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_MAX_DEVICES (ctrl2080fifo.h of
+ * the open driver), which is as many records of two rows as fit into a table's page.
+ */
+#define LENS_PTOP_V1_DEVICES	NV_PTOP_DEVICE_INFO__SIZE_1
+#define LENS_PTOP_V2_DEVICES	256
+#define LENS_PTOP_GB100_DEVICES	(2 * NV_PTOP_DEVICE_INFO_CFG_MAX_DEVICES_INIT)
+static_assert(LENS_PTOP_V1_DEVICES <= LENS_MAX_ENGINES, "no room for a table of version 1");
+static_assert(LENS_PTOP_V2_DEVICES <= LENS_MAX_ENGINES, "no room for a table of version 2");
+static_assert(LENS_PTOP_GB100_DEVICES <= LENS_MAX_ENGINES, "no room for GB100's tables");
+
+/*
+ * A request to a runlist: the argument of a function that looks at registers which the GPU's
+ * driver uses too and then writes them, while nothing else can reach the GPU.
+ */
+struct lens_request {
+	struct lens_gpu *gpu;
+	const struct lens_runlist *rl;
+	const struct lens_engine *engine;
+	const struct lens_runlist_regs *expected;	/* resubmit only this list; NULL: any */
+	u32 id;				/* of a channel or TSG */
+	bool enable;
+	bool written;			/* by fn: the GPU was asked to act */
+	int preempted;			/* the TSG that it was asked to preempt, or LENS_NONE */
+	bool again;			/* by fn: another one was coming to the engine */
+};
+
+int lens_atomic(struct lens_request *r, int (*fn)(void *request));
+/*
+ * The same, where fn answers -EBUSY while a bit of mask is set, which is then waited for. A
+ * driver that sets the bit again and again, or a GPU that never clears it: -EBUSY.
+ */
+int lens_atomic_when_clear(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask);
+/* And then, if fn says that it wrote, until the GPU has done it and cleared the mask. */
+int lens_atomic_and_wait(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask);
+/* Is the list that was submitted last, taken up, still the expected one? 0, -ENOENT, -EBUSY. */
+int lens_request_regs(const struct lens_request *r, struct lens_runlist_regs *regs);
 
 /* ptop.c */
 int lens_ptop_v1_read(struct lens_gpu *gpu);
@@ -42,8 +85,8 @@ int lens_read_copy_engines(struct lens_gpu *gpu);
 
 /* gpu.c */
 u32 lens_runlist_limit(const struct lens_gpu *gpu);	/* runlist ids are below this */
-u64 lens_memory_bytes_gp102(struct lens_gpu *gpu);
-u64 lens_memory_bytes_ga102(struct lens_gpu *gpu);
+int lens_memory_bytes_gp102(struct lens_gpu *gpu, u64 *bytes);
+int lens_memory_bytes_ga102(struct lens_gpu *gpu, u64 *bytes);
 
 /* bar.c: the registers of each generation */
 int lens_bar_block_pbus(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);

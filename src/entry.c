@@ -39,6 +39,7 @@ void lens_entry_decode_16(const u32 *w, struct lens_entry *e)
 		e->length = DRF_VAL_MW(NV_RAMRL_ENTRY_TSG_LENGTH, w);
 	} else {
 		e->runqueue = DRF_VAL_MW(NV_RAMRL_ENTRY_CHAN_RUNQUEUE_SELECTOR, w);
+		e->has_target = true;
 		e->inst_target = DRF_VAL_MW(NV_RAMRL_ENTRY_CHAN_INST_TARGET, w);
 		e->inst = (u64)w[3] << 32 |
 			  DRF_VAL_MW(NV_RAMRL_ENTRY_CHAN_INST_PTR_LO, w)

@@ -5,7 +5,8 @@
  * The fuse index is the physical GPC, a set bit a disabled unit (linux-nvgpu
  * hal/gr/config/gr_config_gm20b_fusa.c inverts it to get what is enabled).
  * Logical TPC numbers run through the GPCs in order and skip disabled units
- * (RTAS'23, Fig. 5). That order is published for no chip after Turing.
+ * (RTAS'23, Fig. 5). That order is published for no chip after Turing, and the chip's
+ * row says of which it is known to be wrong (tpc_order).
  */
 #include "core.h"
 #include "../include/hw/fuse.h"
@@ -45,15 +46,6 @@ int lens_read_gpcs(struct lens_gpu *gpu)
 	return 0;
 }
 
-static u32 count_bits(u32 v)
-{
-	u32 n = 0;
-
-	for (; v; v &= v - 1)
-		n++;
-	return n;
-}
-
 u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first)
 {
 	u32 i, n = 0;
@@ -61,7 +53,7 @@ u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first)
 	*first = 0;
 	for (i = 0; i <= gpc && i < t->num_gpcs; i++) {
 		*first += n;
-		n = t->gpc_mask & (1U << i) ? 0 : t->num_tpc_per_gpc - count_bits(t->tpc_mask[i]);
+		n = t->gpc_mask & (1U << i) ? 0 : t->num_tpc_per_gpc - hweight32(t->tpc_mask[i]);
 	}
 	return gpc < t->num_gpcs ? n : 0;
 }

@@ -109,18 +109,18 @@ int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl
 	return err ? err : lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &w[1]);
 }
 
-int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			   bool enable)
+static int pccsr_write_enable(void *request)
 {
+	struct lens_request *r = request;
 	u32 v, inst;
 	int err;
 
-	err = lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &v);
+	err = lens_rd32(r->gpu, NV_PCCSR_CHANNEL(r->id), &v);
 	if (err)
 		return err;
 	if (!v) {
 		/* Disabled and idle, or nobody's: only a channel with an instance block exists. */
-		err = lens_rd32_address(gpu, NV_PCCSR_CHANNEL_INST(chid), PCCSR_INST_RESERVED,
+		err = lens_rd32_address(r->gpu, NV_PCCSR_CHANNEL_INST(r->id), PCCSR_INST_RESERVED,
 					&inst);
 		if (err)
 			return err;
@@ -129,13 +129,22 @@ int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, 
 	}
 	v &= ~(DRF_NUM(NV_PCCSR_CHANNEL_PBDMA_FAULTED, 1) |
 	       DRF_NUM(NV_PCCSR_CHANNEL_ENG_FAULTED, 1));
-	v |= enable ? DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_SET, NV_PCCSR_CHANNEL_ENABLE_SET_TRUE) :
-		      DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_CLR, NV_PCCSR_CHANNEL_ENABLE_CLR_TRUE);
-	lens_wr32(gpu, NV_PCCSR_CHANNEL(chid), v);
-	err = lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &v);
+	v |= r->enable ?
+	     DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_SET, NV_PCCSR_CHANNEL_ENABLE_SET_TRUE) :
+	     DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_CLR, NV_PCCSR_CHANNEL_ENABLE_CLR_TRUE);
+	lens_wr32(r->gpu, NV_PCCSR_CHANNEL(r->id), v);
+	err = lens_rd32(r->gpu, NV_PCCSR_CHANNEL(r->id), &v);
 	if (err)
 		return err;
-	return DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, v) == enable ? 0 : -EIO;
+	return DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, v) == r->enable ? 0 : -EIO;
+}
+
+int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			   bool enable)
+{
+	struct lens_request r = { .gpu = gpu, .rl = rl, .id = chid, .enable = enable };
+
+	return lens_atomic(&r, pccsr_write_enable);
 }
 
 void lens_pccsr_decode(const u32 w[2], struct lens_channel_state *s)
@@ -164,28 +173,36 @@ void lens_pccsr_decode(const u32 w[2], struct lens_channel_state *s)
 	}
 }
 
-int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
+#define PREEMPT_PENDING DRF_NUM(NV_PFIFO_PREEMPT_PENDING, 1)
+
+/*
+ * The GPU has one such register. A preempt that a driver waits for is not written over: the
+ * pending bit that it looks at would be ours.
+ */
+static int pfifo_write_preempt(void *request)
 {
-	lens_wr32(gpu, NV_PFIFO_PREEMPT,
-		  DRF_NUM(NV_PFIFO_PREEMPT_ID, tsgid) |
+	struct lens_request *r = request;
+	u32 v;
+	int err;
+
+	err = lens_rd32(r->gpu, NV_PFIFO_PREEMPT, &v);
+	if (err)
+		return err;
+	if (v & PREEMPT_PENDING)
+		return -EBUSY;
+	r->written = true;
+	lens_wr32(r->gpu, NV_PFIFO_PREEMPT,
+		  DRF_NUM(NV_PFIFO_PREEMPT_ID, r->id) |
 		  DRF_NUM(NV_PFIFO_PREEMPT_TYPE, NV_PFIFO_PREEMPT_TYPE_TSG));
-	return lens_poll_clear(gpu, NV_PFIFO_PREEMPT, DRF_NUM(NV_PFIFO_PREEMPT_PENDING, 1));
+	/* Before the driver goes on, the write has reached the GPU. */
+	return lens_rd32(r->gpu, NV_PFIFO_PREEMPT, &v);
 }
 
-/* What an engine runs now: ID, or NEXT_ID while it is being loaded. */
-static int running_id(u32 status, bool *is_tsg)
+int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
 {
-	switch (DRF_VAL(NV_PFIFO_ENGINE_STATUS_CTX_STATUS, status)) {
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_VALID:
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SAVE:
-		*is_tsg = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID_TYPE, status);
-		return DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID, status);
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_LOAD:
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SWITCH:
-		*is_tsg = DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE, status);
-		return DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID, status);
-	}
-	return LENS_NONE;
+	struct lens_request r = { .gpu = gpu, .rl = rl, .id = tsgid };
+
+	return lens_atomic_and_wait(&r, pfifo_write_preempt, NV_PFIFO_PREEMPT, PREEMPT_PENDING);
 }
 
 u32 lens_pfifo_engine_regs(const struct lens_engine *e, u32 reg[2])
@@ -197,21 +214,28 @@ u32 lens_pfifo_engine_regs(const struct lens_engine *e, u32 reg[2])
 	return 1;
 }
 
+/* The channel of a TSG: see lens_pfifo_decode_engine(). */
+static void pfifo_decode_occupant(u32 id, bool is_tsg, struct lens_occupant *o)
+{
+	o->id = id;
+	o->is_channel = !is_tsg;
+	o->channel = is_tsg ? LENS_NONE : (int)id;
+}
+
 /*
- * The channel of a TSG is not told: NV_PPBDMA_CHANNEL keeps the one that was loaded
+ * The channel of a TSG is not given: NV_PPBDMA_CHANNEL keeps the one that was loaded
  * last, so that PBDMA_STATUS would have to be read as well (dev_pbdma.ref.txt, CHID).
+ * Which of ID and NEXT_ID counts in which state: the manual's teardown, step 4b.
  */
 void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s)
 {
-	u32 id = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID, w[0]);
-	bool is_tsg = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID_TYPE, w[0]);
-
 	memset(s, 0, sizeof(*s));
 	s->busy = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ENGINE, w[0]);
 	s->faulted = DRF_VAL(NV_PFIFO_ENGINE_STATUS_FAULTED, w[0]);
 	s->reload = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ENG_RELOAD, w[0]);
-	s->id = LENS_NONE;
-	s->channel = LENS_NONE;
+	s->now.id = LENS_NONE;
+	s->now.channel = LENS_NONE;
+	s->next = s->now;
 	switch (DRF_VAL(NV_PFIFO_ENGINE_STATUS_CTX_STATUS, w[0])) {
 	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_INVALID:
 		s->state = LENS_ENGINE_IDLE;
@@ -221,8 +245,6 @@ void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s)
 		break;
 	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_LOAD:
 		s->state = LENS_ENGINE_LOAD;
-		id = DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID, w[0]);
-		is_tsg = DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE, w[0]);
 		break;
 	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SAVE:
 		s->state = LENS_ENGINE_SAVE;
@@ -234,70 +256,143 @@ void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s)
 		s->state = LENS_ENGINE_UNKNOWN;
 		return;
 	}
-	s->id = id;
-	s->id_is_channel = !is_tsg;
-	if (!is_tsg)
-		s->channel = id;
+	if (s->state != LENS_ENGINE_LOAD)
+		pfifo_decode_occupant(DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID, w[0]),
+				      DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID_TYPE, w[0]), &s->now);
+	if (s->state == LENS_ENGINE_LOAD || s->state == LENS_ENGINE_SWITCH)
+		pfifo_decode_occupant(DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID, w[0]),
+				      DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE, w[0]),
+				      &s->next);
+}
+
+/* A TSG of o that is neither the one to be kept nor already preempted, or LENS_NONE. */
+static int pfifo_other_tsg(const struct lens_request *r, const struct lens_occupant *o)
+{
+	if (o->id == LENS_NONE || o->is_channel || o->id == (int)r->id || o->id == r->preempted)
+		return LENS_NONE;
+	return o->id;
+}
+
+/*
+ * Is another TSG than r->id on the engine, or coming to it? During LOAD and SWITCH the one
+ * that comes will run a whole slice although its channels are disabled by now; during SWITCH
+ * the one there has not begun to save. It is preempted before anything else can come.
+ */
+static int pfifo_write_preempt_other(void *request)
+{
+	struct lens_request *r = request;
+	struct lens_request other = *r;
+	struct lens_engine_status s;
+	u32 w[2] = { };
+	int err, id;
+
+	r->written = false;
+	r->again = false;
+	err = lens_rd32(r->gpu, NV_PFIFO_ENGINE_STATUS(r->engine->engine_id), &w[0]);
+	if (err)
+		return err;
+	lens_pfifo_decode_engine(w, &s);
+	id = pfifo_other_tsg(r, &s.now);
+	r->again = id != LENS_NONE && pfifo_other_tsg(r, &s.next) != LENS_NONE;
+	if (id == LENS_NONE)
+		id = pfifo_other_tsg(r, &s.next);
+	if (id == LENS_NONE)
+		return 0;
+	other.id = id;
+	other.written = false;
+	err = pfifo_write_preempt(&other);
+	r->written = other.written;
+	if (r->written)
+		r->preempted = id;
+	return err;
 }
 
 int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
 {
 	struct lens_topology *t = &gpu->topo;
-	bool is_tsg = false;
-	u32 i, v;
-	int err, id;
+	struct lens_request r;
+	u32 i, round;
+	int err;
 
 	for (i = 0; i < t->n_engines; i++) {
 		if (t->engines[i].runlist != rl->id || t->engines[i].engine_id == LENS_NONE)
 			continue;
-		err = lens_rd32(gpu, NV_PFIFO_ENGINE_STATUS(t->engines[i].engine_id), &v);
-		if (err)
-			return err;
-		id = running_id(v, &is_tsg);
-		if (id == LENS_NONE || !is_tsg || id == (int)tsgid)
-			continue;
-		err = lens_pfifo_preempt_tsg(gpu, rl, id);
+		r = (struct lens_request){
+			.gpu = gpu, .rl = rl, .engine = &t->engines[i], .id = tsgid,
+			.preempted = LENS_NONE,
+		};
+		/* The one there, then the one that was coming. */
+		for (round = 0, err = 0, r.again = true; !err && r.again && round < 2; round++)
+			err = lens_atomic_and_wait(&r, pfifo_write_preempt_other,
+						   NV_PFIFO_PREEMPT, PREEMPT_PENDING);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int pfifo_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl)
+/*
+ * BASE and RUNLIST are of all runlists. A driver that wrote BASE and not yet RUNLIST finds it
+ * again as it left it; reading it back flushes the writes.
+ */
+static int pfifo_write_submit(void *request)
 {
+	struct lens_request *r = request;
 	struct lens_runlist_regs regs;
+	u32 saved, back;
 	int err;
 
-	err = lens_runlist_regs(gpu, rl, &regs);
+	err = lens_request_regs(r, &regs);
+	if (!err)
+		err = lens_rd32(r->gpu, NV_PFIFO_RUNLIST_BASE, &saved);
 	if (err)
 		return err;
-	if (!regs.base)
-		return -ENOENT;
-	lens_wr32(gpu, NV_PFIFO_RUNLIST_BASE,
+	r->written = true;
+	lens_wr32(r->gpu, NV_PFIFO_RUNLIST_BASE,
 		  DRF_NUM(NV_PFIFO_RUNLIST_BASE_PTR,
 			  (u32)(regs.base >> NV_PFIFO_RUNLIST_BASE_PTR_ALIGN_SHIFT)) |
 		  DRF_NUM(NV_PFIFO_RUNLIST_BASE_TARGET, regs.target));
-	lens_wr32(gpu, NV_PFIFO_RUNLIST,
+	lens_wr32(r->gpu, NV_PFIFO_RUNLIST,
 		  DRF_NUM(NV_PFIFO_RUNLIST_LENGTH, regs.length) |
-		  DRF_NUM(NV_PFIFO_RUNLIST_ID, rl->id));
-	return lens_poll_clear(gpu, NV_PFIFO_ENG_RUNLIST(rl->id),
-			       DRF_NUM(NV_PFIFO_ENG_RUNLIST_PENDING, 1));
+		  DRF_NUM(NV_PFIFO_RUNLIST_ID, r->rl->id));
+	lens_wr32(r->gpu, NV_PFIFO_RUNLIST_BASE, saved);
+	err = lens_rd32(r->gpu, NV_PFIFO_RUNLIST_BASE, &back);
+	if (err)
+		return err;
+	return back == saved ? 0 : -EIO;
+}
+
+static int pfifo_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			  const struct lens_runlist_regs *expected)
+{
+	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
+
+	return lens_atomic_and_wait(&r, pfifo_write_submit, NV_PFIFO_ENG_RUNLIST(rl->id),
+				    DRF_NUM(NV_PFIFO_ENG_RUNLIST_PENDING, 1));
 }
 
 /*
  * One bit per runlist, set by read-modify-write. The manual forbids to wait for
  * it to clear; reading it back flushes the write. From GV100 on.
  */
-int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
+static int pfifo_write_preempt_runlist(void *request)
 {
+	struct lens_request *r = request;
 	u32 v;
 	int err;
 
-	err = lens_rd32(gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
+	err = lens_rd32(r->gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
 	if (err)
 		return err;
-	lens_wr32(gpu, NV_PFIFO_RUNLIST_PREEMPT, v | 1U << rl->id);
-	return lens_rd32(gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
+	lens_wr32(r->gpu, NV_PFIFO_RUNLIST_PREEMPT, v | 1U << r->rl->id);
+	return lens_rd32(r->gpu, NV_PFIFO_RUNLIST_PREEMPT, &v);
+}
+
+int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
+{
+	struct lens_request r = { .gpu = gpu, .rl = rl };
+
+	return lens_atomic(&r, pfifo_write_preempt_runlist);
 }
 
 const struct lens_host_ops lens_host_pfifo = {

@@ -65,6 +65,31 @@ static int read_runlist(struct lens_gpu *gpu, struct lens_runlist *rl)
 }
 
 /*
+ * The ids that the device table of this version has not. They stay unknown where their
+ * registers cannot be read; only a GPU that has gone is an error.
+ */
+static int rlram_read_engine(struct lens_gpu *gpu, struct lens_engine *e)
+{
+	u32 v;
+	int err;
+
+	/* RLENG_ID has two bits, and there are three of these. */
+	if (e->rleng >= NV_RUNLIST_ENGINE_STATUS1__SIZE_1)
+		return 0;
+	err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_ENGINE_STATUS_DEBUG(e->rleng), &v);
+	if (err == -ENODEV)
+		return err;
+	if (!err)
+		e->engine_id = DRF_VAL(LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID, v);
+	err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_ENGINE_STATUS1(e->rleng), &v);
+	if (err == -ENODEV)
+		return err;
+	if (!err)
+		e->intr = DRF_VAL(NV_RUNLIST_ENGINE_STATUS1_INTR_ID, v);
+	return 0;
+}
+
+/*
  * Firmware may keep the registers of some runlists from the CPU. That is their
  * error, and none of the others.
  */
@@ -73,7 +98,7 @@ static int rlram_read_runlists(struct lens_gpu *gpu)
 	struct lens_topology *t = &gpu->topo;
 	struct lens_runlist *rl;
 	struct lens_engine *e;
-	u32 i, j, v;
+	u32 i, j;
 	int err;
 
 	for (i = 0; i < t->n_engines; i++) {
@@ -93,12 +118,9 @@ static int rlram_read_runlists(struct lens_gpu *gpu)
 			if (err == -ENODEV)
 				return err;
 		}
-		err = lens_rd32(gpu,
-				e->runlist_base + NV_RUNLIST_ENGINE_STATUS_DEBUG(e->rleng), &v);
-		if (err == -ENODEV)
+		err = rlram_read_engine(gpu, e);
+		if (err)
 			return err;
-		if (!err)
-			e->engine_id = DRF_VAL(LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID, v);
 	}
 	/* Ids are known only now that all runlists were found. */
 	for (i = 0; i < t->n_engines; i++)
@@ -136,7 +158,7 @@ static int rlram_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *r
 	return 0;
 }
 
-static u32 chram(const struct lens_runlist *rl, u32 chid)
+static u32 rlram_channel_reg(const struct lens_runlist *rl, u32 chid)
 {
 	return rl->chram + NV_CHRAM_CHANNEL(chid);
 }
@@ -145,7 +167,7 @@ static int rlram_channel_words(struct lens_gpu *gpu, const struct lens_runlist *
 			       u32 w[2])
 {
 	w[1] = 0;
-	return lens_rd32(gpu, chram(rl, chid), &w[0]);
+	return lens_rd32(gpu, rlram_channel_reg(rl, chid), &w[0]);
 }
 
 static int rlram_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
@@ -154,9 +176,10 @@ static int rlram_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl
 	u32 v;
 	int err;
 
-	lens_wr32(gpu, chram(rl, chid), enable ? NV_CHRAM_CHANNEL_UPDATE_ENABLE_CHANNEL :
-						 NV_CHRAM_CHANNEL_UPDATE_DISABLE_CHANNEL);
-	err = lens_rd32(gpu, chram(rl, chid), &v);
+	lens_wr32(gpu, rlram_channel_reg(rl, chid),
+		  enable ? NV_CHRAM_CHANNEL_UPDATE_ENABLE_CHANNEL :
+			   NV_CHRAM_CHANNEL_UPDATE_DISABLE_CHANNEL);
+	err = lens_rd32(gpu, rlram_channel_reg(rl, chid), &v);
 	if (err)
 		return err;
 	return DRF_VAL(NV_CHRAM_CHANNEL_ENABLE, v) == enable ? 0 : -EIO;
@@ -228,18 +251,16 @@ static void rlram_decode_engine(const u32 w[2], struct lens_engine_status *s)
 	s->busy = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_ENGINE, w[0]);
 	s->faulted = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_FAULTED, w[0]);
 	s->reload = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_ENG_RELOAD, w[0]);
-	s->id = LENS_NONE;
-	s->channel = LENS_NONE;
+	s->now.id = LENS_NONE;
+	s->now.channel = LENS_NONE;
+	s->next = s->now;
 	switch (DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS, w[0])) {
 	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_INVALID:
 		s->state = LENS_ENGINE_IDLE;
 		return;
 	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_LOAD:
 		s->state = LENS_ENGINE_LOAD;
-		s->id = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_NEXT_TSGID, w[0]);
-		if (DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_NEXT_VALID, w[1]))
-			s->channel = DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_NEXT_CHID, w[1]);
-		return;
+		break;
 	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_VALID:
 		s->state = LENS_ENGINE_ON;
 		break;
@@ -253,32 +274,72 @@ static void rlram_decode_engine(const u32 w[2], struct lens_engine_status *s)
 		s->state = LENS_ENGINE_UNKNOWN;
 		return;
 	}
-	s->id = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_TSGID, w[0]);
-	if (DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_VALID, w[1]))
-		s->channel = DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_CHID, w[1]);
+	if (s->state != LENS_ENGINE_LOAD) {
+		s->now.id = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_TSGID, w[0]);
+		if (DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_VALID, w[1]))
+			s->now.channel = DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_CHID, w[1]);
+	}
+	if (s->state == LENS_ENGINE_LOAD || s->state == LENS_ENGINE_SWITCH) {
+		s->next.id = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_NEXT_TSGID, w[0]);
+		if (DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_NEXT_VALID, w[1]))
+			s->next.channel = DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_NEXT_CHID, w[1]);
+	}
+}
+
+/* The one register of a runlist for both kinds of preempts, of which one may be under way. */
+#define PREEMPT_PENDING (DRF_NUM(NV_RUNLIST_PREEMPT_TSG_PREEMPT_PENDING, 1) | \
+			 DRF_NUM(NV_RUNLIST_PREEMPT_RUNLIST_PREEMPT_PENDING, 1))
+
+static int rlram_write_preempt(struct lens_request *r, u32 type)
+{
+	u32 v;
+	int err;
+
+	err = lens_rd32(r->gpu, r->rl->base + NV_RUNLIST_PREEMPT, &v);
+	if (err)
+		return err;
+	if (v & PREEMPT_PENDING)
+		return -EBUSY;
+	r->written = true;
+	lens_wr32(r->gpu, r->rl->base + NV_RUNLIST_PREEMPT,
+		  DRF_NUM(NV_RUNLIST_PREEMPT_ID, r->id) | DRF_NUM(NV_RUNLIST_PREEMPT_TYPE, type));
+	/* Before the driver goes on, the write has reached the GPU. */
+	return lens_rd32(r->gpu, r->rl->base + NV_RUNLIST_PREEMPT, &v);
+}
+
+static int rlram_write_preempt_tsg(void *request)
+{
+	return rlram_write_preempt(request, NV_RUNLIST_PREEMPT_TYPE_TSG);
+}
+
+static int rlram_write_preempt_runlist(void *request)
+{
+	return rlram_write_preempt(request, NV_RUNLIST_PREEMPT_TYPE_RUNLIST);
 }
 
 static int rlram_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
 {
-	lens_wr32(gpu, rl->base + NV_RUNLIST_PREEMPT,
-		  DRF_NUM(NV_RUNLIST_PREEMPT_ID, tsgid) |
-		  DRF_NUM(NV_RUNLIST_PREEMPT_TYPE, NV_RUNLIST_PREEMPT_TYPE_TSG));
-	return lens_poll_clear(gpu, rl->base + NV_RUNLIST_PREEMPT,
-			       DRF_NUM(NV_RUNLIST_PREEMPT_TSG_PREEMPT_PENDING, 1));
+	struct lens_request r = { .gpu = gpu, .rl = rl, .id = tsgid };
+	u32 preempt = rl->base + NV_RUNLIST_PREEMPT;
+	int err;
+
+	err = lens_atomic_when_clear(&r, rlram_write_preempt_tsg, preempt, PREEMPT_PENDING);
+	if (err)
+		return err;
+	return lens_poll_clear(gpu, preempt, DRF_NUM(NV_RUNLIST_PREEMPT_TSG_PREEMPT_PENDING, 1));
 }
 
 /*
  * The manual forbids to wait for RUNLIST_PREEMPT_PENDING; while scheduling goes
  * on there is nothing else to wait for either, since the next TSG follows at
- * once. Reading the engine's status flushes the write.
+ * once.
  */
 static int rlram_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
 {
-	u32 v;
+	struct lens_request r = { .gpu = gpu, .rl = rl };
 
-	lens_wr32(gpu, rl->base + NV_RUNLIST_PREEMPT,
-		  DRF_NUM(NV_RUNLIST_PREEMPT_TYPE, NV_RUNLIST_PREEMPT_TYPE_RUNLIST));
-	return lens_rd32(gpu, rl->base + NV_RUNLIST_ENGINE_STATUS0(0), &v);
+	return lens_atomic_when_clear(&r, rlram_write_preempt_runlist,
+				      rl->base + NV_RUNLIST_PREEMPT, PREEMPT_PENDING);
 }
 
 static int rlram_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
@@ -286,20 +347,30 @@ static int rlram_preempt_others(struct lens_gpu *gpu, const struct lens_runlist 
 	return rlram_preempt_runlist(gpu, rl);
 }
 
-static int rlram_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl)
+/* As on Turing, nothing tells a list that was submitted from one whose BASE was written only. */
+static int rlram_write_submit(void *request)
 {
+	struct lens_request *r = request;
 	struct lens_runlist_regs regs;
 	int err;
+	u32 v;
 
-	err = lens_runlist_regs(gpu, rl, &regs);
+	err = lens_request_regs(r, &regs);
 	if (err)
 		return err;
-	if (!regs.base)
-		return -ENOENT;
-	lens_wr32(gpu, rl->base + NV_RUNLIST_SUBMIT,
+	r->written = true;
+	lens_wr32(r->gpu, r->rl->base + NV_RUNLIST_SUBMIT,
 		  DRF_NUM(NV_RUNLIST_SUBMIT_LENGTH, regs.length));
-	return lens_poll_clear(gpu, rl->base + NV_RUNLIST_SUBMIT_INFO,
-			       DRF_NUM(NV_RUNLIST_SUBMIT_INFO_PENDING, 1));
+	return lens_rd32(r->gpu, r->rl->base + NV_RUNLIST_SUBMIT_INFO, &v);
+}
+
+static int rlram_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			  const struct lens_runlist_regs *expected)
+{
+	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
+
+	return lens_atomic_and_wait(&r, rlram_write_submit, rl->base + NV_RUNLIST_SUBMIT_INFO,
+				    DRF_NUM(NV_RUNLIST_SUBMIT_INFO_PENDING, 1));
 }
 
 const struct lens_host_ops lens_host_rlram = {

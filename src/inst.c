@@ -16,7 +16,9 @@
  *
  * Reading the contexts of a runlist goes in passes (instance blocks, then where
  * their images lie, then the images), so that the window moves little; each
- * pass runs a few channels at a time with the window borrowed once.
+ * pass runs a few channels at a time with the window borrowed once. System memory
+ * is not read while it is: channels whose way begins there are looked at afterwards,
+ * and so are those whose way leads there, from where this pass began.
  *
  * Nothing is written unless the magic stands where the manual puts it. FECS
  * reads the words when it next loads the context.
@@ -115,7 +117,8 @@ static int read_word(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 
 }
 
 /* Where the image that c->image_va names lies: c->ap, c->addr. */
-static int locate(struct lens_gpu *gpu, struct lens_context *c, struct lens_walk_cache *cache)
+static int inst_locate_image(struct lens_gpu *gpu, struct lens_context *c,
+			     struct lens_walk_cache *cache)
 {
 	struct lens_mapping m;
 	enum lens_aperture root;
@@ -142,7 +145,9 @@ static int find_image(struct lens_gpu *gpu, struct lens_context *c, struct lens_
 	u32 w[2];
 	int err;
 
-	err = locate(gpu, c, cache);
+	/* Also when an earlier try came as far as a header. */
+	c->image_va = c->wfi_va;
+	err = inst_locate_image(gpu, c, cache);
 	if (err || !has_veid(gpu))
 		return err;
 	err = read_word(gpu, c->ap, c->addr + (NV_CTXSW_MAIN_IMAGE_CTL & ~7), w);
@@ -156,7 +161,7 @@ static int find_image(struct lens_gpu *gpu, struct lens_context *c, struct lens_
 	if (err)
 		return err;
 	c->image_va = (u64)DRF_VAL(NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR_HI_V, w[0]) << 32 | w[1];
-	return locate(gpu, c, cache);
+	return inst_locate_image(gpu, c, cache);
 }
 
 static int image_word(struct lens_gpu *gpu, const struct lens_context *c, u32 off, u32 w[2])
@@ -199,6 +204,11 @@ static int read_image(struct lens_gpu *gpu, struct lens_context *c)
 
 /* So many channels per borrow: a borrow stays below the words of one piece. */
 #define CHANNELS_PER_BORROW 32
+/*
+ * What one of them takes in a pass as a rule. It may take more: if the stop is cut, the
+ * words of page tables that were read stay in the cache.
+ */
+#define ACCESSES_PER_CONTEXT 12
 
 enum pass { PASS_INST, PASS_LOCATE, PASS_IMAGE };
 
@@ -207,6 +217,7 @@ struct pass_range {
 	struct lens_runlist_snap *snap;
 	enum pass pass;
 	u32 first, n;		/* entries */
+	bool outside;		/* those in system memory, without the window */
 	bool left;		/* a channel has an image that the next pass must look at */
 };
 
@@ -258,6 +269,13 @@ static const struct lens_context *same_context(const struct lens_runlist_snap *s
 	return prev;
 }
 
+static bool waits_for_same(const struct lens_runlist_snap *snap, u32 i)
+{
+	const struct lens_context *same = same_context(snap, i);
+
+	return same && same->outside;
+}
+
 static void pass_image(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 i, enum pass pass)
 {
 	struct lens_context *c = &snap->context[i];
@@ -294,31 +312,106 @@ static void pass_image(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32
 	c->restores = same->restores;
 }
 
+/* Entry i, when this pass looks at its context. */
+static struct lens_context *pass_context(const struct pass_range *p, u32 i, struct lens_entry *e)
+{
+	const struct lens_chip *chip = p->gpu->chip;
+	struct lens_context *c = &p->snap->context[i];
+
+	chip->host->decode_entry(&p->snap->entries[i * chip->entry_words], e);
+	if (e->is_tsg || p->snap->err[i])
+		return NULL;
+	return p->pass != PASS_INST && (c->err || c->image_err) ? NULL : c;
+}
+
+/* Does what this pass reads of a context begin in system memory? Without an access. */
+static bool begins_in_system(const struct pass_range *p, u32 i, const struct lens_entry *e)
+{
+	const struct lens_context *c = &p->snap->context[i];
+	enum lens_aperture ap = c->ap;
+	u32 target = c->target;
+	u64 inst;
+	int err = 0;
+
+	if (p->gpu->id->soc)
+		return true;
+	if (p->pass == PASS_INST) {
+		inst_of(p->gpu, p->snap, i, e, &target, &inst);
+		err = lens_inst_aperture(p->gpu, target, &ap);
+	} else if (p->pass == PASS_LOCATE && c->is_virtual) {
+		err = lens_target_aperture(target, &ap);
+	}
+	return !err && ap == LENS_SYS;
+}
+
 static int run_pass(void *arg)
 {
 	struct pass_range *p = arg;
-	const struct lens_chip *chip = p->gpu->chip;
+	enum lens_stop state = LENS_STOP_GOES_ON;
+	struct lens_context before, *c;
 	struct lens_entry e;
 	u32 i;
 
-	for (i = p->first; i < p->first + p->n; i++) {
-		chip->host->decode_entry(&p->snap->entries[i * chip->entry_words], &e);
-		if (e.is_tsg || p->snap->err[i])
+	for (i = p->first; i < p->first + p->n && state == LENS_STOP_GOES_ON; i++) {
+		c = pass_context(p, i, &e);
+		if (!c || c->outside != p->outside)
 			continue;
+		/* What it shares is found later. */
+		if (!p->outside && p->pass != PASS_INST && waits_for_same(p->snap, i)) {
+			c->outside = true;
+			continue;
+		}
+		before = *c;
 		if (p->pass == PASS_INST)
 			pass_inst(p->gpu, p->snap, i, &e);
 		else
 			pass_image(p->gpu, p->snap, i, p->pass);
-		if (!p->snap->context[i].err && !p->snap->context[i].image_err)
+		state = lens_stop_state(p->gpu->io, ACCESSES_PER_CONTEXT);
+		if (state == LENS_STOP_CUT) {
+			*c = before;
+			break;
+		}
+		/* It led to system memory. */
+		if (!p->outside && (c->err == -EAGAIN || c->image_err == -EAGAIN)) {
+			c->err = 0;
+			c->image_err = 0;
+			c->outside = true;
+		} else if (!c->err && !c->image_err) {
 			p->left = true;
+		}
 	}
+	/* The rest is for the next stop of the machine. */
+	p->n = i - p->first;
 	return 0;
+}
+
+/* One pass over a few entries: with the window borrowed, then those in system memory. */
+static int run_range(struct pass_range *p)
+{
+	struct lens_context *c;
+	struct lens_entry e;
+	bool inside = false;
+	int err = 0;
+	u32 i;
+
+	for (i = p->first; i < p->first + p->n; i++) {
+		c = pass_context(p, i, &e);
+		if (!c)
+			continue;
+		c->outside = begins_in_system(p, i, &e);
+		inside |= !c->outside;
+	}
+	p->outside = false;
+	if (inside)
+		err = p->gpu->io->ops->exclusive(p->gpu->io, run_pass, p);
+	p->outside = true;
+	return err ? err : run_pass(p);
 }
 
 int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 {
 	struct pass_range p = { .gpu = gpu, .snap = snap };
-	u32 i;
+	u32 i, empty = 0;	/* stops in a row that had no time for one entry */
 	int err;
 
 	for (i = 0; i < snap->n; i++)
@@ -330,7 +423,10 @@ int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 			p.n = snap->n - p.first;
 			if (p.n > CHANNELS_PER_BORROW)
 				p.n = CHANNELS_PER_BORROW;
-			err = gpu->io->ops->exclusive(gpu->io, run_pass, &p);
+			err = run_range(&p);
+			empty = p.n ? 0 : empty + 1;
+			if (!err && empty == LENS_EMPTY_STOPS)
+				err = -ETIMEDOUT;
 			if (err)
 				return err;
 		}
@@ -338,30 +434,29 @@ int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 	return 0;
 }
 
-int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture inst_ap, u64 inst,
-				enum lens_preemption mode)
+/* Preemption words to be written into a context image. */
+struct preemption {
+	struct lens_gpu *gpu;
+	const struct lens_context *c;
+	enum lens_preemption mode;
+};
+
+/* Looked at and written together: what a driver took for something else is left alone. */
+static int write_preemption(void *arg)
 {
-	struct lens_context c = { 0 };
-	struct ramin r;
+	const struct preemption *p = arg;
+	const struct lens_context *c = p->c;
 	u32 compute, w[2];
 	u64 at;
 	int err;
 
-	err = read_ramin(gpu, inst_ap, inst, &r);
-	if (!err)
-		err = decode_ramin(gpu, &r, &c);
-	if (!err)
-		err = c.image_err;
-	if (!err)
-		err = find_image(gpu, &c, NULL);
-	if (!err)
-		err = read_word(gpu, c.ap, c.addr + NV_CTXSW_MAIN_IMAGE_NUM_RESTORE_OPERATIONS, w);
+	err = read_word(p->gpu, c->ap, c->addr + NV_CTXSW_MAIN_IMAGE_NUM_RESTORE_OPERATIONS, w);
 	if (err)
 		return err;
 	if (w[1] != NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1_V_VALUE)
 		return -EOPNOTSUPP;
 
-	switch (mode) {
+	switch (p->mode) {
 	case LENS_PREEMPT_CTA:
 		compute = NV_CTXSW_MAIN_IMAGE_COMPUTE_PREEMPTION_OPTIONS_CONTROL_CTA;
 		break;
@@ -376,13 +471,34 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture inst_ap
 	 * compute beside graphics preemption is refused by nvgpu, so it goes to
 	 * WFI first.
 	 */
-	if (mode != LENS_PREEMPT_CTA) {
-		at = c.addr + NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS;
-		err = lens_store32(gpu, c.ap, at,
+	if (p->mode != LENS_PREEMPT_CTA) {
+		at = c->addr + NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS;
+		err = lens_store32(p->gpu, c->ap, at,
 				   NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS_CONTROL_WFI);
 		if (err)
 			return err;
 	}
-	at = c.addr + NV_CTXSW_MAIN_IMAGE_COMPUTE_PREEMPTION_OPTIONS;
-	return lens_store32(gpu, c.ap, at, compute);
+	at = c->addr + NV_CTXSW_MAIN_IMAGE_COMPUTE_PREEMPTION_OPTIONS;
+	return lens_store32(p->gpu, c->ap, at, compute);
+}
+
+int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture inst_ap, u64 inst,
+				enum lens_preemption mode)
+{
+	struct lens_context c = { 0 };
+	struct preemption p = { .gpu = gpu, .c = &c, .mode = mode };
+	struct ramin r;
+	int err;
+
+	err = read_ramin(gpu, inst_ap, inst, &r);
+	if (!err)
+		err = decode_ramin(gpu, &r, &c);
+	if (!err)
+		err = c.image_err;
+	if (!err)
+		err = find_image(gpu, &c, NULL);
+	if (!err)
+		err = lens_exclusive_at(gpu, c.ap, c.addr, write_preemption, &p);
+	/* An image that begins so near the end of its page is none. */
+	return err == -EAGAIN ? -EIO : err;
 }

@@ -242,7 +242,8 @@ const struct lens_mmu_format *lens_mmu_select_gb100(u32 ramin_word)
 	return &lens_mmu_v3_256g;
 }
 
-static int finish(const struct lens_mmu_entry *pte, u32 shift, u64 va, struct lens_mapping *m)
+static int mmu_finish_walk(const struct lens_mmu_entry *pte, u32 shift, u64 va,
+			   struct lens_mapping *m)
 {
 	u64 page = 1ULL << shift;
 
@@ -312,7 +313,7 @@ static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 	fmt->pte(raw, &pte);
 	if (!pte.valid)
 		return pte.hides_small ? HIDDEN : -EFAULT;
-	return finish(&pte, shift, va, m);
+	return mmu_finish_walk(&pte, shift, va, m);
 }
 
 int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
@@ -342,7 +343,7 @@ int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 			if (!l->leaf)
 				return -EIO;
 			fmt->pte(raw[0], &e);
-			return finish(&e, l->shift, va, m);
+			return mmu_finish_walk(&e, l->shift, va, m);
 		}
 		if (i < fmt->levels - 1u) {
 			fmt->pde(raw[0], &e);

@@ -35,7 +35,7 @@ static int read_words(struct scan *s, u32 depth, const struct lens_mmu_entry *ta
 	return (int)n;
 }
 
-static int report(struct scan *s, const struct lens_mmu_entry *pte, u32 shift, u64 va)
+static int mmu_scan_report(struct scan *s, const struct lens_mmu_entry *pte, u32 shift, u64 va)
 {
 	struct lens_mapping m = { .ap = pte->ap, .addr = pte->addr, .page_bytes = 1ULL << shift };
 
@@ -57,7 +57,7 @@ static int scan_table(struct scan *s, const struct lens_mmu_entry *table, u32 sh
 		for (i = 0; i < n; i++) {
 			memset(&pte, 0, sizeof(pte));
 			s->fmt->pte(s->room->buf[depth][i], &pte);
-			err = report(s, &pte, shift, va + ((first + i) << shift));
+			err = mmu_scan_report(s, &pte, shift, va + ((first + i) << shift));
 			if (err)
 				return err;
 		}
@@ -77,7 +77,7 @@ static int scan_entry(struct scan *s, u32 depth, const u64 *raw, u64 va)
 		if (!l->leaf)
 			return 0;
 		s->fmt->pte(raw[0], &e);
-		return report(s, &e, l->shift, va);
+		return mmu_scan_report(s, &e, l->shift, va);
 	}
 	if (depth + 1 < s->fmt->levels) {
 		s->fmt->pde(raw[0], &e);

@@ -13,7 +13,8 @@
  *	row 2	C|runlist pri base 25:10, in place|number in runlist 1:0
  *
  * A row that cannot be read takes with it the device that it belongs to or may
- * belong to; all others are kept and devices_err says that some are missing.
+ * belong to; all others are kept and devices_err says that some are missing. So it
+ * does, with a count, where there are more devices than the chip's row makes room for.
  *
  * Sources: open-gpu-doc turing/tu104/dev_top.ref.txt; open-gpu-kernel-modules
  * blackwell/gb100/dev_top.h; zero rows: linux-nvgpu hal/top/top_ga10b_fusa.c.
@@ -28,20 +29,28 @@
  */
 #define V2_ROWS_MAX ((0x23000 - NV_PTOP_DEVICE_INFO2(0)) / 4)
 
-static struct lens_engine *add_engine(struct lens_topology *t)
+static void clear_engine(struct lens_engine *e)
 {
-	struct lens_engine *e;
-
-	if (t->n_engines == LENS_MAX_ENGINES)
-		return NULL;
-	e = &t->engines[t->n_engines++];
 	memset(e, 0, sizeof(*e));
 	e->runlist = LENS_NONE;
 	e->engine_id = LENS_NONE;
 	e->intr = LENS_NONE;
 	e->reset = LENS_NONE;
 	e->fault = LENS_NONE;
-	return e;
+}
+
+/* What there is no room for is counted. */
+static void keep_engine(struct lens_gpu *gpu, const struct lens_engine *e)
+{
+	struct lens_topology *t = &gpu->topo;
+
+	if (t->n_engines < gpu->chip->engines) {
+		t->engines[t->n_engines++] = *e;
+		return;
+	}
+	t->dropped_engines++;
+	if (!t->devices_err)
+		t->devices_err = -ENOSPC;
 }
 
 /* Runlists are kept by id; asking twice for one gives the same. NULL: no room. */
@@ -94,9 +103,9 @@ static void decode_v1_row(u32 row, struct lens_engine *e, bool *typed)
 
 int lens_ptop_v1_read(struct lens_gpu *gpu)
 {
+	bool open = false, typed = false, damaged = false;
 	struct lens_topology *t = &gpu->topo;
-	bool typed = false, damaged = false;
-	struct lens_engine *e = NULL;
+	struct lens_engine e;
 	u32 i, row;
 	int err;
 
@@ -107,9 +116,7 @@ int lens_ptop_v1_read(struct lens_gpu *gpu)
 		if (err) {
 			t->devices_err = err;
 			damaged = true;
-			if (e)
-				t->n_engines--;
-			e = NULL;
+			open = false;
 			continue;
 		}
 		if (DRF_VAL(NV_PTOP_DEVICE_INFO_ENTRY, row) == NV_PTOP_DEVICE_INFO_ENTRY_NOT_VALID)
@@ -118,34 +125,49 @@ int lens_ptop_v1_read(struct lens_gpu *gpu)
 			damaged = DRF_VAL(NV_PTOP_DEVICE_INFO_CHAIN, row);
 			continue;
 		}
-		if (!e) {
-			e = add_engine(t);
+		if (!open) {
+			clear_engine(&e);
 			typed = false;
 		}
-		if (!e)
-			return -EIO;
-		decode_v1_row(row, e, &typed);
-		if (DRF_VAL(NV_PTOP_DEVICE_INFO_CHAIN, row))
-			continue;
-		/* Without a type row it is not a device. */
-		if (!typed)
-			t->n_engines--;
-		e = NULL;
+		decode_v1_row(row, &e, &typed);
+		open = DRF_VAL(NV_PTOP_DEVICE_INFO_CHAIN, row);
+		/* Without a type row it is not a device, nor is a chain that never ends. */
+		if (!open && typed)
+			keep_engine(gpu, &e);
 	}
-	/* A chain that never ends is no device either. */
-	if (e)
-		t->n_engines--;
 	return t->n_engines ? 0 : t->devices_err;
 }
 
-/* One die's table: its configuration and rows lie at an offset from the first die's. */
+static void decode_v2_record(const u32 rec[3], u32 rows, struct lens_engine *e)
+{
+	clear_engine(e);
+	e->type = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_TYPE_ENUM, rec);
+	e->inst = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_INSTANCE_ID, rec);
+	if (DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID, rec))
+		e->fault = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID, rec);
+	if (rows > 1) {
+		if (DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RESET_ID, rec))
+			e->reset = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RESET_ID, rec);
+		e->pri_base = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_DEVICE_PRI_BASE, rec)
+			      << (DRF_LO(NV_PTOP_DEVICE_INFO2_DEV_DEVICE_PRI_BASE) % 32);
+	}
+	if (rows > 2 && DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_IS_ENGINE, rec)) {
+		e->rleng = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RLENG_ID, rec);
+		e->runlist_base = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE, rec)
+				  << (DRF_LO(NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE) % 32);
+	}
+}
+
+/*
+ * One die's table: its configuration and rows lie at an offset from the first die's. An
+ * error is one of the configuration; rows that cannot be read are in devices_err.
+ */
 static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
 {
 	struct lens_topology *t = &gpu->topo;
-	struct lens_engine *e = NULL;
 	u32 i, rows, row, cfg, n = 0, rec[3];
-	u16 first = t->n_engines;
 	bool damaged = false;
+	struct lens_engine e;
 	int err;
 
 	err = lens_rd32(gpu, die_off + NV_PTOP_DEVICE_INFO_CFG, &cfg);
@@ -182,57 +204,38 @@ static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
 		n++;
 		if (DRF_VAL(NV_PTOP_DEVICE_INFO2_ROW_CHAIN, row))
 			continue;
-		e = add_engine(t);
-		if (!e)
-			return -EIO;
-		e->type = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_TYPE_ENUM, rec);
-		e->inst = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_INSTANCE_ID, rec);
-		if (DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID, rec))
-			e->fault = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID, rec);
-		if (n > 1) {
-			if (DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RESET_ID, rec))
-				e->reset = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RESET_ID, rec);
-			e->pri_base = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_DEVICE_PRI_BASE, rec)
-				      << (DRF_LO(NV_PTOP_DEVICE_INFO2_DEV_DEVICE_PRI_BASE) % 32);
-		}
-		if (n > 2 && DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_IS_ENGINE, rec)) {
-			e->rleng = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RLENG_ID, rec);
-			e->runlist_base =
-				DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE, rec)
-				<< (DRF_LO(NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE) % 32);
-		}
+		decode_v2_record(rec, n, &e);
+		keep_engine(gpu, &e);
 		n = 0;
 	}
-	return t->n_engines > first ? 0 : t->devices_err;
+	return 0;
 }
 
 int lens_ptop_v2_read(struct lens_gpu *gpu)
 {
-	return read_v2_die(gpu, 0);
+	int err = read_v2_die(gpu, 0);
+
+	return err || gpu->topo.n_engines ? err : gpu->topo.devices_err;
 }
 
 /* GB100 repeats the table for its second die; a part with one die does not answer there. */
 int lens_ptop_v2_read_two_dies(struct lens_gpu *gpu)
 {
-	u16 first;
 	int err;
 
 	err = read_v2_die(gpu, 0);
 	if (err)
 		return err;
-	first = gpu->topo.n_engines;
 	err = read_v2_die(gpu, NV_PTOP1_DEVICE_INFO_CFG - NV_PTOP_DEVICE_INFO_CFG);
-	if (err == -EIO || err == -EOPNOTSUPP) {
-		gpu->topo.n_engines = first;
-		err = 0;
-	}
-	return err;
+	if (err == -ENODEV)
+		return err;
+	return gpu->topo.n_engines ? 0 : gpu->topo.devices_err;
 }
 
 /* Runlist first, then type and instance; devices without a runlist last. */
 static u64 sort_key(const struct lens_engine *e)
 {
-	return (u64)(u16)e->runlist << 32 | (u32)e->type << 16 | e->inst;
+	return (u64)(u16)e->runlist << 48 | (u64)e->type << 16 | e->inst;
 }
 
 void lens_sort_engines(struct lens_topology *t)

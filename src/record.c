@@ -5,18 +5,21 @@
 #include "core.h"
 #include "../include/gpulens/record.h"
 
-static struct lens_recorder *of(struct lens_io *io)
+static struct lens_recorder *record_of(struct lens_io *io)
 {
-	return (struct lens_recorder *)((char *)io - offsetof(struct lens_recorder, io));
+	return container_of(io, struct lens_recorder, io);
 }
 
 static u32 record_rd32(struct lens_io *io, u32 off)
 {
-	struct lens_recorder *r = of(io);
+	struct lens_recorder *r = record_of(io);
 	u32 val;
 
-	/* A register alone needs little room; where even that is short, the note is lost. */
-	if (r->reserve)
+	/*
+	 * A register alone needs little room; where even that is short, the note is lost.
+	 * With the machine stopped there is only what was reserved before.
+	 */
+	if (r->reserve && !io->held)
 		r->reserve(r, 1);
 	val = r->inner->ops->rd32(r->inner, off);
 	r->note(r, 'r', off, &val, 1);
@@ -29,7 +32,7 @@ static void record_wr32(struct lens_io *io, u32 off, u32 val)
 
 static int record_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
 {
-	struct lens_recorder *r = of(io);
+	struct lens_recorder *r = record_of(io);
 	int err = 0;
 
 	if (!io->held && r->reserve)
@@ -48,21 +51,34 @@ static int record_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u
 
 static int record_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
-	struct lens_recorder *r = of(io);
+	struct lens_recorder *r = record_of(io);
 	int err = r->reserve ? r->reserve(r, LENS_RECORD_EXCLUSIVE_WORDS) : 0;
 
 	if (err)
 		return err;
-	/* Seen by record_copy(): no allocating while the machine stands still. */
+	/* Seen by record_rd32() and record_copy(): no allocating while the machine stands still. */
 	io->held = true;
 	err = r->inner->ops->exclusive(r->inner, fn, arg);
 	io->held = false;
 	return err;
 }
 
+static enum lens_stop record_stop_state(struct lens_io *io, u32 accesses)
+{
+	struct lens_recorder *r = record_of(io);
+
+	return lens_stop_state(r->inner, accesses);
+}
+
+/* Nothing that is recorded writes registers, which is what atomic() is for. */
+static int record_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
+{
+	return -EPERM;
+}
+
 static int record_wait_us(struct lens_io *io, u32 us)
 {
-	struct lens_recorder *r = of(io);
+	struct lens_recorder *r = record_of(io);
 
 	return r->inner->ops->wait_us(r->inner, us);
 }
@@ -73,6 +89,8 @@ static const struct lens_io_ops record_ops = {
 	.copy = record_copy,
 	.store32 = record_store32,
 	.exclusive = record_exclusive,
+	.stop_state = record_stop_state,
+	.atomic = record_atomic,
 	.wait_us = record_wait_us,
 };
 

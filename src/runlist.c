@@ -44,6 +44,19 @@ bool lens_runlist_same(const struct lens_runlist_regs *a, const struct lens_runl
 	       a->pending == b->pending;
 }
 
+int lens_request_regs(const struct lens_request *r, struct lens_runlist_regs *regs)
+{
+	int err = lens_runlist_regs(r->gpu, r->rl, regs);
+
+	if (err)
+		return err;
+	if (!regs->base)
+		return -ENOENT;
+	if (regs->pending || (r->expected && !lens_runlist_same(r->expected, regs)))
+		return -EBUSY;
+	return 0;
+}
+
 /*
  * Memory that the CPU is kept from (a region of the GPU's firmware) answers with
  * codes of failed reads. No entry looks so: as one, these have reserved bits set.
@@ -96,9 +109,13 @@ static void collect_states(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 
 int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 {
+	int err = lens_runlist_regs(gpu, snap->rl, &snap->regs);
+
 	snap->n = 0;
 	snap->torn = false;
-	return lens_runlist_regs(gpu, snap->rl, &snap->regs);
+	snap->has_regs = !err;
+	snap->entries_err = 0;
+	return err;
 }
 
 int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
@@ -110,8 +127,10 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 		if (snap->regs.length > snap->cap)
 			return -EAGAIN;
 		err = copy_entries(gpu, &snap->regs, 0, snap->regs.length, (u64 *)snap->entries);
-		if (err)
+		if (err) {
+			snap->entries_err = err;
 			return err;
+		}
 		err = lens_runlist_regs(gpu, snap->rl, &after);
 		if (err)
 			return err;
@@ -131,6 +150,7 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r)
 {
 	struct lens_runlist_regs regs;
+	struct lens_ce_map map;
 	u32 i;
 	int err;
 
@@ -150,7 +170,8 @@ int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r)
 			r->entries_err = err;
 		}
 	}
-	return 0;
+	r->ce_err = lens_ce_map_read(gpu, &map);
+	return r->ce_err == -ENODEV ? -ENODEV : 0;
 }
 
 int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_walk_fn fn,

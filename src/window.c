@@ -29,13 +29,13 @@ int lens_window_check(const struct lens_io *io, u64 addr, u64 bytes)
 	return 0;
 }
 
-static u32 position_of(const struct lens_io *io, u64 addr)
+static u32 window_position(const struct lens_io *io, u64 addr)
 {
 	/* All other bits zero: TARGET video memory where there is such a field. */
 	return (u32)(addr >> WINDOW_SHIFT) & io->window->base_mask;
 }
 
-static int borrow(struct lens_io *io)
+static int window_borrow(struct lens_io *io)
 {
 	io->saved = io->ops->rd32(io, io->window->reg);
 	if (io->saved == 0xffffffff || lens_is_bad_read(io->saved))
@@ -46,13 +46,20 @@ static int borrow(struct lens_io *io)
 	return 0;
 }
 
-static void give_back(struct lens_io *io)
+static void window_restore(struct lens_io *io)
 {
 	io->held = false;
 	if (io->position == io->saved)
 		return;
+	io->restoring = true;
 	io->ops->wr32(io, io->window->reg, io->saved);
 	io->ops->rd32(io, io->window->reg);
+	io->restoring = false;
+}
+
+enum lens_stop lens_stop_state(struct lens_io *io, u32 accesses)
+{
+	return io->ops->stop_state ? io->ops->stop_state(io, accesses) : LENS_STOP_GOES_ON;
 }
 
 /*
@@ -60,13 +67,13 @@ static void give_back(struct lens_io *io)
  * stands already is good enough: its 1 MiB covers more than a piece. Bits that
  * we do not know, the driver's TARGET say, count as another place.
  */
-static u32 aim(struct lens_io *io, u64 addr, u32 bytes)
+static u32 window_aim(struct lens_io *io, u64 addr, u32 bytes)
 {
 	u64 start = (u64)(io->position & io->window->base_mask) << WINDOW_SHIFT;
 
 	if (io->position & ~io->window->base_mask || addr < start ||
 	    addr + bytes > start + NV_PRAMIN_SIZE) {
-		io->position = position_of(io, addr);
+		io->position = window_position(io, addr);
 		io->ops->wr32(io, io->window->reg, io->position);
 		start = addr & ~(WINDOW_ALIGN - 1);
 	}
@@ -76,22 +83,32 @@ static u32 aim(struct lens_io *io, u64 addr, u32 bytes)
 int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words)
 {
 	bool mine = !io->held;
+	enum lens_stop state;
 	u32 off, i;
 	int err;
 
-	if (words * 8ULL > LENS_WINDOW_PIECE || addr & 7)
+	if (!words || words * 8ULL > LENS_WINDOW_PIECE || addr & 7)
 		return -EINVAL;
 	if (mine) {
-		err = borrow(io);
+		err = window_borrow(io);
 		if (err)
 			return err;
 	}
-	off = aim(io, addr, words * 8);
-	for (i = 0; i < words; i++)
+	off = window_aim(io, addr, words * 8);
+	for (i = 0; i < words; i++) {
 		dst[i] = io->ops->rd64(io, off + i * 8);
+		state = lens_stop_state(io, 1);
+		if (state == LENS_STOP_CUT)
+			break;
+		/* The caller goes on in another stop; of a borrow for more it is the caller's. */
+		if (mine && state == LENS_STOP_ENDS) {
+			i++;
+			break;
+		}
+	}
 	if (mine)
-		give_back(io);
-	return 0;
+		window_restore(io);
+	return (int)i;
 }
 
 int lens_window_store32(struct lens_io *io, u64 addr, u32 val)
@@ -103,25 +120,25 @@ int lens_window_store32(struct lens_io *io, u64 addr, u32 val)
 	if (addr & 3)
 		return -EINVAL;
 	if (mine) {
-		err = borrow(io);
+		err = window_borrow(io);
 		if (err)
 			return err;
 	}
-	off = aim(io, addr, 4);
+	off = window_aim(io, addr, 4);
 	io->ops->wr32(io, off, val);
 	back = io->ops->rd32(io, off);
 	if (mine)
-		give_back(io);
+		window_restore(io);
 	return back == val ? 0 : -EIO;
 }
 
 int lens_window_run(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
-	int err = borrow(io);
+	int err = window_borrow(io);
 
 	if (err)
 		return err;
 	err = fn(arg);
-	give_back(io);
+	window_restore(io);
 	return err;
 }

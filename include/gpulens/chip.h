@@ -38,6 +38,7 @@ struct lens_chip_id {
 	u16 channels, runlists;
 	u8 pbdmas;		/* where CFG0 does not say */
 	bool soc;		/* Tegra: no memory of its own, its video memory is the system's */
+	const char *assumed;	/* as of struct lens_chip, of this chip alone */
 };
 
 /* Copy engine registers. pces 0: no map is published; grces alone may be. */
@@ -69,7 +70,9 @@ struct lens_host_ops {
 	int (*preempt_others)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 	/* NULL: this generation has no such request. */
 	int (*preempt_runlist)(struct lens_gpu *gpu, const struct lens_runlist *rl);
-	int (*resubmit)(struct lens_gpu *gpu, const struct lens_runlist *rl);
+	/* expected: only if the list is that one, -EBUSY else; NULL: whatever list is there. */
+	int (*resubmit)(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			const struct lens_runlist_regs *expected);
 
 	/* Which registers say what an engine is at: how many, 0 when it has none. No access. */
 	u32 (*engine_regs)(const struct lens_engine *e, u32 reg[2]);
@@ -88,12 +91,23 @@ enum lens_ctxsw_layout {
 	LENS_CTXSW_VEID,	/* ... at a per-VEID header that points on (Volta ..) */
 };
 
+/*
+ * Are logical TPC numbers as lens_gpc_tpcs() counts them: through the GPCs in order, without
+ * the units that are off (RTAS'23, Fig. 5)?
+ */
+enum lens_tpc_order {
+	LENS_TPC_ORDER_PUBLISHED,	/* yes; or no fuses are published */
+	LENS_TPC_ORDER_ASSUMED,
+	LENS_TPC_ORDER_WRONG,		/* no: seen otherwise on such a chip */
+};
+
 struct lens_chip {
 	const char *name;		/* of the generation */
 	const char *arch;
 	const struct lens_chip_id *ids;	/* ends with id 0 */
 
 	u8 entry_words;			/* 32-bit words of a runlist entry: 2 or 4 */
+	bool bare_channels;		/* a channel may stand on a runlist outside of any TSG */
 	u16 tsg_length_max;
 	u16 tsgs;			/* TSG ids are below this */
 	u16 runlists;			/* runlist ids are below this */
@@ -105,12 +119,15 @@ struct lens_chip {
 
 	const struct lens_host_ops *host;	/* NULL: no manual says how; topology only */
 	int (*read_devices)(struct lens_gpu *gpu);
+	u16 engines;			/* at most so many devices are kept; LENS_PTOP_*_DEVICES */
 
 	u32 fuse_gpc;			/* set bit: GPC disabled; 0: not published */
 	u32 fuse_tpc_gpc;		/* + 4 * physical GPC, set bit: TPC disabled */
+	enum lens_tpc_order tpc_order;
 	bool has_num_ces;
 	struct lens_ce_layout ce;
-	u64 (*memory_bytes)(struct lens_gpu *gpu);	/* NULL: not published */
+	/* Bytes of GPU memory, 0 before a driver ran. NULL: not published. */
+	int (*memory_bytes)(struct lens_gpu *gpu, u64 *bytes);
 
 	struct lens_window window;
 	/* The format that an instance block's word 128 selects. NULL: not published. */
@@ -121,6 +138,9 @@ struct lens_chip {
 	const char *assumed;		/* what of this row no manual publishes; printed by chip */
 };
 
+/* Is BOOT_0 still the one of the chip that was identified? was 0: none was identified yet. */
+bool lens_chip_is_same(u32 was, u32 now);
+
 /*
  * The generation of a chip id and the chip's own row in it. An id that no row has
  * but whose architecture the table has gets the newest generation of that with *known
@@ -128,6 +148,9 @@ struct lens_chip {
  * are where that generation has them. NULL: nothing is known.
  */
 const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known);
+
+/* What no source says of this chip of that generation, or NULL. */
+const char *lens_chip_assumed(const struct lens_chip *chip, const struct lens_chip_id *id);
 
 extern const struct lens_chip lens_chip_gk10x;
 extern const struct lens_chip lens_chip_gm10x;

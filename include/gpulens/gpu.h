@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define LENS_MAX_ENGINES	128
+#define LENS_MAX_ENGINES	306	/* the two tables of GB100, which is the most of any row */
 #define LENS_MAX_RUNLISTS	64
 #define LENS_MAX_GPCS		32
 #define LENS_MAX_PCES		32
@@ -30,7 +30,7 @@ extern "C" {
 
 /* One device of PTOP. Ids that the table does not give are LENS_NONE. */
 struct lens_engine {
-	u16 type;		/* NV_PTOP_DEVICE_INFO_TYPE_ENUM_* */
+	u32 type;		/* NV_PTOP_DEVICE_INFO_TYPE_ENUM_*; up to Turing 29 bits */
 	u8 inst;
 	u8 rleng;		/* number within its runlist, Ampere .. */
 	s16 runlist;		/* runlist id */
@@ -49,22 +49,33 @@ struct lens_runlist {
 	s16 err;		/* why its registers could not be read at load, or 0 */
 };
 
+/*
+ * Who copies with what. A driver rewrites it at any time (MIG, NVLink, state load):
+ * open-gpu-doc turing/tu104 and ampere/ga102 dev_ce.ref.txt mark PCE2LCE_CONFIG and
+ * GRCE_CONFIG RW-4A. PCE_MAP is R--4R there; no manual says so of other generations.
+ */
+struct lens_ce_map {
+	u32 pce_map;			/* set bit: present */
+	u8 lce_for_pce[LENS_MAX_PCES];	/* lce_none where the PCE serves no LCE */
+	u8 n_grces;			/* the chip's; also after an error */
+	u8 shared_lce[LENS_MAX_GRCES];	/* LENS_LCE_NONE where nothing is shared */
+};
+
 struct lens_topology {
 	u16 n_engines, n_runlists;
 	u16 unnamed_runlists;	/* beyond these: their number could not be read */
+	u16 dropped_engines;	/* beyond these: there was no room for them */
 	struct lens_engine engines[LENS_MAX_ENGINES];	/* by runlist, type, instance */
 	struct lens_runlist runlists[LENS_MAX_RUNLISTS];	/* by id */
 	u8 num_gpcs, num_tpc_per_gpc, num_ces;
 	u32 gpc_mask;			/* set bit: disabled */
 	u32 tpc_mask[LENS_MAX_GPCS];	/* set bit: disabled; of enabled physical GPCs */
-	u32 pce_map;			/* set bit: present */
-	u8 lce_for_pce[LENS_MAX_PCES];	/* lce_none where the PCE serves no LCE */
-	u8 n_grces;
-	u8 shared_lce[LENS_MAX_GRCES];	/* LENS_LCE_NONE where nothing is shared */
-	u64 memory_bytes;		/* 0: not published for this chip */
+	struct lens_ce_map ce;		/* as it was when the topology was read */
+	u64 memory_bytes;		/* 0: unknown; lens_gpu_memory() says why */
 	/* Why a part could not be read: -EOPNOTSUPP not published, -EIO refused by the hardware. */
 	int gpcs_err, ce_err;
-	int devices_err;	/* rows not readable: engines, runlists may be missing */
+	/* Engines, runlists may be missing: -EIO rows not readable, -ENOSPC no room. */
+	int devices_err;
 };
 
 #define LENS_LCE_NONE		0xf
@@ -80,12 +91,19 @@ struct lens_gpu {
 	bool known;			/* false: only the generation is known; topology only */
 	u32 boot0, chip_id;
 	struct lens_topology topo;
+	/* Of the last request with a bare id: a bit per place in topo.runlists that holds it. */
+	u64 holders;
 	u64 scratch[LENS_SCRATCH_WORDS];
 };
 
 /* -- gpu.c: from a mapped BAR0 to a known GPU -- */
 int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io);
 int lens_gpu_read_topology(struct lens_gpu *gpu);
+/*
+ * Bytes of GPU memory, read until they are known. -EOPNOTSUPP: not published, or the chip
+ * has no memory of its own; -ENODATA: the register reads 0, as before a driver ran.
+ */
+int lens_gpu_memory(struct lens_gpu *gpu, u64 *bytes);
 /* Can runlists be read and steered, or is only the topology known? */
 bool lens_gpu_has_host(const struct lens_gpu *gpu);
 const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id);
@@ -117,6 +135,7 @@ struct lens_entry {
 	u16 length;		/* channels that follow */
 	/* channel */
 	u8 runqueue;
+	bool has_target;	/* only entries of 16 bytes have one */
 	u8 inst_target;		/* as target above; of the entry's own copy */
 	u64 inst;		/* bytes, 0: the entry does not say */
 };
@@ -141,17 +160,32 @@ enum lens_engine_state {
 	LENS_ENGINE_UNKNOWN,	/* a code that no manual has */
 };
 
+/* A TSG on an engine, or a channel outside of any (up to Turing). */
+struct lens_occupant {
+	s16 id;			/* LENS_NONE: nobody */
+	s16 channel;		/* its channel; LENS_NONE where one more register would not say */
+	bool is_channel;	/* id is the channel's */
+};
+
 /* What an engine is at. */
 struct lens_engine_status {
 	enum lens_engine_state state;
-	bool id_is_channel;	/* a channel outside of any TSG, up to Turing */
 	bool busy, faulted, reload;
-	s16 id;			/* of the TSG: that is loaded during LOAD, else that is there */
-	s16 channel;		/* its channel; LENS_NONE where one more register would not say */
+	struct lens_occupant now;	/* on it: during ON, SAVE and SWITCH */
+	struct lens_occupant next;	/* comes: during LOAD and SWITCH */
 };
+
+/* The one that a sample names: who is loaded during LOAD, else who is there. */
+static inline const struct lens_occupant *lens_engine_shown(const struct lens_engine_status *s)
+{
+	return s->state == LENS_ENGINE_LOAD ? &s->next : &s->now;
+}
 
 /* Up to two BAR0 offsets to read for decode_engine(), in that order; 0: none are published. */
 u32 lens_engine_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2]);
+/* Read and decode them. -EOPNOTSUPP: none are published. -EIO: the first is unreadable. */
+int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
+		     struct lens_engine_status *s);
 
 /* timeout << scale units of 1024 ns; a timeout of 0 counts as one unit. dev_ram.ref.txt, RAMRL */
 u64 lens_timeslice_ns(u32 timeout, u32 scale);
@@ -182,9 +216,10 @@ struct lens_context {
 	u32 context_id, saves, restores;
 	const struct lens_mmu_format *mmu;
 
-	/* Where the next pass looks. */
+	/* Where the next pass looks; without the window where that is system memory. */
 	enum lens_aperture ap;
 	u64 addr;
+	bool outside;
 };
 
 /*
@@ -196,6 +231,8 @@ struct lens_walk_cache;
 struct lens_runlist_snap {
 	const struct lens_runlist *rl;
 	struct lens_runlist_regs regs;
+	bool has_regs;		/* regs were read, whatever came of the entries */
+	s16 entries_err;	/* why the entries could not be read though regs were, or 0 */
 	u32 cap;		/* entries */
 	u32 n;			/* entries collected */
 	bool torn;		/* the list kept moving while it was read */
@@ -213,10 +250,21 @@ int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
  * Read what is on a runlist: begin() asks how long it is, the caller makes room
  * for regs.length entries, collect() copies and asks again; it repeats the copy
  * when the list moved meanwhile. -EAGAIN: it has grown past cap; make more room
- * and call collect() again.
+ * and call collect() again. Where the entries cannot be read, regs stand, n is 0 and
+ * entries_err is the error that collect() returns.
  */
 int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
+
+/*
+ * May err of collect() be shown as entries that cannot be read? They lie in memory that the
+ * CPU is kept from, that is none, or that the user forbade.
+ */
+static inline bool lens_entries_unreadable(const struct lens_runlist_snap *snap, int err)
+{
+	return snap->has_regs && err == snap->entries_err &&
+	       (err == -EIO || err == -EACCES || err == -ENXIO || err == -EOPNOTSUPP);
+}
 
 /* Fill snap->context of a collected runlist. Per-channel failures are noted there. */
 int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
@@ -224,12 +272,13 @@ int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 /*
  * Of how many runlists the registers, or the list in memory, cannot be read now: the
  * GPU's firmware (GSP) may keep them from the CPU. Reads each runlist's registers and
- * its first entry. -ENODEV: gone.
+ * its first entry, and the copy engines' map. -ENODEV: gone.
  */
 struct lens_readable {
 	u32 no_regs;
 	u32 no_entries;		/* though the registers can be read */
 	int entries_err;	/* why */
+	int ce_err;		/* why the copy engines' map cannot be read, or 0 */
 };
 
 int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r);
@@ -275,8 +324,13 @@ int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
 u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
 
 /* -- ce.c -- */
+/*
+ * The map as it is now. -EOPNOTSUPP: not published. After another error pce_map is that
+ * of the hardware, or 0 where that could not be read, and the rest has no meaning.
+ */
+int lens_ce_map_read(struct lens_gpu *gpu, struct lens_ce_map *map);
 /* Mask of PCEs that serve an LCE directly. */
-u32 lens_lce_pces(const struct lens_gpu *gpu, u32 lce);
+u32 lens_lce_pces(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 lce);
 
 #ifdef __cplusplus
 }

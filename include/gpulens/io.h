@@ -34,6 +34,16 @@ struct lens_cost {
 	u64 stops, stopped_ns, longest_stop_ns;
 };
 
+/* What is left of a stop of the machine, for work that can go on in the next one. */
+enum lens_stop {
+	LENS_STOP_GOES_ON,	/* or the machine is not stopped */
+	LENS_STOP_ENDS,		/* begin nothing more in it */
+	LENS_STOP_CUT,		/* it is over: what was read since the last look is void */
+};
+
+/* Stops in a row without any progress, after which a copy or a collection ends. */
+#define LENS_EMPTY_STOPS 10
+
 struct lens_io_ops {
 	/* One 32-bit register at a BAR0 byte offset. No errors: a lost GPU reads as all ones. */
 	u32 (*rd32)(struct lens_io *io, u32 off);
@@ -53,10 +63,30 @@ struct lens_io_ops {
 
 	/*
 	 * Run fn with the window borrowed once for all of it: copy() and store32()
-	 * inside move it but do not save or restore. fn must not sleep, allocate or call
+	 * inside move it but do not save or restore; of system memory they may give
+	 * -EAGAIN: not here, ask again outside. fn must not sleep, allocate or call
 	 * exclusive(). Keep it short: the whole machine waits.
 	 */
 	int (*exclusive)(struct lens_io *io, int (*fn)(void *arg), void *arg);
+	/* For fn of exclusive(), between pieces of its work, before so many more accesses. */
+	enum lens_stop (*stop_state)(struct lens_io *io, u32 accesses);	/* NULL: no limit */
+
+	/*
+	 * The same for a look at memory and a store there that belong together. In system
+	 * memory the page of addr is at hand inside, no other (-EAGAIN), nor the window.
+	 * NULL: nobody else is at the memory.
+	 */
+	int (*exclusive_at)(struct lens_io *io, enum lens_aperture ap, u64 addr,
+			    int (*fn)(void *arg), void *arg);
+
+	/*
+	 * Run fn while nothing else on this machine can reach the GPU: for registers that its
+	 * driver uses too. No window is borrowed, so that it works without GPU memory as well.
+	 * fn accesses registers only and must not sleep, allocate, wait_us() or call exclusive()
+	 * or atomic(). It reads before it writes: a read that comes too late fails, whereas
+	 * a write is made however late, so that a sequence that was begun is finished.
+	 */
+	int (*atomic)(struct lens_io *io, int (*fn)(void *arg), void *arg);
 
 	/*
 	 * Let the hardware work for about this long. May sleep, and may let others at
@@ -73,6 +103,8 @@ struct lens_io {
 	u64 memory_bytes;			/* 0: unknown; set by lens_gpu_read_topology() */
 	struct lens_cost cost;
 	bool held;				/* the window is borrowed: window.c's */
+	bool restoring;				/* and is being given back */
+	bool in_atomic;				/* inside atomic(): the implementation's */
 	u32 saved, position;
 };
 
@@ -83,7 +115,10 @@ struct lens_io {
  */
 #define LENS_WINDOW_PIECE 0x10000
 
+/* How many words were copied, fewer when the stop of the machine ends; or -errno. */
 int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words);
+/* May so many accesses more begin in this stop? */
+enum lens_stop lens_stop_state(struct lens_io *io, u32 accesses);
 /* For exclusive(): borrow, run, give back. copy() then is lens_window_copy() as ever. */
 int lens_window_run(struct lens_io *io, int (*fn)(void *arg), void *arg);
 int lens_window_store32(struct lens_io *io, u64 addr, u32 val);

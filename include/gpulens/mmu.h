@@ -15,45 +15,86 @@ struct lens_gpu;
 
 #define LENS_MMU_MAX_LEVELS 6
 
+/**
+ * struct lens_mmu_level - one level of page directories
+ * @shift:		lowest bit of the virtual address that indexes this level
+ * @bits:		number of bits that index it
+ * @entry_bytes:	8, or 16 for a dual entry (big and small table)
+ * @leaf:		an entry here may map a page itself
+ */
 struct lens_mmu_level {
-	u8 shift;		/* lowest bit of the virtual address that indexes this level */
-	u8 bits;		/* how many bits index it */
-	u8 entry_bytes;		/* 8, or 16 for a dual entry (big and small table) */
-	bool leaf;		/* an entry here may map a page itself */
+	u8 shift;
+	u8 bits;
+	u8 entry_bytes;
+	bool leaf;
 };
 
-/* A page directory or page table entry, decoded. */
+/**
+ * struct lens_mmu_entry - a page directory or page table entry, decoded
+ * @valid:		it names a table or maps a page
+ * @ap:			memory that @addr is in
+ * @addr:		byte address of the next table, or of the page
+ * @peer:		the page is in another GPU's memory: cannot be followed
+ * @hides_small:	an invalid big page under which small pages are not looked up
+ * @size_shift:		version 1: only 1 / 2^n of the table exists
+ */
 struct lens_mmu_entry {
-	bool valid, leaf;
+	bool valid;
 	enum lens_aperture ap;
-	u64 addr;		/* next table, or the page */
-	bool peer;		/* in another GPU's memory: cannot be followed */
-	bool hides_small;	/* an invalid big page under which no small one is looked for */
-	u8 size_shift;		/* version 1: only 1 / 2^n of the table is there */
+	u64 addr;
+	bool peer;
+	bool hides_small;
+	u8 size_shift;
 };
 
+/**
+ * struct lens_mmu_format - one format of page tables, as data
+ * @name:	as shown to users
+ * @levels:	number of directories, from the root; entries of the last are dual
+ * @level:	the directories, from the root
+ * @va_bits:	bits of a virtual address; those above must be zero
+ * @big_shift:	log2 of the big page's bytes: 16 or 17
+ * @leaf_bit:	bit 0 of a directory entry marks a page (version 2 and later)
+ * @pde:	decode an entry of a directory but the last
+ * @dual:	decode an entry of the last directory; hi is 0 where it has 8 bytes
+ * @pte:	decode an entry of a table, or a directory's entry that maps a page
+ *
+ * Decoders get zeroed entries. Sources of levels and fields are at the head of src/mmu.c.
+ */
 struct lens_mmu_format {
 	const char *name;
-	u8 levels;		/* directories, from the root; the last one's entries are dual */
+	u8 levels;
 	struct lens_mmu_level level[LENS_MMU_MAX_LEVELS];
 	u8 va_bits;
-	u8 big_shift;		/* 16: 64 KiB pages, 17: 128 KiB */
-	bool leaf_bit;		/* bit 0 of a directory entry says page (version 2 on) */
+	u8 big_shift;
+	bool leaf_bit;
 	void (*pde)(u64 raw, struct lens_mmu_entry *e);
-	/* lo and hi of the last directory's entry; 8-byte entries: hi is 0. */
 	void (*dual)(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_entry *small);
 	void (*pte)(u64 raw, struct lens_mmu_entry *e);
 };
 
+/**
+ * struct lens_mapping - where a virtual address leads
+ * @ap:		memory that @addr is in
+ * @addr:	byte address: of the byte asked for (lens_mmu_translate()), or of the page
+ *		(lens_mmu_each())
+ * @page_bytes:	size of the page
+ */
 struct lens_mapping {
 	enum lens_aperture ap;
-	u64 addr;		/* physical address of the byte asked for */
+	u64 addr;
 	u64 page_bytes;
 };
 
-/* Table words seen, so that each is read once per snapshot. Zeroed memory is an empty one. */
 #define LENS_CACHE_WORDS 1024
 
+/**
+ * struct lens_walk_cache - page table entries that were read, for one snapshot
+ * @used:	number of slots in use
+ * @word:	slots, found by address; those of an empty cache are zero
+ *
+ * A full cache stays correct: what it has no slot for is read each time.
+ */
 struct lens_walk_cache {
 	u32 used;
 	struct {
@@ -63,28 +104,61 @@ struct lens_walk_cache {
 	} word[LENS_CACHE_WORDS];
 };
 
-/*
- * Where a GPU virtual address lies. root: the page directory of the instance
- * block. cache may be NULL. -EFAULT: not mapped; -EIO: the tables make no sense.
+/**
+ * lens_mmu_translate() - find where a GPU virtual address lies
+ * @gpu:	GPU whose memory holds the tables
+ * @fmt:	their format
+ * @root_ap:	memory that the root directory is in
+ * @root:	byte address of the root directory, from the instance block
+ * @va:		virtual address
+ * @m:		filled
+ * @cache:	entries that were read before, or NULL
+ *
+ * Return: 0; -EFAULT, not mapped; -EIO, the tables are invalid, the page is another GPU's, or
+ * memory cannot be read; -ENODEV, the GPU is gone; other errors of reading memory.
  */
 int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		       enum lens_aperture root_ap, u64 root, u64 va, struct lens_mapping *m,
 		       struct lens_walk_cache *cache);
 
-/* Words read at once, and room for the tables on the way. words_left: how many may be read. */
 #define LENS_SCAN_WORDS 512
+#define LENS_SCAN_DEPTH (LENS_MMU_MAX_LEVELS + 1)
 
+/**
+ * struct lens_mmu_scan - limit and buffers of a scan
+ * @words_left:	8-byte words of tables that may still be read
+ * @buf:	words of the table at each depth
+ */
 struct lens_mmu_scan {
 	u32 words_left;
-	u64 buf[LENS_MMU_MAX_LEVELS + 1][LENS_SCAN_WORDS];
+	u64 buf[LENS_SCAN_DEPTH][LENS_SCAN_WORDS];
 };
 
-/*
- * Call fn for every mapping of an address space, by virtual address; where a big
- * page hides small ones, for both. fn != 0 ends the scan and is returned. -E2BIG:
- * words_left came to its end.
+/**
+ * typedef lens_mapping_fn - called for a mapping
+ * @va:		virtual address of the page
+ * @m:		the page
+ * @arg:	the caller's
+ *
+ * Return: 0 to go on; else lens_mmu_each() ends and returns it.
  */
 typedef int (*lens_mapping_fn)(u64 va, const struct lens_mapping *m, void *arg);
+
+/**
+ * lens_mmu_each() - call a function for every mapping of an address space
+ * @gpu:	GPU whose memory holds the tables
+ * @fmt:	their format
+ * @root_ap:	memory that the root directory is in
+ * @root:	byte address of the root directory
+ * @room:	limit and buffers
+ * @fn:		called by rising virtual address; where a big page hides small ones, for both
+ * @arg:	passed to @fn
+ *
+ * A table that cannot be read is left out, with all that it maps. Pages of other GPUs are left
+ * out too.
+ *
+ * Return: 0; what @fn returned; -E2BIG, the limit was reached.
+ */
 int lens_mmu_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		  enum lens_aperture root_ap, u64 root, struct lens_mmu_scan *room,
 		  lens_mapping_fn fn, void *arg);

@@ -9,11 +9,15 @@
 #define _GPULENS_TYPES_H_
 
 #ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/bitops.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #else
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,8 +29,20 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int16_t s16;
+
+/* As the kernel has them. */
+#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+
+static inline u32 hweight32(u32 w)
+{
+	return (u32)__builtin_popcount(w);
+}
 #endif
 
+/**
+ * LENS_ARRAY_SIZE() - number of elements of an array
+ * @a:	array, not a pointer
+ */
 #define LENS_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif /* _GPULENS_TYPES_H_ */

@@ -76,6 +76,7 @@
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/blackwell/gb100/dev_top.h */
 #define NV_PTOP_DEVICE_INFO_CFG_VERSION                         3:0	/* RWDUF */
 #define NV_PTOP_DEVICE_INFO_CFG_VERSION_INIT                    0x2	/* RWD-V */
+#define NV_PTOP_DEVICE_INFO_CFG_MAX_DEVICES_INIT                0x099	/* RWD-V */
 #define NV_PTOP_DEVICE_INFO2(i)                                 (0x00022800+(i)*4)	/* RW-4A */
 #define NV_PTOP_DEVICE_INFO2_ROW_VALUE                          31:0	/* RWDVF */
 #define NV_PTOP_DEVICE_INFO2_ROW_VALUE_INVALID                  0x00000000	/* R-D-V */

@@ -224,8 +224,8 @@
 #define NV_RUNLIST_ENGINE_STATUS_NEXT_INST_HI_PTR_HI            31:0	/* R-XUF */
 
 /*
- * @hand linux-nvgpu include/nvgpu/hw/ga10b/hw_runlist_ga10b.h
- * runlist_engine_status_debug_engine_id_v: GA10B only
+ * @hand linux-nvgpu include/nvgpu/hw/ga10b/hw_runlist_ga10b.h and ga100/hw_runlist_ga100.h
+ * runlist_engine_status_debug_engine_id_v; not in NVIDIA's manual of GA100
  */
 #define LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID        29:24
 

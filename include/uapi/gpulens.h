@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
  * The binary snapshot of /proc/gpuX/snapshot: everything the other files show,
- * at one instant.
+ * at one instant. /proc/gpuX/topology, for every user, has the same records
+ * without what is on runlists: the error of each runlist is EPERM.
  *
  * One header of 64 bytes, then header.records records of 64 bytes each. All
  * numbers are little-endian. A record begins with its type; readers skip types
  * that they do not know. TSG and channel records stand in the order of the
  * runlist, each runlist's entries after its own record.
  *
- * Version 1. A newer version only adds record types and uses reserved bytes,
- * which are zero until then; anything else changes the magic.
+ * A newer version only adds record types and flags and uses reserved bytes, which are
+ * zero until then; anything else changes the magic. Version 2: what says so below.
  */
 #ifndef _UAPI_GPULENS_H_
 #define _UAPI_GPULENS_H_
@@ -17,7 +18,7 @@
 #include <linux/types.h>
 
 #define GPULENS_MAGIC		0x534c5047	/* "GPLS" in memory */
-#define GPULENS_VERSION		1
+#define GPULENS_VERSION		2
 #define GPULENS_RECORD_BYTES	64
 
 /* An id that the hardware does not give. */
@@ -33,6 +34,7 @@ enum gpulens_record_type {
 	GPULENS_RECORD_PCE = 7,
 	GPULENS_RECORD_GRCE = 8,
 	GPULENS_RECORD_PROCESS = 9,	/* in recordings only, see GPULENS_SAMPLE_RECORD */
+	GPULENS_RECORD_ENGINE_NOW = 10,	/* version 2 */
 };
 
 struct gpulens_header {
@@ -59,31 +61,58 @@ struct gpulens_chip {
 	char device[16];		/* PCI address or platform name; may be cut */
 	__u8 engines_error;		/* 0, or the errno why engines may be missing */
 	__u8 gpcs_error, copy_error;	/* ... why there are no GPC, or no PCE and GRCE records */
-	__u8 reserved;
+	/* Version 2, with ENOSPC: engines that there was no room for; 255: so many or more. */
+	__u8 engines_dropped;
 };
+
+/* A type of more than 16 bits, which no manual names. Version 2; 1 kept the low bits. */
+#define GPULENS_ENGINE_TYPE_WIDE	0xffff
+
+#define GPULENS_ENGINE_GRCE	(1 << 0)	/* a copy engine on a runlist with graphics */
 
 struct gpulens_engine {
 	__le16 type;			/* GPULENS_RECORD_ENGINE */
-	__le16 engine_type;		/* NV_PTOP_DEVICE_INFO_TYPE_ENUM */
+	__le16 engine_type;		/* NV_PTOP_DEVICE_INFO_TYPE_ENUM or .._WIDE */
 	__le16 inst;
 	__le16 runlist, engine_id, intr, reset, fault;	/* or GPULENS_NONE */
 	__le32 pri_base, runlist_base;	/* BAR0 offsets, 0: none */
-	char name[40];			/* "Copy Engine 2 (LCE2)", zero-terminated, may be cut */
+	char name[39];			/* "Copy Engine 2 (LCE2)", zero-terminated, may be cut */
+	__u8 flags;			/* GPULENS_ENGINE_*; version 2, zero before */
+};
+
+/*
+ * What was on an engine when the snapshot was taken, after the engine records. kind,
+ * flags, id and channel as of a sample, see below. Version 2.
+ */
+struct gpulens_engine_now {
+	__le16 type;			/* GPULENS_RECORD_ENGINE_NOW */
+	__le16 engine;			/* which engine record, from 0 */
+	__u8 kind;			/* enum gpulens_sample_kind */
+	__u8 flags;			/* GPULENS_SAMPLE_* */
+	__u8 error;			/* 0, or the errno why that is unknown */
+	__u8 reserved0;
+	__le16 id, channel;		/* or GPULENS_NONE */
+	__u8 reserved[52];
 };
 
 #define GPULENS_RUNLIST_PENDING	(1 << 0)	/* submitted, not yet taken up */
 #define GPULENS_RUNLIST_TORN	(1 << 1)	/* moved while it was read */
+/*
+ * Its registers were read: base, target, length and PENDING are theirs, also where error says
+ * that the entries could not be read. Version 2; in version 1: where there is no error.
+ */
+#define GPULENS_RUNLIST_REGS	(1 << 2)
 
 struct gpulens_runlist {
 	__le16 type;			/* GPULENS_RECORD_RUNLIST */
 	__le16 id;
 	__le16 entries;			/* TSG and channel records that follow */
-	__le16 error;			/* 0, or the errno why entries could not be read */
+	__le16 error;			/* 0, or the errno why it could not be read as a whole */
 	__le32 flags;			/* GPULENS_RUNLIST_* */
 	__le32 channels;		/* channel ids below this */
 	__le32 pbdmas;			/* set bit: PBDMA serves it */
-	__le32 reserved0;
-	__le64 base;			/* address of the list; 0 without CAP_SYS_ADMIN */
+	__le32 length;			/* entries that it has, by its registers; version 2 */
+	__le64 base;			/* address of the list; 0 without the capability */
 	__u8 target;			/* 0 video memory, 2, 3 system memory */
 	__u8 reserved[31];
 };
@@ -110,6 +139,7 @@ struct gpulens_tsg {
 #define GPULENS_CHANNEL_ENG_BUSY	(1 << 10)
 #define GPULENS_CHANNEL_ACQUIRE_FAIL	(1 << 11)
 #define GPULENS_CHANNEL_BOUND		(1 << 12)	/* up to Turing */
+#define GPULENS_CHANNEL_NO_TARGET	(1 << 13)	/* inst_target is unknown; version 2 */
 
 struct gpulens_channel {
 	__le16 type;			/* GPULENS_RECORD_CHANNEL */
@@ -166,7 +196,7 @@ struct gpulens_process {
  * and header and engine records apart from samples.
  */
 #define GPULENS_SAMPLES_MAGIC	0x544c5047	/* "GPLT" in memory */
-#define GPULENS_SAMPLES_VERSION	1
+#define GPULENS_SAMPLES_VERSION	2	/* engine records as of a snapshot of this version */
 
 struct gpulens_samples_header {
 	__le32 magic;			/* GPULENS_SAMPLES_MAGIC */

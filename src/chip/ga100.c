@@ -34,8 +34,10 @@ const struct lens_chip lens_chip_ga100 = {
 	.inst_1_is_vid = true,
 	.host = &lens_host_rlram,
 	.read_devices = lens_ptop_v2_read,
+	.engines = LENS_PTOP_V2_DEVICES,
 	.fuse_gpc = NV_FUSE_GA100_STATUS_OPT_GPC,
 	.fuse_tpc_gpc = NV_FUSE_GA100_STATUS_OPT_TPC_GPC(0),
+	.tpc_order = LENS_TPC_ORDER_ASSUMED,
 	.has_num_ces = true,
 	.ce = {
 		.pce_map = NV_CE_PCE_MAP,
@@ -51,5 +53,5 @@ const struct lens_chip lens_chip_ga100 = {
 	.mmu = lens_mmu_select_v2,
 	.bar_block = lens_bar_block_vf,
 	.ctxsw = LENS_CTXSW_VEID,
-	.assumed = "addresses of the copy engine maps as GA102",
+	.assumed = "addresses of the copy engine maps as GA102; logical TPC order",
 };

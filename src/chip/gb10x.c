@@ -33,6 +33,7 @@ const struct lens_chip lens_chip_gb10x = {
 	.ids_per_runlist = true,
 	.host = &lens_host_rlram,
 	.read_devices = lens_ptop_v2_read_two_dies,
+	.engines = LENS_PTOP_GB100_DEVICES,
 	.ce = { .grces = 2 },	/* NV_CE_GRCE_CONFIG__SIZE_1 of gb100/dev_ce_base.h */
 	.memory_bytes = lens_memory_bytes_ga102,
 	.window = {
@@ -42,5 +43,5 @@ const struct lens_chip lens_chip_gb10x = {
 	.mmu = lens_mmu_select_gb100,
 	.bar_block = lens_bar_block_vf_wide,
 	.ctxsw = LENS_CTXSW_UNPUBLISHED,
-	.assumed = "runlist layout as GA10x",
+	.assumed = "runlist and unit count layouts as GA10x",
 };

@@ -31,6 +31,7 @@ const struct lens_chip lens_chip_gb20x = {
 	.runlists = 128,	/* RUNLIST_ID 22:16 of NV_VIRTUAL_FUNCTION_DOORBELL */
 	.ids_per_runlist = true,
 	.read_devices = lens_ptop_v2_read,
+	.engines = LENS_PTOP_V2_DEVICES,
 	.ce = { .grces = 4 },	/* NV_CE_BASE_GRCE_CONFIG__SIZE_1 of gb202/dev_ce_base.h */
 	.memory_bytes = lens_memory_bytes_ga102,
 	.window = {
@@ -40,5 +41,5 @@ const struct lens_chip lens_chip_gb20x = {
 	.mmu = lens_mmu_select_gb100,
 	.bar_block = lens_bar_block_vf_wide,
 	.ctxsw = LENS_CTXSW_UNPUBLISHED,
-	.assumed = "device table as GB10x",
+	.assumed = "device table as GB10x, unit count layout as GA10x",
 };

@@ -33,8 +33,11 @@ const struct lens_chip lens_chip_gh100 = {
 	.ids_per_runlist = true,
 	.host = &lens_host_rlram,
 	.read_devices = lens_ptop_v2_read,
+	.engines = LENS_PTOP_V2_DEVICES,
 	.fuse_gpc = NV_FUSE_GA100_STATUS_OPT_GPC,
 	.fuse_tpc_gpc = NV_FUSE_GA100_STATUS_OPT_TPC_GPC(0),
+	/* By virtual GPCs: docs/results/2026-11-22-h200-masks.md. */
+	.tpc_order = LENS_TPC_ORDER_WRONG,
 	.has_num_ces = true,
 	.ce = {
 		.pce_map = NV_CE_PCE_MAP,
@@ -53,5 +56,6 @@ const struct lens_chip lens_chip_gh100 = {
 	.mmu = lens_mmu_select_v3,
 	.bar_block = lens_bar_block_vf_wide,
 	.ctxsw = LENS_CTXSW_VEID,
-	.assumed = "runlist, device table, fuse, copy engine and context layouts as GA10x",
+	.assumed =
+		"runlist, device table, unit count, fuse, copy engine and context layouts as GA10x",
 };

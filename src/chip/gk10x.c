@@ -11,7 +11,8 @@
  * Sources: linux-nvgpu hw_fifo_gk20a.h, hw_ccsr_gk20a.h, hw_ram_gk20a.h,
  * hw_top_gk20a.h; envytools rnndb/fifo/gf100_pfifo.xml (7 runlists, 3 PBDMAs);
  * nouveau engine/fifo/gk104.c, gk208.c (numbers of channels), engine/device/base.c
- * (chip ids); page tables: open-gpu-kernel-modules maxwell/gm107/dev_mmu.h.
+ * (chip ids, but GK210's: BOOT_0 0x0f22d0a1 of a Tesla K80; no driver names it);
+ * page tables: open-gpu-kernel-modules maxwell/gm107/dev_mmu.h.
  */
 #include "../core.h"
 #include "../../include/hw/bus.h"
@@ -24,6 +25,7 @@ static const struct lens_chip_id gk10x_ids[] = {
 	{ 0xea, "GK20A", .channels = 128, .runlists = 1, .pbdmas = 1, .soc = true },
 	{ 0xf0, "GK110" },
 	{ 0xf1, "GK110B" },
+	{ 0xf2, "GK210" },
 	{ 0x106, "GK208B", .channels = 1024 },
 	{ 0x108, "GK208", .channels = 1024 },
 	{ }
@@ -34,6 +36,7 @@ const struct lens_chip lens_chip_gk10x = {
 	.arch = "Kepler",
 	.ids = gk10x_ids,
 	.entry_words = NV_RAMRL_LEGACY_ENTRY_SIZE / 4,
+	.bare_channels = true,
 	.tsg_length_max = NV_RAMRL_LEGACY_ENTRY_TSG_LENGTH_MAX,
 	.tsgs = 4096,		/* id 11:0 of a runlist entry */
 	.runlists = 7,		/* PLAYLIST_RD of gf100_pfifo.xml */
@@ -41,6 +44,7 @@ const struct lens_chip lens_chip_gk10x = {
 	.pbdmas = 3,		/* SUBFIFO_ENG_MASK of gf100_pfifo.xml */
 	.host = &lens_host_pfifo,
 	.read_devices = lens_ptop_v1_read,
+	.engines = LENS_PTOP_V1_DEVICES,
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_gk104,
 	.bar_block = lens_bar_block_pbus,

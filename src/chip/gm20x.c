@@ -20,6 +20,8 @@ static const struct lens_chip_id gm20x_ids[] = {
 	{ 0x124, "GM204" },
 	{ 0x126, "GM206" },
 	{ 0x12b, "GM20B", .channels = 512, .runlists = 1, .soc = true },
+	/* GM20B_B of linux-nvgpu include/nvgpu/gk20a.h, which runs GM20B's code on it */
+	{ 0x12e, "GM20B", .channels = 512, .runlists = 1, .soc = true },
 	{ }
 };
 
@@ -28,6 +30,7 @@ const struct lens_chip lens_chip_gm20x = {
 	.arch = "Maxwell",
 	.ids = gm20x_ids,
 	.entry_words = NV_RAMRL_LEGACY_ENTRY_SIZE / 4,
+	.bare_channels = true,
 	.tsg_length_max = NV_RAMRL_LEGACY_ENTRY_TSG_LENGTH_MAX,
 	.tsgs = 4096,		/* id 11:0 of a runlist entry */
 	.runlists = 16,		/* RUNLIST_ENUM 24:21 of the device table; unpublished */
@@ -35,10 +38,12 @@ const struct lens_chip lens_chip_gm20x = {
 	.has_cfg = true,
 	.host = &lens_host_pfifo,
 	.read_devices = lens_ptop_v1_read,
+	.engines = LENS_PTOP_V1_DEVICES,
 	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
 	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
 	.mmu = lens_mmu_select_gm200,
 	.bar_block = lens_bar_block_pbus,
 	.ctxsw = LENS_CTXSW_UNPUBLISHED,
+	.assumed = "number of runlists, fuses of GM200 .. GM206 as GM20B",
 };

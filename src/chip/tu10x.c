@@ -41,20 +41,34 @@ static int tu10x_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *r
 	return 0;
 }
 
-static int tu10x_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl)
+/*
+ * BASE_LO and BASE_HI read back what was written last, submitted or not: a driver that is itself
+ * kept from its processor between them and SUBMIT cannot be told from one that is done.
+ */
+static int tu10x_write_submit(void *request)
 {
+	struct lens_request *r = request;
 	struct lens_runlist_regs regs;
 	int err;
+	u32 v;
 
-	err = lens_runlist_regs(gpu, rl, &regs);
+	err = lens_request_regs(r, &regs);
 	if (err)
 		return err;
-	if (!regs.base)
-		return -ENOENT;
-	lens_wr32(gpu, NV_PFIFO_RUNLIST_SUBMIT(rl->id),
+	r->written = true;
+	lens_wr32(r->gpu, NV_PFIFO_RUNLIST_SUBMIT(r->rl->id),
 		  DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_LENGTH, regs.length));
-	return lens_poll_clear(gpu, NV_PFIFO_RUNLIST_SUBMIT_INFO(rl->id),
-			       DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, 1));
+	/* Before the driver goes on, the write has reached the GPU. */
+	return lens_rd32(r->gpu, NV_PFIFO_RUNLIST_SUBMIT_INFO(r->rl->id), &v);
+}
+
+static int tu10x_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			  const struct lens_runlist_regs *expected)
+{
+	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
+
+	return lens_atomic_and_wait(&r, tu10x_write_submit, NV_PFIFO_RUNLIST_SUBMIT_INFO(rl->id),
+				    DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, 1));
 }
 
 static const struct lens_host_ops tu10x_host = {
@@ -94,6 +108,7 @@ const struct lens_chip lens_chip_tu10x = {
 	.has_cfg = true,
 	.host = &tu10x_host,
 	.read_devices = lens_ptop_v1_read,
+	.engines = LENS_PTOP_V1_DEVICES,
 	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
 	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),
 	.has_num_ces = true,

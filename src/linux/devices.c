@@ -1,23 +1,114 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The GPUs there are: attaching, numbering, detaching. How a device is found and
- * mapped is its bus's business (pci.c, platform.c).
+ * The list of GPUs, and the use of one: attaching, numbering, detaching, locking. How a
+ * device is found and mapped is its bus's business (pci.c, platform.c).
  *
- * A GPU that was removed keeps its number and its files, which answer ENODEV,
- * until the same place is filled again or the module goes.
+ * A GPU that was removed keeps its number and its files, which answer ENODEV, until the
+ * same place is filled again or the module is unloaded.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/device.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 
 #include "lens.h"
+
+static uint timeout_ms = LENS_TIMEOUT_MS;
+module_param(timeout_ms, uint, 0644);
+MODULE_PARM_DESC(timeout_ms, "longest time that one reading or writing of a file may take before it ends with ETIMEDOUT (default 20000)");
 
 static LIST_HEAD(lens_devices);
 /* Guards the list: attaching, numbering, detaching. */
 DEFINE_MUTEX(lens_devices_lock);
 
-static int map_and_read(struct lens_dev *dev)
+/* -- use -- */
+
+int lens_dev_begin(struct lens_dev *dev, u32 ms)
+{
+	struct lens_use *use = &dev->use;
+	int err = READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
+
+	if (err)
+		return err;
+	memset(use, 0, sizeof(*use));
+	use->task = current;
+	use->rested = ktime_get_ns();
+	use->until = use->rested + (u64)ms * NSEC_PER_MSEC;
+	use->budgeted = lens_stop_is_budgeted();
+	err = lens_mmio_probe(dev);
+	if (err)
+		return lens_dev_end(dev, err);
+	return 0;
+}
+
+int lens_dev_end(struct lens_dev *dev, int result)
+{
+	/* It may have gone while it was polled; its bus counts it as used all the same. */
+	dev->bus->put(dev);
+	if (dev->use.budgeted)
+		WRITE_ONCE(dev->budgeted_ns, dev->use.over_budget ? U64_MAX : dev->use.stopped_ns);
+	if (READ_ONCE(dev->gone))
+		return -ENODEV;
+	if (dev->use.over_budget)
+		return -EBUSY;
+	return dev->use.late ? -ETIMEDOUT : result;
+}
+
+int lens_dev_get(struct lens_dev *dev)
+{
+	int err = mutex_lock_interruptible(&dev->lock);
+
+	if (err)
+		return err;
+	err = lens_dev_begin(dev, READ_ONCE(timeout_ms));
+	if (err)
+		mutex_unlock(&dev->lock);
+	return err;
+}
+
+int lens_dev_put(struct lens_dev *dev, int result)
+{
+	result = lens_dev_end(dev, result);
+	mutex_unlock(&dev->lock);
+	return result;
+}
+
+int lens_dev_control_begin(struct lens_dev *dev)
+{
+	int err = mutex_lock_interruptible(&dev->control_lock);
+
+	if (err)
+		return err;
+	err = lens_dev_get(dev);
+	if (err)
+		mutex_unlock(&dev->control_lock);
+	return err;
+}
+
+int lens_dev_control_end(struct lens_dev *dev, int result)
+{
+	result = lens_dev_put(dev, result);
+	mutex_unlock(&dev->control_lock);
+	return result;
+}
+
+int lens_dev_check(struct lens_dev *dev)
+{
+	int err = READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
+
+	/* One use more, and one less: it is counted as used since lens_dev_get(). */
+	if (!err)
+		dev->bus->put(dev);
+	return err;
+}
+
+/* -- attaching and detaching -- */
+
+static int devices_map(struct lens_dev *dev, bool quiet)
 {
 	int err;
 
@@ -26,48 +117,53 @@ static int map_and_read(struct lens_dev *dev)
 		return err;
 	/* The last register that anything here reads lies in the first 16 MiB. */
 	if (dev->bar0_len < 0x1000000) {
-		err = -ENODEV;
+		err = -EOPNOTSUPP;
 		goto err_unmap;
 	}
 	dev->io.ops = &lens_mmio_ops;
-	/* Not timeout_ms: nobody looks again at a GPU that took too long here. */
-	err = lens_dev_begin(dev, true, LENS_TIMEOUT_MS);
-	if (err) {
-		dev_info(dev->device, "gpulens: does not answer, left alone\n");
+	/* Not timeout_ms, which is for reading and writing files. */
+	err = lens_dev_begin(dev, LENS_ATTACH_MS);
+	if (err)
 		goto err_unmap;
-	}
 	err = lens_gpu_identify(&dev->gpu, &dev->io);
 	if (!err)
 		err = lens_gpu_read_topology(&dev->gpu);
-	else if (err == -ENODEV)
-		dev_info(dev->device,
-			 "gpulens: chip %#x (BOOT_0 %#x) is not known, left alone\n",
-			 dev->gpu.chip_id, dev->gpu.boot0);
+	else if (err == -ENODEV && dev->gpu.chip_id)
+		err = -EOPNOTSUPP;
 	err = lens_dev_end(dev, err);
+	if (err == -EOPNOTSUPP && dev->gpu.chip_id && !quiet)
+		pr_info("%s: chip %#x (BOOT_0 %#x) is not known, left alone\n", dev->where,
+			dev->gpu.chip_id, dev->gpu.boot0);
 	if (err)
 		goto err_unmap;
 	return 0;
 
 err_unmap:
 	dev->bus->unmap(dev);
+	dev->bar0 = NULL;
 	return err;
 }
 
-static void unmap(struct lens_dev *dev)
+/*
+ * No access to BAR0 after this. Whoever can be inside an access, and how each ends:
+ *  - a use (read or write of a file): asks dev->gone before each access, holds dev->lock;
+ *  - those that wait for dev->lock or control_lock: see dev->gone when they get it;
+ *  - a stop of the machine: part of a use, bounded by itself;
+ *  - a sampler's thread: stopped by lens_samplers_stop(), which waits for one access.
+ */
+static void devices_unmap(struct lens_dev *dev)
 {
-	/* They take no lock of the GPU. */
+	WRITE_ONCE(dev->gone, true);
 	lens_samplers_stop(dev);
 	mutex_lock(&dev->lock);
-	if (!dev->gone) {
-		dev->gone = true;
+	if (dev->bar0)
 		dev->bus->unmap(dev);
-		dev->bar0 = NULL;
-	}
+	dev->bar0 = NULL;
 	mutex_unlock(&dev->lock);
 }
 
 /* Where in the list an index belongs; below 0: the lowest free one. */
-static struct list_head *place(int *index)
+static struct list_head *devices_place(int *index)
 {
 	struct lens_dev *other;
 
@@ -85,62 +181,67 @@ static struct list_head *place(int *index)
 	return &lens_devices;
 }
 
-static int attach(const struct lens_bus *bus, struct device *device, int index)
+static const char *devices_reason(int err)
 {
-	struct list_head *before = place(&index);
-	struct lens_dev *dev;
-	int err;
+	switch (err) {
+	case -ENODATA:
+		return "it is asleep";
+	case -ENXIO:
+		return "its memory decoding is off";
+	case -EIO:
+		return "it does not answer as a GPU";
+	case -ETIMEDOUT:
+		return "it answers too slowly";
+	case -ENODEV:
+		return "it does not answer";
+	}
+	return NULL;
+}
 
-	dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
+static void devices_release(struct lens_dev *dev)
+{
+	put_device(dev->device);
+	kvfree(dev);
+}
+
+static void devices_detach(struct lens_dev *dev)
+{
+	lockdep_assert_held(&lens_devices_lock);
+	/* First, so that uses end at their next access and waiting readers of samples leave. */
+	devices_unmap(dev);
+	/* Waits for readers and writers that are inside a file. */
+	lens_proc_remove(dev);
+	list_del(&dev->link);
+	devices_release(dev);
+}
+
+static struct lens_dev *devices_new(const struct lens_bus *bus, struct device *device)
+{
+	struct lens_dev *dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
+
 	if (!dev)
-		return -ENOMEM;
-	mutex_init(&dev->steering);
+		return NULL;
+	mutex_init(&dev->control_lock);
 	mutex_init(&dev->lock);
 	lens_samplers_init(dev);
-	dev->index = index;
 	dev->bus = bus;
 	dev->device = get_device(device);
 	if (dev_is_pci(device))
 		dev->pdev = to_pci_dev(device);
 	strscpy(dev->where, dev_name(device), sizeof(dev->where));
-	err = map_and_read(dev);
-	if (err) {
-		if (err != -ENODEV)
-			dev_err(device, "gpulens: cannot read the GPU's topology: %d\n", err);
-		goto err_put;
-	}
-	err = lens_proc_add(dev);
-	if (err)
-		goto err_unmap;
-	list_add_tail(&dev->link, before);
-	if (!dev->gpu.known)
-		dev_warn(device, "gpulens: chip %#x is not known; topology only (its device table), read as %s\n",
-			 dev->gpu.chip_id, dev->gpu.chip->name);
-	dev_info(device, "gpulens: %s is /proc/gpu%d\n", dev->gpu.name, dev->index);
-	return 0;
-
-err_unmap:
-	unmap(dev);
-err_put:
-	put_device(device);
-	kvfree(dev);
-	return err;
+	return dev;
 }
 
-static void detach(struct lens_dev *dev)
+static void devices_report_failure(const struct lens_dev *dev, int err)
 {
-	lockdep_assert_held(&lens_devices_lock);
-	/* Those who wait for samples leave. */
-	lens_samplers_stop(dev);
-	/* Waits for readers and writers that are inside a file. */
-	lens_proc_remove(dev);
-	unmap(dev);
-	list_del(&dev->link);
-	put_device(dev->device);
-	kvfree(dev);
+	if (devices_reason(err))
+		pr_info("%s: not attached now, since %s; tried again later\n", dev->where,
+			devices_reason(err));
+	else if (err != -EOPNOTSUPP)
+		pr_err("%s: cannot be attached: error %d\n", dev->where, err);
 }
 
-static struct lens_dev *at(const char *where)
+static struct lens_dev *devices_find(const char *where)
 {
 	struct lens_dev *dev;
 
@@ -150,20 +251,51 @@ static struct lens_dev *at(const char *where)
 	return NULL;
 }
 
-int lens_attach(const struct lens_bus *bus, struct device *device)
+static bool devices_has_moved(const struct lens_dev *dev)
 {
-	struct lens_dev *old;
-	int index = -1;
+	return dev->pdev && pci_resource_start(dev->pdev, 0) != dev->bar0_start;
+}
+
+int lens_attach(const struct lens_bus *bus, struct device *device, bool quiet)
+{
+	struct list_head *before;
+	struct lens_dev *dev, *old;
+	int err, index = -1;
 
 	lockdep_assert_held(&lens_devices_lock);
-	old = at(dev_name(device));
-	if (old) {
-		if (!old->gone)
-			return 0;
-		index = old->index;
-		detach(old);
+	old = devices_find(dev_name(device));
+	/* Attached again when its driver has moved BAR0, which happens when BARs are resized. */
+	if (old && !old->gone && !devices_has_moved(old))
+		return 0;
+	dev = devices_new(bus, device);
+	if (!dev)
+		return -ENOMEM;
+	err = devices_map(dev, quiet);
+	if (err) {
+		if (!quiet)
+			devices_report_failure(dev, err);
+		devices_release(dev);
+		return err;
 	}
-	return attach(bus, device, index);
+	/* Only now: until the place is filled again, the files of the GPU that went stay. */
+	if (old) {
+		index = old->index;
+		devices_detach(old);
+	}
+	before = devices_place(&index);
+	dev->index = index;
+	err = lens_proc_add(dev);
+	if (err) {
+		devices_unmap(dev);
+		devices_release(dev);
+		return err;
+	}
+	list_add_tail(&dev->link, before);
+	if (!dev->gpu.known)
+		pr_warn("%s: chip %#x is not known; topology only (its device table), read as %s\n",
+			dev->where, dev->gpu.chip_id, dev->gpu.chip->name);
+	pr_info("%s: %s is /proc/gpu%d\n", dev->where, dev->gpu.name, dev->index);
+	return 0;
 }
 
 void lens_device_gone(struct device *device)
@@ -171,9 +303,9 @@ void lens_device_gone(struct device *device)
 	struct lens_dev *dev;
 
 	mutex_lock(&lens_devices_lock);
-	dev = at(dev_name(device));
+	dev = devices_find(dev_name(device));
 	if (dev && dev->device == device)
-		unmap(dev);
+		devices_unmap(dev);
 	mutex_unlock(&lens_devices_lock);
 }
 
@@ -182,7 +314,9 @@ void lens_detach_all(void)
 	struct lens_dev *dev, *next;
 
 	mutex_lock(&lens_devices_lock);
+	list_for_each_entry(dev, &lens_devices, link)
+		WRITE_ONCE(dev->gone, true);
 	list_for_each_entry_safe(dev, next, &lens_devices, link)
-		detach(dev);
+		devices_detach(dev);
 	mutex_unlock(&lens_devices_lock);
 }

@@ -4,10 +4,12 @@
  *
  * Locks, in the order in which they are taken: the PCI core's against rescans and
  * removals (around attach, and around what the bus announces), lens_devices_lock
- * (the list, attach and detach), a GPU's steering (one request at a time; held
- * while the hardware is waited for), a GPU's lock (its hardware; not held while it
- * is waited for). None is held while copying to user space or formatting.
- * A GPU's samplers' lock comes after lens_devices_lock and is taken with no other.
+ * (the list, attach and detach), a GPU's control_lock (one request at a time; held
+ * while the hardware is polled), a GPU's lock (its hardware; not held while it is
+ * polled). Readers without a privilege take turns by a lock that comes before these two
+ * (permission.c). None is held while copying to user space or formatting, but for that turn.
+ * A GPU's samplers.lock comes after lens_devices_lock and is taken with no other.
+ * device_lock() of a GPU is only ever tried: bus events come with it held.
  */
 #ifndef _LENS_LINUX_H_
 #define _LENS_LINUX_H_
@@ -28,20 +30,57 @@ struct lens_bus {
 	int (*map)(struct lens_dev *dev);
 	void (*unmap)(struct lens_dev *dev);
 	/*
-	 * Before and after each use, so that it stays awake meanwhile. -ENODEV: it is not
-	 * there; -EAGAIN: it sleeps, and was not to be woken. Both without an access.
+	 * Before and after each use. get() enables no device and wakes none on PCI; it keeps the
+	 * device from being suspended until put(). Errors, all without an access to BAR0:
+	 * -ENODEV: it is not there; -ENODATA: it is asleep; -ENXIO: memory decoding is off or
+	 * BAR0 has another address; -EIO: its error recovery (AER, EEH) is under way.
 	 */
-	int (*get)(struct lens_dev *dev, bool wake);
+	int (*get)(struct lens_dev *dev);
 	void (*put)(struct lens_dev *dev);
 };
 
-/* Who samples a GPU (sampler.h), and what all of them did. */
+/* A page of system memory that stays where it is: for use with the machine stopped. */
+struct lens_pin {
+	u64 bus;		/* address of its first byte, as the GPU has it */
+	struct page *page;	/* a reference is held; NULL: nothing is pinned */
+	void *at, *map;		/* where the kernel sees it; its own mapping for us, or NULL */
+};
+
+/* The samplers of a GPU (sampler.h), and what all of them did. */
 struct lens_samplers {
 	struct mutex lock;		/* the list, and their threads' beginning and end */
 	struct list_head list;
 	u32 n;
 	bool closed;			/* there will be no more */
 	atomic64_t ticks, lost, reads;	/* with samples; without; registers read */
+};
+
+/*
+ * One use of a GPU, from lens_dev_get() to lens_dev_put(). Accesses are refused once it
+ * is over (late), and inside a stop of the machine once that stop is over (cut).
+ */
+struct lens_use {
+	struct task_struct *task;	/* the caller; another task runs inside stop_machine() */
+	u64 until;			/* end of the use, ns of CLOCK_MONOTONIC */
+	u64 rested;			/* when it last offered to reschedule */
+	u32 access_ns;			/* time of one access, measured at the beginning */
+	bool late;			/* over: no access any more in it */
+	bool budgeted;			/* stops are charged to unprivileged readers' budget */
+	bool over_budget;
+	u64 stopped_ns;			/* how long it kept the machine stopped */
+	struct lens_pin pin;		/* system memory that may be used in a stop */
+
+	/* While the machine is stopped. */
+	bool stopped, cut;
+	u32 left, timed;		/* accesses: until the stop is over; still to be timed */
+	u64 stop_began, soon, stop_until;	/* soon: no new work from then on */
+};
+
+/* How PRAMIN answers 64-bit reads. */
+enum lens_rd64 {
+	LENS_RD64_UNKNOWN,
+	LENS_RD64_WHOLE,
+	LENS_RD64_HALVES,	/* zero in the upper half: read as two words */
 };
 
 struct lens_dev {
@@ -56,66 +95,81 @@ struct lens_dev {
 	u32 n_files, max_files;
 
 	struct lens_samplers samplers;
-	struct mutex steering;		/* see lens_dev_steer() */
+	bool gone;			/* set before the lock is taken; no access any more */
+	struct mutex control_lock;	/* see lens_dev_control_begin() */
 	struct mutex lock;		/* everything below */
-	bool gone;			/* removed from its bus: no access any more */
-	bool late;			/* this use took too long: no access any more in it */
-	u64 until;			/* when this use, or stop of the machine, is late */
-	void __iomem *bar0;
-	resource_size_t bar0_len;
+	void __iomem *bar0;		/* NULL once unmapped */
+	resource_size_t bar0_start, bar0_len;
+	struct lens_use use;
+	u64 budgeted_ns;		/* what a budgeted use needs, by the last one */
 	struct lens_io io;
-	struct lens_gpu gpu;		/* its topology never changes after attach */
+	enum lens_rd64 rd64;
+	struct lens_gpu gpu;		/* not written after attach */
 };
 
 /* Module parameters; modinfo explains them. */
 extern bool lens_control;
-extern int lens_gid;			/* -1: everybody may read */
+extern int lens_gid;			/* -1: no group */
 extern bool lens_vram;
+extern bool lens_world_readable;
 
+/* -- devices.c: use of a GPU -- */
 /*
- * Borrow the GPU: -ENODEV when it has gone, -EAGAIN when it sleeps, -EINTR. On 0
- * the lock is held and lens_dev_put() must follow, which takes what came of the
- * use and returns it, or -ETIMEDOUT when the hardware took too long.
+ * Begin a use: -ENODEV when it has gone, what get() of its bus says, -EINTR. On 0 the
+ * lock is held and lens_dev_put() must follow, which takes the result of the use and
+ * returns it, or -ENODEV, or -ETIMEDOUT when the hardware took too long.
  */
 int lens_dev_get(struct lens_dev *dev);
 int __must_check lens_dev_put(struct lens_dev *dev, int result);
 /*
- * The same for who steers, for whom the GPU is woken. Only they may wait for the
- * hardware, which lets go of the lock meanwhile: one at a time, for a second
- * request to the same register would be taken for an answer to the first.
+ * Like lens_dev_get(), and serialises control requests: a request may drop dev->lock
+ * while it polls, and a second write to the same register would be mistaken for the
+ * completion of the first.
  */
-int lens_dev_steer(struct lens_dev *dev);
-int __must_check lens_dev_unsteer(struct lens_dev *dev, int result);
-/*
- * Milliseconds for attaching a GPU, and for each use when timeout_ms does not say: long
- * enough for every runlist of a GPU on an emulated bus (40 us a word), short enough
- * for a person to wait for an error.
- */
+int lens_dev_control_begin(struct lens_dev *dev);
+int __must_check lens_dev_control_end(struct lens_dev *dev, int result);
+/* Milliseconds for each use, unless timeout_ms says otherwise. */
 #define LENS_TIMEOUT_MS 20000
-/* Around the reading at attach, when nobody else knows of the GPU: wakes it. */
-int lens_dev_begin(struct lens_dev *dev, bool wake, u32 ms);
+/* The same for attaching a GPU, which holds the PCI core's rescan lock; about 400 reads. */
+#define LENS_ATTACH_MS 2000
+/* Around the reading at attach, when nobody else knows the GPU. */
+int lens_dev_begin(struct lens_dev *dev, u32 ms);
 int __must_check lens_dev_end(struct lens_dev *dev, int result);
-/* With the lock held again after such a wait: 0, or -ENODEV when it went or fell asleep. */
+/* With the lock held again after a wait: 0, or why the GPU cannot be accessed any more. */
 int lens_dev_check(struct lens_dev *dev);
 
-/* May this file's opener and the caller steer? 0, -EPERM, -EACCES. */
-int lens_may_control(const struct file *file);
-/* May they see addresses? */
-bool lens_may_see_addresses(const struct file *file);
-/* May they have raw words of registers and memory? Not under lockdown. */
+/* -- permission.c -- */
+/* May this file's opener and the caller see TSGs, channels, contexts and addresses? */
+bool lens_may_observe(const struct file *file);
+/* May they read raw words of registers and memory? Not under lockdown. */
 bool lens_may_see_raw(const struct file *file);
-
-/* May they sample, which only reads but keeps a processor at it? */
-bool lens_may_sample(const struct file *file);
+/* May they control the GPU? 0, -EPERM, -EACCES. */
+int lens_may_control(const struct file *file);
+/*
+ * The time for which readers without a privilege may stop the machine, with
+ * unsafe_world_readable=1. They take turns: begin() waits for the caller's (0 or -EINTR), and
+ * every use of a GPU by this task is charged until end(). wait(): until the budget has ns
+ * (or is full) and one stop more, 0 or -ERESTARTSYS.
+ */
+int lens_stop_budget_begin(void);
+void lens_stop_budget_end(void);
+int lens_stop_budget_wait(u64 ns);
+bool lens_stop_is_budgeted(void);
+bool lens_stop_budget_left(void);
+void lens_stop_budget_charge(u64 stopped_ns, u64 took_ns);
 
 /* A trace event for every control write, also for refused ones. */
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,
 			int result);
 
-/* devices.c: the GPUs there are. Callers hold lens_devices_lock where said. */
+/* -- devices.c: the list of GPUs. Callers hold lens_devices_lock where said. -- */
 extern struct mutex lens_devices_lock;
-/* Attach a device unless it is; replaces one that went from the same place. Lock held. */
-int lens_attach(const struct lens_bus *bus, struct device *device);
+/*
+ * Attach a device unless it is attached; replaces one that went from the same place.
+ * quiet: no message when it cannot be attached. Lock held. -EBUSY: another module has its
+ * name; -EOPNOTSUPP: it is no GPU that is known; else it may be attached later.
+ */
+int lens_attach(const struct lens_bus *bus, struct device *device, bool quiet);
 /* It went: no access any more, its files answer ENODEV. Takes the lock. */
 void lens_device_gone(struct device *device);
 void lens_detach_all(void);
@@ -133,8 +187,24 @@ void lens_platform_exit(void);
 
 /* mmio.c, sysmem.c */
 extern const struct lens_io_ops lens_mmio_ops;
+/*
+ * The first access of a use: is this still the GPU that was attached, and how long does an
+ * access take? 0, -ENODEV: all ones, or another GPU; -EIO: it does not answer as a GPU.
+ */
+int lens_mmio_probe(struct lens_dev *dev);
+/*
+ * -EIO: no ordinary memory; -ENXIO: the meaning of the address is unknown, since no driver
+ * is bound or it keeps its translation to itself; -EBUSY: a driver is being bound or
+ * unbound. These may sleep.
+ */
 int lens_sysmem_copy(struct lens_dev *dev, u64 addr, u64 *dst, u32 words);
 int lens_sysmem_store32(struct lens_dev *dev, u64 addr, u32 val);
+/* The same in three steps, of which the middle one may be taken with the machine stopped. */
+int lens_sysmem_pin(struct lens_dev *dev, u64 addr, struct lens_pin *pin);
+bool lens_sysmem_pinned(const struct lens_pin *pin, u64 addr, u64 bytes);
+int lens_sysmem_read_pinned(const struct lens_pin *pin, u64 addr, void *dst, u32 bytes);
+int lens_sysmem_store_pinned(const struct lens_pin *pin, u64 addr, u32 val);
+void lens_sysmem_unpin(struct lens_pin *pin);
 
 /* Implemented by procfs/: make and remove /proc/gpuX. */
 int lens_proc_add(struct lens_dev *dev);

@@ -1,60 +1,129 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Register and memory access of the module: the core's table of functions over
- * an ioremapped BAR0.
+ * Register and memory access of the module: the core's table of functions over an
+ * ioremapped BAR0.
  *
- * GPU memory is reached through the PRAMIN window, which belongs to the GPU's
- * driver. Every borrow of it runs inside stop_machine(): all other processors
- * stand still with interrupts off, so that the driver, wherever it was stopped,
- * finds its window where it left it and never sees ours. A borrow is bounded to
- * LENS_WINDOW_PIECE bytes, or to the vram_piece parameter if that is less: the
- * whole machine waits that long.
+ * GPU memory is reached through the PRAMIN window, which belongs to the GPU's driver.
+ * Every borrow of it runs inside stop_machine(): all other processors stand still with
+ * interrupts off, so that the driver, wherever it was stopped, finds its window where it
+ * left it. A stop is short (MMIO_STOP_MAX_NS), by the clock and by a count of accesses:
+ * nobody advances the clock while the machine is stopped, and some clocks wrap.
  *
- * Registers are read with 32-bit accesses only: some chips return zeros in the
- * upper half of wider ones. Memory is read 64 bits at a time.
+ * Registers are read with 32-bit accesses only: some chips return zeros in the upper half
+ * of wider ones. Memory is read 64 bits at a time, where that is seen to work.
  */
 #include <linux/delay.h>
-#include <linux/dma-map-ops.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/stop_machine.h>
+#include <xen/xen.h>
 
+#include "../../include/hw/pmc.h"
 #include "lens.h"
 
-static unsigned int vram_piece = LENS_WINDOW_PIECE;
+#ifdef __BIG_ENDIAN
+#error "little-endian kernels only: 64-bit words are taken apart in their order"
+#endif
+
+static unsigned int vram_piece = 4096;
 module_param(vram_piece, uint, 0644);
 MODULE_PARM_DESC(vram_piece,
-		 "bytes of GPU memory copied per stop of the machine, 64 to 65536; less means shorter stops and more of them (default 65536)");
+		 "bytes of GPU memory copied per stop of the machine at most, 64 to 65536; less means shorter stops and more of them (default 4096)");
 
-static struct lens_dev *to_dev(struct lens_io *io)
+/* The longest stop, and when it takes on no more work. */
+#define MMIO_STOP_MAX_NS	(50 * (u64)NSEC_PER_MSEC)
+#define MMIO_STOP_SOON_NS	(MMIO_STOP_MAX_NS / 2)
+/* Accesses kept for giving the window back: a write, a read, and the one under way. */
+#define MMIO_STOP_RESERVE	4
+/* What a stop must have room for: a borrow, and some words or one context (src/inst.c). */
+#define MMIO_STOP_LEAST		16
+/* The first accesses of a stop, by which the others are counted. */
+#define MMIO_STOP_TIMED		4
+/* No bus that works is faster: a bound for the count where the clock shows no time. */
+#define MMIO_ACCESS_LEAST_NS	50
+/* An access that takes longer is measured again: something else may have come between. */
+#define MMIO_ACCESS_SLOW_NS	(500 * (u32)NSEC_PER_USEC)
+#define MMIO_PROBE_NS		(30 * (u32)NSEC_PER_MSEC)
+/* A use that does not sleep offers to reschedule so often. */
+#define MMIO_REST_NS		(5 * (u64)NSEC_PER_MSEC)
+
+static struct lens_dev *mmio_to_dev(struct lens_io *io)
 {
 	return container_of(io, struct lens_dev, io);
 }
 
-/*
- * Has this use taken too long, or was who waits for it killed? Then nothing is
- * read any more: the rest ends at once, with all ones instead of answers, and
- * lens_dev_put() says why. Each read asks, since each may take any time.
- */
-static bool late(struct lens_dev *dev)
+/* Is the use over: too late, killed, or has the GPU gone? */
+static bool mmio_use_over(struct lens_dev *dev, u64 now)
 {
-	if (!dev->late && (ktime_get_ns() > dev->until || fatal_signal_pending(current)))
-		dev->late = true;
-	return dev->late;
+	struct lens_use *use = &dev->use;
+
+	/* The use's own task: the current one may be the stopper's. */
+	if (!use->late && (now > use->until || READ_ONCE(dev->gone) ||
+			   fatal_signal_pending(use->task)))
+		use->late = true;
+	return use->late;
+}
+
+/* Accesses that a stop may have when one takes so long. */
+static u32 mmio_stop_accesses(u64 access_ns)
+{
+	u64 n = div64_u64(MMIO_STOP_MAX_NS, access_ns);
+
+	return n > MMIO_STOP_RESERVE ? n - MMIO_STOP_RESERVE : 0;
+}
+
+/* The same inside a stop of the machine, whose first accesses are timed, too. */
+static bool mmio_may_access_stopped(struct lens_use *use, u64 now)
+{
+	u64 ns;
+
+	if (use->timed && !--use->timed && now > use->stop_began) {
+		ns = div_u64(now - use->stop_began, MMIO_STOP_TIMED);
+		if (ns > use->access_ns)
+			use->left = min(use->left, mmio_stop_accesses(ns));
+	}
+	if (!use->left || now >= use->stop_until)
+		use->cut = true;
+	else
+		use->left--;
+	return !use->cut && !use->late;
+}
+
+/*
+ * May there be another access? Each one asks, since each may take any time. Once it may
+ * not, reads answer all ones and writes are dropped, and lens_dev_put() says why.
+ */
+static bool mmio_may_access(struct lens_io *io)
+{
+	struct lens_dev *dev = mmio_to_dev(io);
+	struct lens_use *use = &dev->use;
+	u64 now = ktime_get_ns();
+
+	/* A borrowed window is given back in any case. */
+	if (io->restoring)
+		return true;
+	if (use->stopped)
+		return mmio_may_access_stopped(use, now);
+	if (mmio_use_over(dev, now))
+		return false;
+	if (now - use->rested > MMIO_REST_NS && !io->held) {
+		cond_resched();
+		use->rested = ktime_get_ns();
+	}
+	return true;
 }
 
 static u32 mmio_rd32(struct lens_io *io, u32 off)
 {
-	struct lens_dev *dev = to_dev(io);
+	struct lens_dev *dev = mmio_to_dev(io);
 
-	if (off & 3 || off > dev->bar0_len - 4)
-		return 0xffffffff;
-	/* A borrowed window is given back however long it takes, which ends with a read. */
-	if (late(dev) && !(io->window && off == io->window->reg))
+	if (off & 3 || off > dev->bar0_len - 4 || !mmio_may_access(io))
 		return 0xffffffff;
 	io->cost.rd32++;
 	return readl(dev->bar0 + off);
@@ -62,184 +131,397 @@ static u32 mmio_rd32(struct lens_io *io, u32 off)
 
 static void mmio_wr32(struct lens_io *io, u32 off, u32 val)
 {
-	struct lens_dev *dev = to_dev(io);
+	struct lens_dev *dev = mmio_to_dev(io);
 
 	if (off & 3 || off > dev->bar0_len - 4)
+		return;
+	/* In atomic() the reads before it have decided; a sequence that was begun is finished. */
+	if (!io->in_atomic && !mmio_may_access(io))
 		return;
 	io->cost.wr32++;
 	writel(val, dev->bar0 + off);
 }
 
-static u64 mmio_rd64(struct lens_io *io, u32 off)
+static u32 mmio_rd_half(struct lens_dev *dev, u32 off)
 {
-	struct lens_dev *dev = to_dev(io);
+	dev->io.cost.rd32++;
+	return readl(dev->bar0 + off);
+}
 
-	if (late(dev))
-		return U64_MAX;
-	io->cost.rd64++;
+static u64 mmio_rd_whole(struct lens_dev *dev, u32 off)
+{
+	dev->io.cost.rd64++;
 	return readq(dev->bar0 + off);
 }
 
+static u64 mmio_rd_halves(struct lens_dev *dev, u32 off)
+{
+	u64 upper = mmio_rd_half(dev, off + 4);
+
+	return upper << 32 | mmio_rd_half(dev, off);
+}
+
+/*
+ * That PRAMIN answers 64-bit reads is published nowhere, and registers do not: their
+ * upper half is zero then. Until a word has settled it, once per GPU, the upper half
+ * is read by itself too.
+ */
+static u64 mmio_try_rd64(struct lens_dev *dev, u32 off)
+{
+	u64 val = mmio_rd_whole(dev, off);
+	u32 upper = mmio_rd_half(dev, off + 4);
+
+	if (upper_32_bits(val) == upper) {
+		/* Zeros settle nothing, nor does a GPU that has gone. */
+		if (upper && val != U64_MAX)
+			dev->rd64 = LENS_RD64_WHOLE;
+		return val;
+	}
+	/* The memory may have changed in between. */
+	if (!upper_32_bits(val) && !upper_32_bits(mmio_rd_whole(dev, off)) &&
+	    mmio_rd_half(dev, off + 4))
+		dev->rd64 = LENS_RD64_HALVES;
+	return mmio_rd_halves(dev, off);
+}
+
+static u64 mmio_rd64(struct lens_io *io, u32 off)
+{
+	struct lens_dev *dev = mmio_to_dev(io);
+
+	if (!mmio_may_access(io))
+		return U64_MAX;
+	if (IS_ENABLED(CONFIG_64BIT) && dev->rd64 == LENS_RD64_WHOLE)
+		return mmio_rd_whole(dev, off);
+	if (IS_ENABLED(CONFIG_64BIT) && dev->rd64 == LENS_RD64_UNKNOWN)
+		return mmio_try_rd64(dev, off);
+	return mmio_rd_halves(dev, off);
+}
+
+/* -- the beginning of a use -- */
+
+static u32 mmio_time_boot0(struct lens_dev *dev, u32 *boot0)
+{
+	u64 start = ktime_get_ns(), end;
+
+	dev->io.cost.rd32++;
+	*boot0 = readl(dev->bar0 + NV_PMC_BOOT_0);
+	end = ktime_get_ns();
+	return end > start ? min_t(u64, end - start, U32_MAX) : 0;
+}
+
+int lens_mmio_probe(struct lens_dev *dev)
+{
+	u32 boot0, again, ns, total;
+
+	ns = mmio_time_boot0(dev, &boot0);
+	for (total = ns; ns > MMIO_ACCESS_SLOW_NS && total < MMIO_PROBE_NS; total += again) {
+		again = mmio_time_boot0(dev, &boot0);
+		ns = min(ns, again);
+	}
+	dev->use.access_ns = max_t(u32, ns, MMIO_ACCESS_LEAST_NS);
+	if (boot0 == 0xffffffff)
+		return -ENODEV;
+	if (lens_chip_is_same(dev->gpu.boot0, boot0))
+		return 0;
+	return !boot0 || lens_is_bad_read(boot0) ? -EIO : -ENODEV;
+}
+
+/* -- stopping the machine -- */
+
 /* fn(arg), to be run on behalf of a GPU. */
-struct call {
+struct mmio_call {
 	struct lens_io *io;
 	int (*fn)(void *arg);
 	void *arg;
 };
 
-#ifdef LENS_UNSAFE_WINDOW
-/* For the test that shows what this protects from; never in a module that is used. */
-static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
+/* The clock can be read here: nobody was stopped while updating it, that has interrupts off. */
+static int mmio_run_stopped(void *arg)
 {
-	return fn(arg);
-}
-#else
-/*
- * What is late here ends the whole use. Half of what the kernel lets a processor
- * stand still before it reports a lockup (watchdog_thresh, 10 s), and much more
- * than a piece takes on any bus that works, also on an emulated one.
- */
-#define LONGEST_STOP_NS (5 * (u64)NSEC_PER_SEC)
-
-/* The clock can be read here: nobody was stopped while updating it, for that has interrupts off. */
-static int run_stopped(void *arg)
-{
-	struct call *c = arg;
-	struct lens_dev *dev = to_dev(c->io);
+	struct mmio_call *c = arg;
+	struct lens_use *use = &mmio_to_dev(c->io)->use;
 	struct lens_cost *cost = &c->io->cost;
-	u64 start = ktime_get_ns(), until = dev->until, ns;
+	u64 start = ktime_get_ns(), end, ns;
 	int err;
 
-	dev->until = min(until, start + LONGEST_STOP_NS);
+	use->stopped = true;
+	use->cut = false;
+	/* By what an access took while the clock could be trusted. */
+	use->left = mmio_stop_accesses(use->access_ns);
+	use->timed = MMIO_STOP_TIMED;
+	use->stop_began = start;
+	use->soon = start + MMIO_STOP_SOON_NS;
+	use->stop_until = start + MMIO_STOP_MAX_NS - MMIO_STOP_RESERVE * (u64)use->access_ns;
 	err = c->fn(c->arg);
-	dev->until = until;
-	ns = ktime_get_ns() - start;
+	use->stopped = false;
+	end = ktime_get_ns();
+	/* A clock that wrapped while nobody advanced it shows an earlier time. */
+	ns = end > start ? end - start : 0;
+	use->stopped_ns += ns;
 	cost->stops++;
 	cost->stopped_ns += ns;
 	cost->longest_stop_ns = max(cost->longest_stop_ns, ns);
 	return err;
 }
 
-/* Run fn while all other processors stand still, unless it is late before or after that. */
-static int stopped(struct lens_io *io, int (*fn)(void *arg), void *arg)
+/*
+ * A stop does not reach the processors of another Xen domain: the window of a GPU that was
+ * lent to one is left alone, and the GPU is not lent meanwhile.
+ */
+static int mmio_lock_owner(struct lens_dev *dev)
 {
-	struct call c = { .io = io, .fn = fn, .arg = arg };
-	struct lens_dev *dev = to_dev(io);
-	int err = late(dev) ? 0 : stop_machine(run_stopped, &c, NULL);
-
-	return dev->late ? -ETIMEDOUT : err;
+	if (!xen_initial_domain())
+		return 0;
+	if (!device_trylock(dev->device))
+		return -EBUSY;
+	if (!dev->device->driver || strcmp(dev->device->driver->name, "pciback"))
+		return 0;
+	device_unlock(dev->device);
+	return -EACCES;
 }
-#endif
 
-struct borrow {
+static void mmio_unlock_owner(struct lens_dev *dev)
+{
+	if (xen_initial_domain())
+		device_unlock(dev->device);
+}
+
+/*
+ * Run fn while all other processors stand still. -ETIMEDOUT: the use is over, or the stop
+ * was before fn had done what it must not leave undone; -EBUSY: the budget is used up.
+ */
+static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg)
+{
+	struct mmio_call c = { .io = io, .fn = fn, .arg = arg };
+	struct lens_dev *dev = mmio_to_dev(io);
+	struct lens_use *use = &dev->use;
+	u64 before = use->stopped_ns, start;
+	int err;
+
+	if (mmio_use_over(dev, ktime_get_ns()))
+		return -ETIMEDOUT;
+	/* Too slow to be waited for by a whole machine. */
+	if (mmio_stop_accesses(use->access_ns) < MMIO_STOP_LEAST) {
+		use->late = true;
+		return -ETIMEDOUT;
+	}
+	if (use->budgeted && !lens_stop_budget_left()) {
+		use->over_budget = true;
+		return -EBUSY;
+	}
+	err = mmio_lock_owner(dev);
+	if (err)
+		return err;
+	start = ktime_get_ns();
+	err = stop_machine(mmio_run_stopped, &c, NULL);
+	mmio_unlock_owner(dev);
+	/* What it could not read any more looks like another error. */
+	if (err && use->cut)
+		err = -ETIMEDOUT;
+	if (use->budgeted)
+		lens_stop_budget_charge(use->stopped_ns - before, ktime_get_ns() - start);
+	return err;
+}
+
+static enum lens_stop mmio_stop_state(struct lens_io *io, u32 accesses)
+{
+	struct lens_use *use = &mmio_to_dev(io)->use;
+
+	if (!use->stopped)
+		return LENS_STOP_GOES_ON;
+	if (use->cut)
+		return LENS_STOP_CUT;
+	if (use->left < accesses || ktime_get_ns() >= use->soon)
+		return LENS_STOP_ENDS;
+	return LENS_STOP_GOES_ON;
+}
+
+struct mmio_borrow {
 	struct lens_io *io;
 	u64 addr;
 	u64 *dst;		/* NULL: store val */
 	u32 words;
+	u32 done;		/* of the words, in this stop */
 	u32 val;
 };
 
-static int run_borrow(void *arg)
+static int mmio_run_borrow(void *arg)
 {
-	struct borrow *b = arg;
+	struct mmio_borrow *b = arg;
+	int n;
 
-	if (b->dst)
-		return lens_window_copy(b->io, b->addr, b->dst, b->words);
-	return lens_window_store32(b->io, b->addr, b->val);
+	if (!b->dst)
+		return lens_window_store32(b->io, b->addr, b->val);
+	n = lens_window_copy(b->io, b->addr, b->dst, b->words);
+	b->done = n < 0 ? 0 : n;
+	return n < 0 ? n : 0;
 }
 
-static int check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
+static int mmio_check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
 {
-	if (late(to_dev(io)))
+	struct lens_dev *dev = mmio_to_dev(io);
+	struct lens_use *use = &dev->use;
+
+	if (use->stopped ? use->cut : mmio_use_over(dev, ktime_get_ns()))
 		return -ETIMEDOUT;
 	if (ap == LENS_SYS)
 		return 0;
 	return lens_vram ? lens_window_check(io, addr, bytes) : -EACCES;
 }
 
+/* Inside exclusive() the machine stands still already: all of it, or an error. */
+static int mmio_copy_held(struct lens_io *io, u64 addr, u64 *dst, u32 words)
+{
+	int n = lens_window_copy(io, addr, dst, words);
+
+	if (n < 0)
+		return n;
+	return mmio_to_dev(io)->use.cut || n < (int)words ? -ETIMEDOUT : 0;
+}
+
+/* With the machine stopped an address cannot be translated any more. */
+static int mmio_copy_system(struct lens_dev *dev, u64 addr, u64 *dst, u32 words)
+{
+	struct lens_use *use = &dev->use;
+
+	if (use->stopped && !lens_sysmem_pinned(&use->pin, addr, words * 8ULL))
+		return -EAGAIN;
+	dev->io.cost.sys64 += words;
+	return use->stopped ? lens_sysmem_read_pinned(&use->pin, addr, dst, words * 8) :
+			      lens_sysmem_copy(dev, addr, dst, words);
+}
+
+static int mmio_store_system(struct lens_dev *dev, u64 addr, u32 val)
+{
+	struct lens_use *use = &dev->use;
+
+	if (use->stopped && !lens_sysmem_pinned(&use->pin, addr, 4))
+		return -EAGAIN;
+	dev->io.cost.sys64++;
+	return use->stopped ? lens_sysmem_store_pinned(&use->pin, addr, val) :
+			      lens_sysmem_store32(dev, addr, val);
+}
+
 static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
 {
 	u32 piece = clamp(READ_ONCE(vram_piece), 64U, (u32)LENS_WINDOW_PIECE) / 8;
-	struct borrow b = { .io = io };
-	struct lens_dev *dev = to_dev(io);
+	struct mmio_borrow b = { .io = io };
+	struct lens_dev *dev = mmio_to_dev(io);
+	u32 empty = 0;
 	int err;
 
-	err = check(io, ap, addr, words * 8ULL);
-	if (!err && ap == LENS_SYS) {
-		io->cost.sys64 += words;
-		return lens_sysmem_copy(dev, addr, dst, words);
-	}
-	/* Inside exclusive() the machine stands still already. */
-	if (!err && io->held) {
-		err = lens_window_copy(io, addr, dst, words);
-		return dev->late ? -ETIMEDOUT : err;
-	}
+	err = mmio_check(io, ap, addr, words * 8ULL);
+	if (!err && ap == LENS_SYS)
+		return mmio_copy_system(dev, addr, dst, words);
+	if (!err && io->held)
+		return mmio_copy_held(io, addr, dst, words);
+	/* Stopped around system memory, without the window. */
+	if (!err && dev->use.stopped)
+		return -EAGAIN;
+	piece = min_t(u64, piece, div_u64(MMIO_STOP_SOON_NS, dev->use.access_ns) ?: 1);
 	while (!err && words) {
 		b.addr = addr;
 		b.dst = dst;
 		b.words = min(words, piece);
-		err = stopped(io, run_borrow, &b);
-		addr += b.words * 8ULL;
-		dst += b.words;
-		words -= b.words;
+		b.done = 0;
+		err = mmio_stop_machine(io, mmio_run_borrow, &b);
+		/* Where the device became slow in the middle of a stop; not for ever. */
+		empty = b.done ? 0 : empty + 1;
+		if (empty == LENS_EMPTY_STOPS)
+			err = err ?: -ETIMEDOUT;
+		addr += b.done * 8ULL;
+		dst += b.done;
+		words -= b.done;
 	}
 	return err;
 }
 
 static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val)
 {
-	struct borrow b = { .io = io, .addr = addr, .val = val };
-	int err = check(io, ap, addr, 4);
+	struct mmio_borrow b = { .io = io, .addr = addr, .val = val };
+	int err = mmio_check(io, ap, addr, 4);
 
-	if (!err && ap == LENS_SYS) {
-		io->cost.sys64++;
-		return lens_sysmem_store32(to_dev(io), addr, val);
-	}
+	if (!err && ap == LENS_SYS)
+		return mmio_store_system(mmio_to_dev(io), addr, val);
+	if (!err && mmio_to_dev(io)->use.stopped && !io->held)
+		return -EAGAIN;
 	if (!err && io->held)
 		return lens_window_store32(io, addr, val);
-	return err ? err : stopped(io, run_borrow, &b);
+	return err ? err : mmio_stop_machine(io, mmio_run_borrow, &b);
 }
 
-static int run_exclusive(void *arg)
+static int mmio_run_exclusive(void *arg)
 {
-	struct call *c = arg;
+	struct mmio_call *c = arg;
 
 	return lens_window_run(c->io, c->fn, c->arg);
 }
 
 static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
-	struct call c = { .io = io, .fn = fn, .arg = arg };
+	struct mmio_call c = { .io = io, .fn = fn, .arg = arg };
 
-	/*
-	 * Nothing is behind the window of a Tegra: its memory is the system's. And
-	 * where that has to be mapped for each look, the machine cannot be stopped
-	 * around several; each then borrows the window for itself.
-	 */
-	if (!to_dev(io)->pdev || !dev_is_dma_coherent(to_dev(io)->device))
+	/* Nothing is behind the window of a Tegra: its memory is the system's. */
+	if (!mmio_to_dev(io)->pdev)
 		return fn(arg);
 	if (!lens_vram)
 		return -EACCES;
-	return stopped(io, run_exclusive, &c);
+	return mmio_stop_machine(io, mmio_run_exclusive, &c);
+}
+
+static int mmio_exclusive_at(struct lens_io *io, enum lens_aperture ap, u64 addr,
+			     int (*fn)(void *arg), void *arg)
+{
+	struct lens_dev *dev = mmio_to_dev(io);
+	int err;
+
+	if (ap == LENS_VID)
+		return mmio_exclusive(io, fn, arg);
+	err = lens_sysmem_pin(dev, addr, &dev->use.pin);
+	if (err)
+		return err;
+	err = mmio_stop_machine(io, fn, arg);
+	lens_sysmem_unpin(&dev->use.pin);
+	return err;
+}
+
+static int mmio_run_atomic(void *arg)
+{
+	struct mmio_call *c = arg;
+	int err;
+
+	c->io->in_atomic = true;
+	err = c->fn(c->arg);
+	c->io->in_atomic = false;
+	return err;
+}
+
+/* Needs no window, and so neither GPU memory nor a PCI device. */
+static int mmio_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
+{
+	struct mmio_call c = { .io = io, .fn = fn, .arg = arg };
+
+	return mmio_stop_machine(io, mmio_run_atomic, &c);
 }
 
 /*
- * Who only looks need not wait for a GPU that does not answer: its lock is free
- * meanwhile. Requests are kept apart by another (lens_dev_steer()).
+ * Readers do not wait for a GPU that does not answer: its lock is free meanwhile. Control
+ * requests are kept apart by control_lock (lens_dev_control_begin()).
  */
 static int mmio_wait_us(struct lens_io *io, u32 us)
 {
-	struct lens_dev *dev = to_dev(io);
-	u64 start = ktime_get_ns(), until = dev->until;
-	bool was_late = dev->late;
+	struct lens_dev *dev = mmio_to_dev(io);
+	struct lens_use use = dev->use;
+	u64 start = ktime_get_ns();
 
-	lockdep_assert_held(&dev->steering);
+	lockdep_assert_held(&dev->control_lock);
 	mutex_unlock(&dev->lock);
 	usleep_range(us, us + us / 4);
 	mutex_lock(&dev->lock);
-	/* Others' uses have their own; waiting is bounded by who waits. */
-	dev->late = was_late;
-	dev->until = until + ktime_get_ns() - start;
+	/* Uses of others came between; this one is not longer by its waiting. */
+	dev->use = use;
+	dev->use.rested = ktime_get_ns();
+	dev->use.until += dev->use.rested - start;
 	return lens_dev_check(dev);
 }
 
@@ -250,5 +532,8 @@ const struct lens_io_ops lens_mmio_ops = {
 	.copy = mmio_copy,
 	.store32 = mmio_store32,
 	.exclusive = mmio_exclusive,
+	.stop_state = mmio_stop_state,
+	.exclusive_at = mmio_exclusive_at,
+	.atomic = mmio_atomic,
 	.wait_us = mmio_wait_us,
 };

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * GPUs on PCI. The module is not a PCI driver: another one usually is, and stays.
- * It keeps a reference on each display device of NVIDIA, maps BAR0 beside the
- * driver, and hears of added and removed devices from the bus.
+ * GPUs on PCI. The module is not a PCI driver: another one usually is, and stays. It keeps a
+ * reference on each display device of NVIDIA, maps BAR0 beside the driver, and is notified
+ * by the bus of devices and drivers that come and go.
+ *
+ * A device that has a driver is that driver's: it is never enabled, disabled, woken or kept
+ * from being suspended for longer than a use. Devices that a guest owns are left alone.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -14,129 +19,192 @@
 #include "compat/compat.h"
 #include "lens.h"
 
-#define BAR0 0
+#define PCI_BAR0 0
 
-static bool is_gpu(const struct pci_dev *pdev)
+static bool pci_is_gpu(const struct pci_dev *pdev)
 {
 	u32 class = pdev->class >> 8;
 
-	return pdev->vendor == PCI_VENDOR_ID_NVIDIA &&
+	/* A virtual function belongs to the guest that it was made for. */
+	return pdev->vendor == PCI_VENDOR_ID_NVIDIA && !pdev->is_virtfn &&
 	       (class == PCI_CLASS_DISPLAY_VGA || class == PCI_CLASS_DISPLAY_3D ||
 		class == PCI_CLASS_DISPLAY_OTHER);
 }
 
-static int pci_map(struct lens_dev *dev)
+/* Does its driver give the device to a guest or to a program? device_lock() or a bus event. */
+static bool pci_is_assigned(const struct device *device)
 {
-	int err = pci_enable_device_mem(dev->pdev);
+	const struct device_driver *driver = device->driver;
 
-	if (err)
-		return err;
-	err = -ENODEV;
-	if (!(pci_resource_flags(dev->pdev, BAR0) & IORESOURCE_MEM))
-		goto err_disable;
-	err = -ENOMEM;
-	dev->bar0_len = pci_resource_len(dev->pdev, BAR0);
-	dev->bar0 = ioremap(pci_resource_start(dev->pdev, BAR0), dev->bar0_len);
-	if (!dev->bar0)
-		goto err_disable;
-	return 0;
-
-err_disable:
-	pci_disable_device(dev->pdev);
-	return err;
+	return driver && (strstr(driver->name, "vfio") || !strcmp(driver->name, "pciback"));
 }
 
-static void pci_unmap(struct lens_dev *dev)
+static int pci_decodes_memory(struct pci_dev *pdev)
 {
-	iounmap(dev->bar0);
-	pci_disable_device(dev->pdev);
+	u16 command;
+
+	if (pci_read_config_word(pdev, PCI_COMMAND, &command) || command == 0xffff)
+		return -ENODEV;
+	return command & PCI_COMMAND_MEMORY ? 0 : -ENXIO;
 }
 
 /*
- * A use is counted, so that the driver does not put it to sleep meanwhile, and
- * where its power is not managed at run time (-EINVAL, -EACCES), so that put fits.
- * A GPU without a driver counts as asleep when it may be (power/control says
- * auto), though only its bridge is then.
+ * Switch memory decoding on where it is off and no driver is bound. Disabling right away
+ * leaves decoding on and no enable count behind, so that the disabling of a driver that is
+ * bound later still clears bus mastering.
  */
-static int use(struct device *device, bool wake)
+static int pci_switch_decoding_on(struct pci_dev *pdev)
 {
-	int err = wake ? pm_runtime_resume_and_get(device) : pm_runtime_get_if_active(device);
+	int err = pci_decodes_memory(pdev);
+
+	if (err != -ENXIO)
+		return err;
+	if (!device_trylock(&pdev->dev))
+		return err;
+	if (!pdev->dev.driver && !pci_enable_device_mem(pdev)) {
+		pci_disable_device(pdev);
+		err = pci_decodes_memory(pdev);
+	}
+	device_unlock(&pdev->dev);
+	return err;
+}
+
+static int pci_map_bar0(struct lens_dev *dev)
+{
+	int err;
+
+	if (!(pci_resource_flags(dev->pdev, PCI_BAR0) & IORESOURCE_MEM))
+		return -EOPNOTSUPP;
+	err = pci_switch_decoding_on(dev->pdev);
+	if (err)
+		return err;
+	dev->bar0_start = pci_resource_start(dev->pdev, PCI_BAR0);
+	dev->bar0_len = pci_resource_len(dev->pdev, PCI_BAR0);
+	dev->bar0 = ioremap(dev->bar0_start, dev->bar0_len);
+	return dev->bar0 ? 0 : -ENOMEM;
+}
+
+static void pci_unmap_bar0(struct lens_dev *dev)
+{
+	iounmap(dev->bar0);
+}
+
+/*
+ * Count a use, so that its driver does not suspend it meanwhile; also where its power is
+ * not managed at run time (-EINVAL, -EACCES), so that pci_put_use() fits. A GPU without a
+ * driver counts as asleep when it may be (power/control says auto).
+ */
+static int pci_count_use(struct device *device)
+{
+	int err = pm_runtime_get_if_active(device);
 
 	if (err == -EINVAL || err == -EACCES) {
 		pm_runtime_get_noresume(device);
 		return 0;
 	}
-	if (wake)
-		return err ? -ENODEV : 0;
-	return err > 0 ? 0 : -EAGAIN;
+	return err > 0 ? 0 : -ENODATA;
 }
 
-static int pci_get(struct lens_dev *dev, bool wake)
+/* May BAR0 be accessed? An access to a device that does not decode it can stop a server. */
+static int pci_check(struct lens_dev *dev)
 {
-	int err = use(dev->device, wake);
+	struct pci_dev *pdev = dev->pdev;
+
+	/* Some drivers suspend it by themselves. */
+	if (pdev->current_state != PCI_D0 && pdev->current_state != PCI_UNKNOWN)
+		return -ENODATA;
+	if (pci_channel_offline(pdev))
+		return -EIO;
+	if (pci_resource_start(pdev, PCI_BAR0) != dev->bar0_start)
+		return -ENXIO;
+	return pci_decodes_memory(pdev);
+}
+
+static int pci_get_use(struct lens_dev *dev)
+{
+	int err = pci_count_use(dev->device);
 
 	if (err)
 		return err;
-	/* Some drivers put it to sleep by themselves (vfio-pci), and only they wake it. */
-	if (dev->pdev->current_state != PCI_D0 && dev->pdev->current_state != PCI_UNKNOWN)
-		err = -EAGAIN;
-	/* Awake, so that this wakes nothing. It may have fallen off the bus. */
-	else if (!pci_device_is_present(dev->pdev))
-		err = -ENODEV;
+	err = pci_check(dev);
 	if (err)
 		pm_runtime_put_noidle(dev->device);
 	return err;
 }
 
-/* Not marked as busy: who only looks does not keep it awake for longer. */
-static void pci_put(struct lens_dev *dev)
+/* Not marked as busy: a use does not keep it awake for longer. */
+static void pci_put_use(struct lens_dev *dev)
 {
 	pm_runtime_put(dev->device);
 }
 
-static const struct lens_bus pci_bus = {
-	.map = pci_map,
-	.unmap = pci_unmap,
-	.get = pci_get,
-	.put = pci_put,
+static const struct lens_bus lens_pci_bus = {
+	.map = pci_map_bar0,
+	.unmap = pci_unmap_bar0,
+	.get = pci_get_use,
+	.put = pci_put_use,
 };
 
-struct candidate {
+/* -- finding GPUs -- */
+
+struct pci_candidate {
 	struct list_head link;
 	struct pci_dev *pdev;
 };
 
-static u64 address(const struct pci_dev *pdev)
+static u64 pci_address(const struct pci_dev *pdev)
 {
 	return (u64)pci_domain_nr(pdev->bus) << 16 | pci_dev_id((struct pci_dev *)pdev);
 }
 
-static void add_candidate(struct list_head *head, struct candidate *c)
+static void pci_add_candidate(struct list_head *head, struct pci_candidate *c)
 {
-	struct candidate *other;
+	struct pci_candidate *other;
 
 	list_for_each_entry(other, head, link)
-		if (address(other->pdev) > address(c->pdev))
+		if (pci_address(other->pdev) > pci_address(c->pdev))
 			break;
 	list_add_tail(&c->link, &other->link);
 }
 
-/*
- * Attach every GPU that is not yet attached, in order of PCI addresses. The bus
- * does not change meanwhile: a GPU that was found before its BARs had addresses
- * could not be read, and nobody would look again; one that is removed before its
- * turn would be attached after it was said to have gone, and never be let go.
- */
-static int scan(void)
+/* 0: attached, or never to be; -EAGAIN: look again later; -EBUSY: its name is taken. */
+static int pci_attach_candidate(struct pci_dev *pdev, bool quiet)
 {
-	struct candidate *c, *next;
+	int err;
+
+	/* A driver that is being bound or unbound is announced when that is done. */
+	if (!device_trylock(&pdev->dev))
+		return -EAGAIN;
+	if (pci_is_assigned(&pdev->dev)) {
+		if (!quiet)
+			pr_info("%s: left alone, since %s gives it away\n", pci_name(pdev),
+				pdev->dev.driver->name);
+		device_unlock(&pdev->dev);
+		return 0;
+	}
+	device_unlock(&pdev->dev);
+	err = lens_attach(&lens_pci_bus, &pdev->dev, quiet);
+	if (err == -EBUSY || !err)
+		return err;
+	return err == -EOPNOTSUPP ? 0 : -EAGAIN;
+}
+
+/*
+ * Attach every GPU that is not yet attached, in order of PCI addresses. The rescan lock
+ * keeps the bus from changing: BARs of a new device get their addresses under it, and a
+ * device that is removed before its turn would be attached after it was announced as gone.
+ */
+static int pci_attach_all(bool quiet, bool *again)
+{
+	struct pci_candidate *c, *next;
 	struct pci_dev *pdev = NULL;
 	LIST_HEAD(candidates);
-	int err = 0;
+	int err = 0, one;
 
+	*again = false;
 	pci_lock_rescan_remove();
 	while ((pdev = pci_get_device(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID, pdev))) {
-		if (!is_gpu(pdev))
+		if (!pci_is_gpu(pdev))
 			continue;
 		c = kzalloc(sizeof(*c), GFP_KERNEL);
 		if (!c) {
@@ -145,13 +213,15 @@ static int scan(void)
 			break;
 		}
 		c->pdev = pci_dev_get(pdev);
-		add_candidate(&candidates, c);
+		pci_add_candidate(&candidates, c);
 	}
 	mutex_lock(&lens_devices_lock);
 	list_for_each_entry_safe(c, next, &candidates, link) {
 		/* A GPU that cannot be read does not keep the others out; a taken name does. */
-		if (!err && lens_attach(&pci_bus, &c->pdev->dev) == -EBUSY)
-			err = -EBUSY;
+		one = err ? 0 : pci_attach_candidate(c->pdev, quiet);
+		if (one == -EBUSY)
+			err = one;
+		*again |= one == -EAGAIN;
 		pci_dev_put(c->pdev);
 		kfree(c);
 	}
@@ -161,49 +231,87 @@ static int scan(void)
 }
 
 /*
- * A new device is announced before its BARs have addresses, with the bus locked.
- * Look again when it has been scanned.
+ * A new device is announced before its BARs have addresses, with the bus locked: look when
+ * it has been scanned. GPUs that cannot be read yet are looked at again, ever less often.
  */
-#define SETTLE msecs_to_jiffies(500)
+#define PCI_SETTLE	msecs_to_jiffies(500)
+#define PCI_RETRY_FIRST	msecs_to_jiffies(1000)
+#define PCI_RETRY_LAST	msecs_to_jiffies(64000)
 
-static void rescan(struct work_struct *work)
+static void pci_rescan(struct work_struct *work);
+/* Freezable: while the machine suspends, every GPU looks as if it were asleep. */
+static DECLARE_DELAYED_WORK(pci_rescan_work, pci_rescan);
+static unsigned long pci_retry;		/* jiffies; 0: after an event */
+
+static void pci_schedule_rescan(unsigned long delay)
 {
-	scan();
+	mod_delayed_work(system_freezable_power_efficient_wq, &pci_rescan_work, delay);
 }
 
-static DECLARE_DELAYED_WORK(rescan_work, rescan);
+static void pci_retry_later(void)
+{
+	unsigned long delay = READ_ONCE(pci_retry);
 
-static int bus_event(struct notifier_block *nb, unsigned long action, void *data)
+	delay = delay ? min(2 * delay, PCI_RETRY_LAST) : PCI_RETRY_FIRST;
+	WRITE_ONCE(pci_retry, delay);
+	pci_schedule_rescan(delay);
+}
+
+static void pci_rescan(struct work_struct *work)
+{
+	bool again;
+
+	pci_attach_all(READ_ONCE(pci_retry), &again);
+	if (again)
+		pci_retry_later();
+}
+
+static int pci_bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct pci_dev *pdev = to_pci_dev(data);
 
-	if (!is_gpu(pdev))
+	if (!pci_is_gpu(pdev))
 		return NOTIFY_DONE;
-	if (action == BUS_NOTIFY_ADD_DEVICE)
-		mod_delayed_work(system_power_efficient_wq, &rescan_work, SETTLE);
-	else if (action == BUS_NOTIFY_DEL_DEVICE)
+	switch (action) {
+	case BUS_NOTIFY_BIND_DRIVER:
+		/* Before its driver touches it. */
+		if (pci_is_assigned(&pdev->dev))
+			lens_device_gone(&pdev->dev);
+		break;
+	case BUS_NOTIFY_ADD_DEVICE:
+	case BUS_NOTIFY_BOUND_DRIVER:
+	case BUS_NOTIFY_UNBOUND_DRIVER:
+		WRITE_ONCE(pci_retry, 0);
+		pci_schedule_rescan(PCI_SETTLE);
+		break;
+	case BUS_NOTIFY_DEL_DEVICE:
 		lens_device_gone(&pdev->dev);
+		break;
+	}
 	return NOTIFY_OK;
 }
 
-static struct notifier_block bus_notifier = {
-	.notifier_call = bus_event,
+static struct notifier_block pci_bus_notifier = {
+	.notifier_call = pci_bus_event,
 };
 
 void lens_pci_exit(void)
 {
-	bus_unregister_notifier(&pci_bus_type, &bus_notifier);
-	cancel_delayed_work_sync(&rescan_work);
+	bus_unregister_notifier(&pci_bus_type, &pci_bus_notifier);
+	cancel_delayed_work_sync(&pci_rescan_work);
 }
 
 int lens_pci_init(void)
 {
-	int err = bus_register_notifier(&pci_bus_type, &bus_notifier);
+	bool again;
+	int err = bus_register_notifier(&pci_bus_type, &pci_bus_notifier);
 
 	if (err)
 		return err;
-	err = scan();
+	err = pci_attach_all(false, &again);
 	if (err)
 		lens_pci_exit();
+	else if (again)
+		pci_retry_later();
 	return err;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The GPU of a Tegra: a platform device whose first memory resource is BAR0. Its
- * driver (nvgpu) powers it down when it is idle, so it is resumed and held while
- * it is touched. A GPU without a driver has no power, and an access would hang
- * the bus: it is there from when a driver is bound until that goes.
+ * driver (nvgpu) powers it down when it is idle, so that each use resumes and holds it. A
+ * GPU without a driver has no power, and an access would hang the bus: it is there from when
+ * a driver is bound until that is unbound.
  *
  * The names are those of the device tree nodes that the chips' kernels use:
  * 57000000.gpu (Tegra K1, X1), 17000000.gp10b or .gpu (X2), .gv11b (Xavier),
@@ -17,137 +17,153 @@
 
 #include "lens.h"
 
-static const char *const names[] = {
+static const char *const platform_gpus[] = {
 	"17000000.gpu", "17000000.ga10b", "17000000.gv11b", "17000000.gp10b", "57000000.gpu",
 };
 
-static bool is_gpu(struct device *device)
+static bool platform_is_gpu(struct device *device)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(dev_name(device), names[i]))
+	for (i = 0; i < ARRAY_SIZE(platform_gpus); i++)
+		if (!strcmp(dev_name(device), platform_gpus[i]))
 			return true;
 	return false;
 }
 
-static int platform_map(struct lens_dev *dev)
+static int platform_map_bar0(struct lens_dev *dev)
 {
 	struct resource *res;
 
 	res = platform_get_resource(to_platform_device(dev->device), IORESOURCE_MEM, 0);
 	if (!res)
 		return -ENODEV;
+	dev->bar0_start = res->start;
 	dev->bar0_len = resource_size(res);
 	dev->bar0 = ioremap(res->start, dev->bar0_len);
 	return dev->bar0 ? 0 : -ENOMEM;
 }
 
-static void platform_unmap(struct lens_dev *dev)
+static void platform_unmap_bar0(struct lens_dev *dev)
 {
 	iounmap(dev->bar0);
 }
 
 /*
- * Reading wakes it too: asleep between any two frames, a Tegra's GPU could hardly
- * be looked at otherwise. A use is counted in any case, so that put fits whatever
- * the driver did meanwhile.
+ * Unlike on PCI, a use resumes it: its driver powers it down between any two frames, so that
+ * it could hardly be read otherwise, and resuming is a request to that driver. Counted as
+ * used also where resuming fails, so that the counts fit whatever the driver did.
  */
-static int platform_get(struct lens_dev *dev, bool wake)
+static int platform_get_use(struct lens_dev *dev)
 {
 	int err = pm_runtime_get_sync(dev->device);
 
-	/* -EACCES: nobody manages its power at run time; then its driver keeps it awake. */
+	/* -EACCES: its power is not managed at run time; then its driver keeps it awake. */
 	if (err >= 0 || err == -EACCES)
 		return 0;
 	pm_runtime_put_noidle(dev->device);
 	return -ENODEV;
 }
 
-/* As nvgpu does: so that reading now and then does not switch power each time. */
-static void platform_put(struct lens_dev *dev)
+/* As nvgpu does, so that reading now and then does not switch power each time. */
+static void platform_put_use(struct lens_dev *dev)
 {
 	pm_runtime_mark_last_busy(dev->device);
 	pm_runtime_put_autosuspend(dev->device);
 }
 
-static const struct lens_bus platform_bus_ops = {
-	.map = platform_map,
-	.unmap = platform_unmap,
-	.get = platform_get,
-	.put = platform_put,
+static const struct lens_bus lens_platform_bus = {
+	.map = platform_map_bar0,
+	.unmap = platform_unmap_bar0,
+	.get = platform_get_use,
+	.put = platform_put_use,
 };
 
 /*
- * Attach every GPU that has a driver and is not yet attached. A device's lock is
- * not waited for, since it is held around bus_event(), which takes ours; who
- * holds it is looked at again later.
+ * Attach every GPU that has a driver and is not yet attached. A device's lock is not waited
+ * for, since it is held around platform_bus_event(), which takes ours. A GPU that is asleep,
+ * or whose lock is held, is looked at again.
  */
-static void rescan(struct work_struct *work);
-static DECLARE_DELAYED_WORK(rescan_work, rescan);
-#define SETTLE msecs_to_jiffies(100)
+static void platform_rescan(struct work_struct *work);
+/* Freezable: while the machine suspends, every GPU looks as if it were asleep. */
+static DECLARE_DELAYED_WORK(platform_rescan_work, platform_rescan);
+#define PLATFORM_SETTLE	msecs_to_jiffies(100)
+#define PLATFORM_RETRY	msecs_to_jiffies(1000)
 
-static int attach_gpu(struct device *device, void *data)
+struct platform_scan {
+	bool quiet, again;
+	int err;
+};
+
+static int platform_attach(struct device *device, void *data)
 {
-	int *err = data;
+	struct platform_scan *scan = data;
+	int err;
 
-	if (!is_gpu(device))
+	if (!platform_is_gpu(device))
 		return 0;
 	if (!device_trylock(device)) {
-		mod_delayed_work(system_power_efficient_wq, &rescan_work, SETTLE);
+		scan->again = true;
 		return 0;
 	}
-	if (device->driver && lens_attach(&platform_bus_ops, device) == -EBUSY)
-		*err = -EBUSY;
+	err = device->driver ? lens_attach(&lens_platform_bus, device, scan->quiet) : 0;
 	device_unlock(device);
-	return *err;
+	if (err == -EBUSY)
+		scan->err = err;
+	else if (err && err != -EOPNOTSUPP)
+		scan->again = true;
+	return scan->err;
 }
 
-static int scan(void)
+static int platform_attach_all(bool quiet)
 {
-	int err = 0;
+	struct platform_scan scan = { .quiet = quiet };
 
 	mutex_lock(&lens_devices_lock);
-	bus_for_each_dev(&platform_bus_type, NULL, &err, attach_gpu);
+	bus_for_each_dev(&platform_bus_type, NULL, &scan, platform_attach);
 	mutex_unlock(&lens_devices_lock);
-	return err;
+	if (scan.again && !scan.err)
+		mod_delayed_work(system_freezable_power_efficient_wq, &platform_rescan_work,
+				 PLATFORM_RETRY);
+	return scan.err;
 }
 
-static void rescan(struct work_struct *work)
+static void platform_rescan(struct work_struct *work)
 {
-	scan();
+	platform_attach_all(true);
 }
 
-static int bus_event(struct notifier_block *nb, unsigned long action, void *data)
+static int platform_bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct device *device = data;
 
-	if (!is_gpu(device))
+	if (!platform_is_gpu(device))
 		return NOTIFY_DONE;
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
-		mod_delayed_work(system_power_efficient_wq, &rescan_work, SETTLE);
+		mod_delayed_work(system_freezable_power_efficient_wq, &platform_rescan_work,
+				 PLATFORM_SETTLE);
 	else if (action == BUS_NOTIFY_UNBIND_DRIVER || action == BUS_NOTIFY_DEL_DEVICE)
 		lens_device_gone(device);
 	return NOTIFY_OK;
 }
 
-static struct notifier_block bus_notifier = {
-	.notifier_call = bus_event,
+static struct notifier_block platform_bus_notifier = {
+	.notifier_call = platform_bus_event,
 };
 
 void lens_platform_exit(void)
 {
-	bus_unregister_notifier(&platform_bus_type, &bus_notifier);
-	cancel_delayed_work_sync(&rescan_work);
+	bus_unregister_notifier(&platform_bus_type, &platform_bus_notifier);
+	cancel_delayed_work_sync(&platform_rescan_work);
 }
 
 int lens_platform_init(void)
 {
-	int err = bus_register_notifier(&platform_bus_type, &bus_notifier);
+	int err = bus_register_notifier(&platform_bus_type, &platform_bus_notifier);
 
 	if (err)
 		return err;
-	err = scan();
+	err = platform_attach_all(false);
 	if (err)
 		lens_platform_exit();
 	return err;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sampling what the engines are at: a thread for each who wants samples. Ticks are
- * due at fixed times from the start, so that they do not drift; one that is missed is
- * counted.
+ * Sampling the state of engines: a thread per sampler. Ticks are due at fixed times from
+ * the start, so that they do not drift; one that is missed is counted.
  *
- * It takes no lock of the GPU: status registers need no window, and who copies GPU
- * memory would hold it for long. What it uses stays until it has stopped, which who
- * unmaps the GPU waits for (lens_samplers_stop()). It holds the GPU as used only
- * for a batch of ticks at a time, and meanwhile is not frozen: so it touches none that
- * sleeps or that the machine is suspending.
+ * It takes no lock of the GPU: status registers need no window, and a copy of GPU memory
+ * holds the lock for long. BAR0 stays mapped until the thread has stopped; the unmapping
+ * path waits in lens_samplers_stop(). The thread counts the GPU as used for one batch of
+ * ticks at a time and is not frozen meanwhile: it touches no GPU that is suspended.
  */
 #include <linux/delay.h>
 #include <linux/freezer.h>
@@ -29,14 +27,16 @@
 #include "../../include/hw/pmc.h"
 #include "sampler.h"
 
-/* Ticks of this time make a batch: one look whether it is awake, one wakeup of who reads. */
+/* Ticks of this time make a batch: one check of the device, one wakeup of readers. */
 #define BATCH_NS (10 * NSEC_PER_MSEC)
 
 /* At once, of one GPU: each is a thread and 1 MiB. */
-#define MOST 4
+#define SAMPLERS_PER_GPU 4
+/* And of all GPUs: a thread may keep four fifths of a processor busy. */
+#define SAMPLERS_PER_CPU 1
 
-/* Room for these besides the samples of a tick. */
-#define REMARKS 3
+/* Markers besides the samples of a tick: late, full, asleep. */
+#define MARKERS 3
 
 #define ROOM_MIN 1024
 #define ROOM_MAX 4194304
@@ -44,16 +44,17 @@
 static unsigned int sample_room = LENS_SAMPLER_ROOM;
 module_param(sample_room, uint, 0644);
 MODULE_PARM_DESC(sample_room,
-		 "samples kept for a reader of /proc/gpuX/samples that comes late, 1024 to 4194304, 16 bytes each (default 65536)");
+		 "ring capacity of each open /proc/gpuX/samples, in samples, 1024 to 4194304, 16 bytes each (default 65536)");
 
 static_assert(sizeof(struct gpulens_sample) == 16);
 static_assert(LENS_ENGINE_UNKNOWN == (int)GPULENS_SAMPLE_ERROR);
 static_assert(LENS_ENGINE_SWITCH == (int)GPULENS_SAMPLE_SWITCH);
-static_assert(LENS_MAX_ENGINES + REMARKS < ROOM_MIN);
+static_assert(LENS_MAX_ENGINES + MARKERS < ROOM_MIN);
 
 /* -- the ring, as the thread fills it -- */
 
-static struct gpulens_sample *put(struct lens_sampler *s, u32 *head, u64 ns, u32 engine, u32 kind)
+static struct gpulens_sample *sampler_put(struct lens_sampler *s, u32 *head, u64 ns, u32 engine,
+					  u32 kind)
 {
 	struct gpulens_sample *one = &s->ring[(*head)++ % s->room];
 
@@ -65,34 +66,34 @@ static struct gpulens_sample *put(struct lens_sampler *s, u32 *head, u64 ns, u32
 	return one;
 }
 
-static void remark(struct lens_sampler *s, u32 *head, struct lens_missed *m, u32 kind)
+static void sampler_emit_marker(struct lens_sampler *s, u32 *head, struct lens_missed *m, u32 kind)
 {
 	if (!m->ticks)
 		return;
-	put(s, head, m->first_ns, GPULENS_SAMPLE_ALL, kind)->ticks = cpu_to_le32(m->ticks);
+	sampler_put(s, head, m->first_ns, GPULENS_SAMPLE_ALL, kind)->ticks = cpu_to_le32(m->ticks);
 	m->ticks = 0;
 }
 
-/* There is room. */
-static void remarks(struct lens_sampler *s)
+/* The caller has checked that there is room. */
+static void sampler_emit_markers(struct lens_sampler *s)
 {
 	u32 head = s->head;
 
-	remark(s, &head, &s->late, GPULENS_SAMPLE_LATE);
-	remark(s, &head, &s->full, GPULENS_SAMPLE_FULL);
-	remark(s, &head, &s->asleep, GPULENS_SAMPLE_ASLEEP);
-	/* Who reads sees them whole: pairs with lens_sampler_peek(). */
+	sampler_emit_marker(s, &head, &s->late, GPULENS_SAMPLE_LATE);
+	sampler_emit_marker(s, &head, &s->full, GPULENS_SAMPLE_FULL);
+	sampler_emit_marker(s, &head, &s->asleep, GPULENS_SAMPLE_ASLEEP);
+	/* Publish only complete markers; pairs with lens_sampler_peek(). */
 	smp_store_release(&s->head, head);
 }
 
-static bool room(const struct lens_sampler *s, u32 n)
+static bool sampler_has_room(const struct lens_sampler *s, u32 n)
 {
-	/* What was taken may be written over: pairs with lens_sampler_take(). */
+	/* What was taken may be overwritten; pairs with lens_sampler_take(). */
 	return s->room - (s->head - smp_load_acquire(&s->tail)) >= n;
 }
 
-/* Ticks from the one that is due on, which then is the one after them. */
-static void miss(struct lens_sampler *s, struct lens_missed *m, u64 ticks)
+/* Count ticks from the one that is due; the one after them is due then. */
+static void sampler_count_missed(struct lens_sampler *s, struct lens_missed *m, u64 ticks)
 {
 	if (ticks && !m->ticks)
 		m->first_ns = s->due;
@@ -100,22 +101,23 @@ static void miss(struct lens_sampler *s, struct lens_missed *m, u64 ticks)
 	s->due += ticks * s->period_ns;
 }
 
-/* How many came after the one that is due. */
-static u64 overdue(const struct lens_sampler *s, u64 now)
+/* How many ticks came after the one that is due. */
+static u64 sampler_overdue(const struct lens_sampler *s, u64 now)
 {
 	return now > s->due ? div64_u64(now - s->due, s->period_ns) : 0;
 }
 
 /* -- one tick -- */
 
-static bool bad(u32 word)
+static bool sampler_is_error(u32 word)
 {
 	return word == 0xffffffff || lens_is_bad_read(word);
 }
 
-static void look(struct lens_sampler *s, u32 *head, u32 engine)
+static void sampler_read_engine(struct lens_sampler *s, u32 *head, u32 engine)
 {
 	const struct lens_sampled *from = &s->sampled[engine];
+	const struct lens_occupant *shown;
 	struct lens_engine_status status;
 	struct gpulens_sample *one;
 	u64 ns = ktime_get_ns();
@@ -126,75 +128,76 @@ static void look(struct lens_sampler *s, u32 *head, u32 engine)
 		w[1] = readl(s->dev->bar0 + from->reg[1]);
 	if (w[0] == 0xffffffff)
 		s->ones = true;
-	if (bad(w[1]))
+	if (sampler_is_error(w[1]))
 		w[1] = 0;
 	s->dev->gpu.chip->host->decode_engine(w, &status);
-	if (bad(w[0]))
+	if (sampler_is_error(w[0]))
 		status.state = LENS_ENGINE_UNKNOWN;
-	one = put(s, head, ns, engine, status.state);
+	one = sampler_put(s, head, ns, engine, status.state);
 	if (status.state == LENS_ENGINE_UNKNOWN) {
 		one->word = cpu_to_le32(w[0]);
 		return;
 	}
+	shown = lens_engine_shown(&status);
 	one->flags = (status.busy ? GPULENS_SAMPLE_BUSY : 0) |
 		     (status.faulted ? GPULENS_SAMPLE_FAULTED : 0) |
 		     (status.reload ? GPULENS_SAMPLE_RELOAD : 0) |
-		     (status.id_is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
-	one->at.id = cpu_to_le16((u16)status.id);
-	one->at.channel = cpu_to_le16((u16)status.channel);
+		     (shown->is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
+	one->at.id = cpu_to_le16((u16)shown->id);
+	one->at.channel = cpu_to_le16((u16)shown->channel);
 }
 
-static void late(struct lens_sampler *s, u64 ticks)
+static void sampler_count_late(struct lens_sampler *s, u64 ticks)
 {
-	miss(s, &s->late, ticks);
+	sampler_count_missed(s, &s->late, ticks);
 	atomic64_add(ticks, &s->dev->samplers.lost);
 }
 
 /*
- * Where reading takes longer than asked for, the processor still is others' for a
- * quarter of that time.
+ * Where a tick takes longer than its period, leave the processor to others for a quarter
+ * of that time.
  */
-static void rest(struct lens_sampler *s, u64 began)
+static void sampler_leave_time(struct lens_sampler *s, u64 began)
 {
 	u64 now = ktime_get_ns(), from = now + (now - began) / 4;
 
 	if (s->due < from)
-		late(s, overdue(s, from - 1) + 1);
+		sampler_count_late(s, sampler_overdue(s, from - 1) + 1);
 }
 
-static void tick(struct lens_sampler *s)
+static void sampler_tick(struct lens_sampler *s)
 {
 	struct lens_samplers *all = &s->dev->samplers;
 	u64 began = ktime_get_ns();
 	u32 i, reads = 0, head;
 
-	late(s, overdue(s, began));
-	if (!room(s, s->n_engines + REMARKS)) {
-		miss(s, &s->full, 1);
+	sampler_count_late(s, sampler_overdue(s, began));
+	if (!sampler_has_room(s, s->n_engines + MARKERS)) {
+		sampler_count_missed(s, &s->full, 1);
 		atomic64_inc(&all->lost);
 		return;
 	}
-	remarks(s);
+	sampler_emit_markers(s);
 	head = s->head;
-	/* A register may take any time; who stops this waits for one engine's at most. */
+	/* A register may take any time; stopping the thread waits for one engine's at most. */
 	for (i = 0; i < s->n_engines && !kthread_should_stop(); i++) {
-		look(s, &head, i);
+		sampler_read_engine(s, &head, i);
 		reads += s->sampled[i].regs;
 	}
 	atomic64_add(reads, &all->reads);
 	if (i < s->n_engines)
 		return;
-	/* As there, and of whole ticks. */
+	/* Publish only complete ticks; pairs with lens_sampler_peek(). */
 	smp_store_release(&s->head, head);
 	s->due += s->period_ns;
 	atomic64_inc(&all->ticks);
-	rest(s, began);
+	sampler_leave_time(s, began);
 }
 
 /* -- the thread -- */
 
-/* False: not yet; it is to stop or to freeze. */
-static bool wait_until(u64 ns)
+/* False: not due yet, but the thread is to stop or to freeze. */
+static bool sampler_wait_until(u64 ns)
 {
 	ktime_t when = ns_to_ktime(ns);
 	bool due = false;
@@ -210,43 +213,42 @@ static bool wait_until(u64 ns)
 	return due;
 }
 
-static void batch(struct lens_sampler *s)
+static void sampler_run_batch(struct lens_sampler *s)
 {
 	u64 until = ktime_get_ns() + BATCH_NS;
 
 	if (s->slept)
-		miss(s, &s->asleep, overdue(s, ktime_get_ns()));
+		sampler_count_missed(s, &s->asleep, sampler_overdue(s, ktime_get_ns()));
 	s->slept = false;
 	do {
-		tick(s);
-	} while (!kthread_should_stop() && s->due < until && wait_until(s->due));
+		sampler_tick(s);
+	} while (!kthread_should_stop() && s->due < until && sampler_wait_until(s->due));
 }
 
-/* All ticks until now. Said at once: who waits learns why nothing comes. */
-static void sleeps(struct lens_sampler *s)
+/* All ticks until now. At once, so that a waiting reader learns why nothing comes. */
+static void sampler_note_asleep(struct lens_sampler *s)
 {
 	s->slept = true;
-	miss(s, &s->asleep, overdue(s, ktime_get_ns()) + 1);
-	if (room(s, REMARKS))
-		remarks(s);
+	sampler_count_missed(s, &s->asleep, sampler_overdue(s, ktime_get_ns()) + 1);
+	if (sampler_has_room(s, MARKERS))
+		sampler_emit_markers(s);
 }
 
-/* Wakes who waits. */
-static void wake(struct lens_sampler *s)
+static void sampler_wake_readers(struct lens_sampler *s)
 {
 	if (wq_has_sleeper(&s->wait))
 		wake_up_interruptible_poll(&s->wait, EPOLLIN | EPOLLRDNORM);
 }
 
-static void end(struct lens_sampler *s)
+static void sampler_end(struct lens_sampler *s)
 {
-	/* After everything that the thread wrote: pairs with lens_sampler_ended(). */
+	/* After everything that the thread wrote; pairs with lens_sampler_ended(). */
 	smp_store_release(&s->ended, 1);
 	wake_up_poll(&s->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
 }
 
-/* All ones: either this register failed, or nobody is there, as everywhere (lens_rd32()). */
-static bool lost(struct lens_sampler *s)
+/* After all ones: did one register fail, or is the device gone, as in lens_rd32()? */
+static bool sampler_lost_gpu(struct lens_sampler *s)
 {
 	bool ones = s->ones;
 
@@ -256,7 +258,14 @@ static bool lost(struct lens_sampler *s)
 	return ones && readl(s->dev->bar0 + NV_PMC_BOOT_0) == 0xffffffff;
 }
 
-static int sample(void *arg)
+/* Once a batch: a GPU that was reset, or is another one, answers with another BOOT_0. */
+static bool sampler_is_same_gpu(struct lens_sampler *s)
+{
+	atomic64_inc(&s->dev->samplers.reads);
+	return lens_chip_is_same(s->dev->gpu.boot0, readl(s->dev->bar0 + NV_PMC_BOOT_0));
+}
+
+static int sampler_thread(void *arg)
 {
 	struct lens_sampler *s = arg;
 	const struct lens_bus *bus = s->dev->bus;
@@ -265,24 +274,27 @@ static int sample(void *arg)
 
 	set_freezable();
 	while (!kthread_freezable_should_stop(NULL)) {
-		/* One that sleeps is looked at less often. */
+		/* One that is asleep is checked less often. */
 		pause = s->slept && s->period_ns < BATCH_NS ? BATCH_NS : 0;
-		if (!wait_until(s->due + pause))
+		if (!sampler_wait_until(s->due + pause))
 			continue;
-		err = bus->get(s->dev, false);
-		if (!err) {
-			batch(s);
-			err = lost(s) ? -ENODEV : 0;
+		err = READ_ONCE(s->dev->gone) ? -ENODEV : bus->get(s->dev);
+		if (!err && !sampler_is_same_gpu(s)) {
 			bus->put(s->dev);
-		} else if (err == -EAGAIN) {
-			sleeps(s);
+			err = -ENODEV;
+		} else if (!err) {
+			sampler_run_batch(s);
+			err = sampler_lost_gpu(s) ? -ENODEV : 0;
+			bus->put(s->dev);
+		} else if (err == -ENODATA) {
+			sampler_note_asleep(s);
 			err = 0;
 		}
 		if (err)
 			break;
-		wake(s);
+		sampler_wake_readers(s);
 	}
-	end(s);
+	sampler_end(s);
 	return 0;
 }
 
@@ -290,7 +302,7 @@ static int sample(void *arg)
 
 struct lens_sampler *lens_sampler_new(struct lens_dev *dev)
 {
-	struct lens_sampler *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct lens_sampler *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 
 	if (!s)
 		return NULL;
@@ -300,7 +312,7 @@ struct lens_sampler *lens_sampler_new(struct lens_dev *dev)
 	return s;
 }
 
-static bool wanted(const struct lens_engine *e, const u32 *runlists, u32 n)
+static bool sampler_wants(const struct lens_engine *e, const u32 *runlists, u32 n)
 {
 	u32 i;
 
@@ -310,7 +322,7 @@ static bool wanted(const struct lens_engine *e, const u32 *runlists, u32 n)
 	return !n;
 }
 
-static void choose(struct lens_sampler *s, const u32 *runlists, u32 n)
+static void sampler_choose_engines(struct lens_sampler *s, const u32 *runlists, u32 n)
 {
 	const struct lens_gpu *gpu = &s->dev->gpu;
 	struct lens_sampled *to;
@@ -318,7 +330,7 @@ static void choose(struct lens_sampler *s, const u32 *runlists, u32 n)
 
 	s->n_engines = 0;
 	for (i = 0; i < gpu->topo.n_engines; i++) {
-		if (!wanted(&gpu->topo.engines[i], runlists, n))
+		if (!sampler_wants(&gpu->topo.engines[i], runlists, n))
 			continue;
 		to = &s->sampled[s->n_engines];
 		to->regs = lens_engine_regs(gpu, &gpu->topo.engines[i], to->reg);
@@ -330,13 +342,23 @@ static void choose(struct lens_sampler *s, const u32 *runlists, u32 n)
 	}
 }
 
-static int begin(struct lens_sampler *s)
+/* Threads of all GPUs. */
+static atomic_t sampler_threads;
+
+static int sampler_start_thread(struct lens_sampler *s)
 {
+	int limit = max_t(int, SAMPLERS_PER_GPU, SAMPLERS_PER_CPU * num_online_cpus());
 	struct task_struct *task;
 
-	task = kthread_create(sample, s, "gpulens/%d", s->dev->index);
-	if (IS_ERR(task))
+	if (atomic_inc_return(&sampler_threads) > limit) {
+		atomic_dec(&sampler_threads);
+		return -EBUSY;
+	}
+	task = kthread_create(sampler_thread, s, "gpulens/%d", s->dev->index);
+	if (IS_ERR(task)) {
+		atomic_dec(&sampler_threads);
 		return PTR_ERR(task);
+	}
 	/* It may end by itself, and be stopped afterwards. */
 	get_task_struct(task);
 	set_user_nice(task, MIN_NICE);
@@ -352,20 +374,25 @@ int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlist
 	struct lens_samplers *all = &s->dev->samplers;
 	int err = 0;
 
-	choose(s, runlists, n_runlists);
+	sampler_choose_engines(s, runlists, n_runlists);
 	if (!s->n_engines)
 		return -EOPNOTSUPP;
+	/* A sample has a byte for which engine. */
+	if (s->n_engines >= GPULENS_SAMPLE_ALL)
+		return -E2BIG;
 	s->period_ns = period_us * (u64)NSEC_PER_USEC;
 	if (!s->ring)
 		s->room = roundup_pow_of_two(clamp_t(u32, READ_ONCE(sample_room), ROOM_MIN,
 						     ROOM_MAX));
 	mutex_lock(&all->lock);
-	if (all->closed || all->n >= MOST)
+	if (all->closed || all->n >= SAMPLERS_PER_GPU)
 		err = all->closed ? -ENODEV : -EBUSY;
 	else if (!s->ring)
-		s->ring = kvmalloc_array(s->room, sizeof(*s->ring), GFP_KERNEL);
+		s->ring = kvmalloc_array(s->room, sizeof(*s->ring), GFP_KERNEL_ACCOUNT);
+	if (!err && !s->ring)
+		err = -ENOMEM;
 	if (!err)
-		err = s->ring ? begin(s) : -ENOMEM;
+		err = sampler_start_thread(s);
 	if (!err) {
 		list_add(&s->link, &all->list);
 		all->n++;
@@ -374,7 +401,7 @@ int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlist
 	return err;
 }
 
-static void stop(struct lens_sampler *s)
+static void sampler_stop_thread(struct lens_sampler *s)
 {
 	lockdep_assert_held(&s->dev->samplers.lock);
 	if (!s->task)
@@ -382,8 +409,9 @@ static void stop(struct lens_sampler *s)
 	kthread_stop(s->task);
 	put_task_struct(s->task);
 	s->task = NULL;
-	/* Not said by a thread that was stopped before it began. */
-	end(s);
+	atomic_dec(&sampler_threads);
+	/* A thread that was stopped before it began did not do this. */
+	sampler_end(s);
 }
 
 void lens_samplers_init(struct lens_dev *dev)
@@ -399,18 +427,18 @@ void lens_samplers_stop(struct lens_dev *dev)
 	mutex_lock(&dev->samplers.lock);
 	dev->samplers.closed = true;
 	list_for_each_entry(s, &dev->samplers.list, link)
-		stop(s);
+		sampler_stop_thread(s);
 	mutex_unlock(&dev->samplers.lock);
 }
 
 /*
- * A file of /proc is released while others still hold it open when it is removed, also
- * while they poll it. poll() and select() leave when woken; epoll would stay with a
- * queue that is no more, and is told so. Both look at the queue until they have.
+ * procfs releases a file that is removed while it is still open, and polled. poll() and
+ * select() leave the wait queue when woken; epoll would keep a queue that is freed, and has
+ * to be notified (POLLFREE).
  */
-static void expel_pollers(struct lens_sampler *s)
+static void sampler_expel_pollers(struct lens_sampler *s)
 {
-	/* Nobody is added any more: no barrier. */
+	/* No poller is added any more: no barrier. */
 	while (waitqueue_active(&s->wait)) {
 		__wake_up(&s->wait, TASK_NORMAL, 0, poll_to_key(EPOLLHUP | POLLFREE));
 		msleep(20);
@@ -422,13 +450,13 @@ void lens_sampler_free(struct lens_sampler *s)
 	struct lens_samplers *all = &s->dev->samplers;
 
 	mutex_lock(&all->lock);
-	stop(s);
+	sampler_stop_thread(s);
 	if (!list_empty(&s->link)) {
 		list_del(&s->link);
 		all->n--;
 	}
 	mutex_unlock(&all->lock);
-	expel_pollers(s);
+	sampler_expel_pollers(s);
 	kvfree(s->ring);
 	kfree_rcu(s, rcu);
 }
@@ -437,7 +465,7 @@ void lens_sampler_free(struct lens_sampler *s)
 
 bool lens_sampler_ended(const struct lens_sampler *s)
 {
-	/* Pairs with end(). */
+	/* Pairs with sampler_end(). */
 	return smp_load_acquire(&s->ended);
 }
 
@@ -451,11 +479,11 @@ u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **firs
 	bool ended = lens_sampler_ended(s);
 	u32 at, n;
 
-	/* The samples themselves are read after: pairs with tick(). */
+	/* The samples themselves are read after; pairs with sampler_tick(). */
 	n = smp_load_acquire(&s->head) - s->tail;
 	if (!n && ended && s->ring) {
-		/* What there was no room for; its thread is no more. */
-		remarks(s);
+		/* Markers that found no room; the thread has ended. */
+		sampler_emit_markers(s);
 		n = s->head - s->tail;
 	}
 	if (!n)
@@ -467,6 +495,6 @@ u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **firs
 
 void lens_sampler_take(struct lens_sampler *s, u32 n)
 {
-	/* They were read before: pairs with room(). */
+	/* They were read before; pairs with sampler_has_room(). */
 	smp_store_release(&s->tail, s->tail + n);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sampling what the engines are at: a thread with a ring of samples for each who
- * wants some. procfs/samples.c is who.
+ * Sampling the state of engines: a thread with a ring of samples for each open file
+ * (procfs/samples.c).
  */
 #ifndef _LENS_SAMPLER_H_
 #define _LENS_SAMPLER_H_
@@ -14,7 +14,7 @@
 #include "../../include/uapi/gpulens.h"
 #include "lens.h"
 
-/* Samples that are kept for who reads late, when nothing is said: 1 MiB. */
+/* Default ring capacity, in samples: 1 MiB. */
 #define LENS_SAMPLER_ROOM 65536
 
 /* Ticks without samples: so many, the first of them due then. */
@@ -36,7 +36,7 @@ struct lens_sampler {
 	int ended;			/* no more samples will come */
 	u64 start_ns, period_ns;
 	u32 n_engines;
-	u8 engines[LENS_MAX_ENGINES];	/* which of the topology's */
+	u16 engines[LENS_MAX_ENGINES];	/* which of the topology's */
 
 	/* The thread's own while it runs. */
 	struct lens_sampled sampled[LENS_MAX_ENGINES];
@@ -53,20 +53,21 @@ struct lens_sampler {
 struct lens_sampler *lens_sampler_new(struct lens_dev *dev);
 /*
  * Begin: these runlists, none for all. -EBUSY: too many samplers already; -ENODEV: the
- * GPU has gone; -EOPNOTSUPP: no status register of these engines is known.
+ * GPU has gone; -EOPNOTSUPP: no status register of these engines is known; -E2BIG: more
+ * engines than a sample can name.
  */
 int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlists,
 		       u32 n_runlists);
-/* Is there something to read, or an end to tell of? For who waits. */
+/* Is there something to read, or has it ended? For waiting readers. */
 bool lens_sampler_ready(const struct lens_sampler *s);
 bool lens_sampler_ended(const struct lens_sampler *s);
 /*
- * Of who reads, one at a time: samples that lie one after another, and where. Then say
- * how many were taken.
+ * For one reader at a time: samples that lie one after another, and where. Then say how
+ * many were taken.
  */
 u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **first);
 void lens_sampler_take(struct lens_sampler *s, u32 n);
-/* Stops it. Nobody reads any more. */
+/* Stop and free it; no reader uses it any more. */
 void lens_sampler_free(struct lens_sampler *s);
 
 #endif /* _LENS_SAMPLER_H_ */

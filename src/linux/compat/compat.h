@@ -4,11 +4,13 @@
  * written for that one and hold no trace of a version. LENS_HAVE_* come from
  * probe.mk, which tries.
  *
- * Oldest kernel tried: 5.10; newest: 7.3 (docs/testing.md).
+ * Oldest kernel tried: 5.10; newest: 7.3 (docs/results/).
  */
 #ifndef LENS_COMPAT_H
 #define LENS_COMPAT_H
 
+#include <linux/pci.h>
+#include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 #include <linux/proc_fs.h>
 
@@ -24,5 +26,17 @@ static inline void *pde_data(const struct inode *inode)
 /* Since 6.9: c0ef3df8dbae ("PM: runtime: Simplify pm_runtime_get_if_active() usage"). */
 #define pm_runtime_get_if_active(dev) pm_runtime_get_if_active(dev, true)
 #endif
+
+/* Does it decide about the device's DMA itself, or let a user or a guest? Its lock is held. */
+static inline bool lens_driver_manages_dma(const struct device *device)
+{
+#ifdef LENS_HAVE_DRIVER_MANAGED_DMA
+	return dev_is_pci(device) ? to_pci_driver(device->driver)->driver_managed_dma :
+	       to_platform_driver(device->driver)->driver_managed_dma;
+#else
+	/* Since 5.19: 512881eacfa7 ("bus: platform,amba,fsl-mc,PCI: Add device DMA ownership"). */
+	return strstr(device->driver->name, "vfio");
+#endif
+}
 
 #endif
