@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench kselftest install uninstall deb test-deb clean configure
+.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench manuals kselftest install uninstall deb test-deb test-releases clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -15,8 +15,8 @@ help: ## this list
 module: ## build/module/RELEASE/gpulens.ko, for KDIR, the running kernel or Debian's linux-headers-amd64
 	scripts/build-module
 
-module-unsafe: ## the module without its protection of the driver's window: for the test that shows the difference
-	scripts/build-module module-unsafe gpulens GPULENS_UNSAFE_WINDOW=y
+module-unsafe: ## the module linked to a stop_machine() that stops nothing: for the test that shows the difference
+	scripts/build-module module-unsafe
 
 module-arm64: ## the module for arm64, with Debian's cross compiler; any warning is an error
 	scripts/build-arm64
@@ -77,8 +77,11 @@ soak: module emulator guest-parts ## hostile hardware with 100,000 reads a chip 
 fuzz: ## decoding of images, topology, runlists, page tables and requests, FUZZ_SECONDS (60) each
 	tests/fuzz/run
 
-check: ## static checks: kernel W=1, arm64, sparse, checkpatch, clang-tidy, clang-format, shellcheck, flake8, registers, layers
+check: ## static checks of what changed: kernel W=1, arm64, sparse, checkpatch, clang-tidy, shellcheck, pylint, registers, layers; scripts/check --all: of everything
 	scripts/check
+
+manuals: ## what two of these checks compare with, of NVIDIA's public repositories, into build/manuals
+	scripts/fetch-manuals
 
 bench: module emulator guest-parts ## accesses and times against the budget of docs/internals.md
 	scripts/bench
@@ -100,5 +103,8 @@ deb: ## build/deb/*.deb, Debian packages of the tool, of libgpulens-partition an
 test-deb: ## packages and make install, in throwaway root folders of Debian 12 and 13; wants root and debootstrap
 	scripts/test-deb
 
-clean: ## remove everything generated, except downloaded kernels
+test-releases: ## the demo and every test on a fresh Debian 12 and 13, in root folders of these; wants root and debootstrap
+	scripts/test-releases
+
+clean: ## remove everything generated, except what was downloaded
 	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-tool build/cmake-asan build/cmake-fuzz build/fuzz build/bin build/guest build/kmod-tests build/run build/results build/check build/deb

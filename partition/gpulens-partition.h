@@ -33,8 +33,8 @@ const char *gpulens_error(void);
 /*
  * The GPU of number gpu in PCI order.
  * source: NULL or "auto": the module where it is loaded, else NVIDIA's driver; "module":
- *         /proc/gpuX; "driver": /dev/nvidiactl; else a file with an image or a snapshot, gpu
- *         counting what is in it from 0.
+ *         /proc/gpuX, whose topology takes no privilege; "driver": /dev/nvidiactl; else a file
+ *         with an image or a snapshot, gpu counting what is in it from 0.
  * -ENODEV: there is no such GPU or source. -ENODATA: it does not tell which TPC is in which GPC.
  */
 int gpulens_layout_open(const char *source, unsigned int gpu, struct gpulens_layout **layout);

@@ -46,6 +46,26 @@ static int cil_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref,
 	return lens_channel_preemption(gpu, ref, LENS_PREEMPT_CILP, runlist);
 }
 
+void lens_report_holders(const struct lens_file *f, u32 id)
+{
+	const struct lens_gpu *gpu = &f->dev->gpu;
+	char list[LENS_MAX_RUNLISTS * 6];	/* of 5 digits and a space each */
+	int len = 0;
+	u32 i;
+
+	/* One: it was not the id that was invalid. */
+	if (hweight64(gpu->holders) == 1)
+		return;
+	list[0] = '\0';
+	for (i = 0; i < gpu->topo.n_runlists; i++)
+		if (gpu->holders >> i & 1)
+			len += scnprintf(list + len, sizeof(list) - len, " %u",
+					 gpu->topo.runlists[i].id);
+	pr_info_ratelimited("gpulens: gpu%d %s: %u is on %s%s; write RUNLIST:ID\n",
+			    f->dev->index, f->type->name, id,
+			    len ? "more than one runlist:" : "no runlist", list);
+}
+
 const struct lens_file_type lens_control_files[] = {
 	{ .name = "disable_channel", .act = disable_channel },
 	{ .name = "enable_channel", .act = enable_channel },

@@ -6,6 +6,8 @@
  * that text; seeking back to 0 collects afresh. Each open file has its own text,
  * so that two readers never share state.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -13,6 +15,7 @@
 #include <linux/proc_fs.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "../include/gpulens/bar.h"
 #include "../src/linux/compat/compat.h"
@@ -21,40 +24,51 @@
 
 /* -- what the files say -- */
 
-static int show_chip(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_chip(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	struct lens_readable r;
+	struct lens_readable readable, *r = NULL;
 	int err;
 
-	if (!lens_gpu_has_host(&f->dev->gpu)) {
-		lens_format_chip(t, &f->dev->gpu, f->dev->where, NULL);
-		return 0;
+	/* Whether runlists can be read takes a look into GPU memory. */
+	if (observe && lens_gpu_has_host(&f->dev->gpu)) {
+		err = lens_dev_get(f->dev);
+		if (!err)
+			err = lens_dev_put(f->dev, lens_runlists_readable(&f->dev->gpu, &readable));
+		if (err && err != -ENODATA)
+			return err;
+		r = err ? NULL : &readable;
 	}
-	err = lens_dev_get(f->dev);
-	if (err)
-		return err;
-	err = lens_dev_put(f->dev, lens_runlists_readable(&f->dev->gpu, &r));
-	if (err)
-		return err;
-	lens_format_chip(t, &f->dev->gpu, f->dev->where, &r);
+	lens_format_chip(t, &f->dev->gpu, f->dev->where, r);
 	return 0;
 }
 
-static int show_device_info(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_device_info(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	lens_format_device_info(t, &f->dev->gpu);
 	return 0;
 }
 
-static int show_copy_topology(const struct lens_file *f, bool addresses, struct lens_text *t)
+/* What serves which copy engine is the driver's to change: never kept. */
+static int files_read_ce_map(const struct lens_file *f, struct lens_ce_map *map)
 {
-	if (f->dev->gpu.topo.ce_err)
-		return f->dev->gpu.topo.ce_err;
-	lens_format_copy_topology(t, &f->dev->gpu);
-	return 0;
+	int err = lens_dev_get(f->dev);
+
+	if (err)
+		return err;
+	return lens_dev_put(f->dev, lens_ce_map_read(&f->dev->gpu, map));
 }
 
-static int show_tpc_map(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_copy_topology(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_ce_map map;
+	int err = files_read_ce_map(f, &map);
+
+	if (!err)
+		lens_format_copy_topology(t, &f->dev->gpu, &map);
+	return err;
+}
+
+static int show_tpc_map(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	if (f->dev->gpu.topo.gpcs_err)
 		return f->dev->gpu.topo.gpcs_err;
@@ -74,86 +88,97 @@ static int show_count(struct lens_text *t, u32 n, int err)
 	return n || !err ? show_hex(t, n) : err;
 }
 
-static int show_num_gpcs(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_num_gpcs(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	return show_count(t, f->dev->gpu.topo.num_gpcs, f->dev->gpu.topo.gpcs_err);
 }
 
-static int show_num_tpc_per_gpc(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_num_tpc_per_gpc(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	return show_count(t, f->dev->gpu.topo.num_tpc_per_gpc, f->dev->gpu.topo.gpcs_err);
 }
 
-static int show_num_ces(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_num_ces(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	return show_count(t, f->dev->gpu.topo.num_ces, f->dev->gpu.topo.ce_err);
 }
 
-static int show_gpc_mask(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_gpc_mask(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	if (f->dev->gpu.topo.gpcs_err)
 		return f->dev->gpu.topo.gpcs_err;
 	return show_hex(t, f->dev->gpu.topo.gpc_mask);
 }
 
-static int show_tpc_mask(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_tpc_mask(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	return show_hex(t, f->dev->gpu.topo.tpc_mask[f->arg]);
 }
 
-static int show_pce_map(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_pce_map(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	if (f->dev->gpu.topo.ce_err)
-		return f->dev->gpu.topo.ce_err;
-	return show_hex(t, f->dev->gpu.topo.pce_map);
+	struct lens_ce_map map;
+	int err = files_read_ce_map(f, &map);
+
+	return err ? err : show_hex(t, map.pce_map);
 }
 
-static int show_lce_for_pce(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_lce_for_pce(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	return show_hex(t, f->dev->gpu.topo.lce_for_pce[f->arg]);
+	struct lens_ce_map map;
+	int err = files_read_ce_map(f, &map);
+
+	return err ? err : show_hex(t, map.lce_for_pce[f->arg]);
 }
 
-static int show_shared_lce(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_shared_lce(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	return show_hex(t, f->dev->gpu.topo.shared_lce[f->arg]);
+	struct lens_ce_map map;
+	int err = files_read_ce_map(f, &map);
+
+	return err ? err : show_hex(t, map.shared_lce[f->arg]);
 }
 
-static int show_local_memory(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_local_memory(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	if (!f->dev->gpu.topo.memory_bytes)
-		return -EOPNOTSUPP;
-	lens_text_add(t, "%llu\n", f->dev->gpu.topo.memory_bytes);
-	return 0;
+	u64 bytes = 0;
+	int err = lens_dev_get(f->dev);
+
+	if (err)
+		return err;
+	err = lens_dev_put(f->dev, lens_gpu_memory(&f->dev->gpu, &bytes));
+	if (!err)
+		lens_text_add(t, "%llu\n", bytes);
+	return err;
 }
 
-static int show_runlist(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_runlist(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	struct lens_runlist_snap snap = { .rl = lens_gpu_runlist(&f->dev->gpu, f->arg) };
 	int err = lens_snap_collect(f->dev, &snap, true);
 
+	if (lens_entries_unreadable(&snap, err))
+		err = 0;
 	if (!err)
-		lens_format_runlist(t, &f->dev->gpu, &snap, addresses);
+		lens_format_runlist(t, &f->dev->gpu, &snap, observe);
 	lens_snap_free(&snap);
 	return err;
 }
 
-/* Table words that are looked at per BAR: 512 KiB of tables map 256 MiB in 4 KiB pages. */
-#define BAR_WORDS 65536
-
-static int show_bars(const struct lens_file *f, bool addresses, struct lens_text *t)
+static int show_bars(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	struct lens_mmu_scan *room = kvmalloc(sizeof(*room), GFP_KERNEL);
-	struct lens_bars *bars = kvmalloc(sizeof(*bars), GFP_KERNEL);
+	struct lens_mmu_scan *room = kvmalloc(sizeof(*room), GFP_KERNEL_ACCOUNT);
+	struct lens_bars *bars = kvmalloc(sizeof(*bars), GFP_KERNEL_ACCOUNT);
 	int err = -ENOMEM;
 
 	if (room && bars)
 		err = lens_dev_get(f->dev);
 	if (!err) {
-		err = lens_bars_collect(&f->dev->gpu, bars, room, BAR_WORDS);
+		err = lens_bars_collect(&f->dev->gpu, bars, room, LENS_BARS_WORDS);
 		err = lens_dev_put(f->dev, err);
 	}
 	if (!err)
-		lens_format_bars(t, bars, addresses);
+		lens_format_bars(t, bars, observe);
 	kvfree(bars);
 	kvfree(room);
 	return err;
@@ -169,12 +194,12 @@ static int snap_make_room(const struct lens_gpu *gpu, struct lens_runlist_snap *
 	if (!cap)
 		return 0;
 	/* kvmalloc: 8-byte alignment of entries is what copy() wants. */
-	snap->entries = kvmalloc_array(cap, words * sizeof(u32), GFP_KERNEL);
-	snap->state = kvmalloc_array(cap, 2 * sizeof(u32), GFP_KERNEL);
-	snap->err = kvmalloc_array(cap, sizeof(*snap->err), GFP_KERNEL);
+	snap->entries = kvmalloc_array(cap, words * sizeof(u32), GFP_KERNEL_ACCOUNT);
+	snap->state = kvmalloc_array(cap, 2 * sizeof(u32), GFP_KERNEL_ACCOUNT);
+	snap->err = kvmalloc_array(cap, sizeof(*snap->err), GFP_KERNEL_ACCOUNT);
 	if (contexts) {
-		snap->context = kvmalloc_array(cap, sizeof(*snap->context), GFP_KERNEL);
-		snap->cache = kvzalloc(sizeof(*snap->cache), GFP_KERNEL);
+		snap->context = kvmalloc_array(cap, sizeof(*snap->context), GFP_KERNEL_ACCOUNT);
+		snap->cache = kvzalloc(sizeof(*snap->cache), GFP_KERNEL_ACCOUNT);
 	}
 	if (!snap->entries || !snap->state || !snap->err ||
 	    (contexts && (!snap->context || !snap->cache)))
@@ -226,17 +251,32 @@ void lens_snap_free(struct lens_runlist_snap *snap)
 
 /* -- reading -- */
 
-/* An open file: what it says, once it was read. */
-struct reader {
+/* An open file: its text, once it was read. */
+struct files_reader {
 	struct mutex lock;	/* pread() comes without the VFS's lock of the position */
-	bool collected, addresses;	/* addresses: the text has them */
+	bool collected, observe;	/* observe: the text is for those who may */
 	struct lens_text text;
 };
 
-static int read_open(struct inode *inode, struct file *file)
+/* 0, or why this file's opener and the caller may not read it. */
+static int files_check_reader(const struct lens_file *f, const struct file *file, bool *observe)
 {
-	struct reader *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	*observe = lens_may_observe(file);
+	if (f->type->raw)
+		return lens_may_see_raw(file) ? 0 : -EPERM;
+	return f->type->observe && !*observe && !lens_world_readable ? -EPERM : 0;
+}
 
+static int files_open(struct inode *inode, struct file *file)
+{
+	struct files_reader *r;
+	bool observe;
+	int err;
+
+	err = files_check_reader(pde_data(inode), file, &observe);
+	if (err)
+		return err;
+	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
 	if (!r)
 		return -ENOMEM;
 	mutex_init(&r->lock);
@@ -244,9 +284,9 @@ static int read_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int read_release(struct inode *inode, struct file *file)
+static int files_release(struct inode *inode, struct file *file)
 {
-	struct reader *r = file->private_data;
+	struct files_reader *r = file->private_data;
 
 	lens_text_free(&r->text);
 	kfree(r);
@@ -260,42 +300,64 @@ void lens_note_call(struct lens_file *f, int err)
 		atomic64_inc(&f->failed);
 }
 
-/* Kept files answer without an access, but not for a GPU that has gone. */
-static int collect(const struct lens_file *f, bool addresses, struct lens_text *t)
+/*
+ * unsafe_world_readable=1: a reader without a privilege waits for as much as such a read took
+ * last time; once more if that was not enough.
+ */
+static int files_show_budgeted(const struct lens_file *f, struct lens_text *t)
+{
+	int tries, err;
+
+	err = lens_stop_budget_begin();
+	if (err)
+		return err;
+	for (tries = 0, err = -EBUSY; err == -EBUSY && tries < 2; tries++) {
+		err = lens_stop_budget_wait(READ_ONCE(f->dev->budgeted_ns));
+		if (!err)
+			err = f->type->show(f, false, t);
+	}
+	lens_stop_budget_end();
+	return err;
+}
+
+static int files_collect(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	int err;
 
-	if (!f->type->past) {
+	/* Kept files, too: only of the GPU that was attached, unless it is asleep. */
+	if (f->type->kept) {
 		err = lens_dev_get(f->dev);
 		if (!err)
 			err = lens_dev_put(f->dev, 0);
-		if (err)
+		if (err && err != -ENODATA)
 			return err;
 	}
-	err = f->type->show(f, addresses, t);
+	if (f->type->observe && !observe)
+		err = files_show_budgeted(f, t);
+	else
+		err = f->type->show(f, observe, t);
 	return err ? err : t->err;
 }
 
 /*
- * Who may read is asked each time: what an open file says was collected for somebody
- * who may have had more power than the one who goes on reading it, or more than he
- * himself has now.
+ * Check permission at every read(): the descriptor may have been passed to, or inherited
+ * by, a less privileged process.
  */
-static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff_t *pos)
+static ssize_t files_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
 	struct lens_file *f = pde_data(file_inode(file));
-	struct reader *r = file->private_data;
+	struct files_reader *r = file->private_data;
 	struct lens_text fresh = { };
-	bool addresses, refused;
+	bool observe;
 	ssize_t ret;
 
 	ret = mutex_lock_interruptible(&r->lock);
 	if (ret)
 		return ret;
-	addresses = lens_may_see_addresses(file);
-	refused = f->type->raw && !lens_may_see_raw(file);
-	if (*pos == 0 || !r->collected || refused || (r->addresses && !addresses)) {
-		ret = refused ? -EPERM : collect(f, addresses, &fresh);
+	ret = files_check_reader(f, file, &observe);
+	if (ret || *pos == 0 || !r->collected || (r->observe && !observe)) {
+		if (!ret)
+			ret = files_collect(f, observe, &fresh);
 		lens_note_call(f, ret);
 		if (ret) {
 			lens_text_free(&fresh);
@@ -304,7 +366,7 @@ static ssize_t read_text(struct file *file, char __user *buf, size_t count, loff
 		lens_text_free(&r->text);
 		r->text = fresh;
 		r->collected = true;
-		r->addresses = addresses;
+		r->observe = observe;
 	}
 	ret = simple_read_from_buffer(buf, count, pos, r->text.buf, r->text.len);
 out:
@@ -312,23 +374,23 @@ out:
 	return ret;
 }
 
-static const struct proc_ops read_ops = {
-	.proc_open = read_open,
-	.proc_read = read_text,
+static const struct proc_ops files_read_ops = {
+	.proc_open = files_open,
+	.proc_read = files_read,
 	.proc_lseek = default_llseek,
-	.proc_release = read_release,
+	.proc_release = files_release,
 };
 
 /* -- writing -- */
 
-static int parse(const struct lens_file_type *type, const char *text, size_t len,
-		 struct lens_ref *ref, u32 *value)
+static int files_parse(const struct lens_file_type *type, const char *text, size_t len,
+		       struct lens_ref *ref, u32 *value)
 {
 	return type->act ? lens_parse_ref(text, len, ref) :
 			   lens_parse_ref_value(text, len, ref, value);
 }
 
-static int act(struct lens_file *f, const struct lens_ref *ref, u32 value, int *runlist)
+static int files_act(struct lens_file *f, const struct lens_ref *ref, u32 value, int *runlist)
 {
 	struct lens_gpu *gpu = &f->dev->gpu;
 
@@ -338,7 +400,7 @@ static int act(struct lens_file *f, const struct lens_ref *ref, u32 value, int *
 			      f->type->act_with(gpu, ref, value, runlist);
 }
 
-static ssize_t write_control(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+static ssize_t files_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
 	struct lens_file *f = pde_data(file_inode(file));
 	struct lens_ref ref = { .runlist = LENS_NONE };
@@ -356,69 +418,85 @@ static ssize_t write_control(struct file *file, const char __user *buf, size_t c
 	err = -EFAULT;
 	if (copy_from_user(text, buf, count))
 		goto out;
-	err = parse(f->type, text, count, &ref, &value);
+	err = files_parse(f->type, text, count, &ref, &value);
 	if (err)
 		goto out;
 	parsed = true;
 	runlist = ref.runlist;
-	err = lens_dev_steer(f->dev);
+	err = lens_dev_control_begin(f->dev);
 	if (err)
 		goto out;
-	err = lens_dev_unsteer(f->dev, act(f, &ref, value, &runlist));
+	err = files_act(f, &ref, value, &runlist);
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
-		pr_info_ratelimited("gpulens: gpu%d %s: write RUNLIST:ID, more than one runlist (or none) holds %u\n",
-				    f->dev->index, f->type->name, ref.id);
+		lens_report_holders(f, ref.id);
+	err = lens_dev_control_end(f->dev, err);
 out:
 	lens_trace_control(f->dev, f->type->name, runlist, parsed ? (s64)ref.id : -1, err);
 	lens_note_call(f, err);
 	return err ? err : count;
 }
 
-static const struct proc_ops write_ops = {
-	.proc_write = write_control,
+static const struct proc_ops files_write_ops = {
+	.proc_write = files_write,
 	.proc_lseek = noop_llseek,
 };
 
 /* -- the directory -- */
 
-static const struct lens_file_type kept_files[] = {
-	{ .name = "chip", .show = show_chip },
-	{ .name = "device_info", .show = show_device_info },
-	{ .name = "num_gpcs", .show = show_num_gpcs },
-	{ .name = "num_tpc_per_gpc", .show = show_num_tpc_per_gpc },
-	{ .name = "num_ces", .show = show_num_ces },
-	{ .name = "gpc_mask", .show = show_gpc_mask },
-	{ .name = "tpc_map", .show = show_tpc_map },
+static const struct lens_file_type files_single[] = {
+	{ .name = "chip", .kept = true, .show = show_chip },
+	{ .name = "device_info", .kept = true, .show = show_device_info },
+	{ .name = "num_gpcs", .kept = true, .show = show_num_gpcs },
+	{ .name = "num_tpc_per_gpc", .kept = true, .show = show_num_tpc_per_gpc },
+	{ .name = "num_ces", .kept = true, .show = show_num_ces },
+	{ .name = "gpc_mask", .kept = true, .show = show_gpc_mask },
+	{ .name = "tpc_map", .kept = true, .show = show_tpc_map },
 	{ .name = "pce_map", .show = show_pce_map },
 	{ .name = "copy_topology", .show = show_copy_topology },
 	{ .name = "local_memory", .show = show_local_memory },
-	{ .name = "bars", .show = show_bars },
-	{ .name = "snapshot", .show = lens_show_snapshot },
-	{ .name = "image", .raw = true, .show = lens_show_image },
-	{ .name = "stats", .past = true, .show = lens_show_stats },
+	{ .name = "bars", .observe = true, .show = show_bars },
+	{ .name = "snapshot", .observe = true, .show = lens_show_snapshot },
+	{ .name = "topology", .show = lens_show_topology },
+	{ .name = "image", .observe = true, .raw = true, .show = lens_show_image },
+	{ .name = "stats", .show = lens_show_stats },
 	{ .name = "samples", .ops = &lens_samples_ops },
 };
 
-static const struct lens_file_type runlist_file = { .name = "runlist%u", .show = show_runlist };
-
-static const struct lens_file_type tpc_mask_file = {
-	.name = "gpc%u_tpc_mask", .show = show_tpc_mask,
+static const struct lens_file_type files_runlist = {
+	.name = "runlist%u", .observe = true, .show = show_runlist,
 };
 
-static const struct lens_file_type lce_for_pce_file = {
+static const struct lens_file_type files_tpc_mask = {
+	.name = "gpc%u_tpc_mask", .kept = true, .show = show_tpc_mask,
+};
+
+static const struct lens_file_type files_lce_for_pce = {
 	.name = "lce_for_pce%u", .show = show_lce_for_pce,
 };
 
-static const struct lens_file_type shared_lce_file = {
+static const struct lens_file_type files_shared_lce = {
 	.name = "shared_lce_for_grce%u", .show = show_shared_lce,
 };
 
-static int add_file(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
+static umode_t files_mode(const struct lens_file_type *type)
 {
-	umode_t mode = type->ops ? 0600 : lens_steers(type) ? 0200 : type->raw ? 0400 :
-		       lens_gid < 0 ? 0444 : 0440;
+	bool group = lens_gid >= 0;
+
+	if (type->ops)
+		return group ? 0660 : 0600;
+	if (lens_controls(type))
+		return 0200;
+	if (type->raw || (type->observe && !lens_world_readable))
+		return group ? 0440 : 0400;
+	/* Topology: partitioning programs read it as ordinary users. */
+	return 0444;
+}
+
+static int files_add(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
+{
+	umode_t mode = files_mode(type);
 	const struct proc_ops *ops = type->ops ? type->ops :
-				     lens_steers(type) ? &write_ops : &read_ops;
+				     lens_controls(type) ? &files_write_ops : &files_read_ops;
 	struct proc_dir_entry *entry;
 	struct lens_file *f;
 	char name[32];
@@ -433,46 +511,51 @@ static int add_file(struct lens_dev *dev, const struct lens_file_type *type, u32
 	entry = proc_create_data(name, mode, dev->dir, ops, f);
 	if (!entry)
 		return -ENOMEM;
-	if (mode == 0440)
+	/* The group of gid= where it lets somebody in whom the others' bits do not. */
+	if (lens_gid >= 0 && mode & 0040 && !(mode & 0004))
 		proc_set_user(entry, GLOBAL_ROOT_UID, make_kgid(&init_user_ns, lens_gid));
 	dev->n_files++;
 	return 0;
 }
 
-static int add_files(struct lens_dev *dev)
+static int files_add_all(struct lens_dev *dev)
 {
 	const struct lens_topology *topo = &dev->gpu.topo;
 	int err = 0;
 	u32 i;
 
-	for (i = 0; !err && i < ARRAY_SIZE(kept_files); i++)
-		err = add_file(dev, &kept_files[i], 0);
+	for (i = 0; !err && i < ARRAY_SIZE(files_single); i++)
+		err = files_add(dev, &files_single[i], 0);
 	for (i = 0; !err && i < topo->n_runlists; i++)
-		err = add_file(dev, &runlist_file, topo->runlists[i].id);
+		err = files_add(dev, &files_runlist, topo->runlists[i].id);
 	for (i = 0; !err && !topo->gpcs_err && i < topo->num_gpcs; i++)
 		if (!(topo->gpc_mask & (1U << i)))
-			err = add_file(dev, &tpc_mask_file, i);
-	for (i = 0; !err && !topo->ce_err && i < LENS_MAX_PCES; i++)
-		if (topo->pce_map & (1U << i) && i < dev->gpu.chip->ce.pces)
-			err = add_file(dev, &lce_for_pce_file, i);
-	for (i = 0; !err && i < topo->n_grces; i++)
-		err = add_file(dev, &shared_lce_file, i);
+			err = files_add(dev, &files_tpc_mask, i);
+	/* By what does not change; whether it can be read is asked at each read. */
+	for (i = 0; !err && i < LENS_MAX_PCES; i++)
+		if (topo->ce.pce_map & (1U << i) && i < dev->gpu.chip->ce.pces)
+			err = files_add(dev, &files_lce_for_pce, i);
+	for (i = 0; !err && i < topo->ce.n_grces; i++)
+		err = files_add(dev, &files_shared_lce, i);
 	for (i = 0; !err && i < lens_control_file_count; i++)
-		err = add_file(dev, &lens_control_files[i], 0);
+		err = files_add(dev, &lens_control_files[i], 0);
 	return err;
 }
 
-/* procfs warns loudly about a name that is taken; ask first. */
-static bool taken(const char *name)
+/*
+ * procfs warns loudly about a name that is taken; ask first. In a worker, whose root is the
+ * machine's: the process that loads the module may be in a chroot without /proc.
+ */
+static long files_find_name(void *name)
 {
 	char full[32];
 	struct path path;
 
-	snprintf(full, sizeof(full), "/proc/%s", name);
+	snprintf(full, sizeof(full), "/proc/%s", (const char *)name);
 	if (kern_path(full, 0, &path))
-		return false;
+		return 0;
 	path_put(&path);
-	return true;
+	return 1;
 }
 
 int lens_proc_add(struct lens_dev *dev)
@@ -481,18 +564,18 @@ int lens_proc_add(struct lens_dev *dev)
 	int err;
 
 	snprintf(name, sizeof(name), "gpu%d", dev->index);
-	if (taken(name)) {
+	if (work_on_cpu(raw_smp_processor_id(), files_find_name, name)) {
 		/* not EEXIST, which to insmod means that this module is loaded already */
-		pr_err("gpulens: /proc/%s exists; is another module of this kind loaded?\n", name);
+		pr_err("/proc/%s exists; is another module of this kind loaded?\n", name);
 		return -EBUSY;
 	}
-	dev->max_files = ARRAY_SIZE(kept_files) + dev->gpu.topo.n_runlists + LENS_MAX_GPCS +
+	dev->max_files = ARRAY_SIZE(files_single) + dev->gpu.topo.n_runlists + LENS_MAX_GPCS +
 			 LENS_MAX_PCES + LENS_MAX_GRCES + lens_control_file_count;
 	dev->files = kvcalloc(dev->max_files, sizeof(*dev->files), GFP_KERNEL);
 	if (!dev->files)
 		return -ENOMEM;
 	dev->dir = proc_mkdir(name, NULL);
-	err = dev->dir ? add_files(dev) : -EBUSY;
+	err = dev->dir ? files_add_all(dev) : -EBUSY;
 	if (err)
 		lens_proc_remove(dev);
 	return err;

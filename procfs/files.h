@@ -20,17 +20,21 @@ struct lens_file {
 
 struct lens_file_type {
 	const char *name;	/* %u: arg */
-	bool raw;		/* raw words: for those who may see them */
-	bool past;		/* of what was done: also when the GPU has gone or sleeps */
+	bool observe;		/* shows TSGs, contexts or addresses: lens_may_observe() */
+	bool raw;		/* raw words: lens_may_see_raw() */
+	bool kept;		/* from what is kept: no access, also while the GPU is asleep */
 	const struct proc_ops *ops;	/* neither text nor id: all of its own; for root alone */
-	/* Collect with the GPU's lock held by the callee, format without. */
-	int (*show)(const struct lens_file *f, bool addresses, struct lens_text *t);
+	/*
+	 * Collect with the GPU's lock held by the callee, format without. observe: the reader
+	 * passes lens_may_observe(); if not, no address and no TSG is shown.
+	 */
+	int (*show)(const struct lens_file *f, bool observe, struct lens_text *t);
 	/* Act on a parsed id, or on one with a number; the GPU's lock is held. */
 	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 	int (*act_with)(struct lens_gpu *gpu, const struct lens_ref *ref, u32 value, int *runlist);
 };
 
-static inline bool lens_steers(const struct lens_file_type *type)
+static inline bool lens_controls(const struct lens_file_type *type)
 {
 	return type->act || type->act_with;
 }
@@ -51,12 +55,15 @@ void lens_note_call(struct lens_file *f, int err);
 void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
 		     struct gpulens_engine *rec);
 
-int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_text *t);
-int lens_show_stats(const struct lens_file *f, bool addresses, struct lens_text *t);
-int lens_show_image(const struct lens_file *f, bool addresses, struct lens_text *t);
+int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t);
+int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text *t);
+int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t);
+int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t);
 
 extern const struct proc_ops lens_samples_ops;
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;
+/* To the kernel log: which runlists hold a bare id that was refused. The GPU's lock is held. */
+void lens_report_holders(const struct lens_file *f, u32 id);
 
 #endif /* _LENS_FILES_H_ */

@@ -8,7 +8,8 @@
 #include "../include/hw/ptop.h"
 
 /* "Label: a, b" of the parts that fail with err, if there are any. */
-static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, const char *label, int err)
+static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, int ce_err,
+		       const char *label, int err)
 {
 	const char *between = label;
 
@@ -16,7 +17,7 @@ static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, const ch
 		lens_text_add(t, "%sGPC fuses", between);
 		between = ", ";
 	}
-	if (gpu->topo.ce_err == err) {
+	if (ce_err == err) {
 		lens_text_add(t, "%scopy engine maps", between);
 		between = ", ";
 	}
@@ -26,6 +27,20 @@ static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, const ch
 	}
 	if (between != label)
 		lens_text_add(t, "\n");
+}
+
+static const char *why_no_entries(int err)
+{
+	switch (err) {
+	case -EACCES:
+		return "vram=off";
+	case -ENXIO:
+		return "system memory without a driver that maps it";
+	case -EBUSY:
+		return "its driver comes or goes";
+	default:
+		return "protected memory";
+	}
 }
 
 static void add_readable(struct lens_text *t, const struct lens_gpu *gpu,
@@ -38,19 +53,30 @@ static void add_readable(struct lens_text *t, const struct lens_gpu *gpu,
 			      runlists);
 	if (r->no_entries)
 		lens_text_add(t, "Runlist entries: not readable, %s, %u of %u runlists\n",
-			      r->entries_err == -EACCES ? "vram=off" : "protected memory",
-			      r->no_entries, runlists);
+			      why_no_entries(r->entries_err), r->no_entries, runlists);
+}
+
+static void add_missing_engines(struct lens_text *t, const struct lens_topology *topo)
+{
+	if (topo->devices_err && topo->devices_err != -ENOSPC)
+		lens_text_add(t, "Engines:      some may be missing, rows are not readable\n");
+	if (topo->dropped_engines)
+		lens_text_add(t, "Engines:      %u are missing, no room for more than %u\n",
+			      topo->dropped_engines, topo->n_engines);
 }
 
 void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where,
 		      const struct lens_readable *r)
 {
+	int ce_err = r ? r->ce_err : gpu->topo.ce_err;
+
 	lens_text_add(t, "Chip:         %s (%#x)\n", gpu->name, gpu->chip_id);
 	lens_text_add(t, "Architecture: %s\n", gpu->chip->arch);
 	lens_text_add(t, "Device:       %s\n", where);
 	lens_text_add(t, "BOOT_0:       0x%08x\n", gpu->boot0);
 	lens_text_add(t, "Revision:     %X%u\n", DRF_VAL(NV_PMC_BOOT_0_MAJOR_REVISION, gpu->boot0),
 		      DRF_VAL(NV_PMC_BOOT_0_MINOR_REVISION, gpu->boot0));
+	add_missing_engines(t, &gpu->topo);
 	if (!gpu->known) {
 		lens_text_add(t, "Unknown chip: only the device table is read, as of %s\n",
 			      gpu->chip->name);
@@ -59,13 +85,15 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	lens_text_add(t, "Ids:          channels and TSGs count %s\n",
 		      gpu->chip->ids_per_runlist ?
 		      "per runlist, write RUNLIST:ID" : "over the whole GPU");
-	add_failed(t, gpu, "Unpublished:  ", -EOPNOTSUPP);
-	add_failed(t, gpu, "Not readable: ", -EIO);
+	add_failed(t, gpu, ce_err, "Unpublished:  ", -EOPNOTSUPP);
+	add_failed(t, gpu, ce_err, "Not readable: ", -EIO);
 	if (r)
 		add_readable(t, gpu, r);
-	if (gpu->chip->assumed)
+	if (lens_chip_assumed(gpu->chip, gpu->id))
 		lens_text_add(t, "Assumed:      %s (not published for this chip)\n",
-			      gpu->chip->assumed);
+			      lens_chip_assumed(gpu->chip, gpu->id));
+	if (!gpu->topo.gpcs_err && gpu->chip->tpc_order == LENS_TPC_ORDER_WRONG)
+		lens_text_add(t, "Known wrong:  logical TPC order, this chip has another\n");
 }
 
 /* A number that the device table may not give. */
@@ -103,8 +131,10 @@ void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu)
 		else
 			lens_text_add(t, " %10s\n", "-");
 	}
-	if (gpu->topo.devices_err)
+	if (gpu->topo.devices_err && gpu->topo.devices_err != -ENOSPC)
 		lens_text_add(t, "! rows that cannot be read: engines, runlists may be missing\n");
+	if (gpu->topo.dropped_engines)
+		lens_text_add(t, "! no room for %u more engines\n", gpu->topo.dropped_engines);
 }
 
 static void add_pces(struct lens_text *t, u32 mask)
@@ -121,14 +151,15 @@ static void add_pces(struct lens_text *t, u32 mask)
 }
 
 /* The LCE whose PCEs this GRCE borrows, LENS_LCE_NONE when it has its own or none. */
-static u32 shared_lce(const struct lens_gpu *gpu, u32 grce)
+static u32 shared_lce(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 grce)
 {
-	if (grce >= gpu->topo.n_grces || lens_lce_pces(gpu, grce))
+	if (grce >= map->n_grces || lens_lce_pces(gpu, map, grce))
 		return LENS_LCE_NONE;
-	return gpu->topo.shared_lce[grce];
+	return map->shared_lce[grce];
 }
 
-void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu)
+void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
+			       const struct lens_ce_map *map)
 {
 	const struct lens_engine *e;
 	u32 i, inst, lce, pces;
@@ -143,15 +174,15 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu)
 				lens_text_add(t, "GRCE%u -> ", inst);
 			else
 				lens_text_add(t, "LCE%02u -> ", inst);
-			pces = lens_lce_pces(gpu, inst);
-			lce = shared_lce(gpu, inst);
+			pces = lens_lce_pces(gpu, map, inst);
+			lce = shared_lce(gpu, map, inst);
 			if (pces) {
 				add_pces(t, pces);
 			} else if (lce != LENS_LCE_NONE) {
 				/* A GRCE may borrow from the other GRCE. */
-				lens_text_add(t, lce < gpu->topo.n_grces ?
+				lens_text_add(t, lce < map->n_grces ?
 					      "GRCE%u (" : "LCE%02u (", lce);
-				add_pces(t, lens_lce_pces(gpu, lce));
+				add_pces(t, lens_lce_pces(gpu, map, lce));
 				lens_text_add(t, ")");
 			} else {
 				lens_text_add(t, "none");

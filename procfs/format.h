@@ -17,9 +17,13 @@ extern "C" {
 void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const char *where,
 		      const struct lens_readable *r);
 void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu);
-void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu);
+void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
+			       const struct lens_ce_map *map);
 void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu);
-/* addresses: print instance block addresses, else zeros. */
+/*
+ * addresses: print those of the list and of instance blocks, else zeros. Of a list whose
+ * entries could not be read (entries_err) what its registers say, and why that is all.
+ */
 void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 			 const struct lens_runlist_snap *snap, bool addresses);
 struct lens_bars;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of runlistY: one box per TSG, one per channel, with the labels of
+ * The text of runlistY: a line that says where the list lies and how long it is, then
+ * one box per TSG, one per channel, with the labels of
  * Listing 1 of RTAS'24 and then what that tool did not show. Everything between
  * the bars is 21 characters wide.
  *
@@ -62,7 +63,7 @@ static const char *preemption_name(u32 mode, bool compute)
 	return (compute ? cmp : gfx)[mode & 3];
 }
 
-static const char *why(int err)
+static const char *format_reason(int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -86,7 +87,7 @@ static void add_context(struct lens_text *t, const struct lens_gpu *gpu,
 
 	lens_text_add(t, "%s|= Instance Block ====|\n", in);
 	if (c->err) {
-		lens_text_add(t, "%s| %20s|\n", in, why(c->err));
+		lens_text_add(t, "%s| %20s|\n", in, format_reason(c->err));
 		return;
 	}
 	add_address(t, in, "PDB:", addresses ? c->pdb : 0);
@@ -100,7 +101,7 @@ static void add_context(struct lens_text *t, const struct lens_gpu *gpu,
 	}
 	lens_text_add(t, "%s|= Context State =====|\n", in);
 	if (c->image_err) {
-		lens_text_add(t, "%s| %20s|\n", in, why(c->image_err));
+		lens_text_add(t, "%s| %20s|\n", in, format_reason(c->image_err));
 		return;
 	}
 	add_address(t, in, "VA:", addresses ? c->image_va : 0);
@@ -120,6 +121,7 @@ static void add_channel(struct lens_text *t, const struct lens_gpu *gpu, const s
 	struct lens_channel_state s;
 	u64 inst = e->inst;
 	u32 target = e->inst_target;
+	bool has_target = e->has_target;
 
 	lens_text_add(t, "%s+- Channel Info %-4u -+\n", in, e->id);
 	if (err) {
@@ -150,15 +152,24 @@ static void add_channel(struct lens_text *t, const struct lens_gpu *gpu, const s
 			add_flag(t, in, "Bound", s.bound);
 			inst = s.inst;
 			target = s.inst_target;
+			has_target = true;
 		}
 	}
 	add_flag(t, in, "Runqueue", e->runqueue);
 	lens_text_add(t, "%s| Inst: 0x%012llx|\n", in,
 		      (unsigned long long)(addresses ? inst : 0));
-	lens_text_add(t, "%s| Target:%13s|\n", in, target_name(target));
+	lens_text_add(t, "%s| Target:%13s|\n", in, has_target ? target_name(target) : "unknown");
 	if (c && !err)
 		add_context(t, gpu, c, in, addresses);
 	lens_text_add(t, "%s+---------------------+\n", in);
+}
+
+/* Where the list lies, as its registers say; an address only for those who may see it. */
+static void add_list(struct lens_text *t, const struct lens_runlist_regs *regs, bool addresses)
+{
+	lens_text_add(t, "List: base 0x%012llx, target %s, entries %u, pending %u\n",
+		      (unsigned long long)(addresses ? regs->base : 0), target_name(regs->target),
+		      regs->length, regs->pending);
 }
 
 void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
@@ -167,6 +178,7 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 	u32 i, left = 0, tsg = 0, want = 0;
 	struct lens_entry e;
 
+	add_list(t, &snap->regs, addresses);
 	for (i = 0; i < snap->n; i++) {
 		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
 		if (e.is_tsg) {
@@ -185,8 +197,7 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 					      tsg, gpu->chip->tsg_length_max);
 			continue;
 		}
-		/* 16-byte entries came with Volta, and with them the rule. */
-		if (!left && gpu->chip->entry_words == 4)
+		if (!left && !gpu->chip->bare_channels)
 			lens_text_add(t, "! channel %u: outside of any TSG, which is not legal\n",
 				      e.id);
 		add_channel(t, gpu, &e, &snap->state[2 * i], snap->err[i],
@@ -201,6 +212,10 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 	if (snap->torn)
 		lens_text_add(t,
 			      "! torn: the list was replaced again and again while it was read\n");
-	if (!snap->n)
+	if (snap->entries_err)
+		lens_text_add(t, "! entries not readable%s\n",
+			      snap->entries_err == -EACCES ? ": vram=off" :
+			      snap->entries_err == -ENXIO ? ": no driver maps them" : "");
+	else if (!snap->n)
 		lens_text_add(t, "! empty\n");
 }

@@ -5,7 +5,7 @@
  */
 #include "format.h"
 
-static void line(struct lens_text *t, const char *name, u64 n)
+static void format_stats_line(struct lens_text *t, const char *name, u64 n)
 {
 	lens_text_add(t, "%s %llu\n", name, (unsigned long long)n);
 }
@@ -25,18 +25,18 @@ void lens_format_calls(struct lens_text *t, bool writes, const char *name, u64 c
 
 void lens_format_ticks(struct lens_text *t, u64 ticks, u64 lost)
 {
-	line(t, "sample_ticks", ticks);
-	line(t, "sample_ticks_lost", lost);
+	format_stats_line(t, "sample_ticks", ticks);
+	format_stats_line(t, "sample_ticks_lost", lost);
 }
 
 void lens_format_cost(struct lens_text *t, const struct lens_cost *cost)
 {
-	line(t, "bar0_read32", cost->rd32);
-	line(t, "bar0_write32", cost->wr32);
-	line(t, "bar0_read64", cost->rd64);
-	line(t, "system_words", cost->sys64);
-	line(t, "window_borrows", cost->windows);
-	line(t, "window_stops", cost->stops);
-	line(t, "window_stopped_ns", cost->stopped_ns);
-	line(t, "window_longest_stop_ns", cost->longest_stop_ns);
+	format_stats_line(t, "bar0_read32", cost->rd32);
+	format_stats_line(t, "bar0_write32", cost->wr32);
+	format_stats_line(t, "bar0_read64", cost->rd64);
+	format_stats_line(t, "system_words", cost->sys64);
+	format_stats_line(t, "window_borrows", cost->windows);
+	format_stats_line(t, "window_stops", cost->stops);
+	format_stats_line(t, "window_stopped_ns", cost->stopped_ns);
+	format_stats_line(t, "window_longest_stop_ns", cost->longest_stop_ns);
 }

@@ -2,7 +2,8 @@
 /*
  * The file image: every word that decoding this GPU touches, so that it can be
  * decoded elsewhere (docs/image-format.md). The whole decoding is done once more
- * through a recorder: identification, topology, all runlists with contexts.
+ * through a recorder: identification, topology, all runlists with contexts, what is
+ * on each engine, and bars.
  *
  * Words are noted into a buffer while the GPU's lock is held and become text
  * afterwards. Reserving room comes before the machine is stopped.
@@ -10,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "../include/gpulens/bar.h"
 #include "../include/gpulens/record.h"
 #include "files.h"
 
@@ -21,10 +23,12 @@ struct image {
 	struct lens_recorder rec;
 	u32 *buf;
 	size_t used, cap;	/* u32s */
+	size_t bars;		/* where the notes of bars begin */
+	int bars_err;		/* why there are none */
 	int err;		/* -ENOMEM: notes were lost */
 };
 
-static int reserve(struct lens_recorder *rec, u32 words)
+static int image_reserve(struct lens_recorder *rec, u32 words)
 {
 	struct image *img = container_of(rec, struct image, rec);
 	/* Each word may be a note of its own. */
@@ -35,7 +39,7 @@ static int reserve(struct lens_recorder *rec, u32 words)
 	if (need <= img->cap)
 		return 0;
 	cap = max(cap, need);
-	buf = kvmalloc_array(cap, sizeof(*buf), GFP_KERNEL);
+	buf = kvmalloc_array(cap, sizeof(*buf), GFP_KERNEL_ACCOUNT);
 	if (!buf)
 		return -ENOMEM;
 	if (img->used)
@@ -46,7 +50,7 @@ static int reserve(struct lens_recorder *rec, u32 words)
 	return 0;
 }
 
-static void note(struct lens_recorder *rec, char kind, u64 addr, const u32 *words, u32 n)
+static void image_note(struct lens_recorder *rec, char kind, u64 addr, const u32 *words, u32 n)
 {
 	struct image *img = container_of(rec, struct image, rec);
 	u32 *p;
@@ -79,15 +83,46 @@ static int record_runlists(struct lens_gpu *gpu)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int record(struct lens_dev *dev, struct image *img)
+/* Who is on each engine. An engine that does not say is no reason to miss the others. */
+static int image_record_engines(struct lens_gpu *gpu)
 {
-	struct lens_gpu *gpu = kvzalloc(sizeof(*gpu), GFP_KERNEL);
+	struct lens_engine_status status;
+	u32 i;
+
+	for (i = 0; i < gpu->topo.n_engines; i++)
+		if (lens_engine_read(gpu, &gpu->topo.engines[i], &status) == -ENODEV)
+			return -ENODEV;
+	return 0;
+}
+
+/*
+ * At most LENS_BARS_WORDS table words of each BAR, as many as the file bars looks at. A
+ * use of the GPU of its own: where it takes too long, the image goes without.
+ */
+static int image_record_bars(struct lens_dev *dev, struct lens_gpu *gpu)
+{
+	struct lens_mmu_scan *room = kvmalloc(sizeof(*room), GFP_KERNEL_ACCOUNT);
+	struct lens_bars *bars = kvmalloc(sizeof(*bars), GFP_KERNEL_ACCOUNT);
+	int err = -ENOMEM;
+
+	if (room && bars)
+		err = lens_dev_get(dev);
+	if (!err)
+		err = lens_dev_put(dev, lens_bars_collect(gpu, bars, room, LENS_BARS_WORDS));
+	kvfree(bars);
+	kvfree(room);
+	return err;
+}
+
+static int image_record(struct lens_dev *dev, struct image *img)
+{
+	struct lens_gpu *gpu = kvzalloc(sizeof(*gpu), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!gpu)
 		return -ENOMEM;
-	img->rec.note = note;
-	img->rec.reserve = reserve;
+	img->rec.note = image_note;
+	img->rec.reserve = image_reserve;
 	lens_record_init(&img->rec, &dev->io);
 	err = lens_dev_get(dev);
 	if (err)
@@ -97,25 +132,24 @@ static int record(struct lens_dev *dev, struct image *img)
 		err = lens_gpu_read_topology(gpu);
 	if (!err && lens_gpu_has_host(gpu))
 		err = record_runlists(gpu);
+	if (!err)
+		err = image_record_engines(gpu);
 	err = lens_dev_put(dev, err);
+	img->bars = img->used;
+	if (!err)
+		img->bars_err = image_record_bars(dev, gpu);
+	if (img->bars_err)
+		img->used = img->bars;
 out:
 	kvfree(gpu);
 	return err ? err : img->err;
 }
 
-static void format(const struct lens_dev *dev, const struct image *img, struct lens_text *t)
+static void image_format_notes(const u32 *p, const u32 *end, struct lens_text *t)
 {
-	const u32 *p = img->buf, *end = img->buf + img->used;
 	u32 i, n, kind;
 	u64 addr;
 
-	lens_text_add(t, "gpulens-image 1\nchip boot0=0x%08x\n", dev->gpu.boot0);
-	if (dev->pdev)
-		lens_text_add(t, "pci %s 0x%04x:0x%04x\n", dev->where, dev->pdev->vendor,
-			      dev->pdev->device);
-	else
-		/* The format knows no such line; its readers skip comments. */
-		lens_text_add(t, "# platform %s\n", dev->where);
 	for (; p < end; p += NOTE_HEAD + n) {
 		kind = p[0] >> 24;
 		n = p[0] & 0xffffff;
@@ -134,14 +168,33 @@ static void format(const struct lens_dev *dev, const struct image *img, struct l
 	}
 }
 
-int lens_show_image(const struct lens_file *f, bool addresses, struct lens_text *t)
+/*
+ * Of two lines for one address the last wins. bars reads the runlists' registers once
+ * more, after the lists: its notes come first, so that registers and lists belong together.
+ */
+static void image_format(const struct lens_dev *dev, const struct image *img, struct lens_text *t)
+{
+	lens_text_add(t, "gpulens-image 1\nchip boot0=0x%08x\n", dev->gpu.boot0);
+	if (dev->pdev)
+		lens_text_add(t, "pci %s 0x%04x:0x%04x\n", dev->where, dev->pdev->vendor,
+			      dev->pdev->device);
+	else
+		/* The format knows no such line; its readers skip comments. */
+		lens_text_add(t, "# platform %s\n", dev->where);
+	if (img->bars_err)
+		lens_text_add(t, "# bars: not read, errno %d\n", -img->bars_err);
+	image_format_notes(img->buf + img->bars, img->buf + img->used, t);
+	image_format_notes(img->buf, img->buf + img->bars, t);
+}
+
+int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	struct image img = { };
 	int err;
 
-	err = record(f->dev, &img);
+	err = image_record(f->dev, &img);
 	if (!err)
-		format(f->dev, &img, t);
+		image_format(f->dev, &img, t);
 	kvfree(img.buf);
 	return err;
 }

@@ -6,7 +6,7 @@
  */
 #include "parse.h"
 
-static int digit(char c)
+static int parse_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -25,7 +25,7 @@ static int parse_digits(const char *s, size_t len, u32 base, u32 *val)
 	if (!len)
 		return -EINVAL;
 	for (; len; len--, s++) {
-		d = digit(*s);
+		d = parse_digit(*s);
 		if (d >= (int)base)
 			return -EINVAL;
 		/* Go on after an overflow: trailing text is the worse mistake. */
@@ -46,7 +46,7 @@ static int parse_number(const char *s, size_t len, u32 *val)
 static int parse_id(const char *text, size_t len, struct lens_ref *ref)
 {
 	size_t colon;
-	u32 runlist;
+	u32 runlist = 0;
 	int err, err2;
 
 	for (colon = 0; colon < len && text[colon] != ':'; colon++)
@@ -64,7 +64,7 @@ static int parse_id(const char *text, size_t len, struct lens_ref *ref)
 	return 0;
 }
 
-static bool has(const struct lens_sampling *s, u32 runlist)
+static bool parse_has(const struct lens_sampling *s, u32 runlist)
 {
 	u32 i;
 
@@ -81,7 +81,7 @@ static bool is_line(const char *text, size_t *len, size_t max)
 	return *len && *len <= max;
 }
 
-static size_t word(const char *s, size_t len)
+static size_t parse_word(const char *s, size_t len)
 {
 	size_t n;
 
@@ -101,7 +101,7 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 	if (!is_line(text, &len, LENS_SAMPLING_MAX))
 		return -EINVAL;
 	end = text + len;
-	len = word(text, len);
+	len = parse_word(text, len);
 	err = parse_digits(text, len, 10, &got.period_us);
 	if (err == -EINVAL)
 		return err;
@@ -109,10 +109,11 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 		beyond = true;
 	for (text += len; text < end; text += len) {
 		text++;
-		len = word(text, end - text);
+		len = parse_word(text, end - text);
 		err = parse_digits(text, len, 10, &runlist);
 		/* Go on after a number that is too large: trailing text is the worse mistake. */
-		if (err == -EINVAL || got.n == LENS_MAX_RUNLISTS || (!err && has(&got, runlist)))
+		if (err == -EINVAL || got.n == LENS_MAX_RUNLISTS ||
+		    (!err && parse_has(&got, runlist)))
 			return -EINVAL;
 		if (err)
 			beyond = true;
@@ -137,7 +138,7 @@ int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32
 
 	if (!is_line(text, &len, LENS_ID_MAX))
 		return -EINVAL;
-	space = word(text, len);
+	space = parse_word(text, len);
 	if (space == len)
 		return -EINVAL;
 	err = parse_id(text, space, ref);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file samples: which TSG is on each engine, over time, as include/uapi/gpulens.h
- * lays it out. Opening does nothing; the first read or poll begins what was written
- * before, close ends it. Who did not say what to sample gets nothing: so a stream that
- * has no end is no trap for "cat *". Each open file samples for itself
- * (src/linux/sampler.c).
+ * The file samples: which TSG is on each engine, over time, as include/uapi/gpulens.h lays
+ * it out. The first read or poll begins what was configured by a write, close ends it.
+ * Without a configuration written first, read() is EINVAL, so that cat of all files
+ * terminates. Each open file has a sampler of its own (src/linux/sampler.c).
  */
 #include <linux/build_bug.h>
 #include <linux/fs.h>
@@ -33,8 +32,11 @@ struct stream {
 static int samples_open(struct inode *inode, struct file *file)
 {
 	struct lens_file *f = pde_data(inode);
-	struct stream *st = kzalloc(sizeof(*st), GFP_KERNEL);
+	struct stream *st;
 
+	if (!lens_may_observe(file))
+		return -EPERM;
+	st = kzalloc(sizeof(*st), GFP_KERNEL_ACCOUNT);
 	if (!st)
 		return -ENOMEM;
 	st->sampler = lens_sampler_new(f->dev);
@@ -59,7 +61,7 @@ static int samples_release(struct inode *inode, struct file *file)
 
 /* -- what to sample -- */
 
-static int configure(struct lens_file *f, struct stream *st, const char *text, size_t len)
+static int samples_configure(struct lens_file *f, struct stream *st, const char *text, size_t len)
 {
 	struct lens_sampling how;
 	u32 i;
@@ -87,28 +89,28 @@ static ssize_t samples_write(struct file *file, const char __user *buf, size_t c
 	char *text;
 	int err;
 
-	if (!lens_may_sample(file))
+	if (!lens_may_observe(file))
 		return -EPERM;
 	if (!count || count > LENS_SAMPLING_MAX + 1)
 		return -EINVAL;
 	text = memdup_user(buf, count);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	err = configure(pde_data(file_inode(file)), file->private_data, text, count);
+	err = samples_configure(pde_data(file_inode(file)), file->private_data, text, count);
 	kfree(text);
 	return err ? err : count;
 }
 
 /* -- reading -- */
 
-static int lay_out_head(const struct lens_dev *dev, struct stream *st)
+static int samples_lay_out_head(const struct lens_dev *dev, struct stream *st)
 {
 	const struct lens_sampler *s = st->sampler;
 	struct gpulens_samples_header *h;
 	struct gpulens_engine *rec;
 	u32 i;
 
-	h = kvcalloc(s->n_engines + 1, GPULENS_RECORD_BYTES, GFP_KERNEL);
+	h = kvcalloc(s->n_engines + 1, GPULENS_RECORD_BYTES, GFP_KERNEL_ACCOUNT);
 	if (!h)
 		return -ENOMEM;
 	h->magic = cpu_to_le32(GPULENS_SAMPLES_MAGIC);
@@ -128,7 +130,7 @@ static int lay_out_head(const struct lens_dev *dev, struct stream *st)
 }
 
 /* With its lock held. */
-static int begin(struct lens_file *f, struct stream *st)
+static int samples_begin(struct lens_file *f, struct stream *st)
 {
 	int err = 0;
 
@@ -140,12 +142,12 @@ static int begin(struct lens_file *f, struct stream *st)
 		st->begun = !err;
 	}
 	if (!err && !st->head)
-		err = lay_out_head(f->dev, st);
+		err = samples_lay_out_head(f->dev, st);
 	return err;
 }
 
 /* Whole records or samples, as many as there are and fit; 0: nothing there yet. Lock held. */
-static ssize_t take(struct stream *st, char __user *buf, size_t count)
+static ssize_t samples_take(struct stream *st, char __user *buf, size_t count)
 {
 	size_t size = GPULENS_RECORD_BYTES, n = st->head_len - st->told;
 	const struct gpulens_sample *first = NULL;
@@ -168,13 +170,13 @@ static ssize_t take(struct stream *st, char __user *buf, size_t count)
 	return n;
 }
 
-static bool ready(const struct stream *st)
+static bool samples_are_ready(const struct stream *st)
 {
 	return READ_ONCE(st->told) < READ_ONCE(st->head_len) || lens_sampler_ready(st->sampler);
 }
 
 /* Until woken, unless there is something: the caller looks again. */
-static int wait_once(struct stream *st)
+static int samples_wait_once(struct stream *st)
 {
 	int err = 0;
 	DEFINE_WAIT(entry);
@@ -182,7 +184,7 @@ static int wait_once(struct stream *st)
 	prepare_to_wait(&st->sampler->wait, &entry, TASK_INTERRUPTIBLE);
 	if (signal_pending(current))
 		err = -ERESTARTSYS;
-	else if (!ready(st))
+	else if (!samples_are_ready(st))
 		schedule();
 	finish_wait(&st->sampler->wait, &entry);
 	return err;
@@ -195,7 +197,7 @@ static ssize_t samples_read(struct file *file, char __user *buf, size_t count, l
 	bool ended;
 	ssize_t ret;
 
-	if (!lens_may_sample(file)) {
+	if (!lens_may_observe(file)) {
 		lens_note_call(f, -EPERM);
 		return -EPERM;
 	}
@@ -203,11 +205,11 @@ static ssize_t samples_read(struct file *file, char __user *buf, size_t count, l
 		ret = mutex_lock_interruptible(&st->lock);
 		if (ret)
 			return ret;
-		ret = begin(f, st);
+		ret = samples_begin(f, st);
 		/* First: what came before the end is there then. */
 		ended = lens_sampler_ended(st->sampler);
 		if (!ret)
-			ret = take(st, buf, count);
+			ret = samples_take(st, buf, count);
 		mutex_unlock(&st->lock);
 		if (ret)
 			return ret;
@@ -215,7 +217,7 @@ static ssize_t samples_read(struct file *file, char __user *buf, size_t count, l
 			return -ENODEV;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		ret = wait_once(st);
+		ret = samples_wait_once(st);
 		if (ret)
 			return ret;
 	}
@@ -227,15 +229,15 @@ static __poll_t samples_poll(struct file *file, poll_table *wait)
 	__poll_t mask = 0;
 	int err = -EPERM;
 
-	if (lens_may_sample(file)) {
+	if (lens_may_observe(file)) {
 		mutex_lock(&st->lock);
-		err = begin(pde_data(file_inode(file)), st);
+		err = samples_begin(pde_data(file_inode(file)), st);
 		mutex_unlock(&st->lock);
 	}
 	if (err)
 		return EPOLLERR;
 	poll_wait(file, &st->sampler->wait, wait);
-	if (ready(st))
+	if (samples_are_ready(st))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (lens_sampler_ended(st->sampler))
 		mask |= EPOLLHUP;

@@ -14,6 +14,9 @@
 static_assert(sizeof(struct gpulens_header) == GPULENS_RECORD_BYTES);
 static_assert(sizeof(struct gpulens_chip) == GPULENS_RECORD_BYTES);
 static_assert(sizeof(struct gpulens_engine) == GPULENS_RECORD_BYTES);
+static_assert(sizeof(struct gpulens_engine_now) == GPULENS_RECORD_BYTES);
+static_assert(LENS_ENGINE_UNKNOWN == (int)GPULENS_SAMPLE_ERROR);
+static_assert(LENS_ENGINE_SWITCH == (int)GPULENS_SAMPLE_SWITCH);
 static_assert(sizeof(struct gpulens_runlist) == GPULENS_RECORD_BYTES);
 static_assert(sizeof(struct gpulens_tsg) == GPULENS_RECORD_BYTES);
 static_assert(sizeof(struct gpulens_channel) == GPULENS_RECORD_BYTES);
@@ -27,7 +30,7 @@ struct writer {
 };
 
 /* The next record, zeroed. There is always room: the caller counted. */
-static void *next(struct writer *w, u16 type)
+static void *snapshot_next(struct writer *w, u16 type)
 {
 	u8 *rec = w->buf + (w->used + 1) * GPULENS_RECORD_BYTES;
 
@@ -50,7 +53,8 @@ void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
 	char name[LENS_ENGINE_NAME];
 
 	rec->type = cpu_to_le16(GPULENS_RECORD_ENGINE);
-	rec->engine_type = cpu_to_le16(e->type);
+	/* No type that a manual names is as wide; the name has the whole number. */
+	rec->engine_type = cpu_to_le16(min_t(u32, e->type, GPULENS_ENGINE_TYPE_WIDE));
 	rec->inst = cpu_to_le16(e->inst);
 	rec->runlist = le_id(e->runlist);
 	rec->engine_id = le_id(e->engine_id);
@@ -61,61 +65,75 @@ void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
 	rec->runlist_base = cpu_to_le32(e->runlist_base);
 	lens_engine_name(gpu, e, name);
 	strscpy(rec->name, name, sizeof(rec->name));
+	rec->flags = lens_engine_is_grce(gpu, e) ? GPULENS_ENGINE_GRCE : 0;
 }
 
-static void put_topology(struct writer *w, const struct lens_dev *dev)
+struct all_runlists {
+	struct lens_runlist_snap snap[LENS_MAX_RUNLISTS];
+	int err[LENS_MAX_RUNLISTS];
+	struct lens_ce_map ce;
+	int ce_err;
+	u64 memory_bytes;
+	bool engines_read;	/* now, now_err */
+	struct lens_engine_status now[LENS_MAX_ENGINES];
+	int now_err[LENS_MAX_ENGINES];
+};
+
+static void put_topology(struct writer *w, const struct lens_dev *dev,
+			 const struct all_runlists *all)
 {
 	const struct lens_gpu *gpu = &dev->gpu;
 	const struct lens_topology *topo = &gpu->topo;
 	struct gpulens_chip *chip;
 	u32 i, first, n;
 
-	chip = next(w, GPULENS_RECORD_CHIP);
+	chip = snapshot_next(w, GPULENS_RECORD_CHIP);
 	chip->chip_id = cpu_to_le16(gpu->chip_id);
 	chip->boot0 = cpu_to_le32(gpu->boot0);
-	chip->local_memory = cpu_to_le64(topo->memory_bytes);
+	chip->local_memory = cpu_to_le64(all->memory_bytes);
 	chip->num_gpcs = topo->num_gpcs;
 	chip->num_tpc_per_gpc = topo->num_tpc_per_gpc;
 	chip->num_ces = topo->num_ces;
 	chip->ids_per_runlist = gpu->chip->ids_per_runlist;
 	chip->gpc_mask = cpu_to_le32(topo->gpc_mask);
-	chip->pce_map = cpu_to_le32(topo->pce_map);
+	chip->pce_map = cpu_to_le32(all->ce.pce_map);
 	strscpy(chip->name, gpu->name, sizeof(chip->name));
 	strscpy(chip->device, dev->where, sizeof(chip->device));
 	chip->engines_error = -topo->devices_err;
+	chip->engines_dropped = min_t(u32, topo->dropped_engines, U8_MAX);
 	chip->gpcs_error = -topo->gpcs_err;
-	chip->copy_error = -topo->ce_err;
+	chip->copy_error = -all->ce_err;
 
 	for (i = 0; i < topo->n_engines; i++)
-		lens_put_engine(gpu, &topo->engines[i], next(w, GPULENS_RECORD_ENGINE));
+		lens_put_engine(gpu, &topo->engines[i], snapshot_next(w, GPULENS_RECORD_ENGINE));
 	for (i = 0; !topo->gpcs_err && i < topo->num_gpcs; i++) {
 		struct gpulens_gpc *rec;
 
 		if (topo->gpc_mask & (1U << i))
 			continue;
-		rec = next(w, GPULENS_RECORD_GPC);
+		rec = snapshot_next(w, GPULENS_RECORD_GPC);
 		n = lens_gpc_tpcs(topo, i, &first);
 		rec->id = cpu_to_le16(i);
 		rec->tpc_mask = cpu_to_le32(topo->tpc_mask[i]);
 		rec->first_tpc = cpu_to_le16(first);
 		rec->tpcs = cpu_to_le16(n);
 	}
-	for (i = 0; !topo->ce_err && i < gpu->chip->ce.pces; i++) {
+	for (i = 0; !all->ce_err && i < gpu->chip->ce.pces; i++) {
 		struct gpulens_pce *rec;
 
-		if (!(topo->pce_map & (1U << i)))
+		if (!(all->ce.pce_map & (1U << i)))
 			continue;
-		rec = next(w, GPULENS_RECORD_PCE);
+		rec = snapshot_next(w, GPULENS_RECORD_PCE);
 		rec->id = cpu_to_le16(i);
-		rec->lce = le_id(topo->lce_for_pce[i] == gpu->chip->ce.lce_none ?
-				 GPULENS_NONE : topo->lce_for_pce[i]);
+		rec->lce = le_id(all->ce.lce_for_pce[i] == gpu->chip->ce.lce_none ?
+				 GPULENS_NONE : all->ce.lce_for_pce[i]);
 	}
-	for (i = 0; i < topo->n_grces; i++) {
-		struct gpulens_grce *rec = next(w, GPULENS_RECORD_GRCE);
+	for (i = 0; !all->ce_err && i < all->ce.n_grces; i++) {
+		struct gpulens_grce *rec = snapshot_next(w, GPULENS_RECORD_GRCE);
 
 		rec->id = cpu_to_le16(i);
-		rec->shared_lce = le_id(topo->shared_lce[i] == LENS_LCE_NONE ?
-					GPULENS_NONE : topo->shared_lce[i]);
+		rec->shared_lce = le_id(all->ce.shared_lce[i] == LENS_LCE_NONE ?
+					GPULENS_NONE : all->ce.shared_lce[i]);
 	}
 }
 
@@ -123,11 +141,11 @@ static void put_channel(struct writer *w, const struct lens_gpu *gpu,
 			const struct lens_runlist_snap *snap, u32 i, const struct lens_entry *e,
 			int tsg, bool addresses)
 {
-	struct gpulens_channel *rec = next(w, GPULENS_RECORD_CHANNEL);
+	struct gpulens_channel *rec = snapshot_next(w, GPULENS_RECORD_CHANNEL);
 	const u32 *state = &snap->state[2 * i];
 	struct lens_channel_state s;
+	u32 flags = e->has_target ? 0 : GPULENS_CHANNEL_NO_TARGET;
 	u64 inst = e->inst;
-	u32 flags = 0;
 
 	rec->runlist = cpu_to_le16(snap->rl->id);
 	rec->tsg = le_id(tsg);
@@ -154,6 +172,7 @@ static void put_channel(struct writer *w, const struct lens_gpu *gpu,
 		if (s.pccsr) {
 			inst = s.inst;
 			rec->inst_target = s.inst_target;
+			flags &= ~GPULENS_CHANNEL_NO_TARGET;
 		}
 		/* The first PCCSR word is an address. */
 		rec->raw[0] = cpu_to_le32(s.pccsr && !addresses ? 0 : state[0]);
@@ -166,7 +185,7 @@ static void put_channel(struct writer *w, const struct lens_gpu *gpu,
 static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
 			const struct lens_runlist_snap *snap, int err, bool addresses)
 {
-	struct gpulens_runlist *rec = next(w, GPULENS_RECORD_RUNLIST);
+	struct gpulens_runlist *rec = snapshot_next(w, GPULENS_RECORD_RUNLIST);
 	u32 i, left = 0, n = err ? 0 : snap->n;
 	struct gpulens_tsg *tsg;
 	struct lens_entry e;
@@ -176,7 +195,9 @@ static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
 	rec->entries = cpu_to_le16(n);
 	rec->error = cpu_to_le16(-err);
 	rec->flags = cpu_to_le32((snap->regs.pending ? GPULENS_RUNLIST_PENDING : 0) |
-				 (snap->torn ? GPULENS_RUNLIST_TORN : 0));
+				 (snap->torn ? GPULENS_RUNLIST_TORN : 0) |
+				 (snap->has_regs ? GPULENS_RUNLIST_REGS : 0));
+	rec->length = cpu_to_le32(snap->regs.length);
 	rec->channels = cpu_to_le32(snap->rl->channels);
 	rec->pbdmas = cpu_to_le32(snap->rl->pbdmas);
 	rec->base = cpu_to_le64(addresses ? snap->regs.base : 0);
@@ -184,7 +205,7 @@ static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
 	for (i = 0; i < n; i++) {
 		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
 		if (e.is_tsg) {
-			tsg = next(w, GPULENS_RECORD_TSG);
+			tsg = snapshot_next(w, GPULENS_RECORD_TSG);
 			tsg->runlist = cpu_to_le16(snap->rl->id);
 			tsg->id = cpu_to_le16(e.id);
 			tsg->length = cpu_to_le16(e.length);
@@ -201,10 +222,29 @@ static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
 	}
 }
 
-struct all_runlists {
-	struct lens_runlist_snap snap[LENS_MAX_RUNLISTS];
-	int err[LENS_MAX_RUNLISTS];
-};
+static void snapshot_put_engine_now(struct writer *w, u32 engine,
+				    const struct lens_engine_status *s, int err)
+{
+	const struct lens_occupant *on;
+	struct gpulens_engine_now *rec = snapshot_next(w, GPULENS_RECORD_ENGINE_NOW);
+
+	rec->engine = cpu_to_le16(engine);
+	rec->error = -err;
+	rec->id = le_id(GPULENS_NONE);
+	rec->channel = le_id(GPULENS_NONE);
+	if (err)
+		return;
+	rec->kind = s->state;
+	if (s->state == LENS_ENGINE_UNKNOWN)
+		return;
+	on = lens_engine_shown(s);
+	rec->flags = (s->busy ? GPULENS_SAMPLE_BUSY : 0) |
+		     (s->faulted ? GPULENS_SAMPLE_FAULTED : 0) |
+		     (s->reload ? GPULENS_SAMPLE_RELOAD : 0) |
+		     (on->is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
+	rec->id = le_id(on->id);
+	rec->channel = le_id(on->channel);
+}
 
 static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 start, u64 took,
 		   bool addresses, struct lens_text *t)
@@ -214,13 +254,15 @@ static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 star
 	struct writer w = { };
 	u32 i;
 
-	w.records = 1 + topo->n_engines + LENS_MAX_GPCS + LENS_MAX_PCES + LENS_MAX_GRCES;
+	w.records = 1 + 2 * topo->n_engines + LENS_MAX_GPCS + LENS_MAX_PCES + LENS_MAX_GRCES;
 	for (i = 0; i < topo->n_runlists; i++)
 		w.records += 1 + (all->err[i] ? 0 : all->snap[i].n);
-	w.buf = kvcalloc(w.records + 1, GPULENS_RECORD_BYTES, GFP_KERNEL);
+	w.buf = kvcalloc(w.records + 1, GPULENS_RECORD_BYTES, GFP_KERNEL_ACCOUNT);
 	if (!w.buf)
 		return -ENOMEM;
-	put_topology(&w, f->dev);
+	put_topology(&w, f->dev, all);
+	for (i = 0; i < topo->n_engines && all->engines_read; i++)
+		snapshot_put_engine_now(&w, i, &all->now[i], all->now_err[i]);
 	for (i = 0; i < topo->n_runlists; i++)
 		put_runlist(&w, &f->dev->gpu, &all->snap[i], all->err[i], addresses);
 	h = (struct gpulens_header *)w.buf;
@@ -237,7 +279,7 @@ static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 star
 	return 0;
 }
 
-int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_text *t)
+int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	const struct lens_topology *topo = &f->dev->gpu.topo;
 	struct all_runlists *all;
@@ -245,24 +287,62 @@ int lens_show_snapshot(const struct lens_file *f, bool addresses, struct lens_te
 	int err;
 	u32 i;
 
-	all = kvzalloc(sizeof(*all), GFP_KERNEL);
+	all = kvzalloc(sizeof(*all), GFP_KERNEL_ACCOUNT);
 	if (!all)
 		return -ENOMEM;
 	err = lens_dev_get(f->dev);
 	if (err)
 		goto out;
 	start = ktime_get_ns();
+	/* 0 where it is unknown. */
+	lens_gpu_memory(&f->dev->gpu, &all->memory_bytes);
 	for (i = 0; i < topo->n_runlists; i++) {
 		all->snap[i].rl = &topo->runlists[i];
 		all->err[i] = lens_snap_fill(&f->dev->gpu, &all->snap[i], false);
 	}
+	all->ce_err = lens_ce_map_read(&f->dev->gpu, &all->ce);
+	for (i = 0; i < topo->n_engines; i++)
+		all->now_err[i] = lens_engine_read(&f->dev->gpu, &topo->engines[i], &all->now[i]);
+	all->engines_read = true;
 	took = ktime_get_ns() - start;
 	err = lens_dev_put(f->dev, 0);
 	if (!err)
-		err = lay_out(f, all, start, took, addresses, t);
+		err = lay_out(f, all, start, took, observe, t);
 out:
 	for (i = 0; i < topo->n_runlists; i++)
 		lens_snap_free(&all->snap[i]);
+	kvfree(all);
+	return err;
+}
+
+/* The same records without what takes a privilege: every runlist says EPERM. */
+int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	const struct lens_topology *topo = &f->dev->gpu.topo;
+	struct all_runlists *all;
+	int err;
+	u32 i;
+
+	all = kvzalloc(sizeof(*all), GFP_KERNEL_ACCOUNT);
+	if (!all)
+		return -ENOMEM;
+	for (i = 0; i < topo->n_runlists; i++) {
+		all->snap[i].rl = &topo->runlists[i];
+		all->err[i] = -EPERM;
+	}
+	err = lens_dev_get(f->dev);
+	if (!err) {
+		lens_gpu_memory(&f->dev->gpu, &all->memory_bytes);
+		all->ce_err = lens_ce_map_read(&f->dev->gpu, &all->ce);
+		err = lens_dev_put(f->dev, 0);
+	} else if (err == -ENODATA) {
+		/* Asleep: what never changes is kept, the copy engines' map is not. */
+		all->memory_bytes = topo->memory_bytes;
+		all->ce_err = err;
+		err = 0;
+	}
+	if (!err)
+		err = lay_out(f, all, ktime_get_ns(), 0, false, t);
 	kvfree(all);
 	return err;
 }

@@ -10,7 +10,7 @@
  */
 #include "files.h"
 
-static void show_calls(const struct lens_dev *dev, struct lens_text *t)
+static void stats_show_calls(const struct lens_dev *dev, struct lens_text *t)
 {
 	u64 calls = 0, failed = 0;
 	const struct lens_file *f;
@@ -23,13 +23,13 @@ static void show_calls(const struct lens_dev *dev, struct lens_text *t)
 		/* Files of a kind follow each other. */
 		if (i + 1 < dev->n_files && dev->files[i + 1].type == f->type)
 			continue;
-		lens_format_calls(t, lens_steers(f->type), f->type->name, calls, failed);
+		lens_format_calls(t, lens_controls(f->type), f->type->name, calls, failed);
 		calls = 0;
 		failed = 0;
 	}
 }
 
-int lens_show_stats(const struct lens_file *f, bool addresses, struct lens_text *t)
+int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	struct lens_dev *dev = f->dev;
 	struct lens_cost cost;
@@ -42,7 +42,7 @@ int lens_show_stats(const struct lens_file *f, bool addresses, struct lens_text 
 	mutex_unlock(&dev->lock);
 	/* Samplers take no lock and count for themselves. */
 	cost.rd32 += atomic64_read(&dev->samplers.reads);
-	show_calls(dev, t);
+	stats_show_calls(dev, t);
 	lens_format_cost(t, &cost);
 	lens_format_ticks(t, atomic64_read(&dev->samplers.ticks),
 			  atomic64_read(&dev->samplers.lost));

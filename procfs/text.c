@@ -8,7 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#define text_alloc(n)	kvmalloc(n, GFP_KERNEL)
+#define text_alloc(n)	kvmalloc(n, GFP_KERNEL_ACCOUNT)
 #define text_free(p)	kvfree(p)
 #else
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define FIRST_CAP 4096
 
-static bool grow(struct lens_text *t, size_t need)
+static bool text_grow(struct lens_text *t, size_t need)
 {
 	size_t cap = t->cap ? t->cap : FIRST_CAP;
 	char *buf;
@@ -45,13 +45,13 @@ void lens_text_add(struct lens_text *t, const char *fmt, ...)
 	va_list args;
 	int n;
 
-	if (t->err || (!t->cap && !grow(t, FIRST_CAP)))
+	if (t->err || (!t->cap && !text_grow(t, FIRST_CAP)))
 		return;
 	va_start(args, fmt);
 	n = vsnprintf(t->buf + t->len, t->cap - t->len, fmt, args);
 	va_end(args);
 	if (n >= 0 && (size_t)n >= t->cap - t->len) {
-		if (!grow(t, t->len + n + 1))
+		if (!text_grow(t, t->len + n + 1))
 			return;
 		va_start(args, fmt);
 		n = vsnprintf(t->buf + t->len, t->cap - t->len, fmt, args);

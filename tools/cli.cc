@@ -38,7 +38,7 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	{"gpcs", {"gpulens gpcs"}},
 	{"isolation",
 	 {"gpulens isolation", "gpulens isolation --check        exit status 1 where tasks can disturb each other"}},
-	{"proc", {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc device_info"}},
+	{"proc", {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc bars"}},
 	{"top",
 	 {"sudo gpulens top", "sudo gpulens -g 0 top --every 100us --runlist 0",
 	  "sudo gpulens -g 0 top --batch 1 --delay 2s    one screen as text"}},
@@ -49,7 +49,8 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	 {"gpulens report run.rec           writes run.rec.html", "gpulens report run.rec -o run.perfetto-trace"}},
 	{"disable",
 	 {"sudo gpulens -g 0 disable 0:8 --for 2s    and puts it back",
-	  "gpulens -g 0 disable 0:8 --dry-run        only says what it would write"}},
+	  "gpulens -g 0 disable 0:8 --dry-run        only says what it would write",
+	  "sudo gpulens -g 0 disable --tsg 0:3 --for 2s    all channels of a TSG"}},
 	{"enable", {"sudo gpulens -g 0 enable 0:8"}},
 	{"preempt", {"sudo gpulens -g 0 preempt 0:3"}},
 	{"switch-to", {"sudo gpulens -g 0 switch-to 0:3 --for 500ms"}},
@@ -131,12 +132,11 @@ void add_commands(CLI::App &app, Arguments &a, int &status)
 		 Show::Isolation)
 		->add_flag("--check", a.check, "exit status 1 when a hazard was found");
 	CLI::App *proc = app.add_subcommand("proc", "a file of /proc/gpuX as it would read, from an image");
-	proc->add_option("NAME", a.proc_file, "chip, device_info, copy_topology, tpc_map or runlistY")
+	proc->add_option("NAME", a.proc_file,
+			 "as in /proc/gpuX: chip, device_info, runlistY, bars, tpc_map, copy_topology, ...")
 		->required()
 		->check(CLI::Validator(
-			[](std::string &name) {
-		return is_proc_file(name) ? "" : "not a file that an image gives: " + name;
-			},
+			[](std::string &name) { return is_proc_file(name) ? "" : "not a file of /proc/gpuX: " + name; },
 			""));
 	proc->callback([&a, &status] { status = show_proc(a.proc_file, a.options); });
 }
@@ -225,18 +225,36 @@ void add_run(CLI::App &app, Arguments &a, int &status)
 	partitions->callback([&a, &status] { status = a.check ? show_ways(a.options) : show_partitions(a.options); });
 }
 
+// In place of one channel.
+void add_several(CLI::App *sub, Arguments &a, CLI::Option *one, const std::function<std::string(std::string &)> &is_id)
+{
+	CLI::Option *tsg = sub->add_option("--tsg", a.control.tsg,
+					   "every channel of this TSG, or none: when one write is refused, "
+					   "those before it are put back")
+				   ->type_name("[RUNLIST:]ID")
+				   ->check(CLI::Validator(is_id, ""))
+				   ->excludes(one);
+
+	sub->add_option("--pid", a.control.pid, "every channel of this process, where it is known which they are")
+		->type_name("PID")
+		->excludes(one)
+		->excludes(tsg);
+}
+
 void add_control(CLI::App &app, Arguments &a, int &status)
 {
 	for (size_t i = 0; i < STEERING_COUNT; i++) {
 		const Steering &s = STEERING[i];
 		CLI::App *sub = app.add_subcommand(s.command, s.about);
 		bool runlist = std::string(s.what) == "RUNLIST";
-		sub->add_option(s.what, a.control.id,
-				runlist ? "its number" : "its id; RUNLIST:ID where ids count per runlist")
-			->required()
-			->check(CLI::Validator(
-				[runlist](std::string &id) { return is_id(id, runlist) ? "" : "not an id: " + id; },
-				""));
+		auto id = [runlist](std::string &text) { return is_id(text, runlist) ? "" : "not an id: " + text; };
+		CLI::Option *one =
+			sub->add_option(s.what, a.control.id,
+					runlist ? "its number" : "its id; RUNLIST:ID where ids count per runlist")
+				->required(!s.of_several)
+				->check(CLI::Validator(id, ""));
+		if (s.of_several)
+			add_several(sub, a, one, id);
 		if (std::string(s.command) == "timeslice")
 			sub->add_option("US", a.control.slice_us, "microseconds")
 				->required()
@@ -245,7 +263,12 @@ void add_control(CLI::App &app, Arguments &a, int &status)
 		if (s.can_undo)
 			add_duration(sub, "--for", a.control.for_ns, 1000000000,
 				     "put it back after that time, or on Ctrl-C");
-		sub->callback([&a, &status, &s] { status = control(a.options, s, a.control); });
+		sub->callback([&a, &status, &s] {
+			if (a.control.id.empty() && a.control.tsg.empty() && !a.control.pid)
+				throw CLI::RequiredError(std::string(s.what) +
+							 (s.of_several ? ", --tsg or --pid" : ""));
+			status = control(a.options, s, a.control);
+		});
 	}
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "show.hpp"
 
+#include <optional>
 #include <string>
 
 namespace tool {
@@ -14,19 +15,23 @@ struct Steering {
 	const char *what;    // "CHANNEL", "TSG", "RUNLIST"
 	const char *about;
 	bool can_undo;
+	bool of_several; // takes --tsg and --pid
 };
 
 extern const Steering STEERING[];
 extern const size_t STEERING_COUNT;
 
 struct ControlOptions {
-	std::string id;   // as the module reads it: 5, 0x5 or RUNLIST:5
-	u32 slice_us = 0; // of timeslice
+	std::string id;         // as the module reads it: 5, 0x5 or RUNLIST:5
+	std::string tsg;        // of disable and enable, in place of id: all channels of this TSG
+	std::optional<u32> pid; // or of this process
+	u32 slice_us = 0;       // of timeslice
 	bool dry_run = false;
 	u64 for_ns = 0; // 0: for good
 };
 
 // Writes, or says what it would write. With for_ns: waits so long, or for a signal, and puts back what it changed.
+// Several channels: all or none; when one write fails, those before it are put back.
 int control(const Options &options, const Steering &steering, const ControlOptions &how);
 
 // An id as the module reads it from whoever wants no other one.

@@ -4,6 +4,7 @@
 
 #include "hw/fb.h"
 #include "hw/ptop.h"
+#include "hw/runlist.h"
 
 namespace tool {
 
@@ -64,6 +65,12 @@ Decoder::Part Decoder::part_of(uint32_t reg) const
 		return Part::Copy;
 	if (reg == NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE || reg == NV_USABLE_FB_SIZE_IN_MB)
 		return Part::Memory;
+	// Images that are older than the reading of it lack it: the interrupt ids are unknown then, and nothing else.
+	for (u32 i = 0; i < gpu_->topo.n_engines; i++) {
+		const lens_engine &e = gpu_->topo.engines[i];
+		if (e.runlist_base && reg == e.runlist_base + NV_RUNLIST_ENGINE_STATUS1(e.rleng))
+			return Part::Interrupts;
+	}
 	return Part::Engines;
 }
 
@@ -94,8 +101,12 @@ std::vector<Failure> Decoder::engine_failures() const
 {
 	std::vector<Failure> list = chip_failures();
 
-	if (identified_)
-		add(list, "engines", topology_err_, Part::Engines);
+	if (!identified_)
+		return list;
+	const lens_topology &topo = gpu_->topo;
+	add(list, "engines", topology_err_ ? topology_err_ : topo.devices_err, Part::Engines);
+	if (!list.empty())
+		list.back().said = engines_missing(list.back().err, topo.dropped_engines);
 	return list;
 }
 
@@ -131,6 +142,46 @@ bool Decoder::has_runlists(std::vector<Failure> &failures) const
 	return false;
 }
 
+std::vector<Failure> Decoder::memory_failures() const
+{
+	std::vector<Failure> list = chip_failures();
+
+	if (identified_)
+		add(list, "memory", gpu_->topo.memory_bytes ? 0 : -EOPNOTSUPP, Part::Memory);
+	return list;
+}
+
+std::optional<Decoder::EngineStatus> Decoder::engine(const lens_engine &engine)
+{
+	EngineStatus s{};
+
+	replay_.take_missing();
+	s.err = lens_engine_read(gpu_.get(), &engine, &s.now);
+	if (!replay_.take_missing().empty())
+		return std::nullopt;
+	return s;
+}
+
+std::unique_ptr<lens_bars> Decoder::bars(std::vector<Failure> &failures)
+{
+	std::unique_ptr<lens_bars> bars = std::make_unique<lens_bars>();
+	std::unique_ptr<lens_mmu_scan> room = std::make_unique<lens_mmu_scan>();
+	Failure f{"bars", 0, {}};
+
+	failures = engine_failures();
+	if (!failures.empty())
+		return nullptr;
+	replay_.take_missing();
+	f.err = lens_bars_collect(gpu_.get(), bars.get(), room.get(), LENS_BARS_WORDS);
+	f.missing = replay_.take_missing();
+	if (!f.err && !f.missing.empty())
+		f.err = -EIO;
+	if (!f.err)
+		return bars;
+	failures.push_back(std::move(f));
+	return nullptr;
+}
+
 std::unique_ptr<RunlistSnap> Decoder::runlist(u32 id, std::vector<Failure> &failures)
 {
 	const lens_runlist *rl = lens_gpu_runlist(gpu_.get(), id);
@@ -142,9 +193,9 @@ std::unique_ptr<RunlistSnap> Decoder::runlist(u32 id, std::vector<Failure> &fail
 		list = std::make_unique<RunlistSnap>(*gpu_, *rl);
 		f.err = list->err;
 		f.missing = replay_.take_missing();
-		if (f.err)
+		if (f.err && !lens_entries_unreadable(&list->snap, f.err))
 			list = nullptr;
-		else if (!f.missing.empty())
+		if (!f.err && !f.missing.empty())
 			f.err = -EIO;
 	}
 	if (f.err)

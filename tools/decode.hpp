@@ -4,12 +4,14 @@
 // proc_text.cc prints it as the module does.
 #pragma once
 #include "failure.hpp"
+#include "gpulens/bar.h"
 #include "gpulens/gpu.h"
 #include "gpulens/mmu.h"
 #include "image.hpp"
 #include "replay.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,13 +51,25 @@ public:
 	std::vector<Failure> gpc_failures() const;
 	std::vector<Failure> copy_failures() const;
 
-	// With the failures of its channels and contexts added to the list. NULL: it could not be read at all.
+	// With the failures of its channels and contexts added to the list. Its err: only its registers could be read;
+	// NULL: not even those.
 	std::unique_ptr<RunlistSnap> runlist(u32 id, std::vector<Failure> &failures);
+	struct EngineStatus {
+		int err; // negative errno
+		lens_engine_status now;
+	};
+
+	// What was on that engine. Nothing: the image does not have the words.
+	std::optional<EngineStatus> engine(const lens_engine &engine);
+	// bars; nullptr where words are missing or it could not be read, and why.
+	std::unique_ptr<lens_bars> bars(std::vector<Failure> &failures);
+	// Why the size of memory is not known; nothing where it is.
+	std::vector<Failure> memory_failures() const;
 	// Are there runlists to read? If not, why.
 	bool has_runlists(std::vector<Failure> &failures) const;
 
 private:
-	enum class Part { Engines, Gpcs, Copy, Memory };
+	enum class Part { Engines, Interrupts, Gpcs, Copy, Memory };
 
 	Part part_of(uint32_t reg) const;
 	void add(std::vector<Failure> &to, const char *item, int err, Part part) const;

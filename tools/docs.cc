@@ -177,7 +177,8 @@ std::string command_page(const Page &page, const CLI::App &app, const CLI::App &
 // --- completions ---
 
 const char WHENS[] = "auto always never";
-const char PROC_NAMES[] = "chip device_info copy_topology tpc_map runlist0";
+const char PROC_NAMES[] = "bars chip copy_topology device_info gpc0_tpc_mask gpc_mask image lce_for_pce0 local_memory "
+			  "num_ces num_gpcs num_tpc_per_gpc pce_map runlist0 shared_lce_for_grce0 tpc_map";
 
 // What completes a value in bash: words for COMPREPLY.
 std::string bash_values(const std::string &value)

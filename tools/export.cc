@@ -84,17 +84,26 @@ private:
 	bool collect(Metrics &metrics, const Source &s)
 	{
 		Family &up = metrics.gauge("gpulens_up", "1 when the GPU could be read.");
-		bool read = false;
+		bool read = false, whole = true;
 
 		try {
-			add_gpu(metrics, load_gpus(s.options).at(0), s.label);
+			Gpu gpu = load_gpus(s.options).at(0);
+			add_gpu(metrics, gpu, s.label);
 			read = true;
+			// Runlists that the reader may not see are missing from what is exported.
+			for (const Failure &f : gpu.runlist_failures) {
+				if (f.err != -EPERM)
+					continue;
+				std::fprintf(stderr, "gpulens: %s: %s: %s\n", gpu.name().c_str(), f.item.c_str(),
+					     f.why().c_str());
+				whole = false;
+			}
 		} catch (const SourceError &e) {
 			std::fprintf(stderr, "gpulens: %s\n", e.what());
 		}
 		up.add({{"gpu", s.label}}, u64{read});
 		if (!s.live)
-			return read;
+			return read && whole;
 		// A GPU that has gone still answers this.
 		try {
 			add_stats(metrics, read_whole(fmt::format("{}/gpu{}/stats", sources_.proc, *s.live), true),
@@ -108,7 +117,7 @@ private:
 			clock->second->add_to(metrics, s.label);
 			read &= how_.listen || clock->second->up();
 		}
-		return read;
+		return read && whole;
 	}
 
 	const SourceOptions sources_;

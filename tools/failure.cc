@@ -43,10 +43,16 @@ std::string Failure::why() const
 	case EOPNOTSUPP: return "not published for this chip";
 	case ENODEV: return "no chip that is known";
 	case ENOENT: return "there is none";
+	case EPERM: return "not shown without CAP_PERFMON or CAP_SYS_ADMIN";
 	case EACCES: return "GPU memory is needed, and the module was loaded with vram=off";
 	case ETIMEDOUT: return "the GPU answers too slowly";
 	default: return errno_name();
 	}
+}
+
+std::string engines_missing(int err, uint32_t dropped)
+{
+	return err == -ENOSPC ? fmt::format("no room for {} more", dropped) : "";
 }
 
 } // namespace tool

@@ -28,4 +28,7 @@ struct Failure {
 	std::string errno_name() const;
 };
 
+// What to say of engines that are missing: of which there was no room for so many, or nothing more than the errno says.
+std::string engines_missing(int err, uint32_t dropped);
+
 } // namespace tool

@@ -15,13 +15,15 @@ Chip chip_of(const lens_gpu &gpu, const Image &image)
 	c.name = gpu.name;
 	c.architecture = gpu.chip->arch;
 	c.device = image.where();
-	c.assumed = gpu.chip->assumed ? gpu.chip->assumed : "";
+	if (const char *assumed = lens_chip_assumed(gpu.chip, gpu.id))
+		c.assumed = assumed;
 	c.id = gpu.chip_id;
 	c.boot0 = gpu.boot0;
 	c.boot42 = image.boot42;
 	c.known = gpu.known;
 	c.ids_per_runlist = gpu.chip->ids_per_runlist;
 	c.memory_bytes = gpu.topo.memory_bytes;
+	c.engines_dropped = gpu.topo.dropped_engines;
 	return c;
 }
 
@@ -61,7 +63,8 @@ Channel channel_of(const lens_gpu &gpu, const lens_runlist_snap &snap, u32 i, co
 	c.tsg = tsg;
 	c.runqueue = e.runqueue;
 	c.inst = e.inst;
-	c.inst_target = e.inst_target;
+	if (e.has_target)
+		c.inst_target = e.inst_target;
 	c.err = snap.err[i];
 	if (!c.err)
 		gpu.chip->host->decode_channel(&snap.state[size_t{2} * i], &c.state);
@@ -109,16 +112,18 @@ void add_runlists(Gpu &to, Decoder &d)
 		std::unique_ptr<RunlistSnap> list = d.runlist(topo.runlists[i].id, to.runlist_failures);
 		Runlist rl;
 		rl.id = topo.runlists[i].id;
-		if (!list) {
+		if (!list || list->err)
 			rl.err = to.runlist_failures.size() > failures ? to.runlist_failures.back().err : -EIO;
-		} else {
+		if (list) {
+			rl.has_regs = true;
 			rl.base = list->snap.regs.base;
 			rl.target = list->snap.regs.target;
 			rl.length = list->snap.regs.length;
 			rl.pending = list->snap.regs.pending;
 			rl.torn = list->snap.torn;
-			add_entries(rl, d.gpu(), list->snap);
 		}
+		if (!rl.err)
+			add_entries(rl, d.gpu(), list->snap);
 		to.runlists.push_back(std::move(rl));
 	}
 }
@@ -141,16 +146,41 @@ void add_units(Gpu &to, const lens_gpu &gpu)
 		to.gpcs.push_back(g);
 	}
 	to.gpc_mask = topo.gpc_mask;
+	to.tpc_order = gpu.chip->tpc_order;
 	to.has_copy = !topo.ce_err;
 	if (topo.ce_err)
 		return;
-	to.pce_map = topo.pce_map;
+	to.pce_map = topo.ce.pce_map;
 	for (u32 i = 0; i < gpu.chip->ce.pces; i++)
-		if (topo.pce_map >> i & 1)
+		if (topo.ce.pce_map >> i & 1)
 			to.lce_for_pce[i] =
-				topo.lce_for_pce[i] == gpu.chip->ce.lce_none ? LENS_NONE : topo.lce_for_pce[i];
-	for (u32 i = 0; i < topo.n_grces; i++)
-		to.shared_lce.push_back(topo.shared_lce[i] == LENS_LCE_NONE ? LENS_NONE : topo.shared_lce[i]);
+				topo.ce.lce_for_pce[i] == gpu.chip->ce.lce_none ? LENS_NONE : topo.ce.lce_for_pce[i];
+	for (u32 i = 0; i < topo.ce.n_grces; i++)
+		to.shared_lce.push_back(topo.ce.shared_lce[i] == LENS_LCE_NONE ? LENS_NONE : topo.ce.shared_lce[i]);
+}
+
+// Nothing where the image does not have the words: older modules did not record them.
+std::optional<EngineNow> now_of(Decoder &d, const lens_engine &engine)
+{
+	std::optional<Decoder::EngineStatus> status = d.engine(engine);
+	EngineNow now;
+
+	if (!status)
+		return std::nullopt;
+	now.err = status->err;
+	if (now.err)
+		return now;
+	now.state = status->now.state;
+	if (now.state == LENS_ENGINE_UNKNOWN)
+		return now;
+	const lens_occupant *shown = lens_engine_shown(&status->now);
+	now.id = shown->id;
+	now.bare = shown->is_channel;
+	now.channel = shown->channel;
+	now.busy = status->now.busy;
+	now.faulted = status->now.faulted;
+	now.reload = status->now.reload;
+	return now;
 }
 
 } // namespace
@@ -196,6 +226,9 @@ Gpu from_image(const Image &image, const std::string &source)
 		add_units(gpu, d.gpu());
 	}
 	add_runlists(gpu, d);
+	if (d.has_topology())
+		for (u32 i = 0; i < d.gpu().topo.n_engines; i++)
+			gpu.engines[i].now = now_of(d, d.gpu().topo.engines[i]);
 	return gpu;
 }
 

@@ -26,7 +26,7 @@ template <size_t n> std::string text_of(const char (&field)[n])
 
 class Reader {
 public:
-	Reader(Gpu &gpu) : gpu_(gpu) {}
+	Reader(Gpu &gpu, unsigned version) : gpu_(gpu), version_(version) {}
 
 	// 64 bytes. Types that are not known are for newer readers.
 	void record(const char *bytes)
@@ -37,6 +37,7 @@ public:
 		switch (le16toh(type)) {
 		case GPULENS_RECORD_CHIP: return chip(as<gpulens_chip>(bytes));
 		case GPULENS_RECORD_ENGINE: return engine(as<gpulens_engine>(bytes));
+		case GPULENS_RECORD_ENGINE_NOW: return engine_now(as<gpulens_engine_now>(bytes));
 		case GPULENS_RECORD_RUNLIST: return runlist(as<gpulens_runlist>(bytes));
 		case GPULENS_RECORD_TSG: return tsg(as<gpulens_tsg>(bytes));
 		case GPULENS_RECORD_CHANNEL: return channel(as<gpulens_channel>(bytes));
@@ -72,16 +73,21 @@ private:
 		// What is constant of a chip is in the core's tables here, too.
 		if (const lens_chip *found = lens_chip_find(c.id, &row, &known)) {
 			c.architecture = found->arch;
-			c.assumed = found->assumed ? found->assumed : "";
+			if (const char *assumed = lens_chip_assumed(found, row))
+				c.assumed = assumed;
 			c.known = known;
 			gpu_.has_runlists = known && found->host;
+			gpu_.tpc_order = found->tpc_order;
 		}
 		gpu_.num_gpcs = r.num_gpcs;
 		gpu_.num_tpc_per_gpc = r.num_tpc_per_gpc;
 		gpu_.num_ces = r.num_ces;
 		gpu_.gpc_mask = le32toh(r.gpc_mask);
 		gpu_.pce_map = le32toh(r.pce_map);
+		c.engines_dropped = r.engines_dropped;
 		part(r.engines_error, "engines", gpu_.engine_failures);
+		for (Failure &f : gpu_.engine_failures)
+			f.said = engines_missing(f.err, c.engines_dropped);
 		gpu_.has_gpcs = part(r.gpcs_error, "gpcs", gpu_.gpc_failures);
 		gpu_.has_copy = part(r.copy_error, "copy", gpu_.copy_failures);
 		if (!gpu_.has_runlists)
@@ -95,7 +101,29 @@ private:
 		return !err;
 	}
 
-	void engine(const gpulens_engine &r) { gpu_.engines.push_back(engine_from_record(r)); }
+	void engine(const gpulens_engine &r) { gpu_.engines.push_back(engine_from_record(r, version_)); }
+
+	void engine_now(const gpulens_engine_now &r)
+	{
+		u32 i = le16toh(r.engine);
+		EngineNow now;
+
+		if (i >= gpu_.engines.size())
+			throw SourceError(
+				fmt::format("the snapshot says what is on engine {}, which it does not have", i));
+		now.err = -r.error;
+		if (!now.err) {
+			now.state = r.kind <= GPULENS_SAMPLE_SWITCH ? static_cast<lens_engine_state>(r.kind)
+								    : LENS_ENGINE_UNKNOWN;
+			now.id = id_of_record(r.id);
+			now.bare = r.flags & GPULENS_SAMPLE_BARE_CHANNEL;
+			now.channel = id_of_record(r.channel);
+			now.busy = r.flags & GPULENS_SAMPLE_BUSY;
+			now.faulted = r.flags & GPULENS_SAMPLE_FAULTED;
+			now.reload = r.flags & GPULENS_SAMPLE_RELOAD;
+		}
+		gpu_.engines[i].now = now;
+	}
 
 	void runlist(const gpulens_runlist &r)
 	{
@@ -105,7 +133,9 @@ private:
 		rl.err = -static_cast<int>(le16toh(r.error));
 		rl.base = le64toh(r.base);
 		rl.target = r.target;
-		rl.length = le16toh(r.entries);
+		// What version 1 said of a list that it could not read was zeros.
+		rl.has_regs = version_ < 2 ? !rl.err : le32toh(r.flags) & GPULENS_RUNLIST_REGS;
+		rl.length = version_ < 2 ? le16toh(r.entries) : le32toh(r.length);
 		rl.pending = le32toh(r.flags) & GPULENS_RUNLIST_PENDING;
 		rl.torn = le32toh(r.flags) & GPULENS_RUNLIST_TORN;
 		if (rl.err)
@@ -165,7 +195,9 @@ private:
 		c.tsg = id_of_record(r.tsg);
 		c.runqueue = r.runqueue;
 		c.inst = le64toh(r.inst);
-		c.inst_target = r.inst_target;
+		// Version 1 wrote 0 where nobody knew it.
+		if (!(le32toh(r.flags) & GPULENS_CHANNEL_NO_TARGET || (version_ < 2 && r.error)))
+			c.inst_target = r.inst_target;
 		c.err = -r.error;
 		if (!c.err)
 			// Channel RAM came with ids that count per runlist.
@@ -200,6 +232,7 @@ private:
 	}
 
 	Gpu &gpu_;
+	unsigned version_;
 	u32 position_ = 0;
 };
 
@@ -229,7 +262,7 @@ int id_of_record(uint16_t le)
 	return static_cast<int16_t>(le16toh(le));
 }
 
-Engine engine_from_record(const gpulens_engine &r)
+Engine engine_from_record(const gpulens_engine &r, unsigned version)
 {
 	Engine e;
 
@@ -243,8 +276,9 @@ Engine engine_from_record(const gpulens_engine &r)
 	e.pri_base = le32toh(r.pri_base);
 	e.runlist_base = le32toh(r.runlist_base);
 	e.name = text_of(r.name);
-	// How src/names.c begins the name of one.
-	e.grce = e.type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE && e.name.compare(0, 11, "[Graphics] ") == 0;
+	// Version 1 said it in the name only.
+	e.grce = version < 2 ? e.type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE && e.name.starts_with("[Graphics] ")
+			     : r.flags & GPULENS_ENGINE_GRCE;
 	return e;
 }
 
@@ -252,7 +286,7 @@ Gpu from_snapshot(std::string_view bytes, const std::string &source)
 {
 	gpulens_header h = header_of(bytes);
 	Gpu gpu;
-	Reader reader(gpu);
+	Reader reader(gpu, le16toh(h.version));
 
 	gpu.source = source;
 	gpu.addresses = false;

@@ -59,6 +59,7 @@ json chip_json(const Chip &c)
 	j["ids_per_runlist"] = c.ids_per_runlist;
 	j["memory_bytes"] = count_or_null(c.memory_bytes);
 	j["assumed"] = text_or_null(c.assumed);
+	j["engines_dropped"] = c.engines_dropped;
 	j["product"] = text_or_null(c.product);
 	j["driver"] = text_or_null(c.driver);
 	return j;
@@ -126,7 +127,7 @@ json channel_json(const Channel &c)
 	j["id"] = c.id;
 	j["runqueue"] = c.runqueue;
 	j["instance"] = hex_or_null(c.inst);
-	j["instance_target"] = target_name(c.inst_target);
+	j["instance_target"] = c.inst_target ? json(target_name(*c.inst_target)) : json(nullptr);
 	j["error"] = error_or_null(c.err);
 	j["state"] = c.err ? json(nullptr) : state_json(c);
 	j["context"] = c.context ? context_json(*c.context) : json(nullptr);
@@ -142,6 +143,22 @@ json channel_list(const std::vector<Channel> &channels)
 	return list;
 }
 
+json now_json(const EngineNow &now)
+{
+	json j;
+
+	j["error"] = error_or_null(now.err);
+	if (now.err)
+		return j;
+	j["state"] = now.state_name();
+	j["tsg"] = id_or_null(now.bare ? LENS_NONE : now.id);
+	j["channel"] = id_or_null(now.bare ? now.id : now.channel);
+	j["busy"] = now.busy;
+	j["faulted"] = now.faulted;
+	j["reload"] = now.reload;
+	return j;
+}
+
 json runlist_json(const Gpu &gpu, const Runlist &rl)
 {
 	json j;
@@ -150,9 +167,9 @@ json runlist_json(const Gpu &gpu, const Runlist &rl)
 	j["error"] = error_or_null(rl.err);
 	j["engines"] = gpu.engine_names(rl.id);
 	j["base"] = hex_or_null(rl.base);
-	j["target"] = target_name(rl.target);
-	j["length"] = rl.length;
-	j["pending"] = rl.pending;
+	j["target"] = rl.has_regs ? json(target_name(rl.target)) : json(nullptr);
+	j["length"] = rl.has_regs ? json(rl.length) : json(nullptr);
+	j["pending"] = rl.has_regs ? json(rl.pending) : json(nullptr);
 	j["torn"] = rl.torn;
 	j["tsgs"] = json::array();
 	for (const Tsg &t : rl.tsgs)
@@ -196,7 +213,8 @@ json engines_json(const Gpu &gpu)
 				{"reset", id_or_null(e.reset)},
 				{"fault", id_or_null(e.fault)},
 				{"registers", hex_or_null(e.pri_base)},
-				{"runlist_registers", hex_or_null(e.runlist_base)}});
+				{"runlist_registers", hex_or_null(e.runlist_base)},
+				{"now", e.now ? now_json(*e.now) : json(nullptr)}});
 	return list;
 }
 
@@ -258,6 +276,8 @@ json gpcs_json(const Gpu &gpu)
 	j["num_gpcs"] = count_or_null(gpu.num_gpcs);
 	j["num_tpc_per_gpc"] = count_or_null(gpu.num_tpc_per_gpc);
 	j["gpc_mask"] = gpu.has_gpcs ? hex(gpu.gpc_mask) : json(nullptr);
+	static const char *const orders[] = {"published", "assumed", "wrong"};
+	j["tpc_order"] = gpu.numbers_tpcs() ? json(orders[gpu.tpc_order]) : json(nullptr);
 	j["gpcs"] = json::array();
 	for (const Gpc &g : gpu.gpcs)
 		j["gpcs"].push_back({{"gpc", g.id},

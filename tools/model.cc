@@ -7,6 +7,7 @@
 #include "hw/ptop.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fmt/format.h>
 
 namespace tool {
@@ -38,6 +39,31 @@ std::string Engine::short_name() const
 	if (name.compare(0, 8, "Unknown ") != 0 && open != name.npos && close != name.npos && close > open)
 		return name.substr(open + 1, close - open - 1);
 	return name;
+}
+
+const char *EngineNow::state_name() const
+{
+	switch (state) {
+	case LENS_ENGINE_IDLE: return "idle";
+	case LENS_ENGINE_ON: return "on";
+	case LENS_ENGINE_LOAD: return "loading";
+	case LENS_ENGINE_SAVE: return "saving";
+	case LENS_ENGINE_SWITCH: return "switching";
+	case LENS_ENGINE_UNKNOWN: break;
+	}
+	return "unknown";
+}
+
+std::string EngineNow::text() const
+{
+	if (err)
+		return err == -EOPNOTSUPP ? "-" : "unreadable";
+	if (state == LENS_ENGINE_UNKNOWN)
+		return "unknown code";
+	if (state == LENS_ENGINE_IDLE)
+		return "idle";
+	std::string who = id == LENS_NONE ? "unknown TSG" : fmt::format("{} {}", bare ? "channel" : "TSG", id);
+	return state == LENS_ENGINE_ON ? who : fmt::format("{} ({})", who, state_name());
 }
 
 bool Channel::on_engine() const
@@ -85,6 +111,11 @@ std::vector<const Channel *> Runlist::channels() const
 		all.push_back(&c);
 	std::sort(all.begin(), all.end(), [](const Channel *a, const Channel *b) { return a->position < b->position; });
 	return all;
+}
+
+bool Gpu::numbers_tpcs() const
+{
+	return std::any_of(gpcs.begin(), gpcs.end(), [](const Gpc &g) { return g.tpcs && g.first_tpc; });
 }
 
 const Runlist *Gpu::runlist(u32 id) const

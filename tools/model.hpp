@@ -25,16 +25,33 @@ struct Chip {
 	std::optional<u32> boot0, boot42;
 	bool known = true; // false: only the generation is known
 	bool ids_per_runlist = false;
-	u64 memory_bytes = 0; // 0: not told
+	u64 memory_bytes = 0;    // 0: not told
+	u32 engines_dropped = 0; // there was no room for at least so many
+};
+
+// What was on an engine at the instant of a snapshot or image.
+struct EngineNow {
+	int err = 0; // why that is unknown, negative errno; -EOPNOTSUPP: the engine has no register that says it
+	lens_engine_state state = LENS_ENGINE_IDLE;
+	int id = LENS_NONE; // of a TSG, or of a channel that is in none: bare
+	bool bare = false;
+	int channel = LENS_NONE; // of that TSG; not told by every chip
+	bool busy = false, faulted = false, reload = false;
+
+	// "TSG 5", "TSG 5 (saving)", "idle", "unreadable", "-" without a register
+	std::string text() const;
+	// "on", "loading"
+	const char *state_name() const;
 };
 
 struct Engine {
 	std::string name; // as device_info names it
-	u16 type = 0;     // NV_PTOP_DEVICE_INFO_TYPE_ENUM
+	u32 type = 0;     // NV_PTOP_DEVICE_INFO_TYPE_ENUM
 	u16 inst = 0;
 	int runlist = LENS_NONE, engine_id = LENS_NONE, intr = LENS_NONE, reset = LENS_NONE, fault = LENS_NONE;
 	u32 pri_base = 0, runlist_base = 0; // BAR0 offsets, 0: not told
 	bool grce = false;                  // a copy engine on a runlist with graphics
+	std::optional<EngineNow> now{};     // nothing: the source does not say
 
 	bool is_copy() const;
 	bool is_graphics() const;
@@ -59,10 +76,10 @@ struct Channel {
 	u32 position = 0;    // among the runlist's entries
 	int tsg = LENS_NONE; // in none
 	u32 runqueue = 0;
-	u64 inst = 0; // 0: not told
-	u32 inst_target = 0;
-	int err = 0;                // why its state could not be read, negative errno
-	lens_channel_state state{}; // zero where err says so
+	u64 inst = 0;                   // 0: not told
+	std::optional<u32> inst_target; // nullopt: unknown
+	int err = 0;                    // why its state could not be read, negative errno
+	lens_channel_state state{};     // zero where err says so
 	std::optional<Context> context;
 
 	bool on_engine() const;
@@ -83,7 +100,8 @@ struct Tsg {
 
 struct Runlist {
 	u32 id = 0;
-	int err = 0; // why its entries could not be read, negative errno
+	int err = 0;           // why its entries could not be read, negative errno
+	bool has_regs = false; // base, target, length and pending are known, whatever err says
 	u64 base = 0;
 	u32 target = 0, length = 0; // length: entries
 	bool pending = false, torn = false;
@@ -138,7 +156,8 @@ struct Gpu {
 	std::vector<Runlist> runlists;
 	u32 num_gpcs = 0, num_tpc_per_gpc = 0, num_ces = 0; // 0: not told
 	bool has_gpcs = false, has_copy = false;
-	u32 gpc_mask = 0; // set bit: disabled
+	lens_tpc_order tpc_order = LENS_TPC_ORDER_PUBLISHED; // of the logical numbers in gpcs
+	u32 gpc_mask = 0;                                    // set bit: disabled
 	std::vector<Gpc> gpcs;
 	std::vector<Sm> sms;            // by id; empty: not told
 	u32 pce_map = 0;                // set bit: present
@@ -153,6 +172,8 @@ struct Gpu {
 	std::vector<Failure> chip_failures, engine_failures, gpc_failures, copy_failures, runlist_failures,
 		channel_failures;
 
+	// Has any of the GPCs logical TPC numbers, which tpc_order is about?
+	bool numbers_tpcs() const;
 	const Runlist *runlist(u32 id) const;
 	std::vector<const Engine *> engines_of(u32 runlist) const;
 	std::vector<std::string> engine_names(u32 runlist) const; // short ones

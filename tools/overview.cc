@@ -54,6 +54,18 @@ std::string channels_inline(const std::vector<Channel> &channels, const Style &s
 	return out;
 }
 
+// The engines of a runlist; whose TSG is on one stands behind it. One without is idle or does not say.
+std::string engines_now(const Gpu &gpu, u32 runlist)
+{
+	std::vector<std::string> names;
+
+	for (const Engine *e : gpu.engines_of(runlist)) {
+		bool told = e->now && !e->now->err && e->now->id != LENS_NONE && e->now->state != LENS_ENGINE_IDLE;
+		names.push_back(e->short_name() + (told ? fmt::format(" [{}]", e->now->text()) : ""));
+	}
+	return names.empty() ? "no engine" : fmt::format("{}", fmt::join(names, ", "));
+}
+
 void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last, const Style &style)
 {
 	const Lines &l = lines_of(style);
@@ -61,7 +73,7 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 	size_t items = rl.tsgs.size() + !rl.outside.empty(), n = 0;
 
 	out += fmt::format("{}{}  {}", last ? l.last : l.child,
-			   style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)), engine_list(gpu, rl.id));
+			   style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)), engines_now(gpu, rl.id));
 	if (rl.err)
 		out += "  " + style.paint(Ink::Red, Failure{"", rl.err, {}}.why());
 	if (rl.pending)
@@ -146,7 +158,10 @@ std::string streams_text(const Gpu &gpu, const Isolation &from, const Style &sty
 		       engine_list(gpu, c.runlist), std::to_string(c.channels),
 		       Cell(std::to_string(c.enabled), c.enabled < c.channels ? Ink::Yellow : Ink::None),
 		       c.page_directory ? fmt::format("{:#x}", c.page_directory) : "not told"});
-	return t.empty() ? "    no channels\n" : t.str(style, "    ");
+	bool unread = std::any_of(gpu.runlists.begin(), gpu.runlists.end(), [](const Runlist &rl) { return rl.err; });
+	if (t.empty())
+		return unread ? "    unknown\n" : "    no channels\n";
+	return t.str(style, "    ");
 }
 
 } // namespace
@@ -155,7 +170,10 @@ std::string isolation_text(const Gpu &gpu, const Isolation &from, const Style &s
 {
 	std::string out = headline(gpu, style);
 	u32 channels = 0, off = 0;
+	size_t unread = 0;
 
+	for (const Runlist &rl : gpu.runlists)
+		unread += rl.err != 0;
 	for (const TaskChannels &t : from.tasks) {
 		channels += t.channels;
 		off += t.channels - t.enabled;
@@ -164,16 +182,23 @@ std::string isolation_text(const Gpu &gpu, const Isolation &from, const Style &s
 		out += style.paint(Ink::Bold, id) + " " + wrapped(text, style.width > 3 ? style.width - 3 : 0, "   ") +
 		       '\n';
 	};
-	if (gpu.has_runlists) {
+	if (gpu.has_runlists && unread == gpu.runlists.size() && unread) {
 		rule("R1",
-		     fmt::format("Every operation goes through a channel: {} of them, {} disabled (whose tasks stand "
+		     "Every operation goes through a channel; which there are is unknown: no runlist can be read.");
+	} else if (gpu.has_runlists) {
+		rule("R1",
+		     fmt::format("Every operation goes through a channel: {} of them{}, {} disabled (whose tasks stand "
 				 "still when they use one).",
-				 channels, off));
+				 channels, unread ? " where runlists can be read" : "", off));
 		rule("R2",
 		     "A task runs at most as many streams at once as it has channels; one more waits for work that is "
 		     "none of its own:");
 		out += streams_text(gpu, from, style);
-		rule("R3", "Only channels on a runlist are scheduled; the ones above are.");
+		rule("R3",
+		     unread ? fmt::format("Only channels on a runlist are scheduled; the ones above are, and those "
+					  "of {} of {} runlists are unknown, which cannot be read.",
+					  unread, gpu.runlists.size())
+			    : "Only channels on a runlist are scheduled; the ones above are.");
 	}
 	rule("R4", fmt::format("A runlist has at most one task active per engine; {} of {} serve more than one engine.",
 			       from.shared_runlists, from.runlists));

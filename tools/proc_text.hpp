@@ -14,7 +14,8 @@ struct ProcText {
 	std::vector<Failure> failures;
 };
 
-// The files that can be had from an image: chip, device_info, copy_topology, tpc_map, runlistY.
+// Is it a file of /proc/gpuX? proc_text() gives what an image tells of it, or a failure that says why it tells nothing:
+// of snapshot, stats, samples and of those that are written to.
 bool is_proc_file(const std::string &name);
 ProcText proc_text(Decoder &decoder, const std::string &name);
 

@@ -13,6 +13,9 @@ Replay::Replay(const Image &image) : image_(image)
 		.copy = copy,
 		.store32 = store32,
 		.exclusive = exclusive,
+		.stop_state = nullptr,
+		.exclusive_at = nullptr,
+		.atomic = exclusive,
 		.wait_us = wait_us,
 	};
 

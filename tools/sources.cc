@@ -22,20 +22,31 @@ namespace {
 
 constexpr std::string_view SNAPSHOT_MAGIC = "GPLS";
 
-std::string what_happened(int err)
+// The files are also root's or a group's by their mode, which no capability but root's passes.
+constexpr const char *TAKES_PERFMON = "what runs on a GPU takes CAP_PERFMON or CAP_SYS_ADMIN";
+constexpr const char *HOW_TO_OBSERVE = "sudo gpulens ..., or setcap cap_perfmon+ep $(command -v gpulens) for members "
+				       "of the group that the module was given (gid=)";
+
+std::string what_happened(int err, bool writing)
 {
 	switch (err) {
-	case EPERM: return "this takes CAP_SYS_ADMIN, and no kernel lockdown";
+	case EPERM:
+		return writing ? "this takes CAP_SYS_ADMIN, and no kernel lockdown"
+			       : "this takes CAP_PERFMON or CAP_SYS_ADMIN";
 	case EACCES: return "not allowed";
 	case ENOENT: return "there is no such thing now";
-	case ENODEV: return "the GPU has gone, or cannot be woken";
-	case EAGAIN: return "the GPU sleeps";
+	case ENODEV: return "the GPU has gone, or another one is in its place";
+	case ENODATA: return "the GPU is asleep, and reading does not wake it";
+	case ENXIO:
+		return "the GPU's memory decoding is off, or system memory is needed and no driver maps it through the kernel";
 	case ETIMEDOUT: return "the GPU did not answer in time";
-	case EIO: return "the GPU answered with codes of failed reads";
+	case EIO: return "the GPU answered with codes of failed reads, or is in error recovery";
 	case EOPNOTSUPP: return "this chip has no such thing, or no manual publishes it";
 	case ERANGE: return "beyond what this chip has";
 	case EINVAL: return "not an id that the GPU can tell from others";
-	case EBUSY: return "somebody else is at it";
+	case EBUSY:
+		return writing ? "the runlist is being replaced, or others use the file"
+			       : "in use by others, or over the budget of readers without a privilege";
 	default: return std::strerror(err);
 	}
 }
@@ -53,17 +64,22 @@ std::string what_to_do(int err, const std::string &path, bool writing)
 {
 	switch (err) {
 	case EPERM:
-		return locked_down()
-			       ? "the kernel is locked down (see man kernel_lockdown): steering and raw images stay "
-				 "closed until it is booted without"
-			       : "be root: sudo gpulens ...";
+		if (locked_down() && (writing || path.ends_with("/image")))
+			return "the kernel is locked down (see man kernel_lockdown): control and raw images "
+			       "stay closed until it is booted without";
+		return writing ? "be root: sudo gpulens ..." : HOW_TO_OBSERVE;
 	case EACCES:
-		return geteuid() ? "be root, or in the group that the module was given (gid=): sudo gpulens ..."
-		       : writing ? "the module was loaded with control=0, or needs GPU memory and has vram=off"
-				 : "the module was loaded with vram=off";
-	case EAGAIN: return "wake it: echo on >/sys/bus/pci/devices/ADDRESS/power/control";
+		// By its mode, or by the module that was loaded so.
+		if (eaccess(path.c_str(), writing ? W_OK : R_OK))
+			return writing ? "be root: sudo gpulens ..."
+				       : fmt::format("{}: {}", TAKES_PERFMON, HOW_TO_OBSERVE);
+		return writing ? "the module was loaded with control=0, or needs GPU memory and has vram=off"
+			       : "the module was loaded with vram=off";
+	case ENODATA: return "wake it: echo on >/sys/bus/pci/devices/ADDRESS/power/control";
+	case ENXIO: return "its driver may be resetting it; setpci -s ADDRESS COMMAND shows whether bit 1 is set";
 	case EINVAL: return "where ids count per runlist, write RUNLIST:ID";
 	case ENODEV: return "look with: lspci -d 10de:";
+	case EBUSY: return "try again";
 	case EIO:
 		return "its firmware may keep this from the CPU; " + path.substr(0, path.rfind('/')) +
 		       "/chip says what can be read";
@@ -133,8 +149,8 @@ std::string explain(int err, const std::string &path, bool writing)
 {
 	std::string todo = what_to_do(err, path, writing);
 
-	return fmt::format("{}: {}: {}{}", path, strerrorname_np(err) ? strerrorname_np(err) : "?", what_happened(err),
-			   todo.empty() ? "" : "; " + todo);
+	return fmt::format("{}: {}: {}{}", path, strerrorname_np(err) ? strerrorname_np(err) : "?",
+			   what_happened(err, writing), todo.empty() ? "" : "; " + todo);
 }
 
 std::string explain_file(int err, const std::string &path)
@@ -150,17 +166,28 @@ std::string explain_file(int err, const std::string &path)
 			   todo);
 }
 
-std::string read_whole(const std::string &path, bool of_module)
+namespace {
+
+// 0 or errno.
+int read_path(const std::string &path, std::string &bytes)
 {
 	int fd = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-	std::string bytes;
 	// The module collects at the first read() and serves the rest from that: a snapshot stays one instant.
-	bool whole = fd >= 0 && read_file(fd, bytes);
-	int err = errno;
+	int err = fd >= 0 && read_file(fd, bytes) ? 0 : errno;
 
 	if (fd >= 0)
 		close(fd);
-	if (!whole)
+	return err;
+}
+
+} // namespace
+
+std::string read_whole(const std::string &path, bool of_module)
+{
+	std::string bytes;
+	int err = read_path(path, bytes);
+
+	if (err)
 		throw SourceError(of_module ? explain(err, path, false) : explain_file(err, path));
 	return bytes;
 }
@@ -223,18 +250,55 @@ unsigned only_gpu(const SourceOptions &sources)
 	return there[0];
 }
 
-Gpu load_live(const std::string &proc, unsigned index)
+namespace {
+
+std::string snapshot_path(const std::string &proc, unsigned index)
 {
 	std::string path = fmt::format("{}/gpu{}/snapshot", proc, index);
 
-	if (!std::filesystem::exists(path)) {
-		std::vector<unsigned> there = proc_gpus(proc);
-		if (std::find(there.begin(), there.end(), index) != there.end())
-			throw SourceError(path +
-					  ": it is not there; the module is of another version than this gpulens");
-		throw SourceError(fmt::format("there is no GPU {}; there is {}", index, fmt::join(there, ", ")));
-	}
+	if (std::filesystem::exists(path))
+		return path;
+	std::vector<unsigned> there = proc_gpus(proc);
+	if (std::find(there.begin(), there.end(), index) != there.end())
+		throw SourceError(path + ": it is not there; the module is of another version than this gpulens");
+	throw SourceError(fmt::format("there is no GPU {}; there is {}", index, fmt::join(there, ", ")));
+}
+
+// Its topology, which every user may read. One sentence says of all runlists why they are not known.
+Gpu load_topology(const std::string &proc, unsigned index)
+{
+	std::string path = fmt::format("{}/gpu{}/topology", proc, index);
+	Gpu gpu = from_bytes(read_whole(path, true), path);
+
+	std::erase_if(gpu.runlist_failures, [](const Failure &f) { return f.item != "runlists"; });
+	for (Runlist &rl : gpu.runlists)
+		rl.err = -EPERM;
+	if (!gpu.runlists.empty())
+		gpu.runlist_failures.push_back(
+			{"runlists", -EPERM, {}, fmt::format("{}: {}", TAKES_PERFMON, HOW_TO_OBSERVE)});
+	return gpu;
+}
+
+} // namespace
+
+Gpu load_live(const std::string &proc, unsigned index)
+{
+	std::string path = snapshot_path(proc, index);
+
 	return from_bytes(read_whole(path, true), path);
+}
+
+Gpu load_permitted(const std::string &proc, unsigned index)
+{
+	std::string path = snapshot_path(proc, index), bytes;
+	int err = read_path(path, bytes);
+
+	// Root is refused by nothing but a missing capability (EPERM).
+	if (err == EPERM || (err == EACCES && std::filesystem::exists(fmt::format("{}/gpu{}/topology", proc, index))))
+		return load_topology(proc, index);
+	if (err)
+		throw SourceError(explain(err, path, false));
+	return from_bytes(bytes, path);
 }
 
 std::vector<Gpu> load_gpus(const SourceOptions &options)
@@ -251,7 +315,7 @@ std::vector<Gpu> load_gpus(const SourceOptions &options)
 		return gpus;
 	}
 	for (unsigned x : options.gpus.empty() ? proc_gpus(options.proc) : options.gpus)
-		gpus.push_back(load_live(options.proc, x));
+		gpus.push_back(load_permitted(options.proc, x));
 	return gpus;
 }
 

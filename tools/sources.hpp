@@ -32,8 +32,8 @@ std::vector<Gpu> from_rm(const std::vector<unsigned> &which);
 
 // An id of a record or a sample as it lies there; LENS_NONE where the hardware does not give one.
 int id_of_record(uint16_t le);
-// An engine's record, in a snapshot or before samples.
-Engine engine_from_record(const gpulens_engine &record);
+// An engine's record, in a snapshot or before samples of that version.
+Engine engine_from_record(const gpulens_engine &record, unsigned version);
 // A snapshot as include/uapi/gpulens.h lays it out. Throws SourceError: not one, cut short, of a newer layout.
 Gpu from_snapshot(std::string_view bytes, const std::string &source);
 
@@ -52,14 +52,17 @@ struct SourceOptions {
 
 // Is the driver asked, and not the module?
 bool asks_rm(const SourceOptions &options);
-// The GPUs of all files and, when there are none or some are named, of the module. Never empty.
+// The GPUs of all files and, when there are none or some are named, of the module, as load_permitted() has them.
+// Never empty.
 std::vector<Gpu> load_gpus(const SourceOptions &options);
 // The X of the /proc/gpuX there are, ascending. Throws SourceError when there is none, and says why.
 std::vector<unsigned> proc_gpus(const std::string &proc);
 // The GPU that a command of one GPU is for: the one named, or the only one. Throws SourceError.
 unsigned only_gpu(const SourceOptions &options);
-// /proc/gpuX/snapshot now.
+// /proc/gpuX/snapshot now. Throws SourceError, also where the reader lacks the privilege.
 Gpu load_live(const std::string &proc, unsigned index);
+// The same; without the privilege /proc/gpuX/topology, whose runlists are all unknown (EPERM) and so in its failures.
+Gpu load_permitted(const std::string &proc, unsigned index);
 // A file's bytes. Throws SourceError; of_module: with what its errno means for a file of /proc/gpuX.
 std::string read_whole(const std::string &path, bool of_module);
 // What an errno of a /proc/gpuX file means and what one can do; docs/proc.md, "Errors".

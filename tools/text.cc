@@ -52,7 +52,7 @@ void add_channel(Table &t, const Channel &c)
 		rest += " acquire-fail";
 	t.add({std::to_string(c.runlist), id_or_dash(c.tsg), std::to_string(c.id), Cell(channel_word(c), ink_of(c)),
 	       c.status(), c.err ? "?" : yes_if(c.state.enable), c.err ? "?" : yes_if(c.state.busy),
-	       std::to_string(c.runqueue), hex_or_dash(c.inst), target_name(c.inst_target),
+	       std::to_string(c.runqueue), hex_or_dash(c.inst), c.inst_target ? target_name(*c.inst_target) : "-",
 	       rest.empty() ? "-" : rest.substr(1)});
 }
 
@@ -109,6 +109,8 @@ std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
 		out += style.paint(Ink::Yellow, ", submitted, not yet taken up");
 	if (rl.torn)
 		out += style.paint(Ink::Yellow, ", moved while it was read");
+	if (rl.err)
+		out += style.paint(Ink::Red, ", which cannot be read");
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
 		Table t = channel_table();
@@ -240,12 +242,13 @@ std::string chip_text(const Gpu &gpu, const Style &style)
 
 std::string engines_text(const Gpu &gpu, const Style &style)
 {
-	Table t({"<Engine", "<Type", "Inst", "Runlist", "Engine", "Intr", "Reset", "Fault", "Registers", "Runlist at"});
+	Table t({"<Engine", "<Type", "Inst", "Runlist", "Engine", "Intr", "Reset", "Fault", "Registers", "Runlist at",
+		 "<Now"});
 
 	for (const Engine &e : gpu.engines)
 		t.add({e.name, fmt::format("{:#04x}", e.type), std::to_string(e.inst), id_or_dash(e.runlist),
 		       id_or_dash(e.engine_id), id_or_dash(e.intr), id_or_dash(e.reset), id_or_dash(e.fault),
-		       hex_or_dash(e.pri_base), hex_or_dash(e.runlist_base)});
+		       hex_or_dash(e.pri_base), hex_or_dash(e.runlist_base), e.now ? e.now->text() : "unknown"});
 	return headline(gpu, style) + (t.empty() ? "" : t.str(style));
 }
 
@@ -255,9 +258,9 @@ std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &st
 	std::vector<std::string> empty;
 
 	for (const Runlist &rl : gpu.runlists) {
-		if ((id && rl.id != *id) || rl.err)
+		if ((id && rl.id != *id) || !rl.has_regs)
 			continue;
-		if (!id && rl.tsgs.empty() && rl.outside.empty())
+		if (!id && !rl.err && rl.tsgs.empty() && rl.outside.empty())
 			empty.push_back(fmt::format("{} ({})", rl.id, engine_list(gpu, rl.id)));
 		else
 			out += one_runlist(gpu, rl, style);
@@ -275,8 +278,11 @@ std::string channels_text(const Gpu &gpu, const Style &style)
 		for (const Channel *c : rl.channels())
 			add_channel(t, *c);
 	std::string out = headline(gpu, style);
-	if (gpu.has_runlists || gpu.chip.driver.empty())
-		out += t.empty() ? "no channels\n" : t.str(style);
+	bool unread = std::any_of(gpu.runlists.begin(), gpu.runlists.end(), [](const Runlist &rl) { return rl.err; });
+	if (!t.empty())
+		out += t.str(style);
+	else if (!unread && (gpu.has_runlists || gpu.chip.driver.empty()))
+		out += "no channels\n";
 	if (gpu.allocated)
 		out += wrapped(fmt::format("{} channels are allocated: {}", gpu.allocated->size(),
 					   ranges(*gpu.allocated)),
@@ -323,7 +329,15 @@ std::string gpcs_text(const Gpu &gpu, const Style &style)
 	}
 	out += fmt::format("{} of {} GPCs, {} of {} TPCs; disabled GPCs (mask): {}\n", gpu.gpcs.size(), gpu.num_gpcs,
 			   tpcs, gpu.num_gpcs * gpu.num_tpc_per_gpc, hex_or_dash(gpu.gpc_mask));
-	return out + t.str(style) + sms_text(gpu, style);
+	out += t.str(style);
+	if (gpu.numbers_tpcs() && gpu.tpc_order != LENS_TPC_ORDER_PUBLISHED)
+		out += wrapped(gpu.tpc_order == LENS_TPC_ORDER_WRONG
+				       ? "! logical TPC numbers are known to be wrong: this chip does not count GPC by "
+					 "GPC"
+				       : "logical TPC numbers are assumed: their order is not published for this chip",
+			       style.width, "  ") +
+		       '\n';
+	return out + sms_text(gpu, style);
 }
 
 } // namespace tool

@@ -153,7 +153,7 @@ bool TimelineBuilder::take_head()
 	for (size_t at = sizeof(h); at < bytes; at += GPULENS_RECORD_BYTES) {
 		gpulens_engine e;
 		std::memcpy(&e, pending_.data() + at, sizeof(e));
-		timeline_.tracks.push_back({engine_from_record(e), {}, {}});
+		timeline_.tracks.push_back({engine_from_record(e, le16toh(h.version)), {}, {}});
 	}
 	timeline_.index = static_cast<int>(le32toh(h.gpu));
 	timeline_.period_us = le32toh(h.period_us);

@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
-from . import initramfs, paths, splats
+from . import initramfs, machine, paths, splats
 
 BOOT_LIMIT = 120.0  # seconds; a boot takes 6 on an idle machine of 2 cores
 BOOT_ATTEMPTS = 3  # where a boot is known to fail now and then
@@ -73,15 +73,15 @@ def _file(name: str, folder: pathlib.Path) -> str:
 class Emulator:
     """One emulated GPU: its process and its control socket."""
 
-    def __init__(self, gpu: Gpu, name: str, run_dir: pathlib.Path, extra: Sequence[str] = ()) -> None:
+    def __init__(self, gpu: Gpu, profile: str, name: str, run_dir: pathlib.Path) -> None:
         self.gpu = gpu
         self.name = name
         program = os.environ.get("GPULENS_EMULATOR", str(paths.EMULATOR))
         if not pathlib.Path(program).exists():
             raise FileNotFoundError(f"{program} is not there; run make emulator")
         ours, self.qemu_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = [program, "--profile", _file(gpu.profile, paths.PROFILES), "--fd", str(ours.fileno()),
-                   "--control", f"{name}.sock", "--log", f"{name}.log", *extra]
+        command = [program, "--profile", profile, "--fd", str(ours.fileno()),
+                   "--control", f"{name}.sock", "--log", f"{name}.log"]
         if gpu.scenario:
             command += ["--scenario", _file(gpu.scenario, paths.SCENARIOS)]
         with open(run_dir / f"{name}.out", "wb") as out:
@@ -175,7 +175,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         if modules is None:
             known = {"gpulens": paths.module("gpulens"),
                      **{name: paths.module(name, "kmod-tests")
-                        for name in ("faulty", "rival", "sleeper", "sysram", "tegra")}}
+                        for name in ("faulty", "rival", "rival_driver", "sleeper", "sysram", "tegra")}}
             modules = {name: path for name, path in known.items() if path.exists()}
         self._modules, self._programs = dict(modules), programs
         self.run_dir = self._new_run_dir()
@@ -192,8 +192,11 @@ class Guest:  # pylint: disable=too-many-instance-attributes
 
     @staticmethod
     def _new_run_dir() -> pathlib.Path:
-        Guest._count += 1
-        return paths.BUILD / "run" / f"{os.getpid()}-{Guest._count}"
+        while True:  # a process in a namespace of its own may find what its namesake left of a lost guest
+            Guest._count += 1
+            path = paths.BUILD / "run" / f"{os.getpid()}-{Guest._count}"
+            if not path.exists():
+                return path
 
     def __enter__(self) -> "Guest":
         for attempt in range(1, BOOT_ATTEMPTS + 1):
@@ -227,29 +230,16 @@ class Guest:  # pylint: disable=too-many-instance-attributes
 
     def _qemu_command(self, agent_fd: int) -> list[str]:
         kernel = paths.kernel_tree() / "boot" / f"vmlinuz-{paths.kernel_version()}"
-        # thread=single: with a thread for each processor, two that reach the same device at once lock QEMU up
-        # (7.2, hw/remote: one holds the device's mutex and waits for the big lock, the other the other way round).
-        # The processors still interleave, at every interrupt, pause and idle loop, and no slower.
-        # acpi=noirq: routing interrupts by the tables' byte code takes 150 ms a device; nobody needs INTx.
-        accel = os.environ.get("ACCEL", "tcg")  # KVM only on request: it may exist and hang
-        machine = "q35" if self._iommu else "pc"
-        command = ["qemu-system-x86_64", "-machine", f"{machine},memory-backend=m", "-m", f"{self._mem}M",
-                   "-object", f"memory-backend-memfd,id=m,size={self._mem}M,share=on",
-                   "-accel", "tcg,thread=single" if accel == "tcg" else accel,
-                   "-cpu", "max" if accel == "tcg" else "host", "-smp", str(self._smp),
-                   "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-kernel", str(kernel),
-                   "-initrd", "initramfs.cpio",
+        command = [machine.QEMU, *machine.arguments(self._iommu), "-chardev", f"socket,id=agent,fd={agent_fd}",
+                   "-device", "virtserialport,chardev=agent,name=gpulens.agent", "-m", f"{self._mem}M",
+                   "-object", f"memory-backend-memfd,id=m,size={self._mem}M,share=on", "-smp", str(self._smp),
+                   "-kernel", str(kernel), "-initrd", "initramfs.cpio",
                    "-append", f"console=ttyS0 loglevel=5 panic=-1 oops=panic {self._strictness()} audit=0 "
-                              f"rdinit=/init tsc=reliable acpi=noirq {'lens.shell ' if self._shell else ''}"
-                              f"{'intel_iommu=on ' if self._iommu else ''}{self._append}",
+                              f"rdinit=/init {machine.kernel_words(self._iommu)} "
+                              f"{'lens.shell ' if self._shell else ''}{self._append}",
                    "-chardev", "file,id=console,path=console.log", "-serial", "chardev:console"]
-        if self._iommu:
-            # nobody needs interrupt remapping; with it, QEMU 7.2 crashes more often (see __enter__)
-            command += ["-device", "intel-iommu,intremap=off"]
         if self._shell:
-            command += ["-chardev", "stdio,id=tty,signal=off", "-serial", "chardev:tty"]
-        command += ["-device", "virtio-serial-pci,addr=3", "-chardev", f"socket,id=agent,fd={agent_fd}",
-                    "-device", "virtserialport,chardev=agent,name=gpulens.agent"]
+            command += ["-chardev", "stdio,id=tty,signal=off", "-device", "isa-serial,index=1,chardev=tty"]
         for index, emulator in enumerate(self.emu):
             slot = emulator.gpu.slot or FIRST_SLOT + index
             command += ["-device", f"x-pci-proxy-dev,id={emulator.name},fd={emulator.qemu_end.fileno()},addr={slot:#x}"]
@@ -264,8 +254,11 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         began = time.monotonic()
         self.run_dir.mkdir(parents=True)
         initramfs.build(self.run_dir / "initramfs.cpio", self._modules, self._programs)
-        for index, gpu in enumerate(self._gpus):
-            self.emu.append(Emulator(gpu, f"gpu{index}", self.run_dir))
+        profiles = [_file(gpu.profile, paths.PROFILES) for gpu in self._gpus]
+        if not self._iommu:
+            profiles = machine.fit_bars(profiles, self.run_dir)
+        for index, (gpu, profile) in enumerate(zip(self._gpus, profiles)):
+            self.emu.append(Emulator(gpu, profile, f"gpu{index}", self.run_dir))
         self._agent, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         command = self._qemu_command(theirs.fileno())
         (self.run_dir / "qemu.command").write_text(shlex.join(command) + "\n")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from . import paths
 
-BOOT_MODULES = ("virtio_pci", "virtio_console")  # the agent's port; modules in Debian's kernel
+BOOT_MODULES = ("virtio_pci", "virtio_mmio", "virtio_console")  # the agent's port; modules in Debian's kernel
 
 
 class Cpio:
@@ -67,22 +67,32 @@ def _busybox() -> pathlib.Path:
     raise FileNotFoundError("no busybox; run scripts/setup")
 
 
-def _boot_modules(tree: pathlib.Path) -> list[pathlib.Path]:
-    """The modules of the agent's port with all they need, in loading order, by modules.dep."""
+def modules_with_needs(tree: pathlib.Path, names: Iterable[str]) -> list[pathlib.Path]:
+    """Modules of the guest's kernel with all they need, in loading order, by modules.dep; those that are built in, or
+    that this kernel lacks, are left out."""
     base = tree / "lib" / "modules" / paths.kernel_version()
     needs: dict[str, tuple[str, list[str]]] = {}
     for line in (base / "modules.dep").read_text().splitlines():
         path, _, deps = line.partition(":")
         needs[pathlib.Path(path).name.split(".")[0]] = (path, deps.split())
     order: list[pathlib.Path] = []
-    for name in BOOT_MODULES:
+    for name in names:
         if name not in needs:
-            continue  # built into this kernel
+            continue
         path, deps = needs[name]
         for one in [*reversed(deps), path]:
             if base / one not in order:
                 order.append(base / one)
     return order
+
+
+def module_content(path: pathlib.Path) -> bytes:
+    """A module of the guest's kernel as insmod takes it; the guest's busybox unpacks none."""
+    if path.suffix == ".xz":  # Debian's since 13
+        return lzma.decompress(path.read_bytes())
+    if path.suffix == ".zst":  # Ubuntu's
+        return subprocess.run(["zstd", "-dcq", str(path)], check=True, capture_output=True).stdout
+    return path.read_bytes()
 
 
 def build_helpers() -> list[pathlib.Path]:
@@ -132,11 +142,9 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: I
     for binary in build_helpers():
         cpio.file(f"bin/{binary.name}", binary.read_bytes(), 0o755)
 
-    order = _boot_modules(paths.kernel_tree())
+    order = modules_with_needs(paths.kernel_tree(), BOOT_MODULES)
     for path in order:
-        packed = path.suffix == ".xz"  # Debian's since 13; busybox cannot
-        content = path.read_bytes()
-        cpio.file(f"modules/boot/{path.name}", lzma.decompress(content) if packed else content)
+        cpio.file(f"modules/boot/{path.name}", module_content(path))
     cpio.file("modules/boot/order", "".join(f"{path.name}\n" for path in order).encode())
     for name, path in modules.items():
         cpio.file(f"modules/{name}.ko", path.read_bytes())

@@ -4,8 +4,8 @@
 # "sh scripts/lib/kernel.sh kdir|kver" it prints the answer, for make and Python.
 # Does not fetch anything: scripts/setup installs headers, scripts/fetch-kernel gets the image.
 #
-# Rule: KDIR from the environment; else the running kernel's headers; else the newest of Debian's
-# linux-headers-<version>-amd64 in /usr/src.
+# Rule: KDIR from the environment; else the running kernel's headers; else the newest in /usr/src of Debian's
+# linux-headers-<version>-amd64 and Ubuntu's linux-headers-<version>-generic.
 
 lens_kdir() {
 	if [ -n "${KDIR:-}" ]; then
@@ -13,7 +13,8 @@ lens_kdir() {
 	elif [ -f "/lib/modules/$(uname -r)/build/include/generated/utsrelease.h" ]; then
 		echo "/lib/modules/$(uname -r)/build"
 	else
-		find /usr/src -maxdepth 1 -name 'linux-headers-*-amd64' 2>/dev/null | sort -V | tail -n 1
+		find /usr/src -maxdepth 1 \( -name 'linux-headers-*-amd64' -o -name 'linux-headers-*-generic' \) 2>/dev/null |
+			sort -V | tail -n 1
 	fi
 }
 

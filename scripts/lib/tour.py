@@ -65,6 +65,14 @@ class Tour:
         if not condition:
             raise Failed(what)
 
+    def refuse(self, folder: str) -> None:
+        """An ordinary user reads topology, and no runlist."""
+        explain("That is for CAP_PERFMON or CAP_SYS_ADMIN: it shows what others run, and reading it stops all "
+                "processors for a moment. An ordinary user reads topology; the tour goes on as root.")
+        text = self.show(f"su user -c 'cat {folder}/num_gpcs; cat {folder}/runlist0' || true")
+        self.expect("0x" in text and "Permission denied" in text and "TSG" not in text,
+                    "an ordinary user does not read topology alone")
+
     def channel(self, gpu: int, number: int) -> str:
         """The box of one channel in runlist0."""
         text = self.guest.read(f"/proc/gpu{gpu}/runlist0")
@@ -84,7 +92,7 @@ class Tour:
                 return int(one["slices"])
         raise Failed(f"the emulator knows no channel {number}")
 
-    def steer(self, gpu: int) -> None:
+    def control(self, gpu: int) -> None:
         """Disables one channel of runlist 0, and enables it again."""
         state = self.guest.emu[gpu].cmd({"cmd": "state"})
         busy = [one["id"] for one in state["channels"] if one["runlist"] == 0 and one["busy"] and one["enabled"]]
@@ -122,10 +130,12 @@ class Tour:
         self.expect("Graphics/Compute 0" in text, "device_info names no graphics engine")
         explain("What is on runlist 0 now: time-slice groups (TSGs) with the length of their turn, and in each its "
                 "channels with their state.")
+        if gpu == 0:
+            self.refuse(f"/proc/gpu{gpu}")
         text = self.show(f"cat /proc/gpu{gpu}/runlist0", lines=RUNLIST_LINES)
         self.expect("TSG Entry" in text and "Channel Info" in text, "runlist0 shows no TSG with a channel")
         print(f"  (in all {text.count('TSG Entry')} TSGs with {text.count('Channel Info')} channels)")
-        self.steer(gpu)
+        self.control(gpu)
         explain("Which units this very die has. A set bit is a unit that is switched off; tpc_map says which of the "
                 "TPCs that programs see sit in which GPC, for partitioning.")
         self.show(f"cd /proc/gpu{gpu}; grep . num_gpcs num_tpc_per_gpc gpc_mask gpc*_tpc_mask", columns=True)
@@ -141,7 +151,7 @@ def demo() -> int:
     began = time.monotonic()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    heading("gpulens: how NVIDIA GPUs schedule their work, shown and steered")
+    heading("gpulens: how NVIDIA GPUs schedule their work, shown and controlled")
     explain("A virtual machine with a stock Debian kernel boots now. Its four GPUs are emulated, each by a process "
             "that models the chip's scheduler, and each runs several processes with channels on several runlists. "
             "What you see below comes through the same kernel module that runs on real cards.")

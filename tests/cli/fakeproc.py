@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A folder that is to the tool what /proc is where the module is loaded: gpuX/snapshot and gpuX/samples with bytes as
-include/uapi/gpulens.h lays them out, written here once more, and FIFOs in place of the files that steer."""
+"""A folder that is to the tool what /proc is where the module is loaded: gpuX/snapshot, topology and samples with bytes
+as include/uapi/gpulens.h lays them out, written here once more, and FIFOs in place of the files that steer."""
 
 import os
 import pathlib
@@ -14,6 +14,7 @@ IDLE, ON, LOAD, SAVE = range(4)
 LATE, ASLEEP = 17, 18
 WORKING = 1  # a sample's flag: ENGINE_BUSY
 CONTROL = ("disable_channel", "enable_channel", "preempt_tsg")
+EPERM = 1
 STATUS_ON_ENG = 7  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG is 6, ON_ENG is 7 (nvgpu, hw_ccsr_gp10b.h)
 
 
@@ -69,6 +70,21 @@ def snapshot(lists: "dict[int, list[Tsg]]", chip: str = "GP106", gpu: int = 0, t
     return head + b"".join(records)
 
 
+def topology(runlists: "tuple[int, ...]" = (0, 1), gpu: int = 0) -> bytes:
+    """The file topology of a GTX 1060 3GB: what every user may read. GPCs of 5 and 4 TPCs, four copy engines' PCEs, two
+    GRCEs, and EPERM (1) for each runlist."""
+    records = [struct.pack("<HHIQ4BII16s16s4x", 1, CHIP_IDS["GP106"], 0, 3 << 30, 2, 5, 4, 0, 0, 0xF, b"GP106",
+                           b"0000:01:00.0")]
+    records += [engine_record(engine) for engine in (GR, LCE)]
+    records += [struct.pack("<HHIHH52x", 6, *gpc) for gpc in ((0, 0, 0, 5), (1, 0x10, 5, 4))]
+    records += [struct.pack("<HHh58x", 7, *pce) for pce in ((0, 2), (1, 3), (2, 2), (3, -1))]
+    records += [struct.pack("<HHh58x", 8, *grce) for grce in ((0, 2), (1, -1))]
+    records += [struct.pack("<HHHHIIIIQB31x", 3, runlist, 0, EPERM, 0, 4096, 0, 0, 0, 0) for runlist in runlists]
+    head = struct.pack("<4sHHIIQQ32x", b"GPLS", 1, 64, len(records), gpu, 10**9, 0)
+    assert all(len(one) == 64 for one in [head, *records])
+    return head + b"".join(records)
+
+
 def sample_head(engines: "tuple[Engine, ...]" = (GR, LCE), period_us: int = 1000, gpu: int = 0) -> bytes:
     """struct gpulens_samples_header and its engines."""
     return struct.pack("<4sHHIIQII32x", b"GPLT", 1, 16, len(engines), gpu, 0, period_us, 65536) + b"".join(
@@ -84,6 +100,10 @@ def sample(time_ns: int, engine: int, tsg: int = -1, kind: Optional[int] = None,
 def remark(time_ns: int, kind: int, ticks: int) -> bytes:
     """So many ticks without samples."""
     return struct.pack("<QBBBBI", time_ns, 0xFF, kind, 0, 0, ticks)
+
+
+# A program after these words has no privilege, also where the tests run as root.
+ORDINARY = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
 
 
 class FakeProc:
@@ -104,6 +124,16 @@ class FakeProc:
         draft = self.folder / "draft"
         draft.write_bytes(data)
         draft.rename(self.gpu(index) / "snapshot")
+
+    def closed(self, index: int = 0) -> None:
+        """As an ordinary user finds it: topology can be read, snapshot and samples cannot be opened (EACCES) by a
+        process that has no capability and another uid (ORDINARY)."""
+        self.gpu(index).joinpath("topology").write_bytes(topology(gpu=index))
+        for name in ("snapshot", "samples"):
+            path = self.gpu(index) / name
+            path.touch()
+            path.chmod(0)
+        self.gpu(index).joinpath("stats").write_text("read_topology 1\n")
 
     def sampled(self, data: bytes, index: int = 0, period_us: int = 1000) -> None:
         """More samples. The tool opens the file, writes the period to it, which goes over what stands there in its

@@ -142,7 +142,7 @@ def test_the_emulated_h200_is_told_alike() -> None:
     document = json.loads(gpulens("-i", str(image("gh100")), "--json").stdout)["gpus"][0]
     driver = shown()
     differ = {"chip": {"boot0", "ids_per_runlist", "assumed", "product", "driver"}, "copy": set(),
-              "gpcs": {"gpcs", "sms"}, "isolation": {"tasks"}}
+              "gpcs": {"gpcs", "sms", "tpc_order"}, "isolation": {"tasks"}}
     for part, expected in differ.items():
         assert {name for name in driver[part] if driver[part][name] != document[part][name]} == expected, part
     for one, other in zip(driver["gpcs"]["gpcs"], document["gpcs"]["gpcs"]):
@@ -151,7 +151,7 @@ def test_the_emulated_h200_is_told_alike() -> None:
     assert {one["short_name"] for one in document["engines"]} - {one["short_name"] for one in of_runlists} == {
         "GSP0", "Unknown (type 26) 0"}
     for one, other in zip(driver["engines"], of_runlists, strict=True):
-        assert {name for name in one if one[name] != other[name]} == {"reset", "registers"}
+        assert {name for name in one if one[name] != other[name]} == {"interrupt", "reset", "registers", "now"}
 
 
 def test_the_first_gpus_virtual_gpcs() -> None:

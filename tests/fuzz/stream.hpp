@@ -172,6 +172,9 @@ public:
 			return 0;
 			},
 			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
+			.stop_state = nullptr,
+			.exclusive_at = nullptr,
+			.atomic = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
 			.wait_us =
 				[](lens_io *io, u32 us) {
 			self(io)->waited_us += us;

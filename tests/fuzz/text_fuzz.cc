@@ -27,7 +27,7 @@ void topology(bool large)
 	bool known = lens_gpu_has_host(&gpu.gpu) && !lens_runlists_readable(&gpu.gpu, &r);
 	lens_format_chip(&text, &gpu.gpu, "0000:01:00.0", known ? &r : nullptr);
 	lens_format_device_info(&text, &gpu.gpu);
-	lens_format_copy_topology(&text, &gpu.gpu);
+	lens_format_copy_topology(&text, &gpu.gpu, &gpu.gpu.topo.ce);
 	if (large || topo.num_gpcs * topo.num_tpc_per_gpc <= MOST_TPCS)
 		lens_format_tpc_map(&text, &gpu.gpu);
 }

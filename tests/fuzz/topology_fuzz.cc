@@ -17,7 +17,7 @@ void check(const lens_topology &topo)
 	FUZZ_CHECK(topo.n_engines <= LENS_MAX_ENGINES);
 	FUZZ_CHECK(topo.n_runlists <= LENS_MAX_RUNLISTS);
 	FUZZ_CHECK(topo.num_gpcs <= LENS_MAX_GPCS);
-	FUZZ_CHECK(topo.n_grces <= LENS_MAX_GRCES);
+	FUZZ_CHECK(topo.ce.n_grces <= LENS_MAX_GRCES);
 	for (u32 i = 0; i < topo.n_engines; i++) {
 		const lens_engine &e = topo.engines[i];
 		FUZZ_CHECK(e.runlist == LENS_NONE || !lens_gpu_has_host(&gpu.gpu) ||
@@ -35,8 +35,8 @@ void check(const lens_topology &topo)
 		FUZZ_CHECK(first == tpcs && n <= topo.num_tpc_per_gpc);
 		tpcs += n;
 	}
-	for (u32 i = 0; i < topo.n_grces; i++)
-		FUZZ_CHECK(!(lens_lce_pces(&gpu.gpu, topo.shared_lce[i]) & ~topo.pce_map));
+	for (u32 i = 0; i < topo.ce.n_grces; i++)
+		FUZZ_CHECK(!(lens_lce_pces(&gpu.gpu, &topo.ce, topo.ce.shared_lce[i]) & ~topo.ce.pce_map));
 }
 
 } // namespace

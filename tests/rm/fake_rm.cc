@@ -31,6 +31,12 @@ constexpr uint32_t GPU_ID = 0x100; // of the first, the next one's is 0x101; the
 const std::map<std::string, uint32_t> STATUS = {
 	{"NV_OK", OK}, {"NV_ERR_INSUFFICIENT_PERMISSIONS", PERMISSIONS}, {"NV_ERR_NOT_SUPPORTED", NOT_SUPPORTED}};
 
+// What a member of a program's structure points to.
+template <typename T> T *pointer(uint64_t where)
+{
+	return reinterpret_cast<T *>(where); // NOLINT(performance-no-int-to-ptr)
+}
+
 const char *environment(const char *name)
 {
 	const char *value = getenv(name);
@@ -180,7 +186,7 @@ void Rm::alloc(uint8_t *bytes)
 	else if (a.get(12) == 0x80) {
 		uint64_t where;
 		memcpy(&where, bytes + 16, 8);
-		device = *reinterpret_cast<const uint32_t *>(where); // NV0080_ALLOC_PARAMETERS.deviceId
+		device = *pointer<const uint32_t>(where); // NV0080_ALLOC_PARAMETERS.deviceId
 		if (device >= gpus_.size())
 			status = ARGUMENT;
 	}
@@ -227,7 +233,7 @@ void Rm::control(uint8_t *bytes)
 				status = STATUS.at(refusal);
 	}
 	if (status == OK)
-		status = answer(object->first, object->second, cmd, {reinterpret_cast<uint8_t *>(where), c.get(24)});
+		status = answer(object->first, object->second, cmd, {pointer<uint8_t>(where), c.get(24)});
 	c.put(28, status);
 	log("control", cmd, status);
 }
@@ -489,7 +495,7 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 			return ARGUMENT;
 		for (const json &cls : (*e)["classes"])
 			if (where && n < p.get(4))
-				reinterpret_cast<uint32_t *>(where)[n++] = number(cls);
+				pointer<uint32_t>(where)[n++] = number(cls);
 		p.put(4, static_cast<uint32_t>((*e)["classes"].size()));
 		return OK;
 	}

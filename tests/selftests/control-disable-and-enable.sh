@@ -8,6 +8,7 @@
 if [ "${LENS_EMULATED:-0}" != 1 ]; then
 	skip_all "it disables channels; set LENS_EMULATED=1 where all GPUs are emulated"
 fi
+need_observe
 
 enabled() { # the Enabled bit of channel $2 in /proc/$1/runlist0
 	grep -A1 "Channel Info $2 " "/proc/$1/runlist0" | sed -n 's/.*Enabled: *\([01]\).*/\1/p'

@@ -4,6 +4,7 @@
 # that every runlist reads to its end with boxes that belong together. Reads only.
 # shellcheck source=tests/selftests/ktap.inc
 . "$(dirname "$0")/ktap.inc"
+need_observe
 
 for gpu in $gpus; do
 	name=${gpu#/proc/}

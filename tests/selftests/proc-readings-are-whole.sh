@@ -4,6 +4,7 @@
 # readers at the same time. Reads only.
 # shellcheck source=tests/selftests/ktap.inc
 . "$(dirname "$0")/ktap.inc"
+need_observe
 
 work=$(mktemp -d) || skip_all "no room for temporary files"
 trap 'rm -rf "$work"' EXIT
@@ -13,7 +14,7 @@ for gpu in $gpus; do
 	for path in "$gpu"/*; do
 		file=${path##*/}
 		case $file in
-		runlist* | snapshot | image | stats) continue ;; # state in there may change between two readings
+		runlist* | snapshot | image | stats | topology) continue ;; # state in there may change between two readings
 		samples) continue ;; # nothing is there until a period is written
 		esac
 		if [ ! -r "$path" ] || [ "$(stat -c %a "$path")" = 200 ]; then continue; fi

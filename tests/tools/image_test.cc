@@ -178,9 +178,22 @@ TEST(ByHand, ChannelsAreOneInATsgAndOneOutside)
 		  "      0    -        9  off   idle          -        -            0  0x301000  sys coh  -\n");
 }
 
+// The fixture was written before the core read ENGINE_STATUS1 (0x204 of a runlist's registers).
+TEST(ByHand, InterruptIdsThatAnOlderImageLacksAreUnknown)
+{
+	tool::Gpu gpu = by_hand();
+	tool::Gpu with = tool::from_image(parse(fixture("ga100-by-hand.image") + "r 0x00c00204 0x00070000\n"), "x");
+
+	EXPECT_EQ(failures(gpu.engine_failures), "");
+	EXPECT_EQ(gpu.engines.at(0).intr, -1);
+	EXPECT_EQ(with.engines.at(0).intr, 7);
+	EXPECT_EQ(with.engines.at(1).intr, -1);
+}
+
 TEST(ByHand, RunlistThreeIsEmpty)
 {
-	EXPECT_EQ(run(parse(fixture("ga100-by-hand.image")), "runlist3").text, "! empty\n");
+	EXPECT_EQ(run(parse(fixture("ga100-by-hand.image")), "runlist3").text,
+		  "List: base 0x000000000000, target vid, entries 0, pending 0\n! empty\n");
 }
 
 TEST(ByHand, RunlistZeroAsJson)
@@ -229,6 +242,42 @@ TEST(ByHand, EnginesAndCopyAsJson)
 	EXPECT_EQ(c["copy"]["engines"][0]["pces"], nlohmann::json({0, 2}));
 	EXPECT_EQ(g["gpcs"]["gpcs"][0]["tpc_mask"], "0x2");
 	EXPECT_EQ(g["gpcs"]["gpcs"][1]["first_tpc"], 3);
+}
+
+// ampere/ga100/dev_runlist.ref.txt: ENGINE_STATUS0(i) 0x200 + 64 i: TSGID 11:0, CTX_STATUS 15:13 (1 VALID, 5 SAVE, 6 LOAD),
+// NEXT_TSGID 27:16, ENG_RELOAD 29, ENGINE 31; ENGINE_STATUS_CHANNEL(i, 0) 0x208 + 64 i: CHID 11:0, VALID 15, NEXT_CHID
+// 27:16, NEXT_VALID 31. Graphics and GRCE1 are engines 0 and 1 of runlist 0, LCE2 is engine 0 of runlist 3.
+TEST(ByHand, EnginesHaveOnThemWhatTheirRegistersSay)
+{
+	tool::Gpu gpu = tool::from_image(parse(fixture("ga100-by-hand.image") + "r 0x00c00200 0x80002005\n"
+										"r 0x00c00208 0x00008007\n"
+										"r 0x00c00240 0x0000a005\n"
+										"r 0x00c00248 0x00000000\n"
+										"r 0x00c04200 0x2009c000\n"
+										"r 0x00c04208 0x80040000\n"),
+					 "by-hand");
+	nlohmann::json e = tool::engines_json(gpu);
+
+	ASSERT_EQ(gpu.engines.size(), 3U);
+	EXPECT_EQ(gpu.engines[0].now->text(), "TSG 5");
+	EXPECT_EQ(gpu.engines[1].now->text(), "TSG 5 (saving)");
+	EXPECT_EQ(gpu.engines[2].now->text(), "TSG 9 (loading)");
+	EXPECT_EQ(e[0]["now"], nlohmann::json({{"error", nullptr},
+					       {"state", "on"},
+					       {"tsg", 5},
+					       {"channel", 7},
+					       {"busy", true},
+					       {"faulted", false},
+					       {"reload", false}}));
+	EXPECT_EQ(e[1]["now"]["channel"], nullptr);
+	EXPECT_EQ(e[1]["now"]["busy"], false);
+	EXPECT_EQ(e[2]["now"]["state"], "loading");
+	EXPECT_EQ(e[2]["now"]["tsg"], 9);
+	EXPECT_EQ(e[2]["now"]["channel"], 4);
+	EXPECT_EQ(e[2]["now"]["reload"], true);
+	EXPECT_NE(tool::overview_text(gpu, {}).find("runlist 0  GR0 [TSG 5], GRCE1/LCE1 [TSG 5 (saving)]\n"),
+		  std::string::npos);
+	EXPECT_NE(tool::engines_text(gpu, {}).find("  TSG 9 (loading)\n"), std::string::npos);
 }
 
 } // namespace

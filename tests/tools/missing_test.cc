@@ -2,6 +2,10 @@
 // Images that lack words: the item that needs one is reported with its address, everything else is decoded as ever.
 #include "json.hpp"
 #include "recorded.hpp"
+#include "text.hpp"
+#include "uapi/gpulens.h"
+
+#include <cstring>
 
 using namespace tool_test;
 
@@ -25,6 +29,8 @@ TEST(Missing, ARunlistsRegisterIsNamedAndTheOtherRunlistIsShown)
 	EXPECT_EQ(gpu.runlist(0)->tsgs.at(0).channels.at(0).id, 7U);
 	ASSERT_NE(gpu.runlist(3), nullptr);
 	EXPECT_EQ(gpu.runlist(3)->err, -EIO);
+	for (const char *unread : {"base", "target", "length", "pending"})
+		EXPECT_EQ(tool::runlists_json(gpu, 3)[0][unread], nullptr) << unread;
 }
 
 TEST(Missing, ARunlistsEntriesAreNamed)
@@ -33,7 +39,17 @@ TEST(Missing, ARunlistsEntriesAreNamed)
 	tool::ProcText out = run(image, "runlist0");
 
 	EXPECT_EQ(failures(out), "runlist 0: not recorded: v 0x0001f0010\n");
-	EXPECT_EQ(out.text, "");
+	EXPECT_EQ(out.text, "List: base 0x0000001f0000, target vid, entries 3, pending 0\n! entries not readable\n");
+	tool::Gpu gpu = tool::from_image(image, "x");
+	ASSERT_NE(gpu.runlist(0), nullptr);
+	EXPECT_EQ(gpu.runlist(0)->err, -EIO);
+	EXPECT_EQ(gpu.runlist(0)->length, 3U);
+	EXPECT_EQ(gpu.runlist(0)->tsgs.size(), 0U);
+	EXPECT_EQ(tool::runlists_json(gpu, 0)[0]["base"], "0x1f0000");
+	EXPECT_EQ(tool::runlists_json(gpu, 0)[0]["target"], "vid");
+	EXPECT_EQ(tool::runlists_json(gpu, 0)[0]["length"], 3);
+	EXPECT_EQ(tool::runlists_json(gpu, 0)[0]["pending"], false);
+	EXPECT_EQ(tool::runlists_json(gpu, 0)[0]["error"], "EIO");
 }
 
 TEST(Missing, AnEntryCutInHalfIsNotReadAsZeros)
@@ -142,6 +158,107 @@ TEST(Missing, ARecordedErrorCodeIsNotCalledMissing)
 
 	EXPECT_EQ(failures(run(parse(text), "runlist3")),
 		  "runlist 3: the words read are codes of failed reads or make no sense\n");
+}
+
+// Images of modules that did not record what is on an engine, nor bars.
+TEST(Missing, AnOlderImageLeavesEnginesUnknownAndBarsNotRecorded)
+{
+	tool::Gpu gpu = tool::from_image(parse(hand()), "x");
+
+	ASSERT_FALSE(gpu.engines.empty());
+	for (const tool::Engine &e : gpu.engines)
+		EXPECT_TRUE(e.runlist == LENS_NONE ? e.now->text() == "-" : !e.now) << e.name;
+	EXPECT_NE(tool::engines_text(gpu, {}).find("  unknown\n"), std::string::npos);
+	EXPECT_EQ(tool::engines_json(gpu)[0]["now"], nullptr);
+	EXPECT_EQ(failures(gpu.engine_failures), "");
+	tool::ProcText bars = run(parse(hand()), "bars");
+	EXPECT_EQ(bars.text, "");
+	EXPECT_EQ(failures(bars), "bars: not recorded: r 0x00b80f40, r 0x00b80f48\n");
+}
+
+// One status register of two: which TSG is known, which channel is not.
+TEST(Missing, AnEnginesSecondRegisterIsNotTakenForZero)
+{
+	Live live("ga100", "demo-ga100");
+	std::string text = live.image_text();
+	tool::Gpu whole = tool::from_image(parse(text), "x");
+	ASSERT_TRUE(whole.engines[0].now);
+	EXPECT_EQ(whole.engines[0].now->state, LENS_ENGINE_ON);
+	u32 reg[2];
+	ASSERT_EQ(lens_engine_regs(live.chip.gpu.get(), &live.chip.topo().engines[0], reg), 2u);
+	char line[16];
+	std::snprintf(line, sizeof(line), "r 0x%08x", reg[1]);
+	EXPECT_FALSE(tool::from_image(parse(without(text, line)), "x").engines[0].now);
+	// An error word in the second one leaves the TSG and not the channel.
+	tool::Gpu half = tool::from_image(parse(text + line + " 0xbadf5040\n"), "x");
+	ASSERT_TRUE(half.engines[0].now);
+	EXPECT_EQ(half.engines[0].now->text(), whole.engines[0].now->text());
+	EXPECT_EQ(half.engines[0].now->channel, LENS_NONE);
+	std::snprintf(line, sizeof(line), "r 0x%08x", reg[0]);
+	tool::Gpu none = tool::from_image(parse(text + line + " 0xbadf5040\n"), "x");
+	ASSERT_TRUE(none.engines[0].now);
+	EXPECT_EQ(none.engines[0].now->text(), "unreadable");
+	EXPECT_EQ(tool::engines_json(none)[0]["now"]["error"], "EIO");
+}
+
+template <class Record> void append(std::string &bytes, const Record &r)
+{
+	static_assert(sizeof(r) == GPULENS_RECORD_BYTES);
+	bytes.append(reinterpret_cast<const char *>(&r), sizeof(r));
+}
+
+// include/uapi/gpulens.h: what is on an engine came with version 2, and ENGINE_NOW names its engine by number.
+TEST(Missing, ASnapshotSaysWhatIsOnAnEngineOrThatItDoesNot)
+{
+	auto bytes = [](bool told, u16 engine) {
+		std::string b;
+		append(b, gpulens_header{.magic = GPULENS_MAGIC,
+					 .version = u16(told ? 2 : 1),
+					 .record_bytes = GPULENS_RECORD_BYTES,
+					 .records = told ? 3u : 2u});
+		gpulens_chip chip{.type = GPULENS_RECORD_CHIP, .chip_id = 0x164};
+		std::strcpy(chip.name, "TU104");
+		append(b, chip);
+		append(b, gpulens_engine{.type = GPULENS_RECORD_ENGINE, .runlist = 0});
+		if (told)
+			append(b, gpulens_engine_now{.type = GPULENS_RECORD_ENGINE_NOW,
+						     .engine = engine,
+						     .kind = GPULENS_SAMPLE_SWITCH,
+						     .flags = GPULENS_SAMPLE_BUSY | GPULENS_SAMPLE_BARE_CHANNEL,
+						     .id = 12,
+						     .channel = 12});
+		return b;
+	};
+
+	EXPECT_FALSE(tool::from_snapshot(bytes(false, 0), "x").engines.at(0).now);
+	tool::Gpu gpu = tool::from_snapshot(bytes(true, 0), "x");
+	ASSERT_TRUE(gpu.engines.at(0).now);
+	EXPECT_EQ(gpu.engines[0].now->text(), "channel 12 (switching)");
+	EXPECT_TRUE(gpu.engines[0].now->busy);
+	EXPECT_EQ(tool::engines_json(gpu)[0]["now"]["tsg"], nullptr);
+	EXPECT_EQ(tool::engines_json(gpu)[0]["now"]["channel"], 12);
+	EXPECT_THROW(tool::from_snapshot(bytes(true, 1), "x"), tool::SourceError);
+}
+
+TEST(Missing, FilesThatNoImageTellsSayWhy)
+{
+	for (const char *name : {"snapshot", "stats", "samples", "disable_channel", "enable_channel", "preempt_tsg",
+				 "switch_to_tsg", "tsg_timeslice", "preempt_runlist", "resubmit_runlist",
+				 "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"}) {
+		EXPECT_TRUE(tool::is_proc_file(name)) << name;
+		tool::ProcText out = run(parse(hand()), name);
+		EXPECT_EQ(out.text, "") << name;
+		ASSERT_EQ(out.failures.size(), 1U) << name;
+		EXPECT_FALSE(out.failures[0].said.empty()) << name;
+	}
+	EXPECT_EQ(failures(run(parse(hand()), "preempt_tsg")),
+		  "preempt_tsg: it is for writing to a GPU, and an image is none\n");
+	for (const char *name :
+	     {"gpc_tpc_mask", "gpcx_tpc_mask", "gpc1_tpc_maskx", "lce_for_pce", "runlist", "images", ""})
+		EXPECT_FALSE(tool::is_proc_file(name)) << name;
+	EXPECT_EQ(failures(run(parse(hand()), "gpc31_tpc_mask")), "gpc31_tpc_mask: there is none\n");
+	EXPECT_EQ(failures(run(parse(hand()), "lce_for_pce31")), "lce_for_pce31: there is none\n");
+	EXPECT_EQ(failures(run(parse(hand()), "shared_lce_for_grce9")), "shared_lce_for_grce9: there is none\n");
 }
 
 TEST(Missing, ARunlistThatTheChipHasNot)

@@ -6,6 +6,7 @@
 #include "sources.hpp"
 #include "emulated.hpp"
 #include "format.h"
+#include "gpulens/bar.h"
 #include "gpulens/record.h"
 
 #include <fstream>
@@ -80,7 +81,17 @@ public:
 		return take(t);
 	}
 
-	// What /proc/gpuX/image says now: identification, topology and all runlists with contexts, through the recorder.
+	std::string bars_text()
+	{
+		lens_text t{};
+		std::unique_ptr<lens_bars> bars = collect_bars(*chip.gpu);
+
+		lens_format_bars(&t, bars.get(), true);
+		return take(t);
+	}
+
+	// What /proc/gpuX/image says now: identification, topology, all runlists with contexts, engines and, first in the
+	// text, bars, through the recorder.
 	std::string image_text()
 	{
 		Recording rec;
@@ -88,18 +99,33 @@ public:
 
 		rec.recorder.note = note;
 		lens_record_init(&rec.recorder, chip.io());
-		rec.text = "gpulens-image 1\npci 0000:01:00.0\n";
 		EXPECT_EQ(lens_gpu_identify(gpu.get(), &rec.recorder.io), 0);
 		EXPECT_EQ(lens_gpu_read_topology(gpu.get()), 0);
 		for (u32 i = 0; lens_gpu_has_host(gpu.get()) && i < gpu->topo.n_runlists; i++)
 			tool::RunlistSnap(*gpu, gpu->topo.runlists[i]);
-		return rec.text;
+		for (u32 i = 0; i < gpu->topo.n_engines; i++) {
+			lens_engine_status status;
+			lens_engine_read(gpu.get(), &gpu->topo.engines[i], &status);
+		}
+		std::string text;
+		std::swap(text, rec.text);
+		collect_bars(*gpu);
+		return "gpulens-image 1\npci 0000:01:00.0\n" + rec.text + text;
 	}
 
 	test::Emulated chip;
 	std::string unfit; // why the scenario cannot run on this chip
 
 private:
+	static std::unique_ptr<lens_bars> collect_bars(lens_gpu &gpu)
+	{
+		std::unique_ptr<lens_bars> bars = std::make_unique<lens_bars>();
+		std::unique_ptr<lens_mmu_scan> room = std::make_unique<lens_mmu_scan>();
+
+		EXPECT_EQ(lens_bars_collect(&gpu, bars.get(), room.get(), LENS_BARS_WORDS), 0);
+		return bars;
+	}
+
 	struct Recording {
 		lens_recorder recorder{};
 		std::string text;

@@ -77,12 +77,11 @@ TEST(Chips, MaxwellCountsEnginesByType)
 	Chip gm107("gm107"), gm204("gm204");
 	ASSERT_EQ(gm107.err, 0);
 	ASSERT_EQ(gm204.err, 0);
+	// ce0, ce2, nvdec0, nvenc0: the kernel log of a card; which runlists is assumed
 	EXPECT_EQ(by_runlist(gm107), (ByRunlist{{0, {GR, "Copy Engine 2"}},
-						{1, {"Picture Decoder 0 (MSPDEC0)"}},
-						{2, {"Post Processor 0 (MSPPP0)"}},
-						{3, {"Variable Length Decoder 0 (MSVLD0)"}},
-						{4, {"Copy Engine 0"}},
-						{6, {"Video Encoder 0 (MSENC0)"}}}));
+						{1, {"Video Decoder 0 (NVDEC0)"}},
+						{2, {"Video Encoder 0 (NVENC0)"}},
+						{4, {"Copy Engine 0"}}}));
 	// NVENC1 is type 15 and not instance 1 of type 14: open-gpu-doc volta/gv100/dev_top.ref.txt
 	EXPECT_EQ(by_runlist(gm204), (ByRunlist{{0, {GR, "Copy Engine 2"}},
 						{1, {"Video Decoder 0 (NVDEC0)"}},
@@ -148,16 +147,22 @@ TEST(Chips, Gv100HasFifteenEnginesOnThirteenRunlists)
 	EXPECT_EQ(c.topo().n_engines - 2, 15);
 	EXPECT_EQ(c.topo().n_runlists, 13);
 	EXPECT_EQ(got[0], (Engines{GR, GRCE0, GRCE1}));
-	EXPECT_EQ(got[3], (Engines{"Video Encoder 1 (NVENC1)"}));
-	EXPECT_EQ(got[12], (Engines{lce(8)}));
+	// a Titan V's device table
+	EXPECT_EQ(got[1], (Engines{"Video Decoder 0 (NVDEC0)"}));
+	EXPECT_EQ(got[2], (Engines{"Video Encoder 0 (NVENC0)"}));
+	EXPECT_EQ(got[3], (Engines{"Sequencer"}));
+	EXPECT_EQ(got[4], (Engines{"Video Encoder 1 (NVENC1)"}));
+	EXPECT_EQ(got[5], (Engines{"Video Encoder 2 (NVENC2)"}));
+	for (u32 i = 2; i <= 8; i++)
+		EXPECT_EQ(got[int(i) + 4], (Engines{lce(i)}));
 	EXPECT_EQ(pbdmas(c), 14u);
 }
 
 // RTAS'24 section V-C: all GPUs tested but the TX2 have runlists for copies only; section V-D (R7): no engine is on two.
 TEST(Chips, EveryRunlistButTheFirstHasOneEngineAndNoEngineHasTwo)
 {
-	for (const char *profile : {"gp100", "gp102", "gp106", "gv100", "gv11b", "tu102", "tu104", "tu117", "ga100",
-				    "ga102", "ad102", "ad104", "gh100", "gb100"}) {
+	for (const char *profile : {"gp100", "gp102", "gp106", "gv100", "gv11b", "tu102", "tu104", "tu116", "tu117",
+				    "ga100", "ga102", "ad102", "ad104", "gh100", "gb100"}) {
 		Chip c(profile);
 		ASSERT_EQ(c.err, 0) << profile;
 		ByRunlist got = by_runlist(c);
@@ -196,8 +201,8 @@ TEST(Chips, TuringHasFiveLces)
 		EXPECT_EQ(c.topo().num_ces, 5) << profile;
 		EXPECT_EQ(by_runlist(c)[7], (Engines{lce(4)})) << profile;
 		EXPECT_EQ(by_runlist(c)[-1].size(), profile == std::string("tu117") ? 1u : 2u);
-		EXPECT_EQ(c.topo().shared_lce[0], 1) << profile;
-		EXPECT_EQ(c.topo().shared_lce[1], 0xf) << profile;
+		EXPECT_EQ(c.topo().ce.shared_lce[0], 1) << profile;
+		EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf) << profile;
 	}
 }
 
@@ -223,7 +228,9 @@ TEST(Chips, AmpereAndAdaOfTheDesktop)
 	Chip ga102("ga102"), ad104("ad104");
 	ASSERT_EQ(ga102.err, 0);
 	ASSERT_EQ(ad104.err, 0);
-	EXPECT_EQ(by_runlist(ga102)[5], (Engines{"Video Encoder 0 (NVENC0)"}));
+	// the runlist registers that a card's kernel log names: NVENC 0xc01800, OFA 0xc01c00, SEC2 0xc02000
+	EXPECT_EQ(by_runlist(ga102)[6], (Engines{"Video Encoder 0 (NVENC0)"}));
+	EXPECT_EQ(by_runlist(ga102)[7], (Engines{"Optical Flow Accelerator"}));
 	EXPECT_EQ(by_runlist(ga102)[8], (Engines{"Sequencer"}));
 	EXPECT_EQ(by_runlist(ga102)[-1], (Engines{"GPU System Processor 0 (GSP0)"})); // a device of two rows
 	// As Table IV with fewer engines: the runlists keep their numbers, and gaps show.
@@ -300,6 +307,7 @@ constexpr Units UNITS[] = {
 	{"gv11b", 1, 4, 4, 0},
 	{"tu102", 6, 6, 34, 0},
 	{"tu104", 6, 4, 23, 0},
+	{"tu116", 3, 4, 12, 0},
 	{"tu117", 2, 4, 7, 0},
 	{"ga100", 8, 8, 54, 0},
 	{"ga102", 7, 6, 41, 0},
@@ -382,18 +390,18 @@ TEST(Chips, LcesOfA100AreServedBySeveralPces)
 {
 	Chip c("ga100");
 	ASSERT_EQ(c.err, 0);
-	EXPECT_EQ(c.topo().pce_map, 0x3ffffu);
+	EXPECT_EQ(c.topo().ce.pce_map, 0x3ffffu);
 	EXPECT_EQ(c.topo().num_ces, 10);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 2), 0x0000fu);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 3), 0x000f0u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 4), 0x00300u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 5), 0x00c00u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 9), 0x08000u);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 2), 0x0000fu);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 3), 0x000f0u);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 4), 0x00300u);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 5), 0x00c00u);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 9), 0x08000u);
 	// The GRCEs have a PCE each and share nothing.
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 0), 0x10000u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 1), 0x20000u);
-	EXPECT_EQ(c.topo().shared_lce[0], 0xf);
-	EXPECT_EQ(c.topo().shared_lce[1], 0xf);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 0x10000u);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 0x20000u);
+	EXPECT_EQ(c.topo().ce.shared_lce[0], 0xf);
+	EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf);
 }
 
 // RTAS'24, Fig. 11 and its text: on the RTX 6000 Ada both GRCEs are mapped onto LCEs; on the GTX 1080 Ti (GP102) texture
@@ -403,17 +411,17 @@ TEST(Chips, GrcesShareOnAdaAndGa102AndNotOnGp102)
 	for (const char *profile : {"ad102", "ad104", "ga102"}) {
 		Chip c(profile);
 		ASSERT_EQ(c.err, 0);
-		EXPECT_EQ(lens_lce_pces(c.gpu.get(), 0), 0u) << profile;
-		EXPECT_EQ(lens_lce_pces(c.gpu.get(), 1), 0u) << profile;
-		EXPECT_EQ(c.topo().shared_lce[0], 3) << profile;
-		EXPECT_EQ(c.topo().shared_lce[1], 2) << profile;
+		EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 0u) << profile;
+		EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 0u) << profile;
+		EXPECT_EQ(c.topo().ce.shared_lce[0], 3) << profile;
+		EXPECT_EQ(c.topo().ce.shared_lce[1], 2) << profile;
 	}
 	Chip c("gp102");
 	ASSERT_EQ(c.err, 0);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 0), 1u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), 1), 2u);
-	EXPECT_EQ(c.topo().shared_lce[0], 0xf);
-	EXPECT_EQ(c.topo().shared_lce[1], 0xf);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 1u);
+	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 2u);
+	EXPECT_EQ(c.topo().ce.shared_lce[0], 0xf);
+	EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf);
 }
 
 TEST(Chips, WiringOfTheOthersIsTheirRegisters)
@@ -427,9 +435,10 @@ TEST(Chips, WiringOfTheOthersIsTheirRegisters)
 		{"gp100", 0x3f, {2, 3, 4, 5, 0, 1}, {0xf, 0xf}},
 		{"gp102", 0x0f, {0, 1, 2, 3}, {0xf, 0xf}},
 		{"gp10b", 0x01, {0}, {0xf, 0xf}},
-		{"gv100", 0xff, {2, 3, 4, 5, 6, 7, 8, 1}, {2, 0xf}},
+		{"gv100", 0x1ff, {0, 1, 2, 3, 4, 5, 6, 7, 8}, {0xf, 0xf}}, // a Titan V's registers
 		{"gv11b", 0x01, {2}, {2, 2}},
 		{"tu104", 0x0f, {1, 4, 2, 3}, {1, 0xf}},
+		{"tu116", 0x0f, {1, 4, 2, 3}, {1, 0xf}},
 		{"tu117", 0x0f, {1, 4, 2, 3}, {1, 0xf}},
 		{"ga102", 0x3f, {15, 15, 15, 15, 2, 3}, {3, 2}},
 		{"ga10b", 0x0f, {0, 1, 2, 3}, {0xf, 0xf}},
@@ -439,15 +448,57 @@ TEST(Chips, WiringOfTheOthersIsTheirRegisters)
 		Chip c(r.profile);
 		ASSERT_EQ(c.err, 0) << r.profile;
 		EXPECT_EQ(c.topo().ce_err, 0) << r.profile;
-		EXPECT_EQ(c.topo().pce_map, r.pce_map) << r.profile;
+		EXPECT_EQ(c.topo().ce.pce_map, r.pce_map) << r.profile;
 		for (size_t i = 0; i < r.lces.size(); i++)
-			EXPECT_EQ(c.topo().lce_for_pce[i], r.lces[i]) << r.profile << " PCE " << i;
-		EXPECT_EQ(c.topo().shared_lce[0], r.shared[0]) << r.profile;
-		EXPECT_EQ(c.topo().shared_lce[1], r.shared[1]) << r.profile;
+			EXPECT_EQ(c.topo().ce.lce_for_pce[i], r.lces[i]) << r.profile << " PCE " << i;
+		EXPECT_EQ(c.topo().ce.shared_lce[0], r.shared[0]) << r.profile;
+		EXPECT_EQ(c.topo().ce.shared_lce[1], r.shared[1]) << r.profile;
 	}
 	// COPY0 to COPY2 are physical engines: there is no map, and none on Blackwell that may be read.
 	for (const char *profile : {"gk104", "gk110", "gm107", "gm204", "gm20b", "gb100", "gb202"})
 		EXPECT_EQ(Chip(profile).topo().ce_err, -EOPNOTSUPP) << profile;
+}
+
+// GV100's copy engine maps are where a real card has them; of GV11B nobody read any.
+TEST(Chips, WhatIsAssumedIsOfTheChipAndNotOfItsGeneration)
+{
+	Chip gv100("gv100"), gv11b("gv11b"), gp106("gp106"), tu104("tu104");
+	EXPECT_EQ(lens_chip_assumed(gv100.gpu->chip, gv100.gpu->id), nullptr);
+	EXPECT_STREQ(lens_chip_assumed(gv11b.gpu->chip, gv11b.gpu->id), "copy engine maps as GV100");
+	EXPECT_STREQ(lens_chip_assumed(gp106.gpu->chip, gp106.gpu->id), "copy engine maps");
+	EXPECT_EQ(lens_chip_assumed(tu104.gpu->chip, tu104.gpu->id), nullptr);
+}
+
+// A GTX 1660 Ti's device table: engine, runlist, interrupt, reset, fault. Runlists 4 to 7 have no engine.
+TEST(Chips, Tu116IsTheDeviceTableOfACard)
+{
+	const struct {
+		const char *name;
+		int engine, runlist, intr, reset, fault;
+	} rows[] = {{"Graphics/Compute 0", 0, 0, 12, 12, 64},
+		    {"[Graphics] Copy Engine 0 (GRCE0/LCE0)", 11, 0, 5, 6, 15},
+		    {"[Graphics] Copy Engine 1 (GRCE1/LCE1)", 12, 0, 6, 7, 16},
+		    {"Video Decoder 0 (NVDEC0)", 1, 1, 17, 15, 10},
+		    {"Video Encoder 0 (NVENC0)", 2, 2, 16, 18, 11},
+		    {"Sequencer", 3, 3, 15, 14, 14},
+		    {"Copy Engine 2 (LCE2)", 8, 8, 7, 21, 17},
+		    {"Copy Engine 3 (LCE3)", 9, 9, 10, 22, 18},
+		    {"Copy Engine 4 (LCE4)", 10, 10, 11, 23, 19},
+		    {"GPU System Processor 0 (GSP0)", LENS_NONE, LENS_NONE, 27, LENS_NONE, 2}};
+	Chip c("tu116");
+	ASSERT_EQ(c.err, 0);
+	ASSERT_EQ(c.topo().n_engines, std::size(rows));
+	for (size_t i = 0; i < std::size(rows); i++) {
+		const lens_engine &e = c.topo().engines[i];
+		char name[LENS_ENGINE_NAME];
+		lens_engine_name(c.gpu.get(), &e, name);
+		EXPECT_STREQ(name, rows[i].name);
+		EXPECT_EQ(e.engine_id, rows[i].engine) << name;
+		EXPECT_EQ(e.runlist, rows[i].runlist) << name;
+		EXPECT_EQ(e.intr, rows[i].intr) << name;
+		EXPECT_EQ(e.reset, rows[i].reset) << name;
+		EXPECT_EQ(e.fault, rows[i].fault) << name;
+	}
 }
 
 // Registers 0x100ce0 (GP102 to GA100) and 0x1183a4 (GA102 on); not published for the others, and none on a Tegra.
@@ -458,9 +509,9 @@ TEST(Chips, MemoryIsWhatTheGpuSaysWhereThatIsPublished)
 		u64 bytes;
 	} rows[] = {{"gk104", 0},           {"gk110", 0},           {"gm107", 0},           {"gm204", 0},
 		    {"gm20b", 0},           {"gp100", 0},           {"gp102", 11811160064}, {"gp10b", 0},
-		    {"gv100", 0},           {"gv11b", 0},           {"tu104", 8589934592},  {"tu117", 4294967296},
-		    {"ga100", 42949672960}, {"ga102", 25769803776}, {"ga10b", 0},           {"ad104", 12884901888},
-		    {"gb100", 193273528320}};
+		    {"gv100", 12884901888}, {"gv11b", 0},           {"tu104", 8589934592},  {"tu117", 4294967296},
+		    {"tu116", 6442450944},  {"ga100", 42949672960}, {"ga102", 25769803776}, {"ga10b", 0},
+		    {"ad104", 12884901888}, {"gb100", 193273528320}};
 	for (const auto &r : rows) {
 		Chip c(r.profile);
 		ASSERT_EQ(c.err, 0) << r.profile;

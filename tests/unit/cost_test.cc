@@ -89,6 +89,18 @@ TEST_P(Cost, EmptyRunlistCostsItsRegistersTwice)
 	EXPECT_EQ(counts().all_writes(), 0u);
 }
 
+// PCE_MAP, a register per PCE present and GRCE; packed in one register each on Pascal.
+TEST_P(Cost, ReadingTheCopyEnginesMapIsEachOfItsRegistersOnce)
+{
+	const std::map<std::string, u64> expected{{"gp106", 3}, {"tu102", 7}, {"ad102", 8}, {"gh100", 19}};
+	lens_ce_map map;
+	start();
+	ASSERT_EQ(lens_ce_map_read(e.gpu.get(), &map), 0);
+	EXPECT_EQ(counts().all_reads(), expected.at(GetParam().name));
+	EXPECT_EQ(counts().all_writes(), 0u);
+	EXPECT_EQ(counts().unknown_reads, 0u);
+}
+
 TEST_P(Cost, PassesThatFindNoContextAreLeftOut)
 {
 	// The instance blocks of a copy engine's channels point at no context image, those of the graphics engine do.
@@ -116,7 +128,9 @@ TEST_P(Cost, DisablingAChannelOfAKnownRunlistIsOneWriteAndOneReadBack)
 		EXPECT_EQ(log[0].offset, log[1].offset);
 		EXPECT_EQ(log[0].offset, 0xc40008u); // channel RAM of runlist 0 in both profiles, channel 2
 		EXPECT_EQ(log[0].value, 3u);         // NV_CHRAM_CHANNEL_UPDATE_DISABLE_CHANNEL
+		EXPECT_EQ(e.atomics, 0u);            // nobody is stopped
 	} else {
+		EXPECT_EQ(e.atomics, 1u);
 		ASSERT_EQ(log.size(), 3u);
 		EXPECT_FALSE(log[0].write);
 		EXPECT_TRUE(log[1].write);
@@ -143,7 +157,8 @@ TEST_P(Cost, EnablingAChannelWithWorkCostsNoMoreThanDisablingIt)
 TEST_P(Cost, TimesliceCostsTwoLooksThroughTheListAndOneStopForItsEntry)
 {
 	const bool pascal = std::string(GetParam().name) == "gp106";
-	const u32 regs = pascal ? 2 : 4, submit = pascal ? 2 : 1,
+	// Pascal: BASE and RUNLIST, and BASE saved, put back and read back
+	const u32 regs = pascal ? 2 : 4, submit = pascal ? 3 : 1, saved = pascal ? 2 : 0,
 		  pending = pascal                   ? 0x2284
 			    : GetParam().per_runlist ? 0xc0008c
 						     : 0x2b0c;
@@ -154,11 +169,12 @@ TEST_P(Cost, TimesliceCostsTwoLooksThroughTheListAndOneStopForItsEntry)
 	for (const auto &a : e.emu->take_log())
 		asked += !a.write && a.offset == pending;
 	EXPECT_EQ(e.stops, 1u);
+	EXPECT_EQ(e.atomics, 1u);
 	EXPECT_EQ(counts().reads[READS_64], (6 + 6 + 1) * GetParam().entry_words);
 	// Where the list is, five times, the window's position twice in each of three borrows, the word read back; and
 	// after the submit whether it is taken up, as often as that takes.
 	EXPECT_GT(asked, 5u);
-	EXPECT_EQ(counts().reads[READS_32], 5 * regs + 3 * 2 + 1 + asked - 5);
+	EXPECT_EQ(counts().reads[READS_32], 5 * regs + 3 * 2 + 1 + saved + asked - 5);
 	EXPECT_EQ(counts().all_writes(), 3 * 2 + 1 + submit);
 }
 
@@ -175,25 +191,24 @@ TEST_P(Cost, EnablingAnIdleChannelCostsOneLookAtItsInstanceBlockMoreOnPccsr)
 	EXPECT_EQ(counts().all_reads(), GetParam().per_runlist ? 1u : 3u);
 }
 
-// "A bare id may cost one read per runlist, and a look into the runlists where the channel words do not settle it."
-TEST_P(CostPerRunlist, BareIdOfAnEnabledChannelCostsAWordPerRunlistAndNoTopology)
+// A look at where each runlist is, and into those that are not empty up to the id; no topology.
+TEST_P(CostPerRunlist, BareIdOfAChannelCostsALookIntoEachRunlistAndNoTopology)
 {
 	lens_ref r{LENS_NONE, 2};
 	ASSERT_EQ(lens_channel_enable(e.gpu.get(), &r, false, &runlist), 0);
 	EXPECT_EQ(runlist, 0);
 	std::map<u64, int> reads;
-	for (const auto &a : e.emu->take_log())
-		if (!a.write)
-			reads[a.offset]++;
-	u32 n = e.topo().n_runlists;
-	// A channel word of each runlist, the read back; four registers of each runlist but the one that is settled. Their
-	// lists are empty.
 	u32 total = 0;
-	for (auto [off, count] : reads)
-		total += u32(count);
-	EXPECT_EQ(total, n + 1 + 4 * (n - 1));
+	for (const auto &a : e.emu->take_log())
+		if (!a.write && a.size == 4) {
+			reads[a.offset]++;
+			total++;
+		}
+	// Four registers of each runlist, the window's position twice for the one list of six entries, the read back.
+	EXPECT_EQ(total, 4 * e.topo().n_runlists + 2 + 1);
+	EXPECT_EQ(counts().reads[READS_64], 6 * GetParam().entry_words);
 	EXPECT_EQ(reads.lower_bound(0x22400), reads.lower_bound(0x24000)); // nothing of the device table
-	EXPECT_EQ(counts().all_writes(), 1u);
+	EXPECT_EQ(counts().all_writes(), 2u + 1u);
 }
 
 TEST_P(Cost, ProbingReadsEachRowOfTheDeviceTableOnceAndNoRegisterTwice)

@@ -7,6 +7,7 @@
 #include "model/gpu.hpp"
 
 #include <fstream>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -59,6 +60,13 @@ public:
 			// Nothing is behind the window of a Tegra.
 			return self(io)->gpu->id->soc ? fn(arg) : lens_window_run(io, fn, arg);
 			},
+			.stop_state = nullptr,
+			.exclusive_at = nullptr,
+			.atomic =
+				[](lens_io *io, int (*fn)(void *), void *arg) {
+			self(io)->atomics++;
+			return fn(arg);
+			},
 			.wait_us =
 				[](lens_io *io, u32 us) {
 			self(io)->emu->advance(u64{us} * 1000);
@@ -95,7 +103,8 @@ public:
 
 	std::unique_ptr<emu::Gpu> emu;
 	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
-	unsigned stops = 0; // of the machine: calls of exclusive()
+	unsigned stops = 0;   // of the machine: calls of exclusive()
+	unsigned atomics = 0; // of atomic(), which stops it as well
 
 private:
 	struct Io {
@@ -111,6 +120,9 @@ private:
 
 	static int copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words)
 	{
+		// As the module: an address is not translated while the machine stands still.
+		if (ap != LENS_VID && io->held)
+			return -EAGAIN;
 		if (ap != LENS_VID) {
 			const uint8_t *at = self(io)->system(addr, u64{words} * 8);
 			if (at)
@@ -120,7 +132,7 @@ private:
 		int err = lens_window_check(io, addr, u64{words} * 8);
 		while (!err && words) {
 			u32 n = words < LENS_WINDOW_PIECE / 8 ? words : LENS_WINDOW_PIECE / 8;
-			err = lens_window_copy(io, addr, dst, n);
+			err = std::min(lens_window_copy(io, addr, dst, n), 0);
 			addr += u64{n} * 8;
 			dst += n;
 			words -= n;

@@ -31,8 +31,17 @@ const lens_chip *const rlram_chips[] = {&lens_chip_ga100, &lens_chip_ga10x, &len
 void expect(const lens_engine_status &s, lens_engine_state state, int id, int channel)
 {
 	EXPECT_EQ(s.state, state);
-	EXPECT_EQ(s.id, id);
-	EXPECT_EQ(s.channel, channel);
+	EXPECT_EQ(lens_engine_shown(&s)->id, id);
+	EXPECT_EQ(lens_engine_shown(&s)->channel, channel);
+}
+
+// On it, and what comes; -1: nobody.
+void expect_both(const lens_engine_status &s, int now, int now_channel, int next, int next_channel)
+{
+	EXPECT_EQ(s.now.id, now);
+	EXPECT_EQ(s.now.channel, now_channel);
+	EXPECT_EQ(s.next.id, next);
+	EXPECT_EQ(s.next.channel, next_channel);
 }
 
 TEST(PfifoEngine, CodesOfCtxStatusSayWhoIsThere)
@@ -56,15 +65,52 @@ TEST(PfifoEngine, ChannelInNoTsgIsItsOwnId)
 		SCOPED_TRACE(chip->name);
 		lens_engine_status s = decode(*chip, 0x00002fff);
 		expect(s, LENS_ENGINE_ON, 0xfff, 0xfff);
-		EXPECT_TRUE(s.id_is_channel);
+		EXPECT_TRUE(lens_engine_shown(&s)->is_channel);
 		// a channel is being loaded where a TSG was, and the other way round
 		s = decode(*chip, 0x0007b003);
 		expect(s, LENS_ENGINE_LOAD, 7, 7);
-		EXPECT_TRUE(s.id_is_channel);
+		EXPECT_TRUE(lens_engine_shown(&s)->is_channel);
 		s = decode(*chip, 0x1007a003);
 		expect(s, LENS_ENGINE_LOAD, 7, -1);
-		EXPECT_FALSE(s.id_is_channel);
-		EXPECT_FALSE(decode(*chip, 0).id_is_channel);
+		EXPECT_FALSE(lens_engine_shown(&s)->is_channel);
+		s = decode(*chip, 0);
+		EXPECT_FALSE(s.now.is_channel || s.next.is_channel);
+	}
+}
+
+/*
+ * The manual's teardown of a TSG, step 4b: during VALID and SAVE look at ID, during LOAD at NEXT_ID; SWITCH: "save hasn't
+ * started yet". nouveau (gk104 and ga100, which engine has which context) takes ID or NEXT_ID during SWITCH, as the engine
+ * itself says that it loads: both are of interest.
+ */
+TEST(PfifoEngine, BothWhoIsThereAndWhoComesAreGiven)
+{
+	for (const lens_chip *chip : pfifo_chips) {
+		SCOPED_TRACE(chip->name);
+		expect_both(decode(*chip, 0x14561123), -1, -1, -1, -1);
+		expect_both(decode(*chip, 0x14563123), 0x123, -1, -1, -1);
+		expect_both(decode(*chip, 0x1456b123), -1, -1, 0x456, -1);
+		expect_both(decode(*chip, 0x1456d123), 0x123, -1, -1, -1);
+		expect_both(decode(*chip, 0x1456f123), 0x123, -1, 0x456, -1);
+		// a channel in no TSG comes after a TSG, and the other way round
+		lens_engine_status s = decode(*chip, 0x0456f123);
+		expect_both(s, 0x123, -1, 0x456, 0x456);
+		EXPECT_TRUE(!s.now.is_channel && s.next.is_channel);
+		s = decode(*chip, 0x1456e123);
+		expect_both(s, 0x123, 0x123, 0x456, -1);
+		EXPECT_TRUE(s.now.is_channel && !s.next.is_channel);
+	}
+}
+
+TEST(RlramEngine, BothWhoIsThereAndWhoComesAreGiven)
+{
+	for (const lens_chip *chip : rlram_chips) {
+		SCOPED_TRACE(chip->name);
+		expect_both(decode(*chip, 0x04562123, 0x809a8078), 0x123, 0x78, -1, -1);
+		expect_both(decode(*chip, 0x0456a123, 0x809a8078), 0x123, 0x78, -1, -1);
+		expect_both(decode(*chip, 0x0456c123, 0x809a8078), -1, -1, 0x456, 0x9a);
+		expect_both(decode(*chip, 0x0456e123, 0x809a8078), 0x123, 0x78, 0x456, 0x9a);
+		expect_both(decode(*chip, 0x0456e123, 0x009a0078), 0x123, -1, 0x456, -1);
 	}
 }
 
@@ -82,7 +128,7 @@ TEST(RlramEngine, SaveAndLoadHaveEachOthersCode)
 		for (u32 code : {2, 3, 4})
 			expect(decode(*chip, 0x04560123 | code << 13, channels), LENS_ENGINE_UNKNOWN, -1, -1);
 		// bit 12 is no type here
-		EXPECT_FALSE(decode(*chip, 0x04562123, channels).id_is_channel);
+		EXPECT_FALSE(decode(*chip, 0x04563123, channels).now.is_channel);
 	}
 }
 
@@ -175,8 +221,8 @@ TEST_P(Sampled, EmulatedEngineShowsTheTsgThatRuns)
 
 INSTANTIATE_TEST_SUITE_P(Chips, Sampled,
 			 testing::Values("gk110", "gm107", "gm204", "gm20b", "gp100", "gp102", "gp106", "gp10b",
-					 "gv100", "gv11b", "tu102", "tu104", "tu117", "ga100", "ga102", "ga10b",
-					 "ad102", "ad104", "gh100", "gb100"));
+					 "gv100", "gv11b", "tu102", "tu104", "tu116", "tu117", "ga100", "ga102",
+					 "ga10b", "ad102", "ad104", "gh100", "gb100"));
 
 TEST(Engine, UnknownChipHasNoStatusRegister)
 {

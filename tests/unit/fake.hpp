@@ -22,20 +22,34 @@ public:
 				[](lens_io *io, u32 off) {
 			Fake *f = self(io);
 			f->reads.push_back(off);
+			f->order.push_back({'r', off, f->stop});
 			if (f->answer)
 				return f->answer(off);
 			auto it = f->regs.find(off);
 			return it == f->regs.end() ? f->otherwise : it->second;
 			},
-			.wr32 = [](lens_io *io, u32 off, u32 val) { self(io)->writes.emplace_back(off, val); },
-			.rd64 = [](lens_io *, u32) { return u64{0}; },
-			.copy = copy,
+			.wr32 =
+				[](lens_io *io, u32 off, u32 val) {
+			self(io)->writes.emplace_back(off, val);
+			self(io)->order.push_back({'w', off, self(io)->stop});
+			},
+			.rd64 = [](lens_io *, u32) { return u64{0}; }, .copy = copy,
 			.store32 =
 				[](lens_io *io, lens_aperture, u64 addr, u32 val) {
 			self(io)->stores.emplace_back(addr, val);
 			return 0;
 			},
 			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
+			.stop_state = nullptr,
+			.exclusive_at = nullptr,
+			.atomic =
+				[](lens_io *io, int (*fn)(void *), void *arg) {
+			Fake *f = self(io);
+			f->stop = ++f->stops;
+			int err = fn(arg);
+			f->stop = 0;
+			return err;
+			},
 			.wait_us =
 				[](lens_io *io, u32 us) {
 			self(io)->waited_us += us;
@@ -76,6 +90,15 @@ public:
 	std::vector<u32> reads;
 	std::vector<std::pair<u32, u32>> writes;
 	std::vector<std::pair<u64, u32>> stores;
+	// Accesses of registers in their order, each with the stop of the machine that it was made in; 0: in none.
+	struct Access {
+		char kind; // 'r', 'w'
+		u32 off;
+		int stop;
+		bool operator==(const Access &) const = default;
+	};
+	std::vector<Access> order;
+	int stops = 0, stop = 0;
 	size_t copies = 0, copied_words = 0;
 	u64 waited_us = 0, lost_after_us = ~0ull; // the GPU goes while it is waited for
 	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();

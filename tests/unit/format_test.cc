@@ -35,11 +35,17 @@ struct Words {
 		snap.state = state.data();
 		snap.err = err.data();
 	}
-	std::string text(bool addresses = true)
+	std::string whole(bool addresses = true)
 	{
 		Text t;
 		lens_format_runlist(&t.t, fake.gpu.get(), &snap, addresses);
 		return t.str();
+	}
+	// Without the line that says where the list lies.
+	std::string text(bool addresses = true)
+	{
+		std::string all = whole(addresses);
+		return all.substr(all.find('\n') + 1);
 	}
 	Fake fake;
 	std::vector<u32> entries, state;
@@ -112,6 +118,31 @@ TEST(RunlistText, OfAChipWithChannelRamShowsItsBitsToo)
 )");
 }
 
+TEST(RunlistText, BeginsWithWhereTheListLies)
+{
+	Words w(lens_chip_gp10x, {0x0600e001, 0, 1, 0});
+	w.snap.regs = {.base = 0x180000000, .target = 0, .length = 2, .pending = false};
+	EXPECT_TRUE(w.whole().starts_with("List: base 0x000180000000, target vid, entries 2, pending 0\n+---- TSG "));
+	EXPECT_TRUE(w.whole(false).starts_with("List: base 0x000000000000, target vid, entries 2, pending 0\n"));
+	w.snap.regs = {.base = 0xfffffff000, .target = 3, .length = 65535, .pending = true};
+	EXPECT_TRUE(w.whole().starts_with("List: base 0x00fffffff000, target sys ncoh, entries 65535, pending 1\n"));
+}
+
+// Of a list in memory that the CPU is kept from its registers are shown, and that it is not empty but unread.
+TEST(RunlistText, ListWhoseEntriesCannotBeReadIsShownByItsRegisters)
+{
+	for (int err : {-EIO, -EACCES, -EOPNOTSUPP}) {
+		Words w(lens_chip_gh100, {});
+		w.snap.regs = {.base = 0x2000, .target = 2, .length = 7, .pending = true};
+		w.snap.has_regs = true;
+		w.snap.entries_err = s16(err);
+		EXPECT_EQ(w.whole(), std::string("List: base 0x000000002000, target sys coh, entries 7, pending 1\n"
+						 "! submitted, not yet taken up by the GPU\n"
+						 "! entries not readable") +
+					     (err == -EACCES ? ": vram=off\n" : "\n"));
+	}
+}
+
 TEST(RunlistText, HidesAddressesFromThoseWhoMayNotSeeThem)
 {
 	Words w(lens_chip_gh100, {0x80030001, 1, 5, 0, 0, 0, 0xabcde001, 0x12});
@@ -157,6 +188,20 @@ TEST(RunlistText, ChannelWithoutReadableStateSaysSo)
   | Runqueue:          0|
   | Inst: 0x000000001000|
   | Target:          vid|
+  +---------------------+
+)");
+}
+
+// Entries of 8 bytes have no target; of a channel whose PCCSR word cannot be read nobody knows it.
+TEST(RunlistText, TargetOfAnInstanceBlockIsUnknownWhereNoWordHasIt)
+{
+	Words w(lens_chip_gp10x, {0x0600e001, 0, 0x00000001, 0x00000123});
+	w.err[1] = -EIO;
+	EXPECT_EQ(w.text().substr(24 * 6), R"(  +- Channel Info 1    -+
+  | state unreadable    |
+  | Runqueue:          0|
+  | Inst: 0x000000123000|
+  | Target:      unknown|
   +---------------------+
 )");
 }
@@ -331,7 +376,7 @@ std::string copy_topology(const char *chip)
 	Emulated e(chip);
 	EXPECT_EQ(e.attach(), 0);
 	Text t;
-	lens_format_copy_topology(&t.t, e.gpu.get());
+	lens_format_copy_topology(&t.t, e.gpu.get(), &e.topo().ce);
 	return t.str();
 }
 
@@ -367,11 +412,11 @@ TEST(CopyTopologyText, EngineThatNoPceServesHasNone)
 	lens_topology &t = f.gpu->topo;
 	t.n_engines = 1;
 	t.engines[0] = {19, 2, 0, 5, 5, -1, -1, -1, 0, 0};
-	t.pce_map = 3;
-	t.lce_for_pce[0] = 0xf;
-	t.lce_for_pce[1] = 4;
+	t.ce.pce_map = 3;
+	t.ce.lce_for_pce[0] = 0xf;
+	t.ce.lce_for_pce[1] = 4;
 	Text text;
-	lens_format_copy_topology(&text.t, f.gpu.get());
+	lens_format_copy_topology(&text.t, f.gpu.get(), &t.ce);
 	EXPECT_EQ(text.str(), "LCE02 -> none\n");
 }
 
@@ -418,6 +463,56 @@ TEST(ChipText, SaysWhichChipAndWhatIsAssumed)
 			   "Revision:     A1\n"
 			   "Ids:          channels and TSGs count over the whole GPU\n"
 			   "Assumed:      copy engine maps (not published for this chip)\n");
+}
+
+TEST(ChipText, SaysThatTheTpcOrderOfGh100IsKnownToBeWrong)
+{
+	const struct {
+		const char *profile;
+		bool assumed, wrong;
+	} rows[] = {{"tu102", false, false}, {"ga100", true, false}, {"ga102", true, false},
+		    {"ad102", true, false},  {"gh100", false, true}, {"gb100", false, false}};
+	for (const auto &r : rows) {
+		Emulated e(r.profile);
+		ASSERT_EQ(e.attach(), 0);
+		Text t;
+		lens_format_chip(&t.t, e.gpu.get(), "x", nullptr);
+		size_t assumed = t.str().find("\nAssumed: ");
+		EXPECT_EQ(assumed != std::string::npos &&
+				  t.str().find("logical TPC order (not published for this chip)\n", assumed) !=
+					  std::string::npos,
+			  r.assumed)
+			<< t.str();
+		EXPECT_EQ(t.str().find("\nKnown wrong:  logical TPC order, this chip has another\n") !=
+				  std::string::npos,
+			  r.wrong)
+			<< t.str();
+	}
+}
+
+TEST(ChipText, SaysThatEnginesAreMissing)
+{
+	Fake f(lens_chip_gb10x);
+	Text none, some, both, table;
+
+	lens_format_chip(&none.t, f.gpu.get(), "x", nullptr);
+	EXPECT_EQ(none.str().find("Engines"), std::string::npos);
+	f.gpu->topo.n_engines = 306;
+	f.gpu->topo.dropped_engines = 12;
+	f.gpu->topo.devices_err = -ENOSPC;
+	lens_format_chip(&some.t, f.gpu.get(), "x", nullptr);
+	EXPECT_NE(some.str().find("\nEngines:      12 are missing, no room for more than 306\n"), std::string::npos);
+	EXPECT_EQ(some.str().find("not readable"), std::string::npos);
+	f.gpu->topo.devices_err = -EIO;
+	lens_format_chip(&both.t, f.gpu.get(), "x", nullptr);
+	EXPECT_NE(both.str().find("\nEngines:      some may be missing, rows are not readable\n"
+				  "Engines:      12 are missing"),
+		  std::string::npos);
+	f.gpu->topo.n_engines = 0;
+	lens_format_device_info(&table.t, f.gpu.get());
+	EXPECT_NE(table.str().find("\n! rows that cannot be read: engines, runlists may be missing\n"
+				   "! no room for 12 more engines\n"),
+		  std::string::npos);
 }
 
 // A buffer that has to grow in the middle of a line loses nothing.

@@ -18,6 +18,38 @@ namespace {
 using test::Emulated;
 using test::Fake;
 
+// RTAS'23, Fig. 5, up to Turing; after it nothing is published, and H200s were seen to count otherwise
+// (docs/results/2026-11-22-h200-masks.md). What is assumed, chip says in words, too.
+TEST(Generations, LogicalTpcOrderIsPublishedAssumedOrKnownToBeWrong)
+{
+	for (const lens_chip *chip :
+	     {&lens_chip_gm20x, &lens_chip_gp100, &lens_chip_gp10x, &lens_chip_gv10x, &lens_chip_tu10x}) {
+		EXPECT_EQ(chip->tpc_order, LENS_TPC_ORDER_PUBLISHED) << chip->name;
+	}
+	for (const lens_chip *chip : {&lens_chip_ga100, &lens_chip_ga10x, &lens_chip_ad10x}) {
+		EXPECT_EQ(chip->tpc_order, LENS_TPC_ORDER_ASSUMED) << chip->name;
+		EXPECT_NE(std::string(chip->assumed).find("logical TPC order"), std::string::npos) << chip->name;
+	}
+	EXPECT_EQ(lens_chip_gh100.tpc_order, LENS_TPC_ORDER_WRONG);
+	EXPECT_EQ(std::string(lens_chip_gh100.assumed).find("logical TPC order"), std::string::npos);
+}
+
+// src/core.h holds the same of the numbers that rows use.
+TEST(Generations, NoRowHasMoreEnginesThanTheArray)
+{
+	u32 most = 0;
+
+	for (const lens_chip *chip :
+	     {&lens_chip_gk10x, &lens_chip_gm10x, &lens_chip_gm20x, &lens_chip_gp100, &lens_chip_gp10x,
+	      &lens_chip_gv10x, &lens_chip_tu10x, &lens_chip_ga100, &lens_chip_ga10x, &lens_chip_gh100,
+	      &lens_chip_ad10x, &lens_chip_gb10x, &lens_chip_gb20x}) {
+		EXPECT_GE(chip->engines, 64) << chip->name;
+		EXPECT_LE(chip->engines, LENS_MAX_ENGINES) << chip->name;
+		most = std::max<u32>(most, chip->engines);
+	}
+	EXPECT_EQ(most, 306u);
+}
+
 TEST(Generations, EveryPublishedIdHasItsNameAndGeneration)
 {
 	const struct {
@@ -31,26 +63,27 @@ TEST(Generations, EveryPublishedIdHasItsNameAndGeneration)
 		{0x117000a1, "GM107", "GM10x", "Maxwell"},   {0x118000a1, "GM108", "GM10x", "Maxwell"},
 		{0x120000a1, "GM200", "GM20x", "Maxwell"},   {0x124000a1, "GM204", "GM20x", "Maxwell"},
 		{0x126000a1, "GM206", "GM20x", "Maxwell"},   {0x12b000a1, "GM20B", "GM20x", "Maxwell"},
-		{0x130000a1, "GP100", "GP100", "Pascal"},    {0x132000a1, "GP102", "GP10x", "Pascal"},
-		{0x134000a1, "GP104", "GP10x", "Pascal"},    {0x136000a1, "GP106", "GP10x", "Pascal"},
-		{0x137000a1, "GP107", "GP10x", "Pascal"},    {0x138000a1, "GP108", "GP10x", "Pascal"},
-		{0x13b000a1, "GP10B", "GP10x", "Pascal"},    {0x140000a1, "GV100", "GV10x", "Volta"},
-		{0x15b000a1, "GV11B", "GV10x", "Volta"},     {0x162000a1, "TU102", "TU10x", "Turing"},
-		{0x164000a1, "TU104", "TU10x", "Turing"},    {0x166000a1, "TU106", "TU10x", "Turing"},
-		{0x167000a1, "TU117", "TU10x", "Turing"},    {0x168000a1, "TU116", "TU10x", "Turing"},
-		{0x170000a1, "GA100", "GA100", "Ampere"},    {0x172000a1, "GA102", "GA10x", "Ampere"},
-		{0x173000a1, "GA103", "GA10x", "Ampere"},    {0x174000a1, "GA104", "GA10x", "Ampere"},
-		{0x176000a1, "GA106", "GA10x", "Ampere"},    {0x177000a1, "GA107", "GA10x", "Ampere"},
-		{0x17b000a1, "GA10B", "GA10x", "Ampere"},    {0x17f000a1, "GA102F", "GA10x", "Ampere"},
-		{0x180000a1, "GH100", "GH100", "Hopper"},    {0x192000a1, "AD102", "AD10x", "Ada"},
-		{0x193000a1, "AD103", "AD10x", "Ada"},       {0x194000a1, "AD104", "AD10x", "Ada"},
-		{0x196000a1, "AD106", "AD10x", "Ada"},       {0x197000a1, "AD107", "AD10x", "Ada"},
-		{0x1a0000a1, "GB100", "GB10x", "Blackwell"}, {0x1a2000a1, "GB102", "GB10x", "Blackwell"},
-		{0x1a3000a1, "GB110", "GB10x", "Blackwell"}, {0x1a4000a1, "GB112", "GB10x", "Blackwell"},
-		{0x1ab000a1, "GB10B", "GB10x", "Blackwell"}, {0x1b2000a1, "GB202", "GB20x", "Blackwell"},
-		{0x1b3000a1, "GB203", "GB20x", "Blackwell"}, {0x1b5000a1, "GB205", "GB20x", "Blackwell"},
-		{0x1b6000a1, "GB206", "GB20x", "Blackwell"}, {0x1b7000a1, "GB207", "GB20x", "Blackwell"},
-		{0x1bb000a1, "GB20B", "GB20x", "Blackwell"}, {0x1bc000a1, "GB20C", "GB20x", "Blackwell"},
+		{0x12e000a1, "GM20B", "GM20x", "Maxwell"},   {0x130000a1, "GP100", "GP100", "Pascal"},
+		{0x132000a1, "GP102", "GP10x", "Pascal"},    {0x134000a1, "GP104", "GP10x", "Pascal"},
+		{0x136000a1, "GP106", "GP10x", "Pascal"},    {0x137000a1, "GP107", "GP10x", "Pascal"},
+		{0x138000a1, "GP108", "GP10x", "Pascal"},    {0x13b000a1, "GP10B", "GP10x", "Pascal"},
+		{0x140000a1, "GV100", "GV10x", "Volta"},     {0x15b000a1, "GV11B", "GV10x", "Volta"},
+		{0x162000a1, "TU102", "TU10x", "Turing"},    {0x164000a1, "TU104", "TU10x", "Turing"},
+		{0x166000a1, "TU106", "TU10x", "Turing"},    {0x167000a1, "TU117", "TU10x", "Turing"},
+		{0x168000a1, "TU116", "TU10x", "Turing"},    {0x170000a1, "GA100", "GA100", "Ampere"},
+		{0x172000a1, "GA102", "GA10x", "Ampere"},    {0x173000a1, "GA103", "GA10x", "Ampere"},
+		{0x174000a1, "GA104", "GA10x", "Ampere"},    {0x176000a1, "GA106", "GA10x", "Ampere"},
+		{0x177000a1, "GA107", "GA10x", "Ampere"},    {0x17b000a1, "GA10B", "GA10x", "Ampere"},
+		{0x17f000a1, "GA102F", "GA10x", "Ampere"},   {0x180000a1, "GH100", "GH100", "Hopper"},
+		{0x192000a1, "AD102", "AD10x", "Ada"},       {0x193000a1, "AD103", "AD10x", "Ada"},
+		{0x194000a1, "AD104", "AD10x", "Ada"},       {0x196000a1, "AD106", "AD10x", "Ada"},
+		{0x197000a1, "AD107", "AD10x", "Ada"},       {0x1a0000a1, "GB100", "GB10x", "Blackwell"},
+		{0x1a2000a1, "GB102", "GB10x", "Blackwell"}, {0x1a3000a1, "GB110", "GB10x", "Blackwell"},
+		{0x1a4000a1, "GB112", "GB10x", "Blackwell"}, {0x1ab000a1, "GB10B", "GB10x", "Blackwell"},
+		{0x1b2000a1, "GB202", "GB20x", "Blackwell"}, {0x1b3000a1, "GB203", "GB20x", "Blackwell"},
+		{0x1b5000a1, "GB205", "GB20x", "Blackwell"}, {0x1b6000a1, "GB206", "GB20x", "Blackwell"},
+		{0x1b7000a1, "GB207", "GB20x", "Blackwell"}, {0x1bb000a1, "GB20B", "GB20x", "Blackwell"},
+		{0x1bc000a1, "GB20C", "GB20x", "Blackwell"},
 	};
 	for (const auto &r : rows) {
 		Fake f(lens_chip_gp10x);
@@ -62,6 +95,22 @@ TEST(Generations, EveryPublishedIdHasItsNameAndGeneration)
 		EXPECT_EQ(f.gpu->chip_id, r.boot0 >> 20) << r.name;
 		EXPECT_TRUE(f.gpu->known) << r.name;
 	}
+}
+
+// A Tesla K80 read with its own driver: BOOT_0 0x0f22d0a1; 0x2280 to 0x22b4 answer and 0x22b8 is an error word, so
+// seven runlists; 0x2390, 0x2394, 0x2398 are 0x1, 0x6e, 0x10 and 0x239c is an error word, so three PBDMAs
+// (syntheticChemistry/hotSpring data/k80/nvidia470-captures/warm_bar0.json).
+TEST(Generations, TeslaK80IsAKeplerWithSevenRunlistsAndThreePbdmas)
+{
+	Fake f(lens_chip_gp10x);
+	f.regs[0] = 0x0f22d0a1;
+	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
+	EXPECT_TRUE(f.gpu->known);
+	EXPECT_STREQ(f.gpu->name, "GK210");
+	EXPECT_EQ(f.gpu->chip->runlists, 7u);
+	EXPECT_EQ(f.gpu->chip->pbdmas, 3u);
+	EXPECT_EQ(f.gpu->id->runlists, 0u); // no limits of its own
+	EXPECT_EQ(f.gpu->id->pbdmas, 0u);
 }
 
 // The window that GPU memory is read through: NV_PBUS_BAR0_WINDOW 0x1700, BASE 23:0 (gm107/dev_bus.h);
@@ -166,7 +215,7 @@ TEST(UnknownChip, HasNoRegisterReadButTheDeviceTable)
 		EXPECT_EQ(t.num_tpc_per_gpc, 0) << std::hex << boot0;
 		EXPECT_EQ(t.memory_bytes, 0u) << std::hex << boot0;
 		EXPECT_EQ(t.num_ces, boot0 < 0x170000a1 ? 0 : 1) << std::hex << boot0;
-		EXPECT_EQ(t.n_grces, 0) << std::hex << boot0;
+		EXPECT_EQ(t.ce.n_grces, 0) << std::hex << boot0;
 		for (u32 off : f.reads)
 			EXPECT_TRUE(off == 0 || off == 0x224fc || off == 0x324fc || (off >= 0x22700 && off < 0x22900))
 				<< std::hex << boot0 << ' ' << off;
@@ -205,11 +254,11 @@ constexpr Limits LIMITS[] = {
 	{"gp102", 8, 32, 4096, 7, 4096, false, false},   {"gp106", 8, 32, 4096, 7, 4096, false, false},
 	{"gp10b", 8, 32, 512, 1, 4096, false, false},    {"gv100", 16, 128, 4096, 13, 4096, false, true},
 	{"gv11b", 16, 128, 512, 2, 4096, false, true},   {"tu102", 16, 128, 4096, 11, 4096, false, true},
-	{"tu104", 16, 128, 4096, 11, 4096, false, true}, {"tu117", 16, 128, 4096, 11, 4096, false, true},
-	{"ga100", 16, 128, 2048, 128, 2048, true, true}, {"ga102", 16, 128, 2048, 128, 2048, true, true},
-	{"ga10b", 16, 128, 2048, 128, 2048, true, true}, {"ad102", 16, 128, 2048, 128, 2048, true, true},
-	{"ad104", 16, 128, 2048, 128, 2048, true, true}, {"gh100", 16, 128, 2048, 128, 2048, true, true},
-	{"gb100", 16, 128, 2048, 128, 2048, true, true},
+	{"tu116", 16, 128, 4096, 11, 4096, false, true}, {"tu104", 16, 128, 4096, 11, 4096, false, true},
+	{"tu117", 16, 128, 4096, 11, 4096, false, true}, {"ga100", 16, 128, 2048, 128, 2048, true, true},
+	{"ga102", 16, 128, 2048, 128, 2048, true, true}, {"ga10b", 16, 128, 2048, 128, 2048, true, true},
+	{"ad102", 16, 128, 2048, 128, 2048, true, true}, {"ad104", 16, 128, 2048, 128, 2048, true, true},
+	{"gh100", 16, 128, 2048, 128, 2048, true, true}, {"gb100", 16, 128, 2048, 128, 2048, true, true},
 };
 
 class ChipLimits : public testing::TestWithParam<Limits> {};

@@ -5,6 +5,7 @@
 #include "fake.hpp"
 #include "format.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -94,7 +95,7 @@ void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 	lens_text t{};
 	lens_format_chip(&t, gpu, "somewhere", nullptr);
 	lens_format_device_info(&t, gpu);
-	lens_format_copy_topology(&t, gpu);
+	lens_format_copy_topology(&t, gpu, &gpu->topo.ce);
 	lens_format_tpc_map(&t, gpu);
 	EXPECT_EQ(t.err, 0);
 	lens_text_free(&t);
@@ -184,7 +185,7 @@ struct Tripwire {
 			int err = lens_window_check(io, addr, u64{words} * 8);
 			for (u32 n; !err && words; addr += u64{n} * 8, dst += n, words -= n) {
 				n = words < 4096 ? words : 4096;
-				err = lens_window_copy(io, addr, dst, n);
+				err = std::min(lens_window_copy(io, addr, dst, n), 0);
 			}
 			return err;
 			},
@@ -196,6 +197,9 @@ struct Tripwire {
 			return err ? err : lens_window_store32(io, addr, v);
 			},
 			.exclusive = lens_window_run,
+			.stop_state = nullptr,
+			.exclusive_at = nullptr,
+			.atomic = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
 			.wait_us =
 				[](lens_io *io, u32 us) {
 			self(io)->e.emu->advance(u64{us} * 1000);

@@ -10,30 +10,13 @@
 //       0x22800; record of rows 0 FAULT_ID 10:0, INSTANCE_ID 23:16, TYPE_ENUM 30:24; 1 RESET_ID 7:0, PRI_BASE 25:8 in
 //       place, IS_ENGINE 30; 2 RLENG_ID 1:0, RUNLIST_PRI_BASE 25:10 in place; each CHAIN 31. What zero rows mean:
 //       linux-nvgpu hal/top/top_ga10b_fusa.c.
-#include "fake.hpp"
+#include "device_tables.hpp"
 
 #include <gtest/gtest.h>
 
 namespace {
 
-using test::Fake;
-
-constexpr u32 V1 = 0x22700, V2 = 0x22800, V2_CFG = 0x224fc;
-
-struct V1Table : Fake {
-	explicit V1Table(const std::vector<u32> &words) : Fake(lens_chip_tu10x)
-	{
-		rows(V1, words);
-		err = lens_chip_tu10x.read_devices(gpu.get());
-	}
-	const lens_topology &topo() { return gpu->topo; }
-	int err;
-};
-
-// Graphics: TYPE 0; reset 12, interrupt 12, runlist 0, engine 0; fault id 64, base 0x400000.
-#define GRAPHICS 0x80000003, 0x8006183e, 0x00400205
-// LCE 2: TYPE 19; reset 21, interrupt 9, runlist 5, engine 5; fault id 19, base 0x104000, instance 2.
-#define LCE2 0x8000004f, 0x94a4aa3e, 0x0810409d
+using namespace test;
 
 TEST(PtopV1, DecodesEveryFieldOfADevice)
 {
@@ -167,6 +150,19 @@ TEST(PtopV1, SingleTypeRowIsADeviceWithoutIds)
 	EXPECT_EQ(t.topo().engines[0].engine_id, -1);
 }
 
+// TYPE_ENUM 30:2 has 29 bits: 0x10000 and 0x1fff0013 are neither graphics nor LCE, which 16 bits would make of them.
+TEST(PtopV1, TypeThatNoManualNamesIsNoOtherType)
+{
+	for (u32 type : {0x10000u, 0x1fff0013u}) {
+		V1Table t({type << 2 | 3});
+		char name[LENS_ENGINE_NAME];
+		ASSERT_EQ(t.topo().n_engines, 1);
+		EXPECT_EQ(t.topo().engines[0].type, type);
+		lens_engine_name(t.gpu.get(), &t.topo().engines[0], name);
+		EXPECT_EQ(std::string(name), "Unknown (type " + std::to_string(type) + ") 0");
+	}
+}
+
 // 0xbadf5040 and all ones are answers of a register that could not be read. What is left of the device they fell into
 // would be a device with wrong ids; everything else is kept.
 TEST(PtopV1, RowThatCannotBeReadCostsItsDeviceOnly)
@@ -215,23 +211,6 @@ TEST(PtopV1, TableOfWhichNothingCanBeReadIsAnError)
 	EXPECT_EQ(V1Table(std::vector<u32>(64, 0xbadf5040)).err, -EIO);
 	EXPECT_EQ(V1Table({}).err, 0); // an empty one is not
 }
-
-struct V2Table : Fake {
-	explicit V2Table(const std::vector<u32> &words, u32 cfg = 0) : Fake(lens_chip_gh100)
-	{
-		rows(V2, words);
-		// VERSION 3:0 = 2, NUM_ROWS 31:20
-		regs[V2_CFG] = cfg ? cfg : u32(words.size()) << 20 | 2;
-		err = lens_chip_gh100.read_devices(gpu.get());
-	}
-	const lens_topology &topo() { return gpu->topo; }
-	int err;
-};
-
-// LCE 2: fault id 0x2d, reset 5, base 0x104000, second engine of the runlist at 0xc00400.
-#define V2_LCE2 0x9302002d, 0xc0104005, 0x00c00401
-// GSP: fault id 449, base 0x110000, reset 60, no runlist: a record of two rows.
-#define V2_GSP 0x940001c1, 0x0011003c
 
 TEST(PtopV2, DecodesEveryFieldOfADevice)
 {
@@ -351,12 +330,96 @@ TEST(PtopV2, OtherVersionsAreRefused)
 	EXPECT_EQ(V2Table({V2_LCE2}, 0x00300003).err, -EOPNOTSUPP);
 }
 
-TEST(PtopV2, MoreDevicesThanThereIsRoomForAreAnError)
+// 256: NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_MAX_DEVICES of open-gpu-kernel-modules ctrl2080fifo.h.
+TEST(PtopV2, DevicesThatThereIsNoRoomForAreCountedAndTheOthersKept)
 {
-	V2Table t(std::vector<u32>(129, 0x13000001));
-	EXPECT_EQ(t.err, -EIO);
-	EXPECT_EQ(t.topo().n_engines, 128);
-	EXPECT_EQ(V2Table(std::vector<u32>(128, 0x13000001)).err, 0);
+	V2Table full(std::vector<u32>(256, 0x13000001));
+	EXPECT_EQ(full.err, 0);
+	EXPECT_EQ(full.topo().n_engines, 256);
+	EXPECT_EQ(full.topo().dropped_engines, 0);
+	EXPECT_EQ(full.topo().devices_err, 0);
+	V2Table t(std::vector<u32>(259, 0x13000001));
+	EXPECT_EQ(t.err, 0);
+	EXPECT_EQ(t.topo().n_engines, 256);
+	EXPECT_EQ(t.topo().dropped_engines, 3);
+	EXPECT_EQ(t.topo().devices_err, -ENOSPC);
+	// A row that cannot be read is the graver news.
+	std::vector<u32> rows(259, 0x13000001);
+	rows[258] = 0xbadf1300;
+	V2Table bad(rows);
+	EXPECT_EQ(bad.topo().dropped_engines, 2);
+	EXPECT_EQ(bad.topo().devices_err, -EIO);
+}
+
+// Every row of version 1 a device of its own.
+TEST(PtopV1, AsManyDevicesAsRowsFit)
+{
+	V1Table t(std::vector<u32>(64, 0x0000004b));
+	EXPECT_EQ(t.err, 0);
+	EXPECT_EQ(t.topo().n_engines, 64);
+	EXPECT_EQ(t.topo().devices_err, 0);
+}
+
+/*
+ * MAX_DEVICES_INIT 0x99 and SIZE_1 353 of blackwell/gb100/dev_top.h: 153 devices in 353 rows on each of two dies. Here 106
+ * records of two rows and 47 of three fill each table; 129 devices once were too many for all of them.
+ */
+std::vector<u32> full_table(u32 type)
+{
+	std::vector<u32> rows;
+
+	for (u32 i = 0; i < 153; i++) {
+		rows.push_back(0x80000000 | type << 24 | i << 16 | (i + 1));
+		rows.push_back(i < 47 ? 0xc0104000 : 0x00104000);
+		if (i < 47)
+			rows.push_back(0x00c00000 + 0x400 * i);
+	}
+	return rows;
+}
+
+struct Gb100 : Fake {
+	Gb100(const std::vector<u32> &first, const std::vector<u32> &second) : Fake(lens_chip_gb10x)
+	{
+		regs[V2_CFG] = regs[0x324fc] = 0x16130992;
+		rows(V2, first);
+		rows(0x32800, second);
+		err = lens_chip_gb10x.read_devices(gpu.get());
+	}
+	const lens_topology &topo() { return gpu->topo; }
+	int err;
+};
+
+TEST(PtopV2, FullTablesOfBothDiesOfGb100Fit)
+{
+	ASSERT_EQ(full_table(19).size(), 353u);
+	Gb100 f(full_table(19), full_table(24));
+	EXPECT_EQ(f.err, 0);
+	ASSERT_EQ(f.topo().n_engines, 306);
+	EXPECT_EQ(f.topo().dropped_engines, 0);
+	EXPECT_EQ(f.topo().devices_err, 0);
+	EXPECT_EQ(f.topo().engines[152].type, 19u);
+	EXPECT_EQ(f.topo().engines[152].fault, 153);
+	EXPECT_EQ(f.topo().engines[153].type, 24u);
+	EXPECT_EQ(f.topo().engines[305].fault, 153);
+}
+
+TEST(PtopV2, WhatOfTheSecondDieDoesNotFitIsCounted)
+{
+	// 353 devices of one row on the first die
+	Gb100 f(std::vector<u32>(353, 0x13000001), full_table(24));
+	EXPECT_EQ(f.err, 0);
+	EXPECT_EQ(f.topo().n_engines, 306);
+	EXPECT_EQ(f.topo().dropped_engines, 200);
+	EXPECT_EQ(f.topo().devices_err, -ENOSPC);
+}
+
+TEST(PtopV2, SecondDieIsShownWhereTheFirstCannotBeRead)
+{
+	Gb100 f(std::vector<u32>(353, 0xbadf1300), full_table(24));
+	EXPECT_EQ(f.err, 0);
+	EXPECT_EQ(f.topo().n_engines, 153);
+	EXPECT_EQ(f.topo().devices_err, -EIO);
+	EXPECT_EQ(Gb100(std::vector<u32>(353, 0xbadf1300), std::vector<u32>(353, 0xbadf1300)).err, -EIO);
 }
 
 TEST(PtopV2, RowThatCannotBeReadCostsItsDeviceOnly)
@@ -437,132 +500,6 @@ TEST(PtopV2, SecondDieWhoseRowsCannotBeReadIsNoted)
 	f.rows(0x32800, {0xbadf5100, 0xbadf5100, 0xbadf5100});
 	EXPECT_EQ(lens_chip_gb10x.read_devices(f.gpu.get()), 0);
 	EXPECT_EQ(f.gpu->topo.n_engines, 1);
-	EXPECT_EQ(f.gpu->topo.devices_err, -EIO);
-}
-
-// Runlist id, channel RAM, PBDMAs and engine id come from RLRAM: open-gpu-doc ampere/ga100/dev_runlist.ref.txt
-// CHANNEL_CONFIG +4 (NUM_CHANNELS_LOG2 3:0, CHRAM_BAR0_OFFSET 31:4 in place), DOORBELL_CONFIG +8 (ID 31:16),
-// PBDMA_CONFIG +0x10, +0x14 (PBDMA_BAR0_OFFSET 25:10 in place, VALID 31); ENGINE_STATUS_DEBUG(e) +0x228+64e
-// (engine id 29:24: linux-nvgpu hw_runlist_ga10b.h). PBDMA registers at 0x40000 + 0x800 * id: dev_pbdma.ref.txt.
-TEST(Rlram, RunlistIsDescribedByItsOwnRegisters)
-{
-	V2Table t({0x8000007b, 0xc0400002, 0x00c00400, V2_LCE2, V2_GSP});
-	ASSERT_EQ(t.topo().n_engines, 3);
-	t.regs[0xc00404] = 0x00c4200b; // 2048 channels, channel RAM at 0xc42000
-	t.regs[0xc00408] = 0x00130000; // runlist 19
-	t.regs[0xc00410] = 0x80041000; // PBDMA 2
-	t.regs[0xc00414] = 0x80041800; // PBDMA 3
-	t.regs[0xc00628] = 0x03000001; // first engine: id 3
-	t.regs[0xc00668] = 0x2a000001; // second: id 42
-	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
-	ASSERT_EQ(t.topo().n_runlists, 1);
-	const lens_runlist &rl = t.topo().runlists[0];
-	EXPECT_EQ(rl.id, 19);
-	EXPECT_EQ(rl.base, 0xc00400u);
-	EXPECT_EQ(rl.channels, 2048);
-	EXPECT_EQ(rl.chram, 0xc42000u);
-	EXPECT_EQ(rl.pbdmas, 0xcu);
-	EXPECT_EQ(t.topo().engines[0].engine_id, 3);
-	EXPECT_EQ(t.topo().engines[1].engine_id, 42);
-	EXPECT_EQ(t.topo().engines[0].runlist, 19);
-	EXPECT_EQ(t.topo().engines[1].runlist, 19);
-	EXPECT_EQ(t.topo().engines[2].runlist, -1);
-}
-
-// 12 bits of an entry and of a doorbell name a channel: dev_runlist.ref.txt INTERNAL_DOORBELL CHID 11:0.
-TEST(Rlram, NoMoreChannelsThanAnIdCanName)
-{
-	V2Table t({V2_LCE2});
-	t.regs[0xc00404] = 0x00c4200f; // log2 = 15
-	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
-	EXPECT_EQ(t.topo().runlists[0].channels, 4096);
-}
-
-// DOORBELL_CONFIG ID 31:16 has 16 bits; RUNLIST_ID 22:16 of a doorbell (dev_vm.ref.txt NV_VIRTUAL_FUNCTION_DOORBELL) 7.
-TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsNoRunlist)
-{
-	V2Table t({V2_LCE2});
-	t.regs[0xc00408] = 0x007f0000;
-	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
-	EXPECT_EQ(t.topo().runlists[0].id, 127);
-	for (u32 word : {0x00800000u, 0xffff0000u}) {
-		V2Table beyond({V2_LCE2});
-		beyond.regs[0xc00408] = word;
-		EXPECT_EQ(lens_chip_gh100.host->read_runlists(beyond.gpu.get()), 0) << word;
-		EXPECT_EQ(beyond.topo().n_runlists, 0);
-		EXPECT_EQ(beyond.topo().unnamed_runlists, 1) << word;
-	}
-}
-
-// Two sets of registers that give the same number: neither file could be told from the other.
-TEST(Rlram, SecondRunlistOfTheSameNumberIsNoRunlist)
-{
-	V2Table t({0x8000007b, 0xc0400002, 0x00c10400, V2_LCE2});
-	t.regs[0xc10408] = 0x00130000;
-	t.regs[0xc00408] = 0x00130000;
-	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
-	ASSERT_EQ(t.topo().n_runlists, 1);
-	EXPECT_EQ(t.topo().runlists[0].base, 0xc10400u);
-	EXPECT_EQ(t.topo().unnamed_runlists, 1);
-	EXPECT_EQ(t.topo().engines[0].runlist, 19);
-	EXPECT_EQ(t.topo().engines[1].runlist, -1);
-}
-
-// PFIFO chips: CFG1 0x2008 number of channels, CFG0 0x2004 NUM_PBDMA 7:0, PBDMA_MAP(i) 0x2390+4i a bit per runlist:
-// open-gpu-doc turing/tu104/dev_fifo.ref.txt.
-TEST(Pfifo, RunlistsComeFromTheDeviceTableAndPbdmasFromTheirMap)
-{
-	V1Table t({LCE2, GRAPHICS, LCE2});
-	t.regs[0x2004] = 0x00200003;
-	t.regs[0x2008] = 512;
-	t.rows(0x2390, {0x01, 0x21, 0x20});
-	ASSERT_EQ(lens_chip_tu10x.host->read_runlists(t.gpu.get()), 0);
-	ASSERT_EQ(t.topo().n_runlists, 2);
-	EXPECT_EQ(t.topo().runlists[0].id, 0);
-	EXPECT_EQ(t.topo().runlists[0].pbdmas, 3u);
-	EXPECT_EQ(t.topo().runlists[0].channels, 512);
-	EXPECT_EQ(t.topo().runlists[1].id, 5);
-	EXPECT_EQ(t.topo().runlists[1].pbdmas, 6u);
-
-	V1Table more({GRAPHICS});
-	more.regs[0x2008] = 100000; // more than PCCSR has words for
-	ASSERT_EQ(lens_chip_tu10x.host->read_runlists(more.gpu.get()), 0);
-	EXPECT_EQ(more.topo().runlists[0].channels, 4096);
-}
-
-/*
- * RUNLIST_ENUM 24:21 has four bits, TU104 eleven runlists (turing/tu104/dev_fifo.ref.txt NV_PFIFO_RUNLIST_BASE_LO__SIZE_1):
- * the engine is listed, its runlist is not, and the others are. LCE 2 with 10, 11 and 15 in the field for 5.
- */
-TEST(Pfifo, RunlistThatTheChipHasNotIsAnErrorOfItsRowOnly)
-{
-	V1Table last({GRAPHICS, 0x8000004f, 0x9544aa3e, 0x0810409d});
-	ASSERT_EQ(lens_chip_tu10x.host->read_runlists(last.gpu.get()), 0);
-	EXPECT_EQ(last.topo().n_runlists, 2);
-	EXPECT_EQ(last.topo().runlists[1].id, 10);
-	EXPECT_EQ(last.topo().devices_err, 0);
-	for (u32 word : {0x9564aa3eu, 0x95e4aa3eu}) {
-		V1Table t({GRAPHICS, 0x8000004f, word, 0x0810409d, LCE2});
-		ASSERT_EQ(lens_chip_tu10x.host->read_runlists(t.gpu.get()), 0) << std::hex << word;
-		EXPECT_EQ(t.topo().n_engines, 3);
-		EXPECT_EQ(t.topo().engines[1].type, 19);
-		EXPECT_EQ(t.topo().engines[1].runlist, -1) << std::hex << word;
-		EXPECT_EQ(t.topo().engines[2].runlist, 5);
-		EXPECT_EQ(t.topo().n_runlists, 2);
-		EXPECT_EQ(t.topo().devices_err, -EIO);
-	}
-}
-
-// GK20A has one runlist (linux-nvgpu hw_fifo_gk20a.h), its generation seven: the chip's own limit counts.
-TEST(Pfifo, RunlistLimitIsThatOfTheVeryChip)
-{
-	Fake f(lens_chip_gk10x);
-	f.regs[0] = 0x0ea000a1;
-	f.rows(V1, {0x80000003, 0x0006183e, 0x80000007, 0x0026183e}); // graphics on 0, COPY0 on 1
-	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
-	ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0);
-	EXPECT_EQ(f.gpu->topo.n_engines, 2);
-	EXPECT_EQ(f.gpu->topo.n_runlists, 1);
 	EXPECT_EQ(f.gpu->topo.devices_err, -EIO);
 }
 

@@ -61,8 +61,15 @@ TEST_F(Protected, OneListInProtectedMemoryIsAnErrorForThatListOnly)
 {
 	u64 base = runlist(0)["base"];
 	fault({{"kind", "protected"}, {"addr", base}, {"bytes", 4096}});
-	EXPECT_EQ(Snap(e, 0).err, -EIO);
-	EXPECT_EQ(Snap(e, 1).err, 0);
+	Snap refused(e, 0), open(e, 1);
+	EXPECT_EQ(refused.err, -EIO);
+	EXPECT_EQ(open.err, 0);
+	// What its registers say stands.
+	EXPECT_TRUE(lens_entries_unreadable(&refused.snap, refused.err));
+	EXPECT_EQ(refused.snap.regs.base, base);
+	EXPECT_EQ(refused.snap.regs.length, 15); // demo-gh100.json: five TSGs with ten channels
+	EXPECT_EQ(refused.snap.n, 0u);
+	EXPECT_FALSE(lens_entries_unreadable(&open.snap, open.err));
 	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
 	EXPECT_EQ(r.no_entries, 1u);
 	EXPECT_EQ(r.entries_err, -EIO);
@@ -80,7 +87,9 @@ TEST_F(Protected, LockedRegistersAreAnErrorForThatRunlistOnly)
 {
 	u32 pri = lens_gpu_runlist(e.gpu.get(), 0)->base;
 	fault({{"kind", "bad-read"}, {"off", pri + 0x80}, {"value", 0xbadf5040u}});
-	EXPECT_EQ(Snap(e, 0).err, -EIO);
+	Snap locked(e, 0);
+	EXPECT_EQ(locked.err, -EIO);
+	EXPECT_FALSE(lens_entries_unreadable(&locked.snap, locked.err)); // nothing is known of it
 	EXPECT_EQ(Snap(e, 1).err, 0);
 	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
 	EXPECT_EQ(r.no_regs, 1u);

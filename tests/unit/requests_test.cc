@@ -3,11 +3,14 @@
 // Sources: linux-nvgpu hw_fifo_gp106.h and open-gpu-doc turing/tu104/dev_fifo.ref.txt: PREEMPT 0x2634 (ID 11:0,
 // TYPE 25:24, 1 = TSG), RUNLIST_PREEMPT 0x2638 (a bit per runlist), RUNLIST_BASE 0x2270 and RUNLIST 0x2274 (LENGTH 15:0,
 // ID 23:20) up to Volta, RUNLIST_SUBMIT(i) 0x2b08+16i on Turing, ENGINE_STATUS(i) 0x2640+8i (ID 11:0, ID_TYPE 12,
-// CTX_STATUS 15:13: 1 valid, 5 load, 6 save, 7 switch; NEXT_ID 27:16, NEXT_ID_TYPE 28), PCCSR ENABLE_SET 10, ENABLE_CLR 11;
-// ampere/ga100/dev_runlist.ref.txt: PREEMPT +0x98 (TYPE 0 = runlist, 1 = TSG), SUBMIT +0x88, CHRAM commands 2 and 3.
+// CTX_STATUS 15:13: 1 valid, 5 load, 6 save, 7 switch; NEXT_ID 27:16, NEXT_ID_TYPE 28), PCCSR ENABLE_SET 10, ENABLE_CLR 11,
+// PREEMPT PENDING 20, ENG_RUNLIST PENDING 20, RUNLIST_SUBMIT_INFO PENDING 15;
+// ampere/ga100/dev_runlist.ref.txt: PREEMPT +0x98 (TYPE 0 = runlist, 1 = TSG; TSG_PREEMPT_PENDING 20,
+// RUNLIST_PREEMPT_PENDING 21), SUBMIT +0x88, SUBMIT_INFO +0x8c PENDING 15, CHRAM commands 2 and 3.
 #include "emulated.hpp"
 #include "fake.hpp"
 
+#include <functional>
 #include <gtest/gtest.h>
 
 namespace {
@@ -43,10 +46,11 @@ TEST(Requests, PreemptWaitsForItsPendingBit)
 	for (auto [chip, reg] : rows) {
 		Fake f(*chip);
 		f.answer = [&, reg = reg](u32 off) {
-			return off == reg && f.reads.size() < 5 ? 0x01100001u : 0x01000001u;
+			bool pending = off == reg && !f.writes.empty() && f.reads.size() < 7;
+			return pending ? 0x01100001u : 0x01000001u;
 		};
 		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 1), 0);
-		EXPECT_EQ(f.reads.size(), 5u);
+		EXPECT_EQ(f.reads.size(), 7u); // one before it is written, and one that flushes the write
 		EXPECT_GT(f.waited_us, 0u);
 		EXPECT_EQ(f.writes.size(), 1u);
 	}
@@ -71,18 +75,19 @@ TEST(Requests, ResubmitWritesTheListThatIsThere)
 	Fake gp(lens_chip_gp10x);
 	gp.regs[0x22a8] = 0x20012345; // runlist 5: coherent system memory, 0x12345000
 	gp.regs[0x22ac] = 0x00000017;
-	EXPECT_EQ(lens_chip_gp10x.host->resubmit(gp.gpu.get(), &runlist5), 0);
-	EXPECT_EQ(gp.writes, (Writes{{0x2270, 0x20012345}, {0x2274, 0x00500017}}));
+	gp.regs[0x2270] = 0x10054321; // what a driver left there, of whatever runlist
+	EXPECT_EQ(lens_chip_gp10x.host->resubmit(gp.gpu.get(), &runlist5, nullptr), 0);
+	EXPECT_EQ(gp.writes, (Writes{{0x2270, 0x20012345}, {0x2274, 0x00500017}, {0x2270, 0x10054321}}));
 
 	Fake tu(lens_chip_tu10x);
 	tu.rows(0x2b50, {0x12345000, 0x1, 0x00030017, 0}); // OFFSET 31:16 is not kept: it starts from the first entry
-	EXPECT_EQ(lens_chip_tu10x.host->resubmit(tu.gpu.get(), &runlist5), 0);
+	EXPECT_EQ(lens_chip_tu10x.host->resubmit(tu.gpu.get(), &runlist5, nullptr), 0);
 	EXPECT_EQ(tu.writes, (Writes{{0x2b58, 0x00000017}}));
 
 	for (const lens_chip *chip : rlram) {
 		Fake f(*chip);
 		f.rows(0xc00480, {0x12345400, 0x1, 0x00030017, 0});
-		EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5), 0);
+		EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5, nullptr), 0);
 		EXPECT_EQ(f.writes, (Writes{{0xc00488, 0x00000017}}));
 	}
 }
@@ -112,23 +117,25 @@ TEST(Requests, EnableAndDisableOfAChannelWithItsOwnRamAreBareCommands)
 		}
 }
 
-// Whoever is on an engine, or comes next while one is changed, is preempted, unless it is the TSG to be kept.
+// Whoever is on an engine, and whoever comes next while one is changed, is preempted, unless it is the TSG to be kept.
 TEST(Requests, SwitchPreemptsWhatIsOnEachEngineOfTheRunlist)
 {
 	const struct {
 		u32 status;
 		Writes writes;
 	} rows[] = {
-		{0x00000000, {}},                     // nothing is on
-		{0x1008300b, {{0x2634, 0x0100000b}}}, // valid: 11; the 8 that was next is not
-		{0x1008d00b, {{0x2634, 0x0100000b}}}, // being saved: 11
-		{0x100bb009, {{0x2634, 0x0100000b}}}, // 11 is being loaded
-		{0x100bf009, {{0x2634, 0x0100000b}}}, // 9 makes way for 11
-		{0x10083009, {}},                     // valid: 9 itself
-		{0x1009f00b, {}},                     // 11 makes way for 9
-		{0x1009b00b, {}},                     // 9 is being loaded
-		{0x0000200b, {}},                     // a bare channel, no TSG
-		{0x000bb009, {}},                     // a bare channel is being loaded
+		{0x00000000, {}},                                           // nothing is on
+		{0x1008300b, {{0x2634, 0x0100000b}}},                       // valid: 11; the 8 that was next is not
+		{0x1008d00b, {{0x2634, 0x0100000b}}},                       // being saved: 11
+		{0x100bb009, {{0x2634, 0x0100000b}}},                       // 11 is being loaded
+		{0x100bf009, {{0x2634, 0x0100000b}}},                       // 9 makes way for 11
+		{0x10083009, {}},                                           // valid: 9 itself
+		{0x1009f00b, {{0x2634, 0x0100000b}}},                       // 11 makes way for 9, and has not begun to
+		{0x1008f00b, {{0x2634, 0x0100000b}, {0x2634, 0x01000008}}}, // 11 makes way for 8
+		{0x0008f00b, {{0x2634, 0x0100000b}}},                       // 11 makes way for a bare channel
+		{0x1009b00b, {}},                                           // 9 is being loaded
+		{0x0000200b, {}},                                           // a bare channel, no TSG
+		{0x000bb009, {}},                                           // a bare channel is being loaded
 	};
 	for (const lens_chip *chip : pfifo)
 		for (const auto &r : rows) {
@@ -156,8 +163,9 @@ TEST(Requests, SwitchStopsWhereAnEngineCannotBeReadOrWillNotLetGo)
 	f.regs[0x2640] = 0xbadf1300;
 	EXPECT_EQ(lens_chip_tu10x.host->preempt_others(f.gpu.get(), &runlist5, 9), -EIO);
 	EXPECT_TRUE(f.writes.empty());
-	f.regs[0x2640] = 0x0000300b;
-	f.regs[0x2634] = 0x00100000; // pending for ever
+	f.answer = [&](u32 off) {
+		return off == 0x2640 ? 0x0000300bu : off == 0x2634 && !f.writes.empty() ? 0x0110000bu : 0u;
+	};
 	EXPECT_EQ(lens_chip_tu10x.host->preempt_others(f.gpu.get(), &runlist5, 9), -ETIMEDOUT);
 	EXPECT_EQ(f.writes.size(), 1u);
 }
@@ -167,22 +175,206 @@ TEST(Requests, SwitchStopsWhereAnEngineCannotBeReadOrWillNotLetGo)
 TEST(Requests, AnswerThatNeverComesCostsFewLooks)
 {
 	Fake f(lens_chip_tu10x);
-	f.regs[0x2634] = 0x00100000; // pending for ever
+	f.answer = [&](u32) { return f.writes.empty() ? 0u : 0x01100009u; }; // pending for ever
 	EXPECT_EQ(lens_chip_tu10x.host->preempt_tsg(f.gpu.get(), &runlist5, 9), -ETIMEDOUT);
-	EXPECT_EQ(f.times_read(0x2634), 26u);
+	EXPECT_EQ(f.times_read(0x2634), 28u); // one before it is written, and one that flushes the write
 	EXPECT_EQ(f.waited_us, 1064950u);
 }
 
 // Seen failing with wait_us()'s result ignored in lens_poll_clear().
 TEST(Requests, GpuThatGoesWhileItIsWaitedForIsNotTouchedAgain)
 {
-	Fake f(lens_chip_tu10x);
-	f.regs[0x2634] = 0x00100000;
-	f.lost_after_us = 70; // 10 + 20 + 40
-	EXPECT_EQ(lens_chip_tu10x.host->preempt_tsg(f.gpu.get(), &runlist5, 9), -ENODEV);
-	EXPECT_EQ(f.times_read(0x2634), 3u);
-	EXPECT_EQ(f.reads.size(), 3u);
-	EXPECT_EQ(f.writes.size(), 1u);
+	for (bool ours : {true, false}) { // whose preempt it is that stays pending
+		Fake f(lens_chip_tu10x);
+		f.answer = [&](u32) { return ours && f.writes.empty() ? 0u : 0x01100009u; };
+		f.lost_after_us = 70; // 10 + 20 + 40
+		EXPECT_EQ(lens_chip_tu10x.host->preempt_tsg(f.gpu.get(), &runlist5, 9), -ENODEV);
+		EXPECT_EQ(f.reads.size(), ours ? 5u : 4u);
+		EXPECT_EQ(f.writes.size(), ours ? 1u : 0u);
+	}
+}
+
+/* -- registers that the GPU's driver uses too -- */
+
+// The accesses of a request that takes one stop of the machine, r and w with their offsets; what is outside of it is behind.
+using Order = std::vector<Fake::Access>;
+
+Order in_one_stop(std::initializer_list<std::pair<char, u32>> inside, std::initializer_list<u32> read_behind = {})
+{
+	Order order;
+	for (auto [kind, off] : inside)
+		order.push_back({kind, off, 1});
+	for (u32 off : read_behind)
+		order.push_back({'r', off, 0});
+	return order;
+}
+
+// Seen failing with lens_atomic() replaced by a call of fn, and with the code before it.
+TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
+{
+	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x}) {
+		Fake f(*chip);
+		f.regs[0x22a8] = 0x00012345;
+		EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5, nullptr), 0);
+		EXPECT_EQ(f.order, in_one_stop({{'r', 0x22a8},
+						{'r', 0x22ac},
+						{'r', 0x2270},
+						{'w', 0x2270},
+						{'w', 0x2274},
+						{'w', 0x2270},
+						{'r', 0x2270}},
+					       {0x22ac}))
+			<< chip->name;
+	}
+	Fake tu(lens_chip_tu10x);
+	tu.regs[0x2b50] = 0x12345000;
+	EXPECT_EQ(lens_chip_tu10x.host->resubmit(tu.gpu.get(), &runlist5, nullptr), 0);
+	EXPECT_EQ(
+		tu.order,
+		in_one_stop({{'r', 0x2b50}, {'r', 0x2b54}, {'r', 0x2b58}, {'r', 0x2b5c}, {'w', 0x2b58}, {'r', 0x2b5c}},
+			    {0x2b5c}));
+	for (const lens_chip *chip : {&lens_chip_ga100, &lens_chip_ad10x, &lens_chip_gh100}) {
+		Fake f(*chip);
+		f.regs[0xc00480] = 0x12345000;
+		EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5, nullptr), 0);
+		EXPECT_EQ(f.order, in_one_stop({{'r', 0xc00480},
+						{'r', 0xc00484},
+						{'r', 0xc00488},
+						{'r', 0xc0048c},
+						{'w', 0xc00488},
+						{'r', 0xc0048c}},
+					       {0xc0048c}));
+		Fake g(*chip);
+		EXPECT_EQ(chip->host->preempt_tsg(g.gpu.get(), &runlist5, 1), 0);
+		EXPECT_EQ(g.order, in_one_stop({{'r', 0xc00498}, {'w', 0xc00498}, {'r', 0xc00498}}, {0xc00498}));
+		Fake h(*chip);
+		EXPECT_EQ(chip->host->preempt_runlist(h.gpu.get(), &runlist5), 0);
+		EXPECT_EQ(h.order, in_one_stop({{'r', 0xc00498}, {'w', 0xc00498}, {'r', 0xc00498}}));
+		Fake c(*chip); // a command to a word of its own: nobody is stopped
+		c.otherwise = 2;
+		EXPECT_EQ(chip->host->channel_set(c.gpu.get(), &runlist5, 7, true), 0);
+		EXPECT_EQ(c.order, (Order{{'w', 0xc4201c, 0}, {'r', 0xc4201c, 0}}));
+	}
+	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x, &lens_chip_tu10x}) {
+		Fake f(*chip);
+		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 1), 0);
+		EXPECT_EQ(f.order, in_one_stop({{'r', 0x2634}, {'w', 0x2634}, {'r', 0x2634}}, {0x2634}));
+		Fake c(*chip);
+		c.regs[0x800038] = 0x80000040;
+		EXPECT_EQ(chip->host->channel_set(c.gpu.get(), &runlist5, 7, false), 0);
+		EXPECT_EQ(c.order, in_one_stop({{'r', 0x80003c}, {'r', 0x800038}, {'w', 0x80003c}, {'r', 0x80003c}}));
+		Fake s(*chip); // TSG 11 is on the engine and is not the one to be kept
+		s.gpu->topo.n_engines = 1;
+		s.gpu->topo.engines[0] = {0, 0, 0, 5, 2, -1, -1, -1, 0, 0};
+		s.regs[0x2650] = 0x0000300b;
+		EXPECT_EQ(chip->host->preempt_others(s.gpu.get(), &runlist5, 9), 0);
+		EXPECT_EQ(s.order, in_one_stop({{'r', 0x2650}, {'r', 0x2634}, {'w', 0x2634}, {'r', 0x2634}}, {0x2634}));
+	}
+	for (const lens_chip *chip : {&lens_chip_gv10x, &lens_chip_tu10x}) {
+		Fake f(*chip);
+		EXPECT_EQ(chip->host->preempt_runlist(f.gpu.get(), &runlist5), 0);
+		EXPECT_EQ(f.order, in_one_stop({{'r', 0x2638}, {'w', 0x2638}, {'r', 0x2638}}));
+	}
+}
+
+// What the driver asked for, and waits for: a register and its pending bits.
+struct Pending {
+	const lens_chip *chip;
+	u32 reg;
+	std::vector<u32> bits;
+	std::function<int(Fake &)> request;
+};
+
+std::vector<Pending> pending_requests()
+{
+	std::vector<Pending> all;
+	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x, &lens_chip_tu10x}) {
+		auto tsg = [chip](Fake &f) { return chip->host->preempt_tsg(f.gpu.get(), &runlist5, 9); };
+		all.push_back({chip, 0x2634, {1u << 20}, tsg});
+	}
+	for (const lens_chip *chip : {&lens_chip_ga100, &lens_chip_ad10x, &lens_chip_gh100}) {
+		auto tsg = [chip](Fake &f) { return chip->host->preempt_tsg(f.gpu.get(), &runlist5, 9); };
+		auto runlist = [chip](Fake &f) { return chip->host->preempt_runlist(f.gpu.get(), &runlist5); };
+		all.push_back({chip, 0xc00498, {1u << 20, 1u << 21}, tsg});
+		all.push_back({chip, 0xc00498, {1u << 20, 1u << 21}, runlist});
+	}
+	auto resubmit = [](const lens_chip *chip, u32 reg, u32 bit) {
+		auto again = [chip](Fake &f) { return chip->host->resubmit(f.gpu.get(), &runlist5, nullptr); };
+		return Pending{chip, reg, {bit}, again};
+	};
+	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x})
+		all.push_back(resubmit(chip, 0x22ac, 1u << 20));
+	all.push_back(resubmit(&lens_chip_tu10x, 0x2b5c, 1u << 15));
+	for (const lens_chip *chip : {&lens_chip_ga100, &lens_chip_ad10x, &lens_chip_gh100})
+		all.push_back(resubmit(chip, 0xc0048c, 1u << 15));
+	return all;
+}
+
+// Seen failing with the looks at the pending bits taken out, one by one.
+TEST(Requests, WhatTheDriverWaitsForIsNotWrittenOver)
+{
+	for (const Pending &p : pending_requests())
+		for (u32 bit : p.bits) {
+			Fake f(*p.chip);
+			f.otherwise = 0x1000; // a list is there
+			f.regs[p.reg] = bit;
+			EXPECT_EQ(p.request(f), -EBUSY) << p.chip->name << std::hex << p.reg;
+			EXPECT_TRUE(f.writes.empty());
+			EXPECT_GE(f.waited_us, 1000000u);
+
+			Fake g(*p.chip); // done when it is looked at the second time outside
+			g.answer = [&](u32 off) {
+				return off == p.reg && g.times_read(off) < 3 && g.writes.empty() ? bit : 0x1000u;
+			};
+			EXPECT_EQ(p.request(g), 0) << p.chip->name << std::hex << p.reg;
+			EXPECT_FALSE(g.writes.empty());
+			EXPECT_EQ(g.waited_us, 10u);
+			EXPECT_EQ(g.stops, 2);
+		}
+}
+
+// A driver that asks anew each time that it is done.
+TEST(Requests, DriverThatIsAlwaysAtItIsBusy)
+{
+	for (const Pending &p : pending_requests()) {
+		Fake f(*p.chip);
+		f.answer = [&](u32 off) { return off == p.reg && f.stop ? p.bits[0] : 0x1000u; };
+		EXPECT_EQ(p.request(f), -EBUSY) << p.chip->name << std::hex << p.reg;
+		EXPECT_TRUE(f.writes.empty());
+		EXPECT_EQ(f.stops, 4);
+	}
+}
+
+// Which list is meant is decided in the stop in which it is submitted.
+TEST(Requests, OnlyTheExpectedListIsSubmittedAgain)
+{
+	for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x, &lens_chip_ga100}) {
+		using Regs = struct lens_runlist_regs; // there is a function of that name
+		const Regs good = {0x1000000, 0, 0x1000, false};
+		for (const Regs &other : {Regs{0x2000000, 0, 0x1000, false}, Regs{0x1000000, 2, 0x1000, false},
+					  Regs{0x1000000, 0, 0x1001, false}, good}) {
+			Fake f(*chip);
+			f.regs[0x22a8] = 0x1000; // in units of 4 KiB
+			f.regs[0x22ac] = 0x1000;
+			f.rows(0x2b50, {0x1000000, 0, 0x1000, 0});
+			f.rows(0xc00480, {0x1000000, 0, 0x1000, 0});
+			bool same = other.base == good.base && other.target == 0 && other.length == 0x1000;
+			EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5, &other), same ? 0 : -EBUSY)
+				<< chip->name;
+			EXPECT_EQ(f.writes.empty(), !same);
+			EXPECT_EQ(f.waited_us, 0u);
+		}
+	}
+}
+
+TEST(Requests, BaseThatIsNotPutBackIsAnError)
+{
+	Fake f(lens_chip_gp10x);
+	f.regs[0x22a8] = 0x1000;
+	f.answer = [&](u32 off) {
+		return off == 0x2270 && f.writes.size() == 3 ? 0x1000u : off == 0x2270 ? 0x77u : 0x1000u;
+	};
+	EXPECT_EQ(lens_chip_gp10x.host->resubmit(f.gpu.get(), &runlist5, nullptr), -EIO);
 }
 
 // RAMIN words 132, 133 (turing/tu104/dev_ram.ref.txt NV_RAMIN_ENGINE_WFI_*): TARGET 1:0, MODE 2 (0 physical), PTR_LO 31:12,

@@ -179,16 +179,16 @@ TEST(Gh100, CopyEnginesAreWiredAsTheResourceManagerSays)
 {
 	Emulated e("gh100");
 	ASSERT_EQ(e.attach(), 0);
-	EXPECT_EQ(e.topo().pce_map, 0xffffu);
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), 2), 0x5000u);
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), 3), 0xa000u);
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), 4), 0x0fffu);
+	EXPECT_EQ(e.topo().ce.pce_map, 0xffffu);
+	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 2), 0x5000u);
+	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 3), 0xa000u);
+	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 4), 0x0fffu);
 	// The GRCEs have no PCE of their own; those they share are the ones above.
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), 0), 0u);
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), 1), 0u);
-	EXPECT_EQ(e.topo().n_grces, 2);
-	EXPECT_EQ(e.topo().shared_lce[0], 2);
-	EXPECT_EQ(e.topo().shared_lce[1], 3);
+	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 0), 0u);
+	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 1), 0u);
+	EXPECT_EQ(e.topo().ce.n_grces, 2);
+	EXPECT_EQ(e.topo().ce.shared_lce[0], 2);
+	EXPECT_EQ(e.topo().ce.shared_lce[1], 3);
 }
 
 // fb_total_ram_kib 147221504 of the same source; 3 GiB and 48 GiB by product name.
@@ -210,12 +210,12 @@ TEST(Tu102, CopyEnginesAreWiredAsTheManualsResetValues)
 {
 	Emulated e("tu102");
 	ASSERT_EQ(e.attach(), 0);
-	EXPECT_EQ(e.topo().lce_for_pce[0], 1);
-	EXPECT_EQ(e.topo().lce_for_pce[1], 4);
-	EXPECT_EQ(e.topo().lce_for_pce[2], 2);
-	EXPECT_EQ(e.topo().lce_for_pce[3], 3);
-	EXPECT_EQ(e.topo().shared_lce[0], 1);
-	EXPECT_EQ(e.topo().shared_lce[1], 0xf);
+	EXPECT_EQ(e.topo().ce.lce_for_pce[0], 1);
+	EXPECT_EQ(e.topo().ce.lce_for_pce[1], 4);
+	EXPECT_EQ(e.topo().ce.lce_for_pce[2], 2);
+	EXPECT_EQ(e.topo().ce.lce_for_pce[3], 3);
+	EXPECT_EQ(e.topo().ce.shared_lce[0], 1);
+	EXPECT_EQ(e.topo().ce.shared_lce[1], 0xf);
 }
 
 } // namespace

@@ -29,16 +29,16 @@ TEST(CopyEngines, OfTuringHaveARegisterEach)
 	f.rows(0x104034, {0x40000001, 0x0000000f});
 	ASSERT_EQ(attach(f), 0);
 	const lens_topology &t = f.gpu->topo;
-	EXPECT_EQ(t.pce_map, 0xfu);
-	EXPECT_EQ(t.lce_for_pce[0], 1);
-	EXPECT_EQ(t.lce_for_pce[1], 4);
-	EXPECT_EQ(t.lce_for_pce[2], 2);
-	EXPECT_EQ(t.lce_for_pce[3], 0xf);
-	EXPECT_EQ(t.n_grces, 2);
-	EXPECT_EQ(t.shared_lce[0], 1);
-	EXPECT_EQ(t.shared_lce[1], 0xf);
-	EXPECT_EQ(lens_lce_pces(f.gpu.get(), 4), 2u);
-	EXPECT_EQ(lens_lce_pces(f.gpu.get(), 7), 0u);
+	EXPECT_EQ(t.ce.pce_map, 0xfu);
+	EXPECT_EQ(t.ce.lce_for_pce[0], 1);
+	EXPECT_EQ(t.ce.lce_for_pce[1], 4);
+	EXPECT_EQ(t.ce.lce_for_pce[2], 2);
+	EXPECT_EQ(t.ce.lce_for_pce[3], 0xf);
+	EXPECT_EQ(t.ce.n_grces, 2);
+	EXPECT_EQ(t.ce.shared_lce[0], 1);
+	EXPECT_EQ(t.ce.shared_lce[1], 0xf);
+	EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 4), 2u);
+	EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 7), 0u);
 }
 
 TEST(CopyEngines, GrceThatDoesNotShareHasNoLceWhateverItsFieldHolds)
@@ -46,8 +46,8 @@ TEST(CopyEngines, GrceThatDoesNotShareHasNoLceWhateverItsFieldHolds)
 	Fake f(lens_chip_tu10x);
 	f.rows(0x104034, {0xb0000002, 0x40000003}); // SHARED clear, all bits around it set; then set
 	ASSERT_EQ(attach(f), 0);
-	EXPECT_EQ(f.gpu->topo.shared_lce[0], 0xf);
-	EXPECT_EQ(f.gpu->topo.shared_lce[1], 3);
+	EXPECT_EQ(f.gpu->topo.ce.shared_lce[0], 0xf);
+	EXPECT_EQ(f.gpu->topo.ce.shared_lce[1], 3);
 }
 
 // Reset values of ga102's manual: PCE 0..5 -> f, f, f, f, 2, 3; GRCE 0 shares LCE 3, GRCE 1 shares LCE 2.
@@ -61,15 +61,15 @@ TEST(CopyEngines, OfAdaAndHopperAreAtTheAddressesOfGa102)
 		f.rows(0x1041c0, {0x40000003, 0x40000002});
 		ASSERT_EQ(attach(f), 0);
 		const lens_topology &t = f.gpu->topo;
-		EXPECT_EQ(t.pce_map, 0x3fu);
-		EXPECT_EQ(t.lce_for_pce[0], 0xf);
-		EXPECT_EQ(t.lce_for_pce[4], 2);
-		EXPECT_EQ(t.lce_for_pce[5], 3);
-		EXPECT_EQ(t.lce_for_pce[6], 0xf); // absent
-		EXPECT_EQ(t.shared_lce[0], 3);
-		EXPECT_EQ(t.shared_lce[1], 2);
-		EXPECT_EQ(lens_lce_pces(f.gpu.get(), 2), 0x10u);
-		EXPECT_EQ(lens_lce_pces(f.gpu.get(), 0xf), 0xfu); // those that serve none
+		EXPECT_EQ(t.ce.pce_map, 0x3fu);
+		EXPECT_EQ(t.ce.lce_for_pce[0], 0xf);
+		EXPECT_EQ(t.ce.lce_for_pce[4], 2);
+		EXPECT_EQ(t.ce.lce_for_pce[5], 3);
+		EXPECT_EQ(t.ce.lce_for_pce[6], 0xf); // absent
+		EXPECT_EQ(t.ce.shared_lce[0], 3);
+		EXPECT_EQ(t.ce.shared_lce[1], 2);
+		EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 2), 0x10u);
+		EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 0xf), 0xfu); // those that serve none
 	}
 }
 
@@ -81,17 +81,17 @@ TEST(CopyEngines, OfPascalArePackedInOneRegister)
 	f.regs[0x104034] = 0x0000020b; // GRCE 0: shared with 3; GRCE 1: bit 3 clear
 	ASSERT_EQ(attach(f), 0);
 	const lens_topology &t = f.gpu->topo;
-	EXPECT_EQ(t.pce_map, 0xfu);
-	EXPECT_EQ(t.lce_for_pce[0], 0);
-	EXPECT_EQ(t.lce_for_pce[1], 1);
-	EXPECT_EQ(t.lce_for_pce[2], 3);
-	EXPECT_EQ(t.lce_for_pce[3], 7); // none
-	EXPECT_EQ(t.shared_lce[0], 3);
-	EXPECT_EQ(t.shared_lce[1], 0xf);
+	EXPECT_EQ(t.ce.pce_map, 0xfu);
+	EXPECT_EQ(t.ce.lce_for_pce[0], 0);
+	EXPECT_EQ(t.ce.lce_for_pce[1], 1);
+	EXPECT_EQ(t.ce.lce_for_pce[2], 3);
+	EXPECT_EQ(t.ce.lce_for_pce[3], 7); // none
+	EXPECT_EQ(t.ce.shared_lce[0], 3);
+	EXPECT_EQ(t.ce.shared_lce[1], 0xf);
 	f.regs[0x104034] = 0x00000a02;
 	ASSERT_EQ(attach(f), 0);
-	EXPECT_EQ(f.gpu->topo.shared_lce[0], 0xf);
-	EXPECT_EQ(f.gpu->topo.shared_lce[1], 2);
+	EXPECT_EQ(f.gpu->topo.ce.shared_lce[0], 0xf);
+	EXPECT_EQ(f.gpu->topo.ce.shared_lce[1], 2);
 }
 
 TEST(CopyEngines, PcesThatAreAbsentAreNotAsked)
@@ -103,8 +103,8 @@ TEST(CopyEngines, PcesThatAreAbsentAreNotAsked)
 	EXPECT_EQ(f.times_read(0x104040), 1u);
 	EXPECT_EQ(f.times_read(0x104044), 0u);
 	EXPECT_EQ(f.times_read(0x10404c), 0u);
-	EXPECT_EQ(f.gpu->topo.lce_for_pce[1], 0xf);
-	EXPECT_EQ(lens_lce_pces(f.gpu.get(), 2), 0u);
+	EXPECT_EQ(f.gpu->topo.ce.lce_for_pce[1], 0xf);
+	EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 2), 0u);
 }
 
 TEST(Gpcs, FusesSayWhatIsDisabledByPhysicalNumber)

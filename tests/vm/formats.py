@@ -11,6 +11,18 @@ STEERS = re.compile(r"_(channel|tsg|runlist)$|^switch_to_tsg$|^tsg_timeslice$") 
 FIELD = re.compile(r"^\s*\|\s*([^:|]+):\s*(.*?)\s*\|\s*$")
 
 
+LIST = re.compile(r"List: base (0x[0-9a-f]{12}), target (vid|invalid|sys n?coh), entries (\d+), pending ([01])")
+UNREAD = "! entries not readable"
+
+
+class Listed(NamedTuple):
+    """The first line: where the list lies."""
+    base: int
+    target: str
+    entries: int
+    pending: bool
+
+
 class Channel(NamedTuple):
     """One channel's box."""
     id: int
@@ -32,10 +44,24 @@ class Tsg(NamedTuple):
         return int(self.fields[label].split()[0], 0)
 
 
+def parse_list(text: str) -> Listed:
+    """The first line of a runlist's text."""
+    found = LIST.fullmatch(text.splitlines()[0])
+    assert found, text.splitlines()[0]
+    return Listed(int(found[1], 16), found[2], int(found[3]), found[4] == "1")
+
+
+def unread(text: str) -> bool:
+    """Is nothing known of a list but where it lies?"""
+    parse_list(text)
+    return [line for line in text.splitlines()[1:] if not line.startswith("! submitted")] == [UNREAD]
+
+
 def parse_runlist(text: str) -> list[Tsg]:
     """The TSGs in order. Channels before the first TSG are an error: none of these chips' scenarios has them."""
     tsgs: list[Tsg] = []
     fields: dict[str, str] = {}
+    parse_list(text)
     for line in text.splitlines():
         if found := TSG.search(line):
             fields = {}

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What each of the 22 emulated chips, one or more of each generation, must look like through /proc, as literals.
+"""What each of the 23 emulated chips, one or more of each generation, must look like through /proc, as literals.
 
 Sources, by what they give:
 - boot: chip ids by open-gpu-kernel-modules nv_arch.h and nouveau engine/device/base.c (GA10B's: linux-nvgpu); revision
   A1 is the emulated boards' choice.
-- engines and runlists: RTAS'24 (Bakita & Anderson) Table II (GP106), Table III (GA10B), Table IV (AD102), section V.C
+- engines and runlists: the device tables of a Titan V (GV100) and of a GTX 1660 Ti (TU116);
+  RTAS'24 (Bakita & Anderson) Table II (GP106), Table III (GA10B), Table IV (AD102), section V.C
   (GP10B); nouveau engine/fifo/gk104.c (Kepler); an H200's resource manager, driver 580.159.04 (GH100). Which runlist
   serves the engines of the others is assumed: it stands here so that a change shows.
 - units: envytools docs/hw/gpu.rst (Kepler, GM107, TU102, TU104, TU117), linux-nvgpu hw_proj_*.h (GM20B, GP100, GP10B,
@@ -65,8 +66,7 @@ GENERATIONS = (
     Generation("GA10B", 0x17B000A1, "0:GR0,LCE0,LCE1 1:LCE2 2:GR1,LCE3", (2, 4), MEMORY, False, "17000000.ga10b"),
     Generation("GK104", 0x0E4000A1, _KEPLER, (4, 2), FUSES + COPIES + MEMORY, True),
     Generation("GK110", 0x0F0000A1, _KEPLER, (5, 3), FUSES + COPIES + MEMORY, True),
-    Generation("GM107", 0x117000A1, "0:GR0,COPY2.0 1:MSPDEC0 2:MSPPP0 3:MSVLD0 4:COPY0.0 6:MSENC0", (1, 5),
-               FUSES + COPIES + MEMORY, True),
+    Generation("GM107", 0x117000A1, "0:GR0,COPY2.0 1:NVDEC0 2:NVENC0 4:COPY0.0", (1, 5), FUSES + COPIES + MEMORY, True),
     Generation("GM204", 0x124000A1, "0:GR0,COPY2.0 1:NVDEC0 2:NVENC0 3:SEC0 4:NVENC1.0 5:COPY0.0 6:COPY1.0", (4, 4),
                COPIES + MEMORY, True),
     Generation("GP100", 0x130000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:NVENC1.0 4:SEC0 5:LCE2 6:LCE3 7:LCE4 8:LCE5 "
@@ -74,15 +74,16 @@ GENERATIONS = (
     Generation("GP102", 0x132000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:SEC0 4:NVENC1.0 5:LCE2 6:LCE3", (6, 5), (),
                True),
     Generation("GP106", 0x136000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:SEC0 5:LCE2 6:LCE3", (2, 5)),
-    Generation("GV100", 0x140000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:NVENC1.0 4:NVDEC1 5:SEC0 6:LCE2 7:LCE3 8:LCE4 "
-               "9:LCE5 10:LCE6 11:LCE7 12:LCE8 -:IOCTRL0,GSP0", (6, 7), MEMORY),
+    Generation("GV100", 0x140000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:SEC0 4:NVENC1 5:NVENC2 6:LCE2 7:LCE3 8:LCE4 "
+               "9:LCE5 10:LCE6 11:LCE7 12:LCE8 -:IOCTRL0,GSP0", (6, 7)),
     Generation("TU102", 0x162000A1, _TURING + "IOCTRL0,GSP0", (6, 6)),
     Generation("TU104", 0x164000A1, _TURING + "IOCTRL0,GSP0", (6, 4)),
+    Generation("TU116", 0x168000A1, "0:GR0,LCE0,LCE1 1:NVDEC0 2:NVENC0 3:SEC0 8:LCE2 9:LCE3 10:LCE4 -:GSP0", (3, 4)),
     Generation("TU117", 0x167000A1, _TURING + "GSP0", (2, 4)),
     Generation("GA100", 0x170000A1, "0:GR0,LCE0,LCE1 1:GR1 2:GR2 3:GR3 4:GR4 5:GR5 6:GR6 7:GR7 8:LCE2 9:LCE3 10:LCE4 "
                "11:LCE5 12:LCE6 13:LCE7 14:LCE8 15:LCE9 16:NVDEC0 17:NVDEC1 18:NVDEC2 19:NVDEC3 20:NVDEC4 21:NVJPG0 "
                "22:OFA0 23:SEC0 -:IOCTRL0,GSP0", (8, 8)),
-    Generation("GA102", 0x172000A1, "0:GR0,LCE0,LCE1 1:LCE2 2:LCE3 3:LCE4 4:NVDEC0 5:NVENC0 6:NVJPG0 7:OFA0 8:SEC0 "
+    Generation("GA102", 0x172000A1, "0:GR0,LCE0,LCE1 1:LCE2 2:LCE3 3:LCE4 4:NVDEC0 5:NVDEC1 6:NVENC0 7:OFA0 8:SEC0 "
                "-:GSP0", (7, 6)),
     Generation("AD102", 0x192000A1, "0:GR0,LCE0,LCE1 1:LCE2 2:LCE3 3:LCE4 4:NVDEC0 5:NVDEC1 6:NVDEC2 8:NVENC0 9:NVENC1 "
                "10:NVENC2 11:NVJPG0 12:NVJPG1 13:NVJPG2 14:NVJPG3 15:OFA0 16:SEC0 -:GSP0", (12, 6)),

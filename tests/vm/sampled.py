@@ -11,7 +11,7 @@ FULL, LATE, ASLEEP = 16, 17, 18
 BUSY = 1
 ALL = 0xFF
 HEADER = struct.Struct("<4sHHIIQII32x")
-ENGINE = struct.Struct("<HHHhhhhhII40s")
+ENGINE = struct.Struct("<HHHhhhhhII39sB")
 SAMPLE = struct.Struct("<QBBBB4s")
 
 
@@ -20,6 +20,7 @@ class Engine(NamedTuple):
     name: str
     runlist: int
     engine_id: int
+    grce: bool
 
 
 class Sample(NamedTuple):
@@ -65,13 +66,13 @@ def _sample(engines: int, fields: tuple[int, int, int, int, int, bytes]) -> Samp
 def decode(data: bytes) -> Recording:
     """The whole of a file's content, which must be well-formed."""
     magic, version, sample_bytes, engines, *how = HEADER.unpack_from(data)
-    assert (magic, version, sample_bytes) == (b"GPLT", 1, 16)
+    assert (magic, version, sample_bytes) == (b"GPLT", 2, 16)
     records = [ENGINE.unpack_from(data, 64 + 64 * index) for index in range(engines)]
     assert all(record[0] == 2 for record in records)
     body = data[64 + 64 * engines:]
     assert len(body) % 16 == 0
     return Recording(
-        *how, [Engine(record[10].rstrip(b"\0").decode(), record[3], record[4]) for record in records],
+        *how, [Engine(record[10].rstrip(b"\0").decode(), record[3], record[4], record[11] == 1) for record in records],
         [_sample(engines, fields) for fields in SAMPLE.iter_unpack(body)])
 
 

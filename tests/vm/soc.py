@@ -25,9 +25,12 @@ def parameter(guest: Guest, module: str, name: str) -> list[str]:
     return guest.read(f"/sys/module/{module}/parameters/{name}").strip().split(",")
 
 
-def give_memory(guest: Guest, indexes: list[int], soc: bool = False, blocks: int = 4) -> dict[int, Ram]:
-    """Sets memory aside for these GPUs. soc: they are no PCI devices, so that no IOMMU translates for them."""
-    guest.load("sysram", f"devices={','.join(pci_address(index) for index in indexes)} blocks={blocks}")
+def give_memory(guest: Guest, indexes: list[int], soc: bool = False, blocks: int = 4,
+                whole: bool = False) -> dict[int, Ram]:
+    """Sets memory aside for these GPUs, whose driver sysram then is. soc: they are no PCI devices, so that no IOMMU
+    translates for them. whole: in blocks of which only the first page has a reference."""
+    guest.load("sysram", f"devices={','.join(pci_address(index) for index in indexes)} blocks={blocks} "
+                         f"whole={whole:d}")
     given = {}
     size = int(parameter(guest, "sysram", "bytes")[0])
     for place, index in enumerate(indexes):

@@ -14,13 +14,13 @@ SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
 SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 
 # docs/proc.md
-OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "EIO", "ETIMEDOUT", "ENODEV",
-        "EBUSY"}
+OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "ENODATA", "EIO", "ETIMEDOUT", "ENODEV",
+        "ENODATA", "ENXIO", "EBUSY"}
 VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
 ERRNOS = {
     # of samples: it is a stream, has begun when it is written to, or there are too many
     **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS | {"EBUSY", "ESPIPE"}),
-    "open": {"OK", "EACCES", "EEXIST", "EINVAL"},
+    "open": {"OK", "EACCES", "EPERM", "EEXIST", "EINVAL"},
     "lseek": VFS | {"OK", "ENXIO", "EOVERFLOW", "ESPIPE"},
     # FIONREAD is answered by the VFS for any regular file
     "ioctl": VFS | {"OK", "ENOTTY"},

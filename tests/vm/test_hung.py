@@ -46,26 +46,42 @@ def test_a_gpu_that_is_removed_while_its_preempt_is_not_answered_is_no_device(fr
     assert text[-1].startswith("OK"), text
 
 
-def test_registers_that_answer_after_50_ms_end_a_reading_in_time_and_leave_the_window_in_its_place(fresh: Card) -> None:
-    """ETIMEDOUT after timeout_ms and what it takes to give the window back; then everything reads as before.
-    Seen failing with late() in src/linux/mmio.c always false: OK, after many seconds."""
+def test_registers_that_answer_after_50_ms_never_stop_the_machine(fresh: Card) -> None:
+    """No stop of 50 ms would do: ETIMEDOUT before the window is touched; then everything reads as before.
+    Seen failing with the module of 8eb1b46: stops of the machine of a second."""
     window = fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"]
-    fresh.guest.check("echo 1000 >/sys/module/gpulens/parameters/timeout_ms")
+    stops = fresh.guest.check(f"grep window_stops {fresh.path('stats')}")
     try:
         fresh.emu.cmd({"cmd": "fault", "kind": "slow", "ns": 50_000_000})
+        text = fresh.guest.check(f"tryop read {fresh.path('runlist0')} || true", timeout=120)
+    finally:
+        fresh.emu.cmd({"cmd": "fault", "kind": "none"})
+    assert text.strip() == "read ETIMEDOUT"
+    assert fresh.guest.check(f"grep window_stops {fresh.path('stats')}") == stops
+    assert fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"] == window
+    assert "Channel Info" in fresh.read("runlist0")
+
+
+def test_slow_registers_end_a_reading_in_time_and_leave_the_window_in_its_place(fresh: Card) -> None:
+    """ETIMEDOUT after timeout_ms and what it takes to give the window back; then everything reads as before.
+    Seen failing with mmio_use_over() in src/linux/mmio.c always false: OK, after many seconds."""
+    window = fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"]
+    fresh.guest.check("echo 300 >/sys/module/gpulens/parameters/timeout_ms")
+    try:
+        fresh.emu.cmd({"cmd": "fault", "kind": "slow", "ns": 2_000_000})
         text = fresh.guest.check(f"""up() {{ cut -d' ' -f1 /proc/uptime; }}
-            up; tryop read {fresh.path('runlist0')} || true; up""", timeout=120).split("\n")
+            up; tryop read {fresh.path('image')} || true; up""", timeout=120).split("\n")
     finally:
         fresh.emu.cmd({"cmd": "fault", "kind": "none"})
         fresh.guest.check("echo 20000 >/sys/module/gpulens/parameters/timeout_ms")
     assert text[1] == "read ETIMEDOUT"
-    assert 0.9 <= float(text[2]) - float(text[0]) < 2.5 * SLOW
+    assert 0.25 <= float(text[2]) - float(text[0]) < 2.5 * SLOW
     assert fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"] == window
     assert "Channel Info" in fresh.read("runlist0")
 
 
 def test_a_short_time_limit_of_uses_does_not_keep_gpus_from_being_found(four: Guest) -> None:
-    """timeout_ms is for reading and writing files. Nobody looks again at a GPU that could not be read at load.
+    """timeout_ms is for reading and writing files, attaching has a limit of its own.
     Seen failing with timeout_ms asked there, too: not one GPU."""
     four.unload()
     try:

@@ -1,60 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who may do what (docs/proc.md): nobody steers a GPU, is shown an address or gets an image without CAP_SYS_ADMIN of
-the machine itself, however the file was opened, by whom, or in which namespace; nor steers or gets an image once the
-kernel is locked down.
+"""Who may do what (docs/proc.md). Nobody controls a GPU without CAP_SYS_ADMIN of the machine itself; nobody sees what
+is on runlists, an address, a sample or an image, or stops the machine, without that or CAP_PERFMON, however the file
+was opened, by whom, or in which namespace. Once the kernel is locked down nobody controls a GPU or gets an image.
+Topology is for everybody. unsafe_world_readable=1 lets everybody read runlists, without addresses.
 
 One guest with a GPU of each kind of channel state, PCCSR and channel RAM. helpers/sweep.c tries every way to open a
 file and every call on what opened, helpers/become.c as whom. That nothing came through is seen in the answers, in the
 emulators' logs of every access, and in how the files and the channels are afterwards."""
 
 import re
-import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
 
 import pytest
 
-from chips import AD102, GP106
-from conftest import Card, Guest, gpu_of, healthy, need, scenario
+from conftest import Card, Guest, gpu_of, healthy
 from formats import shape
-
-CHIPS = (GP106, AD102)
-CONTROL = ("disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist", "resubmit_runlist",
-           "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice")
-SUID = "/tmp/suid"  # the sweep as a setuid program
-
-
-def text_for(card: Card, name: str) -> str:
-    """What root would write there with success, for a shell."""
-    if name == "tsg_timeslice":
-        return f"'{card.chip.ref(3)} 1000'"
-    return "0" if name.endswith("_runlist") else card.chip.ref(16 if name.endswith("_channel") else 3)
-
-
-def set_scene(card: Card) -> None:
-    """The chip's scenario, with runlists that BAR1 shows."""
-    card.emu.cmd({"cmd": "scenario", "file": scenario(card.chip.scenario), "with": {"bar1": "all", "bar2": "instmem"}})
-
-
-class House:
-    """A guest with gpu0 and gpu1 in the order of CHIPS, and how its module is loaded now."""
-
-    def __init__(self, guest: Guest) -> None:
-        self.cards = [Card(guest, chip, index) for index, chip in enumerate(CHIPS)]
-        self._guest, self._how = guest, ("", False)
-
-    def load(self, params: str = "control=1", careless: bool = False) -> None:
-        """So; careless: an administrator has then let everybody open every file for everything."""
-        if self._how == (params, careless):
-            return
-        if self._how[0]:
-            self._guest.unload()
-        self._guest.load("gpulens", params)
-        if careless:
-            self._guest.check("chmod 0666 /proc/gpu*/*")
-        self._how = (params, careless)
+from privileges import (CHIPS, CONTROL, OBSERVE, SUID, House, Tried, addresses, collected, printed, set_scene, shown,
+                        sweep, text_for, untouched)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +30,7 @@ def house() -> Iterator[House]:
             set_scene(card)
         found.load()
         yield found
-        guest.unload()
+        found.unloaded()
         healthy(guest)
 
 
@@ -99,146 +62,55 @@ def grouped(house: House) -> Card:
     return house.cards[0]
 
 
-# -- what was tried, and what came of it
-
-
-class Tried(NamedTuple):
-    """Lines of the sweep's report: (kind, call, mode, result) -> how often."""
-    lines: Counter[tuple[str, str, str, str]]
-
-    def results(self, kind: str) -> set[str]:
-        """What calls of a kind answered."""
-        return {result for (of, _, _, result) in self.lines if of == kind}
-
-    def nothing_got_through(self) -> None:
-        """No write, nothing changed, nothing mapped."""
-        through = {line: count for line, count in self.lines.items() if line[3] == "OK" and (
-            line[0] in ("write", "change") or line[1] in ("mmap", "open_by_handle_at"))}
-        assert not through
-
-    def nothing_opened_to_write(self) -> None:
-        """Files open for reading at most."""
-        opened = {line: count for line, count in self.lines.items() if line[0] == "open" and line[3] == "OK" and
-                  not line[2].startswith("O_PATH") and (line[1] == "reopen" or not line[2].startswith("O_RDONLY"))}
-        assert not opened
-
-
-def sweep(guest: Guest, who: str, what: str, program: str = "sweep") -> Tried:
-    """The sweep's report; who: steps of helpers/become.c, what: options and files of helpers/sweep.c."""
-    if "-m" in who:
-        need("PID_NS")
-    report = guest.check(f"become {who} -- {program} {what}", timeout=120)
-    assert "done " in report, report
-    tried: Counter[tuple[str, str, str, str]] = Counter()
-    for line in report.splitlines():
-        if not line.startswith("done "):
-            kind, call, mode, result, count = line.split()
-            tried[kind, call, mode, result] += int(count)
-    return Tried(tried)
-
-
-def files(card: Card) -> str:
-    """Details of its files that no one else may change."""
-    return card.guest.check(f"stat -c '%n %a %u %g %s' /proc/gpu{card.index} /proc/gpu{card.index}/*")
-
-
-def standing(card: Card) -> list[object]:
-    """What steering changes: which channels are enabled, how they are preempted, and time slices."""
-    state = card.emu.cmd({"cmd": "state"})
-    keys = ("runlist", "id", "enabled", "next", "inst", "graphics_preemption", "compute_preemption")
-    return [[one.get(key) for key in keys] for one in state["channels"]] + \
-        [[one.get(key) for key in ("id", "base", "length", "sched_disabled", "tsgs")] for one in state["runlists"]]
-
-
-@contextmanager
-def untouched(card: Card, by_reading: bool = False) -> Iterator[None]:
-    """Nothing steers the GPU meanwhile: not one access, or by reading at most those that move the PRAMIN window."""
-    before = files(card), standing(card)
-    card.emu.cmd({"cmd": "log", "on": True})
-    try:
-        yield
-    finally:
-        accesses = card.emu.cmd({"cmd": "log-read"})["accesses"]
-        card.emu.cmd({"cmd": "log", "on": False})
-    if by_reading:
-        accesses = [one for one in accesses if one["op"] == "w" and (one["bar"], one["off"]) != (0, card.chip.window)]
-    assert not accesses
-    assert (files(card), standing(card)) == before
-
-
-# -- addresses
-
-
-def addresses(card: Card) -> dict[str, set[int]]:
-    """Where the emulated driver put things, by kind. A context's page directory stands at 0x200 of its instance block
-    (NV_RAMIN_PAGE_DIR_BASE_LO, bits 31:12, and _HI). Of a context image the virtual address is shown: the emulator's
-    page tables lead from it to where the image is."""
-    state = card.emu.cmd({"cmd": "state"})
-    virtual = {int(text, 16) for text in re.findall(r"VA: +(0x\w+)", card.read("runlist0"))}
-    kinds: dict[str, set[int]] = {"runlist": {one["base"] for one in state["runlists"] if one.get("base")},
-                                  "instance block": {one["inst"] for one in state["channels"]},
-                                  "context image": virtual, "page directory": set()}
-    images = {one["inst"]: one["context"] for one in state["channels"] if "context" in one}
-    assert images
-    for inst, image in images.items():
-        assert image in [card.emu.cmd({"cmd": "translate", "va": va, "inst": inst}).get("addr") for va in virtual]
-    for inst in kinds["instance block"]:
-        low, high = card.emu.cmd({"cmd": "peek", "ap": "vid", "addr": inst + 0x200, "words": 2})["words"]
-        kinds["page directory"].add((high << 32) | (low & ~0xFFF))
-    assert all(kinds.values()), kinds
-    return kinds
-
-
-def shown(data: bytes, addrs: Iterable[int]) -> set[int]:
-    """Which of these addresses are in there: hexadecimal or decimal text, little-endian words of 8 or 4 bytes, numbers
-    of 4-KiB frames with or without flags in the top 4 bits, as PCCSR's have. The roundest are looked for as text only:
-    cut into words they are small numbers, which stand for other things too."""
-    text = data.decode("latin-1").lower()
-    numbers = {number.lstrip("0") for number in re.findall(r"[0-9a-f]{5,}", text)}
-    data += bytes(-len(data) % 4)
-    words = struct.unpack(f"<{len(data) // 4}I", data)
-    doubles = {low | high << 32 for low, high in zip(words, words[1:])}
-    frames = set(words) | {word & 0x0FFFFFFF for word in words}
-    found = set()
-    for addr in addrs:
-        in_text = f"{addr:x}" in text or str(addr) in numbers
-        is_round = (addr >> 12 & 0xFFFF) < 64
-        in_words = addr in doubles or addr in words or addr >> 12 in frames or f"{addr >> 12:x}" in numbers
-        if in_text or (in_words and not is_round):
-            found.add(addr)
-    return found
-
-
-HIDEABLE = re.compile(r"(?<![0-9a-f])0x([0-9a-f]{12})(?![0-9a-f])|BAR[12]\+0x([0-9a-f]+)")
-
-
-def printed(text: str) -> list[int]:
-    """The numbers that stand in runlistY and bars where an address belongs."""
-    return [int(one or other, 16) for one, other in HIDEABLE.findall(text)]
-
-
-def collected(guest: Guest, path: str) -> bytes:
-    """What is in a file, such as one with what a sweep has read."""
-    return guest.read(path).encode(errors="surrogateescape")
+@pytest.fixture
+def world_readable(house: House) -> Card:
+    """The same, where everybody may read runlists. They may stop the machine as long as they like, so that the tests
+    take no longer than with root; test_stop_budget.py is about that."""
+    house.load("control=1 unsafe_world_readable=1 stop_percent=100")
+    return house.cards[0]
 
 
 # -- any user
 
 
-def test_another_user_writes_nothing_changes_nothing_and_sees_no_address(one: Card) -> None:
-    """uid 1000, on every file, in every way to open it, with every call. Seen failing with 0222 instead of
-    0200, with 0444 instead of 0400, and with any one address of runlistY, bars or snapshot shown to all."""
+def test_another_user_writes_nothing_changes_nothing_and_sees_topology_only(one: Card) -> None:
+    """uid 1000, on every file, in every way to open it, with every call. Seen failing with 0222 instead of 0200 and
+    with 0444 instead of 0400 and no question at open."""
     guest = one.guest
     addrs = set().union(*addresses(one).values())
+    closed = len(CONTROL) + len(OBSERVE) + 2 + int(guest.check(f"ls /proc/gpu{one.index} | grep -c 'runlist[1-9]'"))
     with untouched(one, by_reading=True):
         tried = sweep(guest, "-u 1000", f"-t {one.chip.ref(16)} -d /tmp/read $(find /proc/gpu{one.index} -type f)")
     tried.nothing_got_through()
     tried.nothing_opened_to_write()
     readable = int(guest.check(f"find /proc/gpu{one.index} -type f -perm 0444 | wc -l"))
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == readable
-    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == len(CONTROL) + 2  # and image and samples
+    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == closed  # image and samples are the 2
+    assert readable + closed == int(guest.check(f"find /proc/gpu{one.index} -type f | wc -l"))
     data = collected(guest, "/tmp/read")
     assert not shown(data, addrs) and not any(printed(data.decode("latin-1")))
+    assert b"TSG Entry" not in data and b"Channel Info" not in data
+
+
+def test_topology_is_for_everybody_and_has_nothing_of_runlists(one: Card) -> None:
+    """uid 1000 reads the files that partitioning programs read, and topology: the records of snapshot (type in the
+    first 2 bytes) without a TSG (4), a channel (5) or what is on an engine (10), and with EPERM (1, at
+    byte 6) for each runlist (3).
+    Seen failing with the runlists of snapshot in it."""
+    for name in ("chip", "device_info", "num_gpcs", "gpc_mask", "tpc_map", "copy_topology", "stats", "topology"):
+        assert one.guest.run(f"become -u 1000 -- tryop read {one.path(name)}")[1].startswith("OK"), name
+    whole, part = (one.guest.check(f"od -An -v -tx1 -w64 {one.path(name)}").splitlines()
+                   for name in ("snapshot", "topology"))
+    records, open_to_all = ([bytes.fromhex(line) for line in lines[1:]] for lines in (whole, part))
+    kinds = Counter(record[0] for record in records)
+    assert kinds[4] and kinds[5]
+    assert Counter(record[0] for record in open_to_all) == Counter(
+        {kind: count for kind, count in kinds.items() if kind not in (4, 5, 10)})
+    assert [record for record in open_to_all if record[0] != 3] == [
+        record for record in records if record[0] not in (3, 4, 5, 10)]
+    for record in open_to_all:
+        if record[0] == 3:
+            assert record[4:8] == b"\0\0\1\0" and record[24:32] == bytes(8)  # no entries, EPERM; no base
 
 
 def test_random_calls_of_another_user_write_nothing(one: Card) -> None:
@@ -248,38 +120,56 @@ def test_random_calls_of_another_user_write_nothing(one: Card) -> None:
         report = one.guest.check(f"become -u 1000 -- storm -s 1 -n 4000 -w $(find /proc/gpu{one.index} -type f)",
                                  timeout=120)
     answers = {tuple(line.split()[:2]) for line in report.splitlines()}
-    assert ("read", "OK") in answers
+    assert ("read", "OK") in answers and ("open", "EACCES") in answers
     assert not {("write", "OK"), ("pwrite", "OK"), ("writev", "OK"), ("mmap", "OK")} & answers
 
 
 # -- whose power counts: the opener's and the caller's
 
-# steps of helpers/become.c in their order
+# steps of helpers/become.c in their order; neither capability of the machine is there at the open, at the use, or both
 LENT = {
     "root_passes_an_open_file_to_a_user": "{open} -u 1000",
-    "root_without_cap_sys_admin": "-C {open}",
-    "opened_without_cap_sys_admin_and_used_with_it": "-c {open}",
+    "root_without_the_capabilities": "-C {open}",
+    "opened_without_the_capabilities_and_used_with_them": "-c {open}",
     "root_in_a_user_namespace": "-n {open}",
     "root_enters_a_user_namespace_with_an_open_file": "{open} -n",
     "user": "-u 1000 {open}",
     "setuid_program_with_a_users_file": "-u 1000 {open}",
     "root_of_a_users_own_namespace": "-u 1000 -n {open}",
     "root_of_a_users_own_namespace_and_proc": "-u 1000 -n -m /tmp/fresh {open_fresh}",
+    "root_passes_an_open_file_to_root_without_any_capability": "{open} -a",
 }
-SHOW = ("runlist0", "bars", "snapshot")  # the files with addresses, but for image
+OPENED_BY_ROOT = {how for how, steps in LENT.items() if steps.startswith("{open}")}
+# who may observe and not control
+PERFMON = {
+    "root_with_cap_perfmon_alone": "-p {open}",
+    "root_without_cap_sys_admin": "-s {open}",
+    "opened_by_root_and_used_with_cap_perfmon_alone": "{open} -p",
+    "root_passes_an_open_file_to_a_user_with_cap_perfmon": "-k {open} -u 1000 -p",
+}
 WRITES = ("write", "write_nothing", "write_much", "pwrite", "pwrite_beyond", "writev", "pwritev")  # reach the module
 
 
 def lent(card: Card, how: str, name: str, open_as: str) -> Tried:
     """The sweep of one file that was opened and is used in that way; what it read is in /tmp/read."""
-    steps = LENT[how].format(open=f"{open_as} {card.path(name)}",
-                             open_fresh=f"{open_as} {card.path(name).replace('/proc', '/tmp/fresh')}")
-    card.guest.check("rm -f /tmp/read")
+    steps = {**LENT, **PERFMON}[how].format(open=f"{open_as} {card.path(name)}",
+                                            open_fresh=f"{open_as} {card.path(name).replace('/proc', '/tmp/fresh')}")
+    card.guest.check("rm -f /tmp/read; : >/tmp/read; chmod 666 /tmp/read")
     return sweep(card.guest, steps, f"-3 -k -t {text_for(card, name)} -d /tmp/read",
                  SUID if how.startswith("setuid") else "sweep")
 
 
-def test_root_steers_and_sees_addresses(one: Card) -> None:
+def refused(tried: Tried, how: str, calls: Iterable[str] = ("read", "readv", "pread")) -> None:
+    """Opened by who may: EPERM at each call; by who may not: at the open."""
+    tried.nothing_got_through()
+    assert "OK" not in tried.results("read")
+    if how in OPENED_BY_ROOT:
+        assert {tried.lines["read", call, "any", "EPERM"] for call in calls} == {2}
+    else:
+        assert dict(tried.lines) == {("open", "become", "O_RDONLY", "EPERM"): 1}
+
+
+def test_root_controls_and_sees_addresses(one: Card) -> None:
     """What the tests below would see if it got through."""
     for name in CONTROL:
         tried = sweep(one.guest, f"-w /proc/gpu{one.index}/{name}", f"-3 -k -t {text_for(one, name)}")
@@ -299,8 +189,29 @@ def test_root_steers_and_sees_addresses(one: Card) -> None:
     assert shown(one.read("image").encode(), addrs["runlist"])
 
 
+@pytest.mark.parametrize("how", PERFMON)
+def test_cap_perfmon_alone_observes_everything_and_controls_nothing(one: Card, how: str) -> None:
+    """Runlists with addresses, samples and the image; every write is EPERM.
+    Seen failing with CAP_SYS_ADMIN asked for in lens_may_observe() (EPERM at the open), and with CAP_PERFMON enough in
+    lens_may_control()."""
+    addrs = addresses(one)
+    for name in (*OBSERVE, "image"):
+        tried = lent(one, how, name, "-r")
+        tried.nothing_got_through()
+        assert tried.lines["read", "read", "any", "OK"] == 2
+        data = collected(one.guest, "/tmp/read")
+        assert shown(data, addrs["instance block"] if name == "runlist0" else addrs["runlist"])
+    tried = lent(one, how, "samples", "-r")
+    assert tried.results("read") >= {"EINVAL"} and not tried.results("read") & {"EPERM", "EACCES"}
+    with untouched(one):
+        for name in CONTROL:
+            tried = lent(one, how, name, "-w")
+            tried.nothing_got_through()
+            assert {line[3] for line in tried.lines if line[1] in WRITES} == {"EPERM"}
+
+
 @pytest.mark.parametrize("how", LENT)
-def test_steering_takes_the_power_of_opener_and_writer(careless: Card, how: str) -> None:
+def test_control_takes_the_power_of_opener_and_writer(careless: Card, how: str) -> None:
     """EPERM where one of them lacks CAP_SYS_ADMIN of the machine itself, even if the file's mode lets him in.
 
     Seen failing, each for just the ways that it opens: without file_ns_capable(), without capable(), with the caller's
@@ -313,60 +224,53 @@ def test_steering_takes_the_power_of_opener_and_writer(careless: Card, how: str)
 
 
 @pytest.mark.parametrize("how", LENT)
-def test_addresses_take_the_power_of_opener_and_reader(careless: Card, how: str) -> None:
-    """Zeros where one of them lacks CAP_SYS_ADMIN of the machine itself. Seen failing as the one above, and with any
-    one address of runlistY, bars or snapshot shown to all."""
-    addrs = set().union(*addresses(careless).values())
-    for name in SHOW:
-        lent(careless, how, name, "-r").nothing_got_through()
-        data = collected(careless.guest, "/tmp/read")
-        assert data and not shown(data, addrs)
-        assert name == "snapshot" or not any(printed(data.decode()))
-
-
-@pytest.mark.parametrize("how", LENT)
-def test_an_image_takes_the_power_of_opener_and_reader(careless: Card, how: str) -> None:
-    """EPERM where one of them lacks CAP_SYS_ADMIN of the machine itself, and the GPU is left alone. Seen
-    failing as the ones above."""
+def test_observing_takes_the_power_of_opener_and_reader(careless: Card, how: str) -> None:
+    """EPERM at the open or at each read where one of them lacks both capabilities of the machine itself, even if the
+    file's mode lets him in, and the GPU is left alone. Seen failing without the question at the open, without the one
+    at each read, and with the caller's own user namespace instead of the first."""
     with untouched(careless):
-        tried = lent(careless, how, "image", "-r")
-    assert {tried.lines["read", call, "any", "EPERM"] for call in ("read", "readv", "pread")} == {2}
-    assert "OK" not in tried.results("read")
+        for name in (*OBSERVE, "image"):
+            refused(lent(careless, how, name, "-r"), how)
+            assert not collected(careless.guest, "/tmp/read")
 
 
 @pytest.mark.parametrize("how", LENT)
 def test_sampling_takes_the_power_of_opener_and_caller(careless: Card, how: str) -> None:
-    """EPERM for reading and for saying what to sample where one of them lacks CAP_SYS_ADMIN of the machine itself, and
-    the GPU is left alone."""
+    """EPERM for opening, reading and for saying what to sample where one of them lacks both capabilities of the machine
+    itself, and the GPU is left alone."""
     with untouched(careless):
-        tried = lent(careless, how, "samples", "-r")
-        assert {tried.lines["read", call, "any", "EPERM"] for call in ("read", "readv")} == {2}
-        assert "OK" not in tried.results("read")
-        tried = lent(careless, how, "samples", "-w")
-        tried.nothing_got_through()
-        assert {line[3] for line in tried.lines if line[1] in ("write", "write_much", "writev")} == {"EPERM"}
+        refused(lent(careless, how, "samples", "-r"), how, ("read", "readv"))
+        if how in OPENED_BY_ROOT:
+            tried = lent(careless, how, "samples", "-w")
+            tried.nothing_got_through()
+            assert {line[3] for line in tried.lines if line[1] in ("write", "write_much", "writev")} == {"EPERM"}
 
 
-@pytest.mark.parametrize("name", [*SHOW, "image"])
+@pytest.mark.parametrize("name", [*OBSERVE, "image"])
 def test_what_root_has_begun_to_read_is_not_for_a_user_to_go_on_with(first: Card, name: str) -> None:
-    """An open file keeps what it said; with addresses in it, that is root's alone. Seen failing before it was."""
+    """An open file keeps what it said; that is for who may have it. Seen failing before it was."""
     first.guest.check("rm -f /tmp/read")
-    sweep(first.guest, f"-r {first.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
-    data = collected(first.guest, "/tmp/read")
-    assert not shown(data, set().union(*addresses(first).values()))
-    assert bool(data) == (name != "image")
+    tried = sweep(first.guest, f"-r {first.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
+    refused(tried, "root_passes_an_open_file_to_a_user")
+    assert not collected(first.guest, "/tmp/read")
 
 
 def test_modes_that_let_everybody_in_give_no_power(careless: Card) -> None:
-    """uid 1000 opens what steers in every way, and what he writes there in any is EPERM; image likewise. Seen
-    failing without the question for the capability."""
+    """uid 1000 opens what controls in every way, and what he writes there in any is EPERM; what observes does not even
+    open. Seen failing without the question for the capability."""
     with untouched(careless):
-        for name in (*CONTROL, "image", "samples"):
+        for name in CONTROL:
             tried = sweep(careless.guest, "-u 1000", f"-k -t {text_for(careless, name)} {careless.path(name)}")
             tried.nothing_got_through()
             assert tried.lines["open", "open", "O_RDWR", "OK"] == 1
-            if name not in ("image", "samples"):
-                assert tried.lines["write", "write", "O_RDWR|O_APPEND", "EPERM"] == 1
+            assert tried.lines["write", "write", "O_RDWR|O_APPEND", "EPERM"] == 1
+            assert "OK" not in tried.results("read")
+        for name in (*OBSERVE, "image", "samples"):
+            tried = sweep(careless.guest, "-u 1000", f"-k -t 0 {careless.path(name)}")
+            tried.nothing_got_through()
+            assert {line[3] for line in tried.lines if line[:3] == ("open", "open", "O_RDONLY")} == {"EPERM"}
+            assert not [line for line in tried.lines if line[:2] == ("open", "open") and line[3] == "OK" and
+                        not line[2].startswith("O_PATH")]
             assert "OK" not in tried.results("read")
 
 
@@ -378,6 +282,52 @@ def test_random_calls_of_another_user_write_nothing_even_if_modes_let_him_in(car
     answers = {tuple(line.split()[:2]) for line in report.splitlines()}
     assert {("open", "OK"), ("write", "EPERM"), ("pwrite", "EPERM"), ("writev", "EPERM")} <= answers
     assert not {("write", "OK"), ("pwrite", "OK"), ("writev", "OK"), ("mmap", "OK")} & answers
+
+
+# -- unsafe_world_readable=1
+
+
+def test_world_readable_opens_runlists_and_nothing_else(world_readable: Card) -> None:
+    """Modes 0444 for what shows runlists; image, samples and control stay closed. Seen failing with image 0444."""
+    listing = world_readable.guest.check("cd /proc/gpu0 && stat -c '%n %a' *").splitlines()
+    modes = dict(line.split() for line in listing)
+    assert {name for name, mode in modes.items() if mode == "200"} == set(CONTROL)
+    assert (modes["image"], modes["samples"]) == ("400", "600")
+    assert {mode for name, mode in modes.items() if name not in (*CONTROL, "image", "samples")} == {"444"}
+    world_readable.guest.check("chmod 666 /proc/gpu0/image /proc/gpu0/samples")
+    for name in ("image", "samples"):
+        assert world_readable.guest.run(f"become -u 1000 -- tryop open {world_readable.path(name)} r")[1].strip() == \
+            "open EPERM"
+    world_readable.guest.check("chmod 400 /proc/gpu0/image; chmod 600 /proc/gpu0/samples")
+
+
+@pytest.mark.parametrize("how", LENT)
+def test_world_readable_shows_no_address_without_the_power_of_opener_and_reader(world_readable: Card, how: str) -> None:
+    """Zeros where one of them lacks both capabilities of the machine itself; the rest is there. Seen failing with any
+    one address of runlistY, bars or snapshot shown to all, without file_ns_capable(), and without capable()."""
+    addrs = set().union(*addresses(world_readable).values())
+    for name in OBSERVE:
+        lent(world_readable, how, name, "-r").nothing_got_through()
+        data = collected(world_readable.guest, "/tmp/read")
+        assert data and not shown(data, addrs)
+        assert name == "snapshot" or not any(printed(data.decode()))
+        assert name != "runlist0" or b"Channel Info" in data
+
+
+@pytest.mark.parametrize("name", OBSERVE)
+def test_world_readable_keeps_roots_reading_from_a_user(world_readable: Card, name: str) -> None:
+    """What root has begun to read has addresses: a user who goes on with it gets a reading of his own, with zeros."""
+    world_readable.guest.check("rm -f /tmp/read")
+    sweep(world_readable.guest, f"-r {world_readable.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
+    data = collected(world_readable.guest, "/tmp/read")
+    assert data and not shown(data, set().union(*addresses(world_readable).values()))
+
+
+def test_world_readable_shows_root_addresses(world_readable: Card) -> None:
+    """To CAP_PERFMON alone, too."""
+    assert all(printed(world_readable.read("runlist0")))
+    text = world_readable.guest.check(f"become -p -- cat {world_readable.path('runlist0')}")
+    assert printed(text) and all(printed(text))
 
 
 # -- beside the files
@@ -402,7 +352,7 @@ def test_log_trace_and_parameters_show_no_address(first: Card) -> None:
 
 # -- user namespaces, from beginning to end
 
-FEW = ("chip", "runlist0", "snapshot", "image", "enable_channel")
+FEW = ("chip", "topology", "runlist0", "snapshot", "image", "enable_channel")
 
 
 def few(card: Card, proc: str = "/proc") -> str:
@@ -420,8 +370,8 @@ def test_a_users_own_namespace_opens_no_more_than_he_had(first: Card) -> None:
         tried = sweep(first.guest, "-u 1000 -n -m /tmp/fresh", f"-t {text} -d /tmp/read {few(first, '/tmp/fresh')}")
     tried.nothing_got_through()
     tried.nothing_opened_to_write()
-    assert tried.lines["open", "open", "O_RDONLY", "OK"] == 3
-    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == 2
+    assert tried.lines["open", "open", "O_RDONLY", "OK"] == 2  # chip and topology
+    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == 4
     assert not shown(collected(first.guest, "/tmp/read"), addrs)
 
 
@@ -429,25 +379,43 @@ def test_a_users_own_namespace_opens_no_more_than_he_had(first: Card) -> None:
 
 
 @pytest.mark.parametrize("who", ["-u 1000:2000", "-g 2000 -u 1000", "-g 2001 -g 2000 -u 1000"])
-def test_gid_lets_its_group_read_and_no_more(grouped: Card, who: str) -> None:
-    """As the user's group, or as one of several: reads all but image, sees no address, writes nothing. Seen
-    failing with files of root's own group, with the modes 0222 and 0444, and with addresses shown to all."""
+def test_gid_alone_gives_no_power(grouped: Card, who: str) -> None:
+    """The user's group, or one of several, passes the mode and not the question for the capability: EPERM at the open.
+    Seen failing without the question."""
     with untouched(grouped, by_reading=True):
         tried = sweep(grouped.guest, who, f"-t {text_for(grouped, 'enable_channel')} -d /tmp/read {few(grouped)}")
     tried.nothing_got_through()
     tried.nothing_opened_to_write()
-    assert tried.lines["open", "open", "O_RDONLY", "OK"] == 3
-    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == 2
+    assert tried.lines["open", "open", "O_RDONLY", "OK"] == 2  # chip and topology
+    assert tried.lines["open", "open", "O_RDONLY", "EPERM"] == 3  # runlist0, snapshot, image
+    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == 1
+    assert not shown(collected(grouped.guest, "/tmp/read"), set().union(*addresses(grouped).values()))
+
+
+def test_gid_and_cap_perfmon_observe_and_no_more(grouped: Card) -> None:
+    """uid 1000 of the group with CAP_PERFMON, as after setcap: reads everything, with addresses, samples, and controls
+    nothing. Seen failing with files of root's own group and with the modes 0222 and 0400."""
+    who = "-k -u 1000:2000 -p"
+    addrs = addresses(grouped)
+    tried = sweep(grouped.guest, who, f"-t {text_for(grouped, 'enable_channel')} -d /tmp/read {few(grouped)}")
+    tried.nothing_got_through()
+    tried.nothing_opened_to_write()
+    assert tried.lines["open", "open", "O_RDONLY", "OK"] == 5
+    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == 1
     data = collected(grouped.guest, "/tmp/read")
-    assert b"Channel Info" in data and not shown(data, set().union(*addresses(grouped).values()))
+    assert b"Channel Info" in data and shown(data, addrs["runlist"]) and shown(data, addrs["instance block"])
+    got = grouped.guest.check(f"become {who} -- sh -c 'exec 3<>{grouped.path('samples')}; printf 1000 >&3; "
+                              f"dd bs=64 count=1 <&3 2>/dev/null | wc -c'")
+    assert got.strip() == "64"
 
 
-@pytest.mark.parametrize("who", ["-u 1000", "-u 2000:1000", "-g 2001 -u 1000", "-u 1000 -n"])
-def test_gid_lets_nobody_else_open_a_file(grouped: Card, who: str) -> None:
-    """EACCES for every file and mode but O_PATH, which reads nothing. Seen failing with 0444 instead of 0440, for the
-    other files and for image."""
+@pytest.mark.parametrize("who", ["-u 1000", "-u 2000:1000", "-g 2001 -u 1000", "-u 1000 -n", "-k -u 1000 -p"])
+def test_gid_lets_nobody_else_observe(grouped: Card, who: str) -> None:
+    """EACCES for every file that observes or controls and every mode but O_PATH, which reads nothing; with CAP_PERFMON,
+    too, which is not the file's mode's business. Seen failing with 0444 instead of 0440."""
+    names = " ".join(grouped.path(name) for name in (*OBSERVE, "image", "samples", "enable_channel"))
     with untouched(grouped):
-        tried = sweep(grouped.guest, who, few(grouped))
+        tried = sweep(grouped.guest, who, names)
     tried.nothing_got_through()
     assert not [line for line in tried.lines if line[0] == "open" and line[3] == "OK" and
                 (line[1] != "open" or not line[2].startswith("O_PATH"))]
@@ -456,9 +424,22 @@ def test_gid_lets_nobody_else_open_a_file(grouped: Card, who: str) -> None:
         assert {line[3] for line in tried.lines if line[:3] == ("open", "open", mode)} == {"EACCES"}
 
 
-def test_gid_leaves_root_reading(grouped: Card) -> None:
-    """Root needs no group."""
+def test_gid_leaves_root_and_topology_as_they_are(grouped: Card) -> None:
+    """Root needs no group, and topology is for everybody."""
     assert grouped.read("num_gpcs").startswith("0x") and any(printed(grouped.read("runlist0")))
+    assert grouped.guest.check(f"become -u 1000 -- cat {grouped.path('num_gpcs')}").startswith("0x")
+    modes = grouped.guest.check(f"cd /proc/gpu0 && stat -c '%n %a %g' {' '.join(OBSERVE)} image samples chip topology")
+    assert modes.split("\n")[:-1] == [*(f"{name} 440 2000" for name in (*OBSERVE, "image")), "samples 660 2000",
+                                      "chip 444 0", "topology 444 0"]
+
+
+@pytest.mark.parametrize("params", ["gid=-2", "gid=-2147483648", "vram=maybe", "vram=", "unsafe_world_readable=2"])
+def test_parameters_that_mean_nothing_are_refused(house: House, params: str) -> None:
+    """insmod says EINVAL and nothing is loaded. Seen failing with gid=-2 before it was looked at: -r--r--r--."""
+    guest = house.unloaded()
+    status, text = guest.run(f"insmod /modules/gpulens.ko {params}")
+    assert status != 0 and "nvalid" in text, text
+    assert guest.run("ls -d /proc/gpu*")[0] != 0
 
 
 # -- lockdown, last: there is no way back
@@ -485,7 +466,7 @@ def pci(card: Card) -> tuple[str, str, str]:
 
 
 def test_what_was_opened_before_lockdown_is_refused_after(first: Card) -> None:
-    """EPERM for a file that steers and for the rest of an image that was begun. Seen failing without the question
+    """EPERM for a file that controls and for the rest of an image that was begun. Seen failing without the question
     for lockdown, for one and for the other, and for the image also when it was asked at the first read only."""
     guest = first.guest
     guest.complain(guest.leaks())  # nobody can ask for them afterwards
@@ -509,31 +490,32 @@ def locked(request: pytest.FixtureRequest, house: House) -> None:
 
 
 @pytest.mark.usefixtures("locked")
-def test_lockdown_refuses_steering_and_images(one: Card) -> None:
+def test_lockdown_refuses_control_and_images(one: Card) -> None:
     """EPERM for root with all capabilities, without an access to the GPU. Seen failing without the question for
-    lockdown, in steering and in images separately."""
+    lockdown, in control and in images separately."""
     with untouched(one):
         for name in CONTROL:
             tried = sweep(one.guest, f"-w {one.path(name)}", f"-3 -k -t {text_for(one, name)}")
             tried.nothing_got_through()
             assert {line[3] for line in tried.lines if line[1] in WRITES} == {"EPERM"}
-        tried = sweep(one.guest, f"-r {one.path('image')}", "-3 -k")
-        assert {tried.lines["read", call, "any", "EPERM"] for call in ("read", "readv", "pread")} == {2}
-        assert "OK" not in tried.results("read")
+        for who in ("", "-p ", "-s "):
+            tried = sweep(one.guest, f"{who}-r {one.path('image')}", "-3 -k")
+            assert dict(tried.lines) == {("open", "become", "O_RDONLY", "EPERM"): 1}
 
 
 @pytest.mark.usefixtures("locked")
 def test_lockdown_leaves_reading_as_the_kernel_leaves_it_for_pci(one: Card) -> None:
     """The kernel lets root read a device's PCI registers, and neither write them nor map its BARs. So it is here:
-    topology and runlists go on, with addresses for root and for nobody else. Seen failing with reading
+    topology goes on for everybody, and runlists with addresses for root and for CAP_PERFMON. Seen failing with reading
     refused under lockdown."""
     assert pci(one) == ("OK 256", "write EPERM", "EPERM")
-    with untouched(one, by_reading=True):
-        assert "Graphics/Compute 0" in one.read("device_info")
-        text = one.read("runlist0")
+    assert "Graphics/Compute 0" in one.read("device_info")
+    for who in ("", "become -p -- "):
+        text = one.guest.check(f"{who}cat {one.path('runlist0')}")
         assert shape(text) == [(3, [8, 9]), (5, [16]), (9, [24, 25])]
-        assert all(printed(text)) and all(printed(one.read("bars")))
+        assert all(printed(text)) and all(printed(one.guest.check(f"{who}cat {one.path('bars')}")))
+    with untouched(one, by_reading=True):
         tried = sweep(one.guest, "-u 1000", f"-d /tmp/read {few(one)}")
     tried.nothing_got_through()
     data = collected(one.guest, "/tmp/read")
-    assert b"Channel Info" in data and not shown(data, set().union(*addresses(one).values()))
+    assert b"Device:" in data and not shown(data, set().union(*addresses(one).values()))

@@ -81,7 +81,8 @@ def test_it_begins_with_who_is_sampled_and_how(card: Card) -> None:
     """Asked for a period only: every engine that is on a runlist, in the order of device_info."""
     recording = record(card, "100")
     names = [(name, runlist) for name, runlist in card.chip.engines if runlist is not None]
-    assert [(one.name, one.runlist) for one in recording.engines] == [(name[:39], runlist) for name, runlist in names]
+    assert [(one.name, one.runlist) for one in recording.engines] == [(name[:38], runlist) for name, runlist in names]
+    assert [one.grce for one in recording.engines] == ["GRCE" in name for name, _ in names]
     assert (recording.gpu, recording.period_us, recording.room) == (card.index, 100, 65536)
     assert sampled.whole_ticks(recording) > 10 / SLOW
 
@@ -98,7 +99,7 @@ def test_only_the_runlists_asked_for_are_read(card: Card) -> None:
     assert [one.runlist for one in recording.engines] == [1] and recording.period_us == 1000
     # NV_PFIFO_ENGINE_STATUS(3), GP106's NVDEC; NV_RUNLIST_ENGINE_STATUS0(0) and _CHANNEL(0, 0) at AD102's 0xc00400
     registers = {GP106: {0x2640 + 8 * recording.engines[0].engine_id}, AD102: {0xC00600, 0xC00608}}[card.chip]
-    assert {one["off"] for one in log if one["bar"] == 0} == registers
+    assert {one["off"] for one in log if one["bar"] == 0} - {0} == registers  # 0: BOOT_0, once a batch
     assert all(one["op"] == "r" and one["size"] == 4 for one in log)
 
 
@@ -221,8 +222,8 @@ def test_stats_count_samples_and_their_accesses(card: Card) -> None:
     assert now["read_samples_failed"] == before["read_samples_failed"]
     reads = now["bar0_read32"] - before["bar0_read32"]
     assert reads == card.emu.cmd({"cmd": "counts"})["reads_by_region"]["bar0"]
-    # the last tick may have been broken off
-    assert 0 <= reads - ticks * (1 if card.chip is GP106 else 2) <= 2
+    # one look at BOOT_0 for each batch of ticks; the last tick may have been broken off
+    assert 0 <= reads - ticks * (1 if card.chip is GP106 else 2) <= ticks + 2
 
 
 # -- asking, and reading

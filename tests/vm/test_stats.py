@@ -103,12 +103,12 @@ def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> No
     fresh.read("runlist1")
     fresh.read("gpc1_tpc_mask")
     assert fresh.guest.run(f"become -u 1000 -- tryop read {fresh.path('stats')}")[1].startswith("OK")
-    assert fresh.guest.run(f"become -C -- tryop read {fresh.path('image')}")[1].strip() == "read EPERM"
+    assert fresh.guest.run(f"become -s -- tryop read {fresh.path('image')}")[1].startswith("OK")  # CAP_PERFMON is left
     fresh.emu.cmd({"cmd": "fault", "kind": "all-ones"})
     fresh.guest.run(f"cat {fresh.path('runlist0')}")
     assert grown(fresh, before, "read_") == {
         "read_chip": 1, "read_device_info": 1, "read_runlist": 3, "read_runlist_failed": 1, "read_gpc_tpc_mask": 1,
-        "read_stats": 2, "read_image": 1, "read_image_failed": 1}
+        "read_stats": 2, "read_image": 1}
 
 
 def test_accesses_are_those_that_the_gpu_saw(fresh: Card) -> None:
@@ -126,18 +126,18 @@ def test_accesses_are_those_that_the_gpu_saw(fresh: Card) -> None:
     assert fresh.emu.cmd({"cmd": "counts"}) == seen
 
 
-@pytest.mark.parametrize("piece", [65536, 64])
+@pytest.mark.parametrize("piece", [4096, 64])
 def test_each_stop_of_the_machine_shows(fresh: Card, piece: int) -> None:
     """A snapshot reads two lists that are not empty, of 8 and of 4 entries, 8 and 6 where ids count per runlist; an
     entry has 8 bytes up to Pascal and 16 from Volta on. In pieces of 64 bytes that is 1 + 1, 2 + 1 and 2 + 2 stops.
-    Seen failing without the counting in run_stopped()."""
+    Seen failing without the counting in mmio_run_stopped()."""
     fresh.guest.check(f"echo {piece} >/sys/module/gpulens/parameters/vram_piece")
     try:
         before = stats(fresh)
         fresh.guest.check(f"cat {fresh.path('snapshot')} >/dev/null")
         now = stats(fresh)
     finally:
-        fresh.guest.check("echo 65536 >/sys/module/gpulens/parameters/vram_piece")
+        fresh.guest.check("echo 4096 >/sys/module/gpulens/parameters/vram_piece")
     expected = {"GP106": 2, "TU102": 3, "AD102": 4, "GH100": 4}[fresh.chip.name] if piece == 64 else 2
     assert now["window_stops"] - before["window_stops"] == expected
     assert now["window_borrows"] - before["window_borrows"] == expected

@@ -131,7 +131,7 @@ def seeded() -> Iterator[None]:
 
 def numbers(guest: Guest) -> dict[str, int]:
     """The address of each GPU that the module shows now -> the X of its /proc/gpuX."""
-    text = guest.run("grep -so '0000:[0-9a-f:.]*' /proc/gpu*/chip")[1]
+    text = guest.run("grep -Hso '0000:[0-9a-f:.]*' /proc/gpu*/chip")[1]
     found = {}
     for line in text.split():
         path, _, where = line.partition(":")
@@ -332,6 +332,7 @@ def test_the_storm_was_one(after: After) -> None:
                       ("power",), ("timeout",)):
             assert sum(done[name] for name in names) >= len(names) * SOAK, (names, done)
         assert after.calls.seen[0, "read", "OK"] >= 30 * SOAK, after.calls.seen
-        assert after.calls.seen[1, "write", "OK"] >= 3 * SOAK, after.calls.seen
-        for gone in ((0, "open", "ENOENT"), (0, "read", "EAGAIN"), (0, "read", "ENODEV")):
+        # fewer than reads: a GPU that is asleep, as most are meanwhile, is not woken for it
+        assert after.calls.seen[1, "write", "OK"] >= SOAK, after.calls.seen
+        for gone in ((0, "open", "ENOENT"), (0, "read", "ENODEV")):  # one that is asleep is not attached
             assert after.calls.seen[gone] >= SOAK, (gone, after.calls.seen)

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from chips import CHIPS, Chip
-from conftest import Emulator, Gpu, Guest, healthy, run_tool, scenario
-from formats import Channel, enabled, parse_runlist, shape
-from soc import Ram, give_memory, pci_address, place
+from conftest import Emulator, Gpu, Guest, healthy, run_tool, scenario, until
+from formats import Channel, enabled, parse_runlist, shape, unread
+from lib import initramfs, paths
+from lib.machine import iommu_obstacle
+from soc import Ram, give_memory, parameter, pci_address, place
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants
 HERE = pathlib.Path(__file__).resolve().parent
@@ -84,6 +86,8 @@ class Card(NamedTuple):
 @pytest.fixture(scope="module", params=[False, True], ids=["direct", "iommu"])
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """Without and with an IOMMU."""
+    if request.param and (obstacle := iommu_obstacle()):
+        pytest.skip(obstacle)
     with Guest([Gpu(chip.name.lower()) for chip in CHIPS], mem=512, iommu=request.param,
                append="secretmem.enable=1") as guest:
         given = give_memory(guest, list(range(len(CHIPS))))
@@ -136,6 +140,26 @@ def test_everything_in_system_memory(card: Card, aperture: str, target: str) -> 
     assert text.count("= Context State =") == 5 and "unreadable" not in text
 
 
+def test_words_of_system_memory_are_no_accesses_of_bar0(card: Card) -> None:
+    """stats counts as bar0_* what the emulator saw, and words that the module read or wrote in the machine's memory as
+    system_words alone. Seen failing with words counted by sysmem.c too: bar0_read64 was 59 to 118 more than what the
+    emulator saw, bar0_write32 2 more."""
+    def stats() -> dict[str, int]:
+        return {words[0]: int(words[1]) for words in map(str.split, card.read("stats").splitlines())}
+
+    before = stats()
+    card.emu.cmd({"cmd": "reset-counts"})
+    card.read("runlist0")
+    assert card.ends("cil_preempt_channel", card.chip.ref(8)).startswith("OK")
+    seen, now = card.emu.cmd({"cmd": "counts"}), stats()
+    grown = {name: now[name] - before[name] for name in now}
+    assert (grown["bar0_read32"], grown["bar0_write32"], grown["bar0_read64"]) == (
+        seen["reads"].get("4", 0), seen["writes"].get("4", 0), seen["reads"].get("8", 0))
+    assert grown["bar0_read64"] == 0
+    # the list (8 entries of 8 or 16 bytes), five contexts of 4 words each, two words stored
+    assert grown["system_words"] > 8 + 5 * 4 + 2
+
+
 @pytest.mark.parametrize("parts", [
     {"runlists": "sys", "instances": "vid", "tables": "vid", "contexts": "vid"},
     {"runlists": "vid", "instances": "sys", "tables": "vid", "contexts": "vid"},
@@ -181,17 +205,18 @@ def bad_addresses(card: Card) -> dict[str, int]:
 
 
 def test_what_is_no_memory_is_an_error_of_that_runlist(card: Card) -> None:
-    """A runlist whose base leads nowhere, to registers or to memory that is nobody's gives EIO; others can be read."""
+    """A runlist whose base leads nowhere, to registers or to memory that is nobody's is shown without entries; others
+    can be read."""
     for what, address in bad_addresses(card).items():
         card.base_reads_as(address)
-        assert card.ends("runlist0") == "read EIO", f"{what}: {address:#x}"
+        assert unread(card.read("runlist0")), f"{what}: {address:#x}"
         assert shape(card.read("runlist1"))
     card.emu.cmd({"cmd": "fault", "kind": "none"})
     assert shape(card.read("runlist0")) == TENANTS
 
 
 def test_memory_that_ends_in_the_list_is_an_error(card: Card) -> None:
-    """A list that begins in the last page of the memory and goes on behind it: EIO where nothing is mapped there."""
+    """A list that begins in the last page of the memory and goes on behind it: no entries where nothing is mapped."""
     if not card.machine.iommu:
         pytest.skip("without an IOMMU, other memory of the machine follows")
     entry = 8 if card.chip.name == "GP106" else 16
@@ -200,7 +225,7 @@ def test_memory_that_ends_in_the_list_is_an_error(card: Card) -> None:
     card.emu.cmd({"cmd": "scenario", "data": {"memory": {"runlists": "sys"}, **many}})
     assert 0x1000 < 1152 * entry
     card.base_reads_as(alone)
-    assert card.ends("runlist0") == "read EIO"
+    assert unread(card.read("runlist0"))
 
 
 def test_an_instance_block_that_is_no_memory_is_an_error_of_that_channel(card: Card) -> None:
@@ -290,22 +315,111 @@ def test_memory_that_the_kernel_does_not_map_is_an_error(
         one = Card(machine, chip, index)
         one.load()
         one.base_reads_as(address)
-        assert one.ends("runlist0") == "read EIO"
+        assert unread(one.read("runlist0"))
         one.load()
     machine.guest.check("kill $(pidof secret)")
 
 
-def test_memory_taken_away_is_an_error(machine: Machine) -> None:  # pylint: disable=redefined-outer-name
-    """When the driver has unmapped the memory, registers that still name it lead nowhere: EIO. The last test here."""
+def unbind(guest: Guest, index: int) -> None:
+    """Takes the driver of a GPU away."""
+    guest.check(f"echo {pci_address(index)} >/sys/bus/pci/devices/{pci_address(index)}/driver/unbind")
+
+
+def bind(guest: Guest, index: int, driver: str) -> None:
+    """Binds this driver and no other to a GPU."""
+    device = f"/sys/bus/pci/devices/{pci_address(index)}"
+    guest.check(f"echo {driver} >{device}/driver_override; echo {pci_address(index)} >/sys/bus/pci/drivers_probe")
+    assert guest.check(f"basename $(readlink {device}/driver)").strip() == driver
+
+
+def test_an_address_means_nothing_without_the_driver_that_made_it(card: Card) -> None:
+    """No driver bound: a list in system memory is ENXIO, though an IOMMU may still know the address, and nothing is
+    written there; lists in GPU memory go on. chip says why. Bound again: all is as before.
+    Seen failing before the driver was asked for: without an IOMMU the list was shown, behind one it was EIO."""
+    unbind(card.machine.guest, card.index)
+    try:
+        assert "! entries not readable: no driver maps them" in card.read("runlist0")
+        assert card.ends("tsg_timeslice", f"{card.chip.ref(3)} 2000") == "write ENXIO"
+        assert "Runlist entries: not readable, system memory without a driver that maps it, " in card.read("chip")
+        card.load(memory="vid")
+        assert shape(card.read("runlist0")) == TENANTS
+    finally:
+        bind(card.machine.guest, card.index, "sysram")
+    buses = parameter(card.machine.guest, "sysram", "bus")
+    assert int(buses[card.index]) == card.ram.bus
+    card.load()
+    assert shape(card.read("runlist0")) == TENANTS
+
+
+def test_a_driver_that_keeps_its_translation_to_itself_is_left_alone(
+        machine: Machine) -> None:  # pylint: disable=redefined-outer-name
+    """vfio-pci gives the GPU to a guest: its IOMMU is not asked, and the GPU is gone for gpulens until it has another
+    driver. Seen failing before the driver was asked for: EIO, of the domain that vfio-pci's container would replace."""
     if not machine.iommu:
-        pytest.skip("without an IOMMU nothing is unmapped")
+        pytest.skip("vfio wants an IOMMU")
+    modules = initramfs.modules_with_needs(paths.kernel_tree(), ("vfio-pci", "vfio_iommu_type1"))
+    if not any(path.name.startswith("vfio-pci.") for path in modules):
+        pytest.skip("this kernel has no vfio-pci")
+    for path in modules:
+        machine.guest.push(initramfs.module_content(path), "/tmp/vfio.ko")
+        machine.guest.check(f"insmod /tmp/vfio.ko {'disable_idle_d3=1' if path.name.startswith('vfio-pci.') else ''}")
+    one = Card(machine, CHIPS[0], 0)
+    one.load()
+    unbind(machine.guest, 0)
+    bind(machine.guest, 0, "vfio-pci")
+    try:
+        assert one.ends("runlist0") == "read ENODEV"
+    finally:
+        unbind(machine.guest, 0)
+        bind(machine.guest, 0, "sysram")
+    until(lambda: one.ends("num_gpcs").startswith("OK"), "the GPU is not found again")
+    one.load()
+    assert shape(one.read("runlist0")) == TENANTS
+
+
+def test_the_machine_is_not_stopped_to_read_system_memory(card: Card) -> None:
+    """Addresses are translated, and contexts read, with all processors running. A new time slice is two stops: the
+    look whether the entry is still the TSG's and the store, and the submit. A preemption mode is one.
+    Seen failing with contexts of system memory read in exclusive(): 3 stops."""
+    def stops() -> int:
+        return int(dict(map(str.split, card.read("stats").splitlines()))["window_stops"])
+
+    before = stops()
+    assert card.read("runlist0").count("= Context State =") == 5
+    assert stops() == before
+    assert card.ends("tsg_timeslice", f"{card.chip.ref(3)} 2000").startswith("OK")
+    assert stops() == before + 2
+    assert card.ends("cil_preempt_channel", card.chip.ref(8)).startswith("OK")
+    assert stops() == before + 3
+    assert card.state()[8]["compute_preemption"] == 2
+
+
+def test_memory_taken_away_is_an_error(machine: Machine) -> None:  # pylint: disable=redefined-outer-name
+    """When the driver has unmapped the memory, registers that still name it lead nowhere: EIO. When it has gone, nobody
+    says where they lead: ENXIO. The last test here but one."""
     cards = [Card(machine, chip, index) for index, chip in enumerate(CHIPS)]
     for one in cards:
         one.load(memory="vid")
         one.base_reads_as(one.ram.bus)
         assert one.ends("runlist0").startswith("OK")
+        machine.guest.check(f"echo {one.index} >/sys/module/sysram/parameters/unmap")
+        # without an IOMMU nothing is unmapped
+        assert unread(one.read("runlist0")) == machine.iommu
     machine.guest.unload("sysram")
     for one in cards:
-        assert one.ends("runlist0") == "read EIO"
+        assert "! entries not readable: no driver maps them" in one.read("runlist0")
         one.emu.cmd({"cmd": "fault", "kind": "none"})
         assert shape(one.read("runlist0")) == TENANTS
+
+
+def test_a_page_without_a_reference_is_not_read(machine: Machine) -> None:  # pylint: disable=redefined-outer-name
+    """Of a block that was not split only the first page has one: another may be free at any time. EIO. The last test
+    here. Seen failing before the reference was asked for: read."""
+    given = give_memory(machine.guest, list(range(len(CHIPS))), whole=True)
+    for index, chip in enumerate(CHIPS):
+        one = Card(machine, chip, index)
+        one.load(memory="vid")
+        for offset, refused in ((0, False), (0x1000, True), (0x3FF000, True), (0x400000, False)):
+            one.base_reads_as(given[index].bus + offset)
+            assert unread(one.read("runlist0")) == refused, hex(offset)
+        one.emu.cmd({"cmd": "fault", "kind": "none"})

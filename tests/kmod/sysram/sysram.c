@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test module that sets ordinary memory aside for emulated GPUs, as a driver
- * does: pages from the page allocator, mapped for the GPU's PCI device, so that
- * they have a bus address of their own where there is an IOMMU. It says where
- * they are, for the test to tell the emulator.
+ * A test module that sets ordinary memory aside for emulated GPUs: a driver that
+ * binds to their PCI devices, with pages from the page allocator mapped for each,
+ * so that they have a bus address of their own where there is an IOMMU. It says
+ * where they are, for the test to tell the emulator.
  *
  * The emulator wants one range without holes, larger than the page allocator
  * gives at once: blocks are taken until enough of them lie side by side.
@@ -30,6 +30,10 @@ static uint blocks = 4;
 module_param(blocks, uint, 0444);
 MODULE_PARM_DESC(blocks, "memory of each, in blocks of 4 MiB (default 4)");
 
+static bool whole;
+module_param(whole, bool, 0444);
+MODULE_PARM_DESC(whole, "whether only the first page of a block has a reference (default 0)");
+
 static ulong bytes;
 module_param(bytes, ulong, 0444);
 MODULE_PARM_DESC(bytes, "memory of each, in bytes");
@@ -45,12 +49,12 @@ MODULE_PARM_DESC(bus, "the same as its device sees it");
 static struct pci_dev *pdevs[MAX_GPUS];
 static bool mapped[MAX_GPUS];
 
-static void give_back(ulong start, u32 n)
+static void give_back(ulong start, u32 n, unsigned int order)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		__free_pages(pfn_to_page(PHYS_PFN(start + i * BLOCK)), ORDER);
+		__free_pages(pfn_to_page(PHYS_PFN(start + i * (PAGE_SIZE << order))), order);
 }
 
 static int compare(const void *a, const void *b)
@@ -93,46 +97,116 @@ static ulong take(void)
 	first = find_run(list, n);
 	for (i = 0; i < n; i++)
 		if (i < first || i >= first + blocks)
-			give_back(list[i], 1);
+			give_back(list[i], 1, ORDER);
 	if (first < n)
 		start = list[first];
 	kfree(list);
 	return start;
 }
 
-static int set_up(u32 i)
+/* Each page with a reference of its own, as drivers have them behind an IOMMU and of CMA. */
+static void split(ulong start)
 {
-	unsigned int domain, number, slot, func;
+	u32 i;
+
+	for (i = 0; i < blocks; i++)
+		split_page(pfn_to_page(PHYS_PFN(start + i * BLOCK)), ORDER);
+}
+
+static void unmap(u32 i)
+{
+	if (mapped[i])
+		dma_unmap_page(&pdevs[i]->dev, bus[i], bytes, DMA_BIDIRECTIONAL);
+	mapped[i] = false;
+}
+
+static int map(u32 i)
+{
+	struct device *dev = &pdevs[i]->dev;
 	dma_addr_t addr;
 
-	if (sscanf(devices[i], "%x:%x:%x.%x", &domain, &number, &slot, &func) != 4)
-		return -EINVAL;
-	pdevs[i] = pci_get_domain_bus_and_slot(domain, number, PCI_DEVFN(slot, func));
-	if (!pdevs[i])
-		return -ENODEV;
-	phys[i] = take();
-	if (!phys[i])
-		return -ENOMEM;
-	addr = dma_map_page(&pdevs[i]->dev, pfn_to_page(PHYS_PFN(phys[i])), 0, bytes,
-			    DMA_BIDIRECTIONAL);
-	if (dma_mapping_error(&pdevs[i]->dev, addr))
+	addr = dma_map_page(dev, pfn_to_page(PHYS_PFN(phys[i])), 0, bytes, DMA_BIDIRECTIONAL);
+	if (dma_mapping_error(dev, addr))
 		return -EIO;
 	bus[i] = addr;
 	mapped[i] = true;
 	return 0;
 }
 
-static void sysram_exit(void)
+static int set_unmap(const char *text, const struct kernel_param *kp)
+{
+	u32 i;
+	int err = kstrtou32(text, 0, &i);
+
+	if (err || i >= nr_devices)
+		return -EINVAL;
+	unmap(i);
+	return 0;
+}
+
+static const struct kernel_param_ops unmap_ops = {
+	.set = set_unmap,
+};
+
+module_param_cb(unmap, &unmap_ops, NULL, 0200);
+MODULE_PARM_DESC(unmap, "index of a device: unmap its memory, with the driver bound");
+
+static int index_of(struct pci_dev *pdev)
 {
 	u32 i;
 
-	for (i = 0; i < nr_devices; i++) {
-		if (mapped[i])
-			dma_unmap_page(&pdevs[i]->dev, bus[i], bytes, DMA_BIDIRECTIONAL);
+	for (i = 0; i < nr_devices; i++)
+		if (!strcmp(devices[i], pci_name(pdev)))
+			return i;
+	return -1;
+}
+
+/* Memory is set aside once, so that it is the same when the driver is bound again. */
+static int sysram_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	int i = index_of(pdev);
+	int err;
+
+	if (i < 0)
+		return -ENODEV;
+	/* Firmware need not have switched memory decoding on, and nobody else may. */
+	err = pcim_enable_device(pdev);
+	if (err)
+		return err;
+	pdevs[i] = pdev;
+	return map(i);
+}
+
+static void sysram_remove(struct pci_dev *pdev)
+{
+	unmap(index_of(pdev));
+}
+
+static const struct pci_device_id sysram_ids[] = {
+	{ PCI_DEVICE(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID) },
+	{ }
+};
+
+static struct pci_driver sysram_driver = {
+	.name = "sysram",
+	.id_table = sysram_ids,
+	.probe = sysram_probe,
+	.remove = sysram_remove,
+};
+
+static void forget(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_devices; i++)
 		if (phys[i])
-			give_back(phys[i], blocks);
-		pci_dev_put(pdevs[i]);
-	}
+			give_back(phys[i], whole ? blocks : blocks << ORDER, whole ? ORDER : 0);
+}
+
+static void __exit sysram_exit(void)
+{
+	pci_unregister_driver(&sysram_driver);
+	forget();
 }
 module_exit(sysram_exit);
 
@@ -142,10 +216,22 @@ static int __init sysram_init(void)
 	u32 i;
 
 	bytes = blocks * BLOCK;
+	for (i = 0; !err && i < nr_devices; i++) {
+		phys[i] = take();
+		if (!phys[i])
+			err = -ENOMEM;
+		else if (!whole)
+			split(phys[i]);
+	}
+	if (!err)
+		err = pci_register_driver(&sysram_driver);
 	for (i = 0; !err && i < nr_devices; i++)
-		err = set_up(i);
+		if (!mapped[i])
+			err = -EIO;
+	if (err == -EIO)
+		pci_unregister_driver(&sysram_driver);
 	if (err)
-		sysram_exit();
+		forget();
 	return err;
 }
 module_init(sysram_init);

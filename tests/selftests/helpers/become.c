@@ -8,8 +8,12 @@
  * Steps, taken in the order given:
  *	-g GID		adds a supplementary group; only before -u
  *	-u UID[:GID]	gives up root for UID; GID is UID when left out
- *	-c		gives up CAP_SYS_ADMIN; a command of uid 0 has it again, as a setuid program would
- *	-C		gives it up for the command too
+ *	-c		gives up CAP_SYS_ADMIN and CAP_PERFMON; a command of uid 0 has them again, as a setuid program would
+ *	-C		gives them up for the command too
+ *	-s		gives up CAP_SYS_ADMIN for the command too, and keeps CAP_PERFMON
+ *	-p		keeps CAP_PERFMON alone, for the command too; as another user: -k -u UID -p
+ *	-k		keeps capabilities through the next -u, for -p
+ *	-a		gives up every capability, for the command too
  *	-r FILE		opens FILE for reading, -w FILE for writing: descriptor 3 of the command
  *	-1		reads one byte of descriptor 3
  *	-n		enters a new user namespace and is root there
@@ -23,6 +27,8 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,16 +63,48 @@ static int become_user(const char *text)
 	return setgroups(n_groups, groups) < 0 || setgid(gid) < 0 || setuid(uid) < 0 ? -1 : 0;
 }
 
-static int drop_sys_admin(void)
+#define CAPS	64
+
+/* Only what keep says stays; with bounding, a command of uid 0 does not get the rest back either. */
+static int keep_capabilities(uint64_t keep, bool bounding)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2];
+	int i;
 
+	for (i = 0; bounding && i < CAPS; i++)
+		if (!(keep >> i & 1) && prctl(PR_CAPBSET_READ, i) == 1 && prctl(PR_CAPBSET_DROP, i) < 0)
+			return -1;
 	if (syscall(SYS_capget, &head, data) < 0)
 		return -1;
-	data[0].effective &= ~(1U << CAP_SYS_ADMIN);
-	data[0].permitted &= ~(1U << CAP_SYS_ADMIN);
+	for (i = 0; i < 2; i++) {
+		data[i].effective &= keep >> 32 * i;
+		data[i].permitted &= keep >> 32 * i;
+		data[i].inheritable &= keep >> 32 * i;
+	}
 	return syscall(SYS_capset, &head, data);
+}
+
+#define PERFMON		(1ULL << CAP_PERFMON)
+#define SYS_ADMIN	(1ULL << CAP_SYS_ADMIN)
+
+/* For a command of whatever uid: ambient. */
+static int perfmon_alone(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+	int i;
+
+	if (prctl(PR_CAPBSET_READ, CAP_PERFMON) != 1 || syscall(SYS_capget, &head, data) < 0)
+		return -1;
+	for (i = 0; i < 2; i++)
+		data[i].effective = data[i].permitted;
+	data[CAP_PERFMON / 32].inheritable |= 1U << CAP_PERFMON % 32;
+	if (syscall(SYS_capset, &head, data) < 0)
+		return -1;
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_PERFMON, 0, 0) < 0)
+		return -1;
+	return keep_capabilities(PERFMON, true);
 }
 
 static int open_as_3(const char *file, int flags)
@@ -138,8 +176,12 @@ static int step(int opt)
 	switch (opt) {
 	case 'g': return add_group(optarg);
 	case 'u': return become_user(optarg);
-	case 'c': return drop_sys_admin();
-	case 'C': return prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN) < 0 ? -1 : drop_sys_admin();
+	case 'c': return keep_capabilities(~(PERFMON | SYS_ADMIN), false);
+	case 'C': return keep_capabilities(~(PERFMON | SYS_ADMIN), true);
+	case 's': return keep_capabilities(~SYS_ADMIN, true);
+	case 'p': return perfmon_alone();
+	case 'k': return prctl(PR_SET_KEEPCAPS, 1);
+	case 'a': return keep_capabilities(0, true);
 	case 'r': return open_as_3(optarg, O_RDONLY);
 	case 'w': return open_as_3(optarg, O_WRONLY);
 	case '1': return read_byte();
@@ -154,7 +196,7 @@ int main(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "+g:u:cCr:w:1nm:")) != -1) {
+	while ((opt = getopt(argc, argv, "+g:u:cCspkar:w:1nm:")) != -1) {
 		if (step(opt) < 0) {
 			printf("become -%c %s\n", opt, strerrorname_np(errno));
 			return 99;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+// The recorder that /proc/gpuX/image is made with: what it may do while the machine stands still.
+#include "fake.hpp"
+#include "gpulens/record.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using test::Fake;
+
+struct Recorder {
+	lens_recorder r{}; // first: reserve() and note() get its address
+	int reserved = 0, noted = 0;
+	bool stopped = false, reserved_while_stopped = false;
+};
+
+Recorder *of(lens_recorder *r)
+{
+	return reinterpret_cast<Recorder *>(r);
+}
+
+// reserve() allocates, which nobody may with the machine stopped. Seen failing with rd32() asking for room always.
+TEST(Record, NothingIsAllocatedWhileTheMachineStandsStill)
+{
+	Fake f(lens_chip_gp10x);
+	Recorder rec;
+	lens_record_init(&rec.r, f.io());
+	rec.r.note = [](lens_recorder *r, char, u64, const u32 *, u32) { of(r)->noted++; };
+	rec.r.reserve = [](lens_recorder *r, u32) {
+		of(r)->reserved++;
+		of(r)->reserved_while_stopped |= of(r)->stopped;
+		return 0;
+	};
+	lens_io *io = &rec.r.io;
+	io->ops->rd32(io, 0x100);
+	EXPECT_EQ(rec.reserved, 1);
+	auto look = [](void *arg) {
+		Recorder *rec = static_cast<Recorder *>(arg);
+		lens_io *io = &rec->r.io;
+		u64 words[2];
+		rec->stopped = true;
+		io->ops->rd32(io, 0x200);
+		int err = io->ops->copy(io, LENS_VID, 0x1000, words, 2);
+		rec->stopped = false;
+		return err;
+	};
+	EXPECT_EQ(io->ops->exclusive(io, look, &rec), 0);
+	EXPECT_EQ(rec.reserved, 2); // once for all of it
+	EXPECT_FALSE(rec.reserved_while_stopped);
+	EXPECT_EQ(rec.noted, 3);
+	io->ops->rd32(io, 0x100);
+	EXPECT_EQ(rec.reserved, 3);
+}
+
+// An image never holds a write: what would write is not run.
+TEST(Record, RequestsAreRefused)
+{
+	Fake f(lens_chip_gp10x);
+	Recorder rec;
+	lens_record_init(&rec.r, f.io());
+	lens_io *io = &rec.r.io;
+	bool ran = false;
+	auto request = [](void *arg) {
+		*static_cast<bool *>(arg) = true;
+		return 0;
+	};
+	EXPECT_EQ(io->ops->atomic(io, request, &ran), -EPERM);
+	EXPECT_FALSE(ran);
+	io->ops->wr32(io, 0x100, 1);
+	EXPECT_TRUE(f.writes.empty());
+}
+
+} // namespace
