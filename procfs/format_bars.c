@@ -23,7 +23,19 @@ static void add_bar(struct lens_text *t, const struct lens_bars *bars, u32 i, bo
 		lens_text_add(t, "virtual, page directory 0x%012llx (%s), pages %s%s\n",
 			      addresses ? (unsigned long long)b->pdb : 0ULL,
 			      targets[b->pdb_target & 3], b->mmu->name,
-			      bars->err[i] == -E2BIG ? ", too many to look at all" : "");
+			      bars->err[i] == -E2BIG ? ", too many to look at all" :
+			      bars->err[i] ? ", some page tables not readable" : "");
+}
+
+/* Was every mapping of the BARs looked at? */
+static bool searched_whole(const struct lens_bars *bars)
+{
+	u32 bar;
+
+	for (bar = 0; bar < LENS_BARS; bar++)
+		if (bars->err[bar] && bars->err[bar] != -EOPNOTSUPP)
+			return false;
+	return true;
 }
 
 void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool addresses)
@@ -45,6 +57,7 @@ void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool ad
 				      addresses ? (unsigned long long)f->offset : 0ULL);
 			shown++;
 		}
-		lens_text_add(t, shown ? "\n" : " in no BAR\n");
+		lens_text_add(t, shown ? "\n" :
+			      searched_whole(bars) ? " in no BAR\n" : " not found, not all was read\n");
 	}
 }

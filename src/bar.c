@@ -167,6 +167,8 @@ int lens_bars_collect(struct lens_gpu *gpu, struct lens_bars *bars, struct lens_
 		room->words_left = words;
 		bars->err[bar] = lens_bar_lookup(gpu, &bars->bar[bar], room, bars->find[bar],
 						 bars->n);
+		if (bars->err[bar] == -ENODEV)
+			return -ENODEV;
 	}
 	return 0;
 }

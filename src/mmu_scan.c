@@ -6,7 +6,7 @@
  * Tables are read a page of 4 KiB at a time. The depth is the format's and the
  * number of words the caller's, so that neither a loop in the tables nor a
  * full address space can hold the scan. A table that cannot be read is left out,
- * with what it maps.
+ * with what it maps, and the scan ends with that error.
  */
 #include "core.h"
 
@@ -16,23 +16,28 @@ struct scan {
 	struct lens_mmu_scan *room;
 	lens_mapping_fn fn;
 	void *arg;
+	int unread;	/* the first error of reading a table, or 0 */
 };
 
 /*
  * Words from first on of a table, as many as fit, into the buffer of that depth:
- * their number, 0: the table cannot be read, -E2BIG: enough was read.
+ * their number; 0, the table cannot be read; -E2BIG, enough was read; -ENODEV, the GPU is gone.
  */
 static int read_words(struct scan *s, u32 depth, const struct lens_mmu_entry *table, u64 first,
 		      u64 words)
 {
 	u32 n = words < LENS_SCAN_WORDS ? (u32)words : LENS_SCAN_WORDS;
+	int err;
 
 	if (n > s->room->words_left)
 		return -E2BIG;
 	s->room->words_left -= n;
-	if (lens_copy(s->gpu, table->ap, table->addr + first * 8, s->room->buf[depth], n))
-		return 0;
-	return (int)n;
+	err = lens_copy(s->gpu, table->ap, table->addr + first * 8, s->room->buf[depth], n);
+	if (err == -ENODEV)
+		return err;
+	if (err && !s->unread)
+		s->unread = err;
+	return err ? 0 : (int)n;
 }
 
 static int mmu_scan_report(struct scan *s, const struct lens_mmu_entry *pte, u32 shift, u64 va)
@@ -116,6 +121,7 @@ int lens_mmu_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 {
 	struct lens_mmu_entry e = { .valid = true, .ap = root_ap, .addr = root };
 	struct scan s = { .gpu = gpu, .fmt = fmt, .room = room, .fn = fn, .arg = arg };
+	int err = scan_directory(&s, 0, &e, 0);
 
-	return scan_directory(&s, 0, &e, 0);
+	return err ? err : s.unread;
 }

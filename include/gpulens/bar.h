@@ -81,8 +81,9 @@ int lens_bar_read(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
  * The GPU's driver may change the map at any time: the answer is to be shown, not used for
  * accesses.
  *
- * Return: 0; -E2BIG, the limit was reached first, and what was found before is valid; @b->err;
- * -EIO, the page directory's TARGET is invalid.
+ * Return: 0; -E2BIG, the limit was reached first; the first error of reading a page table; in both
+ * cases what was found is valid, and what was not found may be mapped; @b->err; -EIO, the page
+ * directory's TARGET is invalid.
  */
 int lens_bar_lookup(struct lens_gpu *gpu, const struct lens_bar *b, struct lens_mmu_scan *room,
 		    struct lens_bar_find *find, u32 n);

@@ -154,10 +154,11 @@ typedef int (*lens_mapping_fn)(u64 va, const struct lens_mapping *m, void *arg);
  * @fn:		called by rising virtual address; where a big page hides small ones, for both
  * @arg:	passed to @fn
  *
- * A table that cannot be read is left out, with all that it maps. Pages of other GPUs are left
- * out too.
+ * Pages of other GPUs are left out. So is a table that cannot be read, with all that it maps: the
+ * scan goes on, and ends with that error where @fn has not ended it.
  *
- * Return: 0; what @fn returned; -E2BIG, the limit was reached.
+ * Return: 0, all was looked at; what @fn returned; -E2BIG, the limit was reached; -ENODEV, the GPU
+ * is gone; the first error of reading a table.
  */
 int lens_mmu_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		  enum lens_aperture root_ap, u64 root, struct lens_mmu_scan *room,

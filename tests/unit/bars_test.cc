@@ -176,6 +176,24 @@ TEST(BarSearch, LoopsEnd)
 	EXPECT_GE(f.copied_words, 49000u);
 }
 
+// A table behind the end of memory: the search goes on, and ends with the error.
+// Seen failing with lens_mmu_each() ending with 0: the text says "in no BAR" of what the unread table may map.
+TEST(BarSearch, ATableThatCannotBeReadIsSaid)
+{
+	Fake f(lens_chip_gp10x);
+	f.regs[0x1704] = 0x80000001;
+	f.vid[0x1200] = 0x10400; // words 128, 129: directory at 0x10000, USE_VER2
+	f.vid[0x10000] = 0x20000002; // PDE ADDRESS 53:8 = 0x200000000 >> 12, APERTURE 2:1 video
+	f.vid_bytes = 1ull << 32;
+	auto room = std::make_unique<lens_mmu_scan>();
+	lens_bar b;
+	lens_bar_find find{LENS_VID, 0x5000000000, false, 0};
+	ASSERT_EQ(lens_bar_read(f.gpu.get(), 1, &b), 0);
+	room->words_left = PLENTY;
+	EXPECT_EQ(lens_bar_lookup(f.gpu.get(), &b, room.get(), &find, 1), -EIO);
+	EXPECT_FALSE(find.found);
+}
+
 TEST(BarsText, SaysWhereEachRunlistIsSeen)
 {
 	lens_bars bars{};
@@ -203,7 +221,15 @@ TEST(BarsText, SaysWhereEachRunlistIsSeen)
 		  "BAR1:       virtual, page directory 0x000000000000 (vid), pages v2, too many to look at all\n"
 		  "BAR2:       none, or not published\n"
 		  "runlist 0  0x000000000000 (vid): BAR1+0x00000000 BAR2+0x00000000\n"
-		  "runlist 12 0x000000000000 (sys coh): in no BAR\n");
+		  "runlist 12 0x000000000000 (sys coh): not found, not all was read\n");
+	t.len = 0;
+	bars.err[0] = -EIO;
+	lens_format_bars(&t, &bars, false);
+	EXPECT_EQ(std::string(t.buf, t.len),
+		  "BAR1:       virtual, page directory 0x000000000000 (vid), pages v2, some page tables not readable\n"
+		  "BAR2:       none, or not published\n"
+		  "runlist 0  0x000000000000 (vid): BAR1+0x00000000 BAR2+0x00000000\n"
+		  "runlist 12 0x000000000000 (sys coh): not found, not all was read\n");
 	lens_text_free(&t);
 }
 
