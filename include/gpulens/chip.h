@@ -26,132 +26,232 @@ struct lens_engine_status;
 struct lens_mmu_format;
 struct lens_bar;
 
+/**
+ * struct lens_window - the PRAMIN window of a generation
+ * @reg:	BAR0 offset of the window register
+ * @base_mask:	its address field, in 64 KiB steps, from bit 0
+ */
 struct lens_window {
-	u32 reg;		/* BAR0 offset of the window register */
-	u32 base_mask;		/* its address field, in 64 KiB steps, from bit 0 */
+	u32 reg;
+	u32 base_mask;
 };
 
-/* One chip of a generation. Zero limits: the generation's. */
+/**
+ * struct lens_chip_id - one chip of a generation
+ * @id:		PMC_BOOT_0 architecture << 4 | implementation; 0 ends the table
+ * @name:	of the chip, "GP106"
+ * @channels:	number of channel ids; 0: the generation's
+ * @runlists:	runlist ids are below this; 0: the generation's
+ * @pbdmas:	number of PBDMAs where CFG0 does not say; 0: the generation's
+ * @soc:	Tegra: no memory of its own, its video memory is the system's
+ * @assumed:	as of struct lens_chip, of this chip alone; NULL: the generation's
+ */
 struct lens_chip_id {
-	u16 id;			/* PMC_BOOT_0 architecture << 4 | implementation */
+	u16 id;
 	const char *name;
 	u16 channels, runlists;
-	u8 pbdmas;		/* where CFG0 does not say */
-	bool soc;		/* Tegra: no memory of its own, its video memory is the system's */
-	const char *assumed;	/* as of struct lens_chip, of this chip alone */
+	u8 pbdmas;
+	bool soc;
+	const char *assumed;
 };
 
-/* Copy engine registers. pces 0: no map is published; grces alone may be. */
+/**
+ * struct lens_ce_layout - copy engine registers
+ * @pce_map:		BAR0 offset of the map of PCEs, set bit: PCE present
+ * @pce_map_mask:	bits of @pce_map that count
+ * @pce2lce:		BAR0 offset: one register per PCE, or one packed register
+ * @pces:		at most so many PCEs have an entry; 0: no map is published
+ * @grce:		BAR0 offset: one register per GRCE, or one packed register
+ * @grces:		number of GRCEs; may be published alone, with @pces 0
+ * @packed:		Pascal: 4 bits per PCE, 8 bits per GRCE
+ * @lce_none:		code of a PCE that serves no LCE
+ */
 struct lens_ce_layout {
-	u32 pce_map;		/* set bit: PCE present */
+	u32 pce_map;
 	u32 pce_map_mask;
-	u32 pce2lce;		/* one register per PCE, or one packed register */
-	u8 pces;		/* at most so many PCEs have an entry */
-	u32 grce;		/* one register per GRCE, or one packed register */
+	u32 pce2lce;
+	u8 pces;
+	u32 grce;
 	u8 grces;
-	bool packed;		/* Pascal: 4 bits per PCE, 8 bits per GRCE */
-	u8 lce_none;		/* code of a PCE that serves no LCE */
+	bool packed;
+	u8 lce_none;
 };
 
-/* How Host (the scheduler) is spoken to on this generation. */
+/**
+ * struct lens_host_ops - how Host (the scheduler) of a generation is accessed
+ * @read_runlists:	fill gpu->topo.runlists, once, after the device table was read
+ * @runlist_regs:	base, length and pending bit of a runlist as last submitted
+ * @channel_words:	raw words of a channel's state: w[0], and w[1] on PCCSR chips
+ * @channel_set:	enable or disable a channel and read it back, see lens_channel_enable()
+ * @preempt_tsg:	preempt a TSG and wait for it, see lens_tsg_preempt()
+ * @preempt_others:	take every TSG but one off the runlist's engines, see lens_tsg_switch_to()
+ * @preempt_runlist:	see lens_runlist_preempt(); NULL: this generation has no such request
+ * @resubmit:		submit the runlist as it is again, see lens_runlist_resubmit(). expected:
+ *			only if the list is that one, -EBUSY else; NULL: whatever list is there
+ * @engine_regs:	BAR0 offsets of the registers that decode_engine takes, as
+ *			lens_engine_regs(): how many, 0 when the engine has none. No access.
+ * @decode_entry:	decode a runlist entry of lens_chip.entry_words words
+ * @decode_channel:	decode what @channel_words read
+ * @decode_engine:	decode the registers of @engine_regs
+ * @set_timeslice:	the first word of a TSG's entry with another time slice
+ *
+ * Functions that return int return 0 or -errno: the errors of lens_rd32(), and of atomic() of
+ * struct lens_io_ops where they write registers that the GPU's driver uses too. Decoders are
+ * pure: words in, fields out, no access, any context. chid, tsgid: below the limits of the
+ * runlist and the chip, the caller checks that.
+ */
 struct lens_host_ops {
-	/* Fill gpu->topo.runlists, once, after the device table was read. */
 	int (*read_runlists)(struct lens_gpu *gpu);
-	/* Base, length and pending bit of a runlist as last submitted. */
 	int (*runlist_regs)(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			    struct lens_runlist_regs *regs);
-	/* Raw words of a channel's state: w[0], and w[1] on PCCSR chips. */
 	int (*channel_words)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			     u32 w[2]);
 	int (*channel_set)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			   bool enable);
 	int (*preempt_tsg)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
-	/* Take every TSG but one off the runlist's engines. */
 	int (*preempt_others)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
-	/* NULL: this generation has no such request. */
 	int (*preempt_runlist)(struct lens_gpu *gpu, const struct lens_runlist *rl);
-	/* expected: only if the list is that one, -EBUSY else; NULL: whatever list is there. */
 	int (*resubmit)(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			const struct lens_runlist_regs *expected);
 
-	/* Which registers say what an engine is at: how many, 0 when it has none. No access. */
 	u32 (*engine_regs)(const struct lens_engine *e, u32 reg[2]);
 
-	/* Pure decoders: words in, fields out, no access. */
 	void (*decode_entry)(const u32 *w, struct lens_entry *e);
 	void (*decode_channel)(const u32 w[2], struct lens_channel_state *s);
 	void (*decode_engine)(const u32 w[2], struct lens_engine_status *s);
-	/* The first word of a TSG's entry with another time slice. */
 	u32 (*set_timeslice)(u32 word, u32 timeout, u32 scale);
 };
 
+/**
+ * enum lens_ctxsw_layout - what an instance block names as the place of the context
+ * @LENS_CTXSW_UNPUBLISHED:	not published
+ * @LENS_CTXSW_MAIN:		the main image
+ * @LENS_CTXSW_VEID:		a per-VEID header that points to the main image (Volta ..)
+ */
 enum lens_ctxsw_layout {
 	LENS_CTXSW_UNPUBLISHED,
-	LENS_CTXSW_MAIN,	/* the instance block points at the main image */
-	LENS_CTXSW_VEID,	/* ... at a per-VEID header that points on (Volta ..) */
+	LENS_CTXSW_MAIN,
+	LENS_CTXSW_VEID,
 };
 
-/*
- * Are logical TPC numbers as lens_gpc_tpcs() counts them: through the GPCs in order, without
- * the units that are off (RTAS'23, Fig. 5)?
+/**
+ * enum lens_tpc_order - are logical TPC numbers as lens_gpc_tpcs() counts them?
+ * @LENS_TPC_ORDER_PUBLISHED:	yes; or no fuses are published
+ * @LENS_TPC_ORDER_ASSUMED:	assumed
+ * @LENS_TPC_ORDER_WRONG:	no: seen otherwise on such a chip
+ *
+ * It counts through the GPCs in order, without the units that are off (RTAS'23, Fig. 5).
  */
 enum lens_tpc_order {
-	LENS_TPC_ORDER_PUBLISHED,	/* yes; or no fuses are published */
+	LENS_TPC_ORDER_PUBLISHED,
 	LENS_TPC_ORDER_ASSUMED,
-	LENS_TPC_ORDER_WRONG,		/* no: seen otherwise on such a chip */
+	LENS_TPC_ORDER_WRONG,
 };
 
+/**
+ * struct lens_chip - one generation
+ * @name:		of the generation, "GP10x"
+ * @arch:		of the architecture, "Pascal"
+ * @ids:		its chips; ends with id 0
+ * @entry_words:	32-bit words of a runlist entry: 2 or 4
+ * @bare_channels:	a channel may stand on a runlist outside of any TSG
+ * @tsg_length_max:	greatest number of channels that a TSG's entry can give
+ * @tsgs:		TSG ids are below this
+ * @runlists:		runlist ids are below this
+ * @channels:		number of GPU-wide channel ids; 0: each runlist has its own
+ * @has_cfg:		PFIFO_CFG0 and CFG1 exist (GM20x .. Turing): numbers of PBDMAs and channels
+ * @pbdmas:		number of PBDMAs where they do not
+ * @ids_per_runlist:	channel and TSG ids repeat from runlist to runlist
+ * @inst_1_is_vid:	hardware takes target 1 of an instance block, invalid, for video memory
+ * @host:		access to Host; NULL: no manual says how, topology only
+ * @read_devices:	read the device table into gpu->topo; errors: lens_gpu_read_topology()
+ * @engines:		at most so many devices are kept; LENS_PTOP_*_DEVICES
+ * @fuse_gpc:		BAR0 offset, set bit: GPC disabled; 0: not published
+ * @fuse_tpc_gpc:	BAR0 offset, + 4 * physical GPC, set bit: TPC disabled
+ * @tpc_order:		whether the order of logical TPCs is known
+ * @has_num_ces:	PTOP_SCAL_NUM_CES exists; else the device table's copy engines are counted
+ * @ce:			copy engine registers
+ * @memory_bytes:	bytes of GPU memory, 0 before a driver ran; errors of lens_rd32(). NULL:
+ *			not published
+ * @window:		the PRAMIN window
+ * @mmu:		the format that word 128 of an instance block selects. NULL: not published
+ * @bar_block:		mode and instance block of BAR1 or BAR2. NULL: not published
+ * @ctxsw:		where a channel's context image is
+ * @assumed:		what of this row no manual publishes; printed by chip. NULL: nothing
+ */
 struct lens_chip {
-	const char *name;		/* of the generation */
+	const char *name;
 	const char *arch;
-	const struct lens_chip_id *ids;	/* ends with id 0 */
+	const struct lens_chip_id *ids;
 
-	u8 entry_words;			/* 32-bit words of a runlist entry: 2 or 4 */
-	bool bare_channels;		/* a channel may stand on a runlist outside of any TSG */
+	u8 entry_words;
+	bool bare_channels;
 	u16 tsg_length_max;
-	u16 tsgs;			/* TSG ids are below this */
-	u16 runlists;			/* runlist ids are below this */
-	u16 channels;			/* GPU-wide channel ids; 0: per runlist */
-	bool has_cfg;			/* PFIFO_CFG0 and CFG1 exist (GM20x .. Turing) */
-	u8 pbdmas;			/* where they do not */
-	bool ids_per_runlist;		/* channel and TSG ids repeat from runlist to runlist */
-	bool inst_1_is_vid;		/* hardware takes target 1, invalid, for video memory */
+	u16 tsgs;
+	u16 runlists;
+	u16 channels;
+	bool has_cfg;
+	u8 pbdmas;
+	bool ids_per_runlist;
+	bool inst_1_is_vid;
 
-	const struct lens_host_ops *host;	/* NULL: no manual says how; topology only */
+	const struct lens_host_ops *host;
 	int (*read_devices)(struct lens_gpu *gpu);
-	u16 engines;			/* at most so many devices are kept; LENS_PTOP_*_DEVICES */
+	u16 engines;
 
-	u32 fuse_gpc;			/* set bit: GPC disabled; 0: not published */
-	u32 fuse_tpc_gpc;		/* + 4 * physical GPC, set bit: TPC disabled */
+	u32 fuse_gpc;
+	u32 fuse_tpc_gpc;
 	enum lens_tpc_order tpc_order;
 	bool has_num_ces;
 	struct lens_ce_layout ce;
-	/* Bytes of GPU memory, 0 before a driver ran. NULL: not published. */
 	int (*memory_bytes)(struct lens_gpu *gpu, u64 *bytes);
 
 	struct lens_window window;
-	/* The format that an instance block's word 128 selects. NULL: not published. */
 	const struct lens_mmu_format *(*mmu)(u32 ramin_word);
-	/* Mode and instance block of BAR1 or BAR2. NULL: not published. */
 	int (*bar_block)(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
 	enum lens_ctxsw_layout ctxsw;
-	const char *assumed;		/* what of this row no manual publishes; printed by chip */
+	const char *assumed;
 };
 
-/* Is BOOT_0 still the one of the chip that was identified? was 0: none was identified yet. */
+/**
+ * lens_chip_is_same() - is BOOT_0 still the one of the chip that was identified?
+ * @was:	BOOT_0 when the chip was identified; 0: none was identified yet
+ * @now:	BOOT_0 now
+ *
+ * Context: any, no access.
+ *
+ * Return: true where they are equal or @was is 0.
+ */
 bool lens_chip_is_same(u32 was, u32 now);
 
-/*
- * The generation of a chip id and the chip's own row in it. An id that no row has
- * but whose architecture the table has gets the newest generation of that with *known
- * false: its device table is read and no other register, for nobody says that they
- * are where that generation has them. NULL: nothing is known.
+/**
+ * lens_chip_find() - the generation of a chip id and the chip's own row in it
+ * @id:		PMC_BOOT_0 architecture << 4 | implementation
+ * @row:	set: the chip's row, or a row of zeros if no generation lists @id
+ * @known:	set: a generation lists @id
+ *
+ * An id that no row has but whose architecture the table has gets the newest generation of that
+ * architecture with *known false: its device table is read and no other register, because no
+ * manual says that they are where that generation has them.
+ *
+ * Context: any, no access.
+ *
+ * Return: the generation; NULL, nothing is known of @id.
  */
 const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known);
 
-/* What no source says of this chip of that generation, or NULL. */
+/**
+ * lens_chip_assumed() - what no source says of a chip of a generation
+ * @chip:	generation
+ * @id:		the chip's row in it
+ *
+ * Context: any, no access.
+ *
+ * Return: text of @id, else of @chip; NULL, nothing is assumed.
+ */
 const char *lens_chip_assumed(const struct lens_chip *chip, const struct lens_chip_id *id);
 
+/* The generations, src/chip/<generation>.c. */
 extern const struct lens_chip lens_chip_gk10x;
 extern const struct lens_chip lens_chip_gm10x;
 extern const struct lens_chip lens_chip_gm20x;
