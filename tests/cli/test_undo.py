@@ -77,7 +77,7 @@ def test_a_tsg_is_each_of_its_channels_once(proc: FakeProc) -> None:
 
 def test_what_a_tsg_had_is_put_back_and_no_more(proc: FakeProc) -> None:
     """--for: 9 was disabled before and stays so; 11, of the same TSG, has gone meanwhile; 12 somebody else has enabled
-    again. Seen failing with each of the three conditions in put_back() taken out."""
+    again. Seen failing with either of two conditions in put_back() taken out."""
     before = (*TWO, Channel(11), Channel(12))
     proc.show(snapshot({0: [Tsg(3, 2_048_000, before), Tsg(4, 2_048_000, (Channel(10),))]}))
     with subprocess.Popen([str(TOOL), "--proc", str(proc.folder), "disable", "--tsg", "3", "--for", "1500ms"],
