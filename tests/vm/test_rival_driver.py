@@ -61,9 +61,11 @@ class Seen(NamedTuple):
 
     @property
     def unexpected(self) -> dict[str, dict[str, int]]:
-        """Answers other than that it was done, or that the driver is at it."""
+        """Answers other than that it was done, that the driver is at it, or, of one in twenty, that the machine was
+        too busy for a short stop, when nothing is written."""
         return {name: rest for name, got in self.answers.items()
-                if (rest := {err: n for err, n in got.items() if err not in ("OK", "EBUSY")})}
+                if (rest := {err: n for err, n in got.items() if err not in ("OK", "EBUSY") and not (
+                    err == "ETIMEDOUT" and 20 * n < sum(got.values()))})}
 
 
 @pytest.fixture(scope="module", params=["module", "module-unsafe"], ids=["protected", "unprotected"])
