@@ -4,6 +4,7 @@
 
 #include "engine_clock.hpp"
 #include "metrics.hpp"
+#include "rm/from_rm.hpp"
 #include "signals.hpp"
 
 #include <cerrno>
@@ -32,6 +33,11 @@ struct Source {
 	std::optional<unsigned> live; // the X of /proc/gpuX
 };
 
+std::vector<unsigned> numbers_of(const SourceOptions &all)
+{
+	return asks_rm(all) ? rm_gpus() : proc_gpus(all.proc);
+}
+
 // Each by itself, so that one that cannot be read hides no other.
 std::vector<Source> sources_of(const SourceOptions &all)
 {
@@ -40,8 +46,10 @@ std::vector<Source> sources_of(const SourceOptions &all)
 	for (const std::string &file : all.files)
 		list.push_back({{all.from, {file}, {}, all.proc}, file == "-" ? "standard input" : file, {}});
 	if (all.files.empty() || !all.gpus.empty())
-		for (unsigned x : all.gpus.empty() ? proc_gpus(all.proc) : all.gpus)
-			list.push_back({{all.from, {}, {x}, all.proc}, std::to_string(x), x});
+		for (unsigned x : all.gpus.empty() ? numbers_of(all) : all.gpus)
+			list.push_back({{all.from, {}, {x}, all.proc},
+					std::to_string(x),
+					asks_rm(all) ? std::nullopt : std::optional(x)});
 	return list;
 }
 

@@ -2,7 +2,7 @@
 // See run.hpp.
 #include "run.hpp"
 
-#include "rm/engine_type.hpp"
+#include "run_line.hpp"
 #include "table.hpp"
 #include "text.hpp"
 
@@ -16,12 +16,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <tuple>
 #include <unistd.h>
 
 namespace tool {
@@ -116,40 +113,7 @@ void print_table(const std::vector<RunTsg> &tsgs)
 
 std::vector<RunTsg> run_tsgs(const std::string &file)
 {
-	std::map<std::tuple<u32, u32, u32, std::string>, RunTsg> last;
-	std::string text = read_whole(file, false);
-	size_t number = 0;
-
-	for (size_t at = 0, end; at < text.size(); at = end + 1) {
-		end = std::min(text.find('\n', at), text.size());
-		number++;
-		try {
-			nlohmann::json j = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(at),
-								 text.begin() + static_cast<std::ptrdiff_t>(end));
-			RunTsg one{.pid = j.at("pid"),
-				   .device = j.at("device"),
-				   .tsg = j.at("tsg"),
-				   .engine = rm::engine_name(j.at("engine")),
-				   .compute{},
-				   .graphics{}};
-			if (!j.at("timeslice_us").is_null())
-				one.timeslice_us = j.at("timeslice_us");
-			if (!j.at("preemption").is_null()) {
-				one.compute = j.at("preemption").at("compute");
-				one.graphics = j.at("preemption").at("graphics");
-			}
-			one.channels = j.at("channels").get<std::vector<u32>>();
-			std::sort(one.channels.begin(), one.channels.end());
-			last[{one.pid, one.device, one.tsg, one.engine}] = one;
-		} catch (const nlohmann::json::exception &) {
-			throw SourceError(fmt::format("{}: line {}: not what gpulens run writes", file, number));
-		}
-	}
-	std::vector<RunTsg> list;
-	list.reserve(last.size());
-	for (auto &[key, one] : last)
-		list.push_back(std::move(one));
-	return list;
+	return run_lines(read_whole(file, false), file);
 }
 
 void check_preloadable(const std::string &program)

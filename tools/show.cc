@@ -5,6 +5,7 @@
 #include "isolation.hpp"
 #include "json.hpp"
 #include "proc_text.hpp"
+#include "rm/from_rm.hpp"
 #include "text.hpp"
 
 #include <cerrno>
@@ -30,6 +31,8 @@ std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> i
 {
 	std::vector<Failure> list;
 
+	if (is_closed(gpu))
+		return gpu.chip_failures;
 	switch (what) {
 	case Show::Chip: return gpu.chip_failures;
 	case Show::Engines: return gpu.engine_failures;
@@ -151,7 +154,7 @@ int show(Show what, const Options &options, std::optional<u32> id, bool check)
 	for (const Gpu &gpu : gpus) {
 		if (options.json) {
 			list.push_back(json_of(what, gpu, id));
-		} else {
+		} else if (!is_closed(gpu)) {
 			if (!out.empty())
 				out += '\n';
 			out += text_of(what, gpu, id, style);

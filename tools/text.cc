@@ -147,11 +147,50 @@ std::string ranges(const std::vector<u32> &sorted)
 	return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+namespace {
+
+// The character that text begins with, and how many bytes it has; none: not UTF-8.
+std::optional<char32_t> first_of(std::string_view text, size_t &bytes)
+{
+	auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+	char32_t c = byte(0);
+
+	bytes = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+	if (bytes < 2)
+		return bytes ? std::optional(c) : std::nullopt;
+	c &= 0x7fU >> bytes;
+	for (size_t i = 1; i < bytes; i++) {
+		if ((byte(i) & 0xc0) != 0x80)
+			return std::nullopt;
+		c = c << 6 | (byte(i) & 0x3f);
+	}
+	static const char32_t least[] = {0x80, 0x800, 0x10000};
+	return c < least[bytes - 2] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? std::nullopt : std::optional(c);
+}
+
+// Of C0, C1 and what turns the direction of text around: terminals act on these.
+bool is_control(char32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200e && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+} // namespace
+
 std::string printable(std::string name)
 {
-	for (char &c : name)
-		if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-			c = '?';
+	size_t to = 0;
+
+	for (size_t at = 0, bytes; at < name.size(); at += bytes) {
+		std::optional<char32_t> c = first_of(std::string_view(name).substr(at), bytes);
+		bytes = c ? bytes : 1;
+		if (!c || is_control(*c))
+			name[to++] = '?';
+		else
+			for (size_t i = 0; i < bytes; i++)
+				name[to++] = name[at + i];
+	}
+	name.resize(to);
 	return name;
 }
 

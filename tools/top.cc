@@ -49,6 +49,12 @@ int top(const Options &options, const TopOptions &how)
 		std::fprintf(stderr, "gpulens: a recorded GPU does not move: top shows /proc/gpuX only\n");
 		return EXIT_USAGE;
 	}
+	if (options.sources.from == From::Rm) {
+		std::fprintf(stderr,
+			     "gpulens: top shows what the module samples; through NVIDIA's driver there is gpulens "
+			     "--source rm record\n");
+		return EXIT_USAGE;
+	}
 	if (!how.batch && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
 		std::fprintf(stderr, "gpulens: top wants a terminal; --batch N prints N screens as text\n");
 		return EXIT_USAGE;

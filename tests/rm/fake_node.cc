@@ -2,6 +2,7 @@
 // What is preloaded of fake_rm.cc: opening, closing and ioctls of /dev/nvidiactl, /dev/nvidia0 and 1. All else is as ever.
 #include "fake_rm.hpp"
 
+#include <cerrno>
 #include <cstdarg>
 #include <dlfcn.h>
 #include <mutex>
@@ -29,9 +30,12 @@ int open_either(const char *name, const char *path, int flags, int mode)
 	auto open = real<int (*)(const char *, int, ...)>(name);
 	bool control = is_node(path, "/dev/nvidiactl"),
 	     gpu = is_node(path, "/dev/nvidia0") || is_node(path, "/dev/nvidia1");
-	int fd = open(control || gpu ? "/dev/null" : path, flags, mode);
+	int refused = gpu ? Rm::the().refuses(path) : 0;
+	int fd = refused ? -1 : open(control || gpu ? "/dev/null" : path, flags, mode);
 
-	if (gpu)
+	if (refused)
+		errno = refused;
+	if (gpu && !refused)
 		Rm::the().opened_gpu();
 	if (control && fd >= 0)
 		Rm::the().opened(fd);

@@ -5,10 +5,12 @@
 //
 //	GPULENS_FAKE_RM=FILE          the recording; without it nothing is faked
 //	GPULENS_FAKE_RM_GPU=20        which of its GPUs there are, as the driver counts them; on buses 3 and 1
+//	GPULENS_FAKE_RM_CLOSED=1:13   /dev/nvidia1 cannot be opened: errno 13
 //	GPULENS_FAKE_RM_USER=1        as uid 65534 was answered, instead of root
 //	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version
 //	GPULENS_FAKE_RM_STATE=two     what was recorded of so many busy processes: one, two, three
 //	GPULENS_FAKE_RM_PIDS=PID      the only process, of every class
+//	GPULENS_FAKE_RM_NOTES=PID     the process that the driver notes for every channel
 //	GPULENS_FAKE_RM_ANSWERS=N     what is resident is told so often, and then refused
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
 //	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
@@ -97,6 +99,16 @@ Rm::Rm()
 		log_ = fopen(environment("GPULENS_FAKE_RM_LOG"), "a");
 }
 
+int Rm::refuses(const char *node) const
+{
+	std::string closed = environment("GPULENS_FAKE_RM_CLOSED");
+	size_t colon = closed.find(':');
+
+	return colon != closed.npos && node == "/dev/nvidia" + closed.substr(0, colon)
+		       ? atoi(closed.c_str() + colon + 1)
+		       : 0;
+}
+
 void Rm::log(const char *what, uint32_t which, uint32_t status)
 {
 	std::string name;
@@ -149,6 +161,8 @@ int Rm::ioctl(unsigned long request, void *arg)
 		log("free", status == OK ? object->second : 0, status);
 		if (status == OK) {
 			std::erase_if(groups_, [&](const auto &group) { return group.first == object->first; });
+			for (auto &[group, channels] : groups_)
+				std::erase(channels, object->first);
 			objects_.erase(object);
 		}
 		Params{bytes, 16}.put(12, status);
@@ -347,6 +361,8 @@ int Rm::resident(uint64_t us) const
 // The pid of the process that had the channel; all ones: none.
 uint32_t Rm::owner(int chid) const
 {
+	if (*environment("GPULENS_FAKE_RM_NOTES"))
+		return static_cast<uint32_t>(atoi(environment("GPULENS_FAKE_RM_NOTES")));
 	for (const json &process : facts_["live_run2"]["processes"])
 		for (const json &one : process["tsgs"])
 			for (int id : one["chids"])

@@ -37,6 +37,7 @@ public:
 	bool owns(int fd) const { return fds_.count(fd) != 0; }
 	void opened(int control) { fds_.insert(control); }
 	void opened_gpu() { gpu_node_ = true; }
+	int refuses(const char *node) const; // errno of opening it; 0: it opens
 	void close(int fd) { fds_.erase(fd); }
 	int ioctl(unsigned long request, void *arg);
 

@@ -37,15 +37,20 @@ constexpr struct {
 	{NV_ERR_OUT_OF_RANGE, "NV_ERR_OUT_OF_RANGE"},
 };
 
-// errno; 0: the driver has answered, also with a refusal.
+constexpr int BUSY_TRIES = 1000; // of EAGAIN, a millisecond apart
+constexpr useconds_t BUSY_US = 1000;
+
+// errno; 0: the driver has answered, also with a refusal. A driver that says EAGAIN for a second is not asked again.
 template <typename T> int escape(int fd, unsigned nr, T &params)
 {
-	int n;
-
-	do
-		n = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, NV_IOCTL_MAGIC, nr, sizeof(params)), &params);
-	while (n < 0 && (errno == EINTR || errno == EAGAIN));
-	return n < 0 ? errno : 0;
+	for (int tries = 0;;) {
+		if (ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, NV_IOCTL_MAGIC, nr, sizeof(params)), &params) >= 0)
+			return 0;
+		if (errno != EINTR && (errno != EAGAIN || ++tries > BUSY_TRIES))
+			return errno;
+		if (errno == EAGAIN)
+			usleep(BUSY_US);
+	}
 }
 
 u64 pointer(const void *to)
@@ -102,21 +107,20 @@ Client::Client() : fd_(::open(NODE, O_RDWR | O_CLOEXEC))
 {
 	Version v;
 	int err = fd_ < 0 ? errno : escape(fd_, NV_ESC_CHECK_VERSION_STR, v);
-	std::string why;
 
-	if (err) {
-		why = node_error(err);
-	} else {
+	try {
+		if (err)
+			throw SourceError(node_error(err));
 		version_.assign(v.text, strnlen(v.text, sizeof(v.text)));
 		u32 status = alloc(0, NV01_ROOT_CLIENT, nullptr, 0, root_);
 		if (status != NV_OK)
-			why = fmt::format("{}: driver {} gives no client: {}", NODE, version_, status_name(status));
+			throw SourceError(
+				fmt::format("{}: driver {} gives no client: {}", NODE, version_, status_name(status)));
+	} catch (...) {
+		if (fd_ >= 0)
+			close(fd_);
+		throw;
 	}
-	if (why.empty())
-		return;
-	if (fd_ >= 0)
-		close(fd_);
-	throw SourceError(why);
 }
 
 Client::~Client()
@@ -173,10 +177,10 @@ std::vector<Attached> Client::gpus()
 		IdInfo info{.gpu_id = id};
 		PciInfo pci{.gpu_id = id};
 		status = ask(info);
-		if (status != NV_OK)
-			throw SourceError(fmt::format("{}: driver {} does not say what GPU {:#x} is: {}", NODE,
-						      version_, id, status_name(status)));
 		Attached one{.device = info.device, .subdevice = info.subdevice};
+		if (status != NV_OK)
+			one.trouble = fmt::format("{}: driver {} does not say what GPU {:#x} is: {}", NODE, version_,
+						  id, status_name(status));
 		if (ask(pci) == NV_OK)
 			one.pci = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.slot);
 		list.push_back(one);
@@ -209,19 +213,24 @@ Subdevice Client::open(const Attached &gpu)
 	SubdeviceAlloc subdevice{.subdevice_id = gpu.subdevice};
 	u32 parent = 0;
 	Subdevice s;
+
+	if (!gpu.trouble.empty())
+		throw GpuError(EIO, gpu.trouble);
 	// The driver talks about a GPU only to processes that have its node open. Nothing is asked there.
 	std::string node = fmt::format("/dev/nvidia{}", minor_of(gpu.pci, gpu.place));
 	int fd = ::open(node.c_str(), O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		throw SourceError(node_error(errno, node));
+	if (fd < 0) {
+		int err = errno;
+		throw GpuError(err, node_error(err, node));
+	}
 	nodes_.push_back(fd);
 	u32 status = alloc(root_, NV01_DEVICE_0, &device, sizeof(device), parent);
 
 	if (status == NV_OK)
 		status = alloc(parent, NV20_SUBDEVICE_0, &subdevice, sizeof(subdevice), s.handle);
 	if (status != NV_OK)
-		throw SourceError(fmt::format("{}: driver {} does not let this process ask about GPU {}: {}", NODE,
-					      version_, gpu.pci, status_name(status)));
+		throw GpuError(EIO, fmt::format("{}: driver {} does not let this process ask about GPU {}: {}", NODE,
+						version_, gpu.pci, status_name(status)));
 	return s;
 }
 

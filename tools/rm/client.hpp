@@ -4,6 +4,7 @@
 // talk about it (open-gpu-kernel-modules 580.142, kernel-open/nvidia/nv.c, nv_is_gpu_accessible()).
 #pragma once
 #include "rm/abi.hpp"
+#include "sources.hpp"
 
 #include <string>
 #include <vector>
@@ -20,6 +21,13 @@ struct Attached {
 	u32 device = 0, subdevice = 0; // instances, for Client::open()
 	unsigned place = 0;            // among all, in PCI order
 	std::string pci{};             // "0000:01:00.0"; empty: not told
+	std::string trouble{};         // why the driver cannot be asked about it; empty: it can
+};
+
+// Why one GPU cannot be asked about, while others may be.
+struct GpuError : SourceError {
+	GpuError(int e, const std::string &why) : SourceError(why), err(e) {}
+	int err; // positive errno
 };
 
 // Throws SourceError: there are not so many.
@@ -44,7 +52,7 @@ public:
 	bool compared() const;                                  // its layouts were, see COMPARED_VERSIONS
 	// GPUs that the driver has initialised, in PCI order.
 	std::vector<Attached> gpus();
-	// Throws SourceError.
+	// Throws GpuError.
 	Subdevice open(const Attached &gpu);
 
 	// The status. The parameters are as the driver left them.

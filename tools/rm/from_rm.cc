@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU as NVIDIA's resource manager tells of it. See sources.hpp.
+// A GPU as NVIDIA's resource manager tells of it. See sources.hpp and from_rm.hpp.
+#include "rm/from_rm.hpp"
+
 #include "rm/client.hpp"
 #include "rm/engine_type.hpp"
 #include "rm/processes.hpp"
@@ -10,6 +12,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
+#include <strings.h>
 #include <tuple>
 #include <utility>
 
@@ -17,6 +20,7 @@ namespace tool {
 
 namespace {
 
+constexpr const char *CLOSED = "GPU"; // the item of one without an address that cannot be opened
 constexpr const char *NOT_HERE = "not available from this source";
 
 struct Known {
@@ -308,25 +312,92 @@ private:
 
 } // namespace
 
-std::vector<Gpu> from_rm(const std::vector<unsigned> &which)
+namespace {
+
+// What is left of a GPU that cannot be asked about: its number, its address, and why.
+Gpu closed_gpu(const rm::Attached &gpu, int err, const std::string &why)
 {
-	rm::Client client;
+	Gpu closed;
+	Failure all{gpu.pci.empty() ? CLOSED : gpu.pci, -err, {}, why};
+
+	closed.source = rm::NODE;
+	closed.chip.device = gpu.pci;
+	// Channels are asked together with runlists.
+	for (std::vector<Failure> *part : {&closed.chip_failures, &closed.engine_failures, &closed.gpc_failures,
+					   &closed.copy_failures, &closed.runlist_failures})
+		part->push_back(all);
+	return closed;
+}
+
+Gpu read_gpu(rm::Client &client, const rm::Attached &gpu)
+{
+	Gpu read;
+
+	try {
+		read = Reader(client, gpu).read();
+	} catch (const rm::GpuError &e) {
+		read = closed_gpu(gpu, e.err, e.what());
+	} catch (const SourceError &e) {
+		read = closed_gpu(gpu, EIO, e.what());
+	}
+	read.index = static_cast<int>(gpu.place);
+	return read;
+}
+
+// Never empty.
+std::vector<rm::Attached> attached(rm::Client &client)
+{
 	std::vector<rm::Attached> there = client.gpus();
-	std::vector<Gpu> list;
 
 	if (there.empty())
 		throw SourceError(
 			fmt::format("{}: driver {} has no GPU in use now; while a program uses it there is one",
 				    rm::NODE, client.version()));
+	return there;
+}
+
+} // namespace
+
+bool is_closed(const Gpu &gpu)
+{
+	return gpu.chip.name.empty() && !gpu.chip_failures.empty() &&
+	       gpu.chip_failures[0].item == (gpu.chip.device.empty() ? CLOSED : gpu.chip.device);
+}
+
+std::vector<unsigned> rm_gpus()
+{
+	rm::Client client;
+	std::vector<unsigned> list;
+
+	for (const rm::Attached &one : attached(client))
+		list.push_back(one.place);
+	return list;
+}
+
+std::vector<Gpu> from_rm(const std::vector<unsigned> &which)
+{
+	rm::Client client;
+	std::vector<rm::Attached> there = attached(client);
+	std::vector<Gpu> list;
+
 	for (unsigned x : which)
 		rm::the_one(there, x);
-	for (unsigned x = 0; x < there.size(); x++) {
-		if (!which.empty() && std::find(which.begin(), which.end(), x) == which.end())
-			continue;
-		list.push_back(Reader(client, there[x]).read());
-		list.back().index = static_cast<int>(x);
-	}
+	for (const rm::Attached &one : there)
+		if (which.empty() || std::find(which.begin(), which.end(), one.place) != which.end())
+			list.push_back(read_gpu(client, one));
+	if (std::all_of(list.begin(), list.end(), is_closed))
+		throw SourceError(list[0].chip_failures[0].why());
 	return list;
+}
+
+Gpu from_rm_at(const std::string &pci)
+{
+	rm::Client client;
+
+	for (const rm::Attached &one : client.gpus())
+		if (strcasecmp(one.pci.c_str(), pci.c_str()) == 0)
+			return Reader(client, one).read();
+	throw SourceError(fmt::format("NVIDIA's driver tells of no GPU at {}", pci));
 }
 
 } // namespace tool

@@ -4,6 +4,7 @@
 // is a TSG as it is then; see run.hpp. This runs inside other people's programs: no exceptions, no streams.
 #include "rm/abi.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
@@ -163,11 +164,15 @@ template <typename Params> void allocated(int fd, const Params &a)
 	}
 }
 
+// With a device goes what is below it. Nothing is told: a program that ends frees all, and what counts is what it had.
 void freed(u32 client, u32 object)
 {
-	for (Group &g : groups)
-		if (g.client == client && (g.handle == object || object == client))
+	for (Group &g : groups) {
+		if (g.client == client && (g.handle == object || g.device == object || object == client))
 			g = {};
+		else if (g.client == client)
+			g.count = static_cast<u32>(std::remove(g.channels, g.channels + g.count, object) - g.channels);
+	}
 	for (Device &d : devices) {
 		if (d.client == client && (d.handle == object || object == client))
 			d = {};

@@ -2,12 +2,13 @@
 // See processes.hpp.
 #include "rm/processes.hpp"
 
+#include "outside.hpp"
 #include "rm/engine_type.hpp"
+#include "run_line.hpp"
 #include "sources.hpp"
 #include "text.hpp"
 
 #include <algorithm>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
@@ -24,6 +25,7 @@ constexpr double NEARLY = 0.9;       // as good: of recordings on H100s, 0.87 an
 constexpr u32 LEAST = 8;             // with six of two processes on an H100 a turn too early agreed as well at times
 constexpr size_t NOTES = 100;        // 20 s
 constexpr u64 KEPT_NS = 21000000000;
+constexpr off_t MAX_RUN_FILE = 1 << 20; // bytes
 // Residence is asked every 0.25 to 0.36 ms; samples on both sides closer than this say what was there in between.
 constexpr u64 CLOSE_NS = 1000000;
 
@@ -105,24 +107,23 @@ std::string process_name(u32 pid)
 
 std::vector<RunTsg> tsgs_of(u32 pid)
 {
-	std::string file = variable_of(pid, "GPULENS_RUN_FILE");
+	std::string folder = fmt::format("/proc/{}", pid), path = variable_of(pid, "GPULENS_RUN_FILE");
 	struct stat process {
 	}, is{};
-
-	if (file.empty() || stat(fmt::format("/proc/{}", pid).c_str(), &process))
-		return {};
-	int fd = open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return {};
-	bool sound = !fstat(fd, &is) && S_ISREG(is.st_mode) && is.st_uid == process.st_uid && is.st_size < 1 << 24;
 	std::vector<RunTsg> list;
+
+	if (path.empty() || stat(folder.c_str(), &process))
+		return {};
+	OutsideFile file = file_of_process(folder.c_str(), path.c_str());
+	if (!file.is_regular(is) || is.st_uid != process.st_uid || is.st_size > MAX_RUN_FILE || !file.open_to_read())
+		return {};
+	std::string text(static_cast<size_t>(is.st_size), '\0');
+	ssize_t got = read(file.fd(), text.data(), text.size());
 	try {
-		if (sound)
-			list = run_tsgs(fmt::format("/proc/self/fd/{}", fd));
+		list = run_lines(std::string_view(text).substr(0, got < 0 ? 0 : static_cast<size_t>(got)), path);
 	} catch (const SourceError &) {
 		// Something else's file: what it holds is nobody's business.
 	}
-	close(fd);
 	std::erase_if(list, [&](const RunTsg &one) { return one.pid != pid; });
 	return list;
 }

@@ -23,8 +23,8 @@ using Refused = std::function<void(const char *question, u32 status)>;
 std::vector<Process> processes(Client &client, const Subdevice &of, const Refused &refused);
 // /proc/PID/comm; empty: not told.
 std::string process_name(u32 pid);
-// What gpulens run has written of a process that it started; nothing of others. As root this reads a file that the process
-// names: only a regular one of the same user's.
+// What gpulens run has written of a process that it started; nothing of others. This is what the process says: it names the
+// file, which is read if it is a regular one of the same user's, and can write anything there.
 std::vector<RunTsg> tsgs_of(u32 pid);
 
 // A note of the driver's: which process was on the graphics engine. Time: ns of the GPU's clock (NoteClock).

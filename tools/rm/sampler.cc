@@ -8,6 +8,7 @@
 #include <cstring>
 #include <endian.h>
 #include <fmt/format.h>
+#include <set>
 #include <thread>
 #include <uapi/gpulens.h>
 
@@ -57,8 +58,28 @@ RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsg
 		for (const RunTsg &tsg : rm::tsgs_of(p.pid))
 			all.push_back(tsg);
 	std::erase_if(all, [&](const RunTsg &tsg) { return tsg.device != one.device || tsg.engine != "GR0"; });
+	drop_impossible(all);
 	begin(one, all);
 	told_ns_ = now_ns();
+}
+
+// Programs say of themselves which channels they have: those that are not allocated and those of which two say so are nobody's.
+// An ordinary user is not told what is allocated, and sees only what programs of the same user say.
+void RmSampler::drop_impossible(std::vector<RunTsg> &tsgs)
+{
+	rm::AllocatedChannels allocated;
+	std::map<u32, std::set<std::pair<u32, u32>>> claims; // by channel: process and TSG
+	bool told = client_.ask(subdevice_, allocated) == rm::NV_OK;
+
+	for (const RunTsg &one : tsgs)
+		for (u32 channel : one.channels)
+			claims[channel].emplace(one.pid, one.tsg);
+	for (RunTsg &one : tsgs)
+		std::erase_if(one.channels, [&](u32 channel) {
+			return claims[channel].size() > 1 ||
+			       (told && !(allocated.mask[channel / 32] >> channel % 32 & 1));
+		});
+	std::erase_if(tsgs, [](const RunTsg &one) { return one.channels.empty(); });
 }
 
 void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
@@ -210,9 +231,12 @@ void RmSampler::tell_owners()
 	told_ns_ = now_ns();
 	if (!offset)
 		return;
-	for (const auto &[channel, pid] : owners_.pids(*offset))
-		if (!tsg_of_.count(channel))
-			tell_owner(channel, pid);
+	for (const auto &[channel, pid] : owners_.pids(*offset)) {
+		auto said = pid_of_.find(channel);
+		if (said != pid_of_.end() && said->second != pid)
+			tsg_of_.erase(channel); // the driver knows better than the program
+		tell_owner(channel, pid);
+	}
 }
 
 std::string_view RmSampler::finish()

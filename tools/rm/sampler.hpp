@@ -27,6 +27,7 @@ public:
 
 private:
 	// TSGs: those of this GPU's graphics engine.
+	void drop_impossible(std::vector<RunTsg> &tsgs);
 	void begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
 	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
 	void tick();

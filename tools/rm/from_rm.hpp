@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0
+// GPUs of NVIDIA's resource manager one by one, for those that need no other: in a container some of the driver's GPUs
+// have no node. All of them: from_rm() of sources.hpp.
+#pragma once
+#include "model.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// The one at that PCI address ("0000:01:00.0"); no other is opened. Throws SourceError.
+Gpu from_rm_at(const std::string &pci);
+// The numbers of all of them, whether they can be opened or not. Never empty. Throws SourceError.
+std::vector<unsigned> rm_gpus();
+// Could from_rm() ask nothing about this GPU? Its failures then have the one reason.
+bool is_closed(const Gpu &gpu);
+
+} // namespace tool
