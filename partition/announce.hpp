@@ -5,8 +5,9 @@
 
 namespace gpulens {
 
-// A JSON list as AppliedPage has it, in place of the one before; what is longer than there is room is not told. From
-// the first time on, launches with a mask are counted. Nothing is said of what fails: partitions hold without it.
+// A JSON list as AppliedPage has it, in place of the one before. From the first time on, launches with a mask are counted; a
+// child of fork() has a list and a count of its own from its first launch on. Nothing is said of what fails: partitions
+// hold without it.
 void announce(const std::string &text);
 
 } // namespace gpulens

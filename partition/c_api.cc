@@ -3,6 +3,7 @@
 #include "gpulens-partition.h"
 
 #include "layout.hpp"
+#include "not_cancelled.hpp"
 #include "sources.hpp"
 #include "work.hpp"
 
@@ -47,6 +48,8 @@ int failed(int err, const std::string &why) noexcept
 // No exception leaves the library.
 template <typename F> int guarded(F f) noexcept
 {
+	gpulens::NotCancelled whole;
+
 	try {
 		f();
 		return 0;
@@ -56,6 +59,8 @@ template <typename F> int guarded(F f) noexcept
 		return failed(ENOMEM, "out of memory");
 	} catch (const std::exception &e) {
 		return failed(EIO, e.what());
+	} catch (...) {
+		return failed(EIO, "an exception of another library's");
 	}
 }
 
@@ -246,5 +251,5 @@ void *gpulens_partition_stream(const struct gpulens_partition *partition)
 
 void gpulens_partition_close(struct gpulens_partition *partition)
 {
-	delete partition;
+	guarded([&] { delete partition; });
 }

@@ -2,13 +2,13 @@
 // See cuda.hpp.
 #include "cuda.hpp"
 
+#include "rm/from_rm.hpp"
 #include "sources.hpp"
 #include "symbol.hpp"
 
 #include <cerrno>
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <strings.h>
 
 namespace gpulens {
 
@@ -109,19 +109,12 @@ void make_current(int device)
 
 static KnownGpu gpu_at(const char *pci)
 {
-	tool::SourceOptions options;
-
-	options.from = tool::From::Rm;
 	try {
-		for (const tool::Gpu &gpu : tool::load_gpus(options))
-			if (strcasecmp(gpu.chip.device.c_str(), pci) == 0)
-				return {.pci = pci,
-					.layout = layout_of_gpu(gpu),
-					.sms = static_cast<unsigned>(gpu.sms.size())};
+		tool::Gpu gpu = tool::from_rm_at(pci); // others may be closed to this process, as in a container
+		return {.pci = pci, .layout = layout_of_gpu(gpu), .sms = static_cast<unsigned>(gpu.sms.size())};
 	} catch (const tool::SourceError &e) {
 		throw Error(ENODEV, e.what());
 	}
-	throw Error(ENODEV, fmt::format("NVIDIA's driver tells of no GPU at {}", pci));
 }
 
 int device_of_context()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Masks in CUDA's launch descriptors (TMD, also QMD): the driver's own callback gets a descriptor before it is uploaded
 // (RTAS'23, section IV-A; what is where in it: docs/results/2026-11-22-h200-masks.md). This is also built into what gpulens
-// run preloads into other people's programs: nothing here throws.
+// run preloads into other people's programs: nothing here throws. A launch takes no lock; it ends the program where it
+// has a mask that cannot hold or that it could wait under for ever (a cooperative grid of more blocks than SMs).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -46,8 +47,10 @@ void set_global(const LaunchMask &mask);
 
 Seen seen();
 
-// Where launches with a mask are counted from now on.
+// Where launches with a mask are counted from now on; nullptr: nowhere. The place stays mapped for ever.
 void count_into(uint64_t *masked);
+// Called by a launch with a mask that is counted nowhere, to name a place; by any thread, also by several at once.
+void on_uncounted(void (*begin)());
 
 } // namespace hook
 } // namespace gpulens

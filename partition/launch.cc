@@ -138,7 +138,7 @@ private:
 
 // The callback is not told the stream, but where the launch's descriptor lies, and each stream has its own. A launch of the probe
 // tells which.
-void Launches::set_stream(void *stream, const TpcMask &enabled)
+const void *Launches::set_stream(void *stream, const TpcMask &enabled)
 {
 	constexpr uintptr_t LEGACY = 1, PER_THREAD = 2;
 	LaunchMask mask = ready().launch_mask(enabled);
@@ -161,6 +161,12 @@ void Launches::set_stream(void *stream, const TpcMask &enabled)
 			throw Error(EIO, fmt::format("with the stream's mask the probe ran on SM {}", sm));
 		}
 	tell(stream, layout_, "mask", "stream", enabled);
+	return descriptor;
+}
+
+void Launches::end_stream(const void *launches)
+{
+	hook::set_of_descriptor(launches, std::nullopt);
 }
 
 } // namespace gpulens

@@ -21,9 +21,11 @@ public:
 	// For all launches that no other mask is for. Throws Error, as ready().
 	void set_global(const TpcMask &enabled);
 	// For all of a stream of the calling thread's context, until it is destroyed, over the global one. Graphs are not launched
-	// through the stream that they are launched in. Runs the probe on the stream: it must not be capturing. Throws
-	// Error, as ready(), and where the stream's launches cannot be told from others'.
-	void set_stream(void *stream, const TpcMask &enabled);
+	// through the stream that they are launched in. Runs the probe on the stream: it must not be capturing. Returns what
+	// end_stream() wants. Throws Error, as ready(), and where the stream's launches cannot be told from others'.
+	const void *set_stream(void *stream, const TpcMask &enabled);
+	// Before the stream is destroyed: another one may get its place, and then would have its mask.
+	static void end_stream(const void *launches);
 	// For the calling thread's next launch, over both.
 	void set_next(const TpcMask &enabled);
 

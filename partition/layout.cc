@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace gpulens {
 
@@ -216,11 +217,32 @@ std::array<uint64_t, 2> Layout::launch_mask(const TpcMask &mask) const
 	return disable;
 }
 
+// GPCs' TPCs are counted as their first SMs come, masks' by %smid alone. Throws tool::SourceError where these are not the same.
+static void check_numbers(const tool::Gpu &gpu, const GpcMap &map)
+{
+	std::map<std::pair<unsigned, unsigned>, unsigned> numbers; // by GPC and TPC in that
+	std::vector<unsigned> sms(map.tpcs);
+
+	for (const tool::Sm &sm : gpu.sms) {
+		unsigned tpc = sm.id * map.tpcs / static_cast<unsigned>(gpu.sms.size());
+		if (numbers.emplace(std::pair(sm.gpc, sm.tpc), tpc).first->second == tpc)
+			sms[tpc]++;
+	}
+	if (numbers.size() != map.tpcs ||
+	    std::any_of(sms.begin(), sms.end(), [&](unsigned n) { return size_t{n} * map.tpcs != gpu.sms.size(); }))
+		throw tool::SourceError(gpu.name() +
+					": the SMs of a TPC do not follow one another in %smid, so that it is "
+					"not known which TPCs a mask is of");
+}
+
 Layout layout_of_gpu(const tool::Gpu &gpu)
 {
 	Layout layout{.map = tool::plan::gpc_map(gpu), .device = gpu.chip.device};
 	std::map<unsigned, unsigned> next; // TPC within a virtual GPC
 	unsigned last = ~0U;
+
+	if (!gpu.sms.empty())
+		check_numbers(gpu, layout.map);
 
 	// NUM_GPCS virtual GPCs have room for NUM_TPC_PER_GPC each; those beyond are one TPC each.
 	for (const tool::Sm &sm : gpu.sms) {

@@ -4,15 +4,18 @@
 
 #include "gpulens-partition.h"
 #include "launch.hpp"
+#include "not_cancelled.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -28,11 +31,32 @@ int said(int err)
 	return err;
 }
 
+// No exception leaves the library: errno, told on standard error.
+template <typename F> int guarded(F f) noexcept
+{
+	gpulens::NotCancelled whole;
+
+	try {
+		return f();
+	} catch (const gpulens::Error &e) {
+		std::fprintf(stderr, "gpulens-partition: %s\n", e.what());
+		return e.err;
+	} catch (const std::bad_alloc &) {
+		std::fprintf(stderr, "gpulens-partition: out of memory\n");
+		return ENOMEM;
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "gpulens-partition: %s\n", e.what());
+		return EIO;
+	}
+}
+
 int open_layout(int dev, std::unique_ptr<gpulens_layout, Close> &to)
 {
 	gpulens_layout *layout = nullptr;
-	int err = dev < 0 ? -ENODEV
-			  : gpulens_layout_open(std::getenv("GPULENS_SOURCE"), static_cast<unsigned>(dev), &layout);
+
+	if (dev < 0)
+		throw gpulens::Error(ENODEV, "GPUs are counted from 0 on, so there is none of a number below");
+	int err = gpulens_layout_open(std::getenv("GPULENS_SOURCE"), static_cast<unsigned>(dev), &layout);
 
 	to.reset(layout);
 	return -err;
@@ -49,31 +73,32 @@ template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, i
 
 	if (err)
 		return said(err);
-	std::unique_ptr<std::vector<Mask>> &list = kept[dev];
-	if (!list) {
+	if (!kept.count(dev)) {
 		std::vector<uint64_t> words(gpulens_layout_words(layout.get()));
 		if (gpulens_layout_tpcs(layout.get()) > 8 * sizeof(Mask)) {
-			kept.erase(dev);
 			std::fprintf(stderr, "gpulens-partition: GPU %d has %u TPCs, more than %zu bits\n", dev,
 				     gpulens_layout_tpcs(layout.get()), 8 * sizeof(Mask));
 			return ERANGE;
 		}
-		list = std::make_unique<std::vector<Mask>>();
+		auto list = std::make_unique<std::vector<Mask>>();
 		for (unsigned i = 0; !gpulens_layout_gpc(layout.get(), i, nullptr, words.data()); i++) {
 			Mask mask = words[0];
 			if constexpr (sizeof(Mask) > sizeof(words[0]))
 				mask |= words.size() > 1 ? Mask{words[1]} << 64 : 0;
 			list->push_back(mask);
 		}
+		kept.emplace(dev, std::move(list));
 	}
-	*num_gpcs = static_cast<uint32_t>(list->size());
-	*tpcs_for_gpc = list->data();
+	*num_gpcs = static_cast<uint32_t>(kept[dev]->size());
+	*tpcs_for_gpc = kept[dev]->data();
 	return 0;
 }
 
 // TPCs beyond the mask's bits are disabled.
-template <typename F> void set(const char *function, uint128_t disable, unsigned bits, F to)
+template <typename F> void set(const char *function, uint128_t disable, unsigned bits, F to) noexcept
 {
+	gpulens::NotCancelled whole;
+
 	try {
 		gpulens::Launches &launches = gpulens::Launches::the();
 		unsigned tpcs = launches.ready().map.tpcs;
@@ -83,7 +108,7 @@ template <typename F> void set(const char *function, uint128_t disable, unsigned
 				enabled.add(tpc);
 		to(launches, enabled);
 	} catch (const std::exception &e) {
-		gpulens::say_unpartitioned(fmt::format("{}: {}", function, e.what()));
+		gpulens::say_unpartitioned(std::string(function) + ": " + e.what());
 		std::exit(1);
 	}
 }
@@ -108,34 +133,31 @@ void set_stream(const char *function, void *stream, uint128_t disable, unsigned 
 
 int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev)
 {
-	return gpc_info(num_gpcs, tpcs_for_gpc, dev);
+	return guarded([&] { return gpc_info(num_gpcs, tpcs_for_gpc, dev); });
 }
 
 int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev)
 {
-	return gpc_info(num_gpcs, tpcs_for_gpc, dev);
+	return guarded([&] { return gpc_info(num_gpcs, tpcs_for_gpc, dev); });
 }
 
 int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
 {
-	std::unique_ptr<gpulens_layout, Close> layout;
-	int err = open_layout(dev, layout);
-
-	if (err)
-		return said(err);
-	*num_tpcs = gpulens_layout_tpcs(layout.get());
-	return 0;
+	return guarded([&] {
+		std::unique_ptr<gpulens_layout, Close> layout;
+		int err = open_layout(dev, layout);
+		if (!err)
+			*num_tpcs = gpulens_layout_tpcs(layout.get());
+		return err ? said(err) : 0;
+	});
 }
 
 int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev)
 {
-	try {
+	return guarded([&] {
 		*num_tpcs = gpulens::gpu_of_device(cuda_dev).layout.map.tpcs;
 		return 0;
-	} catch (const gpulens::Error &e) {
-		std::fprintf(stderr, "gpulens-partition: %s\n", e.what());
-		return e.err;
-	}
+	});
 }
 
 void libsmctrl_set_global_mask(uint64_t mask)

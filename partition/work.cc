@@ -157,7 +157,7 @@ public:
 		launches.ready();
 		check(cuda().make_stream(&stream_, NON_BLOCKING), "cuStreamCreate");
 		try {
-			launches.set_stream(stream_, wanted);
+			launches_ = launches.set_stream(stream_, wanted);
 		} catch (...) {
 			cuda().free_stream(stream_);
 			throw;
@@ -168,8 +168,12 @@ public:
 	~MaskedWork() override
 	{
 		untell(stream_);
+		Launches::end_stream(launches_);
 		cuda().free_stream(stream_);
 	}
+
+private:
+	const void *launches_ = nullptr;
 };
 
 } // namespace

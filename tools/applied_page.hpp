@@ -7,13 +7,18 @@ namespace tool {
 
 constexpr char APPLIED_FILE[] = "gpulens-partition"; // its name
 
-// What is in it.
+// What it begins with. At APPLIED_TEXT_AT there are length bytes of JSON: a list of objects with gpu (PCI address), way, scope,
+// tpcs and gpcs.
 struct AppliedPage {
-	char magic[8];   // APPLIED_MAGIC
-	u64 launches;    // with a mask so far
-	char text[4080]; // JSON, ended by 0: a list of objects with gpu (PCI address), way, scope, tpcs and gpcs
+	char magic[8]; // APPLIED_MAGIC
+	u32 pid; // of the process that this is about, in its own PID namespace; children of fork() have the file, too
+	u32 version;  // odd while the text is written
+	u64 launches; // with a mask so far
+	u64 length;   // bytes
 };
-static_assert(sizeof(AppliedPage) == 4096);
-constexpr char APPLIED_MAGIC[9] = "gpulens1";
+static_assert(sizeof(AppliedPage) == 32);
+constexpr char APPLIED_MAGIC[9] = "gpulens2";
+constexpr u32 APPLIED_TEXT_AT = 4096;
+constexpr u32 APPLIED_MAX_TEXT = 4 << 20; // bytes; longer ones are not read
 
 } // namespace tool

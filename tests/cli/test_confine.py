@@ -7,9 +7,12 @@ import json
 import os
 import pathlib
 import signal
+import struct
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from program import ROOT, TOOL
@@ -125,6 +128,20 @@ def test_the_named_gpu_is_found_by_its_address(program: str) -> None:
     assert (done.stderr, done.returncode) == ("gpulens: CUDA knows no GPU at 0000:01:00.0\n", 3)
 
 
+@pytest.mark.parametrize("errno", ("2", "13"), ids=("ENOENT", "EACCES"))
+def test_another_gpu_may_be_closed(program: str, errno: str) -> None:
+    """A container with the first of two GPUs (CUDA's only one), or with the second alone. Seen failing: status 3."""
+    two = {"GPULENS_FAKE_RM_GPU": "20", "GPULENS_FAKE_RM_CLOSED": f"1:{errno}"}
+    for words in ((), ("-g", "0")):
+        done = gpulens(*words, "run", "--gpcs", "0", "--", program, **two)
+        assert done.stdout.splitlines()[0] == sms_of_gpc(0), done.stderr
+    done = gpulens("-g", "1", "run", "--gpcs", "0", "--", program, **two)
+    assert (done.stdout, done.returncode) == ("", 3) and done.stderr.startswith("gpulens: /dev/nvidia1: E")
+    two = {"GPULENS_FAKE_RM_GPU": "02", "GPULENS_FAKE_RM_CLOSED": f"1:{errno}"}
+    done = gpulens("run", "--tpcs", "3", "--", program, **two)
+    assert done.stdout.splitlines()[0] == "ran on 6 7"
+
+
 def test_a_program_that_cannot_be_preloaded_is_refused(tmp_path: pathlib.Path) -> None:
     """A static one, one that runs as another user: they would run on all TPCs."""
     source, static = tmp_path / "a.c", tmp_path / "static"
@@ -231,48 +248,227 @@ def test_who_shares_a_gpc_is_told_as_a_program_begins(program: str) -> None:
         assert str(other) not in done.stderr
 
 
-def page(magic: bytes, launches: int, text: str) -> int:
+def page(launches: int, text: str, magic: bytes = b"gpulens2", pid: int = 0) -> int:
     """A file in memory as a process with a partition has it, by tools/applied_page.hpp."""
     file = os.memfd_create("gpulens-partition")
-    os.write(file, magic + launches.to_bytes(8, "little") + text.encode("ascii").ljust(4080, b"\0"))
+    os.write(file, struct.pack("<8sIIQQ", magic, pid or os.getpid(), 2, launches, len(text)).ljust(4096, b"\0"))
+    os.write(file, text.encode("ascii"))
     return file
 
 
-def test_pages_are_read_as_they_are_documented() -> None:
-    """Three of this process, which do not share with each other, and three of a child: one on the same GPU, one on
-    another GPU, one that is no page."""
-    def told(**what: object) -> str:
-        return json.dumps([{"gpu": "0000:01:00.0", "way": "mask", "scope": "stream", "gpcs": [0], **what}])
+def entry(**what: object) -> dict[str, object]:
+    """One partition, as a page has it."""
+    return {"gpu": "0000:01:00.0", "way": "mask", "scope": "stream", "gpcs": [0], "tpcs": [0], **what}
 
-    files = [page(b"gpulens1", 5, told(tpcs=[1, 2])), page(b"gpulens1", 6, told(tpcs=[2, 3], way="green")),
-             page(b"gpulens2", 7, told(tpcs=[4]))]
-    mine, child = os.getpid(), os.fork()
+
+@contextlib.contextmanager
+def child_that(prepares: Callable[[], object]) -> Iterator[int]:
+    """A process that has prepared something and waits; its pid."""
+    told, tell = os.pipe()
+    child = os.fork()
     if not child:
-        for file in files:
-            os.close(file)
-        page(b"gpulens1", 8, told(tpcs=[3], scope="program"))
-        page(b"gpulens1", 9, told(tpcs=[1, 2, 3], gpu="0000:02:00.0"))
-        page(b"gpulens1", 9, told(tpcs=[1, 2, 3])[:-1])
-        signal.pause()
+        prepares()
+        os.write(tell, b"x")
+        while True:
+            signal.pause()
     try:
-        while len([one for one in pathlib.Path(f"/proc/{child}/fd").iterdir()
-                   if "gpulens-partition" in os.readlink(one)]) < 3:
-            time.sleep(0.01)
-        all_of_them = json.loads(gpulens("partitions", "--json").stdout)["partitions"]
-        seen = [(one["pid"], one["gpu"], one["way"], one["scope"], one["tpcs"], one["launches"]) for one in all_of_them]
-        text = gpulens("partitions").stdout
+        os.read(told, 1)
+        yield child
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        for file in files:
-            os.close(file)
-    assert sorted(one for one in seen if one[0] in (mine, child)) == sorted([
+        os.close(told)
+        os.close(tell)
+
+
+def listed(*pids: int) -> list[dict[str, Any]]:
+    """What gpulens partitions says of these processes."""
+    done = gpulens("partitions", "--json")
+    assert done.returncode == 0, done.stderr
+    return [one for one in json.loads(done.stdout)["partitions"] if one["pid"] in pids]
+
+
+def shared_by(pid: int) -> list[str]:
+    """Lines of who shares what with that process."""
+    return [line for line in gpulens("partitions").stdout.splitlines() if " share " in line and str(pid) in line]
+
+
+def test_pages_are_read_as_they_are_documented() -> None:
+    """Two of this process, which do not share with each other, and of a child: one on the same GPU, one on another GPU, one
+    of no known layout, one that is cut, one of its parent's, which children of fork() have, too."""
+    mine = os.getpid()
+    files = [page(5, json.dumps([entry(tpcs=[1, 2])])), page(6, json.dumps([entry(tpcs=[2, 3], way="green")])),
+             page(7, json.dumps([entry(tpcs=[4])]), b"gpulens1")]
+
+    def prepare() -> None:
+        page(8, json.dumps([entry(tpcs=[3], scope="program")]))
+        page(9, json.dumps([entry(tpcs=[1, 2, 3], gpu="0000:02:00.0")]))
+        page(9, json.dumps([entry(tpcs=[1, 2, 3])])[:-1])
+
+    with child_that(prepare) as child:
+        seen = [(one["pid"], one["gpu"], one["way"], one["scope"], one["tpcs"], one["launches"])
+                for one in listed(mine, child)]
+        shared = shared_by(mine)
+    for file in files:
+        os.close(file)
+    assert sorted(seen, key=str) == sorted([
         (mine, "0000:01:00.0", "mask", "stream", [1, 2], 5), (mine, "0000:01:00.0", "green", "stream", [2, 3], None),
         (child, "0000:01:00.0", "mask", "program", [3], 8),
-        (child, "0000:02:00.0", "mask", "stream", [1, 2, 3], 9)])
-    shared = [line for line in text.splitlines() if " share " in line and str(mine) in line]
-    assert sorted(line.split(" share ")[1] for line in shared) == ["GPC 0, by different TPCs", "TPC 3"]
-    assert all(str(child) in line for line in shared)
+        (child, "0000:02:00.0", "mask", "stream", [1, 2, 3], 9)], key=str)
+    assert [line.split(" share ")[1] for line in shared] == ["TPC 3"] and str(child) in shared[0]
+
+
+def test_every_partition_of_a_process_is_listed() -> None:
+    """So many that a page of 4 KiB had room for 53 of them. Seen failing: 53."""
+    file = page(1, json.dumps([entry(tpcs=list(range(66))) for _ in range(500)]))
+    assert len(listed(os.getpid())) == 500
+    os.close(file)
+
+
+WRONG = {
+    "below 0": '[-1]', "too large": '[65536]', "1e20": '[1e20]', "2**64": '[18446744073709551616]', "text": '["a"]',
+    "deep": "[" * 50 + "]" * 50}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_numbers_of_strangers_are_checked(what: str) -> None:
+    """A page with TPCs that cannot be is none. Seen failing: TPC 4294967295."""
+    file = page(1, json.dumps([entry(tpcs=0)]).replace('"tpcs": 0', f'"tpcs": {WRONG[what]}'))
+    assert listed(os.getpid()) == []
+    os.close(file)
+
+
+def test_a_page_of_a_stranger_takes_no_memory() -> None:
+    """4 MiB of "[", in 512 MiB of address space. Seen failing (in a page of the old layout's 4 KiB it could not be): a
+    document of it takes 80 bytes each."""
+    file = page(1, "[" * (4 << 20))
+    done = subprocess.run(["prlimit", f"--as={512 << 20}", str(TOOL), "partitions", "--json"], capture_output=True,
+                          text=True, check=False, timeout=60)
+    os.close(file)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_of_strangers_steer_no_terminal() -> None:
+    """A name with U+009B, which begins terminals' commands, U+202E, which turns text around, and a byte that is no UTF-8.
+    Seen failing: the former came through, and with the latter --json ended with status 3."""
+    def prepare() -> None:
+        pathlib.Path("/proc/self/comm").write_bytes(b"a\xc2\x9bb\xe2\x80\xaec\xff\xc2\xb5")
+        page(1, json.dumps([entry(gpu="\x1b[31m\x9b", way="\x7f", scope="\u202e")]))
+
+    with child_that(prepare) as child:
+        one = listed(child)[0]
+        text = gpulens("partitions").stdout
+    assert one["process"] == "a?b?c?\u00b5"
+    assert (one["gpu"], one["way"], one["scope"]) == ("?[31m?", "?", "?")
+    assert not [c for c in text if c != "\n" and (ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0)] and "\u202e" not in text
+
+
+FIFO = """mount -t tmpfs none "$1" && cd "$1" && mkdir old && mkfifo memfd:gpulens-partition &&
+exec 7<>memfd:gpulens-partition && pivot_root . old && echo ready && read line"""
+
+
+def test_a_fifo_with_that_name_stops_nobody(tmp_path: pathlib.Path, program: str) -> None:
+    """An unprivileged user can have /memfd:gpulens-partition in a mount namespace, also as a FIFO that nobody writes. Seen
+    failing: gpulens partitions waited for ever, and so did gpulens run --tpcs."""
+    with subprocess.Popen(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FIFO, "sh", str(tmp_path)],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        assert one.stdin and one.stdout
+        if one.stdout.readline() != "ready\n":
+            pytest.skip("no user namespaces here")
+        assert "/memfd:gpulens-partition" in [os.readlink(fd) for fd in pathlib.Path(f"/proc/{one.pid}/fd").iterdir()]
+        try:
+            assert listed(one.pid) == []
+            assert gpulens("run", "--tpcs", "0", "--", program).returncode == 7
+        finally:
+            one.stdin.close()
+
+
+@contextlib.contextmanager
+def tree_of(program: str, *words: str) -> Iterator[int]:
+    """gpulens run of something whose first process has said "ready"; its pid."""
+    with subprocess.Popen([str(TOOL), "run", "--tpcs", "0-2", "--", *words], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          env=environment(PROGRAM=program)) as one:
+        assert one.stdin and one.stdout
+        while one.stdout.readline() != "ready\n":
+            pass
+        children = pathlib.Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text(encoding="ascii").split()
+        yield int(children[0])
+        one.stdin.close()
+
+
+def children_of(pid: int) -> list[int]:
+    """By the kernel."""
+    return [int(one) for one in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+def test_a_process_is_listed_once(program: str) -> None:
+    """As a PyTorch program: three workers of fork() that launch nothing, five launches, and a child that launches once. Seen
+    failing: five processes with six launches each, and ten lines of who shares."""
+    with tree_of(program, program, "workers", "5") as pid:
+        children = children_of(pid)
+        assert len(children) == 4
+        for _ in range(500):
+            mine = {one["pid"]: one["launches"] for one in listed(pid, *children)}
+            if len(mine) == 2:
+                break
+            time.sleep(0.01)
+        assert mine == {pid: 5, children[3]: 1}
+        assert [line.split(" share ")[1] for line in shared_by(pid)] == ["TPC 0-2"]
+
+
+def test_a_shell_around_a_program_shares_nothing(program: str) -> None:
+    """It has a partition and launches nothing. Seen failing: a line that it and the program share TPCs."""
+    with tree_of(program, "sh", "-c", '"$PROGRAM" hold 5; true') as shell:
+        inner, = children_of(shell)
+        assert {one["pid"]: one["launches"] for one in listed(shell, inner)} == {shell: 0, inner: 5}
+        assert not [line for line in shared_by(shell) if str(inner) in line]
+
+
+def test_processes_of_a_container_are_listed() -> None:
+    """A process has another number of itself in a PID namespace."""
+    words = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", sys.executable, "-c", """
+import os, struct, sys
+file = os.memfd_create("gpulens-partition")
+text = sys.argv[1].encode()
+os.write(file, struct.pack("<8sIIQQ", b"gpulens2", os.getpid(), 2, 3, len(text)).ljust(4096, bytes(1)) + text)
+print(os.getpid(), flush=True)
+sys.stdin.read()
+""", json.dumps([entry(tpcs=[5])])]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        assert one.stdin and one.stdout
+        if one.stdout.readline() != "1\n":
+            pytest.skip("no PID namespaces here")
+        inner, = children_of(one.pid)
+        assert [(each["tpcs"], each["launches"]) for each in listed(inner)] == [([5], 3)]
+        one.stdin.close()
+
+
+COOPERATIVE = [
+    ("coop 12", {}, ""),
+    ("coop 13", {}, "a cooperative launch of 13 blocks has a mask of 12 SMs, and its blocks could wait for each other for "
+     "ever: launch at most 12 blocks, without clusters"),
+    ("coop 1", {"FAKE_CUDA_CLUSTERS": "1"}, "a cooperative launch of 1 clusters has a mask of 12 SMs, and its blocks could "
+     "wait for each other for ever: launch at most 12 blocks, without clusters"),
+    ("coop 1", {"FAKE_CUDA_TYPE": "3"}, "a launch has a descriptor of type 3, and what a mask does to it is unknown")]
+
+
+@pytest.mark.parametrize("words,env,why", COOPERATIVE, ids=[f"{words} {' '.join(env)}" for words, env, _ in COOPERATIVE])
+def test_cooperative_launches_have_an_sm_for_each_block(program: str, words: str, env: dict[str, str], why: str) -> None:
+    """The driver admits a grid that fits on the whole GPU; on six TPCs it would wait for ever (seen on an H200). Seen
+    failing: all were launched."""
+    done = subprocess.run(
+        [program, *words.split()], capture_output=True, text=True, check=False, timeout=60,
+        env=environment(LD_PRELOAD=f"{ROOT}/build/bin/libgpulens-confine.so", **env, GPULENS_LAUNCH_MASK=(
+            "40:ffffffffffffffc0:ffffffffffffffff:00112233445566778899aabbccddeeff")))
+    if why:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"gpulens-partition: {why}; the program ends, because it would run unpartitioned\n"
+    else:
+        assert (done.returncode, done.stdout, done.stderr) == (0, "cooperated\n", "")
+    done = subprocess.run([program, *words.split()], capture_output=True, text=True, check=False, timeout=60,
+                          env=environment(**env))
+    assert (done.returncode, done.stdout) == (0, "cooperated\n")
 
 
 def test_without_partitions_it_says_so(tmp_path: pathlib.Path) -> None:

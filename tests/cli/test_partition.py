@@ -4,6 +4,8 @@
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import typing
 
@@ -81,6 +83,15 @@ def test_masks_confine_launches(program: str, index: int) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "ran on 0 1 2 3", "ran on 4 5", "ran on 0 1 2 3", "ran on 130 131", "ran on 128 129 130 131"]
+
+
+@pytest.mark.parametrize("errno", ("2", "13"), ids=("ENOENT", "EACCES"))
+def test_another_gpu_may_be_closed(program: str, errno: str) -> None:
+    """The library and libsmctrl's names in a container with one of two GPUs. Seen failing: the program ended."""
+    two = {"GPULENS_FAKE_RM_GPU": "20", "GPULENS_FAKE_RM_CLOSED": f"1:{errno}"}
+    assert run_on_h200(program, "masks", **two).stdout.splitlines()[:2] == ["ran on 0 1 2 3", "ran on 4 5"]
+    assert run_on_h200(program, "cuda", **two).stdout == "tpcs 0 66\n"
+    assert run_on_h200(program, GPULENS_SOURCE="driver", **two).stdout.splitlines()[0] == "tpcs 0 66"
 
 
 REFUSED = {
@@ -218,6 +229,139 @@ def test_work_stays_on_its_partition(work: str, words: "typing.Tuple[str, ...]",
                                      env: "typing.Dict[str, str]") -> None:
     """By masks and by green contexts: what it got, and where its stream's kernels ran."""
     assert run_on_h200(work, *words, **env).stdout.splitlines() == lines
+
+
+def test_a_mask_ends_with_its_partition(work: str) -> None:
+    """A stream of the program's own, made where the driver had a partition's: as without one. Seen failing: it ran on the
+    18 SMs of the closed partition."""
+    done = run_on_h200(work, MASKS, "gpc:0", AGAIN="1", FAKE_CUDA_REUSE="1")
+    assert done.stdout.splitlines() == ["granule 0 1", f"got {GPC_0}", WHOLE, WHOLE.replace("after", "again")]
+
+
+def test_dlclose_is_harmless(tmp_path: pathlib.Path) -> None:
+    """A program that loads the library, sets a mask and unloads it: its next launch has the mask. Seen failing: SIGSEGV, as
+    the driver called back into what was unmapped."""
+    source, program = tmp_path / "closes.c", tmp_path / "closes"
+    source.write_text("""
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+int main(void)
+{
+	void *library = dlopen("LIBRARY", RTLD_NOW), *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+	void (*set)(uint64_t);
+	int (*alloc)(uint64_t *, size_t);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	uint64_t memory;
+	void *parameters[] = { &memory };
+
+	*(void **)&set = dlsym(library, "libsmctrl_set_global_mask");
+	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
+	*(void **)&launch = dlsym(cuda, "cuLaunchKernel");
+	set(~0x3ull);
+	dlclose(library);
+	alloc(&memory, 1056 * 4);
+	launch(NULL, 1056, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
+	printf("%u %u\\n", ((unsigned *)memory)[0], ((unsigned *)memory)[3]);
+	return 0;
+}
+""".replace("LIBRARY", str(LIBRARY)), encoding="ascii")
+    subprocess.run(["gcc", "-o", str(program), str(source)], check=True)
+    done = run_on_h200(str(program))
+    assert (done.returncode, done.stdout) == (0, "0 3\n"), done.stderr
+
+
+CANCELLED = """
+#include "gpulens-partition.h"
+#include "libsmctrl.h"
+#include <pthread.h>
+#include <stdio.h>
+static void *look(void *unused)
+{
+	struct gpulens_layout *layout;
+	uint32_t tpcs;
+
+	for (;;) {
+		gpulens_layout_open("/nonexistent", 0, &layout);
+		libsmctrl_get_tpc_info(&tpcs, 0);
+		pthread_testcancel();
+	}
+	return unused;
+}
+int main(void)
+{
+	for (int i = 0; i < 20; i++) {
+		pthread_t thread;
+		void *end;
+
+		pthread_create(&thread, NULL, look, NULL);
+		pthread_cancel(thread);
+		pthread_join(thread, &end);
+		if (end != PTHREAD_CANCELED)
+			return 2;
+	}
+	puts("cancelled");
+	return 0;
+}
+"""
+
+
+def test_a_thread_may_be_cancelled(tmp_path: pathlib.Path) -> None:
+    """pthread_cancel() takes effect between calls of the library. Seen failing: "terminate called", in open()."""
+    source, program = tmp_path / "cancelled.c", tmp_path / "cancelled"
+    source.write_text(CANCELLED, encoding="ascii")
+    subprocess.run(["gcc", f"-I{ROOT}/partition", "-o", str(program), str(source), f"-L{LIBRARY.parent}",
+                    "-lgpulens-partition", f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
+    done = run(str(program), GPULENS_SOURCE="/nonexistent")
+    assert (done.returncode, done.stdout) == (0, "cancelled\n"), done.stderr
+
+
+def test_programs_for_a_library_without_versions_run(tmp_path: pathlib.Path) -> None:
+    """A program that was linked with a libsmctrl whose symbols have no versions finds the same names here."""
+    source, stub, program = tmp_path / "stub.c", tmp_path / "libsmctrl.so", tmp_path / "program"
+    source.write_text("int libsmctrl_get_tpc_info(unsigned *n, int dev) { (void)dev; *n = 1; return 0; }\n",
+                      encoding="ascii")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libsmctrl.so", "-o", str(stub), str(source)], check=True)
+    (tmp_path / "main.c").write_text("""
+#include <stdio.h>
+int libsmctrl_get_tpc_info(unsigned *n, int dev);
+int main(void) { unsigned n = 0; int err = libsmctrl_get_tpc_info(&n, 0); printf("%d %u\\n", err, n); return 0; }
+""", encoding="ascii")
+    subprocess.run(["gcc", "-o", str(program), str(tmp_path / "main.c"), str(stub), f"-Wl,-rpath,{tmp_path}"],
+                   check=True)
+    assert run(str(program)).stdout == "0 1\n"
+    stub.unlink()
+    stub.symlink_to(LIBRARY)
+    assert run(str(program), GPULENS_SOURCE=str(image("gp106"))).stdout == "0 9\n"
+
+
+def built_race(folder: pathlib.Path, *flags: str) -> str:
+    """tests/partition/race_program.cc with what it tests."""
+    program = folder / "race_program"
+    sources = [*(f"partition/{name}.cc" for name in ("hook", "announce")),
+               *(f"tests/partition/{name}.cc" for name in ("fake_cuda", "race_program"))]
+    subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-rdynamic", *flags, "-Ipartition", "-Itools", "-Iinclude",
+                    *sources, "-o", str(program), "-ldl", "-lpthread"], check=True, cwd=ROOT)
+    return str(program)
+
+
+def test_threads_do_not_disturb_each_other(tmp_path: pathlib.Path) -> None:
+    """Launches in four threads, masks that change, pages that are written and children of fork(), with ThreadSanitizer. It
+    was seen to find a plain pointer in place of an atomic one in the hook."""
+    done = run(built_race(tmp_path, "-fsanitize=thread"), TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_a_masked_launch_takes_few_instructions(tmp_path: pathlib.Path) -> None:
+    """Of the library and of what it calls, as docs/partition.md has it. With a lock there were 211."""
+    if not shutil.which("valgrind"):
+        pytest.skip("no valgrind")
+    program, counts = built_race(tmp_path, "-O2", "-gdwarf-4"), []
+    for launches in ("1000", "3000"):
+        done = run("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path}/out", "--collect-atstart=no",
+                   "--toggle-collect=*before_upload*", program, "count", launches)
+        counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
+    assert (counts[1] - counts[0]) / 2000 < 211
 
 
 def told_of(pid: int) -> "typing.List[typing.Any]":

@@ -3,6 +3,8 @@
 //	cuda_program            one launch
 //	cuda_program fork       one in a child that was forked before CUDA is initialized
 //	cuda_program hold N     N launches; "ready", then nothing until standard input ends
+//	cuda_program coop N     a cooperative launch of N blocks
+//	cuda_program workers N  three children that launch nothing, N launches, and a child that launches once; "ready" as above
 //	cuda_program none       no CUDA at all: whether libcuda opened a device
 #include <dlfcn.h>
 #include <stdint.h>
@@ -39,6 +41,33 @@ static void launch(int times)
 	fflush(stdout);
 }
 
+static void cooperate(unsigned blocks)
+{
+	int (*alloc)(uint64_t *, size_t);
+	int (*start)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **);
+	uint64_t memory;
+	void *parameters[] = { &memory };
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+
+	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
+	*(void **)&start = dlsym(cuda, "cuLaunchCooperativeKernel");
+	alloc(&memory, 1056 * 4);
+	start(NULL, blocks, 1, 1, 1, 1, 1, 0, NULL, parameters);
+	printf("cooperated\n");
+}
+
+// Waits for the end of standard input, as the program does.
+static void begin_child(int launches)
+{
+	if (fork())
+		return;
+	if (launches)
+		launch(launches);
+	while (getchar() != EOF)
+		;
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -57,9 +86,17 @@ int main(int argc, char **argv)
 		wait(&status);
 		return status;
 	}
+	if (!strcmp(what, "coop")) {
+		cooperate((unsigned)atoi(argv[2]));
+		return 0;
+	}
+	for (int i = 0; !strcmp(what, "workers") && i < 3; i++)
+		begin_child(0);
 	launch(argc > 2 ? atoi(argv[2]) : 1);
+	if (!strcmp(what, "workers"))
+		begin_child(1);
 	printf("on %s\n", getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "any GPU");
-	if (!strcmp(what, "hold")) {
+	if (!strcmp(what, "hold") || !strcmp(what, "workers")) {
 		puts("ready");
 		fflush(stdout);
 		while (getchar() != EOF)

@@ -15,6 +15,9 @@
 //	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor elsewhere
 //	FAKE_CUDA_FAR=1       a stream's object does not point to its descriptor
 //	FAKE_CUDA_LEAK=SM     from the third launch in a stream on, masks do not keep blocks from that SM
+//	FAKE_CUDA_REUSE=1     a stream gets the place of the one that was destroyed last
+//	FAKE_CUDA_TYPE=3      type of launch descriptors; 1, and 2 of cooperative ones
+//	FAKE_CUDA_CLUSTERS=1  cooperative launches are of clusters
 //	FAKE_CUDA_WIDE=1      green contexts: only groups of 4 TPCs
 //	FAKE_CUDA_SPLIT=915   the error of giving out groups of SMs; FAKE_CUDA_GREEN, of making a green context
 //	FAKE_CUDA_SPILL=1     a green context of several groups has SM 131, too
@@ -98,6 +101,7 @@ struct Stream {
 };
 
 void *current; // context
+Stream *idle;  // the last that was destroyed
 
 Stream *make_stream(const std::vector<uint32_t> &sms)
 {
@@ -217,13 +221,18 @@ int cuDeviceGetUuid(unsigned char (*to)[16], int device)
 
 int cuStreamCreate(void **stream, unsigned)
 {
-	*stream = make_stream({});
+	*stream = idle ? idle : make_stream({});
+	idle = nullptr;
 	return 0;
 }
 
 int cuStreamDestroy_v2(void *stream)
 {
 	Stream *s = static_cast<Stream *>(stream);
+	if (set("FAKE_CUDA_REUSE")) {
+		idle = s;
+		return 0;
+	}
 	delete s->object;
 	delete[] s->descriptors;
 	delete s;
@@ -352,9 +361,7 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
 	return 0;
 }
 
-// Block n goes to the next SM that it may have; with none it would wait for ever.
-int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *handle,
-		   void **parameters, void **)
+static int launch(unsigned blocks, bool cooperative, unsigned clusters, void *handle, void **parameters)
 {
 	static Stream *null_stream = make_stream({});
 	Stream *stream = reinterpret_cast<uintptr_t>(handle) < 3 ? null_stream : static_cast<Stream *>(handle);
@@ -366,6 +373,14 @@ int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsign
 
 	stream->launches++;
 	memset(descriptor, 0, 384);
+	uint32_t first = cooperative ? 0x12080000 | clusters << 23 : 0x113f0000;
+	first = set("FAKE_CUDA_TYPE")
+			? (first & 0xf0ffffff) | static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_TYPE"))) << 24
+			: first;
+	memcpy(descriptor, &first, 4);
+	uint16_t grid[3] = {static_cast<uint16_t>(blocks), 1, 1};
+	if (cooperative)
+		memcpy(descriptor + 276, grid, sizeof(grid));
 	descriptor[72] =
 		set("FAKE_CUDA_VERSION") ? static_cast<unsigned char>(atoi(getenv("FAKE_CUDA_VERSION"))) : 0x40;
 	if (enabled && !set("FAKE_CUDA_DEAF"))
@@ -383,5 +398,18 @@ int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsign
 	for (unsigned i = 0; i < blocks; i++)
 		where[i] = sms[i % sms.size()];
 	return 0;
+}
+
+// Block n goes to the next SM that it may have; with none it would wait for ever.
+int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *handle,
+		   void **parameters, void **)
+{
+	return launch(blocks, false, 0, handle, parameters);
+}
+
+int cuLaunchCooperativeKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+			      void *handle, void **parameters)
+{
+	return launch(blocks, true, set("FAKE_CUDA_CLUSTERS"), handle, parameters);
 }
 }

@@ -4,13 +4,18 @@
 #include "gpulens-partition.h"
 #include "layout.hpp"
 #include "probed.hpp"
+#include "sources.hpp"
 
 #include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -108,19 +113,84 @@ std::vector<std::pair<int, std::string>> pages()
 	return list;
 }
 
+// A GPU whose %smid goes through all TPCs once, and then again: TPC 0 has SMs 0 and 66. Seen failing: a layout was made.
+TEST(Launch, TwoNumberingsOfTpcsAreNotMixed)
+{
+	tool::Gpu gpu = h200();
+
+	for (unsigned i = 0; i < 132; i++) {
+		gpu.sms[i].gpc = PROBED[i % 66].gpc;
+		gpu.sms[i].tpc = PROBED[i % 66].tpc;
+	}
+	EXPECT_THROW(gpulens::layout_of_gpu(gpu), tool::SourceError);
+	gpu = h200();
+	gpu.sms.pop_back();
+	EXPECT_THROW(gpulens::layout_of_gpu(gpu), tool::SourceError);
+}
+
+uint64_t number_at(const std::string &bytes, size_t at, size_t size)
+{
+	uint64_t n = 0;
+
+	std::memcpy(&n, bytes.data() + at, size);
+	return n;
+}
+
+// As tools/applied_page.hpp has it: pid at 8, version at 12, launches at 16, length at 24, the text from 4096 on.
 TEST(Announce, ThereIsOnePageThatIsRewritten)
 {
 	EXPECT_TRUE(pages().empty());
 	gpulens::announce("[1]");
-	gpulens::announce(std::string(4080, 'x')); // does not fit
 	ASSERT_EQ(pages().size(), 1U);
 	EXPECT_GE(pages()[0].first, 900); // out of the way of programs that count on the lowest
-	EXPECT_EQ(pages()[0].second.size(), 4096U);
-	EXPECT_EQ(pages()[0].second.substr(0, 20), std::string("gpulens1\0\0\0\0\0\0\0\0[1]\0", 20));
-	gpulens::announce(std::string(4079, 'y'));
-	EXPECT_EQ(pages()[0].second.substr(16), std::string(4079, 'y') + '\0');
+	std::string bytes = pages()[0].second;
+	EXPECT_EQ(bytes.size(), 4099U);
+	EXPECT_EQ(bytes.substr(0, 8), "gpulens2");
+	EXPECT_EQ(number_at(bytes, 8, 4), static_cast<uint64_t>(getpid()));
+	EXPECT_EQ(number_at(bytes, 12, 4), 2U);
+	EXPECT_EQ(number_at(bytes, 24, 8), 3U);
+	EXPECT_EQ(bytes.substr(4096), "[1]");
+	gpulens::announce(std::string(100000, 'x'));
+	EXPECT_EQ(pages()[0].second.substr(4096), std::string(100000, 'x'));
 	gpulens::announce("[]");
-	EXPECT_STREQ(pages()[0].second.c_str() + 16, "[]");
+	EXPECT_EQ(pages()[0].second.size(), 4098U);
+	EXPECT_EQ(number_at(pages()[0].second, 12, 4), 6U);
+}
+
+// A program that closes all that it does not know: what it opens there next is its own. Seen failing: nothing was told.
+TEST(Announce, AFileThatWasClosedIsMadeAgain)
+{
+	gpulens::announce("[1]");
+	ASSERT_EQ(pages().size(), 1U);
+	int fd = pages()[0].first, other = open("/dev/null", O_RDWR);
+	dup2(other, fd);
+	gpulens::announce("[2]");
+	ASSERT_EQ(pages().size(), 1U);
+	EXPECT_NE(pages()[0].first, fd);
+	EXPECT_EQ(pages()[0].second.substr(4096), "[2]");
+	close(other);
+	close(fd);
+}
+
+// A child has the parent's file no more. Seen failing: both had one page.
+TEST(Announce, AChildIsAnotherProcess)
+{
+	int status = 1;
+
+	gpulens::announce("[1]");
+	pid_t child = fork();
+	if (!child) {
+		bool none = pages().empty();
+		gpulens::announce("[2]");
+		std::vector<std::pair<int, std::string>> mine = pages();
+		_exit(none && mine.size() == 1 && mine[0].second.substr(4096) == "[2]" &&
+				      number_at(mine[0].second, 8, 4) == static_cast<uint64_t>(getpid())
+			      ? 0
+			      : 1);
+	}
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_EQ(status, 0);
+	EXPECT_EQ(pages().at(0).second.substr(4096), "[1]");
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // CUDA work on partitions: work_program WAY TPCS..., each as gpulens_mask_parse() takes it, all open at once; of each what it
 // got, and where a launch in its stream ran. With HOLD in the environment a character is
-// waited for, the partitions are closed, and another is waited for. With MADE_UP the layout is of no GPU. Then "after", where a launch in the default stream ran.
+// waited for, the partitions are closed, and another is waited for. With AGAIN at the end a stream of the program's own. With MADE_UP the layout is of no GPU. Then "after", where a launch in the default stream ran.
 #include "gpulens-partition.h"
 
 #include <dlfcn.h>
@@ -71,5 +71,14 @@ int main(int argc, char **argv)
 	gpulens_layout_close(layout);
 	printf("after");
 	run(NULL);
+	if (getenv("AGAIN")) { /* the fake gives the last stream's memory out again */
+		int (*make)(void **, unsigned);
+		void *stream;
+
+		*(void **)&make = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamCreate");
+		make(&stream, 0);
+		printf("again");
+		run(stream);
+	}
 	return 0;
 }
