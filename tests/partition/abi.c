@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+// The C interface as release 0.1.0 has it, which programs were built for: every function's type, every number. Compiled by
+// scripts/check abi. What is added to the interface is added here with its release; nothing here is ever changed.
+#include "gpulens-partition.h"
+#include "libsmctrl.h"
+
+#define HAS(name, type) _Static_assert(__builtin_types_compatible_p(__typeof__(&name), type), #name)
+
+HAS(gpulens_error, const char *(*)(void));
+HAS(gpulens_layout_open, int (*)(const char *, unsigned int, struct gpulens_layout **));
+HAS(gpulens_layout_make, int (*)(const unsigned int *, size_t, struct gpulens_layout **));
+HAS(gpulens_layout_close, void (*)(struct gpulens_layout *));
+HAS(gpulens_layout_gpcs, unsigned int (*)(const struct gpulens_layout *));
+HAS(gpulens_layout_tpcs, unsigned int (*)(const struct gpulens_layout *));
+HAS(gpulens_layout_words, size_t (*)(const struct gpulens_layout *));
+HAS(gpulens_layout_gpc, int (*)(const struct gpulens_layout *, unsigned int, unsigned int *, uint64_t *));
+HAS(gpulens_masks_make, int (*)(const struct gpulens_layout *, const unsigned int *, size_t, unsigned int,
+    const uint64_t *, uint64_t *));
+HAS(gpulens_mask_of_gpcs, int (*)(const struct gpulens_layout *, const unsigned int *, size_t, uint64_t *));
+HAS(gpulens_mask_complement, int (*)(const struct gpulens_layout *, const uint64_t *, uint64_t *));
+HAS(gpulens_mask_count, int (*)(const struct gpulens_layout *, const uint64_t *, unsigned int *));
+HAS(gpulens_mask_launch, int (*)(const struct gpulens_layout *, const uint64_t *, uint64_t *));
+HAS(gpulens_mask_parse, int (*)(const struct gpulens_layout *, const char *, uint64_t *));
+HAS(gpulens_masks_check, int (*)(const struct gpulens_layout *, const uint64_t *, size_t, uint64_t *));
+HAS(gpulens_way_granule, int (*)(unsigned int, unsigned int *));
+HAS(gpulens_layout_open_cuda, int (*)(struct gpulens_layout **));
+HAS(gpulens_partition_open, int (*)(const struct gpulens_layout *, unsigned int, const uint64_t *,
+    struct gpulens_partition **));
+HAS(gpulens_partition_tpcs, int (*)(const struct gpulens_partition *, uint64_t *));
+HAS(gpulens_partition_stream, void *(*)(const struct gpulens_partition *));
+HAS(gpulens_partition_close, void (*)(struct gpulens_partition *));
+HAS(libsmctrl_get_gpc_info, int (*)(uint32_t *, uint64_t **, int));
+HAS(libsmctrl_get_gpc_info_ext, int (*)(uint32_t *, uint128_t **, int));
+HAS(libsmctrl_get_tpc_info, int (*)(uint32_t *, int));
+HAS(libsmctrl_get_tpc_info_cuda, int (*)(uint32_t *, int));
+HAS(libsmctrl_set_global_mask, void (*)(uint64_t));
+HAS(libsmctrl_set_global_mask_ext, void (*)(uint128_t));
+HAS(libsmctrl_set_next_mask, void (*)(uint64_t));
+HAS(libsmctrl_set_next_mask_ext, void (*)(uint128_t));
+HAS(libsmctrl_set_stream_mask, void (*)(void *, uint64_t));
+HAS(libsmctrl_set_stream_mask_ext, void (*)(void *, uint128_t));
+
+_Static_assert(GPULENS_PACKED == 0, "GPULENS_PACKED");
+_Static_assert(GPULENS_DISTRIBUTED == 1, "GPULENS_DISTRIBUTED");
+_Static_assert(GPULENS_MASKS == 0, "GPULENS_MASKS");
+_Static_assert(GPULENS_GREEN == 1, "GPULENS_GREEN");
+_Static_assert(GPULENS_GREEN_CLUSTERS == 2, "GPULENS_GREEN_CLUSTERS");
+_Static_assert(sizeof(uint128_t) == 16, "uint128_t");
