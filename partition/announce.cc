@@ -137,15 +137,22 @@ void announce_again()
 
 } // namespace
 
+bool announce_over_fork()
+{
+	static const int failed = pthread_atfork(before_fork, after_fork, in_child);
+
+	return !failed;
+}
+
 void announce(const std::string &text)
 {
-	static const int at_fork = pthread_atfork(before_fork, after_fork, in_child);
+	bool over_fork = announce_over_fork();
 	Announced &a = mine();
 	std::lock_guard<std::mutex> hold(a.lock);
 
 	a.text = text;
 	write_page(a);
-	if (!at_fork)
+	if (over_fork)
 		hook::on_uncounted(announce_again);
 }
 

@@ -9,5 +9,8 @@ namespace gpulens {
 // child of fork() has a list and a count of its own from its first launch on. Nothing is said of what fails: partitions
 // hold without it.
 void announce(const std::string &text);
+// Whoever calls announce() under a lock of its own that fork() waits for has that done after this: the order of locks is
+// that of handlers (pthread_atfork) backwards. False: no memory.
+bool announce_over_fork();
 
 } // namespace gpulens

@@ -110,7 +110,11 @@ int gpulens_masks_check(const struct gpulens_layout *layout, const uint64_t *mas
  * primary context becomes the thread's, where it has none). For programs that use one GPU.
  */
 enum gpulens_way {
-	GPULENS_MASKS = 0, /* a mask in each launch's descriptor, as libsmctrl.h: any TPCs */
+	/*
+	 * A mask in each launch's descriptor, as libsmctrl.h: any TPCs. A cooperative launch of more
+	 * blocks than the mask has SMs, or of clusters, ends the program: it could wait for ever.
+	 */
+	GPULENS_MASKS = 0,
 	GPULENS_GREEN = 1, /* a green context of the driver's smallest groups: single TPCs on an H200 */
 	/*
 	 * A green context of groups whose SMs can be in one thread-block cluster: 4 TPCs of one
@@ -143,7 +147,7 @@ int gpulens_partition_tpcs(const struct gpulens_partition *partition, uint64_t *
  * non-blocking, of the primary context, and the partition's until that is closed.
  */
 void *gpulens_partition_stream(const struct gpulens_partition *partition);
-/* Once nothing runs in its stream any more. NULL is nothing to close. */
+/* Once nothing runs in its stream any more; its mask ends with it. NULL is nothing to close. */
 void gpulens_partition_close(struct gpulens_partition *partition);
 
 #ifdef __cplusplus

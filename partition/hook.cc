@@ -189,6 +189,16 @@ thread_local Mine mine;
 	std::_Exit(1);
 }
 
+[[noreturn]] void refuse_cooperative(uint64_t blocks, const char *what, unsigned sms)
+{
+	std::fprintf(
+		stderr,
+		"gpulens-partition: a cooperative launch of %llu %s has a mask of %u SMs: launch at most %u blocks, "
+		"without clusters; the program ends, because its blocks could wait for each other for ever\n",
+		static_cast<unsigned long long>(blocks), what, sms, sms);
+	std::_Exit(1);
+}
+
 void count_launch(Masks &all)
 {
 	uint64_t *masked = all.masked.load(std::memory_order_acquire);
@@ -246,7 +256,7 @@ void check_cooperative(const unsigned char *descriptor, uint32_t first, const La
 {
 	uint32_t type = first >> TYPE_SHIFT & TYPE_MASK;
 	uint16_t grid[3];
-	char why[200];
+	char why[100];
 
 	if (type == TYPE_GRID)
 		return;
@@ -258,14 +268,8 @@ void check_cooperative(const unsigned char *descriptor, uint32_t first, const La
 	std::memcpy(grid, descriptor + COOPERATIVE_GRID_AT, sizeof(grid));
 	uint64_t blocks = uint64_t{grid[0]} * grid[1] * grid[2];
 	unsigned sms = SMS_PER_TPC * static_cast<unsigned>(128 - std::popcount(mask[0]) - std::popcount(mask[1]));
-	if (!(first & CLUSTERS) && blocks && blocks <= sms)
-		return;
-	std::snprintf(
-		why, sizeof(why),
-		"a cooperative launch of %llu %s has a mask of %u SMs, and its blocks could wait for each other for "
-		"ever: launch at most %u blocks, without clusters",
-		static_cast<unsigned long long>(blocks), first & CLUSTERS ? "clusters" : "blocks", sms, sms);
-	give_up(why);
+	if (first & CLUSTERS || !blocks || blocks > sms)
+		refuse_cooperative(blocks, first & CLUSTERS ? "clusters" : "blocks", sms);
 }
 
 void before_upload(void *, int, int, const void *in)

@@ -33,6 +33,7 @@ int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev); /* the same b
  * Where they do not, or where there is no way to set them, the program ends with a message: one
  * that asked for a partition must not run without it. Known to work: H200, driver 580.
  * For programs that use one GPU: masks are put on launches of any, and verified on that one only.
+ * A cooperative launch of more blocks than its mask has SMs, or of clusters, ends the program.
  */
 void libsmctrl_set_global_mask(uint64_t mask);
 void libsmctrl_set_global_mask_ext(uint128_t mask);

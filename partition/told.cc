@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <pthread.h>
 
 namespace gpulens {
 
@@ -23,6 +24,15 @@ std::map<const void *, json> &all()
 	return told;
 }
 
+// As tell() does, fork() takes this lock before the one of announce().
+void keep_over_fork()
+{
+	static const bool done = announce_over_fork() &&
+				 !pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
+
+	static_cast<void>(done);
+}
+
 void announce_all()
 {
 	json list = json::array();
@@ -36,6 +46,7 @@ void announce_all()
 
 void tell(const void *key, const Layout &layout, const char *way, const char *scope, const TpcMask &tpcs)
 {
+	keep_over_fork();
 	std::lock_guard<std::mutex> hold(lock);
 
 	all()[key] = {{"gpu", layout.device},

@@ -294,8 +294,8 @@ def shared_by(pid: int) -> list[str]:
 
 
 def test_pages_are_read_as_they_are_documented() -> None:
-    """Two of this process, which do not share with each other, and of a child: one on the same GPU, one on another GPU, one
-    of no known layout, one that is cut, one of its parent's, which children of fork() have, too."""
+    """Two of this process, which do not share with each other, and one of another layout; of a child one on the same
+    GPU, one on another GPU, one that is cut, and its parent's, which children of fork() have, too."""
     mine = os.getpid()
     files = [page(5, json.dumps([entry(tpcs=[1, 2])])), page(6, json.dumps([entry(tpcs=[2, 3], way="green")])),
              page(7, json.dumps([entry(tpcs=[4])]), b"gpulens1")]
@@ -349,8 +349,8 @@ def test_a_page_of_a_stranger_takes_no_memory() -> None:
 
 
 def test_names_of_strangers_steer_no_terminal() -> None:
-    """A name with U+009B, which begins terminals' commands, U+202E, which turns text around, and a byte that is no UTF-8.
-    Seen failing: the former came through, and with the latter --json ended with status 3."""
+    """A name with U+009B, which begins commands of terminals, U+202E, which turns text around, and a byte that is not
+    UTF-8. Seen failing: the former came through, and with the latter --json ended with status 3."""
     def prepare() -> None:
         pathlib.Path("/proc/self/comm").write_bytes(b"a\xc2\x9bb\xe2\x80\xaec\xff\xc2\xb5")
         page(1, json.dumps([entry(gpu="\x1b[31m\x9b", way="\x7f", scope="\u202e")]))
@@ -368,8 +368,8 @@ exec 7<>memfd:gpulens-partition && pivot_root . old && echo ready && read line""
 
 
 def test_a_fifo_with_that_name_stops_nobody(tmp_path: pathlib.Path, program: str) -> None:
-    """An unprivileged user can have /memfd:gpulens-partition in a mount namespace, also as a FIFO that nobody writes. Seen
-    failing: gpulens partitions waited for ever, and so did gpulens run --tpcs."""
+    """An unprivileged user can have /memfd:gpulens-partition in a mount namespace, also as a FIFO that nobody writes.
+    Seen failing: gpulens partitions waited for ever, and so did gpulens run --tpcs."""
     with subprocess.Popen(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FIFO, "sh", str(tmp_path)],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
         assert one.stdin and one.stdout
@@ -403,8 +403,8 @@ def children_of(pid: int) -> list[int]:
 
 
 def test_a_process_is_listed_once(program: str) -> None:
-    """As a PyTorch program: three workers of fork() that launch nothing, five launches, and a child that launches once. Seen
-    failing: five processes with six launches each, and ten lines of who shares."""
+    """As a PyTorch program: three workers of fork() that launch nothing, five launches, a child that launches once.
+    Seen failing: five processes with six launches each, and ten lines of who shares."""
     with tree_of(program, program, "workers", "5") as pid:
         children = children_of(pid)
         assert len(children) == 4
@@ -444,17 +444,17 @@ sys.stdin.read()
         one.stdin.close()
 
 
+WAITS = ("a cooperative launch of {} has a mask of 12 SMs: launch at most 12 blocks, without clusters; the program "
+         "ends, because its blocks could wait for each other for ever")
 COOPERATIVE = [
-    ("coop 12", {}, ""),
-    ("coop 13", {}, "a cooperative launch of 13 blocks has a mask of 12 SMs, and its blocks could wait for each other for "
-     "ever: launch at most 12 blocks, without clusters"),
-    ("coop 1", {"FAKE_CUDA_CLUSTERS": "1"}, "a cooperative launch of 1 clusters has a mask of 12 SMs, and its blocks could "
-     "wait for each other for ever: launch at most 12 blocks, without clusters"),
-    ("coop 1", {"FAKE_CUDA_TYPE": "3"}, "a launch has a descriptor of type 3, and what a mask does to it is unknown")]
+    ("coop 12", {}, ""), ("coop 13", {}, WAITS.format("13 blocks")),
+    ("coop 1", {"FAKE_CUDA_CLUSTERS": "1"}, WAITS.format("1 clusters")),
+    ("coop 1", {"FAKE_CUDA_TYPE": "3"}, "a launch has a descriptor of type 3, and what a mask does to it is unknown; "
+     "the program ends, because it would run unpartitioned")]
 
 
-@pytest.mark.parametrize("words,env,why", COOPERATIVE, ids=[f"{words} {' '.join(env)}" for words, env, _ in COOPERATIVE])
-def test_cooperative_launches_have_an_sm_for_each_block(program: str, words: str, env: dict[str, str], why: str) -> None:
+@pytest.mark.parametrize("words,env,why", COOPERATIVE, ids=[" ".join([words, *env]) for words, env, _ in COOPERATIVE])
+def test_cooperative_launches_have_room(program: str, words: str, env: dict[str, str], why: str) -> None:
     """The driver admits a grid that fits on the whole GPU; on six TPCs it would wait for ever (seen on an H200). Seen
     failing: all were launched."""
     done = subprocess.run(
@@ -463,7 +463,7 @@ def test_cooperative_launches_have_an_sm_for_each_block(program: str, words: str
             "40:ffffffffffffffc0:ffffffffffffffff:00112233445566778899aabbccddeeff")))
     if why:
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == f"gpulens-partition: {why}; the program ends, because it would run unpartitioned\n"
+        assert done.stderr == f"gpulens-partition: {why}\n"
     else:
         assert (done.returncode, done.stdout, done.stderr) == (0, "cooperated\n", "")
     done = subprocess.run([program, *words.split()], capture_output=True, text=True, check=False, timeout=60,

@@ -4,39 +4,21 @@ H200s did (tests/rm/h200-580.json); expected values are that recording's, and wh
 say."""
 
 import csv
-import ctypes
 import json
 import os
 import pathlib
 import re
 import signal
-import stat
 import statistics
-import subprocess
-import time
 import typing
 
 import jsonschema
 import pytest
+from fakerm import PROGRAM, ask_rm, fake_rm, recording_with
 from program import ROOT, gpulens, image
 
 FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))
 COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlists")
-
-
-def fake_rm(**more: str) -> dict[str, str]:
-    """The environment in which a program meets the first of the GPUs that were recorded; more: variables of the fake,
-    without GPULENS_FAKE_RM_, and RECORDING, another recording."""
-    library = ROOT / "build/bin/fake_rm.so"
-    assert library.exists(), f"{library} is not there; run make tool-parts"
-    recording = more.pop("RECORDING", str(ROOT / "tests/rm/h200-580.json"))
-    return {"LD_PRELOAD": str(library), "GPULENS_FAKE_RM": recording,
-            **{f"GPULENS_FAKE_RM_{name}": value for name, value in more.items()}}
-
-
-def ask_rm(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    """gpulens --source rm in it."""
-    return gpulens("--source", "rm", *words, env=fake_rm(**more))
 
 
 def shown(*words: str, **more: str) -> typing.Any:
@@ -45,19 +27,6 @@ def shown(*words: str, **more: str) -> typing.Any:
     jsonschema.validate(document, json.loads((ROOT / "docs/json-schema.json").read_text(encoding="utf-8")))
     assert len(document["gpus"]) == 1
     return document["gpus"][0]
-
-
-def recording(folder: pathlib.Path, *changes: tuple[str, typing.Any]) -> str:
-    """The recording with other values at these paths ("common/arch"), for what those GPUs did not have."""
-    facts = json.loads(json.dumps(FACTS))
-    for path, value in changes:
-        *way, last = path.split("/")
-        place = facts
-        for step in way:
-            place = place[int(step) if isinstance(place, list) else step]
-        place[last] = value
-    (folder / "recording.json").write_text(json.dumps(facts), encoding="utf-8")
-    return str(folder / "recording.json")
 
 
 def test_chip_is_the_one_that_was_recorded() -> None:
@@ -75,7 +44,7 @@ def test_chip_is_the_one_that_was_recorded() -> None:
 
 def test_another_chip_is_known_by_its_implementation(tmp_path: pathlib.Path) -> None:
     """NV2080_CTRL_MC_ARCH_INFO_ARCHITECTURE_AD100 is 0x190, _IMPLEMENTATION_AD102 is 2 (ctrl2080mc.h)."""
-    changed = recording(tmp_path, ("common/arch/architecture", "0x190"), ("common/arch/implementation", "0x2"))
+    changed = recording_with(tmp_path, ("common/arch/architecture", "0x190"), ("common/arch/implementation", "0x2"))
     chip = shown("chip", RECORDING=changed)["chip"]
     assert (chip["name"], chip["id"], chip["architecture"]) == ("AD102", "0x192", "Ada")
     done = ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), RECORDING=changed)
@@ -99,9 +68,9 @@ def test_engines_have_runlists_and_ids() -> None:
 
 def test_what_the_driver_has_no_value_for_is_not_told(tmp_path: pathlib.Path) -> None:
     """_ERROR (0xfffffffb) and _NULL (0xffffffff) of ctrl2080gpu.h are no ids; what has no runlist comes last."""
-    changed = recording(tmp_path, *((f"common/engines/{i}/{name}", value)
-                                    for i, value in ((1, 0xfffffffb), (6, 0xffffffff))
-                                    for name in ("runlist_id", "runlist_pri_base", "hw_engine_id_fifo_tag")))
+    changed = recording_with(tmp_path, *((f"common/engines/{i}/{name}", value)
+                                         for i, value in ((1, 0xfffffffb), (6, 0xffffffff))
+                                         for name in ("runlist_id", "runlist_pri_base", "hw_engine_id_fifo_tag")))
     engines = shown("engines", RECORDING=changed)["engines"]
     assert [(one["short_name"], one["runlist"], one["runlist_registers"], one["engine"]) for one in engines[-2:]] == [
         ("NVDEC1", None, None, None), ("LCE0", None, None, None)]
@@ -168,7 +137,8 @@ def test_the_first_gpus_virtual_gpcs() -> None:
 
 def test_a_disabled_gpc_is_left_out(tmp_path: pathlib.Path) -> None:
     """Physical GPC 2 of the first GPU disabled: its bit, and seven with the driver's numbers."""
-    changed = recording(tmp_path, ("gpus/0/gpc_mask", "0xfb"), ("gpus/0/logical_to_physical_gpc", [0, 1, 3, 4, 6, 7]))
+    changed = recording_with(tmp_path, ("gpus/0/gpc_mask", "0xfb"),
+                             ("gpus/0/logical_to_physical_gpc", [0, 1, 3, 4, 6, 7]))
     gpcs = shown("gpcs", RECORDING=changed)["gpcs"]
     assert gpcs["gpc_mask"] == "0x4"
     assert [(one["gpc"], one["tpc_mask"], one["logical"]) for one in gpcs["gpcs"]] == [
@@ -189,9 +159,9 @@ def test_channels_and_processes() -> None:
 def test_first_and_last_ids_and_other_uses(tmp_path: pathlib.Path) -> None:
     """Ids to 4095; MPS and a debugger by their classes; a name where the process is one of this machine."""
     states = "live_run2/states/two/"
-    changed = recording(tmp_path, (states + "allocated_chids_runlist0", [0, 31, 32, 4095]),
-                        (states + "pids_by_class/MPS_COMPUTE", [os.getpid()]),
-                        (states + "pids_by_class/GT200_DEBUGGER", [os.getpid()]))
+    changed = recording_with(tmp_path, (states + "allocated_chids_runlist0", [0, 31, 32, 4095]),
+                             (states + "pids_by_class/MPS_COMPUTE", [os.getpid()]),
+                             (states + "pids_by_class/GT200_DEBUGGER", [os.getpid()]))
     gpu = shown("channels", RECORDING=changed)
     assert gpu["allocated_channels"] == [0, 31, 32, 4095]
     name = pathlib.Path("/proc/self/comm").read_text(encoding="utf-8").strip()
@@ -387,7 +357,7 @@ CLOSED = {
 
 @pytest.mark.parametrize("errno", CLOSED)
 def test_a_gpu_that_cannot_be_opened_costs_itself(errno: str) -> None:
-    """A container with one of two GPUs, or a node of another group: the other is shown, a line says why this one is not.
+    """A container with one of two GPUs, or a node of another group: the other is shown, a line says why this is not.
     Seen failing: status 3 and nothing shown."""
     there = {"GPU": "20", "CLOSED": f"1:{errno}"}
     for command in COMMANDS[:-2]:
@@ -441,9 +411,6 @@ def test_by_itself_it_asks_the_driver_where_there_is_no_module(tmp_path: pathlib
 
 # -- a program's own TSGs
 
-PROGRAM = ("/usr/bin/python3", str(ROOT / "tests/rm/program.py"), "--for", "it")
-
-
 def test_run_tells_a_programs_tsgs() -> None:
     """A program that gets two of the TSGs that a PyTorch process had: its output, its status and options are its own,
     the table comes behind it."""
@@ -462,7 +429,7 @@ def test_run_tells_a_programs_tsgs() -> None:
 
 def test_run_puts_ids_in_order(tmp_path: pathlib.Path) -> None:
     """Ids that do not ascend as channels are made."""
-    changed = recording(tmp_path, ("live_run2/processes/A/tsgs/0/chids", [17, 11, 12, 13, 14, 15, 16, 10]))
+    changed = recording_with(tmp_path, ("live_run2/processes/A/tsgs/0/chids", [17, 11, 12, 13, 14, 15, 16, 10]))
     done = ask_rm("run", "--", *PROGRAM, RECORDING=changed)
     assert done.stderr.splitlines()[1].split()[-1] == "10-17"
 
@@ -507,155 +474,6 @@ def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
     done = gpulens("--source", "module", "record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o",
                    str(tmp_path / "c.csv"))
     assert done.returncode == 3 and "--tsgs is for --source rm" in done.stderr
-
-
-@pytest.mark.parametrize("own", (True, False), ids=("own", "foreign"))
-def test_record_knows_programs_that_run_has_begun(tmp_path: pathlib.Path, own: bool) -> None:
-    """By the environment of the processes that the driver names: TSG 6 with its slice, and its process; a file that is
-    not the process' user's own is left alone."""
-    if not own and os.geteuid():
-        pytest.skip("only root gives files away")
-    tsgs = tmp_path / "tsgs"
-    with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
-        tsgs.write_text(json.dumps({"pid": program.pid, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048,
-                                    "preemption": None, "channels": [11]}) + "\n", encoding="ascii")
-        if not own:
-            os.chown(tsgs, 1, -1)
-        done = ask_rm("record", "--for", "2s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
-                      PIDS=str(program.pid), NOTES=str(program.pid))
-        program.kill()
-    assert (done.returncode, done.stderr) == (0, "")
-    first = done.stdout.splitlines()[2]
-    assert (f" 6 ({program.pid} sleep) " in first and "2.048 ms" in first) == own
-    assert (" channel 11 " in first) != own
-
-
-def test_what_a_program_says_of_itself_is_not_believed(tmp_path: pathlib.Path) -> None:
-    """A program claims the channels of two others and one that is not allocated; the driver's notes name those two. Seen
-    failing: all turns were the program's."""
-    tsgs = tmp_path / "tsgs"
-    with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
-        tsgs.write_text(json.dumps({"pid": program.pid, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048,
-                                    "preemption": None, "channels": [11, 31, 100]}) + "\n", encoding="ascii")
-        done = ask_rm("record", "--for", "5s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
-                      PIDS=str(program.pid))
-        program.kill()
-    assert (done.returncode, done.stderr) == (0, "")
-    with (tmp_path / "a.csv").open(encoding="ascii") as file:
-        rows = [row for row in csv.DictReader(file) if row["engine"]]
-    assert {(row["channel"], row["pid"]) for row in rows[-20:]} == {("11", "473"), ("31", "524")}
-
-
-def test_two_that_claim_a_channel_have_none(tmp_path: pathlib.Path) -> None:
-    """Two TSGs of a program with channel 11, one of which would be a lie. Seen failing: the last one had it."""
-    tsgs = tmp_path / "tsgs"
-    with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
-        tsgs.write_text("".join(json.dumps({"pid": program.pid, "device": 0, "tsg": tsg, "engine": 1,
-                                            "timeslice_us": 2048, "preemption": None, "channels": [11]}) + "\n"
-                                for tsg in (6, 7)), encoding="ascii")
-        done = ask_rm("record", "--for", "500ms", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
-                      PIDS=str(program.pid))
-        program.kill()
-    assert (done.returncode, done.stderr) == (0, "") and " channel 11 " in done.stdout
-
-
-BAD_LINES = {
-    "deep": "[" * 4000, "long": '{"pid": 1, "x": "' + "x" * 5000 + '"}',
-    **{name: json.dumps({"pid": 1, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048, "preemption": None,
-                         "channels": [1], **what})
-       for name, what in {"pid": {"pid": 1e20}, "tsg": {"tsg": -1}, "id": {"channels": [4096]},
-                          "channels": {"channels": list(range(129))}}.items()}}
-
-
-@pytest.mark.parametrize("what", BAD_LINES)
-def test_lines_of_strangers_are_checked(tmp_path: pathlib.Path, what: str) -> None:
-    """Of a file that is named, a message; seen failing: numbers that cannot be were taken as others that can."""
-    (tmp_path / "tsgs").write_text(BAD_LINES[what] + "\n", encoding="ascii")
-    done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
-    assert (done.returncode, done.stderr) == (3, f"gpulens: {tmp_path}/tsgs: line 1: not what gpulens run writes\n")
-
-
-def opened(path: pathlib.Path) -> "typing.Callable[[], bool]":
-    """Has somebody opened that file from now on? By inotify, which a place alone (O_PATH) does not tell of."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-    assert watch >= 0 and libc.inotify_add_watch(watch, os.fsencode(path), 0x20) >= 0  # IN_OPEN
-
-    def told() -> bool:
-        try:
-            return bool(os.read(watch, 4096))
-        except BlockingIOError:
-            return False
-    return told
-
-
-@pytest.mark.parametrize("kind", ("device", "FIFO", "link", "large"))
-def test_a_file_that_a_program_names_is_known_before_it_is_opened(tmp_path: pathlib.Path, kind: str) -> None:
-    """Opening some devices does something: a watchdog reboots the machine, a tape rewinds. Here it is a node of /dev/null of
-    one's own, a FIFO, a link to a good file, and one of 14 MB. Seen failing: each but the link was opened."""
-    if kind == "device" and os.geteuid():
-        pytest.skip("only root makes device nodes")
-    tsgs = tmp_path / "tsgs"
-    line = {"device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048, "preemption": None, "channels": [11]}
-    with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
-        text = json.dumps({"pid": program.pid, **line}) + "\n"
-        if kind == "device":
-            os.mknod(tsgs, 0o600 | stat.S_IFCHR, os.makedev(1, 3))
-        if kind == "FIFO":
-            os.mkfifo(tsgs)
-        if kind == "link":
-            (tmp_path / "good").write_text(text, encoding="ascii")
-            tsgs.symlink_to(tmp_path / "good")
-        if kind == "large":
-            tsgs.write_text(text * (14000000 // len(text)), encoding="ascii")
-        told = opened(tsgs)
-        done = ask_rm("record", "--for", "200ms", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
-                      PIDS=str(program.pid), NOTES=str(program.pid))
-        program.kill()
-    assert (done.returncode, done.stderr) == (0, "") and " channel 11 " in done.stdout
-    assert not told()
-
-
-def test_a_file_is_the_one_that_the_program_sees(tmp_path: pathlib.Path) -> None:
-    """In its own mount namespace, where another file has that name. Seen failing: the reader's was taken."""
-    if os.geteuid():
-        pytest.skip("takes root")
-    (tmp_path / "tsgs").write_text("", encoding="ascii")
-    script = 'mount -t tmpfs none "$1" && echo ready && cat >"$1/tsgs" && exec sleep 60'
-    with subprocess.Popen(["unshare", "--mount", "sh", "-c", script, "sh", str(tmp_path)], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True,
-                          env={**os.environ, "GPULENS_RUN_FILE": str(tmp_path / "tsgs")}) as program:
-        assert program.stdin and program.stdout and program.stdout.readline() == "ready\n"
-        program.stdin.write(json.dumps({"pid": program.pid, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048,
-                                        "preemption": None, "channels": [11]}) + "\n")
-        program.stdin.close()
-        while pathlib.Path(f"/proc/{program.pid}/comm").read_text(encoding="ascii") != "sleep\n":
-            time.sleep(0.01)
-        done = ask_rm("record", "--for", "500ms", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
-                      PIDS=str(program.pid), NOTES=str(program.pid))
-        program.kill()
-    assert (done.returncode, done.stderr) == (0, "") and f" 6 ({program.pid} sleep) " in done.stdout
-
-
-def test_freed_channels_are_forgotten(tmp_path: pathlib.Path) -> None:
-    """A program that makes channels and frees them again, 200 in all. Seen failing: freed ones were listed still, and none
-    that came after 128."""
-    program = tmp_path / "frees.py"
-    text = (ROOT / "tests/rm/program.py").read_text(encoding="ascii").split("for _ in range(300)")[0]
-    program.write_text(text + """
-group = alloc(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, 0x01, 0))
-kept = [alloc(CLIENT, group, 0xC86F) for _ in range(2)]
-for _ in range(200):
-    free(CLIENT, alloc(CLIENT, group, 0xC86F))
-kept.append(alloc(CLIENT, group, 0xC86F))
-control(CLIENT, group, 0xA06C0101, b"\\1\\0\\0")
-free(CLIENT, kept[0])
-control(CLIENT, group, 0xA06C0101, b"\\1\\0\\0")
-""", encoding="ascii")
-    ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", "/usr/bin/python3", str(program))
-    lines = [json.loads(line) for line in (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()]
-    assert [len(one["channels"]) for one in lines[-2:]] == [3, 2]
-    assert all(channel < 4096 for one in lines for channel in one["channels"])
 
 
 def test_run_of_a_program_that_is_not_there() -> None:

@@ -3,10 +3,12 @@
 // (%smid) that 4,096 blocks of 1,024 threads were on.
 //	masks gpcs    each GPC by itself, for one launch
 //	masks streams the lower half for all, TPC 65 for one stream: launches in it, in another one, in it again
+//	masks coop N  a cooperative launch of N blocks with TPCs 0 to 7, 16 SMs, for all
 //	masks global  the lower half of the TPCs for all launches, one launch on TPC 65, and one more on the lower half
 #include "check.cuh"
 #include "libsmctrl.h"
 
+#include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +24,13 @@ __global__ void where(unsigned *sm)
 		sm[blockIdx.x] = id;
 	for (int i = 0; i < 20; i++)
 		__nanosleep(1000);
+}
+
+__global__ void meet(unsigned *sm)
+{
+	cooperative_groups::this_grid().sync();
+	if (!threadIdx.x)
+		sm[blockIdx.x] = 1;
 }
 
 static void run(const char *what, uint128_t enabled, unsigned *memory, cudaStream_t stream = nullptr)
@@ -83,6 +92,14 @@ int main(int argc, char **argv)
 		run("stream", last, memory, one);
 		return 0;
 	}
-	fprintf(stderr, "usage: masks gpcs|streams|global\n");
+	if (argc > 2 && !strcmp(argv[1], "coop")) {
+		void *parameters[] = {&memory};
+		libsmctrl_set_global_mask_ext(~(uint128_t)0xff);
+		CHECK(cudaLaunchCooperativeKernel((void *)meet, dim3(atoi(argv[2])), dim3(1024), parameters, 0, nullptr));
+		CHECK(cudaDeviceSynchronize());
+		printf("{\"blocks\": %s}\n", argv[2]);
+		return 0;
+	}
+	fprintf(stderr, "usage: masks gpcs|streams|global|coop N\n");
 	return 2;
 }

@@ -15,9 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
 
 
-def masks(what: str) -> list[Any]:
+def masks(*what: str) -> list[Any]:
     """What masks.cu prints."""
-    done = subprocess.run([str(ROOT / "build/gpu/masks"), what], capture_output=True, text=True, check=False,
+    done = subprocess.run([str(ROOT / "build/gpu/masks"), *what], capture_output=True, text=True, check=False,
                           timeout=120, env={**os.environ, "GPULENS_SOURCE": "driver"})
     if done.returncode == 1 and "would run unpartitioned" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -47,3 +47,14 @@ def test_a_streams_mask_holds_for_its_launches() -> None:
     """TPC 65 in the stream, TPCs 0 to 32 in another, TPC 65 again."""
     half = list(range(66))
     assert [one["sms"] for one in masks("streams")] == [[130, 131], half, [130, 131]]
+
+
+def test_a_cooperative_launch_has_an_sm_for_each_block() -> None:
+    """16 blocks on 16 SMs meet. 17 of 1,024 threads would, too, as an SM has room for two: what is refused is what is
+    not known to fit. Without the refusal 33 wait for ever (seen with a program without it)."""
+    assert masks("coop", "16") == [{"blocks": 16}]
+    for blocks in ("17", "33"):
+        done = subprocess.run([str(ROOT / "build/gpu/masks"), "coop", blocks], capture_output=True, text=True,
+                              check=False, timeout=60, env={**os.environ, "GPULENS_SOURCE": "driver"})
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"a cooperative launch of {blocks} blocks has a mask of 16 SMs: launch at most 16 blocks" in done.stderr

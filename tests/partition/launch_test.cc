@@ -5,7 +5,9 @@
 #include "layout.hpp"
 #include "probed.hpp"
 #include "sources.hpp"
+#include "told.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include <iterator>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -170,6 +173,32 @@ TEST(Announce, AFileThatWasClosedIsMadeAgain)
 	EXPECT_EQ(pages()[0].second.substr(4096), "[2]");
 	close(other);
 	close(fd);
+}
+
+// A child that was forked while a thread told of a partition. Seen failing: the child waited for that thread's lock.
+TEST(Told, AChildFindsTheLockFree)
+{
+	gpulens::Layout layout = gpulens::layout_of({66});
+	std::atomic<bool> stop{false};
+	std::thread other([&] {
+		while (!stop)
+			gpulens::tell(&stop, layout, "mask", "stream", one(0));
+	});
+	int status = 0;
+
+	for (int i = 0; i < 100 && !status; i++) {
+		pid_t child = fork();
+		if (!child) {
+			alarm(5);
+			gpulens::tell(&layout, layout, "mask", "stream", one(1));
+			_exit(0);
+		}
+		waitpid(child, &status, 0);
+	}
+	stop = true;
+	other.join();
+	gpulens::untell(&stop);
+	EXPECT_EQ(status, 0);
 }
 
 // A child has the parent's file no more. Seen failing: both had one page.

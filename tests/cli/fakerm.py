@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens where a preloaded library (tests/rm/fake_rm.cc) answers in place of NVIDIA's resource manager."""
+
+import json
+import pathlib
+import subprocess
+import typing
+
+from program import ROOT, gpulens
+
+FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))
+
+# What gets TSGs.
+PROGRAM = ("/usr/bin/python3", str(ROOT / "tests/rm/program.py"), "--for", "it")
+
+
+def fake_rm(**more: str) -> dict[str, str]:
+    """The environment in which a program meets the first of the GPUs that were recorded; more: variables of the fake,
+    without GPULENS_FAKE_RM_, and RECORDING, another recording."""
+    library = ROOT / "build/bin/fake_rm.so"
+    assert library.exists(), f"{library} is not there; run make tool-parts"
+    recording = more.pop("RECORDING", str(ROOT / "tests/rm/h200-580.json"))
+    return {"LD_PRELOAD": str(library), "GPULENS_FAKE_RM": recording,
+            **{f"GPULENS_FAKE_RM_{name}": value for name, value in more.items()}}
+
+
+def ask_rm(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    """gpulens --source rm in it."""
+    return gpulens("--source", "rm", *words, env=fake_rm(**more))
+
+
+def recording_with(folder: pathlib.Path, *changes: tuple[str, typing.Any]) -> str:
+    """The recording with other values at these paths ("common/arch"), for what those GPUs did not have."""
+    facts = json.loads(json.dumps(FACTS))
+    for path, value in changes:
+        *way, last = path.split("/")
+        place = facts
+        for step in way:
+            place = place[int(step) if isinstance(place, list) else step]
+        place[last] = value
+    (folder / "recording.json").write_text(json.dumps(facts), encoding="utf-8")
+    return str(folder / "recording.json")
