@@ -47,7 +47,10 @@ void verify(const Layout &layout, unsigned sms)
 	if (hook::seen().context != context)
 		throw Error(ENOSYS, "the driver's callback does not tell the context of a launch where it is known to");
 	if (all.size() != sms || *all.rbegin() != sms - 1)
-		throw Error(EIO, fmt::format("the probe ran on {} of {} SMs", all.size(), sms));
+		throw Error(EIO,
+			    fmt::format("the probe ran on {} of {} SMs: masks are for a whole GPU, and this one may "
+					"be divided (MIG; nvidia-smi -L)",
+					all.size(), sms));
 	for (unsigned tpc = 0; tpc < layout.map.tpcs; tpc++) {
 		LaunchMask one{};
 		one[layout.launch_bits[tpc] / 64] = uint64_t{1} << layout.launch_bits[tpc] % 64;

@@ -98,6 +98,8 @@ REFUSED = {
     "VERSION=65": "descriptors of launches have version 0x41 here; known is 0x40",
     "VERSION=22": "descriptors of launches have version 0x16 here; known is 0x40",
     "SHIFT=1": "bit 0 of a launch's mask took SMs none away, and not TPC 0's",
+    "FEW=14": "the probe ran on 14 of 132 SMs: masks are for a whole GPU, and this one may be divided (MIG; "
+              "nvidia-smi -L)",
     "DEAF=1": "the driver does not call back before a launch",
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
     "NO_TABLE=1": "this driver has no callback before a launch",

@@ -15,6 +15,7 @@
 //	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor elsewhere
 //	FAKE_CUDA_FAR=1       a stream's object does not point to its descriptor
 //	FAKE_CUDA_LEAK=SM     from the third launch in a stream on, masks do not keep blocks from that SM
+//	FAKE_CUDA_FEW=14      there are so many SMs, as in a part of a divided GPU
 //	FAKE_CUDA_REUSE=1     a stream gets the place of the one that was destroyed last
 //	FAKE_CUDA_TYPE=3      type of launch descriptors; 1, and 2 of cooperative ones
 //	FAKE_CUDA_CLUSTERS=1  cooperative launches are of clusters
@@ -78,6 +79,8 @@ std::vector<uint32_t> allowed(const unsigned char *descriptor)
 		sms.push_back(2 * tpc);
 		sms.push_back(2 * tpc + 1);
 	}
+	if (set("FAKE_CUDA_FEW"))
+		sms.resize(static_cast<size_t>(atoi(getenv("FAKE_CUDA_FEW"))));
 	return sms;
 }
 
