@@ -52,7 +52,7 @@ void EngineClock::run()
 					builder.feed(bytes);
 				count(builder);
 			} while (!stopping_after(EVERY));
-		} catch (const SourceError &e) {
+		} catch (const std::exception &e) { // also no memory: nothing else is to end with the sampler
 			say(false, e.what());
 		}
 	} while (!stopping_after(AGAIN));

@@ -3,7 +3,9 @@
 #include "export.hpp"
 
 #include "engine_clock.hpp"
+#include "http_server.hpp"
 #include "metrics.hpp"
+#include "privileges.hpp"
 #include "rm/from_rm.hpp"
 #include "signals.hpp"
 
@@ -13,11 +15,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
-#include <httplib.h>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace tool {
 
@@ -25,6 +27,9 @@ namespace {
 
 const char INDEX[] = "<!DOCTYPE html><title>gpulens</title><p>How NVIDIA GPUs schedule work, for Prometheus: "
 		     "<a href=\"/metrics\">/metrics</a>\n";
+
+constexpr int UNREAD_BYTES = 1 << 16; // that the kernel keeps for a client that does not read
+constexpr std::chrono::milliseconds CACHE_TIME{1000}, SWEEP_TIME{100};
 
 // One place where a GPU is seen.
 struct Source {
@@ -60,10 +65,9 @@ public:
 		start_clocks(sources_of(sources_));
 	}
 
-	// The text. All GPUs are read anew, by one caller at a time. whole: false when one could not be.
+	// The text. All GPUs are read anew. whole: false when one could not be.
 	std::string collect(bool &whole)
 	{
-		std::lock_guard lock(mutex_);
 		Metrics metrics;
 		std::vector<Source> sources = sources_of(sources_);
 
@@ -130,7 +134,6 @@ private:
 
 	const SourceOptions sources_;
 	const ExportOptions how_;
-	std::mutex mutex_;
 	std::map<unsigned, std::unique_ptr<EngineClock>> clocks_;
 };
 
@@ -148,62 +151,121 @@ int export_once(const Options &options, const ExportOptions &how)
 	return whole ? EXIT_DONE : EXIT_PART;
 }
 
-void answer(Exporter &exporter, httplib::Response &response)
-{
-	bool whole = false;
+// What was collected last, for CACHE_TIME: scrapes, however many, do not read GPUs more often.
+class CachedMetrics {
+public:
+	explicit CachedMetrics(Exporter &exporter) : exporter_(exporter) {}
 
-	try {
-		response.set_content(exporter.collect(whole), "text/plain; version=0.0.4; charset=utf-8");
-	} catch (const SourceError &e) {
-		response.status = 503;
-		response.set_content(std::string(e.what()) + '\n', "text/plain; charset=utf-8");
+	const HttpAnswer &get()
+	{
+		using clock = std::chrono::steady_clock;
+		bool whole = false;
+
+		if (last_.body && clock::now() < until_)
+			return last_;
+		try {
+			last_ = {200, "text/plain; version=0.0.4; charset=utf-8",
+				 std::make_shared<const std::string>(exporter_.collect(whole))};
+		} catch (const std::exception &e) {
+			last_ = {503, "text/plain; charset=utf-8",
+				 std::make_shared<const std::string>(std::string(e.what()) + '\n')};
+		}
+		until_ = clock::now() + CACHE_TIME;
+		return last_;
 	}
+
+private:
+	Exporter &exporter_;
+	HttpAnswer last_;
+	std::chrono::steady_clock::time_point until_;
+};
+
+HttpAnswer answer(CachedMetrics &metrics, std::string_view path)
+{
+	static const auto index = std::make_shared<const std::string>(INDEX);
+	static const auto nothing = std::make_shared<const std::string>("there is /metrics\n");
+
+	if (path == "/metrics")
+		return metrics.get();
+	if (path == "/")
+		return {200, "text/html", index};
+	return {404, "text/plain; charset=utf-8", nothing};
 }
 
-// Bound, or it throws. SO_REUSEPORT, which the library would set, lets two servers share a port unnoticed.
-int bind_to(httplib::Server &server, const ListenAddress &at)
+// A socket that listens there, and its port. Throws SourceError.
+std::pair<int, int> listen_at(const ListenAddress &at)
 {
-	server.set_socket_options([](int fd) {
-		int yes = 1;
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	addrinfo hints{}, *found = nullptr;
+	std::string why = "no such address";
+
+	hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+	hints.ai_socktype = SOCK_STREAM;
+	if (getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &found))
+		found = nullptr;
+	std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, [](addrinfo *a) {
+		if (a)
+			freeaddrinfo(a);
 	});
-	errno = 0;
-	int port = at.port ? (server.bind_to_port(at.host.c_str(), at.port) ? at.port : -1)
-			   : server.bind_to_any_port(at.host.c_str());
-	if (port < 0)
-		throw SourceError(fmt::format(
-			"{}:{}: cannot listen there: {}{}", at.host, at.port,
-			errno ? std::strerror(errno) : "no such address",
-			errno == EADDRINUSE ? "; another program does: ss -ltnp says which, --listen names another port"
-					    : ""));
-	return port;
+	for (const addrinfo *a = found; a; a = a->ai_next) {
+		sockaddr_storage bound{};
+		socklen_t size = sizeof(bound);
+		int yes = 1, unread = UNREAD_BYTES;
+		int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+		// Not SO_REUSEPORT: with it two servers would share a port unnoticed.
+		if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) &&
+		    !setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &unread, sizeof(unread)) &&
+		    !bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, SOMAXCONN) &&
+		    !getsockname(fd, reinterpret_cast<sockaddr *>(&bound), &size)) {
+			// The port is at the same place of both families' addresses.
+			return {fd, ntohs(reinterpret_cast<sockaddr_in *>(&bound)->sin_port)};
+		}
+		why = std::strerror(errno);
+		if (errno == EADDRINUSE)
+			why += "; another program does: ss -ltnp says which, --listen names another port";
+		if (fd >= 0)
+			close(fd);
+	}
+	throw SourceError(fmt::format("{}:{}: cannot listen there: {}", at.host, at.port, why));
+}
+
+// What the module asks for, and no more; through the driver, what that asks for. Files are opened again for each
+// collection, so a reader who is not their owner needs his right to them still.
+std::vector<cap_value_t> needed_capabilities(const SourceOptions &sources)
+{
+	std::vector<cap_value_t> caps;
+	cap_flag_value_t perfmon = CAP_CLEAR;
+	cap_t now = cap_get_proc();
+
+	if (now && CAP_IS_SUPPORTED(CAP_PERFMON))
+		cap_get_flag(now, CAP_PERFMON, CAP_PERMITTED, &perfmon);
+	cap_free(now);
+	caps.push_back(perfmon == CAP_SET ? CAP_PERFMON : CAP_SYS_ADMIN);
+	if (asks_rm(sources))
+		caps = {CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
+	else if (!sources.files.empty() || geteuid())
+		caps.push_back(CAP_DAC_READ_SEARCH);
+	return caps;
 }
 
 int serve(const Options &options, const ExportOptions &how)
 {
 	StopSignals stop;
-	httplib::Server server;
 	const ListenAddress &at = *how.listen;
 
 	for (const std::string &file : options.sources.files)
 		if (file == "-")
 			throw SourceError("standard input can be read once only: name a file with -i");
-	int port = bind_to(server, at);
+	auto [listener, port] = listen_at(at);
+	keep_capabilities(needed_capabilities(options.sources));
 	Exporter exporter(options, how);
-	server.new_task_queue = [] { return new httplib::ThreadPool(4); };
-	server.set_keep_alive_timeout(1);
-	server.set_read_timeout(2);
-	server.Get("/metrics", [&](const httplib::Request &, httplib::Response &r) { answer(exporter, r); });
-	server.Get("/", [](const httplib::Request &, httplib::Response &r) { r.set_content(INDEX, "text/html"); });
-	std::thread thread([&] { server.listen_after_bind(); });
+	CachedMetrics metrics(exporter);
+	HttpServer server(listener, [&](std::string_view path) { return answer(metrics, path); });
 	std::fprintf(stderr, "gpulens: metrics at http://%s:%d/metrics\n",
 		     at.host.find(':') == at.host.npos ? at.host.c_str() : ('[' + at.host + ']').c_str(), port);
-	// A server that does not listen yet cannot be stopped.
-	for (int i = 0; i < 1000 && !server.is_running(); i++)
-		std::this_thread::sleep_for(std::chrono::milliseconds(1));
-	stop.wait_until(std::chrono::steady_clock::time_point::max());
-	server.stop();
-	thread.join();
+	while (!stop.came()) {
+		stop.wait_until(std::chrono::steady_clock::now() + SWEEP_TIME);
+		server.close_overdue();
+	}
 	return EXIT_DONE;
 }
 

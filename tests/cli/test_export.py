@@ -2,7 +2,9 @@
 """gpulens export: metrics that Prometheus takes, of recorded GPUs and of a folder that stands for /proc."""
 
 import contextlib
+import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -203,6 +205,8 @@ def test_a_recorded_gpu_has_no_time_to_sample() -> None:
 
 # --- over HTTP ---
 
+CACHED = 1.1  # seconds after which a collection is not used again
+
 @contextlib.contextmanager
 def listening(*words: str) -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
     """The program, and where it listens."""
@@ -227,7 +231,7 @@ def get(url: str) -> typing.Tuple[int, str, str]:
 
 
 def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
-    """A real socket: /metrics reads the GPU anew at each scrape and adds up the samples, / leads to it, anything else
+    """A real socket: /metrics reads the GPU anew each second and adds up the samples, / leads to it, anything else
     is 404; SIGTERM ends it with status 0 in less than 3 seconds. Seen failing with
     intervals that are not cut where they were counted."""
     with listening("--proc", str(proc)) as (process, url):
@@ -243,7 +247,7 @@ def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
         for one, seconds in (((9 * MS, ON, 3), 0.004), ((10 * MS, ON, 3), 0.005), ((11 * MS, IDLE, -1), 0.006)):
             with (proc / "gpu0/samples").open("ab") as samples:
                 samples.write(recording([one])[4 + 64 + 64:])
-            time.sleep(0.3)
+            time.sleep(CACHED)
             again = parse(get(url)[2])
             assert again['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == seconds
         assert [name for name in again if 'chip="GP106"' in name]
@@ -261,8 +265,10 @@ def test_a_gpu_that_goes_does_not_end_the_server(proc: pathlib.Path) -> None:
     with listening("--proc", str(proc)) as (_, url):
         assert parse(get(url)[2])["gpulens_gpus"] == 1
         (proc / "gpu0").rename(proc / "away")
+        time.sleep(CACHED)
         assert get(url)[0] == 503
         (proc / "away").rename(proc / "gpu0")
+        time.sleep(CACHED)
         assert parse(get(url)[2])["gpulens_gpus"] == 1
 
 
@@ -294,3 +300,208 @@ def test_a_busy_port_is_said() -> None:
 def test_a_wrong_address_is_wrong_usage(wrong: str) -> None:
     """Status 2, before anything is opened."""
     assert gpulens("-i", str(image("gp106")), *EXPORT, f"--listen={wrong}").returncode == 2
+
+
+# --- clients that mean harm ---
+
+def connect(url: str, *, window: int = 0) -> socket.socket:
+    """To the server of that address; window: of what is received and not read."""
+    host, port = url.split("/")[2].split(":")
+    client = socket.socket()
+    if window:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+    client.settimeout(10)
+    client.connect((host, int(port)))
+    return client
+
+
+def ask(url: str, request: bytes) -> bytes:
+    """All that the server answers until it closes."""
+    with connect(url) as client:
+        client.sendall(request)
+        answer = b""
+        while more := client.recv(65536):
+            answer += more
+    return answer
+
+
+def slowest_scrape(url: str, seconds: float) -> float:
+    """The longest that /metrics took, of scrapes one after the other."""
+    longest = 0.0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        begun = time.monotonic()
+        assert get(url)[0] == 200
+        longest = max(longest, time.monotonic() - begun)
+        time.sleep(0.05)
+    return longest
+
+
+def peak_mb(process: "subprocess.Popen[str]") -> float:
+    """The most memory that the process ever had."""
+    text = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", text)[0]) / 1024
+
+
+def ended(clients: typing.List[socket.socket]) -> int:
+    """How many of these connections the server has closed."""
+    gone = 0
+    for client in clients:
+        client.setblocking(False)
+        try:
+            gone += client.recv(1 << 20) == b""
+        except BlockingIOError:
+            pass
+        except OSError:
+            gone += 1
+    return gone
+
+
+def test_a_collection_serves_all_scrapes_of_a_second(proc: pathlib.Path) -> None:
+    """stats says another number before each of 40 scrapes: no more are seen than seconds went by.
+    Seen failing with a collection for each scrape: all 40."""
+    seen = set()
+    with listening("--proc", str(proc), "--no-sample") as (_, url):
+        begun = time.monotonic()
+        for number in range(40):
+            (proc / "gpu0/stats").write_text(f"something_new {number}\n")
+            seen.add(parse(get(url)[2])['gpulens_something_new_total{gpu="0"}'])
+        assert len(seen) <= 2 + time.monotonic() - begun
+        time.sleep(CACHED)
+        assert parse(get(url)[2])['gpulens_something_new_total{gpu="0"}'] == 39
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"])
+def test_only_get_and_head_are_answered(method: str) -> None:
+    """Anything else is 405, which names these two. Seen failing with 404, after the body was read."""
+    with listening("-i", str(image("gp106"))) as (_, url):
+        answer = ask(url, f"{method} /metrics HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 405 ") and b"\r\nAllow: GET, HEAD\r\n" in answer
+
+
+def test_head_tells_the_length_alone() -> None:
+    """The headers of GET, and no body."""
+    with listening("-i", str(image("gp106"))) as (_, url):
+        whole, head = (ask(url, f"{m} /metrics HTTP/1.1\r\nHost: x\r\n\r\n".encode()) for m in ("GET", "HEAD"))
+    fields, body = whole.split(b"\r\n\r\n", 1)
+    assert head.endswith(b"\r\n\r\n") and f"Content-Length: {len(body)}".encode() in head
+    assert b"Connection: close" in fields and body.startswith(b"# HELP gpulens_gpus ")
+
+
+GREEDY = {
+    "length": (b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2147483648\r\n\r\n", b"x" * (1 << 20)),
+    "get": (b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2147483648\r\n\r\n", b"x" * (1 << 20)),
+    "chunked": (b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+                b"100000\r\n" + b"x" * (1 << 20) + b"\r\n"),
+    "gzip": (b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n",
+             b"100000\r\n" + b"\0" * (1 << 20) + b"\r\n"),
+    "header": (b"GET /metrics HTTP/1.1\r\nHost: x\r\nLong: ", b"x" * (1 << 20)),
+    "headers": (b"GET /metrics HTTP/1.1\r\nHost: x\r\n", b"X-Y: z\r\n" * (1 << 17)),
+    "address": (b"GET /", b"x" * (1 << 20)),
+    "nothing": (b"", b"\0" * (1 << 20)),
+    "lines": (b"", b"\r\n" * (1 << 19)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(GREEDY))
+def test_what_is_large_is_not_read(name: str) -> None:
+    """2 GB of a body, of a header, of headers, of an address: the server closes after a few MB at most, which the
+    kernel holds, and has less than 64 MB. Seen failing with cpp-httplib: 2147 MB, and no end, of a body by its length."""
+    head, more = GREEDY[name]
+    sent = 0
+    with listening("-i", str(image("gp106"))) as (process, url):
+        with connect(url) as client:
+            try:
+                client.sendall(head)
+                while sent < 1 << 31:
+                    client.sendall(more)
+                    sent += len(more)
+            except OSError:
+                pass
+        assert sent < 64 << 20
+        assert slowest_scrape(url, 0.2) < 1
+        assert peak_mb(process) < 64
+
+
+def test_idle_clients_keep_nobody_out(proc: pathlib.Path) -> None:
+    """1200 connections that say nothing, opened again as they are ended: each scrape is answered in less than a second,
+    and the server has at most 160 files open and 64 MB. Seen failing with cpp-httplib: no answer in 30 s, 1142 files."""
+    with listening("--proc", str(proc)) as (process, url), contextlib.ExitStack() as stack:
+        for _ in range(3):
+            for _ in range(400):
+                stack.enter_context(connect(url))
+            assert slowest_scrape(url, 1) < 1
+        assert len(os.listdir(f"/proc/{process.pid}/fd")) <= 160
+        assert peak_mb(process) < 64
+
+
+def test_a_request_has_a_deadline(proc: pathlib.Path) -> None:
+    """100 clients send a byte of a request each 100 ms: all are ended within 4 seconds, and scrapes are answered in less
+    than one. Seen failing with cpp-httplib: four such clients keep all others out."""
+    request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 1000
+    with listening("--proc", str(proc)) as (process, url), contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(connect(url)) for _ in range(100)]
+        begun = time.monotonic()
+        at = 0
+        while time.monotonic() < begun + 4:
+            for client in clients:
+                with contextlib.suppress(OSError):
+                    client.send(request[at:at + 1])
+            at += 1
+            assert slowest_scrape(url, 0.05) < 1
+        assert ended(clients) == 100
+        assert peak_mb(process) < 64
+
+
+def test_an_answer_has_a_deadline(proc: pathlib.Path) -> None:
+    """200 clients ask and never read what they are sent, which is more than the kernel holds: scrapes are answered
+    meanwhile, and all are ended within 8 seconds. Seen failing without close_overdue() for answers."""
+    (proc / "gpu0/stats").write_text("".join(f"read_{n:05}{'n' * 200} 1\n" for n in range(4000)))
+    with listening("--proc", str(proc), "--no-sample") as (process, url), contextlib.ExitStack() as stack:
+        clients = []
+        for _ in range(200):
+            clients.append(stack.enter_context(connect(url, window=2048)))
+            with contextlib.suppress(OSError):
+                clients[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        longest = slowest_scrape(url, 1)
+        held = len(os.listdir(f"/proc/{process.pid}/fd"))
+        assert held > 100, f"{held} files open: the kernel took the answers"
+        assert longest < 1
+        time.sleep(7)
+        fds = os.listdir(f"/proc/{process.pid}/fd")
+        assert len(fds) < 32, f"{len(fds)} files open"
+        assert peak_mb(process) < 64
+
+
+@pytest.mark.parametrize("odd", [
+    b"GET\r\n\r\n", b"GET /metrics\r\n\r\n", b"GET /metrics HTTP/9.9\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01\xfc",
+    b"GET /metrics HTTP/1.1\r\n\r\n", b"GET http://x/metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /metrics%00 HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nGET /",
+    b"GET /metrics HTTP/1.1\r\nHost: x\r\nRange: bytes=0-1,5-99999999999999999999\r\n\r\n"])
+def test_an_odd_request_harms_nobody(odd: bytes) -> None:
+    """Whatever it is answered, the next scrape is answered as ever."""
+    with listening("-i", str(image("gp106"))) as (process, url):
+        with connect(url) as client:
+            client.sendall(odd)
+            client.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionError):
+                assert b"root:" not in client.recv(65536)
+        assert get(url)[0] == 200 and process.poll() is None
+
+
+def test_a_server_keeps_the_capabilities_alone_that_it_uses(proc: pathlib.Path) -> None:
+    """Of root's, each thread keeps CAP_PERFMON, which the module asks for at each read, and no program could gain others.
+    Seen failing with all of root's."""
+    if os.geteuid():
+        pytest.skip("has no capabilities to give up")
+    with listening("--proc", str(proc)) as (process, url):
+        assert get(url)[0] == 200
+        tasks = list(pathlib.Path(f"/proc/{process.pid}/task").glob("*/status"))
+        assert len(tasks) >= 3, "the main thread, the server's, the sampler's"
+        for task in tasks:
+            status = dict(line.split(":\t", 1) for line in task.read_text().splitlines() if ":\t" in line)
+            for name in ("CapPrm", "CapEff", "CapBnd"):
+                assert int(status[name], 16) & ~(1 << 38) == 0, (name, status[name])
+            assert int(status["CapInh"], 16) == int(status["CapAmb"], 16) == 0 and status["NoNewPrivs"] == "1"

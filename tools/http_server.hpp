@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+// An HTTP server of short texts (libmicrohttpd), bounded against any client: GET and HEAD without a body, a limit on
+// headers and connections, one request a connection, a deadline for the request and one for its answer.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tool {
+
+struct HttpAnswer {
+	unsigned status = 200;
+	std::string type;
+	std::shared_ptr<const std::string> body; // one copy for all connections that are sent it
+};
+
+// The status that refuses a request whatever its path is; 0: it is not refused. length, encoding: its headers
+// Content-Length and Transfer-Encoding, null where it has none.
+unsigned refusal_of(std::string_view method, const char *length, const char *encoding);
+
+class HttpServer {
+public:
+	using Handler = std::function<HttpAnswer(std::string_view path)>;
+
+	static constexpr size_t HEADER_BYTES = 8192; // and what a connection takes of memory
+	static constexpr unsigned MAX_CONNECTIONS = 128;
+	// From so many on, a new connection ends the oldest one whose request is not whole.
+	static constexpr unsigned EVICT_FROM = 112;
+	static constexpr std::chrono::milliseconds REQUEST_TIME{2000}, ANSWER_TIME{5000};
+
+	// listener: a listening socket, which the server closes. handler: called by one thread, for one request at a time;
+	// its time counts for no deadline. Throws std::runtime_error.
+	HttpServer(int listener, Handler handler);
+	HttpServer(const HttpServer &) = delete;
+	HttpServer &operator=(const HttpServer &) = delete;
+	~HttpServer(); // closes all connections
+
+	// Ends connections beyond their deadline. To be called several times a second.
+	void close_overdue();
+
+private:
+	struct State;
+	std::unique_ptr<State> state_;
+};
+
+} // namespace tool
