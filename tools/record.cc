@@ -2,6 +2,7 @@
 // See record.hpp.
 #include "record.hpp"
 
+#include "output_file.hpp"
 #include "rm/sampler.hpp"
 #include "run.hpp"
 #include "signals.hpp"
@@ -11,7 +12,9 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
@@ -24,6 +27,9 @@ namespace tool {
 
 namespace {
 
+constexpr size_t PIECE = 1 << 18;   // bytes of a recording read at once
+constexpr double LONGEST_NS = 1e18; // 31 years
+
 bool is_raw(const std::string &path)
 {
 	for (const char *end : {".csv", ".html", ".perfetto-trace", ".pftrace", ".perfetto"})
@@ -34,12 +40,27 @@ bool is_raw(const std::string &path)
 
 void write_timeline(const Timeline &t, const std::string &path)
 {
+	OutputFile file(path);
+	Sink sink = [&file](std::string_view bytes) { file.write(bytes); };
+
 	if (path.ends_with(".csv"))
-		write_whole(path, timeline_csv(t));
+		write_csv(t, sink);
 	else if (path.ends_with(".html"))
-		write_whole(path, timeline_html(t));
+		write_html(t, sink);
 	else
-		write_whole(path, timeline_perfetto(t));
+		write_perfetto(t, sink);
+	file.commit();
+}
+
+// Intervals that memory shall not hold lie where what is made of them is written. A device has no folder for files.
+std::shared_ptr<TimelineStore> store_beside(const std::vector<std::string> &files)
+{
+	std::filesystem::path first = files.empty() ? "-" : files[0];
+	std::error_code err;
+
+	if (first == "-" || (std::filesystem::exists(first, err) && !std::filesystem::is_regular_file(first, err)))
+		return std::make_shared<TimelineStore>("");
+	return std::make_shared<TimelineStore>(first.has_parent_path() ? first.parent_path().string() : ".");
 }
 
 // A raw recording, written as it comes so that a long one takes no memory.
@@ -157,7 +178,11 @@ std::optional<u64> parse_duration(const std::string &text, u64 unit_ns)
 
 	if (r.ec != std::errc() || !(n >= 0) || n > 1e9 || (!unit.empty() && !units.count(unit)))
 		return std::nullopt;
-	return static_cast<u64>(std::llround(n * static_cast<double>(unit.empty() ? unit_ns : units.at(unit))));
+	double ns = n * static_cast<double>(unit.empty() ? unit_ns : units.at(unit));
+	// What is added to a clock's time must not overflow.
+	if (ns > LONGEST_NS)
+		return std::nullopt;
+	return static_cast<u64>(std::llround(ns));
 }
 
 SampleStream::SampleStream(const std::string &proc, unsigned gpu, u32 period_us, const std::vector<u32> &runlists)
@@ -198,7 +223,7 @@ int record(const Options &options, const RecordOptions &how)
 	StopSignals stop;
 	std::unique_ptr<Samples> samples = samples_of(options.sources, how);
 	RawFiles raw(how.files);
-	TimelineBuilder builder;
+	TimelineBuilder builder(store_beside(how.files));
 	std::string why;
 
 	auto take = [&](std::string_view bytes) {
@@ -231,12 +256,35 @@ int record(const Options &options, const RecordOptions &how)
 	return why.empty() ? EXIT_DONE : EXIT_PART;
 }
 
+namespace {
+
+Timeline timeline_of_file(const std::string &recording, const std::string &output)
+{
+	TimelineBuilder builder(store_beside({output}));
+	std::unique_ptr<FILE, int (*)(FILE *)> in(
+		recording == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(recording.c_str(), "re"), fclose);
+	std::string piece(PIECE, 0);
+
+	if (!in)
+		throw SourceError(explain_file(errno, recording));
+	try {
+		while (size_t n = std::fread(piece.data(), 1, piece.size(), in.get()))
+			builder.feed(std::string_view(piece).substr(0, n));
+		if (std::ferror(in.get()))
+			throw SourceError(std::strerror(errno));
+		return builder.finish();
+	} catch (const SourceError &e) {
+		throw SourceError(recording + ": " + e.what());
+	}
+}
+
+} // namespace
+
 int report(const Options &, const std::string &recording, std::vector<std::string> files)
 {
-	Timeline t = timeline_of(read_whole(recording, false), recording);
-
 	if (files.empty())
 		files.push_back((recording == "-" ? "recording" : recording) + ".html");
+	Timeline t = timeline_of_file(recording, files[0]);
 	for (const std::string &file : files) {
 		if (is_raw(file) && file != "-")
 			throw SourceError(file + ": its name ends with none of .html, .csv, .perfetto-trace");

@@ -6,6 +6,7 @@
 #include "text.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <endian.h>
 #include <fmt/format.h>
@@ -13,6 +14,9 @@
 namespace tool {
 
 namespace {
+
+// 64 runlists of 4096 channels in a TSG each are half of it.
+constexpr size_t LARGEST_SNAPSHOT = size_t{64} << 20;
 
 // What a sample says of its engine; nothing: it is idle.
 std::optional<Interval> interval_of(const gpulens_sample &s)
@@ -52,14 +56,52 @@ u64 percentile(const std::map<u64, u64> &counts, u64 total, double part)
 
 } // namespace
 
-u64 Turns::median_ns() const
+void Lengths::add(u64 ns)
 {
-	std::vector<u64> sorted = lengths_ns;
+	count_++;
+	sum_ += ns;
+	least_ = std::min(least_, ns);
+	most_ = std::max(most_, ns);
+	if (count_ <= EXACT) {
+		first_.push_back(ns);
+		return;
+	}
+	if (octaves_.empty())
+		for (u64 one : first_)
+			count_in_share(one);
+	count_in_share(ns);
+}
 
-	if (sorted.empty())
-		return 0;
-	std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2), sorted.end());
-	return sorted[sorted.size() / 2];
+void Lengths::count_in_share(u64 ns)
+{
+	unsigned octave = static_cast<unsigned>(std::bit_width(ns | 1)) - 1;
+	u64 above = ns - (u64{1} << octave); // 0 is its own octave's, too
+	u64 share = octave >= 10 ? above >> (octave - 10) : above;
+	Share &s = octaves_[octave][share % SHARES];
+
+	s.count++;
+	s.sum += ns;
+}
+
+u64 Lengths::median() const
+{
+	u64 seen = 0;
+
+	if (octaves_.empty()) {
+		std::vector<u64> sorted = first_;
+		if (sorted.empty())
+			return 0;
+		std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2),
+				 sorted.end());
+		return sorted[sorted.size() / 2];
+	}
+	for (const auto &[octave, shares] : octaves_)
+		for (const Share &s : shares) {
+			seen += s.count;
+			if (seen > count_ / 2)
+				return s.sum / s.count;
+		}
+	return most_;
 }
 
 std::string Timeline::name() const
@@ -81,46 +123,89 @@ std::optional<Owner> Timeline::owner(const Interval &i) const
 	return at == owners.end() ? std::nullopt : std::optional(at->second);
 }
 
-// A turn is made of intervals on the engine that follow each other without a hole; its channels may change.
+namespace {
+
+// A track's intervals to turns: of those on the engine that follow each other without a hole; channels may change.
+class TurnCounter {
+public:
+	TurnCounter(const Timeline &t, size_t track) : t_(t), holes_(t.holes_of(track)) { next_hole(); }
+
+	void take(const Interval &i)
+	{
+		if (first_ && i.phase == Phase::On && i.tsg == first_->tsg && i.bare == first_->bare &&
+		    i.start_ns == end_ns_) {
+			end_ns_ = i.end_ns;
+			goes_on_ = i.goes_on;
+			return;
+		}
+		finish();
+		if (i.phase != Phase::On)
+			return;
+		first_ = i;
+		end_ns_ = i.end_ns;
+		goes_on_ = i.goes_on;
+	}
+
+	// The turn that is under way ends.
+	void finish()
+	{
+		if (!first_)
+			return;
+		u64 start = first_->start_ns;
+		Turns &to = by_tsg[{first_->bare, first_->tsg}];
+		to.tsg = first_->tsg;
+		to.bare = first_->bare;
+		to.owner = to.owner ? to.owner : t_.owner(*first_);
+		to.on_ns += end_ns_ - start;
+		// At a hole, as at the recording's ends, nobody knows how long it had been or went on.
+		while (hole_ && (hole_->to_ns < start || !too_long(*hole_)))
+			next_hole();
+		bool cut = start <= t_.start_ns || goes_on_ || (hole_ && hole_->from_ns <= end_ns_);
+		if (!cut)
+			to.lengths_ns.add(end_ns_ - start);
+		first_.reset();
+	}
+
+	std::map<std::pair<bool, int>, Turns> by_tsg;
+
+private:
+	bool too_long(const Hole &h) const { return h.blind || h.to_ns - h.from_ns > t_.longest_step_ns(); }
+
+	void next_hole()
+	{
+		const Hole *h = holes_.next();
+
+		hole_ = h ? std::optional(*h) : std::nullopt;
+	}
+
+	const Timeline &t_;
+	TimelineReader<Hole> holes_;
+	std::optional<Hole> hole_;
+	std::optional<Interval> first_; // of the turn that is under way
+	u64 end_ns_ = 0;
+	bool goes_on_ = false;
+};
+
+} // namespace
+
 std::vector<Turns> Timeline::turns(size_t track) const
 {
-	const Track &t = tracks[track];
-	std::map<std::pair<bool, int>, Turns> by_tsg;
-	size_t n = t.intervals.size(), hole = 0;
-	auto too_long = [this](const Hole &h) { return h.blind || h.to_ns - h.from_ns > longest_step_ns(); };
+	TurnCounter counter(*this, track);
+	TimelineReader<Interval> intervals = intervals_of(track);
 
-	for (size_t i = 0; i < n;) {
-		const Interval &first = t.intervals[i];
-		size_t j = i + 1;
-		if (first.phase != Phase::On) {
-			i++;
-			continue;
-		}
-		while (j < n && t.intervals[j].phase == Phase::On && t.intervals[j].tsg == first.tsg &&
-		       t.intervals[j].bare == first.bare && t.intervals[j].start_ns == t.intervals[j - 1].end_ns)
-			j++;
-		u64 start = first.start_ns, end = t.intervals[j - 1].end_ns;
-		Turns &to = by_tsg[{first.bare, first.tsg}];
-		to.tsg = first.tsg;
-		to.bare = first.bare;
-		to.owner = to.owner ? to.owner : owner(first);
-		to.on_ns += end - start;
-		// At a hole, as at the recording's ends, nobody knows how long it had been or went on.
-		while (hole < t.holes.size() && (t.holes[hole].to_ns < start || !too_long(t.holes[hole])))
-			hole++;
-		bool cut = start <= start_ns || t.intervals[j - 1].goes_on ||
-			   (hole < t.holes.size() && t.holes[hole].from_ns <= end);
-		if (!cut)
-			to.lengths_ns.push_back(end - start);
-		i = j;
-	}
+	while (const Interval *i = intervals.next())
+		counter.take(*i);
+	counter.finish();
 	std::vector<Turns> list;
-	for (auto &[key, turns] : by_tsg) {
-		const Runlist *rl =
-			gpu && t.engine.runlist >= 0 ? gpu->runlist(static_cast<u32>(t.engine.runlist)) : nullptr;
-		for (const Tsg &tsg : rl ? rl->tsgs : std::vector<Tsg>())
-			if (!turns.bare && static_cast<int>(tsg.id) == turns.tsg)
-				turns.slice_ns = tsg.timeslice_ns;
+	int id = tracks[track].engine.runlist;
+	const Runlist *rl = gpu && id >= 0 ? gpu->runlist(static_cast<u32>(id)) : nullptr;
+	std::map<int, u64> slices;
+	for (const Tsg &tsg : rl ? rl->tsgs : std::vector<Tsg>())
+		slices[static_cast<int>(tsg.id)] = tsg.timeslice_ns;
+	for (auto &[key, turns] : counter.by_tsg) {
+		auto slice = slices.find(turns.tsg);
+		if (!turns.bare && slice != slices.end())
+			turns.slice_ns = slice->second;
 		list.push_back(std::move(turns));
 	}
 	return list;
@@ -135,6 +220,8 @@ bool TimelineBuilder::take_head()
 	if (pending_.size() >= sizeof(snap) && std::memcmp(pending_.data(), "GPLS", 4) == 0) {
 		std::memcpy(&snap, pending_.data(), sizeof(snap));
 		size_t bytes = GPULENS_RECORD_BYTES * (size_t{le32toh(snap.records)} + 1);
+		if (bytes > LARGEST_SNAPSHOT)
+			throw SourceError("its snapshot is larger than any GPU's");
 		if (pending_.size() < bytes)
 			return false;
 		timeline_.gpu = from_snapshot(std::string_view(pending_).substr(0, bytes), "recording");
@@ -153,7 +240,7 @@ bool TimelineBuilder::take_head()
 	for (size_t at = sizeof(h); at < bytes; at += GPULENS_RECORD_BYTES) {
 		gpulens_engine e;
 		std::memcpy(&e, pending_.data() + at, sizeof(e));
-		timeline_.tracks.push_back({engine_from_record(e, le16toh(h.version)), {}, {}});
+		timeline_.tracks.push_back({engine_from_record(e, le16toh(h.version)), {}, {}, {}, {}});
 	}
 	timeline_.index = static_cast<int>(le32toh(h.gpu));
 	timeline_.period_us = le32toh(h.period_us);
@@ -170,12 +257,22 @@ void TimelineBuilder::close(size_t track, u64 at)
 		return;
 	o.interval.end_ns = at;
 	timeline_.tracks[track].intervals.push_back(o.interval);
+	put_if_many(timeline_.tracks[track].intervals, timeline_.tracks[track].stored_intervals);
 	o.any = false;
+}
+
+template <typename T> void TimelineBuilder::put_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks)
+{
+	if (!store_ || items.size() < store_->block())
+		return;
+	blocks.push_back(store_->put(items));
+	items.clear();
 }
 
 void TimelineBuilder::remark(const gpulens_sample &s)
 {
 	timeline_.gaps.push_back({le64toh(s.time_ns), le32toh(s.ticks), s.kind});
+	put_if_many(timeline_.gaps, timeline_.stored_gaps);
 	timeline_.lost += le32toh(s.ticks);
 	// Late ticks make the next step a long one. Where nobody looked, what was on an engine is not known.
 	if (s.kind == GPULENS_SAMPLE_LATE)
@@ -211,8 +308,11 @@ void TimelineBuilder::take(const gpulens_sample &s)
 		tick(time_ns);
 	timeline_.end_ns = std::max(timeline_.end_ns, time_ns);
 	Open &o = open_[s.engine];
-	if (o.last_ns && (o.blind || time_ns > o.last_ns + u64{2000} * timeline_.period_us))
-		timeline_.tracks[s.engine].holes.push_back({o.last_ns, time_ns, o.blind});
+	if (o.last_ns && (o.blind || time_ns > o.last_ns + u64{2000} * timeline_.period_us)) {
+		Track &t = timeline_.tracks[s.engine];
+		t.holes.push_back({o.last_ns, time_ns, o.blind});
+		put_if_many(t.holes, t.stored_holes);
+	}
 	o.blind = false;
 	std::optional<Interval> i = interval_of(s);
 	if (o.any && !(i && same(o.interval, *i)))
@@ -332,7 +432,7 @@ std::vector<Track> TimelineBuilder::drain()
 		Open rest = open_[i];
 		close(i, rest.last_ns);
 		Track &t = timeline_.tracks[i];
-		tracks.push_back({t.engine, std::move(t.intervals), std::move(t.holes)});
+		tracks.push_back({t.engine, std::move(t.intervals), std::move(t.holes), {}, {}});
 		t.intervals.clear();
 		t.holes.clear();
 		open_[i].any = rest.any;
@@ -353,6 +453,7 @@ Timeline TimelineBuilder::finish()
 		close(i, open_[i].last_ns);
 	}
 	measure_steps(timeline_);
+	timeline_.store = store_;
 	return std::move(timeline_);
 }
 

@@ -3,10 +3,14 @@
 // intervals, turns and how good the sampling was. Times are nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 #include "model.hpp"
+#include "timeline_store.hpp"
 #include "uapi/gpulens.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,17 +50,74 @@ struct Hole {
 	bool blind = false; // there were ticks, and their samples are lost
 };
 
-struct Track {
-	Engine engine;
-	std::vector<Interval> intervals;
-	std::vector<Hole> holes;
-};
-
 // Ticks without samples.
 struct Gap {
 	u64 time_ns = 0;
 	u32 ticks = 0;
 	int kind = 0; // GPULENS_SAMPLE_FULL, LATE, ASLEEP
+};
+
+struct Track {
+	Engine engine;
+	std::vector<Interval> intervals;
+	std::vector<Hole> holes;
+	// Of a long recording, those before: in the timeline's store.
+	std::vector<StoreBlock> stored_intervals{}, stored_holes{};
+};
+
+// The items of a track, or the gaps, in order, without holding more of them than a block.
+template <typename T> class TimelineReader {
+public:
+	TimelineReader(const TimelineStore *store, const std::vector<StoreBlock> &blocks, const std::vector<T> &rest)
+		: store_(store), blocks_(blocks), rest_(rest)
+	{
+	}
+
+	// Valid until the next call; null: there are no more.
+	const T *next()
+	{
+		while (block_ < blocks_.size() && at_ == read_.size()) {
+			store_->get(blocks_[block_++], read_);
+			at_ = 0;
+		}
+		if (at_ < read_.size())
+			return &read_[at_++];
+		return rest_at_ < rest_.size() ? &rest_[rest_at_++] : nullptr;
+	}
+
+private:
+	const TimelineStore *store_;
+	const std::vector<StoreBlock> &blocks_;
+	const std::vector<T> &rest_;
+	std::vector<T> read_;
+	size_t block_ = 0, at_ = 0, rest_at_ = 0;
+};
+
+// How long turns were. Of more than EXACT, only how many there were within each 0.1 % of length.
+class Lengths {
+public:
+	static constexpr size_t EXACT = 1024;
+
+	void add(u64 ns);
+	u64 count() const { return count_; }
+	u64 sum() const { return sum_; }
+	u64 least() const { return least_; }
+	u64 most() const { return most_; }
+	u64 median() const; // 0: there are none
+	// The first EXACT, in order.
+	const std::vector<u64> &first() const { return first_; }
+
+private:
+	static constexpr unsigned SHARES = 1024; // of an octave
+	struct Share {
+		u64 count = 0, sum = 0;
+	};
+
+	void count_in_share(u64 ns);
+
+	u64 count_ = 0, sum_ = 0, least_ = ~u64{0}, most_ = 0;
+	std::vector<u64> first_;
+	std::map<unsigned, std::array<Share, SHARES>> octaves_;
 };
 
 // What one TSG had of an engine. Turns that the recording or a hole of more than three steps cut off are not measured.
@@ -65,10 +126,8 @@ struct Turns {
 	bool bare = false;
 	std::optional<Owner> owner{}; // where it is told
 	u64 on_ns = 0;                // all of its time on the engine
-	std::vector<u64> lengths_ns;  // of whole turns, in order
+	Lengths lengths_ns;           // of whole turns
 	std::optional<u64> slice_ns;  // as configured, where a snapshot tells it
-
-	u64 median_ns() const;
 };
 
 struct Timeline {
@@ -78,7 +137,9 @@ struct Timeline {
 	u64 start_ns = 0, end_ns = 0;
 	std::vector<Track> tracks;
 	std::vector<Gap> gaps;
-	std::map<int, Owner> owners; // by channel, as it was told last
+	std::vector<StoreBlock> stored_gaps;          // those before
+	std::shared_ptr<const TimelineStore> store{}; // of a long recording
+	std::map<int, Owner> owners;                  // by channel, as it was told last
 	u64 ticks = 0, lost = 0;
 	// Distances of ticks as they came, ns, without those between which samples were lost: what is measured is known
 	// to within one of them.
@@ -88,6 +149,15 @@ struct Timeline {
 	u64 longest_step_ns() const { return 3 * std::max<u64>(step_median_ns, u64{period_us} * 1000); }
 	double seconds() const { return static_cast<double>(end_ns - start_ns) / 1e9; }
 	std::vector<Turns> turns(size_t track) const; // by TSG
+	TimelineReader<Interval> intervals_of(size_t track) const
+	{
+		return {store.get(), tracks[track].stored_intervals, tracks[track].intervals};
+	}
+	TimelineReader<Hole> holes_of(size_t track) const
+	{
+		return {store.get(), tracks[track].stored_holes, tracks[track].holes};
+	}
+	TimelineReader<Gap> all_gaps() const { return {store.get(), stored_gaps, gaps}; }
 	std::optional<Owner> owner(const Interval &i) const;
 	std::string name() const; // "gpu0: AD102 (Ada), 0000:01:00.0"
 };
@@ -95,6 +165,10 @@ struct Timeline {
 // Takes a stream as it comes, in pieces of any size; keeps what is needed and no sample.
 class TimelineBuilder {
 public:
+	TimelineBuilder() = default;
+	// Intervals, holes and gaps go to the store when there are many; then only feed() and finish() are to be used.
+	explicit TimelineBuilder(std::shared_ptr<TimelineStore> store) : store_(std::move(store)) {}
+
 	// A recording may have a snapshot before the samples; both come through feed().
 	void feed(std::string_view bytes);
 	// Nothing more comes. Throws SourceError: there was no sound header, or it was cut in it.
@@ -127,7 +201,9 @@ private:
 	void remark(const gpulens_sample &s);
 	void take_record(std::string_view bytes);
 	void tick(u64 time_ns);
+	template <typename T> void put_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks);
 
+	std::shared_ptr<TimelineStore> store_; // null: all is kept in memory
 	Timeline timeline_;
 	std::string pending_;
 	bool begun_ = false;
@@ -144,11 +220,15 @@ Timeline timeline_of(std::string_view bytes, const std::string &source);
 const std::vector<std::string> &turn_titles();
 std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::string &none);
 
-std::string timeline_csv(const Timeline &t);
+// Takes a file's bytes piece by piece.
+using Sink = std::function<void(std::string_view)>;
+
+void write_csv(const Timeline &t, const Sink &sink);
 // Perfetto's format: tools/perfetto_trace.proto.
-std::string timeline_perfetto(const Timeline &t);
-// A page of its own: an SVG of the engines over time and tables of turns, as Fig. 6 of RTAS'24.
-std::string timeline_html(const Timeline &t);
+void write_perfetto(const Timeline &t, const Sink &sink);
+// A page of its own: an SVG of the engines over time and tables of turns, as Fig. 6 of RTAS'24. Of a long recording the
+// beginning is drawn interval by interval, and the rest as shares of time.
+void write_html(const Timeline &t, const Sink &sink);
 // The tables as text, with how well the sampling went.
 std::string timeline_text(const Timeline &t);
 

@@ -7,13 +7,16 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <queue>
 
 namespace tool {
 
 namespace {
 
-constexpr size_t MOST = 20000; // rectangles; browsers get slow beyond, and a note says what was left out
+// Rectangles; browsers get slow beyond. Where there are more intervals, so many of the first are drawn as they are, and as
+// many rectangles show the shares of time of the rest.
+constexpr size_t MOST = 20000, FIRST = MOST / 2;
+constexpr size_t MOST_GAPS = 2000; // where there are more, close ones are drawn as one
 constexpr int ROW = 22, BAR = 16;
 
 const char STYLE[] = R"(<style>
@@ -101,25 +104,41 @@ struct Row {
 	std::optional<Owner> owner{};
 };
 
-std::vector<Row> rows_of(const Timeline &t)
-{
+// What a page is drawn from that all intervals have to be seen for.
+struct Survey {
 	std::vector<Row> rows;
+	size_t intervals = 0;
+	u64 first_until_ns = ~u64{0}; // those that start before are the first
+};
+
+Survey survey_of(const Timeline &t)
+{
+	Survey s;
+	std::priority_queue<u64> first; // the lowest starts
 
 	for (size_t i = 0; i < t.tracks.size(); i++) {
 		std::map<std::pair<bool, int>, std::optional<Owner>> who;
-		for (const Interval &one : t.tracks[i].intervals) {
-			if (one.phase == Phase::Error)
+		TimelineReader<Interval> intervals = t.intervals_of(i);
+		while (const Interval *one = intervals.next()) {
+			if (one->phase == Phase::Error)
 				continue;
-			std::optional<Owner> &owner = who[{one.bare, one.tsg}];
-			owner = owner ? owner : t.owner(one);
+			std::optional<Owner> &owner = who[{one->bare, one->tsg}];
+			owner = owner ? owner : t.owner(*one);
+			s.intervals++;
+			if (first.size() <= FIRST || one->start_ns < first.top())
+				first.push(one->start_ns);
+			if (first.size() > FIRST + 1)
+				first.pop();
 		}
 		if (who.empty())
 			continue;
-		rows.push_back({i, LENS_NONE, false, true, {}});
+		s.rows.push_back({i, LENS_NONE, false, true, {}});
 		for (const auto &[key, owner] : who)
-			rows.push_back({i, key.second, key.first, false, owner});
+			s.rows.push_back({i, key.second, key.first, false, owner});
 	}
-	return rows;
+	if (s.intervals > MOST)
+		s.first_until_ns = first.top();
+	return s;
 }
 
 std::string who(const Row &r)
@@ -135,14 +154,22 @@ double us(u64 ns)
 
 class Page {
 public:
-	explicit Page(const Timeline &t) : t_(t), rows_(rows_of(t))
+	explicit Page(const Timeline &t) : t_(t), survey_(survey_of(t)), rows_(survey_.rows)
 	{
-		std::set<std::pair<bool, int>> all;
 		for (const Row &r : rows_)
 			if (!r.is_engine)
-				all.insert({r.bare, r.tsg});
-		for (const auto &one : all)
-			order_.push_back(one);
+				order_[{r.bare, r.tsg}] = 0;
+		size_t n = 0;
+		for (auto &[key, place] : order_)
+			place = n++;
+		rest_ns_ = t.end_ns - std::min(t.end_ns, survey_.first_until_ns);
+		shares_ = std::max<size_t>(1, FIRST / std::max<size_t>(1, rows_.size()));
+		share_ns_ = std::max<u64>(1, (rest_ns_ + shares_ - 1) / shares_);
+		TimelineReader<Gap> gaps = t.all_gaps();
+		while (const Gap *g = gaps.next()) {
+			gaps_++;
+			blind_ += g->kind != GPULENS_SAMPLE_LATE;
+		}
 	}
 
 	std::string write() const
@@ -155,12 +182,7 @@ public:
 	}
 
 private:
-	const char *colour_of(const Row &r) const
-	{
-		auto at = std::find(order_.begin(), order_.end(), std::pair<bool, int>(r.bare, r.tsg));
-
-		return colour(static_cast<size_t>(at - order_.begin()));
-	}
+	const char *colour_of(const Row &r) const { return colour(order_.at({r.bare, r.tsg})); }
 
 	std::string sampling() const
 	{
@@ -172,59 +194,143 @@ private:
 				    duration(t_.step_max_ns), duration(u64{t_.period_us} * 1000));
 
 		if (t_.lost)
-			out += fmt::format("<p>{} ticks have no samples, in {} places{}.</p>\n", t_.lost,
-					   t_.gaps.size(),
-					   blind() ? "; grey: samples were lost" : ": sampling came too late");
+			out += fmt::format("<p>{} ticks have no samples, in {} places{}.</p>\n", t_.lost, gaps_,
+					   blind_ ? "; grey: samples were lost" : ": sampling came too late");
 		return out;
 	}
 
-	bool blind() const
+	static std::string rectangle(double x, size_t y, double width, const std::string &rest)
 	{
-		return std::any_of(t_.gaps.begin(), t_.gaps.end(),
-				   [](const Gap &g) { return g.kind != GPULENS_SAMPLE_LATE; });
+		return fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"{}</title></rect>\n", x,
+				   y + (ROW - BAR) / 2, width, BAR, rest);
 	}
 
-	std::string bars(const Row &r, size_t y, size_t &left) const
+	std::string bar(const Row &r, size_t y, const Interval &one) const
 	{
-		std::string out = fmt::format("<g fill=\"{}\">\n", colour_of(r));
+		bool pale = one.phase == Phase::Switching;
 
-		for (const Interval &one : t_.tracks[r.track].intervals) {
-			if (one.phase == Phase::Error || one.tsg != r.tsg || one.bare != r.bare || !left)
-				continue;
-			left--;
-			out += fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"{}><title>{}{}: "
-					   "{} at {:.3f} "
-					   "ms{}</title></rect>\n",
-					   us(one.start_ns - t_.start_ns), y + (ROW - BAR) / 2,
-					   us(one.end_ns - one.start_ns), BAR,
-					   one.phase == Phase::Switching ? " opacity=\".35\"" : "", who(r),
-					   one.phase == Phase::Switching ? " switching" : "",
-					   duration(one.end_ns - one.start_ns), us(one.start_ns - t_.start_ns) / 1000,
-					   one.channel == LENS_NONE ? "" : fmt::format(", channel {}", one.channel));
+		return rectangle(us(one.start_ns - t_.start_ns), y, us(one.end_ns - one.start_ns),
+				 fmt::format("{}><title>{}{}: {} at {:.3f} ms{}", pale ? " opacity=\".35\"" : "",
+					     who(r), pale ? " switching" : "", duration(one.end_ns - one.start_ns),
+					     us(one.start_ns - t_.start_ns) / 1000,
+					     one.channel == LENS_NONE ? "" : fmt::format(", channel {}", one.channel)));
+	}
+
+	// Time of a row on the engine, by part of the rest.
+	using Shares = std::vector<u64>;
+
+	void add_to(Shares &shares, const Interval &one) const
+	{
+		u64 from = one.start_ns - survey_.first_until_ns, to = one.end_ns - survey_.first_until_ns;
+
+		shares.resize(shares_);
+		for (u64 at = from; at < to;) {
+			size_t part = std::min<size_t>(shares_ - 1, at / share_ns_);
+			u64 end = part + 1 == shares_ ? to : std::min(to, (part + 1) * share_ns_);
+			shares[part] += end - at;
+			at = end;
 		}
-		return out + "</g>\n";
+	}
+
+	std::string bars_of_shares(const Row &r, size_t y, const Shares &shares) const
+	{
+		std::string out;
+
+		for (size_t i = 0; i < shares.size(); i++) {
+			double share = std::min(1.0, static_cast<double>(shares[i]) / static_cast<double>(share_ns_));
+			double at = us(survey_.first_until_ns - t_.start_ns + i * share_ns_);
+			if (shares[i])
+				out += rectangle(
+					at, y, us(share_ns_),
+					fmt::format(" opacity=\"{:.2f}\"><title>{}: {:.1f}% of {} at {:.3f} ms",
+						    std::max(0.05, share), who(r), 100 * share, duration(share_ns_),
+						    at / 1000));
+		}
+		return out;
+	}
+
+	// The bars of an engine's rows, which are rows_ from that index on; y: of the first.
+	std::string bars(size_t first, size_t count, size_t y) const
+	{
+		std::map<std::pair<bool, int>, size_t> place;
+		std::vector<std::string> drawn(count);
+		std::vector<Shares> shares(count);
+		TimelineReader<Interval> intervals = t_.intervals_of(rows_[first].track);
+		std::string out;
+
+		for (size_t i = 0; i < count; i++)
+			place[{rows_[first + i].bare, rows_[first + i].tsg}] = i;
+		while (const Interval *one = intervals.next()) {
+			if (one->phase == Phase::Error)
+				continue;
+			size_t i = place.at({one->bare, one->tsg});
+			if (one->start_ns < survey_.first_until_ns)
+				drawn[i] += bar(rows_[first + i], y + i * ROW, *one);
+			else if (one->phase == Phase::On)
+				add_to(shares[i], *one);
+		}
+		for (size_t i = 0; i < count; i++)
+			out += fmt::format("<g fill=\"{}\">\n{}{}</g>\n", colour_of(rows_[first + i]), drawn[i],
+					   bars_of_shares(rows_[first + i], y + i * ROW, shares[i]));
+		return out;
+	}
+
+	std::string gaps(size_t height) const
+	{
+		u64 close = blind_ > MOST_GAPS ? (t_.end_ns - t_.start_ns) / MOST_GAPS : 0;
+		u64 from = 0, to = 0;
+		std::string out;
+		auto draw = [&] {
+			if (to > from)
+				out += fmt::format(
+					"<rect x=\"{:.1f}\" y=\"0\" width=\"{}\" height=\"{}\" fill=\"#8886\"/>\n",
+					us(from - t_.start_ns), (to - from) / 1000, height);
+		};
+
+		TimelineReader<Gap> all = t_.all_gaps();
+		while (const Gap *g = all.next()) {
+			if (g->time_ns < t_.start_ns || g->kind == GPULENS_SAMPLE_LATE)
+				continue;
+			u64 end = g->time_ns + u64{g->ticks} * t_.period_us * 1000;
+			if (!close || to == 0 || g->time_ns > to + close) {
+				draw();
+				from = g->time_ns;
+			}
+			to = std::max(close ? to : 0, end);
+		}
+		draw();
+		return out;
+	}
+
+	std::string how_drawn() const
+	{
+		if (survey_.intervals <= MOST)
+			return "";
+		return fmt::format(
+			" Of {} intervals those of the first {} are drawn; after that, how dark a bar is tells the "
+			"share of {} that a TSG had.",
+			survey_.intervals, duration(survey_.first_until_ns - t_.start_ns), duration(share_ns_));
 	}
 
 	std::string chart() const
 	{
-		size_t left = MOST, height = rows_.size() * ROW, y = 0;
+		size_t height = rows_.size() * ROW;
 		std::string names, out;
 
 		if (rows_.empty())
 			return "<p>Nothing was on any engine.</p>\n";
-		for (const Gap &g : t_.gaps)
-			if (g.time_ns >= t_.start_ns && g.kind != GPULENS_SAMPLE_LATE)
-				out += fmt::format(
-					"<rect x=\"{:.1f}\" y=\"0\" width=\"{}\" height=\"{}\" fill=\"#8886\"/>\n",
-					us(g.time_ns - t_.start_ns), u64{g.ticks} * t_.period_us, height);
-		for (const Row &r : rows_) {
+		out += gaps(height);
+		for (size_t i = 0; i < rows_.size(); i++) {
+			const Row &r = rows_[i];
 			names += r.is_engine ? fmt::format("<div class=\"engine\">{}</div>",
 							   escaped(t_.tracks[r.track].engine.short_name()))
 					     : fmt::format("<div><i style=\"background:{}\"></i>{}</div>", colour_of(r),
 							   who(r));
-			if (!r.is_engine)
-				out += bars(r, y, left);
-			y += ROW;
+			size_t count = 0;
+			while (r.is_engine && i + 1 + count < rows_.size() && !rows_[i + 1 + count].is_engine)
+				count++;
+			if (count)
+				out += bars(i + 1, count, (i + 1) * ROW);
 		}
 		out = fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">At first 50 ms: the wheel zooms, drag moves, "
 				  "double click shows "
@@ -232,8 +338,7 @@ private:
 				  "switching.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
 				  "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
 				  "aria-label=\"what was on each engine\">\n",
-				  left ? "" : fmt::format(" Only the first {} intervals are drawn.", MOST), names,
-				  std::max(1.0, us(t_.end_ns - t_.start_ns)), height, height) +
+				  how_drawn(), names, std::max(1.0, us(t_.end_ns - t_.start_ns)), height, height) +
 		      out + "</svg>\n<div class=\"axis\"></div></div></div>\n";
 		return out;
 	}
@@ -257,15 +362,18 @@ private:
 	}
 
 	const Timeline &t_;
-	std::vector<Row> rows_;
-	std::vector<std::pair<bool, int>> order_;
+	Survey survey_;
+	const std::vector<Row> &rows_;
+	std::map<std::pair<bool, int>, size_t> order_; // of TSGs, for their colours
+	size_t shares_, gaps_ = 0, blind_ = 0;         // shares_: parts of the time that is not drawn by interval
+	u64 rest_ns_, share_ns_;
 };
 
 } // namespace
 
-std::string timeline_html(const Timeline &t)
+void write_html(const Timeline &t, const Sink &sink)
 {
-	return Page(t).write();
+	sink(Page(t).write());
 }
 
 } // namespace tool

@@ -7,6 +7,8 @@
 #include "text.hpp"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <iterator>
 
 namespace tool {
 
@@ -49,16 +51,21 @@ const char *gap_name(int kind)
 	}
 }
 
+constexpr size_t PIECE = 1 << 16;    // bytes handed over at once
+constexpr size_t HEAD = 10;          // bytes that a packet's tag and length take at most
+constexpr u32 TRACE_PACKET = 1;      // Trace.packet
 constexpr u32 SEQUENCE = 1;          // any number: all is written by one
 constexpr u32 MONOTONIC = 3;         // ClockSnapshot
 constexpr u64 ROOT = 0x67706c656e73; // "gpulens"; a track's uuid need only be its own
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 
+// A trace is a sequence of packets, each written when it is done: no memory for all of them, and no limit of 2 GB, which
+// a message of protobuf has.
 class PerfettoWriter {
 public:
-	explicit PerfettoWriter(const Timeline &t) : t_(t) {}
+	PerfettoWriter(const Timeline &t, const Sink &sink) : t_(t), sink_(sink) {}
 
-	std::string write()
+	void write()
 	{
 		gpulens::perfetto::TracePacket *first = packet();
 		first->set_sequence_flags(1);
@@ -69,24 +76,48 @@ public:
 		track(ROOT, 0, t_.name());
 		for (size_t i = 0; i < t_.tracks.size(); i++) {
 			track(ROOT + 1 + i, ROOT, t_.tracks[i].engine.short_name());
-			for (const Interval &one : t_.tracks[i].intervals)
-				slice(ROOT + 1 + i, one);
+			TimelineReader<Interval> intervals = t_.intervals_of(i);
+			while (const Interval *one = intervals.next())
+				slice(ROOT + 1 + i, *one);
 		}
-		for (const Gap &g : t_.gaps) {
-			gpulens::perfetto::TrackEvent *e = event(ROOT, g.time_ns, INSTANT);
-			e->set_name(gap_name(g.kind));
-			annotate(e, "ticks", g.ticks);
+		TimelineReader<Gap> gaps = t_.all_gaps();
+		while (const Gap *g = gaps.next()) {
+			gpulens::perfetto::TrackEvent *e = event(ROOT, g->time_ns, INSTANT);
+			e->set_name(gap_name(g->kind));
+			annotate(e, "ticks", g->ticks);
 		}
-		return trace_.SerializeAsString();
+		end_packet();
+		sink_(bytes_);
 	}
 
 private:
+	// A new one, after the one before it was written.
 	gpulens::perfetto::TracePacket *packet()
 	{
-		gpulens::perfetto::TracePacket *p = trace_.add_packet();
+		end_packet();
+		any_ = true;
+		packet_.set_trusted_packet_sequence_id(SEQUENCE);
+		return &packet_;
+	}
 
-		p->set_trusted_packet_sequence_id(SEQUENCE);
-		return p;
+	void end_packet()
+	{
+		using google::protobuf::io::CodedOutputStream;
+
+		if (!any_)
+			return;
+		size_t size = packet_.ByteSizeLong(), at = bytes_.size();
+		bytes_.resize(at + HEAD + size);
+		u8 *begin = reinterpret_cast<u8 *>(bytes_.data()) + at;
+		u8 *end = CodedOutputStream::WriteTagToArray(TRACE_PACKET << 3 | 2, begin); // a field with a length
+		end = CodedOutputStream::WriteVarint32ToArray(static_cast<u32>(size), end);
+		end = packet_.SerializeWithCachedSizesToArray(end);
+		bytes_.resize(at + static_cast<size_t>(end - begin));
+		packet_.Clear();
+		if (bytes_.size() < PIECE)
+			return;
+		sink_(bytes_);
+		bytes_.clear();
 	}
 
 	void track(u64 uuid, u64 parent, const std::string &name)
@@ -145,33 +176,48 @@ private:
 	}
 
 	const Timeline &t_;
-	gpulens::perfetto::Trace trace_;
+	const Sink &sink_;
+	std::string bytes_;
+	gpulens::perfetto::TracePacket packet_;
+	bool any_ = false;
 };
 
 } // namespace
 
-std::string timeline_csv(const Timeline &t)
+void write_csv(const Timeline &t, const Sink &sink)
 {
 	std::string out = "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n";
 	auto id = [](int v) { return v == LENS_NONE ? "" : std::to_string(v); };
+	auto hand_over = [&](size_t least) {
+		if (out.size() < least)
+			return;
+		sink(out);
+		out.clear();
+	};
 
-	for (const Track &track : t.tracks) {
-		for (const Interval &i : track.intervals) {
-			std::optional<Owner> who = t.owner(i);
-			out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", i.start_ns, i.end_ns,
-					   track.engine.short_name(), id(track.engine.runlist), phase_name(i.phase),
-					   i.bare ? "" : id(i.tsg), i.bare ? id(i.tsg) : id(i.channel), i.samples,
-					   i.busy, who ? std::to_string(who->pid) : "", who ? csv_text(who->name) : "");
+	for (size_t n = 0; n < t.tracks.size(); n++) {
+		std::string engine = t.tracks[n].engine.short_name(), runlist = id(t.tracks[n].engine.runlist);
+		TimelineReader<Interval> intervals = t.intervals_of(n);
+		while (const Interval *i = intervals.next()) {
+			std::optional<Owner> who = t.owner(*i);
+			fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{}\n", i->start_ns,
+				       i->end_ns, engine, runlist, phase_name(i->phase), i->bare ? "" : id(i->tsg),
+				       i->bare ? id(i->tsg) : id(i->channel), i->samples, i->busy,
+				       who ? std::to_string(who->pid) : "", who ? csv_text(who->name) : "");
+			hand_over(PIECE);
 		}
 	}
-	for (const Gap &g : t.gaps)
-		out += fmt::format("{},,,,{},,,{},,,\n", g.time_ns, gap_name(g.kind), g.ticks);
-	return out;
+	TimelineReader<Gap> gaps = t.all_gaps();
+	while (const Gap *g = gaps.next()) {
+		out += fmt::format("{},,,,{},,,{},,,\n", g->time_ns, gap_name(g->kind), g->ticks);
+		hand_over(PIECE);
+	}
+	hand_over(0);
 }
 
-std::string timeline_perfetto(const Timeline &t)
+void write_perfetto(const Timeline &t, const Sink &sink)
 {
-	return PerfettoWriter(t).write();
+	PerfettoWriter(t, sink).write();
 }
 
 const std::vector<std::string> &turn_titles()
@@ -189,16 +235,15 @@ std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::st
 
 	for (size_t i = 0; i < t.tracks.size(); i++) {
 		for (const Turns &one : t.turns(i)) {
-			auto [least, most] = std::minmax_element(one.lengths_ns.begin(), one.lengths_ns.end());
-			bool any = !one.lengths_ns.empty();
+			const Lengths &all = one.lengths_ns;
+			bool any = all.count();
 			rows.push_back({t.tracks[i].engine.short_name(),
 					fmt::format("{}{}{}", one.bare ? "channel " : "", one.tsg,
 						    one.owner ? fmt::format(" ({})", one.owner->text()) : ""),
 					fmt::format("{:.1f}%", 100 * static_cast<double>(one.on_ns) / whole),
-					std::to_string(one.lengths_ns.size()),
-					one.slice_ns ? duration(*one.slice_ns) : none,
-					any ? duration(one.median_ns()) : none, any ? duration(*least) : none,
-					any ? duration(*most) : none});
+					std::to_string(all.count()), one.slice_ns ? duration(*one.slice_ns) : none,
+					any ? duration(all.median()) : none, any ? duration(all.least()) : none,
+					any ? duration(all.most()) : none});
 		}
 	}
 	return rows;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <numeric>
 
 namespace tool {
 
@@ -82,9 +81,9 @@ u64 seen_ns(const Timeline &t, const Track &track)
 // By how long they are: at holes turns are lost that the share still counts.
 std::optional<double> rate_of(const Turns &turns, double share)
 {
-	u64 sum = std::accumulate(turns.lengths_ns.begin(), turns.lengths_ns.end(), u64{0});
+	u64 sum = turns.lengths_ns.sum();
 
-	return sum ? std::optional(1e9 * share * ratio(turns.lengths_ns.size(), sum)) : std::nullopt;
+	return sum ? std::optional(1e9 * share * ratio(turns.lengths_ns.count(), sum)) : std::nullopt;
 }
 
 } // namespace
@@ -215,7 +214,8 @@ void TopModel::from_samples(Picture &p, Rows &rows)
 				continue;
 			row.engine = e.name;
 			row.share = ratio(turns.on_ns, seen);
-			row.turn_ns = turns.lengths_ns.empty() ? std::nullopt : std::optional(turns.median_ns());
+			row.turn_ns =
+				turns.lengths_ns.count() ? std::optional(turns.lengths_ns.median()) : std::nullopt;
 			row.turns_per_s = rate_of(turns, *row.share);
 		}
 		if (seen) {

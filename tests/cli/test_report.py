@@ -2,14 +2,17 @@
 """gpulens report: from a recording that is made here, byte by byte, to a page, a table and a trace. Real recordings:
 tests/vm/test_tool.py."""
 
+import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
+import typing
 
 import pytest
-from fakeproc import Engine, sample, sample_head
-from program import gpulens
+from fakeproc import GR, IDLE, ON, Engine, remark, sample, sample_head, snapshot
+from program import TOOL, gpulens
 
 
 def recording(turns: int) -> bytes:
@@ -72,3 +75,125 @@ def test_what_is_no_recording_is_refused(tmp_path: pathlib.Path) -> None:
     (tmp_path / "a").write_bytes(recording(2)[:100])
     assert gpulens("report", str(tmp_path / "a")).returncode == 3
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+# --- long recordings ---
+
+ENGINES = tuple(Engine(f"Copy Engine {i} (LCE{i})", i, 19, i) for i in range(12))
+
+
+def long_recording(file: pathlib.Path, ticks: int) -> pathlib.Path:
+    """12 engines each 100 us, each with another TSG at each sample, and a remark each 50 ticks."""
+    pack = struct.Struct("<QBBBBhh").pack
+    with file.open("wb") as out:
+        out.write(sample_head(ENGINES, 100))
+        for tick in range(ticks):
+            time_ns = 10**9 + tick * 100_000
+            out.write(b"".join(pack(time_ns, i, ON, 1, 0, 3 + (tick + i) % 5, -1) for i in range(12)))
+            if tick % 50 == 49:
+                out.write(remark(time_ns, 17, 1))
+    return file
+
+
+def peak_mb(*words: str) -> float:
+    """The most memory that the program had, which ends with status 0."""
+    with subprocess.Popen([str(TOOL), *words], stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+    return usage.ru_maxrss / 1024
+
+
+@pytest.mark.parametrize("kind", ["html", "csv", "perfetto-trace"])
+def test_memory_does_not_grow_with_a_recording(tmp_path: pathlib.Path, kind: str) -> None:
+    """100,000 ticks take as much as 20,000, within 4 MB, and less than 64. Seen failing with all intervals in memory:
+    148 MB of CSV, 1071 MB of a trace."""
+    short, long = (long_recording(tmp_path / f"{ticks}", ticks) for ticks in (20000, 100000))
+    peaks = [peak_mb("report", str(file), "-o", str(tmp_path / f"out.{kind}")) for file in (short, long)]
+    assert peaks[1] < 64 and peaks[1] - peaks[0] < 4, peaks
+
+
+def test_recording_takes_no_memory_either(tmp_path: pathlib.Path) -> None:
+    """100,000 ticks, which come as fast as they are read. Seen failing with 135 MB."""
+    folder = tmp_path / "gpu0"
+    folder.mkdir()
+    (folder / "snapshot").write_bytes(snapshot({}))
+    samples = long_recording(folder / "samples", 100000)
+    # the tool writes the period over the beginning, and reads from behind it
+    samples.write_bytes(b"100" + samples.read_bytes())
+    words = ("--proc", str(tmp_path), "-g", "0", "record", "--for", "6s", "-o", str(tmp_path / "a.csv"), "-o",
+             str(tmp_path / "a.rec"))
+    assert peak_mb(*words) < 64
+    assert (tmp_path / "a.rec").stat().st_size > 12 * 16 * 100000
+    assert len((tmp_path / "a.csv").read_text().splitlines()) > 12 * 90000
+
+
+def test_a_recording_may_be_larger_than_a_gigabyte(tmp_path: pathlib.Path) -> None:
+    """1.2 GB, of idle samples at time 0, which take no room on the disk. Seen failing with EFBIG."""
+    file = tmp_path / "large"
+    file.write_bytes(sample_head((GR,)))
+    os.truncate(file, 1200 << 20)
+    done = gpulens("report", str(file), "-o", str(tmp_path / "a.csv"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("gpu0: 0.000 s, 78643192 ticks ")
+
+
+@pytest.mark.parametrize("kind", ["html", "csv", "perfetto-trace"])
+def test_output_that_does_not_fit_is_an_error(tmp_path: pathlib.Path, kind: str) -> None:
+    """A link to /dev/full: status 3, and the file is named. Seen failing: the link became a file."""
+    (tmp_path / "a").write_bytes(recording(100))
+    link = tmp_path / f"full.{kind}"
+    link.symlink_to("/dev/full")
+    done = gpulens("report", str(tmp_path / "a"), "-o", str(link))
+    assert done.returncode == 3 and done.stderr.startswith(f"gpulens: {link}: ENOSPC: "), done.stderr
+    assert link.is_symlink()
+
+
+def test_a_raw_recording_that_does_not_fit_is_an_error(tmp_path: pathlib.Path) -> None:
+    """The same of record itself."""
+    folder = tmp_path / "gpu0"
+    folder.mkdir()
+    (folder / "snapshot").write_bytes(snapshot({}))
+    (folder / "samples").write_bytes(b"100" + sample_head() + sample(1, 0, 5, IDLE) * 100000)
+    link = tmp_path / "full.rec"
+    link.symlink_to("/dev/full")
+    done = gpulens("--proc", str(tmp_path), "-g", "0", "record", "--for", "1s", "-o", str(link))
+    assert done.returncode == 3 and "full.rec: ENOSPC: " in done.stderr
+
+
+def test_a_page_keeps_its_files_mode_and_is_whole_or_not_there(tmp_path: pathlib.Path) -> None:
+    """A file of mode 0640 is replaced by one of that mode; where the recording is cut short, the old one stays, and
+    nothing else is left in the folder. Seen failing with mode 0644."""
+    file = tmp_path / "a.html"
+    file.write_text("old")
+    file.chmod(0o640)
+    (tmp_path / "a").write_bytes(recording(2)[:100])
+    assert gpulens("report", str(tmp_path / "a"), "-o", str(file)).returncode == 3
+    assert file.read_text() == "old"
+    (tmp_path / "a").write_bytes(recording(100))
+    assert gpulens("report", str(tmp_path / "a"), "-o", str(file)).returncode == 0
+    assert file.read_text().startswith("<!DOCTYPE html>") and file.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.html"]
+
+
+def packets(trace: bytes) -> typing.Iterator[bytes]:
+    """Those of a trace: field 1 of the message, again and again."""
+    at = 0
+    while at < len(trace):
+        assert trace[at] == 0x0A
+        length = shift = 0
+        at += 1
+        while trace[at] & 0x80:
+            length |= (trace[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+        length |= trace[at] << shift
+        yield trace[at + 1:at + 1 + length]
+        at += 1 + length
+
+
+def test_a_trace_of_a_pipe_is_whole(tmp_path: pathlib.Path) -> None:
+    """A recording from standard input: a packet for the clock, one for each track, two for each of 100 turns."""
+    done = subprocess.run([str(TOOL), "report", "-", "-o", str(tmp_path / "a.perfetto-trace")], input=recording(100),
+                          capture_output=True, check=True)
+    assert done.stdout.startswith(b"gpu0: 0.150 s")
+    assert sum(1 for _ in packets((tmp_path / "a.perfetto-trace").read_bytes())) == 1 + 2 + 2 * 100

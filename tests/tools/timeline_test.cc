@@ -87,11 +87,34 @@ std::string every_100us(const std::vector<int16_t> &tsgs)
 	return s;
 }
 
+std::string whole(void (*write)(const tool::Timeline &, const tool::Sink &), const tool::Timeline &t)
+{
+	std::string s;
+
+	write(t, [&s](std::string_view piece) { s += piece; });
+	return s;
+}
+
+std::string csv(const tool::Timeline &t)
+{
+	return whole(tool::write_csv, t);
+}
+
+std::string html(const tool::Timeline &t)
+{
+	return whole(tool::write_html, t);
+}
+
+std::string perfetto(const tool::Timeline &t)
+{
+	return whole(tool::write_perfetto, t);
+}
+
 std::vector<uint64_t> lengths(const tool::Timeline &t, int tsg)
 {
 	for (const tool::Turns &one : t.turns(0))
 		if (one.tsg == tsg)
-			return one.lengths_ns;
+			return one.lengths_ns.first();
 	return {};
 }
 
@@ -192,13 +215,13 @@ TEST(Timeline, AnUnreadableEngineIsNeitherIdleNorATsg)
 TEST(Timeline, PiecesOfAnySizeGiveTheSame)
 {
 	std::string s = head() + every_100us({7, 7, 8, 8, 8, 7, 8, 8});
-	std::string whole = tool::timeline_csv(tool::timeline_of(s, "x"));
+	std::string whole = csv(tool::timeline_of(s, "x"));
 
 	for (size_t piece : {1, 3, 16, 63, 64, 65, 1000}) {
 		tool::TimelineBuilder b;
 		for (size_t at = 0; at < s.size(); at += piece)
 			b.feed(std::string_view(s).substr(at, piece));
-		EXPECT_EQ(tool::timeline_csv(b.finish()), whole) << piece;
+		EXPECT_EQ(csv(b.finish()), whole) << piece;
 	}
 }
 
@@ -207,7 +230,7 @@ TEST(Timeline, CsvHasALineForEachInterval)
 	std::string s =
 		head() + sample(100 * US, ON, 7, 40, 1) + sample(200 * US, ON, 5, -1, 8) + sample(300 * US, IDLE);
 
-	EXPECT_EQ(tool::timeline_csv(tool::timeline_of(s, "x")),
+	EXPECT_EQ(csv(tool::timeline_of(s, "x")),
 		  "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n"
 		  "100000,200000,NVDEC0,4,on,7,40,1,1,,\n"
 		  "200000,300000,NVDEC0,4,on,,5,1,0,,\n");
@@ -221,11 +244,11 @@ TEST(Timeline, ProcessesAreNamedWhereTheirChannelsAre)
 			owner(5, 12, "<\033x>");
 	tool::Timeline t = tool::timeline_of(s, "x");
 
-	EXPECT_EQ(tool::timeline_csv(t), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n"
-					 "100000,200000,NVDEC0,4,on,7,40,1,1,4711,\"a \"\"b\"\",c\"\n"
-					 "200000,300000,NVDEC0,4,on,,5,1,0,12,<?x>\n"
-					 "300000,400000,NVDEC0,4,on,,6,1,0,,\n");
-	std::string text = tool::timeline_text(t), page = tool::timeline_html(t), trace = tool::timeline_perfetto(t);
+	EXPECT_EQ(csv(t), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n"
+			  "100000,200000,NVDEC0,4,on,7,40,1,1,4711,\"a \"\"b\"\",c\"\n"
+			  "200000,300000,NVDEC0,4,on,,5,1,0,12,<?x>\n"
+			  "300000,400000,NVDEC0,4,on,,6,1,0,,\n");
+	std::string text = tool::timeline_text(t), page = html(t), trace = perfetto(t);
 	EXPECT_NE(text.find("7 (4711 a \"b\",c)"), std::string::npos) << text;
 	EXPECT_NE(text.find("channel 5 (12 <?x>)"), std::string::npos) << text;
 	EXPECT_NE(text.find("channel 6  "), std::string::npos) << text;
@@ -237,7 +260,7 @@ TEST(Timeline, ProcessesAreNamedWhereTheirChannelsAre)
 		tool::TimelineBuilder b;
 		for (size_t at = 0; at < s.size(); at += piece)
 			b.feed(std::string_view(s).substr(at, piece));
-		EXPECT_EQ(tool::timeline_csv(b.finish()), tool::timeline_csv(t)) << piece;
+		EXPECT_EQ(csv(b.finish()), csv(t)) << piece;
 	}
 }
 
@@ -268,13 +291,129 @@ TEST(Timeline, ThePageHoldsItsTablesAndNoMarkupOfAName)
 {
 	std::string s = head();
 	s.replace(64 + 24, 25, "Video <b>x</b> (<b>y</b>)"); // what is in parentheses is shown
-	std::string page = tool::timeline_html(tool::timeline_of(s + every_100us({8, 7, 7, 8}), "x"));
+	std::string page = html(tool::timeline_of(s + every_100us({8, 7, 7, 8}), "x"));
 
 	EXPECT_EQ(page.find("<b>"), std::string::npos);
 	EXPECT_NE(page.find("<td>&lt;b&gt;y&lt;/b&gt;</td><td>7</td>"), std::string::npos) << page;
 	EXPECT_NE(page.find("<td>7</td><td>66.7%</td><td>1</td><td>–</td><td>200.000 us</td>"), std::string::npos)
 		<< page;
 	EXPECT_EQ(page.compare(0, 15, "<!DOCTYPE html>"), 0);
+}
+
+// A recording with all that a store holds: turns, idle times, errors, bare channels, holes, gaps, times that go back.
+std::string of_everything(size_t samples)
+{
+	std::string s = head();
+	uint64_t time = 0;
+
+	for (size_t i = 0; i < samples; i++) {
+		time += i % 97 == 96 ? 900 * US : 100 * US + i % 7;
+		if (i % 61 == 60)
+			s += remark(time, i % 2 ? LATE : FULL, static_cast<uint32_t>(i));
+		else if (i % 53 == 52)
+			s += sample(time, ERROR);
+		else
+			s += sample(i % 499 == 498 ? time / 2 : time,
+				    i % 5   ? ON
+				    : i % 2 ? SAVE
+					    : IDLE,
+				    static_cast<int16_t>(i / 3 % 11 * 400), i % 4 ? static_cast<int16_t>(i % 4000) : -1,
+				    static_cast<uint8_t>(i % 16));
+	}
+	return s;
+}
+
+// Seen failing with blocks of another track, and with times that go back cut to 32 bits.
+TEST(Timeline, WhatWasOnDiskIsAsWhatWasInMemory)
+{
+	std::string s = of_everything(20000);
+	tool::Timeline memory = tool::timeline_of(s, "x");
+
+	for (size_t block : {1, 2, 7, 1000}) {
+		tool::TimelineBuilder b(std::make_shared<tool::TimelineStore>(testing::TempDir(), block));
+		b.feed(s);
+		tool::Timeline disk = b.finish();
+		EXPECT_LT(disk.tracks[0].intervals.size(), block);
+		EXPECT_LT(disk.tracks[0].holes.size(), block);
+		EXPECT_LT(disk.gaps.size(), block);
+		EXPECT_EQ(csv(disk), csv(memory));
+		EXPECT_EQ(html(disk), html(memory));
+		EXPECT_EQ(perfetto(disk), perfetto(memory));
+		EXPECT_EQ(tool::timeline_text(disk), tool::timeline_text(memory));
+	}
+}
+
+// 3,000 turns of 1, 2 and 3 ms: of more than 1,024 no list is kept, and lengths that are all the same stay exact.
+TEST(Timeline, TheMedianOfManyTurnsIsKnownWithoutKeepingThem)
+{
+	tool::Lengths l;
+
+	for (int i = 0; i < 1000; i++)
+		for (uint64_t ms : {1, 2, 3})
+			l.add(ms * 1000 * US);
+	EXPECT_EQ(l.count(), 3000U);
+	EXPECT_EQ(l.first().size(), 1024U);
+	EXPECT_EQ(l.median(), 2000 * US);
+	EXPECT_EQ(l.least(), 1000 * US);
+	EXPECT_EQ(l.most(), 3000 * US);
+	tool::Lengths even;
+	for (uint64_t ns = 1; ns <= 1000000; ns++)
+		even.add(ns);
+	EXPECT_NEAR(static_cast<double>(even.median()), 500000, 500);
+	EXPECT_EQ(even.sum(), 500000500000U);
+}
+
+// A page of more intervals than a browser can draw: the first 10,000 as they are, and the rest as shares of time; with
+// 30,000 turns of 100 us each the two TSGs have half of it. Seen failing with the first 20,000 of the first TSG drawn alone.
+TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
+{
+	std::string s = head();
+
+	for (size_t i = 0; i < 30000; i++)
+		s += sample((i + 1) * 100 * US, ON, i % 2 ? 7 : 8);
+	std::string page = html(tool::timeline_of(s + sample(30001 * 100 * US, IDLE), "x"));
+	size_t bars = 0, halves = 0;
+	for (size_t at = 0; (at = page.find("<rect ", at)) != std::string::npos; at++)
+		bars++;
+	for (size_t at = 0; (at = page.find("50.0% of ", at)) != std::string::npos; at++)
+		halves++;
+	EXPECT_LE(bars, 20000U);
+	EXPECT_NE(page.find("<title>TSG 7: 100.000 us at 0.100 ms"), std::string::npos);
+	EXPECT_NE(page.find("<title>TSG 8: 100.000 us at 0.000 ms"), std::string::npos);
+	EXPECT_NE(page.find("Of 30000 intervals those of the first 1.000 s are drawn"), std::string::npos);
+	EXPECT_NE(page.find(" at 2999."), std::string::npos) << "the last share";
+}
+
+// A trace is its packets one after the other, each as field 1 (tag 0x0a) with its length.
+TEST(Timeline, ATraceIsASequenceOfPackets)
+{
+	std::string trace = perfetto(tool::timeline_of(head() + every_100us({8, 7, 7, 8}), "x"));
+	size_t at = 0, packets = 0;
+
+	while (at + 2 <= trace.size()) {
+		ASSERT_EQ(trace[at], 0x0a);
+		uint64_t length = 0;
+		unsigned shift = 0;
+		for (at++; trace[at] & 0x80; at++, shift += 7)
+			length |= uint64_t(trace[at] & 0x7f) << shift;
+		length |= uint64_t(static_cast<unsigned char>(trace[at++])) << shift;
+		at += length;
+		packets++;
+	}
+	EXPECT_EQ(at, trace.size());
+	EXPECT_EQ(packets, 1U + 2 + 2 * 3) << "the clock, two tracks, three intervals";
+}
+
+// Seen failing with 256 GB that the builder waited for.
+TEST(Timeline, ASnapshotOfImpossibleSizeIsRefused)
+{
+	std::string s = "GPLS";
+
+	put<uint16_t>(s, 2);
+	put<uint16_t>(s, 64);
+	put<uint32_t>(s, 0xffffffff);
+	s.resize(64);
+	EXPECT_THROW(tool::timeline_of(s, "x"), tool::SourceError);
 }
 
 } // namespace
