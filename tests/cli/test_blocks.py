@@ -4,10 +4,12 @@ logs, pictures, the checker's exit status, and the message for each thing that i
 in tests/tools/blocks_test.cc."""
 
 import json
+import os
 import pathlib
 import random
 import re
 import shutil
+import subprocess
 import typing
 import xml.etree.ElementTree
 
@@ -493,3 +495,38 @@ def test_wrong_usage_is_status_2(words: typing.List[str], why: str) -> None:
     """And says which option."""
     result = gpulens(*words)
     assert (result.returncode, result.stdout) == (2, "") and why in result.stderr, result.stderr
+
+
+def many_kernels(file: pathlib.Path, kernels: int) -> str:
+    """A log of 100,000 blocks on 4 SMs in so many kernels of 16 streams, each of which starts when the one before it has
+    started its last block, but for each tenth: that starts with the one before it."""
+    streams: typing.List[Json] = [{"label": f"s{i}", "times": []} for i in range(16)]
+    per = 100_000 // kernels
+    begin = 1.0
+    for k in range(kernels):
+        start = begin - 20e-6 * per if k % 10 == 9 else begin
+        times = [[start + b * 20e-6, start + b * 20e-6 + 30e-6] for b in range(per)]
+        streams[k % 16]["times"].append({
+            "kernel_name": f"K{k}", "block_count": per, "thread_count": 512, "block_smids": [b % 4 for b in range(per)],
+            "block_times": [one for pair in times for one in pair], "release_time": 0,
+            "cuda_launch_times": [k * 1e-6, k * 1e-6, times[-1][1]]})
+        begin = start + per * 20e-6 + 1e-6
+    file.write_text(json.dumps({"version": 1, "scenario_name": "x", "benchmarks": streams, "channels": 32, "gpu": {
+        "name": "x", "sms": 4, "threads_per_sm": 2048, "blocks_per_sm": 32}}))
+    return str(file)
+
+
+def user_seconds(*words: str) -> float:
+    """The processor's time in the program itself."""
+    with subprocess.Popen([str(TOOL), *words], stdout=subprocess.DEVNULL) as process:
+        usage = os.wait4(process.pid, 0)[2]
+        process.returncode = 0
+    return usage.ru_utime
+
+
+def test_checking_takes_no_longer_for_more_kernels(tmp_path: pathlib.Path) -> None:
+    """The same number of blocks in 10 and in 20,000 kernels: at most four times as long, and half a second more.
+    Seen failing with each kernel compared to each: 8.3 s of 20,000 kernels."""
+    few, many = (many_kernels(tmp_path / f"{n}.json", n) for n in (10, 20000))
+    seconds = [min(user_seconds("blocks", "--check", file) for _ in range(2)) for file in (few, many)]
+    assert seconds[1] < 4 * seconds[0] + 0.5, seconds

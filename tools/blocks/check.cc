@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 
 namespace tool::blocks {
@@ -23,27 +26,64 @@ std::string time_of(s64 ns)
 	return fmt::format("{:.6f} s", static_cast<double>(ns) / 1e9);
 }
 
-// The blocks that start first and last, and that ends last.
-size_t first_started(const Ran &k)
-{
-	return static_cast<size_t>(std::min_element(k.blocks.begin(), k.blocks.end(),
-						    [](const Block &a, const Block &b) { return a.start < b.start; }) -
-				   k.blocks.begin());
-}
+// The blocks of a kernel that start first and last, and that ends last, and when. Of several, the first.
+struct Bounds {
+	size_t first = 0, last = 0, ended = 0;
+	s64 first_start, last_start, last_end;
 
-size_t last_started(const Ran &k)
-{
-	return static_cast<size_t>(std::max_element(k.blocks.begin(), k.blocks.end(),
-						    [](const Block &a, const Block &b) { return a.start < b.start; }) -
-				   k.blocks.begin());
-}
+	explicit Bounds(const Ran &k)
+		: first_start(k.blocks[0].start), last_start(k.blocks[0].start), last_end(k.blocks[0].end)
+	{
+		for (size_t i = 1; i < k.blocks.size(); i++) {
+			const Block &b = k.blocks[i];
+			if (b.start < first_start)
+				first = i, first_start = b.start;
+			if (b.start > last_start)
+				last = i, last_start = b.start;
+			if (b.end > last_end)
+				ended = i, last_end = b.end;
+		}
+	}
+};
 
-size_t last_ended(const Ran &k)
-{
-	return static_cast<size_t>(std::max_element(k.blocks.begin(), k.blocks.end(),
-						    [](const Block &a, const Block &b) { return a.end < b.end; }) -
-				   k.blocks.begin());
-}
+// The largest of what was added, and the largest among those of another group; of equals, the lower index.
+class TopTwo {
+public:
+	void add(s64 value, size_t index, size_t group)
+	{
+		One one{value, index, group, true};
+
+		if (best_.any && best_.group == group) {
+			best_ = one.above(best_) ? one : best_;
+		} else if (one.above(best_)) {
+			other_ = best_;
+			best_ = one;
+		} else if (one.above(other_)) {
+			other_ = one;
+		}
+	}
+
+	// The index of the largest that is not of this group; nothing: there is none.
+	std::optional<size_t> not_of(size_t group) const
+	{
+		const One &one = best_.any && best_.group == group ? other_ : best_;
+
+		return one.any ? std::optional(one.index) : std::nullopt;
+	}
+
+private:
+	struct One {
+		s64 value = 0;
+		size_t index = 0, group = 0;
+		bool any = false;
+
+		bool above(const One &o) const
+		{
+			return !o.any || value > o.value || (value == o.value && index < o.index);
+		}
+	};
+	One best_, other_; // of two groups
+};
 
 // "K2:0 starts on SM 3 at 0.250000 s"
 std::string starts(const Ran &k, size_t block)
@@ -71,19 +111,23 @@ public:
 			s64 from = k.launched ? (*k.launched)[0] - u : INT64_MIN;
 			s64 to = k.launched ? (*k.launched)[1] + u : INT64_MIN;
 			heads_.push_back({std::max(from, ended[k.stream]), std::max(to, ended[k.stream])});
-			ended[k.stream] = std::max(ended[k.stream], k.last_end());
+			bounds_.emplace_back(k);
+			ended[k.stream] = std::max(ended[k.stream], bounds_[i].last_end);
 		}
 	}
 
 	Verdict run()
 	{
 		decide();
+		std::vector<size_t> worst = verdict_.order_checked ? worst_earlier() : std::vector<size_t>();
+		std::vector<Gap> gaps = idle_gaps();
 		for (size_t i = 0; i < log_.kernels.size(); i++) {
 			launch(i);
 			stream(i);
-			if (verdict_.order_checked)
-				order(i);
-			idle(i);
+			if (verdict_.order_checked && worst[i] != NONE)
+				order(i, worst[i]);
+			if (gaps[i].to - gaps[i].from > IDLE_NS)
+				idle(i, gaps[i]);
 		}
 		resources();
 		channels();
@@ -132,6 +176,7 @@ private:
 		if (!all)
 			verdict_.notes.emplace_back("not every kernel has cuda_launch_times: order in the primary "
 						    "queue was not checked");
+		one_priority_ = same;
 		if (!same)
 			verdict_.notes.emplace_back("streams of different priority were not compared: the rules have "
 						    "no priorities");
@@ -143,7 +188,7 @@ private:
 	void launch(size_t i)
 	{
 		const Ran &k = log_.kernels[i];
-		size_t first = first_started(k);
+		size_t first = bounds_[i].first;
 
 		if (k.launched &&
 		    k.blocks[first].start < (*k.launched)[0] - static_cast<s64>(log_.uncertainty_ns) - tolerance_)
@@ -158,7 +203,7 @@ private:
 		if (before_[i] == NONE)
 			return;
 		const Ran &k = log_.kernels[i], &earlier = log_.kernels[before_[i]];
-		size_t first = first_started(k), end = last_ended(earlier), start = last_started(earlier);
+		size_t first = bounds_[i].first, end = bounds_[before_[i]].ended, start = bounds_[before_[i]].last;
 		const Block &b = k.blocks[first];
 
 		if (b.start < earlier.blocks[start].start - tolerance_)
@@ -173,67 +218,101 @@ private:
 					    time_of(earlier.blocks[end].end)));
 	}
 
-	bool is_before(size_t one, size_t other) const { return heads_[one].to + tolerance_ < heads_[other].from; }
+	int priority(size_t i) const { return log_.streams[log_.kernels[i].stream].priority; }
 
-	bool comparable(size_t one, size_t other) const
+	// Indices of all kernels, by one end of when they came to the head.
+	std::vector<size_t> sorted_by(s64 Head::*end) const
 	{
-		return log_.streams[log_.kernels[one].stream].priority ==
-		       log_.streams[log_.kernels[other].stream].priority;
+		std::vector<size_t> list(heads_.size());
+
+		std::iota(list.begin(), list.end(), size_t{0});
+		std::sort(list.begin(), list.end(),
+			  [this, end](size_t a, size_t b) { return heads_[a].*end < heads_[b].*end; });
+		return list;
 	}
 
-	// B1 and C: while an earlier kernel of the queue has blocks to start, no block of this one does. Of all earlier
-	// ones, the one whose last block starts last is named.
-	void order(size_t i)
+	// B1 and C: while an earlier kernel of the queue has blocks to start, no block of this one does. By kernel: of all
+	// earlier ones in other streams, the one whose last block starts last, where that is after its first.
+	std::vector<size_t> worst_earlier() const
 	{
-		const Ran &k = log_.kernels[i];
-		size_t first = first_started(k), worst = NONE;
+		std::vector<size_t> worst(heads_.size(), NONE), earlier = sorted_by(&Head::to);
+		std::map<int, TopTwo> last; // by priority: the last starts of those before, by stream
+		size_t next = 0;
 
-		for (size_t j = 0; j < log_.kernels.size(); j++)
-			if (j != i && log_.kernels[j].stream != k.stream && comparable(j, i) && is_before(j, i) &&
-			    k.blocks[first].start < log_.kernels[j].last_start() - tolerance_ &&
-			    (worst == NONE || log_.kernels[j].last_start() > log_.kernels[worst].last_start()))
-				worst = j;
-		if (worst == NONE)
-			return;
-		const Ran &earlier = log_.kernels[worst];
-		bool begun = earlier.first_start() < k.blocks[first].start;
-		size_t start = last_started(earlier);
-		violate(begun ? "C" : "B", k, first,
-			fmt::format("{}, though {} is before it in the primary queue and {}: {}", starts(k, first),
-				    earlier.name, begun ? "still has blocks to start" : "has not begun",
-				    starts(earlier, start)));
+		for (size_t i : sorted_by(&Head::from)) {
+			for (; next < earlier.size() && heads_[earlier[next]].to + tolerance_ < heads_[i].from;
+			     next++) {
+				size_t j = earlier[next];
+				last[priority(j)].add(bounds_[j].last_start, j, log_.kernels[j].stream);
+			}
+			std::optional<size_t> j = last[priority(i)].not_of(log_.kernels[i].stream);
+			if (j && bounds_[i].first_start < bounds_[*j].last_start - tolerance_)
+				worst[i] = *j;
+		}
+		return worst;
 	}
 
-	// B, the other way about: a kernel that heads the primary queue, and a block of it fits.
-	void idle(size_t i)
+	void order(size_t i, size_t before)
 	{
-		const Ran &k = log_.kernels[i];
-		s64 from = heads_[i].to + tolerance_, until = k.last_start();
+		const Ran &k = log_.kernels[i], &earlier = log_.kernels[before];
+		bool begun = bounds_[before].first_start < bounds_[i].first_start;
 
-		if (!k.launched || !log_.machine.threads_per_sm)
-			return;
-		for (size_t j = 0; j < log_.kernels.size(); j++)
-			if (!comparable(j, i))
-				return;
-			else if (j != i && !(heads_[i].to + tolerance_ < heads_[j].from))
-				from = std::max(from, log_.kernels[j].last_start());
-		Gap best = longest_gap(k, from, until);
-		if (best.to - best.from <= IDLE_NS)
-			return;
-		size_t next = last_started(k);
-		std::string text =
-			fmt::format("{} heads the primary queue and a block of it fits on SM {} from {} to {}, but {}",
-				    k.name, best.sm, time_of(best.from), time_of(best.to), starts(k, next));
-		if (short_)
-			verdict_.notes.push_back("R2: a false dependency: " + text);
-		else
-			verdict_.violations.push_back({"B", k.name, static_cast<u32>(next), best.sm, best.from, text});
+		violate(begun ? "C" : "B", k, bounds_[i].first,
+			fmt::format("{}, though {} is before it in the primary queue and {}: {}",
+				    starts(k, bounds_[i].first), earlier.name,
+				    begun ? "still has blocks to start" : "has not begun",
+				    starts(earlier, bounds_[before].last)));
 	}
 
 	struct Gap {
 		s64 from = 0, to = 0;
 		u32 sm = 0;
 	};
+	// From when on a kernel heads the primary queue, to the start of its last block.
+	struct Window {
+		size_t kernel;
+		s64 from, until;
+	};
+
+	// B, the other way about: a kernel that heads the primary queue, and a block of it fits. By kernel: the longest
+	// such time on an SM.
+	std::vector<Gap> idle_gaps()
+	{
+		std::vector<Gap> gaps(heads_.size());
+		std::vector<size_t> others = sorted_by(&Head::from);
+		std::vector<Window> windows;
+		TopTwo last;
+		size_t next = 0;
+
+		if (!log_.machine.threads_per_sm || !one_priority_)
+			return gaps;
+		for (size_t i : sorted_by(&Head::to)) {
+			s64 from = heads_[i].to + tolerance_;
+			for (; next < others.size() && heads_[others[next]].from <= from; next++)
+				last.add(bounds_[others[next]].last_start, others[next], others[next]);
+			if (std::optional<size_t> j = last.not_of(i))
+				from = std::max(from, bounds_[*j].last_start);
+			if (log_.kernels[i].launched && bounds_[i].last_start - from > IDLE_NS)
+				windows.push_back({i, from, bounds_[i].last_start});
+		}
+		longest_gaps(windows, gaps);
+		return gaps;
+	}
+
+	void idle(size_t i, const Gap &best)
+	{
+		const Ran &k = log_.kernels[i];
+		size_t next = bounds_[i].last;
+		std::string text =
+			fmt::format("{} heads the primary queue and a block of it fits on SM {} from {} to {}, but {}",
+				    k.name, best.sm, time_of(best.from), time_of(best.to), starts(k, next));
+
+		if (short_)
+			verdict_.notes.push_back("R2: a false dependency: " + text);
+		else
+			verdict_.violations.push_back({"B", k.name, static_cast<u32>(next), best.sm, best.from, text});
+	}
+
 	// What a block takes of an SM: at most that much of whatever runs out first.
 	struct Share {
 		double most;
@@ -274,34 +353,45 @@ private:
 		return events_;
 	}
 
-	// The longest time within the two on one SM in which a block of this kernel fits all the while.
-	Gap longest_gap(const Ran &k, s64 from, s64 until)
+	// By kernel: the longest time within its window, on one SM, in which a block of it fits all the while. A window
+	// begins no earlier than the last start, which ends the other's, of each kernel that came to the head before: so
+	// windows are disjoint, and each SM's events are passed once.
+	void longest_gaps(std::vector<Window> &windows, std::vector<Gap> &gaps)
 	{
-		double mine = share_of(k).most;
-		Gap best;
+		std::vector<double> most;
 
-		if (until - from <= IDLE_NS)
-			return best;
+		if (windows.empty())
+			return;
+		std::sort(windows.begin(), windows.end(),
+			  [](const Window &a, const Window &b) { return a.from < b.from; });
+		for (const Ran &k : log_.kernels)
+			most.push_back(share_of(k).most);
 		for (u32 sm = 0; sm < log_.machine.sms; sm++) {
+			const std::vector<Event> &all = events()[sm];
 			double used = 0;
-			s64 since = from;
-			auto fits = [&] { return used + mine <= 1 + NEARLY; };
-			auto close = [&](s64 at) {
-				if (fits() && std::min(at, until) - since > best.to - best.from)
-					best = {since, std::min(at, until), sm};
-			};
-			for (const Event &e : events()[sm]) {
-				bool before = fits();
-				double then = used + e.sign * share_of(log_.kernels[e.kernel]).most;
-				if (before && !(then + mine <= 1 + NEARLY))
-					close(e.at);
-				used = then;
-				if (!before && fits())
-					since = std::max(e.at, from);
+			size_t at = 0;
+			for (const Window &w : windows) {
+				for (; at < all.size() && all[at].at < w.from; at++)
+					used += all[at].sign * most[all[at].kernel];
+				Gap &best = gaps[w.kernel];
+				s64 since = w.from;
+				auto fits = [&] { return used + most[w.kernel] <= 1 + NEARLY; };
+				auto close = [&](s64 end) {
+					if (fits() && end - since > best.to - best.from)
+						best = {since, end, sm};
+				};
+				for (; at < all.size() && all[at].at < w.until; at++) {
+					double then = used + all[at].sign * most[all[at].kernel];
+					bool fitted = fits();
+					if (fitted && !(then + most[w.kernel] <= 1 + NEARLY))
+						close(all[at].at);
+					used = then;
+					if (!fitted && fits())
+						since = all[at].at;
+				}
+				close(w.until);
 			}
-			close(until);
 		}
-		return best;
 	}
 
 	// B2: no SM holds more threads or blocks than it can. A block that ends within the tolerance is not counted.
@@ -357,8 +447,8 @@ private:
 		for (u32 s = 0; s < log_.streams.size(); s++) {
 			if (first[s] == NONE || first[s] == last[s])
 				continue;
-			s64 from = log_.kernels[first[s]].first_start() + tolerance_;
-			s64 to = log_.kernels[last[s]].first_start() - tolerance_;
+			s64 from = bounds_[first[s]].first_start + tolerance_;
+			s64 to = bounds_[last[s]].first_start - tolerance_;
 			if (from < to) {
 				edges.push_back({from, 1, s});
 				edges.push_back({to, -1, s});
@@ -371,11 +461,12 @@ private:
 			if (e.sign < 0 || held <= log_.machine.channels)
 				continue;
 			const Ran &k = log_.kernels[first[e.stream]];
-			violate("R2", k, first_started(k),
+			size_t block = bounds_[first[e.stream]].first;
+			violate("R2", k, block,
 				fmt::format(
 					"{} as the first of its stream, and {} streams then have begun and not come "
 					"to their last kernel: there are {} channels{}",
-					starts(k, first_started(k)), held, log_.machine.channels,
+					starts(k, block), held, log_.machine.channels,
 					log_.channels_told ? "" : " by default"));
 			break; // streams that follow are of the same
 		}
@@ -383,9 +474,11 @@ private:
 
 	const Log &log_;
 	s64 tolerance_;
-	bool short_ = false;         // of channels
+	bool short_ = false; // of channels
+	bool one_priority_ = true;
 	std::vector<size_t> before_; // by kernel: the one before it in its stream
 	std::vector<Head> heads_;
+	std::vector<Bounds> bounds_;             // by kernel
 	std::vector<std::vector<Event>> events_; // by SM
 	Verdict verdict_;
 };
