@@ -6,28 +6,33 @@
 
 #include <poll.h>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 namespace emu {
 
 class ControlSocket {
 public:
-	ControlSocket(Gpu &gpu, const std::string &path); // throws std::system_error
+	// A socket of that name that nobody listens at any more is replaced, and nothing else. Throws std::system_error.
+	ControlSocket(Gpu &gpu, const std::string &path);
 	~ControlSocket();
 
 	void add_to(std::vector<pollfd> &fds) const;
 	void serve(const std::vector<pollfd> &fds);
 
 private:
+	// A client that does not read its answers is not asked for more commands.
 	struct Client {
 		int fd;
-		std::string line;
+		std::string line, answers; // not yet taken
 	};
-	bool read_lines(Client &c);
+	bool serve(Client &c, short events);
+	static bool send_answers(Client &c);
 
 	Gpu &gpu_;
 	std::string path_;
-	int listen_;
+	int listen_ = -1;
+	struct stat bound_ {}; // what path_ named when this had bound it
 	std::vector<Client> clients_;
 };
 

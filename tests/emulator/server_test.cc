@@ -6,6 +6,7 @@
 #include "server/control_socket.hpp"
 #include "server/mpqemu.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -163,6 +164,70 @@ TEST(ControlSocket, answers_one_line_for_one_line)
 	recv(fd, got, sizeof(got) - 1, MSG_DONTWAIT);
 	EXPECT_STREQ(got, "{\"ok\":true,\"value\":325058721}\n{\"error\":\"not JSON\",\"ok\":false}\n");
 	close(fd);
+}
+
+// 20,000 commands, of which the client does not read the answers: serve() comes back each time, and when
+// the client reads at last, each has its answer. Seen failing with a send() that waits: the test does not end.
+TEST(ControlSocket, a_client_that_does_not_read_holds_nothing_up)
+{
+	constexpr int COMMANDS = 20000;
+	auto gpu = make("gp106");
+	std::string path = testing::TempDir() + "slow" + std::to_string(getpid());
+	emu::ControlSocket control(*gpu, path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	sockaddr_un addr{};
+	addr.sun_family = AF_UNIX;
+	strcpy(addr.sun_path, path.c_str());
+	ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr *>(&addr), sizeof(addr)), 0);
+	std::string lines, got;
+	for (int i = 0; i < COMMANDS; i++)
+		lines += "{\"cmd\":\"reg-peek\",\"off\":0}\n";
+	auto serve = [&] {
+		std::vector<pollfd> fds;
+		control.add_to(fds);
+		poll(fds.data(), fds.size(), 10);
+		control.serve(fds);
+	};
+	auto send_more = [&] {
+		ssize_t n = send(fd, lines.data(), lines.size(), 0);
+		lines.erase(0, n > 0 ? size_t(n) : 0);
+	};
+	for (int i = 0; i < 50; i++) {
+		send_more();
+		serve();
+	}
+	EXPECT_FALSE(lines.empty()) << "the server took all commands of a client that reads nothing";
+	for (int i = 0; i < 100000 && std::count(got.begin(), got.end(), '\n') < COMMANDS; i++) {
+		char chunk[65536];
+		ssize_t n = recv(fd, chunk, sizeof(chunk), 0);
+		got.append(chunk, n > 0 ? size_t(n) : 0);
+		if (!lines.empty())
+			send_more();
+		serve();
+	}
+	EXPECT_EQ(std::count(got.begin(), got.end(), '\n'), COMMANDS);
+	close(fd);
+}
+
+// Seen failing with unlink() of whatever is there.
+TEST(ControlSocket, what_is_not_an_abandoned_socket_stays)
+{
+	auto gpu = make("gp106");
+	std::string path = testing::TempDir() + "there" + std::to_string(getpid());
+	close(open(path.c_str(), O_CREAT | O_WRONLY, 0600));
+	EXPECT_THROW(emu::ControlSocket(*gpu, path), std::system_error);
+	EXPECT_EQ(access(path.c_str(), F_OK), 0);
+	unlink(path.c_str());
+	{
+		emu::ControlSocket first(*gpu, path);
+		EXPECT_THROW(emu::ControlSocket(*gpu, path), std::system_error) << "one that listens";
+		ASSERT_EQ(rename(path.c_str(), (path + ".other").c_str()), 0);
+		close(open(path.c_str(), O_CREAT | O_WRONLY, 0600));
+	}
+	EXPECT_EQ(access(path.c_str(), F_OK), 0) << "a file that took its place";
+	unlink(path.c_str());
+	emu::ControlSocket again(*gpu, path + ".other"); // nobody listens there now
+	EXPECT_EQ(access((path + ".other").c_str(), F_OK), 0);
 }
 
 } // namespace
