@@ -13,6 +13,8 @@ namespace tool {
 
 namespace {
 
+constexpr u32 TPCS_OF_GPC = 32; // a GPC's mask of TPCs has as many bits
+
 // A field that ends with a zero or with its room. Nobody's terminal is told anything but text.
 template <size_t n> std::string text_of(const char (&field)[n])
 {
@@ -101,7 +103,19 @@ private:
 		return !err;
 	}
 
-	void engine(const gpulens_engine &r) { gpu_.engines.push_back(engine_from_record(r, version_)); }
+	// No module writes more than the core has room for, and what is made of them may take its square.
+	static void check_room(size_t have, size_t most, const char *what)
+	{
+		if (have >= most)
+			throw SourceError(
+				fmt::format("the snapshot has more than {} {}, which no GPU has", most, what));
+	}
+
+	void engine(const gpulens_engine &r)
+	{
+		check_room(gpu_.engines.size(), LENS_MAX_ENGINES, "engines");
+		gpu_.engines.push_back(engine_from_record(r, version_));
+	}
 
 	void engine_now(const gpulens_engine_now &r)
 	{
@@ -129,6 +143,7 @@ private:
 	{
 		Runlist rl;
 
+		check_room(gpu_.runlists.size(), LENS_MAX_RUNLISTS, "runlists");
 		rl.id = le16toh(r.id);
 		rl.err = -static_cast<int>(le16toh(r.error));
 		rl.base = le64toh(r.base);
@@ -212,13 +227,23 @@ private:
 
 	void gpc(const gpulens_gpc &r)
 	{
+		check_room(gpu_.gpcs.size(), LENS_MAX_GPCS, "GPCs");
+		if (le16toh(r.tpcs) > TPCS_OF_GPC || le16toh(r.first_tpc) >= LENS_MAX_GPCS * TPCS_OF_GPC)
+			throw SourceError(
+				fmt::format("the snapshot has {} TPCs from TPC {} on in GPC {}, which no GPU has",
+					    le16toh(r.tpcs), le16toh(r.first_tpc), le16toh(r.id)));
 		gpu_.gpcs.push_back({.id = le16toh(r.id),
 				     .tpc_mask = le32toh(r.tpc_mask),
 				     .tpcs = le16toh(r.tpcs),
 				     .first_tpc = le16toh(r.first_tpc)});
 	}
 
-	void pce(const gpulens_pce &r) { gpu_.lce_for_pce[le16toh(r.id)] = id_of_record(r.lce); }
+	void pce(const gpulens_pce &r)
+	{
+		if (le16toh(r.id) >= LENS_MAX_PCES)
+			throw SourceError(fmt::format("PCE {} is beyond what chips have", le16toh(r.id)));
+		gpu_.lce_for_pce[le16toh(r.id)] = id_of_record(r.lce);
+	}
 
 	void grce(const gpulens_grce &r)
 	{

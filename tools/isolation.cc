@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace tool {
 
@@ -125,23 +127,30 @@ void judge_copies(Isolation &to, const Gpu &gpu, Sets &sets)
 	}
 }
 
+// A runlist may name a TSG and its channels more than once, as Tegra's drivers do to give one more turns.
 void count_channels(Isolation &to, const Gpu &gpu)
 {
-	auto count = [](TaskChannels &t, const Channel &c) {
-		t.channels++;
-		t.enabled += !c.err && c.state.enable;
-		if (c.context && !c.context->err)
-			t.page_directory = c.context->pdb;
-	};
-
 	for (const Runlist &rl : gpu.runlists) {
+		std::map<u32, size_t> tsgs; // by id: which of the tasks
+		std::set<u32> seen;
+		auto count = [&seen](TaskChannels &t, const Channel &c) {
+			if (c.context && !c.context->err)
+				t.page_directory = c.context->pdb;
+			if (!seen.insert(c.id).second)
+				return;
+			t.channels++;
+			t.enabled += !c.err && c.state.enable;
+		};
 		for (const Tsg &tsg : rl.tsgs) {
-			TaskChannels t{.runlist = rl.id, .tsg = static_cast<int>(tsg.id)};
+			auto [at, is_new] = tsgs.try_emplace(tsg.id, to.tasks.size());
+			if (is_new)
+				to.tasks.push_back({.runlist = rl.id, .tsg = static_cast<int>(tsg.id)});
 			for (const Channel &c : tsg.channels)
-				count(t, c);
-			to.tasks.push_back(t);
+				count(to.tasks[at->second], c);
 		}
 		for (const Channel &c : rl.outside) {
+			if (seen.count(c.id))
+				continue;
 			TaskChannels t{.runlist = rl.id};
 			count(t, c);
 			to.tasks.push_back(t);

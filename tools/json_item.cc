@@ -11,7 +11,28 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr size_t SHOWN = 40; // characters of a value that a message repeats
+constexpr size_t SHOWN = 40;   // characters of a value that a message repeats
+constexpr size_t DEEPEST = 64; // the parser takes some 80 bytes for each, of one byte of text
+
+// How many lists and objects are open at once, at most.
+size_t depth_of(const std::string &text)
+{
+	size_t depth = 0, most = 0;
+	bool quoted = false;
+
+	for (size_t i = 0; i < text.size(); i++) {
+		char c = text[i];
+		if (c == '"')
+			quoted = !quoted;
+		else if (c == '\\' && quoted)
+			i++;
+		else if (!quoted && (c == '[' || c == '{'))
+			most = std::max(most, ++depth);
+		else if (!quoted && depth && (c == ']' || c == '}'))
+			depth--;
+	}
+	return most;
+}
 
 } // namespace
 
@@ -24,10 +45,13 @@ std::string shown(const json &value)
 
 json parse_json(const std::string &text, const std::string &name)
 {
+	if (depth_of(text) > DEEPEST)
+		throw BadInput(
+			fmt::format("{}: lists and objects in each other to a depth of more than {}", name, DEEPEST));
 	try {
 		return json::parse(text);
-	} catch (const json::parse_error &e) {
-		// "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
+	} catch (const json::exception &e) {
+		// "[json.exception.parse_error.101] parse error at line 3, column 5: ...", or of a number that is too large
 		std::string why = e.what();
 		size_t end = why.find("] ");
 		throw BadInput(name + ": not JSON: " + (end == std::string::npos ? why : why.substr(end + 2)));

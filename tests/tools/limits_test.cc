@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+// Files and words that no program of ours writes: each is refused, by name, before it costs memory or time.
+#include "isolation.hpp"
+#include "json_item.hpp"
+#include "record.hpp"
+#include "sources.hpp"
+#include "uapi/gpulens.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace {
+
+template <typename F> std::string why(F f)
+{
+	try {
+		f();
+	} catch (const std::exception &e) {
+		return e.what();
+	}
+	return "";
+}
+
+// Seen failing: the library's own exception, which names no file and ends the program with status 3.
+TEST(Limits, ANumberBeyondAllNumbersIsBadInputOfThatFile)
+{
+	EXPECT_THROW(tool::parse_json("[1e400]", "f.json"), tool::BadInput);
+	EXPECT_EQ(why([] { tool::parse_json("[1e400]", "f.json"); }),
+		  "f.json: not JSON: number overflow parsing '1e400'");
+}
+
+// Seen failing: 16 MB of brackets took 1.24 GB.
+TEST(Limits, ListsInListsEnd)
+{
+	std::string deep(1 << 20, '['), fits = std::string(64, '[') + std::string(64, ']');
+
+	EXPECT_EQ(why([&] { tool::parse_json(deep, "f"); }),
+		  "f: lists and objects in each other to a depth of more than 64");
+	EXPECT_EQ(why([&] { tool::parse_json(fits, "f"); }), "");
+	EXPECT_EQ(why([&] { tool::parse_json("[\"" + deep + "\\\"[\", 1]", "f"); }), "") << "brackets of a string";
+}
+
+// Seen failing with 2600000h, which ended at once: the sum with the clock's time was negative.
+TEST(Limits, ADurationFitsIntoAClock)
+{
+	EXPECT_EQ(tool::parse_duration("8760h", 1), 31536000000000000U);
+	for (const char *text : {"2562047h", "2600000h", "999999999h", "1e9h", "99999999999999999999"})
+		EXPECT_EQ(tool::parse_duration(text, 1000000000), std::nullopt) << text;
+}
+
+// Records of 64 bytes behind a header.
+class Snapshot {
+public:
+	Snapshot()
+	{
+		gpulens_chip c{};
+		c.type = GPULENS_RECORD_CHIP;
+		c.chip_id = 0x136;
+		std::strcpy(c.name, "GP106");
+		add(c);
+	}
+
+	template <typename T> void add(const T &record)
+	{
+		static_assert(sizeof(T) == 64);
+		records_.append(reinterpret_cast<const char *>(&record), sizeof(record));
+	}
+
+	tool::Gpu gpu() const
+	{
+		gpulens_header h{};
+		h.magic = GPULENS_MAGIC;
+		h.version = 2;
+		h.record_bytes = 64;
+		h.records = static_cast<uint32_t>(records_.size() / 64);
+		return tool::from_snapshot(std::string(reinterpret_cast<const char *>(&h), sizeof(h)) + records_, "s");
+	}
+
+private:
+	std::string records_;
+};
+
+template <typename T> std::string refused_after(size_t most, uint16_t type, void (*change)(T &) = nullptr)
+{
+	Snapshot s;
+	T record{};
+
+	record.type = type;
+	if (change)
+		change(record);
+	for (size_t i = 0; i < most; i++)
+		s.add(record);
+	EXPECT_EQ(why([&] { s.gpu(); }), "");
+	s.add(record);
+	return why([&] { s.gpu(); });
+}
+
+// What the core has room for (LENS_MAX_*). Seen failing: 30,000 engines took isolation 3.6 s, 10,000 GPCs plan 7.5 GB.
+TEST(Limits, ASnapshotHasNoMoreThanAGpuCanHave)
+{
+	EXPECT_EQ(refused_after<gpulens_engine>(306, GPULENS_RECORD_ENGINE),
+		  "the snapshot has more than 306 engines, which no GPU has");
+	EXPECT_EQ(refused_after<gpulens_runlist>(64, GPULENS_RECORD_RUNLIST),
+		  "the snapshot has more than 64 runlists, which no GPU has");
+	EXPECT_EQ(refused_after<gpulens_gpc>(32, GPULENS_RECORD_GPC),
+		  "the snapshot has more than 32 GPCs, which no GPU has");
+	EXPECT_EQ(refused_after<gpulens_gpc>(0, GPULENS_RECORD_GPC, [](gpulens_gpc &g) { g.tpcs = 33; }),
+		  "the snapshot has 33 TPCs from TPC 0 on in GPC 0, which no GPU has");
+	EXPECT_EQ(refused_after<gpulens_pce>(0, GPULENS_RECORD_PCE, [](gpulens_pce &p) { p.id = 32; }),
+		  "PCE 32 is beyond what chips have");
+}
+
+// Tegra's drivers put a TSG on its list several times: two channels stay two. Seen failing with 4.
+TEST(Limits, ATsgThatIsTwiceOnItsRunlistCountsOnce)
+{
+	tool::Gpu gpu;
+	tool::Tsg tsg{.id = 5};
+	tool::Runlist rl;
+	tool::Channel c;
+
+	c.state.enable = true;
+	for (unsigned id : {8, 9}) {
+		c.id = id;
+		tsg.channels.push_back(c);
+	}
+	rl.tsgs = {tsg, tsg};
+	c.id = 20;
+	rl.outside = {c, c};
+	gpu.runlists.push_back(rl);
+	tool::Isolation i = tool::isolation_of(gpu);
+	ASSERT_EQ(i.tasks.size(), 2U);
+	EXPECT_EQ(i.tasks[0].tsg, 5);
+	EXPECT_EQ(i.tasks[0].channels, 2U);
+	EXPECT_EQ(i.tasks[0].enabled, 2U);
+	EXPECT_EQ(i.tasks[1].channels, 1U);
+}
+
+} // namespace
