@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench manuals kselftest install uninstall deb test-deb test-releases clean configure
+.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -85,6 +85,9 @@ manuals: ## what two of these checks compare with, of NVIDIA's public repositori
 
 bench: module emulator guest-parts ## accesses and times against the budget of docs/internals.md
 	scripts/bench
+
+bench-tool: tool tool-parts ## the tool's commands on large inputs: seconds, instructions and peak memory, a row each
+	scripts/bench-tool
 
 kselftest: ## the read-only tests on this machine's GPUs, with the module loaded
 	$(MAKE) -C tests/selftests run_tests

@@ -5,6 +5,7 @@ import functools
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import typing
 
@@ -27,6 +28,33 @@ def gpulens(*words: str, stdin: typing.Optional[bytes] = None, env: typing.Optio
     done = subprocess.run([*before, str(tool), *words], input=stdin or b"", capture_output=True, check=False,
                           timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+class Usage(typing.NamedTuple):
+    """What a run took: its exit status, seconds, the processor's seconds in the program itself, the most memory."""
+    status: int
+    seconds: float
+    user_s: float
+    peak_mb: float
+
+
+# A process counts its parent's memory as its own until it executes another program, so the parent is a small one.
+LAUNCHER = """
+import os, sys, time
+begun = time.monotonic()
+nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=nowhere)
+_, status, usage = os.wait4(child, 0)
+print(os.waitstatus_to_exitcode(status), time.monotonic() - begun, usage.ru_utime, usage.ru_maxrss / 1024)
+"""
+
+
+def usage_of(*words: str) -> Usage:
+    """Of the program with these words; what it prints is thrown away."""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, str(TOOL), *words], check=True,
+                          stdout=subprocess.PIPE, text=True)
+    status, seconds, user_s, peak_mb = done.stdout.split()
+    return Usage(int(status), float(seconds), float(user_s), float(peak_mb))
 
 
 FOLDER = tempfile.TemporaryDirectory(prefix="gpulens-images-")  # pylint: disable=consider-using-with

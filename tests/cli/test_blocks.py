@@ -4,18 +4,16 @@ logs, pictures, the checker's exit status, and the message for each thing that i
 in tests/tools/blocks_test.cc."""
 
 import json
-import os
 import pathlib
 import random
 import re
 import shutil
-import subprocess
 import typing
 import xml.etree.ElementTree
 
 import jsonschema
 import pytest
-from program import ROOT, TOOL, gpulens
+from program import ROOT, TOOL, gpulens, usage_of
 
 FAKE = str(pathlib.Path(__file__).with_name("fake_probe.py"))
 SCHEMA = json.loads((ROOT / "docs/blocks-schema.json").read_text(encoding="utf-8"))
@@ -516,17 +514,9 @@ def many_kernels(file: pathlib.Path, kernels: int) -> str:
     return str(file)
 
 
-def user_seconds(*words: str) -> float:
-    """The processor's time in the program itself."""
-    with subprocess.Popen([str(TOOL), *words], stdout=subprocess.DEVNULL) as process:
-        usage = os.wait4(process.pid, 0)[2]
-        process.returncode = 0
-    return usage.ru_utime
-
-
 def test_checking_takes_no_longer_for_more_kernels(tmp_path: pathlib.Path) -> None:
     """The same number of blocks in 10 and in 20,000 kernels: at most four times as long, and half a second more.
     Seen failing with each kernel compared to each: 8.3 s of 20,000 kernels."""
     few, many = (many_kernels(tmp_path / f"{n}.json", n) for n in (10, 20000))
-    seconds = [min(user_seconds("blocks", "--check", file) for _ in range(2)) for file in (few, many)]
+    seconds = [min(usage_of("blocks", "--check", file).user_s for _ in range(2)) for file in (few, many)]
     assert seconds[1] < 4 * seconds[0] + 0.5, seconds

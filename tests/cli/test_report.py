@@ -12,7 +12,7 @@ import typing
 
 import pytest
 from fakeproc import GR, IDLE, ON, Engine, remark, sample, sample_head, snapshot
-from program import TOOL, gpulens
+from program import TOOL, gpulens, usage_of
 
 
 def recording(turns: int) -> bytes:
@@ -97,11 +97,9 @@ def long_recording(file: pathlib.Path, ticks: int) -> pathlib.Path:
 
 def peak_mb(*words: str) -> float:
     """The most memory that the program had, which ends with status 0."""
-    with subprocess.Popen([str(TOOL), *words], stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0
-    return usage.ru_maxrss / 1024
+    usage = usage_of(*words)
+    assert usage.status == 0
+    return usage.peak_mb
 
 
 @pytest.mark.parametrize("kind", ["html", "csv", "perfetto-trace"])
