@@ -496,8 +496,8 @@ def test_wrong_usage_is_status_2(words: typing.List[str], why: str) -> None:
 
 
 def many_kernels(file: pathlib.Path, kernels: int) -> str:
-    """A log of 100,000 blocks on 4 SMs in so many kernels of 16 streams, each of which starts when the one before it has
-    started its last block, but for each tenth: that starts with the one before it."""
+    """A log of 100,000 blocks on 4 SMs in so many kernels of 16 streams, each of which starts when the one before it
+    has started its last block, but for each tenth: that starts with the one before it."""
     streams: typing.List[Json] = [{"label": f"s{i}", "times": []} for i in range(16)]
     per = 100_000 // kernels
     begin = 1.0

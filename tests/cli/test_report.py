@@ -176,17 +176,17 @@ def test_a_page_keeps_its_files_mode_and_is_whole_or_not_there(tmp_path: pathlib
 
 def packets(trace: bytes) -> typing.Iterator[bytes]:
     """Those of a trace: field 1 of the message, again and again."""
-    at = 0
-    while at < len(trace):
-        assert trace[at] == 0x0A
+    pos = 0
+    while pos < len(trace):
+        assert trace[pos] == 0x0A
         length = shift = 0
-        at += 1
-        while trace[at] & 0x80:
-            length |= (trace[at] & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-        length |= trace[at] << shift
-        yield trace[at + 1:at + 1 + length]
-        at += 1 + length
+        pos += 1
+        while trace[pos] & 0x80:
+            length |= (trace[pos] & 0x7F) << shift
+            pos, shift = pos + 1, shift + 7
+        length |= trace[pos] << shift
+        yield trace[pos + 1:pos + 1 + length]
+        pos += 1 + length
 
 
 def test_a_trace_of_a_pipe_is_whole(tmp_path: pathlib.Path) -> None:
