@@ -228,7 +228,7 @@ std::pair<int, int> listen_at(const ListenAddress &at)
 	throw SourceError(fmt::format("{}:{}: cannot listen there: {}", at.host, at.port, why));
 }
 
-// What the module asks for, and no more; through the driver, what that asks for. Files are opened again for each
+// What the module asks for, and no more. Files are opened again for each
 // collection, so a reader who is not their owner needs his right to them still.
 std::vector<cap_value_t> needed_capabilities(const SourceOptions &sources)
 {
@@ -240,9 +240,7 @@ std::vector<cap_value_t> needed_capabilities(const SourceOptions &sources)
 		cap_get_flag(now, CAP_PERFMON, CAP_PERMITTED, &perfmon);
 	cap_free(now);
 	caps.push_back(perfmon == CAP_SET ? CAP_PERFMON : CAP_SYS_ADMIN);
-	if (asks_rm(sources))
-		caps = {CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
-	else if (!sources.files.empty() || geteuid())
+	if (!sources.files.empty() || geteuid())
 		caps.push_back(CAP_DAC_READ_SEARCH);
 	return caps;
 }
@@ -292,6 +290,10 @@ std::optional<ListenAddress> parse_listen(const std::string &text)
 
 int export_metrics(const Options &options, const ExportOptions &how)
 {
+	if (options.sources.from == From::Rm)
+		throw SourceError(
+			"metrics are of the module or of recorded GPUs (-i FILE), not of NVIDIA's driver: export "
+			"without --source rm");
 	return how.listen ? serve(options, how) : export_once(options, how);
 }
 

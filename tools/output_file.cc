@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,27 +28,61 @@ mode_t new_mode()
 	return 0666 & ~mask;
 }
 
+// What stands there stays what it is: a device, a FIFO, where a link leads. The kernel decides who may follow one.
+int open_through(const std::string &path)
+{
+	constexpr int HOW = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
+	int fd = open(path.c_str(), HOW);
+
+	return fd < 0 && errno == ENOENT ? open(path.c_str(), HOW | O_CREAT, 0666) : fd;
+}
+
+// 0 or the errno.
+int write_all(int fd, std::string_view bytes)
+{
+	while (!bytes.empty()) {
+		ssize_t n = ::write(fd, bytes.data(), bytes.size());
+		if (n < 0 && errno != EINTR)
+			return errno;
+		bytes.remove_prefix(n > 0 ? static_cast<size_t>(n) : 0);
+	}
+	return 0;
+}
+
 } // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path))
 {
-	struct stat st {};
+	struct stat old {};
+	bool there = path_ != "-" && !lstat(path_.c_str(), &old);
 
-	if (path_ == "-") {
+	if (path_ == "-")
 		fd_ = dup(STDOUT_FILENO);
-	} else if (!lstat(path_.c_str(), &st) && !S_ISREG(st.st_mode)) {
-		fd_ = open(path_.c_str(),
-			   O_WRONLY | O_CLOEXEC | O_NOCTTY | (S_ISLNK(st.st_mode) ? O_CREAT | O_TRUNC : 0), 0666);
-	} else {
-		draft_ = path_ + ".XXXXXX";
-		fd_ = mkostemp(draft_.data(), O_CLOEXEC);
-		if (fd_ < 0)
-			draft_.clear();
-		else
-			fchmod(fd_, S_ISREG(st.st_mode) ? st.st_mode & 07777 : new_mode());
-	}
+	else if (there && !S_ISREG(old.st_mode))
+		fd_ = open_through(path_);
+	else
+		fd_ = open_draft(there ? &old : nullptr);
+	// A folder that takes no other file may hold one that can be written.
+	if (fd_ < 0 && there && S_ISREG(old.st_mode) && (errno == EACCES || errno == EPERM || errno == EROFS))
+		fd_ = open_through(path_);
 	if (fd_ < 0)
 		fail(errno);
+}
+
+// Beside the file, with its mode, and its owner where that is allowed. -1: errno says why not.
+int OutputFile::open_draft(const struct stat *old)
+{
+	std::filesystem::path whole(path_);
+	std::string draft = (whole.parent_path() / fmt::format(".{}.XXXXXX", whole.filename().string())).string();
+	int fd = mkostemp(draft.data(), O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	draft_ = draft;
+	if (old && (old->st_uid != geteuid() || old->st_gid != getegid()) && fchown(fd, old->st_uid, old->st_gid))
+		(void)!fchown(fd, static_cast<uid_t>(-1), old->st_gid); // a user's own file of another of his groups
+	fchmod(fd, old ? old->st_mode & 0777 : new_mode());
+	return fd;
 }
 
 OutputFile::~OutputFile()
@@ -71,13 +107,34 @@ void OutputFile::write(std::string_view bytes)
 
 void OutputFile::flush()
 {
-	for (size_t at = 0; at < buffer_.size();) {
-		ssize_t n = ::write(fd_, buffer_.data() + at, buffer_.size() - at);
-		if (n < 0 && errno != EINTR)
-			fail(errno);
-		at += n > 0 ? static_cast<size_t>(n) : 0;
-	}
+	int err = write_all(fd_, buffer_);
+
+	if (err)
+		fail(err);
 	buffer_.clear();
+}
+
+// A file that is mounted by itself, as containers have them, cannot be replaced: it gets the draft's bytes.
+void OutputFile::copy_draft()
+{
+	std::string bytes(BUFFER, 0);
+	int from = open(draft_.c_str(), O_RDONLY | O_CLOEXEC), to = open_through(path_);
+	int err = from < 0 || to < 0 ? errno : 0;
+
+	while (!err) {
+		ssize_t n = read(from, bytes.data(), bytes.size());
+		if (n <= 0) {
+			err = n ? errno : 0;
+			break;
+		}
+		err = write_all(to, std::string_view(bytes).substr(0, static_cast<size_t>(n)));
+	}
+	if (from >= 0)
+		close(from);
+	if (to >= 0 && close(to) && !err)
+		err = errno;
+	if (err)
+		fail(err);
 }
 
 void OutputFile::commit()
@@ -85,8 +142,14 @@ void OutputFile::commit()
 	flush();
 	int closed = close(fd_);
 	fd_ = -1;
-	if (closed || (!draft_.empty() && std::rename(draft_.c_str(), path_.c_str())))
+	if (closed)
 		fail(errno);
+	if (!draft_.empty() && std::rename(draft_.c_str(), path_.c_str())) {
+		if (errno != EBUSY)
+			fail(errno);
+		copy_draft();
+		unlink(draft_.c_str());
+	}
 	draft_.clear();
 }
 

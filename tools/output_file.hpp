@@ -3,11 +3,13 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 
 namespace tool {
 
-// A regular file, or a new one, is written under another name beside it, which nobody else can have made, and takes its
-// place in commit(), with the old one's mode. Anything else (a device, a FIFO, a link, what another process substituted)
+// A regular file, or a new one, is written under another name beside it, which nobody can know before, and takes its
+// place in commit(), with the old one's mode and where allowed its owner; where the folder takes no other file, and where
+// the file is mounted by itself, it is written in place. Anything else (a device, a FIFO, a link, what another process substituted)
 // is written to. "-" is standard output. All but the destructor throw SourceError.
 class OutputFile {
 public:
@@ -20,6 +22,8 @@ public:
 	void commit();
 
 private:
+	int open_draft(const struct stat *old);
+	void copy_draft();
 	void flush();
 	[[noreturn]] void fail(int err) const;
 

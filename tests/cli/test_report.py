@@ -174,6 +174,21 @@ def test_a_page_keeps_its_files_mode_and_is_whole_or_not_there(tmp_path: pathlib
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.html"]
 
 
+def test_a_page_that_is_mounted_by_itself_is_written_in_place(tmp_path: pathlib.Path) -> None:
+    """As a container has it: a bind mount on the file in a mount namespace of the test's own. Seen failing with EBUSY."""
+    (tmp_path / "a").write_bytes(recording(100))
+    for name in ("a.html", "other"):
+        (tmp_path / name).write_text("old")
+    if os.geteuid():
+        pytest.skip("needs root to mount")
+    script = f"mount --bind {tmp_path}/other {tmp_path}/a.html && {TOOL} report {tmp_path}/a -o {tmp_path}/a.html"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "other").read_text().startswith("<!DOCTYPE html>")
+    assert (tmp_path / "a.html").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.html", "other"]
+
+
 def packets(trace: bytes) -> typing.Iterator[bytes]:
     """Those of a trace: field 1 of the message, again and again."""
     pos = 0

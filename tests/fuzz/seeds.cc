@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Writes the fuzzers' first inputs: what emulated GPUs answer, in the order they are asked, and the hand-written
 // image. Usage: fuzz-seeds DIR
+#include "blocks/log.hpp"
+#include "blocks/predict.hpp"
 #include "gpulens/bar.h"
 #include "lists.hpp"
 #include "recorded.hpp"
@@ -139,6 +141,61 @@ void snapshot_seed()
 	write("snapshot", "each", s);
 }
 
+// Files of the tool's own formats, as programs and people write them.
+void file_seeds()
+{
+	using namespace tool::blocks;
+	std::ifstream tasks(PLAN_EXAMPLE);
+
+	write("tasks", "example", {std::istreambuf_iterator<char>(tasks), {}});
+	write("fit", "three",
+	      "task,tpcs,time_us,conflict\nA,1,100,0\nA,2,60,0\nA,4,40,0\nA,1,150,1\nA,4,70,1\nB b,66,3.5,0\n");
+	write("layout", "gpcs", std::string("\3\11\10\11", 4) + "gpc:0,2");
+	write("layout", "mask", std::string("\2\11\10", 3) + "0x1ff");
+	write("layout", "list", std::string("\2\11\10", 3) + "0-3,7,half:b");
+	write("run_lines", "two",
+	      "{\"pid\": 7, \"device\": 0, \"tsg\": 3, \"engine\": 1, \"timeslice_us\": 2048, "
+	      "\"preemption\": {\"compute\": \"CILP\", \"graphics\": \"WFI\"}, \"channels\": [9, 8]}\n"
+	      "{\"pid\": 7, \"device\": 0, \"tsg\": 4, \"engine\": 9, \"timeslice_us\": null, \"preemption\": null, "
+	      "\"channels\": []}\n");
+	write("metrics", "stats",
+	      std::string("a\"b\\c\nd\xff\0", 9) +
+		      "read_runlist 7\nwrite_x_failed 2\nwindow_longest_stop_ns 5\nnew 1\n");
+	write("metrics", "request",
+	      std::string("GET\0"
+			  "5",
+			  5));
+	for (const Builtin &b : builtins()) {
+		Machine machine{"x", 2, 2048, 32, 49152, 8};
+		Scenario s = b.make(machine);
+		write("blocks", b.name, '\0' + scenario_json(s).dump());
+		try {
+			write("blocks", b.name + std::string("-log"), '\1' + log_json(predict(s, machine)).dump());
+		} catch (const tool::BadInput &) {
+			// what is in none of the rules
+		}
+	}
+}
+
+// Two turns with a switch between them, a late tick, lost ones, and who has a channel.
+void recording_seed()
+{
+	std::string s("\1\20", 2);
+	uint64_t time = 0;
+
+	for (unsigned char kind : {1, 1, 3, 1, 17, 1, 0, 16, 1, 5, 19}) {
+		std::string sample(16, '\0');
+		time += 100000;
+		std::memcpy(sample.data(), &time, sizeof(time));
+		sample[8] = kind >= 16 ? '\xff' : '\0';
+		sample[9] = static_cast<char>(kind);
+		sample[12] = static_cast<char>(kind == 1 ? time / 300000 : 1);
+		s += sample;
+	}
+	s += std::string("\11\0\1\0\7\0\0\0python3", 15) + std::string(49, '\0');
+	write("recording", "turns", s);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -160,6 +217,8 @@ int main(int argc, char **argv)
 	write("image", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
 	write("tool", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
 	snapshot_seed();
+	file_seeds();
+	recording_seed();
 	write("image", "other-lines",
 	      "gpulens-image 1\nchip boot0=0x136000a1 boot42=0x13600000\npci 0000:01:00.0 0x10de:0x1c02\n"
 	      "# c\ns 0x1000 0x1\nb1 0x0 00000001\nb2 0x0 00000002\n");

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+// Logs of blocks with all that is made of them, and scenarios, which are written and read again: any text.
+// Seen failing with 1e400, of which the exception was not caught.
+#include "blocks/check.hpp"
+#include "blocks/log.hpp"
+#include "blocks/summary.hpp"
+#include "room.hpp"
+
+using namespace tool::blocks;
+
+namespace {
+
+void log(const std::string &text)
+{
+	Log l = parse_logs({{"f", text}});
+
+	FUZZ_CHECK(!l.kernels.empty());
+	FUZZ_CHECK(!verdict_text(l, check(l, DEFAULT_TOLERANCE_NS)).empty());
+	FUZZ_CHECK(!verdict_json(check(l, 0)).empty());
+	FUZZ_CHECK(!log_json(l).empty());
+}
+
+void scenario(const std::string &text)
+{
+	Scenario s = parse_scenario(text, "f");
+	std::string again = scenario_json(s).dump();
+
+	FUZZ_CHECK(scenario_json(parse_scenario(again, "f")).dump() == again);
+	FUZZ_CHECK(s.launches().size() == s.kernels());
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return 0;
+	std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
+	try {
+		data[0] & 1 ? log(text) : scenario(text);
+	} catch (const tool::BadInput &e) {
+		FUZZ_CHECK(std::string(e.what()).starts_with("f: "));
+	}
+	return 0;
+}

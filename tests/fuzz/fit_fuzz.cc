@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+// fit's CSV of measured times: any text. No curve is below a measured time by more than rounding makes.
+#include "plan/fit.hpp"
+#include "bad_input.hpp"
+#include "room.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	try {
+		std::vector<tool::plan::Fit> fits =
+			tool::plan::fit_samples({reinterpret_cast<const char *>(data), size}, "f");
+		for (const tool::plan::Fit &f : fits) {
+			FUZZ_CHECK(f.alone.a_us >= 0 && f.alone.b_us >= 0);
+			FUZZ_CHECK(!f.factor || *f.factor >= 1);
+		}
+		FUZZ_CHECK(!tool::plan::fit_text(fits).empty());
+		FUZZ_CHECK(!tool::plan::fit_json(fits).dump().empty());
+	} catch (const tool::BadInput &e) {
+		FUZZ_CHECK(std::string(e.what()).starts_with("f: "));
+	}
+	return 0;
+}

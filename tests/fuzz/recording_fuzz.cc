@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+// A recording that nobody recorded, in pieces: any bytes, or any samples behind a sound header; and all that is made of
+// it. What was put on disk comes back as it was.
+#include "room.hpp"
+#include "sources.hpp"
+#include "timeline.hpp"
+#include "uapi/gpulens.h"
+
+#include <cstring>
+
+namespace {
+
+std::string head(unsigned engines)
+{
+	gpulens_samples_header h{};
+	std::string s;
+
+	h.magic = GPULENS_SAMPLES_MAGIC;
+	h.version = GPULENS_SAMPLES_VERSION;
+	h.sample_bytes = sizeof(gpulens_sample);
+	h.engines = engines;
+	h.period_us = 100;
+	s.append(reinterpret_cast<const char *>(&h), sizeof(h));
+	for (unsigned i = 0; i < engines; i++) {
+		gpulens_engine e{};
+		e.type = GPULENS_RECORD_ENGINE;
+		e.engine_type = 19;
+		e.inst = static_cast<uint16_t>(i);
+		std::strcpy(e.name, "Copy Engine (<b>)");
+		s.append(reinterpret_cast<const char *>(&e), sizeof(e));
+	}
+	return s;
+}
+
+std::string csv(tool::TimelineBuilder b, std::string_view bytes, size_t piece, std::string *others)
+{
+	std::string out;
+	tool::Sink sink = [&out](std::string_view s) { out += s; };
+
+	for (size_t at = 0; at < bytes.size(); at += piece)
+		b.feed(bytes.substr(at, piece));
+	tool::Timeline t = b.finish();
+	tool::write_csv(t, sink);
+	if (others) {
+		tool::Sink other = [others](std::string_view s) { *others += s; };
+		tool::write_html(t, other);
+		FUZZ_CHECK(others->find("<b>") == others->npos);
+		*others += tool::timeline_text(t);
+		tool::write_perfetto(t, other);
+	}
+	return out;
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 2)
+		return 0;
+	std::string bytes = data[0] & 1 ? head(1 + (data[0] >> 1 & 3)) : "", others;
+	bytes.append(reinterpret_cast<const char *>(data) + 2, size - 2);
+	try {
+		std::string whole = csv(tool::TimelineBuilder(), bytes, 1 + data[1], &others);
+		if (data[0] < 16)
+			FUZZ_CHECK(whole ==
+				   csv(tool::TimelineBuilder(std::make_shared<tool::TimelineStore>("/dev/shm", 2)),
+				       bytes, bytes.size(), nullptr));
+	} catch (const tool::SourceError &) {
+	}
+	return 0;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+// What gpulens run -o wrote: any text. Seen failing with a pid of 1e20, which was converted all the same.
+#include "room.hpp"
+#include "run.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const int fd = memfd_create("lines", 0);
+	static const std::string path = "/proc/self/fd/" + std::to_string(fd);
+
+	FUZZ_CHECK(!ftruncate(fd, 0) && pwrite(fd, data, size, 0) == static_cast<ssize_t>(size));
+	try {
+		for (const tool::RunTsg &one : tool::run_tsgs(path))
+			FUZZ_CHECK(!one.engine.empty());
+	} catch (const tool::SourceError &e) {
+		FUZZ_CHECK(std::string(e.what()).starts_with(path));
+	}
+	return 0;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0
+// plan's file of tasks: any text.
+#include "plan/task_file.hpp"
+#include "room.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	try {
+		tool::plan::TaskFile f = tool::plan::parse_tasks({reinterpret_cast<const char *>(data), size}, "f", 66);
+		FUZZ_CHECK(!f.tasks.empty());
+	} catch (const tool::BadInput &e) {
+		FUZZ_CHECK(std::string(e.what()).starts_with("f: "));
+	}
+	return 0;
+}
