@@ -16,7 +16,9 @@ const std::vector<ExitStatus> EXIT_STATUS = {
 	 "or a plan does not fit"},
 	{"2", "wrong usage, or a file of tasks, a scenario or a log that makes no sense"},
 	{"3", "no GPU to show: no module, no such file, not an image"},
-	{"4", "a request was refused or failed"},
+	{"4", "a request was refused or failed; run: the program was not begun, or was killed, because the limit that "
+	      "was asked "
+	      "for would not hold"},
 };
 
 namespace {
@@ -185,44 +187,6 @@ void add_record(CLI::App &app, Arguments &a, int &status)
 		->type_name("FILE")
 		->allow_extra_args(false);
 	report->callback([&a, &status] { status = tool::report(a.options, a.recording, a.outputs); });
-}
-
-void add_run(CLI::App &app, Arguments &a, int &status)
-{
-	CLI::App *sub = app.add_subcommand(
-		"run", "a program, and the TSGs and channels that NVIDIA's driver gives it; on some TPCs alone, too");
-	CLI::Option *tpcs = sub->add_option_function<std::string>(
-				       "--tpcs", [&a](const std::string &text) { a.where = text; },
-				       "its kernels stay on these TPCs: 0-9,12 or 0x3ff")
-				    ->type_name("TPCS");
-	CLI::Option *gpcs = sub->add_option_function<std::string>(
-				       "--gpcs", [&a](const std::string &text) { a.where = "gpc:" + text; },
-				       "its kernels stay on the TPCs of these GPCs: 2,3")
-				    ->type_name("GPCS")
-				    ->excludes(tpcs);
-
-	sub->add_option_function<std::string>(
-		   "--half", [&a](const std::string &text) { a.where = "half:" + text; },
-		   "a or b: its kernels stay on that half of the GPCs")
-		->type_name("HALF")
-		->check(CLI::IsMember({"a", "b"}).description(""))
-		->excludes(tpcs)
-		->excludes(gpcs);
-	sub->add_option("-o,--output", a.run.file,
-			"JSON lines as they come, for record --tsgs; a table at the end otherwise")
-		->type_name("FILE");
-	sub->add_option("PROGRAM", a.run.program, "and its arguments, behind --")->required();
-	sub->callback([&a, &status] {
-		status = a.where.empty() ? EXIT_DONE : confine(a.options, a.where, a.run);
-		if (status == EXIT_DONE)
-			status = tool::run(a.run);
-	});
-
-	CLI::App *partitions = app.add_subcommand(
-		"partitions",
-		"which processes have which TPCs by gpulens run or libgpulens-partition, and what they share");
-	partitions->add_flag("--ways", a.check, "instead what ways to partition there are on this GPU, by trying them");
-	partitions->callback([&a, &status] { status = a.check ? show_ways(a.options) : show_partitions(a.options); });
 }
 
 // In place of one channel.
@@ -474,6 +438,53 @@ std::string footer_of(const std::string &command)
 }
 
 } // namespace
+
+int start_program(Arguments &a)
+{
+	int status = a.where ? confine(a.options, *a.where, a.run) : EXIT_DONE;
+
+	return status == EXIT_DONE ? tool::run(a.run) : status;
+}
+
+void add_run(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand(
+		"run", "a program, and the TSGs and channels that NVIDIA's driver gives it; on some TPCs alone, too");
+	// An empty one is not "no limit".
+	auto limit = [&a](const char *option, const char *kind, const std::string &text) {
+		if (text.empty())
+			throw CLI::ValidationError(option, "it is empty, and the program would run on the whole GPU");
+		a.where = kind + text;
+	};
+	CLI::Option *tpcs = sub->add_option_function<std::string>(
+				       "--tpcs", [limit](const std::string &text) { limit("--tpcs", "", text); },
+				       "its kernels stay on these TPCs: 0-9,12 or 0x3ff")
+				    ->type_name("TPCS");
+	CLI::Option *gpcs = sub->add_option_function<std::string>(
+				       "--gpcs", [limit](const std::string &text) { limit("--gpcs", "gpc:", text); },
+				       "its kernels stay on the TPCs of these GPCs: 2,3")
+				    ->type_name("GPCS")
+				    ->excludes(tpcs);
+
+	sub->add_option_function<std::string>(
+		   "--half", [limit](const std::string &text) { limit("--half", "half:", text); },
+		   "a or b: its kernels stay on that half of the GPCs")
+		->type_name("HALF")
+		->check(CLI::IsMember({"a", "b"}).description(""))
+		->excludes(tpcs)
+		->excludes(gpcs);
+	sub->add_option("-o,--output", a.run.file,
+			"JSON lines as they come, for record --tsgs; a table at the end otherwise")
+		->type_name("FILE");
+	sub->add_option("PROGRAM", a.run.program, "and its arguments, behind --")->required();
+	sub->callback([&a, &status] { status = a.start ? a.start(a) : start_program(a); });
+
+	CLI::App *partitions = app.add_subcommand(
+		"partitions",
+		"which processes have which TPCs by gpulens run or libgpulens-partition, and what they share");
+	partitions->add_flag("--ways", a.check, "instead what ways to partition there are on this GPU, by trying them");
+	partitions->callback([&a, &status] { status = a.check ? show_ways(a.options) : show_partitions(a.options); });
+}
 
 CLI::Option *add_duration(CLI::App *sub, const char *name, u64 &ns, u64 unit, const char *about)
 {

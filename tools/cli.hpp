@@ -13,6 +13,7 @@
 #include "top.hpp"
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +29,8 @@ struct Arguments {
 	std::string proc_file;
 	RecordOptions record;
 	RunOptions run;
-	std::string where; // its TPCs; empty: all
+	std::optional<std::string> where;      // its TPCs; nothing: no limit was asked for
+	std::function<int(Arguments &)> start; // what run does when all is parsed; the tests put something else there
 	std::string recording;
 	std::vector<std::string> outputs;
 	ControlOptions control;
@@ -43,6 +45,9 @@ struct Arguments {
 	blocks::ProbeOptions probe;
 	blocks::BlocksOptions blocks;
 };
+
+// The program, on its TPCs alone where some were named.
+int start_program(Arguments &a);
 
 // Parsing fills a, runs the command that was named, and leaves in status what to exit with.
 std::unique_ptr<CLI::App> build_cli(Arguments &a, int &status);

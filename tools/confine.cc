@@ -34,7 +34,14 @@ int confine(const Options &options, const std::string &where, RunOptions &run)
 	std::optional<unsigned> gpu = named_gpu(options);
 	gpulens::Confinement to;
 
-	check_preloadable(run.program[0]);
+	run.preload = {"libgpulens-confine.so"};
+	run.limited = true;
+	try {
+		check_preloadable(run);
+	} catch (const SourceError &e) {
+		fmt::print(stderr, "gpulens: {}\n", e.what());
+		return EXIT_REFUSED;
+	}
 	try {
 		to = gpulens::confinement(gpu, where);
 	} catch (const gpulens::Error &e) {
@@ -42,7 +49,6 @@ int confine(const Options &options, const std::string &where, RunOptions &run)
 		return e.err == EINVAL || e.err == ENOENT ? EXIT_USAGE : e.err == ENODEV ? EXIT_SOURCE : EXIT_REFUSED;
 	}
 	run.environment = to.environment;
-	run.preload = {"libgpulens-confine.so"};
 	fmt::print(stderr, "gpulens: {} is on TPCs {} of {}, in GPCs {}\n", run.program[0], ranges(to.tpcs), to.pci,
 		   ranges(to.gpcs));
 	for (const Applied &other : applied_partitions(options.sources.proc))

@@ -15,6 +15,7 @@ struct RunOptions {
 	std::string file;                               // empty: a table on standard error when it has ended
 	std::map<std::string, std::string> environment; // more of it
 	std::vector<std::string> preload;               // names of more libraries
+	bool limited = false;                           // it is killed where it uses the GPU without these (guard.hpp)
 };
 
 // A TSG of a program, as it was last.
@@ -26,10 +27,11 @@ struct RunTsg {
 	std::vector<u32> channels{};
 };
 
-// Throws SourceError where libraries cannot be preloaded into it: it is linked statically, or another user's by its mode
-// (setuid, setgid).
-void check_preloadable(const std::string &program);
-// The program's exit status, 128 and the signal that ended it, or 127 where it could not be begun.
+// Throws SourceError where libraries cannot be preloaded into the program, or into the interpreter that it names: it is
+// linked statically, has file capabilities, or is another user's by its mode (setuid, setgid); or they are not there.
+void check_preloadable(const RunOptions &how);
+// The program's exit status, 128 and the signal that ended it, 127 where it could not be begun, or EXIT_REFUSED where it was
+// killed for using the GPU without its limit. Signals to this process are passed on to the program. Throws SourceError.
 int run(const RunOptions &how);
 // Of a file that run wrote: a line of JSON for each time that a TSG became another one; the last of each is taken.
 // Throws SourceError.

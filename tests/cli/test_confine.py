@@ -149,13 +149,13 @@ def test_a_program_that_cannot_be_preloaded_is_refused(tmp_path: pathlib.Path) -
     subprocess.run(["gcc", "-static", "-o", str(static), str(source)], check=True)
     done = gpulens("run", "--tpcs", "0", "--", str(static))
     assert (done.stderr, done.returncode) == (
-        f"gpulens: {static}: it is linked statically, so no library can be preloaded\n", 3)
+        f"gpulens: {static}: it is linked statically, so no library can be preloaded\n", 4)
     subprocess.run(["gcc", "-o", str(static), str(source)], check=True)
     assert gpulens("run", "--tpcs", "0", "--", str(static)).returncode == 0
     static.chmod(0o4755)
     done = gpulens("run", "--tpcs", "0", "--", str(static))
     assert (done.stderr, done.returncode) == (
-        f"gpulens: {static}: it runs as another user, so no library can be preloaded\n", 3)
+        f"gpulens: {static}: it runs as another user, so no library can be preloaded\n", 4)
 
 
 def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
@@ -175,13 +175,21 @@ def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
                         ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid}0"}, bad),
                         ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid[:-1]}"}, bad),
                         ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid[:-1]}g"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": ""}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f" 40:1:0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"0x40:1:0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:-1:0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40::0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:10000000000000000:0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:{'f' * 16}:{'f' * 16}:{uuid}"}, bad),
                         ({"GPULENS_LAUNCH_MASK": f"40:1:0:{uuid[:-2]}01"},
                          f"a launch is on {UUID}, and masks were verified on {UUID[:-2]}01"),
                         ({"FAKE_CUDA_NOWHERE": "1"}, "CUDA does not tell on which GPU a launch is"),
                         ({"FAKE_CUDA_VERSION": "65"}, "a launch has a descriptor of version 0x41, not 0x40")):
         done = subprocess.run([program], env=environment(**{**library, **mask, **change}), capture_output=True,
                               text=True, check=False)
-        assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith(f"gpulens-partition: {why}")
+        status = 1 if why.startswith("a launch") or why.startswith("CUDA does") else 4  # at a launch; before main
+        assert (done.returncode, done.stdout) == (status, "") and done.stderr.startswith(f"gpulens-partition: {why}")
         assert done.stderr.endswith("; the program ends, because it would run unpartitioned\n")
 
 

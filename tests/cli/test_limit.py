@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens run --tpcs: a limit that was asked for holds, or the program does not run. Real programs that the loader does not
+preload into, or that use the GPU too early, on the tests' libcuda, which asks the kernel for a channel as a real one does.
+Each was seen failing with the tool before the guard (tools/guard.hpp): the program ran on all SMs."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import typing
+
+import pytest
+from program import ROOT, TOOL
+
+TOO_EARLY = "asked the GPU's driver for a channel before libgpulens-confine.so had set its limit, and was killed"
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="it takes root")
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+RAW = """
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	uint32_t params[8] = {1, 2, 0, 0xc86f};
+	syscall(SYS_ioctl, -1, 0xc020462b, params);
+	puts("has a channel");
+}
+"""
+
+
+@pytest.fixture(scope="module", name="folder")
+def shared() -> typing.Iterator[pathlib.Path]:
+    """One that every user can look into, with cuda_program."""
+    with tempfile.TemporaryDirectory(prefix="gpulens-limit-") as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        gcc("-o", str(folder / "cuda_program"), str(ROOT / "tests/partition/cuda_program.c"))
+        yield folder
+
+
+def gcc(*words: str, source: str = "") -> None:
+    """Builds a program, from its text where there is one."""
+    subprocess.run(["gcc", "-std=gnu11", *(["-x", "c", "-"] if source else []), *words], check=True, text=True,
+                   input=source)
+
+
+def environment(**more: str) -> "dict[str, str]":
+    """As in test_confine.py."""
+    return {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
+            "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
+            "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json"), **more}
+
+
+def run(*words: str, tool: pathlib.Path = TOOL, before: "tuple[str, ...]" = (), cwd: typing.Optional[str] = None,
+        **env: str) -> "subprocess.CompletedProcess[str]":
+    """gpulens run --tpcs 0."""
+    return subprocess.run([*before, str(tool), "run", "--tpcs", "0", "--", *words], capture_output=True, text=True,
+                          check=False, timeout=60, cwd=cwd, env=environment(**env))
+
+
+def holds(done: "subprocess.CompletedProcess[str]") -> bool:
+    """It ran, on TPC 0's SMs."""
+    return done.stdout.startswith("ran on 0 1\n")
+
+
+def killed(done: "subprocess.CompletedProcess[str]") -> bool:
+    """Before its first launch, with a sentence and status 4."""
+    return done.stdout == "" and done.returncode == 4 and TOO_EARLY in done.stderr
+
+
+# -- what is known before it begins
+
+@ROOT_ONLY
+def test_file_capabilities(folder: pathlib.Path) -> None:
+    """A program with them is refused; where another one begins it, it is killed as the loader drops LD_PRELOAD for it. A
+    setuid program becomes nobody else there, so that the limit holds."""
+    program = folder / "capable"
+    gcc("-o", str(program), f"-Wl,-rpath,{ROOT}/build/bin/fake-cuda", str(ROOT / "tests/partition/cuda_program.c"))
+    subprocess.run(["setcap", "cap_sys_nice+ep", str(program)], check=True)
+    done = run(str(program), before=NOBODY)
+    assert (done.stdout, done.returncode) == ("", 4)
+    assert done.stderr == (f"gpulens: {program}: it has file capabilities, so no library can be preloaded; remove them "
+                           "(setcap -r) and give it ambient ones (setpriv)\n")
+    assert killed(run("sh", "-c", f"{program}; true", before=NOBODY))
+    os.chown(program, 1, 1)  # which takes capabilities away
+    program.chmod(0o4755)
+    assert holds(run("sh", "-c", f"{program}; true", before=NOBODY))
+
+
+@pytest.mark.parametrize("name", ("a blank", "co:lon", "tab\tbed", "$LIB"))
+def test_an_install_path_that_the_loader_splits(folder: pathlib.Path, name: str) -> None:
+    """LD_PRELOAD has no quotes."""
+    place = folder / name
+    place.mkdir()
+    for one in ("gpulens", "libgpulens-run.so", "libgpulens-confine.so"):
+        shutil.copy(ROOT / "build/bin" / one, place)
+    done = run(str(folder / "cuda_program"), tool=place / "gpulens")
+    assert (done.stdout, done.returncode) == ("", 4)
+    assert done.stderr == (f"gpulens: {place}/libgpulens-run.so: the loader cannot preload a path with blanks, colons or "
+                           "$; install gpulens elsewhere\n")
+
+
+def test_the_program_is_the_one_that_execvp_finds(folder: pathlib.Path) -> None:
+    """A folder of its name earlier in PATH is passed over, and so is a file that is no program; an empty element is the
+    current folder. The one that is found is static."""
+    first, second = folder / "first", folder / "second"
+    (first / "found").mkdir(parents=True)
+    second.mkdir()
+    gcc("-static", "-o", str(second / "found"), source=RAW)
+    static = "it is linked statically, so no library can be preloaded\n"
+    done = run("found", PATH=f"{first}:{second}:/usr/bin:/bin")
+    assert (done.stdout, done.stderr, done.returncode) == ("", f"gpulens: {second}/found: {static}", 4)
+    for path in (":/usr/bin:/bin", "/usr/bin::/bin", "/usr/bin:/bin:"):
+        done = run("found", PATH=path, cwd=str(second))
+        assert (done.stdout, done.stderr, done.returncode) == ("", f"gpulens: ./found: {static}", 4)
+    (first / "found").rmdir()
+    (first / "found").write_text("no program\n", encoding="ascii")
+    assert run("found", PATH=f"{first}:{second}:/usr/bin:/bin").returncode == 4
+
+
+def test_a_script_is_as_its_interpreter(folder: pathlib.Path) -> None:
+    """A static one, also behind another script; and one into which the library goes."""
+    static = folder / "interpreter"
+    gcc("-static", "-o", str(static), source=RAW)
+    for name, head in (("one", f"#! {static} -x"), ("two", f"#!{folder}/one"), ("three", f"#!{folder}/two")):
+        (folder / name).write_text(head + "\n", encoding="ascii")
+        (folder / name).chmod(0o755)
+        done = run(str(folder / name))
+        assert (done.stdout, done.stderr, done.returncode) == (
+            "", f"gpulens: {static}: it is linked statically, so no library can be preloaded\n", 4)
+    (folder / "good").write_text(f"#!/usr/bin/env -S sh -e\n{folder}/cuda_program\n", encoding="ascii")
+    (folder / "good").chmod(0o755)
+    assert holds(run(str(folder / "good")))
+
+
+@pytest.mark.parametrize("limit", (["--tpcs", ""], ["--tpcs="], ["--gpcs", ""], ["--gpcs="], ["--half", ""],
+                                   ["--half="], ["--tpcs", " "], ["--tpcs", ","], ["--tpcs", "0,"], ["--tpcs", "0x"],
+                                   ["--tpcs", "0-"], ["--gpcs", "-"], ["--tpcs", "gpc:"], ["--tpcs", "+1"]), ids=" ".join)
+def test_a_limit_that_names_nothing_is_refused(limit: "list[str]") -> None:
+    """Wrong usage, and the program is not begun. Seen failing for the empty ones, which meant the whole GPU."""
+    done = subprocess.run([str(TOOL), "run", *limit, "--", "echo", "begun"], capture_output=True, text=True, check=False,
+                          timeout=60, env=environment())
+    assert (done.stdout, done.returncode) == ("", 2) and done.stderr.startswith("gpulens: ")
+
+
+# -- what is known only as it runs
+
+def test_an_empty_environment(folder: pathlib.Path) -> None:
+    """Without LD_PRELOAD it is killed as it asks for a channel, also where its parent goes on; without CUDA it runs."""
+    clean = ("env", "-i", f"LD_LIBRARY_PATH={ROOT}/build/bin/fake-cuda")
+    assert killed(run(*clean, str(folder / "cuda_program")))
+    assert killed(run("sh", "-c", '"$@"; exit 0', "sh", *clean, str(folder / "cuda_program")))
+    done = run(*clean, str(folder / "cuda_program"), "none")
+    assert (done.stdout, done.returncode) == ("no CUDA\n", 0)
+
+
+def test_a_static_program_that_another_one_begins(folder: pathlib.Path) -> None:
+    """It is killed where it asks the driver for a channel; ldconfig, which many programs begin, is left alone."""
+    gcc("-static", "-o", str(folder / "raw"), source=RAW)
+    assert killed(run("sh", "-c", f"{folder}/raw"))
+    done = run("sh", "-c", "/sbin/ldconfig -p | head -1")
+    assert "libs found in cache" in done.stdout and done.returncode == 0
+
+
+@ROOT_ONLY
+def test_another_root_folder_without_the_library(folder: pathlib.Path) -> None:
+    """The loader there says that it cannot preload it, and goes on."""
+    root = folder / "root"
+    shutil.copytree(ROOT / "build/bin/fake-cuda", root / "lib")
+    shutil.copy(folder / "cuda_program", root)
+    needed = subprocess.run(["ldd", str(folder / "cuda_program"), str(root / "lib/libcuda.so.1")], check=True,
+                            capture_output=True, text=True).stdout
+    for word in needed.split():
+        if word.startswith("/") and not word.endswith(":"):
+            place = root / word[1:]
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(word, place)
+    done = run("chroot", str(root), "/cuda_program", LD_LIBRARY_PATH=f"{ROOT}/build/bin/fake-cuda:/lib")
+    assert killed(done) and "cannot be preloaded" in done.stderr
+
+
+def test_kernels_from_a_constructor(folder: pathlib.Path) -> None:
+    """Of a library that the program is linked with, whose constructor goes before the preloaded library's."""
+    source = (ROOT / "tests/partition/cuda_program.c").read_text(encoding="ascii")
+    gcc("-shared", "-fPIC", "-o", str(folder / "libearly.so"), source=source.replace("int main(", "int later(") + """
+__attribute__((constructor)) static void early(void) { launch(1); }
+""")
+    gcc("-o", str(folder / "early"), "-Wl,--no-as-needed", f"-L{folder}", "-learly", f"-Wl,-rpath,{folder}", source="""
+int later(int argc, char **argv);
+int main(void) { char *words[] = {"early", "none", 0}; return later(2, words); }
+""")
+    assert killed(run(str(folder / "early")))
+
+
+def test_children_of_all_kinds_have_the_limit(folder: pathlib.Path) -> None:
+    """Forked ones, which do not acknowledge by themselves; ones that go on when the first program has ended; one that has
+    closed all descriptors."""
+    program = folder / "cuda_program"
+    assert run(str(program), "fork").stdout == "ran on 0 1\n"
+    late = folder / "late"
+    assert run("sh", "-c", f"(sleep 1; {program} >{late} 2>&1) >/dev/null 2>&1 & exit 3").returncode == 3
+    end = time.monotonic() + 20
+    while not (late.exists() and "\non" in late.read_text(encoding="ascii")) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert late.read_text(encoding="ascii").startswith("ran on 0 1\n")
+    assert holds(run("python3", "-c", f"import os; os.closerange(3, 65536); os.execv('{program}', ['a'])"))
+
+
+def test_a_limit_within_a_limit_is_refused(folder: pathlib.Path) -> None:
+    """The kernel lets one process watch another's calls, not two."""
+    done = run(str(TOOL), "run", "--tpcs", "1", "--", str(folder / "cuda_program"))
+    assert (done.stdout, done.returncode) == ("", 4)
+    assert "lets no process watch it (seccomp: Device or resource busy), so its limit could not be held" in done.stderr
+
+
+def test_the_guard_outlives_a_signal_to_the_group(folder: pathlib.Path) -> None:
+    """Ctrl-C ends neither the guard nor a program that ignores it, which still gets channels."""
+    program = f"trap '' INT; echo ready; read x; exec {folder}/cuda_program"
+    with subprocess.Popen([str(TOOL), "run", "--tpcs", "0", "--", "sh", "-c", program], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+                          env=environment()) as one:
+        assert one.stdin and one.stdout and one.stdout.readline() == "ready\n"
+        os.killpg(one.pid, signal.SIGINT)
+        one.stdin.write("\n")
+        one.stdin.close()
+        assert one.stdout.read().startswith("ran on 0 1\n")
+        assert one.wait(timeout=20) == 7
