@@ -33,7 +33,8 @@ int show(Show what, const Options &options, std::optional<u32> id = std::nullopt
 int show_proc(const std::string &name, const Options &options);
 // Writes all of text to standard output; false with a message on standard error where that fails.
 bool print(const std::string &text);
-// A file that is complete or not there under its name; "-" is standard output. Throws SourceError.
+// A file that is complete or not there under its name, with the mode of the one that it replaces; what is no regular file
+// (a device, a FIFO, a link) is written to and stays. "-" is standard output. Throws SourceError.
 void write_whole(const std::string &path, const std::string &bytes);
 
 } // namespace tool
