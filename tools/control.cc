@@ -98,30 +98,6 @@ std::string candidates(const Gpu &gpu, const lens_ref &ref, bool tsg)
 	return text;
 }
 
-// What makes one runlist be as it was: channels' states and time slices that have changed since.
-std::vector<Write> differences(const std::string &folder, const Gpu &gpu, const Runlist &before, const Runlist &after)
-{
-	std::map<u32, const Channel *> now;
-	std::vector<Write> list;
-
-	for (const Channel *c : after.channels())
-		now[c->id] = c;
-	for (const Channel *c : before.channels()) {
-		auto at = now.find(c->id);
-		if (at == now.end() || c->err || at->second->err || at->second->state.enable == c->state.enable)
-			continue;
-		list.push_back({folder + (c->state.enable ? "enable_channel" : "disable_channel"),
-				qualified(gpu, before.id, c->id)});
-	}
-	for (const Tsg &t : before.tsgs)
-		for (const Tsg &n : after.tsgs)
-			if (t.id == n.id && t.timeslice_ns != n.timeslice_ns)
-				list.push_back(
-					{folder + "tsg_timeslice", fmt::format("{} {}", qualified(gpu, before.id, t.id),
-									       (t.timeslice_ns + 500) / 1000)});
-	return list;
-}
-
 int refused(const Write &w, int err)
 {
 	std::fprintf(stderr, "gpulens: %s\n", explain(err, w.path, true).c_str());
@@ -133,35 +109,162 @@ int said(const Write &w)
 	return print(fmt::format("{} < {}\n", w.path, w.text)) ? EXIT_DONE : EXIT_PART;
 }
 
-int undo(const Options &options, unsigned index, const std::string &folder, const Gpu &before, const Runlist &rl)
-{
-	Gpu after = load_live(options.sources.proc, index);
-	const Runlist *now = after.runlist(rl.id);
-	int status = EXIT_DONE;
-
-	if (!now || now->err)
-		return refused({folder + fmt::format("runlist{}", rl.id), ""}, now ? -now->err : ENOENT);
-	for (const Write &w : differences(folder, before, rl, *now)) {
-		int err = write_control(w.path, w.text);
-		status = std::max(status, err ? refused(w, err) : said(w));
-	}
-	return status;
-}
-
-/* -- several channels at once -- */
-
-// A write that is one of several, and what it undoes itself with.
-struct Part {
-	Write write, back;
-	u32 channel;
-	bool changes; // it was not so already
-};
-
 int say(const std::string &text)
 {
 	std::fprintf(stderr, "gpulens: %s\n", text.c_str());
 	return EXIT_REFUSED;
 }
+
+/* -- putting back -- */
+
+// What a write makes of a channel, or of a TSG's time slice, and the write that undoes it.
+struct Change {
+	Write back;
+	std::string name; // "channel 0:8"
+	bool slice;       // it is a TSG's
+	u32 id;
+	u64 inst;                    // of the channel; 0: not told
+	bool enabled;                // as it was written
+	std::optional<u64> slice_ns; // as it became; nothing: that could not be read
+};
+
+bool stands(const Change &change, const Runlist &now)
+{
+	if (change.slice)
+		return std::any_of(now.tsgs.begin(), now.tsgs.end(), [&](const Tsg &t) {
+			return t.id == change.id && t.timeslice_ns == change.slice_ns.value_or(t.timeslice_ns);
+		});
+	for (const Channel *c : now.channels())
+		if (c->id == change.id && !c->err && c->state.enable == change.enabled &&
+		    (!c->inst || !change.inst || c->inst == change.inst)) // else another channel has its id
+			return true;
+	return false;
+}
+
+// Last first, what is still as it was written: what somebody else has changed since, or is gone, is left alone.
+int put_back(const Options &options, unsigned index, u32 runlist, const std::vector<Change> &done)
+{
+	int status = EXIT_DONE;
+	Gpu gpu;
+
+	if (done.empty())
+		return EXIT_DONE;
+	try {
+		gpu = load_live(options.sources.proc, index);
+	} catch (const SourceError &error) {
+		return say(fmt::format("nothing could be put back: {}", error.what()));
+	}
+	const Runlist *rl = gpu.runlist(runlist);
+	if (!rl || rl->err)
+		return say(fmt::format("nothing could be put back: runlist {} cannot be read", runlist));
+	for (auto change = done.rbegin(); change != done.rend(); ++change) {
+		if (!stands(*change, *rl)) {
+			say(fmt::format("{} is not as this command left it; it is not put back", change->name));
+			continue;
+		}
+		int err = write_control(change->back.path, change->back.text);
+		status = std::max(status, err ? refused(change->back, err) : said(change->back));
+	}
+	return status;
+}
+
+Change change_of(const Gpu &gpu, const std::string &folder, u32 runlist, const Channel &c, bool enable)
+{
+	std::string id = qualified(gpu, runlist, c.id);
+
+	return {.back = {folder + (enable ? "disable_channel" : "enable_channel"), id},
+		.name = "channel " + id,
+		.slice = false,
+		.id = c.id,
+		.inst = c.inst,
+		.enabled = enable,
+		.slice_ns{}};
+}
+
+Change slice_change(const Gpu &gpu, const std::string &folder, u32 runlist, const Tsg &t)
+{
+	std::string id = qualified(gpu, runlist, t.id);
+
+	return {.back = {folder + "tsg_timeslice", fmt::format("{} {}", id, (t.timeslice_ns + 500) / 1000)},
+		.name = fmt::format("the time slice of TSG {}", id),
+		.slice = true,
+		.id = t.id,
+		.inst = 0,
+		.enabled = false,
+		.slice_ns{}};
+}
+
+// What a command is about to change on a runlist. Nothing, with the reason told, where it could not be put back.
+std::optional<std::vector<Change>> changes_of(const Gpu &gpu, const std::string &folder, const Runlist &rl,
+					      const std::string &command, u32 id)
+{
+	const bool one = command == "disable" || command == "enable";
+	std::vector<Change> list;
+	bool found = false;
+
+	if (command == "switch-to" && rl.torn) {
+		say(fmt::format("runlist {} is being replaced: it does not show all its channels; try again", rl.id));
+		return std::nullopt;
+	}
+	for (const Channel *c : rl.channels()) {
+		bool meant = one ? c->id == id : command == "switch-to",
+		     enable = one ? command == "enable" : c->tsg == static_cast<int>(id);
+		if (!meant)
+			continue;
+		if (c->err) {
+			say(fmt::format("channel {}: its state cannot be read, so that it could not be put back",
+					qualified(gpu, rl.id, c->id)));
+			return std::nullopt;
+		}
+		found = true;
+		if (c->state.enable != enable &&
+		    std::none_of(list.begin(), list.end(), [c](const Change &l) { return l.id == c->id; }))
+			list.push_back(change_of(gpu, folder, rl.id, *c, enable));
+	}
+	for (const Tsg &t : rl.tsgs) {
+		if (command != "timeslice" || t.id != id || found)
+			continue;
+		found = true;
+		list.push_back(slice_change(gpu, folder, rl.id, t));
+	}
+	if (!found) {
+		say(fmt::format("{} {} is not on runlist {} now, so that it could not be put back",
+				one ? "channel" : "TSG", qualified(gpu, rl.id, id), rl.id));
+		return std::nullopt;
+	}
+	return list;
+}
+
+// Right after the write: which of several it has made, and the time slice that a TSG has now.
+std::vector<Change> made(const Options &options, unsigned index, const Runlist &rl, std::vector<Change> list)
+{
+	Gpu gpu;
+
+	try {
+		gpu = load_live(options.sources.proc, index);
+	} catch (const SourceError &) {
+		return list; // the named ones are put back nevertheless
+	}
+	const Runlist *now = gpu.runlist(rl.id);
+	if (!now || now->err)
+		return list;
+	for (Change &change : list)
+		for (const Tsg &t : now->tsgs)
+			if (change.slice && t.id == change.id)
+				change.slice_ns = t.timeslice_ns;
+	if (list.size() > 1)
+		std::erase_if(list, [&](const Change &change) { return !stands(change, *now); });
+	return list;
+}
+
+/* -- several channels at once -- */
+
+// A write that is one of several, and what it changes; nothing: it was so already.
+struct Part {
+	Write write;
+	u32 channel;
+	std::optional<Change> change;
+};
 
 // The TSG that is meant, or nothing with the reason on standard error.
 const Tsg *tsg_of(const Gpu &gpu, const std::string &id, const Runlist *&rl)
@@ -209,41 +312,14 @@ std::vector<Part> parts_of(const Gpu &gpu, const std::string &folder, const Runl
 		}
 		if (std::none_of(parts.begin(), parts.end(), same))
 			parts.push_back({{folder + (enable ? "enable_channel" : "disable_channel"), id},
-					 {folder + (enable ? "disable_channel" : "enable_channel"), id},
 					 c.id,
-					 c.state.enable != enable});
+					 c.state.enable != enable
+						 ? std::optional(change_of(gpu, folder, rl.id, c, enable))
+						 : std::nullopt});
 	}
 	if (parts.empty())
 		say(fmt::format("TSG {} has no channels", qualified(gpu, rl.id, tsg.id)));
 	return parts;
-}
-
-// Last first, what these have changed and nobody else has changed since: a channel that is gone is left alone.
-int put_back(const Options &options, unsigned index, u32 runlist, const std::vector<Part> &done, bool enabled)
-{
-	int status = EXIT_DONE;
-	Gpu gpu;
-
-	if (std::none_of(done.begin(), done.end(), [](const Part &p) { return p.changes; }))
-		return EXIT_DONE;
-	try {
-		gpu = load_live(options.sources.proc, index);
-	} catch (const SourceError &error) {
-		return say(fmt::format("nothing could be put back: {}", error.what()));
-	}
-	const Runlist *rl = gpu.runlist(runlist);
-	if (!rl || rl->err)
-		return say(fmt::format("nothing could be put back: runlist {} cannot be read", runlist));
-	for (auto p = done.rbegin(); p != done.rend(); ++p) {
-		bool as_left = false;
-		for (const Channel *c : rl->channels())
-			as_left |= c->id == p->channel && !c->err && c->state.enable == enabled;
-		if (!p->changes || !as_left)
-			continue;
-		int err = write_control(p->back.path, p->back.text);
-		status = std::max(status, err ? refused(p->back, err) : said(p->back));
-	}
-	return status;
 }
 
 int control_several(const Options &options, unsigned index, const std::string &folder, const Steering &steering,
@@ -251,7 +327,7 @@ int control_several(const Options &options, unsigned index, const std::string &f
 {
 	const bool enable = std::string(steering.command) == "enable";
 	const Runlist *rl = nullptr;
-	std::vector<Part> done;
+	std::vector<Change> done;
 	int status = EXIT_DONE;
 
 	if (how.pid)
@@ -278,10 +354,11 @@ int control_several(const Options &options, unsigned index, const std::string &f
 	for (const Part &p : parts) {
 		int err = write_control(p.write.path, p.write.text);
 		// Also one that failed: it may have come as far as the GPU.
-		done.push_back(p);
+		if (p.change)
+			done.push_back(*p.change);
 		if (err) {
 			refused(p.write, err);
-			put_back(options, index, rl->id, done, enable);
+			put_back(options, index, rl->id, done);
 			return EXIT_REFUSED;
 		}
 		status = std::max(status, said(p.write));
@@ -289,7 +366,7 @@ int control_several(const Options &options, unsigned index, const std::string &f
 	if (!how.for_ns)
 		return status;
 	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
-	return std::max(status, put_back(options, index, rl->id, done, enable));
+	return std::max(status, put_back(options, index, rl->id, done));
 }
 
 } // namespace
@@ -337,15 +414,25 @@ int control(const Options &options, const Steering &steering, const ControlOptio
 	}
 	// From here on a signal is a wish to end it, which is granted after what was begun is put back.
 	StopSignals stop;
+	std::vector<Change> changes;
 	if (how.for_ns) {
 		before = load_live(options.sources.proc, index);
 		rl = runlist_of(*before, how.id, std::string(steering.what) == "TSG");
 		if (!rl || rl->err)
 			return refused(w, rl ? -rl->err : before->chip.ids_per_runlist ? EINVAL : ENOENT);
+		auto list = changes_of(*before, folder, *rl, steering.command, parse_id(how.id)->id);
+		if (!list)
+			return EXIT_REFUSED;
+		changes = *list;
 	}
 	int err = write_control(w.path, w.text);
+	// Also one that failed: it may have come as far as the GPU.
+	if (how.for_ns)
+		changes = made(options, index, *rl, changes);
 	if (err) {
 		refused(w, err);
+		if (rl)
+			put_back(options, index, rl->id, changes);
 		std::optional<lens_ref> ref = parse_id(how.id);
 		if (err == EINVAL && ref && ref->runlist == LENS_NONE && std::string(steering.what) != "RUNLIST")
 			say(candidates(load_live(options.sources.proc, index), *ref,
@@ -357,7 +444,7 @@ int control(const Options &options, const Steering &steering, const ControlOptio
 		return status;
 	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
 	// Whether anybody reads what is said or not.
-	return std::max(status, undo(options, index, folder, *before, *rl));
+	return std::max(status, put_back(options, index, rl->id, changes));
 }
 
 } // namespace tool

@@ -31,6 +31,7 @@ class Channel(NamedTuple):
     id: int
     flags: int = ENABLED
     status: int = 0
+    inst: int = 0
 
 
 class Tsg(NamedTuple):
@@ -64,7 +65,7 @@ def snapshot(lists: "dict[int, list[Tsg]]", chip: str = "GP106", gpu: int = 0, t
                 records.append(struct.pack("<HHHHBB6xQ40x", 4, runlist, tsg.id, len(tsg.channels), 3, 0, tsg.slice_ns))
             for one in tsg.channels:
                 records.append(struct.pack("<HHhHIBBBBIIQ32x", 5, runlist, -1 if tsg.id is None else tsg.id, one.id,
-                                           one.flags, one.status, 0, 0, 0, 0, 0, 0))
+                                           one.flags, one.status, 0, 0, 0, 0, 0, one.inst))
     head = struct.pack("<4sHHIIQQ32x", b"GPLS", 1, 64, len(records), gpu, time_ns, 1000)
     assert all(len(one) == 64 for one in [head, *records])
     return head + b"".join(records)
