@@ -12,8 +12,10 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <poll.h>
+#include <set>
 #include <stdexcept>
 #include <unistd.h>
+#include <utility>
 
 // Its macros have names of ordinary functions and members.
 #define NCURSES_NOMACROS
@@ -71,11 +73,30 @@ private:
 	bool colour_;
 };
 
+// Channels and their instance blocks.
+using Identity = std::set<std::pair<u32, u64>>;
+
 // What a key asked for and a second one has to confirm.
 struct Request {
 	std::string question, path;
 	std::vector<std::string> texts;
+	TopTsg tsg;      // it is about, as the picture has it
+	Identity before; // its channels, as the question was asked
 };
+
+// Of a TSG, or a channel in none, as a snapshot has it. Ids are used again: with other channels it is another one.
+Identity identity_of(const Gpu &gpu, const TopTsg &tsg)
+{
+	const Runlist *rl = gpu.runlist(static_cast<u32>(tsg.runlist));
+	Identity found;
+
+	if (!rl || rl->err)
+		return found;
+	for (const Channel *c : rl->channels())
+		if (tsg.bare ? c->id == static_cast<u32>(tsg.id) : c->tsg == tsg.id)
+			found.insert({c->id, c->inst});
+	return found;
+}
 
 class Top {
 public:
@@ -213,6 +234,18 @@ private:
 			message_ = "nothing was written";
 			return;
 		}
+		// The picture may be old, as when it is paused.
+		try {
+			Gpu now = load_live(options_.sources.proc, feed_.index());
+			Identity is = identity_of(now, request_.tsg);
+			if (is.empty() || is != request_.before) {
+				message_ = "nothing was written: it has other channels now, or is gone";
+				return;
+			}
+		} catch (const SourceError &e) {
+			message_ = fmt::format("nothing was written: {}", e.what());
+			return;
+		}
 		for (size_t i = 0; i < request_.texts.size(); i++) {
 			int err = write_control(request_.path, request_.texts[i]);
 			if (!err)
@@ -259,7 +292,7 @@ private:
 			message_ = "no channels of it are known";
 			return;
 		}
-		request_ = {"", feed_.folder() + file_of(command), {}};
+		request_ = {"", feed_.folder() + file_of(command), {}, *t, identity_of(*feed_.gpu(), *t)};
 		for (u32 c : t->channels) {
 			names.push_back(std::to_string(c));
 			request_.texts.push_back(qualified(*feed_.gpu(), static_cast<u32>(t->runlist), c));
@@ -282,7 +315,9 @@ private:
 		}
 		request_ = {fmt::format("preempt TSG {} on runlist {}? y/n", t->id, t->runlist),
 			    feed_.folder() + file_of("preempt"),
-			    {qualified(*feed_.gpu(), static_cast<u32>(t->runlist), static_cast<u32>(t->id))}};
+			    {qualified(*feed_.gpu(), static_cast<u32>(t->runlist), static_cast<u32>(t->id))},
+			    *t,
+			    identity_of(*feed_.gpu(), *t)};
 		mode_ = Mode::Confirm;
 	}
 

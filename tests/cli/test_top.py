@@ -287,6 +287,24 @@ def test_steering_asks_and_writes_what_it_said(  # pylint: disable=too-many-argu
     assert [proc.written(one) for one in ("disable_channel", "enable_channel", "preempt_tsg")] == [""] * 3
 
 
+@pytest.mark.parametrize("now", ({0: [Tsg(3, 2_048_000, (Channel(8), Channel(10)))]},
+                                 {0: [Tsg(3, 2_048_000, (Channel(8, inst=0x5000), Channel(9)))]},
+                                 {0: [Tsg(4, 2_048_000, (Channel(8), Channel(9)))]}, {}),
+                         ids=("other channels", "another instance block", "of another TSG", "gone"))
+@pytest.mark.parametrize("key", ("d", "x"))
+def test_what_is_confirmed_is_still_what_was_asked(
+        proc: FakeProc, begin: "typing.Callable[..., Terminal]", key: str, now: "dict[int, list[Tsg]]") -> None:
+    """A paused picture may be minutes old, and ids are used again: y looks again. Seen failing: it wrote."""
+    terminal = begin()
+    terminal.shows(">     3")
+    terminal.type("p", key)
+    terminal.shows("TSG 3 on runlist 0? y/n")
+    proc.show(snapshot(now))
+    terminal.type("y")
+    terminal.shows("nothing was written: it has other channels now, or is gone")
+    assert [proc.written(one) for one in ("disable_channel", "preempt_tsg")] == [""] * 2
+
+
 def test_what_cannot_be_written_is_said(proc: FakeProc, begin: "typing.Callable[..., Terminal]") -> None:
     """Where the file is not there; a channel outside of a TSG cannot be preempted."""
     (proc.folder / "gpu0/preempt_tsg").unlink()

@@ -162,6 +162,17 @@ def test_what_could_not_be_put_back_is_not_begun(proc: FakeProc) -> None:
     assert done.stderr == "gpulens: channel 0:7 is not on runlist 0 now, so that it could not be put back\n"
 
 
+@pytest.mark.parametrize("words", (("disable", "8"), ("record", "-o", "x.csv"), ("export", "--prometheus")), ids=" ".join)
+def test_a_time_that_no_clock_reaches_is_wrong_usage(proc: FakeProc, words: "tuple[str, ...]") -> None:
+    """More than 1e18 ns, some 31 years. Seen failing: 2600000h ended at once, as 63 bits overflow."""
+    for time_text in ("2600000h", "2562047h", "277778h", "1000000001s"):
+        done = gpulens(proc, *words, "--for", time_text)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"--for: not a time such as 10s, 500ms or 100us: {time_text}" in done.stderr
+    assert proc.written("disable_channel") == ""
+    assert gpulens(proc, "disable", "8", "--dry-run", "--for", "277777h").returncode == 0
+
+
 # -- all channels of a TSG
 
 TWO = (Channel(8), Channel(9, 0))  # one that is enabled, and one that is not
