@@ -87,11 +87,22 @@ const std::map<std::string, std::vector<std::string>> EXAMPLES = {
 	  "gpulens blocks --check fig3.9.json             exit status 1 where a rule is violated"}},
 };
 
+// So that an option is not taken for the file of the one before it: run -o --tpcs=0-9 would have no limit.
+CLI::Validator no_option()
+{
+	return CLI::Validator(
+		[](std::string &name) {
+		return name.size() > 1 && name[0] == '-' ? "it looks like an option; write ./" + name : "";
+		},
+		"");
+}
+
 void add_sources(CLI::App &app, Arguments &a)
 {
 	app.add_option("-i,--image", a.options.sources.files,
 		       "a recorded GPU: /proc/gpuX/image or /proc/gpuX/snapshot saved to a file; - is standard input")
 		->type_name("FILE")
+		->check(no_option())
 		->allow_extra_args(false);
 	app.add_option("-g,--gpu", a.options.sources.gpus, "the X of /proc/gpuX; all of them when none is named")
 		->type_name("X")
@@ -103,7 +114,8 @@ void add_sources(CLI::App &app, Arguments &a)
 			std::map<std::string, From>{{"auto", From::Auto}, {"module", From::Module}, {"rm", From::Rm}}));
 	app.add_option("--proc", a.options.sources.proc,
 		       "where /proc is, for a container that has its host's elsewhere")
-		->type_name("DIR");
+		->type_name("DIR")
+		->check(no_option());
 	app.add_flag("--json", a.options.json, "JSON instead of text; docs/json-schema.json");
 	app.add_option("--color", a.options.colour, "auto (a terminal, and no NO_COLOR set), always or never")
 		->type_name("WHEN")
@@ -187,6 +199,47 @@ void add_record(CLI::App &app, Arguments &a, int &status)
 		->type_name("FILE")
 		->allow_extra_args(false);
 	report->callback([&a, &status] { status = tool::report(a.options, a.recording, a.outputs); });
+}
+
+void add_run(CLI::App &app, Arguments &a, int &status)
+{
+	CLI::App *sub = app.add_subcommand(
+		"run", "a program, and the TSGs and channels that NVIDIA's driver gives it; on some TPCs alone, too");
+	// An empty one is not "no limit".
+	auto limit = [&a](const char *option, const char *kind, const std::string &text) {
+		if (text.empty())
+			throw CLI::ValidationError(option, "it is empty, and the program would run on the whole GPU");
+		a.where = kind + text;
+	};
+	CLI::Option *tpcs = sub->add_option_function<std::string>(
+				       "--tpcs", [limit](const std::string &text) { limit("--tpcs", "", text); },
+				       "its kernels stay on these TPCs: 0-9,12 or 0x3ff")
+				    ->type_name("TPCS");
+	CLI::Option *gpcs = sub->add_option_function<std::string>(
+				       "--gpcs", [limit](const std::string &text) { limit("--gpcs", "gpc:", text); },
+				       "its kernels stay on the TPCs of these GPCs: 2,3")
+				    ->type_name("GPCS")
+				    ->excludes(tpcs);
+
+	sub->add_option_function<std::string>(
+		   "--half", [limit](const std::string &text) { limit("--half", "half:", text); },
+		   "a or b: its kernels stay on that half of the GPCs")
+		->type_name("HALF")
+		->check(CLI::IsMember({"a", "b"}).description(""))
+		->excludes(tpcs)
+		->excludes(gpcs);
+	sub->add_option("-o,--output", a.run.file,
+			"JSON lines as they come, for record --tsgs; a table at the end otherwise")
+		->type_name("FILE")
+		->check(no_option());
+	sub->add_option("PROGRAM", a.run.program, "and its arguments, behind --")->required();
+	sub->callback([&a, &status] { status = a.start ? a.start(a) : start_program(a); });
+
+	CLI::App *partitions = app.add_subcommand(
+		"partitions",
+		"which processes have which TPCs by gpulens run or libgpulens-partition, and what they share");
+	partitions->add_flag("--ways", a.check, "instead what ways to partition there are on this GPU, by trying them");
+	partitions->callback([&a, &status] { status = a.check ? show_ways(a.options) : show_partitions(a.options); });
 }
 
 // In place of one channel.
@@ -444,46 +497,6 @@ int start_program(Arguments &a)
 	int status = a.where ? confine(a.options, *a.where, a.run) : EXIT_DONE;
 
 	return status == EXIT_DONE ? tool::run(a.run) : status;
-}
-
-void add_run(CLI::App &app, Arguments &a, int &status)
-{
-	CLI::App *sub = app.add_subcommand(
-		"run", "a program, and the TSGs and channels that NVIDIA's driver gives it; on some TPCs alone, too");
-	// An empty one is not "no limit".
-	auto limit = [&a](const char *option, const char *kind, const std::string &text) {
-		if (text.empty())
-			throw CLI::ValidationError(option, "it is empty, and the program would run on the whole GPU");
-		a.where = kind + text;
-	};
-	CLI::Option *tpcs = sub->add_option_function<std::string>(
-				       "--tpcs", [limit](const std::string &text) { limit("--tpcs", "", text); },
-				       "its kernels stay on these TPCs: 0-9,12 or 0x3ff")
-				    ->type_name("TPCS");
-	CLI::Option *gpcs = sub->add_option_function<std::string>(
-				       "--gpcs", [limit](const std::string &text) { limit("--gpcs", "gpc:", text); },
-				       "its kernels stay on the TPCs of these GPCs: 2,3")
-				    ->type_name("GPCS")
-				    ->excludes(tpcs);
-
-	sub->add_option_function<std::string>(
-		   "--half", [limit](const std::string &text) { limit("--half", "half:", text); },
-		   "a or b: its kernels stay on that half of the GPCs")
-		->type_name("HALF")
-		->check(CLI::IsMember({"a", "b"}).description(""))
-		->excludes(tpcs)
-		->excludes(gpcs);
-	sub->add_option("-o,--output", a.run.file,
-			"JSON lines as they come, for record --tsgs; a table at the end otherwise")
-		->type_name("FILE");
-	sub->add_option("PROGRAM", a.run.program, "and its arguments, behind --")->required();
-	sub->callback([&a, &status] { status = a.start ? a.start(a) : start_program(a); });
-
-	CLI::App *partitions = app.add_subcommand(
-		"partitions",
-		"which processes have which TPCs by gpulens run or libgpulens-partition, and what they share");
-	partitions->add_flag("--ways", a.check, "instead what ways to partition there are on this GPU, by trying them");
-	partitions->callback([&a, &status] { status = a.check ? show_ways(a.options) : show_partitions(a.options); });
 }
 
 CLI::Option *add_duration(CLI::App *sub, const char *name, u64 &ns, u64 unit, const char *about)

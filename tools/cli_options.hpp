@@ -18,9 +18,6 @@ void add_choice(CLI::App *sub, const char *name, T &value, const std::map<std::s
 	sub->add_option(name, value, about)->type_name(type)->transform(CLI::CheckedTransformer(names).description(""));
 }
 
-// run and partitions.
-void add_run(CLI::App &app, Arguments &a, int &status);
-
 // probe-kernels and blocks.
 void add_blocks(CLI::App &app, Arguments &a, int &status);
 

@@ -2,12 +2,14 @@
 """gpulens run as a parent: signals go on to the program, its status comes back, nothing is left behind. Each was seen
 failing with the run that only waited."""
 
+import contextlib
 import json
 import os
 import pathlib
 import signal
 import subprocess
 import time
+import typing
 
 import pytest
 from program import ROOT, TOOL
@@ -20,46 +22,51 @@ def left() -> "set[pathlib.Path]":
     return set(pathlib.Path("/tmp").glob("gpulens-run-*"))
 
 
-def gone(pid: int) -> bool:
-    """Within some seconds; or nobody has waited for it."""
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
+def gone(pid: int, seconds: float = 20) -> bool:
+    """Within that time; or nobody has waited for it."""
+    end = time.monotonic() + seconds
+    while True:
         try:
             if pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] == "Z":
                 return True
         except (FileNotFoundError, ProcessLookupError):
             return True
+        if time.monotonic() >= end:
+            return False
         time.sleep(0.02)
-    return False
 
 
-def begin(script: str, **more: bool) -> "subprocess.Popen[str]":
-    """A shell under gpulens run that says its pid first."""
-    return subprocess.Popen([str(TOOL), "run", "--", "sh", "-c", f"echo $$; {script}"], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, **more)
+@contextlib.contextmanager
+def begun(script: str) -> "typing.Iterator[tuple[subprocess.Popen[str], int]]":
+    """A shell under gpulens run, and its pid. It does not outlive a test that fails."""
+    with subprocess.Popen([str(TOOL), "run", "--", "sh", "-c", f"echo $$; {script}"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as one:
+        assert one.stdout
+        program = int(one.stdout.readline())
+        try:
+            yield one, program
+        finally:
+            if not gone(program, 0):
+                os.kill(program, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("name", ("TERM", "HUP", "INT", "QUIT", "USR1", "USR2"))
 def test_signals_are_passed_on(name: str) -> None:
     """The program's own answer is the status."""
     before = left()
-    with begin(f"trap 'echo got {name}; exit 9' {name}; echo ready; while :; do sleep 0.05; done") as one:
-        assert one.stdout and one.stderr
-        program = int(one.stdout.readline())
-        assert one.stdout.readline() == "ready\n"
+    with begun(f"trap 'echo got {name}; exit 9' {name}; echo ready; while :; do sleep 0.05; done") as (one, program):
+        assert one.stdout and one.stdout.readline() == "ready\n"
         one.send_signal(getattr(signal, f"SIG{name}"))
-        assert one.stdout.read() == f"got {name}\n"
-        assert one.wait(timeout=20) == 9 and gone(program)
-        assert one.stderr.read() == "gpulens: the program made no TSG\n"
+        assert gone(program)
+        out, err = one.communicate(timeout=20)
+        assert (one.returncode, out, err) == (9, f"got {name}\n", "gpulens: the program made no TSG\n")
     assert left() <= before
 
 
 @pytest.mark.parametrize("name", ("TERM", "HUP", "KILL"))
 def test_a_program_that_a_signal_ends(name: str) -> None:
     """128 and its number, whoever sent it."""
-    with begin("exec sleep 60") as one:
-        assert one.stdout
-        program = int(one.stdout.readline())
+    with begun("exec sleep 60") as (one, program):
         number = getattr(signal, f"SIG{name}")
         if name == "KILL":
             os.kill(program, number)
@@ -83,9 +90,7 @@ def test_a_terminals_signal_comes_once(tmp_path: pathlib.Path) -> None:
 def test_a_killed_parent_leaves_no_program() -> None:
     """SIGKILL, which nobody can pass on: the program gets SIGTERM."""
     before = left()
-    with begin("exec sleep 60") as one:
-        assert one.stdout
-        program = int(one.stdout.readline())
+    with begun("exec sleep 60") as (one, program):
         one.kill()
         one.wait(timeout=20)
         assert gone(program)

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+// gpulens run with limits on generated command lines: no program is begun without the limit that its line asks for. What a
+// line asks for, and which TPCs a limit is, is worked out here once more. Seen failing for `run -o --tpcs=0-9 -- prog`, where
+// -o took the limit for its file.
+#include "cli.hpp"
+#include "confine_mask.hpp"
+#include "layout.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+#include <set>
+
+using namespace tool;
+
+namespace {
+
+// Sanitizers take twenty times as long.
+#ifdef GPULENS_SANITIZED
+constexpr unsigned LINES = 100000;
+#else
+constexpr unsigned LINES = 1000000;
+#endif
+constexpr unsigned TPCS_OF_GPC[] = {4, 3, 5}; // TPC n is bit n of a launch's mask
+constexpr unsigned TPCS = 12;
+
+class Words {
+public:
+	explicit Words(unsigned seed) : next_(seed) {}
+
+	unsigned below(unsigned n) { return static_cast<unsigned>(next_() % n); }
+	template <typename T, size_t N> const T &one(const T (&list)[N]) { return list[below(N)]; }
+
+	// Of a limit: right, nearly right, or anything.
+	std::string value()
+	{
+		static const char *const good[] = {"0",   "3,5", "0-11", "2-4,7", "0x3", "0xfff",
+						   "all", "1",   "2",    "a",     "b"};
+		static const char *const bad[] = {
+			"",    " ",   ",",    "0,",   ",0",  "0x",     "0x0",  "12",
+			"-1",  "+1",  "5-3",  "0 ",   " 0",  "gpc:",   "1-",   "half:c",
+			"--",  "0x0", "1e0",  "0b1",  "\t",  "0x1000", "all ", "99999999999999999999",
+			"0;1", "0\n", "none", "\xff", "a,b", "gpc:0",  "=",    "0x-1"};
+		static const char letters[] = "0123456789,-xabf: ghpl";
+		std::string text;
+
+		switch (below(3)) {
+		case 0: return one(good);
+		case 1: return one(bad);
+		default:
+			for (unsigned n = below(6); n; n--)
+				text += letters[below(sizeof(letters) - 1)];
+			return text;
+		}
+	}
+
+	std::vector<std::string> line()
+	{
+		static const char *const options[] = {"--tpcs", "--gpcs", "--half"};
+		static const char *const others[] = {"-o",      "x",      "--",         "prog",     "-x",     "--tpc",
+						     "--tpcss", "",       "--output=y", "a b",      "--proc", "-i",
+						     "-g",      "--json", "--color",    "--source", "0",      "auto"};
+		std::vector<std::string> words = {"run"};
+
+		for (unsigned n = 1 + below(4); n; n--) {
+			std::string option = one(options);
+			switch (below(4)) {
+			case 0: words.push_back(option + '=' + value()); break;
+			case 1: words.push_back(one(others)); break;
+			default:
+				words.push_back(option);
+				if (below(16))
+					words.push_back(value());
+			}
+		}
+		if (below(8)) {
+			words.emplace_back("--");
+			words.emplace_back("prog");
+			if (!below(4))
+				words.emplace_back(one(options));
+		}
+		return words;
+	}
+
+private:
+	std::mt19937_64 next_;
+};
+
+// What the words before -- ask for: each limit as start_program() is to have it.
+std::set<std::string> asked(const std::vector<std::string> &words)
+{
+	static const std::pair<std::string, std::string> options[] = {
+		{"--tpcs", ""}, {"--gpcs", "gpc:"}, {"--half", "half:"}};
+	std::set<std::string> limits;
+
+	for (size_t i = 0; i < words.size() && words[i] != "--"; i++)
+		for (const auto &[name, kind] : options) {
+			if (words[i] == name || words[i] == name + '=') // which CLI11 takes for the same
+				limits.insert(kind + (i + 1 < words.size() ? words[i + 1] : ""));
+			else if (words[i].compare(0, name.size() + 1, name + '=') == 0)
+				limits.insert(kind + words[i].substr(name.size() + 1));
+		}
+	return limits;
+}
+
+bool digits(const std::string &text, unsigned &to)
+{
+	if (text.empty() || text.size() > 5 || text.find_first_not_of("0123456789") != text.npos)
+		return false;
+	to = static_cast<unsigned>(std::stoul(text));
+	return true;
+}
+
+// "0-3,7" as numbers; empty: it is not such a list, or leaves what there is, or has one twice that may be there once.
+std::set<unsigned> listed(const std::string &text, unsigned below, bool once = false)
+{
+	std::set<unsigned> numbers;
+
+	for (size_t at = 0, end; at <= text.size(); at = end + 1) {
+		end = std::min(text.find(',', at), text.size());
+		std::string piece = text.substr(at, end - at);
+		size_t dash = piece.find('-');
+		unsigned first = 0, last = 0;
+		if (!digits(piece.substr(0, dash), first) ||
+		    !digits(dash == piece.npos ? piece : piece.substr(dash + 1), last) || last < first || last >= below)
+			return {};
+		for (unsigned n = first; n <= last; n++)
+			if (!numbers.insert(n).second && once)
+				return {};
+	}
+	return numbers;
+}
+
+// A limit's TPCs; empty: it is none.
+std::set<unsigned> tpcs_of(const std::string &limit)
+{
+	std::set<unsigned> tpcs;
+
+	if (limit == "all")
+		return listed("0-11", TPCS);
+	if (limit == "half:a" || limit == "half:b") // 7 and 5 TPCs: GPCs 0 and 1, and 2
+		return listed(limit == "half:a" ? "0-6" : "7-11", TPCS);
+	if (limit.compare(0, 4, "gpc:") == 0) {
+		static const char *const gpcs[] = {"0-3", "4-6", "7-11"};
+		for (unsigned gpc : listed(limit.substr(4), 3, true))
+			tpcs.merge(listed(gpcs[gpc], TPCS));
+		return tpcs;
+	}
+	if (limit.compare(0, 2, "0x") == 0) {
+		if (limit.size() == 2 || limit.size() > 18 ||
+		    limit.find_first_not_of("0123456789abcdefABCDEF", 2) != limit.npos)
+			return {};
+		for (unsigned long long bits = std::stoull(limit, nullptr, 16), n = 0; bits; bits >>= 1, n++) {
+			if (bits & 1)
+				tpcs.insert(static_cast<unsigned>(n));
+		}
+		return tpcs.empty() || *tpcs.rbegin() >= TPCS ? std::set<unsigned>() : tpcs;
+	}
+	return listed(limit, TPCS);
+}
+
+// As confinement() does where masks are known to mean what they do. Empty: refused.
+std::set<unsigned> enabled(const gpulens::Layout &layout, const std::string &limit)
+{
+	std::set<unsigned> tpcs;
+
+	try {
+		gpulens::LaunchMask bits = layout.launch_mask(layout.parse(limit));
+		for (unsigned n = 0; n < 128; n++)
+			if (!(bits[n / 64] >> n % 64 & 1))
+				tpcs.insert(n);
+		EXPECT_FALSE(tpcs.empty()) << limit;
+	} catch (const gpulens::Error &) {
+		return {};
+	}
+	return tpcs;
+}
+
+gpulens::Layout small_gpu()
+{
+	gpulens::Layout layout = gpulens::layout_of({std::begin(TPCS_OF_GPC), std::end(TPCS_OF_GPC)});
+
+	layout.launch_bits.resize(TPCS);
+	std::iota(layout.launch_bits.begin(), layout.launch_bits.end(), 0);
+	return layout;
+}
+
+TEST(Limit, NoLineBeginsAProgramWithoutTheLimitThatItAsksFor)
+{
+	const gpulens::Layout gpu = small_gpu();
+	Words words(20);
+	Arguments a;
+	int status = 0;
+	bool begun = false;
+	unsigned with = 0, without = 0;
+	std::unique_ptr<CLI::App> app = build_cli(a, status);
+
+	a.start = [&begun](Arguments &) { return begun = true, 0; };
+	for (unsigned i = 0; i < LINES; i++) {
+		std::vector<std::string> line = words.line();
+		a.where.reset();
+		begun = false;
+		try {
+			app->parse(std::vector<std::string>(line.rbegin(), line.rend()));
+		} catch (const CLI::ParseError &) {
+			ASSERT_FALSE(begun) << fmt::format("{}", fmt::join(line, "|"));
+			continue;
+		}
+		if (!begun)
+			continue;
+		std::set<std::string> limits = asked(line);
+		ASSERT_EQ(a.where.has_value(), !limits.empty()) << fmt::format("{}", fmt::join(line, "|"));
+		if (!a.where) {
+			without++;
+			continue;
+		}
+		std::set<unsigned> tpcs = enabled(gpu, *a.where);
+		ASSERT_EQ(tpcs, tpcs_of(*a.where)) << *a.where;
+		if (tpcs.empty())
+			continue; // refused as it is looked at
+		with++;
+		ASSERT_EQ(limits, std::set<std::string>{*a.where}) << fmt::format("{}", fmt::join(line, "|"));
+	}
+	EXPECT_GT(with, LINES / 50);
+	EXPECT_GT(without, LINES / 500);
+}
+
+// "1:2:3:UUID" with 8, 16 and 16 digits.
+std::string widened(const std::string &text)
+{
+	const size_t widths[] = {8, 16, 16};
+	std::string wide;
+	size_t at = 0;
+
+	for (size_t width : widths) {
+		size_t end = text.find(':', at);
+		wide += std::string(width - std::min(width, end - at), '0') + text.substr(at, end - at) + ':';
+		at = end + 1;
+	}
+	return wide + text.substr(at);
+}
+
+// Of what the library finds in its environment.
+TEST(Limit, OnlyWhatGpulensRunSetsIsAMask)
+{
+	Words words(21);
+	static const char letters[] = "0123456789abcdefg:x+- ABF";
+	const std::string good = "40:fffffffffffffffe:ffffffffffffffff:00112233445566778899aabbccddeeff";
+	gpulens::ConfineMask mask{};
+	unsigned taken = 0;
+
+	ASSERT_TRUE(gpulens::parse(good, mask));
+	EXPECT_EQ(mask.version, 0x40U);
+	EXPECT_EQ(mask.bits, (gpulens::LaunchMask{0xfffffffffffffffe, 0xffffffffffffffff}));
+	EXPECT_EQ(mask.gpu[1], 0x11);
+	for (unsigned i = 0; i < LINES; i++) {
+		std::string text = good;
+		for (unsigned n = words.below(4); n; n--) {
+			size_t at = words.below(static_cast<unsigned>(text.size()));
+			switch (words.below(3)) {
+			case 0: text[at] = letters[words.below(sizeof(letters) - 1)]; break;
+			case 1: text.erase(at, 1 + words.below(3)); break;
+			default: text.insert(at, 1, letters[words.below(sizeof(letters) - 1)]);
+			}
+		}
+		bool ok = gpulens::parse(text, mask);
+		taken += ok;
+		if (!ok)
+			continue;
+		// Written again it is the same, but for zeros in front.
+		ASSERT_EQ(fmt::format("{:08x}:{:016x}:{:016x}:{:02x}", mask.version, mask.bits[0], mask.bits[1],
+				      fmt::join(mask.gpu, "")),
+			  widened(text));
+		ASSERT_NE(mask.bits[0] & mask.bits[1], ~uint64_t{0}) << text;
+	}
+	EXPECT_GT(taken, LINES / 10);
+}
+
+} // namespace
