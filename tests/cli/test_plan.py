@@ -184,7 +184,7 @@ def test_reserved_tpcs_that_cannot_be_are_named(tmp_path: pathlib.Path, reserved
 BAD = [
     ("{\"tasks\": [", "not JSON: parse error at line 1, column 12: "),
     ("\x00\xff", "not JSON: parse error at line 1, column 1: "),
-    ("[" * 100000, "not JSON: parse error at line 1, column 100001: "),
+    ("[" * 100000, "lists and objects in each other to a depth of more than 64"),
     ("{}", "tasks is missing\n"),
     ('{"tasks": []}', "no task\n"),
     ('{"tasks": [{"name": "a", "period_us": -1}]}', 'task "a": period_us is -1, not microseconds from '),
