@@ -175,7 +175,7 @@ def test_a_page_keeps_its_files_mode_and_is_whole_or_not_there(tmp_path: pathlib
 
 
 def test_a_page_that_is_mounted_by_itself_is_written_in_place(tmp_path: pathlib.Path) -> None:
-    """As a container has it: a bind mount on the file in a mount namespace of the test's own. Seen failing with EBUSY."""
+    """As a container has it: a bind mount on the file, in a mount namespace of its own. Seen failing with EBUSY."""
     (tmp_path / "a").write_bytes(recording(100))
     for name in ("a.html", "other"):
         (tmp_path / name).write_text("old")
