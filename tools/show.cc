@@ -4,19 +4,14 @@
 
 #include "isolation.hpp"
 #include "json.hpp"
+#include "output_file.hpp"
 #include "proc_text.hpp"
 #include "rm/from_rm.hpp"
 #include "text.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <fcntl.h>
-#include <filesystem>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace tool {
 
@@ -118,67 +113,6 @@ json json_of(Show what, const Gpu &gpu, std::optional<u32> id)
 	return j;
 }
 
-// 0 or the errno.
-int write_all(int fd, const std::string &bytes)
-{
-	for (size_t at = 0; at < bytes.size();) {
-		ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		at += static_cast<size_t>(std::max<ssize_t>(n, 0));
-	}
-	return 0;
-}
-
-// What stands there stays what it is: a device, a FIFO, where a link leads. The kernel decides who may follow one.
-int write_through(const std::string &path, const std::string &bytes)
-{
-	constexpr int HOW = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
-	int fd = open(path.c_str(), HOW);
-
-	if (fd < 0 && errno == ENOENT) // a link to a file that is not there yet
-		fd = open(path.c_str(), HOW | O_CREAT, 0666);
-	if (fd < 0)
-		return errno;
-	int err = write_all(fd, bytes);
-	return close(fd) && !err ? errno : err;
-}
-
-mode_t new_file_mode()
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return 0666 & ~mask;
-}
-
-// By another file beside it, whose name nobody can know before. It has the mode of the one that is there, and its owner
-// where that is allowed.
-int replace_file(const std::string &path, const std::string &bytes, const struct stat *old)
-{
-	std::filesystem::path whole(path);
-	std::string draft = (whole.parent_path() / fmt::format(".{}.XXXXXX", whole.filename().string())).string();
-	int fd = mkostemp(draft.data(), O_CLOEXEC);
-
-	if (fd < 0)
-		return old && (errno == EACCES || errno == EPERM || errno == EROFS) ? write_through(path, bytes)
-										    : errno;
-	int err = write_all(fd, bytes);
-	if (!err && old && (old->st_uid != geteuid() || old->st_gid != getegid()) &&
-	    fchown(fd, old->st_uid, old->st_gid))
-		(void)!fchown(fd, static_cast<uid_t>(-1), old->st_gid); // a user's own file of another of his groups
-	if (!err && fchmod(fd, old ? old->st_mode & 0777 : new_file_mode()))
-		err = errno;
-	if (close(fd) && !err)
-		err = errno;
-	if (!err && rename(draft.c_str(), path.c_str()))
-		err = errno;
-	if (err)
-		unlink(draft.c_str());
-	// A file that is mounted there by itself, as containers have them, cannot be replaced.
-	return err == EBUSY && old ? write_through(path, bytes) : err;
-}
-
 } // namespace
 
 bool print(const std::string &text)
@@ -199,13 +133,9 @@ void write_whole(const std::string &path, const std::string &bytes)
 			throw SourceError("standard output cannot be written");
 		return;
 	}
-	struct stat is {};
-	bool there = !lstat(path.c_str(), &is);
-	int err = there && !S_ISREG(is.st_mode) ? write_through(path, bytes)
-						: replace_file(path, bytes, there ? &is : nullptr);
-
-	if (err)
-		throw SourceError(explain_file(err, path));
+	OutputFile file(path);
+	file.write(bytes);
+	file.commit();
 }
 
 int show(Show what, const Options &options, std::optional<u32> id, bool check)
