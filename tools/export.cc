@@ -290,10 +290,6 @@ std::optional<ListenAddress> parse_listen(const std::string &text)
 
 int export_metrics(const Options &options, const ExportOptions &how)
 {
-	if (options.sources.from == From::Rm)
-		throw SourceError(
-			"metrics are of the module or of recorded GPUs (-i FILE), not of NVIDIA's driver: export "
-			"without --source rm");
 	return how.listen ? serve(options, how) : export_once(options, how);
 }
 
