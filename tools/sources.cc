@@ -38,7 +38,8 @@ std::string what_happened(int err, bool writing)
 	case ENODEV: return "the GPU has gone, or another one is in its place";
 	case ENODATA: return "the GPU is asleep, and reading does not wake it";
 	case ENXIO:
-		return "the GPU's memory decoding is off, or system memory is needed and no driver maps it through the kernel";
+		return "the GPU's memory decoding is off, or system memory is needed and no driver maps it through the "
+		       "kernel";
 	case ETIMEDOUT: return "the GPU did not answer in time";
 	case EIO: return "the GPU answered with codes of failed reads, or is in error recovery";
 	case EOPNOTSUPP: return "this chip has no such thing, or no manual publishes it";

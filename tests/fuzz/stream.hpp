@@ -172,8 +172,7 @@ public:
 			return 0;
 			},
 			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
-			.stop_state = nullptr,
-			.exclusive_at = nullptr,
+			.stop_state = nullptr, .exclusive_at = nullptr,
 			.atomic = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
 			.wait_us =
 				[](lens_io *io, u32 us) {

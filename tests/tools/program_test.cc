@@ -131,9 +131,8 @@ TEST_F(Program, ExitsWithTwoOnWrongUsage)
 {
 	const std::string usage = "gpulens --help says more.\n";
 
-	for (const char *wrong :
-	     {"engine", "runlists 1x", "runlists 99999999999", "chip 1", "chip --image", "--frobnicate chip",
-	      "--color sometimes", "-g x", "proc", "proc runlist"}) {
+	for (const char *wrong : {"engine", "runlists 1x", "runlists 99999999999", "chip 1", "chip --image",
+				  "--frobnicate chip", "--color sometimes", "-g x", "proc", "proc runlist"}) {
 		Result r = run(wrong);
 		EXPECT_EQ(r.status, 2) << wrong;
 		EXPECT_EQ(r.out, "") << wrong;

@@ -182,7 +182,7 @@ TEST(BarSearch, ATableThatCannotBeReadIsSaid)
 {
 	Fake f(lens_chip_gp10x);
 	f.regs[0x1704] = 0x80000001;
-	f.vid[0x1200] = 0x10400; // words 128, 129: directory at 0x10000, USE_VER2
+	f.vid[0x1200] = 0x10400;     // words 128, 129: directory at 0x10000, USE_VER2
 	f.vid[0x10000] = 0x20000002; // PDE ADDRESS 53:8 = 0x200000000 >> 12, APERTURE 2:1 video
 	f.vid_bytes = 1ull << 32;
 	auto room = std::make_unique<lens_mmu_scan>();

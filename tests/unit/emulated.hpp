@@ -60,8 +60,7 @@ public:
 			// Nothing is behind the window of a Tegra.
 			return self(io)->gpu->id->soc ? fn(arg) : lens_window_run(io, fn, arg);
 			},
-			.stop_state = nullptr,
-			.exclusive_at = nullptr,
+			.stop_state = nullptr, .exclusive_at = nullptr,
 			.atomic =
 				[](lens_io *io, int (*fn)(void *), void *arg) {
 			self(io)->atomics++;

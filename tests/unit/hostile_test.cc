@@ -196,9 +196,7 @@ struct Tripwire {
 			int err = lens_window_check(io, addr, 4);
 			return err ? err : lens_window_store32(io, addr, v);
 			},
-			.exclusive = lens_window_run,
-			.stop_state = nullptr,
-			.exclusive_at = nullptr,
+			.exclusive = lens_window_run, .stop_state = nullptr, .exclusive_at = nullptr,
 			.atomic = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
 			.wait_us =
 				[](lens_io *io, u32 us) {
