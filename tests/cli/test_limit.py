@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens run --tpcs: a limit that was asked for holds, or the program does not run. Real programs that the loader does not
-preload into, or that use the GPU too early, on the tests' libcuda, which asks the kernel for a channel as a real one does.
-Each was seen failing with the tool before the guard (tools/guard.hpp): the program ran on all SMs."""
+"""gpulens run --tpcs: a limit that was asked for holds, or the program does not run. Real programs that the loader does
+not preload into, or that use the GPU too early, on the tests' libcuda, which asks the kernel for a channel as a real
+one does. Each was seen failing with the tool before the guard (tools/guard.hpp): the program ran on all SMs."""
 
 import os
 import pathlib
@@ -25,9 +25,9 @@ RAW = """
 #include <unistd.h>
 int main(void)
 {
-	uint32_t params[8] = {1, 2, 0, 0xc86f};
-	syscall(SYS_ioctl, -1, 0xc020462b, params);
-	puts("has a channel");
+    uint32_t params[8] = {1, 2, 0, 0xc86f};
+    syscall(SYS_ioctl, -1, 0xc020462b, params);
+    puts("has a channel");
 }
 """
 
@@ -76,8 +76,8 @@ def killed(done: "subprocess.CompletedProcess[str]") -> bool:
 
 @ROOT_ONLY
 def test_file_capabilities(folder: pathlib.Path) -> None:
-    """A program with them is refused; where another one begins it, it is killed as the loader drops LD_PRELOAD for it. A
-    setuid program becomes nobody else there, so that the limit holds."""
+    """A program with them is refused; where another one begins it, it is killed as the loader drops LD_PRELOAD for it.
+    A setuid program becomes nobody else there, so that the limit holds."""
     program = folder / "capable"
     gcc("-o", str(program), f"-Wl,-rpath,{ROOT}/build/bin/fake-cuda", str(ROOT / "tests/partition/cuda_program.c"))
     subprocess.run(["setcap", "cap_sys_nice+ep", str(program)], check=True)
@@ -100,8 +100,8 @@ def test_an_install_path_that_the_loader_splits(folder: pathlib.Path, name: str)
         shutil.copy(ROOT / "build/bin" / one, place)
     done = run(str(folder / "cuda_program"), tool=place / "gpulens")
     assert (done.stdout, done.returncode) == ("", 4)
-    assert done.stderr == (f"gpulens: {place}/libgpulens-run.so: the loader cannot preload a path with blanks, colons or "
-                           "$; install gpulens elsewhere\n")
+    assert done.stderr == (f"gpulens: {place}/libgpulens-run.so: the loader cannot preload a path with blanks, colons "
+                           "or $; install gpulens elsewhere\n")
 
 
 def test_the_program_is_the_one_that_execvp_finds(folder: pathlib.Path) -> None:
@@ -139,11 +139,12 @@ def test_a_script_is_as_its_interpreter(folder: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("limit", (["--tpcs", ""], ["--tpcs="], ["--gpcs", ""], ["--gpcs="], ["--half", ""],
                                    ["--half="], ["--tpcs", " "], ["--tpcs", ","], ["--tpcs", "0,"], ["--tpcs", "0x"],
-                                   ["--tpcs", "0-"], ["--gpcs", "-"], ["--tpcs", "gpc:"], ["--tpcs", "+1"]), ids=" ".join)
+                                   ["--tpcs", "0-"], ["--gpcs", "-"], ["--tpcs", "gpc:"], ["--tpcs", "+1"]),
+                         ids=" ".join)
 def test_a_limit_that_names_nothing_is_refused(limit: "list[str]") -> None:
     """Wrong usage, and the program is not begun. Seen failing for the empty ones, which meant the whole GPU."""
-    done = subprocess.run([str(TOOL), "run", *limit, "--", "echo", "begun"], capture_output=True, text=True, check=False,
-                          timeout=60, env=environment())
+    done = subprocess.run([str(TOOL), "run", *limit, "--", "echo", "begun"], capture_output=True, text=True,
+                          check=False, timeout=60, env=environment())
     assert (done.stdout, done.returncode) == ("", 2) and done.stderr.startswith("gpulens: ")
 
 
@@ -197,8 +198,8 @@ int main(void) { char *words[] = {"early", "none", 0}; return later(2, words); }
 
 
 def test_children_of_all_kinds_have_the_limit(folder: pathlib.Path) -> None:
-    """Forked ones, which do not acknowledge by themselves; ones that go on when the first program has ended; one that has
-    closed all descriptors."""
+    """Forked ones, which do not acknowledge by themselves; ones that go on when the first program has ended; one that
+    has closed all descriptors."""
     program = folder / "cuda_program"
     assert run(str(program), "fork").stdout == "ran on 0 1\n"
     late = folder / "late"

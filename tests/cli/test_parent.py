@@ -110,8 +110,8 @@ def test_ignored_children_are_waited_for() -> None:
                                   json.dumps({**LINE, "timeslice_us": 1e300}), json.dumps({**LINE, "channels": 3}),
                                   "[" * 100000, " " * 9000 + json.dumps(LINE)), ids=lambda text: text[:40])
 def test_a_line_that_makes_no_sense_costs_the_table_only(line: str) -> None:
-    """The program's status is kept, the file is removed, and the numbers are not taken for others. record --tsgs refuses
-    it."""
+    """The program's status is kept, the file is removed, and the numbers are not taken for others. record --tsgs
+    refuses it."""
     before = left()
     good = json.dumps(LINE)
     done = subprocess.run([str(TOOL), "run", "--", "sh", "-c", f"printf '%s\\n' '{good}' >>$GPULENS_RUN_FILE; "

@@ -56,8 +56,8 @@ def test_it_undoes_itself_though_nobody_can_be_told(proc: FakeProc, where: str) 
 # -- only what was changed
 
 class Driver:
-    """The GPU as a program that is not told apart from a driver: each time that the snapshot is read it is another one, the
-    last for ever."""
+    """The GPU as a program that is not told apart from a driver: each time that the snapshot is read it is another one,
+    the last for ever."""
 
     def __init__(self, proc: FakeProc, *lists: "list[Tsg]") -> None:
         self._path = proc.gpu(0) / "snapshot"
@@ -82,8 +82,8 @@ def steer(proc: FakeProc, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_what_a_driver_changes_meanwhile_stays(proc: FakeProc) -> None:
-    """Channel 8 is named. 9 and 12 are enabled and TSG 4 gets another slice while it is disabled. Seen failing: 9 and 12
-    were disabled at the end, and TSG 4 got its old slice."""
+    """Channel 8 is named. 9 and 12 are enabled and TSG 4 gets another slice while it is disabled. Seen failing: 9 and
+    12 were disabled at the end, and TSG 4 got its old slice."""
     before = [Tsg(3, 2_048_000, (Channel(8), Channel(9, 0))), Tsg(4, 1_024_000, (Channel(12, 0),))]
     after = [Tsg(3, 2_048_000, (Channel(8, 0), Channel(9))), Tsg(4, 4_096_000, (Channel(12),))]
     os.mkfifo(proc.gpu(0) / "tsg_timeslice")
@@ -110,8 +110,8 @@ def test_what_no_longer_stands_is_left_alone(proc: FakeProc, meanwhile: "list[Ch
 
 
 def test_a_slice_is_put_back_where_it_stands(proc: FakeProc) -> None:
-    """It became 1.984 ms of the 2 ms that were written, and another TSG's changed meanwhile; then the same where the driver
-    has set this one's as well. Seen failing: both slices were written, and the driver's was taken back."""
+    """It became 1.984 ms of the 2 ms that were written, and another TSG's changed meanwhile; then the same where the
+    driver has set this one's as well. Seen failing: both slices were written, and the driver's was taken back."""
     (proc.gpu(0) / "tsg_timeslice").write_text("", encoding="ascii")
     left = [Tsg(3, 1_984_000, (Channel(8),)), Tsg(4, 1_024_000, (Channel(9),))]
     Driver(proc, [Tsg(3, 1_024_000, (Channel(8),)), left[1]], left, [left[0], Tsg(4, 512_000, (Channel(9),))])
@@ -125,9 +125,9 @@ def test_a_slice_is_put_back_where_it_stands(proc: FakeProc) -> None:
 
 
 def test_switch_to_puts_back_what_it_switched(proc: FakeProc) -> None:
-    """It enables 8 and disables 10 and 11. 9 and 13 were as it wants them; 12 was unbound and did not change; 13 is enabled
-    meanwhile by the driver, 10 too, and 14 is new. Left to be put back: 8 and 11. Seen failing: 13 was disabled, and 12 was
-    enabled when it had been bound again."""
+    """It enables 8 and disables 10 and 11. 9 and 13 were as it wants them; 12 was unbound and did not change; 13 is
+    enabled meanwhile by the driver, 10 too, and 14 is new. Left to be put back: 8 and 11. Seen failing: 13 was
+    disabled, and 12 was enabled when it had been bound again."""
     rest = Tsg(5, 2_048_000, (Channel(12),))
     mine = Tsg(3, 2_048_000, (Channel(8), Channel(9)))
     before = [Tsg(3, 2_048_000, (Channel(8, 0), Channel(9))),
@@ -162,7 +162,8 @@ def test_what_could_not_be_put_back_is_not_begun(proc: FakeProc) -> None:
     assert done.stderr == "gpulens: channel 0:7 is not on runlist 0 now, so that it could not be put back\n"
 
 
-@pytest.mark.parametrize("words", (("disable", "8"), ("record", "-o", "x.csv"), ("export", "--prometheus")), ids=" ".join)
+@pytest.mark.parametrize("words", (("disable", "8"), ("record", "-o", "x.csv"), ("export", "--prometheus")),
+                         ids=" ".join)
 def test_a_time_that_no_clock_reaches_is_wrong_usage(proc: FakeProc, words: "tuple[str, ...]") -> None:
     """More than 1e18 ns, some 31 years. Seen failing: 2600000h ended at once, as 63 bits overflow."""
     for time_text in ("2600000h", "2562047h", "277778h", "1000000001s"):

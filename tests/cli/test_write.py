@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Output never destroys: what is no regular file is written to and stays what it is, a file is replaced at once by one of
-a name that nobody can plant. Each was seen failing with a draft named PATH.part that was renamed over whatever was there.
-Never on nodes of /dev, which a tool that fails these tests would take away."""
+"""Output never destroys: what is no regular file is written to and stays what it is, a file is replaced at once by one
+of a name that nobody can plant. Each was seen failing with a draft named PATH.part that was renamed over whatever was
+there. Never on nodes of /dev, which a tool that fails these tests would take away."""
 
 import os
 import pathlib

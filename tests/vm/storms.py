@@ -15,7 +15,7 @@ SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 
 # docs/proc.md
 OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "ENODATA", "EIO", "ETIMEDOUT", "ENODEV",
-        "ENODATA", "ENXIO", "EBUSY"}
+        "ENXIO", "EBUSY"}
 VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
 ERRNOS = {
     # of samples: it is a stream, has begun when it is written to, or there are too many

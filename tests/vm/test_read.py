@@ -291,8 +291,9 @@ def test_a_file_is_the_same_whatever_the_read_size(four: Guest, name: str) -> No
 
 
 def test_small_reads_cost_no_more_accesses(fresh: Card) -> None:
-    """Reading runlist0 in pieces of 16 bytes reaches the GPU about as often as reading it at once: a stop that the clock
-    ends early begins again with a few accesses more, and a text collected at every piece would cost many times that."""
+    """Reading runlist0 in pieces of 16 bytes reaches the GPU about as often as reading it at once: a stop that the
+    clock ends early begins again with a few accesses more, and a text collected at every piece would cost many times
+    that."""
     def accesses(block: int) -> int:
         fresh.emu.cmd({"cmd": "reset-counts"})
         fresh.guest.check(f"dd if={fresh.path('runlist0')} bs={block} of=/dev/null 2>/dev/null", timeout=60)
