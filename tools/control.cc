@@ -126,6 +126,7 @@ struct Change {
 	u64 inst;                    // of the channel; 0: not told
 	bool enabled;                // as it was written
 	std::optional<u64> slice_ns; // as it became; nothing: that could not be read
+	bool failed = false;         // the write failed, and may have changed nothing
 };
 
 bool stands(const Change &change, const Runlist &now)
@@ -159,6 +160,8 @@ int put_back(const Options &options, unsigned index, u32 runlist, const std::vec
 		return say(fmt::format("nothing could be put back: runlist {} cannot be read", runlist));
 	for (auto change = done.rbegin(); change != done.rend(); ++change) {
 		if (!stands(*change, *rl)) {
+			if (change->failed)
+				continue;
 			say(fmt::format("{} is not as this command left it; it is not put back", change->name));
 			continue;
 		}
@@ -354,8 +357,10 @@ int control_several(const Options &options, unsigned index, const std::string &f
 	for (const Part &p : parts) {
 		int err = write_control(p.write.path, p.write.text);
 		// Also one that failed: it may have come as far as the GPU.
-		if (p.change)
+		if (p.change) {
 			done.push_back(*p.change);
+			done.back().failed = err != 0;
+		}
 		if (err) {
 			refused(p.write, err);
 			put_back(options, index, rl->id, done);

@@ -44,7 +44,8 @@ def sysfs(gpu: int) -> str:
 
 @pytest.mark.parametrize("how", ["remove", "rmmod"])
 def test_removal_waits_for_nobodys_queue(loaded: Guest, how: str) -> None:
-    """Eight readers of registers of 5 ms, who take turns: under 0.5 s, and each reader gets an error.
+    """Eight readers of registers of 5 ms, who take turns: under 0.5 s, and each reader gets an error. EIO is the kernel's:
+    what a file answers that is removed between its open and its read (proc_reg_read()).
     Seen failing with the module of 8eb1b46."""
     loaded.emu[0].cmd({"cmd": "fault", "kind": "slow", "ns": 5_000_000})
     action = f"echo 1 >{sysfs(0)}/remove" if how == "remove" else "rmmod gpulens"
@@ -55,7 +56,7 @@ def test_removal_waits_for_nobodys_queue(loaded: Guest, how: str) -> None:
     began, ended, answers = float(text[0]), float(text[1]), text[2:]
     assert ended - began < 0.5 * SLOW
     ends = [answer for answer in answers if not answer.startswith("OK")]
-    assert len(ends) == READERS and set(ends) <= {"read ENODEV", "open ENOENT"}
+    assert len(ends) == READERS and set(ends) <= {"read ENODEV", "read EIO", "open ENOENT"}
 
 
 def test_a_request_that_is_late_is_not_written(loaded: Guest) -> None:
