@@ -116,7 +116,7 @@ std::vector<std::pair<int, std::string>> pages()
 	return list;
 }
 
-// A GPU whose %smid goes through all TPCs once, and then again: TPC 0 has SMs 0 and 66. Seen failing: a layout was made.
+// A GPU whose %smid goes through all TPCs once, and then again: TPC 0 has SMs 0 and 66.
 TEST(Launch, TwoNumberingsOfTpcsAreNotMixed)
 {
 	tool::Gpu gpu = h200();

@@ -323,7 +323,6 @@ std::string of_everything(size_t samples)
 	return s;
 }
 
-// Seen failing with blocks of another track, and with times that go back cut to 32 bits.
 TEST(Timeline, WhatWasOnDiskIsAsWhatWasInMemory)
 {
 	std::string s = of_everything(20000);
@@ -364,7 +363,7 @@ TEST(Timeline, TheMedianOfManyTurnsIsKnownWithoutKeepingThem)
 }
 
 // A page of more intervals than a browser can draw: the first 10,000 as they are, and the rest as shares of time; with
-// 30,000 turns of 100 us each the two TSGs have half of it. Seen failing with the first 20,000 of the first TSG drawn alone.
+// 30,000 turns of 100 us each the two TSGs have half of it.
 TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 {
 	std::string s = head();
@@ -404,7 +403,6 @@ TEST(Timeline, ATraceIsASequenceOfPackets)
 	EXPECT_EQ(packets, 1U + 2 + 2 * 3) << "the clock, two tracks, three intervals";
 }
 
-// Seen failing with 256 GB that the builder waited for.
 TEST(Timeline, ASnapshotOfImpossibleSizeIsRefused)
 {
 	std::string s = "GPLS";
