@@ -153,7 +153,7 @@ err_unmap:
  */
 static void devices_unmap(struct lens_dev *dev)
 {
-	WRITE_ONCE(dev->gone, true);
+	WRITE_ONCE(dev->gone, 1);
 	lens_samplers_stop(dev);
 	mutex_lock(&dev->lock);
 	if (dev->bar0)
@@ -315,7 +315,7 @@ void lens_detach_all(void)
 
 	mutex_lock(&lens_devices_lock);
 	list_for_each_entry(dev, &lens_devices, link)
-		WRITE_ONCE(dev->gone, true);
+		WRITE_ONCE(dev->gone, 1);
 	list_for_each_entry_safe(dev, next, &lens_devices, link)
 		devices_detach(dev);
 	mutex_unlock(&lens_devices_lock);

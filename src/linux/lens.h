@@ -95,7 +95,7 @@ struct lens_dev {
 	u32 n_files, max_files;
 
 	struct lens_samplers samplers;
-	bool gone;			/* set before the lock is taken; no access any more */
+	u8 gone;			/* set before the lock is taken; no access any more */
 	struct mutex control_lock;	/* see lens_dev_control_begin() */
 	struct mutex lock;		/* everything below */
 	void __iomem *bar0;		/* NULL once unmapped */

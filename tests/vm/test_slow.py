@@ -44,8 +44,8 @@ def sysfs(gpu: int) -> str:
 
 @pytest.mark.parametrize("how", ["remove", "rmmod"])
 def test_removal_waits_for_nobodys_queue(loaded: Guest, how: str) -> None:
-    """Eight readers of registers of 5 ms, who take turns: under 0.5 s, and each reader gets an error. EIO is the kernel's:
-    what a file answers that is removed between its open and its read (proc_reg_read()).
+    """Eight readers of registers of 5 ms, who take turns: under 0.5 s, and each reader gets an error. EIO is the
+    kernel's, for a file that is removed between its open and its read (proc_reg_read()).
     Seen failing with the module of 8eb1b46."""
     loaded.emu[0].cmd({"cmd": "fault", "kind": "slow", "ns": 5_000_000})
     action = f"echo 1 >{sysfs(0)}/remove" if how == "remove" else "rmmod gpulens"

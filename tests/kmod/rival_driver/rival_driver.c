@@ -268,14 +268,14 @@ static void change_chram(void)
 	if (!!(v & 1 << 2) != next_bit && !wrong_next++)
 		pr_info("rival_driver: channel %u is %#x, NEXT was %d\n", channels[0], v, next_bit);
 	next_bit = !next_bit;
-	wr(off, 1 << 2 | !next_bit);
+	wr(off, 1 << 2 | (next_bit ? 0 : 1));
 
 	off = chram + 4 * channels[1];
 	v = rd(off);
 	if (!!(v & 1 << 1) != enabled && !wrong_enable++)
 		pr_info("rival_driver: channel %u is %#x\n", channels[1], v);
 	enabled = !enabled;
-	wr(off, 1 << 1 | !enabled);
+	wr(off, 1 << 1 | (enabled ? 0 : 1));
 }
 
 static int rival_thread(void *unused)
