@@ -19,6 +19,7 @@
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/proc_fs.h>
+#include <linux/string.h>
 
 #include "../../include/gpulens/gpu.h"
 
@@ -112,6 +113,12 @@ extern bool lens_control;
 extern int lens_gid;			/* -1: no group */
 extern bool lens_vram;
 extern bool lens_world_readable;
+
+/* Is the device lent to another Xen domain? With device_lock() or from a bus event. */
+static inline bool lens_is_lent(const struct device *device)
+{
+	return device->driver && !strcmp(device->driver->name, "pciback");
+}
 
 /* -- devices.c: use of a GPU -- */
 /*

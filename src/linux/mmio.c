@@ -274,7 +274,7 @@ static int mmio_lock_owner(struct lens_dev *dev)
 		return 0;
 	if (!device_trylock(dev->device))
 		return -EBUSY;
-	if (!dev->device->driver || strcmp(dev->device->driver->name, "pciback"))
+	if (!lens_is_lent(dev->device))
 		return 0;
 	device_unlock(dev->device);
 	return -EACCES;

@@ -34,9 +34,8 @@ static bool pci_is_gpu(const struct pci_dev *pdev)
 /* Does its driver give the device to a guest or to a program? device_lock() or a bus event. */
 static bool pci_is_assigned(const struct device *device)
 {
-	const struct device_driver *driver = device->driver;
-
-	return driver && (strstr(driver->name, "vfio") || !strcmp(driver->name, "pciback"));
+	return lens_is_lent(device) ||
+	       (device->driver && strstr(device->driver->name, "vfio"));
 }
 
 static int pci_decodes_memory(struct pci_dev *pdev)

@@ -56,7 +56,7 @@ static bool sysmem_kernel_translates(struct device *device)
 	if (!device->driver || xen_pv_domain())
 		return false;
 	/* Lent to another domain, whose addresses these are. */
-	if (!strcmp(device->driver->name, "pciback"))
+	if (lens_is_lent(device))
 		return false;
 	return !lens_driver_manages_dma(device);
 }
