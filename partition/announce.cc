@@ -4,6 +4,7 @@
 
 #include "applied_page.hpp"
 #include "hook.hpp"
+#include "write_fully.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -75,18 +76,8 @@ void make_page(Announced &a)
 
 bool write_whole(int fd, const std::string &text)
 {
-	size_t done = 0;
-
-	if (ftruncate(fd, static_cast<off_t>(tool::APPLIED_TEXT_AT + text.size())))
-		return false;
-	while (done < text.size()) {
-		ssize_t n = pwrite(fd, text.data() + done, text.size() - done,
-				   static_cast<off_t>(tool::APPLIED_TEXT_AT + done));
-		if (n <= 0)
-			return false;
-		done += static_cast<size_t>(n);
-	}
-	return true;
+	return !ftruncate(fd, static_cast<off_t>(tool::APPLIED_TEXT_AT + text.size())) &&
+	       !tool::write_fully_at(fd, text, tool::APPLIED_TEXT_AT);
 }
 
 // With the lock held.

@@ -3,6 +3,7 @@
 #include "child.hpp"
 
 #include "layout.hpp"
+#include "write_fully.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -30,12 +31,7 @@ namespace {
 	} catch (const std::exception &e) {
 		text = static_cast<char>(EIO) + std::string(e.what());
 	}
-	for (size_t at = 0; at < text.size();) {
-		ssize_t n = write(fd, text.data() + at, text.size() - at);
-		if (n <= 0)
-			break;
-		at += static_cast<size_t>(n);
-	}
+	(void)tool::write_fully(fd, text); // nobody is told of what the parent does not read
 	_exit(0);
 }
 

@@ -3,6 +3,7 @@
 #include "output_file.hpp"
 
 #include "sources.hpp"
+#include "write_fully.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -35,18 +36,6 @@ int open_through(const std::string &path)
 	int fd = open(path.c_str(), HOW);
 
 	return fd < 0 && errno == ENOENT ? open(path.c_str(), HOW | O_CREAT, 0666) : fd;
-}
-
-// 0 or the errno.
-int write_all(int fd, std::string_view bytes)
-{
-	while (!bytes.empty()) {
-		ssize_t n = ::write(fd, bytes.data(), bytes.size());
-		if (n < 0 && errno != EINTR)
-			return errno;
-		bytes.remove_prefix(n > 0 ? static_cast<size_t>(n) : 0);
-	}
-	return 0;
 }
 
 } // namespace
@@ -107,7 +96,7 @@ void OutputFile::write(std::string_view bytes)
 
 void OutputFile::flush()
 {
-	int err = write_all(fd_, buffer_);
+	int err = write_fully(fd_, buffer_);
 
 	if (err)
 		fail(err);
@@ -127,7 +116,7 @@ void OutputFile::copy_draft()
 			err = n ? errno : 0;
 			break;
 		}
-		err = write_all(to, std::string_view(bytes).substr(0, static_cast<size_t>(n)));
+		err = write_fully(to, std::string_view(bytes).substr(0, static_cast<size_t>(n)));
 	}
 	if (from >= 0)
 		close(from);

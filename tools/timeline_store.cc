@@ -4,6 +4,7 @@
 
 #include "sources.hpp"
 #include "timeline.hpp"
+#include "write_fully.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -162,12 +163,9 @@ template <typename T> StoreBlock TimelineStore::put(const std::vector<T> &items)
 		encode(bytes, one, before);
 		before = one;
 	}
-	for (size_t at = 0; at < bytes.size();) {
-		ssize_t n = pwrite(fd_, bytes.data() + at, bytes.size() - at, static_cast<off_t>(end_ + at));
-		if (n < 0 && errno != EINTR)
-			fail(errno);
-		at += n > 0 ? static_cast<size_t>(n) : 0;
-	}
+	int err = write_fully_at(fd_, bytes, static_cast<off_t>(end_));
+	if (err)
+		fail(err);
 	StoreBlock block{end_, static_cast<u32>(bytes.size()), static_cast<u32>(items.size())};
 	end_ += bytes.size();
 	return block;
