@@ -36,6 +36,16 @@ DETECTORS = {"KASAN", "KCSAN"}  # a kernel with one of these is a debug kernel
 FIRST_SLOT = 4  # PCI slots below are the machine's own
 
 
+def pci_address(index: int) -> str:
+    """Of the guest's emulator number index, unless it was given a slot."""
+    return f"0000:00:{FIRST_SLOT + index:02x}.0"
+
+
+def pci_folder(index: int) -> str:
+    """The same device's folder in the guest."""
+    return f"/sys/bus/pci/devices/{pci_address(index)}"
+
+
 class LostVM(Exception):
     """The virtual machine or an emulator is gone, or does not answer. Not a test result."""
 

@@ -218,8 +218,15 @@ def test_what_is_preloaded_brings_no_library() -> None:
 @contextlib.contextmanager
 def confined(program: str, *words: str) -> Iterator[int]:
     """A program that has launched five kernels and waits; its pid."""
-    with subprocess.Popen([str(TOOL), "run", *words, "--", program, "hold", "5"], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment()) as one:
+    with started([*words, "--", program, "hold", "5"], environment()) as pid:
+        yield pid
+
+
+@contextlib.contextmanager
+def started(words: list[str], env: dict[str, str]) -> Iterator[int]:
+    """gpulens run of something whose first process has said "ready"; its pid. Ends with its input."""
+    with subprocess.Popen([str(TOOL), "run", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, env=env) as one:
         assert one.stdin and one.stdout
         while one.stdout.readline() != "ready\n":
             pass
@@ -393,16 +400,9 @@ def test_a_fifo_with_that_name_stops_nobody(tmp_path: pathlib.Path, program: str
 
 @contextlib.contextmanager
 def tree_of(program: str, *words: str) -> Iterator[int]:
-    """gpulens run of something whose first process has said "ready"; its pid."""
-    with subprocess.Popen([str(TOOL), "run", "--tpcs", "0-2", "--", *words], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                          env=environment(PROGRAM=program)) as one:
-        assert one.stdin and one.stdout
-        while one.stdout.readline() != "ready\n":
-            pass
-        children = pathlib.Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text(encoding="ascii").split()
-        yield int(children[0])
-        one.stdin.close()
+    """The same on TPCs 0 to 2."""
+    with started(["--tpcs", "0-2", "--", *words], environment(PROGRAM=program)) as pid:
+        yield pid
 
 
 def children_of(pid: int) -> list[int]:

@@ -5,7 +5,7 @@ tells the emulators. Does not judge what gpulens makes of it."""
 from typing import Any, Mapping, NamedTuple
 
 from conftest import Guest
-from lib.guest import FIRST_SLOT
+from lib.guest import pci_address
 
 
 class Ram(NamedTuple):
@@ -13,11 +13,6 @@ class Ram(NamedTuple):
     phys: int
     bus: int
     bytes: int
-
-
-def pci_address(index: int) -> str:
-    """Of the guest's emulator number index, unless it was given a slot."""
-    return f"0000:00:{FIRST_SLOT + index:02x}.0"
 
 
 def parameter(guest: Guest, module: str, name: str) -> list[str]:

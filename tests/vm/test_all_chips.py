@@ -12,8 +12,9 @@ import pytest
 
 from conftest import Gpu, Guest, healthy, paths, run_tool
 from formats import STEERS
+from lib.guest import pci_address
 from generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, TEGRA, TYPES, Generation
-from soc import give_memory, load_tegras, pci_address, place
+from soc import give_memory, load_tegras, place
 
 CHANNEL = re.compile(r"^ *\+- Channel Info (\d+) ", re.MULTILINE)
 

@@ -3,7 +3,7 @@
 
 from chips import CHIPS
 from conftest import Card, Guest
-from lib.guest import SLOW
+from lib.guest import SLOW, pci_folder
 from test_control import long_slice, wait_for
 
 
@@ -34,7 +34,7 @@ def test_a_gpu_that_is_removed_while_its_preempt_is_not_answered_is_no_device(fr
     Seen failing (the machine is lost in an oops) with lens_dev_check() returning 0."""
     long_slice(fresh)
     wait_for(fresh, 3)
-    where = f"/sys/bus/pci/devices/0000:00:{4 + fresh.index:02x}.0"
+    where = pci_folder(fresh.index)
     fresh.emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
     text = fresh.guest.check(f"""(tryop write {fresh.path('preempt_tsg')} {fresh.chip.ref(3)}) >/tmp/writer &
         sleep 0.2; echo 1 >{where}/remove; wait; cat /tmp/writer; rm /tmp/writer

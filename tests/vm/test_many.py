@@ -7,6 +7,7 @@ import pytest
 
 from chips import CHIPS
 from conftest import Guest, gpu_of, healthy, need_module, paths
+from lib.guest import FIRST_SLOT, pci_address
 from formats import UNREAD, shape
 
 ORDER = [(5 * index) % 12 for index in range(12)]  # place in PCI order of the GPU given as number index
@@ -16,7 +17,7 @@ ORDER = [(5 * index) % 12 for index in range(12)]  # place in PCI order of the G
 def twelve() -> Iterator[Guest]:
     """Three GPUs of each chip, started in another order than the one they have on the bus."""
     modules = {"gpulens": need_module("module"), "gpulens2": need_module("module-copy", "gpulens2")}
-    gpus = [gpu_of(CHIPS[index % 4], slot=4 + ORDER[index]) for index in range(12)]
+    gpus = [gpu_of(CHIPS[index % 4], slot=FIRST_SLOT + ORDER[index]) for index in range(12)]
     with Guest(gpus, modules=modules, programs=[paths.tool()]) as guest:
         guest.load("gpulens", "control=1")
         yield guest
@@ -28,7 +29,7 @@ def test_twelve_gpus_are_numbered_in_pci_order(twelve: Guest) -> None:
     """gpu0 to gpu11 have rising PCI addresses, each with its own chip."""
     for index in range(12):
         text = twelve.read(f"/proc/gpu{ORDER[index]}/chip")
-        assert f"0000:00:{4 + ORDER[index]:02x}.0" in text
+        assert pci_address(ORDER[index]) in text
         assert CHIPS[index % 4].name in text
     assert twelve.check("ls -d /proc/gpu*").split() == sorted(f"/proc/gpu{index}" for index in range(12))
 
@@ -49,7 +50,7 @@ def test_the_tool_shows_twelve_gpus_in_one_call(twelve: Guest) -> None:
     out = twelve.check("gpulens", timeout=60)
     heads = [line for line in out.splitlines() if line.startswith("gpu")]
     assert [line.split(":")[0] for line in heads] == [f"gpu{index}" for index in range(12)]
-    assert all(f"0000:00:{4 + index:02x}.0, from /proc/gpu{index}/snapshot" in line for index, line in enumerate(heads))
+    assert all(f"{pci_address(index)}, from /proc/gpu{index}/snapshot" in line for index, line in enumerate(heads))
     assert out.count("TSG 9 ") == 12
 
 

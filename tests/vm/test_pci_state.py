@@ -10,6 +10,7 @@ import pytest
 from chips import AD102, GP106
 from conftest import Card, Guest, accesses, gpu_of, healthy, until
 from lib import initramfs, paths
+from lib.guest import pci_folder
 from lib.machine import iommu_obstacle
 
 CHIPS = (GP106, AD102)
@@ -42,20 +43,15 @@ def card(request: pytest.FixtureRequest, loaded: Guest) -> Card:  # pylint: disa
     return Card(loaded, CHIPS[request.param], request.param)
 
 
-def sysfs(gpu: int) -> str:
-    """A GPU's folder."""
-    return f"/sys/bus/pci/devices/0000:00:{4 + gpu:02x}.0"
-
-
 def command(guest: Guest, gpu: int) -> int:
     """Its PCI_COMMAND."""
-    return int(guest.check(f"hexdump -s {COMMAND} -n 2 -e '1/2 \"%x\"' {sysfs(gpu)}/config"), 16)
+    return int(guest.check(f"hexdump -s {COMMAND} -n 2 -e '1/2 \"%x\"' {pci_folder(gpu)}/config"), 16)
 
 
 def set_command(guest: Guest, gpu: int, value: int) -> None:
     """Writes PCI_COMMAND, as a guest that owns the GPU, or setpci, would."""
     text = "".join(f"\\x{byte:02x}" for byte in value.to_bytes(2, "little"))
-    guest.check(f"printf '{text}' | dd of={sysfs(gpu)}/config bs=1 seek={COMMAND} conv=notrunc 2>/dev/null")
+    guest.check(f"printf '{text}' | dd of={pci_folder(gpu)}/config bs=1 seek={COMMAND} conv=notrunc 2>/dev/null")
 
 
 def answers(card: Card) -> set[str]:  # pylint: disable=redefined-outer-name
@@ -70,7 +66,7 @@ def test_bus_mastering_ends_with_the_driver(machine: Guest, managed: int, first:
     """With gpulens as without it: unbound, no device is bus master, and none is left enabled, whichever was there first
     and whichever goes first. Seen failing with the module of 8eb1b46."""
     def enabled() -> list[int]:
-        return [int(machine.read(f"{sysfs(gpu)}/enable")) for gpu in range(len(CHIPS))]
+        return [int(machine.read(f"{pci_folder(gpu)}/enable")) for gpu in range(len(CHIPS))]
     before = enabled()
     order = [("gpulens", "control=1"), ("owner", f"managed={managed}")]
     for name, params in order if first == "gpulens first" else order[::-1]:
@@ -109,11 +105,11 @@ def test_a_gpu_that_does_not_decode_its_memory_is_not_touched(card: Card) -> Non
 def test_a_gpu_without_a_driver_is_made_to_decode_its_memory_and_not_enabled(machine: Guest) -> None:
     """At load, where nobody owns it: decoding is switched on, and nothing is counted that a later driver would have to
     take back."""
-    count = machine.read(f"{sysfs(0)}/enable")
+    count = machine.read(f"{pci_folder(0)}/enable")
     was = command(machine, 0)
     set_command(machine, 0, was & ~MEMORY)
     machine.load("gpulens")
-    assert command(machine, 0) & MEMORY and machine.read(f"{sysfs(0)}/enable") == count
+    assert command(machine, 0) & MEMORY and machine.read(f"{pci_folder(0)}/enable") == count
     assert "Channel Info" in machine.read("/proc/gpu0/runlist0")
     machine.unload()
 
@@ -161,10 +157,10 @@ def test_a_gpu_that_vfio_drives_is_left_alone() -> None:
         for path in files:
             guest.push(initramfs.module_content(path), "/tmp/vfio.ko")
             guest.check(f"insmod /tmp/vfio.ko {'disable_idle_d3=1' if path.name.startswith('vfio-pci.') else ''}")
-        where = sysfs(0).rsplit("/", 1)[1]
+        where = pci_folder(0).rsplit("/", 1)[1]
         guest.load("gpulens", "control=1")
-        guest.check(f"echo vfio-pci >{sysfs(0)}/driver_override; echo {where} >/sys/bus/pci/drivers_probe")
-        assert guest.check(f"readlink {sysfs(0)}/driver").strip().endswith("/vfio-pci")
+        guest.check(f"echo vfio-pci >{pci_folder(0)}/driver_override; echo {where} >/sys/bus/pci/drivers_probe")
+        assert guest.check(f"readlink {pci_folder(0)}/driver").strip().endswith("/vfio-pci")
         guest.emu[0].cmd({"cmd": "reset-counts"})
         assert guest.run("tryop read /proc/gpu0/runlist0")[1].strip() == "read ENODEV"
         assert accesses(guest.emu[0]) == 0
@@ -174,7 +170,7 @@ def test_a_gpu_that_vfio_drives_is_left_alone() -> None:
         assert f"{where}: left alone, since vfio-pci gives it away" in guest.check("dmesg")
         assert guest.read("/proc/gpu0/chip").splitlines()[0] == "Chip:         AD102 (0x192)"
         assert accesses(guest.emu[0]) == 0
-        guest.check(f"echo {where} >{sysfs(0)}/driver/unbind; echo >{sysfs(0)}/driver_override")
+        guest.check(f"echo {where} >{pci_folder(0)}/driver/unbind; echo >{pci_folder(0)}/driver_override")
         until(lambda: guest.run("ls /proc/gpu1/chip")[0] == 0, "the GPU is not found again")
         assert guest.read("/proc/gpu1/chip").splitlines()[0] == "Chip:         GP106 (0x136)"
         guest.unload()

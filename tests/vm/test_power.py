@@ -9,7 +9,7 @@ import pytest
 
 from chips import CHIPS as KNOWN
 from conftest import Card, Gpu, Guest, accesses, healthy, scenario, until
-from lib.guest import SLOW
+from lib.guest import SLOW, pci_folder
 from test_control import long_slice, wait_for
 
 # one with PCCSR, one with channel RAM
@@ -43,14 +43,9 @@ def sleeping(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-ou
         machine.emu[gpu].cmd({"cmd": "scenario", "file": scenario("tenants")})
 
 
-def sysfs(gpu: int) -> str:
-    """A GPU's folder."""
-    return f"/sys/bus/pci/devices/0000:00:{4 + gpu:02x}.0"
-
-
 def asleep(guest: Guest, gpu: int) -> bool:
     """By its own power register (the low bits of PMCSR, at 0x64 in the emulator) and by the kernel."""
-    where = sysfs(gpu)
+    where = pci_folder(gpu)
     text = guest.check(f"cat {where}/power/runtime_status; hexdump -s 100 -n 1 -e '1/1 \"%x\"' {where}/config")
     # 3: D3hot; 8: its state is kept
     return text.split() == ["suspended", "b"]
@@ -90,11 +85,11 @@ def test_control_of_a_gpu_that_sleeps_wakes_and_touches_nothing(sleeping: Guest,
     assert answer(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == "write ENODATA"
     assert accesses(sleeping.emu[gpu]) == 0
     assert resumes(sleeping) == before and asleep(sleeping, gpu)
-    sleeping.check(f"echo on >{sysfs(gpu)}/power/control")
+    sleeping.check(f"echo on >{pci_folder(gpu)}/power/control")
     try:
         assert answer(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == f"OK {len(REFS[gpu])}"
     finally:
-        sleeping.check(f"echo auto >{sysfs(gpu)}/power/control")
+        sleeping.check(f"echo auto >{pci_folder(gpu)}/power/control")
     channels = {one["id"]: one for one in sleeping.emu[gpu].cmd({"cmd": "state"})["channels"] if one["runlist"] == 0}
     assert channels[16]["enabled"] is False
     until(lambda: asleep(sleeping, gpu), "it stays awake")
@@ -106,13 +101,13 @@ def test_a_gpu_stays_awake_while_its_answer_is_polled(sleeping: Guest, gpu: int)
     it sleeps after that second, not before.
     Seen failing with the use counted down around the wait in mmio_wait_us(): it sleeps, ENODATA."""
     card = Card(sleeping, next(chip for chip in KNOWN if chip.name.lower() == CHIPS[gpu]), gpu)
-    sleeping.check(f"echo on >{sysfs(gpu)}/power/control")
+    sleeping.check(f"echo on >{pci_folder(gpu)}/power/control")
     long_slice(card)
     wait_for(card, 3)
     card.emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
     script = f"""tryop write /proc/gpu{gpu}/preempt_tsg {card.chip.ref(3)} >/tmp/writer &
-        sleep 0.3; echo auto >{sysfs(gpu)}/power/control
-        sleep 0.3; cat {sysfs(gpu)}/power/runtime_status; wait; cat /tmp/writer"""
+        sleep 0.3; echo auto >{pci_folder(gpu)}/power/control
+        sleep 0.3; cat {pci_folder(gpu)}/power/runtime_status; wait; cat /tmp/writer"""
     assert sleeping.check(script, timeout=60).split("\n")[:2] == ["active", "write ETIMEDOUT"]
     until(lambda: asleep(sleeping, gpu), "it stays awake")
     card.emu.cmd({"cmd": "fault", "kind": "none"})
@@ -154,9 +149,9 @@ def test_loading_wakes_no_gpu_and_finds_it_once_it_is_awake(sleeping: Guest) -> 
     assert sleeping.run("ls -d /proc/gpu[0-9]*")[0] != 0
     assert "0000:00:04.0: not attached now, since it is asleep; tried again later" in sleeping.check("dmesg")
     for gpu in range(len(CHIPS)):
-        sleeping.check(f"echo on >{sysfs(gpu)}/power/control")
+        sleeping.check(f"echo on >{pci_folder(gpu)}/power/control")
     sleeping.check("for i in $(seq 100); do [ -e /proc/gpu1 ] && exit 0; sleep 0.1; done; exit 1", timeout=30)
     for gpu in range(len(CHIPS)):
-        sleeping.check(f"echo auto >{sysfs(gpu)}/power/control")
+        sleeping.check(f"echo auto >{pci_folder(gpu)}/power/control")
         until(lambda gpu=gpu: asleep(sleeping, gpu), "it stays awake")
         assert answer(sleeping, f"read /proc/gpu{gpu}/device_info").startswith("OK")

@@ -10,6 +10,7 @@ import pytest
 
 from chips import CHIPS
 from conftest import Guest, Gpu, need_module, scenario
+from lib.guest import pci_address
 
 READS = 10000
 CONTEXT_READS = 500
@@ -44,7 +45,7 @@ def arena(request: pytest.FixtureRequest) -> Iterator[tuple[str, Guest]]:
 
 def contest(guest: Guest, manner: int, reads: int, files: list[str]) -> Outcome:
     """Lets both work at the same time and asks both what they saw."""
-    slots = ",".join(f"0000:00:{4 + index:02x}.0" for index in range(len(CHIPS)))
+    slots = ",".join(pci_address(index) for index in range(len(CHIPS)))
     windows = ",".join(f"{chip.window:#x}" for chip in CHIPS)
     guest.load("rival", f"gpus={slots} windows={windows} manner={manner} where={WHERE}")
     try:

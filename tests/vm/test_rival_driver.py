@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from conftest import Guest, Gpu, healthy, need_module, scenario
+from lib.guest import pci_address
 
 ROUNDS = int(os.environ.get("GPULENS_RIVAL_ROUNDS", "400"))
 UNSAFE_ROUNDS = 400
@@ -149,7 +150,7 @@ def contest(guest: Guest, index: int, manner: int, rounds: int) -> Seen:
     before = emu.cmd({"cmd": "state"})
     # gk104 lists channels only and preempts one; TYPE 25:24 is 1 for a TSG
     preempt = TSG | 1 << 24 if chip.tsgs else NEXT
-    guest.load("rival_driver", f"gpu=0000:00:{4 + index:02x}.0 kind={chip.kind} manner={manner} ids=0,1 "
+    guest.load("rival_driver", f"gpu={pci_address(index)} kind={chip.kind} manner={manner} ids=0,1 "
                f"bases={chip.bases[0]},{chip.bases[1]} lists={','.join(map(str, lists))} channels={NEXT},{ENABLE} "
                f"preempt={preempt} preempt_runlists={int(chip.preempts_runlists)} limit={rounds}")
     counters = "/sys/module/rival_driver/parameters"

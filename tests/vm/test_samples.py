@@ -11,7 +11,7 @@ import pytest
 import sampled
 from chips import AD102, GP106
 from conftest import Card, Gpu, Guest, accesses, scenario, taking_turns, until
-from lib.guest import SLOW
+from lib.guest import SLOW, pci_folder
 from sampled import Recording
 
 # pylint: disable=redefined-outer-name
@@ -331,11 +331,6 @@ def test_a_chip_without_published_registers_has_no_samples(machine: Guest) -> No
 # -- the GPU, or the module, goes
 
 
-def address(index: int) -> str:
-    """Its folder."""
-    return f"/sys/bus/pci/devices/0000:00:{4 + index:02x}.0"
-
-
 def meanwhile(guest: Guest, what: str, *waiting: str) -> list[Ended]:
     """How these helpers end when that is done after 300 ms; it must be done, and they must end, long before they would
     by themselves."""
@@ -355,7 +350,7 @@ def test_removal_ends_sampling_after_what_there_is(card: Card) -> None:
     can be read. When it comes back there are samples again."""
     path = card.path("samples")
     try:
-        done = meanwhile(card.guest, f"echo 1 >{address(card.index)}/remove",
+        done = meanwhile(card.guest, f"echo 1 >{pci_folder(card.index)}/remove",
                          *(f"-c '{period} 1' -w {way} {path}" for way in WAYS[:2] for period in (1000000, 200)))
         assert [one.how for one in done] == ["read ENODEV"] * 4
         assert all(one.total >= 64 for one in done)
@@ -420,7 +415,7 @@ def test_a_gpu_that_answers_all_ones_has_gone(first: Card) -> None:
 def sleeper(machine: Guest) -> Iterator[Guest]:
     """Under a driver that lets a GPU sleep as soon as nobody uses it."""
     machine.load("sleeper")
-    status = f"cat {address(0)}/power/runtime_status"
+    status = f"cat {pci_folder(0)}/power/runtime_status"
     until(lambda: machine.check(status).strip() == "suspended", "it does not go to sleep")
     machine.emu[0].cmd({"cmd": "reset-counts"})
     yield machine
@@ -443,7 +438,7 @@ def test_a_gpu_that_sleeps_is_neither_touched_nor_woken(sleeper: Guest) -> None:
 def test_one_that_wakes_up_is_sampled_and_may_sleep_again(sleeper: Guest) -> None:
     """Held awake by somebody else for a while, samples come; then it sleeps, and it is counted again."""
     sleeper.check(f"""sample -c '1000 1' -s 3000 -o {OUT} {PATH} & sleep 0.5
-        echo on >{address(0)}/power/control; sleep 1; echo auto >{address(0)}/power/control; wait""", timeout=60)
+        echo on >{pci_folder(0)}/power/control; sleep 1; echo auto >{pci_folder(0)}/power/control; wait""", timeout=60)
     recording = recorded(sleeper)
     kinds = [one.kind == sampled.ASLEEP for one in recording.samples]
     awake = kinds.index(False)

@@ -10,7 +10,7 @@ import pytest
 from chips import AD102, GP106
 from conftest import Card, Guest, gpu_of, healthy, need_module
 from lib import paths
-from lib.guest import SLOW
+from lib.guest import SLOW, pci_folder
 
 CHIPS = (GP106, AD102)
 READERS = 8
@@ -37,18 +37,13 @@ def loaded(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-oute
     machine.run("rmmod gpulens; echo 1 >/sys/bus/pci/rescan; sleep 1")
 
 
-def sysfs(gpu: int) -> str:
-    """A GPU's folder."""
-    return f"/sys/bus/pci/devices/0000:00:{4 + gpu:02x}.0"
-
-
 @pytest.mark.parametrize("how", ["remove", "rmmod"])
 def test_removal_waits_for_nobodys_queue(loaded: Guest, how: str) -> None:
     """Eight readers of registers of 5 ms, who take turns: under 0.5 s, and each reader gets an error. EIO is the
     kernel's, for a file that is removed between its open and its read (proc_reg_read()).
     Seen failing with the module of 8eb1b46."""
     loaded.emu[0].cmd({"cmd": "fault", "kind": "slow", "ns": 5_000_000})
-    action = f"echo 1 >{sysfs(0)}/remove" if how == "remove" else "rmmod gpulens"
+    action = f"echo 1 >{pci_folder(0)}/remove" if how == "remove" else "rmmod gpulens"
     text = loaded.check(f"""up() {{ cut -d' ' -f1 /proc/uptime; }}
         for i in $(seq {READERS}); do
             (for j in $(seq 100); do tryop read /proc/gpu0/copy_topology || break; done) >/tmp/reader$i &

@@ -22,12 +22,12 @@ from typing import NamedTuple
 import pytest
 
 from conftest import HERE, Gpu, Guest, LostVM, healthy, need_module, paths, scenario
-from lib.guest import SLOW
+from lib.guest import SLOW, pci_address
 from storms import ERRNOS, SEED, SOAK, Storm, memory
 
 # with PCCSR without and with runlist registers in a block, with channel RAM, and after that was moved
 CHIPS = ("gk104", "gp106", "tu102", "ad102", "gh100")
-ADDRESSES = tuple(f"0000:00:{4 + index:02x}.0" for index in range(len(CHIPS)))
+ADDRESSES = tuple(pci_address(index) for index in range(len(CHIPS)))
 READERS, WRITERS, PLANS = 8, 4, 3
 ROUNDS = 3 * SOAK
 LIMIT = 180  # seconds for a round, which takes 5 on an idle machine

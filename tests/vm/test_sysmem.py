@@ -16,8 +16,9 @@ from chips import CHIPS, Chip
 from conftest import Emulator, Gpu, Guest, healthy, run_tool, scenario, until
 from formats import Channel, enabled, parse_runlist, shape, unread
 from lib import initramfs, paths
+from lib.guest import pci_address
 from lib.machine import iommu_obstacle
-from soc import Ram, give_memory, parameter, pci_address, place
+from soc import Ram, give_memory, parameter, place
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants
 HERE = pathlib.Path(__file__).resolve().parent

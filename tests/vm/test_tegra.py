@@ -11,8 +11,8 @@ import pytest
 
 from conftest import Gpu, Guest, accesses, healthy, paths, until
 from formats import STEERS, parse_runlist, shape
-from lib.guest import SLOW
-from soc import give_memory, load_tegras, parameter, pci_address, place
+from lib.guest import SLOW, pci_address
+from soc import give_memory, load_tegras, parameter, place
 
 # emulators: a PCI GPU with the lowest PCI address, then the Tegras
 CHIPS = ("gp106", "ga10b", "gm20b", "gp10b", "gv11b")
