@@ -16,7 +16,7 @@ import urllib.request
 
 import pytest
 from fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
-from program import PROFILES, TOOL, gpulens, image
+from program import PROFILES, ROOT, TOOL, gpulens, image
 
 EXPORT = ("export", "--prometheus")
 MS = 1000000
@@ -195,6 +195,32 @@ def test_samples_that_cannot_be_had_are_said(proc: pathlib.Path) -> None:
     assert done.returncode == 1 and "samples: ENOENT" in done.stderr
     series = parse(done.stdout)
     assert series['gpulens_sampler_up{gpu="0"}'] == 0 and series['gpulens_up{gpu="0"}'] == 1
+
+
+def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProcess[str]":
+    """tests/tools/clock_program.cc on that folder, linked with the tool's own objects but for what the flags name."""
+    program = proc / "clock_program"
+    subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DFMT_HEADER_ONLY", "-Itools",
+                    "-Iinclude", "tests/tools/clock_program.cc", *flags, "build/cmake/tools/libgpulenstool.a",
+                    "build/cmake/libgpulenscore.a", "-o", str(program), "-lprotobuf-lite", "-lcap", "-lpthread"],
+                   check=True, cwd=ROOT)
+    return subprocess.run([str(program), str(proc)], capture_output=True, text=True, timeout=120, check=False,
+                          env={**os.environ, "TSAN_OPTIONS": "halt_on_error=1"})
+
+
+def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
+    """Three threads ask while 200 turns of 1 ms come in, and each is counted once. What the threads share is built with
+    ThreadSanitizer. Seen failing without the lock in up()."""
+    done = sampled_beside(proc, "-fsanitize=thread", "tools/engine_clock.cc", "tools/metrics.cc", "tools/timeline.cc")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done 204\n", "")
+
+
+def test_the_sampler_without_memory(proc: pathlib.Path) -> None:
+    """In its own thread alone: it says so, and goes on when there is some. Seen failing with SourceError caught alone:
+    the program ended."""
+    done = sampled_beside(proc, "-DMEMORY")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0, "done\n", "gpulens: no time on engines: std::bad_alloc\n")
 
 
 def test_a_recorded_gpu_has_no_time_to_sample() -> None:
