@@ -260,6 +260,18 @@ def test_a_thread_may_be_cancelled(tmp_path: pathlib.Path) -> None:
     assert (done.returncode, done.stdout) == (0, "cancelled\n"), done.stderr
 
 
+def test_memory_may_run_out_anywhere(tmp_path: pathlib.Path) -> None:
+    """Each allocation of a call fails in turn: ENOMEM, or a call that could do without; never an exception in a C
+    program. Seen failing without the catch in guarded(): "terminate called"."""
+    program = tmp_path / "memory_program"
+    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/partition", "-o", str(program),
+                    str(ROOT / "tests/partition/memory_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
+                    f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
+    done = run(str(program), GPULENS_SOURCE=str(image("gp106")))
+    assert (done.returncode, done.stdout.splitlines()) == (
+        0, [f"{call} survived 0" for call in ("open", "place", "tpcs", "gpcs", "gpcs_ext")]), done.stderr[-500:]
+
+
 def test_programs_for_a_library_without_versions_run(tmp_path: pathlib.Path) -> None:
     """A program that was linked with a libsmctrl whose symbols have no versions finds the same names here."""
     source, stub, program = tmp_path / "stub.c", tmp_path / "libsmctrl.so", tmp_path / "program"

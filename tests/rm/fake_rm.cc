@@ -13,6 +13,8 @@
 //	GPULENS_FAKE_RM_NOTES=PID     the process that the driver notes for every channel
 //	GPULENS_FAKE_RM_ANSWERS=N     what is resident is told so often, and then refused
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
+//	GPULENS_FAKE_RM_FULL=1        no client is given: NV_ERR_INSUFFICIENT_RESOURCES
+//	GPULENS_FAKE_RM_BUSY=N        the first N ioctls are answered with EAGAIN
 //	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
 #include "fake_rm.hpp"
 
@@ -26,7 +28,7 @@ namespace fake {
 
 namespace {
 
-constexpr uint32_t OK = 0, PERMISSIONS = 0x1b, ARGUMENT = 0x1f, CLIENT = 0x23, PARAM_STRUCT = 0x3a,
+constexpr uint32_t OK = 0, RESOURCES = 0x1a, PERMISSIONS = 0x1b, ARGUMENT = 0x1f, CLIENT = 0x23, PARAM_STRUCT = 0x3a,
 		   NOT_SUPPORTED = 0x56, OBJECT_NOT_FOUND = 0x57, OUT_OF_RANGE = 0x5b;
 constexpr uint32_t GPU_ID = 0x100; // of the first, the next one's is 0x101; the recording has none
 
@@ -77,6 +79,7 @@ Rm::Rm()
 	if (gpus_.empty())
 		gpus_.push_back(0);
 	user_ = *environment("GPULENS_FAKE_RM_USER");
+	busy_ = atol(environment("GPULENS_FAKE_RM_BUSY"));
 	for (const json &row : facts_["queries"]) {
 		asked_[number(row["cmd"])] = &row;
 		sizes_[number(row["cmd"])] = row["param_size"];
@@ -128,6 +131,11 @@ int Rm::ioctl(unsigned long request, void *arg)
 	uint8_t *bytes = static_cast<uint8_t *>(arg);
 	std::string version = environment("GPULENS_FAKE_RM_VERSION");
 
+	if (busy_ > 0) {
+		busy_--;
+		errno = EAGAIN;
+		return -1;
+	}
 	switch (request) {
 	case 0xc04846d2: // NV_ESC_CHECK_VERSION_STR, 72 bytes
 		if (bytes[0] != '2') {
@@ -189,7 +197,9 @@ void Rm::alloc(uint8_t *bytes)
 	auto parent = objects_.find(a.get(4));
 	uint32_t status = OK, handle = a.get(8) ? a.get(8) : next_++, device = 0;
 
-	if (row == wanted.end())
+	if (a.get(12) == 0x41 && *environment("GPULENS_FAKE_RM_FULL"))
+		status = RESOURCES;
+	else if (row == wanted.end())
 		status = 0x22; // NV_ERR_INVALID_CLASS
 	else if (row->second.first && (parent == objects_.end() || parent->second != row->second.first))
 		status = OBJECT_NOT_FOUND;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+// Fails one allocation after the other inside calls of the library: memory runs out at the first, at the second, and so
+// on until a call needs no more. Prints how often, and which errors came; a call that does not return ends the program.
+#include "gpulens-partition.h"
+#include "libsmctrl.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *__libc_malloc(size_t bytes);
+
+static long left = -1; // allocations until one fails; -1: none does
+static bool failed;
+
+void *malloc(size_t bytes)
+{
+	if (left >= 0 && left-- == 0) {
+		failed = true;
+		errno = ENOMEM;
+		return NULL;
+	}
+	return __libc_malloc(bytes);
+}
+
+static int open_and_close(void)
+{
+	struct gpulens_layout *layout;
+	int err = gpulens_layout_open(getenv("GPULENS_SOURCE"), 0, &layout);
+
+	if (!err)
+		gpulens_layout_close(layout);
+	return -err;
+}
+
+static int place(void)
+{
+	static const unsigned int tpcs[] = { 5, 4 }, sizes[] = { 3, 2 };
+	struct gpulens_layout *layout;
+	uint64_t masks[2];
+	int err = gpulens_layout_make(tpcs, 2, &layout);
+
+	if (err)
+		return -err;
+	err = gpulens_masks_make(layout, sizes, 2, GPULENS_PACKED, NULL, masks);
+	gpulens_layout_close(layout);
+	return -err;
+}
+
+static int count_tpcs(void)
+{
+	uint32_t tpcs;
+
+	return libsmctrl_get_tpc_info(&tpcs, 0);
+}
+
+static int count_gpcs(void)
+{
+	uint32_t gpcs;
+	uint64_t *masks;
+
+	return libsmctrl_get_gpc_info(&gpcs, &masks, 0);
+}
+
+static int count_gpcs_ext(void)
+{
+	uint32_t gpcs;
+	uint128_t *masks;
+
+	return libsmctrl_get_gpc_info_ext(&gpcs, &masks, 0);
+}
+
+static void run_out(const char *name, int (*call)(void))
+{
+	unsigned int times = 0, no_memory = 0, others = 0;
+
+	for (long i = 0;; i++) {
+		failed = false;
+		left = i;
+		int err = call();
+		left = -1;
+		if (!failed)
+			break;
+		times++;
+		no_memory += err == ENOMEM;
+		others += err && err != ENOMEM;
+	}
+	printf("%s %s %u\n", name, times && no_memory ? "survived" : "untried", others);
+	fflush(stdout);
+}
+
+int main(void)
+{
+	run_out("open", open_and_close);
+	run_out("place", place);
+	run_out("tpcs", count_tpcs);
+	run_out("gpcs", count_gpcs);
+	run_out("gpcs_ext", count_gpcs_ext);
+	return 0;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+// Asks for a client of the driver fifty times. Prints how many it got, and how many more files are open afterwards.
+#include "rm/client.hpp"
+#include "sources.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+
+namespace {
+
+long open_files()
+{
+	return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+} // namespace
+
+int main()
+{
+	long before = open_files(), got = 0;
+
+	for (int i = 0; i < 50; i++)
+		try {
+			tool::rm::Client client;
+			got++;
+		} catch (const tool::SourceError &) {
+		}
+	std::printf("%ld %ld\n", got, open_files() - before);
+}
