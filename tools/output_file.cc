@@ -126,8 +126,16 @@ void OutputFile::copy_draft()
 		fail(err);
 }
 
+void OutputFile::keep()
+{
+	buffer_.clear();
+	commit();
+}
+
 void OutputFile::commit()
 {
+	if (fd_ < 0)
+		return;
 	flush();
 	int closed = close(fd_);
 	fd_ = -1;

@@ -19,7 +19,8 @@ public:
 	~OutputFile(); // without commit(): what was there before stays
 
 	void write(std::string_view bytes);
-	void commit();
+	void commit(); // nothing after keep()
+	void keep();   // after a failed write: what was written before it takes the file's place
 
 private:
 	int open_draft(const struct stat *old);

@@ -13,11 +13,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
 #include <memory>
 #include <poll.h>
 #include <unistd.h>
@@ -68,39 +68,34 @@ class RawFiles {
 public:
 	explicit RawFiles(const std::vector<std::string> &paths)
 	{
-		for (const std::string &path : paths) {
-			if (!is_raw(path))
-				continue;
-			files_.emplace_back(path, std::ios::binary);
-			names_.push_back(path);
-			check();
-		}
+		for (const std::string &path : paths)
+			if (is_raw(path))
+				files_.emplace_back(path);
 	}
 
 	void write(std::string_view bytes)
 	{
-		for (std::ofstream &f : files_)
-			f.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-		check();
+		for (OutputFile &f : files_)
+			try {
+				f.write(bytes);
+			} catch (const SourceError &e) {
+				f.keep(); // an hour's recording is worth more than none
+				failed_ = e.what();
+				throw;
+			}
 	}
 
-	void close()
+	void commit()
 	{
-		for (std::ofstream &f : files_)
-			f.close();
-		check();
+		for (OutputFile &f : files_)
+			f.commit();
+		if (!failed_.empty())
+			throw SourceError(failed_);
 	}
 
 private:
-	void check() const
-	{
-		for (size_t i = 0; i < files_.size(); i++)
-			if (!files_[i])
-				throw SourceError(explain_file(errno, names_[i]));
-	}
-
-	std::vector<std::ofstream> files_;
-	std::vector<std::string> names_;
+	std::string failed_; // the first file that took no more
+	std::deque<OutputFile> files_;
 };
 
 // Bytes as include/uapi/gpulens.h lays them out: a snapshot, a header, samples.
@@ -244,7 +239,7 @@ int record(const Options &options, const RecordOptions &how)
 	}
 	if (why.empty())
 		take(samples->finish());
-	raw.close();
+	raw.commit();
 	Timeline t = builder.finish();
 	for (const std::string &file : how.files)
 		if (!is_raw(file))

@@ -8,6 +8,7 @@ import re
 import shutil
 import struct
 import subprocess
+import time
 import typing
 
 import pytest
@@ -157,6 +158,38 @@ def test_a_raw_recording_that_does_not_fit_is_an_error(tmp_path: pathlib.Path) -
     link.symlink_to("/dev/full")
     done = gpulens("--proc", str(tmp_path), "-g", "0", "record", "--for", "1s", "-o", str(link))
     assert done.returncode == 3 and "full.rec: ENOSPC: " in done.stderr
+
+
+def test_a_raw_recording_keeps_what_fits(tmp_path: pathlib.Path) -> None:
+    """No more than 1 MB may be written: status 3, and the recording is there as far as it came, and can be reported.
+    Seen failing without keep(): there was none."""
+    folder = tmp_path / "gpu0"
+    folder.mkdir()
+    (folder / "snapshot").write_bytes(snapshot({}))
+    (folder / "samples").write_bytes(b"100" + sample_head() + b"".join(sample(i, 0, 5) for i in range(100000)))
+    file = tmp_path / "a.rec"
+    limited = ("sh", "-c", 'trap "" XFSZ; exec prlimit --fsize=1048576 "$@"', "sh")
+    done = subprocess.run([*limited, str(TOOL), "--proc", str(tmp_path), "-g", "0", "record", "--for", "1s", "-o",
+                           str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and "a.rec: EFBIG: " in done.stderr, done.stderr
+    assert file.stat().st_size == 1048576
+    assert gpulens("report", str(file), "-o", str(tmp_path / "a.csv")).returncode == 0
+
+
+def test_a_raw_recording_replaces_another_when_it_is_done(tmp_path: pathlib.Path) -> None:
+    """Killed, record leaves the old one as it was. Seen failing: it was empty."""
+    folder = tmp_path / "gpu0"
+    folder.mkdir()
+    (folder / "snapshot").write_bytes(snapshot({}))
+    (folder / "samples").write_bytes(b"100" + sample_head())
+    file = tmp_path / "a.rec"
+    file.write_bytes(b"old")
+    with subprocess.Popen([str(TOOL), "--proc", str(tmp_path), "-g", "0", "record", "-o", str(file)]) as tool:
+        while len(list(tmp_path.glob(".a.rec.*"))) + (file.stat().st_size != 3) == 0:
+            assert tool.poll() is None
+            time.sleep(0.01)
+        tool.kill()
+    assert file.read_bytes() == b"old"
 
 
 def test_a_page_keeps_its_files_mode_and_is_whole_or_not_there(tmp_path: pathlib.Path) -> None:

@@ -66,7 +66,7 @@ private:
 	size_t gpu_ = 0;                      // of the recording, which is asked about
 	bool gpu_node_ = false;               // /dev/nvidia0, or another one's, was opened
 	bool user_ = false;
-	long busy_ = 0; // ioctls still to be answered with EAGAIN
+	long busy_ = 0;                                                  // ioctls still to be answered with EAGAIN
 	std::map<uint32_t, uint32_t> sizes_;                             // by command, as recorded
 	std::map<uint32_t, const json *> asked_;                         // the recording's row of a command
 	std::map<uint32_t, uint32_t> objects_;                           // class by handle
