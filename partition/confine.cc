@@ -21,12 +21,10 @@ namespace {
 using namespace gpulens;
 using tool::GUARD_ACKNOWLEDGE;
 
-constexpr int STATUS = 4; // as gpulens run ends where a limit would not hold
-
 [[noreturn]] void refuse(const char *why)
 {
 	say_unpartitioned(why);
-	std::_Exit(STATUS);
+	std::_Exit(tool::STATUS_UNLIMITED);
 }
 
 // Directly: a preloaded ioctl() is not meant.

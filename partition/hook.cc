@@ -2,6 +2,7 @@
 // See hook.hpp.
 #include "hook.hpp"
 
+#include "guard_call.hpp"
 #include "symbol.hpp"
 
 #include <atomic>
@@ -186,7 +187,7 @@ thread_local Mine mine;
 [[noreturn]] void give_up(const std::string &why)
 {
 	say_unpartitioned(why);
-	std::_Exit(1);
+	std::_Exit(tool::STATUS_UNLIMITED);
 }
 
 [[noreturn]] void refuse_cooperative(uint64_t blocks, const char *what, unsigned sms)
@@ -196,7 +197,7 @@ thread_local Mine mine;
 		"gpulens-partition: a cooperative launch of %llu %s has a mask of %u SMs: launch at most %u blocks, "
 		"without clusters; the program ends, because its blocks could wait for each other for ever\n",
 		static_cast<unsigned long long>(blocks), what, sms, sms);
-	std::_Exit(1);
+	std::_Exit(tool::STATUS_UNLIMITED);
 }
 
 void count_launch(Masks &all)

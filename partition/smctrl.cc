@@ -3,6 +3,7 @@
 #include "libsmctrl.h"
 
 #include "gpulens-partition.h"
+#include "guard_call.hpp"
 #include "launch.hpp"
 #include "not_cancelled.hpp"
 
@@ -109,7 +110,7 @@ template <typename F> void set(const char *function, uint128_t disable, unsigned
 		to(launches, enabled);
 	} catch (const std::exception &e) {
 		gpulens::say_unpartitioned(std::string(function) + ": " + e.what());
-		std::exit(1);
+		std::exit(tool::STATUS_UNLIMITED);
 	}
 }
 

@@ -188,15 +188,14 @@ def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
                         ({"FAKE_CUDA_VERSION": "65"}, "a launch has a descriptor of version 0x41, not 0x40")):
         done = subprocess.run([program], env=environment(**{**library, **mask, **change}), capture_output=True,
                               text=True, check=False)
-        status = 1 if why.startswith("a launch") or why.startswith("CUDA does") else 4  # at a launch; before main
-        assert (done.returncode, done.stdout) == (status, "") and done.stderr.startswith(f"gpulens-partition: {why}")
+        assert (done.returncode, done.stdout) == (4, "") and done.stderr.startswith(f"gpulens-partition: {why}")
         assert done.stderr.endswith("; the program ends, because it would run unpartitioned\n")
 
 
 def test_another_gpu_is_none_that_was_verified(program: str) -> None:
     """A program that replaces CUDA_VISIBLE_DEVICES: the bits of a mask may be other TPCs there."""
     done = gpulens("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=1", program)
-    assert (done.stdout, done.returncode) == ("", 1)
+    assert (done.stdout, done.returncode) == ("", 4)
     assert (f"gpulens-partition: a launch is on {UUID[:-2]}01, and masks were verified on {UUID}; the program ends, "
             "because it would run unpartitioned\n") in done.stderr
     done = gpulens("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=0", program)
@@ -470,7 +469,7 @@ def test_cooperative_launches_have_room(program: str, words: str, env: dict[str,
         env=environment(LD_PRELOAD=f"{ROOT}/build/bin/libgpulens-confine.so", **env, GPULENS_LAUNCH_MASK=(
             "40:ffffffffffffffc0:ffffffffffffffff:00112233445566778899aabbccddeeff")))
     if why:
-        assert (done.returncode, done.stdout) == (1, "")
+        assert (done.returncode, done.stdout) == (4, "")
         assert done.stderr == f"gpulens-partition: {why}\n"
     else:
         assert (done.returncode, done.stdout, done.stderr) == (0, "cooperated\n", "")

@@ -112,7 +112,7 @@ def test_what_is_not_verified_is_not_used(program: str, how: str) -> None:
     """A driver that does otherwise: the program ends before its first launch, and says what was seen."""
     name, value = how.split("=")
     done = run_on_h200(program, "masks", **{f"FAKE_CUDA_{name}": value})
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == (f"gpulens-partition: libsmctrl_set_global_mask: {REFUSED[how]}; the program ends, because "
                            "it would run unpartitioned\n")
 
@@ -120,7 +120,7 @@ def test_what_is_not_verified_is_not_used(program: str, how: str) -> None:
 def test_a_partition_without_tpcs_is_refused(program: str) -> None:
     """It would wait for ever."""
     done = run_on_h200(program, "empty")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (4, "")
     assert "libsmctrl_set_next_mask: the mask is empty; " in done.stderr
 
 
@@ -144,7 +144,7 @@ def test_a_stream_whose_launches_are_not_known_ends_the_program(program: str, ho
     """A driver that keeps descriptors otherwise, or whose masks do not hold there."""
     name, value = how.split("=")
     done = run_on_h200(program, "streams", **{f"FAKE_CUDA_{name}": value})
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == (f"gpulens-partition: libsmctrl_set_stream_mask: {STREAMS[how]}; the program ends, because "
                            "it would run unpartitioned\n")
 
@@ -156,7 +156,7 @@ def test_a_mask_is_of_the_gpu_that_it_was_verified_on(program: str, where: str) 
     done = run_on_h200(program, "gpus", where)
     whole, first = "ran on " + " ".join(map(str, range(132))), "ran on 0 1"
     assert done.stdout.splitlines() == [first, whole, *([first] if where == "own" else [])]
-    assert (done.returncode, done.stderr) == ((0, "") if where == "own" else (1, (
+    assert (done.returncode, done.stderr) == ((0, "") if where == "own" else (4, (
         "gpulens-partition: a launch is on GPU-00112233-4455-6677-8899-aabbccddee01, and masks were verified on "
         "GPU-00112233-4455-6677-8899-aabbccddeeff; the program ends, because it would run unpartitioned\n")))
 
@@ -164,7 +164,7 @@ def test_a_mask_is_of_the_gpu_that_it_was_verified_on(program: str, where: str) 
 def test_the_per_thread_stream_has_no_mask(program: str) -> None:
     """It is another stream in each thread."""
     done = run_on_h200(program, "per-thread")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (4, "")
     assert "the per-thread default stream is another one in each thread; " in done.stderr
 
 
@@ -179,9 +179,9 @@ def test_tpcs_by_cudas_number(program: str) -> None:
 def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
     """No libcuda.so.1; one whose GPU the driver does not tell of."""
     done = run(program, "masks")
-    assert done.returncode == 1 and "no CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
+    assert done.returncode == 4 and "no CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
     done = run_on_h200(program, "masks", FAKE_CUDA_BUS="07")
-    assert done.returncode == 1 and "NVIDIA's driver tells of no GPU at 0000:07:00.0" in done.stderr
+    assert done.returncode == 4 and "NVIDIA's driver tells of no GPU at 0000:07:00.0" in done.stderr
 
 
 @pytest.fixture(scope="module", name="work")
