@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Debian's archive for other releases and architectures than this machine's: apt with its state in build/apt/, so that
 # nothing is added to the machine and no root is needed. Sourced by the shell scripts, in the project's root.
-# The mirror is the one that this machine's own apt uses.
+# The mirror is the one that this machine's own apt uses; security updates lie beside it, in debian-security.
 
 lens_mirror() {
 	# shellcheck disable=SC2016 # apt's own format
@@ -25,6 +25,7 @@ lens_archive() {
 		echo "this machine's apt knows no mirror of Debian: it takes Debian, and package lists (apt-get update)" >&2
 		return 1
 	fi
+	case $1 in *-security) lens_url=${lens_url%/debian*}/debian-security ;; esac
 	mkdir -p "$lens_apt/lists/partial" "$lens_apt/cache/archives/partial"
 	: >"$lens_apt/status"
 	echo "deb [signed-by=$lens_keys] $lens_url $1 main" >"$lens_apt/sources.list"
