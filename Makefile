@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases clean configure
+.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -17,6 +17,9 @@ module: ## build/module/RELEASE/gpulens.ko, for KDIR, the running kernel or Debi
 
 module-unsafe: ## the module linked to a stop_machine() that stops nothing: for the test that shows the difference
 	scripts/build-module module-unsafe
+
+module-leaps: ## the module with a clock that leaps ahead now and then: for the test of what becomes of requests
+	scripts/build-module module-leaps
 
 module-arm64: ## the module for arm64, with Debian's cross compiler; any warning is an error
 	scripts/build-arm64
@@ -110,4 +113,4 @@ test-releases: ## the demo and every test on a fresh Debian 12 and 13, in root f
 	scripts/test-releases
 
 clean: ## remove everything generated, except what was downloaded
-	rm -rf build/module build/module-unsafe build/module-copy build/cmake build/cmake-tool build/cmake-asan build/cmake-fuzz build/fuzz build/bin build/guest build/kmod-tests build/run build/results build/check build/deb
+	rm -rf build/module build/module-unsafe build/module-leaps build/module-copy build/cmake build/cmake-tool build/cmake-asan build/cmake-fuzz build/fuzz build/bin build/guest build/kmod-tests build/run build/results build/check build/deb

@@ -73,6 +73,7 @@ struct lens_use {
 
 	/* While the machine is stopped. */
 	bool stopped, cut;
+	bool wrote;			/* in atomic() */
 	u32 left, timed;		/* accesses: until the stop is over; still to be timed */
 	u64 stop_began, soon, stop_until;	/* soon: no new work from then on */
 };
