@@ -543,16 +543,19 @@ static int files_add_all(struct lens_dev *dev)
 }
 
 /*
- * procfs warns loudly about a name that is taken; ask first. In a worker, whose root is the
- * machine's: the process that loads the module may be in a chroot without /proc.
+ * procfs warns loudly about a name that is taken; ask first. In a worker and with the
+ * machine's root: the process that loads the module may be in a chroot without /proc.
  */
 static long files_find_name(void *name)
 {
 	char full[32];
 	struct path path;
+	int err;
 
 	snprintf(full, sizeof(full), "/proc/%s", (const char *)name);
-	if (kern_path(full, 0, &path))
+	scoped_with_init_fs()
+		err = kern_path(full, 0, &path);
+	if (err)
 		return 0;
 	path_put(&path);
 	return 1;

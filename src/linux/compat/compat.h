@@ -9,10 +9,16 @@
 #ifndef LENS_COMPAT_H
 #define LENS_COMPAT_H
 
+#include <linux/fs_struct.h>
 #include <linux/pci.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 #include <linux/proc_fs.h>
+
+#ifndef LENS_HAVE_INIT_FS
+/* 7.3 has it, whose kernel threads begin in an empty root; those of 6.12 have the machine's. */
+#define scoped_with_init_fs()
+#endif
 
 #ifndef LENS_HAVE_PDE_DATA
 /* Since 5.17: 359745d78351 ("proc: remove PDE_DATA() completely"). */

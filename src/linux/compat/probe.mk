@@ -6,5 +6,6 @@ lens-try = $(call try-run,$(CC) $(NOSTDINC_FLAGS) $(LINUXINCLUDE) $(KBUILD_CPPFL
 	-fsyntax-only $(src)/src/linux/compat/have_$(1).c,-DLENS_HAVE_$(2))
 
 ccflags-y += $(call lens-try,driver_managed_dma,DRIVER_MANAGED_DMA)
+ccflags-y += $(call lens-try,init_fs,INIT_FS)
 ccflags-y += $(call lens-try,pde_data,PDE_DATA)
 ccflags-y += $(call lens-try,pm_runtime_get_if_active,PM_RUNTIME_GET_IF_ACTIVE)
