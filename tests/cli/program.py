@@ -13,6 +13,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build/bin/gpulens"
 DOCS = ROOT / "build/cmake/docs"
 RECORD = ROOT / "build/bin/record-image"
+# For small programs that link the tool's own objects.
+LIBRARIES = [str(ROOT / "build/cmake" / f"{name}.a")
+             for name in ("tools/gpulens/libgpulenstool", "tools/lib/libgpulenslib", "libgpulenscore")]
 PROFILES = sorted(path.stem for path in (ROOT / "emulator/profiles").glob("*.json"))
 
 

@@ -103,7 +103,7 @@ def test_random_scenarios_come_out_as_simulated(tmp_path: pathlib.Path) -> None:
 
 def test_what_the_program_is_told(tmp_path: pathlib.Path) -> None:
     """Streams with their priorities, kernels of all kinds in the order of launches, all numbers. Expected lines are
-    written after the head of probe/probe-kernels.cu. Seen failing with priorities left out."""
+    written after the head of tools/probe/probe-kernels.cu. Seen failing with priorities left out."""
     told = tmp_path / "told"
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\n[ "$1 $2" = "run 3" ] && cat >{told} && echo "$CUDA_DEVICE_MAX_CONNECTIONS" '

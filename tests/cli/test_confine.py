@@ -263,7 +263,7 @@ def test_who_shares_a_gpc_is_told_as_a_program_begins(program: str) -> None:
 
 
 def page(launches: int, text: str, magic: bytes = b"gpulens2", pid: int = 0) -> int:
-    """A file in memory as a process with a partition has it, by tools/applied_page.hpp."""
+    """A file in memory as a process with a partition has it, by tools/lib/launch/partition_page.hpp."""
     file = os.memfd_create("gpulens-partition")
     os.write(file, struct.pack("<8sIIQQ", magic, pid or os.getpid(), 2, launches, len(text)).ljust(4096, b"\0"))
     os.write(file, text.encode("ascii"))

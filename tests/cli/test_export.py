@@ -16,7 +16,7 @@ import urllib.request
 
 import pytest
 from fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
-from program import PROFILES, ROOT, TOOL, gpulens, image
+from program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
 
 EXPORT = ("export", "--prometheus")
 MS = 1000000
@@ -201,9 +201,8 @@ def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProc
     """tests/tools/clock_program.cc on that folder, linked with the tool's own objects but for what the flags name."""
     program = proc / "clock_program"
     subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DFMT_HEADER_ONLY", "-Itools",
-                    "-Iinclude", "tests/tools/clock_program.cc", *flags, "build/cmake/tools/libgpulenstool.a",
-                    "build/cmake/libgpulenscore.a", "-o", str(program), "-lprotobuf-lite", "-lcap", "-lpthread"],
-                   check=True, cwd=ROOT)
+                    "-Iinclude", "tests/tools/clock_program.cc", *flags, *LIBRARIES, "-o", str(program),
+                    "-lprotobuf-lite", "-lcap", "-lpthread"], check=True, cwd=ROOT)
     return subprocess.run([str(program), str(proc)], capture_output=True, text=True, timeout=120, check=False,
                           env={**os.environ, "TSAN_OPTIONS": "halt_on_error=1"})
 
@@ -211,7 +210,8 @@ def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProc
 def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
     """Three threads ask while 200 turns of 1 ms come in, and each is counted once. What the threads share is built with
     ThreadSanitizer. Seen failing without the lock in up()."""
-    done = sampled_beside(proc, "-fsanitize=thread", "tools/engine_clock.cc", "tools/metrics.cc", "tools/timeline.cc")
+    shared = ("gpulens/cmd/engine_clock", "gpulens/out/metrics", "lib/timeline/timeline")
+    done = sampled_beside(proc, "-fsanitize=thread", *(f"tools/{name}.cc" for name in shared))
     assert (done.returncode, done.stdout, done.stderr) == (0, "done 204\n", "")
 
 

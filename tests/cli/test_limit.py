@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """gpulens run --tpcs: a limit that was asked for holds, or the program does not run. Real programs that the loader does
 not preload into, or that use the GPU too early, on the tests' libcuda, which asks the kernel for a channel as a real
-one does. Each was seen failing with the tool before the guard (tools/guard.hpp): the program ran on all SMs."""
+one does. Each was seen failing with the tool before the guard (tools/gpulens/cmd/guard.hpp): the program ran on all
+SMs."""
 
 import os
 import pathlib

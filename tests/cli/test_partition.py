@@ -22,7 +22,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A C program for libsmctrl, linked with this library."""
     assert LIBRARY.exists(), f"{LIBRARY} is not there; run make tool-parts"
     program = tmp_path_factory.mktemp("smctrl") / "program"
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/partition", "-o", str(program),
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
                     str(ROOT / "tests/partition/smctrl_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
                     f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
     return str(program)
@@ -188,7 +188,7 @@ def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
 def built_work(tmp_path_factory: pytest.TempPathFactory) -> str:
     """tests/partition/work_program.c."""
     program = tmp_path_factory.mktemp("work") / "work_program"
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/partition", "-o", str(program),
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
                     str(ROOT / "tests/partition/work_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
                     f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
     return str(program)
@@ -253,7 +253,7 @@ def test_dlclose_is_harmless(tmp_path: pathlib.Path) -> None:
 def test_a_thread_may_be_cancelled(tmp_path: pathlib.Path) -> None:
     """pthread_cancel() takes effect between calls of the library. Seen failing: "terminate called", in open()."""
     program = tmp_path / "cancel_program"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/partition", "-o", str(program),
+    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
                     str(ROOT / "tests/partition/cancel_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
                     f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
     done = run(str(program), GPULENS_SOURCE="/nonexistent")
@@ -264,7 +264,7 @@ def test_memory_may_run_out_anywhere(tmp_path: pathlib.Path) -> None:
     """Each allocation of a call fails in turn: ENOMEM, or a call that could do without; never an exception in a C
     program. Seen failing without the catch in guarded(): "terminate called"."""
     program = tmp_path / "memory_program"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/partition", "-o", str(program),
+    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
                     str(ROOT / "tests/partition/memory_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
                     f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
     done = run(str(program), GPULENS_SOURCE=str(image("gp106")))
@@ -294,9 +294,9 @@ int main(void) { unsigned n = 0; int err = libsmctrl_get_tpc_info(&n, 0); printf
 def built_race(folder: pathlib.Path, *flags: str) -> str:
     """tests/partition/race_program.cc with what it tests."""
     program = folder / "race_program"
-    sources = [*(f"partition/{name}.cc" for name in ("hook", "announce")),
+    sources = [*(f"tools/lib/launch/{name}.cc" for name in ("launch_hook", "publish")),
                *(f"tests/partition/{name}.cc" for name in ("fake_cuda", "race_program"))]
-    subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-rdynamic", *flags, "-Ipartition", "-Itools", "-Iinclude",
+    subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-rdynamic", *flags, "-Itools", "-Iinclude",
                     *sources, "-o", str(program), "-ldl", "-lpthread"], check=True, cwd=ROOT)
     return str(program)
 
@@ -362,7 +362,7 @@ def test_only_the_interface_is_exported() -> None:
     text = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], check=True, capture_output=True,
                           text=True).stdout
     names: typing.Set[str] = {line.split()[2].split("@")[0] for line in text.splitlines()}
-    headers = "".join((ROOT / "partition" / name).read_text(encoding="ascii")
+    headers = "".join((ROOT / "tools/partition" / name).read_text(encoding="ascii")
                       for name in ("gpulens-partition.h", "libsmctrl.h"))
     assert len(names) == 32 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0"}
     listed = (ROOT / "debian/libgpulens-partition0.symbols").read_text(encoding="ascii").splitlines()

@@ -16,7 +16,7 @@ import typing
 import jsonschema
 import pytest
 from fakerm import PROGRAM, ask_rm, fake_rm, recording_with
-from program import ROOT, gpulens, image
+from program import LIBRARIES, ROOT, gpulens, image
 
 FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))
 COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlists")
@@ -228,8 +228,7 @@ def test_a_refused_client_leaves_no_file_open(tmp_path: pathlib.Path) -> None:
     the close: 50 files were open."""
     program = tmp_path / "refused_program"
     subprocess.run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Itools", "-Iinclude",
-                    "tests/rm/refused_program.cc", "build/cmake/tools/libgpulenstool.a", "build/cmake/libgpulenscore.a",
-                    "-o", str(program)], check=True, cwd=ROOT)
+                    "tests/rm/refused_program.cc", *LIBRARIES, "-o", str(program)], check=True, cwd=ROOT)
     told = [subprocess.run([str(program)], check=True, capture_output=True, text=True,
                            env={**os.environ, **fake_rm(**more)}).stdout for more in ({"FULL": "1"}, {})]
     assert told == ["0 0\n", "50 0\n"]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Logs of blocks with all that is made of them, and scenarios, which are written and read again: any text.
 // Seen failing with 1e400, of which the exception was not caught.
-#include "blocks/check.hpp"
-#include "blocks/log.hpp"
-#include "blocks/summary.hpp"
+#include "gpulens/blocks/check.hpp"
+#include "gpulens/blocks/log.hpp"
+#include "gpulens/blocks/summary.hpp"
+#include "lib/base/errors.hpp"
 #include "room.hpp"
 
 using namespace tool::blocks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // fit's CSV of measured times: any text. No curve is below a measured time by more than rounding makes.
-#include "plan/fit.hpp"
-#include "bad_input.hpp"
+#include "gpulens/plan/fit.hpp"
+#include "lib/base/errors.hpp"
 #include "room.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

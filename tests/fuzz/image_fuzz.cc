@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The parser and the writer of images: any file. What was read is written, and that read and written again.
 // Seen to fail with RegisterSpace::finish() looking at the register after the last.
-#include "image.hpp"
+#include "lib/source/image/image.hpp"
 #include "room.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Layouts of any GPCs, and any text that names TPCs of them: what is parsed is within the GPU, and a mask is written into
 // words and read from them again.
-#include "layout.hpp"
+#include "partition/layout.hpp"
 #include "room.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // A recording that nobody recorded, in pieces: any bytes, or any samples behind a sound header; and all that is made of
 // it. What was put on disk comes back as it was.
+#include "gpulens/out/timeline_out.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/timeline/timeline.hpp"
 #include "room.hpp"
-#include "sources.hpp"
-#include "timeline.hpp"
 #include "uapi/gpulens.h"
 
 #include <cstring>

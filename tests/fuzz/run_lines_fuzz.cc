@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // What gpulens run -o wrote: any text. Seen failing with a pid of 1e20, which was converted all the same.
+#include "gpulens/cmd/run.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/rm/run_tsg.hpp"
 #include "room.hpp"
-#include "run.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Writes the fuzzers' first inputs: what emulated GPUs answer, in the order they are asked, and the hand-written
 // image. Usage: fuzz-seeds DIR
-#include "blocks/log.hpp"
-#include "blocks/predict.hpp"
 #include "gpulens/bar.h"
+#include "gpulens/blocks/log.hpp"
+#include "gpulens/blocks/predict.hpp"
+#include "lib/base/errors.hpp"
 #include "lists.hpp"
 #include "recorded.hpp"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // A snapshot that no module wrote: any bytes after a sound header, which is put there so that records are reached.
-#include "isolation.hpp"
-#include "json.hpp"
+#include "gpulens/out/gpu_json.hpp"
+#include "gpulens/out/text.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/model/isolation.hpp"
+#include "lib/source/snapshot/snapshot.hpp"
 #include "room.hpp"
-#include "sources.hpp"
-#include "text.hpp"
 #include "uapi/gpulens.h"
 
 #include <cstring>

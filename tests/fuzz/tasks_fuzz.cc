@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // plan's file of tasks: any text.
-#include "plan/task_file.hpp"
+#include "gpulens/plan/task_file.hpp"
+#include "lib/base/errors.hpp"
 #include "room.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // What the tool prints of an image, as text, as JSON and as the module would: any image.
-#include "isolation.hpp"
-#include "json.hpp"
-#include "proc_text.hpp"
+#include "gpulens/out/gpu_json.hpp"
+#include "gpulens/out/text.hpp"
+#include "lib/model/isolation.hpp"
+#include "lib/source/image/from_image.hpp"
+#include "lib/source/image/proc_text.hpp"
 #include "room.hpp"
-#include "sources.hpp"
-#include "text.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // A libcuda.so.1 for programs on machines without one: an H200 whose launches go through the callback of RTAS'23 and whose
-// masks mean what was probed (probed.hpp). Independent of partition/: offsets are written here once more.
+// masks mean what was probed (probed.hpp). Independent of tools/partition/: offsets are written here once more.
 //
 //	FAKE_CUDA_VERSION=65  version of launch descriptors, decimal; 64 is 4.0
 //	FAKE_CUDA_BUS=03      where it is; 01

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Bits of a launch's mask against those that were probed on an H200: docs/results/2026-11-22-h200-masks.md.
-#include "announce.hpp"
 #include "gpulens-partition.h"
-#include "layout.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/launch/publish.hpp"
+#include "partition/layout.hpp"
+#include "partition/publish_stream.hpp"
 #include "probed.hpp"
-#include "sources.hpp"
-#include "told.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -139,7 +139,7 @@ uint64_t number_at(const std::string &bytes, size_t at, size_t size)
 	return n;
 }
 
-// As tools/applied_page.hpp has it: pid at 8, version at 12, launches at 16, length at 24, the text from 4096 on.
+// As tools/lib/launch/partition_page.hpp has it: pid at 8, version at 12, launches at 16, length at 24, the text from 4096 on.
 TEST(Announce, ThereIsOnePageThatIsRewritten)
 {
 	EXPECT_TRUE(pages().empty());

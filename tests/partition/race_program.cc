@@ -2,8 +2,8 @@
 // Launches in several threads while masks change, pages are announced and processes fork, on fake_cuda.cc in the same program.
 //	race_program            "done", or what a launch did that no mask allows
 //	race_program count N    N launches in a stream with a mask, for counting instructions
-#include "announce.hpp"
-#include "hook.hpp"
+#include "lib/launch/launch_hook.hpp"
+#include "lib/launch/publish.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Holds tools/rm/abi.hpp against NVIDIA's own headers: compiled by scripts/check-rm with one version of them in its path.
+// Holds tools/lib/rm/abi.hpp against NVIDIA's own headers: compiled by scripts/check-rm with one version of them in its path.
 // Prints a line for each structure that is another there; exit status 1 when there are any.
-#include "rm/abi.hpp"
-#include "rm/engine_type.hpp"
+#include "lib/rm/abi.hpp"
+#include "lib/rm/engine_type.hpp"
 
 #include <class/cl0080.h>
 #include <class/cl2080.h>

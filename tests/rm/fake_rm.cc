@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // A resource manager for programs on machines without one: preloaded (LD_PRELOAD), it answers what is opened as
-// /dev/nvidiactl from what was recorded on real GPUs (h200-580.json). Independent of tools/rm: ioctls, sizes, offsets
+// /dev/nvidiactl from what was recorded on real GPUs (h200-580.json). Independent of tools/lib/rm: ioctls, sizes, offsets
 // and commands are written here once more, sizes and refusals are those that were recorded.
 //
 //	GPULENS_FAKE_RM=FILE          the recording; without it nothing is faked

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Asks for a client of the driver fifty times. Prints how many it got, and how many more files are open afterwards.
-#include "rm/client.hpp"
-#include "sources.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/rm/client.hpp"
 
 #include <cstdio>
 #include <filesystem>

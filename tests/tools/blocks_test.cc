@@ -2,8 +2,8 @@
 // Scenarios, the rules' simulation of them, and the checker. Sizes and orders are those of Otterness' figures 3.9 and 3.11
 // to 3.16 (his GPU: 2 SMs of 2048 threads; an H200 has 132) and of RTAS'24, Fig. 5; times that the text does not give
 // follow by hand.
-#include "blocks/check.hpp"
-#include "blocks/predict.hpp"
+#include "gpulens/blocks/check.hpp"
+#include "gpulens/blocks/predict.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // The sampler's reader beside threads that ask it, for ThreadSanitizer; or, with MEMORY defined, where memory runs out.
 // Usage: clock_program PROC, with PROC/gpu0/samples as tests/cli/test_export.py makes it, 4 ms of which are TSG 3's.
 // Prints "done" and how many ms TSG 3 had at the end.
-#include "engine_clock.hpp"
+#include "gpulens/cmd/engine_clock.hpp"
 #include "uapi/gpulens.h"
 
 #include <atomic>

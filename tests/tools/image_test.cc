@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Sound images: what is in them, what wins, and what a person reads in the one that was written by hand.
-#include "json.hpp"
+#include "gpulens/out/gpu_json.hpp"
+#include "gpulens/out/text.hpp"
+#include "lib/source/image/from_image.hpp"
 #include "recorded.hpp"
-#include "text.hpp"
 
 using namespace tool_test;
 

@@ -2,9 +2,9 @@
 // gpulens run with limits on generated command lines: no program is begun without the limit that its line asks for. What a
 // line asks for, and which TPCs a limit is, is worked out here once more. Seen failing for `run -o --tpcs=0-9 -- prog`, where
 // -o took the limit for its file.
-#include "cli.hpp"
-#include "confine_mask.hpp"
-#include "layout.hpp"
+#include "gpulens/cli.hpp"
+#include "partition/layout.hpp"
+#include "preload/launch_mask.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Files and words that no program of ours writes: each is refused, by name, before it costs memory or time.
-#include "isolation.hpp"
-#include "json_item.hpp"
-#include "record.hpp"
-#include "sources.hpp"
+#include "gpulens/cmd/record.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
+#include "lib/base/json_input.hpp"
+#include "lib/model/isolation.hpp"
+#include "lib/source/snapshot/snapshot.hpp"
 #include "uapi/gpulens.h"
 
 #include <cstring>

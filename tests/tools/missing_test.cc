@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Images that lack words: the item that needs one is reported with its address, everything else is decoded as ever.
-#include "json.hpp"
+#include "gpulens/out/gpu_json.hpp"
+#include "gpulens/out/text.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/source/image/from_image.hpp"
+#include "lib/source/snapshot/snapshot.hpp"
 #include "recorded.hpp"
-#include "text.hpp"
 #include "uapi/gpulens.h"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // How the clock of the driver's notes is found: by what an H100 answered, and by a driver that is made up.
-#include "rm/note_clock.hpp"
+#include "lib/rm/note_clock.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>

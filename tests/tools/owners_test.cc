@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Whose a channel is, from what was resident and which process was active. Times are written down in microseconds.
-#include "rm/processes.hpp"
+#include "lib/rm/processes.hpp"
 
 #include <gtest/gtest.h>
 

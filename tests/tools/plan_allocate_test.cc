@@ -2,7 +2,7 @@
 // The task model, the lemmas of Singh's thesis, the heuristics and the exhaustive optimum. The slips of the printed
 // algorithms are in plan_slips_test.cc. Expected sizes are worked out by hand; what the heuristics find for random sets
 // is held against a search of all divisions that is written here, and nothing of the planner's.
-#include "plan/optimum.hpp"
+#include "gpulens/plan/optimum.hpp"
 #include "plan_tasks.hpp"
 
 #include <functional>

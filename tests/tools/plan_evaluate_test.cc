@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The generator and the evaluation: what is drawn, that it repeats, the shape of the curves of Singh's thesis, and how
 // they are written.
-#include "plan/curves_svg.hpp"
-#include "plan/generate.hpp"
+#include "gpulens/plan/curves_svg.hpp"
+#include "gpulens/plan/generate.hpp"
 
 #include <gtest/gtest.h>
 #include <set>

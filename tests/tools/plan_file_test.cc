@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Files of tasks: what they say, and the message for each thing that they cannot say.
-#include "plan/task_file.hpp"
+#include "gpulens/plan/task_file.hpp"
+#include "lib/base/errors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // From measured times to the planner's model: curves that are known, classes as Singh's thesis has them, and messages.
-#include "plan/fit.hpp"
+#include "gpulens/plan/fit.hpp"
+#include "lib/base/errors.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

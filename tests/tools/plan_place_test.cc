@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Masks of TPCs, and partitions on GPCs: fewer and more than 64 TPCs, floorswept ones, and those that a driver numbers.
-#include "plan/place.hpp"
 
-#include "sources.hpp"
+#include "gpulens/plan/reserve.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/tpc/gpc_map.hpp"
+#include "lib/tpc/place.hpp"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Tests of schedulability: task sets of textbooks and papers with the verdicts that they or a count by hand give, and
 // random ones against schedules that are played through, which no test here was derived from.
-#include "plan/schedulability.hpp"
+#include "gpulens/plan/schedulability.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>

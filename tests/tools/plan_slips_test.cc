@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The slips in the printed algorithms of Singh's thesis, each by a set of tasks that the printed form gets wrong, as
-// tools/plan/allocate.hpp and generate.hpp number them. All merges are counted out by hand.
-#include "plan/generate.hpp"
-#include "plan/task_file.hpp"
+// tools/gpulens/plan/allocate.hpp and generate.hpp number them. All merges are counted out by hand.
+#include "gpulens/plan/generate.hpp"
+#include "gpulens/plan/task_file.hpp"
+#include "lib/base/errors.hpp"
 #include "plan_tasks.hpp"
 
 #include <cmath>

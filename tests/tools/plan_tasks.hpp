@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Tasks for the planner's tests, by a table of times: abstract units, a nanosecond each.
 #pragma once
-#include "plan/allocate.hpp"
+#include "gpulens/plan/allocate.hpp"
 
 #include <algorithm>
 #include <string>

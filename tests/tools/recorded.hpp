@@ -2,12 +2,11 @@
 // What the tool's tests share: an emulated chip with a scenario, an image of it recorded through the core's own
 // recorder, and what the live chip prints.
 #pragma once
-#include "proc_text.hpp"
-#include "sources.hpp"
 #include "emulated.hpp"
 #include "format.h"
 #include "gpulens/bar.h"
 #include "gpulens/record.h"
+#include "lib/source/image/proc_text.hpp"
 
 #include <fstream>
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // What the module prints of a live GPU equals what the tool prints from its image, for every chip and scenario that
 // the emulator has.
+#include "gpulens/out/text.hpp"
+#include "lib/source/image/from_image.hpp"
 #include "recorded.hpp"
-#include "text.hpp"
 
 #include <algorithm>
 #include <filesystem>

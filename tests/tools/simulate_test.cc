@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The runlist of interleaved TSGs. Expected lists and waits are worked out by hand from the algorithm as
-// tools/simulate.hpp states it with its sources; no list here was taken from the program.
-#include "simulate.hpp"
+// tools/gpulens/cmd/simulate.hpp states it with its sources; no list here was taken from the program.
+#include "gpulens/cmd/simulate.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Samples to intervals and turns, from streams that are written down here byte by byte as include/uapi/gpulens.h says.
-#include "sources.hpp"
-#include "timeline.hpp"
+#include "gpulens/out/timeline_out.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/timeline/timeline.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>

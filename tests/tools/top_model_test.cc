@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // What top shows, from literal samples and snapshots. Expected numbers are worked out by hand.
-#include "top_text.hpp"
+#include "gpulens/top/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The rooms of the tree and which of them each may use: by #include (scripts/check-layers) and, in user space, by the
+symbols of its objects (scripts/check-symbols). A room is a folder with what lies in it directly; folders that are no
+room belong to the one above."""
+
+CORE = ("include/gpulens", "include/hw", "include/uapi")
+LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm", "tools/lib/launch",
+       "tools/lib/source", "tools/lib/source/image", "tools/lib/source/module", "tools/lib/source/snapshot")
+COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top")
+
+# Room: the rooms that it may use. A room is never used by one that it uses, also not by way of others.
+USES = {
+    "include/hw": (),
+    "include/uapi": (),
+    "include/gpulens": (),
+    # The module. src/core.h, the core's private header, is counted to src/chip, which lies below.
+    "src/chip": CORE,
+    "src": CORE + ("src/chip",),
+    "src/linux/compat": (),
+    "src/linux": CORE + ("src", "src/linux/compat"),
+    "procfs": CORE + ("src", "src/linux", "src/linux/compat"),
+    # The emulated GPU is judged against the module, so that it shares no code with it.
+    "emulator": ("include/hw",),
+    # User space. procfs: the module's formatters, which tell of images.
+    "tools/lib/base": CORE,
+    "tools/lib/launch": CORE + ("tools/lib/base",),
+    "tools/lib/model": CORE + ("src", "src/chip", "procfs", "tools/lib/base"),
+    "tools/lib/tpc": CORE + ("tools/lib/base", "tools/lib/model"),
+    "tools/lib/rm": CORE + ("src", "tools/lib/base", "tools/lib/model"),
+    "tools/lib/source/snapshot": CORE + ("src", "tools/lib/base", "tools/lib/model"),
+    "tools/lib/timeline": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/source/snapshot"),
+    "tools/lib/source/image": CORE + ("src", "src/chip", "procfs", "tools/lib/base", "tools/lib/model",
+                                      "tools/lib/source/snapshot"),
+    "tools/lib/source/module": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/source/image"),
+    "tools/lib/source": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/rm", "tools/lib/source/image",
+                                "tools/lib/source/module"),
+    "tools/partition": CORE + LIB,
+    # In other people's programs: as little as can be.
+    "tools/preload": CORE + ("tools/lib/launch", "tools/lib/rm"),
+    "tools/probe": (),
+    "tools/gpulens/out": CORE + LIB + ("src", "procfs"),
+    "tools/gpulens/plan": CORE + LIB + ("tools/gpulens/out",),
+    "tools/gpulens/blocks": CORE + LIB + ("tools/gpulens/out",),
+    "tools/gpulens/cmd": CORE + LIB + ("src", "procfs", "tools/partition", "tools/gpulens/out"),
+    "tools/gpulens/top": CORE + LIB + ("tools/gpulens/out", "tools/gpulens/cmd"),
+    "tools/gpulens": CORE + LIB + COMMANDS,
+}
+
+
+def room_of(path):
+    """The room of a file, relative to the root; None: in none."""
+    if path == "src/core.h":
+        return "src/chip"
+    while "/" in path:
+        path = path.rsplit("/", 1)[0]
+        if path in USES:
+            return path
+    return None
+
+
+def circles():
+    """Rooms that use one another, each as a list of them."""
+    reached = {room: set(used) for room, used in USES.items()}
+    for middle in USES:
+        for room, used in reached.items():
+            if middle in used:
+                used |= reached[middle]
+    return [[room, other] for room in USES for other in USES if room < other and other in reached[room]
+            and room in reached[other]]

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+// The scenarios that come with the tool, made for the GPU at hand. Otterness ran his on a Jetson TX2, 2 SMs of 2048
+// threads: blocks of 512 threads are a quarter of an SM, of 1024 half of one, and numbers of blocks go with the number
+// of SMs, so that what fills his GPU fills any. What the text does not give (times in 3.11 to 3.16, the size of K2 in
+// 3.12 and of all three in 3.13 and 3.14) is decided here.
+#include "gpulens/blocks/scenario.hpp"
+
+#include <fmt/format.h>
+
+namespace tool::blocks {
+
+namespace {
+
+constexpr u64 MS = 1000000;
+
+struct Sizes {
+	explicit Sizes(const Machine &m)
+		: sms(m.sms), half(m.threads_per_sm / 2), quarter(m.threads_per_sm / 4), eighth(m.threads_per_sm / 8)
+	{
+	}
+	u32 sms, half, quarter, eighth; // threads
+};
+
+Kernel spin(const std::string &name, u32 blocks, u32 threads, u64 ms, u64 release_ms)
+{
+	Kernel k;
+
+	k.name = name;
+	k.blocks = blocks;
+	k.threads = threads;
+	k.work = ms * MS;
+	k.release_ns = release_ms * MS;
+	return k;
+}
+
+// Each list of kernels is a stream.
+Scenario streams(const char *name, const std::vector<std::vector<Kernel>> &all)
+{
+	Scenario s;
+
+	s.name = name;
+	for (const std::vector<Kernel> &kernels : all) {
+		size_t number = s.benchmarks.size() + 1;
+		s.benchmarks.push_back({.program = "multikernel",
+					.label = fmt::format("Stream {}", number),
+					.log_name = fmt::format("{}-{}.json", name, number),
+					.kernels = kernels});
+	}
+	return s;
+}
+
+Scenario fig3_9(const Machine &m)
+{
+	Sizes z(m);
+
+	return streams("fig3.9", {{spin("K1", 4 * z.sms - 1, z.quarter, 1000, 0)},
+				  {spin("K2", 2, z.half, 500, 250)},
+				  {spin("K3", 1, z.eighth, 500, 500)}});
+}
+
+Scenario fig3_11(const Machine &m)
+{
+	Sizes z(m);
+
+	return streams("fig3.11", {{spin("K1", z.sms, z.half, 1000, 0)},
+				   {spin("K2", z.sms, z.half, 1000, 0)},
+				   {spin("K3", z.sms, z.half, 1000, 250)},
+				   {spin("K4", z.sms, z.half, 1000, 250)}});
+}
+
+Scenario fig3_12(const Machine &m)
+{
+	Sizes z(m);
+
+	return streams("fig3.12",
+		       {{spin("K1", 9 * z.sms, z.quarter, 500, 0)}, {spin("K2", z.sms, z.quarter, 500, 250)}});
+}
+
+Scenario fig3_13(const Machine &m)
+{
+	Sizes z(m);
+
+	return streams("fig3.13", {{spin("K1", 4 * z.sms - 1, z.quarter, 1000, 0)},
+				   {spin("K2", z.sms, z.half, 500, 250), spin("K3", 1, z.eighth, 250, 250)}});
+}
+
+Scenario fig3_14(const Machine &m)
+{
+	Sizes z(m);
+
+	return streams("fig3.14", {{spin("K1", 4 * z.sms, z.quarter, 500, 0), spin("K2", 4 * z.sms, z.quarter, 500, 0)},
+				   {spin("K3", 4 * z.sms, z.quarter, 500, 250)}});
+}
+
+Scenario fig3_15(const Machine &m)
+{
+	Sizes z(m);
+
+	return streams("fig3.15", {{spin("K1", 3 * z.sms, z.quarter, 1000, 0)}, {spin("K2", 1, z.half, 1000, 250)}});
+}
+
+Scenario fig3_16(const Machine &m)
+{
+	Sizes z(m);
+
+	return streams("fig3.16", {{spin("K1", 3 * z.sms, z.quarter, 1000, 250)}, {spin("K2", 1, z.half, 1000, 0)}});
+}
+
+// Nine streams of four small kernels, each stream released 30 ms after the one before; all nine fit at once.
+Scenario r2(const Machine &m)
+{
+	std::vector<std::vector<Kernel>> all(9);
+
+	for (u32 i = 0; i < all.size(); i++)
+		for (u32 j = 0; j < 4; j++)
+			all[i].push_back(spin(fmt::format("K{}", 4 * i + j + 1), 1, Sizes(m).eighth, 200, u64{30} * i));
+	return streams("r2", all);
+}
+
+} // namespace
+
+const std::vector<Builtin> &builtins()
+{
+	static const std::vector<Builtin> all = {
+		{"fig3.9", "K1 leaves a quarter of an SM; K2 does not fit there, K3 would",
+		 "K3 does not start before K2", fig3_9},
+		{"fig3.11", "four kernels of half the GPU each", "K1 runs with K2; K3 and K4 as one of them ends",
+		 fig3_11},
+		{"fig3.12", "K1 is more than twice the GPU, K2 smaller",
+		 "K2 starts when the last blocks of K1 have started", fig3_12},
+		{"fig3.13", "K2 does not fit beside K1; tiny K3 is behind K2 in its stream",
+		 "K3 waits for K2, and so for K1", fig3_13},
+		{"fig3.14", "K2 is behind K1 in its stream, K3 comes later in another", "K3 runs before K2", fig3_14},
+		{"fig3.15", "K1 leaves a quarter of each SM; K2's block is half of one", "K2 waits for K1", fig3_15},
+		{"fig3.16", "the same with K2 first", "they run together", fig3_16},
+		{"r2", "nine streams of four kernels each, as in RTAS'24, Fig. 5",
+		 "with 8 channels stream 9 waits for another to be dispatched; with 9 it does not", r2},
+	};
+	return all;
+}
+
+} // namespace tool::blocks

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+// See log.hpp.
+#include "gpulens/blocks/log.hpp"
+
+#include "lib/base/errors.hpp"
+#include "lib/base/json_input.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tool::blocks {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int VERSION = 1;          // of the JSON
+constexpr double MAX_SECONDS = 1e6; // of a time in a log
+constexpr u32 MAX_SMS = 4096;       // so that a number that is none makes no picture of gigabytes
+constexpr u32 MAX_NS = 1'000'000'000;
+
+s64 ns_of(double s)
+{
+	return std::llround(s * 1e9);
+}
+
+double seconds(s64 ns)
+{
+	return static_cast<double>(ns) / 1e9;
+}
+
+// A list of times in seconds.
+std::vector<s64> times_of(const Item &from, const char *key, size_t count, const std::string &why)
+{
+	const json &v = from.at(key);
+	std::vector<s64> times;
+
+	if (!v.is_array() || v.size() != count)
+		from.refuse(v.is_array() ? fmt::format("{} has {} numbers, not {}", key, v.size(), why)
+					 : fmt::format("{} is {}, not a list of numbers", key, shown(v)));
+	for (const json &one : v) {
+		if (!one.is_number() || !(std::abs(one.get<double>()) <= MAX_SECONDS))
+			from.refuse(fmt::format("{} has {}, which is no time in seconds", key, shown(one)));
+		times.push_back(ns_of(one.get<double>()));
+	}
+	return times;
+}
+
+u32 threads_of(const Item &from)
+{
+	if (!from.at("thread_count").is_array())
+		return from.integer("thread_count", 1, MAX_THREADS);
+	u64 threads = 1;
+	for (u32 side : from.numbers("thread_count", MAX_THREADS))
+		threads = std::min<u64>(threads * side, MAX_THREADS + 1);
+	if (!threads || threads > MAX_THREADS)
+		from.refuse(fmt::format("thread_count is {}, not 1 to {} in all", shown(from.at("thread_count")),
+					MAX_THREADS));
+	return static_cast<u32>(threads);
+}
+
+Ran parse_kernel(const Item &from)
+{
+	Ran k;
+	u32 count = from.integer("block_count", 1, MAX_BLOCKS);
+
+	k.name = from.name("kernel_name");
+	k.threads = threads_of(from);
+	k.shared = from.has("shared_memory") ? from.integer("shared_memory", 0, ~0U) : 0;
+	k.per_sm = from.has("blocks_per_sm") ? from.integer("blocks_per_sm", 1, MAX_THREADS) : 0;
+	if (from.has("cuda_launch_times")) {
+		std::vector<s64> t = times_of(from, "cuda_launch_times", 3, "three");
+		if (t[1] < t[0] || t[2] < t[1])
+			from.refuse("cuda_launch_times are not in order");
+		k.launched = {t[0], t[1], t[2]};
+	}
+	std::vector<s64> times =
+		times_of(from, "block_times", size_t{2} * count, fmt::format("two for each of {} blocks", count));
+	std::vector<u32> sms = from.numbers("block_smids", MAX_SMS - 1);
+	if (sms.size() != count)
+		from.refuse(fmt::format("block_smids has {} numbers, and there are {} blocks", sms.size(), count));
+	for (u32 i = 0; i < count; i++) {
+		k.blocks.push_back({times[2 * i], times[2 * i + 1], sms[i]});
+		if (k.blocks.back().end < k.blocks.back().start)
+			from.refuse(fmt::format("block {} ends before it starts", i));
+	}
+	return k;
+}
+
+void parse_stream(const Item &from, Log &log)
+{
+	u32 index = static_cast<u32>(log.streams.size());
+	Stream stream;
+	double release = from.has("release_time") ? from.number("release_time", -1, MAX_SECONDS, "seconds") : 0;
+
+	stream.label = from.has("label") ? from.word("label") : "";
+	stream.log_name = from.has("log_name") ? from.word("log_name") : "";
+	stream.program = from.has("benchmark_name") ? from.word("benchmark_name") : "";
+	if (from.has("stream_priority"))
+		stream.priority = static_cast<int>(from.number("stream_priority", -100, 100, "a priority"));
+	log.streams.push_back(stream);
+	const json &times = from.at("times");
+	if (!times.is_array())
+		from.refuse(fmt::format("times is {}, not a list", shown(times)));
+	for (size_t i = 0; i < times.size(); i++) {
+		// what is no kernel: the first entry, and those of CPU times
+		if (times[i].is_object() && !times[i].contains("block_times"))
+			continue;
+		Item one(times[i], from.where() + ": " + called(times[i], "kernel", i, "kernel_name"));
+		Ran k = parse_kernel(one);
+		k.stream = index;
+		k.release = one.has("release_time") ? ns_of(one.number("release_time", 0, MAX_SECONDS, "seconds"))
+						    : std::max<s64>(ns_of(release), 0);
+		log.kernels.push_back(std::move(k));
+	}
+}
+
+void parse_machine(const Item &file, Log &log)
+{
+	if (file.has("gpu")) {
+		Item gpu = file.object("gpu");
+		Machine &m = log.machine;
+		m.name = gpu.word("name");
+		m.sms = gpu.integer("sms", 1, MAX_SMS);
+		m.threads_per_sm = gpu.integer("threads_per_sm", 32, 1U << 16);
+		m.blocks_per_sm = gpu.integer("blocks_per_sm", 1, 1U << 16);
+	}
+	if (file.has("channels")) {
+		log.machine.channels = file.integer("channels", 1, 1U << 16);
+		log.channels_told = true;
+	}
+	if (file.has("clock")) {
+		Item clock = file.object("clock");
+		log.uncertainty_ns = clock.integer("uncertainty_ns", 0, MAX_NS);
+		if (clock.has("resolution_ns"))
+			log.resolution_ns = clock.integer("resolution_ns", 0, MAX_NS);
+	}
+	log.simulated = file.has("simulated") && file.at("simulated") == true;
+}
+
+// The framework calls all kernels of a kind the same.
+void make_names_differ(Log &log)
+{
+	std::map<std::string, u32> seen;
+
+	for (const Ran &k : log.kernels)
+		seen[k.name]++;
+	if (seen.size() == log.kernels.size())
+		return;
+	for (size_t i = 0; i < log.kernels.size(); i++)
+		log.kernels[i].name = fmt::format("K{}", i + 1);
+}
+
+json kernel_json(const Ran &k)
+{
+	json j = {{"kernel_name", k.name},
+		  {"block_count", k.blocks.size()},
+		  {"thread_count", k.threads},
+		  {"shared_memory", k.shared},
+		  {"release_time", seconds(k.release)},
+		  {"kernel_times", {seconds(k.first_start()), seconds(k.last_end())}}};
+
+	if (k.per_sm)
+		j["blocks_per_sm"] = k.per_sm;
+	if (k.launched)
+		for (s64 t : *k.launched)
+			j["cuda_launch_times"].push_back(seconds(t));
+	for (const Block &b : k.blocks) {
+		j["block_times"].push_back(seconds(b.start));
+		j["block_times"].push_back(seconds(b.end));
+		j["block_smids"].push_back(b.sm);
+	}
+	return j;
+}
+
+template <typename Get> auto most(const std::vector<Block> &blocks, Get get)
+{
+	return get(*std::max_element(blocks.begin(), blocks.end(),
+				     [get](const Block &a, const Block &b) { return get(a) < get(b); }));
+}
+
+} // namespace
+
+s64 Ran::first_start() const
+{
+	return -most(blocks, [](const Block &b) { return -b.start; });
+}
+
+s64 Ran::last_start() const
+{
+	return most(blocks, [](const Block &b) { return b.start; });
+}
+
+s64 Ran::last_end() const
+{
+	return most(blocks, [](const Block &b) { return b.end; });
+}
+
+Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
+{
+	Log log;
+
+	for (const auto &[name, text] : files) {
+		json whole = parse_json(text, name);
+		Item file(whole, name);
+		log.scenario = file.has("scenario_name") ? file.word("scenario_name") : "";
+		if (!file.has("benchmarks")) {
+			parse_stream(file, log);
+			continue;
+		}
+		if (files.size() > 1)
+			file.refuse("it is a whole log, and other files are given too");
+		if (file.integer("version", 1, ~0U) != VERSION)
+			file.refuse(fmt::format("version is {}, and this gpulens reads {}", shown(file.at("version")),
+						VERSION));
+		parse_machine(file, log);
+		each(
+			file, "benchmarks", "benchmark", [&](const Item &one) { parse_stream(one, log); }, "label");
+	}
+	if (log.kernels.empty())
+		throw BadInput((files.empty() ? "" : files.front().first + ": ") + "no kernel with block_times");
+	std::stable_sort(log.kernels.begin(), log.kernels.end(), [](const Ran &a, const Ran &b) {
+		return (a.launched ? (*a.launched)[0] : a.release) < (b.launched ? (*b.launched)[0] : b.release);
+	});
+	make_names_differ(log);
+	for (const Ran &k : log.kernels)
+		for (const Block &b : k.blocks)
+			if (log.machine.threads_per_sm && b.sm >= log.machine.sms)
+				throw BadInput(fmt::format("{}: kernel \"{}\": SM {}, and the GPU has {}",
+							   files.front().first, k.name, b.sm, log.machine.sms));
+			else
+				log.machine.sms = std::max(log.machine.sms, b.sm + 1);
+	return log;
+}
+
+json stream_json(const Log &log, u32 stream)
+{
+	const Stream &s = log.streams[stream];
+	json times = json::array(), j;
+	s64 begin = 0, end = 0;
+	bool any = false;
+
+	for (const Ran &k : log.kernels)
+		if (k.stream == stream) {
+			s64 from = k.launched ? (*k.launched)[0] : k.release;
+			begin = any ? std::min(begin, from) : from;
+			end = std::max(end, k.launched ? (*k.launched)[2] : k.last_end());
+			any = true;
+			times.push_back(kernel_json(k));
+		}
+	// Inputs lie there before, and results are fetched when all streams are done.
+	times.insert(times.begin(), json{{"cpu_times", {seconds(begin), seconds(end)}},
+					 {"copy_in_times", {seconds(begin), seconds(begin)}},
+					 {"execute_times", {seconds(begin), seconds(end)}},
+					 {"copy_out_times", {seconds(end), seconds(end)}}});
+	j = {{"scenario_name", log.scenario}, {"benchmark_name", s.program}, {"label", s.label}};
+	if (!s.log_name.empty())
+		j["log_name"] = s.log_name;
+	if (s.priority)
+		j["stream_priority"] = s.priority;
+	j["release_time"] = seconds(begin);
+	j["max_resident_threads"] = u64{log.machine.sms} * log.machine.threads_per_sm;
+	j["data_size"] = 0;
+	j["TID"] = stream + 1;
+	j["times"] = times;
+	return j;
+}
+
+json log_json(const Log &log)
+{
+	json j = {{"version", VERSION}, {"scenario_name", log.scenario}, {"simulated", log.simulated}};
+
+	j["gpu"] = {{"name", log.machine.name},
+		    {"sms", log.machine.sms},
+		    {"threads_per_sm", log.machine.threads_per_sm},
+		    {"blocks_per_sm", log.machine.blocks_per_sm}};
+	j["channels"] = log.machine.channels;
+	j["clock"]["uncertainty_ns"] = log.uncertainty_ns;
+	if (log.resolution_ns)
+		j["clock"]["resolution_ns"] = *log.resolution_ns;
+	for (u32 i = 0; i < log.streams.size(); i++)
+		j["benchmarks"].push_back(stream_json(log, i));
+	return j;
+}
+
+Log empty_log(const Scenario &scenario, const Machine &machine)
+{
+	static const std::map<std::string, const char *> names = {{"timer_spin", "Timer Spin"},
+								  {"multikernel", "Multikernel"},
+								  {"matrix_multiply", "Matrix Multiply"},
+								  {"memory_copy", "Memory Copy"}};
+	Log log;
+
+	log.scenario = scenario.name;
+	log.machine = machine;
+	log.channels_told = true;
+	for (const Benchmark &b : scenario.benchmarks)
+		log.streams.push_back({b.label, b.log_name, names.at(b.program), b.priority});
+	for (auto [benchmark, kernel] : scenario.launches()) {
+		const Kernel &k = scenario.benchmarks[benchmark].kernels[kernel];
+		Ran ran;
+		ran.name = k.name;
+		ran.stream = benchmark;
+		ran.threads = k.threads;
+		ran.shared = k.shared;
+		ran.release = static_cast<s64>(k.release_ns);
+		log.kernels.push_back(ran);
+	}
+	return log;
+}
+
+} // namespace tool::blocks

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+// See scenario.hpp.
+#include "gpulens/blocks/scenario.hpp"
+
+#include "lib/base/errors.hpp"
+#include "lib/base/json_input.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+namespace tool::blocks {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr u32 MAX_SHARED = 65536; // 32-bit words; more than any GPU gives a block
+constexpr u64 MAX_BYTES = u64{16} << 30;
+constexpr u32 MAX_WIDTH = 16384;
+constexpr u32 DEFAULT_REPEAT = 1;
+
+u64 nanoseconds(double s)
+{
+	return static_cast<u64>(std::llround(s * 1e9));
+}
+
+double seconds(u64 ns)
+{
+	return static_cast<double>(ns) / 1e9;
+}
+
+// "./bin/timer_spin.so": which of the framework's programs; ours have the same names.
+std::string program_of(const Item &from)
+{
+	std::string path = from.word("filename"), name = path.substr(path.rfind('/') + 1);
+
+	if (name.ends_with(".so"))
+		name.resize(name.size() - 3);
+	if (name != "timer_spin" && name != "multikernel" && name != "matrix_multiply" && name != "memory_copy")
+		from.refuse(fmt::format("filename is {}, and there are kernels for timer_spin, multikernel, "
+					"matrix_multiply, memory_copy",
+					shown(path)));
+	return name;
+}
+
+u32 threads_of(const Item &from, bool square)
+{
+	if (!from.at("thread_count").is_array())
+		return from.integer("thread_count", 1, MAX_THREADS);
+	std::vector<u32> sides = from.numbers("thread_count", MAX_THREADS);
+	u64 threads = 1;
+	for (u32 side : sides)
+		threads *= side;
+	if (!square || sides.size() != 2 || !threads || threads > MAX_THREADS)
+		from.refuse(fmt::format("thread_count is {}, not a number from 1 to {}{}",
+					shown(from.at("thread_count")), MAX_THREADS,
+					square ? " nor a pair that makes one" : ""));
+	return static_cast<u32>(threads);
+}
+
+// timer_spin's additional_info: nanoseconds, as a number or as a string of one.
+u64 spin_of(const Item &from, const char *key)
+{
+	const json &v = from.at(key);
+	double ns = -1;
+
+	if (v.is_string()) {
+		const std::string text = v.get<std::string>();
+		auto [end, err] = std::from_chars(text.data(), text.data() + text.size(), ns);
+		if (err != std::errc() || end != text.data() + text.size())
+			ns = -1;
+	} else if (v.is_number()) {
+		ns = v.get<double>();
+	}
+	if (!(ns >= 1 && ns <= static_cast<double>(MAX_SPIN_NS)))
+		from.refuse(fmt::format("{} is {}, not nanoseconds from 1 to {}", key, shown(v), MAX_SPIN_NS));
+	return static_cast<u64>(ns);
+}
+
+double delay_of(const Item &from, const char *key)
+{
+	return from.has(key) ? from.number(key, 0, MAX_RELEASE_S, "seconds") : 0;
+}
+
+u32 shared_of(const Item &from)
+{
+	return from.has("shared_memory_size") ? from.integer("shared_memory_size", 0, MAX_SHARED) * 4 : 0;
+}
+
+std::vector<Kernel> several(const Item &from)
+{
+	std::vector<Kernel> kernels;
+	double release = delay_of(from, "release_time");
+
+	each(
+		from, "additional_info", "kernel",
+		[&](const Item &one) {
+		Kernel k;
+		one.only({"kernel_label", "duration", "block_count", "thread_count", "delay", "shared_memory_size"});
+		k.name = one.name("kernel_label");
+		k.work = spin_of(one, "duration");
+		k.blocks = one.integer("block_count", 1, MAX_BLOCKS);
+		k.threads = threads_of(one, false);
+		k.shared = shared_of(one);
+		release += delay_of(one, "delay");
+		k.release_ns = nanoseconds(release);
+		kernels.push_back(k);
+		},
+		"kernel_label");
+	if (kernels.empty())
+		from.refuse("no kernel");
+	return kernels;
+}
+
+Kernel one_kernel(const Item &from, const std::string &program, u32 number)
+{
+	Kernel k;
+
+	k.name = fmt::format("K{}", number);
+	k.blocks = from.integer("block_count", 1, MAX_BLOCKS);
+	k.threads = threads_of(from, program == "matrix_multiply");
+	k.release_ns = nanoseconds(delay_of(from, "release_time"));
+	if (program == "timer_spin") {
+		k.work = spin_of(from, "additional_info");
+		k.shared = shared_of(from);
+		return k;
+	}
+	Item info = from.object("additional_info");
+	if (info.has("repeat"))
+		k.repeat = info.integer("repeat", 1, 1000000);
+	else
+		k.repeat = DEFAULT_REPEAT;
+	if (program == "memory_copy") {
+		info.only({"repeat"});
+		k.kind = Kind::Copy;
+		k.work = static_cast<u64>(from.number("data_size", 16, static_cast<double>(MAX_BYTES), "bytes"));
+		return k;
+	}
+	info.only({"matrix_width", "skip_copy", "repeat"});
+	k.kind = Kind::Matrix;
+	k.work = info.integer("matrix_width", 1, MAX_WIDTH);
+	if (k.threads != 64 && k.threads != 256 && k.threads != 1024)
+		from.refuse(fmt::format("thread_count is {}, and matrix_multiply takes 64, 256 or 1024: a tile of 8, "
+					"16 or 32 squared",
+					k.threads));
+	return k;
+}
+
+Benchmark parse_benchmark(const Item &from, u32 first)
+{
+	Benchmark b;
+
+	// Of these data_size, cpu_core and what multikernel has as thread_count and block_count may mean nothing.
+	from.only({"filename", "log_name", "label", "thread_count", "block_count", "data_size", "additional_info",
+		   "release_time", "stream_priority", "shared_memory_size", "cpu_core", "max_iterations", "max_time"});
+	b.program = program_of(from);
+	b.label = from.has("label") ? from.word("label") : "";
+	b.log_name = from.has("log_name") ? from.word("log_name") : "";
+	if (from.has("stream_priority"))
+		b.priority = static_cast<int>(from.number("stream_priority", -100, 100, "a priority"));
+	if (b.program == "multikernel")
+		b.kernels = several(from);
+	else
+		b.kernels.push_back(one_kernel(from, b.program, first));
+	return b;
+}
+
+// What the framework can do and this cannot: one iteration of each kernel, in one process.
+void only_once(const Item &from)
+{
+	if (from.has("max_iterations") && from.at("max_iterations") != 1)
+		from.refuse(fmt::format("max_iterations is {}, and each kernel is launched once",
+					shown(from.at("max_iterations"))));
+	if (from.has("max_time") && from.at("max_time") != 0)
+		from.refuse(
+			fmt::format("max_time is {}, and each kernel is launched once", shown(from.at("max_time"))));
+}
+
+void add_names(const Item &one, const Benchmark &b, std::set<std::string> &kernels, std::set<std::string> &logs)
+{
+	for (const Kernel &k : b.kernels)
+		if (!kernels.insert(k.name).second)
+			one.refuse(fmt::format("there is another kernel \"{}\"", k.name));
+	if (!b.log_name.empty() && !logs.insert(b.log_name).second)
+		one.refuse(fmt::format("log_name {} is another benchmark's too", shown(b.log_name)));
+}
+
+const char *program_key(const Kernel &k)
+{
+	return k.kind == Kind::Matrix ? "matrix_multiply" : k.kind == Kind::Copy ? "memory_copy" : "timer_spin";
+}
+
+json kernel_json(const Kernel &k, u64 after)
+{
+	json j = {
+		{"kernel_label", k.name}, {"duration", k.work}, {"block_count", k.blocks}, {"thread_count", k.threads}};
+
+	if (k.release_ns > after)
+		j["delay"] = seconds(k.release_ns - after);
+	if (k.shared)
+		j["shared_memory_size"] = k.shared / 4;
+	return j;
+}
+
+json benchmark_json(const Benchmark &b)
+{
+	const Kernel &first = b.kernels.front();
+	json j = {{"filename", (b.program == "multikernel" ? b.program : program_key(first)) + std::string(".so")}};
+
+	if (!b.log_name.empty())
+		j["log_name"] = b.log_name;
+	if (!b.label.empty())
+		j["label"] = b.label;
+	if (b.program == "multikernel") {
+		u64 after = 0;
+		for (const Kernel &k : b.kernels) {
+			j["additional_info"].push_back(kernel_json(k, after));
+			after = k.release_ns;
+		}
+	} else {
+		j["thread_count"] = first.threads;
+		j["block_count"] = first.blocks;
+		if (first.kind == Kind::Spin)
+			j["additional_info"] = first.work;
+		else if (first.kind == Kind::Copy)
+			j["data_size"] = first.work;
+		else
+			j["additional_info"]["matrix_width"] = first.work;
+		if (first.kind != Kind::Spin)
+			j["additional_info"]["repeat"] = first.repeat;
+		if (first.shared)
+			j["shared_memory_size"] = first.shared / 4;
+		j["release_time"] = seconds(first.release_ns);
+	}
+	if (b.priority)
+		j["stream_priority"] = b.priority;
+	return j;
+}
+
+} // namespace
+
+std::vector<std::pair<u32, u32>> Scenario::launches() const
+{
+	std::vector<std::pair<u32, u32>> all;
+
+	for (u32 b = 0; b < benchmarks.size(); b++)
+		for (u32 k = 0; k < benchmarks[b].kernels.size(); k++)
+			all.emplace_back(b, k);
+	std::stable_sort(all.begin(), all.end(), [this](const auto &one, const auto &other) {
+		return benchmarks[one.first].kernels[one.second].release_ns <
+		       benchmarks[other.first].kernels[other.second].release_ns;
+	});
+	return all;
+}
+
+u32 Scenario::kernels() const
+{
+	size_t count = 0;
+
+	for (const Benchmark &b : benchmarks)
+		count += b.kernels.size();
+	return static_cast<u32>(count);
+}
+
+Scenario parse_scenario(const std::string &text, const std::string &name)
+{
+	json whole = parse_json(text, name);
+	Item file(whole, name);
+	Scenario s;
+	std::set<std::string> kernels, logs;
+	u64 blocks = 0;
+
+	file.only({"name", "comment", "benchmarks", "max_iterations", "max_time", "use_processes", "cuda_device",
+		   "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration"});
+	s.name = file.word("name");
+	only_once(file);
+	if (file.has("use_processes") && file.at("use_processes") != false)
+		file.refuse(fmt::format("use_processes is {}, and all streams are of one process",
+					shown(file.at("use_processes"))));
+	if (file.has("cuda_device"))
+		s.device = file.integer("cuda_device", 0, 1023);
+	each(
+		file, "benchmarks", "benchmark",
+		[&](const Item &one) {
+		only_once(one);
+		s.benchmarks.push_back(parse_benchmark(one, s.kernels() + 1));
+		add_names(one, s.benchmarks.back(), kernels, logs);
+		for (const Kernel &k : s.benchmarks.back().kernels)
+			blocks += k.blocks;
+		if (s.benchmarks.size() > MAX_STREAMS || kernels.size() > MAX_KERNELS || blocks > MAX_BLOCKS)
+			file.refuse(fmt::format("more than {} streams, {} kernels or {} blocks", MAX_STREAMS,
+						MAX_KERNELS, MAX_BLOCKS));
+		},
+		"label");
+	if (s.benchmarks.empty())
+		file.refuse("no benchmark");
+	return s;
+}
+
+json scenario_json(const Scenario &scenario)
+{
+	json j = {{"name", scenario.name}, {"max_iterations", 1}, {"max_time", 0}, {"use_processes", false}};
+
+	if (scenario.device)
+		j["cuda_device"] = *scenario.device;
+	for (const Benchmark &b : scenario.benchmarks)
+		j["benchmarks"].push_back(benchmark_json(b));
+	return j;
+}
+
+void check_fits(const Scenario &scenario, const Machine &machine)
+{
+	for (const Benchmark &b : scenario.benchmarks)
+		for (const Kernel &k : b.kernels) {
+			if (machine.threads_per_sm && k.threads > machine.threads_per_sm)
+				throw BadInput(fmt::format("{}: kernel \"{}\": {} threads a block, and an SM holds {}",
+							   scenario.name, k.name, k.threads, machine.threads_per_sm));
+			if (machine.shared_per_block && k.shared > machine.shared_per_block)
+				throw BadInput(
+					fmt::format("{}: kernel \"{}\": {} bytes of shared memory a block, and this "
+						    "GPU gives {}",
+						    scenario.name, k.name, k.shared, machine.shared_per_block));
+		}
+}
+
+} // namespace tool::blocks

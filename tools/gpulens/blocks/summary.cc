@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+// See summary.hpp.
+#include "gpulens/blocks/summary.hpp"
+
+#include "gpulens/out/text.hpp"
+#include "lib/base/format.hpp"
+
+#include <fmt/format.h>
+#include <set>
+
+namespace tool::blocks {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int VERSION = 1; // of the JSON
+
+double seconds(s64 ns)
+{
+	return static_cast<double>(ns) / 1e9;
+}
+
+std::vector<u32> sms_of(const Ran &k)
+{
+	std::set<u32> sms;
+
+	for (const Block &b : k.blocks)
+		sms.insert(b.sm);
+	return {sms.begin(), sms.end()};
+}
+
+} // namespace
+
+std::string summary_text(const Log &log, const Style &style)
+{
+	const Machine &m = log.machine;
+	std::string out = printable(log.scenario);
+	Table t({"<Kernel", "Stream", "<Label", "Blocks", "Threads", "SMs", "Launched s", "First start s",
+		 "Last start s", "Last end s"});
+
+	if (log.simulated)
+		out += ", simulated";
+	if (m.threads_per_sm)
+		out += fmt::format(", {}{} SMs of {} threads, {} channels",
+				   m.name.empty() ? "" : printable(m.name) + ", ", m.sms, m.threads_per_sm, m.channels);
+	for (const Ran &k : log.kernels) {
+		auto time = [](s64 ns) { return fmt::format("{:.6f}", seconds(ns)); };
+		t.add({k.name, std::to_string(k.stream + 1), printable(log.streams[k.stream].label),
+		       std::to_string(k.blocks.size()), std::to_string(k.threads), std::to_string(sms_of(k).size()),
+		       k.launched ? time((*k.launched)[0]) : "-", time(k.first_start()), time(k.last_start()),
+		       time(k.last_end())});
+	}
+	out += '\n' + t.str(style);
+	if (log.resolution_ns)
+		out += fmt::format("The GPU's clock has steps of {}; launches are known to {} against it\n",
+				   duration(*log.resolution_ns), duration(log.uncertainty_ns));
+	return out;
+}
+
+json summary_json(const Log &log, const std::optional<Verdict> &verdict)
+{
+	json kernels = json::array();
+
+	for (const Ran &k : log.kernels)
+		kernels.push_back({{"kernel", k.name},
+				   {"stream", k.stream + 1},
+				   {"label", log.streams[k.stream].label},
+				   {"blocks", k.blocks.size()},
+				   {"threads", k.threads},
+				   {"sms", sms_of(k)},
+				   {"launched", k.launched ? json(seconds((*k.launched)[0])) : json(nullptr)},
+				   {"first_start", seconds(k.first_start())},
+				   {"last_start", seconds(k.last_start())},
+				   {"last_end", seconds(k.last_end())}});
+	return {{"version", VERSION},
+		{"command", "blocks"},
+		{"scenario", log.scenario},
+		{"simulated", log.simulated},
+		{"channels", log.machine.channels},
+		{"kernels", kernels},
+		{"check", verdict ? verdict_json(*verdict) : json(nullptr)}};
+}
+
+std::string builtins_text(const Style &style)
+{
+	Table t({"<Scenario", "<What", "<What is expected"});
+
+	for (const Builtin &one : builtins())
+		t.add({one.name, one.what, one.expected});
+	return t.str(style);
+}
+
+json builtins_json()
+{
+	json list = json::array();
+
+	for (const Builtin &one : builtins())
+		list.push_back({{"name", one.name}, {"what", one.what}, {"expected", one.expected}});
+	return {{"version", VERSION}, {"command", "probe-kernels"}, {"scenarios", list}};
+}
+
+} // namespace tool::blocks

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+// See child.hpp.
+#include "gpulens/cmd/child.hpp"
+
+#include "lib/base/write_fully.hpp"
+#include "partition/layout.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpulens {
+
+namespace {
+
+// A byte: how it went; then the text.
+[[noreturn]] void answer(int fd, const std::function<std::string()> &f)
+{
+	std::string text(1, '\0');
+
+	try {
+		text += f();
+	} catch (const Error &e) {
+		text = static_cast<char>(e.err) + std::string(e.what());
+	} catch (const std::exception &e) {
+		text = static_cast<char>(EIO) + std::string(e.what());
+	}
+	(void)tool::write_fully(fd, text); // nobody is told of what the parent does not read
+	_exit(0);
+}
+
+// Until the other end is closed; false: not in that time.
+bool read_all(int fd, unsigned timeout_s, std::string &to)
+{
+	using namespace std::chrono;
+	steady_clock::time_point end = steady_clock::now() + seconds(timeout_s);
+	char piece[4096];
+
+	for (;;) {
+		pollfd one{fd, POLLIN, 0};
+		auto left = duration_cast<milliseconds>(end - steady_clock::now()).count();
+		if (left <= 0 || poll(&one, 1, static_cast<int>(left)) == 0)
+			return false;
+		ssize_t n = read(fd, piece, sizeof(piece));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return true;
+		to.append(piece, static_cast<size_t>(n));
+	}
+}
+
+} // namespace
+
+std::string in_child(unsigned timeout_s, const std::function<std::string()> &f)
+{
+	std::string text;
+	int ends[2], status = 0;
+
+	if (pipe(ends))
+		throw Error(errno, std::strerror(errno));
+	pid_t pid = fork();
+	if (!pid) {
+		close(ends[0]);
+		answer(ends[1], f);
+	}
+	close(ends[1]);
+	bool done = pid > 0 && read_all(ends[0], timeout_s, text);
+	close(ends[0]);
+	if (pid < 0)
+		throw Error(EAGAIN, "no process can be begun");
+	if (!done)
+		kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	if (!done)
+		throw Error(ETIMEDOUT, fmt::format("no answer from CUDA within {} s", timeout_s));
+	if (text.empty())
+		throw Error(EIO, WIFSIGNALED(status) ? fmt::format("CUDA ended by signal {}", WTERMSIG(status))
+						     : "CUDA ended the process");
+	if (text[0])
+		throw Error(text[0], text.substr(1));
+	return text.substr(1);
+}
+
+} // namespace gpulens

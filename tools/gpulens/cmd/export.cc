@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+// See export.hpp.
+#include "gpulens/cmd/export.hpp"
+
+#include "gpulens/cmd/engine_clock.hpp"
+#include "gpulens/cmd/http_server.hpp"
+#include "gpulens/cmd/privileges.hpp"
+#include "gpulens/cmd/signals.hpp"
+#include "gpulens/out/metrics.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
+#include "lib/rm/from_rm.hpp"
+#include "lib/source/module/proc.hpp"
+#include "lib/source/sources.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+const char INDEX[] = "<!DOCTYPE html><title>gpulens</title><p>How NVIDIA GPUs schedule work, for Prometheus: "
+		     "<a href=\"/metrics\">/metrics</a>\n";
+
+constexpr int UNREAD_BYTES = 1 << 16; // that the kernel keeps for a client that does not read
+constexpr std::chrono::milliseconds CACHE_TIME{1000}, SWEEP_TIME{100};
+
+// One place where a GPU is seen.
+struct Source {
+	SourceOptions options;
+	std::string label;
+	std::optional<unsigned> live; // the X of /proc/gpuX
+};
+
+std::vector<unsigned> numbers_of(const SourceOptions &all)
+{
+	return asks_rm(all) ? rm_gpus() : proc_gpus(all.proc);
+}
+
+// Each by itself, so that one that cannot be read hides no other.
+std::vector<Source> sources_of(const SourceOptions &all)
+{
+	std::vector<Source> list;
+
+	for (const std::string &file : all.files)
+		list.push_back({{all.from, {file}, {}, all.proc}, file == "-" ? "standard input" : file, {}});
+	if (all.files.empty() || !all.gpus.empty())
+		for (unsigned x : all.gpus.empty() ? numbers_of(all) : all.gpus)
+			list.push_back({{all.from, {}, {x}, all.proc},
+					std::to_string(x),
+					asks_rm(all) ? std::nullopt : std::optional(x)});
+	return list;
+}
+
+class Exporter {
+public:
+	Exporter(const Options &options, const ExportOptions &how) : sources_(options.sources), how_(how)
+	{
+		start_clocks(sources_of(sources_));
+	}
+
+	// The text. All GPUs are read anew. whole: false when one could not be.
+	std::string collect(bool &whole)
+	{
+		Metrics metrics;
+		std::vector<Source> sources = sources_of(sources_);
+
+		start_clocks(sources);
+		whole = true;
+		metrics.gauge("gpulens_gpus", "GPUs that there are.").add({}, u64{sources.size()});
+		for (const Source &s : sources)
+			whole &= collect(metrics, s);
+		return metrics.text();
+	}
+
+	size_t clocks() const { return clocks_.size(); }
+
+private:
+	bool sampling() const { return how_.listen ? !how_.no_sample : how_.for_ns != 0; }
+
+	// Also of GPUs that came since.
+	void start_clocks(const std::vector<Source> &sources)
+	{
+		for (const Source &s : sources)
+			if (s.live && sampling() && !clocks_.count(*s.live))
+				clocks_[*s.live] =
+					std::make_unique<EngineClock>(sources_.proc, *s.live, how_.period_us);
+	}
+
+	bool collect(Metrics &metrics, const Source &s)
+	{
+		Family &up = metrics.gauge("gpulens_up", "1 when the GPU could be read.");
+		bool read = false, whole = true;
+
+		try {
+			Gpu gpu = load_gpus(s.options).at(0);
+			add_gpu(metrics, gpu, s.label);
+			read = true;
+			// Runlists that the reader may not see are missing from what is exported.
+			for (const Failure &f : gpu.runlist_failures) {
+				if (f.err != -EPERM)
+					continue;
+				std::fprintf(stderr, "gpulens: %s: %s: %s\n", gpu.name().c_str(), f.item.c_str(),
+					     f.why().c_str());
+				whole = false;
+			}
+		} catch (const SourceError &e) {
+			std::fprintf(stderr, "gpulens: %s\n", e.what());
+		}
+		up.add({{"gpu", s.label}}, u64{read});
+		if (!s.live)
+			return read && whole;
+		// A GPU that has gone still answers this.
+		try {
+			add_stats(metrics, read_proc(fmt::format("{}/gpu{}/stats", sources_.proc, *s.live)), s.label);
+		} catch (const SourceError &e) {
+			std::fprintf(stderr, "gpulens: %s\n", e.what());
+			read = false;
+		}
+		auto clock = clocks_.find(*s.live);
+		if (clock != clocks_.end()) {
+			clock->second->add_to(metrics, s.label);
+			read &= how_.listen || clock->second->up();
+		}
+		return read && whole;
+	}
+
+	const SourceOptions sources_;
+	const ExportOptions how_;
+	std::map<unsigned, std::unique_ptr<EngineClock>> clocks_;
+};
+
+int export_once(const Options &options, const ExportOptions &how)
+{
+	StopSignals stop;
+	Exporter exporter(options, how);
+	bool whole = false;
+
+	if (how.for_ns && !exporter.clocks())
+		throw SourceError("--for samples a GPU of this machine, and a recorded one is of one instant");
+	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
+	std::string text = exporter.collect(whole);
+	write_whole(how.file.empty() ? "-" : how.file, text);
+	return whole ? EXIT_DONE : EXIT_PART;
+}
+
+// What was collected last, for CACHE_TIME: scrapes, however many, do not read GPUs more often.
+class CachedMetrics {
+public:
+	explicit CachedMetrics(Exporter &exporter) : exporter_(exporter) {}
+
+	const HttpAnswer &get()
+	{
+		using clock = std::chrono::steady_clock;
+		bool whole = false;
+
+		if (last_.body && clock::now() < until_)
+			return last_;
+		try {
+			last_ = {200, "text/plain; version=0.0.4; charset=utf-8",
+				 std::make_shared<const std::string>(exporter_.collect(whole))};
+		} catch (const std::exception &e) {
+			last_ = {503, "text/plain; charset=utf-8",
+				 std::make_shared<const std::string>(std::string(e.what()) + '\n')};
+		}
+		until_ = clock::now() + CACHE_TIME;
+		return last_;
+	}
+
+private:
+	Exporter &exporter_;
+	HttpAnswer last_;
+	std::chrono::steady_clock::time_point until_;
+};
+
+HttpAnswer answer(CachedMetrics &metrics, std::string_view path)
+{
+	static const auto index = std::make_shared<const std::string>(INDEX);
+	static const auto nothing = std::make_shared<const std::string>("there is /metrics\n");
+
+	if (path == "/metrics")
+		return metrics.get();
+	if (path == "/")
+		return {200, "text/html", index};
+	return {404, "text/plain; charset=utf-8", nothing};
+}
+
+// A socket that listens there, and its port. Throws SourceError.
+std::pair<int, int> listen_at(const ListenAddress &at)
+{
+	addrinfo hints{}, *found = nullptr;
+	std::string why = "no such address";
+
+	hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+	hints.ai_socktype = SOCK_STREAM;
+	if (getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &found))
+		found = nullptr;
+	std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, [](addrinfo *a) {
+		if (a)
+			freeaddrinfo(a);
+	});
+	for (const addrinfo *a = found; a; a = a->ai_next) {
+		sockaddr_storage bound{};
+		socklen_t size = sizeof(bound);
+		int yes = 1, unread = UNREAD_BYTES;
+		int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+		// Not SO_REUSEPORT: with it two servers would share a port unnoticed.
+		if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) &&
+		    !setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &unread, sizeof(unread)) &&
+		    !bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, SOMAXCONN) &&
+		    !getsockname(fd, reinterpret_cast<sockaddr *>(&bound), &size)) {
+			// The port is at the same place of both families' addresses.
+			return {fd, ntohs(reinterpret_cast<sockaddr_in *>(&bound)->sin_port)};
+		}
+		why = std::strerror(errno);
+		if (errno == EADDRINUSE)
+			why += "; another program does: ss -ltnp says which, --listen names another port";
+		if (fd >= 0)
+			close(fd);
+	}
+	throw SourceError(fmt::format("{}:{}: cannot listen there: {}", at.host, at.port, why));
+}
+
+// What the module asks for, and no more. Files are opened again for each
+// collection, so a reader who is not their owner needs his right to them still.
+std::vector<cap_value_t> needed_capabilities(const SourceOptions &sources)
+{
+	std::vector<cap_value_t> caps;
+	cap_flag_value_t perfmon = CAP_CLEAR;
+	cap_t now = cap_get_proc();
+
+	if (now && CAP_IS_SUPPORTED(CAP_PERFMON))
+		cap_get_flag(now, CAP_PERFMON, CAP_PERMITTED, &perfmon);
+	cap_free(now);
+	caps.push_back(perfmon == CAP_SET ? CAP_PERFMON : CAP_SYS_ADMIN);
+	if (!sources.files.empty() || geteuid())
+		caps.push_back(CAP_DAC_READ_SEARCH);
+	return caps;
+}
+
+int serve(const Options &options, const ExportOptions &how)
+{
+	StopSignals stop;
+	const ListenAddress &at = *how.listen;
+
+	for (const std::string &file : options.sources.files)
+		if (file == "-")
+			throw SourceError("standard input can be read once only: name a file with -i");
+	auto [listener, port] = listen_at(at);
+	keep_capabilities(needed_capabilities(options.sources));
+	Exporter exporter(options, how);
+	CachedMetrics metrics(exporter);
+	HttpServer server(listener, [&](std::string_view path) { return answer(metrics, path); });
+	std::fprintf(stderr, "gpulens: metrics at http://%s:%d/metrics\n",
+		     at.host.find(':') == at.host.npos ? at.host.c_str() : ('[' + at.host + ']').c_str(), port);
+	while (!stop.came()) {
+		stop.wait_until(std::chrono::steady_clock::now() + SWEEP_TIME);
+		server.close_overdue();
+	}
+	return EXIT_DONE;
+}
+
+} // namespace
+
+std::optional<ListenAddress> parse_listen(const std::string &text)
+{
+	ListenAddress at{"127.0.0.1", 0};
+	size_t colon = text.rfind(':');
+	std::string_view port = std::string_view(text).substr(colon == text.npos ? 0 : colon + 1);
+	std::from_chars_result r = std::from_chars(port.data(), port.data() + port.size(), at.port);
+
+	if (r.ec != std::errc() || r.ptr != port.data() + port.size() || at.port < 0 || at.port > 65535)
+		return std::nullopt;
+	if (colon == text.npos)
+		return at;
+	at.host = text.substr(0, colon);
+	if (at.host.size() > 2 && at.host.front() == '[' && at.host.back() == ']')
+		at.host = at.host.substr(1, at.host.size() - 2);
+	else if (at.host.find(':') != at.host.npos)
+		return std::nullopt;
+	return at.host.empty() ? std::nullopt : std::optional(at);
+}
+
+int export_metrics(const Options &options, const ExportOptions &how)
+{
+	return how.listen ? serve(options, how) : export_once(options, how);
+}
+
+} // namespace tool

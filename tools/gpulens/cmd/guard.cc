@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+// See guard.hpp.
+#include "gpulens/cmd/guard.hpp"
+
+#include "lib/base/errors.hpp"
+#include "lib/launch/guard_call.hpp"
+#include "lib/rm/abi.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <set>
+#include <string>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tool {
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr u32 ARCH = AUDIT_ARCH_X86_64, OTHER_ARCH = AUDIT_ARCH_I386, OTHER_IOCTL = 54;
+#elif defined(__aarch64__)
+constexpr u32 ARCH = AUDIT_ARCH_AARCH64, OTHER_ARCH = AUDIT_ARCH_ARM, OTHER_IOCTL = 54;
+#else
+#error "the guard does not know this machine's system calls"
+#endif
+
+constexpr u32 ALLOC =
+	rm::NV_IOCTL_MAGIC << 8 | rm::NV_ESC_RM_ALLOC; // the low half of its request; the rest is its size
+
+// To the guard: acknowledgements, and what the driver is asked to allocate. The kernel does the rest as ever.
+sock_filter FILTER[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 0, 2),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 3, 7),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OTHER_ARCH, 0, 6),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OTHER_IOCTL, 0, 4),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])), // little-endian: its low half
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, GUARD_ACKNOWLEDGE, 3, 0),
+	BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffff),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ALLOC, 1, 0),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+};
+
+// With the descriptor, where there is one. 0 or the errno.
+int send_fd(int socket, int fd)
+{
+	alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+	char byte = 0;
+	iovec data{&byte, 1};
+	msghdr message{};
+
+	message.msg_iov = &data;
+	message.msg_iovlen = 1;
+	message.msg_control = room;
+	message.msg_controllen = sizeof(room);
+	cmsghdr *head = CMSG_FIRSTHDR(&message);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	std::memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : errno;
+}
+
+// -1: the other end was closed.
+int receive_fd(int socket)
+{
+	alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+	char byte = 0;
+	iovec data{&byte, 1};
+	msghdr message{};
+	int fd = -1;
+
+	message.msg_iov = &data;
+	message.msg_iovlen = 1;
+	message.msg_control = room;
+	message.msg_controllen = sizeof(room);
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	cmsghdr *head = CMSG_FIRSTHDR(&message);
+	if (head && head->cmsg_type == SCM_RIGHTS)
+		std::memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+	return fd;
+}
+
+// What tells a program in its process from all others: the addresses that the kernel chose for it at exec. A forked child
+// has the same. Empty: it cannot be read.
+std::string image_of(pid_t thread)
+{
+	char bytes[4096];
+	int fd = open(fmt::format("/proc/{}/auxv", thread).c_str(), O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+
+	if (fd >= 0)
+		close(fd);
+	return {bytes, static_cast<size_t>(std::max<ssize_t>(n, 0))};
+}
+
+template <typename T> bool read_memory(pid_t thread, u64 where, T &to)
+{
+	iovec mine{&to, sizeof(to)},
+		theirs{reinterpret_cast<void *>(where), sizeof(to)}; // NOLINT(performance-no-int-to-ptr)
+
+	return process_vm_readv(thread, &mine, 1, &theirs, 1, 0) == static_cast<ssize_t>(sizeof(to));
+}
+
+// The process of a thread, and its name.
+std::pair<pid_t, std::string> process_of(pid_t thread)
+{
+	char name[64] = "", line[256];
+	int process = thread;
+	std::FILE *file = std::fopen(fmt::format("/proc/{}/status", thread).c_str(), "re");
+
+	while (file && std::fgets(line, sizeof(line), file))
+		if (std::sscanf(line, "Tgid: %d", &process) == 1)
+			break;
+		else
+			std::sscanf(line, "Name: %63[^\n]", name);
+	if (file)
+		std::fclose(file);
+	return {process, name};
+}
+
+class Watch {
+public:
+	Watch(int listener, int reports) : listener_(listener), reports_(reports) {}
+
+	// Until no process is left that has the filter.
+	void run()
+	{
+		pollfd one{listener_, POLLIN, 0};
+
+		for (;;) {
+			if (poll(&one, 1, -1) < 0 && errno != EINTR)
+				return;
+			if (one.revents & POLLIN)
+				answer();
+			else if (one.revents & (POLLHUP | POLLERR | POLLNVAL))
+				return;
+		}
+	}
+
+private:
+	void answer()
+	{
+		seccomp_notif asked{};
+
+		if (ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &asked))
+			return; // its thread has been interrupted or has ended
+		seccomp_notif_resp reply{.id = asked.id, .val = 0, .error = 0, .flags = 0};
+		auto thread = static_cast<pid_t>(asked.pid);
+		if (static_cast<u32>(asked.data.args[1]) == GUARD_ACKNOWLEDGE)
+			reply.error = acknowledged(thread) ? 0 : -EACCES;
+		else if (may_ask(thread, asked.data.args[2]))
+			reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		else
+			reply.error = -EPERM;
+		if (reply.error == -EPERM && !ioctl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id))
+			end(thread);
+		ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &reply);
+	}
+
+	bool acknowledged(pid_t thread)
+	{
+		std::string image = image_of(thread);
+
+		if (!image.empty())
+			known_.insert(image);
+		return !image.empty();
+	}
+
+	// Whatever it asks for with its limit; without, nothing through which work reaches the GPU. Memory that cannot be read
+	// (Yama) may ask for that.
+	bool may_ask(pid_t thread, u64 where) const
+	{
+		rm::Alloc what{};
+
+		if (known_.count(image_of(thread)))
+			return true;
+		return read_memory(thread, where, what) && what.cls != rm::KEPLER_CHANNEL_GROUP_A &&
+		       (what.cls & 0xff) != 0x6f;
+	}
+
+	void end(pid_t thread) const
+	{
+		auto [process, name] = process_of(thread);
+		std::string text = fmt::format("gpulens: process {} ({}) asked the GPU's driver for a channel before "
+					       "libgpulens-confine.so had set its "
+					       "limit, and was killed; see \"What is refused\" in docs/partition.md\n",
+					       process, name);
+
+		// Before its parent can learn of it. What nobody reads does not matter.
+		(void)!write(reports_, "k", 1);
+		kill(process, SIGKILL);
+		(void)!write(STDERR_FILENO, text.data(), text.size());
+	}
+
+	int listener_, reports_;
+	std::set<std::string> known_; // images that have acknowledged
+};
+
+// Keeps standard error, and nothing else that somebody may wait for.
+[[noreturn]] void be_guard(int socket, int reports)
+{
+	int kept[] = {fcntl(socket, F_DUPFD_CLOEXEC, 64), fcntl(reports, F_DUPFD_CLOEXEC, 64)};
+
+	setsid(); // a terminal's Ctrl-C is not meant for it
+	for (int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGPIPE})
+		std::signal(signal, SIG_IGN);
+	prctl(PR_SET_NAME, "gpulens-guard");
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	if (chdir("/"))
+		_exit(1);
+	close_range(3, static_cast<unsigned>(std::min(kept[0], kept[1])) - 1, 0);
+	close_range(static_cast<unsigned>(std::max(kept[0], kept[1])) + 1, ~0U, 0);
+	int listener = receive_fd(kept[0]);
+	if (listener < 0)
+		_exit(0); // the program was not begun
+	if (write(kept[0], "g", 1) != 1)
+		_exit(1);
+	close(kept[0]);
+	Watch(listener, kept[1]).run();
+	_exit(0);
+}
+
+} // namespace
+
+Guard::Guard()
+{
+	int sockets[2], ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		throw SourceError(fmt::format("no process can watch the program: {}", std::strerror(errno)));
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+		int err = errno;
+		close(sockets[0]);
+		close(sockets[1]);
+		throw SourceError(fmt::format("no process can watch the program: {}", std::strerror(err)));
+	}
+	child_ = sockets[0];
+	reports_ = ends[0];
+	pid_t pid = fork();
+	int err = errno;
+	if (!pid) {
+		// Nobody's child: the program is this process' only one.
+		if (!fork())
+			be_guard(sockets[1], ends[1]);
+		_exit(0);
+	}
+	waitpid(pid, nullptr, 0);
+	close(sockets[1]);
+	close(ends[1]);
+	if (pid < 0) {
+		close(child_);
+		close(reports_);
+		throw SourceError(fmt::format("no process can watch the program: {}", std::strerror(err)));
+	}
+}
+
+Guard::~Guard()
+{
+	close(child_);
+	close(reports_);
+}
+
+int Guard::enter() const
+{
+	sock_fprog program{std::size(FILTER), FILTER};
+	char byte = 0;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return errno;
+	long listener = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
+				SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
+	if (listener < 0)
+		return errno;
+	int err = send_fd(child_, static_cast<int>(listener));
+	close(static_cast<int>(listener));
+	return err ? err : read(child_, &byte, 1) == 1 ? 0 : EPIPE;
+}
+
+bool Guard::killed() const
+{
+	char byte = 0;
+
+	return read(reports_, &byte, 1) == 1;
+}
+
+} // namespace tool

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+// See record.hpp.
+#include "gpulens/cmd/record.hpp"
+
+#include "gpulens/cmd/run.hpp"
+#include "gpulens/cmd/signals.hpp"
+#include "gpulens/out/timeline_out.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
+#include "lib/base/output_file.hpp"
+#include "lib/rm/run_tsg.hpp"
+#include "lib/rm/sampler.hpp"
+#include "lib/source/module/proc.hpp"
+#include "lib/source/module/sample_stream.hpp"
+#include "lib/source/sources.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <memory>
+#include <poll.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tool {
+
+namespace {
+
+constexpr size_t PIECE = 1 << 18; // bytes of a recording read at once
+
+bool is_raw(const std::string &path)
+{
+	for (const char *end : {".csv", ".html", ".perfetto-trace", ".pftrace", ".perfetto"})
+		if (path.ends_with(end))
+			return false;
+	return true;
+}
+
+void write_timeline(const Timeline &t, const std::string &path)
+{
+	OutputFile file(path);
+	Sink sink = [&file](std::string_view bytes) { file.write(bytes); };
+
+	if (path.ends_with(".csv"))
+		write_csv(t, sink);
+	else if (path.ends_with(".html"))
+		write_html(t, sink);
+	else
+		write_perfetto(t, sink);
+	file.commit();
+}
+
+// Intervals that memory shall not hold lie where what is made of them is written. A device has no folder for files.
+std::shared_ptr<TimelineStore> store_beside(const std::vector<std::string> &files)
+{
+	std::filesystem::path first = files.empty() ? "-" : files[0];
+	std::error_code err;
+
+	if (first == "-" || (std::filesystem::exists(first, err) && !std::filesystem::is_regular_file(first, err)))
+		return std::make_shared<TimelineStore>("");
+	return std::make_shared<TimelineStore>(first.has_parent_path() ? first.parent_path().string() : ".");
+}
+
+// A raw recording, written as it comes so that a long one takes no memory.
+class RawFiles {
+public:
+	explicit RawFiles(const std::vector<std::string> &paths)
+	{
+		for (const std::string &path : paths)
+			if (is_raw(path))
+				files_.emplace_back(path);
+	}
+
+	void write(std::string_view bytes)
+	{
+		for (OutputFile &f : files_)
+			try {
+				f.write(bytes);
+			} catch (const SourceError &e) {
+				f.keep(); // an hour's recording is worth more than none
+				failed_ = e.what();
+				throw;
+			}
+	}
+
+	void commit()
+	{
+		for (OutputFile &f : files_)
+			f.commit();
+		if (!failed_.empty())
+			throw SourceError(failed_);
+	}
+
+private:
+	std::string failed_; // the first file that took no more
+	std::deque<OutputFile> files_;
+};
+
+// Bytes as include/uapi/gpulens.h lays them out: a snapshot, a header, samples.
+class Samples {
+public:
+	virtual ~Samples() = default;
+	// What comes within that time. Throws SourceError, also when the GPU has gone.
+	virtual std::string_view wait(std::chrono::milliseconds time) = 0;
+	// What is to be said at the end.
+	virtual std::string_view finish() { return {}; }
+};
+
+class ModuleSamples : public Samples {
+public:
+	ModuleSamples(const SourceOptions &options, const RecordOptions &how)
+		: gpu_(only_gpu(options)), snapshot_(read_proc(fmt::format("{}/gpu{}/snapshot", options.proc, gpu_))),
+		  stream_(options.proc, gpu_, how.period_us, how.runlists)
+	{
+	}
+
+	std::string_view wait(std::chrono::milliseconds time) override
+	{
+		pollfd p{.fd = stream_.fd(), .events = POLLIN, .revents = 0};
+
+		if (!std::exchange(told_, true))
+			return snapshot_;
+		poll(&p, 1, static_cast<int>(time.count()));
+		return stream_.read();
+	}
+
+private:
+	unsigned gpu_;
+	std::string snapshot_;
+	SampleStream stream_;
+	bool told_ = false;
+};
+
+class DriverSamples : public Samples {
+public:
+	DriverSamples(unsigned gpu, const RecordOptions &how)
+		: sampler_(gpu, how.period_us, how.tsgs.empty() ? std::vector<RunTsg>() : run_tsgs(how.tsgs))
+	{
+	}
+	std::string_view wait(std::chrono::milliseconds time) override { return sampler_.sample(time); }
+	std::string_view finish() override { return sampler_.finish(); }
+
+private:
+	RmSampler sampler_;
+};
+
+std::unique_ptr<Samples> samples_of(const SourceOptions &options, const RecordOptions &how)
+{
+	if (!asks_rm(options) && !how.tsgs.empty())
+		throw SourceError("--tsgs is for --source rm: the module sees TSGs by itself");
+	if (!asks_rm(options))
+		return std::make_unique<ModuleSamples>(options, how);
+	if (options.gpus.size() > 1)
+		throw SourceError("one GPU at a time: say -g X");
+	if (std::any_of(how.runlists.begin(), how.runlists.end(), [](u32 id) { return id != 0; }))
+		throw SourceError("through the driver only the graphics engine can be sampled, which is on runlist 0");
+	return std::make_unique<DriverSamples>(options.gpus.empty() ? 0 : options.gpus[0], how);
+}
+
+} // namespace
+
+int record(const Options &options, const RecordOptions &how)
+{
+	using clock = std::chrono::steady_clock;
+	StopSignals stop;
+	std::unique_ptr<Samples> samples = samples_of(options.sources, how);
+	RawFiles raw(how.files);
+	TimelineBuilder builder(store_beside(how.files));
+	std::string why;
+
+	auto take = [&](std::string_view bytes) {
+		raw.write(bytes);
+		builder.feed(bytes);
+	};
+	clock::time_point end = clock::now() + std::chrono::nanoseconds(how.for_ns);
+	while (!stop.came() && (!how.for_ns || clock::now() < end)) {
+		auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
+		try {
+			take(samples->wait(
+				std::chrono::milliseconds(how.for_ns ? std::clamp<long>(left, 0, 100) : 100)));
+		} catch (const SourceError &e) {
+			// What there is by now is worth more than nothing.
+			why = e.what();
+			break;
+		}
+	}
+	if (why.empty())
+		take(samples->finish());
+	raw.commit();
+	Timeline t = builder.finish();
+	for (const std::string &file : how.files)
+		if (!is_raw(file))
+			write_timeline(t, file);
+	if (!print(timeline_text(t)))
+		return EXIT_PART;
+	if (!why.empty())
+		std::fprintf(stderr, "gpulens: the recording ended early: %s\n", why.c_str());
+	return why.empty() ? EXIT_DONE : EXIT_PART;
+}
+
+namespace {
+
+Timeline timeline_of_file(const std::string &recording, const std::string &output)
+{
+	TimelineBuilder builder(store_beside({output}));
+	std::unique_ptr<FILE, int (*)(FILE *)> in(
+		recording == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(recording.c_str(), "re"), fclose);
+	std::string piece(PIECE, 0);
+
+	if (!in)
+		throw SourceError(explain_file(errno, recording));
+	try {
+		while (size_t n = std::fread(piece.data(), 1, piece.size(), in.get()))
+			builder.feed(std::string_view(piece).substr(0, n));
+		if (std::ferror(in.get()))
+			throw SourceError(std::strerror(errno));
+		return builder.finish();
+	} catch (const SourceError &e) {
+		throw SourceError(recording + ": " + e.what());
+	}
+}
+
+} // namespace
+
+int report(const Options &, const std::string &recording, std::vector<std::string> files)
+{
+	if (files.empty())
+		files.push_back((recording == "-" ? "recording" : recording) + ".html");
+	Timeline t = timeline_of_file(recording, files[0]);
+	for (const std::string &file : files) {
+		if (is_raw(file) && file != "-")
+			throw SourceError(file + ": its name ends with none of .html, .csv, .perfetto-trace");
+		write_timeline(t, file);
+	}
+	return print(timeline_text(t)) ? EXIT_DONE : EXIT_PART;
+}
+
+} // namespace tool

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+// See run.hpp.
+#include "gpulens/cmd/run.hpp"
+
+#include "gpulens/cmd/guard.hpp"
+#include "gpulens/out/output.hpp"
+#include "gpulens/out/table.hpp"
+#include "gpulens/out/text.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
+#include "lib/base/format.hpp"
+#include "lib/rm/run_tsg.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <optional>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+constexpr const char *LIBRARY = "libgpulens-run.so";
+constexpr unsigned MAX_INTERPRETERS = 5; // the kernel's, of scripts whose interpreters are scripts
+constexpr int FORWARDED[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
+
+// From where this program is, wherever its tree was installed; in build/bin beside it.
+std::string library(const std::string &name)
+{
+	std::error_code err;
+	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
+	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / name;
+
+	for (const std::filesystem::path &one : {installed, here / name}) {
+		if (!std::filesystem::exists(one, err))
+			continue;
+		// ld.so(8): the list is separated by these, and $LIB and its like are replaced.
+		if (one.string().find_first_of(" \t\n\v\f\r:$") != std::string::npos)
+			throw SourceError(fmt::format("{}: the loader cannot preload a path with blanks, colons or $; "
+						      "install gpulens elsewhere",
+						      one.string()));
+		return one;
+	}
+	throw SourceError(fmt::format("{}: it is not there; install gpulens again", installed.string()));
+}
+
+// Of all of them, the program's own behind.
+std::string preloads(const RunOptions &how)
+{
+	const char *before = getenv("LD_PRELOAD");
+	std::string list = library(LIBRARY);
+
+	for (const std::string &name : how.preload)
+		list += ':' + library(name);
+	return before && *before ? list + ':' + before : list;
+}
+
+bool is_program(const std::string &path)
+{
+	struct stat is {};
+
+	return !stat(path.c_str(), &is) && S_ISREG(is.st_mode) && !faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS);
+}
+
+// As execvp(3) finds it, where an empty folder is the current one; program itself where it does not.
+std::string found(const std::string &program)
+{
+	const char *path = getenv("PATH");
+	std::string folders = path ? path : "/bin:/usr/bin";
+
+	if (program.find('/') != std::string::npos)
+		return program;
+	for (size_t at = 0, end; at <= folders.size(); at = end + 1) {
+		end = std::min(folders.find(':', at), folders.size());
+		std::string one = (end == at ? "." : folders.substr(at, end - at)) + '/' + program;
+		if (is_program(one))
+			return one;
+	}
+	return program;
+}
+
+// Of ASan, which programs may be linked with: that another library comes first is as it should be.
+std::string asan_options()
+{
+	const char *before = getenv("ASAN_OPTIONS");
+
+	return fmt::format("{}{}verify_asan_link_order=0", before ? before : "", before && *before ? ":" : "");
+}
+
+// The program's: a file of this process or one that was named. The library opens it by its path.
+class RunFile {
+public:
+	explicit RunFile(const std::string &named)
+	{
+		if (named.empty()) {
+			char name[] = "/tmp/gpulens-run-XXXXXX";
+			fd_ = mkostemp(name, O_CLOEXEC);
+			if (fd_ < 0)
+				throw SourceError(explain_file(errno, name));
+			path_ = temporary_ = name;
+			return;
+		}
+		struct stat is {};
+		if (lstat(named.c_str(), &is) || S_ISREG(is.st_mode)) {
+			write_whole(named, ""); // what an earlier run left
+			path_ = std::filesystem::absolute(named);
+			return;
+		}
+		// Through this process' descriptor: the library follows no link that somebody else can make.
+		fd_ = open(named.c_str(), O_WRONLY | O_APPEND | O_TRUNC | O_CLOEXEC);
+		if (fd_ < 0)
+			throw SourceError(explain_file(errno, named));
+		path_ = fmt::format("/proc/{}/fd/{}", getpid(), fd_);
+	}
+	RunFile(const RunFile &) = delete;
+	RunFile &operator=(const RunFile &) = delete;
+	~RunFile()
+	{
+		if (fd_ >= 0)
+			close(fd_);
+		if (!temporary_.empty())
+			unlink(temporary_.c_str());
+	}
+
+	const std::string &path() const { return path_; }
+
+private:
+	int fd_ = -1;
+	std::string path_, temporary_;
+};
+
+// Signals wait for forward() from here on, but not in the program.
+class Forwarding {
+public:
+	Forwarding()
+	{
+		sigemptyset(&set_);
+		sigaddset(&set_, SIGCHLD);
+		for (int one : FORWARDED)
+			sigaddset(&set_, one);
+		signal(SIGCHLD, SIG_DFL); // ignored, it would take the program's status away
+		sigprocmask(SIG_BLOCK, &set_, &before_);
+	}
+	Forwarding(const Forwarding &) = delete;
+	Forwarding &operator=(const Forwarding &) = delete;
+	~Forwarding() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+	void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+	// Until it has ended; its wait status.
+	int forward(pid_t program) const
+	{
+		siginfo_t info{};
+		int status = 0;
+
+		for (;;) {
+			pid_t ended = waitpid(program, &status, WNOHANG);
+			if (ended == program)
+				return status;
+			if (ended < 0)
+				throw SourceError(fmt::format("process {}: {}", program, std::strerror(errno)));
+			int one = sigwaitinfo(&set_, &info);
+			// A terminal's go to the program as well, and what it sends is not for itself.
+			if (one > 0 && one != SIGCHLD && info.si_code != SI_KERNEL && info.si_pid != program)
+				kill(program, one);
+		}
+	}
+
+private:
+	sigset_t set_{}, before_{};
+};
+
+[[noreturn]] void become(const RunOptions &how, const std::string &preload, const std::string &file, const Guard *guard,
+			 pid_t parent)
+{
+	std::string path = found(how.program[0]);
+	std::vector<char *> words;
+
+	// Where this process is killed, the program is asked to end.
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EXIT_REFUSED);
+	for (const std::string &word : how.program)
+		words.push_back(const_cast<char *>(word.c_str()));
+	words.push_back(nullptr);
+	for (const auto &[name, value] : how.environment)
+		setenv(name.c_str(), value.c_str(), 1);
+	setenv("LD_PRELOAD", preload.c_str(), 1);
+	setenv("GPULENS_RUN_FILE", file.c_str(), 1);
+	setenv("ASAN_OPTIONS", asan_options().c_str(), 1);
+	if (int err = guard ? guard->enter() : 0) {
+		std::fprintf(
+			stderr,
+			"gpulens: %s: this kernel or container lets no process watch it (seccomp: %s), so its limit "
+			"could not be held\n",
+			words[0], std::strerror(err));
+		_exit(EXIT_REFUSED);
+	}
+	execvp(path.c_str(), words.data());
+	std::fprintf(stderr, "gpulens: %s: %s\n", words[0], std::strerror(errno));
+	_exit(127);
+}
+
+// What a script begins with, "#!/bin/sh -e": the interpreter. Empty: it is no script.
+std::string interpreter(const std::string &path)
+{
+	char bytes[256] = ""; // the kernel reads no more
+	std::ifstream file(path, std::ios::binary);
+
+	file.read(bytes, sizeof(bytes) - 1);
+	std::string line(bytes, static_cast<size_t>(file.gcount()));
+	line.resize(std::min(line.find('\n'), line.size()));
+	size_t first = line.compare(0, 2, "#!") ? line.npos : line.find_first_not_of(" \t", 2);
+	if (first == line.npos)
+		return "";
+	return line.substr(first, line.find_first_of(std::string(" \t\0", 3), first) - first);
+}
+
+// Throws SourceError where the loader would drop preloaded libraries.
+void check_file(const std::string &path)
+{
+	std::ifstream file(path, std::ios::binary);
+	Elf64_Ehdr head{};
+	Elf64_Phdr segment{};
+	struct stat is {};
+
+	if (!stat(path.c_str(), &is) && is.st_mode & (S_ISUID | S_ISGID))
+		throw SourceError(fmt::format("{}: it runs as another user, so no library can be preloaded", path));
+	// Root gains nothing by them.
+	if (geteuid() && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0)
+		throw SourceError(
+			fmt::format("{}: it has file capabilities, so no library can be preloaded; remove them "
+				    "(setcap -r) and give it ambient ones (setpriv)",
+				    path));
+	if (!file.read(reinterpret_cast<char *>(&head), sizeof(head)) ||
+	    std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return;
+	if (head.e_ident[EI_CLASS] != ELFCLASS64)
+		throw SourceError(fmt::format("{}: it is not a 64-bit program, so no library can be preloaded", path));
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		file.seekg(static_cast<std::streamoff>(head.e_phoff + size_t{i} * head.e_phentsize));
+		if (!file.read(reinterpret_cast<char *>(&segment), sizeof(segment)))
+			break;
+		if (segment.p_type == PT_INTERP)
+			return;
+	}
+	throw SourceError(fmt::format("{}: it is linked statically, so no library can be preloaded", path));
+}
+
+void print_table(const std::vector<RunTsg> &tsgs)
+{
+	bool several = std::any_of(tsgs.begin(), tsgs.end(),
+				   [&](const RunTsg &one) { return one.device != tsgs.front().device; });
+	std::vector<std::string> titles = {"Process", "<Engine", "TSG", "Slice set", "<Preemption", "<Channels"};
+
+	if (several)
+		titles.insert(titles.begin() + 1, "Device");
+	Table t(titles);
+	for (const RunTsg &one : tsgs) {
+		std::vector<Cell> row = {std::to_string(one.pid),
+					 one.engine,
+					 std::to_string(one.tsg),
+					 one.timeslice_us ? duration(*one.timeslice_us * 1000) : "-",
+					 one.compute.empty() ? "-" : one.compute,
+					 ranges(one.channels)};
+		if (several)
+			row.insert(row.begin() + 1, std::to_string(one.device));
+		t.add(row);
+	}
+	std::string text = t.empty() ? "gpulens: the program made no TSG\n" : t.str({});
+	std::fputs(text.c_str(), stderr);
+}
+
+} // namespace
+
+void check_preloadable(const RunOptions &how)
+{
+	std::string path = found(how.program[0]);
+
+	preloads(how);
+	// What is no program, execvp() says.
+	for (unsigned i = 0; i <= MAX_INTERPRETERS && is_program(path); i++) {
+		check_file(path);
+		path = interpreter(path);
+	}
+}
+
+int run(const RunOptions &how)
+{
+	std::string preload = preloads(how);
+	Forwarding signals; // before there is anything that a signal would leave behind
+	RunFile file(how.file);
+	std::optional<Guard> guard;
+	pid_t parent = getpid();
+
+	if (how.limited)
+		guard.emplace();
+	pid_t pid = fork();
+	if (!pid) {
+		signals.restore();
+		become(how, preload, file.path(), guard ? &*guard : nullptr, parent);
+	}
+	if (pid < 0)
+		throw SourceError(fmt::format("{}: {}", how.program[0], std::strerror(errno)));
+	int status = signals.forward(pid);
+	// The program's status is worth more than a table.
+	try {
+		if (how.file.empty())
+			print_table(run_tsgs(file.path()));
+	} catch (const SourceError &e) {
+		std::fprintf(stderr, "gpulens: %s\n", e.what());
+	}
+	if (guard && guard->killed())
+		return EXIT_REFUSED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+} // namespace tool

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+// See show.hpp.
+#include "gpulens/cmd/show.hpp"
+
+#include "gpulens/out/gpu_json.hpp"
+#include "gpulens/out/text.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
+#include "lib/base/output_file.hpp"
+#include "lib/model/isolation.hpp"
+#include "lib/rm/from_rm.hpp"
+#include "lib/source/image/from_image.hpp"
+#include "lib/source/image/proc_text.hpp"
+#include "lib/source/sources.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace tool {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+// Says on standard error what failed of that GPU or file.
+bool none_of(const std::vector<Failure> &failures, const std::string &name)
+{
+	for (const Failure &f : failures)
+		std::fprintf(stderr, "gpulens: %s: %s: %s\n", name.c_str(), f.item.c_str(), f.why().c_str());
+	return failures.empty();
+}
+
+// What kept this command from showing all.
+std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> id)
+{
+	std::vector<Failure> list;
+
+	if (is_closed(gpu))
+		return gpu.chip_failures;
+	switch (what) {
+	case Show::Chip: return gpu.chip_failures;
+	case Show::Engines: return gpu.engine_failures;
+	case Show::Copy: return gpu.copy_failures;
+	case Show::Gpcs: return gpu.gpc_failures;
+	case Show::Overview:
+	case Show::Isolation:
+		list = gpu.engine_failures;
+		// Most chips lack a manual of something; an overview leaves that out and is whole.
+		for (const Failure &f : gpu.copy_failures)
+			if (f.err != -EOPNOTSUPP && gpu.engine_failures.empty())
+				list.push_back(f);
+		for (const Failure &f : gpu.runlist_failures)
+			if (f.err != -EOPNOTSUPP && gpu.engine_failures.empty())
+				list.push_back(f);
+		return list;
+	case Show::Runlists:
+		if (!id)
+			return gpu.runlist_failures;
+		for (const Failure &f : gpu.runlist_failures) {
+			std::string item = "runlist " + std::to_string(*id);
+			if (f.item == item || f.item.compare(0, item.size() + 1, item + " ") == 0 ||
+			    f.item == "runlists" || f.item == "engines" || f.item == "chip")
+				list.push_back(f);
+		}
+		if (list.empty() && !gpu.runlist(*id))
+			list.push_back({"runlist " + std::to_string(*id), -ENOENT, {}});
+		return list;
+	case Show::Channels:
+		list = gpu.runlist_failures;
+		list.insert(list.end(), gpu.channel_failures.begin(), gpu.channel_failures.end());
+		return list;
+	}
+	return list;
+}
+
+std::string text_of(Show what, const Gpu &gpu, std::optional<u32> id, const Style &style)
+{
+	switch (what) {
+	case Show::Overview: return overview_text(gpu, style);
+	case Show::Chip: return chip_text(gpu, style);
+	case Show::Engines: return engines_text(gpu, style);
+	case Show::Runlists: return runlists_text(gpu, id, style);
+	case Show::Channels: return channels_text(gpu, style);
+	case Show::Copy: return copy_text(gpu, style);
+	case Show::Gpcs: return gpcs_text(gpu, style);
+	case Show::Isolation: return isolation_text(gpu, isolation_of(gpu), style);
+	}
+	return "";
+}
+
+json json_of(Show what, const Gpu &gpu, std::optional<u32> id)
+{
+	json j = gpu_json(gpu);
+
+	switch (what) {
+	case Show::Chip: break;
+	case Show::Engines: j["engines"] = engines_json(gpu); break;
+	case Show::Runlists: j["runlists"] = runlists_json(gpu, id); break;
+	case Show::Channels:
+		j["channels"] = channels_json(gpu);
+		j["allocated_channels"] = allocated_json(gpu);
+		j["processes"] = processes_json(gpu);
+		break;
+	case Show::Copy: j["copy"] = copy_json(gpu); break;
+	case Show::Gpcs: j["gpcs"] = gpcs_json(gpu); break;
+	case Show::Isolation: j["isolation"] = isolation_json(isolation_of(gpu)); break;
+	case Show::Overview:
+		j["engines"] = engines_json(gpu);
+		j["runlists"] = runlists_json(gpu, std::nullopt);
+		j["copy"] = copy_json(gpu);
+		j["gpcs"] = gpcs_json(gpu);
+		j["isolation"] = isolation_json(isolation_of(gpu));
+		break;
+	}
+	j["errors"] = errors_json(failures_of(what, gpu, id));
+	return j;
+}
+
+} // namespace
+
+int show(Show what, const Options &options, std::optional<u32> id, bool check)
+{
+	std::vector<Gpu> gpus = load_gpus(options.sources);
+	Style style = style_of_output(options.colour);
+	bool hazards = false, whole = true;
+	std::string out;
+	json list = json::array();
+
+	for (const Gpu &gpu : gpus) {
+		if (options.json) {
+			list.push_back(json_of(what, gpu, id));
+		} else if (!is_closed(gpu)) {
+			if (!out.empty())
+				out += '\n';
+			out += text_of(what, gpu, id, style);
+		}
+		hazards |= check && !isolation_of(gpu).hazards.empty();
+	}
+	if (options.json)
+		out = json{{"version", JSON_VERSION}, {"gpus", list}}.dump(1, '\t', false,
+									   json::error_handler_t::replace) +
+		      '\n'; // file names need not be UTF-8
+	if (!print(out))
+		return EXIT_PART;
+	for (const Gpu &gpu : gpus)
+		whole &= none_of(failures_of(what, gpu, id), gpu.name());
+	return whole && !hazards ? EXIT_DONE : EXIT_PART;
+}
+
+int show_proc(const std::string &name, const Options &options)
+{
+	bool whole = true;
+
+	if (options.sources.files.empty())
+		throw SourceError("proc needs an image (-i FILE); on this machine's own GPUs, read /proc/gpuX/" + name);
+	for (const std::string &file : options.sources.files) {
+		Image image = image_of(read_whole(file), file);
+		Decoder decoder(image);
+		ProcText out = proc_text(decoder, name);
+		if (!print(out.text))
+			return EXIT_PART;
+		whole &= none_of(out.failures, file);
+	}
+	return whole ? EXIT_DONE : EXIT_PART;
+}
+
+} // namespace tool

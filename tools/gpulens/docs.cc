@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+// Writes manual pages and completions of the command line of cli.cc.
+// Usage: gpulens-docs FOLDER VERSION DATE MAN    (MAN: the folder of the pages' hand-written parts)
+#include "gpulens/cli.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+
+namespace {
+
+struct Page {
+	std::string version, date, man; // man: folder of hand-written parts
+};
+
+// An option as a page and completions want it.
+struct Opt {
+	std::vector<std::string> names; // "-i", "--image"; none: positional
+	std::string value, about;       // value: "FILE"; empty: a flag
+	bool required, repeats;
+};
+
+std::vector<Opt> options_of(const CLI::App &app)
+{
+	std::vector<Opt> list;
+
+	for (const CLI::Option *o : app.get_options()) {
+		Opt opt{{}, "", o->get_description(), o->get_required(), o->get_expected_max() > 1};
+		for (const std::string &s : o->get_snames())
+			opt.names.push_back("-" + s);
+		for (const std::string &l : o->get_lnames())
+			opt.names.push_back("--" + l);
+		if (opt.names.empty())
+			opt.value = o->get_name(true);
+		else if (o->get_items_expected_max() > 0)
+			opt.value = o->get_type_name();
+		if (o->get_lnames() == std::vector<std::string>{"help"})
+			opt.about = "examples, options, and what they mean";
+		list.push_back(opt);
+	}
+	return list;
+}
+
+// Those that only this command has.
+std::vector<Opt> own_options_of(const CLI::App &sub)
+{
+	std::vector<Opt> list = options_of(sub);
+
+	std::erase_if(list, [](const Opt &o) { return !o.names.empty() && o.names.back() == "--help"; });
+	return list;
+}
+
+// --- manual pages ---
+
+std::string roff(const std::string &text)
+{
+	std::string out;
+
+	for (char c : text) {
+		switch (c) {
+		case '\\': out += "\\e"; break;
+		case '-': out += "\\-"; break;
+		case '\'': out += "\\(aq"; break;
+		case '^': out += "\\(ha"; break;
+		case '~': out += "\\(ti"; break;
+		case '`': out += "\\(ga"; break;
+		default: out += c;
+		}
+	}
+	return !out.empty() && out[0] == '.' ? "\\&" + out : out;
+}
+
+std::string file_text(const std::string &path)
+{
+	std::ifstream in(path);
+	std::string text{std::istreambuf_iterator<char>(in), {}};
+
+	if (text.empty())
+		throw std::runtime_error(path + ": missing or empty");
+	return text;
+}
+
+std::string option_text(const Opt &o)
+{
+	std::vector<std::string> names;
+
+	for (const std::string &name : o.names)
+		names.push_back("\\fB" + roff(name) + "\\fR" +
+				(o.value.empty() ? "" : " \\fI" + roff(o.value) + "\\fR"));
+	if (names.empty())
+		names.push_back("\\fI" + roff(o.value) + "\\fR");
+	return fmt::format(".TP\n{}\n{}{}\n", fmt::join(names, ", "), roff(o.about),
+			   o.repeats && !o.names.empty() ? "; may be given again" : "");
+}
+
+std::string synopsis(const CLI::App &sub)
+{
+	std::string line = ".B gpulens\n.RI [ OPTIONS ]\n.B " + roff(sub.get_name()) + "\n";
+
+	for (const Opt &o : own_options_of(sub)) {
+		std::string name =
+			o.names.empty() ? "" : "\\fB" + roff(o.names[0]) + "\\fR" + (o.value.empty() ? "" : " ");
+		std::string value = o.value.empty() ? "" : "\\fI" + roff(o.value) + "\\fR";
+		line += fmt::format("{}{}{}{}{}\n", o.required ? "" : "[", name, value, o.required ? "" : "]",
+				    o.repeats ? " ..." : "");
+	}
+	return line;
+}
+
+std::string examples_text(const std::string &command)
+{
+	std::string out = ".SH EXAMPLES\n.nf\n";
+
+	for (const std::string &line : tool::examples_of(command))
+		out += roff(line) + '\n';
+	return out + ".fi\n";
+}
+
+std::string exits_text()
+{
+	std::string out = ".SH EXIT STATUS\n";
+
+	for (const tool::ExitStatus &e : tool::EXIT_STATUS)
+		out += fmt::format(".TP\n.B {}\n{}\n", e.code, roff(e.meaning));
+	return out;
+}
+
+std::string head(const Page &page, const std::string &name, const std::string &about)
+{
+	std::string upper = name;
+
+	for (char &c : upper)
+		c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+	return fmt::format(".\\\" Generated from the command line's definitions.\n.TH {} 1 {} \"gpulens {}\" \"User "
+			   "Commands\"\n.SH NAME\n{} \\- {}\n",
+			   roff(upper), page.date, page.version, roff(name), roff(about));
+}
+
+std::string main_page(const Page &page, const CLI::App &app)
+{
+	std::string out = head(page, "gpulens", "show and steer how NVIDIA GPUs schedule work") +
+			  ".SH SYNOPSIS\n.B gpulens\n.RI [ OPTIONS ]\n.RI [ COMMAND ]\n.SH DESCRIPTION\n" +
+			  file_text(page.man + "/description.man") +
+			  ".SH OPTIONS\nThey may stand before or behind a command.\n";
+
+	for (const Opt &o : options_of(app))
+		out += option_text(o);
+	out += ".SH COMMANDS\n";
+	std::vector<std::string> also;
+	for (const CLI::App *sub : app.get_subcommands({})) {
+		out += ".SS " + roff(sub->get_name()) + '\n' + roff(sub->get_description()) + ".\n.PP\n" +
+		       synopsis(*sub);
+		for (const Opt &o : own_options_of(*sub))
+			out += option_text(o);
+		also.push_back(".BR gpulens\\-" + roff(sub->get_name()) + " (1)");
+	}
+	return out + examples_text("") + exits_text() + file_text(page.man + "/rest.man") + ".SH SEE ALSO\n" +
+	       fmt::format("{}\n", fmt::join(also, ",\n"));
+}
+
+std::string command_page(const Page &page, const CLI::App &app, const CLI::App &sub)
+{
+	std::vector<Opt> own = own_options_of(sub);
+	std::string out = head(page, "gpulens-" + sub.get_name(), sub.get_description()) + ".SH SYNOPSIS\n" +
+			  synopsis(sub) + ".SH OPTIONS\n";
+
+	for (const Opt &o : own)
+		out += option_text(o);
+	out += own.empty() ? "" : ".SS Of every command\n";
+	for (const Opt &o : options_of(app))
+		out += option_text(o);
+	return out + examples_text(sub.get_name()) + exits_text() + ".SH SEE ALSO\n.BR gpulens (1)\n";
+}
+
+// --- completions ---
+
+const char WHENS[] = "auto always never";
+const char PROC_NAMES[] = "bars chip copy_topology device_info gpc0_tpc_mask gpc_mask image lce_for_pce0 local_memory "
+			  "num_ces num_gpcs num_tpc_per_gpc pce_map runlist0 shared_lce_for_grce0 tpc_map";
+
+// What completes a value in bash: words for COMPREPLY.
+std::string bash_values(const std::string &value)
+{
+	if (value == "FILE")
+		return "_gpulens_files -f";
+	if (value == "DIR")
+		return "_gpulens_files -d";
+	if (value == "X")
+		return "_gpulens_words \"$(cd /proc && printf '%s ' gpu[0-9]* | sed 's/gpu//g; s/\\[0-9\\]\\*//')\"";
+	if (value == "WHEN")
+		return fmt::format("_gpulens_words \"{}\"", WHENS);
+	if (value == "NAME")
+		return fmt::format("_gpulens_words \"{}\"", PROC_NAMES);
+	return ":";
+}
+
+std::string join_names(const std::vector<Opt> &options, const char *between, bool with_value_only)
+{
+	std::vector<std::string> names;
+
+	for (const Opt &o : options)
+		if (!with_value_only || !o.value.empty())
+			names.insert(names.end(), o.names.begin(), o.names.end());
+	return fmt::format("{}", fmt::join(names, between));
+}
+
+// Cases of a command's options that take a value, and of nothing, which is a positional or another option.
+std::string bash_cases(const std::string &command, const std::vector<Opt> &options)
+{
+	std::string out;
+
+	for (const Opt &o : options)
+		for (const std::string &name : o.names)
+			if (!o.value.empty())
+				out += fmt::format("\t{}:{}) {}; return ;;\n", command, name, bash_values(o.value));
+	return out;
+}
+
+std::string bash(const CLI::App &app)
+{
+	std::vector<Opt> global = options_of(app);
+	std::vector<std::string> commands;
+	std::string cases, words, positionals, valued = join_names(global, "|", true);
+
+	for (const CLI::App *sub : app.get_subcommands({})) {
+		std::vector<Opt> own = own_options_of(*sub);
+		commands.push_back(sub->get_name());
+		cases += bash_cases(sub->get_name(), own);
+		words += own.empty() ? ""
+				     : fmt::format("\t{}) words=\"{} $words\" ;;\n", sub->get_name(),
+						   join_names(own, " ", false));
+		for (const Opt &o : own)
+			if (o.names.empty() && bash_values(o.value) != ":")
+				positionals += fmt::format("\t{}) {} ;;\n", sub->get_name(), bash_values(o.value));
+	}
+	return fmt::format(
+		R"(# bash completion for gpulens                              -*- shell-script -*-
+# Generated from the command line's definitions.
+_gpulens_files() {{ # -f or -d
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
+}}
+_gpulens_words() {{
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}}
+_gpulens() {{
+	local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} command='' words i
+	COMPREPLY=()
+	# --option=value comes as three words
+	if [[ $prev == = ]]; then
+		prev=${{COMP_WORDS[COMP_CWORD - 2]}}
+	elif [[ $cur == = ]]; then
+		cur=''
+	fi
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${{COMP_WORDS[i - 1]}} in {0}) continue ;; esac
+		case ${{COMP_WORDS[i]}} in {1}) command=${{COMP_WORDS[i]}}; break ;; esac
+	done
+	case $command:$prev in
+{2}	esac
+	case $prev in
+{3}	esac
+	words="{4}"
+	case $command in
+	'') words="{5} $words" ;;
+{6}	esac
+	if [[ $cur != -* ]]; then
+		case $command in
+		'') _gpulens_words "{5}"; return ;;
+{7}		esac
+		[[ -n $cur || ${{#COMPREPLY[@]}} -gt 0 ]] && return
+	fi
+	_gpulens_words "$words"
+}}
+complete -F _gpulens gpulens
+)",
+		valued, fmt::join(commands, "|"), cases,
+		[&] {
+		std::string out = bash_cases("", global);
+		for (size_t at = 0; (at = out.find("\t:", at)) != out.npos;)
+			out.erase(at + 1, 1);
+		return out;
+		}(),
+		join_names(global, " ", false), fmt::join(commands, " "), words, positionals);
+}
+
+std::string zsh_quoted(const std::string &text)
+{
+	std::string out;
+
+	for (char c : text) {
+		if (c == '[' || c == ']' || c == ':' || c == '\\')
+			out += '\\';
+		out += c == '\'' ? "'\\''" : std::string(1, c);
+	}
+	return out;
+}
+
+std::string zsh_values(const std::string &value)
+{
+	if (value == "FILE")
+		return "_files";
+	if (value == "DIR")
+		return "_files -/";
+	if (value == "X")
+		return "compadd - /proc/gpu<->(N\\:t\\:s/gpu//)";
+	if (value == "WHEN")
+		return fmt::format("({})", WHENS);
+	if (value == "NAME")
+		return fmt::format("({})", PROC_NAMES);
+	return "";
+}
+
+std::string zsh_specs(const std::vector<Opt> &options)
+{
+	std::string out;
+
+	for (const Opt &o : options) {
+		std::string value = o.value.empty() ? "" : ':' + zsh_quoted(o.value) + ':' + zsh_values(o.value);
+		std::string about = '[' + zsh_quoted(o.about) + ']';
+		if (o.names.empty())
+			out += fmt::format(" \\\n\t\t\t'{}{}'", o.repeats ? "*" : "", value.empty() ? ":" : value);
+		for (const std::string &name : o.names)
+			out += fmt::format(" \\\n\t\t\t'{}{}{}{}'",
+					   o.repeats ? "*" : fmt::format("({})", fmt::join(o.names, " ")), name, about,
+					   value);
+	}
+	return out;
+}
+
+std::string zsh(const CLI::App &app)
+{
+	std::vector<Opt> global = options_of(app);
+	std::string commands, cases;
+
+	for (const CLI::App *sub : app.get_subcommands({})) {
+		commands += fmt::format("\t\t'{}:{}'\n", sub->get_name(), zsh_quoted(sub->get_description()));
+		cases += fmt::format("\t{})\n\t\t_arguments{} \\\n\t\t\t$global\n\t\t;;\n", sub->get_name(),
+				     zsh_specs(own_options_of(*sub)));
+	}
+	std::string specs = zsh_specs(global);
+	for (size_t at = 0; (at = specs.find(" \\\n\t\t\t", at)) != specs.npos;)
+		specs.replace(at, 6, "\n\t\t");
+	return fmt::format(R"(#compdef gpulens
+# Generated from the command line's definitions.
+_gpulens() {{
+	local context state state_descr line curcontext=$curcontext
+	local -A opt_args
+	local -a commands global
+	commands=(
+{0}	)
+	global=({1}
+	)
+	_arguments -C $global '1:command:->command' '*::argument:->argument' && return
+	case $state in
+	command) _describe command commands; return ;;
+	esac
+	curcontext=${{curcontext%:*:*}}:gpulens-$words[1]:
+	case $words[1] in
+{2}	esac
+}}
+_gpulens "$@"
+)",
+			   commands, specs, cases);
+}
+
+void write(const std::string &path, const std::string &text)
+{
+	std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+	tool::write_whole(path, text);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 5) {
+		std::fprintf(stderr, "usage: gpulens-docs FOLDER VERSION DATE MAN\n");
+		return 2;
+	}
+	try {
+		std::string folder = argv[1];
+		Page page{argv[2], argv[3], argv[4]};
+		tool::Arguments a;
+		int status = 0;
+		std::unique_ptr<CLI::App> app = tool::build_cli(a, status);
+		write(folder + "/man1/gpulens.1", main_page(page, *app));
+		for (const CLI::App *sub : app->get_subcommands({}))
+			write(folder + "/man1/gpulens-" + sub->get_name() + ".1", command_page(page, *app, *sub));
+		write(folder + "/bash/gpulens", bash(*app));
+		write(folder + "/zsh/_gpulens", zsh(*app));
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "gpulens-docs: %s\n", e.what());
+		return 1;
+	}
+	return 0;
+}

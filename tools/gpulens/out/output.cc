@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+// See output.hpp.
+#include "gpulens/out/output.hpp"
+
+#include "lib/base/errors.hpp"
+#include "lib/base/output_file.hpp"
+
+#include <cstdio>
+
+namespace tool {
+
+bool print(const std::string &text)
+{
+	bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+
+	if (std::fflush(stdout) || !written) {
+		std::perror("gpulens: standard output");
+		return false;
+	}
+	return true;
+}
+
+void write_whole(const std::string &path, const std::string &bytes)
+{
+	if (path == "-") {
+		if (!print(bytes))
+			throw SourceError("standard output cannot be written");
+		return;
+	}
+	OutputFile file(path);
+	file.write(bytes);
+	file.commit();
+}
+
+} // namespace tool

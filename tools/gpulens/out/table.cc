@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+// See table.hpp.
+#include "gpulens/out/table.hpp"
+
+#include <algorithm>
+#include <clocale>
+#include <cstdlib>
+#include <cstring>
+#include <langinfo.h>
+#include <sstream>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace tool {
+
+std::string Style::paint(Ink ink, const std::string &text) const
+{
+	// ECMA-48, SGR
+	static const char *const codes[] = {"", "2", "1", "32", "33", "31"};
+
+	if (!colour || ink == Ink::None || text.empty())
+		return text;
+	return std::string("\033[") + codes[static_cast<int>(ink)] + "m" + text + "\033[0m";
+}
+
+Style style_of_output(When colour)
+{
+	const char *no_color = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
+	bool terminal = isatty(STDOUT_FILENO);
+	winsize size{};
+	Style s;
+
+	std::setlocale(LC_CTYPE, "");
+	s.utf8 = std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	s.colour = colour == When::Always || (colour == When::Auto && terminal && !(no_color && *no_color) && term &&
+					      std::strcmp(term, "dumb") != 0);
+	if (terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		s.width = size.ws_col;
+	return s;
+}
+
+Table::Table(std::vector<std::string> titles)
+{
+	for (std::string &t : titles) {
+		bool left = t[0] == '<';
+		columns_.push_back({left ? t.substr(1) : t, left, t.size() - left});
+	}
+}
+
+void Table::add(std::vector<Cell> cells)
+{
+	cells.resize(columns_.size(), Cell(""));
+	for (size_t i = 0; i < cells.size(); i++)
+		columns_[i].width = std::max(columns_[i].width, cells[i].text.size());
+	rows_.push_back(std::move(cells));
+}
+
+std::string Table::str(const Style &style, const std::string &indent) const
+{
+	std::string out;
+	auto line = [&](auto cell_of, Ink whole) {
+		std::string row = indent;
+		for (size_t i = 0; i < columns_.size(); i++) {
+			const Cell &cell = cell_of(i);
+			std::string pad(columns_[i].width - cell.text.size(), ' ');
+			std::string painted = style.paint(whole == Ink::None ? cell.ink : whole, cell.text);
+			if (i)
+				row += "  ";
+			// No blanks at the end of a line.
+			row += columns_[i].left ? painted + (i + 1 < columns_.size() ? pad : "") : pad + painted;
+		}
+		while (!row.empty() && row.back() == ' ')
+			row.pop_back();
+		out += row + '\n';
+	};
+
+	line([&](size_t i) { return Cell(columns_[i].title); }, Ink::Bold);
+	for (const std::vector<Cell> &r : rows_)
+		line([&](size_t i) { return r[i]; }, Ink::None);
+	return out;
+}
+
+std::string wrapped(const std::string &text, size_t width, const std::string &indent)
+{
+	std::istringstream in(text);
+	std::string out, word;
+	size_t column = 0;
+
+	while (in >> word) {
+		if (width && column && column + 1 + word.size() > width) {
+			out += '\n' + indent;
+			column = indent.size();
+		} else if (column) {
+			out += ' ';
+			column++;
+		}
+		out += word;
+		column += word.size();
+	}
+	return out;
+}
+
+} // namespace tool

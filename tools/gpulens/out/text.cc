@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+// The tables. See text.hpp; the overview is overview.cc.
+#include "gpulens/out/text.hpp"
+
+#include "lib/base/format.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace tool {
+
+namespace {
+
+// An id or an address that may not be told.
+std::string id_or_dash(int id)
+{
+	return id == LENS_NONE ? "-" : std::to_string(id);
+}
+
+std::string hex_or_dash(u64 v)
+{
+	return v ? fmt::format("{:#x}", v) : "-";
+}
+
+Ink ink_of(const Channel &c)
+{
+	if (c.err || c.faulted())
+		return Ink::Red;
+	if (!c.state.enable)
+		return Ink::Yellow;
+	return c.on_engine() ? Ink::Green : Ink::None;
+}
+
+std::string yes_if(bool b)
+{
+	return b ? "yes" : "-";
+}
+
+void add_channel(Table &t, const Channel &c)
+{
+	std::string rest;
+
+	if (c.state.next)
+		rest += " next";
+	if (c.state.ctx_reload)
+		rest += " reload";
+	if (c.state.pbdma_faulted)
+		rest += " pbdma-fault";
+	if (c.state.eng_faulted)
+		rest += " engine-fault";
+	if (c.state.acquire_fail)
+		rest += " acquire-fail";
+	t.add({std::to_string(c.runlist), id_or_dash(c.tsg), std::to_string(c.id), Cell(channel_word(c), ink_of(c)),
+	       c.status(), c.err ? "?" : yes_if(c.state.enable), c.err ? "?" : yes_if(c.state.busy),
+	       std::to_string(c.runqueue), hex_or_dash(c.inst), c.inst_target ? target_name(*c.inst_target) : "-",
+	       rest.empty() ? "-" : rest.substr(1)});
+}
+
+Table channel_table()
+{
+	return Table({"Runlist", "TSG", "Channel", "<", "<Status", "<Enabled", "<Busy", "Runqueue", "<Instance", "<In",
+		      "<Flags"});
+}
+
+std::string processes_text(const Gpu &gpu)
+{
+	Table t({"Process", "<Name", "<Uses"});
+
+	if (!gpu.processes)
+		return "";
+	for (const Process &p : *gpu.processes)
+		t.add({std::to_string(p.pid), p.name.empty() ? "not told" : p.name,
+		       fmt::format("{}", fmt::join(p.uses, ", "))});
+	return t.empty() ? "no process uses it\n" : t.str({});
+}
+
+// SMs by where they are, which decides what disturbs them; nothing where that is not told.
+std::string sms_text(const Gpu &gpu, const Style &style)
+{
+	std::map<u32, std::vector<u32>> by_gpc, by_virtual;
+	Table gpcs({"Logical GPC", "GPC", "SMs", "<Which (%smid)"}), clusters({"Virtual GPC", "SMs", "<Which (%smid)"});
+
+	if (gpu.sms.empty())
+		return "";
+	for (const Sm &s : gpu.sms) {
+		by_gpc[s.gpc].push_back(s.id);
+		by_virtual[s.virtual_gpc].push_back(s.id);
+	}
+	for (const auto &[logical, sms] : by_gpc) {
+		auto physical = std::find_if(gpu.gpcs.begin(), gpu.gpcs.end(), [&, n = logical](const Gpc &g) {
+			return g.logical != LENS_NONE && static_cast<u32>(g.logical) == n;
+		});
+		gpcs.add({std::to_string(logical), physical == gpu.gpcs.end() ? "-" : std::to_string(physical->id),
+			  std::to_string(sms.size()), ranges(sms)});
+	}
+	for (const auto &[id, sms] : by_virtual)
+		clusters.add({std::to_string(id), std::to_string(sms.size()), ranges(sms)});
+	return gpcs.str(style) + "SMs of one virtual GPC can be in one thread-block cluster:\n" + clusters.str(style);
+}
+
+std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
+{
+	std::string out = style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)) +
+			  fmt::format(": {}; {} entries", engine_list(gpu, rl.id), rl.length);
+
+	if (rl.base)
+		out += fmt::format(" at {:#x} ({})", rl.base, target_name(rl.target));
+	if (rl.pending)
+		out += style.paint(Ink::Yellow, ", submitted, not yet taken up");
+	if (rl.torn)
+		out += style.paint(Ink::Yellow, ", moved while it was read");
+	if (rl.err)
+		out += style.paint(Ink::Red, ", which cannot be read");
+	out += '\n';
+	for (const Tsg &tsg : rl.tsgs) {
+		Table t = channel_table();
+		out += fmt::format("  TSG {}: slice {} ({} << {} x 1.024 us), {}{}\n", tsg.id,
+				   duration(tsg.timeslice_ns), tsg.timeout, tsg.scale,
+				   tsg.length == 1 ? "1 channel" : fmt::format("{} channels", tsg.length),
+				   tsg.channels.size() < tsg.length
+					   ? fmt::format(", of which only {} are on the list", tsg.channels.size())
+					   : "");
+		for (const Channel &c : tsg.channels)
+			add_channel(t, c);
+		if (!t.empty())
+			out += t.str(style, "    ");
+	}
+	Table t = channel_table();
+	for (const Channel &c : rl.outside)
+		add_channel(t, c);
+	if (!t.empty())
+		out += "  in no TSG\n" + t.str(style, "    ");
+	return out;
+}
+
+} // namespace
+
+std::string channel_word(const Channel &c)
+{
+	if (c.err)
+		return "unreadable";
+	if (c.faulted())
+		return "faulted";
+	if (c.on_engine())
+		return c.state.enable ? "runs" : "runs, off";
+	if (!c.state.enable)
+		return "off";
+	if (c.on_pbdma())
+		return "on PBDMA";
+	return c.state.busy || c.state.pending || c.state.status ? "waits" : "idle";
+}
+
+std::string headline(const Gpu &gpu, const Style &style)
+{
+	return style.paint(Ink::Bold, gpu.title()) + style.paint(Ink::Dim, ", from " + gpu.source) + '\n';
+}
+
+std::string engine_list(const Gpu &gpu, u32 runlist)
+{
+	std::vector<std::string> names = gpu.engine_names(runlist);
+
+	return names.empty() ? "no engine" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string chip_text(const Gpu &gpu, const Style &style)
+{
+	const Chip &c = gpu.chip;
+	std::string out = headline(gpu, style);
+	auto line = [&](const char *label, const std::string &value) {
+		out += fmt::format("  {:<13} {}\n", label, value);
+	};
+
+	if (c.name.empty())
+		return out;
+	line("Chip", fmt::format("{} ({:#x})", c.name, c.id));
+	if (!c.product.empty())
+		line("Product", c.product);
+	line("Architecture", c.architecture);
+	line("Device", c.device.empty() ? "not told" : c.device);
+	if (c.boot0)
+		line("BOOT_0", fmt::format("{:#010x}", *c.boot0));
+	if (c.boot42)
+		line("BOOT_42", fmt::format("{:#010x}", *c.boot42));
+	if (!c.known)
+		line("Unknown", "only its device table is read");
+	if (!c.driver.empty())
+		line("Driver", c.driver);
+	line("Memory", c.memory_bytes ? bytes_text(c.memory_bytes) : "not told");
+	if (gpu.num_gpcs)
+		line("Units",
+		     fmt::format("{} GPCs of {} TPCs{} (before any is disabled)", gpu.num_gpcs, gpu.num_tpc_per_gpc,
+				 gpu.num_ces ? fmt::format(", {} copy engines", gpu.num_ces) : ""));
+	line("Ids", c.ids_per_runlist ? "channels and TSGs count per runlist: RUNLIST:ID"
+				      : "channels and TSGs count over the whole GPU");
+	if (!c.assumed.empty())
+		line("Assumed", wrapped(c.assumed + " (not published for this chip)",
+					style.width ? style.width - 16 : 0, std::string(16, ' ')));
+	return out;
+}
+
+std::string engines_text(const Gpu &gpu, const Style &style)
+{
+	Table t({"<Engine", "<Type", "Inst", "Runlist", "Engine", "Intr", "Reset", "Fault", "Registers", "Runlist at",
+		 "<Now"});
+
+	for (const Engine &e : gpu.engines)
+		t.add({e.name, fmt::format("{:#04x}", e.type), std::to_string(e.inst), id_or_dash(e.runlist),
+		       id_or_dash(e.engine_id), id_or_dash(e.intr), id_or_dash(e.reset), id_or_dash(e.fault),
+		       hex_or_dash(e.pri_base), hex_or_dash(e.runlist_base), e.now ? e.now->text() : "unknown"});
+	return headline(gpu, style) + (t.empty() ? "" : t.str(style));
+}
+
+std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &style)
+{
+	std::string out = headline(gpu, style);
+	std::vector<std::string> empty;
+
+	for (const Runlist &rl : gpu.runlists) {
+		if ((id && rl.id != *id) || !rl.has_regs)
+			continue;
+		if (!id && !rl.err && rl.tsgs.empty() && rl.outside.empty())
+			empty.push_back(fmt::format("{} ({})", rl.id, engine_list(gpu, rl.id)));
+		else
+			out += one_runlist(gpu, rl, style);
+	}
+	if (!empty.empty())
+		out += wrapped(fmt::format("empty: {}", fmt::join(empty, ", ")), style.width, "  ") + '\n';
+	return out;
+}
+
+std::string channels_text(const Gpu &gpu, const Style &style)
+{
+	Table t = channel_table();
+
+	for (const Runlist &rl : gpu.runlists)
+		for (const Channel *c : rl.channels())
+			add_channel(t, *c);
+	std::string out = headline(gpu, style);
+	bool unread = std::any_of(gpu.runlists.begin(), gpu.runlists.end(), [](const Runlist &rl) { return rl.err; });
+	if (!t.empty())
+		out += t.str(style);
+	else if (!unread && (gpu.has_runlists || gpu.chip.driver.empty()))
+		out += "no channels\n";
+	if (gpu.allocated)
+		out += wrapped(fmt::format("{} channels are allocated: {}", gpu.allocated->size(),
+					   ranges(*gpu.allocated)),
+			       style.width, "  ") +
+		       '\n';
+	return out + processes_text(gpu);
+}
+
+std::string copy_text(const Gpu &gpu, const Style &style)
+{
+	Table t({"<Copy engine", "Runlist", "<Physical copy engines", "<Borrowed from"});
+	std::vector<u32> unused;
+
+	for (const Copy &c : gpu.copies()) {
+		std::string pces = c.pces.empty() ? "none" : fmt::format("PCE {}", fmt::join(c.pces, ", "));
+		bool grce_lends = c.shares_lce >= 0 && static_cast<size_t>(c.shares_lce) < gpu.shared_lce.size();
+		t.add({fmt::format("{}{}", c.grce ? "GRCE" : "LCE", c.lce), id_or_dash(c.runlist), pces,
+		       c.shares_lce == LENS_NONE
+			       ? Cell("-")
+			       : Cell(fmt::format("{}{}", grce_lends ? "GRCE" : "LCE", c.shares_lce), Ink::Yellow)});
+	}
+	for (const auto &[pce, lce] : gpu.lce_for_pce)
+		if (lce == LENS_NONE)
+			unused.push_back(pce);
+	std::string out = headline(gpu, style) + (t.empty() ? "" : t.str(style));
+	if (!unused.empty())
+		out += fmt::format("PCEs that serve no LCE: {}\n", fmt::join(unused, ", "));
+	return out;
+}
+
+std::string gpcs_text(const Gpu &gpu, const Style &style)
+{
+	Table t({"GPC", "TPCs", "<Logical TPCs", "<Disabled TPCs (mask)"});
+	std::string out = headline(gpu, style);
+	u32 tpcs = 0;
+
+	if (!gpu.has_gpcs)
+		return out + sms_text(gpu, style);
+	for (const Gpc &g : gpu.gpcs) {
+		t.add({std::to_string(g.id), std::to_string(g.tpcs),
+		       g.tpcs && g.first_tpc ? fmt::format("{}-{}", *g.first_tpc, *g.first_tpc + g.tpcs - 1) : "-",
+		       g.tpc_mask ? fmt::format("{:#x}", g.tpc_mask) : "-"});
+		tpcs += g.tpcs;
+	}
+	out += fmt::format("{} of {} GPCs, {} of {} TPCs; disabled GPCs (mask): {}\n", gpu.gpcs.size(), gpu.num_gpcs,
+			   tpcs, gpu.num_gpcs * gpu.num_tpc_per_gpc, hex_or_dash(gpu.gpc_mask));
+	out += t.str(style);
+	if (gpu.numbers_tpcs() && gpu.tpc_order != LENS_TPC_ORDER_PUBLISHED)
+		out += wrapped(gpu.tpc_order == LENS_TPC_ORDER_WRONG
+				       ? "! logical TPC numbers are known to be wrong: this chip does not count GPC by "
+					 "GPC"
+				       : "logical TPC numbers are assumed: their order is not published for this chip",
+			       style.width, "  ") +
+		       '\n';
+	return out + sms_text(gpu, style);
+}
+
+} // namespace tool

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+// A plan as text and as JSON (docs/plan-schema.json). See plan.hpp.
+#include "gpulens/out/text.hpp"
+#include "gpulens/plan/plan.hpp"
+#include "lib/base/format.hpp"
+#include "lib/tpc/gpc_map.hpp"
+#include "lib/tpc/place.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tool::plan {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int VERSION = 1; // of the JSON
+
+std::string us_text(u64 ns)
+{
+	return ns == NEVER ? "-" : fmt::format("{:.3f}", double(ns) / 1000);
+}
+
+// Of a list, "1 task", "2 tasks".
+std::string counted(size_t n, const char *what)
+{
+	return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+Problem problem_of(const Plan &plan)
+{
+	return {plan.file.tasks, plan.sizes, plan.test};
+}
+
+std::string verdict(const Plan &plan)
+{
+	const Allocation &a = plan.allocation();
+	u32 reserved = plan.map.tpcs - plan.sizes.tpcs;
+	std::string out = plan.gpu.empty() ? "" : plan.gpu + '\n';
+
+	out += fmt::format("{} on {}{}, test {}: ", counted(plan.file.tasks.size(), "task"),
+			   counted(plan.sizes.tpcs, "TPC"), reserved ? fmt::format(" ({} reserved)", reserved) : "",
+			   criterion_name(plan.test));
+	if (a.fits)
+		out += fmt::format("fits by {}, {} in {}", plan.tried.back().name, counted(a.tpcs(), "TPC"),
+				   counted(a.partitions.size(), "partition"));
+	else
+		out += "does not fit";
+	return out + fmt::format("\nLemma 1: at least {:.2f} TPCs are needed{}\n", a.least_tpcs,
+				 a.too_much ? ", more than there are: nothing was tried" : "");
+}
+
+std::string tried_text(const Plan &plan, const Style &style)
+{
+	Table t({"<Tried", "TPCs wanted"});
+
+	for (const Attempt &one : plan.tried)
+		t.add({one.name, one.allocation.partitions.empty() ? "-" : std::to_string(one.allocation.tpcs())});
+	return t.str(style);
+}
+
+std::string partitions_text(const Plan &plan, const Style &style)
+{
+	Table t(plan.masks.empty() ? std::vector<std::string>{"Partition", "TPCs", "Load"}
+				   : std::vector<std::string>{"Partition", "TPCs", "Load", "<GPCs", "<Which", "<Mask"});
+	Problem problem = problem_of(plan);
+	const std::vector<Partition> &partitions = plan.allocation().partitions;
+
+	for (size_t i = 0; i < partitions.size(); i++) {
+		std::vector<Cell> row{std::to_string(i), std::to_string(partitions[i].tpcs),
+				      fmt::format("{:.3f}", problem.load(partitions[i].tasks, partitions[i].tpcs))};
+		if (!plan.masks.empty()) {
+			row.emplace_back(ranges(gpcs_of(plan.map, plan.masks[i])));
+			row.emplace_back(ranges(plan.masks[i].tpcs()));
+			row.emplace_back(plan.masks[i].hex());
+		}
+		t.add(std::move(row));
+	}
+	return t.str(style);
+}
+
+// Calls take(task, index of its partition, is it in conflict, time) in the order of partitions.
+template <typename Take> void each_task(const Plan &plan, Take take)
+{
+	const std::vector<Partition> &partitions = plan.allocation().partitions;
+
+	for (size_t i = 0; i < partitions.size(); i++) {
+		Conflicts conflicts(plan.file.tasks, partitions[i].tasks);
+		for (u32 index : partitions[i].tasks) {
+			const Task &task = plan.file.tasks[index];
+			bool conflict = conflicts.of(task);
+			take(task, i, conflict, task.time_ns(partitions[i].tpcs, conflict));
+		}
+	}
+}
+
+std::string tasks_text(const Plan &plan, const Style &style)
+{
+	Table t({"Partition", "<Task", "<Class", "<Conflict", "Time us", "Deadline us", "Period us"});
+
+	each_task(plan, [&](const Task &task, size_t partition, bool conflict, u64 time) {
+		t.add({std::to_string(partition), task.name, class_name(task.kind), conflict ? "yes" : "no",
+		       us_text(time), us_text(task.deadline_ns), us_text(task.period_ns)});
+	});
+	return t.str(style);
+}
+
+json us(u64 ns)
+{
+	return ns == NEVER ? json(nullptr) : json(double(ns) / 1000);
+}
+
+json partitions_json(const Plan &plan)
+{
+	Problem problem = problem_of(plan);
+	json list = json::array();
+
+	for (size_t i = 0; i < plan.allocation().partitions.size(); i++) {
+		const Partition &p = plan.allocation().partitions[i];
+		json one{{"tpcs", p.tpcs}, {"load", problem.load(p.tasks, p.tpcs)}, {"tasks", json::array()}};
+		for (u32 task : p.tasks)
+			one["tasks"].push_back(plan.file.tasks[task].name);
+		one["place"] = nullptr;
+		if (!plan.masks.empty())
+			one["place"] = {{"gpcs", gpcs_of(plan.map, plan.masks[i])},
+					{"tpcs", plan.masks[i].tpcs()},
+					{"mask", plan.masks[i].hex()},
+					{"disable_mask", plan.masks[i].disable_hex()}};
+		list.push_back(std::move(one));
+	}
+	return list;
+}
+
+} // namespace
+
+std::string plan_text(const Plan &plan, const Style &style)
+{
+	std::string out = verdict(plan);
+
+	if (plan.allocation().fits)
+		out += partitions_text(plan, style) + tasks_text(plan, style);
+	else
+		out += tried_text(plan, style);
+	for (const std::string &note : plan.notes)
+		out += "Note: " + note + '\n';
+	return out;
+}
+
+json plan_json(const Plan &plan)
+{
+	const Allocation &a = plan.allocation();
+	json j, tasks = json::array(), tried = json::array(), impossible = json::array();
+
+	if (a.fits)
+		each_task(plan, [&](const Task &task, size_t partition, bool conflict, u64 time) {
+			tasks.push_back({{"name", task.name},
+					 {"partition", partition},
+					 {"class", class_name(task.kind)},
+					 {"conflict", conflict},
+					 {"time_us", us(time)},
+					 {"deadline_us", us(task.deadline_ns)},
+					 {"period_us", us(task.period_ns)}});
+		});
+	for (const Attempt &one : plan.tried)
+		tried.push_back(
+			{{"heuristic", one.name},
+			 {"fits", one.allocation.fits},
+			 {"tpcs", one.allocation.partitions.empty() ? json(nullptr) : json(one.allocation.tpcs())}});
+	for (u32 task : a.impossible)
+		impossible.push_back(plan.file.tasks[task].name);
+	j["version"] = VERSION;
+	j["command"] = "plan";
+	j["fits"] = a.fits;
+	j["gpu"] = plan.gpu.empty() ? json(nullptr) : json(plan.gpu);
+	j["tpcs"] = plan.map.tpcs;
+	j["reserved_tpcs"] = plan.map.tpcs - plan.sizes.tpcs;
+	j["quantum"] = plan.sizes.quantum;
+	j["least"] = plan.sizes.least;
+	j["test"] = criterion_name(plan.test);
+	j["heuristic"] = a.fits ? json(plan.tried.back().name) : json(nullptr);
+	j["placing"] = plan.masks.empty() ? json(nullptr) : json(placing_name(plan.placing));
+	j["lemma1_tpcs"] = a.least_tpcs;
+	j["partitions"] = a.fits ? partitions_json(plan) : json::array();
+	j["tasks"] = tasks;
+	j["tried"] = tried;
+	j["impossible"] = impossible;
+	j["notes"] = plan.notes;
+	return j;
+}
+
+std::vector<std::string> impossible_texts(const Plan &plan)
+{
+	std::vector<std::string> texts;
+	u32 most = plan.sizes.largest();
+
+	for (u32 i : plan.allocation().impossible) {
+		const Task &t = plan.file.tasks[i];
+		u64 time = t.time_ns(most, false);
+		texts.push_back(fmt::format(
+			"task \"{}\" fits nowhere: {}, and its deadline is {} us", t.name,
+			time == NEVER ? fmt::format("no time of it is known with {} or fewer", counted(most, "TPC"))
+				      : fmt::format("alone on {} it takes {} us", counted(most, "TPC"), us_text(time)),
+			us_text(t.deadline_ns)));
+	}
+	return texts;
+}
+
+} // namespace tool::plan

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+// See task.hpp.
+#include "gpulens/plan/task.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tool::plan {
+
+namespace {
+
+bool falls_nowhere(const std::vector<u64> &ns)
+{
+	return std::is_sorted(ns.rbegin(), ns.rend());
+}
+
+// m * C(m) where a size makes a difference: between two that were measured it grows for no other reason. A nanosecond
+// of rounding is no super-linear speed-up.
+bool area_falls(const std::vector<u64> &ns)
+{
+	u64 most = 0;
+
+	for (size_t i = 0; i < ns.size(); i++) {
+		if (ns[i] == NEVER || (i && ns[i] == ns[i - 1]))
+			continue;
+		if ((ns[i] + 1) * (i + 1) < most)
+			return true;
+		most = std::max(most, ns[i] * (i + 1));
+	}
+	return false;
+}
+
+} // namespace
+
+u64 round_up(double ns)
+{
+	double t = std::ceil(ns - 1e-4);
+
+	return t > static_cast<double>(MAX_TIME_NS) ? NEVER : static_cast<u64>(std::max(t, 1.0));
+}
+
+bool Task::is_monotone() const
+{
+	return falls_nowhere(alone_ns) && falls_nowhere(conflict_ns);
+}
+
+bool Task::is_superlinear() const
+{
+	return area_falls(alone_ns);
+}
+
+std::vector<u64> amdahl_curve(double a_ns, double b_ns, double factor, u32 tpcs)
+{
+	std::vector<u64> ns(tpcs);
+
+	for (u32 m = 1; m <= tpcs; m++) {
+		ns[m - 1] = round_up(factor * (a_ns / m + b_ns));
+	}
+	return ns;
+}
+
+std::vector<u64> measured_curve(const std::map<u32, u64> &ns_by_size, u32 tpcs)
+{
+	std::vector<u64> ns(tpcs, NEVER);
+	u64 last = NEVER;
+
+	for (u32 m = 1; m <= tpcs; m++) {
+		auto at = ns_by_size.find(m);
+		if (at != ns_by_size.end())
+			last = at->second;
+		ns[m - 1] = last;
+	}
+	return ns;
+}
+
+Conflicts::Conflicts(std::span<const Task> tasks, std::span<const u32> in)
+{
+	auto memories = std::count_if(in.begin(), in.end(), [&](u32 i) { return tasks[i].kind == Class::Memory; });
+
+	memory = memories > 1;
+	compute = static_cast<long>(in.size()) - memories > 1;
+}
+
+const char *class_name(Class kind)
+{
+	return kind == Class::Memory ? "memory" : "compute";
+}
+
+} // namespace tool::plan

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+// See model.hpp.
+#include "gpulens/top/model.hpp"
+
+#include "gpulens/out/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tool {
+
+namespace {
+
+// The most that is kept of each: intervals of an engine, marks, snapshots. Where that is not enough, the window is
+// shorter than asked for, and said to be.
+constexpr size_t MOST = 20000;
+
+std::string name_of(int id, bool bare)
+{
+	return fmt::format("{} {}", bare ? "channel" : "TSG", id);
+}
+
+void count(TopTsg &row, const Channel &c)
+{
+	std::string word = channel_word(c);
+
+	if (std::find(row.channels.begin(), row.channels.end(), c.id) != row.channels.end())
+		return; // a TSG may be on its list several times
+	row.channels.push_back(c.id);
+	if (c.err)
+		return; // its state is not known
+	row.running += c.on_engine();
+	row.waiting += word == "waits" || word == "on PBDMA";
+	row.off += !c.state.enable;
+	row.faulted += c.faulted();
+}
+
+std::string now_of(const std::optional<Interval> &i)
+{
+	if (!i)
+		return "idle";
+	if (i->phase == Phase::Error)
+		return "unreadable";
+	return name_of(i->tsg, i->bare) + (i->phase == Phase::Switching ? " (switching)" : "");
+}
+
+double ratio(u64 part, u64 whole)
+{
+	return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+std::string lower(std::string s)
+{
+	for (char &c : s)
+		if (c >= 'A' && c <= 'Z')
+			c = static_cast<char>(c - 'A' + 'a');
+	return s;
+}
+
+bool matches(const TopTsg &t, const std::string &filter)
+{
+	bool found = std::to_string(t.id).find(filter) != std::string::npos;
+
+	for (const std::string &e : t.engines)
+		found |= lower(e).find(lower(filter)) != std::string::npos;
+	return found;
+}
+
+// How long somebody looked at a track.
+u64 seen_ns(const Timeline &t, const Track &track)
+{
+	u64 all = t.end_ns - std::min(t.start_ns, t.end_ns);
+
+	for (const Hole &h : track.holes)
+		if (h.blind)
+			all -= std::min(all, h.to_ns - h.from_ns);
+	return all;
+}
+
+// By how long they are: at holes turns are lost that the share still counts.
+std::optional<double> rate_of(const Turns &turns, double share)
+{
+	u64 sum = turns.lengths_ns.sum();
+
+	return sum ? std::optional(1e9 * share * ratio(turns.lengths_ns.count(), sum)) : std::nullopt;
+}
+
+} // namespace
+
+std::vector<TopTsg> arranged(const std::vector<TopTsg> &tsgs, TopSort sort, const std::string &filter)
+{
+	std::vector<TopTsg> list;
+
+	std::copy_if(tsgs.begin(), tsgs.end(), std::back_inserter(list),
+		     [&](const TopTsg &t) { return matches(t, filter); });
+	std::sort(list.begin(), list.end(), [sort](const TopTsg &a, const TopTsg &b) {
+		switch (sort) {
+		case TopSort::Share: return a.share != b.share ? a.share > b.share : a.key() < b.key();
+		case TopSort::Waiting: return a.waiting != b.waiting ? a.waiting > b.waiting : a.key() < b.key();
+		case TopSort::Tsg: return std::tuple(a.id, a.key()) < std::tuple(b.id, b.key());
+		case TopSort::Runlist: break;
+		}
+		return a.key() < b.key();
+	});
+	return list;
+}
+
+void TopModel::snapshot(const Gpu &gpu)
+{
+	Seen seen{gpu.time_ns, {}};
+
+	for (const Runlist &rl : gpu.runlists) {
+		for (const Tsg &t : rl.tsgs)
+			if (t.running())
+				seen.running.insert({static_cast<int>(rl.id), false, static_cast<int>(t.id)});
+		for (const Channel &c : rl.outside)
+			if (c.on_engine())
+				seen.running.insert({static_cast<int>(rl.id), true, static_cast<int>(c.id)});
+	}
+	gpu_ = gpu;
+	if (!only_.empty())
+		std::erase_if(gpu_->runlists, [this](const Runlist &rl) { return !only_.count(rl.id); });
+	seen_.push_back(std::move(seen));
+	while (seen_.size() > MOST || seen_.front().time_ns + window_ns_ < gpu.time_ns)
+		seen_.pop_front();
+}
+
+void TopModel::samples(std::string_view bytes)
+{
+	builder_.feed(bytes);
+	const Timeline &t = builder_.closed();
+	if (!t.ticks || (!marks_.empty() && t.ticks == marks_.back().ticks))
+		return;
+	marks_.push_back({t.end_ns, t.ticks});
+	// Not each time: it moves all that is kept.
+	if (t.end_ns > t.start_ns + window_ns_ + window_ns_ / 8)
+		forget();
+}
+
+void TopModel::restart_samples()
+{
+	builder_ = {};
+	marks_.clear();
+}
+
+void TopModel::forget()
+{
+	u64 end = builder_.closed().end_ns;
+
+	builder_.forget(end - std::min(end, window_ns_), MOST);
+	// One of before the window stays, to count from.
+	while (marks_.size() > MOST || (marks_.size() > 2 && marks_[1].time_ns <= builder_.closed().start_ns))
+		marks_.pop_front();
+}
+
+TopModel::Rows TopModel::rows_of_gpu() const
+{
+	Rows rows;
+
+	for (const Runlist &rl : gpu_ ? gpu_->runlists : std::vector<Runlist>()) {
+		int runlist = static_cast<int>(rl.id);
+		auto row = [&](bool bare, u32 id) -> TopTsg & {
+			TopTsg &r = rows[{runlist, bare, static_cast<int>(id)}];
+			r.bare = bare;
+			return r;
+		};
+		for (const Tsg &t : rl.tsgs) {
+			TopTsg &r = row(false, t.id);
+			r.slice_ns = t.timeslice_ns;
+			for (const Channel &c : t.channels)
+				count(r, c);
+		}
+		for (const Channel &c : rl.outside)
+			count(row(true, c.id), c);
+	}
+	return rows;
+}
+
+// How well the sampling went.
+void TopModel::measure(Picture &p, const Timeline &t) const
+{
+	p.sampled = true;
+	p.period_ns = u64{t.period_us} * 1000;
+	p.step_ns = t.step_median_ns;
+	p.window_ns = t.end_ns - std::min(t.start_ns, t.end_ns);
+	for (const Gap &g : t.gaps)
+		p.lost += g.ticks;
+	if (!marks_.empty())
+		p.ticks = marks_.back().ticks - (marks_.size() > 1 ? marks_.front().ticks : 0);
+}
+
+void TopModel::from_samples(Picture &p, Rows &rows)
+{
+	forget();
+	Timeline t = builder_.now();
+	measure(p, t);
+	for (size_t i = 0; i < t.tracks.size(); i++) {
+		const Track &track = t.tracks[i];
+		TopEngine e{track.engine.short_name(), track.engine.runlist, now_of(builder_.current(i)), {}, {}};
+		u64 seen = seen_ns(t, track), on = 0;
+		for (auto &[key, row] : rows)
+			if (seen && std::get<0>(key) == track.engine.runlist && !row.share)
+				row.share = 0;
+		double busy = 0;
+		for (const Interval &x : track.intervals)
+			if (x.phase != Phase::Error)
+				busy += static_cast<double>(x.end_ns - x.start_ns) * ratio(x.busy, x.samples);
+		for (const Turns &turns : t.turns(i)) {
+			TopTsg &row = rows[{track.engine.runlist, turns.bare, turns.tsg}];
+			row.bare = turns.bare;
+			on += turns.on_ns;
+			if (!row.engine.empty() && ratio(turns.on_ns, seen) <= row.share.value_or(0))
+				continue;
+			row.engine = e.name;
+			row.share = ratio(turns.on_ns, seen);
+			row.turn_ns =
+				turns.lengths_ns.count() ? std::optional(turns.lengths_ns.median()) : std::nullopt;
+			row.turns_per_s = rate_of(turns, *row.share);
+		}
+		if (seen) {
+			e.on = ratio(on, seen);
+			e.busy = busy / static_cast<double>(seen);
+		}
+		p.engines.push_back(std::move(e));
+	}
+}
+
+void TopModel::from_snapshots(Picture &p, Rows &rows) const
+{
+	if (seen_.empty() || !gpu_)
+		return;
+	p.window_ns = seen_.back().time_ns - std::min(seen_.front().time_ns, seen_.back().time_ns);
+	for (auto &[key, row] : rows)
+		row.share = ratio(static_cast<u64>(std::count_if(
+					  seen_.begin(), seen_.end(),
+					  [&key = key](const Seen &s) { return s.running.count(key) != 0; })),
+				  seen_.size());
+	for (const Runlist &rl : gpu_->runlists) {
+		int runlist = static_cast<int>(rl.id);
+		auto here = [&](const Key &k) { return std::get<0>(k) == runlist; };
+		std::vector<std::string> now, names = gpu_->engine_names(static_cast<u32>(runlist));
+		for (const auto &[of, bare, id] : seen_.back().running)
+			if (of == runlist)
+				now.push_back(name_of(id, bare));
+		u64 on = static_cast<u64>(std::count_if(seen_.begin(), seen_.end(), [&](const Seen &s) {
+			return std::any_of(s.running.begin(), s.running.end(), here);
+		}));
+		if (!names.empty())
+			p.engines.push_back({fmt::format("{}", fmt::join(names, " ")),
+					     runlist,
+					     rl.err        ? "unreadable"
+					     : now.empty() ? "idle"
+							   : fmt::format("{}", fmt::join(now, ", ")),
+					     ratio(on, seen_.size()),
+					     {}});
+	}
+}
+
+Picture TopModel::picture()
+{
+	Rows rows = rows_of_gpu();
+	Picture p;
+
+	if (gpu_)
+		p.title = gpu_->title();
+	p.snapshots = seen_.size();
+	if (builder_.closed().ticks)
+		from_samples(p, rows);
+	else
+		from_snapshots(p, rows);
+	for (auto &[key, row] : rows) {
+		std::tie(row.runlist, row.bare, row.id) = key;
+		if (gpu_ && row.runlist >= 0)
+			row.engines = gpu_->engine_names(static_cast<u32>(row.runlist));
+		if (row.engine.empty())
+			row.engine = fmt::format("{}", fmt::join(row.engines, " "));
+		p.tsgs.push_back(row);
+	}
+	return p;
+}
+
+} // namespace tool

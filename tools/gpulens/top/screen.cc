@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+// See screen.hpp.
+#include "gpulens/top/screen.hpp"
+
+#include "gpulens/cmd/control.hpp"
+#include "gpulens/cmd/signals.hpp"
+#include "gpulens/top/feed.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/source/module/proc.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fmt/format.h>
+#include <poll.h>
+#include <set>
+#include <stdexcept>
+#include <unistd.h>
+#include <utility>
+
+// Its macros have names of ordinary functions and members.
+#define NCURSES_NOMACROS
+#include <curses.h>
+
+namespace tool {
+
+namespace {
+
+constexpr int LEAST_COLUMNS = 60, LEAST_LINES = 10;
+constexpr size_t NAMED = 12; // channels that a question names one by one
+
+// The terminal, from here on to the end of its life.
+class Terminal {
+public:
+	explicit Terminal(bool colour) : screen_(newterm(nullptr, stdout, stdin))
+	{
+		if (!screen_)
+			throw std::runtime_error(
+				"this terminal is not known (TERM); --batch N prints N screens as text");
+		cbreak();
+		noecho();
+		nonl();
+		keypad(stdscr, true);
+		nodelay(stdscr, true);
+		set_escdelay(25);
+		curs_set(0);
+		colour_ = colour && has_colors() && start_color() == OK;
+		if (!colour_)
+			return;
+		use_default_colors();
+		init_pair(1, COLOR_GREEN, -1);
+		init_pair(2, COLOR_YELLOW, -1);
+		init_pair(3, COLOR_RED, -1);
+	}
+	Terminal(const Terminal &) = delete;
+	Terminal &operator=(const Terminal &) = delete;
+	~Terminal()
+	{
+		endwin();
+		delscreen(screen_);
+	}
+
+	void line(int y, const std::string &text, attr_t how = A_NORMAL, int pair = 0) const
+	{
+		if (y < 0 || y >= getmaxy(stdscr))
+			return;
+		attr_set(how, colour_ ? static_cast<short>(pair) : short{0}, nullptr);
+		mvaddnstr(y, 0, text.c_str(), getmaxx(stdscr));
+		attr_set(A_NORMAL, 0, nullptr);
+	}
+
+private:
+	SCREEN *screen_;
+	bool colour_;
+};
+
+// Channels and their instance blocks.
+using Identity = std::set<std::pair<u32, u64>>;
+
+// What a key asked for and a second one has to confirm.
+struct Request {
+	std::string question, path;
+	std::vector<std::string> texts;
+	TopTsg tsg;      // it is about, as the picture has it
+	Identity before; // its channels, as the question was asked
+};
+
+// Of a TSG, or a channel in none, as a snapshot has it. Ids are used again: with other channels it is another one.
+Identity identity_of(const Gpu &gpu, const TopTsg &tsg)
+{
+	const Runlist *rl = gpu.runlist(static_cast<u32>(tsg.runlist));
+	Identity found;
+
+	if (!rl || rl->err)
+		return found;
+	for (const Channel *c : rl->channels())
+		if (tsg.bare ? c->id == static_cast<u32>(tsg.id) : c->tsg == tsg.id)
+			found.insert({c->id, c->inst});
+	return found;
+}
+
+class Top {
+public:
+	Top(const Options &options, const TopOptions &how, unsigned gpu)
+		: options_(options), how_(how), feed_(options.sources.proc, gpu, how),
+		  terminal_(style_of_output(options.colour).colour)
+	{
+	}
+
+	void run(const StopSignals &stop)
+	{
+		using clock = std::chrono::steady_clock;
+		clock::time_point next = clock::now();
+
+		while (!stop.came() && !done_) {
+			bool changed = false;
+			feed_.drain();
+			if (clock::now() >= next) {
+				next = clock::now() + std::chrono::nanoseconds(how_.delay_ns);
+				if (!view_.paused)
+					refresh_all();
+				changed = true;
+			}
+			for (int k = getch(); k != ERR; k = getch()) {
+				key(k);
+				changed = true;
+			}
+			if (changed)
+				draw();
+			wait();
+		}
+	}
+
+private:
+	enum class Mode { Table, Filter, Confirm, Help };
+
+	// For a key, and no longer than the samples can wait.
+	void wait()
+	{
+		pollfd p{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+
+		if (poll(&p, 1, 20) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)))
+			done_ = true;
+	}
+
+	void refresh_all()
+	{
+		feed_.refresh();
+		arrange();
+	}
+
+	// Rows in order, and the selection where it was.
+	void arrange()
+	{
+		rows_ = arranged(feed_.picture().tsgs, view_.sort, view_.filter);
+		auto at =
+			std::find_if(rows_.begin(), rows_.end(), [&](const TopTsg &t) { return t.key() == selected_; });
+		if (at != rows_.end())
+			at_ = static_cast<size_t>(at - rows_.begin());
+		select(at_);
+	}
+
+	void select(size_t at)
+	{
+		at_ = rows_.empty() ? 0 : std::min(at, rows_.size() - 1);
+		if (!rows_.empty())
+			selected_ = rows_[at_].key();
+	}
+
+	/* -- keys -- */
+
+	void key(int k)
+	{
+		if (k == KEY_RESIZE)
+			return;
+		switch (mode_) {
+		case Mode::Table: return table_key(k);
+		case Mode::Filter: return filter_key(k);
+		case Mode::Confirm: return confirm_key(k);
+		case Mode::Help: mode_ = Mode::Table; return;
+		}
+	}
+
+	void table_key(int k)
+	{
+		size_t page = static_cast<size_t>(std::max(1, table_lines_));
+
+		message_.clear();
+		switch (k) {
+		case 'q': done_ = true; return;
+		case 'j':
+		case KEY_DOWN: return select(at_ + 1);
+		case 'k':
+		case KEY_UP: return select(at_ - std::min<size_t>(at_, 1));
+		case KEY_NPAGE: return select(at_ + page);
+		case KEY_PPAGE: return select(at_ - std::min(at_, page));
+		case 's': view_.sort = static_cast<TopSort>((static_cast<int>(view_.sort) + 1) % 4); return arrange();
+		case '/': mode_ = Mode::Filter; return;
+		case 27: return filter("");
+		case 'p':
+		case ' ': view_.paused = !view_.paused; return;
+		case 'd': return ask_channels("disable");
+		case 'e': return ask_channels("enable");
+		case 'x': return ask_preempt();
+		case 'g': return next_gpu();
+		case '+':
+		case '-': return change_period(k == '-');
+		case '?': mode_ = Mode::Help; return;
+		default: return;
+		}
+	}
+
+	void filter(const std::string &text)
+	{
+		view_.filter = text;
+		arrange();
+	}
+
+	void filter_key(int k)
+	{
+		if (k == 27)
+			filter("");
+		if (k == 27 || k == '\r' || k == '\n' || k == KEY_ENTER)
+			mode_ = Mode::Table;
+		else if ((k == KEY_BACKSPACE || k == 127 || k == 8) && !view_.filter.empty())
+			filter(view_.filter.substr(0, view_.filter.size() - 1));
+		else if (k >= ' ' && k <= '~' && view_.filter.size() < 30)
+			filter(view_.filter + static_cast<char>(k));
+	}
+
+	void confirm_key(int k)
+	{
+		mode_ = Mode::Table;
+		if (k != 'y') {
+			message_ = "nothing was written";
+			return;
+		}
+		// The picture may be old, as when it is paused.
+		try {
+			Gpu now = load_live(options_.sources.proc, feed_.index());
+			Identity is = identity_of(now, request_.tsg);
+			if (is.empty() || is != request_.before) {
+				message_ = "nothing was written: it has other channels now, or is gone";
+				return;
+			}
+		} catch (const SourceError &e) {
+			message_ = fmt::format("nothing was written: {}", e.what());
+			return;
+		}
+		for (size_t i = 0; i < request_.texts.size(); i++) {
+			int err = write_control(request_.path, request_.texts[i]);
+			if (!err)
+				continue;
+			message_ = (i ? fmt::format("{} of {} written, then ", i, request_.texts.size()) : "") +
+				   explain(err, request_.path, true);
+			return;
+		}
+		message_ = fmt::format("written to {}: {}", request_.path, list(request_.texts, NAMED));
+	}
+
+	static std::string list(const std::vector<std::string> &all, size_t most)
+	{
+		std::string text;
+
+		for (size_t i = 0; i < all.size() && i < most; i++)
+			text += (i ? ", " : "") + all[i];
+		return all.size() > most ? fmt::format("{} and {} more", text, all.size() - most) : text;
+	}
+
+	static const char *file_of(const std::string &command)
+	{
+		return std::find_if(STEERING, STEERING + STEERING_COUNT,
+				    [&](const Steering &s) { return s.command == command; })
+			->file;
+	}
+
+	// The TSG that a key is about; none: a message says why.
+	const TopTsg *chosen()
+	{
+		if (rows_.empty() || !feed_.gpu())
+			message_ = "no TSG is selected";
+		return rows_.empty() || !feed_.gpu() ? nullptr : &rows_[at_];
+	}
+
+	void ask_channels(const std::string &command)
+	{
+		const TopTsg *t = chosen();
+		std::vector<std::string> names;
+
+		if (!t)
+			return;
+		if (t->channels.empty()) {
+			message_ = "no channels of it are known";
+			return;
+		}
+		request_ = {"", feed_.folder() + file_of(command), {}, *t, identity_of(*feed_.gpu(), *t)};
+		for (u32 c : t->channels) {
+			names.push_back(std::to_string(c));
+			request_.texts.push_back(qualified(*feed_.gpu(), static_cast<u32>(t->runlist), c));
+		}
+		request_.question =
+			fmt::format("{} channel{} {}{} on runlist {}? y/n", command, names.size() == 1 ? "" : "s",
+				    list(names, NAMED), t->bare ? "" : fmt::format(" of TSG {}", t->id), t->runlist);
+		mode_ = Mode::Confirm;
+	}
+
+	void ask_preempt()
+	{
+		const TopTsg *t = chosen();
+
+		if (!t)
+			return;
+		if (t->bare) {
+			message_ = "this channel is in no TSG";
+			return;
+		}
+		request_ = {fmt::format("preempt TSG {} on runlist {}? y/n", t->id, t->runlist),
+			    feed_.folder() + file_of("preempt"),
+			    {qualified(*feed_.gpu(), static_cast<u32>(t->runlist), static_cast<u32>(t->id))},
+			    *t,
+			    identity_of(*feed_.gpu(), *t)};
+		mode_ = Mode::Confirm;
+	}
+
+	void next_gpu()
+	{
+		std::vector<unsigned> there;
+
+		try {
+			there = proc_gpus(options_.sources.proc);
+		} catch (const SourceError &e) {
+			message_ = e.what();
+			return;
+		}
+		auto at = std::upper_bound(there.begin(), there.end(), feed_.index());
+		unsigned next = at == there.end() ? there[0] : *at;
+		if (next == feed_.index()) {
+			message_ = "there is no other GPU";
+			return;
+		}
+		feed_ = TopFeed(options_.sources.proc, next, how_);
+		view_.paused = false;
+		at_ = 0;
+		selected_ = {};
+		refresh_all();
+	}
+
+	void change_period(bool longer)
+	{
+		if (!feed_.change_period(longer))
+			message_ = feed_.no_samples().empty() ? "from 10 us to 1 s" : "there are no samples";
+	}
+
+	/* -- drawing -- */
+
+	void draw()
+	{
+		int height = getmaxy(stdscr), width = getmaxx(stdscr);
+
+		erase();
+		if (height < LEAST_LINES || width < LEAST_COLUMNS) {
+			terminal_.line(0, fmt::format("too small: {}x{}", width, height));
+			terminal_.line(1, fmt::format("{}x{} is wanted", LEAST_COLUMNS, LEAST_LINES));
+			refresh();
+			return;
+		}
+		terminal_.line(0, feed_.picture().title, A_BOLD);
+		terminal_.line(1, top_sampling(feed_.picture(), how_.delay_ns, feed_.no_samples()));
+		if (mode_ == Mode::Help)
+			draw_help();
+		else
+			draw_table(draw_engines(2, (height - 8) / 2), height - 2);
+		draw_bottom(height);
+		refresh();
+	}
+
+	// From line y on, at most so many engines. Where the next line is.
+	int draw_engines(int y, int most)
+	{
+		const std::vector<TopEngine> &all = feed_.picture().engines;
+		size_t room = static_cast<size_t>(std::max(most, 1));
+		size_t shown = all.size() > room ? room - (room > 1) : all.size();
+
+		terminal_.line(y++, top_engine_titles(), A_BOLD);
+		for (size_t i = 0; i < shown; i++)
+			terminal_.line(y++, top_engine_line(all[i]), A_NORMAL, all[i].now == "idle" ? 0 : 1);
+		if (shown < all.size() && room > 1)
+			terminal_.line(y++, fmt::format("      and {} more engines", all.size() - shown), A_DIM);
+		return y;
+	}
+
+	void draw_table(int y, int end)
+	{
+		terminal_.line(y++, top_view_line(view_, rows_.size(), feed_.picture().tsgs.size()),
+			       view_.paused ? A_BOLD : A_NORMAL, view_.paused ? 2 : 0);
+		terminal_.line(y++, fmt::format(" {}", top_tsg_titles()), A_BOLD);
+		table_lines_ = end - y;
+		size_t room = static_cast<size_t>(std::max(table_lines_, 1));
+		first_ = std::min(first_, at_);
+		first_ = std::max(first_, at_ + 1 - std::min(at_ + 1, room));
+		for (size_t i = first_; i < rows_.size() && i < first_ + room; i++) {
+			const TopTsg &t = rows_[i];
+			terminal_.line(y++, fmt::format("{}{}", i == at_ ? '>' : ' ', top_tsg_line(t)),
+				       i == at_ ? A_REVERSE : A_NORMAL,
+				       t.faulted   ? 3
+				       : t.off     ? 2
+				       : t.running ? 1
+						   : 0);
+		}
+	}
+
+	void draw_help()
+	{
+		int y = 2;
+
+		// The last lines explain columns; they are what a small terminal goes without.
+		for (const std::string &line : top_help())
+			if (y < getmaxy(stdscr) - 2)
+				terminal_.line(y++, line);
+	}
+
+	void draw_bottom(int height)
+	{
+		const std::string &trouble = feed_.trouble();
+		std::string text = mode_ == Mode::Confirm  ? request_.question
+				   : mode_ == Mode::Filter ? "filter: " + view_.filter + "_"
+				   : !message_.empty()     ? message_
+				   : !trouble.empty()      ? "this is how it was: " + trouble
+							   : "";
+
+		terminal_.line(height - 2, text, A_BOLD, mode_ == Mode::Table && !trouble.empty() ? 3 : 2);
+		terminal_.line(height - 1, "q quit  s sort  / filter  p pause  d e x steer  g GPU  ? help", A_DIM);
+	}
+
+	const Options &options_;
+	const TopOptions &how_;
+	TopFeed feed_;
+	Terminal terminal_;
+	TopView view_;
+	Mode mode_ = Mode::Table;
+	Request request_;
+	std::vector<TopTsg> rows_;
+	std::tuple<int, bool, int> selected_{};
+	size_t at_ = 0, first_ = 0;
+	int table_lines_ = 0;
+	std::string message_;
+	bool done_ = false;
+};
+
+} // namespace
+
+int top_screen(const Options &options, const TopOptions &how, unsigned gpu)
+{
+	// First, so that curses leaves these signals alone.
+	StopSignals stop;
+	Top top(options, how, gpu);
+
+	top.run(stop);
+	return EXIT_DONE;
+}
+
+} // namespace tool

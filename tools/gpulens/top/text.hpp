@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+// top's picture as lines of ASCII, for the screen and for --batch.
+#pragma once
+#include "gpulens/top/model.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// What the user chose to see.
+struct TopView {
+	TopSort sort = TopSort::Share;
+	std::string filter;
+	bool paused = false;
+};
+
+// "sampled every 1.010 ms (1.000 ms asked), 2 of 4952 ticks lost, in 5.0 s"; no_samples: why there are none.
+std::string top_sampling(const Picture &p, u64 delay_ns, const std::string &no_samples);
+std::string top_engine_titles();
+std::string top_engine_line(const TopEngine &e);
+std::string top_tsg_titles();
+std::string top_tsg_line(const TopTsg &t);
+// What is above the table: "2 of 7 TSGs by utilisation, filter "lce"".
+std::string top_view_line(const TopView &view, size_t shown, size_t all);
+// Whole, with a newline after each line.
+std::string top_batch_text(const Picture &p, const TopView &view, u64 delay_ns, const std::string &no_samples);
+const std::vector<std::string> &top_help();
+
+} // namespace tool

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+// The words for what failed. See failure.hpp.
+#include "lib/base/failure.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace tool {
+
+namespace {
+
+constexpr size_t NAMED = 4; // addresses that a message names
+
+} // namespace
+
+std::string to_string(const Missing &m)
+{
+	return fmt::format("{} {:#0{}x}", m.kind, m.addr, m.kind == 'r' ? 10 : 11);
+}
+
+std::string Failure::errno_name() const
+{
+	const char *name = strerrorname_np(-err);
+
+	return name ? name : std::to_string(-err);
+}
+
+std::string Failure::why() const
+{
+	if (!missing.empty()) {
+		std::string s = "not recorded: ";
+		for (size_t i = 0; i < missing.size() && i < NAMED; i++)
+			s += (i ? ", " : "") + to_string(missing[i]);
+		if (missing.size() > NAMED)
+			s += " and " + std::to_string(missing.size() - NAMED) + " more";
+		return s;
+	}
+	if (!said.empty())
+		return said;
+	switch (-err) {
+	case EIO: return "the words read are codes of failed reads or make no sense";
+	case EOPNOTSUPP: return "not published for this chip";
+	case ENODEV: return "no chip that is known";
+	case ENOENT: return "there is none";
+	case EPERM: return "not shown without CAP_PERFMON or CAP_SYS_ADMIN";
+	case EACCES: return "GPU memory is needed, and the module was loaded with vram=off";
+	case ETIMEDOUT: return "the GPU answers too slowly";
+	default: return errno_name();
+	}
+}
+
+std::string engines_missing(int err, uint32_t dropped)
+{
+	return err == -ENOSPC ? fmt::format("no room for {} more", dropped) : "";
+}
+
+} // namespace tool

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+// See format.hpp.
+#include "lib/base/format.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <string_view>
+
+namespace tool {
+
+namespace {
+
+constexpr double LONGEST_NS = 1e18; // 31 years
+
+} // namespace
+
+std::string ranges(const std::vector<u32> &sorted)
+{
+	std::vector<std::string> parts;
+
+	for (size_t i = 0, j; i < sorted.size(); i = j) {
+		for (j = i + 1; j < sorted.size() && sorted[j] == sorted[j - 1] + 1;)
+			j++;
+		parts.push_back(j - i > 1 ? fmt::format("{}-{}", sorted[i], sorted[j - 1]) : std::to_string(sorted[i]));
+	}
+	return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+namespace {
+
+// The character that text begins with, and how many bytes it has; none: not UTF-8.
+std::optional<char32_t> first_of(std::string_view text, size_t &bytes)
+{
+	auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+	char32_t c = byte(0);
+
+	bytes = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+	if (bytes < 2)
+		return bytes ? std::optional(c) : std::nullopt;
+	c &= 0x7fU >> bytes;
+	for (size_t i = 1; i < bytes; i++) {
+		if ((byte(i) & 0xc0) != 0x80)
+			return std::nullopt;
+		c = c << 6 | (byte(i) & 0x3f);
+	}
+	static const char32_t least[] = {0x80, 0x800, 0x10000};
+	return c < least[bytes - 2] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? std::nullopt : std::optional(c);
+}
+
+// Of C0, C1 and what turns the direction of text around: terminals act on these.
+bool is_control(char32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200e && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+} // namespace
+
+std::string printable(std::string name)
+{
+	size_t to = 0;
+
+	for (size_t at = 0, bytes; at < name.size(); at += bytes) {
+		std::optional<char32_t> c = first_of(std::string_view(name).substr(at), bytes);
+		bytes = c ? bytes : 1;
+		if (!c || is_control(*c))
+			name[to++] = '?';
+		else
+			for (size_t i = 0; i < bytes; i++)
+				name[to++] = name[at + i];
+	}
+	name.resize(to);
+	return name;
+}
+
+std::string duration(u64 ns)
+{
+	if (ns >= 1000000000)
+		return fmt::format("{:.3f} s", static_cast<double>(ns) / 1e9);
+	if (ns >= 1000000)
+		return fmt::format("{:.3f} ms", static_cast<double>(ns) / 1e6);
+	return fmt::format("{:.3f} us", static_cast<double>(ns) / 1e3);
+}
+
+std::string bytes_text(u64 bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double v = static_cast<double>(bytes);
+	size_t unit = 0;
+
+	while (v >= 1024 && unit < 4) {
+		v /= 1024;
+		unit++;
+	}
+	return unit ? fmt::format("{:.1f} {}", v, units[unit]) : fmt::format("{} bytes", bytes);
+}
+
+std::optional<u64> parse_duration(const std::string &text, u64 unit_ns)
+{
+	static const std::map<std::string, u64> units = {{"ns", 1},         {"us", 1000},       {"ms", 1000000},
+							 {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
+	const char *end = text.data() + text.size();
+	double n = 0;
+	std::from_chars_result r = std::from_chars(text.data(), end, n, std::chars_format::fixed);
+	std::string unit(r.ptr, end);
+
+	if (r.ec != std::errc() || !(n >= 0) || n > 1e9 || (!unit.empty() && !units.count(unit)))
+		return std::nullopt;
+	double ns = n * static_cast<double>(unit.empty() ? unit_ns : units.at(unit));
+	// What is added to a clock's time must not overflow.
+	if (ns > LONGEST_NS)
+		return std::nullopt;
+	return static_cast<u64>(std::llround(ns));
+}
+
+} // namespace tool

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+// See launch_hook.hpp.
+#include "lib/launch/launch_hook.hpp"
+
+#include "lib/launch/guard_call.hpp"
+#include "lib/launch/symbol.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace gpulens {
+
+void say_unpartitioned(const std::string &why)
+{
+	std::fprintf(stderr, "gpulens-partition: %s; the program ends, because it would run unpartitioned\n",
+		     why.c_str());
+}
+
+std::string name_of(const GpuUuid &gpu)
+{
+	std::string text = "GPU";
+	char byte[4];
+
+	for (size_t i = 0; i < gpu.size(); i++) {
+		std::snprintf(byte, sizeof(byte), "%s%02x", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			      gpu[i]);
+		text += byte;
+	}
+	return text;
+}
+
+namespace hook {
+
+namespace {
+
+using Callback = void (*)(void *, int domain, int id, const void *in);
+
+constexpr unsigned char TABLE[16] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0x4e,
+				     0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
+constexpr size_t SUBSCRIBE = 3, ENABLE = 6;
+constexpr int DOMAIN = 0xb, BEFORE_UPLOAD = 1;
+constexpr size_t CONTEXT = 1, DESCRIPTOR = 4, VERSION_AT = 72, MASK_AT = 304;
+constexpr uint32_t MASKED = uint32_t{1} << 31;
+
+// Word 0 of a descriptor, and where a cooperative one has its grid: docs/results/2026-11-23-h200-cooperative.md.
+constexpr uint32_t TYPE_SHIFT = 24, TYPE_MASK = 0xf, TYPE_GRID = 1, TYPE_COOPERATIVE = 2, CLUSTERS = uint32_t{1} << 23;
+constexpr size_t COOPERATIVE_GRID_AT = 276; // u16 x, u16 y, u16 z
+constexpr unsigned SMS_PER_TPC = 2;         // of GPUs with descriptors of VERSION
+
+// CUDA's driver API, which may be called from the callback: with driver 580 none failed, and a launch took no longer.
+struct Driver {
+	int (*current)(void **) = nullptr;
+	int (*push)(void *) = nullptr;
+	int (*pop)(void **) = nullptr;
+	int (*device)(int *) = nullptr;
+	int (*uuid)(unsigned char (*)[16], int) = nullptr;
+};
+
+// Masks by descriptor. find() takes no lock and waits for nobody, so that a thread of high priority never waits for one
+// of low priority. A mask that was set stays in memory for ever, once, so that a pointer to it is always good.
+class Table {
+public:
+	explicit Table(size_t size) : slots_(size) {}
+
+	const LaunchMask *find(const void *key) const
+	{
+		for (size_t i = place(key); const void *has = slots_[i].key.load(std::memory_order_acquire);
+		     i = next(i))
+			while (has == key) {
+				const Slot &slot = slots_[i];
+				uint32_t tenant = slot.tenant.load(std::memory_order_acquire);
+				has = slot.key.load(std::memory_order_acquire);
+				const LaunchMask *mask = slot.mask.load(std::memory_order_acquire);
+				// Else another descriptor got this place, and the mask may be that one's.
+				if (has == key && slot.tenant.load(std::memory_order_acquire) == tenant)
+					return mask;
+			}
+		return nullptr;
+	}
+
+	// nullptr: none any more. False: there is no room for another descriptor. One caller at a time.
+	bool set(const void *key, const LaunchMask *mask)
+	{
+		Slot *free = nullptr;
+		size_t i = place(key);
+
+		for (; const void *has = slots_[i].key.load(std::memory_order_relaxed); i = next(i)) {
+			Slot &slot = slots_[i];
+			if (has == key) {
+				slot.mask.store(mask, std::memory_order_release);
+				return true;
+			}
+			if (!free && !slot.mask.load(std::memory_order_relaxed))
+				free = &slot;
+		}
+		if (!mask)
+			return true;
+		if (!free && 2 * ++used_ > slots_.size()) {
+			used_--;
+			return false;
+		}
+		if (!free)
+			free = &slots_[i];
+		// In this order: see find().
+		free->key.store(key, std::memory_order_release);
+		free->tenant.fetch_add(1, std::memory_order_release);
+		free->mask.store(mask, std::memory_order_release);
+		return true;
+	}
+
+	// The same masks in twice the room.
+	std::unique_ptr<Table> grown() const
+	{
+		std::unique_ptr<Table> table = std::make_unique<Table>(2 * slots_.size());
+
+		for (const Slot &slot : slots_)
+			if (const LaunchMask *mask = slot.mask.load(std::memory_order_relaxed))
+				table->set(slot.key.load(std::memory_order_relaxed), mask);
+		return table;
+	}
+
+private:
+	struct Slot {
+		std::atomic<const void *> key{nullptr}; // never nullptr again
+		std::atomic<uint32_t> tenant{0};        // counts keys
+		std::atomic<const LaunchMask *> mask{nullptr};
+	};
+
+	size_t place(const void *key) const
+	{
+		return (reinterpret_cast<uintptr_t>(key) >> 5) * 0x9e3779b97f4a7c15 >> 20 & (slots_.size() - 1);
+	}
+	size_t next(size_t i) const { return (i + 1) & (slots_.size() - 1); }
+
+	std::vector<Slot> slots_; // a power of two, at least half of them free
+	size_t used_ = 0;
+};
+
+struct Masks {
+	std::atomic<const LaunchMask *> global{nullptr};
+	std::atomic<const Table *> by_descriptor;
+	std::atomic<uint64_t *> masked{nullptr};
+	std::atomic<void (*)()> uncounted{nullptr};
+	Driver driver;
+	GpuUuid gpu{};
+	std::array<std::atomic<bool>, 64> verified{}; // by CUDA's number of the device: it is that GPU
+
+	std::mutex lock;                            // of those that change masks
+	std::set<LaunchMask> all;                   // that were ever set
+	std::vector<std::unique_ptr<Table>> tables; // the last one is used; launches may still look into others
+
+	Masks()
+	{
+		tables.push_back(std::make_unique<Table>(64));
+		by_descriptor = tables.back().get();
+	}
+};
+
+// Kept for ever: threads of the program may launch while it exits.
+Masks &masks()
+{
+	static Masks &all = *new Masks;
+	return all;
+}
+
+// fork() waits until no thread changes masks, so that a child finds them whole and the lock free.
+[[maybe_unused]] const int AT_FORK =
+	pthread_atfork([] { masks().lock.lock(); }, [] { masks().lock.unlock(); }, [] { masks().lock.unlock(); });
+
+struct Mine {
+	Seen seen;
+	std::optional<LaunchMask> next;
+};
+
+thread_local Mine mine;
+
+// Within a launch there is nobody to return an error to.
+[[noreturn]] void give_up(const std::string &why)
+{
+	say_unpartitioned(why);
+	std::_Exit(tool::STATUS_UNLIMITED);
+}
+
+[[noreturn]] void refuse_cooperative(uint64_t blocks, const char *what, unsigned sms)
+{
+	std::fprintf(
+		stderr,
+		"gpulens-partition: a cooperative launch of %llu %s has a mask of %u SMs: launch at most %u blocks, "
+		"without clusters; the program ends, because its blocks could wait for each other for ever\n",
+		static_cast<unsigned long long>(blocks), what, sms, sms);
+	std::_Exit(tool::STATUS_UNLIMITED);
+}
+
+void count_launch(Masks &all)
+{
+	uint64_t *masked = all.masked.load(std::memory_order_acquire);
+
+	if (!masked) {
+		// In a child of fork() the first launch begins a count of its own.
+		void (*begin)() = all.uncounted.load(std::memory_order_acquire);
+		if (begin)
+			begin();
+		masked = all.masked.load(std::memory_order_acquire);
+	}
+	if (masked)
+		std::atomic_ref<uint64_t>(*masked).fetch_add(1, std::memory_order_relaxed);
+}
+
+// Of a context, which is the calling thread's but for a stream of another one's. Nothing: CUDA does not say.
+std::optional<int> device_of(const Driver &driver, void *context)
+{
+	void *current = nullptr;
+	int device = 0, err = driver.current(&current);
+	bool other = context != current;
+
+	if (!err && other)
+		err = driver.push(context);
+	if (err)
+		return std::nullopt;
+	err = driver.device(&device);
+	if (other)
+		driver.pop(&current);
+	return err || device < 0 ? std::nullopt : std::optional(device);
+}
+
+// Programs can replace CUDA_VISIBLE_DEVICES, and libraries' callers can have contexts on several GPUs.
+void check_gpu(Masks &all, void *context)
+{
+	std::optional<int> device = device_of(all.driver, context);
+	GpuUuid is{};
+
+	if (!device)
+		give_up("CUDA does not tell on which GPU a launch is");
+	auto known = static_cast<size_t>(*device);
+	if (known < all.verified.size() && all.verified[known].load(std::memory_order_relaxed))
+		return;
+	if (all.driver.uuid(reinterpret_cast<unsigned char(*)[16]>(is.data()), *device))
+		give_up("CUDA does not tell on which GPU a launch is");
+	if (is != all.gpu)
+		give_up("a launch is on " + name_of(is) + ", and masks were verified on " + name_of(all.gpu));
+	if (known < all.verified.size())
+		all.verified[known].store(true, std::memory_order_relaxed);
+}
+
+// The driver admits a cooperative grid whose blocks are all resident on the whole GPU; on a part of it they may not be, and
+// then wait for each other for ever. With no more blocks than SMs they are.
+void check_cooperative(const unsigned char *descriptor, uint32_t first, const LaunchMask &mask)
+{
+	uint32_t type = first >> TYPE_SHIFT & TYPE_MASK;
+	uint16_t grid[3];
+	char why[100];
+
+	if (type == TYPE_GRID)
+		return;
+	if (type != TYPE_COOPERATIVE) {
+		std::snprintf(why, sizeof(why),
+			      "a launch has a descriptor of type %u, and what a mask does to it is unknown", type);
+		give_up(why);
+	}
+	std::memcpy(grid, descriptor + COOPERATIVE_GRID_AT, sizeof(grid));
+	uint64_t blocks = uint64_t{grid[0]} * grid[1] * grid[2];
+	unsigned sms = SMS_PER_TPC * static_cast<unsigned>(128 - std::popcount(mask[0]) - std::popcount(mask[1]));
+	if (first & CLUSTERS || !blocks || blocks > sms)
+		refuse_cooperative(blocks, first & CLUSTERS ? "clusters" : "blocks", sms);
+}
+
+void before_upload(void *, int, int, const void *in)
+{
+	Masks &all = masks();
+	Mine &my = mine;
+	uint32_t bytes = 0, first = 0;
+	LaunchMask mask;
+
+	std::memcpy(&bytes, in, sizeof(bytes));
+	unsigned char *descriptor = bytes < (DESCRIPTOR + 1) * sizeof(void *)
+					    ? nullptr
+					    : static_cast<unsigned char *const *>(in)[DESCRIPTOR];
+	my.seen = {.launches = my.seen.launches + 1,
+		   .version = descriptor ? descriptor[VERSION_AT] : 0U,
+		   .descriptor = descriptor,
+		   .context = descriptor ? static_cast<void *const *>(in)[CONTEXT] : nullptr};
+	if (my.next) {
+		mask = *my.next;
+		my.next.reset();
+	} else {
+		const LaunchMask *found = all.by_descriptor.load(std::memory_order_acquire)->find(descriptor);
+		if (!found)
+			found = all.global.load(std::memory_order_acquire);
+		if (!found)
+			return;
+		mask = *found;
+	}
+	count_launch(all);
+	if (my.seen.version != VERSION) {
+		char why[80];
+		std::snprintf(why, sizeof(why), "a launch has a descriptor of version %#x, not %#x", my.seen.version,
+			      VERSION);
+		give_up(why);
+	}
+	check_gpu(all, my.seen.context);
+	std::memcpy(&first, descriptor, sizeof(first));
+	check_cooperative(descriptor, first, mask);
+	std::memcpy(descriptor + MASK_AT, mask.data(), sizeof(mask));
+	first |= MASKED;
+	std::memcpy(descriptor, &first, sizeof(first));
+}
+
+} // namespace
+
+const char *subscribe(void *libcuda)
+{
+	Driver &driver = masks().driver;
+	int (*get)(const void **, const void *) = nullptr;
+	const void *table = nullptr;
+	uint32_t handle = 0;
+
+	if (!find(libcuda, "cuGetExportTable", get) || get(&table, TABLE) || !table ||
+	    *static_cast<const size_t *>(table) <= ENABLE * sizeof(void *))
+		return "this driver has no callback before a launch";
+	if (!find(libcuda, "cuCtxGetCurrent", driver.current) || !find(libcuda, "cuCtxPushCurrent_v2", driver.push) ||
+	    !find(libcuda, "cuCtxPopCurrent_v2", driver.pop) || !find(libcuda, "cuCtxGetDevice", driver.device) ||
+	    !find(libcuda, "cuDeviceGetUuid", driver.uuid))
+		return "this driver does not tell on which GPU a launch is";
+	void *const *entries = static_cast<void *const *>(table);
+	auto subscribe = reinterpret_cast<int (*)(uint32_t *, Callback, void *)>(entries[SUBSCRIBE]);
+	auto enable = reinterpret_cast<int (*)(uint32_t, uint32_t, int, int)>(entries[ENABLE]);
+	if (subscribe(&handle, before_upload, nullptr) || enable(1, handle, DOMAIN, BEFORE_UPLOAD))
+		return "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or "
+		       "gpulens run?)";
+	return nullptr;
+}
+
+void only_on(const GpuUuid &gpu)
+{
+	masks().gpu = gpu;
+}
+
+void set_next(const std::optional<LaunchMask> &mask)
+{
+	mine.next = mask;
+}
+
+std::optional<LaunchMask> take_next()
+{
+	return std::exchange(mine.next, std::nullopt);
+}
+
+void set_of_descriptor(const void *descriptor, const std::optional<LaunchMask> &mask)
+{
+	Masks &all = masks();
+	std::lock_guard<std::mutex> hold(all.lock);
+	const LaunchMask *kept = mask ? &*all.all.insert(*mask).first : nullptr;
+
+	if (all.tables.back()->set(descriptor, kept))
+		return;
+	all.tables.push_back(all.tables.back()->grown());
+	all.tables.back()->set(descriptor, kept);
+	all.by_descriptor.store(all.tables.back().get(), std::memory_order_release);
+}
+
+void set_global(const LaunchMask &mask)
+{
+	Masks &all = masks();
+	std::lock_guard<std::mutex> hold(all.lock);
+
+	all.global.store(&*all.all.insert(mask).first, std::memory_order_release);
+}
+
+Seen seen()
+{
+	return mine.seen;
+}
+
+void count_into(uint64_t *masked)
+{
+	masks().masked.store(masked, std::memory_order_release);
+}
+
+void on_uncounted(void (*begin)())
+{
+	masks().uncounted.store(begin, std::memory_order_release);
+}
+
+} // namespace hook
+} // namespace gpulens

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+// Questions that a GPU's values answer. See model.hpp.
+#include "lib/model/model.hpp"
+
+#include "format.h"
+#include "hw/fifo.h"
+#include "hw/ptop.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+
+namespace tool {
+
+bool Engine::is_copy() const
+{
+	return type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE ||
+	       (type >= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 && type <= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2);
+}
+
+bool Engine::is_graphics() const
+{
+	return type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS;
+}
+
+// The long names end with it in parentheses where they have one.
+std::string Engine::short_name() const
+{
+	size_t open = name.rfind('('), close = name.rfind(')');
+
+	if (is_graphics())
+		return fmt::format("GR{}", inst);
+	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC)
+		return inst ? fmt::format("SEC{}", inst) : "SEC";
+	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA)
+		return fmt::format("OFA{}", inst);
+	if (type >= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 && type <= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2)
+		return fmt::format("COPY{}", type - NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0);
+	if (name.compare(0, 8, "Unknown ") != 0 && open != name.npos && close != name.npos && close > open)
+		return name.substr(open + 1, close - open - 1);
+	return name;
+}
+
+const char *EngineNow::state_name() const
+{
+	switch (state) {
+	case LENS_ENGINE_IDLE: return "idle";
+	case LENS_ENGINE_ON: return "on";
+	case LENS_ENGINE_LOAD: return "loading";
+	case LENS_ENGINE_SAVE: return "saving";
+	case LENS_ENGINE_SWITCH: return "switching";
+	case LENS_ENGINE_UNKNOWN: break;
+	}
+	return "unknown";
+}
+
+std::string EngineNow::text() const
+{
+	if (err)
+		return err == -EOPNOTSUPP ? "-" : "unreadable";
+	if (state == LENS_ENGINE_UNKNOWN)
+		return "unknown code";
+	if (state == LENS_ENGINE_IDLE)
+		return "idle";
+	std::string who = id == LENS_NONE ? "unknown TSG" : fmt::format("{} {}", bare ? "channel" : "TSG", id);
+	return state == LENS_ENGINE_ON ? who : fmt::format("{} ({})", who, state_name());
+}
+
+bool Channel::on_engine() const
+{
+	if (state.chram)
+		return state.on_eng;
+	return state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG ||
+	       (state.status >= NV_PCCSR_CHANNEL_STATUS_ON_ENG &&
+		state.status <= NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING) ||
+	       (state.status >= NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG_CTX_RELOAD &&
+		state.status <= NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_ACQ_CTX_RELOAD);
+}
+
+bool Channel::on_pbdma() const
+{
+	if (state.chram)
+		return state.on_pbdma;
+	return state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA ||
+	       state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG ||
+	       state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_CTX_RELOAD ||
+	       state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG_CTX_RELOAD;
+}
+
+std::string Channel::status() const
+{
+	return err ? "unreadable" : lens_status_name(state.status);
+}
+
+bool Tsg::running() const
+{
+	for (const Channel &c : channels)
+		if (c.on_engine())
+			return true;
+	return false;
+}
+
+std::vector<const Channel *> Runlist::channels() const
+{
+	std::vector<const Channel *> all;
+
+	for (const Tsg &t : tsgs)
+		for (const Channel &c : t.channels)
+			all.push_back(&c);
+	for (const Channel &c : outside)
+		all.push_back(&c);
+	std::sort(all.begin(), all.end(), [](const Channel *a, const Channel *b) { return a->position < b->position; });
+	return all;
+}
+
+bool Gpu::numbers_tpcs() const
+{
+	return std::any_of(gpcs.begin(), gpcs.end(), [](const Gpc &g) { return g.tpcs && g.first_tpc; });
+}
+
+const Runlist *Gpu::runlist(u32 id) const
+{
+	for (const Runlist &r : runlists)
+		if (r.id == id)
+			return &r;
+	return nullptr;
+}
+
+std::vector<const Engine *> Gpu::engines_of(u32 runlist) const
+{
+	std::vector<const Engine *> list;
+
+	for (const Engine &e : engines)
+		if (e.runlist >= 0 && static_cast<u32>(e.runlist) == runlist)
+			list.push_back(&e);
+	return list;
+}
+
+std::vector<std::string> Gpu::engine_names(u32 runlist) const
+{
+	std::vector<std::string> names;
+
+	for (const Engine *e : engines_of(runlist))
+		names.push_back(e->short_name());
+	return names;
+}
+
+std::vector<Copy> Gpu::copies() const
+{
+	std::map<u32, Copy> by_lce;
+
+	if (!has_copy)
+		return {};
+	for (const Engine &e : engines) {
+		if (e.type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE)
+			continue;
+		Copy c{.lce = e.inst, .grce = e.grce, .runlist = e.runlist, .pces = {}};
+		for (const auto &[pce, lce] : lce_for_pce)
+			if (lce >= 0 && static_cast<u32>(lce) == e.inst)
+				c.pces.push_back(pce);
+		by_lce[e.inst] = c;
+	}
+	// As copy_topology has it: who has PCEs of its own borrows none.
+	for (auto &[lce, c] : by_lce) {
+		if (!c.pces.empty() || lce >= shared_lce.size() || shared_lce[lce] == LENS_NONE)
+			continue;
+		c.shares_lce = shared_lce[lce];
+		auto lender = by_lce.find(static_cast<u32>(c.shares_lce));
+		if (lender != by_lce.end())
+			c.pces = lender->second.pces;
+	}
+	std::vector<Copy> list;
+	list.reserve(by_lce.size());
+	for (auto &[lce, c] : by_lce)
+		list.push_back(std::move(c));
+	return list;
+}
+
+std::string Gpu::name() const
+{
+	return index == LENS_NONE ? source : fmt::format("gpu{}", index);
+}
+
+std::string Gpu::title() const
+{
+	return fmt::format("{}{}{}{}", index == LENS_NONE ? "" : name() + ": ",
+			   chip.name.empty() ? "no chip that is known"
+					     : fmt::format("{} ({})", chip.name, chip.architecture),
+			   chip.device.empty() ? "" : ", ", chip.device);
+}
+
+const char *target_name(u32 target)
+{
+	static const char *const names[] = {"vid", "invalid", "sys coh", "sys ncoh"};
+
+	return names[target & 3];
+}
+
+Engine engine_of(const lens_gpu &gpu, const lens_engine &from)
+{
+	char name[LENS_ENGINE_NAME];
+	Engine e;
+
+	lens_engine_name(&gpu, &from, name);
+	e.name = name;
+	e.type = from.type;
+	e.inst = from.inst;
+	e.runlist = from.runlist;
+	e.engine_id = from.engine_id;
+	e.intr = from.intr;
+	e.reset = from.reset;
+	e.fault = from.fault;
+	e.pri_base = from.pri_base;
+	e.runlist_base = from.runlist_base;
+	e.grce = lens_engine_is_grce(&gpu, &from);
+	return e;
+}
+
+} // namespace tool

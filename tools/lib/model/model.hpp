@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+// A GPU as the tool shows it, wherever it was seen: in the module's snapshot or in a recorded image. Values only;
+// what a source does not tell is empty or nullopt. Filled by from_image() and from_snapshot(), printed by text.cc,
+// json.cc and others.
+#pragma once
+#include "gpulens/gpu.h"
+#include "lib/base/failure.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+struct Chip {
+	std::string name;         // "GP106"
+	std::string architecture; // "Pascal"
+	std::string device;       // PCI address or platform name; empty: not told
+	std::string assumed;      // what of this chip's tables no manual publishes
+	u32 id = 0;               // architecture << 4 | implementation
+	std::string product;      // "NVIDIA H200"; empty: not told
+	std::string driver;       // its version; empty: not told
+	std::optional<u32> boot0, boot42;
+	bool known = true; // false: only the generation is known
+	bool ids_per_runlist = false;
+	u64 memory_bytes = 0;    // 0: not told
+	u32 engines_dropped = 0; // there was no room for at least so many
+};
+
+// What was on an engine at the instant of a snapshot or image.
+struct EngineNow {
+	int err = 0; // why that is unknown, negative errno; -EOPNOTSUPP: the engine has no register that says it
+	lens_engine_state state = LENS_ENGINE_IDLE;
+	int id = LENS_NONE; // of a TSG, or of a channel that is in none: bare
+	bool bare = false;
+	int channel = LENS_NONE; // of that TSG; not told by every chip
+	bool busy = false, faulted = false, reload = false;
+
+	// "TSG 5", "TSG 5 (saving)", "idle", "unreadable", "-" without a register
+	std::string text() const;
+	// "on", "loading"
+	const char *state_name() const;
+};
+
+struct Engine {
+	std::string name; // as device_info names it
+	u32 type = 0;     // NV_PTOP_DEVICE_INFO_TYPE_ENUM
+	u16 inst = 0;
+	int runlist = LENS_NONE, engine_id = LENS_NONE, intr = LENS_NONE, reset = LENS_NONE, fault = LENS_NONE;
+	u32 pri_base = 0, runlist_base = 0; // BAR0 offsets, 0: not told
+	bool grce = false;                  // a copy engine on a runlist with graphics
+	std::optional<EngineNow> now{};     // nothing: the source does not say
+
+	bool is_copy() const;
+	bool is_graphics() const;
+	// "GR0", "GRCE0/LCE0", "LCE2", "NVDEC1", "SEC": as short as it stays unique
+	std::string short_name() const;
+};
+
+// What an instance block and a context image say; images have it, snapshots do not.
+struct Context {
+	int err = 0, image_err = 0; // negative errno
+	u64 pdb = 0;                // page directory: who shares it shares an address space
+	u32 pdb_target = 0;
+	std::string page_tables; // "v2"
+	u32 veid = 0;
+	u64 subcontexts = 0, image_va = 0;
+	u32 context_id = 0, graphics = 0, compute = 0;
+	u32 saves_wfi = 0, saves_cta = 0, saves_gfxp = 0, saves_cilp = 0;
+};
+
+struct Channel {
+	u32 id = 0, runlist = 0;
+	u32 position = 0;    // among the runlist's entries
+	int tsg = LENS_NONE; // in none
+	u32 runqueue = 0;
+	u64 inst = 0;                   // 0: not told
+	std::optional<u32> inst_target; // nullopt: unknown
+	int err = 0;                    // why its state could not be read, negative errno
+	lens_channel_state state{};     // zero where err says so
+	std::optional<Context> context;
+
+	bool on_engine() const;
+	bool on_pbdma() const;
+	bool faulted() const { return state.pbdma_faulted || state.eng_faulted; }
+	// "on pbdma+eng", "idle", "unreadable"
+	std::string status() const;
+};
+
+struct Tsg {
+	u32 id = 0, scale = 0, timeout = 0;
+	u64 timeslice_ns = 0;
+	u32 length = 0; // channels that it says it has
+	std::vector<Channel> channels;
+
+	bool running() const;
+};
+
+struct Runlist {
+	u32 id = 0;
+	int err = 0;           // why its entries could not be read, negative errno
+	bool has_regs = false; // base, target, length and pending are known, whatever err says
+	u64 base = 0;
+	u32 target = 0, length = 0; // length: entries
+	bool pending = false, torn = false;
+	std::vector<Tsg> tsgs;
+	std::vector<Channel> outside; // channels that are in no TSG
+
+	std::vector<const Channel *> channels() const; // all of them, in order
+};
+
+struct Gpc {
+	u32 id = 0;       // physical, enabled ones only
+	u32 tpc_mask = 0; // set bit: disabled
+	u32 tpcs = 0;
+	std::optional<u32> first_tpc{}; // logical number of the first of them, where they follow one another
+	int logical = LENS_NONE;        // the driver's number of this GPC
+};
+
+// A streaming multiprocessor as a program sees it (%smid), and where it is.
+struct Sm {
+	u32 id = 0;
+	u32 gpc = 0, tpc = 0, sm = 0; // logical GPC, TPC in that, SM in that
+	u32 cpc = 0;                  // physical
+	u32 virtual_gpc = 0;          // those of one can be in one thread-block cluster
+	u32 ugpu = 0;                 // the half of the L2 cache that it is next to
+};
+
+// A process that uses this GPU.
+struct Process {
+	u32 pid = 0;
+	std::string name;              // empty: not told
+	std::vector<std::string> uses; // "compute", "copy", "debugger", "MPS"
+};
+
+// A logical copy engine and what does its work.
+struct Copy {
+	u32 lce = 0;
+	bool grce = false;
+	int runlist = LENS_NONE;
+	int shares_lce = LENS_NONE; // the LCE whose PCEs a GRCE borrows
+	std::vector<u32> pces;
+};
+
+struct Gpu {
+	int index = LENS_NONE;        // the X of /proc/gpuX
+	std::string source;           // "/proc/gpu0/snapshot", or the file's name
+	u64 time_ns = 0, took_ns = 0; // of a snapshot, CLOCK_MONOTONIC
+	bool addresses = true;        // false: the reader was not allowed to see any
+
+	Chip chip;
+	std::vector<Engine> engines;
+	bool has_runlists = false;
+	std::vector<Runlist> runlists;
+	u32 num_gpcs = 0, num_tpc_per_gpc = 0, num_ces = 0; // 0: not told
+	bool has_gpcs = false, has_copy = false;
+	lens_tpc_order tpc_order = LENS_TPC_ORDER_PUBLISHED; // of the logical numbers in gpcs
+	u32 gpc_mask = 0;                                    // set bit: disabled
+	std::vector<Gpc> gpcs;
+	std::vector<Sm> sms;            // by id; empty: not told
+	u32 pce_map = 0;                // set bit: present
+	std::map<u32, int> lce_for_pce; // LENS_NONE: serves none
+	std::vector<int> shared_lce;    // by GRCE; LENS_NONE: shares none
+
+	// What only the driver tells.
+	std::optional<std::vector<u32>> allocated; // ids of channels that are allocated, whether on a runlist or not
+	std::optional<std::vector<Process>> processes;
+
+	// Why a part is not there, by who asks for it.
+	std::vector<Failure> chip_failures, engine_failures, gpc_failures, copy_failures, runlist_failures,
+		channel_failures;
+
+	// Has any of the GPCs logical TPC numbers, which tpc_order is about?
+	bool numbers_tpcs() const;
+	const Runlist *runlist(u32 id) const;
+	std::vector<const Engine *> engines_of(u32 runlist) const;
+	std::vector<std::string> engine_names(u32 runlist) const; // short ones
+	std::vector<Copy> copies() const;                         // by LCE
+	// "gpu0", or the source's name
+	std::string name() const;
+	// "gpu0: AD102 (Ada), 0000:01:00.0"
+	std::string title() const;
+};
+
+// An engine with the name and the kind that the core gives it.
+Engine engine_of(const lens_gpu &gpu, const lens_engine &engine);
+// "vid", "sys coh", ..., as runlistY prints it.
+const char *target_name(u32 target);
+
+} // namespace tool

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+// See client.hpp.
+#include "lib/rm/client.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+namespace tool::rm {
+
+namespace {
+
+constexpr struct {
+	u32 status;
+	const char *name;
+} STATUS[] = {
+	{NV_OK, "NV_OK"},
+	{NV_ERR_INSUFFICIENT_RESOURCES, "NV_ERR_INSUFFICIENT_RESOURCES"},
+	{NV_ERR_INSUFFICIENT_PERMISSIONS, "NV_ERR_INSUFFICIENT_PERMISSIONS"},
+	{NV_ERR_INVALID_ARGUMENT, "NV_ERR_INVALID_ARGUMENT"},
+	{NV_ERR_INVALID_CHANNEL, "NV_ERR_INVALID_CHANNEL"},
+	{NV_ERR_INVALID_CLASS, "NV_ERR_INVALID_CLASS"},
+	{NV_ERR_INVALID_CLIENT, "NV_ERR_INVALID_CLIENT"},
+	{NV_ERR_INVALID_PARAM_STRUCT, "NV_ERR_INVALID_PARAM_STRUCT"},
+	{NV_ERR_INVALID_REQUEST, "NV_ERR_INVALID_REQUEST"},
+	{NV_ERR_INVALID_STATE, "NV_ERR_INVALID_STATE"},
+	{NV_ERR_NOT_SUPPORTED, "NV_ERR_NOT_SUPPORTED"},
+	{NV_ERR_OBJECT_NOT_FOUND, "NV_ERR_OBJECT_NOT_FOUND"},
+	{NV_ERR_OUT_OF_RANGE, "NV_ERR_OUT_OF_RANGE"},
+};
+
+constexpr int BUSY_TRIES = 1000; // of EAGAIN, a millisecond apart
+constexpr useconds_t BUSY_US = 1000;
+
+// errno; 0: the driver has answered, also with a refusal. A driver that says EAGAIN for a second is not asked again.
+template <typename T> int escape(int fd, unsigned nr, T &params)
+{
+	for (int tries = 0;;) {
+		if (ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, NV_IOCTL_MAGIC, nr, sizeof(params)), &params) >= 0)
+			return 0;
+		if (errno != EINTR && (errno != EAGAIN || ++tries > BUSY_TRIES))
+			return errno;
+		if (errno == EAGAIN)
+			usleep(BUSY_US);
+	}
+}
+
+u64 pointer(const void *to)
+{
+	return reinterpret_cast<uintptr_t>(to);
+}
+
+std::string node_error(int err, const std::string &node = NODE)
+{
+	bool gone = err == ENOENT || err == ENXIO || err == ENODEV;
+	const char *todo = gone && node != NODE
+				   ? "the driver has this GPU, but no node of it is here; a container must be given it"
+			   : gone                          ? "NVIDIA's driver is not loaded here: sudo modprobe nvidia"
+			   : err == EACCES || err == EPERM ? "be root: sudo gpulens ..."
+							   : "the driver's log may say more: dmesg | grep NVRM";
+
+	return fmt::format("{}: {}: {}; {}", node, strerrorname_np(err) ? strerrorname_np(err) : "?",
+			   std::strerror(err), todo);
+}
+
+} // namespace
+
+std::string status_name(u32 status)
+{
+	auto row = std::find_if(std::begin(STATUS), std::end(STATUS), [&](auto &one) { return one.status == status; });
+
+	return row == std::end(STATUS) ? fmt::format("status {:#x}", status) : row->name;
+}
+
+std::string refusal(const char *question, u32 status, const std::string &version)
+{
+	std::string why = fmt::format("{}: {}", question, status_name(status));
+
+	if (status == NV_ERR_INSUFFICIENT_PERMISSIONS)
+		why += "; be root: sudo gpulens ...";
+	if (status == NV_ERR_INVALID_PARAM_STRUCT)
+		why += fmt::format("; its parameters are not those of driver {} in driver {}", KNOWN_VERSION, version);
+	return why;
+}
+
+const Attached &the_one(const std::vector<Attached> &there, unsigned place)
+{
+	if (place >= there.size())
+		throw SourceError(fmt::format("there is no GPU {}; the driver has {}", place, there.size()));
+	return there[place];
+}
+
+bool Client::there()
+{
+	return access(NODE, F_OK) == 0;
+}
+
+Client::Client() : fd_(::open(NODE, O_RDWR | O_CLOEXEC))
+{
+	Version v;
+	int err = fd_ < 0 ? errno : escape(fd_, NV_ESC_CHECK_VERSION_STR, v);
+
+	try {
+		if (err)
+			throw SourceError(node_error(err));
+		version_.assign(v.text, strnlen(v.text, sizeof(v.text)));
+		u32 status = alloc(0, NV01_ROOT_CLIENT, nullptr, 0, root_);
+		if (status != NV_OK)
+			throw SourceError(
+				fmt::format("{}: driver {} gives no client: {}", NODE, version_, status_name(status)));
+	} catch (...) {
+		if (fd_ >= 0)
+			close(fd_);
+		throw;
+	}
+}
+
+Client::~Client()
+{
+	Free all{.root = root_, .parent = 0, .object = root_};
+
+	escape(fd_, NV_ESC_RM_FREE, all);
+	close(fd_);
+	for (int fd : nodes_)
+		close(fd);
+}
+
+u32 Client::alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object)
+{
+	Alloc a{.root = root_, .parent = parent, .cls = cls, .params = pointer(params), .params_size = size};
+	int err = escape(fd_, NV_ESC_RM_ALLOC, a);
+
+	if (err)
+		throw SourceError(node_error(err));
+	object = a.object;
+	return a.status;
+}
+
+u32 Client::control(u32 object, u32 cmd, void *params, u32 size)
+{
+	Control c{.client = root_, .object = object, .cmd = cmd, .params = pointer(params), .params_size = size};
+	int err = escape(fd_, NV_ESC_RM_CONTROL, c);
+
+	if (err)
+		throw SourceError(node_error(err));
+	return c.status;
+}
+
+bool Client::compared() const
+{
+	std::string major = version_.substr(0, version_.find('.'));
+
+	return std::find(std::begin(COMPARED_VERSIONS), std::end(COMPARED_VERSIONS), major) !=
+	       std::end(COMPARED_VERSIONS);
+}
+
+std::vector<Attached> Client::gpus()
+{
+	std::vector<Attached> list;
+	AttachedIds ids;
+	u32 status = ask(ids);
+
+	if (status != NV_OK)
+		throw SourceError(fmt::format("{}: driver {} does not say which GPUs there are: {}", NODE, version_,
+					      status_name(status)));
+	for (u32 id : ids.gpu_ids) {
+		if (id == AttachedIds::NONE)
+			break;
+		IdInfo info{.gpu_id = id};
+		PciInfo pci{.gpu_id = id};
+		status = ask(info);
+		Attached one{.device = info.device, .subdevice = info.subdevice};
+		if (status != NV_OK)
+			one.trouble = fmt::format("{}: driver {} does not say what GPU {:#x} is: {}", NODE, version_,
+						  id, status_name(status));
+		if (ask(pci) == NV_OK)
+			one.pci = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.slot);
+		list.push_back(one);
+	}
+	std::sort(list.begin(), list.end(), [](const Attached &a, const Attached &b) { return a.pci < b.pci; });
+	for (unsigned i = 0; i < list.size(); i++)
+		list[i].place = i;
+	return list;
+}
+
+namespace {
+
+// The X of a GPU's /dev/nvidiaX: as the driver's own /proc says, else by its place among the GPUs.
+unsigned minor_of(const std::string &pci, unsigned place)
+{
+	std::ifstream file("/proc/driver/nvidia/gpus/" + pci + "/information");
+	std::string line;
+
+	while (std::getline(file, line))
+		if (line.compare(0, 13, "Device Minor:") == 0)
+			return static_cast<unsigned>(std::strtoul(line.c_str() + 13, nullptr, 10));
+	return place;
+}
+
+} // namespace
+
+Subdevice Client::open(const Attached &gpu)
+{
+	DeviceAlloc device{.device_id = gpu.device};
+	SubdeviceAlloc subdevice{.subdevice_id = gpu.subdevice};
+	u32 parent = 0;
+	Subdevice s;
+
+	if (!gpu.trouble.empty())
+		throw GpuError(EIO, gpu.trouble);
+	// The driver talks about a GPU only to processes that have its node open. Nothing is asked there.
+	std::string node = fmt::format("/dev/nvidia{}", minor_of(gpu.pci, gpu.place));
+	int fd = ::open(node.c_str(), O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		int err = errno;
+		throw GpuError(err, node_error(err, node));
+	}
+	nodes_.push_back(fd);
+	u32 status = alloc(root_, NV01_DEVICE_0, &device, sizeof(device), parent);
+
+	if (status == NV_OK)
+		status = alloc(parent, NV20_SUBDEVICE_0, &subdevice, sizeof(subdevice), s.handle);
+	if (status != NV_OK)
+		throw GpuError(EIO, fmt::format("{}: driver {} does not let this process ask about GPU {}: {}", NODE,
+						version_, gpu.pci, status_name(status)));
+	return s;
+}
+
+} // namespace tool::rm

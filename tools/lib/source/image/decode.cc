@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+// A GPU decoded from an image. See decode.hpp.
+#include "lib/source/image/decode.hpp"
+
+#include "hw/fb.h"
+#include "hw/ptop.h"
+#include "hw/runlist.h"
+
+namespace tool {
+
+RunlistSnap::RunlistSnap(lens_gpu &gpu, const lens_runlist &rl)
+{
+	snap.rl = &rl;
+	err = lens_runlist_begin(&gpu, &snap);
+	if (err)
+		return;
+	// An image does not move, so that one answer to the length is enough.
+	make_room(gpu);
+	err = lens_runlist_collect(&gpu, &snap);
+	if (!err && snap.n)
+		err = lens_contexts_collect(&gpu, &snap);
+}
+
+void RunlistSnap::make_room(const lens_gpu &gpu)
+{
+	size_t cap = snap.regs.length;
+
+	entries_.assign(cap * gpu.chip->entry_words / 2 + 1, 0);
+	state_.assign(cap * 2 + 1, 0);
+	errs_.assign(cap + 1, 0);
+	context_.assign(cap + 1, lens_context{});
+	cache_ = std::make_unique<lens_walk_cache>();
+	snap.cap = static_cast<u32>(cap);
+	snap.entries = reinterpret_cast<u32 *>(entries_.data());
+	snap.state = state_.data();
+	snap.err = errs_.data();
+	snap.context = context_.data();
+	snap.cache = cache_.get();
+}
+
+Decoder::Decoder(const Image &image) : image_(image), replay_(image)
+{
+	identify_err_ = lens_gpu_identify(gpu_.get(), replay_.io());
+	identified_ = !identify_err_;
+	if (!identified_)
+		return;
+	replay_.take_missing();
+	topology_err_ = lens_gpu_read_topology(gpu_.get());
+	topology_missing_ = replay_.take_missing();
+}
+
+// The topology is read in one go; by their addresses, its parts are told apart again.
+Decoder::Part Decoder::part_of(uint32_t reg) const
+{
+	const lens_chip &chip = *gpu_->chip;
+
+	if (reg == NV_PTOP_SCAL_NUM_GPCS || reg == NV_PTOP_SCAL_NUM_TPC_PER_GPC)
+		return Part::Gpcs;
+	if (chip.fuse_gpc && (reg == chip.fuse_gpc || reg - chip.fuse_tpc_gpc < 4 * LENS_MAX_GPCS))
+		return Part::Gpcs;
+	if (reg == NV_PTOP_SCAL_NUM_CES)
+		return Part::Copy;
+	if (chip.ce.pces && (reg == chip.ce.pce_map || reg - chip.ce.pce2lce < 4U * chip.ce.pces ||
+			     reg - chip.ce.grce < 4U * LENS_MAX_GRCES))
+		return Part::Copy;
+	if (reg == NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE || reg == NV_USABLE_FB_SIZE_IN_MB)
+		return Part::Memory;
+	// Images that are older than the reading of it lack it: the interrupt ids are unknown then, and nothing else.
+	for (u32 i = 0; i < gpu_->topo.n_engines; i++) {
+		const lens_engine &e = gpu_->topo.engines[i];
+		if (e.runlist_base && reg == e.runlist_base + NV_RUNLIST_ENGINE_STATUS1(e.rleng))
+			return Part::Interrupts;
+	}
+	return Part::Engines;
+}
+
+void Decoder::add(std::vector<Failure> &to, const char *item, int err, Part part) const
+{
+	Failure f{item, err, {}};
+
+	for (const Missing &m : topology_missing_)
+		if (m.kind == 'r' && part_of(static_cast<uint32_t>(m.addr)) == part)
+			f.missing.push_back(m);
+	// The core goes on without some registers, a second die's say; it still has to be told.
+	if (!f.missing.empty() && !f.err)
+		f.err = -EIO;
+	if (f.err)
+		to.push_back(std::move(f));
+}
+
+std::vector<Failure> Decoder::chip_failures() const
+{
+	std::vector<Failure> list;
+
+	if (identify_err_)
+		list.push_back({"chip", identify_err_, {}});
+	return list;
+}
+
+std::vector<Failure> Decoder::engine_failures() const
+{
+	std::vector<Failure> list = chip_failures();
+
+	if (!identified_)
+		return list;
+	const lens_topology &topo = gpu_->topo;
+	add(list, "engines", topology_err_ ? topology_err_ : topo.devices_err, Part::Engines);
+	if (!list.empty())
+		list.back().said = engines_missing(list.back().err, topo.dropped_engines);
+	return list;
+}
+
+std::vector<Failure> Decoder::gpc_failures() const
+{
+	// Without a device table the core does not come to them.
+	std::vector<Failure> list = topology_err_ || !identified_ ? engine_failures() : std::vector<Failure>();
+
+	if (list.empty())
+		add(list, "gpcs", gpu_->topo.gpcs_err, Part::Gpcs);
+	return list;
+}
+
+std::vector<Failure> Decoder::copy_failures() const
+{
+	std::vector<Failure> list = engine_failures();
+
+	if (identified_ && !topology_err_)
+		add(list, "copy", gpu_->topo.ce_err, Part::Copy);
+	return list;
+}
+
+bool Decoder::has_runlists(std::vector<Failure> &failures) const
+{
+	std::vector<Failure> list = engine_failures();
+
+	failures.insert(failures.end(), list.begin(), list.end());
+	if (!identified_ || topology_err_)
+		return false;
+	if (lens_gpu_has_host(gpu_.get()))
+		return true;
+	failures.push_back({"runlists", -EOPNOTSUPP, {}});
+	return false;
+}
+
+std::vector<Failure> Decoder::memory_failures() const
+{
+	std::vector<Failure> list = chip_failures();
+
+	if (identified_)
+		add(list, "memory", gpu_->topo.memory_bytes ? 0 : -EOPNOTSUPP, Part::Memory);
+	return list;
+}
+
+std::optional<Decoder::EngineStatus> Decoder::engine(const lens_engine &engine)
+{
+	EngineStatus s{};
+
+	replay_.take_missing();
+	s.err = lens_engine_read(gpu_.get(), &engine, &s.now);
+	if (!replay_.take_missing().empty())
+		return std::nullopt;
+	return s;
+}
+
+std::unique_ptr<lens_bars> Decoder::bars(std::vector<Failure> &failures)
+{
+	std::unique_ptr<lens_bars> bars = std::make_unique<lens_bars>();
+	std::unique_ptr<lens_mmu_scan> room = std::make_unique<lens_mmu_scan>();
+	Failure f{"bars", 0, {}};
+
+	failures = engine_failures();
+	if (!failures.empty())
+		return nullptr;
+	replay_.take_missing();
+	f.err = lens_bars_collect(gpu_.get(), bars.get(), room.get(), LENS_BARS_WORDS);
+	f.missing = replay_.take_missing();
+	if (!f.err && !f.missing.empty())
+		f.err = -EIO;
+	if (!f.err)
+		return bars;
+	failures.push_back(std::move(f));
+	return nullptr;
+}
+
+std::unique_ptr<RunlistSnap> Decoder::runlist(u32 id, std::vector<Failure> &failures)
+{
+	const lens_runlist *rl = lens_gpu_runlist(gpu_.get(), id);
+	Failure f{"runlist " + std::to_string(id), -ENOENT, {}};
+	std::unique_ptr<RunlistSnap> list;
+
+	if (rl) {
+		replay_.take_missing();
+		list = std::make_unique<RunlistSnap>(*gpu_, *rl);
+		f.err = list->err;
+		f.missing = replay_.take_missing();
+		if (f.err && !lens_entries_unreadable(&list->snap, f.err))
+			list = nullptr;
+		if (!f.err && !f.missing.empty())
+			f.err = -EIO;
+	}
+	if (f.err)
+		failures.push_back(std::move(f));
+	return list;
+}
+
+} // namespace tool

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+// A recorded image as values. See from_image.hpp.
+#include "lib/source/image/from_image.hpp"
+
+#include "hw/ptop.h"
+#include "lib/base/errors.hpp"
+#include "lib/source/image/decode.hpp"
+#include "lib/source/snapshot/snapshot.hpp"
+
+#include <fmt/format.h>
+
+namespace tool {
+
+namespace {
+
+Chip chip_of(const lens_gpu &gpu, const Image &image)
+{
+	Chip c;
+
+	c.name = gpu.name;
+	c.architecture = gpu.chip->arch;
+	c.device = image.where();
+	if (const char *assumed = lens_chip_assumed(gpu.chip, gpu.id))
+		c.assumed = assumed;
+	c.id = gpu.chip_id;
+	c.boot0 = gpu.boot0;
+	c.boot42 = image.boot42;
+	c.known = gpu.known;
+	c.ids_per_runlist = gpu.chip->ids_per_runlist;
+	c.memory_bytes = gpu.topo.memory_bytes;
+	c.engines_dropped = gpu.topo.dropped_engines;
+	return c;
+}
+
+Context context_of(const lens_context &from)
+{
+	Context c;
+
+	c.err = from.err;
+	c.image_err = from.image_err;
+	if (c.err)
+		return c;
+	c.pdb = from.pdb;
+	c.pdb_target = from.target;
+	c.page_tables = from.mmu->name;
+	c.veid = from.veid;
+	c.subcontexts = from.subcontexts;
+	if (c.image_err)
+		return c;
+	c.image_va = from.image_va;
+	c.context_id = from.context_id;
+	c.graphics = from.graphics;
+	c.compute = from.compute;
+	c.saves_wfi = from.saves_wfi;
+	c.saves_cta = from.saves_cta;
+	c.saves_gfxp = from.saves_gfxp;
+	c.saves_cilp = from.saves_cilp;
+	return c;
+}
+
+Channel channel_of(const lens_gpu &gpu, const lens_runlist_snap &snap, u32 i, const lens_entry &e, int tsg)
+{
+	Channel c;
+
+	c.id = e.id;
+	c.runlist = snap.rl->id;
+	c.position = i;
+	c.tsg = tsg;
+	c.runqueue = e.runqueue;
+	c.inst = e.inst;
+	if (e.has_target)
+		c.inst_target = e.inst_target;
+	c.err = snap.err[i];
+	if (!c.err)
+		gpu.chip->host->decode_channel(&snap.state[size_t{2} * i], &c.state);
+	if (c.state.pccsr) {
+		c.inst = c.state.inst;
+		c.inst_target = c.state.inst_target;
+	}
+	if (snap.context && !c.err)
+		c.context = context_of(snap.context[i]);
+	return c;
+}
+
+void add_entries(Runlist &to, const lens_gpu &gpu, const lens_runlist_snap &snap)
+{
+	u32 left = 0;
+
+	for (u32 i = 0; i < snap.n; i++) {
+		lens_entry e;
+		gpu.chip->host->decode_entry(&snap.entries[size_t{i} * gpu.chip->entry_words], &e);
+		if (e.is_tsg) {
+			to.tsgs.push_back({.id = e.id,
+					   .scale = e.scale,
+					   .timeout = e.timeout,
+					   .timeslice_ns = lens_timeslice_ns(e.timeout, e.scale),
+					   .length = e.length,
+					   .channels = {}});
+			left = e.length;
+		} else if (left) {
+			left--;
+			to.tsgs.back().channels.push_back(
+				channel_of(gpu, snap, i, e, static_cast<int>(to.tsgs.back().id)));
+		} else {
+			to.outside.push_back(channel_of(gpu, snap, i, e, LENS_NONE));
+		}
+	}
+}
+
+void add_runlists(Gpu &to, Decoder &d)
+{
+	const lens_topology &topo = d.gpu().topo;
+
+	to.has_runlists = d.has_runlists(to.runlist_failures);
+	for (u32 i = 0; to.has_runlists && i < topo.n_runlists; i++) {
+		size_t failures = to.runlist_failures.size();
+		std::unique_ptr<RunlistSnap> list = d.runlist(topo.runlists[i].id, to.runlist_failures);
+		Runlist rl;
+		rl.id = topo.runlists[i].id;
+		if (!list || list->err)
+			rl.err = to.runlist_failures.size() > failures ? to.runlist_failures.back().err : -EIO;
+		if (list) {
+			rl.has_regs = true;
+			rl.base = list->snap.regs.base;
+			rl.target = list->snap.regs.target;
+			rl.length = list->snap.regs.length;
+			rl.pending = list->snap.regs.pending;
+			rl.torn = list->snap.torn;
+		}
+		if (!rl.err)
+			add_entries(rl, d.gpu(), list->snap);
+		to.runlists.push_back(std::move(rl));
+	}
+}
+
+void add_units(Gpu &to, const lens_gpu &gpu)
+{
+	const lens_topology &topo = gpu.topo;
+
+	to.num_gpcs = topo.num_gpcs;
+	to.num_tpc_per_gpc = topo.num_tpc_per_gpc;
+	to.num_ces = topo.num_ces;
+	to.has_gpcs = to.gpc_failures.empty();
+	for (u32 i = 0; to.has_gpcs && i < topo.num_gpcs; i++) {
+		Gpc g{.id = i, .tpc_mask = topo.tpc_mask[i]};
+		if (topo.gpc_mask >> i & 1)
+			continue;
+		u32 first = 0;
+		g.tpcs = lens_gpc_tpcs(&topo, i, &first);
+		g.first_tpc = first;
+		to.gpcs.push_back(g);
+	}
+	to.gpc_mask = topo.gpc_mask;
+	to.tpc_order = gpu.chip->tpc_order;
+	to.has_copy = !topo.ce_err;
+	if (topo.ce_err)
+		return;
+	to.pce_map = topo.ce.pce_map;
+	for (u32 i = 0; i < gpu.chip->ce.pces; i++)
+		if (topo.ce.pce_map >> i & 1)
+			to.lce_for_pce[i] =
+				topo.ce.lce_for_pce[i] == gpu.chip->ce.lce_none ? LENS_NONE : topo.ce.lce_for_pce[i];
+	for (u32 i = 0; i < topo.ce.n_grces; i++)
+		to.shared_lce.push_back(topo.ce.shared_lce[i] == LENS_LCE_NONE ? LENS_NONE : topo.ce.shared_lce[i]);
+}
+
+// Nothing where the image does not have the words: older modules did not record them.
+std::optional<EngineNow> now_of(Decoder &d, const lens_engine &engine)
+{
+	std::optional<Decoder::EngineStatus> status = d.engine(engine);
+	EngineNow now;
+
+	if (!status)
+		return std::nullopt;
+	now.err = status->err;
+	if (now.err)
+		return now;
+	now.state = status->now.state;
+	if (now.state == LENS_ENGINE_UNKNOWN)
+		return now;
+	const lens_occupant *shown = lens_engine_shown(&status->now);
+	now.id = shown->id;
+	now.bare = shown->is_channel;
+	now.channel = shown->channel;
+	now.busy = status->now.busy;
+	now.faulted = status->now.faulted;
+	now.reload = status->now.reload;
+	return now;
+}
+
+} // namespace
+
+Gpu from_image(const Image &image, const std::string &source)
+{
+	Decoder d(image);
+	Gpu gpu;
+
+	gpu.source = source;
+	gpu.chip_failures = d.chip_failures();
+	if (!d.identified())
+		gpu.runlist_failures = gpu.engine_failures = gpu.gpc_failures = gpu.copy_failures = gpu.chip_failures;
+	if (!d.identified())
+		return gpu;
+	gpu.chip = chip_of(d.gpu(), image);
+	gpu.engine_failures = d.engine_failures();
+	gpu.gpc_failures = d.gpc_failures();
+	gpu.copy_failures = d.copy_failures();
+	if (d.has_topology()) {
+		for (u32 i = 0; i < d.gpu().topo.n_engines; i++)
+			gpu.engines.push_back(engine_of(d.gpu(), d.gpu().topo.engines[i]));
+		add_units(gpu, d.gpu());
+	}
+	add_runlists(gpu, d);
+	if (d.has_topology())
+		for (u32 i = 0; i < d.gpu().topo.n_engines; i++)
+			gpu.engines[i].now = now_of(d, d.gpu().topo.engines[i]);
+	return gpu;
+}
+
+Image image_of(const std::string &bytes, const std::string &name)
+{
+	ImageResult r = parse_image(bytes);
+
+	if (!r.image)
+		throw SourceError(r.error.line ? fmt::format("{}: line {}: {}", name, r.error.line, r.error.text)
+					       : name + ": " + r.error.text);
+	return std::move(*r.image);
+}
+
+Gpu from_bytes(const std::string &bytes, const std::string &name)
+{
+	if (is_snapshot(bytes))
+		return snapshot_of(bytes, name);
+	if (bytes.empty())
+		throw SourceError(
+			name + ": the file is empty; an image begins with \"gpulens-image 1\", a snapshot with GPLS");
+	return from_image(image_of(bytes, name), name);
+}
+
+} // namespace tool

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+// A recorded image in the place of a GPU: the core's table of functions over an Image. What was not recorded answers
+// as a register or memory that cannot be read, and its address is kept, so that whoever asked can be told. Nothing
+// is ever written.
+#pragma once
+#include "gpulens/io.h"
+#include "lib/base/failure.hpp"
+#include "lib/source/image/image.hpp"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+class Replay {
+public:
+	explicit Replay(const Image &image);
+	Replay(const Replay &) = delete;
+	Replay &operator=(const Replay &) = delete;
+
+	lens_io *io() { return &shell_.io; }
+	// What was missed since the last call, each once, in the order it was asked for.
+	std::vector<Missing> take_missing();
+	// Writes that the core tried. There should be none.
+	size_t writes() const { return writes_; }
+
+private:
+	// The core knows the lens_io only; this finds the way back from it.
+	struct Shell {
+		lens_io io;
+		Replay *self;
+	};
+
+	static Replay *self(lens_io *io) { return reinterpret_cast<Shell *>(io)->self; }
+	static u32 rd32(lens_io *io, u32 off);
+	static void wr32(lens_io *io, u32 off, u32 val);
+	static u64 rd64(lens_io *io, u32 off);
+	static int copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words);
+	static int store32(lens_io *io, lens_aperture ap, u64 addr, u32 val);
+	static int exclusive(lens_io *io, int (*fn)(void *arg), void *arg);
+	static int wait_us(lens_io *io, u32 us);
+
+	void miss(char kind, uint64_t addr);
+
+	const Image &image_;
+	Shell shell_{};
+	std::vector<Missing> missing_;
+	std::set<std::pair<char, uint64_t>> known_missing_;
+	size_t writes_ = 0;
+};
+
+} // namespace tool

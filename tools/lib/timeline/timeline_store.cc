@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+// See timeline_store.hpp.
+#include "lib/timeline/timeline_store.hpp"
+
+#include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
+#include "lib/base/write_fully.hpp"
+#include "lib/timeline/timeline.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+// Numbers as LEB128: 7 bits a byte, the lowest first.
+void put_number(std::string &to, u64 n)
+{
+	for (; n >= 0x80; n >>= 7)
+		to += static_cast<char>(n | 0x80);
+	to += static_cast<char>(n);
+}
+
+u64 take_number(const char *&at)
+{
+	u64 n = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		u64 byte = static_cast<unsigned char>(*at++);
+		n |= (byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return n;
+	}
+}
+
+// Ids are LENS_NONE (-1) or small.
+void put_id(std::string &to, int id)
+{
+	put_number(to, static_cast<u32>(id) + 1);
+}
+
+int take_id(const char *&at)
+{
+	return static_cast<int>(static_cast<u32>(take_number(at)) - 1);
+}
+
+enum : unsigned char { BARE = 1 << 2, GOES_ON = 1 << 3, FOLLOWS = 1 << 4 };
+
+// before: the item before it in its block, or one of zeros. Times may go back in a recording that is not sound, which
+// arithmetic without a sign undoes exactly.
+void encode(std::string &to, const Interval &i, const Interval &before)
+{
+	bool follows = i.start_ns == before.end_ns;
+
+	to += static_cast<char>(static_cast<int>(i.phase) | (i.bare ? BARE : 0) | (i.goes_on ? GOES_ON : 0) |
+				(follows ? FOLLOWS : 0));
+	if (!follows)
+		put_number(to, i.start_ns - before.end_ns);
+	put_number(to, i.end_ns - i.start_ns);
+	put_id(to, i.tsg);
+	put_id(to, i.channel);
+	put_number(to, i.samples);
+	put_number(to, i.busy);
+}
+
+void decode(const char *&at, Interval &i, const Interval &before)
+{
+	auto flags = static_cast<unsigned char>(*at++);
+
+	i.phase = static_cast<Phase>(flags & 3);
+	i.bare = flags & BARE;
+	i.goes_on = flags & GOES_ON;
+	i.start_ns = before.end_ns + (flags & FOLLOWS ? 0 : take_number(at));
+	i.end_ns = i.start_ns + take_number(at);
+	i.tsg = take_id(at);
+	i.channel = take_id(at);
+	i.samples = static_cast<u32>(take_number(at));
+	i.busy = static_cast<u32>(take_number(at));
+}
+
+void encode(std::string &to, const Hole &h, const Hole &before)
+{
+	put_number(to, h.from_ns - before.to_ns);
+	put_number(to, h.to_ns - h.from_ns);
+	put_number(to, h.blind);
+}
+
+void decode(const char *&at, Hole &h, const Hole &before)
+{
+	h.from_ns = before.to_ns + take_number(at);
+	h.to_ns = h.from_ns + take_number(at);
+	h.blind = take_number(at);
+}
+
+void encode(std::string &to, const Gap &g, const Gap &before)
+{
+	put_number(to, g.time_ns - before.time_ns);
+	put_number(to, g.ticks);
+	put_number(to, static_cast<u32>(g.kind));
+}
+
+void decode(const char *&at, Gap &g, const Gap &before)
+{
+	g.time_ns = before.time_ns + take_number(at);
+	g.ticks = static_cast<u32>(take_number(at));
+	g.kind = static_cast<int>(take_number(at));
+}
+
+int unnamed_file(const std::string &folder)
+{
+	int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	// Some file systems have no files without a name.
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+		std::string name = folder + "/gpulens-XXXXXX";
+		fd = mkostemp(name.data(), O_CLOEXEC);
+		if (fd >= 0)
+			unlink(name.c_str());
+	}
+	return fd;
+}
+
+} // namespace
+
+TimelineStore::TimelineStore(std::string folder, size_t block)
+	: folder_(folder.empty() ? "/var/tmp" : std::move(folder)), block_(block)
+{
+}
+
+TimelineStore::~TimelineStore()
+{
+	if (fd_ >= 0)
+		close(fd_);
+}
+
+void TimelineStore::fail(int err) const
+{
+	throw SourceError(explain_file(err, folder_ + ": the timeline's temporary file"));
+}
+
+// Not in /tmp, which may be memory.
+void TimelineStore::open()
+{
+	fd_ = unnamed_file(folder_);
+	if (fd_ < 0 && folder_ != "/var/tmp") {
+		folder_ = "/var/tmp";
+		fd_ = unnamed_file(folder_);
+	}
+	if (fd_ < 0)
+		fail(errno);
+}
+
+template <typename T> StoreBlock TimelineStore::put(const std::vector<T> &items)
+{
+	std::string bytes;
+	T before{};
+
+	if (fd_ < 0)
+		open();
+	for (const T &one : items) {
+		encode(bytes, one, before);
+		before = one;
+	}
+	int err = write_fully_at(fd_, bytes, static_cast<off_t>(end_));
+	if (err)
+		fail(err);
+	StoreBlock block{end_, static_cast<u32>(bytes.size()), static_cast<u32>(items.size())};
+	end_ += bytes.size();
+	return block;
+}
+
+template <typename T> void TimelineStore::get(const StoreBlock &block, std::vector<T> &items) const
+{
+	std::string bytes(block.bytes, 0);
+	T before{};
+
+	for (size_t have = 0; have < bytes.size();) {
+		ssize_t n = pread(fd_, bytes.data() + have, bytes.size() - have, static_cast<off_t>(block.at + have));
+		if (n <= 0 && !(n < 0 && errno == EINTR))
+			fail(n ? errno : EIO);
+		have += n > 0 ? static_cast<size_t>(n) : 0;
+	}
+	items.resize(block.count);
+	const char *at = bytes.data();
+	for (T &one : items) {
+		decode(at, one, before);
+		before = one;
+	}
+}
+
+template StoreBlock TimelineStore::put(const std::vector<Interval> &items);
+template StoreBlock TimelineStore::put(const std::vector<Hole> &items);
+template StoreBlock TimelineStore::put(const std::vector<Gap> &items);
+template void TimelineStore::get(const StoreBlock &block, std::vector<Interval> &items) const;
+template void TimelineStore::get(const StoreBlock &block, std::vector<Hole> &items) const;
+template void TimelineStore::get(const StoreBlock &block, std::vector<Gap> &items) const;
+
+} // namespace tool

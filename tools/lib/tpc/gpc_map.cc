@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+// See gpc_map.hpp.
+#include "lib/tpc/gpc_map.hpp"
+
+#include "lib/base/errors.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace tool::plan {
+
+namespace {
+
+// TPCs of a driver that numbers SMs: by (logical GPC, TPC in it), in the order of their first SM.
+GpcMap map_of_sms(const Gpu &gpu)
+{
+	std::map<std::pair<u32, u32>, u32> numbers; // of a TPC
+	std::map<u32, GpcTpcs> gpcs;
+	GpcMap map;
+
+	for (const Sm &s : gpu.sms) { // by id
+		if (!numbers.emplace(std::pair(s.gpc, s.tpc), map.tpcs).second)
+			continue;
+		GpcTpcs &to = gpcs[s.gpc];
+		to.gpc = s.gpc;
+		to.tpcs.push_back(map.tpcs++);
+	}
+	for (auto &[logical, one] : gpcs) {
+		for (const Gpc &g : gpu.gpcs)
+			if (g.logical == static_cast<int>(logical))
+				one.gpc = g.id;
+		map.gpcs.push_back(std::move(one));
+	}
+	std::sort(map.gpcs.begin(), map.gpcs.end(), [](const GpcTpcs &a, const GpcTpcs &b) { return a.gpc < b.gpc; });
+	return map;
+}
+
+} // namespace
+
+const GpcTpcs *GpcMap::find(u32 gpc) const
+{
+	auto at = std::find_if(gpcs.begin(), gpcs.end(), [gpc](const GpcTpcs &g) { return g.gpc == gpc; });
+
+	return at == gpcs.end() ? nullptr : &*at;
+}
+
+std::vector<u32> GpcMap::numbers() const
+{
+	std::vector<u32> list;
+
+	list.reserve(gpcs.size());
+	for (const GpcTpcs &g : gpcs)
+		list.push_back(g.gpc);
+	return list;
+}
+
+GpcMap gpc_map(const Gpu &gpu)
+{
+	bool numbered = !gpu.gpcs.empty() && std::all_of(gpu.gpcs.begin(), gpu.gpcs.end(),
+							 [](const Gpc &g) { return g.first_tpc || !g.tpcs; });
+	GpcMap map;
+
+	if (!numbered && !gpu.sms.empty())
+		return map_of_sms(gpu);
+	if (!numbered)
+		throw SourceError(gpu.name() + ": its GPCs and TPCs are not known: --tpcs plans without them");
+	for (const Gpc &g : gpu.gpcs) {
+		GpcTpcs one{g.id, std::vector<u32>(g.tpcs)};
+		std::iota(one.tpcs.begin(), one.tpcs.end(), g.first_tpc.value_or(0));
+		for (u32 t : one.tpcs)
+			map.tpcs = std::max(map.tpcs, t + 1);
+		map.gpcs.push_back(std::move(one));
+	}
+	return map;
+}
+
+std::vector<u32> gpcs_of(const GpcMap &map, const TpcMask &mask)
+{
+	std::vector<u32> list;
+
+	for (const GpcTpcs &g : map.gpcs)
+		if (std::any_of(g.tpcs.begin(), g.tpcs.end(), [&](u32 t) { return mask.has(t); }))
+			list.push_back(g.gpc);
+	return list;
+}
+
+} // namespace tool::plan

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+// See cuda.hpp.
+#include "partition/cuda.hpp"
+
+#include "lib/base/errors.hpp"
+#include "lib/launch/symbol.hpp"
+#include "lib/rm/from_rm.hpp"
+
+#include <cerrno>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace gpulens {
+
+namespace {
+
+template <typename F> void need(void *library, const char *name, F &to)
+{
+	if (!find(library, name, to))
+		throw Error(ENOSYS, fmt::format("libcuda.so.1 has no {}", name));
+}
+
+Cuda load_cuda()
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	Cuda c{};
+
+	if (!library)
+		throw Error(ENODEV, fmt::format("no CUDA: {}", dlerror()));
+	c.library = library;
+	need(library, "cuInit", c.init);
+	need(library, "cuCtxGetCurrent", c.context);
+	need(library, "cuCtxSetCurrent", c.set_context);
+	need(library, "cuDevicePrimaryCtxRetain", c.retain);
+	need(library, "cuCtxGetDevice", c.device);
+	need(library, "cuDeviceGetByPCIBusId", c.by_pci);
+	need(library, "cuDeviceGetPCIBusId", c.pci);
+	need(library, "cuDeviceGetUuid", c.uuid);
+	need(library, "cuDeviceGetAttribute", c.attribute);
+	need(library, "cuModuleLoadData", c.load);
+	need(library, "cuModuleUnload", c.unload);
+	need(library, "cuModuleGetFunction", c.function);
+	need(library, "cuMemAlloc_v2", c.alloc);
+	need(library, "cuMemFree_v2", c.free);
+	need(library, "cuMemcpyDtoH_v2", c.copy);
+	need(library, "cuLaunchKernel", c.launch);
+	need(library, "cuStreamCreate", c.make_stream);
+	need(library, "cuStreamDestroy_v2", c.free_stream);
+	need(library, "cuStreamSynchronize", c.wait);
+	c.green = find(library, "cuDeviceGetDevResource", c.resource) &&
+		  find(library, "cuDevSmResourceSplitByCount", c.split) &&
+		  find(library, "cuDevResourceGenerateDesc", c.describe) &&
+		  find(library, "cuGreenCtxCreate", c.make_green) && find(library, "cuGreenCtxDestroy", c.free_green) &&
+		  find(library, "cuGreenCtxStreamCreate", c.green_stream);
+	check(c.init(0), "cuInit");
+	return c;
+}
+
+constexpr char PROBE[] = R"(.version 6.0
+.target sm_50
+.address_size 64
+.visible .entry probe(.param .u64 out)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<3>;
+	.reg .b64 %d<6>;
+	mov.u64 %d0, %clock64;
+WAIT:
+	mov.u64 %d1, %clock64;
+	sub.u64 %d2, %d1, %d0;
+	setp.lt.u64 %p0, %d2, 40000;
+	@%p0 bra WAIT;
+	mov.u32 %r0, %tid.x;
+	setp.ne.u32 %p1, %r0, 0;
+	@%p1 bra END;
+	ld.param.u64 %d3, [out];
+	cvta.to.global.u64 %d3, %d3;
+	mov.u32 %r1, %ctaid.x;
+	mov.u32 %r2, %smid;
+	mul.wide.u32 %d4, %r1, 4;
+	add.u64 %d5, %d3, %d4;
+	st.global.u32 [%d5], %r2;
+END:
+	ret;
+}
+)";
+
+} // namespace
+
+const Cuda &cuda()
+{
+	static Cuda one = load_cuda();
+	return one;
+}
+
+void check(int result, const char *what)
+{
+	if (result)
+		throw Error(EIO, fmt::format("{}: CUDA's error {}", what, result));
+}
+
+void make_current(int device)
+{
+	void *context = nullptr;
+
+	check(cuda().retain(&context, device), "cuDevicePrimaryCtxRetain");
+	check(cuda().set_context(context), "cuCtxSetCurrent");
+}
+
+static KnownGpu gpu_at(const char *pci)
+{
+	try {
+		tool::Gpu gpu = tool::from_rm_at(pci); // others may be closed to this process, as in a container
+		return {.pci = pci, .layout = layout_of_gpu(gpu), .sms = static_cast<unsigned>(gpu.sms.size())};
+	} catch (const tool::SourceError &e) {
+		throw Error(ENODEV, e.what());
+	}
+}
+
+int device_of_context()
+{
+	void *context = nullptr;
+	int device = 0;
+
+	check(cuda().context(&context), "cuCtxGetCurrent");
+	if (!context)
+		make_current(0);
+	check(cuda().device(&device), "cuCtxGetDevice");
+	return device;
+}
+
+KnownGpu gpu_of_device(int device)
+{
+	char pci[32] = "";
+
+	check(cuda().pci(pci, sizeof(pci), device), "cuDeviceGetPCIBusId");
+	return gpu_at(pci);
+}
+
+GpuUuid uuid_of_device(int device)
+{
+	GpuUuid uuid{};
+
+	check(cuda().uuid(reinterpret_cast<unsigned char(*)[16]>(uuid.data()), device), "cuDeviceGetUuid");
+	return uuid;
+}
+
+void smid_must_be_the_gpus(int device)
+{
+	constexpr int MPS_ENABLED = 133; // CU_DEVICE_ATTRIBUTE_MPS_ENABLED; older drivers do not know it
+	int mps = 0;
+
+	if (!cuda().attribute(&mps, MPS_ENABLED, device) && mps)
+		throw Error(ENOTSUP,
+			    "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified");
+}
+
+Probe::Probe(unsigned sms) : cuda_(cuda()), where_(size_t{sms} * BLOCKS_PER_SM)
+{
+	check(cuda_.load(&module_, PROBE), "loading the probe");
+	int err = cuda_.function(&function_, module_, "probe");
+	if (!err)
+		err = cuda_.alloc(&memory_, where_.size() * sizeof(where_[0]));
+	if (err)
+		cuda_.unload(module_);
+	check(err, "memory for the probe");
+}
+
+Probe::~Probe()
+{
+	cuda_.free(memory_);
+	cuda_.unload(module_);
+}
+
+std::set<unsigned> Probe::run(void *stream)
+{
+	void *parameters[] = {&memory_};
+
+	check(cuda_.launch(function_, static_cast<unsigned>(where_.size()), 1, 1, 1024, 1, 1, 0, stream, parameters,
+			   nullptr),
+	      "launching the probe");
+	check(cuda_.wait(stream), "running the probe");
+	check(cuda_.copy(where_.data(), memory_, where_.size() * sizeof(where_[0])), "reading the probe");
+	return {where_.begin(), where_.end()};
+}
+
+} // namespace gpulens

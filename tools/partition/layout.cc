@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+// See layout.hpp.
+#include "partition/layout.hpp"
+
+#include "lib/base/errors.hpp"
+#include "lib/source/sources.hpp"
+#include "lib/tpc/gpc_map.hpp"
+#include "lib/tpc/place.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace gpulens {
+
+namespace {
+
+constexpr unsigned MAX_TPCS = 65536;
+constexpr size_t MAX_GPCS_HALVED = 20; // a million ways
+
+// The numbers of "2,3" and "0-9,12". Throws Error.
+std::vector<unsigned> numbers(const std::string &text, const std::string &whole)
+{
+	std::vector<unsigned> list;
+	const char *at = text.data(), *end = at + text.size();
+
+	auto one = [&](unsigned &to) {
+		std::from_chars_result r = std::from_chars(at, end, to);
+		if (r.ec != std::errc() || to >= MAX_TPCS)
+			throw Error(EINVAL,
+				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
+		at = r.ptr;
+	};
+	do {
+		unsigned first = 0;
+		one(first);
+		unsigned last = first;
+		if (at < end && *at == '-')
+			one((at++, last));
+		if (last < first || (at < end && *at != ','))
+			throw Error(EINVAL,
+				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
+		for (unsigned n = first; n <= last; n++)
+			list.push_back(n);
+	} while (at++ < end);
+	return list;
+}
+
+} // namespace
+
+void Layout::put(const TpcMask &mask, uint64_t *to) const
+{
+	std::fill(to, to + words(), 0);
+	for (unsigned tpc : mask.tpcs())
+		to[tpc / 64] |= uint64_t{1} << tpc % 64;
+}
+
+TpcMask Layout::get(const uint64_t *from, const std::string &item) const
+{
+	TpcMask mask(map.tpcs);
+
+	for (size_t tpc = 0; tpc < words() * 64; tpc++) {
+		if (!(from[tpc / 64] >> tpc % 64 & 1))
+			continue;
+		if (tpc >= map.tpcs)
+			throw Error(ENOENT,
+				    fmt::format("{}there is no TPC {}; there are 0 to {}", item, tpc, map.tpcs - 1));
+		mask.add(static_cast<unsigned>(tpc));
+	}
+	return mask;
+}
+
+TpcMask Layout::gpc_mask(const GpcTpcs &gpc) const
+{
+	TpcMask mask(map.tpcs);
+
+	for (unsigned tpc : gpc.tpcs)
+		mask.add(tpc);
+	return mask;
+}
+
+TpcMask Layout::of_gpcs(const std::vector<unsigned> &ids) const
+{
+	TpcMask mask(map.tpcs);
+
+	if (ids.empty())
+		throw Error(EINVAL, "no GPC is named");
+	for (size_t i = 0; i < ids.size(); i++) {
+		const GpcTpcs *gpc = map.find(ids[i]);
+		if (!gpc)
+			throw Error(ENOENT, fmt::format("there is no GPC {}; there are {}", ids[i],
+							fmt::join(map.numbers(), ", ")));
+		if (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
+		    ids.begin() + static_cast<std::ptrdiff_t>(i))
+			throw Error(EINVAL, fmt::format("GPC {} is named twice", ids[i]));
+		for (unsigned tpc : gpc->tpcs)
+			mask.add(tpc);
+	}
+	return mask;
+}
+
+TpcMask Layout::complement(const TpcMask &mask) const
+{
+	TpcMask rest(map.tpcs);
+
+	for (unsigned tpc = 0; tpc < map.tpcs; tpc++)
+		if (!mask.has(tpc))
+			rest.add(tpc);
+	return rest;
+}
+
+TpcMask Layout::first_half() const
+{
+	TpcMask half(map.tpcs);
+	size_t n = map.gpcs.size(), best = 0;
+	long off = map.tpcs; // how far from half, doubled; with nothing or all it is that far
+
+	if (n > MAX_GPCS_HALVED)
+		throw Error(ERANGE, fmt::format("halves of {} GPCs", n));
+	for (size_t set = 1; set < size_t{1} << n; set += 2) {
+		long sum = 0;
+		for (size_t i = 0; i < n; i++)
+			sum += set >> i & 1 ? 2 * static_cast<long>(map.gpcs[i].tpcs.size()) : 0;
+		if (std::labs(sum - map.tpcs) < off) {
+			off = std::labs(sum - map.tpcs);
+			best = set;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		if (best >> i & 1)
+			for (unsigned tpc : map.gpcs[i].tpcs)
+				half.add(tpc);
+	for (unsigned tpc = 0; !best && tpc < (map.tpcs + 1) / 2; tpc++)
+		half.add(tpc);
+	return half;
+}
+
+std::vector<TpcMask> Layout::make(const std::vector<unsigned> &sizes, Placing how, const TpcMask &taken) const
+{
+	unsigned left = map.tpcs - taken.count();
+
+	for (size_t i = 0; i < sizes.size(); i++)
+		if (!sizes[i])
+			throw Error(EINVAL, fmt::format("size {} is 0", i));
+	for (size_t i = 0; i < sizes.size(); i++) {
+		if (sizes[i] > left)
+			throw Error(ENOSPC, fmt::format("size {} is {} TPCs, of which {} are left", i, sizes[i], left));
+		left -= sizes[i];
+	}
+	return tool::plan::place(map, taken, sizes, how);
+}
+
+TpcMask Layout::parse(const std::string &text) const
+{
+	TpcMask mask(map.tpcs);
+
+	if (text == "all")
+		return complement(mask);
+	if (text == "half:a" || text == "half:b") {
+		TpcMask half = text == "half:a" ? first_half() : complement(first_half());
+		if (!half.count())
+			throw Error(EINVAL, fmt::format("\"{}\": there is only one TPC", text));
+		return half;
+	}
+	if (text.compare(0, 4, "gpc:") == 0)
+		return of_gpcs(numbers(text.substr(4), text));
+	std::optional<std::vector<u32>> hex = tool::plan::parse_mask(text);
+	for (unsigned tpc : hex ? *hex : numbers(text, text)) {
+		if (tpc >= map.tpcs)
+			throw Error(ENOENT, fmt::format("\"{}\": there is no TPC {}; there are 0 to {}", text, tpc,
+							map.tpcs - 1));
+		mask.add(tpc);
+	}
+	return mask;
+}
+
+TpcMask Layout::check(const std::vector<TpcMask> &masks) const
+{
+	TpcMask shared(map.tpcs);
+
+	for (size_t i = 0; i < masks.size(); i++) {
+		if (!masks[i].count())
+			throw Error(EINVAL, fmt::format("mask {} is empty", i));
+		for (size_t j = 0; j < i; j++)
+			for (unsigned tpc : masks[i].tpcs())
+				if (masks[j].has(tpc))
+					throw Error(EBUSY, fmt::format("masks {} and {} both have TPC {}", j, i, tpc));
+	}
+	for (const GpcTpcs &gpc : map.gpcs) {
+		auto in = [&](const TpcMask &mask) {
+			return std::any_of(gpc.tpcs.begin(), gpc.tpcs.end(), [&](unsigned t) { return mask.has(t); });
+		};
+		if (std::count_if(masks.begin(), masks.end(), in) > 1)
+			for (unsigned tpc : gpc.tpcs)
+				shared.add(tpc);
+	}
+	return shared;
+}
+
+std::array<uint64_t, 2> Layout::launch_mask(const TpcMask &mask) const
+{
+	std::array<uint64_t, 2> disable = {~uint64_t{0}, ~uint64_t{0}};
+
+	if (!mask.count())
+		throw Error(EINVAL, "the mask is empty");
+	if (launch_bits.empty())
+		throw Error(ENODATA, "virtual GPCs, which the mask of a launch counts, only NVIDIA's driver tells");
+	for (unsigned tpc : mask.tpcs()) {
+		unsigned bit = launch_bits[tpc];
+		if (bit >= 128)
+			throw Error(ERANGE, fmt::format("TPC {} would be bit {} of 128", tpc, bit));
+		disable[bit / 64] &= ~(uint64_t{1} << bit % 64);
+	}
+	return disable;
+}
+
+// GPCs' TPCs are counted as their first SMs come, masks' by %smid alone. Throws tool::SourceError where these are not the same.
+static void check_numbers(const tool::Gpu &gpu, const GpcMap &map)
+{
+	std::map<std::pair<unsigned, unsigned>, unsigned> numbers; // by GPC and TPC in that
+	std::vector<unsigned> sms(map.tpcs);
+
+	for (const tool::Sm &sm : gpu.sms) {
+		unsigned tpc = sm.id * map.tpcs / static_cast<unsigned>(gpu.sms.size());
+		if (numbers.emplace(std::pair(sm.gpc, sm.tpc), tpc).first->second == tpc)
+			sms[tpc]++;
+	}
+	if (numbers.size() != map.tpcs ||
+	    std::any_of(sms.begin(), sms.end(), [&](unsigned n) { return size_t{n} * map.tpcs != gpu.sms.size(); }))
+		throw tool::SourceError(gpu.name() +
+					": the SMs of a TPC do not follow one another in %smid, so that it is "
+					"not known which TPCs a mask is of");
+}
+
+Layout layout_of_gpu(const tool::Gpu &gpu)
+{
+	Layout layout{.map = tool::plan::gpc_map(gpu), .device = gpu.chip.device};
+	std::map<unsigned, unsigned> next; // TPC within a virtual GPC
+	unsigned last = ~0U;
+
+	if (!gpu.sms.empty())
+		check_numbers(gpu, layout.map);
+
+	// NUM_GPCS virtual GPCs have room for NUM_TPC_PER_GPC each; those beyond are one TPC each.
+	for (const tool::Sm &sm : gpu.sms) {
+		unsigned tpc = sm.id * layout.map.tpcs / static_cast<unsigned>(gpu.sms.size());
+		if (tpc == last)
+			continue;
+		last = tpc;
+		unsigned whole = gpu.num_gpcs * gpu.num_tpc_per_gpc;
+		layout.launch_bits.push_back(sm.virtual_gpc < gpu.num_gpcs
+						     ? sm.virtual_gpc * gpu.num_tpc_per_gpc + next[sm.virtual_gpc]++
+						     : whole + sm.virtual_gpc - gpu.num_gpcs);
+	}
+	if (layout.launch_bits.size() != layout.map.tpcs || !gpu.num_gpcs || !gpu.num_tpc_per_gpc)
+		layout.launch_bits.clear();
+	return layout;
+}
+
+Layout layout_from(const std::string &source, unsigned gpu)
+{
+	tool::SourceOptions options;
+
+	if (source == "module")
+		options.from = tool::From::Module;
+	else if (source == "driver")
+		options.from = tool::From::Rm;
+	else if (source != "auto")
+		options.files = {source};
+	if (options.files.empty())
+		options.gpus = {gpu};
+	try {
+		std::vector<tool::Gpu> gpus = tool::load_gpus(options);
+		size_t at = options.files.empty() ? 0 : gpu;
+		if (at >= gpus.size())
+			throw Error(ENODEV,
+				    fmt::format("{}: there is no GPU {}; there are {}", source, gpu, gpus.size()));
+		try {
+			return layout_of_gpu(gpus[at]);
+		} catch (const tool::SourceError &e) {
+			throw Error(ENODATA, e.what());
+		}
+	} catch (const tool::SourceError &e) {
+		throw Error(ENODEV, e.what());
+	}
+}
+
+Layout layout_of(const std::vector<unsigned> &tpcs_of_gpc)
+{
+	Layout layout;
+
+	for (unsigned i = 0; i < tpcs_of_gpc.size(); i++) {
+		if (tpcs_of_gpc[i] > MAX_TPCS - layout.map.tpcs)
+			throw Error(EINVAL, fmt::format("more than {} TPCs", MAX_TPCS));
+		GpcTpcs gpc{i, std::vector<u32>(tpcs_of_gpc[i])};
+		std::iota(gpc.tpcs.begin(), gpc.tpcs.end(), layout.map.tpcs);
+		layout.map.tpcs += tpcs_of_gpc[i];
+		layout.map.gpcs.push_back(std::move(gpc));
+	}
+	if (!layout.map.tpcs)
+		throw Error(EINVAL, "a GPU without TPCs");
+	return layout;
+}
+
+} // namespace gpulens

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+// libsmctrl's functions. See libsmctrl.h.
+#include "gpulens-partition.h"
+#include "lib/launch/guard_call.hpp"
+#include "libsmctrl.h"
+#include "partition/launch.hpp"
+#include "partition/not_cancelled.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+struct Close {
+	void operator()(gpulens_layout *layout) const { gpulens_layout_close(layout); }
+};
+
+// Positive errno, told on standard error as libsmctrl does.
+int said(int err)
+{
+	std::fprintf(stderr, "gpulens-partition: %s\n", gpulens_error());
+	return err;
+}
+
+// No exception leaves the library: errno, told on standard error.
+template <typename F> int guarded(F f) noexcept
+{
+	gpulens::NotCancelled whole;
+
+	try {
+		return f();
+	} catch (const gpulens::Error &e) {
+		std::fprintf(stderr, "gpulens-partition: %s\n", e.what());
+		return e.err;
+	} catch (const std::bad_alloc &) {
+		std::fprintf(stderr, "gpulens-partition: out of memory\n");
+		return ENOMEM;
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "gpulens-partition: %s\n", e.what());
+		return EIO;
+	}
+}
+
+int open_layout(int dev, std::unique_ptr<gpulens_layout, Close> &to)
+{
+	gpulens_layout *layout = nullptr;
+
+	if (dev < 0)
+		throw gpulens::Error(ENODEV, "GPUs are counted from 0 on, so there is none of a number below");
+	int err = gpulens_layout_open(std::getenv("GPULENS_SOURCE"), static_cast<unsigned>(dev), &layout);
+
+	to.reset(layout);
+	return -err;
+}
+
+// The arrays stay: callers keep pointers to them.
+template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, int dev)
+{
+	static std::mutex lock;
+	static std::map<int, std::unique_ptr<std::vector<Mask>>> kept;
+	std::unique_ptr<gpulens_layout, Close> layout;
+	std::lock_guard<std::mutex> hold(lock);
+	int err = kept.count(dev) ? 0 : open_layout(dev, layout);
+
+	if (err)
+		return said(err);
+	if (!kept.count(dev)) {
+		std::vector<uint64_t> words(gpulens_layout_words(layout.get()));
+		if (gpulens_layout_tpcs(layout.get()) > 8 * sizeof(Mask)) {
+			std::fprintf(stderr, "gpulens-partition: GPU %d has %u TPCs, more than %zu bits\n", dev,
+				     gpulens_layout_tpcs(layout.get()), 8 * sizeof(Mask));
+			return ERANGE;
+		}
+		auto list = std::make_unique<std::vector<Mask>>();
+		for (unsigned i = 0; !gpulens_layout_gpc(layout.get(), i, nullptr, words.data()); i++) {
+			Mask mask = words[0];
+			if constexpr (sizeof(Mask) > sizeof(words[0]))
+				mask |= words.size() > 1 ? Mask{words[1]} << 64 : 0;
+			list->push_back(mask);
+		}
+		kept.emplace(dev, std::move(list));
+	}
+	*num_gpcs = static_cast<uint32_t>(kept[dev]->size());
+	*tpcs_for_gpc = kept[dev]->data();
+	return 0;
+}
+
+// TPCs beyond the mask's bits are disabled.
+template <typename F> void set(const char *function, uint128_t disable, unsigned bits, F to) noexcept
+{
+	gpulens::NotCancelled whole;
+
+	try {
+		gpulens::Launches &launches = gpulens::Launches::the();
+		unsigned tpcs = launches.ready().map.tpcs;
+		gpulens::TpcMask enabled(tpcs);
+		for (unsigned tpc = 0; tpc < std::min(tpcs, bits); tpc++)
+			if (!(disable >> tpc & 1))
+				enabled.add(tpc);
+		to(launches, enabled);
+	} catch (const std::exception &e) {
+		gpulens::say_unpartitioned(std::string(function) + ": " + e.what());
+		std::exit(tool::STATUS_UNLIMITED);
+	}
+}
+
+void set_global(const char *function, uint128_t disable, unsigned bits)
+{
+	set(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_global(m); });
+}
+
+void set_next(const char *function, uint128_t disable, unsigned bits)
+{
+	set(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_next(m); });
+}
+
+void set_stream(const char *function, void *stream, uint128_t disable, unsigned bits)
+{
+	set(function, disable, bits,
+	    [stream](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_stream(stream, m); });
+}
+
+} // namespace
+
+int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev)
+{
+	return guarded([&] { return gpc_info(num_gpcs, tpcs_for_gpc, dev); });
+}
+
+int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev)
+{
+	return guarded([&] { return gpc_info(num_gpcs, tpcs_for_gpc, dev); });
+}
+
+int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
+{
+	return guarded([&] {
+		std::unique_ptr<gpulens_layout, Close> layout;
+		int err = open_layout(dev, layout);
+		if (!err)
+			*num_tpcs = gpulens_layout_tpcs(layout.get());
+		return err ? said(err) : 0;
+	});
+}
+
+int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev)
+{
+	return guarded([&] {
+		*num_tpcs = gpulens::gpu_of_device(cuda_dev).layout.map.tpcs;
+		return 0;
+	});
+}
+
+void libsmctrl_set_global_mask(uint64_t mask)
+{
+	set_global(__func__, mask, 64);
+}
+
+void libsmctrl_set_global_mask_ext(uint128_t mask)
+{
+	set_global(__func__, mask, 128);
+}
+
+void libsmctrl_set_next_mask(uint64_t mask)
+{
+	set_next(__func__, mask, 64);
+}
+
+void libsmctrl_set_next_mask_ext(uint128_t mask)
+{
+	set_next(__func__, mask, 128);
+}
+
+void libsmctrl_set_stream_mask(void *stream, uint64_t mask)
+{
+	set_stream(__func__, stream, mask, 64);
+}
+
+void libsmctrl_set_stream_mask_ext(void *stream, uint128_t mask)
+{
+	set_stream(__func__, stream, mask, 128);
+}
