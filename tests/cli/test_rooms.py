@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""scripts/check-layers and scripts/check-symbols find a use of a room that scripts/lib/rooms.py does not allow."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEAD = "// SPDX-License-Identifier: GPL-2.0\n// A source.\n"
+
+
+@pytest.fixture(name="tree")
+def fixture_tree(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A project of two files, the upper one of which uses the lower one, and the scripts."""
+    for folder in ("scripts/lib", "tools/lib/base", "tools/gpulens/out"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("check-layers", "check-symbols", "lib/rooms.py"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
+    (tmp_path / "Kbuild").write_text("# SPDX-License-Identifier: GPL-2.0\n# None.\n", encoding="ascii")
+    (tmp_path / "tools/lib/base/low.hpp").write_text(HEAD + "int low();\n", encoding="ascii")
+    (tmp_path / "tools/gpulens/out/high.hpp").write_text(HEAD + "int high();\n", encoding="ascii")
+    return tmp_path
+
+
+def check(tree: pathlib.Path, script: str, *words: str) -> "tuple[int, str]":
+    """How it ends and what it says."""
+    done = subprocess.run([str(tree / "scripts" / script), *words], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def test_includes_go_down(tree: pathlib.Path) -> None:
+    """The upper room may include the lower one's header. Seen failing with the arrow turned round in rooms.py."""
+    (tree / "tools/gpulens/out/a.cc").write_text(HEAD + '#include "lib/base/low.hpp"\n', encoding="ascii")
+    assert check(tree, "check-layers")[0] == 0
+    (tree / "tools/lib/base/a.cc").write_text(HEAD + '#include "gpulens/out/high.hpp"\n', encoding="ascii")
+    status, text = check(tree, "check-layers")
+    assert status == 1 and text.splitlines()[0] == (
+        "tools/lib/base/a.cc:3: tools/lib/base includes tools/gpulens/out/high.hpp, which it may not use")
+
+
+def test_rooms_that_use_each_other_are_found(tree: pathlib.Path) -> None:
+    """Also by way of a third one."""
+    rooms = tree / "scripts/lib/rooms.py"
+    rooms.write_text(rooms.read_text(encoding="ascii").replace(
+        '"tools/lib/base": CORE,', '"tools/lib/base": CORE + ("tools/gpulens/out",),'), encoding="ascii")
+    status, text = check(tree, "check-layers")
+    assert status == 1 and "tools/gpulens/out and tools/lib/base use each other\n" in text
+
+
+def test_symbols_go_down(tree: pathlib.Path) -> None:
+    """A function that is declared by hand is a use of its room, too. Seen failing with rooms.py left out."""
+    sources = {"tools/lib/base/low.cc": "int low() { return 1; }\n",
+               "tools/gpulens/out/high.cc": "int low();\nint high() { return low(); }\n"}
+    for upward in (False, True):
+        if upward:
+            sources["tools/lib/base/up.cc"] = "int high();\nint up() { return high(); }\n"
+        for name, text in sources.items():
+            (tree / name).write_text(HEAD + text, encoding="ascii")
+            folder, file = name.rsplit("/", 1)
+            place = tree / "build/cmake" / folder / "CMakeFiles/all.dir" / f"{file}.o"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["g++", "-c", "-o", str(place), str(tree / name)], check=True)
+        status, text = check(tree, "check-symbols")
+        assert (status, text) == ((1, (
+            "tools/lib/base/up.cc: uses high() of tools/gpulens/out/high.cc, and tools/lib/base may not use "
+            "tools/gpulens/out\n3 objects, 1 findings\n")) if upward else (0, "2 objects, 0 findings\n"))
