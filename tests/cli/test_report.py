@@ -160,19 +160,20 @@ def test_a_raw_recording_that_does_not_fit_is_an_error(tmp_path: pathlib.Path) -
     assert done.returncode == 3 and "full.rec: ENOSPC: " in done.stderr
 
 
-def test_a_raw_recording_keeps_what_fits(tmp_path: pathlib.Path) -> None:
-    """No more than 1 MB may be written: status 3, and the recording is there as far as it came, and can be reported.
-    Seen failing without keep(): there was none."""
+@pytest.mark.parametrize("samples,limit", ((100000, 1048576), (17000, 270336)), ids=("in the middle", "at the end"))
+def test_a_raw_recording_keeps_what_fits(tmp_path: pathlib.Path, samples: int, limit: int) -> None:
+    """No more than that may be written: status 3, and the recording is there as far as it came, and can be reported.
+    Seen failing: there was none, without keep() or where the last bytes did not fit."""
     folder = tmp_path / "gpu0"
     folder.mkdir()
     (folder / "snapshot").write_bytes(snapshot({}))
-    (folder / "samples").write_bytes(b"100" + sample_head() + b"".join(sample(i, 0, 5) for i in range(100000)))
+    (folder / "samples").write_bytes(b"100" + sample_head() + b"".join(sample(i, 0, 5) for i in range(samples)))
     file = tmp_path / "a.rec"
-    limited = ("sh", "-c", 'trap "" XFSZ; exec prlimit --fsize=1048576 "$@"', "sh")
+    limited = ("sh", "-c", f'trap "" XFSZ; exec prlimit --fsize={limit} "$@"', "sh")
     done = subprocess.run([*limited, str(TOOL), "--proc", str(tmp_path), "-g", "0", "record", "--for", "1s", "-o",
                            str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 3 and "a.rec: EFBIG: " in done.stderr, done.stderr
-    assert file.stat().st_size == 1048576
+    assert file.stat().st_size == limit
     assert gpulens("report", str(file), "-o", str(tmp_path / "a.csv")).returncode == 0
 
 

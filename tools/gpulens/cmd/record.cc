@@ -79,27 +79,41 @@ public:
 				files_.emplace_back(path);
 	}
 
+	RawFiles(const RawFiles &) = delete;
+	RawFiles &operator=(const RawFiles &) = delete;
+	~RawFiles()
+	{
+		try {
+			commit();
+		} catch (const SourceError &) { // whatever ended the recording has been told
+		}
+	}
+
 	void write(std::string_view bytes)
 	{
-		for (OutputFile &f : files_)
-			try {
-				f.write(bytes);
-			} catch (const SourceError &e) {
-				f.keep(); // an hour's recording is worth more than none
-				failed_ = e.what();
-				throw;
-			}
+		each([&](OutputFile &f) { f.write(bytes); });
 	}
 
 	void commit()
 	{
-		for (OutputFile &f : files_)
-			f.commit();
+		each([](OutputFile &f) { f.commit(); });
+	}
+
+private:
+	// What a file took stays, also of one that takes no more: an hour's recording is worth more than none.
+	template <typename F> void each(F f)
+	{
+		for (OutputFile &file : files_)
+			try {
+				f(file);
+			} catch (const SourceError &e) {
+				failed_ = e.what();
+				file.keep();
+			}
 		if (!failed_.empty())
 			throw SourceError(failed_);
 	}
 
-private:
 	std::string failed_; // the first file that took no more
 	std::deque<OutputFile> files_;
 };
