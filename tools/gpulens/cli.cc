@@ -357,7 +357,7 @@ void add_simulate(CLI::App &app, Arguments &a, int &status)
 	sub->callback([&a, &status] {
 		try {
 			Simulation s = simulate(parse_tsgs(a.tsgs), a.max_entries);
-			bool shown = print(a.options.json ? simulate_json(s).dump(1, '\t') + '\n' : simulate_text(s));
+			bool shown = print(a.options.json ? json_text(simulate_json(s)) : simulate_text(s));
 			status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
 		} catch (const std::invalid_argument &e) {
 			throw CLI::ValidationError("TSG", e.what());

@@ -18,16 +18,6 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-std::string name_of(const std::string &file)
-{
-	return file == "-" ? "standard input" : file;
-}
-
-std::string dump(const json &j)
-{
-	return j.dump(1, '\t', false, json::error_handler_t::replace) + '\n';
-}
-
 // A log has lists of thousands of numbers: each on one line, and so each kernel.
 std::string dump_log(const json &log)
 {
@@ -51,23 +41,12 @@ std::string dump_log(const json &log)
 	return text + "\n}\n";
 }
 
-// Runs what prints something; a file that makes no sense is a message and not a crash.
-template <typename Run> int guarded(Run run)
-{
-	try {
-		return run();
-	} catch (const BadInput &e) {
-		std::fprintf(stderr, "gpulens: %s\n", e.what());
-		return EXIT_USAGE;
-	}
-}
-
 Scenario scenario_of(const std::string &name, const Machine &machine)
 {
 	for (const Builtin &one : builtins())
 		if (name == one.name)
 			return one.make(machine);
-	return parse_scenario(read_whole(name), name_of(name));
+	return parse_scenario(read_whole(name), name_of_file(name));
 }
 
 void write_streams(const Log &log, const std::string &folder)
@@ -86,10 +65,10 @@ void write_streams(const Log &log, const std::string &folder)
 int probe_command(const Options &options, const ProbeOptions &what)
 {
 	if (what.list)
-		return print(options.json ? dump(builtins_json()) : builtins_text(style_of_output(options.colour)))
+		return print(options.json ? json_text(builtins_json()) : builtins_text(style_of_output(options.colour)))
 			       ? EXIT_DONE
 			       : EXIT_PART;
-	return guarded([&] {
+	return with_user_files([&] {
 		Machine machine = what.simulated;
 		ProgramOptions program = what.program;
 		bool builtin = std::any_of(builtins().begin(), builtins().end(),
@@ -100,7 +79,7 @@ int probe_command(const Options &options, const ProbeOptions &what)
 			machine = probe_machine(program);
 		Scenario scenario = scenario_of(what.scenario, machine);
 		if (what.print)
-			return print(dump(scenario_json(scenario))) ? EXIT_DONE : EXIT_PART;
+			return print(json_text(scenario_json(scenario))) ? EXIT_DONE : EXIT_PART;
 		if (scenario.device)
 			program.device = *scenario.device;
 		if (!what.simulate) {
@@ -121,10 +100,10 @@ int probe_command(const Options &options, const ProbeOptions &what)
 
 int blocks_command(const Options &options, const BlocksOptions &what)
 {
-	return guarded([&] {
+	return with_user_files([&] {
 		std::vector<std::pair<std::string, std::string>> files;
 		for (const std::string &file : what.logs)
-			files.emplace_back(name_of(file), read_whole(file));
+			files.emplace_back(name_of_file(file), read_whole(file));
 		Log log = parse_logs(files);
 		if (what.channels) {
 			log.machine.channels = *what.channels;
@@ -137,7 +116,7 @@ int blocks_command(const Options &options, const BlocksOptions &what)
 			verdict = check(log, what.tolerance_ns);
 		std::string text;
 		if (options.json)
-			text = dump(summary_json(log, verdict));
+			text = json_text(summary_json(log, verdict));
 		else if (verdict)
 			text = verdict_text(log, *verdict);
 		else if (what.file.empty())

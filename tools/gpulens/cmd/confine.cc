@@ -83,8 +83,7 @@ int show_ways(const Options &options)
 			list.push_back({{"way", one.name},
 					{"granule_tpcs", one.granule ? nlohmann::ordered_json(*one.granule) : null},
 					{"why", one.granule ? null : nlohmann::ordered_json(one.why)}});
-		return print(nlohmann::ordered_json{{"version", 1}, {"ways", list}}.dump(1, '\t') + '\n') ? EXIT_DONE
-													  : EXIT_PART;
+		return print(json_text({{"version", 1}, {"ways", list}})) ? EXIT_DONE : EXIT_PART;
 	}
 	Table table({"<Way", "<Here"});
 	for (const gpulens::WayThere &one : ways)

@@ -229,9 +229,7 @@ int show_partitions(const Options &options)
 					{"launches", one.launches ? nlohmann::ordered_json(*one.launches)
 								  : nlohmann::ordered_json(nullptr)}});
 		nlohmann::ordered_json whole = {{"version", 1}, {"partitions", list}};
-		return print(whole.dump(1, '\t', false, nlohmann::ordered_json::error_handler_t::replace) + '\n')
-			       ? EXIT_DONE
-			       : EXIT_PART;
+		return print(json_text(whole)) ? EXIT_DONE : EXIT_PART;
 	}
 	Table table({"Process", "<Name", "<GPU", "<Way", "<For", "<TPCs", "<GPCs", "Launches"});
 	for (const Applied &one : all)

@@ -138,9 +138,7 @@ int show(Show what, const Options &options, std::optional<u32> id, bool check)
 		hazards |= check && !isolation_of(gpu).hazards.empty();
 	}
 	if (options.json)
-		out = json{{"version", JSON_VERSION}, {"gpus", list}}.dump(1, '\t', false,
-									   json::error_handler_t::replace) +
-		      '\n'; // file names need not be UTF-8
+		out = json_text({{"version", JSON_VERSION}, {"gpus", list}});
 	if (!print(out))
 		return EXIT_PART;
 	for (const Gpu &gpu : gpus)

@@ -9,6 +9,11 @@
 
 namespace tool {
 
+std::string json_text(const nlohmann::ordered_json &document)
+{
+	return document.dump(1, '\t', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
 bool print(const std::string &text)
 {
 	bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();

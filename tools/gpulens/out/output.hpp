@@ -2,8 +2,11 @@
 // What all commands have in common: their options, where they write, how they end.
 #pragma once
 #include "gpulens/out/table.hpp"
+#include "lib/base/errors.hpp"
 #include "lib/source/sources.hpp"
 
+#include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace tool {
@@ -22,6 +25,19 @@ struct Options {
 	bool json = false;
 	When colour = When::Auto;
 };
+
+// A document with tabs and a newline; text of others that is no UTF-8 is replaced.
+std::string json_text(const nlohmann::ordered_json &document);
+// Runs what prints something; a file that makes no sense is a message and not a crash.
+template <typename Run> int with_user_files(Run run)
+{
+	try {
+		return run();
+	} catch (const BadInput &e) {
+		std::fprintf(stderr, "gpulens: %s\n", e.what());
+		return EXIT_USAGE;
+	}
+}
 
 // Writes all of text to standard output; false with a message on standard error where that fails.
 bool print(const std::string &text);

@@ -32,11 +32,6 @@ GpcMap map_for(const Options &options, const PlanOptions &what, std::string &tit
 	return gpc_map(gpus[0]);
 }
 
-std::string name_of(const std::string &file)
-{
-	return file == "-" ? "standard input" : file;
-}
-
 bool ends_with(const std::string &name, const char *end)
 {
 	return name.size() > std::char_traits<char>::length(end) && name.ends_with(end);
@@ -66,22 +61,6 @@ private:
 	bool terminal_;
 };
 
-// Runs what prints something; a file that makes no sense is a message and not a crash.
-template <typename Run> int guarded(Run run)
-{
-	try {
-		return run();
-	} catch (const BadInput &e) {
-		std::fprintf(stderr, "gpulens: %s\n", e.what());
-		return EXIT_USAGE;
-	}
-}
-
-std::string dump(const json &j)
-{
-	return j.dump(1, '\t', false, json::error_handler_t::replace) + '\n';
-}
-
 } // namespace
 
 bool is_results_file(const std::string &name)
@@ -91,13 +70,13 @@ bool is_results_file(const std::string &name)
 
 int plan_command(const Options &options, const PlanOptions &what)
 {
-	return guarded([&] {
-		std::string title, name = name_of(what.file);
+	return with_user_files([&] {
+		std::string title, name = name_of_file(what.file);
 		GpcMap map = map_for(options, what, title);
 		Plan plan = make_plan(read_whole(what.file), name, map, what);
 		plan.gpu = title;
-		bool shown =
-			print(options.json ? dump(plan_json(plan)) : plan_text(plan, style_of_output(options.colour)));
+		bool shown = print(options.json ? json_text(plan_json(plan))
+						: plan_text(plan, style_of_output(options.colour)));
 		for (const std::string &text : impossible_texts(plan))
 			std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
 		return shown && plan.allocation().fits ? EXIT_DONE : EXIT_PART;
@@ -119,7 +98,7 @@ int evaluate_command(const Options &options, const PlanOptions &what, const Eval
 						      : "no partition may have as few TPCs as there are");
 		return EXIT_USAGE;
 	}
-	return guarded([&] {
+	return with_user_files([&] {
 		Results results;
 		{
 			Progress bar;
@@ -128,16 +107,16 @@ int evaluate_command(const Options &options, const PlanOptions &what, const Eval
 		for (const std::string &file : more.files)
 			write_whole(file,
 				    ends_with(file, ".csv") ? results_csv(results, more.times) : curves_svg(results));
-		return print(options.json ? dump(results_json(results)) : results_text(results)) ? EXIT_DONE
-												 : EXIT_PART;
+		return print(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE
+												      : EXIT_PART;
 	});
 }
 
 int fit_command(const Options &options, const std::string &file)
 {
-	return guarded([&] {
-		std::vector<Fit> fits = fit_samples(read_whole(file), name_of(file));
-		return print(options.json ? dump(fit_json(fits)) : fit_text(fits)) ? EXIT_DONE : EXIT_PART;
+	return with_user_files([&] {
+		std::vector<Fit> fits = fit_samples(read_whole(file), name_of_file(file));
+		return print(options.json ? json_text(fit_json(fits)) : fit_text(fits)) ? EXIT_DONE : EXIT_PART;
 	});
 }
 

@@ -72,6 +72,11 @@ int read_path(const std::string &path, std::string &bytes)
 	return err;
 }
 
+std::string name_of_file(const std::string &path)
+{
+	return path == "-" ? "standard input" : path;
+}
+
 std::string read_whole(const std::string &path)
 {
 	std::string bytes;

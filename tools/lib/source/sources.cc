@@ -38,7 +38,7 @@ std::vector<Gpu> load_gpus(const SourceOptions &options)
 	std::vector<Gpu> gpus;
 
 	for (const std::string &file : options.files)
-		gpus.push_back(from_bytes(read_whole(file), file == "-" ? "standard input" : file));
+		gpus.push_back(from_bytes(read_whole(file), name_of_file(file)));
 	if (!options.files.empty() && options.gpus.empty())
 		return gpus;
 	if (asks_rm(options)) {
