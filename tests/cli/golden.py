@@ -6,7 +6,9 @@ in the diff before it is committed."""
 import pathlib
 import sys
 
-from program import PROFILES, gpulens, image
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from support.program import PROFILES, gpulens, image  # noqa: E402 pylint: disable=wrong-import-position
 
 COMMANDS = ("", "chip", "engines", "runlists", "channels", "copy", "gpcs", "isolation")
 GOLDEN = pathlib.Path(__file__).parent / "golden"

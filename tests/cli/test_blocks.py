@@ -13,9 +13,9 @@ import xml.etree.ElementTree
 
 import jsonschema
 import pytest
-from program import ROOT, TOOL, gpulens, usage_of
+from support.program import ROOT, TOOL, gpulens, usage_of
 
-FAKE = str(pathlib.Path(__file__).with_name("fake_probe.py"))
+FAKE = str(ROOT / "tests/support/fake_probe.py")
 SCHEMA = json.loads((ROOT / "docs/blocks-schema.json").read_text(encoding="utf-8"))
 FIGURES = ("fig3.9", "fig3.11", "fig3.12", "fig3.13", "fig3.14", "fig3.15", "fig3.16")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from program import ROOT, TOOL
+from support.fakerm import FACTS as RECORDED, RECORDING
+from support.program import ROOT, TOOL
 
-FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))["gpus"][0]
+FACTS = RECORDED["gpus"][0]
 SMS = [dict(zip(FACTS["sm_table_fields"], row)) for row in FACTS["sm_table"]]
 UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff"  # as fake_cuda.cc has it
 
@@ -35,7 +36,7 @@ def environment(**more: str) -> dict[str, str]:
     """Where libcuda.so.1 and the driver are the tests'."""
     return {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
             "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
-            "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json"), **more}
+            "GPULENS_FAKE_RM": RECORDING, **more}
 
 
 def gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":

@@ -7,7 +7,7 @@ import subprocess
 import typing
 
 import pytest
-from program import DOCS, ROOT, gpulens
+from support.program import DOCS, ROOT, gpulens
 
 HELP_ALL = gpulens("--help-all").stdout
 # "record" alone on a line and its text indented below; options as "  -o,--output FILE ..."

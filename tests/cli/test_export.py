@@ -15,8 +15,8 @@ import urllib.error
 import urllib.request
 
 import pytest
-from fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
-from program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
+from support.fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
+from support.program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
 
 EXPORT = ("export", "--prometheus")
 MS = 1000000

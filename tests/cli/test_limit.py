@@ -14,7 +14,8 @@ import time
 import typing
 
 import pytest
-from program import ROOT, TOOL
+from support.fakerm import RECORDING
+from support.program import ROOT, TOOL
 
 TOO_EARLY = "asked the GPU's driver for a channel before libgpulens-confine.so had set its limit, and was killed"
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="it takes root")
@@ -53,7 +54,7 @@ def environment(**more: str) -> "dict[str, str]":
     """As in test_confine.py."""
     return {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
             "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
-            "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json"), **more}
+            "GPULENS_FAKE_RM": RECORDING, **more}
 
 
 def run(*words: str, tool: pathlib.Path = TOOL, before: "tuple[str, ...]" = (), cwd: typing.Optional[str] = None,

@@ -10,8 +10,8 @@ import typing
 
 import jsonschema
 import pytest
-from fakeproc import ORDINARY, FakeProc, snapshot
-from program import ROOT, gpulens
+from support.fakeproc import ORDINARY, FakeProc, snapshot
+from support.program import ROOT, gpulens
 
 SCHEMA = json.loads((ROOT / "docs/json-schema.json").read_text())
 HOW = ("what runs on a GPU takes CAP_PERFMON or CAP_SYS_ADMIN: sudo gpulens ..., or setcap cap_perfmon+ep "

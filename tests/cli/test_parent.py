@@ -12,7 +12,8 @@ import time
 import typing
 
 import pytest
-from program import ROOT, TOOL
+from support.fakerm import RECORDING
+from support.program import ROOT, TOOL
 
 LINE = {"pid": 7, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048, "preemption": None, "channels": [11]}
 
@@ -123,14 +124,14 @@ def test_a_line_that_makes_no_sense_costs_the_table_only(line: str) -> None:
 
 def test_the_library_makes_no_file_and_follows_no_link(tmp_path: pathlib.Path) -> None:
     """A program that goes on when gpulens run has ended: the name may be somebody else's by then."""
-    env = {**os.environ, "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json"),
+    env = {**os.environ, "GPULENS_FAKE_RM": RECORDING,
            "LD_PRELOAD": f"{ROOT}/build/bin/libgpulens-run.so:{ROOT}/build/bin/fake_rm.so"}
     victim, link = tmp_path / "victim", tmp_path / "link"
     victim.touch()
     link.symlink_to(victim)
     for path in (link, tmp_path / "none"):
-        done = subprocess.run(["/usr/bin/python3", str(ROOT / "tests/rm/program.py")], check=False, capture_output=True,
-                              env={**env, "GPULENS_RUN_FILE": str(path)}, timeout=60)
+        done = subprocess.run(["/usr/bin/python3", str(ROOT / "tests/support/rm/program.py")], check=False,
+                              capture_output=True, env={**env, "GPULENS_RUN_FILE": str(path)}, timeout=60)
         assert done.returncode == 7
     assert victim.read_bytes() == b"" and not (tmp_path / "none").exists()
 

@@ -10,11 +10,11 @@ import subprocess
 import typing
 
 import pytest
-from fakeproc import ORDINARY, FakeProc
-from program import ROOT, image
+from support.fakeproc import ORDINARY, FakeProc
+from support.fakerm import FACTS, RECORDING
+from support.program import ROOT, image
 
 LIBRARY = ROOT / "build/bin/libgpulens-partition.so"
-FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module", name="program")
@@ -63,7 +63,7 @@ def test_more_than_64_tpcs_are_told_by_ext_alone(program: str, index: int) -> No
         one = dict(zip(facts["sm_table_fields"], row))
         masks[facts["logical_to_physical_gpc"][one["logical_gpc"]]] |= 1 << one["smid"] // 2
     done = run(program, GPULENS_SOURCE="driver", LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
-               GPULENS_FAKE_RM=str(ROOT / "tests/rm/h200-580.json"), GPULENS_FAKE_RM_GPU=str(index))
+               GPULENS_FAKE_RM=RECORDING, GPULENS_FAKE_RM_GPU=str(index))
     assert done.stdout.splitlines() == ["tpcs 0 66", "gpcs 34", "ext 0",
                                         *[f"{mask >> 64:x}:{mask & (1 << 64) - 1:016x}" for mask in masks], "gpu 7: 19"]
     assert "gpulens-partition: GPU 0 has 66 TPCs, more than 64 bits\n" in done.stderr
@@ -73,7 +73,7 @@ def run_on_h200(program: str, *words: str, **env: str) -> "subprocess.CompletedP
     """With a libcuda and a resource manager of the tests."""
     return run(program, *words, LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
                LD_LIBRARY_PATH=str(ROOT / "build/bin/fake-cuda"),
-               GPULENS_FAKE_RM=str(ROOT / "tests/rm/h200-580.json"), **env)
+               GPULENS_FAKE_RM=RECORDING, **env)
 
 
 @pytest.mark.parametrize("index", range(3))
@@ -334,7 +334,7 @@ def test_partitions_of_a_program_are_listed(work: str, way: str, name: str,
     and kernel."""
     env = {**os.environ, "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "HOLD": "1",
            "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
-           "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json")}
+           "GPULENS_FAKE_RM": RECORDING}
     with subprocess.Popen([work, way, "0-2", "65"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           env=env) as one:
         assert one.stdin and one.stdout

@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 import pytest
-from program import ROOT, TOOL, gpulens, image
+from support.program import ROOT, TOOL, gpulens, image
 from test_rm import ask_rm
 
 EXAMPLE = ROOT / "docs/plan-example.json"

@@ -12,8 +12,8 @@ import time
 import typing
 
 import pytest
-from fakeproc import GR, IDLE, ON, Engine, remark, sample, sample_head, snapshot
-from program import TOOL, gpulens, usage_of
+from support.fakeproc import GR, IDLE, ON, Engine, remark, sample, sample_head, snapshot
+from support.program import TOOL, gpulens, usage_of
 
 
 def recording(turns: int) -> bytes:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens --source rm: what NVIDIA's resource manager tells. A preloaded library (tests/rm/fake_rm.cc) answers as three
-H200s did (tests/rm/h200-580.json); expected values are that recording's, and what NVIDIA's headers of other versions
-say."""
+"""gpulens --source rm: what NVIDIA's resource manager tells. A preloaded library (tests/support/rm/fake_rm.cc) answers
+as three H200s did (tests/support/rm/h200-580.json); expected values are that recording's, and what NVIDIA's headers of
+other versions say."""
 
 import csv
 import json
@@ -15,10 +15,9 @@ import typing
 
 import jsonschema
 import pytest
-from fakerm import PROGRAM, ask_rm, fake_rm, recording_with
-from program import LIBRARIES, ROOT, gpulens, image
+from support.fakerm import FACTS, PROGRAM, ask_rm, fake_rm, recording_with
+from support.program import LIBRARIES, ROOT, gpulens, image
 
-FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))
 COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlists")
 
 
@@ -228,7 +227,7 @@ def test_a_refused_client_leaves_no_file_open(tmp_path: pathlib.Path) -> None:
     the close: 50 files were open."""
     program = tmp_path / "refused_program"
     subprocess.run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Itools", "-Iinclude",
-                    "tests/rm/refused_program.cc", *LIBRARIES, "-o", str(program)], check=True, cwd=ROOT)
+                    "tests/support/rm/refused_program.cc", *LIBRARIES, "-o", str(program)], check=True, cwd=ROOT)
     told = [subprocess.run([str(program)], check=True, capture_output=True, text=True,
                            env={**os.environ, **fake_rm(**more)}).stdout for more in ({"FULL": "1"}, {})]
     assert told == ["0 0\n", "50 0\n"]

@@ -12,8 +12,8 @@ import time
 import typing
 
 import pytest
-from fakerm import ask_rm
-from program import ROOT
+from support.fakerm import ask_rm
+from support.program import ROOT
 
 
 @pytest.mark.parametrize("own", (True, False), ids=("own", "foreign"))
@@ -148,7 +148,7 @@ def test_freed_channels_are_forgotten(tmp_path: pathlib.Path) -> None:
     """A program that makes channels and frees them again, 200 in all. Seen failing: freed ones were still listed, and
     none that came after 128."""
     program = tmp_path / "frees.py"
-    text = (ROOT / "tests/rm/program.py").read_text(encoding="ascii").split("for _ in range(300)")[0]
+    text = (ROOT / "tests/support/rm/program.py").read_text(encoding="ascii").split("for _ in range(300)")[0]
     program.write_text(text + """
 group = alloc(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, 0x01, 0))
 kept = [alloc(CLIENT, group, 0xC86F) for _ in range(2)]

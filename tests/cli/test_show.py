@@ -8,7 +8,7 @@ import typing
 import jsonschema
 import pytest
 from golden import COMMANDS, GOLDEN, said
-from program import PROFILES, ROOT, gpulens, image
+from support.program import PROFILES, ROOT, gpulens, image
 
 SCHEMA = json.loads((ROOT / "docs/json-schema.json").read_text())
 

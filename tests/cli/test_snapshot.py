@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from program import ROOT, gpulens
+from support.program import ROOT, gpulens
 
 SCHEMA = json.loads((ROOT / "docs/json-schema.json").read_text())
 CHIPS = {"GP106": 0x136, "AD102": 0x192, "GH100": 0x180, "GB100": 0x1A0}

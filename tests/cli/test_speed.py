@@ -4,7 +4,7 @@
 import subprocess
 import time
 
-from program import TOOL, image
+from support.program import TOOL, image
 
 
 def best_ms(*words: str, runs: int = 30) -> float:

@@ -12,9 +12,9 @@ import time
 import typing
 
 import pytest
-from fakeproc import (BUSY, ENABLED, ENG_FAULTED, LATE, LOAD, Channel, Engine, FakeProc, GR, Tsg, remark, sample,
-                      sample_head, snapshot)
-from program import TOOL, gpulens, image
+from support.fakeproc import (BUSY, ENABLED, ENG_FAULTED, LATE, LOAD, Channel, Engine, FakeProc, GR, Tsg, remark,
+                              sample, sample_head, snapshot)
+from support.program import TOOL, gpulens, image
 
 # pylint: disable=redefined-outer-name
 

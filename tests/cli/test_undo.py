@@ -11,8 +11,8 @@ import time
 import typing
 
 import pytest
-from fakeproc import Channel, FakeProc, Tsg, snapshot
-from program import TOOL
+from support.fakeproc import Channel, FakeProc, Tsg, snapshot
+from support.program import TOOL
 
 
 @pytest.fixture

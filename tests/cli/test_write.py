@@ -11,7 +11,8 @@ import threading
 import typing
 
 import pytest
-from program import ROOT, TOOL, image
+from support.fakerm import RECORDING
+from support.program import ROOT, TOOL, image
 
 WRITERS = ("export", "run")
 
@@ -126,10 +127,10 @@ def test_what_cannot_be_written_is_left(tmp_path: pathlib.Path) -> None:
 
 def test_lines_of_run_go_through_a_pipe(tmp_path: pathlib.Path) -> None:
     """As the program makes TSGs, though the library opens the file by its name."""
-    program = ["/usr/bin/python3", str(ROOT / "tests/rm/program.py")]
+    program = ["/usr/bin/python3", str(ROOT / "tests/support/rm/program.py")]
     script = f'"$0" run -o >(cat >{tmp_path}/got) -- "$@"; status=$?; wait $!; exit $status'
     env = {**os.environ, "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"),
-           "GPULENS_FAKE_RM": str(ROOT / "tests/rm/h200-580.json")}
+           "GPULENS_FAKE_RM": RECORDING}
     done = subprocess.run(["bash", "-c", script, str(TOOL), *program], env=env, check=False, timeout=60)
     assert done.returncode == 7
     assert len((tmp_path / "got").read_text(encoding="ascii").splitlines()) == 13

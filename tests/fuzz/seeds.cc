@@ -6,7 +6,7 @@
 #include "gpulens/blocks/predict.hpp"
 #include "lib/base/errors.hpp"
 #include "lists.hpp"
-#include "recorded.hpp"
+#include "support/tools/recorded.hpp"
 
 #include <algorithm>
 #include <filesystem>

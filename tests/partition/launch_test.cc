@@ -5,7 +5,7 @@
 #include "lib/launch/publish.hpp"
 #include "partition/layout.hpp"
 #include "partition/publish_stream.hpp"
-#include "probed.hpp"
+#include "support/cuda/probed.hpp"
 
 #include <atomic>
 #include <cerrno>

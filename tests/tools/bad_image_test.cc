@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Files that are no images, or no sound ones: each is refused with a message that names the line, and a large one
 // takes no more time than its size asks for.
-#include "recorded.hpp"
+#include "support/tools/recorded.hpp"
 
 #include <ctime>
 

@@ -3,7 +3,7 @@
 #include "gpulens/out/gpu_json.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/source/image/from_image.hpp"
-#include "recorded.hpp"
+#include "support/tools/recorded.hpp"
 
 using namespace tool_test;
 

@@ -5,7 +5,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/source/image/from_image.hpp"
 #include "lib/source/snapshot/snapshot.hpp"
-#include "recorded.hpp"
+#include "support/tools/recorded.hpp"
 #include "uapi/gpulens.h"
 
 #include <cstring>

@@ -3,7 +3,7 @@
 // algorithms are in plan_slips_test.cc. Expected sizes are worked out by hand; what the heuristics find for random sets
 // is held against a search of all divisions that is written here, and nothing of the planner's.
 #include "gpulens/plan/optimum.hpp"
-#include "plan_tasks.hpp"
+#include "support/tools/plan_tasks.hpp"
 
 #include <functional>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "gpulens/plan/generate.hpp"
 #include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
-#include "plan_tasks.hpp"
+#include "support/tools/plan_tasks.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>

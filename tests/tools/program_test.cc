@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The program itself: exit status, and what goes to which of its outputs.
-#include "recorded.hpp"
+#include "support/tools/recorded.hpp"
 
 #include <cstdlib>
 #include <sys/wait.h>

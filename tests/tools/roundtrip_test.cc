@@ -3,7 +3,7 @@
 // the emulator has.
 #include "gpulens/out/text.hpp"
 #include "lib/source/image/from_image.hpp"
-#include "recorded.hpp"
+#include "support/tools/recorded.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -4,8 +4,8 @@
 // NV_PFIFO_RUNLIST_BASE_LO (turing/tu104/dev_fifo.ref.txt) hold bits 31:12 of a runlist's address in place, so two
 // pieces of 64 KiB in every 4 GiB read like that; NV_PCCSR_CHANNEL_INST (turing/tu104/dev_fifo.ref.txt) with BIND and
 // TARGET 3 begins with 0xb, and PTR follows.
-#include "emulated.hpp"
-#include "fake.hpp"
+#include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Where BAR1 and BAR2 show a page of memory: on every version of page tables, with the map that
 // emulator/scenarios/bars.json sets up (its numbers are repeated here), and on tables written by hand.
-#include "emulated.hpp"
-#include "fake.hpp"
+#include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 #include "format.h"
 #include "gpulens/bar.h"
 

@@ -8,7 +8,7 @@
 //   Kepler   nouveau engine/fifo/gk104.c fifo_engine
 //   units    linux-nvgpu hw_proj_*.h scal_litter_num_*; nouveau engine/gr/*.c gpc_nr, tpc_nr; envytools docs/hw/gpu.rst
 // Tables II and IV and the H200 are in tables_test.cc.
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 #include "format.h"
 
 #include <bit>

@@ -2,8 +2,8 @@
 // What runlistY says of contexts, as literal text, and what the core reads of the contexts that the emulator's driver left
 // behind on every chip, beside what the chip itself finds through its own tables (command "state").
 // Widths: RTAS'24 Listing 1, 21 characters between the bars.
-#include "contexts.hpp"
-#include "emulated.hpp"
+#include "support/core/contexts.hpp"
+#include "support/core/emulated.hpp"
 
 #include <array>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 //     preemption, 0xd0 .. 0xdc saves by kind, 0xf0 CONTEXT_ID, 0xf4 saves, 0xf8 restores, 0xfc magic 0x600dc0de
 //   Pascal          linux-nvgpu hw_ctxsw_prog_gp10b.h: no header before the image
 // The GPU they lie in: contexts.hpp.
-#include "contexts.hpp"
+#include "support/core/contexts.hpp"
 
 #include <gtest/gtest.h>
 

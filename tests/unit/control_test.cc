@@ -3,7 +3,7 @@
 // taken from the model's account of run time, from its engines and from its memory, never from what the core reads.
 // Durations of the model (save 40 us, load 10 us, switch 2 us) are its own; time slices are 1.048576 ms (128 << 3) or
 // 8.55638016 s (255 << 15) and no time passes but by advance() and by the core's own waiting.
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
 #include <gtest/gtest.h>

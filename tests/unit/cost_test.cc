@@ -2,7 +2,7 @@
 // What the core costs, in accesses that the emulated chips count. The budget is that of docs/internals.md: the list's
 // words, at most a dozen registers, and one word of state per channel (two on chips with PCCSR); one write and one
 // read to disable a channel (PCCSR: one read more); probing reads each row of the device table once.
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
 #include <gtest/gtest.h>

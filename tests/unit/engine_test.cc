@@ -9,7 +9,7 @@
 // Seen failing, each in just the tests that say so: with the ID taken during LOAD, with the channel in no TSG left out, with
 // the codes of LOAD and SAVE exchanged, with VALID of the channel not looked at, with LENS_NONE or a place beyond the third
 // taken for an engine.
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 
 #include <gtest/gtest.h>
 

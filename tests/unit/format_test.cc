@@ -2,8 +2,8 @@
 // The text of /proc files, whole and literal. Labels and boxes of runlists: Listing 1 of RTAS'24, everything between
 // the bars 21 characters wide; what this project adds stands after the published labels. Runlists are given as raw
 // words (bit numbers: entry_test.cc, channel_test.cc), so no GPU is involved but where whole tables are printed.
-#include "emulated.hpp"
-#include "fake.hpp"
+#include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 #include "format.h"
 
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 //     NV_PFIFO_RUNLIST_BASE_LO__SIZE_1; since Ampere RUNLIST_ID 22:16 of NV_VIRTUAL_FUNCTION_DOORBELL. Not published for
 //     GM10x, GM20x and GP100: there the four bits of the device table's RUNLIST_ENUM are all that limits them.
 //   entries: hw_ram_gp106.h, gm107/dev_ram.h (8 bytes, 32 channels); dev_ram.ref.txt (16 bytes, 128 channels)
-#include "emulated.hpp"
-#include "fake.hpp"
+#include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Which runlist a bare id means where ids count per runlist: the one that lists it. What is refused names all that could
 // be meant. Requests themselves: control_test.cc.
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
 #include <gtest/gtest.h>

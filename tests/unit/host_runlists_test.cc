@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Which runlists there are: from their own registers on chips with runlist and channel RAM, from the device table on
 // PFIFO chips. Literal words in a map of registers; sources stand at the tests.
-#include "device_tables.hpp"
-#include "emulated.hpp"
+#include "support/core/device_tables.hpp"
+#include "support/core/emulated.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Hardware that answers nonsense: every call of the core returns, after a bounded number of accesses, with 0 or one of
 // its error codes, and the sanitizers find nothing. GPULENS_SEED=n repeats a run.
-#include "emulated.hpp"
-#include "fake.hpp"
+#include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 #include "format.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // The size of GPU memory from its register. Sources: linux-nvgpu hw_fb_gv100.h fb_mmu_local_memory_range_r 0x100ce0
 // (LOWER_SCALE 3:0, LOWER_MAG 9:4, ECC_MODE 30: MAG << SCALE MiB, a sixteenth less under ECC); Titan V (two cards) reads
 // 0x308 there, which is its 12 GiB, and 0 before a driver ran; a GTX 1660 Ti reads 0x307, 6 GiB.
-#include "fake.hpp"
+#include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
 

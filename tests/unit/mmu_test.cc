@@ -7,8 +7,8 @@
 //   levels  kern_gmmu_fmt_gp10x.c, kern_gmmu_fmt_gh10x.c
 // Both addresses below have index 1 at the top, 0x123 in PD2, 0x45 in PD1, 0x67 in PD0, 0x1ab in the table of 4 KiB
 // pages, 0x1a in that of 64 KiB pages, and byte 0x678; the V3 one also has 0x0a5 in PD3.
-#include "emulated.hpp"
-#include "fake.hpp"
+#include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 //   gh100/dev_mmu.h NV_MMU_VER3_PTE_PCF_NO_VALID_4KB_PAGE
 // The V1 address has, with 128 KiB pages, index 0x123 in the directory, 0xa5 in the big table, 0x14bb in the small one; with
 // 64 KiB pages 0x246, 0x14b, 0x14bb. Its byte in a page of 128 KiB is 0x1b678, of 64 KiB 0xb678, of 4 KiB 0x678.
-#include "fake.hpp"
+#include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 //       0x22800; record of rows 0 FAULT_ID 10:0, INSTANCE_ID 23:16, TYPE_ENUM 30:24; 1 RESET_ID 7:0, PRI_BASE 25:8 in
 //       place, IS_ENGINE 30; 2 RLENG_ID 1:0, RUNLIST_PRI_BASE 25:10 in place; each CHAIN 31. What zero rows mean:
 //       linux-nvgpu hal/top/top_ga10b_fusa.c.
-#include "device_tables.hpp"
+#include "support/core/device_tables.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 //             ampere/ga100/dev_runlist.ref.txt
 //   channels  PCCSR 0x800000+8i: turing/tu104/dev_fifo.ref.txt; CHRAM: ampere/ga100/dev_runlist.ref.txt
 // GPULENS_SEED=n repeats a run, GPULENS_LISTS=n changes how many lists.
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
 #include <gtest/gtest.h>

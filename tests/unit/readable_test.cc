@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // GPUs whose firmware keeps runlists from the CPU: what cannot be read is an error for that runlist only and one line of
 // chip. Which code protected memory answers with is not published; the emulated GPU's is 0xbad0b000.
-#include "emulated.hpp"
-#include "fake.hpp"
+#include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 #include "format.h"
 
 #include <gtest/gtest.h>

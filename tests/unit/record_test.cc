@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The recorder that /proc/gpuX/image is made with: what it may do while the machine stands still.
-#include "fake.hpp"
+#include "support/core/fake.hpp"
 #include "gpulens/record.h"
 
 #include <gtest/gtest.h>

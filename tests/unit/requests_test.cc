@@ -7,8 +7,8 @@
 // PREEMPT PENDING 20, ENG_RUNLIST PENDING 20, RUNLIST_SUBMIT_INFO PENDING 15;
 // ampere/ga100/dev_runlist.ref.txt: PREEMPT +0x98 (TYPE 0 = runlist, 1 = TSG; TSG_PREEMPT_PENDING 20,
 // RUNLIST_PREEMPT_PENDING 21), SUBMIT +0x88, SUBMIT_INFO +0x8c PENDING 15, CHRAM commands 2 and 3.
-#include "emulated.hpp"
-#include "fake.hpp"
+#include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 
 #include <functional>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Reading a runlist out of a map of registers and memory words: lists that move or grow meanwhile, the longest one, ids
 // and targets that are beyond the chip. What entries mean is in entry_test.cc; chips with behaviour in random_test.cc.
-#include "fake.hpp"
+#include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // from the sources named at each test, not from the profiles:
 //   Tables II, IV  RTAS'24 (Bakita & Anderson), "Engines on GTX 1060 3GB", "Engines on RTX 6000 Ada"
 //   H200           resource manager of an H200, driver 580: engines, runlists, floorsweeping, copy engine wiring
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 #include "format.h"
 
 #include <gtest/gtest.h>

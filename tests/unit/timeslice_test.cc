@@ -2,7 +2,7 @@
 // tsg_timeslice on emulated chips of every generation: the words that it leaves in memory, what then runs for how long,
 // and what it refuses. Slices: 128 << 3 units are 1.048576 ms, 255 << 15 are 8.55638016 s, 1000 us are 244 << 2 units:
 // 0.999424 ms. No time passes but by advance() and by the core's own waiting.
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
 #include <gtest/gtest.h>

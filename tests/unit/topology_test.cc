@@ -8,7 +8,7 @@
 //   linux-nvgpu hw_fuse_gm20b.h, hw_fuse_ga100.h, gr_config_gm20b_fusa.c
 //   LOCAL_MEMORY_RANGE 0x100ce0, LOWER_SCALE 3:0, LOWER_MAG 9:4, ECC_MODE 30: open-gpu-kernel-modules
 //   kern_mem_sys_gp102.c; USABLE_FB_SIZE_IN_MB 0x1183a4: kern_mem_sys_ga102.c
-#include "fake.hpp"
+#include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,20 +5,18 @@ tests that needed it are LOST too, and the run does not succeed."""
 import contextlib
 import pathlib
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1] / "scripts"), str(HERE)]
+from lib import paths
+from lib.guest import Emulator, Gpu, Guest, LostVM, end_on_signals
+from support.vm.chips import CHIPS, Chip
 
-# pylint: disable=wrong-import-position,redefined-outer-name
-from lib import paths  # noqa: E402
-from lib.guest import Emulator, Gpu, Guest, LostVM, end_on_signals  # noqa: E402
-from chips import CHIPS, Chip  # noqa: E402
+# pylint: disable=redefined-outer-name
+HERE = pathlib.Path(__file__).resolve().parent
 
 TAINTS_ALLOWED = (1 << 12) | (1 << 13)  # out of tree, unsigned: that is what the module is
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every emulated chip in one guest at once, the Tegras as platform devices (tests/kmod/tegra): what the module says of
-each against literals (generations.py names their sources), and the round trip: what the tool decodes from a chip's
-image equals what the guest's files said."""
+"""Every emulated chip in one guest at once, the Tegras as platform devices (tests/support/kmod/tegra): what the module
+says of each against literals (generations.py names their sources), and the round trip: what the tool decodes from a
+chip's image equals what the guest's files said."""
 
 import pathlib
 import re
@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pytest
 
 from conftest import Gpu, Guest, healthy, paths, run_tool
-from formats import STEERS
+from support.vm.formats import STEERS
 from lib.guest import pci_address
-from generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, TEGRA, TYPES, Generation
-from soc import give_memory, load_tegras, place
+from support.vm.generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, TEGRA, TYPES, Generation
+from support.vm.soc import give_memory, load_tegras, place
 
 CHANNEL = re.compile(r"^ *\+- Channel Info (\d+) ", re.MULTILINE)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chips import CHIPS, Chip
+from support.vm.chips import CHIPS, Chip
 from conftest import Card, Guest
 
 CHANNEL_FILES = ("disable_channel", "enable_channel", "wfi_preempt_channel", "cta_preempt_channel",

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from conftest import Card
-from formats import enabled, parse_runlist
+from support.vm.formats import enabled, parse_runlist
 
 WATCH = 0.3  # seconds, hundreds of time slices of 1 ms
 SETTLE = 0.1  # longer than what may still run when a request returns: one slice of 3.3 ms

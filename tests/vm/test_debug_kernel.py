@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """The detectors of a debug kernel (`make test-debug`) see what they are for, and what they write reaches the check that
-every guest passes through: tests/kmod/faulty does one wrong thing at a time. And what many callers do at once on one
-GPU is no race in the eyes of KCSAN. Skipped on kernels without these detectors."""
+every guest passes through: tests/support/kmod/faulty does one wrong thing at a time. And what many callers do at once
+on one GPU is no race in the eyes of KCSAN. Skipped on kernels without these detectors."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
-from chips import CHIPS
+from support.vm.chips import CHIPS
 from conftest import Card, Guest, gpu_of, need, need_module
 from lib.guest import Splat
 from test_stats import grown, stats

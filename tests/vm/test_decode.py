@@ -3,12 +3,12 @@
 
 from conftest import Guest, need_module
 
-CHECKS = 63  # in tests/kmod/decode/checks.c; so that none is left out unseen
+CHECKS = 63  # in tests/support/kmod/decode/checks.c; so that none is left out unseen
 
 
 def test_decoders_hold_inside_of_the_kernel() -> None:
-    """Every literal check of tests/kmod/decode, in a guest without a GPU. Seen failing with one literal changed there:
-    the test shows the line, the value and what was expected."""
+    """Every literal check of tests/support/kmod/decode, in a guest without a GPU. Seen failing with one literal changed
+    there: the test shows the line, the value and what was expected."""
     with Guest([], modules={"decode": need_module("kmod-tests", "decode")}) as guest:
         guest.load("decode")
         checks, failed = (int(guest.read(f"/sys/module/decode/parameters/{name}")) for name in ("checks", "failed"))

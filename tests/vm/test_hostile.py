@@ -19,7 +19,7 @@ import pytest
 
 from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
 from lib.guest import SLOW
-from storms import ERRNOS, SEED, SOAK, Storm, memory
+from support.vm.storms import ERRNOS, SEED, SOAK, Storm, memory
 
 FAMILIES = os.environ.get("GPULENS_FAMILIES", "gk104 gm204 gp106 gv100 tu102 ga100 ad102 gh100 gb100").split()
 READS = 2000  # of each family at least, over all rounds

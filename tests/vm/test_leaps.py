@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """A processor that a hypervisor takes away now and then, for longer than the module may stop the machine: its clock
-leaps 60 ms ahead at every 61st look (tests/kmod/leaping-clock.c). Readings go on in another stop, and requests do what
-they say."""
+leaps 60 ms ahead at every 61st look (tests/support/kmod/leaping-clock.c). Readings go on in another stop, and requests
+do what they say."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from chips import CHIPS
+from support.vm.chips import CHIPS
 from conftest import Card, Gpu, Guest, healthy, need_module, scenario
 from test_rival import CHANGING
 

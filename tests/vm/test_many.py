@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from chips import CHIPS
+from support.vm.chips import CHIPS
 from conftest import Guest, gpu_of, healthy, need_module, paths
 from lib.guest import FIRST_SLOT, pci_address
-from formats import UNREAD, shape
+from support.vm.formats import UNREAD, shape
 
 ORDER = [(5 * index) % 12 for index in range(12)]  # place in PCI order of the GPU given as number index
 

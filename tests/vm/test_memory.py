@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import Guest, gpu_of, healthy, need
-from chips import AD102
+from support.vm.chips import AD102
 
 GROUP = "/sys/fs/cgroup/reader"
 

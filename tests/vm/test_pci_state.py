@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A GPU that has a driver is that driver's (tests/kmod/owner, and the kernel's own vfio-pci): its enabling, bus
+"""A GPU that has a driver is that driver's (tests/support/kmod/owner, and the kernel's own vfio-pci): its enabling, bus
 mastering and decoding are as they would be without gpulens. A GPU that does not decode its memory, is in error
 recovery, or answers as another one gives an errno, without an access beyond the look at BOOT_0, and never a number."""
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chips import AD102, GP106
+from support.vm.chips import AD102, GP106
 from conftest import Card, Guest, accesses, gpu_of, healthy, until
 from lib import initramfs, paths
 from lib.guest import pci_folder

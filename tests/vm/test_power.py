@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Power of GPUs on PCI: under a driver that lets them sleep (tests/kmod/sleeper), neither reading nor control wakes or
-touches one that is asleep; a use holds it awake only while it works. The emulator counts what is tried while it sleeps,
-and answers with all ones then."""
+"""Power of GPUs on PCI: under a driver that lets them sleep (tests/support/kmod/sleeper), neither reading nor control
+wakes or touches one that is asleep; a use holds it awake only while it works. The emulator counts what is tried while
+it sleeps, and answers with all ones then."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from chips import CHIPS as KNOWN
+from support.vm.chips import CHIPS as KNOWN
 from conftest import Card, Gpu, Guest, accesses, healthy, scenario, until
 from lib.guest import SLOW, pci_folder
 from test_control import long_slice, wait_for

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from conftest import Card, Guest, gpu_of, healthy
-from formats import shape
-from privileges import (CHIPS, CONTROL, OBSERVE, SUID, House, Tried, addresses, collected, printed, set_scene, shown,
-                        sweep, text_for, untouched)
+from support.vm.formats import shape
+from support.vm.privileges import (CHIPS, CONTROL, OBSERVE, SUID, House, Tried, addresses, collected, printed,
+                                   set_scene, shown, sweep, text_for, untouched)
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import struct
 
 import pytest
 
-from chips import CHIPS, GH100, GH100_IDS
+from support.vm.chips import CHIPS, GH100, GH100_IDS
 from conftest import Card, Guest, run_tool
 from lib.guest import pci_address
-from formats import STEERS, enabled, parse_list, parse_runlist, shape, unread
+from support.vm.formats import STEERS, enabled, parse_list, parse_runlist, shape, unread
 
 
 def device_rows(card: Card) -> list[tuple[str, list[str]]]:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""GPU memory is read without ever disturbing a driver. A rival module (tests/kmod/rival) keeps using the PRAMIN window
-of every GPU on processor 1, as a driver would, while processor 0 reads runlists 10,000 times: not one wrong word for
-either side. The same with the protection built out must show wrong words, else this test proves nothing."""
+"""GPU memory is read without ever disturbing a driver. A rival module (tests/support/kmod/rival) keeps using the PRAMIN
+window of every GPU on processor 1, as a driver would, while processor 0 reads runlists 10,000 times: not one wrong word
+for either side. The same with the protection built out must show wrong words, else this test proves nothing."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
-from chips import CHIPS
+from support.vm.chips import CHIPS
 from conftest import Guest, Gpu, need_module, scenario
 from lib.guest import pci_address
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests never reach another runlist. A rival module (tests/kmod/rival_driver) schedules work on a GPU as its driver
-would, on processor 1: it submits lists to two runlists in turn, preempts a TSG and changes channels, while processor 0
-writes one request after another. Each runlist only ever gets its own lists, whole, and each channel keeps the bits that
-the driver gave it. The same with the stops of the machine built out must show wrong ones, else this proves nothing.
-GPULENS_RIVAL_ROUNDS: the driver's rounds of each chip and manner."""
+"""Requests never reach another runlist. A rival module (tests/support/kmod/rival_driver) schedules work on a GPU as its
+driver would, on processor 1: it submits lists to two runlists in turn, preempts a TSG and changes channels, while
+processor 0 writes one request after another. Each runlist only ever gets its own lists, whole, and each channel keeps
+the bits that the driver gave it. The same with the stops of the machine built out must show wrong ones, else this
+proves nothing. GPULENS_RIVAL_ROUNDS: the driver's rounds of each chip and manner."""
 
 import os
 from collections.abc import Iterator

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-import sampled
-from chips import AD102, GP106
 from conftest import Card, Gpu, Guest, accesses, scenario, taking_turns, until
 from lib.guest import SLOW, pci_folder
-from sampled import Recording
+from support.vm import sampled
+from support.vm.chips import AD102, GP106
+from support.vm.sampled import Recording
 
 # pylint: disable=redefined-outer-name
 

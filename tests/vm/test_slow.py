@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chips import AD102, GP106
+from support.vm.chips import AD102, GP106
 from conftest import Card, Guest, gpu_of, healthy, need_module
 from lib import paths
 from lib.guest import SLOW, pci_folder

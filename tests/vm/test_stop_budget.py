@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chips import AD102, GP106
+from support.vm.chips import AD102, GP106
 from conftest import Card, Guest, gpu_of, healthy, scenario
 from lib.guest import SLOW
 

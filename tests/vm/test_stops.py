@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from chips import CHIPS
+from support.vm.chips import CHIPS
 from conftest import Card, Gpu, Guest, healthy
 from lib import paths
 from lib.machine import iommu_obstacle

@@ -23,7 +23,7 @@ import pytest
 
 from conftest import HERE, Gpu, Guest, LostVM, healthy, need_module, paths, scenario
 from lib.guest import SLOW, pci_address
-from storms import ERRNOS, SEED, SOAK, Storm, memory
+from support.vm.storms import ERRNOS, SEED, SOAK, Storm, memory
 
 # with PCCSR without and with runlist registers in a block, with channel RAM, and after that was moved
 CHIPS = ("gk104", "gp106", "tu102", "ad102", "gh100")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runlists, instance blocks, page tables and context images in system memory, as nouveau places them: with and without
 an IOMMU (QEMU's intel-iommu) between the GPUs and memory. The memory is ordinary pages that the guest's kernel mapped
-for each GPU (tests/kmod/sysram); behind the IOMMU its bus address is another than the physical one, and the same for
-all GPUs, so that only the right GPU's own translation leads to the right bytes."""
+for each GPU (tests/support/kmod/sysram); behind the IOMMU its bus address is another than the physical one, and the
+same for all GPUs, so that only the right GPU's own translation leads to the right bytes."""
 
 import pathlib
 import re
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chips import CHIPS, Chip
+from support.vm.chips import CHIPS, Chip
 from conftest import Emulator, Gpu, Guest, healthy, run_tool, scenario, until
-from formats import Channel, enabled, parse_runlist, shape, unread
+from support.vm.formats import Channel, enabled, parse_runlist, shape, unread
 from lib import initramfs, paths
 from lib.guest import pci_address
 from lib.machine import iommu_obstacle
-from soc import Ram, give_memory, parameter, place
+from support.vm.soc import Ram, give_memory, parameter, place
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants
 HERE = pathlib.Path(__file__).resolve().parent

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tegra GPUs: platform devices over emulated BARs (tests/kmod/tegra), with runtime power management as nvgpu's driver
-does it, and everything of theirs in system memory. While such a GPU sleeps its BAR0 reads as all ones ("gate"), so that
-a file that holds what it should was read while it was awake."""
+"""Tegra GPUs: platform devices over emulated BARs (tests/support/kmod/tegra), with runtime power management as nvgpu's
+driver does it, and everything of theirs in system memory. While such a GPU sleeps its BAR0 reads as all ones ("gate"),
+so that a file that holds what it should was read while it was awake."""
 
 import re
 import time
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import Gpu, Guest, accesses, healthy, paths, until
-from formats import STEERS, parse_runlist, shape
+from support.vm.formats import STEERS, parse_runlist, shape
 from lib.guest import SLOW, pci_address
-from soc import give_memory, load_tegras, parameter, place
+from support.vm.soc import give_memory, load_tegras, parameter, place
 
 # emulators: a PCI GPU with the lowest PCI address, then the Tegras
 CHIPS = ("gp106", "ga10b", "gm20b", "gp10b", "gv11b")

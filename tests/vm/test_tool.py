@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chips import AD102, GP106
+from support.vm.chips import AD102, GP106
 from conftest import Card, Guest, paths, run_tool, scenario, taking_turns
 from lib.guest import SLOW
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from chips import AD102, GP106
+from support.vm.chips import AD102, GP106
 from conftest import Gpu, Guest, paths, taking_turns
 from lib.guest import SLOW
 

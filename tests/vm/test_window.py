@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from chips import CHIPS
+from support.vm.chips import CHIPS
 from conftest import Card, Guest, gpu_of, healthy
-from formats import shape
+from support.vm.formats import shape
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants
 

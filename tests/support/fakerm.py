@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens where a preloaded library (tests/rm/fake_rm.cc) answers in place of NVIDIA's resource manager."""
+"""gpulens where a preloaded library (tests/support/rm/fake_rm.cc) answers in place of NVIDIA's resource manager."""
 
 import json
 import pathlib
 import subprocess
 import typing
 
-from program import ROOT, gpulens
+from support.program import ROOT, gpulens
 
-FACTS = json.loads((ROOT / "tests/rm/h200-580.json").read_text(encoding="utf-8"))
+RECORDING = str(ROOT / "tests/support/rm/h200-580.json")
+FACTS = json.loads(pathlib.Path(RECORDING).read_text(encoding="utf-8"))
 
 # What gets TSGs.
-PROGRAM = ("/usr/bin/python3", str(ROOT / "tests/rm/program.py"), "--for", "it")
+PROGRAM = ("/usr/bin/python3", str(ROOT / "tests/support/rm/program.py"), "--for", "it")
 
 
 def fake_rm(**more: str) -> dict[str, str]:
@@ -19,7 +20,7 @@ def fake_rm(**more: str) -> dict[str, str]:
     without GPULENS_FAKE_RM_, and RECORDING, another recording."""
     library = ROOT / "build/bin/fake_rm.so"
     assert library.exists(), f"{library} is not there; run make tool-parts"
-    recording = more.pop("RECORDING", str(ROOT / "tests/rm/h200-580.json"))
+    recording = more.pop("RECORDING", RECORDING)
     return {"LD_PRELOAD": str(library), "GPULENS_FAKE_RM": recording,
             **{f"GPULENS_FAKE_RM_{name}": value for name, value in more.items()}}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""System memory for emulated GPUs, and Tegras on a PC: loads the modules of tests/kmod/sysram and tests/kmod/tegra and
-tells the emulators. Does not judge what gpulens makes of it."""
+"""System memory for emulated GPUs, and Tegras on a PC: loads the modules of tests/support/kmod/sysram and
+tests/support/kmod/tegra and tells the emulators. Does not judge what gpulens makes of it."""
 
 from typing import Any, Mapping, NamedTuple
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from chips import AD102, GP106
+from support.vm.chips import AD102, GP106
 from conftest import Card, Guest, need, scenario
 
 CHIPS = (GP106, AD102)

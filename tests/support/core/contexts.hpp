@@ -3,7 +3,7 @@
 // map of memory. Bit numbers: contexts_test.cc, mmu_test.cc. The virtual addresses have the indices 0, 0, 0x91, 0xa2, and
 // 0x167 to 0x169 in the table of small pages.
 #pragma once
-#include "fake.hpp"
+#include "support/core/fake.hpp"
 #include "format.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Prints what /proc/gpuX/image would print of an emulated chip with a scenario, without a virtual machine.
 // Usage: record-image PROFILE SCENARIO    (names in emulator/profiles and emulator/scenarios)
-#include "recorded.hpp"
+#include "support/tools/recorded.hpp"
 
 #include <cstdio>
 

@@ -2,7 +2,7 @@
 // Device tables of both layouts in a map of registers, and the rows of two devices of each. What the bits are:
 // ptop_test.cc.
 #pragma once
-#include "fake.hpp"
+#include "support/core/fake.hpp"
 
 namespace test {
 

@@ -2,7 +2,7 @@
 // What the tool's tests share: an emulated chip with a scenario, an image of it recorded through the core's own
 // recorder, and what the live chip prints.
 #pragma once
-#include "emulated.hpp"
+#include "support/core/emulated.hpp"
 #include "format.h"
 #include "gpulens/bar.h"
 #include "gpulens/record.h"
