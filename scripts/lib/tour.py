@@ -9,11 +9,9 @@ import sys
 import textwrap
 import time
 
+from .chips import Chip, chips_of
 from .guest import Gpu, Guest
 
-CHIPS = ("gp106", "tu102", "ad102", "gh100")
-BOARDS = {"gp106": "GeForce GTX 1060 3GB, Pascal", "tu102": "GeForce RTX 2080 Ti, Turing",
-          "ad102": "RTX 6000 Ada Generation, Ada", "gh100": "H200, Hopper"}
 RUNLIST_LINES = 34  # a TSG and a channel; the rest is counted
 
 
@@ -118,12 +116,13 @@ class Tour:
         self.expect(ran > 0, f"channel {number} of gpu{gpu} is enabled and was not scheduled")
         print(f"(In 0.3 s the emulated GPU scheduled it 0 times while it was disabled, and {ran} times after.)")
 
-    def visit(self, gpu: int, chip: str) -> None:
+    def visit(self, gpu: int, chip: Chip) -> None:
         """All steps on one GPU."""
-        heading(f"gpu{gpu}: {chip.upper()} ({BOARDS[chip]})")
+        name = chip.name.upper()
+        heading(f"gpu{gpu}: {name} ({chip.board}, {chip.generation})")
         explain("Which chip it is, where it sits, and how its channels are named.")
         text = self.show(f"cat /proc/gpu{gpu}/chip")
-        self.expect(chip.upper() in text, f"gpu{gpu} is not a {chip.upper()}")
+        self.expect(name in text, f"gpu{gpu} is not a {name}")
         explain("Its engines, and the runlist that feeds each. Engines with the same runlist share it: work for them "
                 "is scheduled together.")
         text = self.show(f"cat /proc/gpu{gpu}/device_info")
@@ -146,6 +145,11 @@ class Tour:
         self.expect("GRCE0" in text, "copy_topology shows no GRCE0")
 
 
+def gpus() -> list[Gpu]:
+    """Those of the demo."""
+    return [Gpu(chip.name, f"demo-{chip.name}") for chip in chips_of("demo")]
+
+
 def demo() -> int:
     """The whole demo: 0 when every step did what it says."""
     began = time.monotonic()
@@ -156,14 +160,14 @@ def demo() -> int:
             "that models the chip's scheduler, and each runs several processes with channels on several runlists. "
             "What you see below comes through the same kernel module that runs on real cards.")
     try:
-        with Guest([Gpu(chip, f"demo-{chip}") for chip in CHIPS], limit=120) as guest:
+        with Guest(gpus(), limit=120) as guest:
             tour = Tour(guest)
             explain(f"Booted in {guest.boot_seconds:.0f} s. The module needs no settings; it finds all GPUs and makes "
                     "a folder for each, in PCI order.")
             print("# insmod gpulens.ko")
             guest.load()
             tour.show("ls -d /proc/gpu*")
-            for gpu, chip in enumerate(CHIPS):
+            for gpu, chip in enumerate(chips_of("demo")):
                 tour.visit(gpu, chip)
             heading("the end")
             explain("The module leaves nothing behind.")

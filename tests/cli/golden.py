@@ -6,7 +6,8 @@ in the diff before it is committed."""
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS.parent / "scripts")]
 
 from support.program import PROFILES, gpulens, image  # noqa: E402 pylint: disable=wrong-import-position
 

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import typing
 
+from lib.chips import CHIPS
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build/bin/gpulens"
 DOCS = ROOT / "build/cmake/docs"
@@ -16,7 +18,7 @@ RECORD = ROOT / "build/bin/record-image"
 # For small programs that link the tool's own objects.
 LIBRARIES = [str(ROOT / "build/cmake" / f"{name}.a")
              for name in ("tools/gpulens/libgpulenstool", "tools/lib/libgpulenslib", "libgpulenscore")]
-PROFILES = sorted(path.stem for path in (ROOT / "emulator/profiles").glob("*.json"))
+PROFILES = sorted(chip.name for chip in CHIPS)
 
 
 def scenario_of(profile: str) -> str:

@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
+from lib.chips import names_of
 from lib.guest import SLOW
 from support.vm.storms import ERRNOS, SEED, SOAK, Storm, memory
 
-FAMILIES = os.environ.get("GPULENS_FAMILIES", "gk104 gm204 gp106 gv100 tu102 ga100 ad102 gh100 gb100").split()
+FAMILIES = os.environ.get("GPULENS_FAMILIES", " ".join(names_of("hostile"))).split()
 READS = 2000  # of each family at least, over all rounds
 LIMIT = 8 * SLOW  # seconds, timeout_ms: a list of 65535 entries takes longer on an emulated bus
 # a call's own use of the GPU, those of two others that it may wait for, a preempt's second and a slow guest: beside

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.vm.chips import AD102, GP106
+from support.vm.chips import chips_for
 from conftest import Card, Guest, accesses, gpu_of, healthy, until
 from lib import initramfs, paths
 from lib.guest import pci_folder
 from lib.machine import iommu_obstacle
 
-CHIPS = (GP106, AD102)
+CHIPS = chips_for("pair")
 FILES = ("num_gpcs", "device_info", "runlist0", "snapshot", "topology", "bars", "copy_topology", "gpc0_tpc_mask")
 COMMAND, MEMORY, MASTER = 4, 2, 4
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.vm.chips import CHIPS as KNOWN
+from support.vm.chips import chips_for
 from conftest import Card, Gpu, Guest, accesses, healthy, scenario, until
 from lib.guest import SLOW, pci_folder
 from test_control import long_slice, wait_for
 
-# one with PCCSR, one with channel RAM
-CHIPS = ("gp106", "ad102")
+CHIPS = [chip.name.lower() for chip in chips_for("pair")]
 REFS = ("16", "0:16")
 KEPT = ("chip", "device_info", "tpc_map", "num_gpcs", "topology")
 TOUCHING = ("runlist0", "bars", "snapshot", "image")
@@ -100,7 +99,7 @@ def test_a_gpu_stays_awake_while_its_answer_is_polled(sleeping: Guest, gpu: int)
     """A preempt that is never answered is polled for a second; the driver lets a GPU sleep as soon as nobody uses it:
     it sleeps after that second, not before.
     Seen failing with the use counted down around the wait in mmio_wait_us(): it sleeps, ENODATA."""
-    card = Card(sleeping, next(chip for chip in KNOWN if chip.name.lower() == CHIPS[gpu]), gpu)
+    card = Card(sleeping, chips_for("pair")[gpu], gpu)
     sleeping.check(f"echo on >{pci_folder(gpu)}/power/control")
     long_slice(card)
     wait_for(card, 3)

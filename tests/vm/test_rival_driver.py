@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from conftest import Guest, Gpu, healthy, need_module, scenario
+from lib.chips import names_of
 from lib.guest import pci_address
 
 ROUNDS = int(os.environ.get("GPULENS_RIVAL_ROUNDS", "400"))
@@ -42,8 +43,9 @@ class Chip(NamedTuple):
         return 2 if self.tsgs else 1
 
 
-CHIPS = (Chip("gk104", 0, 2, tsgs=False, preempts_runlists=False), Chip("gp106", 0, 2, preempts_runlists=False),
+KNOWN = (Chip("gk104", 0, 2, tsgs=False, preempts_runlists=False), Chip("gp106", 0, 2, preempts_runlists=False),
          Chip("gv100", 0, 4), Chip("tu102", 1, 4), Chip("ga100", 2, 4, (0xC00000, 0xC00400)))
+CHIPS = tuple(next(chip for chip in KNOWN if chip.name == name) for name in names_of("rival"))
 
 
 class Seen(NamedTuple):

@@ -11,12 +11,12 @@ import pytest
 from conftest import Card, Gpu, Guest, accesses, scenario, taking_turns, until
 from lib.guest import SLOW, pci_folder
 from support.vm import sampled
-from support.vm.chips import AD102, GP106
+from support.vm.chips import AD102, GP106, chips_for
 from support.vm.sampled import Recording
 
 # pylint: disable=redefined-outer-name
 
-CHIPS = (GP106, AD102)
+CHIPS = chips_for("pair")
 PATH = "/proc/gpu0/samples"
 OUT = "/tmp/samples"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.vm.chips import AD102, GP106
+from support.vm.chips import chips_for
 from conftest import Card, Guest, gpu_of, healthy, need_module
 from lib import paths
 from lib.guest import SLOW, pci_folder
 
-CHIPS = (GP106, AD102)
+CHIPS = chips_for("pair")
 READERS = 8
 
 

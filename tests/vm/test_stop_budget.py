@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.vm.chips import AD102, GP106
+from support.vm.chips import chips_for
 from conftest import Card, Guest, gpu_of, healthy, scenario
 from lib.guest import SLOW
 
-CHIPS = (GP106, AD102)
+CHIPS = chips_for("pair")
 BURST_NS = 200_000_000
 PERCENT = 2
 # One reader for each number, which reads each file again and again until ENOUGH. One that waits for the budget then

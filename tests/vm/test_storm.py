@@ -22,11 +22,11 @@ from typing import NamedTuple
 import pytest
 
 from conftest import HERE, Gpu, Guest, LostVM, healthy, need_module, paths, scenario
+from lib.chips import names_of
 from lib.guest import SLOW, pci_address
 from support.vm.storms import ERRNOS, SEED, SOAK, Storm, memory
 
-# with PCCSR without and with runlist registers in a block, with channel RAM, and after that was moved
-CHIPS = ("gk104", "gp106", "tu102", "ad102", "gh100")
+CHIPS = names_of("storm")
 ADDRESSES = tuple(pci_address(index) for index in range(len(CHIPS)))
 READERS, WRITERS, PLANS = 8, 4, 3
 ROUNDS = 3 * SOAK

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from support.vm.chips import AD102, GP106
+from support.vm.chips import chips_for
 from conftest import Card, Guest, paths, run_tool, scenario, taking_turns
 from lib.guest import SLOW
 
 # pylint: disable=redefined-outer-name
 
-CHIPS = (GP106, AD102)
+CHIPS = chips_for("pair")
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import pytest
 
-from support.vm.chips import AD102, GP106
+from support.vm.chips import chips_for
 from conftest import Gpu, Guest, paths, taking_turns
 from lib.guest import SLOW
 
 # pylint: disable=redefined-outer-name
 
-CHIPS = (GP106, AD102)
+CHIPS = chips_for("pair")
 TERMINFO = [f"{place}/terminfo/v/vt100" for place in ("/lib", "/usr/share", "/usr/lib")]
 
 

@@ -6,10 +6,12 @@
 #include "gpulens/mmu.h"
 #include "model/gpu.hpp"
 
-#include <fstream>
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,18 @@ inline nlohmann::json load_json(const std::string &relative)
 {
 	std::ifstream in(std::string(GPULENS_DATA) + "/" + relative);
 	return nlohmann::json::parse(in);
+}
+
+// The names of all emulated chips, in order, but of those that a test is not for.
+inline std::vector<std::string> profiles_but(const std::set<std::string> &without)
+{
+	std::vector<std::string> names;
+
+	for (const auto &file : std::filesystem::directory_iterator(GPULENS_DATA "/profiles"))
+		if (file.path().extension() == ".json" && !without.count(file.path().stem()))
+			names.push_back(file.path().stem());
+	std::sort(names.begin(), names.end());
+	return names;
 }
 
 class Emulated {

@@ -9,6 +9,8 @@ open-gpu-doc turing/tu104/dev_ce.ref.txt (TU102's copy engines); an H200's resou
 
 from typing import NamedTuple, Optional
 
+from lib.chips import names_of
+
 
 class Chip(NamedTuple):
     """One chip's expected contents. engines: (name as in the papers, runlist or None)."""
@@ -113,4 +115,12 @@ GH100_IDS = {
     "JPEG Decoder 7 (NVJPG7)": (35, 0x22, 0xC07C00),
 }
 
-CHIPS = (GP106, TU102, AD102, GH100)
+_KNOWN = {chip.name.lower(): chip for chip in (GP106, TU102, AD102, GH100)}
+
+
+def chips_for(run: str) -> tuple[Chip, ...]:
+    """Those of a run of scripts/lib/chips.py."""
+    return tuple(_KNOWN[name] for name in names_of(run))
+
+
+CHIPS = chips_for("demo")

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from support.vm.chips import AD102, GP106
+from support.vm.chips import chips_for
 from conftest import Card, Guest, need, scenario
 
-CHIPS = (GP106, AD102)
+CHIPS = chips_for("pair")
 CONTROL = ("disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist", "resubmit_runlist",
            "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice")
 OBSERVE = ("runlist0", "bars", "snapshot")  # and each other runlist: TSGs, channels, contexts, addresses
