@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import pytest
 
-from conftest import Gpu, Guest, healthy, paths, run_tool
+from lib import paths
+from lib.guest import Gpu, Guest, pci_address
+from support.vm.cards import healthy, run_tool
 from support.vm.formats import STEERS
-from lib.guest import pci_address
 from support.vm.generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, TEGRA, TYPES, Generation
 from support.vm.soc import give_memory, load_tegras, place
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lib.guest import Guest
+from support.vm.cards import Card
 from support.vm.chips import CHIPS, Chip
-from conftest import Card, Guest
 
 CHANNEL_FILES = ("disable_channel", "enable_channel", "wfi_preempt_channel", "cta_preempt_channel",
                  "cil_preempt_channel")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import Card
+from support.vm.cards import Card
 from support.vm.formats import enabled, parse_runlist
 
 WATCH = 0.3  # seconds, hundreds of time slices of 1 ms

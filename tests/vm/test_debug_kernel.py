@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lib.guest import Guest, Splat
+from support.vm.cards import Card, gpu_of, need, need_module
 from support.vm.chips import CHIPS
-from conftest import Card, Guest, gpu_of, need, need_module
-from lib.guest import Splat
 from test_stats import grown, stats
 
 FILES = {"runlist": "runlist0"}  # by the names that stats counts them under

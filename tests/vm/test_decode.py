@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The core's decoders say the same inside of a kernel, made by its compiler and with its options, as on the host."""
 
-from conftest import Guest, need_module
+from lib.guest import Guest
+from support.vm.cards import need_module
 
 CHECKS = 63  # in tests/support/kmod/decode/checks.c; so that none is left out unseen
 

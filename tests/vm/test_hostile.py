@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from conftest import Emulator, Gpu, Guest, healthy, paths, scenario
+from lib import paths
 from lib.chips import names_of
-from lib.guest import SLOW
+from lib.guest import SLOW, Emulator, Gpu, Guest
+from support.vm.cards import healthy, scenario
 from support.vm.storms import ERRNOS, SEED, SOAK, Storm, memory
 
 FAMILIES = os.environ.get("GPULENS_FAMILIES", " ".join(names_of("hostile"))).split()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """A GPU that never answers a preempt: who asked waits, for a bounded time, and nobody else does."""
 
+from lib.guest import SLOW, Guest, pci_folder
+from support.vm.cards import Card
 from support.vm.chips import CHIPS
-from conftest import Card, Guest
-from lib.guest import SLOW, pci_folder
 from test_control import long_slice, wait_for
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lib.guest import Gpu, Guest
+from support.vm.cards import Card, healthy, need_module, scenario
 from support.vm.chips import CHIPS
-from conftest import Card, Gpu, Guest, healthy, need_module, scenario
 from test_rival import CHANGING
 
 READS = 200

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from lib import paths
+from lib.guest import FIRST_SLOT, Guest, pci_address
+from support.vm.cards import gpu_of, healthy, need_module
 from support.vm.chips import CHIPS
-from conftest import Guest, gpu_of, healthy, need_module, paths
-from lib.guest import FIRST_SLOT, pci_address
 from support.vm.formats import UNREAD, shape
 
 ORDER = [(5 * index) % 12 for index in range(12)]  # place in PCI order of the GPU given as number index

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from conftest import Guest, gpu_of, healthy, need
+from lib.guest import Guest
+from support.vm.cards import gpu_of, healthy, need
 from support.vm.chips import AD102
 
 GROUP = "/sys/fs/cgroup/reader"

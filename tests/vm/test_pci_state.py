@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.vm.chips import chips_for
-from conftest import Card, Guest, accesses, gpu_of, healthy, until
 from lib import initramfs, paths
-from lib.guest import pci_folder
+from lib.guest import Guest, pci_folder
 from lib.machine import iommu_obstacle
+from support.vm.cards import Card, accesses, gpu_of, healthy, until
+from support.vm.chips import chips_for
 
 CHIPS = chips_for("pair")
 FILES = ("num_gpcs", "device_info", "runlist0", "snapshot", "topology", "bars", "copy_topology", "gpc0_tpc_mask")

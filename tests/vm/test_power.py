@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lib.guest import SLOW, Gpu, Guest, pci_folder
+from support.vm.cards import Card, accesses, healthy, scenario, until
 from support.vm.chips import chips_for
-from conftest import Card, Gpu, Guest, accesses, healthy, scenario, until
-from lib.guest import SLOW, pci_folder
 from test_control import long_slice, wait_for
 
 CHIPS = [chip.name.lower() for chip in chips_for("pair")]

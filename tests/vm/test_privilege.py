@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from conftest import Card, Guest, gpu_of, healthy
+from lib.guest import Guest
+from support.vm.cards import Card, gpu_of, healthy
 from support.vm.formats import shape
 from support.vm.privileges import (CHIPS, CONTROL, OBSERVE, SUID, House, Tried, addresses, collected, printed,
                                    set_scene, shown, sweep, text_for, untouched)

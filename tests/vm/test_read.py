@@ -8,9 +8,9 @@ import struct
 
 import pytest
 
+from lib.guest import Guest, pci_address
+from support.vm.cards import Card, run_tool
 from support.vm.chips import CHIPS, GH100, GH100_IDS
-from conftest import Card, Guest, run_tool
-from lib.guest import pci_address
 from support.vm.formats import STEERS, enabled, parse_list, parse_runlist, shape, unread
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
+from lib.guest import Gpu, Guest, pci_address
+from support.vm.cards import need_module, scenario
 from support.vm.chips import CHIPS
-from conftest import Guest, Gpu, need_module, scenario
-from lib.guest import pci_address
 
 READS = 10000
 CONTEXT_READS = 500

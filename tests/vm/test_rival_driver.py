@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from conftest import Guest, Gpu, healthy, need_module, scenario
 from lib.chips import names_of
-from lib.guest import pci_address
+from lib.guest import Gpu, Guest, pci_address
+from support.vm.cards import healthy, need_module, scenario
 
 ROUNDS = int(os.environ.get("GPULENS_RIVAL_ROUNDS", "400"))
 UNSAFE_ROUNDS = 400

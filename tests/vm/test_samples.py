@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from conftest import Card, Gpu, Guest, accesses, scenario, taking_turns, until
-from lib.guest import SLOW, pci_folder
+from lib.guest import SLOW, Gpu, Guest, pci_folder
 from support.vm import sampled
+from support.vm.cards import Card, accesses, scenario, taking_turns, until
 from support.vm.chips import AD102, GP106, chips_for
 from support.vm.sampled import Recording
 

@@ -5,7 +5,7 @@ also runs on a machine with a real GPU."""
 import pytest
 
 from lib import paths
-from conftest import Guest
+from lib.guest import Guest
 
 PROGRAMS = sorted(path.name for path in (paths.ROOT / "tests" / "selftests").glob("*-*.sh"))
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.vm.chips import chips_for
-from conftest import Card, Guest, gpu_of, healthy, need_module
 from lib import paths
-from lib.guest import SLOW, pci_folder
+from lib.guest import SLOW, Guest, pci_folder
+from support.vm.cards import Card, gpu_of, healthy, need_module
+from support.vm.chips import chips_for
 
 CHIPS = chips_for("pair")
 READERS = 8

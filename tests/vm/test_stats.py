@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import Card
+from support.vm.cards import Card
 from test_control import long_slice, wait_for
 
 TRACE = "/sys/kernel/tracing"

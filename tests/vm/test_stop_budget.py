@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lib.guest import SLOW, Guest
+from support.vm.cards import Card, gpu_of, healthy, scenario
 from support.vm.chips import chips_for
-from conftest import Card, Guest, gpu_of, healthy, scenario
-from lib.guest import SLOW
 
 CHIPS = chips_for("pair")
 BURST_NS = 200_000_000

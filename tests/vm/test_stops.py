@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from support.vm.chips import CHIPS
-from conftest import Card, Gpu, Guest, healthy
 from lib import paths
+from lib.guest import Gpu, Guest
 from lib.machine import iommu_obstacle
+from support.vm.cards import Card, healthy
+from support.vm.chips import CHIPS
 
 LONGEST_STOP_MS = 50
 CLOCK = "/sys/devices/system/clocksource/clocksource0"

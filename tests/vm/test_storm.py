@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 import pytest
 
-from conftest import HERE, Gpu, Guest, LostVM, healthy, need_module, paths, scenario
+from lib import paths
 from lib.chips import names_of
-from lib.guest import SLOW, pci_address
+from lib.guest import SLOW, Gpu, Guest, LostVM, pci_address
+from support.vm.cards import healthy, need_module, scenario
 from support.vm.storms import ERRNOS, SEED, SOAK, Storm, memory
 
 CHIPS = names_of("storm")
@@ -227,7 +228,7 @@ def after_the_storm() -> Iterator[After]:
     gpus = [Gpu(name, scenario("hostile")) for name in CHIPS]
     # what is freed is overwritten, so that who still uses it does not get away with it
     with seeded(), Guest(gpus, limit=900 * SOAK, append="slub_debug=FP page_poison=1") as guest:
-        guest.push(HERE / "disturb.sh", "/tmp/disturb.sh", 0o755)
+        guest.push(paths.ROOT / "tests/vm/disturb.sh", "/tmp/disturb.sh", 0o755)
         count_devices(guest)
         guest.load("gpulens", "control=1")
         seen.texts.append(texts(guest))

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from support.vm.chips import CHIPS, Chip
-from conftest import Emulator, Gpu, Guest, healthy, run_tool, scenario, until
-from support.vm.formats import Channel, enabled, parse_runlist, shape, unread
 from lib import initramfs, paths
-from lib.guest import pci_address
+from lib.guest import Emulator, Gpu, Guest, pci_address
 from lib.machine import iommu_obstacle
+from support.vm.cards import healthy, run_tool, scenario, until
+from support.vm.chips import CHIPS, Chip
+from support.vm.formats import Channel, enabled, parse_runlist, shape, unread
 from support.vm.soc import Ram, give_memory, parameter, place
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants

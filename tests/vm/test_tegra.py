@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from conftest import Gpu, Guest, accesses, healthy, paths, until
+from lib import paths
+from lib.guest import SLOW, Gpu, Guest, pci_address
+from support.vm.cards import accesses, healthy, until
 from support.vm.formats import STEERS, parse_runlist, shape
-from lib.guest import SLOW, pci_address
 from support.vm.soc import give_memory, load_tegras, parameter, place
 
 # emulators: a PCI GPU with the lowest PCI address, then the Tegras

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from lib import paths
+from lib.guest import SLOW, Guest
+from support.vm.cards import Card, run_tool, scenario, taking_turns
 from support.vm.chips import chips_for
-from conftest import Card, Guest, paths, run_tool, scenario, taking_turns
-from lib.guest import SLOW
 
 # pylint: disable=redefined-outer-name
 

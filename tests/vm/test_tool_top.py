@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import pytest
 
+from lib import paths
+from lib.guest import SLOW, Gpu, Guest
+from support.vm.cards import taking_turns
 from support.vm.chips import chips_for
-from conftest import Gpu, Guest, paths, taking_turns
-from lib.guest import SLOW
 
 # pylint: disable=redefined-outer-name
 

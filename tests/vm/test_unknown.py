@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from conftest import Gpu, Guest, healthy, paths
+from lib import paths
+from lib.guest import Gpu, Guest
+from support.vm.cards import healthy
 
 UNKNOWN = {"ga102": "0x17d000a1", "tu104": "0x16d000a1"}
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lib.guest import Guest
+from support.vm.cards import Card, gpu_of, healthy
 from support.vm.chips import CHIPS
-from conftest import Card, Guest, gpu_of, healthy
 from support.vm.formats import shape
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants

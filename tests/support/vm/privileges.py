@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from lib.guest import Guest
+from support.vm.cards import Card, need, scenario
 from support.vm.chips import chips_for
-from conftest import Card, Guest, need, scenario
 
 CHIPS = chips_for("pair")
 CONTROL = ("disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist", "resubmit_runlist",

@@ -4,8 +4,7 @@ tests/support/kmod/tegra and tells the emulators. Does not judge what gpulens ma
 
 from typing import Any, Mapping, NamedTuple
 
-from conftest import Guest
-from lib.guest import pci_address
+from lib.guest import Guest, pci_address
 
 
 class Ram(NamedTuple):

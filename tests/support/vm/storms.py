@@ -8,7 +8,7 @@ import random
 import re
 from collections import Counter
 
-from conftest import Guest
+from lib.guest import Guest
 
 SOAK = int(os.environ.get("GPULENS_SOAK", "1"))
 SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
