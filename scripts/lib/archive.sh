@@ -10,6 +10,27 @@ lens_mirror() {
 		head -n 1
 }
 
+# lens_need_roots WHO: fails where lens_new_root cannot work, and says what it takes, after WHO and a colon.
+lens_need_roots() {
+	if command -v debootstrap >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then return; fi
+	echo "$1: install debootstrap, and run this as root" >&2
+	return 1
+}
+
+# lens_new_root ROOT RELEASE [OPTION...]: the base system of a release in a folder, which is made anew. What debootstrap
+# says is in ROOT.log, the end of it on stdout where it fails.
+lens_new_root() {
+	lens_root=$1 lens_suite=$2
+	shift 2
+	rm -rf "$lens_root" "$lens_root.complete"
+	mkdir -p "$lens_root"
+	lens_url=$(unset APT_CONFIG && lens_mirror)
+	debootstrap --variant=minbase "$@" "$lens_suite" "$lens_root" "$lens_url" >"$lens_root.log" 2>&1 || {
+		tail -n 5 "$lens_root.log"
+		return 1
+	}
+}
+
 # lens_archive SUITE ARCHITECTURE: apt-get and apt-cache mean that part of the archive from here on. Packages of this
 # machine's architecture are known too, as NAME:ARCHITECTURE.
 lens_archive() {
