@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Which files a check has to look at: those that were not found clean with the content that they have now.
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/check-layers and scripts/check-symbols find a use of a room that scripts/lib/rooms.py does not allow."""
+"""scripts/check-layers and scripts/check-symbols find a use of a room that scripts/lib/rooms.py does not allow, and
+what lies in scripts/ and is neither a command nor shared."""
 
 import pathlib
 import shutil
@@ -66,3 +67,20 @@ def test_symbols_go_down(tree: pathlib.Path) -> None:
         assert (status, text) == ((1, (
             "tools/lib/base/up.cc: uses high() of tools/gpulens/out/high.cc, and tools/lib/base may not use "
             "tools/gpulens/out\n3 objects, 1 findings\n")) if upward else (0, "2 objects, 0 findings\n"))
+
+
+def test_commands_have_no_suffix_and_what_they_share_has_one(tree: pathlib.Path) -> None:
+    """A .py that is executable or begins with #!, and one outside of scripts/lib, are findings; commands in Python and
+    in shell are none. Seen failing without the rule, and with one that looks at neither the mode nor the place."""
+    for name in ("python3", "sh"):
+        (tree / "scripts" / name).write_text(f"#!/usr/bin/env {name}\n# SPDX-License-Identifier: GPL-2.0\n# It.\n",
+                                             encoding="ascii")
+    assert check(tree, "check-layers")[0] == 0
+    head = "# SPDX-License-Identifier: GPL-2.0\n# It.\n"
+    for name, text in (("one.sh", head), ("lib/two.py", "#!/usr/bin/env python3\n" + head), ("lib/three.py", head)):
+        (tree / "scripts" / name).write_text(text, encoding="ascii")
+    (tree / "scripts/lib/three.py").chmod(0o755)
+    assert check(tree, "check-layers")[1].splitlines()[:-1] == [
+        "scripts/one.sh:1: is shared and not in scripts/lib",
+        "scripts/lib/three.py:1: has a suffix and is a command",
+        "scripts/lib/two.py:1: has a suffix and is a command"]
