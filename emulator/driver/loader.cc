@@ -35,7 +35,7 @@ void DriverPart::quiesce()
 
 void DriverPart::load(const json &scenario)
 {
-	if (gpu_.profile().is.rlram_locked)
+	if (gpu_.profile().is.runlists_locked)
 		throw std::invalid_argument("scenario: the runlist registers of " + gpu_.profile().name +
 					    " are not published");
 	format_ = page_format(scenario);
@@ -132,17 +132,16 @@ void DriverPart::build_instance(const AddressSpace &space, ChannelPlan &c, uint6
 	auto word = [&](unsigned i, uint32_t v) { gpu_.memories().wr32({c.inst.ap, c.inst.addr + 4 * i}, v); };
 
 	// RAMFC. What a channel that has fetched some of its commands holds; the positions are this driver's choice.
-	bool gb = profile.is.family == Family::Blackwell1 || profile.is.family == Family::Blackwell2;
 	uint64_t gp_base = 0x100000000ull + uint64_t(c.id) * 0x10000; // virtual
 	word(0, 0x18);                                                // GP_PUT
-	word(gb ? 38 : 5, 0x10);                                      // GP_GET
+	word(profile.is.gp_get_word, 0x10);                           // GP_GET
 	if (profile.pfifo()) { // USERD: TARGET 1:0; from ga100 on it is in the runlist entry
 		word(2, uint32_t(c.userd.addr) | unsigned(c.userd.ap));
 		word(3, uint32_t(c.userd.addr >> 32));
 	}
 	word(4, 0xface); // SIGNATURE
-	word(gb ? 36 : 18, uint32_t(gp_base));
-	word(gb ? 37 : 19, uint32_t(gp_base >> 32) | put(20, 16, 10)); // GP_BASE_HI: 1024 entries
+	word(profile.is.gp_base_word, uint32_t(gp_base));
+	word(profile.is.gp_base_word + 1, uint32_t(gp_base >> 32) | put(20, 16, 10)); // GP_BASE_HI: 1024 entries
 	if (profile.is.entry_bytes == 8) // timeslice of a bare channel, as 0x2310: TIMEOUT 7:0, SCALE 15:12, ENABLE 28
 		word(62, 128 | put(15, 12, 3) | 1u << 28);
 	if (profile.is.subcontexts) // SET_CHANNEL_INFO: SCG_TYPE 0 (graphics and compute 0), VEID 13:8, CHID 27:16

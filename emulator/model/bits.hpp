@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// Bit field helpers of the emulated GPU: a field is written as in NVIDIA's manuals, hi:lo, both inclusive.
-// They only move bits; which bits a register has is said beside each register in the unit that owns it.
+// Integer types and bit fields: a field is written as in NVIDIA's manuals, hi:lo, both inclusive. Which bits a
+// register has is said beside each register in the unit that owns it.
 #pragma once
 #include <cassert>
 #include <cstdint>
 
 namespace emu {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
 
 constexpr uint64_t mask(unsigned hi, unsigned lo)
 {

@@ -67,7 +67,7 @@ Profile::Profile(const json &j) : is(traits_of(j.at("family")))
 		channel_preempt = soc->value("channel_preempt", true);
 		image_magic_4 = soc->value("image_magic_4", false);
 	}
-	tsg_headers = j.value("tsg_headers", is.tsg_headers);
+	tsg_headers = j.value("tsg_headers", true);
 	boot0 = number(j.at("boot0"));
 	boot42 = number(j.at("boot42"));
 

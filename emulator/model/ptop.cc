@@ -22,7 +22,7 @@ namespace emu {
 Ptop::Ptop(const Profile &p) : profile_(p)
 {
 	for (const auto &table : profile_.ptop) {
-		auto rows = profile_.is.rows == Rows::V2 ? build_v2(table) : build_v1(table);
+		auto rows = profile_.is.rows == DeviceRows::V2 ? build_v2(table) : build_v1(table);
 		if (rows.size() > profile_.ptop_rows)
 			throw std::invalid_argument("profile: ptop.order needs more rows than the table has");
 		rows.resize(profile_.ptop_rows, 0);
@@ -58,10 +58,10 @@ std::vector<uint32_t> Ptop::build_v1(const Profile::Table &table) const
 		if (e.engine_id >= 0)
 			enums |= 1u << 5 | put(29, 26, e.engine_id);
 		uint32_t type = 3 | put(30, 2, e.type), data = 0; // no row of its own: 0
-		if (profile_.is.rows == Rows::V1)
+		if (profile_.is.rows == DeviceRows::V1)
 			data = 1 | put(23, 12, e.pri_base >> 12) | put(29, 26, e.instance) |
 			       (e.fault >= 0 ? 1u << 2 | put(9, 3, e.fault) : 0);
-		else if (profile_.is.rows == Rows::V1NoInstance)
+		else if (profile_.is.rows == DeviceRows::V1NoInstance)
 			data = 1 | put(22, 12, e.pri_base >> 12) | (e.fault >= 0 ? 1u << 2 | put(7, 3, e.fault) : 0);
 
 		std::vector<uint32_t> device;
@@ -105,7 +105,7 @@ std::vector<uint32_t> Ptop::build_v2(const Profile::Table &table) const
 bool Ptop::read(uint32_t off, uint32_t &v)
 {
 	const Profile &p = profile_;
-	bool from_gm20x = p.is.rows != Rows::V1Bare, from_gp = from_gm20x && p.is.rows != Rows::V1NoInstance;
+	bool from_gm20x = p.is.rows != DeviceRows::V1Bare, from_gp = from_gm20x && p.is.rows != DeviceRows::V1NoInstance;
 	switch (off) {
 	case 0x22430: v = p.num_gpcs; return true;
 	case 0x22434: v = p.tpc_per_gpc; return true;
@@ -117,10 +117,10 @@ bool Ptop::read(uint32_t off, uint32_t &v)
 	case 0x2245c: v = p.slices_per_ltc; return from_gm20x;
 	case 0x22460: v = p.pes_per_gpc; return p.is.host_volta && p.pes_per_gpc;
 	}
-	uint32_t first = p.is.rows == Rows::V2 ? 0x22800 : 0x22700;
+	uint32_t first = p.is.rows == DeviceRows::V2 ? 0x22800 : 0x22700;
 	for (size_t die = 0; die < tables_.size(); die++, off -= 0x10000) {
 		const auto &rows = tables_[die];
-		if (off == 0x224fc && p.is.rows == Rows::V2) {
+		if (off == 0x224fc && p.is.rows == DeviceRows::V2) {
 			v = 2 | put(15, 4, p.ptop_max_devices) | put(19, 16, 3) | put(31, 20, rows.size());
 			return true;
 		}

@@ -1,351 +1,126 @@
 // SPDX-License-Identifier: GPL-2.0
-// The families. Where a chip publishes nothing of its own, its row repeats the nearest older one; these are assumed:
-//   Maxwell1   device table rows as gk20a's header has them, fuses unpublished
-//   Pascal     copy map and its packing known from PEER nvdebug.h only
-//   Volta      copy map at Turing's place: PEER only
-//   Ampere1    copy map at ga102's place: PEER only
-//   Ada        everything as ga102
-//   Hopper     runlist registers, fuse offsets, copy map and context image as ga102
-//   Blackwell1 runlist registers and context image as gh100; memory size register as ga102
-//   Blackwell2 device table as gb100's; runlist registers not published (PREEMPT alone is: not modelled)
+// The families, oldest first: each row names its parent and states what differs from it. The sources of a fact are named in
+// the unit that models it. Where a chip publishes nothing of its own, the row repeats its parent; "assumed" says where.
 #include "model/traits.hpp"
 
 #include <stdexcept>
 
 namespace emu {
 
-static constexpr Traits FAMILIES[] = {
-	{.name = "kepler",
-	 .family = Family::Kepler,
-	 .pfifo = true,
-	 .entry_bytes = 8,
-	 .entry_inst = false,
-	 .entry_runqueue = false,
-	 .tsg_headers = true,
-	 .runlist_readback = true,
-	 .host_cfg = false,
-	 .host_volta = false,
-	 .runlist_info = false,
-	 .pccsr_runlist = true,
-	 .usermode = false,
-	 .vf = false,
-	 .submit_shift = 12,
-	 .rlram_locked = false,
-	 .rows = Rows::V1Bare,
-	 .fuse = 0,
-	 .fuse_locked = false,
-	 .copy = CopyMap::None,
-	 .fb = FbSizeReg::None,
-	 .bars = BarBlocks::Pbus,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V1Big128,
-	 .image = ImageKind::Unpublished,
-	 .subcontexts = false},
-	{.name = "maxwell1",
-	 .family = Family::Maxwell1,
-	 .pfifo = true,
-	 .entry_bytes = 8,
-	 .entry_inst = true,
-	 .entry_runqueue = false,
-	 .tsg_headers = true,
-	 .runlist_readback = true,
-	 .host_cfg = false,
-	 .host_volta = false,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = false,
-	 .submit_shift = 12,
-	 .rlram_locked = false,
-	 .rows = Rows::V1Bare,
-	 .fuse = 0,
-	 .fuse_locked = false,
-	 .copy = CopyMap::None,
-	 .fb = FbSizeReg::None,
-	 .bars = BarBlocks::Pbus,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V1Big128,
-	 .image = ImageKind::Unpublished,
-	 .subcontexts = false},
-	{.name = "maxwell2",
-	 .family = Family::Maxwell2,
-	 .pfifo = true,
-	 .entry_bytes = 8,
-	 .entry_inst = true,
-	 .entry_runqueue = false,
-	 .tsg_headers = true,
-	 .runlist_readback = true,
-	 .host_cfg = true,
-	 .host_volta = false,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = false,
-	 .submit_shift = 12,
-	 .rlram_locked = false,
-	 .rows = Rows::V1NoInstance,
-	 .fuse = 0x21000,
-	 .fuse_locked = false,
-	 .copy = CopyMap::None,
-	 .fb = FbSizeReg::None,
-	 .bars = BarBlocks::Pbus,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V1,
-	 .image = ImageKind::Gm20b,
-	 .subcontexts = false},
-	{.name = "pascal",
-	 .family = Family::Pascal,
-	 .pfifo = true,
-	 .entry_bytes = 8,
-	 .entry_inst = true,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = true,
-	 .host_cfg = true,
-	 .host_volta = false,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = false,
-	 .submit_shift = 12,
-	 .rlram_locked = false,
-	 .rows = Rows::V1,
-	 .fuse = 0x21000,
-	 .fuse_locked = false,
-	 .copy = CopyMap::Packed,
-	 .fb = FbSizeReg::LocalMemoryRange,
-	 .bars = BarBlocks::Pbus,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V1orV2,
-	 .image = ImageKind::Gp10x,
-	 .subcontexts = false},
-	{.name = "volta",
-	 .family = Family::Volta,
-	 .pfifo = true,
-	 .entry_bytes = 16,
-	 .entry_inst = false,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = true,
-	 .host_cfg = true,
-	 .host_volta = true,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = true,
-	 .vf = false,
-	 .submit_shift = 12,
-	 .rlram_locked = false,
-	 .rows = Rows::V1,
-	 .fuse = 0x21000,
-	 .fuse_locked = false,
-	 .copy = CopyMap::Gv100,
-	 .fb = FbSizeReg::LocalMemoryRange,
-	 .bars = BarBlocks::Pbus,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V2,
-	 .image = ImageKind::PerVeid,
-	 .subcontexts = true},
-	{.name = "turing",
-	 .family = Family::Turing,
-	 .pfifo = true,
-	 .entry_bytes = 16,
-	 .entry_inst = false,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = false,
-	 .host_cfg = true,
-	 .host_volta = true,
-	 .runlist_info = true,
-	 .pccsr_runlist = false,
-	 .usermode = true,
-	 .vf = true,
-	 .submit_shift = 12,
-	 .rlram_locked = false,
-	 .rows = Rows::V1,
-	 .fuse = 0x21000,
-	 .fuse_locked = false,
-	 .copy = CopyMap::Gv100,
-	 .fb = FbSizeReg::LocalMemoryRange,
-	 .bars = BarBlocks::Vf,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V2,
-	 .image = ImageKind::PerVeid,
-	 .subcontexts = true},
-	{.name = "ampere1",
-	 .family = Family::Ampere1,
-	 .pfifo = false,
-	 .entry_bytes = 16,
-	 .entry_inst = false,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = false,
-	 .host_cfg = false,
-	 .host_volta = true,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = true,
-	 .submit_shift = 12,
-	 .rlram_locked = false,
-	 .rows = Rows::V2,
-	 .fuse = 0x820000,
-	 .fuse_locked = false,
-	 .copy = CopyMap::Ga102,
-	 .fb = FbSizeReg::LocalMemoryRange,
-	 .bars = BarBlocks::Vf,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V2Leaf512,
-	 .image = ImageKind::PerVeid,
-	 .subcontexts = true},
-	{.name = "ampere2",
-	 .family = Family::Ampere2,
-	 .pfifo = false,
-	 .entry_bytes = 16,
-	 .entry_inst = false,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = false,
-	 .host_cfg = false,
-	 .host_volta = true,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = true,
-	 .submit_shift = 10,
-	 .rlram_locked = false,
-	 .rows = Rows::V2,
-	 .fuse = 0x820000,
-	 .fuse_locked = false,
-	 .copy = CopyMap::Ga102,
-	 .fb = FbSizeReg::UsableFb,
-	 .bars = BarBlocks::Vf,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V2Leaf512,
-	 .image = ImageKind::PerVeid,
-	 .subcontexts = true},
-	{.name = "ada",
-	 .family = Family::Ada,
-	 .pfifo = false,
-	 .entry_bytes = 16,
-	 .entry_inst = false,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = false,
-	 .host_cfg = false,
-	 .host_volta = true,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = true,
-	 .submit_shift = 10,
-	 .rlram_locked = false,
-	 .rows = Rows::V2,
-	 .fuse = 0x820000,
-	 .fuse_locked = false,
-	 .copy = CopyMap::Ga102,
-	 .fb = FbSizeReg::UsableFb,
-	 .bars = BarBlocks::Vf,
-	 .xal_window = 0,
-	 .pci64 = false,
-	 .pages = PageTables::V2Leaf512,
-	 .image = ImageKind::PerVeid,
-	 .subcontexts = true},
-	{.name = "hopper",
-	 .family = Family::Hopper,
-	 .pfifo = false,
-	 .entry_bytes = 16,
-	 .entry_inst = false,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = false,
-	 .host_cfg = false,
-	 .host_volta = true,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = true,
-	 .submit_shift = 10,
-	 .rlram_locked = false,
-	 .rows = Rows::V2,
-	 .fuse = 0x820000,
-	 .fuse_locked = false,
-	 .copy = CopyMap::Ga102,
-	 .fb = FbSizeReg::UsableFb,
-	 .bars = BarBlocks::VfWide,
-	 .xal_window = 0x003fffff,
-	 .pci64 = true,
-	 .pages = PageTables::V3,
-	 .image = ImageKind::PerVeid,
-	 .subcontexts = true},
-	{.name = "blackwell1",
-	 .family = Family::Blackwell1,
-	 .pfifo = false,
-	 .entry_bytes = 16,
-	 .entry_inst = false,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = false,
-	 .host_cfg = false,
-	 .host_volta = true,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = true,
-	 .submit_shift = 10,
-	 .rlram_locked = false,
-	 .rows = Rows::V2,
-	 .fuse = 0x820000,
-	 .fuse_locked = true,
-	 .copy = CopyMap::Locked,
-	 .fb = FbSizeReg::UsableFb,
-	 .bars = BarBlocks::VfWide,
-	 .xal_window = 0x007fffff,
-	 .pci64 = true,
-	 .pages = PageTables::V3Leaf256G,
-	 .image = ImageKind::PerVeid,
-	 .subcontexts = true},
-	{.name = "blackwell2",
-	 .family = Family::Blackwell2,
-	 .pfifo = false,
-	 .entry_bytes = 16,
-	 .entry_inst = false,
-	 .entry_runqueue = true,
-	 .tsg_headers = true,
-	 .runlist_readback = false,
-	 .host_cfg = false,
-	 .host_volta = true,
-	 .runlist_info = false,
-	 .pccsr_runlist = false,
-	 .usermode = false,
-	 .vf = true,
-	 .submit_shift = 8,
-	 .rlram_locked = true,
-	 .rows = Rows::V2,
-	 .fuse = 0x820000,
-	 .fuse_locked = true,
-	 .copy = CopyMap::Locked,
-	 .fb = FbSizeReg::UsableFb,
-	 .bars = BarBlocks::VfWide,
-	 .xal_window = 0x007fffff,
-	 .pci64 = true,
-	 .pages = PageTables::V3,
-	 .image = ImageKind::PerVeid,
-	 .subcontexts = true},
-};
+namespace {
+
+constexpr Traits derive(const Traits &parent, const char *name, auto change)
+{
+	Traits row = parent;
+	row.name = name;
+	change(row);
+	return row;
+}
+
+// gk104, gk110
+constexpr Traits KEPLER = {.name = "kepler", .pccsr_runlist = true};
+
+// gm107. Assumed: device table rows as gk20a's header has them; fuses are not published
+constexpr Traits MAXWELL1 = derive(KEPLER, "maxwell1", [](Traits &t) {
+	t.pccsr_runlist = false;
+	t.entry_inst = true;
+});
+
+// gm20x, gm20b
+constexpr Traits MAXWELL2 = derive(MAXWELL1, "maxwell2", [](Traits &t) {
+	t.host_cfg = true;
+	t.image = ImageKind::Gm20b;
+	t.pages = PageTables::V1;
+	t.rows = DeviceRows::V1NoInstance;
+	t.fuse = 0x21000;
+});
+
+// gp10x, gp10b. Copy map and its packing are known from PEER nvdebug.h only
+constexpr Traits PASCAL = derive(MAXWELL2, "pascal", [](Traits &t) {
+	t.entry_runqueue = true;
+	t.image = ImageKind::Gp10x;
+	t.pages = PageTables::V1orV2;
+	t.rows = DeviceRows::V1;
+	t.copy = CopyMap::Packed;
+	t.fb = FbSizeReg::LocalMemoryRange;
+});
+
+// gv100, gv11b. Copy map at Turing's place: PEER only
+constexpr Traits VOLTA = derive(PASCAL, "volta", [](Traits &t) {
+	t.host_volta = true;
+	t.usermode = true;
+	t.entry_bytes = 16;
+	t.entry_inst = false;
+	t.subcontexts = true;
+	t.image = ImageKind::PerVeid;
+	t.pages = PageTables::V2;
+	t.copy = CopyMap::Gv100;
+});
+
+// tu10x, tu11x
+constexpr Traits TURING = derive(VOLTA, "turing", [](Traits &t) {
+	t.runlist_readback = false;
+	t.runlist_info = true;
+	t.vf = true;
+	t.bars = BarBlocks::Vf;
+});
+
+// ga100. Copy map at ga102's place: PEER only
+constexpr Traits AMPERE1 = derive(TURING, "ampere1", [](Traits &t) {
+	t.pfifo = false;
+	t.runlist_info = false;
+	t.host_cfg = false;
+	t.usermode = false;
+	t.pages = PageTables::V2Leaf512;
+	t.rows = DeviceRows::V2;
+	t.fuse = 0x820000;
+	t.copy = CopyMap::Ga102;
+});
+
+// ga10x, ga10b
+constexpr Traits AMPERE2 = derive(AMPERE1, "ampere2", [](Traits &t) {
+	t.submit_shift = 10;
+	t.fb = FbSizeReg::UsableFb;
+});
+
+// ad10x. Assumed: everything as ga102
+constexpr Traits ADA = derive(AMPERE2, "ada", [](Traits &) {});
+
+// gh100. Assumed: runlist registers, fuse offsets, copy map and context image as ga102
+constexpr Traits HOPPER = derive(ADA, "hopper", [](Traits &t) {
+	t.pages = PageTables::V3;
+	t.bars = BarBlocks::VfWide;
+	t.xal_window = 0x003fffff;
+	t.pci64 = true;
+});
+
+// gb10x. Assumed: runlist registers and context image as gh100, memory size register as ga102
+constexpr Traits BLACKWELL1 = derive(HOPPER, "blackwell1", [](Traits &t) {
+	t.gp_get_word = 38;
+	t.gp_base_word = 36;
+	t.pages = PageTables::V3Leaf256G;
+	t.fuse_locked = true;
+	t.copy = CopyMap::Locked;
+	t.xal_window = 0x007fffff;
+});
+
+// gb20x. Assumed: device table as gb100's. Of the runlist registers PREEMPT alone is published: not modelled
+constexpr Traits BLACKWELL2 = derive(BLACKWELL1, "blackwell2", [](Traits &t) {
+	t.runlists_locked = true;
+	t.submit_shift = 8;
+	t.pages = PageTables::V3;
+});
+
+constexpr const Traits *FAMILIES[] = {&KEPLER,  &MAXWELL1, &MAXWELL2, &PASCAL, &VOLTA,      &TURING,
+				      &AMPERE1, &AMPERE2,  &ADA,      &HOPPER, &BLACKWELL1, &BLACKWELL2};
+
+} // namespace
 
 const Traits &traits_of(const std::string &family)
 {
-	for (const Traits &t : FAMILIES)
-		if (family == t.name)
-			return t;
+	for (const Traits *row : FAMILIES)
+		if (family == row->name)
+			return *row;
 	throw std::invalid_argument("profile: unknown family " + family);
 }
 

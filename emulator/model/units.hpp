@@ -30,7 +30,7 @@ struct GpuUnits {
 		if (p.is.copy != CopyMap::None && p.is.copy != CopyMap::Locked)
 			make<Ce>(p);
 		make<FbSize>(p);
-		if (!p.is.rlram_locked)
+		if (!p.is.runlists_locked)
 			make<Pbdma>(p, host);
 		bus = make<Bus>(p, mem, host);
 		if (p.pfifo()) {
@@ -40,7 +40,7 @@ struct GpuUnits {
 				turing = make<TuringRunlists>(p, host);
 			return;
 		}
-		if (p.is.rlram_locked) {
+		if (p.is.runlists_locked) {
 			std::vector<Range> blocks = {{0x40000, 0x800 * p.num_pbdma}};
 			for (const auto &rl : p.runlists)
 				blocks.push_back({rl.pri_base, 0x400});
