@@ -6,7 +6,6 @@
 #include "driver/loader.hpp"
 
 #include "model/bits.hpp"
-#include "model/units.hpp"
 
 #include <stdexcept>
 
@@ -22,17 +21,6 @@ bool DriverPart::has_graphics(int runlist) const
 	return false;
 }
 
-void DriverPart::quiesce()
-{
-	gpu_.host().reset();
-	gpu_.bus().reset();
-	if (gpu_.units_->pfifo)
-		gpu_.units_->pfifo->reset();
-	if (gpu_.units_->turing)
-		gpu_.units_->turing->reset();
-	gpu_.torn_.spare = 0;
-}
-
 void DriverPart::load(const json &scenario)
 {
 	if (gpu_.profile().is.runlists_locked)
@@ -41,7 +29,7 @@ void DriverPart::load(const json &scenario)
 	format_ = page_format(scenario);
 	auto processes = plan(scenario);
 	place(scenario);
-	quiesce();
+	gpu_.reset();
 
 	for (auto &p : processes)
 		p.space = std::make_unique<AddressSpace>(
@@ -53,9 +41,9 @@ void DriverPart::load(const json &scenario)
 		for (const auto &[runlist, t] : p.tsgs)
 			lists[runlist].push_back(&t);
 	}
-	region_[0].last = gpu_.heap_vid_.at;
-	region_[1].last = gpu_.heap_sys_.at;
-	gpu_.heap_vid_.at = (gpu_.heap_vid_.at + 0x1fffff) & ~0x1fffffull; // runlists get a 2 MiB block of their own
+	region_[0].last = heap_vid_.next;
+	region_[1].last = heap_sys_.next;
+	heap_vid_.next = (heap_vid_.next + 0x1fffff) & ~0x1fffffull; // runlists get a 2 MiB block of their own
 
 	for (auto &rl : gpu_.host().runlists())
 		if (auto it = lists.find(rl.info.id); it != lists.end())

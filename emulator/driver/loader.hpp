@@ -20,9 +20,8 @@ public:
 	Phys allocate(Aperture ap, uint64_t bytes, uint64_t align);
 	void submit(Runlist &rl, Phys base, uint32_t length);
 
-	static bool uses_system_memory(const Profile &profile, const nlohmann::json &scenario);
-	// The window a scenario asks for ("sysmem"), or else the one there is.
-	static Memories::Window window_of(const nlohmann::json &scenario, const Memories::Window &now);
+	// Whether load() has to wait for the machine's memory, or for a window into it.
+	bool needs_system_memory(const nlohmann::json &scenario) const;
 
 private:
 	enum Kind { Runlists, Instances, Tables, Contexts, KINDS };
@@ -61,7 +60,6 @@ private:
 	void place(const nlohmann::json &scenario);
 	Phys allocate(Kind kind, uint64_t bytes, uint64_t align) { return allocate(ap_[kind], bytes, align); }
 	PageFormat page_format(const nlohmann::json &scenario) const;
-	void quiesce();
 
 	void build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, unsigned index);
 	uint64_t build_main_image(ProcessPlan &p, const TsgPlan &t, uint64_t va);
@@ -77,7 +75,13 @@ private:
 	void start_channel(Runlist &rl, const ChannelPlan &c);
 	bool has_graphics(int runlist) const;
 
+	// The window a scenario asks for ("sysmem"), or else the one there is.
+	Memories::Window find_window(const nlohmann::json &scenario) const;
+
 	Gpu &gpu_;
+	struct Heap { // addresses of the next allocation and of the end
+		uint64_t next = 0, end = 0;
+	} heap_vid_, heap_sys_;
 	Aperture ap_[KINDS] = {};
 	Aperture sys_ap_ = Aperture::SysCoherent;
 	PageFormat format_;

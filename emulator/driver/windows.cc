@@ -5,7 +5,6 @@
 #include "driver/loader.hpp"
 
 #include "model/bits.hpp"
-#include "model/units.hpp"
 
 #include <stdexcept>
 
@@ -18,15 +17,15 @@ static constexpr uint64_t BLOCK = 2u << 20;
 Phys DriverPart::allocate(Aperture ap, uint64_t bytes, uint64_t align)
 {
 	bool sys = gpu_.memories().in_system(ap);
-	Gpu::Heap &heap = sys ? gpu_.heap_sys_ : gpu_.heap_vid_;
-	uint64_t at = (heap.at + align - 1) & ~(align - 1);
-	if (at + bytes > heap.end)
+	Heap &heap = sys ? heap_sys_ : heap_vid_;
+	uint64_t addr = (heap.next + align - 1) & ~(align - 1);
+	if (addr + bytes > heap.end)
 		throw std::runtime_error(sys ? "scenario: does not fit the system memory set aside for the GPU"
 					     : "scenario: does not fit the GPU's memory");
-	heap.at = at + bytes;
-	if (!gpu_.memories().clear({ap, at}, bytes))
+	heap.next = addr + bytes;
+	if (!gpu_.memories().clear({ap, addr}, bytes))
 		throw std::runtime_error("scenario: no memory there");
-	return {ap, at};
+	return {ap, addr};
 }
 
 static const char *const KIND_KEYS[] = {"runlists", "instances", "tables", "contexts"};
@@ -49,21 +48,25 @@ static bool wants_system(const json &scenario, int kind)
 	return in_system(m->value(KIND_KEYS[kind], "vid"));
 }
 
-bool DriverPart::uses_system_memory(const Profile &profile, const json &scenario)
-{
-	bool any = profile.unified;
-	for (int k = 0; k < KINDS; k++)
-		any |= wants_system(scenario, k);
-	return any;
-}
-
-Memories::Window DriverPart::window_of(const json &scenario, const Memories::Window &now)
+Memories::Window DriverPart::find_window(const json &scenario) const
 {
 	auto w = scenario.find("sysmem");
 	if (w == scenario.end())
-		return now;
+		return gpu_.memories().window;
 	uint64_t base = number(w->at("base"));
 	return {number(*w, "bus", base), base, number(w->at("bytes"))};
+}
+
+bool DriverPart::needs_system_memory(const json &scenario) const
+{
+	bool uses = gpu_.profile().unified;
+	for (int k = 0; k < KINDS; k++)
+		uses |= wants_system(scenario, k);
+	if (!uses)
+		return false;
+	Memories::Window w = find_window(scenario);
+	SysMem *sys = gpu_.memories().sys;
+	return !sys || !w.bytes || !sys->at(w.base, w.bytes);
 }
 
 void DriverPart::place(const json &scenario)
@@ -82,15 +85,15 @@ void DriverPart::place(const json &scenario)
 	for (int k = 0; k < KINDS; k++)
 		ap_[k] = profile.unified || wants_system(scenario, k) ? sys_ap_ : Aperture::Vid;
 
-	mem.window = window_of(scenario, mem.window);
-	if (uses_system_memory(profile, scenario) && gpu_.needs_system_memory(scenario))
+	mem.window = find_window(scenario);
+	if (needs_system_memory(scenario))
 		throw std::runtime_error(
 			"scenario: needs system memory: none is shared, or none is set aside (\"sysmem\")");
 	uint64_t half = profile.unified ? 0 : (profile.memory_bytes / 2) & ~(BLOCK - 1);
-	gpu_.heap_vid_ = {half, profile.unified ? 0 : profile.memory_bytes};
-	gpu_.heap_sys_ = {mem.window.bus, mem.window.bus + mem.window.bytes};
-	region_[0].first = gpu_.heap_vid_.at;
-	region_[1].first = gpu_.heap_sys_.at;
+	heap_vid_ = {half, profile.unified ? 0 : profile.memory_bytes};
+	heap_sys_ = {mem.window.bus, mem.window.bus + mem.window.bytes};
+	region_[0].first = heap_vid_.next;
+	region_[1].first = heap_sys_.next;
 }
 
 PageFormat DriverPart::page_format(const json &scenario) const
@@ -117,8 +120,8 @@ PageFormat DriverPart::page_format(const json &scenario) const
 // addresses; {"map": [...]}: the pages listed.
 void DriverPart::build_bars(const json &scenario)
 {
-	region_[0].end = gpu_.heap_vid_.at;
-	region_[1].end = gpu_.heap_sys_.at;
+	region_[0].end = heap_vid_.next;
+	region_[1].end = heap_sys_.next;
 	build_bar(1, scenario.value("bar1", json("none")));
 	build_bar(2, scenario.value("bar2", json("instmem")));
 }

@@ -21,11 +21,10 @@ namespace emu {
 class Bus : public Unit {
 public:
 	Bus(const Profile &profile, Memories &mem, Host &host) : profile_(profile), mem_(mem), host_(host) {}
-	const char *name() const override { return "bus"; }
 	std::vector<Range> ranges() const override;
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
-	void reset();
+	void reset() override;
 
 	// Offset inside the 1 MiB PRAMIN view.
 	uint64_t pramin_read(uint32_t offset, unsigned size);

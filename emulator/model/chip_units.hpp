@@ -5,14 +5,11 @@
 #include "model/host.hpp"
 #include "model/unit.hpp"
 
-#include <functional>
-
 namespace emu {
 
 class Pmc : public Unit {
 public:
 	explicit Pmc(const Profile &p) : profile_(p) {}
-	const char *name() const override { return "pmc"; }
 	std::vector<Range> ranges() const override { return {{0x0, 0x1000}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
@@ -24,7 +21,6 @@ private:
 class Ptimer : public Unit {
 public:
 	explicit Ptimer(const Host &host) : host_(host) {}
-	const char *name() const override { return "ptimer"; }
 	std::vector<Range> ranges() const override { return {{0x9000, 0x1000}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
@@ -36,7 +32,6 @@ private:
 class Ptop : public Unit {
 public:
 	explicit Ptop(const Profile &p);
-	const char *name() const override { return "ptop"; }
 	std::vector<Range> ranges() const override;
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
@@ -52,7 +47,6 @@ private:
 class Fuse : public Unit {
 public:
 	explicit Fuse(const Profile &p) : profile_(p) {}
-	const char *name() const override { return "fuse"; }
 	std::vector<Range> ranges() const override { return {{base(), 0x1000}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
@@ -66,7 +60,6 @@ private:
 class Ce : public Unit {
 public:
 	explicit Ce(const Profile &p) : profile_(p), grce_(p.grce_config), pce2lce_(p.pce2lce) {}
-	const char *name() const override { return "ce"; }
 	std::vector<Range> ranges() const override { return {{0x104000, 0x2000}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
@@ -82,7 +75,6 @@ private:
 class FbSize : public Unit {
 public:
 	explicit FbSize(const Profile &p) : profile_(p) {}
-	const char *name() const override { return "fb"; }
 	std::vector<Range> ranges() const override { return {{0x100000, 0x1000}, {0x118000, 0x1000}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
@@ -95,7 +87,6 @@ private:
 class GrCounts : public Unit {
 public:
 	explicit GrCounts(const Profile &p) : profile_(p) {}
-	const char *name() const override { return "gr_counts"; }
 	std::vector<Range> ranges() const override;
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
@@ -110,7 +101,6 @@ private:
 class Locked : public Unit {
 public:
 	Locked(std::vector<Range> ranges, uint32_t code) : ranges_(std::move(ranges)), code_(code) {}
-	const char *name() const override { return "locked"; }
 	std::vector<Range> ranges() const override { return ranges_; }
 	bool read(uint32_t, uint32_t &value) override
 	{
@@ -127,7 +117,6 @@ private:
 class Pbdma : public Unit {
 public:
 	Pbdma(const Profile &p, Host &host) : profile_(p), host_(host) {}
-	const char *name() const override { return "pbdma"; }
 	std::vector<Range> ranges() const override { return {{0x40000, stride() * profile_.num_pbdma}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;

@@ -2,20 +2,9 @@
 // Gpu: making the units, sending each access to the one that owns the address, counting and logging it.
 #include "model/gpu.hpp"
 
-#include "model/bus.hpp"
-#include "model/chip_units.hpp"
-#include "model/pccsr.hpp"
-#include "model/pfifo.hpp"
-#include "model/rlram.hpp"
-#include "model/turing_runlists.hpp"
-#include "driver/loader.hpp"
-
 #include "model/units.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <stdexcept>
 
 namespace emu {
 
@@ -29,30 +18,24 @@ static uint64_t clock_ns()
 	return uint64_t(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
-std::unique_ptr<Gpu> Gpu::create(const nlohmann::json &profile)
-{
-	return std::unique_ptr<Gpu>(new Gpu(profile));
-}
-
-std::unique_ptr<Gpu> Gpu::create_from_file(const std::string &path)
-{
-	std::ifstream in(path);
-	if (!in)
-		throw std::runtime_error("cannot read " + path);
-	return create(nlohmann::json::parse(in));
-}
-
 Gpu::Gpu(const nlohmann::json &profile)
 	: profile_(profile), mem_(profile_.memory_bytes, profile_.unified),
 	  units_(std::make_unique<GpuUnits>(profile_, mem_)), pages_(BAR0_SIZE >> 12)
 {
-	for (auto &u : units_->all)
-		for (const Range &r : u->ranges())
-			for (uint32_t p = r.base >> 12; p <= (r.base + r.size - 1) >> 12; p++)
-				pages_.at(p).push_back({u.get(), r.base, r.size});
+	for (auto &unit : units_->all)
+		for (const Range &r : unit->ranges())
+			for (uint32_t page = r.base >> 12; page <= (r.base + r.size - 1) >> 12; page++)
+				pages_.at(page).push_back({unit.get(), r.base, r.size});
 }
 
 Gpu::~Gpu() = default;
+
+void Gpu::reset()
+{
+	host().reset();
+	for (auto &unit : units_->all)
+		unit->reset();
+}
 
 Host &Gpu::host()
 {
@@ -126,35 +109,36 @@ static uint64_t width_mask(unsigned size)
 	return size >= 8 ? ~0ull : (1ull << (8 * size)) - 1;
 }
 
+static Counts::Region region_of(int bar, uint64_t off)
+{
+	if (bar == 0)
+		return off - PRAMIN < PRAMIN_SIZE ? Counts::Pramin : Counts::Bar0;
+	return bar == 1 ? Counts::Bar1 : Counts::Bar2;
+}
+
 uint64_t Gpu::read(int bar, uint64_t off, unsigned size)
 {
 	tick(access_ns_);
 	counts_.reads[width_index(size)]++;
-	bool pramin = bar == 0 && off - PRAMIN < PRAMIN_SIZE;
-	Counts::Region region = pramin     ? Counts::Pramin
-				: bar == 0 ? Counts::Bar0
-				: bar == 1 ? Counts::Bar1
-					   : Counts::Bar2;
+	Counts::Region region = region_of(bar, off);
 	counts_.region_reads[region]++;
 
 	uint64_t v;
 	bool known = true;
-	if (all_ones_ || asleep_ || off + size > profile_.bar_size[bar]) {
+	if (faults_.all_ones || asleep_ || off + size > profile_.bar_size[bar]) {
 		v = ~0ull;
-	} else if (pramin) {
-		if (torn_.every)
-			torn_check(0, off - PRAMIN);
+	} else if (region == Counts::Pramin) {
+		on_memory_read(0, off - PRAMIN);
 		v = units_->bus->pramin_read(uint32_t(off - PRAMIN), size);
-		if (halves_)
+		if (faults_.halves)
 			v &= 0xffffffff;
 	} else if (bar != 0) {
-		if (torn_.every)
-			torn_check(bar, off);
+		on_memory_read(bar, off);
 		v = units_->bus->bar_read(bar, off, size);
 	} else {
 		uint32_t reg = uint32_t(off) & ~3u;
-		auto bad = bad_reads_.empty() ? bad_reads_.end() : bad_reads_.find(reg);
-		v = bad != bad_reads_.end() ? bad->second : register_read(reg, &known);
+		auto bad = faults_.bad_reads.find(reg);
+		v = bad != faults_.bad_reads.end() ? bad->second : register_read(reg, &known);
 		v >>= 8 * (off & 3); // a wider access gets zeros above: registers are 32 bits
 		if (size != 4)
 			counts_.wide_register_accesses++;
@@ -172,17 +156,13 @@ void Gpu::write(int bar, uint64_t off, unsigned size, uint64_t v)
 	tick(access_ns_);
 	v &= width_mask(size);
 	counts_.writes[width_index(size)]++;
-	bool pramin = bar == 0 && off - PRAMIN < PRAMIN_SIZE;
-	Counts::Region region = pramin     ? Counts::Pramin
-				: bar == 0 ? Counts::Bar0
-				: bar == 1 ? Counts::Bar1
-					   : Counts::Bar2;
+	Counts::Region region = region_of(bar, off);
 	counts_.region_writes[region]++;
 
 	bool known = true;
-	if (all_ones_ || asleep_ || off + size > profile_.bar_size[bar]) {
+	if (faults_.all_ones || asleep_ || off + size > profile_.bar_size[bar]) {
 		// gone or asleep: nothing arrives
-	} else if (pramin) {
+	} else if (region == Counts::Pramin) {
 		units_->bus->pramin_write(uint32_t(off - PRAMIN), size, v);
 	} else if (bar != 0) {
 		units_->bus->bar_write(bar, off, size, v);
@@ -211,74 +191,17 @@ std::vector<Running> Gpu::running()
 		if (e.runlist < 0)
 			continue;
 		Running r{e.name, e.runlist, std::nullopt, std::nullopt};
-		const Runlist &rl = *host().runlist(e.runlist);
+		Runlist &rl = *host().runlist(e.runlist);
 		if (rl.phase != Phase::Invalid && rl.phase != Phase::Load && (rl.now.slots >> e.rleng & 1)) {
 			if (!rl.now.bare)
 				r.tsg = rl.now.tsg;
 			for (int q = 1; q >= 0; q--)
-				if (rl.now.chid[q] >= 0 &&
-				    host().channel(const_cast<Runlist &>(rl), rl.now.chid[q])->engine_slot == e.rleng)
+				if (rl.now.chid[q] >= 0 && host().channel(rl, rl.now.chid[q])->engine_slot == e.rleng)
 					r.channel = rl.now.chid[q];
 		}
 		out.push_back(r);
 	}
 	return out;
-}
-
-void Gpu::load_scenario(const nlohmann::json &scenario)
-{
-	DriverPart(*this).load(scenario);
-	scenario_ = scenario;
-}
-
-bool Gpu::needs_system_memory(const nlohmann::json &scenario) const
-{
-	if (!DriverPart::uses_system_memory(profile_, scenario))
-		return false;
-	Memories::Window w = DriverPart::window_of(scenario, mem_.window);
-	return !mem_.sys || !w.bytes || !mem_.sys->at(w.base, w.bytes);
-}
-
-// Injected fault: every k-th read that falls on the runlist in memory makes the driver move the list. Either it
-// submits a reordered copy in another buffer and scribbles over the old one, or it rewrites the list where it is.
-void Gpu::torn_check(int bar, uint64_t off)
-{
-	Runlist *rl = host().runlist(torn_.runlist);
-	auto p = bus().target(bar, off);
-	uint64_t bytes = rl ? uint64_t(rl->submit_length) * profile_.is.entry_bytes : 0;
-	if (!rl || !p || mem_.in_system(p->ap) != mem_.in_system(rl->submit_base.ap) ||
-	    p->addr - rl->submit_base.addr >= bytes)
-		return;
-	if (++torn_.seen % torn_.every == 0)
-		tear(torn_.runlist);
-}
-
-void Gpu::tear(int runlist)
-{
-	Runlist &rl = *host().runlist(runlist);
-	unsigned entry = profile_.is.entry_bytes;
-	std::vector<uint8_t> raw(size_t(rl.submit_length) * entry);
-	if (raw.empty() || !mem_.read(rl.submit_base, raw.data(), raw.size()))
-		return;
-	WalkedList list = walk_runlist(mem_, rl.submit_base, rl.submit_length, entry, 0xfff);
-	if (list.tsgs.size() > 1) { // first TSG goes to the end
-		size_t first = size_t(list.tsgs[1].entry) * entry;
-		std::rotate(raw.begin(), raw.begin() + long(first), raw.end());
-	}
-	Phys from = rl.submit_base, to = from;
-	if (!torn_.in_place) {
-		if (!torn_.spare)
-			torn_.spare = DriverPart(*this).allocate(from.ap, raw.size(), 0x10000).addr;
-		to = {from.ap, torn_.spare};
-		torn_.spare = from.addr;
-	}
-	mem_.write(to, raw.data(), raw.size());
-	if (!torn_.in_place) {
-		std::vector<uint8_t> junk(raw.size(), 0x5a);
-		mem_.write(from, junk.data(), junk.size());
-	}
-	torn_.times++;
-	DriverPart(*this).submit(rl, to, rl.submit_length);
 }
 
 } // namespace emu

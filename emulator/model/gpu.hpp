@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// One emulated GPU in process: BARs, time, access counts and log, injected faults, control commands. It joins the
-// units; what a register means is in the unit that owns it. No sockets, no PCI (server/ has those).
+// The chip of one emulated GPU: BARs, time, access counts and log, injected faults. It joins the units; what a register
+// means is in the unit that owns it. No driver (driver/), no commands (control/), no PCI and no sockets (server/).
 //
 // Time is virtual by default and deterministic: it moves by advance() and, so that polling ends, by access_ns at
 // each BAR access. real_time() ties it to the machine's clock instead.
@@ -8,7 +8,6 @@
 #include "model/memory.hpp"
 #include "model/profile.hpp"
 
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -52,13 +51,12 @@ struct Running {
 
 class Gpu {
 public:
-	static std::unique_ptr<Gpu> create(const nlohmann::json &profile);
-	static std::unique_ptr<Gpu> create_from_file(const std::string &path);
-	~Gpu();
+	// Throws std::invalid_argument when the profile contradicts itself.
+	explicit Gpu(const nlohmann::json &profile);
+	virtual ~Gpu();
 
-	void load_scenario(const nlohmann::json &scenario);
-	// Whether loading it has to wait for the machine's memory (or for a window into it).
-	bool needs_system_memory(const nlohmann::json &scenario) const;
+	// Scheduler and host registers as after power-up; memory, time, counts and faults stay.
+	void reset();
 
 	// bar: 0, 1, 2 for BAR0, BAR1, BAR2 (not the PCI index). Counted, logged, subject to faults.
 	uint64_t read(int bar, uint64_t offset, unsigned size);
@@ -69,7 +67,9 @@ public:
 	void poke_register(uint32_t offset, uint32_t value);
 
 	void advance(uint64_t ns);
+	void tick(uint64_t ns); // the same, or with real time up to the clock
 	void real_time(bool on);
+	bool is_real_time() const { return real_time_; }
 	void set_access_ns(uint64_t ns) { access_ns_ = ns; }
 	uint64_t now() const;
 
@@ -86,26 +86,24 @@ public:
 	void set_log(bool on) { log_on_ = on; }
 	std::vector<Access> take_log();
 
-	// One command of the control socket; never throws: {"ok":false,"error":...} instead.
-	nlohmann::json control(const nlohmann::json &command);
-
 	// In D3hot nothing but the PCI configuration answers; what is tried is counted all the same. The scheduler goes on.
 	void set_asleep(bool asleep) { asleep_ = asleep; }
-	bool off_the_bus() const { return all_ones_; } // the PCI configuration reads as all ones too
-	uint64_t slow_ns() const { return slow_ns_; }  // the server waits this long before each answer
+
+	struct Faults {
+		bool all_ones = false;                            // off the bus: the PCI configuration, too
+		bool halves = false;                              // 64-bit reads of PRAMIN have zeros above
+		uint64_t slow_ns = 0;                             // the server waits this long before each answer
+		std::unordered_map<uint32_t, uint32_t> bad_reads; // register offset -> value
+	};
+	Faults &faults() { return faults_; }
+
+protected:
+	// Called before a read through PRAMIN (bar 0), BAR1 or BAR2 looks at memory.
+	virtual void on_memory_read(int /*bar*/, uint64_t /*offset*/) {}
 
 private:
-	explicit Gpu(const nlohmann::json &profile);
-	void tick(uint64_t ns);
 	uint32_t register_read(uint32_t offset, bool *known);
 	bool register_write(uint32_t offset, uint32_t value);
-	void torn_check(int bar, uint64_t offset);
-	void tear(int runlist);
-	nlohmann::json dispatch(const nlohmann::json &command);
-	nlohmann::json control_translate(const nlohmann::json &command);
-	nlohmann::json control_fault(const nlohmann::json &command);
-	nlohmann::json control_state();
-	nlohmann::json control_runtime();
 
 	Profile profile_;
 	Memories mem_;
@@ -124,20 +122,8 @@ private:
 	bool log_on_ = false;
 	std::vector<Access> log_;
 
-	bool all_ones_ = false, asleep_ = false, halves_ = false;
-	uint64_t slow_ns_ = 0;
-	std::unordered_map<uint32_t, uint32_t> bad_reads_;
-	struct Torn {
-		int runlist = -1;
-		uint64_t every = 0, seen = 0, times = 0;
-		bool in_place = false;
-		uint64_t spare = 0; // the other buffer
-	} torn_;
-	nlohmann::json scenario_;
-	struct Heap { // where the driver part's next allocation goes, and where that ends
-		uint64_t at = 0, end = 0;
-	} heap_vid_, heap_sys_;
-	friend class DriverPart;
+	bool asleep_ = false;
+	Faults faults_;
 };
 
 } // namespace emu

@@ -94,7 +94,6 @@ public:
 	void reset(); // as after power-up; time goes on
 	void advance(uint64_t now);
 	uint64_t now() const { return now_; }
-	uint64_t next_event() const { return next_event_; }
 
 	std::vector<Runlist> &runlists() { return runlists_; }
 	Runlist *runlist(int id);

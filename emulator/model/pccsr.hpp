@@ -12,7 +12,6 @@ namespace emu {
 class Pccsr : public Unit {
 public:
 	Pccsr(const Profile &profile, Host &host) : profile_(profile), host_(host) {}
-	const char *name() const override { return "pccsr"; }
 	std::vector<Range> ranges() const override { return {{0x800000, 0x10000}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;

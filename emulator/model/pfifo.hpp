@@ -14,11 +14,10 @@ namespace emu {
 class Pfifo : public Unit {
 public:
 	Pfifo(const Profile &profile, Host &host) : profile_(profile), host_(host) {}
-	const char *name() const override { return "pfifo"; }
 	std::vector<Range> ranges() const override { return {{0x2000, 0xb00}, {0x2c00, 0x1400}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
-	void reset();
+	void reset() override;
 
 private:
 	uint32_t engine_word(unsigned engine_id) const;

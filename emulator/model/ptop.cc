@@ -105,7 +105,8 @@ std::vector<uint32_t> Ptop::build_v2(const Profile::Table &table) const
 bool Ptop::read(uint32_t off, uint32_t &v)
 {
 	const Profile &p = profile_;
-	bool from_gm20x = p.is.rows != DeviceRows::V1Bare, from_gp = from_gm20x && p.is.rows != DeviceRows::V1NoInstance;
+	bool from_gm20x = p.is.rows != DeviceRows::V1Bare,
+	     from_gp = from_gm20x && p.is.rows != DeviceRows::V1NoInstance;
 	switch (off) {
 	case 0x22430: v = p.num_gpcs; return true;
 	case 0x22434: v = p.tpc_per_gpc; return true;

@@ -12,7 +12,6 @@ namespace emu {
 class Rlram : public Unit {
 public:
 	Rlram(const Profile &profile, Host &host, Runlist &rl) : profile_(profile), host_(host), rl_(rl) {}
-	const char *name() const override { return "rlram"; }
 	std::vector<Range> ranges() const override { return {{rl_.info.pri_base, 0x400}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
@@ -32,7 +31,6 @@ private:
 class Chram : public Unit {
 public:
 	Chram(Host &host, Runlist &rl) : host_(host), rl_(rl) {}
-	const char *name() const override { return "chram"; }
 	std::vector<Range> ranges() const override { return {{rl_.info.chram_base, rl_.info.channels * 4}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;

@@ -9,12 +9,13 @@ namespace emu {
 
 class TuringRunlists : public Unit {
 public:
-	TuringRunlists(const Profile &profile, Host &host) : profile_(profile), host_(host) { reset(); }
-	const char *name() const override { return "turing_runlists"; }
+	TuringRunlists(const Profile &profile, Host &host) : profile_(profile), host_(host), regs_(profile.max_runlists)
+	{
+	}
 	std::vector<Range> ranges() const override { return {{0x2b00, 0x100}}; }
 	bool read(uint32_t offset, uint32_t &value) override;
 	bool write(uint32_t offset, uint32_t value) override;
-	void reset() { regs_.assign(profile_.max_runlists, Regs{}); }
+	void reset() override { regs_.assign(profile_.max_runlists, Regs{}); }
 
 private:
 	struct Regs {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What every hardware unit of the model is: a set of BAR0 ranges with 32-bit registers. A unit answers only for
-// offsets it models; anything else it leaves to the dispatcher, which gives the code of an address nobody decodes.
+// The interface of every hardware unit: BAR0 ranges with 32-bit registers. For an offset that a unit does not model,
+// Gpu gives the code of an address that no client decodes.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -20,11 +20,11 @@ struct Range {
 class Unit {
 public:
 	virtual ~Unit() = default;
-	virtual const char *name() const = 0;
 	virtual std::vector<Range> ranges() const = 0;
 	// False: no such register here.
 	virtual bool read(uint32_t offset, uint32_t &value) = 0;
 	virtual bool write(uint32_t offset, uint32_t value) = 0;
+	virtual void reset() {} // as after power-up, where a driver starts anew
 };
 
 } // namespace emu

@@ -34,10 +34,10 @@ struct GpuUnits {
 			make<Pbdma>(p, host);
 		bus = make<Bus>(p, mem, host);
 		if (p.pfifo()) {
-			pfifo = make<Pfifo>(p, host);
+			make<Pfifo>(p, host);
 			make<Pccsr>(p, host);
 			if (!p.is.runlist_readback)
-				turing = make<TuringRunlists>(p, host);
+				make<TuringRunlists>(p, host);
 			return;
 		}
 		if (p.is.runlists_locked) {
@@ -64,8 +64,6 @@ struct GpuUnits {
 	Host host;
 	std::vector<std::unique_ptr<Unit>> all;
 	Bus *bus = nullptr;
-	Pfifo *pfifo = nullptr;
-	TuringRunlists *turing = nullptr;
 };
 
 } // namespace emu

@@ -34,7 +34,7 @@ static void remove_stale(const std::string &path, const sockaddr_un &addr)
 	unlink(path.c_str());
 }
 
-ControlSocket::ControlSocket(Gpu &gpu, const std::string &path) : gpu_(gpu), path_(path)
+ControlSocket::ControlSocket(EmulatedGpu &gpu, const std::string &path) : gpu_(gpu), path_(path)
 {
 	sockaddr_un addr{};
 	addr.sun_family = AF_UNIX;

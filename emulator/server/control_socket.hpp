@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The control socket: a listening AF_UNIX stream; each line a client sends is one JSON command, each answer one
-// line. What the commands do is model/control.cc's.
+// line. The commands are in control/commands.cc.
 #pragma once
-#include "model/gpu.hpp"
+#include "control/emulated_gpu.hpp"
 
 #include <poll.h>
 #include <string>
@@ -14,7 +14,7 @@ namespace emu {
 class ControlSocket {
 public:
 	// A socket of that name that nobody listens at any more is replaced, and nothing else. Throws std::system_error.
-	ControlSocket(Gpu &gpu, const std::string &path);
+	ControlSocket(EmulatedGpu &gpu, const std::string &path);
 	~ControlSocket();
 
 	void add_to(std::vector<pollfd> &fds) const;
@@ -29,7 +29,7 @@ private:
 	bool serve(Client &c, short events);
 	static bool send_answers(Client &c);
 
-	Gpu &gpu_;
+	EmulatedGpu &gpu_;
 	std::string path_;
 	int listen_ = -1;
 	struct stat bound_ {}; // what path_ named when this had bound it

@@ -22,7 +22,7 @@ static const char USAGE[] =
 	"BASE)\n";
 
 // pending: a scenario in system memory, which has to wait until QEMU shares the guest's.
-static int run(emu::Gpu &gpu, int fd, const std::string &control_path, std::FILE *log, nlohmann::json pending)
+static int run(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, std::FILE *log, nlohmann::json pending)
 {
 	emu::QemuLink link(gpu, fd, log);
 	std::optional<emu::ControlSocket> control;
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	try {
-		auto gpu = emu::Gpu::create_from_file(profile);
+		auto gpu = emu::EmulatedGpu::from_file(profile);
 		nlohmann::json pending;
 		if (!sysmem.empty())
 			gpu->memories().window = window(sysmem);

@@ -122,8 +122,8 @@ uint64_t QemuLink::bar_access(bool write, uint64_t addr, uint64_t value, unsigne
 	bool sane = size == 1 || size == 2 || size == 4 || size == 8;
 	if (!hit || !sane)
 		return ~0ull;
-	if (gpu_.slow_ns()) {
-		timespec t{time_t(gpu_.slow_ns() / 1'000'000'000), long(gpu_.slow_ns() % 1'000'000'000)};
+	if (uint64_t ns = gpu_.faults().slow_ns) {
+		timespec t{time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)};
 		nanosleep(&t, nullptr);
 	}
 	if (write)
@@ -162,7 +162,7 @@ bool QemuLink::handle(uint32_t command, const uint8_t *p, size_t size)
 		if (size != CONFIG_SIZE)
 			return false;
 		// a GPU that fell off the bus answers nowhere; shifting by 64 would be undefined
-		if (gpu_.off_the_bus())
+		if (gpu_.faults().all_ones)
 			return reply(~uint64_t{0} >> (64 - 8 * std::clamp<uint32_t>(load<uint32_t>(p + 8), 1, 8)));
 		return reply(config_.read(load<uint32_t>(p), load<uint32_t>(p + 8)));
 	case PCI_CFGWRITE:

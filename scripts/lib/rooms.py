@@ -19,8 +19,11 @@ USES = {
     "src/linux/compat": (),
     "src/linux": CORE + ("src", "src/linux/compat"),
     "procfs": CORE + ("src", "src/linux", "src/linux/compat"),
-    # The emulated GPU is judged against the module, so that it shares no code with it.
-    "emulator": ("include/hw",),
+    # The emulated GPU is judged against the module, so that it shares no code with it: not even the register headers.
+    "emulator/model": (),
+    "emulator/driver": ("emulator/model",),
+    "emulator/control": ("emulator/model", "emulator/driver"),
+    "emulator/server": ("emulator/model", "emulator/control"),
     # User space. procfs: the module's formatters, which tell of images.
     "tools/lib/base": CORE,
     "tools/lib/launch": CORE + ("tools/lib/base",),

@@ -20,7 +20,7 @@ json profile_of(const std::string &chip)
 std::string refused(const json &profile)
 {
 	try {
-		emu::Gpu::create(profile);
+		emu::Gpu gpu(profile);
 	} catch (const std::invalid_argument &e) {
 		return e.what();
 	}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // What the emulator's tests share: making a chip with a scenario whose time stands still between advances.
 #pragma once
-#include "model/gpu.hpp"
-#include "model/host.hpp"
+#include "control/emulated_gpu.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,22 +11,22 @@ namespace emu_test {
 
 using nlohmann::json;
 
-inline std::unique_ptr<emu::Gpu> make(const std::string &chip)
+inline std::unique_ptr<emu::EmulatedGpu> make(const std::string &chip)
 {
-	auto gpu = emu::Gpu::create_from_file(EMU_DATA_DIR "/profiles/" + chip + ".json");
+	auto gpu = emu::EmulatedGpu::from_file(EMU_DATA_DIR "/profiles/" + chip + ".json");
 	gpu->set_access_ns(0);
 	return gpu;
 }
 
 // Reads fail the test, not the process, when a command is refused.
-inline json command(emu::Gpu &gpu, const json &c)
+inline json command(emu::EmulatedGpu &gpu, const json &c)
 {
 	json r = gpu.control(c);
 	EXPECT_EQ(r.at("ok"), true) << r.dump();
 	return r;
 }
 
-inline std::unique_ptr<emu::Gpu> make(const std::string &chip, const json &scenario)
+inline std::unique_ptr<emu::EmulatedGpu> make(const std::string &chip, const json &scenario)
 {
 	auto gpu = make(chip);
 	command(*gpu, {{"cmd", "scenario"}, {"data", scenario}});
@@ -65,7 +64,7 @@ struct Machine {
 		command(*gpu, {{"cmd", "scenario"}, {"data", scenario}});
 	}
 	emu::RamAt ram{0x70000000, 0x1000000};
-	std::unique_ptr<emu::Gpu> gpu;
+	std::unique_ptr<emu::EmulatedGpu> gpu;
 };
 
 inline uint32_t rd(emu::Gpu &gpu, uint32_t off)
@@ -82,7 +81,7 @@ struct Ran {
 	uint64_t ns = 0, slices = 0;
 };
 
-inline Ran ran(emu::Gpu &gpu, const char *what, int id, int runlist = 0)
+inline Ran ran(emu::EmulatedGpu &gpu, const char *what, int id, int runlist = 0)
 {
 	Ran out;
 	json r = command(gpu, {{"cmd", "runtime"}});

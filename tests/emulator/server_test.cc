@@ -93,7 +93,7 @@ protected:
 	}
 
 	int sv_[2];
-	std::unique_ptr<emu::Gpu> gpu_;
+	std::unique_ptr<emu::EmulatedGpu> gpu_;
 	std::thread thread_;
 };
 

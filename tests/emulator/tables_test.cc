@@ -21,7 +21,7 @@ void bind_bar1(emu::Gpu &gpu, uint32_t flags)
 	wr(gpu, 0x1704, 0x80000200);
 }
 
-json where(emu::Gpu &gpu, int bar, uint64_t va)
+json where(emu::EmulatedGpu &gpu, int bar, uint64_t va)
 {
 	return command(gpu, {{"cmd", "translate"}, {"bar", bar}, {"va", va}});
 }

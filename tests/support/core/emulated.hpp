@@ -4,7 +4,7 @@
 #pragma once
 #include "gpulens/gpu.h"
 #include "gpulens/mmu.h"
-#include "model/gpu.hpp"
+#include "control/emulated_gpu.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -38,7 +38,7 @@ inline std::vector<std::string> profiles_but(const std::set<std::string> &withou
 class Emulated {
 public:
 	explicit Emulated(const std::string &profile)
-		: emu(emu::Gpu::create(load_json("profiles/" + profile + ".json")))
+		: emu(std::make_unique<emu::EmulatedGpu>(load_json("profiles/" + profile + ".json")))
 	{
 		static const lens_io_ops ops = {
 			.rd32 =
@@ -114,7 +114,7 @@ public:
 	lens_io *io() { return &io_.io; }
 	const lens_topology &topo() const { return gpu->topo; }
 
-	std::unique_ptr<emu::Gpu> emu;
+	std::unique_ptr<emu::EmulatedGpu> emu;
 	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
 	unsigned stops = 0;   // of the machine: calls of exclusive()
 	unsigned atomics = 0; // of atomic(), which stops it as well

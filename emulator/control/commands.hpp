@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+// The control commands and the faults that the command "fault" injects, as tables. What each takes and gives is told
+// in emulator/README.md; tests/emulator/control_test.cc holds that list against these tables.
+#pragma once
+#include "control/emulated_gpu.hpp"
+
+#include <span>
+
+namespace emu {
+
+struct Command {
+	const char *name, *arguments; // arguments: keys of the object, in the order of README.md
+	nlohmann::json (*run)(EmulatedGpu &gpu, const nlohmann::json &arguments);
+};
+
+struct Fault {
+	const char *name, *arguments;
+	void (*inject)(EmulatedGpu &gpu, const nlohmann::json &arguments);
+};
+
+std::span<const Command> all_commands();
+std::span<const Fault> all_faults();
+
+// Throws for a name that is not in the table, and what the command throws.
+nlohmann::json run_command(EmulatedGpu &gpu, const nlohmann::json &command);
+
+// reports.cc: what the schedulers know. The first brings the run times up to now.
+nlohmann::json report_runtime(EmulatedGpu &gpu, const nlohmann::json &arguments);
+nlohmann::json report_state(EmulatedGpu &gpu, const nlohmann::json &arguments);
+
+} // namespace emu

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+// The commands "state" and "runtime": lists, channels and run times as the schedulers have them.
+#include "control/commands.hpp"
+
+namespace emu {
+
+using nlohmann::json;
+
+namespace {
+
+const char *name_phase(Phase phase)
+{
+	switch (phase) {
+	case Phase::Load: return "load";
+	case Phase::Valid: return "valid";
+	case Phase::Switch: return "switch";
+	case Phase::Save: return "save";
+	default: return "invalid";
+	}
+}
+
+} // namespace
+
+json report_state(EmulatedGpu &gpu, const json &)
+{
+	Host &host = gpu.host();
+	const Profile &profile = gpu.profile();
+	json runlists = json::array(), channels = json::array();
+	for (auto &rl : host.runlists()) {
+		json tsgs = json::array();
+		for (const auto &t : rl.list.tsgs) {
+			json ids = json::array();
+			for (const auto &c : t.channels) {
+				ids.push_back(c.id);
+				const Channel *ch = host.channel(rl, c.id);
+				if (!ch)
+					continue;
+				Phys inst = profile.pfifo() ? ch->inst : c.inst;
+				json channel = {{"runlist", rl.info.id},
+						{"id", c.id},
+						{"tsg", t.bare ? json() : json(t.id)},
+						{"runqueue", c.runqueue},
+						{"enabled", ch->enabled},
+						{"busy", ch->work},
+						{"next", ch->next},
+						{"faulted", ch->pbdma_faulted || ch->eng_faulted},
+						{"inst", inst.addr},
+						{"inst_target", unsigned(inst.ap)}};
+				if (auto image = host.images().locate(inst)) {
+					channel["context"] = image->addr;
+					if (auto modes = host.images().modes(inst)) {
+						channel["graphics_preemption"] = modes->graphics & 3;
+						channel["compute_preemption"] = modes->compute & 3;
+					}
+				}
+				channels.push_back(channel);
+			}
+			tsgs.push_back({{"id", t.bare ? json() : json(t.id)},
+					{"timeout", t.timeout},
+					{"scale", t.scale},
+					{"timeslice_ns", t.timeslice_ns()},
+					{"channels", ids}});
+		}
+		json submitted = json::array();
+		for (const auto &[list, times] : rl.submitted)
+			submitted.push_back({{"target", unsigned(std::get<0>(list))},
+					     {"base", std::get<1>(list)},
+					     {"length", std::get<2>(list)},
+					     {"times", times}});
+		runlists.push_back({{"id", rl.info.id},
+				    {"submitted", submitted},
+				    {"base", rl.base.addr},
+				    {"base_target", unsigned(rl.base.ap)},
+				    {"length", rl.length},
+				    {"pending", rl.submit_pending},
+				    {"sched_disabled", rl.sched_disabled},
+				    {"phase", name_phase(rl.phase)},
+				    {"error", rl.list.error},
+				    {"tsgs", tsgs}});
+	}
+	return {{"chip", profile.name},
+		{"now_ns", gpu.now()},
+		{"runlists", runlists},
+		{"channels", channels},
+		{"preempts_over_pending", host.preempts_over_pending}};
+}
+
+json report_runtime(EmulatedGpu &gpu, const json &)
+{
+	Host &host = gpu.host();
+	host.account_all();
+	json runlists = json::array(), tsgs = json::array(), channels = json::array();
+	for (auto &rl : host.runlists()) {
+		uint64_t ran = 0;
+		for (const auto &[id, a] : rl.accounts) {
+			ran += a.ran_ns;
+			tsgs.push_back({{"runlist", rl.info.id}, {"id", id}, {"ns", a.ran_ns}, {"slices", a.slices}});
+		}
+		for (const auto &t : rl.list.tsgs)
+			for (const auto &c : t.channels)
+				if (const Channel *ch = host.channel(rl, c.id))
+					channels.push_back({{"runlist", rl.info.id},
+							    {"id", c.id},
+							    {"tsg", t.id},
+							    {"ns", ch->ran_ns},
+							    {"slices", ch->slices}});
+		runlists.push_back({{"id", rl.info.id}, {"ns", ran}});
+	}
+	return {{"now_ns", gpu.now()}, {"runlists", runlists}, {"tsgs", tsgs}, {"channels", channels}};
+}
+
+} // namespace emu
