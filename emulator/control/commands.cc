@@ -92,8 +92,8 @@ json load_scenario(EmulatedGpu &gpu, const json &q)
 json set_system_memory(EmulatedGpu &gpu, const json &q)
 {
 	Memories &mem = gpu.memories();
-	u64 base = number(q.at("base"));
-	mem.window = {number(q, "bus", base), base, number(q.at("bytes"))};
+	u64 base = read_number(q.at("base"));
+	mem.window = {read_number(q, "bus", base), base, read_number(q.at("bytes"))};
 	return {{"reachable", mem.sys && mem.sys->at(mem.window.base, mem.window.bytes)}};
 }
 
@@ -101,12 +101,12 @@ json set_system_memory(EmulatedGpu &gpu, const json &q)
 json translate_address(EmulatedGpu &gpu, const json &q)
 {
 	std::optional<Phys> target;
-	u64 va = number(q.at("va"));
+	u64 va = read_number(q.at("va"));
 	if (auto bar = q.find("bar"); bar != q.end()) {
-		target = gpu.bus().target(number(*bar) == 1 ? 1 : 2, va);
+		target = gpu.bus().target(read_number(*bar) == 1 ? 1 : 2, va);
 	} else {
-		Phys inst{Aperture(number(q, "inst_target", 0)), number(q.at("inst"))};
-		if (auto space = address_space(gpu.memories(), gpu.profile().is.pages, inst))
+		Phys inst{Aperture(read_number(q, "inst_target", 0)), read_number(q.at("inst"))};
+		if (auto space = address_space(gpu.memories(), gpu.profile().traits.pages, inst))
 			target = translate(gpu.memories(), *space, va);
 	}
 	if (!target)
@@ -121,7 +121,7 @@ Aperture read_aperture(const json &q)
 
 json read_memory(EmulatedGpu &gpu, const json &q)
 {
-	u64 addr = number(q.at("addr")), words = number(q, "words", 1);
+	u64 addr = read_number(q.at("addr")), words = read_number(q, "words", 1);
 	if (words > 1u << 20)
 		throw std::invalid_argument("too many words");
 	Aperture ap = read_aperture(q);
@@ -133,10 +133,10 @@ json read_memory(EmulatedGpu &gpu, const json &q)
 
 json write_memory(EmulatedGpu &gpu, const json &q)
 {
-	u64 addr = number(q.at("addr"));
+	u64 addr = read_number(q.at("addr"));
 	Aperture ap = read_aperture(q);
 	for (const auto &word : q.at("words")) {
-		u32 v = u32(number(word));
+		u32 v = u32(read_number(word));
 		if (!gpu.memories().write({ap, addr}, &v, 4))
 			throw std::invalid_argument("no memory there");
 		addr += 4;
@@ -146,13 +146,13 @@ json write_memory(EmulatedGpu &gpu, const json &q)
 
 json read_register(EmulatedGpu &gpu, const json &q)
 {
-	return {{"value", gpu.peek_register(u32(number(q.at("off"))) & 0xffffff)}};
+	return {{"value", gpu.peek_register(u32(read_number(q.at("off"))) & 0xffffff)}};
 }
 
 json write_register(EmulatedGpu &gpu, const json &q)
 {
-	u32 offset = u32(number(q.at("off"))) & 0xffffff;
-	gpu.poke_register(offset, u32(number(q.at("value"))));
+	u32 offset = u32(read_number(q.at("off"))) & 0xffffff;
+	gpu.poke_register(offset, u32(read_number(q.at("value"))));
 	return json::object();
 }
 
@@ -172,11 +172,11 @@ json set_time(EmulatedGpu &gpu, const json &q)
 	if (auto mode = q.find("mode"); mode != q.end())
 		gpu.real_time(*mode == "real");
 	if (auto ns = q.find("access_ns"); ns != q.end())
-		gpu.set_access_ns(number(*ns));
+		gpu.set_access_ns(read_number(*ns));
 	if (auto ns = q.find("advance_ns"); ns != q.end()) {
 		if (gpu.is_real_time())
 			throw std::invalid_argument("time is real");
-		gpu.advance(number(*ns));
+		gpu.advance(read_number(*ns));
 	}
 	return {{"now_ns", gpu.now()}, {"mode", gpu.is_real_time() ? "real" : "virtual"}};
 }
@@ -188,14 +188,14 @@ void answer_all_ones(EmulatedGpu &gpu, const json &)
 
 void answer_bad_value(EmulatedGpu &gpu, const json &q)
 {
-	u32 offset = u32(number(q.at("off"))) & ~3u;
-	gpu.faults().bad_reads[offset] = u32(number(q, "value", 0xbadf5040));
+	u32 offset = u32(read_number(q.at("off"))) & ~3u;
+	gpu.faults().bad_reads[offset] = u32(read_number(q, "value", 0xbadf5040));
 }
 
 void protect_memory(EmulatedGpu &gpu, const json &q)
 {
-	u64 addr = number(q.at("addr"));
-	gpu.bus().protect(addr, number(q.at("bytes")));
+	u64 addr = read_number(q.at("addr"));
+	gpu.bus().protect(addr, read_number(q.at("bytes")));
 }
 
 void halve_wide_reads(EmulatedGpu &gpu, const json &)
@@ -205,7 +205,7 @@ void halve_wide_reads(EmulatedGpu &gpu, const json &)
 
 void slow_down(EmulatedGpu &gpu, const json &q)
 {
-	gpu.faults().slow_ns = number(q.at("ns"));
+	gpu.faults().slow_ns = read_number(q.at("ns"));
 }
 
 void hang_preempts(EmulatedGpu &gpu, const json &)
@@ -215,8 +215,8 @@ void hang_preempts(EmulatedGpu &gpu, const json &)
 
 void move_runlist(EmulatedGpu &gpu, const json &q)
 {
-	int runlist = int(number(q.at("runlist")));
-	u64 every = number(q.at("every"));
+	int runlist = int(read_number(q.at("runlist")));
+	u64 every = read_number(q.at("every"));
 	gpu.mover().start(runlist, every, q.value("in_place", false));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The control commands and the faults that the command "fault" injects, as tables. What each takes and gives is told
-// in emulator/README.md; tests/emulator/control_test.cc holds that list against these tables.
+// The control commands and the faults that the command "fault" injects, as tables. emulator/README.md documents them;
+// tests/emulator/control_test.cc compares it with these tables.
 #pragma once
 #include "control/emulated_gpu.hpp"
 

@@ -22,7 +22,7 @@ std::unique_ptr<EmulatedGpu> EmulatedGpu::from_file(const std::string &path)
 void EmulatedGpu::load_scenario(const json &scenario)
 {
 	mover_.forget_buffer();
-	driver_.load(scenario);
+	driver_.load_scenario(scenario);
 }
 
 json EmulatedGpu::control(const json &command)

@@ -46,9 +46,9 @@ json report_state(EmulatedGpu &gpu, const json &)
 						{"faulted", ch->pbdma_faulted || ch->eng_faulted},
 						{"inst", inst.addr},
 						{"inst_target", unsigned(inst.ap)}};
-				if (auto image = host.images().locate(inst)) {
+				if (auto image = host.images().find_image(inst)) {
 					channel["context"] = image->addr;
-					if (auto modes = host.images().modes(inst)) {
+					if (auto modes = host.images().read_modes(inst)) {
 						channel["graphics_preemption"] = modes->graphics & 3;
 						channel["compute_preemption"] = modes->compute & 3;
 					}
@@ -88,10 +88,10 @@ json report_state(EmulatedGpu &gpu, const json &)
 json report_runtime(EmulatedGpu &gpu, const json &)
 {
 	Host &host = gpu.host();
-	host.account_all();
+	host.count_run_times();
 	json runlists = json::array(), tsgs = json::array(), channels = json::array();
 	for (auto &rl : host.runlists()) {
-		uint64_t ran = 0;
+		u64 ran = 0;
 		for (const auto &[id, a] : rl.accounts) {
 			ran += a.ran_ns;
 			tsgs.push_back({{"runlist", rl.info.id}, {"id", id}, {"ns", a.ran_ns}, {"slices", a.slices}});

@@ -9,22 +9,22 @@
 namespace emu {
 
 // Returns the virtual address at which it was mapped. Kepler and gm107 publish no layout: a page full of 0x5c.
-uint64_t DriverPart::build_main_image(ProcessPlan &p, const TsgPlan &t, uint64_t va)
+u64 DriverPart::build_main_image(ProcessPlan &p, const TsgPlan &t, u64 va)
 {
 	const Profile &profile = gpu_.profile();
 	Memories &mem = gpu_.memories();
-	uint64_t page = 1ull << p.page_shift;
+	u64 page = 1ull << p.page_shift;
 	Phys main = allocate(Contexts, page, page);
 	p.space->map(va, main, p.page_shift);
-	auto word = [&](unsigned offset, uint32_t v) { mem.wr32({main.ap, main.addr + offset}, v); };
+	auto word = [&](unsigned offset, u32 v) { mem.wr32({main.ap, main.addr + offset}, v); };
 
-	ImageKind kind = profile.is.image;
+	ImageKind kind = profile.traits.image;
 	if (kind == ImageKind::Unpublished) {
 		for (unsigned at = 0; at < 0x100; at += 4)
 			word(at, 0x5c5c5c5c);
 		return va;
 	}
-	word(0x04, uint32_t(page));   // SIZE
+	word(0x04, u32(page));        // SIZE
 	word(0x08, profile.num_gpcs); // NUM_GPCS
 	if (kind == ImageKind::Gm20b) {
 		word(0x60, t.compute ? 1 : 0); // PREEMPTION_OPTIONS: CTA
@@ -33,7 +33,7 @@ uint64_t DriverPart::build_main_image(ProcessPlan &p, const TsgPlan &t, uint64_t
 		word(0x84, t.compute);  // COMPUTE_PREEMPTION_OPTIONS
 	}
 	if (kind == ImageKind::PerVeid) // CTL: TYPE COMPUTE, MAGIC_VALUE
-		word(0x0c, put(5, 0, 0x20) | put(31, 16, 0xcafe));
+		word(0x0c, put_bits(5, 0, 0x20) | put_bits(31, 16, 0xcafe));
 	if (kind != ImageKind::Gp10x || profile.unified) // not in the gp106 header, but in gp10b's
 		word(0xf0, t.id);                        // CONTEXT_ID
 	word(0xfc, 0x600dc0de);                          // MAGIC_VALUE
@@ -48,15 +48,15 @@ uint64_t DriverPart::build_main_image(ProcessPlan &p, const TsgPlan &t, uint64_t
 	return va;
 }
 
-uint64_t DriverPart::build_veid_header(ProcessPlan &p, uint64_t va, uint64_t main_va)
+u64 DriverPart::build_veid_header(ProcessPlan &p, u64 va, u64 main_va)
 {
-	uint64_t page = 1ull << p.page_shift;
+	u64 page = 1ull << p.page_shift;
 	Phys header = allocate(Contexts, page, page);
 	p.space->map(va, header, p.page_shift);
-	auto word = [&](unsigned offset, uint32_t v) { gpu_.memories().wr32({header.ap, header.addr + offset}, v); };
-	word(0x0c, put(5, 0, 0x21) | put(31, 16, 0xcafe)); // CTL: TYPE PER_VEID_HEADER
-	word(0x78, uint32_t(main_va >> 32) & 0x1ffff);     // CONTEXT_BUFFER_PTR_HI 16:0
-	word(0x7c, uint32_t(main_va));                     // CONTEXT_BUFFER_PTR
+	auto word = [&](unsigned offset, u32 v) { gpu_.memories().wr32({header.ap, header.addr + offset}, v); };
+	word(0x0c, put_bits(5, 0, 0x21) | put_bits(31, 16, 0xcafe)); // CTL: TYPE PER_VEID_HEADER
+	word(0x78, u32(main_va >> 32) & 0x1ffff);                    // CONTEXT_BUFFER_PTR_HI 16:0
+	word(0x7c, u32(main_va));                                    // CONTEXT_BUFFER_PTR
 	return va;
 }
 

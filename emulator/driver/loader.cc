@@ -21,19 +21,19 @@ bool DriverPart::has_graphics(int runlist) const
 	return false;
 }
 
-void DriverPart::load(const json &scenario)
+void DriverPart::load_scenario(const json &scenario)
 {
-	if (gpu_.profile().is.runlists_locked)
+	if (gpu_.profile().traits.runlists_locked)
 		throw std::invalid_argument("scenario: the runlist registers of " + gpu_.profile().name +
 					    " are not published");
 	format_ = page_format(scenario);
-	auto processes = plan(scenario);
-	place(scenario);
+	auto processes = make_plan(scenario);
+	place_memory(scenario);
 	gpu_.reset();
 
 	for (auto &p : processes)
-		p.space = std::make_unique<AddressSpace>(
-			gpu_.memories(), format_, [this](uint64_t n, uint64_t a) { return allocate(Tables, n, a); });
+		p.space = std::make_unique<AddressSpace>(gpu_.memories(), format_,
+							 [this](u64 n, u64 a) { return allocate(Tables, n, a); });
 	std::map<int, std::vector<const TsgPlan *>> lists;
 	unsigned index = 0;
 	for (auto &p : processes) {
@@ -52,9 +52,9 @@ void DriverPart::load(const json &scenario)
 			submit(rl, {ap_[Runlists], 0}, 0);
 	build_bars(scenario);
 
-	// Let the submits be taken up before anyone looks, as after a driver's start.
+	// Let the submits be committed, as after a driver's start.
 	gpu_.advance(10 * gpu_.profile().timing.runlist_fetch);
-	gpu_.host().account_all();
+	gpu_.host().count_run_times();
 }
 
 void DriverPart::build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, unsigned index)
@@ -65,7 +65,7 @@ void DriverPart::build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, un
 	if (p.page_shift == 16 || !p.space->has_page(p.page_shift))
 		p.page_shift = format_.big_shift;
 	// Kernel-side addresses of a process; the value is this driver's choice. RAMIN has 40 bits for the pointer.
-	uint64_t va = 0x7f00000000ull + (uint64_t(index) << 24) * 8, page = 1ull << p.page_shift;
+	u64 va = 0x7f00000000ull + (u64(index) << 24) * 8, page = 1ull << p.page_shift;
 	va = (va + page - 1) & ~(page - 1);
 
 	auto tables_of = [&](const std::string &name) -> const AddressSpace * {
@@ -81,16 +81,16 @@ void DriverPart::build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, un
 		if (subcontexts.empty())
 			subcontexts.emplace_back(0, p.space.get());
 
-		uint64_t main = 0;
-		std::map<unsigned, uint64_t> headers; // by VEID, made when a channel needs it
+		u64 main = 0;
+		std::map<unsigned, u64> headers; // by VEID, made when a channel needs it
 		if (has_graphics(runlist)) {
 			main = build_main_image(p, t, va);
 			va += page;
 		}
 		for (auto &c : t.channels) {
-			uint64_t wfi = main;
-			if (main && gpu_.profile().is.image == ImageKind::PerVeid) {
-				uint64_t &header = headers[c.veid];
+			u64 wfi = main;
+			if (main && gpu_.profile().traits.image == ImageKind::PerVeid) {
+				u64 &header = headers[c.veid];
 				if (!header) {
 					header = build_veid_header(p, va, main);
 					va += page;
@@ -104,93 +104,93 @@ void DriverPart::build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, un
 
 // RAMIN word 128 (and the subcontexts' own): TARGET 1:0, VOL 2, USE_VER2 10 (gp.., 0 for V3 tables), BIG_PAGE_SIZE 11
 // (gm20x..: 64 KiB), PTR_LO 31:12.
-uint32_t DriverPart::pdb_word(const AddressSpace &space) const
+u32 DriverPart::pdb_word(const AddressSpace &space) const
 {
-	bool has_big_bit = gpu_.profile().is.pages != PageTables::V1Big128;
-	return uint32_t(unsigned(space.pdb().ap) | 1u << 2 | put(10, 10, format_.version == PteVersion::V2) |
-			put(11, 11, has_big_bit && format_.big_shift == 16) | (uint32_t(space.pdb().addr) & ~0xfffu));
+	bool has_big_bit = gpu_.profile().traits.pages != PageTables::V1Big128;
+	return u32(unsigned(space.pdb().ap) | 1u << 2 | put_bits(10, 10, format_.version == PteVersion::V2) |
+		   put_bits(11, 11, has_big_bit && format_.big_shift == 16) | (u32(space.pdb().addr) & ~0xfffu));
 }
 
-void DriverPart::build_instance(const AddressSpace &space, ChannelPlan &c, uint64_t wfi,
+void DriverPart::build_instance(const AddressSpace &space, ChannelPlan &c, u64 wfi,
 				const std::vector<std::pair<unsigned, const AddressSpace *>> &subcontexts)
 {
 	const Profile &profile = gpu_.profile();
 	c.inst = allocate(Instances, 4096, 4096);
 	c.userd = allocate(Instances, 512, 512);
-	auto word = [&](unsigned i, uint32_t v) { gpu_.memories().wr32({c.inst.ap, c.inst.addr + 4 * i}, v); };
+	auto word = [&](unsigned i, u32 v) { gpu_.memories().wr32({c.inst.ap, c.inst.addr + 4 * i}, v); };
 
 	// RAMFC. What a channel that has fetched some of its commands holds; the positions are this driver's choice.
-	uint64_t gp_base = 0x100000000ull + uint64_t(c.id) * 0x10000; // virtual
-	word(0, 0x18);                                                // GP_PUT
-	word(profile.is.gp_get_word, 0x10);                           // GP_GET
+	u64 gp_base = 0x100000000ull + u64(c.id) * 0x10000; // virtual
+	word(0, 0x18);                                      // GP_PUT
+	word(profile.traits.gp_get_word, 0x10);             // GP_GET
 	if (profile.pfifo()) { // USERD: TARGET 1:0; from ga100 on it is in the runlist entry
-		word(2, uint32_t(c.userd.addr) | unsigned(c.userd.ap));
-		word(3, uint32_t(c.userd.addr >> 32));
+		word(2, u32(c.userd.addr) | unsigned(c.userd.ap));
+		word(3, u32(c.userd.addr >> 32));
 	}
 	word(4, 0xface); // SIGNATURE
-	word(profile.is.gp_base_word, uint32_t(gp_base));
-	word(profile.is.gp_base_word + 1, uint32_t(gp_base >> 32) | put(20, 16, 10)); // GP_BASE_HI: 1024 entries
-	if (profile.is.entry_bytes == 8) // timeslice of a bare channel, as 0x2310: TIMEOUT 7:0, SCALE 15:12, ENABLE 28
-		word(62, 128 | put(15, 12, 3) | 1u << 28);
-	if (profile.is.subcontexts) // SET_CHANNEL_INFO: SCG_TYPE 0 (graphics and compute 0), VEID 13:8, CHID 27:16
-		word(63, put(13, 8, c.veid) | put(27, 16, c.id));
+	word(profile.traits.gp_base_word, u32(gp_base));
+	word(profile.traits.gp_base_word + 1, u32(gp_base >> 32) | put_bits(20, 16, 10)); // GP_BASE_HI: 1024 entries
+	if (profile.traits.entry_bytes ==
+	    8) // timeslice of a bare channel, as 0x2310: TIMEOUT 7:0, SCALE 15:12, ENABLE 28
+		word(62, 128 | put_bits(15, 12, 3) | 1u << 28);
+	if (profile.traits.subcontexts) // SET_CHANNEL_INFO: SCG_TYPE 0 (graphics and compute 0), VEID 13:8, CHID 27:16
+		word(63, put_bits(13, 8, c.veid) | put_bits(27, 16, c.id));
 
-	uint64_t pdb = space.pdb().addr;
+	u64 pdb = space.pdb().addr;
 	word(128, pdb_word(space));
-	word(129, uint32_t(pdb >> 32));
-	if (profile.is.entry_bytes == 8) { // ADR_LIMIT: 49 bits for V2 tables, 40 for V1
+	word(129, u32(pdb >> 32));
+	if (profile.traits.entry_bytes == 8) { // ADR_LIMIT: 49 bits for V2 tables, 40 for V1
 		word(130, 0xfffff000);
 		word(131, format_.version == PteVersion::V2 ? 0x0001ffff : 0xff);
 	} else if (profile.image_magic_4) {
 		word(131, 0xcafeca11); // ga10b
 	}
-	if (profile.is.subcontexts) { // SC_PDB_VALID and the tables; their VER2 bit is written 1 even for V3 ones
-		uint32_t valid[2] = {0, 0};
+	if (profile.traits.subcontexts) { // SC_PDB_VALID and the tables; their VER2 bit is written 1 even for V3 ones
+		u32 valid[2] = {0, 0};
 		for (const auto &[veid, tables] : subcontexts) {
 			valid[veid / 32] |= 1u << (veid % 32);
 			word(168 + 4 * veid, pdb_word(*tables) | 1u << 10);
-			word(169 + 4 * veid, uint32_t(tables->pdb().addr >> 32));
+			word(169 + 4 * veid, u32(tables->pdb().addr >> 32));
 		}
 		word(166, valid[0]);
 		word(167, valid[1]);
 	}
 	if (wfi) { // ENGINE_WFI: MODE 2 virtual, PTR_LO 31:12; PTR_HI 7:0; VEID 5:0
-		word(132, (uint32_t(wfi) & ~0xfffu) | 1u << 2);
-		word(133, uint32_t(wfi >> 32) & 0xff);
-		if (profile.is.subcontexts)
-			word(134, put(5, 0, c.veid));
+		word(132, (u32(wfi) & ~0xfffu) | 1u << 2);
+		word(133, u32(wfi >> 32) & 0xff);
+		if (profile.traits.subcontexts)
+			word(134, put_bits(5, 0, c.veid));
 	}
 }
 
 void DriverPart::write_runlist(Runlist &rl, const std::vector<const TsgPlan *> &tsgs)
 {
 	const Profile &profile = gpu_.profile();
-	bool short_entries = profile.is.entry_bytes == 8;
-	std::vector<uint32_t> words;
+	bool short_entries = profile.traits.entry_bytes == 8;
+	std::vector<u32> words;
 	for (const TsgPlan *t : tsgs) {
-		uint32_t n = uint32_t(t->channels.size());
+		u32 n = u32(t->channels.size());
 		if (short_entries && !t->bare)
-			words.insert(words.end(), {uint32_t(put(11, 0, t->id) | 1u << 13 | put(17, 14, t->scale) |
-							    put(25, 18, t->timeout) | put(31, 26, n)),
+			words.insert(words.end(), {u32(put_bits(11, 0, t->id) | 1u << 13 | put_bits(17, 14, t->scale) |
+						       put_bits(25, 18, t->timeout) | put_bits(31, 26, n)),
 						   0u});
 		else if (!short_entries)
-			words.insert(words.end(), {uint32_t(1u | put(19, 16, t->scale) | put(31, 24, t->timeout)),
-						   uint32_t(put(7, 0, n)), t->id, 0u});
+			words.insert(words.end(), {u32(1u | put_bits(19, 16, t->scale) | put_bits(31, 24, t->timeout)),
+						   u32(put_bits(7, 0, n)), t->id, 0u});
 		for (const ChannelPlan &c : t->channels) {
 			if (short_entries)
-				words.insert(words.end(), {uint32_t(put(11, 0, c.id) | put(14, 14, c.runqueue)),
-							   profile.entry_inst ? uint32_t(c.inst.addr >> 12) : 0});
+				words.insert(words.end(), {u32(put_bits(11, 0, c.id) | put_bits(14, 14, c.runqueue)),
+							   profile.entry_inst ? u32(c.inst.addr >> 12) : 0});
 			else // INST_TARGET 5:4, USERD_TARGET 7:6
 				words.insert(words.end(),
-					     {uint32_t(put(1, 1, c.runqueue) | put(5, 4, unsigned(c.inst.ap)) |
-						       put(7, 6, unsigned(c.userd.ap)) | (c.userd.addr & 0xffffff00u)),
-					      uint32_t(c.userd.addr >> 32),
-					      uint32_t(c.id | (c.inst.addr & mask(31, 12))),
-					      uint32_t(c.inst.addr >> 32)});
+					     {u32(put_bits(1, 1, c.runqueue) | put_bits(5, 4, unsigned(c.inst.ap)) |
+						  put_bits(7, 6, unsigned(c.userd.ap)) | (c.userd.addr & 0xffffff00u)),
+					      u32(c.userd.addr >> 32), u32(c.id | (c.inst.addr & bit_mask(31, 12))),
+					      u32(c.inst.addr >> 32)});
 		}
 	}
-	// SUBMIT_BASE is aligned to 4 KiB up to ga100, to 1 KiB from ga102 on: 1 KiB beyond a page, so that it is seen.
-	bool kib = !profile.pfifo() && profile.is.submit_shift == 10;
+	// SUBMIT_BASE is aligned to 4 KiB up to ga100, to 1 KiB from ga102 on: not at a page, so that a reader that assumes 4 KiB fails.
+	bool kib = !profile.pfifo() && profile.traits.submit_shift == 10;
 	Phys base = allocate(Runlists, words.size() * 4 + 0x1000, 0x1000);
 	base.addr += kib ? 0x400 : 0;
 	gpu_.memories().write(base, words.data(), words.size() * 4);
@@ -198,58 +198,58 @@ void DriverPart::write_runlist(Runlist &rl, const std::vector<const TsgPlan *> &
 	for (const TsgPlan *t : tsgs)
 		for (const ChannelPlan &c : t->channels)
 			start_channel(rl, c);
-	submit(rl, base, uint32_t(words.size() * 4 / profile.is.entry_bytes));
+	submit(rl, base, u32(words.size() * 4 / profile.traits.entry_bytes));
 }
 
 void DriverPart::start_channel(Runlist &rl, const ChannelPlan &c)
 {
 	const Profile &profile = gpu_.profile();
 	Channel &ch = *gpu_.host().channel(rl, c.id);
-	ch.engine_slot = uint8_t(c.slot);
+	ch.engine_slot = u8(c.slot);
 	if (profile.pfifo()) {
-		uint32_t at = 0x800000 + 8 * c.id;
-		gpu_.poke_register(at, uint32_t(put(27, 0, c.inst.addr >> 12) | put(29, 28, unsigned(c.inst.ap))) |
+		u32 at = 0x800000 + 8 * c.id;
+		gpu_.poke_register(at, u32(put_bits(27, 0, c.inst.addr >> 12) | put_bits(29, 28, unsigned(c.inst.ap))) |
 					       1u << 31);
-		uint32_t v = c.enabled ? 1u << 10 : 1u << 11;
-		v |= put(1, 1, c.next);
-		if (profile.is.pccsr_runlist)
-			v |= put(19, 16, rl.info.id);
-		if (profile.is.host_volta)
-			v |= put(20, 20, c.pbdma_faulted) | put(21, 21, c.eng_faulted);
+		u32 v = c.enabled ? 1u << 10 : 1u << 11;
+		v |= put_bits(1, 1, c.next);
+		if (profile.traits.pccsr_runlist)
+			v |= put_bits(19, 16, rl.info.id);
+		if (profile.traits.host_volta)
+			v |= put_bits(20, 20, c.pbdma_faulted) | put_bits(21, 21, c.eng_faulted);
 		gpu_.poke_register(at + 4, v);
 		if (!c.busy)
 			return;
-		if (profile.is.vf)
-			gpu_.poke_register(0xbb0090, uint32_t(put(11, 0, c.id) | put(22, 16, rl.info.id)));
-		else if (profile.is.usermode)
+		if (profile.traits.vf)
+			gpu_.poke_register(0xbb0090, u32(put_bits(11, 0, c.id) | put_bits(22, 16, rl.info.id)));
+		else if (profile.traits.usermode)
 			gpu_.poke_register(0x810090, c.id);
 		else
 			ch.work = true; // Host polls GP_PUT in USERD there: not modelled
 		return;
 	}
-	uint32_t at = rl.info.chram_base + 4 * c.id;
+	u32 at = rl.info.chram_base + 4 * c.id;
 	gpu_.poke_register(at, 0xffffffff); // clear channel
-	uint32_t set = uint32_t(put(2, 2, c.next) | put(4, 4, c.pbdma_faulted) | put(5, 5, c.eng_faulted));
+	u32 set = u32(put_bits(2, 2, c.next) | put_bits(4, 4, c.pbdma_faulted) | put_bits(5, 5, c.eng_faulted));
 	if (set)
 		gpu_.poke_register(at, set);
 	if (c.enabled)
 		gpu_.poke_register(at, 0x00000002);
 	if (c.busy)
-		gpu_.poke_register(0xbb0090, uint32_t(put(11, 0, c.id) | put(22, 16, rl.info.id)));
+		gpu_.poke_register(0xbb0090, u32(put_bits(11, 0, c.id) | put_bits(22, 16, rl.info.id)));
 }
 
-void DriverPart::submit(Runlist &rl, Phys base, uint32_t length)
+void DriverPart::submit(Runlist &rl, Phys base, u32 length)
 {
-	const Traits &is = gpu_.profile().is;
+	const Traits &traits = gpu_.profile().traits;
 	unsigned id = rl.info.id;
-	if (is.runlist_readback) {
-		gpu_.poke_register(0x2270, uint32_t(put(27, 0, base.addr >> 12) | put(29, 28, unsigned(base.ap))));
-		gpu_.poke_register(0x2274, uint32_t(put(15, 0, length) | put(23, 20, id)));
+	if (traits.runlist_readback) {
+		gpu_.poke_register(0x2270, u32(put_bits(27, 0, base.addr >> 12) | put_bits(29, 28, unsigned(base.ap))));
+		gpu_.poke_register(0x2274, u32(put_bits(15, 0, length) | put_bits(23, 20, id)));
 		return;
 	}
-	uint32_t block = is.pfifo ? 0x2b00 + 16 * id : rl.info.pri_base + 0x80;
-	gpu_.poke_register(block, uint32_t((base.addr & mask(31, is.submit_shift)) | unsigned(base.ap)));
-	gpu_.poke_register(block + 4, uint32_t(base.addr >> 32));
+	u32 block = traits.pfifo ? 0x2b00 + 16 * id : rl.info.pri_base + 0x80;
+	gpu_.poke_register(block, u32((base.addr & bit_mask(31, traits.submit_shift)) | unsigned(base.ap)));
+	gpu_.poke_register(block + 4, u32(base.addr >> 32));
 	gpu_.poke_register(block + 8, length);
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The driver part: turns a scenario into what a driver would leave behind: instance blocks, page tables, context
-// images and runlists in memory, bound and enabled channels, submitted runlists. It uses the same registers a driver
-// uses (from the side: uncounted) and writes memory directly. The JSON schema is in emulator/README.md.
-//   plan.cc  JSON -> checked plan        loader.cc   instance blocks, runlists, submits
-//   images.cc  context images            windows.cc  where things are placed; BAR1 and BAR2
+// Builds a scenario (schema: emulator/README.md) in memory and starts it through a driver's registers, uncounted.
+// plan.cc: JSON -> checked plan; loader.cc: instance blocks, runlists, submits; images.cc: context images; windows.cc:
+// placement, BAR1 and BAR2.
 #pragma once
 #include "driver/page_tables.hpp"
 #include "model/gpu.hpp"
@@ -15,18 +13,18 @@ class DriverPart {
 public:
 	explicit DriverPart(Gpu &gpu) : gpu_(gpu) {}
 
-	void load(const nlohmann::json &scenario);
-	// Zeroed memory in the heap of that aperture, never given back before the next load().
-	Phys allocate(Aperture ap, uint64_t bytes, uint64_t align);
-	void submit(Runlist &rl, Phys base, uint32_t length);
+	void load_scenario(const nlohmann::json &scenario);
+	// Zeroed memory in the heap of that aperture, never given back before the next load_scenario().
+	Phys allocate(Aperture ap, u64 bytes, u64 align);
+	void submit(Runlist &rl, Phys base, u32 length);
 
-	// Whether load() has to wait for the machine's memory, or for a window into it.
+	// Whether load_scenario() has to wait for the machine's memory, or for a window into it.
 	bool needs_system_memory(const nlohmann::json &scenario) const;
 
 private:
 	enum Kind { Runlists, Instances, Tables, Contexts, KINDS };
 	struct ChannelPlan {
-		uint32_t id = 0;
+		u32 id = 0;
 		unsigned runqueue = 0, slot = 0, veid = 0;
 		bool busy = true, enabled = true, next = false, pbdma_faulted = false, eng_faulted = false;
 		Phys inst, userd;
@@ -36,8 +34,8 @@ private:
 		std::string process; // whose tables; empty: the TSG's own
 	};
 	struct TsgPlan {
-		uint32_t id = 0;
-		uint32_t timeout = 128, scale = 3;
+		u32 id = 0;
+		u32 timeout = 128, scale = 3;
 		unsigned graphics = 0, compute = 0;
 		bool bare = false;
 		std::vector<SubcontextPlan> subcontexts; // empty: number 0 alone
@@ -50,26 +48,26 @@ private:
 		std::unique_ptr<AddressSpace> space;
 	};
 
-	std::vector<ProcessPlan> plan(const nlohmann::json &scenario);
+	std::vector<ProcessPlan> make_plan(const nlohmann::json &scenario);
 	TsgPlan plan_tsg(const nlohmann::json &t, int *runlist);
 	ChannelPlan plan_channel(const nlohmann::json &c, int runlist, unsigned slot);
 	void plan_generated(const nlohmann::json &g, std::vector<ProcessPlan> &out);
-	void stand_alone(std::vector<ProcessPlan> &processes) const;
-	void check(const std::vector<ProcessPlan> &processes);
+	void make_bare(std::vector<ProcessPlan> &processes) const;
+	void check_plan(const std::vector<ProcessPlan> &processes);
 
-	void place(const nlohmann::json &scenario);
-	Phys allocate(Kind kind, uint64_t bytes, uint64_t align) { return allocate(ap_[kind], bytes, align); }
+	void place_memory(const nlohmann::json &scenario);
+	Phys allocate(Kind kind, u64 bytes, u64 align) { return allocate(ap_[kind], bytes, align); }
 	PageFormat page_format(const nlohmann::json &scenario) const;
 
 	void build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, unsigned index);
-	uint64_t build_main_image(ProcessPlan &p, const TsgPlan &t, uint64_t va);
-	uint64_t build_veid_header(ProcessPlan &p, uint64_t va, uint64_t main_va);
-	void build_instance(const AddressSpace &space, ChannelPlan &c, uint64_t wfi,
+	u64 build_main_image(ProcessPlan &p, const TsgPlan &t, u64 va);
+	u64 build_veid_header(ProcessPlan &p, u64 va, u64 main_va);
+	void build_instance(const AddressSpace &space, ChannelPlan &c, u64 wfi,
 			    const std::vector<std::pair<unsigned, const AddressSpace *>> &subcontexts);
-	uint32_t pdb_word(const AddressSpace &space) const;
+	u32 pdb_word(const AddressSpace &space) const;
 	void build_bars(const nlohmann::json &scenario);
-	void build_bar(int bar, const nlohmann::json &what);
-	void fill_bar(AddressSpace &space, int bar, const nlohmann::json &what);
+	void build_bar(int bar, const nlohmann::json &contents);
+	void fill_bar(AddressSpace &space, int bar, const nlohmann::json &contents);
 	void map_entry(AddressSpace &space, const nlohmann::json &entry);
 	void write_runlist(Runlist &rl, const std::vector<const TsgPlan *> &tsgs);
 	void start_channel(Runlist &rl, const ChannelPlan &c);
@@ -80,14 +78,14 @@ private:
 
 	Gpu &gpu_;
 	struct Heap { // addresses of the next allocation and of the end
-		uint64_t next = 0, end = 0;
+		u64 next = 0, end = 0;
 	} heap_vid_, heap_sys_;
 	Aperture ap_[KINDS] = {};
 	Aperture sys_ap_ = Aperture::SysCoherent;
 	PageFormat format_;
 	// regions with instance blocks, page tables and context images: [0] video, [1] system memory
 	struct Region {
-		uint64_t first = 0, last = 0, end = 0;
+		u64 first = 0, last = 0, end = 0;
 	} region_[2];
 };
 

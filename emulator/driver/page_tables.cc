@@ -8,10 +8,14 @@
 
 namespace emu {
 
-static uint64_t directory_bytes(const PageFormat &f)
+namespace {
+
+u64 directory_bytes(const PageFormat &f)
 {
 	return f.version == PteVersion::V1 ? 8ull << (40 - (f.big_shift + 10)) : 4096;
 }
+
+} // namespace
 
 AddressSpace::AddressSpace(Memories &mem, PageFormat format, Allocate allocate)
 	: mem_(mem), format_(format), allocate_(std::move(allocate)), pdb_(allocate_(directory_bytes(format), 4096))
@@ -27,38 +31,43 @@ bool AddressSpace::has_page(unsigned shift) const
 	return shift == 21 || (shift == 29 && format_.leaf_512m) || (shift == 38 && format_.leaf_256g);
 }
 
+namespace {
+
 // APERTURE of a directory entry: 1 video, 2 coherent, 3 non-coherent.
-static uint64_t pde_aperture(Aperture ap)
+u64 pde_aperture(Aperture ap)
 {
 	return is_sysmem(ap) ? unsigned(ap) : 1;
 }
 
-static uint64_t pte_aperture(Aperture ap)
+u64 pte_aperture(Aperture ap)
 {
 	return is_sysmem(ap) ? unsigned(ap) : 0;
 }
 
+} // namespace
+
 // V2: APERTURE 2:1, ADDRESS 32:8 (53:8 for system memory) = address >> 12.
 // V3: APERTURE 2:1, PCF 5:3 = 2 (cached, no ATS), ADDRESS 51:12 in place.
-uint64_t AddressSpace::pde(Phys table) const
+u64 AddressSpace::make_pde(Phys table) const
 {
-	uint64_t ap = pde_aperture(table.ap);
+	u64 ap = pde_aperture(table.ap);
 	if (format_.version == PteVersion::V3)
-		return put(2, 1, ap) | put(5, 3, 2) | (table.addr & mask(51, 12));
-	return put(2, 1, ap) | put(is_sysmem(table.ap) ? 53 : 32, 8, table.addr >> 12);
+		return put_bits(2, 1, ap) | put_bits(5, 3, 2) | (table.addr & bit_mask(51, 12));
+	return put_bits(2, 1, ap) | put_bits(is_sysmem(table.ap) ? 53 : 32, 8, table.addr >> 12);
 }
 
 // V2: VALID 0, APERTURE 2:1, PRIVILEGE 5, ADDRESS 32:8 (53:8 for system memory). V3: PCF 7:3 = 0x12 (privileged,
 // access counting off), ADDRESS 51:12 in place.
-uint64_t AddressSpace::pte(Phys target) const
+u64 AddressSpace::make_pte(Phys target) const
 {
-	uint64_t ap = pte_aperture(target.ap);
+	u64 ap = pte_aperture(target.ap);
 	if (format_.version == PteVersion::V3)
-		return 1 | put(2, 1, ap) | put(7, 3, 0x12) | (target.addr & mask(51, 12));
-	return 1 | put(2, 1, ap) | put(5, 5, 1) | put(is_sysmem(target.ap) ? 53 : 32, 8, target.addr >> 12);
+		return 1 | put_bits(2, 1, ap) | put_bits(7, 3, 0x12) | (target.addr & bit_mask(51, 12));
+	return 1 | put_bits(2, 1, ap) | put_bits(5, 5, 1) |
+	       put_bits(is_sysmem(target.ap) ? 53 : 32, 8, target.addr >> 12);
 }
 
-Phys AddressSpace::table_below(uint64_t entry, uint64_t bytes, uint64_t align)
+Phys AddressSpace::find_table(u64 entry, u64 bytes, u64 align)
 {
 	auto it = below_.find(entry);
 	if (it != below_.end())
@@ -68,25 +77,25 @@ Phys AddressSpace::table_below(uint64_t entry, uint64_t bytes, uint64_t align)
 
 // V1. PDE: w0 APERTURE_BIG 1:0, SIZE 3:2 (0: full), ADDRESS_BIG 31:4; w1 APERTURE_SMALL 1:0, ADDRESS_SMALL 31:4.
 // PTE: w0 VALID 0, PRIVILEGE 1, ADDRESS 31:4; w1 APERTURE 2:1. All addresses >> 12; video memory has 25 bits of them.
-void AddressSpace::map_v1(uint64_t va, Phys target, unsigned page_shift)
+void AddressSpace::map_v1(u64 va, Phys target, unsigned page_shift)
 {
 	unsigned pd = format_.big_shift + 10;
-	uint64_t entry = pdb_.addr + get(va, 39, pd) * 8;
+	u64 entry = pdb_.addr + get_bits(va, 39, pd) * 8;
 	bool big = page_shift != 12;
 	Phys half{pdb_.ap, entry + (big ? 0 : 4)};
-	Phys pt = table_below(half.addr, 8ull << (pd - page_shift), 4096);
-	auto address = [](Phys p) { return uint32_t(put(is_sysmem(p.ap) ? 31 : 28, 4, p.addr >> 12)); };
-	mem_.wr32(half, uint32_t(pde_aperture(pt.ap)) | address(pt));
-	uint64_t pte = 1 | put(1, 1, 1) | address(target) | put(34, 33, pte_aperture(target.ap));
-	mem_.wr64({pt.ap, pt.addr + get(va, pd - 1, page_shift) * 8}, pte);
+	Phys pt = find_table(half.addr, 8ull << (pd - page_shift), 4096);
+	auto address = [](Phys p) { return u32(put_bits(is_sysmem(p.ap) ? 31 : 28, 4, p.addr >> 12)); };
+	mem_.wr32(half, u32(pde_aperture(pt.ap)) | address(pt));
+	u64 pte = 1 | put_bits(1, 1, 1) | address(target) | put_bits(34, 33, pte_aperture(target.ap));
+	mem_.wr64({pt.ap, pt.addr + get_bits(va, pd - 1, page_shift) * 8}, pte);
 }
 
-void AddressSpace::map(uint64_t va, Phys target, unsigned page_shift)
+void AddressSpace::map(u64 va, Phys target, unsigned page_shift)
 {
 	if (!has_page(page_shift))
 		throw std::invalid_argument("these page tables have no pages of 2^" + std::to_string(page_shift) +
 					    " bytes");
-	if ((va | target.addr) & mask(page_shift - 1, 0))
+	if ((va | target.addr) & bit_mask(page_shift - 1, 0))
 		throw std::invalid_argument("a page of 2^" + std::to_string(page_shift) +
 					    " bytes must be aligned to its size");
 	if (format_.version == PteVersion::V1)
@@ -102,33 +111,33 @@ void AddressSpace::map(uint64_t va, Phys target, unsigned page_shift)
 
 	Phys table = pdb_;
 	for (unsigned i = 0; i < depth; i++) {
-		Phys entry{table.ap, table.addr + get(va, levels[i].hi, levels[i].lo) * 8};
+		Phys entry{table.ap, table.addr + get_bits(va, levels[i].hi, levels[i].lo) * 8};
 		if (levels[i].lo == page_shift) {
-			mem_.wr64(entry, pte(target));
+			mem_.wr64(entry, make_pte(target));
 			return;
 		}
-		table = table_below(entry.addr, 4096, 4096);
-		mem_.wr64(entry, pde(table));
+		table = find_table(entry.addr, 4096, 4096);
+		mem_.wr64(entry, make_pde(table));
 	}
 
-	Phys pd0{table.ap, table.addr + get(va, 28, 21) * 16}, pd0_small{pd0.ap, pd0.addr + 8};
+	Phys pd0{table.ap, table.addr + get_bits(va, 28, 21) * 16}, pd0_small{pd0.ap, pd0.addr + 8};
 	if (page_shift == 21) {
-		mem_.wr64(pd0, pte(target));
+		mem_.wr64(pd0, make_pte(target));
 		return;
 	}
 	if (page_shift == 16) { // the big half counts in 256 bytes; its table is 32 entries of 8 bytes
-		Phys pt = table_below(pd0.addr, 256, 256);
-		uint64_t ap = pde_aperture(pt.ap);
-		uint64_t big = format_.version == PteVersion::V3
-				       ? put(2, 1, ap) | put(5, 3, 2) | (pt.addr & mask(51, 8))
-				       : put(2, 1, ap) | put(is_sysmem(pt.ap) ? 53 : 32, 4, pt.addr >> 8);
+		Phys pt = find_table(pd0.addr, 256, 256);
+		u64 ap = pde_aperture(pt.ap);
+		u64 big = format_.version == PteVersion::V3
+				  ? put_bits(2, 1, ap) | put_bits(5, 3, 2) | (pt.addr & bit_mask(51, 8))
+				  : put_bits(2, 1, ap) | put_bits(is_sysmem(pt.ap) ? 53 : 32, 4, pt.addr >> 8);
 		mem_.wr64(pd0, big);
-		mem_.wr64({pt.ap, pt.addr + get(va, 20, 16) * 8}, pte(target));
+		mem_.wr64({pt.ap, pt.addr + get_bits(va, 20, 16) * 8}, make_pte(target));
 		return;
 	}
-	Phys pt = table_below(pd0_small.addr, 4096, 4096);
-	mem_.wr64(pd0_small, pde(pt));
-	mem_.wr64({pt.ap, pt.addr + get(va, 20, 12) * 8}, pte(target));
+	Phys pt = find_table(pd0_small.addr, 4096, 4096);
+	mem_.wr64(pd0_small, make_pde(pt));
+	mem_.wr64({pt.ap, pt.addr + get_bits(va, 20, 12) * 8}, make_pte(target));
 }
 
 } // namespace emu

@@ -12,7 +12,7 @@ namespace emu {
 
 class AddressSpace {
 public:
-	using Allocate = std::function<Phys(uint64_t bytes, uint64_t align)>;
+	using Allocate = std::function<Phys(u64 bytes, u64 align)>;
 
 	AddressSpace(Memories &mem, PageFormat format, Allocate allocate);
 
@@ -21,19 +21,19 @@ public:
 	// Whether pages of this size exist: 12; 16 or 17; 21, 29, 38 where the format has them.
 	bool has_page(unsigned shift) const;
 	// Maps one page. va and target must be aligned to it; refused otherwise.
-	void map(uint64_t va, Phys target, unsigned page_shift);
+	void map(u64 va, Phys target, unsigned page_shift);
 
 private:
-	Phys table_below(uint64_t entry, uint64_t bytes, uint64_t align);
-	uint64_t pde(Phys table) const;
-	uint64_t pte(Phys target) const;
-	void map_v1(uint64_t va, Phys target, unsigned page_shift);
+	Phys find_table(u64 entry, u64 bytes, u64 align);
+	u64 make_pde(Phys table) const;
+	u64 make_pte(Phys target) const;
+	void map_v1(u64 va, Phys target, unsigned page_shift);
 
 	Memories &mem_;
 	PageFormat format_;
 	Allocate allocate_;
 	Phys pdb_;
-	std::map<uint64_t, Phys> below_; // address of an entry (V1: half) -> table it points to
+	std::map<u64, Phys> below_; // address of an entry (V1: half) -> table it points to
 };
 
 } // namespace emu

@@ -10,12 +10,14 @@ namespace emu {
 
 using nlohmann::json;
 
-[[noreturn]] static void refuse(const std::string &why)
+namespace {
+
+[[noreturn]] void refuse(const std::string &why)
 {
 	throw std::invalid_argument("scenario: " + why);
 }
 
-static unsigned graphics_mode(const std::string &s)
+unsigned graphics_mode(const std::string &s)
 {
 	if (s == "wfi")
 		return 0;
@@ -24,7 +26,7 @@ static unsigned graphics_mode(const std::string &s)
 	refuse("unknown graphics preemption mode " + s);
 }
 
-static unsigned compute_mode(const std::string &s)
+unsigned compute_mode(const std::string &s)
 {
 	if (s == "wfi")
 		return 0;
@@ -35,24 +37,24 @@ static unsigned compute_mode(const std::string &s)
 	refuse("unknown compute preemption mode " + s);
 }
 
-static void read_timeslice(const json &t, uint32_t *timeout, uint32_t *scale)
+void read_timeslice(const json &t, u32 *timeout, u32 *scale)
 {
 	if (auto us = t.find("us"); us != t.end()) {
-		uint64_t units = number(*us) * 1000 / 1024;
+		u64 units = read_number(*us) * 1000 / 1024;
 		*scale = 0;
 		while (units >> *scale > 255)
 			++*scale;
-		*timeout = uint32_t(units >> *scale);
+		*timeout = u32(units >> *scale);
 	} else {
-		*timeout = number(t, "timeout", 128);
-		*scale = number(t, "scale", 3);
+		*timeout = read_number(t, "timeout", 128);
+		*scale = read_number(t, "scale", 3);
 	}
 	if (*timeout > 255 || *scale > 15)
 		refuse("timeslice does not fit its fields");
 }
 
 // A mode the chip lacks becomes the nearest one it has: gm20x knows WFI and CTA, older chips tell nothing.
-static void limit_modes(ImageKind kind, unsigned *graphics, unsigned *compute)
+void limit_modes(ImageKind kind, unsigned *graphics, unsigned *compute)
 {
 	if (kind == ImageKind::Gp10x || kind == ImageKind::PerVeid)
 		return;
@@ -60,15 +62,17 @@ static void limit_modes(ImageKind kind, unsigned *graphics, unsigned *compute)
 	*compute = kind == ImageKind::Gm20b && *compute ? 1 : 0;
 }
 
+} // namespace
+
 DriverPart::ChannelPlan DriverPart::plan_channel(const json &c, int runlist, unsigned slot)
 {
 	const Profile &profile = gpu_.profile();
 	ChannelPlan ch;
-	ch.id = number(c.at("id"));
-	ch.runqueue = profile.is.entry_runqueue ? number(c, "runqueue", 0) : 0;
+	ch.id = read_number(c.at("id"));
+	ch.runqueue = profile.traits.entry_runqueue ? read_number(c, "runqueue", 0) : 0;
 	ch.slot = slot;
-	ch.veid = number(c, "veid", 0);
-	if (ch.veid > (profile.is.subcontexts ? 63u : 0u))
+	ch.veid = read_number(c, "veid", 0);
+	if (ch.veid > (profile.traits.subcontexts ? 63u : 0u))
 		refuse("channel " + std::to_string(ch.id) + ": no such subcontext on " + profile.name);
 	ch.busy = c.value("busy", true);
 	ch.enabled = c.value("enabled", true);
@@ -90,14 +94,14 @@ DriverPart::TsgPlan DriverPart::plan_tsg(const json &t, int *runlist)
 	const Profile &profile = gpu_.profile();
 	TsgPlan out;
 	unsigned slot = 0;
-	out.id = number(t.at("id"));
+	out.id = read_number(t.at("id"));
 	out.bare = t.value("bare", false);
 	*runlist = -1;
 	if (auto e = t.find("engine"); e != t.end()) {
-		if (const EngineInfo *info = profile.engine(*e))
+		if (const EngineInfo *info = profile.find_engine(*e))
 			*runlist = info->runlist, slot = info->rleng;
 	} else {
-		*runlist = int(number(t, "runlist", 0));
+		*runlist = int(read_number(t, "runlist", 0));
 	}
 	if (*runlist < 0 || !gpu_.host().runlist(*runlist)) {
 		*runlist = -1;
@@ -110,10 +114,10 @@ DriverPart::TsgPlan DriverPart::plan_tsg(const json &t, int *runlist)
 		read_timeslice(*slice, &out.timeout, &out.scale);
 	out.graphics = graphics_mode(t.value("graphics_preemption", "wfi"));
 	out.compute = compute_mode(t.value("compute_preemption", "wfi"));
-	limit_modes(profile.is.image, &out.graphics, &out.compute);
-	if (profile.is.subcontexts)
+	limit_modes(profile.traits.image, &out.graphics, &out.compute);
+	if (profile.traits.subcontexts)
 		for (const auto &s : t.value("subcontexts", json::array())) {
-			out.subcontexts.push_back({unsigned(number(s.at("veid"))), s.value("process", "")});
+			out.subcontexts.push_back({unsigned(read_number(s.at("veid"))), s.value("process", "")});
 			if (out.subcontexts.back().veid > 63)
 				refuse("TSG " + std::to_string(out.id) + ": there are 64 subcontexts");
 		}
@@ -124,25 +128,25 @@ DriverPart::TsgPlan DriverPart::plan_tsg(const json &t, int *runlist)
 
 void DriverPart::plan_generated(const json &g, std::vector<ProcessPlan> &out)
 {
-	uint64_t channels = number(g.at("channels")), per_tsg = number(g, "channels_per_tsg", 8);
-	uint64_t tsgs_per_process = number(g, "tsgs_per_process", 4);
-	uint64_t first_channel = number(g, "first_channel", 0), first_tsg = number(g, "first_tsg", 0);
-	int runlist = int(number(g, "runlist", 0));
+	u64 channels = read_number(g.at("channels")), per_tsg = read_number(g, "channels_per_tsg", 8);
+	u64 tsgs_per_process = read_number(g, "tsgs_per_process", 4);
+	u64 first_channel = read_number(g, "first_channel", 0), first_tsg = read_number(g, "first_tsg", 0);
+	int runlist = int(read_number(g, "runlist", 0));
 	if (!per_tsg || !tsgs_per_process || channels > 4096)
 		refuse("generate: bad sizes");
 	if (!gpu_.host().runlist(runlist))
 		refuse("generate: no such runlist");
-	uint64_t made = 0, tsg = first_tsg;
+	u64 made = 0, tsg = first_tsg;
 	while (made < channels) {
 		TsgPlan t;
-		t.id = uint32_t(tsg++);
+		t.id = u32(tsg++);
 		if (auto slice = g.find("timeslice"); slice != g.end())
 			read_timeslice(*slice, &t.timeout, &t.scale);
 		t.compute = unsigned(tsg % 3);
-		limit_modes(gpu_.profile().is.image, &t.graphics, &t.compute);
-		for (uint64_t i = 0; i < per_tsg && made < channels; i++, made++) {
+		limit_modes(gpu_.profile().traits.image, &t.graphics, &t.compute);
+		for (u64 i = 0; i < per_tsg && made < channels; i++, made++) {
 			ChannelPlan c;
-			c.id = uint32_t(first_channel + made);
+			c.id = u32(first_channel + made);
 			c.busy = g.value("busy", true);
 			c.enabled = g.value("enabled", true);
 			t.channels.push_back(c);
@@ -154,7 +158,7 @@ void DriverPart::plan_generated(const json &g, std::vector<ProcessPlan> &out)
 	}
 }
 
-std::vector<DriverPart::ProcessPlan> DriverPart::plan(const json &scenario)
+std::vector<DriverPart::ProcessPlan> DriverPart::make_plan(const json &scenario)
 {
 	std::vector<ProcessPlan> out;
 	for (const auto &p : scenario.value("processes", json::array())) {
@@ -176,44 +180,43 @@ std::vector<DriverPart::ProcessPlan> DriverPart::plan(const json &scenario)
 	}
 	if (auto g = scenario.find("generate"); g != scenario.end()) {
 		if (g->is_array())
-			for (const auto &one : *g)
-				plan_generated(one, out);
+			for (const auto &group : *g)
+				plan_generated(group, out);
 		else
 			plan_generated(*g, out);
 	}
 	if (!gpu_.profile().tsg_headers)
-		stand_alone(out);
-	check(out);
+		make_bare(out);
+	check_plan(out);
 	return out;
 }
 
 // gk104 knows no TSG headers: each channel stands on the runlist alone.
-void DriverPart::stand_alone(std::vector<ProcessPlan> &processes) const
+void DriverPart::make_bare(std::vector<ProcessPlan> &processes) const
 {
 	for (auto &p : processes) {
 		std::vector<std::pair<int, TsgPlan>> alone;
 		for (const auto &[runlist, t] : p.tsgs)
 			for (const auto &c : t.channels) {
-				TsgPlan one = t;
-				one.id = c.id;
-				one.bare = true;
-				one.channels = {c};
-				alone.emplace_back(runlist, std::move(one));
+				TsgPlan bare = t;
+				bare.id = c.id;
+				bare.bare = true;
+				bare.channels = {c};
+				alone.emplace_back(runlist, std::move(bare));
 			}
 		p.tsgs = std::move(alone);
 	}
 }
 
-void DriverPart::check(const std::vector<ProcessPlan> &processes)
+void DriverPart::check_plan(const std::vector<ProcessPlan> &processes)
 {
 	const Profile &profile = gpu_.profile();
-	std::set<std::pair<int, uint32_t>> channels, tsgs; // ids are per runlist from Ampere on, global before
+	std::set<std::pair<int, u32>> channels, tsgs; // ids are per runlist from Ampere on, global before
 	for (const auto &p : processes)
 		for (const auto &[runlist, t] : p.tsgs) {
 			int space = profile.pfifo() ? 0 : runlist;
-			uint32_t limit =
-				profile.pfifo() ? profile.channels : gpu_.host().runlist(runlist)->info.channels;
-			bool short_entries = profile.is.entry_bytes == 8;
+			u32 limit = profile.pfifo() ? profile.channels : gpu_.host().runlist(runlist)->info.channels;
+			bool short_entries = profile.traits.entry_bytes == 8;
 			size_t longest = short_entries ? 32 : 128;
 			if (t.channels.empty() || t.channels.size() > longest)
 				refuse("TSG " + std::to_string(t.id) + ": bad number of channels");

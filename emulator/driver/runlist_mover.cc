@@ -15,7 +15,7 @@ void RunlistMover::check_read(int bar, u64 offset)
 		return;
 	const Memories &mem = gpu_.memories();
 	auto target = gpu_.bus().target(bar, offset);
-	u64 bytes = u64(rl->submit_length) * gpu_.profile().is.entry_bytes;
+	u64 bytes = u64(rl->submit_length) * gpu_.profile().traits.entry_bytes;
 	if (!target || mem.in_system(target->ap) != mem.in_system(rl->submit_base.ap) ||
 	    target->addr - rl->submit_base.addr >= bytes)
 		return;
@@ -26,7 +26,7 @@ void RunlistMover::check_read(int bar, u64 offset)
 void RunlistMover::move_list(Runlist &rl)
 {
 	Memories &mem = gpu_.memories();
-	unsigned entry = gpu_.profile().is.entry_bytes;
+	unsigned entry = gpu_.profile().traits.entry_bytes;
 	std::vector<u8> raw(size_t(rl.submit_length) * entry);
 	if (raw.empty() || !mem.read(rl.submit_base, raw.data(), raw.size()))
 		return;

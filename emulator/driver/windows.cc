@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where a scenario's structures are placed (video or system memory), and BAR1 and BAR2 as a driver sets them up.
-// RM keeps its own structures high in video memory; so does this driver (assumed: upper half). In system memory they
-// start at the beginning of the window that was set aside.
+// Where a scenario's structures are placed, and BAR1 and BAR2 as a driver sets them up. As RM does, they lie high in video
+// memory (assumed: upper half); in system memory they start where the window that was set aside starts.
 #include "driver/loader.hpp"
 
 #include "model/bits.hpp"
@@ -12,13 +11,17 @@ namespace emu {
 
 using nlohmann::json;
 
-static constexpr uint64_t BLOCK = 2u << 20;
+namespace {
 
-Phys DriverPart::allocate(Aperture ap, uint64_t bytes, uint64_t align)
+constexpr u64 BLOCK = 2u << 20;
+
+} // namespace
+
+Phys DriverPart::allocate(Aperture ap, u64 bytes, u64 align)
 {
 	bool sys = gpu_.memories().in_system(ap);
 	Heap &heap = sys ? heap_sys_ : heap_vid_;
-	uint64_t addr = (heap.next + align - 1) & ~(align - 1);
+	u64 addr = (heap.next + align - 1) & ~(align - 1);
 	if (addr + bytes > heap.end)
 		throw std::runtime_error(sys ? "scenario: does not fit the system memory set aside for the GPU"
 					     : "scenario: does not fit the GPU's memory");
@@ -28,17 +31,19 @@ Phys DriverPart::allocate(Aperture ap, uint64_t bytes, uint64_t align)
 	return {ap, addr};
 }
 
-static const char *const KIND_KEYS[] = {"runlists", "instances", "tables", "contexts"};
+namespace {
 
-static bool in_system(const std::string &s)
+const char *const KIND_KEYS[] = {"runlists", "instances", "tables", "contexts"};
+
+bool in_system(const std::string &s)
 {
 	if (s != "vid" && s != "sys")
 		throw std::invalid_argument("scenario: memory is \"vid\" or \"sys\", not " + s);
 	return s == "sys";
 }
 
-// "memory": one word for all, or an object by kind.
-static bool wants_system(const json &scenario, int kind)
+// "memory": one string for all, or an object by kind.
+bool wants_system(const json &scenario, int kind)
 {
 	auto m = scenario.find("memory");
 	if (m == scenario.end())
@@ -48,13 +53,15 @@ static bool wants_system(const json &scenario, int kind)
 	return in_system(m->value(KIND_KEYS[kind], "vid"));
 }
 
+} // namespace
+
 Memories::Window DriverPart::find_window(const json &scenario) const
 {
 	auto w = scenario.find("sysmem");
 	if (w == scenario.end())
 		return gpu_.memories().window;
-	uint64_t base = number(w->at("base"));
-	return {number(*w, "bus", base), base, number(w->at("bytes"))};
+	u64 base = read_number(w->at("base"));
+	return {read_number(*w, "bus", base), base, read_number(w->at("bytes"))};
 }
 
 bool DriverPart::needs_system_memory(const json &scenario) const
@@ -69,7 +76,7 @@ bool DriverPart::needs_system_memory(const json &scenario) const
 	return !sys || !w.bytes || !sys->at(w.base, w.bytes);
 }
 
-void DriverPart::place(const json &scenario)
+void DriverPart::place_memory(const json &scenario)
 {
 	const Profile &profile = gpu_.profile();
 	Memories &mem = gpu_.memories();
@@ -89,7 +96,7 @@ void DriverPart::place(const json &scenario)
 	if (needs_system_memory(scenario))
 		throw std::runtime_error(
 			"scenario: needs system memory: none is shared, or none is set aside (\"sysmem\")");
-	uint64_t half = profile.unified ? 0 : (profile.memory_bytes / 2) & ~(BLOCK - 1);
+	u64 half = profile.unified ? 0 : (profile.memory_bytes / 2) & ~(BLOCK - 1);
 	heap_vid_ = {half, profile.unified ? 0 : profile.memory_bytes};
 	heap_sys_ = {mem.window.bus, mem.window.bus + mem.window.bytes};
 	region_[0].first = heap_vid_.next;
@@ -98,7 +105,7 @@ void DriverPart::place(const json &scenario)
 
 PageFormat DriverPart::page_format(const json &scenario) const
 {
-	PageTables pages = gpu_.profile().is.pages;
+	PageTables pages = gpu_.profile().traits.pages;
 	PageFormat usual = usual_format(pages);
 	std::string wanted = scenario.value("page_tables", ""), big = scenario.value("big_page", "");
 	if (wanted.empty() && big.empty())
@@ -114,10 +121,8 @@ PageFormat DriverPart::page_format(const json &scenario) const
 	throw std::invalid_argument("scenario: " + gpu_.profile().name + " has no such page tables");
 }
 
-// BAR1 and BAR2: instance block and page tables, virtual addresses from 0.
-// "instmem": instance blocks, page tables and context images, as many as fit (default for BAR2); "all": those and the
-// runlists; "none": bound, nothing mapped (default for BAR1); "physical": no tables, offsets are video memory
-// addresses; {"map": [...]}: the pages listed.
+// BAR1 and BAR2: instance block and page tables, virtual addresses from 0. The values of "bar1" and "bar2" are in
+// emulator/README.md.
 void DriverPart::build_bars(const json &scenario)
 {
 	region_[0].end = heap_vid_.next;
@@ -138,58 +143,58 @@ void DriverPart::map_entry(AddressSpace &space, const json &entry)
 	std::string in = entry.value("memory", "vid");
 	if (!space.has_page(shift) && entry.value("optional", false))
 		return;
-	Phys target{in_system(in) || gpu_.memories().unified() ? sys_ap_ : Aperture::Vid, number(entry.at("phys"))};
-	uint64_t va = number(entry.at("va"));
-	for (uint64_t n = number(entry, "pages", 1); n; n--, va += 1ull << shift, target.addr += 1ull << shift)
+	Phys target{in_system(in) || gpu_.memories().unified() ? sys_ap_ : Aperture::Vid,
+		    read_number(entry.at("phys"))};
+	u64 va = read_number(entry.at("va"));
+	for (u64 n = read_number(entry, "pages", 1); n; n--, va += 1ull << shift, target.addr += 1ull << shift)
 		space.map(va, target, shift);
 }
 
-void DriverPart::fill_bar(AddressSpace &space, int bar, const json &what)
+void DriverPart::fill_bar(AddressSpace &space, int bar, const json &contents)
 {
-	if (what.is_object()) {
-		for (const auto &entry : what.at("map"))
+	if (contents.is_object()) {
+		for (const auto &entry : contents.at("map"))
 			map_entry(space, entry);
 		return;
 	}
-	if (what == "none")
+	if (contents == "none")
 		return;
-	if (what != "instmem" && what != "all")
-		throw std::invalid_argument("scenario: bar" + std::to_string(bar) + " cannot be " + what.dump());
-	uint64_t va = 0, size = gpu_.profile().bar_size[bar], page = 1ull << space.format().big_shift;
+	if (contents != "instmem" && contents != "all")
+		throw std::invalid_argument("scenario: bar" + std::to_string(bar) + " cannot be " + contents.dump());
+	u64 va = 0, size = gpu_.profile().bar_size[bar], page = 1ull << space.format().big_shift;
 	const Aperture apertures[2] = {Aperture::Vid, sys_ap_};
 	for (int sys = 0; sys < 2; sys++) {
 		const Region &r = region_[sys];
-		uint64_t last = what == "all" ? r.end : r.last;
-		for (uint64_t at = r.first; at < last && va < size; at += page, va += page)
-			space.map(va, {apertures[sys], at}, space.format().big_shift);
+		u64 last = contents == "all" ? r.end : r.last;
+		for (u64 addr = r.first; addr < last && va < size; addr += page, va += page)
+			space.map(va, {apertures[sys], addr}, space.format().big_shift);
 	}
 }
 
-void DriverPart::build_bar(int bar, const json &what)
+void DriverPart::build_bar(int bar, const json &contents)
 {
 	const Profile &profile = gpu_.profile();
 	if (!profile.bar_size[bar]) // a SoC has no BAR2
 		return;
 	Phys inst;
-	bool is_virtual = what != "physical";
+	bool is_virtual = contents != "physical";
 	if (is_virtual) {
-		AddressSpace space(gpu_.memories(), format_,
-				   [this](uint64_t n, uint64_t a) { return allocate(Tables, n, a); });
-		fill_bar(space, bar, what);
+		AddressSpace space(gpu_.memories(), format_, [this](u64 n, u64 a) { return allocate(Tables, n, a); });
+		fill_bar(space, bar, contents);
 		ChannelPlan c;
 		build_instance(space, c, 0, {{0, &space}});
 		inst = c.inst;
 	}
-	uint32_t older =
-		uint32_t(put(27, 0, inst.addr >> 12) | put(29, 28, unsigned(inst.ap)) | put(31, 31, is_virtual));
-	switch (profile.is.bars) {
+	u32 older = u32(put_bits(27, 0, inst.addr >> 12) | put_bits(29, 28, unsigned(inst.ap)) |
+			put_bits(31, 31, is_virtual));
+	switch (profile.traits.bars) {
 	case BarBlocks::Pbus: gpu_.poke_register(bar == 1 ? 0x1704 : 0x1714, older); break;
 	case BarBlocks::Vf: gpu_.poke_register(bar == 1 ? 0xb80f40 : 0xb80f48, older); break;
 	case BarBlocks::VfWide:
-		gpu_.poke_register(
-			bar == 1 ? 0xb80f60 : 0xb80f70,
-			uint32_t(put(9, 9, is_virtual) | put(11, 10, unsigned(inst.ap)) | (inst.addr & mask(31, 12))));
-		gpu_.poke_register(bar == 1 ? 0xb80f64 : 0xb80f74, uint32_t(inst.addr >> 32));
+		gpu_.poke_register(bar == 1 ? 0xb80f60 : 0xb80f70,
+				   u32(put_bits(9, 9, is_virtual) | put_bits(11, 10, unsigned(inst.ap)) |
+				       (inst.addr & bit_mask(31, 12))));
+		gpu_.poke_register(bar == 1 ? 0xb80f64 : 0xb80f74, u32(inst.addr >> 32));
 		break;
 	}
 }

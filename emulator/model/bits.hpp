@@ -12,24 +12,24 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr uint64_t mask(unsigned hi, unsigned lo)
+constexpr u64 bit_mask(unsigned hi, unsigned lo)
 {
 	assert(lo <= hi && hi < 64);
 	return (~0ull >> (63 - (hi - lo))) << lo;
 }
 
 // The value v placed at bits hi:lo (excess bits are cut off, as hardware would).
-constexpr uint64_t put(unsigned hi, unsigned lo, uint64_t v)
+constexpr u64 put_bits(unsigned hi, unsigned lo, u64 v)
 {
-	return (v << lo) & mask(hi, lo);
+	return (v << lo) & bit_mask(hi, lo);
 }
 
-constexpr uint64_t get(uint64_t word, unsigned hi, unsigned lo)
+constexpr u64 get_bits(u64 word, unsigned hi, unsigned lo)
 {
-	return (word & mask(hi, lo)) >> lo;
+	return (word & bit_mask(hi, lo)) >> lo;
 }
 
-constexpr bool bit(uint64_t word, unsigned n)
+constexpr bool get_bit(u64 word, unsigned n)
 {
 	return (word >> n) & 1;
 }

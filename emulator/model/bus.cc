@@ -6,7 +6,11 @@
 
 namespace emu {
 
-static constexpr uint32_t VF = 0xb80000;
+namespace {
+
+constexpr u32 VF = 0xb80000;
+
+} // namespace
 
 void Bus::reset()
 {
@@ -17,34 +21,34 @@ void Bus::reset()
 std::vector<Range> Bus::ranges() const
 {
 	std::vector<Range> r;
-	if (profile_.is.xal_window)
+	if (profile_.traits.xal_window)
 		r.push_back({0x10f000, 0x1000});
 	else
 		r.push_back({0x1000, 0x1000});
-	if (profile_.is.usermode)
+	if (profile_.traits.usermode)
 		r.push_back({0x810000, 0x1000});
-	if (profile_.is.vf) {
+	if (profile_.traits.vf) {
 		r.push_back({VF, 0x1000});
 		r.push_back({VF + 0x30000, 0x1000});
 	}
 	return r;
 }
 
-bool Bus::older_block_read(const Block &b, uint32_t &v) const
+bool Bus::older_block_read(const Block &b, u32 &v) const
 {
-	v = put(27, 0, b.inst.addr >> 12) | put(29, 28, unsigned(b.inst.ap)) | put(31, 31, b.is_virtual);
+	v = put_bits(27, 0, b.inst.addr >> 12) | put_bits(29, 28, unsigned(b.inst.ap)) | put_bits(31, 31, b.is_virtual);
 	return true;
 }
 
-void Bus::older_block_write(Block &b, uint32_t v)
+void Bus::older_block_write(Block &b, u32 v)
 {
-	b.inst = {Aperture(get(v, 29, 28)), get(v, 27, 0) << 12};
-	b.is_virtual = bit(v, 31);
+	b.inst = {Aperture(get_bits(v, 29, 28)), get_bits(v, 27, 0) << 12};
+	b.is_virtual = get_bit(v, 31);
 }
 
-bool Bus::read(uint32_t off, uint32_t &v)
+bool Bus::read(u32 off, u32 &v)
 {
-	bool hopper = profile_.is.bars == BarBlocks::VfWide, pascal = profile_.is.bars == BarBlocks::Pbus;
+	bool hopper = profile_.traits.bars == BarBlocks::VfWide, pascal = profile_.traits.bars == BarBlocks::Pbus;
 	v = 0;
 	switch (off) {
 	case 0x1700: v = window_; return true;
@@ -53,9 +57,9 @@ bool Bus::read(uint32_t off, uint32_t &v)
 	case 0x1714: return pascal ? older_block_read(bar_[off == 0x1704 ? 1 : 2], v) : true;
 	case 0x1710: return true; // BIND_STATUS: binds are done at once
 	case 0x810080:
-	case VF + 0x30080: v = uint32_t(host_.now()) & ~0x1fu; return true;
+	case VF + 0x30080: v = u32(host_.now()) & ~0x1fu; return true;
 	case 0x810084:
-	case VF + 0x30084: v = uint32_t(host_.now() >> 32) & 0x1fffffff; return true;
+	case VF + 0x30084: v = u32(host_.now() >> 32) & 0x1fffffff; return true;
 	case 0x810090:
 	case VF + 0x30090: return true; // write only
 	}
@@ -76,24 +80,24 @@ bool Bus::read(uint32_t off, uint32_t &v)
 	return false;
 }
 
-bool Bus::write(uint32_t off, uint32_t v)
+bool Bus::write(u32 off, u32 v)
 {
-	bool hopper = profile_.is.bars == BarBlocks::VfWide;
-	auto hopper_high = [&](Block &b, uint32_t high) {
+	bool hopper = profile_.traits.bars == BarBlocks::VfWide;
+	auto hopper_high = [&](Block &b, u32 high) {
 		b.high = high;
-		b.inst = {Aperture(get(b.low, 11, 10)), uint64_t(high) << 32 | (b.low & mask(31, 12))};
-		b.is_virtual = bit(b.low, 9);
+		b.inst = {Aperture(get_bits(b.low, 11, 10)), u64(high) << 32 | (b.low & bit_mask(31, 12))};
+		b.is_virtual = get_bit(b.low, 9);
 	};
 	switch (off) {
 	case 0x1700: window_ = v & 0x03ffffff; return true;
-	case 0x10fd40: window_ = v & profile_.is.xal_window; return true;
+	case 0x10fd40: window_ = v & profile_.traits.xal_window; return true;
 	case 0x1704:
 	case 0x1714:
-		if (profile_.is.bars == BarBlocks::Pbus)
+		if (profile_.traits.bars == BarBlocks::Pbus)
 			older_block_write(bar_[off == 0x1704 ? 1 : 2], v);
 		return true;
 	case 0x810090: // gv: the channel id alone; tu: channel and runlist as in the other doorbell
-		if (!profile_.is.vf) {
+		if (!profile_.traits.vf) {
 			if (v < host_.pccsr_channels().size()) {
 				host_.pccsr_channels()[v].work = true;
 				host_.channel_changed();
@@ -102,8 +106,8 @@ bool Bus::write(uint32_t off, uint32_t v)
 		}
 		[[fallthrough]];
 	case VF + 0x30090: {
-		Runlist *rl = host_.runlist(int(get(v, 22, 16)));
-		if (Channel *c = rl ? host_.channel(*rl, get(v, 11, 0)) : nullptr) {
+		Runlist *rl = host_.runlist(int(get_bits(v, 22, 16)));
+		if (Channel *c = rl ? host_.channel(*rl, get_bits(v, 11, 0)) : nullptr) {
 			c->work = true;
 			host_.channel_changed();
 		}
@@ -126,21 +130,21 @@ bool Bus::write(uint32_t off, uint32_t v)
 		case VF + 0xf74: hopper_high(bar_[2], v & 0xfffff); return true;
 		}
 	}
-	uint32_t ignored;
+	u32 ignored;
 	return read(off, ignored);
 }
 
-std::optional<Phys> Bus::target(int bar, uint64_t off) const
+std::optional<Phys> Bus::target(int bar, u64 off) const
 {
 	if (bar == 0) {
-		if (profile_.is.xal_window)
-			return Phys{Aperture::Vid, (uint64_t(window_) << 16) + off};
-		return Phys{Aperture(get(window_, 25, 24)), (get(window_, 23, 0) << 16) + off};
+		if (profile_.traits.xal_window)
+			return Phys{Aperture::Vid, (u64(window_) << 16) + off};
+		return Phys{Aperture(get_bits(window_, 25, 24)), (get_bits(window_, 23, 0) << 16) + off};
 	}
 	const Block &b = bar_[bar];
 	if (!b.is_virtual)
 		return Phys{Aperture::Vid, off};
-	auto space = address_space(mem_, profile_.is.pages, b.inst);
+	auto space = address_space(mem_, profile_.traits.pages, b.inst);
 	return space ? translate(mem_, *space, off) : std::nullopt;
 }
 
@@ -149,36 +153,36 @@ bool Bus::is_protected(Phys p) const
 	return !mem_.in_system(p.ap) && p.addr - protected_.first < protected_.second;
 }
 
-uint64_t Bus::read_at(std::optional<Phys> p, unsigned size) const
+u64 Bus::read_at(std::optional<Phys> p, unsigned size) const
 {
-	uint64_t v = 0;
+	u64 v = 0;
 	if (!p || is_protected(*p) || !mem_.read(*p, &v, size))
-		v = (uint64_t(FB_ACK_TIMEOUT) << 32 | FB_ACK_TIMEOUT) & mask(size * 8 - 1, 0);
+		v = (u64(FB_ACK_TIMEOUT) << 32 | FB_ACK_TIMEOUT) & bit_mask(size * 8 - 1, 0);
 	return v;
 }
 
-void Bus::write_at(std::optional<Phys> p, unsigned size, uint64_t v)
+void Bus::write_at(std::optional<Phys> p, unsigned size, u64 v)
 {
 	if (p && !is_protected(*p))
 		mem_.write(*p, &v, size);
 }
 
-uint64_t Bus::pramin_read(uint32_t off, unsigned size)
+u64 Bus::pramin_read(u32 off, unsigned size)
 {
 	return read_at(target(0, off), size);
 }
 
-void Bus::pramin_write(uint32_t off, unsigned size, uint64_t v)
+void Bus::pramin_write(u32 off, unsigned size, u64 v)
 {
 	write_at(target(0, off), size, v);
 }
 
-uint64_t Bus::bar_read(int bar, uint64_t off, unsigned size)
+u64 Bus::bar_read(int bar, u64 off, unsigned size)
 {
 	return read_at(target(bar, off), size);
 }
 
-void Bus::bar_write(int bar, uint64_t off, unsigned size, uint64_t v)
+void Bus::bar_write(int bar, u64 off, unsigned size, u64 v)
 {
 	write_at(target(bar, off), size, v);
 }

@@ -22,38 +22,38 @@ class Bus : public Unit {
 public:
 	Bus(const Profile &profile, Memories &mem, Host &host) : profile_(profile), mem_(mem), host_(host) {}
 	std::vector<Range> ranges() const override;
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 	void reset() override;
 
 	// Offset inside the 1 MiB PRAMIN view.
-	uint64_t pramin_read(uint32_t offset, unsigned size);
-	void pramin_write(uint32_t offset, unsigned size, uint64_t value);
+	u64 pramin_read(u32 offset, unsigned size);
+	void pramin_write(u32 offset, unsigned size, u64 value);
 	// bar: 1 or 2
-	uint64_t bar_read(int bar, uint64_t offset, unsigned size);
-	void bar_write(int bar, uint64_t offset, unsigned size, uint64_t value);
+	u64 bar_read(int bar, u64 offset, unsigned size);
+	void bar_write(int bar, u64 offset, unsigned size, u64 value);
 	// Where an access through PRAMIN (bar 0), BAR1 or BAR2 ends up.
-	std::optional<Phys> target(int bar, uint64_t offset) const;
+	std::optional<Phys> target(int bar, u64 offset) const;
 	// Video memory that PRAMIN, BAR1 and BAR2 do not reach: reads give a code, writes vanish. bytes 0: none.
-	void protect(uint64_t addr, uint64_t bytes) { protected_ = {addr, bytes}; }
+	void protect(u64 addr, u64 bytes) { protected_ = {addr, bytes}; }
 
 private:
 	struct Block { // one BAR's instance block
 		Phys inst;
 		bool is_virtual = false;
-		uint32_t low = 0, high = 0;
+		u32 low = 0, high = 0;
 	};
-	bool older_block_read(const Block &b, uint32_t &v) const;
-	void older_block_write(Block &b, uint32_t v);
+	bool older_block_read(const Block &b, u32 &v) const;
+	void older_block_write(Block &b, u32 v);
 	bool is_protected(Phys p) const;
-	uint64_t read_at(std::optional<Phys> p, unsigned size) const;
-	void write_at(std::optional<Phys> p, unsigned size, uint64_t v);
+	u64 read_at(std::optional<Phys> p, unsigned size) const;
+	void write_at(std::optional<Phys> p, unsigned size, u64 v);
 
 	const Profile &profile_;
 	Memories &mem_;
 	Host &host_;
-	uint32_t window_ = 0;
-	std::pair<uint64_t, uint64_t> protected_; // first byte, bytes
+	u32 window_ = 0;
+	std::pair<u64, u64> protected_; // first byte, bytes
 	Block bar_[3];
 };
 

@@ -10,7 +10,7 @@ namespace emu {
 
 // PMC. BOOT_0 0x0, BOOT_1 0x4, BOOT_2 0x8 (DOC turing/tu104/dev_master.ref.txt), BOOT_42 0xa00 (open-gpu-kernel-
 // modules nv_ref.h NV_PMC_BOOT_42).
-bool Pmc::read(uint32_t off, uint32_t &v)
+bool Pmc::read(u32 off, u32 &v)
 {
 	switch (off) {
 	case 0x0: v = profile_.boot0; return true;
@@ -21,25 +21,25 @@ bool Pmc::read(uint32_t off, uint32_t &v)
 	return false;
 }
 
-bool Pmc::write(uint32_t off, uint32_t)
+bool Pmc::write(u32 off, u32)
 {
 	return off == 0x0 || off == 0x4 || off == 0x8 || off == 0xa00;
 }
 
 // PTIMER. TIME_0 0x9400 NSEC 31:5, TIME_1 0x9410 NSEC 28:0 (open-gpu-kernel-modules volta/gv100/dev_timer.h);
 // from Turing on assumed to be still there.
-bool Ptimer::read(uint32_t off, uint32_t &v)
+bool Ptimer::read(u32 off, u32 &v)
 {
 	if (off == 0x9400)
-		v = uint32_t(host_.now()) & ~0x1fu;
+		v = u32(host_.now()) & ~0x1fu;
 	else if (off == 0x9410)
-		v = uint32_t(host_.now() >> 32) & 0x1fffffff;
+		v = u32(host_.now() >> 32) & 0x1fffffff;
 	else
 		return false;
 	return true;
 }
 
-bool Ptimer::write(uint32_t off, uint32_t)
+bool Ptimer::write(u32 off, u32)
 {
 	return off == 0x9400 || off == 0x9410;
 }
@@ -47,9 +47,9 @@ bool Ptimer::write(uint32_t off, uint32_t)
 // FUSE. A set bit means disabled. STATUS_OPT_GPC +0xc1c, STATUS_OPT_TPC_GPC(i) +0xc38+4i, i physical
 // (linux-nvgpu hw_fuse_gm20b.h, hw_fuse_ga100.h; polarity hal/gr/config/gr_config_gm20b_fusa.c). Base 0x21000,
 // from ga100 on 0x820000 (gh100: base published, offsets inherited). Kepler and gm107: not published, absent.
-bool Fuse::read(uint32_t abs, uint32_t &v)
+bool Fuse::read(u32 abs, u32 &v)
 {
-	uint32_t off = abs - base();
+	u32 off = abs - base();
 	if (off == 0xc1c) {
 		v = profile_.gpc_disabled;
 		return true;
@@ -61,9 +61,9 @@ bool Fuse::read(uint32_t abs, uint32_t &v)
 	return false;
 }
 
-bool Fuse::write(uint32_t abs, uint32_t)
+bool Fuse::write(u32 abs, u32)
 {
-	uint32_t v;
+	u32 v;
 	return read(abs, v);
 }
 
@@ -75,51 +75,51 @@ bool Fuse::write(uint32_t abs, uint32_t)
 //   Ampere  PCE_MAP 0x104028, PCE2LCE_CONFIG(i) 0x104100+4i, GRCE_CONFIG(i) 0x1041c0+4i
 //   ..      (DOC ampere/ga102/dev_ce.ref.txt; address by PEER on ga100, inherited on ad102 and gh100)
 // Kepler and Maxwell have no map: their copy engines are the physical ones.
-uint32_t *Ce::cell(uint32_t off)
+u32 *Ce::find_word(u32 off)
 {
-	auto at = [&](std::vector<uint32_t> &words, uint32_t base) -> uint32_t * {
+	auto at = [&](std::vector<u32> &words, u32 base) -> u32 * {
 		if (off < base || off >= base + 4 * words.size() || off & 3)
 			return nullptr;
 		return &words[(off - base) / 4];
 	};
-	bool turing = profile_.is.copy == CopyMap::Gv100;
-	if (profile_.is.copy == CopyMap::Packed)
+	bool turing = profile_.traits.copy == CopyMap::Gv100;
+	if (profile_.traits.copy == CopyMap::Packed)
 		return off == 0x104034 ? at(grce_, 0x104034) : nullptr;
 	if (auto *c = at(pce2lce_, turing ? 0x104040 : 0x104100))
 		return c;
 	return at(grce_, turing ? 0x104034 : 0x1041c0);
 }
 
-bool Ce::read(uint32_t off, uint32_t &v)
+bool Ce::read(u32 off, u32 &v)
 {
 	if (off == 0x104028) {
 		v = profile_.pce_map;
 		return true;
 	}
-	if (profile_.is.copy == CopyMap::Packed && off == 0x10402c) {
+	if (profile_.traits.copy == CopyMap::Packed && off == 0x10402c) {
 		v = 0;
 		for (unsigned pce = 0; pce < 8; pce++)
 			v |= (pce < pce2lce_.size() ? pce2lce_[pce] & 0xf : 7u) << (4 * pce);
 		return true;
 	}
-	if (uint32_t *c = cell(off)) {
+	if (u32 *c = find_word(off)) {
 		v = *c;
 		return true;
 	}
 	return false;
 }
 
-bool Ce::write(uint32_t off, uint32_t v)
+bool Ce::write(u32 off, u32 v)
 {
 	if (off == 0x104028)
 		return true;
 	// That a driver may write it is assumed: of later chips the manuals say so (RW-4A).
-	if (profile_.is.copy == CopyMap::Packed && off == 0x10402c) {
+	if (profile_.traits.copy == CopyMap::Packed && off == 0x10402c) {
 		for (unsigned pce = 0; pce < 8 && pce < pce2lce_.size(); pce++)
 			pce2lce_[pce] = v >> (4 * pce) & 0xf;
 		return true;
 	}
-	uint32_t *c = cell(off);
+	u32 *c = find_word(off);
 	if (c)
 		*c = v;
 	return c != nullptr;
@@ -132,28 +132,28 @@ bool Ce::write(uint32_t off, uint32_t v)
 //   ga102 ..         USABLE_FB_SIZE_IN_MB 0x1183a4, 31:0 (ampere/ga102/dev_gc6_island.h and _addendum.h; used for
 //                    GA102 and later by kern_mem_sys_ga102.c)
 // Kepler and Maxwell: no source. SoCs have no memory of their own.
-bool FbSize::read(uint32_t off, uint32_t &v)
+bool FbSize::read(u32 off, u32 &v)
 {
 	if (profile_.unified)
 		return false;
-	uint64_t mib = profile_.memory_bytes >> 20;
-	if (profile_.is.fb == FbSizeReg::LocalMemoryRange && off == 0x100ce0) {
+	u64 mib = profile_.memory_bytes >> 20;
+	if (profile_.traits.fb == FbSizeReg::LocalMemoryRange && off == 0x100ce0) {
 		unsigned scale = 0;
 		while (mib >> scale > 63)
 			scale++;
-		v = put(3, 0, scale) | put(9, 4, mib >> scale);
+		v = put_bits(3, 0, scale) | put_bits(9, 4, mib >> scale);
 		return true;
 	}
-	if (profile_.is.fb == FbSizeReg::UsableFb && off == 0x1183a4) {
-		v = uint32_t(mib);
+	if (profile_.traits.fb == FbSizeReg::UsableFb && off == 0x1183a4) {
+		v = u32(mib);
 		return true;
 	}
 	return false;
 }
 
-bool FbSize::write(uint32_t off, uint32_t)
+bool FbSize::write(u32 off, u32)
 {
-	uint32_t v;
+	u32 v;
 	return read(off, v);
 }
 
@@ -171,29 +171,29 @@ std::vector<unsigned> GrCounts::enabled_gpcs() const
 {
 	std::vector<unsigned> out;
 	for (unsigned g = 0; g < profile_.num_gpcs; g++)
-		if (!bit(profile_.gpc_disabled, g))
+		if (!get_bit(profile_.gpc_disabled, g))
 			out.push_back(g);
 	return out;
 }
 
-bool GrCounts::read(uint32_t off, uint32_t &v)
+bool GrCounts::read(u32 off, u32 &v)
 {
 	auto gpcs = enabled_gpcs();
 	if (off == 0x409604 || off == 0x120078) {
-		v = uint32_t(gpcs.size());
+		v = u32(gpcs.size());
 		return true;
 	}
 	if (off >= 0x502608 && (off - 0x502608) % 0x8000 == 0 && (off - 0x502608) / 0x8000 < gpcs.size()) {
 		unsigned g = gpcs[(off - 0x502608) / 0x8000];
-		v = std::popcount(~profile_.tpc_disabled[g] & uint32_t(mask(profile_.tpc_per_gpc - 1, 0)));
+		v = std::popcount(~profile_.tpc_disabled[g] & u32(bit_mask(profile_.tpc_per_gpc - 1, 0)));
 		return true;
 	}
 	return false;
 }
 
-bool GrCounts::write(uint32_t off, uint32_t)
+bool GrCounts::write(u32 off, u32)
 {
-	uint32_t v;
+	u32 v;
 	return read(off, v);
 }
 

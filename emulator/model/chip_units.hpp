@@ -11,8 +11,8 @@ class Pmc : public Unit {
 public:
 	explicit Pmc(const Profile &p) : profile_(p) {}
 	std::vector<Range> ranges() const override { return {{0x0, 0x1000}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
 	const Profile &profile_;
@@ -22,8 +22,8 @@ class Ptimer : public Unit {
 public:
 	explicit Ptimer(const Host &host) : host_(host) {}
 	std::vector<Range> ranges() const override { return {{0x9000, 0x1000}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
 	const Host &host_;
@@ -33,26 +33,26 @@ class Ptop : public Unit {
 public:
 	explicit Ptop(const Profile &p);
 	std::vector<Range> ranges() const override;
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
-	std::vector<uint32_t> build_v1(const Profile::Table &table) const;
-	std::vector<uint32_t> build_v2(const Profile::Table &table) const;
+	std::vector<u32> build_v1(const Profile::Table &table) const;
+	std::vector<u32> build_v2(const Profile::Table &table) const;
 
 	const Profile &profile_;
-	std::vector<std::vector<uint32_t>> tables_; // by die
+	std::vector<std::vector<u32>> tables_; // by die
 };
 
 class Fuse : public Unit {
 public:
 	explicit Fuse(const Profile &p) : profile_(p) {}
 	std::vector<Range> ranges() const override { return {{base(), 0x1000}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
-	uint32_t base() const { return profile_.is.fuse; }
+	u32 base() const { return profile_.traits.fuse; }
 
 	const Profile &profile_;
 };
@@ -61,14 +61,14 @@ class Ce : public Unit {
 public:
 	explicit Ce(const Profile &p) : profile_(p), grce_(p.grce_config), pce2lce_(p.pce2lce) {}
 	std::vector<Range> ranges() const override { return {{0x104000, 0x2000}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
-	uint32_t *cell(uint32_t offset);
+	u32 *find_word(u32 offset);
 
 	const Profile &profile_;
-	std::vector<uint32_t> grce_, pce2lce_;
+	std::vector<u32> grce_, pce2lce_;
 };
 
 // NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE, or from ga102 on NV_USABLE_FB_SIZE_IN_MB.
@@ -76,8 +76,8 @@ class FbSize : public Unit {
 public:
 	explicit FbSize(const Profile &p) : profile_(p) {}
 	std::vector<Range> ranges() const override { return {{0x100000, 0x1000}, {0x118000, 0x1000}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
 	const Profile &profile_;
@@ -88,8 +88,8 @@ class GrCounts : public Unit {
 public:
 	explicit GrCounts(const Profile &p) : profile_(p) {}
 	std::vector<Range> ranges() const override;
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
 	std::vector<unsigned> enabled_gpcs() const;
@@ -97,32 +97,32 @@ private:
 	const Profile &profile_;
 };
 
-// Registers that are there but give a CPU nothing: behind a privilege mask, or of a layout nobody published.
+// Registers that a CPU cannot read: behind a privilege mask, or of an unpublished layout.
 class Locked : public Unit {
 public:
-	Locked(std::vector<Range> ranges, uint32_t code) : ranges_(std::move(ranges)), code_(code) {}
+	Locked(std::vector<Range> ranges, u32 code) : ranges_(std::move(ranges)), code_(code) {}
 	std::vector<Range> ranges() const override { return ranges_; }
-	bool read(uint32_t, uint32_t &value) override
+	bool read(u32, u32 &value) override
 	{
 		value = code_;
 		return true;
 	}
-	bool write(uint32_t, uint32_t) override { return true; } // dropped
+	bool write(u32, u32) override { return true; } // dropped
 
 private:
 	std::vector<Range> ranges_;
-	uint32_t code_;
+	u32 code_;
 };
 
 class Pbdma : public Unit {
 public:
 	Pbdma(const Profile &p, Host &host) : profile_(p), host_(host) {}
 	std::vector<Range> ranges() const override { return {{0x40000, stride() * profile_.num_pbdma}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
-	uint32_t stride() const { return profile_.pfifo() ? 0x2000 : 0x800; }
+	u32 stride() const { return profile_.pfifo() ? 0x2000 : 0x800; }
 
 	const Profile &profile_;
 	Host &host_;

@@ -8,77 +8,77 @@ namespace emu {
 
 // RAMIN words 132/133: TARGET 1:0, MODE 2 (1 virtual), PTR_LO 31:12; PTR_HI 7:0.
 // DOC ampere/ga100/dev_ram.ref.txt NV_RAMIN_ENGINE_WFI_*.
-std::optional<Phys> ContextImages::locate(Phys inst) const
+std::optional<Phys> ContextImages::find_image(Phys inst) const
 {
-	uint32_t lo = mem_.rd32({inst.ap, inst.addr + 132 * 4}), hi = mem_.rd32({inst.ap, inst.addr + 133 * 4});
-	uint64_t ptr = get(hi, 7, 0) << 32 | (lo & mask(31, 12));
+	u32 lo = mem_.rd32({inst.ap, inst.addr + 132 * 4}), hi = mem_.rd32({inst.ap, inst.addr + 133 * 4});
+	u64 ptr = get_bits(hi, 7, 0) << 32 | (lo & bit_mask(31, 12));
 	if (!ptr)
 		return std::nullopt;
-	if (!bit(lo, 2))
-		return Phys{Aperture(get(lo, 1, 0)), ptr};
+	if (!get_bit(lo, 2))
+		return Phys{Aperture(get_bits(lo, 1, 0)), ptr};
 
-	auto space = address_space(mem_, profile_.is.pages, inst);
+	auto space = address_space(mem_, profile_.traits.pages, inst);
 	if (!space)
 		return std::nullopt;
 	auto header = translate(mem_, *space, ptr);
-	if (!header || profile_.is.image != ImageKind::PerVeid)
+	if (!header || profile_.traits.image != ImageKind::PerVeid)
 		return header;
-	uint64_t main_hi = get(mem_.rd32({header->ap, header->addr + 0x78}), 16, 0);
-	uint64_t main_lo = mem_.rd32({header->ap, header->addr + 0x7c});
+	u64 main_hi = get_bits(mem_.rd32({header->ap, header->addr + 0x78}), 16, 0);
+	u64 main_lo = mem_.rd32({header->ap, header->addr + 0x7c});
 	return translate(mem_, *space, main_hi << 32 | main_lo);
 }
 
-std::optional<ContextImages::Modes> ContextImages::modes(Phys inst) const
+std::optional<ContextImages::Modes> ContextImages::read_modes(Phys inst) const
 {
-	auto h = locate(inst);
-	if (!h || profile_.is.image == ImageKind::Unpublished)
+	auto h = find_image(inst);
+	if (!h || profile_.traits.image == ImageKind::Unpublished)
 		return std::nullopt;
-	if (profile_.is.image == ImageKind::Gm20b)
+	if (profile_.traits.image == ImageKind::Gm20b)
 		return Modes{0, mem_.rd32({h->ap, h->addr + 0x60}) & 1};
 	return Modes{mem_.rd32({h->ap, h->addr + 0x80}), mem_.rd32({h->ap, h->addr + 0x84})};
 }
 
 SaveKind ContextImages::save_kind(Phys inst) const
 {
-	auto m = modes(inst);
+	auto m = read_modes(inst);
 	if (!m)
 		return SaveKind::Wfi;
-	if (get(m->compute, 1, 0) == 1)
+	if (get_bits(m->compute, 1, 0) == 1)
 		return SaveKind::Cta;
-	if (get(m->compute, 1, 0) == 2)
+	if (get_bits(m->compute, 1, 0) == 2)
 		return SaveKind::Cilp;
-	return get(m->graphics, 1, 0) == 1 ? SaveKind::Gfxp : SaveKind::Wfi;
+	return get_bits(m->graphics, 1, 0) == 1 ? SaveKind::Gfxp : SaveKind::Wfi;
 }
 
-void ContextImages::add(Phys header, unsigned offset, uint32_t n)
+void ContextImages::add_to_word(Phys header, unsigned offset, u32 n)
 {
 	Phys p{header.ap, header.addr + offset};
-	uint32_t v = mem_.rd32(p) + n;
+	u32 v = mem_.rd32(p) + n;
 	mem_.write(p, &v, sizeof(v));
 }
 
-void ContextImages::count_saves(Phys inst, uint32_t n)
+void ContextImages::count_saves(Phys inst, u32 n)
 {
-	auto h = locate(inst);
-	if (!h || profile_.is.image == ImageKind::Unpublished)
+	auto h = find_image(inst);
+	if (!h || profile_.traits.image == ImageKind::Unpublished)
 		return;
-	add(*h, 0xf4, n);
-	if (profile_.is.image == ImageKind::Gm20b)
+	add_to_word(*h, 0xf4, n);
+	if (profile_.traits.image == ImageKind::Gm20b)
 		return; // no counters by kind
 	switch (save_kind(inst)) {
-	case SaveKind::Wfi: add(*h, 0xd0, n); break;
-	case SaveKind::Cta: add(*h, 0xd4, n); break;
-	case SaveKind::Gfxp: add(*h, 0xd8, n); break;
-	case SaveKind::Cilp: add(*h, 0xdc, n); break;
+	case SaveKind::Wfi: add_to_word(*h, 0xd0, n); break;
+	case SaveKind::Cta: add_to_word(*h, 0xd4, n); break;
+	case SaveKind::Gfxp: add_to_word(*h, 0xd8, n); break;
+	case SaveKind::Cilp: add_to_word(*h, 0xdc, n); break;
 	}
 }
 
-void ContextImages::count_restores(Phys inst, uint32_t n)
+void ContextImages::count_restores(Phys inst, u32 n)
 {
-	if (profile_.is.image == ImageKind::Unpublished)
+	if (profile_.traits.image == ImageKind::Unpublished)
 		return;
-	if (auto h = locate(inst))
-		add(*h, 0xf8, n);
+	if (auto h = find_image(inst))
+		add_to_word(*h, 0xf8, n);
 }
 
 } // namespace emu

@@ -24,18 +24,18 @@ public:
 	ContextImages(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem) {}
 
 	struct Modes {
-		uint32_t graphics, compute;
+		u32 graphics, compute;
 	};
 	// The physical address of the main image's header, or nothing if the instance block leads nowhere.
-	std::optional<Phys> locate(Phys instance_block) const;
-	std::optional<Modes> modes(Phys instance_block) const;
+	std::optional<Phys> find_image(Phys instance_block) const;
+	std::optional<Modes> read_modes(Phys instance_block) const;
 	// How a save of this context is done, by the modes stored in it: compute mode first, then graphics.
 	SaveKind save_kind(Phys instance_block) const;
-	void count_saves(Phys instance_block, uint32_t n);
-	void count_restores(Phys instance_block, uint32_t n);
+	void count_saves(Phys instance_block, u32 n);
+	void count_restores(Phys instance_block, u32 n);
 
 private:
-	void add(Phys header, unsigned offset, uint32_t n);
+	void add_to_word(Phys header, unsigned offset, u32 n);
 
 	const Profile &profile_;
 	Memories &mem_;

@@ -8,15 +8,19 @@
 
 namespace emu {
 
-static constexpr uint64_t BAR0_SIZE = 16u << 20;
-static constexpr uint32_t PRAMIN = 0x700000, PRAMIN_SIZE = 0x100000;
-static constexpr size_t LOG_LIMIT = 1u << 20;
+namespace {
 
-static uint64_t clock_ns()
+constexpr u64 BAR0_SIZE = 16u << 20;
+constexpr u32 PRAMIN = 0x700000, PRAMIN_SIZE = 0x100000;
+constexpr size_t LOG_LIMIT = 1u << 20;
+
+u64 clock_ns()
 {
 	using namespace std::chrono;
-	return uint64_t(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+	return u64(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
+
+} // namespace
 
 Gpu::Gpu(const nlohmann::json &profile)
 	: profile_(profile), mem_(profile_.memory_bytes, profile_.unified),
@@ -24,7 +28,7 @@ Gpu::Gpu(const nlohmann::json &profile)
 {
 	for (auto &unit : units_->all)
 		for (const Range &r : unit->ranges())
-			for (uint32_t page = r.base >> 12; page <= (r.base + r.size - 1) >> 12; page++)
+			for (u32 page = r.base >> 12; page <= (r.base + r.size - 1) >> 12; page++)
 				pages_.at(page).push_back({unit.get(), r.base, r.size});
 }
 
@@ -47,7 +51,7 @@ Bus &Gpu::bus()
 	return *units_->bus;
 }
 
-uint64_t Gpu::now() const
+u64 Gpu::now() const
 {
 	return units_->host.now();
 }
@@ -59,19 +63,19 @@ void Gpu::real_time(bool on)
 		real_base_ = clock_ns() - now();
 }
 
-void Gpu::advance(uint64_t ns)
+void Gpu::advance(u64 ns)
 {
 	units_->host.advance(now() + ns);
 }
 
-void Gpu::tick(uint64_t ns)
+void Gpu::tick(u64 ns)
 {
 	units_->host.advance(real_time_ ? clock_ns() - real_base_ : now() + ns);
 }
 
-uint32_t Gpu::register_read(uint32_t off, bool *known)
+u32 Gpu::register_read(u32 off, bool *known)
 {
-	uint32_t v = 0;
+	u32 v = 0;
 	*known = true;
 	for (const Slot &s : pages_[off >> 12])
 		if (off - s.base < s.size && s.unit->read(off, v))
@@ -80,7 +84,7 @@ uint32_t Gpu::register_read(uint32_t off, bool *known)
 	return NO_CLIENT;
 }
 
-bool Gpu::register_write(uint32_t off, uint32_t v)
+bool Gpu::register_write(u32 off, u32 v)
 {
 	for (const Slot &s : pages_[off >> 12])
 		if (off - s.base < s.size && s.unit->write(off, v))
@@ -88,55 +92,59 @@ bool Gpu::register_write(uint32_t off, uint32_t v)
 	return false;
 }
 
-uint32_t Gpu::peek_register(uint32_t off)
+u32 Gpu::peek_register(u32 off)
 {
 	bool known;
 	return register_read(off & ~3u, &known);
 }
 
-void Gpu::poke_register(uint32_t off, uint32_t v)
+void Gpu::poke_register(u32 off, u32 v)
 {
 	register_write(off & ~3u, v);
 }
 
-static unsigned width_index(unsigned size)
+namespace {
+
+unsigned width_index(unsigned size)
 {
 	return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
 }
 
-static uint64_t width_mask(unsigned size)
+u64 width_mask(unsigned size)
 {
 	return size >= 8 ? ~0ull : (1ull << (8 * size)) - 1;
 }
 
-static Counts::Region region_of(int bar, uint64_t off)
+Counts::Region region_of(int bar, u64 off)
 {
 	if (bar == 0)
 		return off - PRAMIN < PRAMIN_SIZE ? Counts::Pramin : Counts::Bar0;
 	return bar == 1 ? Counts::Bar1 : Counts::Bar2;
 }
 
-uint64_t Gpu::read(int bar, uint64_t off, unsigned size)
+} // namespace
+
+u64 Gpu::read(int bar, u64 off, unsigned size)
 {
 	tick(access_ns_);
 	counts_.reads[width_index(size)]++;
 	Counts::Region region = region_of(bar, off);
 	counts_.region_reads[region]++;
 
-	uint64_t v;
+	u64 v;
 	bool known = true;
 	if (faults_.all_ones || asleep_ || off + size > profile_.bar_size[bar]) {
 		v = ~0ull;
 	} else if (region == Counts::Pramin) {
 		on_memory_read(0, off - PRAMIN);
-		v = units_->bus->pramin_read(uint32_t(off - PRAMIN), size);
+		v = units_->bus->pramin_read(u32(off - PRAMIN), size);
 		if (faults_.halves)
 			v &= 0xffffffff;
 	} else if (bar != 0) {
 		on_memory_read(bar, off);
 		v = units_->bus->bar_read(bar, off, size);
 	} else {
-		uint32_t reg = uint32_t(off) & ~3u;
+		u32 reg = u32(off) & ~3u;
 		auto bad = faults_.bad_reads.find(reg);
 		v = bad != faults_.bad_reads.end() ? bad->second : register_read(reg, &known);
 		v >>= 8 * (off & 3); // a wider access gets zeros above: registers are 32 bits
@@ -151,7 +159,7 @@ uint64_t Gpu::read(int bar, uint64_t off, unsigned size)
 	return v;
 }
 
-void Gpu::write(int bar, uint64_t off, unsigned size, uint64_t v)
+void Gpu::write(int bar, u64 off, unsigned size, u64 v)
 {
 	tick(access_ns_);
 	v &= width_mask(size);
@@ -163,11 +171,11 @@ void Gpu::write(int bar, uint64_t off, unsigned size, uint64_t v)
 	if (faults_.all_ones || asleep_ || off + size > profile_.bar_size[bar]) {
 		// gone or asleep: nothing arrives
 	} else if (region == Counts::Pramin) {
-		units_->bus->pramin_write(uint32_t(off - PRAMIN), size, v);
+		units_->bus->pramin_write(u32(off - PRAMIN), size, v);
 	} else if (bar != 0) {
 		units_->bus->bar_write(bar, off, size, v);
 	} else if (size == 4 && !(off & 3)) {
-		known = register_write(uint32_t(off), uint32_t(v));
+		known = register_write(u32(off), u32(v));
 		if (!known)
 			counts_.unknown_writes++;
 	} else {

@@ -24,21 +24,21 @@ struct GpuUnits;
 
 struct Counts {
 	enum Region { Bar0, Pramin, Bar1, Bar2, REGIONS };
-	uint64_t reads[4] = {}, writes[4] = {}; // by width: 1, 2, 4, 8 bytes
-	uint64_t region_reads[REGIONS] = {}, region_writes[REGIONS] = {};
-	uint64_t unknown_reads = 0, unknown_writes = 0; // BAR0 offsets no unit models
-	uint64_t wide_register_accesses = 0;            // accesses to registers that are not 32 bits wide
+	u64 reads[4] = {}, writes[4] = {}; // by width: 1, 2, 4, 8 bytes
+	u64 region_reads[REGIONS] = {}, region_writes[REGIONS] = {};
+	u64 unknown_reads = 0, unknown_writes = 0; // BAR0 offsets no unit models
+	u64 wide_register_accesses = 0;            // accesses to registers that are not 32 bits wide
 
-	uint64_t all_reads() const { return reads[0] + reads[1] + reads[2] + reads[3]; }
-	uint64_t all_writes() const { return writes[0] + writes[1] + writes[2] + writes[3]; }
+	u64 all_reads() const { return reads[0] + reads[1] + reads[2] + reads[3]; }
+	u64 all_writes() const { return writes[0] + writes[1] + writes[2] + writes[3]; }
 };
 
 struct Access {
 	bool write;
 	int bar;
-	uint64_t offset;
+	u64 offset;
 	unsigned size;
-	uint64_t value;
+	u64 value;
 	bool unknown;
 };
 
@@ -46,7 +46,7 @@ struct Access {
 struct Running {
 	std::string engine;
 	int runlist;
-	std::optional<uint32_t> tsg, channel; // none: idle
+	std::optional<u32> tsg, channel; // none: idle
 };
 
 class Gpu {
@@ -59,19 +59,19 @@ public:
 	void reset();
 
 	// bar: 0, 1, 2 for BAR0, BAR1, BAR2 (not the PCI index). Counted, logged, subject to faults.
-	uint64_t read(int bar, uint64_t offset, unsigned size);
-	void write(int bar, uint64_t offset, unsigned size, uint64_t value);
+	u64 read(int bar, u64 offset, unsigned size);
+	void write(int bar, u64 offset, unsigned size, u64 value);
 
 	// BAR0 registers from the side: not counted, not logged, no faults, no time passes.
-	uint32_t peek_register(uint32_t offset);
-	void poke_register(uint32_t offset, uint32_t value);
+	u32 peek_register(u32 offset);
+	void poke_register(u32 offset, u32 value);
 
-	void advance(uint64_t ns);
-	void tick(uint64_t ns); // the same, or with real time up to the clock
+	void advance(u64 ns);
+	void tick(u64 ns); // the same, or with real time up to the clock
 	void real_time(bool on);
 	bool is_real_time() const { return real_time_; }
-	void set_access_ns(uint64_t ns) { access_ns_ = ns; }
-	uint64_t now() const;
+	void set_access_ns(u64 ns) { access_ns_ = ns; }
+	u64 now() const;
 
 	Memory &vidmem() { return mem_.vid; }
 	Memories &memories() { return mem_; }
@@ -90,33 +90,33 @@ public:
 	void set_asleep(bool asleep) { asleep_ = asleep; }
 
 	struct Faults {
-		bool all_ones = false;                            // off the bus: the PCI configuration, too
-		bool halves = false;                              // 64-bit reads of PRAMIN have zeros above
-		uint64_t slow_ns = 0;                             // the server waits this long before each answer
-		std::unordered_map<uint32_t, uint32_t> bad_reads; // register offset -> value
+		bool all_ones = false;                  // off the bus: the PCI configuration, too
+		bool halves = false;                    // 64-bit reads of PRAMIN have zeros above
+		u64 slow_ns = 0;                        // the server waits this long before each answer
+		std::unordered_map<u32, u32> bad_reads; // register offset -> value
 	};
 	Faults &faults() { return faults_; }
 
 protected:
 	// Called before a read through PRAMIN (bar 0), BAR1 or BAR2 looks at memory.
-	virtual void on_memory_read(int /*bar*/, uint64_t /*offset*/) {}
+	virtual void on_memory_read(int /*bar*/, u64 /*offset*/) {}
 
 private:
-	uint32_t register_read(uint32_t offset, bool *known);
-	bool register_write(uint32_t offset, uint32_t value);
+	u32 register_read(u32 offset, bool *known);
+	bool register_write(u32 offset, u32 value);
 
 	Profile profile_;
 	Memories mem_;
 	std::unique_ptr<GpuUnits> units_;
 	struct Slot {
 		Unit *unit;
-		uint32_t base, size;
+		u32 base, size;
 	};
 	std::vector<std::vector<Slot>> pages_; // BAR0, by 4 KiB page
 
 	bool real_time_ = false;
-	uint64_t real_base_ = 0;
-	uint64_t access_ns_ = 1000;
+	u64 real_base_ = 0;
+	u64 access_ns_ = 1000;
 
 	Counts counts_;
 	bool log_on_ = false;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Host: what registers ask of the scheduler, and the loop that brings it up to a moment. Choosing and context
-// switches are in host_sched.cc; the rules are in host.hpp.
+// Host: what register writes request of the scheduler, and the loop that advances it. Choosing and context switches are
+// in host_sched.cc.
 #include "model/host.hpp"
 
 #include <algorithm>
 
 namespace emu {
-
-// DOC ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_INTR_0
-enum : uint32_t { INTR_TSG_PREEMPT_COMPLETE = 1u << 8, INTR_RUNLIST_PREEMPT_COMPLETE = 1u << 9 };
 
 Host::Host(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem), images_(profile, mem)
 {
@@ -26,7 +23,7 @@ void Host::reset()
 		rl.channels.assign(info.channels, Channel{});
 		rl.counted_to = now_;
 	}
-	reschedule();
+	update_next_event();
 }
 
 Runlist *Host::runlist(int id)
@@ -37,16 +34,16 @@ Runlist *Host::runlist(int id)
 	return nullptr;
 }
 
-Channel *Host::channel(Runlist &rl, uint32_t id)
+Channel *Host::channel(Runlist &rl, u32 id)
 {
 	auto &table = profile_.pfifo() ? channels_ : rl.channels;
 	return id < table.size() ? &table[id] : nullptr;
 }
 
-Runlist *Host::find_tsg(uint32_t id, bool bare)
+Runlist *Host::find_tsg(u32 id, bool bare)
 {
 	for (auto &rl : runlists_) {
-		auto is = [&](const Turn &t) { return t.set && t.tsg == id && t.bare == bare; };
+		auto is = [&](const Timeslice &t) { return t.set && t.tsg == id && t.bare == bare; };
 		if (is(rl.now) || is(rl.next))
 			return &rl;
 		for (const auto &t : rl.list.tsgs)
@@ -56,7 +53,7 @@ Runlist *Host::find_tsg(uint32_t id, bool bare)
 	return nullptr;
 }
 
-Runlist *Host::find_channel(uint32_t chid, uint32_t *tsg)
+Runlist *Host::find_channel(u32 chid, u32 *tsg)
 {
 	for (auto &rl : runlists_)
 		for (const auto &t : rl.list.tsgs)
@@ -68,9 +65,13 @@ Runlist *Host::find_channel(uint32_t chid, uint32_t *tsg)
 	return nullptr;
 }
 
-static constexpr size_t SUBMITTED_LISTS = 256; // remembered; more than any test has that looks at them
+namespace {
 
-void Host::submit(Runlist &rl, Phys base, uint32_t length, uint32_t offset)
+constexpr size_t SUBMITTED_LISTS = 256; // remembered; more than any test has that looks at them
+
+} // namespace
+
+void Host::submit(Runlist &rl, Phys base, u32 length, u32 offset)
 {
 	rl.submit_base = base;
 	rl.submit_length = length;
@@ -80,7 +81,7 @@ void Host::submit(Runlist &rl, Phys base, uint32_t length, uint32_t offset)
 	if (rl.submitted.size() < SUBMITTED_LISTS || rl.submitted.count({base.ap, base.addr, length}))
 		rl.submitted[{base.ap, base.addr, length}]++;
 	rl.fetch_done = now_ + profile_.timing.runlist_fetch;
-	reschedule();
+	update_next_event();
 }
 
 void Host::set_sched_disabled(Runlist &rl, bool off)
@@ -89,41 +90,41 @@ void Host::set_sched_disabled(Runlist &rl, bool off)
 		return;
 	rl.sched_disabled = off;
 	if (!off && rl.phase == Phase::Valid && rl.slice_expired) {
-		account(rl, now_);
-		decide(rl, now_);
+		count_run_time(rl, now_);
+		choose_next(rl, now_);
 	} else if (!off && rl.phase == Phase::Invalid) {
-		decide(rl, now_);
+		choose_next(rl, now_);
 	}
-	reschedule();
+	update_next_event();
 }
 
 void Host::channel_changed()
 {
 	for (auto &rl : runlists_)
 		if (rl.phase == Phase::Invalid && rl.phase_end == NEVER && !rl.list.tsgs.empty())
-			decide(rl, now_);
-	reschedule();
+			choose_next(rl, now_);
+	update_next_event();
 }
 
-void Host::preempt_tsg(Runlist &rl, uint32_t tsg, bool bare)
+void Host::preempt_tsg(Runlist &rl, u32 tsg, bool bare)
 {
-	auto is = [&](const Turn &t) { return t.set && t.tsg == tsg && t.bare == bare; };
+	auto is = [&](const Timeslice &t) { return t.set && t.tsg == tsg && t.bare == bare; };
 	rl.tsg_preempt_pending = true;
 	rl.preempt_done = NEVER;
 	if (rl.phase == Phase::Valid && is(rl.now)) {
-		evict(rl);
+		evict_running(rl);
 	} else if (rl.phase == Phase::Load && is(rl.next)) {
 		rl.evict_after_load = true;
 	} else {
 		bool leaving = (rl.phase == Phase::Switch || rl.phase == Phase::Save) && is(rl.now);
 		if ((rl.phase == Phase::Switch || rl.phase == Phase::Save) && is(rl.next))
-			rl.next = Turn{};
+			rl.next = Timeslice{};
 		if (!leaving)
 			rl.preempt_done = now_ + profile_.timing.preempt_absent;
 	}
 	if (preempt_hangs)
 		rl.preempt_done = NEVER;
-	reschedule();
+	update_next_event();
 }
 
 void Host::preempt_runlist(Runlist &rl)
@@ -131,53 +132,53 @@ void Host::preempt_runlist(Runlist &rl)
 	rl.runlist_preempt_pending = true;
 	rl.preempt_done = NEVER;
 	switch (rl.phase) {
-	case Phase::Valid: evict(rl); break;
+	case Phase::Valid: evict_running(rl); break;
 	case Phase::Load: rl.evict_after_load = true; break;
 	case Phase::Switch:
-	case Phase::Save: rl.next = Turn{}; break;
+	case Phase::Save: rl.next = Timeslice{}; break;
 	case Phase::Invalid: rl.preempt_done = now_ + profile_.timing.preempt_absent; break;
 	}
 	if (preempt_hangs)
 		rl.preempt_done = NEVER;
-	reschedule();
+	update_next_event();
 }
 
-void Host::account_all()
+void Host::count_run_times()
 {
 	for (auto &rl : runlists_)
-		account(rl, now_);
+		count_run_time(rl, now_);
 }
 
-uint64_t Host::event_of(const Runlist &rl) const
+u64 Host::find_next_event(const Runlist &rl) const
 {
 	return std::min({rl.phase_end, rl.fetch_done, rl.preempt_done});
 }
 
-void Host::reschedule()
+void Host::update_next_event()
 {
 	next_event_ = NEVER;
 	for (const auto &rl : runlists_)
-		next_event_ = std::min(next_event_, event_of(rl));
+		next_event_ = std::min(next_event_, find_next_event(rl));
 }
 
-void Host::advance(uint64_t to)
+void Host::advance(u64 to)
 {
 	if (to < next_event_) {
 		now_ = std::max(now_, to);
 		return;
 	}
 	for (auto &rl : runlists_) {
-		if (event_of(rl) > to)
+		if (find_next_event(rl) > to)
 			continue;
 		skip_cycles(rl, to);
-		for (uint64_t t; (t = event_of(rl)) <= to;)
-			step(rl, std::max(t, now_));
+		for (u64 t; (t = find_next_event(rl)) <= to;)
+			run_event(rl, std::max(t, now_));
 	}
 	now_ = std::max(now_, to);
-	reschedule();
+	update_next_event();
 }
 
-void Host::step(Runlist &rl, uint64_t t)
+void Host::run_event(Runlist &rl, u64 t)
 {
 	if (t >= rl.preempt_done) {
 		rl.preempt_done = NEVER;
@@ -189,24 +190,24 @@ void Host::step(Runlist &rl, uint64_t t)
 		return;
 	}
 	if (t >= rl.fetch_done) {
-		adopt(rl, t);
+		commit_list(rl, t);
 		return;
 	}
 	switch (rl.phase) {
 	case Phase::Invalid: // the short gap after a preempt is over
 		rl.phase_end = NEVER;
-		decide(rl, t);
+		choose_next(rl, t);
 		break;
 	case Phase::Valid:
-		account(rl, t);
-		decide(rl, t);
+		count_run_time(rl, t);
+		choose_next(rl, t);
 		break;
 	case Phase::Switch:
 		rl.phase = Phase::Save;
 		rl.phase_end = t + save_ns(rl.now);
 		break;
-	case Phase::Save: saved(rl, t); break;
-	case Phase::Load: loaded(rl, t); break;
+	case Phase::Save: finish_save(rl, t); break;
+	case Phase::Load: finish_load(rl, t); break;
 	}
 }
 

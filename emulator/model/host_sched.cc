@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-// Host: taking up a runlist, choosing the next TSG, and the steps of a context switch. Rules in host.hpp.
+// Host: committing a runlist, choosing the next TSG, and the steps of a context switch. Rules in emulator/README.md.
 #include "model/host.hpp"
 
 #include <algorithm>
 
 namespace emu {
 
-// DOC ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_INTR_0
-enum : uint32_t {
-	INTR_RUNLIST_IDLE = 1u << 4,
-	INTR_TSG_PREEMPT_COMPLETE = 1u << 8,
-	INTR_RUNLIST_PREEMPT_COMPLETE = 1u << 9,
-	INTR_BAD_TSG = 1u << 12,
-};
-
-void Host::refresh(Runlist &rl)
+void Host::reread_list(Runlist &rl)
 {
-	unsigned entry = profile_.is.entry_bytes;
-	uint64_t bytes = uint64_t(rl.length) * entry;
-	bool sys = mem_.in_system(rl.base.ap); // nobody says when it is written
-	uint64_t stamp = sys ? 0 : mem_.vid.stamp(rl.base.addr, bytes);
+	unsigned entry = profile_.traits.entry_bytes;
+	u64 bytes = u64(rl.length) * entry;
+	bool sys = mem_.in_system(rl.base.ap); // writes by the machine are not seen
+	u64 stamp = sys ? 0 : mem_.vid.stamp(rl.base.addr, bytes);
 	if (!sys && stamp == rl.list_stamp)
 		return;
 	// ID_HW is 11:0 up to Turing and 10:0 from ga100 on: NV_RAMRL_ENTRY_ID_HW in the three dev_ram.ref.txt
@@ -31,7 +23,7 @@ void Host::refresh(Runlist &rl)
 		rl.cursor = 0;
 }
 
-void Host::adopt(Runlist &rl, uint64_t t)
+void Host::commit_list(Runlist &rl, u64 t)
 {
 	rl.fetch_done = NEVER;
 	rl.submit_pending = false;
@@ -44,7 +36,7 @@ void Host::adopt(Runlist &rl, uint64_t t)
 	}
 	rl.list_stamp = ~0ull;
 	rl.list = WalkedList{};
-	refresh(rl);
+	reread_list(rl);
 	rl.cursor = 0;
 	for (size_t i = 0; i < rl.list.tsgs.size(); i++)
 		if (rl.list.tsgs[i].entry >= rl.submit_offset) {
@@ -52,14 +44,14 @@ void Host::adopt(Runlist &rl, uint64_t t)
 			break;
 		}
 	if (rl.phase == Phase::Valid) { // the timeslice of the old list expires
-		account(rl, t);
-		decide(rl, t);
+		count_run_time(rl, t);
+		choose_next(rl, t);
 	} else if (rl.phase == Phase::Invalid && rl.phase_end == NEVER) {
-		decide(rl, t);
+		choose_next(rl, t);
 	}
 }
 
-bool Host::eligible(Runlist &rl, const ListTsg &tsg)
+bool Host::can_run(Runlist &rl, const ListTsg &tsg)
 {
 	for (const auto &c : tsg.channels)
 		if (const Channel *ch = channel(rl, c.id); ch && ch->runnable())
@@ -67,12 +59,12 @@ bool Host::eligible(Runlist &rl, const ListTsg &tsg)
 	return false;
 }
 
-int Host::pick(Runlist &rl)
+int Host::pick_tsg(Runlist &rl)
 {
 	size_t n = rl.list.tsgs.size();
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (rl.cursor + i) % n;
-		if (eligible(rl, rl.list.tsgs[at])) {
+		if (can_run(rl, rl.list.tsgs[at])) {
 			rl.cursor = (at + 1) % n;
 			return int(at);
 		}
@@ -80,8 +72,10 @@ int Host::pick(Runlist &rl)
 	return -1;
 }
 
+namespace {
+
 // Channels of a TSG that could go on PBDMA q now, NEXT first (then it is the only one).
-static std::vector<const ListChannel *> candidates(Host &host, Runlist &rl, const ListTsg &tsg, unsigned q)
+std::vector<const ListChannel *> list_candidates(Host &host, Runlist &rl, const ListTsg &tsg, unsigned q)
 {
 	std::vector<const ListChannel *> out;
 	for (const auto &c : tsg.channels) {
@@ -96,9 +90,11 @@ static std::vector<const ListChannel *> candidates(Host &host, Runlist &rl, cons
 	return out;
 }
 
-Turn Host::turn_of(Runlist &rl, const ListTsg &tsg)
+} // namespace
+
+Timeslice Host::make_timeslice(Runlist &rl, const ListTsg &tsg)
 {
-	Turn t;
+	Timeslice t;
 	t.set = true;
 	t.bare = tsg.bare;
 	t.tsg = tsg.id;
@@ -106,7 +102,7 @@ Turn Host::turn_of(Runlist &rl, const ListTsg &tsg)
 	t.slice_ns = tsg.timeslice_ns();
 	auto &account = rl.accounts[tsg.id];
 	for (unsigned q = 0; q < 2; q++) {
-		auto c = candidates(*this, rl, tsg, q);
+		auto c = list_candidates(*this, rl, tsg, q);
 		if (c.empty())
 			continue;
 		const ListChannel *chosen = c[account.rotate[q]++ % c.size()];
@@ -118,7 +114,7 @@ Turn Host::turn_of(Runlist &rl, const ListTsg &tsg)
 	return t;
 }
 
-bool Host::uses_image(const Runlist &rl, const Turn &t) const
+bool Host::uses_image(const Runlist &rl, const Timeslice &t) const
 {
 	if (!t.set || !(t.slots & 1))
 		return false;
@@ -128,7 +124,7 @@ bool Host::uses_image(const Runlist &rl, const Turn &t) const
 	return false;
 }
 
-uint64_t Host::save_ns(const Turn &t)
+u64 Host::save_ns(const Timeslice &t)
 {
 	const Timing &d = profile_.timing;
 	for (int q = 0; q < 2; q++) {
@@ -144,10 +140,10 @@ uint64_t Host::save_ns(const Turn &t)
 	return d.save_wfi;
 }
 
-void Host::account(Runlist &rl, uint64_t t)
+void Host::count_run_time(Runlist &rl, u64 t)
 {
 	if (rl.phase == Phase::Valid && t > rl.counted_to) {
-		uint64_t ns = t - rl.counted_to;
+		u64 ns = t - rl.counted_to;
 		rl.accounts[rl.now.tsg].ran_ns += ns;
 		for (int chid : rl.now.chid)
 			if (chid >= 0)
@@ -156,7 +152,9 @@ void Host::account(Runlist &rl, uint64_t t)
 	rl.counted_to = std::max(rl.counted_to, t);
 }
 
-static void count_slice(Host &host, Runlist &rl)
+namespace {
+
+void count_slice(Host &host, Runlist &rl)
 {
 	rl.accounts[rl.now.tsg].slices++;
 	for (int chid : rl.now.chid)
@@ -164,8 +162,10 @@ static void count_slice(Host &host, Runlist &rl)
 			host.channel(rl, chid)->slices++;
 }
 
-// A timeslice ended, or nothing is on and something may be: what next?
-void Host::decide(Runlist &rl, uint64_t t)
+} // namespace
+
+// At the end of a timeslice, or when an idle runlist may have something to run.
+void Host::choose_next(Runlist &rl, u64 t)
 {
 	rl.decisions++;
 	rl.slice_expired = false;
@@ -174,48 +174,48 @@ void Host::decide(Runlist &rl, uint64_t t)
 		rl.phase_end = NEVER;
 		return;
 	}
-	refresh(rl);
-	int at = pick(rl);
+	reread_list(rl);
+	int at = pick_tsg(rl);
 	const ListTsg *tsg = at < 0 ? nullptr : &rl.list.tsgs[at];
 
 	if (rl.phase == Phase::Invalid) {
 		rl.phase_end = NEVER;
 		if (!tsg)
 			return;
-		rl.next = turn_of(rl, *tsg);
+		rl.next = make_timeslice(rl, *tsg);
 		rl.phase = Phase::Load;
 		rl.phase_end = t + profile_.timing.load;
 		return;
 	}
 	if (tsg && tsg->id == rl.now.tsg && tsg->bare == rl.now.bare) { // goes on without a switch
-		rl.now = turn_of(rl, *tsg);
+		rl.now = make_timeslice(rl, *tsg);
 		rl.phase_end = t + rl.now.slice_ns;
 		count_slice(*this, rl);
 		return;
 	}
-	leave(rl, t, tsg ? turn_of(rl, *tsg) : Turn{});
+	begin_switch(rl, t, tsg ? make_timeslice(rl, *tsg) : Timeslice{});
 }
 
-void Host::leave(Runlist &rl, uint64_t t, const Turn &next)
+void Host::begin_switch(Runlist &rl, u64 t, const Timeslice &next)
 {
 	rl.next = next;
 	rl.phase = next.set ? Phase::Switch : Phase::Save;
 	rl.phase_end = t + (next.set ? profile_.timing.switch_request : save_ns(rl.now));
 }
 
-void Host::evict(Runlist &rl)
+void Host::evict_running(Runlist &rl)
 {
-	account(rl, now_);
-	leave(rl, now_, Turn{});
+	count_run_time(rl, now_);
+	begin_switch(rl, now_, Timeslice{});
 	if (preempt_hangs)
 		rl.phase_end = NEVER;
 }
 
-void Host::saved(Runlist &rl, uint64_t t)
+void Host::finish_save(Runlist &rl, u64 t)
 {
 	if (uses_image(rl, rl.now))
 		images_.count_saves(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
-	rl.now = Turn{};
+	rl.now = Timeslice{};
 	bool preempted = (rl.tsg_preempt_pending || rl.runlist_preempt_pending) && rl.preempt_done == NEVER;
 	if (preempted) {
 		if (rl.tsg_preempt_pending)
@@ -235,10 +235,10 @@ void Host::saved(Runlist &rl, uint64_t t)
 		rl.intr |= INTR_RUNLIST_IDLE;
 }
 
-void Host::loaded(Runlist &rl, uint64_t t)
+void Host::finish_load(Runlist &rl, u64 t)
 {
 	rl.now = rl.next;
-	rl.next = Turn{};
+	rl.next = Timeslice{};
 	rl.phase = Phase::Valid;
 	rl.counted_to = t;
 	if (uses_image(rl, rl.now))
@@ -250,7 +250,7 @@ void Host::loaded(Runlist &rl, uint64_t t)
 	count_slice(*this, rl);
 	if (rl.evict_after_load) {
 		rl.evict_after_load = false;
-		leave(rl, t, Turn{});
+		begin_switch(rl, t, Timeslice{});
 		if (preempt_hangs)
 			rl.phase_end = NEVER;
 		return;
@@ -261,36 +261,36 @@ void Host::loaded(Runlist &rl, uint64_t t)
 		rl.phase_end = t;
 }
 
-// Nothing can change between two accesses but time, so whole turns of the list are added instead of played.
-void Host::skip_cycles(Runlist &rl, uint64_t to)
+// Between two accesses only time changes, so whole rounds of the list are added at once instead of simulated.
+void Host::skip_cycles(Runlist &rl, u64 to)
 {
 	if (rl.phase != Phase::Valid || rl.phase_end == NEVER || rl.sched_disabled || rl.submit_pending ||
 	    rl.preempt_done != NEVER || rl.evict_after_load || is_sysmem(rl.base.ap))
 		return;
 	if (to <= rl.phase_end || (to - rl.phase_end) / 64 < rl.now.slice_ns)
 		return;
-	refresh(rl);
+	reread_list(rl);
 
 	struct Part {
 		const ListTsg *tsg;
-		uint64_t save;
+		u64 save;
 		Phys image;
 		bool has_image;
 	};
 	std::vector<Part> parts;
-	std::unordered_map<uint32_t, int> seen;
-	uint64_t cycle = 0;
+	std::unordered_map<u32, int> seen;
+	u64 cycle = 0;
 	bool found = false;
 	for (const auto &tsg : rl.list.tsgs) {
-		if (!eligible(rl, tsg))
+		if (!can_run(rl, tsg))
 			continue;
 		if (seen[tsg.id]++)
-			return; // interleaved lists are played step by step
+			return; // interleaved lists are simulated step by step
 		Part p{&tsg, 0, {}, false};
-		std::vector<const ListChannel *> c = candidates(*this, rl, tsg, 0);
+		std::vector<const ListChannel *> c = list_candidates(*this, rl, tsg, 0);
 		if (c.empty())
-			c = candidates(*this, rl, tsg, 1);
-		Turn t;
+			c = list_candidates(*this, rl, tsg, 1);
+		Timeslice t;
 		t.set = true, t.chid[0] = int(c[0]->id);
 		t.inst[0] = profile_.pfifo() ? channel(rl, c[0]->id)->inst : c[0]->inst;
 		t.slots = 1u << channel(rl, c[0]->id)->engine_slot;
@@ -306,7 +306,7 @@ void Host::skip_cycles(Runlist &rl, uint64_t to)
 	if (parts.size() > 1)
 		for (const auto &p : parts)
 			cycle += profile_.timing.switch_request + p.save + profile_.timing.load;
-	uint64_t k = (to - rl.phase_end) / cycle;
+	u64 k = (to - rl.phase_end) / cycle;
 	if (!k)
 		return;
 	for (const auto &p : parts) {
@@ -314,13 +314,13 @@ void Host::skip_cycles(Runlist &rl, uint64_t to)
 		account.slices += k;
 		account.ran_ns += k * p.tsg->timeslice_ns();
 		if (p.has_image && parts.size() > 1) {
-			images_.count_saves(p.image, uint32_t(k));
-			images_.count_restores(p.image, uint32_t(k));
+			images_.count_saves(p.image, u32(k));
+			images_.count_restores(p.image, u32(k));
 		}
 		for (unsigned q = 0; q < 2; q++) {
-			auto c = candidates(*this, rl, *p.tsg, q);
+			auto c = list_candidates(*this, rl, *p.tsg, q);
 			for (size_t i = 0; i < c.size(); i++) {
-				uint64_t turns = k / c.size() + (i < k % c.size());
+				u64 turns = k / c.size() + (i < k % c.size());
 				Channel &ch = *channel(rl, c[(account.rotate[q] + i) % c.size()]->id);
 				ch.slices += turns;
 				ch.ran_ns += turns * p.tsg->timeslice_ns();

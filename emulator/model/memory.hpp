@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-// The memories a GPU reaches: its own video memory (sparse, 4 KiB pages made at the first write) and, when a
-// server hands one over, the machine's memory. Knows addresses and bytes only; translation is mmu.hpp's.
-// Video memory beyond its size and machine memory nobody provides answer with the code of an FB ack timeout
-// (0xbad0b0xx: open-gpu-kernel-modules maxwell/gm107/dev_pri_ringstation_sys.h, "Host: FB ack timeout").
+// The memories a GPU reaches: its own video memory (sparse, 4 KiB pages made at the first write) and the machine's.
+// Reads of memory that is not there give the code of an FB ack timeout (0xbad0b0xx: open-gpu-kernel-modules
+// maxwell/gm107/dev_pri_ringstation_sys.h, "Host: FB ack timeout"). Translation is in mmu.hpp.
 #pragma once
+#include "model/bits.hpp"
+
 #include <array>
-#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 namespace emu {
 
-inline constexpr uint32_t FB_ACK_TIMEOUT = 0xbad0b000;
+inline constexpr u32 FB_ACK_TIMEOUT = 0xbad0b000;
 
 // Target encodings of instance, runlist and window pointers (not of page table entries).
-enum class Aperture : uint8_t { Vid = 0, VidNvlink = 1, SysCoherent = 2, SysNoncoherent = 3 };
+enum class Aperture : u8 { Vid = 0, VidNvlink = 1, SysCoherent = 2, SysNoncoherent = 3 };
 
 constexpr bool is_sysmem(Aperture a)
 {
@@ -24,61 +24,61 @@ constexpr bool is_sysmem(Aperture a)
 
 struct Phys {
 	Aperture ap = Aperture::Vid;
-	uint64_t addr = 0;
+	u64 addr = 0;
 };
 
 // The machine's memory, by bus address. at() returns null where there is no memory.
 class SysMem {
 public:
 	virtual ~SysMem() = default;
-	virtual uint8_t *at(uint64_t addr, uint64_t len) = 0;
+	virtual u8 *at(u64 addr, u64 len) = 0;
 };
 
 // A piece of machine memory at a bus address, for use without a machine (tests).
 class RamAt : public SysMem {
 public:
-	RamAt(uint64_t base, uint64_t bytes) : base_(base), bytes_(bytes) {}
-	uint8_t *at(uint64_t addr, uint64_t len) override
+	RamAt(u64 base, u64 bytes) : base_(base), bytes_(bytes) {}
+	u8 *at(u64 addr, u64 len) override
 	{
 		bool in = addr >= base_ && addr - base_ < bytes_.size() && len <= bytes_.size() - (addr - base_);
 		return in ? &bytes_[addr - base_] : nullptr;
 	}
-	uint64_t base() const { return base_; }
-	uint64_t size() const { return bytes_.size(); }
+	u64 base() const { return base_; }
+	u64 size() const { return bytes_.size(); }
 
 private:
-	uint64_t base_;
-	std::vector<uint8_t> bytes_;
+	u64 base_;
+	std::vector<u8> bytes_;
 };
 
 class Memory {
 public:
-	explicit Memory(uint64_t size);
+	explicit Memory(u64 size);
 
-	uint64_t size() const { return size_; }
-	// Both return false, and read gives nothing, when the range is not inside the memory.
-	bool read(uint64_t addr, void *out, uint64_t len) const;
-	bool write(uint64_t addr, const void *in, uint64_t len);
-	bool fill(uint64_t addr, uint8_t byte, uint64_t len);
+	u64 size() const { return size_; }
+	// These return false and do nothing when the range is not inside the memory.
+	bool read(u64 addr, void *out, u64 len) const;
+	bool write(u64 addr, const void *in, u64 len);
+	bool fill(u64 addr, u8 byte, u64 len);
 
-	uint32_t rd32(uint64_t addr) const;
-	uint64_t rd64(uint64_t addr) const;
-	void wr32(uint64_t addr, uint32_t v) { write(addr, &v, sizeof(v)); }
-	void wr64(uint64_t addr, uint64_t v) { write(addr, &v, sizeof(v)); }
+	u32 rd32(u64 addr) const;
+	u64 rd64(u64 addr) const;
+	void wr32(u64 addr, u32 v) { write(addr, &v, sizeof(v)); }
+	void wr64(u64 addr, u64 v) { write(addr, &v, sizeof(v)); }
 
 	// A number that grows with every write into the 2 MiB blocks that hold the range.
-	uint64_t stamp(uint64_t addr, uint64_t len) const;
+	u64 stamp(u64 addr, u64 len) const;
 
 private:
 	static constexpr unsigned PAGE_SHIFT = 12, BLOCK_SHIFT = 21;
-	static constexpr uint64_t PAGE = 1ull << PAGE_SHIFT;
-	using Page = std::array<uint8_t, PAGE>;
+	static constexpr u64 PAGE = 1ull << PAGE_SHIFT;
+	using Page = std::array<u8, PAGE>;
 	struct Block {
 		std::array<std::unique_ptr<Page>, 512> pages;
-		uint64_t stamp = 0;
+		u64 stamp = 0;
 	};
-	uint64_t size_;
-	uint64_t writes_ = 0;
+	u64 size_;
+	u64 writes_ = 0;
 	std::vector<std::unique_ptr<Block>> blocks_;
 };
 
@@ -86,22 +86,22 @@ private:
 // machine's memory, whatever aperture a pointer names.
 class Memories {
 public:
-	explicit Memories(uint64_t vid_size, bool unified = false) : vid(unified ? 0 : vid_size), unified_(unified) {}
+	explicit Memories(u64 vid_size, bool unified = false) : vid(unified ? 0 : vid_size), unified_(unified) {}
 
-	bool read(Phys p, void *out, uint64_t len) const;
-	bool write(Phys p, const void *in, uint64_t len);
-	bool clear(Phys p, uint64_t len);
-	uint32_t rd32(Phys p) const;
-	uint64_t rd64(Phys p) const;
-	void wr32(Phys p, uint32_t v) { write(p, &v, sizeof(v)); }
-	void wr64(Phys p, uint64_t v) { write(p, &v, sizeof(v)); }
+	bool read(Phys p, void *out, u64 len) const;
+	bool write(Phys p, const void *in, u64 len);
+	bool clear(Phys p, u64 len);
+	u32 rd32(Phys p) const;
+	u64 rd64(Phys p) const;
+	void wr32(Phys p, u32 v) { write(p, &v, sizeof(v)); }
+	void wr64(Phys p, u64 v) { write(p, &v, sizeof(v)); }
 	bool in_system(Aperture a) const { return unified_ || is_sysmem(a); }
 	bool unified() const { return unified_; }
 
 	// The part of the machine's memory that is set aside for this GPU. Bus addresses from `bus` on reach the
 	// machine's memory from `base` on; where the two differ (an IOMMU), nothing else can be reached.
 	struct Window {
-		uint64_t bus = 0, base = 0, bytes = 0;
+		u64 bus = 0, base = 0, bytes = 0;
 	};
 
 	Memory vid;
@@ -109,7 +109,7 @@ public:
 	Window window;
 
 private:
-	uint8_t *sys_at(uint64_t addr, uint64_t len) const;
+	u8 *sys_at(u64 addr, u64 len) const;
 
 	bool unified_;
 };

@@ -42,6 +42,6 @@ struct SpaceRef {
 // pascal/gp100/dev_ram.h, linux-nvgpu hw_ram_gm20b.h. Target 1 is invalid.
 std::optional<SpaceRef> address_space(const Memories &mem, PageTables pages, Phys instance_block);
 
-std::optional<Phys> translate(const Memories &mem, const SpaceRef &space, uint64_t va);
+std::optional<Phys> translate(const Memories &mem, const SpaceRef &space, u64 va);
 
 } // namespace emu

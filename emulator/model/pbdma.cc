@@ -11,10 +11,10 @@
 
 namespace emu {
 
-bool Pbdma::read(uint32_t abs, uint32_t &v)
+bool Pbdma::read(u32 abs, u32 &v)
 {
 	unsigned id = (abs - 0x40000) / stride();
-	uint32_t off = (abs - 0x40000) % stride();
+	u32 off = (abs - 0x40000) % stride();
 	bool ampere = !profile_.pfifo();
 	const Runlist *rl = nullptr;
 	unsigned q = 0;
@@ -26,7 +26,7 @@ bool Pbdma::read(uint32_t abs, uint32_t &v)
 	v = 0;
 	if (off == 0x120) {
 		if (o.cur)
-			v = put(11, 0, rl->now.chid[q]) | 1u << 13;
+			v = put_bits(11, 0, rl->now.chid[q]) | 1u << 13;
 		return true;
 	}
 	if (!ampere)
@@ -34,21 +34,22 @@ bool Pbdma::read(uint32_t abs, uint32_t &v)
 	switch (off) {
 	case 0x124:
 		if (o.nxt)
-			v = put(11, 0, rl->next.chid[q]) | 1u << 13;
+			v = put_bits(11, 0, rl->next.chid[q]) | 1u << 13;
 		return true;
 	case 0x15c: v = rl ? status_word(*rl, o, true) & ~(1u << 31) : 0; return true;
 	case 0x160:
 		if (o.cur)
-			v = put(1, 0, unsigned(rl->now.inst[q].ap)) | 1u << 11 | (rl->now.inst[q].addr & mask(31, 12));
+			v = put_bits(1, 0, unsigned(rl->now.inst[q].ap)) | 1u << 11 |
+			    (rl->now.inst[q].addr & bit_mask(31, 12));
 		return true;
 	case 0x164: v = o.cur ? rl->now.inst[q].addr >> 32 : 0; return true;
 	}
 	return false;
 }
 
-bool Pbdma::write(uint32_t abs, uint32_t)
+bool Pbdma::write(u32 abs, u32)
 {
-	uint32_t v;
+	u32 v;
 	return read(abs, v); // none of the modelled registers can be written
 }
 

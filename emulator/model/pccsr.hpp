@@ -13,11 +13,11 @@ class Pccsr : public Unit {
 public:
 	Pccsr(const Profile &profile, Host &host) : profile_(profile), host_(host) {}
 	std::vector<Range> ranges() const override { return {{0x800000, 0x10000}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 
 private:
-	uint32_t state_word(uint32_t chid) const;
+	u32 state_word(u32 chid) const;
 
 	const Profile &profile_;
 	Host &host_;

@@ -6,9 +6,12 @@
 
 namespace emu {
 
+namespace {
+
 // DOC turing/tu104/dev_fifo.ref.txt NV_PFIFO_INTR_0
-static constexpr uint32_t INTR_0_SCHED_ERROR = 1u << 8, INTR_0_TSG_PREEMPT_COMPLETE = 1u << 28,
-			  INTR_0_RUNLIST_EVENT = 1u << 30;
+constexpr u32 INTR_0_SCHED_ERROR = 1u << 8, INTR_0_TSG_PREEMPT_COMPLETE = 1u << 28, INTR_0_RUNLIST_EVENT = 1u << 30;
+
+} // namespace
 
 void Pfifo::reset()
 {
@@ -43,14 +46,14 @@ const Runlist *Pfifo::runlist_of_pbdma(unsigned pbdma, unsigned *queue) const
 	return found;
 }
 
-uint32_t Pfifo::engine_word(unsigned engine_id) const
+u32 Pfifo::engine_word(unsigned engine_id) const
 {
 	unsigned slot;
 	const Runlist *rl = runlist_of_engine(engine_id, &slot);
 	return rl ? status_word(*rl, engine_occupancy(*rl, slot, false), false) : 0;
 }
 
-uint32_t Pfifo::pbdma_word(unsigned pbdma) const
+u32 Pfifo::pbdma_word(unsigned pbdma) const
 {
 	unsigned q;
 	const Runlist *rl = runlist_of_pbdma(pbdma, &q);
@@ -60,24 +63,28 @@ uint32_t Pfifo::pbdma_word(unsigned pbdma) const
 	return status_word(*rl, pbdma_occupancy(*rl, q, false), false) & ~(1u << 31);
 }
 
+namespace {
+
 // PTR 27:0 = address >> 12, TARGET 29:28, VALID 31
-static uint32_t inst_word(Phys inst, bool valid)
+u32 inst_word(Phys inst, bool valid)
 {
-	return valid ? put(27, 0, inst.addr >> 12) | put(29, 28, unsigned(inst.ap)) | 1u << 31 : 0;
+	return valid ? put_bits(27, 0, inst.addr >> 12) | put_bits(29, 28, unsigned(inst.ap)) | 1u << 31 : 0;
 }
 
-uint32_t Pfifo::engine_inst(unsigned engine_id, bool next) const
+} // namespace
+
+u32 Pfifo::engine_inst(unsigned engine_id, bool next) const
 {
 	unsigned slot;
 	const Runlist *rl = runlist_of_engine(engine_id, &slot);
 	if (!rl)
 		return 0;
 	Occupancy o = engine_occupancy(*rl, slot, false);
-	const Turn &t = next ? rl->next : rl->now;
+	const Timeslice &t = next ? rl->next : rl->now;
 	return inst_word(t.inst[t.chid[0] >= 0 ? 0 : 1], next ? o.nxt : o.cur);
 }
 
-uint32_t Pfifo::pbdma_inst(unsigned pbdma) const
+u32 Pfifo::pbdma_inst(unsigned pbdma) const
 {
 	unsigned q;
 	const Runlist *rl = runlist_of_pbdma(pbdma, &q);
@@ -85,12 +92,12 @@ uint32_t Pfifo::pbdma_inst(unsigned pbdma) const
 }
 
 // Events of the runlists become bits of PFIFO's interrupt words.
-uint32_t Pfifo::intr_0()
+u32 Pfifo::intr_0()
 {
 	for (auto &rl : host_.runlists()) {
-		if (rl.intr & (1u << 12))
+		if (rl.intr & INTR_BAD_TSG)
 			intr_0_ |= INTR_0_SCHED_ERROR;
-		if (rl.intr & (1u << 8))
+		if (rl.intr & INTR_TSG_PREEMPT_COMPLETE)
 			intr_0_ |= INTR_0_TSG_PREEMPT_COMPLETE;
 		if (rl.submits && !rl.submit_pending)
 			intr_runlist_ |= 1u << rl.info.id, rl.submits = 0;
@@ -99,18 +106,18 @@ uint32_t Pfifo::intr_0()
 	return intr_0_ | (intr_runlist_ ? INTR_0_RUNLIST_EVENT : 0);
 }
 
-bool Pfifo::read(uint32_t off, uint32_t &v)
+bool Pfifo::read(u32 off, u32 &v)
 {
-	auto in = [&](uint32_t base, uint32_t stride, uint32_t n) {
+	auto in = [&](u32 base, u32 stride, u32 n) {
 		return off >= base && off < base + stride * n && (off - base) % stride == 0;
 	};
 	v = 0;
 	switch (off) {
 	case 0x2004:
-		v = put(7, 0, profile_.num_pbdma) | put(23, 16, profile_.pbdma_fault_id);
-		return profile_.is.host_cfg;
-	case 0x2008: v = profile_.channels; return profile_.is.host_cfg;
-	case 0x200c: v = profile_.host_class; return profile_.is.host_volta;
+		v = put_bits(7, 0, profile_.num_pbdma) | put_bits(23, 16, profile_.pbdma_fault_id);
+		return profile_.traits.host_cfg;
+	case 0x2008: v = profile_.channels; return profile_.traits.host_cfg;
+	case 0x200c: v = profile_.host_class; return profile_.traits.host_volta;
 	case 0x2100: v = intr_0(); return true;
 	case 0x2140: v = intr_en_0_; return true;
 	case 0x254c: // NV_PFIFO_INTR_SCHED_ERROR: CODE 7:0
@@ -120,23 +127,23 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 		return true;
 	case 0x2630:
 		for (const auto &rl : host_.runlists())
-			v |= uint32_t(rl.sched_disabled) << rl.info.id;
+			v |= u32(rl.sched_disabled) << rl.info.id;
 		return true;
 	case 0x2634: {
 		bool pending = false;
 		for (const auto &rl : host_.runlists())
 			pending |= rl.tsg_preempt_pending;
-		v = preempt_ | put(20, 20, pending);
+		v = preempt_ | put_bits(20, 20, pending);
 		return true;
 	}
 	case 0x2638: // gv100 and Turing only; bits of finished runlists go away
 		for (const auto &rl : host_.runlists())
-			v |= uint32_t(rl.runlist_preempt_pending) << rl.info.id;
-		return profile_.is.host_volta;
+			v |= u32(rl.runlist_preempt_pending) << rl.info.id;
+		return profile_.traits.host_volta;
 	case 0x263c: // SCHED_STATUS: CHSW 1, RUNLIST_FETCH 2
 		for (const auto &rl : host_.runlists()) {
 			bool chsw = rl.phase != Phase::Invalid && rl.phase != Phase::Valid;
-			v |= put(1, 1, chsw) | put(2, 2, rl.submit_pending);
+			v |= put_bits(1, 1, chsw) | put_bits(2, 2, rl.submit_pending);
 		}
 		return true;
 	case 0x2a00:
@@ -144,18 +151,19 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 		v = intr_runlist_;
 		return true;
 	case 0x2a0c: v = eng_timeout_; return true;
-	case 0x2270: v = runlist_base_; return profile_.is.runlist_readback;
-	case 0x2274: v = runlist_; return profile_.is.runlist_readback;
+	case 0x2270: v = runlist_base_; return profile_.traits.runlist_readback;
+	case 0x2274: v = runlist_; return profile_.traits.runlist_readback;
 	}
-	if (profile_.is.runlist_readback &&
+	if (profile_.traits.runlist_readback &&
 	    in(0x2280, 4, 2 * profile_.max_runlists)) { // ENG_RUNLIST_BASE(i), ENG_RUNLIST(i)
 		const Runlist *rl = host_.runlist((off - 0x2280) / 8);
 		if (!rl)
 			return true;
 		if (off & 4)
-			v = put(15, 0, rl->submit_length) | put(20, 20, rl->submit_pending);
+			v = put_bits(15, 0, rl->submit_length) | put_bits(20, 20, rl->submit_pending);
 		else
-			v = put(27, 0, rl->submit_base.addr >> 12) | put(29, 28, unsigned(rl->submit_base.ap));
+			v = put_bits(27, 0, rl->submit_base.addr >> 12) |
+			    put_bits(29, 28, unsigned(rl->submit_base.ap));
 		return true;
 	}
 	if (in(0x2390, 4, profile_.num_pbdma)) { // PBDMA_MAP(i)
@@ -173,7 +181,7 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 		v = pbdma_word((off - 0x3080) / 4);
 		return true;
 	}
-	if (!profile_.is.host_volta)
+	if (!profile_.traits.host_volta)
 		return false;
 	if (in(0x2790, 4, profile_.num_pbdma)) {
 		v = pbdma_inst((off - 0x2790) / 4);
@@ -184,27 +192,28 @@ bool Pfifo::read(uint32_t off, uint32_t &v)
 		v = engine_inst((off - (next ? 0x3000 : 0x3100)) / 4, next);
 		return true;
 	}
-	if (profile_.is.runlist_info &&
+	if (profile_.traits.runlist_info &&
 	    in(0x3400, 4, profile_.max_runlists)) { // RUNLIST_INFO(i): ENG_IDLE 8, RUNLIST_IDLE 9
 		const Runlist *rl = host_.runlist((off - 0x3400) / 4);
 		bool idle = !rl || rl->phase == Phase::Invalid;
-		v = put(8, 8, idle) | put(9, 9, idle);
+		v = put_bits(8, 8, idle) | put_bits(9, 9, idle);
 		return true;
 	}
 	return false;
 }
 
-bool Pfifo::write(uint32_t off, uint32_t v)
+bool Pfifo::write(u32 off, u32 v)
 {
 	switch (off) {
-	case 0x2270: runlist_base_ = v & 0x3fffffff; return profile_.is.runlist_readback;
+	case 0x2270: runlist_base_ = v & 0x3fffffff; return profile_.traits.runlist_readback;
 	case 0x2274: {
-		if (!profile_.is.runlist_readback)
+		if (!profile_.traits.runlist_readback)
 			return false;
 		runlist_ = v & 0x00f0ffff;
-		if (Runlist *rl = host_.runlist(int(get(v, 23, 20))))
-			host_.submit(*rl, {Aperture(get(runlist_base_, 29, 28)), get(runlist_base_, 27, 0) << 12},
-				     get(v, 15, 0), 0);
+		if (Runlist *rl = host_.runlist(int(get_bits(v, 23, 20))))
+			host_.submit(*rl,
+				     {Aperture(get_bits(runlist_base_, 29, 28)), get_bits(runlist_base_, 27, 0) << 12},
+				     get_bits(v, 15, 0), 0);
 		return true;
 	}
 	case 0x2100:
@@ -220,7 +229,7 @@ bool Pfifo::write(uint32_t off, uint32_t v)
 	case 0x262c: return true; // fault recovery done: nothing to recover here
 	case 0x2630:
 		for (auto &rl : host_.runlists())
-			host_.set_sched_disabled(rl, bit(v, rl.info.id));
+			host_.set_sched_disabled(rl, get_bit(v, rl.info.id));
 		return true;
 	case 0x2634: {
 		for (const auto &rl : host_.runlists())
@@ -229,10 +238,10 @@ bool Pfifo::write(uint32_t off, uint32_t v)
 				break;
 			}
 		preempt_ = v & 0x03000fff;
-		bool bare = get(v, 25, 24) == 0;
+		bool bare = get_bits(v, 25, 24) == 0;
 		if (bare && !profile_.channel_preempt)
 			return true;
-		uint32_t id = get(v, 11, 0);
+		u32 id = get_bits(v, 11, 0);
 		if (Runlist *rl = host_.find_tsg(id, bare)) {
 			host_.preempt_tsg(*rl, id, bare);
 		} else if (bare) { // a channel of a TSG takes the TSG with it: assumed
@@ -242,15 +251,15 @@ bool Pfifo::write(uint32_t off, uint32_t v)
 		return true;
 	}
 	case 0x2638:
-		if (!profile_.is.host_volta)
+		if (!profile_.traits.host_volta)
 			return false;
 		// A zero bit has no effect on a preempt already asked for, so read-modify-write is safe.
 		for (auto &rl : host_.runlists())
-			if (bit(v, rl.info.id) && !rl.runlist_preempt_pending)
+			if (get_bit(v, rl.info.id) && !rl.runlist_preempt_pending)
 				host_.preempt_runlist(rl);
 		return true;
 	}
-	uint32_t v_read;
+	u32 v_read;
 	return read(off, v_read); // known, but read only: ignored
 }
 

@@ -15,23 +15,23 @@ class Pfifo : public Unit {
 public:
 	Pfifo(const Profile &profile, Host &host) : profile_(profile), host_(host) {}
 	std::vector<Range> ranges() const override { return {{0x2000, 0xb00}, {0x2c00, 0x1400}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 	void reset() override;
 
 private:
-	uint32_t engine_word(unsigned engine_id) const;
-	uint32_t pbdma_word(unsigned pbdma) const;
-	uint32_t engine_inst(unsigned engine_id, bool next) const;
-	uint32_t pbdma_inst(unsigned pbdma) const;
+	u32 engine_word(unsigned engine_id) const;
+	u32 pbdma_word(unsigned pbdma) const;
+	u32 engine_inst(unsigned engine_id, bool next) const;
+	u32 pbdma_inst(unsigned pbdma) const;
 	const Runlist *runlist_of_engine(unsigned engine_id, unsigned *slot) const;
 	const Runlist *runlist_of_pbdma(unsigned pbdma, unsigned *queue) const;
-	uint32_t intr_0();
+	u32 intr_0();
 
 	const Profile &profile_;
 	Host &host_;
-	uint32_t runlist_base_ = 0, runlist_ = 0, preempt_ = 0;
-	uint32_t intr_runlist_ = 0, intr_0_ = 0, intr_en_0_ = 0, eng_timeout_ = 0x003fffff;
+	u32 runlist_base_ = 0, runlist_ = 0, preempt_ = 0;
+	u32 intr_runlist_ = 0, intr_0_ = 0, intr_en_0_ = 0, eng_timeout_ = 0x003fffff;
 };
 
 } // namespace emu

@@ -11,12 +11,12 @@ namespace emu {
 
 using nlohmann::json;
 
-uint64_t number(const json &v)
+u64 read_number(const json &v)
 {
 	if (v.is_string()) {
 		const auto &s = v.get_ref<const std::string &>();
 		size_t used = 0;
-		uint64_t n = std::stoull(s, &used, 0);
+		u64 n = std::stoull(s, &used, 0);
 		if (used != s.size())
 			throw std::invalid_argument("not a number: " + s);
 		return n;
@@ -25,22 +25,24 @@ uint64_t number(const json &v)
 		throw std::invalid_argument("negative number: " + v.dump());
 	if (!v.is_number_integer())
 		throw std::invalid_argument("not a number: " + v.dump());
-	return v.get<uint64_t>();
+	return v.get<u64>();
 }
 
-uint64_t number(const json &obj, const char *key, uint64_t otherwise)
+u64 read_number(const json &obj, const char *key, u64 otherwise)
 {
 	auto it = obj.find(key);
-	return it == obj.end() ? otherwise : number(*it);
+	return it == obj.end() ? otherwise : read_number(*it);
 }
 
-static int number_or_none(const json &obj, const char *key)
+namespace {
+
+int read_number_or_none(const json &obj, const char *key)
 {
 	auto it = obj.find(key);
-	return it == obj.end() || it->is_null() ? -1 : int(number(*it));
+	return it == obj.end() || it->is_null() ? -1 : int(read_number(*it));
 }
 
-static std::vector<PtopRow> row_order(const std::string &text)
+std::vector<PtopRow> parse_row_order(const std::string &text)
 {
 	static const std::map<std::string, PtopRow> names = {
 		{"data", PtopRow::Data}, {"enum", PtopRow::Enum}, {"type", PtopRow::Type}};
@@ -54,12 +56,14 @@ static std::vector<PtopRow> row_order(const std::string &text)
 	return order;
 }
 
-Profile::Profile(const json &j) : is(traits_of(j.at("family")))
+} // namespace
+
+Profile::Profile(const json &j) : traits(traits_of(j.at("family")))
 {
 	check_sources(j);
 	name = j.at("name");
 	marketing = j.value("marketing", name);
-	entry_inst = is.entry_inst;
+	entry_inst = traits.entry_inst;
 	if (auto soc = j.find("soc"); soc != j.end()) {
 		unified = soc->value("unified_memory", true);
 		vid_means_sysmem = soc->value("vid_means_sysmem", false);
@@ -68,70 +72,70 @@ Profile::Profile(const json &j) : is(traits_of(j.at("family")))
 		image_magic_4 = soc->value("image_magic_4", false);
 	}
 	tsg_headers = j.value("tsg_headers", true);
-	boot0 = number(j.at("boot0"));
-	boot42 = number(j.at("boot42"));
+	boot0 = read_number(j.at("boot0"));
+	boot42 = read_number(j.at("boot42"));
 
 	const json &pci = j.at("pci");
-	pci_vendor = number(pci, "vendor", 0x10de);
-	pci_device = number(pci.at("device"));
-	pci_subvendor = number(pci, "subsystem_vendor", 0x10de);
-	pci_subdevice = number(pci, "subsystem_device", 0);
-	pci_class = number(pci, "class", 0x030000);
-	pci_revision = number(pci, "revision", 0xa1);
+	pci_vendor = read_number(pci, "vendor", 0x10de);
+	pci_device = read_number(pci.at("device"));
+	pci_subvendor = read_number(pci, "subsystem_vendor", 0x10de);
+	pci_subdevice = read_number(pci, "subsystem_device", 0);
+	pci_class = read_number(pci, "class", 0x030000);
+	pci_revision = read_number(pci, "revision", 0xa1);
 	static const unsigned older[3] = {0, 1, 3}, wide[3] = {0, 2, 4};
 	for (int i = 0; i < 3; i++) {
 		static const char *const keys[3] = {"bar0_size", "bar1_size", "bar2_size"};
-		bar_index[i] = (is.pci64 ? wide : older)[i];
-		bar_size[i] = number(pci, keys[i], 16u << 20);
+		bar_index[i] = (traits.pci64 ? wide : older)[i];
+		bar_size[i] = read_number(pci, keys[i], 16u << 20);
 		if (bar_size[i] & (bar_size[i] - 1) || bar_size[i] > (1u << 31))
 			throw std::invalid_argument("profile: bad BAR size");
 	}
-	memory_bytes = number(j.at("memory").at("bytes"));
+	memory_bytes = read_number(j.at("memory").at("bytes"));
 
 	const json &scal = j.at("scal");
-	num_gpcs = number(scal.at("gpcs"));
-	tpc_per_gpc = number(scal.at("tpc_per_gpc"));
-	num_fbps = number(scal, "fbps", 0);
-	num_fbpas = number(scal, "fbpas", num_fbps);
-	num_ces = number(scal, "ces", 0);
-	ltc_per_fbp = number(scal, "ltc_per_fbp", 0);
-	num_ltcs = number(scal, "ltcs", 0);
-	slices_per_ltc = number(scal, "slices_per_ltc", 0);
-	pes_per_gpc = number(scal, "pes_per_gpc", 0);
+	num_gpcs = read_number(scal.at("gpcs"));
+	tpc_per_gpc = read_number(scal.at("tpc_per_gpc"));
+	num_fbps = read_number(scal, "fbps", 0);
+	num_fbpas = read_number(scal, "fbpas", num_fbps);
+	num_ces = read_number(scal, "ces", 0);
+	ltc_per_fbp = read_number(scal, "ltc_per_fbp", 0);
+	num_ltcs = read_number(scal, "ltcs", 0);
+	slices_per_ltc = read_number(scal, "slices_per_ltc", 0);
+	pes_per_gpc = read_number(scal, "pes_per_gpc", 0);
 
 	const json &fuses = j.at("fuses"); // Kepler: not readable, but the units are off all the same
-	gpc_disabled = number(fuses.at("gpc"));
+	gpc_disabled = read_number(fuses.at("gpc"));
 	for (const auto &m : fuses.at("tpc_gpc"))
-		tpc_disabled.push_back(number(m));
+		tpc_disabled.push_back(read_number(m));
 	if (tpc_disabled.size() != num_gpcs)
 		throw std::invalid_argument("profile: fuses.tpc_gpc needs one mask for each physical GPC");
 
 	pce_map = 0;
-	if (is.copy != CopyMap::None && is.copy != CopyMap::Locked) {
+	if (traits.copy != CopyMap::None && traits.copy != CopyMap::Locked) {
 		const json &copy = j.at("copy");
-		pce_map = number(copy.at("pce_map"));
+		pce_map = read_number(copy.at("pce_map"));
 		for (const auto &l : copy.at("pce2lce"))
-			pce2lce.push_back(number(l));
+			pce2lce.push_back(read_number(l));
 		for (const auto &g : copy.at("grce_config"))
-			grce_config.push_back(number(g));
+			grce_config.push_back(read_number(g));
 	}
 
 	const json &host = j.at("host");
-	channels = number(host, "channels", 0);
-	max_runlists = number(host, "max_runlists", 0);
-	max_engines = number(host, "max_engines", 0);
-	num_pbdma = number(host, "num_pbdma", 0);
-	host_class = number(host, "class", 0);
-	pbdma_fault_id = number(host, "pbdma_fault_id", 0);
+	channels = read_number(host, "channels", 0);
+	max_runlists = read_number(host, "max_runlists", 0);
+	max_engines = read_number(host, "max_engines", 0);
+	num_pbdma = read_number(host, "num_pbdma", 0);
+	host_class = read_number(host, "class", 0);
+	pbdma_fault_id = read_number(host, "pbdma_fault_id", 0);
 
 	for (const auto &r : j.at("runlists").at("list")) {
 		RunlistInfo info;
-		info.id = number(r.at("id"));
-		info.pri_base = number(r, "pri_base", 0);
-		info.chram_base = number(r, "chram_base", 0);
-		info.channels = number(r, "channels", pfifo() ? 0 : 2048);
+		info.id = read_number(r.at("id"));
+		info.pri_base = read_number(r, "pri_base", 0);
+		info.chram_base = read_number(r, "chram_base", 0);
+		info.channels = read_number(r, "channels", pfifo() ? 0 : 2048);
 		for (const auto &p : r.at("pbdmas"))
-			info.pbdmas.push_back(number(p));
+			info.pbdmas.push_back(read_number(p));
 		if (info.pbdmas.empty() || info.pbdmas.size() > 2)
 			throw std::invalid_argument("profile: a runlist has one or two PBDMAs");
 		runlists.push_back(info);
@@ -139,17 +143,17 @@ Profile::Profile(const json &j) : is(traits_of(j.at("family")))
 	for (const auto &e : j.at("engines").at("list")) {
 		EngineInfo info;
 		info.name = e.at("name");
-		info.type = number(e.at("type"));
-		info.instance = number(e, "instance", 0);
-		info.runlist = number_or_none(e, "runlist");
-		info.engine_id = number_or_none(e, "engine_id");
-		info.intr = number_or_none(e, "intr");
-		info.reset = number_or_none(e, "reset");
-		info.fault = number_or_none(e, "fault");
-		info.die = number(e, "die", 0);
-		info.group = number(e, "group", 0);
-		info.pri_base = number(e, "pri_base", 0);
-		info.rleng = number(e, "rleng", 0);
+		info.type = read_number(e.at("type"));
+		info.instance = read_number(e, "instance", 0);
+		info.runlist = read_number_or_none(e, "runlist");
+		info.engine_id = read_number_or_none(e, "engine_id");
+		info.intr = read_number_or_none(e, "intr");
+		info.reset = read_number_or_none(e, "reset");
+		info.fault = read_number_or_none(e, "fault");
+		info.die = read_number(e, "die", 0);
+		info.group = read_number(e, "group", 0);
+		info.pri_base = read_number(e, "pri_base", 0);
+		info.rleng = read_number(e, "rleng", 0);
 		bool known = info.runlist < 0;
 		for (const auto &r : runlists)
 			known |= r.id == info.runlist;
@@ -159,34 +163,34 @@ Profile::Profile(const json &j) : is(traits_of(j.at("family")))
 		engines.push_back(info);
 	}
 	const json &table = j.at("ptop");
-	ptop_rows = number(table, "rows", 64);
-	ptop_max_devices = number(table, "max_devices", engines.size());
-	ptop_row_order = row_order(table.value("row_order", "data enum type"));
+	ptop_rows = read_number(table, "rows", 64);
+	ptop_max_devices = read_number(table, "max_devices", engines.size());
+	ptop_row_order = parse_row_order(table.value("row_order", "data enum type"));
 	for (const char *key : {"order", "order_die1"}) {
 		auto order = table.find(key);
 		if (order == table.end())
 			continue;
 		ptop.emplace_back();
 		for (const auto &o : *order)
-			ptop.back().order.push_back(o.is_string() ? engine_index(o) : -1);
+			ptop.back().order.push_back(o.is_string() ? find_engine_index(o) : -1);
 	}
 	if (ptop.empty())
 		throw std::invalid_argument("profile: ptop.order is missing");
 
 	if (auto t = j.find("timing"); t != j.end()) {
-		timing.runlist_fetch = number(*t, "runlist_fetch_ns", timing.runlist_fetch);
-		timing.switch_request = number(*t, "switch_request_ns", timing.switch_request);
-		timing.save_wfi = number(*t, "save_wfi_ns", timing.save_wfi);
-		timing.save_cta = number(*t, "save_cta_ns", timing.save_cta);
-		timing.save_gfxp = number(*t, "save_gfxp_ns", timing.save_gfxp);
-		timing.save_cilp = number(*t, "save_cilp_ns", timing.save_cilp);
-		timing.load = number(*t, "load_ns", timing.load);
-		timing.idle_gap = number(*t, "idle_gap_ns", timing.idle_gap);
-		timing.preempt_absent = number(*t, "preempt_absent_ns", timing.preempt_absent);
+		timing.runlist_fetch = read_number(*t, "runlist_fetch_ns", timing.runlist_fetch);
+		timing.switch_request = read_number(*t, "switch_request_ns", timing.switch_request);
+		timing.save_wfi = read_number(*t, "save_wfi_ns", timing.save_wfi);
+		timing.save_cta = read_number(*t, "save_cta_ns", timing.save_cta);
+		timing.save_gfxp = read_number(*t, "save_gfxp_ns", timing.save_gfxp);
+		timing.save_cilp = read_number(*t, "save_cilp_ns", timing.save_cilp);
+		timing.load = read_number(*t, "load_ns", timing.load);
+		timing.idle_gap = read_number(*t, "idle_gap_ns", timing.idle_gap);
+		timing.preempt_absent = read_number(*t, "preempt_absent_ns", timing.preempt_absent);
 	}
 }
 
-int Profile::engine_index(const std::string &wanted) const
+int Profile::find_engine_index(const std::string &wanted) const
 {
 	for (size_t i = 0; i < engines.size(); i++)
 		if (engines[i].name == wanted)
@@ -194,7 +198,7 @@ int Profile::engine_index(const std::string &wanted) const
 	throw std::invalid_argument("profile: ptop.order names " + wanted);
 }
 
-const EngineInfo *Profile::engine(const std::string &wanted) const
+const EngineInfo *Profile::find_engine(const std::string &wanted) const
 {
 	for (const auto &e : engines)
 		if (e.name == wanted)

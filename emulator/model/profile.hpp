@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A chip as data: what a profile file (emulator/profiles/*.json) says about one GPU. Parsing and checking only;
-// no unit's behaviour is here. Each group in the file names its source; "sources" files each number by its kind.
+// A chip as data: what a profile file (emulator/profiles/*.json) says about one GPU. Each group in the file names its
+// source; "sources" files each number by its kind.
 #pragma once
 #include "model/traits.hpp"
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,8 +11,8 @@
 namespace emu {
 
 // Numbers in profiles, scenarios and control commands: JSON numbers or strings such as "0x7f00".
-uint64_t number(const nlohmann::json &v);
-uint64_t number(const nlohmann::json &obj, const char *key, uint64_t otherwise);
+u64 read_number(const nlohmann::json &v);
+u64 read_number(const nlohmann::json &obj, const char *key, u64 otherwise);
 
 struct EngineInfo {
 	std::string name;  // as the tables of the papers print it: GR0, LCE2, NVDEC0, SEC2
@@ -25,25 +24,25 @@ struct EngineInfo {
 	int engine_id = -1; // index in ENGINE_STATUS; published in PTOP v1 only
 	int intr = -1;      // the row's, or from Ampere on INTR_ID of its runlist registers
 	int reset = -1, fault = -1;
-	uint32_t pri_base = 0;
+	u32 pri_base = 0;
 	unsigned rleng = 0; // which of the runlist's engines (PTOP v2 RLENG_ID)
 };
 
 struct RunlistInfo {
 	int id = 0;
-	uint32_t pri_base = 0; // RLRAM; 0 on PFIFO chips
-	uint32_t chram_base = 0;
-	unsigned channels = 0;        // entries of the CHRAM
+	u32 pri_base = 0; // NV_RUNLIST; 0 on PFIFO chips
+	u32 chram_base = 0;
+	unsigned channels = 0;        // entries of NV_CHRAM
 	std::vector<unsigned> pbdmas; // by runqueue
 };
 
 struct Timing { // nanoseconds; none is published, all are assumed
-	uint64_t runlist_fetch = 20'000;
-	uint64_t switch_request = 2'000;
-	uint64_t save_wfi = 40'000, save_cta = 20'000, save_gfxp = 15'000, save_cilp = 8'000;
-	uint64_t load = 10'000;
-	uint64_t idle_gap = 1'000;
-	uint64_t preempt_absent = 1'000; // a preempt that finds nothing to remove
+	u64 runlist_fetch = 20'000;
+	u64 switch_request = 2'000;
+	u64 save_wfi = 40'000, save_cta = 20'000, save_gfxp = 15'000, save_cilp = 8'000;
+	u64 load = 10'000;
+	u64 idle_gap = 1'000;
+	u64 preempt_absent = 1'000; // a preempt that finds nothing to remove
 };
 
 enum class PtopRow { Data, Enum, Type };
@@ -54,33 +53,33 @@ void check_sources(const nlohmann::json &profile);
 struct Profile {
 	explicit Profile(const nlohmann::json &j);
 
-	bool pfifo() const { return is.pfifo; }
-	const EngineInfo *engine(const std::string &name) const;
-	int engine_index(const std::string &name) const; // throws if there is none
+	bool pfifo() const { return traits.pfifo; }
+	const EngineInfo *find_engine(const std::string &name) const;
+	int find_engine_index(const std::string &name) const; // throws if there is none
 
 	std::string name, marketing;
-	const Traits &is;
+	const Traits &traits;
 	bool unified = false;          // SoC: no memory of its own, every aperture means system memory
 	bool vid_means_sysmem = false; // SoC whose driver writes the video memory aperture: gv11b, ga10b
 	bool tsg_headers = true;       // gk104: false
 	bool entry_inst = true;        // word 1 of 8-byte channel entries; nvgpu writes 0
 	bool channel_preempt = true;   // gv11b: PREEMPT of a channel does nothing
 	bool image_magic_4 = false;    // ga10b: context image header of 0x300 bytes
-	uint32_t boot0, boot42;
-	uint16_t pci_vendor, pci_device, pci_subvendor, pci_subdevice;
-	uint32_t pci_class;
-	uint8_t pci_revision;
+	u32 boot0, boot42;
+	u16 pci_vendor, pci_device, pci_subvendor, pci_subdevice;
+	u32 pci_class;
+	u8 pci_revision;
 	unsigned bar_index[3];
-	uint64_t bar_size[3];
-	uint64_t memory_bytes;
+	u64 bar_size[3];
+	u64 memory_bytes;
 	// SCAL counters (design maxima)
 	unsigned num_gpcs, tpc_per_gpc, num_fbps, num_fbpas, num_ces, ltc_per_fbp, num_ltcs, slices_per_ltc,
 		pes_per_gpc;
-	uint32_t gpc_disabled;
-	std::vector<uint32_t> tpc_disabled; // by physical GPC
-	uint32_t pce_map;
-	std::vector<unsigned> pce2lce;     // 0xf: none
-	std::vector<uint32_t> grce_config; // raw words, or the one packed word on Pascal
+	u32 gpc_disabled;
+	std::vector<u32> tpc_disabled; // by physical GPC
+	u32 pce_map;
+	std::vector<unsigned> pce2lce; // 0xf: none
+	std::vector<u32> grce_config;  // raw words, or the one packed word on Pascal
 	std::vector<EngineInfo> engines;
 	struct Table {
 		std::vector<int> order; // index into engines; -1: a zero row
@@ -92,7 +91,7 @@ struct Profile {
 	std::vector<RunlistInfo> runlists;
 	unsigned channels = 0; // PCCSR entries (PFIFO chips)
 	unsigned max_runlists = 0, max_engines = 0, num_pbdma = 0;
-	uint32_t host_class = 0, pbdma_fault_id = 0;
+	u32 host_class = 0, pbdma_fault_id = 0;
 	Timing timing;
 };
 

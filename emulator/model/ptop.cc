@@ -22,7 +22,7 @@ namespace emu {
 Ptop::Ptop(const Profile &p) : profile_(p)
 {
 	for (const auto &table : profile_.ptop) {
-		auto rows = profile_.is.rows == DeviceRows::V2 ? build_v2(table) : build_v1(table);
+		auto rows = profile_.traits.rows == DeviceRows::V2 ? build_v2(table) : build_v1(table);
 		if (rows.size() > profile_.ptop_rows)
 			throw std::invalid_argument("profile: ptop.order needs more rows than the table has");
 		rows.resize(profile_.ptop_rows, 0);
@@ -38,35 +38,36 @@ std::vector<Range> Ptop::ranges() const
 	return r;
 }
 
-std::vector<uint32_t> Ptop::build_v1(const Profile::Table &table) const
+std::vector<u32> Ptop::build_v1(const Profile::Table &table) const
 {
-	const uint32_t CHAIN = 1u << 31;
-	std::vector<uint32_t> rows;
+	const u32 CHAIN = 1u << 31;
+	std::vector<u32> rows;
 	for (int index : table.order) {
 		if (index < 0) {
 			rows.push_back(0);
 			continue;
 		}
 		const EngineInfo &e = profile_.engines[index];
-		uint32_t enums = 2;
+		u32 enums = 2;
 		if (e.reset >= 0)
-			enums |= 1u << 2 | put(13, 9, e.reset);
+			enums |= 1u << 2 | put_bits(13, 9, e.reset);
 		if (e.intr >= 0)
-			enums |= 1u << 3 | put(19, 15, e.intr);
+			enums |= 1u << 3 | put_bits(19, 15, e.intr);
 		if (e.runlist >= 0)
-			enums |= 1u << 4 | put(24, 21, e.runlist);
+			enums |= 1u << 4 | put_bits(24, 21, e.runlist);
 		if (e.engine_id >= 0)
-			enums |= 1u << 5 | put(29, 26, e.engine_id);
-		uint32_t type = 3 | put(30, 2, e.type), data = 0; // no row of its own: 0
-		if (profile_.is.rows == DeviceRows::V1)
-			data = 1 | put(23, 12, e.pri_base >> 12) | put(29, 26, e.instance) |
-			       (e.fault >= 0 ? 1u << 2 | put(9, 3, e.fault) : 0);
-		else if (profile_.is.rows == DeviceRows::V1NoInstance)
-			data = 1 | put(22, 12, e.pri_base >> 12) | (e.fault >= 0 ? 1u << 2 | put(7, 3, e.fault) : 0);
+			enums |= 1u << 5 | put_bits(29, 26, e.engine_id);
+		u32 type = 3 | put_bits(30, 2, e.type), data = 0; // no row of its own: 0
+		if (profile_.traits.rows == DeviceRows::V1)
+			data = 1 | put_bits(23, 12, e.pri_base >> 12) | put_bits(29, 26, e.instance) |
+			       (e.fault >= 0 ? 1u << 2 | put_bits(9, 3, e.fault) : 0);
+		else if (profile_.traits.rows == DeviceRows::V1NoInstance)
+			data = 1 | put_bits(22, 12, e.pri_base >> 12) |
+			       (e.fault >= 0 ? 1u << 2 | put_bits(7, 3, e.fault) : 0);
 
-		std::vector<uint32_t> device;
+		std::vector<u32> device;
 		for (PtopRow row : profile_.ptop_row_order) {
-			uint32_t word = row == PtopRow::Data ? data : row == PtopRow::Enum ? enums : type;
+			u32 word = row == PtopRow::Data ? data : row == PtopRow::Enum ? enums : type;
 			if (word)
 				device.push_back(word);
 		}
@@ -77,10 +78,10 @@ std::vector<uint32_t> Ptop::build_v1(const Profile::Table &table) const
 	return rows;
 }
 
-std::vector<uint32_t> Ptop::build_v2(const Profile::Table &table) const
+std::vector<u32> Ptop::build_v2(const Profile::Table &table) const
 {
-	const uint32_t CHAIN = 1u << 31;
-	std::vector<uint32_t> rows;
+	const u32 CHAIN = 1u << 31;
+	std::vector<u32> rows;
 	for (int index : table.order) {
 		if (index < 0) {
 			rows.push_back(0);
@@ -88,25 +89,25 @@ std::vector<uint32_t> Ptop::build_v2(const Profile::Table &table) const
 		}
 		const EngineInfo &e = profile_.engines[index];
 		bool host = e.runlist >= 0;
-		uint32_t rl_base = 0;
+		u32 rl_base = 0;
 		for (const auto &r : profile_.runlists)
 			if (r.id == e.runlist)
 				rl_base = r.pri_base;
-		rows.push_back(put(10, 0, e.fault < 0 ? 0 : e.fault) | put(15, 11, e.group) | put(23, 16, e.instance) |
-			       put(30, 24, e.type) | CHAIN);
-		rows.push_back(put(7, 0, e.reset < 0 ? 0 : e.reset) | (e.pri_base & 0x03ffff00) | put(30, 30, host) |
-			       (host ? CHAIN : 0));
+		rows.push_back(put_bits(10, 0, e.fault < 0 ? 0 : e.fault) | put_bits(15, 11, e.group) |
+			       put_bits(23, 16, e.instance) | put_bits(30, 24, e.type) | CHAIN);
+		rows.push_back(put_bits(7, 0, e.reset < 0 ? 0 : e.reset) | (e.pri_base & 0x03ffff00) |
+			       put_bits(30, 30, host) | (host ? CHAIN : 0));
 		if (host)
-			rows.push_back(put(1, 0, e.rleng) | (rl_base & 0x03fffc00));
+			rows.push_back(put_bits(1, 0, e.rleng) | (rl_base & 0x03fffc00));
 	}
 	return rows;
 }
 
-bool Ptop::read(uint32_t off, uint32_t &v)
+bool Ptop::read(u32 off, u32 &v)
 {
 	const Profile &p = profile_;
-	bool from_gm20x = p.is.rows != DeviceRows::V1Bare,
-	     from_gp = from_gm20x && p.is.rows != DeviceRows::V1NoInstance;
+	bool from_gm20x = p.traits.rows != DeviceRows::V1Bare,
+	     from_gp = from_gm20x && p.traits.rows != DeviceRows::V1NoInstance;
 	switch (off) {
 	case 0x22430: v = p.num_gpcs; return true;
 	case 0x22434: v = p.tpc_per_gpc; return true;
@@ -116,13 +117,14 @@ bool Ptop::read(uint32_t off, uint32_t &v)
 	case 0x22450: v = p.ltc_per_fbp; return from_gm20x;
 	case 0x22454: v = p.num_ltcs; return from_gm20x;
 	case 0x2245c: v = p.slices_per_ltc; return from_gm20x;
-	case 0x22460: v = p.pes_per_gpc; return p.is.host_volta && p.pes_per_gpc;
+	case 0x22460: v = p.pes_per_gpc; return p.traits.host_volta && p.pes_per_gpc;
 	}
-	uint32_t first = p.is.rows == DeviceRows::V2 ? 0x22800 : 0x22700;
+	u32 first = p.traits.rows == DeviceRows::V2 ? 0x22800 : 0x22700;
 	for (size_t die = 0; die < tables_.size(); die++, off -= 0x10000) {
 		const auto &rows = tables_[die];
-		if (off == 0x224fc && p.is.rows == DeviceRows::V2) {
-			v = 2 | put(15, 4, p.ptop_max_devices) | put(19, 16, 3) | put(31, 20, rows.size());
+		if (off == 0x224fc && p.traits.rows == DeviceRows::V2) {
+			v = 2 | put_bits(15, 4, p.ptop_max_devices) | put_bits(19, 16, 3) |
+			    put_bits(31, 20, rows.size());
 			return true;
 		}
 		if (off >= first && off < first + 4 * rows.size() && !(off & 3)) {
@@ -133,9 +135,9 @@ bool Ptop::read(uint32_t off, uint32_t &v)
 	return false;
 }
 
-bool Ptop::write(uint32_t off, uint32_t)
+bool Ptop::write(u32 off, u32)
 {
-	uint32_t v;
+	u32 v;
 	return read(off, v); // read only
 }
 

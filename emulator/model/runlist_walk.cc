@@ -13,58 +13,58 @@ enum BadTsg : unsigned { ZERO_LENGTH = 1, TOO_LONG = 2, EXPECTED_CHANNEL = 4, EX
 
 struct Entry {
 	bool tsg;
-	uint32_t id, length, timeout, scale;
+	u32 id, length, timeout, scale;
 	unsigned runqueue;
 	Phys inst;
 };
 
-Entry decode8(uint64_t raw, uint32_t id_mask)
+Entry decode8(u64 raw, u32 id_mask)
 {
-	uint32_t w0 = uint32_t(raw);
+	u32 w0 = u32(raw);
 	Entry e{};
-	e.tsg = bit(w0, 13);
+	e.tsg = get_bit(w0, 13);
 	e.id = w0 & id_mask;
-	e.scale = get(w0, 17, 14);
-	e.timeout = get(w0, 25, 18);
-	e.length = get(w0, 31, 26);
-	e.runqueue = e.tsg ? 0 : bit(w0, 14);
+	e.scale = get_bits(w0, 17, 14);
+	e.timeout = get_bits(w0, 25, 18);
+	e.length = get_bits(w0, 31, 26);
+	e.runqueue = e.tsg ? 0 : get_bit(w0, 14);
 	return e;
 }
 
-Entry decode16(const uint32_t w[4], uint32_t id_mask)
+Entry decode16(const u32 w[4], u32 id_mask)
 {
 	Entry e{};
-	e.tsg = bit(w[0], 0);
+	e.tsg = get_bit(w[0], 0);
 	e.id = w[2] & id_mask;
 	if (e.tsg) {
-		e.scale = get(w[0], 19, 16);
-		e.timeout = get(w[0], 31, 24);
-		e.length = get(w[1], 7, 0);
+		e.scale = get_bits(w[0], 19, 16);
+		e.timeout = get_bits(w[0], 31, 24);
+		e.length = get_bits(w[1], 7, 0);
 	} else {
-		e.runqueue = bit(w[0], 1);
-		e.inst = {Aperture(get(w[0], 5, 4)), uint64_t(w[3]) << 32 | (w[2] & mask(31, 12))};
+		e.runqueue = get_bit(w[0], 1);
+		e.inst = {Aperture(get_bits(w[0], 5, 4)), u64(w[3]) << 32 | (w[2] & bit_mask(31, 12))};
 	}
 	return e;
 }
 
 } // namespace
 
-WalkedList walk_runlist(const Memories &mem, Phys base, uint32_t length, unsigned entry_bytes, uint32_t id_mask)
+WalkedList walk_runlist(const Memories &mem, Phys base, u32 length, unsigned entry_bytes, u32 id_mask)
 {
 	WalkedList out;
-	std::vector<uint8_t> raw(size_t(length) * entry_bytes);
+	std::vector<u8> raw(size_t(length) * entry_bytes);
 	if (raw.empty() || !mem.read(base, raw.data(), raw.size()))
 		return out;
 
-	uint32_t expect = 0; // channels the open TSG still wants
-	for (uint32_t i = 0; i < length; i++) {
+	u32 expect = 0; // channels the open TSG still wants
+	for (u32 i = 0; i < length; i++) {
 		Entry e;
 		if (entry_bytes == 8) {
-			uint64_t w;
+			u64 w;
 			std::memcpy(&w, &raw[size_t(i) * 8], 8);
 			e = decode8(w, id_mask);
 		} else {
-			uint32_t w[4];
+			u32 w[4];
 			std::memcpy(w, &raw[size_t(i) * 16], 16);
 			e = decode16(w, id_mask);
 		}

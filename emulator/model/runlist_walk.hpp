@@ -15,22 +15,22 @@
 namespace emu {
 
 struct ListChannel {
-	uint32_t id = 0;
+	u32 id = 0;
 	unsigned runqueue = 0;
 	Phys inst; // 16-byte entries only
 };
 
 struct ListTsg {
-	uint32_t id = 0;
+	u32 id = 0;
 	bool bare = false; // a channel outside any TSG (8-byte format only)
-	uint32_t timeout = 0, scale = 0;
-	uint32_t entry = 0; // index of the header on the list
+	u32 timeout = 0, scale = 0;
+	u32 entry = 0; // index of the header on the list
 	std::vector<ListChannel> channels;
 
 	// (TIMEOUT << SCALE) * 1024 ns; zero counts as one (DOC ga100 dev_ram.ref.txt, TSG text).
-	uint64_t timeslice_ns() const
+	u64 timeslice_ns() const
 	{
-		uint64_t t = uint64_t(timeout) << scale;
+		u64 t = u64(timeout) << scale;
 		return (t ? t : 1) * 1024;
 	}
 };
@@ -40,6 +40,6 @@ struct WalkedList {
 	unsigned error = 0; // NV_RUNLIST_INTR_BAD_TSG_CODE values, 0: none
 };
 
-WalkedList walk_runlist(const Memories &mem, Phys base, uint32_t length, unsigned entry_bytes, uint32_t id_mask);
+WalkedList walk_runlist(const Memories &mem, Phys base, u32 length, unsigned entry_bytes, u32 id_mask);
 
 } // namespace emu

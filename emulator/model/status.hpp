@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// How a runlist's phase shows in ENGINE_STATUS, PBDMA_STATUS and their ga100 kin. One place for the words, because
-// the codes of LOAD and SAVE are swapped between the generations:
+// How ENGINE_STATUS, PBDMA_STATUS and ga100's registers show a runlist's phase. From ga100 on the codes of LOAD and SAVE
+// are swapped:
 //   gk104 .. tu1xx  1 VALID, 5 LOAD, 6 SAVE, 7 SWITCH  (DOC turing/tu104/dev_fifo.ref.txt NV_PFIFO_ENGINE_STATUS)
 //   ga100 ..        1 VALID, 5 SAVE, 6 LOAD, 7 SWITCH  (DOC ampere/ga100/dev_runlist.ref.txt ENGINE_STATUS0)
 #pragma once
@@ -10,13 +10,13 @@
 namespace emu {
 
 struct Occupancy {
-	bool cur = false, nxt = false; // this engine (or PBDMA) takes part in the current / the next turn
+	bool cur = false, nxt = false; // this engine (or PBDMA) belongs to rl.now, rl.next
 	unsigned ctx_status = 0;
 	bool busy = false;
 };
 
 // cur, nxt: whether the unit looked at is used by rl.now, rl.next.
-inline Occupancy occupancy(const Runlist &rl, bool cur, bool nxt, bool ampere)
+inline Occupancy find_occupancy(const Runlist &rl, bool cur, bool nxt, bool ampere)
 {
 	const unsigned VALID = 1, LOAD = ampere ? 6 : 5, SAVE = ampere ? 5 : 6, SWITCH = 7;
 	Occupancy o;
@@ -45,34 +45,35 @@ inline Occupancy occupancy(const Runlist &rl, bool cur, bool nxt, bool ampere)
 
 inline Occupancy engine_occupancy(const Runlist &rl, unsigned slot, bool ampere)
 {
-	return occupancy(rl, rl.now.set && bit(rl.now.slots, slot), rl.next.set && bit(rl.next.slots, slot), ampere);
+	return find_occupancy(rl, rl.now.set && get_bit(rl.now.slots, slot),
+			      rl.next.set && get_bit(rl.next.slots, slot), ampere);
 }
 
 inline Occupancy pbdma_occupancy(const Runlist &rl, unsigned q, bool ampere)
 {
-	return occupancy(rl, rl.now.set && rl.now.chid[q] >= 0, rl.next.set && rl.next.chid[q] >= 0, ampere);
+	return find_occupancy(rl, rl.now.set && rl.now.chid[q] >= 0, rl.next.set && rl.next.chid[q] >= 0, ampere);
 }
 
 // ID 11:0, ID_TYPE 12, CTX_STATUS 15:13, NEXT_ID 27:16, NEXT_ID_TYPE 28, ENGINE 31. From ga100 on the two type
 // bits are not there: everything is a TSG.
-inline uint32_t status_word(const Runlist &rl, const Occupancy &o, bool ampere)
+inline u32 status_word(const Runlist &rl, const Occupancy &o, bool ampere)
 {
-	uint32_t w = put(15, 13, o.ctx_status) | put(31, 31, o.busy);
+	u32 w = put_bits(15, 13, o.ctx_status) | put_bits(31, 31, o.busy);
 	if (o.cur)
-		w |= put(11, 0, rl.now.tsg) | (ampere ? 0 : put(12, 12, !rl.now.bare));
+		w |= put_bits(11, 0, rl.now.tsg) | (ampere ? 0 : put_bits(12, 12, !rl.now.bare));
 	if (o.nxt)
-		w |= put(27, 16, rl.next.tsg) | (ampere ? 0 : put(28, 28, !rl.next.bare));
+		w |= put_bits(27, 16, rl.next.tsg) | (ampere ? 0 : put_bits(28, 28, !rl.next.bare));
 	return w;
 }
 
-// Where channel chid of this runlist is right now.
+// Where channel chid of this runlist is.
 struct Place {
 	bool on_pbdma = false, on_eng = false;
 };
 
-inline Place place(const Runlist &rl, uint32_t chid)
+inline Place find_place(const Runlist &rl, u32 chid)
 {
-	auto in = [&](const Turn &t) { return t.set && (t.chid[0] == int(chid) || t.chid[1] == int(chid)); };
+	auto in = [&](const Timeslice &t) { return t.set && (t.chid[0] == int(chid) || t.chid[1] == int(chid)); };
 	switch (rl.phase) {
 	case Phase::Valid: return {in(rl.now), in(rl.now)};
 	case Phase::Switch: return {in(rl.now), in(rl.now)};

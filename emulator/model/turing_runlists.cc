@@ -6,13 +6,15 @@
 
 namespace emu {
 
-uint32_t submit_info_word(const Runlist &rl)
+u32 submit_info_word(const Runlist &rl)
 {
-	return put(15, 15, rl.submit_pending) |
-	       (rl.preempted_valid ? put(13, 0, rl.preempted_tsg) | 1u << 14 | put(31, 16, rl.preempted_offset) : 0);
+	return put_bits(15, 15, rl.submit_pending) |
+	       (rl.preempted_valid
+			? put_bits(13, 0, rl.preempted_tsg) | 1u << 14 | put_bits(31, 16, rl.preempted_offset)
+			: 0);
 }
 
-bool TuringRunlists::read(uint32_t off, uint32_t &v)
+bool TuringRunlists::read(u32 off, u32 &v)
 {
 	unsigned i = (off - 0x2b00) / 16;
 	if (i >= regs_.size())
@@ -32,7 +34,7 @@ bool TuringRunlists::read(uint32_t off, uint32_t &v)
 	return false;
 }
 
-bool TuringRunlists::write(uint32_t off, uint32_t v)
+bool TuringRunlists::write(u32 off, u32 v)
 {
 	unsigned i = (off - 0x2b00) / 16;
 	if (i >= regs_.size())
@@ -45,9 +47,9 @@ bool TuringRunlists::write(uint32_t off, uint32_t v)
 		r.submit = v;
 		if (Runlist *rl = host_.runlist(int(i)))
 			host_.submit(*rl,
-				     {Aperture(get(r.base_lo, 1, 0)),
-				      uint64_t(r.base_hi) << 32 | (r.base_lo & mask(31, 12))},
-				     get(v, 15, 0), get(v, 31, 16));
+				     {Aperture(get_bits(r.base_lo, 1, 0)),
+				      u64(r.base_hi) << 32 | (r.base_lo & bit_mask(31, 12))},
+				     get_bits(v, 15, 0), get_bits(v, 31, 16));
 		return true;
 	case 0xc: return true; // read only
 	}

@@ -13,13 +13,13 @@ public:
 	{
 	}
 	std::vector<Range> ranges() const override { return {{0x2b00, 0x100}}; }
-	bool read(uint32_t offset, uint32_t &value) override;
-	bool write(uint32_t offset, uint32_t value) override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
 	void reset() override { regs_.assign(profile_.max_runlists, Regs{}); }
 
 private:
 	struct Regs {
-		uint32_t base_lo = 0, base_hi = 0, submit = 0;
+		u32 base_lo = 0, base_hi = 0, submit = 0;
 	};
 	const Profile &profile_;
 	Host &host_;
@@ -27,6 +27,6 @@ private:
 };
 
 // PREEMPTED_TSGID 13:0, its VALID 14, PENDING 15, PREEMPTED_OFFSET 31:16: Turing's and ga100's SUBMIT_INFO.
-uint32_t submit_info_word(const Runlist &rl);
+u32 submit_info_word(const Runlist &rl);
 
 } // namespace emu

@@ -5,7 +5,7 @@
 #include "model/chip_units.hpp"
 #include "model/pccsr.hpp"
 #include "model/pfifo.hpp"
-#include "model/rlram.hpp"
+#include "model/runlist_registers.hpp"
 #include "model/turing_runlists.hpp"
 
 namespace emu {
@@ -16,31 +16,31 @@ struct GpuUnits {
 		make<Pmc>(p);
 		make<Ptimer>(host);
 		make<Ptop>(p);
-		if (p.is.fuse_locked)
-			make<Locked>(std::vector<Range>{{p.is.fuse, 0x1000}, // fuses
-							{0x104000, 0x2000},  // copy engine maps
-							{0x409000, 0x1000},  // live GPC and TPC counts
+		if (p.traits.fuse_locked)
+			make<Locked>(std::vector<Range>{{p.traits.fuse, 0x1000}, // fuses
+							{0x104000, 0x2000},      // copy engine maps
+							{0x409000, 0x1000},      // live GPC and TPC counts
 							{0x120000, 0x1000},
 							{0x500000, 0x100000}},
 				     LEVEL_MASKED);
 		else
 			make<GrCounts>(p);
-		if (p.is.fuse && !p.is.fuse_locked)
+		if (p.traits.fuse && !p.traits.fuse_locked)
 			make<Fuse>(p);
-		if (p.is.copy != CopyMap::None && p.is.copy != CopyMap::Locked)
+		if (p.traits.copy != CopyMap::None && p.traits.copy != CopyMap::Locked)
 			make<Ce>(p);
 		make<FbSize>(p);
-		if (!p.is.runlists_locked)
+		if (!p.traits.runlists_locked)
 			make<Pbdma>(p, host);
 		bus = make<Bus>(p, mem, host);
 		if (p.pfifo()) {
 			make<Pfifo>(p, host);
 			make<Pccsr>(p, host);
-			if (!p.is.runlist_readback)
+			if (!p.traits.runlist_readback)
 				make<TuringRunlists>(p, host);
 			return;
 		}
-		if (p.is.runlists_locked) {
+		if (p.traits.runlists_locked) {
 			std::vector<Range> blocks = {{0x40000, 0x800 * p.num_pbdma}};
 			for (const auto &rl : p.runlists)
 				blocks.push_back({rl.pri_base, 0x400});
@@ -48,8 +48,8 @@ struct GpuUnits {
 			return;
 		}
 		for (auto &rl : host.runlists()) {
-			make<Rlram>(p, host, rl);
-			make<Chram>(host, rl);
+			make<RunlistRegisters>(p, host, rl);
+			make<ChannelRam>(host, rl);
 		}
 	}
 

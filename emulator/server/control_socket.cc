@@ -12,10 +12,12 @@
 
 namespace emu {
 
-static constexpr size_t LINE_LIMIT = 16u << 20;
+namespace {
 
-// Removes a socket that nobody listens at: what an emulator left that was killed.
-static void remove_stale(const std::string &path, const sockaddr_un &addr)
+constexpr size_t LINE_LIMIT = 16u << 20;
+
+// Removes a socket without a listener, as a killed emulator leaves it.
+void remove_stale(const std::string &path, const sockaddr_un &addr)
 {
 	struct stat st;
 	int fd = -1;
@@ -33,6 +35,8 @@ static void remove_stale(const std::string &path, const sockaddr_un &addr)
 		throw std::system_error(EADDRINUSE, std::generic_category(), path);
 	unlink(path.c_str());
 }
+
+} // namespace
 
 ControlSocket::ControlSocket(EmulatedGpu &gpu, const std::string &path) : gpu_(gpu), path_(path)
 {
@@ -85,7 +89,7 @@ void ControlSocket::serve(const std::vector<pollfd> &fds)
 	}
 }
 
-// What the client takes now. False: it has gone.
+// Sends as much as the client takes without waiting. False: it has gone.
 bool ControlSocket::send_answers(Client &c)
 {
 	while (!c.answers.empty()) {

@@ -13,7 +13,7 @@ namespace emu {
 
 class ControlSocket {
 public:
-	// A socket of that name that nobody listens at any more is replaced, and nothing else. Throws std::system_error.
+	// Replaces a socket of that name without a listener; throws std::system_error for anything else of that name.
 	ControlSocket(EmulatedGpu &gpu, const std::string &path);
 	~ControlSocket();
 
@@ -21,7 +21,7 @@ public:
 	void serve(const std::vector<pollfd> &fds);
 
 private:
-	// A client that does not read its answers is not asked for more commands.
+	// From a client that does not read its answers no more commands are taken.
 	struct Client {
 		int fd;
 		std::string line, answers; // not yet taken
@@ -32,7 +32,7 @@ private:
 	EmulatedGpu &gpu_;
 	std::string path_;
 	int listen_ = -1;
-	struct stat bound_ {}; // what path_ named when this had bound it
+	struct stat bound_ {}; // what path_ named after bind()
 	std::vector<Client> clients_;
 };
 

@@ -13,7 +13,9 @@
 #include <stdexcept>
 #include <string>
 
-static const char USAGE[] =
+namespace {
+
+const char USAGE[] =
 	"usage: gpulens-emulator --profile FILE.json [--scenario FILE.json] --fd N [--control SOCKETPATH] [--log "
 	"FILE]\n"
 	"                        [--virtual-time] [--sysmem BASE:BYTES[:BUS]]\n"
@@ -21,8 +23,8 @@ static const char USAGE[] =
 	"  --sysmem guest physical range that is set aside for this GPU, and the bus address it sees there (default: "
 	"BASE)\n";
 
-// pending: a scenario in system memory, which has to wait until QEMU shares the guest's.
-static int run(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, std::FILE *log, nlohmann::json pending)
+// pending: a scenario in system memory, which waits until QEMU shares the guest's memory; or null.
+int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, std::FILE *log, nlohmann::json pending)
 {
 	emu::QemuLink link(gpu, fd, log);
 	std::optional<emu::ControlSocket> control;
@@ -51,7 +53,7 @@ static int run(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, s
 	}
 }
 
-static emu::Memories::Window window(const std::string &s)
+emu::Memories::Window parse_window(const std::string &s)
 {
 	char *end;
 	uint64_t base = std::strtoull(s.c_str(), &end, 0), bytes = *end == ':' ? std::strtoull(end + 1, &end, 0) : 0;
@@ -60,6 +62,8 @@ static emu::Memories::Window window(const std::string &s)
 		throw std::invalid_argument("--sysmem wants BASE:BYTES[:BUS], not " + s);
 	return {bus, base, bytes};
 }
+
+} // namespace
 
 int main(int argc, char **argv)
 {
@@ -102,7 +106,7 @@ int main(int argc, char **argv)
 		auto gpu = emu::EmulatedGpu::from_file(profile);
 		nlohmann::json pending;
 		if (!sysmem.empty())
-			gpu->memories().window = window(sysmem);
+			gpu->memories().window = parse_window(sysmem);
 		if (!scenario.empty()) {
 			std::ifstream in(scenario);
 			if (!in)
@@ -117,7 +121,7 @@ int main(int argc, char **argv)
 		std::FILE *log = log_path.empty() ? nullptr : std::fopen(log_path.c_str(), "w");
 		if (!log_path.empty() && !log)
 			throw std::runtime_error("cannot write " + log_path);
-		int status = run(*gpu, fd, control, log, std::move(pending));
+		int status = run_server(*gpu, fd, control, log, std::move(pending));
 		if (log)
 			std::fclose(log);
 		return status;

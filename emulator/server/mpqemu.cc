@@ -15,18 +15,18 @@ namespace emu {
 
 namespace {
 
-enum Command : uint32_t { SYNC_SYSMEM, RET, PCI_CFGWRITE, PCI_CFGREAD, BAR_WRITE, BAR_READ, SET_IRQFD, DEVICE_RESET };
+enum Message : u32 { SYNC_SYSMEM, RET, PCI_CFGWRITE, PCI_CFGREAD, BAR_WRITE, BAR_READ, SET_IRQFD, DEVICE_RESET };
 
 constexpr size_t MAX_FDS = 8, HEADER = 16, SYSMEM_SIZE = 3 * MAX_FDS * 8, CONFIG_SIZE = 12, BAR_SIZE = 24;
 
 struct Reply {
 	int32_t command;
-	uint32_t padding;
-	uint64_t size, value;
+	u32 padding;
+	u64 size, value;
 };
 static_assert(sizeof(Reply) == HEADER + 8);
 
-template <class T> T load(const uint8_t *at)
+template <class T> T load(const u8 *at)
 {
 	T v;
 	std::memcpy(&v, at, sizeof(v));
@@ -35,7 +35,7 @@ template <class T> T load(const uint8_t *at)
 
 } // namespace
 
-uint8_t *GuestMemory::at(uint64_t addr, uint64_t len)
+u8 *GuestMemory::at(u64 addr, u64 len)
 {
 	for (const Region &r : regions_)
 		if (addr >= r.gpa && addr - r.gpa < r.size && len <= r.size - (addr - r.gpa))
@@ -50,12 +50,12 @@ void GuestMemory::clear()
 	regions_.clear();
 }
 
-bool GuestMemory::add(uint64_t gpa, uint64_t size, uint64_t offset, int fd)
+bool GuestMemory::add(u64 gpa, u64 size, u64 offset, int fd)
 {
 	void *p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off_t(offset));
 	if (p == MAP_FAILED)
 		return false;
-	regions_.push_back({gpa, size, static_cast<uint8_t *>(p)});
+	regions_.push_back({gpa, size, static_cast<u8 *>(p)});
 	return true;
 }
 
@@ -93,13 +93,13 @@ bool QemuLink::serve()
 
 	size_t used = 0;
 	while (filled_ - used >= HEADER) {
-		uint32_t command = load<uint32_t>(buffer_ + used);
-		uint64_t size = load<uint64_t>(buffer_ + used + 8);
+		u32 command = load<u32>(buffer_ + used);
+		u64 size = load<u64>(buffer_ + used + 8);
 		if (size > sizeof(buffer_) - HEADER)
 			return false;
 		if (filled_ - used < HEADER + size)
 			break;
-		if (!handle(command, buffer_ + used + HEADER, size))
+		if (!handle_message(command, buffer_ + used + HEADER, size))
 			return false;
 		used += HEADER + size;
 	}
@@ -110,19 +110,19 @@ bool QemuLink::serve()
 	return true;
 }
 
-bool QemuLink::reply(uint64_t value)
+bool QemuLink::send_reply(u64 value)
 {
 	Reply r{RET, 0, sizeof(r.value), value};
 	return send(fd_, &r, sizeof(r), MSG_NOSIGNAL) == ssize_t(sizeof(r));
 }
 
-uint64_t QemuLink::bar_access(bool write, uint64_t addr, uint64_t value, unsigned size)
+u64 QemuLink::access_bar(bool write, u64 addr, u64 value, unsigned size)
 {
-	auto hit = config_.find(addr);
+	auto hit = config_.find_bar(addr);
 	bool sane = size == 1 || size == 2 || size == 4 || size == 8;
 	if (!hit || !sane)
 		return ~0ull;
-	if (uint64_t ns = gpu_.faults().slow_ns) {
+	if (u64 ns = gpu_.faults().slow_ns) {
 		timespec t{time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)};
 		nanosleep(&t, nullptr);
 	}
@@ -136,19 +136,19 @@ uint64_t QemuLink::bar_access(bool write, uint64_t addr, uint64_t value, unsigne
 	return value;
 }
 
-void QemuLink::take_sysmem(const uint8_t *payload)
+void QemuLink::map_memory(const u8 *payload)
 {
 	memory_.clear();
 	for (size_t i = 0; i < fds_.size() && i < MAX_FDS; i++) {
-		uint64_t gpa = load<uint64_t>(payload + 8 * i), size = load<uint64_t>(payload + 8 * (MAX_FDS + i)),
-			 offset = load<uint64_t>(payload + 8 * (2 * MAX_FDS + i));
+		u64 gpa = load<u64>(payload + 8 * i), size = load<u64>(payload + 8 * (MAX_FDS + i)),
+		    offset = load<u64>(payload + 8 * (2 * MAX_FDS + i));
 		if (size && !memory_.add(gpa, size, offset, fds_[i]))
 			std::fprintf(stderr, "gpulens-emulator: cannot map guest memory at %#" PRIx64 ": %s\n", gpa,
 				     std::strerror(errno));
 	}
 }
 
-bool QemuLink::handle(uint32_t command, const uint8_t *p, size_t size)
+bool QemuLink::handle_message(u32 command, const u8 *p, size_t size)
 {
 	bool ok = true;
 	switch (command) {
@@ -156,32 +156,31 @@ bool QemuLink::handle(uint32_t command, const uint8_t *p, size_t size)
 	case BAR_WRITE:
 		if (size != BAR_SIZE)
 			return false;
-		return reply(bar_access(command == BAR_WRITE, load<uint64_t>(p), load<uint64_t>(p + 8),
-					load<uint32_t>(p + 16)));
+		return send_reply(access_bar(command == BAR_WRITE, load<u64>(p), load<u64>(p + 8), load<u32>(p + 16)));
 	case PCI_CFGREAD:
 		if (size != CONFIG_SIZE)
 			return false;
-		// a GPU that fell off the bus answers nowhere; shifting by 64 would be undefined
+		// a GPU that fell off the bus does not answer here either; shifting by 64 would be undefined
 		if (gpu_.faults().all_ones)
-			return reply(~uint64_t{0} >> (64 - 8 * std::clamp<uint32_t>(load<uint32_t>(p + 8), 1, 8)));
-		return reply(config_.read(load<uint32_t>(p), load<uint32_t>(p + 8)));
+			return send_reply(~u64{0} >> (64 - 8 * std::clamp<u32>(load<u32>(p + 8), 1, 8)));
+		return send_reply(config_.read(load<u32>(p), load<u32>(p + 8)));
 	case PCI_CFGWRITE:
 		if (size != CONFIG_SIZE)
 			return false;
-		config_.write(load<uint32_t>(p), load<uint32_t>(p + 8), load<uint32_t>(p + 4));
-		gpu_.set_asleep(config_.asleep());
-		return reply(0);
+		config_.write(load<u32>(p), load<u32>(p + 8), load<u32>(p + 4));
+		gpu_.set_asleep(config_.is_asleep());
+		return send_reply(0);
 	case SYNC_SYSMEM:
 		ok = size == SYSMEM_SIZE;
 		if (ok)
-			take_sysmem(p);
+			map_memory(p);
 		break;
 	case SET_IRQFD: // no interrupts are raised
 		break;
 	case DEVICE_RESET: // the chip goes on as its driver left it; only the PCI side starts anew
 		config_.reset();
 		gpu_.set_asleep(false);
-		return reply(0);
+		return send_reply(0);
 	default: ok = false;
 	}
 	for (int fd : fds_)

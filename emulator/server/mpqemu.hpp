@@ -24,14 +24,14 @@ namespace emu {
 class GuestMemory : public SysMem {
 public:
 	~GuestMemory() override { clear(); }
-	uint8_t *at(uint64_t addr, uint64_t len) override;
+	u8 *at(u64 addr, u64 len) override;
 	void clear();
-	bool add(uint64_t gpa, uint64_t size, uint64_t offset, int fd); // maps; the fd stays the caller's
+	bool add(u64 gpa, u64 size, u64 offset, int fd); // maps; the fd stays the caller's
 
 private:
 	struct Region {
-		uint64_t gpa, size;
-		uint8_t *base;
+		u64 gpa, size;
+		u8 *base;
 	};
 	std::vector<Region> regions_;
 };
@@ -45,10 +45,10 @@ public:
 	bool serve();
 
 private:
-	bool handle(uint32_t command, const uint8_t *payload, size_t size);
-	bool reply(uint64_t value);
-	uint64_t bar_access(bool write, uint64_t addr, uint64_t value, unsigned size);
-	void take_sysmem(const uint8_t *payload);
+	bool handle_message(u32 command, const u8 *payload, size_t size);
+	bool send_reply(u64 value);
+	u64 access_bar(bool write, u64 addr, u64 value, unsigned size);
+	void map_memory(const u8 *payload);
 
 	Gpu &gpu_;
 	int fd_;
@@ -56,7 +56,7 @@ private:
 	PciConfig config_;
 	GuestMemory memory_;
 	std::vector<int> fds_; // came with the bytes just read
-	uint8_t buffer_[4096];
+	u8 buffer_[4096];
 	size_t filled_ = 0;
 };
 

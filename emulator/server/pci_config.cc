@@ -26,21 +26,21 @@ enum {
 	PMCSR_NO_SOFT_RESET = 0x08
 };
 
-void PciConfig::set16(unsigned at, uint16_t v)
+void PciConfig::write_word(unsigned at, u16 v)
 {
-	bytes_[at] = uint8_t(v);
-	bytes_[at + 1] = uint8_t(v >> 8);
+	bytes_[at] = u8(v);
+	bytes_[at + 1] = u8(v >> 8);
 }
 
 PciConfig::PciConfig(const Profile &profile) : profile_(profile)
 {
-	set16(0x00, profile.pci_vendor);
-	set16(0x02, profile.pci_device);
+	write_word(0x00, profile.pci_vendor);
+	write_word(0x02, profile.pci_device);
 	bytes_[REVISION] = profile.pci_revision;
-	bytes_[CLASS] = uint8_t(profile.pci_class);
-	set16(CLASS + 1, uint16_t(profile.pci_class >> 8));
-	set16(SUBVENDOR, profile.pci_subvendor);
-	set16(SUBVENDOR + 2, profile.pci_subdevice);
+	bytes_[CLASS] = u8(profile.pci_class);
+	write_word(CLASS + 1, u16(profile.pci_class >> 8));
+	write_word(SUBVENDOR, profile.pci_subvendor);
+	write_word(SUBVENDOR + 2, profile.pci_subdevice);
 	bytes_[INT_PIN] = 1;
 	bytes_[STATUS] = STATUS_CAP_LIST;
 	bytes_[CAPABILITIES] = POWER;
@@ -53,9 +53,9 @@ PciConfig::PciConfig(const Profile &profile) : profile_(profile)
 	writable_[0x0c] = writable_[0x0d] = 0xff;
 	writable_[INT_LINE] = 0xff;
 	for (int i = 0; i < 3; i++) {
-		uint32_t m = ~uint32_t(profile.bar_size[i] - 1);
+		u32 m = ~u32(profile.bar_size[i] - 1);
 		for (unsigned b = 0; b < 4; b++)
-			writable_[BARS + 4 * profile.bar_index[i] + b] = uint8_t(m >> (8 * b));
+			writable_[BARS + 4 * profile.bar_index[i] + b] = u8(m >> (8 * b));
 	}
 }
 
@@ -63,39 +63,39 @@ void PciConfig::reset()
 {
 	for (size_t i = 0; i < bytes_.size(); i++)
 		bytes_[i] &= ~writable_[i];
-	track();
+	update_bases();
 }
 
-bool PciConfig::asleep() const
+bool PciConfig::is_asleep() const
 {
 	return bytes_[POWER_STATE] & PMCSR_STATE;
 }
 
-void PciConfig::track()
+void PciConfig::update_bases()
 {
 	for (int i = 0; i < 3; i++)
 		base_[i] = read(BARS + 4 * profile_.bar_index[i], 4) & ~0xfu;
 }
 
-uint32_t PciConfig::read(uint32_t off, unsigned len) const
+u32 PciConfig::read(u32 off, unsigned len) const
 {
-	uint32_t v = 0;
+	u32 v = 0;
 	for (unsigned i = 0; i < len && i < 4; i++)
-		v |= uint32_t(off + i < bytes_.size() ? bytes_[off + i] : 0xff) << (8 * i);
+		v |= u32(off + i < bytes_.size() ? bytes_[off + i] : 0xff) << (8 * i);
 	return v;
 }
 
-void PciConfig::write(uint32_t off, unsigned len, uint32_t v)
+void PciConfig::write(u32 off, unsigned len, u32 v)
 {
 	for (unsigned i = 0; i < len && i < 4; i++)
 		if (off + i < bytes_.size()) {
-			uint8_t m = writable_[off + i], b = uint8_t(v >> (8 * i));
-			bytes_[off + i] = uint8_t((bytes_[off + i] & ~m) | (b & m));
+			u8 m = writable_[off + i], b = u8(v >> (8 * i));
+			bytes_[off + i] = u8((bytes_[off + i] & ~m) | (b & m));
 		}
-	track();
+	update_bases();
 }
 
-std::optional<PciConfig::Hit> PciConfig::find(uint64_t address) const
+std::optional<PciConfig::Hit> PciConfig::find_bar(u64 address) const
 {
 	for (int i = 0; i < 3; i++)
 		if (base_[i] && address - base_[i] < profile_.bar_size[i])

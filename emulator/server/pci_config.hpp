@@ -16,25 +16,25 @@ class PciConfig {
 public:
 	explicit PciConfig(const Profile &profile);
 
-	uint32_t read(uint32_t offset, unsigned len) const;
-	void write(uint32_t offset, unsigned len, uint32_t value);
+	u32 read(u32 offset, unsigned len) const;
+	void write(u32 offset, unsigned len, u32 value);
 	void reset(); // BARs and command register as after power-up, power state D0
 
-	bool asleep() const; // not in D0: only this space answers, memory does not
+	bool is_asleep() const; // not in D0: only this space answers, memory does not
 
 	struct Hit {
 		int bar; // 0, 1, 2 for BAR0, BAR1, BAR2
-		uint64_t offset;
+		u64 offset;
 	};
-	std::optional<Hit> find(uint64_t address) const;
+	std::optional<Hit> find_bar(u64 address) const;
 
 private:
-	void set16(unsigned at, uint16_t v);
-	void track();
+	void write_word(unsigned at, u16 v);
+	void update_bases();
 
 	const Profile &profile_;
-	std::array<uint8_t, 256> bytes_{}, writable_{};
-	uint64_t base_[3] = {};
+	std::array<u8, 256> bytes_{}, writable_{};
+	u64 base_[3] = {};
 };
 
 } // namespace emu

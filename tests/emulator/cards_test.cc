@@ -100,7 +100,7 @@ TEST(Gtx1660Ti, answers_as_the_card_did)
 		       {"NVDEC0", 0x830000, 1, 1, 17, 15, 10}, {"SEC", 0x87000, 3, 3, 15, 14, 14},
 		       {"NVENC0", 0x1c8000, 2, 2, 16, 18, 11}, {"GSP", 0x110000, -1, -1, 27, -1, 2}};
 	for (const auto &d : devices) {
-		const emu::EngineInfo *e = gpu->profile().engine(d.name);
+		const emu::EngineInfo *e = gpu->profile().find_engine(d.name);
 		ASSERT_TRUE(e) << d.name;
 		EXPECT_EQ(e->pri_base, d.base) << d.name;
 		EXPECT_EQ(e->engine_id, d.engine) << d.name;
@@ -120,8 +120,8 @@ TEST(OtherCards, gm107_and_ga102_have_what_their_logs_say)
 		int intr;
 	} interrupts[] = {{"COPY0", 5}, {"COPY2", 7}, {"NVDEC0", 17}, {"NVENC0", 16}};
 	for (const auto &i : interrupts) {
-		ASSERT_TRUE(gm107->profile().engine(i.name)) << i.name;
-		EXPECT_EQ(gm107->profile().engine(i.name)->intr, i.intr) << i.name;
+		ASSERT_TRUE(gm107->profile().find_engine(i.name)) << i.name;
+		EXPECT_EQ(gm107->profile().find_engine(i.name)->intr, i.intr) << i.name;
 	}
 	const struct {
 		const char *name;
@@ -130,7 +130,7 @@ TEST(OtherCards, gm107_and_ga102_have_what_their_logs_say)
 			{"LCE3", 0xc00800}, {"LCE4", 0xc00c00}, {"NVDEC0", 0xc01000}, {"NVENC0", 0xc01800},
 			{"OFA0", 0xc01c00}, {"SEC", 0xc02000}};
 	for (const auto &r : runlists) {
-		const emu::EngineInfo *e = ga102->profile().engine(r.name);
+		const emu::EngineInfo *e = ga102->profile().find_engine(r.name);
 		ASSERT_TRUE(e) << r.name;
 		for (const auto &list : ga102->profile().runlists)
 			if (list.id == e->runlist)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The scheduler's behaviour as a driver sees it: literal status words and run times. Words from the field lists of
-// DOC turing/tu104/dev_fifo.ref.txt (PFIFO, PCCSR) and ampere/ga100/dev_runlist.ref.txt (RLRAM, CHRAM); durations
+// DOC turing/tu104/dev_fifo.ref.txt (PFIFO, PCCSR) and ampere/ga100/dev_runlist.ref.txt (NV_RUNLIST, NV_CHRAM); durations
 // are the model's own (profile "timing"): fetch 20 us, load 10, switch request 2, save 40 by WFI, 8 by CILP.
 #include "common.hpp"
 
@@ -29,7 +29,7 @@ TEST(Pfifo, status_words_through_a_context_switch)
 	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003002u);
 }
 
-TEST(Rlram, status_words_have_load_and_save_swapped)
+TEST(RunlistRegisters, status_words_have_load_and_save_swapped)
 {
 	auto gpu = make("ad102", two_tsgs());
 	EXPECT_EQ(rd(*gpu, 0xc00200), 0x80002001u);
@@ -278,7 +278,7 @@ TEST(Pfifo, runlist_preempt_exists_from_volta_on)
 	EXPECT_EQ(rd(*gp, 0x2638), 0xbadf1100u);
 }
 
-TEST(Rlram, runlist_preempt_has_its_own_pending_bit)
+TEST(RunlistRegisters, runlist_preempt_has_its_own_pending_bit)
 {
 	auto gpu = make("gh100", two_tsgs());
 	wr(*gpu, 0xc00098, 0x00000000);

@@ -100,7 +100,7 @@ TEST(PageTables, pages_above_the_tables)
 	for (const auto &c : cases) {
 		auto gpu = make(c.chip);
 		uint64_t heap = 0x1000000;
-		emu::PageFormat f = emu::usual_format(gpu->profile().is.pages);
+		emu::PageFormat f = emu::usual_format(gpu->profile().traits.pages);
 		emu::AddressSpace space(gpu->memories(), f, [&](uint64_t n, uint64_t a) {
 			heap = (heap + a - 1) & ~(a - 1);
 			return emu::Phys{emu::Aperture::Vid, (heap += n) - n};

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-// RLRAM registers of one runlist; see rlram.hpp.
-#include "model/rlram.hpp"
+// NV_RUNLIST and NV_CHRAM of one runlist; see runlist_registers.hpp.
+#include "model/runlist_registers.hpp"
 
 #include "model/status.hpp"
 #include "model/turing_runlists.hpp"
 
 namespace emu {
 
+namespace {
+
 // PBDMA register block of ga100 and later: 0x40000 + 0x800 * id (DOC ga100 dev_pbdma.ref.txt).
-static uint32_t pbdma_offset(unsigned id)
+u32 pbdma_offset(unsigned id)
 {
 	return 0x40000 + 0x800 * id;
 }
 
-const EngineInfo *Rlram::engine_at(unsigned slot) const
+} // namespace
+
+const EngineInfo *RunlistRegisters::engine_at(unsigned slot) const
 {
 	for (const auto &e : profile_.engines)
 		if (e.runlist == rl_.info.id && e.rleng == slot)
@@ -21,28 +25,28 @@ const EngineInfo *Rlram::engine_at(unsigned slot) const
 	return nullptr;
 }
 
-bool Rlram::read_engine(unsigned slot, unsigned reg, uint32_t &v) const
+bool RunlistRegisters::read_engine(unsigned slot, unsigned reg, u32 &v) const
 {
 	Occupancy o = engine_occupancy(rl_, slot, true);
-	const Turn &now = rl_.now, &next = rl_.next;
-	auto inst = [](const Turn &t) { return t.inst[t.chid[0] >= 0 ? 0 : 1]; };
-	auto inst_lo = [&](const Turn &t, bool valid) -> uint32_t {
-		return valid ? put(1, 0, unsigned(inst(t).ap)) | 1u << 11 | (inst(t).addr & mask(31, 12)) : 0;
+	const Timeslice &now = rl_.now, &next = rl_.next;
+	auto inst = [](const Timeslice &t) { return t.inst[t.chid[0] >= 0 ? 0 : 1]; };
+	auto inst_lo = [&](const Timeslice &t, bool valid) -> u32 {
+		return valid ? put_bits(1, 0, unsigned(inst(t).ap)) | 1u << 11 | (inst(t).addr & bit_mask(31, 12)) : 0;
 	};
 	v = 0;
 	switch (reg) {
 	case 0x00: v = status_word(rl_, o, true); return true;
 	case 0x04: // ENGINE_STATUS1: INTR_ID 20:16; no virtual functions
 		if (const EngineInfo *e = engine_at(slot); e && e->intr >= 0)
-			v = put(20, 16, e->intr);
+			v = put_bits(20, 16, e->intr);
 		return true;
 	case 0x08:
 	case 0x0c: { // ENGINE_STATUS_CHANNEL(j): CHID 11:0, VALID 15, NEXT_CHID 27:16, NEXT_VALID 31
 		unsigned q = (reg - 0x08) / 4;
 		if (o.cur && now.chid[q] >= 0)
-			v |= put(11, 0, now.chid[q]) | 1u << 15;
+			v |= put_bits(11, 0, now.chid[q]) | 1u << 15;
 		if (o.nxt && next.chid[q] >= 0)
-			v |= put(27, 16, next.chid[q]) | 1u << 31;
+			v |= put_bits(27, 16, next.chid[q]) | 1u << 31;
 		return true;
 	}
 	case 0x10: v = inst_lo(now, o.cur); return true;
@@ -54,15 +58,15 @@ bool Rlram::read_engine(unsigned slot, unsigned reg, uint32_t &v) const
 	case 0x28: // ENGINE_STATUS_DEBUG: IF_EN 0; engine id 29:24 as linux-nvgpu hw_runlist_ga10b.h has it
 		v = 1;
 		if (const EngineInfo *e = engine_at(slot); e && e->engine_id >= 0)
-			v |= put(29, 24, e->engine_id);
+			v |= put_bits(29, 24, e->engine_id);
 		return true;
 	}
 	return false;
 }
 
-bool Rlram::read(uint32_t abs, uint32_t &v)
+bool RunlistRegisters::read(u32 abs, u32 &v)
 {
-	uint32_t off = abs - rl_.info.pri_base;
+	u32 off = abs - rl_.info.pri_base;
 	v = 0;
 	if (off >= 0x200 && off < 0x2c0)
 		return read_engine((off - 0x200) / 64, (off - 0x200) % 64, v);
@@ -79,7 +83,7 @@ bool Rlram::read(uint32_t abs, uint32_t &v)
 		v = log2 | (rl_.info.chram_base & ~0xfu);
 		return true;
 	}
-	case 0x008: v = put(31, 16, rl_.info.id); return true;
+	case 0x008: v = put_bits(31, 16, rl_.info.id); return true;
 	case 0x00c: return true;
 	case 0x010:
 	case 0x014: // PBDMA_CONFIG(i): PBDMA_BAR0_OFFSET 25:10 in place, VALID 31
@@ -94,12 +98,13 @@ bool Rlram::read(uint32_t abs, uint32_t &v)
 	case 0x08c: v = submit_info_word(rl_); return true;
 	case 0x094: v = rl_.sched_disabled; return true;
 	case 0x098:
-		v = preempt_ | put(20, 20, rl_.tsg_preempt_pending) | put(21, 21, rl_.runlist_preempt_pending);
+		v = preempt_ | put_bits(20, 20, rl_.tsg_preempt_pending) |
+		    put_bits(21, 21, rl_.runlist_preempt_pending);
 		return true;
 	case 0x100: v = rl_.intr; return true;
 	case 0x108: { // INFO: ENG_IDLE 8, RUNLIST_IDLE 9, FETCH_STATUS 10
 		bool idle = rl_.phase == Phase::Invalid;
-		v = put(8, 8, idle) | put(9, 9, idle) | put(10, 10, rl_.submit_pending);
+		v = put_bits(8, 8, idle) | put_bits(9, 9, idle) | put_bits(10, 10, rl_.submit_pending);
 		return true;
 	}
 	case 0x110:
@@ -109,9 +114,9 @@ bool Rlram::read(uint32_t abs, uint32_t &v)
 	return false;
 }
 
-bool Rlram::write(uint32_t abs, uint32_t v)
+bool RunlistRegisters::write(u32 abs, u32 v)
 {
-	uint32_t off = abs - rl_.info.pri_base;
+	u32 off = abs - rl_.info.pri_base;
 	if (off >= 0x300) {
 		channel_cfg_[(off - 0x300) / 4] = v & 0x87ff07ff;
 		return true;
@@ -125,72 +130,72 @@ bool Rlram::write(uint32_t abs, uint32_t v)
 	case 0x020: acq_pretest_ = v; return true;
 	case 0x024: idle_filter_ = v & 0xff; return true;
 	case 0x080: // PTR_LO 31:12 on ga100, 31:10 from ga102 on
-		base_lo_ = v & (mask(31, profile_.is.submit_shift) | 3);
+		base_lo_ = v & (bit_mask(31, profile_.traits.submit_shift) | 3);
 		return true;
 	case 0x084: base_hi_ = v & 0xff; return true;
 	case 0x088:
 		submit_ = v;
 		host_.submit(rl_,
-			     {Aperture(get(base_lo_, 1, 0)),
-			      uint64_t(base_hi_) << 32 | (base_lo_ & mask(31, profile_.is.submit_shift))},
-			     get(v, 15, 0), get(v, 31, 16));
+			     {Aperture(get_bits(base_lo_, 1, 0)),
+			      u64(base_hi_) << 32 | (base_lo_ & bit_mask(31, profile_.traits.submit_shift))},
+			     get_bits(v, 15, 0), get_bits(v, 31, 16));
 		return true;
 	case 0x090: { // INTERNAL_DOORBELL: CHID 10:0
-		if (Channel *c = host_.channel(rl_, get(v, 10, 0))) {
+		if (Channel *c = host_.channel(rl_, get_bits(v, 10, 0))) {
 			c->work = true;
 			host_.channel_changed();
 		}
 		return true;
 	}
-	case 0x094: host_.set_sched_disabled(rl_, bit(v, 0)); return true;
+	case 0x094: host_.set_sched_disabled(rl_, get_bit(v, 0)); return true;
 	case 0x098: // PREEMPT: ID 10:0, TYPE 25:24: 0 RUNLIST, 1 TSG
 		host_.preempts_over_pending += rl_.tsg_preempt_pending || rl_.runlist_preempt_pending;
 		preempt_ = v & 0x030007ff;
-		if (get(v, 25, 24) == 1)
-			host_.preempt_tsg(rl_, get(v, 10, 0), false);
-		else if (get(v, 25, 24) == 0)
+		if (get_bits(v, 25, 24) == 1)
+			host_.preempt_tsg(rl_, get_bits(v, 10, 0), false);
+		else if (get_bits(v, 25, 24) == 0)
 			host_.preempt_runlist(rl_);
 		return true;
 	case 0x100: rl_.intr &= ~v; return true; // W1C
 	case 0x110: intr_mask_ |= v; return true;
 	case 0x118: intr_mask_ &= ~v; return true;
 	}
-	uint32_t ignored;
+	u32 ignored;
 	return read(abs, ignored);
 }
 
-// CHRAM word: WRITE_CONTROL 0, ENABLE 1, NEXT 2, BUSY 3, PBDMA_FAULTED 4, ENG_FAULTED 5, ON_PBDMA 6, ON_ENG 7,
+// NV_CHRAM word: WRITE_CONTROL 0, ENABLE 1, NEXT 2, BUSY 3, PBDMA_FAULTED 4, ENG_FAULTED 5, ON_PBDMA 6, ON_ENG 7,
 // PENDING 8, CTX_RELOAD 9, PBDMA_BUSY 10, ENG_BUSY 11, ACQUIRE_FAIL 12.
-bool Chram::read(uint32_t abs, uint32_t &v)
+bool ChannelRam::read(u32 abs, u32 &v)
 {
-	uint32_t chid = (abs - rl_.info.chram_base) / 4;
+	u32 chid = (abs - rl_.info.chram_base) / 4;
 	const Channel &c = rl_.channels[chid];
-	Place p = place(rl_, chid);
+	Place p = find_place(rl_, chid);
 	bool pending = c.work && !p.on_pbdma;
-	v = put(1, 1, c.enabled) | put(2, 2, c.next) | put(3, 3, pending || p.on_pbdma || p.on_eng) |
-	    put(4, 4, c.pbdma_faulted) | put(5, 5, c.eng_faulted) | put(6, 6, p.on_pbdma) | put(7, 7, p.on_eng) |
-	    put(8, 8, pending) | put(9, 9, c.ctx_reload) | put(10, 10, p.on_pbdma) | put(11, 11, p.on_eng) |
-	    put(12, 12, c.acquire_fail);
+	v = put_bits(1, 1, c.enabled) | put_bits(2, 2, c.next) | put_bits(3, 3, pending || p.on_pbdma || p.on_eng) |
+	    put_bits(4, 4, c.pbdma_faulted) | put_bits(5, 5, c.eng_faulted) | put_bits(6, 6, p.on_pbdma) |
+	    put_bits(7, 7, p.on_eng) | put_bits(8, 8, pending) | put_bits(9, 9, c.ctx_reload) |
+	    put_bits(10, 10, p.on_pbdma) | put_bits(11, 11, p.on_eng) | put_bits(12, 12, c.acquire_fail);
 	return true;
 }
 
-bool Chram::write(uint32_t abs, uint32_t v)
+bool ChannelRam::write(u32 abs, u32 v)
 {
 	Channel &c = rl_.channels[(abs - rl_.info.chram_base) / 4];
-	bool to = !bit(v, 0); // WRITE_CONTROL 0: ones set, 1: ones clear; zeros do nothing
-	if (bit(v, 1))
+	bool to = !get_bit(v, 0); // WRITE_CONTROL 0: ones set, 1: ones clear; zeros do nothing
+	if (get_bit(v, 1))
 		c.enabled = to;
-	if (bit(v, 2))
+	if (get_bit(v, 2))
 		c.next = to;
-	if (bit(v, 4))
+	if (get_bit(v, 4))
 		c.pbdma_faulted = to;
-	if (bit(v, 5))
+	if (get_bit(v, 5))
 		c.eng_faulted = to;
-	if (bit(v, 8))
+	if (get_bit(v, 8))
 		c.work = to;
-	if (bit(v, 9))
+	if (get_bit(v, 9))
 		c.ctx_reload = to;
-	if (bit(v, 12))
+	if (get_bit(v, 12))
 		c.acquire_fail = to;
 	host_.channel_changed();
 	return true;
