@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Builds a planned scenario in memory and starts it through registers. In-memory formats and their sources:
-//   instance block  DOC ampere/ga100/dev_ram.ref.txt, turing/tu104/dev_ram.ref.txt NV_RAMIN_*, NV_RAMFC_*;
-//                   linux-nvgpu hw_ram_gk20a.h, hw_ram_gm20b.h; OGK blackwell/gb100/dev_ram.h (RAMFC words)
-//   runlist         model/runlist_walk.hpp; word 1 of 8-byte channel entries: nouveau gm107.c
+// Builds a planned scenario in memory and starts it through registers. Sources: DOC ampere/ga100, turing/tu104
+// dev_ram.ref.txt NV_RAMIN_*, NV_RAMFC_*; linux-nvgpu hw_ram_gk20a.h, hw_ram_gm20b.h; OGK blackwell/gb100/dev_ram.h
+// (RAMFC words); nouveau gm107.c (word 1 of 8-byte channel entries).
 #include "driver/loader.hpp"
 
 #include "model/bits.hpp"
@@ -189,7 +188,8 @@ void DriverPart::write_runlist(Runlist &rl, const std::vector<const TsgPlan *> &
 					      u32(c.inst.addr >> 32)});
 		}
 	}
-	// SUBMIT_BASE is aligned to 4 KiB up to ga100, to 1 KiB from ga102 on: not at a page, so that a reader that assumes 4 KiB fails.
+	// SUBMIT_BASE is aligned to 4 KiB up to ga100, to 1 KiB from ga102 on: there 1 KiB off, so that a reader that
+	// assumes 4 KiB fails.
 	bool kib = !profile.pfifo() && profile.traits.submit_shift == 10;
 	Phys base = allocate(Runlists, words.size() * 4 + 0x1000, 0x1000);
 	base.addr += kib ? 0x400 : 0;

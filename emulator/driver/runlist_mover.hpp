@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Injected fault "torn": the driver moves a runlist while it is read. At every k-th read of the list in memory it submits
-// the list with its first TSG last, in place or as a copy whose original it overwrites.
+// Injected fault "torn": the driver moves a runlist while it is read. At every k-th read of the list in memory it
+// submits the list with its first TSG last, in place or as a copy whose original it overwrites.
 #pragma once
 #include "driver/loader.hpp"
 

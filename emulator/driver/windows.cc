@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where a scenario's structures are placed, and BAR1 and BAR2 as a driver sets them up. As RM does, they lie high in video
-// memory (assumed: upper half); in system memory they start where the window that was set aside starts.
+// Where a scenario's structures are placed, and BAR1 and BAR2 as a driver sets them up. As RM does, they lie high in
+// video memory (assumed: upper half); in system memory they start where the window that was set aside starts.
 #include "driver/loader.hpp"
 
 #include "model/bits.hpp"

@@ -67,14 +67,7 @@ bool Fuse::write(u32 abs, u32)
 	return read(abs, v);
 }
 
-// CE.
-//   Pascal  PCE_MAP 0x104028; 0x10402c one nibble per PCE, 7 none; 0x104034 one byte per GRCE, bit 3 shared,
-//           2:0 LCE (all from PEER nvdebug.h and its copy topology code only)
-//   Turing  PCE_MAP 0x104028, GRCE_CONFIG(i) 0x104034+4i, PCE2LCE_CONFIG(i) 0x104040+4i
-//           (DOC turing/tu104/dev_ce.ref.txt; on gv100 and gv11b by PEER only)
-//   Ampere  PCE_MAP 0x104028, PCE2LCE_CONFIG(i) 0x104100+4i, GRCE_CONFIG(i) 0x1041c0+4i
-//   ..      (DOC ampere/ga102/dev_ce.ref.txt; address by PEER on ga100, inherited on ad102 and gh100)
-// Kepler and Maxwell have no map: their copy engines are the physical ones.
+// CE. Registers and sources: emulator/README.md, "Copy engine maps".
 u32 *Ce::find_word(u32 off)
 {
 	auto at = [&](std::vector<u32> &words, u32 base) -> u32 * {
@@ -125,13 +118,7 @@ bool Ce::write(u32 off, u32 v)
 	return c != nullptr;
 }
 
-// FB size.
-//   Pascal .. ga100  LOCAL_MEMORY_RANGE 0x100ce0: LOWER_SCALE 3:0, LOWER_MAG 9:4, size = MAG << (SCALE + 20)
-//                    (open-gpu-kernel-modules pascal/gp102/dev_fb.h, kern_mem_sys_gp102.c; linux-nvgpu hw_fb_gv100.h,
-//                    hw_fb_ga100.h; gp100 assumed alike)
-//   ga102 ..         USABLE_FB_SIZE_IN_MB 0x1183a4, 31:0 (ampere/ga102/dev_gc6_island.h and _addendum.h; used for
-//                    GA102 and later by kern_mem_sys_ga102.c)
-// Kepler and Maxwell: no source. SoCs have no memory of their own.
+// FB size. Registers and sources: emulator/README.md, "Memory size".
 bool FbSize::read(u32 off, u32 &v)
 {
 	if (profile_.unified)

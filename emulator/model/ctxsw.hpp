@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The graphics engine's view of a context image in memory: found from an instance block, its preemption modes
-// read at each save and its counters of saves and restores written. Other engines have no image here.
-//
-//   offset  field                                    families
-//   0x060   PREEMPTION_OPTIONS 0     1 CTA           gm20b only
-//   0x078   CONTEXT_BUFFER_PTR_HI 16:0, 0x07c PTR    gv100.. (per-VEID header -> main image)
-//   0x080   GRAPHICS_PREEMPTION 1:0  0 WFI 1 GFXP    gp10x..
-//   0x084   COMPUTE_PREEMPTION 1:0   0 WFI 1 CTA 2 CILP
-//   0x0d0, 0x0d4, 0x0d8, 0x0dc  saves by WFI, CTA, GFXP, CILP; 0x0f4 all saves, 0x0f8 all restores (gm20b: those two only)
-// Sources: DOC turing/tu104/dev_ctxsw.ref.txt NV_CTXSW_MAIN_IMAGE_*; linux-nvgpu hw_ctxsw_prog_gm20b.h,
-// hw_ctxsw_prog_gp106.h. Ada, Hopper and Blackwell publish no layout: assumed as ga102. gm204 and gp100: as gm20b and
-// gp106. Kepler and gm107: not published; there the image is a page that means nothing and stays untouched.
+// A context image of the graphics engine, found from an instance block: its preemption modes are read at each save and
+// its counters written. Other engines have no image here. Fields and sources: emulator/README.md, "Context images".
 #pragma once
 #include "model/mmu.hpp"
 #include "model/profile.hpp"

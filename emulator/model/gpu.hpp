@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The chip of one emulated GPU: BARs, time, access counts and log, injected faults. It joins the units; what a register
-// means is in the unit that owns it. No driver (driver/), no commands (control/), no PCI and no sockets (server/).
-//
-// Time is virtual by default and deterministic: it moves by advance() and, so that polling ends, by access_ns at
-// each BAR access. real_time() ties it to the machine's clock instead.
+// The chip of one emulated GPU: BARs, time, access counts and log, injected faults; the units own the registers. Time
+// is virtual by default and deterministic: advance() moves it and, so that polling ends, access_ns at each BAR access.
+// real_time() ties it to the machine's clock instead.
 #pragma once
 #include "model/memory.hpp"
 #include "model/profile.hpp"

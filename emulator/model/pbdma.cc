@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// PBDMA: which channel each one holds. Stride 0x2000 from 0x40000 up to Turing, 0x800 from ga100 on.
-//   +0x120 CHANNEL       CHID 11:0, VALID 13
-//   +0x124 NEXT_CHANNEL  CHID 11:0, VALID 13                                   (ga100..)
-//   +0x15c STATUS_SCHED  TSGID 11:0, CHAN_STATUS 15:13, NEXT_TSGID 27:16       (ga100..)
-//   +0x160 STATUS_INST   TARGET 1:0, VALID 11, PTR_LO 31:12; +0x164 HI         (ga100..)
-// Sources: DOC turing/tu104/dev_pbdma.ref.txt, ampere/ga100/dev_pbdma.ref.txt NV_PPBDMA_*.
+// PBDMA: which channel each one holds. Fields and sources: emulator/README.md, "PBDMA".
 #include "model/chip_units.hpp"
 
 #include "model/status.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// PCCSR: two words for each channel of a chip up to Turing, instance pointer and state.
-// Source: DOC turing/tu104/dev_fifo.ref.txt NV_PCCSR_CHANNEL_INST(i), NV_PCCSR_CHANNEL(i). The number of entries is
-// the profile's. The fault bits 23:20 exist from gv100 on; on Kepler 19:16 is the channel's runlist (linux-nvgpu
-// hw_ccsr_gk20a.h ccsr_channel_runlist_f).
+// PCCSR: instance pointer and state of each channel up to Turing. Sources: DOC turing/tu104/dev_fifo.ref.txt
+// NV_PCCSR_CHANNEL_INST(i), NV_PCCSR_CHANNEL(i); linux-nvgpu hw_ccsr_gk20a.h ccsr_channel_runlist_f (Kepler).
 #pragma once
 #include "model/host.hpp"
 #include "model/unit.hpp"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// PFIFO of Kepler to Turing: configuration, scheduling control, engine and PBDMA status, and the runlist registers
-// up to Volta. Turing's own runlist block (0x2b00) is turing_runlists.hpp, channels are pccsr.hpp.
-// Sources: DOC turing/tu104/dev_fifo.ref.txt and volta/gv100/dev_fifo.ref.txt NV_PFIFO_*; linux-nvgpu
-// hw_fifo_{gk20a,gm20b,gp106,gp10b,gv11b}.h; envytools rnndb/fifo/gf100_pfifo.xml for gk104. Registers no source
-// gives are absent: CFG0 and CFG1 before gm20x; 0x2638, 0x3000, 0x3100, 0x2790 before gv100; 0x3400 before Turing.
-// gv11b: preempting a single channel does nothing (linux-nvgpu hal/fifo/preempt_gv11b_fusa.c treats it so).
+// PFIFO of Kepler to Turing, but for turing_runlists.hpp. Absent on a chip: what no source gives for it. Sources: DOC
+// turing/tu104, volta/gv100 dev_fifo.ref.txt NV_PFIFO_*; linux-nvgpu hw_fifo_{gk20a,gm20b,gp106,gp10b,gv11b}.h,
+// hal/fifo/preempt_gv11b_fusa.c; envytools rnndb/fifo/gf100_pfifo.xml (gk104).
 #pragma once
 #include "model/host.hpp"
 #include "model/unit.hpp"

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// PTOP: the design maxima (SCAL) and the device table, version 1 (up to Turing) and 2 (Ampere and later).
-//
-//   v1  64 rows at 0x22700, CHAIN 31, ENTRY 1:0 (1 DATA, 2 ENUM, 3 ENGINE_TYPE)
-//       DATA  FAULT_ID valid 2, id 9:3; PRI_BASE 23:12; INST_ID 29:26 (gm20x: id 7:3, 22:12, none; before: no row)
-//       ENUM  valid bits RESET 2, INTR 3, RUNLIST 4, ENGINE 5; RESET 13:9, INTR 19:15, RUNLIST 24:21, ENGINE 29:26
-//       TYPE  30:2
-//   v2  CFG 0x224fc VERSION 3:0, MAX_DEVICES 15:4, MAX_ROWS_PER_DEVICE 19:16, NUM_ROWS 31:20; rows at 0x22800
-//       row 0  FAULT_ID 10:0, INSTANCE_ID 23:16, TYPE_ENUM 30:24; row 1  RESET_ID 7:0, PRI_BASE 25:8 in place,
-//       IS_ENGINE 30, GROUP_ID 15:11 of row 0 (gb100); row 2  RLENG_ID 1:0, RUNLIST_PRI_BASE 25:10 in place; CHAIN 31 in all
-//       the second die of gb100: CFG 0x324fc, rows at 0x32800
-// Sources: DOC turing/tu104/dev_top.ref.txt NV_PTOP_*; linux-nvgpu hw_top_{gk20a,gm20b,gp106,ga100,ga10b}.h;
-// open-gpu-kernel-modules blackwell/gb100/dev_top.h NV_PTOP1_*.
+// PTOP: the design maxima (SCAL) and the device table, version 1 (up to Turing) and 2 (Ampere and later). Fields and
+// sources: emulator/README.md, "Device table".
 #include "model/chip_units.hpp"
 
 #include "model/bits.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// NV_RUNLIST (1 KiB of registers per runlist) and NV_CHRAM (channel RAM: one word per channel of that runlist), ga100 and
-// later; for Ada and Hopper assumed. Sources: DOC ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_*, NV_CHRAM_CHANNEL_*;
-// submit_shift 10: open-gpu-kernel-modules ampere/ga102/dev_ram.h NV_RAMRL_ENTRY_BASE_SHIFT.
+// NV_RUNLIST (1 KiB of registers per runlist) and NV_CHRAM (channel RAM: one word per channel of that runlist), ga100
+// and later; for Ada and Hopper assumed. Sources: DOC ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_*,
+// NV_CHRAM_CHANNEL_*; submit_shift 10: open-gpu-kernel-modules ampere/ga102/dev_ram.h NV_RAMRL_ENTRY_BASE_SHIFT.
 #pragma once
 #include "model/host.hpp"
 #include "model/unit.hpp"

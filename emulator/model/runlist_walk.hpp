@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A runlist in GPU memory as Host fetches it: raw entries -> TSGs and channels. Stops at the first entry that
-// hardware would refuse and says why; schedules nothing.
-//
-//   8-byte entries (Kepler .. Pascal), linux-nvgpu hw_ram_gk20a.h / hw_ram_gp106.h ram_rl_entry_*:
-//     word 0  ID 11:0, TYPE_TSG 13, TSG: SCALE 17:14, TIMEOUT 25:18, LENGTH 31:26; channel: runqueue 14
-//   16-byte entries (Volta ..), DOC turing/tu104 and ampere/ga100 dev_ram.ref.txt NV_RAMRL_ENTRY_*:
-//     TSG      w0 TYPE 0 = 1, SCALE 19:16, TIMEOUT 31:24; w1 LENGTH 7:0; w2 TSGID 11:0
-//     channel  w0 TYPE 0 = 0, RUNQUEUE 1, INST_TARGET 5:4; w2 CHID 11:0, INST_PTR_LO 31:12; w3 INST_PTR_HI
+// A runlist in GPU memory as Host fetches it: raw entries -> TSGs and channels, up to the first entry that hardware
+// would refuse. Fields and sources: emulator/README.md, "Runlist entries".
 #pragma once
 #include "model/memory.hpp"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// How ENGINE_STATUS, PBDMA_STATUS and ga100's registers show a runlist's phase. From ga100 on the codes of LOAD and SAVE
-// are swapped:
-//   gk104 .. tu1xx  1 VALID, 5 LOAD, 6 SAVE, 7 SWITCH  (DOC turing/tu104/dev_fifo.ref.txt NV_PFIFO_ENGINE_STATUS)
-//   ga100 ..        1 VALID, 5 SAVE, 6 LOAD, 7 SWITCH  (DOC ampere/ga100/dev_runlist.ref.txt ENGINE_STATUS0)
+// How ENGINE_STATUS, PBDMA_STATUS and ga100's registers show a runlist's phase. From ga100 on the codes of LOAD and
+// SAVE are swapped: DOC turing/tu104/dev_fifo.ref.txt NV_PFIFO_ENGINE_STATUS, ampere/ga100/dev_runlist.ref.txt
+// ENGINE_STATUS0.
 #pragma once
 #include "model/bits.hpp"
 #include "model/host.hpp"

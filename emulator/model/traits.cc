@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The families, oldest first: each row names its parent and states what differs from it. The sources of a fact are named in
-// the unit that models it. Where a chip publishes nothing of its own, the row repeats its parent; "assumed" says where.
+// The families, oldest first: each row names its parent and states what differs from it. The sources of a fact are
+// named in the unit that models it. Where a chip publishes nothing of its own, the row repeats its parent; "assumed"
+// says where.
 #include "model/traits.hpp"
 
 #include <stdexcept>

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// QEMU's multi-process device protocol, the device's end of it: one message in, at most one reply out. Messages
-// have a 16-byte header {int command; padding; size_t size}, then the payload; file descriptors ride along.
-//
-//   0 SYNC_SYSMEM   addresses, sizes, offsets of 8 regions each; an fd per region    no reply
-//   1 RET           8 bytes                                                           (is the reply)
-//   2 PCI_CFGWRITE  uint32 address, uint32 value, int length                          reply
-//   3 PCI_CFGREAD   same                                                              reply
-//   4 BAR_WRITE     uint64 bus address, uint64 value, uint32 size, bool memory        reply
-//   5 BAR_READ      same                                                              reply
-//   6 SET_IRQFD     two fds                                                           no reply
-//   7 DEVICE_RESET  nothing                                                           reply
-// Source: QEMU 7.2 include/hw/remote/mpqemu-link.h, hw/remote/proxy.c, hw/remote/message.c.
+// QEMU's multi-process device protocol, the device's end of it: one message in, at most one reply out. Messages and
+// source: emulator/README.md, "QEMU's protocol".
 #pragma once
 #include "model/gpu.hpp"
 #include "server/pci_config.hpp"

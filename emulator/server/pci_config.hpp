@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The PCI configuration space of the emulated GPU: ids, command register and three 32-bit memory BARs, whose bases
-// it tracks because QEMU's proxy names BAR accesses by bus address; one capability, power management: D0 and D3hot,
-// which keeps the chip's state. No ROM, no I/O BAR.
-// Layout: PCI Local Bus Specification 3.0, section 6.1 (type 0 header); PCI Bus Power Management Interface
-// Specification 1.2, section 3.2.
+// The PCI configuration space: ids, command register, three 32-bit memory BARs, whose bases it tracks because QEMU's
+// proxy names BAR accesses by bus address, and power management (D0, D3hot). No ROM, no I/O BAR. Layout: PCI Local Bus
+// Specification 3.0, section 6.1; PCI Bus Power Management Interface Specification 1.2, section 3.2.
 #pragma once
 #include "model/profile.hpp"
 
