@@ -10,7 +10,7 @@ import subprocess
 import typing
 
 import pytest
-from program import ROOT, gpulens, image
+from support.program import ROOT, gpulens, image
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
