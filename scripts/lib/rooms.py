@@ -29,7 +29,7 @@ USES = {
     "tools/lib/launch": CORE + ("tools/lib/base",),
     "tools/lib/model": CORE + ("src", "src/chip", "procfs", "tools/lib/base"),
     "tools/lib/tpc": CORE + ("tools/lib/base", "tools/lib/model"),
-    "tools/lib/rm": CORE + ("src", "tools/lib/base", "tools/lib/model"),
+    "tools/lib/rm": CORE + ("src", "tools/lib/base", "tools/lib/launch", "tools/lib/model"),
     "tools/lib/source/snapshot": CORE + ("src", "tools/lib/base", "tools/lib/model"),
     "tools/lib/timeline": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/source/snapshot"),
     "tools/lib/source/image": CORE + ("src", "src/chip", "procfs", "tools/lib/base", "tools/lib/model",

@@ -143,7 +143,7 @@ uint64_t number_at(const std::string &bytes, size_t at, size_t size)
 TEST(Announce, ThereIsOnePageThatIsRewritten)
 {
 	EXPECT_TRUE(pages().empty());
-	gpulens::announce("[1]");
+	gpulens::publish("[1]");
 	ASSERT_EQ(pages().size(), 1U);
 	EXPECT_GE(pages()[0].first, 900); // out of the way of programs that count on the lowest
 	std::string bytes = pages()[0].second;
@@ -153,9 +153,9 @@ TEST(Announce, ThereIsOnePageThatIsRewritten)
 	EXPECT_EQ(number_at(bytes, 12, 4), 2U);
 	EXPECT_EQ(number_at(bytes, 24, 8), 3U);
 	EXPECT_EQ(bytes.substr(4096), "[1]");
-	gpulens::announce(std::string(100000, 'x'));
+	gpulens::publish(std::string(100000, 'x'));
 	EXPECT_EQ(pages()[0].second.substr(4096), std::string(100000, 'x'));
-	gpulens::announce("[]");
+	gpulens::publish("[]");
 	EXPECT_EQ(pages()[0].second.size(), 4098U);
 	EXPECT_EQ(number_at(pages()[0].second, 12, 4), 6U);
 }
@@ -163,11 +163,11 @@ TEST(Announce, ThereIsOnePageThatIsRewritten)
 // A program that closes all that it does not know: what it opens there next is its own. Seen failing: nothing was told.
 TEST(Announce, AFileThatWasClosedIsMadeAgain)
 {
-	gpulens::announce("[1]");
+	gpulens::publish("[1]");
 	ASSERT_EQ(pages().size(), 1U);
 	int fd = pages()[0].first, other = open("/dev/null", O_RDWR);
 	dup2(other, fd);
-	gpulens::announce("[2]");
+	gpulens::publish("[2]");
 	ASSERT_EQ(pages().size(), 1U);
 	EXPECT_NE(pages()[0].first, fd);
 	EXPECT_EQ(pages()[0].second.substr(4096), "[2]");
@@ -206,11 +206,11 @@ TEST(Announce, AChildIsAnotherProcess)
 {
 	int status = 1;
 
-	gpulens::announce("[1]");
+	gpulens::publish("[1]");
 	pid_t child = fork();
 	if (!child) {
 		bool none = pages().empty();
-		gpulens::announce("[2]");
+		gpulens::publish("[2]");
 		std::vector<std::pair<int, std::string>> mine = pages();
 		_exit(none && mine.size() == 1 && mine[0].second.substr(4096) == "[2]" &&
 				      number_at(mine[0].second, 8, 4) == static_cast<uint64_t>(getpid())

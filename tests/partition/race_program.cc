@@ -84,7 +84,7 @@ bool fork_some(Launcher &launcher)
 			alarm(20);
 			gpulens::hook::set_of_descriptor(launcher.descriptor, FIRST);
 			bool good = launcher.launch() == 0;
-			gpulens::announce("[2]");
+			gpulens::publish("[2]");
 			_exit(good ? 0 : 1);
 		}
 		if (waitpid(child, &status, 0) != child || status)
@@ -100,7 +100,7 @@ int race()
 	std::vector<std::thread> threads;
 	std::vector<unsigned> wrong(THREADS, 0);
 
-	gpulens::announce("[]");
+	gpulens::publish("[]");
 	gpulens::hook::set_global(THIRD);
 	for (unsigned t = 0; t < THREADS; t++)
 		threads.emplace_back([&, t] {
@@ -111,7 +111,7 @@ int race()
 	threads.emplace_back([&] { change_masks(launchers); });
 	threads.emplace_back([] {
 		for (unsigned i = 0; i < 500; i++)
-			gpulens::announce(std::string(i * 20, 'x'));
+			gpulens::publish(std::string(i * 20, 'x'));
 	});
 	bool forked = fork_some(mine);
 	for (std::thread &one : threads)

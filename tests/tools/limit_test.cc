@@ -3,8 +3,8 @@
 // line asks for, and which TPCs a limit is, is worked out here once more. Seen failing for `run -o --tpcs=0-9 -- prog`, where
 // -o took the limit for its file.
 #include "gpulens/cli.hpp"
+#include "lib/launch/environment.hpp"
 #include "partition/layout.hpp"
-#include "preload/launch_mask.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +14,7 @@
 #include <set>
 
 using namespace tool;
+namespace environment = gpulens::environment;
 
 namespace {
 
@@ -161,7 +162,7 @@ std::set<unsigned> tpcs_of(const std::string &limit)
 	return listed(limit, TPCS);
 }
 
-// As confinement() does where masks are known to mean what they do. Empty: refused.
+// As verify_limit() does where masks mean what they should. Empty: refused.
 std::set<unsigned> enabled(const gpulens::Layout &layout, const std::string &limit)
 {
 	std::set<unsigned> tpcs;
@@ -248,13 +249,14 @@ TEST(Limit, OnlyWhatGpulensRunSetsIsAMask)
 	Words words(21);
 	static const char letters[] = "0123456789abcdefg:x+- ABF";
 	const std::string good = "40:fffffffffffffffe:ffffffffffffffff:00112233445566778899aabbccddeeff";
-	gpulens::ConfineMask mask{};
+	environment::VerifiedMask mask{};
 	unsigned taken = 0;
 
-	ASSERT_TRUE(gpulens::parse(good, mask));
+	ASSERT_TRUE(environment::parse_launch_mask(good, mask));
 	EXPECT_EQ(mask.version, 0x40U);
 	EXPECT_EQ(mask.bits, (gpulens::LaunchMask{0xfffffffffffffffe, 0xffffffffffffffff}));
 	EXPECT_EQ(mask.gpu[1], 0x11);
+	EXPECT_EQ(environment::format_launch_mask(mask), good);
 	for (unsigned i = 0; i < LINES; i++) {
 		std::string text = good;
 		for (unsigned n = words.below(4); n; n--) {
@@ -265,7 +267,7 @@ TEST(Limit, OnlyWhatGpulensRunSetsIsAMask)
 			default: text.insert(at, 1, letters[words.below(sizeof(letters) - 1)]);
 			}
 		}
-		bool ok = gpulens::parse(text, mask);
+		bool ok = environment::parse_launch_mask(text, mask);
 		taken += ok;
 		if (!ok)
 			continue;

@@ -3,8 +3,8 @@
 #include "gpulens/cli.hpp"
 
 #include "gpulens/cli_options.hpp"
-#include "gpulens/cmd/confine.hpp"
 #include "gpulens/cmd/partitions.hpp"
+#include "gpulens/cmd/tpc_limit.hpp"
 #include "gpulens/out/output.hpp"
 #include "lib/base/format.hpp"
 #include "lib/source/image/proc_text.hpp"
@@ -497,7 +497,7 @@ std::string footer_of(const std::string &command)
 
 int start_program(Arguments &a)
 {
-	int status = a.where ? confine(a.options, *a.where, a.run) : EXIT_DONE;
+	int status = a.where ? limit_program(a.options, *a.where, a.run) : EXIT_DONE;
 
 	return status == EXIT_DONE ? tool::run(a.run) : status;
 }

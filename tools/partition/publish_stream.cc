@@ -2,45 +2,44 @@
 // See publish_stream.hpp.
 #include "partition/publish_stream.hpp"
 
+#include "lib/launch/partition_entry.hpp"
 #include "lib/launch/publish.hpp"
 #include "lib/tpc/gpc_map.hpp"
 
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <pthread.h>
+#include <vector>
 
 namespace gpulens {
 
 namespace {
 
-using nlohmann::json;
-
 std::mutex lock;
 
 // Kept for ever: partitions may be closed while the program exits.
-std::map<const void *, json> &all()
+std::map<const void *, tool::PartitionEntry> &all()
 {
-	static auto &told = *new std::map<const void *, json>;
-	return told;
+	static auto &entries = *new std::map<const void *, tool::PartitionEntry>;
+	return entries;
 }
 
-// As tell() does, fork() takes this lock before the one of announce().
+// As tell() does, fork() takes this lock before that of publish().
 void keep_over_fork()
 {
-	static const bool done = announce_over_fork() &&
+	static const bool done = publish_over_fork() &&
 				 !pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
 
 	static_cast<void>(done);
 }
 
-void announce_all()
+void publish_all()
 {
-	json list = json::array();
+	std::vector<tool::PartitionEntry> list;
 
-	for (const auto &[key, one] : all())
-		list.push_back(one);
-	announce(list.dump());
+	for (const auto &[key, entry] : all())
+		list.push_back(entry);
+	publish(tool::format_partitions(list));
 }
 
 } // namespace
@@ -50,12 +49,12 @@ void tell(const void *key, const Layout &layout, const char *way, const char *sc
 	keep_over_fork();
 	std::lock_guard<std::mutex> hold(lock);
 
-	all()[key] = {{"gpu", layout.device},
-		      {"way", way},
-		      {"scope", scope},
-		      {"tpcs", tpcs.tpcs()},
-		      {"gpcs", tool::plan::gpcs_of(layout.map, tpcs)}};
-	announce_all();
+	all()[key] = {.gpu = layout.device,
+		      .way = way,
+		      .scope = scope,
+		      .tpcs = tpcs.tpcs(),
+		      .gpcs = tool::plan::gpcs_of(layout.map, tpcs)};
+	publish_all();
 }
 
 void untell(const void *key)
@@ -63,7 +62,7 @@ void untell(const void *key)
 	std::lock_guard<std::mutex> hold(lock);
 
 	if (all().erase(key))
-		announce_all();
+		publish_all();
 }
 
 } // namespace gpulens

@@ -7,7 +7,7 @@
 
 namespace gpulens {
 
-// In place of what the same key had. way and scope: as AppliedPage has them.
+// In place of what the same key had. way and scope: as PartitionEntry has them.
 void tell(const void *key, const Layout &layout, const char *way, const char *scope, const TpcMask &tpcs);
 void untell(const void *key);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // libsmctrl's functions. See libsmctrl.h.
 #include "gpulens-partition.h"
-#include "lib/launch/guard_call.hpp"
+#include "lib/launch/launch_hook.hpp"
 #include "libsmctrl.h"
 #include "partition/launch.hpp"
 #include "partition/not_cancelled.hpp"
@@ -109,7 +109,7 @@ template <typename F> void set(const char *function, uint128_t disable, unsigned
 		to(launches, enabled);
 	} catch (const std::exception &e) {
 		gpulens::say_unpartitioned(std::string(function) + ": " + e.what());
-		std::exit(tool::STATUS_UNLIMITED);
+		std::exit(gpulens::STATUS_UNLIMITED);
 	}
 }
 

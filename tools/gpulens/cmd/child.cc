@@ -19,46 +19,46 @@ namespace gpulens {
 
 namespace {
 
-// A byte: how it went; then the text.
-[[noreturn]] void answer(int fd, const std::function<std::string()> &f)
+// Writes a byte, 0 or an errno, and the result or the error's text.
+[[noreturn]] void answer(int fd, const std::function<std::string()> &function)
 {
 	std::string text(1, '\0');
 
 	try {
-		text += f();
+		text += function();
 	} catch (const Error &e) {
 		text = static_cast<char>(e.err) + std::string(e.what());
 	} catch (const std::exception &e) {
 		text = static_cast<char>(EIO) + std::string(e.what());
 	}
-	(void)tool::write_fully(fd, text); // nobody is told of what the parent does not read
+	(void)tool::write_fully(fd, text); // the parent sees a short answer
 	_exit(0);
 }
 
-// Until the other end is closed; false: not in that time.
-bool read_all(int fd, unsigned timeout_s, std::string &to)
+// Reads until the other end is closed. False: not within that time.
+bool read_all(int fd, unsigned timeout_s, std::string &text)
 {
 	using namespace std::chrono;
 	steady_clock::time_point end = steady_clock::now() + seconds(timeout_s);
 	char piece[4096];
 
 	for (;;) {
-		pollfd one{fd, POLLIN, 0};
+		pollfd readable{fd, POLLIN, 0};
 		auto left = duration_cast<milliseconds>(end - steady_clock::now()).count();
-		if (left <= 0 || poll(&one, 1, static_cast<int>(left)) == 0)
+		if (left <= 0 || poll(&readable, 1, static_cast<int>(left)) == 0)
 			return false;
 		ssize_t n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return true;
-		to.append(piece, static_cast<size_t>(n));
+		text.append(piece, static_cast<size_t>(n));
 	}
 }
 
 } // namespace
 
-std::string in_child(unsigned timeout_s, const std::function<std::string()> &f)
+std::string run_in_child(unsigned timeout_s, const std::function<std::string()> &function)
 {
 	std::string text;
 	int ends[2], status = 0;
@@ -68,7 +68,7 @@ std::string in_child(unsigned timeout_s, const std::function<std::string()> &f)
 	pid_t pid = fork();
 	if (!pid) {
 		close(ends[0]);
-		answer(ends[1], f);
+		answer(ends[1], function);
 	}
 	close(ends[1]);
 	bool done = pid > 0 && read_all(ends[0], timeout_s, text);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Something done in a child process: what it leaves behind in a driver ends with it.
+// Runs a function in a child process, so that what it changes in a driver ends with that process.
 #pragma once
 #include <functional>
 #include <string>
 
 namespace gpulens {
 
-// What f returns there. Throws what f throws of Error, and Error where the child ended otherwise or after so many seconds.
-std::string in_child(unsigned timeout_s, const std::function<std::string()> &f);
+// Returns what the function returns in the child. Throws the Error that it throws, and Error where the child ends otherwise or
+// does not answer in time.
+std::string run_in_child(unsigned timeout_s, const std::function<std::string()> &function);
 
 } // namespace gpulens

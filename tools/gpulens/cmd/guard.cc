@@ -3,7 +3,7 @@
 #include "gpulens/cmd/guard.hpp"
 
 #include "lib/base/errors.hpp"
-#include "lib/launch/guard_call.hpp"
+#include "lib/launch/environment.hpp"
 #include "lib/rm/abi.hpp"
 
 #include <algorithm>
@@ -37,13 +37,13 @@ constexpr u32 ARCH = AUDIT_ARCH_X86_64, OTHER_ARCH = AUDIT_ARCH_I386, OTHER_IOCT
 #elif defined(__aarch64__)
 constexpr u32 ARCH = AUDIT_ARCH_AARCH64, OTHER_ARCH = AUDIT_ARCH_ARM, OTHER_IOCTL = 54;
 #else
-#error "the guard does not know this machine's system calls"
+#error "no system call numbers for this architecture"
 #endif
 
 constexpr u32 ALLOC =
-	rm::NV_IOCTL_MAGIC << 8 | rm::NV_ESC_RM_ALLOC; // the low half of its request; the rest is its size
+	rm::NV_IOCTL_MAGIC << 8 | rm::NV_ESC_RM_ALLOC; // low half of the request; the high half is its size
 
-// To the guard: acknowledgements, and what the driver is asked to allocate. The kernel does the rest as ever.
+// Notifies the guard of acknowledgements and of allocation requests to NVIDIA's driver; allows all else.
 sock_filter FILTER[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 0, 2),
@@ -53,14 +53,14 @@ sock_filter FILTER[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OTHER_IOCTL, 0, 4),
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])), // little-endian: its low half
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, GUARD_ACKNOWLEDGE, 3, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gpulens::environment::GUARD_ACKNOWLEDGE, 3, 0),
 	BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffff),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ALLOC, 1, 0),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 };
 
-// With the descriptor, where there is one. 0 or the errno.
+// Returns 0 or the errno.
 int send_fd(int socket, int fd)
 {
 	alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
@@ -80,7 +80,7 @@ int send_fd(int socket, int fd)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : errno;
 }
 
-// -1: the other end was closed.
+// Returns -1 when the other end was closed.
 int receive_fd(int socket)
 {
 	alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
@@ -101,9 +101,9 @@ int receive_fd(int socket)
 	return fd;
 }
 
-// What tells a program in its process from all others: the addresses that the kernel chose for it at exec. A forked child
-// has the same. Empty: it cannot be read.
-std::string image_of(pid_t thread)
+// Identifies a program image: the auxiliary vector, with the random addresses that exec chose. Forked children have the
+// same. Empty: unreadable.
+std::string auxv_of(pid_t thread)
 {
 	char bytes[4096];
 	int fd = open(fmt::format("/proc/{}/auxv", thread).c_str(), O_RDONLY | O_CLOEXEC);
@@ -114,12 +114,12 @@ std::string image_of(pid_t thread)
 	return {bytes, static_cast<size_t>(std::max<ssize_t>(n, 0))};
 }
 
-template <typename T> bool read_memory(pid_t thread, u64 where, T &to)
+template <typename T> bool read_memory(pid_t thread, u64 address, T &value)
 {
-	iovec mine{&to, sizeof(to)},
-		theirs{reinterpret_cast<void *>(where), sizeof(to)}; // NOLINT(performance-no-int-to-ptr)
+	iovec local{&value, sizeof(value)},
+		remote{reinterpret_cast<void *>(address), sizeof(value)}; // NOLINT(performance-no-int-to-ptr)
 
-	return process_vm_readv(thread, &mine, 1, &theirs, 1, 0) == static_cast<ssize_t>(sizeof(to));
+	return process_vm_readv(thread, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(sizeof(value));
 }
 
 // The process of a thread, and its name.
@@ -143,17 +143,17 @@ class Watch {
 public:
 	Watch(int listener, int reports) : listener_(listener), reports_(reports) {}
 
-	// Until no process is left that has the filter.
+	// Returns when no process with the filter is left.
 	void run()
 	{
-		pollfd one{listener_, POLLIN, 0};
+		pollfd requests{listener_, POLLIN, 0};
 
 		for (;;) {
-			if (poll(&one, 1, -1) < 0 && errno != EINTR)
+			if (poll(&requests, 1, -1) < 0 && errno != EINTR)
 				return;
-			if (one.revents & POLLIN)
+			if (requests.revents & POLLIN)
 				answer();
-			else if (one.revents & (POLLHUP | POLLERR | POLLNVAL))
+			else if (requests.revents & (POLLHUP | POLLERR | POLLNVAL))
 				return;
 		}
 	}
@@ -161,45 +161,45 @@ public:
 private:
 	void answer()
 	{
-		seccomp_notif asked{};
+		seccomp_notif request{};
 
-		if (ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &asked))
-			return; // its thread has been interrupted or has ended
-		seccomp_notif_resp reply{.id = asked.id, .val = 0, .error = 0, .flags = 0};
-		auto thread = static_cast<pid_t>(asked.pid);
-		if (static_cast<u32>(asked.data.args[1]) == GUARD_ACKNOWLEDGE)
-			reply.error = acknowledged(thread) ? 0 : -EACCES;
-		else if (may_ask(thread, asked.data.args[2]))
+		if (ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &request))
+			return; // the thread was interrupted or has ended
+		seccomp_notif_resp reply{.id = request.id, .val = 0, .error = 0, .flags = 0};
+		auto thread = static_cast<pid_t>(request.pid);
+		if (static_cast<u32>(request.data.args[1]) == gpulens::environment::GUARD_ACKNOWLEDGE)
+			reply.error = acknowledge(thread) ? 0 : -EACCES;
+		else if (may_allocate(thread, request.data.args[2]))
 			reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 		else
 			reply.error = -EPERM;
-		if (reply.error == -EPERM && !ioctl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id))
-			end(thread);
+		if (reply.error == -EPERM && !ioctl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &request.id))
+			kill_process(thread);
 		ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &reply);
 	}
 
-	bool acknowledged(pid_t thread)
+	bool acknowledge(pid_t thread)
 	{
-		std::string image = image_of(thread);
+		std::string auxv = auxv_of(thread);
 
-		if (!image.empty())
-			known_.insert(image);
-		return !image.empty();
+		if (!auxv.empty())
+			limited_.insert(auxv);
+		return !auxv.empty();
 	}
 
-	// Whatever it asks for with its limit; without, nothing through which work reaches the GPU. Memory that cannot be read
-	// (Yama) may ask for that.
-	bool may_ask(pid_t thread, u64 where) const
+	// With its limit a process may allocate anything, without it no channel and no channel group. A request that cannot be
+	// read (Yama) may be for one.
+	bool may_allocate(pid_t thread, u64 address) const
 	{
-		rm::Alloc what{};
+		rm::Alloc request{};
 
-		if (known_.count(image_of(thread)))
+		if (limited_.count(auxv_of(thread)))
 			return true;
-		return read_memory(thread, where, what) && what.cls != rm::KEPLER_CHANNEL_GROUP_A &&
-		       (what.cls & 0xff) != 0x6f;
+		return read_memory(thread, address, request) && request.cls != rm::KEPLER_CHANNEL_GROUP_A &&
+		       (request.cls & 0xff) != 0x6f;
 	}
 
-	void end(pid_t thread) const
+	void kill_process(pid_t thread) const
 	{
 		auto [process, name] = process_of(thread);
 		std::string text = fmt::format("gpulens: process {} ({}) asked the GPU's driver for a channel before "
@@ -207,22 +207,22 @@ private:
 					       "limit, and was killed; see \"What is refused\" in docs/partition.md\n",
 					       process, name);
 
-		// Before its parent can learn of it. What nobody reads does not matter.
+		// Reported before its parent can learn of its end. Write errors are ignored.
 		(void)!write(reports_, "k", 1);
 		kill(process, SIGKILL);
 		(void)!write(STDERR_FILENO, text.data(), text.size());
 	}
 
 	int listener_, reports_;
-	std::set<std::string> known_; // images that have acknowledged
+	std::set<std::string> limited_; // auxiliary vectors of programs that have acknowledged
 };
 
-// Keeps standard error, and nothing else that somebody may wait for.
-[[noreturn]] void be_guard(int socket, int reports)
+// Keeps standard error open, and nothing else whose end others may wait for.
+[[noreturn]] void run_guard(int socket, int reports)
 {
 	int kept[] = {fcntl(socket, F_DUPFD_CLOEXEC, 64), fcntl(reports, F_DUPFD_CLOEXEC, 64)};
 
-	setsid(); // a terminal's Ctrl-C is not meant for it
+	setsid(); // not reached by a terminal's Ctrl-C
 	for (int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGPIPE})
 		std::signal(signal, SIG_IGN);
 	prctl(PR_SET_NAME, "gpulens-guard");
@@ -234,7 +234,7 @@ private:
 	close_range(static_cast<unsigned>(std::max(kept[0], kept[1])) + 1, ~0U, 0);
 	int listener = receive_fd(kept[0]);
 	if (listener < 0)
-		_exit(0); // the program was not begun
+		_exit(0); // the program was not started
 	if (write(kept[0], "g", 1) != 1)
 		_exit(1);
 	close(kept[0]);
@@ -261,9 +261,9 @@ Guard::Guard()
 	pid_t pid = fork();
 	int err = errno;
 	if (!pid) {
-		// Nobody's child: the program is this process' only one.
+		// A grandchild: the program stays the only child of this process.
 		if (!fork())
-			be_guard(sockets[1], ends[1]);
+			run_guard(sockets[1], ends[1]);
 		_exit(0);
 	}
 	waitpid(pid, nullptr, 0);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process beside a program that has a limit (gpulens run --tpcs). A process of that program that asks NVIDIA's driver for
-// a channel before it has acknowledged its limit (guard_call.hpp) is killed: without a channel nothing reaches the GPU. It
-// does not matter why the library was not loaded: another root folder, an empty environment, a constructor before it.
-// Not a barrier for programs that want to get around it.
+// A process that watches a program with a TPC limit (gpulens run --tpcs). It kills each process of that program that asks
+// NVIDIA's driver for a channel before it has acknowledged its limit (lib/launch/environment.hpp), whatever kept the library
+// out: another root folder, an empty environment, an earlier constructor. Not a barrier against hostile programs.
 #pragma once
 #include <sys/types.h>
 
@@ -10,20 +9,20 @@ namespace tool {
 
 class Guard {
 public:
-	// Begins the process. Throws SourceError.
+	// Starts the process. Throws SourceError.
 	Guard();
 	Guard(const Guard &) = delete;
 	Guard &operator=(const Guard &) = delete;
 	~Guard();
 
-	// In the child that will be the program: from here on it and what it starts is guarded, and gains no privileges by exec
-	// (PR_SET_NO_NEW_PRIVS, without which users may not watch). 0 or the errno; then it must not begin.
+	// Called in the child that becomes the program. From then on it and its children are guarded and gain no privileges by
+	// exec (PR_SET_NO_NEW_PRIVS, which seccomp requires). Returns 0, or an errno: then the program must not start.
 	int enter() const;
-	// Has a process been killed? Known before its parent can learn that it ended.
+	// Whether a process has been killed; true before its parent can learn of its end.
 	bool killed() const;
 
 private:
-	int child_ = -1, reports_ = -1; // ends of a socket for enter() and of a pipe
+	int child_ = -1, reports_ = -1; // ends of a socket, for enter(), and of a pipe, for killed()
 };
 
 } // namespace tool

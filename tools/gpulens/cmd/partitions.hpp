@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // gpulens partitions: which processes are on which TPCs. A process that masks its launches, or makes green contexts through
-// libgpulens-partition, has a file in memory (memfd_create(2)) that says so; it goes when the process does.
+// libgpulens-partition, publishes that in a memory file (lib/launch/partition_page.hpp), which ends with the process.
 #pragma once
 #include "gpulens/out/output.hpp"
-#include "lib/launch/partition_page.hpp"
+#include "lib/launch/partition_entry.hpp"
 
 #include <optional>
 #include <string>
@@ -11,21 +11,17 @@
 
 namespace tool {
 
-struct Applied {
+struct PublishedPartition : PartitionEntry {
 	u32 pid = 0;
-	std::string process;         // its name
-	std::string gpu;             // PCI address
-	std::string way;             // "mask", "green"
-	std::string scope;           // "program", "all launches", "stream"
-	std::vector<u32> tpcs, gpcs; // ascending
-	std::optional<u64> launches; // with a mask so far; green contexts are not counted
+	std::string process;           // its name
+	std::optional<u64> launches{}; // with a mask so far; green contexts are not counted
 };
 
-// Those of processes that this user may look into; by pid.
-std::vector<Applied> applied_partitions(const std::string &proc);
+// The partitions of processes whose files this user may open, by pid.
+std::vector<PublishedPartition> published_partitions(const std::string &proc);
 // The command. Returns its exit status.
 int show_partitions(const Options &options);
-// TPCs that two of them have, and GPCs: a line each, "" where there are none.
-std::string overlaps_text(const std::vector<Applied> &all);
+// TPCs and GPCs that two processes share, a line each; "" where there are none.
+std::string overlaps_text(const std::vector<PublishedPartition> &all);
 
 } // namespace tool

@@ -9,6 +9,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
+#include "lib/launch/environment.hpp"
 #include "lib/rm/run_tsg.hpp"
 
 #include <algorithm>
@@ -32,38 +33,37 @@ namespace tool {
 
 namespace {
 
-constexpr const char *LIBRARY = "libgpulens-run.so";
-constexpr unsigned MAX_INTERPRETERS = 5; // the kernel's, of scripts whose interpreters are scripts
+constexpr unsigned MAX_INTERPRETERS = 5; // nested scripts, as the kernel allows
 constexpr int FORWARDED[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
 
-// From where this program is, wherever its tree was installed; in build/bin beside it.
-std::string library(const std::string &name)
+// Path of a library of this installation: PREFIX/lib/gpulens, or beside the program in build/bin.
+std::string library_path(const std::string &name)
 {
 	std::error_code err;
 	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
 	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / name;
 
-	for (const std::filesystem::path &one : {installed, here / name}) {
-		if (!std::filesystem::exists(one, err))
+	for (const std::filesystem::path &path : {installed, here / name}) {
+		if (!std::filesystem::exists(path, err))
 			continue;
-		// ld.so(8): the list is separated by these, and $LIB and its like are replaced.
-		if (one.string().find_first_of(" \t\n\v\f\r:$") != std::string::npos)
+		// ld.so(8) splits LD_PRELOAD at blanks and colons, and expands $LIB and the like.
+		if (path.string().find_first_of(" \t\n\v\f\r:$") != std::string::npos)
 			throw SourceError(fmt::format("{}: the loader cannot preload a path with blanks, colons or $; "
 						      "install gpulens elsewhere",
-						      one.string()));
-		return one;
+						      path.string()));
+		return path;
 	}
 	throw SourceError(fmt::format("{}: it is not there; install gpulens again", installed.string()));
 }
 
-// Of all of them, the program's own behind.
-std::string preloads(const RunOptions &how)
+// LD_PRELOAD of the program: these libraries first, then what was set before.
+std::string preload_list(const RunOptions &how)
 {
 	const char *before = getenv("LD_PRELOAD");
-	std::string list = library(LIBRARY);
+	std::string list = library_path(gpulens::environment::RUN_LIBRARY);
 
 	for (const std::string &name : how.preload)
-		list += ':' + library(name);
+		list += ':' + library_path(name);
 	return before && *before ? list + ':' + before : list;
 }
 
@@ -74,8 +74,8 @@ bool is_program(const std::string &path)
 	return !stat(path.c_str(), &is) && S_ISREG(is.st_mode) && !faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS);
 }
 
-// As execvp(3) finds it, where an empty folder is the current one; program itself where it does not.
-std::string found(const std::string &program)
+// The path that execvp(3) finds (an empty folder in PATH is the current one); the argument itself where there is none.
+std::string find_program(const std::string &program)
 {
 	const char *path = getenv("PATH");
 	std::string folders = path ? path : "/bin:/usr/bin";
@@ -84,14 +84,14 @@ std::string found(const std::string &program)
 		return program;
 	for (size_t at = 0, end; at <= folders.size(); at = end + 1) {
 		end = std::min(folders.find(':', at), folders.size());
-		std::string one = (end == at ? "." : folders.substr(at, end - at)) + '/' + program;
-		if (is_program(one))
-			return one;
+		std::string candidate = (end == at ? "." : folders.substr(at, end - at)) + '/' + program;
+		if (is_program(candidate))
+			return candidate;
 	}
 	return program;
 }
 
-// Of ASan, which programs may be linked with: that another library comes first is as it should be.
+// Programs may be built with ASan, which otherwise refuses libraries that are loaded before its own.
 std::string asan_options()
 {
 	const char *before = getenv("ASAN_OPTIONS");
@@ -99,7 +99,7 @@ std::string asan_options()
 	return fmt::format("{}{}verify_asan_link_order=0", before ? before : "", before && *before ? ":" : "");
 }
 
-// The program's: a file of this process or one that was named. The library opens it by its path.
+// The file that the library appends TSGs to: the one named, or a temporary one.
 class RunFile {
 public:
 	explicit RunFile(const std::string &named)
@@ -114,11 +114,11 @@ public:
 		}
 		struct stat is {};
 		if (lstat(named.c_str(), &is) || S_ISREG(is.st_mode)) {
-			write_whole(named, ""); // what an earlier run left
+			write_whole(named, ""); // remove an earlier run's lines
 			path_ = std::filesystem::absolute(named);
 			return;
 		}
-		// Through this process' descriptor: the library follows no link that somebody else can make.
+		// Passed as this process' descriptor, because the library follows no symbolic links.
 		fd_ = open(named.c_str(), O_WRONLY | O_APPEND | O_TRUNC | O_CLOEXEC);
 		if (fd_ < 0)
 			throw SourceError(explain_file(errno, named));
@@ -141,16 +141,16 @@ private:
 	std::string path_, temporary_;
 };
 
-// Signals wait for forward() from here on, but not in the program.
+// Blocks signals in this process until forward() passes them on to the program.
 class Forwarding {
 public:
 	Forwarding()
 	{
 		sigemptyset(&set_);
 		sigaddset(&set_, SIGCHLD);
-		for (int one : FORWARDED)
-			sigaddset(&set_, one);
-		signal(SIGCHLD, SIG_DFL); // ignored, it would take the program's status away
+		for (int signal : FORWARDED)
+			sigaddset(&set_, signal);
+		signal(SIGCHLD, SIG_DFL); // while it is ignored, waitpid() gets no status
 		sigprocmask(SIG_BLOCK, &set_, &before_);
 	}
 	Forwarding(const Forwarding &) = delete;
@@ -159,7 +159,7 @@ public:
 
 	void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
-	// Until it has ended; its wait status.
+	// Returns the program's wait status when it has ended.
 	int forward(pid_t program) const
 	{
 		siginfo_t info{};
@@ -171,10 +171,10 @@ public:
 				return status;
 			if (ended < 0)
 				throw SourceError(fmt::format("process {}: {}", program, std::strerror(errno)));
-			int one = sigwaitinfo(&set_, &info);
-			// A terminal's go to the program as well, and what it sends is not for itself.
-			if (one > 0 && one != SIGCHLD && info.si_code != SI_KERNEL && info.si_pid != program)
-				kill(program, one);
+			int signal = sigwaitinfo(&set_, &info);
+			// The program gets a terminal's signals itself; its own signals are not sent back to it.
+			if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL && info.si_pid != program)
+				kill(program, signal);
 		}
 	}
 
@@ -182,13 +182,13 @@ private:
 	sigset_t set_{}, before_{};
 };
 
-[[noreturn]] void become(const RunOptions &how, const std::string &preload, const std::string &file, const Guard *guard,
-			 pid_t parent)
+[[noreturn]] void exec_program(const RunOptions &how, const std::string &preload, const std::string &file,
+			       const Guard *guard, pid_t parent)
 {
-	std::string path = found(how.program[0]);
+	std::string path = find_program(how.program[0]);
 	std::vector<char *> words;
 
-	// Where this process is killed, the program is asked to end.
+	// If gpulens is killed, the program gets SIGTERM.
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_REFUSED);
@@ -198,7 +198,7 @@ private:
 	for (const auto &[name, value] : how.environment)
 		setenv(name.c_str(), value.c_str(), 1);
 	setenv("LD_PRELOAD", preload.c_str(), 1);
-	setenv("GPULENS_RUN_FILE", file.c_str(), 1);
+	setenv(gpulens::environment::RUN_FILE, file.c_str(), 1);
 	setenv("ASAN_OPTIONS", asan_options().c_str(), 1);
 	if (int err = guard ? guard->enter() : 0) {
 		std::fprintf(
@@ -213,10 +213,10 @@ private:
 	_exit(127);
 }
 
-// What a script begins with, "#!/bin/sh -e": the interpreter. Empty: it is no script.
-std::string interpreter(const std::string &path)
+// The interpreter of a script: /bin/sh of "#!/bin/sh -e". Empty: not a script.
+std::string interpreter_of(const std::string &path)
 {
-	char bytes[256] = ""; // the kernel reads no more
+	char bytes[256] = ""; // as many as the kernel reads
 	std::ifstream file(path, std::ios::binary);
 
 	file.read(bytes, sizeof(bytes) - 1);
@@ -228,7 +228,7 @@ std::string interpreter(const std::string &path)
 	return line.substr(first, line.find_first_of(std::string(" \t\0", 3), first) - first);
 }
 
-// Throws SourceError where the loader would drop preloaded libraries.
+// Throws SourceError where the loader would ignore LD_PRELOAD.
 void check_file(const std::string &path)
 {
 	std::ifstream file(path, std::ios::binary);
@@ -238,7 +238,7 @@ void check_file(const std::string &path)
 
 	if (!stat(path.c_str(), &is) && is.st_mode & (S_ISUID | S_ISGID))
 		throw SourceError(fmt::format("{}: it runs as another user, so no library can be preloaded", path));
-	// Root gains nothing by them.
+	// Capabilities do not change how root's programs are loaded.
 	if (geteuid() && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0)
 		throw SourceError(
 			fmt::format("{}: it has file capabilities, so no library can be preloaded; remove them "
@@ -262,21 +262,21 @@ void check_file(const std::string &path)
 void print_table(const std::vector<RunTsg> &tsgs)
 {
 	bool several = std::any_of(tsgs.begin(), tsgs.end(),
-				   [&](const RunTsg &one) { return one.device != tsgs.front().device; });
+				   [&](const RunTsg &tsg) { return tsg.device != tsgs.front().device; });
 	std::vector<std::string> titles = {"Process", "<Engine", "TSG", "Slice set", "<Preemption", "<Channels"};
 
 	if (several)
 		titles.insert(titles.begin() + 1, "Device");
 	Table t(titles);
-	for (const RunTsg &one : tsgs) {
-		std::vector<Cell> row = {std::to_string(one.pid),
-					 one.engine,
-					 std::to_string(one.tsg),
-					 one.timeslice_us ? duration(*one.timeslice_us * 1000) : "-",
-					 one.compute.empty() ? "-" : one.compute,
-					 ranges(one.channels)};
+	for (const RunTsg &tsg : tsgs) {
+		std::vector<Cell> row = {std::to_string(tsg.pid),
+					 tsg.engine,
+					 std::to_string(tsg.tsg),
+					 tsg.timeslice_us ? duration(*tsg.timeslice_us * 1000) : "-",
+					 tsg.compute.empty() ? "-" : tsg.compute,
+					 ranges(tsg.channels)};
 		if (several)
-			row.insert(row.begin() + 1, std::to_string(one.device));
+			row.insert(row.begin() + 1, std::to_string(tsg.device));
 		t.add(row);
 	}
 	std::string text = t.empty() ? "gpulens: the program made no TSG\n" : t.str({});
@@ -287,20 +287,20 @@ void print_table(const std::vector<RunTsg> &tsgs)
 
 void check_preloadable(const RunOptions &how)
 {
-	std::string path = found(how.program[0]);
+	std::string path = find_program(how.program[0]);
 
-	preloads(how);
-	// What is no program, execvp() says.
+	preload_list(how);
+	// execvp() reports what is not a program.
 	for (unsigned i = 0; i <= MAX_INTERPRETERS && is_program(path); i++) {
 		check_file(path);
-		path = interpreter(path);
+		path = interpreter_of(path);
 	}
 }
 
 int run(const RunOptions &how)
 {
-	std::string preload = preloads(how);
-	Forwarding signals; // before there is anything that a signal would leave behind
+	std::string preload = preload_list(how);
+	Forwarding signals; // before anything that a signal could leave behind
 	RunFile file(how.file);
 	std::optional<Guard> guard;
 	pid_t parent = getpid();
@@ -310,12 +310,12 @@ int run(const RunOptions &how)
 	pid_t pid = fork();
 	if (!pid) {
 		signals.restore();
-		become(how, preload, file.path(), guard ? &*guard : nullptr, parent);
+		exec_program(how, preload, file.path(), guard ? &*guard : nullptr, parent);
 	}
 	if (pid < 0)
 		throw SourceError(fmt::format("{}: {}", how.program[0], std::strerror(errno)));
 	int status = signals.forward(pid);
-	// The program's status is worth more than a table.
+	// A missing table does not change the program's status.
 	try {
 		if (how.file.empty())
 			print_table(run_tsgs(file.path()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens run: a program with a library preloaded (rm/preload.cc) that tells which TSGs and channels NVIDIA's driver gave
-// it, which nobody but that program is told.
+// gpulens run: runs a program with a preloaded library (preload/tsg_recorder.cc) that records which TSGs and channels
+// NVIDIA's driver gives it; the driver answers that to the program alone.
 #pragma once
 #include "gpulens/out/output.hpp"
 
@@ -12,16 +12,16 @@ namespace tool {
 
 struct RunOptions {
 	std::vector<std::string> program;               // and its arguments
-	std::string file;                               // empty: a table on standard error when it has ended
-	std::map<std::string, std::string> environment; // more of it
-	std::vector<std::string> preload;               // names of more libraries
-	bool limited = false;                           // it is killed where it uses the GPU without these (guard.hpp)
+	std::string file;                               // for TSGs; empty: a table on standard error at the end
+	std::map<std::string, std::string> environment; // variables to add
+	std::vector<std::string> preload;               // names of further libraries
+	bool limited = false;                           // kill the program if it uses the GPU without these (guard.hpp)
 };
 
-// Throws SourceError where libraries cannot be preloaded into the program, or into the interpreter that it names: it is
-// linked statically, has file capabilities, or is another user's by its mode (setuid, setgid); or they are not there.
+// Throws SourceError where libraries cannot be preloaded into the program or its script interpreter: it is linked statically,
+// has file capabilities, or is setuid or setgid; or the libraries are missing.
 void check_preloadable(const RunOptions &how);
-// The program's exit status, 128 and the signal that ended it, 127 where it could not be begun, or EXIT_REFUSED where it was
-// killed for using the GPU without its limit. Signals to this process are passed on to the program. Throws SourceError.
+// Returns the program's exit status, 128 plus the signal that ended it, 127 where it could not be started, or EXIT_REFUSED
+// where the guard killed it. Forwards signals to the program. Throws SourceError.
 int run(const RunOptions &how);
 } // namespace tool

@@ -2,7 +2,6 @@
 // See launch_hook.hpp.
 #include "lib/launch/launch_hook.hpp"
 
-#include "lib/launch/guard_call.hpp"
 #include "lib/launch/symbol.hpp"
 
 #include <atomic>
@@ -48,15 +47,15 @@ constexpr unsigned char TABLE[16] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0
 				     0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
 constexpr size_t SUBSCRIBE = 3, ENABLE = 6;
 constexpr int DOMAIN = 0xb, BEFORE_UPLOAD = 1;
-constexpr size_t CONTEXT = 1, DESCRIPTOR = 4, VERSION_AT = 72, MASK_AT = 304;
+constexpr size_t CONTEXT = 1, DESCRIPTOR = 4, VERSION_OFFSET = 72, MASK_OFFSET = 304;
 constexpr uint32_t MASKED = uint32_t{1} << 31;
 
-// Word 0 of a descriptor, and where a cooperative one has its grid: docs/results/2026-11-23-h200-cooperative.md.
+// Word 0 of a descriptor, and the grid of a cooperative one: docs/results/2026-11-23-h200-cooperative.md.
 constexpr uint32_t TYPE_SHIFT = 24, TYPE_MASK = 0xf, TYPE_GRID = 1, TYPE_COOPERATIVE = 2, CLUSTERS = uint32_t{1} << 23;
-constexpr size_t COOPERATIVE_GRID_AT = 276; // u16 x, u16 y, u16 z
-constexpr unsigned SMS_PER_TPC = 2;         // of GPUs with descriptors of VERSION
+constexpr size_t COOPERATIVE_GRID_OFFSET = 276; // u16 x, u16 y, u16 z
+constexpr unsigned SMS_PER_TPC = 2;             // of GPUs with descriptors of VERSION
 
-// CUDA's driver API, which may be called from the callback: with driver 580 none failed, and a launch took no longer.
+// Functions of CUDA's driver API that may be called from the callback (seen with driver 580).
 struct Driver {
 	int (*current)(void **) = nullptr;
 	int (*push)(void *) = nullptr;
@@ -65,8 +64,8 @@ struct Driver {
 	int (*uuid)(unsigned char (*)[16], int) = nullptr;
 };
 
-// Masks by descriptor. find() takes no lock and waits for nobody, so that a thread of high priority never waits for one
-// of low priority. A mask that was set stays in memory for ever, once, so that a pointer to it is always good.
+// Masks by descriptor. find() takes no lock, so that a thread of high priority never waits for one of low
+// priority. Masks are never freed, so that a pointer to one stays valid.
 class Table {
 public:
 	explicit Table(size_t size) : slots_(size) {}
@@ -80,14 +79,14 @@ public:
 				uint32_t tenant = slot.tenant.load(std::memory_order_acquire);
 				has = slot.key.load(std::memory_order_acquire);
 				const LaunchMask *mask = slot.mask.load(std::memory_order_acquire);
-				// Else another descriptor got this place, and the mask may be that one's.
+				// Otherwise another descriptor got this slot, and the mask may be that descriptor's.
 				if (has == key && slot.tenant.load(std::memory_order_acquire) == tenant)
 					return mask;
 			}
 		return nullptr;
 	}
 
-	// nullptr: none any more. False: there is no room for another descriptor. One caller at a time.
+	// mask: nullptr removes it. False: the table is full. One caller at a time.
 	bool set(const void *key, const LaunchMask *mask)
 	{
 		Slot *free = nullptr;
@@ -110,14 +109,14 @@ public:
 		}
 		if (!free)
 			free = &slots_[i];
-		// In this order: see find().
+		// find() reads in the opposite order.
 		free->key.store(key, std::memory_order_release);
 		free->tenant.fetch_add(1, std::memory_order_release);
 		free->mask.store(mask, std::memory_order_release);
 		return true;
 	}
 
-	// The same masks in twice the room.
+	// A table of twice the size with the same masks.
 	std::unique_ptr<Table> grown() const
 	{
 		std::unique_ptr<Table> table = std::make_unique<Table>(2 * slots_.size());
@@ -130,8 +129,8 @@ public:
 
 private:
 	struct Slot {
-		std::atomic<const void *> key{nullptr}; // never nullptr again
-		std::atomic<uint32_t> tenant{0};        // counts keys
+		std::atomic<const void *> key{nullptr}; // never reset to nullptr
+		std::atomic<uint32_t> tenant{0};        // number of keys that the slot has had
 		std::atomic<const LaunchMask *> mask{nullptr};
 	};
 
@@ -152,11 +151,11 @@ struct Masks {
 	std::atomic<void (*)()> uncounted{nullptr};
 	Driver driver;
 	GpuUuid gpu{};
-	std::array<std::atomic<bool>, 64> verified{}; // by CUDA's number of the device: it is that GPU
+	std::array<std::atomic<bool>, 64> verified{}; // by CUDA device number: it is the GPU above
 
-	std::mutex lock;                            // of those that change masks
-	std::set<LaunchMask> all;                   // that were ever set
-	std::vector<std::unique_ptr<Table>> tables; // the last one is used; launches may still look into others
+	std::mutex lock;                            // held to change masks
+	std::set<LaunchMask> all;                   // every mask that was ever set
+	std::vector<std::unique_ptr<Table>> tables; // the last is in use; launches may still read the others
 
 	Masks()
 	{
@@ -165,29 +164,29 @@ struct Masks {
 	}
 };
 
-// Kept for ever: threads of the program may launch while it exits.
+// Never destroyed: threads of the program may launch while it exits.
 Masks &masks()
 {
 	static Masks &all = *new Masks;
 	return all;
 }
 
-// fork() waits until no thread changes masks, so that a child finds them whole and the lock free.
+// fork() waits until no thread changes masks, so that a child gets them consistent and the lock free.
 [[maybe_unused]] const int AT_FORK =
 	pthread_atfork([] { masks().lock.lock(); }, [] { masks().lock.unlock(); }, [] { masks().lock.unlock(); });
 
-struct Mine {
+struct ThreadState {
 	Seen seen;
 	std::optional<LaunchMask> next;
 };
 
-thread_local Mine mine;
+thread_local ThreadState thread_state;
 
-// Within a launch there is nobody to return an error to.
+// A launch cannot return an error to its caller.
 [[noreturn]] void give_up(const std::string &why)
 {
 	say_unpartitioned(why);
-	std::_Exit(tool::STATUS_UNLIMITED);
+	std::_Exit(STATUS_UNLIMITED);
 }
 
 [[noreturn]] void refuse_cooperative(uint64_t blocks, const char *what, unsigned sms)
@@ -197,7 +196,7 @@ thread_local Mine mine;
 		"gpulens-partition: a cooperative launch of %llu %s has a mask of %u SMs: launch at most %u blocks, "
 		"without clusters; the program ends, because its blocks could wait for each other for ever\n",
 		static_cast<unsigned long long>(blocks), what, sms, sms);
-	std::_Exit(tool::STATUS_UNLIMITED);
+	std::_Exit(STATUS_UNLIMITED);
 }
 
 void count_launch(Masks &all)
@@ -205,7 +204,7 @@ void count_launch(Masks &all)
 	uint64_t *masked = all.masked.load(std::memory_order_acquire);
 
 	if (!masked) {
-		// In a child of fork() the first launch begins a count of its own.
+		// A child of fork() starts its own count at its first launch.
 		void (*begin)() = all.uncounted.load(std::memory_order_acquire);
 		if (begin)
 			begin();
@@ -215,7 +214,7 @@ void count_launch(Masks &all)
 		std::atomic_ref<uint64_t>(*masked).fetch_add(1, std::memory_order_relaxed);
 }
 
-// Of a context, which is the calling thread's but for a stream of another one's. Nothing: CUDA does not say.
+// The device of a context, which may be another than the thread's current one. Nothing: unknown to CUDA.
 std::optional<int> device_of(const Driver &driver, void *context)
 {
 	void *current = nullptr;
@@ -232,7 +231,7 @@ std::optional<int> device_of(const Driver &driver, void *context)
 	return err || device < 0 ? std::nullopt : std::optional(device);
 }
 
-// Programs can replace CUDA_VISIBLE_DEVICES, and libraries' callers can have contexts on several GPUs.
+// Programs can change CUDA_VISIBLE_DEVICES, and callers of the library can have contexts on several GPUs.
 void check_gpu(Masks &all, void *context)
 {
 	std::optional<int> device = device_of(all.driver, context);
@@ -251,8 +250,8 @@ void check_gpu(Masks &all, void *context)
 		all.verified[known].store(true, std::memory_order_relaxed);
 }
 
-// The driver admits a cooperative grid whose blocks are all resident on the whole GPU; on a part of it they may not be, and
-// then wait for each other for ever. With no more blocks than SMs they are.
+// The driver admits a cooperative grid if all its blocks can be resident on the whole GPU. On a part of the GPU they may not
+// be, and deadlock. With at most as many blocks as SMs they are.
 void check_cooperative(const unsigned char *descriptor, uint32_t first, const LaunchMask &mask)
 {
 	uint32_t type = first >> TYPE_SHIFT & TYPE_MASK;
@@ -266,7 +265,7 @@ void check_cooperative(const unsigned char *descriptor, uint32_t first, const La
 			      "a launch has a descriptor of type %u, and what a mask does to it is unknown", type);
 		give_up(why);
 	}
-	std::memcpy(grid, descriptor + COOPERATIVE_GRID_AT, sizeof(grid));
+	std::memcpy(grid, descriptor + COOPERATIVE_GRID_OFFSET, sizeof(grid));
 	uint64_t blocks = uint64_t{grid[0]} * grid[1] * grid[2];
 	unsigned sms = SMS_PER_TPC * static_cast<unsigned>(128 - std::popcount(mask[0]) - std::popcount(mask[1]));
 	if (first & CLUSTERS || !blocks || blocks > sms)
@@ -276,7 +275,7 @@ void check_cooperative(const unsigned char *descriptor, uint32_t first, const La
 void before_upload(void *, int, int, const void *in)
 {
 	Masks &all = masks();
-	Mine &my = mine;
+	ThreadState &my = thread_state;
 	uint32_t bytes = 0, first = 0;
 	LaunchMask mask;
 
@@ -285,7 +284,7 @@ void before_upload(void *, int, int, const void *in)
 					    ? nullptr
 					    : static_cast<unsigned char *const *>(in)[DESCRIPTOR];
 	my.seen = {.launches = my.seen.launches + 1,
-		   .version = descriptor ? descriptor[VERSION_AT] : 0U,
+		   .version = descriptor ? descriptor[VERSION_OFFSET] : 0U,
 		   .descriptor = descriptor,
 		   .context = descriptor ? static_cast<void *const *>(in)[CONTEXT] : nullptr};
 	if (my.next) {
@@ -309,7 +308,7 @@ void before_upload(void *, int, int, const void *in)
 	check_gpu(all, my.seen.context);
 	std::memcpy(&first, descriptor, sizeof(first));
 	check_cooperative(descriptor, first, mask);
-	std::memcpy(descriptor + MASK_AT, mask.data(), sizeof(mask));
+	std::memcpy(descriptor + MASK_OFFSET, mask.data(), sizeof(mask));
 	first |= MASKED;
 	std::memcpy(descriptor, &first, sizeof(first));
 }
@@ -346,12 +345,12 @@ void only_on(const GpuUuid &gpu)
 
 void set_next(const std::optional<LaunchMask> &mask)
 {
-	mine.next = mask;
+	thread_state.next = mask;
 }
 
 std::optional<LaunchMask> take_next()
 {
-	return std::exchange(mine.next, std::nullopt);
+	return std::exchange(thread_state.next, std::nullopt);
 }
 
 void set_of_descriptor(const void *descriptor, const std::optional<LaunchMask> &mask)
@@ -377,7 +376,7 @@ void set_global(const LaunchMask &mask)
 
 Seen seen()
 {
-	return mine.seen;
+	return thread_state.seen;
 }
 
 void count_into(uint64_t *masked)

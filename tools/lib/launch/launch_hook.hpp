@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Masks in CUDA's launch descriptors (TMD, also QMD): the driver's own callback gets a descriptor before it is uploaded
-// (RTAS'23, section IV-A; what is where in it: docs/results/2026-11-22-h200-masks.md). This is also built into what gpulens
-// run preloads into other people's programs: nothing here throws. A launch takes no lock; it ends the program where it
-// has a mask that cannot hold or that it could wait under for ever (a cooperative grid of more blocks than SMs).
+// Sets TPC masks in CUDA's launch descriptors (TMD, also QMD), in a callback of the driver before it uploads one (RTAS'23,
+// section IV-A; layout: docs/results/2026-11-22-h200-masks.md). Also part of what gpulens run preloads: nothing here throws.
+// A launch takes no lock. It ends the program where its mask cannot hold, or where a cooperative grid could deadlock.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,39 +16,40 @@ using GpuUuid = std::array<unsigned char, 16>;
 // "GPU-00112233-...", as CUDA_VISIBLE_DEVICES takes it.
 std::string name_of(const GpuUuid &gpu);
 
-// On standard error, before the program is ended.
+// Prints why the program ends, on standard error.
 void say_unpartitioned(const std::string &why);
+constexpr int STATUS_UNLIMITED = 4; // exit status of a program that would run without its mask; gpulens run's, too
 
 namespace hook {
 
-constexpr unsigned VERSION = 0x40; // of descriptors that are known: 4.0, Hopper
+constexpr unsigned VERSION = 0x40; // of the known descriptors: 4.0, Hopper
 
-// Of the calling thread's launches.
+// The calling thread's launches so far.
 struct Seen {
-	unsigned launches = 0, version = 0; // of the last one's descriptor
-	const void *descriptor = nullptr;   // where that was; each stream has its own
-	void *context = nullptr;            // CUDA's, in which it is
+	unsigned launches = 0, version = 0; // version: of the last launch's descriptor
+	const void *descriptor = nullptr;   // its address; each stream has its own
+	void *context = nullptr;            // its CUDA context
 };
 
-// Asks a libcuda (a handle of dlopen's) to call back before launches. nullptr: it will; else why not. Needs no CUDA context
-// and makes none. From then on this process cannot make green contexts (CUDA's error 801; seen with driver 580).
+// Registers the callback with libcuda (a handle of dlopen()). Returns nullptr, or why it cannot. Needs and makes no CUDA
+// context. Afterwards this process cannot make green contexts (CUDA's error 801; seen with driver 580).
 const char *subscribe(void *libcuda);
 
-// Which GPU masks were verified on, before the first is set. A launch with a mask on another one ends the program: its
-// bits may be other TPCs.
+// The GPU that masks were verified on; to be called before the first mask is set. A masked launch on another GPU ends the
+// program: there the bits may mean other TPCs.
 void only_on(const GpuUuid &gpu);
 
-// A mask goes before those below it; where there is none, a launch is as CUDA made it.
+// Masks in order of precedence. Without any, a launch stays as CUDA made it.
 void set_next(const std::optional<LaunchMask> &mask); // of the calling thread's next launch
-std::optional<LaunchMask> take_next();                // what it would have been, and has not any more
+std::optional<LaunchMask> take_next();                // removes and returns that mask
 void set_of_descriptor(const void *descriptor, const std::optional<LaunchMask> &mask);
 void set_global(const LaunchMask &mask);
 
 Seen seen();
 
-// Where launches with a mask are counted from now on; nullptr: nowhere. The place stays mapped for ever.
+// Counter of masked launches from now on; nullptr: none. It must stay mapped.
 void count_into(uint64_t *masked);
-// Called by a launch with a mask that is counted nowhere, to name a place; by any thread, also by several at once.
+// Function that a masked launch calls while there is no counter, to set one; from any thread, also concurrently.
 void on_uncounted(void (*begin)());
 
 } // namespace hook

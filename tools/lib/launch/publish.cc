@@ -19,53 +19,53 @@ namespace gpulens {
 
 namespace {
 
-using tool::AppliedPage;
+using tool::PartitionPage;
 
-// Out of the way of programs that count on the lowest numbers.
-constexpr int HIGH = 900;
+// Lowest number of the file's descriptor: programs may rely on getting the lowest ones.
+constexpr int MIN_FD = 900;
 
-struct Announced {
+struct Published {
 	std::mutex lock;
 	std::string text;
-	AppliedPage *page = nullptr; // of this process; mapped for ever, since launches count there
+	PartitionPage *page = nullptr; // of this process; never unmapped, because launches count there
 	int fd = -1;
-	struct stat file {}; // what that was, as programs close numbers that they do not know and take them again
+	struct stat file {}; // of fd: programs may close descriptors that they did not open, and reuse them
 };
 
-// Kept for ever, as the hook's masks are.
-Announced &mine()
+// Never destroyed, like the masks of launch_hook.cc.
+Published &published()
 {
-	static Announced &one = *new Announced;
-	return one;
+	static Published &state = *new Published;
+	return state;
 }
 
-bool has_file(const Announced &a)
+bool owns_file(const Published &a)
 {
-	struct stat now {};
+	struct stat file {};
 
-	return a.page && !fstat(a.fd, &now) && now.st_dev == a.file.st_dev && now.st_ino == a.file.st_ino;
+	return a.page && !fstat(a.fd, &file) && file.st_dev == a.file.st_dev && file.st_ino == a.file.st_ino;
 }
 
-void make_page(Announced &a)
+void make_page(Published &a)
 {
-	int low = memfd_create(tool::APPLIED_FILE, MFD_CLOEXEC);
+	int low = memfd_create(tool::PARTITION_FILE, MFD_CLOEXEC);
 	void *mapped = MAP_FAILED;
 
 	if (low < 0)
 		return;
-	int fd = fcntl(low, F_DUPFD_CLOEXEC, HIGH);
+	int fd = fcntl(low, F_DUPFD_CLOEXEC, MIN_FD);
 	if (fd >= 0)
 		close(low);
 	else
 		fd = low;
-	if (!ftruncate(fd, tool::APPLIED_TEXT_AT) && !fstat(fd, &a.file))
-		mapped = mmap(nullptr, sizeof(AppliedPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!ftruncate(fd, tool::PARTITION_TEXT_OFFSET) && !fstat(fd, &a.file))
+		mapped = mmap(nullptr, sizeof(PartitionPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED) {
 		close(fd);
 		return;
 	}
-	auto *page = static_cast<AppliedPage *>(mapped);
-	std::memcpy(page->magic, tool::APPLIED_MAGIC, sizeof(page->magic));
+	auto *page = static_cast<PartitionPage *>(mapped);
+	std::memcpy(page->magic, tool::PARTITION_MAGIC, sizeof(page->magic));
 	page->pid = static_cast<u32>(getpid());
 	if (a.page)
 		page->launches = std::atomic_ref<u64>(a.page->launches).load(std::memory_order_relaxed);
@@ -74,77 +74,77 @@ void make_page(Announced &a)
 	hook::count_into(&page->launches);
 }
 
-bool write_whole(int fd, const std::string &text)
+bool write_text(int fd, const std::string &text)
 {
-	return !ftruncate(fd, static_cast<off_t>(tool::APPLIED_TEXT_AT + text.size())) &&
-	       !tool::write_fully_at(fd, text, tool::APPLIED_TEXT_AT);
+	return !ftruncate(fd, static_cast<off_t>(tool::PARTITION_TEXT_OFFSET + text.size())) &&
+	       !tool::write_fully_at(fd, text, tool::PARTITION_TEXT_OFFSET);
 }
 
-// With the lock held.
-void write_page(Announced &a)
+// The caller holds the lock.
+void write_page(Published &a)
 {
-	if (!has_file(a))
+	if (!owns_file(a))
 		make_page(a);
-	if (!has_file(a))
+	if (!owns_file(a))
 		return;
 	std::atomic_ref<u32> version(a.page->version);
 	version.fetch_add(1);
-	a.page->length = write_whole(a.fd, a.text) ? a.text.size() : 0;
+	a.page->length = write_text(a.fd, a.text) ? a.text.size() : 0;
 	version.fetch_add(1);
 }
 
-void before_fork()
+void lock_before_fork()
 {
-	mine().lock.lock();
+	published().lock.lock();
 }
 
-void after_fork()
+void unlock_after_fork()
 {
-	mine().lock.unlock();
+	published().lock.unlock();
 }
 
-// The parent's page is about the parent. The child gets one when it launches something: most never do.
-void in_child()
+// The parent's page describes the parent. The child makes its own at its first launch.
+void reset_in_child()
 {
-	Announced &a = mine();
+	Published &a = published();
 
-	if (has_file(a))
+	if (owns_file(a))
 		close(a.fd);
 	if (a.page)
-		munmap(a.page, sizeof(AppliedPage));
+		munmap(a.page, sizeof(PartitionPage));
 	a.page = nullptr;
 	a.fd = -1;
 	hook::count_into(nullptr);
 	a.lock.unlock();
 }
 
-void announce_again()
+void publish_in_child()
 {
-	std::lock_guard<std::mutex> hold(mine().lock);
+	std::lock_guard<std::mutex> hold(published().lock);
 
-	if (!mine().page)
-		write_page(mine());
+	if (!published().page)
+		write_page(published());
 }
 
 } // namespace
 
-bool announce_over_fork()
+bool publish_over_fork()
 {
-	static const int failed = pthread_atfork(before_fork, after_fork, in_child);
+	static const int failed = pthread_atfork(lock_before_fork, unlock_after_fork, reset_in_child);
 
 	return !failed;
 }
 
-void announce(const std::string &text)
+void publish(const std::string &text)
 {
-	bool over_fork = announce_over_fork();
-	Announced &a = mine();
+	bool over_fork = publish_over_fork();
+	Published &a = published();
 	std::lock_guard<std::mutex> hold(a.lock);
 
 	a.text = text;
 	write_page(a);
 	if (over_fork)
-		hook::on_uncounted(announce_again);
+		hook::on_uncounted(publish_in_child);
 }
 
 } // namespace gpulens

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// What gpulens partitions is told of this process: tools/lib/launch/partition_page.hpp.
+// Publishes the partitions of this process for gpulens partitions: see partition_page.hpp.
 #pragma once
 #include <string>
 
 namespace gpulens {
 
-// A JSON list as AppliedPage has it, in place of the one before. From the first time on, launches with a mask are counted; a
-// child of fork() has a list and a count of its own from its first launch on. Nothing is said of what fails: partitions
-// hold without it.
-void announce(const std::string &text);
-// Whoever calls announce() under a lock of its own that fork() waits for has that done after this: the order of locks is
-// that of handlers (pthread_atfork) backwards. False: no memory.
-bool announce_over_fork();
+// Replaces the published list by text (JSON, format_partitions()). From the first call on, launches with a mask are counted;
+// a child of fork() publishes a list and a count of its own from its first launch on. Failures are silent: partitions hold
+// without it.
+void publish(const std::string &text);
+// Registers the handlers of publish() for fork(). A caller that holds a lock of its own during publish(), and whose handlers
+// take it, calls this before it registers them: pthread_atfork(3) runs them in reverse order. False: no memory.
+bool publish_over_fork();
 
 } // namespace gpulens

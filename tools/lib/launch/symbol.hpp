@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// Functions of a library that was loaded with dlopen.
+// Functions of a library that dlopen(3) loaded.
 #pragma once
 #include <dlfcn.h>
 
 namespace gpulens {
 
 // False: the library has no such function.
-template <typename F> bool find(void *library, const char *name, F &to)
+template <typename F> bool find(void *library, const char *name, F &function)
 {
-	to = reinterpret_cast<F>(dlsym(library, name));
-	return to;
+	function = reinterpret_cast<F>(dlsym(library, name));
+	return function;
 }
 
 } // namespace gpulens

@@ -5,6 +5,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/outside.hpp"
+#include "lib/launch/environment.hpp"
 #include "lib/rm/engine_type.hpp"
 
 #include <algorithm>
@@ -106,7 +107,7 @@ std::string process_name(u32 pid)
 
 std::vector<RunTsg> tsgs_of(u32 pid)
 {
-	std::string folder = fmt::format("/proc/{}", pid), path = variable_of(pid, "GPULENS_RUN_FILE");
+	std::string folder = fmt::format("/proc/{}", pid), path = variable_of(pid, gpulens::environment::RUN_FILE);
 	struct stat process {
 	}, is{};
 	std::vector<RunTsg> list;

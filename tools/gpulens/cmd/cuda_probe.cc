@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// See confinement.hpp.
-#include "gpulens/cmd/confinement.hpp"
+// See cuda_probe.hpp.
+#include "gpulens/cmd/cuda_probe.hpp"
 
 #include "gpulens/cmd/child.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/launch/environment.hpp"
+#include "lib/launch/partition_entry.hpp"
 #include "lib/source/sources.hpp"
 #include "lib/tpc/gpc_map.hpp"
 #include "partition/cuda.hpp"
@@ -13,7 +15,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace gpulens {
@@ -22,20 +23,21 @@ namespace {
 
 using nlohmann::json;
 
-constexpr unsigned TIMEOUT_S = 120; // a busy GPU lets the probe wait
+constexpr char VISIBLE_DEVICES[] = "CUDA_VISIBLE_DEVICES";
+constexpr unsigned TIMEOUT_S = 120; // the probe waits for a busy GPU
 
 int device_of(const std::string &pci)
 {
 	int device = 0;
 
-	unsetenv("CUDA_VISIBLE_DEVICES"); // numbers are all of the machine's GPUs'
+	unsetenv(VISIBLE_DEVICES); // so that device numbers count all GPUs of the machine
 	if (cuda().by_pci(&device, pci.c_str()))
 		throw Error(ENODEV, fmt::format("CUDA knows no GPU at {}", pci));
 	return device;
 }
 
-// Its context becomes the thread's.
-int take_device(std::optional<unsigned> gpu)
+// Makes the GPU's context the thread's current one. Returns its device number.
+int use_device(std::optional<unsigned> gpu)
 {
 	int device = 0;
 
@@ -53,9 +55,10 @@ int take_device(std::optional<unsigned> gpu)
 	return device;
 }
 
-json verified(std::optional<unsigned> gpu, const std::string &text)
+// In the child.
+json verify(std::optional<unsigned> gpu, const std::string &text)
 {
-	int device = take_device(gpu);
+	int device = use_device(gpu);
 	KnownGpu known = gpu_of_device(device);
 	TpcMask mask = known.layout.parse(text);
 	GpuUuid uuid = uuid_of_device(device);
@@ -65,40 +68,41 @@ json verified(std::optional<unsigned> gpu, const std::string &text)
 		{"uuid", name_of(uuid)},
 		{"tpcs", mask.tpcs()},
 		{"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
-		{"mask", fmt::format("{:x}:{:x}:{:x}:{:02x}", hook::VERSION, bits[0], bits[1], fmt::join(uuid, ""))}};
+		{"mask", environment::format_launch_mask({hook::VERSION, bits, uuid})}};
 }
 
 } // namespace
 
-Confinement confinement(std::optional<unsigned> gpu, const std::string &tpcs)
+VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs)
 {
-	json told = json::parse(in_child(TIMEOUT_S, [&] { return verified(gpu, tpcs).dump(); }));
-	Confinement c{.pci = told.at("pci"), .tpcs = told.at("tpcs"), .gpcs = told.at("gpcs"), .environment = {}};
-	json page = json::array(
-		{{{"gpu", c.pci}, {"way", "mask"}, {"scope", "program"}, {"tpcs", c.tpcs}, {"gpcs", c.gpcs}}});
+	json answer = json::parse(run_in_child(TIMEOUT_S, [&] { return verify(gpu, tpcs).dump(); }));
+	VerifiedLimit limit{
+		.pci = answer.at("pci"), .tpcs = answer.at("tpcs"), .gpcs = answer.at("gpcs"), .environment{}};
+	tool::PartitionEntry entry{
+		.gpu = limit.pci, .way = "mask", .scope = "program", .tpcs = limit.tpcs, .gpcs = limit.gpcs};
 
-	c.environment = {{"CUDA_VISIBLE_DEVICES", told.at("uuid")},
-			 {"GPULENS_LAUNCH_MASK", told.at("mask")},
-			 {"GPULENS_PARTITION", page.dump()}};
-	return c;
+	limit.environment = {{VISIBLE_DEVICES, answer.at("uuid")},
+			     {environment::LAUNCH_MASK, answer.at("mask")},
+			     {environment::PARTITION, tool::format_partitions({entry})}};
+	return limit;
 }
 
-std::vector<WayThere> ways_on(std::optional<unsigned> gpu)
+std::vector<WaySupport> probe_ways(std::optional<unsigned> gpu)
 {
-	std::vector<WayThere> list = {
+	std::vector<WaySupport> list = {
 		{"masks", {}, ""}, {"green contexts", {}, ""}, {"green contexts for clusters", {}, ""}};
 
 	for (Way way : {Way::Masks, Way::Green, Way::GreenClusters}) {
-		WayThere &one = list[static_cast<size_t>(way)];
+		WaySupport &support = list[static_cast<size_t>(way)];
 		try {
-			one.granule = std::stoul(in_child(TIMEOUT_S, [&] {
-				take_device(gpu);
+			support.granule = std::stoul(run_in_child(TIMEOUT_S, [&] {
+				use_device(gpu);
 				return std::to_string(granule(way));
 			}));
 		} catch (const Error &e) {
 			if (e.err == ENODEV)
 				throw;
-			one.why = e.what();
+			support.why = e.what();
 		}
 	}
 	return list;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// See confine.hpp.
-#include "gpulens/cmd/confine.hpp"
+// See tpc_limit.hpp.
+#include "gpulens/cmd/tpc_limit.hpp"
 
-#include "gpulens/cmd/confinement.hpp"
+#include "gpulens/cmd/cuda_probe.hpp"
 #include "gpulens/cmd/partitions.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
+#include "lib/launch/environment.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -21,7 +22,7 @@ namespace tool {
 
 namespace {
 
-// That one is named, or none.
+// The GPU of -g, where one is named.
 std::optional<unsigned> named_gpu(const Options &options)
 {
 	if (options.sources.gpus.size() > 1)
@@ -31,12 +32,12 @@ std::optional<unsigned> named_gpu(const Options &options)
 
 } // namespace
 
-int confine(const Options &options, const std::string &where, RunOptions &run)
+int limit_program(const Options &options, const std::string &limit, RunOptions &run)
 {
 	std::optional<unsigned> gpu = named_gpu(options);
-	gpulens::Confinement to;
+	gpulens::VerifiedLimit verified;
 
-	run.preload = {"libgpulens-confine.so"};
+	run.preload = {gpulens::environment::CONFINE_LIBRARY};
 	run.limited = true;
 	try {
 		check_preloadable(run);
@@ -45,51 +46,44 @@ int confine(const Options &options, const std::string &where, RunOptions &run)
 		return EXIT_REFUSED;
 	}
 	try {
-		to = gpulens::confinement(gpu, where);
+		verified = gpulens::verify_limit(gpu, limit);
 	} catch (const gpulens::Error &e) {
 		fmt::print(stderr, "gpulens: {}\n", e.what());
 		return e.err == EINVAL || e.err == ENOENT ? EXIT_USAGE : e.err == ENODEV ? EXIT_SOURCE : EXIT_REFUSED;
 	}
-	run.environment = to.environment;
-	fmt::print(stderr, "gpulens: {} is on TPCs {} of {}, in GPCs {}\n", run.program[0], ranges(to.tpcs), to.pci,
-		   ranges(to.gpcs));
-	for (const Applied &other : applied_partitions(options.sources.proc))
-		std::fputs(overlaps_text({{.pid = static_cast<u32>(getpid()),
-					   .process = run.program[0],
-					   .gpu = to.pci,
-					   .way = "mask",
-					   .scope = "program",
-					   .tpcs = to.tpcs,
-					   .gpcs = to.gpcs,
-					   .launches{}},
-					  other})
-				   .c_str(),
-			   stderr);
+	run.environment = verified.environment;
+	fmt::print(stderr, "gpulens: {} is on TPCs {} of {}, in GPCs {}\n", run.program[0], ranges(verified.tpcs),
+		   verified.pci, ranges(verified.gpcs));
+	PublishedPartition own{{.gpu = verified.pci, .way{}, .scope{}, .tpcs = verified.tpcs, .gpcs = verified.gpcs},
+			       static_cast<u32>(getpid()),
+			       run.program[0]};
+	for (const PublishedPartition &other : published_partitions(options.sources.proc))
+		std::fputs(overlaps_text({own, other}).c_str(), stderr);
 	return EXIT_DONE;
 }
 
 int show_ways(const Options &options)
 {
-	std::vector<gpulens::WayThere> ways;
+	std::vector<gpulens::WaySupport> ways;
 
 	try {
-		ways = gpulens::ways_on(named_gpu(options));
+		ways = gpulens::probe_ways(named_gpu(options));
 	} catch (const gpulens::Error &e) {
 		throw SourceError(e.what());
 	}
 	if (options.json) {
 		nlohmann::ordered_json list = nlohmann::ordered_json::array(), null;
-		for (const gpulens::WayThere &one : ways)
-			list.push_back({{"way", one.name},
-					{"granule_tpcs", one.granule ? nlohmann::ordered_json(*one.granule) : null},
-					{"why", one.granule ? null : nlohmann::ordered_json(one.why)}});
+		for (const gpulens::WaySupport &way : ways)
+			list.push_back({{"way", way.name},
+					{"granule_tpcs", way.granule ? nlohmann::ordered_json(*way.granule) : null},
+					{"why", way.granule ? null : nlohmann::ordered_json(way.why)}});
 		return print(json_text({{"version", 1}, {"ways", list}})) ? EXIT_DONE : EXIT_PART;
 	}
 	Table table({"<Way", "<Here"});
-	for (const gpulens::WayThere &one : ways)
-		table.add({one.name, !one.granule        ? "no: " + one.why
-				     : *one.granule == 1 ? "any TPCs"
-							 : fmt::format("groups of {} TPCs", *one.granule)});
+	for (const gpulens::WaySupport &way : ways)
+		table.add({way.name, !way.granule        ? "no: " + way.why
+				     : *way.granule == 1 ? "any TPCs"
+							 : fmt::format("groups of {} TPCs", *way.granule)});
 	return print(table.str(style_of_output(options.colour))) ? EXIT_DONE : EXIT_PART;
 }
 

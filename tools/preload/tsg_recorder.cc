@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Preloaded by gpulens run: looks on as a program asks NVIDIA's driver for channel groups (TSGs) and channels, and asks
-// the driver, as that program, what they became. Nothing that the program asks is changed. Each line of GPULENS_RUN_FILE
-// is a TSG as it is then; see lib/rm/run_tsg.hpp. This runs inside other people's programs: no exceptions, no streams.
+// libgpulens-run.so, which gpulens run preloads. It observes the program's requests for channel groups (TSGs) and channels to
+// NVIDIA's driver, changes none, and asks the driver for the resulting IDs. Each change of a TSG becomes a line of
+// GPULENS_RUN_FILE (lib/rm/run_tsg.hpp). Inside other people's programs: no exceptions, no streams.
+#include "lib/launch/environment.hpp"
 #include "lib/rm/abi.hpp"
 
 #include <algorithm>
@@ -28,12 +29,12 @@ struct Group {
 	u32 client = 0, handle = 0; // both 0: free
 	u32 device = 0, engine = 0; // NV2080_ENGINE_TYPE_*
 	u32 count = 0, channels[MAX_CHANNELS] = {};
-	size_t told = 0; // hash of its last line
+	size_t line_hash = 0; // of its last line
 };
 
 struct Device {
 	u32 client = 0, handle = 0;      // both 0: free
-	u32 instance = 0, subdevice = 0; // the latter is asked about what only engines have; 0: none
+	u32 instance = 0, subdevice = 0; // subdevice 0: none; engines are queried through it
 };
 
 std::mutex lock;
@@ -49,9 +50,9 @@ int real_ioctl(int fd, unsigned long request, void *arg)
 
 template <typename T, size_t N> T *find(T (&all)[N], u32 client, u32 handle)
 {
-	for (T &one : all)
-		if (one.handle == handle && one.client == client)
-			return &one;
+	for (T &object : all)
+		if (object.handle == handle && object.client == client)
+			return &object;
 	return nullptr;
 }
 
@@ -64,7 +65,7 @@ Group *group_of(u32 client, u32 channel)
 	return nullptr;
 }
 
-template <typename Params> bool ask(int fd, u32 client, u32 object, Params &params)
+template <typename Params> bool query(int fd, u32 client, u32 object, Params &params)
 {
 	Control c{.client = client,
 		  .object = object,
@@ -75,24 +76,25 @@ template <typename Params> bool ask(int fd, u32 client, u32 object, Params &para
 	return !real_ioctl(fd, _IOWR(NV_IOCTL_MAGIC, NV_ESC_RM_CONTROL, Control), &c) && c.status == NV_OK;
 }
 
-// "null", or how a context of the group makes room on its engine. Of copy engines the driver says WFI, whatever they do.
-void preemption(int fd, const Group &g, char (&to)[64])
+// JSON of the preemption modes of the group's contexts; "null" where unknown, as for copy engines: the driver reports WFI
+// for all of those.
+void format_preemption(int fd, const Group &g, char (&text)[64])
 {
 	static const char *const compute[] = {"WFI", "CTA", "CILP"}, *const graphics[] = {"WFI", "GFXP", "GFXP_POOL"};
 	CtxswModes modes{.channel = g.channels[0]};
 
-	snprintf(to, sizeof(to), "null");
+	snprintf(text, sizeof(text), "null");
 	if (!g.count || g.engine < NV2080_ENGINE_TYPE_GR0 || g.engine > NV2080_ENGINE_TYPE_GR7)
 		return;
 	const Device *d = find(devices, g.client, g.device);
-	if (d && d->subdevice && ask(fd, g.client, d->subdevice, modes) && modes.compute < 3 && modes.graphics < 3)
-		snprintf(to, sizeof(to), "{\"compute\": \"%s\", \"graphics\": \"%s\"}", compute[modes.compute],
+	if (d && d->subdevice && query(fd, g.client, d->subdevice, modes) && modes.compute < 3 && modes.graphics < 3)
+		snprintf(text, sizeof(text), "{\"compute\": \"%s\", \"graphics\": \"%s\"}", compute[modes.compute],
 			 graphics[modes.graphics]);
 }
 
-void tell(int fd, Group &g)
+void write_line(int fd, Group &g)
 {
-	const char *path = getenv("GPULENS_RUN_FILE");
+	const char *path = getenv(gpulens::environment::RUN_FILE);
 	u32 ids[MAX_CHANNELS];
 	GroupInfo info;
 	GroupTimeslice slice;
@@ -102,49 +104,50 @@ void tell(int fd, Group &g)
 	char line[320 + 11 * MAX_CHANNELS], modes[64];
 	int n;
 
-	if (!path || !ask(fd, g.client, g.handle, info))
+	if (!path || !query(fd, g.client, g.handle, info))
 		return;
 	const Device *d = find(devices, g.client, g.device);
 	n = snprintf(line, sizeof(line),
 		     "{\"pid\": %d, \"device\": %u, \"tsg\": %u, \"engine\": %u, \"timeslice_us\": ", getpid(),
 		     d ? d->instance : 0, info.tsg, g.engine);
-	if (ask(fd, g.client, g.handle, slice))
+	if (query(fd, g.client, g.handle, slice))
 		n += snprintf(line + n, sizeof(line) - n, "%llu", static_cast<unsigned long long>(slice.us));
 	else
 		n += snprintf(line + n, sizeof(line) - n, "null");
-	preemption(fd, g, modes);
+	format_preemption(fd, g, modes);
 	n += snprintf(line + n, sizeof(line) - n, ", \"preemption\": %s, \"channels\": [", modes);
-	if (g.count && ask(fd, g.client, g.device, list))
+	if (g.count && query(fd, g.client, g.device, list))
 		for (u32 i = 0; i < g.count; i++)
 			n += snprintf(line + n, sizeof(line) - n, "%s%u", i ? ", " : "", ids[i]);
 	n += snprintf(line + n, sizeof(line) - n, "]}\n");
-	size_t now = std::hash<std::string_view>{}({line, static_cast<size_t>(n)});
-	if (now == g.told)
+	size_t hash = std::hash<std::string_view>{}({line, static_cast<size_t>(n)});
+	if (hash == g.line_hash)
 		return;
-	g.told = now;
-	// gpulens run has made it; after its end nobody's link or file of that name is meant. Its own link is below /proc.
+	g.line_hash = hash;
+	// The file exists: gpulens run has made it. After its end another user could put a link there, so links are followed below
+	// /proc only, where gpulens run passes its own descriptor.
 	int out = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | (strncmp(path, "/proc/", 6) ? O_NOFOLLOW : 0));
 	if (out < 0)
 		return;
-	// One write: lines of several processes do not mix.
+	// A single write, so that lines of several processes do not mix.
 	if (write(out, line, static_cast<size_t>(n)) != n)
 		perror("gpulens run");
 	close(out);
 }
 
 // The driver's interface has pointers as numbers.
-template <typename T> const T *pointed(u64 where)
+template <typename T> const T *pointer_of(u64 address)
 {
-	return reinterpret_cast<const T *>(where); // NOLINT(performance-no-int-to-ptr)
+	return reinterpret_cast<const T *>(address); // NOLINT(performance-no-int-to-ptr)
 }
 
-template <typename Params> void allocated(int fd, const Params &a)
+template <typename Params> void record_allocation(int fd, const Params &a)
 {
 	if (a.cls == NV01_DEVICE_0) {
 		if (Device *d = find(devices, 0, 0))
 			*d = {.client = a.root,
 			      .handle = a.object,
-			      .instance = a.params ? pointed<DeviceAlloc>(a.params)->device_id : 0};
+			      .instance = a.params ? pointer_of<DeviceAlloc>(a.params)->device_id : 0};
 	} else if (a.cls == NV20_SUBDEVICE_0) {
 		if (Device *d = find(devices, a.root, a.parent))
 			d->subdevice = a.object;
@@ -153,20 +156,20 @@ template <typename Params> void allocated(int fd, const Params &a)
 			*g = {.client = a.root,
 			      .handle = a.object,
 			      .device = a.parent,
-			      .engine = a.params ? pointed<GroupAlloc>(a.params)->engine : 0};
+			      .engine = a.params ? pointer_of<GroupAlloc>(a.params)->engine : 0};
 	} else if ((a.cls & 0xff) == 0x6f) {
 		Group *g = find(groups, a.root, a.parent);
 		if (!g || g->count == MAX_CHANNELS)
 			return;
 		g->channels[g->count++] = a.object;
-		tell(fd, *g);
+		write_line(fd, *g);
 	} else if (Group *g = group_of(a.root, a.parent)) {
-		tell(fd, *g); // with an engine's object its channel gets that engine's modes
+		write_line(fd, *g); // an engine's object sets the channel's preemption modes
 	}
 }
 
-// With a device goes what is below it. Nothing is told: a program that ends frees all, and what counts is what it had.
-void freed(u32 client, u32 object)
+// Freeing a device frees what is below it. No line is written: a program that ends frees everything.
+void record_free(u32 client, u32 object)
 {
 	for (Group &g : groups) {
 		if (g.client == client && (g.handle == object || g.device == object || object == client))
@@ -182,29 +185,29 @@ void freed(u32 client, u32 object)
 	}
 }
 
-// The request's parameters where it is of that kind and size, and was granted.
-template <typename Params> const Params *good(unsigned nr, unsigned long request, const void *arg)
+// The parameters of a request of that kind and size that the driver granted; else nullptr.
+template <typename Params> const Params *granted(unsigned nr, unsigned long request, const void *arg)
 {
 	const Params *p = static_cast<const Params *>(arg);
 
 	return _IOC_NR(request) == nr && _IOC_SIZE(request) == sizeof(Params) && p->status == NV_OK ? p : nullptr;
 }
 
-void answered(int fd, unsigned long request, const void *arg)
+void record_request(int fd, unsigned long request, const void *arg)
 {
 	if (_IOC_TYPE(request) != NV_IOCTL_MAGIC)
 		return;
 	std::lock_guard<std::mutex> hold(lock);
-	if (const Alloc *a = good<Alloc>(NV_ESC_RM_ALLOC, request, arg))
-		allocated(fd, *a);
-	if (const AllocWithRights *a = good<AllocWithRights>(NV_ESC_RM_ALLOC, request, arg))
-		allocated(fd, *a);
-	const Control *c = good<Control>(NV_ESC_RM_CONTROL, request, arg);
+	if (const Alloc *a = granted<Alloc>(NV_ESC_RM_ALLOC, request, arg))
+		record_allocation(fd, *a);
+	if (const AllocWithRights *a = granted<AllocWithRights>(NV_ESC_RM_ALLOC, request, arg))
+		record_allocation(fd, *a);
+	const Control *c = granted<Control>(NV_ESC_RM_CONTROL, request, arg);
 	Group *g = c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A ? find(groups, c->client, c->object) : nullptr;
 	if (g)
-		tell(fd, *g); // scheduled, or with another time slice
-	if (const Free *f = good<Free>(NV_ESC_RM_FREE, request, arg))
-		freed(f->root, f->object);
+		write_line(fd, *g); // scheduled, or its timeslice was set
+	if (const Free *f = granted<Free>(NV_ESC_RM_FREE, request, arg))
+		record_free(f->root, f->object);
 }
 
 } // namespace
@@ -219,7 +222,7 @@ extern "C" int ioctl(int fd, unsigned long request, ...)
 	int ret = real_ioctl(fd, request, arg);
 	int err = errno;
 	if (!ret && arg)
-		answered(fd, request, arg);
+		record_request(fd, request, arg);
 	errno = err;
 	return ret;
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+// The only wire format between gpulens run and the libraries that it preloads into a program: names of environment
+// variables, the text of each, and the acknowledgement. Header only: the libraries bring no other code into the program.
+#pragma once
+#include "lib/launch/launch_hook.hpp"
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace gpulens::environment {
+
+constexpr char RUN_LIBRARY[] = "libgpulens-run.so";         // records the program's TSGs
+constexpr char CONFINE_LIBRARY[] = "libgpulens-confine.so"; // sets the mask of the program's launches
+
+constexpr char RUN_FILE[] = "GPULENS_RUN_FILE";       // path of the file for TSGs; its lines: lib/rm/run_tsg.hpp
+constexpr char LAUNCH_MASK[] = "GPULENS_LAUNCH_MASK"; // VerifiedMask
+constexpr char PARTITION[] = "GPULENS_PARTITION";     // what the program publishes: lib/launch/partition_entry.hpp
+
+// A process acknowledges that its launches get their mask by ioctl(-1, GUARD_ACKNOWLEDGE), which a seccomp filter passes to
+// the guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.
+constexpr unsigned GUARD_ACKNOWLEDGE = 0x47504c41; // "GPLA"
+
+// A launch mask that gpulens run has verified. As text "VERSION:LOW:HIGH:UUID" in lower-case hexadecimal without prefixes
+// or signs; the UUID has 32 digits.
+struct VerifiedMask {
+	unsigned version; // of launch descriptors
+	LaunchMask bits;
+	GpuUuid gpu;
+};
+
+template <typename T> void append_hex(std::string &text, T value)
+{
+	char digits[16];
+
+	text.append(digits, std::to_chars(digits, digits + sizeof(digits), value, 16).ptr);
+}
+
+inline std::string format_launch_mask(const VerifiedMask &mask)
+{
+	std::string text;
+
+	append_hex(text, mask.version);
+	for (uint64_t bits : mask.bits)
+		append_hex(text += ':', bits);
+	text += ':';
+	for (unsigned char byte : mask.gpu) {
+		append_hex(text, byte >> 4);
+		append_hex(text, byte & 0xf);
+	}
+	return text;
+}
+
+// Removes 1 to max_digits digits of lower-case hexadecimal from the front of text, up to a colon or to the end (last). False:
+// there is something else.
+template <typename T> bool take_hex(std::string_view &text, size_t max_digits, bool last, T &value)
+{
+	size_t end = last ? text.size() : text.find(':');
+
+	if (end == text.npos || !end || end > max_digits || text.find_first_not_of("0123456789abcdef") < end)
+		return false;
+	std::from_chars(text.data(), text.data() + end, value, 16);
+	text.remove_prefix(last ? end : end + 1);
+	return true;
+}
+
+// False: not such a text, or a mask that disables every TPC.
+inline bool parse_launch_mask(std::string_view text, VerifiedMask &mask)
+{
+	if (!take_hex(text, 8, false, mask.version) || !take_hex(text, 16, false, mask.bits[0]) ||
+	    !take_hex(text, 16, false, mask.bits[1]) || text.size() != 2 * mask.gpu.size() ||
+	    (mask.bits[0] & mask.bits[1]) == ~uint64_t{0})
+		return false;
+	for (unsigned char &byte : mask.gpu) {
+		std::string_view digits = text.substr(0, 2);
+		if (!take_hex(digits, 2, true, byte))
+			return false;
+		text.remove_prefix(2);
+	}
+	return true;
+}
+
+} // namespace gpulens::environment

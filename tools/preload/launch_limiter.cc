@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+// libgpulens-confine.so, which gpulens run --tpcs preloads. Before main() it registers a callback with libcuda.so.1 that sets
+// the mask of GPULENS_LAUNCH_MASK in each launch, without making a CUDA context. Then it acknowledges to the guard of
+// gpulens run, which kills programs that use the GPU unlimited.
+#include "lib/launch/environment.hpp"
+#include "lib/launch/launch_hook.hpp"
+#include "lib/launch/publish.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace gpulens;
+
+[[noreturn]] void refuse(const char *why)
+{
+	say_unpartitioned(why);
+	std::_Exit(STATUS_UNLIMITED);
+}
+
+// By system call: ioctl() may be another preloaded library's.
+bool acknowledge()
+{
+	return !syscall(SYS_ioctl, -1, environment::GUARD_ACKNOWLEDGE, nullptr) || errno == EBADF;
+}
+
+__attribute__((constructor)) void limit_launches()
+{
+	const char *text = getenv(environment::LAUNCH_MASK), *partition = getenv(environment::PARTITION);
+	environment::VerifiedMask mask{};
+
+	if (!text)
+		return; // without an acknowledgement: the guard kills the program when it uses the GPU
+	if (!environment::parse_launch_mask(text, mask) || mask.version != hook::VERSION)
+		refuse("GPULENS_LAUNCH_MASK is not what gpulens run sets");
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	hook::only_on(mask.gpu);
+	hook::set_global(mask.bits);
+	const char *why = library ? hook::subscribe(library) : dlerror();
+	if (why)
+		refuse(why);
+	if (!acknowledge())
+		refuse("gpulens run does not take the acknowledgement that the mask is set");
+	if (partition)
+		publish(partition);
+}
+
+} // namespace
