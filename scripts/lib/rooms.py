@@ -46,7 +46,8 @@ USES = {
     "tools/gpulens/blocks": CORE + LIB + ("tools/gpulens/out",),
     "tools/gpulens/cmd": CORE + LIB + ("src", "procfs", "tools/partition", "tools/gpulens/out"),
     "tools/gpulens/top": CORE + LIB + ("tools/gpulens/out", "tools/gpulens/cmd"),
-    "tools/gpulens": CORE + LIB + COMMANDS,
+    "tools/gpulens/cli": CORE + LIB + COMMANDS,
+    "tools/gpulens": CORE + LIB + COMMANDS + ("tools/gpulens/cli",),
 }
 
 

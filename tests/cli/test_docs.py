@@ -34,6 +34,19 @@ def test_help_all_lists_every_command() -> None:
     assert {("-i", "--image"), ("", "--listen"), ("", "--dry-run")} <= set(OPTIONS)
 
 
+def test_help_is_free_of_the_parsers_notation() -> None:
+    """No type, range or map of CLI11's own in the help. Seen failing with "value in {auto->0,...}" of --source."""
+    assert not re.findall(r"->|\bin [\[{]|\b(?:UINT|INT|TEXT|FLOAT|BOOLEAN)\b", HELP_ALL)
+
+
+@pytest.mark.parametrize("value", ["2", "7", "", "RM"])
+def test_a_source_has_a_name(value: str) -> None:
+    """--source takes its words and no number. Seen failing with 2, which was taken for rm."""
+    done = gpulens("--source", value, "chip")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"gpulens: --source: {value} not in {{auto,module,rm}}\ngpulens --help says more.\n"
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_are_sound(page: str) -> None:
     """groff -ww and mandoc -T lint have nothing to warn of. Seen failing with a paragraph right after a heading."""

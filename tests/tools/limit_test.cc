@@ -2,10 +2,11 @@
 // gpulens run with limits on generated command lines: no program is begun without the limit that its line asks for. What a
 // line asks for, and which TPCs a limit is, is worked out here once more. Seen failing for `run -o --tpcs=0-9 -- prog`, where
 // -o took the limit for its file.
-#include "gpulens/cli.hpp"
+#include "gpulens/cli/cli.hpp"
 #include "lib/launch/environment.hpp"
 #include "partition/layout.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -89,7 +90,7 @@ private:
 	std::mt19937_64 next_;
 };
 
-// What the words before -- ask for: each limit as start_program() is to have it.
+// What the words before -- ask for: each limit as StartProgram is to get it.
 std::set<std::string> asked(const std::vector<std::string> &words)
 {
 	static const std::pair<std::string, std::string> options[] = {
@@ -192,16 +193,24 @@ TEST(Limit, NoLineBeginsAProgramWithoutTheLimitThatItAsksFor)
 {
 	const gpulens::Layout gpu = small_gpu();
 	Words words(20);
-	Arguments a;
-	int status = 0;
+	CommandLine parsed;
 	bool begun = false;
+	std::optional<std::string> given;
 	unsigned with = 0, without = 0;
-	std::unique_ptr<CLI::App> app = build_cli(a, status);
+	Commands commands = all_commands();
+	auto start = [&](const Options &, const std::optional<std::string> &limit, RunOptions &) {
+		begun = true;
+		given = limit;
+		return 0;
+	};
+	auto run = std::find_if(commands.begin(), commands.end(),
+				[](const Command &c) { return c.name == std::string("run"); });
 
-	a.start = [&begun](Arguments &) { return begun = true, 0; };
+	ASSERT_NE(run, commands.end());
+	run->add = [&start](CLI::App &parser, CommandLine &line) { add_run(parser, line, start); };
+	std::unique_ptr<CLI::App> app = build_cli(commands, parsed);
 	for (unsigned i = 0; i < LINES; i++) {
 		std::vector<std::string> line = words.line();
-		a.where.reset();
 		begun = false;
 		try {
 			app->parse(std::vector<std::string>(line.rbegin(), line.rend()));
@@ -212,17 +221,17 @@ TEST(Limit, NoLineBeginsAProgramWithoutTheLimitThatItAsksFor)
 		if (!begun)
 			continue;
 		std::set<std::string> limits = asked(line);
-		ASSERT_EQ(a.where.has_value(), !limits.empty()) << fmt::format("{}", fmt::join(line, "|"));
-		if (!a.where) {
+		ASSERT_EQ(given.has_value(), !limits.empty()) << fmt::format("{}", fmt::join(line, "|"));
+		if (!given) {
 			without++;
 			continue;
 		}
-		std::set<unsigned> tpcs = enabled(gpu, *a.where);
-		ASSERT_EQ(tpcs, tpcs_of(*a.where)) << *a.where;
+		std::set<unsigned> tpcs = enabled(gpu, *given);
+		ASSERT_EQ(tpcs, tpcs_of(*given)) << *given;
 		if (tpcs.empty())
 			continue; // refused as it is looked at
 		with++;
-		ASSERT_EQ(limits, std::set<std::string>{*a.where}) << fmt::format("{}", fmt::join(line, "|"));
+		ASSERT_EQ(limits, std::set<std::string>{*given}) << fmt::format("{}", fmt::join(line, "|"));
 	}
 	EXPECT_GT(with, LINES / 50);
 	EXPECT_GT(without, LINES / 500);

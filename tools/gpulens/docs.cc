@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes manual pages and completions of the command line of cli.cc.
-// Usage: gpulens-docs FOLDER VERSION DATE MAN    (MAN: the folder of the pages' hand-written parts)
-#include "gpulens/cli.hpp"
+// Writes manual pages and completions of the command line of cli/cli.hpp.
+// Usage: gpulens-docs FOLDER VERSION DATE MAN    (MAN: folder of the hand-written parts of pages)
+#include "gpulens/cli/cli.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -15,7 +15,7 @@ struct Page {
 	std::string version, date, man; // man: folder of hand-written parts
 };
 
-// An option as a page and completions want it.
+// An option, as pages and completions show it.
 struct Opt {
 	std::vector<std::string> names; // "-i", "--image"; none: positional
 	std::string value, about;       // value: "FILE"; empty: a flag
@@ -36,14 +36,12 @@ std::vector<Opt> options_of(const CLI::App &app)
 			opt.value = o->get_name(true);
 		else if (o->get_items_expected_max() > 0)
 			opt.value = o->get_type_name();
-		if (o->get_lnames() == std::vector<std::string>{"help"})
-			opt.about = "examples, options, and what they mean";
 		list.push_back(opt);
 	}
 	return list;
 }
 
-// Those that only this command has.
+// The options of this command alone.
 std::vector<Opt> own_options_of(const CLI::App &sub)
 {
 	std::vector<Opt> list = options_of(sub);
@@ -92,7 +90,7 @@ std::string option_text(const Opt &o)
 	if (names.empty())
 		names.push_back("\\fI" + roff(o.value) + "\\fR");
 	return fmt::format(".TP\n{}\n{}{}\n", fmt::join(names, ", "), roff(o.about),
-			   o.repeats && !o.names.empty() ? "; may be given again" : "");
+			   o.repeats && !o.names.empty() ? "; can be repeated" : "");
 }
 
 std::string synopsis(const CLI::App &sub)
@@ -109,11 +107,11 @@ std::string synopsis(const CLI::App &sub)
 	return line;
 }
 
-std::string examples_text(const std::string &command)
+std::string examples_text(const std::vector<const char *> &examples)
 {
 	std::string out = ".SH EXAMPLES\n.nf\n";
 
-	for (const std::string &line : tool::examples_of(command))
+	for (const char *line : examples)
 		out += roff(line) + '\n';
 	return out + ".fi\n";
 }
@@ -140,10 +138,10 @@ std::string head(const Page &page, const std::string &name, const std::string &a
 
 std::string main_page(const Page &page, const CLI::App &app)
 {
-	std::string out = head(page, "gpulens", "show and steer how NVIDIA GPUs schedule work") +
+	std::string out = head(page, "gpulens", "show and control how NVIDIA GPUs schedule work") +
 			  ".SH SYNOPSIS\n.B gpulens\n.RI [ OPTIONS ]\n.RI [ COMMAND ]\n.SH DESCRIPTION\n" +
 			  file_text(page.man + "/description.man") +
-			  ".SH OPTIONS\nThey may stand before or behind a command.\n";
+			  ".SH OPTIONS\nThese options can stand before or after the command.\n";
 
 	for (const Opt &o : options_of(app))
 		out += option_text(o);
@@ -156,22 +154,23 @@ std::string main_page(const Page &page, const CLI::App &app)
 			out += option_text(o);
 		also.push_back(".BR gpulens\\-" + roff(sub->get_name()) + " (1)");
 	}
-	return out + examples_text("") + exits_text() + file_text(page.man + "/rest.man") + ".SH SEE ALSO\n" +
-	       fmt::format("{}\n", fmt::join(also, ",\n"));
+	return out + examples_text(tool::EXAMPLES) + exits_text() + file_text(page.man + "/rest.man") +
+	       ".SH SEE ALSO\n" + fmt::format("{}\n", fmt::join(also, ",\n"));
 }
 
-std::string command_page(const Page &page, const CLI::App &app, const CLI::App &sub)
+std::string command_page(const Page &page, const CLI::App &app, const tool::Command &command)
 {
+	const CLI::App &sub = *app.get_subcommand(command.name);
 	std::vector<Opt> own = own_options_of(sub);
 	std::string out = head(page, "gpulens-" + sub.get_name(), sub.get_description()) + ".SH SYNOPSIS\n" +
 			  synopsis(sub) + ".SH OPTIONS\n";
 
 	for (const Opt &o : own)
 		out += option_text(o);
-	out += own.empty() ? "" : ".SS Of every command\n";
+	out += own.empty() ? "" : ".SS Options of every command\n";
 	for (const Opt &o : options_of(app))
 		out += option_text(o);
-	return out + examples_text(sub.get_name()) + exits_text() + ".SH SEE ALSO\n.BR gpulens (1)\n";
+	return out + examples_text(command.examples) + exits_text() + ".SH SEE ALSO\n.BR gpulens (1)\n";
 }
 
 // --- completions ---
@@ -180,7 +179,7 @@ const char WHENS[] = "auto always never";
 const char PROC_NAMES[] = "bars chip copy_topology device_info gpc0_tpc_mask gpc_mask image lce_for_pce0 local_memory "
 			  "num_ces num_gpcs num_tpc_per_gpc pce_map runlist0 shared_lce_for_grce0 tpc_map";
 
-// What completes a value in bash: words for COMPREPLY.
+// The bash command that completes a value.
 std::string bash_values(const std::string &value)
 {
 	if (value == "FILE")
@@ -206,7 +205,7 @@ std::string join_names(const std::vector<Opt> &options, const char *between, boo
 	return fmt::format("{}", fmt::join(names, between));
 }
 
-// Cases of a command's options that take a value, and of nothing, which is a positional or another option.
+// Cases for the options of a command that take a value.
 std::string bash_cases(const std::string &command, const std::vector<Opt> &options)
 {
 	std::string out;
@@ -383,12 +382,12 @@ int main(int argc, char **argv)
 	try {
 		std::string folder = argv[1];
 		Page page{argv[2], argv[3], argv[4]};
-		tool::Arguments a;
-		int status = 0;
-		std::unique_ptr<CLI::App> app = tool::build_cli(a, status);
+		tool::CommandLine line;
+		const tool::Commands commands = tool::all_commands();
+		std::unique_ptr<CLI::App> app = tool::build_cli(commands, line);
 		write(folder + "/man1/gpulens.1", main_page(page, *app));
-		for (const CLI::App *sub : app->get_subcommands({}))
-			write(folder + "/man1/gpulens-" + sub->get_name() + ".1", command_page(page, *app, *sub));
+		for (const tool::Command &command : commands)
+			write(folder + "/man1/gpulens-" + command.name + ".1", command_page(page, *app, command));
 		write(folder + "/bash/gpulens", bash(*app));
 		write(folder + "/zsh/_gpulens", zsh(*app));
 	} catch (const std::exception &e) {

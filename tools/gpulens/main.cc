@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens: parses the command line of cli.cc and runs the command. What each does is in the files named after them.
-#include "gpulens/cli.hpp"
+// gpulens: parses the command line, which runs the command that it names; without a command shows an overview.
+#include "gpulens/cli/cli.hpp"
+#include "gpulens/cmd/show.hpp"
 
 #include <cstdio>
 #include <exception>
@@ -9,9 +10,8 @@ namespace {
 
 int run(int argc, char **argv)
 {
-	tool::Arguments a;
-	int status = tool::EXIT_DONE;
-	std::unique_ptr<CLI::App> app = tool::build_cli(a, status);
+	tool::CommandLine line;
+	std::unique_ptr<CLI::App> app = tool::build_cli(tool::all_commands(), line);
 
 	try {
 		app->parse(argc, argv);
@@ -21,7 +21,7 @@ int run(int argc, char **argv)
 		std::fprintf(stderr, "gpulens: %s\ngpulens --help says more.\n", e.what());
 		return tool::EXIT_USAGE;
 	}
-	return app->get_subcommands().empty() ? tool::show(tool::Show::Overview, a.options) : status;
+	return app->get_subcommands().empty() ? tool::show(tool::Show::Overview, line.options) : line.status;
 }
 
 } // namespace

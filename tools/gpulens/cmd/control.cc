@@ -21,16 +21,13 @@
 
 namespace tool {
 
-const Steering STEERING[] = {
-	{"disable", "disable_channel", "CHANNEL", "the scheduler skips this channel", true, true},
-	{"enable", "enable_channel", "CHANNEL", "it no longer does", true, true},
-	{"preempt", "preempt_tsg", "TSG", "this TSG is saved and leaves the engine", false, false},
-	{"switch-to", "switch_to_tsg", "TSG", "only this TSG of its runlist may run", true, false},
-	{"resubmit", "resubmit_runlist", "RUNLIST", "the GPU reads this runlist again", false, false},
-	{"timeslice", "tsg_timeslice", "TSG", "gives this TSG another time slice, at once", true, false},
+const Control CONTROLS[] = {
+	{"disable", "disable_channel", "CHANNEL", true, true},     {"enable", "enable_channel", "CHANNEL", true, true},
+	{"preempt", "preempt_tsg", "TSG", false, false},           {"switch-to", "switch_to_tsg", "TSG", true, false},
+	{"resubmit", "resubmit_runlist", "RUNLIST", false, false}, {"timeslice", "tsg_timeslice", "TSG", true, false},
 };
 
-const size_t STEERING_COUNT = std::size(STEERING);
+const size_t CONTROL_COUNT = std::size(CONTROLS);
 
 namespace {
 
@@ -330,10 +327,10 @@ std::vector<Part> parts_of(const Gpu &gpu, const std::string &folder, const Runl
 	return parts;
 }
 
-int control_several(const Options &options, unsigned index, const std::string &folder, const Steering &steering,
+int control_several(const Options &options, unsigned index, const std::string &folder, const Control &which,
 		    const ControlOptions &how)
 {
-	const bool enable = std::string(steering.command) == "enable";
+	const bool enable = std::string(which.command) == "enable";
 	const Runlist *rl = nullptr;
 	std::vector<Change> done;
 	int status = EXIT_DONE;
@@ -405,16 +402,16 @@ bool is_id(const std::string &text, bool runlist_only)
 	return ref && !(runlist_only && ref->runlist != LENS_NONE);
 }
 
-int control(const Options &options, const Steering &steering, const ControlOptions &how)
+int control(const Options &options, const Control &which, const ControlOptions &how)
 {
 	unsigned index = only_gpu(options.sources);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
-	Write w{folder + steering.file, how.id};
+	Write w{folder + which.file, how.id};
 	std::optional<Gpu> before;
 	const Runlist *rl = nullptr;
 
 	if (!how.tsg.empty() || how.pid)
-		return control_several(options, index, folder, steering, how);
+		return control_several(options, index, folder, which, how);
 	if (how.slice_us)
 		w.text += fmt::format(" {}", how.slice_us);
 	if (how.dry_run) {
@@ -427,10 +424,10 @@ int control(const Options &options, const Steering &steering, const ControlOptio
 	std::vector<Change> changes;
 	if (how.for_ns) {
 		before = load_live(options.sources.proc, index);
-		rl = runlist_of(*before, how.id, std::string(steering.what) == "TSG");
+		rl = runlist_of(*before, how.id, std::string(which.target) == "TSG");
 		if (!rl || rl->err)
 			return refused(w, rl ? -rl->err : before->chip.ids_per_runlist ? EINVAL : ENOENT);
-		auto list = changes_of(*before, folder, *rl, steering.command, parse_id(how.id)->id);
+		auto list = changes_of(*before, folder, *rl, which.command, parse_id(how.id)->id);
 		if (!list)
 			return EXIT_REFUSED;
 		changes = *list;
@@ -444,9 +441,9 @@ int control(const Options &options, const Steering &steering, const ControlOptio
 		if (rl)
 			put_back(options, index, rl->id, changes);
 		std::optional<lens_ref> ref = parse_id(how.id);
-		if (err == EINVAL && ref && ref->runlist == LENS_NONE && std::string(steering.what) != "RUNLIST")
+		if (err == EINVAL && ref && ref->runlist == LENS_NONE && std::string(which.target) != "RUNLIST")
 			say(candidates(load_live(options.sources.proc, index), *ref,
-				       std::string(steering.what) == "TSG"));
+				       std::string(which.target) == "TSG"));
 		return EXIT_REFUSED;
 	}
 	int status = said(w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The commands that steer: a word to the module's file for it, and back again after a while where that is asked for.
+// The commands that control a GPU: each writes to a file of the module and, on request, undoes it after a while.
 #pragma once
 #include "gpulens/out/output.hpp"
 
@@ -9,17 +9,16 @@
 namespace tool {
 
 // A command and the file of /proc/gpuX that it writes.
-struct Steering {
+struct Control {
 	const char *command; // "disable"
 	const char *file;    // "disable_channel"
-	const char *what;    // "CHANNEL", "TSG", "RUNLIST"
-	const char *about;
+	const char *target;  // "CHANNEL", "TSG", "RUNLIST"
 	bool can_undo;
 	bool of_several; // takes --tsg and --pid
 };
 
-extern const Steering STEERING[];
-extern const size_t STEERING_COUNT;
+extern const Control CONTROLS[];
+extern const size_t CONTROL_COUNT;
 
 struct ControlOptions {
 	std::string id;         // as the module reads it: 5, 0x5 or RUNLIST:5
@@ -32,7 +31,7 @@ struct ControlOptions {
 
 // Writes, or says what it would write. With for_ns: waits so long, or for a signal, and puts back what it changed.
 // Several channels: all or none; when one write fails, those before it are put back.
-int control(const Options &options, const Steering &steering, const ControlOptions &how);
+int control(const Options &options, const Control &which, const ControlOptions &how);
 
 // An id as the module reads it from whoever wants no other one.
 std::string qualified(const Gpu &gpu, u32 runlist, u32 id);

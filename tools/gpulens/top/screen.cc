@@ -270,8 +270,8 @@ private:
 
 	static const char *file_of(const std::string &command)
 	{
-		return std::find_if(STEERING, STEERING + STEERING_COUNT,
-				    [&](const Steering &s) { return s.command == command; })
+		return std::find_if(CONTROLS, CONTROLS + CONTROL_COUNT,
+				    [&](const Control &s) { return s.command == command; })
 			->file;
 	}
 

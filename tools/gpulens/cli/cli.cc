@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+// See cli.hpp.
+#include "gpulens/cli/cli.hpp"
+
+#include "gpulens/cli/options.hpp"
+
+#include <iterator>
+
+namespace tool {
+
+const std::vector<ExitStatus> EXIT_STATUS = {
+	{"0", "success"},
+	{"1",
+	 "something could not be read or decoded (see standard error), --check found a hazard or a violated rule, or a "
+	 "plan does not fit"},
+	{"2", "wrong usage, or an invalid file of tasks, scenario or log"},
+	{"3", "no GPU to show: the module is not loaded, or the file is missing or not an image"},
+	{"4", "a request was refused or failed; run: the program was not started, or was killed, because its TPC limit "
+	      "could not be enforced"},
+};
+
+const std::vector<const char *> EXAMPLES = {
+	"gpulens                          overview of every GPU of this machine",
+	"gpulens -g 0 runlists 0          runlist 0 of GPU 0",
+	"gpulens -i gpu.image engines     engines of a recorded GPU; several -i are shown in turn",
+	"gpulens isolation --check        exit status 1 where tasks can disturb each other",
+	"gpulens channels --json | jq '.gpus[0].channels[] | select(.state.running)'",
+};
+
+namespace {
+
+std::string footer_of(const std::vector<const char *> &examples)
+{
+	std::string text = "Examples:\n";
+
+	for (const char *line : examples)
+		text += std::string("  ") + line + '\n';
+	return text;
+}
+
+std::string exit_status_text()
+{
+	std::string text = "\nExit status:\n";
+
+	for (const ExitStatus &e : EXIT_STATUS)
+		text += std::string("  ") + e.code + "  " + e.meaning + '\n';
+	return text;
+}
+
+} // namespace
+
+Commands all_commands()
+{
+	Commands all;
+
+	for (const auto &group : {show_commands, record_commands, run_commands, control_commands, top_commands,
+				  plan_commands, blocks_commands, export_commands}) {
+		Commands rows = group();
+		std::move(rows.begin(), rows.end(), std::back_inserter(all));
+	}
+	return all;
+}
+
+std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
+{
+	auto app = std::make_unique<CLI::App>("Show and control how NVIDIA GPUs schedule work.", "gpulens");
+
+	app->get_formatter()->label("SUBCOMMAND", "COMMAND");
+	app->get_formatter()->label("Positionals", "Arguments");
+	app->fallthrough();
+	app->require_subcommand(0, 1);
+	app->set_help_flag("-h,--help", "print examples and options, and exit");
+	add_common_options(*app, line.options);
+	for (const Command &command : commands) {
+		CLI::App *parser = app->add_subcommand(command.name, command.about);
+		parser->group("Commands")->footer(footer_of(command.examples));
+		command.add(*parser, line);
+	}
+	app->set_version_flag("--version", "gpulens " GPULENS_RELEASE, "print the version and exit");
+	app->set_help_all_flag("--help-all", "print the help of all commands and exit");
+	app->footer(footer_of(EXAMPLES) + exit_status_text());
+	return app;
+}
+
+} // namespace tool

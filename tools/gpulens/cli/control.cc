@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// disable, enable, preempt, switch-to, resubmit and timeslice. See commands.hpp.
+#include "gpulens/cmd/control.hpp"
+
+#include "gpulens/cli/commands.hpp"
+#include "gpulens/cli/options.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+// Options that name several channels in place of one.
+void add_several(CLI::App &parser, ControlOptions &options, CLI::Option *channel, const CLI::Validator &check)
+{
+	CLI::Option *tsg =
+		parser.add_option("--tsg", options.tsg,
+				  "all channels of this TSG; when a write is refused, earlier writes are undone")
+			->type_name("[RUNLIST:]ID")
+			->check(check)
+			->excludes(channel);
+
+	parser.add_option("--pid", options.pid, "all channels of this process, where known")
+		->type_name("PID")
+		->excludes(channel)
+		->excludes(tsg);
+}
+
+void add_control(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<ControlOptions>();
+	const Control &control = *std::find_if(CONTROLS, CONTROLS + CONTROL_COUNT,
+					       [&](const Control &c) { return c.command == parser.get_name(); });
+	bool runlist = std::string(control.target) == "RUNLIST";
+	CLI::Validator check = check_that(
+		[runlist](const std::string &text) { return is_id(text, runlist) ? "" : "not an id: " + text; });
+	CLI::Option *id = parser.add_option(control.target, options->id,
+					    runlist ? "runlist number" : "ID; RUNLIST:ID where IDs count per runlist")
+				  ->type_name("")
+				  ->required(!control.of_several)
+				  ->check(check);
+
+	if (control.of_several)
+		add_several(parser, *options, id, check);
+	if (parser.get_name() == "timeslice")
+		parser.add_option("US", options->slice_us, "timeslice in microseconds")
+			->type_name("")
+			->required()
+			->check(in_range(1U, 0xffffffffU));
+	parser.add_flag("--dry-run", options->dry_run, "print what would be written, and write nothing");
+	if (control.can_undo)
+		add_duration(parser, "--for", options->for_ns, 1000000000, "undo it after this time, or on Ctrl-C");
+	parser.callback([options, &control, &line] {
+		if (options->id.empty() && options->tsg.empty() && !options->pid)
+			throw CLI::RequiredError(std::string(control.target) +
+						 (control.of_several ? ", --tsg or --pid" : ""));
+		line.status = tool::control(line.options, control, *options);
+	});
+}
+
+} // namespace
+
+Commands control_commands()
+{
+	return {
+		{"disable",
+		 "disable a channel: the scheduler skips it until it is enabled again",
+		 {"sudo gpulens -g 0 disable 0:8 --for 2s    enables it again after 2 s",
+		  "gpulens -g 0 disable 0:8 --dry-run        only prints what it would write",
+		  "sudo gpulens -g 0 disable --tsg 0:3 --for 2s    all channels of a TSG"},
+		 add_control},
+		{"enable",
+		 "enable a channel, so that the scheduler schedules it again",
+		 {"sudo gpulens -g 0 enable 0:8"},
+		 add_control},
+		{"preempt",
+		 "preempt a TSG: save its context and take it off its engine",
+		 {"sudo gpulens -g 0 preempt 0:3"},
+		 add_control},
+		{"switch-to",
+		 "run only this TSG of its runlist: enable its channels, disable and preempt the others",
+		 {"sudo gpulens -g 0 switch-to 0:3 --for 500ms"},
+		 add_control},
+		{"resubmit",
+		 "submit a runlist once more, so that the GPU reads it again",
+		 {"sudo gpulens -g 0 resubmit 0"},
+		 add_control},
+		{"timeslice",
+		 "set the timeslice of a TSG",
+		 {"sudo gpulens -g 0 timeslice 0:3 2000       2 ms", "sudo gpulens -g 0 timeslice 0:3 500 --for 10s"},
+		 add_control},
+	};
+}
+
+} // namespace tool

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+// See options.hpp.
+#include "gpulens/cli/options.hpp"
+
+#include "lib/base/format.hpp"
+
+#include <optional>
+
+namespace tool {
+
+void add_common_options(CLI::App &parser, Options &options)
+{
+	add_list(parser, "-i,--image", options.sources.files, "FILE",
+		 "recorded GPU to read: a copy of /proc/gpuX/image or /proc/gpuX/snapshot; - is standard input")
+		->check(not_an_option());
+	add_list(parser, "-g,--gpu", options.sources.gpus, "X", "GPU number, the X of /proc/gpuX (default: all GPUs)");
+	add_choice<From>(
+		parser, "--source", options.sources.from,
+		{{"auto", From::Auto}, {"module", From::Module}, {"rm", From::Rm}}, "SOURCE",
+		"auto, module (/proc/gpuX) or rm (NVIDIA's driver); auto uses the driver where the module is not "
+		"loaded (default: auto)");
+	parser.add_option("--proc", options.sources.proc,
+			  "procfs of the host, for containers that mount it elsewhere (default: /proc)")
+		->type_name("DIR")
+		->check(not_an_option());
+	parser.add_flag("--json", options.json, "print JSON; docs/json-schema.json is its schema");
+	add_choice<When>(
+		parser, "--color", options.colour,
+		{{"auto", When::Auto}, {"always", When::Always}, {"never", When::Never}}, "WHEN",
+		"auto, always or never; auto colors output on a terminal unless NO_COLOR is set (default: auto)");
+}
+
+CLI::Option *add_duration(CLI::App &parser, const char *name, u64 &ns, u64 unit, const char *about)
+{
+	auto store = [&ns, unit, name](const std::string &text) {
+		std::optional<u64> parsed = parse_duration(text, unit);
+		if (!parsed || !*parsed)
+			throw CLI::ValidationError(name, "not a time such as 10s, 500ms or 100us: " + text);
+		ns = *parsed;
+	};
+	return parser.add_option_function<std::string>(name, store, about)->type_name("TIME");
+}
+
+CLI::Option *add_period(CLI::App &parser, u32 &us, const char *about)
+{
+	auto store = [&us](const std::string &text) {
+		std::optional<u64> ns = parse_duration(text, 1000);
+		if (!ns || *ns < 10000 || *ns > 1000000000)
+			throw CLI::ValidationError("--every", "not a time from 10us to 1s: " + text);
+		us = static_cast<u32>(*ns / 1000);
+	};
+	return parser.add_option_function<std::string>("--every", store, about)->type_name("TIME");
+}
+
+CLI::Validator not_an_option()
+{
+	return check_that([](const std::string &name) {
+		return name.size() > 1 && name[0] == '-' ? "it looks like an option; write ./" + name : "";
+	});
+}
+
+} // namespace tool

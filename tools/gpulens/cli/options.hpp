@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+// Kinds of options that several commands have. Wrong values are errors of wrong usage, CLI::ValidationError.
+#pragma once
+#include "gpulens/out/output.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+// -i, -g, --source, --proc, --json and --color.
+void add_common_options(CLI::App &parser, Options &options);
+
+// A time with a unit ("10s", "500ms", "100us"), stored in nanoseconds. unit: of a bare number, in nanoseconds.
+CLI::Option *add_duration(CLI::App &parser, const char *name, u64 &ns, u64 unit, const char *about);
+// --every, a sampling period from 10us to 1s.
+CLI::Option *add_period(CLI::App &parser, u32 &us, const char *about);
+// An option that may be given several times, with a value each time.
+template <typename T>
+CLI::Option *add_list(CLI::App &parser, const char *name, std::vector<T> &values, const char *type, const char *about)
+{
+	return parser.add_option(name, values, about)->type_name(type)->allow_extra_args(false);
+}
+
+// A check without the text that CLI11 puts into the help.
+template <typename F> CLI::Validator check_that(F error_of)
+{
+	return CLI::Validator(error_of, "");
+}
+
+template <typename T> CLI::Validator in_range(T least, T greatest)
+{
+	return CLI::Range(least, greatest).description("");
+}
+
+// The value does not begin with a hyphen: run -o --tpcs=0-9 would take the limit for the file.
+CLI::Validator not_an_option();
+
+// An option with a few named values.
+template <typename T>
+CLI::Option *add_choice(CLI::App &parser, const char *name, T &value,
+			const std::vector<std::pair<std::string, T>> &choices, const char *type, const char *about)
+{
+	auto choose = [&value, choices, name](const std::string &text) {
+		std::string names;
+		for (const auto &[word, meaning] : choices) {
+			if (word == text) {
+				value = meaning;
+				return;
+			}
+			names += (names.empty() ? "" : ",") + word;
+		}
+		throw CLI::ValidationError(name, text + " not in {" + names + "}");
+	};
+	return parser.add_option_function<std::string>(name, choose, about)->type_name(type);
+}
+
+} // namespace tool

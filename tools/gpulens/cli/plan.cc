@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+// simulate, plan and fit. See commands.hpp.
+#include "gpulens/cli/commands.hpp"
+#include "gpulens/cli/options.hpp"
+#include "gpulens/cmd/simulate.hpp"
+#include "gpulens/plan/commands.hpp"
+#include "lib/tpc/place.hpp"
+
+#include <memory>
+#include <stdexcept>
+
+namespace tool {
+
+namespace {
+
+void add_simulate(CLI::App &parser, CommandLine &line)
+{
+	struct Arguments {
+		std::vector<std::string> tsgs;
+		u32 max_entries = DEFAULT_MAX_ENTRIES;
+	};
+	auto arguments = std::make_shared<Arguments>();
+
+	parser.add_option("TSG", arguments->tsgs, "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high")
+		->type_name("")
+		->required();
+	parser.add_option("--max-entries", arguments->max_entries, "maximum length of the runlist")->type_name("N");
+	parser.callback([arguments, &line] {
+		try {
+			Simulation s = simulate(parse_tsgs(arguments->tsgs), arguments->max_entries);
+			bool shown = print(line.options.json ? json_text(simulate_json(s)) : simulate_text(s));
+			line.status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
+		} catch (const std::invalid_argument &e) {
+			throw CLI::ValidationError("TSG", e.what());
+		}
+	});
+}
+
+struct PlanArguments {
+	plan::PlanOptions plan;
+	bool evaluate = false;
+	plan::EvaluateOptions evaluation;
+};
+
+CLI::Validator is_utilization()
+{
+	return check_that([](const std::string &text) {
+		double u = 0;
+		return CLI::detail::lexical_cast(text, u) && u >= 0.01 && u <= plan::MAX_TPCS
+			       ? ""
+			       : "not a utilization: " + text;
+	});
+}
+
+// The options of --evaluate.
+void add_evaluation(CLI::App &parser, PlanArguments &arguments)
+{
+	plan::Evaluation &e = arguments.evaluation.evaluation;
+	CLI::Option *evaluate =
+		parser.add_flag("--evaluate", arguments.evaluate,
+				"without FILE: count the random task sets that each heuristic fits, by utilization");
+	auto add_utilization = [&](const char *name, double &value, const char *about) {
+		parser.add_option(name, value, about)->type_name("U")->check(is_utilization())->needs(evaluate);
+	};
+
+	add_list(parser, "--tasks", e.tasks, "N", "tasks per set (default: 50 and 200)")
+		->check(in_range(1U, plan::MAX_TASKS))
+		->needs(evaluate);
+	parser.add_option("--sets", e.sets, "task sets per utilization (default: 100)")
+		->type_name("N")
+		->check(in_range(1U, 1000000U))
+		->needs(evaluate);
+	parser.add_option("--seed", e.seed, "seed of the random task sets (default: 1)")
+		->type_name("N")
+		->needs(evaluate);
+	add_utilization("--from", e.from, "smallest total utilization (default: 2)");
+	add_utilization("--to", e.to, "largest total utilization (default: the number of TPCs)");
+	add_utilization("--step", e.step, "step between total utilizations (default: 2)");
+	add_utilization("--cap", e.cap, "largest utilization of a task (default: no limit)");
+	parser.add_flag("--literal", e.literal, "serial part of tasks as printed in the thesis; see docs/plan.md")
+		->needs(evaluate);
+	add_list(parser, "-o,--output", arguments.evaluation.files, "FILE", "write curves to FILE.csv or FILE.svg")
+		->check(check_that([](const std::string &name) {
+			return plan::is_results_file(name) ? "" : "neither .csv nor .svg: " + name;
+		}))
+		->needs(evaluate);
+	parser.add_flag("--times", arguments.evaluation.times, "add the mean time of an analysis to FILE.csv")
+		->needs(evaluate);
+}
+
+// The options that say how tasks are divided into partitions.
+void add_division(CLI::App &parser, plan::PlanOptions &options)
+{
+	parser.add_option("--tpcs", options.tpcs,
+			  "plan for N TPCs of no particular GPU: sizes, not masks (default for --evaluate: 68)")
+		->type_name("N")
+		->check(in_range(1U, plan::MAX_TPCS));
+	parser.add_option("--heuristic", options.heuristic,
+			  "sms-ina, sms-act, bf-ina, bf-act, 1g (one partition, the whole GPU), or auto: the first of "
+			  "these that fits (default: auto)")
+		->type_name("HEURISTIC")
+		->check(CLI::IsMember({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g"}).description(""));
+	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks");
+	add_choice<plan::Criterion>(parser, "--test", options.test,
+				    {{"edf", plan::Criterion::Edf},
+				     {"dm", plan::Criterion::Dm},
+				     {"density", plan::Criterion::Density},
+				     {"np-edf", plan::Criterion::NpEdf}},
+				    "TEST",
+				    "schedulability test of a partition: edf (preemptive, demand bound), dm "
+				    "(deadline-monotonic), density or np-edf (non-preemptive) (default: edf)");
+	add_choice<plan::Start>(parser, "--start", options.start,
+				{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
+				"utilization of the partition to merge first: largest or smallest (default: largest)");
+	parser.add_option("--quantum", options.quantum, "partition sizes are multiples of N TPCs (default: 1)")
+		->type_name("N")
+		->check(in_range(1U, plan::MAX_TPCS));
+	parser.add_option("--least", options.least, "minimum TPCs of a partition (default: 1)")
+		->type_name("N")
+		->check(in_range(1U, plan::MAX_TPCS));
+	add_choice<plan::Placing>(
+		parser, "--place", options.placing,
+		{{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}}, "PLACING",
+		"packed (whole GPCs first) or distributed (over as many GPCs as possible) (default: packed)");
+}
+
+void add_plan(CLI::App &parser, CommandLine &line)
+{
+	auto arguments = std::make_shared<PlanArguments>();
+
+	parser.add_option("FILE", arguments->plan.file, "tasks in JSON, as in docs/plan.md; - is standard input")
+		->type_name("");
+	add_division(parser, arguments->plan);
+	add_evaluation(parser, *arguments);
+	parser.callback([arguments, &line] {
+		const auto &[plan, evaluate, evaluation] = *arguments;
+		const SourceOptions &sources = line.options.sources;
+		bool gpu = !sources.files.empty() || !sources.gpus.empty();
+		if (evaluate == !plan.file.empty())
+			throw CLI::ValidationError("plan", "either FILE or --evaluate is wanted");
+		if (gpu && (plan.tpcs || evaluate))
+			throw CLI::ValidationError(evaluate ? "--evaluate" : "--tpcs", "a GPU is named as well");
+		line.status = evaluate ? plan::evaluate_command(line.options, plan, evaluation)
+				       : plan::plan_command(line.options, plan);
+	});
+}
+
+void add_fit(CLI::App &parser, CommandLine &line)
+{
+	auto file = std::make_shared<std::string>();
+
+	parser.add_option("FILE", *file,
+			  "CSV with the columns task, tpcs, time_us and optionally conflict; - is standard input")
+		->type_name("")
+		->required();
+	parser.callback([file, &line] { line.status = plan::fit_command(line.options, *file); });
+}
+
+} // namespace
+
+Commands plan_commands()
+{
+	return {
+		{"simulate",
+		 "simulate the runlist that NVIDIA's Tegra driver builds of interleaved TSGs, and their longest waits",
+		 {"gpulens simulate render:high batch:low",
+		  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"},
+		 add_simulate},
+		{"plan",
+		 "plan partitions of TPCs in which all tasks meet their deadlines",
+		 {"gpulens -g 0 plan tasks.json                  assign TPCs of GPU 0 to tasks",
+		  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
+		  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"},
+		 add_plan},
+		{"fit",
+		 "fit plan's task model (a, b and class) to measured times",
+		 {"gpulens fit times.csv", "gpulens fit times.csv --json | jq '.tasks[] | {name, class, alone}'"},
+		 add_fit},
+	};
+}
+
+} // namespace tool

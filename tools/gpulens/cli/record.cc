@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+// Commands that sample engines: record, report, top and export. See commands.hpp.
+#include "gpulens/cmd/record.hpp"
+
+#include "gpulens/cli/commands.hpp"
+#include "gpulens/cli/options.hpp"
+#include "gpulens/cmd/export.hpp"
+#include "gpulens/top/top.hpp"
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+void add_record(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<RecordOptions>();
+
+	add_list(parser, "-o,--output", options->files, "FILE",
+		 "FILE.perfetto-trace (ui.perfetto.dev), FILE.csv or FILE.html; any other name gets a recording for "
+		 "gpulens "
+		 "report")
+		->required();
+	add_duration(parser, "--for", options->for_ns, 1000000000, "recording time (default: until Ctrl-C)");
+	add_period(parser, options->period_us, "sampling period (default: 100us)");
+	add_list(parser, "--runlist", options->runlists, "Y", "record only the engines of this runlist");
+	parser.add_option("--tsgs", options->tsgs,
+			  "output of gpulens run -o: names TSGs instead of channels when NVIDIA's driver is the source")
+		->type_name("FILE");
+	parser.callback([options, &line] { line.status = record(line.options, *options); });
+}
+
+void add_report(CLI::App &parser, CommandLine &line)
+{
+	struct Arguments {
+		std::string recording;
+		std::vector<std::string> files;
+	};
+	auto arguments = std::make_shared<Arguments>();
+
+	parser.add_option("FILE", arguments->recording, "recording of gpulens record")->type_name("")->required();
+	add_list(parser, "-o,--output", arguments->files, "FILE",
+		 "FILE.html, FILE.csv or FILE.perfetto-trace (default: the recording's name with .html appended)");
+	parser.callback(
+		[arguments, &line] { line.status = report(line.options, arguments->recording, arguments->files); });
+}
+
+void check_time(const char *name, u64 ns, u64 least, u64 greatest, const char *range)
+{
+	if (ns < least || ns > greatest)
+		throw CLI::ValidationError(name, range);
+}
+
+void add_top(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<TopOptions>();
+
+	add_duration(parser, "--every", options->every_ns, 1000, "sampling period (default: 1ms)");
+	add_duration(parser, "--delay", options->delay_ns, 1000000000, "time between screens (default: 500ms)");
+	add_duration(parser, "--window", options->window_ns, 1000000000,
+		     "time span that a screen covers (default: 5s)");
+	add_list(parser, "--runlist", options->runlists, "Y", "show only this runlist");
+	parser.add_option("--batch", options->batch, "print N screens as text and exit")
+		->type_name("N")
+		->check(in_range(1U, 0xffffffffU));
+	parser.callback([options, &line] {
+		check_time("--every", options->every_ns, 10000, 1000000000, "from 10us to 1s");
+		check_time("--delay", options->delay_ns, 50000000, 3600000000000, "from 50ms to 1h");
+		check_time("--window", options->window_ns, 100000000, 3600000000000, "from 100ms to 1h");
+		line.status = top(line.options, *options);
+	});
+}
+
+void add_export(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<ExportOptions>();
+	auto store_address = [options](const std::string &text) {
+		options->listen = parse_listen(text);
+		if (!options->listen)
+			throw CLI::ValidationError("--listen", "not ADDRESS:PORT, [ADDRESS]:PORT or PORT: " + text);
+	};
+
+	parser.add_flag("--prometheus", options->prometheus, "Prometheus text format, the only format")->required();
+	CLI::Option *output = parser.add_option("-o,--output", options->file,
+						"file to replace atomically, for node_exporter's textfile collector "
+						"(default: standard output)")
+				      ->type_name("FILE");
+	CLI::Option *time = add_duration(parser, "--for", options->for_ns, 1000000000,
+					 "sample for this time first, to export the time of TSGs on engines");
+	CLI::Option *listen = parser.add_option_function<std::string>(
+					    "--listen", store_address,
+					    "serve /metrics and sample until Ctrl-C; a bare PORT is on 127.0.0.1")
+				      ->type_name("ADDRESS:PORT")
+				      ->excludes(output)
+				      ->excludes(time);
+	add_period(parser, options->period_us, "sampling period (default: 1ms)");
+	parser.add_flag("--no-sample", options->no_sample, "do not sample: no time of TSGs on engines")->needs(listen);
+	parser.callback([options, &line] { line.status = export_metrics(line.options, *options); });
+}
+
+} // namespace
+
+Commands record_commands()
+{
+	return {
+		{"record",
+		 "sample what runs on each engine, and write a timeline",
+		 {"sudo gpulens record --for 2s -o timeline.html",
+		  "sudo gpulens record --every 50us --runlist 0 -o run.rec -o run.csv"},
+		 add_record},
+		{"report",
+		 "write a timeline and a table of timeslices from a recording",
+		 {"gpulens report run.rec           writes run.rec.html",
+		  "gpulens report run.rec -o run.perfetto-trace"},
+		 add_report},
+	};
+}
+
+Commands top_commands()
+{
+	return {{"top",
+		 "show live which TSG runs on each engine, and run times against timeslices; press ? for keys",
+		 {"sudo gpulens top", "sudo gpulens -g 0 top --every 100us --runlist 0",
+		  "sudo gpulens -g 0 top --batch 1 --delay 2s    one screen as text"},
+		 add_top}};
+}
+
+Commands export_commands()
+{
+	return {{"export",
+		 "export metrics: TSGs, channels by state, hazards, cost of reading",
+		 {"gpulens export --prometheus -o /var/lib/prometheus/node-exporter/gpulens.prom",
+		  "sudo gpulens export --prometheus --for 1s    with the time of TSGs on engines",
+		  "sudo gpulens export --prometheus --listen 127.0.0.1:9835"},
+		 add_export}};
+}
+
+} // namespace tool

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+// chip, engines, runlists, channels, copy, gpcs, isolation and proc. See commands.hpp.
+#include "gpulens/cli/commands.hpp"
+#include "gpulens/cli/options.hpp"
+#include "gpulens/cmd/show.hpp"
+#include "lib/source/image/proc_text.hpp"
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+// A command without options of its own.
+auto add_show(Show what)
+{
+	return [what](CLI::App &parser, CommandLine &line) {
+		parser.callback([what, &line] { line.status = show(what, line.options); });
+	};
+}
+
+void add_runlists(CLI::App &parser, CommandLine &line)
+{
+	auto id = std::make_shared<std::optional<u32>>();
+
+	parser.add_option("Y", *id, "number of the runlist to show (default: all that are not empty)")->type_name("");
+	parser.callback([id, &line] { line.status = show(Show::Runlists, line.options, *id); });
+}
+
+void add_isolation(CLI::App &parser, CommandLine &line)
+{
+	auto check = std::make_shared<bool>(false);
+
+	parser.add_flag("--check", *check, "exit with status 1 when a hazard is found");
+	parser.callback([check, &line] { line.status = show(Show::Isolation, line.options, std::nullopt, *check); });
+}
+
+void add_proc(CLI::App &parser, CommandLine &line)
+{
+	auto name = std::make_shared<std::string>();
+
+	parser.add_option("NAME", *name,
+			  "file of /proc/gpuX: chip, device_info, runlistY, bars, tpc_map, copy_topology, ...")
+		->type_name("")
+		->required()
+		->check(check_that([](const std::string &text) {
+			return is_proc_file(text) ? "" : "not a file of /proc/gpuX: " + text;
+		}));
+	parser.callback([name, &line] { line.status = show_proc(*name, line.options); });
+}
+
+} // namespace
+
+Commands show_commands()
+{
+	return {
+		{"chip",
+		 "show the chip, its memory and its units",
+		 {"gpulens chip", "gpulens -i gpu.image chip       chip of a recorded GPU"},
+		 add_show(Show::Chip)},
+		{"engines",
+		 "list engines and their runlists",
+		 {"gpulens engines", "gpulens engines --json | jq '.gpus[0].engines[] | select(.runlist == 0)'"},
+		 add_show(Show::Engines)},
+		{"runlists",
+		 "list TSGs and channels by runlist",
+		 {"gpulens runlists                 all runlists that are not empty",
+		  "gpulens -g 0 runlists 0          runlist 0 of GPU 0"},
+		 add_runlists},
+		{"channels",
+		 "list the channels of all runlists, one per line",
+		 {"gpulens channels", "watch gpulens -g 0 channels      refresh every two seconds"},
+		 add_show(Show::Channels)},
+		{"copy",
+		 "show which physical copy engines serve each logical copy engine",
+		 {"gpulens copy"},
+		 add_show(Show::Copy)},
+		{"gpcs", "list GPCs and the TPCs of each", {"gpulens gpcs"}, add_show(Show::Gpcs)},
+		{"isolation",
+		 "list hazards: which tasks can disturb each other, by the rules R1-R8 of RTAS'24",
+		 {"gpulens isolation",
+		  "gpulens isolation --check        exit status 1 where tasks can disturb each other"},
+		 add_isolation},
+		{"proc",
+		 "print a file of /proc/gpuX from an image",
+		 {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc bars"},
+		 add_proc},
+	};
+}
+
+} // namespace tool
