@@ -415,6 +415,13 @@ def test_without_a_driver_it_says_so() -> None:
                            "here: sudo modprobe nvidia\n")
 
 
+def test_a_source_has_a_name_of_the_table() -> None:
+    """Seen failing: 2 was taken for the driver."""
+    done = gpulens("--source", "2", "chip")
+    assert (done.returncode, done.stderr) == (
+        2, "gpulens: --source: 2 not in {auto,module,rm}\ngpulens --help says more.\n")
+
+
 def test_by_itself_it_asks_the_driver_where_there_is_no_module(tmp_path: pathlib.Path) -> None:
     """--source auto, which is the default: /proc without a gpuX; --source module keeps to it."""
     done = gpulens("--proc", str(tmp_path), "chip", env=fake_rm())

@@ -3,6 +3,7 @@
 // Usage: clock_program PROC, with PROC/gpu0/samples as tests/cli/test_export.py makes it, 4 ms of which are TSG 3's.
 // Prints "done" and how many ms TSG 3 had at the end.
 #include "gpulens/cmd/engine_clock.hpp"
+#include "lib/source/module/module_source.hpp"
 #include "uapi/gpulens.h"
 
 #include <atomic>
@@ -125,7 +126,7 @@ int main(int argc, char **argv)
 	is_main = true;
 #endif
 	std::string samples = std::string(argv[1]) + "/gpu0/samples";
-	tool::EngineClock clock(argv[1], 0, 1000);
+	tool::EngineClock clock(std::make_shared<tool::ModuleSource>(argv[1]), 0, 1000);
 
 	if (!within_5_s([&] { return clock.up() && tsg_3_ms(clock) == 4; }))
 		return 3;

@@ -4,7 +4,7 @@
 
 #include "lib/base/errors.hpp"
 #include "lib/launch/symbol.hpp"
-#include "lib/rm/from_rm.hpp"
+#include "lib/source/driver/driver_source.hpp"
 
 #include <cerrno>
 #include <dlfcn.h>
@@ -110,7 +110,7 @@ void make_current(int device)
 static KnownGpu gpu_at(const char *pci)
 {
 	try {
-		tool::Gpu gpu = tool::from_rm_at(pci); // others may be closed to this process, as in a container
+		tool::Gpu gpu = tool::DriverSource::gpu_at(pci); // others may be closed to this process
 		return {.pci = pci, .layout = layout_of_gpu(gpu), .sms = static_cast<unsigned>(gpu.sms.size())};
 	} catch (const tool::SourceError &e) {
 		throw Error(ENODEV, e.what());

@@ -3,7 +3,10 @@
 #include "partition/layout.hpp"
 
 #include "lib/base/errors.hpp"
-#include "lib/source/sources.hpp"
+#include "lib/source/driver/driver_source.hpp"
+#include "lib/source/image/file_source.hpp"
+#include "lib/source/module/module_source.hpp"
+#include "lib/source/table/sources.hpp"
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"
 
@@ -265,24 +268,20 @@ Layout layout_of_gpu(const tool::Gpu &gpu)
 
 Layout layout_from(const std::string &source, unsigned gpu)
 {
-	tool::SourceOptions options;
+	std::unique_ptr<tool::Source> from;
 
-	if (source == "module")
-		options.from = tool::From::Module;
+	if (source == "auto")
+		from = tool::machine_source({});
+	else if (source == "module")
+		from = std::make_unique<tool::ModuleSource>("/proc");
 	else if (source == "driver")
-		options.from = tool::From::Rm;
-	else if (source != "auto")
-		options.files = {source};
-	if (options.files.empty())
-		options.gpus = {gpu};
+		from = std::make_unique<tool::DriverSource>();
+	else
+		from = std::make_unique<tool::FileSource>(source);
 	try {
-		std::vector<tool::Gpu> gpus = tool::load_gpus(options);
-		size_t at = options.files.empty() ? 0 : gpu;
-		if (at >= gpus.size())
-			throw Error(ENODEV,
-				    fmt::format("{}: there is no GPU {}; there are {}", source, gpu, gpus.size()));
+		tool::Gpu found = from->gpus({gpu}).at(0);
 		try {
-			return layout_of_gpu(gpus[at]);
+			return layout_of_gpu(found);
 		} catch (const tool::SourceError &e) {
 			throw Error(ENODATA, e.what());
 		}

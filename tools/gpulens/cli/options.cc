@@ -3,10 +3,24 @@
 #include "gpulens/cli/options.hpp"
 
 #include "lib/base/format.hpp"
+#include "lib/source/table/sources.hpp"
 
 #include <optional>
 
 namespace tool {
+
+namespace {
+
+std::vector<std::pair<std::string, const SourceRow *>> source_choices()
+{
+	std::vector<std::pair<std::string, const SourceRow *>> choices = {{"auto", nullptr}};
+
+	for (const SourceRow &row : SOURCES)
+		choices.emplace_back(row.name, &row);
+	return choices;
+}
+
+} // namespace
 
 void add_common_options(CLI::App &parser, Options &options)
 {
@@ -14,11 +28,7 @@ void add_common_options(CLI::App &parser, Options &options)
 		 "recorded GPU to read: a copy of /proc/gpuX/image or /proc/gpuX/snapshot; - is standard input")
 		->check(not_an_option());
 	add_list(parser, "-g,--gpu", options.sources.gpus, "X", "GPU number, the X of /proc/gpuX (default: all GPUs)");
-	add_choice<From>(
-		parser, "--source", options.sources.from,
-		{{"auto", From::Auto}, {"module", From::Module}, {"rm", From::Rm}}, "SOURCE",
-		"auto, module (/proc/gpuX) or rm (NVIDIA's driver); auto uses the driver where the module is not "
-		"loaded (default: auto)");
+	add_choice(parser, "--source", options.sources.source, source_choices(), "SOURCE", sources_help().c_str());
 	parser.add_option("--proc", options.sources.proc,
 			  "procfs of the host, for containers that mount it elsewhere (default: /proc)")
 		->type_name("DIR")

@@ -8,7 +8,6 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/source/module/proc.hpp"
-#include "lib/source/sources.hpp"
 #include "parse.h"
 
 #include <algorithm>
@@ -404,7 +403,7 @@ bool is_id(const std::string &text, bool runlist_only)
 
 int control(const Options &options, const Control &which, const ControlOptions &how)
 {
-	unsigned index = only_gpu(options.sources);
+	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
 	Write w{folder + which.file, how.id};
 	std::optional<Gpu> before;

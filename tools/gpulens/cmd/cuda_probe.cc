@@ -6,7 +6,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/launch/environment.hpp"
 #include "lib/launch/partition_entry.hpp"
-#include "lib/source/sources.hpp"
+#include "lib/source/driver/driver_source.hpp"
 #include "lib/tpc/gpc_map.hpp"
 #include "partition/cuda.hpp"
 #include "partition/launch.hpp"
@@ -42,12 +42,8 @@ int use_device(std::optional<unsigned> gpu)
 	int device = 0;
 
 	try {
-		if (gpu) {
-			tool::SourceOptions options;
-			options.from = tool::From::Rm;
-			options.gpus = {*gpu};
-			device = device_of(tool::load_gpus(options).at(0).chip.device);
-		}
+		if (gpu)
+			device = device_of(tool::DriverSource().gpus({*gpu}).at(0).chip.device);
 	} catch (const tool::SourceError &e) {
 		throw Error(ENODEV, e.what());
 	}

@@ -2,9 +2,6 @@
 // See engine_clock.hpp.
 #include "gpulens/cmd/engine_clock.hpp"
 
-#include "gpulens/cmd/record.hpp"
-#include "lib/source/module/sample_stream.hpp"
-
 #include <cstdio>
 
 namespace tool {
@@ -19,8 +16,8 @@ constexpr int AT_ONCE = 16;         // reads until somebody may say that it is e
 
 } // namespace
 
-EngineClock::EngineClock(std::string proc, unsigned gpu, u32 period_us)
-	: proc_(std::move(proc)), gpu_(gpu), period_us_(period_us), thread_([this] { run(); })
+EngineClock::EngineClock(std::shared_ptr<const Source> source, unsigned gpu, u32 period_us)
+	: source_(std::move(source)), gpu_(gpu), period_us_(period_us), thread_([this] { run(); })
 {
 }
 
@@ -45,11 +42,12 @@ void EngineClock::run()
 {
 	do {
 		try {
-			SampleStream stream(proc_, gpu_, period_us_, {});
+			std::unique_ptr<SampleStream> stream = source_->samples({gpu_}, {.period_us = period_us_});
 			TimelineBuilder builder;
 			do {
-				std::string_view bytes = stream.read();
-				for (int i = 0; i < AT_ONCE && !bytes.empty(); i++, bytes = stream.read())
+				std::string_view bytes = stream->read(milliseconds(0));
+				for (int i = 0; i < AT_ONCE && !bytes.empty();
+				     i++, bytes = stream->read(milliseconds(0)))
 					builder.feed(bytes);
 				count(builder);
 			} while (!stopping_after(EVERY));

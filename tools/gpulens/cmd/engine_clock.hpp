@@ -2,11 +2,13 @@
 // How long each TSG has been on each engine, counted from samples by a thread, for as long as somebody wants to know.
 #pragma once
 #include "gpulens/out/metrics.hpp"
+#include "lib/source/source.hpp"
 #include "lib/timeline/timeline.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -15,7 +17,7 @@ namespace tool {
 
 class EngineClock {
 public:
-	EngineClock(std::string proc, unsigned gpu, u32 period_us);
+	EngineClock(std::shared_ptr<const Source> source, unsigned gpu, u32 period_us);
 	EngineClock(const EngineClock &) = delete;
 	EngineClock &operator=(const EngineClock &) = delete;
 	~EngineClock(); // ends the thread
@@ -39,7 +41,7 @@ private:
 	void say(bool up, const std::string &why);
 	bool stopping_after(std::chrono::milliseconds time);
 
-	const std::string proc_;
+	const std::shared_ptr<const Source> source_;
 	const unsigned gpu_;
 	const u32 period_us_;
 	mutable std::mutex mutex_; // of all that follows

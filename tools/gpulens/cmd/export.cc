@@ -9,9 +9,8 @@
 #include "gpulens/out/metrics.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
-#include "lib/rm/from_rm.hpp"
-#include "lib/source/module/proc.hpp"
-#include "lib/source/sources.hpp"
+#include "lib/source/image/file_source.hpp"
+#include "lib/source/table/sources.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -35,30 +34,24 @@ const char INDEX[] = "<!DOCTYPE html><title>gpulens</title><p>How NVIDIA GPUs sc
 constexpr int UNREAD_BYTES = 1 << 16; // that the kernel keeps for a client that does not read
 constexpr std::chrono::milliseconds CACHE_TIME{1000}, SWEEP_TIME{100};
 
-// One place where a GPU is seen.
-struct Source {
-	SourceOptions options;
+// A GPU by itself, so that one that cannot be read hides no other.
+struct ExportedGpu {
+	std::shared_ptr<const Source> source;
+	unsigned number;
 	std::string label;
-	std::optional<unsigned> live; // the X of /proc/gpuX
 };
 
-std::vector<unsigned> numbers_of(const SourceOptions &all)
+std::vector<ExportedGpu> gpus_of(const SourceOptions &all)
 {
-	return asks_rm(all) ? rm_gpus() : proc_gpus(all.proc);
-}
-
-// Each by itself, so that one that cannot be read hides no other.
-std::vector<Source> sources_of(const SourceOptions &all)
-{
-	std::vector<Source> list;
+	std::vector<ExportedGpu> list;
 
 	for (const std::string &file : all.files)
-		list.push_back({{all.from, {file}, {}, all.proc}, file == "-" ? "standard input" : file, {}});
-	if (all.files.empty() || !all.gpus.empty())
-		for (unsigned x : all.gpus.empty() ? numbers_of(all) : all.gpus)
-			list.push_back({{all.from, {}, {x}, all.proc},
-					std::to_string(x),
-					asks_rm(all) ? std::nullopt : std::optional(x)});
+		list.push_back({std::make_shared<FileSource>(file), 0, name_of_file(file)});
+	if (!all.files.empty() && all.gpus.empty())
+		return list;
+	std::shared_ptr<const Source> machine = machine_source(all);
+	for (unsigned x : all.gpus.empty() ? machine->numbers() : all.gpus)
+		list.push_back({machine, x, std::to_string(x)});
 	return list;
 }
 
@@ -66,20 +59,20 @@ class Exporter {
 public:
 	Exporter(const Options &options, const ExportOptions &how) : sources_(options.sources), how_(how)
 	{
-		start_clocks(sources_of(sources_));
+		start_clocks(gpus_of(sources_));
 	}
 
 	// The text. All GPUs are read anew. whole: false when one could not be.
 	std::string collect(bool &whole)
 	{
 		Metrics metrics;
-		std::vector<Source> sources = sources_of(sources_);
+		std::vector<ExportedGpu> gpus = gpus_of(sources_);
 
-		start_clocks(sources);
+		start_clocks(gpus);
 		whole = true;
-		metrics.gauge("gpulens_gpus", "GPUs that there are.").add({}, u64{sources.size()});
-		for (const Source &s : sources)
-			whole &= collect(metrics, s);
+		metrics.gauge("gpulens_gpus", "GPUs that there are.").add({}, u64{gpus.size()});
+		for (const ExportedGpu &g : gpus)
+			whole &= collect(metrics, g);
 		return metrics.text();
 	}
 
@@ -89,22 +82,21 @@ private:
 	bool sampling() const { return how_.listen ? !how_.no_sample : how_.for_ns != 0; }
 
 	// Also of GPUs that came since.
-	void start_clocks(const std::vector<Source> &sources)
+	void start_clocks(const std::vector<ExportedGpu> &gpus)
 	{
-		for (const Source &s : sources)
-			if (s.live && sampling() && !clocks_.count(*s.live))
-				clocks_[*s.live] =
-					std::make_unique<EngineClock>(sources_.proc, *s.live, how_.period_us);
+		for (const ExportedGpu &g : gpus)
+			if (g.source->samples_for_days() && sampling() && !clocks_.count(g.number))
+				clocks_[g.number] = std::make_unique<EngineClock>(g.source, g.number, how_.period_us);
 	}
 
-	bool collect(Metrics &metrics, const Source &s)
+	bool collect(Metrics &metrics, const ExportedGpu &exported)
 	{
 		Family &up = metrics.gauge("gpulens_up", "1 when the GPU could be read.");
 		bool read = false, whole = true;
 
 		try {
-			Gpu gpu = load_gpus(s.options).at(0);
-			add_gpu(metrics, gpu, s.label);
+			Gpu gpu = exported.source->gpus({exported.number}).at(0);
+			add_gpu(metrics, gpu, exported.label);
 			read = true;
 			// Runlists that the reader may not see are missing from what is exported.
 			for (const Failure &f : gpu.runlist_failures) {
@@ -117,19 +109,18 @@ private:
 		} catch (const SourceError &e) {
 			std::fprintf(stderr, "gpulens: %s\n", e.what());
 		}
-		up.add({{"gpu", s.label}}, u64{read});
-		if (!s.live)
-			return read && whole;
+		up.add({{"gpu", exported.label}}, u64{read});
 		// A GPU that has gone still answers this.
 		try {
-			add_stats(metrics, read_proc(fmt::format("{}/gpu{}/stats", sources_.proc, *s.live)), s.label);
+			if (std::optional<std::string> stats = exported.source->stats(exported.number))
+				add_stats(metrics, *stats, exported.label);
 		} catch (const SourceError &e) {
 			std::fprintf(stderr, "gpulens: %s\n", e.what());
 			read = false;
 		}
-		auto clock = clocks_.find(*s.live);
+		auto clock = exported.source->samples_for_days() ? clocks_.find(exported.number) : clocks_.end();
 		if (clock != clocks_.end()) {
-			clock->second->add_to(metrics, s.label);
+			clock->second->add_to(metrics, exported.label);
 			read &= how_.listen || clock->second->up();
 		}
 		return read && whole;

@@ -8,27 +8,18 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/output_file.hpp"
-#include "lib/rm/run_tsg.hpp"
-#include "lib/rm/sampler.hpp"
-#include "lib/source/module/proc.hpp"
-#include "lib/source/module/sample_stream.hpp"
-#include "lib/source/sources.hpp"
+#include "lib/source/table/sources.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <deque>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <memory>
-#include <poll.h>
 #include <unistd.h>
-#include <utility>
 
 namespace tool {
 
@@ -118,74 +109,17 @@ private:
 	std::deque<OutputFile> files_;
 };
 
-// Bytes as include/uapi/gpulens.h lays them out: a snapshot, a header, samples.
-class Samples {
-public:
-	virtual ~Samples() = default;
-	// What comes within that time. Throws SourceError, also when the GPU has gone.
-	virtual std::string_view wait(std::chrono::milliseconds time) = 0;
-	// What is to be said at the end.
-	virtual std::string_view finish() { return {}; }
-};
-
-class ModuleSamples : public Samples {
-public:
-	ModuleSamples(const SourceOptions &options, const RecordOptions &how)
-		: gpu_(only_gpu(options)), snapshot_(read_proc(fmt::format("{}/gpu{}/snapshot", options.proc, gpu_))),
-		  stream_(options.proc, gpu_, how.period_us, how.runlists)
-	{
-	}
-
-	std::string_view wait(std::chrono::milliseconds time) override
-	{
-		pollfd p{.fd = stream_.fd(), .events = POLLIN, .revents = 0};
-
-		if (!std::exchange(told_, true))
-			return snapshot_;
-		poll(&p, 1, static_cast<int>(time.count()));
-		return stream_.read();
-	}
-
-private:
-	unsigned gpu_;
-	std::string snapshot_;
-	SampleStream stream_;
-	bool told_ = false;
-};
-
-class DriverSamples : public Samples {
-public:
-	DriverSamples(unsigned gpu, const RecordOptions &how)
-		: sampler_(gpu, how.period_us, how.tsgs.empty() ? std::vector<RunTsg>() : run_tsgs(how.tsgs))
-	{
-	}
-	std::string_view wait(std::chrono::milliseconds time) override { return sampler_.sample(time); }
-	std::string_view finish() override { return sampler_.finish(); }
-
-private:
-	RmSampler sampler_;
-};
-
-std::unique_ptr<Samples> samples_of(const SourceOptions &options, const RecordOptions &how)
-{
-	if (!asks_rm(options) && !how.tsgs.empty())
-		throw SourceError("--tsgs is for --source rm: the module sees TSGs by itself");
-	if (!asks_rm(options))
-		return std::make_unique<ModuleSamples>(options, how);
-	if (options.gpus.size() > 1)
-		throw SourceError("one GPU at a time: say -g X");
-	if (std::any_of(how.runlists.begin(), how.runlists.end(), [](u32 id) { return id != 0; }))
-		throw SourceError("through the driver only the graphics engine can be sampled, which is on runlist 0");
-	return std::make_unique<DriverSamples>(options.gpus.empty() ? 0 : options.gpus[0], how);
-}
-
 } // namespace
 
 int record(const Options &options, const RecordOptions &how)
 {
 	using clock = std::chrono::steady_clock;
 	StopSignals stop;
-	std::unique_ptr<Samples> samples = samples_of(options.sources, how);
+	std::unique_ptr<SampleStream> samples = machine_source(options.sources)
+							->samples(options.sources.gpus, {.period_us = how.period_us,
+											 .runlists = how.runlists,
+											 .tsgs = how.tsgs,
+											 .with_snapshot = true});
 	RawFiles raw(how.files);
 	TimelineBuilder builder(store_beside(how.files));
 	std::string why;
@@ -198,7 +132,7 @@ int record(const Options &options, const RecordOptions &how)
 	while (!stop.came() && (!how.for_ns || clock::now() < end)) {
 		auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
 		try {
-			take(samples->wait(
+			take(samples->read(
 				std::chrono::milliseconds(how.for_ns ? std::clamp<long>(left, 0, 100) : 100)));
 		} catch (const SourceError &e) {
 			// What there is by now is worth more than nothing.

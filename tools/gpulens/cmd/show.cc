@@ -8,10 +8,9 @@
 #include "lib/base/file.hpp"
 #include "lib/base/output_file.hpp"
 #include "lib/model/isolation.hpp"
-#include "lib/rm/from_rm.hpp"
 #include "lib/source/image/from_image.hpp"
 #include "lib/source/image/proc_text.hpp"
-#include "lib/source/sources.hpp"
+#include "lib/source/table/sources.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -36,7 +35,7 @@ std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> i
 {
 	std::vector<Failure> list;
 
-	if (is_closed(gpu))
+	if (gpu.closed)
 		return gpu.chip_failures;
 	switch (what) {
 	case Show::Chip: return gpu.chip_failures;
@@ -130,7 +129,7 @@ int show(Show what, const Options &options, std::optional<u32> id, bool check)
 	for (const Gpu &gpu : gpus) {
 		if (options.json) {
 			list.push_back(json_of(what, gpu, id));
-		} else if (!is_closed(gpu)) {
+		} else if (!gpu.closed) {
 			if (!out.empty())
 				out += '\n';
 			out += text_of(what, gpu, id, style);

@@ -3,7 +3,7 @@
 #pragma once
 #include "gpulens/out/table.hpp"
 #include "lib/base/errors.hpp"
-#include "lib/source/sources.hpp"
+#include "lib/source/table/sources.hpp"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

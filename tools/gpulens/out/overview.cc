@@ -141,7 +141,7 @@ std::string overview_text(const Gpu &gpu, const Style &style)
 					   style.width > 3 ? style.width - 3 : 0, "   "));
 	if (gpu.runlists.empty() && !gpu.engines.empty())
 		out += fmt::format("engines: {}; no runlist can be read {}\n", gpu.engines.size(),
-				   gpu.chip.driver.empty() ? "on this chip" : "through the driver");
+				   gpu.tells_runlists ? "on this chip" : "through the driver");
 	for (const Hazard &h : isolation_of(gpu).hazards)
 		out += bullet(style.paint(Ink::Red, "! "), h.text + " (" + h.rule + ")", style);
 	return out;

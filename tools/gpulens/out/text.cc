@@ -241,7 +241,7 @@ std::string channels_text(const Gpu &gpu, const Style &style)
 	bool unread = std::any_of(gpu.runlists.begin(), gpu.runlists.end(), [](const Runlist &rl) { return rl.err; });
 	if (!t.empty())
 		out += t.str(style);
-	else if (!unread && (gpu.has_runlists || gpu.chip.driver.empty()))
+	else if (!unread && (gpu.has_runlists || gpu.tells_runlists))
 		out += "no channels\n";
 	if (gpu.allocated)
 		out += wrapped(fmt::format("{} channels are allocated: {}", gpu.allocated->size(),

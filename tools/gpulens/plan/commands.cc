@@ -6,7 +6,7 @@
 #include "gpulens/plan/fit.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
-#include "lib/source/sources.hpp"
+#include "lib/source/table/sources.hpp"
 #include "lib/tpc/gpc_map.hpp"
 
 #include <cstdio>

@@ -3,6 +3,7 @@
 #include "gpulens/top/feed.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/source/module/module_source.hpp"
 #include "lib/source/module/proc.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +34,8 @@ void TopFeed::open()
 	again_ = false;
 	model_.restart_samples();
 	try {
-		stream_ = std::make_unique<SampleStream>(proc_, index_, static_cast<u32>(period_ns_ / 1000), runlists_);
+		stream_ = ModuleSource(proc_).samples(
+			{index_}, {.period_us = static_cast<u32>(period_ns_ / 1000), .runlists = runlists_});
 		no_samples_.clear();
 	} catch (const SourceError &e) {
 		stream_ = nullptr;
@@ -48,7 +50,7 @@ void TopFeed::drain()
 	try {
 		// Not for ever: it may come as fast as it is read.
 		for (int i = 0; i < 16; i++) {
-			std::string_view bytes = stream_->read();
+			std::string_view bytes = stream_->read(std::chrono::milliseconds(0));
 			if (bytes.empty())
 				return;
 			model_.samples(bytes);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // One GPU's snapshots and samples on their way into a TopModel, with what goes wrong there. No terminal.
 #pragma once
-#include "gpulens/cmd/record.hpp"
 #include "gpulens/top/text.hpp"
 #include "gpulens/top/top.hpp"
-#include "lib/source/module/sample_stream.hpp"
+#include "lib/source/source.hpp"
 
 #include <memory>
 

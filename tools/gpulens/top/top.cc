@@ -50,7 +50,7 @@ int top(const Options &options, const TopOptions &how)
 		std::fprintf(stderr, "gpulens: a recorded GPU does not move: top shows /proc/gpuX only\n");
 		return EXIT_USAGE;
 	}
-	if (options.sources.from == From::Rm) {
+	if (options.sources.source && !options.sources.source->make(options.sources)->samples_for_days()) {
 		std::fprintf(stderr,
 			     "gpulens: top shows what the module samples; through NVIDIA's driver there is gpulens "
 			     "--source rm record\n");

@@ -149,6 +149,8 @@ struct Gpu {
 	std::string source;           // "/proc/gpu0/snapshot", or the file's name
 	u64 time_ns = 0, took_ns = 0; // of a snapshot, CLOCK_MONOTONIC
 	bool addresses = true;        // false: the reader was not allowed to see any
+	bool closed = false;          // nothing could be asked about it; each list of failures has the one reason
+	bool tells_runlists = true;   // false: its source never does, whatever chip it is
 
 	Chip chip;
 	std::vector<Engine> engines;

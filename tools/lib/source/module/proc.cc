@@ -169,6 +169,16 @@ std::vector<unsigned> proc_gpus(const std::string &proc)
 			  "gpulens -i FILE)");
 }
 
+unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named)
+{
+	if (named.size() == 1)
+		return named[0];
+	std::vector<unsigned> there = proc_gpus(proc);
+	if (!named.empty() || there.size() > 1)
+		throw SourceError(fmt::format("one GPU at a time: say -g X; there is {}", fmt::join(there, ", ")));
+	return there[0];
+}
+
 Gpu load_live(const std::string &proc, unsigned index)
 {
 	std::string path = snapshot_path(proc, index);

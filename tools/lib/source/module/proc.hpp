@@ -13,6 +13,8 @@ bool module_loaded();
 std::vector<unsigned> found_gpus(const std::string &proc);
 // The same. Throws SourceError when there is none, and says why.
 std::vector<unsigned> proc_gpus(const std::string &proc);
+// The GPU that a command of one GPU is for: the one that is named, or the only one. Throws SourceError.
+unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named);
 // /proc/gpuX/snapshot now. Throws SourceError, also where the reader lacks the privilege.
 Gpu load_live(const std::string &proc, unsigned index);
 // The same; without the privilege /proc/gpuX/topology, whose runlists are all unknown (EPERM) and so in its failures.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU as NVIDIA's resource manager tells of it. See from_rm.hpp.
-#include "lib/rm/from_rm.hpp"
+// A GPU as NVIDIA's resource manager tells of it. See driver_source.hpp.
+#include "lib/source/driver/driver_source.hpp"
 
 #include "lib/base/errors.hpp"
 #include "lib/rm/client.hpp"
 #include "lib/rm/engine_type.hpp"
 #include "lib/rm/processes.hpp"
+#include "lib/rm/run_tsg.hpp"
+#include "lib/source/driver/driver_samples.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +22,7 @@ namespace tool {
 
 namespace {
 
-constexpr const char *CLOSED = "GPU"; // the item of one without an address that cannot be opened
+constexpr const char *CLOSED = "GPU"; // the item of a closed GPU without an address
 constexpr const char *NOT_HERE = "not available from this source";
 
 struct Known {
@@ -36,6 +38,7 @@ public:
 		to_.source = fmt::format("{} (driver {}{})", rm::NODE, client.version(),
 					 client.compared() ? "" : ", whose layouts were not compared");
 		to_.chip.device = gpu.pci;
+		to_.tells_runlists = false;
 	}
 
 	Gpu read()
@@ -321,6 +324,8 @@ Gpu closed_gpu(const rm::Attached &gpu, int err, const std::string &why)
 	Failure all{gpu.pci.empty() ? CLOSED : gpu.pci, -err, {}, why};
 
 	closed.source = rm::NODE;
+	closed.closed = true;
+	closed.tells_runlists = false;
 	closed.chip.device = gpu.pci;
 	// Channels are asked together with runlists.
 	for (std::vector<Failure> *part : {&closed.chip_failures, &closed.engine_failures, &closed.gpc_failures,
@@ -358,13 +363,7 @@ std::vector<rm::Attached> attached(rm::Client &client)
 
 } // namespace
 
-bool is_closed(const Gpu &gpu)
-{
-	return gpu.chip.name.empty() && !gpu.chip_failures.empty() &&
-	       gpu.chip_failures[0].item == (gpu.chip.device.empty() ? CLOSED : gpu.chip.device);
-}
-
-std::vector<unsigned> rm_gpus()
+std::vector<unsigned> DriverSource::numbers() const
 {
 	rm::Client client;
 	std::vector<unsigned> list;
@@ -374,23 +373,34 @@ std::vector<unsigned> rm_gpus()
 	return list;
 }
 
-std::vector<Gpu> from_rm(const std::vector<unsigned> &which)
+std::vector<Gpu> DriverSource::gpus(const std::vector<unsigned> &numbers) const
 {
 	rm::Client client;
 	std::vector<rm::Attached> there = attached(client);
 	std::vector<Gpu> list;
 
-	for (unsigned x : which)
+	for (unsigned x : numbers)
 		rm::the_one(there, x);
 	for (const rm::Attached &one : there)
-		if (which.empty() || std::find(which.begin(), which.end(), one.place) != which.end())
+		if (numbers.empty() || std::find(numbers.begin(), numbers.end(), one.place) != numbers.end())
 			list.push_back(read_gpu(client, one));
-	if (std::all_of(list.begin(), list.end(), is_closed))
+	if (std::all_of(list.begin(), list.end(), [](const Gpu &gpu) { return gpu.closed; }))
 		throw SourceError(list[0].chip_failures[0].why());
 	return list;
 }
 
-Gpu from_rm_at(const std::string &pci)
+std::unique_ptr<SampleStream> DriverSource::samples(const std::vector<unsigned> &numbers,
+						    const SampleOptions &how) const
+{
+	if (numbers.size() > 1)
+		throw SourceError("one GPU at a time: say -g X");
+	if (std::any_of(how.runlists.begin(), how.runlists.end(), [](u32 id) { return id != 0; }))
+		throw SourceError("through the driver only the graphics engine can be sampled, which is on runlist 0");
+	return std::make_unique<DriverSamples>(numbers.empty() ? 0 : numbers[0], how.period_us,
+					       how.tsgs.empty() ? std::vector<RunTsg>() : run_tsgs(how.tsgs));
+}
+
+Gpu DriverSource::gpu_at(const std::string &pci)
 {
 	rm::Client client;
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// See sampler.hpp.
-#include "lib/rm/sampler.hpp"
+// See driver_samples.hpp.
+#include "lib/source/driver/driver_samples.hpp"
 
 #include "lib/base/errors.hpp"
-#include "lib/rm/run_tsg.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -40,7 +39,7 @@ template <size_t N> void put_name(char (&to)[N], const std::string &name)
 
 } // namespace
 
-RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs)
+DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs)
 	: gpu_(gpu), period_ns_(u64{period_us} * 1000)
 {
 	std::vector<rm::Attached> there = client_.gpus();
@@ -66,7 +65,7 @@ RmSampler::RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsg
 
 // Programs say of themselves which channels they have: those that are not allocated and those of which two say so are nobody's.
 // An ordinary user is not told what is allocated, and sees only what programs of the same user say.
-void RmSampler::drop_impossible(std::vector<RunTsg> &tsgs)
+void DriverSamples::drop_impossible(std::vector<RunTsg> &tsgs)
 {
 	rm::AllocatedChannels allocated;
 	std::map<u32, std::set<std::pair<u32, u32>>> claims; // by channel: process and TSG
@@ -83,7 +82,7 @@ void RmSampler::drop_impossible(std::vector<RunTsg> &tsgs)
 	std::erase_if(tsgs, [](const RunTsg &one) { return one.channels.empty(); });
 }
 
-void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
+void DriverSamples::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 {
 	std::string records;
 	gpulens_samples_header head{};
@@ -130,7 +129,7 @@ void RmSampler::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 }
 
 // Their runlist and its TSGs, so that their slices are known; nothing where there are none.
-void RmSampler::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs)
+void DriverSamples::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs)
 {
 	gpulens_runlist list{};
 	std::string entries;
@@ -152,7 +151,7 @@ void RmSampler::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs)
 	records += entries;
 }
 
-void RmSampler::tick()
+void DriverSamples::tick()
 {
 	rm::ResidentChannel resident;
 	gpulens_sample one{};
@@ -192,7 +191,7 @@ void RmSampler::tick()
 	due_ += period_ns_;
 }
 
-void RmSampler::tell_owner(u32 channel, u32 pid)
+void DriverSamples::tell_owner(u32 channel, u32 pid)
 {
 	gpulens_sample remark{};
 	gpulens_process process{};
@@ -212,7 +211,7 @@ void RmSampler::tell_owner(u32 channel, u32 pid)
 	append(bytes_, process);
 }
 
-void RmSampler::ask_owners()
+void DriverSamples::ask_owners()
 {
 	u64 began = now_ns();
 	std::vector<rm::ActiveProcess> notes = rm::active_processes(client_, subdevice_);
@@ -225,7 +224,7 @@ void RmSampler::ask_owners()
 	owners_.active(notes);
 }
 
-void RmSampler::tell_owners()
+void DriverSamples::tell_owners()
 {
 	std::optional<rm::NoteClock::Offset> offset = clock_.offset();
 
@@ -240,7 +239,7 @@ void RmSampler::tell_owners()
 	}
 }
 
-std::string_view RmSampler::finish()
+std::string_view DriverSamples::finish()
 {
 	bytes_.clear();
 	ask_owners();
@@ -248,7 +247,7 @@ std::string_view RmSampler::finish()
 	return bytes_;
 }
 
-std::string_view RmSampler::sample(std::chrono::milliseconds time)
+std::string_view DriverSamples::read(std::chrono::milliseconds time)
 {
 	clock::time_point end = clock::now() + time;
 

@@ -5,6 +5,7 @@
 #include "lib/rm/client.hpp"
 #include "lib/rm/processes.hpp"
 #include "lib/rm/run_tsg.hpp"
+#include "lib/source/source.hpp"
 
 #include <chrono>
 #include <map>
@@ -13,17 +14,17 @@
 
 namespace tool {
 
-class RmSampler {
+class DriverSamples : public SampleStream {
 public:
 	// GPU: its place in PCI order. TSGs on the graphics engine, as far as they are known: their channels are samples of
 	// theirs. Throws SourceError.
-	RmSampler(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs);
+	DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs);
 
 	// For so long, or until there is a lot; the first bytes are those of a snapshot with the chip. A question takes
 	// some 0.3 ms: ticks that come meanwhile are counted as late.
-	std::string_view sample(std::chrono::milliseconds time);
+	std::string_view read(std::chrono::milliseconds time) override;
 	// What is known of processes at the end.
-	std::string_view finish();
+	std::string_view finish() override;
 
 private:
 	// TSGs: those of this GPU's graphics engine.

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+// See file_source.hpp.
+#include "lib/source/image/file_source.hpp"
+
+#include "lib/base/file.hpp"
+#include "lib/source/image/from_image.hpp"
+
+#include <fmt/format.h>
+
+namespace tool {
+
+std::vector<Gpu> FileSource::gpus(const std::vector<unsigned> &numbers) const
+{
+	Gpu gpu = from_bytes(read_whole(file_), name_of_file(file_));
+
+	for (unsigned x : numbers)
+		if (x)
+			throw SourceError(fmt::format("{}: there is no GPU {}; there are 1", file_, x));
+	return {gpu};
+}
+
+} // namespace tool

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0
+// The module as a source: /proc/gpuX/snapshot, samples and stats.
+#pragma once
+#include "lib/source/source.hpp"
+
+namespace tool {
+
+class ModuleSource : public Source {
+public:
+	// proc: where /proc is.
+	explicit ModuleSource(std::string proc) : proc_(std::move(proc)) {}
+
+	std::vector<unsigned> numbers() const override;
+	// As load_permitted() has them.
+	std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const override;
+	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
+					      const SampleOptions &how) const override;
+	bool samples_for_days() const override { return true; }
+	std::optional<std::string> stats(unsigned number) const override;
+
+private:
+	std::string proc_;
+};
+
+} // namespace tool
