@@ -264,7 +264,7 @@ std::vector<Change> made(const Options &options, unsigned index, const Runlist &
 /* -- several channels at once -- */
 
 // A write that is one of several, and what it changes; nothing: it was so already.
-struct Part {
+struct ChannelWrite {
 	Write write;
 	u32 channel;
 	std::optional<Change> change;
@@ -298,9 +298,10 @@ const Tsg *tsg_of(const Gpu &gpu, const std::string &id, const Runlist *&rl)
 }
 
 // The writes for each channel of a TSG, once. Nothing, with the reason told, where they could not be put back.
-std::vector<Part> parts_of(const Gpu &gpu, const std::string &folder, const Runlist &rl, const Tsg &tsg, bool enable)
+std::vector<ChannelWrite> parts_of(const Gpu &gpu, const std::string &folder, const Runlist &rl, const Tsg &tsg,
+				   bool enable)
 {
-	std::vector<Part> parts;
+	std::vector<ChannelWrite> parts;
 
 	if (rl.torn || tsg.channels.size() < tsg.length) {
 		say(fmt::format("runlist {} is being replaced: it does not show all channels of TSG {}; try again",
@@ -308,7 +309,7 @@ std::vector<Part> parts_of(const Gpu &gpu, const std::string &folder, const Runl
 		return {};
 	}
 	for (const Channel &c : tsg.channels) {
-		auto same = [&c](const Part &p) { return p.channel == c.id; };
+		auto same = [&c](const ChannelWrite &p) { return p.channel == c.id; };
 		std::string id = qualified(gpu, rl.id, c.id);
 		if (c.err) {
 			say(fmt::format("channel {}: its state cannot be read, so that it could not be put back", id));
@@ -341,21 +342,21 @@ int control_several(const Options &options, unsigned index, const std::string &f
 				    *how.pid));
 	Gpu gpu = load_live(options.sources.proc, index);
 	const Tsg *tsg = tsg_of(gpu, how.tsg, rl);
-	std::vector<Part> parts;
+	std::vector<ChannelWrite> parts;
 	if (tsg)
 		parts = parts_of(gpu, folder, *rl, *tsg, enable);
 	if (parts.empty())
 		return EXIT_REFUSED;
 	if (how.dry_run) {
 		std::string text;
-		for (const Part &p : parts)
+		for (const ChannelWrite &p : parts)
 			text += fmt::format("would write {} to {}{}\n", p.write.text, p.write.path,
 					    how.for_ns ? ", and undo it after " + duration(how.for_ns) : "");
 		return print(text) ? EXIT_DONE : EXIT_PART;
 	}
 	// A signal ends the wait; what was begun is put back.
 	StopSignals stop;
-	for (const Part &p : parts) {
+	for (const ChannelWrite &p : parts) {
 		int err = write_control(p.write.path, p.write.text);
 		// Also one that failed: it may have come as far as the GPU.
 		if (p.change) {

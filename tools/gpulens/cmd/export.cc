@@ -102,7 +102,7 @@ private:
 			for (const Failure &f : gpu.runlist_failures) {
 				if (f.err != -EPERM)
 					continue;
-				std::fprintf(stderr, "gpulens: %s: %s: %s\n", gpu.name().c_str(), f.item.c_str(),
+				std::fprintf(stderr, "gpulens: %s: %s: %s\n", gpu.name().c_str(), f.item.text().c_str(),
 					     f.why().c_str());
 				whole = false;
 			}

@@ -26,8 +26,21 @@ namespace {
 bool none_of(const std::vector<Failure> &failures, const std::string &name)
 {
 	for (const Failure &f : failures)
-		std::fprintf(stderr, "gpulens: %s: %s: %s\n", name.c_str(), f.item.c_str(), f.why().c_str());
+		std::fprintf(stderr, "gpulens: %s: %s: %s\n", name.c_str(), f.item.text().c_str(), f.why().c_str());
 	return failures.empty();
+}
+
+// Does a failure keep this runlist from being shown whole?
+bool concerns_runlist(const Subject &item, u32 id)
+{
+	switch (item.part) {
+	case Part::Chip:
+	case Part::Engines:
+	case Part::Runlists: return true;
+	case Part::Runlist:
+	case Part::Channel: return item.id == id;
+	default: return false;
+	}
 }
 
 // What kept this command from showing all.
@@ -56,14 +69,11 @@ std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> i
 	case Show::Runlists:
 		if (!id)
 			return gpu.runlist_failures;
-		for (const Failure &f : gpu.runlist_failures) {
-			std::string item = "runlist " + std::to_string(*id);
-			if (f.item == item || f.item.compare(0, item.size() + 1, item + " ") == 0 ||
-			    f.item == "runlists" || f.item == "engines" || f.item == "chip")
+		for (const Failure &f : gpu.runlist_failures)
+			if (concerns_runlist(f.item, *id))
 				list.push_back(f);
-		}
 		if (list.empty() && !gpu.runlist(*id))
-			list.push_back({"runlist " + std::to_string(*id), -ENOENT, {}});
+			list.push_back({{Part::Runlist, *id}, -ENOENT, {}});
 		return list;
 	case Show::Channels:
 		list = gpu.runlist_failures;

@@ -41,7 +41,7 @@ json text_or_null(const std::string &s)
 // "EIO"
 json error_or_null(int err)
 {
-	return err ? json(Failure{"", err, {}}.errno_name()) : json(nullptr);
+	return err ? json(Failure{Part::Gpu, err, {}}.errno_name()) : json(nullptr);
 }
 
 json chip_json(const Chip &c)
@@ -305,8 +305,10 @@ json errors_json(const std::vector<Failure> &failures)
 		json missing = json::array();
 		for (const Missing &m : f.missing)
 			missing.push_back(to_string(m));
-		list.push_back(
-			{{"item", f.item}, {"error", f.errno_name()}, {"message", f.why()}, {"missing", missing}});
+		list.push_back({{"item", f.item.text()},
+				{"error", f.errno_name()},
+				{"message", f.why()},
+				{"missing", missing}});
 	}
 	return list;
 }

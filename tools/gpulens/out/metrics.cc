@@ -2,10 +2,10 @@
 // See metrics.hpp.
 #include "gpulens/out/metrics.hpp"
 
-#include "gpulens/out/text.hpp"
 #include "lib/model/isolation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -50,28 +50,23 @@ double seconds(u64 ns)
 	return static_cast<double>(ns) / 1e9;
 }
 
-// All that channel_word() says, so that a series does not vanish when its count gets zero.
-const char *const STATES[] = {"runs", "runs, off", "on PBDMA", "waits", "idle", "off", "faulted", "unreadable"};
-
 // A runlist may name a TSG and its channels more than once.
 void add_runlist(Metrics &to, const Runlist &rl, const std::string &gpu)
 {
 	std::string id = std::to_string(rl.id);
 	std::set<u32> tsgs, channels;
-	std::map<std::string, u64> states;
+	std::array<u64, ACTIVITIES> states{}; // all of them, so that a series does not vanish when its count gets zero
 
 	to.gauge("gpulens_runlist_up", "1 when the runlist could be read.")
 		.add({{"gpu", gpu}, {"runlist", id}}, u64{rl.err == 0});
 	if (rl.err)
 		return;
-	for (const char *state : STATES)
-		states[state] = 0;
 	for (const Channel *c : rl.channels())
 		if (channels.insert(c->id).second)
-			states[channel_word(*c)]++;
-	for (const auto &[state, n] : states)
+			states[static_cast<size_t>(c->activity())]++;
+	for (size_t i = 0; i < ACTIVITIES; i++)
 		to.gauge("gpulens_channels", "Channels on the runlist, by what they do now.")
-			.add({{"gpu", gpu}, {"runlist", id}, {"state", state}}, n);
+			.add({{"gpu", gpu}, {"runlist", id}, {"state", name_of(static_cast<Activity>(i))}}, states[i]);
 	for (const Tsg &tsg : rl.tsgs)
 		if (tsgs.insert(tsg.id).second && tsgs.size() <= MAX_TSGS)
 			to.gauge("gpulens_tsg_timeslice_seconds",

@@ -29,27 +29,20 @@ std::string range(u32 first, u32 last)
 	return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
 }
 
-Ink ink_of(const std::string &word)
-{
-	if (word.compare(0, 4, "runs") == 0)
-		return Ink::Green;
-	if (word == "off")
-		return Ink::Yellow;
-	return word == "faulted" || word == "unreadable" ? Ink::Red : Ink::None;
-}
-
 // "8, 9 run"-like: neighbours in the same state become a range.
 std::string channels_inline(const std::vector<Channel> &channels, const Style &style)
 {
 	std::string out;
 
 	for (size_t i = 0; i < channels.size();) {
-		std::string word = channel_word(channels[i]);
+		Activity activity = channels[i].activity();
+		Ink ink = activity == Activity::RunsOff ? Ink::Green : ink_of(activity);
 		size_t j = i;
 		while (j + 1 < channels.size() && channels[j + 1].id == channels[j].id + 1 &&
-		       channel_word(channels[j + 1]) == word)
+		       channels[j + 1].activity() == activity)
 			j++;
-		out += (i ? ", " : "") + range(channels[i].id, channels[j].id) + " " + style.paint(ink_of(word), word);
+		out += (i ? ", " : "") + range(channels[i].id, channels[j].id) + " " +
+		       style.paint(ink, name_of(activity));
 		i = j + 1;
 	}
 	return out;
@@ -76,7 +69,7 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 	out += fmt::format("{}{}  {}", last ? l.last : l.child,
 			   style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)), engines_now(gpu, rl.id));
 	if (rl.err)
-		out += "  " + style.paint(Ink::Red, Failure{"", rl.err, {}}.why());
+		out += "  " + style.paint(Ink::Red, Failure{Part::Runlist, rl.err, {}}.why());
 	if (rl.pending)
 		out += style.paint(Ink::Yellow, "  submitted, not yet taken up");
 	if (rl.torn)

@@ -24,15 +24,6 @@ std::string hex_or_dash(u64 v)
 	return v ? fmt::format("{:#x}", v) : "-";
 }
 
-Ink ink_of(const Channel &c)
-{
-	if (c.err || c.faulted())
-		return Ink::Red;
-	if (!c.state.enable)
-		return Ink::Yellow;
-	return c.on_engine() ? Ink::Green : Ink::None;
-}
-
 std::string yes_if(bool b)
 {
 	return b ? "yes" : "-";
@@ -52,10 +43,10 @@ void add_channel(Table &t, const Channel &c)
 		rest += " engine-fault";
 	if (c.state.acquire_fail)
 		rest += " acquire-fail";
-	t.add({std::to_string(c.runlist), id_or_dash(c.tsg), std::to_string(c.id), Cell(channel_word(c), ink_of(c)),
-	       c.status(), c.err ? "?" : yes_if(c.state.enable), c.err ? "?" : yes_if(c.state.busy),
-	       std::to_string(c.runqueue), hex_or_dash(c.inst), c.inst_target ? target_name(*c.inst_target) : "-",
-	       rest.empty() ? "-" : rest.substr(1)});
+	t.add({std::to_string(c.runlist), id_or_dash(c.tsg), std::to_string(c.id),
+	       Cell(name_of(c.activity()), ink_of(c.activity())), c.status(), c.err ? "?" : yes_if(c.state.enable),
+	       c.err ? "?" : yes_if(c.state.busy), std::to_string(c.runqueue), hex_or_dash(c.inst),
+	       c.inst_target ? target_name(*c.inst_target) : "-", rest.empty() ? "-" : rest.substr(1)});
 }
 
 Table channel_table()
@@ -137,19 +128,16 @@ std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
 
 } // namespace
 
-std::string channel_word(const Channel &c)
+Ink ink_of(Activity activity)
 {
-	if (c.err)
-		return "unreadable";
-	if (c.faulted())
-		return "faulted";
-	if (c.on_engine())
-		return c.state.enable ? "runs" : "runs, off";
-	if (!c.state.enable)
-		return "off";
-	if (c.on_pbdma())
-		return "on PBDMA";
-	return c.state.busy || c.state.pending || c.state.status ? "waits" : "idle";
+	switch (activity) {
+	case Activity::Runs: return Ink::Green;
+	case Activity::RunsOff:
+	case Activity::Off: return Ink::Yellow;
+	case Activity::Faulted:
+	case Activity::Unreadable: return Ink::Red;
+	default: return Ink::None;
+	}
 }
 
 std::string headline(const Gpu &gpu, const Style &style)

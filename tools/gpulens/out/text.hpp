@@ -16,6 +16,8 @@ std::string headline(const Gpu &gpu, const Style &style);
 // "GR0, GRCE0/LCE0": the engines of a runlist.
 std::string engine_list(const Gpu &gpu, u32 runlist);
 
+Ink ink_of(Activity activity);
+
 std::string overview_text(const Gpu &gpu, const Style &style);
 std::string chip_text(const Gpu &gpu, const Style &style);
 std::string engines_text(const Gpu &gpu, const Style &style);
@@ -25,8 +27,5 @@ std::string channels_text(const Gpu &gpu, const Style &style);
 std::string copy_text(const Gpu &gpu, const Style &style);
 std::string gpcs_text(const Gpu &gpu, const Style &style);
 std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Style &style);
-
-// "faulted", "off", "runs", "waits", "idle" or "unreadable": a channel in one word.
-std::string channel_word(const Channel &channel);
 
 } // namespace tool

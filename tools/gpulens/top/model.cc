@@ -2,8 +2,6 @@
 // See model.hpp.
 #include "gpulens/top/model.hpp"
 
-#include "gpulens/out/text.hpp"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,7 +21,7 @@ std::string name_of(int id, bool bare)
 
 void count(TopTsg &row, const Channel &c)
 {
-	std::string word = channel_word(c);
+	Activity activity = c.activity();
 
 	if (std::find(row.channels.begin(), row.channels.end(), c.id) != row.channels.end())
 		return; // a TSG may be on its list several times
@@ -31,7 +29,7 @@ void count(TopTsg &row, const Channel &c)
 	if (c.err)
 		return; // its state is not known
 	row.running += c.on_engine();
-	row.waiting += word == "waits" || word == "on PBDMA";
+	row.waiting += activity == Activity::Waits || activity == Activity::OnPbdma;
 	row.off += !c.state.enable;
 	row.faulted += c.faulted();
 }
@@ -197,7 +195,12 @@ void TopModel::from_samples(Picture &p, Rows &rows)
 	measure(p, t);
 	for (size_t i = 0; i < t.tracks.size(); i++) {
 		const Track &track = t.tracks[i];
-		TopEngine e{track.engine.short_name(), track.engine.runlist, now_of(builder_.current(i)), {}, {}};
+		TopEngine e{track.engine.short_name(),
+			    track.engine.runlist,
+			    now_of(builder_.current(i)),
+			    !builder_.current(i),
+			    {},
+			    {}};
 		u64 seen = seen_ns(t, track), on = 0;
 		for (auto &[key, row] : rows)
 			if (seen && std::get<0>(key) == track.engine.runlist && !row.share)
@@ -252,6 +255,7 @@ void TopModel::from_snapshots(Picture &p, Rows &rows) const
 					     rl.err        ? "unreadable"
 					     : now.empty() ? "idle"
 							   : fmt::format("{}", fmt::join(now, ", ")),
+					     !rl.err && now.empty(),
 					     ratio(on, seen_.size()),
 					     {}});
 	}

@@ -12,7 +12,8 @@ namespace tool {
 struct TopEngine {
 	std::string name; // all of its runlist where only snapshots tell what runs
 	int runlist = LENS_NONE;
-	std::string now;            // "TSG 3", "TSG 3 (switching)", "idle", "unreadable"
+	std::string now; // "TSG 3", "TSG 3 (switching)", "idle", "unreadable"
+	bool idle = false;
 	std::optional<double> on;   // share of the time seen with a TSG on it; nothing: nothing was seen yet
 	std::optional<double> busy; // ... with work, as the engine itself says; snapshots do not tell
 };

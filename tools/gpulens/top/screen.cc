@@ -384,7 +384,7 @@ private:
 
 		terminal_.line(y++, top_engine_titles(), A_BOLD);
 		for (size_t i = 0; i < shown; i++)
-			terminal_.line(y++, top_engine_line(all[i]), A_NORMAL, all[i].now == "idle" ? 0 : 1);
+			terminal_.line(y++, top_engine_line(all[i]), A_NORMAL, all[i].idle ? 0 : 1);
 		if (shown < all.size() && room > 1)
 			terminal_.line(y++, fmt::format("      and {} more engines", all.size() - shown), A_DIM);
 		return y;

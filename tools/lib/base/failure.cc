@@ -2,9 +2,11 @@
 // The words for what failed. See failure.hpp.
 #include "lib/base/failure.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace tool {
 
@@ -12,11 +14,49 @@ namespace {
 
 constexpr size_t NAMED = 4; // addresses that a message names
 
+// {0}: the id, {1}: the channel, {2}: the name.
+constexpr struct {
+	Part part;
+	const char *text;
+} PARTS[] = {
+	{Part::Gpu, "{2}"},
+	{Part::Chip, "chip"},
+	{Part::ProductName, "product's name"},
+	{Part::MemorySize, "size of memory"},
+	{Part::Engines, "engines"},
+	{Part::EngineRunlists, "runlists of engines"},
+	{Part::EngineIds, "ids of engines"},
+	{Part::FaultIds, "fault ids of engines"},
+	{Part::Gpcs, "gpcs"},
+	{Part::GpcMask, "GPC mask"},
+	{Part::GpcCounts, "GPCs of the chip"},
+	{Part::TpcMask, "TPC mask of GPC {0}"},
+	{Part::LogicalGpcs, "logical GPCs"},
+	{Part::Sms, "SMs"},
+	{Part::Copy, "copy"},
+	{Part::Pces, "PCEs of LCE {0}"},
+	{Part::Memory, "memory"},
+	{Part::Bars, "bars"},
+	{Part::Runlists, "runlists"},
+	{Part::Runlist, "runlist {0}"},
+	{Part::Channel, "runlist {0} channel {1}"},
+	{Part::AllocatedChannels, "allocated channels"},
+	{Part::Processes, "processes"},
+	{Part::ProcFile, "{2}"},
+};
+
 } // namespace
 
 std::string to_string(const Missing &m)
 {
 	return fmt::format("{} {:#0{}x}", m.kind, m.addr, m.kind == 'r' ? 10 : 11);
+}
+
+std::string Subject::text() const
+{
+	auto row = std::find_if(std::begin(PARTS), std::end(PARTS), [this](const auto &p) { return p.part == part; });
+
+	return fmt::format(fmt::runtime(row->text), id, channel, name);
 }
 
 std::string Failure::errno_name() const

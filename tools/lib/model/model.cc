@@ -87,6 +87,29 @@ bool Channel::on_pbdma() const
 	       state.status == NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG_CTX_RELOAD;
 }
 
+const char *name_of(Activity activity)
+{
+	static const char *const names[ACTIVITIES] = {"faulted", "idle",      "off",        "on PBDMA",
+						      "runs",    "runs, off", "unreadable", "waits"};
+
+	return names[static_cast<size_t>(activity)];
+}
+
+Activity Channel::activity() const
+{
+	if (err)
+		return Activity::Unreadable;
+	if (faulted())
+		return Activity::Faulted;
+	if (on_engine())
+		return state.enable ? Activity::Runs : Activity::RunsOff;
+	if (!state.enable)
+		return Activity::Off;
+	if (on_pbdma())
+		return Activity::OnPbdma;
+	return state.busy || state.pending || state.status ? Activity::Waits : Activity::Idle;
+}
+
 std::string Channel::status() const
 {
 	return err ? "unreadable" : lens_status_name(state.status);

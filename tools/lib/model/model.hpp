@@ -71,6 +71,12 @@ struct Context {
 	u32 saves_wfi = 0, saves_cta = 0, saves_gfxp = 0, saves_cilp = 0;
 };
 
+// What a channel does, in the order of the names, in which metrics come.
+enum class Activity { Faulted, Idle, Off, OnPbdma, Runs, RunsOff, Unreadable, Waits };
+constexpr size_t ACTIVITIES = 8;
+// "faulted", "runs, off"
+const char *name_of(Activity activity);
+
 struct Channel {
 	u32 id = 0, runlist = 0;
 	u32 position = 0;    // among the runlist's entries
@@ -85,6 +91,7 @@ struct Channel {
 	bool on_engine() const;
 	bool on_pbdma() const;
 	bool faulted() const { return state.pbdma_faulted || state.eng_faulted; }
+	Activity activity() const;
 	// "on pbdma+eng", "idle", "unreadable"
 	std::string status() const;
 };

@@ -22,7 +22,6 @@ namespace tool {
 
 namespace {
 
-constexpr const char *CLOSED = "GPU"; // the item of a closed GPU without an address
 constexpr const char *NOT_HERE = "not available from this source";
 
 struct Known {
@@ -50,13 +49,13 @@ public:
 		copies();
 		channels();
 		processes();
-		to_.runlist_failures.push_back({"runlists", -EOPNOTSUPP, {}, NOT_HERE});
+		to_.runlist_failures.push_back({Part::Runlists, -EOPNOTSUPP, {}, NOT_HERE});
 		return std::move(to_);
 	}
 
 private:
 	// False: refused, which is noted.
-	template <typename Params> bool ask(Params &params, const std::string &item, std::vector<Failure> &failures)
+	template <typename Params> bool ask(Params &params, const Subject &item, std::vector<Failure> &failures)
 	{
 		u32 status = client_.ask(subdevice_, params);
 
@@ -65,7 +64,7 @@ private:
 		return status == rm::NV_OK;
 	}
 
-	void refused(const char *question, u32 status, const std::string &item, std::vector<Failure> &failures) const
+	void refused(const char *question, u32 status, const Subject &item, std::vector<Failure> &failures) const
 	{
 		int err = status == rm::NV_ERR_INSUFFICIENT_PERMISSIONS ? -EPERM : -EOPNOTSUPP;
 
@@ -77,7 +76,7 @@ private:
 		const lens_chip_id *row = nullptr;
 		rm::ArchInfo arch;
 
-		if (!ask(arch, "chip", to_.chip_failures))
+		if (!ask(arch, Part::Chip, to_.chip_failures))
 			return;
 		to_.chip.id = arch.architecture | arch.implementation;
 		chip_ = lens_chip_find(to_.chip.id, &row, &to_.chip.known);
@@ -87,11 +86,11 @@ private:
 		to_.chip.ids_per_runlist = chip_ && chip_->ids_per_runlist;
 		to_.chip.driver = client_.version();
 		rm::NameString name;
-		if (ask(name, "product's name", to_.chip_failures))
+		if (ask(name, Part::ProductName, to_.chip_failures))
 			to_.chip.product.assign(name.ascii, strnlen(name.ascii, 64));
 		rm::FbInfo memory{.count = 1};
 		memory.list[0].index = rm::FbInfo::TOTAL_RAM_SIZE;
-		if (ask(memory, "size of memory", to_.chip_failures))
+		if (ask(memory, Part::MemorySize, to_.chip_failures))
 			to_.chip.memory_bytes = u64{memory.list[0].value} << 10;
 	}
 
@@ -100,7 +99,7 @@ private:
 		rm::Engines list;
 		std::vector<Known> known;
 
-		if (!ask(list, "engines", to_.engine_failures))
+		if (!ask(list, Part::Engines, to_.engine_failures))
 			return;
 		for (u32 i = 0; i < std::min(list.count, rm::MAX_ENGINES); i++) {
 			const rm::EngineType *row = rm::engine_type(list.types[i]);
@@ -130,7 +129,7 @@ private:
 
 		for (size_t i = 0; i < known.size(); i++)
 			lists.types[i] = known[i].nv2080;
-		if (!ask(lists, "runlists of engines", to_.engine_failures))
+		if (!ask(lists, Part::EngineRunlists, to_.engine_failures))
 			return;
 		for (size_t i = 0; i < known.size(); i++) {
 			if (lists.runlist[i] < rm::NOT_TOLD)
@@ -146,7 +145,7 @@ private:
 
 		for (size_t i = 0; i < known.size(); i++)
 			ids.types[i] = known[i].nv2080;
-		bool told = ask(ids, "ids of engines", to_.engine_failures), said = false;
+		bool told = ask(ids, Part::EngineIds, to_.engine_failures), said = false;
 		for (size_t i = 0; i < known.size(); i++) {
 			rm::FaultInfo fault{.type = known[i].nv2080};
 			if (told && ids.ids[i] < rm::NOT_TOLD)
@@ -155,7 +154,7 @@ private:
 			if (status == rm::NV_OK)
 				known[i].engine.fault = static_cast<s16>(fault.mmu_fault_id);
 			else if (!std::exchange(said, true))
-				refused(rm::FaultInfo::NAME, status, "fault ids of engines", to_.engine_failures);
+				refused(rm::FaultInfo::NAME, status, Part::FaultIds, to_.engine_failures);
 		}
 	}
 
@@ -180,7 +179,7 @@ private:
 		info.count = 2;
 		info.list[0].index = rm::GrInfo::LITTER_NUM_GPCS;
 		info.list[1].index = rm::GrInfo::LITTER_NUM_TPC_PER_GPC;
-		if (!ask(enabled, "GPC mask", to_.gpc_failures) || !ask(info, "GPCs of the chip", to_.gpc_failures))
+		if (!ask(enabled, Part::GpcMask, to_.gpc_failures) || !ask(info, Part::GpcCounts, to_.gpc_failures))
 			return;
 		to_.num_gpcs = std::min<u32>(info.list[0].value, LENS_MAX_GPCS);
 		to_.num_tpc_per_gpc = std::min<u32>(info.list[1].value, 31);
@@ -190,7 +189,7 @@ private:
 			tpcs.gpc = i;
 			if (to_.gpc_mask >> i & 1)
 				continue;
-			if (!ask(tpcs, fmt::format("TPC mask of GPC {}", i), to_.gpc_failures))
+			if (!ask(tpcs, {Part::TpcMask, i}, to_.gpc_failures))
 				continue;
 			to_.gpcs.push_back({.id = i,
 					    .tpc_mask = ~tpcs.mask & all(to_.num_tpc_per_gpc),
@@ -209,7 +208,7 @@ private:
 			map.queries[i].type = rm::FsInfo::CHIPLET_GPC_MAP;
 			map.queries[i].in = i;
 		}
-		if (!ask(map, "logical GPCs", to_.gpc_failures))
+		if (!ask(map, Part::LogicalGpcs, to_.gpc_failures))
 			return;
 		for (u32 i = 0; i < map.count; i++)
 			for (Gpc &g : to_.gpcs)
@@ -221,7 +220,7 @@ private:
 	{
 		std::unique_ptr<rm::GlobalSmOrder> order = std::make_unique<rm::GlobalSmOrder>();
 
-		if (!ask(*order, "SMs", to_.gpc_failures))
+		if (!ask(*order, Part::Sms, to_.gpc_failures))
 			return;
 		for (u32 i = 0; i < std::min<u32>(order->count, rm::GlobalSmOrder::MAX); i++) {
 			const auto &from = order->sms[i];
@@ -248,7 +247,7 @@ private:
 			u32 nv2080 = rm::nv2080_of(e.type, e.inst);
 			rm::PceMask pces{.type = nv2080};
 			rm::CopyCaps caps{.type = nv2080};
-			std::string item = fmt::format("PCEs of LCE {}", e.inst);
+			Subject item(Part::Pces, e.inst);
 			if (!ask(pces, item, to_.copy_failures) || !ask(caps, item, to_.copy_failures))
 				continue;
 			to_.has_copy = true;
@@ -280,11 +279,11 @@ private:
 	{
 		rm::AllocatedChannels all, other{.runlist = 1};
 
-		if (!ask(all, "allocated channels", to_.channel_failures))
+		if (!ask(all, Part::AllocatedChannels, to_.channel_failures))
 			return;
 		to_.chip.ids_per_runlist = client_.ask(subdevice_, other) == rm::NV_OK;
 		if (to_.chip.ids_per_runlist) {
-			to_.channel_failures.push_back({"allocated channels",
+			to_.channel_failures.push_back({Part::AllocatedChannels,
 							-EOPNOTSUPP,
 							{},
 							"they count per runlist here, which is not made yet"});
@@ -300,7 +299,7 @@ private:
 	{
 		std::vector<Process> list =
 			rm::processes(client_, subdevice_, [this](const char *question, u32 status) {
-				refused(question, status, "processes", to_.channel_failures);
+				refused(question, status, Part::Processes, to_.channel_failures);
 			});
 
 		if (to_.channel_failures.empty() || !list.empty())
@@ -321,7 +320,7 @@ namespace {
 Gpu closed_gpu(const rm::Attached &gpu, int err, const std::string &why)
 {
 	Gpu closed;
-	Failure all{gpu.pci.empty() ? CLOSED : gpu.pci, -err, {}, why};
+	Failure all{{Part::Gpu, gpu.pci.empty() ? "GPU" : gpu.pci}, -err, {}, why};
 
 	closed.source = rm::NODE;
 	closed.closed = true;

@@ -49,8 +49,8 @@ Decoder::Decoder(const Image &image) : image_(image), replay_(image)
 	topology_missing_ = replay_.take_missing();
 }
 
-// The topology is read in one go; by their addresses, its parts are told apart again.
-Decoder::Part Decoder::part_of(uint32_t reg) const
+// The topology is read in one go; by their addresses, its parts are told apart again. Nothing: the register is of no part.
+std::optional<Part> Decoder::part_of(uint32_t reg) const
 {
 	const lens_chip &chip = *gpu_->chip;
 
@@ -69,14 +69,14 @@ Decoder::Part Decoder::part_of(uint32_t reg) const
 	for (u32 i = 0; i < gpu_->topo.n_engines; i++) {
 		const lens_engine &e = gpu_->topo.engines[i];
 		if (e.runlist_base && reg == e.runlist_base + NV_RUNLIST_ENGINE_STATUS1(e.rleng))
-			return Part::Interrupts;
+			return std::nullopt;
 	}
 	return Part::Engines;
 }
 
-void Decoder::add(std::vector<Failure> &to, const char *item, int err, Part part) const
+void Decoder::add(std::vector<Failure> &to, Part part, int err) const
 {
-	Failure f{item, err, {}};
+	Failure f{part, err, {}};
 
 	for (const Missing &m : topology_missing_)
 		if (m.kind == 'r' && part_of(static_cast<uint32_t>(m.addr)) == part)
@@ -93,7 +93,7 @@ std::vector<Failure> Decoder::chip_failures() const
 	std::vector<Failure> list;
 
 	if (identify_err_)
-		list.push_back({"chip", identify_err_, {}});
+		list.push_back({Part::Chip, identify_err_, {}});
 	return list;
 }
 
@@ -104,7 +104,7 @@ std::vector<Failure> Decoder::engine_failures() const
 	if (!identified_)
 		return list;
 	const lens_topology &topo = gpu_->topo;
-	add(list, "engines", topology_err_ ? topology_err_ : topo.devices_err, Part::Engines);
+	add(list, Part::Engines, topology_err_ ? topology_err_ : topo.devices_err);
 	if (!list.empty())
 		list.back().said = engines_missing(list.back().err, topo.dropped_engines);
 	return list;
@@ -116,7 +116,7 @@ std::vector<Failure> Decoder::gpc_failures() const
 	std::vector<Failure> list = topology_err_ || !identified_ ? engine_failures() : std::vector<Failure>();
 
 	if (list.empty())
-		add(list, "gpcs", gpu_->topo.gpcs_err, Part::Gpcs);
+		add(list, Part::Gpcs, gpu_->topo.gpcs_err);
 	return list;
 }
 
@@ -125,7 +125,7 @@ std::vector<Failure> Decoder::copy_failures() const
 	std::vector<Failure> list = engine_failures();
 
 	if (identified_ && !topology_err_)
-		add(list, "copy", gpu_->topo.ce_err, Part::Copy);
+		add(list, Part::Copy, gpu_->topo.ce_err);
 	return list;
 }
 
@@ -138,7 +138,7 @@ bool Decoder::has_runlists(std::vector<Failure> &failures) const
 		return false;
 	if (lens_gpu_has_host(gpu_.get()))
 		return true;
-	failures.push_back({"runlists", -EOPNOTSUPP, {}});
+	failures.push_back({Part::Runlists, -EOPNOTSUPP, {}});
 	return false;
 }
 
@@ -147,7 +147,7 @@ std::vector<Failure> Decoder::memory_failures() const
 	std::vector<Failure> list = chip_failures();
 
 	if (identified_)
-		add(list, "memory", gpu_->topo.memory_bytes ? 0 : -EOPNOTSUPP, Part::Memory);
+		add(list, Part::Memory, gpu_->topo.memory_bytes ? 0 : -EOPNOTSUPP);
 	return list;
 }
 
@@ -166,7 +166,7 @@ std::unique_ptr<lens_bars> Decoder::bars(std::vector<Failure> &failures)
 {
 	std::unique_ptr<lens_bars> bars = std::make_unique<lens_bars>();
 	std::unique_ptr<lens_mmu_scan> room = std::make_unique<lens_mmu_scan>();
-	Failure f{"bars", 0, {}};
+	Failure f{Part::Bars, 0, {}};
 
 	failures = engine_failures();
 	if (!failures.empty())
@@ -185,7 +185,7 @@ std::unique_ptr<lens_bars> Decoder::bars(std::vector<Failure> &failures)
 std::unique_ptr<RunlistSnap> Decoder::runlist(u32 id, std::vector<Failure> &failures)
 {
 	const lens_runlist *rl = lens_gpu_runlist(gpu_.get(), id);
-	Failure f{"runlist " + std::to_string(id), -ENOENT, {}};
+	Failure f{{Part::Runlist, id}, -ENOENT, {}};
 	std::unique_ptr<RunlistSnap> list;
 
 	if (rl) {

@@ -69,10 +69,8 @@ public:
 	bool has_runlists(std::vector<Failure> &failures) const;
 
 private:
-	enum class Part { Engines, Interrupts, Gpcs, Copy, Memory };
-
-	Part part_of(uint32_t reg) const;
-	void add(std::vector<Failure> &to, const char *item, int err, Part part) const;
+	std::optional<Part> part_of(uint32_t reg) const;
+	void add(std::vector<Failure> &to, Part part, int err) const;
 
 	const Image &image_;
 	Replay replay_;

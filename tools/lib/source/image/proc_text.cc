@@ -118,7 +118,7 @@ private:
 		if (there)
 			hex(v);
 		else
-			failures_.push_back({name, -ENOENT, {}});
+			failures_.push_back({{Part::ProcFile, name}, -ENOENT, {}});
 	}
 	bool show_unit(const std::string &name);
 	void show_runlist(u32 id);
@@ -218,7 +218,7 @@ ProcText proc_text(Decoder &d, const std::string &name)
 	Text t;
 
 	if (const char *why = why_not_told(name)) {
-		out.failures.push_back({name, -EOPNOTSUPP, {}, why});
+		out.failures.push_back({{Part::ProcFile, name}, -EOPNOTSUPP, {}, why});
 		return out;
 	}
 	if (name == "image") {

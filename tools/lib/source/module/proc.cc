@@ -105,12 +105,12 @@ Gpu load_topology(const std::string &proc, unsigned index)
 	std::string path = fmt::format("{}/gpu{}/topology", proc, index);
 	Gpu gpu = from_bytes(read_proc(path), path);
 
-	std::erase_if(gpu.runlist_failures, [](const Failure &f) { return f.item != "runlists"; });
+	std::erase_if(gpu.runlist_failures, [](const Failure &f) { return f.item.part != Part::Runlists; });
 	for (Runlist &rl : gpu.runlists)
 		rl.err = -EPERM;
 	if (!gpu.runlists.empty())
 		gpu.runlist_failures.push_back(
-			{"runlists", -EPERM, {}, fmt::format("{}: {}", TAKES_PERFMON, HOW_TO_OBSERVE)});
+			{Part::Runlists, -EPERM, {}, fmt::format("{}: {}", TAKES_PERFMON, HOW_TO_OBSERVE)});
 	return gpu;
 }
 

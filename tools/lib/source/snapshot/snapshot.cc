@@ -88,16 +88,16 @@ private:
 		gpu_.gpc_mask = le32toh(r.gpc_mask);
 		gpu_.pce_map = le32toh(r.pce_map);
 		c.engines_dropped = r.engines_dropped;
-		part(r.engines_error, "engines", gpu_.engine_failures);
+		part(r.engines_error, Part::Engines, gpu_.engine_failures);
 		for (Failure &f : gpu_.engine_failures)
 			f.said = engines_missing(f.err, c.engines_dropped);
-		gpu_.has_gpcs = part(r.gpcs_error, "gpcs", gpu_.gpc_failures);
-		gpu_.has_copy = part(r.copy_error, "copy", gpu_.copy_failures);
+		gpu_.has_gpcs = part(r.gpcs_error, Part::Gpcs, gpu_.gpc_failures);
+		gpu_.has_copy = part(r.copy_error, Part::Copy, gpu_.copy_failures);
 		if (!gpu_.has_runlists)
-			gpu_.runlist_failures.push_back({"runlists", -EOPNOTSUPP, {}});
+			gpu_.runlist_failures.push_back({Part::Runlists, -EOPNOTSUPP, {}});
 	}
 
-	static bool part(u8 err, const char *item, std::vector<Failure> &to)
+	static bool part(u8 err, Part item, std::vector<Failure> &to)
 	{
 		if (err)
 			to.push_back({item, -err, {}});
@@ -155,7 +155,7 @@ private:
 		rl.pending = le32toh(r.flags) & GPULENS_RUNLIST_PENDING;
 		rl.torn = le32toh(r.flags) & GPULENS_RUNLIST_TORN;
 		if (rl.err)
-			gpu_.runlist_failures.push_back({fmt::format("runlist {}", rl.id), rl.err, {}});
+			gpu_.runlist_failures.push_back({{Part::Runlist, rl.id}, rl.err, {}});
 		gpu_.addresses |= rl.base != 0;
 		gpu_.runlists.push_back(std::move(rl));
 		position_ = 0;
@@ -219,7 +219,7 @@ private:
 			// Channel RAM came with ids that count per runlist.
 			c.state = state_of(r, gpu_.chip.ids_per_runlist);
 		else
-			gpu_.runlist_failures.push_back({fmt::format("runlist {} channel {}", rl.id, c.id), c.err, {}});
+			gpu_.runlist_failures.push_back({{Part::Channel, rl.id, c.id}, c.err, {}});
 		if (c.tsg == LENS_NONE || rl.tsgs.empty())
 			rl.outside.push_back(c);
 		else
