@@ -98,7 +98,7 @@ TpcMask Layout::of_gpcs(const std::vector<unsigned> &ids) const
 		const GpcTpcs *gpc = map.find(ids[i]);
 		if (!gpc)
 			throw Error(ENOENT, fmt::format("there is no GPC {}; there are {}", ids[i],
-							fmt::join(map.numbers(), ", ")));
+							fmt::join(map.gpc_numbers(), ", ")));
 		if (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
 		    ids.begin() + static_cast<std::ptrdiff_t>(i))
 			throw Error(EINVAL, fmt::format("GPC {} is named twice", ids[i]));

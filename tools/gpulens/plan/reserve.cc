@@ -24,7 +24,7 @@ TpcMask reserved_tpcs(const std::vector<Reserved> &reserved, const GpcMap &map, 
 					fmt::format("{}: GPC {}: which TPCs that is, only a GPU tells", item, id));
 			if (!gpc)
 				throw BadInput(fmt::format("{}: there is no GPC {}; there is {}", item, id,
-							   fmt::join(map.numbers(), ", ")));
+							   fmt::join(map.gpc_numbers(), ", ")));
 			tpcs.insert(tpcs.end(), gpc->tpcs.begin(), gpc->tpcs.end());
 		}
 		for (u32 t : tpcs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See gpc_map.hpp.
+// Builds a GpcMap from a GPU's GPCs, or from its SMs where the driver reports only these.
 #include "lib/tpc/gpc_map.hpp"
 
 #include "lib/base/errors.hpp"
@@ -13,25 +13,25 @@ namespace tool::plan {
 
 namespace {
 
-// TPCs of a driver that numbers SMs: by (logical GPC, TPC in it), in the order of their first SM.
+// Numbers the TPCs in the order of their first SM: NVIDIA's driver reports SMs, not TPCs.
 GpcMap map_of_sms(const Gpu &gpu)
 {
-	std::map<std::pair<u32, u32>, u32> numbers; // of a TPC
+	std::map<std::pair<u32, u32>, u32> numbers; // TPC by (logical GPC, TPC within it)
 	std::map<u32, GpcTpcs> gpcs;
 	GpcMap map;
 
-	for (const Sm &s : gpu.sms) { // by id
+	for (const Sm &s : gpu.sms) { // in the order of %smid
 		if (!numbers.emplace(std::pair(s.gpc, s.tpc), map.tpcs).second)
 			continue;
-		GpcTpcs &to = gpcs[s.gpc];
-		to.gpc = s.gpc;
-		to.tpcs.push_back(map.tpcs++);
+		GpcTpcs &gpc = gpcs[s.gpc];
+		gpc.gpc = s.gpc;
+		gpc.tpcs.push_back(map.tpcs++);
 	}
-	for (auto &[logical, one] : gpcs) {
+	for (auto &[logical, gpc] : gpcs) {
 		for (const Gpc &g : gpu.gpcs)
 			if (g.logical == static_cast<int>(logical))
-				one.gpc = g.id;
-		map.gpcs.push_back(std::move(one));
+				gpc.gpc = g.id;
+		map.gpcs.push_back(std::move(gpc));
 	}
 	std::sort(map.gpcs.begin(), map.gpcs.end(), [](const GpcTpcs &a, const GpcTpcs &b) { return a.gpc < b.gpc; });
 	return map;
@@ -46,7 +46,7 @@ const GpcTpcs *GpcMap::find(u32 gpc) const
 	return at == gpcs.end() ? nullptr : &*at;
 }
 
-std::vector<u32> GpcMap::numbers() const
+std::vector<u32> GpcMap::gpc_numbers() const
 {
 	std::vector<u32> list;
 
@@ -67,11 +67,11 @@ GpcMap gpc_map(const Gpu &gpu)
 	if (!numbered)
 		throw SourceError(gpu.name() + ": its GPCs and TPCs are not known: --tpcs plans without them");
 	for (const Gpc &g : gpu.gpcs) {
-		GpcTpcs one{g.id, std::vector<u32>(g.tpcs)};
-		std::iota(one.tpcs.begin(), one.tpcs.end(), g.first_tpc.value_or(0));
-		for (u32 t : one.tpcs)
+		GpcTpcs gpc{g.id, std::vector<u32>(g.tpcs)};
+		std::iota(gpc.tpcs.begin(), gpc.tpcs.end(), g.first_tpc.value_or(0));
+		for (u32 t : gpc.tpcs)
 			map.tpcs = std::max(map.tpcs, t + 1);
-		map.gpcs.push_back(std::move(one));
+		map.gpcs.push_back(std::move(gpc));
 	}
 	return map;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which logical TPC is in which GPC.
+// The logical TPCs of each GPC.
 #pragma once
 #include "lib/model/model.hpp"
 #include "lib/tpc/tpc_mask.hpp"
@@ -9,26 +9,29 @@
 namespace tool::plan {
 
 struct GpcTpcs {
-	u32 gpc = 0;           // physical, where the source tells it, else the driver's number
+	u32 gpc = 0;           // physical number, or the driver's logical one if the source does not report it
 	std::vector<u32> tpcs; // logical numbers, ascending
 
 	bool operator==(const GpcTpcs &) const = default;
 };
 
 struct GpcMap {
-	u32 tpcs = 0; // enabled, of all GPCs
+	u32 tpcs = 0; // enabled TPCs of the GPU
 	std::vector<GpcTpcs> gpcs;
 
-	const GpcTpcs *find(u32 gpc) const; // nullptr: there is no such GPC
-	std::vector<u32> numbers() const;   // of the GPCs, in order
+	// Returns nullptr if there is no such GPC.
+	const GpcTpcs *find(u32 gpc) const;
+	// Returns the numbers of all GPCs, in the order of gpcs.
+	std::vector<u32> gpc_numbers() const;
 	bool operator==(const GpcMap &) const = default;
 };
 
-// Logical numbers are those of tpc_map (docs/proc.md) where the source tells them; of NVIDIA's driver they are the
-// order of TPCs by their first SM's %smid, which is assumed. Throws SourceError where the GPU's GPCs are not known.
+// Returns the map of a GPU. TPCs have the numbers of tpc_map (docs/proc.md) if the source reports them. NVIDIA's driver
+// does not: there, TPCs are numbered in the order of the %smid of their first SM, which is an assumption. Throws
+// SourceError if the GPU's GPCs are not known.
 GpcMap gpc_map(const Gpu &gpu);
 
-// The GPCs that a mask has TPCs of.
+// Returns the numbers of the GPCs that have a TPC in the mask, in the order of the map.
 std::vector<u32> gpcs_of(const GpcMap &map, const TpcMask &mask);
 
 } // namespace tool::plan

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sizes of partitions onto the TPCs of a real GPU: the half that Singh's thesis leaves out, which stops at counts.
+// Chooses the TPCs of partitions whose sizes are given. Singh's thesis stops at the sizes.
 //
-// TPCs of one GPC share its port to L2 and memory (RTAS'23, Fig. 5 and section VI-D), so that who is in one GPC with
-// whom matters:
-//   packed       a partition that fits into one GPC goes where the least is left over; a larger one takes whole GPCs
-//                first, and so on with its rest: few GPCs with two partitions in them, so that partitions disturb each
-//                other least
-//   distributed  a partition takes TPCs from as many GPCs as it can, evenly: most ports for each
-// Larger partitions come first. Both are heuristics of this project; there is no optimum behind them.
+// The TPCs of a GPC share its port to L2 and memory (RTAS'23, Fig. 5 and section VI-D), so partitions in the same GPC
+// disturb each other. There are two strategies:
+//   packed       If a partition fits into one GPC, it goes where the fewest TPCs are left over. A larger partition
+//                takes whole GPCs first, and its rest is placed in the same way. Few GPCs have two partitions, so
+//                partitions disturb each other least.
+//   distributed  A partition takes TPCs evenly from as many GPCs as possible, so it uses the most ports.
+// The largest partition is placed first. Both strategies are heuristics of this project, not optimal.
 #pragma once
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/tpc_mask.hpp"
@@ -18,9 +18,10 @@ namespace tool::plan {
 
 enum class Placing { Packed, Distributed };
 
-// A mask of each size, in the order of sizes; disjoint, and apart from taken. There must be that many TPCs.
-std::vector<TpcMask> place(const GpcMap &map, const TpcMask &taken, const std::vector<u32> &sizes, Placing how);
+// Returns a mask for each size, in the order of sizes. The masks are disjoint and have no taken TPC. The sum of the
+// sizes must not exceed the number of free TPCs.
+std::vector<TpcMask> place(const GpcMap &map, const TpcMask &taken, const std::vector<u32> &sizes, Placing placing);
 
-const char *placing_name(Placing how);
+const char *placing_name(Placing placing);
 
 } // namespace tool::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See tpc_mask.hpp.
+// Converts masks to hexadecimal text and back.
 #include "lib/tpc/tpc_mask.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ std::string hex_of(const std::vector<bool> &bits, bool inverted)
 {
 	std::string digits;
 
-	for (size_t at = 0; at < bits.size(); at += 4) {
+	for (size_t low = 0; low < bits.size(); low += 4) {
 		unsigned digit = 0;
-		for (size_t i = at; i < std::min(at + 4, bits.size()); i++)
-			digit |= static_cast<unsigned>(bits[i] != inverted) << (i - at);
+		for (size_t i = low; i < std::min(low + 4, bits.size()); i++)
+			digit |= static_cast<unsigned>(bits[i] != inverted) << (i - low);
 		digits += "0123456789abcdef"[digit];
 	}
 	std::reverse(digits.begin(), digits.end());

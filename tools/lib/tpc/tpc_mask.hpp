@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A set of logical TPCs, of any width: GPUs have more than 64. A set bit is a TPC that is in it, as in tpc_map; a
-// disabled TPC in gpcX_tpc_mask and in libsmctrl is a set bit too, which disable_hex() is for.
+// A set of logical TPCs, of any width, because GPUs have more than 64. A set bit is a TPC of the set, as in tpc_map. In
+// gpcX_tpc_mask and in libsmctrl a set bit is a disabled TPC; disable_hex() has that form.
 #pragma once
 #include "gpulens/gpu.h"
 
@@ -19,14 +19,14 @@ public:
 	void add(u32 tpc) { bits_.at(tpc) = true; }
 	u32 count() const;
 	std::vector<u32> tpcs() const;   // ascending
-	std::string hex() const;         // "0x0ff": as many digits as the GPU's TPCs fill
-	std::string disable_hex() const; // all others
+	std::string hex() const;         // "0x0ff", with a digit for each 4 TPCs of the width
+	std::string disable_hex() const; // of all other TPCs
 
 private:
 	std::vector<bool> bits_;
 };
 
-// TPCs of 0x and digits, ascending, however many digits; nullopt: not that.
+// Parses "0x" and any number of hexadecimal digits. Returns the TPCs, ascending; nullopt if the text has another form.
 std::optional<std::vector<u32>> parse_mask(const std::string &text);
 
 } // namespace tool::plan
