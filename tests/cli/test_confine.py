@@ -103,10 +103,10 @@ def test_what_cannot_be_is_named(words: list[str], message: str, status: int) ->
 
 
 REFUSED = {
-    "VERSION=65": "descriptors of launches have version 0x41 here; known is 0x40",
-    "SHIFT=1": "bit 0 of a launch's mask took SMs none away, and not TPC 0's",
+    "VERSION=65": "launch descriptors have version 0x41; only version 0x40 is supported",
+    "SHIFT=1": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0",
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
-    "MPS=1": "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified",
+    "MPS=1": "under MPS, %smid is not the physical SM number, so partitions cannot be verified",
     "DIES=1": "CUDA ended by signal 6"}
 
 
@@ -498,14 +498,16 @@ def test_ways_are_tried() -> None:
         "green contexts for clusters  groups of 4 TPCs"]
     told = json.loads(gpulens("-g", "0", "partitions", "--ways", "--json", FAKE_CUDA_SHIFT="1", FAKE_CUDA_GREEN="801",
                               CUDA_VISIBLE_DEVICES="5").stdout)
-    green = ("the driver makes no green contexts here, or not beside masks of launches in one process (CUDA's error "
+    green = ("the driver does not support green contexts here, or not in a process that uses launch masks (CUDA error "
              "801)")
     assert told == {"version": 1, "ways": [
-        {"way": "masks", "granule_tpcs": None, "why": "bit 0 of a launch's mask took SMs none away, and not TPC 0's"},
+        {"way": "masks", "granule_tpcs": None,
+         "why": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0"},
         {"way": "green contexts", "granule_tpcs": None, "why": green},
         {"way": "green contexts for clusters", "granule_tpcs": None, "why": green}]}
     told = json.loads(gpulens("partitions", "--ways", "--json", FAKE_CUDA_MPS="1").stdout)
     assert {one["why"] for one in told["ways"]} == {
-        "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified"}
+        "under MPS, %smid is not the physical SM number, so partitions cannot be verified"}
     done = gpulens("partitions", "--ways", LD_LIBRARY_PATH="/nowhere")
-    assert done.returncode == 3 and done.stderr.startswith("gpulens: no CUDA: libcuda.so.1: cannot open shared object")
+    assert done.returncode == 3
+    assert done.stderr.startswith("gpulens: cannot load CUDA: libcuda.so.1: cannot open shared object")

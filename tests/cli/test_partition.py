@@ -95,16 +95,16 @@ def test_another_gpu_may_be_closed(program: str, errno: str) -> None:
 
 
 REFUSED = {
-    "VERSION=65": "descriptors of launches have version 0x41 here; known is 0x40",
-    "VERSION=22": "descriptors of launches have version 0x16 here; known is 0x40",
-    "SHIFT=1": "bit 0 of a launch's mask took SMs none away, and not TPC 0's",
-    "FEW=14": "the probe ran on 14 of 132 SMs: masks are for a whole GPU, and this one may be divided (MIG; "
+    "VERSION=65": "launch descriptors have version 0x41; only version 0x40 is supported",
+    "VERSION=22": "launch descriptors have version 0x16; only version 0x40 is supported",
+    "SHIFT=1": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0",
+    "FEW=14": "the probe ran on 14 of 132 SMs: masks need a whole GPU, and this GPU may be divided (MIG; "
               "nvidia-smi -L)",
-    "DEAF=1": "the driver does not call back before a launch",
+    "DEAF=1": "the driver does not call the callback before a launch",
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
     "NO_TABLE=1": "this driver has no callback before a launch",
-    "MPS=1": "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified",
-    "NOWHERE=1": "the driver's callback does not tell the context of a launch where it is known to"}
+    "MPS=1": "under MPS, %smid is not the physical SM number, so partitions cannot be verified",
+    "NOWHERE=1": "the driver's callback does not report the context of a launch at the known offset"}
 
 
 @pytest.mark.parametrize("how", REFUSED)
@@ -134,8 +134,8 @@ def test_masks_of_streams_confine_their_launches(program: str) -> None:
 
 
 STREAMS = {
-    "ROAM=1": "the stream's launches cannot be told from others'",
-    "FAR=1": "the stream's launches cannot be told from others'",
+    "ROAM=1": "launches of this stream cannot be distinguished from launches of other streams",
+    "FAR=1": "launches of this stream cannot be distinguished from launches of other streams",
     "LEAK=9": "with the stream's mask the probe ran on SM 9"}
 
 
@@ -165,7 +165,7 @@ def test_the_per_thread_stream_has_no_mask(program: str) -> None:
     """It is another stream in each thread."""
     done = run_on_h200(program, "per-thread")
     assert (done.returncode, done.stdout) == (4, "")
-    assert "the per-thread default stream is another one in each thread; " in done.stderr
+    assert "the per-thread default stream is a different stream in each thread; " in done.stderr
 
 
 def test_tpcs_by_cudas_number(program: str) -> None:
@@ -179,7 +179,7 @@ def test_tpcs_by_cudas_number(program: str) -> None:
 def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
     """No libcuda.so.1; one whose GPU the driver does not tell of."""
     done = run(program, "masks")
-    assert done.returncode == 4 and "no CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
+    assert done.returncode == 4 and "cannot load CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
     done = run_on_h200(program, "masks", FAKE_CUDA_BUS="07")
     assert done.returncode == 4 and "NVIDIA's driver tells of no GPU at 0000:07:00.0" in done.stderr
 
@@ -210,19 +210,19 @@ WORK = [
       WHOLE], {}),
     ((GREEN, "3,4"), ["granule 0 4", "got 0:00000000000000ff ran on " + " ".join(map(str, range(16))), WHOLE],
      {"FAKE_CUDA_WIDE": "1"}),
-    ((GREEN, "3,4"), ["granule 0 1", "error -5: in the green context the probe ran on TPC 65"],
+    ((GREEN, "3,4"), ["granule 0 1", "error -5: the probe left the green context: it ran on TPC 65"],
      {"FAKE_CUDA_SPILL": "1"}),
     ((GREEN, "1"), ["granule 0 1", "error -22: the layout is not that of the GPU of this thread's CUDA context"],
      {"MADE_UP": "1"}),
-    (("3", "1"), ["granule -22 0", "error -22: way 3 is none"], {}),
+    (("3", "1"), ["granule -22 0", "error -22: unknown way 3"], {}),
     ((GREEN, "0x0"), ["granule 0 1", "error -22: the mask is empty"], {}),
     ((GREEN, "66"), ["granule 0 1", 'error -2: "66": there is no TPC 66; there are 0 to 65'], {}),
     ((MASKS, "1"), ["granule -38 0", "error -38: this driver has no callback before a launch"],
      {"FAKE_CUDA_NO_TABLE": "1"}),
-    ((GREEN, "1"), ["granule -5 0", "error -5: cuDevSmResourceSplitByCount: CUDA's error 915"],
+    ((GREEN, "1"), ["granule -5 0", "error -5: cuDevSmResourceSplitByCount: CUDA error 915"],
      {"FAKE_CUDA_SPLIT": "915"}),
-    ((GREEN, "1"), ["granule -95 0", "error -95: the driver makes no green contexts here, or not beside masks of "
-                    "launches in one process (CUDA's error 801)"], {"FAKE_CUDA_GREEN": "801"}),
+    ((GREEN, "1"), ["granule -95 0", "error -95: the driver does not support green contexts here, or not in a "
+                    "process that uses launch masks (CUDA error 801)"], {"FAKE_CUDA_GREEN": "801"}),
 ]
 
 

@@ -12,13 +12,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	std::string text(reinterpret_cast<const char *>(data) + 1 + gpcs.size(), size - 1 - gpcs.size());
 	try {
 		gpulens::Layout l = gpulens::layout_of(gpcs);
-		gpulens::TpcMask half = l.first_half(), mask = l.parse(text);
-		std::vector<uint64_t> words(l.words());
-		l.put(mask, words.data());
-		FUZZ_CHECK(l.get(words.data()).tpcs() == mask.tpcs());
+		gpulens::TpcMask half = l.first_half(), mask = l.parse_mask(text);
+		std::vector<uint64_t> words(l.word_count());
+		l.write_words(mask, words.data());
+		FUZZ_CHECK(l.read_words(words.data()).tpcs() == mask.tpcs());
 		FUZZ_CHECK(l.complement(l.complement(mask)).tpcs() == mask.tpcs());
-		l.check({mask, half});
-		l.make({1, 2}, gpulens::Placing::Packed, mask);
+		l.check_masks({mask, half});
+		l.make_masks({1, 2}, gpulens::Placing::Packed, mask);
 	} catch (const gpulens::Error &e) {
 		FUZZ_CHECK(e.err > 0 && *e.what());
 	}

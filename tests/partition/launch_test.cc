@@ -73,7 +73,7 @@ TEST(Launch, WhatIsNotToldIsNotGuessed)
 		return {0, ""};
 	};
 	std::pair<int, std::string> untold = {
-		ENODATA, "virtual GPCs, which the mask of a launch counts, only NVIDIA's driver tells"};
+		ENODATA, "a launch mask needs virtual GPC numbers, which only NVIDIA's driver reports"};
 
 	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), gpulens::TpcMask(66)),
 		  (std::pair<int, std::string>{EINVAL, "the mask is empty"}));
@@ -182,7 +182,7 @@ TEST(Told, AChildFindsTheLockFree)
 	std::atomic<bool> stop{false};
 	std::thread other([&] {
 		while (!stop)
-			gpulens::tell(&stop, layout, "mask", "stream", one(0));
+			gpulens::publish_partition(&stop, layout, "mask", "stream", one(0));
 	});
 	int status = 0;
 
@@ -190,14 +190,14 @@ TEST(Told, AChildFindsTheLockFree)
 		pid_t child = fork();
 		if (!child) {
 			alarm(5);
-			gpulens::tell(&layout, layout, "mask", "stream", one(1));
+			gpulens::publish_partition(&layout, layout, "mask", "stream", one(1));
 			_exit(0);
 		}
 		waitpid(child, &status, 0);
 	}
 	stop = true;
 	other.join();
-	gpulens::untell(&stop);
+	gpulens::withdraw_partition(&stop);
 	EXPECT_EQ(status, 0);
 }
 

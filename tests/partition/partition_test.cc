@@ -89,7 +89,7 @@ TEST(Layout, GpcsHaveTheirTpcsInOrder)
 	EXPECT_EQ(id, 1U);
 	EXPECT_EQ(mask, 0x18U);
 	EXPECT_EQ(gpulens_layout_gpc(l.get(), 3, &id, &mask), -ENOENT);
-	EXPECT_STREQ(gpulens_error(), "there are 3 GPCs, none at place 3");
+	EXPECT_STREQ(gpulens_error(), "there is no GPC at index 3; there are 3 GPCs");
 	EXPECT_EQ(mask, 0x18U);
 }
 
@@ -165,7 +165,7 @@ TEST(Masks, MoreThanThereAreIsRefused)
 	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 1, GPULENS_PACKED, &beyond, masks), -ENOENT);
 	EXPECT_STREQ(gpulens_error(), "there is no TPC 9; there are 0 to 8");
 	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 1, 2, nullptr, masks), -EINVAL);
-	EXPECT_STREQ(gpulens_error(), "placing 2 is none");
+	EXPECT_STREQ(gpulens_error(), "unknown placing 2");
 	EXPECT_EQ(masks[0], 5U);
 	EXPECT_EQ(masks[1], 6U);
 }
@@ -270,7 +270,7 @@ TEST(Masks, HalvesAreWholeGpcs)
 	EXPECT_EQ(half(least, "half:b"), 0U);
 	EXPECT_STREQ(gpulens_error(), "\"half:b\": there is only one TPC");
 	EXPECT_EQ(half(many, "half:a"), 0U);
-	EXPECT_STREQ(gpulens_error(), "halves of 21 GPCs");
+	EXPECT_STREQ(gpulens_error(), "halves of 21 GPCs are not supported; at most 20 GPCs");
 }
 
 // Dies with up to 12 GPCs of up to 12 TPCs, of which any may be disabled.

@@ -169,7 +169,7 @@ std::set<unsigned> enabled(const gpulens::Layout &layout, const std::string &lim
 	std::set<unsigned> tpcs;
 
 	try {
-		gpulens::LaunchMask bits = layout.launch_mask(layout.parse(limit));
+		gpulens::LaunchMask bits = layout.launch_mask(layout.parse_mask(limit));
 		for (unsigned n = 0; n < 128; n++)
 			if (!(bits[n / 64] >> n % 64 & 1))
 				tpcs.insert(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The C interface of the library; what it does is in tools/lib/tpc/ and tools/lib/source/.
+// The C interface (gpulens-partition.h): converts arguments and exceptions, and calls Layout and Work.
 #include "gpulens-partition.h"
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"
@@ -24,7 +24,8 @@ struct gpulens_layout : Layout {
 };
 
 struct gpulens_partition {
-	gpulens_partition(Layout of, std::unique_ptr<gpulens::Work> made) : layout(std::move(of)), work(std::move(made))
+	gpulens_partition(Layout its_layout, std::unique_ptr<gpulens::Work> its_work)
+		: layout(std::move(its_layout)), work(std::move(its_work))
 	{
 	}
 	const Layout layout;
@@ -35,7 +36,8 @@ namespace {
 
 thread_local std::string last_error;
 
-int failed(int err, const std::string &why) noexcept
+// Sets gpulens_error() and returns the negative errno.
+int set_error(int err, const std::string &why) noexcept
 {
 	try {
 		last_error = why;
@@ -45,38 +47,38 @@ int failed(int err, const std::string &why) noexcept
 	return -err;
 }
 
-// No exception leaves the library.
-template <typename F> int guarded(F f) noexcept
+// Calls f and turns an exception into an error: none may reach a C program.
+template <typename F> int catch_errors(F f) noexcept
 {
-	gpulens::NotCancelled whole;
+	gpulens::NotCancelled not_cancelled;
 
 	try {
 		f();
 		return 0;
 	} catch (const Error &e) {
-		return failed(e.err, e.what());
+		return set_error(e.err, e.what());
 	} catch (const std::bad_alloc &) {
-		return failed(ENOMEM, "out of memory");
+		return set_error(ENOMEM, "out of memory");
 	} catch (const std::exception &e) {
-		return failed(EIO, e.what());
+		return set_error(EIO, e.what());
 	} catch (...) {
-		return failed(EIO, "an exception of another library's");
+		return set_error(EIO, "unknown exception from another library");
 	}
 }
 
-template <typename... T> void need(T... pointers)
+template <typename... T> void require_pointers(T... pointers)
 {
 	bool missing = ((pointers == nullptr) || ...);
 
 	if (missing)
-		throw Error(EINVAL, "a pointer that may not be NULL is");
+		throw Error(EINVAL, "a required pointer is NULL");
 }
 
-gpulens::Way way_of(unsigned way)
+gpulens::Method method_of(unsigned way)
 {
 	if (way > GPULENS_GREEN_CLUSTERS)
-		throw Error(EINVAL, fmt::format("way {} is none", way));
-	return static_cast<gpulens::Way>(way);
+		throw Error(EINVAL, fmt::format("unknown way {}", way));
+	return static_cast<gpulens::Method>(way);
 }
 
 } // namespace
@@ -88,8 +90,8 @@ const char *gpulens_error(void)
 
 int gpulens_layout_open(const char *source, unsigned int gpu, struct gpulens_layout **layout)
 {
-	return guarded([&] {
-		need(layout);
+	return catch_errors([&] {
+		require_pointers(layout);
 		*layout =
 			std::make_unique<gpulens_layout>(gpulens::layout_from(source ? source : "auto", gpu)).release();
 	});
@@ -97,8 +99,8 @@ int gpulens_layout_open(const char *source, unsigned int gpu, struct gpulens_lay
 
 int gpulens_layout_make(const unsigned int *tpcs, size_t gpcs, struct gpulens_layout **layout)
 {
-	return guarded([&] {
-		need(tpcs, layout);
+	return catch_errors([&] {
+		require_pointers(tpcs, layout);
 		*layout = std::make_unique<gpulens_layout>(gpulens::layout_of({tpcs, tpcs + gpcs})).release();
 	});
 }
@@ -120,106 +122,107 @@ unsigned int gpulens_layout_tpcs(const struct gpulens_layout *layout)
 
 size_t gpulens_layout_words(const struct gpulens_layout *layout)
 {
-	return layout->words();
+	return layout->word_count();
 }
 
 int gpulens_layout_gpc(const struct gpulens_layout *layout, unsigned int index, unsigned int *id, uint64_t *mask)
 {
-	return guarded([&] {
-		need(layout);
+	return catch_errors([&] {
+		require_pointers(layout);
 		if (index >= layout->map.gpcs.size())
-			throw Error(ENOENT,
-				    fmt::format("there are {} GPCs, none at place {}", layout->map.gpcs.size(), index));
+			throw Error(ENOENT, fmt::format("there is no GPC at index {}; there are {} GPCs", index,
+							layout->map.gpcs.size()));
 		const tool::plan::GpcTpcs &gpc = layout->map.gpcs[index];
 		if (id)
 			*id = gpc.gpc;
 		if (mask)
-			layout->put(layout->gpc_mask(gpc), mask);
+			layout->write_words(layout->gpc_mask(gpc), mask);
 	});
 }
 
 int gpulens_masks_make(const struct gpulens_layout *layout, const unsigned int *sizes, size_t n, unsigned int how,
 		       const uint64_t *taken, uint64_t *masks)
 {
-	return guarded([&] {
-		need(layout, sizes, masks);
+	return catch_errors([&] {
+		require_pointers(layout, sizes, masks);
 		if (how != GPULENS_PACKED && how != GPULENS_DISTRIBUTED)
-			throw Error(EINVAL, fmt::format("placing {} is none", how));
-		std::vector<TpcMask> made = layout->make({sizes, sizes + n},
-							 how == GPULENS_PACKED ? tool::plan::Placing::Packed
-									       : tool::plan::Placing::Distributed,
-							 taken ? layout->get(taken) : TpcMask(layout->map.tpcs));
+			throw Error(EINVAL, fmt::format("unknown placing {}", how));
+		std::vector<TpcMask> made = layout->make_masks(
+			{sizes, sizes + n},
+			how == GPULENS_PACKED ? tool::plan::Placing::Packed : tool::plan::Placing::Distributed,
+			taken ? layout->read_words(taken) : TpcMask(layout->map.tpcs));
 		for (size_t i = 0; i < n; i++)
-			layout->put(made[i], masks + i * layout->words());
+			layout->write_words(made[i], masks + i * layout->word_count());
 	});
 }
 
 int gpulens_mask_of_gpcs(const struct gpulens_layout *layout, const unsigned int *ids, size_t n, uint64_t *mask)
 {
-	return guarded([&] {
-		need(layout, ids, mask);
-		layout->put(layout->of_gpcs({ids, ids + n}), mask);
+	return catch_errors([&] {
+		require_pointers(layout, ids, mask);
+		layout->write_words(layout->mask_of_gpcs({ids, ids + n}), mask);
 	});
 }
 
 int gpulens_mask_complement(const struct gpulens_layout *layout, const uint64_t *mask, uint64_t *complement)
 {
-	return guarded([&] {
-		need(layout, mask, complement);
-		layout->put(layout->complement(layout->get(mask)), complement);
+	return catch_errors([&] {
+		require_pointers(layout, mask, complement);
+		layout->write_words(layout->complement(layout->read_words(mask)), complement);
 	});
 }
 
 int gpulens_mask_count(const struct gpulens_layout *layout, const uint64_t *mask, unsigned int *tpcs)
 {
-	return guarded([&] {
-		need(layout, mask, tpcs);
-		*tpcs = layout->get(mask).count();
+	return catch_errors([&] {
+		require_pointers(layout, mask, tpcs);
+		*tpcs = layout->read_words(mask).count();
 	});
 }
 
 int gpulens_mask_launch(const struct gpulens_layout *layout, const uint64_t *mask, uint64_t disable[2])
 {
-	return guarded([&] {
-		need(layout, mask, disable);
-		std::array<uint64_t, 2> bits = layout->launch_mask(layout->get(mask));
+	return catch_errors([&] {
+		require_pointers(layout, mask, disable);
+		std::array<uint64_t, 2> bits = layout->launch_mask(layout->read_words(mask));
 		std::copy(bits.begin(), bits.end(), disable);
 	});
 }
 
 int gpulens_mask_parse(const struct gpulens_layout *layout, const char *text, uint64_t *mask)
 {
-	return guarded([&] {
-		need(layout, text, mask);
-		layout->put(layout->parse(text), mask);
+	return catch_errors([&] {
+		require_pointers(layout, text, mask);
+		layout->write_words(layout->parse_mask(text), mask);
 	});
 }
 
 int gpulens_masks_check(const struct gpulens_layout *layout, const uint64_t *masks, size_t n, uint64_t *split)
 {
-	return guarded([&] {
-		need(layout, masks);
+	return catch_errors([&] {
+		require_pointers(layout, masks);
 		std::vector<TpcMask> all;
 		for (size_t i = 0; i < n; i++)
-			all.push_back(layout->get(masks + i * layout->words(), fmt::format("mask {}: ", i)));
-		TpcMask shared = layout->check(all);
+			all.push_back(
+				layout->read_words(masks + i * layout->word_count(), fmt::format("mask {}: ", i)));
+		TpcMask shared = layout->check_masks(all);
 		if (split)
-			layout->put(shared, split);
+			layout->write_words(shared, split);
 	});
 }
 
 int gpulens_way_granule(unsigned int way, unsigned int *tpcs)
 {
-	return guarded([&] {
-		need(tpcs);
-		*tpcs = gpulens::granule(way_of(way));
+	return catch_errors([&] {
+		require_pointers(tpcs);
+		*tpcs = gpulens::granularity(method_of(way));
 	});
 }
 
 int gpulens_layout_open_cuda(struct gpulens_layout **layout)
 {
-	return guarded([&] {
-		need(layout);
+	return catch_errors([&] {
+		require_pointers(layout);
 		*layout = std::make_unique<gpulens_layout>(gpulens::gpu_of_device(gpulens::device_of_context()).layout)
 				  .release();
 	});
@@ -228,19 +231,19 @@ int gpulens_layout_open_cuda(struct gpulens_layout **layout)
 int gpulens_partition_open(const struct gpulens_layout *layout, unsigned int way, const uint64_t *mask,
 			   struct gpulens_partition **partition)
 {
-	return guarded([&] {
-		need(layout, mask, partition);
+	return catch_errors([&] {
+		require_pointers(layout, mask, partition);
 		*partition = std::make_unique<gpulens_partition>(
-				     *layout, gpulens::make_work(way_of(way), *layout, layout->get(mask)))
+				     *layout, gpulens::make_work(method_of(way), *layout, layout->read_words(mask)))
 				     .release();
 	});
 }
 
 int gpulens_partition_tpcs(const struct gpulens_partition *partition, uint64_t *mask)
 {
-	return guarded([&] {
-		need(partition, mask);
-		partition->layout.put(partition->work->tpcs(), mask);
+	return catch_errors([&] {
+		require_pointers(partition, mask);
+		partition->layout.write_words(partition->work->tpcs(), mask);
 	});
 }
 
@@ -251,5 +254,5 @@ void *gpulens_partition_stream(const struct gpulens_partition *partition)
 
 void gpulens_partition_close(struct gpulens_partition *partition)
 {
-	guarded([&] { delete partition; });
+	catch_errors([&] { delete partition; });
 }

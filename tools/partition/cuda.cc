@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See cuda.hpp.
+// Loads CUDA's driver API, and implements the probe kernel.
 #include "partition/cuda.hpp"
 
 #include "lib/base/errors.hpp"
@@ -14,9 +14,9 @@ namespace gpulens {
 
 namespace {
 
-template <typename F> void need(void *library, const char *name, F &to)
+template <typename F> void load_function(void *library, const char *name, F &function)
 {
-	if (!find(library, name, to))
+	if (!find(library, name, function))
 		throw Error(ENOSYS, fmt::format("libcuda.so.1 has no {}", name));
 }
 
@@ -26,27 +26,27 @@ Cuda load_cuda()
 	Cuda c{};
 
 	if (!library)
-		throw Error(ENODEV, fmt::format("no CUDA: {}", dlerror()));
+		throw Error(ENODEV, fmt::format("cannot load CUDA: {}", dlerror()));
 	c.library = library;
-	need(library, "cuInit", c.init);
-	need(library, "cuCtxGetCurrent", c.context);
-	need(library, "cuCtxSetCurrent", c.set_context);
-	need(library, "cuDevicePrimaryCtxRetain", c.retain);
-	need(library, "cuCtxGetDevice", c.device);
-	need(library, "cuDeviceGetByPCIBusId", c.by_pci);
-	need(library, "cuDeviceGetPCIBusId", c.pci);
-	need(library, "cuDeviceGetUuid", c.uuid);
-	need(library, "cuDeviceGetAttribute", c.attribute);
-	need(library, "cuModuleLoadData", c.load);
-	need(library, "cuModuleUnload", c.unload);
-	need(library, "cuModuleGetFunction", c.function);
-	need(library, "cuMemAlloc_v2", c.alloc);
-	need(library, "cuMemFree_v2", c.free);
-	need(library, "cuMemcpyDtoH_v2", c.copy);
-	need(library, "cuLaunchKernel", c.launch);
-	need(library, "cuStreamCreate", c.make_stream);
-	need(library, "cuStreamDestroy_v2", c.free_stream);
-	need(library, "cuStreamSynchronize", c.wait);
+	load_function(library, "cuInit", c.init);
+	load_function(library, "cuCtxGetCurrent", c.context);
+	load_function(library, "cuCtxSetCurrent", c.set_context);
+	load_function(library, "cuDevicePrimaryCtxRetain", c.retain);
+	load_function(library, "cuCtxGetDevice", c.device);
+	load_function(library, "cuDeviceGetByPCIBusId", c.by_pci);
+	load_function(library, "cuDeviceGetPCIBusId", c.pci);
+	load_function(library, "cuDeviceGetUuid", c.uuid);
+	load_function(library, "cuDeviceGetAttribute", c.attribute);
+	load_function(library, "cuModuleLoadData", c.load);
+	load_function(library, "cuModuleUnload", c.unload);
+	load_function(library, "cuModuleGetFunction", c.function);
+	load_function(library, "cuMemAlloc_v2", c.alloc);
+	load_function(library, "cuMemFree_v2", c.free);
+	load_function(library, "cuMemcpyDtoH_v2", c.copy);
+	load_function(library, "cuLaunchKernel", c.launch);
+	load_function(library, "cuStreamCreate", c.make_stream);
+	load_function(library, "cuStreamDestroy_v2", c.free_stream);
+	load_function(library, "cuStreamSynchronize", c.wait);
 	c.green = find(library, "cuDeviceGetDevResource", c.resource) &&
 		  find(library, "cuDevSmResourceSplitByCount", c.split) &&
 		  find(library, "cuDevResourceGenerateDesc", c.describe) &&
@@ -56,7 +56,7 @@ Cuda load_cuda()
 	return c;
 }
 
-constexpr char PROBE[] = R"(.version 6.0
+constexpr char PROBE_PTX[] = R"(.version 6.0
 .target sm_50
 .address_size 64
 .visible .entry probe(.param .u64 out)
@@ -89,14 +89,14 @@ END:
 
 const Cuda &cuda()
 {
-	static Cuda one = load_cuda();
-	return one;
+	static const Cuda loaded = load_cuda();
+	return loaded;
 }
 
-void check(int result, const char *what)
+void check(int result, const char *call)
 {
 	if (result)
-		throw Error(EIO, fmt::format("{}: CUDA's error {}", what, result));
+		throw Error(EIO, fmt::format("{}: CUDA error {}", call, result));
 }
 
 void make_current(int device)
@@ -110,7 +110,7 @@ void make_current(int device)
 static KnownGpu gpu_at(const char *pci)
 {
 	try {
-		tool::Gpu gpu = tool::DriverSource::gpu_at(pci); // others may be closed to this process
+		tool::Gpu gpu = tool::DriverSource::gpu_at(pci); // a container may deny access to other GPUs
 		return {.pci = pci, .layout = layout_of_gpu(gpu), .sms = static_cast<unsigned>(gpu.sms.size())};
 	} catch (const tool::SourceError &e) {
 		throw Error(ENODEV, e.what());
@@ -145,22 +145,22 @@ GpuUuid uuid_of_device(int device)
 	return uuid;
 }
 
-void smid_must_be_the_gpus(int device)
+void check_smid_is_physical(int device)
 {
-	constexpr int MPS_ENABLED = 133; // CU_DEVICE_ATTRIBUTE_MPS_ENABLED; older drivers do not know it
+	constexpr int MPS_ENABLED = 133; // CU_DEVICE_ATTRIBUTE_MPS_ENABLED; older drivers return an error
 	int mps = 0;
 
 	if (!cuda().attribute(&mps, MPS_ENABLED, device) && mps)
 		throw Error(ENOTSUP,
-			    "under MPS %smid is not the GPU's number of an SM, so that no partition can be verified");
+			    "under MPS, %smid is not the physical SM number, so partitions cannot be verified");
 }
 
-Probe::Probe(unsigned sms) : cuda_(cuda()), where_(size_t{sms} * BLOCKS_PER_SM)
+Probe::Probe(unsigned sms) : cuda_(cuda()), smids_(size_t{sms} * BLOCKS_PER_SM)
 {
-	check(cuda_.load(&module_, PROBE), "loading the probe");
+	check(cuda_.load(&module_, PROBE_PTX), "loading the probe");
 	int err = cuda_.function(&function_, module_, "probe");
 	if (!err)
-		err = cuda_.alloc(&memory_, where_.size() * sizeof(where_[0]));
+		err = cuda_.alloc(&memory_, smids_.size() * sizeof(smids_[0]));
 	if (err)
 		cuda_.unload(module_);
 	check(err, "memory for the probe");
@@ -176,12 +176,12 @@ std::set<unsigned> Probe::run(void *stream)
 {
 	void *parameters[] = {&memory_};
 
-	check(cuda_.launch(function_, static_cast<unsigned>(where_.size()), 1, 1, 1024, 1, 1, 0, stream, parameters,
+	check(cuda_.launch(function_, static_cast<unsigned>(smids_.size()), 1, 1, 1024, 1, 1, 0, stream, parameters,
 			   nullptr),
 	      "launching the probe");
 	check(cuda_.wait(stream), "running the probe");
-	check(cuda_.copy(where_.data(), memory_, where_.size() * sizeof(where_[0])), "reading the probe");
-	return {where_.begin(), where_.end()};
+	check(cuda_.copy(smids_.data(), memory_, smids_.size() * sizeof(smids_[0])), "reading the probe");
+	return {smids_.begin(), smids_.end()};
 }
 
 } // namespace gpulens

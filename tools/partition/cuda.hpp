@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// CUDA's driver API, as far as it is used (cuda.h is in no free package), and a kernel that tells where it ran.
+// The part of CUDA's driver API that the library calls, loaded at run time (cuda.h is in no free package), and a probe
+// kernel that reports the SMs it ran on.
 #pragma once
 #include "lib/launch/launch_hook.hpp"
 #include "partition/layout.hpp"
@@ -13,7 +14,7 @@
 
 namespace gpulens {
 
-// A CUdevResource of cuda.h (CUDA 12.4 to 13.0): 144 bytes, of which those are named that are read.
+// CUdevResource of cuda.h (CUDA 12.4 to 13.0), 144 bytes. Only the members that are read have names.
 struct SmResource {
 	uint32_t type; // 1: SMs
 	unsigned char padding[92];
@@ -22,8 +23,9 @@ struct SmResource {
 };
 static_assert(sizeof(SmResource) == 144 && offsetof(SmResource, sms) == 96);
 
+// Functions of libcuda.so.1; load_cuda() has their names there. All return a CUresult, 0 for success.
 struct Cuda {
-	void *library;
+	void *library; // of dlopen()
 	int (*init)(unsigned);
 	int (*context)(void **);
 	int (*set_context)(void *);
@@ -45,10 +47,9 @@ struct Cuda {
 	int (*free_stream)(void *);
 	int (*wait)(void *stream);
 
-	// Green contexts: from CUDA 12.4 on; all there, or green is false.
-	bool green;
+	bool green; // the functions of green contexts, which follow, exist (CUDA 12.4 and later)
 	int (*resource)(int device, SmResource *, unsigned type);
-	int (*split)(SmResource *groups, unsigned *count, const SmResource *of, SmResource *rest, unsigned flags,
+	int (*split)(SmResource *groups, unsigned *count, const SmResource *input, SmResource *rest, unsigned flags,
 		     unsigned least);
 	int (*describe)(void **, SmResource *, unsigned count);
 	int (*make_green)(void **, void *description, int device, unsigned flags);
@@ -56,41 +57,49 @@ struct Cuda {
 	int (*green_stream)(void **, void *green, unsigned flags, int priority);
 };
 
-// Loaded and initialized, once. Like all here it throws Error.
-const Cuda &cuda();
-void check(int result, const char *what);
+// All functions below throw Error.
 
-// Of the calling thread's CUDA context; where it has none, device 0, whose primary context becomes the thread's.
+// Returns the driver API; the first call loads and initializes it.
+const Cuda &cuda();
+// Throws Error (EIO) if result is not CUDA_SUCCESS; call names the function in the message.
+void check(int result, const char *call);
+
+// Returns the device of the calling thread's CUDA context. If the thread has no context, makes the primary context of
+// device 0 current in it.
 int device_of_context();
+// Makes a device's primary context current in the calling thread.
 void make_current(int device);
 
-// What NVIDIA's driver says of a GPU.
+// A GPU as NVIDIA's driver reports it.
 struct KnownGpu {
-	std::string pci; // as CUDA has it, "0000:01:00.0"
+	std::string pci; // PCI address as CUDA writes it, "0000:01:00.0"
 	Layout layout;
 	unsigned sms;
 };
+// device: CUDA's number of the device. Throws Error (ENODEV) if the driver does not report the GPU or its GPCs.
 KnownGpu gpu_of_device(int device);
 GpuUuid uuid_of_device(int device);
-// Throws where it is not: under MPS (seen with driver 580) a kernel that was kept from SMs finds the others numbered from
-// 0 on.
-void smid_must_be_the_gpus(int device);
+// Throws Error (ENOTSUP) under MPS: there, %smid of a kernel that is restricted to some SMs counts only these, from 0
+// (seen with driver 580).
+void check_smid_is_physical(int device);
 
-// Its blocks stay some 20 us, so that as many as fit are spread over all SMs, and note where they were.
+// A kernel whose blocks write down their %smid. Each block runs for about 20 us, so that a full grid covers all SMs.
 class Probe {
 public:
-	explicit Probe(unsigned sms); // of the GPU
+	// sms: number of SMs of the GPU.
+	explicit Probe(unsigned sms);
 	Probe(const Probe &) = delete;
 	Probe &operator=(const Probe &) = delete;
 	~Probe();
 
-	// SMs (%smid) that it ran on.
+	// Runs the kernel in a CUstream (nullptr: the default stream), waits for it, and returns the %smid of its
+	// blocks.
 	std::set<unsigned> run(void *stream = nullptr);
 
 private:
 	static constexpr unsigned BLOCKS_PER_SM = 8;
 	const Cuda &cuda_;
-	std::vector<unsigned> where_;
+	std::vector<unsigned> smids_; // by block
 	void *module_ = nullptr, *function_ = nullptr;
 	uint64_t memory_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See launch.hpp.
+// Verifies launch masks and sets them through the driver's callback.
 #include "partition/launch.hpp"
 
 #include "partition/publish_stream.hpp"
@@ -18,7 +18,7 @@ namespace gpulens {
 
 namespace {
 
-// SMs that a launch with this mask ran on.
+// Runs the probe with this mask and returns the SMs it ran on.
 std::set<unsigned> run_masked(Probe &probe, const LaunchMask &mask)
 {
 	hook::set_next(mask);
@@ -30,132 +30,138 @@ std::set<unsigned> run_masked(Probe &probe, const LaunchMask &mask)
 	}
 }
 
-// Only one TPC at a time is disabled: a mask that means something else could leave none, and the GPU would hang.
-void verify(const Layout &layout, unsigned sms)
+// Disables one TPC at a time. If the bits do not mean what is assumed, a larger mask could disable all TPCs, and the
+// GPU would hang.
+void verify_masks(const Layout &layout, unsigned sms)
 {
 	Probe probe(sms);
 	unsigned before = hook::seen().launches, per = sms / layout.map.tpcs;
 	std::set<unsigned> all = probe.run();
 
 	if (hook::seen().launches == before)
-		throw Error(ENOSYS, "the driver does not call back before a launch");
+		throw Error(ENOSYS, "the driver does not call the callback before a launch");
 	if (hook::seen().version != hook::VERSION)
-		throw Error(ENOSYS, fmt::format("descriptors of launches have version {:#x} here; known is {:#x}",
-						hook::seen().version, hook::VERSION));
+		throw Error(ENOSYS,
+			    fmt::format("launch descriptors have version {:#x}; only version {:#x} is supported",
+					hook::seen().version, hook::VERSION));
 	void *context = nullptr;
 	check(cuda().context(&context), "cuCtxGetCurrent");
 	if (hook::seen().context != context)
-		throw Error(ENOSYS, "the driver's callback does not tell the context of a launch where it is known to");
+		throw Error(ENOSYS,
+			    "the driver's callback does not report the context of a launch at the known offset");
 	if (all.size() != sms || *all.rbegin() != sms - 1)
 		throw Error(EIO,
-			    fmt::format("the probe ran on {} of {} SMs: masks are for a whole GPU, and this one may "
-					"be divided (MIG; nvidia-smi -L)",
+			    fmt::format("the probe ran on {} of {} SMs: masks need a whole GPU, and this GPU may be "
+					"divided (MIG; nvidia-smi -L)",
 					all.size(), sms));
 	for (unsigned tpc = 0; tpc < layout.map.tpcs; tpc++) {
-		LaunchMask one{};
-		one[layout.launch_bits[tpc] / 64] = uint64_t{1} << layout.launch_bits[tpc] % 64;
-		std::set<unsigned> expected = all, ran = run_masked(probe, one);
+		LaunchMask disabled{};
+		disabled[layout.launch_bits[tpc] / 64] = uint64_t{1} << layout.launch_bits[tpc] % 64;
+		std::set<unsigned> expected = all, ran = run_masked(probe, disabled);
 		for (unsigned sm = tpc * per; sm < (tpc + 1) * per; sm++)
 			expected.erase(sm);
 		if (ran == expected)
 			continue;
 		std::vector<unsigned> gone;
 		std::set_difference(all.begin(), all.end(), ran.begin(), ran.end(), std::back_inserter(gone));
-		throw Error(EIO, fmt::format("bit {} of a launch's mask took SMs {} away, and not TPC {}'s",
-					     layout.launch_bits[tpc],
-					     gone.empty() ? "none" : fmt::format("{}", fmt::join(gone, ", ")), tpc));
+		throw Error(EIO,
+			    fmt::format("bit {} of the launch mask disabled {} instead of the SMs of TPC {}",
+					layout.launch_bits[tpc],
+					gone.empty() ? "no SM" : fmt::format("SMs {}", fmt::join(gone, ", ")), tpc));
 	}
 }
 
 } // namespace
 
-Launches &Launches::the()
+Launches &Launches::instance()
 {
-	static Launches one;
-	return one;
+	static Launches launches;
+	return launches;
 }
 
-const Layout &Launches::ready()
+const Layout &Launches::verified_layout()
 {
 	static std::mutex lock;
 	std::lock_guard<std::mutex> hold(lock);
 
 	if (failed_)
 		throw *failed_;
-	if (ready_)
+	if (verified_)
 		return layout_;
 	try {
 		int device = device_of_context();
 		KnownGpu gpu = gpu_of_device(device);
 		layout_ = gpu.layout;
-		layout_.launch_mask(layout_.complement(TpcMask(layout_.map.tpcs))); // are all bits known?
+		layout_.launch_mask(
+			layout_.complement(TpcMask(layout_.map.tpcs))); // throws if a TPC's bit is not known
 		sms_ = gpu.sms;
-		smid_must_be_the_gpus(device);
+		check_smid_is_physical(device);
 		if (const char *why = hook::subscribe(cuda().library))
 			throw Error(ENOSYS, why);
 		hook::only_on(uuid_of_device(device));
-		verify(layout_, sms_);
+		verify_masks(layout_, sms_);
 	} catch (const Error &e) {
 		failed_ = e;
 		throw;
 	}
-	ready_ = true;
+	verified_ = true;
 	return layout_;
 }
 
 void Launches::set_global(const TpcMask &enabled)
 {
-	hook::set_global(ready().launch_mask(enabled));
-	tell(this, layout_, "mask", "all launches", enabled);
+	hook::set_global(verified_layout().launch_mask(enabled));
+	publish_partition(this, layout_, "mask", "all launches", enabled);
 }
 
 void Launches::set_next(const TpcMask &enabled)
 {
-	hook::set_next(ready().launch_mask(enabled));
+	hook::set_next(verified_layout().launch_mask(enabled));
 }
 
-// Does the stream's object, whose address its handle begins with, point to the descriptor? With driver 580 each did, at
-// 992, of 430 streams; and 537,012 launches in 2,000 of them and in others' threads never had another descriptor.
-static bool points_to(const void *stream, const void *descriptor)
+// Returns whether the object of the stream, whose address is the first word that the CUstream points to, contains the
+// address of the descriptor. With driver 580, all 430 streams tested had it at offset 992, and none of 537,012 launches
+// in 2,000 streams and in other threads used another descriptor.
+static bool has_descriptor(const void *stream, const void *descriptor)
 {
-	constexpr size_t WORDS = 128;
+	constexpr size_t OBJECT_WORDS = 128;
 	const unsigned char *object = nullptr;
-	const void *words[WORDS];
+	const void *words[OBJECT_WORDS];
 
 	std::memcpy(&object, stream, sizeof(object));
 	std::memcpy(words, object, sizeof(words));
-	return std::find(words, words + WORDS, descriptor) != words + WORDS;
+	return std::find(words, words + OBJECT_WORDS, descriptor) != words + OBJECT_WORDS;
 }
 
-// The program's next launch keeps its mask over those of the probe.
-class KeptNext {
+// Saves the mask of the program's next launch while probes are launched, which would use it up.
+class NextMaskKeeper {
 public:
-	KeptNext() : mask_(hook::take_next()) {}
-	KeptNext(const KeptNext &) = delete;
-	KeptNext &operator=(const KeptNext &) = delete;
-	~KeptNext() { hook::set_next(mask_); }
+	NextMaskKeeper() : mask_(hook::take_next()) {}
+	NextMaskKeeper(const NextMaskKeeper &) = delete;
+	NextMaskKeeper &operator=(const NextMaskKeeper &) = delete;
+	~NextMaskKeeper() { hook::set_next(mask_); }
 
 private:
 	std::optional<LaunchMask> mask_;
 };
 
-// The callback is not told the stream, but where the launch's descriptor lies, and each stream has its own. A launch of the probe
-// tells which.
+// The callback does not get the stream of a launch, but the address of the launch descriptor, and each stream has its
+// own descriptor. A launch of the probe in the stream finds the address.
 const void *Launches::set_stream(void *stream, const TpcMask &enabled)
 {
-	constexpr uintptr_t LEGACY = 1, PER_THREAD = 2;
-	LaunchMask mask = ready().launch_mask(enabled);
+	constexpr uintptr_t LEGACY_STREAM = 1, PER_THREAD_STREAM = 2; // CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
+	LaunchMask mask = verified_layout().launch_mask(enabled);
 	uintptr_t handle = reinterpret_cast<uintptr_t>(stream);
-	KeptNext kept;
+	NextMaskKeeper keeper;
 	Probe probe(sms_);
 
-	if (handle == PER_THREAD)
-		throw Error(ENOTSUP, "the per-thread default stream is another one in each thread");
+	if (handle == PER_THREAD_STREAM)
+		throw Error(ENOTSUP, "the per-thread default stream is a different stream in each thread");
 	probe.run(stream);
 	const void *descriptor = hook::seen().descriptor;
 	probe.run(stream);
-	if (descriptor != hook::seen().descriptor || (handle > LEGACY && !points_to(stream, descriptor)))
-		throw Error(ENOTSUP, "the stream's launches cannot be told from others'");
+	if (descriptor != hook::seen().descriptor || (handle > LEGACY_STREAM && !has_descriptor(stream, descriptor)))
+		throw Error(ENOTSUP, "launches of this stream cannot be distinguished from launches of other streams");
 	hook::set_of_descriptor(descriptor, mask);
 	unsigned per = sms_ / layout_.map.tpcs;
 	for (unsigned sm : probe.run(stream))
@@ -163,13 +169,13 @@ const void *Launches::set_stream(void *stream, const TpcMask &enabled)
 			hook::set_of_descriptor(descriptor, std::nullopt);
 			throw Error(EIO, fmt::format("with the stream's mask the probe ran on SM {}", sm));
 		}
-	tell(stream, layout_, "mask", "stream", enabled);
+	publish_partition(stream, layout_, "mask", "stream", enabled);
 	return descriptor;
 }
 
-void Launches::end_stream(const void *launches)
+void Launches::end_stream(const void *descriptor)
 {
-	hook::set_of_descriptor(launches, std::nullopt);
+	hook::set_of_descriptor(descriptor, std::nullopt);
 }
 
 } // namespace gpulens

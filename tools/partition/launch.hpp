@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Masks of launches in this process (lib/launch/launch_hook.hpp), of TPCs by their numbers. Nothing is masked before a probe kernel has
-// shown, TPC by TPC, that masks do on this GPU and driver what they are taken for.
+// Restricts kernel launches of this process to sets of TPCs, through launch masks (lib/launch/launch_hook.hpp). Before
+// the first mask is set, a probe kernel verifies TPC by TPC that a mask disables the expected SMs on this GPU and
+// driver.
 #pragma once
 #include "lib/launch/launch_hook.hpp"
 #include "partition/cuda.hpp"
@@ -13,24 +14,27 @@ namespace gpulens {
 
 class Launches {
 public:
-	static Launches &the();
+	// There is one per process, as the driver's callback.
+	static Launches &instance();
 
-	// Hooks the driver and verifies masks on the GPU of the calling thread's CUDA context, or of device 0 where it has none;
-	// once. Throws Error, and the same one again: what is missing, or what the probe saw instead.
-	const Layout &ready();
-	// For all launches that no other mask is for. Throws Error, as ready().
+	// Installs the driver's callback and verifies masks on the GPU of device_of_context(), at the first call.
+	// Returns that GPU's layout. Throws Error, the same at each call: what is missing, or what the probe found.
+	const Layout &verified_layout();
+	// Restricts all launches that no other mask applies to. Throws Error, as verified_layout().
 	void set_global(const TpcMask &enabled);
-	// For all of a stream of the calling thread's context, until it is destroyed, over the global one. Graphs are not launched
-	// through the stream that they are launched in. Runs the probe on the stream: it must not be capturing. Returns what
-	// end_stream() wants. Throws Error, as ready(), and where the stream's launches cannot be told from others'.
+	// Restricts all launches of a stream of the calling thread's context; overrides the global mask. Graphs are not
+	// covered: they are not launched through their stream. Runs the probe in the stream, which must not be
+	// capturing. Returns the argument of end_stream(). Throws Error, as verified_layout(), and ENOTSUP if launches
+	// of the stream cannot be recognized.
 	const void *set_stream(void *stream, const TpcMask &enabled);
-	// Before the stream is destroyed: another one may get its place, and then would have its mask.
-	static void end_stream(const void *launches);
-	// For the calling thread's next launch, over both.
+	// Removes a stream's mask. Call it before the stream is destroyed: a new stream may get the same descriptor,
+	// and would inherit the mask.
+	static void end_stream(const void *descriptor);
+	// Restricts the calling thread's next launch; overrides all other masks. Throws Error, as verified_layout().
 	void set_next(const TpcMask &enabled);
 
 private:
-	bool ready_ = false;
+	bool verified_ = false;
 	std::optional<Error> failed_;
 	Layout layout_;
 	unsigned sms_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See layout.hpp.
+// Builds layouts from GPUs, and makes, parses and checks masks.
 #include "partition/layout.hpp"
 
 #include "lib/base/errors.hpp"
@@ -25,27 +25,27 @@ namespace gpulens {
 namespace {
 
 constexpr unsigned MAX_TPCS = 65536;
-constexpr size_t MAX_GPCS_HALVED = 20; // a million ways
+constexpr size_t MAX_GPCS_HALVED = 20; // first_half() tries 2^19 sets of GPCs
 
-// The numbers of "2,3" and "0-9,12". Throws Error.
-std::vector<unsigned> numbers(const std::string &text, const std::string &whole)
+// Parses "2,3" and "0-9,12". whole: the user's text, for the message. Throws Error (EINVAL).
+std::vector<unsigned> parse_numbers(const std::string &text, const std::string &whole)
 {
 	std::vector<unsigned> list;
 	const char *at = text.data(), *end = at + text.size();
 
-	auto one = [&](unsigned &to) {
-		std::from_chars_result r = std::from_chars(at, end, to);
-		if (r.ec != std::errc() || to >= MAX_TPCS)
+	auto take_number = [&](unsigned &number) {
+		std::from_chars_result r = std::from_chars(at, end, number);
+		if (r.ec != std::errc() || number >= MAX_TPCS)
 			throw Error(EINVAL,
 				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
 		at = r.ptr;
 	};
 	do {
 		unsigned first = 0;
-		one(first);
+		take_number(first);
 		unsigned last = first;
 		if (at < end && *at == '-')
-			one((at++, last));
+			take_number((at++, last));
 		if (last < first || (at < end && *at != ','))
 			throw Error(EINVAL,
 				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
@@ -57,19 +57,19 @@ std::vector<unsigned> numbers(const std::string &text, const std::string &whole)
 
 } // namespace
 
-void Layout::put(const TpcMask &mask, uint64_t *to) const
+void Layout::write_words(const TpcMask &mask, uint64_t *words) const
 {
-	std::fill(to, to + words(), 0);
+	std::fill(words, words + word_count(), 0);
 	for (unsigned tpc : mask.tpcs())
-		to[tpc / 64] |= uint64_t{1} << tpc % 64;
+		words[tpc / 64] |= uint64_t{1} << tpc % 64;
 }
 
-TpcMask Layout::get(const uint64_t *from, const std::string &item) const
+TpcMask Layout::read_words(const uint64_t *words, const std::string &item) const
 {
 	TpcMask mask(map.tpcs);
 
-	for (size_t tpc = 0; tpc < words() * 64; tpc++) {
-		if (!(from[tpc / 64] >> tpc % 64 & 1))
+	for (size_t tpc = 0; tpc < word_count() * 64; tpc++) {
+		if (!(words[tpc / 64] >> tpc % 64 & 1))
 			continue;
 		if (tpc >= map.tpcs)
 			throw Error(ENOENT,
@@ -88,7 +88,7 @@ TpcMask Layout::gpc_mask(const GpcTpcs &gpc) const
 	return mask;
 }
 
-TpcMask Layout::of_gpcs(const std::vector<unsigned> &ids) const
+TpcMask Layout::mask_of_gpcs(const std::vector<unsigned> &ids) const
 {
 	TpcMask mask(map.tpcs);
 
@@ -122,10 +122,11 @@ TpcMask Layout::first_half() const
 {
 	TpcMask half(map.tpcs);
 	size_t n = map.gpcs.size(), best = 0;
-	long off = map.tpcs; // how far from half, doubled; with nothing or all it is that far
+	long off = map.tpcs; // twice the distance from half of the TPCs; initially that of the empty set
 
 	if (n > MAX_GPCS_HALVED)
-		throw Error(ERANGE, fmt::format("halves of {} GPCs", n));
+		throw Error(ERANGE,
+			    fmt::format("halves of {} GPCs are not supported; at most {} GPCs", n, MAX_GPCS_HALVED));
 	for (size_t set = 1; set < size_t{1} << n; set += 2) {
 		long sum = 0;
 		for (size_t i = 0; i < n; i++)
@@ -144,7 +145,7 @@ TpcMask Layout::first_half() const
 	return half;
 }
 
-std::vector<TpcMask> Layout::make(const std::vector<unsigned> &sizes, Placing how, const TpcMask &taken) const
+std::vector<TpcMask> Layout::make_masks(const std::vector<unsigned> &sizes, Placing placing, const TpcMask &taken) const
 {
 	unsigned left = map.tpcs - taken.count();
 
@@ -156,10 +157,10 @@ std::vector<TpcMask> Layout::make(const std::vector<unsigned> &sizes, Placing ho
 			throw Error(ENOSPC, fmt::format("size {} is {} TPCs, of which {} are left", i, sizes[i], left));
 		left -= sizes[i];
 	}
-	return tool::plan::place(map, taken, sizes, how);
+	return tool::plan::place(map, taken, sizes, placing);
 }
 
-TpcMask Layout::parse(const std::string &text) const
+TpcMask Layout::parse_mask(const std::string &text) const
 {
 	TpcMask mask(map.tpcs);
 
@@ -172,9 +173,9 @@ TpcMask Layout::parse(const std::string &text) const
 		return half;
 	}
 	if (text.compare(0, 4, "gpc:") == 0)
-		return of_gpcs(numbers(text.substr(4), text));
+		return mask_of_gpcs(parse_numbers(text.substr(4), text));
 	std::optional<std::vector<u32>> hex = tool::plan::parse_mask(text);
-	for (unsigned tpc : hex ? *hex : numbers(text, text)) {
+	for (unsigned tpc : hex ? *hex : parse_numbers(text, text)) {
 		if (tpc >= map.tpcs)
 			throw Error(ENOENT, fmt::format("\"{}\": there is no TPC {}; there are 0 to {}", text, tpc,
 							map.tpcs - 1));
@@ -183,7 +184,7 @@ TpcMask Layout::parse(const std::string &text) const
 	return mask;
 }
 
-TpcMask Layout::check(const std::vector<TpcMask> &masks) const
+TpcMask Layout::check_masks(const std::vector<TpcMask> &masks) const
 {
 	TpcMask shared(map.tpcs);
 
@@ -213,7 +214,7 @@ std::array<uint64_t, 2> Layout::launch_mask(const TpcMask &mask) const
 	if (!mask.count())
 		throw Error(EINVAL, "the mask is empty");
 	if (launch_bits.empty())
-		throw Error(ENODATA, "virtual GPCs, which the mask of a launch counts, only NVIDIA's driver tells");
+		throw Error(ENODATA, "a launch mask needs virtual GPC numbers, which only NVIDIA's driver reports");
 	for (unsigned tpc : mask.tpcs()) {
 		unsigned bit = launch_bits[tpc];
 		if (bit >= 128)
@@ -223,10 +224,11 @@ std::array<uint64_t, 2> Layout::launch_mask(const TpcMask &mask) const
 	return disable;
 }
 
-// GPCs' TPCs are counted as their first SMs come, masks' by %smid alone. Throws tool::SourceError where these are not the same.
-static void check_numbers(const tool::Gpu &gpu, const GpcMap &map)
+// gpc_map() numbers TPCs by their first SM, masks number them by %smid / (SMs per TPC). Throws tool::SourceError if the
+// two differ.
+static void check_tpc_numbers(const tool::Gpu &gpu, const GpcMap &map)
 {
-	std::map<std::pair<unsigned, unsigned>, unsigned> numbers; // by GPC and TPC in that
+	std::map<std::pair<unsigned, unsigned>, unsigned> numbers; // by GPC and TPC within it
 	std::vector<unsigned> sms(map.tpcs);
 
 	for (const tool::Sm &sm : gpu.sms) {
@@ -237,8 +239,8 @@ static void check_numbers(const tool::Gpu &gpu, const GpcMap &map)
 	if (numbers.size() != map.tpcs ||
 	    std::any_of(sms.begin(), sms.end(), [&](unsigned n) { return size_t{n} * map.tpcs != gpu.sms.size(); }))
 		throw tool::SourceError(gpu.name() +
-					": the SMs of a TPC do not follow one another in %smid, so that it is "
-					"not known which TPCs a mask is of");
+					": the SMs of a TPC are not consecutive in %smid, so the TPCs of a mask "
+					"are not known");
 }
 
 Layout layout_of_gpu(const tool::Gpu &gpu)
@@ -248,9 +250,10 @@ Layout layout_of_gpu(const tool::Gpu &gpu)
 	unsigned last = ~0U;
 
 	if (!gpu.sms.empty())
-		check_numbers(gpu, layout.map);
+		check_tpc_numbers(gpu, layout.map);
 
-	// NUM_GPCS virtual GPCs have room for NUM_TPC_PER_GPC each; those beyond are one TPC each.
+	// Each of the NUM_GPCS virtual GPCs has NUM_TPC_PER_GPC bits. Virtual GPCs beyond have a single TPC and one bit
+	// each.
 	for (const tool::Sm &sm : gpu.sms) {
 		unsigned tpc = sm.id * layout.map.tpcs / static_cast<unsigned>(gpu.sms.size());
 		if (tpc == last)

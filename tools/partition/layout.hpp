@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU's TPCs by GPC, and sets of them. gpulens-partition.h says what numbers and errors mean.
+// The TPCs of each GPC of a GPU, and masks of them: what the C interface (gpulens-partition.h) is built on. That header
+// defines how TPCs and GPCs are numbered.
 #pragma once
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"
@@ -18,37 +19,50 @@ using tool::plan::GpcTpcs;
 using tool::plan::Placing;
 using tool::plan::TpcMask;
 
+// What the functions of this library throw.
 struct Error : std::runtime_error {
 	Error(int e, const std::string &why) : std::runtime_error(why), err(e) {}
 	int err; // positive errno
 };
 
-// All of these throw Error.
 struct Layout {
 	GpcMap map;
-	std::string device{};                // the GPU's PCI address or other name; empty: it is made up
-	std::vector<unsigned> launch_bits{}; // of a launch descriptor's mask, by TPC; empty: not told
+	std::string device{};                // PCI address or other name of the GPU; empty: an imaginary GPU
+	std::vector<unsigned> launch_bits{}; // by TPC: its bit in a launch descriptor's mask; empty: not known
 
-	size_t words() const { return (size_t{map.tpcs} + 63) / 64; }
-	void put(const TpcMask &mask, uint64_t *to) const;
-	TpcMask get(const uint64_t *from, const std::string &item = "") const;
+	// Length of a mask, in 64-bit words.
+	size_t word_count() const { return (size_t{map.tpcs} + 63) / 64; }
+	// Writes a mask as word_count() words, bit n of which is TPC n.
+	void write_words(const TpcMask &mask, uint64_t *words) const;
+	// Reads a mask of word_count() words. Throws Error (ENOENT) for a TPC that does not exist; item begins the
+	// message.
+	TpcMask read_words(const uint64_t *words, const std::string &item = "") const;
 	TpcMask gpc_mask(const GpcTpcs &gpc) const;
-	TpcMask of_gpcs(const std::vector<unsigned> &ids) const;
+	// All TPCs of these GPCs. Throws Error: ENOENT for an unknown GPC, EINVAL for none or for a duplicate.
+	TpcMask mask_of_gpcs(const std::vector<unsigned> &ids) const;
 	TpcMask complement(const TpcMask &mask) const;
-	// Whole GPCs whose TPCs are nearest to half of all, the first of them among them; the lower half of the TPCs
-	// where they are all in one.
+	// Whole GPCs, with the first GPC, whose TPC count is closest to half of all; with a single GPC the lower half
+	// of the TPCs. Throws Error (ERANGE) for more than 20 GPCs.
 	TpcMask first_half() const;
-	std::vector<TpcMask> make(const std::vector<unsigned> &sizes, Placing how, const TpcMask &taken) const;
-	TpcMask parse(const std::string &text) const;
-	// All bits but those of the mask's TPCs.
+	// Disjoint masks of these sizes, in TPCs, without the taken TPCs. Throws Error: EINVAL for a size of 0, ENOSPC
+	// for too few TPCs.
+	std::vector<TpcMask> make_masks(const std::vector<unsigned> &sizes, Placing placing,
+					const TpcMask &taken) const;
+	// Parses the text forms of gpulens_mask_parse(). Throws Error: EINVAL or ENOENT.
+	TpcMask parse_mask(const std::string &text) const;
+	// The 128-bit mask of a launch descriptor: a set bit disables, and all bits are set but those of the mask's
+	// TPCs. Throws Error: EINVAL for an empty mask, ENODATA for unknown launch_bits, ERANGE for a bit beyond 127.
 	std::array<uint64_t, 2> launch_mask(const TpcMask &mask) const;
-	// The TPCs of GPCs that more than one has TPCs of.
-	TpcMask check(const std::vector<TpcMask> &masks) const;
+	// Checks that no mask is empty (EINVAL) and none overlap (EBUSY); throws Error. Returns all TPCs of the GPCs
+	// that more than one mask has TPCs of.
+	TpcMask check_masks(const std::vector<TpcMask> &masks) const;
 };
 
-// Throws tool::SourceError: its GPCs are not known.
+// Throws tool::SourceError if the GPU's GPCs are not known.
 Layout layout_of_gpu(const tool::Gpu &gpu);
+// As gpulens_layout_open(). Throws Error.
 Layout layout_from(const std::string &source, unsigned gpu);
+// As gpulens_layout_make(). Throws Error.
 Layout layout_of(const std::vector<unsigned> &tpcs_of_gpc);
 
 } // namespace gpulens

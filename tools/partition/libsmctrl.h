@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libsmctrl's functions (RTAS'23, Table I), for programs that were written for that library:
- * link with -lgpulens-partition. Those that inform return 0 or an errno. In masks of those that
- * partition a set bit is a TPC that is DISABLED; in the arrays of get_gpc_info a set bit is a
- * TPC that is in the GPC. dev counts GPUs in PCI order, as /proc/gpuX; GPULENS_SOURCE in the
- * environment is gpulens_layout_open()'s source.
+ * libsmctrl's functions (RTAS'23, Table I), for programs that were written for that library. Link
+ * with -lgpulens-partition.
+ *
+ * The get functions return 0 on success and a positive errno on failure, with a message on
+ * standard error. In the masks of the set functions a set bit DISABLES a TPC; in the arrays of
+ * libsmctrl_get_gpc_info() a set bit is a TPC of the GPC. dev counts GPUs from 0 in PCI order, as
+ * /proc/gpuX does. The environment variable GPULENS_SOURCE is the source of gpulens_layout_open()
+ * (gpulens-partition.h).
  */
 #ifndef LIBSMCTRL_H
 #define LIBSMCTRL_H
@@ -18,33 +21,48 @@ extern "C" {
 typedef unsigned __int128 uint128_t;
 
 /*
- * Array i is of the i-th enabled GPC; it stays this library's and as it is. ERANGE: more TPCs
- * than bits, for which _ext has 128.
+ * Returns the TPCs of each enabled GPC.
+ * num_gpcs:      the length of the array.
+ * tpcs_for_gpc:  an array of masks; element i has the TPCs of the i-th enabled GPC. The library owns
+ *                it; it stays valid and unchanged until the process exits.
+ * ERANGE: the GPU has more TPCs than a mask has bits; the _ext function has 128 bits.
  */
 int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev);
 int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev);
+/* Returns the number of enabled TPCs. */
 int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev);
-int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev); /* the same by CUDA's numbers of devices */
+/* Returns the number of enabled TPCs; cuda_dev is CUDA's device number. */
+int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev);
 
 /*
- * For the GPU of the calling thread's CUDA context, or of device 0 where it has none. Bit n is TPC n
- * of get_gpc_info, whatever the hardware's mask calls it; TPCs beyond the bits are disabled. The
- * first call shows by a probe kernel, TPC by TPC, that masks mean here what they are taken for.
- * Where they do not, or where there is no way to set them, the program ends with a message: one
- * that asked for a partition must not run without it. Known to work: H200, driver 580.
- * For programs that use one GPU: masks are put on launches of any, and verified on that one only.
- * A cooperative launch of more blocks than its mask has SMs, or of clusters, ends the program.
+ * The set functions restrict kernel launches on the GPU of the calling thread's CUDA context. If the
+ * thread has no context, they make the primary context of device 0 current in it. Bit n stands for
+ * TPC n of libsmctrl_get_gpc_info(), whatever bit the hardware uses; TPCs beyond the mask's bits are
+ * disabled.
+ *
+ * The first call verifies with a probe kernel, TPC by TPC, that masks have the expected effect on
+ * this GPU and driver. If they have not, or masks cannot be set, the program ends with a message: a
+ * program that asked for a partition must not run without it. Known to work: H200, driver 580.
+ *
+ * They are for programs that use one GPU: masks are verified on one GPU only, and a masked launch on
+ * another GPU ends the program. A cooperative launch of more blocks than its mask has SMs, and a
+ * launch of thread-block clusters, end the program, because they could wait for ever.
  */
+
+/* Restricts all launches of the process that no other mask applies to. */
 void libsmctrl_set_global_mask(uint64_t mask);
 void libsmctrl_set_global_mask_ext(uint128_t mask);
-void libsmctrl_set_next_mask(uint64_t mask); /* of the calling thread's next launch, over the global one */
+/* Restricts the calling thread's next launch; it overrides the global mask and the stream's mask. */
+void libsmctrl_set_next_mask(uint64_t mask);
 void libsmctrl_set_next_mask_ext(uint128_t mask);
 /*
- * For a cudaStream_t or CUstream of the calling thread's context (NULL: the default stream), over the
- * global one. Runs the probe on it: it must not be capturing. Not for cudaStreamPerThread, and not
- * for graphs, which are not launched through their stream: they have the global mask of when
- * they were uploaded. A stream that is made where another was destroyed may inherit its mask:
- * give it its own.
+ * Restricts all launches of a stream; it overrides the global mask.
+ * stream: a CUstream or cudaStream_t of the calling thread's context; NULL is the default stream.
+ *         cudaStreamPerThread is not supported.
+ * The function runs the probe in the stream, so the stream must not be capturing. The mask does not
+ * apply to graphs, which are not launched through their stream: a graph has the global mask of the
+ * time when it was uploaded. A stream that is created after another was destroyed may inherit its
+ * mask: give it a mask of its own.
  */
 void libsmctrl_set_stream_mask(void *stream, uint64_t mask);
 void libsmctrl_set_stream_mask_ext(void *stream, uint128_t mask);

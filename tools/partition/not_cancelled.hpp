@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A call of the library is done as a whole: pthread_cancel(3) of its thread takes effect after it. Unwinding out of the middle
-// would end the program, as no exception may leave the library.
+// Defers pthread_cancel(3) of the calling thread while the object lives. Cancellation unwinds the stack as an exception
+// does, and ends the program where that reaches a noexcept function of the C interface.
 #pragma once
 #include <pthread.h>
 

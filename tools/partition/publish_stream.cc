@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See publish_stream.hpp.
+// Keeps the list of published partitions and passes it to publish() as JSON.
 #include "partition/publish_stream.hpp"
 
 #include "lib/launch/partition_entry.hpp"
@@ -17,51 +17,54 @@ namespace {
 
 std::mutex lock;
 
-// Kept for ever: partitions may be closed while the program exits.
-std::map<const void *, tool::PartitionEntry> &all()
+// By key. Never destroyed: partitions may be closed by destructors that run after those of this file.
+std::map<const void *, tool::PartitionEntry> &published()
 {
-	static auto &entries = *new std::map<const void *, tool::PartitionEntry>;
-	return entries;
+	static auto &partitions = *new std::map<const void *, tool::PartitionEntry>;
+	return partitions;
 }
 
-// As tell() does, fork() takes this lock before that of publish().
-void keep_over_fork()
+// Registers handlers that keep the lock consistent across fork(). fork() must take this lock before publish()'s, in
+// the same order as publish_partition(), so publish() registers its handlers first.
+void register_fork_handlers()
 {
-	static const bool done = publish_over_fork() &&
-				 !pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
+	static const bool registered =
+		publish_over_fork() &&
+		!pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
 
-	static_cast<void>(done);
+	static_cast<void>(registered);
 }
 
 void publish_all()
 {
 	std::vector<tool::PartitionEntry> list;
 
-	for (const auto &[key, entry] : all())
-		list.push_back(entry);
+	for (const auto &[key, partition] : published())
+		list.push_back(partition);
 	publish(tool::format_partitions(list));
 }
 
 } // namespace
 
-void tell(const void *key, const Layout &layout, const char *way, const char *scope, const TpcMask &tpcs)
+void publish_partition(const void *key, const Layout &layout, const char *method, const char *scope,
+		       const TpcMask &tpcs)
 {
-	keep_over_fork();
+	register_fork_handlers();
 	std::lock_guard<std::mutex> hold(lock);
 
-	all()[key] = {.gpu = layout.device,
-		      .way = way,
-		      .scope = scope,
-		      .tpcs = tpcs.tpcs(),
-		      .gpcs = tool::plan::gpcs_of(layout.map, tpcs)};
+	published()[key] = {.gpu = layout.device,
+			    .way = method,
+			    .scope = scope,
+			    .tpcs = tpcs.tpcs(),
+			    .gpcs = tool::plan::gpcs_of(layout.map, tpcs)};
 	publish_all();
 }
 
-void untell(const void *key)
+void withdraw_partition(const void *key)
 {
 	std::lock_guard<std::mutex> hold(lock);
 
-	if (all().erase(key))
+	if (published().erase(key))
 		publish_all();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What this process has its work on, for gpulens partitions (lib/launch/publish.hpp).
+// The partitions of this process, as gpulens partitions shows them (lib/launch/publish.hpp).
 #pragma once
 #include "partition/layout.hpp"
 
@@ -7,8 +7,11 @@
 
 namespace gpulens {
 
-// In place of what the same key had. way and scope: as PartitionEntry has them.
-void tell(const void *key, const Layout &layout, const char *way, const char *scope, const TpcMask &tpcs);
-void untell(const void *key);
+// Publishes a partition, or replaces what was published for the same key. method and scope are PartitionEntry's way and
+// scope, e.g. "mask" and "stream".
+void publish_partition(const void *key, const Layout &layout, const char *method, const char *scope,
+		       const TpcMask &tpcs);
+// Removes what was published for the key, if anything.
+void withdraw_partition(const void *key);
 
 } // namespace gpulens

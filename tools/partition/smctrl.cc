@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// libsmctrl's functions. See libsmctrl.h.
+// libsmctrl's functions (libsmctrl.h), on top of the C interface and Launches.
 #include "gpulens-partition.h"
 #include "lib/launch/launch_hook.hpp"
 #include "libsmctrl.h"
@@ -20,21 +20,21 @@
 
 namespace {
 
-struct Close {
+struct LayoutCloser {
 	void operator()(gpulens_layout *layout) const { gpulens_layout_close(layout); }
 };
 
-// Positive errno, told on standard error as libsmctrl does.
-int said(int err)
+// Prints gpulens_error(), as libsmctrl does, and returns err.
+int print_last_error(int err)
 {
 	std::fprintf(stderr, "gpulens-partition: %s\n", gpulens_error());
 	return err;
 }
 
-// No exception leaves the library: errno, told on standard error.
-template <typename F> int guarded(F f) noexcept
+// Calls f, and prints an exception and returns its errno: no exception may reach a C program.
+template <typename F> int catch_errors(F f) noexcept
 {
-	gpulens::NotCancelled whole;
+	gpulens::NotCancelled not_cancelled;
 
 	try {
 		return f();
@@ -50,30 +50,31 @@ template <typename F> int guarded(F f) noexcept
 	}
 }
 
-int open_layout(int dev, std::unique_ptr<gpulens_layout, Close> &to)
+// Returns 0 or a positive errno; throws Error for a negative dev.
+int open_layout(int dev, std::unique_ptr<gpulens_layout, LayoutCloser> &opened)
 {
 	gpulens_layout *layout = nullptr;
 
 	if (dev < 0)
-		throw gpulens::Error(ENODEV, "GPUs are counted from 0 on, so there is none of a number below");
+		throw gpulens::Error(ENODEV, "GPU indices start at 0; a negative index is invalid");
 	int err = gpulens_layout_open(std::getenv("GPULENS_SOURCE"), static_cast<unsigned>(dev), &layout);
 
-	to.reset(layout);
+	opened.reset(layout);
 	return -err;
 }
 
-// The arrays stay: callers keep pointers to them.
-template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, int dev)
+// The arrays are never freed: callers keep pointers to them.
+template <typename Mask> int get_gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, int dev)
 {
 	static std::mutex lock;
-	static std::map<int, std::unique_ptr<std::vector<Mask>>> kept;
-	std::unique_ptr<gpulens_layout, Close> layout;
+	static std::map<int, std::unique_ptr<std::vector<Mask>>> arrays; // by dev
+	std::unique_ptr<gpulens_layout, LayoutCloser> layout;
 	std::lock_guard<std::mutex> hold(lock);
-	int err = kept.count(dev) ? 0 : open_layout(dev, layout);
+	int err = arrays.count(dev) ? 0 : open_layout(dev, layout);
 
 	if (err)
-		return said(err);
-	if (!kept.count(dev)) {
+		return print_last_error(err);
+	if (!arrays.count(dev)) {
 		std::vector<uint64_t> words(gpulens_layout_words(layout.get()));
 		if (gpulens_layout_tpcs(layout.get()) > 8 * sizeof(Mask)) {
 			std::fprintf(stderr, "gpulens-partition: GPU %d has %u TPCs, more than %zu bits\n", dev,
@@ -87,26 +88,27 @@ template <typename Mask> int gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gpc, i
 				mask |= words.size() > 1 ? Mask{words[1]} << 64 : 0;
 			list->push_back(mask);
 		}
-		kept.emplace(dev, std::move(list));
+		arrays.emplace(dev, std::move(list));
 	}
-	*num_gpcs = static_cast<uint32_t>(kept[dev]->size());
-	*tpcs_for_gpc = kept[dev]->data();
+	*num_gpcs = static_cast<uint32_t>(arrays[dev]->size());
+	*tpcs_for_gpc = arrays[dev]->data();
 	return 0;
 }
 
-// TPCs beyond the mask's bits are disabled.
-template <typename F> void set(const char *function, uint128_t disable, unsigned bits, F to) noexcept
+// Calls apply(launches, enabled TPCs) with the inverse of a mask of `bits` bits; TPCs beyond them are disabled. Ends
+// the program if that fails.
+template <typename F> void set_mask(const char *function, uint128_t disable, unsigned bits, F apply) noexcept
 {
-	gpulens::NotCancelled whole;
+	gpulens::NotCancelled not_cancelled;
 
 	try {
-		gpulens::Launches &launches = gpulens::Launches::the();
-		unsigned tpcs = launches.ready().map.tpcs;
+		gpulens::Launches &launches = gpulens::Launches::instance();
+		unsigned tpcs = launches.verified_layout().map.tpcs;
 		gpulens::TpcMask enabled(tpcs);
 		for (unsigned tpc = 0; tpc < std::min(tpcs, bits); tpc++)
 			if (!(disable >> tpc & 1))
 				enabled.add(tpc);
-		to(launches, enabled);
+		apply(launches, enabled);
 	} catch (const std::exception &e) {
 		gpulens::say_unpartitioned(std::string(function) + ": " + e.what());
 		std::exit(gpulens::STATUS_UNLIMITED);
@@ -115,46 +117,46 @@ template <typename F> void set(const char *function, uint128_t disable, unsigned
 
 void set_global(const char *function, uint128_t disable, unsigned bits)
 {
-	set(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_global(m); });
+	set_mask(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_global(m); });
 }
 
 void set_next(const char *function, uint128_t disable, unsigned bits)
 {
-	set(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_next(m); });
+	set_mask(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_next(m); });
 }
 
 void set_stream(const char *function, void *stream, uint128_t disable, unsigned bits)
 {
-	set(function, disable, bits,
-	    [stream](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_stream(stream, m); });
+	set_mask(function, disable, bits,
+		 [stream](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_stream(stream, m); });
 }
 
 } // namespace
 
 int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev)
 {
-	return guarded([&] { return gpc_info(num_gpcs, tpcs_for_gpc, dev); });
+	return catch_errors([&] { return get_gpc_info(num_gpcs, tpcs_for_gpc, dev); });
 }
 
 int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev)
 {
-	return guarded([&] { return gpc_info(num_gpcs, tpcs_for_gpc, dev); });
+	return catch_errors([&] { return get_gpc_info(num_gpcs, tpcs_for_gpc, dev); });
 }
 
 int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
 {
-	return guarded([&] {
-		std::unique_ptr<gpulens_layout, Close> layout;
+	return catch_errors([&] {
+		std::unique_ptr<gpulens_layout, LayoutCloser> layout;
 		int err = open_layout(dev, layout);
 		if (!err)
 			*num_tpcs = gpulens_layout_tpcs(layout.get());
-		return err ? said(err) : 0;
+		return err ? print_last_error(err) : 0;
 	});
 }
 
 int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev)
 {
-	return guarded([&] {
+	return catch_errors([&] {
 		*num_tpcs = gpulens::gpu_of_device(cuda_dev).layout.map.tpcs;
 		return 0;
 	});

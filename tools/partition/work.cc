@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See work.hpp.
+// Partitions by launch masks (MaskedWork) and by green contexts (GreenWork).
 #include "partition/work.hpp"
 
 #include "partition/launch.hpp"
@@ -32,8 +32,9 @@ public:
 		      "cuDevResourceGenerateDesc");
 		int err = cuda().make_green(&context_, description, device, NON_BLOCKING);
 		if (err == NOT_SUPPORTED)
-			throw Error(ENOTSUP, "the driver makes no green contexts here, or not beside masks of launches "
-					     "in one process (CUDA's error 801)");
+			throw Error(ENOTSUP,
+				    "the driver does not support green contexts here, or not in a process that "
+				    "uses launch masks (CUDA error 801)");
 		check(err, "cuGreenCtxCreate");
 		err = cuda().green_stream(&stream, context_, NON_BLOCKING, 0);
 		if (err)
@@ -54,12 +55,12 @@ private:
 	void *context_ = nullptr;
 };
 
-// The smallest groups of SMs that the driver gives out, and the TPCs of each.
-struct Groups {
+// The smallest groups of SMs that the driver can put into a green context.
+struct SmGroups {
 	int device = 0;
 	KnownGpu gpu;
 	std::vector<SmResource> resources;
-	std::vector<TpcMask> tpcs;
+	std::vector<TpcMask> tpcs; // of each group
 };
 
 TpcMask tpcs_of(const std::set<unsigned> &sms, const KnownGpu &gpu)
@@ -71,16 +72,16 @@ TpcMask tpcs_of(const std::set<unsigned> &sms, const KnownGpu &gpu)
 	return mask;
 }
 
-// Which SMs a group has the driver does not say: the probe does.
-Groups find_groups(int device, bool clusters)
+// Runs the probe in a green context of each group, because the driver does not report the SMs of a group.
+SmGroups find_groups(int device, bool clusters)
 {
-	Groups g{.device = device, .gpu = gpu_of_device(device), .resources = {}, .tpcs = {}};
+	SmGroups g{.device = device, .gpu = gpu_of_device(device), .resources = {}, .tpcs = {}};
 	unsigned count = 0, flags = clusters ? 0 : IGNORE_COSCHEDULING, least = g.gpu.sms / g.gpu.layout.map.tpcs;
 	SmResource all{}, rest{};
 
 	if (!cuda().green)
 		throw Error(ENOTSUP, "this driver has no green contexts");
-	smid_must_be_the_gpus(device);
+	check_smid_is_physical(device);
 	check(cuda().resource(device, &all, 1), "cuDeviceGetDevResource");
 	check(cuda().split(nullptr, &count, &all, &rest, flags, least), "cuDevSmResourceSplitByCount");
 	g.resources.resize(count);
@@ -89,24 +90,25 @@ Groups find_groups(int device, bool clusters)
 	if (rest.sms)
 		g.resources.push_back(rest);
 	if (g.resources.empty())
-		throw Error(EIO, "the driver gives out no SMs");
+		throw Error(EIO, "the driver offers no SM groups");
 	Probe probe(g.gpu.sms);
 	TpcMask seen(g.gpu.layout.map.tpcs);
-	for (const SmResource &one : g.resources) {
-		g.tpcs.push_back(tpcs_of(probe.run(Green(device, {one}).stream), g.gpu));
+	for (const SmResource &group : g.resources) {
+		g.tpcs.push_back(tpcs_of(probe.run(Green(device, {group}).stream), g.gpu));
 		for (unsigned tpc : g.tpcs.back().tpcs()) {
 			if (seen.has(tpc))
-				throw Error(EIO, fmt::format("TPC {} is in two groups of the driver's", tpc));
+				throw Error(EIO, fmt::format("TPC {} is in two SM groups of the driver", tpc));
 			seen.add(tpc);
 		}
 	}
 	return g;
 }
 
-const Groups &groups(int device, bool clusters)
+// find_groups() once per device and kind.
+const SmGroups &cached_groups(int device, bool clusters)
 {
 	static std::mutex lock;
-	static std::map<std::pair<int, bool>, Groups> found;
+	static std::map<std::pair<int, bool>, SmGroups> found;
 	std::lock_guard<std::mutex> hold(lock);
 
 	auto at = found.find({device, clusters});
@@ -117,33 +119,33 @@ const Groups &groups(int device, bool clusters)
 
 class GreenWork : public Work {
 public:
-	GreenWork(const Groups &of, const TpcMask &wanted) : Work(TpcMask(wanted.width()))
+	GreenWork(const SmGroups &groups, const TpcMask &wanted) : Work(TpcMask(wanted.width()))
 	{
 		std::vector<SmResource> resources;
-		TpcMask left(wanted.width());
 
-		for (size_t i = 0; i < of.tpcs.size(); i++) {
-			std::vector<unsigned> its = of.tpcs[i].tpcs();
-			if (std::none_of(its.begin(), its.end(), [&](unsigned tpc) { return wanted.has(tpc); }))
+		for (size_t i = 0; i < groups.tpcs.size(); i++) {
+			std::vector<unsigned> members = groups.tpcs[i].tpcs();
+			if (std::none_of(members.begin(), members.end(), [&](unsigned tpc) { return wanted.has(tpc); }))
 				continue;
-			resources.push_back(of.resources[i]);
-			for (unsigned tpc : its)
+			resources.push_back(groups.resources[i]);
+			for (unsigned tpc : members)
 				tpcs_.add(tpc);
 		}
 		for (unsigned tpc : wanted.tpcs())
 			if (!tpcs_.has(tpc))
-				throw Error(ENOSPC, fmt::format("TPC {} is in no group of the driver's", tpc));
-		green_ = std::make_unique<Green>(of.device, resources);
+				throw Error(ENOSPC, fmt::format("TPC {} is in no SM group of the driver", tpc));
+		green_ = std::make_unique<Green>(groups.device, resources);
 		stream_ = green_->stream;
-		Probe probe(of.gpu.sms);
-		for (unsigned tpc : tpcs_of(probe.run(stream_), of.gpu).tpcs())
+		Probe probe(groups.gpu.sms);
+		for (unsigned tpc : tpcs_of(probe.run(stream_), groups.gpu).tpcs())
 			if (!tpcs_.has(tpc))
-				throw Error(EIO, fmt::format("in the green context the probe ran on TPC {}", tpc));
-		tell(stream_, of.gpu.layout, "green", "stream", tpcs_);
+				throw Error(EIO,
+					    fmt::format("the probe left the green context: it ran on TPC {}", tpc));
+		publish_partition(stream_, groups.gpu.layout, "green", "stream", tpcs_);
 	}
 	GreenWork(const GreenWork &) = delete;
 	GreenWork &operator=(const GreenWork &) = delete;
-	~GreenWork() override { untell(stream_); }
+	~GreenWork() override { withdraw_partition(stream_); }
 
 private:
 	std::unique_ptr<Green> green_;
@@ -153,11 +155,11 @@ class MaskedWork : public Work {
 public:
 	explicit MaskedWork(const TpcMask &wanted) : Work(wanted)
 	{
-		Launches &launches = Launches::the();
-		launches.ready();
+		Launches &launches = Launches::instance();
+		launches.verified_layout();
 		check(cuda().make_stream(&stream_, NON_BLOCKING), "cuStreamCreate");
 		try {
-			launches_ = launches.set_stream(stream_, wanted);
+			descriptor_ = launches.set_stream(stream_, wanted);
 		} catch (...) {
 			cuda().free_stream(stream_);
 			throw;
@@ -167,28 +169,28 @@ public:
 	MaskedWork &operator=(const MaskedWork &) = delete;
 	~MaskedWork() override
 	{
-		untell(stream_);
-		Launches::end_stream(launches_);
+		withdraw_partition(stream_);
+		Launches::end_stream(descriptor_);
 		cuda().free_stream(stream_);
 	}
 
 private:
-	const void *launches_ = nullptr;
+	const void *descriptor_ = nullptr;
 };
 
 } // namespace
 
-unsigned granule(Way way)
+unsigned granularity(Method method)
 {
-	if (way == Way::Masks) {
-		Launches::the().ready();
+	if (method == Method::Masks) {
+		Launches::instance().verified_layout();
 		return 1;
 	}
-	// The last one may be of what is left over.
-	return groups(device_of_context(), way == Way::GreenClusters).tpcs.at(0).count();
+	// The last group may be a smaller or larger rest.
+	return cached_groups(device_of_context(), method == Method::GreenClusters).tpcs.at(0).count();
 }
 
-std::unique_ptr<Work> make_work(Way way, const Layout &layout, const TpcMask &wanted)
+std::unique_ptr<Work> make_work(Method method, const Layout &layout, const TpcMask &wanted)
 {
 	int device = device_of_context();
 
@@ -196,9 +198,9 @@ std::unique_ptr<Work> make_work(Way way, const Layout &layout, const TpcMask &wa
 		throw Error(EINVAL, "the layout is not that of the GPU of this thread's CUDA context");
 	if (!wanted.count())
 		throw Error(EINVAL, "the mask is empty");
-	if (way == Way::Masks)
+	if (method == Method::Masks)
 		return std::make_unique<MaskedWork>(wanted);
-	return std::make_unique<GreenWork>(groups(device, way == Way::GreenClusters), wanted);
+	return std::make_unique<GreenWork>(cached_groups(device, method == Method::GreenClusters), wanted);
 }
 
 } // namespace gpulens

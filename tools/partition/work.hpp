@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// CUDA work on a partition: streams whose kernels stay on its TPCs, by masks of launches or by green contexts.
+// CUDA streams whose kernels stay on a partition's TPCs, by launch masks or by green contexts.
 #pragma once
 #include "partition/cuda.hpp"
 #include "partition/layout.hpp"
@@ -9,28 +9,30 @@
 
 namespace gpulens {
 
+// A partition in use: its stream and its TPCs. The destructor destroys the stream.
 class Work {
 public:
 	Work(const Work &) = delete;
 	Work &operator=(const Work &) = delete;
 	virtual ~Work() = default;
 
-	void *stream() const { return stream_; }
-	const TpcMask &tpcs() const { return tpcs_; } // what it got: at least what was asked for
+	void *stream() const { return stream_; }      // a CUstream
+	const TpcMask &tpcs() const { return tpcs_; } // at least the TPCs that were asked for
 
 protected:
 	explicit Work(TpcMask tpcs) : tpcs_(std::move(tpcs)) {}
 
-	void *stream_ = nullptr; // a CUstream
+	void *stream_ = nullptr;
 	TpcMask tpcs_;
 };
 
-// How it is done; the same numbers as enum gpulens_way.
-enum class Way { Masks, Green, GreenClusters };
+// How a partition is enforced; same values as enum gpulens_way.
+enum class Method { Masks, Green, GreenClusters };
 
-// TPCs by which partitions grow here. Throws Error: this way is none here, and why.
-unsigned granule(Way way);
-// For the GPU of the calling thread's CUDA context, whose layout this is. Probed before it is returned. Throws Error.
-std::unique_ptr<Work> make_work(Way way, const Layout &layout, const TpcMask &wanted);
+// Returns the number of TPCs that partitions grow by. Throws Error with the reason if the method does not work here.
+unsigned granularity(Method method);
+// Opens a partition on the GPU of device_of_context(), verified by the probe. Throws Error: EINVAL if layout is another
+// GPU's or the mask is empty; otherwise the reason why the method does not work.
+std::unique_ptr<Work> make_work(Method method, const Layout &layout, const TpcMask &wanted);
 
 } // namespace gpulens

@@ -56,9 +56,9 @@ json verify(std::optional<unsigned> gpu, const std::string &text)
 {
 	int device = use_device(gpu);
 	KnownGpu known = gpu_of_device(device);
-	TpcMask mask = known.layout.parse(text);
+	TpcMask mask = known.layout.parse_mask(text);
 	GpuUuid uuid = uuid_of_device(device);
-	LaunchMask bits = Launches::the().ready().launch_mask(mask);
+	LaunchMask bits = Launches::instance().verified_layout().launch_mask(mask);
 
 	return {{"pci", known.pci},
 		{"uuid", name_of(uuid)},
@@ -88,12 +88,12 @@ std::vector<WaySupport> probe_ways(std::optional<unsigned> gpu)
 	std::vector<WaySupport> list = {
 		{"masks", {}, ""}, {"green contexts", {}, ""}, {"green contexts for clusters", {}, ""}};
 
-	for (Way way : {Way::Masks, Way::Green, Way::GreenClusters}) {
-		WaySupport &support = list[static_cast<size_t>(way)];
+	for (Method method : {Method::Masks, Method::Green, Method::GreenClusters}) {
+		WaySupport &support = list[static_cast<size_t>(method)];
 		try {
 			support.granule = std::stoul(run_in_child(TIMEOUT_S, [&] {
 				use_device(gpu);
-				return std::to_string(granule(way));
+				return std::to_string(granularity(method));
 			}));
 		} catch (const Error &e) {
 			if (e.err == ENODEV)
