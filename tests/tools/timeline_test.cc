@@ -186,13 +186,13 @@ TEST(Timeline, NoTurnGoesAcrossLostSamples)
 	EXPECT_EQ(lengths(t, 7), (std::vector<uint64_t>{100 * US}));
 	EXPECT_EQ(lengths(t, 8), (std::vector<uint64_t>{100 * US}));
 	EXPECT_EQ(t.lost, 2U);
-	ASSERT_EQ(t.gaps.size(), 1U);
+	ASSERT_EQ(t.dropped.size(), 1U);
 	EXPECT_EQ(t.step_max_ns, 100 * US);
 }
 
-// A late sample makes a longer step, up to three of them. Seen failing with every late tick taken for a hole, and with
+// A late sample makes a longer step, up to three of them. Seen failing with every late tick taken for a sample gap, and with
 // none.
-TEST(Timeline, ALateSampleIsAHoleWhenItIsMoreThanThreeStepsLate)
+TEST(Timeline, ALateSampleIsAGapWhenItIsMoreThanThreeStepsLate)
 {
 	for (uint64_t late : {300, 301}) {
 		std::string s = head() + sample(100 * US, ON, 8) + sample(200 * US, ON, 7) + remark(300 * US, LATE, 2) +
@@ -301,7 +301,7 @@ TEST(Timeline, ThePageHoldsItsTablesAndNoMarkupOfAName)
 	EXPECT_EQ(page.compare(0, 15, "<!DOCTYPE html>"), 0);
 }
 
-// A recording with all that a store holds: turns, idle times, errors, bare channels, holes, gaps, times that go back.
+// A recording with all that a store holds: turns, idle times, errors, bare channels, sample gaps, dropped ticks, times that go back.
 std::string of_everything(size_t samples)
 {
 	std::string s = head();
@@ -334,8 +334,8 @@ TEST(Timeline, WhatWasOnDiskIsAsWhatWasInMemory)
 		b.feed(s);
 		tool::Timeline disk = b.finish();
 		EXPECT_LT(disk.tracks[0].intervals.size(), block);
-		EXPECT_LT(disk.tracks[0].holes.size(), block);
-		EXPECT_LT(disk.gaps.size(), block);
+		EXPECT_LT(disk.tracks[0].sample_gaps.size(), block);
+		EXPECT_LT(disk.dropped.size(), block);
 		EXPECT_EQ(csv(disk), csv(memory));
 		EXPECT_EQ(html(disk), html(memory));
 		EXPECT_EQ(perfetto(disk), perfetto(memory));

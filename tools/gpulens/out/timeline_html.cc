@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A timeline as a page of its own: no file beside it, nothing from a network. A row for each TSG of each engine, as
-// Fig. 6 of RTAS'24 has a row for each task; wheel and drag zoom and move, which without scripts shows all of it.
+// Writes a timeline as a self-contained HTML page, which loads nothing. The drawing has a row for each TSG of each
+// engine, as Fig. 6 of RTAS'24 has a row for each task. The mouse wheel zooms and dragging moves; without scripts the
+// page shows the whole recording.
+#include "gpulens/out/svg.hpp"
 #include "gpulens/out/text.hpp"
 #include "gpulens/out/timeline_out.hpp"
 #include "lib/base/format.hpp"
@@ -13,13 +15,13 @@ namespace tool {
 
 namespace {
 
-// Rectangles; browsers get slow beyond. Where there are more intervals, so many of the first are drawn as they are, and as
-// many rectangles show the shares of time of the rest.
-constexpr size_t MOST = 20000, FIRST = MOST / 2;
-constexpr size_t MOST_GAPS = 2000; // where there are more, close ones are drawn as one
-constexpr int ROW = 22, BAR = 16;
+// Browsers get slow with more rectangles. If there are more intervals, the first half of the rectangles are intervals,
+// and the other half show shares of time.
+constexpr size_t MAX_RECTANGLES = 20000, MAX_FIRST_INTERVALS = MAX_RECTANGLES / 2;
+constexpr size_t MAX_DROPPED = 2000;            // if there are more dropped ticks, close ones are drawn together
+constexpr int ROW_HEIGHT = 22, BAR_HEIGHT = 16; // pixels
 
-const char STYLE[] = R"(<style>
+const char STYLE_ELEMENT[] = R"(<style>
 :root { color-scheme: light dark; --line: #8884; --soft: #888; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 1200px; padding: 0 1em; }
 h1 { font-size: 1.3em; margin-bottom: 0; } h2 { font-size: 1.05em; margin: 1.6em 0 .4em; }
@@ -36,8 +38,8 @@ svg { width: 100%; display: block; cursor: grab; background: linear-gradient(var
 i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; vertical-align: -1px; }
 </style>)";
 
-// The view is a viewBox in microseconds; rectangles stay as they are.
-const char SCRIPT[] = R"(<script>
+// Zooms and moves by changing the viewBox, whose unit is a microsecond; rectangles do not change.
+const char SCRIPT_ELEMENT[] = R"(<script>
 const svg = document.querySelector('svg'), axis = document.querySelector('.axis');
 const [,, whole, height] = svg.getAttribute('viewBox').split(' ').map(Number);
 let from = 0, width = Math.min(whole, 50000);
@@ -71,83 +73,62 @@ svg.addEventListener('dblclick', () => { from = 0; width = whole; show(); });
 show();
 </script>)";
 
-std::string escaped(const std::string &s)
-{
-	std::string out;
+const char *const TSG_COLOURS[] = {palette::BLUE,     palette::ORANGE,     palette::GREEN,      palette::PURPLE,
+				   palette::SKY_BLUE, palette::VERMILLION, palette::DARK_YELLOW};
 
-	for (char c : s) {
-		switch (c) {
-		case '<': out += "&lt;"; break;
-		case '>': out += "&gt;"; break;
-		case '&': out += "&amp;"; break;
-		case '"': out += "&quot;"; break;
-		default: out += c;
-		}
-	}
-	return out;
-}
-
-// Okabe and Ito's colours, which the colour-blind can tell apart.
-const char *colour(size_t n)
-{
-	static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
-					      "#56b4e9", "#d55e00", "#b3a500"};
-
-	return colours[n % 7];
-}
-
+// A row of the drawing: a TSG, a channel that is in no TSG (bare), or the heading of an engine.
 struct Row {
 	size_t track;
-	int tsg;
+	int tsg; // or channel
 	bool bare;
-	bool is_engine; // its heading
+	bool is_engine;
 	std::optional<Owner> owner{};
 };
 
-// What a page is drawn from that all intervals have to be seen for.
+// What a first pass over all intervals finds.
 struct Survey {
 	std::vector<Row> rows;
 	size_t intervals = 0;
-	u64 first_until_ns = ~u64{0}; // those that start before are the first
+	u64 first_until_ns = ~u64{0}; // intervals that start before are drawn one by one
 };
 
 Survey survey_of(const Timeline &t)
 {
 	Survey s;
-	std::priority_queue<u64> first; // the lowest starts
+	std::priority_queue<u64> first; // the earliest starts
 
 	for (size_t i = 0; i < t.tracks.size(); i++) {
-		std::map<std::pair<bool, int>, std::optional<Owner>> who;
+		std::map<std::pair<bool, int>, std::optional<Owner>> owners; // by (bare, tsg)
 		TimelineReader<Interval> intervals = t.intervals_of(i);
-		while (const Interval *one = intervals.next()) {
-			if (one->phase == Phase::Error)
+		while (const Interval *interval = intervals.next()) {
+			if (interval->phase == Phase::Error)
 				continue;
-			std::optional<Owner> &owner = who[{one->bare, one->tsg}];
-			owner = owner ? owner : t.owner(*one);
+			std::optional<Owner> &owner = owners[{interval->bare, interval->tsg}];
+			owner = owner ? owner : t.owner(*interval);
 			s.intervals++;
-			if (first.size() <= FIRST || one->start_ns < first.top())
-				first.push(one->start_ns);
-			if (first.size() > FIRST + 1)
+			if (first.size() <= MAX_FIRST_INTERVALS || interval->start_ns < first.top())
+				first.push(interval->start_ns);
+			if (first.size() > MAX_FIRST_INTERVALS + 1)
 				first.pop();
 		}
-		if (who.empty())
+		if (owners.empty())
 			continue;
 		s.rows.push_back({i, LENS_NONE, false, true, {}});
-		for (const auto &[key, owner] : who)
+		for (const auto &[key, owner] : owners)
 			s.rows.push_back({i, key.second, key.first, false, owner});
 	}
-	if (s.intervals > MOST)
+	if (s.intervals > MAX_RECTANGLES)
 		s.first_until_ns = first.top();
 	return s;
 }
 
-std::string who(const Row &r)
+std::string describe_row(const Row &r)
 {
 	return fmt::format("{} {}{}", r.bare ? "channel" : "TSG", r.tsg,
-			   r.owner ? escaped(fmt::format(" ({})", r.owner->text())) : "");
+			   r.owner ? escape_xml(fmt::format(" ({})", r.owner->text())) : "");
 }
 
-double us(u64 ns)
+double to_us(u64 ns)
 {
 	return static_cast<double>(ns) / 1000;
 }
@@ -158,33 +139,33 @@ public:
 	{
 		for (const Row &r : rows_)
 			if (!r.is_engine)
-				order_[{r.bare, r.tsg}] = 0;
+				colour_of_tsg_[{r.bare, r.tsg}] = 0;
 		size_t n = 0;
-		for (auto &[key, place] : order_)
-			place = n++;
+		for (auto &[key, colour] : colour_of_tsg_)
+			colour = n++ % std::size(TSG_COLOURS);
 		rest_ns_ = t.end_ns - std::min(t.end_ns, survey_.first_until_ns);
-		shares_ = std::max<size_t>(1, FIRST / std::max<size_t>(1, rows_.size()));
+		shares_ = std::max<size_t>(1, MAX_FIRST_INTERVALS / std::max<size_t>(1, rows_.size()));
 		share_ns_ = std::max<u64>(1, (rest_ns_ + shares_ - 1) / shares_);
-		TimelineReader<Gap> gaps = t.all_gaps();
-		while (const Gap *g = gaps.next()) {
-			gaps_++;
-			blind_ += g->kind != GPULENS_SAMPLE_LATE;
+		TimelineReader<DroppedTicks> dropped = t.all_dropped();
+		while (const DroppedTicks *d = dropped.next()) {
+			dropped_++;
+			lost_ += d->kind != GPULENS_SAMPLE_LATE;
 		}
 	}
 
 	std::string write() const
 	{
-		std::string title = escaped("gpulens: " + t_.name());
+		std::string title = escape_xml("gpulens: " + t_.name());
 
 		return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" + title +
-		       "</title>\n" + STYLE + "\n</head>\n<body>\n<h1>" + escaped(t_.name()) + "</h1>\n" + sampling() +
-		       chart() + table() + SCRIPT + "\n</body>\n</html>\n";
+		       "</title>\n" + STYLE_ELEMENT + "\n</head>\n<body>\n<h1>" + escape_xml(t_.name()) + "</h1>\n" +
+		       draw_sampling() + draw_chart() + draw_table() + SCRIPT_ELEMENT + "\n</body>\n</html>\n";
 	}
 
 private:
-	const char *colour_of(const Row &r) const { return colour(order_.at({r.bare, r.tsg})); }
+	const char *colour_of(const Row &r) const { return TSG_COLOURS[colour_of_tsg_.at({r.bare, r.tsg})]; }
 
-	std::string sampling() const
+	std::string draw_sampling() const
 	{
 		std::string out =
 			fmt::format("<p>{:.3f} s, {} samples of each engine, one every {} (99% within {}, longest {}; "
@@ -194,34 +175,37 @@ private:
 				    duration(t_.step_max_ns), duration(u64{t_.period_us} * 1000));
 
 		if (t_.lost)
-			out += fmt::format("<p>{} ticks have no samples, in {} places{}.</p>\n", t_.lost, gaps_,
-					   blind_ ? "; grey: samples were lost" : ": sampling came too late");
+			out += fmt::format("<p>{} ticks have no samples, in {} places{}.</p>\n", t_.lost, dropped_,
+					   lost_ ? "; grey: samples were lost" : ": sampling came too late");
 		return out;
 	}
 
-	static std::string rectangle(double x, size_t y, double width, const std::string &rest)
+	// rest: attributes, the end of the tag and the beginning of its title.
+	static std::string draw_rectangle(double x, size_t y, double width, const std::string &rest)
 	{
 		return fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"{}</title></rect>\n", x,
-				   y + (ROW - BAR) / 2, width, BAR, rest);
+				   y + (ROW_HEIGHT - BAR_HEIGHT) / 2, width, BAR_HEIGHT, rest);
 	}
 
-	std::string bar(const Row &r, size_t y, const Interval &one) const
+	std::string draw_bar(const Row &r, size_t y, const Interval &interval) const
 	{
-		bool pale = one.phase == Phase::Switching;
+		bool pale = interval.phase == Phase::Switching;
 
-		return rectangle(us(one.start_ns - t_.start_ns), y, us(one.end_ns - one.start_ns),
-				 fmt::format("{}><title>{}{}: {} at {:.3f} ms{}", pale ? " opacity=\".35\"" : "",
-					     who(r), pale ? " switching" : "", duration(one.end_ns - one.start_ns),
-					     us(one.start_ns - t_.start_ns) / 1000,
-					     one.channel == LENS_NONE ? "" : fmt::format(", channel {}", one.channel)));
+		return draw_rectangle(
+			to_us(interval.start_ns - t_.start_ns), y, to_us(interval.end_ns - interval.start_ns),
+			fmt::format(
+				"{}><title>{}{}: {} at {:.3f} ms{}", pale ? " opacity=\".35\"" : "", describe_row(r),
+				pale ? " switching" : "", duration(interval.end_ns - interval.start_ns),
+				to_us(interval.start_ns - t_.start_ns) / 1000,
+				interval.channel == LENS_NONE ? "" : fmt::format(", channel {}", interval.channel)));
 	}
 
-	// Time of a row on the engine, by part of the rest.
+	// Time of a row on the engine, ns, in each part of the time that is not drawn interval by interval.
 	using Shares = std::vector<u64>;
 
-	void add_to(Shares &shares, const Interval &one) const
+	void add_to(Shares &shares, const Interval &interval) const
 	{
-		u64 from = one.start_ns - survey_.first_until_ns, to = one.end_ns - survey_.first_until_ns;
+		u64 from = interval.start_ns - survey_.first_until_ns, to = interval.end_ns - survey_.first_until_ns;
 
 		shares.resize(shares_);
 		for (u64 at = from; at < to;) {
@@ -232,69 +216,71 @@ private:
 		}
 	}
 
-	std::string bars_of_shares(const Row &r, size_t y, const Shares &shares) const
+	std::string draw_shares(const Row &r, size_t y, const Shares &shares) const
 	{
 		std::string out;
 
 		for (size_t i = 0; i < shares.size(); i++) {
 			double share = std::min(1.0, static_cast<double>(shares[i]) / static_cast<double>(share_ns_));
-			double at = us(survey_.first_until_ns - t_.start_ns + i * share_ns_);
+			double at = to_us(survey_.first_until_ns - t_.start_ns + i * share_ns_);
 			if (shares[i])
-				out += rectangle(
-					at, y, us(share_ns_),
+				out += draw_rectangle(
+					at, y, to_us(share_ns_),
 					fmt::format(" opacity=\"{:.2f}\"><title>{}: {:.1f}% of {} at {:.3f} ms",
-						    std::max(0.05, share), who(r), 100 * share, duration(share_ns_),
-						    at / 1000));
+						    std::max(0.05, share), describe_row(r), 100 * share,
+						    duration(share_ns_), at / 1000));
 		}
 		return out;
 	}
 
-	// The bars of an engine's rows, which are rows_ from that index on; y: of the first.
-	std::string bars(size_t first, size_t count, size_t y) const
+	// Draws the bars of an engine's rows: count elements of rows_, from index first on. y: position of the first
+	// row.
+	std::string draw_engine(size_t first, size_t count, size_t y) const
 	{
-		std::map<std::pair<bool, int>, size_t> place;
+		std::map<std::pair<bool, int>, size_t> row_of_tsg; // from first on
 		std::vector<std::string> drawn(count);
 		std::vector<Shares> shares(count);
 		TimelineReader<Interval> intervals = t_.intervals_of(rows_[first].track);
 		std::string out;
 
 		for (size_t i = 0; i < count; i++)
-			place[{rows_[first + i].bare, rows_[first + i].tsg}] = i;
-		while (const Interval *one = intervals.next()) {
-			if (one->phase == Phase::Error)
+			row_of_tsg[{rows_[first + i].bare, rows_[first + i].tsg}] = i;
+		while (const Interval *interval = intervals.next()) {
+			if (interval->phase == Phase::Error)
 				continue;
-			size_t i = place.at({one->bare, one->tsg});
-			if (one->start_ns < survey_.first_until_ns)
-				drawn[i] += bar(rows_[first + i], y + i * ROW, *one);
-			else if (one->phase == Phase::On)
-				add_to(shares[i], *one);
+			size_t i = row_of_tsg.at({interval->bare, interval->tsg});
+			if (interval->start_ns < survey_.first_until_ns)
+				drawn[i] += draw_bar(rows_[first + i], y + i * ROW_HEIGHT, *interval);
+			else if (interval->phase == Phase::On)
+				add_to(shares[i], *interval);
 		}
 		for (size_t i = 0; i < count; i++)
 			out += fmt::format("<g fill=\"{}\">\n{}{}</g>\n", colour_of(rows_[first + i]), drawn[i],
-					   bars_of_shares(rows_[first + i], y + i * ROW, shares[i]));
+					   draw_shares(rows_[first + i], y + i * ROW_HEIGHT, shares[i]));
 		return out;
 	}
 
-	std::string gaps(size_t height) const
+	// Draws a grey rectangle where samples were lost.
+	std::string draw_dropped(size_t height) const
 	{
-		u64 close = blind_ > MOST_GAPS ? (t_.end_ns - t_.start_ns) / MOST_GAPS : 0;
+		u64 close = lost_ > MAX_DROPPED ? (t_.end_ns - t_.start_ns) / MAX_DROPPED : 0;
 		u64 from = 0, to = 0;
 		std::string out;
 		auto draw = [&] {
 			if (to > from)
 				out += fmt::format(
 					"<rect x=\"{:.1f}\" y=\"0\" width=\"{}\" height=\"{}\" fill=\"#8886\"/>\n",
-					us(from - t_.start_ns), (to - from) / 1000, height);
+					to_us(from - t_.start_ns), (to - from) / 1000, height);
 		};
 
-		TimelineReader<Gap> all = t_.all_gaps();
-		while (const Gap *g = all.next()) {
-			if (g->time_ns < t_.start_ns || g->kind == GPULENS_SAMPLE_LATE)
+		TimelineReader<DroppedTicks> all = t_.all_dropped();
+		while (const DroppedTicks *d = all.next()) {
+			if (d->time_ns < t_.start_ns || d->kind == GPULENS_SAMPLE_LATE)
 				continue;
-			u64 end = g->time_ns + u64{g->ticks} * t_.period_us * 1000;
-			if (!close || to == 0 || g->time_ns > to + close) {
+			u64 end = d->time_ns + u64{d->ticks} * t_.period_us * 1000;
+			if (!close || to == 0 || d->time_ns > to + close) {
 				draw();
-				from = g->time_ns;
+				from = d->time_ns;
 			}
 			to = std::max(close ? to : 0, end);
 		}
@@ -302,9 +288,9 @@ private:
 		return out;
 	}
 
-	std::string how_drawn() const
+	std::string explain_shares() const
 	{
-		if (survey_.intervals <= MOST)
+		if (survey_.intervals <= MAX_RECTANGLES)
 			return "";
 		return fmt::format(
 			" Of {} intervals those of the first {} are drawn; after that, how dark a bar is tells the "
@@ -312,25 +298,25 @@ private:
 			survey_.intervals, duration(survey_.first_until_ns - t_.start_ns), duration(share_ns_));
 	}
 
-	std::string chart() const
+	std::string draw_chart() const
 	{
-		size_t height = rows_.size() * ROW;
+		size_t height = rows_.size() * ROW_HEIGHT;
 		std::string names, out;
 
 		if (rows_.empty())
 			return "<p>Nothing was on any engine.</p>\n";
-		out += gaps(height);
+		out += draw_dropped(height);
 		for (size_t i = 0; i < rows_.size(); i++) {
 			const Row &r = rows_[i];
 			names += r.is_engine ? fmt::format("<div class=\"engine\">{}</div>",
-							   escaped(t_.tracks[r.track].engine.short_name()))
+							   escape_xml(t_.tracks[r.track].engine.short_name()))
 					     : fmt::format("<div><i style=\"background:{}\"></i>{}</div>", colour_of(r),
-							   who(r));
+							   describe_row(r));
 			size_t count = 0;
 			while (r.is_engine && i + 1 + count < rows_.size() && !rows_[i + 1 + count].is_engine)
 				count++;
 			if (count)
-				out += bars(i + 1, count, (i + 1) * ROW);
+				out += draw_engine(i + 1, count, (i + 1) * ROW_HEIGHT);
 		}
 		out = fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">At first 50 ms: the wheel zooms, drag moves, "
 				  "double click shows "
@@ -338,12 +324,13 @@ private:
 				  "switching.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
 				  "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
 				  "aria-label=\"what was on each engine\">\n",
-				  how_drawn(), names, std::max(1.0, us(t_.end_ns - t_.start_ns)), height, height) +
+				  explain_shares(), names, std::max(1.0, to_us(t_.end_ns - t_.start_ns)), height,
+				  height) +
 		      out + "</svg>\n<div class=\"axis\"></div></div></div>\n";
 		return out;
 	}
 
-	std::string table() const
+	std::string draw_table() const
 	{
 		std::string out = "<h2>Time slices</h2>\n<table><thead><tr>";
 
@@ -353,7 +340,7 @@ private:
 		for (const std::vector<std::string> &row : turn_rows(t_, "–")) {
 			out += "<tr>";
 			for (const std::string &cell : row)
-				out += "<td>" + escaped(cell) + "</td>";
+				out += "<td>" + escape_xml(cell) + "</td>";
 			out += "</tr>\n";
 		}
 		return out + "</tbody></table>\n<p class=\"soft\">Turns that the recording, or a hole of more than "
@@ -364,9 +351,10 @@ private:
 	const Timeline &t_;
 	Survey survey_;
 	const std::vector<Row> &rows_;
-	std::map<std::pair<bool, int>, size_t> order_; // of TSGs, for their colours
-	size_t shares_, gaps_ = 0, blind_ = 0;         // shares_: parts of the time that is not drawn by interval
-	u64 rest_ns_, share_ns_;
+	std::map<std::pair<bool, int>, size_t> colour_of_tsg_; // by (bare, tsg)
+	size_t shares_;                 // number of parts of the time that is not drawn interval by interval
+	size_t dropped_ = 0, lost_ = 0; // number of DroppedTicks; of those, without samples that were only late
+	u64 rest_ns_, share_ns_;        // length of that time, and of a part
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A timeline for other programs: CSV and Perfetto's trace format; and its tables as text.
+// Writes timelines as CSV, in Perfetto's trace format, and as tables.
 #include "gpulens/out/timeline_out.hpp"
 
 #include "gpulens/out/table.hpp"
@@ -22,7 +22,7 @@ const char *phase_name(Phase p)
 	return names[static_cast<int>(p)];
 }
 
-std::string label(const Interval &i)
+std::string interval_label(const Interval &i)
 {
 	if (i.phase == Phase::Error)
 		return "unreadable";
@@ -30,8 +30,8 @@ std::string label(const Interval &i)
 			   i.tsg);
 }
 
-// A process may call itself anything.
-std::string csv_text(const std::string &s)
+// Quotes a field where necessary: a process chooses its name itself.
+std::string quote_csv(const std::string &s)
 {
 	std::string out;
 
@@ -42,7 +42,7 @@ std::string csv_text(const std::string &s)
 	return '"' + out + '"';
 }
 
-const char *gap_name(int kind)
+const char *dropped_name(int kind)
 {
 	switch (kind) {
 	case GPULENS_SAMPLE_FULL: return "no room for samples";
@@ -52,52 +52,52 @@ const char *gap_name(int kind)
 	}
 }
 
-constexpr size_t PIECE = 1 << 16;    // bytes handed over at once
-constexpr size_t HEAD = 10;          // bytes that a packet's tag and length take at most
-constexpr u32 TRACE_PACKET = 1;      // Trace.packet
-constexpr u32 SEQUENCE = 1;          // any number: all is written by one
-constexpr u32 MONOTONIC = 3;         // ClockSnapshot
-constexpr u64 ROOT = 0x67706c656e73; // "gpulens"; a track's uuid need only be its own
+constexpr size_t CHUNK_BYTES = 1 << 16;    // written at once
+constexpr size_t MAX_HEAD_BYTES = 10;      // of a packet's tag and length
+constexpr u32 TRACE_PACKET = 1;            // field number of Trace.packet
+constexpr u32 SEQUENCE_ID = 1;             // any number: there is only one writer
+constexpr u32 CLOCK_ID_MONOTONIC = 3;      // of ClockSnapshot
+constexpr u64 ROOT_TRACK = 0x67706c656e73; // uuid: "gpulens"; any number that no other track has
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 
-// A trace is a sequence of packets, each written when it is done: no memory for all of them, and no limit of 2 GB, which
-// a message of protobuf has.
+// Writes the trace packet by packet, because a protobuf message of the whole trace would be limited to 2 GB and would
+// have to fit into memory.
 class PerfettoWriter {
 public:
 	PerfettoWriter(const Timeline &t, const Sink &sink) : t_(t), sink_(sink) {}
 
 	void write()
 	{
-		gpulens::perfetto::TracePacket *first = packet();
+		gpulens::perfetto::TracePacket *first = begin_packet();
 		first->set_sequence_flags(1);
-		first->mutable_clock_snapshot()->set_primary_trace_clock(MONOTONIC);
+		first->mutable_clock_snapshot()->set_primary_trace_clock(CLOCK_ID_MONOTONIC);
 		gpulens::perfetto::ClockSnapshot::Clock *clock = first->mutable_clock_snapshot()->add_clocks();
-		clock->set_clock_id(MONOTONIC);
+		clock->set_clock_id(CLOCK_ID_MONOTONIC);
 		clock->set_timestamp(t_.start_ns);
-		track(ROOT, 0, t_.name());
+		add_track(ROOT_TRACK, 0, t_.name());
 		for (size_t i = 0; i < t_.tracks.size(); i++) {
-			track(ROOT + 1 + i, ROOT, t_.tracks[i].engine.short_name());
+			add_track(ROOT_TRACK + 1 + i, ROOT_TRACK, t_.tracks[i].engine.short_name());
 			TimelineReader<Interval> intervals = t_.intervals_of(i);
-			while (const Interval *one = intervals.next())
-				slice(ROOT + 1 + i, *one);
+			while (const Interval *interval = intervals.next())
+				add_slice(ROOT_TRACK + 1 + i, *interval);
 		}
-		TimelineReader<Gap> gaps = t_.all_gaps();
-		while (const Gap *g = gaps.next()) {
-			gpulens::perfetto::TrackEvent *e = event(ROOT, g->time_ns, INSTANT);
-			e->set_name(gap_name(g->kind));
-			annotate(e, "ticks", g->ticks);
+		TimelineReader<DroppedTicks> dropped = t_.all_dropped();
+		while (const DroppedTicks *d = dropped.next()) {
+			gpulens::perfetto::TrackEvent *e = add_event(ROOT_TRACK, d->time_ns, INSTANT);
+			e->set_name(dropped_name(d->kind));
+			annotate(e, "ticks", d->ticks);
 		}
 		end_packet();
 		sink_(bytes_);
 	}
 
 private:
-	// A new one, after the one before it was written.
-	gpulens::perfetto::TracePacket *packet()
+	// Writes the current packet and returns a new one.
+	gpulens::perfetto::TracePacket *begin_packet()
 	{
 		end_packet();
-		any_ = true;
-		packet_.set_trusted_packet_sequence_id(SEQUENCE);
+		begun_ = true;
+		packet_.set_trusted_packet_sequence_id(SEQUENCE_ID);
 		return &packet_;
 	}
 
@@ -105,25 +105,26 @@ private:
 	{
 		using google::protobuf::io::CodedOutputStream;
 
-		if (!any_)
+		if (!begun_)
 			return;
 		size_t size = packet_.ByteSizeLong(), at = bytes_.size();
-		bytes_.resize(at + HEAD + size);
+		bytes_.resize(at + MAX_HEAD_BYTES + size);
 		u8 *begin = reinterpret_cast<u8 *>(bytes_.data()) + at;
-		u8 *end = CodedOutputStream::WriteTagToArray(TRACE_PACKET << 3 | 2, begin); // a field with a length
+		constexpr u32 LENGTH_DELIMITED = 2; // wire type
+		u8 *end = CodedOutputStream::WriteTagToArray(TRACE_PACKET << 3 | LENGTH_DELIMITED, begin);
 		end = CodedOutputStream::WriteVarint32ToArray(static_cast<u32>(size), end);
 		end = packet_.SerializeWithCachedSizesToArray(end);
 		bytes_.resize(at + static_cast<size_t>(end - begin));
 		packet_.Clear();
-		if (bytes_.size() < PIECE)
+		if (bytes_.size() < CHUNK_BYTES)
 			return;
 		sink_(bytes_);
 		bytes_.clear();
 	}
 
-	void track(u64 uuid, u64 parent, const std::string &name)
+	void add_track(u64 uuid, u64 parent, const std::string &name)
 	{
-		gpulens::perfetto::TrackDescriptor *d = packet()->mutable_track_descriptor();
+		gpulens::perfetto::TrackDescriptor *d = begin_packet()->mutable_track_descriptor();
 
 		d->set_uuid(uuid);
 		d->set_name(name);
@@ -131,12 +132,12 @@ private:
 			d->set_parent_uuid(parent);
 	}
 
-	gpulens::perfetto::TrackEvent *event(u64 uuid, u64 time_ns, u32 type)
+	gpulens::perfetto::TrackEvent *add_event(u64 uuid, u64 time_ns, u32 type)
 	{
-		gpulens::perfetto::TracePacket *p = packet();
+		gpulens::perfetto::TracePacket *p = begin_packet();
 
 		p->set_timestamp(time_ns);
-		p->set_timestamp_clock_id(MONOTONIC);
+		p->set_timestamp_clock_id(CLOCK_ID_MONOTONIC);
 		p->mutable_track_event()->set_type(type);
 		p->mutable_track_event()->set_track_uuid(uuid);
 		return p->mutable_track_event();
@@ -158,29 +159,29 @@ private:
 		a->set_string_value(value);
 	}
 
-	void slice(u64 uuid, const Interval &one)
+	void add_slice(u64 uuid, const Interval &interval)
 	{
-		std::optional<Owner> who = t_.owner(one);
-		gpulens::perfetto::TrackEvent *e = event(uuid, one.start_ns, SLICE_BEGIN);
+		std::optional<Owner> owner = t_.owner(interval);
+		gpulens::perfetto::TrackEvent *e = add_event(uuid, interval.start_ns, SLICE_BEGIN);
 
-		e->set_name(label(one) + (who ? fmt::format(" ({})", who->text()) : ""));
-		e->add_categories(phase_name(one.phase));
-		if (one.channel != LENS_NONE)
-			annotate(e, "channel", static_cast<u64>(one.channel));
-		if (who) {
-			annotate(e, "pid", u64{who->pid});
-			annotate(e, "process", who->name);
+		e->set_name(interval_label(interval) + (owner ? fmt::format(" ({})", owner->text()) : ""));
+		e->add_categories(phase_name(interval.phase));
+		if (interval.channel != LENS_NONE)
+			annotate(e, "channel", static_cast<u64>(interval.channel));
+		if (owner) {
+			annotate(e, "pid", u64{owner->pid});
+			annotate(e, "process", owner->name);
 		}
-		annotate(e, "samples", one.samples);
-		annotate(e, "busy", one.busy);
-		event(uuid, one.end_ns, SLICE_END);
+		annotate(e, "samples", interval.samples);
+		annotate(e, "busy", interval.busy);
+		add_event(uuid, interval.end_ns, SLICE_END);
 	}
 
 	const Timeline &t_;
 	const Sink &sink_;
 	std::string bytes_;
 	gpulens::perfetto::TracePacket packet_;
-	bool any_ = false;
+	bool begun_ = false; // packet_ is in use
 };
 
 } // namespace
@@ -189,7 +190,7 @@ void write_csv(const Timeline &t, const Sink &sink)
 {
 	std::string out = "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n";
 	auto id = [](int v) { return v == LENS_NONE ? "" : std::to_string(v); };
-	auto hand_over = [&](size_t least) {
+	auto flush = [&](size_t least) { // if there are at least so many bytes
 		if (out.size() < least)
 			return;
 		sink(out);
@@ -200,20 +201,20 @@ void write_csv(const Timeline &t, const Sink &sink)
 		std::string engine = t.tracks[n].engine.short_name(), runlist = id(t.tracks[n].engine.runlist);
 		TimelineReader<Interval> intervals = t.intervals_of(n);
 		while (const Interval *i = intervals.next()) {
-			std::optional<Owner> who = t.owner(*i);
+			std::optional<Owner> owner = t.owner(*i);
 			fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{}\n", i->start_ns,
 				       i->end_ns, engine, runlist, phase_name(i->phase), i->bare ? "" : id(i->tsg),
 				       i->bare ? id(i->tsg) : id(i->channel), i->samples, i->busy,
-				       who ? std::to_string(who->pid) : "", who ? csv_text(who->name) : "");
-			hand_over(PIECE);
+				       owner ? std::to_string(owner->pid) : "", owner ? quote_csv(owner->name) : "");
+			flush(CHUNK_BYTES);
 		}
 	}
-	TimelineReader<Gap> gaps = t.all_gaps();
-	while (const Gap *g = gaps.next()) {
-		out += fmt::format("{},,,,{},,,{},,,\n", g->time_ns, gap_name(g->kind), g->ticks);
-		hand_over(PIECE);
+	TimelineReader<DroppedTicks> dropped = t.all_dropped();
+	while (const DroppedTicks *d = dropped.next()) {
+		out += fmt::format("{},,,,{},,,{},,,\n", d->time_ns, dropped_name(d->kind), d->ticks);
+		flush(CHUNK_BYTES);
 	}
-	hand_over(0);
+	flush(0);
 }
 
 void write_perfetto(const Timeline &t, const Sink &sink)
@@ -235,16 +236,17 @@ std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::st
 	double whole = static_cast<double>(std::max<u64>(1, t.end_ns - t.start_ns));
 
 	for (size_t i = 0; i < t.tracks.size(); i++) {
-		for (const Turns &one : t.turns(i)) {
-			const Lengths &all = one.lengths_ns;
-			bool any = all.count();
+		for (const Turns &turns : t.turns(i)) {
+			const Lengths &lengths = turns.lengths_ns;
+			bool any = lengths.count();
 			rows.push_back({t.tracks[i].engine.short_name(),
-					fmt::format("{}{}{}", one.bare ? "channel " : "", one.tsg,
-						    one.owner ? fmt::format(" ({})", one.owner->text()) : ""),
-					fmt::format("{:.1f}%", 100 * static_cast<double>(one.on_ns) / whole),
-					std::to_string(all.count()), one.slice_ns ? duration(*one.slice_ns) : none,
-					any ? duration(all.median()) : none, any ? duration(all.least()) : none,
-					any ? duration(all.most()) : none});
+					fmt::format("{}{}{}", turns.bare ? "channel " : "", turns.tsg,
+						    turns.owner ? fmt::format(" ({})", turns.owner->text()) : ""),
+					fmt::format("{:.1f}%", 100 * static_cast<double>(turns.on_ns) / whole),
+					std::to_string(lengths.count()),
+					turns.slice_ns ? duration(*turns.slice_ns) : none,
+					any ? duration(lengths.median()) : none, any ? duration(lengths.least()) : none,
+					any ? duration(lengths.most()) : none});
 		}
 	}
 	return rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Timelines as tables, pages and traces.
+// Writes timelines as CSV, Perfetto traces, HTML pages and tables.
 #pragma once
 #include "lib/timeline/timeline.hpp"
 
@@ -10,20 +10,21 @@
 
 namespace tool {
 
-// What all engines' TSGs had, a row each, as text; none stands for what was not measured.
+// The table of turns: its titles, and a row for each TSG of each engine. none: text of values that were not measured.
 const std::vector<std::string> &turn_titles();
 std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::string &none);
 
-// Takes a file's bytes piece by piece.
+// Takes the next bytes of a file.
 using Sink = std::function<void(std::string_view)>;
 
+// A line for each interval, and one for each group of dropped ticks.
 void write_csv(const Timeline &t, const Sink &sink);
-// Perfetto's format: tools/gpulens/out/perfetto_trace.proto.
+// Perfetto's trace format (perfetto_trace.proto).
 void write_perfetto(const Timeline &t, const Sink &sink);
-// A page of its own: an SVG of the engines over time and tables of turns, as Fig. 6 of RTAS'24. Of a long recording the
-// beginning is drawn interval by interval, and the rest as shares of time.
+// A self-contained page with a drawing of the engines over time, as Fig. 6 of RTAS'24, and the table of turns. For a
+// long recording only the beginning is drawn interval by interval; the rest is drawn as shares of time.
 void write_html(const Timeline &t, const Sink &sink);
-// The tables as text, with how well the sampling went.
+// Returns the table of turns as text, after a line on the quality of the sampling.
 std::string timeline_text(const Timeline &t);
 
 } // namespace tool

@@ -70,8 +70,8 @@ u64 seen_ns(const Timeline &t, const Track &track)
 {
 	u64 all = t.end_ns - std::min(t.start_ns, t.end_ns);
 
-	for (const Hole &h : track.holes)
-		if (h.blind)
+	for (const SampleGap &h : track.sample_gaps)
+		if (h.lost)
 			all -= std::min(all, h.to_ns - h.from_ns);
 	return all;
 }
@@ -182,7 +182,7 @@ void TopModel::measure(Picture &p, const Timeline &t) const
 	p.period_ns = u64{t.period_us} * 1000;
 	p.step_ns = t.step_median_ns;
 	p.window_ns = t.end_ns - std::min(t.start_ns, t.end_ns);
-	for (const Gap &g : t.gaps)
+	for (const DroppedTicks &g : t.dropped)
 		p.lost += g.ticks;
 	if (!marks_.empty())
 		p.ticks = marks_.back().ticks - (marks_.size() > 1 ? marks_.front().ticks : 0);

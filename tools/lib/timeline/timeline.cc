@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Samples to intervals. See timeline.hpp.
+// Builds intervals and turns from samples.
 #include "lib/timeline/timeline.hpp"
 
 #include "lib/base/errors.hpp"
@@ -16,10 +16,10 @@ namespace tool {
 
 namespace {
 
-// 64 runlists of 4096 channels in a TSG each are half of it.
+// Twice the size of 64 runlists with 4096 channels each, every one in a TSG of its own.
 constexpr size_t LARGEST_SNAPSHOT = size_t{64} << 20;
 
-// What a sample says of its engine; nothing: it is idle.
+// Returns the state of the engine at a sample; nothing if the engine is idle.
 std::optional<Interval> interval_of(const gpulens_sample &s)
 {
 	Interval i;
@@ -38,12 +38,13 @@ std::optional<Interval> interval_of(const gpulens_sample &s)
 	return i;
 }
 
-bool same(const Interval &a, const Interval &b)
+bool is_same_state(const Interval &a, const Interval &b)
 {
 	return a.phase == b.phase && a.tsg == b.tsg && a.channel == b.channel && a.bare == b.bare;
 }
 
-u64 percentile(const std::map<u64, u64> &counts, u64 total, double part)
+// counts: how often each value occurred, total times in all; part: 0.5 for the median.
+u64 find_percentile(const std::map<u64, u64> &counts, u64 total, double part)
 {
 	u64 want = static_cast<u64>(static_cast<double>(total) * part), seen = 0;
 
@@ -63,25 +64,25 @@ void Lengths::add(u64 ns)
 	sum_ += ns;
 	least_ = std::min(least_, ns);
 	most_ = std::max(most_, ns);
-	if (count_ <= EXACT) {
+	if (count_ <= EXACT_COUNT) {
 		first_.push_back(ns);
 		return;
 	}
 	if (octaves_.empty())
-		for (u64 one : first_)
-			count_in_share(one);
-	count_in_share(ns);
+		for (u64 length : first_)
+			count_in_bin(length);
+	count_in_bin(ns);
 }
 
-void Lengths::count_in_share(u64 ns)
+void Lengths::count_in_bin(u64 ns)
 {
 	unsigned octave = static_cast<unsigned>(std::bit_width(ns | 1)) - 1;
-	u64 above = ns - (u64{1} << octave); // 0 is its own octave's, too
-	u64 share = octave >= 10 ? above >> (octave - 10) : above;
-	Share &s = octaves_[octave][share % SHARES];
+	u64 above = ns - (u64{1} << octave); // wraps for 0, which shares the octave of 1
+	u64 bin = octave >= 10 ? above >> (octave - 10) : above;
+	Bin &b = octaves_[octave][bin % BINS];
 
-	s.count++;
-	s.sum += ns;
+	b.count++;
+	b.sum += ns;
 }
 
 u64 Lengths::median() const
@@ -96,11 +97,11 @@ u64 Lengths::median() const
 				 sorted.end());
 		return sorted[sorted.size() / 2];
 	}
-	for (const auto &[octave, shares] : octaves_)
-		for (const Share &s : shares) {
-			seen += s.count;
+	for (const auto &[octave, bins] : octaves_)
+		for (const Bin &b : bins) {
+			seen += b.count;
 			if (seen > count_ / 2)
-				return s.sum / s.count;
+				return b.sum / b.count;
 		}
 	return most_;
 }
@@ -126,17 +127,18 @@ std::optional<Owner> Timeline::owner(const Interval &i) const
 
 namespace {
 
-// A track's intervals to turns: of those on the engine that follow each other without a hole; channels may change.
+// Joins a track's intervals to turns: intervals of the same TSG that follow each other directly, whatever their
+// channels.
 class TurnCounter {
 public:
-	TurnCounter(const Timeline &t, size_t track) : t_(t), holes_(t.holes_of(track)) { next_hole(); }
+	TurnCounter(const Timeline &t, size_t track) : t_(t), gaps_(t.sample_gaps_of(track)) { next_gap(); }
 
 	void take(const Interval &i)
 	{
 		if (first_ && i.phase == Phase::On && i.tsg == first_->tsg && i.bare == first_->bare &&
 		    i.start_ns == end_ns_) {
 			end_ns_ = i.end_ns;
-			goes_on_ = i.goes_on;
+			continues_ = i.continues;
 			return;
 		}
 		finish();
@@ -144,47 +146,47 @@ public:
 			return;
 		first_ = i;
 		end_ns_ = i.end_ns;
-		goes_on_ = i.goes_on;
+		continues_ = i.continues;
 	}
 
-	// The turn that is under way ends.
+	// Ends the current turn.
 	void finish()
 	{
 		if (!first_)
 			return;
 		u64 start = first_->start_ns;
-		Turns &to = by_tsg[{first_->bare, first_->tsg}];
-		to.tsg = first_->tsg;
-		to.bare = first_->bare;
-		to.owner = to.owner ? to.owner : t_.owner(*first_);
-		to.on_ns += end_ns_ - start;
-		// At a hole, as at the recording's ends, nobody knows how long it had been or went on.
-		while (hole_ && (hole_->to_ns < start || !too_long(*hole_)))
-			next_hole();
-		bool cut = start <= t_.start_ns || goes_on_ || (hole_ && hole_->from_ns <= end_ns_);
+		Turns &turns = by_tsg[{first_->bare, first_->tsg}];
+		turns.tsg = first_->tsg;
+		turns.bare = first_->bare;
+		turns.owner = turns.owner ? turns.owner : t_.owner(*first_);
+		turns.on_ns += end_ns_ - start;
+		// Next to a gap, and at the recording's ends, the real start or end of the turn is unknown.
+		while (gap_ && (gap_->to_ns < start || !cuts_turns(*gap_)))
+			next_gap();
+		bool cut = start <= t_.start_ns || continues_ || (gap_ && gap_->from_ns <= end_ns_);
 		if (!cut)
-			to.lengths_ns.add(end_ns_ - start);
+			turns.lengths_ns.add(end_ns_ - start);
 		first_.reset();
 	}
 
 	std::map<std::pair<bool, int>, Turns> by_tsg;
 
 private:
-	bool too_long(const Hole &h) const { return h.blind || h.to_ns - h.from_ns > t_.longest_step_ns(); }
+	bool cuts_turns(const SampleGap &g) const { return g.lost || g.to_ns - g.from_ns > t_.longest_step_ns(); }
 
-	void next_hole()
+	void next_gap()
 	{
-		const Hole *h = holes_.next();
+		const SampleGap *g = gaps_.next();
 
-		hole_ = h ? std::optional(*h) : std::nullopt;
+		gap_ = g ? std::optional(*g) : std::nullopt;
 	}
 
 	const Timeline &t_;
-	TimelineReader<Hole> holes_;
-	std::optional<Hole> hole_;
-	std::optional<Interval> first_; // of the turn that is under way
+	TimelineReader<SampleGap> gaps_;
+	std::optional<SampleGap> gap_;
+	std::optional<Interval> first_; // first interval of the current turn
 	u64 end_ns_ = 0;
-	bool goes_on_ = false;
+	bool continues_ = false;
 };
 
 } // namespace
@@ -212,7 +214,7 @@ std::vector<Turns> Timeline::turns(size_t track) const
 	return list;
 }
 
-// The snapshot, if one comes first, then header and engine records. False: more bytes are needed.
+// Parses the optional snapshot, the header and the engine records. Returns false if more bytes are needed.
 bool TimelineBuilder::take_head()
 {
 	gpulens_samples_header h;
@@ -250,74 +252,75 @@ bool TimelineBuilder::take_head()
 	return true;
 }
 
-void TimelineBuilder::close(size_t track, u64 at)
+void TimelineBuilder::close_interval(size_t track, u64 end_ns)
 {
-	Open &o = open_[track];
+	OpenInterval &o = open_[track];
 
 	if (!o.any)
 		return;
-	o.interval.end_ns = at;
+	o.interval.end_ns = end_ns;
 	timeline_.tracks[track].intervals.push_back(o.interval);
-	put_if_many(timeline_.tracks[track].intervals, timeline_.tracks[track].stored_intervals);
+	store_if_many(timeline_.tracks[track].intervals, timeline_.tracks[track].stored_intervals);
 	o.any = false;
 }
 
-template <typename T> void TimelineBuilder::put_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks)
+template <typename T> void TimelineBuilder::store_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks)
 {
-	if (!store_ || items.size() < store_->block())
+	if (!store_ || items.size() < store_->block_items())
 		return;
 	blocks.push_back(store_->put(items));
 	items.clear();
 }
 
-void TimelineBuilder::remark(const gpulens_sample &s)
+void TimelineBuilder::take_dropped(const gpulens_sample &s)
 {
-	timeline_.gaps.push_back({le64toh(s.time_ns), le32toh(s.ticks), s.kind});
-	put_if_many(timeline_.gaps, timeline_.stored_gaps);
+	timeline_.dropped.push_back({le64toh(s.time_ns), le32toh(s.ticks), s.kind});
+	store_if_many(timeline_.dropped, timeline_.stored_dropped);
 	timeline_.lost += le32toh(s.ticks);
-	// Late ticks make the next step a long one. Where nobody looked, what was on an engine is not known.
+	// A late tick only makes the next step longer. Otherwise the state of the engines at the dropped ticks is
+	// unknown.
 	if (s.kind == GPULENS_SAMPLE_LATE)
 		return;
 	for (size_t i = 0; i < open_.size(); i++) {
-		close(i, open_[i].last_ns);
-		open_[i].blind = true;
+		close_interval(i, open_[i].last_ns);
+		open_[i].lost = true;
 	}
-	blind_ = true;
+	lost_ = true;
 }
 
-void TimelineBuilder::tick(u64 time_ns)
+void TimelineBuilder::count_tick(u64 time_ns)
 {
-	if (timeline_.ticks && !blind_ && time_ns > last_tick_ns_)
+	if (timeline_.ticks && !lost_ && time_ns > last_tick_ns_)
 		steps_[(time_ns - last_tick_ns_) / 1000]++;
 	if (!timeline_.ticks)
 		timeline_.start_ns = time_ns;
 	timeline_.ticks++;
 	last_tick_ns_ = time_ns;
-	blind_ = false;
+	lost_ = false;
 }
 
-void TimelineBuilder::take(const gpulens_sample &s)
+void TimelineBuilder::take_sample(const gpulens_sample &s)
 {
 	u64 time_ns = le64toh(s.time_ns);
 
 	if (s.engine == GPULENS_SAMPLE_ALL)
-		return remark(s);
+		return take_dropped(s);
 	if (s.engine >= open_.size())
 		throw SourceError(
 			fmt::format("a sample is of engine {}, of which there are {}", s.engine, open_.size()));
 	if (!s.engine)
-		tick(time_ns);
+		count_tick(time_ns);
 	timeline_.end_ns = std::max(timeline_.end_ns, time_ns);
-	Open &o = open_[s.engine];
-	if (o.last_ns && (o.blind || time_ns > o.last_ns + u64{2000} * timeline_.period_us)) {
+	OpenInterval &o = open_[s.engine];
+	if (o.last_ns && (o.lost || time_ns > o.last_ns + u64{2000} * timeline_.period_us)) {
 		Track &t = timeline_.tracks[s.engine];
-		t.holes.push_back({o.last_ns, time_ns, o.blind});
-		put_if_many(t.holes, t.stored_holes);
+		t.sample_gaps.push_back({o.last_ns, time_ns, o.lost});
+		store_if_many(t.sample_gaps, t.stored_sample_gaps);
 	}
-	o.blind = false;
+	o.lost = false;
 	std::optional<Interval> i = interval_of(s);
-	if (o.any && !(i && same(o.interval, *i)))
-		close(s.engine, time_ns);
+	if (o.any && !(i && is_same_state(o.interval, *i)))
+		close_interval(s.engine, time_ns);
 	if (i && !o.any) {
 		o.any = true;
 		o.interval = *i;
@@ -330,7 +333,7 @@ void TimelineBuilder::take(const gpulens_sample &s)
 	o.last_ns = time_ns;
 }
 
-// Of types that are not known here there is nothing to say.
+// Ignores records of unknown types, for recordings of newer versions.
 void TimelineBuilder::take_record(std::string_view bytes)
 {
 	gpulens_process p;
@@ -351,7 +354,7 @@ void TimelineBuilder::feed(std::string_view bytes)
 		gpulens_sample s;
 		std::memcpy(&s, pending_.data() + at, sizeof(s));
 		if (s.engine != GPULENS_SAMPLE_ALL || s.kind != GPULENS_SAMPLE_RECORD) {
-			take(s);
+			take_sample(s);
 			continue;
 		}
 		if (pending_.size() - at < sizeof(s) + GPULENS_RECORD_BYTES)
@@ -368,8 +371,8 @@ void TimelineBuilder::measure_steps(Timeline &t) const
 
 	for (const auto &[us, count] : steps_)
 		n += count;
-	t.step_median_ns = 1000 * percentile(steps_, n, 0.5);
-	t.step_p99_ns = 1000 * percentile(steps_, n, 0.99);
+	t.step_median_ns = 1000 * find_percentile(steps_, n, 0.5);
+	t.step_p99_ns = 1000 * find_percentile(steps_, n, 0.99);
 	t.step_max_ns = steps_.empty() ? 0 : 1000 * steps_.rbegin()->first;
 }
 
@@ -383,7 +386,7 @@ Timeline TimelineBuilder::now() const
 		t.tracks[i].intervals.push_back(open_[i].interval);
 		t.tracks[i].intervals.back().start_ns = std::max(open_[i].interval.start_ns, t.start_ns);
 		t.tracks[i].intervals.back().end_ns = open_[i].last_ns;
-		t.tracks[i].intervals.back().goes_on = true;
+		t.tracks[i].intervals.back().continues = true;
 	}
 	measure_steps(t);
 	return t;
@@ -399,27 +402,27 @@ void TimelineBuilder::forget(u64 before_ns, size_t most)
 	for (const Track &t : timeline_.tracks) {
 		if (t.intervals.size() > most)
 			before_ns = std::max(before_ns, t.intervals[t.intervals.size() - most].start_ns);
-		if (t.holes.size() > most)
-			before_ns = std::max(before_ns, t.holes[t.holes.size() - most].from_ns);
+		if (t.sample_gaps.size() > most)
+			before_ns = std::max(before_ns, t.sample_gaps[t.sample_gaps.size() - most].from_ns);
 	}
-	if (timeline_.gaps.size() > most)
-		before_ns = std::max(before_ns, timeline_.gaps[timeline_.gaps.size() - most].time_ns);
+	if (timeline_.dropped.size() > most)
+		before_ns = std::max(before_ns, timeline_.dropped[timeline_.dropped.size() - most].time_ns);
 	if (before_ns <= timeline_.start_ns)
 		return;
 	for (Track &t : timeline_.tracks) {
 		std::erase_if(t.intervals, [&](const Interval &i) { return i.end_ns <= before_ns; });
-		std::erase_if(t.holes, [&](const Hole &h) { return h.to_ns <= before_ns; });
-		// What goes over the edge begins there, so that its turn is not measured.
+		std::erase_if(t.sample_gaps, [&](const SampleGap &g) { return g.to_ns <= before_ns; });
+		// Items that cross the edge now begin there; turns at the timeline's start are not measured.
 		for (Interval &i : t.intervals)
 			i.start_ns = std::max(i.start_ns, before_ns);
-		for (Hole &h : t.holes)
-			h.from_ns = std::max(h.from_ns, before_ns);
+		for (SampleGap &g : t.sample_gaps)
+			g.from_ns = std::max(g.from_ns, before_ns);
 	}
-	std::erase_if(timeline_.gaps, [&](const Gap &g) { return g.time_ns < before_ns; });
+	std::erase_if(timeline_.dropped, [&](const DroppedTicks &g) { return g.time_ns < before_ns; });
 	timeline_.start_ns = before_ns;
-	if (before_ns < faded_ns_ + (timeline_.end_ns - std::min(before_ns, timeline_.end_ns)))
+	if (before_ns < halved_ns_ + (timeline_.end_ns - std::min(before_ns, timeline_.end_ns)))
 		return;
-	faded_ns_ = before_ns;
+	halved_ns_ = before_ns;
 	for (auto &[us, count] : steps_)
 		count /= 2;
 	std::erase_if(steps_, [](const auto &step) { return !step.second; });
@@ -430,17 +433,17 @@ std::vector<Track> TimelineBuilder::drain()
 	std::vector<Track> tracks;
 
 	for (size_t i = 0; i < open_.size(); i++) {
-		Open rest = open_[i];
-		close(i, rest.last_ns);
+		OpenInterval rest = open_[i];
+		close_interval(i, rest.last_ns);
 		Track &t = timeline_.tracks[i];
-		tracks.push_back({t.engine, std::move(t.intervals), std::move(t.holes), {}, {}});
+		tracks.push_back({t.engine, std::move(t.intervals), std::move(t.sample_gaps), {}, {}});
 		t.intervals.clear();
-		t.holes.clear();
+		t.sample_gaps.clear();
 		open_[i].any = rest.any;
 		open_[i].interval.start_ns = rest.last_ns;
 		open_[i].interval.samples = open_[i].interval.busy = 0;
 	}
-	timeline_.gaps.clear();
+	timeline_.dropped.clear();
 	steps_.clear();
 	return tracks;
 }
@@ -450,8 +453,8 @@ Timeline TimelineBuilder::finish()
 	if (!begun_)
 		throw SourceError("the recording is cut short: it ends before its first sample");
 	for (size_t i = 0; i < open_.size(); i++) {
-		open_[i].interval.goes_on = true;
-		close(i, open_[i].last_ns);
+		open_[i].interval.continues = true;
+		close_interval(i, open_[i].last_ns);
 	}
 	measure_steps(timeline_);
 	timeline_.store = store_;

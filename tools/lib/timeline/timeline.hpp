@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What was on each engine over time: from the samples that /proc/gpuX/samples gives (include/uapi/gpulens.h) to
-// intervals, turns and how good the sampling was. Times are nanoseconds of CLOCK_MONOTONIC.
+// What ran on each engine over time: intervals, turns and the quality of the sampling, computed from the samples of
+// /proc/gpuX/samples (include/uapi/gpulens.h). All times are nanoseconds of CLOCK_MONOTONIC. A turn is the time from
+// when a TSG comes onto an engine until it leaves the engine.
 #pragma once
 #include "lib/model/model.hpp"
 #include "lib/timeline/timeline_store.hpp"
@@ -20,52 +21,54 @@ namespace tool {
 
 enum class Phase {
 	On,        // a TSG is on the engine
-	Switching, // being loaded, saved, or asked to make room
+	Switching, // a TSG is being loaded, saved or preempted
 	Error,     // the status could not be read
 };
 
-// Who has a channel.
+// The process that a channel belongs to.
 struct Owner {
 	u32 pid = 0;
-	std::string name; // empty: not told
+	std::string name; // empty: unknown
 
 	std::string text() const; // "473 python3"
 	bool operator==(const Owner &) const = default;
 };
 
-// Samples in a row that say the same of an engine; idle ones make none. Ends at the first sample that says otherwise.
+// Consecutive samples with the same state of an engine. Ends at the first sample with another state. There are no
+// intervals for idle engines.
 struct Interval {
 	u64 start_ns = 0, end_ns = 0;
 	Phase phase = Phase::On;
-	int tsg = LENS_NONE;     // or a channel that is in none: bare
-	int channel = LENS_NONE; // where hardware says it
-	bool bare = false;
-	bool goes_on = false;      // beyond its last sample
-	u32 samples = 0, busy = 0; // busy: of them, those in which the engine had work
+	int tsg = LENS_NONE;       // TSG id; the channel's id if bare
+	int channel = LENS_NONE;   // LENS_NONE if the hardware does not report it
+	bool bare = false;         // a channel that is in no TSG
+	bool continues = false;    // the end is unknown: it is the last sample of the recording
+	u32 samples = 0, busy = 0; // number of samples; of those, samples in which the engine had work
 };
 
-// From one sample of an engine to the next where that took long.
-struct Hole {
+// Time between two samples of an engine that is longer than two periods, or in which samples were lost.
+struct SampleGap {
 	u64 from_ns = 0, to_ns = 0;
-	bool blind = false; // there were ticks, and their samples are lost
+	bool lost = false; // samples were taken and lost; otherwise sampling was late
 };
 
-// Ticks without samples.
-struct Gap {
+// Ticks of the sampler that have no samples.
+struct DroppedTicks {
 	u64 time_ns = 0;
-	u32 ticks = 0;
-	int kind = 0; // GPULENS_SAMPLE_FULL, LATE, ASLEEP
+	u32 ticks = 0; // how many
+	int kind = 0;  // why: GPULENS_SAMPLE_FULL, GPULENS_SAMPLE_LATE or GPULENS_SAMPLE_ASLEEP
 };
 
+// What ran on one engine.
 struct Track {
 	Engine engine;
 	std::vector<Interval> intervals;
-	std::vector<Hole> holes;
-	// Of a long recording, those before: in the timeline's store.
-	std::vector<StoreBlock> stored_intervals{}, stored_holes{};
+	std::vector<SampleGap> sample_gaps;
+	// Earlier items of a long recording, in the timeline's store.
+	std::vector<StoreBlock> stored_intervals{}, stored_sample_gaps{};
 };
 
-// The items of a track, or the gaps, in order, without holding more of them than a block.
+// Reads the items of a track, or the dropped ticks, in order. Holds one block of them in memory.
 template <typename T> class TimelineReader {
 public:
 	TimelineReader(const TimelineStore *store, const std::vector<StoreBlock> &blocks, const std::vector<T> &rest)
@@ -73,15 +76,15 @@ public:
 	{
 	}
 
-	// Valid until the next call; null: there are no more.
+	// Returns the next item, valid until the next call; null at the end.
 	const T *next()
 	{
-		while (block_ < blocks_.size() && at_ == read_.size()) {
+		while (block_ < blocks_.size() && read_at_ == read_.size()) {
 			store_->get(blocks_[block_++], read_);
-			at_ = 0;
+			read_at_ = 0;
 		}
-		if (at_ < read_.size())
-			return &read_[at_++];
+		if (read_at_ < read_.size())
+			return &read_[read_at_++];
 		return rest_at_ < rest_.size() ? &rest_[rest_at_++] : nullptr;
 	}
 
@@ -90,130 +93,134 @@ private:
 	const std::vector<StoreBlock> &blocks_;
 	const std::vector<T> &rest_;
 	std::vector<T> read_;
-	size_t block_ = 0, at_ = 0, rest_at_ = 0;
+	size_t block_ = 0, read_at_ = 0, rest_at_ = 0;
 };
 
-// How long turns were. Of more than EXACT, only how many there were within each 0.1 % of length.
+// Statistics of lengths, ns. The first EXACT_COUNT lengths are kept; beyond, only a histogram with bins of 0.1 % width.
 class Lengths {
 public:
-	static constexpr size_t EXACT = 1024;
+	static constexpr size_t EXACT_COUNT = 1024;
 
 	void add(u64 ns);
 	u64 count() const { return count_; }
 	u64 sum() const { return sum_; }
 	u64 least() const { return least_; }
 	u64 most() const { return most_; }
-	u64 median() const; // 0: there are none
-	// The first EXACT, in order.
+	u64 median() const; // 0 if there are no lengths
+	// The first EXACT_COUNT lengths, in the order of add().
 	const std::vector<u64> &first() const { return first_; }
 
 private:
-	static constexpr unsigned SHARES = 1024; // of an octave
-	struct Share {
+	static constexpr unsigned BINS = 1024; // per octave
+	struct Bin {
 		u64 count = 0, sum = 0;
 	};
 
-	void count_in_share(u64 ns);
+	void count_in_bin(u64 ns);
 
 	u64 count_ = 0, sum_ = 0, least_ = ~u64{0}, most_ = 0;
 	std::vector<u64> first_;
-	std::map<unsigned, std::array<Share, SHARES>> octaves_;
+	std::map<unsigned, std::array<Bin, BINS>> octaves_;
 };
 
-// What one TSG had of an engine. Turns that the recording or a hole of more than three steps cut off are not measured.
+// The turns of one TSG on an engine. A turn is not measured if the recording's ends, lost samples or a gap longer than
+// longest_step_ns() cut it.
 struct Turns {
 	int tsg = LENS_NONE;
 	bool bare = false;
-	std::optional<Owner> owner{}; // where it is told
-	u64 on_ns = 0;                // all of its time on the engine
-	Lengths lengths_ns;           // of whole turns
-	std::optional<u64> slice_ns;  // as configured, where a snapshot tells it
+	std::optional<Owner> owner{}; // nothing: unknown
+	u64 on_ns = 0;                // total time on the engine, with turns that are not measured
+	Lengths lengths_ns;           // of the measured turns
+	std::optional<u64> slice_ns;  // configured time slice; nothing: the snapshot does not have it
 };
 
 struct Timeline {
-	std::optional<Gpu> gpu; // as it was when the recording began
-	int index = LENS_NONE;
-	u32 period_us = 0; // as asked for
+	std::optional<Gpu> gpu; // snapshot at the beginning of the recording
+	int index = LENS_NONE;  // X of /proc/gpuX
+	u32 period_us = 0;      // requested sampling period
 	u64 start_ns = 0, end_ns = 0;
 	std::vector<Track> tracks;
-	std::vector<Gap> gaps;
-	std::vector<StoreBlock> stored_gaps;          // those before
-	std::shared_ptr<const TimelineStore> store{}; // of a long recording
-	std::map<int, Owner> owners;                  // by channel, as it was told last
-	u64 ticks = 0, lost = 0;
-	// Distances of ticks as they came, ns, without those between which samples were lost: what is measured is known
-	// to within one of them.
+	std::vector<DroppedTicks> dropped;
+	std::vector<StoreBlock> stored_dropped;       // earlier ones, in the store
+	std::shared_ptr<const TimelineStore> store{}; // null if everything is in memory
+	std::map<int, Owner> owners;                  // last known owner, by channel
+	u64 ticks = 0, lost = 0;                      // ticks with samples, ticks without
+	// Measured time between ticks, without intervals in which samples were lost. Lengths are known to within one
+	// step.
 	u64 step_median_ns = 0, step_p99_ns = 0, step_max_ns = 0;
 
-	// Longer distances are holes.
+	// Turns that a longer gap between samples cuts are not measured: three steps.
 	u64 longest_step_ns() const { return 3 * std::max<u64>(step_median_ns, u64{period_us} * 1000); }
 	double seconds() const { return static_cast<double>(end_ns - start_ns) / 1e9; }
-	std::vector<Turns> turns(size_t track) const; // by TSG
+	std::vector<Turns> turns(size_t track) const; // one element per TSG
 	TimelineReader<Interval> intervals_of(size_t track) const
 	{
 		return {store.get(), tracks[track].stored_intervals, tracks[track].intervals};
 	}
-	TimelineReader<Hole> holes_of(size_t track) const
+	TimelineReader<SampleGap> sample_gaps_of(size_t track) const
 	{
-		return {store.get(), tracks[track].stored_holes, tracks[track].holes};
+		return {store.get(), tracks[track].stored_sample_gaps, tracks[track].sample_gaps};
 	}
-	TimelineReader<Gap> all_gaps() const { return {store.get(), stored_gaps, gaps}; }
+	TimelineReader<DroppedTicks> all_dropped() const { return {store.get(), stored_dropped, dropped}; }
 	std::optional<Owner> owner(const Interval &i) const;
 	std::string name() const; // "gpu0: AD102 (Ada), 0000:01:00.0"
 };
 
-// Takes a stream as it comes, in pieces of any size; keeps what is needed and no sample.
+// Builds a Timeline from a stream of samples, in pieces of any size. Keeps intervals, not samples.
 class TimelineBuilder {
 public:
 	TimelineBuilder() = default;
-	// Intervals, holes and gaps go to the store when there are many; then only feed() and finish() are to be used.
+	// Moves intervals, sample gaps and dropped ticks to the store when there are many. Only feed() and finish() may
+	// then be called.
 	explicit TimelineBuilder(std::shared_ptr<TimelineStore> store) : store_(std::move(store)) {}
 
-	// A recording may have a snapshot before the samples; both come through feed().
+	// Takes the next bytes of a recording: an optional snapshot, then the samples. Throws SourceError for a bad
+	// recording.
 	void feed(std::string_view bytes);
-	// Nothing more comes. Throws SourceError: there was no sound header, or it was cut in it.
+	// Returns the timeline at the end of the recording. Throws SourceError if the recording ends within its header.
 	Timeline finish();
-	// So far; intervals that go on end at the last sample.
+	// Returns a copy of the timeline so far. Open intervals end at the last sample.
 	Timeline now() const;
-	// As now(), without copying and without the intervals that go on.
+	// The timeline so far without open intervals, not copied.
 	const Timeline &closed() const { return timeline_; }
-	// The interval that goes on; nothing: the engine is idle, or nobody knows.
+	// Returns the open interval of a track; nothing if the engine is idle or its state is unknown.
 	std::optional<Interval> current(size_t track) const;
-	// What ended before is dropped, and more where anything of a track is there more often than that: now() begins
-	// there. Counts of ticks stay; their distances count half as much after each such length of time.
+	// Drops what ended before before_ns, and more, so that at most `most` items of each kind remain per track. The
+	// timeline then begins there. Counts of ticks stay; older steps count half each time the timeline's length has
+	// passed.
 	void forget(u64 before_ns, size_t most);
-	// The engines with their intervals since the last call, for who counts for days and keeps nothing. One that goes
-	// on is cut in two at its last sample. Nothing before the first header.
+	// Returns and removes the intervals since the last call, for programs that run for days (gpulens export). An
+	// open interval is split at its last sample. Empty before the first header.
 	std::vector<Track> drain();
 
 private:
-	struct Open {
-		bool any = false;
+	struct OpenInterval {
+		bool any = false; // false: the engine is idle, or unknown
 		Interval interval;
-		u64 last_ns = 0; // of its last sample, 0: none yet
-		bool blind = false;
+		u64 last_ns = 0;   // time of the engine's last sample, 0: none yet
+		bool lost = false; // samples were lost since then
 	};
 
 	bool take_head();
-	void take(const gpulens_sample &s);
-	void close(size_t track, u64 at);
+	void take_sample(const gpulens_sample &s);
+	void close_interval(size_t track, u64 end_ns);
 	void measure_steps(Timeline &t) const;
-	void remark(const gpulens_sample &s);
+	void take_dropped(const gpulens_sample &s);
 	void take_record(std::string_view bytes);
-	void tick(u64 time_ns);
-	template <typename T> void put_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks);
+	void count_tick(u64 time_ns);
+	template <typename T> void store_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks);
 
-	std::shared_ptr<TimelineStore> store_; // null: all is kept in memory
+	std::shared_ptr<TimelineStore> store_; // null: everything stays in memory
 	Timeline timeline_;
-	std::string pending_;
-	bool begun_ = false;
-	std::vector<Open> open_;
-	u64 last_tick_ns_ = 0, faded_ns_ = 0;
-	bool blind_ = false;       // samples were lost since the last tick
-	std::map<u64, u64> steps_; // distance of ticks in us: how often
+	std::string pending_;                  // bytes of an incomplete header or sample
+	bool begun_ = false;                   // the header is complete
+	std::vector<OpenInterval> open_;       // by track
+	u64 last_tick_ns_ = 0, halved_ns_ = 0; // halved_ns_: when forget() last halved the counts of steps_
+	bool lost_ = false;                    // samples were lost since the last tick
+	std::map<u64, u64> steps_;             // by time between ticks, us: how often
 };
 
-// Throws SourceError.
+// Returns the timeline of a whole recording; source begins the message of an error. Throws SourceError.
 Timeline timeline_of(std::string_view bytes, const std::string &source);
 
 } // namespace tool

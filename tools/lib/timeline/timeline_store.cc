@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See timeline_store.hpp.
+// Encodes items as variable-length numbers, and writes and reads the file.
 #include "lib/timeline/timeline_store.hpp"
 
 #include "lib/base/errors.hpp"
@@ -16,7 +16,7 @@ namespace tool {
 
 namespace {
 
-// Numbers as LEB128: 7 bits a byte, the lowest first.
+// Numbers are LEB128: 7 bits a byte, the lowest first.
 void put_number(std::string &to, u64 n)
 {
 	for (; n >= 0x80; n >>= 7)
@@ -36,7 +36,7 @@ u64 take_number(const char *&at)
 	}
 }
 
-// Ids are LENS_NONE (-1) or small.
+// Ids are LENS_NONE (-1) or small, so id + 1 is short.
 void put_id(std::string &to, int id)
 {
 	put_number(to, static_cast<u32>(id) + 1);
@@ -47,15 +47,15 @@ int take_id(const char *&at)
 	return static_cast<int>(static_cast<u32>(take_number(at)) - 1);
 }
 
-enum : unsigned char { BARE = 1 << 2, GOES_ON = 1 << 3, FOLLOWS = 1 << 4 };
+enum : unsigned char { BARE = 1 << 2, CONTINUES = 1 << 3, FOLLOWS = 1 << 4 };
 
-// before: the item before it in its block, or one of zeros. Times may go back in a recording that is not sound, which
-// arithmetic without a sign undoes exactly.
-void encode(std::string &to, const Interval &i, const Interval &before)
+// before: the previous item of the block; all zeros for the first. Times of a damaged recording may go back: unsigned
+// differences wrap, and decoding restores them exactly.
+void encode_item(std::string &to, const Interval &i, const Interval &before)
 {
 	bool follows = i.start_ns == before.end_ns;
 
-	to += static_cast<char>(static_cast<int>(i.phase) | (i.bare ? BARE : 0) | (i.goes_on ? GOES_ON : 0) |
+	to += static_cast<char>(static_cast<int>(i.phase) | (i.bare ? BARE : 0) | (i.continues ? CONTINUES : 0) |
 				(follows ? FOLLOWS : 0));
 	if (!follows)
 		put_number(to, i.start_ns - before.end_ns);
@@ -66,13 +66,13 @@ void encode(std::string &to, const Interval &i, const Interval &before)
 	put_number(to, i.busy);
 }
 
-void decode(const char *&at, Interval &i, const Interval &before)
+void decode_item(const char *&at, Interval &i, const Interval &before)
 {
 	auto flags = static_cast<unsigned char>(*at++);
 
 	i.phase = static_cast<Phase>(flags & 3);
 	i.bare = flags & BARE;
-	i.goes_on = flags & GOES_ON;
+	i.continues = flags & CONTINUES;
 	i.start_ns = before.end_ns + (flags & FOLLOWS ? 0 : take_number(at));
 	i.end_ns = i.start_ns + take_number(at);
 	i.tsg = take_id(at);
@@ -81,39 +81,40 @@ void decode(const char *&at, Interval &i, const Interval &before)
 	i.busy = static_cast<u32>(take_number(at));
 }
 
-void encode(std::string &to, const Hole &h, const Hole &before)
+void encode_item(std::string &to, const SampleGap &g, const SampleGap &before)
 {
-	put_number(to, h.from_ns - before.to_ns);
-	put_number(to, h.to_ns - h.from_ns);
-	put_number(to, h.blind);
+	put_number(to, g.from_ns - before.to_ns);
+	put_number(to, g.to_ns - g.from_ns);
+	put_number(to, g.lost);
 }
 
-void decode(const char *&at, Hole &h, const Hole &before)
+void decode_item(const char *&at, SampleGap &g, const SampleGap &before)
 {
-	h.from_ns = before.to_ns + take_number(at);
-	h.to_ns = h.from_ns + take_number(at);
-	h.blind = take_number(at);
+	g.from_ns = before.to_ns + take_number(at);
+	g.to_ns = g.from_ns + take_number(at);
+	g.lost = take_number(at);
 }
 
-void encode(std::string &to, const Gap &g, const Gap &before)
+void encode_item(std::string &to, const DroppedTicks &g, const DroppedTicks &before)
 {
 	put_number(to, g.time_ns - before.time_ns);
 	put_number(to, g.ticks);
 	put_number(to, static_cast<u32>(g.kind));
 }
 
-void decode(const char *&at, Gap &g, const Gap &before)
+void decode_item(const char *&at, DroppedTicks &g, const DroppedTicks &before)
 {
 	g.time_ns = before.time_ns + take_number(at);
 	g.ticks = static_cast<u32>(take_number(at));
 	g.kind = static_cast<int>(take_number(at));
 }
 
-int unnamed_file(const std::string &folder)
+// Returns a file descriptor, or -1 with errno.
+int open_unnamed_file(const std::string &folder)
 {
 	int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	// Some file systems have no files without a name.
+	// These errors mean that the file system does not support O_TMPFILE.
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
 		std::string name = folder + "/gpulens-XXXXXX";
 		fd = mkostemp(name.data(), O_CLOEXEC);
@@ -125,8 +126,8 @@ int unnamed_file(const std::string &folder)
 
 } // namespace
 
-TimelineStore::TimelineStore(std::string folder, size_t block)
-	: folder_(folder.empty() ? "/var/tmp" : std::move(folder)), block_(block)
+TimelineStore::TimelineStore(std::string folder, size_t block_items)
+	: folder_(folder.empty() ? "/var/tmp" : std::move(folder)), block_items_(block_items)
 {
 }
 
@@ -141,13 +142,13 @@ void TimelineStore::fail(int err) const
 	throw SourceError(explain_file(err, folder_ + ": the timeline's temporary file"));
 }
 
-// Not in /tmp, which may be memory.
+// Falls back to /var/tmp, not to /tmp, which may be in memory.
 void TimelineStore::open()
 {
-	fd_ = unnamed_file(folder_);
+	fd_ = open_unnamed_file(folder_);
 	if (fd_ < 0 && folder_ != "/var/tmp") {
 		folder_ = "/var/tmp";
-		fd_ = unnamed_file(folder_);
+		fd_ = open_unnamed_file(folder_);
 	}
 	if (fd_ < 0)
 		fail(errno);
@@ -160,9 +161,9 @@ template <typename T> StoreBlock TimelineStore::put(const std::vector<T> &items)
 
 	if (fd_ < 0)
 		open();
-	for (const T &one : items) {
-		encode(bytes, one, before);
-		before = one;
+	for (const T &item : items) {
+		encode_item(bytes, item, before);
+		before = item;
 	}
 	int err = write_fully_at(fd_, bytes, static_cast<off_t>(end_));
 	if (err)
@@ -178,24 +179,25 @@ template <typename T> void TimelineStore::get(const StoreBlock &block, std::vect
 	T before{};
 
 	for (size_t have = 0; have < bytes.size();) {
-		ssize_t n = pread(fd_, bytes.data() + have, bytes.size() - have, static_cast<off_t>(block.at + have));
+		ssize_t n =
+			pread(fd_, bytes.data() + have, bytes.size() - have, static_cast<off_t>(block.offset + have));
 		if (n <= 0 && !(n < 0 && errno == EINTR))
 			fail(n ? errno : EIO);
 		have += n > 0 ? static_cast<size_t>(n) : 0;
 	}
 	items.resize(block.count);
 	const char *at = bytes.data();
-	for (T &one : items) {
-		decode(at, one, before);
-		before = one;
+	for (T &item : items) {
+		decode_item(at, item, before);
+		before = item;
 	}
 }
 
 template StoreBlock TimelineStore::put(const std::vector<Interval> &items);
-template StoreBlock TimelineStore::put(const std::vector<Hole> &items);
-template StoreBlock TimelineStore::put(const std::vector<Gap> &items);
+template StoreBlock TimelineStore::put(const std::vector<SampleGap> &items);
+template StoreBlock TimelineStore::put(const std::vector<DroppedTicks> &items);
 template void TimelineStore::get(const StoreBlock &block, std::vector<Interval> &items) const;
-template void TimelineStore::get(const StoreBlock &block, std::vector<Hole> &items) const;
-template void TimelineStore::get(const StoreBlock &block, std::vector<Gap> &items) const;
+template void TimelineStore::get(const StoreBlock &block, std::vector<SampleGap> &items) const;
+template void TimelineStore::get(const StoreBlock &block, std::vector<DroppedTicks> &items) const;
 
 } // namespace tool

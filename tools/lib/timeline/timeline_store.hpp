@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The intervals, holes and gaps of a long recording, on disk: blocks of each track's, compressed, in a file that has no
-// name. What is read back is what was put, in the order of its track.
+// Keeps the intervals, sample gaps and dropped ticks of a long recording on disk, as compressed blocks in a file
+// without a name. Each block has items of one kind and one track, in order.
 #pragma once
 #include "lib/model/model.hpp"
 
@@ -10,25 +10,27 @@
 
 namespace tool {
 
-// Where a block lies in the file.
+// The position of a block in the file.
 struct StoreBlock {
-	u64 at = 0; // byte
-	u32 bytes = 0, count = 0;
+	u64 offset = 0;           // bytes
+	u32 bytes = 0, count = 0; // length, number of items
 };
 
 class TimelineStore {
 public:
-	// What a track collects in memory before it is put. Bounds both memory and the number of blocks.
-	static constexpr size_t BLOCK = 4096;
+	// Items that a track collects in memory before they become a block. Bounds both memory and the number of
+	// blocks.
+	static constexpr size_t BLOCK_ITEMS = 4096;
 
-	// folder: where the file is made, at the first put(); in /var/tmp if that takes none. Empty: /var/tmp.
-	explicit TimelineStore(std::string folder, size_t block = BLOCK);
+	// folder: where the first put() makes the file; empty: /var/tmp, which is also used if the folder is not
+	// writable. block_items: items per block.
+	explicit TimelineStore(std::string folder, size_t block_items = BLOCK_ITEMS);
 	TimelineStore(const TimelineStore &) = delete;
 	TimelineStore &operator=(const TimelineStore &) = delete;
 	~TimelineStore();
 
-	size_t block() const { return block_; }
-	// Throws SourceError, e.g. when there is no room on the disk. T: Interval, Hole or Gap.
+	size_t block_items() const { return block_items_; }
+	// Writes and reads a block; T: Interval, SampleGap or DroppedTicks. Throws SourceError, e.g. for a full disk.
 	template <typename T> StoreBlock put(const std::vector<T> &items);
 	template <typename T> void get(const StoreBlock &block, std::vector<T> &items) const;
 
@@ -37,7 +39,7 @@ private:
 	[[noreturn]] void fail(int err) const;
 
 	std::string folder_;
-	size_t block_;
+	size_t block_items_;
 	int fd_ = -1;
 	u64 end_ = 0;
 };
