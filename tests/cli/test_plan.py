@@ -163,13 +163,13 @@ def test_a_task_that_fits_nowhere_is_named(tmp_path: pathlib.Path) -> None:
 
 
 RESERVED = [
-    ([{"name": "x", "gpcs": [8]}], 'reserved "x": there is no GPC 8; there is 0, 1, 2, 3, 4, 5, 6, 7'),
+    ([{"name": "x", "gpcs": [8]}], 'reserved "x": there is no GPC 8; there are 0, 1, 2, 3, 4, 5, 6, 7'),
     ([{"name": "x", "tpcs": [66]}], 'reserved "x": there is no TPC 66; there are 0 to 65'),
     ([{"name": "x", "mask": "0x40000000000000000"}], 'reserved "x": there is no TPC 66; there are 0 to 65'),
     ([{"name": "x", "mask": "0x0"}], 'reserved "x": it is empty'),
     ([{"name": "x", "mask": "0xc00"}, {"name": "y", "gpcs": [1]}],
      'reserved "y": TPC 10 is reserved for "x" already'),
-    ([{"name": "x", "gpcs": list(range(8))}], "0 TPCs are left of 66, fewer than a partition may have"),
+    ([{"name": "x", "gpcs": list(range(8))}], "only 0 of 66 TPCs are not reserved, fewer than the smallest partition"),
 ]
 
 
@@ -188,8 +188,8 @@ BAD = [
     ("{}", "tasks is missing\n"),
     ('{"tasks": []}', "no task\n"),
     ('{"tasks": [{"name": "a", "period_us": -1}]}', 'task "a": period_us is -1, not microseconds from '),
-    (json.dumps({"tasks": [task("a"), task("a")]}), 'task "a": there is another task of that name\n'),
-    (json.dumps({"tasks": [task(str(i)) for i in range(15)]}), "15 tasks, and --exact takes 14 at most\n"),
+    (json.dumps({"tasks": [task("a"), task("a")]}), 'task "a": another task has the same name\n'),
+    (json.dumps({"tasks": [task(str(i)) for i in range(15)]}), "15 tasks, but --exact supports at most 14\n"),
 ]
 
 
@@ -213,9 +213,10 @@ USAGE = [
     (["plan", "--evaluate", "-o", "curves.png"], "neither .csv nor .svg: curves.png"),
     (["plan", "--evaluate", "--from", "9", "--to", "8"], "--from is above --to"),
     (["plan", "--evaluate", "--step", "0"], "not a utilization: 0"),
-    (["plan", "--evaluate", "--tpcs", "3", "--quantum", "4"], "no partition may have as few TPCs as there are"),
+    (["plan", "--evaluate", "--tpcs", "3", "--quantum", "4"],
+     "--least and --quantum allow no partition on that number of TPCs"),
     (["plan", "--evaluate", "--tasks", "5", "--cap", "1", "--sets", "1"],
-     "5 tasks of at most 1 have no utilization of"),
+     "5 tasks with a utilization of at most 1 cannot have a total utilization of"),
 ]
 
 
@@ -233,7 +234,7 @@ def test_no_file_and_no_gpcs_are_status_3(tmp_path: pathlib.Path) -> None:
     done = gpulens("-i", str(image("gk104")), "plan", str(EXAMPLE))
     assert done.returncode == 3 and "its GPCs and TPCs are not known: --tpcs plans without them" in done.stderr
     done = gpulens("-i", str(image("gh100")), "-i", str(image("gp106")), "plan", str(EXAMPLE))
-    assert done.returncode == 3 and "a plan is for one GPU" in done.stderr
+    assert done.returncode == 3 and "a plan needs exactly one GPU" in done.stderr
 
 
 def test_evaluation_is_written_as_csv_and_curves(tmp_path: pathlib.Path) -> None:

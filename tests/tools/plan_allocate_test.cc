@@ -38,11 +38,11 @@ TEST(PlanModel, NineComputeTasksAreInConflictAndOneMemoryTaskIsNot)
 	std::iota(all.begin(), all.end(), 0U);
 	tasks.push_back(task("m", 10, 10, Class::Memory, {1}));
 	Conflicts ten(tasks, all);
-	EXPECT_TRUE(ten.of(tasks[0]));
-	EXPECT_FALSE(ten.of(tasks[9]));
+	EXPECT_TRUE(ten.has(tasks[0]));
+	EXPECT_FALSE(ten.has(tasks[9]));
 	Conflicts two(tasks, std::vector<u32>{0, 9});
-	EXPECT_FALSE(two.of(tasks[0]));
-	EXPECT_FALSE(two.of(tasks[9]));
+	EXPECT_FALSE(two.has(tasks[0]));
+	EXPECT_FALSE(two.has(tasks[9]));
 }
 
 // 1000 / m + 30, with 1.2 in conflict: 1030, 530, 363.33, 280 and 1236, 636, 436, 336.
@@ -78,13 +78,13 @@ TEST(PlanModel, AnomaliesAndSuperlinearSpeedupsAreNoticed)
 TEST(PlanSizes, AreMultiplesFromTheLeast)
 {
 	Sizes green{.tpcs = 66, .quantum = 4, .least = 4}; // an H200's: 8 SMs
-	EXPECT_EQ(green.up(1), 4u);
-	EXPECT_EQ(green.up(4), 4u);
-	EXPECT_EQ(green.up(5), 8u);
+	EXPECT_EQ(green.round_up(1), 4u);
+	EXPECT_EQ(green.round_up(4), 4u);
+	EXPECT_EQ(green.round_up(5), 8u);
 	EXPECT_EQ(green.largest(), 64u);
 	Sizes ampere{.tpcs = 54, .quantum = 1, .least = 2};
-	EXPECT_EQ(ampere.up(1), 2u);
-	EXPECT_EQ(ampere.up(3), 3u);
+	EXPECT_EQ(ampere.round_up(1), 2u);
+	EXPECT_EQ(ampere.round_up(3), 3u);
 	EXPECT_EQ((Sizes{.tpcs = 3, .quantum = 4}.largest()), 0u);
 	EXPECT_EQ((Sizes{.tpcs = 5, .quantum = 1, .least = 6}.largest()), 0u);
 }
@@ -156,7 +156,7 @@ TEST(PlanLemma2, SmallestSizeByTheDeadline)
 		EXPECT_FALSE(a.fits);
 		EXPECT_EQ(a.impossible, (std::vector<u32>{1}));
 	}
-	EXPECT_EQ(optimum(problem).impossible, (std::vector<u32>{1}));
+	EXPECT_EQ(find_optimum(problem).impossible, (std::vector<u32>{1}));
 }
 
 // 2 + 3 of 5: nothing is merged, though it could be; of 4, it must.
@@ -299,7 +299,7 @@ TEST(PlanOptimum, IsTheFewestAndNoHeuristicIsBetter)
 		std::vector<Task> tasks = drawn(random, tpcs);
 		Problem problem(tasks, {.tpcs = tpcs}, Criterion::Edf);
 		u32 best = fewest(tasks, tpcs), alone = 0;
-		Allocation exact = optimum(problem);
+		Allocation exact = find_optimum(problem);
 		EXPECT_EQ(exact.fits, best <= tpcs) << n;
 		if (best < 1000)
 			EXPECT_EQ(exact.tpcs(), best) << n;

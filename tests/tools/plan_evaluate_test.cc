@@ -147,7 +147,7 @@ TEST(PlanEvaluate, UtilizationsGoUpToTheTpcs)
 Results some()
 {
 	Results r;
-	r.of = {.tasks = {50}, .from = 2, .to = 4, .sets = 4, .seed = 3};
+	r.evaluation = {.tasks = {50}, .from = 2, .to = 4, .sets = 4, .seed = 3};
 	r.experiments = {
 		{50,
 		 {{{4, 4000000}, {4, 8000}, {3, 0}, {2, 0}, {1, 100}}, {{2, 4000}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}}}};

@@ -121,8 +121,8 @@ TEST(PlanFit, SaysWhichLineIsWrong)
 		{head, "t.csv: no times"},
 		{"task,tpcs\n", "t.csv: line 1: column \"time_us\" is missing"},
 		{"task,tpcs,time_ms\n", "t.csv: line 1: column \"time_ms\" is none of task, tpcs, time_us, conflict"},
-		{"task,tpcs,tpcs\n", "t.csv: line 1: column \"tpcs\" is there twice"},
-		{head + "a,1,5\n", "t.csv: line 2: 3 values, and there are 4 columns"},
+		{"task,tpcs,tpcs\n", "t.csv: line 1: column \"tpcs\" is given twice"},
+		{head + "a,1,5\n", "t.csv: line 2: 3 values, but there are 4 columns"},
 		{head + "\n,1,5,0\n", "t.csv: line 3: task is empty, or not of printable ASCII without blanks"},
 		{head + "a,0,5,0\n", "t.csv: line 2: tpcs is \"0\", not a number from 1 to 1024"},
 		{head + "a,1.5,5,0\n", "t.csv: line 2: tpcs is \"1.5\", not a number from 1 to 1024"},
@@ -132,8 +132,8 @@ TEST(PlanFit, SaysWhichLineIsWrong)
 		{head + "a,1,5us,0\n", "t.csv: line 2: time_us is \"5us\", not microseconds above 0"},
 		{head + "a,1,5,2\n", "t.csv: line 2: conflict is \"2\", not 0 or 1"},
 		{head + "a,1,5,0\na,1,6,0\n",
-		 "t.csv: task \"a\": times alone with 1 number of TPCs, and two are wanted"},
-		{head + "a,1,5,1\n", "t.csv: task \"a\": times alone with 0 numbers of TPCs, and two are wanted"},
+		 "t.csv: task \"a\": times alone for 1 size; at least two sizes are needed"},
+		{head + "a,1,5,1\n", "t.csv: task \"a\": times alone for 0 sizes; at least two sizes are needed"},
 	};
 	for (const auto &[csv, why] : rows)
 		EXPECT_EQ(refusal(csv), why) << csv;

@@ -208,7 +208,7 @@ TEST(PlanPlace, MasksAreDisjointAndComplete)
 std::string refusal(const std::vector<Reserved> &reserved, const GpcMap &map)
 {
 	try {
-		return reserved_tpcs(reserved, map, "t.json").hex();
+		return find_reserved(reserved, map, "t.json").hex();
 	} catch (const BadInput &e) {
 		return e.what();
 	}
@@ -223,13 +223,13 @@ TEST(PlanReserved, NamesWhatCannotBe)
 {
 	GpcMap map = map_of({4, 0, 3});
 	EXPECT_EQ(refusal({{"display", {}, {1}}}, map),
-		  "t.json: reserved \"display\": there is no GPC 1; there is 0, 2");
+		  "t.json: reserved \"display\": there is no GPC 1; there are 0, 2");
 	EXPECT_EQ(refusal({{"display", {7}, {}}}, map),
 		  "t.json: reserved \"display\": there is no TPC 7; there are 0 to 6");
 	EXPECT_EQ(refusal({{"display", {3, 4}, {}}, {"other", {}, {0}}}, map),
 		  "t.json: reserved \"other\": TPC 3 is reserved for \"display\" already");
 	EXPECT_EQ(refusal({{"display", {}, {0}}}, {.tpcs = 7, .gpcs = {}}),
-		  "t.json: reserved \"display\": GPC 0: which TPCs that is, only a GPU tells");
+		  "t.json: reserved \"display\": GPC 0: with --tpcs the TPCs of GPCs are not known");
 }
 
 } // namespace

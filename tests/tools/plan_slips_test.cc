@@ -174,8 +174,9 @@ TEST(PlanSlip6, CapThatNothingMeetsIsRefused)
 		}
 		return "none";
 	};
-	EXPECT_EQ(refusal(50, 51, 1), "50 tasks of at most 1 have no utilization of 51");
-	EXPECT_EQ(refusal(50, 49.9, 1), "50 tasks of at most 1 are too rare for a utilization of 49.9");
+	EXPECT_EQ(refusal(50, 51, 1), "50 tasks with a utilization of at most 1 cannot have a total utilization of 51");
+	EXPECT_EQ(refusal(50, 49.9, 1),
+		  "50 tasks with a utilization of at most 1 hardly ever have a total utilization of 49.9");
 }
 
 /* -- section 2.7 of the notes on the thesis: b -- */

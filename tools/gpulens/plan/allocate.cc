@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See allocate.hpp.
+// The heuristics as a loop over a sorted list of partitions.
 #include "gpulens/plan/allocate.hpp"
 
 #include <algorithm>
@@ -9,9 +9,9 @@ namespace tool::plan {
 
 namespace {
 
-constexpr double ROUNDING = 1e-9; // of sums of doubles
+constexpr double ROUNDING_ERROR = 1e-9; // of sums of doubles
 
-std::vector<u32> together(const Partition &a, const Partition &b)
+std::vector<u32> merge_tasks(const Partition &a, const Partition &b)
 {
 	std::vector<u32> all;
 
@@ -19,11 +19,11 @@ std::vector<u32> together(const Partition &a, const Partition &b)
 	return all;
 }
 
-// A square table of what is known of two partitions, by their places.
+// A symmetric table with a value for each pair of partitions, by their ids.
 template <typename T> class Pairs {
 public:
 	explicit Pairs(size_t n) : n_(n), values_(n * n) {}
-	T &of(u32 a, u32 b) { return values_[std::min(a, b) * n_ + std::max(a, b)]; }
+	T &at(u32 a, u32 b) { return values_[std::min(a, b) * n_ + std::max(a, b)]; }
 
 private:
 	size_t n_;
@@ -32,33 +32,35 @@ private:
 
 class Allocator {
 public:
-	Allocator(const Problem &problem, const Heuristic &how)
-		: problem_(problem), how_(how), tasks_forbid_(problem.tasks().size()), merged_(problem.tasks().size())
+	Allocator(const Problem &problem, const Heuristic &heuristic)
+		: problem_(problem), heuristic_(heuristic), tasks_forbid_(problem.tasks().size()),
+		  merged_(problem.tasks().size())
 	{
 	}
 
 	Allocation run()
 	{
-		init();
-		if (how_.act)
-			prefill();
+		list_tasks();
+		if (heuristic_.act)
+			forbid_task_pairs();
 		while (total_ > problem_.sizes().tpcs && merge_two())
 			;
-		for (Place &p : list_)
+		for (Entry &p : list_)
 			result_.partitions.push_back(std::move(p.partition));
 		result_.fits = total_ <= problem_.sizes().tpcs;
 		return std::move(result_);
 	}
 
 private:
-	struct Place {
-		u32 id; // in the tables; of one of its tasks
+	struct Entry {
+		u32 id; // in the tables; the index of one of its tasks
 		Partition partition;
 		double load;
 	};
-	static constexpr u32 FAILS = ~0U;
+	static constexpr u32 NO_MERGE = ~0U;
 
-	void init()
+	// Makes a partition for each task.
+	void list_tasks()
 	{
 		for (u32 i = 0; i < problem_.tasks().size(); i++) {
 			u32 m = problem_.initial_size(i);
@@ -66,79 +68,80 @@ private:
 			list_.push_back({i, {{i}, m}, problem_.load(std::span(&i, 1), m)});
 		}
 		std::stable_sort(list_.begin(), list_.end(),
-				 [this](const Place &a, const Place &b) { return before(a, b); });
+				 [this](const Entry &a, const Entry &b) { return is_before(a, b); });
 	}
 
-	bool before(const Place &a, const Place &b) const
+	bool is_before(const Entry &a, const Entry &b) const
 	{
-		return how_.start == Start::Largest ? a.load > b.load : a.load < b.load;
+		return heuristic_.start == Start::Largest ? a.load > b.load : a.load < b.load;
 	}
 
-	// Size of the two as one; FAILS where that saves nothing (Definition 2). Tried once, which is what ends the
-	// search.
-	u32 merged(const Place &a, const Place &b)
+	// Returns the size of the merged partition; NO_MERGE if merging saves no TPC (Definition 2). Remembers the
+	// result, which makes the search end.
+	u32 merged_size(const Entry &a, const Entry &b)
 	{
-		u32 &size = merged_.of(a.id, b.id);
+		u32 &size = merged_.at(a.id, b.id);
 
 		if (!size) {
 			u32 m1 = a.partition.tpcs, m2 = b.partition.tpcs;
-			size = problem_.smallest(together(a.partition, b.partition), std::max(m1, m2), m1 + m2 - 1);
-			size = size ? size : FAILS;
+			size = problem_.smallest(merge_tasks(a.partition, b.partition), std::max(m1, m2), m1 + m2 - 1);
+			size = size ? size : NO_MERGE;
 			result_.merges++;
 		}
 		return size;
 	}
 
-	void prefill()
+	// ACT: tries all pairs of tasks.
+	void forbid_task_pairs()
 	{
 		for (size_t i = 0; i < list_.size(); i++)
 			for (size_t k = i + 1; k < list_.size(); k++)
-				if (merged(list_[i], list_[k]) == FAILS) {
-					tasks_forbid_.of(list_[i].id, list_[k].id) = true;
+				if (merged_size(list_[i], list_[k]) == NO_MERGE) {
+					tasks_forbid_.at(list_[i].id, list_[k].id) = true;
 					result_.forbidden_pairs++;
 				}
 	}
 
-	bool forbidden(const Place &a, const Place &b)
+	bool is_forbidden(const Entry &a, const Entry &b)
 	{
-		return tasks_forbid_.of(a.id, b.id) || merged_.of(a.id, b.id) == FAILS;
+		return tasks_forbid_.at(a.id, b.id) || merged_.at(a.id, b.id) == NO_MERGE;
 	}
 
-	// Partners for the one at `first`, best first; of SMS only the best, or none.
-	std::vector<size_t> eligible(size_t first)
+	// Returns the candidates to merge with list_[first], best first. SMS returns only the best one, if any.
+	std::vector<size_t> find_candidates(size_t first)
 	{
-		return how_.order == Order::Sms ? smallest_with(first) : by_load_with(first);
+		return heuristic_.order == Order::Sms ? find_smallest(first) : sort_by_load(first);
 	}
 
-	std::vector<size_t> smallest_with(size_t first)
+	std::vector<size_t> find_smallest(size_t first)
 	{
-		const Place &own = list_[first];
+		const Entry &own = list_[first];
 		std::vector<size_t> best;
-		u32 least = FAILS;
+		u32 least = NO_MERGE;
 
 		for (size_t i = 0; i < list_.size(); i++) {
-			if (i == first || forbidden(own, list_[i]) || merged(own, list_[i]) >= least)
+			if (i == first || is_forbidden(own, list_[i]) || merged_size(own, list_[i]) >= least)
 				continue;
-			least = merged(own, list_[i]);
+			least = merged_size(own, list_[i]);
 			best = {i};
-			// None can be smaller than one of its two parts.
+			// A merged partition cannot be smaller than its parts.
 			if (least == own.partition.tpcs)
 				break;
 		}
 		return best;
 	}
 
-	std::vector<size_t> by_load_with(size_t first)
+	std::vector<size_t> sort_by_load(size_t first)
 	{
-		const Place &own = list_[first];
+		const Entry &own = list_[first];
 		std::vector<std::pair<double, size_t>> ranked;
 		std::vector<size_t> sorted;
 
 		for (size_t i = 0; i < list_.size(); i++) {
-			if (i == first || forbidden(own, list_[i]))
+			if (i == first || is_forbidden(own, list_[i]))
 				continue;
 			u32 m = std::max(own.partition.tpcs, list_[i].partition.tpcs);
-			ranked.emplace_back(problem_.load(together(own.partition, list_[i].partition), m), i);
+			ranked.emplace_back(problem_.load(merge_tasks(own.partition, list_[i].partition), m), i);
 		}
 		std::sort(ranked.begin(), ranked.end());
 		sorted.reserve(ranked.size());
@@ -147,49 +150,50 @@ private:
 		return sorted;
 	}
 
-	// One merge, if there is any.
+	// Merges the first pair that can be merged. Returns false if there is none.
 	bool merge_two()
 	{
 		for (size_t first = 0; first < list_.size(); first++)
-			for (size_t second : eligible(first)) {
-				u32 size = merged(list_[first], list_[second]);
-				if (size == FAILS)
+			for (size_t second : find_candidates(first)) {
+				u32 size = merged_size(list_[first], list_[second]);
+				if (size == NO_MERGE)
 					continue;
-				replace(first, second, size);
+				replace_pair(first, second, size);
 				return true;
 			}
 		return false;
 	}
 
-	void replace(size_t first, size_t second, u32 size)
+	void replace_pair(size_t first, size_t second, u32 size)
 	{
-		Place one{list_[first].id, {together(list_[first].partition, list_[second].partition), size}, 0};
+		Entry merged{list_[first].id, {merge_tasks(list_[first].partition, list_[second].partition), size}, 0};
 		u32 gone = list_[second].id;
 
-		one.load = problem_.load(one.partition.tasks, size);
+		merged.load = problem_.load(merged.partition.tasks, size);
 		total_ -= list_[first].partition.tpcs + list_[second].partition.tpcs - size;
 		list_.erase(list_.begin() + static_cast<long>(std::max(first, second)));
 		list_.erase(list_.begin() + static_cast<long>(std::min(first, second)));
-		// What no task of either may be with, the new one may not; what either failed with, it may.
-		for (const Place &other : list_) {
-			tasks_forbid_.of(one.id, other.id) |= tasks_forbid_.of(gone, other.id);
-			merged_.of(one.id, other.id) = 0;
+		// Pairs of tasks that ACT rejected stay rejected. Failed merges of the parts may succeed for the merged
+		// partition.
+		for (const Entry &other : list_) {
+			tasks_forbid_.at(merged.id, other.id) |= tasks_forbid_.at(gone, other.id);
+			merged_.at(merged.id, other.id) = 0;
 		}
-		auto at = std::upper_bound(list_.begin(), list_.end(), one,
-					   [this](const Place &a, const Place &b) { return before(a, b); });
-		list_.insert(at, std::move(one));
+		auto at = std::upper_bound(list_.begin(), list_.end(), merged,
+					   [this](const Entry &a, const Entry &b) { return is_before(a, b); });
+		list_.insert(at, std::move(merged));
 	}
 
 	const Problem &problem_;
-	const Heuristic &how_;
+	const Heuristic &heuristic_;
 	Allocation result_;
-	std::vector<Place> list_;
+	std::vector<Entry> list_;
 	u32 total_ = 0;
-	Pairs<unsigned char> tasks_forbid_; // ACT's list: some task of one and some task of the other
-	Pairs<u32> merged_;                 // size; 0: not yet tried; FAILS: INA's list
+	Pairs<unsigned char> tasks_forbid_; // ACT's list: a task of one and a task of the other
+	Pairs<u32> merged_;                 // size; 0: not tried; NO_MERGE: on INA's list
 };
 
-Allocation whole_gpu(const Problem &problem)
+Allocation allocate_whole_gpu(const Problem &problem)
 {
 	std::vector<u32> all(problem.tasks().size());
 	u32 m = problem.sizes().largest();
@@ -228,7 +232,7 @@ u32 Allocation::tpcs() const
 			       [](u32 sum, const Partition &p) { return sum + p.tpcs; });
 }
 
-Allocation allocate(const Problem &problem, const Heuristic &how)
+Allocation allocate(const Problem &problem, const Heuristic &heuristic)
 {
 	Allocation none, a;
 
@@ -236,10 +240,10 @@ Allocation allocate(const Problem &problem, const Heuristic &how)
 		if (!problem.initial_size(i))
 			none.impossible.push_back(i);
 	none.least_tpcs = problem.least_tpcs();
-	none.too_much = none.least_tpcs > problem.sizes().tpcs * (1 + ROUNDING);
+	none.too_much = none.least_tpcs > problem.sizes().tpcs * (1 + ROUNDING_ERROR);
 	if (!none.impossible.empty() || none.too_much)
 		return none;
-	a = how.whole ? whole_gpu(problem) : Allocator(problem, how).run();
+	a = heuristic.whole ? allocate_whole_gpu(problem) : Allocator(problem, heuristic).run();
 	a.least_tpcs = none.least_tpcs;
 	return a;
 }

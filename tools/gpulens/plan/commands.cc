@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See commands.hpp.
+// Reads task files and measurements, and prints plans, evaluations and fits.
 #include "gpulens/plan/commands.hpp"
 
 #include "gpulens/plan/curves_svg.hpp"
@@ -19,15 +19,16 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int BAR = 40; // columns
+constexpr int BAR_COLUMNS = 40;
 
-GpcMap map_for(const Options &options, const PlanOptions &what, std::string &title)
+// Returns the map of the GPU to plan for, and sets its title; without GPCs if a number of TPCs is given instead.
+GpcMap read_map(const Options &options, const PlanOptions &plan_options, std::string &title)
 {
-	if (what.tpcs)
-		return {*what.tpcs, {}};
+	if (plan_options.tpcs)
+		return {*plan_options.tpcs, {}};
 	std::vector<Gpu> gpus = load_gpus(options.sources);
 	if (gpus.size() != 1)
-		throw SourceError("a plan is for one GPU: say -g X, or -i once");
+		throw SourceError("a plan needs exactly one GPU: use -g X, or -i once");
 	title = gpus[0].title();
 	return gpc_map(gpus[0]);
 }
@@ -37,23 +38,23 @@ bool ends_with(const std::string &name, const char *end)
 	return name.size() > std::char_traits<char>::length(end) && name.ends_with(end);
 }
 
-// On a terminal only; gone when all is done.
-class Progress {
+// A progress bar on standard error, if that is a terminal. The destructor removes it.
+class ProgressBar {
 public:
-	Progress() : terminal_(isatty(STDERR_FILENO)) {}
-	Progress(const Progress &) = delete;
-	Progress &operator=(const Progress &) = delete;
-	~Progress()
+	ProgressBar() : terminal_(isatty(STDERR_FILENO)) {}
+	ProgressBar(const ProgressBar &) = delete;
+	ProgressBar &operator=(const ProgressBar &) = delete;
+	~ProgressBar()
 	{
 		if (terminal_)
 			std::fprintf(stderr, "\r\033[K");
 	}
 	void show(u64 done, u64 all) const
 	{
-		int filled = all ? static_cast<int>(done * BAR / all) : 0;
+		int filled = all ? static_cast<int>(done * BAR_COLUMNS / all) : 0;
 		if (terminal_)
 			std::fprintf(stderr, "\r[%s%s] %3.0f %%", std::string(size_t(filled), '#').c_str(),
-				     std::string(size_t(BAR - filled), '.').c_str(),
+				     std::string(size_t(BAR_COLUMNS - filled), '.').c_str(),
 				     all ? 100.0 * double(done) / double(all) : 0);
 	}
 
@@ -68,12 +69,12 @@ bool is_results_file(const std::string &name)
 	return ends_with(name, ".csv") || ends_with(name, ".svg");
 }
 
-int plan_command(const Options &options, const PlanOptions &what)
+int plan_command(const Options &options, const PlanOptions &plan_options)
 {
 	return with_user_files([&] {
-		std::string title, name = name_of_file(what.file);
-		GpcMap map = map_for(options, what, title);
-		Plan plan = make_plan(read_whole(what.file), name, map, what);
+		std::string title, name = name_of_file(plan_options.file);
+		GpcMap map = read_map(options, plan_options, title);
+		Plan plan = make_plan(read_whole(plan_options.file), name, map, plan_options);
 		plan.gpu = title;
 		bool shown = print(options.json ? json_text(plan_json(plan))
 						: plan_text(plan, style_of_output(options.colour)));
@@ -83,30 +84,31 @@ int plan_command(const Options &options, const PlanOptions &what)
 	});
 }
 
-int evaluate_command(const Options &options, const PlanOptions &what, const EvaluateOptions &more)
+int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options)
 {
-	Evaluation e = more.evaluation;
+	Evaluation e = evaluate_options.evaluation;
 
-	e.test = what.test;
-	e.start = what.start;
-	e.quantum = what.quantum;
-	e.least = what.least;
-	e.tpcs = what.tpcs.value_or(e.tpcs);
+	e.test = plan_options.test;
+	e.start = plan_options.start;
+	e.quantum = plan_options.quantum;
+	e.least = plan_options.least;
+	e.tpcs = plan_options.tpcs.value_or(e.tpcs);
 	if (!Sizes{e.tpcs, e.quantum, e.least}.largest() || e.utilizations().empty()) {
 		std::fprintf(stderr, "gpulens: %s\n",
-			     e.utilizations().empty() ? "--from is above --to"
-						      : "no partition may have as few TPCs as there are");
+			     e.utilizations().empty()
+				     ? "--from is above --to"
+				     : "--least and --quantum allow no partition on that number of TPCs");
 		return EXIT_USAGE;
 	}
 	return with_user_files([&] {
 		Results results;
 		{
-			Progress bar;
+			ProgressBar bar;
 			results = evaluate(e, [&](u64 done, u64 all) { bar.show(done, all); });
 		}
-		for (const std::string &file : more.files)
-			write_whole(file,
-				    ends_with(file, ".csv") ? results_csv(results, more.times) : curves_svg(results));
+		for (const std::string &file : evaluate_options.files)
+			write_whole(file, ends_with(file, ".csv") ? results_csv(results, evaluate_options.times)
+								  : curves_svg(results));
 		return print(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE
 												      : EXIT_PART;
 	});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// `gpulens plan` and `gpulens fit`: files read and written, messages and exit status. docs/plan.md is for users.
+// The commands `gpulens plan` and `gpulens fit`, which docs/plan.md describes: files, messages and exit status.
 #pragma once
 #include "gpulens/out/output.hpp"
 #include "gpulens/plan/evaluate.hpp"
@@ -11,17 +11,18 @@
 namespace tool::plan {
 
 struct EvaluateOptions {
-	Evaluation evaluation;          // its test, start, quantum, least and tpcs come from PlanOptions
+	Evaluation evaluation;          // test, start, quantum, least and tpcs are overwritten from PlanOptions
 	std::vector<std::string> files; // .csv or .svg
-	bool times = false;
+	bool times = false;             // write mean analysis times into .csv files
 };
 
-// Exit status of all: 0 done, 2 a file or an option that makes no sense. They throw SourceError.
-int plan_command(const Options &options, const PlanOptions &what); // 1: a plan that does not fit
-int evaluate_command(const Options &options, const PlanOptions &what, const EvaluateOptions &more);
+// Return the exit status: EXIT_DONE; EXIT_PART if output failed, or if a plan does not fit; EXIT_USAGE for a bad file
+// or option. Throw SourceError.
+int plan_command(const Options &options, const PlanOptions &plan_options);
+int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options);
 int fit_command(const Options &options, const std::string &file);
 
-// Is it a name that results can be written to?
+// Returns whether the name ends with .csv or .svg.
 bool is_results_file(const std::string &name);
 
 } // namespace tool::plan

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Curves of an evaluation as a drawing of its own, which needs nothing beside it: a panel for each number of tasks, the
-// share of sets that fit by utilization, a line and a marker for each heuristic, as Figures 3.4 and 3.5 of Singh's
-// thesis.
+// Draws the results of an evaluation, as Figures 3.4 and 3.5 of Singh's thesis: a panel for each number of tasks, and
+// in it, for each heuristic, a curve of the share of sets that fit over the utilization.
 #pragma once
 #include "gpulens/plan/evaluate.hpp"
 
@@ -9,6 +8,7 @@
 
 namespace tool::plan {
 
+// Returns a complete SVG file.
 std::string curves_svg(const Results &results);
 
 } // namespace tool::plan

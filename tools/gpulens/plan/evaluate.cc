@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The experiment itself. See evaluate.hpp.
+// Runs the evaluation in a thread per processor.
 #include "gpulens/plan/evaluate.hpp"
 
 #include "gpulens/plan/generate.hpp"
@@ -14,7 +14,7 @@ namespace tool::plan {
 
 namespace {
 
-// One set of tasks to draw and to plan.
+// A set of tasks to generate and plan.
 struct Unit {
 	size_t experiment, point;
 	u32 set;
@@ -22,20 +22,21 @@ struct Unit {
 
 class Workers {
 public:
-	Workers(const Evaluation &what, Results &results) : what_(what), results_(results), us_(what.utilizations())
+	Workers(const Evaluation &evaluation, Results &results)
+		: evaluation_(evaluation), results_(results), us_(evaluation.utilizations())
 	{
-		for (u32 n : what.tasks)
+		for (u32 n : evaluation.tasks)
 			results.experiments.push_back(
 				{n, std::vector<std::vector<Outcome>>(us_.size(),
 								      std::vector<Outcome>(heuristics_.size()))});
-		all_ = u64{what.tasks.size()} * us_.size() * what.sets;
+		all_ = u64{evaluation.tasks.size()} * us_.size() * evaluation.sets;
 	}
 
 	void run(const std::function<void(u64, u64)> &progress)
 	{
 		std::vector<std::jthread> threads;
 		for (unsigned i = 0; i < std::max(std::thread::hardware_concurrency(), 1U); i++)
-			threads.emplace_back([this] { work(); });
+			threads.emplace_back([this] { plan_units(); });
 		while (done_ < all_ && !failed_) {
 			progress(done_, all_);
 			std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -47,12 +48,13 @@ public:
 	}
 
 private:
-	void work()
+	void plan_units()
 	{
 		try {
 			for (u64 i = next_++; i < all_ && !failed_; i = next_++) {
-				u64 point = i / what_.sets;
-				plan({point / us_.size(), point % us_.size(), static_cast<u32>(i % what_.sets)});
+				u64 point = i / evaluation_.sets;
+				plan_unit({point / us_.size(), point % us_.size(),
+					   static_cast<u32>(i % evaluation_.sets)});
 				done_++;
 			}
 		} catch (...) {
@@ -62,33 +64,33 @@ private:
 		}
 	}
 
-	void plan(const Unit &unit)
+	void plan_unit(const Unit &unit)
 	{
-		u32 n = what_.tasks[unit.experiment];
-		std::seed_seq seed{static_cast<u32>(what_.seed), static_cast<u32>(what_.seed >> 32), n,
+		u32 n = evaluation_.tasks[unit.experiment];
+		std::seed_seq seed{static_cast<u32>(evaluation_.seed), static_cast<u32>(evaluation_.seed >> 32), n,
 				   static_cast<u32>(us_[unit.point] * 1000), unit.set};
 		std::mt19937_64 random(seed);
 		std::vector<Task> tasks = generate(random, {.tasks = n,
 							    .utilization = us_[unit.point],
-							    .tpcs = what_.tpcs,
-							    .cap = what_.cap,
-							    .literal = what_.literal});
-		Problem problem(tasks, {what_.tpcs, what_.quantum, what_.least}, what_.test);
+							    .tpcs = evaluation_.tpcs,
+							    .cap = evaluation_.cap,
+							    .literal = evaluation_.literal});
+		Problem problem(tasks, {evaluation_.tpcs, evaluation_.quantum, evaluation_.least}, evaluation_.test);
 
 		for (size_t h = 0; h < heuristics_.size(); h++) {
-			Heuristic how = heuristics_[h];
-			how.start = what_.start;
+			Heuristic heuristic = heuristics_[h];
+			heuristic.start = evaluation_.start;
 			auto began = std::chrono::steady_clock::now();
-			bool fits = allocate(problem, how).fits;
+			bool fits = allocate(problem, heuristic).fits;
 			std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
 			std::scoped_lock lock(mutex_);
-			Outcome &to = results_.experiments[unit.experiment].points[unit.point][h];
-			to.fits += fits;
-			to.time_ns += static_cast<u64>(took.count());
+			Outcome &outcome = results_.experiments[unit.experiment].points[unit.point][h];
+			outcome.fits += fits;
+			outcome.time_ns += static_cast<u64>(took.count());
 		}
 	}
 
-	const Evaluation &what_;
+	const Evaluation &evaluation_;
 	Results &results_;
 	std::vector<Heuristic> heuristics_ = all_heuristics();
 	std::vector<double> us_;
@@ -111,12 +113,12 @@ std::vector<double> Evaluation::utilizations() const
 	return list;
 }
 
-Results evaluate(const Evaluation &what, const std::function<void(u64 done, u64 all)> &progress)
+Results evaluate(const Evaluation &evaluation, const std::function<void(u64 done, u64 all)> &progress)
 {
 	Results results;
 
-	results.of = what;
-	Workers(results.of, results).run(progress);
+	results.evaluation = evaluation;
+	Workers(results.evaluation, results).run(progress);
 	return results;
 }
 

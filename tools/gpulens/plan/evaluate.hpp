@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// How many random sets of tasks each heuristic finds a plan for, by total utilization: the evaluation of Singh's
-// thesis, section 3.6.2, Figures 3.4 (n = 50), 3.5 (n = 200) and 3.6 (time of the analysis).
+// Counts the random sets of tasks that each heuristic finds a plan for, by total utilization U and number of tasks n.
+// This is the evaluation of Singh's thesis, section 3.6.2, Figures 3.4 (n = 50), 3.5 (n = 200) and 3.6 (time of the
+// analysis).
 //
-// A set depends on seed, n, U and its number alone, so that neither other points nor the number of threads change it.
+// A set depends only on the seed, n, U and its index, not on other points or on the number of threads.
 #pragma once
 #include "gpulens/plan/allocate.hpp"
 
@@ -15,40 +16,40 @@ namespace tool::plan {
 
 struct Evaluation {
 	std::vector<u32> tasks{50, 200};   // n of each experiment
-	double from = 2, to = 0, step = 2; // U; to 0: up to tpcs
-	u32 sets = 100;                    // per point
+	double from = 2, to = 0, step = 2; // range of U; to = 0: up to tpcs
+	u32 sets = 100;                    // sets per point
 	u64 seed = 1;
-	u32 tpcs = 68; // of an RTX 2080 Ti, whose SMs the thesis counts
-	u32 quantum = 1, least = 1;
+	u32 tpcs = 68;              // the thesis uses an RTX 2080 Ti with 68 SMs
+	u32 quantum = 1, least = 1; // of Sizes
 	Criterion test = Criterion::Edf;
 	Start start = Start::Largest;
-	double cap = 0;
-	bool literal = false;
+	double cap = 0;       // of Generator
+	bool literal = false; // of Generator
 
-	std::vector<double> utilizations() const;
+	std::vector<double> utilizations() const; // from, from + step, ...
 };
 
-// One heuristic at one U.
+// The results of one heuristic at one U.
 struct Outcome {
-	u32 fits = 0;
-	u64 time_ns = 0; // of all sets together
+	u32 fits = 0;    // number of sets with a plan
+	u64 time_ns = 0; // analysis time of all sets together
 };
 
 struct Experiment {
 	u32 tasks = 0;
-	std::vector<std::vector<Outcome>> points; // by U, by heuristic as all_heuristics() has them
+	std::vector<std::vector<Outcome>> points; // by U, then by heuristic in the order of all_heuristics()
 };
 
 struct Results {
-	Evaluation of;
+	Evaluation evaluation;
 	std::vector<Experiment> experiments;
 };
 
-// progress(done, all) is called now and then, from this thread, in sets of tasks. Throws BadInput: no set has
-// these properties.
-Results evaluate(const Evaluation &what, const std::function<void(u64 done, u64 all)> &progress);
+// Runs an evaluation on all processors. Calls progress(done, all), in sets of tasks, about every 20 ms from the calling
+// thread. Throws BadInput if no set with these properties exists.
+Results evaluate(const Evaluation &evaluation, const std::function<void(u64 done, u64 all)> &progress);
 
-// A line for each n and U; times: with the mean time of an analysis, which no two runs have in common.
+// A line for each n and U. times: with the mean analysis time in us, which differs from run to run.
 std::string results_csv(const Results &results, bool times);
 std::string results_text(const Results &results);
 nlohmann::ordered_json results_json(const Results &results);

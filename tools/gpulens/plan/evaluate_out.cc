@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Results of an evaluation as text, CSV and JSON (docs/plan-schema.json). See evaluate.hpp.
+// Writes the results of an evaluation as text, CSV and JSON (docs/plan-schema.json).
 #include "gpulens/out/table.hpp"
 #include "gpulens/plan/evaluate.hpp"
 
@@ -11,17 +11,17 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int VERSION = 1; // of the JSON
+constexpr int JSON_VERSION = 1;
 
-double share(const Results &results, const Outcome &o)
+double share_of_fits(const Results &results, const Outcome &o)
 {
-	return double(o.fits) / results.of.sets;
+	return double(o.fits) / results.evaluation.sets;
 }
 
-// Calls take(experiment, U, its outcomes).
+// Calls take(experiment, U, outcomes at U) for each point.
 template <typename Take> void each_point(const Results &results, Take take)
 {
-	std::vector<double> us = results.of.utilizations();
+	std::vector<double> us = results.evaluation.utilizations();
 
 	for (const Experiment &e : results.experiments)
 		for (size_t i = 0; i < us.size(); i++)
@@ -40,11 +40,11 @@ std::string results_csv(const Results &results, bool times)
 		out += times ? fmt::format(",{}_us", h.name()) : "";
 	out += '\n';
 	each_point(results, [&](const Experiment &e, double u, const std::vector<Outcome> &outcomes) {
-		out += fmt::format("{},{},{}", e.tasks, u, results.of.sets);
+		out += fmt::format("{},{},{}", e.tasks, u, results.evaluation.sets);
 		for (const Outcome &o : outcomes)
-			out += fmt::format(",{:.4f}", share(results, o));
+			out += fmt::format(",{:.4f}", share_of_fits(results, o));
 		for (const Outcome &o : outcomes)
-			out += times ? fmt::format(",{:.1f}", double(o.time_ns) / results.of.sets / 1000) : "";
+			out += times ? fmt::format(",{:.1f}", double(o.time_ns) / results.evaluation.sets / 1000) : "";
 		out += '\n';
 	});
 	return out;
@@ -52,8 +52,9 @@ std::string results_csv(const Results &results, bool times)
 
 std::string results_text(const Results &results)
 {
-	std::string out = fmt::format("{} TPCs, {} sets of tasks a point, seed {}, test {}\n", results.of.tpcs,
-				      results.of.sets, results.of.seed, criterion_name(results.of.test));
+	std::string out =
+		fmt::format("{} TPCs, {} sets of tasks a point, seed {}, test {}\n", results.evaluation.tpcs,
+			    results.evaluation.sets, results.evaluation.seed, criterion_name(results.evaluation.test));
 	std::vector<std::string> titles{"Tasks", "U"};
 
 	for (const Heuristic &h : all_heuristics())
@@ -62,7 +63,7 @@ std::string results_text(const Results &results)
 	each_point(results, [&](const Experiment &e, double u, const std::vector<Outcome> &outcomes) {
 		std::vector<Cell> row{std::to_string(e.tasks), fmt::format("{}", u)};
 		for (const Outcome &o : outcomes)
-			row.emplace_back(fmt::format("{:.2f}", share(results, o)));
+			row.emplace_back(fmt::format("{:.2f}", share_of_fits(results, o)));
 		t.add(std::move(row));
 	});
 	return out + t.str({});
@@ -70,17 +71,18 @@ std::string results_text(const Results &results)
 
 json results_json(const Results &results)
 {
-	const Evaluation &of = results.of;
+	const Evaluation &evaluation = results.evaluation;
 	json points = json::array();
 
 	each_point(results, [&](const Experiment &e, double u, const std::vector<Outcome> &outcomes) {
-		json one{{"tasks", e.tasks}, {"utilization", u}};
+		json point{{"tasks", e.tasks}, {"utilization", u}};
 		for (size_t h = 0; h < outcomes.size(); h++)
-			one[all_heuristics()[h].name()] = outcomes[h].fits;
-		points.push_back(std::move(one));
+			point[all_heuristics()[h].name()] = outcomes[h].fits;
+		points.push_back(std::move(point));
 	});
-	return {{"version", VERSION}, {"command", "plan --evaluate"},    {"tpcs", of.tpcs}, {"sets", of.sets},
-		{"seed", of.seed},    {"test", criterion_name(of.test)}, {"points", points}};
+	return {{"version", JSON_VERSION}, {"command", "plan --evaluate"}, {"tpcs", evaluation.tpcs},
+		{"sets", evaluation.sets}, {"seed", evaluation.seed},      {"test", criterion_name(evaluation.test)},
+		{"points", points}};
 }
 
 } // namespace tool::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See fit.hpp.
+// Parses measurements, fits curves by least squares, and prints them.
 #include "gpulens/plan/fit.hpp"
 
 #include "gpulens/out/table.hpp"
@@ -17,9 +17,9 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int VERSION = 1; // of the JSON
+constexpr int JSON_VERSION = 1;
 
-using Times = std::map<u32, double>; // longest by size
+using Times = std::map<u32, double>; // longest time in us, by size in TPCs
 
 struct Measured {
 	std::string name;
@@ -29,11 +29,11 @@ struct Measured {
 /* -- the file -- */
 
 struct Columns {
-	static constexpr size_t NONE = ~size_t{0};
-	size_t task = NONE, tpcs = NONE, time_us = NONE, conflict = NONE, count = 0;
+	static constexpr size_t MISSING = ~size_t{0};
+	size_t task = MISSING, tpcs = MISSING, time_us = MISSING, conflict = MISSING, count = 0;
 };
 
-std::vector<std::string> cells_of(std::string line)
+std::vector<std::string> split_line(std::string line)
 {
 	std::vector<std::string> cells(1);
 
@@ -51,31 +51,31 @@ std::vector<std::string> cells_of(std::string line)
 	return cells;
 }
 
-Columns columns_of(const std::string &line, const std::string &where)
+Columns parse_titles(const std::string &line, const std::string &where)
 {
-	std::vector<std::string> titles = cells_of(line);
+	std::vector<std::string> titles = split_line(line);
 	Columns c;
 
 	for (size_t i = 0; i < titles.size(); i++) {
-		size_t *to = titles[i] == "task"       ? &c.task
-			     : titles[i] == "tpcs"     ? &c.tpcs
-			     : titles[i] == "time_us"  ? &c.time_us
-			     : titles[i] == "conflict" ? &c.conflict
-						       : nullptr;
-		if (!to || *to != Columns::NONE)
+		size_t *column = titles[i] == "task"       ? &c.task
+				 : titles[i] == "tpcs"     ? &c.tpcs
+				 : titles[i] == "time_us"  ? &c.time_us
+				 : titles[i] == "conflict" ? &c.conflict
+							   : nullptr;
+		if (!column || *column != Columns::MISSING)
 			throw BadInput(fmt::format("{}: column \"{}\" is {}", where, titles[i],
-						   to ? "there twice" : "none of task, tpcs, time_us, conflict"));
-		*to = i;
+						   column ? "given twice" : "none of task, tpcs, time_us, conflict"));
+		*column = i;
 	}
-	for (auto [at, title] : {std::pair(c.task, "task"), {c.tpcs, "tpcs"}, {c.time_us, "time_us"}})
-		if (at == Columns::NONE)
+	for (auto [column, title] : {std::pair(c.task, "task"), {c.tpcs, "tpcs"}, {c.time_us, "time_us"}})
+		if (column == Columns::MISSING)
 			throw BadInput(fmt::format("{}: column \"{}\" is missing", where, title));
 	c.count = titles.size();
 	return c;
 }
 
-// All of the text as a number; nullopt: not one.
-std::optional<double> number(const std::string &text)
+// Returns nullopt if the text is not a number as a whole.
+std::optional<double> parse_number(const std::string &text)
 {
 	double v = 0;
 	auto [end, err] = std::from_chars(text.data(), text.data() + text.size(), v);
@@ -87,8 +87,8 @@ void add_sample(std::vector<Measured> &all, const std::vector<std::string> &cell
 		const std::string &where)
 {
 	const std::string &name = cells[c.task];
-	std::optional<double> tpcs = number(cells[c.tpcs]), us = number(cells[c.time_us]);
-	std::string conflict = c.conflict == Columns::NONE ? "0" : cells[c.conflict];
+	std::optional<double> tpcs = parse_number(cells[c.tpcs]), us = parse_number(cells[c.time_us]);
+	std::string conflict = c.conflict == Columns::MISSING ? "0" : cells[c.conflict];
 
 	if (name.empty() || std::any_of(name.begin(), name.end(), [](char ch) { return ch <= ' ' || ch > '~'; }))
 		throw BadInput(where + ": task is empty, or not of printable ASCII without blanks");
@@ -99,14 +99,14 @@ void add_sample(std::vector<Measured> &all, const std::vector<std::string> &cell
 		throw BadInput(fmt::format("{}: time_us is \"{}\", not microseconds above 0", where, cells[c.time_us]));
 	if (conflict != "0" && conflict != "1")
 		throw BadInput(fmt::format("{}: conflict is \"{}\", not 0 or 1", where, conflict));
-	auto at = std::find_if(all.begin(), all.end(), [&](const Measured &m) { return m.name == name; });
-	if (at == all.end())
-		at = all.insert(all.end(), Measured{name, {}, {}});
-	double &longest = (conflict == "1" ? at->conflict : at->alone)[static_cast<u32>(*tpcs)];
+	auto measured = std::find_if(all.begin(), all.end(), [&](const Measured &m) { return m.name == name; });
+	if (measured == all.end())
+		measured = all.insert(all.end(), Measured{name, {}, {}});
+	double &longest = (conflict == "1" ? measured->conflict : measured->alone)[static_cast<u32>(*tpcs)];
 	longest = std::max(longest, *us);
 }
 
-std::vector<Measured> parse(const std::string &csv, const std::string &name)
+std::vector<Measured> parse_samples(const std::string &csv, const std::string &name)
 {
 	std::istringstream in(csv);
 	std::vector<Measured> all;
@@ -118,12 +118,12 @@ std::vector<Measured> parse(const std::string &csv, const std::string &name)
 		if (line.find_first_not_of(" \t\r") == std::string::npos)
 			continue;
 		if (!columns.count) {
-			columns = columns_of(line, where);
+			columns = parse_titles(line, where);
 			continue;
 		}
-		std::vector<std::string> cells = cells_of(line);
+		std::vector<std::string> cells = split_line(line);
 		if (cells.size() != columns.count)
-			throw BadInput(fmt::format("{}: {} values, and there are {} columns", where, cells.size(),
+			throw BadInput(fmt::format("{}: {} values, but there are {} columns", where, cells.size(),
 						   columns.count));
 		add_sample(all, cells, columns, where);
 	}
@@ -134,13 +134,14 @@ std::vector<Measured> parse(const std::string &csv, const std::string &name)
 
 /* -- the model -- */
 
-double at(const Curve &c, u32 m)
+// Returns the curve's time for m TPCs, us.
+double time_at(const Curve &c, u32 m)
 {
 	return c.a_us / m + c.b_us;
 }
 
-// Least squares over x = 1 / m with neither below 0, then raised.
-Curve curve_of(const Times &times)
+// Least squares over x = 1 / m with a and b not negative, then b is raised.
+Curve fit_curve(const Times &times)
 {
 	double n = double(times.size()), sx = 0, sy = 0, sxx = 0, sxy = 0;
 	Curve c;
@@ -158,28 +159,28 @@ Curve curve_of(const Times &times)
 	else if (c.b_us < 0)
 		c = {sxy / sxx, 0};
 	for (auto [m, us] : times) {
-		c.residual = std::max(c.residual, std::abs(us - at(c, m)) / us);
-		c.raised_us = std::max(c.raised_us, us - at(c, m));
+		c.residual = std::max(c.residual, std::abs(us - time_at(c, m)) / us);
+		c.raised_us = std::max(c.raised_us, us - time_at(c, m));
 	}
 	c.b_us += c.raised_us;
 	return c;
 }
 
-u32 knee_of(const Times &times)
+u32 find_knee(const Times &times)
 {
 	double best = times.rbegin()->second; // of this size and all larger ones
 	u32 knee = times.rbegin()->first;
 
-	for (auto one = times.rbegin(); one != times.rend(); ++one) {
-		best = std::min(best, one->second);
-		if (best < one->second * (1 - KNEE_GAIN))
+	for (auto size = times.rbegin(); size != times.rend(); ++size) {
+		best = std::min(best, size->second);
+		if (best < size->second * (1 - KNEE_GAIN))
 			break;
-		knee = one->first;
+		knee = size->first;
 	}
 	return knee;
 }
 
-std::optional<u32> slower_from(const Times &times)
+std::optional<u32> find_slower_from(const Times &times)
 {
 	std::optional<std::pair<u32, double>> least;
 
@@ -192,26 +193,26 @@ std::optional<u32> slower_from(const Times &times)
 	return std::nullopt;
 }
 
-Fit fit_of(const Measured &from, const std::string &file)
+Fit fit_task(const Measured &from, const std::string &file)
 {
 	Fit f;
 
 	f.name = from.name;
 	if (from.alone.size() < 2)
-		throw BadInput(fmt::format("{}: task \"{}\": times alone with {} number{} of TPCs, and two are wanted",
+		throw BadInput(fmt::format("{}: task \"{}\": times alone for {} size{}; at least two sizes are needed",
 					   file, from.name, from.alone.size(), from.alone.size() == 1 ? "" : "s"));
-	f.alone = curve_of(from.alone);
+	f.alone = fit_curve(from.alone);
 	f.largest = from.alone.rbegin()->first;
-	f.knee = knee_of(from.alone);
+	f.knee = find_knee(from.alone);
 	f.kind = f.knee <= KNEE_SHARE * f.largest ? Class::Memory : Class::Compute;
-	f.slower_from = slower_from(from.alone);
+	f.slower_from = find_slower_from(from.alone);
 	for (auto [m, us] : from.conflict) {
 		auto same = from.alone.find(m);
-		double alone = same == from.alone.end() ? at(f.alone, m) : same->second;
+		double alone = same == from.alone.end() ? time_at(f.alone, m) : same->second;
 		f.factor = std::max(f.factor.value_or(1), us / alone);
 	}
 	if (from.conflict.size() > 1)
-		f.conflict = curve_of(from.conflict);
+		f.conflict = fit_curve(from.conflict);
 	return f;
 }
 
@@ -226,8 +227,8 @@ std::vector<Fit> fit_samples(const std::string &csv, const std::string &name)
 {
 	std::vector<Fit> fits;
 
-	for (const Measured &m : parse(csv, name))
-		fits.push_back(fit_of(m, name));
+	for (const Measured &m : parse_samples(csv, name))
+		fits.push_back(fit_task(m, name));
 	return fits;
 }
 
@@ -273,7 +274,7 @@ json fit_json(const std::vector<Fit> &fits)
 				{"alone", curve_json(f.alone)},
 				{"conflict", f.conflict ? curve_json(*f.conflict) : json(nullptr)},
 				{"factor", f.factor ? json(*f.factor) : json(nullptr)}});
-	return {{"version", VERSION}, {"command", "fit"}, {"tasks", list}};
+	return {{"version", JSON_VERSION}, {"command", "fit"}, {"tasks", list}};
 }
 
 } // namespace tool::plan

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// `gpulens fit`: from measured times per TPC count to the planner's model, C(m) = a / m + b, and the class of a task.
+// `gpulens fit`: fits the planner's model of a task, C(m) = a / m + b for m TPCs, to measured times, and finds the
+// class of the task.
 //
-// Singh's thesis, section 3.3: least squares over 1 / m give a and b (equation 3.1), two curves for alone and in
-// conflict; a task is memory-intensive when beyond some number of TPCs more of them do not help (Definition 1). What
-// that means in numbers is decided here: the knee is the smallest measured size from which all larger ones together
-// gain less than
-// 5 %; a knee at or below three quarters of the largest measured size makes memory, else compute. The thesis' kernels
-// have theirs at 40 of 68 SMs (Figure 3.2) or at half of them, and at none.
+// By Singh's thesis, section 3.3, least squares over 1 / m give a and b (equation 3.1), for a curve alone and a curve
+// in conflict. A task is memory-intensive if it does not get faster beyond some number of TPCs (Definition 1). This
+// project decides: the knee is the smallest measured size beyond which all larger sizes together gain less than 5 %.
+// The class is memory if the knee is at most three quarters of the largest measured size, otherwise compute. The
+// thesis' kernels have their knees at 40 of 68 SMs (Figure 3.2), at half of the SMs, or have none.
 //
-// Of times with the same size the longest counts: C is a worst-case time. Least squares leave half of the points above
-// their curve, so that b is raised until none is; a and b below 0 are not looked for.
+// C is a worst-case time: of several times with the same size the longest counts, and b is raised until no time is
+// above the curve, because least squares leave half of the points above it. a and b are never negative.
 #pragma once
 #include "gpulens/plan/task_file.hpp"
 
@@ -24,8 +24,8 @@ constexpr double KNEE_GAIN = 0.05, KNEE_SHARE = 0.75;
 
 struct Curve {
 	double a_us = 0, b_us = 0; // no measured time is above a / m + b
-	double raised_us = 0;      // how much of b least squares did not ask for
-	double residual = 0; // the largest distance from that curve of least squares, as a share of the time there
+	double raised_us = 0;      // the part of b_us that was added to the result of least squares
+	double residual = 0;       // largest distance of a time from the curve of least squares, as a share of the time
 };
 
 struct Fit {
@@ -34,12 +34,13 @@ struct Fit {
 	u32 knee = 0, largest = 0; // TPCs
 	Curve alone;
 	std::optional<Curve> conflict;
-	std::optional<double> factor;   // the most that conflict makes it longer, at least 1
-	std::optional<u32> slower_from; // a larger size that took longer than this one, by more than the gain of a knee
+	std::optional<double> factor;   // largest ratio of a time in conflict to the time alone, at least 1
+	std::optional<u32> slower_from; // a larger size takes longer than this one, by more than KNEE_GAIN
 };
 
-// CSV with a line of titles: task, tpcs, time_us and, if wanted, conflict (0 or 1), in any order. By first appearance.
-// Throws BadInput, which names file, line and item.
+// Fits each task of a CSV file, in the order of their first lines. The first line has the titles task, tpcs, time_us
+// and, optionally, conflict (0 or 1), in any order. name: of the file, for messages. Throws BadInput with file, line
+// and item.
 std::vector<Fit> fit_samples(const std::string &csv, const std::string &name);
 
 std::string fit_text(const std::vector<Fit> &fits);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random sets of tasks, as Singh's thesis draws them for its evaluation (section 3.6.1):
+// Generates random sets of tasks, as the evaluation of Singh's thesis does (section 3.6.1):
 //   utilizations  UUniFast-Discard (P. Emberson, R. Stafford, R. Davis, WATERS 2010) for n tasks and a total U
-//   periods       of a list from 50 to 4000, longer ones where the time would be too short; D = 0.75 T
-//   times         k (a / m + b) with a = u T; b = 0.02 a, k = 1.2 in conflict (compute); b = 0.1 a, k = 2.3 (memory)
+//   periods       from a list from 50 to 4000; a longer one if the time would be too short; D = 0.75 T
+//   times         k (a / m + b) with a = u T; compute: b = 0.02 a, and k = 1.2 in conflict; memory: b = 0.1 a, k = 2.3
 //   class         memory with a probability of prm = 0.5
 //
-// What is done otherwise, because the text is wrong or silent:
-//   - b is divided by the number of TPCs. As printed, a task's part that no TPC helps with would be so long that the
-//     whole GPU for all is lost from U = 6.5 on; the thesis' figure 3.4 has it at 35, and with b / M it is U = 36.2.
-//     literal leaves b as printed.
-//   - UUniFast-Discard discards u > 1, because its tasks run on one processor. These run on several, and with n = 50
-//     and U > 50 nothing would be left (slip 6). cap is a choice, and by default none.
-//   - The list of periods is not printed: divisors of 4000 here. "Reasonable" is a time of at least 1 unit with one
-//     TPC; a unit is 1 ms here, far from what rounding to nanoseconds touches.
+// Differences, because the text is wrong or incomplete:
+//   - b is divided by the number of TPCs, M. As printed, a task's serial part would be so long that the baseline 1G
+//     fails from U = 6.5 on. In the thesis' figure 3.4 it fails at 35, and with b / M it fails at U = 36.2. literal
+//     keeps b as printed.
+//   - UUniFast-Discard discards sets with u > 1, because its tasks run on one processor. These tasks run on several,
+//     and no set with n = 50 and U > 50 would remain (slip 6). cap sets such a limit; by default there is none.
+//   - The list of periods is not printed; here it has divisors of 4000. A "reasonable" time is at least 1 unit with one
+//     TPC. A unit is 1 ms here, so that rounding to nanoseconds does not matter.
 #pragma once
 #include "gpulens/plan/task.hpp"
 
@@ -22,17 +22,17 @@ namespace tool::plan {
 
 struct Generator {
 	u32 tasks = 50;
-	double utilization = 2; // of all tasks together, in TPCs
+	double utilization = 2; // total, in TPCs
 	u32 tpcs = 68;
-	double memory = 0.5;  // probability of that class
-	double cap = 0;       // most utilization of a task; 0: none
+	double memory = 0.5;  // probability of class memory
+	double cap = 0;       // largest utilization of a task; 0: no limit
 	bool literal = false; // b as printed
 };
 
-// n numbers that sum up to total, uniformly of all such with none above cap (0: any). Throws BadInput where
-// n * cap cannot make total, or where 200,000 drawings brought none.
+// Returns n numbers with the sum total, uniformly distributed over all such vectors with no number above cap (0: no
+// limit). Throws BadInput if n * cap is less than total, or if 200,000 attempts failed.
 std::vector<double> uunifast_discard(std::mt19937_64 &random, u32 n, double total, double cap);
 
-std::vector<Task> generate(std::mt19937_64 &random, const Generator &what);
+std::vector<Task> generate(std::mt19937_64 &random, const Generator &generator);
 
 } // namespace tool::plan

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// See optimum.hpp.
+// Dynamic programming over sets of tasks, which are bit masks.
 #include "gpulens/plan/optimum.hpp"
 
 namespace tool::plan {
 
 namespace {
 
-std::vector<u32> members(u32 set)
+std::vector<u32> members_of(u32 set)
 {
 	std::vector<u32> list;
 
@@ -18,12 +18,12 @@ std::vector<u32> members(u32 set)
 
 } // namespace
 
-Allocation optimum(const Problem &problem)
+Allocation find_optimum(const Problem &problem)
 {
-	constexpr u32 NO = ~0U >> 1;
+	constexpr u32 INFEASIBLE = ~0U >> 1; // the sum of two does not overflow
 	u32 n = static_cast<u32>(problem.tasks().size()), all = (1U << n) - 1;
-	std::vector<u32> own(all + 1), least(all + 1),
-		part(all + 1); // by set: as one partition, divided, its first part
+	// By set: its size as one partition, its size if divided best, and the first part of that division.
+	std::vector<u32> own(all + 1), least(all + 1), part(all + 1);
 	Allocation a;
 
 	for (u32 i = 0; i < n; i++)
@@ -33,22 +33,22 @@ Allocation optimum(const Problem &problem)
 	if (!a.impossible.empty())
 		return a;
 	for (u32 set = 1; set <= all; set++) {
-		u32 m = problem.smallest(members(set), 1, problem.sizes().tpcs);
-		own[set] = m ? m : NO;
+		u32 m = problem.smallest(members_of(set), 1, problem.sizes().tpcs);
+		own[set] = m ? m : INFEASIBLE;
 		a.merges++;
 	}
 	for (u32 set = 1; set <= all; set++) {
 		u32 first = set & -set;
-		least[set] = NO;
-		// Whichever part holds the first task; the rest is divided already.
+		least[set] = INFEASIBLE;
+		// Try all parts that contain the first task. The best division of the rest is already known.
 		for (u32 sub = set; sub; sub = (sub - 1) & set)
-			if (sub & first && own[sub] != NO && own[sub] + least[set ^ sub] < least[set]) {
+			if (sub & first && own[sub] != INFEASIBLE && own[sub] + least[set ^ sub] < least[set]) {
 				least[set] = own[sub] + least[set ^ sub];
 				part[set] = sub;
 			}
 	}
 	for (u32 rest = all; rest; rest ^= part[rest])
-		a.partitions.push_back({members(part[rest]), own[part[rest]]});
+		a.partitions.push_back({members_of(part[rest]), own[part[rest]]});
 	a.fits = least[all] <= problem.sizes().tpcs;
 	return a;
 }

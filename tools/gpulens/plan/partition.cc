@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// See partition.hpp.
+// Computes sizes and utilizations of partitions.
 #include "gpulens/plan/partition.hpp"
 
 #include <algorithm>
 
 namespace tool::plan {
 
-u32 Sizes::up(u32 m) const
+u32 Sizes::round_up(u32 m) const
 {
 	m = std::max(m, least);
 	return (m + quantum - 1) / quantum * quantum;
@@ -25,15 +25,15 @@ Problem::Problem(std::span<const Task> tasks, Sizes sizes, Criterion test)
 {
 }
 
-bool Problem::fits(std::span<const u32> in, u32 tpcs) const
+bool Problem::fits(std::span<const u32> tasks, u32 tpcs) const
 {
-	Conflicts conflicts(tasks_, in);
+	Conflicts conflicts(tasks_, tasks);
 	std::vector<Job> jobs;
 
-	jobs.reserve(in.size());
-	for (u32 i : in) {
+	jobs.reserve(tasks.size());
+	for (u32 i : tasks) {
 		const Task &t = tasks_[i];
-		u64 c = t.time_ns(tpcs, conflicts.of(t));
+		u64 c = t.time_ns(tpcs, conflicts.has(t));
 		if (c > t.deadline_ns)
 			return false;
 		jobs.push_back({c, t.deadline_ns, t.period_ns});
@@ -41,25 +41,25 @@ bool Problem::fits(std::span<const u32> in, u32 tpcs) const
 	return schedulable(test_, jobs);
 }
 
-u32 Problem::smallest(std::span<const u32> in, u32 from, u32 to) const
+u32 Problem::smallest(std::span<const u32> tasks, u32 from, u32 to) const
 {
-	u32 q = sizes_.quantum, low = sizes_.up(from);
+	u32 q = sizes_.quantum, low = sizes_.round_up(from);
 
 	to = std::min(to / q * q, sizes_.largest());
 	if (low > to)
 		return 0;
 	if (!monotone_) {
 		for (u32 m = low; m <= to; m += q)
-			if (fits(in, m))
+			if (fits(tasks, m))
 				return m;
 		return 0;
 	}
-	if (!fits(in, to))
+	if (!fits(tasks, to))
 		return 0;
-	// Fits at to, and at no size below low that was asked for.
+	// Invariant: the tasks fit size `to`, and no tested size below `low`.
 	while (low < to) {
 		u32 middle = low + (to - low) / q / 2 * q;
-		if (fits(in, middle))
+		if (fits(tasks, middle))
 			to = middle;
 		else
 			low = middle + q;
@@ -67,13 +67,13 @@ u32 Problem::smallest(std::span<const u32> in, u32 from, u32 to) const
 	return to;
 }
 
-double Problem::load(std::span<const u32> in, u32 tpcs) const
+double Problem::load(std::span<const u32> tasks, u32 tpcs) const
 {
-	Conflicts conflicts(tasks_, in);
+	Conflicts conflicts(tasks_, tasks);
 	double sum = 0;
 
-	for (u32 i : in)
-		sum += double(tasks_[i].time_ns(tpcs, conflicts.of(tasks_[i]))) / double(tasks_[i].period_ns);
+	for (u32 i : tasks)
+		sum += double(tasks_[i].time_ns(tpcs, conflicts.has(tasks_[i]))) / double(tasks_[i].period_ns);
 	return sum;
 }
 
@@ -83,7 +83,7 @@ double Problem::least_tpcs() const
 
 	for (const Task &t : tasks_) {
 		double least = -1;
-		for (u32 m = sizes_.up(1); m <= sizes_.tpcs; m += sizes_.quantum) {
+		for (u32 m = sizes_.round_up(1); m <= sizes_.tpcs; m += sizes_.quantum) {
 			double area = m * double(t.time_ns(m, false)) / double(t.period_ns);
 			if (t.time_ns(m, false) != NEVER && (least < 0 || area < least))
 				least = area;

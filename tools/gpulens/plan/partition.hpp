@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-// A partition, and what fits into one of which size.
+// A partition, the sizes it may have, and the question whether tasks fit into one.
 #pragma once
 #include "gpulens/plan/schedulability.hpp"
 #include "gpulens/plan/task.hpp"
 
 namespace tool::plan {
 
-// What sizes partitions may have: multiples of quantum from least to tpcs. Green contexts have such rules (CUDA driver
-// API, "Green Contexts": at least 8 SMs and a multiple of 8 on compute capability 9.0 and later, at least 4 and a
-// multiple of 2 on 8.x); masks of TPCs have none.
+// The allowed sizes of partitions: multiples of quantum from least to tpcs. Green contexts have such rules (CUDA driver
+// API, "Green Contexts": on compute capability 9.0 and later at least 8 SMs and a multiple of 8, on 8.x at least 4 SMs
+// and a multiple of 2); masks of TPCs have none.
 struct Sizes {
-	u32 tpcs = 0; // of the whole GPU, as far as it may be used
+	u32 tpcs = 0; // of the GPU, without reserved TPCs
 	u32 quantum = 1, least = 1;
 
-	// The smallest allowed size that is no less than m; more than tpcs where there is none.
-	u32 up(u32 m) const;
-	u32 largest() const; // 0: none is allowed
+	// Returns the smallest allowed size that is at least m, or a number above tpcs if there is none.
+	u32 round_up(u32 m) const;
+	// Returns the largest allowed size, 0 if no size is allowed.
+	u32 largest() const;
 };
 
 struct Partition {
@@ -25,7 +26,8 @@ struct Partition {
 	friend bool operator==(const Partition &, const Partition &) = default;
 };
 
-// A set of tasks, the GPU and the test: what all heuristics ask. Tasks' curves are of at least sizes.tpcs.
+// The input of the heuristics: tasks, sizes and a schedulability test. The tasks' curves must have at least sizes.tpcs
+// elements. Tasks are given as indices.
 class Problem {
 public:
 	Problem(std::span<const Task> tasks, Sizes sizes, Criterion test);
@@ -34,18 +36,20 @@ public:
 	const Sizes &sizes() const { return sizes_; }
 	Criterion test() const { return test_; }
 
-	bool fits(std::span<const u32> in, u32 tpcs) const;
-	// The smallest size from `from` to `to` that they fit into; 0: none. By bisection where all curves are
-	// monotone, as the thesis proposes (section 3.5.2), else one by one.
-	u32 smallest(std::span<const u32> in, u32 from, u32 to) const;
-	// Sum of C_i(in, tpcs) / T_i: Definition 4 of the thesis, with the division by T that is missing in it.
-	double load(std::span<const u32> in, u32 tpcs) const;
+	// Returns whether the tasks meet their deadlines in a partition of that size.
+	bool fits(std::span<const u32> tasks, u32 tpcs) const;
+	// Returns the smallest allowed size, from `from` to `to`, that the tasks fit into; 0 if there is none. Uses
+	// bisection if all curves are monotone, as the thesis proposes (section 3.5.2), otherwise tries each size.
+	u32 smallest(std::span<const u32> tasks, u32 from, u32 to) const;
+	// Returns the utilization, the sum of C_i(tasks, tpcs) / T_i: Definition 4 of the thesis, with the division by
+	// T that is missing there.
+	double load(std::span<const u32> tasks, u32 tpcs) const;
 
-	// Lemma 1: what of the GPU the tasks need at least, in TPCs; more than there are is infeasible. Printed as the
-	// sum of C(1) / T, which is wrong for super-linear speed-ups; this is the sum of the least m * C(m) / T, which
-	// equals it where there are none.
+	// Returns a lower bound of the TPCs that all tasks need (Lemma 1). The thesis prints the sum of C(1) / T, which
+	// is wrong for super-linear speed-ups. This is the sum of the smallest m * C(m) / T, which is the same without
+	// such speed-ups.
 	double least_tpcs() const;
-	// Lemma 2: the size for this task alone; 0: it fits nowhere.
+	// Returns the smallest size for this task alone, 0 if it fits no size (Lemma 2).
 	u32 initial_size(u32 task) const;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See plan.hpp.
+// Runs the heuristics on a task file and places the partitions.
 #include "gpulens/plan/plan.hpp"
 
 #include "gpulens/plan/optimum.hpp"
@@ -36,12 +36,12 @@ std::vector<std::string> notes_on(const std::vector<Task> &tasks)
 	return notes;
 }
 
-std::vector<Attempt> attempts(const Problem &problem, const PlanOptions &options)
+std::vector<Attempt> try_heuristics(const Problem &problem, const PlanOptions &options)
 {
 	std::vector<Attempt> tried;
 
 	if (options.exact)
-		return {{"exact", optimum(problem)}};
+		return {{"exact", find_optimum(problem)}};
 	for (Heuristic h : all_heuristics()) {
 		if (options.heuristic != "auto" && options.heuristic != h.name())
 			continue;
@@ -62,18 +62,18 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 
 	plan.map = map;
 	plan.file = parse_tasks(text, name, map.tpcs);
-	TpcMask taken = reserved_tpcs(plan.file.reserved, map, name);
+	TpcMask taken = find_reserved(plan.file.reserved, map, name);
 	plan.sizes = {map.tpcs - taken.count(), options.quantum, options.least};
 	plan.test = options.test;
 	plan.placing = options.placing;
 	plan.notes = notes_on(plan.file.tasks);
 	if (!plan.sizes.largest())
-		throw BadInput(fmt::format("{}: {} TPCs are left of {}, fewer than a partition may have", name,
-					   plan.sizes.tpcs, map.tpcs));
+		throw BadInput(fmt::format("{}: only {} of {} TPCs are not reserved, fewer than the smallest partition",
+					   name, plan.sizes.tpcs, map.tpcs));
 	if (options.exact && plan.file.tasks.size() > MAX_EXACT_TASKS)
-		throw BadInput(fmt::format("{}: {} tasks, and --exact takes {} at most", name, plan.file.tasks.size(),
-					   MAX_EXACT_TASKS));
-	plan.tried = attempts(Problem(plan.file.tasks, plan.sizes, plan.test), options);
+		throw BadInput(fmt::format("{}: {} tasks, but --exact supports at most {}", name,
+					   plan.file.tasks.size(), MAX_EXACT_TASKS));
+	plan.tried = try_heuristics(Problem(plan.file.tasks, plan.sizes, plan.test), options);
 	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
 	std::sort(partitions.begin(), partitions.end(),
 		  [](const Partition &a, const Partition &b) { return a.tasks < b.tasks; });

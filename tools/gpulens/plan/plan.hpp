@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A plan: a file of tasks, a GPU or a number of TPCs, and what came of them. docs/plan.md is for users.
+// Makes a plan for the tasks of a file on a GPU, or on a number of TPCs. docs/plan.md describes it for users.
 #pragma once
 #include "gpulens/out/table.hpp"
 #include "gpulens/plan/allocate.hpp"
@@ -14,41 +14,41 @@
 namespace tool::plan {
 
 struct PlanOptions {
-	std::string file;        // "-" is standard input
-	std::optional<u32> tpcs; // of no GPU in particular
+	std::string file;        // of tasks; "-": standard input
+	std::optional<u32> tpcs; // plan for that many TPCs instead of a GPU
 	Criterion test = Criterion::Edf;
-	std::string heuristic = "auto"; // or its name
+	std::string heuristic = "auto"; // or the name of one; auto: the first that finds a plan
 	Start start = Start::Largest;
-	bool exact = false;
-	u32 quantum = 1, least = 1;
+	bool exact = false;         // use find_optimum()
+	u32 quantum = 1, least = 1; // of Sizes
 	Placing placing = Placing::Packed;
 };
 
 struct Attempt {
-	std::string name; // of the heuristic
+	std::string name; // of the heuristic, or "exact"
 	Allocation allocation;
 };
 
 struct Plan {
-	std::string gpu; // its title; empty: none in particular
-	GpcMap map;      // without GPCs: sizes only
+	std::string gpu; // title of the GPU; empty if planned for a number of TPCs
+	GpcMap map;      // without GPCs if planned for a number of TPCs
 	TaskFile file;
-	Sizes sizes; // tpcs: without those that are reserved
+	Sizes sizes; // without reserved TPCs
 	Criterion test = Criterion::Edf;
 	Placing placing = Placing::Packed;
-	std::vector<Attempt> tried; // the last one is the plan; never empty
-	std::vector<TpcMask> masks; // of its partitions where there are GPCs and it fits
-	std::vector<std::string> notes;
+	std::vector<Attempt> tried;     // never empty; the last element is the plan
+	std::vector<TpcMask> masks;     // by partition; empty if there are no GPCs or the plan does not fit
+	std::vector<std::string> notes; // on assumptions, for the user
 
 	const Allocation &allocation() const { return tried.back().allocation; }
 };
 
-// Throws BadInput.
+// text, name: contents and name of the task file. Throws BadInput.
 Plan make_plan(const std::string &text, const std::string &name, const GpcMap &map, const PlanOptions &options);
 
 std::string plan_text(const Plan &plan, const Style &style);
 nlohmann::ordered_json plan_json(const Plan &plan);
-// "task \"camera\" fits nowhere: ..." for each that does not.
+// Returns a message for each task that fits no partition.
 std::vector<std::string> impossible_texts(const Plan &plan);
 
 } // namespace tool::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A plan as text and as JSON (docs/plan-schema.json). See plan.hpp.
+// Writes a plan as text and as JSON (docs/plan-schema.json).
 #include "gpulens/out/text.hpp"
 #include "gpulens/plan/plan.hpp"
 #include "lib/base/format.hpp"
@@ -15,17 +15,17 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int VERSION = 1; // of the JSON
+constexpr int JSON_VERSION = 1;
 
 std::string us_text(u64 ns)
 {
 	return ns == NEVER ? "-" : fmt::format("{:.3f}", double(ns) / 1000);
 }
 
-// Of a list, "1 task", "2 tasks".
-std::string counted(size_t n, const char *what)
+// Returns "1 task", "2 tasks".
+std::string count_text(size_t n, const char *noun)
 {
-	return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+	return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
 Problem problem_of(const Plan &plan)
@@ -33,18 +33,18 @@ Problem problem_of(const Plan &plan)
 	return {plan.file.tasks, plan.sizes, plan.test};
 }
 
-std::string verdict(const Plan &plan)
+std::string verdict_text(const Plan &plan)
 {
 	const Allocation &a = plan.allocation();
 	u32 reserved = plan.map.tpcs - plan.sizes.tpcs;
 	std::string out = plan.gpu.empty() ? "" : plan.gpu + '\n';
 
-	out += fmt::format("{} on {}{}, test {}: ", counted(plan.file.tasks.size(), "task"),
-			   counted(plan.sizes.tpcs, "TPC"), reserved ? fmt::format(" ({} reserved)", reserved) : "",
+	out += fmt::format("{} on {}{}, test {}: ", count_text(plan.file.tasks.size(), "task"),
+			   count_text(plan.sizes.tpcs, "TPC"), reserved ? fmt::format(" ({} reserved)", reserved) : "",
 			   criterion_name(plan.test));
 	if (a.fits)
-		out += fmt::format("fits by {}, {} in {}", plan.tried.back().name, counted(a.tpcs(), "TPC"),
-				   counted(a.partitions.size(), "partition"));
+		out += fmt::format("fits by {}, {} in {}", plan.tried.back().name, count_text(a.tpcs(), "TPC"),
+				   count_text(a.partitions.size(), "partition"));
 	else
 		out += "does not fit";
 	return out + fmt::format("\nLemma 1: at least {:.2f} TPCs are needed{}\n", a.least_tpcs,
@@ -55,8 +55,9 @@ std::string tried_text(const Plan &plan, const Style &style)
 {
 	Table t({"<Tried", "TPCs wanted"});
 
-	for (const Attempt &one : plan.tried)
-		t.add({one.name, one.allocation.partitions.empty() ? "-" : std::to_string(one.allocation.tpcs())});
+	for (const Attempt &attempt : plan.tried)
+		t.add({attempt.name,
+		       attempt.allocation.partitions.empty() ? "-" : std::to_string(attempt.allocation.tpcs())});
 	return t.str(style);
 }
 
@@ -80,7 +81,7 @@ std::string partitions_text(const Plan &plan, const Style &style)
 	return t.str(style);
 }
 
-// Calls take(task, index of its partition, is it in conflict, time) in the order of partitions.
+// Calls take(task, index of its partition, whether it is in conflict, time in ns) in the order of partitions.
 template <typename Take> void each_task(const Plan &plan, Take take)
 {
 	const std::vector<Partition> &partitions = plan.allocation().partitions;
@@ -89,7 +90,7 @@ template <typename Take> void each_task(const Plan &plan, Take take)
 		Conflicts conflicts(plan.file.tasks, partitions[i].tasks);
 		for (u32 index : partitions[i].tasks) {
 			const Task &task = plan.file.tasks[index];
-			bool conflict = conflicts.of(task);
+			bool conflict = conflicts.has(task);
 			take(task, i, conflict, task.time_ns(partitions[i].tpcs, conflict));
 		}
 	}
@@ -106,7 +107,7 @@ std::string tasks_text(const Plan &plan, const Style &style)
 	return t.str(style);
 }
 
-json us(u64 ns)
+json us_json(u64 ns)
 {
 	return ns == NEVER ? json(nullptr) : json(double(ns) / 1000);
 }
@@ -118,16 +119,16 @@ json partitions_json(const Plan &plan)
 
 	for (size_t i = 0; i < plan.allocation().partitions.size(); i++) {
 		const Partition &p = plan.allocation().partitions[i];
-		json one{{"tpcs", p.tpcs}, {"load", problem.load(p.tasks, p.tpcs)}, {"tasks", json::array()}};
+		json partition{{"tpcs", p.tpcs}, {"load", problem.load(p.tasks, p.tpcs)}, {"tasks", json::array()}};
 		for (u32 task : p.tasks)
-			one["tasks"].push_back(plan.file.tasks[task].name);
-		one["place"] = nullptr;
+			partition["tasks"].push_back(plan.file.tasks[task].name);
+		partition["place"] = nullptr;
 		if (!plan.masks.empty())
-			one["place"] = {{"gpcs", gpcs_of(plan.map, plan.masks[i])},
-					{"tpcs", plan.masks[i].tpcs()},
-					{"mask", plan.masks[i].hex()},
-					{"disable_mask", plan.masks[i].disable_hex()}};
-		list.push_back(std::move(one));
+			partition["place"] = {{"gpcs", gpcs_of(plan.map, plan.masks[i])},
+					      {"tpcs", plan.masks[i].tpcs()},
+					      {"mask", plan.masks[i].hex()},
+					      {"disable_mask", plan.masks[i].disable_hex()}};
+		list.push_back(std::move(partition));
 	}
 	return list;
 }
@@ -136,7 +137,7 @@ json partitions_json(const Plan &plan)
 
 std::string plan_text(const Plan &plan, const Style &style)
 {
-	std::string out = verdict(plan);
+	std::string out = verdict_text(plan);
 
 	if (plan.allocation().fits)
 		out += partitions_text(plan, style) + tasks_text(plan, style);
@@ -158,18 +159,19 @@ json plan_json(const Plan &plan)
 					 {"partition", partition},
 					 {"class", class_name(task.kind)},
 					 {"conflict", conflict},
-					 {"time_us", us(time)},
-					 {"deadline_us", us(task.deadline_ns)},
-					 {"period_us", us(task.period_ns)}});
+					 {"time_us", us_json(time)},
+					 {"deadline_us", us_json(task.deadline_ns)},
+					 {"period_us", us_json(task.period_ns)}});
 		});
-	for (const Attempt &one : plan.tried)
-		tried.push_back(
-			{{"heuristic", one.name},
-			 {"fits", one.allocation.fits},
-			 {"tpcs", one.allocation.partitions.empty() ? json(nullptr) : json(one.allocation.tpcs())}});
+	for (const Attempt &attempt : plan.tried) {
+		const Allocation &allocation = attempt.allocation;
+		tried.push_back({{"heuristic", attempt.name},
+				 {"fits", allocation.fits},
+				 {"tpcs", allocation.partitions.empty() ? json(nullptr) : json(allocation.tpcs())}});
+	}
 	for (u32 task : a.impossible)
 		impossible.push_back(plan.file.tasks[task].name);
-	j["version"] = VERSION;
+	j["version"] = JSON_VERSION;
 	j["command"] = "plan";
 	j["fits"] = a.fits;
 	j["gpu"] = plan.gpu.empty() ? json(nullptr) : json(plan.gpu);
@@ -199,8 +201,9 @@ std::vector<std::string> impossible_texts(const Plan &plan)
 		u64 time = t.time_ns(most, false);
 		texts.push_back(fmt::format(
 			"task \"{}\" fits nowhere: {}, and its deadline is {} us", t.name,
-			time == NEVER ? fmt::format("no time of it is known with {} or fewer", counted(most, "TPC"))
-				      : fmt::format("alone on {} it takes {} us", counted(most, "TPC"), us_text(time)),
+			time == NEVER
+				? fmt::format("no time of it is known with {} or fewer", count_text(most, "TPC"))
+				: fmt::format("alone on {} it takes {} us", count_text(most, "TPC"), us_text(time)),
 			us_text(t.deadline_ns)));
 	}
 	return texts;

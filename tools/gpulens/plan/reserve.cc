@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See reserve.hpp.
+// Collects reserved TPCs and checks them against the GPU.
 #include "gpulens/plan/reserve.hpp"
 
 #include "lib/base/errors.hpp"
@@ -9,10 +9,10 @@
 
 namespace tool::plan {
 
-TpcMask reserved_tpcs(const std::vector<Reserved> &reserved, const GpcMap &map, const std::string &file)
+TpcMask find_reserved(const std::vector<Reserved> &reserved, const GpcMap &map, const std::string &file)
 {
 	TpcMask taken(map.tpcs);
-	std::vector<const Reserved *> by(map.tpcs);
+	std::vector<const Reserved *> owner(map.tpcs);
 
 	for (const Reserved &r : reserved) {
 		std::vector<u32> tpcs = r.tpcs;
@@ -20,10 +20,10 @@ TpcMask reserved_tpcs(const std::vector<Reserved> &reserved, const GpcMap &map, 
 		for (u32 id : r.gpcs) {
 			const GpcTpcs *gpc = map.find(id);
 			if (map.gpcs.empty())
-				throw BadInput(
-					fmt::format("{}: GPC {}: which TPCs that is, only a GPU tells", item, id));
+				throw BadInput(fmt::format("{}: GPC {}: with --tpcs the TPCs of GPCs are not known",
+							   item, id));
 			if (!gpc)
-				throw BadInput(fmt::format("{}: there is no GPC {}; there is {}", item, id,
+				throw BadInput(fmt::format("{}: there is no GPC {}; there are {}", item, id,
 							   fmt::join(map.gpc_numbers(), ", ")));
 			tpcs.insert(tpcs.end(), gpc->tpcs.begin(), gpc->tpcs.end());
 		}
@@ -31,10 +31,10 @@ TpcMask reserved_tpcs(const std::vector<Reserved> &reserved, const GpcMap &map, 
 			if (t >= map.tpcs)
 				throw BadInput(fmt::format("{}: there is no TPC {}; there are 0 to {}", item, t,
 							   map.tpcs - 1));
-			if (by[t])
-				throw BadInput(
-					fmt::format("{}: TPC {} is reserved for \"{}\" already", item, t, by[t]->name));
-			by[t] = &r;
+			if (owner[t])
+				throw BadInput(fmt::format("{}: TPC {} is reserved for \"{}\" already", item, t,
+							   owner[t]->name));
+			owner[t] = &r;
 			taken.add(t);
 		}
 	}

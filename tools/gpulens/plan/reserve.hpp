@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// TPCs that a file of tasks reserves.
+// The TPCs that a task file reserves.
 #pragma once
 #include "gpulens/plan/task_file.hpp"
 #include "lib/tpc/gpc_map.hpp"
@@ -9,8 +9,8 @@
 
 namespace tool::plan {
 
-// What is reserved of the GPU. Throws BadInput: a GPC or a TPC that there is none of, one TPC reserved twice; file is
-// the name of the file that reserves.
-TpcMask reserved_tpcs(const std::vector<Reserved> &reserved, const GpcMap &map, const std::string &file);
+// Returns the reserved TPCs. file: name of the task file, for messages. Throws BadInput if a GPC or TPC does not exist,
+// or a TPC is reserved twice.
+TpcMask find_reserved(const std::vector<Reserved> &reserved, const GpcMap &map, const std::string &file);
 
 } // namespace tool::plan

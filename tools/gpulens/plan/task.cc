@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See task.hpp.
+// Computes the curves of tasks, and their properties.
 #include "gpulens/plan/task.hpp"
 
 #include <algorithm>
@@ -9,14 +9,14 @@ namespace tool::plan {
 
 namespace {
 
-bool falls_nowhere(const std::vector<u64> &ns)
+bool is_decreasing(const std::vector<u64> &ns)
 {
 	return std::is_sorted(ns.rbegin(), ns.rend());
 }
 
-// m * C(m) where a size makes a difference: between two that were measured it grows for no other reason. A nanosecond
-// of rounding is no super-linear speed-up.
-bool area_falls(const std::vector<u64> &ns)
+// Returns whether m * C(m) falls. Skips sizes with the time of the next smaller size, which were not measured, and
+// ignores one nanosecond, the rounding error of a time.
+bool has_falling_area(const std::vector<u64> &ns)
 {
 	u64 most = 0;
 
@@ -41,12 +41,12 @@ u64 round_up(double ns)
 
 bool Task::is_monotone() const
 {
-	return falls_nowhere(alone_ns) && falls_nowhere(conflict_ns);
+	return is_decreasing(alone_ns) && is_decreasing(conflict_ns);
 }
 
 bool Task::is_superlinear() const
 {
-	return area_falls(alone_ns);
+	return has_falling_area(alone_ns);
 }
 
 std::vector<u64> amdahl_curve(double a_ns, double b_ns, double factor, u32 tpcs)
@@ -73,12 +73,13 @@ std::vector<u64> measured_curve(const std::map<u32, u64> &ns_by_size, u32 tpcs)
 	return ns;
 }
 
-Conflicts::Conflicts(std::span<const Task> tasks, std::span<const u32> in)
+Conflicts::Conflicts(std::span<const Task> tasks, std::span<const u32> members)
 {
-	auto memories = std::count_if(in.begin(), in.end(), [&](u32 i) { return tasks[i].kind == Class::Memory; });
+	auto memories =
+		std::count_if(members.begin(), members.end(), [&](u32 i) { return tasks[i].kind == Class::Memory; });
 
 	memory = memories > 1;
-	compute = static_cast<long>(in.size()) - memories > 1;
+	compute = static_cast<long>(members.size()) - memories > 1;
 }
 
 const char *class_name(Class kind)

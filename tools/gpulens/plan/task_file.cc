@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See task_file.hpp.
+// Reads tasks and reserved TPCs from JSON.
 #include "gpulens/plan/task_file.hpp"
 
 #include "lib/base/json_input.hpp"
@@ -17,13 +17,13 @@ namespace {
 
 constexpr double MAX_US = static_cast<double>(MAX_TIME_NS) / 1000;
 
-u64 time_ns(const Item &from, const char *key)
+u64 parse_time_ns(const Item &from, const char *key)
 {
 	return static_cast<u64>(std::floor(from.number(key, 0.001, MAX_US, "microseconds") * 1000 + 1e-4));
 }
 
-// "4" in "times_us": how many TPCs.
-u32 size_of(const Item &times, const std::string &key)
+// Parses a key of times_us, a number of TPCs.
+u32 parse_size(const Item &times, const std::string &key)
 {
 	bool digits = !key.empty() && key.size() < 6 && key.find_first_not_of("0123456789") == std::string::npos;
 	unsigned long m = digits ? std::stoul(key) : 0;
@@ -33,7 +33,7 @@ u32 size_of(const Item &times, const std::string &key)
 	return static_cast<u32>(m);
 }
 
-std::vector<u64> curve(const Item &from, u32 tpcs)
+std::vector<u64> parse_curve(const Item &from, u32 tpcs)
 {
 	std::map<u32, u64> measured;
 
@@ -49,24 +49,25 @@ std::vector<u64> curve(const Item &from, u32 tpcs)
 	Item times = from.object("times_us");
 	for (const auto &[key, value] : times.value().items()) {
 		double us = times.number(key.c_str(), 0.001, MAX_US, "microseconds");
-		if (!measured.emplace(size_of(times, key), round_up(us * 1000)).second)
-			times.refuse(fmt::format("{} TPCs are there twice", size_of(times, key)));
+		if (!measured.emplace(parse_size(times, key), round_up(us * 1000)).second)
+			times.refuse(fmt::format("two times for {} TPCs", parse_size(times, key)));
 	}
 	if (measured.empty())
 		times.refuse("no time");
 	return measured_curve(measured, tpcs);
 }
 
-std::vector<u64> conflict_curve(const Item &task, Task &to)
+// Parses the curve in conflict, or computes it from alone_ns; sets assumed_conflict.
+std::vector<u64> parse_conflict(const Item &item, Task &task)
 {
-	double factor = to.kind == Class::Memory ? MEMORY_CONFLICT : COMPUTE_CONFLICT;
-	std::vector<u64> ns = to.alone_ns;
+	double factor = task.kind == Class::Memory ? MEMORY_CONFLICT : COMPUTE_CONFLICT;
+	std::vector<u64> ns = task.alone_ns;
 
-	to.assumed_conflict = !task.has("conflict");
-	if (!to.assumed_conflict) {
-		Item conflict = task.object("conflict");
+	task.assumed_conflict = !item.has("conflict");
+	if (!task.assumed_conflict) {
+		Item conflict = item.object("conflict");
 		if (!conflict.has("factor")) {
-			std::vector<u64> given = curve(conflict, static_cast<u32>(ns.size()));
+			std::vector<u64> given = parse_curve(conflict, static_cast<u32>(ns.size()));
 			for (size_t i = 0; i < ns.size(); i++)
 				ns[i] = ns[i] == NEVER ? NEVER : given[i];
 			return ns;
@@ -80,7 +81,7 @@ std::vector<u64> conflict_curve(const Item &task, Task &to)
 	return ns;
 }
 
-Class class_of(const Item &task)
+Class parse_class(const Item &task)
 {
 	std::string word = task.word("class");
 
@@ -95,14 +96,14 @@ Task parse_task(const Item &from, u32 tpcs)
 
 	from.only({"name", "period_us", "deadline_us", "class", "alone", "conflict"});
 	t.name = from.name();
-	t.period_ns = time_ns(from, "period_us");
-	t.deadline_ns = from.has("deadline_us") ? time_ns(from, "deadline_us") : t.period_ns;
+	t.period_ns = parse_time_ns(from, "period_us");
+	t.deadline_ns = from.has("deadline_us") ? parse_time_ns(from, "deadline_us") : t.period_ns;
 	if (t.deadline_ns > t.period_ns)
 		from.refuse(fmt::format("deadline_us is {}, after the end of period_us, {}",
 					shown(from.at("deadline_us")), shown(from.at("period_us"))));
-	t.kind = class_of(from);
-	t.alone_ns = curve(from.object("alone"), tpcs);
-	t.conflict_ns = conflict_curve(from, t);
+	t.kind = parse_class(from);
+	t.alone_ns = parse_curve(from.object("alone"), tpcs);
+	t.conflict_ns = parse_conflict(from, t);
 	for (u32 m = 1; m <= tpcs; m++)
 		if (t.time_ns(m, true) < t.time_ns(m, false))
 			from.refuse(
@@ -117,7 +118,7 @@ Reserved parse_reserved(const Item &from)
 	from.only({"name", "mask", "tpcs", "gpcs"});
 	r.name = from.name();
 	if (from.has("mask") + from.has("tpcs") + from.has("gpcs") != 1)
-		from.refuse("one of mask, tpcs and gpcs is wanted");
+		from.refuse("exactly one of mask, tpcs and gpcs is required");
 	if (from.has("mask")) {
 		std::optional<std::vector<u32>> tpcs = parse_mask(from.word("mask"));
 		if (!tpcs)
@@ -142,11 +143,11 @@ TaskFile parse_tasks(const std::string &text, const std::string &name, u32 tpcs)
 	TaskFile parsed;
 
 	file.only({"tasks", "reserved"});
-	each(file, "tasks", "task", [&](const Item &one) {
-		Task t = parse_task(one, tpcs);
+	each(file, "tasks", "task", [&](const Item &item) {
+		Task t = parse_task(item, tpcs);
 		for (const Task &other : parsed.tasks)
 			if (other.name == t.name)
-				one.refuse("there is another task of that name");
+				item.refuse("another task has the same name");
 		if (parsed.tasks.size() == MAX_TASKS)
 			file.refuse(fmt::format("more than {} tasks", MAX_TASKS));
 		parsed.tasks.push_back(std::move(t));
@@ -155,7 +156,7 @@ TaskFile parse_tasks(const std::string &text, const std::string &name, u32 tpcs)
 		file.refuse("no task");
 	if (file.has("reserved"))
 		each(file, "reserved", "reserved",
-		     [&](const Item &one) { parsed.reserved.push_back(parse_reserved(one)); });
+		     [&](const Item &item) { parsed.reserved.push_back(parse_reserved(item)); });
 	return parsed;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// TASKS.json, as docs/plan.md describes it: tasks, and TPCs that somebody else has.
+// Parses TASKS.json (docs/plan.md): tasks, and reserved TPCs.
 #pragma once
 #include "gpulens/plan/task.hpp"
 
@@ -8,19 +8,19 @@
 
 namespace tool::plan {
 
-// TPCs that partitions stay away from, by one of the three.
+// TPCs that no partition may have, given as a mask, as TPCs or as GPCs.
 struct Reserved {
 	std::string name;
-	std::vector<u32> tpcs; // of a mask or a list
-	std::vector<u32> gpcs; // physical numbers
+	std::vector<u32> tpcs; // from a mask or a list
+	std::vector<u32> gpcs; // physical numbers; instead of tpcs
 };
 
 struct TaskFile {
-	std::vector<Task> tasks; // never empty; curves up to the tpcs that were asked for
+	std::vector<Task> tasks; // never empty
 	std::vector<Reserved> reserved;
 };
 
-// From the file's text; name: of the file, for messages. Throws BadInput.
+// text, name: contents and name of the file. tpcs: length of the curves. Throws BadInput.
 TaskFile parse_tasks(const std::string &text, const std::string &name, u32 tpcs);
 
 } // namespace tool::plan
