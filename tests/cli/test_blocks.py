@@ -357,10 +357,10 @@ BAD_SCENARIOS = [
     ('{"name": "a", "benchmarks": []}', "no benchmark"),
     ('{"name": "a", "benchmarks": {}}', "benchmarks is {}, not a list"),
     ({"benchmark": []}, '"benchmark" is none of name, comment, benchmarks,'),
-    ({"use_processes": True}, "use_processes is true, and all streams are of one process"),
-    ({"max_iterations": 5}, "max_iterations is 5, and each kernel is launched once"),
+    ({"use_processes": True}, "use_processes is true, but all streams are in one process"),
+    ({"max_iterations": 5}, "max_iterations is 5, but each kernel is launched once"),
     (spin(label="x", filename="./bin/mandelbrot.so"),
-     'benchmark "x": filename is "./bin/mandelbrot.so", and there are kernels for timer_spin,'),
+     'benchmark "x": filename is "./bin/mandelbrot.so", but there are only kernels for timer_spin,'),
     (spin(label="x", block_count=0), 'benchmark "x": block_count is 0, not a whole number from 1 to 100000'),
     (spin(block_count=-1), "benchmark 0: block_count is -1, not a whole"),
     (spin(thread_count=1025), "benchmark 0: thread_count is 1025, not a whole number from 1 to 1024"),
@@ -370,7 +370,7 @@ BAD_SCENARIOS = [
     (spin(release_time=-1), "release_time is -1, not seconds from 0 to 600"),
     (spin(stream_priority=1e9), "stream_priority is 1000000000.0, not a priority from -100 to 100"),
     (spin(tpcs="0x1"), '"tpcs" is none of filename,'),
-    (spin(filename="matrix_multiply.so", additional_info={"matrix_width": 64}), "thread_count is 512, and matrix_mult"),
+    (spin(filename="matrix_multiply.so", additional_info={"matrix_width": 64}), "thread_count is 512, but matrix_mult"),
     (spin(filename="matrix_multiply.so", thread_count=[16, 99], additional_info={"matrix_width": 64}),
      "thread_count is [16,99], not a number from 1 to 1024 nor a pair"),
     (spin(filename="memory_copy.so", additional_info={}), "data_size is missing"),
@@ -378,7 +378,7 @@ BAD_SCENARIOS = [
     (spin(filename="multikernel.so", additional_info=[{"kernel_label": "a b"}]),
      'kernel "a b": kernel_label is "a b", which is empty, or not of printable ASCII without blanks'),
     ([spin(log_name="a.json"), spin(label="y", log_name="a.json")],
-     'benchmark "y": log_name "a.json" is another benchmark\'s too'),
+     'benchmark "y": log_name "a.json" is also used by another benchmark'),
     ([spin(), spin(filename="multikernel.so", label="y", additional_info=[
         {"kernel_label": "K1", "duration": 1, "block_count": 1, "thread_count": 1}])],
      'benchmark "y": there is another kernel "K1"'),
@@ -406,13 +406,13 @@ def test_what_does_not_fit_the_gpu_or_the_rules_is_status_2(tmp_path: pathlib.Pa
         return gpulens("probe-kernels", *words, env=env).stderr
 
     file = written(tmp_path, spin(thread_count=1024))
-    assert "\"K1\": 1024 threads a block, and an SM holds 512" in why(file, "--program", FAKE, FAKE_THREADS="512")
+    assert "\"K1\": 1024 threads per block, but an SM holds 512" in why(file, "--program", FAKE, FAKE_THREADS="512")
     file = written(tmp_path, spin(shared_memory_size=20000))
-    assert "80000 bytes of shared memory a block, and this GPU gives 49152" in why(file, "--program", FAKE)
+    assert "80000 bytes of shared memory per block, but this GPU has 49152" in why(file, "--program", FAKE)
     assert "shared memory is not simulated" in why(file, "--simulate")
-    assert "the rules have no priorities" in why(written(tmp_path, spin(), spin(stream_priority=-1)), "--simulate")
+    assert "the rules do not cover priorities" in why(written(tmp_path, spin(), spin(stream_priority=-1)), "--simulate")
     file = written(tmp_path, {**spin(filename="memory_copy.so", additional_info={}), "data_size": 4096})
-    assert "only how long a spinning kernel takes is known before" in why(file, "--simulate")
+    assert "only the run time of a spin kernel is known in advance" in why(file, "--simulate")
 
 
 def change_log(key: str, value: Json) -> typing.Callable[[Json], None]:
@@ -421,16 +421,16 @@ def change_log(key: str, value: Json) -> typing.Callable[[Json], None]:
 
 
 BAD_LOGS: typing.List[typing.Tuple[typing.Callable[[Json], typing.Any], str]] = [
-    (lambda log: log.update(version=2), "version is 2, and this gpulens reads 1"),
+    (lambda log: log.update(version=2), "version is 2, but this gpulens reads 1"),
     (lambda log: log.update(benchmarks=[]), "no kernel with block_times"),
     (lambda log: log["gpu"].update(sms=0), "gpu: sms is 0, not a whole number from 1 to 4096"),
     (lambda log: log["benchmarks"][1].pop("times"), 'benchmark "Stream 2": times is missing'),
     (change_log("block_times", [1, 2, 3]),
      'benchmark "Stream 2": kernel "K2": block_times has 3 numbers, not two for each of 2 blocks'),
-    (change_log("block_times", [1, 2, 3, "x"]), 'kernel "K2": block_times has "x", which is no time in seconds'),
+    (change_log("block_times", [1, 2, 3, "x"]), 'kernel "K2": block_times has "x", which is not a time in seconds'),
     (change_log("block_times", [1, 2, 3, 2.5]), 'kernel "K2": block 1 ends before it starts'),
-    (change_log("block_smids", [1]), 'kernel "K2": block_smids has 1 numbers, and there are 2 blocks'),
-    (change_log("block_smids", [1, 2]), 'kernel "K2": SM 2, and the GPU has 2'),
+    (change_log("block_smids", [1]), 'kernel "K2": block_smids has 1 numbers, but there are 2 blocks'),
+    (change_log("block_smids", [1, 2]), 'kernel "K2": a block ran on SM 2, but the GPU has 2 SMs'),
     (change_log("block_smids", [0, 1 << 40]), '"K2": block_smids has 1099511627776, not a number from 0 to 4095'),
     (change_log("block_count", 0), 'kernel "K2": block_count is 0, not a whole number from 1 to 100000'),
     (change_log("cuda_launch_times", [2, 1, 3]), 'kernel "K2": cuda_launch_times are not in order'),
@@ -452,10 +452,12 @@ def test_logs_that_make_no_sense_are_status_2(tmp_path: pathlib.Path, change: ty
 
 
 @pytest.mark.parametrize("broken,why", (
-    ("status", "it ended with status 1"), ("version", 'line 1 of its answer, "gpulens-probe 2": not "gpulens-probe 1"'),
-    ("short", 'line 11 of its answer, "": it ends there'), ("sm", "it ends before it starts, or is on no SM")))
+    ("status", "it ended with status 1"),
+    ("version", 'line 1 of its output, "gpulens-probe 2": expected "gpulens-probe 1"'),
+    ("short", 'line 11 of its output, "": unexpected end'),
+    ("sm", "the block ends before it starts, or its SM does not exist")))
 def test_a_program_that_fails_is_status_3(broken: str, why: str) -> None:
-    """Its own message, and which line of its answer makes no sense. Seen failing with an SM too many taken."""
+    """Its own message, and which line of its output is invalid. Seen failing with an SM too many taken."""
     result = gpulens("probe-kernels", "fig3.9", "--program", FAKE, env={"FAKE_BREAK": broken})
     assert (result.returncode, result.stdout) == (3, "") and f"gpulens: {FAKE}: " in result.stderr
     assert why in result.stderr, result.stderr
@@ -467,8 +469,8 @@ def test_no_program_and_no_file_are_status_3(tmp_path: pathlib.Path) -> None:
     shutil.copy(TOOL, tmp_path / "bin/gpulens")
     done_alone = gpulens("probe-kernels", "fig3.9", tool=tmp_path / "bin/gpulens")
     assert done_alone.returncode == 3 and done_alone.stderr == (
-        f"gpulens: {tmp_path}/lib/gpulens/gpulens-probe-kernels: it is not there; it is built where nvcc is (make "
-        "probe), --program names another, --simulate does without\n")
+        f"gpulens: {tmp_path}/lib/gpulens/gpulens-probe-kernels: not found; build it with make probe (needs nvcc), "
+        "name another program with --program, or use --simulate\n")
     assert gpulens("probe-kernels", "none.json", "--simulate").returncode == 3
     assert gpulens("blocks", "none.json").returncode == 3
     assert gpulens("probe-kernels", "fig3.9", "--program", "/nowhere/x").returncode == 3

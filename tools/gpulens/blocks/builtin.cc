@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The scenarios that come with the tool, made for the GPU at hand. Otterness ran his on a Jetson TX2, 2 SMs of 2048
-// threads: blocks of 512 threads are a quarter of an SM, of 1024 half of one, and numbers of blocks go with the number
-// of SMs, so that what fills his GPU fills any. What the text does not give (times in 3.11 to 3.16, the size of K2 in
-// 3.12 and of all three in 3.13 and 3.14) is decided here.
+// The built-in scenarios, scaled to a GPU. Otterness used a Jetson TX2 with 2 SMs of 2048 threads. Block sizes are
+// fractions of an SM (512 threads are a quarter, 1024 are half), and numbers of blocks are multiples of the number of
+// SMs, so that kernels that fill the TX2 fill any GPU. The thesis does not give the times of 3.11 to 3.16, the size of
+// K2 in 3.12 and the sizes in 3.13 and 3.14; they are chosen here.
 #include "gpulens/blocks/scenario.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace tool::blocks {
 
 namespace {
 
-constexpr u64 MS = 1000000;
+constexpr u64 NS_PER_MS = 1000000;
 
 struct Sizes {
 	explicit Sizes(const Machine &m)
@@ -21,25 +21,25 @@ struct Sizes {
 	u32 sms, half, quarter, eighth; // threads
 };
 
-Kernel spin(const std::string &name, u32 blocks, u32 threads, u64 ms, u64 release_ms)
+Kernel make_spin(const std::string &name, u32 blocks, u32 threads, u64 ms, u64 release_ms)
 {
 	Kernel k;
 
 	k.name = name;
 	k.blocks = blocks;
 	k.threads = threads;
-	k.work = ms * MS;
-	k.release_ns = release_ms * MS;
+	k.work = ms * NS_PER_MS;
+	k.release_ns = release_ms * NS_PER_MS;
 	return k;
 }
 
-// Each list of kernels is a stream.
-Scenario streams(const char *name, const std::vector<std::vector<Kernel>> &all)
+// Makes a scenario with a stream for each list of kernels.
+Scenario make_scenario(const char *name, const std::vector<std::vector<Kernel>> &kernels_of_streams)
 {
 	Scenario s;
 
 	s.name = name;
-	for (const std::vector<Kernel> &kernels : all) {
+	for (const std::vector<Kernel> &kernels : kernels_of_streams) {
 		size_t number = s.benchmarks.size() + 1;
 		s.benchmarks.push_back({.program = "multikernel",
 					.label = fmt::format("Stream {}", number),
@@ -53,68 +53,74 @@ Scenario fig3_9(const Machine &m)
 {
 	Sizes z(m);
 
-	return streams("fig3.9", {{spin("K1", 4 * z.sms - 1, z.quarter, 1000, 0)},
-				  {spin("K2", 2, z.half, 500, 250)},
-				  {spin("K3", 1, z.eighth, 500, 500)}});
+	return make_scenario("fig3.9", {{make_spin("K1", 4 * z.sms - 1, z.quarter, 1000, 0)},
+					{make_spin("K2", 2, z.half, 500, 250)},
+					{make_spin("K3", 1, z.eighth, 500, 500)}});
 }
 
 Scenario fig3_11(const Machine &m)
 {
 	Sizes z(m);
 
-	return streams("fig3.11", {{spin("K1", z.sms, z.half, 1000, 0)},
-				   {spin("K2", z.sms, z.half, 1000, 0)},
-				   {spin("K3", z.sms, z.half, 1000, 250)},
-				   {spin("K4", z.sms, z.half, 1000, 250)}});
+	return make_scenario("fig3.11", {{make_spin("K1", z.sms, z.half, 1000, 0)},
+					 {make_spin("K2", z.sms, z.half, 1000, 0)},
+					 {make_spin("K3", z.sms, z.half, 1000, 250)},
+					 {make_spin("K4", z.sms, z.half, 1000, 250)}});
 }
 
 Scenario fig3_12(const Machine &m)
 {
 	Sizes z(m);
 
-	return streams("fig3.12",
-		       {{spin("K1", 9 * z.sms, z.quarter, 500, 0)}, {spin("K2", z.sms, z.quarter, 500, 250)}});
+	return make_scenario("fig3.12", {{make_spin("K1", 9 * z.sms, z.quarter, 500, 0)},
+					 {make_spin("K2", z.sms, z.quarter, 500, 250)}});
 }
 
 Scenario fig3_13(const Machine &m)
 {
 	Sizes z(m);
 
-	return streams("fig3.13", {{spin("K1", 4 * z.sms - 1, z.quarter, 1000, 0)},
-				   {spin("K2", z.sms, z.half, 500, 250), spin("K3", 1, z.eighth, 250, 250)}});
+	return make_scenario("fig3.13",
+			     {{make_spin("K1", 4 * z.sms - 1, z.quarter, 1000, 0)},
+			      {make_spin("K2", z.sms, z.half, 500, 250), make_spin("K3", 1, z.eighth, 250, 250)}});
 }
 
 Scenario fig3_14(const Machine &m)
 {
 	Sizes z(m);
 
-	return streams("fig3.14", {{spin("K1", 4 * z.sms, z.quarter, 500, 0), spin("K2", 4 * z.sms, z.quarter, 500, 0)},
-				   {spin("K3", 4 * z.sms, z.quarter, 500, 250)}});
+	return make_scenario("fig3.14", {{make_spin("K1", 4 * z.sms, z.quarter, 500, 0),
+					  make_spin("K2", 4 * z.sms, z.quarter, 500, 0)},
+					 {make_spin("K3", 4 * z.sms, z.quarter, 500, 250)}});
 }
 
 Scenario fig3_15(const Machine &m)
 {
 	Sizes z(m);
 
-	return streams("fig3.15", {{spin("K1", 3 * z.sms, z.quarter, 1000, 0)}, {spin("K2", 1, z.half, 1000, 250)}});
+	return make_scenario(
+		"fig3.15", {{make_spin("K1", 3 * z.sms, z.quarter, 1000, 0)}, {make_spin("K2", 1, z.half, 1000, 250)}});
 }
 
 Scenario fig3_16(const Machine &m)
 {
 	Sizes z(m);
 
-	return streams("fig3.16", {{spin("K1", 3 * z.sms, z.quarter, 1000, 250)}, {spin("K2", 1, z.half, 1000, 0)}});
+	return make_scenario(
+		"fig3.16", {{make_spin("K1", 3 * z.sms, z.quarter, 1000, 250)}, {make_spin("K2", 1, z.half, 1000, 0)}});
 }
 
-// Nine streams of four small kernels, each stream released 30 ms after the one before; all nine fit at once.
+// Nine streams with four small kernels each, released 30 ms after the previous stream. The GPU has room for all nine at
+// once.
 Scenario r2(const Machine &m)
 {
-	std::vector<std::vector<Kernel>> all(9);
+	std::vector<std::vector<Kernel>> streams(9);
 
-	for (u32 i = 0; i < all.size(); i++)
+	for (u32 i = 0; i < streams.size(); i++)
 		for (u32 j = 0; j < 4; j++)
-			all[i].push_back(spin(fmt::format("K{}", 4 * i + j + 1), 1, Sizes(m).eighth, 200, u64{30} * i));
-	return streams("r2", all);
+			streams[i].push_back(
+				make_spin(fmt::format("K{}", 4 * i + j + 1), 1, Sizes(m).eighth, 200, u64{30} * i));
+	return make_scenario("r2", streams);
 }
 
 } // namespace

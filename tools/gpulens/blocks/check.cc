@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See check.hpp.
+// Checks each rule in one pass over the kernels, or over the starts and ends of blocks on an SM, sorted by time.
 #include "gpulens/blocks/check.hpp"
 
 #include "gpulens/out/text.hpp"
@@ -18,18 +18,18 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr u32 WARP = 32;
-constexpr double NEARLY = 1e-9; // of a sum of fractions that makes 1
-constexpr size_t SHOWN = 100;   // violations as text
+constexpr u32 WARP_THREADS = 32;
+constexpr double ROUNDING_ERROR = 1e-9;      // of a sum of fractions that should be 1
+constexpr size_t MAX_SHOWN_VIOLATIONS = 100; // as text
 
-std::string time_of(s64 ns)
+std::string time_text(s64 ns)
 {
 	return fmt::format("{:.6f} s", static_cast<double>(ns) / 1e9);
 }
 
-// The blocks of a kernel that start first and last, and that ends last, and when. Of several, the first.
+// Indices and times of the blocks of a kernel that start first, start last and end last; of several, the first.
 struct Bounds {
-	size_t first = 0, last = 0, ended = 0;
+	size_t first = 0, last = 0, last_ended = 0;
 	s64 first_start, last_start, last_end;
 
 	explicit Bounds(const Ran &k)
@@ -42,56 +42,56 @@ struct Bounds {
 			if (b.start > last_start)
 				last = i, last_start = b.start;
 			if (b.end > last_end)
-				ended = i, last_end = b.end;
+				last_ended = i, last_end = b.end;
 		}
 	}
 };
 
-// The largest of what was added, and the largest among those of another group; of equals, the lower index.
+// Keeps the largest value that was added, and the largest value of any other group; of equals, the lower index.
 class TopTwo {
 public:
 	void add(s64 value, size_t index, size_t group)
 	{
-		One one{value, index, group, true};
+		Entry added{value, index, group, true};
 
 		if (best_.any && best_.group == group) {
-			best_ = one.above(best_) ? one : best_;
-		} else if (one.above(best_)) {
+			best_ = added.is_above(best_) ? added : best_;
+		} else if (added.is_above(best_)) {
 			other_ = best_;
-			best_ = one;
-		} else if (one.above(other_)) {
-			other_ = one;
+			best_ = added;
+		} else if (added.is_above(other_)) {
+			other_ = added;
 		}
 	}
 
-	// The index of the largest that is not of this group; nothing: there is none.
-	std::optional<size_t> not_of(size_t group) const
+	// Returns the index of the largest value of other groups than this one; nothing if there is none.
+	std::optional<size_t> find_outside(size_t group) const
 	{
-		const One &one = best_.any && best_.group == group ? other_ : best_;
+		const Entry &best = best_.any && best_.group == group ? other_ : best_;
 
-		return one.any ? std::optional(one.index) : std::nullopt;
+		return best.any ? std::optional(best.index) : std::nullopt;
 	}
 
 private:
-	struct One {
+	struct Entry {
 		s64 value = 0;
 		size_t index = 0, group = 0;
 		bool any = false;
 
-		bool above(const One &o) const
+		bool is_above(const Entry &o) const
 		{
 			return !o.any || value > o.value || (value == o.value && index < o.index);
 		}
 	};
-	One best_, other_; // of two groups
+	Entry best_, other_; // of different groups
 };
 
-// "K2:0 starts on SM 3 at 0.250000 s"
-std::string starts(const Ran &k, size_t block)
+// Returns "K2:0 starts on SM 3 at 0.250000 s".
+std::string start_text(const Ran &k, size_t block)
 {
 	const Block &b = k.blocks[block];
 
-	return fmt::format("{}:{} starts on SM {} at {}", k.name, block, b.sm, time_of(b.start));
+	return fmt::format("{}:{} starts on SM {} at {}", k.name, block, b.sm, time_text(b.start));
 }
 
 class Checker {
@@ -102,12 +102,12 @@ public:
 		std::vector<s64> ended(log.streams.size(), INT64_MIN);
 
 		verdict_.tolerance_ns = tolerance_ns;
-		before_.assign(count, NONE);
-		std::vector<size_t> last(log.streams.size(), NONE);
+		previous_.assign(count, NO_KERNEL);
+		std::vector<size_t> last(log.streams.size(), NO_KERNEL);
 		for (size_t i = 0; i < count; i++) {
 			const Ran &k = log.kernels[i];
 			s64 u = static_cast<s64>(log.uncertainty_ns);
-			before_[i] = last[k.stream];
+			previous_[i] = last[k.stream];
 			last[k.stream] = i;
 			s64 from = k.launched ? (*k.launched)[0] - u : INT64_MIN;
 			s64 to = k.launched ? (*k.launched)[1] + u : INT64_MIN;
@@ -119,37 +119,37 @@ public:
 
 	Verdict run()
 	{
-		decide();
-		std::vector<size_t> worst = verdict_.order_checked ? worst_earlier() : std::vector<size_t>();
-		std::vector<Gap> gaps = idle_gaps();
+		decide_checks();
+		std::vector<size_t> worst = verdict_.order_checked ? find_worst_earlier() : std::vector<size_t>();
+		std::vector<IdleTime> gaps = find_idle_times();
 		for (size_t i = 0; i < log_.kernels.size(); i++) {
-			launch(i);
-			stream(i);
-			if (verdict_.order_checked && worst[i] != NONE)
-				order(i, worst[i]);
+			check_launch(i);
+			check_stream(i);
+			if (verdict_.order_checked && worst[i] != NO_KERNEL)
+				report_order(i, worst[i]);
 			if (gaps[i].to - gaps[i].from > IDLE_NS)
-				idle(i, gaps[i]);
+				report_idle(i, gaps[i]);
 		}
-		resources();
-		channels();
+		check_resources();
+		check_channels();
 		return std::move(verdict_);
 	}
 
 private:
-	static constexpr size_t NONE = ~size_t{0};
-	// When a kernel came to the head of its stream, and so to the primary queue: not before, not after.
+	static constexpr size_t NO_KERNEL = ~size_t{0};
+	// Bounds of the time when a kernel came to the head of its stream, and so entered the primary queue.
 	struct Head {
 		s64 from, to;
 	};
 
-	void violate(const char *rule, const Ran &k, size_t block, const std::string &text)
+	void report(const char *rule, const Ran &k, size_t block, const std::string &text)
 	{
 		const Block &b = k.blocks[block];
 
 		verdict_.violations.push_back({rule, k.name, static_cast<u32>(block), b.sm, b.start, text});
 	}
 
-	u32 streams_used() const
+	u32 count_streams() const
 	{
 		std::set<u32> used;
 
@@ -158,7 +158,8 @@ private:
 		return static_cast<u32>(used.size());
 	}
 
-	void decide()
+	// Sets what can be checked, and notes why not.
+	void decide_checks()
 	{
 		bool all = std::all_of(log_.kernels.begin(), log_.kernels.end(),
 				       [](const Ran &k) { return k.launched.has_value(); });
@@ -166,13 +167,13 @@ private:
 			return log_.streams[k.stream].priority == log_.streams[log_.kernels[0].stream].priority;
 		});
 
-		short_ = streams_used() > log_.machine.channels;
-		verdict_.order_checked = all && !short_;
-		if (short_)
+		too_few_channels_ = count_streams() > log_.machine.channels;
+		verdict_.order_checked = all && !too_few_channels_;
+		if (too_few_channels_)
 			verdict_.notes.push_back(fmt::format(
 				"R2: {} streams and {} channels{}: A, B and C do not hold beyond, and order in the "
 				"primary queue was not checked",
-				streams_used(), log_.machine.channels,
+				count_streams(), log_.machine.channels,
 				log_.channels_told ? "" : " (CUDA's default; the log does not say)"));
 		if (!all)
 			verdict_.notes.emplace_back("not every kernel has cuda_launch_times: order in the primary "
@@ -185,44 +186,45 @@ private:
 			verdict_.notes.emplace_back("the log does not tell what an SM holds: B2 was not checked");
 	}
 
-	// A, of a kernel that was launched: not in the queue before.
-	void launch(size_t i)
+	// Rule A: a kernel enters the queue when it is launched, not before.
+	void check_launch(size_t i)
 	{
 		const Ran &k = log_.kernels[i];
 		size_t first = bounds_[i].first;
 
 		if (k.launched &&
 		    k.blocks[first].start < (*k.launched)[0] - static_cast<s64>(log_.uncertainty_ns) - tolerance_)
-			violate("A", k, first,
-				fmt::format("{}, before {} is launched at {}", starts(k, first), k.name,
-					    time_of((*k.launched)[0])));
+			report("A", k, first,
+			       fmt::format("{}, before {} is launched at {}", start_text(k, first), k.name,
+					   time_text((*k.launched)[0])));
 	}
 
-	// A and D: a kernel waits until the one before it in its stream has ended.
-	void stream(size_t i)
+	// Rules A and D: a kernel starts after the previous kernel of its stream has ended.
+	void check_stream(size_t i)
 	{
-		if (before_[i] == NONE)
+		if (previous_[i] == NO_KERNEL)
 			return;
-		const Ran &k = log_.kernels[i], &earlier = log_.kernels[before_[i]];
-		size_t first = bounds_[i].first, end = bounds_[before_[i]].ended, start = bounds_[before_[i]].last;
+		const Ran &k = log_.kernels[i], &earlier = log_.kernels[previous_[i]];
+		size_t first = bounds_[i].first, end = bounds_[previous_[i]].last_ended,
+		       start = bounds_[previous_[i]].last;
 		const Block &b = k.blocks[first];
 
 		if (b.start < earlier.blocks[start].start - tolerance_)
-			violate("A", k, first,
-				fmt::format("{}, though {} before it in its stream still has blocks to start: {}",
-					    starts(k, first), earlier.name, starts(earlier, start)));
+			report("A", k, first,
+			       fmt::format("{}, though {} before it in its stream still has blocks to start: {}",
+					   start_text(k, first), earlier.name, start_text(earlier, start)));
 		else if (b.start < earlier.blocks[end].end - tolerance_)
-			violate("D", k, first,
-				fmt::format("{}, though {} before it in its stream has not ended: {}:{} on SM {} ends "
-					    "at {}",
-					    starts(k, first), earlier.name, earlier.name, end, earlier.blocks[end].sm,
-					    time_of(earlier.blocks[end].end)));
+			report("D", k, first,
+			       fmt::format("{}, though {} before it in its stream has not ended: {}:{} on SM {} ends "
+					   "at {}",
+					   start_text(k, first), earlier.name, earlier.name, end,
+					   earlier.blocks[end].sm, time_text(earlier.blocks[end].end)));
 	}
 
 	int priority(size_t i) const { return log_.streams[log_.kernels[i].stream].priority; }
 
-	// Indices of all kernels, by one end of when they came to the head.
-	std::vector<size_t> sorted_by(s64 Head::*end) const
+	// Returns the indices of all kernels, sorted by one bound of Head.
+	std::vector<size_t> sort_by(s64 Head::*end) const
 	{
 		std::vector<size_t> list(heads_.size());
 
@@ -232,97 +234,99 @@ private:
 		return list;
 	}
 
-	// B1 and C: while an earlier kernel of the queue has blocks to start, no block of this one does. By kernel: of all
-	// earlier ones in other streams, the one whose last block starts last, where that is after its first.
-	std::vector<size_t> worst_earlier() const
+	// Rules B1 and C: no block of a kernel starts while an earlier kernel of the primary queue has blocks to start.
+	// Returns for each kernel, of the earlier kernels in other streams, the one whose last block starts last, if
+	// that is after the kernel's first block starts; otherwise NO_KERNEL.
+	std::vector<size_t> find_worst_earlier() const
 	{
-		std::vector<size_t> worst(heads_.size(), NONE), earlier = sorted_by(&Head::to);
-		std::map<int, TopTwo> last; // by priority: the last starts of those before, by stream
+		std::vector<size_t> worst(heads_.size(), NO_KERNEL), earlier = sort_by(&Head::to);
+		std::map<int, TopTwo> last; // by priority: last starts of earlier kernels, by stream
 		size_t next = 0;
 
-		for (size_t i : sorted_by(&Head::from)) {
+		for (size_t i : sort_by(&Head::from)) {
 			for (; next < earlier.size() && heads_[earlier[next]].to + tolerance_ < heads_[i].from;
 			     next++) {
 				size_t j = earlier[next];
 				last[priority(j)].add(bounds_[j].last_start, j, log_.kernels[j].stream);
 			}
-			std::optional<size_t> j = last[priority(i)].not_of(log_.kernels[i].stream);
+			std::optional<size_t> j = last[priority(i)].find_outside(log_.kernels[i].stream);
 			if (j && bounds_[i].first_start < bounds_[*j].last_start - tolerance_)
 				worst[i] = *j;
 		}
 		return worst;
 	}
 
-	void order(size_t i, size_t before)
+	void report_order(size_t i, size_t before)
 	{
 		const Ran &k = log_.kernels[i], &earlier = log_.kernels[before];
 		bool begun = bounds_[before].first_start < bounds_[i].first_start;
 
-		violate(begun ? "C" : "B", k, bounds_[i].first,
-			fmt::format("{}, though {} is before it in the primary queue and {}: {}",
-				    starts(k, bounds_[i].first), earlier.name,
-				    begun ? "still has blocks to start" : "has not begun",
-				    starts(earlier, bounds_[before].last)));
+		report(begun ? "C" : "B", k, bounds_[i].first,
+		       fmt::format("{}, though {} is before it in the primary queue and {}: {}",
+				   start_text(k, bounds_[i].first), earlier.name,
+				   begun ? "still has blocks to start" : "has not begun",
+				   start_text(earlier, bounds_[before].last)));
 	}
 
-	struct Gap {
+	// A time in which a block fits on an SM, but is not started.
+	struct IdleTime {
 		s64 from = 0, to = 0;
 		u32 sm = 0;
 	};
-	// From when on a kernel heads the primary queue, to the start of its last block.
+	// The time from when a kernel heads the primary queue until its last block starts.
 	struct Window {
 		size_t kernel;
 		s64 from, until;
 	};
 
-	// B, the other way about: a kernel that heads the primary queue, and a block of it fits. By kernel: the longest
-	// such time on an SM.
-	std::vector<Gap> idle_gaps()
+	// Rule B also requires that a kernel at the head of the primary queue starts its blocks when they fit. Returns
+	// for each kernel the longest time in which it does not, on one SM.
+	std::vector<IdleTime> find_idle_times()
 	{
-		std::vector<Gap> gaps(heads_.size());
-		std::vector<size_t> others = sorted_by(&Head::from);
+		std::vector<IdleTime> gaps(heads_.size());
+		std::vector<size_t> others = sort_by(&Head::from);
 		std::vector<Window> windows;
 		TopTwo last;
 		size_t next = 0;
 
 		if (!log_.machine.threads_per_sm || !one_priority_)
 			return gaps;
-		for (size_t i : sorted_by(&Head::to)) {
+		for (size_t i : sort_by(&Head::to)) {
 			s64 from = heads_[i].to + tolerance_;
 			for (; next < others.size() && heads_[others[next]].from <= from; next++)
 				last.add(bounds_[others[next]].last_start, others[next], others[next]);
-			if (std::optional<size_t> j = last.not_of(i))
+			if (std::optional<size_t> j = last.find_outside(i))
 				from = std::max(from, bounds_[*j].last_start);
 			if (log_.kernels[i].launched && bounds_[i].last_start - from > IDLE_NS)
 				windows.push_back({i, from, bounds_[i].last_start});
 		}
-		longest_gaps(windows, gaps);
+		find_longest(windows, gaps);
 		return gaps;
 	}
 
-	void idle(size_t i, const Gap &best)
+	void report_idle(size_t i, const IdleTime &best)
 	{
 		const Ran &k = log_.kernels[i];
 		size_t next = bounds_[i].last;
 		std::string text =
 			fmt::format("{} heads the primary queue and a block of it fits on SM {} from {} to {}, but {}",
-				    k.name, best.sm, time_of(best.from), time_of(best.to), starts(k, next));
+				    k.name, best.sm, time_text(best.from), time_text(best.to), start_text(k, next));
 
-		if (short_)
+		if (too_few_channels_)
 			verdict_.notes.push_back("R2: a false dependency: " + text);
 		else
 			verdict_.violations.push_back({"B", k.name, static_cast<u32>(next), best.sm, best.from, text});
 	}
 
-	// What a block takes of an SM: at most that much of whatever runs out first.
+	// What a block uses of an SM.
 	struct Share {
-		double most;
-		u32 threads;
+		double fraction; // upper bound of its share of the scarcest resource
+		u32 threads;     // whole warps
 	};
 
 	Share share_of(const Ran &k) const
 	{
-		u32 threads = (k.threads + WARP - 1) / WARP * WARP;
+		u32 threads = (k.threads + WARP_THREADS - 1) / WARP_THREADS * WARP_THREADS;
 		u32 per_sm = std::min(log_.machine.threads_per_sm / threads, log_.machine.blocks_per_sm);
 
 		if (k.per_sm)
@@ -337,8 +341,8 @@ private:
 		bool operator<(const Event &o) const { return std::tie(at, sign) < std::tie(o.at, o.sign); }
 	};
 
-	// Starts and ends of blocks by SM, in order of time; ends go first.
-	const std::vector<std::vector<Event>> &events()
+	// Returns the starts and ends of blocks by SM, sorted by time; ends are before starts.
+	const std::vector<std::vector<Event>> &sorted_events()
 	{
 		if (!events_.empty())
 			return events_;
@@ -349,42 +353,42 @@ private:
 				events_[b.sm].push_back({b.start, 1, i, j});
 				events_[b.sm].push_back({b.end, -1, i, j});
 			}
-		for (std::vector<Event> &one : events_)
-			std::sort(one.begin(), one.end());
+		for (std::vector<Event> &of_sm : events_)
+			std::sort(of_sm.begin(), of_sm.end());
 		return events_;
 	}
 
-	// By kernel: the longest time within its window, on one SM, in which a block of it fits all the while. A window
-	// begins no earlier than the last start, which ends the other's, of each kernel that came to the head before: so
-	// windows are disjoint, and each SM's events are passed once.
-	void longest_gaps(std::vector<Window> &windows, std::vector<Gap> &gaps)
+	// Finds for each kernel the longest time within its window in which its block fits on one SM throughout.
+	// Windows are disjoint: each begins after the last start, and so the window, of every kernel that headed the
+	// queue before. Each SM's events are therefore passed only once.
+	void find_longest(std::vector<Window> &windows, std::vector<IdleTime> &gaps)
 	{
-		std::vector<double> most;
+		std::vector<double> fraction; // by kernel
 
 		if (windows.empty())
 			return;
 		std::sort(windows.begin(), windows.end(),
 			  [](const Window &a, const Window &b) { return a.from < b.from; });
 		for (const Ran &k : log_.kernels)
-			most.push_back(share_of(k).most);
+			fraction.push_back(share_of(k).fraction);
 		for (u32 sm = 0; sm < log_.machine.sms; sm++) {
-			const std::vector<Event> &all = events()[sm];
+			const std::vector<Event> &all = sorted_events()[sm];
 			double used = 0;
 			size_t at = 0;
 			for (const Window &w : windows) {
 				for (; at < all.size() && all[at].at < w.from; at++)
-					used += all[at].sign * most[all[at].kernel];
-				Gap &best = gaps[w.kernel];
+					used += all[at].sign * fraction[all[at].kernel];
+				IdleTime &best = gaps[w.kernel];
 				s64 since = w.from;
-				auto fits = [&] { return used + most[w.kernel] <= 1 + NEARLY; };
+				auto fits = [&] { return used + fraction[w.kernel] <= 1 + ROUNDING_ERROR; };
 				auto close = [&](s64 end) {
 					if (fits() && end - since > best.to - best.from)
 						best = {since, end, sm};
 				};
 				for (; at < all.size() && all[at].at < w.until; at++) {
-					double then = used + all[at].sign * most[all[at].kernel];
+					double then = used + all[at].sign * fraction[all[at].kernel];
 					bool fitted = fits();
-					if (fitted && !(then + most[w.kernel] <= 1 + NEARLY))
+					if (fitted && !(then + fraction[w.kernel] <= 1 + ROUNDING_ERROR))
 						close(all[at].at);
 					used = then;
 					if (!fitted && fits())
@@ -395,41 +399,42 @@ private:
 		}
 	}
 
-	// B2: no SM holds more threads or blocks than it can. A block that ends within the tolerance is not counted.
-	void resources()
+	// Rule B2: an SM never runs more threads or blocks than fit. A block that ends within the tolerance is not
+	// counted.
+	void check_resources()
 	{
 		const Machine &m = log_.machine;
 
 		if (!m.threads_per_sm)
 			return;
 		for (u32 sm = 0; sm < m.sms; sm++) {
-			std::vector<Event> sorted = events()[sm];
+			std::vector<Event> sorted = sorted_events()[sm];
 			u32 threads = 0, blocks = 0;
 			for (Event &e : sorted) {
 				const Block &b = log_.kernels[e.kernel].blocks[e.block];
-				if (e.sign < 0) // never before its start
+				if (e.sign < 0) // but not before its start
 					e.at = std::max(b.start, b.end - tolerance_);
 			}
 			std::sort(sorted.begin(), sorted.end());
 			for (const Event &e : sorted) {
 				const Ran &k = log_.kernels[e.kernel];
-				u32 mine = share_of(k).threads;
-				threads += e.sign > 0 ? mine : 0 - mine;
+				u32 own = share_of(k).threads;
+				threads += e.sign > 0 ? own : 0 - own;
 				blocks += static_cast<u32>(e.sign);
 				if (e.sign < 0 || static_cast<int32_t>(threads) < 0 ||
 				    (threads <= m.threads_per_sm && blocks <= m.blocks_per_sm))
 					continue;
-				violate("B2", k, e.block,
-					fmt::format("{}, and then {} threads in {} blocks are there: it holds {} in {}",
-						    starts(k, e.block), threads, blocks, m.threads_per_sm,
-						    m.blocks_per_sm));
-				break; // all that follows on this SM is of the same
+				report("B2", k, e.block,
+				       fmt::format("{}, and then {} threads in {} blocks are there: it holds {} in {}",
+						   start_text(k, e.block), threads, blocks, m.threads_per_sm,
+						   m.blocks_per_sm));
+				break; // further violations on this SM would be consequences
 			}
 		}
 	}
 
-	// R2: a stream has its channel at least from its first block to the first block of its last kernel.
-	void channels()
+	// Rule R2: a stream holds a channel at least from its first block to the first block of its last kernel.
+	void check_channels()
 	{
 		struct Edge {
 			s64 at;
@@ -438,15 +443,15 @@ private:
 			bool operator<(const Edge &o) const { return std::tie(at, sign) < std::tie(o.at, o.sign); }
 		};
 		std::vector<Edge> edges;
-		std::vector<size_t> first(log_.streams.size(), NONE), last(log_.streams.size(), NONE);
+		std::vector<size_t> first(log_.streams.size(), NO_KERNEL), last(log_.streams.size(), NO_KERNEL);
 
 		for (size_t i = 0; i < log_.kernels.size(); i++) {
 			u32 s = log_.kernels[i].stream;
-			first[s] = first[s] == NONE ? i : first[s];
+			first[s] = first[s] == NO_KERNEL ? i : first[s];
 			last[s] = i;
 		}
 		for (u32 s = 0; s < log_.streams.size(); s++) {
-			if (first[s] == NONE || first[s] == last[s])
+			if (first[s] == NO_KERNEL || first[s] == last[s])
 				continue;
 			s64 from = bounds_[first[s]].first_start + tolerance_;
 			s64 to = bounds_[last[s]].first_start - tolerance_;
@@ -463,21 +468,20 @@ private:
 				continue;
 			const Ran &k = log_.kernels[first[e.stream]];
 			size_t block = bounds_[first[e.stream]].first;
-			violate("R2", k, block,
-				fmt::format(
-					"{} as the first of its stream, and {} streams then have begun and not come "
-					"to their last kernel: there are {} channels{}",
-					starts(k, block), held, log_.machine.channels,
-					log_.channels_told ? "" : " by default"));
-			break; // streams that follow are of the same
+			report("R2", k, block,
+			       fmt::format("{} as the first of its stream, and {} streams then have begun and not come "
+					   "to their last kernel: there are {} channels{}",
+					   start_text(k, block), held, log_.machine.channels,
+					   log_.channels_told ? "" : " by default"));
+			break; // further violations would be consequences
 		}
 	}
 
 	const Log &log_;
 	s64 tolerance_;
-	bool short_ = false; // of channels
+	bool too_few_channels_ = false; // fewer than streams
 	bool one_priority_ = true;
-	std::vector<size_t> before_; // by kernel: the one before it in its stream
+	std::vector<size_t> previous_; // by kernel: the previous kernel of its stream
 	std::vector<Head> heads_;
 	std::vector<Bounds> bounds_;             // by kernel
 	std::vector<std::vector<Event>> events_; // by SM
@@ -495,10 +499,10 @@ std::string verdict_text(const Log &log, const Verdict &v)
 {
 	std::string out;
 
-	for (size_t i = 0; i < std::min(v.violations.size(), SHOWN); i++)
+	for (size_t i = 0; i < std::min(v.violations.size(), MAX_SHOWN_VIOLATIONS); i++)
 		out += fmt::format("Rule {}: {}\n", v.violations[i].rule, v.violations[i].text);
-	if (v.violations.size() > SHOWN)
-		out += fmt::format("... and {} more\n", v.violations.size() - SHOWN);
+	if (v.violations.size() > MAX_SHOWN_VIOLATIONS)
+		out += fmt::format("... and {} more\n", v.violations.size() - MAX_SHOWN_VIOLATIONS);
 	for (const std::string &note : v.notes)
 		out += "Note: " + note + '\n';
 	return out + fmt::format("{} kernel{} in {} stream{}, tolerance {}: {}\n", log.kernels.size(),
@@ -513,13 +517,13 @@ json verdict_json(const Verdict &v)
 {
 	json list = json::array();
 
-	for (const Violation &one : v.violations)
-		list.push_back({{"rule", one.rule},
-				{"kernel", one.kernel},
-				{"block", one.block ? json(*one.block) : json(nullptr)},
-				{"sm", one.sm ? json(*one.sm) : json(nullptr)},
-				{"at", static_cast<double>(one.at) / 1e9},
-				{"text", one.text}});
+	for (const Violation &violation : v.violations)
+		list.push_back({{"rule", violation.rule},
+				{"kernel", violation.kernel},
+				{"block", violation.block ? json(*violation.block) : json(nullptr)},
+				{"sm", violation.sm ? json(*violation.sm) : json(nullptr)},
+				{"at", static_cast<double>(violation.at) / 1e9},
+				{"text", violation.text}});
 	return {{"tolerance_ns", v.tolerance_ns},
 		{"order_checked", v.order_checked},
 		{"violations", list},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See commands.hpp.
+// Runs or simulates scenarios, and checks and draws logs.
 #include "gpulens/blocks/commands.hpp"
 
 #include "gpulens/blocks/predict.hpp"
@@ -18,7 +18,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-// A log has lists of thousands of numbers: each on one line, and so each kernel.
+// Formats a log with each stream on one line, because it has lists of thousands of numbers.
 std::string dump_log(const json &log)
 {
 	std::string text = "{";
@@ -32,8 +32,8 @@ std::string dump_log(const json &log)
 			continue;
 		}
 		const char *between = "[\n";
-		for (const json &one : value) {
-			text += between + one.dump(-1, ' ', false, json::error_handler_t::replace);
+		for (const json &stream : value) {
+			text += between + stream.dump(-1, ' ', false, json::error_handler_t::replace);
 			between = ",\n";
 		}
 		text += "\n]";
@@ -41,11 +41,12 @@ std::string dump_log(const json &log)
 	return text + "\n}\n";
 }
 
-Scenario scenario_of(const std::string &name, const Machine &machine)
+// name: of a built-in scenario or a file.
+Scenario load_scenario(const std::string &name, const Machine &machine)
 {
-	for (const Builtin &one : builtins())
-		if (name == one.name)
-			return one.make(machine);
+	for (const Builtin &builtin : builtins())
+		if (name == builtin.name)
+			return builtin.make(machine);
 	return parse_scenario(read_whole(name), name_of_file(name));
 }
 
@@ -62,64 +63,64 @@ void write_streams(const Log &log, const std::string &folder)
 
 } // namespace
 
-int probe_command(const Options &options, const ProbeOptions &what)
+int probe_command(const Options &options, const ProbeOptions &probe_options)
 {
-	if (what.list)
+	if (probe_options.list)
 		return print(options.json ? json_text(builtins_json()) : builtins_text(style_of_output(options.colour)))
 			       ? EXIT_DONE
 			       : EXIT_PART;
 	return with_user_files([&] {
-		Machine machine = what.simulated;
-		ProgramOptions program = what.program;
+		Machine machine = probe_options.simulated;
+		ProgramOptions program = probe_options.program;
 		bool builtin = std::any_of(builtins().begin(), builtins().end(),
-					   [&](const Builtin &one) { return what.scenario == one.name; });
-		if (what.simulate)
+					   [&](const Builtin &b) { return probe_options.scenario == b.name; });
+		if (probe_options.simulate)
 			machine.channels = program.connections.value_or(machine.channels);
 		else if (builtin)
 			machine = probe_machine(program);
-		Scenario scenario = scenario_of(what.scenario, machine);
-		if (what.print)
+		Scenario scenario = load_scenario(probe_options.scenario, machine);
+		if (probe_options.print)
 			return print(json_text(scenario_json(scenario))) ? EXIT_DONE : EXIT_PART;
 		if (scenario.device)
 			program.device = *scenario.device;
-		if (!what.simulate) {
+		if (!probe_options.simulate) {
 			machine = probe_machine(program);
 			check_fits(scenario, machine);
 		}
-		Log log = what.simulate ? predict(scenario, machine) : probe_run(program, scenario);
-		if (!what.file.empty())
-			write_whole(what.file, dump_log(log_json(log)));
-		if (!what.folder.empty())
-			write_streams(log, what.folder);
-		bool shown =
-			what.file == "-" || print(options.json ? dump_log(log_json(log))
-							       : summary_text(log, style_of_output(options.colour)));
+		Log log = probe_options.simulate ? predict(scenario, machine) : run_scenario(program, scenario);
+		if (!probe_options.file.empty())
+			write_whole(probe_options.file, dump_log(log_json(log)));
+		if (!probe_options.folder.empty())
+			write_streams(log, probe_options.folder);
+		bool shown = probe_options.file == "-" ||
+			     print(options.json ? dump_log(log_json(log))
+						: summary_text(log, style_of_output(options.colour)));
 		return shown ? EXIT_DONE : EXIT_PART;
 	});
 }
 
-int blocks_command(const Options &options, const BlocksOptions &what)
+int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 {
 	return with_user_files([&] {
 		std::vector<std::pair<std::string, std::string>> files;
-		for (const std::string &file : what.logs)
+		for (const std::string &file : blocks_options.logs)
 			files.emplace_back(name_of_file(file), read_whole(file));
 		Log log = parse_logs(files);
-		if (what.channels) {
-			log.machine.channels = *what.channels;
+		if (blocks_options.channels) {
+			log.machine.channels = *blocks_options.channels;
 			log.channels_told = true;
 		}
-		if (!what.file.empty())
-			write_whole(what.file, timeline_svg(log, what.by, what.used));
+		if (!blocks_options.file.empty())
+			write_whole(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used));
 		std::optional<Verdict> verdict;
-		if (what.check)
-			verdict = check(log, what.tolerance_ns);
+		if (blocks_options.check)
+			verdict = check(log, blocks_options.tolerance_ns);
 		std::string text;
 		if (options.json)
 			text = json_text(summary_json(log, verdict));
 		else if (verdict)
 			text = verdict_text(log, *verdict);
-		else if (what.file.empty())
+		else if (blocks_options.file.empty())
 			text = summary_text(log, style_of_output(options.colour));
 		bool shown = text.empty() || print(text);
 		return shown && !(verdict && !verdict->violations.empty()) ? EXIT_DONE : EXIT_PART;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// `gpulens probe-kernels` and `gpulens blocks`: files read and written, messages and exit status. docs/blocks.md is for
-// users.
+// The commands `gpulens probe-kernels` and `gpulens blocks`, which docs/blocks.md describes: files, messages and exit
+// status.
 #pragma once
 #include "gpulens/blocks/check.hpp"
 #include "gpulens/blocks/program.hpp"
@@ -10,25 +10,27 @@
 namespace tool::blocks {
 
 struct ProbeOptions {
-	std::string scenario; // a file, or the name of one that comes with the tool
+	std::string scenario; // a file, or the name of a built-in scenario
 	bool list = false, print = false, simulate = false;
-	Machine simulated{.name = "", .sms = 2, .threads_per_sm = 2048, .blocks_per_sm = 32}; // a Jetson TX2's
+	Machine simulated{.name = "", .sms = 2, .threads_per_sm = 2048, .blocks_per_sm = 32}; // a Jetson TX2
 	ProgramOptions program;
-	std::string file, folder; // empty: none
+	std::string file;   // the log is written to; empty: none
+	std::string folder; // a log for each stream is written to; empty: none
 };
 
 struct BlocksOptions {
 	std::vector<std::string> logs;
-	std::string file; // .svg
+	std::string file; // .svg to write; empty: none
 	bool check = false;
 	u64 tolerance_ns = DEFAULT_TOLERANCE_NS;
-	std::optional<u32> channels{};
+	std::optional<u32> channels{}; // instead of the log's
 	Colours by = Colours::Stream;
-	bool used = false; // only SMs that a block ran on
+	bool used = false; // draw only SMs that ran a block
 };
 
-// Exit status: 0 done, 1 --check found a violation, 2 a file that makes no sense. They throw SourceError.
-int probe_command(const Options &options, const ProbeOptions &what);
-int blocks_command(const Options &options, const BlocksOptions &what);
+// Return the exit status: EXIT_DONE; EXIT_PART if output failed or --check found a violation; EXIT_USAGE for a bad
+// file. Throw SourceError.
+int probe_command(const Options &options, const ProbeOptions &probe_options);
+int blocks_command(const Options &options, const BlocksOptions &blocks_options);
 
 } // namespace tool::blocks

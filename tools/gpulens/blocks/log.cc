@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See log.hpp.
+// Parses and writes logs as JSON.
 #include "gpulens/blocks/log.hpp"
 
 #include "lib/base/errors.hpp"
@@ -15,39 +15,39 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int VERSION = 1;          // of the JSON
+constexpr int JSON_VERSION = 1;
 constexpr double MAX_SECONDS = 1e6; // of a time in a log
-constexpr u32 MAX_SMS = 4096;       // so that a number that is none makes no picture of gigabytes
+constexpr u32 MAX_SMS = 4096;       // so that a bad number does not make a drawing of gigabytes
 constexpr u32 MAX_NS = 1'000'000'000;
 
-s64 ns_of(double s)
+s64 to_ns(double s)
 {
 	return std::llround(s * 1e9);
 }
 
-double seconds(s64 ns)
+double to_seconds(s64 ns)
 {
 	return static_cast<double>(ns) / 1e9;
 }
 
-// A list of times in seconds.
-std::vector<s64> times_of(const Item &from, const char *key, size_t count, const std::string &why)
+// Parses a list of count times in seconds. count_text: count in words, for the message.
+std::vector<s64> parse_times(const Item &from, const char *key, size_t count, const std::string &count_text)
 {
 	const json &v = from.at(key);
 	std::vector<s64> times;
 
 	if (!v.is_array() || v.size() != count)
-		from.refuse(v.is_array() ? fmt::format("{} has {} numbers, not {}", key, v.size(), why)
+		from.refuse(v.is_array() ? fmt::format("{} has {} numbers, not {}", key, v.size(), count_text)
 					 : fmt::format("{} is {}, not a list of numbers", key, shown(v)));
-	for (const json &one : v) {
-		if (!one.is_number() || !(std::abs(one.get<double>()) <= MAX_SECONDS))
-			from.refuse(fmt::format("{} has {}, which is no time in seconds", key, shown(one)));
-		times.push_back(ns_of(one.get<double>()));
+	for (const json &time : v) {
+		if (!time.is_number() || !(std::abs(time.get<double>()) <= MAX_SECONDS))
+			from.refuse(fmt::format("{} has {}, which is not a time in seconds", key, shown(time)));
+		times.push_back(to_ns(time.get<double>()));
 	}
 	return times;
 }
 
-u32 threads_of(const Item &from)
+u32 parse_threads(const Item &from)
 {
 	if (!from.at("thread_count").is_array())
 		return from.integer("thread_count", 1, MAX_THREADS);
@@ -66,20 +66,20 @@ Ran parse_kernel(const Item &from)
 	u32 count = from.integer("block_count", 1, MAX_BLOCKS);
 
 	k.name = from.name("kernel_name");
-	k.threads = threads_of(from);
+	k.threads = parse_threads(from);
 	k.shared = from.has("shared_memory") ? from.integer("shared_memory", 0, ~0U) : 0;
 	k.per_sm = from.has("blocks_per_sm") ? from.integer("blocks_per_sm", 1, MAX_THREADS) : 0;
 	if (from.has("cuda_launch_times")) {
-		std::vector<s64> t = times_of(from, "cuda_launch_times", 3, "three");
+		std::vector<s64> t = parse_times(from, "cuda_launch_times", 3, "three");
 		if (t[1] < t[0] || t[2] < t[1])
 			from.refuse("cuda_launch_times are not in order");
 		k.launched = {t[0], t[1], t[2]};
 	}
 	std::vector<s64> times =
-		times_of(from, "block_times", size_t{2} * count, fmt::format("two for each of {} blocks", count));
+		parse_times(from, "block_times", size_t{2} * count, fmt::format("two for each of {} blocks", count));
 	std::vector<u32> sms = from.numbers("block_smids", MAX_SMS - 1);
 	if (sms.size() != count)
-		from.refuse(fmt::format("block_smids has {} numbers, and there are {} blocks", sms.size(), count));
+		from.refuse(fmt::format("block_smids has {} numbers, but there are {} blocks", sms.size(), count));
 	for (u32 i = 0; i < count; i++) {
 		k.blocks.push_back({times[2 * i], times[2 * i + 1], sms[i]});
 		if (k.blocks.back().end < k.blocks.back().start)
@@ -104,14 +104,14 @@ void parse_stream(const Item &from, Log &log)
 	if (!times.is_array())
 		from.refuse(fmt::format("times is {}, not a list", shown(times)));
 	for (size_t i = 0; i < times.size(); i++) {
-		// what is no kernel: the first entry, and those of CPU times
+		// skip entries that are not kernels: the first one, and CPU times
 		if (times[i].is_object() && !times[i].contains("block_times"))
 			continue;
-		Item one(times[i], from.where() + ": " + called(times[i], "kernel", i, "kernel_name"));
-		Ran k = parse_kernel(one);
+		Item item(times[i], from.where() + ": " + called(times[i], "kernel", i, "kernel_name"));
+		Ran k = parse_kernel(item);
 		k.stream = index;
-		k.release = one.has("release_time") ? ns_of(one.number("release_time", 0, MAX_SECONDS, "seconds"))
-						    : std::max<s64>(ns_of(release), 0);
+		k.release = item.has("release_time") ? to_ns(item.number("release_time", 0, MAX_SECONDS, "seconds"))
+						     : std::max<s64>(to_ns(release), 0);
 		log.kernels.push_back(std::move(k));
 	}
 }
@@ -139,7 +139,7 @@ void parse_machine(const Item &file, Log &log)
 	log.simulated = file.has("simulated") && file.at("simulated") == true;
 }
 
-// The framework calls all kernels of a kind the same.
+// The framework gives all kernels of a kind the same name: replaces names that are not unique.
 void make_names_differ(Log &log)
 {
 	std::map<std::string, u32> seen;
@@ -158,23 +158,23 @@ json kernel_json(const Ran &k)
 		  {"block_count", k.blocks.size()},
 		  {"thread_count", k.threads},
 		  {"shared_memory", k.shared},
-		  {"release_time", seconds(k.release)},
-		  {"kernel_times", {seconds(k.first_start()), seconds(k.last_end())}}};
+		  {"release_time", to_seconds(k.release)},
+		  {"kernel_times", {to_seconds(k.first_start()), to_seconds(k.last_end())}}};
 
 	if (k.per_sm)
 		j["blocks_per_sm"] = k.per_sm;
 	if (k.launched)
 		for (s64 t : *k.launched)
-			j["cuda_launch_times"].push_back(seconds(t));
+			j["cuda_launch_times"].push_back(to_seconds(t));
 	for (const Block &b : k.blocks) {
-		j["block_times"].push_back(seconds(b.start));
-		j["block_times"].push_back(seconds(b.end));
+		j["block_times"].push_back(to_seconds(b.start));
+		j["block_times"].push_back(to_seconds(b.end));
 		j["block_smids"].push_back(b.sm);
 	}
 	return j;
 }
 
-template <typename Get> auto most(const std::vector<Block> &blocks, Get get)
+template <typename Get> auto max_of(const std::vector<Block> &blocks, Get get)
 {
 	return get(*std::max_element(blocks.begin(), blocks.end(),
 				     [get](const Block &a, const Block &b) { return get(a) < get(b); }));
@@ -184,17 +184,17 @@ template <typename Get> auto most(const std::vector<Block> &blocks, Get get)
 
 s64 Ran::first_start() const
 {
-	return -most(blocks, [](const Block &b) { return -b.start; });
+	return -max_of(blocks, [](const Block &b) { return -b.start; });
 }
 
 s64 Ran::last_start() const
 {
-	return most(blocks, [](const Block &b) { return b.start; });
+	return max_of(blocks, [](const Block &b) { return b.start; });
 }
 
 s64 Ran::last_end() const
 {
-	return most(blocks, [](const Block &b) { return b.end; });
+	return max_of(blocks, [](const Block &b) { return b.end; });
 }
 
 Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
@@ -210,13 +210,13 @@ Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 			continue;
 		}
 		if (files.size() > 1)
-			file.refuse("it is a whole log, and other files are given too");
-		if (file.integer("version", 1, ~0U) != VERSION)
-			file.refuse(fmt::format("version is {}, and this gpulens reads {}", shown(file.at("version")),
-						VERSION));
+			file.refuse("a whole log cannot be combined with other files");
+		if (file.integer("version", 1, ~0U) != JSON_VERSION)
+			file.refuse(fmt::format("version is {}, but this gpulens reads {}", shown(file.at("version")),
+						JSON_VERSION));
 		parse_machine(file, log);
 		each(
-			file, "benchmarks", "benchmark", [&](const Item &one) { parse_stream(one, log); }, "label");
+			file, "benchmarks", "benchmark", [&](const Item &item) { parse_stream(item, log); }, "label");
 	}
 	if (log.kernels.empty())
 		throw BadInput((files.empty() ? "" : files.front().first + ": ") + "no kernel with block_times");
@@ -227,8 +227,9 @@ Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 	for (const Ran &k : log.kernels)
 		for (const Block &b : k.blocks)
 			if (log.machine.threads_per_sm && b.sm >= log.machine.sms)
-				throw BadInput(fmt::format("{}: kernel \"{}\": SM {}, and the GPU has {}",
-							   files.front().first, k.name, b.sm, log.machine.sms));
+				throw BadInput(
+					fmt::format("{}: kernel \"{}\": a block ran on SM {}, but the GPU has {} SMs",
+						    files.front().first, k.name, b.sm, log.machine.sms));
 			else
 				log.machine.sms = std::max(log.machine.sms, b.sm + 1);
 	return log;
@@ -249,17 +250,17 @@ json stream_json(const Log &log, u32 stream)
 			any = true;
 			times.push_back(kernel_json(k));
 		}
-	// Inputs lie there before, and results are fetched when all streams are done.
-	times.insert(times.begin(), json{{"cpu_times", {seconds(begin), seconds(end)}},
-					 {"copy_in_times", {seconds(begin), seconds(begin)}},
-					 {"execute_times", {seconds(begin), seconds(end)}},
-					 {"copy_out_times", {seconds(end), seconds(end)}}});
+	// Inputs are copied before the scenario begins, and results after all streams are done.
+	times.insert(times.begin(), json{{"cpu_times", {to_seconds(begin), to_seconds(end)}},
+					 {"copy_in_times", {to_seconds(begin), to_seconds(begin)}},
+					 {"execute_times", {to_seconds(begin), to_seconds(end)}},
+					 {"copy_out_times", {to_seconds(end), to_seconds(end)}}});
 	j = {{"scenario_name", log.scenario}, {"benchmark_name", s.program}, {"label", s.label}};
 	if (!s.log_name.empty())
 		j["log_name"] = s.log_name;
 	if (s.priority)
 		j["stream_priority"] = s.priority;
-	j["release_time"] = seconds(begin);
+	j["release_time"] = to_seconds(begin);
 	j["max_resident_threads"] = u64{log.machine.sms} * log.machine.threads_per_sm;
 	j["data_size"] = 0;
 	j["TID"] = stream + 1;
@@ -269,7 +270,7 @@ json stream_json(const Log &log, u32 stream)
 
 json log_json(const Log &log)
 {
-	json j = {{"version", VERSION}, {"scenario_name", log.scenario}, {"simulated", log.simulated}};
+	json j = {{"version", JSON_VERSION}, {"scenario_name", log.scenario}, {"simulated", log.simulated}};
 
 	j["gpu"] = {{"name", log.machine.name},
 		    {"sms", log.machine.sms},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See program.hpp.
+// Starts the program, and parses what it prints.
 #include "gpulens/blocks/program.hpp"
 
 #include "gpulens/out/output.hpp"
@@ -21,38 +21,40 @@ namespace tool::blocks {
 
 namespace {
 
-constexpr const char *NAME = "gpulens-probe-kernels";
-constexpr const char *GREETING = "gpulens-probe 1";
+constexpr const char *PROGRAM_NAME = "gpulens-probe-kernels";
+constexpr const char *PROTOCOL_LINE = "gpulens-probe 1";
 
-// From where this program is, wherever its tree was installed; in build/bin beside it.
+// Searches ../lib/gpulens and the folder of this program, so that it also works in a build folder or another prefix.
 std::string find_program()
 {
 	std::error_code err;
 	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
-	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / NAME;
+	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / PROGRAM_NAME;
 
-	for (const std::filesystem::path &one : {installed, here / NAME})
-		if (std::filesystem::exists(one, err))
-			return one;
-	throw SourceError(fmt::format("{}: it is not there; it is built where nvcc is (make probe), --program names "
-				      "another, --simulate does without",
+	for (const std::filesystem::path &path : {installed, here / PROGRAM_NAME})
+		if (std::filesystem::exists(path, err))
+			return path;
+	throw SourceError(fmt::format("{}: not found; build it with make probe (needs nvcc), name another program "
+				      "with --program, or use --simulate",
 				      installed.string()));
 }
 
-struct Closer {
+struct FileCloser {
 	void operator()(FILE *file) const { std::fclose(file); }
 };
-using File = std::unique_ptr<FILE, Closer>;
+using File = std::unique_ptr<FILE, FileCloser>;
 
-[[noreturn]] void become(const ProgramOptions &how, const std::string &path, const char *what, int in, int out)
+// Replaces this process by the program. command: "info" or "run"; in, out: its standard input and output.
+[[noreturn]] void exec_program(const ProgramOptions &options, const std::string &path, const char *command, int in,
+			       int out)
 {
-	std::string device = std::to_string(how.device);
+	std::string device = std::to_string(options.device);
 
-	if (how.connections)
-		setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(*how.connections).c_str(), 1);
+	if (options.connections)
+		setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(*options.connections).c_str(), 1);
 	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
-	execl(path.c_str(), path.c_str(), what, device.c_str(), nullptr);
+	execl(path.c_str(), path.c_str(), command, device.c_str(), nullptr);
 	std::fprintf(stderr, "gpulens: %s: %s\n", path.c_str(), std::strerror(errno));
 	_exit(127);
 }
@@ -72,8 +74,9 @@ std::string read_all(int fd)
 	}
 }
 
-// What it prints when it is given that to read. Its messages are on standard error.
-std::string output_of(const ProgramOptions &how, const std::string &path, const char *what, const std::string &input)
+// Runs the program with that standard input and returns its standard output. Its messages go to standard error.
+std::string run_program(const ProgramOptions &options, const std::string &path, const char *command,
+			const std::string &input)
 {
 	File in(std::tmpfile());
 	int out[2], status = 0;
@@ -84,7 +87,7 @@ std::string output_of(const ProgramOptions &how, const std::string &path, const 
 	pid_t pid = fork();
 	if (!pid) {
 		close(out[0]);
-		become(how, path, what, fileno(in.get()), out[1]);
+		exec_program(options, path, command, fileno(in.get()), out[1]);
 	}
 	close(out[1]);
 	std::string text = pid < 0 ? "" : read_all(out[0]);
@@ -98,18 +101,18 @@ std::string output_of(const ProgramOptions &how, const std::string &path, const 
 	return text;
 }
 
-// The lines of an answer, with the path and the number of the line for messages.
+// The lines of the program's output, with path and line number for messages.
 class Answer {
 public:
 	Answer(const std::string &text, std::string path) : in_(text), path_(std::move(path))
 	{
-		if (next() != GREETING)
-			refuse(fmt::format("not \"{}\"", GREETING));
+		if (next() != PROTOCOL_LINE)
+			refuse(fmt::format("expected \"{}\"", PROTOCOL_LINE));
 	}
 
 	[[noreturn]] void refuse(const std::string &why) const
 	{
-		throw SourceError(fmt::format("{}: line {} of its answer, \"{}\": {}", path_, number_, line_, why));
+		throw SourceError(fmt::format("{}: line {} of its output, \"{}\": {}", path_, number_, line_, why));
 	}
 
 	const std::string &next()
@@ -117,13 +120,13 @@ public:
 		number_++;
 		if (!std::getline(in_, line_)) {
 			line_.clear();
-			refuse("it ends there");
+			refuse("unexpected end");
 		}
 		return line_;
 	}
 
-	// Numbers behind the first word of the line.
-	std::vector<s64> numbers(size_t count) const
+	// Returns the numbers after the first word of the line; there must be count.
+	std::vector<s64> parse_numbers(size_t count) const
 	{
 		std::istringstream words(line_);
 		std::string first;
@@ -133,15 +136,15 @@ public:
 		for (s64 n; words >> n;)
 			list.push_back(n);
 		if (list.size() != count || !words.eof())
-			refuse(fmt::format("not {} numbers", count));
+			refuse(fmt::format("expected {} numbers", count));
 		return list;
 	}
 
-	std::string first() const { return line_.substr(0, line_.find(' ')); }
+	std::string first_word() const { return line_.substr(0, line_.find(' ')); }
 
-	u32 number(s64 least) const
+	u32 parse_number(s64 least) const
 	{
-		s64 n = numbers(1)[0];
+		s64 n = parse_numbers(1)[0];
 		if (n < least || n > INT32_MAX)
 			refuse("out of range");
 		return static_cast<u32>(n);
@@ -153,8 +156,8 @@ private:
 	u32 number_ = 0;
 };
 
-// Up to the line that is none of these.
-Machine read_machine(Answer &answer)
+// Parses the lines of the GPU, and stops at the first other line.
+Machine parse_machine(Answer &answer)
 {
 	Machine m;
 	std::map<std::string, u32 *> numbers = {{"sms", &m.sms},
@@ -165,10 +168,10 @@ Machine read_machine(Answer &answer)
 
 	for (;;) {
 		const std::string &line = answer.next();
-		auto at = numbers.find(answer.first());
+		auto at = numbers.find(answer.first_word());
 		if (at != numbers.end())
-			*at->second = answer.number(1);
-		else if (answer.first() == "name")
+			*at->second = answer.parse_number(1);
+		else if (answer.first_word() == "name")
 			m.name = line.substr(std::min<size_t>(line.size(), 5));
 		else
 			break;
@@ -178,9 +181,9 @@ Machine read_machine(Answer &answer)
 	return m;
 }
 
-std::string request(const Scenario &scenario)
+std::string format_scenario(const Scenario &scenario)
 {
-	std::string text = std::string(GREETING) + '\n';
+	std::string text = std::string(PROTOCOL_LINE) + '\n';
 	const char *kinds[] = {"spin", "copy", "matrix"};
 
 	for (const Benchmark &b : scenario.benchmarks)
@@ -193,11 +196,11 @@ std::string request(const Scenario &scenario)
 	return text + "end\n";
 }
 
-void read_kernel(Answer &answer, Ran &k, u32 blocks, const Machine &m)
+void parse_kernel(Answer &answer, Ran &k, u32 blocks, const Machine &m)
 {
-	if (answer.first() != "kernel")
-		answer.refuse("not kernel");
-	std::vector<s64> n = answer.numbers(4);
+	if (answer.first_word() != "kernel")
+		answer.refuse("expected kernel");
+	std::vector<s64> n = answer.parse_numbers(4);
 	if (n[1] < n[0] || n[2] < n[1])
 		answer.refuse("times are not in order");
 	k.launched = {n[0], n[1], n[2]};
@@ -206,46 +209,46 @@ void read_kernel(Answer &answer, Ran &k, u32 blocks, const Machine &m)
 	k.per_sm = static_cast<u32>(n[3]);
 	for (u32 i = 0; i < blocks; i++) {
 		answer.next();
-		if (answer.first() != "block")
-			answer.refuse("not block");
-		n = answer.numbers(3);
+		if (answer.first_word() != "block")
+			answer.refuse("expected block");
+		n = answer.parse_numbers(3);
 		if (n[1] < n[0] || n[2] < 0 || n[2] >= m.sms)
-			answer.refuse("it ends before it starts, or is on no SM");
+			answer.refuse("the block ends before it starts, or its SM does not exist");
 		k.blocks.push_back({n[0], n[1], static_cast<u32>(n[2])});
 	}
 }
 
 } // namespace
 
-Machine probe_machine(const ProgramOptions &how)
+Machine probe_machine(const ProgramOptions &options)
 {
-	std::string path = how.path.empty() ? find_program() : how.path;
-	Answer answer(output_of(how, path, "info", ""), path);
+	std::string path = options.path.empty() ? find_program() : options.path;
+	Answer answer(run_program(options, path, "info", ""), path);
 
-	return read_machine(answer);
+	return parse_machine(answer);
 }
 
-Log probe_run(const ProgramOptions &how, const Scenario &scenario)
+Log run_scenario(const ProgramOptions &options, const Scenario &scenario)
 {
-	std::string path = how.path.empty() ? find_program() : how.path;
-	Answer answer(output_of(how, path, "run", request(scenario)), path);
-	Log log = empty_log(scenario, read_machine(answer));
+	std::string path = options.path.empty() ? find_program() : options.path;
+	Answer answer(run_program(options, path, "run", format_scenario(scenario)), path);
+	Log log = empty_log(scenario, parse_machine(answer));
 	std::vector<std::pair<u32, u32>> launches = scenario.launches();
 
-	if (answer.first() != "clock")
-		answer.refuse("not clock");
-	std::vector<s64> clock = answer.numbers(2);
+	if (answer.first_word() != "clock")
+		answer.refuse("expected clock");
+	std::vector<s64> clock = answer.parse_numbers(2);
 	if (clock[0] < 0 || clock[1] < 0 || clock[0] > INT32_MAX || clock[1] > INT32_MAX)
 		answer.refuse("out of range");
 	log.uncertainty_ns = static_cast<u64>(clock[0]);
 	log.resolution_ns = static_cast<u64>(clock[1]);
 	for (size_t i = 0; i < launches.size(); i++) {
 		answer.next();
-		read_kernel(answer, log.kernels[i],
-			    scenario.benchmarks[launches[i].first].kernels[launches[i].second].blocks, log.machine);
+		parse_kernel(answer, log.kernels[i],
+			     scenario.benchmarks[launches[i].first].kernels[launches[i].second].blocks, log.machine);
 	}
 	if (answer.next() != "end")
-		answer.refuse("not end");
+		answer.refuse("expected end");
 	return log;
 }
 

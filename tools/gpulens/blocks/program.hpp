@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program with the kernels, tools/probe/probe-kernels.cu: it is CUDA's, and this tool starts it only where it is asked to.
-// What both say to each other is lines of words, which that file describes.
+// Runs the program with the CUDA kernels, tools/probe/probe-kernels.cu, which is separate so that gpulens does not need
+// CUDA. That file describes the text protocol between both.
 #pragma once
 #include "gpulens/blocks/log.hpp"
 
 namespace tool::blocks {
 
 struct ProgramOptions {
-	std::string path;                 // empty: the one that was installed, or built, with this tool
-	u32 device = 0;                   // as CUDA numbers them
-	std::optional<u32> connections{}; // CUDA_DEVICE_MAX_CONNECTIONS for it; else as it is set here
+	std::string path;                 // empty: the program that was installed or built with gpulens
+	u32 device = 0;                   // CUDA's device number
+	std::optional<u32> connections{}; // its CUDA_DEVICE_MAX_CONNECTIONS; nothing: inherited
 };
 
-// The GPU, as CUDA describes it. Both throw SourceError: no program, no GPU, an answer that makes no sense.
-Machine probe_machine(const ProgramOptions &how);
-Log probe_run(const ProgramOptions &how, const Scenario &scenario);
+// Both throw SourceError if there is no program or no GPU, or if the program's output is invalid.
+
+// Returns the GPU as CUDA describes it.
+Machine probe_machine(const ProgramOptions &options);
+// Runs a scenario and returns its log.
+Log run_scenario(const ProgramOptions &options, const Scenario &scenario);
 
 } // namespace tool::blocks

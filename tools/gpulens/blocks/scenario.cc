@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See scenario.hpp.
+// Parses and writes scenario files.
 #include "gpulens/blocks/scenario.hpp"
 
 #include "lib/base/errors.hpp"
@@ -21,31 +21,32 @@ constexpr u64 MAX_BYTES = u64{16} << 30;
 constexpr u32 MAX_WIDTH = 16384;
 constexpr u32 DEFAULT_REPEAT = 1;
 
-u64 nanoseconds(double s)
+u64 to_ns(double s)
 {
 	return static_cast<u64>(std::llround(s * 1e9));
 }
 
-double seconds(u64 ns)
+double to_seconds(u64 ns)
 {
 	return static_cast<double>(ns) / 1e9;
 }
 
-// "./bin/timer_spin.so": which of the framework's programs; ours have the same names.
-std::string program_of(const Item &from)
+// Returns the framework's program that "./bin/timer_spin.so" names; the kernels of gpulens have the same names.
+std::string parse_program(const Item &from)
 {
 	std::string path = from.word("filename"), name = path.substr(path.rfind('/') + 1);
 
 	if (name.ends_with(".so"))
 		name.resize(name.size() - 3);
 	if (name != "timer_spin" && name != "multikernel" && name != "matrix_multiply" && name != "memory_copy")
-		from.refuse(fmt::format("filename is {}, and there are kernels for timer_spin, multikernel, "
+		from.refuse(fmt::format("filename is {}, but there are only kernels for timer_spin, multikernel, "
 					"matrix_multiply, memory_copy",
 					shown(path)));
 	return name;
 }
 
-u32 threads_of(const Item &from, bool square)
+// square: a pair of numbers is allowed, too.
+u32 parse_threads(const Item &from, bool square)
 {
 	if (!from.at("thread_count").is_array())
 		return from.integer("thread_count", 1, MAX_THREADS);
@@ -60,8 +61,8 @@ u32 threads_of(const Item &from, bool square)
 	return static_cast<u32>(threads);
 }
 
-// timer_spin's additional_info: nanoseconds, as a number or as a string of one.
-u64 spin_of(const Item &from, const char *key)
+// Parses nanoseconds, which the framework writes as a number or as a string.
+u64 parse_spin_ns(const Item &from, const char *key)
 {
 	const json &v = from.at(key);
 	double ns = -1;
@@ -79,33 +80,33 @@ u64 spin_of(const Item &from, const char *key)
 	return static_cast<u64>(ns);
 }
 
-double delay_of(const Item &from, const char *key)
+double parse_delay(const Item &from, const char *key)
 {
 	return from.has(key) ? from.number(key, 0, MAX_RELEASE_S, "seconds") : 0;
 }
 
-u32 shared_of(const Item &from)
+u32 parse_shared(const Item &from)
 {
 	return from.has("shared_memory_size") ? from.integer("shared_memory_size", 0, MAX_SHARED) * 4 : 0;
 }
 
-std::vector<Kernel> several(const Item &from)
+std::vector<Kernel> parse_multikernel(const Item &from)
 {
 	std::vector<Kernel> kernels;
-	double release = delay_of(from, "release_time");
+	double release = parse_delay(from, "release_time");
 
 	each(
 		from, "additional_info", "kernel",
-		[&](const Item &one) {
+		[&](const Item &item) {
 		Kernel k;
-		one.only({"kernel_label", "duration", "block_count", "thread_count", "delay", "shared_memory_size"});
-		k.name = one.name("kernel_label");
-		k.work = spin_of(one, "duration");
-		k.blocks = one.integer("block_count", 1, MAX_BLOCKS);
-		k.threads = threads_of(one, false);
-		k.shared = shared_of(one);
-		release += delay_of(one, "delay");
-		k.release_ns = nanoseconds(release);
+		item.only({"kernel_label", "duration", "block_count", "thread_count", "delay", "shared_memory_size"});
+		k.name = item.name("kernel_label");
+		k.work = parse_spin_ns(item, "duration");
+		k.blocks = item.integer("block_count", 1, MAX_BLOCKS);
+		k.threads = parse_threads(item, false);
+		k.shared = parse_shared(item);
+		release += parse_delay(item, "delay");
+		k.release_ns = to_ns(release);
 		kernels.push_back(k);
 		},
 		"kernel_label");
@@ -114,17 +115,17 @@ std::vector<Kernel> several(const Item &from)
 	return kernels;
 }
 
-Kernel one_kernel(const Item &from, const std::string &program, u32 number)
+Kernel parse_kernel(const Item &from, const std::string &program, u32 number)
 {
 	Kernel k;
 
 	k.name = fmt::format("K{}", number);
 	k.blocks = from.integer("block_count", 1, MAX_BLOCKS);
-	k.threads = threads_of(from, program == "matrix_multiply");
-	k.release_ns = nanoseconds(delay_of(from, "release_time"));
+	k.threads = parse_threads(from, program == "matrix_multiply");
+	k.release_ns = to_ns(parse_delay(from, "release_time"));
 	if (program == "timer_spin") {
-		k.work = spin_of(from, "additional_info");
-		k.shared = shared_of(from);
+		k.work = parse_spin_ns(from, "additional_info");
+		k.shared = parse_shared(from);
 		return k;
 	}
 	Item info = from.object("additional_info");
@@ -142,7 +143,7 @@ Kernel one_kernel(const Item &from, const std::string &program, u32 number)
 	k.kind = Kind::Matrix;
 	k.work = info.integer("matrix_width", 1, MAX_WIDTH);
 	if (k.threads != 64 && k.threads != 256 && k.threads != 1024)
-		from.refuse(fmt::format("thread_count is {}, and matrix_multiply takes 64, 256 or 1024: a tile of 8, "
+		from.refuse(fmt::format("thread_count is {}, but matrix_multiply needs 64, 256 or 1024: a tile of 8, "
 					"16 or 32 squared",
 					k.threads));
 	return k;
@@ -152,39 +153,41 @@ Benchmark parse_benchmark(const Item &from, u32 first)
 {
 	Benchmark b;
 
-	// Of these data_size, cpu_core and what multikernel has as thread_count and block_count may mean nothing.
+	// Some keys are accepted for compatibility and ignored: data_size and cpu_core, and for multikernel
+	// thread_count and block_count.
 	from.only({"filename", "log_name", "label", "thread_count", "block_count", "data_size", "additional_info",
 		   "release_time", "stream_priority", "shared_memory_size", "cpu_core", "max_iterations", "max_time"});
-	b.program = program_of(from);
+	b.program = parse_program(from);
 	b.label = from.has("label") ? from.word("label") : "";
 	b.log_name = from.has("log_name") ? from.word("log_name") : "";
 	if (from.has("stream_priority"))
 		b.priority = static_cast<int>(from.number("stream_priority", -100, 100, "a priority"));
 	if (b.program == "multikernel")
-		b.kernels = several(from);
+		b.kernels = parse_multikernel(from);
 	else
-		b.kernels.push_back(one_kernel(from, b.program, first));
+		b.kernels.push_back(parse_kernel(from, b.program, first));
 	return b;
 }
 
-// What the framework can do and this cannot: one iteration of each kernel, in one process.
-void only_once(const Item &from)
+// Rejects repetitions, which the framework supports: gpulens launches each kernel once.
+void refuse_iterations(const Item &from)
 {
 	if (from.has("max_iterations") && from.at("max_iterations") != 1)
-		from.refuse(fmt::format("max_iterations is {}, and each kernel is launched once",
+		from.refuse(fmt::format("max_iterations is {}, but each kernel is launched once",
 					shown(from.at("max_iterations"))));
 	if (from.has("max_time") && from.at("max_time") != 0)
 		from.refuse(
-			fmt::format("max_time is {}, and each kernel is launched once", shown(from.at("max_time"))));
+			fmt::format("max_time is {}, but each kernel is launched once", shown(from.at("max_time"))));
 }
 
-void add_names(const Item &one, const Benchmark &b, std::set<std::string> &kernels, std::set<std::string> &logs)
+// Checks that names of kernels and logs are unique.
+void add_names(const Item &item, const Benchmark &b, std::set<std::string> &kernels, std::set<std::string> &logs)
 {
 	for (const Kernel &k : b.kernels)
 		if (!kernels.insert(k.name).second)
-			one.refuse(fmt::format("there is another kernel \"{}\"", k.name));
+			item.refuse(fmt::format("there is another kernel \"{}\"", k.name));
 	if (!b.log_name.empty() && !logs.insert(b.log_name).second)
-		one.refuse(fmt::format("log_name {} is another benchmark's too", shown(b.log_name)));
+		item.refuse(fmt::format("log_name {} is also used by another benchmark", shown(b.log_name)));
 }
 
 const char *program_key(const Kernel &k)
@@ -192,13 +195,14 @@ const char *program_key(const Kernel &k)
 	return k.kind == Kind::Matrix ? "matrix_multiply" : k.kind == Kind::Copy ? "memory_copy" : "timer_spin";
 }
 
-json kernel_json(const Kernel &k, u64 after)
+// previous_ns: release of the previous kernel, from which its delay counts.
+json kernel_json(const Kernel &k, u64 previous_ns)
 {
 	json j = {
 		{"kernel_label", k.name}, {"duration", k.work}, {"block_count", k.blocks}, {"thread_count", k.threads}};
 
-	if (k.release_ns > after)
-		j["delay"] = seconds(k.release_ns - after);
+	if (k.release_ns > previous_ns)
+		j["delay"] = to_seconds(k.release_ns - previous_ns);
 	if (k.shared)
 		j["shared_memory_size"] = k.shared / 4;
 	return j;
@@ -214,10 +218,10 @@ json benchmark_json(const Benchmark &b)
 	if (!b.label.empty())
 		j["label"] = b.label;
 	if (b.program == "multikernel") {
-		u64 after = 0;
+		u64 previous_ns = 0;
 		for (const Kernel &k : b.kernels) {
-			j["additional_info"].push_back(kernel_json(k, after));
-			after = k.release_ns;
+			j["additional_info"].push_back(kernel_json(k, previous_ns));
+			previous_ns = k.release_ns;
 		}
 	} else {
 		j["thread_count"] = first.threads;
@@ -232,7 +236,7 @@ json benchmark_json(const Benchmark &b)
 			j["additional_info"]["repeat"] = first.repeat;
 		if (first.shared)
 			j["shared_memory_size"] = first.shared / 4;
-		j["release_time"] = seconds(first.release_ns);
+		j["release_time"] = to_seconds(first.release_ns);
 	}
 	if (b.priority)
 		j["stream_priority"] = b.priority;
@@ -248,9 +252,9 @@ std::vector<std::pair<u32, u32>> Scenario::launches() const
 	for (u32 b = 0; b < benchmarks.size(); b++)
 		for (u32 k = 0; k < benchmarks[b].kernels.size(); k++)
 			all.emplace_back(b, k);
-	std::stable_sort(all.begin(), all.end(), [this](const auto &one, const auto &other) {
-		return benchmarks[one.first].kernels[one.second].release_ns <
-		       benchmarks[other.first].kernels[other.second].release_ns;
+	std::stable_sort(all.begin(), all.end(), [this](const auto &a, const auto &b) {
+		return benchmarks[a.first].kernels[a.second].release_ns <
+		       benchmarks[b.first].kernels[b.second].release_ns;
 	});
 	return all;
 }
@@ -275,18 +279,18 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 	file.only({"name", "comment", "benchmarks", "max_iterations", "max_time", "use_processes", "cuda_device",
 		   "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration"});
 	s.name = file.word("name");
-	only_once(file);
+	refuse_iterations(file);
 	if (file.has("use_processes") && file.at("use_processes") != false)
-		file.refuse(fmt::format("use_processes is {}, and all streams are of one process",
+		file.refuse(fmt::format("use_processes is {}, but all streams are in one process",
 					shown(file.at("use_processes"))));
 	if (file.has("cuda_device"))
 		s.device = file.integer("cuda_device", 0, 1023);
 	each(
 		file, "benchmarks", "benchmark",
-		[&](const Item &one) {
-		only_once(one);
-		s.benchmarks.push_back(parse_benchmark(one, s.kernels() + 1));
-		add_names(one, s.benchmarks.back(), kernels, logs);
+		[&](const Item &item) {
+		refuse_iterations(item);
+		s.benchmarks.push_back(parse_benchmark(item, s.kernels() + 1));
+		add_names(item, s.benchmarks.back(), kernels, logs);
 		for (const Kernel &k : s.benchmarks.back().kernels)
 			blocks += k.blocks;
 		if (s.benchmarks.size() > MAX_STREAMS || kernels.size() > MAX_KERNELS || blocks > MAX_BLOCKS)
@@ -315,12 +319,13 @@ void check_fits(const Scenario &scenario, const Machine &machine)
 	for (const Benchmark &b : scenario.benchmarks)
 		for (const Kernel &k : b.kernels) {
 			if (machine.threads_per_sm && k.threads > machine.threads_per_sm)
-				throw BadInput(fmt::format("{}: kernel \"{}\": {} threads a block, and an SM holds {}",
-							   scenario.name, k.name, k.threads, machine.threads_per_sm));
+				throw BadInput(
+					fmt::format("{}: kernel \"{}\": {} threads per block, but an SM holds {}",
+						    scenario.name, k.name, k.threads, machine.threads_per_sm));
 			if (machine.shared_per_block && k.shared > machine.shared_per_block)
 				throw BadInput(
-					fmt::format("{}: kernel \"{}\": {} bytes of shared memory a block, and this "
-						    "GPU gives {}",
+					fmt::format("{}: kernel \"{}\": {} bytes of shared memory per block, but "
+						    "this GPU has {}",
 						    scenario.name, k.name, k.shared, machine.shared_per_block));
 		}
 }

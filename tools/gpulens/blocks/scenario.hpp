@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// What `gpulens probe-kernels` launches. A scenario is written as the configurations of cuda_scheduling_examiner are
-// (N. Otterness, "Developing Real-Time GPU-Sharing Platforms for Artificial-Intelligence Applications", section 3.3.2):
-// each of its benchmarks is a CUDA stream with one kernel, or with several (multikernel). docs/blocks.md has the keys.
+// The scenarios of `gpulens probe-kernels`: the kernels to launch, and their streams. A scenario file has the format of
+// cuda_scheduling_examiner's configurations (N. Otterness, "Developing Real-Time GPU-Sharing Platforms for
+// Artificial-Intelligence Applications", section 3.3.2): each benchmark is a CUDA stream with one kernel, or with
+// several (multikernel). docs/blocks.md describes the keys.
 #pragma once
 
 #include <gpulens/types.h>
@@ -13,62 +14,64 @@
 
 namespace tool::blocks {
 
-// Limits of what a file may ask for: decisions, so that a slip of a digit neither runs for hours nor writes gigabytes.
+// Limits for scenario files, so that a typing error neither runs for hours nor writes gigabytes.
 constexpr u32 MAX_THREADS = 1024; // of a block; CUDA's own limit since compute capability 2.0
 constexpr u32 MAX_BLOCKS = 100000, MAX_KERNELS = 4096, MAX_STREAMS = 1024;
 constexpr u64 MAX_SPIN_NS = 60'000'000'000;
 constexpr double MAX_RELEASE_S = 600;
 
 enum class Kind {
-	Spin,  // each thread reads the GPU's clock until so many nanoseconds have gone by
-	Copy,  // streams memory to memory
+	Spin,  // each thread reads the GPU's clock until the given time has passed
+	Copy,  // copies memory to memory
 	Matrix // multiplies two square matrices of floats, tile by tile
 };
 
 struct Kernel {
-	std::string name; // no other of the scenario has it
+	std::string name; // unique in the scenario
 	Kind kind = Kind::Spin;
-	u32 blocks = 1, threads = 32;
-	u32 shared = 0; // bytes of shared memory a block, above what the kernel itself wants
-	u64 release_ns = 0;
-	u64 work = 0;   // nanoseconds; bytes; width of the matrix
-	u32 repeat = 1; // how often copy and matrix do it
+	u32 blocks = 1, threads = 32; // threads: per block
+	u32 shared = 0;               // bytes of shared memory per block, in addition to the kernel's own
+	u64 release_ns = 0;           // launch time after the scenario's begin
+	u64 work = 0;                 // Spin: ns; Copy: bytes; Matrix: width
+	u32 repeat = 1;               // repetitions of Copy and Matrix
 };
 
-struct Benchmark { // a stream
+struct Benchmark { // a CUDA stream
 	std::string program, label, log_name;
-	int priority = 0; // as CUDA counts: lower goes first
+	int priority = 0; // CUDA's stream priority: a lower number is a higher priority
 	std::vector<Kernel> kernels;
 };
 
 struct Scenario {
 	std::string name;
-	std::optional<u32> device; // as CUDA numbers them
+	std::optional<u32> device; // CUDA's device number
 	std::vector<Benchmark> benchmarks;
 
-	// Benchmark and kernel of each launch, in order: by release, and as the file has them.
+	// Returns the indices of benchmark and kernel of each launch, by release time, then in the order of the file.
 	std::vector<std::pair<u32, u32>> launches() const;
+	// Returns the number of kernels.
 	u32 kernels() const;
 };
 
-// The GPU that it runs on, or is to run on.
+// A GPU, or the GPU that a simulation assumes.
 struct Machine {
 	std::string name;
-	u32 sms = 0, threads_per_sm = 0, blocks_per_sm = 0; // 0: not known
-	u32 shared_per_block = 0;                           // bytes, at most; 0: not known
-	u32 channels = 8;                                   // for compute, of a process: CUDA_DEVICE_MAX_CONNECTIONS
+	u32 sms = 0, threads_per_sm = 0, blocks_per_sm = 0; // 0: unknown
+	u32 shared_per_block = 0;                           // maximum, bytes; 0: unknown
+	u32 channels = 8; // compute channels of a process: CUDA_DEVICE_MAX_CONNECTIONS
 };
 
-// name: of the file, for messages. Throws BadInput.
+// text, name: contents and name of the file. Throws BadInput.
 Scenario parse_scenario(const std::string &text, const std::string &name);
-// parse_scenario() makes the same of it.
+// Returns JSON from which parse_scenario() makes an equal scenario.
 nlohmann::ordered_json scenario_json(const Scenario &scenario);
-// Does each kernel fit on this GPU by itself? Throws BadInput.
+// Checks that a block of each kernel fits on an SM. Throws BadInput.
 void check_fits(const Scenario &scenario, const Machine &machine);
 
-// Those of Otterness' figures 3.9 and 3.11 to 3.16, and of Fig. 5 of RTAS'24, on any number of SMs.
+// A built-in scenario, which adapts to the GPU's number of SMs: Otterness' figures 3.9 and 3.11 to 3.16, and Fig. 5 of
+// RTAS'24.
 struct Builtin {
-	const char *name, *what, *expected;
+	const char *name, *description, *expected;
 	Scenario (*make)(const Machine &machine);
 };
 const std::vector<Builtin> &builtins();

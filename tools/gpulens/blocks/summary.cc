@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See summary.hpp.
+// Tables and JSON of logs and built-in scenarios.
 #include "gpulens/blocks/summary.hpp"
 
 #include "gpulens/out/text.hpp"
@@ -14,9 +14,9 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int VERSION = 1; // of the JSON
+constexpr int JSON_VERSION = 1;
 
-double seconds(s64 ns)
+double to_seconds(s64 ns)
 {
 	return static_cast<double>(ns) / 1e9;
 }
@@ -45,7 +45,7 @@ std::string summary_text(const Log &log, const Style &style)
 		out += fmt::format(", {}{} SMs of {} threads, {} channels",
 				   m.name.empty() ? "" : printable(m.name) + ", ", m.sms, m.threads_per_sm, m.channels);
 	for (const Ran &k : log.kernels) {
-		auto time = [](s64 ns) { return fmt::format("{:.6f}", seconds(ns)); };
+		auto time = [](s64 ns) { return fmt::format("{:.6f}", to_seconds(ns)); };
 		t.add({k.name, std::to_string(k.stream + 1), printable(log.streams[k.stream].label),
 		       std::to_string(k.blocks.size()), std::to_string(k.threads), std::to_string(sms_of(k).size()),
 		       k.launched ? time((*k.launched)[0]) : "-", time(k.first_start()), time(k.last_start()),
@@ -69,11 +69,11 @@ json summary_json(const Log &log, const std::optional<Verdict> &verdict)
 				   {"blocks", k.blocks.size()},
 				   {"threads", k.threads},
 				   {"sms", sms_of(k)},
-				   {"launched", k.launched ? json(seconds((*k.launched)[0])) : json(nullptr)},
-				   {"first_start", seconds(k.first_start())},
-				   {"last_start", seconds(k.last_start())},
-				   {"last_end", seconds(k.last_end())}});
-	return {{"version", VERSION},
+				   {"launched", k.launched ? json(to_seconds((*k.launched)[0])) : json(nullptr)},
+				   {"first_start", to_seconds(k.first_start())},
+				   {"last_start", to_seconds(k.last_start())},
+				   {"last_end", to_seconds(k.last_end())}});
+	return {{"version", JSON_VERSION},
 		{"command", "blocks"},
 		{"scenario", log.scenario},
 		{"simulated", log.simulated},
@@ -86,8 +86,8 @@ std::string builtins_text(const Style &style)
 {
 	Table t({"<Scenario", "<What", "<What is expected"});
 
-	for (const Builtin &one : builtins())
-		t.add({one.name, one.what, one.expected});
+	for (const Builtin &b : builtins())
+		t.add({b.name, b.description, b.expected});
 	return t.str(style);
 }
 
@@ -95,9 +95,9 @@ json builtins_json()
 {
 	json list = json::array();
 
-	for (const Builtin &one : builtins())
-		list.push_back({{"name", one.name}, {"what", one.what}, {"expected", one.expected}});
-	return {{"version", VERSION}, {"command", "probe-kernels"}, {"scenarios", list}};
+	for (const Builtin &b : builtins())
+		list.push_back({{"name", b.name}, {"what", b.description}, {"expected", b.expected}});
+	return {{"version", JSON_VERSION}, {"command", "probe-kernels"}, {"scenarios", list}};
 }
 
 } // namespace tool::blocks

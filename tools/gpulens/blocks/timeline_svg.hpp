@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// A log as a picture, as in Fig. 3 and 10 of RTAS'23: time to the right, a row for each SM, a rectangle for each block,
-// as high as its threads are of what the SM holds; arrows below are launches.
+// Draws a log, as Fig. 3 and 10 of RTAS'23: time to the right, a row for each SM, and a rectangle for each block. A
+// rectangle's height is the block's share of the SM's threads. Arrows below the time axis are launches.
 #pragma once
 #include "gpulens/blocks/log.hpp"
 
 namespace tool::blocks {
 
-enum class Colours { Kernel, Stream };
+enum class Colours { Kernel, Stream }; // what has a colour of its own
 
-// used: only SMs that a block ran on have a row.
-std::string timeline_svg(const Log &log, Colours by, bool used);
+// Returns a complete SVG file. only_used: draw only SMs that ran a block.
+std::string timeline_svg(const Log &log, Colours colour_by, bool only_used);
 
 } // namespace tool::blocks
