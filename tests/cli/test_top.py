@@ -191,9 +191,9 @@ def test_what_it_cannot_do_is_wrong_usage(proc: FakeProc) -> None:
     def said(*words: str) -> "tuple[int, str]":
         done = gpulens("--proc", str(proc.folder), *words)
         return done.returncode, done.stderr
-    assert said("top") == (2, "gpulens: top wants a terminal; --batch N prints N screens as text\n")
+    assert said("top") == (2, "gpulens: top needs a terminal; use --batch N to print N screens as text\n")
     status, text = said("-i", str(image("gp106")), "top", "--batch", "1")
-    assert status == 2 and "does not move" in text
+    assert status == 2 and "cannot show a recorded one" in text
     for option in (("--every", "5us"), ("--delay", "1ms"), ("--window", "1ms"), ("--batch", "0"), ("--every", "soon")):
         assert said("top", *option)[0] == 2, option
     assert said("-g", "7", "top", "--batch", "1")[0] == 3
@@ -301,7 +301,7 @@ def test_what_is_confirmed_is_still_what_was_asked(
     terminal.shows("TSG 3 on runlist 0? y/n")
     proc.show(snapshot(now))
     terminal.type("y")
-    terminal.shows("nothing was written: it has other channels now, or is gone")
+    terminal.shows("nothing was written: the TSG has changed or is gone")
     assert [proc.written(one) for one in ("disable_channel", "preempt_tsg")] == [""] * 2
 
 
@@ -322,7 +322,7 @@ def test_other_sizes_of_the_terminal(begin: "typing.Callable[..., Terminal]") ->
     terminal = begin()
     terminal.shows("q quit")
     terminal.tmux("resize-window", "-x", "59", "-y", "10")
-    terminal.shows("too small: 59x10", "60x10 is wanted")
+    terminal.shows("too small: 59x10", "60x10 is needed")
     terminal.tmux("resize-window", "-x", "60", "-y", "10")
     text = terminal.shows("q quit", "UTIL%")
     assert tsgs(text) == ["3", "4"] and text.splitlines()[9].startswith("q quit")
@@ -366,7 +366,7 @@ def test_another_gpu_and_one_that_goes(proc: FakeProc, begin: "typing.Callable[.
     terminal.type("g")
     assert tsgs(terminal.shows("gpu1: AD102", "1 TSG ")) == ["60"]
     (proc.folder / "gpu1/snapshot").unlink()
-    assert tsgs(terminal.shows("this is how it was: ")) == ["60"]
+    assert tsgs(terminal.shows("not readable, showing the last state: ")) == ["60"]
     terminal.type("g")
     assert "how it was" not in terminal.shows("gpu0: GP106", "4 TSGs")
 

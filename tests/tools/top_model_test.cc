@@ -142,9 +142,9 @@ TEST(TopModel, SharesAndTurnsOfASecond)
 	Stream s(1000);
 	for (u64 t = 0; t <= 60; t++)
 		s.at(t * MS, t % 6 < 4 ? 3 : 12);
-	m.snapshot(gpu(60 * MS));
-	m.samples(s.take());
-	Picture p = m.picture();
+	m.add_snapshot(gpu(60 * MS));
+	m.add_samples(s.take());
+	Picture p = m.make_picture();
 	EXPECT_TRUE(p.sampled);
 	EXPECT_EQ(p.title, "gpu0: GP106 (Pascal)");
 	EXPECT_EQ(p.step_ns, MS);
@@ -172,8 +172,8 @@ TEST(TopModel, WhatIsOlderThanTheWindowIsForgotten)
 	Stream s(1000);
 	for (u64 t = 0; t <= 1000; t++)
 		s.at(t * MS, t < 950 ? 3 : -1);
-	m.samples(s.take());
-	Picture p = m.picture();
+	m.add_samples(s.take());
+	Picture p = m.make_picture();
 	EXPECT_EQ(p.window_ns, 100 * MS);
 	ASSERT_TRUE(find(p, 0, 3));
 	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.5);
@@ -182,8 +182,8 @@ TEST(TopModel, WhatIsOlderThanTheWindowIsForgotten)
 	EXPECT_EQ(p.engines[0].now, "idle");
 	for (u64 t = 1001; t <= 1100; t++)
 		s.at(t * MS, -1);
-	m.samples(s.take());
-	EXPECT_FALSE(find(m.picture(), 0, 3));
+	m.add_samples(s.take());
+	EXPECT_FALSE(find(m.make_picture(), 0, 3));
 }
 
 // A second every 1 ms, then 2.5 every 3 ms in a window of a second. Seen failing without the halving in forget().
@@ -192,8 +192,8 @@ TEST(TopModel, TheStepIsThatOfLately)
 	TopModel m(1000 * MS);
 	Stream s(1000);
 	for (u64 t = 0; t < 3500; t += t < 1000 ? 1 : 3)
-		m.samples(s.at(t * MS, 3).take());
-	EXPECT_EQ(m.picture().step_ns, 3 * MS);
+		m.add_samples(s.at(t * MS, 3).take());
+	EXPECT_EQ(m.make_picture().step_ns, 3 * MS);
 }
 
 // 400,000 samples that each begin an interval, in a window of an hour: memory is bounded, and the window is what is
@@ -205,9 +205,9 @@ TEST(TopModel, MemoryIsBoundedWhateverTheWindow)
 	for (u64 t = 0; t < 400000; t++) {
 		s.at(t * 10000, static_cast<int>(t % 2));
 		if (t % 1000 == 999)
-			m.samples(s.take());
+			m.add_samples(s.take());
 	}
-	Picture p = m.picture();
+	Picture p = m.make_picture();
 	EXPECT_LE(p.window_ns, u64{20001} * 10000);
 	EXPECT_GE(p.window_ns, u64{19000} * 10000);
 	EXPECT_NEAR(find(p, 0, 0)->share.value_or(-1), 0.5, 0.001);
@@ -220,8 +220,8 @@ TEST(TopModel, BusyIsWhatTheEngineSays)
 	Stream s(1000);
 	for (u64 t = 0; t <= 100; t++)
 		s.at(t * MS, 3, 0, GPULENS_SAMPLE_ON, t % 2 || t == 100 ? 0 : GPULENS_SAMPLE_BUSY);
-	m.samples(s.take());
-	Picture p = m.picture();
+	m.add_samples(s.take());
+	Picture p = m.make_picture();
 	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 1);
 	EXPECT_NEAR(*p.engines[0].busy, 0.5, 0.005);
 }
@@ -236,8 +236,8 @@ TEST(TopModel, TimeThatNobodySawIsNotCounted)
 	s.remark(51 * MS, GPULENS_SAMPLE_FULL, 99);
 	for (u64 t = 150; t <= 200; t++)
 		s.at(t * MS, -1);
-	m.samples(s.take());
-	Picture p = m.picture();
+	m.add_samples(s.take());
+	Picture p = m.make_picture();
 	EXPECT_EQ(p.lost, 99u);
 	EXPECT_EQ(p.step_ns, MS);
 	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.5);
@@ -250,8 +250,8 @@ TEST(TopModel, ATsgOnTwoEnginesIsOfTheOneWhereItIsLonger)
 	Stream s(1000, 2);
 	for (u64 t = 0; t <= 100; t++)
 		s.at(t * MS, t < 10 ? 3 : -1, 0).at(t * MS, t < 60 ? 3 : -1, 1);
-	m.samples(s.take());
-	Picture p = m.picture();
+	m.add_samples(s.take());
+	Picture p = m.make_picture();
 	// of runlists 0 and 1 here, so that they are two
 	EXPECT_EQ(find(p, 0, 3)->engine, "GR0");
 	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.1);
@@ -266,21 +266,21 @@ TEST(TopModel, WhatAnEngineDoesNowIsSaid)
 					 {GPULENS_SAMPLE_ERROR, 0, "unreadable"},
 					 {GPULENS_SAMPLE_ON, GPULENS_SAMPLE_BARE_CHANNEL, "channel 3"}}) {
 		TopModel m(5000 * MS);
-		m.samples(
+		m.add_samples(
 			Stream(1000).at(MS, 4).at(2 * MS, 3, 0, static_cast<u8>(kind), static_cast<u8>(flags)).take());
-		EXPECT_EQ(m.picture().engines[0].now, text);
+		EXPECT_EQ(m.make_picture().engines[0].now, text);
 	}
 }
 
 TEST(TopModel, OtherSamplesBeginAnew)
 {
 	TopModel m(5000 * MS);
-	m.samples(Stream(1000).at(MS, 4).at(2 * MS, 4).take());
-	EXPECT_TRUE(m.picture().sampled);
+	m.add_samples(Stream(1000).at(MS, 4).at(2 * MS, 4).take());
+	EXPECT_TRUE(m.make_picture().sampled);
 	m.restart_samples();
-	EXPECT_FALSE(m.picture().sampled);
-	m.samples(Stream(500).at(MS, 5).at(2 * MS, 5).take());
-	Picture p = m.picture();
+	EXPECT_FALSE(m.make_picture().sampled);
+	m.add_samples(Stream(500).at(MS, 5).at(2 * MS, 5).take());
+	Picture p = m.make_picture();
 	EXPECT_EQ(p.period_ns, 500000u);
 	EXPECT_FALSE(find(p, 0, 4));
 	EXPECT_TRUE(find(p, 0, 5));
@@ -292,15 +292,15 @@ TEST(TopModel, WhatIsNotSampledHasNoShare)
 	TopModel m(5000 * MS), one(5000 * MS, {4});
 	std::string bytes = Stream(1000).at(0, 3).at(MS, 3).at(2 * MS, 3).take();
 	for (TopModel *each : {&m, &one}) {
-		each->snapshot(gpu(MS));
-		each->samples(bytes);
+		each->add_snapshot(gpu(MS));
+		each->add_samples(bytes);
 	}
-	Picture p = m.picture();
+	Picture p = m.make_picture();
 	EXPECT_EQ(find(p, 0, 3)->share, 1);
 	EXPECT_EQ(find(p, 0, 12)->share, 0);
 	EXPECT_FALSE(find(p, 4, 7)->share);
 	EXPECT_EQ(find(p, 4, 7)->engine, "LCE3");
-	EXPECT_FALSE(find(one.picture(), 0, 12));
+	EXPECT_FALSE(find(one.make_picture(), 0, 12));
 }
 
 /* -- from snapshots -- */
@@ -310,8 +310,8 @@ TEST(TopModel, SnapshotsAloneGiveSharesOfSnapshots)
 {
 	TopModel m(2000 * MS);
 	for (u64 t : {0, 1000, 1500, 2000, 2500})
-		m.snapshot(gpu((t + 10) * MS, t == 1500 ? 1 : 6));
-	Picture p = m.picture();
+		m.add_snapshot(gpu((t + 10) * MS, t == 1500 ? 1 : 6));
+	Picture p = m.make_picture();
 	EXPECT_FALSE(p.sampled);
 	EXPECT_EQ(p.snapshots, 4u);
 	EXPECT_EQ(p.window_ns, 1500 * MS);
@@ -330,8 +330,8 @@ TEST(TopModel, SnapshotsAloneGiveSharesOfSnapshots)
 TEST(TopModel, ChannelsAreCountedByTheirState)
 {
 	TopModel m(2000 * MS);
-	m.snapshot(gpu(MS));
-	Picture p = m.picture();
+	m.add_snapshot(gpu(MS));
+	Picture p = m.make_picture();
 	const TopTsg &t = *find(p, 0, 3);
 	EXPECT_EQ(t.channels, (std::vector<u32>{1, 2, 3, 4, 5, 6, 8}));
 	EXPECT_EQ(t.running, 1u);
@@ -346,10 +346,10 @@ TEST(TopModel, ChannelsAreCountedByTheirState)
 
 TEST(TopModel, NothingIsNothing)
 {
-	Picture p = TopModel(MS).picture();
+	Picture p = TopModel(MS).make_picture();
 	EXPECT_TRUE(p.engines.empty() && p.tsgs.empty() && !p.sampled);
 	TopModel m(MS);
-	EXPECT_THROW(m.samples(std::string(64, 'x')), std::runtime_error);
+	EXPECT_THROW(m.add_samples(std::string(64, 'x')), std::runtime_error);
 }
 
 /* -- order and filter -- */
@@ -371,7 +371,7 @@ const std::vector<TopTsg> ROWS = {row(0, 12, 0.2, 3, "GR0"), row(0, 3, 0.5, 0, "
 std::string order(TopSort sort, const std::string &filter = "")
 {
 	std::string text;
-	for (const TopTsg &t : tool::arranged(ROWS, sort, filter))
+	for (const TopTsg &t : tool::arrange(ROWS, sort, filter))
 		text += std::to_string(t.runlist) + ":" + std::to_string(t.id) + " ";
 	return text;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See feed.hpp.
+// Opens, drains and reopens the sample stream.
 #include "gpulens/top/feed.hpp"
 
 #include "lib/base/errors.hpp"
@@ -12,14 +12,14 @@ namespace tool {
 
 namespace {
 
-// What the module takes.
-constexpr u64 SHORTEST_NS = 10000, LONGEST_NS = 1000000000;
+// The sampling periods that the module supports.
+constexpr u64 MIN_PERIOD_NS = 10000, MAX_PERIOD_NS = 1000000000;
 
 } // namespace
 
-TopFeed::TopFeed(const std::string &proc, unsigned index, const TopOptions &how)
-	: proc_(proc), index_(index), period_ns_(how.every_ns), runlists_(how.runlists),
-	  model_(how.window_ns, how.runlists)
+TopFeed::TopFeed(const std::string &proc, unsigned index, const TopOptions &options)
+	: proc_(proc), index_(index), period_ns_(options.every_ns), runlists_(options.runlists),
+	  model_(options.window_ns, options.runlists)
 {
 	picture_.title = fmt::format("gpu{}", index);
 }
@@ -31,7 +31,7 @@ std::string TopFeed::folder() const
 
 void TopFeed::open()
 {
-	again_ = false;
+	try_samples_ = false;
 	model_.restart_samples();
 	try {
 		stream_ = ModuleSource(proc_).samples(
@@ -48,13 +48,13 @@ void TopFeed::drain()
 	if (!stream_)
 		return;
 	try {
-		// Not for ever: it may come as fast as it is read.
+		// Bounded: samples may arrive as fast as they are read.
 		for (int i = 0; i < 16; i++) {
 			std::string_view bytes = stream_->read(std::chrono::milliseconds(0));
 			if (bytes.empty())
 				return;
-			model_.samples(bytes);
-			again_ = true;
+			model_.add_samples(bytes);
+			try_samples_ = true;
 		}
 	} catch (const SourceError &e) {
 		stream_ = nullptr;
@@ -69,17 +69,17 @@ bool TopFeed::refresh()
 		gpu_ = load_live(proc_, index_);
 	} catch (const SourceError &e) {
 		trouble_ = e.what();
-		// When it comes back, its samples begin anew.
+		// Reopen the samples when the GPU comes back.
 		stream_ = nullptr;
-		again_ = true;
+		try_samples_ = true;
 		return false;
 	}
 	trouble_.clear();
-	if (!stream_ && again_)
+	if (!stream_ && try_samples_)
 		open();
 	drain();
-	model_.snapshot(*gpu_);
-	picture_ = model_.picture();
+	model_.add_snapshot(*gpu_);
+	picture_ = model_.make_picture();
 	return true;
 }
 
@@ -87,7 +87,7 @@ bool TopFeed::change_period(bool longer)
 {
 	u64 wanted = longer ? period_ns_ * 2 : period_ns_ / 2;
 
-	if (!stream_ || wanted < SHORTEST_NS || wanted > LONGEST_NS)
+	if (!stream_ || wanted < MIN_PERIOD_NS || wanted > MAX_PERIOD_NS)
 		return false;
 	period_ns_ = wanted;
 	stream_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One GPU's snapshots and samples on their way into a TopModel, with what goes wrong there. No terminal.
+// Reads a GPU's snapshots and samples into a TopModel, and keeps the errors. Needs no terminal.
 #pragma once
 #include "gpulens/top/text.hpp"
 #include "gpulens/top/top.hpp"
@@ -11,20 +11,23 @@ namespace tool {
 
 class TopFeed {
 public:
-	TopFeed(const std::string &proc, unsigned index, const TopOptions &how);
+	TopFeed(const std::string &proc, unsigned index, const TopOptions &options);
 
-	// What was sampled since; often, so that the module's room for samples lasts.
+	// Reads the samples since the last call. Call it often: the module's ring buffer has limited capacity.
 	void drain();
-	// A snapshot, and the picture anew. False: the GPU cannot be read now, trouble() says why; the picture stays.
+	// Reads a snapshot and updates the picture. Returns false if the GPU cannot be read: the picture stays, and
+	// trouble() is the reason.
 	bool refresh();
-	// Twice as long between samples, or half as long. False: there are no samples, or it goes no further.
+	// Doubles or halves the sampling period. Returns false if there are no samples or the limit is reached.
 	bool change_period(bool longer);
 
 	unsigned index() const { return index_; }
-	std::string folder() const;
+	std::string folder() const; // "/proc/gpuX/"
 	const std::optional<Gpu> &gpu() const { return gpu_; }
 	const Picture &picture() const { return picture_; }
+	// Why refresh() failed; empty: it did not.
 	const std::string &trouble() const { return trouble_; }
+	// Why there are no samples; empty: there are, or none were tried yet.
 	const std::string &no_samples() const { return no_samples_; }
 
 private:
@@ -39,7 +42,7 @@ private:
 	std::unique_ptr<SampleStream> stream_;
 	Picture picture_;
 	std::string trouble_, no_samples_;
-	bool again_ = true; // samples are to be opened: there were some, or nobody tried
+	bool try_samples_ = true; // try to open the sample stream: it worked before, or was not tried yet
 };
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See model.hpp.
+// Computes shares, turns and states of channels.
 #include "gpulens/top/model.hpp"
 
 #include <algorithm>
@@ -10,31 +10,31 @@ namespace tool {
 
 namespace {
 
-// The most that is kept of each: intervals of an engine, marks, snapshots. Where that is not enough, the window is
-// shorter than asked for, and said to be.
-constexpr size_t MOST = 20000;
+// Limit for each of: intervals of an engine, marks, snapshots. If it is reached, the window is shorter than requested,
+// and Picture::window_ns tells so.
+constexpr size_t MAX_ITEMS = 20000;
 
 std::string name_of(int id, bool bare)
 {
 	return fmt::format("{} {}", bare ? "channel" : "TSG", id);
 }
 
-void count(TopTsg &row, const Channel &c)
+void count_channel(TopTsg &row, const Channel &c)
 {
 	Activity activity = c.activity();
 
 	if (std::find(row.channels.begin(), row.channels.end(), c.id) != row.channels.end())
-		return; // a TSG may be on its list several times
+		return; // a TSG may be on its runlist several times
 	row.channels.push_back(c.id);
 	if (c.err)
-		return; // its state is not known
+		return; // its state is unknown
 	row.running += c.on_engine();
 	row.waiting += activity == Activity::Waits || activity == Activity::OnPbdma;
 	row.off += !c.state.enable;
 	row.faulted += c.faulted();
 }
 
-std::string now_of(const std::optional<Interval> &i)
+std::string state_text(const std::optional<Interval> &i)
 {
 	if (!i)
 		return "idle";
@@ -43,12 +43,12 @@ std::string now_of(const std::optional<Interval> &i)
 	return name_of(i->tsg, i->bare) + (i->phase == Phase::Switching ? " (switching)" : "");
 }
 
-double ratio(u64 part, u64 whole)
+double ratio_of(u64 part, u64 whole)
 {
 	return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-std::string lower(std::string s)
+std::string to_lower(std::string s)
 {
 	for (char &c : s)
 		if (c >= 'A' && c <= 'Z')
@@ -56,42 +56,42 @@ std::string lower(std::string s)
 	return s;
 }
 
-bool matches(const TopTsg &t, const std::string &filter)
+bool matches_filter(const TopTsg &t, const std::string &filter)
 {
 	bool found = std::to_string(t.id).find(filter) != std::string::npos;
 
 	for (const std::string &e : t.engines)
-		found |= lower(e).find(lower(filter)) != std::string::npos;
+		found |= to_lower(e).find(to_lower(filter)) != std::string::npos;
 	return found;
 }
 
-// How long somebody looked at a track.
-u64 seen_ns(const Timeline &t, const Track &track)
+// Returns the observed time of a track, without gaps in which samples were lost.
+u64 observed_ns(const Timeline &t, const Track &track)
 {
 	u64 all = t.end_ns - std::min(t.start_ns, t.end_ns);
 
-	for (const SampleGap &h : track.sample_gaps)
-		if (h.lost)
-			all -= std::min(all, h.to_ns - h.from_ns);
+	for (const SampleGap &g : track.sample_gaps)
+		if (g.lost)
+			all -= std::min(all, g.to_ns - g.from_ns);
 	return all;
 }
 
-// By how long they are: at holes turns are lost that the share still counts.
-std::optional<double> rate_of(const Turns &turns, double share)
+// Computes the rate from the lengths of the measured turns: at gaps, turns are not measured, but count for the share.
+std::optional<double> turns_per_s(const Turns &turns, double share)
 {
 	u64 sum = turns.lengths_ns.sum();
 
-	return sum ? std::optional(1e9 * share * ratio(turns.lengths_ns.count(), sum)) : std::nullopt;
+	return sum ? std::optional(1e9 * share * ratio_of(turns.lengths_ns.count(), sum)) : std::nullopt;
 }
 
 } // namespace
 
-std::vector<TopTsg> arranged(const std::vector<TopTsg> &tsgs, TopSort sort, const std::string &filter)
+std::vector<TopTsg> arrange(const std::vector<TopTsg> &tsgs, TopSort sort, const std::string &filter)
 {
 	std::vector<TopTsg> list;
 
 	std::copy_if(tsgs.begin(), tsgs.end(), std::back_inserter(list),
-		     [&](const TopTsg &t) { return matches(t, filter); });
+		     [&](const TopTsg &t) { return matches_filter(t, filter); });
 	std::sort(list.begin(), list.end(), [sort](const TopTsg &a, const TopTsg &b) {
 		switch (sort) {
 		case TopSort::Share: return a.share != b.share ? a.share > b.share : a.key() < b.key();
@@ -104,7 +104,7 @@ std::vector<TopTsg> arranged(const std::vector<TopTsg> &tsgs, TopSort sort, cons
 	return list;
 }
 
-void TopModel::snapshot(const Gpu &gpu)
+void TopModel::add_snapshot(const Gpu &gpu)
 {
 	Seen seen{gpu.time_ns, {}};
 
@@ -120,18 +120,18 @@ void TopModel::snapshot(const Gpu &gpu)
 	if (!only_.empty())
 		std::erase_if(gpu_->runlists, [this](const Runlist &rl) { return !only_.count(rl.id); });
 	seen_.push_back(std::move(seen));
-	while (seen_.size() > MOST || seen_.front().time_ns + window_ns_ < gpu.time_ns)
+	while (seen_.size() > MAX_ITEMS || seen_.front().time_ns + window_ns_ < gpu.time_ns)
 		seen_.pop_front();
 }
 
-void TopModel::samples(std::string_view bytes)
+void TopModel::add_samples(std::string_view bytes)
 {
 	builder_.feed(bytes);
 	const Timeline &t = builder_.closed();
 	if (!t.ticks || (!marks_.empty() && t.ticks == marks_.back().ticks))
 		return;
 	marks_.push_back({t.end_ns, t.ticks});
-	// Not each time: it moves all that is kept.
+	// Only when the window is exceeded by an eighth, because forget() moves all items.
 	if (t.end_ns > t.start_ns + window_ns_ + window_ns_ / 8)
 		forget();
 }
@@ -146,9 +146,9 @@ void TopModel::forget()
 {
 	u64 end = builder_.closed().end_ns;
 
-	builder_.forget(end - std::min(end, window_ns_), MOST);
-	// One of before the window stays, to count from.
-	while (marks_.size() > MOST || (marks_.size() > 2 && marks_[1].time_ns <= builder_.closed().start_ns))
+	builder_.forget(end - std::min(end, window_ns_), MAX_ITEMS);
+	// Keep a mark from before the window, from which ticks are counted.
+	while (marks_.size() > MAX_ITEMS || (marks_.size() > 2 && marks_[1].time_ns <= builder_.closed().start_ns))
 		marks_.pop_front();
 }
 
@@ -167,15 +167,15 @@ TopModel::Rows TopModel::rows_of_gpu() const
 			TopTsg &r = row(false, t.id);
 			r.slice_ns = t.timeslice_ns;
 			for (const Channel &c : t.channels)
-				count(r, c);
+				count_channel(r, c);
 		}
 		for (const Channel &c : rl.outside)
-			count(row(true, c.id), c);
+			count_channel(row(true, c.id), c);
 	}
 	return rows;
 }
 
-// How well the sampling went.
+// Sets the quality of the sampling.
 void TopModel::measure(Picture &p, const Timeline &t) const
 {
 	p.sampled = true;
@@ -197,32 +197,32 @@ void TopModel::from_samples(Picture &p, Rows &rows)
 		const Track &track = t.tracks[i];
 		TopEngine e{track.engine.short_name(),
 			    track.engine.runlist,
-			    now_of(builder_.current(i)),
+			    state_text(builder_.current(i)),
 			    !builder_.current(i),
 			    {},
 			    {}};
-		u64 seen = seen_ns(t, track), on = 0;
+		u64 seen = observed_ns(t, track), on = 0;
 		for (auto &[key, row] : rows)
 			if (seen && std::get<0>(key) == track.engine.runlist && !row.share)
 				row.share = 0;
 		double busy = 0;
 		for (const Interval &x : track.intervals)
 			if (x.phase != Phase::Error)
-				busy += static_cast<double>(x.end_ns - x.start_ns) * ratio(x.busy, x.samples);
+				busy += static_cast<double>(x.end_ns - x.start_ns) * ratio_of(x.busy, x.samples);
 		for (const Turns &turns : t.turns(i)) {
 			TopTsg &row = rows[{track.engine.runlist, turns.bare, turns.tsg}];
 			row.bare = turns.bare;
 			on += turns.on_ns;
-			if (!row.engine.empty() && ratio(turns.on_ns, seen) <= row.share.value_or(0))
+			if (!row.engine.empty() && ratio_of(turns.on_ns, seen) <= row.share.value_or(0))
 				continue;
 			row.engine = e.name;
-			row.share = ratio(turns.on_ns, seen);
+			row.share = ratio_of(turns.on_ns, seen);
 			row.turn_ns =
 				turns.lengths_ns.count() ? std::optional(turns.lengths_ns.median()) : std::nullopt;
-			row.turns_per_s = rate_of(turns, *row.share);
+			row.turns_per_s = turns_per_s(turns, *row.share);
 		}
 		if (seen) {
-			e.on = ratio(on, seen);
+			e.on = ratio_of(on, seen);
 			e.busy = busy / static_cast<double>(seen);
 		}
 		p.engines.push_back(std::move(e));
@@ -235,10 +235,10 @@ void TopModel::from_snapshots(Picture &p, Rows &rows) const
 		return;
 	p.window_ns = seen_.back().time_ns - std::min(seen_.front().time_ns, seen_.back().time_ns);
 	for (auto &[key, row] : rows)
-		row.share = ratio(static_cast<u64>(std::count_if(
-					  seen_.begin(), seen_.end(),
-					  [&key = key](const Seen &s) { return s.running.count(key) != 0; })),
-				  seen_.size());
+		row.share = ratio_of(static_cast<u64>(std::count_if(
+					     seen_.begin(), seen_.end(),
+					     [&key = key](const Seen &s) { return s.running.count(key) != 0; })),
+				     seen_.size());
 	for (const Runlist &rl : gpu_->runlists) {
 		int runlist = static_cast<int>(rl.id);
 		auto here = [&](const Key &k) { return std::get<0>(k) == runlist; };
@@ -256,12 +256,12 @@ void TopModel::from_snapshots(Picture &p, Rows &rows) const
 					     : now.empty() ? "idle"
 							   : fmt::format("{}", fmt::join(now, ", ")),
 					     !rl.err && now.empty(),
-					     ratio(on, seen_.size()),
+					     ratio_of(on, seen_.size()),
 					     {}});
 	}
 }
 
-Picture TopModel::picture()
+Picture TopModel::make_picture()
 {
 	Rows rows = rows_of_gpu();
 	Picture p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What top shows: the last seconds of a GPU as rows, from samples where there are any, or else from snapshots alone.
-// Values only, in bounded memory; nothing is read and no clock is asked. Text of it: text.hpp.
+// What gpulens top shows: engines and TSGs of a GPU in the last seconds, from samples, or from snapshots if there are
+// no samples. Works on values only, in bounded memory: reads no files and no clock. text.hpp formats them.
 #pragma once
 #include "lib/timeline/timeline.hpp"
 
@@ -10,36 +10,36 @@
 namespace tool {
 
 struct TopEngine {
-	std::string name; // all of its runlist where only snapshots tell what runs
+	std::string name; // without samples, the names of all engines of the runlist
 	int runlist = LENS_NONE;
 	std::string now; // "TSG 3", "TSG 3 (switching)", "idle", "unreadable"
 	bool idle = false;
-	std::optional<double> on;   // share of the time seen with a TSG on it; nothing: nothing was seen yet
-	std::optional<double> busy; // ... with work, as the engine itself says; snapshots do not tell
+	std::optional<double> on;   // share of the observed time with a TSG on the engine; nothing: not observed yet
+	std::optional<double> busy; // share in which the engine reported work; nothing without samples
 };
 
 struct TopTsg {
 	int runlist = LENS_NONE;
-	int id = LENS_NONE; // or a channel that is in none: bare
-	bool bare = false;
-	std::string engine;                // where it was longest; all of its runlist until it was seen
+	int id = LENS_NONE;                // TSG id; the channel's id if bare
+	bool bare = false;                 // a channel that is in no TSG
+	std::string engine;                // where it ran longest; all of its runlist if it has not been seen running
 	std::vector<std::string> engines;  // of its runlist
-	std::optional<double> share;       // of the time seen, on that engine, working or not; nothing: nobody looked
-	std::optional<u64> turn_ns;        // median of whole turns
-	std::optional<double> turns_per_s; // share over the mean of whole turns
-	std::optional<u64> slice_ns;       // as configured; nothing: a snapshot does not know this TSG
+	std::optional<double> share;       // of the observed time on that engine, busy or not; nothing: not observed
+	std::optional<u64> turn_ns;        // median of the measured turns
+	std::optional<double> turns_per_s; // share divided by the mean of the measured turns
+	std::optional<u64> slice_ns;       // configured time slice; nothing: the snapshot does not have this TSG
 	std::vector<u32> channels;
-	u32 running = 0, waiting = 0, off = 0, faulted = 0;
+	u32 running = 0, waiting = 0, off = 0, faulted = 0; // number of channels in that state
 
 	auto key() const { return std::tuple(runlist, bare, id); }
 };
 
 struct Picture {
-	std::string title; // "gpu0: AD102 (Ada), 0000:01:00.0"
-	bool sampled = false;
-	u64 period_ns = 0, step_ns = 0; // between samples: asked for, and the median of lately
-	u64 ticks = 0, lost = 0;        // in the window
-	u64 window_ns = 0;              // what is there of it
+	std::string title;              // "gpu0: AD102 (Ada), 0000:01:00.0"
+	bool sampled = false;           // from samples, not from snapshots
+	u64 period_ns = 0, step_ns = 0; // sampling period: requested, and median in the window
+	u64 ticks = 0, lost = 0;        // in the window: ticks with samples, ticks without
+	u64 window_ns = 0;              // observed time, at most the requested window
 	u64 snapshots = 0;              // in the window
 	std::vector<TopEngine> engines;
 	std::vector<TopTsg> tsgs;
@@ -47,30 +47,31 @@ struct Picture {
 
 enum class TopSort { Share, Runlist, Tsg, Waiting };
 
-// Those of which an engine's name has the filter in it, in any case, or whose id has.
-std::vector<TopTsg> arranged(const std::vector<TopTsg> &tsgs, TopSort sort, const std::string &filter);
+// Returns the sorted rows that match the filter: the name of an engine or the id contains it, ignoring case.
+std::vector<TopTsg> arrange(const std::vector<TopTsg> &tsgs, TopSort sort, const std::string &filter);
 
 class TopModel {
 public:
-	// Without runlists: all of them.
+	// window_ns: length of the shown time. runlists: ids to show; empty: all.
 	explicit TopModel(u64 window_ns, const std::vector<u32> &runlists = {})
 		: window_ns_(window_ns), only_(runlists.begin(), runlists.end())
 	{
 	}
 
-	// Its time is the snapshot's.
-	void snapshot(const Gpu &gpu);
-	// As /proc/gpuX/samples gives them, in pieces. Throws SourceError.
-	void samples(std::string_view bytes);
-	// Others will come, or none; what was sampled is forgotten.
+	void add_snapshot(const Gpu &gpu);
+	// Takes the next bytes of /proc/gpuX/samples. Throws SourceError.
+	void add_samples(std::string_view bytes);
+	// Forgets all samples, for a new sample stream or none.
 	void restart_samples();
-	Picture picture();
+	Picture make_picture();
 
 private:
+	// The number of ticks at a time.
 	struct Mark {
 		u64 time_ns, ticks;
 	};
 	using Key = std::tuple<int, bool, int>; // runlist, bare, id
+	// The TSGs and channels that ran at a snapshot.
 	struct Seen {
 		u64 time_ns;
 		std::set<Key> running;

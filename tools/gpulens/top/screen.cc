@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See screen.hpp.
+// Draws the screen with curses, and handles keys and control requests.
 #include "gpulens/top/screen.hpp"
 
 #include "gpulens/cmd/control.hpp"
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <utility>
 
-// Its macros have names of ordinary functions and members.
+// curses' macros would replace ordinary names of functions and members.
 #define NCURSES_NOMACROS
 #include <curses.h>
 
@@ -27,17 +27,17 @@ namespace tool {
 
 namespace {
 
-constexpr int LEAST_COLUMNS = 60, LEAST_LINES = 10;
-constexpr size_t NAMED = 12; // channels that a question names one by one
+constexpr int MIN_COLUMNS = 60, MIN_LINES = 10;
+constexpr size_t MAX_NAMED_CHANNELS = 12; // in a question
 
-// The terminal, from here on to the end of its life.
+// Initializes curses; the destructor restores the terminal.
 class Terminal {
 public:
 	explicit Terminal(bool colour) : screen_(newterm(nullptr, stdout, stdin))
 	{
 		if (!screen_)
 			throw std::runtime_error(
-				"this terminal is not known (TERM); --batch N prints N screens as text");
+				"unknown terminal type (TERM); use --batch N to print N screens as text");
 		cbreak();
 		noecho();
 		nonl();
@@ -61,11 +61,12 @@ public:
 		delscreen(screen_);
 	}
 
-	void line(int y, const std::string &text, attr_t how = A_NORMAL, int pair = 0) const
+	// pair: of colours, from init_pair(); 0: none.
+	void line(int y, const std::string &text, attr_t attributes = A_NORMAL, int pair = 0) const
 	{
 		if (y < 0 || y >= getmaxy(stdscr))
 			return;
-		attr_set(how, colour_ ? static_cast<short>(pair) : short{0}, nullptr);
+		attr_set(attributes, colour_ ? static_cast<short>(pair) : short{0}, nullptr);
 		mvaddnstr(y, 0, text.c_str(), getmaxx(stdscr));
 		attr_set(A_NORMAL, 0, nullptr);
 	}
@@ -75,18 +76,19 @@ private:
 	bool colour_;
 };
 
-// Channels and their instance blocks.
+// The channels of a TSG, by id and address of the instance block.
 using Identity = std::set<std::pair<u32, u64>>;
 
-// What a key asked for and a second one has to confirm.
+// A control request that waits for confirmation.
 struct Request {
-	std::string question, path;
-	std::vector<std::string> texts;
-	TopTsg tsg;      // it is about, as the picture has it
-	Identity before; // its channels, as the question was asked
+	std::string question, path;     // path: of the /proc file
+	std::vector<std::string> texts; // to write, one after the other
+	TopTsg tsg;                     // target, from the picture
+	Identity before;                // the target's channels when the question was asked
 };
 
-// Of a TSG, or a channel in none, as a snapshot has it. Ids are used again: with other channels it is another one.
+// Returns the identity of a TSG or of a channel that is in none. Ids are reused: a TSG with other channels is another
+// TSG.
 Identity identity_of(const Gpu &gpu, const TopTsg &tsg)
 {
 	const Runlist *rl = gpu.runlist(static_cast<u32>(tsg.runlist));
@@ -102,8 +104,8 @@ Identity identity_of(const Gpu &gpu, const TopTsg &tsg)
 
 class Top {
 public:
-	Top(const Options &options, const TopOptions &how, unsigned gpu)
-		: options_(options), how_(how), feed_(options.sources.proc, gpu, how),
+	Top(const Options &options, const TopOptions &top_options, unsigned gpu)
+		: options_(options), top_options_(top_options), feed_(options.sources.proc, gpu, top_options),
 		  terminal_(style_of_output(options.colour).colour)
 	{
 	}
@@ -117,26 +119,26 @@ public:
 			bool changed = false;
 			feed_.drain();
 			if (clock::now() >= next) {
-				next = clock::now() + std::chrono::nanoseconds(how_.delay_ns);
+				next = clock::now() + std::chrono::nanoseconds(top_options_.delay_ns);
 				if (!view_.paused)
 					refresh_all();
 				changed = true;
 			}
 			for (int k = getch(); k != ERR; k = getch()) {
-				key(k);
+				handle_key(k);
 				changed = true;
 			}
 			if (changed)
 				draw();
-			wait();
+			wait_for_key();
 		}
 	}
 
 private:
 	enum class Mode { Table, Filter, Confirm, Help };
 
-	// For a key, and no longer than the samples can wait.
-	void wait()
+	// Waits for a key, but at most 20 ms, because samples must be drained.
+	void wait_for_key()
 	{
 		pollfd p{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
 
@@ -147,42 +149,42 @@ private:
 	void refresh_all()
 	{
 		feed_.refresh();
-		arrange();
+		update_rows();
 	}
 
-	// Rows in order, and the selection where it was.
-	void arrange()
+	// Sorts and filters the rows, and keeps the selected TSG selected.
+	void update_rows()
 	{
-		rows_ = arranged(feed_.picture().tsgs, view_.sort, view_.filter);
+		rows_ = arrange(feed_.picture().tsgs, view_.sort, view_.filter);
 		auto at =
 			std::find_if(rows_.begin(), rows_.end(), [&](const TopTsg &t) { return t.key() == selected_; });
 		if (at != rows_.end())
 			at_ = static_cast<size_t>(at - rows_.begin());
-		select(at_);
+		select_row(at_);
 	}
 
-	void select(size_t at)
+	void select_row(size_t row)
 	{
-		at_ = rows_.empty() ? 0 : std::min(at, rows_.size() - 1);
+		at_ = rows_.empty() ? 0 : std::min(row, rows_.size() - 1);
 		if (!rows_.empty())
 			selected_ = rows_[at_].key();
 	}
 
 	/* -- keys -- */
 
-	void key(int k)
+	void handle_key(int k)
 	{
 		if (k == KEY_RESIZE)
 			return;
 		switch (mode_) {
-		case Mode::Table: return table_key(k);
-		case Mode::Filter: return filter_key(k);
-		case Mode::Confirm: return confirm_key(k);
+		case Mode::Table: return handle_table_key(k);
+		case Mode::Filter: return handle_filter_key(k);
+		case Mode::Confirm: return handle_confirm_key(k);
 		case Mode::Help: mode_ = Mode::Table; return;
 		}
 	}
 
-	void table_key(int k)
+	void handle_table_key(int k)
 	{
 		size_t page = static_cast<size_t>(std::max(1, table_lines_));
 
@@ -190,20 +192,22 @@ private:
 		switch (k) {
 		case 'q': done_ = true; return;
 		case 'j':
-		case KEY_DOWN: return select(at_ + 1);
+		case KEY_DOWN: return select_row(at_ + 1);
 		case 'k':
-		case KEY_UP: return select(at_ - std::min<size_t>(at_, 1));
-		case KEY_NPAGE: return select(at_ + page);
-		case KEY_PPAGE: return select(at_ - std::min(at_, page));
-		case 's': view_.sort = static_cast<TopSort>((static_cast<int>(view_.sort) + 1) % 4); return arrange();
+		case KEY_UP: return select_row(at_ - std::min<size_t>(at_, 1));
+		case KEY_NPAGE: return select_row(at_ + page);
+		case KEY_PPAGE: return select_row(at_ - std::min(at_, page));
+		case 's':
+			view_.sort = static_cast<TopSort>((static_cast<int>(view_.sort) + 1) % 4);
+			return update_rows();
 		case '/': mode_ = Mode::Filter; return;
-		case 27: return filter("");
+		case 27: return set_filter("");
 		case 'p':
 		case ' ': view_.paused = !view_.paused; return;
 		case 'd': return ask_channels("disable");
 		case 'e': return ask_channels("enable");
 		case 'x': return ask_preempt();
-		case 'g': return next_gpu();
+		case 'g': return show_next_gpu();
 		case '+':
 		case '-': return change_period(k == '-');
 		case '?': mode_ = Mode::Help; return;
@@ -211,37 +215,37 @@ private:
 		}
 	}
 
-	void filter(const std::string &text)
+	void set_filter(const std::string &text)
 	{
 		view_.filter = text;
-		arrange();
+		update_rows();
 	}
 
-	void filter_key(int k)
+	void handle_filter_key(int k)
 	{
 		if (k == 27)
-			filter("");
+			set_filter("");
 		if (k == 27 || k == '\r' || k == '\n' || k == KEY_ENTER)
 			mode_ = Mode::Table;
 		else if ((k == KEY_BACKSPACE || k == 127 || k == 8) && !view_.filter.empty())
-			filter(view_.filter.substr(0, view_.filter.size() - 1));
+			set_filter(view_.filter.substr(0, view_.filter.size() - 1));
 		else if (k >= ' ' && k <= '~' && view_.filter.size() < 30)
-			filter(view_.filter + static_cast<char>(k));
+			set_filter(view_.filter + static_cast<char>(k));
 	}
 
-	void confirm_key(int k)
+	void handle_confirm_key(int k)
 	{
 		mode_ = Mode::Table;
 		if (k != 'y') {
 			message_ = "nothing was written";
 			return;
 		}
-		// The picture may be old, as when it is paused.
+		// Read the GPU again, because the picture may be old, e.g. when paused.
 		try {
 			Gpu now = load_live(options_.sources.proc, feed_.index());
 			Identity is = identity_of(now, request_.tsg);
 			if (is.empty() || is != request_.before) {
-				message_ = "nothing was written: it has other channels now, or is gone";
+				message_ = "nothing was written: the TSG has changed or is gone";
 				return;
 			}
 		} catch (const SourceError &e) {
@@ -256,10 +260,11 @@ private:
 				   explain(err, request_.path, true);
 			return;
 		}
-		message_ = fmt::format("written to {}: {}", request_.path, list(request_.texts, NAMED));
+		message_ =
+			fmt::format("written to {}: {}", request_.path, join_some(request_.texts, MAX_NAMED_CHANNELS));
 	}
 
-	static std::string list(const std::vector<std::string> &all, size_t most)
+	static std::string join_some(const std::vector<std::string> &all, size_t most)
 	{
 		std::string text;
 
@@ -275,8 +280,8 @@ private:
 			->file;
 	}
 
-	// The TSG that a key is about; none: a message says why.
-	const TopTsg *chosen()
+	// Returns the selected TSG; nullptr, with a message, if there is none.
+	const TopTsg *selected_tsg()
 	{
 		if (rows_.empty() || !feed_.gpu())
 			message_ = "no TSG is selected";
@@ -285,13 +290,13 @@ private:
 
 	void ask_channels(const std::string &command)
 	{
-		const TopTsg *t = chosen();
+		const TopTsg *t = selected_tsg();
 		std::vector<std::string> names;
 
 		if (!t)
 			return;
 		if (t->channels.empty()) {
-			message_ = "no channels of it are known";
+			message_ = "the TSG has no known channels";
 			return;
 		}
 		request_ = {"", feed_.folder() + file_of(command), {}, *t, identity_of(*feed_.gpu(), *t)};
@@ -299,15 +304,15 @@ private:
 			names.push_back(std::to_string(c));
 			request_.texts.push_back(qualified(*feed_.gpu(), static_cast<u32>(t->runlist), c));
 		}
-		request_.question =
-			fmt::format("{} channel{} {}{} on runlist {}? y/n", command, names.size() == 1 ? "" : "s",
-				    list(names, NAMED), t->bare ? "" : fmt::format(" of TSG {}", t->id), t->runlist);
+		request_.question = fmt::format("{} channel{} {}{} on runlist {}? y/n", command,
+						names.size() == 1 ? "" : "s", join_some(names, MAX_NAMED_CHANNELS),
+						t->bare ? "" : fmt::format(" of TSG {}", t->id), t->runlist);
 		mode_ = Mode::Confirm;
 	}
 
 	void ask_preempt()
 	{
-		const TopTsg *t = chosen();
+		const TopTsg *t = selected_tsg();
 
 		if (!t)
 			return;
@@ -323,23 +328,23 @@ private:
 		mode_ = Mode::Confirm;
 	}
 
-	void next_gpu()
+	void show_next_gpu()
 	{
-		std::vector<unsigned> there;
+		std::vector<unsigned> gpus;
 
 		try {
-			there = proc_gpus(options_.sources.proc);
+			gpus = proc_gpus(options_.sources.proc);
 		} catch (const SourceError &e) {
 			message_ = e.what();
 			return;
 		}
-		auto at = std::upper_bound(there.begin(), there.end(), feed_.index());
-		unsigned next = at == there.end() ? there[0] : *at;
+		auto at = std::upper_bound(gpus.begin(), gpus.end(), feed_.index());
+		unsigned next = at == gpus.end() ? gpus[0] : *at;
 		if (next == feed_.index()) {
 			message_ = "there is no other GPU";
 			return;
 		}
-		feed_ = TopFeed(options_.sources.proc, next, how_);
+		feed_ = TopFeed(options_.sources.proc, next, top_options_);
 		view_.paused = false;
 		at_ = 0;
 		selected_ = {};
@@ -349,7 +354,8 @@ private:
 	void change_period(bool longer)
 	{
 		if (!feed_.change_period(longer))
-			message_ = feed_.no_samples().empty() ? "from 10 us to 1 s" : "there are no samples";
+			message_ = feed_.no_samples().empty() ? "the sampling period is limited to 10 us .. 1 s"
+							      : "there are no samples";
 	}
 
 	/* -- drawing -- */
@@ -359,14 +365,14 @@ private:
 		int height = getmaxy(stdscr), width = getmaxx(stdscr);
 
 		erase();
-		if (height < LEAST_LINES || width < LEAST_COLUMNS) {
+		if (height < MIN_LINES || width < MIN_COLUMNS) {
 			terminal_.line(0, fmt::format("too small: {}x{}", width, height));
-			terminal_.line(1, fmt::format("{}x{} is wanted", LEAST_COLUMNS, LEAST_LINES));
+			terminal_.line(1, fmt::format("{}x{} is needed", MIN_COLUMNS, MIN_LINES));
 			refresh();
 			return;
 		}
 		terminal_.line(0, feed_.picture().title, A_BOLD);
-		terminal_.line(1, top_sampling(feed_.picture(), how_.delay_ns, feed_.no_samples()));
+		terminal_.line(1, top_sampling(feed_.picture(), top_options_.delay_ns, feed_.no_samples()));
 		if (mode_ == Mode::Help)
 			draw_help();
 		else
@@ -375,11 +381,11 @@ private:
 		refresh();
 	}
 
-	// From line y on, at most so many engines. Where the next line is.
-	int draw_engines(int y, int most)
+	// Draws at most max_lines engines from line y on. Returns the next line.
+	int draw_engines(int y, int max_lines)
 	{
 		const std::vector<TopEngine> &all = feed_.picture().engines;
-		size_t room = static_cast<size_t>(std::max(most, 1));
+		size_t room = static_cast<size_t>(std::max(max_lines, 1));
 		size_t shown = all.size() > room ? room - (room > 1) : all.size();
 
 		terminal_.line(y++, top_engine_titles(), A_BOLD);
@@ -414,7 +420,7 @@ private:
 	{
 		int y = 2;
 
-		// The last lines explain columns; they are what a small terminal goes without.
+		// A small terminal shows only the first lines; the last lines explain columns.
 		for (const std::string &line : top_help())
 			if (y < getmaxy(stdscr) - 2)
 				terminal_.line(y++, line);
@@ -426,15 +432,15 @@ private:
 		std::string text = mode_ == Mode::Confirm  ? request_.question
 				   : mode_ == Mode::Filter ? "filter: " + view_.filter + "_"
 				   : !message_.empty()     ? message_
-				   : !trouble.empty()      ? "this is how it was: " + trouble
+				   : !trouble.empty()      ? "not readable, showing the last state: " + trouble
 							   : "";
 
 		terminal_.line(height - 2, text, A_BOLD, mode_ == Mode::Table && !trouble.empty() ? 3 : 2);
-		terminal_.line(height - 1, "q quit  s sort  / filter  p pause  d e x steer  g GPU  ? help", A_DIM);
+		terminal_.line(height - 1, "q quit  s sort  / filter  p pause  d e x control  g GPU  ? help", A_DIM);
 	}
 
 	const Options &options_;
-	const TopOptions &how_;
+	const TopOptions &top_options_;
 	TopFeed feed_;
 	Terminal terminal_;
 	TopView view_;
@@ -450,11 +456,11 @@ private:
 
 } // namespace
 
-int top_screen(const Options &options, const TopOptions &how, unsigned gpu)
+int run_screen(const Options &options, const TopOptions &top_options, unsigned gpu)
 {
-	// First, so that curses leaves these signals alone.
+	// Before curses is initialized, which then keeps these signal handlers.
 	StopSignals stop;
-	Top top(options, how, gpu);
+	Top top(options, top_options, gpu);
 
 	top.run(stop);
 	return EXIT_DONE;

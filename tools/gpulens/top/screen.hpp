@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// top on a terminal: drawing and keys.
+// gpulens top on a terminal: drawing and keys.
 #pragma once
 #include "gpulens/out/output.hpp"
 #include "gpulens/top/top.hpp"
 
 namespace tool {
 
-// Until q or a signal. The terminal is as it was afterwards, also when this throws.
-int top_screen(const Options &options, const TopOptions &how, unsigned gpu);
+// Runs until q or a signal, and returns the exit status. gpu: X of /proc/gpuX. Restores the terminal, also if it
+// throws.
+int run_screen(const Options &options, const TopOptions &top_options, unsigned gpu);
 
 } // namespace tool

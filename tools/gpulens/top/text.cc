@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See text.hpp. A row of the table takes 79 columns and one for the selection.
+// Formats engines and TSGs as columns. A row of the table of TSGs has 79 columns, and one more for the selection.
 #include "gpulens/top/text.hpp"
 
 #include "gpulens/out/text.hpp"
@@ -13,23 +13,23 @@ namespace tool {
 
 namespace {
 
-constexpr int BAR = 20; // columns
+constexpr int BAR_COLUMNS = 20;
 
-std::string ms(const std::optional<u64> &ns)
+std::string ms_text(const std::optional<u64> &ns)
 {
 	return ns ? fmt::format("{:.3f}", static_cast<double>(*ns) / 1e6) : "-";
 }
 
-std::string percent(const std::optional<double> &share)
+std::string percent_text(const std::optional<double> &share)
 {
 	return share ? fmt::format("{:.1f}", *share * 100) : "-";
 }
 
-std::string bar(double share)
+std::string draw_bar(double share)
 {
-	int full = std::clamp(static_cast<int>(std::lround(share * BAR)), 0, BAR);
+	int full = std::clamp(static_cast<int>(std::lround(share * BAR_COLUMNS)), 0, BAR_COLUMNS);
 
-	return fmt::format("[{:<{}}]", std::string(static_cast<size_t>(full), '|'), BAR);
+	return fmt::format("[{:<{}}]", std::string(static_cast<size_t>(full), '|'), BAR_COLUMNS);
 }
 
 } // namespace
@@ -54,8 +54,8 @@ std::string top_engine_titles()
 
 std::string top_engine_line(const TopEngine &e)
 {
-	return fmt::format("{:>5} {:<12.12} {:<20.20} {} {:>6}", e.runlist, e.name, e.now, bar(e.on.value_or(0)),
-			   percent(e.busy));
+	return fmt::format("{:>5} {:<12.12} {:<20.20} {} {:>6}", e.runlist, e.name, e.now, draw_bar(e.on.value_or(0)),
+			   percent_text(e.busy));
 }
 
 std::string top_tsg_titles()
@@ -67,9 +67,10 @@ std::string top_tsg_titles()
 std::string top_tsg_line(const TopTsg &t)
 {
 	return fmt::format("{:>6} {:>3} {:<10.10} {:>5} {:>8} {:>8} {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}",
-			   fmt::format("{}{}", t.bare ? "c" : "", t.id), t.runlist, t.engine, percent(t.share),
-			   ms(t.turn_ns), ms(t.slice_ns), t.turns_per_s ? fmt::format("{:.1f}", *t.turns_per_s) : "-",
-			   t.channels.size(), t.running, t.waiting, t.off, t.faulted);
+			   fmt::format("{}{}", t.bare ? "c" : "", t.id), t.runlist, t.engine, percent_text(t.share),
+			   ms_text(t.turn_ns), ms_text(t.slice_ns),
+			   t.turns_per_s ? fmt::format("{:.1f}", *t.turns_per_s) : "-", t.channels.size(), t.running,
+			   t.waiting, t.off, t.faulted);
 }
 
 std::string top_view_line(const TopView &view, size_t shown, size_t all)
@@ -84,7 +85,7 @@ std::string top_view_line(const TopView &view, size_t shown, size_t all)
 
 std::string top_batch_text(const Picture &p, const TopView &view, u64 delay_ns, const std::string &no_samples)
 {
-	std::vector<TopTsg> rows = arranged(p.tsgs, view.sort, view.filter);
+	std::vector<TopTsg> rows = arrange(p.tsgs, view.sort, view.filter);
 	std::string out = p.title + '\n' + top_sampling(p, delay_ns, no_samples) + '\n' + top_engine_titles() + '\n';
 
 	for (const TopEngine &e : p.engines)

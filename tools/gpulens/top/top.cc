@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See top.hpp. Text again and again; what is on a terminal is top_screen.cc.
+// Checks the options, and prints screens as text for --batch. screen.cc has the terminal.
 #include "gpulens/top/top.hpp"
 
 #include "gpulens/cmd/signals.hpp"
@@ -16,15 +16,15 @@ namespace tool {
 
 namespace {
 
-int batch(const Options &options, const TopOptions &how, unsigned index)
+int run_batch(const Options &options, const TopOptions &top_options, unsigned index)
 {
 	using clock = std::chrono::steady_clock;
 	StopSignals stop;
-	TopFeed feed(options.sources.proc, index, how);
-	bool whole = feed.refresh(); // from here on there are samples
+	TopFeed feed(options.sources.proc, index, top_options);
+	bool readable = feed.refresh(); // starts sampling
 
-	for (u32 i = 0; i < how.batch && whole; i++) {
-		clock::time_point end = clock::now() + std::chrono::nanoseconds(how.delay_ns);
+	for (u32 i = 0; i < top_options.batch && readable; i++) {
+		clock::time_point end = clock::now() + std::chrono::nanoseconds(top_options.delay_ns);
 		while (!stop.came() && clock::now() < end) {
 			feed.drain();
 			std::this_thread::sleep_for(
@@ -32,39 +32,39 @@ int batch(const Options &options, const TopOptions &how, unsigned index)
 		}
 		if (stop.came())
 			return EXIT_DONE;
-		whole = feed.refresh();
-		std::string text = top_batch_text(feed.picture(), {}, how.delay_ns, feed.no_samples());
-		if (whole && !(print(i ? "\n" : "") && print(text)))
+		readable = feed.refresh();
+		std::string text = top_batch_text(feed.picture(), {}, top_options.delay_ns, feed.no_samples());
+		if (readable && !(print(i ? "\n" : "") && print(text)))
 			return EXIT_PART;
 	}
-	if (!whole)
+	if (!readable)
 		std::fprintf(stderr, "gpulens: %s\n", feed.trouble().c_str());
-	return whole ? EXIT_DONE : EXIT_PART;
+	return readable ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace
 
-int top(const Options &options, const TopOptions &how)
+int top(const Options &options, const TopOptions &top_options)
 {
 	if (!options.sources.files.empty()) {
-		std::fprintf(stderr, "gpulens: a recorded GPU does not move: top shows /proc/gpuX only\n");
+		std::fprintf(stderr, "gpulens: top needs a live GPU in /proc; it cannot show a recorded one\n");
 		return EXIT_USAGE;
 	}
 	if (options.sources.source && !options.sources.source->make(options.sources)->samples_for_days()) {
 		std::fprintf(stderr,
-			     "gpulens: top shows what the module samples; through NVIDIA's driver there is gpulens "
+			     "gpulens: top needs the kernel module; to sample through NVIDIA's driver, use gpulens "
 			     "--source rm record\n");
 		return EXIT_USAGE;
 	}
-	if (!how.batch && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
-		std::fprintf(stderr, "gpulens: top wants a terminal; --batch N prints N screens as text\n");
+	if (!top_options.batch && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
+		std::fprintf(stderr, "gpulens: top needs a terminal; use --batch N to print N screens as text\n");
 		return EXIT_USAGE;
 	}
-	std::vector<unsigned> there = proc_gpus(options.sources.proc);
-	unsigned first = options.sources.gpus.empty() ? there[0] : options.sources.gpus[0];
-	// Here, while there is an ordinary terminal to say it on.
+	std::vector<unsigned> gpus = proc_gpus(options.sources.proc);
+	unsigned first = options.sources.gpus.empty() ? gpus[0] : options.sources.gpus[0];
+	// Report an unreadable GPU before the screen is taken over.
 	load_live(options.sources.proc, first);
-	return how.batch ? batch(options, how, first) : top_screen(options, how, first);
+	return top_options.batch ? run_batch(options, top_options, first) : run_screen(options, top_options, first);
 }
 
 } // namespace tool

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens top: a GPU's last seconds on a terminal, or as text again and again.
+// The command `gpulens top`: shows a GPU's last seconds on a terminal, or prints them repeatedly as text.
 #pragma once
 #include "gpulens/out/output.hpp"
 
 namespace tool {
 
 struct TopOptions {
-	u64 every_ns = 1000000; // between samples
-	u64 delay_ns = 500000000;
-	u64 window_ns = 5000000000;
-	std::vector<u32> runlists; // empty: all
-	u32 batch = 0;             // so many screens as text; 0: on the terminal
+	u64 every_ns = 1000000;     // sampling period
+	u64 delay_ns = 500000000;   // time between screens
+	u64 window_ns = 5000000000; // time that a screen covers
+	std::vector<u32> runlists;  // empty: all
+	u32 batch = 0;              // number of screens to print as text; 0: use the terminal
 };
 
-int top(const Options &options, const TopOptions &how);
+// Returns the exit status. Throws SourceError.
+int top(const Options &options, const TopOptions &top_options);
 
 } // namespace tool
