@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
-// Kernels that write down when each of their blocks ran and on which SM: what gpulens probe-kernels starts. All checking
-// of what users write, and all that is written for them, is in tools/blocks/; here is only what takes CUDA.
+// Launches kernels that record when and on which SM each of their blocks runs. gpulens probe-kernels runs this program.
+// Only code that needs CUDA is here; tools/gpulens/blocks/ checks the user's files and writes the results.
 //
-//	gpulens-probe-kernels info DEVICE    what the GPU is
-//	gpulens-probe-kernels run DEVICE     launches what standard input says, then prints when it ran
+//	gpulens-probe-kernels info DEVICE    prints the properties of the GPU
+//	gpulens-probe-kernels run DEVICE     launches the kernels on standard input and prints their times
 //
-// Both ways, words on lines, and numbers decimal. Times are nanoseconds since the scenario began, by the CPU's monotonic
-// clock; those of blocks are the GPU's %globaltimer brought to it. Standard input:
+// Input and output are lines of words and decimal numbers. Times are nanoseconds of the CPU's monotonic clock since the
+// scenario began; block times are read from the GPU's %globaltimer and converted. Standard input of run:
 //	gpulens-probe 1
-//	stream PRIORITY                     once for each, numbered from 0
+//	stream PRIORITY                     a line for each stream; streams are numbered from 0
 //	kernel spin|copy|matrix STREAM WORK REPEAT BLOCKS THREADS SHARED RELEASE
-//	                                    in the order of launches. WORK: nanoseconds, bytes, or width; SHARED: bytes
+//	                                    in the order of launches; WORK: ns, bytes, or width; SHARED: bytes
 //	end
 // Standard output:
 //	gpulens-probe 1
-//	name TEXT, sms N, threads_per_sm N, blocks_per_sm N, shared_per_block N, channels N     a line each
-//	end                                 of info; of run:
-//	clock UNCERTAINTY RESOLUTION        of launches against blocks, and the GPU's clock's steps
-//	kernel BEFORE AFTER DONE PER_SM     around the launch, when its stream was seen to be done; blocks that an SM holds
-//	block START END SM                  as many as the kernel above has; and so on
+//	name TEXT, sms N, threads_per_sm N, blocks_per_sm N, shared_per_block N, channels N     each on its own line
+//	clock UNCERTAINTY RESOLUTION        only run: error between launch and block times; step of the GPU's clock
+//	kernel BEFORE AFTER DONE PER_SM     only run: before and after the launch call, when the stream was found idle;
+//	                                    number of blocks that fit on an SM
+//	block START END SM                  only run: a line for each block of the kernel above
 //	end
-// Exit status: 0 done, 1 CUDA failed (a message says how), 2 wrong usage or input.
+// Exit status: 0 success; 1 CUDA failed, with a message; 2 bad usage or input.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -34,30 +34,30 @@
 typedef unsigned long long u64;
 typedef long long s64;
 
-static void check(cudaError_t err, const char *what)
+static void check_cuda(cudaError_t err, const char *call)
 {
 	if (err == cudaSuccess)
 		return;
-	fprintf(stderr, "gpulens-probe-kernels: %s: %s\n", what, cudaGetErrorString(err));
+	fprintf(stderr, "gpulens-probe-kernels: %s: %s\n", call, cudaGetErrorString(err));
 	exit(1);
 }
 
-#define CHECK(call) check(call, #call)
+#define CHECK(call) check_cuda(call, #call)
 
-[[noreturn]] static void refuse(const char *what)
+[[noreturn]] static void refuse_input(const char *why)
 {
-	fprintf(stderr, "gpulens-probe-kernels: %s\n", what);
+	fprintf(stderr, "gpulens-probe-kernels: %s\n", why);
 	exit(2);
 }
 
 /* -- on the GPU -- */
 
-struct Placed {
+struct BlockRecord {
 	u64 start, end;
 	unsigned sm;
 };
 
-static __device__ u64 now()
+static __device__ u64 gpu_now()
 {
 	u64 t;
 
@@ -65,52 +65,55 @@ static __device__ u64 now()
 	return t;
 }
 
-static __device__ void begin(Placed *placed, u64 start)
+static __device__ void begin_block(BlockRecord *records, u64 start)
 {
 	unsigned id;
 
 	asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
 	if (!threadIdx.x) {
-		placed[blockIdx.x].start = start;
-		placed[blockIdx.x].sm = id;
+		records[blockIdx.x].start = start;
+		records[blockIdx.x].sm = id;
 	}
 }
 
-static __device__ void end(Placed *placed)
+static __device__ void end_block(BlockRecord *records)
 {
 	__syncthreads();
 	if (!threadIdx.x)
-		placed[blockIdx.x].end = now();
+		records[blockIdx.x].end = gpu_now();
 }
 
-__global__ void __launch_bounds__(1024) spin(Placed *placed, u64 ns)
+__global__ void __launch_bounds__(1024) run_spin(BlockRecord *records, u64 ns)
 {
-	u64 start = now();
+	u64 start = gpu_now();
 
-	begin(placed, start);
-	while (now() - start < ns)
+	begin_block(records, start);
+	while (gpu_now() - start < ns)
 		;
-	end(placed);
+	end_block(records);
 }
 
-__global__ void __launch_bounds__(1024) copy(Placed *placed, const uint4 *from, uint4 *to, u64 count, unsigned repeat)
+__global__ void __launch_bounds__(1024) run_copy(BlockRecord *records, const uint4 *from, uint4 *to, u64 count,
+						   unsigned repeat)
 {
-	begin(placed, now());
+	begin_block(records, gpu_now());
 	for (unsigned r = 0; r < repeat; r++)
 		for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x)
 			to[i] = from[i];
-	end(placed);
+	end_block(records);
 }
 
-// c = a * b, tiles of as many floats as the block has threads; blocks take tiles in turn.
+// c = a * b for square matrices of that width. A tile has side * side floats, one for each thread of a block; block b
+// computes tiles b, b + gridDim.x, and so on.
 __global__ void __launch_bounds__(1024)
-	matrix(Placed *placed, const float *a, const float *b, float *c, unsigned width, unsigned repeat, unsigned side)
+	run_matrix(BlockRecord *records, const float *a, const float *b, float *c, unsigned width, unsigned repeat,
+		   unsigned side)
 {
 	extern __shared__ float tiles[];
 	float *ta = tiles, *tb = tiles + side * side;
 	unsigned x = threadIdx.x % side, y = threadIdx.x / side, n = (width + side - 1) / side;
 
-	begin(placed, now());
+	begin_block(records, gpu_now());
 	for (unsigned r = 0; r < repeat; r++)
 		for (unsigned tile = blockIdx.x; tile < n * n; tile += gridDim.x) {
 			unsigned row = tile / n * side + y, column = tile % n * side + x;
@@ -127,39 +130,39 @@ __global__ void __launch_bounds__(1024)
 			if (row < width && column < width)
 				c[(u64)row * width + column] = sum;
 		}
-	end(placed);
+	end_block(records);
 }
 
-// Pinned memory of the CPU's, which both see.
-struct Mail {
-	volatile unsigned asked, answered;
-	volatile u64 time;
+// Pinned host memory through which CPU and GPU exchange requests and times.
+struct Mailbox {
+	volatile unsigned asked, answered; // number of the last request and reply
+	volatile u64 time;                 // of the reply, GPU clock, ns
 };
 
-// Answers each question with the time at once; gives up after limit nanoseconds.
-__global__ void ping(Mail *mail, unsigned rounds, u64 limit)
+// Replies to each request with the GPU's time; gives up after limit ns.
+__global__ void answer_requests(Mailbox *mail, unsigned rounds, u64 limit)
 {
-	u64 start = now();
+	u64 start = gpu_now();
 
 	for (unsigned i = 1; i <= rounds; i++) {
 		while (mail->asked != i)
-			if (now() - start > limit)
+			if (gpu_now() - start > limit)
 				return;
-		mail->time = now();
+		mail->time = gpu_now();
 		__threadfence_system();
 		mail->answered = i;
 	}
 }
 
-// The least step of the clock that is seen.
-__global__ void resolution(Mail *mail, unsigned steps)
+// Measures the smallest step of the GPU's clock.
+__global__ void measure_resolution(Mailbox *mail, unsigned steps)
 {
 	u64 least = ~0ULL;
 
 	for (unsigned i = 0; i < steps; i++) {
-		u64 from = now(), to;
+		u64 from = gpu_now(), to;
 		do
-			to = now();
+			to = gpu_now();
 		while (to == from);
 		least = min(least, to - from);
 	}
@@ -169,17 +172,17 @@ __global__ void resolution(Mail *mail, unsigned steps)
 /* -- on the CPU -- */
 
 enum Kind { SPIN, COPY, MATRIX };
-static const char *const KINDS[] = {"spin", "copy", "matrix"};
-static const void *const FUNCTIONS[] = {(const void *)spin, (const void *)copy, (const void *)matrix};
+static const char *const KIND_NAMES[] = {"spin", "copy", "matrix"};
+static const void *const FUNCTIONS[] = {(const void *)run_spin, (const void *)run_copy, (const void *)run_matrix};
 
 struct Kernel {
 	int kind = SPIN;
 	unsigned stream = 0, repeat = 0, blocks = 0, threads = 0, shared = 0;
 	u64 work = 0, release = 0;
-	Placed *placed = nullptr; // GPU memory, as are these
+	BlockRecord *records = nullptr; // by block; GPU memory, as a, b and c
 	void *a = nullptr, *b = nullptr, *c = nullptr;
-	s64 before = 0, after = 0, done = 0;
-	int per_sm = 0;
+	s64 before = 0, after = 0, done = 0; // host clock: around the launch, and when its stream was found idle
+	int per_sm = 0;                      // number of blocks that fit on an SM
 
 	unsigned side() const { return threads == 64 ? 8 : threads == 256 ? 16 : 32; }
 	unsigned all_shared() const { return shared + (kind == MATRIX ? 2 * threads * sizeof(float) : 0); }
@@ -188,7 +191,7 @@ struct Kernel {
 struct Stream {
 	int priority = 0;
 	cudaStream_t stream = nullptr;
-	std::vector<size_t> pending; // kernels that were launched and not seen to be done
+	std::vector<size_t> pending; // kernels that were launched and have not been found done
 };
 
 static s64 host_now()
@@ -199,18 +202,18 @@ static s64 host_now()
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-// One moment by both clocks, and how far they may be off each other.
+// The same moment by both clocks, ns, and the error of that.
 struct Moment {
 	s64 host, gpu, error;
 };
 
-static Moment read_clocks(Mail *mail, cudaStream_t stream)
+static Moment read_clocks(Mailbox *mail, cudaStream_t stream)
 {
 	const unsigned rounds = 200;
 	Moment best = {0, 0, INT64_MAX};
 
 	mail->asked = mail->answered = 0;
-	ping<<<1, 1, 0, stream>>>(mail, rounds, 1000000000);
+	answer_requests<<<1, 1, 0, stream>>>(mail, rounds, 1000000000);
 	CHECK(cudaGetLastError());
 	for (unsigned i = 1; i <= rounds; i++) {
 		s64 from = host_now(), to = from;
@@ -232,9 +235,9 @@ static Moment read_clocks(Mail *mail, cudaStream_t stream)
 	return best;
 }
 
-static int channels()
+static int max_connections()
 {
-	// What CUDA takes, and its default: CUDA C++ Programming Guide, CUDA environment variables.
+	// Range and default: CUDA C++ Programming Guide, CUDA environment variables.
 	const char *set = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 	int n = set ? atoi(set) : 8;
 
@@ -249,7 +252,7 @@ static cudaDeviceProp print_machine(int device)
 	CHECK(cudaGetDeviceProperties(&p, device));
 	printf("gpulens-probe 1\nname %s\nsms %d\nthreads_per_sm %d\nblocks_per_sm %d\nshared_per_block %zu\nchannels %d\n",
 	       p.name, p.multiProcessorCount, p.maxThreadsPerMultiProcessor, p.maxBlocksPerMultiProcessor,
-	       p.sharedMemPerBlockOptin, channels());
+	       p.sharedMemPerBlockOptin, max_connections());
 	return p;
 }
 
@@ -259,34 +262,34 @@ static void read_input(std::vector<Stream> &streams, std::vector<Kernel> &kernel
 	int version;
 
 	if (scanf("%31s %d", word, &version) != 2 || strcmp(word, "gpulens-probe") || version != 1)
-		refuse("the input does not begin with gpulens-probe 1");
+		refuse_input("the input does not begin with gpulens-probe 1");
 	while (scanf("%31s", word) == 1) {
 		if (!strcmp(word, "end"))
 			return;
 		if (!strcmp(word, "stream")) {
 			Stream s;
 			if (scanf("%d", &s.priority) != 1)
-				refuse("a stream without priority");
+				refuse_input("a stream without priority");
 			streams.push_back(s);
 			continue;
 		}
 		Kernel k;
 		if (strcmp(word, "kernel") || scanf("%31s %u %llu %u %u %u %u %llu", kind, &k.stream, &k.work, &k.repeat,
 						    &k.blocks, &k.threads, &k.shared, &k.release) != 8)
-			refuse("a line that is none of stream, kernel, end");
-		while (k.kind <= MATRIX && strcmp(kind, KINDS[k.kind]))
+			refuse_input("expected a line with stream, kernel or end");
+		while (k.kind <= MATRIX && strcmp(kind, KIND_NAMES[k.kind]))
 			k.kind++;
 		if (k.kind > MATRIX || k.stream >= streams.size() || !k.blocks || !k.threads || k.threads > 1024 ||
 		    (k.kind == MATRIX && k.side() * k.side() != k.threads))
-			refuse("a kernel that cannot be");
+			refuse_input("invalid kernel");
 		kernels.push_back(k);
 	}
-	refuse("the input does not end with end");
+	refuse_input("the input does not end with end");
 }
 
-// Memory for each kernel, and attributes that all have the same, so that no SM is set up anew between two of them: one
-// that changes its share of shared memory first waits until nothing runs on it.
-static void prepare(std::vector<Kernel> &kernels, const cudaDeviceProp &p)
+// Allocates memory for each kernel, and sets the same attributes for all of them: an SM that has to change its share of
+// shared memory between two kernels waits first until it is idle.
+static void prepare_kernels(std::vector<Kernel> &kernels, const cudaDeviceProp &p)
 {
 	for (const void *f : FUNCTIONS) {
 		CHECK(cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)p.sharedMemPerBlockOptin));
@@ -294,43 +297,43 @@ static void prepare(std::vector<Kernel> &kernels, const cudaDeviceProp &p)
 					   cudaSharedmemCarveoutMaxShared));
 	}
 	for (Kernel &k : kernels) {
-		CHECK(cudaMalloc(&k.placed, k.blocks * sizeof(Placed)));
-		CHECK(cudaMemset(k.placed, 0, k.blocks * sizeof(Placed)));
+		CHECK(cudaMalloc(&k.records, k.blocks * sizeof(BlockRecord)));
+		CHECK(cudaMemset(k.records, 0, k.blocks * sizeof(BlockRecord)));
 		CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&k.per_sm, FUNCTIONS[k.kind], (int)k.threads,
 								    k.all_shared()));
 		if (!k.per_sm)
-			refuse("a block that fits on no SM");
+			refuse_input("a block does not fit on an SM");
 		size_t bytes = k.kind == MATRIX ? k.work * k.work * sizeof(float) : k.work;
 		if (k.kind == SPIN)
 			continue;
-		for (void **one : {&k.a, &k.b, &k.c}) {
-			if (one == &k.c && k.kind == COPY)
+		for (void **buffer : {&k.a, &k.b, &k.c}) {
+			if (buffer == &k.c && k.kind == COPY)
 				continue;
-			CHECK(cudaMalloc(one, bytes));
-			CHECK(cudaMemset(*one, 0, bytes));
+			CHECK(cudaMalloc(buffer, bytes));
+			CHECK(cudaMemset(*buffer, 0, bytes));
 		}
 	}
 }
 
-// Without work, to load the kernel.
-static void launch(const Kernel &k, cudaStream_t s, bool work)
+// work: false: launch one block without work, to load the kernel.
+static void launch_kernel(const Kernel &k, cudaStream_t s, bool work)
 {
 	u64 amount = work ? k.work : 0;
 	unsigned blocks = work ? k.blocks : 1;
 
 	if (k.kind == SPIN)
-		spin<<<blocks, k.threads, k.all_shared(), s>>>(k.placed, amount);
+		run_spin<<<blocks, k.threads, k.all_shared(), s>>>(k.records, amount);
 	else if (k.kind == COPY)
-		copy<<<blocks, k.threads, k.all_shared(), s>>>(k.placed, (const uint4 *)k.a, (uint4 *)k.b,
+		run_copy<<<blocks, k.threads, k.all_shared(), s>>>(k.records, (const uint4 *)k.a, (uint4 *)k.b,
 							       amount / sizeof(uint4), k.repeat);
 	else
-		matrix<<<blocks, k.threads, k.all_shared(), s>>>(k.placed, (const float *)k.a, (const float *)k.b,
+		run_matrix<<<blocks, k.threads, k.all_shared(), s>>>(k.records, (const float *)k.a, (const float *)k.b,
 								 (float *)k.c, (unsigned)amount, k.repeat, k.side());
 	CHECK(cudaGetLastError());
 }
 
-// Looks which streams are done, until that time; true: all are.
-static bool look(std::vector<Stream> &streams, std::vector<Kernel> &kernels, s64 until)
+// Checks which streams are idle, and records when; returns true if all are. Stops at the time until.
+static bool poll_streams(std::vector<Stream> &streams, std::vector<Kernel> &kernels, s64 until)
 {
 	bool all = true;
 
@@ -352,61 +355,61 @@ static bool look(std::vector<Stream> &streams, std::vector<Kernel> &kernels, s64
 	return all;
 }
 
-static void run(int device)
+static void run_scenario(int device)
 {
 	std::vector<Stream> streams;
 	std::vector<Kernel> kernels;
-	Mail *mail;
+	Mailbox *mail;
 
 	read_input(streams, kernels);
 	if (streams.empty() || kernels.empty())
-		refuse("no kernel");
+		refuse_input("no kernels");
 	cudaDeviceProp p = print_machine(device);
 	CHECK(cudaHostAlloc(&mail, sizeof(*mail), cudaHostAllocMapped));
 	memset((void *)mail, 0, sizeof(*mail));
 	for (Stream &s : streams)
 		CHECK(cudaStreamCreateWithPriority(&s.stream, cudaStreamNonBlocking, s.priority));
-	prepare(kernels, p);
-	// Each stream and each kernel was in use once before time is taken.
+	prepare_kernels(kernels, p);
+	// Use each stream and each kernel once before times are measured.
 	for (const Kernel &k : kernels) {
-		launch(k, streams[k.stream].stream, false);
+		launch_kernel(k, streams[k.stream].stream, false);
 		CHECK(cudaDeviceSynchronize());
 	}
-	resolution<<<1, 1, 0, streams[0].stream>>>(mail, 1000);
+	measure_resolution<<<1, 1, 0, streams[0].stream>>>(mail, 1000);
 	CHECK(cudaGetLastError());
 	CHECK(cudaDeviceSynchronize());
 	u64 step = mail->time;
 	Moment first = read_clocks(mail, streams[0].stream);
 
-	// One thread launches all, so that launches have one order; the first in 10 ms, that none is late.
+	// One thread launches all kernels, so that launches are ordered. It begins in 10 ms, so that no launch is late.
 	s64 origin = host_now() + 10000000;
 	for (size_t i = 0; i < kernels.size(); i++) {
 		Kernel &k = kernels[i];
-		s64 at = origin + (s64)k.release;
-		while (host_now() < at)
-			look(streams, kernels, at);
+		s64 release = origin + (s64)k.release;
+		while (host_now() < release)
+			poll_streams(streams, kernels, release);
 		k.before = host_now();
-		launch(k, streams[k.stream].stream, true);
+		launch_kernel(k, streams[k.stream].stream, true);
 		k.after = host_now();
 		streams[k.stream].pending.push_back(i);
 	}
-	while (!look(streams, kernels, INT64_MAX))
+	while (!poll_streams(streams, kernels, INT64_MAX))
 		;
 	CHECK(cudaDeviceSynchronize());
 	Moment last = read_clocks(mail, streams[0].stream);
 
-	// Between the two moments both clocks are taken to go evenly.
+	// Convert times linearly between the two moments.
 	double rate = (double)(last.host - first.host) / (double)(last.gpu - first.gpu);
-	auto host_of = [&](u64 gpu) {
+	auto to_host = [&](u64 gpu) {
 		return first.host + (s64)((double)((s64)gpu - first.gpu) * rate) - origin;
 	};
 	printf("clock %lld %llu\n", std::max(first.error, last.error) + (s64)step, step);
 	for (const Kernel &k : kernels) {
-		std::vector<Placed> placed(k.blocks);
-		CHECK(cudaMemcpy(placed.data(), k.placed, k.blocks * sizeof(Placed), cudaMemcpyDeviceToHost));
+		std::vector<BlockRecord> records(k.blocks);
+		CHECK(cudaMemcpy(records.data(), k.records, k.blocks * sizeof(BlockRecord), cudaMemcpyDeviceToHost));
 		printf("kernel %lld %lld %lld %d\n", k.before - origin, k.after - origin, k.done - origin, k.per_sm);
-		for (const Placed &one : placed)
-			printf("block %lld %lld %u\n", host_of(one.start), host_of(one.end), one.sm);
+		for (const BlockRecord &b : records)
+			printf("block %lld %lld %u\n", to_host(b.start), to_host(b.end), b.sm);
 	}
 }
 
@@ -416,12 +419,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: gpulens-probe-kernels info|run DEVICE\n");
 		return 2;
 	}
-	// Else the first launch of a kernel loads it, and may wait for those that run.
+	// With lazy loading, the first launch of a kernel would load it, and might wait for running kernels.
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 	if (!strcmp(argv[1], "info"))
 		print_machine(atoi(argv[2]));
 	else
-		run(atoi(argv[2]));
+		run_scenario(atoi(argv[2]));
 	puts("end");
 	return 0;
 }
