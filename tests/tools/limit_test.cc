@@ -265,7 +265,11 @@ TEST(Limit, OnlyWhatGpulensRunSetsIsAMask)
 	EXPECT_EQ(mask.version, 0x40U);
 	EXPECT_EQ(mask.bits, (gpulens::LaunchMask{0xfffffffffffffffe, 0xffffffffffffffff}));
 	EXPECT_EQ(mask.gpu[1], 0x11);
-	EXPECT_EQ(environment::format_launch_mask(mask), good);
+	EXPECT_EQ(environment::format_launch_mask({0x40,
+						   {0xfedcba9876543210, 0x1},
+						   {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x10, 0x32, 0x54,
+						    0x76, 0x98, 0xba, 0xdc, 0x0e}}),
+		  "40:fedcba9876543210:1:0123456789abcdef1032547698badc0e");
 	for (unsigned i = 0; i < LINES; i++) {
 		std::string text = good;
 		for (unsigned n = words.below(4); n; n--) {
