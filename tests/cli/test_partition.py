@@ -295,7 +295,7 @@ def built_race(folder: pathlib.Path, *flags: str) -> str:
     """tests/partition/race_program.cc with what it tests."""
     program = folder / "race_program"
     sources = [*(f"tools/lib/launch/{name}.cc" for name in ("launch_hook", "publish")),
-               *(f"tests/partition/{name}.cc" for name in ("fake_cuda", "race_program"))]
+               "tests/support/cuda/fake_cuda.cc", "tests/partition/race_program.cc"]
     subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-rdynamic", *flags, "-Itools", "-Iinclude",
                     *sources, "-o", str(program), "-ldl", "-lpthread"], check=True, cwd=ROOT)
     return str(program)
