@@ -19,7 +19,7 @@ using tool::plan::parse_mask;
 using tool::plan::place;
 using tool::plan::Placing;
 using tool::plan::Reserved;
-using tool::plan::reserved_tpcs;
+using tool::plan::find_reserved;
 using tool::plan::TpcMask;
 
 using Numbers = std::vector<u32>;
