@@ -12,6 +12,7 @@
 namespace {
 
 using tool::BadInput;
+using tool::plan::find_reserved;
 using tool::plan::gpc_map;
 using tool::plan::GpcMap;
 using tool::plan::gpcs_of;
@@ -19,7 +20,6 @@ using tool::plan::parse_mask;
 using tool::plan::place;
 using tool::plan::Placing;
 using tool::plan::Reserved;
-using tool::plan::find_reserved;
 using tool::plan::TpcMask;
 
 using Numbers = std::vector<u32>;
