@@ -57,7 +57,11 @@ void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool ad
 				      addresses ? (unsigned long long)f->offset : 0ULL);
 			shown++;
 		}
-		lens_text_add(t, shown ? "\n" :
-			      searched_whole(bars) ? " in no BAR\n" : " not found, not all was read\n");
+		if (shown)
+			lens_text_add(t, "\n");
+		else if (searched_whole(bars))
+			lens_text_add(t, " in no BAR\n");
+		else
+			lens_text_add(t, " not found, not all was read\n");
 	}
 }

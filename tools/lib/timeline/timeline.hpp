@@ -49,7 +49,7 @@ struct Interval {
 // Time between two samples of an engine that is longer than two periods, or in which samples were lost.
 struct SampleGap {
 	u64 from_ns = 0, to_ns = 0;
-	bool lost = false; // samples were taken and lost; otherwise sampling was late
+	bool lost = false; // ticks in it have no samples; otherwise the sampler was only late
 };
 
 // Ticks of the sampler that have no samples.
