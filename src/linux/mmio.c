@@ -51,6 +51,7 @@ MODULE_PARM_DESC(vram_piece,
 /* An access that takes longer is measured again: something else may have come between. */
 #define MMIO_ACCESS_SLOW_NS	(500 * (u32)NSEC_PER_USEC)
 #define MMIO_PROBE_NS		(30 * (u32)NSEC_PER_MSEC)
+#define MMIO_PROBE_LEAST	4
 /* A use that does not sleep offers to reschedule so often. */
 #define MMIO_REST_NS		(5 * (u64)NSEC_PER_MSEC)
 
@@ -218,14 +219,16 @@ static u32 mmio_time_boot0(struct lens_dev *dev, u32 *boot0)
 
 int lens_mmio_probe(struct lens_dev *dev)
 {
-	u32 boot0, again, ns, total;
+	u32 boot0, again, ns, tries = 1;
+	u64 total;
 
 	ns = mmio_time_boot0(dev, &boot0);
-	/* Once more even if the first took all of the time: the processor may have been away. */
-	total = ns < MMIO_PROBE_NS ? ns : 0;
-	for (; ns > MMIO_ACCESS_SLOW_NS && total < MMIO_PROBE_NS; total += again) {
+	/* Some more even if the first took all of the time: the processor may have been away. */
+	for (total = ns; ns > MMIO_ACCESS_SLOW_NS &&
+	     (total < MMIO_PROBE_NS || tries < MMIO_PROBE_LEAST); total += again) {
 		again = mmio_time_boot0(dev, &boot0);
 		ns = min(ns, again);
+		tries++;
 	}
 	dev->use.access_ns = max_t(u32, ns, MMIO_ACCESS_LEAST_NS);
 	if (boot0 == 0xffffffff)
