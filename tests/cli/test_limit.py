@@ -169,6 +169,33 @@ def test_a_static_program_that_another_one_begins(folder: pathlib.Path) -> None:
     assert "libs found in cache" in done.stdout and done.returncode == 0
 
 
+def test_a_program_of_another_c_library(folder: pathlib.Path) -> None:
+    """musl's loader cannot preload the library, which needs the GNU C library: such a program gets no channel, started
+    directly or by another program. Linked dynamically, so that nothing is known before it begins."""
+    musl = shutil.which("musl-gcc")
+    if not musl:
+        pytest.skip("no musl-gcc")
+    program = folder / "musl"
+    subprocess.run([musl, "-std=gnu11", "-x", "c", "-", "-o", str(program)], check=True, text=True, input=RAW)
+    for words in ((str(program),), ("sh", "-c", str(program))):
+        done = run(*words)
+        assert done.returncode != 0 and "has a channel" not in done.stdout, done
+
+
+@pytest.mark.parametrize(("hidden", "asks"), ((0, "0x41"), (1, "0x41"), (0, "0xc86f")))
+def test_requests_that_the_guard_cannot_read(folder: pathlib.Path, hidden: int, asks: str) -> None:
+    """A program without the library, whose memory the guard may not read (as under Yama, ptrace_scope 1): its request
+    for a client may be one for a channel, so it is killed. One that can be read gets its client."""
+    source = RAW.replace("#include <unistd.h>", "#include <sys/prctl.h>\n#include <unistd.h>").replace("0xc86f", asks)
+    gcc("-static", "-o", str(folder / "hidden"),
+        source=source.replace("    uint32_t", f"    prctl(PR_SET_DUMPABLE, {1 - hidden});\n    uint32_t"))
+    done = run("sh", "-c", f"{folder}/hidden; true", before=NOBODY if os.geteuid() == 0 else ())
+    if hidden or asks == "0xc86f":
+        assert killed(done), done
+    else:
+        assert (done.stdout, done.returncode) == ("has a channel\n", 0), done
+
+
 @ROOT_ONLY
 def test_another_root_folder_without_the_library(folder: pathlib.Path) -> None:
     """The loader there says that it cannot preload it, and goes on."""
