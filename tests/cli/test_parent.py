@@ -15,6 +15,8 @@ import pytest
 from support.fakerm import RECORDING
 from support.program import ROOT, TOOL
 
+# Whoever starts the tests may have them ignore signals (nohup, a background job); children inherit that.
+HEEDED = ("env", "--default-signal=HUP,INT,QUIT")
 LINE = {"pid": 7, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048, "preemption": None, "channels": [11]}
 
 
@@ -40,7 +42,7 @@ def gone(pid: int, seconds: float = 20) -> bool:
 @contextlib.contextmanager
 def begun(script: str) -> "typing.Iterator[tuple[subprocess.Popen[str], int]]":
     """A shell under gpulens run, and its pid. It does not outlive a test that fails."""
-    with subprocess.Popen([str(TOOL), "run", "--", "sh", "-c", f"echo $$; {script}"], stdout=subprocess.PIPE,
+    with subprocess.Popen([*HEEDED, str(TOOL), "run", "--", "sh", "-c", f"echo $$; {script}"], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as one:
         assert one.stdout
         program = int(one.stdout.readline())
