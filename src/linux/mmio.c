@@ -51,7 +51,7 @@ MODULE_PARM_DESC(vram_piece,
 /* An access that takes longer is measured again: something else may have come between. */
 #define MMIO_ACCESS_SLOW_NS	(500 * (u32)NSEC_PER_USEC)
 #define MMIO_PROBE_NS		(30 * (u32)NSEC_PER_MSEC)
-#define MMIO_PROBE_LEAST	4
+#define MMIO_PROBE_LEAST	8
 /* A use that does not sleep offers to reschedule so often. */
 #define MMIO_REST_NS		(5 * (u64)NSEC_PER_MSEC)
 
