@@ -222,6 +222,17 @@ def blow(guest: Guest, after: After, turn: int) -> None:
         after.steps += map(Step.parse, guest.read(f"{name}.log").splitlines())
 
 
+def lacking(after: After) -> list[tuple[object, ...]]:
+    """What a storm needs and this one has not had yet: steps that were done, and calls by their results."""
+    done = Counter(step.name for step in after.steps if step.result == "OK")
+    steps = (("load", "unload"), ("load_driver", "unload_driver"), ("bind", "unbind"), ("remove", "rescan"),
+             ("power",), ("timeout",))
+    # Fewer writes than reads: a GPU that is asleep, as most are meanwhile, is not woken for one, and is not attached.
+    calls = {(0, "read", "OK"): 30, (1, "write", "OK"): 1, (0, "open", "ENOENT"): 1, (0, "read", "ENODEV"): 1}
+    return [names for names in steps if sum(done[name] for name in names) < len(names) * SOAK] + [
+        call for call, least in calls.items() if after.calls.seen[call] < least * SOAK]
+
+
 @pytest.fixture(scope="module", name="after")
 def after_the_storm() -> Iterator[After]:
     """The whole storm; the tests judge it. Between the rounds everything is put back and compared."""
@@ -234,7 +245,7 @@ def after_the_storm() -> Iterator[After]:
         count_devices(guest)
         guest.load("gpulens", "control=1")
         seen.texts.append(texts(guest))
-        for turn in range(2 * ROUNDS):
+        for turn in range(4 * ROUNDS):
             if turn:
                 guest.load("gpulens", "control=1")
                 guest.check("echo 1 >/sys/bus/pci/rescan")
@@ -248,8 +259,8 @@ def after_the_storm() -> Iterator[After]:
             seen.answering += answering(guest)
             guest.unload()
             seen.memory.append(memory(guest))
-            # More rounds where a busy host let no request through.
-            if turn >= ROUNDS - 1 and seen.calls.seen[1, "write", "OK"] >= SOAK:
+            # More rounds where a busy host let too little through.
+            if turn >= ROUNDS - 1 and not lacking(seen):
                 break
         if not seen.late:
             seen.devices = devices(guest)
@@ -331,14 +342,7 @@ def test_every_device_that_was_removed_is_freed(after: After) -> None:
 
 
 def test_the_storm_was_one(after: After) -> None:
-    """Each kind of disturbance happened, and between them files were read and GPUs steered."""
+    """Each kind of disturbance happened, and between them files were read and GPUs controlled.
+    Seen failing with a step that no plan has."""
     with seeded():
-        done = Counter(step.name for step in after.steps if step.result == "OK")
-        for names in (("load", "unload"), ("load_driver", "unload_driver"), ("bind", "unbind"), ("remove", "rescan"),
-                      ("power",), ("timeout",)):
-            assert sum(done[name] for name in names) >= len(names) * SOAK, (names, done)
-        assert after.calls.seen[0, "read", "OK"] >= 30 * SOAK, after.calls.seen
-        # fewer than reads: a GPU that is asleep, as most are meanwhile, is not woken for it
-        assert after.calls.seen[1, "write", "OK"] >= SOAK, after.calls.seen
-        for gone in ((0, "open", "ENOENT"), (0, "read", "ENODEV")):  # one that is asleep is not attached
-            assert after.calls.seen[gone] >= SOAK, (gone, after.calls.seen)
+        assert not lacking(after), (after.steps, after.calls.seen)
