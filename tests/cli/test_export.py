@@ -216,7 +216,7 @@ def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
 
 
 def test_the_sampler_without_memory(proc: pathlib.Path) -> None:
-    """In its own thread alone: it says so, and goes on when there is some. Seen failing with SourceError caught alone:
+    """In its own thread alone: it says so, and goes on when there is some. Seen failing with Error caught alone:
     the program ended."""
     done = sampled_beside(proc, "-DMEMORY")
     assert (done.returncode, done.stdout, done.stderr) == (

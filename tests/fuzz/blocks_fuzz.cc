@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
 	try {
 		data[0] & 1 ? log(text) : scenario(text);
-	} catch (const tool::BadInput &e) {
-		FUZZ_CHECK(std::string(e.what()).starts_with("f: "));
+	} catch (const tool::Error &e) {
+		FUZZ_CHECK(e.code == tool::Error::Input && std::string(e.what()).starts_with("f: "));
 	}
 	return 0;
 }

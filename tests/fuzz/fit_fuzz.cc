@@ -15,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		FUZZ_CHECK(!tool::plan::fit_text(fits).empty());
 		FUZZ_CHECK(!tool::plan::fit_json(fits).dump().empty());
-	} catch (const tool::BadInput &e) {
-		FUZZ_CHECK(std::string(e.what()).starts_with("f: "));
+	} catch (const tool::Error &e) {
+		FUZZ_CHECK(e.code == tool::Error::Input && std::string(e.what()).starts_with("f: "));
 	}
 	return 0;
 }

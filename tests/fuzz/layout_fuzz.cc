@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		l.check_masks({mask, half});
 		l.make_masks({1, 2}, gpulens::Placing::Packed, mask);
 	} catch (const gpulens::Error &e) {
-		FUZZ_CHECK(e.err > 0 && *e.what());
+		FUZZ_CHECK(e.code > 0 && *e.what());
 	}
 	return 0;
 }

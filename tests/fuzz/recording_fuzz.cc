@@ -66,7 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			FUZZ_CHECK(whole ==
 				   csv(tool::TimelineBuilder(std::make_shared<tool::TimelineStore>("/dev/shm", 2)),
 				       bytes, bytes.size(), nullptr));
-	} catch (const tool::SourceError &) {
+	} catch (const tool::Error &e) {
+		FUZZ_CHECK(e.code == tool::Error::Source);
 	}
 	return 0;
 }

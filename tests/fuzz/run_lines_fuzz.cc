@@ -17,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try {
 		for (const tool::RunTsg &one : tool::run_tsgs(path))
 			FUZZ_CHECK(!one.engine.empty());
-	} catch (const tool::SourceError &e) {
-		FUZZ_CHECK(std::string(e.what()).starts_with(path));
+	} catch (const tool::Error &e) {
+		FUZZ_CHECK(e.code == tool::Error::Source && std::string(e.what()).starts_with(path));
 	}
 	return 0;
 }

@@ -172,8 +172,9 @@ void file_seeds()
 		write("blocks", b.name, '\0' + scenario_json(s).dump());
 		try {
 			write("blocks", b.name + std::string("-log"), '\1' + log_json(predict(s, machine)).dump());
-		} catch (const tool::BadInput &) {
-			// what is in none of the rules
+		} catch (const tool::Error &e) {
+			if (e.code != tool::Error::Input) // what is in none of the rules
+				throw;
 		}
 	}
 }

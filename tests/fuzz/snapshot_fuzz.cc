@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   tool::isolation_text(gpu, tool::isolation_of(gpu), {});
 		FUZZ_CHECK(text.find('\0') == text.npos);
 		FUZZ_CHECK(!tool::gpu_json(gpu).dump().empty());
-	} catch (const tool::SourceError &) {
+	} catch (const tool::Error &e) {
+		FUZZ_CHECK(e.code == tool::Error::Source);
 	}
 	return 0;
 }

@@ -9,8 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try {
 		tool::plan::TaskFile f = tool::plan::parse_tasks({reinterpret_cast<const char *>(data), size}, "f", 66);
 		FUZZ_CHECK(!f.tasks.empty());
-	} catch (const tool::BadInput &e) {
-		FUZZ_CHECK(std::string(e.what()).starts_with("f: "));
+	} catch (const tool::Error &e) {
+		FUZZ_CHECK(e.code == tool::Error::Input && std::string(e.what()).starts_with("f: "));
 	}
 	return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Bits of a launch's mask against those that were probed on an H200: docs/results/2026-11-22-h200-masks.md.
 #include "gpulens-partition.h"
-#include "lib/base/errors.hpp"
 #include "lib/launch/publish.hpp"
 #include "partition/layout.hpp"
 #include "partition/publish_stream.hpp"
+#include "support/tools/thrown.hpp"
 #include "support/cuda/probed.hpp"
 
 #include <atomic>
@@ -68,7 +68,7 @@ TEST(Launch, WhatIsNotToldIsNotGuessed)
 		try {
 			layout.launch_mask(mask);
 		} catch (const gpulens::Error &e) {
-			return {e.err, e.what()};
+			return {e.code, e.what()};
 		}
 		return {0, ""};
 	};
@@ -125,10 +125,10 @@ TEST(Launch, TwoNumberingsOfTpcsAreNotMixed)
 		gpu.sms[i].gpc = PROBED[i % 66].gpc;
 		gpu.sms[i].tpc = PROBED[i % 66].tpc;
 	}
-	EXPECT_THROW(gpulens::layout_of_gpu(gpu), tool::SourceError);
+	EXPECT_EQ(code_of([&] { gpulens::layout_of_gpu(gpu); }), tool::Error::Source);
 	gpu = h200();
 	gpu.sms.pop_back();
-	EXPECT_THROW(gpulens::layout_of_gpu(gpu), tool::SourceError);
+	EXPECT_EQ(code_of([&] { gpulens::layout_of_gpu(gpu); }), tool::Error::Source);
 }
 
 uint64_t number_at(const std::string &bytes, size_t at, size_t size)

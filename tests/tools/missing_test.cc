@@ -2,10 +2,10 @@
 // Images that lack words: the item that needs one is reported with its address, everything else is decoded as ever.
 #include "gpulens/out/gpu_json.hpp"
 #include "gpulens/out/text.hpp"
-#include "lib/base/errors.hpp"
 #include "lib/source/image/from_image.hpp"
 #include "lib/source/snapshot/snapshot.hpp"
 #include "support/tools/recorded.hpp"
+#include "support/tools/thrown.hpp"
 #include "uapi/gpulens.h"
 
 #include <cstring>
@@ -240,7 +240,7 @@ TEST(Missing, ASnapshotSaysWhatIsOnAnEngineOrThatItDoesNot)
 	EXPECT_TRUE(gpu.engines[0].now->busy);
 	EXPECT_EQ(tool::engines_json(gpu)[0]["now"]["tsg"], nullptr);
 	EXPECT_EQ(tool::engines_json(gpu)[0]["now"]["channel"], 12);
-	EXPECT_THROW(tool::from_snapshot(bytes(true, 1), "x"), tool::SourceError);
+	EXPECT_EQ(code_of([&] { tool::from_snapshot(bytes(true, 1), "x"); }), tool::Error::Source);
 }
 
 TEST(Missing, FilesThatNoImageTellsSayWhy)

@@ -7,7 +7,6 @@
 
 namespace {
 
-using tool::BadInput;
 using tool::plan::Class;
 using tool::plan::NEVER;
 using tool::plan::parse_tasks;
@@ -31,7 +30,8 @@ std::string refusal(const std::string &text)
 {
 	try {
 		parse_tasks(text, "t.json", 4);
-	} catch (const BadInput &e) {
+	} catch (const tool::Error &e) {
+		EXPECT_EQ(e.code, tool::Error::Input);
 		return e.what();
 	}
 	return "accepted";

@@ -8,7 +8,6 @@
 
 namespace {
 
-using tool::BadInput;
 using tool::plan::Class;
 using tool::plan::Fit;
 using tool::plan::fit_samples;
@@ -22,7 +21,8 @@ std::string refusal(const std::string &csv)
 {
 	try {
 		fit_samples(csv, "t.csv");
-	} catch (const BadInput &e) {
+	} catch (const tool::Error &e) {
+		EXPECT_EQ(e.code, tool::Error::Input);
 		return e.what();
 	}
 	return "accepted";

@@ -11,7 +11,6 @@
 
 namespace {
 
-using tool::BadInput;
 using tool::plan::find_reserved;
 using tool::plan::gpc_map;
 using tool::plan::GpcMap;
@@ -107,7 +106,8 @@ TEST(PlanMap, UnknownGpcsAreAnError)
 	try {
 		gpc_map(gpu);
 		FAIL();
-	} catch (const tool::SourceError &e) {
+	} catch (const tool::Error &e) {
+		EXPECT_EQ(e.code, tool::Error::Source);
 		EXPECT_STREQ(e.what(), "some.image: its GPCs and TPCs are not known: --tpcs plans without them");
 	}
 }
@@ -209,7 +209,8 @@ std::string refusal(const std::vector<Reserved> &reserved, const GpcMap &map)
 {
 	try {
 		return find_reserved(reserved, map, "t.json").hex();
-	} catch (const BadInput &e) {
+	} catch (const tool::Error &e) {
+		EXPECT_EQ(e.code, tool::Error::Input);
 		return e.what();
 	}
 }

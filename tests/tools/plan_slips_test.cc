@@ -169,7 +169,8 @@ TEST(PlanSlip6, CapThatNothingMeetsIsRefused)
 	auto refusal = [&](u32 n, double total, double cap) -> std::string {
 		try {
 			tool::plan::uunifast_discard(random, n, total, cap);
-		} catch (const tool::BadInput &e) {
+		} catch (const tool::Error &e) {
+			EXPECT_EQ(e.code, tool::Error::Input);
 			return e.what();
 		}
 		return "none";

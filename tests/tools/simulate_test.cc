@@ -2,10 +2,10 @@
 // The runlist of interleaved TSGs. Expected lists and waits are worked out by hand from the algorithm as
 // tools/gpulens/cmd/simulate.hpp states it with its sources; no list here was taken from the program.
 #include "gpulens/cmd/simulate.hpp"
+#include "lib/base/errors.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdexcept>
 
 namespace {
 
@@ -200,7 +200,8 @@ std::string refusal(const std::vector<std::string> &words)
 {
 	try {
 		tool::parse_tsgs(words);
-	} catch (const std::invalid_argument &e) {
+	} catch (const tool::Error &e) {
+		EXPECT_EQ(e.code, tool::Error::Input);
 		return e.what();
 	}
 	return "accepted";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Samples to intervals and turns, from streams that are written down here byte by byte as include/uapi/gpulens.h says.
 #include "gpulens/out/timeline_out.hpp"
-#include "lib/base/errors.hpp"
 #include "lib/timeline/timeline.hpp"
+#include "support/tools/thrown.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -270,7 +270,8 @@ TEST(Timeline, WhatIsNoRecordingIsSaidToBe)
 	auto why = [](const std::string &bytes) -> std::string {
 		try {
 			tool::timeline_of(bytes, "f");
-		} catch (const tool::SourceError &e) {
+		} catch (const tool::Error &e) {
+			EXPECT_EQ(e.code, tool::Error::Source);
 			return e.what();
 		}
 		return "";
@@ -412,7 +413,7 @@ TEST(Timeline, ASnapshotOfImpossibleSizeIsRefused)
 	put<uint16_t>(s, 64);
 	put<uint32_t>(s, 0xffffffff);
 	s.resize(64);
-	EXPECT_THROW(tool::timeline_of(s, "x"), tool::SourceError);
+	EXPECT_EQ(code_of([&] { tool::timeline_of(s, "x"); }), tool::Error::Source);
 }
 
 } // namespace

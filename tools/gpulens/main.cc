@@ -30,6 +30,9 @@ int main(int argc, char **argv)
 {
 	try {
 		return run(argc, argv);
+	} catch (const tool::Error &e) {
+		std::fprintf(stderr, "gpulens: %s\n", e.what());
+		return tool::exit_status(e.code);
 	} catch (const std::exception &e) {
 		std::fprintf(stderr, "gpulens: %s\n", e.what());
 		return tool::EXIT_SOURCE;

@@ -56,7 +56,7 @@ template <typename F> int catch_errors(F f) noexcept
 		f();
 		return 0;
 	} catch (const Error &e) {
-		return set_error(e.err, e.what());
+		return set_error(e.code, e.what());
 	} catch (const std::bad_alloc &) {
 		return set_error(ENOMEM, "out of memory");
 	} catch (const std::exception &e) {
@@ -71,13 +71,13 @@ template <typename... T> void require_pointers(T... pointers)
 	bool missing = ((pointers == nullptr) || ...);
 
 	if (missing)
-		throw Error(EINVAL, "a required pointer is NULL");
+		throw Error(Error::Input, "a required pointer is NULL");
 }
 
 gpulens::Method method_of(unsigned way)
 {
 	if (way > GPULENS_GREEN_CLUSTERS)
-		throw Error(EINVAL, fmt::format("unknown way {}", way));
+		throw Error(Error::Input, fmt::format("unknown way {}", way));
 	return static_cast<gpulens::Method>(way);
 }
 
@@ -130,8 +130,8 @@ int gpulens_layout_gpc(const struct gpulens_layout *layout, unsigned int index, 
 	return catch_errors([&] {
 		require_pointers(layout);
 		if (index >= layout->map.gpcs.size())
-			throw Error(ENOENT, fmt::format("there is no GPC at index {}; there are {} GPCs", index,
-							layout->map.gpcs.size()));
+			throw Error(Error::Absent, fmt::format("there is no GPC at index {}; there are {} GPCs", index,
+							       layout->map.gpcs.size()));
 		const tool::plan::GpcTpcs &gpc = layout->map.gpcs[index];
 		if (id)
 			*id = gpc.gpc;
@@ -146,7 +146,7 @@ int gpulens_masks_make(const struct gpulens_layout *layout, const unsigned int *
 	return catch_errors([&] {
 		require_pointers(layout, sizes, masks);
 		if (how != GPULENS_PACKED && how != GPULENS_DISTRIBUTED)
-			throw Error(EINVAL, fmt::format("unknown placing {}", how));
+			throw Error(Error::Input, fmt::format("unknown placing {}", how));
 		std::vector<TpcMask> made = layout->make_masks(
 			{sizes, sizes + n},
 			how == GPULENS_PACKED ? tool::plan::Placing::Packed : tool::plan::Placing::Distributed,

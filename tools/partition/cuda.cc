@@ -6,7 +6,6 @@
 #include "lib/launch/symbol.hpp"
 #include "lib/source/driver/driver_source.hpp"
 
-#include <cerrno>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -17,7 +16,7 @@ namespace {
 template <typename F> void load_function(void *library, const char *name, F &function)
 {
 	if (!find(library, name, function))
-		throw Error(ENOSYS, fmt::format("libcuda.so.1 has no {}", name));
+		throw Error(Error::Missing, fmt::format("libcuda.so.1 has no {}", name));
 }
 
 Cuda load_cuda()
@@ -26,7 +25,7 @@ Cuda load_cuda()
 	Cuda c{};
 
 	if (!library)
-		throw Error(ENODEV, fmt::format("cannot load CUDA: {}", dlerror()));
+		throw Error(Error::Source, fmt::format("cannot load CUDA: {}", dlerror()));
 	c.library = library;
 	load_function(library, "cuInit", c.init);
 	load_function(library, "cuCtxGetCurrent", c.context);
@@ -96,7 +95,7 @@ const Cuda &cuda()
 void check(int result, const char *call)
 {
 	if (result)
-		throw Error(EIO, fmt::format("{}: CUDA error {}", call, result));
+		throw Error(Error::Failed, fmt::format("{}: CUDA error {}", call, result));
 }
 
 void make_current(int device)
@@ -109,12 +108,9 @@ void make_current(int device)
 
 static KnownGpu gpu_at(const char *pci)
 {
-	try {
-		tool::Gpu gpu = tool::DriverSource::gpu_at(pci); // a container may deny access to other GPUs
-		return {.pci = pci, .layout = layout_of_gpu(gpu), .sms = static_cast<unsigned>(gpu.sms.size())};
-	} catch (const tool::SourceError &e) {
-		throw Error(ENODEV, e.what());
-	}
+	tool::Gpu gpu = tool::DriverSource::gpu_at(pci); // a container may deny access to other GPUs
+
+	return {.pci = pci, .layout = layout_of_gpu(gpu), .sms = static_cast<unsigned>(gpu.sms.size())};
 }
 
 int device_of_context()
@@ -151,7 +147,7 @@ void check_smid_is_physical(int device)
 	int mps = 0;
 
 	if (!cuda().attribute(&mps, MPS_ENABLED, device) && mps)
-		throw Error(ENOTSUP,
+		throw Error(Error::Unsupported,
 			    "under MPS, %smid is not the physical SM number, so partitions cannot be verified");
 }
 

@@ -61,7 +61,7 @@ struct Cuda {
 
 // Returns the driver API; the first call loads and initializes it.
 const Cuda &cuda();
-// Throws Error (EIO) if result is not CUDA_SUCCESS; call names the function in the message.
+// Throws Error (Failed) if result is not CUDA_SUCCESS; call names the function in the message.
 void check(int result, const char *call);
 
 // Returns the device of the calling thread's CUDA context. If the thread has no context, makes the primary context of
@@ -76,10 +76,10 @@ struct KnownGpu {
 	Layout layout;
 	unsigned sms;
 };
-// device: CUDA's number of the device. Throws Error (ENODEV) if the driver does not report the GPU or its GPCs.
+// device: CUDA's number of the device. Throws Error (Source) if the driver does not report the GPU or its GPCs.
 KnownGpu gpu_of_device(int device);
 GpuUuid uuid_of_device(int device);
-// Throws Error (ENOTSUP) under MPS: there, %smid of a kernel that is restricted to some SMs counts only these, from 0
+// Throws Error (Unsupported) under MPS: there, %smid of a kernel that is restricted to some SMs counts only these, from 0
 // (seen with driver 580).
 void check_smid_is_physical(int device);
 

@@ -5,7 +5,6 @@
 #include "partition/publish_stream.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,18 +38,18 @@ void verify_masks(const Layout &layout, unsigned sms)
 	std::set<unsigned> all = probe.run();
 
 	if (hook::seen().launches == before)
-		throw Error(ENOSYS, "the driver does not call the callback before a launch");
+		throw Error(Error::Missing, "the driver does not call the callback before a launch");
 	if (hook::seen().version != hook::VERSION)
-		throw Error(ENOSYS,
+		throw Error(Error::Missing,
 			    fmt::format("launch descriptors have version {:#x}; only version {:#x} is supported",
 					hook::seen().version, hook::VERSION));
 	void *context = nullptr;
 	check(cuda().context(&context), "cuCtxGetCurrent");
 	if (hook::seen().context != context)
-		throw Error(ENOSYS,
+		throw Error(Error::Missing,
 			    "the driver's callback does not report the context of a launch at the known offset");
 	if (all.size() != sms || *all.rbegin() != sms - 1)
-		throw Error(EIO,
+		throw Error(Error::Failed,
 			    fmt::format("the probe ran on {} of {} SMs: masks need a whole GPU, and this GPU may be "
 					"divided (MIG; nvidia-smi -L)",
 					all.size(), sms));
@@ -64,7 +63,7 @@ void verify_masks(const Layout &layout, unsigned sms)
 			continue;
 		std::vector<unsigned> gone;
 		std::set_difference(all.begin(), all.end(), ran.begin(), ran.end(), std::back_inserter(gone));
-		throw Error(EIO,
+		throw Error(Error::Failed,
 			    fmt::format("bit {} of the launch mask disabled {} instead of the SMs of TPC {}",
 					layout.launch_bits[tpc],
 					gone.empty() ? "no SM" : fmt::format("SMs {}", fmt::join(gone, ", ")), tpc));
@@ -97,7 +96,7 @@ const Layout &Launches::verified_layout()
 		sms_ = gpu.sms;
 		check_smid_is_physical(device);
 		if (const char *why = hook::subscribe(cuda().library))
-			throw Error(ENOSYS, why);
+			throw Error(Error::Missing, why);
 		hook::only_on(uuid_of_device(device));
 		verify_masks(layout_, sms_);
 	} catch (const Error &e) {
@@ -156,18 +155,19 @@ const void *Launches::set_stream(void *stream, const TpcMask &enabled)
 	Probe probe(sms_);
 
 	if (handle == PER_THREAD_STREAM)
-		throw Error(ENOTSUP, "the per-thread default stream is a different stream in each thread");
+		throw Error(Error::Unsupported, "the per-thread default stream is a different stream in each thread");
 	probe.run(stream);
 	const void *descriptor = hook::seen().descriptor;
 	probe.run(stream);
 	if (descriptor != hook::seen().descriptor || (handle > LEGACY_STREAM && !has_descriptor(stream, descriptor)))
-		throw Error(ENOTSUP, "launches of this stream cannot be distinguished from launches of other streams");
+		throw Error(Error::Unsupported,
+			    "launches of this stream cannot be distinguished from launches of other streams");
 	hook::set_of_descriptor(descriptor, mask);
 	unsigned per = sms_ / layout_.map.tpcs;
 	for (unsigned sm : probe.run(stream))
 		if (!enabled.has(sm / per)) {
 			hook::set_of_descriptor(descriptor, std::nullopt);
-			throw Error(EIO, fmt::format("with the stream's mask the probe ran on SM {}", sm));
+			throw Error(Error::Failed, fmt::format("with the stream's mask the probe ran on SM {}", sm));
 		}
 	publish_partition(stream, layout_, "mask", "stream", enabled);
 	return descriptor;

@@ -24,7 +24,7 @@ public:
 	void set_global(const TpcMask &enabled);
 	// Restricts all launches of a stream of the calling thread's context; overrides the global mask. Graphs are not
 	// covered: they are not launched through their stream. Runs the probe in the stream, which must not be
-	// capturing. Returns the argument of end_stream(). Throws Error, as verified_layout(), and ENOTSUP if launches
+	// capturing. Returns the argument of end_stream(). Throws Error, as verified_layout(), and Unsupported if launches
 	// of the stream cannot be recognized.
 	const void *set_stream(void *stream, const TpcMask &enabled);
 	// Removes a stream's mask. Call it before the stream is destroyed: a new stream may get the same descriptor,

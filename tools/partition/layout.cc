@@ -11,7 +11,6 @@
 #include "lib/tpc/place.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -27,7 +26,7 @@ namespace {
 constexpr unsigned MAX_TPCS = 65536;
 constexpr size_t MAX_GPCS_HALVED = 20; // first_half() tries 2^19 sets of GPCs
 
-// Parses "2,3" and "0-9,12". whole: the user's text, for the message. Throws Error (EINVAL).
+// Parses "2,3" and "0-9,12". whole: the user's text, for the message. Throws Error (Input).
 std::vector<unsigned> parse_numbers(const std::string &text, const std::string &whole)
 {
 	std::vector<unsigned> list;
@@ -36,7 +35,7 @@ std::vector<unsigned> parse_numbers(const std::string &text, const std::string &
 	auto take_number = [&](unsigned &number) {
 		std::from_chars_result r = std::from_chars(at, end, number);
 		if (r.ec != std::errc() || number >= MAX_TPCS)
-			throw Error(EINVAL,
+			throw Error(Error::Input,
 				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
 		at = r.ptr;
 	};
@@ -47,7 +46,7 @@ std::vector<unsigned> parse_numbers(const std::string &text, const std::string &
 		if (at < end && *at == '-')
 			take_number((at++, last));
 		if (last < first || (at < end && *at != ','))
-			throw Error(EINVAL,
+			throw Error(Error::Input,
 				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
 		for (unsigned n = first; n <= last; n++)
 			list.push_back(n);
@@ -72,7 +71,7 @@ TpcMask Layout::read_words(const uint64_t *words, const std::string &item) const
 		if (!(words[tpc / 64] >> tpc % 64 & 1))
 			continue;
 		if (tpc >= map.tpcs)
-			throw Error(ENOENT,
+			throw Error(Error::Absent,
 				    fmt::format("{}there is no TPC {}; there are 0 to {}", item, tpc, map.tpcs - 1));
 		mask.add(static_cast<unsigned>(tpc));
 	}
@@ -93,15 +92,15 @@ TpcMask Layout::mask_of_gpcs(const std::vector<unsigned> &ids) const
 	TpcMask mask(map.tpcs);
 
 	if (ids.empty())
-		throw Error(EINVAL, "no GPC is named");
+		throw Error(Error::Input, "no GPC is named");
 	for (size_t i = 0; i < ids.size(); i++) {
 		const GpcTpcs *gpc = map.find(ids[i]);
 		if (!gpc)
-			throw Error(ENOENT, fmt::format("there is no GPC {}; there are {}", ids[i],
-							fmt::join(map.gpc_numbers(), ", ")));
+			throw Error(Error::Absent, fmt::format("there is no GPC {}; there are {}", ids[i],
+							       fmt::join(map.gpc_numbers(), ", ")));
 		if (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
 		    ids.begin() + static_cast<std::ptrdiff_t>(i))
-			throw Error(EINVAL, fmt::format("GPC {} is named twice", ids[i]));
+			throw Error(Error::Input, fmt::format("GPC {} is named twice", ids[i]));
 		for (unsigned tpc : gpc->tpcs)
 			mask.add(tpc);
 	}
@@ -125,7 +124,7 @@ TpcMask Layout::first_half() const
 	long off = map.tpcs; // twice the distance from half of the TPCs; initially that of the empty set
 
 	if (n > MAX_GPCS_HALVED)
-		throw Error(ERANGE,
+		throw Error(Error::Range,
 			    fmt::format("halves of {} GPCs are not supported; at most {} GPCs", n, MAX_GPCS_HALVED));
 	for (size_t set = 1; set < size_t{1} << n; set += 2) {
 		long sum = 0;
@@ -151,10 +150,11 @@ std::vector<TpcMask> Layout::make_masks(const std::vector<unsigned> &sizes, Plac
 
 	for (size_t i = 0; i < sizes.size(); i++)
 		if (!sizes[i])
-			throw Error(EINVAL, fmt::format("size {} is 0", i));
+			throw Error(Error::Input, fmt::format("size {} is 0", i));
 	for (size_t i = 0; i < sizes.size(); i++) {
 		if (sizes[i] > left)
-			throw Error(ENOSPC, fmt::format("size {} is {} TPCs, of which {} are left", i, sizes[i], left));
+			throw Error(Error::NoRoom,
+				    fmt::format("size {} is {} TPCs, of which {} are left", i, sizes[i], left));
 		left -= sizes[i];
 	}
 	return tool::plan::place(map, taken, sizes, placing);
@@ -169,7 +169,7 @@ TpcMask Layout::parse_mask(const std::string &text) const
 	if (text == "half:a" || text == "half:b") {
 		TpcMask half = text == "half:a" ? first_half() : complement(first_half());
 		if (!half.count())
-			throw Error(EINVAL, fmt::format("\"{}\": there is only one TPC", text));
+			throw Error(Error::Input, fmt::format("\"{}\": there is only one TPC", text));
 		return half;
 	}
 	if (text.compare(0, 4, "gpc:") == 0)
@@ -177,8 +177,8 @@ TpcMask Layout::parse_mask(const std::string &text) const
 	std::optional<std::vector<u32>> hex = tool::plan::parse_mask(text);
 	for (unsigned tpc : hex ? *hex : parse_numbers(text, text)) {
 		if (tpc >= map.tpcs)
-			throw Error(ENOENT, fmt::format("\"{}\": there is no TPC {}; there are 0 to {}", text, tpc,
-							map.tpcs - 1));
+			throw Error(Error::Absent, fmt::format("\"{}\": there is no TPC {}; there are 0 to {}", text,
+							       tpc, map.tpcs - 1));
 		mask.add(tpc);
 	}
 	return mask;
@@ -190,11 +190,12 @@ TpcMask Layout::check_masks(const std::vector<TpcMask> &masks) const
 
 	for (size_t i = 0; i < masks.size(); i++) {
 		if (!masks[i].count())
-			throw Error(EINVAL, fmt::format("mask {} is empty", i));
+			throw Error(Error::Input, fmt::format("mask {} is empty", i));
 		for (size_t j = 0; j < i; j++)
 			for (unsigned tpc : masks[i].tpcs())
 				if (masks[j].has(tpc))
-					throw Error(EBUSY, fmt::format("masks {} and {} both have TPC {}", j, i, tpc));
+					throw Error(Error::Taken,
+						    fmt::format("masks {} and {} both have TPC {}", j, i, tpc));
 	}
 	for (const GpcTpcs &gpc : map.gpcs) {
 		auto in = [&](const TpcMask &mask) {
@@ -212,19 +213,20 @@ std::array<uint64_t, 2> Layout::launch_mask(const TpcMask &mask) const
 	std::array<uint64_t, 2> disable = {~uint64_t{0}, ~uint64_t{0}};
 
 	if (!mask.count())
-		throw Error(EINVAL, "the mask is empty");
+		throw Error(Error::Input, "the mask is empty");
 	if (launch_bits.empty())
-		throw Error(ENODATA, "a launch mask needs virtual GPC numbers, which only NVIDIA's driver reports");
+		throw Error(Error::Unknown,
+			    "a launch mask needs virtual GPC numbers, which only NVIDIA's driver reports");
 	for (unsigned tpc : mask.tpcs()) {
 		unsigned bit = launch_bits[tpc];
 		if (bit >= 128)
-			throw Error(ERANGE, fmt::format("TPC {} would be bit {} of 128", tpc, bit));
+			throw Error(Error::Range, fmt::format("TPC {} would be bit {} of 128", tpc, bit));
 		disable[bit / 64] &= ~(uint64_t{1} << bit % 64);
 	}
 	return disable;
 }
 
-// gpc_map() numbers TPCs by their first SM, masks number them by %smid / (SMs per TPC). Throws tool::SourceError if the
+// gpc_map() numbers TPCs by their first SM, masks number them by %smid / (SMs per TPC). Throws Error (Source) if the
 // two differ.
 static void check_tpc_numbers(const tool::Gpu &gpu, const GpcMap &map)
 {
@@ -238,9 +240,9 @@ static void check_tpc_numbers(const tool::Gpu &gpu, const GpcMap &map)
 	}
 	if (numbers.size() != map.tpcs ||
 	    std::any_of(sms.begin(), sms.end(), [&](unsigned n) { return size_t{n} * map.tpcs != gpu.sms.size(); }))
-		throw tool::SourceError(gpu.name() +
-					": the SMs of a TPC are not consecutive in %smid, so the TPCs of a mask "
-					"are not known");
+		throw Error(Error::Source,
+			    gpu.name() + ": the SMs of a TPC are not consecutive in %smid, so the TPCs of a mask "
+					 "are not known");
 }
 
 Layout layout_of_gpu(const tool::Gpu &gpu)
@@ -281,15 +283,11 @@ Layout layout_from(const std::string &source, unsigned gpu)
 		from = std::make_unique<tool::DriverSource>();
 	else
 		from = std::make_unique<tool::FileSource>(source);
+	tool::Gpu found = from->gpus({gpu}).at(0);
 	try {
-		tool::Gpu found = from->gpus({gpu}).at(0);
-		try {
-			return layout_of_gpu(found);
-		} catch (const tool::SourceError &e) {
-			throw Error(ENODATA, e.what());
-		}
-	} catch (const tool::SourceError &e) {
-		throw Error(ENODEV, e.what());
+		return layout_of_gpu(found);
+	} catch (const Error &e) {
+		throw Error(Error::Unknown, e.what());
 	}
 }
 
@@ -299,14 +297,14 @@ Layout layout_of(const std::vector<unsigned> &tpcs_of_gpc)
 
 	for (unsigned i = 0; i < tpcs_of_gpc.size(); i++) {
 		if (tpcs_of_gpc[i] > MAX_TPCS - layout.map.tpcs)
-			throw Error(EINVAL, fmt::format("more than {} TPCs", MAX_TPCS));
+			throw Error(Error::Input, fmt::format("more than {} TPCs", MAX_TPCS));
 		GpcTpcs gpc{i, std::vector<u32>(tpcs_of_gpc[i])};
 		std::iota(gpc.tpcs.begin(), gpc.tpcs.end(), layout.map.tpcs);
 		layout.map.tpcs += tpcs_of_gpc[i];
 		layout.map.gpcs.push_back(std::move(gpc));
 	}
 	if (!layout.map.tpcs)
-		throw Error(EINVAL, "a GPU without TPCs");
+		throw Error(Error::Input, "a GPU without TPCs");
 	return layout;
 }
 

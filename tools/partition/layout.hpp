@@ -2,28 +2,23 @@
 // The TPCs of each GPC of a GPU, and masks of them: what the C interface (gpulens-partition.h) is built on. That header
 // defines how TPCs and GPCs are numbered.
 #pragma once
+#include "lib/base/errors.hpp"
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"
 #include "lib/tpc/tpc_mask.hpp"
 
 #include <array>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace gpulens {
 
+using tool::Error;
 using tool::plan::GpcMap;
 using tool::plan::GpcTpcs;
 using tool::plan::Placing;
 using tool::plan::TpcMask;
-
-// What the functions of this library throw.
-struct Error : std::runtime_error {
-	Error(int e, const std::string &why) : std::runtime_error(why), err(e) {}
-	int err; // positive errno
-};
 
 struct Layout {
 	GpcMap map;
@@ -34,31 +29,31 @@ struct Layout {
 	size_t word_count() const { return (size_t{map.tpcs} + 63) / 64; }
 	// Writes a mask as word_count() words, bit n of which is TPC n.
 	void write_words(const TpcMask &mask, uint64_t *words) const;
-	// Reads a mask of word_count() words. Throws Error (ENOENT) for a TPC that does not exist; item begins the
+	// Reads a mask of word_count() words. Throws Error (Absent) for a TPC that does not exist; item begins the
 	// message.
 	TpcMask read_words(const uint64_t *words, const std::string &item = "") const;
 	TpcMask gpc_mask(const GpcTpcs &gpc) const;
-	// All TPCs of these GPCs. Throws Error: ENOENT for an unknown GPC, EINVAL for none or for a duplicate.
+	// All TPCs of these GPCs. Throws Error: Absent for an unknown GPC, Input for none or for a duplicate.
 	TpcMask mask_of_gpcs(const std::vector<unsigned> &ids) const;
 	TpcMask complement(const TpcMask &mask) const;
 	// Whole GPCs, with the first GPC, whose TPC count is closest to half of all; with a single GPC the lower half
-	// of the TPCs. Throws Error (ERANGE) for more than 20 GPCs.
+	// of the TPCs. Throws Error (Range) for more than 20 GPCs.
 	TpcMask first_half() const;
-	// Disjoint masks of these sizes, in TPCs, without the taken TPCs. Throws Error: EINVAL for a size of 0, ENOSPC
+	// Disjoint masks of these sizes, in TPCs, without the taken TPCs. Throws Error: Input for a size of 0, NoRoom
 	// for too few TPCs.
 	std::vector<TpcMask> make_masks(const std::vector<unsigned> &sizes, Placing placing,
 					const TpcMask &taken) const;
-	// Parses the text forms of gpulens_mask_parse(). Throws Error: EINVAL or ENOENT.
+	// Parses the text forms of gpulens_mask_parse(). Throws Error: Input or Absent.
 	TpcMask parse_mask(const std::string &text) const;
 	// The 128-bit mask of a launch descriptor: a set bit disables, and all bits are set but those of the mask's
-	// TPCs. Throws Error: EINVAL for an empty mask, ENODATA for unknown launch_bits, ERANGE for a bit beyond 127.
+	// TPCs. Throws Error: Input for an empty mask, Unknown for unknown launch_bits, Range for a bit beyond 127.
 	std::array<uint64_t, 2> launch_mask(const TpcMask &mask) const;
-	// Checks that no mask is empty (EINVAL) and none overlap (EBUSY); throws Error. Returns all TPCs of the GPCs
+	// Checks that no mask is empty (Input) and none overlap (Taken); throws Error. Returns all TPCs of the GPCs
 	// that more than one mask has TPCs of.
 	TpcMask check_masks(const std::vector<TpcMask> &masks) const;
 };
 
-// Throws tool::SourceError if the GPU's GPCs are not known.
+// Throws Error (Source) if the GPU's GPCs are not known.
 Layout layout_of_gpu(const tool::Gpu &gpu);
 // As gpulens_layout_open(). Throws Error.
 Layout layout_from(const std::string &source, unsigned gpu);

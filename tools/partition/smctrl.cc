@@ -40,7 +40,7 @@ template <typename F> int catch_errors(F f) noexcept
 		return f();
 	} catch (const gpulens::Error &e) {
 		std::fprintf(stderr, "gpulens-partition: %s\n", e.what());
-		return e.err;
+		return e.code;
 	} catch (const std::bad_alloc &) {
 		std::fprintf(stderr, "gpulens-partition: out of memory\n");
 		return ENOMEM;
@@ -56,7 +56,7 @@ int open_layout(int dev, std::unique_ptr<gpulens_layout, LayoutCloser> &opened)
 	gpulens_layout *layout = nullptr;
 
 	if (dev < 0)
-		throw gpulens::Error(ENODEV, "GPU indices start at 0; a negative index is invalid");
+		throw gpulens::Error(gpulens::Error::Source, "GPU indices start at 0; a negative index is invalid");
 	int err = gpulens_layout_open(std::getenv("GPULENS_SOURCE"), static_cast<unsigned>(dev), &layout);
 
 	opened.reset(layout);

@@ -6,7 +6,6 @@
 #include "partition/publish_stream.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
@@ -32,7 +31,7 @@ public:
 		      "cuDevResourceGenerateDesc");
 		int err = cuda().make_green(&context_, description, device, NON_BLOCKING);
 		if (err == NOT_SUPPORTED)
-			throw Error(ENOTSUP,
+			throw Error(Error::Unsupported,
 				    "the driver does not support green contexts here, or not in a process that "
 				    "uses launch masks (CUDA error 801)");
 		check(err, "cuGreenCtxCreate");
@@ -80,7 +79,7 @@ SmGroups find_groups(int device, bool clusters)
 	SmResource all{}, rest{};
 
 	if (!cuda().green)
-		throw Error(ENOTSUP, "this driver has no green contexts");
+		throw Error(Error::Unsupported, "this driver has no green contexts");
 	check_smid_is_physical(device);
 	check(cuda().resource(device, &all, 1), "cuDeviceGetDevResource");
 	check(cuda().split(nullptr, &count, &all, &rest, flags, least), "cuDevSmResourceSplitByCount");
@@ -90,14 +89,15 @@ SmGroups find_groups(int device, bool clusters)
 	if (rest.sms)
 		g.resources.push_back(rest);
 	if (g.resources.empty())
-		throw Error(EIO, "the driver offers no SM groups");
+		throw Error(Error::Failed, "the driver offers no SM groups");
 	Probe probe(g.gpu.sms);
 	TpcMask seen(g.gpu.layout.map.tpcs);
 	for (const SmResource &group : g.resources) {
 		g.tpcs.push_back(tpcs_of(probe.run(Green(device, {group}).stream), g.gpu));
 		for (unsigned tpc : g.tpcs.back().tpcs()) {
 			if (seen.has(tpc))
-				throw Error(EIO, fmt::format("TPC {} is in two SM groups of the driver", tpc));
+				throw Error(Error::Failed,
+					    fmt::format("TPC {} is in two SM groups of the driver", tpc));
 			seen.add(tpc);
 		}
 	}
@@ -133,13 +133,13 @@ public:
 		}
 		for (unsigned tpc : wanted.tpcs())
 			if (!tpcs_.has(tpc))
-				throw Error(ENOSPC, fmt::format("TPC {} is in no SM group of the driver", tpc));
+				throw Error(Error::NoRoom, fmt::format("TPC {} is in no SM group of the driver", tpc));
 		green_ = std::make_unique<Green>(groups.device, resources);
 		stream_ = green_->stream;
 		Probe probe(groups.gpu.sms);
 		for (unsigned tpc : tpcs_of(probe.run(stream_), groups.gpu).tpcs())
 			if (!tpcs_.has(tpc))
-				throw Error(EIO,
+				throw Error(Error::Failed,
 					    fmt::format("the probe left the green context: it ran on TPC {}", tpc));
 		publish_partition(stream_, groups.gpu.layout, "green", "stream", tpcs_);
 	}
@@ -195,9 +195,9 @@ std::unique_ptr<Work> make_work(Method method, const Layout &layout, const TpcMa
 	int device = device_of_context();
 
 	if (!(gpu_of_device(device).layout.map == layout.map))
-		throw Error(EINVAL, "the layout is not that of the GPU of this thread's CUDA context");
+		throw Error(Error::Input, "the layout is not that of the GPU of this thread's CUDA context");
 	if (!wanted.count())
-		throw Error(EINVAL, "the mask is empty");
+		throw Error(Error::Input, "the mask is empty");
 	if (method == Method::Masks)
 		return std::make_unique<MaskedWork>(wanted);
 	return std::make_unique<GreenWork>(cached_groups(device, method == Method::GreenClusters), wanted);

@@ -24,7 +24,7 @@ int main()
 		try {
 			tool::rm::Client client;
 			got++;
-		} catch (const tool::SourceError &) {
+		} catch (const tool::Error &) {
 		}
 	std::printf("%ld %ld\n", got, open_files() - before);
 }

@@ -69,62 +69,57 @@ int probe_command(const Options &options, const ProbeOptions &probe_options)
 		return print(options.json ? json_text(builtins_json()) : builtins_text(style_of_output(options.colour)))
 			       ? EXIT_DONE
 			       : EXIT_PART;
-	return with_user_files([&] {
-		Machine machine = probe_options.simulated;
-		ProgramOptions program = probe_options.program;
-		bool builtin = std::any_of(builtins().begin(), builtins().end(),
-					   [&](const Builtin &b) { return probe_options.scenario == b.name; });
-		if (probe_options.simulate)
-			machine.channels = program.connections.value_or(machine.channels);
-		else if (builtin)
-			machine = probe_machine(program);
-		Scenario scenario = load_scenario(probe_options.scenario, machine);
-		if (probe_options.print)
-			return print(json_text(scenario_json(scenario))) ? EXIT_DONE : EXIT_PART;
-		if (scenario.device)
-			program.device = *scenario.device;
-		if (!probe_options.simulate) {
-			machine = probe_machine(program);
-			check_fits(scenario, machine);
-		}
-		Log log = probe_options.simulate ? predict(scenario, machine) : run_scenario(program, scenario);
-		if (!probe_options.file.empty())
-			write_whole(probe_options.file, dump_log(log_json(log)));
-		if (!probe_options.folder.empty())
-			write_streams(log, probe_options.folder);
-		bool shown = probe_options.file == "-" ||
-			     print(options.json ? dump_log(log_json(log))
-						: summary_text(log, style_of_output(options.colour)));
-		return shown ? EXIT_DONE : EXIT_PART;
-	});
+	Machine machine = probe_options.simulated;
+	ProgramOptions program = probe_options.program;
+	bool builtin = std::any_of(builtins().begin(), builtins().end(),
+				   [&](const Builtin &b) { return probe_options.scenario == b.name; });
+	if (probe_options.simulate)
+		machine.channels = program.connections.value_or(machine.channels);
+	else if (builtin)
+		machine = probe_machine(program);
+	Scenario scenario = load_scenario(probe_options.scenario, machine);
+	if (probe_options.print)
+		return print(json_text(scenario_json(scenario))) ? EXIT_DONE : EXIT_PART;
+	if (scenario.device)
+		program.device = *scenario.device;
+	if (!probe_options.simulate) {
+		machine = probe_machine(program);
+		check_fits(scenario, machine);
+	}
+	Log log = probe_options.simulate ? predict(scenario, machine) : run_scenario(program, scenario);
+	if (!probe_options.file.empty())
+		write_whole(probe_options.file, dump_log(log_json(log)));
+	if (!probe_options.folder.empty())
+		write_streams(log, probe_options.folder);
+	bool shown = probe_options.file == "-" ||
+		     print(options.json ? dump_log(log_json(log)) : summary_text(log, style_of_output(options.colour)));
+	return shown ? EXIT_DONE : EXIT_PART;
 }
 
 int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 {
-	return with_user_files([&] {
-		std::vector<std::pair<std::string, std::string>> files;
-		for (const std::string &file : blocks_options.logs)
-			files.emplace_back(name_of_file(file), read_whole(file));
-		Log log = parse_logs(files);
-		if (blocks_options.channels) {
-			log.machine.channels = *blocks_options.channels;
-			log.channels_told = true;
-		}
-		if (!blocks_options.file.empty())
-			write_whole(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used));
-		std::optional<Verdict> verdict;
-		if (blocks_options.check)
-			verdict = check(log, blocks_options.tolerance_ns);
-		std::string text;
-		if (options.json)
-			text = json_text(summary_json(log, verdict));
-		else if (verdict)
-			text = verdict_text(log, *verdict);
-		else if (blocks_options.file.empty())
-			text = summary_text(log, style_of_output(options.colour));
-		bool shown = text.empty() || print(text);
-		return shown && !(verdict && !verdict->violations.empty()) ? EXIT_DONE : EXIT_PART;
-	});
+	std::vector<std::pair<std::string, std::string>> files;
+	for (const std::string &file : blocks_options.logs)
+		files.emplace_back(name_of_file(file), read_whole(file));
+	Log log = parse_logs(files);
+	if (blocks_options.channels) {
+		log.machine.channels = *blocks_options.channels;
+		log.channels_told = true;
+	}
+	if (!blocks_options.file.empty())
+		write_whole(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used));
+	std::optional<Verdict> verdict;
+	if (blocks_options.check)
+		verdict = check(log, blocks_options.tolerance_ns);
+	std::string text;
+	if (options.json)
+		text = json_text(summary_json(log, verdict));
+	else if (verdict)
+		text = verdict_text(log, *verdict);
+	else if (blocks_options.file.empty())
+		text = summary_text(log, style_of_output(options.colour));
+	bool shown = text.empty() || print(text);
+	return shown && !(verdict && !verdict->violations.empty()) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool::blocks

@@ -29,7 +29,7 @@ struct BlocksOptions {
 };
 
 // Return the exit status: EXIT_DONE; EXIT_PART if output failed or --check found a violation; EXIT_USAGE for a bad
-// file. Throw SourceError.
+// file. Throw Error (Source).
 int probe_command(const Options &options, const ProbeOptions &probe_options);
 int blocks_command(const Options &options, const BlocksOptions &blocks_options);
 

@@ -219,7 +219,8 @@ Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 			file, "benchmarks", "benchmark", [&](const Item &item) { parse_stream(item, log); }, "label");
 	}
 	if (log.kernels.empty())
-		throw BadInput((files.empty() ? "" : files.front().first + ": ") + "no kernel with block_times");
+		throw Error(Error::Input,
+			    (files.empty() ? "" : files.front().first + ": ") + "no kernel with block_times");
 	std::stable_sort(log.kernels.begin(), log.kernels.end(), [](const Ran &a, const Ran &b) {
 		return (a.launched ? (*a.launched)[0] : a.release) < (b.launched ? (*b.launched)[0] : b.release);
 	});
@@ -227,7 +228,8 @@ Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 	for (const Ran &k : log.kernels)
 		for (const Block &b : k.blocks)
 			if (log.machine.threads_per_sm && b.sm >= log.machine.sms)
-				throw BadInput(
+				throw Error(
+					Error::Input,
 					fmt::format("{}: kernel \"{}\": a block ran on SM {}, but the GPU has {} SMs",
 						    files.front().first, k.name, b.sm, log.machine.sms));
 			else

@@ -51,7 +51,7 @@ struct Log {
 	std::vector<Ran> kernels; // in the order of launches
 };
 
-// files: name and text of one log of gpulens, or of one or more logs of the framework. Throws BadInput.
+// files: name and text of one log of gpulens, or of one or more logs of the framework. Throws Error (Input).
 Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files);
 nlohmann::ordered_json log_json(const Log &log);
 // Returns a stream in the framework's format.

@@ -186,11 +186,12 @@ Log predict(const Scenario &scenario, const Machine &machine)
 		for (const Kernel &k : b.kernels) {
 			std::string where = fmt::format("{}: kernel \"{}\": ", scenario.name, k.name);
 			if (k.kind != Kind::Spin)
-				throw BadInput(where + "only the run time of a spin kernel is known in advance");
+				throw Error(Error::Input,
+					    where + "only the run time of a spin kernel is known in advance");
 			if (k.shared)
-				throw BadInput(where + "shared memory is not simulated");
+				throw Error(Error::Input, where + "shared memory is not simulated");
 			if (b.priority != scenario.benchmarks.front().priority)
-				throw BadInput(where + "the rules do not cover priorities");
+				throw Error(Error::Input, where + "the rules do not cover priorities");
 		}
 	return Simulation(scenario, machine).run();
 }

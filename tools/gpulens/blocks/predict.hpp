@@ -10,7 +10,7 @@
 
 namespace tool::blocks {
 
-// Returns the log of the simulation. Throws BadInput for a kernel whose run time is not known in advance (all but
+// Returns the log of the simulation. Throws Error (Input) for a kernel whose run time is not known in advance (all but
 // spin), for priorities and shared memory, which the rules do not cover, and for blocks that do not fit on an SM.
 Log predict(const Scenario &scenario, const Machine &machine);
 

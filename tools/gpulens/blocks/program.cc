@@ -34,9 +34,10 @@ std::string find_program()
 	for (const std::filesystem::path &path : {installed, here / PROGRAM_NAME})
 		if (std::filesystem::exists(path, err))
 			return path;
-	throw SourceError(fmt::format("{}: not found; build it with make probe (needs nvcc), name another program "
-				      "with --program, or use --simulate",
-				      installed.string()));
+	throw Error(Error::Source,
+		    fmt::format("{}: not found; build it with make probe (needs nvcc), name another program "
+				"with --program, or use --simulate",
+				installed.string()));
 }
 
 struct FileCloser {
@@ -82,7 +83,7 @@ std::string run_program(const ProgramOptions &options, const std::string &path, 
 	int out[2], status = 0;
 
 	if (!in || fwrite(input.data(), 1, input.size(), in.get()) != input.size() || fflush(in.get()) || pipe(out))
-		throw SourceError(fmt::format("{}: {}", path, std::strerror(errno)));
+		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
 	rewind(in.get());
 	pid_t pid = fork();
 	if (!pid) {
@@ -93,11 +94,11 @@ std::string run_program(const ProgramOptions &options, const std::string &path, 
 	std::string text = pid < 0 ? "" : read_all(out[0]);
 	close(out[0]);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		throw SourceError(fmt::format("{}: {}", path, std::strerror(errno)));
+		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
 	if (status)
-		throw SourceError(WIFEXITED(status)
-					  ? fmt::format("{}: it ended with status {}", path, WEXITSTATUS(status))
-					  : fmt::format("{}: it was ended by signal {}", path, WTERMSIG(status)));
+		throw Error(Error::Source,
+			    WIFEXITED(status) ? fmt::format("{}: it ended with status {}", path, WEXITSTATUS(status))
+					      : fmt::format("{}: it was ended by signal {}", path, WTERMSIG(status)));
 	return text;
 }
 
@@ -112,7 +113,8 @@ public:
 
 	[[noreturn]] void refuse(const std::string &why) const
 	{
-		throw SourceError(fmt::format("{}: line {} of its output, \"{}\": {}", path_, number_, line_, why));
+		throw Error(Error::Source,
+			    fmt::format("{}: line {} of its output, \"{}\": {}", path_, number_, line_, why));
 	}
 
 	const std::string &next()

@@ -12,7 +12,7 @@ struct ProgramOptions {
 	std::optional<u32> connections{}; // its CUDA_DEVICE_MAX_CONNECTIONS; nothing: inherited
 };
 
-// Both throw SourceError if there is no program or no GPU, or if the program's output is invalid.
+// Both throw Error (Source) if there is no program or no GPU, or if the program's output is invalid.
 
 // Returns the GPU as CUDA describes it.
 Machine probe_machine(const ProgramOptions &options);

@@ -319,14 +319,14 @@ void check_fits(const Scenario &scenario, const Machine &machine)
 	for (const Benchmark &b : scenario.benchmarks)
 		for (const Kernel &k : b.kernels) {
 			if (machine.threads_per_sm && k.threads > machine.threads_per_sm)
-				throw BadInput(
-					fmt::format("{}: kernel \"{}\": {} threads per block, but an SM holds {}",
-						    scenario.name, k.name, k.threads, machine.threads_per_sm));
+				throw Error(Error::Input,
+					    fmt::format("{}: kernel \"{}\": {} threads per block, but an SM holds {}",
+							scenario.name, k.name, k.threads, machine.threads_per_sm));
 			if (machine.shared_per_block && k.shared > machine.shared_per_block)
-				throw BadInput(
-					fmt::format("{}: kernel \"{}\": {} bytes of shared memory per block, but "
-						    "this GPU has {}",
-						    scenario.name, k.name, k.shared, machine.shared_per_block));
+				throw Error(Error::Input,
+					    fmt::format("{}: kernel \"{}\": {} bytes of shared memory per block, but "
+							"this GPU has {}",
+							scenario.name, k.name, k.shared, machine.shared_per_block));
 		}
 }
 

@@ -61,11 +61,11 @@ struct Machine {
 	u32 channels = 8; // compute channels of a process: CUDA_DEVICE_MAX_CONNECTIONS
 };
 
-// text, name: contents and name of the file. Throws BadInput.
+// text, name: contents and name of the file. Throws Error (Input).
 Scenario parse_scenario(const std::string &text, const std::string &name);
 // Returns JSON from which parse_scenario() makes an equal scenario.
 nlohmann::ordered_json scenario_json(const Scenario &scenario);
-// Checks that a block of each kernel fits on an SM. Throws BadInput.
+// Checks that a block of each kernel fits on an SM. Throws Error (Input).
 void check_fits(const Scenario &scenario, const Machine &machine);
 
 // A built-in scenario, which adapts to the GPU's number of SMs: Otterness' figures 3.9 and 3.11 to 3.16, and Fig. 5 of

@@ -30,7 +30,7 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 			Simulation s = simulate(parse_tsgs(arguments->tsgs), arguments->max_entries);
 			bool shown = print(line.options.json ? json_text(simulate_json(s)) : simulate_text(s));
 			line.status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
-		} catch (const std::invalid_argument &e) {
+		} catch (const Error &e) {
 			throw CLI::ValidationError("TSG", e.what());
 		}
 	});

@@ -27,9 +27,9 @@ namespace {
 	try {
 		text += function();
 	} catch (const Error &e) {
-		text = static_cast<char>(e.err) + std::string(e.what());
+		text = static_cast<char>(e.code) + std::string(e.what());
 	} catch (const std::exception &e) {
-		text = static_cast<char>(EIO) + std::string(e.what());
+		text = static_cast<char>(Error::Failed) + std::string(e.what());
 	}
 	(void)tool::write_fully(fd, text); // the parent sees a short answer
 	_exit(0);
@@ -64,7 +64,7 @@ std::string run_in_child(unsigned timeout_s, const std::function<std::string()> 
 	int ends[2], status = 0;
 
 	if (pipe(ends))
-		throw Error(errno, std::strerror(errno));
+		throw Error(Error::NoProcess, std::strerror(errno));
 	pid_t pid = fork();
 	if (!pid) {
 		close(ends[0]);
@@ -74,17 +74,18 @@ std::string run_in_child(unsigned timeout_s, const std::function<std::string()> 
 	bool done = pid > 0 && read_all(ends[0], timeout_s, text);
 	close(ends[0]);
 	if (pid < 0)
-		throw Error(EAGAIN, "no process can be begun");
+		throw Error(Error::NoProcess, "no process can be begun");
 	if (!done)
 		kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	if (!done)
-		throw Error(ETIMEDOUT, fmt::format("no answer from CUDA within {} s", timeout_s));
+		throw Error(Error::TimedOut, fmt::format("no answer from CUDA within {} s", timeout_s));
 	if (text.empty())
-		throw Error(EIO, WIFSIGNALED(status) ? fmt::format("CUDA ended by signal {}", WTERMSIG(status))
-						     : "CUDA ended the process");
+		throw Error(Error::Failed, WIFSIGNALED(status)
+						   ? fmt::format("CUDA ended by signal {}", WTERMSIG(status))
+						   : "CUDA ended the process");
 	if (text[0])
-		throw Error(text[0], text.substr(1));
+		throw Error(static_cast<Error::Code>(text[0]), text.substr(1));
 	return text.substr(1);
 }
 

@@ -153,7 +153,7 @@ int put_back(const Options &options, unsigned index, u32 runlist, const std::vec
 		return EXIT_DONE;
 	try {
 		gpu = load_live(options.sources.proc, index);
-	} catch (const SourceError &error) {
+	} catch (const Error &error) {
 		return say(fmt::format("nothing could be put back: {}", error.what()));
 	}
 	const Runlist *rl = gpu.runlist(runlist);
@@ -246,7 +246,7 @@ std::vector<Change> made(const Options &options, unsigned index, const Runlist &
 
 	try {
 		gpu = load_live(options.sources.proc, index);
-	} catch (const SourceError &) {
+	} catch (const Error &) {
 		return list; // the named ones are put back nevertheless
 	}
 	const Runlist *now = gpu.runlist(rl.id);

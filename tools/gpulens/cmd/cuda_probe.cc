@@ -12,7 +12,6 @@
 #include "partition/launch.hpp"
 #include "partition/work.hpp"
 
-#include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,7 +31,7 @@ int device_of(const std::string &pci)
 
 	unsetenv(VISIBLE_DEVICES); // so that device numbers count all GPUs of the machine
 	if (cuda().by_pci(&device, pci.c_str()))
-		throw Error(ENODEV, fmt::format("CUDA knows no GPU at {}", pci));
+		throw Error(Error::Source, fmt::format("CUDA knows no GPU at {}", pci));
 	return device;
 }
 
@@ -41,12 +40,8 @@ int use_device(std::optional<unsigned> gpu)
 {
 	int device = 0;
 
-	try {
-		if (gpu)
-			device = device_of(tool::DriverSource().gpus({*gpu}).at(0).chip.device);
-	} catch (const tool::SourceError &e) {
-		throw Error(ENODEV, e.what());
-	}
+	if (gpu)
+		device = device_of(tool::DriverSource().gpus({*gpu}).at(0).chip.device);
 	make_current(device);
 	return device;
 }
@@ -96,7 +91,7 @@ std::vector<WaySupport> probe_ways(std::optional<unsigned> gpu)
 				return std::to_string(granularity(method));
 			}));
 		} catch (const Error &e) {
-			if (e.err == ENODEV)
+			if (e.code == Error::Source)
 				throw;
 			support.why = e.what();
 		}

@@ -106,7 +106,7 @@ private:
 					     f.why().c_str());
 				whole = false;
 			}
-		} catch (const SourceError &e) {
+		} catch (const Error &e) {
 			std::fprintf(stderr, "gpulens: %s\n", e.what());
 		}
 		up.add({{"gpu", exported.label}}, u64{read});
@@ -114,7 +114,7 @@ private:
 		try {
 			if (std::optional<std::string> stats = exported.source->stats(exported.number))
 				add_stats(metrics, *stats, exported.label);
-		} catch (const SourceError &e) {
+		} catch (const Error &e) {
 			std::fprintf(stderr, "gpulens: %s\n", e.what());
 			read = false;
 		}
@@ -138,7 +138,7 @@ int export_once(const Options &options, const ExportOptions &how)
 	bool whole = false;
 
 	if (how.for_ns && !exporter.clocks())
-		throw SourceError("--for samples a GPU of this machine, and a recorded one is of one instant");
+		throw Error(Error::Source, "--for samples a GPU of this machine, and a recorded one is of one instant");
 	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
 	std::string text = exporter.collect(whole);
 	write_whole(how.file.empty() ? "-" : how.file, text);
@@ -186,7 +186,7 @@ HttpAnswer answer(CachedMetrics &metrics, std::string_view path)
 	return {404, "text/plain; charset=utf-8", nothing};
 }
 
-// A socket that listens there, and its port. Throws SourceError.
+// A socket that listens there, and its port. Throws Error.
 std::pair<int, int> listen_at(const ListenAddress &at)
 {
 	addrinfo hints{}, *found = nullptr;
@@ -219,7 +219,7 @@ std::pair<int, int> listen_at(const ListenAddress &at)
 		if (fd >= 0)
 			close(fd);
 	}
-	throw SourceError(fmt::format("{}:{}: cannot listen there: {}", at.host, at.port, why));
+	throw Error(Error::Source, fmt::format("{}:{}: cannot listen there: {}", at.host, at.port, why));
 }
 
 // What the module asks for, and no more. Files are opened again for each
@@ -246,7 +246,7 @@ int serve(const Options &options, const ExportOptions &how)
 
 	for (const std::string &file : options.sources.files)
 		if (file == "-")
-			throw SourceError("standard input can be read once only: name a file with -i");
+			throw Error(Error::Source, "standard input can be read once only: name a file with -i");
 	auto [listener, port] = listen_at(at);
 	keep_capabilities(needed_capabilities(options.sources));
 	Exporter exporter(options, how);

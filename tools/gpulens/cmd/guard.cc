@@ -249,12 +249,12 @@ Guard::Guard()
 	int sockets[2], ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-		throw SourceError(fmt::format("no process can watch the program: {}", std::strerror(errno)));
+		throw Error(Error::Source, fmt::format("no process can watch the program: {}", std::strerror(errno)));
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
 		int err = errno;
 		close(sockets[0]);
 		close(sockets[1]);
-		throw SourceError(fmt::format("no process can watch the program: {}", std::strerror(err)));
+		throw Error(Error::Source, fmt::format("no process can watch the program: {}", std::strerror(err)));
 	}
 	child_ = sockets[0];
 	reports_ = ends[0];
@@ -272,7 +272,7 @@ Guard::Guard()
 	if (pid < 0) {
 		close(child_);
 		close(reports_);
-		throw SourceError(fmt::format("no process can watch the program: {}", std::strerror(err)));
+		throw Error(Error::Source, fmt::format("no process can watch the program: {}", std::strerror(err)));
 	}
 }
 

@@ -9,7 +9,7 @@ namespace tool {
 
 class Guard {
 public:
-	// Starts the process. Throws SourceError.
+	// Starts the process. Throws Error (Source).
 	Guard();
 	Guard(const Guard &) = delete;
 	Guard &operator=(const Guard &) = delete;

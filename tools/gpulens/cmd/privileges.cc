@@ -18,7 +18,7 @@ using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, int (*)(void *)>;
 
 [[noreturn]] void fail()
 {
-	throw SourceError(fmt::format("capabilities cannot be given up: {}", std::strerror(errno)));
+	throw Error(Error::Source, fmt::format("capabilities cannot be given up: {}", std::strerror(errno)));
 }
 
 } // namespace

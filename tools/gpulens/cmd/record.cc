@@ -76,7 +76,7 @@ public:
 	{
 		try {
 			commit();
-		} catch (const SourceError &) { // whatever ended the recording has been told
+		} catch (const Error &) { // whatever ended the recording has been told
 		}
 	}
 
@@ -97,12 +97,12 @@ private:
 		for (OutputFile &file : files_)
 			try {
 				f(file);
-			} catch (const SourceError &e) {
+			} catch (const Error &e) {
 				failed_ = e.what();
 				file.keep();
 			}
 		if (!failed_.empty())
-			throw SourceError(failed_);
+			throw Error(Error::Source, failed_);
 	}
 
 	std::string failed_; // the first file that took no more
@@ -134,7 +134,7 @@ int record(const Options &options, const RecordOptions &how)
 		try {
 			take(samples->read(
 				std::chrono::milliseconds(how.for_ns ? std::clamp<long>(left, 0, 100) : 100)));
-		} catch (const SourceError &e) {
+		} catch (const Error &e) {
 			// What there is by now is worth more than nothing.
 			why = e.what();
 			break;
@@ -164,15 +164,15 @@ Timeline timeline_of_file(const std::string &recording, const std::string &outpu
 	std::string piece(PIECE, 0);
 
 	if (!in)
-		throw SourceError(explain_file(errno, recording));
+		throw Error(Error::Source, explain_file(errno, recording));
 	try {
 		while (size_t n = std::fread(piece.data(), 1, piece.size(), in.get()))
 			builder.feed(std::string_view(piece).substr(0, n));
 		if (std::ferror(in.get()))
-			throw SourceError(std::strerror(errno));
+			throw Error(Error::Source, std::strerror(errno));
 		return builder.finish();
-	} catch (const SourceError &e) {
-		throw SourceError(recording + ": " + e.what());
+	} catch (const Error &e) {
+		throw Error(Error::Source, recording + ": " + e.what());
 	}
 }
 
@@ -185,7 +185,7 @@ int report(const Options &, const std::string &recording, std::vector<std::strin
 	Timeline t = timeline_of_file(recording, files[0]);
 	for (const std::string &file : files) {
 		if (is_raw(file) && file != "-")
-			throw SourceError(file + ": its name ends with none of .html, .csv, .perfetto-trace");
+			throw Error(Error::Source, file + ": its name ends with none of .html, .csv, .perfetto-trace");
 		write_timeline(t, file);
 	}
 	return print(timeline_text(t)) ? EXIT_DONE : EXIT_PART;

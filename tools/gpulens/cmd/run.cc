@@ -48,12 +48,13 @@ std::string library_path(const std::string &name)
 			continue;
 		// ld.so(8) splits LD_PRELOAD at blanks and colons, and expands $LIB and the like.
 		if (path.string().find_first_of(" \t\n\v\f\r:$") != std::string::npos)
-			throw SourceError(fmt::format("{}: the loader cannot preload a path with blanks, colons or $; "
-						      "install gpulens elsewhere",
-						      path.string()));
+			throw Error(Error::Source,
+				    fmt::format("{}: the loader cannot preload a path with blanks, colons or $; "
+						"install gpulens elsewhere",
+						path.string()));
 		return path;
 	}
-	throw SourceError(fmt::format("{}: it is not there; install gpulens again", installed.string()));
+	throw Error(Error::Source, fmt::format("{}: it is not there; install gpulens again", installed.string()));
 }
 
 // LD_PRELOAD of the program: these libraries first, then what was set before.
@@ -108,7 +109,7 @@ public:
 			char name[] = "/tmp/gpulens-run-XXXXXX";
 			fd_ = mkostemp(name, O_CLOEXEC);
 			if (fd_ < 0)
-				throw SourceError(explain_file(errno, name));
+				throw Error(Error::Source, explain_file(errno, name));
 			path_ = temporary_ = name;
 			return;
 		}
@@ -121,7 +122,7 @@ public:
 		// Passed as this process' descriptor, because the library follows no symbolic links.
 		fd_ = open(named.c_str(), O_WRONLY | O_APPEND | O_TRUNC | O_CLOEXEC);
 		if (fd_ < 0)
-			throw SourceError(explain_file(errno, named));
+			throw Error(Error::Source, explain_file(errno, named));
 		path_ = fmt::format("/proc/{}/fd/{}", getpid(), fd_);
 	}
 	RunFile(const RunFile &) = delete;
@@ -170,7 +171,8 @@ public:
 			if (ended == program)
 				return status;
 			if (ended < 0)
-				throw SourceError(fmt::format("process {}: {}", program, std::strerror(errno)));
+				throw Error(Error::Source,
+					    fmt::format("process {}: {}", program, std::strerror(errno)));
 			int signal = sigwaitinfo(&set_, &info);
 			// The program gets a terminal's signals itself; its own signals are not sent back to it.
 			if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL && info.si_pid != program)
@@ -228,7 +230,7 @@ std::string interpreter_of(const std::string &path)
 	return line.substr(first, line.find_first_of(std::string(" \t\0", 3), first) - first);
 }
 
-// Throws SourceError where the loader would ignore LD_PRELOAD.
+// Throws Error (Source) where the loader would ignore LD_PRELOAD.
 void check_file(const std::string &path)
 {
 	std::ifstream file(path, std::ios::binary);
@@ -237,18 +239,20 @@ void check_file(const std::string &path)
 	struct stat is {};
 
 	if (!stat(path.c_str(), &is) && is.st_mode & (S_ISUID | S_ISGID))
-		throw SourceError(fmt::format("{}: it runs as another user, so no library can be preloaded", path));
+		throw Error(Error::Source,
+			    fmt::format("{}: it runs as another user, so no library can be preloaded", path));
 	// Capabilities do not change how root's programs are loaded.
 	if (geteuid() && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0)
-		throw SourceError(
-			fmt::format("{}: it has file capabilities, so no library can be preloaded; remove them "
-				    "(setcap -r) and give it ambient ones (setpriv)",
-				    path));
+		throw Error(Error::Source,
+			    fmt::format("{}: it has file capabilities, so no library can be preloaded; remove them "
+					"(setcap -r) and give it ambient ones (setpriv)",
+					path));
 	if (!file.read(reinterpret_cast<char *>(&head), sizeof(head)) ||
 	    std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
 		return;
 	if (head.e_ident[EI_CLASS] != ELFCLASS64)
-		throw SourceError(fmt::format("{}: it is not a 64-bit program, so no library can be preloaded", path));
+		throw Error(Error::Source,
+			    fmt::format("{}: it is not a 64-bit program, so no library can be preloaded", path));
 	for (unsigned i = 0; i < head.e_phnum; i++) {
 		file.seekg(static_cast<std::streamoff>(head.e_phoff + size_t{i} * head.e_phentsize));
 		if (!file.read(reinterpret_cast<char *>(&segment), sizeof(segment)))
@@ -256,7 +260,7 @@ void check_file(const std::string &path)
 		if (segment.p_type == PT_INTERP)
 			return;
 	}
-	throw SourceError(fmt::format("{}: it is linked statically, so no library can be preloaded", path));
+	throw Error(Error::Source, fmt::format("{}: it is linked statically, so no library can be preloaded", path));
 }
 
 void print_table(const std::vector<RunTsg> &tsgs)
@@ -313,13 +317,13 @@ int run(const RunOptions &how)
 		exec_program(how, preload, file.path(), guard ? &*guard : nullptr, parent);
 	}
 	if (pid < 0)
-		throw SourceError(fmt::format("{}: {}", how.program[0], std::strerror(errno)));
+		throw Error(Error::Source, fmt::format("{}: {}", how.program[0], std::strerror(errno)));
 	int status = signals.forward(pid);
 	// A missing table does not change the program's status.
 	try {
 		if (how.file.empty())
 			print_table(run_tsgs(file.path()));
-	} catch (const SourceError &e) {
+	} catch (const Error &e) {
 		std::fprintf(stderr, "gpulens: %s\n", e.what());
 	}
 	if (guard && guard->killed())

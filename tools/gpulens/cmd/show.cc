@@ -160,7 +160,8 @@ int show_proc(const std::string &name, const Options &options)
 	bool whole = true;
 
 	if (options.sources.files.empty())
-		throw SourceError("proc needs an image (-i FILE); on this machine's own GPUs, read /proc/gpuX/" + name);
+		throw Error(Error::Source,
+			    "proc needs an image (-i FILE); on this machine's own GPUs, read /proc/gpuX/" + name);
 	for (const std::string &file : options.sources.files) {
 		Image image = image_of(read_whole(file), file);
 		Decoder decoder(image);

@@ -2,11 +2,12 @@
 // The list, the waits, the command line and the text of `gpulens simulate`; the algorithm is told in simulate.hpp.
 #include "gpulens/cmd/simulate.hpp"
 
+#include "lib/base/errors.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>
-#include <stdexcept>
 
 namespace tool {
 
@@ -90,7 +91,7 @@ void find_waits(Simulation &s)
 
 [[noreturn]] void refuse(const std::string &word, const std::string &why)
 {
-	throw std::invalid_argument(word + ": " + why);
+	throw Error(Error::Input, word + ": " + why);
 }
 
 std::vector<std::string> split(const std::string &word)
@@ -213,7 +214,7 @@ std::vector<SimulatedTsg> parse_tsgs(const std::vector<std::string> &words)
 	std::vector<SimulatedTsg> tsgs;
 
 	if (words.empty())
-		throw std::invalid_argument("no TSG: NAME:LEVEL[:SLICE_US[:CHANNELS]] for each is wanted");
+		throw Error(Error::Input, "no TSG: NAME:LEVEL[:SLICE_US[:CHANNELS]] for each is wanted");
 	for (const std::string &word : words) {
 		SimulatedTsg t = parse_tsg(word);
 		for (const SimulatedTsg &other : tsgs)

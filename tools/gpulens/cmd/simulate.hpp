@@ -53,7 +53,7 @@ struct Simulation {
 
 Simulation simulate(std::vector<SimulatedTsg> tsgs, u32 max_entries = DEFAULT_MAX_ENTRIES);
 
-// NAME:LEVEL[:SLICE_US[:CHANNELS]] a word. Throws std::invalid_argument, which says which word is wrong and why.
+// NAME:LEVEL[:SLICE_US[:CHANNELS]] a word. Throws Error, which says which word is wrong and why.
 std::vector<SimulatedTsg> parse_tsgs(const std::vector<std::string> &words);
 
 std::string simulate_text(const Simulation &s);

@@ -10,7 +10,6 @@
 #include "lib/base/format.hpp"
 #include "lib/launch/environment.hpp"
 
-#include <cerrno>
 #include <cstdio>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +25,7 @@ namespace {
 std::optional<unsigned> named_gpu(const Options &options)
 {
 	if (options.sources.gpus.size() > 1)
-		throw SourceError("one GPU at a time: each program gets TPCs of one");
+		throw Error(Error::Source, "one GPU at a time: each program gets TPCs of one");
 	return options.sources.gpus.empty() ? std::nullopt : std::optional(options.sources.gpus[0]);
 }
 
@@ -35,22 +34,16 @@ std::optional<unsigned> named_gpu(const Options &options)
 int limit_program(const Options &options, const std::string &limit, RunOptions &run)
 {
 	std::optional<unsigned> gpu = named_gpu(options);
-	gpulens::VerifiedLimit verified;
 
 	run.preload = {gpulens::environment::CONFINE_LIBRARY};
 	run.limited = true;
 	try {
 		check_preloadable(run);
-	} catch (const SourceError &e) {
+	} catch (const Error &e) {
 		fmt::print(stderr, "gpulens: {}\n", e.what());
 		return EXIT_REFUSED;
 	}
-	try {
-		verified = gpulens::verify_limit(gpu, limit);
-	} catch (const gpulens::Error &e) {
-		fmt::print(stderr, "gpulens: {}\n", e.what());
-		return e.err == EINVAL || e.err == ENOENT ? EXIT_USAGE : e.err == ENODEV ? EXIT_SOURCE : EXIT_REFUSED;
-	}
+	gpulens::VerifiedLimit verified = gpulens::verify_limit(gpu, limit);
 	run.environment = verified.environment;
 	fmt::print(stderr, "gpulens: {} is on TPCs {} of {}, in GPCs {}\n", run.program[0], ranges(verified.tpcs),
 		   verified.pci, ranges(verified.gpcs));
@@ -69,7 +62,7 @@ int show_ways(const Options &options)
 	try {
 		ways = gpulens::probe_ways(named_gpu(options));
 	} catch (const gpulens::Error &e) {
-		throw SourceError(e.what());
+		throw Error(Error::Source, e.what());
 	}
 	if (options.json) {
 		nlohmann::ordered_json list = nlohmann::ordered_json::array(), null;

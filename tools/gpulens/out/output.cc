@@ -9,6 +9,16 @@
 
 namespace tool {
 
+Exit exit_status(Error::Code code)
+{
+	switch (code) {
+	case Error::Source: return EXIT_SOURCE;
+	case Error::Input:
+	case Error::Absent: return EXIT_USAGE;
+	default: return EXIT_REFUSED;
+	}
+}
+
 std::string json_text(const nlohmann::ordered_json &document)
 {
 	return document.dump(1, '\t', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
@@ -29,7 +39,7 @@ void write_whole(const std::string &path, const std::string &bytes)
 {
 	if (path == "-") {
 		if (!print(bytes))
-			throw SourceError("standard output cannot be written");
+			throw Error(Error::Source, "standard output cannot be written");
 		return;
 	}
 	OutputFile file(path);

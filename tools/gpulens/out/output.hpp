@@ -5,7 +5,6 @@
 #include "lib/base/errors.hpp"
 #include "lib/source/table/sources.hpp"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -20,6 +19,9 @@ enum Exit {
 	EXIT_REFUSED = 4 // a request was refused or failed
 };
 
+// For main(), of an error that no command catches.
+Exit exit_status(Error::Code code);
+
 struct Options {
 	SourceOptions sources;
 	bool json = false;
@@ -28,21 +30,10 @@ struct Options {
 
 // A document with tabs and a newline; text of others that is no UTF-8 is replaced.
 std::string json_text(const nlohmann::ordered_json &document);
-// Runs what prints something; a file that makes no sense is a message and not a crash.
-template <typename Run> int with_user_files(Run run)
-{
-	try {
-		return run();
-	} catch (const BadInput &e) {
-		std::fprintf(stderr, "gpulens: %s\n", e.what());
-		return EXIT_USAGE;
-	}
-}
-
 // Writes all of text to standard output; false with a message on standard error where that fails.
 bool print(const std::string &text);
 // A file that is complete or not there under its name, with the mode of the one that it replaces; what is no regular file
-// (a device, a FIFO, a link) is written to and stays. "-" is standard output. Throws SourceError.
+// (a device, a FIFO, a link) is written to and stays. "-" is standard output. Throws Error.
 void write_whole(const std::string &path, const std::string &bytes);
 
 } // namespace tool

@@ -28,7 +28,7 @@ GpcMap read_map(const Options &options, const PlanOptions &plan_options, std::st
 		return {*plan_options.tpcs, {}};
 	std::vector<Gpu> gpus = load_gpus(options.sources);
 	if (gpus.size() != 1)
-		throw SourceError("a plan needs exactly one GPU: use -g X, or -i once");
+		throw Error(Error::Source, "a plan needs exactly one GPU: use -g X, or -i once");
 	title = gpus[0].title();
 	return gpc_map(gpus[0]);
 }
@@ -71,17 +71,15 @@ bool is_results_file(const std::string &name)
 
 int plan_command(const Options &options, const PlanOptions &plan_options)
 {
-	return with_user_files([&] {
-		std::string title, name = name_of_file(plan_options.file);
-		GpcMap map = read_map(options, plan_options, title);
-		Plan plan = make_plan(read_whole(plan_options.file), name, map, plan_options);
-		plan.gpu = title;
-		bool shown = print(options.json ? json_text(plan_json(plan))
-						: plan_text(plan, style_of_output(options.colour)));
-		for (const std::string &text : impossible_texts(plan))
-			std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
-		return shown && plan.allocation().fits ? EXIT_DONE : EXIT_PART;
-	});
+	std::string title, name = name_of_file(plan_options.file);
+	GpcMap map = read_map(options, plan_options, title);
+	Plan plan = make_plan(read_whole(plan_options.file), name, map, plan_options);
+	plan.gpu = title;
+	bool shown =
+		print(options.json ? json_text(plan_json(plan)) : plan_text(plan, style_of_output(options.colour)));
+	for (const std::string &text : impossible_texts(plan))
+		std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
+	return shown && plan.allocation().fits ? EXIT_DONE : EXIT_PART;
 }
 
 int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options)
@@ -100,26 +98,21 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 				     : "--least and --quantum allow no partition on that number of TPCs");
 		return EXIT_USAGE;
 	}
-	return with_user_files([&] {
-		Results results;
-		{
-			ProgressBar bar;
-			results = evaluate(e, [&](u64 done, u64 all) { bar.show(done, all); });
-		}
-		for (const std::string &file : evaluate_options.files)
-			write_whole(file, ends_with(file, ".csv") ? results_csv(results, evaluate_options.times)
-								  : curves_svg(results));
-		return print(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE
-												      : EXIT_PART;
-	});
+	Results results;
+	{
+		ProgressBar bar;
+		results = evaluate(e, [&](u64 done, u64 all) { bar.show(done, all); });
+	}
+	for (const std::string &file : evaluate_options.files)
+		write_whole(file, ends_with(file, ".csv") ? results_csv(results, evaluate_options.times)
+							  : curves_svg(results));
+	return print(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE : EXIT_PART;
 }
 
 int fit_command(const Options &options, const std::string &file)
 {
-	return with_user_files([&] {
-		std::vector<Fit> fits = fit_samples(read_whole(file), name_of_file(file));
-		return print(options.json ? json_text(fit_json(fits)) : fit_text(fits)) ? EXIT_DONE : EXIT_PART;
-	});
+	std::vector<Fit> fits = fit_samples(read_whole(file), name_of_file(file));
+	return print(options.json ? json_text(fit_json(fits)) : fit_text(fits)) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool::plan

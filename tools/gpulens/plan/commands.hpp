@@ -17,7 +17,7 @@ struct EvaluateOptions {
 };
 
 // Return the exit status: EXIT_DONE; EXIT_PART if output failed, or if a plan does not fit; EXIT_USAGE for a bad file
-// or option. Throw SourceError.
+// or option. Throw Error (Source).
 int plan_command(const Options &options, const PlanOptions &plan_options);
 int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options);
 int fit_command(const Options &options, const std::string &file);

@@ -46,7 +46,7 @@ struct Results {
 };
 
 // Runs an evaluation on all processors. Calls progress(done, all), in sets of tasks, about every 20 ms from the calling
-// thread. Throws BadInput if no set with these properties exists.
+// thread. Throws Error (Input) if no set with these properties exists.
 Results evaluate(const Evaluation &evaluation, const std::function<void(u64 done, u64 all)> &progress);
 
 // A line for each n and U. times: with the mean analysis time in us, which differs from run to run.

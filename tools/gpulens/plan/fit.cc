@@ -63,13 +63,14 @@ Columns parse_titles(const std::string &line, const std::string &where)
 				 : titles[i] == "conflict" ? &c.conflict
 							   : nullptr;
 		if (!column || *column != Columns::MISSING)
-			throw BadInput(fmt::format("{}: column \"{}\" is {}", where, titles[i],
-						   column ? "given twice" : "none of task, tpcs, time_us, conflict"));
+			throw Error(Error::Input,
+				    fmt::format("{}: column \"{}\" is {}", where, titles[i],
+						column ? "given twice" : "none of task, tpcs, time_us, conflict"));
 		*column = i;
 	}
 	for (auto [column, title] : {std::pair(c.task, "task"), {c.tpcs, "tpcs"}, {c.time_us, "time_us"}})
 		if (column == Columns::MISSING)
-			throw BadInput(fmt::format("{}: column \"{}\" is missing", where, title));
+			throw Error(Error::Input, fmt::format("{}: column \"{}\" is missing", where, title));
 	c.count = titles.size();
 	return c;
 }
@@ -91,14 +92,15 @@ void add_sample(std::vector<Measured> &all, const std::vector<std::string> &cell
 	std::string conflict = c.conflict == Columns::MISSING ? "0" : cells[c.conflict];
 
 	if (name.empty() || std::any_of(name.begin(), name.end(), [](char ch) { return ch <= ' ' || ch > '~'; }))
-		throw BadInput(where + ": task is empty, or not of printable ASCII without blanks");
+		throw Error(Error::Input, where + ": task is empty, or not of printable ASCII without blanks");
 	if (!tpcs || *tpcs < 1 || *tpcs > MAX_TPCS || *tpcs != std::floor(*tpcs))
-		throw BadInput(
-			fmt::format("{}: tpcs is \"{}\", not a number from 1 to {}", where, cells[c.tpcs], MAX_TPCS));
+		throw Error(Error::Input, fmt::format("{}: tpcs is \"{}\", not a number from 1 to {}", where,
+						      cells[c.tpcs], MAX_TPCS));
 	if (!us || !(*us > 0) || !(*us <= double(MAX_TIME_NS) / 1000))
-		throw BadInput(fmt::format("{}: time_us is \"{}\", not microseconds above 0", where, cells[c.time_us]));
+		throw Error(Error::Input,
+			    fmt::format("{}: time_us is \"{}\", not microseconds above 0", where, cells[c.time_us]));
 	if (conflict != "0" && conflict != "1")
-		throw BadInput(fmt::format("{}: conflict is \"{}\", not 0 or 1", where, conflict));
+		throw Error(Error::Input, fmt::format("{}: conflict is \"{}\", not 0 or 1", where, conflict));
 	auto measured = std::find_if(all.begin(), all.end(), [&](const Measured &m) { return m.name == name; });
 	if (measured == all.end())
 		measured = all.insert(all.end(), Measured{name, {}, {}});
@@ -123,12 +125,12 @@ std::vector<Measured> parse_samples(const std::string &csv, const std::string &n
 		}
 		std::vector<std::string> cells = split_line(line);
 		if (cells.size() != columns.count)
-			throw BadInput(fmt::format("{}: {} values, but there are {} columns", where, cells.size(),
-						   columns.count));
+			throw Error(Error::Input, fmt::format("{}: {} values, but there are {} columns", where,
+							      cells.size(), columns.count));
 		add_sample(all, cells, columns, where);
 	}
 	if (all.empty())
-		throw BadInput(name + ": no times");
+		throw Error(Error::Input, name + ": no times");
 	return all;
 }
 
@@ -199,8 +201,9 @@ Fit fit_task(const Measured &from, const std::string &file)
 
 	f.name = from.name;
 	if (from.alone.size() < 2)
-		throw BadInput(fmt::format("{}: task \"{}\": times alone for {} size{}; at least two sizes are needed",
-					   file, from.name, from.alone.size(), from.alone.size() == 1 ? "" : "s"));
+		throw Error(Error::Input,
+			    fmt::format("{}: task \"{}\": times alone for {} size{}; at least two sizes are needed",
+					file, from.name, from.alone.size(), from.alone.size() == 1 ? "" : "s"));
 	f.alone = fit_curve(from.alone);
 	f.largest = from.alone.rbegin()->first;
 	f.knee = find_knee(from.alone);

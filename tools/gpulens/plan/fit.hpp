@@ -39,7 +39,7 @@ struct Fit {
 };
 
 // Fits each task of a CSV file, in the order of their first lines. The first line has the titles task, tpcs, time_us
-// and, optionally, conflict (0 or 1), in any order. name: of the file, for messages. Throws BadInput with file, line
+// and, optionally, conflict (0 or 1), in any order. name: of the file, for messages. Throws Error (Input) with file, line
 // and item.
 std::vector<Fit> fit_samples(const std::string &csv, const std::string &name);
 

@@ -31,7 +31,8 @@ double draw_uniform(std::mt19937_64 &random)
 std::vector<double> uunifast_discard(std::mt19937_64 &random, u32 n, double total, double cap)
 {
 	if (cap > 0 && n * cap < total)
-		throw BadInput(
+		throw Error(
+			Error::Input,
 			fmt::format("{} tasks with a utilization of at most {} cannot have a total utilization of {}",
 				    n, cap, total));
 	for (u32 attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -48,8 +49,9 @@ std::vector<double> uunifast_discard(std::mt19937_64 &random, u32 n, double tota
 		if (u.size() == n && (cap <= 0 || *std::max_element(u.begin(), u.end()) <= cap))
 			return u;
 	}
-	throw BadInput(fmt::format(
-		"{} tasks with a utilization of at most {} hardly ever have a total utilization of {}", n, cap, total));
+	throw Error(Error::Input,
+		    fmt::format("{} tasks with a utilization of at most {} hardly ever have a total utilization of {}",
+				n, cap, total));
 }
 
 std::vector<Task> generate(std::mt19937_64 &random, const Generator &generator)

@@ -30,7 +30,7 @@ struct Generator {
 };
 
 // Returns n numbers with the sum total, uniformly distributed over all such vectors with no number above cap (0: no
-// limit). Throws BadInput if n * cap is less than total, or if 200,000 attempts failed.
+// limit). Throws Error (Input) if n * cap is less than total, or if 200,000 attempts failed.
 std::vector<double> uunifast_discard(std::mt19937_64 &random, u32 n, double total, double cap);
 
 std::vector<Task> generate(std::mt19937_64 &random, const Generator &generator);

@@ -68,11 +68,12 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 	plan.placing = options.placing;
 	plan.notes = notes_on(plan.file.tasks);
 	if (!plan.sizes.largest())
-		throw BadInput(fmt::format("{}: only {} of {} TPCs are not reserved, fewer than the smallest partition",
-					   name, plan.sizes.tpcs, map.tpcs));
+		throw Error(Error::Input,
+			    fmt::format("{}: only {} of {} TPCs are not reserved, fewer than the smallest partition",
+					name, plan.sizes.tpcs, map.tpcs));
 	if (options.exact && plan.file.tasks.size() > MAX_EXACT_TASKS)
-		throw BadInput(fmt::format("{}: {} tasks, but --exact supports at most {}", name,
-					   plan.file.tasks.size(), MAX_EXACT_TASKS));
+		throw Error(Error::Input, fmt::format("{}: {} tasks, but --exact supports at most {}", name,
+						      plan.file.tasks.size(), MAX_EXACT_TASKS));
 	plan.tried = try_heuristics(Problem(plan.file.tasks, plan.sizes, plan.test), options);
 	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
 	std::sort(partitions.begin(), partitions.end(),

@@ -43,7 +43,7 @@ struct Plan {
 	const Allocation &allocation() const { return tried.back().allocation; }
 };
 
-// text, name: contents and name of the task file. Throws BadInput.
+// text, name: contents and name of the task file. Throws Error (Input).
 Plan make_plan(const std::string &text, const std::string &name, const GpcMap &map, const PlanOptions &options);
 
 std::string plan_text(const Plan &plan, const Style &style);

@@ -20,20 +20,21 @@ TpcMask find_reserved(const std::vector<Reserved> &reserved, const GpcMap &map, 
 		for (u32 id : r.gpcs) {
 			const GpcTpcs *gpc = map.find(id);
 			if (map.gpcs.empty())
-				throw BadInput(fmt::format("{}: GPC {}: with --tpcs the TPCs of GPCs are not known",
-							   item, id));
+				throw Error(Error::Input,
+					    fmt::format("{}: GPC {}: with --tpcs the TPCs of GPCs are not known", item,
+							id));
 			if (!gpc)
-				throw BadInput(fmt::format("{}: there is no GPC {}; there are {}", item, id,
-							   fmt::join(map.gpc_numbers(), ", ")));
+				throw Error(Error::Input, fmt::format("{}: there is no GPC {}; there are {}", item, id,
+								      fmt::join(map.gpc_numbers(), ", ")));
 			tpcs.insert(tpcs.end(), gpc->tpcs.begin(), gpc->tpcs.end());
 		}
 		for (u32 t : tpcs) {
 			if (t >= map.tpcs)
-				throw BadInput(fmt::format("{}: there is no TPC {}; there are 0 to {}", item, t,
-							   map.tpcs - 1));
+				throw Error(Error::Input, fmt::format("{}: there is no TPC {}; there are 0 to {}", item,
+								      t, map.tpcs - 1));
 			if (owner[t])
-				throw BadInput(fmt::format("{}: TPC {} is reserved for \"{}\" already", item, t,
-							   owner[t]->name));
+				throw Error(Error::Input, fmt::format("{}: TPC {} is reserved for \"{}\" already", item,
+								      t, owner[t]->name));
 			owner[t] = &r;
 			taken.add(t);
 		}

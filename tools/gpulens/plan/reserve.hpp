@@ -9,8 +9,8 @@
 
 namespace tool::plan {
 
-// Returns the reserved TPCs. file: name of the task file, for messages. Throws BadInput if a GPC or TPC does not exist,
-// or a TPC is reserved twice.
+// Returns the reserved TPCs. file: name of the task file, for messages. Throws Error (Input) if a GPC or TPC does not
+// exist, or a TPC is reserved twice.
 TpcMask find_reserved(const std::vector<Reserved> &reserved, const GpcMap &map, const std::string &file);
 
 } // namespace tool::plan

@@ -20,7 +20,7 @@ struct TaskFile {
 	std::vector<Reserved> reserved;
 };
 
-// text, name: contents and name of the file. tpcs: length of the curves. Throws BadInput.
+// text, name: contents and name of the file. tpcs: length of the curves. Throws Error (Input).
 TaskFile parse_tasks(const std::string &text, const std::string &name, u32 tpcs);
 
 } // namespace tool::plan

@@ -37,7 +37,7 @@ void TopFeed::open()
 		stream_ = ModuleSource(proc_).samples(
 			{index_}, {.period_us = static_cast<u32>(period_ns_ / 1000), .runlists = runlists_});
 		no_samples_.clear();
-	} catch (const SourceError &e) {
+	} catch (const Error &e) {
 		stream_ = nullptr;
 		no_samples_ = e.what();
 	}
@@ -56,7 +56,7 @@ void TopFeed::drain()
 			model_.add_samples(bytes);
 			try_samples_ = true;
 		}
-	} catch (const SourceError &e) {
+	} catch (const Error &e) {
 		stream_ = nullptr;
 		model_.restart_samples();
 		no_samples_ = e.what();
@@ -67,7 +67,7 @@ bool TopFeed::refresh()
 {
 	try {
 		gpu_ = load_live(proc_, index_);
-	} catch (const SourceError &e) {
+	} catch (const Error &e) {
 		trouble_ = e.what();
 		// Reopen the samples when the GPU comes back.
 		stream_ = nullptr;

@@ -59,7 +59,7 @@ public:
 	}
 
 	void add_snapshot(const Gpu &gpu);
-	// Takes the next bytes of /proc/gpuX/samples. Throws SourceError.
+	// Takes the next bytes of /proc/gpuX/samples. Throws Error (Source).
 	void add_samples(std::string_view bytes);
 	// Forgets all samples, for a new sample stream or none.
 	void restart_samples();

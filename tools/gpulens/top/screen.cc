@@ -248,7 +248,7 @@ private:
 				message_ = "nothing was written: the TSG has changed or is gone";
 				return;
 			}
-		} catch (const SourceError &e) {
+		} catch (const Error &e) {
 			message_ = fmt::format("nothing was written: {}", e.what());
 			return;
 		}
@@ -334,7 +334,7 @@ private:
 
 		try {
 			gpus = proc_gpus(options_.sources.proc);
-		} catch (const SourceError &e) {
+		} catch (const Error &e) {
 			message_ = e.what();
 			return;
 		}

@@ -13,7 +13,7 @@ struct TopOptions {
 	u32 batch = 0;              // number of screens to print as text; 0: use the terminal
 };
 
-// Returns the exit status. Throws SourceError.
+// Returns the exit status. Throws Error (Source).
 int top(const Options &options, const TopOptions &top_options);
 
 } // namespace tool

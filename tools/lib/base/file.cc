@@ -82,7 +82,7 @@ std::string read_whole(const std::string &path)
 	std::string bytes;
 
 	if (int err = read_path(path, bytes))
-		throw SourceError(explain_file(err, path));
+		throw Error(Error::Source, explain_file(err, path));
 	return bytes;
 }
 

@@ -9,7 +9,7 @@ namespace tool {
 int read_path(const std::string &path, std::string &bytes);
 // What it is called in messages: "standard input" for "-".
 std::string name_of_file(const std::string &path);
-// The whole file, as read_path() has it. Throws SourceError.
+// The whole file, as read_path() has it. Throws Error.
 std::string read_whole(const std::string &path);
 // What an errno of that file means, and what one can do.
 std::string explain_file(int err, const std::string &path);

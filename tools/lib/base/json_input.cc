@@ -46,15 +46,16 @@ std::string shown(const json &value)
 json parse_json(const std::string &text, const std::string &name)
 {
 	if (depth_of(text) > DEEPEST)
-		throw BadInput(
-			fmt::format("{}: lists and objects in each other to a depth of more than {}", name, DEEPEST));
+		throw Error(Error::Input, fmt::format("{}: lists and objects in each other to a depth of more than {}",
+						      name, DEEPEST));
 	try {
 		return json::parse(text);
 	} catch (const json::exception &e) {
 		// "[json.exception.parse_error.101] parse error at line 3, column 5: ...", or of a number that is too large
 		std::string why = e.what();
 		size_t end = why.find("] ");
-		throw BadInput(name + ": not JSON: " + (end == std::string::npos ? why : why.substr(end + 2)));
+		throw Error(Error::Input,
+			    name + ": not JSON: " + (end == std::string::npos ? why : why.substr(end + 2)));
 	}
 }
 

@@ -14,7 +14,7 @@ namespace tool {
 
 // A value as a message repeats it: on one line, in ASCII, not long.
 std::string shown(const nlohmann::ordered_json &value);
-// All below throw BadInput. name: of the file.
+// All below throw Error. name: of the file.
 nlohmann::ordered_json parse_json(const std::string &text, const std::string &name);
 
 // An object of the file, which knows what it is called. The JSON must outlive it.
@@ -22,7 +22,7 @@ class Item {
 public:
 	Item(const nlohmann::ordered_json &object, std::string where);
 
-	[[noreturn]] void refuse(const std::string &why) const { throw BadInput(where_ + ": " + why); }
+	[[noreturn]] void refuse(const std::string &why) const { throw Error(Error::Input, where_ + ": " + why); }
 	const std::string &where() const { return where_; }
 	bool has(const char *key) const { return json_.contains(key); }
 	// No keys but these.

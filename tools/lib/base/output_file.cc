@@ -85,7 +85,7 @@ OutputFile::~OutputFile()
 
 void OutputFile::fail(int err) const
 {
-	throw SourceError(explain_file(err, path_ == "-" ? "standard output" : path_));
+	throw Error(Error::Source, explain_file(err, path_ == "-" ? "standard output" : path_));
 }
 
 void OutputFile::write(std::string_view bytes)

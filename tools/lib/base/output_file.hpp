@@ -10,7 +10,7 @@ namespace tool {
 // A regular file, or a new one, is written under another name beside it, which nobody can know before, and takes its
 // place in commit(), with the old one's mode and where allowed its owner; where the folder takes no other file, and where
 // the file is mounted by itself, it is written in place. Anything else (a device, a FIFO, a link, what another process substituted)
-// is written to. "-" is standard output. All but the destructor throw SourceError.
+// is written to. "-" is standard output. All but the destructor throw Error.
 class OutputFile {
 public:
 	explicit OutputFile(std::string path);

@@ -92,7 +92,7 @@ std::string refusal(const char *question, u32 status, const std::string &version
 const Attached &the_one(const std::vector<Attached> &there, unsigned place)
 {
 	if (place >= there.size())
-		throw SourceError(fmt::format("there is no GPU {}; the driver has {}", place, there.size()));
+		throw Error(Error::Source, fmt::format("there is no GPU {}; the driver has {}", place, there.size()));
 	return there[place];
 }
 
@@ -108,12 +108,12 @@ Client::Client() : fd_(::open(NODE, O_RDWR | O_CLOEXEC))
 
 	try {
 		if (err)
-			throw SourceError(node_error(err));
+			throw Error(Error::Source, node_error(err));
 		version_.assign(v.text, strnlen(v.text, sizeof(v.text)));
 		u32 status = alloc(0, NV01_ROOT_CLIENT, nullptr, 0, root_);
 		if (status != NV_OK)
-			throw SourceError(
-				fmt::format("{}: driver {} gives no client: {}", NODE, version_, status_name(status)));
+			throw Error(Error::Source, fmt::format("{}: driver {} gives no client: {}", NODE, version_,
+							       status_name(status)));
 	} catch (...) {
 		if (fd_ >= 0)
 			close(fd_);
@@ -137,7 +137,7 @@ u32 Client::alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object
 	int err = escape(fd_, NV_ESC_RM_ALLOC, a);
 
 	if (err)
-		throw SourceError(node_error(err));
+		throw Error(Error::Source, node_error(err));
 	object = a.object;
 	return a.status;
 }
@@ -148,7 +148,7 @@ u32 Client::control(u32 object, u32 cmd, void *params, u32 size)
 	int err = escape(fd_, NV_ESC_RM_CONTROL, c);
 
 	if (err)
-		throw SourceError(node_error(err));
+		throw Error(Error::Source, node_error(err));
 	return c.status;
 }
 
@@ -167,8 +167,8 @@ std::vector<Attached> Client::gpus()
 	u32 status = ask(ids);
 
 	if (status != NV_OK)
-		throw SourceError(fmt::format("{}: driver {} does not say which GPUs there are: {}", NODE, version_,
-					      status_name(status)));
+		throw Error(Error::Source, fmt::format("{}: driver {} does not say which GPUs there are: {}", NODE,
+						       version_, status_name(status)));
 	for (u32 id : ids.gpu_ids) {
 		if (id == AttachedIds::NONE)
 			break;

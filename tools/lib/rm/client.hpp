@@ -25,12 +25,12 @@ struct Attached {
 };
 
 // Why one GPU cannot be asked about, while others may be.
-struct GpuError : SourceError {
-	GpuError(int e, const std::string &why) : SourceError(why), err(e) {}
+struct GpuError : Error {
+	GpuError(int e, const std::string &why) : Error(Source, why), err(e) {}
 	int err; // positive errno
 };
 
-// Throws SourceError: there are not so many.
+// Throws Error: there are not so many.
 const Attached &the_one(const std::vector<Attached> &there, unsigned place);
 
 // A GPU as an object of the client's.
@@ -42,7 +42,7 @@ class Client {
 public:
 	// Is there such a driver? Says nothing about whether it answers.
 	static bool there();
-	// Throws SourceError: no driver, not allowed, no client to be had.
+	// Throws Error: no driver, not allowed, no client to be had.
 	Client();
 	~Client();
 	Client(const Client &) = delete;

@@ -121,7 +121,7 @@ std::vector<RunTsg> tsgs_of(u32 pid)
 	ssize_t got = read(file.fd(), text.data(), text.size());
 	try {
 		list = run_lines(std::string_view(text).substr(0, got < 0 ? 0 : static_cast<size_t>(got)), path);
-	} catch (const SourceError &) {
+	} catch (const Error &) {
 		// Something else's file: what it holds is nobody's business.
 	}
 	std::erase_if(list, [&](const RunTsg &one) { return one.pid != pid; });

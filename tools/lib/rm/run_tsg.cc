@@ -68,7 +68,8 @@ std::vector<RunTsg> run_lines(std::string_view text, const std::string &name)
 			RunTsg one = run_line(text.substr(at, end - at));
 			last[{one.pid, one.device, one.tsg, one.engine}] = one;
 		} catch (const std::exception &) {
-			throw SourceError(fmt::format("{}: line {}: not what gpulens run writes", name, number));
+			throw Error(Error::Source,
+				    fmt::format("{}: line {}: not what gpulens run writes", name, number));
 		}
 	}
 	list.reserve(last.size());

@@ -21,9 +21,9 @@ struct RunTsg {
 };
 
 // A line of JSON for each time that a TSG became another one; the last of each is taken. name: of the file, for messages.
-// Throws SourceError.
+// Throws Error.
 std::vector<RunTsg> run_lines(std::string_view text, const std::string &name);
-// Of a file that run wrote. Throws SourceError.
+// Of a file that run wrote. Throws Error.
 std::vector<RunTsg> run_tsgs(const std::string &file);
 
 } // namespace tool

@@ -22,7 +22,7 @@ public:
 	SampleStream &operator=(const SampleStream &) = delete;
 	virtual ~SampleStream() = default;
 
-	// What comes within that time, valid until the next call; empty: nothing. Throws SourceError, also when the GPU has
+	// What comes within that time, valid until the next call; empty: nothing. Throws Error, also when the GPU has
 	// gone.
 	virtual std::string_view read(std::chrono::milliseconds time) = 0;
 	// What only the end of a recording can say.
@@ -36,7 +36,7 @@ struct SampleOptions {
 	bool with_snapshot = false;  // it comes before the samples, as a recording needs it
 };
 
-// All functions throw SourceError.
+// All functions throw Error.
 class Source {
 public:
 	Source() = default;
@@ -52,7 +52,7 @@ public:
 	// Of one GPU: the one that is named, or the only one.
 	virtual std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &, const SampleOptions &) const
 	{
-		throw SourceError("a recorded GPU is of one instant: there are no samples of it");
+		throw Error(Error::Source, "a recorded GPU is of one instant: there are no samples of it");
 	}
 	// Do samples cover all engines, at a cost that allows to take them for days?
 	virtual bool samples_for_days() const { return false; }

@@ -224,7 +224,7 @@ bool TimelineBuilder::take_head()
 		std::memcpy(&snap, pending_.data(), sizeof(snap));
 		size_t bytes = GPULENS_RECORD_BYTES * (size_t{le32toh(snap.records)} + 1);
 		if (bytes > LARGEST_SNAPSHOT)
-			throw SourceError("its snapshot is larger than any GPU's");
+			throw Error(Error::Source, "its snapshot is larger than any GPU's");
 		if (pending_.size() < bytes)
 			return false;
 		timeline_.gpu = from_snapshot(std::string_view(pending_).substr(0, bytes), "recording");
@@ -234,9 +234,9 @@ bool TimelineBuilder::take_head()
 		return false;
 	std::memcpy(&h, pending_.data(), sizeof(h));
 	if (le32toh(h.magic) != GPULENS_SAMPLES_MAGIC)
-		throw SourceError("not a recording: samples begin with GPLT");
+		throw Error(Error::Source, "not a recording: samples begin with GPLT");
 	if (le16toh(h.sample_bytes) != sizeof(gpulens_sample) || le32toh(h.engines) >= GPULENS_SAMPLE_ALL)
-		throw SourceError("a recording of a newer layout");
+		throw Error(Error::Source, "a recording of a newer layout");
 	size_t bytes = sizeof(h) + size_t{le32toh(h.engines)} * GPULENS_RECORD_BYTES;
 	if (pending_.size() < bytes)
 		return false;
@@ -306,8 +306,8 @@ void TimelineBuilder::take_sample(const gpulens_sample &s)
 	if (s.engine == GPULENS_SAMPLE_ALL)
 		return take_dropped(s);
 	if (s.engine >= open_.size())
-		throw SourceError(
-			fmt::format("a sample is of engine {}, of which there are {}", s.engine, open_.size()));
+		throw Error(Error::Source,
+			    fmt::format("a sample is of engine {}, of which there are {}", s.engine, open_.size()));
 	if (!s.engine)
 		count_tick(time_ns);
 	timeline_.end_ns = std::max(timeline_.end_ns, time_ns);
@@ -451,7 +451,7 @@ std::vector<Track> TimelineBuilder::drain()
 Timeline TimelineBuilder::finish()
 {
 	if (!begun_)
-		throw SourceError("the recording is cut short: it ends before its first sample");
+		throw Error(Error::Source, "the recording is cut short: it ends before its first sample");
 	for (size_t i = 0; i < open_.size(); i++) {
 		open_[i].interval.continues = true;
 		close_interval(i, open_[i].last_ns);
@@ -468,8 +468,8 @@ Timeline timeline_of(std::string_view bytes, const std::string &source)
 	try {
 		b.feed(bytes);
 		return b.finish();
-	} catch (const SourceError &e) {
-		throw SourceError(source + ": " + e.what());
+	} catch (const Error &e) {
+		throw Error(Error::Source, source + ": " + e.what());
 	}
 }
 

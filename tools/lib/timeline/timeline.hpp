@@ -174,10 +174,10 @@ public:
 	// then be called.
 	explicit TimelineBuilder(std::shared_ptr<TimelineStore> store) : store_(std::move(store)) {}
 
-	// Takes the next bytes of a recording: an optional snapshot, then the samples. Throws SourceError for a bad
+	// Takes the next bytes of a recording: an optional snapshot, then the samples. Throws Error (Source) for a bad
 	// recording.
 	void feed(std::string_view bytes);
-	// Returns the timeline at the end of the recording. Throws SourceError if the recording ends within its header.
+	// Returns the timeline at the end of the recording. Throws Error (Source) if the recording ends within its header.
 	Timeline finish();
 	// Returns a copy of the timeline so far. Open intervals end at the last sample.
 	Timeline now() const;
@@ -220,7 +220,7 @@ private:
 	std::map<u64, u64> steps_;             // by time between ticks, us: how often
 };
 
-// Returns the timeline of a whole recording; source begins the message of an error. Throws SourceError.
+// Returns the timeline of a whole recording; source begins the message of an error. Throws Error (Source).
 Timeline timeline_of(std::string_view bytes, const std::string &source);
 
 } // namespace tool

@@ -139,7 +139,7 @@ TimelineStore::~TimelineStore()
 
 void TimelineStore::fail(int err) const
 {
-	throw SourceError(explain_file(err, folder_ + ": the timeline's temporary file"));
+	throw Error(Error::Source, explain_file(err, folder_ + ": the timeline's temporary file"));
 }
 
 // Falls back to /var/tmp, not to /tmp, which may be in memory.

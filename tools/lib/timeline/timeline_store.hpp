@@ -30,7 +30,7 @@ public:
 	~TimelineStore();
 
 	size_t block_items() const { return block_items_; }
-	// Writes and reads a block; T: Interval, SampleGap or DroppedTicks. Throws SourceError, e.g. for a full disk.
+	// Writes and reads a block; T: Interval, SampleGap or DroppedTicks. Throws Error (Source), e.g. for a full disk.
 	template <typename T> StoreBlock put(const std::vector<T> &items);
 	template <typename T> void get(const StoreBlock &block, std::vector<T> &items) const;
 

@@ -28,7 +28,7 @@ struct GpcMap {
 
 // Returns the map of a GPU. TPCs have the numbers of tpc_map (docs/proc.md) if the source reports them. NVIDIA's driver
 // does not: there, TPCs are numbered in the order of the %smid of their first SM, which is an assumption. Throws
-// SourceError if the GPU's GPCs are not known.
+// Error (Source) if the GPU's GPCs are not known.
 GpcMap gpc_map(const Gpu &gpu);
 
 // Returns the numbers of the GPCs that have a TPC in the mask, in the order of the map.

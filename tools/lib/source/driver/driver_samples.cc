@@ -49,9 +49,10 @@ DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunT
 	rm::ResidentChannel resident;
 	u32 status = client_.ask(subdevice_, resident);
 	if (status != rm::NV_OK && status != rm::NV_ERR_INVALID_CHANNEL)
-		throw SourceError(fmt::format("{}: driver {} does not say what is on the graphics engine: {}", rm::NODE,
-					      client_.version(),
-					      rm::refusal(rm::ResidentChannel::NAME, status, client_.version())));
+		throw Error(Error::Source,
+			    fmt::format("{}: driver {} does not say what is on the graphics engine: {}", rm::NODE,
+					client_.version(),
+					rm::refusal(rm::ResidentChannel::NAME, status, client_.version())));
 	// Those that gpulens run has begun are known without being told.
 	std::vector<RunTsg> all = tsgs;
 	for (const Process &p : rm::processes(client_, subdevice_, [](const char *, u32) {}))

@@ -17,7 +17,7 @@ namespace tool {
 class DriverSamples : public SampleStream {
 public:
 	// GPU: its place in PCI order. TSGs on the graphics engine, as far as they are known: their channels are samples of
-	// theirs. Throws SourceError.
+	// theirs. Throws Error.
 	DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs);
 
 	// For so long, or until there is a lot; the first bytes are those of a snapshot with the chip. A question takes

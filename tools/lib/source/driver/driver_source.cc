@@ -341,7 +341,7 @@ Gpu read_gpu(rm::Client &client, const rm::Attached &gpu)
 		read = Reader(client, gpu).read();
 	} catch (const rm::GpuError &e) {
 		read = closed_gpu(gpu, e.err, e.what());
-	} catch (const SourceError &e) {
+	} catch (const Error &e) {
 		read = closed_gpu(gpu, EIO, e.what());
 	}
 	read.index = static_cast<int>(gpu.place);
@@ -354,9 +354,9 @@ std::vector<rm::Attached> attached(rm::Client &client)
 	std::vector<rm::Attached> there = client.gpus();
 
 	if (there.empty())
-		throw SourceError(
-			fmt::format("{}: driver {} has no GPU in use now; while a program uses it there is one",
-				    rm::NODE, client.version()));
+		throw Error(Error::Source,
+			    fmt::format("{}: driver {} has no GPU in use now; while a program uses it there is one",
+					rm::NODE, client.version()));
 	return there;
 }
 
@@ -384,7 +384,7 @@ std::vector<Gpu> DriverSource::gpus(const std::vector<unsigned> &numbers) const
 		if (numbers.empty() || std::find(numbers.begin(), numbers.end(), one.place) != numbers.end())
 			list.push_back(read_gpu(client, one));
 	if (std::all_of(list.begin(), list.end(), [](const Gpu &gpu) { return gpu.closed; }))
-		throw SourceError(list[0].chip_failures[0].why());
+		throw Error(Error::Source, list[0].chip_failures[0].why());
 	return list;
 }
 
@@ -392,9 +392,10 @@ std::unique_ptr<SampleStream> DriverSource::samples(const std::vector<unsigned> 
 						    const SampleOptions &how) const
 {
 	if (numbers.size() > 1)
-		throw SourceError("one GPU at a time: say -g X");
+		throw Error(Error::Source, "one GPU at a time: say -g X");
 	if (std::any_of(how.runlists.begin(), how.runlists.end(), [](u32 id) { return id != 0; }))
-		throw SourceError("through the driver only the graphics engine can be sampled, which is on runlist 0");
+		throw Error(Error::Source,
+			    "through the driver only the graphics engine can be sampled, which is on runlist 0");
 	return std::make_unique<DriverSamples>(numbers.empty() ? 0 : numbers[0], how.period_us,
 					       how.tsgs.empty() ? std::vector<RunTsg>() : run_tsgs(how.tsgs));
 }
@@ -406,7 +407,7 @@ Gpu DriverSource::gpu_at(const std::string &pci)
 	for (const rm::Attached &one : client.gpus())
 		if (strcasecmp(one.pci.c_str(), pci.c_str()) == 0)
 			return Reader(client, one).read();
-	throw SourceError(fmt::format("NVIDIA's driver tells of no GPU at {}", pci));
+	throw Error(Error::Source, fmt::format("NVIDIA's driver tells of no GPU at {}", pci));
 }
 
 } // namespace tool

@@ -14,7 +14,7 @@ public:
 	// Of the graphics engine alone, GPU 0 where none is named. They begin with a snapshot always.
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
 					      const SampleOptions &how) const override;
-	// The GPU at that PCI address ("0000:01:00.0"); no other is opened. Throws SourceError.
+	// The GPU at that PCI address ("0000:01:00.0"); no other is opened. Throws Error.
 	static Gpu gpu_at(const std::string &pci);
 };
 

@@ -15,7 +15,7 @@ std::vector<Gpu> FileSource::gpus(const std::vector<unsigned> &numbers) const
 
 	for (unsigned x : numbers)
 		if (x)
-			throw SourceError(fmt::format("{}: there is no GPU {}; there are 1", file_, x));
+			throw Error(Error::Source, fmt::format("{}: there is no GPU {}; there are 1", file_, x));
 	return {gpu};
 }
 

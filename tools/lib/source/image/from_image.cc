@@ -222,8 +222,9 @@ Image image_of(const std::string &bytes, const std::string &name)
 	ImageResult r = parse_image(bytes);
 
 	if (!r.image)
-		throw SourceError(r.error.line ? fmt::format("{}: line {}: {}", name, r.error.line, r.error.text)
-					       : name + ": " + r.error.text);
+		throw Error(Error::Source, r.error.line
+						   ? fmt::format("{}: line {}: {}", name, r.error.line, r.error.text)
+						   : name + ": " + r.error.text);
 	return std::move(*r.image);
 }
 
@@ -232,7 +233,8 @@ Gpu from_bytes(const std::string &bytes, const std::string &name)
 	if (is_snapshot(bytes))
 		return snapshot_of(bytes, name);
 	if (bytes.empty())
-		throw SourceError(
+		throw Error(
+			Error::Source,
 			name + ": the file is empty; an image begins with \"gpulens-image 1\", a snapshot with GPLS");
 	return from_image(image_of(bytes, name), name);
 }

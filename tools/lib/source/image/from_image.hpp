@@ -8,11 +8,11 @@
 
 namespace tool {
 
-// An image from a file's bytes. Throws SourceError, which names the file and the line.
+// An image from a file's bytes. Throws Error, which names the file and the line.
 Image image_of(const std::string &bytes, const std::string &name);
 // A whole GPU decoded by the core from a recorded image. What could not be decoded is in its failures.
 Gpu from_image(const Image &image, const std::string &source);
-// Of a file with an image or a snapshot. Throws SourceError, which names the file.
+// Of a file with an image or a snapshot. Throws Error, which names the file.
 Gpu from_bytes(const std::string &bytes, const std::string &name);
 
 } // namespace tool

@@ -29,15 +29,15 @@ public:
 		std::string text = fmt::format("{}{}{}", how.period_us, list.empty() ? "" : " ", list);
 
 		if (fd_ < 0)
-			throw SourceError(explain(errno, path_, false));
+			throw Error(Error::Source, explain(errno, path_, false));
 		if (::write(fd_, text.data(), text.size()) < 0) {
 			int err = errno;
 			close(fd_);
-			throw SourceError(
-				err == ENOENT ? "there is no such runlist: " + list
-				: err == ERANGE
-					? fmt::format("every {} us cannot be sampled: 10 us to 1 s can", how.period_us)
-					: explain(err, path_, true));
+			throw Error(Error::Source,
+				    err == ENOENT   ? "there is no such runlist: " + list
+				    : err == ERANGE ? fmt::format("every {} us cannot be sampled: 10 us to 1 s can",
+								  how.period_us)
+						    : explain(err, path_, true));
 		}
 	}
 	~ModuleSamples() override { close(fd_); }
@@ -52,7 +52,7 @@ public:
 			poll(&p, 1, static_cast<int>(time.count()));
 		ssize_t n = ::read(fd_, buffer_.data(), buffer_.size());
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			throw SourceError(explain(errno, path_, false));
+			throw Error(Error::Source, explain(errno, path_, false));
 		return std::string_view(buffer_).substr(0, n < 0 ? 0 : static_cast<size_t>(n));
 	}
 
@@ -83,7 +83,7 @@ std::unique_ptr<SampleStream> ModuleSource::samples(const std::vector<unsigned> 
 						    const SampleOptions &how) const
 {
 	if (!how.tsgs.empty())
-		throw SourceError("--tsgs is for --source rm: the module sees TSGs by itself");
+		throw Error(Error::Source, "--tsgs is for --source rm: the module sees TSGs by itself");
 	std::string folder = fmt::format("{}/gpu{}/", proc_, only_gpu(proc_, numbers));
 
 	return std::make_unique<ModuleSamples>(folder + "samples",

@@ -95,8 +95,9 @@ std::string snapshot_path(const std::string &proc, unsigned index)
 		return path;
 	std::vector<unsigned> there = proc_gpus(proc);
 	if (std::find(there.begin(), there.end(), index) != there.end())
-		throw SourceError(path + ": it is not there; the module is of another version than this gpulens");
-	throw SourceError(fmt::format("there is no GPU {}; there is {}", index, fmt::join(there, ", ")));
+		throw Error(Error::Source,
+			    path + ": it is not there; the module is of another version than this gpulens");
+	throw Error(Error::Source, fmt::format("there is no GPU {}; there is {}", index, fmt::join(there, ", ")));
 }
 
 // Its topology, which every user may read. One sentence says of all runlists why they are not known.
@@ -151,7 +152,7 @@ std::string read_proc(const std::string &path)
 	std::string bytes;
 
 	if (int err = read_path(path, bytes))
-		throw SourceError(explain(err, path, false));
+		throw Error(Error::Source, explain(err, path, false));
 	return bytes;
 }
 
@@ -162,11 +163,12 @@ std::vector<unsigned> proc_gpus(const std::string &proc)
 	if (!found.empty())
 		return found;
 	if (module_loaded())
-		throw SourceError(
-			"the module is loaded and has found no GPU that it knows; dmesg | grep gpulens says more");
-	throw SourceError("no " + proc +
-			  "/gpu*: the module is not loaded: sudo modprobe gpulens (or name a recorded GPU: "
-			  "gpulens -i FILE)");
+		throw Error(Error::Source,
+			    "the module is loaded and has found no GPU that it knows; dmesg | grep gpulens says more");
+	throw Error(Error::Source,
+		    "no " + proc +
+			    "/gpu*: the module is not loaded: sudo modprobe gpulens (or name a recorded GPU: "
+			    "gpulens -i FILE)");
 }
 
 unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named)
@@ -175,7 +177,8 @@ unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named)
 		return named[0];
 	std::vector<unsigned> there = proc_gpus(proc);
 	if (!named.empty() || there.size() > 1)
-		throw SourceError(fmt::format("one GPU at a time: say -g X; there is {}", fmt::join(there, ", ")));
+		throw Error(Error::Source,
+			    fmt::format("one GPU at a time: say -g X; there is {}", fmt::join(there, ", ")));
 	return there[0];
 }
 
@@ -195,7 +198,7 @@ Gpu load_permitted(const std::string &proc, unsigned index)
 	if (err == EPERM || (err == EACCES && std::filesystem::exists(fmt::format("{}/gpu{}/topology", proc, index))))
 		return load_topology(proc, index);
 	if (err)
-		throw SourceError(explain(err, path, false));
+		throw Error(Error::Source, explain(err, path, false));
 	return from_bytes(bytes, path);
 }
 

@@ -108,8 +108,8 @@ private:
 	static void check_room(size_t have, size_t most, const char *what)
 	{
 		if (have >= most)
-			throw SourceError(
-				fmt::format("the snapshot has more than {} {}, which no GPU has", most, what));
+			throw Error(Error::Source,
+				    fmt::format("the snapshot has more than {} {}, which no GPU has", most, what));
 	}
 
 	void engine(const gpulens_engine &r)
@@ -124,8 +124,8 @@ private:
 		EngineNow now;
 
 		if (i >= gpu_.engines.size())
-			throw SourceError(
-				fmt::format("the snapshot says what is on engine {}, which it does not have", i));
+			throw Error(Error::Source,
+				    fmt::format("the snapshot says what is on engine {}, which it does not have", i));
 		now.err = -r.error;
 		if (!now.err) {
 			now.state = r.kind <= GPULENS_SAMPLE_SWITCH ? static_cast<lens_engine_state>(r.kind)
@@ -164,7 +164,7 @@ private:
 	void tsg(const gpulens_tsg &r)
 	{
 		if (gpu_.runlists.empty())
-			throw SourceError("a TSG comes before any runlist");
+			throw Error(Error::Source, "a TSG comes before any runlist");
 		gpu_.runlists.back().tsgs.push_back({.id = le16toh(r.id),
 						     .scale = r.timeslice_scale,
 						     .timeout = r.timeslice_timeout,
@@ -203,7 +203,7 @@ private:
 		Channel c;
 
 		if (gpu_.runlists.empty())
-			throw SourceError("a channel comes before any runlist");
+			throw Error(Error::Source, "a channel comes before any runlist");
 		Runlist &rl = gpu_.runlists.back();
 		c.id = le16toh(r.id);
 		c.runlist = rl.id;
@@ -230,9 +230,9 @@ private:
 	{
 		check_room(gpu_.gpcs.size(), LENS_MAX_GPCS, "GPCs");
 		if (le16toh(r.tpcs) > TPCS_OF_GPC || le16toh(r.first_tpc) >= LENS_MAX_GPCS * TPCS_OF_GPC)
-			throw SourceError(
-				fmt::format("the snapshot has {} TPCs from TPC {} on in GPC {}, which no GPU has",
-					    le16toh(r.tpcs), le16toh(r.first_tpc), le16toh(r.id)));
+			throw Error(Error::Source,
+				    fmt::format("the snapshot has {} TPCs from TPC {} on in GPC {}, which no GPU has",
+						le16toh(r.tpcs), le16toh(r.first_tpc), le16toh(r.id)));
 		gpu_.gpcs.push_back({.id = le16toh(r.id),
 				     .tpc_mask = le32toh(r.tpc_mask),
 				     .tpcs = le16toh(r.tpcs),
@@ -242,7 +242,7 @@ private:
 	void pce(const gpulens_pce &r)
 	{
 		if (le16toh(r.id) >= LENS_MAX_PCES)
-			throw SourceError(fmt::format("PCE {} is beyond what chips have", le16toh(r.id)));
+			throw Error(Error::Source, fmt::format("PCE {} is beyond what chips have", le16toh(r.id)));
 		gpu_.lce_for_pce[le16toh(r.id)] = id_of_record(r.lce);
 	}
 
@@ -251,7 +251,8 @@ private:
 		size_t id = le16toh(r.id);
 
 		if (id >= LENS_MAX_GRCES)
-			throw SourceError(fmt::format("graphics copy engine {} is beyond what chips have", id));
+			throw Error(Error::Source,
+				    fmt::format("graphics copy engine {} is beyond what chips have", id));
 		if (gpu_.shared_lce.size() <= id)
 			gpu_.shared_lce.resize(id + 1, LENS_NONE);
 		gpu_.shared_lce[id] = id_of_record(r.shared_lce);
@@ -267,17 +268,18 @@ gpulens_header header_of(std::string_view bytes)
 	gpulens_header h;
 
 	if (bytes.size() < sizeof(h))
-		throw SourceError(
-			fmt::format("{} bytes are no snapshot: its header alone has {}", bytes.size(), sizeof(h)));
+		throw Error(Error::Source,
+			    fmt::format("{} bytes are no snapshot: its header alone has {}", bytes.size(), sizeof(h)));
 	std::memcpy(&h, bytes.data(), sizeof(h));
 	if (le32toh(h.magic) != GPULENS_MAGIC)
-		throw SourceError("not a snapshot: it does not begin with GPLS");
+		throw Error(Error::Source, "not a snapshot: it does not begin with GPLS");
 	if (le16toh(h.record_bytes) != GPULENS_RECORD_BYTES)
-		throw SourceError(
-			fmt::format("a snapshot of a newer layout: records of {} bytes", le16toh(h.record_bytes)));
+		throw Error(Error::Source,
+			    fmt::format("a snapshot of a newer layout: records of {} bytes", le16toh(h.record_bytes)));
 	size_t want = GPULENS_RECORD_BYTES * (size_t{le32toh(h.records)} + 1);
 	if (bytes.size() < want)
-		throw SourceError(fmt::format("the snapshot is cut short: {} of {} bytes", bytes.size(), want));
+		throw Error(Error::Source,
+			    fmt::format("the snapshot is cut short: {} of {} bytes", bytes.size(), want));
 	return h;
 }
 
@@ -322,7 +324,7 @@ Gpu from_snapshot(std::string_view bytes, const std::string &source)
 	for (size_t i = 1; i <= le32toh(h.records); i++)
 		reader.record(bytes.data() + i * GPULENS_RECORD_BYTES);
 	if (gpu.chip.name.empty())
-		throw SourceError("the snapshot names no chip");
+		throw Error(Error::Source, "the snapshot names no chip");
 	return gpu;
 }
 
@@ -335,8 +337,8 @@ Gpu snapshot_of(std::string_view bytes, const std::string &source)
 {
 	try {
 		return from_snapshot(bytes, source);
-	} catch (const SourceError &e) {
-		throw SourceError(source + ": " + e.what());
+	} catch (const Error &e) {
+		throw Error(Error::Source, source + ": " + e.what());
 	}
 }
 

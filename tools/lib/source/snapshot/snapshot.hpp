@@ -13,7 +13,7 @@ namespace tool {
 
 // Does it begin as a snapshot?
 bool is_snapshot(std::string_view bytes);
-// Throws SourceError: not one, cut short, of a newer layout.
+// Throws Error: not one, cut short, of a newer layout.
 Gpu from_snapshot(std::string_view bytes, const std::string &source);
 // The same, with the source's name before what is wrong.
 Gpu snapshot_of(std::string_view bytes, const std::string &source);

@@ -30,7 +30,7 @@ std::string sources_help();
 
 // The source of this machine's GPUs. Asks none of them.
 std::unique_ptr<Source> machine_source(const SourceOptions &options);
-// The GPUs of all files and, when there are none or GPUs are named, of machine_source(). Never empty. Throws SourceError.
+// The GPUs of all files and, when there are none or GPUs are named, of machine_source(). Never empty. Throws Error.
 std::vector<Gpu> load_gpus(const SourceOptions &options);
 
 } // namespace tool
