@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases clean configure
+.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -108,6 +108,9 @@ deb: ## build/deb/*.deb, Debian packages of the tool, of libgpulens-partition an
 
 test-deb: ## packages and make install, in throwaway root folders of Debian 12 and 13; wants root and debootstrap
 	scripts/test-deb
+
+test-systemd: ## the exporter's unit under the systemd of Debian 12 and 13; wants root and debootstrap
+	scripts/test-systemd
 
 test-releases: ## the demo and every test on a fresh Debian 12 and 13, in root folders of these; wants root and debootstrap
 	scripts/test-releases

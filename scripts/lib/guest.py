@@ -171,8 +171,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
 
     def __init__(self, gpus: Iterable[Gpu], *, smp: int = 2, mem: int = 384,  # pylint: disable=too-many-arguments
                  modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", iommu: bool = False,
-                 programs: Sequence[pathlib.Path] = (), limit: float = 900, boot_limit: float = BOOT_LIMIT,
-                 shell: bool = False,
+                 programs: Sequence[pathlib.Path] = (), archive: bytes = b"", limit: float = 900,
+                 boot_limit: float = BOOT_LIMIT, shell: bool = False,
                  say: Callable[[str], None] = lambda _: None) -> None:
         self._gpus = list(gpus)
         self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
@@ -187,7 +187,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                      **{name: paths.module(name, "kmod-tests")
                         for name in ("faulty", "rival", "rival_driver", "sleeper", "sysram", "tegra")}}
             modules = {name: path for name, path in known.items() if path.exists()}
-        self._modules, self._programs = dict(modules), programs
+        self._modules, self._programs, self._archive = dict(modules), programs, archive
         self.run_dir = self._new_run_dir()
         self.emu: list[Emulator] = []
         self.boot_seconds = 0.0
@@ -263,7 +263,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     def _start(self) -> None:
         began = time.monotonic()
         self.run_dir.mkdir(parents=True)
-        initramfs.build(self.run_dir / "initramfs.cpio", self._modules, self._programs)
+        initramfs.build(self.run_dir / "initramfs.cpio", self._modules, self._programs, self._archive)
         profiles = [_file(gpu.profile, paths.PROFILES) for gpu in self._gpus]
         if not self._iommu:
             profiles = machine.fit_bars(profiles, self.run_dir)

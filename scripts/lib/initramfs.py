@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from . import paths
 
@@ -53,6 +53,22 @@ class Cpio:
         """Adds a character device node."""
         self.directory(str(pathlib.PurePosixPath(name).parent))
         self._add(name, stat.S_IFCHR | 0o600, b"", (major, minor))
+
+    def tree(self, root: pathlib.Path, name: str, left_out: Container[str]) -> None:
+        """Adds the files, folders and links of a folder with their modes, all owned by root, but for paths in it that
+        are left out. Files with several names become several files."""
+        for path in sorted(root.iterdir()):
+            inner = f"{name}/{path.name}"
+            mode = path.lstat().st_mode
+            if inner.partition("/")[2] in left_out:
+                continue
+            if stat.S_ISLNK(mode):
+                self.symlink(inner, str(path.readlink()))
+            elif stat.S_ISDIR(mode):
+                self.directory(inner, stat.S_IMODE(mode))
+                self.tree(path, inner, left_out)
+            elif stat.S_ISREG(mode):
+                self.file(inner, path.read_bytes(), stat.S_IMODE(mode))
 
     def finish(self) -> bytes:
         """The whole archive."""
@@ -111,7 +127,7 @@ def build_helpers() -> list[pathlib.Path]:
     return built
 
 
-def _libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:
+def libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:
     """What a program of this machine loads, where it looks for it: the loader by its own path, the others in /lib."""
     found = {}
     for line in subprocess.run(["ldd", str(program)], check=True, capture_output=True, text=True).stdout.splitlines():
@@ -123,8 +139,10 @@ def _libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:
     return found
 
 
-def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: Iterable[pathlib.Path] = ()) -> None:
-    """Writes the initramfs. modules: name in the guest -> .ko file; programs: of this machine, for /bin."""
+def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: Iterable[pathlib.Path] = (),
+          more: bytes = b"") -> None:
+    """Writes the initramfs. modules: name in the guest -> .ko file; programs: of this machine, for /bin; more: a second
+    archive, which the kernel unpacks over the first."""
     cpio = Cpio()
     for name in ("proc", "sys", "dev", "tmp", "root", "etc", "modules/boot", "selftests"):
         cpio.directory(name)
@@ -156,7 +174,7 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: I
     needed: dict[str, pathlib.Path] = {}
     for path in programs:
         cpio.file(f"bin/{path.name}", path.read_bytes(), 0o755)
-        needed.update(_libraries(path))
+        needed.update(libraries(path))
     for name, path in needed.items():
         cpio.file(name, path.read_bytes(), 0o755)
-    target.write_bytes(cpio.finish())
+    target.write_bytes(cpio.finish() + more)
