@@ -11,6 +11,8 @@
 #include "../include/hw/drf.h"
 #include "../include/hw/ptop.h"
 
+/* -- access.c -- */
+
 /*
  * Longest wait for the GPU to act on a request. nvgpu gives a preempt 3 s
  * before it resets the engine; one second is long for a context save and
@@ -76,15 +78,17 @@ int lens_request_regs(const struct lens_request *r, struct lens_runlist_regs *re
 int lens_ptop_v1_read(struct lens_gpu *gpu);
 int lens_ptop_v2_read(struct lens_gpu *gpu);
 int lens_ptop_v2_read_two_dies(struct lens_gpu *gpu);
-void lens_sort_engines(struct lens_topology *t);
-struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id);
 
 /* gpc.c, ce.c */
 int lens_read_gpcs(struct lens_gpu *gpu);
 int lens_read_copy_engines(struct lens_gpu *gpu);
 
-/* gpu.c */
+/* topology.c */
+void lens_sort_engines(struct lens_topology *t);
+struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id);
 u32 lens_runlist_limit(const struct lens_gpu *gpu);	/* runlist ids are below this */
+
+/* fb.c */
 int lens_memory_bytes_gp102(struct lens_gpu *gpu, u64 *bytes);
 int lens_memory_bytes_ga102(struct lens_gpu *gpu, u64 *bytes);
 

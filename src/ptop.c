@@ -53,24 +53,6 @@ static void keep_engine(struct lens_gpu *gpu, const struct lens_engine *e)
 		t->devices_err = -ENOSPC;
 }
 
-/* Runlists are kept by id; asking twice for one gives the same. NULL: no room. */
-struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id)
-{
-	u32 i, j;
-
-	for (i = 0; i < t->n_runlists && t->runlists[i].id < id; i++)
-		;
-	if (i < t->n_runlists && t->runlists[i].id == id)
-		return &t->runlists[i];
-	if (t->n_runlists == LENS_MAX_RUNLISTS)
-		return NULL;
-	for (j = t->n_runlists++; j > i; j--)
-		t->runlists[j] = t->runlists[j - 1];
-	memset(&t->runlists[i], 0, sizeof(t->runlists[i]));
-	t->runlists[i].id = id;
-	return &t->runlists[i];
-}
-
 static void decode_v1_row(u32 row, struct lens_engine *e, bool *typed)
 {
 	switch (DRF_VAL(NV_PTOP_DEVICE_INFO_ENTRY, row)) {
@@ -230,23 +212,4 @@ int lens_ptop_v2_read_two_dies(struct lens_gpu *gpu)
 	if (err == -ENODEV)
 		return err;
 	return gpu->topo.n_engines ? 0 : gpu->topo.devices_err;
-}
-
-/* Runlist first, then type and instance; devices without a runlist last. */
-static u64 sort_key(const struct lens_engine *e)
-{
-	return (u64)(u16)e->runlist << 48 | (u64)e->type << 16 | e->inst;
-}
-
-void lens_sort_engines(struct lens_topology *t)
-{
-	struct lens_engine tmp;
-	u32 i, j;
-
-	for (i = 1; i < t->n_engines; i++) {
-		tmp = t->engines[i];
-		for (j = i; j && sort_key(&t->engines[j - 1]) > sort_key(&tmp); j--)
-			t->engines[j] = t->engines[j - 1];
-		t->engines[j] = tmp;
-	}
 }

@@ -149,6 +149,31 @@ struct lens_gpu {
 	u64 scratch[LENS_SCRATCH_WORDS];
 };
 
+/* -- access.c: checked reads -- */
+
+/**
+ * lens_rd32() - read a register and check what was read
+ * @gpu:	GPU
+ * @off:	BAR0 offset
+ * @val:	filled, also after an error
+ *
+ * Context: as rd32() of struct lens_io_ops; inside of a stop of the machine too.
+ *
+ * Return: 0; -EIO, a bad-read code, or all ones while PMC_BOOT_0 answers; -ENODEV, both read
+ * as all ones.
+ */
+int lens_rd32(struct lens_gpu *gpu, u32 off, u32 *val);
+
+/**
+ * lens_is_bad_read() - is a word a code of a failed read?
+ * @val:	word that was read
+ *
+ * These are the error words of the priv ring (0xbadf....) and of Host (0xbad0....). Pure.
+ *
+ * Return: true if it is one of these.
+ */
+bool lens_is_bad_read(u32 val);
+
 /* -- gpu.c: from a mapped BAR0 to a known GPU -- */
 
 /**
@@ -186,6 +211,8 @@ int lens_gpu_read_topology(struct lens_gpu *gpu);
  */
 int lens_gpu_memory(struct lens_gpu *gpu, u64 *bytes);
 
+/* -- topology.c: finding in the tables -- */
+
 /**
  * lens_gpu_has_host() - can runlists be read and controlled?
  * @gpu:	GPU, identified
@@ -207,30 +234,7 @@ bool lens_gpu_has_host(const struct lens_gpu *gpu);
  */
 const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id);
 
-/**
- * lens_rd32() - read a register and check what was read
- * @gpu:	GPU
- * @off:	BAR0 offset
- * @val:	filled, also after an error
- *
- * Context: as rd32() of struct lens_io_ops; inside of a stop of the machine too.
- *
- * Return: 0; -EIO, a bad-read code, or all ones while PMC_BOOT_0 answers; -ENODEV, both read
- * as all ones.
- */
-int lens_rd32(struct lens_gpu *gpu, u32 off, u32 *val);
-
-/**
- * lens_is_bad_read() - is a word a code of a failed read?
- * @val:	word that was read
- *
- * Bad-read codes: registers.md a.4 (NV_PRIV_RING error words 0xbadf...., 0xbad0....). Pure.
- *
- * Return: true if it is one of these.
- */
-bool lens_is_bad_read(u32 val);
-
-/* -- names.c: engines as the tables of RTAS'24 name them -- */
+/* -- engine.c: status and names of engines -- */
 #define LENS_ENGINE_NAME 48
 
 /**

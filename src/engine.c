@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Engines by the names that Tables II to IV of RTAS'24 give them.
+ * One engine: its status, and its name as in Tables II to IV of RTAS'24.
  * Numbers of types: open-gpu-doc turing/tu104/dev_top.ref.txt and hw/ptop.h.
  */
 #include "core.h"
@@ -127,4 +127,32 @@ void lens_engine_name(const struct lens_gpu *gpu, const struct lens_engine *e, c
 	p = put_number(p, end, inst);
 out:
 	*p = 0;
+}
+
+u32 lens_engine_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2])
+{
+	return lens_gpu_has_host(gpu) ? gpu->chip->host->engine_regs(e, reg) : 0;
+}
+
+int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
+		     struct lens_engine_status *s)
+{
+	u32 reg[2], w[2] = { }, n = lens_engine_regs(gpu, e, reg);
+	int err;
+
+	if (!n)
+		return -EOPNOTSUPP;
+	err = lens_rd32(gpu, reg[0], &w[0]);
+	if (err)
+		return err;
+	/* The second one only says which channel; without it that is unknown. */
+	if (n > 1) {
+		err = lens_rd32(gpu, reg[1], &w[1]);
+		if (err == -ENODEV)
+			return err;
+		if (err)
+			w[1] = 0;
+	}
+	gpu->chip->host->decode_engine(w, s);
+	return 0;
 }
