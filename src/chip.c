@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which generations there are, by age. What they are is in chip/.
+ * The table of generations, and finding the generation of a chip. Each
+ * generation's row is in chip/.
  */
 #include "core.h"
 
-static const struct lens_chip *const chips[] = {
+const struct lens_chip *const lens_chips[] = {
 	&lens_chip_gk10x,
 	&lens_chip_gm10x,
 	&lens_chip_gm20x,
@@ -18,9 +19,10 @@ static const struct lens_chip *const chips[] = {
 	&lens_chip_ad10x,
 	&lens_chip_gb10x,
 	&lens_chip_gb20x,
+	NULL
 };
 
-static const struct lens_chip_id unknown;
+static const struct lens_chip_id unknown_id;
 
 bool lens_chip_is_same(u32 was, u32 now)
 {
@@ -31,22 +33,22 @@ bool lens_chip_is_same(u32 was, u32 now)
 const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known)
 {
 	const struct lens_chip *family = NULL;
+	const struct lens_chip *const *chip;
 	const struct lens_chip_id *c;
-	u32 i;
 
 	*known = true;
-	for (i = 0; i < LENS_ARRAY_SIZE(chips); i++) {
-		for (c = chips[i]->ids; c->id; c++) {
+	for (chip = lens_chips; *chip; chip++) {
+		for (c = (*chip)->ids; c->id; c++) {
 			if (c->id == id) {
 				*row = c;
-				return chips[i];
+				return *chip;
 			}
 			/* The newest generation of that architecture. */
 			if (c->id >> 4 == id >> 4)
-				family = chips[i];
+				family = *chip;
 		}
 	}
-	*row = &unknown;
+	*row = &unknown_id;
 	*known = false;
 	return family;
 }

@@ -109,6 +109,7 @@ bool lens_runlist_same(const struct lens_runlist_regs *a, const struct lens_runl
 /* host_pfifo.c, host_rlram.c */
 extern const struct lens_host_ops lens_host_pfifo;		/* Kepler .. Pascal */
 extern const struct lens_host_ops lens_host_pfifo_gv100;	/* Volta */
+extern const struct lens_host_ops lens_host_pfifo_tu102;	/* Turing, chip/tu10x.c */
 extern const struct lens_host_ops lens_host_rlram;
 int lens_pfifo_read_runlists(struct lens_gpu *gpu);
 int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,

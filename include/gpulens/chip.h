@@ -2,10 +2,9 @@
 /*
  * What differs between chip generations, as constant data.
  *
- * One struct lens_chip per generation, in src/chip/<generation>.c, listed once
- * in src/chip.c. To add one: that file, its line in the table and its line in
- * Kbuild and CMakeLists.txt; docs/add-a-chip.md shows it. No other file may
- * compare a chip id.
+ * One struct lens_chip per generation, in src/chip/<generation>.c. To add one: that file, its
+ * line in the table of src/chip.c, its declaration below and its line in Kbuild;
+ * docs/add-a-chip.md shows it. No other file may compare a chip id.
  */
 #ifndef _GPULENS_CHIP_H_
 #define _GPULENS_CHIP_H_
@@ -251,7 +250,8 @@ const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, 
  */
 const char *lens_chip_assumed(const struct lens_chip *chip, const struct lens_chip_id *id);
 
-/* The generations, src/chip/<generation>.c. */
+/* The generations, src/chip/<generation>.c; and all of them by age, ended by NULL. */
+extern const struct lens_chip *const lens_chips[];
 extern const struct lens_chip lens_chip_gk10x;
 extern const struct lens_chip lens_chip_gm10x;
 extern const struct lens_chip lens_chip_gm20x;

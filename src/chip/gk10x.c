@@ -14,9 +14,7 @@
  * (chip ids, but GK210's: BOOT_0 0x0f22d0a1 of a Tesla K80; no driver names it);
  * page tables: open-gpu-kernel-modules maxwell/gm107/dev_mmu.h.
  */
-#include "../core.h"
-#include "../../include/hw/bus.h"
-#include "../../include/hw/ram.h"
+#include "rows.h"
 
 static const struct lens_chip_id gk10x_ids[] = {
 	{ 0xe4, "GK104" },
@@ -32,21 +30,8 @@ static const struct lens_chip_id gk10x_ids[] = {
 };
 
 const struct lens_chip lens_chip_gk10x = {
+	LENS_CHIP_GK10X,
 	.name = "GK10x",
 	.arch = "Kepler",
 	.ids = gk10x_ids,
-	.entry_words = NV_RAMRL_LEGACY_ENTRY_SIZE / 4,
-	.bare_channels = true,
-	.tsg_length_max = NV_RAMRL_LEGACY_ENTRY_TSG_LENGTH_MAX,
-	.tsgs = 4096,		/* id 11:0 of a runlist entry */
-	.runlists = 7,		/* PLAYLIST_RD of gf100_pfifo.xml */
-	.channels = 4096,	/* gk104_fifo_new */
-	.pbdmas = 3,		/* SUBFIFO_ENG_MASK of gf100_pfifo.xml */
-	.host = &lens_host_pfifo,
-	.read_devices = lens_ptop_v1_read,
-	.engines = LENS_PTOP_V1_DEVICES,
-	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
-	.mmu = lens_mmu_select_gk104,
-	.bar_block = lens_bar_block_pbus,
-	.ctxsw = LENS_CTXSW_UNPUBLISHED,
 };

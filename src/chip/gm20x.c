@@ -10,10 +10,7 @@
  * hw_fuse_gm20b.h, hw_top_gm20b.h, hw_ctxsw_prog_gm20b.h; nouveau
  * engine/fifo/gm200.c; chip ids: open-gpu-kernel-modules nv_arch.h.
  */
-#include "../core.h"
-#include "../../include/hw/bus.h"
-#include "../../include/hw/fuse.h"
-#include "../../include/hw/ram.h"
+#include "rows.h"
 
 static const struct lens_chip_id gm20x_ids[] = {
 	{ 0x120, "GM200" },
@@ -26,24 +23,9 @@ static const struct lens_chip_id gm20x_ids[] = {
 };
 
 const struct lens_chip lens_chip_gm20x = {
+	LENS_CHIP_GM20X,
 	.name = "GM20x",
 	.arch = "Maxwell",
 	.ids = gm20x_ids,
-	.entry_words = NV_RAMRL_LEGACY_ENTRY_SIZE / 4,
-	.bare_channels = true,
-	.tsg_length_max = NV_RAMRL_LEGACY_ENTRY_TSG_LENGTH_MAX,
-	.tsgs = 4096,		/* id 11:0 of a runlist entry */
-	.runlists = 16,		/* RUNLIST_ENUM 24:21 of the device table; unpublished */
-	.channels = 4096,	/* gm200_fifo_chid_nr: CFG1 */
-	.has_cfg = true,
-	.host = &lens_host_pfifo,
-	.read_devices = lens_ptop_v1_read,
-	.engines = LENS_PTOP_V1_DEVICES,
-	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
-	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),
-	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
-	.mmu = lens_mmu_select_gm200,
-	.bar_block = lens_bar_block_pbus,
-	.ctxsw = LENS_CTXSW_UNPUBLISHED,
 	.assumed = "number of runlists, fuses of GM200 .. GM206 as GM20B",
 };

@@ -15,11 +15,7 @@
  * data/titanv/nvidia535-vm-captures/artifacts/warm_bar0.json). nouveau reads 0x104028
  * as well. GV11B's are assumed alike.
  */
-#include "../core.h"
-#include "../../include/hw/bus.h"
-#include "../../include/hw/ce.h"
-#include "../../include/hw/fuse.h"
-#include "../../include/hw/ram.h"
+#include "rows.h"
 
 static const struct lens_chip_id gv10x_ids[] = {
 	{ 0x140, "GV100" },
@@ -29,33 +25,8 @@ static const struct lens_chip_id gv10x_ids[] = {
 };
 
 const struct lens_chip lens_chip_gv10x = {
+	LENS_CHIP_GV10X,
 	.name = "GV10x",
 	.arch = "Volta",
 	.ids = gv10x_ids,
-	.entry_words = NV_RAMRL_ENTRY_SIZE / 4,
-	.tsg_length_max = NV_RAMRL_ENTRY_TSG_LENGTH_MAX,
-	.tsgs = 4096,		/* ID 11:0 of NV_PFIFO_PREEMPT */
-	.runlists = 13,		/* NV_PFIFO_ENG_RUNLIST__SIZE_1 */
-	.channels = 4096,	/* NV_PCCSR_CHANNEL__SIZE_1 */
-	.has_cfg = true,
-	.host = &lens_host_pfifo_gv100,
-	.read_devices = lens_ptop_v1_read,
-	.engines = LENS_PTOP_V1_DEVICES,
-	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
-	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),
-	.has_num_ces = true,
-	.ce = {
-		.pce_map = NV_CE_PCE_MAP,
-		.pce_map_mask = DRF_MASK(NV_CE_PCE_MAP_VALUE),
-		.pce2lce = NV_CE_PCE2LCE_CONFIG(0),
-		.pces = 16,	/* as wide as the map; a Titan V has nine */
-		.grce = NV_CE_GRCE_CONFIG(0),
-		.grces = NV_CE_GRCE_CONFIG__SIZE_1,
-		.lce_none = NV_CE_PCE2LCE_CONFIG_PCE_ASSIGNED_LCE_NONE,
-	},
-	.memory_bytes = lens_memory_bytes_gp102,
-	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
-	.mmu = lens_mmu_select_v2,
-	.bar_block = lens_bar_block_pbus,
-	.ctxsw = LENS_CTXSW_VEID,
 };

@@ -7,12 +7,7 @@
  * dev_top.ref.txt, dev_ce.ref.txt; chip ids: open-gpu-kernel-modules nv_arch.h;
  * fuses: linux-nvgpu hw_fuse_tu104.h.
  */
-#include "../core.h"
-#include "../../include/hw/ce.h"
-#include "../../include/hw/fifo.h"
-#include "../../include/hw/fuse.h"
-#include "../../include/hw/bus.h"
-#include "../../include/hw/ram.h"
+#include "rows.h"
 
 /* Between TARGET 1:0 and PTR_LO 31:12. */
 #define BASE_LO_RESERVED 0xffcU
@@ -71,7 +66,7 @@ static int tu10x_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 				    DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, 1));
 }
 
-static const struct lens_host_ops tu10x_host = {
+const struct lens_host_ops lens_host_pfifo_tu102 = {
 	.read_runlists = lens_pfifo_read_runlists,
 	.runlist_regs = tu10x_runlist_regs,
 	.channel_words = lens_pccsr_channel_words,
@@ -97,33 +92,8 @@ static const struct lens_chip_id tu10x_ids[] = {
 };
 
 const struct lens_chip lens_chip_tu10x = {
+	LENS_CHIP_TU10X,
 	.name = "TU10x",
 	.arch = "Turing",
 	.ids = tu10x_ids,
-	.entry_words = NV_RAMRL_ENTRY_SIZE / 4,
-	.tsg_length_max = NV_RAMRL_ENTRY_TSG_LENGTH_MAX,
-	.tsgs = 4096,		/* ID 11:0 of NV_PFIFO_PREEMPT */
-	.runlists = NV_PFIFO_RUNLIST_BASE_LO__SIZE_1,
-	.channels = 4096,	/* NV_PCCSR_CHANNEL__SIZE_1 */
-	.has_cfg = true,
-	.host = &tu10x_host,
-	.read_devices = lens_ptop_v1_read,
-	.engines = LENS_PTOP_V1_DEVICES,
-	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,
-	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),
-	.has_num_ces = true,
-	.ce = {
-		.pce_map = NV_CE_PCE_MAP,
-		.pce_map_mask = DRF_MASK(NV_CE_PCE_MAP_VALUE),
-		.pce2lce = NV_CE_PCE2LCE_CONFIG(0),
-		.pces = NV_CE_PCE2LCE_CONFIG__SIZE_1,
-		.grce = NV_CE_GRCE_CONFIG(0),
-		.grces = NV_CE_GRCE_CONFIG__SIZE_1,
-		.lce_none = NV_CE_PCE2LCE_CONFIG_PCE_ASSIGNED_LCE_NONE,
-	},
-	.memory_bytes = lens_memory_bytes_gp102,
-	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },
-	.mmu = lens_mmu_select_v2,
-	.bar_block = lens_bar_block_vf,
-	.ctxsw = LENS_CTXSW_VEID,
 };
