@@ -60,7 +60,7 @@ char index_of(u32 chip_id)
 {
 	char n = 0;
 
-	for (const lens_chip *c : fuzz::CHIPS)
+	for (const lens_chip *c : test::all_chips())
 		for (const lens_chip_id *id = c->ids; id->id; id++, n++)
 			if (id->id == chip_id)
 				return n;

@@ -9,6 +9,7 @@
 #include "gpulens/gpu.h"
 #include "gpulens/mmu.h"
 #include "room.hpp"
+#include "support/core/chips.hpp"
 
 #include <array>
 #include <vector>
@@ -119,12 +120,6 @@ private:
 	u32 run_ = 0, used_ = 0;
 };
 
-inline const lens_chip *const CHIPS[] = {
-	&lens_chip_gk10x, &lens_chip_gm10x, &lens_chip_gm20x, &lens_chip_gp100, &lens_chip_gp10x,
-	&lens_chip_gv10x, &lens_chip_tu10x, &lens_chip_ga100, &lens_chip_ga10x, &lens_chip_gh100,
-	&lens_chip_ad10x, &lens_chip_gb10x, &lens_chip_gb20x,
-};
-
 // PMC_BOOT_0 of a chip id, revision A1.
 inline u32 boot0_of(u32 id)
 {
@@ -137,7 +132,7 @@ inline std::vector<std::unique_ptr<lens_gpu>> all_gpus(lens_io *io, void (*set_b
 	std::vector<std::unique_ptr<lens_gpu>> all;
 	std::vector<u32> ids;
 
-	for (const lens_chip *c : CHIPS)
+	for (const lens_chip *c : test::all_chips())
 		for (const lens_chip_id *id = c->ids; id->id; id++)
 			ids.push_back(id->id);
 	ids.push_back(0x17f);

@@ -3,11 +3,15 @@
 //   PCCSR  open-gpu-doc turing/tu104/dev_fifo.ref.txt NV_PCCSR_CHANNEL_INST_*, NV_PCCSR_CHANNEL_*
 //   CHRAM  open-gpu-doc ampere/ga100/dev_runlist.ref.txt NV_CHRAM_CHANNEL_*
 #include "gpulens/gpu.h"
+#include "support/core/chips.hpp"
 #include "format.h"
 
 #include <gtest/gtest.h>
 
 namespace {
+
+using test::chram_chips;
+using test::pfifo_chips;
 
 lens_channel_state decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 {
@@ -18,13 +22,10 @@ lens_channel_state decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 	return s;
 }
 
-const lens_chip *const pccsr_chips[] = {&lens_chip_gp10x, &lens_chip_tu10x};
-const lens_chip *const chram_chips[] = {&lens_chip_ad10x, &lens_chip_gh100};
-
 // INST: PTR 27:0 (address >> 12), TARGET 29:28, BIND 31.
 TEST(Pccsr, DecodesInstanceBlockWord)
 {
-	for (const lens_chip *chip : pccsr_chips) {
+	for (const lens_chip *chip : pfifo_chips()) {
 		lens_channel_state s = decode(*chip, 0xa0012345);
 		EXPECT_TRUE(s.pccsr);
 		EXPECT_FALSE(s.chram);
@@ -47,7 +48,7 @@ TEST(Pccsr, DecodesInstanceBlockWord)
 // CHANNEL: ENABLE 0, NEXT 1, PBDMA_FAULTED 22, ENG_FAULTED 23, STATUS 27:24, BUSY 28.
 TEST(Pccsr, EachBitOfTheStateWordIsItsOwnFlag)
 {
-	for (const lens_chip *chip : pccsr_chips)
+	for (const lens_chip *chip : pfifo_chips())
 		for (int bit = 0; bit < 32; bit++) {
 			lens_channel_state s = decode(*chip, 0, 1u << bit);
 			EXPECT_EQ(s.enable, bit == 0) << bit;
@@ -86,7 +87,7 @@ TEST(Pccsr, EveryStatusValueHasItsNameAndReload)
 		{0x0e000001, 14, true, "on eng, acq, reload"},
 		{0x0f000001, 15, false, "undefined"},
 	};
-	for (const lens_chip *chip : pccsr_chips)
+	for (const lens_chip *chip : pfifo_chips())
 		for (const auto &r : rows) {
 			lens_channel_state s = decode(*chip, 0, r.word);
 			EXPECT_EQ(s.status, r.status);
@@ -101,7 +102,7 @@ TEST(Pccsr, EveryStatusValueHasItsNameAndReload)
 // CTX_RELOAD 9, PBDMA_BUSY 10, ENG_BUSY 11, ACQUIRE_FAIL 12.
 TEST(Chram, EachBitIsItsOwnFlag)
 {
-	for (const lens_chip *chip : chram_chips)
+	for (const lens_chip *chip : chram_chips())
 		for (int bit = 0; bit < 32; bit++) {
 			lens_channel_state s = decode(*chip, 1u << bit);
 			EXPECT_TRUE(s.chram);
@@ -145,7 +146,7 @@ TEST(Chram, StatusIsDerivedFromWhereTheChannelIs)
 		{0x0380, 13},                           // ON_ENG, PENDING, CTX_RELOAD
 		{0x1280, 14},                           // ON_ENG, ACQUIRE_FAIL, CTX_RELOAD
 	};
-	for (const lens_chip *chip : chram_chips)
+	for (const lens_chip *chip : chram_chips())
 		for (const auto &r : rows)
 			EXPECT_EQ(decode(*chip, r.word).status, r.status) << std::hex << r.word;
 }

@@ -9,11 +9,15 @@
 // Seen failing, each in just the tests that say so: with the ID taken during LOAD, with the channel in no TSG left out, with
 // the codes of LOAD and SAVE exchanged, with VALID of the channel not looked at, with LENS_NONE or a place beyond the third
 // taken for an engine.
+#include "support/core/chips.hpp"
 #include "support/core/emulated.hpp"
 
 #include <gtest/gtest.h>
 
 namespace {
+
+using test::chram_chips;
+using test::pfifo_chips;
 
 lens_engine_status decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 {
@@ -23,10 +27,6 @@ lens_engine_status decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 	chip.host->decode_engine(w, &s);
 	return s;
 }
-
-const lens_chip *const pfifo_chips[] = {&lens_chip_gk10x, &lens_chip_gm10x, &lens_chip_gm20x, &lens_chip_gp100,
-					&lens_chip_gp10x, &lens_chip_gv10x, &lens_chip_tu10x};
-const lens_chip *const rlram_chips[] = {&lens_chip_ga100, &lens_chip_ga10x, &lens_chip_ad10x, &lens_chip_gh100};
 
 void expect(const lens_engine_status &s, lens_engine_state state, int id, int channel)
 {
@@ -46,7 +46,7 @@ void expect_both(const lens_engine_status &s, int now, int now_channel, int next
 
 TEST(PfifoEngine, CodesOfCtxStatusSayWhoIsThere)
 {
-	for (const lens_chip *chip : pfifo_chips) {
+	for (const lens_chip *chip : pfifo_chips()) {
 		SCOPED_TRACE(chip->name);
 		// ID 0x123, NEXT_ID 0x456, both TSGs
 		expect(decode(*chip, 0x14561123), LENS_ENGINE_IDLE, -1, -1);
@@ -61,7 +61,7 @@ TEST(PfifoEngine, CodesOfCtxStatusSayWhoIsThere)
 
 TEST(PfifoEngine, ChannelInNoTsgIsItsOwnId)
 {
-	for (const lens_chip *chip : pfifo_chips) {
+	for (const lens_chip *chip : pfifo_chips()) {
 		SCOPED_TRACE(chip->name);
 		lens_engine_status s = decode(*chip, 0x00002fff);
 		expect(s, LENS_ENGINE_ON, 0xfff, 0xfff);
@@ -85,7 +85,7 @@ TEST(PfifoEngine, ChannelInNoTsgIsItsOwnId)
  */
 TEST(PfifoEngine, BothWhoIsThereAndWhoComesAreGiven)
 {
-	for (const lens_chip *chip : pfifo_chips) {
+	for (const lens_chip *chip : pfifo_chips()) {
 		SCOPED_TRACE(chip->name);
 		expect_both(decode(*chip, 0x14561123), -1, -1, -1, -1);
 		expect_both(decode(*chip, 0x14563123), 0x123, -1, -1, -1);
@@ -102,9 +102,9 @@ TEST(PfifoEngine, BothWhoIsThereAndWhoComesAreGiven)
 	}
 }
 
-TEST(RlramEngine, BothWhoIsThereAndWhoComesAreGiven)
+TEST(RunlistEngine, BothWhoIsThereAndWhoComesAreGiven)
 {
-	for (const lens_chip *chip : rlram_chips) {
+	for (const lens_chip *chip : chram_chips()) {
 		SCOPED_TRACE(chip->name);
 		expect_both(decode(*chip, 0x04562123, 0x809a8078), 0x123, 0x78, -1, -1);
 		expect_both(decode(*chip, 0x0456a123, 0x809a8078), 0x123, 0x78, -1, -1);
@@ -114,9 +114,9 @@ TEST(RlramEngine, BothWhoIsThereAndWhoComesAreGiven)
 	}
 }
 
-TEST(RlramEngine, SaveAndLoadHaveEachOthersCode)
+TEST(RunlistEngine, SaveAndLoadHaveEachOthersCode)
 {
-	for (const lens_chip *chip : rlram_chips) {
+	for (const lens_chip *chip : chram_chips()) {
 		SCOPED_TRACE(chip->name);
 		// TSGID 0x123, NEXT_TSGID 0x456; CHID 0x078 and NEXT_CHID 0x09a, both valid
 		const u32 channels = 0x809a8078;
@@ -132,9 +132,9 @@ TEST(RlramEngine, SaveAndLoadHaveEachOthersCode)
 	}
 }
 
-TEST(RlramEngine, ChannelThatIsNotValidIsNone)
+TEST(RunlistEngine, ChannelThatIsNotValidIsNone)
 {
-	for (const lens_chip *chip : rlram_chips) {
+	for (const lens_chip *chip : chram_chips()) {
 		SCOPED_TRACE(chip->name);
 		expect(decode(*chip, 0x04562123, 0x809a0078), LENS_ENGINE_ON, 0x123, -1);
 		expect(decode(*chip, 0x0456c123, 0x009a8078), LENS_ENGINE_LOAD, 0x456, -1);
@@ -143,8 +143,8 @@ TEST(RlramEngine, ChannelThatIsNotValidIsNone)
 
 TEST(Engine, EachFlagIsABitOfItsOwn)
 {
-	std::vector<const lens_chip *> all(std::begin(pfifo_chips), std::end(pfifo_chips));
-	all.insert(all.end(), std::begin(rlram_chips), std::end(rlram_chips));
+	std::vector<const lens_chip *> all = pfifo_chips(), others = chram_chips();
+	all.insert(all.end(), others.begin(), others.end());
 	for (const lens_chip *chip : all)
 		for (int bit = 0; bit < 32; bit++) {
 			lens_engine_status s = decode(*chip, 1u << bit);
@@ -159,7 +159,7 @@ TEST(Engine, RegistersAreTheOnesOfItsIdOrOfItsPlaceInTheRunlist)
 	lens_engine e{};
 	u32 reg[2] = {};
 
-	for (const lens_chip *chip : pfifo_chips) {
+	for (const lens_chip *chip : pfifo_chips()) {
 		e.engine_id = 3;
 		EXPECT_EQ(chip->host->engine_regs(&e, reg), 1u);
 		EXPECT_EQ(reg[0], 0x2658u);
@@ -171,7 +171,7 @@ TEST(Engine, RegistersAreTheOnesOfItsIdOrOfItsPlaceInTheRunlist)
 		e.engine_id = LENS_NONE;
 		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
 	}
-	for (const lens_chip *chip : rlram_chips) {
+	for (const lens_chip *chip : chram_chips()) {
 		e.runlist_base = 0xc00400;
 		e.rleng = 0;
 		EXPECT_EQ(chip->host->engine_regs(&e, reg), 2u);

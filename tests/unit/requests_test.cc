@@ -7,6 +7,7 @@
 // PREEMPT PENDING 20, ENG_RUNLIST PENDING 20, RUNLIST_SUBMIT_INFO PENDING 15;
 // ampere/ga100/dev_runlist.ref.txt: PREEMPT +0x98 (TYPE 0 = runlist, 1 = TSG; TSG_PREEMPT_PENDING 20,
 // RUNLIST_PREEMPT_PENDING 21), SUBMIT +0x88, SUBMIT_INFO +0x8c PENDING 15, CHRAM commands 2 and 3.
+#include "support/core/chips.hpp"
 #include "support/core/emulated.hpp"
 #include "support/core/fake.hpp"
 
@@ -15,22 +16,21 @@
 
 namespace {
 
+using test::chram_chips;
 using test::Fake;
+using test::pfifo_chips;
 using Writes = std::vector<std::pair<u32, u32>>;
-
-const lens_chip *const pfifo[] = {&lens_chip_gp10x, &lens_chip_tu10x};
-const lens_chip *const rlram[] = {&lens_chip_ad10x, &lens_chip_gh100};
 
 const lens_runlist runlist5{5, 4096, 0xc00400, 0xc42000, 1, 0};
 
 TEST(Requests, PreemptOfATsgNamesItAndItsKind)
 {
-	for (const lens_chip *chip : pfifo) {
+	for (const lens_chip *chip : pfifo_chips()) {
 		Fake f(*chip);
 		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 0xabc), 0);
 		EXPECT_EQ(f.writes, (Writes{{0x2634, 0x01000abc}}));
 	}
-	for (const lens_chip *chip : rlram) {
+	for (const lens_chip *chip : chram_chips()) {
 		Fake f(*chip);
 		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 0x7bc), 0);
 		EXPECT_EQ(f.writes, (Writes{{0xc00498, 0x010007bc}}));
@@ -62,7 +62,7 @@ TEST(Requests, PreemptOfARunlistNamesItAlone)
 	f.regs[0x2638] = 0x00000001; // another's is still pending: it stays asked for
 	EXPECT_EQ(lens_chip_tu10x.host->preempt_runlist(f.gpu.get(), &runlist5), 0);
 	EXPECT_EQ(f.writes, (Writes{{0x2638, 0x00000021}}));
-	for (const lens_chip *chip : rlram) {
+	for (const lens_chip *chip : chram_chips()) {
 		Fake g(*chip);
 		EXPECT_EQ(chip->host->preempt_runlist(g.gpu.get(), &runlist5), 0);
 		EXPECT_EQ(g.writes, (Writes{{0xc00498, 0x00000000}}));
@@ -84,7 +84,7 @@ TEST(Requests, ResubmitWritesTheListThatIsThere)
 	EXPECT_EQ(lens_chip_tu10x.host->resubmit(tu.gpu.get(), &runlist5, nullptr), 0);
 	EXPECT_EQ(tu.writes, (Writes{{0x2b58, 0x00000017}}));
 
-	for (const lens_chip *chip : rlram) {
+	for (const lens_chip *chip : chram_chips()) {
 		Fake f(*chip);
 		f.rows(0xc00480, {0x12345400, 0x1, 0x00030017, 0});
 		EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5, nullptr), 0);
@@ -95,7 +95,7 @@ TEST(Requests, ResubmitWritesTheListThatIsThere)
 // NEXT stays, the faulted bits 22 and 23 are not written back: writing one clears it.
 TEST(Requests, EnableAndDisableOfAPccsrChannelKeepWhatElseIsInTheWord)
 {
-	for (const lens_chip *chip : pfifo)
+	for (const lens_chip *chip : pfifo_chips())
 		for (bool on : {true, false}) {
 			Fake f(*chip);
 			f.answer = [&](u32) {
@@ -108,7 +108,7 @@ TEST(Requests, EnableAndDisableOfAPccsrChannelKeepWhatElseIsInTheWord)
 
 TEST(Requests, EnableAndDisableOfAChannelWithItsOwnRamAreBareCommands)
 {
-	for (const lens_chip *chip : rlram)
+	for (const lens_chip *chip : chram_chips())
 		for (bool on : {true, false}) {
 			Fake f(*chip);
 			f.otherwise = on ? 2 : 0;
@@ -137,7 +137,7 @@ TEST(Requests, SwitchPreemptsWhatIsOnEachEngineOfTheRunlist)
 		{0x0000200b, {}},                                           // a bare channel, no TSG
 		{0x000bb009, {}},                                           // a bare channel is being loaded
 	};
-	for (const lens_chip *chip : pfifo)
+	for (const lens_chip *chip : pfifo_chips())
 		for (const auto &r : rows) {
 			Fake f(*chip);
 			lens_topology &t = f.gpu->topo;
@@ -233,7 +233,7 @@ TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
 		tu.order,
 		in_one_stop({{'r', 0x2b50}, {'r', 0x2b54}, {'r', 0x2b58}, {'r', 0x2b5c}, {'w', 0x2b58}, {'r', 0x2b5c}},
 			    {0x2b5c}));
-	for (const lens_chip *chip : {&lens_chip_ga100, &lens_chip_ad10x, &lens_chip_gh100}) {
+	for (const lens_chip *chip : chram_chips()) {
 		Fake f(*chip);
 		f.regs[0xc00480] = 0x12345000;
 		EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5, nullptr), 0);
@@ -255,7 +255,7 @@ TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
 		EXPECT_EQ(chip->host->channel_set(c.gpu.get(), &runlist5, 7, true), 0);
 		EXPECT_EQ(c.order, (Order{{'w', 0xc4201c, 0}, {'r', 0xc4201c, 0}}));
 	}
-	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x, &lens_chip_tu10x}) {
+	for (const lens_chip *chip : pfifo_chips()) {
 		Fake f(*chip);
 		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 1), 0);
 		EXPECT_EQ(f.order, in_one_stop({{'r', 0x2634}, {'w', 0x2634}, {'r', 0x2634}}, {0x2634}));
@@ -288,11 +288,11 @@ struct Pending {
 std::vector<Pending> pending_requests()
 {
 	std::vector<Pending> all;
-	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x, &lens_chip_tu10x}) {
+	for (const lens_chip *chip : pfifo_chips()) {
 		auto tsg = [chip](Fake &f) { return chip->host->preempt_tsg(f.gpu.get(), &runlist5, 9); };
 		all.push_back({chip, 0x2634, {1u << 20}, tsg});
 	}
-	for (const lens_chip *chip : {&lens_chip_ga100, &lens_chip_ad10x, &lens_chip_gh100}) {
+	for (const lens_chip *chip : chram_chips()) {
 		auto tsg = [chip](Fake &f) { return chip->host->preempt_tsg(f.gpu.get(), &runlist5, 9); };
 		auto runlist = [chip](Fake &f) { return chip->host->preempt_runlist(f.gpu.get(), &runlist5); };
 		all.push_back({chip, 0xc00498, {1u << 20, 1u << 21}, tsg});
@@ -305,7 +305,7 @@ std::vector<Pending> pending_requests()
 	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x})
 		all.push_back(resubmit(chip, 0x22ac, 1u << 20));
 	all.push_back(resubmit(&lens_chip_tu10x, 0x2b5c, 1u << 15));
-	for (const lens_chip *chip : {&lens_chip_ga100, &lens_chip_ad10x, &lens_chip_gh100})
+	for (const lens_chip *chip : chram_chips())
 		all.push_back(resubmit(chip, 0xc0048c, 1u << 15));
 	return all;
 }
@@ -384,7 +384,7 @@ TEST(Requests, PreemptionModeReachesAContextAtAPhysicalAddress)
 {
 	const u64 inst = 0x40000, image = 0x1200345000;
 	for (lens_preemption mode : {LENS_PREEMPT_WFI, LENS_PREEMPT_CTA, LENS_PREEMPT_CILP})
-		for (const lens_chip *chip : pfifo) {
+		for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x}) {
 			Fake f(*chip);
 			f.gpu->topo.n_runlists = 1;
 			f.gpu->topo.runlists[0] = runlist5;
