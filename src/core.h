@@ -106,11 +106,11 @@ u32 lens_entry_set_timeslice_16(u32 word, u32 timeout, u32 scale);
 /* runlist.c: is it still the list that it was, taken up or not as it was? */
 bool lens_runlist_same(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b);
 
-/* host_pfifo.c, host_rlram.c */
+/* host_pfifo.c, host_ga100.c */
 extern const struct lens_host_ops lens_host_pfifo;		/* Kepler .. Pascal */
 extern const struct lens_host_ops lens_host_pfifo_gv100;	/* Volta */
 extern const struct lens_host_ops lens_host_pfifo_tu102;	/* Turing, chip/tu10x.c */
-extern const struct lens_host_ops lens_host_rlram;
+extern const struct lens_host_ops lens_host_ga100;
 int lens_pfifo_read_runlists(struct lens_gpu *gpu);
 int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			     u32 w[2]);

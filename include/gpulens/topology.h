@@ -49,7 +49,7 @@ struct lens_engine {
  * struct lens_runlist - a runlist, as its registers describe it at load
  * @id:		runlist id
  * @channels:	channel ids are below this
- * @base:	BAR0 offset of RLRAM, Ampere ..; 0 before
+ * @base:	BAR0 offset of its registers, Ampere ..; 0 before
  * @chram:	BAR0 offset of channel RAM, Ampere ..; 0 before
  * @pbdmas:	set bit: PBDMA serves this runlist
  * @err:	why its registers could not be read at load, or 0

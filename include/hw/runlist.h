@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runlist RAM and channel RAM, Ampere and later. Offsets in NV_RUNLIST are relative
+ * Runlist registers and channel RAM, Ampere and later. Offsets in NV_RUNLIST are relative
  * to the runlist's own base (NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE), in NV_CHRAM to
  * CHRAM_BAR0_OFFSET of its CHANNEL_CONFIG. Published for GA100; AD102 and GH100 are
  * assumed alike (NVIDIA's open driver runs its GA100 code on both).

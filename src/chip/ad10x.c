@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ada: Host as on GA102 (a runlist RAM and channel RAM per runlist), page tables
+ * Ada: Host as on GA102 (registers and channel RAM for each runlist), page tables
  * of version 2.
  *
  * NVIDIA publishes chip ids and the bus registers of AD102 only. Everything else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * GA100: the first with runlist RAM and channel RAM per runlist.
+ * GA100: the first with registers and channel RAM for each runlist.
  *
  * Sources: open-gpu-doc ampere/ga100/dev_runlist.ref.txt, dev_ram.ref.txt,
  * dev_ctxsw.ref.txt; open-gpu-kernel-modules ampere/ga100/dev_top.h, dev_ce_base.h;

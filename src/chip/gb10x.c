@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Blackwell for data centres: two dies, each with a device table of its own. Runlist
- * RAM as NVIDIA's open driver uses it on GA100 (assumed); page tables of version 3.
+ * registers and channel RAM as NVIDIA's open driver uses them on GA100 (assumed); page
+ * tables of version 3.
  *
  * Fuses and copy engine maps of the discrete parts are behind a privilege mask or
  * not published: gpc_mask, tpc_map and the copy engine files answer EOPNOTSUPP.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blackwell for desktops. Its runlist RAM is arranged anew and NVIDIA publishes only
- * PREEMPT of it, so that even the ids of runlists are unknown: topology only.
+ * Blackwell for desktops. The layout of its runlist registers is new, and NVIDIA publishes
+ * PREEMPT alone, so even the ids of runlists are unknown: topology only.
  *
  * Sources: open-gpu-kernel-modules nv_arch.h, blackwell/gb202/dev_runlist.h; device
  * table as GB100, assumed.

@@ -109,7 +109,7 @@
 	.channels = 0,		/* CHANNEL_CONFIG of each runlist */		\
 	.has_cfg = false,							\
 	.ids_per_runlist = true,						\
-	.host = &lens_host_rlram,						\
+	.host = &lens_host_ga100,						\
 	.read_devices = lens_ptop_v2_read,					\
 	.engines = LENS_PTOP_V2_DEVICES,					\
 	.fuse_gpc = NV_FUSE_GA100_STATUS_OPT_GPC,				\

@@ -263,7 +263,7 @@ TEST(Chips, Gb100HasTheEnginesOfBothDies)
 	EXPECT_EQ(c.topo().num_ces, 6);
 }
 
-// Nothing of its runlist RAM is published but PREEMPT: engines are listed, ids of runlists are not known.
+// Of its runlist registers, PREEMPT alone is published: engines are listed, ids of runlists are not known.
 TEST(Chips, Gb202HasEnginesWhoseRunlistsHaveNoNumber)
 {
 	Chip c("gb202");

@@ -3,7 +3,7 @@
 //   PFIFO  open-gpu-doc turing/tu104/dev_fifo.ref.txt NV_PFIFO_ENGINE_STATUS: 0x2640 + 8 * i; ID 11:0, ID_TYPE 12 (1 TSG),
 //          CTX_STATUS 15:13 (1 VALID, 5 LOAD, 6 SAVE, 7 SWITCH), NEXT_ID 27:16, NEXT_ID_TYPE 28, ENG_RELOAD 29,
 //          FAULTED 30, ENGINE 31; 15 of them in volta/gv100/dev_fifo.ref.txt, which is the most
-//   RLRAM  open-gpu-doc ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_ENGINE_STATUS0: 0x200 + 64 * i of 3; the same but no
+//   Ampere open-gpu-doc ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_ENGINE_STATUS0: 0x200 + 64 * i of 3; the same but no
 //          types, and 5 SAVE, 6 LOAD; NV_RUNLIST_ENGINE_STATUS_CHANNEL: 0x208 + 64 * i; CHID 11:0, VALID 15,
 //          NEXT_CHID 27:16, NEXT_VALID 31
 // Seen failing, each in just the tests that say so: with the ID taken during LOAD, with the channel in no TSG left out, with

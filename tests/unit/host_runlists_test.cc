@@ -10,11 +10,11 @@ namespace {
 
 using namespace test;
 
-// Runlist id, channel RAM, PBDMAs and engine id come from RLRAM: open-gpu-doc ampere/ga100/dev_runlist.ref.txt
+// Runlist id, channel RAM, PBDMAs and engine id come from NV_RUNLIST: open-gpu-doc ampere/ga100/dev_runlist.ref.txt
 // CHANNEL_CONFIG +4 (NUM_CHANNELS_LOG2 3:0, CHRAM_BAR0_OFFSET 31:4 in place), DOORBELL_CONFIG +8 (ID 31:16),
 // PBDMA_CONFIG +0x10, +0x14 (PBDMA_BAR0_OFFSET 25:10 in place, VALID 31); ENGINE_STATUS_DEBUG(e) +0x228+64e
 // (engine id 29:24: linux-nvgpu hw_runlist_ga10b.h). PBDMA registers at 0x40000 + 0x800 * id: dev_pbdma.ref.txt.
-TEST(Rlram, RunlistIsDescribedByItsOwnRegisters)
+TEST(RunlistRegisters, RunlistIsDescribedByItsOwnRegisters)
 {
 	V2Table t({0x8000007b, 0xc0400002, 0x00c00400, V2_LCE2, V2_GSP});
 	ASSERT_EQ(t.topo().n_engines, 3);
@@ -41,7 +41,7 @@ TEST(Rlram, RunlistIsDescribedByItsOwnRegisters)
 
 // NV_RUNLIST_ENGINE_STATUS1(i) 0x204 + 64 * i, three of them, INTR_ID 20:16, beside GFID 5:0 and NEXT_GFID 13:8 and their
 // valid bits 30 and 31: ga100/dev_runlist.ref.txt. LCE 2 is the second engine of its runlist.
-TEST(Rlram, InterruptIdIsThatOfTheEnginesPlaceInItsRunlist)
+TEST(RunlistRegisters, InterruptIdIsThatOfTheEnginesPlaceInItsRunlist)
 {
 	V2Table t({V2_LCE2, V2_GSP});
 	t.regs[0xc00444] = 0xc0153f3f | 3 << 16; // the first engine's, and not its
@@ -55,7 +55,7 @@ TEST(Rlram, InterruptIdIsThatOfTheEnginesPlaceInItsRunlist)
 }
 
 // emulator/profiles/gh100.json and gb202.json: the first engine's is 31; GSP is on no runlist, and gb202's are locked.
-TEST(Rlram, EmulatedChipsGiveTheInterruptIdsOfTheirProfile)
+TEST(RunlistRegisters, EmulatedChipsGiveTheInterruptIdsOfTheirProfile)
 {
 	Emulated h100("gh100"), gb202("gb202");
 	ASSERT_EQ(h100.attach(), 0);
@@ -68,7 +68,7 @@ TEST(Rlram, EmulatedChipsGiveTheInterruptIdsOfTheirProfile)
 		EXPECT_EQ(gb202.topo().engines[i].intr, -1) << i;
 }
 
-TEST(Rlram, IdsWhoseRegistersCannotBeReadAreUnknown)
+TEST(RunlistRegisters, IdsWhoseRegistersCannotBeReadAreUnknown)
 {
 	V2Table t({V2_LCE2});
 	t.regs[0xc00644] = 0xbadf5100;
@@ -85,7 +85,7 @@ TEST(Rlram, IdsWhoseRegistersCannotBeReadAreUnknown)
 }
 
 // 12 bits of an entry and of a doorbell name a channel: dev_runlist.ref.txt INTERNAL_DOORBELL CHID 11:0.
-TEST(Rlram, NoMoreChannelsThanAnIdCanName)
+TEST(RunlistRegisters, NoMoreChannelsThanAnIdCanName)
 {
 	V2Table t({V2_LCE2});
 	t.regs[0xc00404] = 0x00c4200f; // log2 = 15
@@ -94,7 +94,7 @@ TEST(Rlram, NoMoreChannelsThanAnIdCanName)
 }
 
 // DOORBELL_CONFIG ID 31:16 has 16 bits; RUNLIST_ID 22:16 of a doorbell (dev_vm.ref.txt NV_VIRTUAL_FUNCTION_DOORBELL) 7.
-TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsNoRunlist)
+TEST(RunlistRegisters, RunlistIdThatNoDoorbellCouldNameIsNoRunlist)
 {
 	V2Table t({V2_LCE2});
 	t.regs[0xc00408] = 0x007f0000;
@@ -110,7 +110,7 @@ TEST(Rlram, RunlistIdThatNoDoorbellCouldNameIsNoRunlist)
 }
 
 // Two sets of registers that give the same number: neither file could be told from the other.
-TEST(Rlram, SecondRunlistOfTheSameNumberIsNoRunlist)
+TEST(RunlistRegisters, SecondRunlistOfTheSameNumberIsNoRunlist)
 {
 	V2Table t({0x8000007b, 0xc0400002, 0x00c10400, V2_LCE2});
 	t.regs[0xc10408] = 0x00130000;

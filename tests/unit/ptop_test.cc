@@ -226,7 +226,7 @@ TEST(PtopV2, DecodesEveryFieldOfADevice)
 	EXPECT_EQ(e.rleng, 1);
 	EXPECT_EQ(e.runlist_base, 0xc00400u);
 	EXPECT_EQ(e.intr, -1);      // not in this layout
-	EXPECT_EQ(e.engine_id, -1); // not in the table: RLRAM has it
+	EXPECT_EQ(e.engine_id, -1); // not in the table: a runlist register has it
 	EXPECT_EQ(e.runlist, -1);
 }
 

@@ -5,7 +5,7 @@
 // registers a driver uses (from the side: uncounted); the core reads them through BAR0. A second, smaller run has the
 // emulator's driver part build scenarios, whose instance blocks and channel states it reports itself.
 //   entries   linux-nvgpu hw_ram_gp106.h; open-gpu-doc turing/tu104, ampere/ga100 dev_ram.ref.txt NV_RAMRL_ENTRY_*
-//   submits   0x2270, 0x2274: linux-nvgpu hw_fifo_gp106.h; 0x2b00+16i: turing/tu104/dev_fifo.ref.txt; RLRAM 0x80 ..:
+//   submits   0x2270, 0x2274: linux-nvgpu hw_fifo_gp106.h; 0x2b00+16i: turing/tu104/dev_fifo.ref.txt; NV_RUNLIST 0x80 ..:
 //             ampere/ga100/dev_runlist.ref.txt
 //   channels  PCCSR 0x800000+8i: turing/tu104/dev_fifo.ref.txt; CHRAM: ampere/ga100/dev_runlist.ref.txt
 // GPULENS_SEED=n repeats a run, GPULENS_LISTS=n changes how many lists.

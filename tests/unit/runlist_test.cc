@@ -12,7 +12,7 @@ using test::Fake;
 class Runlist : public testing::TestWithParam<const lens_chip *> {};
 
 // Where runlist 0 of each chip says its base (in units of 4 KiB, or in place) and its length: linux-nvgpu hw_fifo_gp106.h;
-// open-gpu-doc turing/tu104/dev_fifo.ref.txt; RLRAM at 0xc00000: ampere/ga100/dev_runlist.ref.txt.
+// open-gpu-doc turing/tu104/dev_fifo.ref.txt; NV_RUNLIST at 0xc00000: ampere/ga100/dev_runlist.ref.txt.
 struct Where {
 	u32 base, length;
 	bool in_place;

@@ -94,7 +94,7 @@ GENERATIONS = (
                "32:NVDEC7 33:NVJPG7 -:GSP0,FSP0", (8, 9)),
     Generation("GB100", 0x1A0000A1, "0:GR0,LCE0,LCE1 1:LCE2 2:LCE3 3:NVDEC0 4:NVJPG0 5:OFA0 6:SEC0 8:LCE4 9:LCE5 "
                "10:NVDEC1 11:NVJPG1 -:GSP0,FSP0,HSHUB0,HSHUB1,TMR0,PBUS0,HUBMMU0,PTOP0", (8, 10), FUSES + COPIES),
-    # RLRAM of these is not published, so that no engine's runlist is known
+    # The runlist registers of these are not published, so that no engine's runlist is known
     Generation("GB202", 0x1B2000A1, "-:GR0,LCE0,LCE1,LCE2,LCE3,LCE4,LCE5,NVDEC0,NVDEC1,NVENC0,NVENC1,NVENC2,NVJPG0,"
                "NVJPG1,OFA0,SEC0,GSP0,FSP0", (12, 8), FUSES + COPIES),
 )

@@ -129,12 +129,12 @@ static void check_channels(void)
 
 /*
  * PFIFO: open-gpu-doc turing/tu104/dev_fifo.ref.txt, ID 11:0, CTX_STATUS 15:13 with 5 LOAD and
- * 6 SAVE, NEXT_ID 27:16. RLRAM: ampere/ga100/dev_runlist.ref.txt, the same fields with 5 SAVE
+ * 6 SAVE, NEXT_ID 27:16. NV_RUNLIST: ampere/ga100/dev_runlist.ref.txt, the same fields with 5 SAVE
  * and 6 LOAD; second word CHID 11:0, VALID 15.
  */
 static void check_engines(void)
 {
-	const u32 pfifo[2] = { 0x1456b123, 0 }, rlram[2] = { 0x0456a123, 0x809a8078 };
+	const u32 pfifo[2] = { 0x1456b123, 0 }, runlist[2] = { 0x0456a123, 0x809a8078 };
 	struct lens_engine_status s;
 
 	memset(&s, 1, sizeof(s));
@@ -142,7 +142,7 @@ static void check_engines(void)
 	CHECK(s.state, LENS_ENGINE_LOAD);
 	CHECK(s.next.id, 0x456);
 	CHECK(s.next.channel, (u64)LENS_NONE);
-	lens_chip_ga100.host->decode_engine(rlram, &s);
+	lens_chip_ga100.host->decode_engine(runlist, &s);
 	CHECK(s.state, LENS_ENGINE_SAVE);
 	CHECK(s.now.id, 0x123);
 	CHECK(s.now.channel, 0x78);

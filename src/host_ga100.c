@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Host since Ampere: every runlist has registers of its own (RLRAM, found in the
- * device table) and channel state words of its own (CHRAM, named by its
- * CHANNEL_CONFIG). Channel and TSG ids count per runlist.
+ * Host since Ampere: each runlist has its own registers (NV_RUNLIST; the device
+ * table has their offset) and its own channel RAM, a state word per channel
+ * (NV_CHRAM; CHANNEL_CONFIG has its offset). Channel and TSG ids are per runlist.
  *
- * CHRAM words take commands: bit 0 says whether the ones written set or clear;
- * reading and writing back would set every bit again, so it is never done.
+ * A write to a channel's word is a command: bit 0 says whether the other ones
+ * set or clear bits. A word that was read is never written back.
  *
  * Source: open-gpu-doc ampere/ga100/dev_runlist.ref.txt. AD102 and GH100: not
  * published; NVIDIA's open driver runs its GA100 code on them.
@@ -16,7 +16,7 @@
 #include "../include/hw/runlist.h"
 
 /* Its number, and room for it. An error: it cannot be told apart from others. */
-static int name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlist **rl)
+static int ga100_name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlist **rl)
 {
 	u32 id;
 	int err;
@@ -35,7 +35,7 @@ static int name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlist **rl
 	return 0;
 }
 
-static int read_runlist(struct lens_gpu *gpu, struct lens_runlist *rl)
+static int ga100_read_runlist(struct lens_gpu *gpu, struct lens_runlist *rl)
 {
 	u32 chan, pbdma, i;
 	int err;
@@ -68,7 +68,7 @@ static int read_runlist(struct lens_gpu *gpu, struct lens_runlist *rl)
  * The ids that the device table of this version has not. They stay unknown where their
  * registers cannot be read; only a GPU that has gone is an error.
  */
-static int rlram_read_engine(struct lens_gpu *gpu, struct lens_engine *e)
+static int ga100_read_engine(struct lens_gpu *gpu, struct lens_engine *e)
 {
 	u32 v;
 	int err;
@@ -93,7 +93,7 @@ static int rlram_read_engine(struct lens_gpu *gpu, struct lens_engine *e)
  * Firmware may keep the registers of some runlists from the CPU. That is their
  * error, and none of the others.
  */
-static int rlram_read_runlists(struct lens_gpu *gpu)
+static int ga100_read_runlists(struct lens_gpu *gpu)
 {
 	struct lens_topology *t = &gpu->topo;
 	struct lens_runlist *rl;
@@ -108,17 +108,17 @@ static int rlram_read_runlists(struct lens_gpu *gpu)
 		for (j = 0; j < i && t->engines[j].runlist_base != e->runlist_base; j++)
 			;
 		if (j == i) {
-			err = name_runlist(gpu, e->runlist_base, &rl);
+			err = ga100_name_runlist(gpu, e->runlist_base, &rl);
 			if (err) {
 				t->unnamed_runlists++;
 			} else {
-				err = read_runlist(gpu, rl);
+				err = ga100_read_runlist(gpu, rl);
 				rl->err = err;
 			}
 			if (err == -ENODEV)
 				return err;
 		}
-		err = rlram_read_engine(gpu, e);
+		err = ga100_read_engine(gpu, e);
 		if (err)
 			return err;
 	}
@@ -134,7 +134,7 @@ static int rlram_read_runlists(struct lens_gpu *gpu)
 /* Between TARGET 1:0 and PTR_LO, which begins at bit 10 from GA102 on. */
 #define BASE_LO_RESERVED (((1U << LENS_RUNLIST_GA102_BASE_SHIFT) - 1) & ~3U)
 
-static int rlram_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+static int ga100_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			      struct lens_runlist_regs *regs)
 {
 	u32 lo, hi, submit, info;
@@ -158,28 +158,28 @@ static int rlram_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *r
 	return 0;
 }
 
-static u32 rlram_channel_reg(const struct lens_runlist *rl, u32 chid)
+static u32 ga100_channel_reg(const struct lens_runlist *rl, u32 chid)
 {
 	return rl->chram + NV_CHRAM_CHANNEL(chid);
 }
 
-static int rlram_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+static int ga100_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			       u32 w[2])
 {
 	w[1] = 0;
-	return lens_rd32(gpu, rlram_channel_reg(rl, chid), &w[0]);
+	return lens_rd32(gpu, ga100_channel_reg(rl, chid), &w[0]);
 }
 
-static int rlram_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+static int ga100_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			     bool enable)
 {
 	u32 v;
 	int err;
 
-	lens_wr32(gpu, rlram_channel_reg(rl, chid),
+	lens_wr32(gpu, ga100_channel_reg(rl, chid),
 		  enable ? NV_CHRAM_CHANNEL_UPDATE_ENABLE_CHANNEL :
 			   NV_CHRAM_CHANNEL_UPDATE_DISABLE_CHANNEL);
-	err = lens_rd32(gpu, rlram_channel_reg(rl, chid), &v);
+	err = lens_rd32(gpu, ga100_channel_reg(rl, chid), &v);
 	if (err)
 		return err;
 	return DRF_VAL(NV_CHRAM_CHANNEL_ENABLE, v) == enable ? 0 : -EIO;
@@ -189,7 +189,7 @@ static int rlram_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl
  * There is no STATUS code any more. Derive the one of PCCSR, so that one table
  * of names serves all chips.
  */
-static u8 derive_status(const struct lens_channel_state *s)
+static u8 ga100_derive_status(const struct lens_channel_state *s)
 {
 	if (s->on_pbdma && s->on_eng)
 		return s->ctx_reload ? NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG_CTX_RELOAD :
@@ -215,7 +215,7 @@ static u8 derive_status(const struct lens_channel_state *s)
 	return NV_PCCSR_CHANNEL_STATUS_IDLE;
 }
 
-static void rlram_decode_channel(const u32 w[2], struct lens_channel_state *s)
+static void ga100_decode_channel(const u32 w[2], struct lens_channel_state *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->chram = true;
@@ -231,11 +231,11 @@ static void rlram_decode_channel(const u32 w[2], struct lens_channel_state *s)
 	s->pbdma_busy = DRF_VAL(NV_CHRAM_CHANNEL_PBDMA_BUSY, w[0]);
 	s->eng_busy = DRF_VAL(NV_CHRAM_CHANNEL_ENG_BUSY, w[0]);
 	s->acquire_fail = DRF_VAL(NV_CHRAM_CHANNEL_ACQUIRE_FAIL, w[0]);
-	s->status = derive_status(s);
+	s->status = ga100_derive_status(s);
 }
 
 /* By place within the runlist. The channel is that of runqueue 0; there may be another on 1. */
-static u32 rlram_engine_regs(const struct lens_engine *e, u32 reg[2])
+static u32 ga100_engine_regs(const struct lens_engine *e, u32 reg[2])
 {
 	if (!e->runlist_base || e->rleng >= NV_RUNLIST_ENGINE_STATUS0__SIZE_1)
 		return 0;
@@ -245,7 +245,7 @@ static u32 rlram_engine_regs(const struct lens_engine *e, u32 reg[2])
 }
 
 /* The codes of SAVE and LOAD are those of LOAD and SAVE up to Turing. */
-static void rlram_decode_engine(const u32 w[2], struct lens_engine_status *s)
+static void ga100_decode_engine(const u32 w[2], struct lens_engine_status *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->busy = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_ENGINE, w[0]);
@@ -290,7 +290,7 @@ static void rlram_decode_engine(const u32 w[2], struct lens_engine_status *s)
 #define PREEMPT_PENDING (DRF_NUM(NV_RUNLIST_PREEMPT_TSG_PREEMPT_PENDING, 1) | \
 			 DRF_NUM(NV_RUNLIST_PREEMPT_RUNLIST_PREEMPT_PENDING, 1))
 
-static int rlram_write_preempt(struct lens_request *r, u32 type)
+static int ga100_write_preempt(struct lens_request *r, u32 type)
 {
 	u32 v;
 	int err;
@@ -307,23 +307,23 @@ static int rlram_write_preempt(struct lens_request *r, u32 type)
 	return lens_rd32(r->gpu, r->rl->base + NV_RUNLIST_PREEMPT, &v);
 }
 
-static int rlram_write_preempt_tsg(void *request)
+static int ga100_write_preempt_tsg(void *request)
 {
-	return rlram_write_preempt(request, NV_RUNLIST_PREEMPT_TYPE_TSG);
+	return ga100_write_preempt(request, NV_RUNLIST_PREEMPT_TYPE_TSG);
 }
 
-static int rlram_write_preempt_runlist(void *request)
+static int ga100_write_preempt_runlist(void *request)
 {
-	return rlram_write_preempt(request, NV_RUNLIST_PREEMPT_TYPE_RUNLIST);
+	return ga100_write_preempt(request, NV_RUNLIST_PREEMPT_TYPE_RUNLIST);
 }
 
-static int rlram_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
+static int ga100_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .id = tsgid };
 	u32 preempt = rl->base + NV_RUNLIST_PREEMPT;
 	int err;
 
-	err = lens_atomic_when_clear(&r, rlram_write_preempt_tsg, preempt, PREEMPT_PENDING);
+	err = lens_atomic_when_clear(&r, ga100_write_preempt_tsg, preempt, PREEMPT_PENDING);
 	if (err)
 		return err;
 	return lens_poll_clear(gpu, preempt, DRF_NUM(NV_RUNLIST_PREEMPT_TSG_PREEMPT_PENDING, 1));
@@ -334,21 +334,21 @@ static int rlram_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl
  * on there is nothing else to wait for either, since the next TSG follows at
  * once.
  */
-static int rlram_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
+static int ga100_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl };
 
-	return lens_atomic_when_clear(&r, rlram_write_preempt_runlist,
+	return lens_atomic_when_clear(&r, ga100_write_preempt_runlist,
 				      rl->base + NV_RUNLIST_PREEMPT, PREEMPT_PENDING);
 }
 
-static int rlram_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
+static int ga100_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid)
 {
-	return rlram_preempt_runlist(gpu, rl);
+	return ga100_preempt_runlist(gpu, rl);
 }
 
 /* As on Turing, nothing tells a list that was submitted from one whose BASE was written only. */
-static int rlram_write_submit(void *request)
+static int ga100_write_submit(void *request)
 {
 	struct lens_request *r = request;
 	struct lens_runlist_regs regs;
@@ -364,27 +364,27 @@ static int rlram_write_submit(void *request)
 	return lens_rd32(r->gpu, r->rl->base + NV_RUNLIST_SUBMIT_INFO, &v);
 }
 
-static int rlram_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
+static int ga100_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			  const struct lens_runlist_regs *expected)
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
 
-	return lens_atomic_and_wait(&r, rlram_write_submit, rl->base + NV_RUNLIST_SUBMIT_INFO,
+	return lens_atomic_and_wait(&r, ga100_write_submit, rl->base + NV_RUNLIST_SUBMIT_INFO,
 				    DRF_NUM(NV_RUNLIST_SUBMIT_INFO_PENDING, 1));
 }
 
-const struct lens_host_ops lens_host_rlram = {
-	.read_runlists = rlram_read_runlists,
-	.runlist_regs = rlram_runlist_regs,
-	.channel_words = rlram_channel_words,
-	.channel_set = rlram_channel_set,
-	.preempt_tsg = rlram_preempt_tsg,
-	.preempt_others = rlram_preempt_others,
-	.preempt_runlist = rlram_preempt_runlist,
-	.resubmit = rlram_resubmit,
+const struct lens_host_ops lens_host_ga100 = {
+	.read_runlists = ga100_read_runlists,
+	.runlist_regs = ga100_runlist_regs,
+	.channel_words = ga100_channel_words,
+	.channel_set = ga100_channel_set,
+	.preempt_tsg = ga100_preempt_tsg,
+	.preempt_others = ga100_preempt_others,
+	.preempt_runlist = ga100_preempt_runlist,
+	.resubmit = ga100_resubmit,
 	.decode_entry = lens_entry_decode_16,
-	.decode_channel = rlram_decode_channel,
-	.engine_regs = rlram_engine_regs,
-	.decode_engine = rlram_decode_engine,
+	.decode_channel = ga100_decode_channel,
+	.engine_regs = ga100_engine_regs,
+	.decode_engine = ga100_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_16,
 };
