@@ -33,17 +33,17 @@ static int resubmit_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, in
 
 static int wfi_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
-	return lens_channel_preemption(gpu, ref, LENS_PREEMPT_WFI, runlist);
+	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_WFI, runlist);
 }
 
 static int cta_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
-	return lens_channel_preemption(gpu, ref, LENS_PREEMPT_CTA, runlist);
+	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CTA, runlist);
 }
 
 static int cil_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
-	return lens_channel_preemption(gpu, ref, LENS_PREEMPT_CILP, runlist);
+	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CILP, runlist);
 }
 
 void lens_report_holders(const struct lens_file *f, u32 id)
@@ -71,7 +71,7 @@ const struct lens_file_type lens_control_files[] = {
 	{ .name = "enable_channel", .act = enable_channel },
 	{ .name = "preempt_tsg", .act = lens_tsg_preempt },
 	{ .name = "switch_to_tsg", .act = lens_tsg_switch_to },
-	{ .name = "tsg_timeslice", .act_with = lens_tsg_timeslice },
+	{ .name = "tsg_timeslice", .act_with = lens_tsg_set_timeslice },
 	{ .name = "preempt_runlist", .act = preempt_runlist },
 	{ .name = "resubmit_runlist", .act = resubmit_runlist },
 	{ .name = "wfi_preempt_channel", .act = wfi_preempt_channel },

@@ -33,7 +33,7 @@ static int show_chip(const struct lens_file *f, bool observe, struct lens_text *
 	if (observe && lens_gpu_has_host(&f->dev->gpu)) {
 		err = lens_dev_get(f->dev);
 		if (!err)
-			err = lens_dev_put(f->dev, lens_runlists_readable(&f->dev->gpu, &readable));
+			err = lens_dev_put(f->dev, lens_check_readable(&f->dev->gpu, &readable));
 		if (err && err != -ENODATA)
 			return err;
 		r = err ? NULL : &readable;
@@ -146,7 +146,7 @@ static int show_local_memory(const struct lens_file *f, bool observe, struct len
 
 	if (err)
 		return err;
-	err = lens_dev_put(f->dev, lens_gpu_memory(&f->dev->gpu, &bytes));
+	err = lens_dev_put(f->dev, lens_gpu_read_memory_size(&f->dev->gpu, &bytes));
 	if (!err)
 		lens_text_add(t, "%llu\n", bytes);
 	return err;
@@ -154,10 +154,10 @@ static int show_local_memory(const struct lens_file *f, bool observe, struct len
 
 static int show_runlist(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	struct lens_runlist_snap snap = { .rl = lens_gpu_runlist(&f->dev->gpu, f->arg) };
+	struct lens_runlist_snap snap = { .rl = lens_gpu_find_runlist(&f->dev->gpu, f->arg) };
 	int err = lens_snap_collect(f->dev, &snap, true);
 
-	if (lens_entries_unreadable(&snap, err))
+	if (lens_entries_are_unreadable(&snap, err))
 		err = 0;
 	if (!err)
 		lens_format_runlist(t, &f->dev->gpu, &snap, observe);

@@ -89,9 +89,9 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	add_failed(t, gpu, ce_err, "Not readable: ", -EIO);
 	if (r)
 		add_readable(t, gpu, r);
-	if (lens_chip_assumed(gpu->chip, gpu->id))
+	if (lens_chip_get_assumed(gpu->chip, gpu->id))
 		lens_text_add(t, "Assumed:      %s (not published for this chip)\n",
-			      lens_chip_assumed(gpu->chip, gpu->id));
+			      lens_chip_get_assumed(gpu->chip, gpu->id));
 	if (!gpu->topo.gpcs_err && gpu->chip->tpc_order == LENS_TPC_ORDER_WRONG)
 		lens_text_add(t, "Known wrong:  logical TPC order, this chip has another\n");
 }
@@ -115,7 +115,7 @@ void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu)
 		      "Runlist", "Engine", "Intr", "Reset", "Fault", "Registers", "Runlist at");
 	for (i = 0; i < gpu->topo.n_engines; i++) {
 		e = &gpu->topo.engines[i];
-		lens_engine_name(gpu, e, name);
+		lens_engine_format_name(gpu, e, name);
 		lens_text_add(t, "%-45s 0x%02x %4u", name, e->type, e->inst);
 		add_id(t, 7, e->runlist);
 		add_id(t, 6, e->engine_id);
@@ -153,7 +153,7 @@ static void add_pces(struct lens_text *t, u32 mask)
 /* The LCE whose PCEs this GRCE borrows, LENS_LCE_NONE when it has its own or none. */
 static u32 shared_lce(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 grce)
 {
-	if (grce >= map->n_grces || lens_lce_pces(gpu, map, grce))
+	if (grce >= map->n_grces || lens_lce_find_pces(gpu, map, grce))
 		return LENS_LCE_NONE;
 	return map->shared_lce[grce];
 }
@@ -174,7 +174,7 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 				lens_text_add(t, "GRCE%u -> ", inst);
 			else
 				lens_text_add(t, "LCE%02u -> ", inst);
-			pces = lens_lce_pces(gpu, map, inst);
+			pces = lens_lce_find_pces(gpu, map, inst);
 			lce = shared_lce(gpu, map, inst);
 			if (pces) {
 				add_pces(t, pces);
@@ -182,7 +182,7 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 				/* A GRCE may borrow from the other GRCE. */
 				lens_text_add(t, lce < map->n_grces ?
 					      "GRCE%u (" : "LCE%02u (", lce);
-				add_pces(t, lens_lce_pces(gpu, map, lce));
+				add_pces(t, lens_lce_find_pces(gpu, map, lce));
 				lens_text_add(t, ")");
 			} else {
 				lens_text_add(t, "none");
@@ -202,7 +202,7 @@ void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu)
 	for (i = 0; i < topo->num_gpcs; i++) {
 		if (topo->gpc_mask & (1U << i))
 			continue;
-		n = lens_gpc_tpcs(topo, i, &first);
+		n = lens_gpc_count_tpcs(topo, i, &first);
 		lens_text_add(t, "gpc %u: 0x", i);
 		for (d = digits - 1; d >= 0; d--) {
 			nibble = 0;

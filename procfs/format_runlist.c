@@ -32,7 +32,7 @@ static const char *target_name(u32 target)
 
 static void add_tsg(struct lens_text *t, const struct lens_entry *e)
 {
-	u64 ns = lens_timeslice_ns(e->timeout, e->scale);
+	u64 ns = lens_timeslice_decode(e->timeout, e->scale);
 	/* A multiple of 8 ns below 2^33: 32-bit division does. */
 	u32 units = (u32)(ns >> 3);
 

@@ -71,7 +71,7 @@ static int samples_configure(struct lens_file *f, struct stream *st, const char 
 	if (err)
 		return err;
 	for (i = 0; i < how.n; i++)
-		if (!lens_gpu_runlist(&f->dev->gpu, how.runlists[i]))
+		if (!lens_gpu_find_runlist(&f->dev->gpu, how.runlists[i]))
 			return -ENOENT;
 	err = mutex_lock_interruptible(&st->lock);
 	if (err)

@@ -63,7 +63,7 @@ void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
 	rec->fault = le_id(e->fault);
 	rec->pri_base = cpu_to_le32(e->pri_base);
 	rec->runlist_base = cpu_to_le32(e->runlist_base);
-	lens_engine_name(gpu, e, name);
+	lens_engine_format_name(gpu, e, name);
 	strscpy(rec->name, name, sizeof(rec->name));
 	rec->flags = lens_engine_is_grce(gpu, e) ? GPULENS_ENGINE_GRCE : 0;
 }
@@ -112,7 +112,7 @@ static void put_topology(struct writer *w, const struct lens_dev *dev,
 		if (topo->gpc_mask & (1U << i))
 			continue;
 		rec = snapshot_next(w, GPULENS_RECORD_GPC);
-		n = lens_gpc_tpcs(topo, i, &first);
+		n = lens_gpc_count_tpcs(topo, i, &first);
 		rec->id = cpu_to_le16(i);
 		rec->tpc_mask = cpu_to_le32(topo->tpc_mask[i]);
 		rec->first_tpc = cpu_to_le16(first);
@@ -211,7 +211,7 @@ static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
 			tsg->length = cpu_to_le16(e.length);
 			tsg->timeslice_scale = e.scale;
 			tsg->timeslice_timeout = e.timeout;
-			tsg->timeslice_ns = cpu_to_le64(lens_timeslice_ns(e.timeout, e.scale));
+			tsg->timeslice_ns = cpu_to_le64(lens_timeslice_decode(e.timeout, e.scale));
 			tsgid = e.id;
 			left = e.length;
 			continue;
@@ -237,7 +237,7 @@ static void snapshot_put_engine_now(struct writer *w, u32 engine,
 	rec->kind = s->state;
 	if (s->state == LENS_ENGINE_UNKNOWN)
 		return;
-	on = lens_engine_shown(s);
+	on = lens_engine_get_occupant(s);
 	rec->flags = (s->busy ? GPULENS_SAMPLE_BUSY : 0) |
 		     (s->faulted ? GPULENS_SAMPLE_FAULTED : 0) |
 		     (s->reload ? GPULENS_SAMPLE_RELOAD : 0) |
@@ -295,7 +295,7 @@ int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text
 		goto out;
 	start = ktime_get_ns();
 	/* 0 where it is unknown. */
-	lens_gpu_memory(&f->dev->gpu, &all->memory_bytes);
+	lens_gpu_read_memory_size(&f->dev->gpu, &all->memory_bytes);
 	for (i = 0; i < topo->n_runlists; i++) {
 		all->snap[i].rl = &topo->runlists[i];
 		all->err[i] = lens_snap_fill(&f->dev->gpu, &all->snap[i], false);
@@ -332,7 +332,7 @@ int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text
 	}
 	err = lens_dev_get(f->dev);
 	if (!err) {
-		lens_gpu_memory(&f->dev->gpu, &all->memory_bytes);
+		lens_gpu_read_memory_size(&f->dev->gpu, &all->memory_bytes);
 		all->ce_err = lens_ce_map_read(&f->dev->gpu, &all->ce);
 		err = lens_dev_put(f->dev, 0);
 	} else if (err == -ENODATA) {

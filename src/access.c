@@ -42,7 +42,7 @@ void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val)
 	gpu->io->ops->wr32(gpu->io, off, val);
 }
 
-int lens_copy(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
+int lens_copy_memory(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
 {
 	return gpu->io->ops->copy(gpu->io, gpu->id->soc ? LENS_SYS : ap, addr, dst, words);
 }
@@ -52,8 +52,8 @@ int lens_store32(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 val)
 	return gpu->io->ops->store32(gpu->io, gpu->id->soc ? LENS_SYS : ap, addr, val);
 }
 
-int lens_exclusive_at(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
-		      int (*fn)(void *arg), void *arg)
+int lens_run_exclusive_at(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
+			  int (*fn)(void *arg), void *arg)
 {
 	const struct lens_io_ops *ops = gpu->io->ops;
 
@@ -93,20 +93,20 @@ int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask)
 	return gpu_poll_clear(gpu, off, mask, &waited);
 }
 
-int lens_atomic(struct lens_request *r, int (*fn)(void *request))
+int lens_run_atomic(struct lens_request *r, int (*fn)(void *request))
 {
 	return r->gpu->io->ops->atomic(r->gpu->io, fn, r);
 }
 
 #define BUSY_TRIES 4
 
-int lens_atomic_when_clear(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask)
+int lens_run_atomic_when_clear(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask)
 {
 	u32 waited = 0;
 	int err, tries;
 
 	for (tries = 1;; tries++) {
-		err = lens_atomic(r, fn);
+		err = lens_run_atomic(r, fn);
 		if (err != -EBUSY || tries == BUSY_TRIES)
 			return err;
 		err = gpu_poll_clear(r->gpu, off, mask, &waited);
@@ -116,11 +116,11 @@ int lens_atomic_when_clear(struct lens_request *r, int (*fn)(void *request), u32
 	}
 }
 
-int lens_atomic_and_wait(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask)
+int lens_run_atomic_and_wait(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask)
 {
 	int err;
 
 	/* A list that is no longer the expected one does not become it again. */
-	err = r->expected ? lens_atomic(r, fn) : lens_atomic_when_clear(r, fn, off, mask);
+	err = r->expected ? lens_run_atomic(r, fn) : lens_run_atomic_when_clear(r, fn, off, mask);
 	return err || !r->written ? err : lens_poll_clear(r->gpu, off, mask);
 }

@@ -29,19 +29,19 @@ static int read_block(struct lens_gpu *gpu, u32 off, struct lens_bar *b)
 	return 0;
 }
 
-int lens_bar_block_pbus(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
+int lens_bar_read_block_pbus(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
 {
 	return read_block(gpu, bar == 1 ? NV_PBUS_BAR1_BLOCK : NV_PBUS_BAR2_BLOCK, b);
 }
 
-int lens_bar_block_vf(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
+int lens_bar_read_block_vf(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
 {
 	return read_block(gpu, NV_VIRTUAL_FUNCTION_PRIV_START +
 			  (bar == 1 ? NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK :
 				      NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK), b);
 }
 
-int lens_bar_block_vf_wide(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
+int lens_bar_read_block_vf_wide(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
 {
 	u32 at = NV_VIRTUAL_FUNCTION_PRIV_START, lo, hi;
 	int err;
@@ -70,10 +70,11 @@ static int read_directory(struct lens_gpu *gpu, struct lens_bar *b)
 	u64 raw;
 	int err;
 
-	err = lens_target_aperture(b->target, &ap);
+	err = lens_decode_target(b->target, &ap);
 	if (!err)
-		err = lens_copy(gpu, ap, b->inst + DRF_LO(NV_RAMIN_PAGE_DIR_BASE_LO) / 32 * 4,
-				&raw, 1);
+		err = lens_copy_memory(gpu, ap,
+				       b->inst + DRF_LO(NV_RAMIN_PAGE_DIR_BASE_LO) / 32 * 4,
+				       &raw, 1);
 	if (err)
 		return err;
 	w[0] = (u32)raw;
@@ -82,7 +83,7 @@ static int read_directory(struct lens_gpu *gpu, struct lens_bar *b)
 	b->pdb_target = DRF_VAL(NV_RAMIN_PAGE_DIR_BASE_TARGET, w[0]);
 	b->pdb = (u64)DRF_VAL(NV_RAMIN_PAGE_DIR_BASE_HI, w[1]) << 32 |
 		 DRF_VAL(NV_RAMIN_PAGE_DIR_BASE_LO, w[0]) << NV_RAMIN_BASE_SHIFT;
-	return lens_target_aperture(b->pdb_target, &ap);
+	return lens_decode_target(b->pdb_target, &ap);
 }
 
 int lens_bar_read(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
@@ -133,9 +134,9 @@ int lens_bar_lookup(struct lens_gpu *gpu, const struct lens_bar *b, struct lens_
 	}
 	if (b->err || !b->is_virtual)
 		return b->err;
-	err = lens_target_aperture(b->pdb_target, &ap);
+	err = lens_decode_target(b->pdb_target, &ap);
 	if (!err)
-		err = lens_mmu_each(gpu, b->mmu, ap, b->pdb, room, bar_match_page, &l);
+		err = lens_mmu_for_each(gpu, b->mmu, ap, b->pdb, room, bar_match_page, &l);
 	return err > 0 ? 0 : err;
 }
 
@@ -148,8 +149,8 @@ int lens_bars_collect(struct lens_gpu *gpu, struct lens_bars *bars, struct lens_
 
 	memset(bars, 0, sizeof(*bars));
 	for (i = 0; lens_gpu_has_host(gpu) && i < gpu->topo.n_runlists; i++) {
-		if (lens_runlist_regs(gpu, &gpu->topo.runlists[i], &regs) || !regs.base ||
-		    lens_target_aperture(regs.target, &ap))
+		if (lens_runlist_read_regs(gpu, &gpu->topo.runlists[i], &regs) || !regs.base ||
+		    lens_decode_target(regs.target, &ap))
 			continue;
 		for (bar = 0; bar < LENS_BARS; bar++) {
 			bars->find[bar][bars->n].ap = ap;

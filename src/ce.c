@@ -92,7 +92,7 @@ int lens_read_copy_engines(struct lens_gpu *gpu)
 	return lens_ce_map_read(gpu, &t->ce);
 }
 
-u32 lens_lce_pces(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 lce)
+u32 lens_lce_find_pces(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 lce)
 {
 	u32 i, mask = 0;
 

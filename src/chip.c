@@ -53,7 +53,7 @@ const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, 
 	return family;
 }
 
-const char *lens_chip_assumed(const struct lens_chip *chip, const struct lens_chip_id *id)
+const char *lens_chip_get_assumed(const struct lens_chip *chip, const struct lens_chip_id *id)
 {
 	return id->assumed ? id->assumed : chip->assumed;
 }

@@ -50,9 +50,9 @@ static u32 id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, b
 
 static int find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)
 {
-	if (id >= lens_runlist_limit(gpu))
+	if (id >= lens_get_runlist_limit(gpu))
 		return -ERANGE;
-	*rl = lens_gpu_runlist(gpu, id);
+	*rl = lens_gpu_find_runlist(gpu, id);
 	if (*rl)
 		return (*rl)->err;
 	/* It may be one of those whose number could not be read. */
@@ -100,7 +100,7 @@ static int control_is_enabled(struct lens_gpu *gpu, const struct lens_runlist *r
 	f->found = false;
 	if (f->id >= rl->channels)
 		return 0;
-	err = gpu->chip->host->channel_words(gpu, rl, f->id, w);
+	err = gpu->chip->host->read_channel(gpu, rl, f->id, w);
 	if (err)
 		return err;
 	gpu->chip->host->decode_channel(w, &s);
@@ -210,7 +210,7 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 
 	err = resolve_channel(gpu, ref, &rl);
 	control_tell_runlist(gpu, rl, runlist);
-	return err ? err : gpu->chip->host->channel_set(gpu, rl, ref->id, enable);
+	return err ? err : gpu->chip->host->enable_channel(gpu, rl, ref->id, enable);
 }
 
 int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
@@ -251,13 +251,13 @@ static int control_rewrite_entry(void *arg)
 	} entry;
 	int err;
 
-	err = lens_copy(s->gpu, s->ap, s->at, entry.copy, s->gpu->chip->entry_words / 2);
+	err = lens_copy_memory(s->gpu, s->ap, s->at, entry.copy, s->gpu->chip->entry_words / 2);
 	if (!err)
-		err = lens_runlist_regs(s->gpu, s->rl, &now);
+		err = lens_runlist_read_regs(s->gpu, s->rl, &now);
 	if (err)
 		return err;
 	host->decode_entry(entry.words, &e);
-	if (!e.is_tsg || e.id != s->id || !lens_runlist_same(&s->regs, &now))
+	if (!e.is_tsg || e.id != s->id || !lens_regs_are_equal(&s->regs, &now))
 		return -EBUSY;
 	return lens_store32(s->gpu, s->ap, s->at,
 			    host->set_timeslice(entry.words[0], s->timeout, s->scale));
@@ -273,11 +273,11 @@ static int control_reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
 		return 0;
 	s->found = true;
 	/* Looked at and written in one stop of the machine. */
-	return lens_exclusive_at(gpu, s->ap, s->at, control_rewrite_entry, s);
+	return lens_run_exclusive_at(gpu, s->ap, s->at, control_rewrite_entry, s);
 }
 
 /* A driver may put a TSG on the list more than once, to give it more turns. */
-int lens_tsg_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist)
+int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist)
 {
 	struct reslice s = { .gpu = gpu, .id = ref->id };
 	int err;
@@ -288,9 +288,9 @@ int lens_tsg_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us,
 	err = resolve_tsg(gpu, ref, &s.rl);
 	control_tell_runlist(gpu, s.rl, runlist);
 	if (!err)
-		err = lens_runlist_regs(gpu, s.rl, &s.regs);
+		err = lens_runlist_read_regs(gpu, s.rl, &s.regs);
 	if (!err)
-		err = s.regs.pending ? -EBUSY : lens_target_aperture(s.regs.target, &s.ap);
+		err = s.regs.pending ? -EBUSY : lens_decode_target(s.regs.target, &s.ap);
 	/* As resubmit() has it, but before anything is written. */
 	if (!err && !s.regs.base)
 		err = -ENOENT;
@@ -314,13 +314,13 @@ static int keep_only(struct lens_gpu *gpu, const struct lens_runlist *rl,
 	if (e->is_tsg || e->id >= rl->channels)
 		return 0;
 	/* Most are as they should be, and changing one may stop the machine. */
-	err = host->channel_words(gpu, rl, e->id, w);
+	err = host->read_channel(gpu, rl, e->id, w);
 	if (err)
 		return err;
 	host->decode_channel(w, &s);
 	if (s.enable == enable)
 		return 0;
-	err = host->channel_set(gpu, rl, e->id, enable);
+	err = host->enable_channel(gpu, rl, e->id, enable);
 	/* A listed channel that its driver unbound meanwhile runs no more anyway. */
 	return err == -ENOENT ? 0 : err;
 }
@@ -368,7 +368,7 @@ static int channel_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32
 	u32 w[2];
 	int err;
 
-	err = gpu->chip->host->channel_words(gpu, rl, chid, w);
+	err = gpu->chip->host->read_channel(gpu, rl, chid, w);
 	if (err)
 		return err;
 	gpu->chip->host->decode_channel(w, &s);
@@ -386,8 +386,8 @@ static int channel_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32
 	return f.found ? 0 : -ENOENT;
 }
 
-int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
-			    enum lens_preemption mode, int *runlist)
+int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
+				enum lens_preemption mode, int *runlist)
 {
 	const struct lens_runlist *rl = NULL;
 	enum lens_aperture ap;
@@ -402,6 +402,6 @@ int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
 	if (!err)
 		err = channel_inst(gpu, rl, ref->id, &target, &inst);
 	if (!err)
-		err = lens_inst_aperture(gpu, target, &ap);
+		err = lens_decode_inst_target(gpu, target, &ap);
 	return err ? err : lens_context_set_preemption(gpu, ap, inst, mode);
 }

@@ -27,11 +27,11 @@
 int lens_rd32_address(struct lens_gpu *gpu, u32 off, u32 reserved, u32 *val);
 void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val);
 /* Memory, by what an aperture means on this chip: a Tegra GPU's video memory is the system's. */
-int lens_copy(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u64 *dst, u32 words);
+int lens_copy_memory(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u64 *dst, u32 words);
 int lens_store32(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 val);
 /* Run fn, which looks at memory at addr and stores there, while nobody else can. */
-int lens_exclusive_at(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
-		      int (*fn)(void *arg), void *arg);
+int lens_run_exclusive_at(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
+			  int (*fn)(void *arg), void *arg);
 /* Wait until all bits of mask read 0: 0, -ETIMEDOUT, -EIO, -ENODEV. */
 int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask);
 
@@ -63,16 +63,16 @@ struct lens_request {
 	bool again;			/* by fn: another one was coming to the engine */
 };
 
-int lens_atomic(struct lens_request *r, int (*fn)(void *request));
+int lens_run_atomic(struct lens_request *r, int (*fn)(void *request));
 /*
  * The same, where fn answers -EBUSY while a bit of mask is set, which is then waited for. A
  * driver that sets the bit again and again, or a GPU that never clears it: -EBUSY.
  */
-int lens_atomic_when_clear(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask);
+int lens_run_atomic_when_clear(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask);
 /* And then, if fn says that it wrote, until the GPU has done it and cleared the mask. */
-int lens_atomic_and_wait(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask);
+int lens_run_atomic_and_wait(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask);
 /* Is the list that was submitted last, taken up, still the expected one? 0, -ENOENT, -EBUSY. */
-int lens_request_regs(const struct lens_request *r, struct lens_runlist_regs *regs);
+int lens_request_read_regs(const struct lens_request *r, struct lens_runlist_regs *regs);
 
 /* ptop.c */
 int lens_ptop_v1_read(struct lens_gpu *gpu);
@@ -86,16 +86,16 @@ int lens_read_copy_engines(struct lens_gpu *gpu);
 /* topology.c */
 void lens_sort_engines(struct lens_topology *t);
 struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id);
-u32 lens_runlist_limit(const struct lens_gpu *gpu);	/* runlist ids are below this */
+u32 lens_get_runlist_limit(const struct lens_gpu *gpu);	/* runlist ids are below this */
 
 /* fb.c */
-int lens_memory_bytes_gp102(struct lens_gpu *gpu, u64 *bytes);
-int lens_memory_bytes_ga102(struct lens_gpu *gpu, u64 *bytes);
+int lens_fb_read_size_gp102(struct lens_gpu *gpu, u64 *bytes);
+int lens_fb_read_size_ga102(struct lens_gpu *gpu, u64 *bytes);
 
 /* bar.c: the registers of each generation */
-int lens_bar_block_pbus(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
-int lens_bar_block_vf(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
-int lens_bar_block_vf_wide(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
+int lens_bar_read_block_pbus(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
+int lens_bar_read_block_vf(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
+int lens_bar_read_block_vf_wide(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
 
 /* entry.c: both layouts of runlist entries */
 void lens_entry_decode_8(const u32 *w, struct lens_entry *e);
@@ -104,7 +104,7 @@ u32 lens_entry_set_timeslice_8(u32 word, u32 timeout, u32 scale);
 u32 lens_entry_set_timeslice_16(u32 word, u32 timeout, u32 scale);
 
 /* runlist.c: is it still the list that it was, taken up or not as it was? */
-bool lens_runlist_same(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b);
+bool lens_regs_are_equal(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b);
 
 /* host_pfifo.c, host_ga100.c */
 extern const struct lens_host_ops lens_host_pfifo;		/* Kepler .. Pascal */
@@ -112,12 +112,12 @@ extern const struct lens_host_ops lens_host_pfifo_gv100;	/* Volta */
 extern const struct lens_host_ops lens_host_pfifo_tu102;	/* Turing, chip/tu10x.c */
 extern const struct lens_host_ops lens_host_ga100;
 int lens_pfifo_read_runlists(struct lens_gpu *gpu);
-int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			     u32 w[2]);
-int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			   bool enable);
-void lens_pccsr_decode(const u32 w[2], struct lens_channel_state *s);
-u32 lens_pfifo_engine_regs(const struct lens_engine *e, u32 reg[2]);
+int lens_pccsr_read_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			    u32 w[2]);
+int lens_pccsr_enable_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			      bool enable);
+void lens_pccsr_decode_channel(const u32 w[2], struct lens_channel_state *s);
+u32 lens_pfifo_get_engine_regs(const struct lens_engine *e, u32 reg[2]);
 void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s);
 int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl);
@@ -129,8 +129,8 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture ap, u64
 				enum lens_preemption mode);
 
 /* The aperture of a TARGET field (0 video memory, 2 and 3 system memory). */
-int lens_target_aperture(u32 target, enum lens_aperture *ap);
+int lens_decode_target(u32 target, enum lens_aperture *ap);
 /* The same of the one that leads to an instance block. */
-int lens_inst_aperture(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap);
+int lens_decode_inst_target(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap);
 
 #endif /* _LENS_CORE_H_ */

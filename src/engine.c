@@ -76,7 +76,7 @@ bool lens_engine_is_grce(const struct lens_gpu *gpu, const struct lens_engine *e
 	return false;
 }
 
-void lens_engine_name(const struct lens_gpu *gpu, const struct lens_engine *e, char *buf)
+void lens_engine_format_name(const struct lens_gpu *gpu, const struct lens_engine *e, char *buf)
 {
 	const char *end = buf + LENS_ENGINE_NAME - 1;
 	char *p = buf;
@@ -129,15 +129,15 @@ out:
 	*p = 0;
 }
 
-u32 lens_engine_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2])
+u32 lens_engine_get_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2])
 {
-	return lens_gpu_has_host(gpu) ? gpu->chip->host->engine_regs(e, reg) : 0;
+	return lens_gpu_has_host(gpu) ? gpu->chip->host->get_engine_regs(e, reg) : 0;
 }
 
 int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
 		     struct lens_engine_status *s)
 {
-	u32 reg[2], w[2] = { }, n = lens_engine_regs(gpu, e, reg);
+	u32 reg[2], w[2] = { }, n = lens_engine_get_regs(gpu, e, reg);
 	int err;
 
 	if (!n)

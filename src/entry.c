@@ -51,7 +51,7 @@ void lens_entry_decode_16(const u32 *w, struct lens_entry *e)
  * dev_ram.ref.txt (GV100, GA100): the period is TIMEOUT << SCALE in units of
  * 1024 ns of PTIMER; a TIMEOUT of zero is treated as a period of one.
  */
-u64 lens_timeslice_ns(u32 timeout, u32 scale)
+u64 lens_timeslice_decode(u32 timeout, u32 scale)
 {
 	if (!timeout)
 		return 1024;

@@ -10,7 +10,7 @@
  * open-gpu-kernel-modules kern_mem_sys_gp102.c kmemsysReadUsableFbSize_GP102,
  * which it uses for Turing and GA100 too; Volta: linux-nvgpu hw_fb_gv100.h.
  */
-int lens_memory_bytes_gp102(struct lens_gpu *gpu, u64 *bytes)
+int lens_fb_read_size_gp102(struct lens_gpu *gpu, u64 *bytes)
 {
 	u32 v;
 	int err = lens_rd32(gpu, NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE, &v);
@@ -25,7 +25,7 @@ int lens_memory_bytes_gp102(struct lens_gpu *gpu, u64 *bytes)
 }
 
 /* In MiB, from GA102 on (dispatch of kmemsysReadUsableFbSize in g_kern_mem_sys_nvoc.c). */
-int lens_memory_bytes_ga102(struct lens_gpu *gpu, u64 *bytes)
+int lens_fb_read_size_ga102(struct lens_gpu *gpu, u64 *bytes)
 {
 	u32 v;
 	int err = lens_rd32(gpu, NV_USABLE_FB_SIZE_IN_MB, &v);

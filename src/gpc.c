@@ -46,7 +46,7 @@ int lens_read_gpcs(struct lens_gpu *gpu)
 	return 0;
 }
 
-u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first)
+u32 lens_gpc_count_tpcs(const struct lens_topology *t, u32 gpc, u32 *first)
 {
 	u32 i, n = 0;
 

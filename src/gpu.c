@@ -28,7 +28,7 @@ int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io)
 	return 0;
 }
 
-int lens_gpu_memory(struct lens_gpu *gpu, u64 *bytes)
+int lens_gpu_read_memory_size(struct lens_gpu *gpu, u64 *bytes)
 {
 	struct lens_topology *t = &gpu->topo;
 	int err = 0;
@@ -52,7 +52,7 @@ int lens_gpu_read_topology(struct lens_gpu *gpu)
 	memset(&gpu->topo, 0, sizeof(gpu->topo));
 	gpu->io->memory_bytes = 0;
 	/* Unknown is no reason to go without the rest. */
-	if (lens_gpu_memory(gpu, &bytes) == -ENODEV)
+	if (lens_gpu_read_memory_size(gpu, &bytes) == -ENODEV)
 		return -ENODEV;
 	err = gpu->chip->read_devices(gpu);
 	if (!err && lens_gpu_has_host(gpu))

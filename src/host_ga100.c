@@ -26,7 +26,7 @@ static int ga100_name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlis
 		return err;
 	id = DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id);
 	/* The register has 16 bits for it, a doorbell 7: more is no runlist. */
-	if (id >= lens_runlist_limit(gpu) || lens_gpu_runlist(gpu, id))
+	if (id >= lens_get_runlist_limit(gpu) || lens_gpu_find_runlist(gpu, id))
 		return -EIO;
 	*rl = lens_add_runlist(&gpu->topo, id);
 	if (!*rl)
@@ -134,8 +134,8 @@ static int ga100_read_runlists(struct lens_gpu *gpu)
 /* Between TARGET 1:0 and PTR_LO, which begins at bit 10 from GA102 on. */
 #define BASE_LO_RESERVED (((1U << LENS_RUNLIST_GA102_BASE_SHIFT) - 1) & ~3U)
 
-static int ga100_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
-			      struct lens_runlist_regs *regs)
+static int ga100_read_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+				   struct lens_runlist_regs *regs)
 {
 	u32 lo, hi, submit, info;
 	int err;
@@ -158,28 +158,28 @@ static int ga100_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *r
 	return 0;
 }
 
-static u32 ga100_channel_reg(const struct lens_runlist *rl, u32 chid)
+static u32 ga100_get_channel_reg(const struct lens_runlist *rl, u32 chid)
 {
 	return rl->chram + NV_CHRAM_CHANNEL(chid);
 }
 
-static int ga100_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			       u32 w[2])
+static int ga100_read_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			      u32 w[2])
 {
 	w[1] = 0;
-	return lens_rd32(gpu, ga100_channel_reg(rl, chid), &w[0]);
+	return lens_rd32(gpu, ga100_get_channel_reg(rl, chid), &w[0]);
 }
 
-static int ga100_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			     bool enable)
+static int ga100_enable_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+				bool enable)
 {
 	u32 v;
 	int err;
 
-	lens_wr32(gpu, ga100_channel_reg(rl, chid),
+	lens_wr32(gpu, ga100_get_channel_reg(rl, chid),
 		  enable ? NV_CHRAM_CHANNEL_UPDATE_ENABLE_CHANNEL :
 			   NV_CHRAM_CHANNEL_UPDATE_DISABLE_CHANNEL);
-	err = lens_rd32(gpu, ga100_channel_reg(rl, chid), &v);
+	err = lens_rd32(gpu, ga100_get_channel_reg(rl, chid), &v);
 	if (err)
 		return err;
 	return DRF_VAL(NV_CHRAM_CHANNEL_ENABLE, v) == enable ? 0 : -EIO;
@@ -235,7 +235,7 @@ static void ga100_decode_channel(const u32 w[2], struct lens_channel_state *s)
 }
 
 /* By place within the runlist. The channel is that of runqueue 0; there may be another on 1. */
-static u32 ga100_engine_regs(const struct lens_engine *e, u32 reg[2])
+static u32 ga100_get_engine_regs(const struct lens_engine *e, u32 reg[2])
 {
 	if (!e->runlist_base || e->rleng >= NV_RUNLIST_ENGINE_STATUS0__SIZE_1)
 		return 0;
@@ -323,7 +323,7 @@ static int ga100_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl
 	u32 preempt = rl->base + NV_RUNLIST_PREEMPT;
 	int err;
 
-	err = lens_atomic_when_clear(&r, ga100_write_preempt_tsg, preempt, PREEMPT_PENDING);
+	err = lens_run_atomic_when_clear(&r, ga100_write_preempt_tsg, preempt, PREEMPT_PENDING);
 	if (err)
 		return err;
 	return lens_poll_clear(gpu, preempt, DRF_NUM(NV_RUNLIST_PREEMPT_TSG_PREEMPT_PENDING, 1));
@@ -338,7 +338,7 @@ static int ga100_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl };
 
-	return lens_atomic_when_clear(&r, ga100_write_preempt_runlist,
+	return lens_run_atomic_when_clear(&r, ga100_write_preempt_runlist,
 				      rl->base + NV_RUNLIST_PREEMPT, PREEMPT_PENDING);
 }
 
@@ -355,7 +355,7 @@ static int ga100_write_submit(void *request)
 	int err;
 	u32 v;
 
-	err = lens_request_regs(r, &regs);
+	err = lens_request_read_regs(r, &regs);
 	if (err)
 		return err;
 	r->written = true;
@@ -369,22 +369,22 @@ static int ga100_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
 
-	return lens_atomic_and_wait(&r, ga100_write_submit, rl->base + NV_RUNLIST_SUBMIT_INFO,
+	return lens_run_atomic_and_wait(&r, ga100_write_submit, rl->base + NV_RUNLIST_SUBMIT_INFO,
 				    DRF_NUM(NV_RUNLIST_SUBMIT_INFO_PENDING, 1));
 }
 
 const struct lens_host_ops lens_host_ga100 = {
 	.read_runlists = ga100_read_runlists,
-	.runlist_regs = ga100_runlist_regs,
-	.channel_words = ga100_channel_words,
-	.channel_set = ga100_channel_set,
+	.read_runlist_regs = ga100_read_runlist_regs,
+	.read_channel = ga100_read_channel,
+	.enable_channel = ga100_enable_channel,
 	.preempt_tsg = ga100_preempt_tsg,
 	.preempt_others = ga100_preempt_others,
 	.preempt_runlist = ga100_preempt_runlist,
 	.resubmit = ga100_resubmit,
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = ga100_decode_channel,
-	.engine_regs = ga100_engine_regs,
+	.get_engine_regs = ga100_get_engine_regs,
 	.decode_engine = ga100_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_16,
 };

@@ -50,7 +50,7 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 		if (t->engines[i].runlist == LENS_NONE)
 			continue;
 		/* The table's field has 4 bits: beyond the chip's runlists are other registers. */
-		if ((u32)t->engines[i].runlist >= lens_runlist_limit(gpu)) {
+		if ((u32)t->engines[i].runlist >= lens_get_runlist_limit(gpu)) {
 			t->engines[i].runlist = LENS_NONE;
 			t->devices_err = -EIO;
 			continue;
@@ -76,8 +76,8 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 	return 0;
 }
 
-static int pfifo_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
-			      struct lens_runlist_regs *regs)
+static int pfifo_read_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+				   struct lens_runlist_regs *regs)
 {
 	u32 base, len;
 	int err;
@@ -97,8 +97,8 @@ static int pfifo_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *r
 
 #define PCCSR_INST_RESERVED 0x40000000U	/* bit 30 */
 
-int lens_pccsr_channel_words(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			     u32 w[2])
+int lens_pccsr_read_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			    u32 w[2])
 {
 	/*
 	 * Bound, in system memory at 0xadf....000, looks like 0xbadf....; nothing
@@ -139,15 +139,15 @@ static int pccsr_write_enable(void *request)
 	return DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, v) == r->enable ? 0 : -EIO;
 }
 
-int lens_pccsr_channel_set(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			   bool enable)
+int lens_pccsr_enable_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			      bool enable)
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .id = chid, .enable = enable };
 
-	return lens_atomic(&r, pccsr_write_enable);
+	return lens_run_atomic(&r, pccsr_write_enable);
 }
 
-void lens_pccsr_decode(const u32 w[2], struct lens_channel_state *s)
+void lens_pccsr_decode_channel(const u32 w[2], struct lens_channel_state *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->pccsr = true;
@@ -202,10 +202,10 @@ int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, 
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .id = tsgid };
 
-	return lens_atomic_and_wait(&r, pfifo_write_preempt, NV_PFIFO_PREEMPT, PREEMPT_PENDING);
+	return lens_run_atomic_and_wait(&r, pfifo_write_preempt, NV_PFIFO_PREEMPT, PREEMPT_PENDING);
 }
 
-u32 lens_pfifo_engine_regs(const struct lens_engine *e, u32 reg[2])
+u32 lens_pfifo_get_engine_regs(const struct lens_engine *e, u32 reg[2])
 {
 	/* LENS_NONE is beyond, too. */
 	if ((u16)e->engine_id >= NV_PFIFO_ENGINE_STATUS__SIZE_1)
@@ -323,8 +323,8 @@ int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *r
 		};
 		/* The one there, then the one that was coming. */
 		for (round = 0, err = 0, r.again = true; !err && r.again && round < 2; round++)
-			err = lens_atomic_and_wait(&r, pfifo_write_preempt_other,
-						   NV_PFIFO_PREEMPT, PREEMPT_PENDING);
+			err = lens_run_atomic_and_wait(&r, pfifo_write_preempt_other,
+						       NV_PFIFO_PREEMPT, PREEMPT_PENDING);
 		if (err)
 			return err;
 	}
@@ -342,7 +342,7 @@ static int pfifo_write_submit(void *request)
 	u32 saved, back;
 	int err;
 
-	err = lens_request_regs(r, &regs);
+	err = lens_request_read_regs(r, &regs);
 	if (!err)
 		err = lens_rd32(r->gpu, NV_PFIFO_RUNLIST_BASE, &saved);
 	if (err)
@@ -367,7 +367,7 @@ static int pfifo_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
 
-	return lens_atomic_and_wait(&r, pfifo_write_submit, NV_PFIFO_ENG_RUNLIST(rl->id),
+	return lens_run_atomic_and_wait(&r, pfifo_write_submit, NV_PFIFO_ENG_RUNLIST(rl->id),
 				    DRF_NUM(NV_PFIFO_ENG_RUNLIST_PENDING, 1));
 }
 
@@ -392,37 +392,37 @@ int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl };
 
-	return lens_atomic(&r, pfifo_write_preempt_runlist);
+	return lens_run_atomic(&r, pfifo_write_preempt_runlist);
 }
 
 const struct lens_host_ops lens_host_pfifo = {
 	.read_runlists = lens_pfifo_read_runlists,
-	.runlist_regs = pfifo_runlist_regs,
-	.channel_words = lens_pccsr_channel_words,
-	.channel_set = lens_pccsr_channel_set,
+	.read_runlist_regs = pfifo_read_runlist_regs,
+	.read_channel = lens_pccsr_read_channel,
+	.enable_channel = lens_pccsr_enable_channel,
 	.preempt_tsg = lens_pfifo_preempt_tsg,
 	.preempt_others = lens_pfifo_preempt_others,
 	/* RUNLIST_PREEMPT is published from GV100 on only. */
 	.resubmit = pfifo_resubmit,
 	.decode_entry = lens_entry_decode_8,
-	.decode_channel = lens_pccsr_decode,
-	.engine_regs = lens_pfifo_engine_regs,
+	.decode_channel = lens_pccsr_decode_channel,
+	.get_engine_regs = lens_pfifo_get_engine_regs,
 	.decode_engine = lens_pfifo_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_8,
 };
 
 const struct lens_host_ops lens_host_pfifo_gv100 = {
 	.read_runlists = lens_pfifo_read_runlists,
-	.runlist_regs = pfifo_runlist_regs,
-	.channel_words = lens_pccsr_channel_words,
-	.channel_set = lens_pccsr_channel_set,
+	.read_runlist_regs = pfifo_read_runlist_regs,
+	.read_channel = lens_pccsr_read_channel,
+	.enable_channel = lens_pccsr_enable_channel,
 	.preempt_tsg = lens_pfifo_preempt_tsg,
 	.preempt_others = lens_pfifo_preempt_others,
 	.preempt_runlist = lens_pfifo_preempt_runlist,
 	.resubmit = pfifo_resubmit,
 	.decode_entry = lens_entry_decode_16,
-	.decode_channel = lens_pccsr_decode,
-	.engine_regs = lens_pfifo_engine_regs,
+	.decode_channel = lens_pccsr_decode_channel,
+	.get_engine_regs = lens_pfifo_get_engine_regs,
 	.decode_engine = lens_pfifo_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_16,
 };

@@ -71,7 +71,7 @@ static int read_ramin(struct lens_gpu *gpu, enum lens_aperture ap, u64 inst, str
 		if (ramin_words[i] == 130 ||
 		    ((ramin_words[i] == 62 || ramin_words[i] == 166) && !has_veid(gpu)))
 			continue;
-		err = lens_copy(gpu, ap, inst + ramin_words[i] * 4U, &raw, 1);
+		err = lens_copy_memory(gpu, ap, inst + ramin_words[i] * 4U, &raw, 1);
 		if (err)
 			return err;
 		r->w[2 * i] = (u32)raw;
@@ -98,18 +98,18 @@ static int decode_ramin(struct lens_gpu *gpu, const struct ramin *r, struct lens
 		    RAMIN(NV_RAMIN_ENGINE_WFI_PTR_LO, r) << NV_RAMIN_BASE_SHIFT;
 	c->image_va = c->wfi_va;
 	/* The image's own aperture, where it is not virtual. */
-	if (lens_target_aperture(RAMIN(NV_RAMIN_ENGINE_WFI_TARGET, r), &c->ap))
+	if (lens_decode_target(RAMIN(NV_RAMIN_ENGINE_WFI_TARGET, r), &c->ap))
 		c->image_err = -EIO;
 	/* A channel without a graphics context (of a copy engine, say). */
 	if (!c->image_va)
 		c->image_err = -ENOENT;
-	return lens_target_aperture(c->target, &ap);
+	return lens_decode_target(c->target, &ap);
 }
 
 static int read_word(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 w[2])
 {
 	u64 raw;
-	int err = lens_copy(gpu, ap, addr, &raw, 1);
+	int err = lens_copy_memory(gpu, ap, addr, &raw, 1);
 
 	w[0] = (u32)raw;
 	w[1] = (u32)(raw >> 32);
@@ -128,7 +128,7 @@ static int inst_locate_image(struct lens_gpu *gpu, struct lens_context *c,
 		c->addr = c->image_va;
 		return 0;
 	}
-	err = lens_target_aperture(c->target, &root);
+	err = lens_decode_target(c->target, &root);
 	if (!err)
 		err = lens_mmu_translate(gpu, c->mmu, root, c->pdb, c->image_va, &m, cache);
 	if (err)
@@ -245,7 +245,7 @@ static void pass_inst(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 
 	u64 inst;
 
 	inst_of(gpu, snap, i, e, &target, &inst);
-	c->err = inst ? lens_inst_aperture(gpu, target, &ap) : -ENOENT;
+	c->err = inst ? lens_decode_inst_target(gpu, target, &ap) : -ENOENT;
 	if (!c->err)
 		c->err = read_ramin(gpu, ap, inst, &r);
 	if (!c->err)
@@ -337,9 +337,9 @@ static bool begins_in_system(const struct pass_range *p, u32 i, const struct len
 		return true;
 	if (p->pass == PASS_INST) {
 		inst_of(p->gpu, p->snap, i, e, &target, &inst);
-		err = lens_inst_aperture(p->gpu, target, &ap);
+		err = lens_decode_inst_target(p->gpu, target, &ap);
 	} else if (p->pass == PASS_LOCATE && c->is_virtual) {
-		err = lens_target_aperture(target, &ap);
+		err = lens_decode_target(target, &ap);
 	}
 	return !err && ap == LENS_SYS;
 }
@@ -366,7 +366,7 @@ static int run_pass(void *arg)
 			pass_inst(p->gpu, p->snap, i, &e);
 		else
 			pass_image(p->gpu, p->snap, i, p->pass);
-		state = lens_stop_state(p->gpu->io, ACCESSES_PER_CONTEXT);
+		state = lens_stop_get_state(p->gpu->io, ACCESSES_PER_CONTEXT);
 		if (state == LENS_STOP_CUT) {
 			*c = before;
 			break;
@@ -498,7 +498,7 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture inst_ap
 	if (!err)
 		err = find_image(gpu, &c, NULL);
 	if (!err)
-		err = lens_exclusive_at(gpu, c.ap, c.addr, write_preemption, &p);
+		err = lens_run_exclusive_at(gpu, c.ap, c.addr, write_preemption, &p);
 	/* An image that begins so near the end of its page is none. */
 	return err == -EAGAIN ? -EIO : err;
 }

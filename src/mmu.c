@@ -279,7 +279,7 @@ static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32
 		}
 		if (c->word[at].addr)
 			continue;
-		err = lens_copy(gpu, ap, addr, raw, words);
+		err = lens_copy_memory(gpu, ap, addr, raw, words);
 		if (err)
 			return err;
 		c->word[at].addr = key;
@@ -289,7 +289,7 @@ static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32
 		c->used++;
 		return 0;
 	}
-	return lens_copy(gpu, ap, addr, raw, words);
+	return lens_copy_memory(gpu, ap, addr, raw, words);
 }
 
 #define HIDDEN 1

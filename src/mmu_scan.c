@@ -32,7 +32,7 @@ static int read_words(struct scan *s, u32 depth, const struct lens_mmu_entry *ta
 	if (n > s->room->words_left)
 		return -E2BIG;
 	s->room->words_left -= n;
-	err = lens_copy(s->gpu, table->ap, table->addr + first * 8, s->room->buf[depth], n);
+	err = lens_copy_memory(s->gpu, table->ap, table->addr + first * 8, s->room->buf[depth], n);
 	if (err == -ENODEV)
 		return err;
 	if (err && !s->unread)
@@ -115,8 +115,8 @@ static int scan_directory(struct scan *s, u32 depth, const struct lens_mmu_entry
 	return 0;
 }
 
-int lens_mmu_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
-		  enum lens_aperture root_ap, u64 root, struct lens_mmu_scan *room,
+int lens_mmu_for_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
+		      enum lens_aperture root_ap, u64 root, struct lens_mmu_scan *room,
 		  lens_mapping_fn fn, void *arg)
 {
 	struct lens_mmu_entry e = { .valid = true, .ap = root_ap, .addr = root };

@@ -67,7 +67,7 @@ static enum lens_stop record_stop_state(struct lens_io *io, u32 accesses)
 {
 	struct lens_recorder *r = record_of(io);
 
-	return lens_stop_state(r->inner, accesses);
+	return lens_stop_get_state(r->inner, accesses);
 }
 
 /* Nothing that is recorded writes registers, which is what atomic() is for. */

@@ -11,7 +11,7 @@
 
 #define TRIES 4
 
-int lens_target_aperture(u32 target, enum lens_aperture *ap)
+int lens_decode_target(u32 target, enum lens_aperture *ap)
 {
 	switch (target) {
 	case 0:
@@ -25,34 +25,34 @@ int lens_target_aperture(u32 target, enum lens_aperture *ap)
 	return -EIO;
 }
 
-int lens_inst_aperture(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap)
+int lens_decode_inst_target(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap)
 {
 	/* 1 is the invalid one. */
-	return lens_target_aperture(target == 1 && gpu->chip->inst_1_is_vid ? 0 : target, ap);
+	return lens_decode_target(target == 1 && gpu->chip->inst_1_is_vid ? 0 : target, ap);
 }
 
-int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
-		      struct lens_runlist_regs *regs)
+int lens_runlist_read_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			   struct lens_runlist_regs *regs)
 {
 	memset(regs, 0, sizeof(*regs));
-	return rl->err ? rl->err : gpu->chip->host->runlist_regs(gpu, rl, regs);
+	return rl->err ? rl->err : gpu->chip->host->read_runlist_regs(gpu, rl, regs);
 }
 
-bool lens_runlist_same(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b)
+bool lens_regs_are_equal(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b)
 {
 	return a->base == b->base && a->target == b->target && a->length == b->length &&
 	       a->pending == b->pending;
 }
 
-int lens_request_regs(const struct lens_request *r, struct lens_runlist_regs *regs)
+int lens_request_read_regs(const struct lens_request *r, struct lens_runlist_regs *regs)
 {
-	int err = lens_runlist_regs(r->gpu, r->rl, regs);
+	int err = lens_runlist_read_regs(r->gpu, r->rl, regs);
 
 	if (err)
 		return err;
 	if (!regs->base)
 		return -ENOENT;
-	if (regs->pending || (r->expected && !lens_runlist_same(r->expected, regs)))
+	if (regs->pending || (r->expected && !lens_regs_are_equal(r->expected, regs)))
 		return -EBUSY;
 	return 0;
 }
@@ -79,10 +79,10 @@ static int copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *re
 	enum lens_aperture ap;
 	int err;
 
-	err = lens_target_aperture(regs->target, &ap);
+	err = lens_decode_target(regs->target, &ap);
 	if (err || !n)
 		return err;
-	err = lens_copy(gpu, ap, regs->base + (u64)first * bytes, dst, n * bytes / 8);
+	err = lens_copy_memory(gpu, ap, regs->base + (u64)first * bytes, dst, n * bytes / 8);
 	return !err && is_refused(gpu, (const u32 *)dst) ? -EIO : err;
 }
 
@@ -103,13 +103,13 @@ static void collect_states(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 		if (e.id >= snap->rl->channels)
 			snap->err[i] = -ERANGE;
 		else
-			snap->err[i] = gpu->chip->host->channel_words(gpu, snap->rl, e.id, state);
+			snap->err[i] = gpu->chip->host->read_channel(gpu, snap->rl, e.id, state);
 	}
 }
 
 int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 {
-	int err = lens_runlist_regs(gpu, snap->rl, &snap->regs);
+	int err = lens_runlist_read_regs(gpu, snap->rl, &snap->regs);
 
 	snap->n = 0;
 	snap->torn = false;
@@ -131,10 +131,10 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 			snap->entries_err = err;
 			return err;
 		}
-		err = lens_runlist_regs(gpu, snap->rl, &after);
+		err = lens_runlist_read_regs(gpu, snap->rl, &after);
 		if (err)
 			return err;
-		if (lens_runlist_same(&snap->regs, &after))
+		if (lens_regs_are_equal(&snap->regs, &after))
 			break;
 		if (tries == TRIES) {
 			snap->torn = true;
@@ -147,7 +147,7 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 	return 0;
 }
 
-int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r)
+int lens_check_readable(struct lens_gpu *gpu, struct lens_readable *r)
 {
 	struct lens_runlist_regs regs;
 	struct lens_ce_map map;
@@ -157,7 +157,7 @@ int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r)
 	memset(r, 0, sizeof(*r));
 	r->no_regs = gpu->topo.unnamed_runlists;
 	for (i = 0; i < gpu->topo.n_runlists; i++) {
-		err = lens_runlist_regs(gpu, &gpu->topo.runlists[i], &regs);
+		err = lens_runlist_read_regs(gpu, &gpu->topo.runlists[i], &regs);
 		if (err == -ENODEV)
 			return err;
 		if (err) {
@@ -183,7 +183,7 @@ int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_
 	struct lens_entry e;
 	int err, tsgid = LENS_NONE;
 
-	err = lens_runlist_regs(gpu, rl, &regs);
+	err = lens_runlist_read_regs(gpu, rl, &regs);
 	for (first = 0; !err && first < regs.length; first += n) {
 		n = regs.length - first < per_page ? regs.length - first : per_page;
 		err = copy_entries(gpu, &regs, first, n, gpu->scratch);

@@ -11,12 +11,12 @@ bool lens_gpu_has_host(const struct lens_gpu *gpu)
 	return gpu->known && gpu->chip->host;
 }
 
-u32 lens_runlist_limit(const struct lens_gpu *gpu)
+u32 lens_get_runlist_limit(const struct lens_gpu *gpu)
 {
 	return gpu->id->runlists ? gpu->id->runlists : gpu->chip->runlists;
 }
 
-const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id)
+const struct lens_runlist *lens_gpu_find_runlist(const struct lens_gpu *gpu, u32 id)
 {
 	u32 i;
 

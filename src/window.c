@@ -57,7 +57,7 @@ static void window_restore(struct lens_io *io)
 	io->restoring = false;
 }
 
-enum lens_stop lens_stop_state(struct lens_io *io, u32 accesses)
+enum lens_stop lens_stop_get_state(struct lens_io *io, u32 accesses)
 {
 	return io->ops->stop_state ? io->ops->stop_state(io, accesses) : LENS_STOP_GOES_ON;
 }
@@ -97,7 +97,7 @@ int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words)
 	off = window_aim(io, addr, words * 8);
 	for (i = 0; i < words; i++) {
 		dst[i] = io->ops->rd64(io, off + i * 8);
-		state = lens_stop_state(io, 1);
+		state = lens_stop_get_state(io, 1);
 		if (state == LENS_STOP_CUT)
 			break;
 		/* The caller goes on in another stop; of a borrow for more it is the caller's. */

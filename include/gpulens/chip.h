@@ -79,19 +79,19 @@ struct lens_ce_layout {
 /**
  * struct lens_host_ops - how Host (the scheduler) of a generation is accessed
  * @read_runlists:	fill gpu->topo.runlists, once, after the device table was read
- * @runlist_regs:	base, length and pending bit of a runlist as last submitted
- * @channel_words:	raw words of a channel's state: w[0], and w[1] on PCCSR chips
- * @channel_set:	enable or disable a channel and read it back, see lens_channel_enable()
+ * @read_runlist_regs:	base, length and pending bit of a runlist as last submitted
+ * @read_channel:	raw words of a channel's state: w[0], and w[1] on PCCSR chips
+ * @enable_channel:	enable or disable a channel and read it back, see lens_channel_enable()
  * @preempt_tsg:	preempt a TSG and wait for it, see lens_tsg_preempt()
  * @preempt_others:	take every TSG but one off the runlist's engines, see lens_tsg_switch_to()
  * @preempt_runlist:	see lens_runlist_preempt(); NULL: this generation has no such request
  * @resubmit:		submit the runlist as it is again, see lens_runlist_resubmit(). expected:
  *			only if the list is that one, -EBUSY else; NULL: whatever list is there
- * @engine_regs:	BAR0 offsets of the registers that decode_engine takes, as
- *			lens_engine_regs(): how many, 0 when the engine has none. No access.
+ * @get_engine_regs:	BAR0 offsets of the registers that decode_engine takes, as
+ *			lens_engine_get_regs(): how many, 0 when the engine has none. No access.
  * @decode_entry:	decode a runlist entry of lens_chip.entry_words words
- * @decode_channel:	decode what @channel_words read
- * @decode_engine:	decode the registers of @engine_regs
+ * @decode_channel:	decode what @read_channel read
+ * @decode_engine:	decode the registers of @get_engine_regs
  * @set_timeslice:	the first word of a TSG's entry with another time slice
  *
  * Functions that return int return 0 or -errno: the errors of lens_rd32(), and of atomic() of
@@ -101,19 +101,19 @@ struct lens_ce_layout {
  */
 struct lens_host_ops {
 	int (*read_runlists)(struct lens_gpu *gpu);
-	int (*runlist_regs)(struct lens_gpu *gpu, const struct lens_runlist *rl,
-			    struct lens_runlist_regs *regs);
-	int (*channel_words)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			     u32 w[2]);
-	int (*channel_set)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			   bool enable);
+	int (*read_runlist_regs)(struct lens_gpu *gpu, const struct lens_runlist *rl,
+				 struct lens_runlist_regs *regs);
+	int (*read_channel)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			    u32 w[2]);
+	int (*enable_channel)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			      bool enable);
 	int (*preempt_tsg)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 	int (*preempt_others)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 	int (*preempt_runlist)(struct lens_gpu *gpu, const struct lens_runlist *rl);
 	int (*resubmit)(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			const struct lens_runlist_regs *expected);
 
-	u32 (*engine_regs)(const struct lens_engine *e, u32 reg[2]);
+	u32 (*get_engine_regs)(const struct lens_engine *e, u32 reg[2]);
 
 	void (*decode_entry)(const u32 *w, struct lens_entry *e);
 	void (*decode_channel)(const u32 w[2], struct lens_channel_state *s);
@@ -134,7 +134,7 @@ enum lens_ctxsw_layout {
 };
 
 /**
- * enum lens_tpc_order - are logical TPC numbers as lens_gpc_tpcs() counts them?
+ * enum lens_tpc_order - are logical TPC numbers as lens_gpc_count_tpcs() counts them?
  * @LENS_TPC_ORDER_PUBLISHED:	yes; or no fuses are published
  * @LENS_TPC_ORDER_ASSUMED:	assumed
  * @LENS_TPC_ORDER_WRONG:	no: seen otherwise on such a chip
@@ -240,7 +240,7 @@ bool lens_chip_is_same(u32 was, u32 now);
 const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known);
 
 /**
- * lens_chip_assumed() - what no source says of a chip of a generation
+ * lens_chip_get_assumed() - what no source says of a chip of a generation
  * @chip:	generation
  * @id:		the chip's row in it
  *
@@ -248,7 +248,7 @@ const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, 
  *
  * Return: text of @id, else of @chip; NULL, nothing is assumed.
  */
-const char *lens_chip_assumed(const struct lens_chip *chip, const struct lens_chip_id *id);
+const char *lens_chip_get_assumed(const struct lens_chip *chip, const struct lens_chip_id *id);
 
 /* The generations, src/chip/<generation>.c; and all of them by age, ended by NULL. */
 extern const struct lens_chip *const lens_chips[];

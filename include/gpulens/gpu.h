@@ -109,7 +109,7 @@ int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runl
 int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 
 /**
- * lens_tsg_timeslice() - give a TSG another time slice
+ * lens_tsg_set_timeslice() - give a TSG another time slice
  * @gpu:	GPU with its topology
  * @ref:	TSG
  * @us:		time slice, 1 to LENS_TIMESLICE_MAX_US
@@ -123,7 +123,7 @@ int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *ru
  * -ENOENT also where no list was submitted; -EIO also for an invalid TARGET; -ETIMEDOUT, the
  * GPU did not take up the list in time.
  */
-int lens_tsg_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist);
+int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist);
 
 /**
  * lens_runlist_preempt() - take what is on a runlist's engines off them
@@ -150,7 +150,7 @@ int lens_runlist_preempt(struct lens_gpu *gpu, u32 id);
 int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id);
 
 /**
- * lens_channel_preemption() - set how the context of a channel is preempted
+ * lens_channel_set_preemption() - set how the context of a channel is preempted
  * @gpu:	GPU with its topology
  * @ref:	channel
  * @mode:	how
@@ -164,13 +164,13 @@ int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id);
  * no instance block or no graphics context; -EIO also where the instance block or the image is
  * not where they name it.
  */
-int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
-			    enum lens_preemption mode, int *runlist);
+int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
+				enum lens_preemption mode, int *runlist);
 
 /* -- gpc.c -- */
 
 /**
- * lens_gpc_tpcs() - enabled TPCs of a GPC, and their logical numbers
+ * lens_gpc_count_tpcs() - enabled TPCs of a GPC, and their logical numbers
  * @t:		topology with gpcs_err 0
  * @gpc:	physical GPC
  * @first:	filled: logical TPC numbers in the GPC are first .. first + count - 1
@@ -179,7 +179,7 @@ int lens_channel_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
  *
  * Return: number of enabled TPCs; 0 for a GPC that is disabled or beyond the chip.
  */
-u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
+u32 lens_gpc_count_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
 
 /* -- ce.c -- */
 
@@ -194,7 +194,7 @@ u32 lens_gpc_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
 int lens_ce_map_read(struct lens_gpu *gpu, struct lens_ce_map *map);
 
 /**
- * lens_lce_pces() - PCEs that serve an LCE directly
+ * lens_lce_find_pces() - PCEs that serve an LCE directly
  * @gpu:	GPU, identified
  * @map:	its map
  * @lce:	number of the LCE
@@ -203,7 +203,7 @@ int lens_ce_map_read(struct lens_gpu *gpu, struct lens_ce_map *map);
  *
  * Return: mask of PCEs.
  */
-u32 lens_lce_pces(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 lce);
+u32 lens_lce_find_pces(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 lce);
 
 #ifdef __cplusplus
 }

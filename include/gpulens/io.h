@@ -131,7 +131,7 @@ struct lens_window;
  * @ops:		access functions
  * @window:		the chip's PRAMIN window, set by lens_gpu_identify()
  * @memory_bytes:	bytes of GPU memory, 0: unknown; set by lens_gpu_read_topology() and
- *			lens_gpu_memory()
+ *			lens_gpu_read_memory_size()
  * @cost:		accesses made so far
  * @held:		the window is borrowed: window.c's; a recorder's: inside exclusive()
  * @restoring:		the window is being restored: window.c's; accesses are allowed in any case
@@ -171,7 +171,7 @@ struct lens_io {
 int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words);
 
 /**
- * lens_stop_state() - may so many accesses more begin in this stop of the machine?
+ * lens_stop_get_state() - may so many accesses more begin in this stop of the machine?
  * @io:		GPU
  * @accesses:	number of accesses
  *
@@ -179,7 +179,7 @@ int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words);
  *
  * Return: the implementation's answer; LENS_STOP_GOES_ON where it has no limit.
  */
-enum lens_stop lens_stop_state(struct lens_io *io, u32 accesses);
+enum lens_stop lens_stop_get_state(struct lens_io *io, u32 accesses);
 
 /**
  * lens_window_run() - borrow the window, run a function, restore the window

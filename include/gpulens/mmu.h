@@ -77,7 +77,7 @@ struct lens_mmu_format {
  * struct lens_mapping - where a virtual address leads
  * @ap:		memory that @addr is in
  * @addr:	byte address: of the byte asked for (lens_mmu_translate()), or of the page
- *		(lens_mmu_each())
+ *		(lens_mmu_for_each())
  * @page_bytes:	size of the page
  */
 struct lens_mapping {
@@ -140,12 +140,12 @@ struct lens_mmu_scan {
  * @m:		the page
  * @arg:	the caller's
  *
- * Return: 0 to go on; else lens_mmu_each() ends and returns it.
+ * Return: 0 to go on; else lens_mmu_for_each() ends and returns it.
  */
 typedef int (*lens_mapping_fn)(u64 va, const struct lens_mapping *m, void *arg);
 
 /**
- * lens_mmu_each() - call a function for every mapping of an address space
+ * lens_mmu_for_each() - call a function for every mapping of an address space
  * @gpu:	GPU whose memory holds the tables
  * @fmt:	their format
  * @root_ap:	memory that the root directory is in
@@ -160,8 +160,8 @@ typedef int (*lens_mapping_fn)(u64 va, const struct lens_mapping *m, void *arg);
  * Return: 0, all was looked at; what @fn returned; -E2BIG, the limit was reached; -ENODEV, the GPU
  * is gone; the first error of reading a table.
  */
-int lens_mmu_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
-		  enum lens_aperture root_ap, u64 root, struct lens_mmu_scan *room,
+int lens_mmu_for_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
+		      enum lens_aperture root_ap, u64 root, struct lens_mmu_scan *room,
 		  lens_mapping_fn fn, void *arg);
 
 extern const struct lens_mmu_format lens_mmu_v1_64k;	/* Maxwell 2 */

@@ -30,8 +30,8 @@ struct lens_runlist_regs {
  * struct lens_entry - a runlist entry, decoded: the header of a TSG or a channel
  * @is_tsg:		TSG header
  * @id:			of the TSG or channel
- * @scale:		TSG: time slice, see lens_timeslice_ns()
- * @timeout:		TSG: time slice, see lens_timeslice_ns()
+ * @scale:		TSG: time slice, see lens_timeslice_decode()
+ * @timeout:		TSG: time slice, see lens_timeslice_decode()
  * @length:		TSG: channels that follow
  * @runqueue:		channel: its runqueue
  * @has_target:		channel: only entries of 16 bytes have @inst_target
@@ -126,20 +126,21 @@ struct lens_engine_status {
 };
 
 /**
- * lens_engine_shown() - the occupant that a sample names
+ * lens_engine_get_occupant() - the occupant that a sample names
  * @s:	status of an engine
  *
  * Pure.
  *
  * Return: the one that is loaded during LOAD, else the one that is there.
  */
-static inline const struct lens_occupant *lens_engine_shown(const struct lens_engine_status *s)
+static inline const struct lens_occupant *
+lens_engine_get_occupant(const struct lens_engine_status *s)
 {
 	return s->state == LENS_ENGINE_LOAD ? &s->next : &s->now;
 }
 
 /**
- * lens_engine_regs() - registers to read for decode_engine() of struct lens_host_ops
+ * lens_engine_get_regs() - registers to read for decode_engine() of struct lens_host_ops
  * @gpu:	GPU with its topology
  * @e:		engine of it
  * @reg:	filled: BAR0 offsets, in the order of decode_engine()'s words
@@ -148,7 +149,7 @@ static inline const struct lens_occupant *lens_engine_shown(const struct lens_en
  *
  * Return: number of registers, at most two; 0, none are published.
  */
-u32 lens_engine_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2]);
+u32 lens_engine_get_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2]);
 
 /**
  * lens_engine_read() - read and decode the status of an engine
@@ -162,7 +163,7 @@ int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
 		     struct lens_engine_status *s);
 
 /**
- * lens_timeslice_ns() - length of a time slice
+ * lens_timeslice_decode() - length of a time slice
  * @timeout:	TIMEOUT field; 0 counts as one unit
  * @scale:	SCALE field
  *
@@ -170,7 +171,7 @@ int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
  *
  * Return: @timeout << @scale units of 1024 ns, in ns; 1024 if @timeout is 0.
  */
-u64 lens_timeslice_ns(u32 timeout, u32 scale);
+u64 lens_timeslice_decode(u32 timeout, u32 scale);
 
 #define LENS_TIMESLICE_MAX_US	8556380	/* 255 << 15 units are 8556380.16 us */
 
@@ -271,7 +272,7 @@ struct lens_runlist_snap {
 };
 
 /**
- * lens_runlist_regs() - read a runlist's registers
+ * lens_runlist_read_regs() - read a runlist's registers
  * @gpu:	GPU with its topology
  * @rl:		runlist of it
  * @regs:	filled; zero after an error
@@ -280,8 +281,8 @@ struct lens_runlist_snap {
  *
  * Return: 0; @rl->err, its registers could not be read at load; errors of lens_rd32().
  */
-int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
-		      struct lens_runlist_regs *regs);
+int lens_runlist_read_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			   struct lens_runlist_regs *regs);
 
 /**
  * lens_runlist_begin() - begin a snapshot: read how long the runlist is
@@ -290,7 +291,7 @@ int lens_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
  *
  * The caller then makes room for regs.length entries and calls lens_runlist_collect().
  *
- * Return: as lens_runlist_regs().
+ * Return: as lens_runlist_read_regs().
  */
 int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 
@@ -304,12 +305,12 @@ int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
  *
  * Return: 0; -EAGAIN, the list has grown past cap: make more room for regs.length and call it
  * again; entries_err, the entries cannot be read (errors of reading memory; -EIO: a code of
- * failed reads or an invalid TARGET), regs stand and n is 0; errors of lens_runlist_regs().
+ * failed reads or an invalid TARGET), regs stand and n is 0; errors of lens_runlist_read_regs().
  */
 int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 
 /**
- * lens_entries_unreadable() - may an error be shown as entries that cannot be read?
+ * lens_entries_are_unreadable() - may an error be shown as entries that cannot be read?
  * @snap:	snapshot
  * @err:	what lens_runlist_collect() returned for it
  *
@@ -318,7 +319,7 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
  * Return: true if the entries lie in memory that the CPU is kept from, that is none, or that
  * the user forbade.
  */
-static inline bool lens_entries_unreadable(const struct lens_runlist_snap *snap, int err)
+static inline bool lens_entries_are_unreadable(const struct lens_runlist_snap *snap, int err)
 {
 	return snap->has_regs && err == snap->entries_err &&
 	       (err == -EIO || err == -EACCES || err == -ENXIO || err == -EOPNOTSUPP);
@@ -353,7 +354,7 @@ struct lens_readable {
 };
 
 /**
- * lens_runlists_readable() - find out which runlists can be read now
+ * lens_check_readable() - find out which runlists can be read now
  * @gpu:	GPU with its topology
  * @r:		filled
  *
@@ -362,7 +363,7 @@ struct lens_readable {
  *
  * Return: 0; -ENODEV, the GPU is gone.
  */
-int lens_runlists_readable(struct lens_gpu *gpu, struct lens_readable *r);
+int lens_check_readable(struct lens_gpu *gpu, struct lens_readable *r);
 
 /**
  * typedef lens_walk_fn - called for a runlist entry
@@ -388,8 +389,8 @@ typedef int (*lens_walk_fn)(struct lens_gpu *gpu, const struct lens_runlist *rl,
  *
  * Uses gpu->scratch. The list may change between pages.
  *
- * Return: 0; what @fn returned; errors of lens_runlist_regs() and of reading memory; -EIO, a code
- * of failed reads or an invalid TARGET.
+ * Return: 0; what @fn returned; errors of lens_runlist_read_regs() and of reading memory; -EIO, a
+ * code of failed reads or an invalid TARGET.
  */
 int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_walk_fn fn,
 		      void *arg);

@@ -95,7 +95,7 @@ struct lens_ce_map {
  * @gpc_mask:		set bit: GPC is disabled
  * @tpc_mask:		set bit: TPC is disabled; of enabled physical GPCs
  * @ce:			as it was when the topology was read
- * @memory_bytes:	bytes of GPU memory; 0: unknown, lens_gpu_memory() says why
+ * @memory_bytes:	bytes of GPU memory; 0: unknown, lens_gpu_read_memory_size() says why
  * @gpcs_err:		why GPCs and TPCs could not be read, or 0: -EOPNOTSUPP not published,
  *			-EIO refused by the hardware
  * @ce_err:		the same of @num_ces and @ce
@@ -133,7 +133,7 @@ struct lens_topology {
  * @chip_id:	architecture << 4 | implementation, of @boot0
  * @topo:	its topology, see lens_gpu_read_topology()
  * @holders:	of the last request with a bare id: set bit i if topo.runlists[i] holds the id
- * @scratch:	runlist words of lens_runlist_walk() and lens_runlists_readable()
+ * @scratch:	runlist words of lens_runlist_walk() and lens_check_readable()
  *
  * Filled by lens_gpu_identify(); the caller provides the memory and @io.
  */
@@ -200,7 +200,7 @@ int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io);
 int lens_gpu_read_topology(struct lens_gpu *gpu);
 
 /**
- * lens_gpu_memory() - size of GPU memory
+ * lens_gpu_read_memory_size() - size of GPU memory
  * @gpu:	GPU, identified; topo.memory_bytes and io->memory_bytes are set
  * @bytes:	filled, 0 after an error; unchanged after -EOPNOTSUPP
  *
@@ -209,7 +209,7 @@ int lens_gpu_read_topology(struct lens_gpu *gpu);
  * Return: 0; -EOPNOTSUPP, not published or the chip has no memory of its own; -ENODATA, the
  * register reads 0, as before a driver ran; errors of lens_rd32().
  */
-int lens_gpu_memory(struct lens_gpu *gpu, u64 *bytes);
+int lens_gpu_read_memory_size(struct lens_gpu *gpu, u64 *bytes);
 
 /* -- topology.c: finding in the tables -- */
 
@@ -224,7 +224,7 @@ int lens_gpu_memory(struct lens_gpu *gpu, u64 *bytes);
 bool lens_gpu_has_host(const struct lens_gpu *gpu);
 
 /**
- * lens_gpu_runlist() - find a runlist of the topology
+ * lens_gpu_find_runlist() - find a runlist of the topology
  * @gpu:	GPU with its topology
  * @id:		runlist id
  *
@@ -232,20 +232,20 @@ bool lens_gpu_has_host(const struct lens_gpu *gpu);
  *
  * Return: the runlist; NULL, none has this id.
  */
-const struct lens_runlist *lens_gpu_runlist(const struct lens_gpu *gpu, u32 id);
+const struct lens_runlist *lens_gpu_find_runlist(const struct lens_gpu *gpu, u32 id);
 
 /* -- engine.c: status and names of engines -- */
 #define LENS_ENGINE_NAME 48
 
 /**
- * lens_engine_name() - name of an engine
+ * lens_engine_format_name() - name of an engine
  * @gpu:	GPU with its topology
  * @e:		engine of it
  * @buf:	filled, LENS_ENGINE_NAME bytes with the terminating 0
  *
  * Pure.
  */
-void lens_engine_name(const struct lens_gpu *gpu, const struct lens_engine *e, char *buf);
+void lens_engine_format_name(const struct lens_gpu *gpu, const struct lens_engine *e, char *buf);
 
 /**
  * lens_engine_is_grce() - is this a graphics copy engine?

@@ -25,6 +25,6 @@ const struct lens_chip lens_chip_ga100 = {
 	 */
 	.inst_1_is_vid = true,
 	.ce.pces = 18,
-	.memory_bytes = lens_memory_bytes_gp102,
+	.memory_bytes = lens_fb_read_size_gp102,
 	.assumed = "addresses of the copy engine maps as GA102; logical TPC order",
 };

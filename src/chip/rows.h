@@ -38,7 +38,7 @@
 	.engines = LENS_PTOP_V1_DEVICES,					\
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },	\
 	.mmu = lens_mmu_select_gk104,						\
-	.bar_block = lens_bar_block_pbus,					\
+	.bar_block = lens_bar_read_block_pbus,					\
 	.ctxsw = LENS_CTXSW_UNPUBLISHED
 
 #define LENS_CHIP_GM10X								\
@@ -73,7 +73,7 @@
 	.runlists = 7,		/* fifo_eng_runlist_base__size_1_v */		\
 	.ce.pce_map_mask = 0xf,							\
 	.ce.pces = 4,								\
-	.memory_bytes = lens_memory_bytes_gp102
+	.memory_bytes = lens_fb_read_size_gp102
 
 #define LENS_CHIP_GV10X								\
 	LENS_CHIP_GP10X,							\
@@ -100,7 +100,7 @@
 	.runlists = NV_PFIFO_RUNLIST_BASE_LO__SIZE_1,				\
 	.host = &lens_host_pfifo_tu102,						\
 	.ce.pces = NV_CE_PCE2LCE_CONFIG__SIZE_1,				\
-	.bar_block = lens_bar_block_vf
+	.bar_block = lens_bar_read_block_vf
 
 #define LENS_CHIP_GA10X								\
 	LENS_CHIP_TU10X,							\
@@ -119,7 +119,7 @@
 	.ce.pce2lce = NV_CE_GA102_PCE2LCE_CONFIG(0),				\
 	.ce.pces = 24,								\
 	.ce.grce = NV_CE_GA102_GRCE_CONFIG(0),					\
-	.memory_bytes = lens_memory_bytes_ga102
+	.memory_bytes = lens_fb_read_size_ga102
 
 #define LENS_CHIP_GH100								\
 	LENS_CHIP_GA10X,							\
@@ -132,7 +132,7 @@
 		DRF_MASK(NV_XAL_EP_ZB_BAR0_WINDOW_BASE),			\
 	},									\
 	.mmu = lens_mmu_select_v3,						\
-	.bar_block = lens_bar_block_vf_wide
+	.bar_block = lens_bar_read_block_vf_wide
 
 #define LENS_CHIP_GB10X								\
 	LENS_CHIP_GH100,							\

@@ -12,8 +12,8 @@
 /* Between TARGET 1:0 and PTR_LO 31:12. */
 #define BASE_LO_RESERVED 0xffcU
 
-static int tu10x_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
-			      struct lens_runlist_regs *regs)
+static int tu10x_read_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
+				   struct lens_runlist_regs *regs)
 {
 	u32 lo, hi, submit, info;
 	int err;
@@ -47,7 +47,7 @@ static int tu10x_write_submit(void *request)
 	int err;
 	u32 v;
 
-	err = lens_request_regs(r, &regs);
+	err = lens_request_read_regs(r, &regs);
 	if (err)
 		return err;
 	r->written = true;
@@ -62,22 +62,23 @@ static int tu10x_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
 
-	return lens_atomic_and_wait(&r, tu10x_write_submit, NV_PFIFO_RUNLIST_SUBMIT_INFO(rl->id),
-				    DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, 1));
+	return lens_run_atomic_and_wait(&r, tu10x_write_submit,
+					NV_PFIFO_RUNLIST_SUBMIT_INFO(rl->id),
+					DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, 1));
 }
 
 const struct lens_host_ops lens_host_pfifo_tu102 = {
 	.read_runlists = lens_pfifo_read_runlists,
-	.runlist_regs = tu10x_runlist_regs,
-	.channel_words = lens_pccsr_channel_words,
-	.channel_set = lens_pccsr_channel_set,
+	.read_runlist_regs = tu10x_read_runlist_regs,
+	.read_channel = lens_pccsr_read_channel,
+	.enable_channel = lens_pccsr_enable_channel,
 	.preempt_tsg = lens_pfifo_preempt_tsg,
 	.preempt_others = lens_pfifo_preempt_others,
 	.preempt_runlist = lens_pfifo_preempt_runlist,
 	.resubmit = tu10x_resubmit,
 	.decode_entry = lens_entry_decode_16,
-	.decode_channel = lens_pccsr_decode,
-	.engine_regs = lens_pfifo_engine_regs,
+	.decode_channel = lens_pccsr_decode_channel,
+	.get_engine_regs = lens_pfifo_get_engine_regs,
 	.decode_engine = lens_pfifo_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_16,
 };

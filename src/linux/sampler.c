@@ -138,7 +138,7 @@ static void sampler_read_engine(struct lens_sampler *s, u32 *head, u32 engine)
 		one->word = cpu_to_le32(w[0]);
 		return;
 	}
-	shown = lens_engine_shown(&status);
+	shown = lens_engine_get_occupant(&status);
 	one->flags = (status.busy ? GPULENS_SAMPLE_BUSY : 0) |
 		     (status.faulted ? GPULENS_SAMPLE_FAULTED : 0) |
 		     (status.reload ? GPULENS_SAMPLE_RELOAD : 0) |
@@ -333,7 +333,7 @@ static void sampler_choose_engines(struct lens_sampler *s, const u32 *runlists, 
 		if (!sampler_wants(&gpu->topo.engines[i], runlists, n))
 			continue;
 		to = &s->sampled[s->n_engines];
-		to->regs = lens_engine_regs(gpu, &gpu->topo.engines[i], to->reg);
+		to->regs = lens_engine_get_regs(gpu, &gpu->topo.engines[i], to->reg);
 		/* Of a device table that says nonsense. */
 		if (to->regs && max(to->reg[0], to->reg[to->regs - 1]) > s->dev->bar0_len - 4)
 			continue;

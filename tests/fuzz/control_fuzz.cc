@@ -51,10 +51,10 @@ int request(uint8_t which, const lens_ref &ref)
 	case 3: return lens_tsg_switch_to(g, &ref, &runlist);
 	case 4: return lens_runlist_preempt(g, ref.id);
 	case 5: return lens_runlist_resubmit(g, ref.id);
-	case 6: return lens_channel_preemption(g, &ref, LENS_PREEMPT_WFI, &runlist);
-	case 7: return lens_channel_preemption(g, &ref, LENS_PREEMPT_CTA, &runlist);
-	case TIMESLICE: return lens_tsg_timeslice(g, &ref, gpu.stream.take<u32>() & 0xffffff, &runlist);
-	default: return lens_channel_preemption(g, &ref, LENS_PREEMPT_CILP, &runlist);
+	case 6: return lens_channel_set_preemption(g, &ref, LENS_PREEMPT_WFI, &runlist);
+	case 7: return lens_channel_set_preemption(g, &ref, LENS_PREEMPT_CTA, &runlist);
+	case TIMESLICE: return lens_tsg_set_timeslice(g, &ref, gpu.stream.take<u32>() & 0xffffff, &runlist);
+	default: return lens_channel_set_preemption(g, &ref, LENS_PREEMPT_CILP, &runlist);
 	}
 }
 
@@ -67,7 +67,7 @@ void check_stores()
 	FUZZ_CHECK(gpu.stores <= fuzz::Lists::LONGEST);
 	if (!gpu.stores)
 		return;
-	FUZZ_CHECK(!lens_runlist_regs(&gpu.gpu, lists.rl, &regs));
+	FUZZ_CHECK(!lens_runlist_read_regs(&gpu.gpu, lists.rl, &regs));
 	FUZZ_CHECK(lowest >= regs.base && highest - regs.base < regs.length * bytes);
 	FUZZ_CHECK((lowest - regs.base) % bytes == 0 && (highest - regs.base) % bytes == 0);
 }

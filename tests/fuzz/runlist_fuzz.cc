@@ -26,7 +26,7 @@ void check(const lens_runlist_snap &snap)
 		host->decode_entry(&snap.entries[i * gpu.gpu.chip->entry_words], &e);
 		FUZZ_CHECK(e.id < 4096);
 		if (e.is_tsg) {
-			u64 ns = lens_timeslice_ns(e.timeout, e.scale);
+			u64 ns = lens_timeslice_decode(e.timeout, e.scale);
 			FUZZ_CHECK(ns >= 1024 && ns < u64{1} << 33 && ns % 1024 == 0);
 			FUZZ_CHECK(!snap.err[i]);
 			continue;

@@ -24,7 +24,7 @@ void topology(bool large)
 	gpu.identify();
 	if (lens_gpu_read_topology(&gpu.gpu))
 		return;
-	bool known = lens_gpu_has_host(&gpu.gpu) && !lens_runlists_readable(&gpu.gpu, &r);
+	bool known = lens_gpu_has_host(&gpu.gpu) && !lens_check_readable(&gpu.gpu, &r);
 	lens_format_chip(&text, &gpu.gpu, "0000:01:00.0", known ? &r : nullptr);
 	lens_format_device_info(&text, &gpu.gpu);
 	lens_format_copy_topology(&text, &gpu.gpu, &gpu.gpu.topo.ce);

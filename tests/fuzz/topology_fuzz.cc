@@ -21,22 +21,22 @@ void check(const lens_topology &topo)
 	for (u32 i = 0; i < topo.n_engines; i++) {
 		const lens_engine &e = topo.engines[i];
 		FUZZ_CHECK(e.runlist == LENS_NONE || !lens_gpu_has_host(&gpu.gpu) ||
-			   lens_gpu_runlist(&gpu.gpu, static_cast<u32>(e.runlist)));
+			   lens_gpu_find_runlist(&gpu.gpu, static_cast<u32>(e.runlist)));
 	}
 	// All others' are in the text of device_info.
 	if (topo.n_engines) {
-		lens_engine_name(&gpu.gpu, &topo.engines[0], name);
+		lens_engine_format_name(&gpu.gpu, &topo.engines[0], name);
 		FUZZ_CHECK(name[0] && std::memchr(name, 0, sizeof(name)));
 	}
 	for (u32 i = 1; i < topo.n_runlists; i++)
 		FUZZ_CHECK(topo.runlists[i - 1].id < topo.runlists[i].id);
 	for (u32 i = 0; i < topo.num_gpcs; i++) {
-		u32 n = lens_gpc_tpcs(&topo, i, &first);
+		u32 n = lens_gpc_count_tpcs(&topo, i, &first);
 		FUZZ_CHECK(first == tpcs && n <= topo.num_tpc_per_gpc);
 		tpcs += n;
 	}
 	for (u32 i = 0; i < topo.ce.n_grces; i++)
-		FUZZ_CHECK(!(lens_lce_pces(&gpu.gpu, &topo.ce, topo.ce.shared_lce[i]) & ~topo.ce.pce_map));
+		FUZZ_CHECK(!(lens_lce_find_pces(&gpu.gpu, &topo.ce, topo.ce.shared_lce[i]) & ~topo.ce.pce_map));
 }
 
 } // namespace

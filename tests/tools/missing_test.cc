@@ -188,7 +188,7 @@ TEST(Missing, AnEnginesSecondRegisterIsNotTakenForZero)
 	ASSERT_TRUE(whole.engines[0].now);
 	EXPECT_EQ(whole.engines[0].now->state, LENS_ENGINE_ON);
 	u32 reg[2];
-	ASSERT_EQ(lens_engine_regs(live.chip.gpu.get(), &live.chip.topo().engines[0], reg), 2u);
+	ASSERT_EQ(lens_engine_get_regs(live.chip.gpu.get(), &live.chip.topo().engines[0], reg), 2u);
 	char line[16];
 	std::snprintf(line, sizeof(line), "r 0x%08x", reg[1]);
 	EXPECT_FALSE(tool::from_image(parse(without(text, line)), "x").engines[0].now);

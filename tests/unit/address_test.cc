@@ -50,7 +50,7 @@ TEST(ChannelAddress, InstanceBlockThatLiesWhereItLooksLikeABadReadIsRead)
 		f.regs[0x80003c] = 0x00000001;
 		lens_runlist rl{};
 		u32 w[2];
-		ASSERT_EQ(chip->host->channel_words(f.gpu.get(), &rl, 7, w), 0) << chip->name;
+		ASSERT_EQ(chip->host->read_channel(f.gpu.get(), &rl, 7, w), 0) << chip->name;
 		lens_channel_state s;
 		chip->host->decode_channel(w, &s);
 		EXPECT_EQ(s.inst, 0xadf5678000u);
@@ -66,7 +66,7 @@ TEST(ChannelAddress, IdleChannelWithSuchAnInstanceBlockCanBeEnabled)
 		f.regs[0x800038] = 0xbadf5678;
 		f.answer = [&](u32 off) { return off == 0x80003c ? u32(!f.writes.empty()) : f.regs[off]; };
 		lens_runlist rl{};
-		EXPECT_EQ(chip->host->channel_set(f.gpu.get(), &rl, 7, true), 0) << chip->name;
+		EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &rl, 7, true), 0) << chip->name;
 	}
 }
 

@@ -177,7 +177,7 @@ TEST(BarSearch, LoopsEnd)
 }
 
 // A table behind the end of memory: the search goes on, and ends with the error.
-// Seen failing with lens_mmu_each() ending with 0: the text says "in no BAR" of what the unread table may map.
+// Seen failing with lens_mmu_for_each() ending with 0: the text says "in no BAR" of what the unread table may map.
 TEST(BarSearch, ATableThatCannotBeReadIsSaid)
 {
 	Fake f(lens_chip_gp10x);

@@ -26,7 +26,7 @@ ByRunlist by_runlist(const Emulated &e)
 	ByRunlist out;
 	for (u32 i = 0; i < e.topo().n_engines; i++) {
 		char name[LENS_ENGINE_NAME];
-		lens_engine_name(e.gpu.get(), &e.topo().engines[i], name);
+		lens_engine_format_name(e.gpu.get(), &e.topo().engines[i], name);
 		out[e.topo().engines[i].runlist].push_back(name);
 	}
 	return out;
@@ -236,8 +236,8 @@ TEST(Chips, AmpereAndAdaOfTheDesktop)
 	// As Table IV with fewer engines: the runlists keep their numbers, and gaps show.
 	EXPECT_EQ(by_runlist(ad104)[9], (Engines{"Video Encoder 1 (NVENC1)"}));
 	EXPECT_EQ(by_runlist(ad104)[16], (Engines{"Sequencer"}));
-	EXPECT_EQ(lens_gpu_runlist(ad104.gpu.get(), 5), nullptr);
-	EXPECT_EQ(lens_gpu_runlist(ad104.gpu.get(), 10), nullptr);
+	EXPECT_EQ(lens_gpu_find_runlist(ad104.gpu.get(), 5), nullptr);
+	EXPECT_EQ(lens_gpu_find_runlist(ad104.gpu.get(), 10), nullptr);
 }
 
 // blackwell/gb100/dev_top.h: NV_PTOP1_DEVICE_INFO_CFG 0x324fc, NV_PTOP1_DEVICE_INFO2(i) 0x32800+4i; HSHUB is type 0x18.
@@ -329,7 +329,7 @@ TEST(Chips, UnitsAreThoseOfTheDie)
 		EXPECT_EQ(c.topo().gpcs_err, u.err) << u.profile;
 		u32 first, n = 0;
 		for (u32 i = 0; i < u.gpcs; i++) {
-			u32 here = lens_gpc_tpcs(&c.topo(), i, &first);
+			u32 here = lens_gpc_count_tpcs(&c.topo(), i, &first);
 			EXPECT_EQ(first, n) << u.profile << " gpc " << i;
 			n += here;
 		}
@@ -347,13 +347,13 @@ TEST(Chips, LogicalTpcsOfTwoGp106DiesAreThoseOfFigure5)
 	lens_topology t = c.topo();
 	t.tpc_mask[0] = 0x00;
 	t.tpc_mask[1] = 0x01;
-	EXPECT_EQ(lens_gpc_tpcs(&t, 0, &first), 5u);
-	EXPECT_EQ(lens_gpc_tpcs(&t, 1, &first), 4u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&t, 0, &first), 5u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&t, 1, &first), 4u);
 	EXPECT_EQ(first, 5u);
 	t.tpc_mask[0] = 0x01;
 	t.tpc_mask[1] = 0x00;
-	EXPECT_EQ(lens_gpc_tpcs(&t, 0, &first), 4u);
-	EXPECT_EQ(lens_gpc_tpcs(&t, 1, &first), 5u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&t, 0, &first), 4u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&t, 1, &first), 5u);
 	EXPECT_EQ(first, 4u);
 }
 
@@ -363,8 +363,8 @@ TEST(Chips, A100LacksOneWholeGpc)
 	ASSERT_EQ(c.err, 0);
 	EXPECT_EQ(c.topo().gpc_mask, 0x20u); // "at most seven of the eight GPCs are enabled": RTAS'23, section II
 	u32 first;
-	EXPECT_EQ(lens_gpc_tpcs(&c.topo(), 5, &first), 0u);
-	EXPECT_EQ(lens_gpc_tpcs(&c.topo(), 6, &first), 7u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&c.topo(), 5, &first), 0u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&c.topo(), 6, &first), 7u);
 	EXPECT_EQ(first, 39u); // 8, 7, 8, 8, 8 before it
 }
 
@@ -392,14 +392,14 @@ TEST(Chips, LcesOfA100AreServedBySeveralPces)
 	ASSERT_EQ(c.err, 0);
 	EXPECT_EQ(c.topo().ce.pce_map, 0x3ffffu);
 	EXPECT_EQ(c.topo().num_ces, 10);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 2), 0x0000fu);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 3), 0x000f0u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 4), 0x00300u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 5), 0x00c00u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 9), 0x08000u);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 2), 0x0000fu);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 3), 0x000f0u);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 4), 0x00300u);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 5), 0x00c00u);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 9), 0x08000u);
 	// The GRCEs have a PCE each and share nothing.
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 0x10000u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 0x20000u);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 0x10000u);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 0x20000u);
 	EXPECT_EQ(c.topo().ce.shared_lce[0], 0xf);
 	EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf);
 }
@@ -411,15 +411,15 @@ TEST(Chips, GrcesShareOnAdaAndGa102AndNotOnGp102)
 	for (const char *profile : {"ad102", "ad104", "ga102"}) {
 		Chip c(profile);
 		ASSERT_EQ(c.err, 0);
-		EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 0u) << profile;
-		EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 0u) << profile;
+		EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 0u) << profile;
+		EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 0u) << profile;
 		EXPECT_EQ(c.topo().ce.shared_lce[0], 3) << profile;
 		EXPECT_EQ(c.topo().ce.shared_lce[1], 2) << profile;
 	}
 	Chip c("gp102");
 	ASSERT_EQ(c.err, 0);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 1u);
-	EXPECT_EQ(lens_lce_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 2u);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 0), 1u);
+	EXPECT_EQ(lens_lce_find_pces(c.gpu.get(), &c.gpu->topo.ce, 1), 2u);
 	EXPECT_EQ(c.topo().ce.shared_lce[0], 0xf);
 	EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf);
 }
@@ -463,10 +463,10 @@ TEST(Chips, WiringOfTheOthersIsTheirRegisters)
 TEST(Chips, WhatIsAssumedIsOfTheChipAndNotOfItsGeneration)
 {
 	Chip gv100("gv100"), gv11b("gv11b"), gp106("gp106"), tu104("tu104");
-	EXPECT_EQ(lens_chip_assumed(gv100.gpu->chip, gv100.gpu->id), nullptr);
-	EXPECT_STREQ(lens_chip_assumed(gv11b.gpu->chip, gv11b.gpu->id), "copy engine maps as GV100");
-	EXPECT_STREQ(lens_chip_assumed(gp106.gpu->chip, gp106.gpu->id), "copy engine maps");
-	EXPECT_EQ(lens_chip_assumed(tu104.gpu->chip, tu104.gpu->id), nullptr);
+	EXPECT_EQ(lens_chip_get_assumed(gv100.gpu->chip, gv100.gpu->id), nullptr);
+	EXPECT_STREQ(lens_chip_get_assumed(gv11b.gpu->chip, gv11b.gpu->id), "copy engine maps as GV100");
+	EXPECT_STREQ(lens_chip_get_assumed(gp106.gpu->chip, gp106.gpu->id), "copy engine maps");
+	EXPECT_EQ(lens_chip_get_assumed(tu104.gpu->chip, tu104.gpu->id), nullptr);
 }
 
 // A GTX 1660 Ti's device table: engine, runlist, interrupt, reset, fault. Runlists 4 to 7 have no engine.
@@ -491,7 +491,7 @@ TEST(Chips, Tu116IsTheDeviceTableOfACard)
 	for (size_t i = 0; i < std::size(rows); i++) {
 		const lens_engine &e = c.topo().engines[i];
 		char name[LENS_ENGINE_NAME];
-		lens_engine_name(c.gpu.get(), &e, name);
+		lens_engine_format_name(c.gpu.get(), &e, name);
 		EXPECT_STREQ(name, rows[i].name);
 		EXPECT_EQ(e.engine_id, rows[i].engine) << name;
 		EXPECT_EQ(e.runlist, rows[i].runlist) << name;

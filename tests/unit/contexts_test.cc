@@ -229,7 +229,7 @@ TEST(BadContexts, Ga100SteersWhatItShows)
 		lens_ref ref{0, 17}; // the second channel
 		int runlist;
 		bool vid = chip == &lens_chip_ga100;
-		EXPECT_EQ(lens_channel_preemption(t.gpu.get(), &ref, LENS_PREEMPT_CTA, &runlist), vid ? 0 : -EIO);
+		EXPECT_EQ(lens_channel_set_preemption(t.gpu.get(), &ref, LENS_PREEMPT_CTA, &runlist), vid ? 0 : -EIO);
 		EXPECT_EQ(t.stores.empty(), !vid);
 	}
 }

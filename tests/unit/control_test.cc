@@ -71,7 +71,7 @@ protected:
 	int enable(lens_ref r, bool on) { return lens_channel_enable(e.gpu.get(), &r, on, &runlist); }
 	int preempt(lens_ref r) { return lens_tsg_preempt(e.gpu.get(), &r, &runlist); }
 	int switch_to(lens_ref r) { return lens_tsg_switch_to(e.gpu.get(), &r, &runlist); }
-	int mode(lens_ref r, lens_preemption m) { return lens_channel_preemption(e.gpu.get(), &r, m, &runlist); }
+	int mode(lens_ref r, lens_preemption m) { return lens_channel_set_preemption(e.gpu.get(), &r, m, &runlist); }
 
 	u64 ran(u32 channel, int on = 0)
 	{
@@ -399,7 +399,7 @@ TEST(Gp106Control, ContextThatTheTablesDoNotMapIsRefused)
 	e.emu->vidmem().wr32(inst + 128 * 4, e.emu->vidmem().rd32(inst + 128 * 4) & ~0x400u);
 	lens_ref r{LENS_NONE, 2};
 	int runlist;
-	EXPECT_EQ(lens_channel_preemption(e.gpu.get(), &r, LENS_PREEMPT_CTA, &runlist), -EIO);
+	EXPECT_EQ(lens_channel_set_preemption(e.gpu.get(), &r, LENS_PREEMPT_CTA, &runlist), -EIO);
 }
 
 /* -- which runlist is meant -- */

@@ -164,7 +164,7 @@ TEST_P(Cost, TimesliceCostsTwoLooksThroughTheListAndOneStopForItsEntry)
 						     : 0x2b0c;
 	lens_ref r = ref(1);
 	e.stops = 0;
-	ASSERT_EQ(lens_tsg_timeslice(e.gpu.get(), &r, 1000, &runlist), 0);
+	ASSERT_EQ(lens_tsg_set_timeslice(e.gpu.get(), &r, 1000, &runlist), 0);
 	u32 asked = 0;
 	for (const auto &a : e.emu->take_log())
 		asked += !a.write && a.offset == pending;
@@ -242,7 +242,7 @@ TEST_P(Cost, NoRegisterIsEverAccessedWiderThan32Bits)
 	lens_ref tsg = ref(3), channel = ref(8);
 	EXPECT_EQ(lens_channel_enable(e.gpu.get(), &channel, false, &runlist), 0);
 	EXPECT_EQ(lens_channel_enable(e.gpu.get(), &channel, true, &runlist), 0);
-	EXPECT_EQ(lens_channel_preemption(e.gpu.get(), &channel, LENS_PREEMPT_CILP, &runlist), 0);
+	EXPECT_EQ(lens_channel_set_preemption(e.gpu.get(), &channel, LENS_PREEMPT_CILP, &runlist), 0);
 	EXPECT_EQ(lens_tsg_preempt(e.gpu.get(), &tsg, &runlist), 0);
 	EXPECT_EQ(lens_runlist_resubmit(e.gpu.get(), 0), 0);
 	EXPECT_EQ(lens_tsg_switch_to(e.gpu.get(), &tsg, &runlist), 0);

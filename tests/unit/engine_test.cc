@@ -31,8 +31,8 @@ lens_engine_status decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 void expect(const lens_engine_status &s, lens_engine_state state, int id, int channel)
 {
 	EXPECT_EQ(s.state, state);
-	EXPECT_EQ(lens_engine_shown(&s)->id, id);
-	EXPECT_EQ(lens_engine_shown(&s)->channel, channel);
+	EXPECT_EQ(lens_engine_get_occupant(&s)->id, id);
+	EXPECT_EQ(lens_engine_get_occupant(&s)->channel, channel);
 }
 
 // On it, and what comes; -1: nobody.
@@ -65,14 +65,14 @@ TEST(PfifoEngine, ChannelInNoTsgIsItsOwnId)
 		SCOPED_TRACE(chip->name);
 		lens_engine_status s = decode(*chip, 0x00002fff);
 		expect(s, LENS_ENGINE_ON, 0xfff, 0xfff);
-		EXPECT_TRUE(lens_engine_shown(&s)->is_channel);
+		EXPECT_TRUE(lens_engine_get_occupant(&s)->is_channel);
 		// a channel is being loaded where a TSG was, and the other way round
 		s = decode(*chip, 0x0007b003);
 		expect(s, LENS_ENGINE_LOAD, 7, 7);
-		EXPECT_TRUE(lens_engine_shown(&s)->is_channel);
+		EXPECT_TRUE(lens_engine_get_occupant(&s)->is_channel);
 		s = decode(*chip, 0x1007a003);
 		expect(s, LENS_ENGINE_LOAD, 7, -1);
-		EXPECT_FALSE(lens_engine_shown(&s)->is_channel);
+		EXPECT_FALSE(lens_engine_get_occupant(&s)->is_channel);
 		s = decode(*chip, 0);
 		EXPECT_FALSE(s.now.is_channel || s.next.is_channel);
 	}
@@ -161,31 +161,31 @@ TEST(Engine, RegistersAreTheOnesOfItsIdOrOfItsPlaceInTheRunlist)
 
 	for (const lens_chip *chip : pfifo_chips()) {
 		e.engine_id = 3;
-		EXPECT_EQ(chip->host->engine_regs(&e, reg), 1u);
+		EXPECT_EQ(chip->host->get_engine_regs(&e, reg), 1u);
 		EXPECT_EQ(reg[0], 0x2658u);
 		e.engine_id = 14;
-		EXPECT_EQ(chip->host->engine_regs(&e, reg), 1u);
+		EXPECT_EQ(chip->host->get_engine_regs(&e, reg), 1u);
 		EXPECT_EQ(reg[0], 0x26b0u);
 		e.engine_id = 15;
-		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
+		EXPECT_EQ(chip->host->get_engine_regs(&e, reg), 0u);
 		e.engine_id = LENS_NONE;
-		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
+		EXPECT_EQ(chip->host->get_engine_regs(&e, reg), 0u);
 	}
 	for (const lens_chip *chip : chram_chips()) {
 		e.runlist_base = 0xc00400;
 		e.rleng = 0;
-		EXPECT_EQ(chip->host->engine_regs(&e, reg), 2u);
+		EXPECT_EQ(chip->host->get_engine_regs(&e, reg), 2u);
 		EXPECT_EQ(reg[0], 0xc00600u);
 		EXPECT_EQ(reg[1], 0xc00608u);
 		e.rleng = 2;
-		EXPECT_EQ(chip->host->engine_regs(&e, reg), 2u);
+		EXPECT_EQ(chip->host->get_engine_regs(&e, reg), 2u);
 		EXPECT_EQ(reg[0], 0xc00680u);
 		EXPECT_EQ(reg[1], 0xc00688u);
 		e.rleng = 3;
-		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
+		EXPECT_EQ(chip->host->get_engine_regs(&e, reg), 0u);
 		e.runlist_base = 0;
 		e.rleng = 0;
-		EXPECT_EQ(chip->host->engine_regs(&e, reg), 0u);
+		EXPECT_EQ(chip->host->get_engine_regs(&e, reg), 0u);
 	}
 }
 
@@ -210,7 +210,7 @@ TEST_P(Sampled, EmulatedEngineShowsTheTsgThatRuns)
 				    {"timeslice", {{"us", 2000}}},
 				    {"channels", {{{"id", 8}}}}}}}}}}});
 	e.emu->advance(1'000'000);
-	u32 n = lens_engine_regs(e.gpu.get(), &e.topo().engines[0], reg);
+	u32 n = lens_engine_get_regs(e.gpu.get(), &e.topo().engines[0], reg);
 	ASSERT_GT(n, 0u);
 	for (u32 i = 0; i < n; i++)
 		w[i] = e.gpu->io->ops->rd32(e.gpu->io, reg[i]);
@@ -228,7 +228,7 @@ TEST(Engine, UnknownChipHasNoStatusRegister)
 	u32 reg[2];
 
 	ASSERT_EQ(e.attach(), 0);
-	EXPECT_EQ(lens_engine_regs(e.gpu.get(), &e.topo().engines[0], reg), 0u);
+	EXPECT_EQ(lens_engine_get_regs(e.gpu.get(), &e.topo().engines[0], reg), 0u);
 }
 
 } // namespace

@@ -157,18 +157,18 @@ TEST(EntryOf16Bytes, ChannelFieldsEndWhereTheManualSays)
 // of zero counts as one unit (NV_RAMRL_ENTRY_TSG_TIMESLICE_TIMEOUT_1US of tu104).
 TEST(Timeslice, IsTimeoutTimes2ToTheScaleUnitsOf1024Nanoseconds)
 {
-	EXPECT_EQ(lens_timeslice_ns(128, 3), 1048576u);     // the reset value
-	EXPECT_EQ(lens_timeslice_ns(255, 15), 8556380160u); // the longest: needs more than 32 bits
-	EXPECT_EQ(lens_timeslice_ns(1, 0), 1024u);
-	EXPECT_EQ(lens_timeslice_ns(244, 3), 1998848u);     // 2 ms as nearly as the fields can
-	EXPECT_EQ(lens_timeslice_ns(128, 15), 4294967296u); // 2^32
+	EXPECT_EQ(lens_timeslice_decode(128, 3), 1048576u);     // the reset value
+	EXPECT_EQ(lens_timeslice_decode(255, 15), 8556380160u); // the longest: needs more than 32 bits
+	EXPECT_EQ(lens_timeslice_decode(1, 0), 1024u);
+	EXPECT_EQ(lens_timeslice_decode(244, 3), 1998848u);     // 2 ms as nearly as the fields can
+	EXPECT_EQ(lens_timeslice_decode(128, 15), 4294967296u); // 2^32
 }
 
 TEST(Timeslice, OfZeroCountsAsOneUnitWhateverTheScale)
 {
-	EXPECT_EQ(lens_timeslice_ns(0, 0), 1024u);
-	EXPECT_EQ(lens_timeslice_ns(0, 3), 1024u);
-	EXPECT_EQ(lens_timeslice_ns(0, 15), 1024u);
+	EXPECT_EQ(lens_timeslice_decode(0, 0), 1024u);
+	EXPECT_EQ(lens_timeslice_decode(0, 3), 1024u);
+	EXPECT_EQ(lens_timeslice_decode(0, 15), 1024u);
 }
 
 // The fields' places as above. 244 << 2 is 976 units, 999.424 us.

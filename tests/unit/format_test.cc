@@ -366,7 +366,7 @@ TEST(EngineNames, AreThoseOfThePublishedTables)
 	for (const auto &r : rows) {
 		lens_engine e = {r.type, r.inst, 0, 5, -1, -1, -1, -1, 0, 0};
 		char name[LENS_ENGINE_NAME];
-		lens_engine_name(f.gpu.get(), &e, name);
+		lens_engine_format_name(f.gpu.get(), &e, name);
 		EXPECT_STREQ(name, r.name);
 	}
 }

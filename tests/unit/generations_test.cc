@@ -192,7 +192,7 @@ TEST(UnknownChip, HasItsDeviceTableReadAndNothingOfHost)
 	EXPECT_EQ(f.gpu->topo.n_engines, 2);
 	EXPECT_EQ(f.gpu->topo.engines[1].runlist, 5);
 	EXPECT_EQ(f.gpu->topo.n_runlists, 0);
-	EXPECT_EQ(lens_gpu_runlist(f.gpu.get(), 5), nullptr);
+	EXPECT_EQ(lens_gpu_find_runlist(f.gpu.get(), 5), nullptr);
 	EXPECT_EQ(f.gpu->topo.num_ces, 1); // counted in the table
 	for (u32 off : f.reads)
 		EXPECT_TRUE(off == 0 || (off >= 0x22700 && off < 0x22800)) << std::hex << off;

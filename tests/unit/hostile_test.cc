@@ -111,7 +111,7 @@ void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 		EXPECT_KNOWN(lens_channel_enable(gpu, &r, rng() & 1, &runlist));
 		EXPECT_KNOWN(lens_tsg_preempt(gpu, &r, &runlist));
 		EXPECT_KNOWN(lens_tsg_switch_to(gpu, &r, &runlist));
-		EXPECT_KNOWN(lens_channel_preemption(gpu, &r, LENS_PREEMPT_CILP, &runlist));
+		EXPECT_KNOWN(lens_channel_set_preemption(gpu, &r, LENS_PREEMPT_CILP, &runlist));
 		EXPECT_KNOWN(lens_runlist_preempt(gpu, r.id));
 		EXPECT_KNOWN(lens_runlist_resubmit(gpu, r.id));
 	}

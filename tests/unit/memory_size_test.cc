@@ -16,7 +16,7 @@ TEST(MemorySize, OfATitanVIsTwelveGibibytes)
 	u64 bytes = 0;
 
 	f.regs[0x100ce0] = 0x308;
-	EXPECT_EQ(lens_gpu_memory(f.gpu.get(), &bytes), 0);
+	EXPECT_EQ(lens_gpu_read_memory_size(f.gpu.get(), &bytes), 0);
 	EXPECT_EQ(bytes, 12884901888u);
 	EXPECT_EQ(f.gpu->topo.memory_bytes, 12884901888u);
 	EXPECT_EQ(f.io()->memory_bytes, 12884901888u);
@@ -28,10 +28,10 @@ TEST(MemorySize, OfTuringAndUnderEcc)
 	u64 bytes = 0;
 
 	f.regs[0x100ce0] = 0x307;
-	EXPECT_EQ(lens_gpu_memory(f.gpu.get(), &bytes), 0);
+	EXPECT_EQ(lens_gpu_read_memory_size(f.gpu.get(), &bytes), 0);
 	EXPECT_EQ(bytes, 6442450944u);
 	ecc.regs[0x100ce0] = 0x40000308;
-	EXPECT_EQ(lens_gpu_memory(ecc.gpu.get(), &bytes), 0);
+	EXPECT_EQ(lens_gpu_read_memory_size(ecc.gpu.get(), &bytes), 0);
 	EXPECT_EQ(bytes, 12079595520u);
 }
 
@@ -43,11 +43,11 @@ TEST(MemorySize, IsUnknownUntilTheRegisterSaysIt)
 		Fake f(*chip);
 		u64 bytes = 1;
 		f.regs[reg] = 0;
-		EXPECT_EQ(lens_gpu_memory(f.gpu.get(), &bytes), -ENODATA);
+		EXPECT_EQ(lens_gpu_read_memory_size(f.gpu.get(), &bytes), -ENODATA);
 		f.regs[reg] = 0x308; // of GA102: MiB
-		EXPECT_EQ(lens_gpu_memory(f.gpu.get(), &bytes), 0);
+		EXPECT_EQ(lens_gpu_read_memory_size(f.gpu.get(), &bytes), 0);
 		EXPECT_EQ(bytes, chip == &lens_chip_gv10x ? 12884901888u : 813694976u);
-		EXPECT_EQ(lens_gpu_memory(f.gpu.get(), &bytes), 0);
+		EXPECT_EQ(lens_gpu_read_memory_size(f.gpu.get(), &bytes), 0);
 		EXPECT_EQ(f.times_read(reg), 2u);
 	}
 }
@@ -58,7 +58,7 @@ TEST(MemorySize, RegisterThatCannotBeReadIsAnErrorAndNotUnpublished)
 	u64 bytes = 0;
 
 	f.regs[0x100ce0] = 0xbadf1100;
-	EXPECT_EQ(lens_gpu_memory(f.gpu.get(), &bytes), -EIO);
+	EXPECT_EQ(lens_gpu_read_memory_size(f.gpu.get(), &bytes), -EIO);
 	EXPECT_EQ(f.gpu->topo.memory_bytes, 0u);
 }
 
@@ -70,7 +70,7 @@ TEST(MemorySize, OfATegraAndOfAnUnknownChipIsNotAsked)
 	tegra.gpu->id = &lens_chip_gv10x.ids[1]; // GV11B
 	unknown.gpu->known = false;
 	for (Fake *f : {&tegra, &unknown, &kepler}) {
-		EXPECT_EQ(lens_gpu_memory(f->gpu.get(), &bytes), -EOPNOTSUPP);
+		EXPECT_EQ(lens_gpu_read_memory_size(f->gpu.get(), &bytes), -EOPNOTSUPP);
 		EXPECT_EQ(f->reads.size(), 0u);
 	}
 }

@@ -158,7 +158,7 @@ TEST(PtopV1, TypeThatNoManualNamesIsNoOtherType)
 		char name[LENS_ENGINE_NAME];
 		ASSERT_EQ(t.topo().n_engines, 1);
 		EXPECT_EQ(t.topo().engines[0].type, type);
-		lens_engine_name(t.gpu.get(), &t.topo().engines[0], name);
+		lens_engine_format_name(t.gpu.get(), &t.topo().engines[0], name);
 		EXPECT_EQ(std::string(name), "Unknown (type " + std::to_string(type) + ") 0");
 	}
 }

@@ -50,7 +50,7 @@ struct Protected : testing::Test {
 
 TEST_F(Protected, NothingIsAmissWhereAllCanBeRead)
 {
-	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+	ASSERT_EQ(lens_check_readable(e.gpu.get(), &r), 0);
 	EXPECT_EQ(r.no_regs, 0u);
 	EXPECT_EQ(r.no_entries, 0u);
 	EXPECT_EQ(chip_text(e.gpu.get(), &r).find("not readable"), std::string::npos);
@@ -65,12 +65,12 @@ TEST_F(Protected, OneListInProtectedMemoryIsAnErrorForThatListOnly)
 	EXPECT_EQ(refused.err, -EIO);
 	EXPECT_EQ(open.err, 0);
 	// What its registers say stands.
-	EXPECT_TRUE(lens_entries_unreadable(&refused.snap, refused.err));
+	EXPECT_TRUE(lens_entries_are_unreadable(&refused.snap, refused.err));
 	EXPECT_EQ(refused.snap.regs.base, base);
 	EXPECT_EQ(refused.snap.regs.length, 15); // demo-gh100.json: five TSGs with ten channels
 	EXPECT_EQ(refused.snap.n, 0u);
-	EXPECT_FALSE(lens_entries_unreadable(&open.snap, open.err));
-	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+	EXPECT_FALSE(lens_entries_are_unreadable(&open.snap, open.err));
+	ASSERT_EQ(lens_check_readable(e.gpu.get(), &r), 0);
 	EXPECT_EQ(r.no_entries, 1u);
 	EXPECT_EQ(r.entries_err, -EIO);
 	EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist entries: not readable, protected memory, 1 of "),
@@ -85,13 +85,13 @@ TEST_F(Protected, OneListInProtectedMemoryIsAnErrorForThatListOnly)
 // SUBMIT_BASE_LO of runlist 0: 0x80 behind the runlist's registers (open-gpu-doc ampere/ga100/dev_runlist.ref.txt).
 TEST_F(Protected, LockedRegistersAreAnErrorForThatRunlistOnly)
 {
-	u32 pri = lens_gpu_runlist(e.gpu.get(), 0)->base;
+	u32 pri = lens_gpu_find_runlist(e.gpu.get(), 0)->base;
 	fault({{"kind", "bad-read"}, {"off", pri + 0x80}, {"value", 0xbadf5040u}});
 	Snap locked(e, 0);
 	EXPECT_EQ(locked.err, -EIO);
-	EXPECT_FALSE(lens_entries_unreadable(&locked.snap, locked.err)); // nothing is known of it
+	EXPECT_FALSE(lens_entries_are_unreadable(&locked.snap, locked.err)); // nothing is known of it
 	EXPECT_EQ(Snap(e, 1).err, 0);
-	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+	ASSERT_EQ(lens_check_readable(e.gpu.get(), &r), 0);
 	EXPECT_EQ(r.no_regs, 1u);
 	EXPECT_EQ(r.no_entries, 0u);
 	EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist registers: not readable, 1 of "), std::string::npos);
@@ -101,7 +101,7 @@ TEST_F(Protected, LockedRegistersAreAnErrorForThatRunlistOnly)
 // GH100 of the profile has 20 runlists; 0 is that of graphics and GRCEs.
 TEST_F(Protected, RegistersLockedAtLoadAreAnErrorForThatRunlistOnly)
 {
-	u32 pri = lens_gpu_runlist(e.gpu.get(), 0)->base;
+	u32 pri = lens_gpu_find_runlist(e.gpu.get(), 0)->base;
 	for (u32 reg : {0x4u, 0x10u}) {
 		fault({{"kind", "bad-read"}, {"off", pri + reg}, {"value", 0xbadf5040u}});
 		ASSERT_EQ(e.attach(), 0) << reg;
@@ -110,7 +110,7 @@ TEST_F(Protected, RegistersLockedAtLoadAreAnErrorForThatRunlistOnly)
 		EXPECT_EQ(e.topo().engines[0].runlist, 0) << reg;
 		EXPECT_EQ(Snap(e, 0).err, -EIO) << reg;
 		EXPECT_EQ(Snap(e, 1).err, 0) << reg;
-		ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+		ASSERT_EQ(lens_check_readable(e.gpu.get(), &r), 0);
 		EXPECT_EQ(r.no_regs, 1u) << reg;
 		EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist registers: not readable, 1 of 20 runlists\n"),
 			  std::string::npos);
@@ -130,17 +130,17 @@ TEST_F(Protected, RegistersLockedAtLoadAreAnErrorForThatRunlistOnly)
 
 TEST_F(Protected, ARunlistWhoseNumberIsLockedHasNoFileAndIsCounted)
 {
-	u32 pri = lens_gpu_runlist(e.gpu.get(), 0)->base;
+	u32 pri = lens_gpu_find_runlist(e.gpu.get(), 0)->base;
 	fault({{"kind", "bad-read"}, {"off", pri + 0x8}, {"value", 0xbadf5040u}});
 	ASSERT_EQ(e.attach(), 0);
 	EXPECT_EQ(e.topo().n_runlists, 19);
-	EXPECT_EQ(lens_gpu_runlist(e.gpu.get(), 0), nullptr);
+	EXPECT_EQ(lens_gpu_find_runlist(e.gpu.get(), 0), nullptr);
 	EXPECT_EQ(Snap(e, 1).err, 0);
 	u32 unnumbered = 0; // graphics and two GRCEs: they are listed, without a runlist
 	for (u32 i = 0; i < e.topo().n_engines; i++)
 		unnumbered += e.topo().engines[i].runlist_base == pri && e.topo().engines[i].runlist == -1;
 	EXPECT_EQ(unnumbered, 3u);
-	ASSERT_EQ(lens_runlists_readable(e.gpu.get(), &r), 0);
+	ASSERT_EQ(lens_check_readable(e.gpu.get(), &r), 0);
 	EXPECT_EQ(r.no_regs, 1u);
 	EXPECT_NE(chip_text(e.gpu.get(), &r).find("\nRunlist registers: not readable, 1 of 20 runlists\n"),
 		  std::string::npos);
@@ -165,7 +165,7 @@ TEST_F(Protected, AGpuThatGoesWhileItsRunlistsAreReadIsNoDevice)
 TEST_F(Protected, AGpuThatHasGoneIsNoDevice)
 {
 	fault({{"kind", "all-ones"}});
-	EXPECT_EQ(lens_runlists_readable(e.gpu.get(), &r), -ENODEV);
+	EXPECT_EQ(lens_check_readable(e.gpu.get(), &r), -ENODEV);
 }
 
 TEST(ChipText, NamesWhatIsNotPublishedAndWhatIsLocked)

@@ -101,7 +101,7 @@ TEST(Requests, EnableAndDisableOfAPccsrChannelKeepWhatElseIsInTheWord)
 			f.answer = [&](u32) {
 				return f.writes.empty() ? (on ? 0x16c00002u : 0x16c00003u) : (on ? 1u : 0u);
 			};
-			EXPECT_EQ(chip->host->channel_set(f.gpu.get(), &runlist5, 7, on), 0);
+			EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &runlist5, 7, on), 0);
 			EXPECT_EQ(f.writes, (Writes{{0x80003c, on ? 0x16000402u : 0x16000803u}}));
 		}
 }
@@ -112,7 +112,7 @@ TEST(Requests, EnableAndDisableOfAChannelWithItsOwnRamAreBareCommands)
 		for (bool on : {true, false}) {
 			Fake f(*chip);
 			f.otherwise = on ? 2 : 0;
-			EXPECT_EQ(chip->host->channel_set(f.gpu.get(), &runlist5, 7, on), 0);
+			EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &runlist5, 7, on), 0);
 			EXPECT_EQ(f.writes, (Writes{{0xc4201c, on ? 2u : 3u}}));
 		}
 }
@@ -209,7 +209,7 @@ Order in_one_stop(std::initializer_list<std::pair<char, u32>> inside, std::initi
 	return order;
 }
 
-// Seen failing with lens_atomic() replaced by a call of fn, and with the code before it.
+// Seen failing with lens_run_atomic() replaced by a call of fn, and with the code before it.
 TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
 {
 	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x}) {
@@ -252,7 +252,7 @@ TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
 		EXPECT_EQ(h.order, in_one_stop({{'r', 0xc00498}, {'w', 0xc00498}, {'r', 0xc00498}}));
 		Fake c(*chip); // a command to a word of its own: nobody is stopped
 		c.otherwise = 2;
-		EXPECT_EQ(chip->host->channel_set(c.gpu.get(), &runlist5, 7, true), 0);
+		EXPECT_EQ(chip->host->enable_channel(c.gpu.get(), &runlist5, 7, true), 0);
 		EXPECT_EQ(c.order, (Order{{'w', 0xc4201c, 0}, {'r', 0xc4201c, 0}}));
 	}
 	for (const lens_chip *chip : pfifo_chips()) {
@@ -261,7 +261,7 @@ TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
 		EXPECT_EQ(f.order, in_one_stop({{'r', 0x2634}, {'w', 0x2634}, {'r', 0x2634}}, {0x2634}));
 		Fake c(*chip);
 		c.regs[0x800038] = 0x80000040;
-		EXPECT_EQ(chip->host->channel_set(c.gpu.get(), &runlist5, 7, false), 0);
+		EXPECT_EQ(chip->host->enable_channel(c.gpu.get(), &runlist5, 7, false), 0);
 		EXPECT_EQ(c.order, in_one_stop({{'r', 0x80003c}, {'r', 0x800038}, {'w', 0x80003c}, {'r', 0x80003c}}));
 		Fake s(*chip); // TSG 11 is on the engine and is not the one to be kept
 		s.gpu->topo.n_engines = 1;
@@ -349,7 +349,7 @@ TEST(Requests, DriverThatIsAlwaysAtItIsBusy)
 TEST(Requests, OnlyTheExpectedListIsSubmittedAgain)
 {
 	for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x, &lens_chip_ga100}) {
-		using Regs = struct lens_runlist_regs; // there is a function of that name
+		using Regs = lens_runlist_regs;
 		const Regs good = {0x1000000, 0, 0x1000, false};
 		for (const Regs &other : {Regs{0x2000000, 0, 0x1000, false}, Regs{0x1000000, 2, 0x1000, false},
 					  Regs{0x1000000, 0, 0x1001, false}, good}) {
@@ -395,7 +395,7 @@ TEST(Requests, PreemptionModeReachesAContextAtAPhysicalAddress)
 			f.vid[image + 0xf8] = 0x600dc0de00000000;
 			lens_ref ref{LENS_NONE, 7};
 			int runlist;
-			ASSERT_EQ(lens_channel_preemption(f.gpu.get(), &ref, mode, &runlist), 0) << chip->name;
+			ASSERT_EQ(lens_channel_set_preemption(f.gpu.get(), &ref, mode, &runlist), 0) << chip->name;
 			std::vector<std::pair<u64, u32>> stores;
 			if (mode != LENS_PREEMPT_CTA) // says nothing about graphics
 				stores.emplace_back(image + 0x80, 0);

@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, int>> engines_with_runlist(const Emulated &e)
 		char name[LENS_ENGINE_NAME];
 		if (e.topo().engines[i].runlist == LENS_NONE)
 			continue;
-		lens_engine_name(e.gpu.get(), &e.topo().engines[i], name);
+		lens_engine_format_name(e.gpu.get(), &e.topo().engines[i], name);
 		out.emplace_back(name, e.topo().engines[i].runlist);
 	}
 	return out;
@@ -64,7 +64,7 @@ TEST(Gp106, IsTableTwoOfRtas24)
 			});
 	EXPECT_EQ(e.topo().n_engines, 8);
 	EXPECT_EQ(runlist_ids(e), (std::vector<u32>{0, 1, 2, 3, 5, 6}));
-	EXPECT_EQ(lens_gpu_runlist(e.gpu.get(), 4), nullptr); // "N/A  Runlist 4"
+	EXPECT_EQ(lens_gpu_find_runlist(e.gpu.get(), 4), nullptr); // "N/A  Runlist 4"
 	EXPECT_STREQ(e.gpu->name, "GP106");
 	EXPECT_EQ(e.gpu->chip_id, 0x136u);
 }
@@ -94,7 +94,7 @@ TEST(Ad102, IsTableFourOfRtas24)
 				{"Sequencer", 16},
 			});
 	EXPECT_EQ(runlist_ids(e), (std::vector<u32>{0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
-	EXPECT_EQ(lens_gpu_runlist(e.gpu.get(), 7), nullptr); // "N/A  Runlist 7"
+	EXPECT_EQ(lens_gpu_find_runlist(e.gpu.get(), 7), nullptr); // "N/A  Runlist 7"
 	EXPECT_STREQ(e.gpu->name, "AD102");
 	EXPECT_EQ(e.gpu->chip_id, 0x192u);
 }
@@ -138,13 +138,13 @@ TEST(Gh100, EnginesAreThoseOfTheResourceManager)
 	for (size_t i = 0; i < std::size(rows); i++) {
 		const lens_engine &g = e.topo().engines[i];
 		char name[LENS_ENGINE_NAME];
-		lens_engine_name(e.gpu.get(), &g, name);
+		lens_engine_format_name(e.gpu.get(), &g, name);
 		EXPECT_STREQ(name, rows[i].name);
 		EXPECT_EQ(g.runlist, rows[i].runlist) << name;
 		EXPECT_EQ(g.runlist_base, rows[i].runlist_base) << name;
 		EXPECT_EQ(g.engine_id, rows[i].engine_id) << name;
 		EXPECT_EQ(g.fault, rows[i].fault) << name;
-		const lens_runlist *rl = lens_gpu_runlist(e.gpu.get(), u32(rows[i].runlist));
+		const lens_runlist *rl = lens_gpu_find_runlist(e.gpu.get(), u32(rows[i].runlist));
 		ASSERT_NE(rl, nullptr) << name;
 		EXPECT_EQ(rl->base, rows[i].runlist_base) << name;
 	}
@@ -168,7 +168,7 @@ TEST(Gh100, FloorsweepingIsThatOfRunOne)
 	for (u32 i = 0; i < 8; i++) {
 		u32 first;
 		EXPECT_EQ(e.topo().tpc_mask[i], disabled[i]) << i;
-		tpcs += lens_gpc_tpcs(&e.topo(), i, &first);
+		tpcs += lens_gpc_count_tpcs(&e.topo(), i, &first);
 	}
 	EXPECT_EQ(tpcs, 66u); // 132 SMs
 }
@@ -180,12 +180,12 @@ TEST(Gh100, CopyEnginesAreWiredAsTheResourceManagerSays)
 	Emulated e("gh100");
 	ASSERT_EQ(e.attach(), 0);
 	EXPECT_EQ(e.topo().ce.pce_map, 0xffffu);
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 2), 0x5000u);
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 3), 0xa000u);
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 4), 0x0fffu);
+	EXPECT_EQ(lens_lce_find_pces(e.gpu.get(), &e.gpu->topo.ce, 2), 0x5000u);
+	EXPECT_EQ(lens_lce_find_pces(e.gpu.get(), &e.gpu->topo.ce, 3), 0xa000u);
+	EXPECT_EQ(lens_lce_find_pces(e.gpu.get(), &e.gpu->topo.ce, 4), 0x0fffu);
 	// The GRCEs have no PCE of their own; those they share are the ones above.
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 0), 0u);
-	EXPECT_EQ(lens_lce_pces(e.gpu.get(), &e.gpu->topo.ce, 1), 0u);
+	EXPECT_EQ(lens_lce_find_pces(e.gpu.get(), &e.gpu->topo.ce, 0), 0u);
+	EXPECT_EQ(lens_lce_find_pces(e.gpu.get(), &e.gpu->topo.ce, 1), 0u);
 	EXPECT_EQ(e.topo().ce.n_grces, 2);
 	EXPECT_EQ(e.topo().ce.shared_lce[0], 2);
 	EXPECT_EQ(e.topo().ce.shared_lce[1], 3);

@@ -70,7 +70,7 @@ protected:
 	void load_two() { load({tsg(1, 255, 15, {2, 3}), tsg(2, 128, 3, {4})}); }
 
 	lens_ref ref(u32 id, int on = 0) { return {GetParam().per_runlist ? on : LENS_NONE, id}; }
-	int set(lens_ref r, u32 us) { return lens_tsg_timeslice(e.gpu.get(), &r, us, &runlist); }
+	int set(lens_ref r, u32 us) { return lens_tsg_set_timeslice(e.gpu.get(), &r, us, &runlist); }
 
 	emu::Runlist &list(int on = 0) { return *e.emu->host().runlist(on); }
 	// The n-th word of 32 bits of the list that was submitted last.

@@ -37,8 +37,8 @@ TEST(CopyEngines, OfTuringHaveARegisterEach)
 	EXPECT_EQ(t.ce.n_grces, 2);
 	EXPECT_EQ(t.ce.shared_lce[0], 1);
 	EXPECT_EQ(t.ce.shared_lce[1], 0xf);
-	EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 4), 2u);
-	EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 7), 0u);
+	EXPECT_EQ(lens_lce_find_pces(f.gpu.get(), &f.gpu->topo.ce, 4), 2u);
+	EXPECT_EQ(lens_lce_find_pces(f.gpu.get(), &f.gpu->topo.ce, 7), 0u);
 }
 
 TEST(CopyEngines, GrceThatDoesNotShareHasNoLceWhateverItsFieldHolds)
@@ -68,8 +68,8 @@ TEST(CopyEngines, OfAdaAndHopperAreAtTheAddressesOfGa102)
 		EXPECT_EQ(t.ce.lce_for_pce[6], 0xf); // absent
 		EXPECT_EQ(t.ce.shared_lce[0], 3);
 		EXPECT_EQ(t.ce.shared_lce[1], 2);
-		EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 2), 0x10u);
-		EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 0xf), 0xfu); // those that serve none
+		EXPECT_EQ(lens_lce_find_pces(f.gpu.get(), &f.gpu->topo.ce, 2), 0x10u);
+		EXPECT_EQ(lens_lce_find_pces(f.gpu.get(), &f.gpu->topo.ce, 0xf), 0xfu); // those that serve none
 	}
 }
 
@@ -104,7 +104,7 @@ TEST(CopyEngines, PcesThatAreAbsentAreNotAsked)
 	EXPECT_EQ(f.times_read(0x104044), 0u);
 	EXPECT_EQ(f.times_read(0x10404c), 0u);
 	EXPECT_EQ(f.gpu->topo.ce.lce_for_pce[1], 0xf);
-	EXPECT_EQ(lens_lce_pces(f.gpu.get(), &f.gpu->topo.ce, 2), 0u);
+	EXPECT_EQ(lens_lce_find_pces(f.gpu.get(), &f.gpu->topo.ce, 2), 0u);
 }
 
 TEST(Gpcs, FusesSayWhatIsDisabledByPhysicalNumber)
@@ -135,12 +135,12 @@ TEST(Gpcs, FusesSayWhatIsDisabledByPhysicalNumber)
 		EXPECT_EQ(t.tpc_mask[3], 0x11u);
 		EXPECT_EQ(f.times_read(r.tpc + 4), 0u); // the fuses of a GPC that is off may not answer
 		u32 first;
-		EXPECT_EQ(lens_gpc_tpcs(&t, 0, &first), 4u);
+		EXPECT_EQ(lens_gpc_count_tpcs(&t, 0, &first), 4u);
 		EXPECT_EQ(first, 0u);
-		EXPECT_EQ(lens_gpc_tpcs(&t, 1, &first), 0u);
-		EXPECT_EQ(lens_gpc_tpcs(&t, 2, &first), 5u);
+		EXPECT_EQ(lens_gpc_count_tpcs(&t, 1, &first), 0u);
+		EXPECT_EQ(lens_gpc_count_tpcs(&t, 2, &first), 5u);
 		EXPECT_EQ(first, 4u);
-		EXPECT_EQ(lens_gpc_tpcs(&t, 3, &first), 3u);
+		EXPECT_EQ(lens_gpc_count_tpcs(&t, 3, &first), 3u);
 		EXPECT_EQ(first, 9u);
 	}
 }
@@ -152,9 +152,9 @@ TEST(Gpcs, OneBeyondTheDieHasNoTpcs)
 	f.regs[0x22434] = 4;
 	ASSERT_EQ(attach(f), 0);
 	u32 first;
-	EXPECT_EQ(lens_gpc_tpcs(&f.gpu->topo, 1, &first), 4u);
-	EXPECT_EQ(lens_gpc_tpcs(&f.gpu->topo, 2, &first), 0u);
-	EXPECT_EQ(lens_gpc_tpcs(&f.gpu->topo, 31, &first), 0u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&f.gpu->topo, 1, &first), 4u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&f.gpu->topo, 2, &first), 0u);
+	EXPECT_EQ(lens_gpc_count_tpcs(&f.gpu->topo, 31, &first), 0u);
 }
 
 TEST(Gpcs, AsManyAsTheFieldCanCountAreNoOverflow)

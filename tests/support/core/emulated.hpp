@@ -157,7 +157,7 @@ private:
 // A collected runlist with its storage.
 class Snap {
 public:
-	Snap(Emulated &e, u32 id, bool contexts = false) : rl_(lens_gpu_runlist(e.gpu.get(), id))
+	Snap(Emulated &e, u32 id, bool contexts = false) : rl_(lens_gpu_find_runlist(e.gpu.get(), id))
 	{
 		snap.rl = rl_;
 		err = rl_ ? lens_runlist_begin(e.gpu.get(), &snap) : -ENOENT;

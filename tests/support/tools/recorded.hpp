@@ -74,7 +74,7 @@ public:
 	{
 		lens_text t{};
 		lens_readable r{};
-		bool asked = lens_gpu_has_host(chip.gpu.get()) && !lens_runlists_readable(chip.gpu.get(), &r);
+		bool asked = lens_gpu_has_host(chip.gpu.get()) && !lens_check_readable(chip.gpu.get(), &r);
 
 		lens_format_chip(&t, chip.gpu.get(), where, asked ? &r : nullptr);
 		return take(t);

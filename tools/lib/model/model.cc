@@ -224,7 +224,7 @@ Engine engine_of(const lens_gpu &gpu, const lens_engine &from)
 	char name[LENS_ENGINE_NAME];
 	Engine e;
 
-	lens_engine_name(&gpu, &from, name);
+	lens_engine_format_name(&gpu, &from, name);
 	e.name = name;
 	e.type = from.type;
 	e.inst = from.inst;

@@ -88,9 +88,9 @@ static void check_timeslices(void)
 {
 	u32 timeout = 0, scale = 0;
 
-	CHECK(lens_timeslice_ns(128, 3), 1048576);
-	CHECK(lens_timeslice_ns(255, 15), 8556380160ULL);
-	CHECK(lens_timeslice_ns(0, 3), 1024);
+	CHECK(lens_timeslice_decode(128, 3), 1048576);
+	CHECK(lens_timeslice_decode(255, 15), 8556380160ULL);
+	CHECK(lens_timeslice_decode(0, 3), 1024);
 	CHECK(lens_timeslice_encode(8556380, &timeout, &scale), 0);
 	CHECK(timeout, 255);
 	CHECK(scale, 15);

@@ -184,7 +184,7 @@ std::unique_ptr<lens_bars> Decoder::bars(std::vector<Failure> &failures)
 
 std::unique_ptr<RunlistSnap> Decoder::runlist(u32 id, std::vector<Failure> &failures)
 {
-	const lens_runlist *rl = lens_gpu_runlist(gpu_.get(), id);
+	const lens_runlist *rl = lens_gpu_find_runlist(gpu_.get(), id);
 	Failure f{{Part::Runlist, id}, -ENOENT, {}};
 	std::unique_ptr<RunlistSnap> list;
 
@@ -193,7 +193,7 @@ std::unique_ptr<RunlistSnap> Decoder::runlist(u32 id, std::vector<Failure> &fail
 		list = std::make_unique<RunlistSnap>(*gpu_, *rl);
 		f.err = list->err;
 		f.missing = replay_.take_missing();
-		if (f.err && !lens_entries_unreadable(&list->snap, f.err))
+		if (f.err && !lens_entries_are_unreadable(&list->snap, f.err))
 			list = nullptr;
 		if (!f.err && !f.missing.empty())
 			f.err = -EIO;

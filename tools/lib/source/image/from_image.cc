@@ -20,7 +20,7 @@ Chip chip_of(const lens_gpu &gpu, const Image &image)
 	c.name = gpu.name;
 	c.architecture = gpu.chip->arch;
 	c.device = image.where();
-	if (const char *assumed = lens_chip_assumed(gpu.chip, gpu.id))
+	if (const char *assumed = lens_chip_get_assumed(gpu.chip, gpu.id))
 		c.assumed = assumed;
 	c.id = gpu.chip_id;
 	c.boot0 = gpu.boot0;
@@ -93,7 +93,7 @@ void add_entries(Runlist &to, const lens_gpu &gpu, const lens_runlist_snap &snap
 			to.tsgs.push_back({.id = e.id,
 					   .scale = e.scale,
 					   .timeout = e.timeout,
-					   .timeslice_ns = lens_timeslice_ns(e.timeout, e.scale),
+					   .timeslice_ns = lens_timeslice_decode(e.timeout, e.scale),
 					   .length = e.length,
 					   .channels = {}});
 			left = e.length;
@@ -146,7 +146,7 @@ void add_units(Gpu &to, const lens_gpu &gpu)
 		if (topo.gpc_mask >> i & 1)
 			continue;
 		u32 first = 0;
-		g.tpcs = lens_gpc_tpcs(&topo, i, &first);
+		g.tpcs = lens_gpc_count_tpcs(&topo, i, &first);
 		g.first_tpc = first;
 		to.gpcs.push_back(g);
 	}
@@ -178,7 +178,7 @@ std::optional<EngineNow> now_of(Decoder &d, const lens_engine &engine)
 	now.state = status->now.state;
 	if (now.state == LENS_ENGINE_UNKNOWN)
 		return now;
-	const lens_occupant *shown = lens_engine_shown(&status->now);
+	const lens_occupant *shown = lens_engine_get_occupant(&status->now);
 	now.id = shown->id;
 	now.bare = shown->is_channel;
 	now.channel = shown->channel;

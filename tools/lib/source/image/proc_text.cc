@@ -35,7 +35,7 @@ void show_chip(lens_text *t, Decoder &d)
 {
 	std::string where = d.image().where();
 	lens_readable r{};
-	bool asked = d.has_topology() && lens_gpu_has_host(&d.gpu()) && !lens_runlists_readable(&d.gpu(), &r);
+	bool asked = d.has_topology() && lens_gpu_has_host(&d.gpu()) && !lens_check_readable(&d.gpu(), &r);
 
 	lens_format_chip(t, &d.gpu(), where.empty() ? "not recorded" : where.c_str(), asked ? &r : nullptr);
 }

@@ -76,7 +76,7 @@ private:
 		// What is constant of a chip is in the core's tables here, too.
 		if (const lens_chip *found = lens_chip_find(c.id, &row, &known)) {
 			c.architecture = found->arch;
-			if (const char *assumed = lens_chip_assumed(found, row))
+			if (const char *assumed = lens_chip_get_assumed(found, row))
 				c.assumed = assumed;
 			c.known = known;
 			gpu_.has_runlists = known && found->host;
