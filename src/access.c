@@ -65,7 +65,7 @@ int lens_run_exclusive_at(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
 }
 
 /* *waited: microseconds so far, of all waits of a request for the same thing. */
-static int gpu_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask, u32 *waited)
+static int access_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask, u32 *waited)
 {
 	u32 step = 10, val;
 	int err;
@@ -90,7 +90,7 @@ int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask)
 {
 	u32 waited = 0;
 
-	return gpu_poll_clear(gpu, off, mask, &waited);
+	return access_poll_clear(gpu, off, mask, &waited);
 }
 
 int lens_run_atomic(struct lens_request *r, int (*fn)(void *request))
@@ -109,7 +109,7 @@ int lens_run_atomic_when_clear(struct lens_request *r, int (*fn)(void *request),
 		err = lens_run_atomic(r, fn);
 		if (err != -EBUSY || tries == BUSY_TRIES)
 			return err;
-		err = gpu_poll_clear(r->gpu, off, mask, &waited);
+		err = access_poll_clear(r->gpu, off, mask, &waited);
 		/* Nothing was asked for yet: what is waited for is another's. */
 		if (err)
 			return err == -ETIMEDOUT ? -EBUSY : err;

@@ -16,7 +16,7 @@
 #include "../include/hw/bus.h"
 #include "../include/hw/ram.h"
 
-static int read_block(struct lens_gpu *gpu, u32 off, struct lens_bar *b)
+static int bar_read_block(struct lens_gpu *gpu, u32 off, struct lens_bar *b)
 {
 	u32 v;
 	int err = lens_rd32(gpu, off, &v);
@@ -31,12 +31,12 @@ static int read_block(struct lens_gpu *gpu, u32 off, struct lens_bar *b)
 
 int lens_bar_read_block_pbus(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
 {
-	return read_block(gpu, bar == 1 ? NV_PBUS_BAR1_BLOCK : NV_PBUS_BAR2_BLOCK, b);
+	return bar_read_block(gpu, bar == 1 ? NV_PBUS_BAR1_BLOCK : NV_PBUS_BAR2_BLOCK, b);
 }
 
 int lens_bar_read_block_vf(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
 {
-	return read_block(gpu, NV_VIRTUAL_FUNCTION_PRIV_START +
+	return bar_read_block(gpu, NV_VIRTUAL_FUNCTION_PRIV_START +
 			  (bar == 1 ? NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK :
 				      NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK), b);
 }
@@ -63,7 +63,7 @@ int lens_bar_read_block_vf_wide(struct lens_gpu *gpu, u32 bar, struct lens_bar *
 	return 0;
 }
 
-static int read_directory(struct lens_gpu *gpu, struct lens_bar *b)
+static int bar_read_directory(struct lens_gpu *gpu, struct lens_bar *b)
 {
 	enum lens_aperture ap;
 	u32 w[2];
@@ -94,18 +94,18 @@ int lens_bar_read(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
 		return -EOPNOTSUPP;
 	b->err = gpu->chip->bar_block(gpu, bar, b);
 	if (!b->err && b->is_virtual)
-		b->err = read_directory(gpu, b);
+		b->err = bar_read_directory(gpu, b);
 	return b->err == -ENODEV ? b->err : 0;
 }
 
-struct lookup {
+struct bar_search {
 	struct lens_bar_find *find;
 	u32 n;
 };
 
 static int bar_match_page(u64 va, const struct lens_mapping *m, void *arg)
 {
-	struct lookup *l = arg;
+	struct bar_search *l = arg;
 	u32 i, left = 0;
 
 	for (i = 0; i < l->n; i++) {
@@ -123,7 +123,7 @@ static int bar_match_page(u64 va, const struct lens_mapping *m, void *arg)
 int lens_bar_lookup(struct lens_gpu *gpu, const struct lens_bar *b, struct lens_mmu_scan *room,
 		    struct lens_bar_find *find, u32 n)
 {
-	struct lookup l = { .find = find, .n = n };
+	struct bar_search l = { .find = find, .n = n };
 	enum lens_aperture ap;
 	u32 i;
 	int err;

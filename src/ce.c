@@ -12,7 +12,7 @@
 #include "../include/hw/ce.h"
 #include "../include/hw/ptop.h"
 
-static u8 decode_grce(const struct lens_ce_layout *ce, u32 i, u32 v)
+static u8 ce_decode_grce(const struct lens_ce_layout *ce, u32 i, u32 v)
 {
 	if (ce->packed) {
 		v >>= 8 * i;
@@ -24,7 +24,7 @@ static u8 decode_grce(const struct lens_ce_layout *ce, u32 i, u32 v)
 }
 
 /* Up to Maxwell the device table lists physical engines by type, then logical ones. */
-static bool is_copy_engine(u32 type)
+static bool ce_is_copy_engine(u32 type)
 {
 	return type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE ||
 	       (type >= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 &&
@@ -32,7 +32,7 @@ static bool is_copy_engine(u32 type)
 }
 
 /* Entry i of a map: a register of its own, or the packed one, which is read for the first only. */
-static int read_map(struct lens_gpu *gpu, u32 reg, u32 i, bool first, u32 *v)
+static int ce_read_map_entry(struct lens_gpu *gpu, u32 reg, u32 i, bool first, u32 *v)
 {
 	if (gpu->chip->ce.packed)
 		return first ? lens_rd32(gpu, reg, v) : 0;
@@ -58,7 +58,7 @@ int lens_ce_map_read(struct lens_gpu *gpu, struct lens_ce_map *map)
 		map->lce_for_pce[i] = ce->lce_none;
 		if (!(map->pce_map & (1U << i)))
 			continue;
-		err = read_map(gpu, ce->pce2lce, i, first, &v);
+		err = ce_read_map_entry(gpu, ce->pce2lce, i, first, &v);
 		if (err)
 			return err;
 		first = false;
@@ -66,10 +66,10 @@ int lens_ce_map_read(struct lens_gpu *gpu, struct lens_ce_map *map)
 					      ce->packed ? v >> 4 * i : v);
 	}
 	for (i = 0; i < ce->grces; i++) {
-		err = read_map(gpu, ce->grce, i, !i, &v);
+		err = ce_read_map_entry(gpu, ce->grce, i, !i, &v);
 		if (err)
 			return err;
-		map->shared_lce[i] = decode_grce(ce, i, v);
+		map->shared_lce[i] = ce_decode_grce(ce, i, v);
 	}
 	return 0;
 }
@@ -87,7 +87,7 @@ int lens_read_copy_engines(struct lens_gpu *gpu)
 		t->num_ces = DRF_VAL(NV_PTOP_SCAL_NUM_CES_VALUE, v);
 	} else {
 		for (i = 0; i < t->n_engines; i++)
-			t->num_ces += is_copy_engine(t->engines[i].type);
+			t->num_ces += ce_is_copy_engine(t->engines[i].type);
 	}
 	return lens_ce_map_read(gpu, &t->ce);
 }

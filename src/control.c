@@ -14,7 +14,7 @@
 
 /* -- finding -- */
 
-struct find {
+struct control_find {
 	u32 id;
 	bool tsg;
 	bool found;
@@ -24,7 +24,7 @@ struct find {
 static int control_match_entry(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			       const struct lens_entry *e, int tsgid, void *arg)
 {
-	struct find *f = arg;
+	struct control_find *f = arg;
 
 	if (e->is_tsg != f->tsg || e->id != f->id)
 		return 0;
@@ -34,7 +34,8 @@ static int control_match_entry(struct lens_gpu *gpu, const struct lens_runlist *
 }
 
 /* Is the id on this runlist? 0 and f->found, or an error. */
-static int find_on(struct lens_gpu *gpu, const struct lens_runlist *rl, struct find *f)
+static int control_find_on_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl,
+				   struct control_find *f)
 {
 	int err;
 
@@ -43,12 +44,12 @@ static int find_on(struct lens_gpu *gpu, const struct lens_runlist *rl, struct f
 	return err < 0 ? err : 0;
 }
 
-static u32 id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, bool tsg)
+static u32 control_get_id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, bool tsg)
 {
 	return tsg ? gpu->chip->tsgs : rl->channels;
 }
 
-static int find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)
+static int control_find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)
 {
 	if (id >= lens_get_runlist_limit(gpu))
 		return -ERANGE;
@@ -60,21 +61,21 @@ static int find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist 
 }
 
 /* The runlist that a RUNLIST:ID names. -EINVAL where ids are not per runlist. */
-static int named_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, bool tsg,
-			 const struct lens_runlist **rl)
+static int control_find_named_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, bool tsg,
+				      const struct lens_runlist **rl)
 {
 	int err;
 
 	if (!gpu->chip->ids_per_runlist)
 		return -EINVAL;
-	err = find_runlist(gpu, ref->runlist, rl);
+	err = control_find_runlist(gpu, ref->runlist, rl);
 	if (err)
 		return err;
-	return ref->id < id_limit(gpu, *rl, tsg) ? 0 : -ERANGE;
+	return ref->id < control_get_id_limit(gpu, *rl, tsg) ? 0 : -ERANGE;
 }
 
 /* A bare id must be possible on some runlist at all. Anything is, on one that cannot be read. */
-static int check_range(struct lens_gpu *gpu, u32 id, bool tsg)
+static int control_check_range(struct lens_gpu *gpu, u32 id, bool tsg)
 {
 	const struct lens_runlist *rl;
 	u32 i;
@@ -85,13 +86,14 @@ static int check_range(struct lens_gpu *gpu, u32 id, bool tsg)
 		rl = &gpu->topo.runlists[i];
 		if (rl->err)
 			return rl->err;
-		if (id < id_limit(gpu, rl, tsg))
+		if (id < control_get_id_limit(gpu, rl, tsg))
 			return 0;
 	}
 	return -ERANGE;
 }
 
-static int control_is_enabled(struct lens_gpu *gpu, const struct lens_runlist *rl, struct find *f)
+static int control_is_enabled(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			      struct control_find *f)
 {
 	struct lens_channel_state s;
 	u32 w[2];
@@ -112,9 +114,9 @@ static int control_is_enabled(struct lens_gpu *gpu, const struct lens_runlist *r
  * Ask all runlists whether they hold the id, and keep that: the last that does, and how many
  * do. Of a runlist that cannot be read nobody knows, unless two others hold it already.
  */
-static int control_ask_all(struct lens_gpu *gpu, struct find *f,
-			   int (*ask)(struct lens_gpu *gpu, const struct lens_runlist *rl,
-				      struct find *f),
+static int control_find_holders(struct lens_gpu *gpu, struct control_find *f,
+				int (*ask)(struct lens_gpu *gpu, const struct lens_runlist *rl,
+					   struct control_find *f),
 			   const struct lens_runlist **holder, u32 *n)
 {
 	int err, first_err = 0;
@@ -140,16 +142,16 @@ static int control_ask_all(struct lens_gpu *gpu, struct find *f,
 }
 
 /* The one runlist that holds a bare id. */
-static int control_find_holder(struct lens_gpu *gpu, struct find *f,
+static int control_find_holder(struct lens_gpu *gpu, struct control_find *f,
 			       const struct lens_runlist **rl)
 {
 	const struct lens_runlist *holder = NULL;
 	u32 n;
 	int err;
 
-	err = control_ask_all(gpu, f, find_on, &holder, &n);
+	err = control_find_holders(gpu, f, control_find_on_runlist, &holder, &n);
 	if (!err && !n && !f->tsg)
-		err = control_ask_all(gpu, f, control_is_enabled, &holder, &n);
+		err = control_find_holders(gpu, f, control_is_enabled, &holder, &n);
 	if (err)
 		return err;
 	if (n != 1)
@@ -158,33 +160,33 @@ static int control_find_holder(struct lens_gpu *gpu, struct find *f,
 	return 0;
 }
 
-static int resolve_tsg(struct lens_gpu *gpu, const struct lens_ref *ref,
-		       const struct lens_runlist **rl)
+static int control_resolve_tsg(struct lens_gpu *gpu, const struct lens_ref *ref,
+			       const struct lens_runlist **rl)
 {
-	struct find f = { .id = ref->id, .tsg = true };
+	struct control_find f = { .id = ref->id, .tsg = true };
 	int err;
 
 	gpu->holders = 0;
 	if (ref->runlist != LENS_NONE) {
-		err = named_runlist(gpu, ref, true, rl);
+		err = control_find_named_runlist(gpu, ref, true, rl);
 		if (!err)
-			err = find_on(gpu, *rl, &f);
+			err = control_find_on_runlist(gpu, *rl, &f);
 		return err ? err : f.found ? 0 : -ENOENT;
 	}
-	err = check_range(gpu, ref->id, true);
+	err = control_check_range(gpu, ref->id, true);
 	return err ? err : control_find_holder(gpu, &f, rl);
 }
 
-static int resolve_channel(struct lens_gpu *gpu, const struct lens_ref *ref,
-			   const struct lens_runlist **rl)
+static int control_resolve_channel(struct lens_gpu *gpu, const struct lens_ref *ref,
+				   const struct lens_runlist **rl)
 {
-	struct find f = { .id = ref->id };
+	struct control_find f = { .id = ref->id };
 	int err;
 
 	gpu->holders = 0;
 	if (ref->runlist != LENS_NONE)
-		return named_runlist(gpu, ref, false, rl);
-	err = check_range(gpu, ref->id, false);
+		return control_find_named_runlist(gpu, ref, false, rl);
+	err = control_check_range(gpu, ref->id, false);
 	if (err)
 		return err;
 	/* One set of channel words for the whole GPU: any runlist leads there. */
@@ -197,8 +199,8 @@ static int resolve_channel(struct lens_gpu *gpu, const struct lens_ref *ref,
 
 /* -- acting -- */
 
-static void control_tell_runlist(const struct lens_gpu *gpu, const struct lens_runlist *rl,
-				 int *runlist)
+static void control_report_runlist(const struct lens_gpu *gpu, const struct lens_runlist *rl,
+				   int *runlist)
 {
 	*runlist = rl && gpu->chip->ids_per_runlist ? rl->id : LENS_NONE;
 }
@@ -208,8 +210,8 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 	const struct lens_runlist *rl = NULL;
 	int err;
 
-	err = resolve_channel(gpu, ref, &rl);
-	control_tell_runlist(gpu, rl, runlist);
+	err = control_resolve_channel(gpu, ref, &rl);
+	control_report_runlist(gpu, rl, runlist);
 	return err ? err : gpu->chip->host->enable_channel(gpu, rl, ref->id, enable);
 }
 
@@ -218,13 +220,13 @@ int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runl
 	const struct lens_runlist *rl = NULL;
 	int err;
 
-	err = resolve_tsg(gpu, ref, &rl);
-	control_tell_runlist(gpu, rl, runlist);
+	err = control_resolve_tsg(gpu, ref, &rl);
+	control_report_runlist(gpu, rl, runlist);
 	return err ? err : gpu->chip->host->preempt_tsg(gpu, rl, ref->id);
 }
 
 /* A time slice to be written into every entry of a TSG. */
-struct reslice {
+struct control_timeslice {
 	struct lens_gpu *gpu;
 	const struct lens_runlist *rl;
 	struct lens_runlist_regs regs;	/* of the list that is being rewritten */
@@ -241,7 +243,7 @@ struct reslice {
  */
 static int control_rewrite_entry(void *arg)
 {
-	struct reslice *s = arg;
+	struct control_timeslice *s = arg;
 	const struct lens_host_ops *host = s->gpu->chip->host;
 	struct lens_runlist_regs now;
 	struct lens_entry e;
@@ -263,10 +265,10 @@ static int control_rewrite_entry(void *arg)
 			    host->set_timeslice(entry.words[0], s->timeout, s->scale));
 }
 
-static int control_reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
-			   const struct lens_entry *e, int tsgid, void *arg)
+static int control_set_timeslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
+				 const struct lens_entry *e, int tsgid, void *arg)
 {
-	struct reslice *s = arg;
+	struct control_timeslice *s = arg;
 
 	s->at = s->regs.base + (u64)s->index++ * gpu->chip->entry_words * 4;
 	if (!e->is_tsg || e->id != s->id)
@@ -279,14 +281,14 @@ static int control_reslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
 /* A driver may put a TSG on the list more than once, to give it more turns. */
 int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist)
 {
-	struct reslice s = { .gpu = gpu, .id = ref->id };
+	struct control_timeslice s = { .gpu = gpu, .id = ref->id };
 	int err;
 
 	err = lens_timeslice_encode(us, &s.timeout, &s.scale);
 	if (err)
 		return err;
-	err = resolve_tsg(gpu, ref, &s.rl);
-	control_tell_runlist(gpu, s.rl, runlist);
+	err = control_resolve_tsg(gpu, ref, &s.rl);
+	control_report_runlist(gpu, s.rl, runlist);
 	if (!err)
 		err = lens_runlist_read_regs(gpu, s.rl, &s.regs);
 	if (!err)
@@ -295,15 +297,15 @@ int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32
 	if (!err && !s.regs.base)
 		err = -ENOENT;
 	if (!err)
-		err = lens_runlist_walk(gpu, s.rl, control_reslice, &s);
+		err = lens_runlist_walk(gpu, s.rl, control_set_timeslice, &s);
 	/* It was there a moment ago. */
 	if (!err && !s.found)
 		err = -EBUSY;
 	return err ? err : gpu->chip->host->resubmit(gpu, s.rl, &s.regs);
 }
 
-static int keep_only(struct lens_gpu *gpu, const struct lens_runlist *rl,
-		     const struct lens_entry *e, int tsgid, void *arg)
+static int control_keep_only_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl,
+				 const struct lens_entry *e, int tsgid, void *arg)
 {
 	const struct lens_host_ops *host = gpu->chip->host;
 	bool enable = tsgid == *(int *)arg;
@@ -331,10 +333,10 @@ int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *ru
 	int keep = ref->id;
 	int err;
 
-	err = resolve_tsg(gpu, ref, &rl);
-	control_tell_runlist(gpu, rl, runlist);
+	err = control_resolve_tsg(gpu, ref, &rl);
+	control_report_runlist(gpu, rl, runlist);
 	if (!err)
-		err = lens_runlist_walk(gpu, rl, keep_only, &keep);
+		err = lens_runlist_walk(gpu, rl, control_keep_only_tsg, &keep);
 	if (!err)
 		err = gpu->chip->host->preempt_others(gpu, rl, keep);
 	return err;
@@ -347,23 +349,23 @@ int lens_runlist_preempt(struct lens_gpu *gpu, u32 id)
 
 	if (!gpu->chip->host->preempt_runlist)
 		return -EOPNOTSUPP;
-	err = find_runlist(gpu, id, &rl);
+	err = control_find_runlist(gpu, id, &rl);
 	return err ? err : gpu->chip->host->preempt_runlist(gpu, rl);
 }
 
 int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id)
 {
 	const struct lens_runlist *rl;
-	int err = find_runlist(gpu, id, &rl);
+	int err = control_find_runlist(gpu, id, &rl);
 
 	return err ? err : gpu->chip->host->resubmit(gpu, rl, NULL);
 }
 
 /* The instance block of a channel, from where this generation's hardware takes it. */
-static int channel_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			u32 *target, u64 *inst)
+static int control_find_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
+			     u32 *target, u64 *inst)
 {
-	struct find f = { .id = chid };
+	struct control_find f = { .id = chid };
 	struct lens_channel_state s;
 	u32 w[2];
 	int err;
@@ -378,7 +380,7 @@ static int channel_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32
 		return s.bound ? 0 : -ENOENT;
 	}
 	/* Since Ampere only the runlist entry names it. */
-	err = find_on(gpu, rl, &f);
+	err = control_find_on_runlist(gpu, rl, &f);
 	if (err)
 		return err;
 	*target = f.entry.inst_target;
@@ -397,10 +399,10 @@ int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref
 
 	if (gpu->chip->ctxsw == LENS_CTXSW_UNPUBLISHED)
 		return -EOPNOTSUPP;
-	err = resolve_channel(gpu, ref, &rl);
-	control_tell_runlist(gpu, rl, runlist);
+	err = control_resolve_channel(gpu, ref, &rl);
+	control_report_runlist(gpu, rl, runlist);
 	if (!err)
-		err = channel_inst(gpu, rl, ref->id, &target, &inst);
+		err = control_find_inst(gpu, rl, ref->id, &target, &inst);
 	if (!err)
 		err = lens_decode_inst_target(gpu, target, &ap);
 	return err ? err : lens_context_set_preemption(gpu, ap, inst, mode);

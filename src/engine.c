@@ -6,13 +6,13 @@
 #include "core.h"
 #include "../include/hw/ptop.h"
 
-struct type_name {
+struct engine_type_name {
 	u16 type;
 	const char *name;	/* followed by the instance */
 	const char *unit;	/* in parentheses, with the instance; NULL: the name says all */
 };
 
-static const struct type_name names[] = {
+static const struct engine_type_name engine_type_names[] = {
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, "Graphics/Compute", NULL },
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVDEC, "Video Decoder", "NVDEC" },
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC, "Video Encoder", "NVENC" },
@@ -28,14 +28,20 @@ static const struct type_name names[] = {
 	{ NV_PTOP_DEVICE_INFO_TYPE_ENUM_VIC, "Video Image Compositor", "VIC" },
 };
 
-static char *put_text(char *p, const char *end, const char *s)
+/* A name that is being written: where it goes on, and its last byte. */
+struct engine_text {
+	char *at;
+	const char *end;
+};
+
+static void engine_put_text(struct engine_text *t, const char *s)
 {
-	while (*s && p < end)
-		*p++ = *s++;
-	return p;
+	while (*s && t->at < t->end)
+		*t->at++ = *s++;
 }
 
-static char *put_number(char *p, const char *end, u32 n)
+/* "%s%u" */
+static void engine_put_number(struct engine_text *t, const char *before, u32 n)
 {
 	char digits[11];
 	u32 i = sizeof(digits) - 1;
@@ -45,11 +51,12 @@ static char *put_number(char *p, const char *end, u32 n)
 		digits[--i] = '0' + n % 10;
 		n /= 10;
 	} while (n);
-	return put_text(p, end, digits + i);
+	engine_put_text(t, before);
+	engine_put_text(t, digits + i);
 }
 
-/* By number, or by registers where the number is not known. */
-static bool same_runlist(const struct lens_engine *a, const struct lens_engine *b)
+/* By the runlist's number, or by its registers where the number is unknown. */
+static bool engine_shares_runlist(const struct lens_engine *a, const struct lens_engine *b)
 {
 	if (a->runlist != LENS_NONE)
 		return a->runlist == b->runlist;
@@ -70,63 +77,69 @@ bool lens_engine_is_grce(const struct lens_gpu *gpu, const struct lens_engine *e
 	if (e->type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE || e->inst >= gpu->chip->ce.grces)
 		return false;
 	for (i = 0; i < t->n_engines; i++)
-		if (same_runlist(e, &t->engines[i]) &&
+		if (engine_shares_runlist(e, &t->engines[i]) &&
 		    t->engines[i].type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS)
 			return true;
 	return false;
 }
 
-void lens_engine_format_name(const struct lens_gpu *gpu, const struct lens_engine *e, char *buf)
+static void engine_put_copy_engine(struct engine_text *t, u32 inst, bool grce)
 {
-	const char *end = buf + LENS_ENGINE_NAME - 1;
-	char *p = buf;
+	engine_put_number(t, grce ? "[Graphics] Copy Engine " : "Copy Engine ", inst);
+	engine_put_text(t, " (");
+	if (grce)
+		engine_put_number(t, "GRCE", inst);
+	engine_put_number(t, grce ? "/LCE" : "LCE", inst);
+	engine_put_text(t, ")");
+}
+
+static void engine_put_name(struct engine_text *t, const struct lens_gpu *gpu,
+			    const struct lens_engine *e)
+{
 	u32 i, inst = e->inst, type = e->type;
 
-	/* Kepler and Maxwell number by type what others number by instance. */
-	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC1) {
+	switch (type) {
+	case NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE:
+		engine_put_copy_engine(t, inst, lens_engine_is_grce(gpu, e));
+		return;
+	case NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC:
+	case NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA:
+		engine_put_text(t, type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC ?
+				"Sequencer" : "Optical Flow Accelerator");
+		if (inst)
+			engine_put_number(t, " ", inst);
+		return;
+	case NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 ... NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2:
+		engine_put_number(t, "Copy Engine ", type - NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0);
+		return;
+	/* Kepler and Maxwell give the second encoder a type, later chips an instance. */
+	case NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC1:
 		type = NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC;
 		inst = 1;
+		break;
 	}
-	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE) {
-		if (lens_engine_is_grce(gpu, e))
-			p = put_text(p, end, "[Graphics] ");
-		p = put_number(put_text(p, end, "Copy Engine "), end, inst);
-		p = put_text(p, end, " (");
-		if (lens_engine_is_grce(gpu, e)) {
-			p = put_number(put_text(p, end, "GRCE"), end, inst);
-			p = put_text(p, end, "/");
-		}
-		p = put_text(put_number(put_text(p, end, "LCE"), end, inst), end, ")");
-		goto out;
-	}
-	if (type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC ||
-	    type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA) {
-		p = put_text(p, end, type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_SEC ?
-			     "Sequencer" : "Optical Flow Accelerator");
-		if (inst)
-			p = put_number(put_text(p, end, " "), end, inst);
-		goto out;
-	}
-	if (type >= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0 &&
-	    type <= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2) {
-		p = put_number(put_text(p, end, "Copy Engine "), end,
-			       type - NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0);
-		goto out;
-	}
-	for (i = 0; i < LENS_ARRAY_SIZE(names); i++) {
-		if (names[i].type != type)
+	for (i = 0; i < LENS_ARRAY_SIZE(engine_type_names); i++) {
+		if (engine_type_names[i].type != type)
 			continue;
-		p = put_number(put_text(put_text(p, end, names[i].name), end, " "), end, inst);
-		if (names[i].unit) {
-			p = put_text(put_text(p, end, " ("), end, names[i].unit);
-			p = put_text(put_number(p, end, inst), end, ")");
+		engine_put_text(t, engine_type_names[i].name);
+		engine_put_number(t, " ", inst);
+		if (engine_type_names[i].unit) {
+			engine_put_text(t, " (");
+			engine_put_number(t, engine_type_names[i].unit, inst);
+			engine_put_text(t, ")");
 		}
-		goto out;
+		return;
 	}
-	p = put_text(put_number(put_text(p, end, "Unknown (type "), end, type), end, ") ");
-	p = put_number(p, end, inst);
-out:
-	*p = 0;
+	engine_put_number(t, "Unknown (type ", type);
+	engine_put_number(t, ") ", inst);
+}
+
+void lens_engine_format_name(const struct lens_gpu *gpu, const struct lens_engine *e, char *buf)
+{
+	struct engine_text t = { .at = buf, .end = buf + LENS_ENGINE_NAME - 1 };
+
+	engine_put_name(&t, gpu, e);
+	*t.at = 0;
 }
 
 u32 lens_engine_get_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2])
@@ -145,7 +158,7 @@ int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
 	err = lens_rd32(gpu, reg[0], &w[0]);
 	if (err)
 		return err;
-	/* The second one only says which channel; without it that is unknown. */
+	/* The second register has the channel alone, which is unknown without it. */
 	if (n > 1) {
 		err = lens_rd32(gpu, reg[1], &w[1]);
 		if (err == -ENODEV)

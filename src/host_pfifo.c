@@ -18,7 +18,7 @@
  * gm200_fifo_chid_nr); a smaller number than the table's wins. Earlier, the
  * table is all there is.
  */
-static int read_counts(struct lens_gpu *gpu, u32 *channels, u32 *pbdmas)
+static int pfifo_read_counts(struct lens_gpu *gpu, u32 *channels, u32 *pbdmas)
 {
 	u32 v;
 	int err;
@@ -58,7 +58,7 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 		if (!lens_add_runlist(t, t->engines[i].runlist))
 			return -EIO;
 	}
-	err = read_counts(gpu, &channels, &pbdmas);
+	err = pfifo_read_counts(gpu, &channels, &pbdmas);
 	if (err)
 		return err;
 	for (i = 0; i < t->n_runlists; i++)
@@ -266,7 +266,7 @@ void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s)
 }
 
 /* A TSG of o that is neither the one to be kept nor already preempted, or LENS_NONE. */
-static int pfifo_other_tsg(const struct lens_request *r, const struct lens_occupant *o)
+static int pfifo_find_other_tsg(const struct lens_request *r, const struct lens_occupant *o)
 {
 	if (o->id == LENS_NONE || o->is_channel || o->id == (int)r->id || o->id == r->preempted)
 		return LENS_NONE;
@@ -292,10 +292,10 @@ static int pfifo_write_preempt_other(void *request)
 	if (err)
 		return err;
 	lens_pfifo_decode_engine(w, &s);
-	id = pfifo_other_tsg(r, &s.now);
-	r->again = id != LENS_NONE && pfifo_other_tsg(r, &s.next) != LENS_NONE;
+	id = pfifo_find_other_tsg(r, &s.now);
+	r->again = id != LENS_NONE && pfifo_find_other_tsg(r, &s.next) != LENS_NONE;
 	if (id == LENS_NONE)
-		id = pfifo_other_tsg(r, &s.next);
+		id = pfifo_find_other_tsg(r, &s.next);
 	if (id == LENS_NONE)
 		return 0;
 	other.id = id;

@@ -35,43 +35,45 @@
 /* The words that are read: 62, 63; 128 .. 133; 166, 167, each pair aligned to 8 bytes. */
 #define RAMIN_WORDS	10
 
-static const u8 ramin_words[RAMIN_WORDS / 2] = { 62, 128, 130, 132, 166 };
+static const u8 inst_ramin_words[RAMIN_WORDS / 2] = { 62, 128, 130, 132, 166 };
 
-struct ramin {
+struct inst_ramin {
 	u32 w[RAMIN_WORDS];
 };
 
 /* Word n of the block, one of those that were read. */
-static u32 ramin_word(const struct ramin *r, u32 n)
+static u32 inst_get_word(const struct inst_ramin *r, u32 n)
 {
 	u32 i;
 
-	for (i = 0; i < LENS_ARRAY_SIZE(ramin_words); i++)
-		if (n - ramin_words[i] < 2)
-			return r->w[2 * i + n - ramin_words[i]];
+	for (i = 0; i < LENS_ARRAY_SIZE(inst_ramin_words); i++)
+		if (n - inst_ramin_words[i] < 2)
+			return r->w[2 * i + n - inst_ramin_words[i]];
 	return 0;
 }
 
-#define RAMIN(f, r) DRF_VAL(f, ramin_word(r, DRF_LO(f) / 32))
+#define RAMIN(f, r) DRF_VAL(f, inst_get_word(r, DRF_LO(f) / 32))
 
-static bool has_veid(const struct lens_gpu *gpu)
+static bool inst_has_veid(const struct lens_gpu *gpu)
 {
 	return gpu->chip->ctxsw == LENS_CTXSW_VEID;
 }
 
-static int read_ramin(struct lens_gpu *gpu, enum lens_aperture ap, u64 inst, struct ramin *r)
+static int inst_read_ramin(struct lens_gpu *gpu, enum lens_aperture ap, u64 inst,
+			   struct inst_ramin *r)
 {
 	u64 raw;
 	u32 i;
 	int err;
 
 	memset(r, 0, sizeof(*r));
-	for (i = 0; i < LENS_ARRAY_SIZE(ramin_words); i++) {
+	for (i = 0; i < LENS_ARRAY_SIZE(inst_ramin_words); i++) {
 		/* VEID and subcontexts came with Volta; 130, 131 mean nothing to us. */
-		if (ramin_words[i] == 130 ||
-		    ((ramin_words[i] == 62 || ramin_words[i] == 166) && !has_veid(gpu)))
+		if (inst_ramin_words[i] == 130 ||
+		    ((inst_ramin_words[i] == 62 || inst_ramin_words[i] == 166) &&
+		     !inst_has_veid(gpu)))
 			continue;
-		err = lens_copy_memory(gpu, ap, inst + ramin_words[i] * 4U, &raw, 1);
+		err = lens_copy_memory(gpu, ap, inst + inst_ramin_words[i] * 4U, &raw, 1);
 		if (err)
 			return err;
 		r->w[2 * i] = (u32)raw;
@@ -80,18 +82,19 @@ static int read_ramin(struct lens_gpu *gpu, enum lens_aperture ap, u64 inst, str
 	return 0;
 }
 
-static int decode_ramin(struct lens_gpu *gpu, const struct ramin *r, struct lens_context *c)
+static int inst_decode_ramin(struct lens_gpu *gpu, const struct inst_ramin *r,
+			     struct lens_context *c)
 {
-	u32 word128 = ramin_word(r, DRF_LO(NV_RAMIN_PAGE_DIR_BASE_LO) / 32);
+	u32 word128 = inst_get_word(r, DRF_LO(NV_RAMIN_PAGE_DIR_BASE_LO) / 32);
 	enum lens_aperture ap;
 
 	c->mmu = gpu->chip->mmu(word128);
 	c->target = RAMIN(NV_RAMIN_PAGE_DIR_BASE_TARGET, r);
 	c->pdb = (u64)RAMIN(NV_RAMIN_PAGE_DIR_BASE_HI, r) << 32 |
 		 RAMIN(NV_RAMIN_PAGE_DIR_BASE_LO, r) << NV_RAMIN_BASE_SHIFT;
-	if (has_veid(gpu)) {
-		c->veid = DRF_VAL(NV_PPBDMA_SET_CHANNEL_INFO_VEID, ramin_word(r, 63));
-		c->subcontexts = (u64)ramin_word(r, 167) << 32 | ramin_word(r, 166);
+	if (inst_has_veid(gpu)) {
+		c->veid = DRF_VAL(NV_PPBDMA_SET_CHANNEL_INFO_VEID, inst_get_word(r, 63));
+		c->subcontexts = (u64)inst_get_word(r, 167) << 32 | inst_get_word(r, 166);
 	}
 	c->is_virtual = RAMIN(NV_RAMIN_ENGINE_WFI_MODE, r) == NV_RAMIN_ENGINE_WFI_MODE_VIRTUAL;
 	c->wfi_va = (u64)RAMIN(NV_RAMIN_ENGINE_WFI_PTR_HI, r) << 32 |
@@ -106,7 +109,7 @@ static int decode_ramin(struct lens_gpu *gpu, const struct ramin *r, struct lens
 	return lens_decode_target(c->target, &ap);
 }
 
-static int read_word(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 w[2])
+static int inst_read_pair(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 w[2])
 {
 	u64 raw;
 	int err = lens_copy_memory(gpu, ap, addr, &raw, 1);
@@ -140,7 +143,8 @@ static int inst_locate_image(struct lens_gpu *gpu, struct lens_context *c,
 }
 
 /* Locate the main image, behind a per-VEID header if one stands first. */
-static int find_image(struct lens_gpu *gpu, struct lens_context *c, struct lens_walk_cache *cache)
+static int inst_find_image(struct lens_gpu *gpu, struct lens_context *c,
+			   struct lens_walk_cache *cache)
 {
 	u32 w[2];
 	int err;
@@ -148,45 +152,48 @@ static int find_image(struct lens_gpu *gpu, struct lens_context *c, struct lens_
 	/* Also when an earlier try came as far as a header. */
 	c->image_va = c->wfi_va;
 	err = inst_locate_image(gpu, c, cache);
-	if (err || !has_veid(gpu))
+	if (err || !inst_has_veid(gpu))
 		return err;
-	err = read_word(gpu, c->ap, c->addr + (NV_CTXSW_MAIN_IMAGE_CTL & ~7), w);
+	err = inst_read_pair(gpu, c->ap, c->addr + (NV_CTXSW_MAIN_IMAGE_CTL & ~7), w);
 	if (err)
 		return err;
 	c->ctl = w[1];
 	if (DRF_VAL(NV_CTXSW_MAIN_IMAGE_CTL_TYPE, c->ctl) !=
 	    NV_CTXSW_MAIN_IMAGE_CTL_TYPE_PER_VEID_HEADER)
 		return 0;
-	err = read_word(gpu, c->ap, c->addr + NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR_HI, w);
+	err = inst_read_pair(gpu, c->ap, c->addr + NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR_HI, w);
 	if (err)
 		return err;
 	c->image_va = (u64)DRF_VAL(NV_CTXSW_MAIN_IMAGE_CONTEXT_BUFFER_PTR_HI_V, w[0]) << 32 | w[1];
 	return inst_locate_image(gpu, c, cache);
 }
 
-static int image_word(struct lens_gpu *gpu, const struct lens_context *c, u32 off, u32 w[2])
+static int inst_read_image_pair(struct lens_gpu *gpu, const struct lens_context *c, u32 off,
+				u32 w[2])
 {
-	return read_word(gpu, c->ap, c->addr + off, w);
+	return inst_read_pair(gpu, c->ap, c->addr + off, w);
 }
 
-static int read_image(struct lens_gpu *gpu, struct lens_context *c)
+static int inst_read_image(struct lens_gpu *gpu, struct lens_context *c)
 {
 	u32 w[2], wfi[2], gfxp[2], id[2];
 	int err;
 
-	err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_RESTORE_OPERATIONS, w);
+	err = inst_read_image_pair(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_RESTORE_OPERATIONS, w);
 	if (err)
 		return err;
 	c->restores = w[0];
 	if (w[1] != NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1_V_VALUE)
 		return -EOPNOTSUPP;
-	err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS, w);
+	err = inst_read_image_pair(gpu, c, NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS, w);
 	if (!err)
-		err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_WFI_SAVE_OPERATIONS, wfi);
+		err = inst_read_image_pair(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_WFI_SAVE_OPERATIONS,
+					   wfi);
 	if (!err)
-		err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_GFXP_SAVE_OPERATIONS, gfxp);
+		err = inst_read_image_pair(gpu, c, NV_CTXSW_MAIN_IMAGE_NUM_GFXP_SAVE_OPERATIONS,
+					   gfxp);
 	if (!err)
-		err = image_word(gpu, c, NV_CTXSW_MAIN_IMAGE_CONTEXT_ID, id);
+		err = inst_read_image_pair(gpu, c, NV_CTXSW_MAIN_IMAGE_CONTEXT_ID, id);
 	if (err)
 		return err;
 	c->graphics = DRF_VAL(NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS_CONTROL, w[0]);
@@ -210,19 +217,19 @@ static int read_image(struct lens_gpu *gpu, struct lens_context *c)
  */
 #define ACCESSES_PER_CONTEXT 12
 
-enum pass { PASS_INST, PASS_LOCATE, PASS_IMAGE };
+enum inst_pass { PASS_INST, PASS_LOCATE, PASS_IMAGE };
 
-struct pass_range {
+struct inst_range {
 	struct lens_gpu *gpu;
 	struct lens_runlist_snap *snap;
-	enum pass pass;
+	enum inst_pass pass;
 	u32 first, n;		/* entries */
 	bool outside;		/* those in system memory, without the window */
 	bool left;		/* a channel has an image that the next pass must look at */
 };
 
-static void inst_of(struct lens_gpu *gpu, const struct lens_runlist_snap *snap, u32 i,
-		    const struct lens_entry *e, u32 *target, u64 *inst)
+static void inst_find_block(struct lens_gpu *gpu, const struct lens_runlist_snap *snap, u32 i,
+			    const struct lens_entry *e, u32 *target, u64 *inst)
 {
 	struct lens_channel_state s;
 
@@ -235,27 +242,27 @@ static void inst_of(struct lens_gpu *gpu, const struct lens_runlist_snap *snap, 
 	}
 }
 
-static void pass_inst(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 i,
-		      const struct lens_entry *e)
+static void inst_collect_block(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 i,
+			       const struct lens_entry *e)
 {
 	struct lens_context *c = &snap->context[i];
 	enum lens_aperture ap;
-	struct ramin r;
+	struct inst_ramin r;
 	u32 target;
 	u64 inst;
 
-	inst_of(gpu, snap, i, e, &target, &inst);
+	inst_find_block(gpu, snap, i, e, &target, &inst);
 	c->err = inst ? lens_decode_inst_target(gpu, target, &ap) : -ENOENT;
 	if (!c->err)
-		c->err = read_ramin(gpu, ap, inst, &r);
+		c->err = inst_read_ramin(gpu, ap, inst, &r);
 	if (!c->err)
-		c->err = decode_ramin(gpu, &r, c);
+		c->err = inst_decode_ramin(gpu, &r, c);
 	if (!c->err && !c->image_err && gpu->chip->ctxsw == LENS_CTXSW_UNPUBLISHED)
 		c->image_err = -EOPNOTSUPP;
 }
 
 /* Channels of one TSG share a context as a rule: what the last one found serves this one. */
-static const struct lens_context *same_context(const struct lens_runlist_snap *snap, u32 i)
+static const struct lens_context *inst_find_same(const struct lens_runlist_snap *snap, u32 i)
 {
 	const struct lens_context *c = &snap->context[i], *prev = c - 1;
 
@@ -269,24 +276,25 @@ static const struct lens_context *same_context(const struct lens_runlist_snap *s
 	return prev;
 }
 
-static bool waits_for_same(const struct lens_runlist_snap *snap, u32 i)
+static bool inst_waits_for_same(const struct lens_runlist_snap *snap, u32 i)
 {
-	const struct lens_context *same = same_context(snap, i);
+	const struct lens_context *same = inst_find_same(snap, i);
 
 	return same && same->outside;
 }
 
-static void pass_image(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 i, enum pass pass)
+static void inst_collect_image(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32 i,
+			       enum inst_pass pass)
 {
 	struct lens_context *c = &snap->context[i];
 	const struct lens_context *same;
 
 	if (c->err || c->image_err)
 		return;
-	same = same_context(snap, i);
+	same = inst_find_same(snap, i);
 	if (pass == PASS_LOCATE) {
 		if (!same) {
-			c->image_err = find_image(gpu, c, snap->cache);
+			c->image_err = inst_find_image(gpu, c, snap->cache);
 			return;
 		}
 		c->image_err = same->image_err;
@@ -297,7 +305,7 @@ static void pass_image(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32
 		return;
 	}
 	if (!same) {
-		c->image_err = read_image(gpu, c);
+		c->image_err = inst_read_image(gpu, c);
 		return;
 	}
 	c->image_err = same->image_err;
@@ -313,7 +321,8 @@ static void pass_image(struct lens_gpu *gpu, struct lens_runlist_snap *snap, u32
 }
 
 /* Entry i, when this pass looks at its context. */
-static struct lens_context *pass_context(const struct pass_range *p, u32 i, struct lens_entry *e)
+static struct lens_context *inst_get_context(const struct inst_range *p, u32 i,
+					     struct lens_entry *e)
 {
 	const struct lens_chip *chip = p->gpu->chip;
 	struct lens_context *c = &p->snap->context[i];
@@ -325,7 +334,7 @@ static struct lens_context *pass_context(const struct pass_range *p, u32 i, stru
 }
 
 /* Does what this pass reads of a context begin in system memory? Without an access. */
-static bool begins_in_system(const struct pass_range *p, u32 i, const struct lens_entry *e)
+static bool inst_begins_in_system(const struct inst_range *p, u32 i, const struct lens_entry *e)
 {
 	const struct lens_context *c = &p->snap->context[i];
 	enum lens_aperture ap = c->ap;
@@ -336,7 +345,7 @@ static bool begins_in_system(const struct pass_range *p, u32 i, const struct len
 	if (p->gpu->id->soc)
 		return true;
 	if (p->pass == PASS_INST) {
-		inst_of(p->gpu, p->snap, i, e, &target, &inst);
+		inst_find_block(p->gpu, p->snap, i, e, &target, &inst);
 		err = lens_decode_inst_target(p->gpu, target, &ap);
 	} else if (p->pass == PASS_LOCATE && c->is_virtual) {
 		err = lens_decode_target(target, &ap);
@@ -344,28 +353,28 @@ static bool begins_in_system(const struct pass_range *p, u32 i, const struct len
 	return !err && ap == LENS_SYS;
 }
 
-static int run_pass(void *arg)
+static int inst_run_pass(void *arg)
 {
-	struct pass_range *p = arg;
+	struct inst_range *p = arg;
 	enum lens_stop state = LENS_STOP_GOES_ON;
 	struct lens_context before, *c;
 	struct lens_entry e;
 	u32 i;
 
 	for (i = p->first; i < p->first + p->n && state == LENS_STOP_GOES_ON; i++) {
-		c = pass_context(p, i, &e);
+		c = inst_get_context(p, i, &e);
 		if (!c || c->outside != p->outside)
 			continue;
 		/* What it shares is found later. */
-		if (!p->outside && p->pass != PASS_INST && waits_for_same(p->snap, i)) {
+		if (!p->outside && p->pass != PASS_INST && inst_waits_for_same(p->snap, i)) {
 			c->outside = true;
 			continue;
 		}
 		before = *c;
 		if (p->pass == PASS_INST)
-			pass_inst(p->gpu, p->snap, i, &e);
+			inst_collect_block(p->gpu, p->snap, i, &e);
 		else
-			pass_image(p->gpu, p->snap, i, p->pass);
+			inst_collect_image(p->gpu, p->snap, i, p->pass);
 		state = lens_stop_get_state(p->gpu->io, ACCESSES_PER_CONTEXT);
 		if (state == LENS_STOP_CUT) {
 			*c = before;
@@ -386,7 +395,7 @@ static int run_pass(void *arg)
 }
 
 /* One pass over a few entries: with the window borrowed, then those in system memory. */
-static int run_range(struct pass_range *p)
+static int inst_run_range(struct inst_range *p)
 {
 	struct lens_context *c;
 	struct lens_entry e;
@@ -395,22 +404,22 @@ static int run_range(struct pass_range *p)
 	u32 i;
 
 	for (i = p->first; i < p->first + p->n; i++) {
-		c = pass_context(p, i, &e);
+		c = inst_get_context(p, i, &e);
 		if (!c)
 			continue;
-		c->outside = begins_in_system(p, i, &e);
+		c->outside = inst_begins_in_system(p, i, &e);
 		inside |= !c->outside;
 	}
 	p->outside = false;
 	if (inside)
-		err = p->gpu->io->ops->exclusive(p->gpu->io, run_pass, p);
+		err = p->gpu->io->ops->exclusive(p->gpu->io, inst_run_pass, p);
 	p->outside = true;
-	return err ? err : run_pass(p);
+	return err ? err : inst_run_pass(p);
 }
 
 int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 {
-	struct pass_range p = { .gpu = gpu, .snap = snap };
+	struct inst_range p = { .gpu = gpu, .snap = snap };
 	u32 i, empty = 0;	/* stops in a row that had no time for one entry */
 	int err;
 
@@ -423,7 +432,7 @@ int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 			p.n = snap->n - p.first;
 			if (p.n > CHANNELS_PER_BORROW)
 				p.n = CHANNELS_PER_BORROW;
-			err = run_range(&p);
+			err = inst_run_range(&p);
 			empty = p.n ? 0 : empty + 1;
 			if (!err && empty == LENS_EMPTY_STOPS)
 				err = -ETIMEDOUT;
@@ -435,22 +444,23 @@ int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 }
 
 /* Preemption words to be written into a context image. */
-struct preemption {
+struct inst_preemption {
 	struct lens_gpu *gpu;
 	const struct lens_context *c;
 	enum lens_preemption mode;
 };
 
 /* Looked at and written together: what a driver took for something else is left alone. */
-static int write_preemption(void *arg)
+static int inst_write_preemption(void *arg)
 {
-	const struct preemption *p = arg;
+	const struct inst_preemption *p = arg;
 	const struct lens_context *c = p->c;
 	u32 compute, w[2];
 	u64 at;
 	int err;
 
-	err = read_word(p->gpu, c->ap, c->addr + NV_CTXSW_MAIN_IMAGE_NUM_RESTORE_OPERATIONS, w);
+	err = inst_read_pair(p->gpu, c->ap, c->addr + NV_CTXSW_MAIN_IMAGE_NUM_RESTORE_OPERATIONS,
+			     w);
 	if (err)
 		return err;
 	if (w[1] != NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1_V_VALUE)
@@ -486,19 +496,19 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture inst_ap
 				enum lens_preemption mode)
 {
 	struct lens_context c = { 0 };
-	struct preemption p = { .gpu = gpu, .c = &c, .mode = mode };
-	struct ramin r;
+	struct inst_preemption p = { .gpu = gpu, .c = &c, .mode = mode };
+	struct inst_ramin r;
 	int err;
 
-	err = read_ramin(gpu, inst_ap, inst, &r);
+	err = inst_read_ramin(gpu, inst_ap, inst, &r);
 	if (!err)
-		err = decode_ramin(gpu, &r, &c);
+		err = inst_decode_ramin(gpu, &r, &c);
 	if (!err)
 		err = c.image_err;
 	if (!err)
-		err = find_image(gpu, &c, NULL);
+		err = inst_find_image(gpu, &c, NULL);
 	if (!err)
-		err = lens_run_exclusive_at(gpu, c.ap, c.addr, write_preemption, &p);
+		err = lens_run_exclusive_at(gpu, c.ap, c.addr, inst_write_preemption, &p);
 	/* An image that begins so near the end of its page is none. */
 	return err == -EAGAIN ? -EIO : err;
 }

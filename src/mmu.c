@@ -27,7 +27,7 @@
 #include "../include/hw/mmu.h"
 #include "../include/hw/ram.h"
 
-static bool pde_aperture(u64 ap, struct lens_mmu_entry *e)
+static bool mmu_decode_pde_aperture(u64 ap, struct lens_mmu_entry *e)
 {
 	switch (ap) {
 	case NV_MMU_VER3_PDE_APERTURE_VIDEO_MEMORY:
@@ -41,91 +41,96 @@ static bool pde_aperture(u64 ap, struct lens_mmu_entry *e)
 	return false;
 }
 
-static void pte_aperture(u64 ap, struct lens_mmu_entry *e)
+static void mmu_decode_pte_aperture(u64 ap, struct lens_mmu_entry *e)
 {
 	e->ap = ap == NV_MMU_VER3_PTE_APERTURE_VIDEO_MEMORY ||
 		ap == NV_MMU_VER3_PTE_APERTURE_PEER_MEMORY ? LENS_VID : LENS_SYS;
 	e->peer = ap == NV_MMU_VER3_PTE_APERTURE_PEER_MEMORY;
 }
 
-static void v1_dual(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_entry *small)
+static void mmu_decode_v1_dual(u64 lo, u64 hi, struct lens_mmu_entry *big,
+			       struct lens_mmu_entry *small)
 {
-	big->valid = pde_aperture(DRF_VAL64(NV_MMU_PDE_APERTURE_BIG, lo), big);
+	big->valid = mmu_decode_pde_aperture(DRF_VAL64(NV_MMU_PDE_APERTURE_BIG, lo), big);
 	big->addr = (big->ap == LENS_VID ? DRF_VAL64(NV_MMU_PDE_ADDRESS_BIG_VID, lo) :
 					   DRF_VAL64(NV_MMU_PDE_ADDRESS_BIG_SYS, lo))
 		    << NV_MMU_PDE_ADDRESS_SHIFT;
 	big->size_shift = DRF_VAL64(NV_MMU_PDE_SIZE, lo);
-	small->valid = pde_aperture(DRF_VAL64(NV_MMU_PDE_APERTURE_SMALL, lo), small);
+	small->valid = mmu_decode_pde_aperture(DRF_VAL64(NV_MMU_PDE_APERTURE_SMALL, lo), small);
 	small->addr = (small->ap == LENS_VID ? DRF_VAL64(NV_MMU_PDE_ADDRESS_SMALL_VID, lo) :
 					       DRF_VAL64(NV_MMU_PDE_ADDRESS_SMALL_SYS, lo))
 		      << NV_MMU_PDE_ADDRESS_SHIFT;
 	small->size_shift = big->size_shift;
 }
 
-static void v1_pte(u64 raw, struct lens_mmu_entry *e)
+static void mmu_decode_v1_pte(u64 raw, struct lens_mmu_entry *e)
 {
 	e->valid = DRF_VAL64(NV_MMU_PTE_VALID, raw);
 	e->hides_small = DRF_VAL64(NV_MMU_PTE_PRIVILEGE, raw);
-	pte_aperture(DRF_VAL64(NV_MMU_PTE_APERTURE, raw), e);
+	mmu_decode_pte_aperture(DRF_VAL64(NV_MMU_PTE_APERTURE, raw), e);
 	e->addr = (e->ap == LENS_VID ? DRF_VAL64(NV_MMU_PTE_ADDRESS_VID, raw) :
 				       DRF_VAL64(NV_MMU_PTE_ADDRESS_SYS, raw))
 		  << NV_MMU_PTE_ADDRESS_SHIFT;
 }
 
-static void v2_pde(u64 raw, struct lens_mmu_entry *e)
+static void mmu_decode_v2_pde(u64 raw, struct lens_mmu_entry *e)
 {
-	e->valid = pde_aperture(DRF_VAL64(NV_MMU_VER2_PDE_APERTURE, raw), e);
+	e->valid = mmu_decode_pde_aperture(DRF_VAL64(NV_MMU_VER2_PDE_APERTURE, raw), e);
 	e->addr = (e->ap == LENS_VID ? DRF_VAL64(NV_MMU_VER2_PDE_ADDRESS_VID, raw) :
 				       DRF_VAL64(NV_MMU_VER2_PDE_ADDRESS_SYS, raw))
 		  << NV_MMU_VER2_PDE_ADDRESS_SHIFT;
 }
 
-static void v2_dual(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_entry *small)
+static void mmu_decode_v2_dual(u64 lo, u64 hi, struct lens_mmu_entry *big,
+			       struct lens_mmu_entry *small)
 {
-	big->valid = pde_aperture(DRF_VAL64(NV_MMU_VER2_DUAL_PDE_APERTURE_BIG, lo), big);
+	big->valid = mmu_decode_pde_aperture(DRF_VAL64(NV_MMU_VER2_DUAL_PDE_APERTURE_BIG, lo), big);
 	big->addr = (big->ap == LENS_VID ?
 		     DRF_VAL64(NV_MMU_VER2_DUAL_PDE_ADDRESS_BIG_VID, lo) :
 		     DRF_VAL64(NV_MMU_VER2_DUAL_PDE_ADDRESS_BIG_SYS, lo))
 		    << NV_MMU_VER2_DUAL_PDE_ADDRESS_BIG_SHIFT;
-	small->valid = pde_aperture(DRF_VAL64(NV_MMU_VER2_DUAL_PDE_APERTURE_SMALL, hi), small);
+	small->valid = mmu_decode_pde_aperture(DRF_VAL64(NV_MMU_VER2_DUAL_PDE_APERTURE_SMALL, hi),
+					       small);
 	small->addr = (small->ap == LENS_VID ?
 		       DRF_VAL64(NV_MMU_VER2_DUAL_PDE_ADDRESS_SMALL_VID, hi) :
 		       DRF_VAL64(NV_MMU_VER2_DUAL_PDE_ADDRESS_SMALL_SYS, hi))
 		      << NV_MMU_VER2_DUAL_PDE_ADDRESS_SHIFT;
 }
 
-static void v2_pte(u64 raw, struct lens_mmu_entry *e)
+static void mmu_decode_v2_pte(u64 raw, struct lens_mmu_entry *e)
 {
 	e->valid = DRF_VAL64(NV_MMU_VER2_PTE_VALID, raw);
 	e->hides_small = DRF_VAL64(NV_MMU_VER2_PTE_PRIVILEGE, raw);
-	pte_aperture(DRF_VAL64(NV_MMU_VER2_PTE_APERTURE, raw), e);
+	mmu_decode_pte_aperture(DRF_VAL64(NV_MMU_VER2_PTE_APERTURE, raw), e);
 	e->addr = (e->ap == LENS_VID ? DRF_VAL64(NV_MMU_VER2_PTE_ADDRESS_VID, raw) :
 				       DRF_VAL64(NV_MMU_VER2_PTE_ADDRESS_SYS, raw))
 		  << NV_MMU_VER2_PTE_ADDRESS_SHIFT;
 }
 
-static void v3_pde(u64 raw, struct lens_mmu_entry *e)
+static void mmu_decode_v3_pde(u64 raw, struct lens_mmu_entry *e)
 {
-	e->valid = pde_aperture(DRF_VAL64(NV_MMU_VER3_PDE_APERTURE, raw), e);
+	e->valid = mmu_decode_pde_aperture(DRF_VAL64(NV_MMU_VER3_PDE_APERTURE, raw), e);
 	e->addr = DRF_VAL64(NV_MMU_VER3_PDE_ADDRESS, raw) << NV_MMU_VER3_PDE_ADDRESS_SHIFT;
 }
 
-static void v3_dual(u64 lo, u64 hi, struct lens_mmu_entry *big, struct lens_mmu_entry *small)
+static void mmu_decode_v3_dual(u64 lo, u64 hi, struct lens_mmu_entry *big,
+			       struct lens_mmu_entry *small)
 {
-	big->valid = pde_aperture(DRF_VAL64(NV_MMU_VER3_DUAL_PDE_APERTURE_BIG, lo), big);
+	big->valid = mmu_decode_pde_aperture(DRF_VAL64(NV_MMU_VER3_DUAL_PDE_APERTURE_BIG, lo), big);
 	big->addr = DRF_VAL64(NV_MMU_VER3_DUAL_PDE_ADDRESS_BIG, lo)
 		    << NV_MMU_VER3_DUAL_PDE_ADDRESS_BIG_SHIFT;
-	small->valid = pde_aperture(DRF_VAL64(NV_MMU_VER3_DUAL_PDE_APERTURE_SMALL, hi), small);
+	small->valid = mmu_decode_pde_aperture(DRF_VAL64(NV_MMU_VER3_DUAL_PDE_APERTURE_SMALL, hi),
+					       small);
 	small->addr = DRF_VAL64(NV_MMU_VER3_DUAL_PDE_ADDRESS_SMALL, hi)
 		      << NV_MMU_VER3_DUAL_PDE_ADDRESS_SHIFT;
 }
 
-static void v3_pte(u64 raw, struct lens_mmu_entry *e)
+static void mmu_decode_v3_pte(u64 raw, struct lens_mmu_entry *e)
 {
 	e->valid = DRF_VAL64(NV_MMU_VER3_PTE_VALID, raw);
 	e->hides_small = DRF_VAL64(NV_MMU_VER3_PTE_PCF, raw) ==
 			 NV_MMU_VER3_PTE_PCF_NO_VALID_4KB_PAGE;
-	pte_aperture(DRF_VAL64(NV_MMU_VER3_PTE_APERTURE, raw), e);
+	mmu_decode_pte_aperture(DRF_VAL64(NV_MMU_VER3_PTE_APERTURE, raw), e);
 	e->addr = DRF_VAL64(NV_MMU_VER3_PTE_ADDRESS, raw) << NV_MMU_VER3_PTE_ADDRESS_SHIFT;
 }
 
@@ -137,8 +142,8 @@ const struct lens_mmu_format lens_mmu_v1_128k = {
 	},
 	.va_bits = 40,
 	.big_shift = 17,
-	.dual = v1_dual,
-	.pte = v1_pte,
+	.dual = mmu_decode_v1_dual,
+	.pte = mmu_decode_v1_pte,
 };
 
 const struct lens_mmu_format lens_mmu_v1_64k = {
@@ -149,8 +154,8 @@ const struct lens_mmu_format lens_mmu_v1_64k = {
 	},
 	.va_bits = 40,
 	.big_shift = 16,
-	.dual = v1_dual,
-	.pte = v1_pte,
+	.dual = mmu_decode_v1_dual,
+	.pte = mmu_decode_v1_pte,
 };
 
 const struct lens_mmu_format lens_mmu_v2 = {
@@ -166,9 +171,9 @@ const struct lens_mmu_format lens_mmu_v2 = {
 	.va_bits = 49,
 	.big_shift = 16,
 	.leaf_bit = true,
-	.pde = v2_pde,
-	.dual = v2_dual,
-	.pte = v2_pte,
+	.pde = mmu_decode_v2_pde,
+	.dual = mmu_decode_v2_dual,
+	.pte = mmu_decode_v2_pte,
 };
 
 const struct lens_mmu_format lens_mmu_v3 = {
@@ -184,9 +189,9 @@ const struct lens_mmu_format lens_mmu_v3 = {
 	.va_bits = 57,
 	.big_shift = 16,
 	.leaf_bit = true,
-	.pde = v3_pde,
-	.dual = v3_dual,
-	.pte = v3_pte,
+	.pde = mmu_decode_v3_pde,
+	.dual = mmu_decode_v3_dual,
+	.pte = mmu_decode_v3_pte,
 };
 
 const struct lens_mmu_format lens_mmu_v3_256g = {
@@ -202,9 +207,9 @@ const struct lens_mmu_format lens_mmu_v3_256g = {
 	.va_bits = 57,
 	.big_shift = 16,
 	.leaf_bit = true,
-	.pde = v3_pde,
-	.dual = v3_dual,
-	.pte = v3_pte,
+	.pde = mmu_decode_v3_pde,
+	.dual = mmu_decode_v3_dual,
+	.pte = mmu_decode_v3_pte,
 };
 
 #define RAMIN_BIT(f, w) DRF_VAL(f, w)	/* all fields used here lie in word 128 */
@@ -260,8 +265,8 @@ static int mmu_finish_walk(const struct lens_mmu_entry *pte, u32 shift, u64 va,
  * A table entry, from the cache if it was read before. The cache is a short table
  * that is looked up by address and simply stops growing when it is full.
  */
-static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 words, u64 *raw,
-		      struct lens_walk_cache *c)
+static int mmu_read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 words,
+			  u64 *raw, struct lens_walk_cache *c)
 {
 	u32 i, slot = (u32)(addr >> 3 ^ addr >> 13) % LENS_CACHE_WORDS;
 	/* Bit 0 marks a used slot, bit 1 one of two words; entries are aligned. */
@@ -295,8 +300,8 @@ static int read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32
 #define HIDDEN 1
 
 /* One table under a dual entry. -EFAULT: it does not map va; HIDDEN: nor may the other. */
-static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
-		     const struct lens_mmu_entry *table, u32 shift, u64 va, struct lens_mapping *m,
+static int mmu_try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
+			 const struct lens_mmu_entry *table, u32 shift, u64 va, struct lens_mapping *m,
 		     struct lens_walk_cache *cache)
 {
 	u32 top = fmt->level[fmt->levels - 1].shift;
@@ -307,7 +312,7 @@ static int try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 
 	if (!table->valid || index >= 1ULL << (top - shift) >> table->size_shift)
 		return -EFAULT;
-	err = read_entry(gpu, table->ap, table->addr + index * 8, 1, &raw, cache);
+	err = mmu_read_entry(gpu, table->ap, table->addr + index * 8, 1, &raw, cache);
 	if (err)
 		return err;
 	fmt->pte(raw, &pte);
@@ -334,8 +339,8 @@ int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		l = &fmt->level[i];
 		index = va >> l->shift & ((1ULL << l->bits) - 1);
 		raw[1] = 0;
-		err = read_entry(gpu, e.ap, e.addr + index * l->entry_bytes,
-				 l->entry_bytes / 8, raw, cache);
+		err = mmu_read_entry(gpu, e.ap, e.addr + index * l->entry_bytes,
+				     l->entry_bytes / 8, raw, cache);
 		if (err)
 			return err;
 		memset(&e, 0, sizeof(e));
@@ -352,8 +357,8 @@ int lens_mmu_translate(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		}
 	}
 	fmt->dual(raw[0], raw[1], &e, &small);
-	err = try_table(gpu, fmt, &e, fmt->big_shift, va, m, cache);
+	err = mmu_try_table(gpu, fmt, &e, fmt->big_shift, va, m, cache);
 	if (err == -EFAULT)
-		err = try_table(gpu, fmt, &small, 12, va, m, cache);
+		err = mmu_try_table(gpu, fmt, &small, 12, va, m, cache);
 	return err == HIDDEN ? -EFAULT : err;
 }

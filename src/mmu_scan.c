@@ -10,7 +10,7 @@
  */
 #include "core.h"
 
-struct scan {
+struct mmu_scan {
 	struct lens_gpu *gpu;
 	const struct lens_mmu_format *fmt;
 	struct lens_mmu_scan *room;
@@ -23,8 +23,8 @@ struct scan {
  * Words from first on of a table, as many as fit, into the buffer of that depth:
  * their number; 0, the table cannot be read; -E2BIG, enough was read; -ENODEV, the GPU is gone.
  */
-static int read_words(struct scan *s, u32 depth, const struct lens_mmu_entry *table, u64 first,
-		      u64 words)
+static int mmu_scan_read_words(struct mmu_scan *s, u32 depth, const struct lens_mmu_entry *table,
+			       u64 first, u64 words)
 {
 	u32 n = words < LENS_SCAN_WORDS ? (u32)words : LENS_SCAN_WORDS;
 	int err;
@@ -40,7 +40,7 @@ static int read_words(struct scan *s, u32 depth, const struct lens_mmu_entry *ta
 	return err ? 0 : (int)n;
 }
 
-static int mmu_scan_report(struct scan *s, const struct lens_mmu_entry *pte, u32 shift, u64 va)
+static int mmu_scan_report(struct mmu_scan *s, const struct lens_mmu_entry *pte, u32 shift, u64 va)
 {
 	struct lens_mapping m = { .ap = pte->ap, .addr = pte->addr, .page_bytes = 1ULL << shift };
 
@@ -48,7 +48,7 @@ static int mmu_scan_report(struct scan *s, const struct lens_mmu_entry *pte, u32
 }
 
 /* One of the two tables under a dual entry at va. */
-static int scan_table(struct scan *s, const struct lens_mmu_entry *table, u32 shift, u64 va)
+static int mmu_scan_table(struct mmu_scan *s, const struct lens_mmu_entry *table, u32 shift, u64 va)
 {
 	u32 depth = s->fmt->levels, top = s->fmt->level[depth - 1].shift;
 	u64 words = 1ULL << (top - shift) >> table->size_shift, first;
@@ -56,7 +56,7 @@ static int scan_table(struct scan *s, const struct lens_mmu_entry *table, u32 sh
 	int err, n, i;
 
 	for (first = 0; table->valid && first < words; first += n) {
-		n = read_words(s, depth, table, first, words - first);
+		n = mmu_scan_read_words(s, depth, table, first, words - first);
 		if (n <= 0)
 			return n;
 		for (i = 0; i < n; i++) {
@@ -70,9 +70,10 @@ static int scan_table(struct scan *s, const struct lens_mmu_entry *table, u32 sh
 	return 0;
 }
 
-static int scan_directory(struct scan *s, u32 depth, const struct lens_mmu_entry *table, u64 va);
+static int mmu_scan_directory(struct mmu_scan *s, u32 depth, const struct lens_mmu_entry *table,
+			      u64 va);
 
-static int scan_entry(struct scan *s, u32 depth, const u64 *raw, u64 va)
+static int mmu_scan_entry(struct mmu_scan *s, u32 depth, const u64 *raw, u64 va)
 {
 	const struct lens_mmu_level *l = &s->fmt->level[depth];
 	struct lens_mmu_entry e = { 0 }, small = { 0 };
@@ -86,15 +87,16 @@ static int scan_entry(struct scan *s, u32 depth, const u64 *raw, u64 va)
 	}
 	if (depth + 1 < s->fmt->levels) {
 		s->fmt->pde(raw[0], &e);
-		return e.valid ? scan_directory(s, depth + 1, &e, va) : 0;
+		return e.valid ? mmu_scan_directory(s, depth + 1, &e, va) : 0;
 	}
 	s->fmt->dual(raw[0], l->entry_bytes == 16 ? raw[1] : 0, &e, &small);
-	err = scan_table(s, &e, s->fmt->big_shift, va);
-	return err ? err : scan_table(s, &small, 12, va);
+	err = mmu_scan_table(s, &e, s->fmt->big_shift, va);
+	return err ? err : mmu_scan_table(s, &small, 12, va);
 }
 
 /* Depth is bounded by LENS_MMU_MAX_LEVELS. */
-static int scan_directory(struct scan *s, u32 depth, const struct lens_mmu_entry *table, u64 va)
+static int mmu_scan_directory(struct mmu_scan *s, u32 depth, const struct lens_mmu_entry *table,
+			      u64 va)
 {
 	const struct lens_mmu_level *l = &s->fmt->level[depth];
 	u32 per = l->entry_bytes / 8;
@@ -102,12 +104,12 @@ static int scan_directory(struct scan *s, u32 depth, const struct lens_mmu_entry
 	int err, n, i;
 
 	for (first = 0; first < words; first += n) {
-		n = read_words(s, depth, table, first, words - first);
+		n = mmu_scan_read_words(s, depth, table, first, words - first);
 		if (n <= 0)
 			return n;
 		for (i = 0; i < n; i += per) {
-			err = scan_entry(s, depth, &s->room->buf[depth][i],
-					 va + ((first + i) / per << l->shift));
+			err = mmu_scan_entry(s, depth, &s->room->buf[depth][i],
+					     va + ((first + i) / per << l->shift));
 			if (err)
 				return err;
 		}
@@ -120,8 +122,8 @@ int lens_mmu_for_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		  lens_mapping_fn fn, void *arg)
 {
 	struct lens_mmu_entry e = { .valid = true, .ap = root_ap, .addr = root };
-	struct scan s = { .gpu = gpu, .fmt = fmt, .room = room, .fn = fn, .arg = arg };
-	int err = scan_directory(&s, 0, &e, 0);
+	struct mmu_scan s = { .gpu = gpu, .fmt = fmt, .room = room, .fn = fn, .arg = arg };
+	int err = mmu_scan_directory(&s, 0, &e, 0);
 
 	return err ? err : s.unread;
 }

@@ -29,7 +29,7 @@
  */
 #define V2_ROWS_MAX ((0x23000 - NV_PTOP_DEVICE_INFO2(0)) / 4)
 
-static void clear_engine(struct lens_engine *e)
+static void ptop_clear_engine(struct lens_engine *e)
 {
 	memset(e, 0, sizeof(*e));
 	e->runlist = LENS_NONE;
@@ -40,7 +40,7 @@ static void clear_engine(struct lens_engine *e)
 }
 
 /* What there is no room for is counted. */
-static void keep_engine(struct lens_gpu *gpu, const struct lens_engine *e)
+static void ptop_keep_engine(struct lens_gpu *gpu, const struct lens_engine *e)
 {
 	struct lens_topology *t = &gpu->topo;
 
@@ -53,7 +53,7 @@ static void keep_engine(struct lens_gpu *gpu, const struct lens_engine *e)
 		t->devices_err = -ENOSPC;
 }
 
-static void decode_v1_row(u32 row, struct lens_engine *e, bool *typed)
+static void ptop_decode_v1_row(u32 row, struct lens_engine *e, bool *typed)
 {
 	switch (DRF_VAL(NV_PTOP_DEVICE_INFO_ENTRY, row)) {
 	case NV_PTOP_DEVICE_INFO_ENTRY_DATA:
@@ -108,21 +108,21 @@ int lens_ptop_v1_read(struct lens_gpu *gpu)
 			continue;
 		}
 		if (!open) {
-			clear_engine(&e);
+			ptop_clear_engine(&e);
 			typed = false;
 		}
-		decode_v1_row(row, &e, &typed);
+		ptop_decode_v1_row(row, &e, &typed);
 		open = DRF_VAL(NV_PTOP_DEVICE_INFO_CHAIN, row);
 		/* Without a type row it is not a device, nor is a chain that never ends. */
 		if (!open && typed)
-			keep_engine(gpu, &e);
+			ptop_keep_engine(gpu, &e);
 	}
 	return t->n_engines ? 0 : t->devices_err;
 }
 
-static void decode_v2_record(const u32 rec[3], u32 rows, struct lens_engine *e)
+static void ptop_decode_v2_record(const u32 rec[3], u32 rows, struct lens_engine *e)
 {
-	clear_engine(e);
+	ptop_clear_engine(e);
 	e->type = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_TYPE_ENUM, rec);
 	e->inst = DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_INSTANCE_ID, rec);
 	if (DRF_VAL_MW(NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID, rec))
@@ -144,7 +144,7 @@ static void decode_v2_record(const u32 rec[3], u32 rows, struct lens_engine *e)
  * One die's table: its configuration and rows lie at an offset from the first die's. An
  * error is one of the configuration; rows that cannot be read are in devices_err.
  */
-static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
+static int ptop_read_v2_die(struct lens_gpu *gpu, u32 die_off)
 {
 	struct lens_topology *t = &gpu->topo;
 	u32 i, rows, row, cfg, n = 0, rec[3];
@@ -186,8 +186,8 @@ static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
 		n++;
 		if (DRF_VAL(NV_PTOP_DEVICE_INFO2_ROW_CHAIN, row))
 			continue;
-		decode_v2_record(rec, n, &e);
-		keep_engine(gpu, &e);
+		ptop_decode_v2_record(rec, n, &e);
+		ptop_keep_engine(gpu, &e);
 		n = 0;
 	}
 	return 0;
@@ -195,7 +195,7 @@ static int read_v2_die(struct lens_gpu *gpu, u32 die_off)
 
 int lens_ptop_v2_read(struct lens_gpu *gpu)
 {
-	int err = read_v2_die(gpu, 0);
+	int err = ptop_read_v2_die(gpu, 0);
 
 	return err || gpu->topo.n_engines ? err : gpu->topo.devices_err;
 }
@@ -205,10 +205,10 @@ int lens_ptop_v2_read_two_dies(struct lens_gpu *gpu)
 {
 	int err;
 
-	err = read_v2_die(gpu, 0);
+	err = ptop_read_v2_die(gpu, 0);
 	if (err)
 		return err;
-	err = read_v2_die(gpu, NV_PTOP1_DEVICE_INFO_CFG - NV_PTOP_DEVICE_INFO_CFG);
+	err = ptop_read_v2_die(gpu, NV_PTOP1_DEVICE_INFO_CFG - NV_PTOP_DEVICE_INFO_CFG);
 	if (err == -ENODEV)
 		return err;
 	return gpu->topo.n_engines ? 0 : gpu->topo.devices_err;

@@ -5,14 +5,14 @@
 #include "core.h"
 #include "../include/gpulens/record.h"
 
-static struct lens_recorder *record_of(struct lens_io *io)
+static struct lens_recorder *record_get_recorder(struct lens_io *io)
 {
 	return container_of(io, struct lens_recorder, io);
 }
 
 static u32 record_rd32(struct lens_io *io, u32 off)
 {
-	struct lens_recorder *r = record_of(io);
+	struct lens_recorder *r = record_get_recorder(io);
 	u32 val;
 
 	/*
@@ -32,7 +32,7 @@ static void record_wr32(struct lens_io *io, u32 off, u32 val)
 
 static int record_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
 {
-	struct lens_recorder *r = record_of(io);
+	struct lens_recorder *r = record_get_recorder(io);
 	int err = 0;
 
 	if (!io->held && r->reserve)
@@ -51,7 +51,7 @@ static int record_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u
 
 static int record_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
-	struct lens_recorder *r = record_of(io);
+	struct lens_recorder *r = record_get_recorder(io);
 	int err = r->reserve ? r->reserve(r, LENS_RECORD_EXCLUSIVE_WORDS) : 0;
 
 	if (err)
@@ -65,7 +65,7 @@ static int record_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 
 static enum lens_stop record_stop_state(struct lens_io *io, u32 accesses)
 {
-	struct lens_recorder *r = record_of(io);
+	struct lens_recorder *r = record_get_recorder(io);
 
 	return lens_stop_get_state(r->inner, accesses);
 }
@@ -78,7 +78,7 @@ static int record_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
 
 static int record_wait_us(struct lens_io *io, u32 us)
 {
-	struct lens_recorder *r = record_of(io);
+	struct lens_recorder *r = record_get_recorder(io);
 
 	return r->inner->ops->wait_us(r->inner, us);
 }

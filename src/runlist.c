@@ -61,7 +61,7 @@ int lens_request_read_regs(const struct lens_request *r, struct lens_runlist_reg
  * Memory that the CPU is kept from (a region of the GPU's firmware) answers with
  * codes of failed reads. No entry looks so: as one, these have reserved bits set.
  */
-static bool is_refused(const struct lens_gpu *gpu, const u32 *entry)
+static bool runlist_is_refused(const struct lens_gpu *gpu, const u32 *entry)
 {
 	u32 i;
 
@@ -72,8 +72,8 @@ static bool is_refused(const struct lens_gpu *gpu, const u32 *entry)
 }
 
 /* Entries first .. first + n of the list, into words of 64 bits. */
-static int copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *regs, u32 first,
-			u32 n, u64 *dst)
+static int runlist_copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *regs,
+				u32 first, u32 n, u64 *dst)
 {
 	u32 bytes = gpu->chip->entry_words * 4;
 	enum lens_aperture ap;
@@ -83,10 +83,10 @@ static int copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *re
 	if (err || !n)
 		return err;
 	err = lens_copy_memory(gpu, ap, regs->base + (u64)first * bytes, dst, n * bytes / 8);
-	return !err && is_refused(gpu, (const u32 *)dst) ? -EIO : err;
+	return !err && runlist_is_refused(gpu, (const u32 *)dst) ? -EIO : err;
 }
 
-static void collect_states(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
+static void runlist_collect_states(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 {
 	struct lens_entry e;
 	u32 i;
@@ -126,7 +126,8 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 	for (tries = 1;; tries++) {
 		if (snap->regs.length > snap->cap)
 			return -EAGAIN;
-		err = copy_entries(gpu, &snap->regs, 0, snap->regs.length, (u64 *)snap->entries);
+		err = runlist_copy_entries(gpu, &snap->regs, 0, snap->regs.length,
+					   (u64 *)snap->entries);
 		if (err) {
 			snap->entries_err = err;
 			return err;
@@ -143,7 +144,7 @@ int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 		snap->regs = after;
 	}
 	snap->n = snap->regs.length;
-	collect_states(gpu, snap);
+	runlist_collect_states(gpu, snap);
 	return 0;
 }
 
@@ -164,7 +165,7 @@ int lens_check_readable(struct lens_gpu *gpu, struct lens_readable *r)
 			r->no_regs++;
 			continue;
 		}
-		err = copy_entries(gpu, &regs, 0, regs.length ? 1 : 0, gpu->scratch);
+		err = runlist_copy_entries(gpu, &regs, 0, regs.length ? 1 : 0, gpu->scratch);
 		if (err) {
 			r->no_entries++;
 			r->entries_err = err;
@@ -186,7 +187,7 @@ int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_
 	err = lens_runlist_read_regs(gpu, rl, &regs);
 	for (first = 0; !err && first < regs.length; first += n) {
 		n = regs.length - first < per_page ? regs.length - first : per_page;
-		err = copy_entries(gpu, &regs, first, n, gpu->scratch);
+		err = runlist_copy_entries(gpu, &regs, first, n, gpu->scratch);
 		for (i = 0; !err && i < n; i++) {
 			gpu->chip->host->decode_entry((const u32 *)gpu->scratch +
 						      i * gpu->chip->entry_words, &e);

@@ -45,7 +45,7 @@ struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id)
 }
 
 /* Runlist first, then type and instance; devices without a runlist last. */
-static u64 sort_key(const struct lens_engine *e)
+static u64 topology_get_sort_key(const struct lens_engine *e)
 {
 	return (u64)(u16)e->runlist << 48 | (u64)e->type << 16 | e->inst;
 }
@@ -57,7 +57,8 @@ void lens_sort_engines(struct lens_topology *t)
 
 	for (i = 1; i < t->n_engines; i++) {
 		tmp = t->engines[i];
-		for (j = i; j && sort_key(&t->engines[j - 1]) > sort_key(&tmp); j--)
+		for (j = i; j &&
+		     topology_get_sort_key(&t->engines[j - 1]) > topology_get_sort_key(&tmp); j--)
 			t->engines[j] = t->engines[j - 1];
 		t->engines[j] = tmp;
 	}

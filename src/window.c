@@ -29,13 +29,13 @@ int lens_window_check(const struct lens_io *io, u64 addr, u64 bytes)
 	return 0;
 }
 
-static u32 window_position(const struct lens_io *io, u64 addr)
+static u32 window_get_position(const struct lens_io *io, u64 addr)
 {
 	/* All other bits zero: TARGET video memory where there is such a field. */
 	return (u32)(addr >> WINDOW_SHIFT) & io->window->base_mask;
 }
 
-static int window_borrow(struct lens_io *io)
+static int window_acquire(struct lens_io *io)
 {
 	io->saved = io->ops->rd32(io, io->window->reg);
 	if (io->saved == 0xffffffff || lens_is_bad_read(io->saved))
@@ -67,13 +67,13 @@ enum lens_stop lens_stop_get_state(struct lens_io *io, u32 accesses)
  * stands already is good enough: its 1 MiB covers more than a piece. Bits that
  * we do not know, the driver's TARGET say, count as another place.
  */
-static u32 window_aim(struct lens_io *io, u64 addr, u32 bytes)
+static u32 window_move(struct lens_io *io, u64 addr, u32 bytes)
 {
 	u64 start = (u64)(io->position & io->window->base_mask) << WINDOW_SHIFT;
 
 	if (io->position & ~io->window->base_mask || addr < start ||
 	    addr + bytes > start + NV_PRAMIN_SIZE) {
-		io->position = window_position(io, addr);
+		io->position = window_get_position(io, addr);
 		io->ops->wr32(io, io->window->reg, io->position);
 		start = addr & ~(WINDOW_ALIGN - 1);
 	}
@@ -90,11 +90,11 @@ int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words)
 	if (!words || words * 8ULL > LENS_WINDOW_PIECE || addr & 7)
 		return -EINVAL;
 	if (mine) {
-		err = window_borrow(io);
+		err = window_acquire(io);
 		if (err)
 			return err;
 	}
-	off = window_aim(io, addr, words * 8);
+	off = window_move(io, addr, words * 8);
 	for (i = 0; i < words; i++) {
 		dst[i] = io->ops->rd64(io, off + i * 8);
 		state = lens_stop_get_state(io, 1);
@@ -120,11 +120,11 @@ int lens_window_store32(struct lens_io *io, u64 addr, u32 val)
 	if (addr & 3)
 		return -EINVAL;
 	if (mine) {
-		err = window_borrow(io);
+		err = window_acquire(io);
 		if (err)
 			return err;
 	}
-	off = window_aim(io, addr, 4);
+	off = window_move(io, addr, 4);
 	io->ops->wr32(io, off, val);
 	back = io->ops->rd32(io, off);
 	if (mine)
@@ -134,7 +134,7 @@ int lens_window_store32(struct lens_io *io, u64 addr, u32 val)
 
 int lens_window_run(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
-	int err = window_borrow(io);
+	int err = window_acquire(io);
 
 	if (err)
 		return err;
