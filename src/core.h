@@ -56,6 +56,7 @@ struct lens_request {
 	const struct lens_runlist *rl;
 	const struct lens_engine *engine;
 	const struct lens_runlist_regs *expected;	/* resubmit only this list; NULL: any */
+	u32 block;			/* BAR0 offset of the registers of src/submit.c */
 	u32 id;				/* of a channel or TSG */
 	bool enable;
 	bool written;			/* by fn: the GPU was asked to act */
@@ -105,6 +106,17 @@ u32 lens_entry_set_timeslice_16(u32 word, u32 timeout, u32 scale);
 
 /* runlist.c: is it still the list that it was, taken up or not as it was? */
 bool lens_regs_are_equal(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b);
+
+/* submit.c: a runlist's BASE, SUBMIT and INFO, of which block is the first's BAR0 offset */
+int lens_submit_read_regs(struct lens_gpu *gpu, u32 block, u32 shift,
+			  struct lens_runlist_regs *regs);
+int lens_submit_again(struct lens_gpu *gpu, const struct lens_runlist *rl,
+		      const struct lens_runlist_regs *expected, u32 block);
+
+/* engine.c: for decoders of an engine's status; has it a context, or one that comes next? */
+void lens_engine_init_status(struct lens_engine_status *s, enum lens_engine_state state);
+bool lens_engine_has_now(const struct lens_engine_status *s);
+bool lens_engine_has_next(const struct lens_engine_status *s);
 
 /* host_pfifo.c, host_ga100.c */
 extern const struct lens_host_ops lens_host_pfifo;		/* Kepler .. Pascal */

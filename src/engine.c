@@ -142,6 +142,27 @@ void lens_engine_format_name(const struct lens_gpu *gpu, const struct lens_engin
 	*t.at = 0;
 }
 
+/* Status decoders start from here: what a state does not have is LENS_NONE. */
+void lens_engine_init_status(struct lens_engine_status *s, enum lens_engine_state state)
+{
+	memset(s, 0, sizeof(*s));
+	s->state = state;
+	s->now.id = LENS_NONE;
+	s->now.channel = LENS_NONE;
+	s->next = s->now;
+}
+
+bool lens_engine_has_now(const struct lens_engine_status *s)
+{
+	return s->state == LENS_ENGINE_ON || s->state == LENS_ENGINE_SAVE ||
+	       s->state == LENS_ENGINE_SWITCH;
+}
+
+bool lens_engine_has_next(const struct lens_engine_status *s)
+{
+	return s->state == LENS_ENGINE_LOAD || s->state == LENS_ENGINE_SWITCH;
+}
+
 u32 lens_engine_get_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2])
 {
 	return lens_gpu_has_host(gpu) ? gpu->chip->host->get_engine_regs(e, reg) : 0;

@@ -47,6 +47,19 @@ void lens_entry_decode_16(const u32 *w, struct lens_entry *e)
 	}
 }
 
+void lens_group_add(struct lens_group *g, const struct lens_entry *e)
+{
+	if (e->is_tsg) {
+		g->tsgid = e->id;
+		g->length = e->length;
+		g->left = e->length;
+	} else if (g->left) {
+		g->left--;
+	} else {
+		g->tsgid = LENS_NONE;
+	}
+}
+
 /*
  * dev_ram.ref.txt (GV100, GA100): the period is TIMEOUT << SCALE in units of
  * 1024 ns of PTIMER; a TIMEOUT of zero is treated as a period of one.

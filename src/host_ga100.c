@@ -131,31 +131,12 @@ static int ga100_read_runlists(struct lens_gpu *gpu)
 	return 0;
 }
 
-/* Between TARGET 1:0 and PTR_LO, which begins at bit 10 from GA102 on. */
-#define BASE_LO_RESERVED (((1U << LENS_RUNLIST_GA102_BASE_SHIFT) - 1) & ~3U)
-
 static int ga100_read_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 				   struct lens_runlist_regs *regs)
 {
-	u32 lo, hi, submit, info;
-	int err;
-
-	err = lens_rd32_address(gpu, rl->base + NV_RUNLIST_SUBMIT_BASE_LO, BASE_LO_RESERVED, &lo);
-	if (!err)
-		err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT_BASE_HI, &hi);
-	if (!err)
-		err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT, &submit);
-	if (!err)
-		err = lens_rd32(gpu, rl->base + NV_RUNLIST_SUBMIT_INFO, &info);
-	if (err)
-		return err;
-	/* PTR_LO is 31:12 on GA100 and 31:10 from GA102 on; in place either way. */
-	regs->base = (u64)DRF_VAL(NV_RUNLIST_SUBMIT_BASE_HI_PTR_HI, hi) << 32 |
-		     (lo & ~((1U << LENS_RUNLIST_GA102_BASE_SHIFT) - 1));
-	regs->target = DRF_VAL(NV_RUNLIST_SUBMIT_BASE_LO_TARGET, lo);
-	regs->length = DRF_VAL(NV_RUNLIST_SUBMIT_LENGTH, submit);
-	regs->pending = DRF_VAL(NV_RUNLIST_SUBMIT_INFO_PENDING, info);
-	return 0;
+	/* The address begins at bit 12 on GA100, whose bits 11:10 read 0, else at bit 10. */
+	return lens_submit_read_regs(gpu, rl->base + NV_RUNLIST_SUBMIT_BASE_LO,
+				     LENS_RUNLIST_GA102_BASE_SHIFT, regs);
 }
 
 static u32 ga100_get_channel_reg(const struct lens_runlist *rl, u32 chid)
@@ -244,42 +225,32 @@ static u32 ga100_get_engine_regs(const struct lens_engine *e, u32 reg[2])
 	return 2;
 }
 
-/* The codes of SAVE and LOAD are those of LOAD and SAVE up to Turing. */
+/* By CTX_STATUS. The codes of SAVE and LOAD are those of LOAD and SAVE up to Turing. */
+static const u8 ga100_engine_states[] = {
+	[NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_INVALID] = LENS_ENGINE_IDLE,
+	[NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_VALID] = LENS_ENGINE_ON,
+	[2] = LENS_ENGINE_UNKNOWN,
+	[3] = LENS_ENGINE_UNKNOWN,
+	[4] = LENS_ENGINE_UNKNOWN,
+	[NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_SAVE] = LENS_ENGINE_SAVE,
+	[NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_LOAD] = LENS_ENGINE_LOAD,
+	[NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_SWITCH] = LENS_ENGINE_SWITCH,
+};
+
 static void ga100_decode_engine(const u32 w[2], struct lens_engine_status *s)
 {
-	memset(s, 0, sizeof(*s));
+	u32 ctx = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS, w[0]);
+
+	lens_engine_init_status(s, ga100_engine_states[ctx]);
 	s->busy = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_ENGINE, w[0]);
 	s->faulted = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_FAULTED, w[0]);
 	s->reload = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_ENG_RELOAD, w[0]);
-	s->now.id = LENS_NONE;
-	s->now.channel = LENS_NONE;
-	s->next = s->now;
-	switch (DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS, w[0])) {
-	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_INVALID:
-		s->state = LENS_ENGINE_IDLE;
-		return;
-	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_LOAD:
-		s->state = LENS_ENGINE_LOAD;
-		break;
-	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_VALID:
-		s->state = LENS_ENGINE_ON;
-		break;
-	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_SAVE:
-		s->state = LENS_ENGINE_SAVE;
-		break;
-	case NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_CTXSW_SWITCH:
-		s->state = LENS_ENGINE_SWITCH;
-		break;
-	default:
-		s->state = LENS_ENGINE_UNKNOWN;
-		return;
-	}
-	if (s->state != LENS_ENGINE_LOAD) {
+	if (lens_engine_has_now(s)) {
 		s->now.id = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_TSGID, w[0]);
 		if (DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_VALID, w[1]))
 			s->now.channel = DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_CHID, w[1]);
 	}
-	if (s->state == LENS_ENGINE_LOAD || s->state == LENS_ENGINE_SWITCH) {
+	if (lens_engine_has_next(s)) {
 		s->next.id = DRF_VAL(NV_RUNLIST_ENGINE_STATUS0_NEXT_TSGID, w[0]);
 		if (DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_NEXT_VALID, w[1]))
 			s->next.channel = DRF_VAL(NV_RUNLIST_ENGINE_STATUS_CHANNEL_NEXT_CHID, w[1]);
@@ -347,30 +318,10 @@ static int ga100_preempt_others(struct lens_gpu *gpu, const struct lens_runlist 
 	return ga100_preempt_runlist(gpu, rl);
 }
 
-/* As on Turing, nothing tells a list that was submitted from one whose BASE was written only. */
-static int ga100_write_submit(void *request)
-{
-	struct lens_request *r = request;
-	struct lens_runlist_regs regs;
-	int err;
-	u32 v;
-
-	err = lens_request_read_regs(r, &regs);
-	if (err)
-		return err;
-	r->written = true;
-	lens_wr32(r->gpu, r->rl->base + NV_RUNLIST_SUBMIT,
-		  DRF_NUM(NV_RUNLIST_SUBMIT_LENGTH, regs.length));
-	return lens_rd32(r->gpu, r->rl->base + NV_RUNLIST_SUBMIT_INFO, &v);
-}
-
 static int ga100_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			  const struct lens_runlist_regs *expected)
 {
-	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
-
-	return lens_run_atomic_and_wait(&r, ga100_write_submit, rl->base + NV_RUNLIST_SUBMIT_INFO,
-				    DRF_NUM(NV_RUNLIST_SUBMIT_INFO_PENDING, 1));
+	return lens_submit_again(gpu, rl, expected, rl->base + NV_RUNLIST_SUBMIT_BASE_LO);
 }
 
 const struct lens_host_ops lens_host_ga100 = {

@@ -222,44 +222,35 @@ static void pfifo_decode_occupant(u32 id, bool is_tsg, struct lens_occupant *o)
 	o->channel = is_tsg ? LENS_NONE : (int)id;
 }
 
+/* By CTX_STATUS. */
+static const u8 pfifo_engine_states[] = {
+	[NV_PFIFO_ENGINE_STATUS_CTX_STATUS_INVALID] = LENS_ENGINE_IDLE,
+	[NV_PFIFO_ENGINE_STATUS_CTX_STATUS_VALID] = LENS_ENGINE_ON,
+	[2] = LENS_ENGINE_UNKNOWN,
+	[3] = LENS_ENGINE_UNKNOWN,
+	[4] = LENS_ENGINE_UNKNOWN,
+	[NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_LOAD] = LENS_ENGINE_LOAD,
+	[NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SAVE] = LENS_ENGINE_SAVE,
+	[NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SWITCH] = LENS_ENGINE_SWITCH,
+};
+
 /*
- * The channel of a TSG is not given: NV_PPBDMA_CHANNEL keeps the one that was loaded
- * last, so that PBDMA_STATUS would have to be read as well (dev_pbdma.ref.txt, CHID).
- * Which of ID and NEXT_ID counts in which state: the manual's teardown, step 4b.
+ * The channel of a TSG is in PBDMA_STATUS only: NV_PPBDMA_CHANNEL keeps the last one that was
+ * loaded (dev_pbdma.ref.txt, CHID). Which of ID and NEXT_ID counts in which state: step 4b of
+ * the teardown in dev_fifo.ref.txt.
  */
 void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s)
 {
-	memset(s, 0, sizeof(*s));
+	u32 ctx = DRF_VAL(NV_PFIFO_ENGINE_STATUS_CTX_STATUS, w[0]);
+
+	lens_engine_init_status(s, pfifo_engine_states[ctx]);
 	s->busy = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ENGINE, w[0]);
 	s->faulted = DRF_VAL(NV_PFIFO_ENGINE_STATUS_FAULTED, w[0]);
 	s->reload = DRF_VAL(NV_PFIFO_ENGINE_STATUS_ENG_RELOAD, w[0]);
-	s->now.id = LENS_NONE;
-	s->now.channel = LENS_NONE;
-	s->next = s->now;
-	switch (DRF_VAL(NV_PFIFO_ENGINE_STATUS_CTX_STATUS, w[0])) {
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_INVALID:
-		s->state = LENS_ENGINE_IDLE;
-		return;
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_VALID:
-		s->state = LENS_ENGINE_ON;
-		break;
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_LOAD:
-		s->state = LENS_ENGINE_LOAD;
-		break;
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SAVE:
-		s->state = LENS_ENGINE_SAVE;
-		break;
-	case NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SWITCH:
-		s->state = LENS_ENGINE_SWITCH;
-		break;
-	default:
-		s->state = LENS_ENGINE_UNKNOWN;
-		return;
-	}
-	if (s->state != LENS_ENGINE_LOAD)
+	if (lens_engine_has_now(s))
 		pfifo_decode_occupant(DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID, w[0]),
 				      DRF_VAL(NV_PFIFO_ENGINE_STATUS_ID_TYPE, w[0]), &s->now);
-	if (s->state == LENS_ENGINE_LOAD || s->state == LENS_ENGINE_SWITCH)
+	if (lens_engine_has_next(s))
 		pfifo_decode_occupant(DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID, w[0]),
 				      DRF_VAL(NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE, w[0]),
 				      &s->next);

@@ -276,6 +276,17 @@ static const struct lens_context *inst_find_same(const struct lens_runlist_snap 
 	return prev;
 }
 
+/* Subcontexts are the channel's own, and so is which pass looks at it. */
+static void inst_share_context(struct lens_context *c, const struct lens_context *same)
+{
+	struct lens_context own = *c;
+
+	*c = *same;
+	c->veid = own.veid;
+	c->subcontexts = own.subcontexts;
+	c->outside = own.outside;
+}
+
 static bool inst_waits_for_same(const struct lens_runlist_snap *snap, u32 i)
 {
 	const struct lens_context *same = inst_find_same(snap, i);
@@ -292,32 +303,12 @@ static void inst_collect_image(struct lens_gpu *gpu, struct lens_runlist_snap *s
 	if (c->err || c->image_err)
 		return;
 	same = inst_find_same(snap, i);
-	if (pass == PASS_LOCATE) {
-		if (!same) {
-			c->image_err = inst_find_image(gpu, c, snap->cache);
-			return;
-		}
-		c->image_err = same->image_err;
-		c->ctl = same->ctl;
-		c->image_va = same->image_va;
-		c->ap = same->ap;
-		c->addr = same->addr;
-		return;
-	}
-	if (!same) {
+	if (same)
+		inst_share_context(c, same);
+	else if (pass == PASS_LOCATE)
+		c->image_err = inst_find_image(gpu, c, snap->cache);
+	else
 		c->image_err = inst_read_image(gpu, c);
-		return;
-	}
-	c->image_err = same->image_err;
-	c->graphics = same->graphics;
-	c->compute = same->compute;
-	c->saves_wfi = same->saves_wfi;
-	c->saves_cta = same->saves_cta;
-	c->saves_gfxp = same->saves_gfxp;
-	c->saves_cilp = same->saves_cilp;
-	c->context_id = same->context_id;
-	c->saves = same->saves;
-	c->restores = same->restores;
 }
 
 /* Entry i, when this pass looks at its context. */

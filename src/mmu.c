@@ -301,8 +301,8 @@ static int mmu_read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
 
 /* One table under a dual entry. -EFAULT: it does not map va; HIDDEN: nor may the other. */
 static int mmu_try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
-			 const struct lens_mmu_entry *table, u32 shift, u64 va, struct lens_mapping *m,
-		     struct lens_walk_cache *cache)
+			 const struct lens_mmu_entry *table, u32 shift, u64 va,
+			 struct lens_mapping *m, struct lens_walk_cache *cache)
 {
 	u32 top = fmt->level[fmt->levels - 1].shift;
 	u64 index = va >> shift & ((1ULL << (top - shift)) - 1);

@@ -8,17 +8,19 @@
  * from the hardware and are not trusted.
  */
 #include "core.h"
+#include "../include/hw/ram.h"
 
 #define TRIES 4
 
+/* TARGET fields of registers and of structures in memory have the same codes. */
 int lens_decode_target(u32 target, enum lens_aperture *ap)
 {
 	switch (target) {
-	case 0:
+	case NV_RAMIN_PAGE_DIR_BASE_TARGET_VID_MEM:
 		*ap = LENS_VID;
 		return 0;
-	case 2:
-	case 3:
+	case NV_RAMIN_PAGE_DIR_BASE_TARGET_SYS_MEM_COHERENT:
+	case NV_RAMIN_PAGE_DIR_BASE_TARGET_SYS_MEM_NONCOHERENT:
 		*ap = LENS_SYS;
 		return 0;
 	}
@@ -27,8 +29,9 @@ int lens_decode_target(u32 target, enum lens_aperture *ap)
 
 int lens_decode_inst_target(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap)
 {
-	/* 1 is the invalid one. */
-	return lens_decode_target(target == 1 && gpu->chip->inst_1_is_vid ? 0 : target, ap);
+	if (target == NV_RAMIN_PAGE_DIR_BASE_TARGET_INVALID && gpu->chip->inst_1_is_vid)
+		target = NV_RAMIN_PAGE_DIR_BASE_TARGET_VID_MEM;
+	return lens_decode_target(target, ap);
 }
 
 int lens_runlist_read_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
@@ -179,10 +182,11 @@ int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_
 		      void *arg)
 {
 	u32 per_page = LENS_SCRATCH_WORDS * 2 / gpu->chip->entry_words;
-	u32 first, n, i, left = 0;
+	struct lens_group group = { .tsgid = LENS_NONE };
+	u32 first, n, i;
 	struct lens_runlist_regs regs;
 	struct lens_entry e;
-	int err, tsgid = LENS_NONE;
+	int err;
 
 	err = lens_runlist_read_regs(gpu, rl, &regs);
 	for (first = 0; !err && first < regs.length; first += n) {
@@ -191,15 +195,8 @@ int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_
 		for (i = 0; !err && i < n; i++) {
 			gpu->chip->host->decode_entry((const u32 *)gpu->scratch +
 						      i * gpu->chip->entry_words, &e);
-			if (e.is_tsg) {
-				tsgid = e.id;
-				left = e.length;
-			} else if (!left) {
-				tsgid = LENS_NONE;
-			} else {
-				left--;
-			}
-			err = fn(gpu, rl, &e, tsgid, arg);
+			lens_group_add(&group, &e);
+			err = fn(gpu, rl, &e, group.tsgid, arg);
 		}
 	}
 	return err;

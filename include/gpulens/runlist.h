@@ -50,6 +50,29 @@ struct lens_entry {
 };
 
 /**
+ * struct lens_group - TSG that the entries of a runlist belong to, see lens_group_add()
+ * @tsgid:	TSG of the last entry; LENS_NONE: a channel outside of any TSG
+ * @length:	channels that the header of the last TSG announced
+ * @left:	of these, channels that did not follow yet
+ *
+ * { .tsgid = LENS_NONE } before the first entry.
+ */
+struct lens_group {
+	int tsgid;
+	u16 length;
+	u16 left;
+};
+
+/**
+ * lens_group_add() - go on to the next entry of a runlist
+ * @g:	group of the entries before
+ * @e:	the next entry, a TSG header or a channel
+ *
+ * Pure.
+ */
+void lens_group_add(struct lens_group *g, const struct lens_entry *e);
+
+/**
  * struct lens_channel_state - state of a channel, decoded from its PCCSR or CHRAM words
  * @enable:		ENABLE
  * @next:		NEXT

@@ -9,62 +9,17 @@
  */
 #include "rows.h"
 
-/* Between TARGET 1:0 and PTR_LO 31:12. */
-#define BASE_LO_RESERVED 0xffcU
-
 static int tu10x_read_runlist_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
 				   struct lens_runlist_regs *regs)
 {
-	u32 lo, hi, submit, info;
-	int err;
-
-	err = lens_rd32_address(gpu, NV_PFIFO_RUNLIST_BASE_LO(rl->id), BASE_LO_RESERVED, &lo);
-	if (!err)
-		err = lens_rd32(gpu, NV_PFIFO_RUNLIST_BASE_HI(rl->id), &hi);
-	if (!err)
-		err = lens_rd32(gpu, NV_PFIFO_RUNLIST_SUBMIT(rl->id), &submit);
-	if (!err)
-		err = lens_rd32(gpu, NV_PFIFO_RUNLIST_SUBMIT_INFO(rl->id), &info);
-	if (err)
-		return err;
-	regs->base = (u64)DRF_VAL(NV_PFIFO_RUNLIST_BASE_HI_PTR_HI, hi) << 32 |
-		     DRF_VAL(NV_PFIFO_RUNLIST_BASE_LO_PTR_LO, lo)
-		     << DRF_LO(NV_PFIFO_RUNLIST_BASE_LO_PTR_LO);
-	regs->target = DRF_VAL(NV_PFIFO_RUNLIST_BASE_LO_TARGET, lo);
-	regs->length = DRF_VAL(NV_PFIFO_RUNLIST_SUBMIT_LENGTH, submit);
-	regs->pending = DRF_VAL(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, info);
-	return 0;
-}
-
-/*
- * BASE_LO and BASE_HI read back what was written last, submitted or not: a driver that is itself
- * kept from its processor between them and SUBMIT cannot be told from one that is done.
- */
-static int tu10x_write_submit(void *request)
-{
-	struct lens_request *r = request;
-	struct lens_runlist_regs regs;
-	int err;
-	u32 v;
-
-	err = lens_request_read_regs(r, &regs);
-	if (err)
-		return err;
-	r->written = true;
-	lens_wr32(r->gpu, NV_PFIFO_RUNLIST_SUBMIT(r->rl->id),
-		  DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_LENGTH, regs.length));
-	/* Before the driver goes on, the write has reached the GPU. */
-	return lens_rd32(r->gpu, NV_PFIFO_RUNLIST_SUBMIT_INFO(r->rl->id), &v);
+	return lens_submit_read_regs(gpu, NV_PFIFO_RUNLIST_BASE_LO(rl->id),
+				     DRF_LO(NV_PFIFO_RUNLIST_BASE_LO_PTR_LO), regs);
 }
 
 static int tu10x_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			  const struct lens_runlist_regs *expected)
 {
-	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
-
-	return lens_run_atomic_and_wait(&r, tu10x_write_submit,
-					NV_PFIFO_RUNLIST_SUBMIT_INFO(rl->id),
-					DRF_NUM(NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING, 1));
+	return lens_submit_again(gpu, rl, expected, NV_PFIFO_RUNLIST_BASE_LO(rl->id));
 }
 
 const struct lens_host_ops lens_host_pfifo_tu102 = {
