@@ -14,10 +14,6 @@
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/maxwell/gm107/dev_bus.h */
 #define NV_PBUS_BAR0_WINDOW                                     0x00001700	/* RW-4R */
 #define NV_PBUS_BAR0_WINDOW_BASE                                23:0	/* RWIUF */
-#define NV_PBUS_BAR0_WINDOW_TARGET                              25:24	/* RWIUF */
-#define NV_PBUS_BAR0_WINDOW_TARGET_VID_MEM                      0x00000000	/* RWI-V */
-#define NV_PBUS_BAR0_WINDOW_TARGET_SYS_MEM_COHERENT             0x00000002	/* RW--V */
-#define NV_PBUS_BAR0_WINDOW_TARGET_SYS_MEM_NONCOHERENT          0x00000003	/* RW--V */
 #define NV_PBUS_BAR0_WINDOW_BASE_SHIFT                          16
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/maxwell/gm107/dev_bus.h */
@@ -25,19 +21,11 @@
 #define NV_PBUS_BAR1_BLOCK_PTR                                  27:0	/* RWIUF */
 #define NV_PBUS_BAR1_BLOCK_TARGET                               29:28	/* RWIUF */
 #define NV_PBUS_BAR1_BLOCK_MODE                                 31:31	/* RWIUF */
-#define NV_PBUS_BAR1_BLOCK_MODE_PHYSICAL                        0x00000000	/* RWI-V */
 #define NV_PBUS_BAR1_BLOCK_MODE_VIRTUAL                         0x00000001	/* RW--V */
 #define NV_PBUS_BAR1_BLOCK_PTR_SHIFT                            12
 #define NV_PBUS_BAR2_BLOCK                                      0x00001714	/* RW-4R */
-#define NV_PBUS_BAR2_BLOCK_PTR                                  27:0	/* RWIUF */
-#define NV_PBUS_BAR2_BLOCK_TARGET                               29:28	/* RWIUF */
-#define NV_PBUS_BAR2_BLOCK_MODE                                 31:31	/* RWIUF */
-#define NV_PBUS_BAR2_BLOCK_MODE_PHYSICAL                        0x00000000	/* RWI-V */
-#define NV_PBUS_BAR2_BLOCK_MODE_VIRTUAL                         0x00000001	/* RW--V */
-#define NV_PBUS_BAR2_BLOCK_PTR_SHIFT                            12
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/hopper/gh100/dev_nv_xal_ep_zb.h */
-#define NV_XAL_EP_ZB_BAR0_WINDOW_BASE_SHIFT                     0x000010
 #define NV_XAL_EP_ZB_BAR0_WINDOW_BASE                           21:0
 #define NV_XAL_EP_ZB_BAR0_WINDOW                                0x00000d40
 
@@ -46,35 +34,17 @@
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/turing/tu102/dev_vm.h */
 #define NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK                     0x00000F40	/* RW-4R */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK_PTR                 27:0	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK_TARGET              29:28	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK_MODE                31:31	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK_MODE_PHYSICAL       0x00000000	/* RWI-V */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR1_BLOCK_MODE_VIRTUAL        0x00000001	/* RW--V */
 #define NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK                     0x00000F48	/* RW-4R */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK_PTR                 27:0	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK_TARGET              29:28	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK_MODE                31:31	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK_MODE_PHYSICAL       0x00000000	/* RWI-V */
-#define NV_VIRTUAL_FUNCTION_PRIV_BAR2_BLOCK_MODE_VIRTUAL        0x00000001	/* RW--V */
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/hopper/gh100/dev_vm.h */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_LOW_ADDR       0x00000F70	/* RW-4R */
-#define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_LOW_ADDR_MODE  9:9	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_LOW_ADDR_MODE_PHYSICAL 0x00000000	/* RWI-V */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR1_BLOCK_LOW_ADDR       0x00000F60	/* RW-4R */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR1_BLOCK_LOW_ADDR_MODE  9:9	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR1_BLOCK_LOW_ADDR_MODE_PHYSICAL 0x00000000	/* RWI-V */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR1_BLOCK_LOW_ADDR_MODE_VIRTUAL 0x00000001	/* RW--V */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR1_BLOCK_LOW_ADDR_TARGET 11:10	/* RWIUF */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR1_BLOCK_LOW_ADDR_PTR   31:12	/* RWIUF */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR1_BLOCK_HIGH_ADDR      0x00000F64	/* RW-4R */
-#define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR1_BLOCK_HIGH_ADDR_PTR  31:0	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_LOW_ADDR_MODE_VIRTUAL 0x00000001	/* RW--V */
-#define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_LOW_ADDR_TARGET 11:10	/* RWIUF */
-#define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_LOW_ADDR_PTR   31:12	/* RWIUF */
 #define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_HIGH_ADDR      0x00000F74	/* RW-4R */
-#define NV_VIRTUAL_FUNCTION_PRIV_FUNC_BAR2_BLOCK_HIGH_ADDR_PTR  (52-33):0	/* RWIUF */
 
 /*
  * @hand open-gpu-kernel-modules hopper/gh100/dev_ram.h NV_PRAMIN 0x007FFFFF:0x00700000,

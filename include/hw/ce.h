@@ -22,11 +22,7 @@
 #define NV_CE_GRCE_CONFIG(i)                                    (0x00104034+(i)*0x4)	/* RW-4A */
 #define NV_CE_GRCE_CONFIG__SIZE_1                               2
 #define NV_CE_GRCE_CONFIG_SHARED_LCE                            3:0	/* RWIVF */
-#define NV_CE_GRCE_CONFIG_SHARED_LCE_NONE                       0xf	/* RW--V */
 #define NV_CE_GRCE_CONFIG_SHARED                                30:30	/* RWIVF */
-#define NV_CE_GRCE_CONFIG_TIMESLICE                             31:31	/* RWIVF */
-#define NV_CE_GRCE_CONFIG_TIMESLICE_SHORT                       0x00000000	/* RWI-V */
-#define NV_CE_GRCE_CONFIG_TIMESLICE_LONG                        0x00000001	/* RW--V */
 
 /*
  * @hand open-gpu-doc manuals/ampere/ga102/dev_ce.ref.txt NV_CE_PCE_MAP,

@@ -15,14 +15,11 @@
 #define NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_LOWER_SCALE           3:0	/* RWEVF */
 #define NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_LOWER_MAG             9:4	/* RWEVF */
 #define NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_ECC_MODE              30:30	/* RWEVF */
-#define NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_ECC_MODE_DISABLED     0x00000000	/* RWE-V */
-#define NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE_ECC_MODE_ENABLED      0x00000001	/* RW--V */
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/ampere/ga102/dev_gc6_island.h */
 #define NV_PGC6_AON_SECURE_SCRATCH_GROUP_42                     0x001183a4	/* RW-4R */
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/ampere/ga102/dev_gc6_island_addendum.h */
 #define NV_USABLE_FB_SIZE_IN_MB                                 NV_PGC6_AON_SECURE_SCRATCH_GROUP_42
-#define NV_USABLE_FB_SIZE_IN_MB_VALUE                           31:0
 
 #endif /* _LENS_HW_FB_H_ */

@@ -15,32 +15,15 @@
 #define NV_PFIFO_CFG0                                           0x00002004	/* R--4R */
 #define NV_PFIFO_CFG0_NUM_PBDMA                                 7:0	/* R-IUF */
 #define NV_PFIFO_CFG1                                           0x00002008	/* R--4R */
-#define NV_PFIFO_CFG1_NUM_CHANNELS                              31:0	/* R-IUF */
-#define NV_PFIFO_CFG2                                           0x0000200c	/* R--4R */
 #define NV_PCCSR_CHANNEL(i)                                     (0x00800004+(i)*8)	/* RW-4A */
 #define NV_PCCSR_CHANNEL_ENABLE                                 0:0	/* R-IVF */
-#define NV_PCCSR_CHANNEL_ENABLE_NOT_IN_USE                      0x00000000	/* R-I-V */
-#define NV_PCCSR_CHANNEL_ENABLE_IN_USE                          0x00000001	/* R---V */
 #define NV_PCCSR_CHANNEL_NEXT                                   1:1	/* RWIVF */
-#define NV_PCCSR_CHANNEL_NEXT_FALSE                             0x00000000	/* RWI-V */
-#define NV_PCCSR_CHANNEL_NEXT_TRUE                              0x00000001	/* RW--V */
-#define NV_PCCSR_CHANNEL_FORCE_CTX_RELOAD                       8:8	/* -W-VF */
-#define NV_PCCSR_CHANNEL_FORCE_CTX_RELOAD_FALSE                 0x00000000	/* -W--T */
-#define NV_PCCSR_CHANNEL_FORCE_CTX_RELOAD_TRUE                  0x00000001	/* -W--T */
 #define NV_PCCSR_CHANNEL_ENABLE_SET                             10:10	/* -W-VF */
 #define NV_PCCSR_CHANNEL_ENABLE_SET_TRUE                        0x00000001	/* -W--T */
-#define NV_PCCSR_CHANNEL_ENABLE_SET_FALSE                       0x00000000	/* -W--T */
 #define NV_PCCSR_CHANNEL_ENABLE_CLR                             11:11	/* -W-VF */
 #define NV_PCCSR_CHANNEL_ENABLE_CLR_TRUE                        0x00000001	/* -W--T */
-#define NV_PCCSR_CHANNEL_ENABLE_CLR_FALSE                       0x00000000	/* -W--T */
 #define NV_PCCSR_CHANNEL_PBDMA_FAULTED                          22:22	/* RWIVF */
-#define NV_PCCSR_CHANNEL_PBDMA_FAULTED_FALSE                    0x00000000	/* R-I-V */
-#define NV_PCCSR_CHANNEL_PBDMA_FAULTED_TRUE                     0x00000001	/* R---V */
-#define NV_PCCSR_CHANNEL_PBDMA_FAULTED_RESET                    0x00000001	/* -W--T */
 #define NV_PCCSR_CHANNEL_ENG_FAULTED                            23:23	/* RWIVF */
-#define NV_PCCSR_CHANNEL_ENG_FAULTED_FALSE                      0x00000000	/* R-I-V */
-#define NV_PCCSR_CHANNEL_ENG_FAULTED_TRUE                       0x00000001	/* R---V */
-#define NV_PCCSR_CHANNEL_ENG_FAULTED_RESET                      0x00000001	/* -W--T */
 #define NV_PCCSR_CHANNEL_STATUS                                 27:24	/* R-IVF */
 #define NV_PCCSR_CHANNEL_STATUS_IDLE                            0x00000000	/* R-I-V */
 #define NV_PCCSR_CHANNEL_STATUS_PENDING                         0x00000001	/* R---V */
@@ -58,62 +41,31 @@
 #define NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_CTX_RELOAD       0x0000000D	/* R---V */
 #define NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_ACQ_CTX_RELOAD   0x0000000E	/* R---V */
 #define NV_PCCSR_CHANNEL_BUSY                                   28:28	/* R-IVF */
-#define NV_PCCSR_CHANNEL_BUSY_FALSE                             0x00000000	/* R-I-V */
-#define NV_PCCSR_CHANNEL_BUSY_TRUE                              0x00000001	/* R---V */
 #define NV_PFIFO_RUNLIST_BASE                                   0x00002270	/* RW-4R */
 #define NV_PFIFO_RUNLIST_BASE_PTR                               27:0	/* RWEUF */
 #define NV_PFIFO_RUNLIST_BASE_TARGET                            29:28	/* RWEVF */
-#define NV_PFIFO_RUNLIST_BASE_TARGET_VID_MEM                    0x00000000	/* RWE-V */
-#define NV_PFIFO_RUNLIST_BASE_TARGET_SYS_MEM_COHERENT           0x00000002	/* RW--V */
-#define NV_PFIFO_RUNLIST_BASE_TARGET_SYS_MEM_NONCOHERENT        0x00000003	/* RW--V */
 #define NV_PFIFO_RUNLIST_BASE_PTR_ALIGN_SHIFT                   12
 #define NV_PFIFO_RUNLIST                                        0x00002274	/* RW-4R */
 #define NV_PFIFO_RUNLIST_LENGTH                                 15:0	/* RWEUF */
-#define NV_PFIFO_RUNLIST_LENGTH_MAX                             0x0000ffff	/* RW--V */
 #define NV_PFIFO_RUNLIST_ID                                     23:20	/* RWXUF */
 #define NV_PFIFO_ENG_RUNLIST_BASE(i)                            (0x00002280+(i)*8)	/* R--4A */
 #define NV_PFIFO_ENG_RUNLIST_BASE_PTR                           27:0	/* R-EUF */
 #define NV_PFIFO_ENG_RUNLIST_BASE_TARGET                        29:28	/* R-EVF */
-#define NV_PFIFO_ENG_RUNLIST_BASE_TARGET_VID_MEM                0x0	/* R-E-V */
-#define NV_PFIFO_ENG_RUNLIST_BASE_TARGET_SYS_MEM_COHERENT       0x2	/* R---V */
-#define NV_PFIFO_ENG_RUNLIST_BASE_TARGET_SYS_MEM_NONCOHERENT    0x3	/* R---V */
 #define NV_PFIFO_ENG_RUNLIST(i)                                 (0x00002284+(i)*8)	/* R--4A */
 #define NV_PFIFO_ENG_RUNLIST_LENGTH                             15:0	/* R-EUF */
-#define NV_PFIFO_ENG_RUNLIST_LENGTH_MAX                         0x0000ffff	/* R---V */
 #define NV_PFIFO_ENG_RUNLIST_PENDING                            20:20	/* R-EVF */
-#define NV_PFIFO_ENG_RUNLIST_PENDING_FALSE                      0x00000000	/* R-E-V */
-#define NV_PFIFO_ENG_RUNLIST_PENDING_TRUE                       0x00000001	/* R---V */
 #define NV_PFIFO_PBDMA_MAP(i)                                   (0x00002390+(i)*4)	/* R--4A */
 #define NV_PFIFO_PBDMA_MAP_RUNLISTS                             15:0	/* R-XVF */
-#define NV_PFIFO_SCHED_DISABLE                                  0x00002630	/* RW-4R */
-#define NV_PFIFO_SCHED_DISABLE_RUNLIST(i)                       (i):(i)
-#define NV_PFIFO_SCHED_DISABLE_FALSE                            0x00000000
-#define NV_PFIFO_SCHED_DISABLE_TRUE                             0x00000001
 #define NV_PFIFO_PREEMPT                                        0x00002634	/* RW-4R */
 #define NV_PFIFO_PREEMPT_ID                                     11:0
 #define NV_PFIFO_PREEMPT_PENDING                                20:20	/* R-EVF */
-#define NV_PFIFO_PREEMPT_PENDING_FALSE                          0x00000000	/* R-E-V */
-#define NV_PFIFO_PREEMPT_PENDING_TRUE                           0x00000001	/* R---V */
 #define NV_PFIFO_PREEMPT_TYPE                                   25:24	/* RWEVF */
-#define NV_PFIFO_PREEMPT_TYPE_CHANNEL                           0x00000000	/* RWE-V */
 #define NV_PFIFO_PREEMPT_TYPE_TSG                               0x00000001	/* RW--V */
 #define NV_PFIFO_RUNLIST_PREEMPT                                0x00002638	/* RW-4R */
-#define NV_PFIFO_RUNLIST_PREEMPT_RUNLIST(i)                     (i):(i)
-#define NV_PFIFO_RUNLIST_PREEMPT_PENDING                        0x00000001
-#define NV_PFIFO_RUNLIST_PREEMPT_DONE                           0x00000000
-#define NV_PFIFO_SCHED_STATUS                                   0x0000263C	/* R--4R */
-#define NV_PFIFO_SCHED_STATUS_CHSW                              1:1	/* R-EVF */
-#define NV_PFIFO_SCHED_STATUS_CHSW_NOT_IN_PROGRESS              0x00000000	/* R-E-V */
-#define NV_PFIFO_SCHED_STATUS_CHSW_IN_PROGRESS                  0x00000001	/* R---V */
-#define NV_PFIFO_SCHED_STATUS_RUNLIST_FETCH                     2:2	/* R-EVF */
-#define NV_PFIFO_SCHED_STATUS_RUNLIST_FETCH_IDLE                0x00000000	/* R-E-V */
-#define NV_PFIFO_SCHED_STATUS_RUNLIST_FETCH_BUSY                0x00000001	/* R---V */
 #define NV_PFIFO_ENGINE_STATUS(i)                               (0x00002640+(i)*8)	/* R--4A */
 #define NV_PFIFO_ENGINE_STATUS__SIZE_1                          15
 #define NV_PFIFO_ENGINE_STATUS_ID                               11:0
 #define NV_PFIFO_ENGINE_STATUS_ID_TYPE                          12:12	/* R-XVF */
-#define NV_PFIFO_ENGINE_STATUS_ID_TYPE_CHID                     0x00000000	/* R---V */
-#define NV_PFIFO_ENGINE_STATUS_ID_TYPE_TSGID                    0x00000001	/* R---V */
 #define NV_PFIFO_ENGINE_STATUS_CTX_STATUS                       15:13	/* R-EVF */
 #define NV_PFIFO_ENGINE_STATUS_CTX_STATUS_INVALID               0x00000000	/* R-E-V */
 #define NV_PFIFO_ENGINE_STATUS_CTX_STATUS_VALID                 0x00000001	/* R---V */
@@ -122,49 +74,15 @@
 #define NV_PFIFO_ENGINE_STATUS_CTX_STATUS_CTXSW_SWITCH          0x00000007	/* R---V */
 #define NV_PFIFO_ENGINE_STATUS_NEXT_ID                          27:16
 #define NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE                     28:28	/* R-XVF */
-#define NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE_CHID                0x00000000	/* R---V */
-#define NV_PFIFO_ENGINE_STATUS_NEXT_ID_TYPE_TSGID               0x00000001	/* R---V */
 #define NV_PFIFO_ENGINE_STATUS_ENG_RELOAD                       29:29	/* R-EVF */
-#define NV_PFIFO_ENGINE_STATUS_ENG_RELOAD_FALSE                 0x00000000	/* R-E-V */
-#define NV_PFIFO_ENGINE_STATUS_ENG_RELOAD_TRUE                  0x00000001	/* R---V */
 #define NV_PFIFO_ENGINE_STATUS_FAULTED                          30:30	/* R-EVF */
-#define NV_PFIFO_ENGINE_STATUS_FAULTED_FALSE                    0x00000000	/* R-E-V */
-#define NV_PFIFO_ENGINE_STATUS_FAULTED_TRUE                     0x00000001	/* R---V */
 #define NV_PFIFO_ENGINE_STATUS_ENGINE                           31:31	/* R-EVF */
-#define NV_PFIFO_ENGINE_STATUS_ENGINE_IDLE                      0x00000000	/* R-E-V */
-#define NV_PFIFO_ENGINE_STATUS_ENGINE_BUSY                      0x00000001	/* R---V */
-#define NV_PFIFO_ENGINE_STATUS_CTXSW                            15:15
-#define NV_PFIFO_ENGINE_STATUS_CTXSW_NOT_IN_PROGRESS            0x00000000
-#define NV_PFIFO_ENGINE_STATUS_CTXSW_IN_PROGRESS                0x00000001
-#define NV_PFIFO_PBDMA_STATUS(i)                                (0x00003080+(i)*4)	/* R--4A */
-#define NV_PFIFO_PBDMA_STATUS_ID                                11:0
-#define NV_PFIFO_PBDMA_STATUS_ID_TYPE                           12:12	/* R-XVF */
-#define NV_PFIFO_PBDMA_STATUS_ID_TYPE_CHID                      0x00000000	/* R---V */
-#define NV_PFIFO_PBDMA_STATUS_ID_TYPE_TSGID                     0x00000001	/* R---V */
-#define NV_PFIFO_PBDMA_STATUS_CHAN_STATUS                       15:13	/* R-EVF */
-#define NV_PFIFO_PBDMA_STATUS_CHAN_STATUS_INVALID               0x00000000	/* R-E-V */
-#define NV_PFIFO_PBDMA_STATUS_CHAN_STATUS_VALID                 0x00000001	/* R---V */
-#define NV_PFIFO_PBDMA_STATUS_CHAN_STATUS_CHSW_LOAD             0x00000005	/* R---V */
-#define NV_PFIFO_PBDMA_STATUS_CHAN_STATUS_CHSW_SAVE             0x00000006	/* R---V */
-#define NV_PFIFO_PBDMA_STATUS_CHAN_STATUS_CHSW_SWITCH           0x00000007	/* R---V */
-#define NV_PFIFO_PBDMA_STATUS_NEXT_ID                           27:16
-#define NV_PFIFO_PBDMA_STATUS_NEXT_ID_TYPE                      28:28	/* R-XVF */
-#define NV_PFIFO_PBDMA_STATUS_NEXT_ID_TYPE_CHID                 0x00000000	/* R---V */
-#define NV_PFIFO_PBDMA_STATUS_NEXT_ID_TYPE_TSGID                0x00000001	/* R---V */
-#define NV_PFIFO_PBDMA_STATUS_CHSW                              15:15
-#define NV_PFIFO_PBDMA_STATUS_CHSW_NOT_IN_PROGRESS              0x00000000
-#define NV_PFIFO_PBDMA_STATUS_CHSW_IN_PROGRESS                  0x00000001
 
 /* @source open-gpu-doc manuals/volta/gv100/dev_fifo.ref.txt */
 #define NV_PCCSR_CHANNEL_INST(i)                                (0x00800000+(i)*8)	/* RW-4A */
 #define NV_PCCSR_CHANNEL_INST_PTR                               27:0	/* RWXUF */
 #define NV_PCCSR_CHANNEL_INST_TARGET                            29:28	/* RWXVF */
-#define NV_PCCSR_CHANNEL_INST_TARGET_VID_MEM                    0x00000000	/* RW--V */
-#define NV_PCCSR_CHANNEL_INST_TARGET_SYS_MEM_COHERENT           0x00000002	/* RW--V */
-#define NV_PCCSR_CHANNEL_INST_TARGET_SYS_MEM_NONCOHERENT        0x00000003	/* RW--V */
 #define NV_PCCSR_CHANNEL_INST_BIND                              31:31	/* RWIVF */
-#define NV_PCCSR_CHANNEL_INST_BIND_FALSE                        0x00000000	/* RWI-V */
-#define NV_PCCSR_CHANNEL_INST_BIND_TRUE                         0x00000001	/* RW--V */
 #define NV_PCCSR_CHANNEL_INST_PTR_ALIGN_SHIFT                   12
 
 /* @source open-gpu-doc manuals/turing/tu104/dev_fifo.ref.txt */
@@ -172,37 +90,11 @@
 #define NV_PFIFO_RUNLIST_BASE_LO__SIZE_1                        11
 #define NV_PFIFO_RUNLIST_BASE_LO_PTR_LO                         31:12	/* RWEUF */
 #define NV_PFIFO_RUNLIST_BASE_LO_TARGET                         1:0	/* RWEVF */
-#define NV_PFIFO_RUNLIST_BASE_LO_TARGET_VID_MEM                 0x0	/* RWE-V */
-#define NV_PFIFO_RUNLIST_BASE_LO_TARGET_SYS_MEM_COHERENT        0x2	/* RW--V */
-#define NV_PFIFO_RUNLIST_BASE_LO_TARGET_SYS_MEM_NONCOHERENT     0x3	/* RW--V */
 #define NV_PFIFO_RUNLIST_BASE_HI(i)                             (0x00002B04+(i)*16)	/* RW-4A */
-#define NV_PFIFO_RUNLIST_BASE_HI__SIZE_1                        11
 #define NV_PFIFO_RUNLIST_BASE_HI_PTR_HI                         7:0	/* RWEUF */
 #define NV_PFIFO_RUNLIST_SUBMIT(i)                              (0x00002B08+(i)*16)	/* RW-4A */
-#define NV_PFIFO_RUNLIST_SUBMIT__SIZE_1                         11
 #define NV_PFIFO_RUNLIST_SUBMIT_LENGTH                          15:0	/* RWEUF */
-#define NV_PFIFO_RUNLIST_SUBMIT_LENGTH_MAX                      0x0000ffff	/* RW--V */
-#define NV_PFIFO_RUNLIST_SUBMIT_OFFSET                          31:16	/* RWEVF */
 #define NV_PFIFO_RUNLIST_SUBMIT_INFO(i)                         (0x00002B0C+(i)*16)	/* R--4A */
-#define NV_PFIFO_RUNLIST_SUBMIT_INFO__SIZE_1                    11
-#define NV_PFIFO_RUNLIST_SUBMIT_INFO_PREEMPTED_TSGID            13:0
-#define NV_PFIFO_RUNLIST_SUBMIT_INFO_PREEMPTED_TSGID_VALID      14:14	/* R-EUF */
-#define NV_PFIFO_RUNLIST_SUBMIT_INFO_PREEMPTED_TSGID_VALID_FALSE 0x00000000	/* R-E-V */
-#define NV_PFIFO_RUNLIST_SUBMIT_INFO_PREEMPTED_TSGID_VALID_TRUE 0x00000001	/* R---V */
 #define NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING                    15:15	/* R-EVF */
-#define NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING_FALSE              0x00000000	/* R-E-V */
-#define NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING_TRUE               0x00000001	/* R---V */
-#define NV_PFIFO_RUNLIST_SUBMIT_INFO_PREEMPTED_OFFSET           31:16	/* R-EVF */
-#define NV_PFIFO_RUNLIST_INFO(i)                                (0x00003400+(i)*4)	/* R--4A */
-#define NV_PFIFO_RUNLIST_INFO__SIZE_1                           11
-#define NV_PFIFO_RUNLIST_INFO_ENG_IDLE                          8:8	/* R-EUF */
-#define NV_PFIFO_RUNLIST_INFO_ENG_IDLE_FALSE                    0x00000000	/* R---V */
-#define NV_PFIFO_RUNLIST_INFO_ENG_IDLE_TRUE                     0x00000001	/* R-E-V */
-#define NV_PFIFO_RUNLIST_INFO_RUNLIST_IDLE                      9:9	/* R-EUF */
-#define NV_PFIFO_RUNLIST_INFO_RUNLIST_IDLE_FALSE                0x00000000	/* R---V */
-#define NV_PFIFO_RUNLIST_INFO_RUNLIST_IDLE_TRUE                 0x00000001	/* R-E-V */
-#define NV_PFIFO_RUNLIST_INFO_ACQUIRE_STILL_PENDING             12:12	/* R-EUF */
-#define NV_PFIFO_RUNLIST_INFO_ACQUIRE_STILL_PENDING_FALSE       0x00000000	/* R-E-V */
-#define NV_PFIFO_RUNLIST_INFO_ACQUIRE_STILL_PENDING_TRUE        0x00000001	/* R---V */
 
 #endif /* _LENS_HW_FIFO_H_ */

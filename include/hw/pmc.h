@@ -18,11 +18,5 @@
 #define NV_PMC_BOOT_0_IMPLEMENTATION                            23:20	/* R--VF */
 #define NV_PMC_BOOT_0_ARCHITECTURE_0                            28:24	/* R--VF */
 #define NV_PMC_BOOT_42                                          0x00000A00	/* R--4R */
-#define NV_PMC_BOOT_42_MINOR_EXTENDED_REVISION                  11:8	/* R-XVF */
-#define NV_PMC_BOOT_42_MINOR_REVISION                           15:12	/* R-XVF */
-#define NV_PMC_BOOT_42_MAJOR_REVISION                           19:16	/* R-XVF */
-#define NV_PMC_BOOT_42_IMPLEMENTATION                           23:20
-#define NV_PMC_BOOT_42_ARCHITECTURE                             29:24
-#define NV_PMC_BOOT_42_CHIP_ID                                  29:20	/* R-XVF */
 
 #endif /* _LENS_HW_PMC_H_ */

@@ -17,30 +17,17 @@
 #define NV_PTOP_SCAL_NUM_GPCS_VALUE                             4:0	/* R-IVF */
 #define NV_PTOP_SCAL_NUM_TPC_PER_GPC                            0x00022434	/* R--4R */
 #define NV_PTOP_SCAL_NUM_TPC_PER_GPC_VALUE                      4:0	/* R-IVF */
-#define NV_PTOP_SCAL_NUM_FBPS                                   0x00022438	/* R--4R */
-#define NV_PTOP_SCAL_NUM_FBPS_VALUE                             4:0	/* R-IVF */
 #define NV_PTOP_DEVICE_INFO(i)                                  (0x00022700+(i)*4)	/* R--4A */
 #define NV_PTOP_DEVICE_INFO__SIZE_1                             64
-#define NV_PTOP_DEVICE_INFO_VALUE                               31:0	/* R--VF */
 #define NV_PTOP_DEVICE_INFO_CHAIN                               31:31
-#define NV_PTOP_DEVICE_INFO_CHAIN_ENABLE                        1
-#define NV_PTOP_DEVICE_INFO_CHAIN_DISABLE                       0
 #define NV_PTOP_DEVICE_INFO_ENGINE_ENUM                         29:26
 #define NV_PTOP_DEVICE_INFO_RUNLIST_ENUM                        24:21
 #define NV_PTOP_DEVICE_INFO_INTR_ENUM                           19:15
 #define NV_PTOP_DEVICE_INFO_RESET_ENUM                          13:9
 #define NV_PTOP_DEVICE_INFO_ENGINE                              5:5
-#define NV_PTOP_DEVICE_INFO_ENGINE_VALID                        0x1
-#define NV_PTOP_DEVICE_INFO_ENGINE_NOT_VALID                    0x0
 #define NV_PTOP_DEVICE_INFO_RUNLIST                             4:4
-#define NV_PTOP_DEVICE_INFO_RUNLIST_VALID                       0x1
-#define NV_PTOP_DEVICE_INFO_RUNLIST_NOT_VALID                   0x0
 #define NV_PTOP_DEVICE_INFO_INTR                                3:3
-#define NV_PTOP_DEVICE_INFO_INTR_VALID                          0x1
-#define NV_PTOP_DEVICE_INFO_INTR_NOT_VALID                      0x0
 #define NV_PTOP_DEVICE_INFO_RESET                               2:2
-#define NV_PTOP_DEVICE_INFO_RESET_VALID                         0x1
-#define NV_PTOP_DEVICE_INFO_RESET_NOT_VALID                     0x0
 #define NV_PTOP_DEVICE_INFO_TYPE_ENUM                           30:2
 #define NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS                  0
 #define NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVDEC                     16
@@ -55,18 +42,14 @@
 #define NV_PTOP_DEVICE_INFO_TYPE_ENUM_MSVLD                     10
 #define NV_PTOP_DEVICE_INFO_TYPE_ENUM_VIC                       12
 #define NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY0                     1
-#define NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY1                     2
 #define NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2                     3
 #define NV_PTOP_DEVICE_INFO_TYPE_ENUM_NVENC1                    15
-#define NV_PTOP_DEVICE_INFO_DATA                                30:2
 #define NV_PTOP_DEVICE_INFO_DATA_TYPE                           30:30
 #define NV_PTOP_DEVICE_INFO_DATA_TYPE_ENUM2                     0
 #define NV_PTOP_DEVICE_INFO_DATA_INST_ID                        29:26
 #define NV_PTOP_DEVICE_INFO_DATA_PRI_BASE                       23:12
 #define NV_PTOP_DEVICE_INFO_DATA_FAULT_ID_ENUM                  9:3
 #define NV_PTOP_DEVICE_INFO_DATA_FAULT_ID                       2:2
-#define NV_PTOP_DEVICE_INFO_DATA_FAULT_ID_VALID                 0x1
-#define NV_PTOP_DEVICE_INFO_DATA_FAULT_ID_NOT_VALID             0x0
 #define NV_PTOP_DEVICE_INFO_ENTRY                               1:0
 #define NV_PTOP_DEVICE_INFO_ENTRY_NOT_VALID                     0
 #define NV_PTOP_DEVICE_INFO_ENTRY_DATA                          1
@@ -78,24 +61,14 @@
 #define NV_PTOP_DEVICE_INFO_CFG_VERSION_INIT                    0x2	/* RWD-V */
 #define NV_PTOP_DEVICE_INFO_CFG_MAX_DEVICES_INIT                0x099	/* RWD-V */
 #define NV_PTOP_DEVICE_INFO2(i)                                 (0x00022800+(i)*4)	/* RW-4A */
-#define NV_PTOP_DEVICE_INFO2_ROW_VALUE                          31:0	/* RWDVF */
-#define NV_PTOP_DEVICE_INFO2_ROW_VALUE_INVALID                  0x00000000	/* R-D-V */
 #define NV_PTOP_DEVICE_INFO2_ROW_CHAIN                          31:31
-#define NV_PTOP_DEVICE_INFO2_ROW_CHAIN_MORE                     0x1
-#define NV_PTOP_DEVICE_INFO2_ROW_CHAIN_LAST                     0x0
 #define NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID                       10:0
-#define NV_PTOP_DEVICE_INFO2_DEV_FAULT_ID_INVALID               0x000
-#define NV_PTOP_DEVICE_INFO2_DEV_GROUP_ID                       15:11
 #define NV_PTOP_DEVICE_INFO2_DEV_INSTANCE_ID                    23:16
 #define NV_PTOP_DEVICE_INFO2_DEV_TYPE_ENUM                      30:24
-#define NV_PTOP_DEVICE_INFO2_DEV_TYPE_ENUM_LCE                  0x13
 #define NV_PTOP_DEVICE_INFO2_DEV_TYPE_ENUM_HSHUB                0x18
 #define NV_PTOP_DEVICE_INFO2_DEV_RESET_ID                       39:32
-#define NV_PTOP_DEVICE_INFO2_DEV_RESET_ID_INVALID               0x00
 #define NV_PTOP_DEVICE_INFO2_DEV_DEVICE_PRI_BASE                57:40
 #define NV_PTOP_DEVICE_INFO2_DEV_IS_ENGINE                      62:62
-#define NV_PTOP_DEVICE_INFO2_DEV_IS_ENGINE_TRUE                 0x1
-#define NV_PTOP_DEVICE_INFO2_DEV_IS_ENGINE_FALSE                0x0
 #define NV_PTOP_DEVICE_INFO2_DEV_RLENG_ID                       65:64
 #define NV_PTOP_DEVICE_INFO2_DEV_RUNLIST_PRI_BASE               89:74
 #define NV_PTOP1_DEVICE_INFO_CFG                                0x000324fc	/* RW-4R */
@@ -103,8 +76,6 @@
 
 /* @source open-gpu-kernel-modules src/common/inc/swref/published/ampere/ga100/dev_top.h */
 #define NV_PTOP_DEVICE_INFO_CFG                                 0x000224FC	/* R--4R */
-#define NV_PTOP_DEVICE_INFO_CFG_MAX_DEVICES                     15:4	/* C--UF */
-#define NV_PTOP_DEVICE_INFO_CFG_MAX_ROWS_PER_DEVICE             19:16	/* C--UF */
 #define NV_PTOP_DEVICE_INFO_CFG_NUM_ROWS                        31:20	/* C--UF */
 
 /*

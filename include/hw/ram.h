@@ -13,73 +13,34 @@
 
 /* @source open-gpu-doc manuals/ampere/ga100/dev_ram.ref.txt */
 #define NV_RAMIN_BASE_SHIFT                                     12
-#define NV_RAMIN_ALLOC_SIZE                                     4096
 #define NV_RAMIN_PAGE_DIR_BASE_TARGET                           (128*32+1):(128*32+0)	/* RWXUF */
 #define NV_RAMIN_PAGE_DIR_BASE_TARGET_VID_MEM                   0x00000000	/* RW--V */
 #define NV_RAMIN_PAGE_DIR_BASE_TARGET_INVALID                   0x00000001	/* RW--V */
 #define NV_RAMIN_PAGE_DIR_BASE_TARGET_SYS_MEM_COHERENT          0x00000002	/* RW--V */
 #define NV_RAMIN_PAGE_DIR_BASE_TARGET_SYS_MEM_NONCOHERENT       0x00000003	/* RW--V */
-#define NV_RAMIN_PAGE_DIR_BASE_VOL                              (128*32+2):(128*32+2)	/* RWXUF */
-#define NV_RAMIN_PAGE_DIR_BASE_VOL_TRUE                         0x00000001	/* RW--V */
-#define NV_RAMIN_PAGE_DIR_BASE_VOL_FALSE                        0x00000000	/* RW--V */
 #define NV_RAMIN_USE_VER2_PT_FORMAT                             (128*32+10):(128*32+10)
-#define NV_RAMIN_USE_VER2_PT_FORMAT_FALSE                       0x00000000
-#define NV_RAMIN_USE_VER2_PT_FORMAT_TRUE                        0x00000001
 #define NV_RAMIN_BIG_PAGE_SIZE                                  (128*32+11):(128*32+11)	/* RWXUF */
-#define NV_RAMIN_BIG_PAGE_SIZE_128KB                            0x00000000	/* RW--V */
 #define NV_RAMIN_BIG_PAGE_SIZE_64KB                             0x00000001	/* RW--V */
 #define NV_RAMIN_PAGE_DIR_BASE_LO                               (128*32+31):(128*32+12)	/* RWXUF */
 #define NV_RAMIN_PAGE_DIR_BASE_HI                               (129*32+31):(129*32+0)	/* RWXUF */
-#define NV_RAMIN_ENGINE_CS                                      (132*32+3):(132*32+3)
-#define NV_RAMIN_ENGINE_CS_WFI                                  0x00000000
-#define NV_RAMIN_ENGINE_CS_FG                                   0x00000001
 #define NV_RAMIN_ENGINE_WFI_TARGET                              (132*32+1):(132*32+0)
-#define NV_RAMIN_ENGINE_WFI_TARGET_LOCAL_MEM                    0x00000000
-#define NV_RAMIN_ENGINE_WFI_TARGET_SYS_MEM_COHERENT             0x00000002
-#define NV_RAMIN_ENGINE_WFI_TARGET_SYS_MEM_NONCOHERENT          0x00000003
 #define NV_RAMIN_ENGINE_WFI_MODE                                (132*32+2):(132*32+2)
-#define NV_RAMIN_ENGINE_WFI_MODE_PHYSICAL                       0x00000000
 #define NV_RAMIN_ENGINE_WFI_MODE_VIRTUAL                        0x00000001
 #define NV_RAMIN_ENGINE_WFI_PTR_LO                              (132*32+31):(132*32+12)
 #define NV_RAMIN_ENGINE_WFI_PTR_HI                              (133*32+7):(133*32+0)
-#define NV_RAMIN_ENGINE_WFI_VEID                                (134*32+(6-1)):(134*32+0)
-#define NV_RAMIN_SC_PDB_VALID(i)                                (166*32+(i)):(166*32+(i))	/* RWXUF */
-#define NV_RAMIN_SC_PAGE_DIR_BASE_TARGET(i)                     ((168+(i)*4)*32+1):((168+(i)*4)*32+0)	/* RWXUF */
-#define NV_RAMIN_SC_PAGE_DIR_BASE_LO(i)                         ((168+(i)*4)*32+31):((168+(i)*4)*32+12)	/* RWXUF */
-#define NV_RAMIN_SC_PAGE_DIR_BASE_HI(i)                         ((169+(i)*4)*32+31):((169+(i)*4)*32+0)	/* RWXUF */
 #define NV_RAMRL_ENTRY_SIZE                                     16
 #define NV_RAMRL_ENTRY_BASE_SHIFT                               12
 #define NV_RAMRL_ENTRY_TYPE                                     (0+0*32):(0+0*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_TYPE_CHAN                                0x00000000	/* RW--V */
 #define NV_RAMRL_ENTRY_TYPE_TSG                                 0x00000001	/* RW--V */
 #define NV_RAMRL_ENTRY_ID                                       (11+2*32):(0+2*32)	/* RWXUF */
 #define NV_RAMRL_ENTRY_CHAN_RUNQUEUE_SELECTOR                   (1+0*32):(1+0*32)	/* RWXUF */
 #define NV_RAMRL_ENTRY_CHAN_INST_TARGET                         (5+0*32):(4+0*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_CHAN_INST_TARGET_VID_MEM                 0x00000000	/* RW--V */
-#define NV_RAMRL_ENTRY_CHAN_INST_TARGET_SYS_MEM_COHERENT        0x00000002	/* RW--V */
-#define NV_RAMRL_ENTRY_CHAN_INST_TARGET_SYS_MEM_NONCOHERENT     0x00000003	/* RW--V */
-#define NV_RAMRL_ENTRY_CHAN_USERD_TARGET                        (7+0*32):(6+0*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_CHAN_USERD_TARGET_VID_MEM                0x00000000	/* RW--V */
-#define NV_RAMRL_ENTRY_CHAN_USERD_TARGET_VID_MEM_NVLINK_COHERENT 0x00000001	/* RW--V */
-#define NV_RAMRL_ENTRY_CHAN_USERD_TARGET_SYS_MEM_COHERENT       0x00000002	/* RW--V */
-#define NV_RAMRL_ENTRY_CHAN_USERD_TARGET_SYS_MEM_NONCOHERENT    0x00000003	/* RW--V */
-#define NV_RAMRL_ENTRY_CHAN_USERD_PTR_LO                        (31+0*32):(8+0*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_CHAN_USERD_PTR_HI                        (31+1*32):(0+1*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_CHAN_CHID                                (11+2*32):(0+2*32)	/* RWXUF */
 #define NV_RAMRL_ENTRY_CHAN_INST_PTR_LO                         (31+2*32):(12+2*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_CHAN_INST_PTR_HI                         (31+3*32):(0+3*32)	/* RWXUF */
 #define NV_RAMRL_ENTRY_CHAN_INST_PTR_ALIGN_SHIFT                12
-#define NV_RAMRL_ENTRY_CHAN_USERD_PTR_ALIGN_SHIFT               8
-#define NV_RAMRL_ENTRY_TSG_GFID                                 (11+0*32):(4+0*32)	/* RWXUF */
 #define NV_RAMRL_ENTRY_TSG_TIMESLICE_SCALE                      (19+0*32):(16+0*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_TSG_TIMESLICE_SCALE_3                    0x00000003	/* RWI-V */
 #define NV_RAMRL_ENTRY_TSG_TIMESLICE_TIMEOUT                    (31+0*32):(24+0*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_TSG_TIMESLICE_TIMEOUT_128                0x00000080	/* RWI-V */
-#define NV_RAMRL_ENTRY_TSG_TIMESLICE_TIMEOUT_1                  0x00000000	/* RW--V */
 #define NV_RAMRL_ENTRY_TSG_LENGTH                               (7+1*32):(0+1*32)	/* RWXUF */
-#define NV_RAMRL_ENTRY_TSG_LENGTH_MIN                           0x00000001	/* RW--V */
 #define NV_RAMRL_ENTRY_TSG_LENGTH_MAX                           0x00000080	/* RW--V */
-#define NV_RAMRL_ENTRY_TSG_TSGID                                (11+2*32):(0+2*32)	/* RWXUF */
 
 /*
  * 8-byte entries, Kepler .. Pascal. NVIDIA publishes the layout only as
@@ -90,7 +51,6 @@
 #define NV_RAMRL_LEGACY_ENTRY_SIZE                              8
 #define NV_RAMRL_LEGACY_ENTRY_ID                                11:0
 #define NV_RAMRL_LEGACY_ENTRY_TYPE                              13:13
-#define NV_RAMRL_LEGACY_ENTRY_TYPE_CHAN                         0
 #define NV_RAMRL_LEGACY_ENTRY_TYPE_TSG                          1
 #define NV_RAMRL_LEGACY_ENTRY_TIMESLICE_SCALE                   17:14
 #define NV_RAMRL_LEGACY_ENTRY_TIMESLICE_TIMEOUT                 25:18
@@ -101,7 +61,4 @@
  * Pascal only
  */
 #define NV_RAMRL_LEGACY_ENTRY_CHAN_RUNQUEUE                     14:14
-/* @hand Linux drivers/gpu/drm/nouveau/nvkm/engine/fifo/gm107.c: word 1 = instance block >> 12 */
-#define NV_RAMRL_LEGACY_ENTRY_CHAN_INST_PTR                     63:32
-
 #endif /* _LENS_HW_RAM_H_ */
