@@ -64,7 +64,7 @@ int lens_run_exclusive_at(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
 	return ap == LENS_VID ? ops->exclusive(gpu->io, fn, arg) : fn(arg);
 }
 
-/* *waited: microseconds so far, of all waits of a request for the same thing. */
+/* *waited: microseconds waited so far, over all waits of one request. */
 static int access_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask, u32 *waited)
 {
 	u32 step = 10, val;
@@ -80,7 +80,7 @@ static int access_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask, u32 *waite
 		if (err)
 			return err;
 		*waited += step;
-		/* Few looks, so that the wait stays bounded where each takes long. */
+		/* Longer and longer steps: the number of reads is bounded even if each is slow. */
 		if (step < 50000)
 			step *= 2;
 	}
@@ -110,7 +110,7 @@ int lens_run_atomic_when_clear(struct lens_request *r, int (*fn)(void *request),
 		if (err != -EBUSY || tries == BUSY_TRIES)
 			return err;
 		err = access_poll_clear(r->gpu, off, mask, &waited);
-		/* Nothing was asked for yet: what is waited for is another's. */
+		/* Nothing was written yet: the pending request is the driver's. */
 		if (err)
 			return err == -ETIMEDOUT ? -EBUSY : err;
 	}
@@ -120,7 +120,7 @@ int lens_run_atomic_and_wait(struct lens_request *r, int (*fn)(void *request), u
 {
 	int err;
 
-	/* A list that is no longer the expected one does not become it again. */
+	/* No retry with an expected list: a list that was replaced does not come back. */
 	err = r->expected ? lens_run_atomic(r, fn) : lens_run_atomic_when_clear(r, fn, off, mask);
 	return err || !r->written ? err : lens_poll_clear(r->gpu, off, mask);
 }

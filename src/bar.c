@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BAR1 and BAR2: how the GPU's driver has set them up, and where they show an
+ * BAR1 and BAR2: how the GPU's driver has set them up, and which offset maps an
  * address of memory.
  *
  *	Kepler .. Volta	NV_PBUS_BAR1_BLOCK, NV_PBUS_BAR2_BLOCK
@@ -89,7 +89,7 @@ static int bar_read_directory(struct lens_gpu *gpu, struct lens_bar *b)
 int lens_bar_read(struct lens_gpu *gpu, u32 bar, struct lens_bar *b)
 {
 	memset(b, 0, sizeof(*b));
-	/* A Tegra has no BAR2: there is no memory of its own to put instance blocks into. */
+	/* A Tegra has no BAR2, because it has no memory of its own for instance blocks. */
 	if (!gpu->known || !gpu->chip->bar_block || !gpu->chip->mmu || (gpu->id->soc && bar == 2))
 		return -EOPNOTSUPP;
 	b->err = gpu->chip->bar_block(gpu, bar, b);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Copy engines: which physical engine (PCE) serves which logical one (LCE),
- * and whose PCEs a graphics copy engine (GRCE) borrows.
+ * Copy engines: which physical engine (PCE) serves which logical one (LCE), and
+ * which LCE a graphics copy engine (GRCE) shares.
  *
  * Sources: open-gpu-doc turing/tu104/dev_ce.ref.txt, ampere/ga102/dev_ce.ref.txt.
- * Pascal's packed form (4 bits a PCE with 7 for none, 8 bits a GRCE of which
- * bit 3 says shared) is not published by NVIDIA; it is what the nvdebug tool of
- * RTAS'24 reads.
+ * NVIDIA does not publish Pascal's packed form: 4 bits per PCE, 7 for none; 8 bits
+ * per GRCE, bit 3 for shared. The nvdebug tool of RTAS'24 reads it so.
  */
 #include "core.h"
 #include "../include/hw/ce.h"
@@ -31,7 +30,7 @@ static bool ce_is_copy_engine(u32 type)
 		type <= NV_PTOP_DEVICE_INFO_TYPE_ENUM_COPY2);
 }
 
-/* Entry i of a map: a register of its own, or the packed one, which is read for the first only. */
+/* Entry i of a map: its own register, or the packed one, which is read once. */
 static int ce_read_map_entry(struct lens_gpu *gpu, u32 reg, u32 i, bool first, u32 *v)
 {
 	if (gpu->chip->ce.packed)

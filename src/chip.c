@@ -26,7 +26,7 @@ static const struct lens_chip_id unknown_id;
 
 bool lens_chip_is_same(u32 was, u32 now)
 {
-	/* 0: not identified yet, any chip may answer. */
+	/* 0: no chip was identified before. */
 	return !was || was == now;
 }
 

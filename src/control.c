@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control: find what a user named in the kept topology, check it, then write.
- * How a request is written is the Host's business (host_*.c, chip/).
+ * Control requests: find the named channel, TSG or runlist in the topology, check it,
+ * then write. The registers are those of struct lens_host_ops (host_*.c, chip/).
  *
- * Where channel and TSG ids count per runlist, a bare id is taken only when exactly one
- * runlist holds it, which is the one that lists it. From Ampere on no register says whether
- * a channel is bound: NV_CHRAM_CHANNEL has no such bit (ampere/ga100/dev_runlist.ref.txt),
- * the list's entry names its instance block (dev_ram.ref.txt, RAMRL). That a channel is
- * enabled, which it may stay when its driver has taken it off the list, counts only where
- * no list has it.
+ * Where ids are per runlist, a bare id is accepted if exactly one runlist holds it. From
+ * Ampere on no register says whether a channel is bound: NV_CHRAM_CHANNEL has no such bit
+ * (ampere/ga100/dev_runlist.ref.txt), and the instance block is in the runlist entry
+ * (dev_ram.ref.txt, RAMRL). So a runlist holds a channel if it lists it. If none does, a
+ * runlist holds a channel that is enabled, as one may stay after it was taken off the list.
  */
 #include "core.h"
 
@@ -33,7 +32,7 @@ static int control_match_entry(struct lens_gpu *gpu, const struct lens_runlist *
 	return 1;
 }
 
-/* Is the id on this runlist? 0 and f->found, or an error. */
+/* Set f->found if the id is on this runlist. */
 static int control_find_on_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl,
 				   struct control_find *f)
 {
@@ -56,11 +55,11 @@ static int control_find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_
 	*rl = lens_gpu_find_runlist(gpu, id);
 	if (*rl)
 		return (*rl)->err;
-	/* It may be one of those whose number could not be read. */
+	/* It may be one whose id could not be read. */
 	return gpu->topo.unnamed_runlists ? -EIO : -ENOENT;
 }
 
-/* The runlist that a RUNLIST:ID names. -EINVAL where ids are not per runlist. */
+/* The runlist of RUNLIST:ID. -EINVAL: ids are not per runlist. */
 static int control_find_named_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, bool tsg,
 				      const struct lens_runlist **rl)
 {
@@ -74,7 +73,7 @@ static int control_find_named_runlist(struct lens_gpu *gpu, const struct lens_re
 	return ref->id < control_get_id_limit(gpu, *rl, tsg) ? 0 : -ERANGE;
 }
 
-/* A bare id must be possible on some runlist at all. Anything is, on one that cannot be read. */
+/* A bare id must be in range on some runlist. An unreadable runlist is an error. */
 static int control_check_range(struct lens_gpu *gpu, u32 id, bool tsg)
 {
 	const struct lens_runlist *rl;
@@ -111,8 +110,8 @@ static int control_is_enabled(struct lens_gpu *gpu, const struct lens_runlist *r
 }
 
 /*
- * Ask all runlists whether they hold the id, and keep that: the last that does, and how many
- * do. Of a runlist that cannot be read nobody knows, unless two others hold it already.
+ * Ask all runlists whether they hold the id: the last that does, and their number. An
+ * unreadable runlist is an error, unless two others hold the id.
  */
 static int control_find_holders(struct lens_gpu *gpu, struct control_find *f,
 				int (*ask)(struct lens_gpu *gpu, const struct lens_runlist *rl,
@@ -134,14 +133,14 @@ static int control_find_holders(struct lens_gpu *gpu, struct control_find *f,
 		*holder = &gpu->topo.runlists[i];
 		gpu->holders |= 1ULL << i;
 		++*n;
-		/* A TSG id of the whole GPU is on one runlist only. */
+		/* TSG ids of the whole GPU are on one runlist only. */
 		if (!gpu->chip->ids_per_runlist)
 			return 0;
 	}
 	return *n > 1 ? 0 : first_err;
 }
 
-/* The one runlist that holds a bare id. */
+/* The only runlist that holds a bare id. */
 static int control_find_holder(struct lens_gpu *gpu, struct control_find *f,
 			       const struct lens_runlist **rl)
 {
@@ -189,7 +188,7 @@ static int control_resolve_channel(struct lens_gpu *gpu, const struct lens_ref *
 	err = control_check_range(gpu, ref->id, false);
 	if (err)
 		return err;
-	/* One set of channel words for the whole GPU: any runlist leads there. */
+	/* Channel words are of the whole GPU: any runlist serves. */
 	if (!gpu->chip->ids_per_runlist) {
 		*rl = &gpu->topo.runlists[0];
 		return 0;
@@ -225,21 +224,21 @@ int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runl
 	return err ? err : gpu->chip->host->preempt_tsg(gpu, rl, ref->id);
 }
 
-/* A time slice to be written into every entry of a TSG. */
+/* A time slice to write into each entry of a TSG. */
 struct control_timeslice {
 	struct lens_gpu *gpu;
 	const struct lens_runlist *rl;
 	struct lens_runlist_regs regs;	/* of the list that is being rewritten */
 	enum lens_aperture ap;
 	u32 id, timeout, scale;
-	u32 index;			/* of the entry that the walk is at */
-	u64 at;				/* where that lies */
+	u32 index;			/* of the walk's current entry */
+	u64 at;				/* its address */
 	bool found;
 };
 
 /*
- * The last look before the store: is this entry still the TSG's, in the list that the
- * GPU was given last? Memory that a driver took for something else is not written to.
+ * Check again immediately before the store that this is the TSG's entry, in the list that was
+ * submitted last: the driver may have reused the memory.
  */
 static int control_rewrite_entry(void *arg)
 {
@@ -274,11 +273,11 @@ static int control_set_timeslice(struct lens_gpu *gpu, const struct lens_runlist
 	if (!e->is_tsg || e->id != s->id)
 		return 0;
 	s->found = true;
-	/* Looked at and written in one stop of the machine. */
+	/* Check and write in one stop of the machine. */
 	return lens_run_exclusive_at(gpu, s->ap, s->at, control_rewrite_entry, s);
 }
 
-/* A driver may put a TSG on the list more than once, to give it more turns. */
+/* A driver may list a TSG more than once, so that it is scheduled more often. */
 int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist)
 {
 	struct control_timeslice s = { .gpu = gpu, .id = ref->id };
@@ -293,12 +292,12 @@ int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32
 		err = lens_runlist_read_regs(gpu, s.rl, &s.regs);
 	if (!err)
 		err = s.regs.pending ? -EBUSY : lens_decode_target(s.regs.target, &s.ap);
-	/* As resubmit() has it, but before anything is written. */
+	/* The error that resubmit() would give, before anything is written. */
 	if (!err && !s.regs.base)
 		err = -ENOENT;
 	if (!err)
 		err = lens_runlist_walk(gpu, s.rl, control_set_timeslice, &s);
-	/* It was there a moment ago. */
+	/* It was found before: the driver replaced the list. */
 	if (!err && !s.found)
 		err = -EBUSY;
 	return err ? err : gpu->chip->host->resubmit(gpu, s.rl, &s.regs);
@@ -315,7 +314,7 @@ static int control_keep_only_tsg(struct lens_gpu *gpu, const struct lens_runlist
 
 	if (e->is_tsg || e->id >= rl->channels)
 		return 0;
-	/* Most are as they should be, and changing one may stop the machine. */
+	/* Write only what differs: each write may stop the machine. */
 	err = host->read_channel(gpu, rl, e->id, w);
 	if (err)
 		return err;
@@ -323,7 +322,7 @@ static int control_keep_only_tsg(struct lens_gpu *gpu, const struct lens_runlist
 	if (s.enable == enable)
 		return 0;
 	err = host->enable_channel(gpu, rl, e->id, enable);
-	/* A listed channel that its driver unbound meanwhile runs no more anyway. */
+	/* A listed channel that the driver unbound meanwhile does not run. */
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -361,7 +360,7 @@ int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id)
 	return err ? err : gpu->chip->host->resubmit(gpu, rl, NULL);
 }
 
-/* The instance block of a channel, from where this generation's hardware takes it. */
+/* The instance block of a channel, as the hardware of this generation finds it. */
 static int control_find_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			     u32 *target, u64 *inst)
 {
@@ -379,7 +378,7 @@ static int control_find_inst(struct lens_gpu *gpu, const struct lens_runlist *rl
 		*inst = s.inst;
 		return s.bound ? 0 : -ENOENT;
 	}
-	/* Since Ampere only the runlist entry names it. */
+	/* From Ampere on, the runlist entry alone has it. */
 	err = control_find_on_runlist(gpu, rl, &f);
 	if (err)
 		return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the core's files share among themselves. The interface for everybody
- * else is include/gpulens/gpu.h.
+ * Declarations shared by the core's files. The core's interface is
+ * include/gpulens/gpu.h.
  */
 #ifndef _LENS_CORE_H_
 #define _LENS_CORE_H_
@@ -14,42 +14,41 @@
 /* -- access.c -- */
 
 /*
- * Longest wait for the GPU to act on a request. nvgpu gives a preempt 3 s
- * before it resets the engine; one second is long for a context save and
- * short for a person at a shell.
+ * Longest wait for the GPU to complete a request. nvgpu waits 3 s for a preempt
+ * before it resets the engine; one second is long for a context save.
  */
 #define LENS_TIMEOUT_US 1000000
 
 /*
- * A register that holds an address, which may look like a bad-read code. It is
- * taken for one only if a bit is set that this register keeps zero.
+ * Read a register that holds an address, which may equal a bad-read code. It counts as
+ * one only if one of the reserved bits is set, which the register keeps zero.
  */
 int lens_rd32_address(struct lens_gpu *gpu, u32 off, u32 reserved, u32 *val);
 void lens_wr32(struct lens_gpu *gpu, u32 off, u32 val);
-/* Memory, by what an aperture means on this chip: a Tegra GPU's video memory is the system's. */
+/* Memory access; on a Tegra, LENS_VID means system memory, too. */
 int lens_copy_memory(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u64 *dst, u32 words);
 int lens_store32(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 val);
-/* Run fn, which looks at memory at addr and stores there, while nobody else can. */
+/* Run fn, which reads memory at addr and stores there, without interference. */
 int lens_run_exclusive_at(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
 			  int (*fn)(void *arg), void *arg);
 /* Wait until all bits of mask read 0: 0, -ETIMEDOUT, -EIO, -ENODEV. */
 int lens_poll_clear(struct lens_gpu *gpu, u32 off, u32 mask);
 
 /*
- * How many devices a device table has: rows of version 1; of version 2 what GB100's two
- * tables say, and else NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_MAX_DEVICES (ctrl2080fifo.h of
- * the open driver), which is as many records of two rows as fit into a table's page.
+ * Devices in a device table, at most: version 1 has 64 rows; version 2 as GB100's two tables
+ * say, else NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_MAX_DEVICES of the open driver's
+ * ctrl2080fifo.h, which is the number of two-row records in a table's page.
  */
 #define LENS_PTOP_V1_DEVICES	NV_PTOP_DEVICE_INFO__SIZE_1
 #define LENS_PTOP_V2_DEVICES	256
 #define LENS_PTOP_GB100_DEVICES	(2 * NV_PTOP_DEVICE_INFO_CFG_MAX_DEVICES_INIT)
-static_assert(LENS_PTOP_V1_DEVICES <= LENS_MAX_ENGINES, "no room for a table of version 1");
-static_assert(LENS_PTOP_V2_DEVICES <= LENS_MAX_ENGINES, "no room for a table of version 2");
-static_assert(LENS_PTOP_GB100_DEVICES <= LENS_MAX_ENGINES, "no room for GB100's tables");
+static_assert(LENS_PTOP_V1_DEVICES <= LENS_MAX_ENGINES, "table of version 1");
+static_assert(LENS_PTOP_V2_DEVICES <= LENS_MAX_ENGINES, "table of version 2");
+static_assert(LENS_PTOP_GB100_DEVICES <= LENS_MAX_ENGINES, "tables of GB100");
 
 /*
- * A request to a runlist: the argument of a function that looks at registers which the GPU's
- * driver uses too and then writes them, while nothing else can reach the GPU.
+ * A request to a runlist: the argument of a function that checks and then writes registers
+ * which the GPU's driver uses as well. It runs in one stop of the machine.
  */
 struct lens_request {
 	struct lens_gpu *gpu;
@@ -59,20 +58,20 @@ struct lens_request {
 	u32 block;			/* BAR0 offset of the registers of src/submit.c */
 	u32 id;				/* of a channel or TSG */
 	bool enable;
-	bool written;			/* by fn: the GPU was asked to act */
-	int preempted;			/* the TSG that it was asked to preempt, or LENS_NONE */
-	bool again;			/* by fn: another one was coming to the engine */
+	bool written;			/* by fn: the request was written */
+	int preempted;			/* TSG whose preemption was requested, or LENS_NONE */
+	bool again;			/* by fn: a second TSG was about to be loaded */
 };
 
 int lens_run_atomic(struct lens_request *r, int (*fn)(void *request));
 /*
- * The same, where fn answers -EBUSY while a bit of mask is set, which is then waited for. A
- * driver that sets the bit again and again, or a GPU that never clears it: -EBUSY.
+ * As lens_run_atomic(); where fn returns -EBUSY because a bit of mask is set in the register
+ * at off, wait until it is clear and retry. -EBUSY: it stayed set, or was set each time.
  */
 int lens_run_atomic_when_clear(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask);
-/* And then, if fn says that it wrote, until the GPU has done it and cleared the mask. */
+/* As lens_run_atomic_when_clear(); then, if fn wrote, wait until the mask is clear again. */
 int lens_run_atomic_and_wait(struct lens_request *r, int (*fn)(void *request), u32 off, u32 mask);
-/* Is the list that was submitted last, taken up, still the expected one? 0, -ENOENT, -EBUSY. */
+/* Read regs: 0; -ENOENT, no list was submitted; -EBUSY, pending or not the expected list. */
 int lens_request_read_regs(const struct lens_request *r, struct lens_runlist_regs *regs);
 
 /* ptop.c */
@@ -104,7 +103,7 @@ void lens_entry_decode_16(const u32 *w, struct lens_entry *e);
 u32 lens_entry_set_timeslice_8(u32 word, u32 timeout, u32 scale);
 u32 lens_entry_set_timeslice_16(u32 word, u32 timeout, u32 scale);
 
-/* runlist.c: is it still the list that it was, taken up or not as it was? */
+/* runlist.c: the same list, and the same pending bit? */
 bool lens_regs_are_equal(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b);
 
 /* submit.c: a runlist's BASE, SUBMIT and INFO, of which block is the first's BAR0 offset */
@@ -133,7 +132,7 @@ u32 lens_pfifo_get_engine_regs(const struct lens_engine *e, u32 reg[2]);
 void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s);
 int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl);
-/* Take whatever TSG but tsgid is on the runlist's engines off them. */
+/* Preempt each TSG but tsgid on the runlist's engines. */
 int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 
 /* inst.c: the context image of an instance block */
@@ -142,7 +141,7 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture ap, u64
 
 /* The aperture of a TARGET field (0 video memory, 2 and 3 system memory). */
 int lens_decode_target(u32 target, enum lens_aperture *ap);
-/* The same of the one that leads to an instance block. */
+/* As lens_decode_target(), for the TARGET of an instance block. */
 int lens_decode_inst_target(const struct lens_gpu *gpu, u32 target, enum lens_aperture *ap);
 
 #endif /* _LENS_CORE_H_ */

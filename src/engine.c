@@ -9,7 +9,7 @@
 struct engine_type_name {
 	u16 type;
 	const char *name;	/* followed by the instance */
-	const char *unit;	/* in parentheses, with the instance; NULL: the name says all */
+	const char *unit;	/* in parentheses, with the instance; NULL: none */
 };
 
 static const struct engine_type_name engine_type_names[] = {
@@ -64,10 +64,10 @@ static bool engine_shares_runlist(const struct lens_engine *a, const struct lens
 }
 
 /*
- * A graphics copy engine is one of the first few LCEs and on a runlist with graphics;
- * LCE 3 of the Jetson Orin is on the second one's and is none (RTAS'24 Table III).
- * NVIDIA's driver goes by the runlist too and, from GB202 on, by a mask of the first
- * four (open-gpu-kernel-modules kernel_ce_shared.c ceIsCeGrce, gb202/dev_ce_base.h).
+ * A graphics copy engine is one of the first few LCEs, on a runlist with graphics. LCE 3
+ * of the Jetson Orin shares a runlist with graphics and is none (RTAS'24 Table III).
+ * NVIDIA's driver uses the runlist and, from GB202 on, a mask of the first four LCEs
+ * (open-gpu-kernel-modules kernel_ce_shared.c ceIsCeGrce, gb202/dev_ce_base.h).
  */
 bool lens_engine_is_grce(const struct lens_gpu *gpu, const struct lens_engine *e)
 {

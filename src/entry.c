@@ -8,7 +8,8 @@
  *     word 1 of a channel  instance block >> 12
  *   16 bytes (Volta ..)    NV_RAMRL_ENTRY_* of include/hw/ram.h
  *
- * Sources: include/hw/ram.h names them line by line.
+ * Sources: include/hw/ram.h names them line by line; word 1 of 8-byte entries: Linux
+ * drivers/gpu/drm/nouveau/nvkm/engine/fifo/gm107.c.
  */
 #include "core.h"
 #include "../include/hw/ram.h"
@@ -61,8 +62,8 @@ void lens_group_add(struct lens_group *g, const struct lens_entry *e)
 }
 
 /*
- * dev_ram.ref.txt (GV100, GA100): the period is TIMEOUT << SCALE in units of
- * 1024 ns of PTIMER; a TIMEOUT of zero is treated as a period of one.
+ * dev_ram.ref.txt (GV100, GA100): the period is TIMEOUT << SCALE units of 1024 ns of
+ * PTIMER; a TIMEOUT of 0 means a period of one unit.
  */
 u64 lens_timeslice_decode(u32 timeout, u32 scale)
 {
@@ -73,7 +74,7 @@ u64 lens_timeslice_decode(u32 timeout, u32 scale)
 
 /*
  * A slice of n us is n * 125 / 128 units of 1024 ns. The smallest scale at which it
- * fits is the finest; what lies beyond 255.5 of its steps is nearer to one of the next.
+ * fits is the finest; beyond 255.5 steps of a scale, the next scale is nearer.
  */
 int lens_timeslice_encode(u32 us, u32 *timeout, u32 *scale)
 {

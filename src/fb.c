@@ -8,7 +8,7 @@
 /*
  * LOWER_MAG << (LOWER_SCALE + 20) bytes, a sixteenth less under ECC.
  * open-gpu-kernel-modules kern_mem_sys_gp102.c kmemsysReadUsableFbSize_GP102,
- * which it uses for Turing and GA100 too; Volta: linux-nvgpu hw_fb_gv100.h.
+ * which the driver uses for Turing and GA100 as well; Volta: linux-nvgpu hw_fb_gv100.h.
  */
 int lens_fb_read_size_gp102(struct lens_gpu *gpu, u64 *bytes)
 {

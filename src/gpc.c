@@ -2,11 +2,10 @@
 /*
  * GPCs and TPCs of this die: unit counts and floorsweeping fuses.
  *
- * The fuse index is the physical GPC, a set bit a disabled unit (linux-nvgpu
- * hal/gr/config/gr_config_gm20b_fusa.c inverts it to get what is enabled).
- * Logical TPC numbers run through the GPCs in order and skip disabled units
- * (RTAS'23, Fig. 5). That order is published for no chip after Turing, and the chip's
- * row says of which it is known to be wrong (tpc_order).
+ * The fuse index is the physical GPC; a set bit is a disabled unit (linux-nvgpu
+ * hal/gr/config/gr_config_gm20b_fusa.c inverts it). Logical TPC numbers count
+ * enabled units, GPC by GPC (RTAS'23, Fig. 5). That order is published up to
+ * Turing; tpc_order of the chip's row says where it is assumed or wrong.
  */
 #include "core.h"
 #include "../include/hw/fuse.h"
@@ -35,7 +34,7 @@ int lens_read_gpcs(struct lens_gpu *gpu)
 		return err;
 	t->gpc_mask = v & ((1U << t->num_gpcs) - 1);
 	for (i = 0; i < t->num_gpcs; i++) {
-		/* The fuses of a swept GPC may not answer. */
+		/* The fuses of a disabled GPC may not be readable. */
 		if (t->gpc_mask & (1U << i))
 			continue;
 		err = lens_rd32(gpu, gpu->chip->fuse_tpc_gpc + 4 * i, &v);

@@ -33,7 +33,7 @@ int lens_gpu_read_memory_size(struct lens_gpu *gpu, u64 *bytes)
 	struct lens_topology *t = &gpu->topo;
 	int err = 0;
 
-	/* A Tegra GPU has none of its own. */
+	/* A Tegra GPU has no memory of its own. */
 	if (!gpu->known || !gpu->chip->memory_bytes || gpu->id->soc)
 		return -EOPNOTSUPP;
 	/* Firmware or a driver writes the register once; before that it reads 0. */
@@ -51,7 +51,7 @@ int lens_gpu_read_topology(struct lens_gpu *gpu)
 
 	memset(&gpu->topo, 0, sizeof(gpu->topo));
 	gpu->io->memory_bytes = 0;
-	/* Unknown is no reason to go without the rest. */
+	/* The rest is read even if the size is unknown. */
 	if (lens_gpu_read_memory_size(gpu, &bytes) == -ENODEV)
 		return -ENODEV;
 	err = gpu->chip->read_devices(gpu);
@@ -59,7 +59,7 @@ int lens_gpu_read_topology(struct lens_gpu *gpu)
 		err = gpu->chip->host->read_runlists(gpu);
 	if (err)
 		return err;
-	/* Fuses and copy engines may be locked away from us; the rest is of use alone. */
+	/* Fuses and copy engines may be privileged; the rest is useful without them. */
 	gpu->topo.gpcs_err = lens_read_gpcs(gpu);
 	gpu->topo.ce_err = lens_read_copy_engines(gpu);
 	if (gpu->topo.gpcs_err == -ENODEV || gpu->topo.ce_err == -ENODEV)

@@ -15,7 +15,7 @@
 #include "../include/hw/pbdma.h"
 #include "../include/hw/runlist.h"
 
-/* Its number, and room for it. An error: it cannot be told apart from others. */
+/* Add the runlist by its id. After an error its id is unknown. */
 static int ga100_name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlist **rl)
 {
 	u32 id;
@@ -25,7 +25,7 @@ static int ga100_name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlis
 	if (err)
 		return err;
 	id = DRF_VAL(NV_RUNLIST_DOORBELL_CONFIG_ID, id);
-	/* The register has 16 bits for it, a doorbell 7: more is no runlist. */
+	/* The register has 16 bits, a doorbell 7. No two runlists have the same id. */
 	if (id >= lens_get_runlist_limit(gpu) || lens_gpu_find_runlist(gpu, id))
 		return -EIO;
 	*rl = lens_add_runlist(&gpu->topo, id);
@@ -65,15 +65,15 @@ static int ga100_read_runlist(struct lens_gpu *gpu, struct lens_runlist *rl)
 }
 
 /*
- * The ids that the device table of this version has not. They stay unknown where their
- * registers cannot be read; only a GPU that has gone is an error.
+ * Read the ids that this version of the device table lacks. They stay unknown if their
+ * registers cannot be read; the only error is -ENODEV.
  */
 static int ga100_read_engine(struct lens_gpu *gpu, struct lens_engine *e)
 {
 	u32 v;
 	int err;
 
-	/* RLENG_ID has two bits, and there are three of these. */
+	/* RLENG_ID has two bits; there are three registers. */
 	if (e->rleng >= NV_RUNLIST_ENGINE_STATUS1__SIZE_1)
 		return 0;
 	err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_ENGINE_STATUS_DEBUG(e->rleng), &v);
@@ -90,8 +90,8 @@ static int ga100_read_engine(struct lens_gpu *gpu, struct lens_engine *e)
 }
 
 /*
- * Firmware may keep the registers of some runlists from the CPU. That is their
- * error, and none of the others.
+ * Firmware may protect the registers of some runlists from the CPU. Each runlist has
+ * its own error.
  */
 static int ga100_read_runlists(struct lens_gpu *gpu)
 {
@@ -122,7 +122,7 @@ static int ga100_read_runlists(struct lens_gpu *gpu)
 		if (err)
 			return err;
 	}
-	/* Ids are known only now that all runlists were found. */
+	/* All runlists have their ids now. */
 	for (i = 0; i < t->n_engines; i++)
 		for (j = 0; j < t->n_runlists; j++)
 			if (t->engines[i].runlist_base &&
@@ -167,8 +167,8 @@ static int ga100_enable_channel(struct lens_gpu *gpu, const struct lens_runlist 
 }
 
 /*
- * There is no STATUS code any more. Derive the one of PCCSR, so that one table
- * of names serves all chips.
+ * Channel RAM has no STATUS code. Derive that of PCCSR, so that one table of names
+ * serves all chips.
  */
 static u8 ga100_derive_status(const struct lens_channel_state *s)
 {
@@ -215,7 +215,7 @@ static void ga100_decode_channel(const u32 w[2], struct lens_channel_state *s)
 	s->status = ga100_derive_status(s);
 }
 
-/* By place within the runlist. The channel is that of runqueue 0; there may be another on 1. */
+/* By the engine's number within the runlist. The channel is that of runqueue 0 of two. */
 static u32 ga100_get_engine_regs(const struct lens_engine *e, u32 reg[2])
 {
 	if (!e->runlist_base || e->rleng >= NV_RUNLIST_ENGINE_STATUS0__SIZE_1)
@@ -257,7 +257,7 @@ static void ga100_decode_engine(const u32 w[2], struct lens_engine_status *s)
 	}
 }
 
-/* The one register of a runlist for both kinds of preempts, of which one may be under way. */
+/* One register per runlist serves both kinds of preempt, one at a time. */
 #define PREEMPT_PENDING (DRF_NUM(NV_RUNLIST_PREEMPT_TSG_PREEMPT_PENDING, 1) | \
 			 DRF_NUM(NV_RUNLIST_PREEMPT_RUNLIST_PREEMPT_PENDING, 1))
 
@@ -274,7 +274,7 @@ static int ga100_write_preempt(struct lens_request *r, u32 type)
 	r->written = true;
 	lens_wr32(r->gpu, r->rl->base + NV_RUNLIST_PREEMPT,
 		  DRF_NUM(NV_RUNLIST_PREEMPT_ID, r->id) | DRF_NUM(NV_RUNLIST_PREEMPT_TYPE, type));
-	/* Before the driver goes on, the write has reached the GPU. */
+	/* The read flushes the write before the driver goes on. */
 	return lens_rd32(r->gpu, r->rl->base + NV_RUNLIST_PREEMPT, &v);
 }
 
@@ -301,9 +301,8 @@ static int ga100_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl
 }
 
 /*
- * The manual forbids to wait for RUNLIST_PREEMPT_PENDING; while scheduling goes
- * on there is nothing else to wait for either, since the next TSG follows at
- * once.
+ * The manual forbids to wait for RUNLIST_PREEMPT_PENDING, and there is nothing else
+ * to wait for: the next TSG is scheduled at once.
  */
 static int ga100_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl)
 {

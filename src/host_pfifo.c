@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Host as one PFIFO unit with PCCSR channel words: Kepler .. Turing. Turing's
- * own runlist registers are in chip/tu10x.c; everything else here serves it too.
+ * Host as one PFIFO unit with PCCSR channel words: Kepler .. Turing. Turing has
+ * its own runlist registers (chip/tu10x.c) and all the rest from here.
  *
- * Channel words are changed by read-modify-write: NEXT is a plain bit that a
- * bare command word would clear, and the two FAULTED bits are cleared by
- * writing back the one that was read, so they are masked out (linux-nvgpu
- * hal/fifo/channel_gk20a_fusa.c, channel_gv11b_fusa.c).
+ * Channel words are changed by read-modify-write: a bare command word would clear
+ * NEXT. The FAULTED bits are masked out, because writing 1 clears them
+ * (linux-nvgpu hal/fifo/channel_gk20a_fusa.c, channel_gv11b_fusa.c).
  *
  * Source of the rest: open-gpu-doc volta/gv100/dev_fifo.ref.txt.
  */
@@ -14,9 +13,8 @@
 #include "../include/hw/fifo.h"
 
 /*
- * How many channels and PBDMAs. CFG0 and CFG1 say so from GM20x on (nouveau's
- * gm200_fifo_chid_nr); a smaller number than the table's wins. Earlier, the
- * table is all there is.
+ * Numbers of channels and PBDMAs: from the chip's row; from GM20x on from CFG1, if it
+ * is smaller, and CFG0 (nouveau's gm200_fifo_chid_nr).
  */
 static int pfifo_read_counts(struct lens_gpu *gpu, u32 *channels, u32 *pbdmas)
 {
@@ -49,7 +47,7 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 	for (i = 0; i < t->n_engines; i++) {
 		if (t->engines[i].runlist == LENS_NONE)
 			continue;
-		/* The table's field has 4 bits: beyond the chip's runlists are other registers. */
+		/* The field has 4 bits. Beyond the chip's runlists are other registers. */
 		if ((u32)t->engines[i].runlist >= lens_get_runlist_limit(gpu)) {
 			t->engines[i].runlist = LENS_NONE;
 			t->devices_err = -EIO;
@@ -101,8 +99,8 @@ int lens_pccsr_read_channel(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			    u32 w[2])
 {
 	/*
-	 * Bound, in system memory at 0xadf....000, looks like 0xbadf....; nothing
-	 * in the word itself tells them apart. The other word does.
+	 * A bound channel with its instance block in system memory at 0xadf....000 reads
+	 * 0xbadf....; the channel's second word shows whether its registers are readable.
 	 */
 	int err = lens_rd32_address(gpu, NV_PCCSR_CHANNEL_INST(chid), PCCSR_INST_RESERVED, &w[0]);
 
@@ -119,7 +117,7 @@ static int pccsr_write_enable(void *request)
 	if (err)
 		return err;
 	if (!v) {
-		/* Disabled and idle, or nobody's: only a channel with an instance block exists. */
+		/* Disabled and idle, or no channel: only one with an instance block exists. */
 		err = lens_rd32_address(r->gpu, NV_PCCSR_CHANNEL_INST(r->id), PCCSR_INST_RESERVED,
 					&inst);
 		if (err)
@@ -176,8 +174,8 @@ void lens_pccsr_decode_channel(const u32 w[2], struct lens_channel_state *s)
 #define PREEMPT_PENDING DRF_NUM(NV_PFIFO_PREEMPT_PENDING, 1)
 
 /*
- * The GPU has one such register. A preempt that a driver waits for is not written over: the
- * pending bit that it looks at would be ours.
+ * The GPU has one such register. A pending preempt is the driver's, which polls the same
+ * bit, and is not overwritten.
  */
 static int pfifo_write_preempt(void *request)
 {
@@ -194,7 +192,7 @@ static int pfifo_write_preempt(void *request)
 	lens_wr32(r->gpu, NV_PFIFO_PREEMPT,
 		  DRF_NUM(NV_PFIFO_PREEMPT_ID, r->id) |
 		  DRF_NUM(NV_PFIFO_PREEMPT_TYPE, NV_PFIFO_PREEMPT_TYPE_TSG));
-	/* Before the driver goes on, the write has reached the GPU. */
+	/* The read flushes the write before the driver goes on. */
 	return lens_rd32(r->gpu, NV_PFIFO_PREEMPT, &v);
 }
 
@@ -207,14 +205,14 @@ int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, 
 
 u32 lens_pfifo_get_engine_regs(const struct lens_engine *e, u32 reg[2])
 {
-	/* LENS_NONE is beyond, too. */
+	/* LENS_NONE is above the limit as well. */
 	if ((u16)e->engine_id >= NV_PFIFO_ENGINE_STATUS__SIZE_1)
 		return 0;
 	reg[0] = NV_PFIFO_ENGINE_STATUS(e->engine_id);
 	return 1;
 }
 
-/* The channel of a TSG: see lens_pfifo_decode_engine(). */
+/* For the channel of a TSG see lens_pfifo_decode_engine(). */
 static void pfifo_decode_occupant(u32 id, bool is_tsg, struct lens_occupant *o)
 {
 	o->id = id;
@@ -256,7 +254,7 @@ void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s)
 				      &s->next);
 }
 
-/* A TSG of o that is neither the one to be kept nor already preempted, or LENS_NONE. */
+/* The TSG of o, unless it is the one to keep or was preempted already; or LENS_NONE. */
 static int pfifo_find_other_tsg(const struct lens_request *r, const struct lens_occupant *o)
 {
 	if (o->id == LENS_NONE || o->is_channel || o->id == (int)r->id || o->id == r->preempted)
@@ -265,9 +263,9 @@ static int pfifo_find_other_tsg(const struct lens_request *r, const struct lens_
 }
 
 /*
- * Is another TSG than r->id on the engine, or coming to it? During LOAD and SWITCH the one
- * that comes will run a whole slice although its channels are disabled by now; during SWITCH
- * the one there has not begun to save. It is preempted before anything else can come.
+ * Preempt another TSG than r->id that is on the engine or about to be loaded. During LOAD and
+ * SWITCH the next TSG would run a whole time slice although its channels are disabled; during
+ * SWITCH the current one has not begun to save.
  */
 static int pfifo_write_preempt_other(void *request)
 {
@@ -312,7 +310,7 @@ int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *r
 			.gpu = gpu, .rl = rl, .engine = &t->engines[i], .id = tsgid,
 			.preempted = LENS_NONE,
 		};
-		/* The one there, then the one that was coming. */
+		/* The TSG on the engine, then the one that was about to be loaded. */
 		for (round = 0, err = 0, r.again = true; !err && r.again && round < 2; round++)
 			err = lens_run_atomic_and_wait(&r, pfifo_write_preempt_other,
 						       NV_PFIFO_PREEMPT, PREEMPT_PENDING);
@@ -323,8 +321,8 @@ int lens_pfifo_preempt_others(struct lens_gpu *gpu, const struct lens_runlist *r
 }
 
 /*
- * BASE and RUNLIST are of all runlists. A driver that wrote BASE and not yet RUNLIST finds it
- * again as it left it; reading it back flushes the writes.
+ * BASE and RUNLIST serve all runlists. BASE is restored for a driver that has written it and
+ * not yet RUNLIST; reading it back flushes the writes.
  */
 static int pfifo_write_submit(void *request)
 {
@@ -363,8 +361,8 @@ static int pfifo_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 }
 
 /*
- * One bit per runlist, set by read-modify-write. The manual forbids to wait for
- * it to clear; reading it back flushes the write. From GV100 on.
+ * From GV100 on: one bit per runlist, set by read-modify-write. The manual forbids
+ * to wait until it is clear; reading it back flushes the write.
  */
 static int pfifo_write_preempt_runlist(void *request)
 {

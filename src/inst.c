@@ -14,14 +14,13 @@
  *			0xd0 .. 0xf8	how often it was saved, its id
  *			0xfc		magic
  *
- * Reading the contexts of a runlist goes in passes (instance blocks, then where
- * their images lie, then the images), so that the window moves little; each
- * pass runs a few channels at a time with the window borrowed once. System memory
- * is not read while it is: channels whose way begins there are looked at afterwards,
- * and so are those whose way leads there, from where this pass began.
+ * The contexts of a runlist are read in passes (instance blocks, locations of the
+ * images, images), so that the window moves seldom. A pass reads a few channels per
+ * use of the window. System memory cannot be read meanwhile, so channels whose
+ * pass begins there, or leads there, are read afterwards, from the start of the pass.
  *
- * Nothing is written unless the magic stands where the manual puts it. FECS
- * reads the words when it next loads the context.
+ * Nothing is written unless the magic number is found. FECS reads the words when it
+ * loads the context the next time.
  *
  * Sources: open-gpu-doc ampere/ga100/dev_ram.ref.txt (RAMIN), dev_pbdma.ref.txt
  * (SET_CHANNEL_INFO), ampere/ga102/dev_ctxsw.ref.txt; the per-VEID header:
@@ -32,7 +31,7 @@
 #include "../include/hw/pbdma.h"
 #include "../include/hw/ram.h"
 
-/* The words that are read: 62, 63; 128 .. 133; 166, 167, each pair aligned to 8 bytes. */
+/* Words that are read: 62, 63; 128 .. 133; 166, 167, in pairs aligned to 8 bytes. */
 #define RAMIN_WORDS	10
 
 static const u8 inst_ramin_words[RAMIN_WORDS / 2] = { 62, 128, 130, 132, 166 };
@@ -41,7 +40,7 @@ struct inst_ramin {
 	u32 w[RAMIN_WORDS];
 };
 
-/* Word n of the block, one of those that were read. */
+/* Word n of the block, which must be one that was read. */
 static u32 inst_get_word(const struct inst_ramin *r, u32 n)
 {
 	u32 i;
@@ -68,7 +67,7 @@ static int inst_read_ramin(struct lens_gpu *gpu, enum lens_aperture ap, u64 inst
 
 	memset(r, 0, sizeof(*r));
 	for (i = 0; i < LENS_ARRAY_SIZE(inst_ramin_words); i++) {
-		/* VEID and subcontexts came with Volta; 130, 131 mean nothing to us. */
+		/* VEID and subcontexts: Volta and later. Words 130 and 131 are not used. */
 		if (inst_ramin_words[i] == 130 ||
 		    ((inst_ramin_words[i] == 62 || inst_ramin_words[i] == 166) &&
 		     !inst_has_veid(gpu)))
@@ -100,10 +99,10 @@ static int inst_decode_ramin(struct lens_gpu *gpu, const struct inst_ramin *r,
 	c->wfi_va = (u64)RAMIN(NV_RAMIN_ENGINE_WFI_PTR_HI, r) << 32 |
 		    RAMIN(NV_RAMIN_ENGINE_WFI_PTR_LO, r) << NV_RAMIN_BASE_SHIFT;
 	c->image_va = c->wfi_va;
-	/* The image's own aperture, where it is not virtual. */
+	/* Aperture of an image with a physical address. */
 	if (lens_decode_target(RAMIN(NV_RAMIN_ENGINE_WFI_TARGET, r), &c->ap))
 		c->image_err = -EIO;
-	/* A channel without a graphics context (of a copy engine, say). */
+	/* No graphics context, for example of a copy engine's channel. */
 	if (!c->image_va)
 		c->image_err = -ENOENT;
 	return lens_decode_target(c->target, &ap);
@@ -119,7 +118,7 @@ static int inst_read_pair(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
 	return err;
 }
 
-/* Where the image that c->image_va names lies: c->ap, c->addr. */
+/* Set c->ap and c->addr to the location of c->image_va. */
 static int inst_locate_image(struct lens_gpu *gpu, struct lens_context *c,
 			     struct lens_walk_cache *cache)
 {
@@ -135,21 +134,21 @@ static int inst_locate_image(struct lens_gpu *gpu, struct lens_context *c,
 	if (!err)
 		err = lens_mmu_translate(gpu, c->mmu, root, c->pdb, c->image_va, &m, cache);
 	if (err)
-		/* Nothing mapped where the instance block points: its own nonsense. */
+		/* The instance block names an unmapped address. */
 		return err == -EFAULT ? -EIO : err;
 	c->ap = m.ap;
 	c->addr = m.addr;
 	return 0;
 }
 
-/* Locate the main image, behind a per-VEID header if one stands first. */
+/* Locate the main image, which a per-VEID header may precede. */
 static int inst_find_image(struct lens_gpu *gpu, struct lens_context *c,
 			   struct lens_walk_cache *cache)
 {
 	u32 w[2];
 	int err;
 
-	/* Also when an earlier try came as far as a header. */
+	/* An earlier attempt may have reached the header. */
 	c->image_va = c->wfi_va;
 	err = inst_locate_image(gpu, c, cache);
 	if (err || !inst_has_veid(gpu))
@@ -209,11 +208,11 @@ static int inst_read_image(struct lens_gpu *gpu, struct lens_context *c)
 
 /* -- the contexts of a runlist -- */
 
-/* So many channels per borrow: a borrow stays below the words of one piece. */
+/* Channels per use of the window, so that it reads less than a piece. */
 #define CHANNELS_PER_BORROW 32
 /*
- * What one of them takes in a pass as a rule. It may take more: if the stop is cut, the
- * words of page tables that were read stay in the cache.
+ * Accesses of one context in a pass, usually. It may need more: page table words stay in
+ * the cache when the stop of the machine ends early.
  */
 #define ACCESSES_PER_CONTEXT 12
 
@@ -224,8 +223,8 @@ struct inst_range {
 	struct lens_runlist_snap *snap;
 	enum inst_pass pass;
 	u32 first, n;		/* entries */
-	bool outside;		/* those in system memory, without the window */
-	bool left;		/* a channel has an image that the next pass must look at */
+	bool outside;		/* channels in system memory, without the window */
+	bool left;		/* a channel has an image for the next pass */
 };
 
 static void inst_find_block(struct lens_gpu *gpu, const struct lens_runlist_snap *snap, u32 i,
@@ -261,7 +260,7 @@ static void inst_collect_block(struct lens_gpu *gpu, struct lens_runlist_snap *s
 		c->image_err = -EOPNOTSUPP;
 }
 
-/* Channels of one TSG share a context as a rule: what the last one found serves this one. */
+/* The previous channel's context, if it is the same, as is usual within a TSG; or NULL. */
 static const struct lens_context *inst_find_same(const struct lens_runlist_snap *snap, u32 i)
 {
 	const struct lens_context *c = &snap->context[i], *prev = c - 1;
@@ -270,13 +269,13 @@ static const struct lens_context *inst_find_same(const struct lens_runlist_snap 
 	    prev->pdb != c->pdb || prev->target != c->target || prev->wfi_va != c->wfi_va ||
 	    prev->is_virtual != c->is_virtual)
 		return NULL;
-	/* A physical address is one of an aperture, which finding the image leaves alone. */
+	/* A physical address also needs the same aperture. */
 	if (!c->is_virtual && prev->ap != c->ap)
 		return NULL;
 	return prev;
 }
 
-/* Subcontexts are the channel's own, and so is which pass looks at it. */
+/* Take over all but the channel's own subcontext and the place of its pass. */
 static void inst_share_context(struct lens_context *c, const struct lens_context *same)
 {
 	struct lens_context own = *c;
@@ -311,7 +310,7 @@ static void inst_collect_image(struct lens_gpu *gpu, struct lens_runlist_snap *s
 		c->image_err = inst_read_image(gpu, c);
 }
 
-/* Entry i, when this pass looks at its context. */
+/* The context of entry i; NULL: this pass does not read it. */
 static struct lens_context *inst_get_context(const struct inst_range *p, u32 i,
 					     struct lens_entry *e)
 {
@@ -324,7 +323,7 @@ static struct lens_context *inst_get_context(const struct inst_range *p, u32 i,
 	return p->pass != PASS_INST && (c->err || c->image_err) ? NULL : c;
 }
 
-/* Does what this pass reads of a context begin in system memory? Without an access. */
+/* Does this pass begin to read the context in system memory? No access. */
 static bool inst_begins_in_system(const struct inst_range *p, u32 i, const struct lens_entry *e)
 {
 	const struct lens_context *c = &p->snap->context[i];
@@ -356,7 +355,7 @@ static int inst_run_pass(void *arg)
 		c = inst_get_context(p, i, &e);
 		if (!c || c->outside != p->outside)
 			continue;
-		/* What it shares is found later. */
+		/* The context that it shares is read later. */
 		if (!p->outside && p->pass != PASS_INST && inst_waits_for_same(p->snap, i)) {
 			c->outside = true;
 			continue;
@@ -371,7 +370,7 @@ static int inst_run_pass(void *arg)
 			*c = before;
 			break;
 		}
-		/* It led to system memory. */
+		/* The context leads to system memory. */
 		if (!p->outside && (c->err == -EAGAIN || c->image_err == -EAGAIN)) {
 			c->err = 0;
 			c->image_err = 0;
@@ -380,12 +379,12 @@ static int inst_run_pass(void *arg)
 			p->left = true;
 		}
 	}
-	/* The rest is for the next stop of the machine. */
+	/* The rest is read in the next stop of the machine. */
 	p->n = i - p->first;
 	return 0;
 }
 
-/* One pass over a few entries: with the window borrowed, then those in system memory. */
+/* One pass over a few entries: through the window, then those in system memory. */
 static int inst_run_range(struct inst_range *p)
 {
 	struct lens_context *c;
@@ -411,7 +410,7 @@ static int inst_run_range(struct inst_range *p)
 int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 {
 	struct inst_range p = { .gpu = gpu, .snap = snap };
-	u32 i, empty = 0;	/* stops in a row that had no time for one entry */
+	u32 i, empty = 0;	/* stops in a row without time for one entry */
 	int err;
 
 	for (i = 0; i < snap->n; i++)
@@ -434,14 +433,14 @@ int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap)
 	return 0;
 }
 
-/* Preemption words to be written into a context image. */
+/* Preemption words to write into a context image. */
 struct inst_preemption {
 	struct lens_gpu *gpu;
 	const struct lens_context *c;
 	enum lens_preemption mode;
 };
 
-/* Looked at and written together: what a driver took for something else is left alone. */
+/* Check and write in one stop: the driver may have reused the memory. */
 static int inst_write_preemption(void *arg)
 {
 	const struct inst_preemption *p = arg;
@@ -468,9 +467,8 @@ static int inst_write_preemption(void *arg)
 		compute = NV_CTXSW_MAIN_IMAGE_COMPUTE_PREEMPTION_OPTIONS_CONTROL_WFI;
 	}
 	/*
-	 * CTA says nothing about graphics, so its word stays. Instruction-level
-	 * compute beside graphics preemption is refused by nvgpu, so it goes to
-	 * WFI first.
+	 * CTA leaves graphics as it is. nvgpu refuses instruction-level compute
+	 * together with graphics preemption, so graphics is set to WFI first.
 	 */
 	if (p->mode != LENS_PREEMPT_CTA) {
 		at = c->addr + NV_CTXSW_MAIN_IMAGE_GRAPHICS_PREEMPTION_OPTIONS;
@@ -500,6 +498,6 @@ int lens_context_set_preemption(struct lens_gpu *gpu, enum lens_aperture inst_ap
 		err = inst_find_image(gpu, &c, NULL);
 	if (!err)
 		err = lens_run_exclusive_at(gpu, c.ap, c.addr, inst_write_preemption, &p);
-	/* An image that begins so near the end of its page is none. */
+	/* An image does not begin that near the end of its page. */
 	return err == -EAGAIN ? -EIO : err;
 }

@@ -13,10 +13,9 @@
  *	PD0	28:21	may map 2 MiB	PD0	28:21	may map 2 MiB
  *	tables	20:12 and 20:16		tables	20:12 and 20:16
  *
- * The last directory's entries are dual: one table of 64 KiB pages and one of 4 KiB pages; a page
- * that the big table does not map is looked up in the small one, unless the big
- * one's invalid entry forbids it. The depth is the format's, so that no loop in the
- * tables can hold the walker.
+ * Entries of the last directory are dual: a table of big pages and one of 4 KiB pages. A page
+ * that the big table does not map is looked up in the small one, unless the invalid big entry
+ * forbids it. The format limits the depth, so a loop in the tables ends.
  *
  * Sources: open-gpu-kernel-modules kern_gmmu_fmt_gm10x.c, kern_gmmu_fmt_gp10x.c,
  * kern_gmmu_fmt_gh10x.c, kern_gmmu_fmt_gb10x.c (levels), nouveau vmmgk104.c,
@@ -164,7 +163,7 @@ const struct lens_mmu_format lens_mmu_v2 = {
 	.level = {
 		{ .shift = 47, .bits = 2, .entry_bytes = 8 },
 		{ .shift = 38, .bits = 9, .entry_bytes = 8 },
-		/* 512 MiB pages here are of GA100 and later; earlier chips never set the bit. */
+		/* 512 MiB pages: GA100 and later; earlier chips never set the bit. */
 		{ .shift = 29, .bits = 9, .entry_bytes = 8, .leaf = true },
 		{ .shift = 21, .bits = 8, .entry_bytes = 16, .leaf = true },
 	},
@@ -236,7 +235,7 @@ const struct lens_mmu_format *lens_mmu_select_v2(u32 ramin_word)
 	return &lens_mmu_v2;
 }
 
-/* The VER2 bit says nothing on Hopper and later: the open driver writes it either way. */
+/* Hopper and later ignore the VER2 bit: the open driver sets it or not. */
 const struct lens_mmu_format *lens_mmu_select_v3(u32 ramin_word)
 {
 	return &lens_mmu_v3;
@@ -252,7 +251,7 @@ static int mmu_finish_walk(const struct lens_mmu_entry *pte, u32 shift, u64 va,
 {
 	u64 page = 1ULL << shift;
 
-	/* Another GPU's memory cannot be reached from here. */
+	/* Another GPU's memory cannot be read through this one. */
 	if (pte->peer)
 		return -EIO;
 	m->ap = pte->ap;
@@ -262,14 +261,14 @@ static int mmu_finish_walk(const struct lens_mmu_entry *pte, u32 shift, u64 va,
 }
 
 /*
- * A table entry, from the cache if it was read before. The cache is a short table
- * that is looked up by address and simply stops growing when it is full.
+ * Read a table entry, or take it from the cache. The cache is a hash table of eight
+ * probes per address, in which nothing is replaced.
  */
 static int mmu_read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr, u32 words,
 			  u64 *raw, struct lens_walk_cache *c)
 {
 	u32 i, slot = (u32)(addr >> 3 ^ addr >> 13) % LENS_CACHE_WORDS;
-	/* Bit 0 marks a used slot, bit 1 one of two words; entries are aligned. */
+	/* Bit 0: the slot is used; bit 1: it has two words. Entries are aligned. */
 	u64 key = addr | (words > 1 ? 3 : 1);
 	int err;
 
@@ -299,7 +298,7 @@ static int mmu_read_entry(struct lens_gpu *gpu, enum lens_aperture ap, u64 addr,
 
 #define HIDDEN 1
 
-/* One table under a dual entry. -EFAULT: it does not map va; HIDDEN: nor may the other. */
+/* One table of a dual entry. -EFAULT: it does not map va; HIDDEN: the other must not be used. */
 static int mmu_try_table(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 			 const struct lens_mmu_entry *table, u32 shift, u64 va,
 			 struct lens_mapping *m, struct lens_walk_cache *cache)

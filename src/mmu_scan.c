@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All mappings of an address space: the way back from a physical page to the
- * virtual addresses that map it. Formats and single translations are mmu.c's.
+ * All mappings of an address space, to find the virtual addresses of a physical
+ * page. Formats and single translations are in mmu.c.
  *
- * Tables are read a page of 4 KiB at a time. The depth is the format's and the
- * number of words the caller's, so that neither a loop in the tables nor a
- * full address space can hold the scan. A table that cannot be read is left out,
- * with what it maps, and the scan ends with that error.
+ * Tables are read 4 KiB at a time. The format limits the depth and the caller the
+ * number of words, so a loop in the tables or a full address space cannot keep
+ * the scan busy. An unreadable table is skipped, and the scan returns its error.
  */
 #include "core.h"
 
@@ -20,8 +19,8 @@ struct mmu_scan {
 };
 
 /*
- * Words from first on of a table, as many as fit, into the buffer of that depth:
- * their number; 0, the table cannot be read; -E2BIG, enough was read; -ENODEV, the GPU is gone.
+ * Read words of a table, beginning with first, into the buffer of that depth. Returns their
+ * number; 0, the table cannot be read; -E2BIG, the limit of words is reached; -ENODEV.
  */
 static int mmu_scan_read_words(struct mmu_scan *s, u32 depth, const struct lens_mmu_entry *table,
 			       u64 first, u64 words)

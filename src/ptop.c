@@ -12,9 +12,8 @@
  *	row 1	C|engine 30|pri base 25:8, in place|reset id 7:0
  *	row 2	C|runlist pri base 25:10, in place|number in runlist 1:0
  *
- * A row that cannot be read takes with it the device that it belongs to or may
- * belong to; all others are kept and devices_err says that some are missing. So it
- * does, with a count, where there are more devices than the chip's row makes room for.
+ * If a row cannot be read, the device that it may belong to is left out and devices_err
+ * is set. Devices beyond the chip's limit are counted, and set devices_err as well.
  *
  * Sources: open-gpu-doc turing/tu104/dev_top.ref.txt; open-gpu-kernel-modules
  * blackwell/gb100/dev_top.h; zero rows: linux-nvgpu hal/top/top_ga10b_fusa.c.
@@ -24,8 +23,8 @@
 #include "../include/hw/ptop.h"
 
 /*
- * NUM_ROWS has 12 bits. The longest published table (GB100) has 353 rows; that
- * none reaches beyond its page of 4 KiB is assumed.
+ * NUM_ROWS has 12 bits. The longest published table (GB100) has 353 rows. Assumed:
+ * no table leaves its page of 4 KiB.
  */
 #define V2_ROWS_MAX ((0x23000 - NV_PTOP_DEVICE_INFO2(0)) / 4)
 
@@ -39,7 +38,7 @@ static void ptop_clear_engine(struct lens_engine *e)
 	e->fault = LENS_NONE;
 }
 
-/* What there is no room for is counted. */
+/* Devices beyond the limit are counted. */
 static void ptop_keep_engine(struct lens_gpu *gpu, const struct lens_engine *e)
 {
 	struct lens_topology *t = &gpu->topo;
@@ -113,7 +112,7 @@ int lens_ptop_v1_read(struct lens_gpu *gpu)
 		}
 		ptop_decode_v1_row(row, &e, &typed);
 		open = DRF_VAL(NV_PTOP_DEVICE_INFO_CHAIN, row);
-		/* Without a type row it is not a device, nor is a chain that never ends. */
+		/* A chain without a type row, or without an end, is not a device. */
 		if (!open && typed)
 			ptop_keep_engine(gpu, &e);
 	}
@@ -141,8 +140,8 @@ static void ptop_decode_v2_record(const u32 rec[3], u32 rows, struct lens_engine
 }
 
 /*
- * One die's table: its configuration and rows lie at an offset from the first die's. An
- * error is one of the configuration; rows that cannot be read are in devices_err.
+ * Read the table of one die, at an offset from the first die's. Returns errors of the
+ * configuration; unreadable rows set devices_err.
  */
 static int ptop_read_v2_die(struct lens_gpu *gpu, u32 die_off)
 {
@@ -172,7 +171,7 @@ static int ptop_read_v2_die(struct lens_gpu *gpu, u32 die_off)
 			n = 0;
 			continue;
 		}
-		/* A zero row is the last of a record or lies between two: either way it ends. */
+		/* A damaged record ends with its last row, or with a zero row. */
 		if (damaged) {
 			damaged = DRF_VAL(NV_PTOP_DEVICE_INFO2_ROW_CHAIN, row);
 			continue;
@@ -200,7 +199,7 @@ int lens_ptop_v2_read(struct lens_gpu *gpu)
 	return err || gpu->topo.n_engines ? err : gpu->topo.devices_err;
 }
 
-/* GB100 repeats the table for its second die; a part with one die does not answer there. */
+/* GB100 has a second table for its second die, unreadable on a part with one die. */
 int lens_ptop_v2_read_two_dies(struct lens_gpu *gpu)
 {
 	int err;

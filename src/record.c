@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Recording of what the core reads. See include/gpulens/record.h.
+ * A recorder of all reads. See include/gpulens/record.h.
  */
 #include "core.h"
 #include "../include/gpulens/record.h"
@@ -16,8 +16,8 @@ static u32 record_rd32(struct lens_io *io, u32 off)
 	u32 val;
 
 	/*
-	 * A register alone needs little room; where even that is short, the note is lost.
-	 * With the machine stopped there is only what was reserved before.
+	 * Room for one word may be missing; then the recording lacks the word. While the
+	 * machine is stopped, nothing is reserved.
 	 */
 	if (r->reserve && !io->held)
 		r->reserve(r, 1);
@@ -56,7 +56,7 @@ static int record_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 
 	if (err)
 		return err;
-	/* Seen by record_rd32() and record_copy(): no allocating while the machine stands still. */
+	/* record_rd32() and record_copy() must not allocate while the machine is stopped. */
 	io->held = true;
 	err = r->inner->ops->exclusive(r->inner, fn, arg);
 	io->held = false;
@@ -70,7 +70,7 @@ static enum lens_stop record_stop_state(struct lens_io *io, u32 accesses)
 	return lens_stop_get_state(r->inner, accesses);
 }
 
-/* Nothing that is recorded writes registers, which is what atomic() is for. */
+/* atomic() is for register writes, of which a recording has none. */
 static int record_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
 	return -EPERM;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading runlists: whole, as a snapshot of raw words, or a page at a time.
+ * Reading runlists: as a whole, into a snapshot of raw words, or a page at a time.
  *
- * Base, length and pending bit are read before and after the copy and the copy
- * is repeated when they moved, so that a list that its driver replaced meanwhile
- * is not shown as one. What the words mean is in entry.c; lengths and ids come
- * from the hardware and are not trusted.
+ * The registers are read before and after the copy, which is repeated if they
+ * changed: the driver may replace the list meanwhile. entry.c decodes the words.
+ * Lengths and ids come from the hardware and are not trusted.
  */
 #include "core.h"
 #include "../include/hw/ram.h"
@@ -61,8 +60,8 @@ int lens_request_read_regs(const struct lens_request *r, struct lens_runlist_reg
 }
 
 /*
- * Memory that the CPU is kept from (a region of the GPU's firmware) answers with
- * codes of failed reads. No entry looks so: as one, these have reserved bits set.
+ * Reads of memory that firmware protects from the CPU give bad-read codes. No valid
+ * entry equals them: they have bits set that are reserved in an entry.
  */
 static bool runlist_is_refused(const struct lens_gpu *gpu, const u32 *entry)
 {
@@ -74,7 +73,7 @@ static bool runlist_is_refused(const struct lens_gpu *gpu, const u32 *entry)
 	return true;
 }
 
-/* Entries first .. first + n of the list, into words of 64 bits. */
+/* Copy n entries of the list, beginning with first. */
 static int runlist_copy_entries(struct lens_gpu *gpu, const struct lens_runlist_regs *regs,
 				u32 first, u32 n, u64 *dst)
 {

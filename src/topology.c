@@ -26,7 +26,7 @@ const struct lens_runlist *lens_gpu_find_runlist(const struct lens_gpu *gpu, u32
 	return NULL;
 }
 
-/* Runlists are kept by id; asking twice for one gives the same. NULL: no room. */
+/* Add a runlist, or find it; they are sorted by id. NULL: the table is full. */
 struct lens_runlist *lens_add_runlist(struct lens_topology *t, u32 id)
 {
 	u32 i, j;

@@ -2,11 +2,11 @@
 /*
  * The PRAMIN window: GPU memory through 1 MiB of BAR0.
  *
- * There is one window per GPU and its driver believes that it owns it (NVIDIA's
- * keeps the last position in a variable and skips redundant moves). A borrow
- * therefore saves the register, moves it, copies, restores it and reads it back,
- * and must run while nobody else can touch the GPU; src/linux/mmio.c sees to
- * that. Reading the register back before returning flushes the restoring write.
+ * There is one window per GPU, and the GPU's driver uses it, too; NVIDIA's driver keeps
+ * the last position in a variable and skips redundant moves. Each use therefore saves
+ * the register, moves the window, copies, restores the register and reads it back,
+ * which flushes the write. Nothing else may access the GPU meanwhile:
+ * src/linux/mmio.c stops the machine.
  *
  * Sources: open-gpu-kernel-modules maxwell/gm107/dev_bus.h NV_PBUS_BAR0_WINDOW,
  * hopper/gh100/dev_nv_xal_ep_zb.h NV_XAL_EP_ZB_BAR0_WINDOW, hopper/gh100/dev_ram.h
@@ -63,9 +63,9 @@ enum lens_stop lens_stop_get_state(struct lens_io *io, u32 accesses)
 }
 
 /*
- * BAR0 offset of addr, with bytes behind it within the window. Where the window
- * stands already is good enough: its 1 MiB covers more than a piece. Bits that
- * we do not know, the driver's TARGET say, count as another place.
+ * Move the window to addr unless it covers it and the bytes behind it. Returns the
+ * BAR0 offset of addr. A position with bits outside of base_mask, such as a TARGET
+ * that the driver set, is never reused.
  */
 static u32 window_move(struct lens_io *io, u64 addr, u32 bytes)
 {
@@ -100,7 +100,7 @@ int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words)
 		state = lens_stop_get_state(io, 1);
 		if (state == LENS_STOP_CUT)
 			break;
-		/* The caller goes on in another stop; of a borrow for more it is the caller's. */
+		/* Copy the rest in another stop. Inside lens_window_run(), fn decides that. */
 		if (mine && state == LENS_STOP_ENDS) {
 			i++;
 			break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * BAR1 and BAR2: windows of the CPU into GPU memory that the GPU's driver sets
- * up, through page tables of their own or straight.
+ * BAR1 and BAR2: windows of the CPU into GPU memory, which the GPU's driver sets
+ * up with page tables of their own or with physical addresses.
  */
 #ifndef _GPULENS_BAR_H_
 #define _GPULENS_BAR_H_
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Table words that are looked at per BAR: 512 KiB of tables map 256 MiB in 4 KiB pages. */
+/* Page table words that are read per BAR: 512 KiB of tables map 256 MiB in 4 KiB pages. */
 #define LENS_BARS_WORDS	65536
 
 #define LENS_BARS 2
@@ -61,7 +61,7 @@ struct lens_bar_find {
  * lens_bar_read() - read how BAR1 or BAR2 is set up
  * @gpu:	GPU, identified by lens_gpu_identify()
  * @bar:	1 or 2
- * @b:		filled; what is wrong with the block is in @b->err
+ * @b:		filled; errors of the block are in @b->err
  *
  * Reads one or two registers, and one word of the instance block if the BAR is virtual.
  *
@@ -78,7 +78,7 @@ int lens_bar_read(struct lens_gpu *gpu, u32 bar, struct lens_bar *b);
  * @find:	@n addresses to look for; found and offset are filled
  * @n:		number of addresses
  *
- * The GPU's driver may change the map at any time: the answer is to be shown, not used for
+ * The GPU's driver may change the map at any time: the answer is for display, not for
  * accesses.
  *
  * Return: 0; -E2BIG, the limit was reached first; the first error of reading a page table; in both

@@ -59,7 +59,7 @@ struct lens_chip_id {
  * @pce_map:		BAR0 offset of the map of PCEs, set bit: PCE present
  * @pce_map_mask:	bits of @pce_map that count
  * @pce2lce:		BAR0 offset: one register per PCE, or one packed register
- * @pces:		at most so many PCEs have an entry; 0: no map is published
+ * @pces:		greatest number of PCEs in the map; 0: no map is published
  * @grce:		BAR0 offset: one register per GRCE, or one packed register
  * @grces:		number of GRCEs; may be published alone, with @pces 0
  * @packed:		Pascal: 4 bits per PCE, 8 bits per GRCE
@@ -83,10 +83,10 @@ struct lens_ce_layout {
  * @read_channel:	raw words of a channel's state: w[0], and w[1] on PCCSR chips
  * @enable_channel:	enable or disable a channel and read it back, see lens_channel_enable()
  * @preempt_tsg:	preempt a TSG and wait for it, see lens_tsg_preempt()
- * @preempt_others:	take every TSG but one off the runlist's engines, see lens_tsg_switch_to()
+ * @preempt_others:	preempt every TSG but one on the runlist's engines, see lens_tsg_switch_to()
  * @preempt_runlist:	see lens_runlist_preempt(); NULL: this generation has no such request
- * @resubmit:		submit the runlist as it is again, see lens_runlist_resubmit(). expected:
- *			only if the list is that one, -EBUSY else; NULL: whatever list is there
+ * @resubmit:		submit the runlist again, see lens_runlist_resubmit(). expected: only if
+ *			the registers are these, else -EBUSY; NULL: in any case
  * @get_engine_regs:	BAR0 offsets of the registers that decode_engine takes, as
  *			lens_engine_get_regs(): how many, 0 when the engine has none. No access.
  * @decode_entry:	decode a runlist entry of lens_chip.entry_words words
@@ -137,9 +137,9 @@ enum lens_ctxsw_layout {
  * enum lens_tpc_order - are logical TPC numbers as lens_gpc_count_tpcs() counts them?
  * @LENS_TPC_ORDER_PUBLISHED:	yes; or no fuses are published
  * @LENS_TPC_ORDER_ASSUMED:	assumed
- * @LENS_TPC_ORDER_WRONG:	no: seen otherwise on such a chip
+ * @LENS_TPC_ORDER_WRONG:	no: such a chip was observed to number them differently
  *
- * It counts through the GPCs in order, without the units that are off (RTAS'23, Fig. 5).
+ * That function counts enabled TPCs, GPC by GPC (RTAS'23, Fig. 5).
  */
 enum lens_tpc_order {
 	LENS_TPC_ORDER_PUBLISHED,
@@ -162,12 +162,12 @@ enum lens_tpc_order {
  * @pbdmas:		number of PBDMAs where they do not
  * @ids_per_runlist:	channel and TSG ids repeat from runlist to runlist
  * @inst_1_is_vid:	hardware takes target 1 of an instance block, invalid, for video memory
- * @host:		access to Host; NULL: no manual says how, topology only
+ * @host:		access to Host; NULL: not published, topology only
  * @read_devices:	read the device table into gpu->topo; errors: lens_gpu_read_topology()
- * @engines:		at most so many devices are kept; LENS_PTOP_*_DEVICES
+ * @engines:		greatest number of devices; LENS_PTOP_*_DEVICES
  * @fuse_gpc:		BAR0 offset, set bit: GPC disabled; 0: not published
  * @fuse_tpc_gpc:	BAR0 offset, + 4 * physical GPC, set bit: TPC disabled
- * @tpc_order:		whether the order of logical TPCs is known
+ * @tpc_order:		is the order of logical TPCs known?
  * @has_num_ces:	PTOP_SCAL_NUM_CES exists; else the device table's copy engines are counted
  * @ce:			copy engine registers
  * @memory_bytes:	bytes of GPU memory, 0 before a driver ran; errors of lens_rd32(). NULL:
@@ -176,7 +176,7 @@ enum lens_tpc_order {
  * @mmu:		the format that word 128 of an instance block selects. NULL: not published
  * @bar_block:		mode and instance block of BAR1 or BAR2. NULL: not published
  * @ctxsw:		where a channel's context image is
- * @assumed:		what of this row no manual publishes; printed by chip. NULL: nothing
+ * @assumed:		facts of this row that no manual publishes; printed by chip. NULL: none
  */
 struct lens_chip {
 	const char *name;
@@ -213,7 +213,7 @@ struct lens_chip {
 };
 
 /**
- * lens_chip_is_same() - is BOOT_0 still the one of the chip that was identified?
+ * lens_chip_is_same() - is BOOT_0 still that of the chip that was identified?
  * @was:	BOOT_0 when the chip was identified; 0: none was identified yet
  * @now:	BOOT_0 now
  *
@@ -229,9 +229,9 @@ bool lens_chip_is_same(u32 was, u32 now);
  * @row:	set: the chip's row, or a row of zeros if no generation lists @id
  * @known:	set: a generation lists @id
  *
- * An id that no row has but whose architecture the table has gets the newest generation of that
- * architecture with *known false: its device table is read and no other register, because no
- * manual says that they are where that generation has them.
+ * An unlisted id of a known architecture gets the newest generation of that architecture, with
+ * *known false. Of such a chip only the device table is read: no manual says that its other
+ * registers are those of that generation.
  *
  * Context: any, no access.
  *
@@ -240,7 +240,7 @@ bool lens_chip_is_same(u32 was, u32 now);
 const struct lens_chip *lens_chip_find(u32 id, const struct lens_chip_id **row, bool *known);
 
 /**
- * lens_chip_get_assumed() - what no source says of a chip of a generation
+ * lens_chip_get_assumed() - facts of a chip that no source confirms
  * @chip:	generation
  * @id:		the chip's row in it
  *

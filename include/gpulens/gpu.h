@@ -32,15 +32,15 @@ extern "C" {
 /*
  * -- control.c --
  *
- * Resolving an id, before anything is written, gives these errors: -ERANGE, an id beyond the
- * chip or runlist; -ENOENT, no such TSG or runlist; -EINVAL, a bare id of a TSG that more than
- * one runlist holds, or of a channel that none or more than one holds (gpu->holders), or a
- * runlist where ids are not per runlist; -EIO, a runlist's number could not be read;
- * lens_runlist.err; errors of lens_runlist_walk() and lens_rd32().
+ * Errors of resolving an id, before anything is written: -ERANGE, id beyond the chip or runlist;
+ * -ENOENT, no such TSG or runlist; -EINVAL, a bare id of a TSG on several runlists, or of a
+ * channel that no runlist or several hold (gpu->holders), or RUNLIST:ID where ids are not per
+ * runlist; -EIO, a runlist's id could not be read; lens_runlist.err; errors of
+ * lens_runlist_walk() and lens_rd32().
  *
  * "Errors of a request" are those of lens_rd32() and of atomic() of struct lens_io_ops.
  *
- * int *runlist is set to the runlist that the id led to where ids are per runlist, else to
+ * int *runlist is set to the runlist that was found where ids are per runlist, else to
  * LENS_NONE.
  */
 
@@ -80,21 +80,21 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 			int *runlist);
 
 /**
- * lens_tsg_preempt() - take a TSG off its engines and wait until that is done
+ * lens_tsg_preempt() - preempt a TSG and wait for completion
  * @gpu:	GPU with its topology
  * @ref:	TSG
  * @runlist:	set, see above
  *
- * A preempt that the GPU's driver began is waited for, never written over. Waits at most one
- * second for each of the two.
+ * Waits for a pending preempt of the GPU's driver, and never overwrites it. Each of the two
+ * waits is limited to one second.
  *
- * Return: 0; errors of resolving and of a request; -EBUSY, the driver's preempt stays pending or
- * there is a new one each time, nothing was written; -ETIMEDOUT, the GPU did not act in time.
+ * Return: 0; errors of resolving and of a request; -EBUSY, preempts of the driver are pending
+ * each time, nothing was written; -ETIMEDOUT, the GPU did not complete the request in time.
  */
 int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 
 /**
- * lens_tsg_switch_to() - leave one TSG of its runlist enabled and preempt the others
+ * lens_tsg_switch_to() - enable one TSG of its runlist alone and preempt the others
  * @gpu:	GPU with its topology
  * @ref:	TSG
  * @runlist:	set, see above
@@ -119,18 +119,18 @@ int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *ru
  * is checked and written in one stop of the machine.
  *
  * Return: 0; -ERANGE, @us; errors of resolving, of a request and of storing to memory; -EBUSY,
- * the list is not taken up yet, or was replaced meanwhile: some entries may be written already;
+ * the list is not committed yet, or was replaced meanwhile: some entries may be written already;
  * -ENOENT also where no list was submitted; -EIO also for an invalid TARGET; -ETIMEDOUT, the
- * GPU did not take up the list in time.
+ * GPU did not commit the list in time.
  */
 int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist);
 
 /**
- * lens_runlist_preempt() - take what is on a runlist's engines off them
+ * lens_runlist_preempt() - preempt what runs on a runlist's engines
  * @gpu:	GPU with its topology
  * @id:		runlist id
  *
- * Not waited for until it is done: the manual forbids it.
+ * Does not wait for completion: the manual forbids it.
  *
  * Return: 0; -EOPNOTSUPP, this generation has no such request; -ERANGE, -ENOENT, -EIO and
  * lens_runlist.err as of resolving; errors of a request; -EBUSY as lens_tsg_preempt(), Ampere ..
@@ -138,14 +138,14 @@ int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32
 int lens_runlist_preempt(struct lens_gpu *gpu, u32 id);
 
 /**
- * lens_runlist_resubmit() - submit a runlist as it is again and wait until it is taken up
+ * lens_runlist_resubmit() - submit a runlist again, unchanged, and wait until it is committed
  * @gpu:	GPU with its topology
  * @id:		runlist id
  *
  * Return: 0; -ERANGE, -ENOENT, -EIO and lens_runlist.err as of resolving; -ENOENT also where no
- * list was submitted; errors of a request; -EBUSY, a submit of the driver's stays pending or
- * there is a new one each time, nothing was written; -ETIMEDOUT, the GPU did not act in a
- * second; -EIO also where RUNLIST_BASE could not be restored, up to Volta.
+ * list was submitted; errors of a request; -EBUSY, submits of the driver are pending each time,
+ * nothing was written; -ETIMEDOUT, the GPU did not commit the list within a second; -EIO also
+ * where RUNLIST_BASE could not be restored, up to Volta.
  */
 int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id);
 
@@ -156,13 +156,13 @@ int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id);
  * @mode:	how
  * @runlist:	set, see above; unchanged where the generation has no published context image
  *
- * Writes the preemption words of the context image, once its magic number was checked in the
- * same stop of the machine. FECS reads them when it next loads the context.
+ * Checks the magic number of the context image and writes the preemption words in one stop of
+ * the machine. FECS reads them when it loads the context the next time.
  *
  * Return: 0; -EOPNOTSUPP, the context image is not published or its magic number is missing;
  * errors of resolving, of reading memory and storing to it; -ENOENT also where the channel has
- * no instance block or no graphics context; -EIO also where the instance block or the image is
- * not where they name it.
+ * no instance block or no graphics context; -EIO also where an instance block or image is not
+ * at the address given for it.
  */
 int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
 				enum lens_preemption mode, int *runlist);
@@ -186,8 +186,8 @@ u32 lens_gpc_count_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
 /**
  * lens_ce_map_read() - read the copy engines' map as it is now
  * @gpu:	GPU, identified
- * @map:	filled; after an error but -EOPNOTSUPP, pce_map is that of the hardware, or 0 where
- *		that could not be read, n_grces is the chip's and the rest has no meaning
+ * @map:	filled; after an error but -EOPNOTSUPP, pce_map is as read, or 0 if unreadable;
+ *		n_grces is the chip's, and the rest has no meaning
  *
  * Return: 0; -EOPNOTSUPP, not published; errors of lens_rd32().
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How the core reaches a GPU: one small table of functions.
+ * The core's access to a GPU: a table of functions.
  *
- * Implemented by the module (ioremap), by the emulated GPU linked into one
- * process (unit tests, fuzzing) and by recorded images. Nothing in the core
- * touches hardware in any other way.
+ * The module implements it with ioremap, unit tests and fuzzing with an emulated
+ * GPU in one process, the tool with a recorded image. The core has no other access
+ * to hardware.
  */
 #ifndef _GPULENS_IO_H_
 #define _GPULENS_IO_H_
@@ -32,7 +32,7 @@ enum lens_aperture {
  * @rd32:		32-bit reads of registers, and of GPU memory where it is read by halves
  * @wr32:		32-bit writes of registers and GPU memory
  * @rd64:		64-bit reads of GPU memory
- * @windows:		times the PRAMIN window was borrowed
+ * @windows:		times the PRAMIN window was acquired
  * @sys64:		words of system memory copied or stored
  * @stops:		times the machine was stopped for an access
  * @stopped_ns:		time that it was stopped, all stops together, ns
@@ -51,10 +51,10 @@ struct lens_cost {
 };
 
 /**
- * enum lens_stop - what is left of a stop of the machine, for work that can go on in the next one
+ * enum lens_stop - time left in a stop of the machine, for work that can continue in the next one
  * @LENS_STOP_GOES_ON:	there is time for more, or the machine is not stopped
  * @LENS_STOP_ENDS:	begin nothing more in this stop
- * @LENS_STOP_CUT:	the stop is over: what was read since the last call is void
+ * @LENS_STOP_CUT:	the stop is over: values read since the last call are invalid
  */
 enum lens_stop {
 	LENS_STOP_GOES_ON,
@@ -77,9 +77,9 @@ enum lens_stop {
  *		Errors: see below.
  * @store32:	store the 32-bit word val at addr and read it back. Errors: see below; -EIO also
  *		where another value is read back.
- * @exclusive:	run fn(arg) with the window borrowed once for all of it: @copy and @store32 inside
+ * @exclusive:	run fn(arg) with the window acquired once for all of it: @copy and @store32 inside
  *		move the window but do not save or restore it. For system memory they may give
- *		-EAGAIN there: ask again outside. fn must not sleep, allocate or call @exclusive,
+ *		-EAGAIN there: repeat it outside. fn must not sleep, allocate or call @exclusive,
  *		and must be short: the whole machine is stopped. Gives what fn returned; or the
  *		errors below, -EIO where the window's register cannot be read.
  * @stop_state:	for fn of @exclusive, between pieces of its work: may so many accesses more begin
@@ -88,13 +88,13 @@ enum lens_stop {
  *		memory, fn can access the page of addr but no other page and not the window
  *		(-EAGAIN). For the rest as @exclusive. NULL: nothing else accesses the memory.
  * @atomic:	run fn(arg) while nothing else on this machine can access the GPU: for registers
- *		that its driver uses too. No window is borrowed, so that it works without GPU
+ *		that its driver uses too. The window is not acquired, so it works without GPU
  *		memory as well. fn accesses registers only and must not sleep, allocate or call
  *		@wait_us, @exclusive or @atomic. It reads before it writes: a read after the time
  *		limit fails, whereas a write is always made, so that a sequence that was begun is
  *		finished. Gives what fn returned, or the errors below.
- * @wait_us:	let the hardware work for about us microseconds. May sleep, and may let others
- *		access the GPU meanwhile: the module's releases the GPU's lock, not control_lock.
+ * @wait_us:	wait for about us microseconds. May sleep, and other callers may access the
+ *		GPU meanwhile: the module's releases the GPU's lock, not control_lock.
  *		Returns 0; not 0: no access may follow, -ENODEV where the GPU is gone.
  *
  * Errors of @copy, @store32, @exclusive and @exclusive_at: -EACCES, forbidden by the user (or a
@@ -133,11 +133,11 @@ struct lens_window;
  * @memory_bytes:	bytes of GPU memory, 0: unknown; set by lens_gpu_read_topology() and
  *			lens_gpu_read_memory_size()
  * @cost:		accesses made so far
- * @held:		the window is borrowed: window.c's; a recorder's: inside exclusive()
+ * @held:		the window is acquired: window.c's; a recorder's: inside exclusive()
  * @restoring:		the window is being restored: window.c's; accesses are allowed in any case
  * @in_atomic:		inside atomic(): the implementation's
- * @saved:		the window's register before the borrow: window.c's
- * @position:		the window's register now, while borrowed: window.c's
+ * @saved:		the window's register before it was acquired: window.c's
+ * @position:		the window's register now, while acquired: window.c's
  */
 struct lens_io {
 	const struct lens_io_ops *ops;
@@ -151,16 +151,16 @@ struct lens_io {
 };
 
 /*
- * The PRAMIN window: which register moves it and how it counts (struct lens_window). A borrow
- * is save, move, copy, restore, read back; the caller makes sure that nothing else uses the
- * window meanwhile, so that the functions below that access it are called inside a stop of the
- * machine. They do not sleep. Bytes that one call copies at most:
+ * The PRAMIN window of struct lens_window. A use of it is: save the register, move, copy,
+ * restore, read back. The functions below that access it are called inside a stop of the
+ * machine, so that nothing else uses the window meanwhile, and do not sleep. Greatest number
+ * of bytes that one call copies:
  */
 #define LENS_WINDOW_PIECE 0x10000
 
 /**
  * lens_window_copy() - copy words of GPU memory through the PRAMIN window
- * @io:		GPU; the window is borrowed for this call unless it is already
+ * @io:		GPU; the window is acquired for this call unless it is already
  * @addr:	byte address, a multiple of 8; lens_window_check() has accepted the range
  * @dst:	filled
  * @words:	8-byte words to copy, 1 to LENS_WINDOW_PIECE / 8
@@ -182,9 +182,9 @@ int lens_window_copy(struct lens_io *io, u64 addr, u64 *dst, u32 words);
 enum lens_stop lens_stop_get_state(struct lens_io *io, u32 accesses);
 
 /**
- * lens_window_run() - borrow the window, run a function, restore the window
- * @io:		GPU, whose window is not borrowed
- * @fn:		must not sleep; copy() inside is lens_window_copy() with the window borrowed
+ * lens_window_run() - acquire the window, run a function, restore the window
+ * @io:		GPU, whose window is not acquired
+ * @fn:		must not sleep; copy() inside is lens_window_copy() with the window acquired
  * @arg:	passed to @fn
  *
  * For implementations of exclusive().
@@ -195,7 +195,7 @@ int lens_window_run(struct lens_io *io, int (*fn)(void *arg), void *arg);
 
 /**
  * lens_window_store32() - store a word of GPU memory through the PRAMIN window
- * @io:		GPU; the window is borrowed for this call unless it is already
+ * @io:		GPU; the window is acquired for this call unless it is already
  * @addr:	byte address, a multiple of 4; lens_window_check() has accepted it
  * @val:	word to store
  *
@@ -205,7 +205,7 @@ int lens_window_run(struct lens_io *io, int (*fn)(void *arg), void *arg);
 int lens_window_store32(struct lens_io *io, u64 addr, u32 val);
 
 /**
- * lens_window_check() - check that a range is in GPU memory and in reach of the window
+ * lens_window_check() - check that a range is GPU memory that the window can reach
  * @io:		GPU; where io->memory_bytes is 0 only the window's reach counts
  * @addr:	byte address
  * @bytes:	length

@@ -74,7 +74,7 @@ struct lens_mmu_format {
 };
 
 /**
- * struct lens_mapping - where a virtual address leads
+ * struct lens_mapping - the page that a virtual address maps to
  * @ap:		memory that @addr is in
  * @addr:	byte address: of the byte asked for (lens_mmu_translate()), or of the page
  *		(lens_mmu_for_each())
@@ -93,7 +93,7 @@ struct lens_mapping {
  * @used:	number of slots in use
  * @word:	slots, found by address; those of an empty cache are zero
  *
- * A full cache stays correct: what it has no slot for is read each time.
+ * Entries that find no slot in a full cache are read each time.
  */
 struct lens_walk_cache {
 	u32 used;
@@ -105,7 +105,7 @@ struct lens_walk_cache {
 };
 
 /**
- * lens_mmu_translate() - find where a GPU virtual address lies
+ * lens_mmu_translate() - translate a GPU virtual address
  * @gpu:	GPU whose memory holds the tables
  * @fmt:	their format
  * @root_ap:	memory that the root directory is in
@@ -154,11 +154,11 @@ typedef int (*lens_mapping_fn)(u64 va, const struct lens_mapping *m, void *arg);
  * @fn:		called by rising virtual address; where a big page hides small ones, for both
  * @arg:	passed to @fn
  *
- * Pages of other GPUs are left out. So is a table that cannot be read, with all that it maps: the
- * scan goes on, and ends with that error where @fn has not ended it.
+ * Skips pages of other GPUs and tables that cannot be read. After the first such table, the scan
+ * returns its error, unless @fn ended the scan.
  *
- * Return: 0, all was looked at; what @fn returned; -E2BIG, the limit was reached; -ENODEV, the GPU
- * is gone; the first error of reading a table.
+ * Return: 0, the scan is complete; what @fn returned; -E2BIG, the limit was reached; -ENODEV, the
+ * GPU is gone; the first error of reading a table.
  */
 int lens_mmu_for_each(struct lens_gpu *gpu, const struct lens_mmu_format *fmt,
 		      enum lens_aperture root_ap, u64 root, struct lens_mmu_scan *room,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Recording: a table of access functions that passes everything on to another
- * one and notes every word that was read. What an image of a GPU is made of.
+ * Recording: a table of access functions that passes reads on to another one and
+ * reports every word that was read. Images of GPUs are made with it.
  */
 #ifndef _GPULENS_RECORD_H_
 #define _GPULENS_RECORD_H_
@@ -22,7 +22,7 @@ extern "C" {
  * @note:	called with each read: @kind 'r' is a register, words[0] at BAR0 byte offset
  *		addr; 'v' and 's' are n 32-bit words of GPU or system memory at byte address
  *		addr. Called with all processors stopped too: must not sleep or allocate.
- * @reserve:	make room for so many 32-bit words; NULL where room is not limited. Called where
+ * @reserve:	make room for this number of 32-bit words; NULL: room is not limited. Called where
  *		sleeping is allowed, before the words are read. 0 or -errno, which ends the read.
  *
  * The caller sets @note and @reserve.

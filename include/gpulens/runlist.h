@@ -17,7 +17,7 @@ extern "C" {
  * @base:	byte address of its entries
  * @target:	their memory: 0 video memory, 2 / 3 (non-)coherent system memory
  * @length:	entries
- * @pending:	submitted, not yet taken up
+ * @pending:	submitted, not yet committed
  */
 struct lens_runlist_regs {
 	u64 base;
@@ -36,7 +36,7 @@ struct lens_runlist_regs {
  * @runqueue:		channel: its runqueue
  * @has_target:		channel: only entries of 16 bytes have @inst_target
  * @inst_target:	channel: as lens_runlist_regs.target; of the entry's own copy
- * @inst:		channel: byte address of its instance block, 0: the entry does not say
+ * @inst:		channel: byte address of its instance block, 0: not in the entry
  */
 struct lens_entry {
 	bool is_tsg;
@@ -108,7 +108,7 @@ struct lens_channel_state {
  * @LENS_ENGINE_ON:		a context is on it
  * @LENS_ENGINE_LOAD:		a context is being loaded
  * @LENS_ENGINE_SAVE:		a context is being saved
- * @LENS_ENGINE_SWITCH:		asked to leave for the next one; still there
+ * @LENS_ENGINE_SWITCH:		a context is on it and is being preempted for the next one
  * @LENS_ENGINE_UNKNOWN:	a code that no manual has
  */
 enum lens_engine_state {
@@ -123,7 +123,7 @@ enum lens_engine_state {
 /**
  * struct lens_occupant - a TSG on an engine, or a channel outside of any TSG (up to Turing)
  * @id:		of the TSG or channel; LENS_NONE: none
- * @channel:	its channel; LENS_NONE where one more register would not say
+ * @channel:	its channel; LENS_NONE: unknown
  * @is_channel:	@id is the channel's
  */
 struct lens_occupant {
@@ -138,8 +138,8 @@ struct lens_occupant {
  * @busy:	ENGINE
  * @faulted:	FAULTED
  * @reload:	ENG_RELOAD
- * @now:	on it: during ON, SAVE and SWITCH
- * @next:	comes: during LOAD and SWITCH
+ * @now:	on the engine, during ON, SAVE and SWITCH
+ * @next:	loaded or about to be, during LOAD and SWITCH
  */
 struct lens_engine_status {
 	enum lens_engine_state state;
@@ -154,7 +154,7 @@ struct lens_engine_status {
  *
  * Pure.
  *
- * Return: the one that is loaded during LOAD, else the one that is there.
+ * Return: @next during LOAD, else @now.
  */
 static inline const struct lens_occupant *
 lens_engine_get_occupant(const struct lens_engine_status *s)
@@ -211,7 +211,7 @@ u64 lens_timeslice_decode(u32 timeout, u32 scale);
 int lens_timeslice_encode(u32 us, u32 *timeout, u32 *scale);
 
 /**
- * struct lens_context - what a channel's instance block and context image say
+ * struct lens_context - fields of a channel's instance block and context image
  * @err:		why the instance block could not be read, or 0; -ENOENT: there is none
  * @image_err:		the same of the context image; -ENOENT: the channel has none
  * @target:		of the page directory, as a TARGET field
@@ -265,11 +265,11 @@ struct lens_walk_cache;
  * struct lens_runlist_snap - a runlist at one instant, as raw words
  * @rl:			the runlist
  * @regs:		its registers
- * @has_regs:		@regs were read, whatever came of the entries
+ * @has_regs:		@regs were read, even if the entries could not be
  * @entries_err:	why the entries could not be read though @regs were, or 0
  * @cap:		room, in entries
  * @n:			entries collected
- * @torn:		the list kept moving while it was read
+ * @torn:		the driver replaced the list each time while it was read
  * @entries:		room for @cap * chip->entry_words words, aligned to 8 bytes
  * @state:		room for 2 * @cap words: state of each channel, see decode_channel()
  * @err:		room for @cap: 0, or why the state of that entry could not be read:
@@ -312,7 +312,7 @@ int lens_runlist_read_regs(struct lens_gpu *gpu, const struct lens_runlist *rl,
  * @gpu:	GPU with its topology
  * @snap:	regs and has_regs are filled, n, torn and entries_err set to zero
  *
- * The caller then makes room for regs.length entries and calls lens_runlist_collect().
+ * The caller then allocates room for regs.length entries and calls lens_runlist_collect().
  *
  * Return: as lens_runlist_read_regs().
  */
@@ -323,24 +323,24 @@ int lens_runlist_begin(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
  * @gpu:	GPU with its topology
  * @snap:	begun by lens_runlist_begin(), with room; filled but for context
  *
- * Copies the entries and reads the registers again; repeats the copy when the list moved
- * meanwhile, after four copies it is torn. Then reads the state of each channel.
+ * Copies the entries and reads the registers again; repeats the copy if they changed, and sets
+ * torn after four copies. Then reads the state of each channel.
  *
- * Return: 0; -EAGAIN, the list has grown past cap: make more room for regs.length and call it
- * again; entries_err, the entries cannot be read (errors of reading memory; -EIO: a code of
+ * Return: 0; -EAGAIN, the list has more than cap entries: call it again with room for
+ * regs.length; entries_err, the entries cannot be read (errors of reading memory; -EIO: a code of
  * failed reads or an invalid TARGET), regs stand and n is 0; errors of lens_runlist_read_regs().
  */
 int lens_runlist_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 
 /**
- * lens_entries_are_unreadable() - may an error be shown as entries that cannot be read?
+ * lens_entries_are_unreadable() - does an error mean that the entries cannot be read?
  * @snap:	snapshot
  * @err:	what lens_runlist_collect() returned for it
  *
  * Pure.
  *
- * Return: true if the entries lie in memory that the CPU is kept from, that is none, or that
- * the user forbade.
+ * Return: true if the entries are in memory that the CPU cannot read, that does not exist, or
+ * that the user excluded.
  */
 static inline bool lens_entries_are_unreadable(const struct lens_runlist_snap *snap, int err)
 {
@@ -363,11 +363,11 @@ static inline bool lens_entries_are_unreadable(const struct lens_runlist_snap *s
 int lens_contexts_collect(struct lens_gpu *gpu, struct lens_runlist_snap *snap);
 
 /**
- * struct lens_readable - of how many runlists something cannot be read now
+ * struct lens_readable - number of runlists that cannot be read now
  * @no_regs:		runlists whose registers cannot be read
- * @no_entries:		runlists whose list cannot be read though the registers can
- * @entries_err:	why, of the last of @no_entries; else 0
- * @ce_err:		why the copy engines' map cannot be read, or 0
+ * @no_entries:		runlists whose registers can be read but not the list
+ * @entries_err:	error of the last of @no_entries, or 0
+ * @ce_err:		error of reading the copy engines' map, or 0
  */
 struct lens_readable {
 	u32 no_regs;
@@ -381,7 +381,7 @@ struct lens_readable {
  * @gpu:	GPU with its topology
  * @r:		filled
  *
- * The GPU's firmware (GSP) may keep registers, or the list in memory, from the CPU. Reads each
+ * The GPU's firmware (GSP) may protect registers, or the list in memory, from the CPU. Reads each
  * runlist's registers and its first entry, and the copy engines' map. Uses gpu->scratch.
  *
  * Return: 0; -ENODEV, the GPU is gone.

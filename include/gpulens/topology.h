@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A GPU and its topology: engines, runlists, units, copy engines. Errors and context: gpu.h.
+ * A GPU and its topology: engines, runlists, units, copy engines. For errors and context see gpu.h.
  */
 #ifndef _GPULENS_TOPOLOGY_H_
 #define _GPULENS_TOPOLOGY_H_
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define LENS_MAX_ENGINES	306	/* the two tables of GB100, which is the most of any row */
+#define LENS_MAX_ENGINES	306	/* both tables of GB100, the greatest number of any row */
 #define LENS_MAX_RUNLISTS	64
 #define LENS_MAX_GPCS		32
 #define LENS_MAX_PCES		32
@@ -46,13 +46,13 @@ struct lens_engine {
 };
 
 /**
- * struct lens_runlist - a runlist, as its registers describe it at load
+ * struct lens_runlist - a runlist, as its registers described it at load
  * @id:		runlist id
  * @channels:	channel ids are below this
  * @base:	BAR0 offset of its registers, Ampere ..; 0 before
  * @chram:	BAR0 offset of channel RAM, Ampere ..; 0 before
  * @pbdmas:	set bit: PBDMA serves this runlist
- * @err:	why its registers could not be read at load, or 0
+ * @err:	error of reading its registers at load, or 0
  */
 struct lens_runlist {
 	u16 id;
@@ -72,7 +72,7 @@ struct lens_runlist {
  *
  * A driver rewrites it at any time (MIG, NVLink, state load): open-gpu-doc turing/tu104 and
  * ampere/ga102 dev_ce.ref.txt mark PCE2LCE_CONFIG and GRCE_CONFIG RW-4A. PCE_MAP is R--4R
- * there; no manual says so of other generations.
+ * there; not published for other generations.
  */
 struct lens_ce_map {
 	u32 pce_map;
@@ -82,11 +82,11 @@ struct lens_ce_map {
 };
 
 /**
- * struct lens_topology - what a GPU consists of, read once
+ * struct lens_topology - the units of a GPU, read once
  * @n_engines:		number of @engines
  * @n_runlists:		number of @runlists
- * @unnamed_runlists:	runlists beyond these: their number could not be read
- * @dropped_engines:	devices beyond these: there was no room for them
+ * @unnamed_runlists:	number of further runlists, whose id could not be read
+ * @dropped_engines:	number of further devices, beyond the chip's limit
  * @engines:		by runlist, type, instance
  * @runlists:		by id
  * @num_gpcs:		number of GPCs of the chip
@@ -95,12 +95,12 @@ struct lens_ce_map {
  * @gpc_mask:		set bit: GPC is disabled
  * @tpc_mask:		set bit: TPC is disabled; of enabled physical GPCs
  * @ce:			as it was when the topology was read
- * @memory_bytes:	bytes of GPU memory; 0: unknown, lens_gpu_read_memory_size() says why
- * @gpcs_err:		why GPCs and TPCs could not be read, or 0: -EOPNOTSUPP not published,
- *			-EIO refused by the hardware
- * @ce_err:		the same of @num_ces and @ce
- * @devices_err:	engines or runlists may be missing: -EIO rows not readable, -ENOSPC no
- *			room; else 0
+ * @memory_bytes:	bytes of GPU memory; 0: unknown, see lens_gpu_read_memory_size()
+ * @gpcs_err:		error of reading GPCs and TPCs, or 0: -EOPNOTSUPP not published, -EIO
+ *			refused by the hardware
+ * @ce_err:		error of reading @num_ces and @ce, as @gpcs_err
+ * @devices_err:	engines or runlists may be missing: -EIO unreadable rows, -ENOSPC more
+ *			devices than the limit; else 0
  */
 struct lens_topology {
 	u16 n_engines, n_runlists;
@@ -126,7 +126,7 @@ struct lens_topology {
  * struct lens_gpu - one GPU
  * @io:		access to it
  * @chip:	its generation
- * @id:		limits of this very chip; of an unknown one: all zero
+ * @id:		the chip's own limits; all zero if the chip is unknown
  * @name:	of the chip, "GP106"; of the generation if not @known
  * @known:	false: only the generation is known; topology only
  * @boot0:	PMC_BOOT_0 when it was identified
@@ -177,7 +177,7 @@ bool lens_is_bad_read(u32 val);
 /* -- gpu.c: from a mapped BAR0 to a known GPU -- */
 
 /**
- * lens_gpu_identify() - find out which chip a GPU is
+ * lens_gpu_identify() - identify the chip of a GPU
  * @gpu:	filled from zero
  * @io:		access to it; io->window is set
  *
@@ -191,11 +191,11 @@ int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io);
  * lens_gpu_read_topology() - read the device table, runlists, fuses and copy engines
  * @gpu:	GPU, identified; gpu->topo is filled from zero and io->memory_bytes is set
  *
- * Errors of parts do not end it: they are in err of the runlists and the *_err of gpu->topo.
+ * Errors of parts are in err of the runlists and in *_err of gpu->topo; the rest is read.
  *
  * Return: 0; -ENODEV, the GPU is gone; -EIO, the device table's configuration or all its rows
  * cannot be read, or up to Turing the numbers or the map of PBDMAs, or there are more PBDMAs or
- * runlists than can be; -EOPNOTSUPP, the device table has another version.
+ * runlists than possible; -EOPNOTSUPP, the device table has another version.
  */
 int lens_gpu_read_topology(struct lens_gpu *gpu);
 

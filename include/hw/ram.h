@@ -61,4 +61,5 @@
  * Pascal only
  */
 #define NV_RAMRL_LEGACY_ENTRY_CHAN_RUNQUEUE                     14:14
+
 #endif /* _LENS_HW_RAM_H_ */
