@@ -253,6 +253,35 @@ TEST(TimesliceEncode, NoOtherPairIsNearer)
 	}
 }
 
+// TSG_LENGTH channels follow the header of a TSG, and belong to it (dev_ram.ref.txt, RAMRL). Entries of 8 bytes: LENGTH
+// 31:26, TYPE 13, ID 11:0. Seen failing with left not counted down, and with tsgid kept when nothing is left.
+TEST(Group, ChannelsBelongToTheTsgWhoseHeaderCountsThem)
+{
+	struct {
+		u32 word;
+		int tsgid;
+		u16 length, left;
+	} const rows[] = {
+		{0x00000011, -1, 0, 0},                                                // channel 17, before any TSG
+		{0x08002005, 5, 2, 2},                                                 // TSG 5, two channels
+		{0x00000001, 5, 2, 1},  {0x00000002, 5, 2, 0}, {0x00000003, -1, 2, 0}, // one more, outside of it
+		{0x0c002006, 6, 3, 3},                                                 // TSG 6, three channels
+		{0x00000004, 6, 3, 2},  {0x04002007, 7, 1, 1}, // TSG 7 begins before they followed
+		{0x00000005, 7, 1, 0},  {0x00002008, 8, 0, 0}, // TSG 8, no channel
+		{0x00000006, -1, 0, 0},
+	};
+	lens_group g = {.tsgid = LENS_NONE, .length = 0, .left = 0};
+	for (const auto &r : rows) {
+		const u32 w[2] = {r.word, 0};
+		lens_entry e;
+		lens_chip_gp10x.host->decode_entry(w, &e);
+		lens_group_add(&g, &e);
+		EXPECT_EQ(g.tsgid, r.tsgid) << std::hex << r.word;
+		EXPECT_EQ(g.length, r.length) << std::hex << r.word;
+		EXPECT_EQ(g.left, r.left) << std::hex << r.word;
+	}
+}
+
 // Sizes and limits: hw_ram_gp106.h ram_rl_entry_size_v 8, TSG_LENGTH_MAX 0x20 (open-gpu-kernel-modules
 // maxwell/gm107/dev_ram.h); dev_ram.ref.txt NV_RAMRL_ENTRY_SIZE 16, TSG_LENGTH_MAX 0x80; hw_ccsr_gp106.h and tu104
 // dev_fifo.ref.txt: 4096 channels. NV_RAMRL_ENTRY_ID_MAX 4096-1 (tu104), 2048-1 (ga100).
