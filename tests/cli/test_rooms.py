@@ -66,7 +66,41 @@ def test_symbols_go_down(tree: pathlib.Path) -> None:
         status, text = check(tree, "check-symbols")
         assert (status, text) == ((1, (
             "tools/lib/base/up.cc: uses high() of tools/gpulens/out/high.cc, and tools/lib/base may not use "
-            "tools/gpulens/out\n3 objects, 1 findings\n")) if upward else (0, "2 objects, 0 findings\n"))
+            "tools/gpulens/out\n3 objects of tools, 0 of the module, 1 findings\n")) if upward else (
+                0, "2 objects of tools, 0 of the module, 0 findings\n"))
+
+
+def build_module(tree: pathlib.Path, sources: "dict[str, str]") -> None:
+    """Objects where make module leaves them, beside copies of their sources."""
+    (tree / "build/cmake").mkdir(parents=True, exist_ok=True)
+    for name, text in sources.items():
+        for top in (tree, tree / "build/module/6.1.0"):
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            (top / name).write_text(HEAD + text, encoding="ascii")
+        place = tree / "build/module/6.1.0" / name
+        subprocess.run(["gcc", "-c", "-o", str(place.with_suffix(".o")), str(place)], check=True)
+
+
+def test_files_of_the_module_are_no_circle(tree: pathlib.Path) -> None:
+    """Files of the module that use each other by way of a third one, a use of procfs/ by the core, and a source that is
+    not the one that was built, are findings; a chip's row that uses the core is none. Seen failing with each of the
+    three checks left out."""
+    build_module(tree, {"src/gpu.c": "int lens_mmu(void);\nint lens_gpu(void) { return lens_mmu(); }\n",
+                        "src/mmu.c": "int lens_mmu(void) { return 1; }\n",
+                        "src/chip/ad10x.c": "int lens_mmu(void);\nint (*lens_row)(void) = lens_mmu;\n",
+                        "procfs/text.c": "int lens_text(void) { return 1; }\n"})
+    assert check(tree, "check-symbols") == (0, "0 objects of tools, 4 of the module, 0 findings\n")
+    build_module(tree, {"src/mmu.c": "extern int (*lens_row)(void);\nint lens_mmu(void) { return lens_row(); }\n",
+                        "src/chip/ad10x.c": "int lens_gpu(void);\nint (*lens_row)(void) = lens_gpu;\n",
+                        "src/bar.c": "int lens_text(void);\nint lens_bar(void) { return lens_text(); }\n"})
+    (tree / "procfs/text.c").write_text(HEAD + "int lens_text(void) { return 2; }\n", encoding="ascii")
+    status, text = check(tree, "check-symbols")
+    assert status == 1 and text.replace(str(tree), "") == (
+        "procfs/text.c: differs from what was built in /build/module/6.1.0: run make module\n"
+        "src/bar.c: uses lens_text of procfs/text.c, and src may not use procfs\n"
+        "src/chip/ad10x.c: a circle: src/chip/ad10x.c uses lens_gpu of src/gpu.c, src/gpu.c uses lens_mmu of "
+        "src/mmu.c, src/mmu.c uses lens_row of src/chip/ad10x.c\n"
+        "0 objects of tools, 5 of the module, 3 findings\n")
 
 
 def test_commands_have_no_suffix_and_what_they_share_has_one(tree: pathlib.Path) -> None:
