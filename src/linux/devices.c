@@ -30,7 +30,7 @@ DEFINE_MUTEX(lens_devices_lock);
 int lens_dev_begin(struct lens_dev *dev, u32 ms)
 {
 	struct lens_use *use = &dev->use;
-	int err = READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
+	int err = lens_dev_acquire(dev);
 
 	if (err)
 		return err;
@@ -94,16 +94,6 @@ int lens_dev_control_end(struct lens_dev *dev, int result)
 	result = lens_dev_put(dev, result);
 	mutex_unlock(&dev->control_lock);
 	return result;
-}
-
-int lens_dev_check(struct lens_dev *dev)
-{
-	int err = READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
-
-	/* One use more, and one less: it is counted as used since lens_dev_get(). */
-	if (!err)
-		dev->bus->put(dev);
-	return err;
 }
 
 /* -- attaching and detaching -- */

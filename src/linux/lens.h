@@ -15,6 +15,8 @@
 #define _LENS_LINUX_H_
 
 #include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
@@ -121,6 +123,15 @@ static inline bool lens_is_lent(const struct device *device)
 	return device->driver && !strcmp(device->driver->name, "pciback");
 }
 
+/*
+ * Keep the device from being suspended until dev->bus->put(). 0, -ENODEV when it has gone, or
+ * what get() of its bus returns.
+ */
+static inline int lens_dev_acquire(struct lens_dev *dev)
+{
+	return READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
+}
+
 /* -- devices.c: use of a GPU -- */
 /*
  * Begin a use: -ENODEV when it has gone, what get() of its bus says, -EINTR. On 0 the
@@ -143,8 +154,6 @@ int __must_check lens_dev_control_end(struct lens_dev *dev, int result);
 /* Around the reading at attach, when nobody else knows the GPU. */
 int lens_dev_begin(struct lens_dev *dev, u32 ms);
 int __must_check lens_dev_end(struct lens_dev *dev, int result);
-/* With the lock held again after a wait: 0, or why the GPU cannot be accessed any more. */
-int lens_dev_check(struct lens_dev *dev);
 
 /* -- permission.c -- */
 /* May this file's opener and the caller see TSGs, channels, contexts and addresses? */

@@ -527,6 +527,17 @@ static int mmio_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
 	return err;
 }
 
+/* May the GPU still be accessed? 0, or what lens_dev_acquire() returns. */
+static int mmio_check_device(struct lens_dev *dev)
+{
+	int err = lens_dev_acquire(dev);
+
+	/* One use more and one less: the use of lens_dev_get() keeps the device awake. */
+	if (!err)
+		dev->bus->put(dev);
+	return err;
+}
+
 /*
  * Readers do not wait for a GPU that does not answer: its lock is free meanwhile. Control
  * requests are kept apart by control_lock (lens_dev_control_begin()).
@@ -545,7 +556,7 @@ static int mmio_wait_us(struct lens_io *io, u32 us)
 	dev->use = use;
 	dev->use.rested = ktime_get_ns();
 	dev->use.until += dev->use.rested - start;
-	return lens_dev_check(dev);
+	return mmio_check_device(dev);
 }
 
 const struct lens_io_ops lens_mmio_ops = {

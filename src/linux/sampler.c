@@ -278,7 +278,7 @@ static int sampler_thread(void *arg)
 		pause = s->slept && s->period_ns < BATCH_NS ? BATCH_NS : 0;
 		if (!sampler_wait_until(s->due + pause))
 			continue;
-		err = READ_ONCE(s->dev->gone) ? -ENODEV : bus->get(s->dev);
+		err = lens_dev_acquire(s->dev);
 		if (!err && !sampler_is_same_gpu(s)) {
 			bus->put(s->dev);
 			err = -ENODEV;

@@ -31,7 +31,7 @@ def test_reading_goes_on_while_a_preempt_is_not_answered(fresh: Card) -> None:
 
 def test_a_gpu_that_is_removed_while_its_preempt_is_not_answered_is_no_device(fresh: Card) -> None:
     """The writer waits without the lock, so the bus can take the GPU away; it notices and touches it no more.
-    Seen failing (the machine is lost in an oops) with lens_dev_check() returning 0."""
+    Seen failing (the machine is lost in an oops) with mmio_check_device() returning 0."""
     long_slice(fresh)
     wait_for(fresh, 3)
     where = pci_folder(fresh.index)
