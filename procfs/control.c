@@ -4,18 +4,18 @@
  */
 #include "files.h"
 
-static int disable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_disable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_enable(gpu, ref, false, runlist);
 }
 
-static int enable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_enable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_enable(gpu, ref, true, runlist);
 }
 
 /* These take the id of a runlist, which nothing can qualify. */
-static int preempt_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_preempt_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	if (ref->runlist != LENS_NONE)
 		return -EINVAL;
@@ -23,7 +23,7 @@ static int preempt_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int
 	return lens_runlist_preempt(gpu, ref->id);
 }
 
-static int resubmit_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_resubmit_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	if (ref->runlist != LENS_NONE)
 		return -EINVAL;
@@ -31,17 +31,17 @@ static int resubmit_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, in
 	return lens_runlist_resubmit(gpu, ref->id);
 }
 
-static int wfi_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_set_wfi(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_WFI, runlist);
 }
 
-static int cta_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_set_cta(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CTA, runlist);
 }
 
-static int cil_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_set_cilp(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CILP, runlist);
 }
@@ -67,16 +67,16 @@ void lens_report_holders(const struct lens_file *f, u32 id)
 }
 
 const struct lens_file_type lens_control_files[] = {
-	{ .name = "disable_channel", .act = disable_channel },
-	{ .name = "enable_channel", .act = enable_channel },
-	{ .name = "preempt_tsg", .act = lens_tsg_preempt },
-	{ .name = "switch_to_tsg", .act = lens_tsg_switch_to },
-	{ .name = "tsg_timeslice", .act_with = lens_tsg_set_timeslice },
-	{ .name = "preempt_runlist", .act = preempt_runlist },
-	{ .name = "resubmit_runlist", .act = resubmit_runlist },
-	{ .name = "wfi_preempt_channel", .act = wfi_preempt_channel },
-	{ .name = "cta_preempt_channel", .act = cta_preempt_channel },
-	{ .name = "cil_preempt_channel", .act = cil_preempt_channel },
+	{ .name = "disable_channel", .access = LENS_ACCESS_CONTROL, .act = control_disable_channel },
+	{ .name = "enable_channel", .access = LENS_ACCESS_CONTROL, .act = control_enable_channel },
+	{ .name = "preempt_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_preempt },
+	{ .name = "switch_to_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_switch_to },
+	{ .name = "tsg_timeslice", .access = LENS_ACCESS_CONTROL, .act_with = lens_tsg_set_timeslice },
+	{ .name = "preempt_runlist", .access = LENS_ACCESS_CONTROL, .act = control_preempt_runlist },
+	{ .name = "resubmit_runlist", .access = LENS_ACCESS_CONTROL, .act = control_resubmit_runlist },
+	{ .name = "wfi_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_wfi },
+	{ .name = "cta_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_cta },
+	{ .name = "cil_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_cilp },
 };
 
 const u32 lens_control_file_count = ARRAY_SIZE(lens_control_files);

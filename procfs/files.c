@@ -258,22 +258,14 @@ struct files_reader {
 	struct lens_text text;
 };
 
-/* 0, or why this file's opener and the caller may not read it. */
-static int files_check_reader(const struct lens_file *f, const struct file *file, bool *observe)
-{
-	*observe = lens_may_observe(file);
-	if (f->type->raw)
-		return lens_may_see_raw(file) ? 0 : -EPERM;
-	return f->type->observe && !*observe && !lens_world_readable ? -EPERM : 0;
-}
-
 static int files_open(struct inode *inode, struct file *file)
 {
+	const struct lens_file *f = pde_data(inode);
 	struct files_reader *r;
 	bool observe;
 	int err;
 
-	err = files_check_reader(pde_data(inode), file, &observe);
+	err = lens_check_reader(f->type->access, file, &observe);
 	if (err)
 		return err;
 	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
@@ -332,7 +324,7 @@ static int files_collect(const struct lens_file *f, bool observe, struct lens_te
 		if (err && err != -ENODATA)
 			return err;
 	}
-	if (f->type->observe && !observe)
+	if (f->type->access == LENS_ACCESS_SCHEDULING && !observe)
 		err = files_show_budgeted(f, t);
 	else
 		err = f->type->show(f, observe, t);
@@ -354,7 +346,7 @@ static ssize_t files_read(struct file *file, char __user *buf, size_t count, lof
 	ret = mutex_lock_interruptible(&r->lock);
 	if (ret)
 		return ret;
-	ret = files_check_reader(f, file, &observe);
+	ret = lens_check_reader(f->type->access, file, &observe);
 	if (ret || *pos == 0 || !r->collected || (r->observe && !observe)) {
 		if (!ret)
 			ret = files_collect(f, observe, &fresh);
@@ -454,16 +446,16 @@ static const struct lens_file_type files_single[] = {
 	{ .name = "pce_map", .show = show_pce_map },
 	{ .name = "copy_topology", .show = show_copy_topology },
 	{ .name = "local_memory", .show = show_local_memory },
-	{ .name = "bars", .observe = true, .show = show_bars },
-	{ .name = "snapshot", .observe = true, .show = lens_show_snapshot },
+	{ .name = "bars", .access = LENS_ACCESS_SCHEDULING, .show = show_bars },
+	{ .name = "snapshot", .access = LENS_ACCESS_SCHEDULING, .show = lens_show_snapshot },
 	{ .name = "topology", .show = lens_show_topology },
-	{ .name = "image", .observe = true, .raw = true, .show = lens_show_image },
+	{ .name = "image", .access = LENS_ACCESS_RAW, .show = lens_show_image },
 	{ .name = "stats", .show = lens_show_stats },
-	{ .name = "samples", .ops = &lens_samples_ops },
+	{ .name = "samples", .access = LENS_ACCESS_SAMPLES, .ops = &lens_samples_ops },
 };
 
 static const struct lens_file_type files_runlist = {
-	.name = "runlist%u", .observe = true, .show = show_runlist,
+	.name = "runlist%u", .access = LENS_ACCESS_SCHEDULING, .show = show_runlist,
 };
 
 static const struct lens_file_type files_tpc_mask = {
@@ -478,25 +470,11 @@ static const struct lens_file_type files_shared_lce = {
 	.name = "shared_lce_for_grce%u", .show = show_shared_lce,
 };
 
-static umode_t files_mode(const struct lens_file_type *type)
-{
-	bool group = lens_gid >= 0;
-
-	if (type->ops)
-		return group ? 0660 : 0600;
-	if (lens_controls(type))
-		return 0200;
-	if (type->raw || (type->observe && !lens_world_readable))
-		return group ? 0440 : 0400;
-	/* Topology: partitioning programs read it as ordinary users. */
-	return 0444;
-}
-
 static int files_add(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
 {
-	umode_t mode = files_mode(type);
+	umode_t mode = lens_file_mode(type->access);
 	const struct proc_ops *ops = type->ops ? type->ops :
-				     lens_controls(type) ? &files_write_ops : &files_read_ops;
+				     lens_file_is_control(type) ? &files_write_ops : &files_read_ops;
 	struct proc_dir_entry *entry;
 	struct lens_file *f;
 	char name[32];
@@ -511,9 +489,7 @@ static int files_add(struct lens_dev *dev, const struct lens_file_type *type, u3
 	entry = proc_create_data(name, mode, dev->dir, ops, f);
 	if (!entry)
 		return -ENOMEM;
-	/* The group of gid= where it lets somebody in whom the others' bits do not. */
-	if (lens_gid >= 0 && mode & 0040 && !(mode & 0004))
-		proc_set_user(entry, GLOBAL_ROOT_UID, make_kgid(&init_user_ns, lens_gid));
+	lens_set_file_group(entry, mode);
 	dev->n_files++;
 	return 0;
 }

@@ -20,10 +20,9 @@ struct lens_file {
 
 struct lens_file_type {
 	const char *name;	/* %u: arg */
-	bool observe;		/* shows TSGs, contexts or addresses: lens_may_observe() */
-	bool raw;		/* raw words: lens_may_see_raw() */
+	enum lens_access access;
 	bool kept;		/* from what is kept: no access, also while the GPU is asleep */
-	const struct proc_ops *ops;	/* neither text nor id: all of its own; for root alone */
+	const struct proc_ops *ops;	/* neither text nor id: all of its own */
 	/*
 	 * Collect with the GPU's lock held by the callee, format without. observe: the reader
 	 * passes lens_may_observe(); if not, no address and no TSG is shown.
@@ -34,9 +33,9 @@ struct lens_file_type {
 	int (*act_with)(struct lens_gpu *gpu, const struct lens_ref *ref, u32 value, int *runlist);
 };
 
-static inline bool lens_controls(const struct lens_file_type *type)
+static inline bool lens_file_is_control(const struct lens_file_type *type)
 {
-	return type->act || type->act_with;
+	return type->access == LENS_ACCESS_CONTROL;
 }
 
 /*

@@ -23,7 +23,7 @@ static void stats_show_calls(const struct lens_dev *dev, struct lens_text *t)
 		/* Files of a kind follow each other. */
 		if (i + 1 < dev->n_files && dev->files[i + 1].type == f->type)
 			continue;
-		lens_format_calls(t, lens_controls(f->type), f->type->name, calls, failed);
+		lens_format_calls(t, lens_file_is_control(f->type), f->type->name, calls, failed);
 		calls = 0;
 		failed = 0;
 	}

@@ -111,12 +111,6 @@ struct lens_dev {
 	struct lens_gpu gpu;		/* not written after attach */
 };
 
-/* Module parameters; modinfo explains them. */
-extern bool lens_control;
-extern int lens_gid;			/* -1: no group */
-extern bool lens_vram;
-extern bool lens_world_readable;
-
 /* Is the device lent to another Xen domain? With device_lock() or from a bus event. */
 static inline bool lens_is_lent(const struct device *device)
 {
@@ -156,6 +150,25 @@ int lens_dev_begin(struct lens_dev *dev, u32 ms);
 int __must_check lens_dev_end(struct lens_dev *dev, int result);
 
 /* -- permission.c -- */
+/* Who may open a file of /proc/gpuX. */
+enum lens_access {
+	LENS_ACCESS_TOPOLOGY,	/* everyone */
+	LENS_ACCESS_SCHEDULING,	/* lens_may_observe(); everyone with unsafe_world_readable=1 */
+	LENS_ACCESS_RAW,	/* lens_may_see_raw() */
+	LENS_ACCESS_SAMPLES,	/* lens_may_observe() */
+	LENS_ACCESS_CONTROL,	/* lens_may_control() */
+};
+
+/* Checks the module's parameters: 0 or -EINVAL. */
+int lens_permission_init(void);
+/* Mode of a file's entry in /proc, and the group of it that gid= names. */
+umode_t lens_file_mode(enum lens_access access);
+void lens_set_file_group(struct proc_dir_entry *entry, umode_t mode);
+/*
+ * May this file's opener and the caller read it? 0 or -EPERM. *observe: do they pass
+ * lens_may_observe()? If not, no address and no TSG is shown.
+ */
+int lens_check_reader(enum lens_access access, const struct file *file, bool *observe);
 /* May this file's opener and the caller see TSGs, channels, contexts and addresses? */
 bool lens_may_observe(const struct file *file);
 /* May they read raw words of registers and memory? Not under lockdown. */
@@ -175,6 +188,7 @@ bool lens_stop_is_budgeted(void);
 bool lens_stop_budget_left(void);
 void lens_stop_budget_charge(u64 stopped_ns, u64 took_ns);
 
+/* -- trace.c -- */
 /* A trace event for every control write, also for refused ones. */
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,
 			int result);
@@ -203,6 +217,8 @@ int lens_platform_init(void);
 void lens_platform_exit(void);
 
 /* mmio.c, sysmem.c */
+/* Checks the module's parameters: 0 or -EINVAL. */
+int lens_mmio_init(void);
 extern const struct lens_io_ops lens_mmio_ops;
 /*
  * The first access of a use: is this still the GPU that was attached, and how long does an

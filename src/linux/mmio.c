@@ -13,6 +13,7 @@
  * of wider ones. Memory is read 64 bits at a time, where that is seen to work.
  */
 #include <linux/delay.h>
+#include <linux/init.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
@@ -22,6 +23,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/stop_machine.h>
+#include <linux/string.h>
 #include <xen/xen.h>
 
 #include "../../include/hw/pmc.h"
@@ -35,6 +37,12 @@ static unsigned int vram_piece = 4096;
 module_param(vram_piece, uint, 0644);
 MODULE_PARM_DESC(vram_piece,
 		 "bytes of GPU memory copied per stop of the machine at most, 64 to 65536; less means shorter stops and more of them (default 4096)");
+
+static bool mmio_use_window = true;
+static char *vram = "on";
+module_param(vram, charp, 0444);
+MODULE_PARM_DESC(vram,
+		 "on (default) or off: whether GPU memory may be read through the PRAMIN window, which stops all processors for each piece; without it runlists cannot be shown");
 
 /* The longest stop, and when it takes on no more work. */
 #define MMIO_STOP_MAX_NS	(50 * (u64)NSEC_PER_MSEC)
@@ -54,6 +62,12 @@ MODULE_PARM_DESC(vram_piece,
 #define MMIO_PROBE_LEAST	8
 /* A use that does not sleep offers to reschedule so often. */
 #define MMIO_REST_NS		(5 * (u64)NSEC_PER_MSEC)
+
+int __init lens_mmio_init(void)
+{
+	mmio_use_window = !strcmp(vram, "on");
+	return mmio_use_window || !strcmp(vram, "off") ? 0 : -EINVAL;
+}
 
 static struct lens_dev *mmio_to_dev(struct lens_io *io)
 {
@@ -379,7 +393,7 @@ static int mmio_check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 b
 		return -ETIMEDOUT;
 	if (ap == LENS_SYS)
 		return 0;
-	return lens_vram ? lens_window_check(io, addr, bytes) : -EACCES;
+	return mmio_use_window ? lens_window_check(io, addr, bytes) : -EACCES;
 }
 
 /* Inside exclusive() the machine stands still already: all of it, or an error. */
@@ -477,7 +491,7 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 	/* Nothing is behind the window of a Tegra: its memory is the system's. */
 	if (!mmio_to_dev(io)->pdev)
 		return fn(arg);
-	if (!lens_vram)
+	if (!mmio_use_window)
 		return -EACCES;
 	return mmio_stop_machine(io, mmio_run_exclusive, &c);
 }

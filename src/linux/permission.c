@@ -9,23 +9,30 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
+#include <linux/init.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
+#include <linux/proc_fs.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/security.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
 
 #include "lens.h"
 
-bool lens_control = true;
-module_param_named(control, lens_control, bool, 0444);
+static int permission_gid = -1;
+module_param_named(gid, permission_gid, int, 0444);
+MODULE_PARM_DESC(gid, "group whose members may open runlists, snapshot and bars; they need CAP_PERFMON or CAP_SYS_ADMIN as well; -1: no group (default)");
+
+static bool permission_control = true;
+module_param_named(control, permission_control, bool, 0444);
 MODULE_PARM_DESC(control, "allow the files that control the GPU (default 1); 0 refuses every write with EACCES");
 
-bool lens_world_readable;
-module_param_named(unsafe_world_readable, lens_world_readable, bool, 0444);
+static bool permission_world_readable;
+module_param_named(unsafe_world_readable, permission_world_readable, bool, 0444);
 MODULE_PARM_DESC(unsafe_world_readable,
 		 "let every user read runlists, snapshot and bars (default 0): every user can then stop all processors, and see the TSGs and channels of others");
 
@@ -33,6 +40,15 @@ static uint stop_percent = 2;
 module_param(stop_percent, uint, 0644);
 MODULE_PARM_DESC(stop_percent,
 		 "with unsafe_world_readable=1: share of time, in percent, that all readers without a privilege together may keep the machine stopped, 1 to 100 (default 2)");
+
+int __init lens_permission_init(void)
+{
+	if (permission_gid < -1)
+		return -EINVAL;
+	if (permission_gid >= 0 && !gid_valid(make_kgid(&init_user_ns, permission_gid)))
+		return -EINVAL;
+	return 0;
+}
 
 static bool permission_has(const struct file *file, int cap)
 {
@@ -49,11 +65,54 @@ bool lens_may_see_raw(const struct file *file)
 	return lens_may_observe(file) && !security_locked_down(LOCKDOWN_PCI_ACCESS);
 }
 
+int lens_check_reader(enum lens_access access, const struct file *file, bool *observe)
+{
+	*observe = lens_may_observe(file);
+	switch (access) {
+	case LENS_ACCESS_TOPOLOGY:
+		return 0;
+	case LENS_ACCESS_SCHEDULING:
+		return *observe || permission_world_readable ? 0 : -EPERM;
+	case LENS_ACCESS_RAW:
+		return lens_may_see_raw(file) ? 0 : -EPERM;
+	default:
+		return *observe ? 0 : -EPERM;
+	}
+}
+
 int lens_may_control(const struct file *file)
 {
 	if (!permission_has(file, CAP_SYS_ADMIN) || security_locked_down(LOCKDOWN_PCI_ACCESS))
 		return -EPERM;
-	return lens_control ? 0 : -EACCES;
+	return permission_control ? 0 : -EACCES;
+}
+
+umode_t lens_file_mode(enum lens_access access)
+{
+	bool group = permission_gid >= 0;
+
+	switch (access) {
+	case LENS_ACCESS_TOPOLOGY:
+		/* Partitioning programs read it as ordinary users. */
+		return 0444;
+	case LENS_ACCESS_SCHEDULING:
+		if (permission_world_readable)
+			return 0444;
+		fallthrough;
+	case LENS_ACCESS_RAW:
+		return group ? 0440 : 0400;
+	case LENS_ACCESS_SAMPLES:
+		return group ? 0660 : 0600;
+	default:
+		return 0200;
+	}
+}
+
+void lens_set_file_group(struct proc_dir_entry *entry, umode_t mode)
+{
+	/* Only where the group may do what other users may not. */
+	if (permission_gid >= 0 && mode & 0040 && !(mode & 0004))
+		proc_set_user(entry, GLOBAL_ROOT_UID, make_kgid(&init_user_ns, permission_gid));
 }
 
 /* -- the budget of stopped time of readers without a privilege, a token bucket -- */
