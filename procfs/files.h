@@ -59,6 +59,10 @@ int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text
 int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t);
 
+/* Make and remove /proc/gpuX. -EBUSY: another module has that name. */
+int lens_proc_add(struct lens_dev *dev);
+void lens_proc_remove(struct lens_dev *dev);
+
 extern const struct proc_ops lens_samples_ops;
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;

@@ -24,6 +24,7 @@ MODULE_PARM_DESC(timeout_ms, "longest time that one reading or writing of a file
 static LIST_HEAD(lens_devices);
 /* Guards the list: attaching, numbering, detaching. */
 DEFINE_MUTEX(lens_devices_lock);
+static const struct lens_devices_listener *devices_listener;
 
 /* -- use -- */
 
@@ -171,6 +172,11 @@ static struct list_head *devices_place(int *index)
 	return &lens_devices;
 }
 
+void lens_devices_init(const struct lens_devices_listener *listener)
+{
+	devices_listener = listener;
+}
+
 static const char *devices_reason(int err)
 {
 	switch (err) {
@@ -200,7 +206,7 @@ static void devices_detach(struct lens_dev *dev)
 	/* First, so that uses end at their next access and waiting readers of samples leave. */
 	devices_unmap(dev);
 	/* Waits for readers and writers that are inside a file. */
-	lens_proc_remove(dev);
+	devices_listener->remove(dev);
 	list_del(&dev->link);
 	devices_release(dev);
 }
@@ -274,7 +280,7 @@ int lens_attach(const struct lens_bus *bus, struct device *device, bool quiet)
 	}
 	before = devices_place(&index);
 	dev->index = index;
-	err = lens_proc_add(dev);
+	err = devices_listener->add(dev);
 	if (err) {
 		devices_unmap(dev);
 		devices_release(dev);

@@ -194,6 +194,14 @@ void lens_trace_control(const struct lens_dev *dev, const char *action, int runl
 			int result);
 
 /* -- devices.c: the list of GPUs. Callers hold lens_devices_lock where said. -- */
+/* Called with lens_devices_lock held for each GPU that is attached or detached. */
+struct lens_devices_listener {
+	int (*add)(struct lens_dev *dev);	/* error: the GPU is not attached */
+	void (*remove)(struct lens_dev *dev);	/* returns when the GPU is used no more */
+};
+
+/* Before the first GPU is attached. */
+void lens_devices_init(const struct lens_devices_listener *listener);
 extern struct mutex lens_devices_lock;
 /*
  * Attach a device unless it is attached; replaces one that went from the same place.
@@ -238,9 +246,5 @@ bool lens_sysmem_pinned(const struct lens_pin *pin, u64 addr, u64 bytes);
 int lens_sysmem_read_pinned(const struct lens_pin *pin, u64 addr, void *dst, u32 bytes);
 int lens_sysmem_store_pinned(const struct lens_pin *pin, u64 addr, u32 val);
 void lens_sysmem_unpin(struct lens_pin *pin);
-
-/* Implemented by procfs/: make and remove /proc/gpuX. */
-int lens_proc_add(struct lens_dev *dev);
-void lens_proc_remove(struct lens_dev *dev);
 
 #endif /* _LENS_LINUX_H_ */

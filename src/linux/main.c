@@ -6,7 +6,13 @@
  */
 #include <linux/module.h>
 
+#include "../../procfs/files.h"
 #include "lens.h"
+
+static const struct lens_devices_listener main_proc_listener = {
+	.add = lens_proc_add,
+	.remove = lens_proc_remove,
+};
 
 static int __init main_init(void)
 {
@@ -16,6 +22,7 @@ static int __init main_init(void)
 		err = lens_mmio_init();
 	if (err)
 		return err;
+	lens_devices_init(&main_proc_listener);
 	/* A Tegra's own GPU gets number 0. */
 	err = lens_platform_init();
 	if (err)
