@@ -7,7 +7,7 @@
  * (the list, attach and detach), a GPU's control_lock (one request at a time; held
  * while the hardware is polled), a GPU's lock (its hardware; not held while it is
  * polled). Readers without a privilege take turns by a lock that comes before these two
- * (permission.c). None is held while copying to user space or formatting, but for that turn.
+ * (budget.c). None is held while copying to user space or formatting, but for that turn.
  * A GPU's samplers.lock comes after lens_devices_lock and is taken with no other.
  * device_lock() of a GPU is only ever tried: bus events come with it held.
  */
@@ -154,7 +154,7 @@ int __must_check lens_dev_end(struct lens_dev *dev, int result);
 enum lens_access {
 	LENS_ACCESS_TOPOLOGY,	/* everyone */
 	LENS_ACCESS_SCHEDULING,	/* lens_may_observe(); everyone with unsafe_world_readable=1 */
-	LENS_ACCESS_RAW,	/* lens_may_see_raw() */
+	LENS_ACCESS_RAW,	/* lens_may_observe(), and no lockdown: registers and memory as read */
 	LENS_ACCESS_SAMPLES,	/* lens_may_observe() */
 	LENS_ACCESS_CONTROL,	/* lens_may_control() */
 };
@@ -171,10 +171,9 @@ void lens_set_file_group(struct proc_dir_entry *entry, umode_t mode);
 int lens_check_reader(enum lens_access access, const struct file *file, bool *observe);
 /* May this file's opener and the caller see TSGs, channels, contexts and addresses? */
 bool lens_may_observe(const struct file *file);
-/* May they read raw words of registers and memory? Not under lockdown. */
-bool lens_may_see_raw(const struct file *file);
 /* May they control the GPU? 0, -EPERM, -EACCES. */
 int lens_may_control(const struct file *file);
+/* -- budget.c -- */
 /*
  * The time for which readers without a privilege may stop the machine, with
  * unsafe_world_readable=1. They take turns: begin() waits for the caller's (0 or -EINTR), and
