@@ -5,6 +5,7 @@
 #ifndef _LENS_FILES_H_
 #define _LENS_FILES_H_
 
+#include "../include/gpulens/bar.h"
 #include "../include/uapi/gpulens.h"
 #include "../src/linux/lens.h"
 #include "format.h"
@@ -38,6 +39,7 @@ static inline bool lens_file_is_control(const struct lens_file_type *type)
 	return type->access == LENS_ACCESS_CONTROL;
 }
 
+/* -- collect.c -- */
 /*
  * Room for a runlist of any length, then the runlist and its contexts if wanted.
  * Free with lens_snap_free().
@@ -46,14 +48,22 @@ int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool
 /* The same of any GPU, with its lock held. */
 int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts);
 void lens_snap_free(struct lens_runlist_snap *snap);
+/*
+ * What bars shows, at most LENS_BARS_WORDS words of page tables for each BAR. gpu: of this
+ * device. kvfree() it. ERR_PTR: -ENOMEM, errors of lens_dev_get() and lens_bars_collect().
+ */
+struct lens_bars *lens_bars_read(struct lens_dev *dev, struct lens_gpu *gpu);
 
-/* Count a collection, a writing or, of samples, a beginning, and whether it failed. */
-void lens_note_call(struct lens_file *f, int err);
+/* -- stats.c -- */
+/* Count a read, a write or the beginning of a sampling, and whether it failed. */
+void lens_stats_count_call(struct lens_file *f, int err);
 
+/* -- snapshot.c -- */
 /* A zeroed record's content. */
 void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
 		     struct gpulens_engine *rec);
 
+/* -- files that show.c lists, and control.c -- */
 int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t);
@@ -64,6 +74,12 @@ int lens_proc_add(struct lens_dev *dev);
 void lens_proc_remove(struct lens_dev *dev);
 
 extern const struct proc_ops lens_samples_ops;
+/* Files of each GPU, once. */
+extern const struct lens_file_type lens_single_files[];
+extern const u32 lens_single_file_count;
+/* Once per runlist, GPC, PCE and GRCE. */
+extern const struct lens_file_type lens_runlist_file, lens_tpc_mask_file;
+extern const struct lens_file_type lens_lce_for_pce_file, lens_shared_lce_file;
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;
 /* To the kernel log: which runlists hold a bare id that was refused. The GPU's lock is held. */

@@ -8,10 +8,10 @@
  * Words are noted into a buffer while the GPU's lock is held and become text
  * afterwards. Reserving room comes before the machine is stopped.
  */
+#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "../include/gpulens/bar.h"
 #include "../include/gpulens/record.h"
 #include "files.h"
 
@@ -95,28 +95,10 @@ static int image_record_engines(struct lens_gpu *gpu)
 	return 0;
 }
 
-/*
- * At most LENS_BARS_WORDS table words of each BAR, as many as the file bars looks at. A
- * use of the GPU of its own: where it takes too long, the image goes without.
- */
-static int image_record_bars(struct lens_dev *dev, struct lens_gpu *gpu)
-{
-	struct lens_mmu_scan *room = kvmalloc(sizeof(*room), GFP_KERNEL_ACCOUNT);
-	struct lens_bars *bars = kvmalloc(sizeof(*bars), GFP_KERNEL_ACCOUNT);
-	int err = -ENOMEM;
-
-	if (room && bars)
-		err = lens_dev_get(dev);
-	if (!err)
-		err = lens_dev_put(dev, lens_bars_collect(gpu, bars, room, LENS_BARS_WORDS));
-	kvfree(bars);
-	kvfree(room);
-	return err;
-}
-
 static int image_record(struct lens_dev *dev, struct image *img)
 {
 	struct lens_gpu *gpu = kvzalloc(sizeof(*gpu), GFP_KERNEL_ACCOUNT);
+	struct lens_bars *bars;
 	int err;
 
 	if (!gpu)
@@ -136,10 +118,13 @@ static int image_record(struct lens_dev *dev, struct image *img)
 		err = image_record_engines(gpu);
 	err = lens_dev_put(dev, err);
 	img->bars = img->used;
-	if (!err)
-		img->bars_err = image_record_bars(dev, gpu);
+	/* A use of the GPU of its own: if it takes too long, the image goes without. */
+	bars = err ? NULL : lens_bars_read(dev, gpu);
+	img->bars_err = PTR_ERR_OR_ZERO(bars);
 	if (img->bars_err)
 		img->used = img->bars;
+	else
+		kvfree(bars);
 out:
 	kvfree(gpu);
 	return err ? err : img->err;

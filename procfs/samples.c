@@ -138,7 +138,7 @@ static int samples_begin(struct lens_file *f, struct stream *st)
 		err = !st->how.period_us ? -EINVAL :
 		      lens_sampler_start(st->sampler, st->how.period_us, st->how.runlists,
 					 st->how.n);
-		lens_note_call(f, err);
+		lens_stats_count_call(f, err);
 		st->begun = !err;
 	}
 	if (!err && !st->head)
@@ -198,7 +198,7 @@ static ssize_t samples_read(struct file *file, char __user *buf, size_t count, l
 	ssize_t ret;
 
 	if (!lens_may_observe(file)) {
-		lens_note_call(f, -EPERM);
+		lens_stats_count_call(f, -EPERM);
 		return -EPERM;
 	}
 	for (;;) {

@@ -10,6 +10,13 @@
  */
 #include "files.h"
 
+void lens_stats_count_call(struct lens_file *f, int err)
+{
+	atomic64_inc(&f->calls);
+	if (err)
+		atomic64_inc(&f->failed);
+}
+
 static void stats_show_calls(const struct lens_dev *dev, struct lens_text *t)
 {
 	u64 calls = 0, failed = 0;
