@@ -22,6 +22,7 @@
 #include <linux/pci.h>
 #include <linux/proc_fs.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include "../../include/gpulens/gpu.h"
 
@@ -217,7 +218,30 @@ void lens_samplers_init(struct lens_dev *dev);
 /* No access by any sampler after this; who waits for samples is told. */
 void lens_samplers_stop(struct lens_dev *dev);
 
-/* pci.c, platform.c */
+/* -- scan.c -- */
+/* When a bus is searched for GPUs. */
+struct lens_scan {
+	/*
+	 * Attach every GPU that is not attached. *again: one of them may be attached later.
+	 * An error, at load: no other either.
+	 */
+	int (*attach_all)(bool quiet, bool *again);
+	unsigned int settle_ms;		/* from an event to the search */
+	unsigned int first_ms, last_ms;	/* between searches: doubles from first to last */
+	bool quiet;			/* after load, no message about a GPU that cannot be read */
+	unsigned int retry_ms;		/* time before this search; 0: after an event */
+	struct delayed_work work;
+};
+
+/* Before lens_scan_schedule() can be called. */
+void lens_scan_init(struct lens_scan *scan);
+/* Search now, and again later if necessary. What attach_all() returned. */
+int lens_scan_start(struct lens_scan *scan);
+/* Search soon, after an event of the bus. */
+void lens_scan_schedule(struct lens_scan *scan);
+void lens_scan_stop(struct lens_scan *scan);
+
+/* -- pci.c, platform.c -- */
 int lens_pci_init(void);
 void lens_pci_exit(void);
 int lens_platform_init(void);

@@ -14,7 +14,6 @@
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
 #include "compat/compat.h"
 #include "lens.h"
@@ -198,7 +197,7 @@ static int pci_attach_all(bool quiet, bool *again)
 	struct pci_candidate *c, *next;
 	struct pci_dev *pdev = NULL;
 	LIST_HEAD(candidates);
-	int err = 0, one;
+	int err = 0, result;
 
 	*again = false;
 	pci_lock_rescan_remove();
@@ -217,10 +216,10 @@ static int pci_attach_all(bool quiet, bool *again)
 	mutex_lock(&lens_devices_lock);
 	list_for_each_entry_safe(c, next, &candidates, link) {
 		/* A GPU that cannot be read does not keep the others out; a taken name does. */
-		one = err ? 0 : pci_attach_candidate(c->pdev, quiet);
-		if (one == -EBUSY)
-			err = one;
-		*again |= one == -EAGAIN;
+		result = err ? 0 : pci_attach_candidate(c->pdev, quiet);
+		if (result == -EBUSY)
+			err = result;
+		*again |= result == -EAGAIN;
 		pci_dev_put(c->pdev);
 		kfree(c);
 	}
@@ -230,40 +229,15 @@ static int pci_attach_all(bool quiet, bool *again)
 }
 
 /*
- * A new device is announced before its BARs have addresses, with the bus locked: look when
- * it has been scanned. GPUs that cannot be read yet are looked at again, ever less often.
+ * Settling: a new device is announced before its BARs have addresses, with the bus locked. A GPU
+ * that cannot be read yet is tried ever less often.
  */
-#define PCI_SETTLE	msecs_to_jiffies(500)
-#define PCI_RETRY_FIRST	msecs_to_jiffies(1000)
-#define PCI_RETRY_LAST	msecs_to_jiffies(64000)
-
-static void pci_rescan(struct work_struct *work);
-/* Freezable: while the machine suspends, every GPU looks as if it were asleep. */
-static DECLARE_DELAYED_WORK(pci_rescan_work, pci_rescan);
-static unsigned long pci_retry;		/* jiffies; 0: after an event */
-
-static void pci_schedule_rescan(unsigned long delay)
-{
-	mod_delayed_work(system_freezable_power_efficient_wq, &pci_rescan_work, delay);
-}
-
-static void pci_retry_later(void)
-{
-	unsigned long delay = READ_ONCE(pci_retry);
-
-	delay = delay ? min(2 * delay, PCI_RETRY_LAST) : PCI_RETRY_FIRST;
-	WRITE_ONCE(pci_retry, delay);
-	pci_schedule_rescan(delay);
-}
-
-static void pci_rescan(struct work_struct *work)
-{
-	bool again;
-
-	pci_attach_all(READ_ONCE(pci_retry), &again);
-	if (again)
-		pci_retry_later();
-}
+static struct lens_scan pci_scan = {
+	.attach_all = pci_attach_all,
+	.settle_ms = 500,
+	.first_ms = 1000,
+	.last_ms = 64000,
+};
 
 static int pci_bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
@@ -280,8 +254,7 @@ static int pci_bus_event(struct notifier_block *nb, unsigned long action, void *
 	case BUS_NOTIFY_ADD_DEVICE:
 	case BUS_NOTIFY_BOUND_DRIVER:
 	case BUS_NOTIFY_UNBOUND_DRIVER:
-		WRITE_ONCE(pci_retry, 0);
-		pci_schedule_rescan(PCI_SETTLE);
+		lens_scan_schedule(&pci_scan);
 		break;
 	case BUS_NOTIFY_DEL_DEVICE:
 		lens_device_gone(&pdev->dev);
@@ -297,20 +270,19 @@ static struct notifier_block pci_bus_notifier = {
 void lens_pci_exit(void)
 {
 	bus_unregister_notifier(&pci_bus_type, &pci_bus_notifier);
-	cancel_delayed_work_sync(&pci_rescan_work);
+	lens_scan_stop(&pci_scan);
 }
 
 int lens_pci_init(void)
 {
-	bool again;
-	int err = bus_register_notifier(&pci_bus_type, &pci_bus_notifier);
+	int err;
 
+	lens_scan_init(&pci_scan);
+	err = bus_register_notifier(&pci_bus_type, &pci_bus_notifier);
 	if (err)
 		return err;
-	err = pci_attach_all(false, &again);
+	err = lens_scan_start(&pci_scan);
 	if (err)
 		lens_pci_exit();
-	else if (again)
-		pci_retry_later();
 	return err;
 }

@@ -13,7 +13,6 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
-#include <linux/workqueue.h>
 
 #include "lens.h"
 
@@ -79,59 +78,54 @@ static const struct lens_bus lens_platform_bus = {
 	.put = platform_put_use,
 };
 
-/*
- * Attach every GPU that has a driver and is not yet attached. A device's lock is not waited
- * for, since it is held around platform_bus_event(), which takes ours. A GPU that is asleep,
- * or whose lock is held, is looked at again.
- */
-static void platform_rescan(struct work_struct *work);
-/* Freezable: while the machine suspends, every GPU looks as if it were asleep. */
-static DECLARE_DELAYED_WORK(platform_rescan_work, platform_rescan);
-#define PLATFORM_SETTLE	msecs_to_jiffies(100)
-#define PLATFORM_RETRY	msecs_to_jiffies(1000)
-
-struct platform_scan {
+struct platform_search {
 	bool quiet, again;
 	int err;
 };
 
 static int platform_attach(struct device *device, void *data)
 {
-	struct platform_scan *scan = data;
+	struct platform_search *search = data;
 	int err;
 
 	if (!platform_is_gpu(device))
 		return 0;
 	if (!device_trylock(device)) {
-		scan->again = true;
+		search->again = true;
 		return 0;
 	}
-	err = device->driver ? lens_attach(&lens_platform_bus, device, scan->quiet) : 0;
+	err = device->driver ? lens_attach(&lens_platform_bus, device, search->quiet) : 0;
 	device_unlock(device);
 	if (err == -EBUSY)
-		scan->err = err;
+		search->err = err;
 	else if (err && err != -EOPNOTSUPP)
-		scan->again = true;
-	return scan->err;
+		search->again = true;
+	return search->err;
 }
 
-static int platform_attach_all(bool quiet)
+/*
+ * Attach every GPU that has a driver and is not yet attached. A device's lock is not waited
+ * for, since it is held around platform_bus_event(), which takes ours. A GPU that is asleep,
+ * or whose lock is held, is tried again.
+ */
+static int platform_attach_all(bool quiet, bool *again)
 {
-	struct platform_scan scan = { .quiet = quiet };
+	struct platform_search search = { .quiet = quiet };
 
 	mutex_lock(&lens_devices_lock);
-	bus_for_each_dev(&platform_bus_type, NULL, &scan, platform_attach);
+	bus_for_each_dev(&platform_bus_type, NULL, &search, platform_attach);
 	mutex_unlock(&lens_devices_lock);
-	if (scan.again && !scan.err)
-		mod_delayed_work(system_freezable_power_efficient_wq, &platform_rescan_work,
-				 PLATFORM_RETRY);
-	return scan.err;
+	*again = search.again && !search.err;
+	return search.err;
 }
 
-static void platform_rescan(struct work_struct *work)
-{
-	platform_attach_all(true);
-}
+static struct lens_scan platform_scan = {
+	.attach_all = platform_attach_all,
+	.settle_ms = 100,
+	.first_ms = 1000,
+	.last_ms = 1000,
+	.quiet = true,
+};
 
 static int platform_bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
@@ -140,8 +134,7 @@ static int platform_bus_event(struct notifier_block *nb, unsigned long action, v
 	if (!platform_is_gpu(device))
 		return NOTIFY_DONE;
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
-		mod_delayed_work(system_freezable_power_efficient_wq, &platform_rescan_work,
-				 PLATFORM_SETTLE);
+		lens_scan_schedule(&platform_scan);
 	else if (action == BUS_NOTIFY_UNBIND_DRIVER || action == BUS_NOTIFY_DEL_DEVICE)
 		lens_device_gone(device);
 	return NOTIFY_OK;
@@ -154,16 +147,18 @@ static struct notifier_block platform_bus_notifier = {
 void lens_platform_exit(void)
 {
 	bus_unregister_notifier(&platform_bus_type, &platform_bus_notifier);
-	cancel_delayed_work_sync(&platform_rescan_work);
+	lens_scan_stop(&platform_scan);
 }
 
 int lens_platform_init(void)
 {
-	int err = bus_register_notifier(&platform_bus_type, &platform_bus_notifier);
+	int err;
 
+	lens_scan_init(&platform_scan);
+	err = bus_register_notifier(&platform_bus_type, &platform_bus_notifier);
 	if (err)
 		return err;
-	err = platform_attach_all(false);
+	err = lens_scan_start(&platform_scan);
 	if (err)
 		lens_platform_exit();
 	return err;
