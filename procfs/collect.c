@@ -8,7 +8,8 @@
 
 #include "files.h"
 
-static int collect_make_room(const struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts)
+static int collect_make_room(const struct lens_gpu *gpu, struct lens_runlist_snap *snap,
+			     bool contexts)
 {
 	u32 cap = snap->regs.length, words = gpu->chip->entry_words;
 
@@ -49,11 +50,11 @@ int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool co
 
 int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool contexts)
 {
-	int err = lens_dev_get(dev);
+	int err = lens_dev_begin_use(dev);
 
 	if (err)
 		return err;
-	return lens_dev_put(dev, lens_snap_fill(&dev->gpu, snap, contexts));
+	return lens_dev_end_use(dev, lens_snap_fill(&dev->gpu, snap, contexts));
 }
 
 void lens_snap_free(struct lens_runlist_snap *snap)
@@ -78,9 +79,9 @@ struct lens_bars *lens_bars_read(struct lens_dev *dev, struct lens_gpu *gpu)
 	int err = -ENOMEM;
 
 	if (scan && bars)
-		err = lens_dev_get(dev);
+		err = lens_dev_begin_use(dev);
 	if (!err)
-		err = lens_dev_put(dev, lens_bars_collect(gpu, bars, scan, LENS_BARS_WORDS));
+		err = lens_dev_end_use(dev, lens_bars_collect(gpu, bars, scan, LENS_BARS_WORDS));
 	kvfree(scan);
 	if (!err)
 		return bars;

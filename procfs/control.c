@@ -4,18 +4,18 @@
  */
 #include "files.h"
 
-static int control_disable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_disable(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_enable(gpu, ref, false, runlist);
 }
 
-static int control_enable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_enable(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_enable(gpu, ref, true, runlist);
 }
 
 /* These take the id of a runlist, which nothing can qualify. */
-static int control_preempt_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	if (ref->runlist != LENS_NONE)
 		return -EINVAL;
@@ -23,7 +23,7 @@ static int control_preempt_runlist(struct lens_gpu *gpu, const struct lens_ref *
 	return lens_runlist_preempt(gpu, ref->id);
 }
 
-static int control_resubmit_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_resubmit(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	if (ref->runlist != LENS_NONE)
 		return -EINVAL;
@@ -46,7 +46,7 @@ static int control_set_cilp(struct lens_gpu *gpu, const struct lens_ref *ref, in
 	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CILP, runlist);
 }
 
-void lens_report_holders(const struct lens_file *f, u32 id)
+void lens_control_report_holders(const struct lens_file *f, u32 id)
 {
 	const struct lens_gpu *gpu = &f->dev->gpu;
 	char list[LENS_MAX_RUNLISTS * 6];	/* of 5 digits and a space each */
@@ -67,13 +67,13 @@ void lens_report_holders(const struct lens_file *f, u32 id)
 }
 
 const struct lens_file_type lens_control_files[] = {
-	{ .name = "disable_channel", .access = LENS_ACCESS_CONTROL, .act = control_disable_channel },
-	{ .name = "enable_channel", .access = LENS_ACCESS_CONTROL, .act = control_enable_channel },
+	{ .name = "disable_channel", .access = LENS_ACCESS_CONTROL, .act = control_disable },
+	{ .name = "enable_channel", .access = LENS_ACCESS_CONTROL, .act = control_enable },
 	{ .name = "preempt_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_preempt },
 	{ .name = "switch_to_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_switch_to },
 	{ .name = "tsg_timeslice", .access = LENS_ACCESS_CONTROL, .act_with = lens_tsg_set_timeslice },
-	{ .name = "preempt_runlist", .access = LENS_ACCESS_CONTROL, .act = control_preempt_runlist },
-	{ .name = "resubmit_runlist", .access = LENS_ACCESS_CONTROL, .act = control_resubmit_runlist },
+	{ .name = "preempt_runlist", .access = LENS_ACCESS_CONTROL, .act = control_preempt },
+	{ .name = "resubmit_runlist", .access = LENS_ACCESS_CONTROL, .act = control_resubmit },
 	{ .name = "wfi_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_wfi },
 	{ .name = "cta_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_cta },
 	{ .name = "cil_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_cilp },

@@ -78,15 +78,15 @@ static int files_show_budgeted(const struct lens_file *f, struct lens_text *t)
 	return err;
 }
 
-static int files_collect(const struct lens_file *f, bool observe, struct lens_text *t)
+static int files_collect_text(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	int err;
 
 	/* Kept files, too: only of the GPU that was attached, unless it is asleep. */
 	if (f->type->kept) {
-		err = lens_dev_get(f->dev);
+		err = lens_dev_begin_use(f->dev);
 		if (!err)
-			err = lens_dev_put(f->dev, 0);
+			err = lens_dev_end_use(f->dev, 0);
 		if (err && err != -ENODATA)
 			return err;
 	}
@@ -115,7 +115,7 @@ static ssize_t files_read(struct file *file, char __user *buf, size_t count, lof
 	ret = lens_check_reader(f->type->access, file, &observe);
 	if (ret || *pos == 0 || !r->collected || (r->observe && !observe)) {
 		if (!ret)
-			ret = files_collect(f, observe, &fresh);
+			ret = files_collect_text(f, observe, &fresh);
 		lens_stats_count_call(f, ret);
 		if (ret) {
 			lens_text_free(&fresh);
@@ -141,14 +141,15 @@ static const struct proc_ops files_read_ops = {
 
 /* -- writing -- */
 
-static int files_parse(const struct lens_file_type *type, const char *text, size_t len,
-		       struct lens_ref *ref, u32 *value)
+static int files_parse_request(const struct lens_file_type *type, const char *text, size_t len,
+			       struct lens_ref *ref, u32 *value)
 {
 	return type->act ? lens_parse_ref(text, len, ref) :
 			   lens_parse_ref_value(text, len, ref, value);
 }
 
-static int files_act(struct lens_file *f, const struct lens_ref *ref, u32 value, int *runlist)
+static int files_run_request(struct lens_file *f, const struct lens_ref *ref, u32 value,
+			     int *runlist)
 {
 	struct lens_gpu *gpu = &f->dev->gpu;
 
@@ -176,18 +177,18 @@ static ssize_t files_write(struct file *file, const char __user *buf, size_t cou
 	err = -EFAULT;
 	if (copy_from_user(text, buf, count))
 		goto out;
-	err = files_parse(f->type, text, count, &ref, &value);
+	err = files_parse_request(f->type, text, count, &ref, &value);
 	if (err)
 		goto out;
 	parsed = true;
 	runlist = ref.runlist;
-	err = lens_dev_control_begin(f->dev);
+	err = lens_dev_begin_control(f->dev);
 	if (err)
 		goto out;
-	err = files_act(f, &ref, value, &runlist);
+	err = files_run_request(f, &ref, value, &runlist);
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
-		lens_report_holders(f, ref.id);
-	err = lens_dev_control_end(f->dev, err);
+		lens_control_report_holders(f, ref.id);
+	err = lens_dev_end_control(f->dev, err);
 out:
 	lens_trace_control(f->dev, f->type->name, runlist, parsed ? (s64)ref.id : -1, err);
 	lens_stats_count_call(f, err);
@@ -201,11 +202,12 @@ static const struct proc_ops files_write_ops = {
 
 /* -- the directory -- */
 
-static int files_add(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
+static int files_add_file(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
 {
 	umode_t mode = lens_file_mode(type->access);
+	bool control = lens_file_is_control(type);
 	const struct proc_ops *ops = type->ops ? type->ops :
-				     lens_file_is_control(type) ? &files_write_ops : &files_read_ops;
+				     control ? &files_write_ops : &files_read_ops;
 	struct proc_dir_entry *entry;
 	struct lens_file *f;
 	char name[32];
@@ -225,27 +227,27 @@ static int files_add(struct lens_dev *dev, const struct lens_file_type *type, u3
 	return 0;
 }
 
-static int files_add_all(struct lens_dev *dev)
+static int files_add_files(struct lens_dev *dev)
 {
 	const struct lens_topology *topo = &dev->gpu.topo;
 	int err = 0;
 	u32 i;
 
 	for (i = 0; !err && i < lens_single_file_count; i++)
-		err = files_add(dev, &lens_single_files[i], 0);
+		err = files_add_file(dev, &lens_single_files[i], 0);
 	for (i = 0; !err && i < topo->n_runlists; i++)
-		err = files_add(dev, &lens_runlist_file, topo->runlists[i].id);
+		err = files_add_file(dev, &lens_runlist_file, topo->runlists[i].id);
 	for (i = 0; !err && !topo->gpcs_err && i < topo->num_gpcs; i++)
 		if (!(topo->gpc_mask & (1U << i)))
-			err = files_add(dev, &lens_tpc_mask_file, i);
+			err = files_add_file(dev, &lens_tpc_mask_file, i);
 	/* By what does not change; whether it can be read is asked at each read. */
 	for (i = 0; !err && i < LENS_MAX_PCES; i++)
 		if (topo->ce.pce_map & (1U << i) && i < dev->gpu.chip->ce.pces)
-			err = files_add(dev, &lens_lce_for_pce_file, i);
+			err = files_add_file(dev, &lens_lce_for_pce_file, i);
 	for (i = 0; !err && i < topo->ce.n_grces; i++)
-		err = files_add(dev, &lens_shared_lce_file, i);
+		err = files_add_file(dev, &lens_shared_lce_file, i);
 	for (i = 0; !err && i < lens_control_file_count; i++)
-		err = files_add(dev, &lens_control_files[i], 0);
+		err = files_add_file(dev, &lens_control_files[i], 0);
 	return err;
 }
 
@@ -253,7 +255,7 @@ static int files_add_all(struct lens_dev *dev)
  * procfs warns loudly about a name that is taken; ask first. In a worker and with the
  * machine's root: the process that loads the module may be in a chroot without /proc.
  */
-static long files_find_name(void *name)
+static long files_name_exists(void *name)
 {
 	char full[32];
 	struct path path;
@@ -268,13 +270,13 @@ static long files_find_name(void *name)
 	return 1;
 }
 
-int lens_proc_add(struct lens_dev *dev)
+int lens_proc_add_gpu(struct lens_dev *dev)
 {
 	char name[16];
 	int err;
 
 	snprintf(name, sizeof(name), "gpu%d", dev->index);
-	if (work_on_cpu(raw_smp_processor_id(), files_find_name, name)) {
+	if (work_on_cpu(raw_smp_processor_id(), files_name_exists, name)) {
 		/* not EEXIST, which to insmod means that this module is loaded already */
 		pr_err("/proc/%s exists; is another module of this kind loaded?\n", name);
 		return -EBUSY;
@@ -285,13 +287,13 @@ int lens_proc_add(struct lens_dev *dev)
 	if (!dev->files)
 		return -ENOMEM;
 	dev->dir = proc_mkdir(name, NULL);
-	err = dev->dir ? files_add_all(dev) : -EBUSY;
+	err = dev->dir ? files_add_files(dev) : -EBUSY;
 	if (err)
-		lens_proc_remove(dev);
+		lens_proc_remove_gpu(dev);
 	return err;
 }
 
-void lens_proc_remove(struct lens_dev *dev)
+void lens_proc_remove_gpu(struct lens_dev *dev)
 {
 	/* Waits until nobody is inside a file, then no one gets in again. */
 	if (dev->dir)

@@ -50,7 +50,7 @@ int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool co
 void lens_snap_free(struct lens_runlist_snap *snap);
 /*
  * What bars shows, at most LENS_BARS_WORDS words of page tables for each BAR. gpu: of this
- * device. kvfree() it. ERR_PTR: -ENOMEM, errors of lens_dev_get() and lens_bars_collect().
+ * device. kvfree() it. ERR_PTR: -ENOMEM, errors of lens_dev_begin_use() and lens_bars_collect().
  */
 struct lens_bars *lens_bars_read(struct lens_dev *dev, struct lens_gpu *gpu);
 
@@ -60,8 +60,8 @@ void lens_stats_count_call(struct lens_file *f, int err);
 
 /* -- snapshot.c -- */
 /* A zeroed record's content. */
-void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
-		     struct gpulens_engine *rec);
+void lens_snapshot_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
+			      struct gpulens_engine *rec);
 
 /* -- files that show.c lists, and control.c -- */
 int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t);
@@ -70,8 +70,8 @@ int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t
 int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t);
 
 /* Make and remove /proc/gpuX. -EBUSY: another module has that name. */
-int lens_proc_add(struct lens_dev *dev);
-void lens_proc_remove(struct lens_dev *dev);
+int lens_proc_add_gpu(struct lens_dev *dev);
+void lens_proc_remove_gpu(struct lens_dev *dev);
 
 extern const struct proc_ops lens_samples_ops;
 /* Files of each GPU, once. */
@@ -83,6 +83,6 @@ extern const struct lens_file_type lens_lce_for_pce_file, lens_shared_lce_file;
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;
 /* To the kernel log: which runlists hold a bare id that was refused. The GPU's lock is held. */
-void lens_report_holders(const struct lens_file *f, u32 id);
+void lens_control_report_holders(const struct lens_file *f, u32 id);
 
 #endif /* _LENS_FILES_H_ */

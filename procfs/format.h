@@ -33,6 +33,8 @@ void lens_format_calls(struct lens_text *t, bool writes, const char *name, u64 c
 void lens_format_cost(struct lens_text *t, const struct lens_cost *cost);
 /* Ticks of samplers, with samples and without. */
 void lens_format_ticks(struct lens_text *t, u64 ticks, u64 lost);
+/* "vid" for a TARGET field of 0, "sys coh" for 2. */
+const char *lens_target_name(u32 target);
 /* "on pbdma+eng" for NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG. */
 const char *lens_status_name(u32 status);
 

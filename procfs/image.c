@@ -16,8 +16,8 @@
 #include "files.h"
 
 /* A note: kind << 24 | number of words, address low and high, the words. */
-#define NOTE_HEAD 3
-#define WORDS_PER_LINE 16
+#define IMAGE_NOTE_HEAD 3
+#define IMAGE_LINE_WORDS 16
 
 struct image {
 	struct lens_recorder rec;
@@ -28,11 +28,11 @@ struct image {
 	int err;		/* -ENOMEM: notes were lost */
 };
 
-static int image_reserve(struct lens_recorder *rec, u32 words)
+static int image_reserve_words(struct lens_recorder *rec, u32 words)
 {
 	struct image *img = container_of(rec, struct image, rec);
 	/* Each word may be a note of its own. */
-	size_t need = img->used + (size_t)words * (NOTE_HEAD + 1) + NOTE_HEAD;
+	size_t need = img->used + (size_t)words * (IMAGE_NOTE_HEAD + 1) + IMAGE_NOTE_HEAD;
 	size_t cap = max_t(size_t, 2 * img->cap, 16384);
 	u32 *buf;
 
@@ -50,12 +50,12 @@ static int image_reserve(struct lens_recorder *rec, u32 words)
 	return 0;
 }
 
-static void image_note(struct lens_recorder *rec, char kind, u64 addr, const u32 *words, u32 n)
+static void image_add_note(struct lens_recorder *rec, char kind, u64 addr, const u32 *words, u32 n)
 {
 	struct image *img = container_of(rec, struct image, rec);
 	u32 *p;
 
-	if (img->used + NOTE_HEAD + n > img->cap) {
+	if (img->used + IMAGE_NOTE_HEAD + n > img->cap) {
 		img->err = -ENOMEM;
 		return;
 	}
@@ -63,11 +63,11 @@ static void image_note(struct lens_recorder *rec, char kind, u64 addr, const u32
 	p[0] = (u32)kind << 24 | n;
 	p[1] = lower_32_bits(addr);
 	p[2] = upper_32_bits(addr);
-	memcpy(p + NOTE_HEAD, words, n * sizeof(*words));
-	img->used += NOTE_HEAD + n;
+	memcpy(p + IMAGE_NOTE_HEAD, words, n * sizeof(*words));
+	img->used += IMAGE_NOTE_HEAD + n;
 }
 
-static int record_runlists(struct lens_gpu *gpu)
+static int image_record_runlists(struct lens_gpu *gpu)
 {
 	struct lens_runlist_snap snap;
 	int err = 0;
@@ -95,7 +95,7 @@ static int image_record_engines(struct lens_gpu *gpu)
 	return 0;
 }
 
-static int image_record(struct lens_dev *dev, struct image *img)
+static int image_record_gpu(struct lens_dev *dev, struct image *img)
 {
 	struct lens_gpu *gpu = kvzalloc(sizeof(*gpu), GFP_KERNEL_ACCOUNT);
 	struct lens_bars *bars;
@@ -103,20 +103,20 @@ static int image_record(struct lens_dev *dev, struct image *img)
 
 	if (!gpu)
 		return -ENOMEM;
-	img->rec.note = image_note;
-	img->rec.reserve = image_reserve;
+	img->rec.note = image_add_note;
+	img->rec.reserve = image_reserve_words;
 	lens_record_init(&img->rec, &dev->io);
-	err = lens_dev_get(dev);
+	err = lens_dev_begin_use(dev);
 	if (err)
 		goto out;
 	err = lens_gpu_identify(gpu, &img->rec.io);
 	if (!err)
 		err = lens_gpu_read_topology(gpu);
 	if (!err && lens_gpu_has_host(gpu))
-		err = record_runlists(gpu);
+		err = image_record_runlists(gpu);
 	if (!err)
 		err = image_record_engines(gpu);
-	err = lens_dev_put(dev, err);
+	err = lens_dev_end_use(dev, err);
 	img->bars = img->used;
 	/* A use of the GPU of its own: if it takes too long, the image goes without. */
 	bars = err ? NULL : lens_bars_read(dev, gpu);
@@ -135,19 +135,19 @@ static void image_format_notes(const u32 *p, const u32 *end, struct lens_text *t
 	u32 i, n, kind;
 	u64 addr;
 
-	for (; p < end; p += NOTE_HEAD + n) {
+	for (; p < end; p += IMAGE_NOTE_HEAD + n) {
 		kind = p[0] >> 24;
 		n = p[0] & 0xffffff;
 		addr = (u64)p[2] << 32 | p[1];
 		if (kind == 'r') {
-			lens_text_add(t, "r 0x%08llx 0x%08x\n", addr, p[NOTE_HEAD]);
+			lens_text_add(t, "r 0x%08llx 0x%08x\n", addr, p[IMAGE_NOTE_HEAD]);
 			continue;
 		}
 		for (i = 0; i < n; i++) {
-			if (i % WORDS_PER_LINE == 0)
+			if (i % IMAGE_LINE_WORDS == 0)
 				lens_text_add(t, "%s%c 0x%09llx", i ? "\n" : "", kind,
 					      addr + 4ULL * i);
-			lens_text_add(t, " %08x", p[NOTE_HEAD + i]);
+			lens_text_add(t, " %08x", p[IMAGE_NOTE_HEAD + i]);
 		}
 		lens_text_add(t, "\n");
 	}
@@ -157,7 +157,8 @@ static void image_format_notes(const u32 *p, const u32 *end, struct lens_text *t
  * Of two lines for one address the last wins. bars reads the runlists' registers once
  * more, after the lists: its notes come first, so that registers and lists belong together.
  */
-static void image_format(const struct lens_dev *dev, const struct image *img, struct lens_text *t)
+static void image_format_text(const struct lens_dev *dev, const struct image *img,
+			      struct lens_text *t)
 {
 	lens_text_add(t, "gpulens-image 1\nchip boot0=0x%08x\n", dev->gpu.boot0);
 	if (dev->pdev)
@@ -177,9 +178,9 @@ int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t
 	struct image img = { };
 	int err;
 
-	err = image_record(f->dev, &img);
+	err = image_record_gpu(f->dev, &img);
 	if (!err)
-		image_format(f->dev, &img, t);
+		image_format_text(f->dev, &img, t);
 	kvfree(img.buf);
 	return err;
 }

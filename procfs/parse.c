@@ -64,7 +64,7 @@ static int parse_id(const char *text, size_t len, struct lens_ref *ref)
 	return 0;
 }
 
-static bool parse_has(const struct lens_sampling *s, u32 runlist)
+static bool parse_has_runlist(const struct lens_sampling *s, u32 runlist)
 {
 	u32 i;
 
@@ -74,14 +74,14 @@ static bool parse_has(const struct lens_sampling *s, u32 runlist)
 }
 
 /* Without its newline. False: nothing is left, or more than any legal text. */
-static bool is_line(const char *text, size_t *len, size_t max)
+static bool parse_strip_newline(const char *text, size_t *len, size_t max)
 {
 	if (*len && text[*len - 1] == '\n')
 		--*len;
 	return *len && *len <= max;
 }
 
-static size_t parse_word(const char *s, size_t len)
+static size_t parse_find_space(const char *s, size_t len)
 {
 	size_t n;
 
@@ -98,10 +98,10 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 	u32 runlist;
 	int err;
 
-	if (!is_line(text, &len, LENS_SAMPLING_MAX))
+	if (!parse_strip_newline(text, &len, LENS_SAMPLING_MAX))
 		return -EINVAL;
 	end = text + len;
-	len = parse_word(text, len);
+	len = parse_find_space(text, len);
 	err = parse_digits(text, len, 10, &got.period_us);
 	if (err == -EINVAL)
 		return err;
@@ -109,11 +109,11 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 		beyond = true;
 	for (text += len; text < end; text += len) {
 		text++;
-		len = parse_word(text, end - text);
+		len = parse_find_space(text, end - text);
 		err = parse_digits(text, len, 10, &runlist);
 		/* Go on after a number that is too large: trailing text is the worse mistake. */
 		if (err == -EINVAL || got.n == LENS_MAX_RUNLISTS ||
-		    (!err && parse_has(&got, runlist)))
+		    (!err && parse_has_runlist(&got, runlist)))
 			return -EINVAL;
 		if (err)
 			beyond = true;
@@ -128,7 +128,7 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 
 int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
 {
-	return is_line(text, &len, LENS_ID_MAX) ? parse_id(text, len, ref) : -EINVAL;
+	return parse_strip_newline(text, &len, LENS_ID_MAX) ? parse_id(text, len, ref) : -EINVAL;
 }
 
 int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32 *value)
@@ -136,9 +136,9 @@ int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32
 	size_t space;
 	int err, err2;
 
-	if (!is_line(text, &len, LENS_ID_MAX))
+	if (!parse_strip_newline(text, &len, LENS_ID_MAX))
 		return -EINVAL;
-	space = parse_word(text, len);
+	space = parse_find_space(text, len);
 	if (space == len)
 		return -EINVAL;
 	err = parse_id(text, space, ref);

@@ -11,18 +11,19 @@
 static int show_chip(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	struct lens_readable readable, *r = NULL;
+	struct lens_gpu *gpu = &f->dev->gpu;
 	int err;
 
 	/* Whether runlists can be read takes a look into GPU memory. */
-	if (observe && lens_gpu_has_host(&f->dev->gpu)) {
-		err = lens_dev_get(f->dev);
+	if (observe && lens_gpu_has_host(gpu)) {
+		err = lens_dev_begin_use(f->dev);
 		if (!err)
-			err = lens_dev_put(f->dev, lens_check_readable(&f->dev->gpu, &readable));
+			err = lens_dev_end_use(f->dev, lens_check_readable(gpu, &readable));
 		if (err && err != -ENODATA)
 			return err;
 		r = err ? NULL : &readable;
 	}
-	lens_format_chip(t, &f->dev->gpu, f->dev->where, r);
+	lens_format_chip(t, gpu, f->dev->where, r);
 	return 0;
 }
 
@@ -35,11 +36,11 @@ static int show_device_info(const struct lens_file *f, bool observe, struct lens
 /* What serves which copy engine is the driver's to change: never kept. */
 static int show_read_ce_map(const struct lens_file *f, struct lens_ce_map *map)
 {
-	int err = lens_dev_get(f->dev);
+	int err = lens_dev_begin_use(f->dev);
 
 	if (err)
 		return err;
-	return lens_dev_put(f->dev, lens_ce_map_read(&f->dev->gpu, map));
+	return lens_dev_end_use(f->dev, lens_ce_map_read(&f->dev->gpu, map));
 }
 
 static int show_copy_topology(const struct lens_file *f, bool observe, struct lens_text *t)
@@ -126,11 +127,11 @@ static int show_shared_lce(const struct lens_file *f, bool observe, struct lens_
 static int show_local_memory(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	u64 bytes = 0;
-	int err = lens_dev_get(f->dev);
+	int err = lens_dev_begin_use(f->dev);
 
 	if (err)
 		return err;
-	err = lens_dev_put(f->dev, lens_gpu_read_memory_size(&f->dev->gpu, &bytes));
+	err = lens_dev_end_use(f->dev, lens_gpu_read_memory_size(&f->dev->gpu, &bytes));
 	if (!err)
 		lens_text_add(t, "%llu\n", bytes);
 	return err;

@@ -89,7 +89,7 @@ int lens_stop_budget_wait(u64 ns)
 	return 0;
 }
 
-bool lens_stop_budget_left(void)
+bool lens_stop_budget_allows_stop(void)
 {
 	return budget_fill() >= BUDGET_STOP_NS;
 }

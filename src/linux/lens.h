@@ -60,7 +60,7 @@ struct lens_samplers {
 };
 
 /*
- * One use of a GPU, from lens_dev_get() to lens_dev_put(). Accesses are refused once it
+ * One use of a GPU, from lens_dev_begin_use() to lens_dev_end_use(). Accesses are refused once it
  * is over (late), and inside a stop of the machine once that stop is over (cut).
  */
 struct lens_use {
@@ -101,7 +101,7 @@ struct lens_dev {
 
 	struct lens_samplers samplers;
 	u8 gone;			/* set before the lock is taken; no access any more */
-	struct mutex control_lock;	/* see lens_dev_control_begin() */
+	struct mutex control_lock;	/* see lens_dev_begin_control() */
 	struct mutex lock;		/* everything below */
 	void __iomem *bar0;		/* NULL once unmapped */
 	resource_size_t bar0_start, bar0_len;
@@ -119,7 +119,7 @@ static inline bool lens_is_lent(const struct device *device)
 }
 
 /*
- * Keep the device from being suspended until dev->bus->put(). 0, -ENODEV when it has gone, or
+ * Keep the device from being suspended until lens_dev_release(). 0, -ENODEV when it has gone, or
  * what get() of its bus returns.
  */
 static inline int lens_dev_acquire(struct lens_dev *dev)
@@ -127,35 +127,33 @@ static inline int lens_dev_acquire(struct lens_dev *dev)
 	return READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
 }
 
+static inline void lens_dev_release(struct lens_dev *dev)
+{
+	dev->bus->put(dev);
+}
+
 /* -- devices.c: use of a GPU -- */
 /*
  * Begin a use: -ENODEV when it has gone, what get() of its bus says, -EINTR. On 0 the
- * lock is held and lens_dev_put() must follow, which takes the result of the use and
+ * lock is held and lens_dev_end_use() must follow, which takes the result of the use and
  * returns it, or -ENODEV, or -ETIMEDOUT when the hardware took too long.
  */
-int lens_dev_get(struct lens_dev *dev);
-int __must_check lens_dev_put(struct lens_dev *dev, int result);
+int lens_dev_begin_use(struct lens_dev *dev);
+int __must_check lens_dev_end_use(struct lens_dev *dev, int result);
 /*
- * Like lens_dev_get(), and serialises control requests: a request may drop dev->lock
+ * Like lens_dev_begin_use(), and serialises control requests: a request may drop dev->lock
  * while it polls, and a second write to the same register would be mistaken for the
  * completion of the first.
  */
-int lens_dev_control_begin(struct lens_dev *dev);
-int __must_check lens_dev_control_end(struct lens_dev *dev, int result);
-/* Milliseconds for each use, unless timeout_ms says otherwise. */
-#define LENS_TIMEOUT_MS 20000
-/* The same for attaching a GPU, which holds the PCI core's rescan lock; about 400 reads. */
-#define LENS_ATTACH_MS 2000
-/* Around the reading at attach, when nobody else knows the GPU. */
-int lens_dev_begin(struct lens_dev *dev, u32 ms);
-int __must_check lens_dev_end(struct lens_dev *dev, int result);
+int lens_dev_begin_control(struct lens_dev *dev);
+int __must_check lens_dev_end_control(struct lens_dev *dev, int result);
 
 /* -- permission.c -- */
 /* Who may open a file of /proc/gpuX. */
 enum lens_access {
 	LENS_ACCESS_TOPOLOGY,	/* everyone */
 	LENS_ACCESS_SCHEDULING,	/* lens_may_observe(); everyone with unsafe_world_readable=1 */
-	LENS_ACCESS_RAW,	/* lens_may_observe(), and no lockdown: registers and memory as read */
+	LENS_ACCESS_RAW,	/* words as read: lens_may_observe(), and no lockdown */
 	LENS_ACCESS_SAMPLES,	/* lens_may_observe() */
 	LENS_ACCESS_CONTROL,	/* lens_may_control() */
 };
@@ -185,7 +183,7 @@ int lens_stop_budget_begin(void);
 void lens_stop_budget_end(void);
 int lens_stop_budget_wait(u64 ns);
 bool lens_stop_is_budgeted(void);
-bool lens_stop_budget_left(void);
+bool lens_stop_budget_allows_stop(void);
 void lens_stop_budget_charge(u64 stopped_ns, u64 took_ns);
 
 /* -- trace.c -- */
@@ -208,10 +206,10 @@ extern struct mutex lens_devices_lock;
  * quiet: no message when it cannot be attached. Lock held. -EBUSY: another module has its
  * name; -EOPNOTSUPP: it is no GPU that is known; else it may be attached later.
  */
-int lens_attach(const struct lens_bus *bus, struct device *device, bool quiet);
+int lens_attach_device(const struct lens_bus *bus, struct device *device, bool quiet);
 /* It went: no access any more, its files answer ENODEV. Takes the lock. */
-void lens_device_gone(struct device *device);
-void lens_detach_all(void);
+void lens_unmap_device(struct device *device);
+void lens_detach_devices(void);
 
 /* sampler.c */
 void lens_samplers_init(struct lens_dev *dev);
@@ -255,7 +253,7 @@ extern const struct lens_io_ops lens_mmio_ops;
  * The first access of a use: is this still the GPU that was attached, and how long does an
  * access take? 0, -ENODEV: all ones, or another GPU; -EIO: it does not answer as a GPU.
  */
-int lens_mmio_probe(struct lens_dev *dev);
+int lens_mmio_probe_gpu(struct lens_dev *dev);
 /*
  * -EIO: no ordinary memory; -ENXIO: the meaning of the address is unknown, since no driver
  * is bound or it keeps its translation to itself; -EBUSY: a driver is being bound or
@@ -265,7 +263,7 @@ int lens_sysmem_copy(struct lens_dev *dev, u64 addr, u64 *dst, u32 words);
 int lens_sysmem_store32(struct lens_dev *dev, u64 addr, u32 val);
 /* The same in three steps, of which the middle one may be taken with the machine stopped. */
 int lens_sysmem_pin(struct lens_dev *dev, u64 addr, struct lens_pin *pin);
-bool lens_sysmem_pinned(const struct lens_pin *pin, u64 addr, u64 bytes);
+bool lens_sysmem_is_pinned(const struct lens_pin *pin, u64 addr, u64 bytes);
 int lens_sysmem_read_pinned(const struct lens_pin *pin, u64 addr, void *dst, u32 bytes);
 int lens_sysmem_store_pinned(const struct lens_pin *pin, u64 addr, u32 val);
 void lens_sysmem_unpin(struct lens_pin *pin);

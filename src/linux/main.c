@@ -10,8 +10,8 @@
 #include "lens.h"
 
 static const struct lens_devices_listener main_proc_listener = {
-	.add = lens_proc_add,
-	.remove = lens_proc_remove,
+	.add = lens_proc_add_gpu,
+	.remove = lens_proc_remove_gpu,
 };
 
 static int __init main_init(void)
@@ -35,7 +35,7 @@ static int __init main_init(void)
 err_platform:
 	lens_platform_exit();
 err_detach:
-	lens_detach_all();
+	lens_detach_devices();
 	return err;
 }
 module_init(main_init);
@@ -44,7 +44,7 @@ static void __exit main_exit(void)
 {
 	lens_pci_exit();
 	lens_platform_exit();
-	lens_detach_all();
+	lens_detach_devices();
 }
 module_exit(main_exit);
 

@@ -75,7 +75,7 @@ static struct lens_dev *mmio_to_dev(struct lens_io *io)
 }
 
 /* Is the use over: too late, killed, or has the GPU gone? */
-static bool mmio_use_over(struct lens_dev *dev, u64 now)
+static bool mmio_use_is_over(struct lens_dev *dev, u64 now)
 {
 	struct lens_use *use = &dev->use;
 
@@ -87,7 +87,7 @@ static bool mmio_use_over(struct lens_dev *dev, u64 now)
 }
 
 /* Accesses that a stop may have when one takes so long. */
-static u32 mmio_stop_accesses(u64 access_ns)
+static u32 mmio_count_accesses(u64 access_ns)
 {
 	u64 n = div64_u64(MMIO_STOP_MAX_NS, access_ns);
 
@@ -106,7 +106,7 @@ static bool mmio_may_access_stopped(struct lens_use *use, u64 now)
 	if (use->timed && !--use->timed && now > use->stop_began) {
 		ns = div_u64(now - use->stop_began, MMIO_STOP_TIMED);
 		if (ns > use->access_ns)
-			use->left = min(use->left, mmio_stop_accesses(ns));
+			use->left = min(use->left, mmio_count_accesses(ns));
 	}
 	/* A hypervisor may take the processor away before the first: that is no error of it. */
 	if (!use->left || (now >= use->stop_until && !first))
@@ -118,7 +118,7 @@ static bool mmio_may_access_stopped(struct lens_use *use, u64 now)
 
 /*
  * May there be another access? Each one asks, since each may take any time. Once it may
- * not, reads answer all ones and writes are dropped, and lens_dev_put() says why.
+ * not, reads answer all ones and writes are dropped, and lens_dev_end_use() says why.
  */
 static bool mmio_may_access(struct lens_io *io)
 {
@@ -131,7 +131,7 @@ static bool mmio_may_access(struct lens_io *io)
 		return true;
 	if (use->stopped)
 		return mmio_may_access_stopped(use, now);
-	if (mmio_use_over(dev, now))
+	if (mmio_use_is_over(dev, now))
 		return false;
 	if (now - use->rested > MMIO_REST_NS && !io->held) {
 		cond_resched();
@@ -164,23 +164,23 @@ static void mmio_wr32(struct lens_io *io, u32 off, u32 val)
 	writel(val, dev->bar0 + off);
 }
 
-static u32 mmio_rd_half(struct lens_dev *dev, u32 off)
+static u32 mmio_read_half(struct lens_dev *dev, u32 off)
 {
 	dev->io.cost.rd32++;
 	return readl(dev->bar0 + off);
 }
 
-static u64 mmio_rd_whole(struct lens_dev *dev, u32 off)
+static u64 mmio_read_whole(struct lens_dev *dev, u32 off)
 {
 	dev->io.cost.rd64++;
 	return readq(dev->bar0 + off);
 }
 
-static u64 mmio_rd_halves(struct lens_dev *dev, u32 off)
+static u64 mmio_read_halves(struct lens_dev *dev, u32 off)
 {
-	u64 upper = mmio_rd_half(dev, off + 4);
+	u64 upper = mmio_read_half(dev, off + 4);
 
-	return upper << 32 | mmio_rd_half(dev, off);
+	return upper << 32 | mmio_read_half(dev, off);
 }
 
 /*
@@ -188,10 +188,10 @@ static u64 mmio_rd_halves(struct lens_dev *dev, u32 off)
  * upper half is zero then. Until a word has settled it, once per GPU, the upper half
  * is read by itself too.
  */
-static u64 mmio_try_rd64(struct lens_dev *dev, u32 off)
+static u64 mmio_try_read64(struct lens_dev *dev, u32 off)
 {
-	u64 val = mmio_rd_whole(dev, off);
-	u32 upper = mmio_rd_half(dev, off + 4);
+	u64 val = mmio_read_whole(dev, off);
+	u32 upper = mmio_read_half(dev, off + 4);
 
 	if (upper_32_bits(val) == upper) {
 		/* Zeros settle nothing, nor does a GPU that has gone. */
@@ -200,10 +200,10 @@ static u64 mmio_try_rd64(struct lens_dev *dev, u32 off)
 		return val;
 	}
 	/* The memory may have changed in between. */
-	if (!upper_32_bits(val) && !upper_32_bits(mmio_rd_whole(dev, off)) &&
-	    mmio_rd_half(dev, off + 4))
+	if (!upper_32_bits(val) && !upper_32_bits(mmio_read_whole(dev, off)) &&
+	    mmio_read_half(dev, off + 4))
 		dev->rd64 = LENS_RD64_HALVES;
-	return mmio_rd_halves(dev, off);
+	return mmio_read_halves(dev, off);
 }
 
 static u64 mmio_rd64(struct lens_io *io, u32 off)
@@ -213,10 +213,10 @@ static u64 mmio_rd64(struct lens_io *io, u32 off)
 	if (!mmio_may_access(io))
 		return U64_MAX;
 	if (IS_ENABLED(CONFIG_64BIT) && dev->rd64 == LENS_RD64_WHOLE)
-		return mmio_rd_whole(dev, off);
+		return mmio_read_whole(dev, off);
 	if (IS_ENABLED(CONFIG_64BIT) && dev->rd64 == LENS_RD64_UNKNOWN)
-		return mmio_try_rd64(dev, off);
-	return mmio_rd_halves(dev, off);
+		return mmio_try_read64(dev, off);
+	return mmio_read_halves(dev, off);
 }
 
 /* -- the beginning of a use -- */
@@ -231,7 +231,7 @@ static u32 mmio_time_boot0(struct lens_dev *dev, u32 *boot0)
 	return end > start ? min_t(u64, end - start, U32_MAX) : 0;
 }
 
-int lens_mmio_probe(struct lens_dev *dev)
+int lens_mmio_probe_gpu(struct lens_dev *dev)
 {
 	u32 boot0, again, ns, tries = 1;
 	u64 total;
@@ -274,7 +274,7 @@ static int mmio_run_stopped(void *arg)
 	use->cut = false;
 	use->wrote = false;
 	/* By what an access took while the clock could be trusted. */
-	use->left = mmio_stop_accesses(use->access_ns);
+	use->left = mmio_count_accesses(use->access_ns);
 	use->timed = MMIO_STOP_TIMED;
 	use->stop_began = start;
 	use->soon = start + MMIO_STOP_SOON_NS;
@@ -325,14 +325,14 @@ static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg
 	u64 before = use->stopped_ns, start;
 	int err;
 
-	if (mmio_use_over(dev, ktime_get_ns()))
+	if (mmio_use_is_over(dev, ktime_get_ns()))
 		return -ETIMEDOUT;
 	/* Too slow to be waited for by a whole machine. */
-	if (mmio_stop_accesses(use->access_ns) < MMIO_STOP_LEAST) {
+	if (mmio_count_accesses(use->access_ns) < MMIO_STOP_LEAST) {
 		use->late = true;
 		return -ETIMEDOUT;
 	}
-	if (use->budgeted && !lens_stop_budget_left()) {
+	if (use->budgeted && !lens_stop_budget_allows_stop()) {
 		use->over_budget = true;
 		return -EBUSY;
 	}
@@ -350,7 +350,7 @@ static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg
 	return err;
 }
 
-static enum lens_stop mmio_stop_state(struct lens_io *io, u32 accesses)
+static enum lens_stop mmio_get_stop_state(struct lens_io *io, u32 accesses)
 {
 	struct lens_use *use = &mmio_to_dev(io)->use;
 
@@ -384,12 +384,12 @@ static int mmio_run_borrow(void *arg)
 	return n < 0 ? n : 0;
 }
 
-static int mmio_check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
+static int mmio_check_range(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
 {
 	struct lens_dev *dev = mmio_to_dev(io);
 	struct lens_use *use = &dev->use;
 
-	if (use->stopped ? use->cut : mmio_use_over(dev, ktime_get_ns()))
+	if (use->stopped ? use->cut : mmio_use_is_over(dev, ktime_get_ns()))
 		return -ETIMEDOUT;
 	if (ap == LENS_SYS)
 		return 0;
@@ -411,7 +411,7 @@ static int mmio_copy_system(struct lens_dev *dev, u64 addr, u64 *dst, u32 words)
 {
 	struct lens_use *use = &dev->use;
 
-	if (use->stopped && !lens_sysmem_pinned(&use->pin, addr, words * 8ULL))
+	if (use->stopped && !lens_sysmem_is_pinned(&use->pin, addr, words * 8ULL))
 		return -EAGAIN;
 	dev->io.cost.sys64 += words;
 	return use->stopped ? lens_sysmem_read_pinned(&use->pin, addr, dst, words * 8) :
@@ -422,7 +422,7 @@ static int mmio_store_system(struct lens_dev *dev, u64 addr, u32 val)
 {
 	struct lens_use *use = &dev->use;
 
-	if (use->stopped && !lens_sysmem_pinned(&use->pin, addr, 4))
+	if (use->stopped && !lens_sysmem_is_pinned(&use->pin, addr, 4))
 		return -EAGAIN;
 	dev->io.cost.sys64++;
 	return use->stopped ? lens_sysmem_store_pinned(&use->pin, addr, val) :
@@ -437,7 +437,7 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 	u32 empty = 0;
 	int err;
 
-	err = mmio_check(io, ap, addr, words * 8ULL);
+	err = mmio_check_range(io, ap, addr, words * 8ULL);
 	if (!err && ap == LENS_SYS)
 		return mmio_copy_system(dev, addr, dst, words);
 	if (!err && io->held)
@@ -466,7 +466,7 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val)
 {
 	struct mmio_borrow b = { .io = io, .addr = addr, .val = val };
-	int err = mmio_check(io, ap, addr, 4);
+	int err = mmio_check_range(io, ap, addr, 4);
 
 	if (!err && ap == LENS_SYS)
 		return mmio_store_system(mmio_to_dev(io), addr, val);
@@ -484,7 +484,7 @@ static int mmio_run_exclusive(void *arg)
 	return lens_window_run(c->io, c->fn, c->arg);
 }
 
-static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
+static int mmio_call_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
 	struct mmio_call c = { .io = io, .fn = fn, .arg = arg };
 
@@ -496,14 +496,14 @@ static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 	return mmio_stop_machine(io, mmio_run_exclusive, &c);
 }
 
-static int mmio_exclusive_at(struct lens_io *io, enum lens_aperture ap, u64 addr,
-			     int (*fn)(void *arg), void *arg)
+static int mmio_call_exclusive_at(struct lens_io *io, enum lens_aperture ap, u64 addr,
+				  int (*fn)(void *arg), void *arg)
 {
 	struct lens_dev *dev = mmio_to_dev(io);
 	int err;
 
 	if (ap == LENS_VID)
-		return mmio_exclusive(io, fn, arg);
+		return mmio_call_exclusive(io, fn, arg);
 	err = lens_sysmem_pin(dev, addr, &dev->use.pin);
 	if (err)
 		return err;
@@ -527,7 +527,7 @@ static int mmio_run_atomic(void *arg)
  * Needs no window, and so neither GPU memory nor a PCI device. A stop that was over before
  * anything was written is made again: the processor may have been away.
  */
-static int mmio_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
+static int mmio_call_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
 	struct mmio_call c = { .io = io, .fn = fn, .arg = arg };
 	struct lens_use *use = &mmio_to_dev(io)->use;
@@ -546,15 +546,15 @@ static int mmio_check_device(struct lens_dev *dev)
 {
 	int err = lens_dev_acquire(dev);
 
-	/* One use more and one less: the use of lens_dev_get() keeps the device awake. */
+	/* One use more and one less: the use of lens_dev_begin_use() keeps the device awake. */
 	if (!err)
-		dev->bus->put(dev);
+		lens_dev_release(dev);
 	return err;
 }
 
 /*
  * Readers do not wait for a GPU that does not answer: its lock is free meanwhile. Control
- * requests are kept apart by control_lock (lens_dev_control_begin()).
+ * requests are kept apart by control_lock (lens_dev_begin_control()).
  */
 static int mmio_wait_us(struct lens_io *io, u32 us)
 {
@@ -579,9 +579,9 @@ const struct lens_io_ops lens_mmio_ops = {
 	.rd64 = mmio_rd64,
 	.copy = mmio_copy,
 	.store32 = mmio_store32,
-	.exclusive = mmio_exclusive,
-	.stop_state = mmio_stop_state,
-	.exclusive_at = mmio_exclusive_at,
-	.atomic = mmio_atomic,
+	.exclusive = mmio_call_exclusive,
+	.stop_state = mmio_get_stop_state,
+	.exclusive_at = mmio_call_exclusive_at,
+	.atomic = mmio_call_atomic,
 	.wait_us = mmio_wait_us,
 };

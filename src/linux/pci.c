@@ -104,7 +104,7 @@ static int pci_count_use(struct device *device)
 }
 
 /* May BAR0 be accessed? An access to a device that does not decode it can stop a server. */
-static int pci_check(struct lens_dev *dev)
+static int pci_check_access(struct lens_dev *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
 
@@ -124,7 +124,7 @@ static int pci_get_use(struct lens_dev *dev)
 
 	if (err)
 		return err;
-	err = pci_check(dev);
+	err = pci_check_access(dev);
 	if (err)
 		pm_runtime_put_noidle(dev->device);
 	return err;
@@ -150,7 +150,7 @@ struct pci_candidate {
 	struct pci_dev *pdev;
 };
 
-static u64 pci_address(const struct pci_dev *pdev)
+static u64 pci_get_address(const struct pci_dev *pdev)
 {
 	return (u64)pci_domain_nr(pdev->bus) << 16 | pci_dev_id((struct pci_dev *)pdev);
 }
@@ -160,7 +160,7 @@ static void pci_add_candidate(struct list_head *head, struct pci_candidate *c)
 	struct pci_candidate *other;
 
 	list_for_each_entry(other, head, link)
-		if (pci_address(other->pdev) > pci_address(c->pdev))
+		if (pci_get_address(other->pdev) > pci_get_address(c->pdev))
 			break;
 	list_add_tail(&c->link, &other->link);
 }
@@ -181,7 +181,7 @@ static int pci_attach_candidate(struct pci_dev *pdev, bool quiet)
 		return 0;
 	}
 	device_unlock(&pdev->dev);
-	err = lens_attach(&lens_pci_bus, &pdev->dev, quiet);
+	err = lens_attach_device(&lens_pci_bus, &pdev->dev, quiet);
 	if (err == -EBUSY || !err)
 		return err;
 	return err == -EOPNOTSUPP ? 0 : -EAGAIN;
@@ -239,7 +239,7 @@ static struct lens_scan pci_scan = {
 	.last_ms = 64000,
 };
 
-static int pci_bus_event(struct notifier_block *nb, unsigned long action, void *data)
+static int pci_handle_bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct pci_dev *pdev = to_pci_dev(data);
 
@@ -249,7 +249,7 @@ static int pci_bus_event(struct notifier_block *nb, unsigned long action, void *
 	case BUS_NOTIFY_BIND_DRIVER:
 		/* Before its driver touches it. */
 		if (pci_is_assigned(&pdev->dev))
-			lens_device_gone(&pdev->dev);
+			lens_unmap_device(&pdev->dev);
 		break;
 	case BUS_NOTIFY_ADD_DEVICE:
 	case BUS_NOTIFY_BOUND_DRIVER:
@@ -257,14 +257,14 @@ static int pci_bus_event(struct notifier_block *nb, unsigned long action, void *
 		lens_scan_schedule(&pci_scan);
 		break;
 	case BUS_NOTIFY_DEL_DEVICE:
-		lens_device_gone(&pdev->dev);
+		lens_unmap_device(&pdev->dev);
 		break;
 	}
 	return NOTIFY_OK;
 }
 
 static struct notifier_block pci_bus_notifier = {
-	.notifier_call = pci_bus_event,
+	.notifier_call = pci_handle_bus_event,
 };
 
 void lens_pci_exit(void)

@@ -38,14 +38,14 @@ int __init lens_permission_init(void)
 	return 0;
 }
 
-static bool permission_has(const struct file *file, int cap)
+static bool permission_has_cap(const struct file *file, int cap)
 {
 	return file_ns_capable(file, &init_user_ns, cap) && capable(cap);
 }
 
 bool lens_may_observe(const struct file *file)
 {
-	return permission_has(file, CAP_PERFMON) || permission_has(file, CAP_SYS_ADMIN);
+	return permission_has_cap(file, CAP_PERFMON) || permission_has_cap(file, CAP_SYS_ADMIN);
 }
 
 static bool permission_may_see_raw(const struct file *file)
@@ -70,7 +70,7 @@ int lens_check_reader(enum lens_access access, const struct file *file, bool *ob
 
 int lens_may_control(const struct file *file)
 {
-	if (!permission_has(file, CAP_SYS_ADMIN) || security_locked_down(LOCKDOWN_PCI_ACCESS))
+	if (!permission_has_cap(file, CAP_SYS_ADMIN) || security_locked_down(LOCKDOWN_PCI_ACCESS))
 		return -EPERM;
 	return permission_control ? 0 : -EACCES;
 }

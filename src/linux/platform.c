@@ -83,7 +83,7 @@ struct platform_search {
 	int err;
 };
 
-static int platform_attach(struct device *device, void *data)
+static int platform_attach_device(struct device *device, void *data)
 {
 	struct platform_search *search = data;
 	int err;
@@ -94,7 +94,7 @@ static int platform_attach(struct device *device, void *data)
 		search->again = true;
 		return 0;
 	}
-	err = device->driver ? lens_attach(&lens_platform_bus, device, search->quiet) : 0;
+	err = device->driver ? lens_attach_device(&lens_platform_bus, device, search->quiet) : 0;
 	device_unlock(device);
 	if (err == -EBUSY)
 		search->err = err;
@@ -105,7 +105,7 @@ static int platform_attach(struct device *device, void *data)
 
 /*
  * Attach every GPU that has a driver and is not yet attached. A device's lock is not waited
- * for, since it is held around platform_bus_event(), which takes ours. A GPU that is asleep,
+ * for, since it is held around platform_handle_bus_event(), which takes ours. A GPU that is asleep,
  * or whose lock is held, is tried again.
  */
 static int platform_attach_all(bool quiet, bool *again)
@@ -113,7 +113,7 @@ static int platform_attach_all(bool quiet, bool *again)
 	struct platform_search search = { .quiet = quiet };
 
 	mutex_lock(&lens_devices_lock);
-	bus_for_each_dev(&platform_bus_type, NULL, &search, platform_attach);
+	bus_for_each_dev(&platform_bus_type, NULL, &search, platform_attach_device);
 	mutex_unlock(&lens_devices_lock);
 	*again = search.again && !search.err;
 	return search.err;
@@ -127,7 +127,7 @@ static struct lens_scan platform_scan = {
 	.quiet = true,
 };
 
-static int platform_bus_event(struct notifier_block *nb, unsigned long action, void *data)
+static int platform_handle_bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct device *device = data;
 
@@ -136,12 +136,12 @@ static int platform_bus_event(struct notifier_block *nb, unsigned long action, v
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
 		lens_scan_schedule(&platform_scan);
 	else if (action == BUS_NOTIFY_UNBIND_DRIVER || action == BUS_NOTIFY_DEL_DEVICE)
-		lens_device_gone(device);
+		lens_unmap_device(device);
 	return NOTIFY_OK;
 }
 
 static struct notifier_block platform_bus_notifier = {
-	.notifier_call = platform_bus_event,
+	.notifier_call = platform_handle_bus_event,
 };
 
 void lens_platform_exit(void)

@@ -50,7 +50,16 @@ struct lens_sampler {
 	struct gpulens_sample *ring;
 };
 
-struct lens_sampler *lens_sampler_new(struct lens_dev *dev);
+/* GPULENS_SAMPLE_* of an engine's status. */
+static inline u8 lens_sample_flags(const struct lens_engine_status *status)
+{
+	return (status->busy ? GPULENS_SAMPLE_BUSY : 0) |
+	       (status->faulted ? GPULENS_SAMPLE_FAULTED : 0) |
+	       (status->reload ? GPULENS_SAMPLE_RELOAD : 0) |
+	       (lens_engine_get_occupant(status)->is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
+}
+
+struct lens_sampler *lens_sampler_alloc(struct lens_dev *dev);
 /*
  * Begin: these runlists, none for all. -EBUSY: too many samplers already; -ENODEV: the
  * GPU has gone; -EOPNOTSUPP: no status register of these engines is known; -E2BIG: more
@@ -59,8 +68,8 @@ struct lens_sampler *lens_sampler_new(struct lens_dev *dev);
 int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlists,
 		       u32 n_runlists);
 /* Is there something to read, or has it ended? For waiting readers. */
-bool lens_sampler_ready(const struct lens_sampler *s);
-bool lens_sampler_ended(const struct lens_sampler *s);
+bool lens_sampler_is_ready(const struct lens_sampler *s);
+bool lens_sampler_has_ended(const struct lens_sampler *s);
 /*
  * For one reader at a time: samples that lie one after another, and where. Then say how
  * many were taken.

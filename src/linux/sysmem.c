@@ -173,7 +173,7 @@ void lens_sysmem_unpin(struct lens_pin *pin)
 	pin->page = NULL;
 }
 
-bool lens_sysmem_pinned(const struct lens_pin *pin, u64 addr, u64 bytes)
+bool lens_sysmem_is_pinned(const struct lens_pin *pin, u64 addr, u64 bytes)
 {
 	return pin->page && addr >= pin->bus && addr - pin->bus <= PAGE_SIZE &&
 	       bytes <= PAGE_SIZE - (addr - pin->bus);
