@@ -33,7 +33,7 @@ enum gpulens_record_type {
 	GPULENS_RECORD_GPC = 6,
 	GPULENS_RECORD_PCE = 7,
 	GPULENS_RECORD_GRCE = 8,
-	GPULENS_RECORD_PROCESS = 9,	/* in recordings only, see GPULENS_SAMPLE_RECORD */
+	/* 9: taken, in recordings of gpulens record */
 	GPULENS_RECORD_ENGINE_NOW = 10,	/* version 2 */
 };
 
@@ -176,15 +176,6 @@ struct gpulens_grce {
 	__u8 reserved[58];
 };
 
-/* A process that has a channel, from NVIDIA's driver. */
-struct gpulens_process {
-	__le16 type;			/* GPULENS_RECORD_PROCESS */
-	__le16 channel;
-	__le32 pid;
-	char name[16];			/* /proc/PID/comm; empty: not told */
-	__u8 reserved[40];
-};
-
 /*
  * /proc/gpuX/samples: which TSG is on each engine, over time, once "PERIOD_US
  * [RUNLIST...]" was written to the open file.
@@ -227,12 +218,7 @@ enum gpulens_sample_kind {
 	GPULENS_SAMPLE_FULL = 16,	/* nobody had read for too long: no room */
 	GPULENS_SAMPLE_LATE = 17,	/* the thread came too late, or reading took too long */
 	GPULENS_SAMPLE_ASLEEP = 18,	/* the GPU slept, and was not woken */
-
-	/*
-	 * Never from the module; in what gpulens record writes of NVIDIA's driver:
-	 * a record as of a snapshot follows, in the place of four samples.
-	 */
-	GPULENS_SAMPLE_RECORD = 19,
+	/* 19: taken, in recordings of gpulens record */
 };
 
 #define GPULENS_SAMPLE_BUSY		(1 << 0)	/* ENGINE: has work (ENGINE_BUSY) */
