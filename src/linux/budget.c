@@ -17,28 +17,28 @@
 static uint stop_percent = 2;
 module_param(stop_percent, uint, 0644);
 MODULE_PARM_DESC(stop_percent,
-		 "with unsafe_world_readable=1: share of time, in percent, that all readers without a privilege together may keep the machine stopped, 1 to 100 (default 2)");
+		 "with unsafe_world_readable=1: percentage of time for which all readers without the capability together may stop all processors, 1 to 100 (default 2)");
 
-/* What the bucket holds when full, the burst; and the longest stop, for which it must have room. */
+/* Capacity of the bucket, which limits a burst; and the longest stop, which must be in it. */
 #define BUDGET_FULL_NS	(200 * (s64)NSEC_PER_MSEC)
 #define BUDGET_STOP_NS	(50 * (s64)NSEC_PER_MSEC)
-/* The longest time that a stop is charged for besides how long all stood still. */
+/* At most this is charged for the time until all processors have stopped. */
 #define BUDGET_GATHER_NS	(1 * (s64)NSEC_PER_MSEC)
-/* The longest time since the last look that counts: it fills the bucket at 1 % from any debt. */
+/* Longest time between two refills that counts: at 1 % it pays back any debt. */
 #define BUDGET_SPAN_NS	(100 * (u64)NSEC_PER_SEC)
 
 /*
- * Such readers of all GPUs take turns, in the order in which they come: one that waited for the
- * budget finds it there. Readers with a privilege never take this lock.
+ * Serialises readers without the capability, of all GPUs, so that a reader that waited for the
+ * budget finds it full. Other readers never take it.
  */
-static DEFINE_MUTEX(budget_turn);
+static DEFINE_MUTEX(budget_reader_lock);
 static struct task_struct *budget_reader;
 
 static DEFINE_SPINLOCK(budget_lock);
 static s64 budget_ns = BUDGET_FULL_NS;
 static u64 budget_filled_ns;
 
-/* What is in the bucket now. The clock is read with the lock held, so that no time counts twice. */
+/* Returns what is in the bucket. The clock is read with the lock held: no time counts twice. */
 static s64 budget_fill(void)
 {
 	u64 now, since;
@@ -58,7 +58,7 @@ static s64 budget_fill(void)
 
 int lens_stop_budget_begin(void)
 {
-	int err = mutex_lock_interruptible(&budget_turn);
+	int err = mutex_lock_interruptible(&budget_reader_lock);
 
 	if (err)
 		return err;
@@ -69,7 +69,7 @@ int lens_stop_budget_begin(void)
 void lens_stop_budget_end(void)
 {
 	WRITE_ONCE(budget_reader, NULL);
-	mutex_unlock(&budget_turn);
+	mutex_unlock(&budget_reader_lock);
 }
 
 bool lens_stop_is_budgeted(void)
@@ -97,8 +97,8 @@ bool lens_stop_budget_allows_stop(void)
 void lens_stop_budget_charge(u64 stopped_ns, u64 took_ns)
 {
 	/*
-	 * Also what it takes until all stand still, not the wait for stops of others; and a stop
-	 * whose clock showed no time.
+	 * Also for the time until all processors have stopped, but not for waiting until the stops
+	 * of others are over; and for a stop during which the clock did not advance.
 	 */
 	u64 more = took_ns > stopped_ns ? min_t(u64, took_ns - stopped_ns, BUDGET_GATHER_NS) : 0;
 

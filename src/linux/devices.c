@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of GPUs, and the use of one: attaching, numbering, detaching, locking. How a
- * device is found and mapped is its bus's business (pci.c, platform.c).
- *
- * A GPU that was removed keeps its number and its files, which answer ENODEV, until the
- * same place is filled again or the module is unloaded.
+ * The list of GPUs, and the use of one. A GPU that was removed keeps its number and its files,
+ * which return ENODEV, until there is a GPU at the same address again or the module is unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,13 +16,13 @@
 
 static uint timeout_ms = 20000;
 module_param(timeout_ms, uint, 0644);
-MODULE_PARM_DESC(timeout_ms, "longest time that one reading or writing of a file may take before it ends with ETIMEDOUT (default 20000)");
+MODULE_PARM_DESC(timeout_ms, "milliseconds that a read or write of a file may take before it fails with ETIMEDOUT (default 20000)");
 
-/* Time for the reading at attach, which holds the PCI core's rescan lock; about 400 reads. */
+/* Time limit of attaching, which holds the PCI core's rescan lock: about 400 reads. */
 #define DEVICES_ATTACH_MS 2000
 
 static LIST_HEAD(devices_list);
-/* Guards the list: attaching, numbering, detaching. */
+/* Protects the list: attaching, numbering, detaching. */
 DEFINE_MUTEX(lens_devices_lock);
 static const struct lens_devices_listener *devices_listener;
 
@@ -33,7 +30,7 @@ static const struct lens_devices_listener *devices_listener;
 
 static int devices_end_use(struct lens_dev *dev, int result)
 {
-	/* It may have gone while it was polled; its bus counts it as used all the same. */
+	/* Also if the GPU was removed meanwhile: the bus still counts the use. */
 	lens_dev_release(dev);
 	if (dev->use.budgeted)
 		WRITE_ONCE(dev->budgeted_ns, dev->use.over_budget ? U64_MAX : dev->use.stopped_ns);
@@ -53,8 +50,8 @@ static int devices_begin_use(struct lens_dev *dev, u32 ms)
 		return err;
 	memset(use, 0, sizeof(*use));
 	use->task = current;
-	use->rested = ktime_get_ns();
-	use->until = use->rested + (u64)ms * NSEC_PER_MSEC;
+	use->resched_ns = ktime_get_ns();
+	use->until = use->resched_ns + (u64)ms * NSEC_PER_MSEC;
 	use->budgeted = lens_stop_is_budgeted();
 	err = lens_mmio_probe_gpu(dev);
 	if (err)
@@ -109,7 +106,7 @@ static int devices_map_gpu(struct lens_dev *dev, bool quiet)
 	err = dev->bus->map(dev);
 	if (err)
 		return err;
-	/* The last register that anything here reads lies in the first 16 MiB. */
+	/* All registers that are read lie in the first 16 MiB. */
 	if (dev->bar0_len < 0x1000000) {
 		err = -EOPNOTSUPP;
 		goto err_unmap;
@@ -125,7 +122,7 @@ static int devices_map_gpu(struct lens_dev *dev, bool quiet)
 		err = -EOPNOTSUPP;
 	err = devices_end_use(dev, err);
 	if (err == -EOPNOTSUPP && dev->gpu.chip_id && !quiet)
-		pr_info("%s: chip %#x (BOOT_0 %#x) is not known, left alone\n", dev->where,
+		pr_info("%s: unknown chip %#x (BOOT_0 %#x), not attached\n", dev->where,
 			dev->gpu.chip_id, dev->gpu.boot0);
 	if (err)
 		goto err_unmap;
@@ -138,11 +135,8 @@ err_unmap:
 }
 
 /*
- * No access to BAR0 after this. Whoever can be inside an access, and how each ends:
- *  - a use (read or write of a file): asks dev->gone before each access, holds dev->lock;
- *  - those that wait for dev->lock or control_lock: see dev->gone when they get it;
- *  - a stop of the machine: part of a use, bounded by itself;
- *  - a sampler's thread: stopped by lens_samplers_stop(), which waits for one access.
+ * No access to BAR0 after this: uses check dev->gone before each access and hold dev->lock;
+ * lens_samplers_stop() waits for samplers.
  */
 static void devices_unmap_gpu(struct lens_dev *dev)
 {
@@ -155,7 +149,7 @@ static void devices_unmap_gpu(struct lens_dev *dev)
 	mutex_unlock(&dev->lock);
 }
 
-/* Where in the list an index belongs; below 0: the lowest free one. */
+/* The list entry before which an index belongs. A negative *index becomes the lowest free one. */
 static struct list_head *devices_find_place(int *index)
 {
 	struct lens_dev *other;
@@ -183,15 +177,15 @@ static const char *devices_explain_error(int err)
 {
 	switch (err) {
 	case -ENODATA:
-		return "it is asleep";
+		return "the GPU is asleep";
 	case -ENXIO:
 		return "its memory decoding is off";
 	case -EIO:
-		return "it does not answer as a GPU";
+		return "BOOT_0 is not that of a GPU";
 	case -ETIMEDOUT:
-		return "it answers too slowly";
+		return "its registers are too slow";
 	case -ENODEV:
-		return "it does not answer";
+		return "it does not respond";
 	}
 	return NULL;
 }
@@ -205,9 +199,8 @@ static void devices_free_gpu(struct lens_dev *dev)
 static void devices_detach_gpu(struct lens_dev *dev)
 {
 	lockdep_assert_held(&lens_devices_lock);
-	/* First, so that uses end at their next access and waiting readers of samples leave. */
+	/* First: uses then end at their next access, and readers stop waiting for samples. */
 	devices_unmap_gpu(dev);
-	/* Waits for readers and writers that are inside a file. */
 	devices_listener->remove(dev);
 	list_del(&dev->link);
 	devices_free_gpu(dev);
@@ -233,7 +226,7 @@ static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct dev
 static void devices_report_failure(const struct lens_dev *dev, int err)
 {
 	if (devices_explain_error(err))
-		pr_info("%s: not attached now, since %s; tried again later\n", dev->where,
+		pr_info("%s: not attached: %s; will retry\n", dev->where,
 			devices_explain_error(err));
 	else if (err != -EOPNOTSUPP)
 		pr_err("%s: cannot be attached: error %d\n", dev->where, err);
@@ -262,7 +255,7 @@ int lens_attach_device(const struct lens_bus *bus, struct device *device, bool q
 
 	lockdep_assert_held(&lens_devices_lock);
 	old = devices_find_gpu(dev_name(device));
-	/* Attached again when its driver has moved BAR0, which happens when BARs are resized. */
+	/* Attach again if its driver moved BAR0, as resizing BARs does. */
 	if (old && !old->gone && !devices_has_moved(old))
 		return 0;
 	dev = devices_alloc_gpu(bus, device);
@@ -275,7 +268,7 @@ int lens_attach_device(const struct lens_bus *bus, struct device *device, bool q
 		devices_free_gpu(dev);
 		return err;
 	}
-	/* Only now: until the place is filled again, the files of the GPU that went stay. */
+	/* Only now: the files of a removed GPU stay until another GPU replaces it. */
 	if (old) {
 		index = old->index;
 		devices_detach_gpu(old);
@@ -290,7 +283,7 @@ int lens_attach_device(const struct lens_bus *bus, struct device *device, bool q
 	}
 	list_add_tail(&dev->link, before);
 	if (!dev->gpu.known)
-		pr_warn("%s: chip %#x is not known; topology only (its device table), read as %s\n",
+		pr_warn("%s: unknown chip %#x: only its device table is read, as on %s\n",
 			dev->where, dev->gpu.chip_id, dev->gpu.chip->name);
 	pr_info("%s: %s is /proc/gpu%d\n", dev->where, dev->gpu.name, dev->index);
 	return 0;

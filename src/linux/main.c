@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's start and end, which call the other files and are called by none of them:
- * pci.c and platform.c find GPUs, devices.c lists them, mmio.c accesses their registers,
- * permission.c checks permissions, trace.c has the trace events, procfs/ the files.
+ * Init and exit of the module. Connects the parts, which do not use this file: pci.c and
+ * platform.c find GPUs, devices.c lists them, procfs/ shows them.
  */
 #include <linux/module.h>
 
@@ -23,7 +22,7 @@ static int __init main_init(void)
 	if (err)
 		return err;
 	lens_devices_init(&main_proc_listener);
-	/* A Tegra's own GPU gets number 0. */
+	/* First, so that a Tegra's integrated GPU is number 0. */
 	err = lens_platform_init();
 	if (err)
 		goto err_detach;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Permissions: who may observe scheduling, see raw words, control the GPU.
- *
- * The file's opener and the caller must both have the capability, in the initial user
- * namespace: a file that is passed on gives no privilege.
+ * Permissions. The opener of a file and the caller must both have the capability, in the initial
+ * user namespace: a file descriptor that is passed on gives no privilege.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -18,7 +16,7 @@
 
 static int permission_gid = -1;
 module_param_named(gid, permission_gid, int, 0444);
-MODULE_PARM_DESC(gid, "group whose members may open runlists, snapshot and bars; they need CAP_PERFMON or CAP_SYS_ADMIN as well; -1: no group (default)");
+MODULE_PARM_DESC(gid, "group of the files that show scheduling; its members also need CAP_PERFMON or CAP_SYS_ADMIN; -1: no group (default)");
 
 static bool permission_control = true;
 module_param_named(control, permission_control, bool, 0444);
@@ -27,7 +25,7 @@ MODULE_PARM_DESC(control, "allow the files that control the GPU (default 1); 0 r
 static bool permission_world_readable;
 module_param_named(unsafe_world_readable, permission_world_readable, bool, 0444);
 MODULE_PARM_DESC(unsafe_world_readable,
-		 "let every user read runlists, snapshot and bars (default 0): every user can then stop all processors, and see the TSGs and channels of others");
+		 "let every user read runlists, snapshot and bars (default 0); every user can then stop all processors and see the TSGs and channels of others");
 
 int __init lens_permission_init(void)
 {
@@ -81,7 +79,7 @@ umode_t lens_file_mode(enum lens_access access)
 
 	switch (access) {
 	case LENS_ACCESS_TOPOLOGY:
-		/* Partitioning programs read it as ordinary users. */
+		/* Partitioning programs run without a capability. */
 		return 0444;
 	case LENS_ACCESS_SCHEDULING:
 		if (permission_world_readable)
@@ -98,7 +96,7 @@ umode_t lens_file_mode(enum lens_access access)
 
 void lens_set_file_group(struct proc_dir_entry *entry, umode_t mode)
 {
-	/* Only where the group may do what other users may not. */
+	/* Only where the group may do more than other users. */
 	if (permission_gid >= 0 && mode & 0040 && !(mode & 0004))
 		proc_set_user(entry, GLOBAL_ROOT_UID, make_kgid(&init_user_ns, permission_gid));
 }

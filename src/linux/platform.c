@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The GPU of a Tegra: a platform device whose first memory resource is BAR0. Its
- * driver (nvgpu) powers it down when it is idle, so that each use resumes and holds it. A
- * GPU without a driver has no power, and an access would hang the bus: it is there from when
- * a driver is bound until that is unbound.
- *
- * The names are those of the device tree nodes that the chips' kernels use:
- * 57000000.gpu (Tegra K1, X1), 17000000.gp10b or .gpu (X2), .gv11b (Xavier),
- * .ga10b or .gpu (Orin).
+ * The integrated GPU of a Tegra: a platform device whose first memory resource is BAR0. Without a
+ * driver it has no power, and an access would hang the bus, so it is attached from when a driver
+ * is bound until it is unbound.
  */
 #include <linux/io.h>
 #include <linux/module.h>
@@ -16,6 +11,10 @@
 
 #include "lens.h"
 
+/*
+ * As NVIDIA's device trees name them: 57000000.gpu (Tegra K1, X1), 17000000.gp10b or .gpu (X2),
+ * .gv11b (Xavier), .ga10b or .gpu (Orin).
+ */
 static const char *const platform_gpus[] = {
 	"17000000.gpu", "17000000.ga10b", "17000000.gv11b", "17000000.gp10b", "57000000.gpu",
 };
@@ -49,22 +48,21 @@ static void platform_unmap_bar0(struct lens_dev *dev)
 }
 
 /*
- * Unlike on PCI, a use resumes it: its driver powers it down between any two frames, so that
- * it could hardly be read otherwise, and resuming is a request to that driver. Counted as
- * used also where resuming fails, so that the counts fit whatever the driver did.
+ * Unlike on PCI, a use resumes the GPU: nvgpu suspends it between any two frames, so it could
+ * hardly be read otherwise.
  */
 static int platform_get_use(struct lens_dev *dev)
 {
 	int err = pm_runtime_get_sync(dev->device);
 
-	/* -EACCES: its power is not managed at run time; then its driver keeps it awake. */
+	/* -EACCES: without runtime power management, its driver keeps it awake. */
 	if (err >= 0 || err == -EACCES)
 		return 0;
 	pm_runtime_put_noidle(dev->device);
 	return -ENODEV;
 }
 
-/* As nvgpu does, so that reading now and then does not switch power each time. */
+/* As nvgpu does, so that reading at intervals does not switch power each time. */
 static void platform_put_use(struct lens_dev *dev)
 {
 	pm_runtime_mark_last_busy(dev->device);
@@ -104,9 +102,8 @@ static int platform_attach_device(struct device *device, void *data)
 }
 
 /*
- * Attach every GPU that has a driver and is not yet attached. A device's lock is not waited
- * for, since it is held around platform_handle_bus_event(), which takes ours. A GPU that is asleep,
- * or whose lock is held, is tried again.
+ * Does not wait for a device's lock, which is held around platform_handle_bus_event(), and that
+ * takes lens_devices_lock. A GPU whose lock is held is tried again.
  */
 static int platform_attach_all(bool quiet, bool *again)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When a bus is searched for GPUs: at load, after an event of the bus, and again as long as
- * a GPU cannot be read.
+ * Searches a bus for GPUs: at load, after an event of the bus, and again as long as a GPU cannot
+ * be read.
  */
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -9,7 +9,7 @@
 
 #include "lens.h"
 
-/* Freezable: while the machine suspends, every GPU looks as if it were asleep. */
+/* Freezable: while the machine suspends, every GPU appears asleep. */
 static void scan_schedule(struct lens_scan *scan, unsigned int ms)
 {
 	mod_delayed_work(system_freezable_power_efficient_wq, &scan->work, msecs_to_jiffies(ms));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's trace events, which trace.h describes.
+ * Instances of the trace events of trace.h.
  */
 #include "lens.h"
 
