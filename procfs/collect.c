@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Collecting what is as long as the hardware says: runlists and BARs, with the memory for
- * them.
+ * Reads runlists and BARs into memory that is allocated for them.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -16,7 +15,7 @@ static int collect_make_room(const struct lens_gpu *gpu, struct lens_runlist_sna
 	lens_snap_free(snap);
 	if (!cap)
 		return 0;
-	/* kvmalloc: 8-byte alignment of entries is what copy() wants. */
+	/* kvmalloc() aligns to 8 bytes, as copy() requires. */
 	snap->entries = kvmalloc_array(cap, words * sizeof(u32), GFP_KERNEL_ACCOUNT);
 	snap->state = kvmalloc_array(cap, 2 * sizeof(u32), GFP_KERNEL_ACCOUNT);
 	snap->err = kvmalloc_array(cap, sizeof(*snap->err), GFP_KERNEL_ACCOUNT);

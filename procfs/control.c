@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The files that steer: from a written id to the core's control functions.
+ * The control files: each calls a control function of the core for the id written to it.
  */
 #include "files.h"
 
@@ -14,7 +14,7 @@ static int control_enable(struct lens_gpu *gpu, const struct lens_ref *ref, int 
 	return lens_channel_enable(gpu, ref, true, runlist);
 }
 
-/* These take the id of a runlist, which nothing can qualify. */
+/* The id of a runlist has no runlist before it. */
 static int control_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	if (ref->runlist != LENS_NONE)
@@ -49,11 +49,11 @@ static int control_set_cilp(struct lens_gpu *gpu, const struct lens_ref *ref, in
 void lens_control_report_holders(const struct lens_file *f, u32 id)
 {
 	const struct lens_gpu *gpu = &f->dev->gpu;
-	char list[LENS_MAX_RUNLISTS * 6];	/* of 5 digits and a space each */
+	char list[LENS_MAX_RUNLISTS * 6];	/* a space and at most 5 digits each */
 	int len = 0;
 	u32 i;
 
-	/* One: it was not the id that was invalid. */
+	/* One holder: the id is valid, something else was not. */
 	if (hweight64(gpu->holders) == 1)
 		return;
 	list[0] = '\0';

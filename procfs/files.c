@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The directory /proc/gpuX: makes its files, reads and writes them. show.c and control.c
- * say which files there are.
- *
- * A file is collected and formatted once, at its first read, and served from
- * that text; seeking back to 0 collects afresh. Each open file has its own text,
- * so that two readers never share state.
+ * The directory /proc/gpuX: makes, reads and writes its files, which show.c and control.c list.
+ * Text is collected at the first read of an open file and served from a copy of its own.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,10 +20,10 @@
 
 /* -- reading -- */
 
-/* An open file: its text, once it was read. */
+/* An open file and its text. */
 struct files_reader {
-	struct mutex lock;	/* pread() comes without the VFS's lock of the position */
-	bool collected, observe;	/* observe: the text is for those who may */
+	struct mutex lock;	/* for pread(), which the VFS does not serialise */
+	bool collected, observe;	/* observe: the text needs lens_may_observe() */
 	struct lens_text text;
 };
 
@@ -59,8 +55,8 @@ static int files_release(struct inode *inode, struct file *file)
 }
 
 /*
- * unsafe_world_readable=1: a reader without a privilege waits for as much as such a read took
- * last time; once more if that was not enough.
+ * With unsafe_world_readable=1, for a reader without the capability: waits for the budget that the
+ * last such read used, and once more if that was not enough.
  */
 static int files_show_budgeted(const struct lens_file *f, struct lens_text *t)
 {
@@ -82,7 +78,7 @@ static int files_collect_text(const struct lens_file *f, bool observe, struct le
 {
 	int err;
 
-	/* Kept files, too: only of the GPU that was attached, unless it is asleep. */
+	/* Check that this is still the GPU that was attached, unless it is asleep. */
 	if (f->type->kept) {
 		err = lens_dev_begin_use(f->dev);
 		if (!err)
@@ -98,8 +94,8 @@ static int files_collect_text(const struct lens_file *f, bool observe, struct le
 }
 
 /*
- * Check permission at every read(): the descriptor may have been passed to, or inherited
- * by, a less privileged process.
+ * Checks permission at every read(): the descriptor may have been passed to, or inherited by, a
+ * less privileged process.
  */
 static ssize_t files_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
@@ -240,7 +236,7 @@ static int files_add_files(struct lens_dev *dev)
 	for (i = 0; !err && !topo->gpcs_err && i < topo->num_gpcs; i++)
 		if (!(topo->gpc_mask & (1U << i)))
 			err = files_add_file(dev, &lens_tpc_mask_file, i);
-	/* By what does not change; whether it can be read is asked at each read. */
+	/* Depends on what does not change; whether it can be read is checked at each read. */
 	for (i = 0; !err && i < LENS_MAX_PCES; i++)
 		if (topo->ce.pce_map & (1U << i) && i < dev->gpu.chip->ce.pces)
 			err = files_add_file(dev, &lens_lce_for_pce_file, i);
@@ -252,8 +248,8 @@ static int files_add_files(struct lens_dev *dev)
 }
 
 /*
- * procfs warns loudly about a name that is taken; ask first. In a worker and with the
- * machine's root: the process that loads the module may be in a chroot without /proc.
+ * Checked first, since procfs warns with a backtrace about a name that exists. In a worker: the
+ * process that loads the module may be in a chroot without /proc.
  */
 static long files_name_exists(void *name)
 {
@@ -277,7 +273,7 @@ int lens_proc_add_gpu(struct lens_dev *dev)
 
 	snprintf(name, sizeof(name), "gpu%d", dev->index);
 	if (work_on_cpu(raw_smp_processor_id(), files_name_exists, name)) {
-		/* not EEXIST, which to insmod means that this module is loaded already */
+		/* Not EEXIST, which means to insmod that this module is loaded already. */
 		pr_err("/proc/%s exists; is another module of this kind loaded?\n", name);
 		return -EBUSY;
 	}
@@ -295,7 +291,7 @@ int lens_proc_add_gpu(struct lens_dev *dev)
 
 void lens_proc_remove_gpu(struct lens_dev *dev)
 {
-	/* Waits until nobody is inside a file, then no one gets in again. */
+	/* Waits for readers and writers inside a file, and admits no others. */
 	if (dev->dir)
 		proc_remove(dev->dir);
 	dev->dir = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of /proc/gpuX share.
+ * Interface of the files of /proc/gpuX: what one of them is, and what they share.
  */
 #ifndef _LENS_FILES_H_
 #define _LENS_FILES_H_
@@ -15,21 +15,21 @@ struct lens_file {
 	struct lens_dev *dev;
 	const struct lens_file_type *type;
 	u32 arg;
-	/* Collected or written so often, and in vain so often. Atomic: no lock. */
+	/* Numbers of reads or writes, and of those that failed. Atomic: counted without a lock. */
 	atomic64_t calls, failed;
 };
 
 struct lens_file_type {
 	const char *name;	/* %u: arg */
 	enum lens_access access;
-	bool kept;		/* from what is kept: no access, also while the GPU is asleep */
-	const struct proc_ops *ops;	/* neither text nor id: all of its own */
+	bool kept;		/* shows what was read at attach; also while the GPU is asleep */
+	const struct proc_ops *ops;	/* of its own, for a file that is neither text nor id */
 	/*
-	 * Collect with the GPU's lock held by the callee, format without. observe: the reader
-	 * passes lens_may_observe(); if not, no address and no TSG is shown.
+	 * Collect, with the GPU's lock held by this function, then format without it. observe:
+	 * the reader passes lens_may_observe(); if not, no address and no TSG is shown.
 	 */
 	int (*show)(const struct lens_file *f, bool observe, struct lens_text *t);
-	/* Act on a parsed id, or on one with a number; the GPU's lock is held. */
+	/* Carry out a request for an id, or for an id and a number. With the GPU's lock held. */
 	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 	int (*act_with)(struct lens_gpu *gpu, const struct lens_ref *ref, u32 value, int *runlist);
 };
@@ -41,16 +41,16 @@ static inline bool lens_file_is_control(const struct lens_file_type *type)
 
 /* -- collect.c -- */
 /*
- * Room for a runlist of any length, then the runlist and its contexts if wanted.
- * Free with lens_snap_free().
+ * Allocate memory for a runlist of any length, and read it, with its contexts if asked for. Free
+ * with lens_snap_free(), also after an error.
  */
 int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool contexts);
-/* The same of any GPU, with its lock held. */
+/* The same, with the GPU's lock held. */
 int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts);
 void lens_snap_free(struct lens_runlist_snap *snap);
 /*
- * What bars shows, at most LENS_BARS_WORDS words of page tables for each BAR. gpu: of this
- * device. kvfree() it. ERR_PTR: -ENOMEM, errors of lens_dev_begin_use() and lens_bars_collect().
+ * Read what bars shows, at most LENS_BARS_WORDS words of page tables for each BAR. Free with
+ * kvfree(). ERR_PTR(): -ENOMEM, errors of lens_dev_begin_use() and lens_bars_collect().
  */
 struct lens_bars *lens_bars_read(struct lens_dev *dev, struct lens_gpu *gpu);
 
@@ -59,7 +59,7 @@ struct lens_bars *lens_bars_read(struct lens_dev *dev, struct lens_gpu *gpu);
 void lens_stats_count_call(struct lens_file *f, int err);
 
 /* -- snapshot.c -- */
-/* A zeroed record's content. */
+/* Fill a record that is zeroed. */
 void lens_snapshot_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
 			      struct gpulens_engine *rec);
 
@@ -82,7 +82,7 @@ extern const struct lens_file_type lens_runlist_file, lens_tpc_mask_file;
 extern const struct lens_file_type lens_lce_for_pce_file, lens_shared_lce_file;
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;
-/* To the kernel log: which runlists hold a bare id that was refused. The GPU's lock is held. */
+/* Log which runlists hold a bare id that was refused. With the GPU's lock held. */
 void lens_control_report_holders(const struct lens_file *f, u32 id);
 
 #endif /* _LENS_FILES_H_ */

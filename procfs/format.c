@@ -14,7 +14,7 @@ const char *lens_target_name(u32 target)
 	return names[target & 3];
 }
 
-/* "Label: a, b" of the parts that fail with err, if there are any. */
+/* Prints "Label: a, b", the parts that could not be read with this error, if there are any. */
 static void format_failed_parts(struct lens_text *t, const struct lens_gpu *gpu, int ce_err,
 				const char *label, int err)
 {
@@ -103,7 +103,7 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 		lens_text_add(t, "Known wrong:  logical TPC order, this chip has another\n");
 }
 
-/* A number that the device table may not give. */
+/* Prints a number; "-" where the device table has none. */
 static void format_id(struct lens_text *t, int width, int id)
 {
 	if (id == LENS_NONE)
@@ -157,7 +157,7 @@ static void format_pces(struct lens_text *t, u32 mask)
 	}
 }
 
-/* The LCE whose PCEs this GRCE borrows, LENS_LCE_NONE when it has its own or none. */
+/* The LCE whose PCEs this GRCE shares; LENS_LCE_NONE if it has its own or none. */
 static u32 format_find_shared_lce(const struct lens_gpu *gpu, const struct lens_ce_map *map,
 				  u32 grce)
 {
@@ -172,7 +172,7 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 	const struct lens_engine *e;
 	u32 i, inst, lce, pces;
 
-	/* By number, whatever runlists they are on. */
+	/* Ordered by number, not by runlist. */
 	for (inst = 0; inst < LENS_MAX_PCES; inst++) {
 		for (i = 0; i < gpu->topo.n_engines; i++) {
 			e = &gpu->topo.engines[i];
@@ -187,7 +187,7 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 			if (pces) {
 				format_pces(t, pces);
 			} else if (lce != LENS_LCE_NONE) {
-				/* A GRCE may borrow from the other GRCE. */
+				/* A GRCE may share the PCEs of the other GRCE. */
 				lens_text_add(t, lce < map->n_grces ?
 					      "GRCE%u (" : "LCE%02u (", lce);
 				format_pces(t, lens_lce_find_pces(gpu, map, lce));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of bars: how BAR1 and BAR2 are set up, then a line per runlist that
- * says where its list lies and at which offset each BAR shows it.
+ * The text of bars: how BAR1 and BAR2 are set up, then a line per runlist with the address of its
+ * list and the offset at which each BAR maps it.
  */
 #include "../include/gpulens/bar.h"
 #include "format.h"
@@ -25,7 +25,7 @@ static void format_bar(struct lens_text *t, const struct lens_bars *bars, u32 i,
 			      bars->err[i] ? ", some page tables not readable" : "");
 }
 
-/* Was every mapping of the BARs looked at? */
+/* Were all mappings of the BARs read? */
 static bool format_bars_are_complete(const struct lens_bars *bars)
 {
 	u32 bar;

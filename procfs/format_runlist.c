@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of runlistY: a line that says where the list lies and how long it is, then
- * one box per TSG, one per channel, with the labels of
- * Listing 1 of RTAS'24 and then what that tool did not show. Everything between
- * the bars is 21 characters wide.
- *
- * What a runlist should not hold (a TSG shorter than it says, a channel outside
- * of any) is said in a line that begins with "!", which no label does.
+ * The text of runlistY: a line about the list, then a box per TSG and channel, 21 characters wide,
+ * with the labels of Listing 1 of RTAS'24 and further ones. Lines that begin with "!" are remarks.
  */
 #include "format.h"
 #include "../include/gpulens/mmu.h"
@@ -26,7 +21,7 @@ const char *lens_status_name(u32 status)
 static void format_tsg(struct lens_text *t, const struct lens_entry *e)
 {
 	u64 ns = lens_timeslice_decode(e->timeout, e->scale);
-	/* A multiple of 8 ns below 2^33: 32-bit division does. */
+	/* A multiple of 8 ns below 2^33: 32-bit division suffices. */
 	u32 units = (u32)(ns >> 3);
 
 	lens_text_add(t, e->id < 1000 ? "+---- TSG Entry %-3u---+\n" :
@@ -127,7 +122,7 @@ static void format_channel(struct lens_text *t, const struct lens_gpu *gpu,
 		format_flag(t, in, "Enabled", s.enable);
 		format_flag(t, in, "Next", s.next);
 		format_flag(t, in, "Force CTX Reload", s.ctx_reload);
-		/* Write-only in hardware; kept for scripts that look for them. */
+		/* Write-only in hardware; printed for scripts that expect them. */
 		format_flag(t, in, "Enable set", 0);
 		format_flag(t, in, "Enable clear", 0);
 		format_flag(t, in, "PBDMA Faulted", s.pbdma_faulted);
@@ -160,7 +155,7 @@ static void format_channel(struct lens_text *t, const struct lens_gpu *gpu,
 	lens_text_add(t, "%s+---------------------+\n", in);
 }
 
-/* Where the list lies, as its registers say; an address only for those who may see it. */
+/* What the list's registers say. */
 static void format_list(struct lens_text *t, const struct lens_runlist_regs *regs, bool addresses)
 {
 	lens_text_add(t, "List: base 0x%012llx, target %s, entries %u, pending %u\n",

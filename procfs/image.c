@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file image: every word that decoding this GPU touches, so that it can be
- * decoded elsewhere (docs/image-format.md). The whole decoding is done once more
- * through a recorder: identification, topology, all runlists with contexts, what is
- * on each engine, and bars.
- *
- * Words are noted into a buffer while the GPU's lock is held and become text
- * afterwards. Reserving room comes before the machine is stopped.
+ * The file image: every word that decoding this GPU reads, as docs/image-format.md describes.
+ * Everything is decoded once more through a recorder, which notes words in a buffer; memory for it
+ * is allocated before the machine is stopped, and it is formatted without the GPU's lock.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -25,7 +21,7 @@ struct image {
 	size_t used, cap;	/* u32s */
 	size_t bars;		/* where the notes of bars begin */
 	int bars_err;		/* why there are none */
-	int err;		/* -ENOMEM: notes were lost */
+	int err;		/* -ENOMEM: notes are missing */
 };
 
 static int image_reserve_words(struct lens_recorder *rec, u32 words)
@@ -76,7 +72,7 @@ static int image_record_runlists(struct lens_gpu *gpu)
 	for (i = 0; err != -ENOMEM && i < gpu->topo.n_runlists; i++) {
 		memset(&snap, 0, sizeof(snap));
 		snap.rl = &gpu->topo.runlists[i];
-		/* A runlist that cannot be read is no reason to miss the others. */
+		/* Go on: the other runlists may be readable. */
 		err = lens_snap_fill(gpu, &snap, true);
 		lens_snap_free(&snap);
 	}
@@ -118,7 +114,7 @@ static int image_record_gpu(struct lens_dev *dev, struct image *img)
 		err = image_record_engines(gpu);
 	err = lens_dev_end_use(dev, err);
 	img->bars = img->used;
-	/* A use of the GPU of its own: if it takes too long, the image goes without. */
+	/* A use of the GPU of its own: if it takes too long, the image has no BARs. */
 	bars = err ? NULL : lens_bars_read(dev, gpu);
 	img->bars_err = PTR_ERR_OR_ZERO(bars);
 	if (img->bars_err)
@@ -154,8 +150,8 @@ static void image_format_notes(const u32 *p, const u32 *end, struct lens_text *t
 }
 
 /*
- * Of two lines for one address the last wins. bars reads the runlists' registers once
- * more, after the lists: its notes come first, so that registers and lists belong together.
+ * Of two lines for one address the last wins. The notes of bars, which reads the runlists'
+ * registers again, come first, so that the registers are those of the lists.
  */
 static void image_format_text(const struct lens_dev *dev, const struct image *img,
 			      struct lens_text *t)
@@ -165,7 +161,7 @@ static void image_format_text(const struct lens_dev *dev, const struct image *im
 		lens_text_add(t, "pci %s 0x%04x:0x%04x\n", dev->where, dev->pdev->vendor,
 			      dev->pdev->device);
 	else
-		/* The format knows no such line; its readers skip comments. */
+		/* A comment: the format has no such line. */
 		lens_text_add(t, "# platform %s\n", dev->where);
 	if (img->bars_err)
 		lens_text_add(t, "# bars: not read, errno %d\n", -img->bars_err);

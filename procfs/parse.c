@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parsing of ids, and of what is to be sampled. Own code because the kernel's
- * kstrtou32() exists in the kernel only, takes a leading plus, and this is what fuzzing
- * runs in user space.
+ * Parses what is written to control files and to samples. Does not use kstrtou32(), which accepts
+ * a leading plus and is not available in user space, where this is fuzzed.
  */
 #include "parse.h"
 
@@ -28,7 +27,7 @@ static int parse_digits(const char *s, size_t len, u32 base, u32 *val)
 		d = parse_digit(*s);
 		if (d >= (int)base)
 			return -EINVAL;
-		/* Go on after an overflow: trailing text is the worse mistake. */
+		/* Go on after an overflow: -EINVAL for trailing text precedes -ERANGE. */
 		if (v <= 0xffffffff)
 			v = v * base + d;
 	}
@@ -73,7 +72,7 @@ static bool parse_has_runlist(const struct lens_sampling *s, u32 runlist)
 	return i < s->n;
 }
 
-/* Without its newline. False: nothing is left, or more than any legal text. */
+/* Removes a trailing newline. False: the text is then empty or longer than max. */
 static bool parse_strip_newline(const char *text, size_t *len, size_t max)
 {
 	if (*len && text[*len - 1] == '\n')
@@ -111,7 +110,7 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 		text++;
 		len = parse_find_space(text, end - text);
 		err = parse_digits(text, len, 10, &runlist);
-		/* Go on after a number that is too large: trailing text is the worse mistake. */
+		/* Go on after a number that is too large, as parse_digits() does. */
 		if (err == -EINVAL || got.n == LENS_MAX_RUNLISTS ||
 		    (!err && parse_has_runlist(&got, runlist)))
 			return -EINVAL;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file samples: which TSG is on each engine, over time, as include/uapi/gpulens.h lays
- * it out. The first read or poll begins what was configured by a write, close ends it.
- * Without a configuration written first, read() is EINVAL, so that cat of all files
- * terminates. Each open file has a sampler of its own (src/linux/sampler.c).
+ * The file samples: which TSG is on each engine over time, in the format of uapi/gpulens.h. A write
+ * configures the file's own sampler (src/linux/sampler.c), the first read or poll starts it, close
+ * stops it. read() before the write fails, so that reading all files terminates.
  */
 #include <linux/build_bug.h>
 #include <linux/fs.h>
@@ -21,12 +20,12 @@
 static_assert(sizeof(struct gpulens_samples_header) == GPULENS_RECORD_BYTES);
 
 struct samples_stream {
-	struct mutex lock;	/* one reader, or writer, at a time; not held while waiting */
-	struct lens_sampling sampling;	/* nothing asked for: a period of 0 */
+	struct mutex lock;	/* serialises readers and writers; not held while waiting */
+	struct lens_sampling sampling;	/* period_us 0: not configured */
 	struct lens_sampler *sampler;
 	bool begun;
-	u8 *head;		/* header and engine records, */
-	size_t head_len, head_read;	/* how much of it was read */
+	u8 *head;		/* header and engine records */
+	size_t head_len, head_read;	/* bytes of head; bytes of it that were read */
 };
 
 static int samples_open(struct inode *inode, struct file *file)
@@ -59,7 +58,7 @@ static int samples_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* -- what to sample -- */
+/* -- configuration -- */
 
 static int samples_configure(struct lens_file *f, struct samples_stream *st, const char *text,
 			     size_t len)
@@ -130,7 +129,7 @@ static int samples_lay_out_head(const struct lens_dev *dev, struct samples_strea
 	return 0;
 }
 
-/* With its lock held. */
+/* With st->lock held. */
 static int samples_begin_stream(struct lens_file *f, struct samples_stream *st)
 {
 	int err = 0;
@@ -147,7 +146,7 @@ static int samples_begin_stream(struct lens_file *f, struct samples_stream *st)
 	return err;
 }
 
-/* Whole records or samples, as many as there are and fit; 0: nothing there yet. Lock held. */
+/* Copies whole records or samples, as many as fit; 0: there are none yet. With st->lock held. */
 static ssize_t samples_take_records(struct samples_stream *st, char __user *buf, size_t count)
 {
 	size_t size = GPULENS_RECORD_BYTES, n = st->head_len - st->head_read;
@@ -177,7 +176,7 @@ static bool samples_are_ready(const struct samples_stream *st)
 	       lens_sampler_is_ready(st->sampler);
 }
 
-/* Until woken, unless there is something: the caller looks again. */
+/* Waits until woken, unless there is something to read. */
 static int samples_wait_once(struct samples_stream *st)
 {
 	int err = 0;
@@ -208,7 +207,7 @@ static ssize_t samples_read(struct file *file, char __user *buf, size_t count, l
 		if (ret)
 			return ret;
 		ret = samples_begin_stream(f, st);
-		/* First: what came before the end is there then. */
+		/* Before taking: then all samples before the end are taken first. */
 		ended = lens_sampler_has_ended(st->sampler);
 		if (!ret)
 			ret = samples_take_records(st, buf, count);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the files of /proc/gpuX show, but for control files (control.c): a function for each
- * and a table of them.
+ * The files of /proc/gpuX that show something: a function for each, and the table of them.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -14,7 +13,7 @@ static int show_chip(const struct lens_file *f, bool observe, struct lens_text *
 	struct lens_gpu *gpu = &f->dev->gpu;
 	int err;
 
-	/* Whether runlists can be read takes a look into GPU memory. */
+	/* Reads GPU memory, to find out whether runlists can be read. */
 	if (observe && lens_gpu_has_host(gpu)) {
 		err = lens_dev_begin_use(f->dev);
 		if (!err)
@@ -33,7 +32,7 @@ static int show_device_info(const struct lens_file *f, bool observe, struct lens
 	return 0;
 }
 
-/* What serves which copy engine is the driver's to change: never kept. */
+/* Not kept: the GPU's driver may change it. */
 static int show_read_ce_map(const struct lens_file *f, struct lens_ce_map *map)
 {
 	int err = lens_dev_begin_use(f->dev);
@@ -67,7 +66,7 @@ static int show_hex(struct lens_text *t, u32 v)
 	return 0;
 }
 
-/* A count of none that comes with an error was never read. */
+/* A count of 0 with an error was not read. */
 static int show_count(struct lens_text *t, u32 n, int err)
 {
 	return n || !err ? show_hex(t, n) : err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The binary snapshot (include/uapi/gpulens.h): all runlists collected under one
- * hold of the GPU's lock, then laid out as records.
+ * The files snapshot and topology (uapi/gpulens.h). All runlists are collected in one use of the
+ * GPU, then laid out as records.
  */
 #include <linux/build_bug.h>
 #include <linux/ktime.h>
@@ -27,10 +27,10 @@ static_assert(sizeof(struct gpulens_grce) == GPULENS_RECORD_BYTES);
 
 struct snapshot_writer {
 	u8 *buf;
-	u32 used, records;	/* records: room */
+	u32 used, records;	/* records written; capacity */
 };
 
-/* The next record, zeroed. There is always room: the caller counted. */
+/* Returns the next record, zeroed. The caller has counted the records. */
 static void *snapshot_add_record(struct snapshot_writer *w, u16 type)
 {
 	u8 *rec = w->buf + (w->used + 1) * GPULENS_RECORD_BYTES;
@@ -54,7 +54,7 @@ void lens_snapshot_put_engine(const struct lens_gpu *gpu, const struct lens_engi
 	char name[LENS_ENGINE_NAME];
 
 	rec->type = cpu_to_le16(GPULENS_RECORD_ENGINE);
-	/* No type that a manual names is as wide; the name has the whole number. */
+	/* No manual names such a wide type; the name contains the whole number. */
 	rec->engine_type = cpu_to_le16(min_t(u32, e->type, GPULENS_ENGINE_TYPE_WIDE));
 	rec->inst = cpu_to_le16(e->inst);
 	rec->runlist = snapshot_encode_id(e->runlist);
@@ -75,7 +75,7 @@ struct snapshot_content {
 	struct lens_ce_map ce;
 	int ce_err;
 	u64 memory_bytes;
-	bool engines_read;	/* now, now_err */
+	bool engines_read;	/* now and now_err are filled */
 	struct lens_engine_status now[LENS_MAX_ENGINES];
 	int now_err[LENS_MAX_ENGINES];
 };
@@ -176,7 +176,7 @@ static void snapshot_put_channel(struct snapshot_writer *w, const struct lens_gp
 			rec->inst_target = s.inst_target;
 			flags &= ~GPULENS_CHANNEL_NO_TARGET;
 		}
-		/* The first PCCSR word is an address. */
+		/* The first PCCSR word contains an address. */
 		rec->raw[0] = cpu_to_le32(s.pccsr && !addresses ? 0 : state[0]);
 		rec->raw[1] = cpu_to_le32(state[1]);
 	}
@@ -293,7 +293,7 @@ int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text
 	if (err)
 		goto out;
 	start = ktime_get_ns();
-	/* 0 where it is unknown. */
+	/* Stays 0 after an error: unknown. */
 	lens_gpu_read_memory_size(&f->dev->gpu, &all->memory_bytes);
 	for (i = 0; i < topo->n_runlists; i++) {
 		all->snap[i].rl = &topo->runlists[i];
@@ -314,7 +314,7 @@ out:
 	return err;
 }
 
-/* The same records without what takes a privilege: every runlist says EPERM. */
+/* The same records without what needs a capability: the error of each runlist is EPERM. */
 int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	const struct lens_topology *topo = &f->dev->gpu.topo;
@@ -335,7 +335,7 @@ int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text
 		all->ce_err = lens_ce_map_read(&f->dev->gpu, &all->ce);
 		err = lens_dev_end_use(f->dev, 0);
 	} else if (err == -ENODATA) {
-		/* Asleep: what never changes is kept, the copy engines' map is not. */
+		/* Asleep: the copy engines' map is not kept, since it may change. */
 		all->memory_bytes = topo->memory_bytes;
 		all->ce_err = err;
 		err = 0;

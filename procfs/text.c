@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A growing piece of text. No locks are held while it grows.
+ * A text that grows. It allocates, so the caller holds no lock of the GPU.
  */
 #include "text.h"
 
