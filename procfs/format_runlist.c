@@ -200,7 +200,7 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 	if (left)
 		lens_text_add(t, "! TSG %u says %u channels, %u follow\n", tsg, want, want - left);
 	if (snap->regs.pending)
-		lens_text_add(t, "! submitted, not yet taken up by the GPU\n");
+		lens_text_add(t, "! submitted, not yet committed by the GPU\n");
 	if (snap->torn)
 		lens_text_add(t,
 			      "! torn: the list was replaced again and again while it was read\n");
