@@ -354,7 +354,7 @@ static enum lens_stop mmio_get_stop_state(struct lens_io *io, u32 accesses)
 	return LENS_STOP_GOES_ON;
 }
 
-struct mmio_borrow {
+struct mmio_transfer {
 	struct lens_io *io;
 	u64 addr;
 	u64 *dst;		/* NULL: store val */
@@ -363,15 +363,15 @@ struct mmio_borrow {
 	u32 val;
 };
 
-static int mmio_run_borrow(void *arg)
+static int mmio_run_transfer(void *arg)
 {
-	struct mmio_borrow *b = arg;
+	struct mmio_transfer *t = arg;
 	int n;
 
-	if (!b->dst)
-		return lens_window_store32(b->io, b->addr, b->val);
-	n = lens_window_copy(b->io, b->addr, b->dst, b->words);
-	b->done = n < 0 ? 0 : n;
+	if (!t->dst)
+		return lens_window_store32(t->io, t->addr, t->val);
+	n = lens_window_copy(t->io, t->addr, t->dst, t->words);
+	t->done = n < 0 ? 0 : n;
 	return n < 0 ? n : 0;
 }
 
@@ -423,7 +423,7 @@ static int mmio_store_system(struct lens_dev *dev, u64 addr, u32 val)
 static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
 {
 	u32 piece = clamp(READ_ONCE(vram_piece), 64U, (u32)LENS_WINDOW_PIECE) / 8;
-	struct mmio_borrow b = { .io = io };
+	struct mmio_transfer t = { .io = io };
 	struct lens_dev *dev = mmio_to_dev(io);
 	u32 empty = 0;
 	int err;
@@ -438,25 +438,25 @@ static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *d
 		return -EAGAIN;
 	piece = min_t(u64, piece, div_u64(MMIO_STOP_SOON_NS, dev->use.access_ns) ?: 1);
 	while (!err && words) {
-		b.addr = addr;
-		b.dst = dst;
-		b.words = min(words, piece);
-		b.done = 0;
-		err = mmio_stop_machine(io, mmio_run_borrow, &b);
+		t.addr = addr;
+		t.dst = dst;
+		t.words = min(words, piece);
+		t.done = 0;
+		err = mmio_stop_machine(io, mmio_run_transfer, &t);
 		/* The device may become slow during a stop; limit the attempts. */
-		empty = b.done ? 0 : empty + 1;
+		empty = t.done ? 0 : empty + 1;
 		if (empty == LENS_EMPTY_STOPS)
 			err = err ?: -ETIMEDOUT;
-		addr += b.done * 8ULL;
-		dst += b.done;
-		words -= b.done;
+		addr += t.done * 8ULL;
+		dst += t.done;
+		words -= t.done;
 	}
 	return err;
 }
 
 static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val)
 {
-	struct mmio_borrow b = { .io = io, .addr = addr, .val = val };
+	struct mmio_transfer t = { .io = io, .addr = addr, .val = val };
 	int err = mmio_check_range(io, ap, addr, 4);
 
 	if (!err && ap == LENS_SYS)
@@ -465,7 +465,7 @@ static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32
 		return -EAGAIN;
 	if (!err && io->held)
 		return lens_window_store32(io, addr, val);
-	return err ? err : mmio_stop_machine(io, mmio_run_borrow, &b);
+	return err ? err : mmio_stop_machine(io, mmio_run_transfer, &t);
 }
 
 static int mmio_run_exclusive(void *arg)
