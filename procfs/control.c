@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The files that steer: from a written id to the core's control functions.
+ * The control files: each calls a control function of the core for the id written to it.
  */
 #include "files.h"
 
-static int disable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_disable(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_enable(gpu, ref, false, runlist);
 }
 
-static int enable_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_enable(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_enable(gpu, ref, true, runlist);
 }
 
-/* These take the id of a runlist, which nothing can qualify. */
-static int preempt_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+/* The id of a runlist has no runlist before it. */
+static int control_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	if (ref->runlist != LENS_NONE)
 		return -EINVAL;
@@ -23,7 +23,7 @@ static int preempt_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int
 	return lens_runlist_preempt(gpu, ref->id);
 }
 
-static int resubmit_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_resubmit(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	if (ref->runlist != LENS_NONE)
 		return -EINVAL;
@@ -31,29 +31,29 @@ static int resubmit_runlist(struct lens_gpu *gpu, const struct lens_ref *ref, in
 	return lens_runlist_resubmit(gpu, ref->id);
 }
 
-static int wfi_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_set_wfi(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_WFI, runlist);
 }
 
-static int cta_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_set_cta(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CTA, runlist);
 }
 
-static int cil_preempt_channel(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_set_cilp(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CILP, runlist);
 }
 
-void lens_report_holders(const struct lens_file *f, u32 id)
+void lens_control_report_holders(const struct lens_file *f, u32 id)
 {
 	const struct lens_gpu *gpu = &f->dev->gpu;
-	char list[LENS_MAX_RUNLISTS * 6];	/* of 5 digits and a space each */
+	char list[LENS_MAX_RUNLISTS * 6];	/* a space and at most 5 digits each */
 	int len = 0;
 	u32 i;
 
-	/* One: it was not the id that was invalid. */
+	/* One holder: the id is valid, something else was not. */
 	if (hweight64(gpu->holders) == 1)
 		return;
 	list[0] = '\0';
@@ -67,16 +67,17 @@ void lens_report_holders(const struct lens_file *f, u32 id)
 }
 
 const struct lens_file_type lens_control_files[] = {
-	{ .name = "disable_channel", .act = disable_channel },
-	{ .name = "enable_channel", .act = enable_channel },
-	{ .name = "preempt_tsg", .act = lens_tsg_preempt },
-	{ .name = "switch_to_tsg", .act = lens_tsg_switch_to },
-	{ .name = "tsg_timeslice", .act_with = lens_tsg_set_timeslice },
-	{ .name = "preempt_runlist", .act = preempt_runlist },
-	{ .name = "resubmit_runlist", .act = resubmit_runlist },
-	{ .name = "wfi_preempt_channel", .act = wfi_preempt_channel },
-	{ .name = "cta_preempt_channel", .act = cta_preempt_channel },
-	{ .name = "cil_preempt_channel", .act = cil_preempt_channel },
+	{ .name = "disable_channel", .access = LENS_ACCESS_CONTROL, .act = control_disable },
+	{ .name = "enable_channel", .access = LENS_ACCESS_CONTROL, .act = control_enable },
+	{ .name = "preempt_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_preempt },
+	{ .name = "switch_to_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_switch_to },
+	{ .name = "tsg_timeslice", .access = LENS_ACCESS_CONTROL,
+	  .act_with = lens_tsg_set_timeslice },
+	{ .name = "preempt_runlist", .access = LENS_ACCESS_CONTROL, .act = control_preempt },
+	{ .name = "resubmit_runlist", .access = LENS_ACCESS_CONTROL, .act = control_resubmit },
+	{ .name = "wfi_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_wfi },
+	{ .name = "cta_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_cta },
+	{ .name = "cil_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_cilp },
 };
 
 const u32 lens_control_file_count = ARRAY_SIZE(lens_control_files);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The directory /proc/gpuX: which files there are, and reading them.
- *
- * A file is collected and formatted once, at its first read, and served from
- * that text; seeking back to 0 collects afresh. Each open file has its own text,
- * so that two readers never share state.
+ * The directory /proc/gpuX: makes, reads and writes its files, which show.c and control.c list.
+ * Text is collected at the first read of an open file and served from a copy of its own.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,263 +14,27 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
-#include "../include/gpulens/bar.h"
 #include "../src/linux/compat/compat.h"
 #include "files.h"
 #include "parse.h"
 
-/* -- what the files say -- */
-
-static int show_chip(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_readable readable, *r = NULL;
-	int err;
-
-	/* Whether runlists can be read takes a look into GPU memory. */
-	if (observe && lens_gpu_has_host(&f->dev->gpu)) {
-		err = lens_dev_get(f->dev);
-		if (!err)
-			err = lens_dev_put(f->dev, lens_check_readable(&f->dev->gpu, &readable));
-		if (err && err != -ENODATA)
-			return err;
-		r = err ? NULL : &readable;
-	}
-	lens_format_chip(t, &f->dev->gpu, f->dev->where, r);
-	return 0;
-}
-
-static int show_device_info(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	lens_format_device_info(t, &f->dev->gpu);
-	return 0;
-}
-
-/* What serves which copy engine is the driver's to change: never kept. */
-static int files_read_ce_map(const struct lens_file *f, struct lens_ce_map *map)
-{
-	int err = lens_dev_get(f->dev);
-
-	if (err)
-		return err;
-	return lens_dev_put(f->dev, lens_ce_map_read(&f->dev->gpu, map));
-}
-
-static int show_copy_topology(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_ce_map map;
-	int err = files_read_ce_map(f, &map);
-
-	if (!err)
-		lens_format_copy_topology(t, &f->dev->gpu, &map);
-	return err;
-}
-
-static int show_tpc_map(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	if (f->dev->gpu.topo.gpcs_err)
-		return f->dev->gpu.topo.gpcs_err;
-	lens_format_tpc_map(t, &f->dev->gpu);
-	return 0;
-}
-
-static int show_hex(struct lens_text *t, u32 v)
-{
-	lens_text_add(t, "%#x\n", v);
-	return 0;
-}
-
-/* A count of none that comes with an error was never read. */
-static int show_count(struct lens_text *t, u32 n, int err)
-{
-	return n || !err ? show_hex(t, n) : err;
-}
-
-static int show_num_gpcs(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	return show_count(t, f->dev->gpu.topo.num_gpcs, f->dev->gpu.topo.gpcs_err);
-}
-
-static int show_num_tpc_per_gpc(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	return show_count(t, f->dev->gpu.topo.num_tpc_per_gpc, f->dev->gpu.topo.gpcs_err);
-}
-
-static int show_num_ces(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	return show_count(t, f->dev->gpu.topo.num_ces, f->dev->gpu.topo.ce_err);
-}
-
-static int show_gpc_mask(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	if (f->dev->gpu.topo.gpcs_err)
-		return f->dev->gpu.topo.gpcs_err;
-	return show_hex(t, f->dev->gpu.topo.gpc_mask);
-}
-
-static int show_tpc_mask(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	return show_hex(t, f->dev->gpu.topo.tpc_mask[f->arg]);
-}
-
-static int show_pce_map(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_ce_map map;
-	int err = files_read_ce_map(f, &map);
-
-	return err ? err : show_hex(t, map.pce_map);
-}
-
-static int show_lce_for_pce(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_ce_map map;
-	int err = files_read_ce_map(f, &map);
-
-	return err ? err : show_hex(t, map.lce_for_pce[f->arg]);
-}
-
-static int show_shared_lce(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_ce_map map;
-	int err = files_read_ce_map(f, &map);
-
-	return err ? err : show_hex(t, map.shared_lce[f->arg]);
-}
-
-static int show_local_memory(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	u64 bytes = 0;
-	int err = lens_dev_get(f->dev);
-
-	if (err)
-		return err;
-	err = lens_dev_put(f->dev, lens_gpu_read_memory_size(&f->dev->gpu, &bytes));
-	if (!err)
-		lens_text_add(t, "%llu\n", bytes);
-	return err;
-}
-
-static int show_runlist(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_runlist_snap snap = { .rl = lens_gpu_find_runlist(&f->dev->gpu, f->arg) };
-	int err = lens_snap_collect(f->dev, &snap, true);
-
-	if (lens_entries_are_unreadable(&snap, err))
-		err = 0;
-	if (!err)
-		lens_format_runlist(t, &f->dev->gpu, &snap, observe);
-	lens_snap_free(&snap);
-	return err;
-}
-
-static int show_bars(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_mmu_scan *room = kvmalloc(sizeof(*room), GFP_KERNEL_ACCOUNT);
-	struct lens_bars *bars = kvmalloc(sizeof(*bars), GFP_KERNEL_ACCOUNT);
-	int err = -ENOMEM;
-
-	if (room && bars)
-		err = lens_dev_get(f->dev);
-	if (!err) {
-		err = lens_bars_collect(&f->dev->gpu, bars, room, LENS_BARS_WORDS);
-		err = lens_dev_put(f->dev, err);
-	}
-	if (!err)
-		lens_format_bars(t, bars, observe);
-	kvfree(bars);
-	kvfree(room);
-	return err;
-}
-
-/* -- collecting runlists -- */
-
-static int snap_make_room(const struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts)
-{
-	u32 cap = snap->regs.length, words = gpu->chip->entry_words;
-
-	lens_snap_free(snap);
-	if (!cap)
-		return 0;
-	/* kvmalloc: 8-byte alignment of entries is what copy() wants. */
-	snap->entries = kvmalloc_array(cap, words * sizeof(u32), GFP_KERNEL_ACCOUNT);
-	snap->state = kvmalloc_array(cap, 2 * sizeof(u32), GFP_KERNEL_ACCOUNT);
-	snap->err = kvmalloc_array(cap, sizeof(*snap->err), GFP_KERNEL_ACCOUNT);
-	if (contexts) {
-		snap->context = kvmalloc_array(cap, sizeof(*snap->context), GFP_KERNEL_ACCOUNT);
-		snap->cache = kvzalloc(sizeof(*snap->cache), GFP_KERNEL_ACCOUNT);
-	}
-	if (!snap->entries || !snap->state || !snap->err ||
-	    (contexts && (!snap->context || !snap->cache)))
-		return -ENOMEM;
-	snap->cap = cap;
-	return 0;
-}
-
-int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts)
-{
-	int err, tries = 4;
-
-	err = lens_runlist_begin(gpu, snap);
-	if (err)
-		return err;
-	do {
-		err = snap_make_room(gpu, snap, contexts);
-		if (!err)
-			err = lens_runlist_collect(gpu, snap);
-	} while (err == -EAGAIN && --tries);
-	if (!err && contexts && snap->n)
-		err = lens_contexts_collect(gpu, snap);
-	return err;
-}
-
-int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool contexts)
-{
-	int err = lens_dev_get(dev);
-
-	if (err)
-		return err;
-	return lens_dev_put(dev, lens_snap_fill(&dev->gpu, snap, contexts));
-}
-
-void lens_snap_free(struct lens_runlist_snap *snap)
-{
-	kvfree(snap->entries);
-	kvfree(snap->state);
-	kvfree(snap->err);
-	kvfree(snap->context);
-	kvfree(snap->cache);
-	snap->entries = NULL;
-	snap->state = NULL;
-	snap->err = NULL;
-	snap->context = NULL;
-	snap->cache = NULL;
-	snap->cap = 0;
-}
-
 /* -- reading -- */
 
-/* An open file: its text, once it was read. */
+/* An open file and its text. */
 struct files_reader {
-	struct mutex lock;	/* pread() comes without the VFS's lock of the position */
-	bool collected, observe;	/* observe: the text is for those who may */
+	struct mutex lock;	/* for pread(), which the VFS does not serialise */
+	bool collected, observe;	/* observe: the text needs lens_may_observe() */
 	struct lens_text text;
 };
 
-/* 0, or why this file's opener and the caller may not read it. */
-static int files_check_reader(const struct lens_file *f, const struct file *file, bool *observe)
-{
-	*observe = lens_may_observe(file);
-	if (f->type->raw)
-		return lens_may_see_raw(file) ? 0 : -EPERM;
-	return f->type->observe && !*observe && !lens_world_readable ? -EPERM : 0;
-}
-
 static int files_open(struct inode *inode, struct file *file)
 {
+	const struct lens_file *f = pde_data(inode);
 	struct files_reader *r;
 	bool observe;
 	int err;
 
-	err = files_check_reader(pde_data(inode), file, &observe);
+	err = lens_check_reader(f->type->access, file, &observe);
 	if (err)
 		return err;
 	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
@@ -293,16 +54,9 @@ static int files_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-void lens_note_call(struct lens_file *f, int err)
-{
-	atomic64_inc(&f->calls);
-	if (err)
-		atomic64_inc(&f->failed);
-}
-
 /*
- * unsafe_world_readable=1: a reader without a privilege waits for as much as such a read took
- * last time; once more if that was not enough.
+ * With unsafe_world_readable=1, for a reader without the capability: waits for the budget that the
+ * last such read used, and once more if that was not enough.
  */
 static int files_show_budgeted(const struct lens_file *f, struct lens_text *t)
 {
@@ -320,19 +74,19 @@ static int files_show_budgeted(const struct lens_file *f, struct lens_text *t)
 	return err;
 }
 
-static int files_collect(const struct lens_file *f, bool observe, struct lens_text *t)
+static int files_collect_text(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	int err;
 
-	/* Kept files, too: only of the GPU that was attached, unless it is asleep. */
+	/* Check that this is still the GPU that was attached, unless it is asleep. */
 	if (f->type->kept) {
-		err = lens_dev_get(f->dev);
+		err = lens_dev_begin_use(f->dev);
 		if (!err)
-			err = lens_dev_put(f->dev, 0);
+			err = lens_dev_end_use(f->dev, 0);
 		if (err && err != -ENODATA)
 			return err;
 	}
-	if (f->type->observe && !observe)
+	if (f->type->access == LENS_ACCESS_SCHEDULING && !observe)
 		err = files_show_budgeted(f, t);
 	else
 		err = f->type->show(f, observe, t);
@@ -340,8 +94,8 @@ static int files_collect(const struct lens_file *f, bool observe, struct lens_te
 }
 
 /*
- * Check permission at every read(): the descriptor may have been passed to, or inherited
- * by, a less privileged process.
+ * Checks permission at every read(): the descriptor may have been passed to, or inherited by, a
+ * less privileged process.
  */
 static ssize_t files_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
@@ -354,11 +108,11 @@ static ssize_t files_read(struct file *file, char __user *buf, size_t count, lof
 	ret = mutex_lock_interruptible(&r->lock);
 	if (ret)
 		return ret;
-	ret = files_check_reader(f, file, &observe);
+	ret = lens_check_reader(f->type->access, file, &observe);
 	if (ret || *pos == 0 || !r->collected || (r->observe && !observe)) {
 		if (!ret)
-			ret = files_collect(f, observe, &fresh);
-		lens_note_call(f, ret);
+			ret = files_collect_text(f, observe, &fresh);
+		lens_stats_count_call(f, ret);
 		if (ret) {
 			lens_text_free(&fresh);
 			goto out;
@@ -383,14 +137,15 @@ static const struct proc_ops files_read_ops = {
 
 /* -- writing -- */
 
-static int files_parse(const struct lens_file_type *type, const char *text, size_t len,
-		       struct lens_ref *ref, u32 *value)
+static int files_parse_request(const struct lens_file_type *type, const char *text, size_t len,
+			       struct lens_ref *ref, u32 *value)
 {
 	return type->act ? lens_parse_ref(text, len, ref) :
 			   lens_parse_ref_value(text, len, ref, value);
 }
 
-static int files_act(struct lens_file *f, const struct lens_ref *ref, u32 value, int *runlist)
+static int files_run_request(struct lens_file *f, const struct lens_ref *ref, u32 value,
+			     int *runlist)
 {
 	struct lens_gpu *gpu = &f->dev->gpu;
 
@@ -418,21 +173,21 @@ static ssize_t files_write(struct file *file, const char __user *buf, size_t cou
 	err = -EFAULT;
 	if (copy_from_user(text, buf, count))
 		goto out;
-	err = files_parse(f->type, text, count, &ref, &value);
+	err = files_parse_request(f->type, text, count, &ref, &value);
 	if (err)
 		goto out;
 	parsed = true;
 	runlist = ref.runlist;
-	err = lens_dev_control_begin(f->dev);
+	err = lens_dev_begin_control(f->dev);
 	if (err)
 		goto out;
-	err = files_act(f, &ref, value, &runlist);
+	err = files_run_request(f, &ref, value, &runlist);
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
-		lens_report_holders(f, ref.id);
-	err = lens_dev_control_end(f->dev, err);
+		lens_control_report_holders(f, ref.id);
+	err = lens_dev_end_control(f->dev, err);
 out:
 	lens_trace_control(f->dev, f->type->name, runlist, parsed ? (s64)ref.id : -1, err);
-	lens_note_call(f, err);
+	lens_stats_count_call(f, err);
 	return err ? err : count;
 }
 
@@ -443,60 +198,12 @@ static const struct proc_ops files_write_ops = {
 
 /* -- the directory -- */
 
-static const struct lens_file_type files_single[] = {
-	{ .name = "chip", .kept = true, .show = show_chip },
-	{ .name = "device_info", .kept = true, .show = show_device_info },
-	{ .name = "num_gpcs", .kept = true, .show = show_num_gpcs },
-	{ .name = "num_tpc_per_gpc", .kept = true, .show = show_num_tpc_per_gpc },
-	{ .name = "num_ces", .kept = true, .show = show_num_ces },
-	{ .name = "gpc_mask", .kept = true, .show = show_gpc_mask },
-	{ .name = "tpc_map", .kept = true, .show = show_tpc_map },
-	{ .name = "pce_map", .show = show_pce_map },
-	{ .name = "copy_topology", .show = show_copy_topology },
-	{ .name = "local_memory", .show = show_local_memory },
-	{ .name = "bars", .observe = true, .show = show_bars },
-	{ .name = "snapshot", .observe = true, .show = lens_show_snapshot },
-	{ .name = "topology", .show = lens_show_topology },
-	{ .name = "image", .observe = true, .raw = true, .show = lens_show_image },
-	{ .name = "stats", .show = lens_show_stats },
-	{ .name = "samples", .ops = &lens_samples_ops },
-};
-
-static const struct lens_file_type files_runlist = {
-	.name = "runlist%u", .observe = true, .show = show_runlist,
-};
-
-static const struct lens_file_type files_tpc_mask = {
-	.name = "gpc%u_tpc_mask", .kept = true, .show = show_tpc_mask,
-};
-
-static const struct lens_file_type files_lce_for_pce = {
-	.name = "lce_for_pce%u", .show = show_lce_for_pce,
-};
-
-static const struct lens_file_type files_shared_lce = {
-	.name = "shared_lce_for_grce%u", .show = show_shared_lce,
-};
-
-static umode_t files_mode(const struct lens_file_type *type)
+static int files_add_file(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
 {
-	bool group = lens_gid >= 0;
-
-	if (type->ops)
-		return group ? 0660 : 0600;
-	if (lens_controls(type))
-		return 0200;
-	if (type->raw || (type->observe && !lens_world_readable))
-		return group ? 0440 : 0400;
-	/* Topology: partitioning programs read it as ordinary users. */
-	return 0444;
-}
-
-static int files_add(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
-{
-	umode_t mode = files_mode(type);
+	umode_t mode = lens_file_mode(type->access);
+	bool control = lens_file_is_control(type);
 	const struct proc_ops *ops = type->ops ? type->ops :
-				     lens_controls(type) ? &files_write_ops : &files_read_ops;
+				     control ? &files_write_ops : &files_read_ops;
 	struct proc_dir_entry *entry;
 	struct lens_file *f;
 	char name[32];
@@ -511,42 +218,40 @@ static int files_add(struct lens_dev *dev, const struct lens_file_type *type, u3
 	entry = proc_create_data(name, mode, dev->dir, ops, f);
 	if (!entry)
 		return -ENOMEM;
-	/* The group of gid= where it lets somebody in whom the others' bits do not. */
-	if (lens_gid >= 0 && mode & 0040 && !(mode & 0004))
-		proc_set_user(entry, GLOBAL_ROOT_UID, make_kgid(&init_user_ns, lens_gid));
+	lens_set_file_group(entry, mode);
 	dev->n_files++;
 	return 0;
 }
 
-static int files_add_all(struct lens_dev *dev)
+static int files_add_files(struct lens_dev *dev)
 {
 	const struct lens_topology *topo = &dev->gpu.topo;
 	int err = 0;
 	u32 i;
 
-	for (i = 0; !err && i < ARRAY_SIZE(files_single); i++)
-		err = files_add(dev, &files_single[i], 0);
+	for (i = 0; !err && i < lens_single_file_count; i++)
+		err = files_add_file(dev, &lens_single_files[i], 0);
 	for (i = 0; !err && i < topo->n_runlists; i++)
-		err = files_add(dev, &files_runlist, topo->runlists[i].id);
+		err = files_add_file(dev, &lens_runlist_file, topo->runlists[i].id);
 	for (i = 0; !err && !topo->gpcs_err && i < topo->num_gpcs; i++)
 		if (!(topo->gpc_mask & (1U << i)))
-			err = files_add(dev, &files_tpc_mask, i);
-	/* By what does not change; whether it can be read is asked at each read. */
+			err = files_add_file(dev, &lens_tpc_mask_file, i);
+	/* Depends on what does not change; whether it can be read is checked at each read. */
 	for (i = 0; !err && i < LENS_MAX_PCES; i++)
 		if (topo->ce.pce_map & (1U << i) && i < dev->gpu.chip->ce.pces)
-			err = files_add(dev, &files_lce_for_pce, i);
+			err = files_add_file(dev, &lens_lce_for_pce_file, i);
 	for (i = 0; !err && i < topo->ce.n_grces; i++)
-		err = files_add(dev, &files_shared_lce, i);
+		err = files_add_file(dev, &lens_shared_lce_file, i);
 	for (i = 0; !err && i < lens_control_file_count; i++)
-		err = files_add(dev, &lens_control_files[i], 0);
+		err = files_add_file(dev, &lens_control_files[i], 0);
 	return err;
 }
 
 /*
- * procfs warns loudly about a name that is taken; ask first. In a worker and with the
- * machine's root: the process that loads the module may be in a chroot without /proc.
+ * Checked first, since procfs warns with a backtrace about a name that exists. In a worker: the
+ * process that loads the module may be in a chroot without /proc.
  */
-static long files_find_name(void *name)
+static long files_name_exists(void *name)
 {
 	char full[32];
 	struct path path;
@@ -561,32 +266,32 @@ static long files_find_name(void *name)
 	return 1;
 }
 
-int lens_proc_add(struct lens_dev *dev)
+int lens_proc_add_gpu(struct lens_dev *dev)
 {
 	char name[16];
 	int err;
 
 	snprintf(name, sizeof(name), "gpu%d", dev->index);
-	if (work_on_cpu(raw_smp_processor_id(), files_find_name, name)) {
-		/* not EEXIST, which to insmod means that this module is loaded already */
+	if (work_on_cpu(raw_smp_processor_id(), files_name_exists, name)) {
+		/* Not EEXIST, which means to insmod that this module is loaded already. */
 		pr_err("/proc/%s exists; is another module of this kind loaded?\n", name);
 		return -EBUSY;
 	}
-	dev->max_files = ARRAY_SIZE(files_single) + dev->gpu.topo.n_runlists + LENS_MAX_GPCS +
+	dev->max_files = lens_single_file_count + dev->gpu.topo.n_runlists + LENS_MAX_GPCS +
 			 LENS_MAX_PCES + LENS_MAX_GRCES + lens_control_file_count;
 	dev->files = kvcalloc(dev->max_files, sizeof(*dev->files), GFP_KERNEL);
 	if (!dev->files)
 		return -ENOMEM;
 	dev->dir = proc_mkdir(name, NULL);
-	err = dev->dir ? files_add_all(dev) : -EBUSY;
+	err = dev->dir ? files_add_files(dev) : -EBUSY;
 	if (err)
-		lens_proc_remove(dev);
+		lens_proc_remove_gpu(dev);
 	return err;
 }
 
-void lens_proc_remove(struct lens_dev *dev)
+void lens_proc_remove_gpu(struct lens_dev *dev)
 {
-	/* Waits until nobody is inside a file, then no one gets in again. */
+	/* Waits for readers and writers inside a file, and admits no others. */
 	if (dev->dir)
 		proc_remove(dev->dir);
 	dev->dir = NULL;

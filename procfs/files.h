@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of /proc/gpuX share.
+ * Interface of the files of /proc/gpuX: what one of them is, and what they share.
  */
 #ifndef _LENS_FILES_H_
 #define _LENS_FILES_H_
 
+#include "../include/gpulens/bar.h"
 #include "../include/uapi/gpulens.h"
 #include "../src/linux/lens.h"
 #include "format.h"
@@ -14,56 +15,74 @@ struct lens_file {
 	struct lens_dev *dev;
 	const struct lens_file_type *type;
 	u32 arg;
-	/* Collected or written so often, and in vain so often. Atomic: no lock. */
+	/* Numbers of reads or writes, and of those that failed. Atomic: counted without a lock. */
 	atomic64_t calls, failed;
 };
 
 struct lens_file_type {
 	const char *name;	/* %u: arg */
-	bool observe;		/* shows TSGs, contexts or addresses: lens_may_observe() */
-	bool raw;		/* raw words: lens_may_see_raw() */
-	bool kept;		/* from what is kept: no access, also while the GPU is asleep */
-	const struct proc_ops *ops;	/* neither text nor id: all of its own; for root alone */
+	enum lens_access access;
+	bool kept;		/* shows what was read at attach; also while the GPU is asleep */
+	const struct proc_ops *ops;	/* of its own, for a file that is neither text nor id */
 	/*
-	 * Collect with the GPU's lock held by the callee, format without. observe: the reader
-	 * passes lens_may_observe(); if not, no address and no TSG is shown.
+	 * Collect, with the GPU's lock held by this function, then format without it. observe:
+	 * the reader passes lens_may_observe(); if not, no address and no TSG is shown.
 	 */
 	int (*show)(const struct lens_file *f, bool observe, struct lens_text *t);
-	/* Act on a parsed id, or on one with a number; the GPU's lock is held. */
+	/* Carry out a request for an id, or for an id and a number. With the GPU's lock held. */
 	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 	int (*act_with)(struct lens_gpu *gpu, const struct lens_ref *ref, u32 value, int *runlist);
 };
 
-static inline bool lens_controls(const struct lens_file_type *type)
+static inline bool lens_file_is_control(const struct lens_file_type *type)
 {
-	return type->act || type->act_with;
+	return type->access == LENS_ACCESS_CONTROL;
 }
 
+/* -- collect.c -- */
 /*
- * Room for a runlist of any length, then the runlist and its contexts if wanted.
- * Free with lens_snap_free().
+ * Allocate memory for a runlist of any length, and read it, with its contexts if asked for. Free
+ * with lens_snap_free(), also after an error.
  */
 int lens_snap_collect(struct lens_dev *dev, struct lens_runlist_snap *snap, bool contexts);
-/* The same of any GPU, with its lock held. */
+/* The same, with the GPU's lock held. */
 int lens_snap_fill(struct lens_gpu *gpu, struct lens_runlist_snap *snap, bool contexts);
 void lens_snap_free(struct lens_runlist_snap *snap);
+/*
+ * Read what bars shows, at most LENS_BARS_WORDS words of page tables for each BAR. Free with
+ * kvfree(). ERR_PTR(): -ENOMEM, errors of lens_dev_begin_use() and lens_bars_collect().
+ */
+struct lens_bars *lens_bars_read(struct lens_dev *dev, struct lens_gpu *gpu);
 
-/* Count a collection, a writing or, of samples, a beginning, and whether it failed. */
-void lens_note_call(struct lens_file *f, int err);
+/* -- stats.c -- */
+/* Count a read, a write or the beginning of a sampling, and whether it failed. */
+void lens_stats_count_call(struct lens_file *f, int err);
 
-/* A zeroed record's content. */
-void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
-		     struct gpulens_engine *rec);
+/* -- snapshot.c -- */
+/* Fill a record that is zeroed. */
+void lens_snapshot_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
+			      struct gpulens_engine *rec);
 
+/* -- files that show.c lists, and control.c -- */
 int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t);
 
+/* Make and remove /proc/gpuX. -EBUSY: another module has that name. */
+int lens_proc_add_gpu(struct lens_dev *dev);
+void lens_proc_remove_gpu(struct lens_dev *dev);
+
 extern const struct proc_ops lens_samples_ops;
+/* Files of each GPU, once. */
+extern const struct lens_file_type lens_single_files[];
+extern const u32 lens_single_file_count;
+/* Once per runlist, GPC, PCE and GRCE. */
+extern const struct lens_file_type lens_runlist_file, lens_tpc_mask_file;
+extern const struct lens_file_type lens_lce_for_pce_file, lens_shared_lce_file;
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;
-/* To the kernel log: which runlists hold a bare id that was refused. The GPU's lock is held. */
-void lens_report_holders(const struct lens_file *f, u32 id);
+/* Log which runlists hold a bare id that was refused. With the GPU's lock held. */
+void lens_control_report_holders(const struct lens_file *f, u32 id);
 
 #endif /* _LENS_FILES_H_ */

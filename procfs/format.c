@@ -7,9 +7,16 @@
 #include "../include/hw/pmc.h"
 #include "../include/hw/ptop.h"
 
-/* "Label: a, b" of the parts that fail with err, if there are any. */
-static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, int ce_err,
-		       const char *label, int err)
+const char *lens_target_name(u32 target)
+{
+	static const char *const names[] = { "vid", "invalid", "sys coh", "sys ncoh" };
+
+	return names[target & 3];
+}
+
+/* Prints "Label: a, b", the parts that could not be read with this error, if there are any. */
+static void format_failed_parts(struct lens_text *t, const struct lens_gpu *gpu, int ce_err,
+				const char *label, int err)
 {
 	const char *between = label;
 
@@ -29,7 +36,7 @@ static void add_failed(struct lens_text *t, const struct lens_gpu *gpu, int ce_e
 		lens_text_add(t, "\n");
 }
 
-static const char *why_no_entries(int err)
+static const char *format_explain_entries(int err)
 {
 	switch (err) {
 	case -EACCES:
@@ -43,8 +50,8 @@ static const char *why_no_entries(int err)
 	}
 }
 
-static void add_readable(struct lens_text *t, const struct lens_gpu *gpu,
-			 const struct lens_readable *r)
+static void format_readable(struct lens_text *t, const struct lens_gpu *gpu,
+			    const struct lens_readable *r)
 {
 	u32 runlists = gpu->topo.n_runlists + gpu->topo.unnamed_runlists;
 
@@ -53,10 +60,10 @@ static void add_readable(struct lens_text *t, const struct lens_gpu *gpu,
 			      runlists);
 	if (r->no_entries)
 		lens_text_add(t, "Runlist entries: not readable, %s, %u of %u runlists\n",
-			      why_no_entries(r->entries_err), r->no_entries, runlists);
+			      format_explain_entries(r->entries_err), r->no_entries, runlists);
 }
 
-static void add_missing_engines(struct lens_text *t, const struct lens_topology *topo)
+static void format_missing_engines(struct lens_text *t, const struct lens_topology *topo)
 {
 	if (topo->devices_err && topo->devices_err != -ENOSPC)
 		lens_text_add(t, "Engines:      some may be missing, rows are not readable\n");
@@ -76,7 +83,7 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	lens_text_add(t, "BOOT_0:       0x%08x\n", gpu->boot0);
 	lens_text_add(t, "Revision:     %X%u\n", DRF_VAL(NV_PMC_BOOT_0_MAJOR_REVISION, gpu->boot0),
 		      DRF_VAL(NV_PMC_BOOT_0_MINOR_REVISION, gpu->boot0));
-	add_missing_engines(t, &gpu->topo);
+	format_missing_engines(t, &gpu->topo);
 	if (!gpu->known) {
 		lens_text_add(t, "Unknown chip: only the device table is read, as of %s\n",
 			      gpu->chip->name);
@@ -85,10 +92,10 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 	lens_text_add(t, "Ids:          channels and TSGs count %s\n",
 		      gpu->chip->ids_per_runlist ?
 		      "per runlist, write RUNLIST:ID" : "over the whole GPU");
-	add_failed(t, gpu, ce_err, "Unpublished:  ", -EOPNOTSUPP);
-	add_failed(t, gpu, ce_err, "Not readable: ", -EIO);
+	format_failed_parts(t, gpu, ce_err, "Unpublished:  ", -EOPNOTSUPP);
+	format_failed_parts(t, gpu, ce_err, "Not readable: ", -EIO);
 	if (r)
-		add_readable(t, gpu, r);
+		format_readable(t, gpu, r);
 	if (lens_chip_get_assumed(gpu->chip, gpu->id))
 		lens_text_add(t, "Assumed:      %s (not published for this chip)\n",
 			      lens_chip_get_assumed(gpu->chip, gpu->id));
@@ -96,8 +103,8 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 		lens_text_add(t, "Known wrong:  logical TPC order, this chip has another\n");
 }
 
-/* A number that the device table may not give. */
-static void add_id(struct lens_text *t, int width, int id)
+/* Prints a number; "-" where the device table has none. */
+static void format_id(struct lens_text *t, int width, int id)
 {
 	if (id == LENS_NONE)
 		lens_text_add(t, " %*s", width, "-");
@@ -117,11 +124,11 @@ void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu)
 		e = &gpu->topo.engines[i];
 		lens_engine_format_name(gpu, e, name);
 		lens_text_add(t, "%-45s 0x%02x %4u", name, e->type, e->inst);
-		add_id(t, 7, e->runlist);
-		add_id(t, 6, e->engine_id);
-		add_id(t, 4, e->intr);
-		add_id(t, 5, e->reset);
-		add_id(t, 5, e->fault);
+		format_id(t, 7, e->runlist);
+		format_id(t, 6, e->engine_id);
+		format_id(t, 4, e->intr);
+		format_id(t, 5, e->reset);
+		format_id(t, 5, e->fault);
 		if (e->pri_base)
 			lens_text_add(t, "   0x%06x", e->pri_base);
 		else
@@ -137,7 +144,7 @@ void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu)
 		lens_text_add(t, "! no room for %u more engines\n", gpu->topo.dropped_engines);
 }
 
-static void add_pces(struct lens_text *t, u32 mask)
+static void format_pces(struct lens_text *t, u32 mask)
 {
 	const char *sep = "";
 	u32 i;
@@ -150,8 +157,9 @@ static void add_pces(struct lens_text *t, u32 mask)
 	}
 }
 
-/* The LCE whose PCEs this GRCE borrows, LENS_LCE_NONE when it has its own or none. */
-static u32 shared_lce(const struct lens_gpu *gpu, const struct lens_ce_map *map, u32 grce)
+/* The LCE whose PCEs this GRCE shares; LENS_LCE_NONE if it has its own or none. */
+static u32 format_find_shared_lce(const struct lens_gpu *gpu, const struct lens_ce_map *map,
+				  u32 grce)
 {
 	if (grce >= map->n_grces || lens_lce_find_pces(gpu, map, grce))
 		return LENS_LCE_NONE;
@@ -164,7 +172,7 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 	const struct lens_engine *e;
 	u32 i, inst, lce, pces;
 
-	/* By number, whatever runlists they are on. */
+	/* Ordered by number, not by runlist. */
 	for (inst = 0; inst < LENS_MAX_PCES; inst++) {
 		for (i = 0; i < gpu->topo.n_engines; i++) {
 			e = &gpu->topo.engines[i];
@@ -175,14 +183,14 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 			else
 				lens_text_add(t, "LCE%02u -> ", inst);
 			pces = lens_lce_find_pces(gpu, map, inst);
-			lce = shared_lce(gpu, map, inst);
+			lce = format_find_shared_lce(gpu, map, inst);
 			if (pces) {
-				add_pces(t, pces);
+				format_pces(t, pces);
 			} else if (lce != LENS_LCE_NONE) {
-				/* A GRCE may borrow from the other GRCE. */
+				/* A GRCE may share the PCEs of the other GRCE. */
 				lens_text_add(t, lce < map->n_grces ?
 					      "GRCE%u (" : "LCE%02u (", lce);
-				add_pces(t, lens_lce_find_pces(gpu, map, lce));
+				format_pces(t, lens_lce_find_pces(gpu, map, lce));
 				lens_text_add(t, ")");
 			} else {
 				lens_text_add(t, "none");

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of bars: how BAR1 and BAR2 are set up, then a line per runlist that
- * says where its list lies and at which offset each BAR shows it.
+ * The text of bars: how BAR1 and BAR2 are set up, then a line per runlist with the address of its
+ * list and the offset at which each BAR maps it.
  */
 #include "../include/gpulens/bar.h"
 #include "format.h"
 
-static const char *const targets[] = { "vid", "invalid", "sys coh", "sys ncoh" };
-
-static void add_bar(struct lens_text *t, const struct lens_bars *bars, u32 i, bool addresses)
+static void format_bar(struct lens_text *t, const struct lens_bars *bars, u32 i, bool addresses)
 {
 	const struct lens_bar *b = &bars->bar[i];
 
@@ -22,13 +20,13 @@ static void add_bar(struct lens_text *t, const struct lens_bars *bars, u32 i, bo
 	else
 		lens_text_add(t, "virtual, page directory 0x%012llx (%s), pages %s%s\n",
 			      addresses ? (unsigned long long)b->pdb : 0ULL,
-			      targets[b->pdb_target & 3], b->mmu->name,
+			      lens_target_name(b->pdb_target), b->mmu->name,
 			      bars->err[i] == -E2BIG ? ", too many to look at all" :
 			      bars->err[i] ? ", some page tables not readable" : "");
 }
 
-/* Was every mapping of the BARs looked at? */
-static bool searched_whole(const struct lens_bars *bars)
+/* Were all mappings of the BARs read? */
+static bool format_bars_are_complete(const struct lens_bars *bars)
 {
 	u32 bar;
 
@@ -43,11 +41,11 @@ void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool ad
 	u32 i, bar, shown;
 
 	for (bar = 0; bar < LENS_BARS; bar++)
-		add_bar(t, bars, bar, addresses);
+		format_bar(t, bars, bar, addresses);
 	for (i = 0; i < bars->n; i++) {
 		lens_text_add(t, "runlist %-2u 0x%012llx (%s):", bars->runlist[i],
 			      addresses ? (unsigned long long)bars->find[0][i].addr : 0ULL,
-			      targets[bars->target[i] & 3]);
+			      lens_target_name(bars->target[i]));
 		for (bar = 0, shown = 0; bar < LENS_BARS; bar++) {
 			const struct lens_bar_find *f = &bars->find[bar][i];
 
@@ -59,7 +57,7 @@ void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool ad
 		}
 		if (shown)
 			lens_text_add(t, "\n");
-		else if (searched_whole(bars))
+		else if (format_bars_are_complete(bars))
 			lens_text_add(t, " in no BAR\n");
 		else
 			lens_text_add(t, " not found, not all was read\n");

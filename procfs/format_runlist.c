@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of runlistY: a line that says where the list lies and how long it is, then
- * one box per TSG, one per channel, with the labels of
- * Listing 1 of RTAS'24 and then what that tool did not show. Everything between
- * the bars is 21 characters wide.
- *
- * What a runlist should not hold (a TSG shorter than it says, a channel outside
- * of any) is said in a line that begins with "!", which no label does.
+ * The text of runlistY: a line about the list, then a box per TSG and channel, 21 characters wide,
+ * with the labels of Listing 1 of RTAS'24 and further ones. Lines that begin with "!" are remarks.
  */
 #include "format.h"
 #include "../include/gpulens/mmu.h"
@@ -23,17 +18,10 @@ const char *lens_status_name(u32 status)
 	return status_names[status & 15];
 }
 
-static const char *target_name(u32 target)
-{
-	static const char *const names[] = { "vid", "invalid", "sys coh", "sys ncoh" };
-
-	return names[target & 3];
-}
-
-static void add_tsg(struct lens_text *t, const struct lens_entry *e)
+static void format_tsg(struct lens_text *t, const struct lens_entry *e)
 {
 	u64 ns = lens_timeslice_decode(e->timeout, e->scale);
-	/* A multiple of 8 ns below 2^33: 32-bit division does. */
+	/* A multiple of 8 ns below 2^33: 32-bit division suffices. */
 	u32 units = (u32)(ns >> 3);
 
 	lens_text_add(t, e->id < 1000 ? "+---- TSG Entry %-3u---+\n" :
@@ -48,14 +36,14 @@ static void add_tsg(struct lens_text *t, const struct lens_entry *e)
 	lens_text_add(t, "+---------------------+\n");
 }
 
-static void add_flag(struct lens_text *t, const char *in, const char *label, u32 value)
+static void format_flag(struct lens_text *t, const char *in, const char *label, u32 value)
 {
 	int pad = 18 - (int)strlen(label);
 
 	lens_text_add(t, "%s| %s:%*s%2u|\n", in, label, pad - 1, "", value);
 }
 
-static const char *preemption_name(u32 mode, bool compute)
+static const char *format_preemption_name(u32 mode, bool compute)
 {
 	static const char *const gfx[] = { "WFI", "GFXP", "?", "?" };
 	static const char *const cmp[] = { "WFI", "CTA", "CILP", "?" };
@@ -63,7 +51,7 @@ static const char *preemption_name(u32 mode, bool compute)
 	return (compute ? cmp : gfx)[mode & 3];
 }
 
-static const char *format_reason(int err)
+static const char *format_explain_context(int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -74,49 +62,51 @@ static const char *format_reason(int err)
 	return "unreadable";
 }
 
-static void add_address(struct lens_text *t, const char *in, const char *label, u64 addr)
+static void format_address(struct lens_text *t, const char *in, const char *label, u64 addr)
 {
 	lens_text_add(t, "%s| %-5s 0x%012llx|\n", in, label, (unsigned long long)addr);
 }
 
-static void add_context(struct lens_text *t, const struct lens_gpu *gpu,
-			const struct lens_context *c, const char *in, bool addresses)
+static void format_context(struct lens_text *t, const struct lens_gpu *gpu,
+			   const struct lens_context *c, const char *in, bool addresses)
 {
 	u32 n = 0;
 	u64 bits;
 
 	lens_text_add(t, "%s|= Instance Block ====|\n", in);
 	if (c->err) {
-		lens_text_add(t, "%s| %20s|\n", in, format_reason(c->err));
+		lens_text_add(t, "%s| %20s|\n", in, format_explain_context(c->err));
 		return;
 	}
-	add_address(t, in, "PDB:", addresses ? c->pdb : 0);
-	lens_text_add(t, "%s| Target:%13s|\n", in, target_name(c->target));
+	format_address(t, in, "PDB:", addresses ? c->pdb : 0);
+	lens_text_add(t, "%s| Target:%13s|\n", in, lens_target_name(c->target));
 	lens_text_add(t, "%s| Pages: %13s|\n", in, c->mmu->name);
 	if (gpu->chip->ctxsw == LENS_CTXSW_VEID) {
-		add_flag(t, in, "VEID", c->veid);
+		format_flag(t, in, "VEID", c->veid);
 		for (bits = c->subcontexts; bits; bits &= bits - 1)
 			n++;
-		add_flag(t, in, "Subcontexts", n);
+		format_flag(t, in, "Subcontexts", n);
 	}
 	lens_text_add(t, "%s|= Context State =====|\n", in);
 	if (c->image_err) {
-		lens_text_add(t, "%s| %20s|\n", in, format_reason(c->image_err));
+		lens_text_add(t, "%s| %20s|\n", in, format_explain_context(c->image_err));
 		return;
 	}
-	add_address(t, in, "VA:", addresses ? c->image_va : 0);
+	format_address(t, in, "VA:", addresses ? c->image_va : 0);
 	lens_text_add(t, "%s| Ctx. ID:  0x%08x|\n", in, c->context_id);
-	lens_text_add(t, "%s| Gfx. Preemption:%4s|\n", in, preemption_name(c->graphics, false));
-	lens_text_add(t, "%s| Cmp. Preemption:%4s|\n", in, preemption_name(c->compute, true));
+	lens_text_add(t, "%s| Gfx. Preemption:%4s|\n", in,
+		      format_preemption_name(c->graphics, false));
+	lens_text_add(t, "%s| Cmp. Preemption:%4s|\n", in,
+		      format_preemption_name(c->compute, true));
 	lens_text_add(t, "%s| #WFI Saves:%9u|\n", in, c->saves_wfi);
 	lens_text_add(t, "%s| #CTA Saves:%9u|\n", in, c->saves_cta);
 	lens_text_add(t, "%s| #GFXP Saves:%8u|\n", in, c->saves_gfxp);
 	lens_text_add(t, "%s| #CILP Saves:%8u|\n", in, c->saves_cilp);
 }
 
-static void add_channel(struct lens_text *t, const struct lens_gpu *gpu, const struct lens_entry *e,
-			const u32 *state, int err, const struct lens_context *c,
-			const char *in, bool addresses)
+static void format_channel(struct lens_text *t, const struct lens_gpu *gpu,
+			   const struct lens_entry *e, const u32 *state, int err,
+			   const struct lens_context *c, const char *in, bool addresses)
 {
 	struct lens_channel_state s;
 	u64 inst = e->inst;
@@ -129,47 +119,48 @@ static void add_channel(struct lens_text *t, const struct lens_gpu *gpu, const s
 							    "state unreadable");
 	} else {
 		gpu->chip->host->decode_channel(state, &s);
-		add_flag(t, in, "Enabled", s.enable);
-		add_flag(t, in, "Next", s.next);
-		add_flag(t, in, "Force CTX Reload", s.ctx_reload);
-		/* Write-only in hardware; kept for scripts that look for them. */
-		add_flag(t, in, "Enable set", 0);
-		add_flag(t, in, "Enable clear", 0);
-		add_flag(t, in, "PBDMA Faulted", s.pbdma_faulted);
-		add_flag(t, in, "ENG Faulted", s.eng_faulted);
-		add_flag(t, in, "Status", s.status);
+		format_flag(t, in, "Enabled", s.enable);
+		format_flag(t, in, "Next", s.next);
+		format_flag(t, in, "Force CTX Reload", s.ctx_reload);
+		/* Write-only in hardware; printed for scripts that expect them. */
+		format_flag(t, in, "Enable set", 0);
+		format_flag(t, in, "Enable clear", 0);
+		format_flag(t, in, "PBDMA Faulted", s.pbdma_faulted);
+		format_flag(t, in, "ENG Faulted", s.eng_faulted);
+		format_flag(t, in, "Status", s.status);
 		lens_text_add(t, "%s| %20s|\n", in, lens_status_name(s.status));
-		add_flag(t, in, "Busy", s.busy);
+		format_flag(t, in, "Busy", s.busy);
 		if (s.chram) {
-			add_flag(t, in, "On PBDMA", s.on_pbdma);
-			add_flag(t, in, "On ENG", s.on_eng);
-			add_flag(t, in, "Pending", s.pending);
-			add_flag(t, in, "PBDMA Busy", s.pbdma_busy);
-			add_flag(t, in, "ENG Busy", s.eng_busy);
-			add_flag(t, in, "Acquire Fail", s.acquire_fail);
+			format_flag(t, in, "On PBDMA", s.on_pbdma);
+			format_flag(t, in, "On ENG", s.on_eng);
+			format_flag(t, in, "Pending", s.pending);
+			format_flag(t, in, "PBDMA Busy", s.pbdma_busy);
+			format_flag(t, in, "ENG Busy", s.eng_busy);
+			format_flag(t, in, "Acquire Fail", s.acquire_fail);
 		}
 		if (s.pccsr) {
-			add_flag(t, in, "Bound", s.bound);
+			format_flag(t, in, "Bound", s.bound);
 			inst = s.inst;
 			target = s.inst_target;
 			has_target = true;
 		}
 	}
-	add_flag(t, in, "Runqueue", e->runqueue);
+	format_flag(t, in, "Runqueue", e->runqueue);
 	lens_text_add(t, "%s| Inst: 0x%012llx|\n", in,
 		      (unsigned long long)(addresses ? inst : 0));
-	lens_text_add(t, "%s| Target:%13s|\n", in, has_target ? target_name(target) : "unknown");
+	lens_text_add(t, "%s| Target:%13s|\n", in,
+		      has_target ? lens_target_name(target) : "unknown");
 	if (c && !err)
-		add_context(t, gpu, c, in, addresses);
+		format_context(t, gpu, c, in, addresses);
 	lens_text_add(t, "%s+---------------------+\n", in);
 }
 
-/* Where the list lies, as its registers say; an address only for those who may see it. */
-static void add_list(struct lens_text *t, const struct lens_runlist_regs *regs, bool addresses)
+/* What the list's registers say. */
+static void format_list(struct lens_text *t, const struct lens_runlist_regs *regs, bool addresses)
 {
 	lens_text_add(t, "List: base 0x%012llx, target %s, entries %u, pending %u\n",
-		      (unsigned long long)(addresses ? regs->base : 0), target_name(regs->target),
-		      regs->length, regs->pending);
+		      (unsigned long long)(addresses ? regs->base : 0),
+		      lens_target_name(regs->target), regs->length, regs->pending);
 }
 
 void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
@@ -178,7 +169,7 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 	u32 i, left = 0, tsg = 0, want = 0;
 	struct lens_entry e;
 
-	add_list(t, &snap->regs, addresses);
+	format_list(t, &snap->regs, addresses);
 	for (i = 0; i < snap->n; i++) {
 		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
 		if (e.is_tsg) {
@@ -188,7 +179,7 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 			tsg = e.id;
 			left = e.length;
 			want = e.length;
-			add_tsg(t, &e);
+			format_tsg(t, &e);
 			if (!want)
 				lens_text_add(t, "! TSG %u: a TSG without channels is not legal\n",
 					      tsg);
@@ -200,15 +191,16 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 		if (!left && !gpu->chip->bare_channels)
 			lens_text_add(t, "! channel %u: outside of any TSG, which is not legal\n",
 				      e.id);
-		add_channel(t, gpu, &e, &snap->state[2 * i], snap->err[i],
-			    snap->context ? &snap->context[i] : NULL, left ? "  " : "", addresses);
+		format_channel(t, gpu, &e, &snap->state[2 * i], snap->err[i],
+			       snap->context ? &snap->context[i] : NULL, left ? "  " : "",
+			       addresses);
 		if (left)
 			left--;
 	}
 	if (left)
 		lens_text_add(t, "! TSG %u says %u channels, %u follow\n", tsg, want, want - left);
 	if (snap->regs.pending)
-		lens_text_add(t, "! submitted, not yet taken up by the GPU\n");
+		lens_text_add(t, "! submitted, not yet committed by the GPU\n");
 	if (snap->torn)
 		lens_text_add(t,
 			      "! torn: the list was replaced again and again while it was read\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text of the file stats: a name and a number a line, as in /proc/vmstat.
- * The names are in docs/proc.md; who reads them may rely on them.
+ * The text of stats: a name and a number per line, as in /proc/vmstat. The names are documented in
+ * docs/proc.md and do not change.
  */
 #include "format.h"
 
@@ -16,7 +16,7 @@ void lens_format_calls(struct lens_text *t, bool writes, const char *name, u64 c
 	int before = hole ? (int)(hole - name) : (int)strlen(name);
 	const char *verb = writes ? "write" : "read";
 
-	/* One of each kind, whatever it is of: runlist, gpc_tpc_mask. */
+	/* Without the %u: runlist, gpc_tpc_mask. */
 	lens_text_add(t, "%s_%.*s%s %llu\n", verb, before, name, hole ? hole + 2 : "",
 		      (unsigned long long)calls);
 	lens_text_add(t, "%s_%.*s%s_failed %llu\n", verb, before, name, hole ? hole + 2 : "",

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file image: every word that decoding this GPU touches, so that it can be
- * decoded elsewhere (docs/image-format.md). The whole decoding is done once more
- * through a recorder: identification, topology, all runlists with contexts, what is
- * on each engine, and bars.
- *
- * Words are noted into a buffer while the GPU's lock is held and become text
- * afterwards. Reserving room comes before the machine is stopped.
+ * The file image: every word that decoding this GPU reads, as docs/image-format.md describes.
+ * Everything is decoded once more through a recorder, which notes words in a buffer; memory for it
+ * is allocated before the machine is stopped, and it is formatted without the GPU's lock.
  */
+#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "../include/gpulens/bar.h"
 #include "../include/gpulens/record.h"
 #include "files.h"
 
 /* A note: kind << 24 | number of words, address low and high, the words. */
-#define NOTE_HEAD 3
-#define WORDS_PER_LINE 16
+#define IMAGE_NOTE_HEAD 3
+#define IMAGE_LINE_WORDS 16
 
 struct image {
 	struct lens_recorder rec;
@@ -25,14 +21,14 @@ struct image {
 	size_t used, cap;	/* u32s */
 	size_t bars;		/* where the notes of bars begin */
 	int bars_err;		/* why there are none */
-	int err;		/* -ENOMEM: notes were lost */
+	int err;		/* -ENOMEM: notes are missing */
 };
 
-static int image_reserve(struct lens_recorder *rec, u32 words)
+static int image_reserve_words(struct lens_recorder *rec, u32 words)
 {
 	struct image *img = container_of(rec, struct image, rec);
 	/* Each word may be a note of its own. */
-	size_t need = img->used + (size_t)words * (NOTE_HEAD + 1) + NOTE_HEAD;
+	size_t need = img->used + (size_t)words * (IMAGE_NOTE_HEAD + 1) + IMAGE_NOTE_HEAD;
 	size_t cap = max_t(size_t, 2 * img->cap, 16384);
 	u32 *buf;
 
@@ -50,12 +46,12 @@ static int image_reserve(struct lens_recorder *rec, u32 words)
 	return 0;
 }
 
-static void image_note(struct lens_recorder *rec, char kind, u64 addr, const u32 *words, u32 n)
+static void image_add_note(struct lens_recorder *rec, char kind, u64 addr, const u32 *words, u32 n)
 {
 	struct image *img = container_of(rec, struct image, rec);
 	u32 *p;
 
-	if (img->used + NOTE_HEAD + n > img->cap) {
+	if (img->used + IMAGE_NOTE_HEAD + n > img->cap) {
 		img->err = -ENOMEM;
 		return;
 	}
@@ -63,11 +59,11 @@ static void image_note(struct lens_recorder *rec, char kind, u64 addr, const u32
 	p[0] = (u32)kind << 24 | n;
 	p[1] = lower_32_bits(addr);
 	p[2] = upper_32_bits(addr);
-	memcpy(p + NOTE_HEAD, words, n * sizeof(*words));
-	img->used += NOTE_HEAD + n;
+	memcpy(p + IMAGE_NOTE_HEAD, words, n * sizeof(*words));
+	img->used += IMAGE_NOTE_HEAD + n;
 }
 
-static int record_runlists(struct lens_gpu *gpu)
+static int image_record_runlists(struct lens_gpu *gpu)
 {
 	struct lens_runlist_snap snap;
 	int err = 0;
@@ -76,7 +72,7 @@ static int record_runlists(struct lens_gpu *gpu)
 	for (i = 0; err != -ENOMEM && i < gpu->topo.n_runlists; i++) {
 		memset(&snap, 0, sizeof(snap));
 		snap.rl = &gpu->topo.runlists[i];
-		/* A runlist that cannot be read is no reason to miss the others. */
+		/* Go on: the other runlists may be readable. */
 		err = lens_snap_fill(gpu, &snap, true);
 		lens_snap_free(&snap);
 	}
@@ -95,51 +91,36 @@ static int image_record_engines(struct lens_gpu *gpu)
 	return 0;
 }
 
-/*
- * At most LENS_BARS_WORDS table words of each BAR, as many as the file bars looks at. A
- * use of the GPU of its own: where it takes too long, the image goes without.
- */
-static int image_record_bars(struct lens_dev *dev, struct lens_gpu *gpu)
-{
-	struct lens_mmu_scan *room = kvmalloc(sizeof(*room), GFP_KERNEL_ACCOUNT);
-	struct lens_bars *bars = kvmalloc(sizeof(*bars), GFP_KERNEL_ACCOUNT);
-	int err = -ENOMEM;
-
-	if (room && bars)
-		err = lens_dev_get(dev);
-	if (!err)
-		err = lens_dev_put(dev, lens_bars_collect(gpu, bars, room, LENS_BARS_WORDS));
-	kvfree(bars);
-	kvfree(room);
-	return err;
-}
-
-static int image_record(struct lens_dev *dev, struct image *img)
+static int image_record_gpu(struct lens_dev *dev, struct image *img)
 {
 	struct lens_gpu *gpu = kvzalloc(sizeof(*gpu), GFP_KERNEL_ACCOUNT);
+	struct lens_bars *bars;
 	int err;
 
 	if (!gpu)
 		return -ENOMEM;
-	img->rec.note = image_note;
-	img->rec.reserve = image_reserve;
+	img->rec.note = image_add_note;
+	img->rec.reserve = image_reserve_words;
 	lens_record_init(&img->rec, &dev->io);
-	err = lens_dev_get(dev);
+	err = lens_dev_begin_use(dev);
 	if (err)
 		goto out;
 	err = lens_gpu_identify(gpu, &img->rec.io);
 	if (!err)
 		err = lens_gpu_read_topology(gpu);
 	if (!err && lens_gpu_has_host(gpu))
-		err = record_runlists(gpu);
+		err = image_record_runlists(gpu);
 	if (!err)
 		err = image_record_engines(gpu);
-	err = lens_dev_put(dev, err);
+	err = lens_dev_end_use(dev, err);
 	img->bars = img->used;
-	if (!err)
-		img->bars_err = image_record_bars(dev, gpu);
+	/* A use of the GPU of its own: if it takes too long, the image has no BARs. */
+	bars = err ? NULL : lens_bars_read(dev, gpu);
+	img->bars_err = PTR_ERR_OR_ZERO(bars);
 	if (img->bars_err)
 		img->used = img->bars;
+	else
+		kvfree(bars);
 out:
 	kvfree(gpu);
 	return err ? err : img->err;
@@ -150,36 +131,37 @@ static void image_format_notes(const u32 *p, const u32 *end, struct lens_text *t
 	u32 i, n, kind;
 	u64 addr;
 
-	for (; p < end; p += NOTE_HEAD + n) {
+	for (; p < end; p += IMAGE_NOTE_HEAD + n) {
 		kind = p[0] >> 24;
 		n = p[0] & 0xffffff;
 		addr = (u64)p[2] << 32 | p[1];
 		if (kind == 'r') {
-			lens_text_add(t, "r 0x%08llx 0x%08x\n", addr, p[NOTE_HEAD]);
+			lens_text_add(t, "r 0x%08llx 0x%08x\n", addr, p[IMAGE_NOTE_HEAD]);
 			continue;
 		}
 		for (i = 0; i < n; i++) {
-			if (i % WORDS_PER_LINE == 0)
+			if (i % IMAGE_LINE_WORDS == 0)
 				lens_text_add(t, "%s%c 0x%09llx", i ? "\n" : "", kind,
 					      addr + 4ULL * i);
-			lens_text_add(t, " %08x", p[NOTE_HEAD + i]);
+			lens_text_add(t, " %08x", p[IMAGE_NOTE_HEAD + i]);
 		}
 		lens_text_add(t, "\n");
 	}
 }
 
 /*
- * Of two lines for one address the last wins. bars reads the runlists' registers once
- * more, after the lists: its notes come first, so that registers and lists belong together.
+ * Of two lines for one address the last wins. The notes of bars, which reads the runlists'
+ * registers again, come first, so that the registers are those of the lists.
  */
-static void image_format(const struct lens_dev *dev, const struct image *img, struct lens_text *t)
+static void image_format_text(const struct lens_dev *dev, const struct image *img,
+			      struct lens_text *t)
 {
 	lens_text_add(t, "gpulens-image 1\nchip boot0=0x%08x\n", dev->gpu.boot0);
 	if (dev->pdev)
 		lens_text_add(t, "pci %s 0x%04x:0x%04x\n", dev->where, dev->pdev->vendor,
 			      dev->pdev->device);
 	else
-		/* The format knows no such line; its readers skip comments. */
+		/* A comment: the format has no such line. */
 		lens_text_add(t, "# platform %s\n", dev->where);
 	if (img->bars_err)
 		lens_text_add(t, "# bars: not read, errno %d\n", -img->bars_err);
@@ -192,9 +174,9 @@ int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t
 	struct image img = { };
 	int err;
 
-	err = image_record(f->dev, &img);
+	err = image_record_gpu(f->dev, &img);
 	if (!err)
-		image_format(f->dev, &img, t);
+		image_format_text(f->dev, &img, t);
 	kvfree(img.buf);
 	return err;
 }

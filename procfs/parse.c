@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parsing of ids, and of what is to be sampled. Own code because the kernel's
- * kstrtou32() exists in the kernel only, takes a leading plus, and this is what fuzzing
- * runs in user space.
+ * Parses what is written to control files and to samples. Does not use kstrtou32(), which accepts
+ * a leading plus and is not available in user space, where this is fuzzed.
  */
 #include "parse.h"
 
@@ -28,7 +27,7 @@ static int parse_digits(const char *s, size_t len, u32 base, u32 *val)
 		d = parse_digit(*s);
 		if (d >= (int)base)
 			return -EINVAL;
-		/* Go on after an overflow: trailing text is the worse mistake. */
+		/* Go on after an overflow: -EINVAL for trailing text precedes -ERANGE. */
 		if (v <= 0xffffffff)
 			v = v * base + d;
 	}
@@ -64,7 +63,7 @@ static int parse_id(const char *text, size_t len, struct lens_ref *ref)
 	return 0;
 }
 
-static bool parse_has(const struct lens_sampling *s, u32 runlist)
+static bool parse_has_runlist(const struct lens_sampling *s, u32 runlist)
 {
 	u32 i;
 
@@ -73,15 +72,15 @@ static bool parse_has(const struct lens_sampling *s, u32 runlist)
 	return i < s->n;
 }
 
-/* Without its newline. False: nothing is left, or more than any legal text. */
-static bool is_line(const char *text, size_t *len, size_t max)
+/* Removes a trailing newline. False: the text is then empty or longer than max. */
+static bool parse_strip_newline(const char *text, size_t *len, size_t max)
 {
 	if (*len && text[*len - 1] == '\n')
 		--*len;
 	return *len && *len <= max;
 }
 
-static size_t parse_word(const char *s, size_t len)
+static size_t parse_find_space(const char *s, size_t len)
 {
 	size_t n;
 
@@ -98,10 +97,10 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 	u32 runlist;
 	int err;
 
-	if (!is_line(text, &len, LENS_SAMPLING_MAX))
+	if (!parse_strip_newline(text, &len, LENS_SAMPLING_MAX))
 		return -EINVAL;
 	end = text + len;
-	len = parse_word(text, len);
+	len = parse_find_space(text, len);
 	err = parse_digits(text, len, 10, &got.period_us);
 	if (err == -EINVAL)
 		return err;
@@ -109,11 +108,11 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 		beyond = true;
 	for (text += len; text < end; text += len) {
 		text++;
-		len = parse_word(text, end - text);
+		len = parse_find_space(text, end - text);
 		err = parse_digits(text, len, 10, &runlist);
-		/* Go on after a number that is too large: trailing text is the worse mistake. */
+		/* Go on after a number that is too large, as parse_digits() does. */
 		if (err == -EINVAL || got.n == LENS_MAX_RUNLISTS ||
-		    (!err && parse_has(&got, runlist)))
+		    (!err && parse_has_runlist(&got, runlist)))
 			return -EINVAL;
 		if (err)
 			beyond = true;
@@ -128,7 +127,7 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 
 int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
 {
-	return is_line(text, &len, LENS_ID_MAX) ? parse_id(text, len, ref) : -EINVAL;
+	return parse_strip_newline(text, &len, LENS_ID_MAX) ? parse_id(text, len, ref) : -EINVAL;
 }
 
 int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32 *value)
@@ -136,9 +135,9 @@ int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32
 	size_t space;
 	int err, err2;
 
-	if (!is_line(text, &len, LENS_ID_MAX))
+	if (!parse_strip_newline(text, &len, LENS_ID_MAX))
 		return -EINVAL;
-	space = parse_word(text, len);
+	space = parse_find_space(text, len);
 	if (space == len)
 		return -EINVAL;
 	err = parse_id(text, space, ref);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file samples: which TSG is on each engine, over time, as include/uapi/gpulens.h lays
- * it out. The first read or poll begins what was configured by a write, close ends it.
- * Without a configuration written first, read() is EINVAL, so that cat of all files
- * terminates. Each open file has a sampler of its own (src/linux/sampler.c).
+ * The file samples: which TSG is on each engine over time, in the format of uapi/gpulens.h. A write
+ * configures the file's own sampler (src/linux/sampler.c), the first read or poll starts it, close
+ * stops it. read() before the write fails, so that reading all files terminates.
  */
 #include <linux/build_bug.h>
 #include <linux/fs.h>
@@ -20,26 +19,26 @@
 
 static_assert(sizeof(struct gpulens_samples_header) == GPULENS_RECORD_BYTES);
 
-struct stream {
-	struct mutex lock;	/* one reader, or writer, at a time; not held while waiting */
-	struct lens_sampling how;	/* nothing asked for: a period of 0 */
+struct samples_stream {
+	struct mutex lock;	/* serialises readers and writers; not held while waiting */
+	struct lens_sampling sampling;	/* period_us 0: not configured */
 	struct lens_sampler *sampler;
 	bool begun;
-	u8 *head;		/* header and engine records, */
-	size_t head_len, told;	/* and how much of it was read */
+	u8 *head;		/* header and engine records */
+	size_t head_len, head_read;	/* bytes of head; bytes of it that were read */
 };
 
 static int samples_open(struct inode *inode, struct file *file)
 {
 	struct lens_file *f = pde_data(inode);
-	struct stream *st;
+	struct samples_stream *st;
 
 	if (!lens_may_observe(file))
 		return -EPERM;
 	st = kzalloc(sizeof(*st), GFP_KERNEL_ACCOUNT);
 	if (!st)
 		return -ENOMEM;
-	st->sampler = lens_sampler_new(f->dev);
+	st->sampler = lens_sampler_alloc(f->dev);
 	if (!st->sampler) {
 		kfree(st);
 		return -ENOMEM;
@@ -51,7 +50,7 @@ static int samples_open(struct inode *inode, struct file *file)
 
 static int samples_release(struct inode *inode, struct file *file)
 {
-	struct stream *st = file->private_data;
+	struct samples_stream *st = file->private_data;
 
 	lens_sampler_free(st->sampler);
 	kvfree(st->head);
@@ -59,19 +58,20 @@ static int samples_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* -- what to sample -- */
+/* -- configuration -- */
 
-static int samples_configure(struct lens_file *f, struct stream *st, const char *text, size_t len)
+static int samples_configure(struct lens_file *f, struct samples_stream *st, const char *text,
+			     size_t len)
 {
-	struct lens_sampling how;
+	struct lens_sampling sampling;
 	u32 i;
 	int err;
 
-	err = lens_parse_sampling(text, len, &how);
+	err = lens_parse_sampling(text, len, &sampling);
 	if (err)
 		return err;
-	for (i = 0; i < how.n; i++)
-		if (!lens_gpu_find_runlist(&f->dev->gpu, how.runlists[i]))
+	for (i = 0; i < sampling.n; i++)
+		if (!lens_gpu_find_runlist(&f->dev->gpu, sampling.runlists[i]))
 			return -ENOENT;
 	err = mutex_lock_interruptible(&st->lock);
 	if (err)
@@ -79,7 +79,7 @@ static int samples_configure(struct lens_file *f, struct stream *st, const char 
 	if (st->begun)
 		err = -EBUSY;
 	else
-		st->how = how;
+		st->sampling = sampling;
 	mutex_unlock(&st->lock);
 	return err;
 }
@@ -103,7 +103,7 @@ static ssize_t samples_write(struct file *file, const char __user *buf, size_t c
 
 /* -- reading -- */
 
-static int samples_lay_out_head(const struct lens_dev *dev, struct stream *st)
+static int samples_lay_out_head(const struct lens_dev *dev, struct samples_stream *st)
 {
 	const struct lens_sampler *s = st->sampler;
 	struct gpulens_samples_header *h;
@@ -119,26 +119,26 @@ static int samples_lay_out_head(const struct lens_dev *dev, struct stream *st)
 	h->engines = cpu_to_le32(s->n_engines);
 	h->gpu = cpu_to_le32(dev->index);
 	h->time_ns = cpu_to_le64(s->start_ns);
-	h->period_us = cpu_to_le32(st->how.period_us);
+	h->period_us = cpu_to_le32(st->sampling.period_us);
 	h->room = cpu_to_le32(s->room);
 	rec = (struct gpulens_engine *)(h + 1);
 	for (i = 0; i < s->n_engines; i++)
-		lens_put_engine(&dev->gpu, &dev->gpu.topo.engines[s->engines[i]], &rec[i]);
+		lens_snapshot_put_engine(&dev->gpu, &dev->gpu.topo.engines[s->engines[i]], &rec[i]);
 	st->head = (u8 *)h;
 	WRITE_ONCE(st->head_len, (s->n_engines + 1) * GPULENS_RECORD_BYTES);
 	return 0;
 }
 
-/* With its lock held. */
-static int samples_begin(struct lens_file *f, struct stream *st)
+/* With st->lock held. */
+static int samples_begin_stream(struct lens_file *f, struct samples_stream *st)
 {
 	int err = 0;
 
 	if (!st->begun) {
-		err = !st->how.period_us ? -EINVAL :
-		      lens_sampler_start(st->sampler, st->how.period_us, st->how.runlists,
-					 st->how.n);
-		lens_note_call(f, err);
+		err = !st->sampling.period_us ? -EINVAL :
+		      lens_sampler_start(st->sampler, st->sampling.period_us, st->sampling.runlists,
+					 st->sampling.n);
+		lens_stats_count_call(f, err);
 		st->begun = !err;
 	}
 	if (!err && !st->head)
@@ -146,12 +146,12 @@ static int samples_begin(struct lens_file *f, struct stream *st)
 	return err;
 }
 
-/* Whole records or samples, as many as there are and fit; 0: nothing there yet. Lock held. */
-static ssize_t samples_take(struct stream *st, char __user *buf, size_t count)
+/* Copies whole records or samples, as many as fit; 0: there are none yet. With st->lock held. */
+static ssize_t samples_take_records(struct samples_stream *st, char __user *buf, size_t count)
 {
-	size_t size = GPULENS_RECORD_BYTES, n = st->head_len - st->told;
+	size_t size = GPULENS_RECORD_BYTES, n = st->head_len - st->head_read;
 	const struct gpulens_sample *first = NULL;
-	const void *from = st->head + st->told;
+	const void *from = st->head + st->head_read;
 
 	if (!n) {
 		size = sizeof(*first);
@@ -166,17 +166,18 @@ static ssize_t samples_take(struct stream *st, char __user *buf, size_t count)
 	if (first)
 		lens_sampler_take(st->sampler, n / size);
 	else
-		WRITE_ONCE(st->told, st->told + n);
+		WRITE_ONCE(st->head_read, st->head_read + n);
 	return n;
 }
 
-static bool samples_are_ready(const struct stream *st)
+static bool samples_are_ready(const struct samples_stream *st)
 {
-	return READ_ONCE(st->told) < READ_ONCE(st->head_len) || lens_sampler_ready(st->sampler);
+	return READ_ONCE(st->head_read) < READ_ONCE(st->head_len) ||
+	       lens_sampler_is_ready(st->sampler);
 }
 
-/* Until woken, unless there is something: the caller looks again. */
-static int samples_wait_once(struct stream *st)
+/* Waits until woken, unless there is something to read. */
+static int samples_wait_once(struct samples_stream *st)
 {
 	int err = 0;
 	DEFINE_WAIT(entry);
@@ -193,23 +194,23 @@ static int samples_wait_once(struct stream *st)
 static ssize_t samples_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
 {
 	struct lens_file *f = pde_data(file_inode(file));
-	struct stream *st = file->private_data;
+	struct samples_stream *st = file->private_data;
 	bool ended;
 	ssize_t ret;
 
 	if (!lens_may_observe(file)) {
-		lens_note_call(f, -EPERM);
+		lens_stats_count_call(f, -EPERM);
 		return -EPERM;
 	}
 	for (;;) {
 		ret = mutex_lock_interruptible(&st->lock);
 		if (ret)
 			return ret;
-		ret = samples_begin(f, st);
-		/* First: what came before the end is there then. */
-		ended = lens_sampler_ended(st->sampler);
+		ret = samples_begin_stream(f, st);
+		/* Before taking: then all samples before the end are taken first. */
+		ended = lens_sampler_has_ended(st->sampler);
 		if (!ret)
-			ret = samples_take(st, buf, count);
+			ret = samples_take_records(st, buf, count);
 		mutex_unlock(&st->lock);
 		if (ret)
 			return ret;
@@ -225,13 +226,13 @@ static ssize_t samples_read(struct file *file, char __user *buf, size_t count, l
 
 static __poll_t samples_poll(struct file *file, poll_table *wait)
 {
-	struct stream *st = file->private_data;
+	struct samples_stream *st = file->private_data;
 	__poll_t mask = 0;
 	int err = -EPERM;
 
 	if (lens_may_observe(file)) {
 		mutex_lock(&st->lock);
-		err = samples_begin(pde_data(file_inode(file)), st);
+		err = samples_begin_stream(pde_data(file_inode(file)), st);
 		mutex_unlock(&st->lock);
 	}
 	if (err)
@@ -239,7 +240,7 @@ static __poll_t samples_poll(struct file *file, poll_table *wait)
 	poll_wait(file, &st->sampler->wait, wait);
 	if (samples_are_ready(st))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (lens_sampler_ended(st->sampler))
+	if (lens_sampler_has_ended(st->sampler))
 		mask |= EPOLLHUP;
 	return mask;
 }

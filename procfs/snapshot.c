@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The binary snapshot (include/uapi/gpulens.h): all runlists collected under one
- * hold of the GPU's lock, then laid out as records.
+ * The files snapshot and topology (uapi/gpulens.h). All runlists are collected in one use of the
+ * GPU, then laid out as records.
  */
 #include <linux/build_bug.h>
 #include <linux/ktime.h>
@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "../include/uapi/gpulens.h"
+#include "../src/linux/sampler.h"
 #include "files.h"
 
 static_assert(sizeof(struct gpulens_header) == GPULENS_RECORD_BYTES);
@@ -24,13 +25,13 @@ static_assert(sizeof(struct gpulens_gpc) == GPULENS_RECORD_BYTES);
 static_assert(sizeof(struct gpulens_pce) == GPULENS_RECORD_BYTES);
 static_assert(sizeof(struct gpulens_grce) == GPULENS_RECORD_BYTES);
 
-struct writer {
+struct snapshot_writer {
 	u8 *buf;
-	u32 used, records;	/* records: room */
+	u32 used, records;	/* records written; capacity */
 };
 
-/* The next record, zeroed. There is always room: the caller counted. */
-static void *snapshot_next(struct writer *w, u16 type)
+/* Returns the next record, zeroed. The caller has counted the records. */
+static void *snapshot_add_record(struct snapshot_writer *w, u16 type)
 {
 	u8 *rec = w->buf + (w->used + 1) * GPULENS_RECORD_BYTES;
 
@@ -42,25 +43,25 @@ static void *snapshot_next(struct writer *w, u16 type)
 	return rec;
 }
 
-static __le16 le_id(int id)
+static __le16 snapshot_encode_id(int id)
 {
 	return cpu_to_le16((u16)id);
 }
 
-void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
-		     struct gpulens_engine *rec)
+void lens_snapshot_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
+			      struct gpulens_engine *rec)
 {
 	char name[LENS_ENGINE_NAME];
 
 	rec->type = cpu_to_le16(GPULENS_RECORD_ENGINE);
-	/* No type that a manual names is as wide; the name has the whole number. */
+	/* No manual names such a wide type; the name contains the whole number. */
 	rec->engine_type = cpu_to_le16(min_t(u32, e->type, GPULENS_ENGINE_TYPE_WIDE));
 	rec->inst = cpu_to_le16(e->inst);
-	rec->runlist = le_id(e->runlist);
-	rec->engine_id = le_id(e->engine_id);
-	rec->intr = le_id(e->intr);
-	rec->reset = le_id(e->reset);
-	rec->fault = le_id(e->fault);
+	rec->runlist = snapshot_encode_id(e->runlist);
+	rec->engine_id = snapshot_encode_id(e->engine_id);
+	rec->intr = snapshot_encode_id(e->intr);
+	rec->reset = snapshot_encode_id(e->reset);
+	rec->fault = snapshot_encode_id(e->fault);
 	rec->pri_base = cpu_to_le32(e->pri_base);
 	rec->runlist_base = cpu_to_le32(e->runlist_base);
 	lens_engine_format_name(gpu, e, name);
@@ -68,26 +69,26 @@ void lens_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
 	rec->flags = lens_engine_is_grce(gpu, e) ? GPULENS_ENGINE_GRCE : 0;
 }
 
-struct all_runlists {
+struct snapshot_content {
 	struct lens_runlist_snap snap[LENS_MAX_RUNLISTS];
 	int err[LENS_MAX_RUNLISTS];
 	struct lens_ce_map ce;
 	int ce_err;
 	u64 memory_bytes;
-	bool engines_read;	/* now, now_err */
+	bool engines_read;	/* now and now_err are filled */
 	struct lens_engine_status now[LENS_MAX_ENGINES];
 	int now_err[LENS_MAX_ENGINES];
 };
 
-static void put_topology(struct writer *w, const struct lens_dev *dev,
-			 const struct all_runlists *all)
+static void snapshot_put_topology(struct snapshot_writer *w, const struct lens_dev *dev,
+				  const struct snapshot_content *all)
 {
 	const struct lens_gpu *gpu = &dev->gpu;
 	const struct lens_topology *topo = &gpu->topo;
 	struct gpulens_chip *chip;
 	u32 i, first, n;
 
-	chip = snapshot_next(w, GPULENS_RECORD_CHIP);
+	chip = snapshot_add_record(w, GPULENS_RECORD_CHIP);
 	chip->chip_id = cpu_to_le16(gpu->chip_id);
 	chip->boot0 = cpu_to_le32(gpu->boot0);
 	chip->local_memory = cpu_to_le64(all->memory_bytes);
@@ -105,13 +106,14 @@ static void put_topology(struct writer *w, const struct lens_dev *dev,
 	chip->copy_error = -all->ce_err;
 
 	for (i = 0; i < topo->n_engines; i++)
-		lens_put_engine(gpu, &topo->engines[i], snapshot_next(w, GPULENS_RECORD_ENGINE));
+		lens_snapshot_put_engine(gpu, &topo->engines[i],
+					 snapshot_add_record(w, GPULENS_RECORD_ENGINE));
 	for (i = 0; !topo->gpcs_err && i < topo->num_gpcs; i++) {
 		struct gpulens_gpc *rec;
 
 		if (topo->gpc_mask & (1U << i))
 			continue;
-		rec = snapshot_next(w, GPULENS_RECORD_GPC);
+		rec = snapshot_add_record(w, GPULENS_RECORD_GPC);
 		n = lens_gpc_count_tpcs(topo, i, &first);
 		rec->id = cpu_to_le16(i);
 		rec->tpc_mask = cpu_to_le32(topo->tpc_mask[i]);
@@ -123,32 +125,32 @@ static void put_topology(struct writer *w, const struct lens_dev *dev,
 
 		if (!(all->ce.pce_map & (1U << i)))
 			continue;
-		rec = snapshot_next(w, GPULENS_RECORD_PCE);
+		rec = snapshot_add_record(w, GPULENS_RECORD_PCE);
 		rec->id = cpu_to_le16(i);
-		rec->lce = le_id(all->ce.lce_for_pce[i] == gpu->chip->ce.lce_none ?
+		rec->lce = snapshot_encode_id(all->ce.lce_for_pce[i] == gpu->chip->ce.lce_none ?
 				 GPULENS_NONE : all->ce.lce_for_pce[i]);
 	}
 	for (i = 0; !all->ce_err && i < all->ce.n_grces; i++) {
-		struct gpulens_grce *rec = snapshot_next(w, GPULENS_RECORD_GRCE);
+		struct gpulens_grce *rec = snapshot_add_record(w, GPULENS_RECORD_GRCE);
 
 		rec->id = cpu_to_le16(i);
-		rec->shared_lce = le_id(all->ce.shared_lce[i] == LENS_LCE_NONE ?
+		rec->shared_lce = snapshot_encode_id(all->ce.shared_lce[i] == LENS_LCE_NONE ?
 					GPULENS_NONE : all->ce.shared_lce[i]);
 	}
 }
 
-static void put_channel(struct writer *w, const struct lens_gpu *gpu,
-			const struct lens_runlist_snap *snap, u32 i, const struct lens_entry *e,
-			int tsg, bool addresses)
+static void snapshot_put_channel(struct snapshot_writer *w, const struct lens_gpu *gpu,
+				 const struct lens_runlist_snap *snap, u32 i,
+				 const struct lens_entry *e, int tsg, bool addresses)
 {
-	struct gpulens_channel *rec = snapshot_next(w, GPULENS_RECORD_CHANNEL);
+	struct gpulens_channel *rec = snapshot_add_record(w, GPULENS_RECORD_CHANNEL);
 	const u32 *state = &snap->state[2 * i];
 	struct lens_channel_state s;
 	u32 flags = e->has_target ? 0 : GPULENS_CHANNEL_NO_TARGET;
 	u64 inst = e->inst;
 
 	rec->runlist = cpu_to_le16(snap->rl->id);
-	rec->tsg = le_id(tsg);
+	rec->tsg = snapshot_encode_id(tsg);
 	rec->id = cpu_to_le16(e->id);
 	rec->runqueue = e->runqueue;
 	rec->inst_target = e->inst_target;
@@ -174,7 +176,7 @@ static void put_channel(struct writer *w, const struct lens_gpu *gpu,
 			rec->inst_target = s.inst_target;
 			flags &= ~GPULENS_CHANNEL_NO_TARGET;
 		}
-		/* The first PCCSR word is an address. */
+		/* The first PCCSR word contains an address. */
 		rec->raw[0] = cpu_to_le32(s.pccsr && !addresses ? 0 : state[0]);
 		rec->raw[1] = cpu_to_le32(state[1]);
 	}
@@ -182,10 +184,10 @@ static void put_channel(struct writer *w, const struct lens_gpu *gpu,
 	rec->inst = cpu_to_le64(addresses ? inst : 0);
 }
 
-static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
-			const struct lens_runlist_snap *snap, int err, bool addresses)
+static void snapshot_put_runlist(struct snapshot_writer *w, const struct lens_gpu *gpu,
+				 const struct lens_runlist_snap *snap, int err, bool addresses)
 {
-	struct gpulens_runlist *rec = snapshot_next(w, GPULENS_RECORD_RUNLIST);
+	struct gpulens_runlist *rec = snapshot_add_record(w, GPULENS_RECORD_RUNLIST);
 	u32 i, left = 0, n = err ? 0 : snap->n;
 	struct gpulens_tsg *tsg;
 	struct lens_entry e;
@@ -205,7 +207,7 @@ static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
 	for (i = 0; i < n; i++) {
 		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
 		if (e.is_tsg) {
-			tsg = snapshot_next(w, GPULENS_RECORD_TSG);
+			tsg = snapshot_add_record(w, GPULENS_RECORD_TSG);
 			tsg->runlist = cpu_to_le16(snap->rl->id);
 			tsg->id = cpu_to_le16(e.id);
 			tsg->length = cpu_to_le16(e.length);
@@ -216,42 +218,39 @@ static void put_runlist(struct writer *w, const struct lens_gpu *gpu,
 			left = e.length;
 			continue;
 		}
-		put_channel(w, gpu, snap, i, &e, left ? tsgid : LENS_NONE, addresses);
+		snapshot_put_channel(w, gpu, snap, i, &e, left ? tsgid : LENS_NONE, addresses);
 		if (left)
 			left--;
 	}
 }
 
-static void snapshot_put_engine_now(struct writer *w, u32 engine,
+static void snapshot_put_engine_now(struct snapshot_writer *w, u32 engine,
 				    const struct lens_engine_status *s, int err)
 {
 	const struct lens_occupant *on;
-	struct gpulens_engine_now *rec = snapshot_next(w, GPULENS_RECORD_ENGINE_NOW);
+	struct gpulens_engine_now *rec = snapshot_add_record(w, GPULENS_RECORD_ENGINE_NOW);
 
 	rec->engine = cpu_to_le16(engine);
 	rec->error = -err;
-	rec->id = le_id(GPULENS_NONE);
-	rec->channel = le_id(GPULENS_NONE);
+	rec->id = snapshot_encode_id(GPULENS_NONE);
+	rec->channel = snapshot_encode_id(GPULENS_NONE);
 	if (err)
 		return;
 	rec->kind = s->state;
 	if (s->state == LENS_ENGINE_UNKNOWN)
 		return;
 	on = lens_engine_get_occupant(s);
-	rec->flags = (s->busy ? GPULENS_SAMPLE_BUSY : 0) |
-		     (s->faulted ? GPULENS_SAMPLE_FAULTED : 0) |
-		     (s->reload ? GPULENS_SAMPLE_RELOAD : 0) |
-		     (on->is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
-	rec->id = le_id(on->id);
-	rec->channel = le_id(on->channel);
+	rec->flags = lens_sample_flags(s);
+	rec->id = snapshot_encode_id(on->id);
+	rec->channel = snapshot_encode_id(on->channel);
 }
 
-static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 start, u64 took,
-		   bool addresses, struct lens_text *t)
+static int snapshot_lay_out(const struct lens_file *f, struct snapshot_content *all, u64 start,
+			    u64 took, bool addresses, struct lens_text *t)
 {
 	const struct lens_topology *topo = &f->dev->gpu.topo;
 	struct gpulens_header *h;
-	struct writer w = { };
+	struct snapshot_writer w = { };
 	u32 i;
 
 	w.records = 1 + 2 * topo->n_engines + LENS_MAX_GPCS + LENS_MAX_PCES + LENS_MAX_GRCES;
@@ -260,11 +259,11 @@ static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 star
 	w.buf = kvcalloc(w.records + 1, GPULENS_RECORD_BYTES, GFP_KERNEL_ACCOUNT);
 	if (!w.buf)
 		return -ENOMEM;
-	put_topology(&w, f->dev, all);
+	snapshot_put_topology(&w, f->dev, all);
 	for (i = 0; i < topo->n_engines && all->engines_read; i++)
 		snapshot_put_engine_now(&w, i, &all->now[i], all->now_err[i]);
 	for (i = 0; i < topo->n_runlists; i++)
-		put_runlist(&w, &f->dev->gpu, &all->snap[i], all->err[i], addresses);
+		snapshot_put_runlist(&w, &f->dev->gpu, &all->snap[i], all->err[i], addresses);
 	h = (struct gpulens_header *)w.buf;
 	h->magic = cpu_to_le32(GPULENS_MAGIC);
 	h->version = cpu_to_le16(GPULENS_VERSION);
@@ -282,7 +281,7 @@ static int lay_out(const struct lens_file *f, struct all_runlists *all, u64 star
 int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	const struct lens_topology *topo = &f->dev->gpu.topo;
-	struct all_runlists *all;
+	struct snapshot_content *all;
 	u64 start, took;
 	int err;
 	u32 i;
@@ -290,11 +289,11 @@ int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text
 	all = kvzalloc(sizeof(*all), GFP_KERNEL_ACCOUNT);
 	if (!all)
 		return -ENOMEM;
-	err = lens_dev_get(f->dev);
+	err = lens_dev_begin_use(f->dev);
 	if (err)
 		goto out;
 	start = ktime_get_ns();
-	/* 0 where it is unknown. */
+	/* Stays 0 after an error: unknown. */
 	lens_gpu_read_memory_size(&f->dev->gpu, &all->memory_bytes);
 	for (i = 0; i < topo->n_runlists; i++) {
 		all->snap[i].rl = &topo->runlists[i];
@@ -305,9 +304,9 @@ int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text
 		all->now_err[i] = lens_engine_read(&f->dev->gpu, &topo->engines[i], &all->now[i]);
 	all->engines_read = true;
 	took = ktime_get_ns() - start;
-	err = lens_dev_put(f->dev, 0);
+	err = lens_dev_end_use(f->dev, 0);
 	if (!err)
-		err = lay_out(f, all, start, took, observe, t);
+		err = snapshot_lay_out(f, all, start, took, observe, t);
 out:
 	for (i = 0; i < topo->n_runlists; i++)
 		lens_snap_free(&all->snap[i]);
@@ -315,11 +314,11 @@ out:
 	return err;
 }
 
-/* The same records without what takes a privilege: every runlist says EPERM. */
+/* The same records without what needs a capability: the error of each runlist is EPERM. */
 int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	const struct lens_topology *topo = &f->dev->gpu.topo;
-	struct all_runlists *all;
+	struct snapshot_content *all;
 	int err;
 	u32 i;
 
@@ -330,19 +329,19 @@ int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text
 		all->snap[i].rl = &topo->runlists[i];
 		all->err[i] = -EPERM;
 	}
-	err = lens_dev_get(f->dev);
+	err = lens_dev_begin_use(f->dev);
 	if (!err) {
 		lens_gpu_read_memory_size(&f->dev->gpu, &all->memory_bytes);
 		all->ce_err = lens_ce_map_read(&f->dev->gpu, &all->ce);
-		err = lens_dev_put(f->dev, 0);
+		err = lens_dev_end_use(f->dev, 0);
 	} else if (err == -ENODATA) {
-		/* Asleep: what never changes is kept, the copy engines' map is not. */
+		/* Asleep: the copy engines' map is not kept, since it may change. */
 		all->memory_bytes = topo->memory_bytes;
 		all->ce_err = err;
 		err = 0;
 	}
 	if (!err)
-		err = lay_out(f, all, ktime_get_ns(), 0, false, t);
+		err = snapshot_lay_out(f, all, ktime_get_ns(), 0, false, t);
 	kvfree(all);
 	return err;
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file stats: how often each kind of file was read or written since the GPU
- * was found, and what all of that cost. It touches no GPU and wakes none, and it
- * answers for one that has gone: what was done to it is worth knowing then.
- *
- * Calls are counted atomically, each number for itself. Accesses are counted by
- * who makes them, under the GPU's lock, and read here under it: they belong
- * together.
+ * The file stats: numbers of reads and writes of each kind of file, and their accesses. It accesses
+ * no GPU, so it works for one that is asleep or removed. Accesses are read under the lock under
+ * which they are counted, so that they are consistent.
  */
 #include "files.h"
+
+void lens_stats_count_call(struct lens_file *f, int err)
+{
+	atomic64_inc(&f->calls);
+	if (err)
+		atomic64_inc(&f->failed);
+}
 
 static void stats_show_calls(const struct lens_dev *dev, struct lens_text *t)
 {
@@ -20,10 +23,10 @@ static void stats_show_calls(const struct lens_dev *dev, struct lens_text *t)
 		f = &dev->files[i];
 		calls += atomic64_read(&f->calls);
 		failed += atomic64_read(&f->failed);
-		/* Files of a kind follow each other. */
+		/* Files of a kind are adjacent. */
 		if (i + 1 < dev->n_files && dev->files[i + 1].type == f->type)
 			continue;
-		lens_format_calls(t, lens_controls(f->type), f->type->name, calls, failed);
+		lens_format_calls(t, lens_file_is_control(f->type), f->type->name, calls, failed);
 		calls = 0;
 		failed = 0;
 	}
@@ -40,7 +43,7 @@ int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t
 		return err;
 	cost = dev->io.cost;
 	mutex_unlock(&dev->lock);
-	/* Samplers take no lock and count for themselves. */
+	/* Samplers count without the lock. */
 	cost.rd32 += atomic64_read(&dev->samplers.reads);
 	stats_show_calls(dev, t);
 	lens_format_cost(t, &cost);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A growing piece of text. No locks are held while it grows.
+ * A text that grows. It allocates, so the caller holds no lock of the GPU.
  */
 #include "text.h"
 
@@ -18,11 +18,11 @@
 #define text_free(p)	free(p)
 #endif
 
-#define FIRST_CAP 4096
+#define TEXT_FIRST_CAP 4096
 
 static bool text_grow(struct lens_text *t, size_t need)
 {
-	size_t cap = t->cap ? t->cap : FIRST_CAP;
+	size_t cap = t->cap ? t->cap : TEXT_FIRST_CAP;
 	char *buf;
 
 	while (cap < need)
@@ -45,7 +45,7 @@ void lens_text_add(struct lens_text *t, const char *fmt, ...)
 	va_list args;
 	int n;
 
-	if (t->err || (!t->cap && !text_grow(t, FIRST_CAP)))
+	if (t->err || (!t->cap && !text_grow(t, TEXT_FIRST_CAP)))
 		return;
 	va_start(args, fmt);
 	n = vsnprintf(t->buf + t->len, t->cap - t->len, fmt, args);

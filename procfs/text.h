@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A growing piece of text, for the formatters, in the kernel and in user space.
+ * A text that grows, for the formatters, in the kernel and in user space.
  */
 #ifndef _LENS_TEXT_H_
 #define _LENS_TEXT_H_
@@ -14,7 +14,7 @@ extern "C" {
 struct lens_text {
 	char *buf;
 	size_t len, cap;
-	int err;		/* -ENOMEM once it could not grow; sticky */
+	int err;		/* -ENOMEM: it could not grow; what is added then is lost */
 };
 
 #ifdef __GNUC__

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The rooms of the tree and which of them each may use: by #include (scripts/check-layers) and, in user space, by the
-symbols of its objects (scripts/check-symbols). A room is a folder with what lies in it directly; folders that are no
-room belong to the one above."""
+symbols of its objects (scripts/check-symbols). A room is a folder with what lies in it directly, or a single file;
+folders that are no room belong to the one above."""
 
 CORE = ("include/gpulens", "include/hw", "include/uapi")
 LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm", "tools/lib/launch",
@@ -20,6 +20,8 @@ USES = {
     "src/linux/compat": (),
     "src/linux": CORE + ("src", "src/linux/compat"),
     "procfs": CORE + ("src", "src/linux", "src/linux/compat"),
+    # The module's start and end, which no other file uses.
+    "src/linux/main.c": ("src/linux", "procfs"),
     # The emulated GPU is judged against the module, so that it shares no code with it: not even the register headers.
     "emulator/model": (),
     "emulator/driver": ("emulator/model",),
@@ -60,6 +62,8 @@ def room_of(path):
     """The room of a file, relative to the root; None: in none."""
     if path == "src/core.h":
         return "src/chip"
+    if path in USES:
+        return path
     while "/" in path:
         path = path.rsplit("/", 1)[0]
         if path in USES:

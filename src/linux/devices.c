@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of GPUs, and the use of one: attaching, numbering, detaching, locking. How a
- * device is found and mapped is its bus's business (pci.c, platform.c).
- *
- * A GPU that was removed keeps its number and its files, which answer ENODEV, until the
- * same place is filled again or the module is unloaded.
+ * The list of GPUs, and the use of one. A GPU that was removed keeps its number and its files,
+ * which return ENODEV, until there is a GPU at the same address again or the module is unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,38 +14,24 @@
 
 #include "lens.h"
 
-static uint timeout_ms = LENS_TIMEOUT_MS;
+static uint timeout_ms = 20000;
 module_param(timeout_ms, uint, 0644);
-MODULE_PARM_DESC(timeout_ms, "longest time that one reading or writing of a file may take before it ends with ETIMEDOUT (default 20000)");
+MODULE_PARM_DESC(timeout_ms, "milliseconds that a read or write of a file may take before it fails with ETIMEDOUT (default 20000)");
 
-static LIST_HEAD(lens_devices);
-/* Guards the list: attaching, numbering, detaching. */
+/* Time limit of attaching, which holds the PCI core's rescan lock: about 400 reads. */
+#define DEVICES_ATTACH_MS 2000
+
+static LIST_HEAD(devices_list);
+/* Protects the list: attaching, numbering, detaching. */
 DEFINE_MUTEX(lens_devices_lock);
+static const struct lens_devices_listener *devices_listener;
 
 /* -- use -- */
 
-int lens_dev_begin(struct lens_dev *dev, u32 ms)
+static int devices_end_use(struct lens_dev *dev, int result)
 {
-	struct lens_use *use = &dev->use;
-	int err = READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
-
-	if (err)
-		return err;
-	memset(use, 0, sizeof(*use));
-	use->task = current;
-	use->rested = ktime_get_ns();
-	use->until = use->rested + (u64)ms * NSEC_PER_MSEC;
-	use->budgeted = lens_stop_is_budgeted();
-	err = lens_mmio_probe(dev);
-	if (err)
-		return lens_dev_end(dev, err);
-	return 0;
-}
-
-int lens_dev_end(struct lens_dev *dev, int result)
-{
-	/* It may have gone while it was polled; its bus counts it as used all the same. */
-	dev->bus->put(dev);
+	/* Also if the GPU was removed meanwhile: the bus still counts the use. */
+	lens_dev_release(dev);
 	if (dev->use.budgeted)
 		WRITE_ONCE(dev->budgeted_ns, dev->use.over_budget ? U64_MAX : dev->use.stopped_ns);
 	if (READ_ONCE(dev->gone))
@@ -58,71 +41,78 @@ int lens_dev_end(struct lens_dev *dev, int result)
 	return dev->use.late ? -ETIMEDOUT : result;
 }
 
-int lens_dev_get(struct lens_dev *dev)
+static int devices_begin_use(struct lens_dev *dev, u32 ms)
+{
+	struct lens_use *use = &dev->use;
+	int err = lens_dev_acquire(dev);
+
+	if (err)
+		return err;
+	memset(use, 0, sizeof(*use));
+	use->task = current;
+	use->resched_ns = ktime_get_ns();
+	use->until = use->resched_ns + (u64)ms * NSEC_PER_MSEC;
+	use->budgeted = lens_stop_is_budgeted();
+	err = lens_mmio_probe_gpu(dev);
+	if (err)
+		return devices_end_use(dev, err);
+	return 0;
+}
+
+int lens_dev_begin_use(struct lens_dev *dev)
 {
 	int err = mutex_lock_interruptible(&dev->lock);
 
 	if (err)
 		return err;
-	err = lens_dev_begin(dev, READ_ONCE(timeout_ms));
+	err = devices_begin_use(dev, READ_ONCE(timeout_ms));
 	if (err)
 		mutex_unlock(&dev->lock);
 	return err;
 }
 
-int lens_dev_put(struct lens_dev *dev, int result)
+int lens_dev_end_use(struct lens_dev *dev, int result)
 {
-	result = lens_dev_end(dev, result);
+	result = devices_end_use(dev, result);
 	mutex_unlock(&dev->lock);
 	return result;
 }
 
-int lens_dev_control_begin(struct lens_dev *dev)
+int lens_dev_begin_control(struct lens_dev *dev)
 {
 	int err = mutex_lock_interruptible(&dev->control_lock);
 
 	if (err)
 		return err;
-	err = lens_dev_get(dev);
+	err = lens_dev_begin_use(dev);
 	if (err)
 		mutex_unlock(&dev->control_lock);
 	return err;
 }
 
-int lens_dev_control_end(struct lens_dev *dev, int result)
+int lens_dev_end_control(struct lens_dev *dev, int result)
 {
-	result = lens_dev_put(dev, result);
+	result = lens_dev_end_use(dev, result);
 	mutex_unlock(&dev->control_lock);
 	return result;
 }
 
-int lens_dev_check(struct lens_dev *dev)
-{
-	int err = READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
-
-	/* One use more, and one less: it is counted as used since lens_dev_get(). */
-	if (!err)
-		dev->bus->put(dev);
-	return err;
-}
-
 /* -- attaching and detaching -- */
 
-static int devices_map(struct lens_dev *dev, bool quiet)
+static int devices_map_gpu(struct lens_dev *dev, bool quiet)
 {
 	int err;
 
 	err = dev->bus->map(dev);
 	if (err)
 		return err;
-	/* The last register that anything here reads lies in the first 16 MiB. */
+	/* All registers that are read lie in the first 16 MiB. */
 	if (dev->bar0_len < 0x1000000) {
 		err = -EOPNOTSUPP;
 		goto err_unmap;
 	}
 	dev->io.ops = &lens_mmio_ops;
-	/* Not timeout_ms, which is for reading and writing files. */
-	err = lens_dev_begin(dev, LENS_ATTACH_MS);
+	err = devices_begin_use(dev, DEVICES_ATTACH_MS);
 	if (err)
 		goto err_unmap;
 	err = lens_gpu_identify(&dev->gpu, &dev->io);
@@ -130,9 +120,9 @@ static int devices_map(struct lens_dev *dev, bool quiet)
 		err = lens_gpu_read_topology(&dev->gpu);
 	else if (err == -ENODEV && dev->gpu.chip_id)
 		err = -EOPNOTSUPP;
-	err = lens_dev_end(dev, err);
+	err = devices_end_use(dev, err);
 	if (err == -EOPNOTSUPP && dev->gpu.chip_id && !quiet)
-		pr_info("%s: chip %#x (BOOT_0 %#x) is not known, left alone\n", dev->where,
+		pr_info("%s: unknown chip %#x (BOOT_0 %#x), not attached\n", dev->where,
 			dev->gpu.chip_id, dev->gpu.boot0);
 	if (err)
 		goto err_unmap;
@@ -145,13 +135,10 @@ err_unmap:
 }
 
 /*
- * No access to BAR0 after this. Whoever can be inside an access, and how each ends:
- *  - a use (read or write of a file): asks dev->gone before each access, holds dev->lock;
- *  - those that wait for dev->lock or control_lock: see dev->gone when they get it;
- *  - a stop of the machine: part of a use, bounded by itself;
- *  - a sampler's thread: stopped by lens_samplers_stop(), which waits for one access.
+ * No access to BAR0 after this: uses check dev->gone before each access and hold dev->lock;
+ * lens_samplers_stop() waits for samplers.
  */
-static void devices_unmap(struct lens_dev *dev)
+static void devices_unmap_gpu(struct lens_dev *dev)
 {
 	WRITE_ONCE(dev->gone, 1);
 	lens_samplers_stop(dev);
@@ -162,60 +149,64 @@ static void devices_unmap(struct lens_dev *dev)
 	mutex_unlock(&dev->lock);
 }
 
-/* Where in the list an index belongs; below 0: the lowest free one. */
-static struct list_head *devices_place(int *index)
+/* The list entry before which an index belongs. A negative *index becomes the lowest free one. */
+static struct list_head *devices_find_place(int *index)
 {
 	struct lens_dev *other;
 
 	if (*index < 0) {
 		*index = 0;
-		list_for_each_entry(other, &lens_devices, link) {
+		list_for_each_entry(other, &devices_list, link) {
 			if (other->index != *index)
 				break;
 			(*index)++;
 		}
 	}
-	list_for_each_entry(other, &lens_devices, link)
+	list_for_each_entry(other, &devices_list, link)
 		if (other->index > *index)
 			return &other->link;
-	return &lens_devices;
+	return &devices_list;
 }
 
-static const char *devices_reason(int err)
+void lens_devices_init(const struct lens_devices_listener *listener)
+{
+	devices_listener = listener;
+}
+
+static const char *devices_explain_error(int err)
 {
 	switch (err) {
 	case -ENODATA:
-		return "it is asleep";
+		return "the GPU is asleep";
 	case -ENXIO:
 		return "its memory decoding is off";
 	case -EIO:
-		return "it does not answer as a GPU";
+		return "BOOT_0 is not that of a GPU";
 	case -ETIMEDOUT:
-		return "it answers too slowly";
+		return "its registers are too slow";
 	case -ENODEV:
-		return "it does not answer";
+		return "it does not respond";
 	}
 	return NULL;
 }
 
-static void devices_release(struct lens_dev *dev)
+static void devices_free_gpu(struct lens_dev *dev)
 {
 	put_device(dev->device);
 	kvfree(dev);
 }
 
-static void devices_detach(struct lens_dev *dev)
+static void devices_detach_gpu(struct lens_dev *dev)
 {
 	lockdep_assert_held(&lens_devices_lock);
-	/* First, so that uses end at their next access and waiting readers of samples leave. */
-	devices_unmap(dev);
-	/* Waits for readers and writers that are inside a file. */
-	lens_proc_remove(dev);
+	/* First: uses then end at their next access, and readers stop waiting for samples. */
+	devices_unmap_gpu(dev);
+	devices_listener->remove(dev);
 	list_del(&dev->link);
-	devices_release(dev);
+	devices_free_gpu(dev);
 }
 
-static struct lens_dev *devices_new(const struct lens_bus *bus, struct device *device)
+static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct device *device)
 {
 	struct lens_dev *dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
 
@@ -234,18 +225,18 @@ static struct lens_dev *devices_new(const struct lens_bus *bus, struct device *d
 
 static void devices_report_failure(const struct lens_dev *dev, int err)
 {
-	if (devices_reason(err))
-		pr_info("%s: not attached now, since %s; tried again later\n", dev->where,
-			devices_reason(err));
+	if (devices_explain_error(err))
+		pr_info("%s: not attached: %s; will retry\n", dev->where,
+			devices_explain_error(err));
 	else if (err != -EOPNOTSUPP)
 		pr_err("%s: cannot be attached: error %d\n", dev->where, err);
 }
 
-static struct lens_dev *devices_find(const char *where)
+static struct lens_dev *devices_find_gpu(const char *where)
 {
 	struct lens_dev *dev;
 
-	list_for_each_entry(dev, &lens_devices, link)
+	list_for_each_entry(dev, &devices_list, link)
 		if (!strcmp(dev->where, where))
 			return dev;
 	return NULL;
@@ -256,67 +247,67 @@ static bool devices_has_moved(const struct lens_dev *dev)
 	return dev->pdev && pci_resource_start(dev->pdev, 0) != dev->bar0_start;
 }
 
-int lens_attach(const struct lens_bus *bus, struct device *device, bool quiet)
+int lens_attach_device(const struct lens_bus *bus, struct device *device, bool quiet)
 {
 	struct list_head *before;
 	struct lens_dev *dev, *old;
 	int err, index = -1;
 
 	lockdep_assert_held(&lens_devices_lock);
-	old = devices_find(dev_name(device));
-	/* Attached again when its driver has moved BAR0, which happens when BARs are resized. */
+	old = devices_find_gpu(dev_name(device));
+	/* Attach again if its driver moved BAR0, as resizing BARs does. */
 	if (old && !old->gone && !devices_has_moved(old))
 		return 0;
-	dev = devices_new(bus, device);
+	dev = devices_alloc_gpu(bus, device);
 	if (!dev)
 		return -ENOMEM;
-	err = devices_map(dev, quiet);
+	err = devices_map_gpu(dev, quiet);
 	if (err) {
 		if (!quiet)
 			devices_report_failure(dev, err);
-		devices_release(dev);
+		devices_free_gpu(dev);
 		return err;
 	}
-	/* Only now: until the place is filled again, the files of the GPU that went stay. */
+	/* Only now: the files of a removed GPU stay until another GPU replaces it. */
 	if (old) {
 		index = old->index;
-		devices_detach(old);
+		devices_detach_gpu(old);
 	}
-	before = devices_place(&index);
+	before = devices_find_place(&index);
 	dev->index = index;
-	err = lens_proc_add(dev);
+	err = devices_listener->add(dev);
 	if (err) {
-		devices_unmap(dev);
-		devices_release(dev);
+		devices_unmap_gpu(dev);
+		devices_free_gpu(dev);
 		return err;
 	}
 	list_add_tail(&dev->link, before);
 	if (!dev->gpu.known)
-		pr_warn("%s: chip %#x is not known; topology only (its device table), read as %s\n",
+		pr_warn("%s: unknown chip %#x: only its device table is read, as on %s\n",
 			dev->where, dev->gpu.chip_id, dev->gpu.chip->name);
 	pr_info("%s: %s is /proc/gpu%d\n", dev->where, dev->gpu.name, dev->index);
 	return 0;
 }
 
-void lens_device_gone(struct device *device)
+void lens_unmap_device(struct device *device)
 {
 	struct lens_dev *dev;
 
 	mutex_lock(&lens_devices_lock);
-	dev = devices_find(dev_name(device));
+	dev = devices_find_gpu(dev_name(device));
 	if (dev && dev->device == device)
-		devices_unmap(dev);
+		devices_unmap_gpu(dev);
 	mutex_unlock(&lens_devices_lock);
 }
 
-void lens_detach_all(void)
+void lens_detach_devices(void)
 {
 	struct lens_dev *dev, *next;
 
 	mutex_lock(&lens_devices_lock);
-	list_for_each_entry(dev, &lens_devices, link)
+	list_for_each_entry(dev, &devices_list, link)
 		WRITE_ONCE(dev->gone, 1);
-	list_for_each_entry_safe(dev, next, &lens_devices, link)
-		devices_detach(dev);
+	list_for_each_entry_safe(dev, next, &devices_list, link)
+		devices_detach_gpu(dev);
 	mutex_unlock(&lens_devices_lock);
 }

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Register and memory access of the module: the core's table of functions over an
- * ioremapped BAR0.
- *
- * GPU memory is reached through the PRAMIN window, which belongs to the GPU's driver.
- * Every borrow of it runs inside stop_machine(): all other processors stand still with
- * interrupts off, so that the driver, wherever it was stopped, finds its window where it
- * left it. A stop is short (MMIO_STOP_MAX_NS), by the clock and by a count of accesses:
- * nobody advances the clock while the machine is stopped, and some clocks wrap.
- *
- * Registers are read with 32-bit accesses only: some chips return zeros in the upper half
- * of wider ones. Memory is read 64 bits at a time, where that is seen to work.
+ * Access to registers and memory: struct lens_io_ops over an ioremapped BAR0. The PRAMIN window
+ * is used inside stop_machine() only; docs/internals.md, "GPU memory without disturbing a
+ * driver", says why and for how long.
  */
 #include <linux/delay.h>
+#include <linux/init.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
@@ -22,6 +15,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/stop_machine.h>
+#include <linux/string.h>
 #include <xen/xen.h>
 
 #include "../../include/hw/pmc.h"
@@ -34,67 +28,79 @@
 static unsigned int vram_piece = 4096;
 module_param(vram_piece, uint, 0644);
 MODULE_PARM_DESC(vram_piece,
-		 "bytes of GPU memory copied per stop of the machine at most, 64 to 65536; less means shorter stops and more of them (default 4096)");
+		 "bytes of GPU memory to copy while all processors are stopped, 64 to 65536; smaller means shorter stops, but more of them (default 4096)");
 
-/* The longest stop, and when it takes on no more work. */
+static bool mmio_use_window = true;
+static char *vram = "on";
+module_param(vram, charp, 0444);
+MODULE_PARM_DESC(vram,
+		 "on (default) or off: read GPU memory through the PRAMIN window, which stops all processors for each piece; off: entries of runlists are not shown");
+
+/* The longest stop, and the time after which it begins no more work. */
 #define MMIO_STOP_MAX_NS	(50 * (u64)NSEC_PER_MSEC)
 #define MMIO_STOP_SOON_NS	(MMIO_STOP_MAX_NS / 2)
-/* Accesses kept for giving the window back: a write, a read, and the one under way. */
+/* Accesses reserved for restoring the window: a write, a read, and the one in progress. */
 #define MMIO_STOP_RESERVE	4
-/* What a stop must have room for: a borrow, and some words or one context (src/inst.c). */
-#define MMIO_STOP_LEAST		16
-/* The first accesses of a stop, by which the others are counted. */
+/* Accesses that make a stop useful: moving the window, and some words or one context (inst.c). */
+#define MMIO_STOP_MIN		16
+/* Accesses at the beginning of a stop that are timed, to limit the number of the others. */
 #define MMIO_STOP_TIMED		4
 #define MMIO_ATOMIC_TRIES	3
-/* No bus that works is faster: a bound for the count where the clock shows no time. */
-#define MMIO_ACCESS_LEAST_NS	50
-/* An access that takes longer is measured again: something else may have come between. */
+/* No working bus is faster. Limits the count of accesses if the clock does not advance. */
+#define MMIO_ACCESS_MIN_NS	50
+/* A slower access is measured again: the processor may have been interrupted meanwhile. */
 #define MMIO_ACCESS_SLOW_NS	(500 * (u32)NSEC_PER_USEC)
 #define MMIO_PROBE_NS		(30 * (u32)NSEC_PER_MSEC)
-#define MMIO_PROBE_LEAST	8
-/* A use that does not sleep offers to reschedule so often. */
-#define MMIO_REST_NS		(5 * (u64)NSEC_PER_MSEC)
+#define MMIO_PROBE_MIN		8
+/* Interval of cond_resched() in a use. */
+#define MMIO_RESCHED_NS		(5 * (u64)NSEC_PER_MSEC)
+
+int __init lens_mmio_init(void)
+{
+	mmio_use_window = !strcmp(vram, "on");
+	return mmio_use_window || !strcmp(vram, "off") ? 0 : -EINVAL;
+}
 
 static struct lens_dev *mmio_to_dev(struct lens_io *io)
 {
 	return container_of(io, struct lens_dev, io);
 }
 
-/* Is the use over: too late, killed, or has the GPU gone? */
-static bool mmio_use_over(struct lens_dev *dev, u64 now)
+/* Is the use over: its time limit passed, its task killed, or the GPU removed? */
+static bool mmio_use_is_over(struct lens_dev *dev, u64 now)
 {
 	struct lens_use *use = &dev->use;
 
-	/* The use's own task: the current one may be the stopper's. */
+	/* Not current, which may be the task of stop_machine(). */
 	if (!use->late && (now > use->until || READ_ONCE(dev->gone) ||
 			   fatal_signal_pending(use->task)))
 		use->late = true;
 	return use->late;
 }
 
-/* Accesses that a stop may have when one takes so long. */
-static u32 mmio_stop_accesses(u64 access_ns)
+/* Number of accesses of this duration that fit in a stop. */
+static u32 mmio_count_accesses(u64 access_ns)
 {
 	u64 n = div64_u64(MMIO_STOP_MAX_NS, access_ns);
 
 	return n > MMIO_STOP_RESERVE ? n - MMIO_STOP_RESERVE : 0;
 }
 
-/* The same inside a stop of the machine, whose first accesses are timed, too. */
+/* mmio_may_access() while the machine is stopped. Times the first accesses of the stop. */
 static bool mmio_may_access_stopped(struct lens_use *use, u64 now)
 {
 	bool first = use->timed == MMIO_STOP_TIMED;
 	u64 ns;
 
-	/* What was written is looked at, few reads at most, so that the answer is about it. */
+	/* After a write, a few reads check its result; they must not fail for lack of time. */
 	if (use->wrote)
 		return true;
 	if (use->timed && !--use->timed && now > use->stop_began) {
 		ns = div_u64(now - use->stop_began, MMIO_STOP_TIMED);
 		if (ns > use->access_ns)
-			use->left = min(use->left, mmio_stop_accesses(ns));
+			use->left = min(use->left, mmio_count_accesses(ns));
 	}
-	/* A hypervisor may take the processor away before the first: that is no error of it. */
+	/* The first access is allowed: a hypervisor may have paused the processor before it. */
 	if (!use->left || (now >= use->stop_until && !first))
 		use->cut = true;
 	else
@@ -103,8 +109,8 @@ static bool mmio_may_access_stopped(struct lens_use *use, u64 now)
 }
 
 /*
- * May there be another access? Each one asks, since each may take any time. Once it may
- * not, reads answer all ones and writes are dropped, and lens_dev_put() says why.
+ * Is another access allowed? Asked before each, since each may take any time. Otherwise reads
+ * return all ones, writes are dropped, and lens_dev_end_use() returns the reason.
  */
 static bool mmio_may_access(struct lens_io *io)
 {
@@ -112,16 +118,16 @@ static bool mmio_may_access(struct lens_io *io)
 	struct lens_use *use = &dev->use;
 	u64 now = ktime_get_ns();
 
-	/* A borrowed window is given back in any case. */
+	/* The window is restored in any case. */
 	if (io->restoring)
 		return true;
 	if (use->stopped)
 		return mmio_may_access_stopped(use, now);
-	if (mmio_use_over(dev, now))
+	if (mmio_use_is_over(dev, now))
 		return false;
-	if (now - use->rested > MMIO_REST_NS && !io->held) {
+	if (now - use->resched_ns > MMIO_RESCHED_NS && !io->held) {
 		cond_resched();
-		use->rested = ktime_get_ns();
+		use->resched_ns = ktime_get_ns();
 	}
 	return true;
 }
@@ -142,7 +148,7 @@ static void mmio_wr32(struct lens_io *io, u32 off, u32 val)
 
 	if (off & 3 || off > dev->bar0_len - 4)
 		return;
-	/* In atomic() the reads before it have decided; a sequence that was begun is finished. */
+	/* In atomic(), reads before it failed if time was over; a sequence begun is finished. */
 	if (!io->in_atomic && !mmio_may_access(io))
 		return;
 	dev->use.wrote = io->in_atomic;
@@ -150,46 +156,45 @@ static void mmio_wr32(struct lens_io *io, u32 off, u32 val)
 	writel(val, dev->bar0 + off);
 }
 
-static u32 mmio_rd_half(struct lens_dev *dev, u32 off)
+static u32 mmio_read_half(struct lens_dev *dev, u32 off)
 {
 	dev->io.cost.rd32++;
 	return readl(dev->bar0 + off);
 }
 
-static u64 mmio_rd_whole(struct lens_dev *dev, u32 off)
+static u64 mmio_read_whole(struct lens_dev *dev, u32 off)
 {
 	dev->io.cost.rd64++;
 	return readq(dev->bar0 + off);
 }
 
-static u64 mmio_rd_halves(struct lens_dev *dev, u32 off)
+static u64 mmio_read_halves(struct lens_dev *dev, u32 off)
 {
-	u64 upper = mmio_rd_half(dev, off + 4);
+	u64 upper = mmio_read_half(dev, off + 4);
 
-	return upper << 32 | mmio_rd_half(dev, off);
+	return upper << 32 | mmio_read_half(dev, off);
 }
 
 /*
- * That PRAMIN answers 64-bit reads is published nowhere, and registers do not: their
- * upper half is zero then. Until a word has settled it, once per GPU, the upper half
- * is read by itself too.
+ * Whether PRAMIN supports 64-bit reads is not published. Registers return zero in the upper half.
+ * Until a word proves it, once per GPU, the upper half is also read by itself.
  */
-static u64 mmio_try_rd64(struct lens_dev *dev, u32 off)
+static u64 mmio_try_read64(struct lens_dev *dev, u32 off)
 {
-	u64 val = mmio_rd_whole(dev, off);
-	u32 upper = mmio_rd_half(dev, off + 4);
+	u64 val = mmio_read_whole(dev, off);
+	u32 upper = mmio_read_half(dev, off + 4);
 
 	if (upper_32_bits(val) == upper) {
-		/* Zeros settle nothing, nor does a GPU that has gone. */
+		/* Zeros prove nothing, nor do the ones of a GPU that was removed. */
 		if (upper && val != U64_MAX)
 			dev->rd64 = LENS_RD64_WHOLE;
 		return val;
 	}
 	/* The memory may have changed in between. */
-	if (!upper_32_bits(val) && !upper_32_bits(mmio_rd_whole(dev, off)) &&
-	    mmio_rd_half(dev, off + 4))
+	if (!upper_32_bits(val) && !upper_32_bits(mmio_read_whole(dev, off)) &&
+	    mmio_read_half(dev, off + 4))
 		dev->rd64 = LENS_RD64_HALVES;
-	return mmio_rd_halves(dev, off);
+	return mmio_read_halves(dev, off);
 }
 
 static u64 mmio_rd64(struct lens_io *io, u32 off)
@@ -199,13 +204,13 @@ static u64 mmio_rd64(struct lens_io *io, u32 off)
 	if (!mmio_may_access(io))
 		return U64_MAX;
 	if (IS_ENABLED(CONFIG_64BIT) && dev->rd64 == LENS_RD64_WHOLE)
-		return mmio_rd_whole(dev, off);
+		return mmio_read_whole(dev, off);
 	if (IS_ENABLED(CONFIG_64BIT) && dev->rd64 == LENS_RD64_UNKNOWN)
-		return mmio_try_rd64(dev, off);
-	return mmio_rd_halves(dev, off);
+		return mmio_try_read64(dev, off);
+	return mmio_read_halves(dev, off);
 }
 
-/* -- the beginning of a use -- */
+/* -- beginning of a use -- */
 
 static u32 mmio_time_boot0(struct lens_dev *dev, u32 *boot0)
 {
@@ -217,20 +222,20 @@ static u32 mmio_time_boot0(struct lens_dev *dev, u32 *boot0)
 	return end > start ? min_t(u64, end - start, U32_MAX) : 0;
 }
 
-int lens_mmio_probe(struct lens_dev *dev)
+int lens_mmio_probe_gpu(struct lens_dev *dev)
 {
 	u32 boot0, again, ns, tries = 1;
 	u64 total;
 
 	ns = mmio_time_boot0(dev, &boot0);
-	/* Some more even if the first took all of the time: the processor may have been away. */
+	/* At least MMIO_PROBE_MIN: a hypervisor may have paused the processor for all the time. */
 	for (total = ns; ns > MMIO_ACCESS_SLOW_NS &&
-	     (total < MMIO_PROBE_NS || tries < MMIO_PROBE_LEAST); total += again) {
+	     (total < MMIO_PROBE_NS || tries < MMIO_PROBE_MIN); total += again) {
 		again = mmio_time_boot0(dev, &boot0);
 		ns = min(ns, again);
 		tries++;
 	}
-	dev->use.access_ns = max_t(u32, ns, MMIO_ACCESS_LEAST_NS);
+	dev->use.access_ns = max_t(u32, ns, MMIO_ACCESS_MIN_NS);
 	if (boot0 == 0xffffffff)
 		return -ENODEV;
 	if (lens_chip_is_same(dev->gpu.boot0, boot0))
@@ -240,14 +245,14 @@ int lens_mmio_probe(struct lens_dev *dev)
 
 /* -- stopping the machine -- */
 
-/* fn(arg), to be run on behalf of a GPU. */
+/* A call of fn(arg) for a GPU. */
 struct mmio_call {
 	struct lens_io *io;
 	int (*fn)(void *arg);
 	void *arg;
 };
 
-/* The clock can be read here: nobody was stopped while updating it, that has interrupts off. */
+/* The clock can be read: it is updated with interrupts off, so no update was interrupted. */
 static int mmio_run_stopped(void *arg)
 {
 	struct mmio_call *c = arg;
@@ -259,8 +264,8 @@ static int mmio_run_stopped(void *arg)
 	use->stopped = true;
 	use->cut = false;
 	use->wrote = false;
-	/* By what an access took while the clock could be trusted. */
-	use->left = mmio_stop_accesses(use->access_ns);
+	/* From the duration of an access before the stop, when the clock was advanced. */
+	use->left = mmio_count_accesses(use->access_ns);
 	use->timed = MMIO_STOP_TIMED;
 	use->stop_began = start;
 	use->soon = start + MMIO_STOP_SOON_NS;
@@ -268,7 +273,7 @@ static int mmio_run_stopped(void *arg)
 	err = c->fn(c->arg);
 	use->stopped = false;
 	end = ktime_get_ns();
-	/* A clock that wrapped while nobody advanced it shows an earlier time. */
+	/* Earlier: the clock wrapped while it was not advanced. */
 	ns = end > start ? end - start : 0;
 	use->stopped_ns += ns;
 	cost->stops++;
@@ -278,8 +283,8 @@ static int mmio_run_stopped(void *arg)
 }
 
 /*
- * A stop does not reach the processors of another Xen domain: the window of a GPU that was
- * lent to one is left alone, and the GPU is not lent meanwhile.
+ * A stop does not stop other Xen domains: the window of a GPU that is lent to one is not used, and
+ * the lock keeps the GPU from being lent meanwhile.
  */
 static int mmio_lock_owner(struct lens_dev *dev)
 {
@@ -300,8 +305,8 @@ static void mmio_unlock_owner(struct lens_dev *dev)
 }
 
 /*
- * Run fn while all other processors stand still. -ETIMEDOUT: the use is over, or the stop
- * was before fn had done what it must not leave undone; -EBUSY: the budget is used up.
+ * Runs fn while all other processors are stopped. -ETIMEDOUT: the use was over, or the stop ended
+ * before fn had finished; -EBUSY: the budget is used up.
  */
 static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
@@ -311,14 +316,14 @@ static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg
 	u64 before = use->stopped_ns, start;
 	int err;
 
-	if (mmio_use_over(dev, ktime_get_ns()))
+	if (mmio_use_is_over(dev, ktime_get_ns()))
 		return -ETIMEDOUT;
-	/* Too slow to be waited for by a whole machine. */
-	if (mmio_stop_accesses(use->access_ns) < MMIO_STOP_LEAST) {
+	/* Too slow: no stop of an acceptable length would be useful. */
+	if (mmio_count_accesses(use->access_ns) < MMIO_STOP_MIN) {
 		use->late = true;
 		return -ETIMEDOUT;
 	}
-	if (use->budgeted && !lens_stop_budget_left()) {
+	if (use->budgeted && !lens_stop_budget_allows_stop()) {
 		use->over_budget = true;
 		return -EBUSY;
 	}
@@ -328,7 +333,7 @@ static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg
 	start = ktime_get_ns();
 	err = stop_machine(mmio_run_stopped, &c, NULL);
 	mmio_unlock_owner(dev);
-	/* What it could not read any more looks like another error. */
+	/* fn took the all ones of refused reads for another error. */
 	if (err && use->cut)
 		err = -ETIMEDOUT;
 	if (use->budgeted)
@@ -336,7 +341,7 @@ static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg
 	return err;
 }
 
-static enum lens_stop mmio_stop_state(struct lens_io *io, u32 accesses)
+static enum lens_stop mmio_get_stop_state(struct lens_io *io, u32 accesses)
 {
 	struct lens_use *use = &mmio_to_dev(io)->use;
 
@@ -349,40 +354,40 @@ static enum lens_stop mmio_stop_state(struct lens_io *io, u32 accesses)
 	return LENS_STOP_GOES_ON;
 }
 
-struct mmio_borrow {
+struct mmio_transfer {
 	struct lens_io *io;
 	u64 addr;
 	u64 *dst;		/* NULL: store val */
 	u32 words;
-	u32 done;		/* of the words, in this stop */
+	u32 done;		/* words copied in this stop */
 	u32 val;
 };
 
-static int mmio_run_borrow(void *arg)
+static int mmio_run_transfer(void *arg)
 {
-	struct mmio_borrow *b = arg;
+	struct mmio_transfer *t = arg;
 	int n;
 
-	if (!b->dst)
-		return lens_window_store32(b->io, b->addr, b->val);
-	n = lens_window_copy(b->io, b->addr, b->dst, b->words);
-	b->done = n < 0 ? 0 : n;
+	if (!t->dst)
+		return lens_window_store32(t->io, t->addr, t->val);
+	n = lens_window_copy(t->io, t->addr, t->dst, t->words);
+	t->done = n < 0 ? 0 : n;
 	return n < 0 ? n : 0;
 }
 
-static int mmio_check(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
+static int mmio_check_range(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 bytes)
 {
 	struct lens_dev *dev = mmio_to_dev(io);
 	struct lens_use *use = &dev->use;
 
-	if (use->stopped ? use->cut : mmio_use_over(dev, ktime_get_ns()))
+	if (use->stopped ? use->cut : mmio_use_is_over(dev, ktime_get_ns()))
 		return -ETIMEDOUT;
 	if (ap == LENS_SYS)
 		return 0;
-	return lens_vram ? lens_window_check(io, addr, bytes) : -EACCES;
+	return mmio_use_window ? lens_window_check(io, addr, bytes) : -EACCES;
 }
 
-/* Inside exclusive() the machine stands still already: all of it, or an error. */
+/* Inside exclusive(), where the machine is stopped already: all words, or an error. */
 static int mmio_copy_held(struct lens_io *io, u64 addr, u64 *dst, u32 words)
 {
 	int n = lens_window_copy(io, addr, dst, words);
@@ -392,12 +397,12 @@ static int mmio_copy_held(struct lens_io *io, u64 addr, u64 *dst, u32 words)
 	return mmio_to_dev(io)->use.cut || n < (int)words ? -ETIMEDOUT : 0;
 }
 
-/* With the machine stopped an address cannot be translated any more. */
+/* While the machine is stopped, no address can be translated: -EAGAIN unless pinned. */
 static int mmio_copy_system(struct lens_dev *dev, u64 addr, u64 *dst, u32 words)
 {
 	struct lens_use *use = &dev->use;
 
-	if (use->stopped && !lens_sysmem_pinned(&use->pin, addr, words * 8ULL))
+	if (use->stopped && !lens_sysmem_is_pinned(&use->pin, addr, words * 8ULL))
 		return -EAGAIN;
 	dev->io.cost.sys64 += words;
 	return use->stopped ? lens_sysmem_read_pinned(&use->pin, addr, dst, words * 8) :
@@ -408,7 +413,7 @@ static int mmio_store_system(struct lens_dev *dev, u64 addr, u32 val)
 {
 	struct lens_use *use = &dev->use;
 
-	if (use->stopped && !lens_sysmem_pinned(&use->pin, addr, 4))
+	if (use->stopped && !lens_sysmem_is_pinned(&use->pin, addr, 4))
 		return -EAGAIN;
 	dev->io.cost.sys64++;
 	return use->stopped ? lens_sysmem_store_pinned(&use->pin, addr, val) :
@@ -418,41 +423,41 @@ static int mmio_store_system(struct lens_dev *dev, u64 addr, u32 val)
 static int mmio_copy(struct lens_io *io, enum lens_aperture ap, u64 addr, u64 *dst, u32 words)
 {
 	u32 piece = clamp(READ_ONCE(vram_piece), 64U, (u32)LENS_WINDOW_PIECE) / 8;
-	struct mmio_borrow b = { .io = io };
+	struct mmio_transfer t = { .io = io };
 	struct lens_dev *dev = mmio_to_dev(io);
 	u32 empty = 0;
 	int err;
 
-	err = mmio_check(io, ap, addr, words * 8ULL);
+	err = mmio_check_range(io, ap, addr, words * 8ULL);
 	if (!err && ap == LENS_SYS)
 		return mmio_copy_system(dev, addr, dst, words);
 	if (!err && io->held)
 		return mmio_copy_held(io, addr, dst, words);
-	/* Stopped around system memory, without the window. */
+	/* Stopped for system memory, without the window. */
 	if (!err && dev->use.stopped)
 		return -EAGAIN;
 	piece = min_t(u64, piece, div_u64(MMIO_STOP_SOON_NS, dev->use.access_ns) ?: 1);
 	while (!err && words) {
-		b.addr = addr;
-		b.dst = dst;
-		b.words = min(words, piece);
-		b.done = 0;
-		err = mmio_stop_machine(io, mmio_run_borrow, &b);
-		/* Where the device became slow in the middle of a stop; not for ever. */
-		empty = b.done ? 0 : empty + 1;
+		t.addr = addr;
+		t.dst = dst;
+		t.words = min(words, piece);
+		t.done = 0;
+		err = mmio_stop_machine(io, mmio_run_transfer, &t);
+		/* The device may become slow during a stop; limit the attempts. */
+		empty = t.done ? 0 : empty + 1;
 		if (empty == LENS_EMPTY_STOPS)
 			err = err ?: -ETIMEDOUT;
-		addr += b.done * 8ULL;
-		dst += b.done;
-		words -= b.done;
+		addr += t.done * 8ULL;
+		dst += t.done;
+		words -= t.done;
 	}
 	return err;
 }
 
 static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32 val)
 {
-	struct mmio_borrow b = { .io = io, .addr = addr, .val = val };
-	int err = mmio_check(io, ap, addr, 4);
+	struct mmio_transfer t = { .io = io, .addr = addr, .val = val };
+	int err = mmio_check_range(io, ap, addr, 4);
 
 	if (!err && ap == LENS_SYS)
 		return mmio_store_system(mmio_to_dev(io), addr, val);
@@ -460,7 +465,7 @@ static int mmio_store32(struct lens_io *io, enum lens_aperture ap, u64 addr, u32
 		return -EAGAIN;
 	if (!err && io->held)
 		return lens_window_store32(io, addr, val);
-	return err ? err : mmio_stop_machine(io, mmio_run_borrow, &b);
+	return err ? err : mmio_stop_machine(io, mmio_run_transfer, &t);
 }
 
 static int mmio_run_exclusive(void *arg)
@@ -470,26 +475,26 @@ static int mmio_run_exclusive(void *arg)
 	return lens_window_run(c->io, c->fn, c->arg);
 }
 
-static int mmio_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
+static int mmio_call_exclusive(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
 	struct mmio_call c = { .io = io, .fn = fn, .arg = arg };
 
-	/* Nothing is behind the window of a Tegra: its memory is the system's. */
+	/* A Tegra has no window: its memory is the system's. */
 	if (!mmio_to_dev(io)->pdev)
 		return fn(arg);
-	if (!lens_vram)
+	if (!mmio_use_window)
 		return -EACCES;
 	return mmio_stop_machine(io, mmio_run_exclusive, &c);
 }
 
-static int mmio_exclusive_at(struct lens_io *io, enum lens_aperture ap, u64 addr,
-			     int (*fn)(void *arg), void *arg)
+static int mmio_call_exclusive_at(struct lens_io *io, enum lens_aperture ap, u64 addr,
+				  int (*fn)(void *arg), void *arg)
 {
 	struct lens_dev *dev = mmio_to_dev(io);
 	int err;
 
 	if (ap == LENS_VID)
-		return mmio_exclusive(io, fn, arg);
+		return mmio_call_exclusive(io, fn, arg);
 	err = lens_sysmem_pin(dev, addr, &dev->use.pin);
 	if (err)
 		return err;
@@ -510,10 +515,10 @@ static int mmio_run_atomic(void *arg)
 }
 
 /*
- * Needs no window, and so neither GPU memory nor a PCI device. A stop that was over before
- * anything was written is made again: the processor may have been away.
+ * Uses no window, so it works without GPU memory and on a Tegra. A stop that ended before anything
+ * was written is repeated: a hypervisor may have paused the processor.
  */
-static int mmio_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
+static int mmio_call_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
 	struct mmio_call c = { .io = io, .fn = fn, .arg = arg };
 	struct lens_use *use = &mmio_to_dev(io)->use;
@@ -527,9 +532,20 @@ static int mmio_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
 	return err;
 }
 
+/* May the GPU still be accessed? 0, or what lens_dev_acquire() returns. */
+static int mmio_check_device(struct lens_dev *dev)
+{
+	int err = lens_dev_acquire(dev);
+
+	/* Not kept: lens_dev_begin_use() acquired the device as well. */
+	if (!err)
+		lens_dev_release(dev);
+	return err;
+}
+
 /*
- * Readers do not wait for a GPU that does not answer: its lock is free meanwhile. Control
- * requests are kept apart by control_lock (lens_dev_control_begin()).
+ * Releases the GPU's lock while it sleeps, so that readers need not wait for a GPU that does not
+ * answer. control_lock still serialises control requests.
  */
 static int mmio_wait_us(struct lens_io *io, u32 us)
 {
@@ -541,11 +557,11 @@ static int mmio_wait_us(struct lens_io *io, u32 us)
 	mutex_unlock(&dev->lock);
 	usleep_range(us, us + us / 4);
 	mutex_lock(&dev->lock);
-	/* Uses of others came between; this one is not longer by its waiting. */
+	/* Restored, since others used the GPU meanwhile; the wait does not count as used time. */
 	dev->use = use;
-	dev->use.rested = ktime_get_ns();
-	dev->use.until += dev->use.rested - start;
-	return lens_dev_check(dev);
+	dev->use.resched_ns = ktime_get_ns();
+	dev->use.until += dev->use.resched_ns - start;
+	return mmio_check_device(dev);
 }
 
 const struct lens_io_ops lens_mmio_ops = {
@@ -554,9 +570,9 @@ const struct lens_io_ops lens_mmio_ops = {
 	.rd64 = mmio_rd64,
 	.copy = mmio_copy,
 	.store32 = mmio_store32,
-	.exclusive = mmio_exclusive,
-	.stop_state = mmio_stop_state,
-	.exclusive_at = mmio_exclusive_at,
-	.atomic = mmio_atomic,
+	.exclusive = mmio_call_exclusive,
+	.stop_state = mmio_get_stop_state,
+	.exclusive_at = mmio_call_exclusive_at,
+	.atomic = mmio_call_atomic,
 	.wait_us = mmio_wait_us,
 };

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * GPUs on PCI. The module is not a PCI driver: another one usually is, and stays. It keeps a
- * reference on each display device of NVIDIA, maps BAR0 beside the driver, and is notified
- * by the bus of devices and drivers that come and go.
- *
- * A device that has a driver is that driver's: it is never enabled, disabled, woken or kept
- * from being suspended for longer than a use. Devices that a guest owns are left alone.
+ * GPUs on PCI. The module is not a PCI driver: it maps BAR0 beside the GPU's driver, and never
+ * enables, disables or wakes a device that has one. Devices assigned to a guest are not used.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -14,7 +10,6 @@
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
 #include "compat/compat.h"
 #include "lens.h"
@@ -25,13 +20,13 @@ static bool pci_is_gpu(const struct pci_dev *pdev)
 {
 	u32 class = pdev->class >> 8;
 
-	/* A virtual function belongs to the guest that it was made for. */
+	/* A virtual function belongs to a guest. */
 	return pdev->vendor == PCI_VENDOR_ID_NVIDIA && !pdev->is_virtfn &&
 	       (class == PCI_CLASS_DISPLAY_VGA || class == PCI_CLASS_DISPLAY_3D ||
 		class == PCI_CLASS_DISPLAY_OTHER);
 }
 
-/* Does its driver give the device to a guest or to a program? device_lock() or a bus event. */
+/* Does its driver assign it to a guest or a program? Under device_lock() or in a bus event. */
 static bool pci_is_assigned(const struct device *device)
 {
 	return lens_is_lent(device) ||
@@ -48,11 +43,10 @@ static int pci_decodes_memory(struct pci_dev *pdev)
 }
 
 /*
- * Switch memory decoding on where it is off and no driver is bound. Disabling right away
- * leaves decoding on and no enable count behind, so that the disabling of a driver that is
- * bound later still clears bus mastering.
+ * Enables memory decoding if it is off and no driver is bound. pci_disable_device() leaves decoding
+ * on; without it, the enable count would keep a later driver from clearing bus mastering.
  */
-static int pci_switch_decoding_on(struct pci_dev *pdev)
+static int pci_enable_decoding(struct pci_dev *pdev)
 {
 	int err = pci_decodes_memory(pdev);
 
@@ -74,7 +68,7 @@ static int pci_map_bar0(struct lens_dev *dev)
 
 	if (!(pci_resource_flags(dev->pdev, PCI_BAR0) & IORESOURCE_MEM))
 		return -EOPNOTSUPP;
-	err = pci_switch_decoding_on(dev->pdev);
+	err = pci_enable_decoding(dev->pdev);
 	if (err)
 		return err;
 	dev->bar0_start = pci_resource_start(dev->pdev, PCI_BAR0);
@@ -89,9 +83,9 @@ static void pci_unmap_bar0(struct lens_dev *dev)
 }
 
 /*
- * Count a use, so that its driver does not suspend it meanwhile; also where its power is
- * not managed at run time (-EINVAL, -EACCES), so that pci_put_use() fits. A GPU without a
- * driver counts as asleep when it may be (power/control says auto).
+ * Keeps the device from being suspended until pci_put_use(). Without runtime power management
+ * (-EINVAL, -EACCES) it is counted, too, so that the counts balance. -ENODATA: it is asleep, or has
+ * no driver and may suspend (power/control is auto).
  */
 static int pci_count_use(struct device *device)
 {
@@ -104,12 +98,12 @@ static int pci_count_use(struct device *device)
 	return err > 0 ? 0 : -ENODATA;
 }
 
-/* May BAR0 be accessed? An access to a device that does not decode it can stop a server. */
-static int pci_check(struct lens_dev *dev)
+/* May BAR0 be accessed? On some servers, an access that nothing decodes is a fatal error. */
+static int pci_check_access(struct lens_dev *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
 
-	/* Some drivers suspend it by themselves. */
+	/* Some drivers suspend it without the PM core. */
 	if (pdev->current_state != PCI_D0 && pdev->current_state != PCI_UNKNOWN)
 		return -ENODATA;
 	if (pci_channel_offline(pdev))
@@ -125,13 +119,13 @@ static int pci_get_use(struct lens_dev *dev)
 
 	if (err)
 		return err;
-	err = pci_check(dev);
+	err = pci_check_access(dev);
 	if (err)
 		pm_runtime_put_noidle(dev->device);
 	return err;
 }
 
-/* Not marked as busy: a use does not keep it awake for longer. */
+/* Not marked as busy, which would keep it awake for longer. */
 static void pci_put_use(struct lens_dev *dev)
 {
 	pm_runtime_put(dev->device);
@@ -151,7 +145,7 @@ struct pci_candidate {
 	struct pci_dev *pdev;
 };
 
-static u64 pci_address(const struct pci_dev *pdev)
+static u64 pci_get_address(const struct pci_dev *pdev)
 {
 	return (u64)pci_domain_nr(pdev->bus) << 16 | pci_dev_id((struct pci_dev *)pdev);
 }
@@ -161,44 +155,43 @@ static void pci_add_candidate(struct list_head *head, struct pci_candidate *c)
 	struct pci_candidate *other;
 
 	list_for_each_entry(other, head, link)
-		if (pci_address(other->pdev) > pci_address(c->pdev))
+		if (pci_get_address(other->pdev) > pci_get_address(c->pdev))
 			break;
 	list_add_tail(&c->link, &other->link);
 }
 
-/* 0: attached, or never to be; -EAGAIN: look again later; -EBUSY: its name is taken. */
+/* 0: attached, or not a GPU to attach; -EAGAIN: try again later; -EBUSY: its name is taken. */
 static int pci_attach_candidate(struct pci_dev *pdev, bool quiet)
 {
 	int err;
 
-	/* A driver that is being bound or unbound is announced when that is done. */
+	/* Held while a driver is bound or unbound, which is followed by an event. */
 	if (!device_trylock(&pdev->dev))
 		return -EAGAIN;
 	if (pci_is_assigned(&pdev->dev)) {
 		if (!quiet)
-			pr_info("%s: left alone, since %s gives it away\n", pci_name(pdev),
-				pdev->dev.driver->name);
+			pr_info("%s: not used: driver %s assigns it to a guest or a program\n",
+				pci_name(pdev), pdev->dev.driver->name);
 		device_unlock(&pdev->dev);
 		return 0;
 	}
 	device_unlock(&pdev->dev);
-	err = lens_attach(&lens_pci_bus, &pdev->dev, quiet);
+	err = lens_attach_device(&lens_pci_bus, &pdev->dev, quiet);
 	if (err == -EBUSY || !err)
 		return err;
 	return err == -EOPNOTSUPP ? 0 : -EAGAIN;
 }
 
 /*
- * Attach every GPU that is not yet attached, in order of PCI addresses. The rescan lock
- * keeps the bus from changing: BARs of a new device get their addresses under it, and a
- * device that is removed before its turn would be attached after it was announced as gone.
+ * Attaches every GPU in order of PCI addresses. Under the rescan lock, a new device has addresses
+ * in its BARs, and no device is removed before it is attached.
  */
 static int pci_attach_all(bool quiet, bool *again)
 {
 	struct pci_candidate *c, *next;
 	struct pci_dev *pdev = NULL;
 	LIST_HEAD(candidates);
-	int err = 0, one;
+	int err = 0, result;
 
 	*again = false;
 	pci_lock_rescan_remove();
@@ -216,11 +209,11 @@ static int pci_attach_all(bool quiet, bool *again)
 	}
 	mutex_lock(&lens_devices_lock);
 	list_for_each_entry_safe(c, next, &candidates, link) {
-		/* A GPU that cannot be read does not keep the others out; a taken name does. */
-		one = err ? 0 : pci_attach_candidate(c->pdev, quiet);
-		if (one == -EBUSY)
-			err = one;
-		*again |= one == -EAGAIN;
+		/* After a taken name no GPU is attached; other errors concern one GPU. */
+		result = err ? 0 : pci_attach_candidate(c->pdev, quiet);
+		if (result == -EBUSY)
+			err = result;
+		*again |= result == -EAGAIN;
 		pci_dev_put(c->pdev);
 		kfree(c);
 	}
@@ -229,43 +222,15 @@ static int pci_attach_all(bool quiet, bool *again)
 	return err;
 }
 
-/*
- * A new device is announced before its BARs have addresses, with the bus locked: look when
- * it has been scanned. GPUs that cannot be read yet are looked at again, ever less often.
- */
-#define PCI_SETTLE	msecs_to_jiffies(500)
-#define PCI_RETRY_FIRST	msecs_to_jiffies(1000)
-#define PCI_RETRY_LAST	msecs_to_jiffies(64000)
+/* settle_ms: a new device is announced before its BARs have addresses, with the bus locked. */
+static struct lens_scan pci_scan = {
+	.attach_all = pci_attach_all,
+	.settle_ms = 500,
+	.first_ms = 1000,
+	.last_ms = 64000,
+};
 
-static void pci_rescan(struct work_struct *work);
-/* Freezable: while the machine suspends, every GPU looks as if it were asleep. */
-static DECLARE_DELAYED_WORK(pci_rescan_work, pci_rescan);
-static unsigned long pci_retry;		/* jiffies; 0: after an event */
-
-static void pci_schedule_rescan(unsigned long delay)
-{
-	mod_delayed_work(system_freezable_power_efficient_wq, &pci_rescan_work, delay);
-}
-
-static void pci_retry_later(void)
-{
-	unsigned long delay = READ_ONCE(pci_retry);
-
-	delay = delay ? min(2 * delay, PCI_RETRY_LAST) : PCI_RETRY_FIRST;
-	WRITE_ONCE(pci_retry, delay);
-	pci_schedule_rescan(delay);
-}
-
-static void pci_rescan(struct work_struct *work)
-{
-	bool again;
-
-	pci_attach_all(READ_ONCE(pci_retry), &again);
-	if (again)
-		pci_retry_later();
-}
-
-static int pci_bus_event(struct notifier_block *nb, unsigned long action, void *data)
+static int pci_handle_bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct pci_dev *pdev = to_pci_dev(data);
 
@@ -273,44 +238,42 @@ static int pci_bus_event(struct notifier_block *nb, unsigned long action, void *
 		return NOTIFY_DONE;
 	switch (action) {
 	case BUS_NOTIFY_BIND_DRIVER:
-		/* Before its driver touches it. */
+		/* Before the driver accesses the device. */
 		if (pci_is_assigned(&pdev->dev))
-			lens_device_gone(&pdev->dev);
+			lens_unmap_device(&pdev->dev);
 		break;
 	case BUS_NOTIFY_ADD_DEVICE:
 	case BUS_NOTIFY_BOUND_DRIVER:
 	case BUS_NOTIFY_UNBOUND_DRIVER:
-		WRITE_ONCE(pci_retry, 0);
-		pci_schedule_rescan(PCI_SETTLE);
+		lens_scan_schedule(&pci_scan);
 		break;
 	case BUS_NOTIFY_DEL_DEVICE:
-		lens_device_gone(&pdev->dev);
+		lens_unmap_device(&pdev->dev);
 		break;
 	}
 	return NOTIFY_OK;
 }
 
 static struct notifier_block pci_bus_notifier = {
-	.notifier_call = pci_bus_event,
+	.notifier_call = pci_handle_bus_event,
 };
 
 void lens_pci_exit(void)
 {
 	bus_unregister_notifier(&pci_bus_type, &pci_bus_notifier);
-	cancel_delayed_work_sync(&pci_rescan_work);
+	lens_scan_stop(&pci_scan);
 }
 
 int lens_pci_init(void)
 {
-	bool again;
-	int err = bus_register_notifier(&pci_bus_type, &pci_bus_notifier);
+	int err;
 
+	lens_scan_init(&pci_scan);
+	err = bus_register_notifier(&pci_bus_type, &pci_bus_notifier);
 	if (err)
 		return err;
-	err = pci_attach_all(false, &again);
+	err = lens_scan_start(&pci_scan);
 	if (err)
 		lens_pci_exit();
-	else if (again)
-		pci_retry_later();
 	return err;
 }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The GPU of a Tegra: a platform device whose first memory resource is BAR0. Its
- * driver (nvgpu) powers it down when it is idle, so that each use resumes and holds it. A
- * GPU without a driver has no power, and an access would hang the bus: it is there from when
- * a driver is bound until that is unbound.
- *
- * The names are those of the device tree nodes that the chips' kernels use:
- * 57000000.gpu (Tegra K1, X1), 17000000.gp10b or .gpu (X2), .gv11b (Xavier),
- * .ga10b or .gpu (Orin).
+ * The integrated GPU of a Tegra: a platform device whose first memory resource is BAR0. Without a
+ * driver it has no power, and an access would hang the bus, so it is attached from when a driver
+ * is bound until it is unbound.
  */
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
-#include <linux/workqueue.h>
 
 #include "lens.h"
 
+/*
+ * As NVIDIA's device trees name them: 57000000.gpu (Tegra K1, X1), 17000000.gp10b or .gpu (X2),
+ * .gv11b (Xavier), .ga10b or .gpu (Orin).
+ */
 static const char *const platform_gpus[] = {
 	"17000000.gpu", "17000000.ga10b", "17000000.gv11b", "17000000.gp10b", "57000000.gpu",
 };
@@ -50,22 +48,21 @@ static void platform_unmap_bar0(struct lens_dev *dev)
 }
 
 /*
- * Unlike on PCI, a use resumes it: its driver powers it down between any two frames, so that
- * it could hardly be read otherwise, and resuming is a request to that driver. Counted as
- * used also where resuming fails, so that the counts fit whatever the driver did.
+ * Unlike on PCI, a use resumes the GPU: nvgpu suspends it between any two frames, so it could
+ * hardly be read otherwise.
  */
 static int platform_get_use(struct lens_dev *dev)
 {
 	int err = pm_runtime_get_sync(dev->device);
 
-	/* -EACCES: its power is not managed at run time; then its driver keeps it awake. */
+	/* -EACCES: without runtime power management, its driver keeps it awake. */
 	if (err >= 0 || err == -EACCES)
 		return 0;
 	pm_runtime_put_noidle(dev->device);
 	return -ENODEV;
 }
 
-/* As nvgpu does, so that reading now and then does not switch power each time. */
+/* As nvgpu does, so that reading at intervals does not switch power each time. */
 static void platform_put_use(struct lens_dev *dev)
 {
 	pm_runtime_mark_last_busy(dev->device);
@@ -79,91 +76,86 @@ static const struct lens_bus lens_platform_bus = {
 	.put = platform_put_use,
 };
 
-/*
- * Attach every GPU that has a driver and is not yet attached. A device's lock is not waited
- * for, since it is held around platform_bus_event(), which takes ours. A GPU that is asleep,
- * or whose lock is held, is looked at again.
- */
-static void platform_rescan(struct work_struct *work);
-/* Freezable: while the machine suspends, every GPU looks as if it were asleep. */
-static DECLARE_DELAYED_WORK(platform_rescan_work, platform_rescan);
-#define PLATFORM_SETTLE	msecs_to_jiffies(100)
-#define PLATFORM_RETRY	msecs_to_jiffies(1000)
-
-struct platform_scan {
+struct platform_search {
 	bool quiet, again;
 	int err;
 };
 
-static int platform_attach(struct device *device, void *data)
+static int platform_attach_device(struct device *device, void *data)
 {
-	struct platform_scan *scan = data;
+	struct platform_search *search = data;
 	int err;
 
 	if (!platform_is_gpu(device))
 		return 0;
 	if (!device_trylock(device)) {
-		scan->again = true;
+		search->again = true;
 		return 0;
 	}
-	err = device->driver ? lens_attach(&lens_platform_bus, device, scan->quiet) : 0;
+	err = device->driver ? lens_attach_device(&lens_platform_bus, device, search->quiet) : 0;
 	device_unlock(device);
 	if (err == -EBUSY)
-		scan->err = err;
+		search->err = err;
 	else if (err && err != -EOPNOTSUPP)
-		scan->again = true;
-	return scan->err;
+		search->again = true;
+	return search->err;
 }
 
-static int platform_attach_all(bool quiet)
+/*
+ * Does not wait for a device's lock, which is held around platform_handle_bus_event(), and that
+ * takes lens_devices_lock. A GPU whose lock is held is tried again.
+ */
+static int platform_attach_all(bool quiet, bool *again)
 {
-	struct platform_scan scan = { .quiet = quiet };
+	struct platform_search search = { .quiet = quiet };
 
 	mutex_lock(&lens_devices_lock);
-	bus_for_each_dev(&platform_bus_type, NULL, &scan, platform_attach);
+	bus_for_each_dev(&platform_bus_type, NULL, &search, platform_attach_device);
 	mutex_unlock(&lens_devices_lock);
-	if (scan.again && !scan.err)
-		mod_delayed_work(system_freezable_power_efficient_wq, &platform_rescan_work,
-				 PLATFORM_RETRY);
-	return scan.err;
+	*again = search.again && !search.err;
+	return search.err;
 }
 
-static void platform_rescan(struct work_struct *work)
-{
-	platform_attach_all(true);
-}
+static struct lens_scan platform_scan = {
+	.attach_all = platform_attach_all,
+	.settle_ms = 100,
+	.first_ms = 1000,
+	.last_ms = 1000,
+	.quiet = true,
+};
 
-static int platform_bus_event(struct notifier_block *nb, unsigned long action, void *data)
+static int platform_handle_bus_event(struct notifier_block *nb, unsigned long action, void *data)
 {
 	struct device *device = data;
 
 	if (!platform_is_gpu(device))
 		return NOTIFY_DONE;
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
-		mod_delayed_work(system_freezable_power_efficient_wq, &platform_rescan_work,
-				 PLATFORM_SETTLE);
+		lens_scan_schedule(&platform_scan);
 	else if (action == BUS_NOTIFY_UNBIND_DRIVER || action == BUS_NOTIFY_DEL_DEVICE)
-		lens_device_gone(device);
+		lens_unmap_device(device);
 	return NOTIFY_OK;
 }
 
 static struct notifier_block platform_bus_notifier = {
-	.notifier_call = platform_bus_event,
+	.notifier_call = platform_handle_bus_event,
 };
 
 void lens_platform_exit(void)
 {
 	bus_unregister_notifier(&platform_bus_type, &platform_bus_notifier);
-	cancel_delayed_work_sync(&platform_rescan_work);
+	lens_scan_stop(&platform_scan);
 }
 
 int lens_platform_init(void)
 {
-	int err = bus_register_notifier(&platform_bus_type, &platform_bus_notifier);
+	int err;
 
+	lens_scan_init(&platform_scan);
+	err = bus_register_notifier(&platform_bus_type, &platform_bus_notifier);
 	if (err)
 		return err;
-	err = platform_attach_all(false);
+	err = lens_scan_start(&platform_scan);
 	if (err)
 		lens_platform_exit();
 	return err;

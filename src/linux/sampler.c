@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sampling the state of engines: a thread per sampler. Ticks are due at fixed times from
- * the start, so that they do not drift; one that is missed is counted.
- *
- * It takes no lock of the GPU: status registers need no window, and a copy of GPU memory
- * holds the lock for long. BAR0 stays mapped until the thread has stopped; the unmapping
- * path waits in lens_samplers_stop(). The thread counts the GPU as used for one batch of
- * ticks at a time and is not frozen meanwhile: it touches no GPU that is suspended.
+ * Samples the state of engines, in a thread per sampler. Ticks are due at fixed times from the
+ * start, so that they do not drift; missed ticks are counted. The thread takes no lock of the
+ * GPU: docs/internals.md, "Locks".
  */
 #include <linux/delay.h>
 #include <linux/freezer.h>
@@ -27,50 +23,53 @@
 #include "../../include/hw/pmc.h"
 #include "sampler.h"
 
-/* Ticks of this time make a batch: one check of the device, one wakeup of readers. */
-#define BATCH_NS (10 * NSEC_PER_MSEC)
+/* Length of a batch of ticks: the device is checked and readers are woken once for each. */
+#define SAMPLER_BATCH_NS (10 * NSEC_PER_MSEC)
 
-/* At once, of one GPU: each is a thread and 1 MiB. */
-#define SAMPLERS_PER_GPU 4
-/* And of all GPUs: a thread may keep four fifths of a processor busy. */
-#define SAMPLERS_PER_CPU 1
+/* Samplers of one GPU at once: each takes a thread and 1 MiB. */
+#define SAMPLER_MAX_PER_GPU 4
+/* Samplers of all GPUs: a thread may use four fifths of a processor. */
+#define SAMPLER_MAX_PER_CPU 1
 
-/* Markers besides the samples of a tick: late, full, asleep. */
-#define MARKERS 3
+/* Markers that may precede the samples of a tick: late, full, asleep. */
+#define SAMPLER_MARKERS 3
 
-#define ROOM_MIN 1024
-#define ROOM_MAX 4194304
+#define SAMPLER_ROOM_MIN 1024
+#define SAMPLER_ROOM_MAX 4194304
 
 static unsigned int sample_room = LENS_SAMPLER_ROOM;
 module_param(sample_room, uint, 0644);
 MODULE_PARM_DESC(sample_room,
-		 "ring capacity of each open /proc/gpuX/samples, in samples, 1024 to 4194304, 16 bytes each (default 65536)");
+		 "ring capacity of each open /proc/gpuX/samples, in samples of 16 bytes, 1024 to 4194304 (default 65536)");
 
 static_assert(sizeof(struct gpulens_sample) == 16);
 static_assert(LENS_ENGINE_UNKNOWN == (int)GPULENS_SAMPLE_ERROR);
 static_assert(LENS_ENGINE_SWITCH == (int)GPULENS_SAMPLE_SWITCH);
-static_assert(LENS_MAX_ENGINES + MARKERS < ROOM_MIN);
+static_assert(LENS_MAX_ENGINES + SAMPLER_MARKERS < SAMPLER_ROOM_MIN);
 
-/* -- the ring, as the thread fills it -- */
+/* -- the writing side of the ring -- */
 
-static struct gpulens_sample *sampler_put(struct lens_sampler *s, u32 *head, u64 ns, u32 engine,
-					  u32 kind)
+static struct gpulens_sample *sampler_put_sample(struct lens_sampler *s, u32 *head, u64 ns,
+						 u32 engine, u32 kind)
 {
-	struct gpulens_sample *one = &s->ring[(*head)++ % s->room];
+	struct gpulens_sample *sample = &s->ring[(*head)++ % s->room];
 
-	one->time_ns = cpu_to_le64(ns);
-	one->engine = engine;
-	one->kind = kind;
-	one->flags = 0;
-	one->reserved = 0;
-	return one;
+	sample->time_ns = cpu_to_le64(ns);
+	sample->engine = engine;
+	sample->kind = kind;
+	sample->flags = 0;
+	sample->reserved = 0;
+	return sample;
 }
 
 static void sampler_emit_marker(struct lens_sampler *s, u32 *head, struct lens_missed *m, u32 kind)
 {
+	struct gpulens_sample *sample;
+
 	if (!m->ticks)
 		return;
-	sampler_put(s, head, m->first_ns, GPULENS_SAMPLE_ALL, kind)->ticks = cpu_to_le32(m->ticks);
+	sample = sampler_put_sample(s, head, m->first_ns, GPULENS_SAMPLE_ALL, kind);
+	sample->ticks = cpu_to_le32(m->ticks);
 	m->ticks = 0;
 }
 
@@ -88,11 +87,11 @@ static void sampler_emit_markers(struct lens_sampler *s)
 
 static bool sampler_has_room(const struct lens_sampler *s, u32 n)
 {
-	/* What was taken may be overwritten; pairs with lens_sampler_take(). */
+	/* Samples that were taken may be overwritten; pairs with lens_sampler_take(). */
 	return s->room - (s->head - smp_load_acquire(&s->tail)) >= n;
 }
 
-/* Count ticks from the one that is due; the one after them is due then. */
+/* Count ticks as missed, beginning with the one that is due now. */
 static void sampler_count_missed(struct lens_sampler *s, struct lens_missed *m, u64 ticks)
 {
 	if (ticks && !m->ticks)
@@ -101,8 +100,8 @@ static void sampler_count_missed(struct lens_sampler *s, struct lens_missed *m, 
 	s->due += ticks * s->period_ns;
 }
 
-/* How many ticks came after the one that is due. */
-static u64 sampler_overdue(const struct lens_sampler *s, u64 now)
+/* Number of ticks that were due after the one that is due now. */
+static u64 sampler_count_overdue(const struct lens_sampler *s, u64 now)
 {
 	return now > s->due ? div64_u64(now - s->due, s->period_ns) : 0;
 }
@@ -119,7 +118,7 @@ static void sampler_read_engine(struct lens_sampler *s, u32 *head, u32 engine)
 	const struct lens_sampled *from = &s->sampled[engine];
 	const struct lens_occupant *shown;
 	struct lens_engine_status status;
-	struct gpulens_sample *one;
+	struct gpulens_sample *sample;
 	u64 ns = ktime_get_ns();
 	u32 w[2] = { };
 
@@ -133,18 +132,15 @@ static void sampler_read_engine(struct lens_sampler *s, u32 *head, u32 engine)
 	s->dev->gpu.chip->host->decode_engine(w, &status);
 	if (sampler_is_error(w[0]))
 		status.state = LENS_ENGINE_UNKNOWN;
-	one = sampler_put(s, head, ns, engine, status.state);
+	sample = sampler_put_sample(s, head, ns, engine, status.state);
 	if (status.state == LENS_ENGINE_UNKNOWN) {
-		one->word = cpu_to_le32(w[0]);
+		sample->word = cpu_to_le32(w[0]);
 		return;
 	}
 	shown = lens_engine_get_occupant(&status);
-	one->flags = (status.busy ? GPULENS_SAMPLE_BUSY : 0) |
-		     (status.faulted ? GPULENS_SAMPLE_FAULTED : 0) |
-		     (status.reload ? GPULENS_SAMPLE_RELOAD : 0) |
-		     (shown->is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
-	one->at.id = cpu_to_le16((u16)shown->id);
-	one->at.channel = cpu_to_le16((u16)shown->channel);
+	sample->flags = lens_sample_flags(&status);
+	sample->at.id = cpu_to_le16((u16)shown->id);
+	sample->at.channel = cpu_to_le16((u16)shown->channel);
 }
 
 static void sampler_count_late(struct lens_sampler *s, u64 ticks)
@@ -153,33 +149,30 @@ static void sampler_count_late(struct lens_sampler *s, u64 ticks)
 	atomic64_add(ticks, &s->dev->samplers.lost);
 }
 
-/*
- * Where a tick takes longer than its period, leave the processor to others for a quarter
- * of that time.
- */
+/* If a tick takes longer than its period, leave the processor for a quarter of that time. */
 static void sampler_leave_time(struct lens_sampler *s, u64 began)
 {
 	u64 now = ktime_get_ns(), from = now + (now - began) / 4;
 
 	if (s->due < from)
-		sampler_count_late(s, sampler_overdue(s, from - 1) + 1);
+		sampler_count_late(s, sampler_count_overdue(s, from - 1) + 1);
 }
 
-static void sampler_tick(struct lens_sampler *s)
+static void sampler_run_tick(struct lens_sampler *s)
 {
 	struct lens_samplers *all = &s->dev->samplers;
 	u64 began = ktime_get_ns();
 	u32 i, reads = 0, head;
 
-	sampler_count_late(s, sampler_overdue(s, began));
-	if (!sampler_has_room(s, s->n_engines + MARKERS)) {
+	sampler_count_late(s, sampler_count_overdue(s, began));
+	if (!sampler_has_room(s, s->n_engines + SAMPLER_MARKERS)) {
 		sampler_count_missed(s, &s->full, 1);
 		atomic64_inc(&all->lost);
 		return;
 	}
 	sampler_emit_markers(s);
 	head = s->head;
-	/* A register may take any time; stopping the thread waits for one engine's at most. */
+	/* A register may take any time; stopping the thread waits for one engine at most. */
 	for (i = 0; i < s->n_engines && !kthread_should_stop(); i++) {
 		sampler_read_engine(s, &head, i);
 		reads += s->sampled[i].regs;
@@ -196,7 +189,7 @@ static void sampler_tick(struct lens_sampler *s)
 
 /* -- the thread -- */
 
-/* False: not due yet, but the thread is to stop or to freeze. */
+/* False: not due yet, but the thread must stop or freeze. */
 static bool sampler_wait_until(u64 ns)
 {
 	ktime_t when = ns_to_ktime(ns);
@@ -215,22 +208,22 @@ static bool sampler_wait_until(u64 ns)
 
 static void sampler_run_batch(struct lens_sampler *s)
 {
-	u64 until = ktime_get_ns() + BATCH_NS;
+	u64 until = ktime_get_ns() + SAMPLER_BATCH_NS;
 
 	if (s->slept)
-		sampler_count_missed(s, &s->asleep, sampler_overdue(s, ktime_get_ns()));
+		sampler_count_missed(s, &s->asleep, sampler_count_overdue(s, ktime_get_ns()));
 	s->slept = false;
 	do {
-		sampler_tick(s);
+		sampler_run_tick(s);
 	} while (!kthread_should_stop() && s->due < until && sampler_wait_until(s->due));
 }
 
-/* All ticks until now. At once, so that a waiting reader learns why nothing comes. */
-static void sampler_note_asleep(struct lens_sampler *s)
+/* Published at once, so that a waiting reader learns why there are no samples. */
+static void sampler_count_asleep(struct lens_sampler *s)
 {
 	s->slept = true;
-	sampler_count_missed(s, &s->asleep, sampler_overdue(s, ktime_get_ns()) + 1);
-	if (sampler_has_room(s, MARKERS))
+	sampler_count_missed(s, &s->asleep, sampler_count_overdue(s, ktime_get_ns()) + 1);
+	if (sampler_has_room(s, SAMPLER_MARKERS))
 		sampler_emit_markers(s);
 }
 
@@ -240,15 +233,15 @@ static void sampler_wake_readers(struct lens_sampler *s)
 		wake_up_interruptible_poll(&s->wait, EPOLLIN | EPOLLRDNORM);
 }
 
-static void sampler_end(struct lens_sampler *s)
+static void sampler_mark_ended(struct lens_sampler *s)
 {
-	/* After everything that the thread wrote; pairs with lens_sampler_ended(). */
+	/* Publish after the last sample; pairs with lens_sampler_has_ended(). */
 	smp_store_release(&s->ended, 1);
 	wake_up_poll(&s->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
 }
 
-/* After all ones: did one register fail, or is the device gone, as in lens_rd32()? */
-static bool sampler_lost_gpu(struct lens_sampler *s)
+/* After all ones, as in lens_rd32(): was the device removed, or did one register fail? */
+static bool sampler_has_lost_gpu(struct lens_sampler *s)
 {
 	bool ones = s->ones;
 
@@ -258,49 +251,48 @@ static bool sampler_lost_gpu(struct lens_sampler *s)
 	return ones && readl(s->dev->bar0 + NV_PMC_BOOT_0) == 0xffffffff;
 }
 
-/* Once a batch: a GPU that was reset, or is another one, answers with another BOOT_0. */
+/* Asked once a batch: BOOT_0 differs if the GPU was reset or replaced. */
 static bool sampler_is_same_gpu(struct lens_sampler *s)
 {
 	atomic64_inc(&s->dev->samplers.reads);
 	return lens_chip_is_same(s->dev->gpu.boot0, readl(s->dev->bar0 + NV_PMC_BOOT_0));
 }
 
-static int sampler_thread(void *arg)
+static int sampler_run_thread(void *arg)
 {
 	struct lens_sampler *s = arg;
-	const struct lens_bus *bus = s->dev->bus;
 	u64 pause;
 	int err;
 
 	set_freezable();
 	while (!kthread_freezable_should_stop(NULL)) {
-		/* One that is asleep is checked less often. */
-		pause = s->slept && s->period_ns < BATCH_NS ? BATCH_NS : 0;
+		/* A GPU that is asleep is checked less often. */
+		pause = s->slept && s->period_ns < SAMPLER_BATCH_NS ? SAMPLER_BATCH_NS : 0;
 		if (!sampler_wait_until(s->due + pause))
 			continue;
-		err = READ_ONCE(s->dev->gone) ? -ENODEV : bus->get(s->dev);
+		err = lens_dev_acquire(s->dev);
 		if (!err && !sampler_is_same_gpu(s)) {
-			bus->put(s->dev);
+			lens_dev_release(s->dev);
 			err = -ENODEV;
 		} else if (!err) {
 			sampler_run_batch(s);
-			err = sampler_lost_gpu(s) ? -ENODEV : 0;
-			bus->put(s->dev);
+			err = sampler_has_lost_gpu(s) ? -ENODEV : 0;
+			lens_dev_release(s->dev);
 		} else if (err == -ENODATA) {
-			sampler_note_asleep(s);
+			sampler_count_asleep(s);
 			err = 0;
 		}
 		if (err)
 			break;
 		sampler_wake_readers(s);
 	}
-	sampler_end(s);
+	sampler_mark_ended(s);
 	return 0;
 }
 
-/* -- beginning and end -- */
+/* -- start and stop -- */
 
-struct lens_sampler *lens_sampler_new(struct lens_dev *dev)
+struct lens_sampler *lens_sampler_alloc(struct lens_dev *dev)
 {
 	struct lens_sampler *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 
@@ -312,7 +304,7 @@ struct lens_sampler *lens_sampler_new(struct lens_dev *dev)
 	return s;
 }
 
-static bool sampler_wants(const struct lens_engine *e, const u32 *runlists, u32 n)
+static bool sampler_wants_engine(const struct lens_engine *e, const u32 *runlists, u32 n)
 {
 	u32 i;
 
@@ -330,11 +322,11 @@ static void sampler_choose_engines(struct lens_sampler *s, const u32 *runlists, 
 
 	s->n_engines = 0;
 	for (i = 0; i < gpu->topo.n_engines; i++) {
-		if (!sampler_wants(&gpu->topo.engines[i], runlists, n))
+		if (!sampler_wants_engine(&gpu->topo.engines[i], runlists, n))
 			continue;
 		to = &s->sampled[s->n_engines];
 		to->regs = lens_engine_get_regs(gpu, &gpu->topo.engines[i], to->reg);
-		/* Of a device table that says nonsense. */
+		/* A device table may have an address beyond BAR0. */
 		if (to->regs && max(to->reg[0], to->reg[to->regs - 1]) > s->dev->bar0_len - 4)
 			continue;
 		if (to->regs)
@@ -342,24 +334,24 @@ static void sampler_choose_engines(struct lens_sampler *s, const u32 *runlists, 
 	}
 }
 
-/* Threads of all GPUs. */
+/* Number of threads, of all GPUs. */
 static atomic_t sampler_threads;
 
 static int sampler_start_thread(struct lens_sampler *s)
 {
-	int limit = max_t(int, SAMPLERS_PER_GPU, SAMPLERS_PER_CPU * num_online_cpus());
+	int limit = max_t(int, SAMPLER_MAX_PER_GPU, SAMPLER_MAX_PER_CPU * num_online_cpus());
 	struct task_struct *task;
 
 	if (atomic_inc_return(&sampler_threads) > limit) {
 		atomic_dec(&sampler_threads);
 		return -EBUSY;
 	}
-	task = kthread_create(sampler_thread, s, "gpulens/%d", s->dev->index);
+	task = kthread_create(sampler_run_thread, s, "gpulens/%d", s->dev->index);
 	if (IS_ERR(task)) {
 		atomic_dec(&sampler_threads);
 		return PTR_ERR(task);
 	}
-	/* It may end by itself, and be stopped afterwards. */
+	/* The thread may end by itself before kthread_stop(). */
 	get_task_struct(task);
 	set_user_nice(task, MIN_NICE);
 	s->task = task;
@@ -377,15 +369,15 @@ int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlist
 	sampler_choose_engines(s, runlists, n_runlists);
 	if (!s->n_engines)
 		return -EOPNOTSUPP;
-	/* A sample has a byte for which engine. */
+	/* A sample names its engine in a byte. */
 	if (s->n_engines >= GPULENS_SAMPLE_ALL)
 		return -E2BIG;
 	s->period_ns = period_us * (u64)NSEC_PER_USEC;
 	if (!s->ring)
-		s->room = roundup_pow_of_two(clamp_t(u32, READ_ONCE(sample_room), ROOM_MIN,
-						     ROOM_MAX));
+		s->room = roundup_pow_of_two(clamp_t(u32, READ_ONCE(sample_room), SAMPLER_ROOM_MIN,
+						     SAMPLER_ROOM_MAX));
 	mutex_lock(&all->lock);
-	if (all->closed || all->n >= SAMPLERS_PER_GPU)
+	if (all->closed || all->n >= SAMPLER_MAX_PER_GPU)
 		err = all->closed ? -ENODEV : -EBUSY;
 	else if (!s->ring)
 		s->ring = kvmalloc_array(s->room, sizeof(*s->ring), GFP_KERNEL_ACCOUNT);
@@ -410,8 +402,8 @@ static void sampler_stop_thread(struct lens_sampler *s)
 	put_task_struct(s->task);
 	s->task = NULL;
 	atomic_dec(&sampler_threads);
-	/* A thread that was stopped before it began did not do this. */
-	sampler_end(s);
+	/* A thread that was stopped before it ran has not done this. */
+	sampler_mark_ended(s);
 }
 
 void lens_samplers_init(struct lens_dev *dev)
@@ -432,13 +424,12 @@ void lens_samplers_stop(struct lens_dev *dev)
 }
 
 /*
- * procfs releases a file that is removed while it is still open, and polled. poll() and
- * select() leave the wait queue when woken; epoll would keep a queue that is freed, and has
- * to be notified (POLLFREE).
+ * procfs releases a removed file that is still open and polled. poll() and select() leave the wait
+ * queue when woken; epoll does so only when notified (POLLFREE).
  */
 static void sampler_expel_pollers(struct lens_sampler *s)
 {
-	/* No poller is added any more: no barrier. */
+	/* No poller is added any more, so no barrier is needed. */
 	while (waitqueue_active(&s->wait)) {
 		__wake_up(&s->wait, TASK_NORMAL, 0, poll_to_key(EPOLLHUP | POLLFREE));
 		msleep(20);
@@ -463,26 +454,26 @@ void lens_sampler_free(struct lens_sampler *s)
 
 /* -- reading -- */
 
-bool lens_sampler_ended(const struct lens_sampler *s)
+bool lens_sampler_has_ended(const struct lens_sampler *s)
 {
-	/* Pairs with sampler_end(). */
+	/* Pairs with sampler_mark_ended(). */
 	return smp_load_acquire(&s->ended);
 }
 
-bool lens_sampler_ready(const struct lens_sampler *s)
+bool lens_sampler_is_ready(const struct lens_sampler *s)
 {
-	return lens_sampler_ended(s) || READ_ONCE(s->head) != READ_ONCE(s->tail);
+	return lens_sampler_has_ended(s) || READ_ONCE(s->head) != READ_ONCE(s->tail);
 }
 
 u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **first)
 {
-	bool ended = lens_sampler_ended(s);
+	bool ended = lens_sampler_has_ended(s);
 	u32 at, n;
 
-	/* The samples themselves are read after; pairs with sampler_tick(). */
+	/* Samples are read after it; pairs with sampler_run_tick(). */
 	n = smp_load_acquire(&s->head) - s->tail;
 	if (!n && ended && s->ring) {
-		/* Markers that found no room; the thread has ended. */
+		/* The thread has ended: emit markers that had found no room. */
 		sampler_emit_markers(s);
 		n = s->head - s->tail;
 	}
@@ -495,6 +486,6 @@ u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **firs
 
 void lens_sampler_take(struct lens_sampler *s, u32 n)
 {
-	/* They were read before; pairs with sampler_has_room(). */
+	/* Samples were read before it; pairs with sampler_has_room(). */
 	smp_store_release(&s->tail, s->tail + n);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sampling the state of engines: a thread with a ring of samples for each open file
- * (procfs/samples.c).
+ * Samplers: a thread and a ring of samples for each open /proc/gpuX/samples.
  */
 #ifndef _LENS_SAMPLER_H_
 #define _LENS_SAMPLER_H_
@@ -17,57 +16,67 @@
 /* Default ring capacity, in samples: 1 MiB. */
 #define LENS_SAMPLER_ROOM 65536
 
-/* Ticks without samples: so many, the first of them due then. */
+/* Ticks without samples, and when the first of them was due. */
 struct lens_missed {
 	u64 first_ns;
 	u32 ticks;
 };
 
+/* Status registers of an engine. */
 struct lens_sampled {
-	u32 regs, reg[2];
+	u32 regs, reg[2];		/* number of them; BAR0 offsets */
 };
 
 struct lens_sampler {
-	wait_queue_head_t wait;		/* for samples, or for the end */
-	struct rcu_head rcu;		/* epoll may look at it until then */
+	wait_queue_head_t wait;		/* for samples or for the end */
+	struct rcu_head rcu;		/* epoll may use wait until the grace period ends */
 	struct lens_dev *dev;
 	struct list_head link;		/* on dev->samplers.list from start to free */
 	struct task_struct *task;	/* NULL once stopped */
-	int ended;			/* no more samples will come */
+	int ended;			/* there will be no more samples */
 	u64 start_ns, period_ns;
 	u32 n_engines;
-	u16 engines[LENS_MAX_ENGINES];	/* which of the topology's */
+	u16 engines[LENS_MAX_ENGINES];	/* indices into the topology's engines */
 
-	/* The thread's own while it runs. */
+	/* Used by the thread alone while it runs. */
 	struct lens_sampled sampled[LENS_MAX_ENGINES];
-	u64 due;			/* the next tick */
-	bool slept, ones;
+	u64 due;			/* time of the next tick, ns */
+	bool slept, ones;		/* GPU was asleep; a register read all ones */
 	struct lens_missed full, late, asleep;
 
-	/* One writer, the thread, and one reader at a time. Counts; the ring's index is modulo. */
+	/* One writer, the thread, and one reader at a time. Modulo room they are indices. */
 	u32 head, tail;
 	u32 room;			/* a power of two */
 	struct gpulens_sample *ring;
 };
 
-struct lens_sampler *lens_sampler_new(struct lens_dev *dev);
+/* GPULENS_SAMPLE_* of an engine's status. */
+static inline u8 lens_sample_flags(const struct lens_engine_status *status)
+{
+	return (status->busy ? GPULENS_SAMPLE_BUSY : 0) |
+	       (status->faulted ? GPULENS_SAMPLE_FAULTED : 0) |
+	       (status->reload ? GPULENS_SAMPLE_RELOAD : 0) |
+	       (lens_engine_get_occupant(status)->is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
+}
+
+struct lens_sampler *lens_sampler_alloc(struct lens_dev *dev);
 /*
- * Begin: these runlists, none for all. -EBUSY: too many samplers already; -ENODEV: the
- * GPU has gone; -EOPNOTSUPP: no status register of these engines is known; -E2BIG: more
- * engines than a sample can name.
+ * Sample the engines of these runlists; n_runlists 0: of all. 0; -EBUSY, too many samplers;
+ * -ENODEV, the GPU was removed; -EOPNOTSUPP, no status register of these engines is known;
+ * -E2BIG, more engines than a sample can name; -ENOMEM.
  */
 int lens_sampler_start(struct lens_sampler *s, u32 period_us, const u32 *runlists,
 		       u32 n_runlists);
-/* Is there something to read, or has it ended? For waiting readers. */
-bool lens_sampler_ready(const struct lens_sampler *s);
-bool lens_sampler_ended(const struct lens_sampler *s);
+/* Is there something to read, or has sampling ended? For waiting readers. */
+bool lens_sampler_is_ready(const struct lens_sampler *s);
+bool lens_sampler_has_ended(const struct lens_sampler *s);
 /*
- * For one reader at a time: samples that lie one after another, and where. Then say how
- * many were taken.
+ * For one reader at a time. Returns the number of contiguous samples, the first of them at
+ * *first; lens_sampler_take() frees the place of those that were read.
  */
 u32 lens_sampler_peek(struct lens_sampler *s, const struct gpulens_sample **first);
 void lens_sampler_take(struct lens_sampler *s, u32 n);
-/* Stop and free it; no reader uses it any more. */
+/* Stop and free a sampler that no reader uses any more. */
 void lens_sampler_free(struct lens_sampler *s);
 
 #endif /* _LENS_SAMPLER_H_ */

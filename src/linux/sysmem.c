@@ -1,24 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System memory at a bus address of the GPU: where Tegra and nouveau put runlists
- * and instance blocks. It is read by the kernel's own rules or not at all, since the
- * address comes from the hardware and may be anything:
- *
- *  - A bus address means something only under the driver that made it: one must be
- *    bound, and stay so while the address is translated (device lock), and must leave
- *    its translation to the kernel (vfio-pci does not).
- *  - Translated is by the IOMMU's domain, of a type whose tables the kernel can walk;
- *    without one by dma_to_phys(), where the kernel itself maps directly.
- *  - The page must be online, ordinary memory with a reference of its own, and is held
- *    by another one while it is used: then nobody else gets it. A page of a block that
- *    was not split (dma_alloc_coherent() of several pages without an IOMMU) has none.
- *
- * Translating may sleep (IOMMU drivers take spinlocks, which sleep under PREEMPT_RT),
- * so that it is never done with the machine stopped; a pinned page can be used there.
- *
- * The kernel may have taken a page out of its own mapping, or made it read-only
- * there; an access to such a page is an error, not an oops. Where devices are not
- * coherent with the processor's caches, a page is mapped uncached while it is pinned.
+ * Reads and writes system memory at a bus address of the GPU, where Tegra and nouveau put
+ * runlists and instance blocks. docs/internals.md, "System memory", has the rules and reasons.
  */
 #include <linux/delay.h>
 #include <linux/dma-direct.h>
@@ -34,8 +17,8 @@
 #include "lens.h"
 
 /*
- * Not waited for: who holds it may wait for this GPU's files to be removed. A try
- * that fails has met a driver that comes or goes, or a short use of sysfs.
+ * Does not wait for the lock: its holder may be waiting until this GPU's files are removed. It is
+ * also held while a driver is bound or unbound, and briefly by sysfs.
  */
 static int sysmem_lock_driver(struct device *device)
 {
@@ -49,19 +32,19 @@ static int sysmem_lock_driver(struct device *device)
 	return -EBUSY;
 }
 
-/* Does a bus address of this device mean what the kernel says? Device lock held. */
+/* Does the kernel know how this device's bus addresses are translated? Device lock held. */
 static bool sysmem_kernel_translates(struct device *device)
 {
-	/* Under Xen PV, "physical" is what the hypervisor made up for this guest. */
+	/* Under Xen PV, a physical address is not that of the machine. */
 	if (!device->driver || xen_pv_domain())
 		return false;
-	/* Lent to another domain, whose addresses these are. */
+	/* Lent to another Xen domain: the addresses are of that domain. */
 	if (lens_is_lent(device))
 		return false;
 	return !lens_driver_manages_dma(device);
 }
 
-/* 0, or 1 where no IOMMU stands between. */
+/* 0; 1: no IOMMU translates; -EIO, -ENXIO as sysmem_translate(). */
 static int sysmem_translate_iommu(struct device *device, dma_addr_t addr, phys_addr_t *phys)
 {
 #ifdef CONFIG_IOMMU_API
@@ -80,7 +63,7 @@ static int sysmem_translate_iommu(struct device *device, dma_addr_t addr, phys_a
 		*phys = iommu_iova_to_phys(domain, addr);
 		return *phys ? 0 : -EIO;
 	default:
-		/* Nested, shared with a process, blocked: no tables that can be walked. */
+		/* Nested, of a process, blocked: no tables that the kernel can walk. */
 		return -ENXIO;
 	}
 #else
@@ -88,7 +71,7 @@ static int sysmem_translate_iommu(struct device *device, dma_addr_t addr, phys_a
 #endif
 }
 
-/* Device lock held. -ENXIO: nobody can tell; -EIO: nothing is there. */
+/* Device lock held. -ENXIO: the translation is unknown; -EIO: nothing is mapped there. */
 static int sysmem_translate(struct device *device, u64 addr, phys_addr_t *phys)
 {
 	int err;
@@ -100,7 +83,7 @@ static int sysmem_translate(struct device *device, u64 addr, phys_addr_t *phys)
 	err = sysmem_translate_iommu(device, addr, phys);
 	if (err <= 0)
 		return err;
-	/* Operations of its own: a translation that only those know (swiotlb-xen, TCE). */
+	/* DMA operations of its own may translate differently (swiotlb-xen, TCE). */
 	if (get_dma_ops(device))
 		return -ENXIO;
 	*phys = dma_to_phys(device, addr);
@@ -113,7 +96,7 @@ static bool sysmem_is_ordinary(struct page *page)
 	       !PageHWPoison(page) && !PageOffline(page);
 }
 
-/* With a reference on it. NULL: no ordinary memory, or nobody's. */
+/* Takes a reference. NULL: not ordinary memory, or without a reference of its own. */
 static struct page *sysmem_get_page(phys_addr_t phys)
 {
 	unsigned long pfn = PHYS_PFN(phys);
@@ -125,7 +108,7 @@ static struct page *sysmem_get_page(phys_addr_t phys)
 	head = compound_head(page);
 	if (!get_page_unless_zero(head))
 		return NULL;
-	/* It may have changed hands, or gone offline, until it was held. */
+	/* Before the reference was taken, it may have been reused or gone offline. */
 	if (compound_head(page) == head && pfn_to_online_page(pfn) == page &&
 	    sysmem_is_ordinary(page))
 		return page;
@@ -173,7 +156,7 @@ void lens_sysmem_unpin(struct lens_pin *pin)
 	pin->page = NULL;
 }
 
-bool lens_sysmem_pinned(const struct lens_pin *pin, u64 addr, u64 bytes)
+bool lens_sysmem_is_pinned(const struct lens_pin *pin, u64 addr, u64 bytes)
 {
 	return pin->page && addr >= pin->bus && addr - pin->bus <= PAGE_SIZE &&
 	       bytes <= PAGE_SIZE - (addr - pin->bus);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trace events: gpulens:control, one for every write to a control file, so that
- * what was done to a GPU can be found out afterwards.
+ * Trace events. gpulens:control records every write to a control file, for audits.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpulens

@@ -46,7 +46,7 @@ std::vector<Case> all_cases()
 	return cases;
 }
 
-// As procfs/files.c prints a number; tests/vm/test_tool.py compares with the module itself.
+// As procfs/show.c prints a number; tests/vm/test_tool.py compares with the module itself.
 std::string hex(u32 v)
 {
 	return fmt::format("0x{:x}\n", v);

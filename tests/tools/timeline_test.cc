@@ -64,7 +64,7 @@ std::string remark(uint64_t time_ns, Kind kind, uint32_t ticks)
 	return s;
 }
 
-// GPULENS_SAMPLE_RECORD, and a GPULENS_RECORD_PROCESS.
+// SAMPLE_RECORD and a ProcessRecord of tools/lib/model/recording.hpp.
 std::string owner(uint16_t channel, uint32_t pid, std::string name)
 {
 	std::string s = remark(1, static_cast<Kind>(19), 0);

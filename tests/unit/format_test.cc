@@ -137,7 +137,7 @@ TEST(RunlistText, ListWhoseEntriesCannotBeReadIsShownByItsRegisters)
 		w.snap.has_regs = true;
 		w.snap.entries_err = s16(err);
 		EXPECT_EQ(w.whole(), std::string("List: base 0x000000002000, target sys coh, entries 7, pending 1\n"
-						 "! submitted, not yet taken up by the GPU\n"
+						 "! submitted, not yet committed by the GPU\n"
 						 "! entries not readable") +
 					     (err == -EACCES ? ": vram=off\n" : "\n"));
 	}
@@ -248,7 +248,7 @@ TEST(RunlistText, PendingAndTornListsAreNoted)
 	Words w(lens_chip_gp10x, {0x0600e001, 0, 1, 0});
 	w.snap.regs.pending = true;
 	w.snap.torn = true;
-	EXPECT_EQ(notes(w.text()), (Notes{"! submitted, not yet taken up by the GPU",
+	EXPECT_EQ(notes(w.text()), (Notes{"! submitted, not yet committed by the GPU",
 					  "! torn: the list was replaced again and again while it was read"}));
 }
 

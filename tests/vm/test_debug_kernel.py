@@ -88,7 +88,7 @@ PAIRS = (("read_chip", "read_chip"), ("read_stats", "read_stats"), ("read_stats"
 
 def test_counting_and_steering_at_once_is_no_race() -> None:
     """Two callers at once on one GPU: KCSAN complains of nothing, and stats has counted every call of each.
-    Seen failing (KCSAN names both accesses) with note_call() counting by ++, and without the lock in
+    Seen failing (KCSAN names both accesses) with lens_stats_count_call() counting by ++, and without the lock in
     lens_show_stats()."""
     need("KCSAN")
     with Guest([gpu_of(CHIPS[0])]) as guest:

@@ -185,7 +185,7 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
 def test_every_call_ends_in_time_when_registers_answer_after_50_ms(families: Guest, total: Storm, name: str) -> None:
     """One GPU at a time, since its bus makes everybody wait. A call takes its time limit at most, after those of the
     two others that it may have to wait for; a runlist takes more than the limit here.
-    Seen failing with late() in src/linux/mmio.c always false: a call of 12 seconds."""
+    Seen failing with mmio_use_is_over() in src/linux/mmio.c always false: a call of 12 seconds."""
     guest, gpu = families, FAMILIES.index(name)
     guest.check(f"echo {SLOW_LIMIT} >/sys/module/gpulens/parameters/timeout_ms")
     try:

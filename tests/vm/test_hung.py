@@ -31,7 +31,7 @@ def test_reading_goes_on_while_a_preempt_is_not_answered(fresh: Card) -> None:
 
 def test_a_gpu_that_is_removed_while_its_preempt_is_not_answered_is_no_device(fresh: Card) -> None:
     """The writer waits without the lock, so the bus can take the GPU away; it notices and touches it no more.
-    Seen failing (the machine is lost in an oops) with lens_dev_check() returning 0."""
+    Seen failing (the machine is lost in an oops) with mmio_check_device() returning 0."""
     long_slice(fresh)
     wait_for(fresh, 3)
     where = pci_folder(fresh.index)
@@ -64,7 +64,7 @@ def test_registers_that_answer_after_50_ms_never_stop_the_machine(fresh: Card) -
 
 def test_slow_registers_end_a_reading_in_time_and_leave_the_window_in_its_place(fresh: Card) -> None:
     """ETIMEDOUT after timeout_ms and what it takes to give the window back; then everything reads as before.
-    Seen failing with mmio_use_over() in src/linux/mmio.c always false: OK, after many seconds."""
+    Seen failing with mmio_use_is_over() in src/linux/mmio.c always false: OK, after many seconds."""
     window = fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"]
     fresh.guest.check("echo 300 >/sys/module/gpulens/parameters/timeout_ms")
     try:

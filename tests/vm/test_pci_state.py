@@ -167,7 +167,7 @@ def test_a_gpu_that_vfio_drives_is_left_alone() -> None:
         guest.unload()
         guest.check("dmesg -c >/dev/null")
         guest.load("gpulens", "control=1")
-        assert f"{where}: left alone, since vfio-pci gives it away" in guest.check("dmesg")
+        assert f"{where}: not used: driver vfio-pci assigns it to a guest or a program" in guest.check("dmesg")
         assert guest.read("/proc/gpu0/chip").splitlines()[0] == "Chip:         AD102 (0x192)"
         assert accesses(guest.emu[0]) == 0
         guest.check(f"echo {where} >{pci_folder(0)}/driver/unbind; echo >{pci_folder(0)}/driver_override")

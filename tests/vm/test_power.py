@@ -146,7 +146,7 @@ def test_loading_wakes_no_gpu_and_finds_it_once_it_is_awake(sleeping: Guest) -> 
     sleeping.load("gpulens", "control=1")
     assert resumes(sleeping) == before and sum(accesses(emu) for emu in sleeping.emu) == 0
     assert sleeping.run("ls -d /proc/gpu[0-9]*")[0] != 0
-    assert "0000:00:04.0: not attached now, since it is asleep; tried again later" in sleeping.check("dmesg")
+    assert "0000:00:04.0: not attached: the GPU is asleep; will retry" in sleeping.check("dmesg")
     for gpu in range(len(CHIPS)):
         sleeping.check(f"echo on >{pci_folder(gpu)}/power/control")
     sleeping.check("for i in $(seq 100); do [ -e /proc/gpu1 ] && exit 0; sleep 0.1; done; exit 1", timeout=30)

@@ -34,7 +34,7 @@ def ask(card: Card, action: str, text: str) -> str:
 def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: Card) -> None:
     """Done, refused for each reason, and timed out: one event each, in order, with who asked and what came of it. -1
     stands for an id that was not read.
-    Seen failing with write_control() returning EFAULT at once and giving 4294967295 for -1, as it did, and without its
+    Seen failing with files_write() returning EFAULT at once and giving 4294967295 for -1, as it did, and without its
     call of lens_trace_control()."""
     long_slice(fresh)
     ref, runlist = fresh.chip.ref, 0 if fresh.chip.per_runlist else -1
@@ -77,7 +77,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
 
 def test_writes_and_their_failures_are_counted_by_action(fresh: Card) -> None:
     """Every write is a call of its action, and a failure too when it was refused; no other number of a write moves.
-    Seen failing without note_call() in write_control(), and with it called only where that succeeds."""
+    Seen failing without lens_stats_count_call() in files_write(), and with it called only where that succeeds."""
     before = stats(fresh)
     for text in (fresh.chip.ref(16), fresh.chip.ref(8), "8x"):
         fresh.write("disable_channel", text)
@@ -95,7 +95,7 @@ def test_writes_and_their_failures_are_counted_by_action(fresh: Card) -> None:
 def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> None:
     """A read counts once it is collected, however small its pieces, and runlists count together. stats itself counts
     when it has been read, so that the one in between shows in the next; it answers for a GPU that does not.
-    Seen failing with note_call() outside of read_text()'s condition, without it, and without .past of stats."""
+    Seen failing with lens_stats_count_call() outside of the condition in files_read(), and without it."""
     before = stats(fresh)
     fresh.read("chip")
     fresh.guest.check(f"dd if={fresh.path('device_info')} bs=1 of=/dev/null 2>/dev/null")

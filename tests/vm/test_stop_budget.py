@@ -121,7 +121,7 @@ def test_readers_without_a_privilege_stop_the_machine_for_their_share(readable: 
 
 def test_a_reading_that_takes_more_than_the_budget_is_busy(readable: Guest) -> None:
     """Registers of 1 ms: bars would stop the machine for a second. A user gets EBUSY, after a second try with the whole
-    budget, and root the text. Seen failing with lens_stop_budget_left() always true: OK, and stops of a second."""
+    budget, and root the text. Seen failing with lens_stop_budget_allows_stop() always true: OK, and stops of a second."""
     readable.emu[0].cmd({"cmd": "fault", "kind": "slow", "ns": 1_000_000})
     try:
         before, start = stops(readable), uptime_ns(readable)

@@ -8,9 +8,9 @@ GPULENS_SEED repeats a run's plans and callers, though not the moments at which 
 message. GPULENS_SOAK=N takes N times as long (`make soak`).
 
 The whole machine was seen lost with a protection removed: the work of a rescan not cancelled by lens_pci_exit(); gone
-not set by unmap(); no reference taken by attach(); a GPU freed before lens_proc_remove() has waited for its readers;
-the lock kept by get() for a GPU that has gone.
-Which of unmap() and lens_proc_remove() comes first does not show, for either alone keeps readers out."""
+not set by devices_unmap_gpu(); no reference taken by lens_attach_device(); a GPU freed before lens_proc_remove_gpu()
+has waited for its readers; the lock kept by lens_dev_begin_use() for a GPU that has gone. Which of devices_unmap_gpu()
+and lens_proc_remove_gpu() comes first does not show, for either alone keeps readers out."""
 
 import contextlib
 import random
@@ -310,14 +310,14 @@ def test_no_gpu_is_looked_at_before_it_can_be_read(after: After) -> None:
 
 def test_every_gpu_that_is_removed_is_let_go(after: After) -> None:
     """Its files say ENODEV, whatever happened to it before.
-    Seen failing without lens_device_gone() at BUS_NOTIFY_DEL_DEVICE."""
+    Seen failing without lens_unmap_device() at BUS_NOTIFY_DEL_DEVICE."""
     with seeded():
         assert not after.answering
 
 
 def test_every_gpu_may_sleep_again(after: After) -> None:
     """Nobody is counted as its user any more.
-    Seen failing without put() in lens_dev_end()."""
+    Seen failing without put() in devices_end_use()."""
     with seeded():
         assert not after.awake
 

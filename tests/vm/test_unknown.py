@@ -37,8 +37,8 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
 def test_the_log_says_that_it_is_not_known(guest: Guest) -> None:  # pylint: disable=redefined-outer-name
     """One line each, that names the id and what it is read as."""
     log = guest.check("dmesg")
-    assert "0000:00:04.0: chip 0x17d is not known; topology only (its device table), read as GA10x" in log
-    assert "0000:00:05.0: chip 0x16d is not known; topology only (its device table), read as TU10x" in log
+    assert "0000:00:04.0: unknown chip 0x17d: only its device table is read, as on GA10x" in log
+    assert "0000:00:05.0: unknown chip 0x16d: only its device table is read, as on TU10x" in log
 
 
 @pytest.mark.parametrize("index, generation", [(0, "GA10x"), (1, "TU10x")])

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kernels differ in, as the newest has it: the module's other files are
- * written for that one and hold no trace of a version. LENS_HAVE_* come from
- * probe.mk, which tries.
- *
- * Oldest kernel tried: 5.10; newest: 7.3 (docs/results/).
+ * Supplies what older kernels lack, as the newest kernel has it. probe.mk defines LENS_HAVE_*.
+ * Oldest kernel tested: 5.10; newest: 7.3 (docs/results/).
  */
-#ifndef LENS_COMPAT_H
-#define LENS_COMPAT_H
+#ifndef _LENS_COMPAT_H_
+#define _LENS_COMPAT_H_
 
 #include <linux/fs_struct.h>
 #include <linux/pci.h>
@@ -16,7 +13,7 @@
 #include <linux/proc_fs.h>
 
 #ifndef LENS_HAVE_INIT_FS
-/* 7.3 has it, whose kernel threads begin in an empty root; those of 6.12 have the machine's. */
+/* For 7.3, whose kernel threads start with an empty root; those of 6.12 have the system's. */
 #define scoped_with_init_fs()
 #endif
 
@@ -33,7 +30,7 @@ static inline void *pde_data(const struct inode *inode)
 #define pm_runtime_get_if_active(dev) pm_runtime_get_if_active(dev, true)
 #endif
 
-/* Does it decide about the device's DMA itself, or let a user or a guest? Its lock is held. */
+/* Does the driver let a user or a guest translate the device's DMA? Under device_lock(). */
 static inline bool lens_driver_manages_dma(const struct device *device)
 {
 #ifdef LENS_HAVE_DRIVER_MANAGED_DMA

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Not compiled into anything: whether this compiles is the question. See probe.mk. */
+/* Not part of the module: probe.mk tests whether this compiles. */
 #include <linux/pci.h>
 #include <linux/platform_device.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Not compiled into anything: whether this compiles is the question. See probe.mk. */
+/* Not part of the module: probe.mk tests whether this compiles. */
 #include <linux/pm_runtime.h>
 
 int have_pm_runtime_get_if_active(struct device *dev);

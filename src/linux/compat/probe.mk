@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Finds out what this kernel has, by compiling against it: -DLENS_HAVE_X for each have_x.c of this folder that compiles.
-# No version is compared, since distributions carry changes to older kernels. A probe that fails for another reason
-# does not pass unseen: compat.h then declares again what the kernel already has.
+# Defines LENS_HAVE_X for each have_x.c of this folder that compiles against this kernel. No version is compared, since
+# distributions backport changes. A probe that fails for another reason is noticed: compat.h then declares a second time
+# what the kernel already has.
 lens-try = $(call try-run,$(CC) $(NOSTDINC_FLAGS) $(LINUXINCLUDE) $(KBUILD_CPPFLAGS) $(KBUILD_CFLAGS) -DMODULE \
 	-fsyntax-only $(src)/src/linux/compat/have_$(1).c,-DLENS_HAVE_$(2))
 

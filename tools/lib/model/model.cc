@@ -214,9 +214,7 @@ std::string Gpu::title() const
 
 const char *target_name(u32 target)
 {
-	static const char *const names[] = {"vid", "invalid", "sys coh", "sys ncoh"};
-
-	return names[target & 3];
+	return lens_target_name(target);
 }
 
 Engine engine_of(const lens_gpu &gpu, const lens_engine &from)

@@ -4,6 +4,7 @@
 
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
+#include "lib/model/recording.hpp"
 #include "lib/source/snapshot/snapshot.hpp"
 
 #include <algorithm>
@@ -336,10 +337,10 @@ void TimelineBuilder::take_sample(const gpulens_sample &s)
 // Ignores records of unknown types, for recordings of newer versions.
 void TimelineBuilder::take_record(std::string_view bytes)
 {
-	gpulens_process p;
+	ProcessRecord p;
 
 	std::memcpy(&p, bytes.data(), sizeof(p));
-	if (le16toh(p.type) == GPULENS_RECORD_PROCESS)
+	if (le16toh(p.type) == RECORD_PROCESS)
 		timeline_.owners[le16toh(p.channel)] = {le32toh(p.pid),
 							printable({p.name, strnlen(p.name, sizeof(p.name))})};
 }
@@ -353,7 +354,7 @@ void TimelineBuilder::feed(std::string_view bytes)
 	for (; at + sizeof(gpulens_sample) <= pending_.size(); at += sizeof(gpulens_sample)) {
 		gpulens_sample s;
 		std::memcpy(&s, pending_.data() + at, sizeof(s));
-		if (s.engine != GPULENS_SAMPLE_ALL || s.kind != GPULENS_SAMPLE_RECORD) {
+		if (s.engine != GPULENS_SAMPLE_ALL || s.kind != SAMPLE_RECORD) {
 			take_sample(s);
 			continue;
 		}

@@ -3,6 +3,7 @@
 #include "lib/source/driver/driver_samples.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/model/recording.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -195,7 +196,7 @@ void DriverSamples::tick()
 void DriverSamples::tell_owner(u32 channel, u32 pid)
 {
 	gpulens_sample remark{};
-	gpulens_process process{};
+	ProcessRecord process{};
 	u32 &known = pid_of_[channel];
 
 	if (known == pid)
@@ -203,8 +204,8 @@ void DriverSamples::tell_owner(u32 channel, u32 pid)
 	known = pid;
 	remark.time_ns = htole64(now_ns());
 	remark.engine = GPULENS_SAMPLE_ALL;
-	remark.kind = GPULENS_SAMPLE_RECORD;
-	process.type = htole16(GPULENS_RECORD_PROCESS);
+	remark.kind = SAMPLE_RECORD;
+	process.type = htole16(RECORD_PROCESS);
 	process.channel = htole16(static_cast<u16>(channel));
 	process.pid = htole32(pid);
 	put_name(process.name, rm::process_name(pid));

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The files of /proc/gpuX that show something: a function for each, and the table of them.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+
+#include "files.h"
+
+static int show_chip(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_readable readable, *r = NULL;
+	struct lens_gpu *gpu = &f->dev->gpu;
+	int err;
+
+	/* Reads GPU memory, to find out whether runlists can be read. */
+	if (observe && lens_gpu_has_host(gpu)) {
+		err = lens_dev_begin_use(f->dev);
+		if (!err)
+			err = lens_dev_end_use(f->dev, lens_check_readable(gpu, &readable));
+		if (err && err != -ENODATA)
+			return err;
+		r = err ? NULL : &readable;
+	}
+	lens_format_chip(t, gpu, f->dev->where, r);
+	return 0;
+}
+
+static int show_device_info(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	lens_format_device_info(t, &f->dev->gpu);
+	return 0;
+}
+
+/* Not kept: the GPU's driver may change it. */
+static int show_read_ce_map(const struct lens_file *f, struct lens_ce_map *map)
+{
+	int err = lens_dev_begin_use(f->dev);
+
+	if (err)
+		return err;
+	return lens_dev_end_use(f->dev, lens_ce_map_read(&f->dev->gpu, map));
+}
+
+static int show_copy_topology(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_ce_map map;
+	int err = show_read_ce_map(f, &map);
+
+	if (!err)
+		lens_format_copy_topology(t, &f->dev->gpu, &map);
+	return err;
+}
+
+static int show_tpc_map(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	if (f->dev->gpu.topo.gpcs_err)
+		return f->dev->gpu.topo.gpcs_err;
+	lens_format_tpc_map(t, &f->dev->gpu);
+	return 0;
+}
+
+static int show_hex(struct lens_text *t, u32 v)
+{
+	lens_text_add(t, "%#x\n", v);
+	return 0;
+}
+
+/* A count of 0 with an error was not read. */
+static int show_count(struct lens_text *t, u32 n, int err)
+{
+	return n || !err ? show_hex(t, n) : err;
+}
+
+static int show_num_gpcs(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	return show_count(t, f->dev->gpu.topo.num_gpcs, f->dev->gpu.topo.gpcs_err);
+}
+
+static int show_num_tpc_per_gpc(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	return show_count(t, f->dev->gpu.topo.num_tpc_per_gpc, f->dev->gpu.topo.gpcs_err);
+}
+
+static int show_num_ces(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	return show_count(t, f->dev->gpu.topo.num_ces, f->dev->gpu.topo.ce_err);
+}
+
+static int show_gpc_mask(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	if (f->dev->gpu.topo.gpcs_err)
+		return f->dev->gpu.topo.gpcs_err;
+	return show_hex(t, f->dev->gpu.topo.gpc_mask);
+}
+
+static int show_tpc_mask(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	return show_hex(t, f->dev->gpu.topo.tpc_mask[f->arg]);
+}
+
+static int show_pce_map(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_ce_map map;
+	int err = show_read_ce_map(f, &map);
+
+	return err ? err : show_hex(t, map.pce_map);
+}
+
+static int show_lce_for_pce(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_ce_map map;
+	int err = show_read_ce_map(f, &map);
+
+	return err ? err : show_hex(t, map.lce_for_pce[f->arg]);
+}
+
+static int show_shared_lce(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_ce_map map;
+	int err = show_read_ce_map(f, &map);
+
+	return err ? err : show_hex(t, map.shared_lce[f->arg]);
+}
+
+static int show_local_memory(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	u64 bytes = 0;
+	int err = lens_dev_begin_use(f->dev);
+
+	if (err)
+		return err;
+	err = lens_dev_end_use(f->dev, lens_gpu_read_memory_size(&f->dev->gpu, &bytes));
+	if (!err)
+		lens_text_add(t, "%llu\n", bytes);
+	return err;
+}
+
+static int show_runlist(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_runlist_snap snap = { .rl = lens_gpu_find_runlist(&f->dev->gpu, f->arg) };
+	int err = lens_snap_collect(f->dev, &snap, true);
+
+	if (lens_entries_are_unreadable(&snap, err))
+		err = 0;
+	if (!err)
+		lens_format_runlist(t, &f->dev->gpu, &snap, observe);
+	lens_snap_free(&snap);
+	return err;
+}
+
+static int show_bars(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_bars *bars = lens_bars_read(f->dev, &f->dev->gpu);
+
+	if (IS_ERR(bars))
+		return PTR_ERR(bars);
+	lens_format_bars(t, bars, observe);
+	kvfree(bars);
+	return 0;
+}
+
+const struct lens_file_type lens_single_files[] = {
+	{ .name = "chip", .kept = true, .show = show_chip },
+	{ .name = "device_info", .kept = true, .show = show_device_info },
+	{ .name = "num_gpcs", .kept = true, .show = show_num_gpcs },
+	{ .name = "num_tpc_per_gpc", .kept = true, .show = show_num_tpc_per_gpc },
+	{ .name = "num_ces", .kept = true, .show = show_num_ces },
+	{ .name = "gpc_mask", .kept = true, .show = show_gpc_mask },
+	{ .name = "tpc_map", .kept = true, .show = show_tpc_map },
+	{ .name = "pce_map", .show = show_pce_map },
+	{ .name = "copy_topology", .show = show_copy_topology },
+	{ .name = "local_memory", .show = show_local_memory },
+	{ .name = "bars", .access = LENS_ACCESS_SCHEDULING, .show = show_bars },
+	{ .name = "snapshot", .access = LENS_ACCESS_SCHEDULING, .show = lens_show_snapshot },
+	{ .name = "topology", .show = lens_show_topology },
+	{ .name = "image", .access = LENS_ACCESS_RAW, .show = lens_show_image },
+	{ .name = "stats", .show = lens_show_stats },
+	{ .name = "samples", .access = LENS_ACCESS_SAMPLES, .ops = &lens_samples_ops },
+};
+
+const u32 lens_single_file_count = ARRAY_SIZE(lens_single_files);
+
+const struct lens_file_type lens_runlist_file = {
+	.name = "runlist%u", .access = LENS_ACCESS_SCHEDULING, .show = show_runlist,
+};
+
+const struct lens_file_type lens_tpc_mask_file = {
+	.name = "gpc%u_tpc_mask", .kept = true, .show = show_tpc_mask,
+};
+
+const struct lens_file_type lens_lce_for_pce_file = {
+	.name = "lce_for_pce%u", .show = show_lce_for_pce,
+};
+
+const struct lens_file_type lens_shared_lce_file = {
+	.name = "shared_lce_for_grce%u", .show = show_shared_lce,
+};
