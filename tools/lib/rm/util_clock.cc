@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See note_clock.hpp.
-#include "lib/rm/note_clock.hpp"
+// Narrows the bounds of the offset with each answer, and schedules the next query.
+#include "lib/rm/util_clock.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -10,85 +10,87 @@ namespace tool::rm {
 namespace {
 
 constexpr int64_t MS = 1000000;
-constexpr int64_t KNOWN = 1900000, USABLE = 2400000; // wide
-constexpr u64 LOOKS = 300000;        // after a question's beginning and before its end: assumed, see note_clock.hpp
-constexpr int64_t IN_A_ROW = 5 * MS; // from when on questions are not spaced
-// Notes come 198.2 to 201.7 ms apart on H100s.
-constexpr int64_t EVERY = 200 * MS, UNEVEN = 2 * MS;
-constexpr u64 STILL = 2000000000;
+constexpr int64_t PRECISE_NS = 1900000, USABLE_NS = 2400000; // distance of the bounds
+// The driver reads its samples no sooner than this after a query's beginning and before its end: assumed, docs/rm.md.
+constexpr u64 READ_MARGIN_NS = 300000;
+constexpr int64_t BURST_NS = 5 * MS; // within this distance of the expected sample, queries follow each other directly
+// Seen on H100s: samples are 198.2 to 201.7 ms apart.
+constexpr int64_t PERIOD_NS = 200 * MS, JITTER_NS = 2 * MS;
+constexpr u64 REFRESH_NS = 2000000000;
 constexpr u64 DRIFT_PPM = 100; // assumed: crystals are within 100 ppm of each other
 
-// The mean of those that are not twice the median: there is a gap where the machine slept.
-u64 usually_apart(const std::vector<u64> &notes)
+// Returns the mean distance without those of more than twice the median: the machine was suspended meanwhile.
+u64 usual_period(const std::vector<u64> &samples)
 {
-	std::vector<u64> apart;
+	std::vector<u64> distances;
 
-	for (size_t i = 1; i < notes.size(); i++)
-		apart.push_back(notes[i] - notes[i - 1]);
-	if (apart.empty())
+	for (size_t i = 1; i < samples.size(); i++)
+		distances.push_back(samples[i] - samples[i - 1]);
+	if (distances.empty())
 		return 0;
-	auto middle = apart.begin() + static_cast<std::ptrdiff_t>(apart.size() / 2);
-	std::nth_element(apart.begin(), middle, apart.end());
-	std::erase_if(apart, [most = 2 * *middle](u64 one) { return one > most; });
-	return std::accumulate(apart.begin(), apart.end(), u64{0}) / apart.size();
+	auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+	std::nth_element(distances.begin(), middle, distances.end());
+	std::erase_if(distances, [limit = 2 * *middle](u64 distance) { return distance > limit; });
+	return std::accumulate(distances.begin(), distances.end(), u64{0}) / distances.size();
 }
 
-int64_t ns(u64 time)
+int64_t to_signed(u64 time_ns)
 {
-	return static_cast<int64_t>(time);
+	return static_cast<int64_t>(time_ns);
 }
 
 } // namespace
 
-std::optional<NoteClock::Offset> NoteClock::offset() const
+std::optional<UtilClock::Offset> UtilClock::offset() const
 {
-	if (!least_ || !most_ || *most_ - *least_ > USABLE)
+	if (!min_ || !max_ || *max_ - *min_ > USABLE_NS)
 		return std::nullopt;
-	return Offset{*least_, *most_};
+	return Offset{*min_, *max_};
 }
 
-void NoteClock::asked(u64 began_ns, u64 ended_ns, const std::vector<u64> &notes)
+void UtilClock::add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &samples)
 {
-	if (notes.empty()) {
-		next_ns_ = ended_ns + STILL;
+	if (samples.empty()) {
+		next_query_ns_ = ended_ns + REFRESH_NS;
 		return;
 	}
-	if (notes.back() < newest_) // that clock was set
+	if (samples.back() < newest_) // the GPU's clock was set back
 		*this = {};
-	// Between these the driver looked.
-	u64 looks = std::min(LOOKS, (ended_ns - began_ns) / 2), after = began_ns + looks, before = ended_ns - looks;
-	int64_t drift = ns((ended_ns - at_ns_) / 1000000 * DRIFT_PPM);
-	int64_t told = ns(notes.back() - before), least = least_ ? std::max(told, *least_ - drift) : told;
-	std::optional<int64_t> most = most_ ? std::optional(*most_ + drift) : std::nullopt;
-	auto unseen = std::upper_bound(notes.begin(), notes.end(), newest_);
+	// The driver read its samples between these times.
+	u64 margin = std::min(READ_MARGIN_NS, (ended_ns - began_ns) / 2);
+	u64 read_after = began_ns + margin, read_before = ended_ns - margin;
+	int64_t drift = to_signed((ended_ns - answered_ns_) / 1000000 * DRIFT_PPM);
+	int64_t bound = to_signed(samples.back() - read_before), min = min_ ? std::max(bound, *min_ - drift) : bound;
+	std::optional<int64_t> max = max_ ? std::optional(*max_ + drift) : std::nullopt;
+	auto unseen = std::upper_bound(samples.begin(), samples.end(), newest_);
 
-	if (newest_ && unseen != notes.end())
-		most = std::min(most.value_or(INT64_MAX), ns(*unseen - after_ns_));
-	if (most && *most < least) { // the other one was, or both
-		least = told;
-		most.reset();
+	if (newest_ && unseen != samples.end())
+		max = std::min(max.value_or(INT64_MAX), to_signed(*unseen - read_after_ns_));
+	if (max && *max < min) { // a clock was set
+		min = bound;
+		max.reset();
 	}
-	least_ = least;
-	most_ = most;
-	period_ns_ = usually_apart(notes);
-	newest_ = notes.back();
-	after_ns_ = after;
-	at_ns_ = ended_ns;
-	next_ns_ = next(began_ns, ended_ns);
+	min_ = min;
+	max_ = max;
+	period_ns_ = usual_period(samples);
+	newest_ = samples.back();
+	read_after_ns_ = read_after;
+	answered_ns_ = ended_ns;
+	next_query_ns_ = schedule_query(began_ns, ended_ns);
 }
 
-u64 NoteClock::next(u64 began_ns, u64 ended_ns) const
+u64 UtilClock::schedule_query(u64 began_ns, u64 ended_ns) const
 {
-	int64_t period = period_ns_ ? ns(period_ns_) : EVERY, due = ns(newest_) + period;
-	int64_t most = most_.value_or(due + UNEVEN - ns(began_ns)), wide = most_ ? most - *least_ : period;
-	int64_t from = due - UNEVEN - most, to = due + UNEVEN - *least_;
-	int64_t now = ns(ended_ns), apart = wide > IN_A_ROW ? wide / 8 : 0;
+	int64_t period = period_ns_ ? to_signed(period_ns_) : PERIOD_NS, due = to_signed(newest_) + period;
+	int64_t max = max_.value_or(due + JITTER_NS - to_signed(began_ns)), width = max_ ? max - *min_ : period;
+	int64_t first = due - JITTER_NS - max, last = due + JITTER_NS - *min_; // when the sample is expected
+	int64_t now = to_signed(ended_ns), pause = width > BURST_NS ? width / 8 : 0;
 
-	if (most_ && wide <= KNOWN) // known: once more when a note is due in some seconds
-		return static_cast<u64>(from + ns(STILL) / period * period);
-	if (now > to + IN_A_ROW) // none comes
-		return ended_ns + STILL;
-	return static_cast<u64>(std::max(from, now + apart));
+	if (max_ && width <= PRECISE_NS) // refresh when a sample is due in some seconds
+		return static_cast<u64>(first + to_signed(REFRESH_NS) / period * period);
+	if (now > last + BURST_NS) // the expected sample did not come
+		return ended_ns + REFRESH_NS;
+	return static_cast<u64>(std::max(first, now + pause));
 }
 
 } // namespace tool::rm
