@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The control commands: one JSON object in, one out. The tables stand at the end.
+// The control commands: one JSON object in, one out. The tables are at the end.
 #include "control/commands.hpp"
 
 #include "model/bus.hpp"

@@ -24,7 +24,7 @@ std::span<const Fault> all_faults();
 // Throws for a name that is not in the table, and what the command throws.
 nlohmann::json run_command(EmulatedGpu &gpu, const nlohmann::json &command);
 
-// reports.cc: what the schedulers know. The first brings the run times up to now.
+// reports.cc: the state of the schedulers. The first brings the run times up to now.
 nlohmann::json report_runtime(EmulatedGpu &gpu, const nlohmann::json &arguments);
 nlohmann::json report_state(EmulatedGpu &gpu, const nlohmann::json &arguments);
 

@@ -73,7 +73,7 @@ private:
 	void start_channel(Runlist &rl, const ChannelPlan &c);
 	bool has_graphics(int runlist) const;
 
-	// The window a scenario asks for ("sysmem"), or else the one there is.
+	// The window that a scenario names ("sysmem"), or else the existing one.
 	Memories::Window find_window(const nlohmann::json &scenario) const;
 
 	Gpu &gpu_;

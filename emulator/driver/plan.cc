@@ -53,7 +53,7 @@ void read_timeslice(const json &t, u32 *timeout, u32 *scale)
 		refuse("timeslice does not fit its fields");
 }
 
-// A mode the chip lacks becomes the nearest one it has: gm20x knows WFI and CTA, older chips tell nothing.
+// A mode that the chip lacks becomes the nearest one it has: gm20x has WFI and CTA, older chips report no mode.
 void limit_modes(ImageKind kind, unsigned *graphics, unsigned *compute)
 {
 	if (kind == ImageKind::Gp10x || kind == ImageKind::PerVeid)
@@ -191,7 +191,7 @@ std::vector<DriverPart::ProcessPlan> DriverPart::make_plan(const json &scenario)
 	return out;
 }
 
-// gk104 knows no TSG headers: each channel stands on the runlist alone.
+// gk104 has no TSG headers: each channel is on the runlist by itself.
 void DriverPart::make_bare(std::vector<ProcessPlan> &processes) const
 {
 	for (auto &p : processes) {

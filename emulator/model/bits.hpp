@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Integer types and bit fields: a field is written as in NVIDIA's manuals, hi:lo, both inclusive. Which bits a
-// register has is said beside each register in the unit that owns it.
+// register has is stated at each register in the unit that owns it.
 #pragma once
 #include <cassert>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The small units that only say what the chip is: PMC, PTIMER, FUSE, CE maps, FB size, live GPC/TPC counts, PBDMA.
-// One class each; their register lists with sources stand beside the code in chip_units.cc, ptop.cc and pbdma.cc.
+// The small units that only identify the chip: PMC, PTIMER, FUSE, CE maps, FB size, live GPC/TPC counts, PBDMA.
+// One class each; their register lists with sources are in chip_units.cc, ptop.cc and pbdma.cc.
 #pragma once
 #include "model/host.hpp"
 #include "model/unit.hpp"

@@ -100,7 +100,7 @@ public:
 	std::vector<Channel> &pccsr_channels() { return channels_; }
 	ContextImages &images() { return images_; }
 
-	// What register writes ask for. All act at now().
+	// Requests by register writes. All take effect at now().
 	void submit(Runlist &rl, Phys base, u32 length, u32 offset);
 	void set_sched_disabled(Runlist &rl, bool off);
 	void preempt_tsg(Runlist &rl, u32 tsg, bool bare);
@@ -110,7 +110,7 @@ public:
 
 	// Where preempting TSG (or bare channel) id acts: the runlist it is on; null if on none.
 	Runlist *find_tsg(u32 id, bool bare);
-	// The runlist on which channel chid stands inside a TSG, and that TSG; null if on none.
+	// Returns the runlist that lists channel chid inside a TSG, and that TSG; null if none does.
 	Runlist *find_channel(u32 chid, u32 *tsg);
 
 	bool preempt_hangs = false;    // injected fault: a preempt never completes

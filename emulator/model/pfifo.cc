@@ -253,7 +253,7 @@ bool Pfifo::write(u32 off, u32 v)
 	case 0x2638:
 		if (!profile_.traits.host_volta)
 			return false;
-		// A zero bit has no effect on a preempt already asked for, so read-modify-write is safe.
+		// A zero bit has no effect on a preempt already requested, so read-modify-write is safe.
 		for (auto &rl : host_.runlists())
 			if (get_bit(v, rl.info.id) && !rl.runlist_preempt_pending)
 				host_.preempt_runlist(rl);

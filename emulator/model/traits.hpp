@@ -40,7 +40,7 @@ struct Traits {
 	ImageKind image = ImageKind::Unpublished;
 	PageTables pages = PageTables::V1Big128;
 
-	// What the chip says of itself
+	// Identification of the chip
 	DeviceRows rows = DeviceRows::V1Bare;
 	u32 fuse = 0;             // base of the fuse block; 0: not published, absent
 	bool fuse_locked = false; // privilege mask or not published: reads give 0xbadf5100
@@ -53,7 +53,7 @@ struct Traits {
 	bool pci64 = false; // all BARs are 64 bits wide: indices 0, 2, 4
 };
 
-// Throws std::invalid_argument for a name it does not know.
+// Throws std::invalid_argument for an unknown name.
 const Traits &traits_of(const std::string &family);
 
 } // namespace emu

@@ -352,11 +352,11 @@ def test_the_example_is_what_docs_say(tmp_path: pathlib.Path) -> None:
 
 BAD_SCENARIOS = [
     ('{"name": "a", "benchmarks": [', "not JSON: parse error at line 1, column 30"),
-    ("[]", "not an object but []"),
+    ("[]", "[] is not an object"),
     ('{"benchmarks": []}', "name is missing"),
     ('{"name": "a", "benchmarks": []}', "no benchmark"),
     ('{"name": "a", "benchmarks": {}}', "benchmarks is {}, not a list"),
-    ({"benchmark": []}, '"benchmark" is none of name, comment, benchmarks,'),
+    ({"benchmark": []}, 'unknown key "benchmark"; expected one of name, comment, benchmarks,'),
     ({"use_processes": True}, "use_processes is true, but all streams are in one process"),
     ({"max_iterations": 5}, "max_iterations is 5, but each kernel is launched once"),
     (spin(label="x", filename="./bin/mandelbrot.so"),
@@ -369,14 +369,14 @@ BAD_SCENARIOS = [
     (spin(additional_info=0), "additional_info is 0, not nanoseconds"),
     (spin(release_time=-1), "release_time is -1, not seconds from 0 to 600"),
     (spin(stream_priority=1e9), "stream_priority is 1000000000.0, not a priority from -100 to 100"),
-    (spin(tpcs="0x1"), '"tpcs" is none of filename,'),
+    (spin(tpcs="0x1"), 'unknown key "tpcs"; expected one of filename,'),
     (spin(filename="matrix_multiply.so", additional_info={"matrix_width": 64}), "thread_count is 512, but matrix_mult"),
     (spin(filename="matrix_multiply.so", thread_count=[16, 99], additional_info={"matrix_width": 64}),
      "thread_count is [16,99], not a number from 1 to 1024 nor a pair"),
     (spin(filename="memory_copy.so", additional_info={}), "data_size is missing"),
     (spin(filename="multikernel.so", additional_info=[]), "no kernel"),
     (spin(filename="multikernel.so", additional_info=[{"kernel_label": "a b"}]),
-     'kernel "a b": kernel_label is "a b", which is empty, or not of printable ASCII without blanks'),
+     'kernel "a b": kernel_label is "a b"; it must be printable ASCII without blanks, and not empty'),
     ([spin(log_name="a.json"), spin(label="y", log_name="a.json")],
      'benchmark "y": log_name "a.json" is also used by another benchmark'),
     ([spin(), spin(filename="multikernel.so", label="y", additional_info=[
@@ -435,7 +435,7 @@ BAD_LOGS: typing.List[typing.Tuple[typing.Callable[[Json], typing.Any], str]] = 
     (change_log("block_count", 0), 'kernel "K2": block_count is 0, not a whole number from 1 to 100000'),
     (change_log("cuda_launch_times", [2, 1, 3]), 'kernel "K2": cuda_launch_times are not in order'),
     (change_log("cuda_launch_times", [2, 3]), 'kernel "K2": cuda_launch_times has 2 numbers, not three'),
-    (change_log("kernel_name", "\x1b[2J"), "which is empty, or not of printable ASCII without blanks"),
+    (change_log("kernel_name", "\x1b[2J"), "it must be printable ASCII without blanks, and not empty"),
 ]
 
 

@@ -56,8 +56,8 @@ def test_a_program_runs_on_its_tpcs(program: str) -> None:
     done = gpulens("run", "--tpcs", "0-2,65", "--", program)
     assert done.stdout.splitlines() == ["ran on 0 1 2 3 4 5 130 131", f"on {UUID}"]
     lines = [line for line in done.stderr.splitlines() if " share " not in line]  # with other programs on this machine
-    assert lines == [f"gpulens: {program} is on TPCs 0-2, 65 of 0000:01:00.0, in GPCs 1-3",
-                     "gpulens: the program made no TSG"]
+    assert lines == [f"gpulens: {program} is limited to TPCs 0-2, 65 of 0000:01:00.0, in GPCs 1-3",
+                     "gpulens: the program allocated no TSG"]
     assert done.returncode == 7
     assert gpulens("run", "--", program).stdout.splitlines()[1] == "on any GPU"
 
@@ -85,14 +85,14 @@ def test_halves_are_whole_gpcs(program: str) -> None:
 
 BAD = [
     (["--tpcs", "66"], '"66": there is no TPC 66; there are 0 to 65', 2),
-    (["--tpcs", "3-1"], '"3-1": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all', 2),
+    (["--tpcs", "3-1"], '"3-1": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all', 2),
     (["--tpcs", "0x0"], "the mask is empty", 2),
     (["--gpcs", "12"], "there is no GPC 12; there are 0, 1, 2, 3, 4, 5, 6, 7", 2),
     (["--gpcs", "1,1"], "GPC 1 is named twice", 2),
-    (["--half", "c"], "--half: c not in {a,b}\ngpulens --help says more.", 2),
-    (["--tpcs", "1", "--gpcs", "1"], "--tpcs excludes --gpcs\ngpulens --help says more.", 2),
+    (["--half", "c"], "--half: c not in {a,b}\ngpulens --help lists commands and options.", 2),
+    (["--tpcs", "1", "--gpcs", "1"], "--tpcs excludes --gpcs\ngpulens --help lists commands and options.", 2),
     (["-g", "9", "--tpcs", "1"], "there is no GPU 9; the driver has 1", 3),
-    (["-g", "0", "-g", "1", "--tpcs", "1"], "one GPU at a time: each program gets TPCs of one", 3)]
+    (["-g", "0", "-g", "1", "--tpcs", "1"], "one GPU at a time: a program gets TPCs of one GPU", 3)]
 
 
 @pytest.mark.parametrize("words,message,status", BAD, ids=[" ".join(words) for words, _, _ in BAD])
@@ -126,7 +126,7 @@ def test_the_named_gpu_is_found_by_its_address(program: str) -> None:
     done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_SECOND="1")
     assert done.stdout.splitlines() == ["ran on 6 7", f"on {UUID}"]
     done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_BUS="07")
-    assert (done.stderr, done.returncode) == ("gpulens: CUDA knows no GPU at 0000:01:00.0\n", 3)
+    assert (done.stderr, done.returncode) == ("gpulens: CUDA finds no GPU at 0000:01:00.0\n", 3)
 
 
 @pytest.mark.parametrize("errno", ("2", "13"), ids=("ENOENT", "EACCES"))
@@ -156,7 +156,7 @@ def test_a_program_that_cannot_be_preloaded_is_refused(tmp_path: pathlib.Path) -
     static.chmod(0o4755)
     done = gpulens("run", "--tpcs", "0", "--", str(static))
     assert (done.stderr, done.returncode) == (
-        f"gpulens: {static}: it runs as another user, so no library can be preloaded\n", 4)
+        f"gpulens: {static}: it is setuid or setgid, so no library can be preloaded\n", 4)
 
 
 def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
@@ -185,7 +185,7 @@ def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
                         ({"GPULENS_LAUNCH_MASK": f"40:{'f' * 16}:{'f' * 16}:{uuid}"}, bad),
                         ({"GPULENS_LAUNCH_MASK": f"40:1:0:{uuid[:-2]}01"},
                          f"a launch is on {UUID}, and masks were verified on {UUID[:-2]}01"),
-                        ({"FAKE_CUDA_NOWHERE": "1"}, "CUDA does not tell on which GPU a launch is"),
+                        ({"FAKE_CUDA_NOWHERE": "1"}, "CUDA does not report the GPU of a launch"),
                         ({"FAKE_CUDA_VERSION": "65"}, "a launch has a descriptor of version 0x41, not 0x40")):
         done = subprocess.run([program], env=environment(**{**library, **mask, **change}), capture_output=True,
                               text=True, check=False)
@@ -249,7 +249,7 @@ def test_partitions_are_listed_while_they_are(program: str) -> None:
         text = gpulens("partitions").stdout
         pids = sorted((first, second))
         assert f"{pids[0]} (cuda_program) and {pids[1]} (cuda_program) share TPC 6\n" in text
-        assert f" {second}  cuda_program  0000:01:00.0  mask  program  6-7 " in text
+        assert f" {second}  cuda_program  0000:01:00.0  mask    program  6-7 " in text
     left = json.loads(gpulens("partitions", "--json").stdout)["partitions"]
     assert not [one for one in left if one["pid"] in (first, second)]
 
@@ -258,7 +258,7 @@ def test_who_shares_a_gpc_is_told_as_a_program_begins(program: str) -> None:
     """Two programs with different TPCs of GPC 0."""
     with confined(program, "--tpcs", "6") as other:
         done = gpulens("run", "--tpcs", "14", "--", "true")
-        assert f"(true) and {other} (cuda_program) share GPC 0, by different TPCs\n" in done.stderr
+        assert f"(true) and {other} (cuda_program) share GPC 0, with different TPCs\n" in done.stderr
         done = gpulens("run", "--gpcs", "1", "--", "true")
         assert str(other) not in done.stderr
 
@@ -486,7 +486,7 @@ def test_without_partitions_it_says_so(tmp_path: pathlib.Path) -> None:
     (proc / "12" / "comm").write_text("a\n", encoding="ascii")
     (proc / "12" / "fd" / "3").symlink_to("/memfd:gpulens-partition (deleted)")
     done = gpulens("--proc", str(proc), "partitions")
-    assert (done.stdout, done.returncode) == ("no process has a partition, of those that may be looked into\n", 0)
+    assert (done.stdout, done.returncode) == ("no partitions found; other users' processes are visible to root only\n", 0)
     assert json.loads(gpulens("--proc", str(proc), "partitions", "--json").stdout) == {"version": 1, "partitions": []}
 
 

@@ -44,7 +44,7 @@ def test_a_source_has_a_name(value: str) -> None:
     """--source takes its words and no number. Seen failing with 2, which was taken for rm."""
     done = gpulens("--source", value, "chip")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"gpulens: --source: {value} not in {{auto,module,rm}}\ngpulens --help says more.\n"
+    assert done.stderr == f"gpulens: --source: {value} not in {{auto,module,rm}}\ngpulens --help lists commands and options.\n"
 
 
 @pytest.mark.parametrize("page", PAGES)

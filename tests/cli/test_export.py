@@ -102,7 +102,7 @@ def test_output_that_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
     """No such folder: status 3, and the message names the file."""
     done = gpulens("-i", str(image("gp106")), *EXPORT, "-o", str(tmp_path / "nowhere/gpulens.prom"))
     assert done.returncode == 3
-    assert f"{tmp_path}/nowhere/gpulens.prom: ENOENT: No such file or directory; look at the path" in done.stderr
+    assert f"{tmp_path}/nowhere/gpulens.prom: ENOENT: No such file or directory; check the path" in done.stderr
 
 
 # --- a folder that stands for /proc ---
@@ -220,13 +220,13 @@ def test_the_sampler_without_memory(proc: pathlib.Path) -> None:
     the program ended."""
     done = sampled_beside(proc, "-DMEMORY")
     assert (done.returncode, done.stdout, done.stderr) == (
-        0, "done\n", "gpulens: no time on engines: std::bad_alloc\n")
+        0, "done\n", "gpulens: engines cannot be sampled: std::bad_alloc\n")
 
 
 def test_a_recorded_gpu_has_no_time_to_sample() -> None:
     """--for with an image is an error that says so, not a silent nothing."""
     done = gpulens("-i", str(image("gp106")), *EXPORT, "--for", "1s")
-    assert done.returncode == 3 and "of one instant" in done.stderr
+    assert done.returncode == 3 and "a recorded GPU has no samples" in done.stderr
 
 
 # --- over HTTP ---
@@ -317,7 +317,7 @@ def test_a_busy_port_is_said() -> None:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         done = gpulens("-i", str(image("gp106")), *EXPORT, "--listen", address)
     assert done.returncode == 3
-    assert f"{address}: cannot listen there: Address already in use" in done.stderr
+    assert f"{address}: cannot listen: Address already in use" in done.stderr
     with listening("-i", str(image("gp106"))) as (_, url):
         done = gpulens("-i", str(image("gp106")), *EXPORT, "--listen", url.split("/")[2])
         assert done.returncode == 3

@@ -17,7 +17,7 @@ import pytest
 from support.fakerm import RECORDING
 from support.program import ROOT, TOOL
 
-TOO_EARLY = "asked the GPU's driver for a channel before libgpulens-confine.so had set its limit, and was killed"
+TOO_EARLY = "requested a channel of the GPU's driver before libgpulens-confine.so had set its limit, and was killed"
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="it takes root")
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 RAW = """
@@ -244,7 +244,7 @@ def test_a_limit_within_a_limit_is_refused(folder: pathlib.Path) -> None:
     """The kernel lets one process watch another's calls, not two."""
     done = run(str(TOOL), "run", "--tpcs", "1", "--", str(folder / "cuda_program"))
     assert (done.stdout, done.returncode) == ("", 4)
-    assert "lets no process watch it (seccomp: Device or resource busy), so its limit could not be held" in done.stderr
+    assert "does not permit seccomp notification (Device or resource busy), so the TPC limit cannot be enforced" in done.stderr
 
 
 def test_the_guard_outlives_a_signal_to_the_group(folder: pathlib.Path) -> None:

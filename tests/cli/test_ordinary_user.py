@@ -14,10 +14,10 @@ from support.fakeproc import ORDINARY, FakeProc, snapshot
 from support.program import ROOT, gpulens
 
 SCHEMA = json.loads((ROOT / "docs/json-schema.json").read_text())
-HOW = ("what runs on a GPU takes CAP_PERFMON or CAP_SYS_ADMIN: sudo gpulens ..., or setcap cap_perfmon+ep "
+HOW = ("reading runlists requires CAP_PERFMON or CAP_SYS_ADMIN: sudo gpulens ..., or setcap cap_perfmon+ep "
        "$(command -v gpulens) for members of the group that the module was given (gid=)")
 SENTENCE = f"gpulens: gpu0: runlists: {HOW}\n"
-REFUSED = f"EACCES: not allowed; {HOW}"
+REFUSED = f"EACCES: permission denied; {HOW}"
 
 
 @pytest.fixture(name="proc")
@@ -84,9 +84,9 @@ def test_isolation_judges_engines_and_says_that_channels_are_unknown(proc: pathl
     """R4 to R8 are of topology. Seen failing with R1 of no channel: "0 of them, 0 disabled"."""
     done = ask(proc, "isolation")
     assert (done.returncode, done.stderr) == (1, SENTENCE)
-    assert "R1 Every operation goes through a channel; which there are is unknown" in done.stdout
+    assert "R1 All work goes through channels; they are unknown, because no runlist can be read." in done.stdout
     assert "0 of them" not in done.stdout and "no channels" not in done.stdout
-    assert "R5 Tasks run independently of each other on different runlists only: there are 2." in done.stdout
+    assert "R5 Tasks run independently only if they are on different runlists; there are 2." in done.stdout
 
 
 def test_json_has_an_error_for_each_runlist_and_one_for_all(proc: pathlib.Path) -> None:

@@ -62,7 +62,7 @@ def test_signals_are_passed_on(name: str) -> None:
         one.send_signal(getattr(signal, f"SIG{name}"))
         assert gone(program)
         out, err = one.communicate(timeout=20)
-        assert (one.returncode, out, err) == (9, f"got {name}\n", "gpulens: the program made no TSG\n")
+        assert (one.returncode, out, err) == (9, f"got {name}\n", "gpulens: the program allocated no TSG\n")
     assert left() <= before
 
 
@@ -120,7 +120,7 @@ def test_a_line_that_makes_no_sense_costs_the_table_only(line: str) -> None:
     done = subprocess.run([str(TOOL), "run", "--", "sh", "-c", f"printf '%s\\n' '{good}' >>$GPULENS_RUN_FILE; "
                            "cat >>$GPULENS_RUN_FILE; exit 7"], input=line + "\n", capture_output=True, text=True,
                           check=False, timeout=60)
-    assert done.returncode == 7 and ": line 2: not what gpulens run writes\n" in done.stderr
+    assert done.returncode == 7 and ": line 2: not a line of gpulens run\n" in done.stderr
     assert len(done.stderr.splitlines()) == 1 and left() <= before
 
 

@@ -39,7 +39,7 @@ def test_a_program_for_libsmctrl_gets_the_gpcs_of_an_image(program: str) -> None
     done = run(program, GPULENS_SOURCE=str(image("gp106")))
     assert done.stdout.splitlines() == ["tpcs 0 9", "gpcs 0", "1f", "1e0", "ext 0", "0:000000000000001f",
                                         "0:00000000000001e0", "gpu 7: 19"]
-    assert done.stderr == f"gpulens-partition: {image('gp106')}: there is no GPU 7; there are 1\n"
+    assert done.stderr == f"gpulens-partition: {image('gp106')}: there is no GPU 7; a file has GPU 0 only\n"
 
 
 def test_a_program_for_libsmctrl_needs_no_privilege(program: str, tmp_path: pathlib.Path) -> None:
@@ -173,7 +173,7 @@ def test_tpcs_by_cudas_number(program: str) -> None:
     assert run_on_h200(program, "cuda").stdout == "tpcs 0 66\n"
     done = run_on_h200(program, "cuda", FAKE_CUDA_BUS="07")
     assert done.stdout == "tpcs 19 0\n"
-    assert done.stderr == "gpulens-partition: NVIDIA's driver tells of no GPU at 0000:07:00.0\n"
+    assert done.stderr == "gpulens-partition: NVIDIA's driver reports no GPU at 0000:07:00.0\n"
 
 
 def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
@@ -181,7 +181,7 @@ def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
     done = run(program, "masks")
     assert done.returncode == 4 and "cannot load CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
     done = run_on_h200(program, "masks", FAKE_CUDA_BUS="07")
-    assert done.returncode == 4 and "NVIDIA's driver tells of no GPU at 0000:07:00.0" in done.stderr
+    assert done.returncode == 4 and "NVIDIA's driver reports no GPU at 0000:07:00.0" in done.stderr
 
 
 @pytest.fixture(scope="module", name="work")
@@ -214,7 +214,7 @@ WORK = [
      {"FAKE_CUDA_SPILL": "1"}),
     ((GREEN, "1"), ["granule 0 1", "error -22: the layout is not that of the GPU of this thread's CUDA context"],
      {"MADE_UP": "1"}),
-    (("3", "1"), ["granule -22 0", "error -22: unknown way 3"], {}),
+    (("3", "1"), ["granule -22 0", "error -22: unknown method 3"], {}),
     ((GREEN, "0x0"), ["granule 0 1", "error -22: the mask is empty"], {}),
     ((GREEN, "66"), ["granule 0 1", 'error -2: "66": there is no TPC 66; there are 0 to 65'], {}),
     ((MASKS, "1"), ["granule -38 0", "error -38: this driver has no callback before a launch"],

@@ -184,7 +184,7 @@ def test_reserved_tpcs_that_cannot_be_are_named(tmp_path: pathlib.Path, reserved
 BAD = [
     ("{\"tasks\": [", "not JSON: parse error at line 1, column 12: "),
     ("\x00\xff", "not JSON: parse error at line 1, column 1: "),
-    ("[" * 100000, "lists and objects in each other to a depth of more than 64"),
+    ("[" * 100000, "lists and objects are nested more than 64 deep"),
     ("{}", "tasks is missing\n"),
     ('{"tasks": []}', "no task\n"),
     ('{"tasks": [{"name": "a", "period_us": -1}]}', 'task "a": period_us is -1, not microseconds from '),
@@ -232,7 +232,7 @@ def test_no_file_and_no_gpcs_are_status_3(tmp_path: pathlib.Path) -> None:
     done = gpulens("plan", str(tmp_path / "none.json"), "--tpcs", "4")
     assert done.returncode == 3 and "none.json" in done.stderr
     done = gpulens("-i", str(image("gk104")), "plan", str(EXAMPLE))
-    assert done.returncode == 3 and "its GPCs and TPCs are not known: --tpcs plans without them" in done.stderr
+    assert done.returncode == 3 and "its GPCs and TPCs are unknown; use --tpcs to plan without them" in done.stderr
     done = gpulens("-i", str(image("gh100")), "-i", str(image("gp106")), "plan", str(EXAMPLE))
     assert done.returncode == 3 and "a plan needs exactly one GPU" in done.stderr
 

@@ -43,9 +43,9 @@ def test_a_report_measures_the_turns(tmp_path: pathlib.Path) -> None:
     (tmp_path / "a.gplt").write_bytes(recording(100))
     done = gpulens("report", str(tmp_path / "a.gplt"), "-o", str(tmp_path / "a.csv"))
     assert done.stdout == (
-        "gpu0: 0.150 s, 1501 ticks every 100.000 us asked for, 100.000 us reached (99% within 100.000 us, longest "
+        "gpu0: 0.150 s, 1501 ticks every 100.000 us requested, 100.000 us measured (99% within 100.000 us, longest "
         "100.000 us); 0 ticks lost\n"
-        "Engine  TSG   Time  Turns  Slice set  Median turn  Shortest   Longest\n"
+        "Engine  TSG   Time  Slots  Timeslice  Median slot  Shortest   Longest\n"
         "NVDEC0   21  66.7%     49          -     2.000 ms  2.000 ms  2.000 ms\n"
         "NVDEC0   22  33.3%     50          -     1.000 ms  1.000 ms  1.000 ms\n")
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 101

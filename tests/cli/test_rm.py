@@ -217,7 +217,7 @@ def test_another_version_is_used_for_what_did_not_change(version: str) -> None:
     if "20800170" in OTHERS[version]:
         assert done.returncode == 1 and done.stderr == (
             "gpulens: gpu0: engines: NV2080_CTRL_CMD_GPU_GET_ENGINES_V2: NV_ERR_INVALID_PARAM_STRUCT; its parameters "
-            f"are not those of driver 580 in driver {version}\n")
+            f"differ between driver 580 and driver {version}\n")
     else:
         assert (done.returncode, done.stderr) == (0, "")
 
@@ -255,7 +255,7 @@ def test_what_is_refused_is_not_told() -> None:
 
 
 # NV0000_CTRL_CMD_GPU_GET_ATTACHED_IDS, _GET_ID_INFO_V2
-NOTHING = {"201": "does not say which GPUs there are", "205": "does not say what GPU 0x100 is"}
+NOTHING = {"201": "does not list its GPUs", "205": "does not identify GPU 0x100"}
 
 
 @pytest.mark.parametrize("cmd", NOTHING)
@@ -278,7 +278,7 @@ def turns_are_measured(file: pathlib.Path, state: str) -> None:
     done = ask_rm("record", "--for", "4s", "--every", "250us", "-o", str(file), STATE=state)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("gpu0: GH100 (Hopper), 0000:01:00.0: ")
-    assert " ticks every 250.000 us asked for, " in done.stdout
+    assert " ticks every 250.000 us requested, " in done.stdout
     rows = [row for row in csv.DictReader(file.open(encoding="ascii")) if row["engine"]]
     assert {row["state"] for row in rows} == {"on"}
     assert {int(row["channel"]) for row in rows} == set(TURNS[state])
@@ -316,9 +316,9 @@ def test_record_tells_a_refusal_from_idleness(tmp_path: pathlib.Path) -> None:
     end of it, before a file is made."""
     done = ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), SIZES="2080121c:0")
     assert (done.returncode, done.stdout, done.stderr) == (
-        3, "", "gpulens: /dev/nvidiactl: driver 580.159.04 does not say what is on the graphics engine: "
-        "NV2080_CTRL_CMD_GR_GET_CURRENT_RESIDENT_CHANNEL: NV_ERR_INVALID_PARAM_STRUCT; its parameters are not those of "
-        "driver 580 in driver 580.159.04\n")
+        3, "", "gpulens: /dev/nvidiactl: driver 580.159.04 does not report the resident channel: "
+        "NV2080_CTRL_CMD_GR_GET_CURRENT_RESIDENT_CHANNEL: NV_ERR_INVALID_PARAM_STRUCT; its parameters differ between "
+        "driver 580 and driver 580.159.04\n")
     assert not list(tmp_path.iterdir())
     ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), ANSWERS="1")
     with (tmp_path / "a.csv").open(encoding="ascii") as file:
@@ -328,9 +328,9 @@ def test_record_tells_a_refusal_from_idleness(tmp_path: pathlib.Path) -> None:
 def test_only_the_graphics_engine_can_be_sampled(tmp_path: pathlib.Path) -> None:
     """Another runlist than 0 is refused before a file is made."""
     done = ask_rm("record", "--for", "1s", "--runlist", "1", "-o", str(tmp_path / "a.csv"))
-    assert done.returncode == 3 and "only the graphics engine can be sampled" in done.stderr
+    assert done.returncode == 3 and "the driver reports only the graphics engine" in done.stderr
     done = ask_rm("-g", "0", "-g", "1", "record", "--for", "1s", "-o", str(tmp_path / "a.csv"))
-    assert done.returncode == 3 and done.stderr == "gpulens: one GPU at a time: say -g X\n"
+    assert done.returncode == 3 and done.stderr == "gpulens: one GPU at a time: use -g X\n"
     assert not list(tmp_path.iterdir())
 
 
@@ -368,8 +368,8 @@ def test_gpus_are_counted_in_pci_order(tmp_path: pathlib.Path) -> None:
 
 
 CLOSED = {
-    "2": "/dev/nvidia1: ENOENT: No such file or directory; the driver has this GPU, but no node of it is here; a "
-         "container must be given it",
+    "2": "/dev/nvidia1: ENOENT: No such file or directory; the driver has this GPU, but its node is missing; a "
+         "container must be given the node",
     "13": "/dev/nvidia1: EACCES: Permission denied; be root: sudo gpulens ..."}
 
 
@@ -411,15 +411,15 @@ def test_without_a_driver_it_says_so() -> None:
         pytest.skip("this machine has NVIDIA's driver")
     done = gpulens("--source", "rm", "chip")
     assert done.returncode == 3
-    assert done.stderr == ("gpulens: /dev/nvidiactl: ENOENT: No such file or directory; NVIDIA's driver is not loaded "
-                           "here: sudo modprobe nvidia\n")
+    assert done.stderr == ("gpulens: /dev/nvidiactl: ENOENT: No such file or directory; NVIDIA's driver is not loaded: "
+                           "sudo modprobe nvidia\n")
 
 
 def test_a_source_has_a_name_of_the_table() -> None:
     """Seen failing: 2 was taken for the driver."""
     done = gpulens("--source", "2", "chip")
     assert (done.returncode, done.stderr) == (
-        2, "gpulens: --source: 2 not in {auto,module,rm}\ngpulens --help says more.\n")
+        2, "gpulens: --source: 2 not in {auto,module,rm}\ngpulens --help lists commands and options.\n")
 
 
 def test_by_itself_it_asks_the_driver_where_there_is_no_module(tmp_path: pathlib.Path) -> None:
@@ -442,7 +442,7 @@ def test_run_tells_a_programs_tsgs() -> None:
     done = ask_rm("run", "--", *PROGRAM)
     assert (done.returncode, done.stdout) == (7, "done --for it\n")
     lines = done.stderr.splitlines()
-    assert lines[0].split() == ["Process", "Engine", "TSG", "Slice", "set", "Preemption", "Channels"]
+    assert lines[0].split() == ["Process", "Engine", "TSG", "Timeslice", "Preemption", "Channels"]
     assert [line.split()[1:] for line in lines[1:]] == [
         ["GR0", "6", "2.048", "ms", "CILP", "10-17"], ["COPY2", "7", "1.024", "ms", "-", "18-21"]]
     done = ask_rm("run", "--", "sh", "-c", '"$@"; "$@"', "sh", *PROGRAM)  # two processes with TSGs of the same ids
@@ -495,7 +495,7 @@ def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
     assert {line.split()[1] for line in done.stdout.splitlines()[2:]} == {"channel"}
     (tmp_path / "tsgs").write_text('{"pid": 1}\n')
     done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
-    assert done.returncode == 3 and f"{tmp_path}/tsgs: line 1: not what gpulens run writes" in done.stderr
+    assert done.returncode == 3 and f"{tmp_path}/tsgs: line 1: not a line of gpulens run" in done.stderr
     done = gpulens("--source", "module", "record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o",
                    str(tmp_path / "c.csv"))
     assert done.returncode == 3 and "--tsgs is for --source rm" in done.stderr
@@ -511,7 +511,7 @@ def test_run_of_a_program_that_is_not_there() -> None:
 def test_run_of_a_program_without_a_gpu() -> None:
     """Nothing is in its way."""
     done = gpulens("run", "--", "sh", "-c", "echo it; kill -TERM $$")
-    assert (done.returncode, done.stdout, done.stderr) == (143, "it\n", "gpulens: the program made no TSG\n")
+    assert (done.returncode, done.stdout, done.stderr) == (143, "it\n", "gpulens: the program allocated no TSG\n")
 
 
 def test_run_leaves_nothing_behind() -> None:
@@ -527,4 +527,4 @@ def test_ctrl_c_is_the_programs() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     done = gpulens("run", "--", "sh", "-c", "sleep 0.2; kill -INT $PPID; sleep 0.2; exit 5")
     signal.signal(signal.SIGINT, before)
-    assert (done.returncode, done.stderr) == (5, "gpulens: the program made no TSG\n")
+    assert (done.returncode, done.stderr) == (5, "gpulens: the program allocated no TSG\n")

@@ -79,7 +79,7 @@ def test_lines_of_strangers_are_checked(tmp_path: pathlib.Path, what: str) -> No
     """Of a file that is named, a message; seen failing: numbers that cannot be were taken as others that can."""
     (tmp_path / "tsgs").write_text(BAD_LINES[what] + "\n", encoding="ascii")
     done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
-    assert (done.returncode, done.stderr) == (3, f"gpulens: {tmp_path}/tsgs: line 1: not what gpulens run writes\n")
+    assert (done.returncode, done.stderr) == (3, f"gpulens: {tmp_path}/tsgs: line 1: not a line of gpulens run\n")
 
 
 def opened(path: pathlib.Path) -> "typing.Callable[[], bool]":

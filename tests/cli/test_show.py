@@ -49,7 +49,7 @@ def test_isolation_names_the_shared_runlists_of_the_jetsons() -> None:
     has one runlist, so that its copies wait for time slices of compute."""
     assert hazards(image("ga10b")) == [("shared-runlist", ["GR1", "LCE3"], [2])]
     assert hazards(image("gp10b")) == [("shared-runlist", ["GR0", "GRCE0/LCE0"], [0])]
-    assert "no other runlist for copies" in gpulens("-i", str(image("gp10b")), "isolation").stdout
+    assert "no other runlist has a copy engine" in gpulens("-i", str(image("gp10b")), "isolation").stdout
 
 
 def test_isolation_finds_nothing_on_a_gtx_1060() -> None:
@@ -85,7 +85,7 @@ def test_a_gpu_of_another_module_is_not_said_to_be_missing(tmp_path: pathlib.Pat
     (tmp_path / "gpu0").mkdir()
     done = gpulens("--proc", str(tmp_path), "chip")
     assert (done.returncode, done.stdout, done.stderr) == (
-        3, "", f"gpulens: {tmp_path}/gpu0/snapshot: it is not there; the module is of another version than this "
+        3, "", f"gpulens: {tmp_path}/gpu0/snapshot: no such file; the module's version differs from this "
         "gpulens\n")
     done = gpulens("--proc", str(tmp_path), "-g", "1", "chip")
     assert (done.returncode, done.stderr) == (3, "gpulens: there is no GPU 1; there is 0\n")

@@ -74,7 +74,7 @@ def test_engines_without_room_are_counted(tmp_path: pathlib.Path) -> None:
     gpu = show(tmp_path, "engines", 2, chip_record("GB100", ENOSPC, 12), engine_record("x", 0, 0))
     assert gpu["chip"]["engines_dropped"] == 12
     assert [(one["item"], one["error"], one["message"]) for one in gpu["errors"]] == [
-        ("engines", "ENOSPC", "no room for 12 more")]
+        ("engines", "ENOSPC", "12 more exceed the number that is supported")]
     assert show(tmp_path, "engines", 2, chip_record("GB100"))["chip"]["engines_dropped"] == 0
 
 
@@ -97,7 +97,7 @@ def test_a_list_is_known_as_far_as_it_was_read(tmp_path: pathlib.Path, version: 
     assert (one["base"], one["target"], one["length"], one["pending"]) == known
     assert one["error"] == ("EIO" if error else None)
     text = gpulens("-i", str(tmp_path / "snapshot"), "runlists").stdout
-    assert ("7 entries at 0x123456000 (sys coh), submitted, not yet taken up, which cannot be read" in text) == (
+    assert ("7 entries at 0x123456000 (sys coh), submitted, not yet committed, cannot be read" in text) == (
         length == 7)
 
 

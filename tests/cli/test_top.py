@@ -131,12 +131,12 @@ def tsgs(text: str) -> "list[str]":
 
 BATCH = """\
 gpu0: GP106 (Pascal), 0000:01:00.0
-sampled every 1.000 ms (1.000 ms asked), 0 of 1001 ticks lost, in 1.0 s
-   RL ENGINE       ON IT NOW            WITH A TSG ON IT        BUSY%
+sampled every 1.000 ms (1.000 ms requested), 0 of 1001 ticks lost, in 1.0 s
+   RL ENGINE       CURRENT TSG          TIME WITH A TSG         BUSY%
     0 GR0          TSG 3                [|||||||||||||||     ]   75.0
     1 LCE2         TSG 5                [||                  ]   10.0
 4 TSGs by utilisation
-   TSG  RL ENGINE     UTIL%  TURN ms SLICE ms TURNS/s CHAN  RUN WAIT  OFF FAULT
+   TSG  RL ENGINE     UTIL%  SLOT ms SLICE ms SLOTS/s CHAN  RUN WAIT  OFF FAULT
      3   0 GR0         50.0    2.000    2.048   250.0    2    1    0    0     0
      4   0 GR0         25.0    1.000    1.024   250.0    2    0    2    0     0
      5   1 LCE2        10.0    1.000    1.024   100.0    2    0    0    1     1
@@ -163,7 +163,7 @@ def test_lost_ticks_are_counted_and_lengthen_the_step(proc: FakeProc) -> None:
     proc.sampled(sample_head() + b"".join(sample(at * MS, 0, 3) + sample(at * MS, 1) + remark((at + 1) * MS, LATE, 1)
                                           for at in range(0, 1001, 2)))
     done = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms")
-    assert "sampled every 2.000 ms (1.000 ms asked), 501 of 1002 ticks lost, in 1.0 s" in done.stdout
+    assert "sampled every 2.000 ms (1.000 ms requested), 501 of 1002 ticks lost, in 1.0 s" in done.stdout
 
 
 def test_a_tsg_that_is_being_loaded_is_not_on_the_engine_yet(proc: FakeProc) -> None:
@@ -311,7 +311,7 @@ def test_what_cannot_be_written_is_said(proc: FakeProc, begin: "typing.Callable[
     terminal = begin()
     terminal.shows(">     3")
     terminal.type("x", "y")
-    terminal.shows("preempt_tsg: ENOENT: there is no such thing now")
+    terminal.shows("preempt_tsg: ENOENT: no such file or object")
     terminal.type("j", "j", "j", "x")
     terminal.shows("this channel is in no TSG")
 
@@ -352,7 +352,7 @@ def test_help_covers_the_table_until_the_next_key(begin: "typing.Callable[..., T
     terminal = begin()
     terminal.shows("q quit")
     terminal.type("?")
-    assert "UTIL%        of the window" in terminal.shows("preempt the TSG", "sample twice as often")
+    assert "UTIL%        share of the window" in terminal.shows("preempt the TSG", "sample twice as often")
     terminal.type("z")
     terminal.shows("4 TSGs")
 
@@ -376,10 +376,10 @@ def test_sampling_twice_as_often(begin: "typing.Callable[..., Terminal]", proc: 
     (proc.folder / "gpu0/samples").unlink()
     proc.sampled(sample_head(period_us=500) + turns(0, 500), period_us=500)
     terminal = begin("--every 500us")
-    terminal.shows("(500.000 us asked)")
+    terminal.shows("(500.000 us requested)")
     terminal.type("+")
     terminal.until(lambda text: (proc.folder / "gpu0/samples").read_bytes()[:3] == b"250")
-    terminal.shows("(500.000 us asked)")
+    terminal.shows("(500.000 us requested)")
 
 
 def test_no_color_means_none(begin: "typing.Callable[..., Terminal]") -> None:

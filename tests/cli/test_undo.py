@@ -106,7 +106,7 @@ def test_what_no_longer_stands_is_left_alone(proc: FakeProc, meanwhile: "list[Ch
     Driver(proc, [Tsg(3, 2_048_000, before)], [Tsg(3, 2_048_000, after)], [Tsg(3, 2_048_000, tuple(meanwhile))])
     done = steer(proc, "disable", "8")
     assert (done.returncode, proc.written("enable_channel")) == (0, "")
-    assert done.stderr == "gpulens: channel 8 is not as this command left it; it is not put back\n"
+    assert done.stderr == "gpulens: channel 8 was changed by another process or the driver; it is not undone\n"
 
 
 def test_a_slice_is_put_back_where_it_stands(proc: FakeProc) -> None:
@@ -121,7 +121,7 @@ def test_a_slice_is_put_back_where_it_stands(proc: FakeProc) -> None:
     Driver(proc, [Tsg(3, 1_024_000, (Channel(8),))], left, [Tsg(3, 512_000, (Channel(8),))])
     done = steer(proc, "timeslice", "3", "2000")
     assert (done.returncode, done.stdout) == (0, f"{path} < 3 2000\n")
-    assert done.stderr == "gpulens: the time slice of TSG 3 is not as this command left it; it is not put back\n"
+    assert done.stderr == "gpulens: the timeslice of TSG 3 was changed by another process or the driver; it is not undone\n"
 
 
 def test_switch_to_puts_back_what_it_switched(proc: FakeProc) -> None:
@@ -139,7 +139,7 @@ def test_switch_to_puts_back_what_it_switched(proc: FakeProc) -> None:
     Driver(proc, before, right, end)
     done = steer(proc, "switch-to", "3")
     assert proc.written("disable_channel") == "8" and proc.written("enable_channel") == "11"
-    assert done.stderr == "gpulens: channel 10 is not as this command left it; it is not put back\n"
+    assert done.stderr == "gpulens: channel 10 was changed by another process or the driver; it is not undone\n"
     assert done.returncode == 0
 
 
@@ -159,7 +159,7 @@ def test_what_could_not_be_put_back_is_not_begun(proc: FakeProc) -> None:
     proc.show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8),))]}, "AD102"))
     done = steer(proc, "disable", "0:7")
     assert (done.returncode, proc.written("disable_channel")) == (4, "")
-    assert done.stderr == "gpulens: channel 0:7 is not on runlist 0 now, so that it could not be put back\n"
+    assert done.stderr == "gpulens: channel 0:7 is not on runlist 0, so the change could not be undone\n"
 
 
 @pytest.mark.parametrize("words", (("disable", "8"), ("record", "-o", "x.csv"), ("export", "--prometheus")),
@@ -249,8 +249,8 @@ def test_a_process_is_refused_where_nobody_knows_its_channels(proc: FakeProc) ->
     """--pid: a sentence that says so, and status 4."""
     done = gpulens(proc, "disable", "--pid", "4711")
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == ("gpulens: --pid 4711: the module does not know which process a channel is of; name "
-                           "channels, or a TSG with --tsg\n")
+    assert done.stderr == ("gpulens: --pid 4711: the module cannot attribute channels to processes; name a "
+                           "channel, or a TSG with --tsg\n")
     assert proc.written("disable_channel") == ""
 
 

@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(to != text.npos);
 		check_line(std::string_view(text).substr(at, to - at));
 	}
-	unsigned status = tool::refusal_of(label, stats.empty() ? nullptr : stats.c_str(), nullptr);
+	unsigned status = tool::refusal_status(label, stats.empty() ? nullptr : stats.c_str(), nullptr);
 	FUZZ_CHECK(status == (label != "GET" && label != "HEAD" ? 405U
 			      : stats.empty() || stats == "0"   ? 0U
 								: 413U) ||

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	FUZZ_CHECK(!ftruncate(fd, 0) && pwrite(fd, data, size, 0) == static_cast<ssize_t>(size));
 	try {
-		for (const tool::RunTsg &one : tool::run_tsgs(path))
+		for (const tool::RunTsg &one : tool::read_run_file(path))
 			FUZZ_CHECK(!one.engine.empty());
 	} catch (const tool::Error &e) {
 		FUZZ_CHECK(e.code == tool::Error::Source && std::string(e.what()).starts_with(path));

@@ -157,9 +157,9 @@ TEST(Masks, MoreThanThereAreIsRefused)
 	unsigned sizes[] = {5, 5}, zero[] = {5, 0};
 
 	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 2, GPULENS_PACKED, nullptr, masks), -ENOSPC);
-	EXPECT_STREQ(gpulens_error(), "size 1 is 5 TPCs, of which 4 are left");
+	EXPECT_STREQ(gpulens_error(), "size 1 is 5 TPCs, but only 4 are free");
 	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 2, GPULENS_PACKED, &taken, masks), -ENOSPC);
-	EXPECT_STREQ(gpulens_error(), "size 1 is 5 TPCs, of which 0 are left");
+	EXPECT_STREQ(gpulens_error(), "size 1 is 5 TPCs, but only 0 are free");
 	EXPECT_EQ(gpulens_masks_make(l.get(), zero, 2, GPULENS_PACKED, nullptr, masks), -EINVAL);
 	EXPECT_STREQ(gpulens_error(), "size 1 is 0");
 	EXPECT_EQ(gpulens_masks_make(l.get(), sizes, 1, GPULENS_PACKED, &beyond, masks), -ENOENT);

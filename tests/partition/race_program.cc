@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 		uuid[i] = static_cast<unsigned char>(0x11 * i);
 	cuDevicePrimaryCtxRetain(&context, 0);
 	cuCtxSetCurrent(context);
-	gpulens::hook::only_on(uuid);
+	gpulens::hook::restrict_to_gpu(uuid);
 	if (const char *why = gpulens::hook::subscribe(dlopen(nullptr, RTLD_NOW)))
 		return puts(why), 1;
 	if (argc < 3)

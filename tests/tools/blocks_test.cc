@@ -346,7 +346,7 @@ TEST(BlocksLog, TheFrameworksOwnLogIsRead)
 	EXPECT_EQ(log.machine.threads_per_sm, 0u);
 	Verdict v = check(log, DEFAULT_TOLERANCE_NS);
 	EXPECT_TRUE(v.violations.empty());
-	EXPECT_EQ(v.notes, std::vector<std::string>{"the log does not tell what an SM holds: B2 was not checked"});
+	EXPECT_EQ(v.notes, std::vector<std::string>{"the log does not state the limits of an SM; B2 was not checked"});
 }
 
 TEST(BlocksLog, SeveralFilesAreStreamsAndNamesAreMadeToDiffer)

@@ -174,9 +174,9 @@ TEST(ByHand, ChannelsAreOneInATsgAndOneOutside)
 	EXPECT_EQ(failures(gpu.runlist_failures), "");
 	EXPECT_EQ(tool::channels_text(gpu, {}),
 		  "GA100 (Ampere), 0000:41:00.0, from by-hand\n"
-		  "Runlist  TSG  Channel        Status        Enabled  Busy  Runqueue  Instance  In       Flags\n"
-		  "      0    5        7  runs  on pbdma+eng  yes      yes          1  0x201000  vid      -\n"
-		  "      0    -        9  off   idle          -        -            0  0x301000  sys coh  -\n");
+		  "Runlist  TSG  Channel  State  Status        Enabled  Busy  Runqueue  Instance  Aperture  Flags\n"
+		  "      0    5        7  runs   on pbdma+eng  yes      yes          1  0x201000  vid       -\n"
+		  "      0    -        9  off    idle          -        -            0  0x301000  sys coh   -\n");
 }
 
 // The fixture was written before the core read ENGINE_STATUS1 (0x204 of a runlist's registers).

@@ -36,8 +36,7 @@ TEST(Limits, ListsInListsEnd)
 {
 	std::string deep(1 << 20, '['), fits = std::string(64, '[') + std::string(64, ']');
 
-	EXPECT_EQ(why([&] { tool::parse_json(deep, "f"); }),
-		  "f: lists and objects in each other to a depth of more than 64");
+	EXPECT_EQ(why([&] { tool::parse_json(deep, "f"); }), "f: lists and objects are nested more than 64 deep");
 	EXPECT_EQ(why([&] { tool::parse_json(fits, "f"); }), "");
 	EXPECT_EQ(why([&] { tool::parse_json("[\"" + deep + "\\\"[\", 1]", "f"); }), "") << "brackets of a string";
 }

@@ -152,7 +152,7 @@ TEST(Missing, AChipThatNobodyKnowsIsSaidToBe)
 {
 	tool::Image image = parse("gpulens-image 1\nchip boot0=0x1ff000a1\n");
 
-	EXPECT_EQ(failures(run(image, "chip")), "chip: no chip that is known\n");
+	EXPECT_EQ(failures(run(image, "chip")), "chip: unknown chip\n");
 }
 
 TEST(Missing, ARecordedErrorCodeIsNotCalledMissing)
@@ -160,7 +160,7 @@ TEST(Missing, ARecordedErrorCodeIsNotCalledMissing)
 	std::string text = hand() + "r 0x00c04080 0xbadf5040\n";
 
 	EXPECT_EQ(failures(run(parse(text), "runlist3")),
-		  "runlist 3: the words read are codes of failed reads or make no sense\n");
+		  "runlist 3: the words read are error codes of failed reads, or inconsistent\n");
 }
 
 // Images of modules that did not record what is on an engine, nor bars.
@@ -252,21 +252,21 @@ TEST(Missing, FilesThatNoImageTellsSayWhy)
 		tool::ProcText out = run(parse(hand()), name);
 		EXPECT_EQ(out.text, "") << name;
 		ASSERT_EQ(out.failures.size(), 1U) << name;
-		EXPECT_FALSE(out.failures[0].said.empty()) << name;
+		EXPECT_FALSE(out.failures[0].reason.empty()) << name;
 	}
 	EXPECT_EQ(failures(run(parse(hand()), "preempt_tsg")),
-		  "preempt_tsg: it is for writing to a GPU, and an image is none\n");
+		  "preempt_tsg: it is for writing to a GPU, and an image is read-only\n");
 	for (const char *name :
 	     {"gpc_tpc_mask", "gpcx_tpc_mask", "gpc1_tpc_maskx", "lce_for_pce", "runlist", "images", ""})
 		EXPECT_FALSE(tool::is_proc_file(name)) << name;
-	EXPECT_EQ(failures(run(parse(hand()), "gpc31_tpc_mask")), "gpc31_tpc_mask: there is none\n");
-	EXPECT_EQ(failures(run(parse(hand()), "lce_for_pce31")), "lce_for_pce31: there is none\n");
-	EXPECT_EQ(failures(run(parse(hand()), "shared_lce_for_grce9")), "shared_lce_for_grce9: there is none\n");
+	EXPECT_EQ(failures(run(parse(hand()), "gpc31_tpc_mask")), "gpc31_tpc_mask: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(hand()), "lce_for_pce31")), "lce_for_pce31: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(hand()), "shared_lce_for_grce9")), "shared_lce_for_grce9: it does not exist\n");
 }
 
 TEST(Missing, ARunlistThatTheChipHasNot)
 {
-	EXPECT_EQ(failures(run(parse(hand()), "runlist1")), "runlist 1: there is none\n");
+	EXPECT_EQ(failures(run(parse(hand()), "runlist1")), "runlist 1: it does not exist\n");
 }
 
 TEST(Missing, JsonNamesItemErrorAndAddresses)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // How the clock of the driver's notes is found: by what an H100 answered, and by a driver that is made up.
-#include "lib/rm/note_clock.hpp"
+#include "lib/rm/util_clock.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
 
 namespace {
 
-using tool::rm::NoteClock;
+using tool::rm::UtilClock;
 
 // An H100, driver 580.159.04, on 2026-11-23: its notes, and questions with when they began and were answered, and the newest
 // note that was told. Those of all that were asked in a row that the clock would have asked.
@@ -32,25 +32,25 @@ constexpr u64 ASKED[][3] = {
 // Where %globaltimer was, from readings of 31 and of 55 s: as far ahead of CLOCK_MONOTONIC.
 constexpr int64_t AHEAD_35S = 1795404266631443000, AHEAD_39S = 1795404266631391000;
 
-TEST(NoteClock, OfAnH100IsWhereItsGlobaltimerIs)
+TEST(UtilClock, OfAnH100IsWhereItsGlobaltimerIs)
 {
-	NoteClock clock;
+	UtilClock clock;
 
 	for (size_t i = 0; i < std::size(ASKED); i++) {
 		auto [began, ended, newest] = ASKED[i];
-		EXPECT_GE(began, clock.next_ns()) << i;
-		clock.asked(began, ended,
-			    std::vector<u64>(std::begin(NOTES),
-					     std::upper_bound(std::begin(NOTES), std::end(NOTES), newest)));
+		EXPECT_GE(began, clock.next_query_ns()) << i;
+		clock.add_answer(began, ended,
+				 std::vector<u64>(std::begin(NOTES),
+						  std::upper_bound(std::begin(NOTES), std::end(NOTES), newest)));
 		EXPECT_EQ(clock.offset().has_value(), i == 12 || i >= 15) << i;
 		if (auto offset = clock.offset()) {
-			EXPECT_LE(offset->least, i < 16 ? AHEAD_35S : AHEAD_39S) << i;
-			EXPECT_GE(offset->most, i < 16 ? AHEAD_35S : AHEAD_39S) << i;
-			EXPECT_LE(offset->most - offset->least, 2400000) << i;
+			EXPECT_LE(offset->min, i < 16 ? AHEAD_35S : AHEAD_39S) << i;
+			EXPECT_GE(offset->max, i < 16 ? AHEAD_35S : AHEAD_39S) << i;
+			EXPECT_LE(offset->max - offset->min, 2400000) << i;
 		}
 	}
 	// Known to 1.4 ms after 870 ms: every 2 s it asked again.
-	EXPECT_LE(clock.offset()->most - clock.offset()->least, 1650000);
+	EXPECT_LE(clock.offset()->max - clock.offset()->min, 1650000);
 }
 
 // Times of both clocks in ns. A question takes 1.35 ms, and the driver looks 0.6 ms after its beginning.
@@ -59,7 +59,7 @@ struct Driver {
 	u64 first = 1000000000, count = ~u64{0}; // notes
 	u64 slept = 0;                           // before the 40th
 	unsigned asked = 0;
-	NoteClock clock{};
+	UtilClock clock{};
 
 	int64_t ahead_at(u64 now) const { return ahead + static_cast<int64_t>(now) / 1000000 * ppm; }
 	u64 note(u64 i) const // every 200 ms of its own clock, less regular than seen
@@ -72,18 +72,18 @@ struct Driver {
 	{
 		bool right = true;
 
-		while (std::max(now, clock.next_ns()) < end) {
+		while (std::max(now, clock.next_query_ns()) < end) {
 			std::vector<u64> notes;
-			now = std::max(now, clock.next_ns());
+			now = std::max(now, clock.next_query_ns());
 			u64 seen = now + 600000 + static_cast<u64>(ahead_at(now + 600000));
 			for (u64 i = 0; i < count && note(i) <= seen; i++)
 				notes.push_back(note(i));
 			if (notes.size() > 72)
 				notes.erase(notes.begin(), notes.end() - 72);
-			clock.asked(now, now + 1350000, notes);
+			clock.add_answer(now, now + 1350000, notes);
 			now += 1350000 + 300000;
 			asked++;
-			if (auto o = clock.offset(); o && (o->least > ahead_at(now) || o->most < ahead_at(now)))
+			if (auto o = clock.offset(); o && (o->min > ahead_at(now) || o->max < ahead_at(now)))
 				right = false;
 		}
 		return right;
@@ -107,11 +107,11 @@ TEST_P(Ahead, IsFoundWithinASecondAndHalfAndKept)
 	EXPECT_LE(driver.asked, 40U + 60 * 6); // some in a row every 2 s
 }
 
-INSTANTIATE_TEST_SUITE_P(NoteClock, Ahead,
+INSTANTIATE_TEST_SUITE_P(UtilClock, Ahead,
 			 testing::Values(std::pair(0, 0), std::pair(1795404266631443000, -16), std::pair(-3000000, -16),
 					 std::pair(1234567, 90), std::pair(987654321, -90)));
 
-TEST(NoteClock, OneThatIsSetIsFoundAgain)
+TEST(UtilClock, OneThatIsSetIsFoundAgain)
 {
 	Driver driver{.ahead = 1795404266631443000};
 	u64 now = 15000000000;
@@ -121,11 +121,11 @@ TEST(NoteClock, OneThatIsSetIsFoundAgain)
 	driver.ahead -= 700000000; // all notes with it: at once they are of another time
 	driver.until(now, 30000000000);
 	ASSERT_TRUE(driver.clock.offset());
-	EXPECT_LE(driver.clock.offset()->least, driver.ahead);
-	EXPECT_GE(driver.clock.offset()->most, driver.ahead);
+	EXPECT_LE(driver.clock.offset()->min, driver.ahead);
+	EXPECT_GE(driver.clock.offset()->max, driver.ahead);
 }
 
-TEST(NoteClock, OneThatGoesBackIsForgottenAtOnce)
+TEST(UtilClock, OneThatGoesBackIsForgottenAtOnce)
 {
 	Driver driver{.ahead = 1795404266631443000};
 	u64 now = 15000000000;
@@ -137,7 +137,7 @@ TEST(NoteClock, OneThatGoesBackIsForgottenAtOnce)
 	EXPECT_TRUE(driver.clock.offset());
 }
 
-TEST(NoteClock, OfAMachineThatSleptIsFound)
+TEST(UtilClock, OfAMachineThatSleptIsFound)
 {
 	Driver driver{.ahead = 1795404266631443000, .slept = 3600000000000};
 	u64 now = 15000000000;
@@ -146,13 +146,13 @@ TEST(NoteClock, OfAMachineThatSleptIsFound)
 	EXPECT_TRUE(driver.clock.offset());
 }
 
-TEST(NoteClock, IsNotKnownWithoutNotesAndSeldomAsked)
+TEST(UtilClock, IsNotKnownWithoutNotesAndSeldomAsked)
 {
-	NoteClock clock;
+	UtilClock clock;
 
-	clock.asked(1000000000, 1001350000, {});
+	clock.add_answer(1000000000, 1001350000, {});
 	EXPECT_FALSE(clock.offset());
-	EXPECT_EQ(clock.next_ns(), 3001350000U);
+	EXPECT_EQ(clock.next_query_ns(), 3001350000U);
 	Driver one{.count = 1}, gone{.count = 50};
 	for (Driver *driver : {&one, &gone}) {
 		u64 now = 15000000000;

@@ -80,7 +80,7 @@ TEST(PlanFile, WhatIsNotJsonIsNamedByItsPlace)
 					  {"{\"tasks\": [1, 2", "line 1, column 16: "}})
 		EXPECT_EQ(refusal(text).find(std::string("t.json: not JSON: parse error at ") + where), 0u)
 			<< refusal(text);
-	EXPECT_EQ(refusal("[]"), "t.json: not an object but []");
+	EXPECT_EQ(refusal("[]"), "t.json: [] is not an object");
 }
 
 TEST(PlanFile, SaysWhichItemIsWrong)
@@ -90,17 +90,17 @@ TEST(PlanFile, SaysWhichItemIsWrong)
 		{"{}", "tasks is missing"},
 		{R"({"tasks": 5})", "tasks is 5, not a list"},
 		{R"({"tasks": []})", "no task"},
-		{R"({"tasks": [5]})", "task 0: not an object but 5"},
-		{file(ok, R"(, "more": 1)"), R"("more" is none of tasks, reserved)"},
+		{R"({"tasks": [5]})", "task 0: 5 is not an object"},
+		{file(ok, R"(, "more": 1)"), R"(unknown key "more"; expected one of tasks, reserved)"},
 		{file(ok + "," + ok), R"(task "ok": another task has the same name)"},
 		{file(ok + "," + task(alone + R"(, "priority": 1)")),
-		 R"(task "a": "priority" is none of name, period_us, deadline_us, class, alone, conflict)"},
+		 R"(task "a": unknown key "priority"; expected one of name, period_us, deadline_us, class, alone, conflict)"},
 		{file(ok + R"(,{"period_us": 1})"), "task 1: name is missing"},
 		{file(R"({"name": 7})"), "task 0: name is 7, not a string"},
 		{file(task(alone, "my task")),
-		 R"(task "my task": name is "my task", which is empty, or not of printable ASCII without blanks)"},
+		 R"(task "my task": name is "my task"; it must be printable ASCII without blanks, and not empty)"},
 		{file(task(alone, "")),
-		 R"(task "": name is "", which is empty, or not of printable ASCII without blanks)"},
+		 R"(task "": name is ""; it must be printable ASCII without blanks, and not empty)"},
 		{file(R"({"name": "a", "class": "memory"})"), R"(task "a": period_us is missing)"},
 		{file(R"({"name": "a", "period_us": 0})"),
 		 R"(task "a": period_us is 0, not microseconds from 0.001 to 1000000000000)"},
@@ -113,15 +113,15 @@ TEST(PlanFile, SaysWhichItemIsWrong)
 		{file(R"({"name": "a", "period_us": 1, "class": "io"})"),
 		 R"(task "a": class is "io", not compute or memory)"},
 		{file(R"({"name": "a", "period_us": 1, "class": "memory"})"), R"(task "a": alone is missing)"},
-		{file(task(R"("alone": 3)")), R"(task "a": alone: not an object but 3)"},
+		{file(task(R"("alone": 3)")), R"(task "a": alone: 3 is not an object)"},
 		{file(task(R"("alone": {"b_us": 3})")), R"(task "a": alone: a_us is missing)"},
 		{file(task(R"("alone": {"a_us": -1})")),
 		 R"(task "a": alone: a_us is -1, not microseconds from 0 to 1000000000000)"},
 		{file(task(R"("alone": {"a_us": 0})")), R"(task "a": alone: a_us and b_us are both 0)"},
 		{file(task(R"("alone": {"a_us": 1, "c_us": 2})")),
-		 R"(task "a": alone: "c_us" is none of a_us, b_us, times_us)"},
+		 R"(task "a": alone: unknown key "c_us"; expected one of a_us, b_us, times_us)"},
 		{file(task(R"("alone": {"times_us": {}, "a_us": 2})")),
-		 R"(task "a": alone: "a_us" is none of times_us)"},
+		 R"(task "a": alone: unknown key "a_us"; expected one of times_us)"},
 		{file(task(R"("alone": {"times_us": {}})")), R"(task "a": alone: times_us: no time)"},
 		{file(task(R"("alone": {"times_us": {"0": 5}})")),
 		 R"(task "a": alone: times_us: "0" is not a number of TPCs from 1 to 1024)"},
@@ -134,7 +134,7 @@ TEST(PlanFile, SaysWhichItemIsWrong)
 		{file(task(alone + R"(, "conflict": {"factor": 0.9})")),
 		 R"(task "a": conflict: factor is 0.9, not a factor from 1 to 1000)"},
 		{file(task(alone + R"(, "conflict": {"factor": 2, "a_us": 1})")),
-		 R"(task "a": conflict: "a_us" is none of factor)"},
+		 R"(task "a": conflict: unknown key "a_us"; expected one of factor)"},
 		{file(task(alone + R"(, "conflict": {"a_us": 9})")),
 		 R"(task "a": with 1 TPC it is faster in conflict than alone)"},
 		{file(ok, R"(, "reserved": {})"), "reserved is {}, not a list"},
@@ -161,7 +161,7 @@ TEST(PlanFile, MessagesRepeatLittleOfTheFile)
 {
 	EXPECT_EQ(refusal(file(task("\"alone\": {\"a_us\": 1}", std::string(100, 'x') + "\\u001b"))),
 		  "t.json: task \"" + std::string(39, 'x') + "...: name is \"" + std::string(39, 'x') +
-			  "..., which is empty, or not of printable ASCII without blanks");
+			  "...; it must be printable ASCII without blanks, and not empty");
 	std::string many;
 	for (u32 i = 0; i < 1001; i++)
 		many += (i ? "," : "") + task("\"alone\": {\"a_us\": 1}", std::to_string(i));

@@ -16,7 +16,7 @@ using tool::plan::gpc_map;
 using tool::plan::GpcMap;
 using tool::plan::gpcs_of;
 using tool::plan::parse_mask;
-using tool::plan::place;
+using tool::plan::place_partitions;
 using tool::plan::Placing;
 using tool::plan::Reserved;
 using tool::plan::TpcMask;
@@ -108,7 +108,7 @@ TEST(PlanMap, UnknownGpcsAreAnError)
 		FAIL();
 	} catch (const tool::Error &e) {
 		EXPECT_EQ(e.code, tool::Error::Source);
-		EXPECT_STREQ(e.what(), "some.image: its GPCs and TPCs are not known: --tpcs plans without them");
+		EXPECT_STREQ(e.what(), "some.image: its GPCs and TPCs are unknown; use --tpcs to plan without them");
 	}
 }
 
@@ -119,7 +119,7 @@ TEST(PlanMap, UnknownGpcsAreAnError)
 TEST(PlanPlace, PackedTakesWholeGpcsFirst)
 {
 	GpcMap map = map_of({4, 3, 2, 4});
-	std::vector<TpcMask> masks = place(map, TpcMask(13), {2, 6, 3}, Placing::Packed);
+	std::vector<TpcMask> masks = place_partitions(map, TpcMask(13), {2, 6, 3}, Placing::Packed);
 	EXPECT_EQ(masks[1].tpcs(), (Numbers{0, 1, 2, 3, 7, 8}));
 	EXPECT_EQ(masks[2].tpcs(), (Numbers{4, 5, 6}));
 	EXPECT_EQ(masks[0].tpcs(), (Numbers{9, 10}));
@@ -132,7 +132,7 @@ TEST(PlanPlace, PackedTakesWholeGpcsFirst)
 TEST(PlanPlace, PackedPutsARestWhereItFitsBest)
 {
 	GpcMap map = map_of({4, 3, 2});
-	std::vector<TpcMask> masks = place(map, TpcMask(9), {5, 4}, Placing::Packed);
+	std::vector<TpcMask> masks = place_partitions(map, TpcMask(9), {5, 4}, Placing::Packed);
 	EXPECT_EQ(masks[0].tpcs(), (Numbers{0, 1, 2, 3, 7}));
 	EXPECT_EQ(masks[1].tpcs(), (Numbers{4, 5, 6, 8}));
 }
@@ -140,7 +140,7 @@ TEST(PlanPlace, PackedPutsARestWhereItFitsBest)
 // 4 of GPCs with 3 and 5 TPCs is in one of them.
 TEST(PlanPlace, PackedDoesNotSplitWhatFitsIntoOneGpc)
 {
-	EXPECT_EQ(place(map_of({3, 5}), TpcMask(8), {4}, Placing::Packed)[0].tpcs(), (Numbers{3, 4, 5, 6}));
+	EXPECT_EQ(place_partitions(map_of({3, 5}), TpcMask(8), {4}, Placing::Packed)[0].tpcs(), (Numbers{3, 4, 5, 6}));
 }
 
 // 6 of 5, 3 and 3: the first GPC has lost one, and has most left all the same; the other two are whole.
@@ -148,14 +148,15 @@ TEST(PlanPlace, PackedTakesWholeGpcsBeforeLargerRests)
 {
 	TpcMask taken(11);
 	taken.add(0);
-	EXPECT_EQ(place(map_of({5, 3, 3}), taken, {6}, Placing::Packed)[0].tpcs(), (Numbers{5, 6, 7, 8, 9, 10}));
+	EXPECT_EQ(place_partitions(map_of({5, 3, 3}), taken, {6}, Placing::Packed)[0].tpcs(),
+		  (Numbers{5, 6, 7, 8, 9, 10}));
 }
 
 // 5 of three GPCs: 2, 2, 1, beginning where most is left; then 3: one of each again.
 TEST(PlanPlace, DistributedTakesEvenlyOfAll)
 {
 	GpcMap map = map_of({3, 4, 2});
-	std::vector<TpcMask> masks = place(map, TpcMask(9), {3, 5}, Placing::Distributed);
+	std::vector<TpcMask> masks = place_partitions(map, TpcMask(9), {3, 5}, Placing::Distributed);
 	EXPECT_EQ(masks[1].tpcs(), (Numbers{0, 1, 3, 4, 7}));
 	EXPECT_EQ(masks[0].tpcs(), (Numbers{2, 5, 8}));
 }
@@ -166,13 +167,13 @@ TEST(PlanPlace, ReservedTpcsStayFree)
 	TpcMask taken(8);
 	taken.add(1);
 	// GPC 1 is whole, GPC 0 is not
-	std::vector<TpcMask> masks = place(map, taken, {4, 3}, Placing::Packed);
+	std::vector<TpcMask> masks = place_partitions(map, taken, {4, 3}, Placing::Packed);
 	EXPECT_EQ(masks[0].tpcs(), (Numbers{4, 5, 6, 7}));
 	EXPECT_EQ(masks[1].tpcs(), (Numbers{0, 2, 3}));
 	// no GPC is whole, and none has 4: all of the one that has most, and the rest
 	taken.add(4);
 	taken.add(5);
-	EXPECT_EQ(place(map, taken, {4}, Placing::Packed)[0].tpcs(), (Numbers{0, 2, 3, 6}));
+	EXPECT_EQ(place_partitions(map, taken, {4}, Placing::Packed)[0].tpcs(), (Numbers{0, 2, 3, 6}));
 }
 
 // Every division of 17 and 71 TPCs that comes up: masks have their sizes, nothing twice, nothing that is not there.
@@ -189,7 +190,7 @@ TEST(PlanPlace, MasksAreDisjointAndComplete)
 					n = std::min(n, left);
 					sizes.push_back(n);
 				}
-				std::vector<TpcMask> masks = place(map, TpcMask(total), sizes, how);
+				std::vector<TpcMask> masks = place_partitions(map, TpcMask(total), sizes, how);
 				for (size_t i = 0; i < masks.size(); i++) {
 					EXPECT_EQ(masks[i].count(), sizes[i]);
 					Numbers tpcs = masks[i].tpcs();

@@ -55,7 +55,7 @@ TEST_F(Program, ExitsWithZeroWhenAllWasDecoded)
 	EXPECT_EQ(r.status, 0);
 	EXPECT_EQ(r.out, "GA100 (Ampere), 0000:41:00.0, from " + hand_ +
 				 "\n"
-				 "Copy engine  Runlist  Physical copy engines  Borrowed from\n"
+				 "Copy engine  Runlist  Physical copy engines  Shared with\n"
 				 "GRCE1              0  PCE 0, 2               LCE2\n"
 				 "LCE2               3  PCE 0, 2               -\n");
 	EXPECT_EQ(r.err, "");
@@ -118,7 +118,7 @@ TEST_F(Program, ARunlistThatIsNotThereIsAnError)
 	Result r = run("-i " + hand_ + " runlists 1");
 
 	EXPECT_EQ(r.status, 1);
-	EXPECT_EQ(r.err, "gpulens: " + hand_ + ": runlist 1: there is none\n");
+	EXPECT_EQ(r.err, "gpulens: " + hand_ + ": runlist 1: it does not exist\n");
 }
 
 TEST_F(Program, IsolationFailsOnlyWithCheckAndAHazard)
@@ -129,7 +129,7 @@ TEST_F(Program, IsolationFailsOnlyWithCheckAndAHazard)
 
 TEST_F(Program, ExitsWithTwoOnWrongUsage)
 {
-	const std::string usage = "gpulens --help says more.\n";
+	const std::string usage = "gpulens --help lists commands and options.\n";
 
 	for (const char *wrong : {"engine", "runlists 1x", "runlists 99999999999", "chip 1", "chip --image",
 				  "--frobnicate chip", "--color sometimes", "-g x", "proc", "proc runlist"}) {
@@ -152,7 +152,7 @@ TEST_F(Program, ExitsWithThreeOnABadFile)
 	EXPECT_EQ(r.err, "gpulens: " + bad + ": line 3: the register's value is missing\n");
 	EXPECT_EQ(run("--image /nowhere/image chip").status, 3);
 	EXPECT_EQ(run("--image /nowhere/image chip").err,
-		  "gpulens: /nowhere/image: ENOENT: No such file or directory; look at the path, or make the folder\n");
+		  "gpulens: /nowhere/image: ENOENT: No such file or directory; check the path, or create the folder\n");
 	EXPECT_EQ(run("--image / chip").err, "gpulens: /: EISDIR: Is a directory; name a file in that folder\n");
 }
 

@@ -129,7 +129,7 @@ TEST(Protected, ChipFromTheImageNamesWhatIsNotReadableAsTheLiveOneDoes)
 	tool::Image image = parse(live.image_text());
 	EXPECT_EQ(run(image, "chip").text, text);
 	EXPECT_EQ(failures(run(image, "runlist0")),
-		  "runlist 0: the words read are codes of failed reads or make no sense\n");
+		  "runlist 0: the words read are error codes of failed reads, or inconsistent\n");
 }
 
 TEST(Platform, NameComesFromItsCommentAndGoesBackThere)
@@ -138,9 +138,9 @@ TEST(Platform, NameComesFromItsCommentAndGoesBackThere)
 	EXPECT_EQ(image.where(), "17000000.ga10b");
 	EXPECT_NE(run(image, "chip").text.find("Device:       17000000.ga10b\n"), std::string::npos);
 	EXPECT_NE(tool::write_image(image).find("\n# platform 17000000.ga10b\n"), std::string::npos);
-	EXPECT_EQ(parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").where(), "");
+	EXPECT_EQ(parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").device(), "");
 	// Found by fuzzing: a byte of 0 is no plain character either.
-	EXPECT_EQ(parse(std::string("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a") + '\0' + "b\n").where(),
+	EXPECT_EQ(parse(std::string("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a") + '\0' + "b\n").device(),
 		  "");
 }
 

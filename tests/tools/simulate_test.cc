@@ -23,7 +23,7 @@ Simulation of(const std::vector<std::string> &words, u32 max_entries = 65535)
 std::string list(const Simulation &s)
 {
 	std::string text;
-	for (size_t i : s.turns)
+	for (size_t i : s.slots)
 		text += (text.empty() ? "" : " ") + s.tsgs[i].name;
 	return text;
 }
@@ -91,10 +91,10 @@ TEST(Simulate, WaitsAreTheSlicesOfTheOthersBetweenTwoTurns)
 	Simulation s = of({"a:high:100", "b:medium:1000", "c:medium:3000", "d:low:20000", "e:low:50"});
 	EXPECT_EQ(s.round_us, 28650u);
 	EXPECT_EQ(waits(s), (std::vector<u64>{20000, 23300, 21300, 8650, 28600}));
-	std::vector<u64> turns;
+	std::vector<u64> slots;
 	for (const tool::Share &one : s.shares)
-		turns.push_back(one.turns);
-	EXPECT_EQ(turns, (std::vector<u64>{6, 2, 2, 1, 1}));
+		slots.push_back(one.slots);
+	EXPECT_EQ(slots, (std::vector<u64>{6, 2, 2, 1, 1}));
 }
 
 // a d a e: the gap over the end of the list, e, is the longest of a. Seen failing with one round only.
@@ -130,14 +130,14 @@ TEST(Simulate, EveryMixtureKeepsTheRule)
 				put(m, Level::Medium);
 				put(l, Level::Low);
 				Simulation s = tool::simulate(tsgs);
-				size_t n = s.turns.size();
+				size_t n = s.slots.size();
 				u64 entries = 0;
 				for (size_t i = 0; i < n; i++) {
-					size_t own = s.turns[i], lower = 0, same = 0;
+					size_t own = s.slots[i], lower = 0, same = 0;
 					entries += 1 + s.tsgs[own].channels;
-					for (size_t k = (i + 1) % n; s.turns[k] != own; k = (k + 1) % n) {
-						lower += s.tsgs[s.turns[k]].level < s.tsgs[own].level;
-						same += s.tsgs[s.turns[k]].level == s.tsgs[own].level;
+					for (size_t k = (i + 1) % n; s.slots[k] != own; k = (k + 1) % n) {
+						lower += s.tsgs[s.slots[k]].level < s.tsgs[own].level;
+						same += s.tsgs[s.slots[k]].level == s.tsgs[own].level;
 					}
 					size_t peers[] = {l, m, h};
 					EXPECT_LE(lower, 1u);
@@ -145,7 +145,7 @@ TEST(Simulate, EveryMixtureKeepsTheRule)
 				}
 				EXPECT_EQ(entries, s.entries);
 				for (const tool::Share &one : s.shares)
-					EXPECT_GE(one.turns, 1u) << h << m << l;
+					EXPECT_GE(one.slots, 1u) << h << m << l;
 			}
 }
 
@@ -157,12 +157,12 @@ TEST(Simulate, ListOfAsManyEntriesAsFitIsBuiltAndOneMoreIsNot)
 	std::vector<std::string> words = {"a:high", "b:medium", "d:low", "e:low"};
 	Simulation fits = of(words, 16);
 	EXPECT_FALSE(fits.overflows);
-	EXPECT_EQ(fits.turns.size(), 8u);
+	EXPECT_EQ(fits.slots.size(), 8u);
 	Simulation over = of(words, 15);
 	EXPECT_TRUE(over.overflows);
 	EXPECT_EQ(over.entries, 16u);
-	EXPECT_TRUE(over.turns.empty());
-	EXPECT_EQ(simulate_text(over), "No list: it would have 16 entries, and the most is 15.\n");
+	EXPECT_TRUE(over.slots.empty());
+	EXPECT_EQ(simulate_text(over), "No runlist: it would have 16 entries, more than the maximum of 15.\n");
 }
 
 // 1000 low * (1000 medium + 1) * 1000 high * 129 entries, 1000 * 1000 medium, 1000 low: far too long to be built.
@@ -210,7 +210,7 @@ std::string refusal(const std::vector<std::string> &words)
 TEST(SimulateParse, SaysWhatIsWrong)
 {
 	const char *form = "not of the form NAME:LEVEL[:SLICE_US[:CHANNELS]]";
-	const char *name = "the name is empty, or not of printable ASCII without blanks";
+	const char *name = "the name must be printable ASCII without blanks, and not empty";
 	const std::pair<std::string, std::string> rows[] = {
 		{"", form},
 		{"camera", form},
@@ -223,23 +223,23 @@ TEST(SimulateParse, SaysWhatIsWrong)
 		{"a:", "the level is \"\", not low, medium or high"},
 		{"a:HIGH", "the level is \"HIGH\", not low, medium or high"},
 		{"a:hi", "the level is \"hi\", not low, medium or high"},
-		{"a:high:", "the time slice is \"\", not a number from 1 to 8556380"},
-		{"a:high:1ms", "the time slice is \"1ms\", not a number from 1 to 8556380"},
-		{"a:high:-1", "the time slice is \"-1\", not a number from 1 to 8556380"},
-		{"a:high: 1", "the time slice is \" 1\", not a number from 1 to 8556380"},
-		{"a:high:0", "the time slice is 0, not a number from 1 to 8556380"},
-		{"a:high:8556381", "the time slice is 8556381, not a number from 1 to 8556380"},
-		{"a:high:4294967297", "the time slice is 4294967297, not a number from 1 to 8556380"},
+		{"a:high:", "the timeslice is \"\", not a number from 1 to 8556380"},
+		{"a:high:1ms", "the timeslice is \"1ms\", not a number from 1 to 8556380"},
+		{"a:high:-1", "the timeslice is \"-1\", not a number from 1 to 8556380"},
+		{"a:high: 1", "the timeslice is \" 1\", not a number from 1 to 8556380"},
+		{"a:high:0", "the timeslice is 0, not a number from 1 to 8556380"},
+		{"a:high:8556381", "the timeslice is 8556381, not a number from 1 to 8556380"},
+		{"a:high:4294967297", "the timeslice is 4294967297, not a number from 1 to 8556380"},
 		{"a:high:99999999999999999999999",
-		 "the time slice is 99999999999999999999999, not a number from 1 to 8556380"},
+		 "the timeslice is 99999999999999999999999, not a number from 1 to 8556380"},
 		{"a:high:1:", "the number of channels is \"\", not a number from 1 to 128"},
 		{"a:high:1:0", "the number of channels is 0, not a number from 1 to 128"},
 		{"a:high:1:129", "the number of channels is 129, not a number from 1 to 128"},
-		{"ok:low", "there is another TSG of that name"},
+		{"ok:low", "another TSG has this name"},
 	};
 	for (const auto &[word, why] : rows)
 		EXPECT_EQ(refusal({"ok:high", word}), fmt::format("{}: {}", word, why));
-	EXPECT_EQ(refusal({}), "no TSG: NAME:LEVEL[:SLICE_US[:CHANNELS]] for each is wanted");
+	EXPECT_EQ(refusal({}), "no TSG given; each is NAME:LEVEL[:SLICE_US[:CHANNELS]]");
 }
 
 /* -- what is printed -- */
@@ -253,9 +253,9 @@ TEST(SimulatePrint, Text)
 		  "    4 camera  high          1     1000\n"
 		  "    6 logger  low           4     2000\n"
 		  "\n"
-		  "11 entries of at most 65535; a round takes 5024 us when every TSG uses up its slices.\n"
+		  "11 of at most 65535 entries; a round takes 5024 us if every TSG uses its whole timeslices.\n"
 		  "\n"
-		  "TSG     Level  Turns Longest wait us\n"
+		  "TSG     Level  Slots Longest wait us\n"
 		  "camera  high       2            2000\n"
 		  "planner medium     1            4000\n"
 		  "logger  low        1            3024\n");
@@ -273,12 +273,12 @@ TEST(SimulatePrint, Json)
 		simulate_json(of({"a:high:1000", "b:low:2000:4"})).dump(),
 		R"({"version":1,"entries":7,"max_entries":65535,"overflows":false,"round_us":3000,)"
 		R"("list":[{"tsg":"a","channels":1},{"tsg":"b","channels":4}],)"
-		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"turns":1,"longest_wait_us":2000},)"
-		R"({"name":"b","level":"low","slice_us":2000,"channels":4,"turns":1,"longest_wait_us":1000}]})");
+		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"slots":1,"longest_wait_us":2000},)"
+		R"({"name":"b","level":"low","slice_us":2000,"channels":4,"slots":1,"longest_wait_us":1000}]})");
 	EXPECT_EQ(
 		simulate_json(of({"a:high:1000"}, 1)).dump(),
 		R"({"version":1,"entries":2,"max_entries":1,"overflows":true,"round_us":null,"list":null,)"
-		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"turns":null,"longest_wait_us":null}]})");
+		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"slots":null,"longest_wait_us":null}]})");
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Samples to intervals and turns, from streams that are written down here byte by byte as include/uapi/gpulens.h says.
+// Samples to intervals and slots, from streams that are written down here byte by byte as include/uapi/gpulens.h says.
 #include "gpulens/out/timeline_out.hpp"
 #include "lib/timeline/timeline.hpp"
 #include "support/tools/thrown.hpp"
@@ -113,7 +113,7 @@ std::string perfetto(const tool::Timeline &t)
 
 std::vector<uint64_t> lengths(const tool::Timeline &t, int tsg)
 {
-	for (const tool::Turns &one : t.turns(0))
+	for (const tool::Slots &one : t.slots(0))
 		if (one.tsg == tsg)
 			return one.lengths_ns.first();
 	return {};
@@ -149,7 +149,7 @@ TEST(Timeline, AnIntervalEndsAtTheFirstSampleThatSaysOtherwise)
 	EXPECT_EQ(t.step_median_ns, 100 * US);
 }
 
-// Seen failing with the turns at the ends taken, too.
+// Seen failing with the slots at the ends taken, too.
 TEST(Timeline, OnlyTurnsThatBeginAndEndInTheRecordingAreMeasured)
 {
 	tool::Timeline t = tool::timeline_of(head() + every_100us({7, 7, 8, 8, 8, 7, 8, 8}), "x");
@@ -158,7 +158,7 @@ TEST(Timeline, OnlyTurnsThatBeginAndEndInTheRecordingAreMeasured)
 	EXPECT_EQ(lengths(t, 8), (std::vector<uint64_t>{300 * US}));
 }
 
-// Channels change within a turn; switching is no part of it. Seen failing with intervals taken for turns.
+// Channels change within a slot; switching is no part of it. Seen failing with intervals taken for slots.
 TEST(Timeline, ATurnGoesOnAcrossItsChannelsAndEndsWhenSwitchingBegins)
 {
 	std::string s = head() + sample(100 * US, IDLE) + sample(200 * US, LOAD, 7) + sample(300 * US, ON, 7, 40, 1) +
@@ -175,7 +175,7 @@ TEST(Timeline, ATurnGoesOnAcrossItsChannelsAndEndsWhenSwitchingBegins)
 	EXPECT_EQ(t.tracks[0].intervals[3].samples, 2U);
 }
 
-// Where samples were lost, two turns of the same TSG may look like one. Seen failing with remarks left out.
+// Where samples were lost, two slots of the same TSG may look like one. Seen failing with remarks left out.
 TEST(Timeline, NoTurnGoesAcrossLostSamples)
 {
 	std::string s = head() + sample(100 * US, ON, 8) + sample(200 * US, ON, 7) + sample(300 * US, ON, 7) +
@@ -209,7 +209,7 @@ TEST(Timeline, AnUnreadableEngineIsNeitherIdleNorATsg)
 
 	ASSERT_EQ(t.tracks[0].intervals.size(), 1U);
 	EXPECT_EQ(t.tracks[0].intervals[0].phase, Phase::Error);
-	EXPECT_TRUE(t.turns(0).empty());
+	EXPECT_TRUE(t.slots(0).empty());
 }
 
 // Seen failing with pieces that are not whole samples thrown away.
@@ -302,7 +302,7 @@ TEST(Timeline, ThePageHoldsItsTablesAndNoMarkupOfAName)
 	EXPECT_EQ(page.compare(0, 15, "<!DOCTYPE html>"), 0);
 }
 
-// A recording with all that a store holds: turns, idle times, errors, bare channels, sample gaps, dropped ticks, times that go back.
+// A recording with all that a store holds: slots, idle times, errors, bare channels, sample gaps, dropped ticks, times that go back.
 std::string of_everything(size_t samples)
 {
 	std::string s = head();
@@ -344,7 +344,7 @@ TEST(Timeline, WhatWasOnDiskIsAsWhatWasInMemory)
 	}
 }
 
-// 3,000 turns of 1, 2 and 3 ms: of more than 1,024 no list is kept, and lengths that are all the same stay exact.
+// 3,000 slots of 1, 2 and 3 ms: of more than 1,024 no list is kept, and lengths that are all the same stay exact.
 TEST(Timeline, TheMedianOfManyTurnsIsKnownWithoutKeepingThem)
 {
 	tool::Lengths l;
@@ -365,7 +365,7 @@ TEST(Timeline, TheMedianOfManyTurnsIsKnownWithoutKeepingThem)
 }
 
 // A page of more intervals than a browser can draw: the first 10,000 as they are, and the rest as shares of time; with
-// 30,000 turns of 100 us each the two TSGs have half of it.
+// 30,000 slots of 100 us each the two TSGs have half of it.
 TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 {
 	std::string s = head();

@@ -134,7 +134,7 @@ const TopTsg *find(const Picture &p, int runlist, int id)
 
 /* -- from samples -- */
 
-// 0 .. 60 ms: 3 has 4 ms of each 6, 12 has 2. Whole turns of 3 begin at 6, 12, .. 54: 9, the one at 0 is cut; of 12 at
+// 0 .. 60 ms: 3 has 4 ms of each 6, 12 has 2. Whole slots of 3 begin at 6, 12, .. 54: 9, the one at 0 is cut; of 12 at
 // 4, 10, .. 52: 9, and 58 .. 60 is cut by the end.
 TEST(TopModel, SharesAndTurnsOfASecond)
 {
@@ -153,12 +153,12 @@ TEST(TopModel, SharesAndTurnsOfASecond)
 	const TopTsg *three = find(p, 0, 3), *twelve = find(p, 0, 12);
 	ASSERT_TRUE(three && twelve);
 	EXPECT_DOUBLE_EQ(three->share.value_or(-1), 40. / 60);
-	EXPECT_EQ(three->turn_ns, 4 * MS);
+	EXPECT_EQ(three->slot_ns, 4 * MS);
 	EXPECT_EQ(three->slice_ns, 2 * MS);
-	EXPECT_NEAR(*three->turns_per_s, 1000. / 6, 1e-6);
+	EXPECT_NEAR(*three->slots_per_s, 1000. / 6, 1e-6);
 	EXPECT_DOUBLE_EQ(twelve->share.value_or(-1), 20. / 60);
-	EXPECT_EQ(twelve->turn_ns, 2 * MS);
-	EXPECT_NEAR(*twelve->turns_per_s, 1000. / 6, 1e-6);
+	EXPECT_EQ(twelve->slot_ns, 2 * MS);
+	EXPECT_NEAR(*twelve->slots_per_s, 1000. / 6, 1e-6);
 	ASSERT_EQ(p.engines.size(), 1u);
 	EXPECT_EQ(p.engines[0].now, "TSG 3");
 	EXPECT_DOUBLE_EQ(*p.engines[0].on, 1);
@@ -178,7 +178,7 @@ TEST(TopModel, WhatIsOlderThanTheWindowIsForgotten)
 	ASSERT_TRUE(find(p, 0, 3));
 	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.5);
 	// begun before the window
-	EXPECT_FALSE(find(p, 0, 3)->turn_ns);
+	EXPECT_FALSE(find(p, 0, 3)->slot_ns);
 	EXPECT_EQ(p.engines[0].now, "idle");
 	for (u64 t = 1001; t <= 1100; t++)
 		s.at(t * MS, -1);
@@ -316,7 +316,7 @@ TEST(TopModel, SnapshotsAloneGiveSharesOfSnapshots)
 	EXPECT_EQ(p.snapshots, 4u);
 	EXPECT_EQ(p.window_ns, 1500 * MS);
 	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.75);
-	EXPECT_FALSE(find(p, 0, 3)->turn_ns);
+	EXPECT_FALSE(find(p, 0, 3)->slot_ns);
 	ASSERT_EQ(p.engines.size(), 2u);
 	EXPECT_EQ(p.engines[0].name, "GR0 LCE2"); // which of them, nobody knows
 	EXPECT_EQ(p.engines[0].now, "TSG 3");
@@ -399,8 +399,8 @@ TEST(TopText, EachLineOfTheTableFits79Columns)
 {
 	TopTsg t = row(15, 65535, 1, 128, "");
 	t.engine = "GRCE0/LCE0 and more";
-	t.turn_ns = t.slice_ns = u64{8556380} * 1000;
-	t.turns_per_s = 99999.9;
+	t.slot_ns = t.slice_ns = u64{8556380} * 1000;
+	t.slots_per_s = 99999.9;
 	t.running = t.off = t.faulted = 128;
 	t.channels.resize(128);
 	EXPECT_EQ(tool::top_tsg_line(t),
@@ -423,7 +423,7 @@ TEST(TopText, SamplingIsToldAsItIs)
 	p.ticks = 4440;
 	p.lost = 12;
 	EXPECT_EQ(tool::top_sampling(p, 500 * MS, ""),
-		  "sampled every 1.012 ms (1.000 ms asked), 12 of 4452 ticks lost, in 4.5 s");
+		  "sampled every 1.012 ms (1.000 ms requested), 12 of 4452 ticks lost, in 4.5 s");
 }
 
 } // namespace

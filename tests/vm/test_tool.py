@@ -175,7 +175,7 @@ def test_recorded_turns_are_the_time_slices_that_were_set(card: Card) -> None:
     samples keep, by what it says, and CSV, Perfetto's format and the text agree."""
     said = run(card, "record --runlist 1 --every 200us --for 4s -o /tmp/a.csv -o /tmp/a.perfetto-trace -o /tmp/a.gplt")
     assert said.status == 0, said
-    assert "every 200.000 us asked for" in said.out.splitlines()[0]
+    assert "every 200.000 us requested" in said.out.splitlines()[0]
     step = {"us": 1, "ms": 1000}
     words = said.out.splitlines()[0].split("(99% within ")[1].split(",")[0].split()
     kept = float(words[0]) * step[words[1]]
@@ -287,7 +287,7 @@ def test_all_channels_of_a_tsg_or_none(card: Card) -> None:
     said = run(card, f"enable --tsg {card.chip.ref(21, 1)}")
     assert said.status == 4
     assert said.out == f"{card.path('enable_channel')} < 40\n{card.path('disable_channel')} < 40\n"
-    assert said.err == f"gpulens: {card.path('enable_channel')}: ENOENT: there is no such thing now\n"
+    assert said.err == f"gpulens: {card.path('enable_channel')}: ENOENT: no such file or object\n"
     assert [one["enabled"] for one in card.emu.cmd({"cmd": "state"})["channels"]] == [False, False]
 
 
@@ -332,12 +332,12 @@ def test_an_error_names_the_file_and_what_to_do(card: Card) -> None:
     """As another user: the file, the errno, what it means here, and sudo. Of an id that is not there: ENOENT."""
     said = run(card, f"disable {card.chip.ref(40, 1)}", "-u 1000")
     assert said.status == 4 and said.out == ""
-    assert said.err.startswith(f"gpulens: {card.path('disable_channel')}: EACCES: not allowed; be root")
+    assert said.err.startswith(f"gpulens: {card.path('disable_channel')}: EACCES: permission denied; be root")
     said = run(card, "record -o /tmp/d.csv --for 1s", "-u 1000")
     assert said.status == 3 and said.err.startswith(
-        f"gpulens: {card.path('snapshot')}: EACCES: not allowed; what runs on a GPU takes CAP_PERFMON or CAP_SYS_ADMIN")
+        f"gpulens: {card.path('snapshot')}: EACCES: permission denied; reading runlists requires CAP_PERFMON or CAP_SYS_ADMIN")
     said = run(card, f"preempt {card.chip.ref(99, 1)}")
-    assert said.status == 4 and said.err == f"gpulens: {card.path('preempt_tsg')}: ENOENT: there is no such thing now\n"
+    assert said.status == 4 and said.err == f"gpulens: {card.path('preempt_tsg')}: ENOENT: no such file or object\n"
 
 
 def test_another_user_sees_topology_and_is_told_what_runlists_take(card: Card) -> None:
@@ -350,7 +350,7 @@ def test_another_user_sees_topology_and_is_told_what_runlists_take(card: Card) -
     said = run(card, "runlists 1", "-u 1000")
     assert said.status == 1 and "TSG" not in said.out and "empty" not in said.out
     assert said.err.startswith(
-        f"gpulens: gpu{card.index}: runlists: what runs on a GPU takes CAP_PERFMON or CAP_SYS_ADMIN")
+        f"gpulens: gpu{card.index}: runlists: reading runlists requires CAP_PERFMON or CAP_SYS_ADMIN")
     assert said.err.count("\n") == 1
 
 
@@ -358,7 +358,7 @@ def test_cap_perfmon_alone_shows_runlists(card: Card) -> None:
     """As after setcap, for root as much as for a user of the group; nothing is disabled with it."""
     said = run(card, "runlists 1", "-p")
     assert (said.status, said.err) == (0, "")
-    assert "TSG 21: slice 1.999 ms" in said.out and " at 0x" in said.out
+    assert "TSG 21: timeslice 1.999 ms" in said.out and " at 0x" in said.out
     assert run(card, f"disable {card.chip.ref(40, 1)}", "-p").status == 4
 
 

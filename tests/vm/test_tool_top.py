@@ -54,7 +54,7 @@ def rows(screen: str) -> dict[int, Row]:
 
 def step_ms(screen: str) -> float:
     """What it says was reached."""
-    found = re.search(r"^sampled every ([\d.]+) (us|ms) \(200\.000 us asked\)", screen, re.M)
+    found = re.search(r"^sampled every ([\d.]+) (us|ms) \(200\.000 us requested\)", screen, re.M)
     assert found, screen
     return float(found[1]) / (1000 if found[2] == "us" else 1)
 
@@ -111,7 +111,7 @@ def test_an_ordinary_user_is_told_what_top_takes(machine: Guest) -> None:
     """Status 3 and one sentence: neither samples nor snapshots are for everybody."""
     status, text = machine.run("become -u 1000 -- gpulens -g 0 top --delay 100ms --batch 3", timeout=60)
     assert status == 3
-    assert text.startswith("gpulens: /proc/gpu0/snapshot: EACCES: not allowed; what runs on a GPU takes CAP_PERFMON")
+    assert text.startswith("gpulens: /proc/gpu0/snapshot: EACCES: permission denied; reading runlists requires CAP_PERFMON")
 
 
 def test_a_chip_without_published_registers_is_said_to_be_one(machine: Guest) -> None:

@@ -52,7 +52,7 @@ std::vector<Opt> own_options_of(const CLI::App &sub)
 
 // --- manual pages ---
 
-std::string roff(const std::string &text)
+std::string escape_roff(const std::string &text)
 {
 	std::string out;
 
@@ -70,7 +70,7 @@ std::string roff(const std::string &text)
 	return !out.empty() && out[0] == '.' ? "\\&" + out : out;
 }
 
-std::string file_text(const std::string &path)
+std::string read_part(const std::string &path)
 {
 	std::ifstream in(path);
 	std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -80,52 +80,52 @@ std::string file_text(const std::string &path)
 	return text;
 }
 
-std::string option_text(const Opt &o)
+std::string format_option(const Opt &o)
 {
 	std::vector<std::string> names;
 
 	for (const std::string &name : o.names)
-		names.push_back("\\fB" + roff(name) + "\\fR" +
-				(o.value.empty() ? "" : " \\fI" + roff(o.value) + "\\fR"));
+		names.push_back("\\fB" + escape_roff(name) + "\\fR" +
+				(o.value.empty() ? "" : " \\fI" + escape_roff(o.value) + "\\fR"));
 	if (names.empty())
-		names.push_back("\\fI" + roff(o.value) + "\\fR");
-	return fmt::format(".TP\n{}\n{}{}\n", fmt::join(names, ", "), roff(o.about),
+		names.push_back("\\fI" + escape_roff(o.value) + "\\fR");
+	return fmt::format(".TP\n{}\n{}{}\n", fmt::join(names, ", "), escape_roff(o.about),
 			   o.repeats && !o.names.empty() ? "; can be repeated" : "");
 }
 
-std::string synopsis(const CLI::App &sub)
+std::string format_synopsis(const CLI::App &sub)
 {
-	std::string line = ".B gpulens\n.RI [ OPTIONS ]\n.B " + roff(sub.get_name()) + "\n";
+	std::string line = ".B gpulens\n.RI [ OPTIONS ]\n.B " + escape_roff(sub.get_name()) + "\n";
 
 	for (const Opt &o : own_options_of(sub)) {
 		std::string name =
-			o.names.empty() ? "" : "\\fB" + roff(o.names[0]) + "\\fR" + (o.value.empty() ? "" : " ");
-		std::string value = o.value.empty() ? "" : "\\fI" + roff(o.value) + "\\fR";
+			o.names.empty() ? "" : "\\fB" + escape_roff(o.names[0]) + "\\fR" + (o.value.empty() ? "" : " ");
+		std::string value = o.value.empty() ? "" : "\\fI" + escape_roff(o.value) + "\\fR";
 		line += fmt::format("{}{}{}{}{}\n", o.required ? "" : "[", name, value, o.required ? "" : "]",
 				    o.repeats ? " ..." : "");
 	}
 	return line;
 }
 
-std::string examples_text(const std::vector<const char *> &examples)
+std::string format_examples(const std::vector<const char *> &examples)
 {
 	std::string out = ".SH EXAMPLES\n.nf\n";
 
 	for (const char *line : examples)
-		out += roff(line) + '\n';
+		out += escape_roff(line) + '\n';
 	return out + ".fi\n";
 }
 
-std::string exits_text()
+std::string format_exit_status()
 {
 	std::string out = ".SH EXIT STATUS\n";
 
 	for (const tool::ExitStatus &e : tool::EXIT_STATUS)
-		out += fmt::format(".TP\n.B {}\n{}\n", e.code, roff(e.meaning));
+		out += fmt::format(".TP\n.B {}\n{}\n", e.code, escape_roff(e.meaning));
 	return out;
 }
 
-std::string head(const Page &page, const std::string &name, const std::string &about)
+std::string format_head(const Page &page, const std::string &name, const std::string &about)
 {
 	std::string upper = name;
 
@@ -133,28 +133,28 @@ std::string head(const Page &page, const std::string &name, const std::string &a
 		c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
 	return fmt::format(".\\\" Generated from the command line's definitions.\n.TH {} 1 {} \"gpulens {}\" \"User "
 			   "Commands\"\n.SH NAME\n{} \\- {}\n",
-			   roff(upper), page.date, page.version, roff(name), roff(about));
+			   escape_roff(upper), page.date, page.version, escape_roff(name), escape_roff(about));
 }
 
 std::string main_page(const Page &page, const CLI::App &app)
 {
-	std::string out = head(page, "gpulens", "show and control how NVIDIA GPUs schedule work") +
+	std::string out = format_head(page, "gpulens", "show and control how NVIDIA GPUs schedule work") +
 			  ".SH SYNOPSIS\n.B gpulens\n.RI [ OPTIONS ]\n.RI [ COMMAND ]\n.SH DESCRIPTION\n" +
-			  file_text(page.man + "/description.man") +
+			  read_part(page.man + "/description.man") +
 			  ".SH OPTIONS\nThese options can stand before or after the command.\n";
 
 	for (const Opt &o : options_of(app))
-		out += option_text(o);
+		out += format_option(o);
 	out += ".SH COMMANDS\n";
 	std::vector<std::string> also;
 	for (const CLI::App *sub : app.get_subcommands({})) {
-		out += ".SS " + roff(sub->get_name()) + '\n' + roff(sub->get_description()) + ".\n.PP\n" +
-		       synopsis(*sub);
+		out += ".SS " + escape_roff(sub->get_name()) + '\n' + escape_roff(sub->get_description()) + ".\n.PP\n" +
+		       format_synopsis(*sub);
 		for (const Opt &o : own_options_of(*sub))
-			out += option_text(o);
-		also.push_back(".BR gpulens\\-" + roff(sub->get_name()) + " (1)");
+			out += format_option(o);
+		also.push_back(".BR gpulens\\-" + escape_roff(sub->get_name()) + " (1)");
 	}
-	return out + examples_text(tool::EXAMPLES) + exits_text() + file_text(page.man + "/rest.man") +
+	return out + format_examples(tool::EXAMPLES) + format_exit_status() + read_part(page.man + "/rest.man") +
 	       ".SH SEE ALSO\n" + fmt::format("{}\n", fmt::join(also, ",\n"));
 }
 
@@ -162,15 +162,15 @@ std::string command_page(const Page &page, const CLI::App &app, const tool::Comm
 {
 	const CLI::App &sub = *app.get_subcommand(command.name);
 	std::vector<Opt> own = own_options_of(sub);
-	std::string out = head(page, "gpulens-" + sub.get_name(), sub.get_description()) + ".SH SYNOPSIS\n" +
-			  synopsis(sub) + ".SH OPTIONS\n";
+	std::string out = format_head(page, "gpulens-" + sub.get_name(), sub.get_description()) + ".SH SYNOPSIS\n" +
+			  format_synopsis(sub) + ".SH OPTIONS\n";
 
 	for (const Opt &o : own)
-		out += option_text(o);
+		out += format_option(o);
 	out += own.empty() ? "" : ".SS Options of every command\n";
 	for (const Opt &o : options_of(app))
-		out += option_text(o);
-	return out + examples_text(command.examples) + exits_text() + ".SH SEE ALSO\n.BR gpulens (1)\n";
+		out += format_option(o);
+	return out + format_examples(command.examples) + format_exit_status() + ".SH SEE ALSO\n.BR gpulens (1)\n";
 }
 
 // --- completions ---
@@ -217,7 +217,7 @@ std::string bash_cases(const std::string &command, const std::vector<Opt> &optio
 	return out;
 }
 
-std::string bash(const CLI::App &app)
+std::string bash_completion(const CLI::App &app)
 {
 	std::vector<Opt> global = options_of(app);
 	std::vector<std::string> commands;
@@ -285,7 +285,7 @@ complete -F _gpulens gpulens
 		join_names(global, " ", false), fmt::join(commands, " "), words, positionals);
 }
 
-std::string zsh_quoted(const std::string &text)
+std::string quote_zsh(const std::string &text)
 {
 	std::string out;
 
@@ -317,8 +317,8 @@ std::string zsh_specs(const std::vector<Opt> &options)
 	std::string out;
 
 	for (const Opt &o : options) {
-		std::string value = o.value.empty() ? "" : ':' + zsh_quoted(o.value) + ':' + zsh_values(o.value);
-		std::string about = '[' + zsh_quoted(o.about) + ']';
+		std::string value = o.value.empty() ? "" : ':' + quote_zsh(o.value) + ':' + zsh_values(o.value);
+		std::string about = '[' + quote_zsh(o.about) + ']';
 		if (o.names.empty())
 			out += fmt::format(" \\\n\t\t\t'{}{}'", o.repeats ? "*" : "", value.empty() ? ":" : value);
 		for (const std::string &name : o.names)
@@ -329,13 +329,13 @@ std::string zsh_specs(const std::vector<Opt> &options)
 	return out;
 }
 
-std::string zsh(const CLI::App &app)
+std::string zsh_completion(const CLI::App &app)
 {
 	std::vector<Opt> global = options_of(app);
 	std::string commands, cases;
 
 	for (const CLI::App *sub : app.get_subcommands({})) {
-		commands += fmt::format("\t\t'{}:{}'\n", sub->get_name(), zsh_quoted(sub->get_description()));
+		commands += fmt::format("\t\t'{}:{}'\n", sub->get_name(), quote_zsh(sub->get_description()));
 		cases += fmt::format("\t{})\n\t\t_arguments{} \\\n\t\t\t$global\n\t\t;;\n", sub->get_name(),
 				     zsh_specs(own_options_of(*sub)));
 	}
@@ -365,10 +365,10 @@ _gpulens "$@"
 			   commands, specs, cases);
 }
 
-void write(const std::string &path, const std::string &text)
+void write_page(const std::string &path, const std::string &text)
 {
 	std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-	tool::write_whole(path, text);
+	tool::write_file(path, text);
 }
 
 } // namespace
@@ -385,11 +385,11 @@ int main(int argc, char **argv)
 		tool::CommandLine line;
 		const tool::Commands commands = tool::all_commands();
 		std::unique_ptr<CLI::App> app = tool::build_cli(commands, line);
-		write(folder + "/man1/gpulens.1", main_page(page, *app));
+		write_page(folder + "/man1/gpulens.1", main_page(page, *app));
 		for (const tool::Command &command : commands)
-			write(folder + "/man1/gpulens-" + command.name + ".1", command_page(page, *app, command));
-		write(folder + "/bash/gpulens", bash(*app));
-		write(folder + "/zsh/_gpulens", zsh(*app));
+			write_page(folder + "/man1/gpulens-" + command.name + ".1", command_page(page, *app, command));
+		write_page(folder + "/bash/gpulens", bash_completion(*app));
+		write_page(folder + "/zsh/_gpulens", zsh_completion(*app));
 	} catch (const std::exception &e) {
 		std::fprintf(stderr, "gpulens-docs: %s\n", e.what());
 		return 1;

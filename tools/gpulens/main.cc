@@ -8,7 +8,7 @@
 
 namespace {
 
-int run(int argc, char **argv)
+int run_command(int argc, char **argv)
 {
 	tool::CommandLine line;
 	std::unique_ptr<CLI::App> app = tool::build_cli(tool::all_commands(), line);
@@ -18,10 +18,10 @@ int run(int argc, char **argv)
 	} catch (const CLI::Success &e) {
 		return app->exit(e);
 	} catch (const CLI::ParseError &e) {
-		std::fprintf(stderr, "gpulens: %s\ngpulens --help says more.\n", e.what());
+		std::fprintf(stderr, "gpulens: %s\ngpulens --help lists commands and options.\n", e.what());
 		return tool::EXIT_USAGE;
 	}
-	return app->get_subcommands().empty() ? tool::show(tool::Show::Overview, line.options) : line.status;
+	return app->get_subcommands().empty() ? tool::show_gpus(tool::Show::Overview, line.options) : line.status;
 }
 
 } // namespace
@@ -29,7 +29,7 @@ int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	try {
-		return run(argc, argv);
+		return run_command(argc, argv);
 	} catch (const tool::Error &e) {
 		std::fprintf(stderr, "gpulens: %s\n", e.what());
 		return tool::exit_status(e.code);

@@ -77,7 +77,7 @@ template <typename... T> void require_pointers(T... pointers)
 gpulens::Method method_of(unsigned way)
 {
 	if (way > GPULENS_GREEN_CLUSTERS)
-		throw Error(Error::Input, fmt::format("unknown way {}", way));
+		throw Error(Error::Input, fmt::format("unknown method {}", way));
 	return static_cast<gpulens::Method>(way);
 }
 

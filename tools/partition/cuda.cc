@@ -15,7 +15,7 @@ namespace {
 
 template <typename F> void load_function(void *library, const char *name, F &function)
 {
-	if (!find(library, name, function))
+	if (!find_symbol(library, name, function))
 		throw Error(Error::Missing, fmt::format("libcuda.so.1 has no {}", name));
 }
 
@@ -46,11 +46,12 @@ Cuda load_cuda()
 	load_function(library, "cuStreamCreate", c.make_stream);
 	load_function(library, "cuStreamDestroy_v2", c.free_stream);
 	load_function(library, "cuStreamSynchronize", c.wait);
-	c.green = find(library, "cuDeviceGetDevResource", c.resource) &&
-		  find(library, "cuDevSmResourceSplitByCount", c.split) &&
-		  find(library, "cuDevResourceGenerateDesc", c.describe) &&
-		  find(library, "cuGreenCtxCreate", c.make_green) && find(library, "cuGreenCtxDestroy", c.free_green) &&
-		  find(library, "cuGreenCtxStreamCreate", c.green_stream);
+	c.green = find_symbol(library, "cuDeviceGetDevResource", c.resource) &&
+		  find_symbol(library, "cuDevSmResourceSplitByCount", c.split) &&
+		  find_symbol(library, "cuDevResourceGenerateDesc", c.describe) &&
+		  find_symbol(library, "cuGreenCtxCreate", c.make_green) &&
+		  find_symbol(library, "cuGreenCtxDestroy", c.free_green) &&
+		  find_symbol(library, "cuGreenCtxStreamCreate", c.green_stream);
 	check(c.init(0), "cuInit");
 	return c;
 }

@@ -97,7 +97,7 @@ const Layout &Launches::verified_layout()
 		check_smid_is_physical(device);
 		if (const char *why = hook::subscribe(cuda().library))
 			throw Error(Error::Missing, why);
-		hook::only_on(uuid_of_device(device));
+		hook::restrict_to_gpu(uuid_of_device(device));
 		verify_masks(layout_, sms_);
 	} catch (const Error &e) {
 		failed_ = e;

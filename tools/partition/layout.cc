@@ -36,7 +36,7 @@ std::vector<unsigned> parse_numbers(const std::string &text, const std::string &
 		std::from_chars_result r = std::from_chars(at, end, number);
 		if (r.ec != std::errc() || number >= MAX_TPCS)
 			throw Error(Error::Input,
-				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
+				    fmt::format("\"{}\": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all", whole));
 		at = r.ptr;
 	};
 	do {
@@ -47,7 +47,7 @@ std::vector<unsigned> parse_numbers(const std::string &text, const std::string &
 			take_number((at++, last));
 		if (last < first || (at < end && *at != ','))
 			throw Error(Error::Input,
-				    fmt::format("\"{}\": want 0-9,12 or 0x3ff or gpc:2,3 or half:a or all", whole));
+				    fmt::format("\"{}\": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all", whole));
 		for (unsigned n = first; n <= last; n++)
 			list.push_back(n);
 	} while (at++ < end);
@@ -146,18 +146,18 @@ TpcMask Layout::first_half() const
 
 std::vector<TpcMask> Layout::make_masks(const std::vector<unsigned> &sizes, Placing placing, const TpcMask &taken) const
 {
-	unsigned left = map.tpcs - taken.count();
+	unsigned available = map.tpcs - taken.count();
 
 	for (size_t i = 0; i < sizes.size(); i++)
 		if (!sizes[i])
 			throw Error(Error::Input, fmt::format("size {} is 0", i));
 	for (size_t i = 0; i < sizes.size(); i++) {
-		if (sizes[i] > left)
+		if (sizes[i] > available)
 			throw Error(Error::NoRoom,
-				    fmt::format("size {} is {} TPCs, of which {} are left", i, sizes[i], left));
-		left -= sizes[i];
+				    fmt::format("size {} is {} TPCs, but only {} are free", i, sizes[i], available));
+		available -= sizes[i];
 	}
-	return tool::plan::place(map, taken, sizes, placing);
+	return tool::plan::place_partitions(map, taken, sizes, placing);
 }
 
 TpcMask Layout::parse_mask(const std::string &text) const
@@ -242,7 +242,7 @@ static void check_tpc_numbers(const tool::Gpu &gpu, const GpcMap &map)
 	    std::any_of(sms.begin(), sms.end(), [&](unsigned n) { return size_t{n} * map.tpcs != gpu.sms.size(); }))
 		throw Error(Error::Source,
 			    gpu.name() + ": the SMs of a TPC are not consecutive in %smid, so the TPCs of a mask "
-					 "are not known");
+					 "are unknown");
 }
 
 Layout layout_of_gpu(const tool::Gpu &gpu)
@@ -273,17 +273,17 @@ Layout layout_of_gpu(const tool::Gpu &gpu)
 
 Layout layout_from(const std::string &source, unsigned gpu)
 {
-	std::unique_ptr<tool::Source> from;
+	std::unique_ptr<tool::Source> gpu_source;
 
 	if (source == "auto")
-		from = tool::machine_source({});
+		gpu_source = tool::machine_source({});
 	else if (source == "module")
-		from = std::make_unique<tool::ModuleSource>("/proc");
+		gpu_source = std::make_unique<tool::ModuleSource>("/proc");
 	else if (source == "driver")
-		from = std::make_unique<tool::DriverSource>();
+		gpu_source = std::make_unique<tool::DriverSource>();
 	else
-		from = std::make_unique<tool::FileSource>(source);
-	tool::Gpu found = from->gpus({gpu}).at(0);
+		gpu_source = std::make_unique<tool::FileSource>(source);
+	tool::Gpu found = gpu_source->gpus({gpu}).at(0);
 	try {
 		return layout_of_gpu(found);
 	} catch (const Error &e) {

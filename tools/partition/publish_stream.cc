@@ -53,7 +53,7 @@ void publish_partition(const void *key, const Layout &layout, const char *method
 	std::lock_guard<std::mutex> hold(lock);
 
 	published()[key] = {.gpu = layout.device,
-			    .way = method,
+			    .method = method,
 			    .scope = scope,
 			    .tpcs = tpcs.tpcs(),
 			    .gpcs = tool::plan::gpcs_of(layout.map, tpcs)};

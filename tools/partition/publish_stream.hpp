@@ -7,8 +7,8 @@
 
 namespace gpulens {
 
-// Publishes a partition, or replaces what was published for the same key. method and scope are PartitionEntry's way and
-// scope, e.g. "mask" and "stream".
+// Publishes a partition, or replaces what was published for the same key. method and scope are those of PartitionEntry,
+// e.g. "mask" and "stream".
 void publish_partition(const void *key, const Layout &layout, const char *method, const char *scope,
 		       const TpcMask &tpcs);
 // Removes what was published for the key, if anything.

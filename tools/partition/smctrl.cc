@@ -110,7 +110,7 @@ template <typename F> void set_mask(const char *function, uint128_t disable, uns
 				enabled.add(tpc);
 		apply(launches, enabled);
 	} catch (const std::exception &e) {
-		gpulens::say_unpartitioned(std::string(function) + ": " + e.what());
+		gpulens::report_unpartitioned(std::string(function) + ": " + e.what());
 		std::exit(gpulens::STATUS_UNLIMITED);
 	}
 }

@@ -17,7 +17,7 @@ public:
 	virtual ~Work() = default;
 
 	void *stream() const { return stream_; }      // a CUstream
-	const TpcMask &tpcs() const { return tpcs_; } // at least the TPCs that were asked for
+	const TpcMask &tpcs() const { return tpcs_; } // at least the requested TPCs
 
 protected:
 	explicit Work(TpcMask tpcs) : tpcs_(std::move(tpcs)) {}

@@ -16,9 +16,9 @@ namespace {
 
 using namespace gpulens;
 
-[[noreturn]] void refuse(const char *why)
+[[noreturn]] void exit_unlimited(const char *why)
 {
-	say_unpartitioned(why);
+	report_unpartitioned(why);
 	std::_Exit(STATUS_UNLIMITED);
 }
 
@@ -36,15 +36,15 @@ __attribute__((constructor)) void limit_launches()
 	if (!text)
 		return; // without an acknowledgement: the guard kills the program when it uses the GPU
 	if (!environment::parse_launch_mask(text, mask) || mask.version != hook::VERSION)
-		refuse("GPULENS_LAUNCH_MASK is not what gpulens run sets");
+		exit_unlimited("GPULENS_LAUNCH_MASK is not what gpulens run sets");
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-	hook::only_on(mask.gpu);
+	hook::restrict_to_gpu(mask.gpu);
 	hook::set_global(mask.bits);
 	const char *why = library ? hook::subscribe(library) : dlerror();
 	if (why)
-		refuse(why);
+		exit_unlimited(why);
 	if (!acknowledge())
-		refuse("gpulens run does not take the acknowledgement that the mask is set");
+		exit_unlimited("gpulens run does not take the acknowledgement that the mask is set");
 	if (partition)
 		publish(partition);
 }

@@ -186,7 +186,7 @@ void record_free(u32 client, u32 object)
 }
 
 // The parameters of a request of that kind and size that the driver granted; else nullptr.
-template <typename Params> const Params *granted(unsigned nr, unsigned long request, const void *arg)
+template <typename Params> const Params *granted_params(unsigned nr, unsigned long request, const void *arg)
 {
 	const Params *p = static_cast<const Params *>(arg);
 
@@ -198,15 +198,15 @@ void record_request(int fd, unsigned long request, const void *arg)
 	if (_IOC_TYPE(request) != NV_IOCTL_MAGIC)
 		return;
 	std::lock_guard<std::mutex> hold(lock);
-	if (const Alloc *a = granted<Alloc>(NV_ESC_RM_ALLOC, request, arg))
+	if (const Alloc *a = granted_params<Alloc>(NV_ESC_RM_ALLOC, request, arg))
 		record_allocation(fd, *a);
-	if (const AllocWithRights *a = granted<AllocWithRights>(NV_ESC_RM_ALLOC, request, arg))
+	if (const AllocWithRights *a = granted_params<AllocWithRights>(NV_ESC_RM_ALLOC, request, arg))
 		record_allocation(fd, *a);
-	const Control *c = granted<Control>(NV_ESC_RM_CONTROL, request, arg);
+	const Control *c = granted_params<Control>(NV_ESC_RM_CONTROL, request, arg);
 	Group *g = c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A ? find(groups, c->client, c->object) : nullptr;
 	if (g)
 		write_line(fd, *g); // scheduled, or its timeslice was set
-	if (const Free *f = granted<Free>(NV_ESC_RM_FREE, request, arg))
+	if (const Free *f = granted_params<Free>(NV_ESC_RM_FREE, request, arg))
 		record_free(f->root, f->object);
 }
 

@@ -175,7 +175,7 @@ inline std::string failures(const std::vector<tool::Failure> &list)
 	std::string s;
 
 	for (const tool::Failure &f : list)
-		s += f.item.text() + ": " + f.why() + "\n";
+		s += f.item.text() + ": " + f.text() + "\n";
 	return s;
 }
 

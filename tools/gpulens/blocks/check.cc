@@ -174,7 +174,7 @@ private:
 				"R2: {} streams and {} channels{}: A, B and C do not hold beyond, and order in the "
 				"primary queue was not checked",
 				count_streams(), log_.machine.channels,
-				log_.channels_told ? "" : " (CUDA's default; the log does not say)"));
+				log_.channels_known ? "" : " (CUDA's default; the log does not state it)"));
 		if (!all)
 			verdict_.notes.emplace_back("not every kernel has cuda_launch_times: order in the primary "
 						    "queue was not checked");
@@ -183,7 +183,7 @@ private:
 			verdict_.notes.emplace_back("streams of different priority were not compared: the rules have "
 						    "no priorities");
 		if (!log_.machine.threads_per_sm)
-			verdict_.notes.emplace_back("the log does not tell what an SM holds: B2 was not checked");
+			verdict_.notes.emplace_back("the log does not state the limits of an SM; B2 was not checked");
 	}
 
 	// Rule A: a kernel enters the queue when it is launched, not before.
@@ -472,7 +472,7 @@ private:
 			       fmt::format("{} as the first of its stream, and {} streams then have begun and not come "
 					   "to their last kernel: there are {} channels{}",
 					   start_text(k, block), held, log_.machine.channels,
-					   log_.channels_told ? "" : " by default"));
+					   log_.channels_known ? "" : " by default"));
 			break; // further violations would be consequences
 		}
 	}
@@ -507,7 +507,7 @@ std::string verdict_text(const Log &log, const Verdict &v)
 		out += "Note: " + note + '\n';
 	return out + fmt::format("{} kernel{} in {} stream{}, tolerance {}: {}\n", log.kernels.size(),
 				 log.kernels.size() == 1 ? "" : "s", log.streams.size(),
-				 log.streams.size() == 1 ? "" : "s", duration(v.tolerance_ns),
+				 log.streams.size() == 1 ? "" : "s", format_duration(v.tolerance_ns),
 				 v.violations.empty() ? "no rule is violated"
 						      : fmt::format("{} violation{}", v.violations.size(),
 								    v.violations.size() == 1 ? "" : "s"));

@@ -47,7 +47,7 @@ Scenario load_scenario(const std::string &name, const Machine &machine)
 	for (const Builtin &builtin : builtins())
 		if (name == builtin.name)
 			return builtin.make(machine);
-	return parse_scenario(read_whole(name), name_of_file(name));
+	return parse_scenario(read_file(name), name_of_file(name));
 }
 
 void write_streams(const Log &log, const std::string &folder)
@@ -57,7 +57,7 @@ void write_streams(const Log &log, const std::string &folder)
 		std::string name = std::filesystem::path(given).filename();
 		if (name.empty())
 			name = fmt::format("stream-{}.json", i + 1);
-		write_whole((std::filesystem::path(folder) / name).string(), dump_log(stream_json(log, i)));
+		write_file((std::filesystem::path(folder) / name).string(), dump_log(stream_json(log, i)));
 	}
 }
 
@@ -66,7 +66,8 @@ void write_streams(const Log &log, const std::string &folder)
 int probe_command(const Options &options, const ProbeOptions &probe_options)
 {
 	if (probe_options.list)
-		return print(options.json ? json_text(builtins_json()) : builtins_text(style_of_output(options.colour)))
+		return print_text(options.json ? json_text(builtins_json())
+					       : builtins_text(style_of_output(options.colour)))
 			       ? EXIT_DONE
 			       : EXIT_PART;
 	Machine machine = probe_options.simulated;
@@ -79,7 +80,7 @@ int probe_command(const Options &options, const ProbeOptions &probe_options)
 		machine = probe_machine(program);
 	Scenario scenario = load_scenario(probe_options.scenario, machine);
 	if (probe_options.print)
-		return print(json_text(scenario_json(scenario))) ? EXIT_DONE : EXIT_PART;
+		return print_text(json_text(scenario_json(scenario))) ? EXIT_DONE : EXIT_PART;
 	if (scenario.device)
 		program.device = *scenario.device;
 	if (!probe_options.simulate) {
@@ -88,11 +89,12 @@ int probe_command(const Options &options, const ProbeOptions &probe_options)
 	}
 	Log log = probe_options.simulate ? predict(scenario, machine) : run_scenario(program, scenario);
 	if (!probe_options.file.empty())
-		write_whole(probe_options.file, dump_log(log_json(log)));
+		write_file(probe_options.file, dump_log(log_json(log)));
 	if (!probe_options.folder.empty())
 		write_streams(log, probe_options.folder);
-	bool shown = probe_options.file == "-" ||
-		     print(options.json ? dump_log(log_json(log)) : summary_text(log, style_of_output(options.colour)));
+	bool shown =
+		probe_options.file == "-" ||
+		print_text(options.json ? dump_log(log_json(log)) : summary_text(log, style_of_output(options.colour)));
 	return shown ? EXIT_DONE : EXIT_PART;
 }
 
@@ -100,14 +102,14 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 {
 	std::vector<std::pair<std::string, std::string>> files;
 	for (const std::string &file : blocks_options.logs)
-		files.emplace_back(name_of_file(file), read_whole(file));
+		files.emplace_back(name_of_file(file), read_file(file));
 	Log log = parse_logs(files);
 	if (blocks_options.channels) {
 		log.machine.channels = *blocks_options.channels;
-		log.channels_told = true;
+		log.channels_known = true;
 	}
 	if (!blocks_options.file.empty())
-		write_whole(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used));
+		write_file(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used));
 	std::optional<Verdict> verdict;
 	if (blocks_options.check)
 		verdict = check(log, blocks_options.tolerance_ns);
@@ -118,7 +120,7 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 		text = verdict_text(log, *verdict);
 	else if (blocks_options.file.empty())
 		text = summary_text(log, style_of_output(options.colour));
-	bool shown = text.empty() || print(text);
+	bool shown = text.empty() || print_text(text);
 	return shown && !(verdict && !verdict->violations.empty()) ? EXIT_DONE : EXIT_PART;
 }
 

@@ -31,83 +31,83 @@ double to_seconds(s64 ns)
 }
 
 // Parses a list of count times in seconds. count_text: count in words, for the message.
-std::vector<s64> parse_times(const Item &from, const char *key, size_t count, const std::string &count_text)
+std::vector<s64> parse_times(const Item &object, const char *key, size_t count, const std::string &count_text)
 {
-	const json &v = from.at(key);
+	const json &v = object.at(key);
 	std::vector<s64> times;
 
 	if (!v.is_array() || v.size() != count)
-		from.refuse(v.is_array() ? fmt::format("{} has {} numbers, not {}", key, v.size(), count_text)
-					 : fmt::format("{} is {}, not a list of numbers", key, shown(v)));
+		object.refuse(v.is_array() ? fmt::format("{} has {} numbers, not {}", key, v.size(), count_text)
+					   : fmt::format("{} is {}, not a list of numbers", key, quote_value(v)));
 	for (const json &time : v) {
 		if (!time.is_number() || !(std::abs(time.get<double>()) <= MAX_SECONDS))
-			from.refuse(fmt::format("{} has {}, which is not a time in seconds", key, shown(time)));
+			object.refuse(fmt::format("{} has {}, which is not a time in seconds", key, quote_value(time)));
 		times.push_back(to_ns(time.get<double>()));
 	}
 	return times;
 }
 
-u32 parse_threads(const Item &from)
+u32 parse_threads(const Item &object)
 {
-	if (!from.at("thread_count").is_array())
-		return from.integer("thread_count", 1, MAX_THREADS);
+	if (!object.at("thread_count").is_array())
+		return object.integer("thread_count", 1, MAX_THREADS);
 	u64 threads = 1;
-	for (u32 side : from.numbers("thread_count", MAX_THREADS))
+	for (u32 side : object.numbers("thread_count", MAX_THREADS))
 		threads = std::min<u64>(threads * side, MAX_THREADS + 1);
 	if (!threads || threads > MAX_THREADS)
-		from.refuse(fmt::format("thread_count is {}, not 1 to {} in all", shown(from.at("thread_count")),
-					MAX_THREADS));
+		object.refuse(fmt::format("thread_count is {}, not 1 to {} in all",
+					  quote_value(object.at("thread_count")), MAX_THREADS));
 	return static_cast<u32>(threads);
 }
 
-Ran parse_kernel(const Item &from)
+Ran parse_kernel(const Item &object)
 {
 	Ran k;
-	u32 count = from.integer("block_count", 1, MAX_BLOCKS);
+	u32 count = object.integer("block_count", 1, MAX_BLOCKS);
 
-	k.name = from.name("kernel_name");
-	k.threads = parse_threads(from);
-	k.shared = from.has("shared_memory") ? from.integer("shared_memory", 0, ~0U) : 0;
-	k.per_sm = from.has("blocks_per_sm") ? from.integer("blocks_per_sm", 1, MAX_THREADS) : 0;
-	if (from.has("cuda_launch_times")) {
-		std::vector<s64> t = parse_times(from, "cuda_launch_times", 3, "three");
+	k.name = object.name("kernel_name");
+	k.threads = parse_threads(object);
+	k.shared = object.has("shared_memory") ? object.integer("shared_memory", 0, ~0U) : 0;
+	k.per_sm = object.has("blocks_per_sm") ? object.integer("blocks_per_sm", 1, MAX_THREADS) : 0;
+	if (object.has("cuda_launch_times")) {
+		std::vector<s64> t = parse_times(object, "cuda_launch_times", 3, "three");
 		if (t[1] < t[0] || t[2] < t[1])
-			from.refuse("cuda_launch_times are not in order");
+			object.refuse("cuda_launch_times are not in order");
 		k.launched = {t[0], t[1], t[2]};
 	}
 	std::vector<s64> times =
-		parse_times(from, "block_times", size_t{2} * count, fmt::format("two for each of {} blocks", count));
-	std::vector<u32> sms = from.numbers("block_smids", MAX_SMS - 1);
+		parse_times(object, "block_times", size_t{2} * count, fmt::format("two for each of {} blocks", count));
+	std::vector<u32> sms = object.numbers("block_smids", MAX_SMS - 1);
 	if (sms.size() != count)
-		from.refuse(fmt::format("block_smids has {} numbers, but there are {} blocks", sms.size(), count));
+		object.refuse(fmt::format("block_smids has {} numbers, but there are {} blocks", sms.size(), count));
 	for (u32 i = 0; i < count; i++) {
 		k.blocks.push_back({times[2 * i], times[2 * i + 1], sms[i]});
 		if (k.blocks.back().end < k.blocks.back().start)
-			from.refuse(fmt::format("block {} ends before it starts", i));
+			object.refuse(fmt::format("block {} ends before it starts", i));
 	}
 	return k;
 }
 
-void parse_stream(const Item &from, Log &log)
+void parse_stream(const Item &object, Log &log)
 {
 	u32 index = static_cast<u32>(log.streams.size());
 	Stream stream;
-	double release = from.has("release_time") ? from.number("release_time", -1, MAX_SECONDS, "seconds") : 0;
+	double release = object.has("release_time") ? object.number("release_time", -1, MAX_SECONDS, "seconds") : 0;
 
-	stream.label = from.has("label") ? from.word("label") : "";
-	stream.log_name = from.has("log_name") ? from.word("log_name") : "";
-	stream.program = from.has("benchmark_name") ? from.word("benchmark_name") : "";
-	if (from.has("stream_priority"))
-		stream.priority = static_cast<int>(from.number("stream_priority", -100, 100, "a priority"));
+	stream.label = object.has("label") ? object.string("label") : "";
+	stream.log_name = object.has("log_name") ? object.string("log_name") : "";
+	stream.program = object.has("benchmark_name") ? object.string("benchmark_name") : "";
+	if (object.has("stream_priority"))
+		stream.priority = static_cast<int>(object.number("stream_priority", -100, 100, "a priority"));
 	log.streams.push_back(stream);
-	const json &times = from.at("times");
+	const json &times = object.at("times");
 	if (!times.is_array())
-		from.refuse(fmt::format("times is {}, not a list", shown(times)));
+		object.refuse(fmt::format("times is {}, not a list", quote_value(times)));
 	for (size_t i = 0; i < times.size(); i++) {
 		// skip entries that are not kernels: the first one, and CPU times
 		if (times[i].is_object() && !times[i].contains("block_times"))
 			continue;
-		Item item(times[i], from.where() + ": " + called(times[i], "kernel", i, "kernel_name"));
+		Item item(times[i], object.where() + ": " + describe_item(times[i], "kernel", i, "kernel_name"));
 		Ran k = parse_kernel(item);
 		k.stream = index;
 		k.release = item.has("release_time") ? to_ns(item.number("release_time", 0, MAX_SECONDS, "seconds"))
@@ -121,14 +121,14 @@ void parse_machine(const Item &file, Log &log)
 	if (file.has("gpu")) {
 		Item gpu = file.object("gpu");
 		Machine &m = log.machine;
-		m.name = gpu.word("name");
+		m.name = gpu.string("name");
 		m.sms = gpu.integer("sms", 1, MAX_SMS);
 		m.threads_per_sm = gpu.integer("threads_per_sm", 32, 1U << 16);
 		m.blocks_per_sm = gpu.integer("blocks_per_sm", 1, 1U << 16);
 	}
 	if (file.has("channels")) {
 		log.machine.channels = file.integer("channels", 1, 1U << 16);
-		log.channels_told = true;
+		log.channels_known = true;
 	}
 	if (file.has("clock")) {
 		Item clock = file.object("clock");
@@ -204,7 +204,7 @@ Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 	for (const auto &[name, text] : files) {
 		json whole = parse_json(text, name);
 		Item file(whole, name);
-		log.scenario = file.has("scenario_name") ? file.word("scenario_name") : "";
+		log.scenario = file.has("scenario_name") ? file.string("scenario_name") : "";
 		if (!file.has("benchmarks")) {
 			parse_stream(file, log);
 			continue;
@@ -212,10 +212,10 @@ Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 		if (files.size() > 1)
 			file.refuse("a whole log cannot be combined with other files");
 		if (file.integer("version", 1, ~0U) != JSON_VERSION)
-			file.refuse(fmt::format("version is {}, but this gpulens reads {}", shown(file.at("version")),
-						JSON_VERSION));
+			file.refuse(fmt::format("version is {}, but this gpulens reads {}",
+						quote_value(file.at("version")), JSON_VERSION));
 		parse_machine(file, log);
-		each(
+		for_each_item(
 			file, "benchmarks", "benchmark", [&](const Item &item) { parse_stream(item, log); }, "label");
 	}
 	if (log.kernels.empty())
@@ -246,8 +246,8 @@ json stream_json(const Log &log, u32 stream)
 
 	for (const Ran &k : log.kernels)
 		if (k.stream == stream) {
-			s64 from = k.launched ? (*k.launched)[0] : k.release;
-			begin = any ? std::min(begin, from) : from;
+			s64 object = k.launched ? (*k.launched)[0] : k.release;
+			begin = any ? std::min(begin, object) : object;
 			end = std::max(end, k.launched ? (*k.launched)[2] : k.last_end());
 			any = true;
 			times.push_back(kernel_json(k));
@@ -297,7 +297,7 @@ Log empty_log(const Scenario &scenario, const Machine &machine)
 
 	log.scenario = scenario.name;
 	log.machine = machine;
-	log.channels_told = true;
+	log.channels_known = true;
 	for (const Benchmark &b : scenario.benchmarks)
 		log.streams.push_back({b.label, b.log_name, names.at(b.program), b.priority});
 	for (auto [benchmark, kernel] : scenario.launches()) {

@@ -44,7 +44,7 @@ struct Log {
 	std::string scenario;
 	bool simulated = false;
 	Machine machine;
-	bool channels_told = false;         // false: unknown, and machine.channels is CUDA's default
+	bool channels_known = false;        // false: machine.channels is CUDA's default
 	u64 uncertainty_ns = 0;             // between launch times (CPU's clock) and block times (GPU's clock)
 	std::optional<u64> resolution_ns{}; // step of the GPU's clock
 	std::vector<Stream> streams;

@@ -32,39 +32,39 @@ double to_seconds(u64 ns)
 }
 
 // Returns the framework's program that "./bin/timer_spin.so" names; the kernels of gpulens have the same names.
-std::string parse_program(const Item &from)
+std::string parse_program(const Item &object)
 {
-	std::string path = from.word("filename"), name = path.substr(path.rfind('/') + 1);
+	std::string path = object.string("filename"), name = path.substr(path.rfind('/') + 1);
 
 	if (name.ends_with(".so"))
 		name.resize(name.size() - 3);
 	if (name != "timer_spin" && name != "multikernel" && name != "matrix_multiply" && name != "memory_copy")
-		from.refuse(fmt::format("filename is {}, but there are only kernels for timer_spin, multikernel, "
-					"matrix_multiply, memory_copy",
-					shown(path)));
+		object.refuse(fmt::format("filename is {}, but there are only kernels for timer_spin, multikernel, "
+					  "matrix_multiply, memory_copy",
+					  quote_value(path)));
 	return name;
 }
 
 // square: a pair of numbers is allowed, too.
-u32 parse_threads(const Item &from, bool square)
+u32 parse_threads(const Item &object, bool square)
 {
-	if (!from.at("thread_count").is_array())
-		return from.integer("thread_count", 1, MAX_THREADS);
-	std::vector<u32> sides = from.numbers("thread_count", MAX_THREADS);
+	if (!object.at("thread_count").is_array())
+		return object.integer("thread_count", 1, MAX_THREADS);
+	std::vector<u32> sides = object.numbers("thread_count", MAX_THREADS);
 	u64 threads = 1;
 	for (u32 side : sides)
 		threads *= side;
 	if (!square || sides.size() != 2 || !threads || threads > MAX_THREADS)
-		from.refuse(fmt::format("thread_count is {}, not a number from 1 to {}{}",
-					shown(from.at("thread_count")), MAX_THREADS,
-					square ? " nor a pair that makes one" : ""));
+		object.refuse(fmt::format("thread_count is {}, not a number from 1 to {}{}",
+					  quote_value(object.at("thread_count")), MAX_THREADS,
+					  square ? " nor a pair that makes one" : ""));
 	return static_cast<u32>(threads);
 }
 
 // Parses nanoseconds, which the framework writes as a number or as a string.
-u64 parse_spin_ns(const Item &from, const char *key)
+u64 parse_spin_ns(const Item &object, const char *key)
 {
-	const json &v = from.at(key);
+	const json &v = object.at(key);
 	double ns = -1;
 
 	if (v.is_string()) {
@@ -76,30 +76,31 @@ u64 parse_spin_ns(const Item &from, const char *key)
 		ns = v.get<double>();
 	}
 	if (!(ns >= 1 && ns <= static_cast<double>(MAX_SPIN_NS)))
-		from.refuse(fmt::format("{} is {}, not nanoseconds from 1 to {}", key, shown(v), MAX_SPIN_NS));
+		object.refuse(fmt::format("{} is {}, not nanoseconds from 1 to {}", key, quote_value(v), MAX_SPIN_NS));
 	return static_cast<u64>(ns);
 }
 
-double parse_delay(const Item &from, const char *key)
+double parse_delay(const Item &object, const char *key)
 {
-	return from.has(key) ? from.number(key, 0, MAX_RELEASE_S, "seconds") : 0;
+	return object.has(key) ? object.number(key, 0, MAX_RELEASE_S, "seconds") : 0;
 }
 
-u32 parse_shared(const Item &from)
+u32 parse_shared(const Item &object)
 {
-	return from.has("shared_memory_size") ? from.integer("shared_memory_size", 0, MAX_SHARED) * 4 : 0;
+	return object.has("shared_memory_size") ? object.integer("shared_memory_size", 0, MAX_SHARED) * 4 : 0;
 }
 
-std::vector<Kernel> parse_multikernel(const Item &from)
+std::vector<Kernel> parse_multikernel(const Item &object)
 {
 	std::vector<Kernel> kernels;
-	double release = parse_delay(from, "release_time");
+	double release = parse_delay(object, "release_time");
 
-	each(
-		from, "additional_info", "kernel",
+	for_each_item(
+		object, "additional_info", "kernel",
 		[&](const Item &item) {
 		Kernel k;
-		item.only({"kernel_label", "duration", "block_count", "thread_count", "delay", "shared_memory_size"});
+		item.check_keys(
+			{"kernel_label", "duration", "block_count", "thread_count", "delay", "shared_memory_size"});
 		k.name = item.name("kernel_label");
 		k.work = parse_spin_ns(item, "duration");
 		k.blocks = item.integer("block_count", 1, MAX_BLOCKS);
@@ -111,73 +112,74 @@ std::vector<Kernel> parse_multikernel(const Item &from)
 		},
 		"kernel_label");
 	if (kernels.empty())
-		from.refuse("no kernel");
+		object.refuse("no kernel");
 	return kernels;
 }
 
-Kernel parse_kernel(const Item &from, const std::string &program, u32 number)
+Kernel parse_kernel(const Item &object, const std::string &program, u32 number)
 {
 	Kernel k;
 
 	k.name = fmt::format("K{}", number);
-	k.blocks = from.integer("block_count", 1, MAX_BLOCKS);
-	k.threads = parse_threads(from, program == "matrix_multiply");
-	k.release_ns = to_ns(parse_delay(from, "release_time"));
+	k.blocks = object.integer("block_count", 1, MAX_BLOCKS);
+	k.threads = parse_threads(object, program == "matrix_multiply");
+	k.release_ns = to_ns(parse_delay(object, "release_time"));
 	if (program == "timer_spin") {
-		k.work = parse_spin_ns(from, "additional_info");
-		k.shared = parse_shared(from);
+		k.work = parse_spin_ns(object, "additional_info");
+		k.shared = parse_shared(object);
 		return k;
 	}
-	Item info = from.object("additional_info");
+	Item info = object.object("additional_info");
 	if (info.has("repeat"))
 		k.repeat = info.integer("repeat", 1, 1000000);
 	else
 		k.repeat = DEFAULT_REPEAT;
 	if (program == "memory_copy") {
-		info.only({"repeat"});
+		info.check_keys({"repeat"});
 		k.kind = Kind::Copy;
-		k.work = static_cast<u64>(from.number("data_size", 16, static_cast<double>(MAX_BYTES), "bytes"));
+		k.work = static_cast<u64>(object.number("data_size", 16, static_cast<double>(MAX_BYTES), "bytes"));
 		return k;
 	}
-	info.only({"matrix_width", "skip_copy", "repeat"});
+	info.check_keys({"matrix_width", "skip_copy", "repeat"});
 	k.kind = Kind::Matrix;
 	k.work = info.integer("matrix_width", 1, MAX_WIDTH);
 	if (k.threads != 64 && k.threads != 256 && k.threads != 1024)
-		from.refuse(fmt::format("thread_count is {}, but matrix_multiply needs 64, 256 or 1024: a tile of 8, "
-					"16 or 32 squared",
-					k.threads));
+		object.refuse(fmt::format("thread_count is {}, but matrix_multiply needs 64, 256 or 1024: a tile of 8, "
+					  "16 or 32 squared",
+					  k.threads));
 	return k;
 }
 
-Benchmark parse_benchmark(const Item &from, u32 first)
+Benchmark parse_benchmark(const Item &object, u32 first)
 {
 	Benchmark b;
 
 	// Some keys are accepted for compatibility and ignored: data_size and cpu_core, and for multikernel
 	// thread_count and block_count.
-	from.only({"filename", "log_name", "label", "thread_count", "block_count", "data_size", "additional_info",
-		   "release_time", "stream_priority", "shared_memory_size", "cpu_core", "max_iterations", "max_time"});
-	b.program = parse_program(from);
-	b.label = from.has("label") ? from.word("label") : "";
-	b.log_name = from.has("log_name") ? from.word("log_name") : "";
-	if (from.has("stream_priority"))
-		b.priority = static_cast<int>(from.number("stream_priority", -100, 100, "a priority"));
+	object.check_keys({"filename", "log_name", "label", "thread_count", "block_count", "data_size",
+			   "additional_info", "release_time", "stream_priority", "shared_memory_size", "cpu_core",
+			   "max_iterations", "max_time"});
+	b.program = parse_program(object);
+	b.label = object.has("label") ? object.string("label") : "";
+	b.log_name = object.has("log_name") ? object.string("log_name") : "";
+	if (object.has("stream_priority"))
+		b.priority = static_cast<int>(object.number("stream_priority", -100, 100, "a priority"));
 	if (b.program == "multikernel")
-		b.kernels = parse_multikernel(from);
+		b.kernels = parse_multikernel(object);
 	else
-		b.kernels.push_back(parse_kernel(from, b.program, first));
+		b.kernels.push_back(parse_kernel(object, b.program, first));
 	return b;
 }
 
 // Rejects repetitions, which the framework supports: gpulens launches each kernel once.
-void refuse_iterations(const Item &from)
+void refuse_iterations(const Item &object)
 {
-	if (from.has("max_iterations") && from.at("max_iterations") != 1)
-		from.refuse(fmt::format("max_iterations is {}, but each kernel is launched once",
-					shown(from.at("max_iterations"))));
-	if (from.has("max_time") && from.at("max_time") != 0)
-		from.refuse(
-			fmt::format("max_time is {}, but each kernel is launched once", shown(from.at("max_time"))));
+	if (object.has("max_iterations") && object.at("max_iterations") != 1)
+		object.refuse(fmt::format("max_iterations is {}, but each kernel is launched once",
+					  quote_value(object.at("max_iterations"))));
+	if (object.has("max_time") && object.at("max_time") != 0)
+		object.refuse(fmt::format("max_time is {}, but each kernel is launched once",
+					  quote_value(object.at("max_time"))));
 }
 
 // Checks that names of kernels and logs are unique.
@@ -187,7 +189,7 @@ void add_names(const Item &item, const Benchmark &b, std::set<std::string> &kern
 		if (!kernels.insert(k.name).second)
 			item.refuse(fmt::format("there is another kernel \"{}\"", k.name));
 	if (!b.log_name.empty() && !logs.insert(b.log_name).second)
-		item.refuse(fmt::format("log_name {} is also used by another benchmark", shown(b.log_name)));
+		item.refuse(fmt::format("log_name {} is also used by another benchmark", quote_value(b.log_name)));
 }
 
 const char *program_key(const Kernel &k)
@@ -276,16 +278,16 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 	std::set<std::string> kernels, logs;
 	u64 blocks = 0;
 
-	file.only({"name", "comment", "benchmarks", "max_iterations", "max_time", "use_processes", "cuda_device",
-		   "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration"});
-	s.name = file.word("name");
+	file.check_keys({"name", "comment", "benchmarks", "max_iterations", "max_time", "use_processes", "cuda_device",
+			 "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration"});
+	s.name = file.string("name");
 	refuse_iterations(file);
 	if (file.has("use_processes") && file.at("use_processes") != false)
 		file.refuse(fmt::format("use_processes is {}, but all streams are in one process",
-					shown(file.at("use_processes"))));
+					quote_value(file.at("use_processes"))));
 	if (file.has("cuda_device"))
 		s.device = file.integer("cuda_device", 0, 1023);
-	each(
+	for_each_item(
 		file, "benchmarks", "benchmark",
 		[&](const Item &item) {
 		refuse_iterations(item);

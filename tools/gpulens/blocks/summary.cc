@@ -35,7 +35,7 @@ std::vector<u32> sms_of(const Ran &k)
 std::string summary_text(const Log &log, const Style &style)
 {
 	const Machine &m = log.machine;
-	std::string out = printable(log.scenario);
+	std::string out = replace_controls(log.scenario);
 	Table t({"<Kernel", "Stream", "<Label", "Blocks", "Threads", "SMs", "Launched s", "First start s",
 		 "Last start s", "Last end s"});
 
@@ -43,10 +43,11 @@ std::string summary_text(const Log &log, const Style &style)
 		out += ", simulated";
 	if (m.threads_per_sm)
 		out += fmt::format(", {}{} SMs of {} threads, {} channels",
-				   m.name.empty() ? "" : printable(m.name) + ", ", m.sms, m.threads_per_sm, m.channels);
+				   m.name.empty() ? "" : replace_controls(m.name) + ", ", m.sms, m.threads_per_sm,
+				   m.channels);
 	for (const Ran &k : log.kernels) {
 		auto time = [](s64 ns) { return fmt::format("{:.6f}", to_seconds(ns)); };
-		t.add({k.name, std::to_string(k.stream + 1), printable(log.streams[k.stream].label),
+		t.add({k.name, std::to_string(k.stream + 1), replace_controls(log.streams[k.stream].label),
 		       std::to_string(k.blocks.size()), std::to_string(k.threads), std::to_string(sms_of(k).size()),
 		       k.launched ? time((*k.launched)[0]) : "-", time(k.first_start()), time(k.last_start()),
 		       time(k.last_end())});
@@ -54,7 +55,7 @@ std::string summary_text(const Log &log, const Style &style)
 	out += '\n' + t.str(style);
 	if (log.resolution_ns)
 		out += fmt::format("The GPU's clock has steps of {}; launches are known to {} against it\n",
-				   duration(*log.resolution_ns), duration(log.uncertainty_ns));
+				   format_duration(*log.resolution_ns), format_duration(log.uncertainty_ns));
 	return out;
 }
 

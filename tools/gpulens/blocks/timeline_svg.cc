@@ -264,7 +264,7 @@ private:
 		}
 		names_ += labels;
 		return fmt::format("<g id=\"kernel-{}\"><title>{}</title><path{} {} d=\"{}\"/></g>\n", i + 1,
-				   escape_xml(printable(k.name)), outlined ? " class=\"b\"" : "",
+				   escape_xml(replace_controls(k.name)), outlined ? " class=\"b\"" : "",
 				   fill_attributes(colour_of(i)), path);
 	}
 

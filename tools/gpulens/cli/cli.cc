@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See cli.hpp.
+// Builds the parser and the help from the table of commands.
 #include "gpulens/cli/cli.hpp"
 
 #include "gpulens/cli/options.hpp"
@@ -22,7 +22,7 @@ const std::vector<ExitStatus> EXIT_STATUS = {
 const std::vector<const char *> EXAMPLES = {
 	"gpulens                          overview of every GPU of this machine",
 	"gpulens -g 0 runlists 0          runlist 0 of GPU 0",
-	"gpulens -i gpu.image engines     engines of a recorded GPU; several -i are shown in turn",
+	"gpulens -i gpu.image engines     engines of a recorded GPU; -i can be repeated",
 	"gpulens isolation --check        exit status 1 where tasks can disturb each other",
 	"gpulens channels --json | jq '.gpus[0].channels[] | select(.state.running)'",
 };

@@ -28,7 +28,7 @@ struct Command {
 
 using Commands = std::vector<Command>;
 
-// The rows of each group. top and export stand apart in the help from the group whose file they share.
+// The rows of each group. top and export are separate groups in the help, although their rows are in record.cc.
 Commands show_commands();
 Commands record_commands();
 Commands run_commands();
@@ -40,7 +40,7 @@ Commands export_commands();
 // All rows, in the order of the help.
 Commands all_commands();
 
-// Starts the program of gpulens run. limit: TPCs, as limit_program() takes them; nothing: no limit was asked for.
+// Starts the program of gpulens run. limit: TPCs, as limit_program() takes them; nothing: no limit.
 using StartProgram =
 	std::function<int(const Options &options, const std::optional<std::string> &limit, RunOptions &run)>;
 // The add function of run, with a start function that tests replace.

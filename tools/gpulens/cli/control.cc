@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// disable, enable, preempt, switch-to, resubmit and timeslice. See commands.hpp.
+// The rows of disable, enable, preempt, switch-to, resubmit and timeslice.
 #include "gpulens/cmd/control.hpp"
 
 #include "gpulens/cli/commands.hpp"
@@ -12,7 +12,7 @@ namespace tool {
 
 namespace {
 
-// Options that name several channels in place of one.
+// Adds --tsg and --pid, which name several channels instead of one.
 void add_several(CLI::App &parser, ControlOptions &options, CLI::Option *channel, const CLI::Validator &check)
 {
 	CLI::Option *tsg =
@@ -56,7 +56,7 @@ void add_control(CLI::App &parser, CommandLine &line)
 		if (options->id.empty() && options->tsg.empty() && !options->pid)
 			throw CLI::RequiredError(std::string(control.target) +
 						 (control.of_several ? ", --tsg or --pid" : ""));
-		line.status = tool::control(line.options, control, *options);
+		line.status = run_control(line.options, control, *options);
 	});
 }
 

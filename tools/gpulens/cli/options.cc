@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See options.hpp.
+// Options that several commands have.
 #include "gpulens/cli/options.hpp"
 
 #include "lib/base/format.hpp"

@@ -28,7 +28,7 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 	parser.callback([arguments, &line] {
 		try {
 			Simulation s = simulate(parse_tsgs(arguments->tsgs), arguments->max_entries);
-			bool shown = print(line.options.json ? json_text(simulate_json(s)) : simulate_text(s));
+			bool shown = print_text(line.options.json ? json_text(simulate_json(s)) : simulate_text(s));
 			line.status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
 		} catch (const Error &e) {
 			throw CLI::ValidationError("TSG", e.what());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Commands that sample engines: record, report, top and export. See commands.hpp.
+// The rows of record, report, top and export.
 #include "gpulens/cmd/record.hpp"
 
 #include "gpulens/cli/commands.hpp"
@@ -28,7 +28,7 @@ void add_record(CLI::App &parser, CommandLine &line)
 	parser.add_option("--tsgs", options->tsgs,
 			  "output of gpulens run -o: names TSGs instead of channels when NVIDIA's driver is the source")
 		->type_name("FILE");
-	parser.callback([options, &line] { line.status = record(line.options, *options); });
+	parser.callback([options, &line] { line.status = record_samples(line.options, *options); });
 }
 
 void add_report(CLI::App &parser, CommandLine &line)
@@ -42,8 +42,7 @@ void add_report(CLI::App &parser, CommandLine &line)
 	parser.add_option("FILE", arguments->recording, "recording of gpulens record")->type_name("")->required();
 	add_list(parser, "-o,--output", arguments->files, "FILE",
 		 "FILE.html, FILE.csv or FILE.perfetto-trace (default: the recording's name with .html appended)");
-	parser.callback(
-		[arguments, &line] { line.status = report(line.options, arguments->recording, arguments->files); });
+	parser.callback([arguments, &line] { line.status = write_report(arguments->recording, arguments->files); });
 }
 
 void check_time(const char *name, u64 ns, u64 least, u64 greatest, const char *range)
@@ -68,7 +67,7 @@ void add_top(CLI::App &parser, CommandLine &line)
 		check_time("--every", options->every_ns, 10000, 1000000000, "from 10us to 1s");
 		check_time("--delay", options->delay_ns, 50000000, 3600000000000, "from 50ms to 1h");
 		check_time("--window", options->window_ns, 100000000, 3600000000000, "from 100ms to 1h");
-		line.status = top(line.options, *options);
+		line.status = run_top(line.options, *options);
 	});
 }
 
@@ -96,7 +95,7 @@ void add_export(CLI::App &parser, CommandLine &line)
 				      ->excludes(time);
 	add_period(parser, options->period_us, "sampling period (default: 1ms)");
 	parser.add_flag("--no-sample", options->no_sample, "do not sample: no time of TSGs on engines")->needs(listen);
-	parser.callback([options, &line] { line.status = export_metrics(line.options, *options); });
+	parser.callback([options, &line] { line.status = export_metrics(line.options.sources, *options); });
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// run and partitions. See commands.hpp.
+// The rows of run and partitions.
 #include "gpulens/cmd/run.hpp"
 
 #include "gpulens/cli/commands.hpp"
@@ -17,16 +17,17 @@ int start_program(const Options &options, const std::optional<std::string> &limi
 {
 	int status = limit ? limit_program(options, *limit, run) : EXIT_DONE;
 
-	return status == EXIT_DONE ? tool::run(run) : status;
+	return status == EXIT_DONE ? run_program(run) : status;
 }
 
 void add_partitions(CLI::App &parser, CommandLine &line)
 {
-	auto ways = std::make_shared<bool>(false);
+	auto methods = std::make_shared<bool>(false);
 
-	parser.add_flag("--ways", *ways, "show instead which ways to partition this GPU work, by trying each");
-	parser.callback(
-		[ways, &line] { line.status = *ways ? show_ways(line.options) : show_partitions(line.options); });
+	parser.add_flag("--ways", *methods, "try each method of partitioning on this GPU, and show which work");
+	parser.callback([methods, &line] {
+		line.status = *methods ? show_methods(line.options) : show_partitions(line.options);
+	});
 }
 
 } // namespace
@@ -38,9 +39,9 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		std::string tpcs, gpcs, half;
 	};
 	auto arguments = std::make_shared<Arguments>();
-	// An empty limit is not "no limit".
+	// An empty value must not mean "no limit".
 	CLI::Validator not_empty = check_that([](const std::string &text) {
-		return text.empty() ? "it is empty, and the program would run on the whole GPU" : "";
+		return text.empty() ? "an empty limit would let the program run on the whole GPU" : "";
 	});
 	CLI::Option *tpcs = parser.add_option("--tpcs", arguments->tpcs,
 					      "limit the program's kernels to these TPCs: 0-9,12 or 0x3ff")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// chip, engines, runlists, channels, copy, gpcs, isolation and proc. See commands.hpp.
+// The rows of the show commands: chip, engines, runlists, channels, copy, gpcs, isolation and proc.
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/show.hpp"
@@ -12,10 +12,10 @@ namespace tool {
 namespace {
 
 // A command without options of its own.
-auto add_show(Show what)
+auto add_show(Show show_command)
 {
-	return [what](CLI::App &parser, CommandLine &line) {
-		parser.callback([what, &line] { line.status = show(what, line.options); });
+	return [show_command](CLI::App &parser, CommandLine &line) {
+		parser.callback([show_command, &line] { line.status = show_gpus(show_command, line.options); });
 	};
 }
 
@@ -24,7 +24,7 @@ void add_runlists(CLI::App &parser, CommandLine &line)
 	auto id = std::make_shared<std::optional<u32>>();
 
 	parser.add_option("Y", *id, "number of the runlist to show (default: all that are not empty)")->type_name("");
-	parser.callback([id, &line] { line.status = show(Show::Runlists, line.options, *id); });
+	parser.callback([id, &line] { line.status = show_gpus(Show::Runlists, line.options, *id); });
 }
 
 void add_isolation(CLI::App &parser, CommandLine &line)
@@ -32,7 +32,8 @@ void add_isolation(CLI::App &parser, CommandLine &line)
 	auto check = std::make_shared<bool>(false);
 
 	parser.add_flag("--check", *check, "exit with status 1 when a hazard is found");
-	parser.callback([check, &line] { line.status = show(Show::Isolation, line.options, std::nullopt, *check); });
+	parser.callback(
+		[check, &line] { line.status = show_gpus(Show::Isolation, line.options, std::nullopt, *check); });
 }
 
 void add_proc(CLI::App &parser, CommandLine &line)

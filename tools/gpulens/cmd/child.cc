@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See child.hpp.
+// Forks, and reads the result from a pipe.
 #include "gpulens/cmd/child.hpp"
 
 #include "lib/base/write_fully.hpp"
@@ -19,8 +19,8 @@ namespace gpulens {
 
 namespace {
 
-// Writes a byte, 0 or an errno, and the result or the error's text.
-[[noreturn]] void answer(int fd, const std::function<std::string()> &function)
+// Writes a byte (0 or an error code) and the result or the error's text.
+[[noreturn]] void write_result(int fd, const std::function<std::string()> &function)
 {
 	std::string text(1, '\0');
 
@@ -31,11 +31,11 @@ namespace {
 	} catch (const std::exception &e) {
 		text = static_cast<char>(Error::Failed) + std::string(e.what());
 	}
-	(void)tool::write_fully(fd, text); // the parent sees a short answer
+	(void)tool::write_fully(fd, text); // the parent detects a truncated result
 	_exit(0);
 }
 
-// Reads until the other end is closed. False: not within that time.
+// Reads until the other end is closed. Returns false on a timeout.
 bool read_all(int fd, unsigned timeout_s, std::string &text)
 {
 	using namespace std::chrono;
@@ -44,8 +44,8 @@ bool read_all(int fd, unsigned timeout_s, std::string &text)
 
 	for (;;) {
 		pollfd readable{fd, POLLIN, 0};
-		auto left = duration_cast<milliseconds>(end - steady_clock::now()).count();
-		if (left <= 0 || poll(&readable, 1, static_cast<int>(left)) == 0)
+		auto remaining = duration_cast<milliseconds>(end - steady_clock::now()).count();
+		if (remaining <= 0 || poll(&readable, 1, static_cast<int>(remaining)) == 0)
 			return false;
 		ssize_t n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)
@@ -68,13 +68,13 @@ std::string run_in_child(unsigned timeout_s, const std::function<std::string()> 
 	pid_t pid = fork();
 	if (!pid) {
 		close(ends[0]);
-		answer(ends[1], function);
+		write_result(ends[1], function);
 	}
 	close(ends[1]);
 	bool done = pid > 0 && read_all(ends[0], timeout_s, text);
 	close(ends[0]);
 	if (pid < 0)
-		throw Error(Error::NoProcess, "no process can be begun");
+		throw Error(Error::NoProcess, "no child process can be started");
 	if (!done)
 		kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See control.hpp.
+// Writes control files, and undoes the changes.
 #include "gpulens/cmd/control.hpp"
 
 #include "gpulens/cmd/signals.hpp"
@@ -35,7 +35,7 @@ struct Write {
 	std::string path, text;
 };
 
-// As the module's own parser has it, without the newline that it allows. Nothing: not an id.
+// Parses an id with the module's parser, without the newline that it allows. Returns nothing for other text.
 std::optional<lens_ref> parse_id(const std::string &text)
 {
 	lens_ref ref{};
@@ -45,7 +45,8 @@ std::optional<lens_ref> parse_id(const std::string &text)
 	return ref;
 }
 
-bool lists(const Runlist &rl, u32 id, bool tsg)
+// Returns whether a TSG or channel is on the runlist.
+bool is_listed(const Runlist &rl, u32 id, bool tsg)
 {
 	for (const Tsg &t : rl.tsgs)
 		if (tsg && t.id == id)
@@ -56,18 +57,18 @@ bool lists(const Runlist &rl, u32 id, bool tsg)
 	return false;
 }
 
-// The runlists that an id can mean: the one that it names, or those that list it.
+// Returns the runlists that an id can refer to: the one that it names, or those that list it.
 std::vector<const Runlist *> runlists_of(const Gpu &gpu, const lens_ref &ref, bool tsg)
 {
 	std::vector<const Runlist *> found;
 
 	for (const Runlist &rl : gpu.runlists)
-		if (ref.runlist != LENS_NONE ? rl.id == static_cast<u32>(ref.runlist) : lists(rl, ref.id, tsg))
+		if (ref.runlist != LENS_NONE ? rl.id == static_cast<u32>(ref.runlist) : is_listed(rl, ref.id, tsg))
 			found.push_back(&rl);
 	return found;
 }
 
-// The one that it does mean, or none.
+// Returns the only runlist that an id can refer to; nullptr if there are several or none.
 const Runlist *runlist_of(const Gpu &gpu, const std::string &id, bool tsg)
 {
 	std::optional<lens_ref> ref = parse_id(id);
@@ -78,8 +79,8 @@ const Runlist *runlist_of(const Gpu &gpu, const std::string &id, bool tsg)
 	return found.size() == 1 ? found[0] : nullptr;
 }
 
-// What a bare id may mean, for somebody who has to choose.
-std::string candidates(const Gpu &gpu, const lens_ref &ref, bool tsg)
+// Describes the runlists that an id without a runlist can refer to.
+std::string describe_candidates(const Gpu &gpu, const lens_ref &ref, bool tsg)
 {
 	std::vector<const Runlist *> found = runlists_of(gpu, ref, tsg);
 	std::string text = fmt::format("{} {} is on ", tsg ? "TSG" : "channel", ref.id), unread;
@@ -95,42 +96,43 @@ std::string candidates(const Gpu &gpu, const lens_ref &ref, bool tsg)
 		text += fmt::format("\n  {:<10} {}", qualified(gpu, rl->id, ref.id),
 				    fmt::join(gpu.engine_names(rl->id), " "));
 	if (!unread.empty())
-		text += fmt::format("\n  and perhaps on runlist {}, which cannot be read", unread);
+		text += fmt::format("\n  runlist {} cannot be read and may list it, too", unread);
 	return text;
 }
 
-int refused(const Write &w, int err)
+int report_refusal(const Write &w, int err)
 {
 	std::fprintf(stderr, "gpulens: %s\n", explain(err, w.path, true).c_str());
 	return EXIT_REFUSED;
 }
 
-int said(const Write &w)
+int report_write(const Write &w)
 {
-	return print(fmt::format("{} < {}\n", w.path, w.text)) ? EXIT_DONE : EXIT_PART;
+	return print_text(fmt::format("{} < {}\n", w.path, w.text)) ? EXIT_DONE : EXIT_PART;
 }
 
-int say(const std::string &text)
+int report_error(const std::string &text)
 {
 	std::fprintf(stderr, "gpulens: %s\n", text.c_str());
 	return EXIT_REFUSED;
 }
 
-/* -- putting back -- */
+/* -- undoing -- */
 
-// What a write makes of a channel, or of a TSG's time slice, and the write that undoes it.
+// The change of a channel or of a TSG's timeslice by a write, and the write that undoes it.
 struct Change {
-	Write back;
+	Write undo;
 	std::string name; // "channel 0:8"
-	bool slice;       // it is a TSG's
+	bool slice;       // of a TSG's timeslice
 	u32 id;
-	u64 inst;                    // of the channel; 0: not told
-	bool enabled;                // as it was written
-	std::optional<u64> slice_ns; // as it became; nothing: that could not be read
+	u64 inst;                    // of the channel; 0: unknown
+	bool enabled;                // the written state
+	std::optional<u64> slice_ns; // the resulting timeslice; nothing: it could not be read
 	bool failed = false;         // the write failed, and may have changed nothing
 };
 
-bool stands(const Change &change, const Runlist &now)
+// Returns whether the change is still in effect.
+bool is_in_effect(const Change &change, const Runlist &now)
 {
 	if (change.slice)
 		return std::any_of(now.tsgs.begin(), now.tsgs.end(), [&](const Tsg &t) {
@@ -138,13 +140,14 @@ bool stands(const Change &change, const Runlist &now)
 		});
 	for (const Channel *c : now.channels())
 		if (c->id == change.id && !c->err && c->state.enable == change.enabled &&
-		    (!c->inst || !change.inst || c->inst == change.inst)) // else another channel has its id
+		    (!c->inst || !change.inst ||
+		     c->inst == change.inst)) // otherwise the id was reused for another channel
 			return true;
 	return false;
 }
 
-// Last first, what is still as it was written: what somebody else has changed since, or is gone, is left alone.
-int put_back(const Options &options, unsigned index, u32 runlist, const std::vector<Change> &done)
+// Undoes changes that are still in effect, in reverse order. Leaves alone what was changed by others since.
+int undo_changes(const Options &options, unsigned index, u32 runlist, const std::vector<Change> &done)
 {
 	int status = EXIT_DONE;
 	Gpu gpu;
@@ -154,29 +157,30 @@ int put_back(const Options &options, unsigned index, u32 runlist, const std::vec
 	try {
 		gpu = load_live(options.sources.proc, index);
 	} catch (const Error &error) {
-		return say(fmt::format("nothing could be put back: {}", error.what()));
+		return report_error(fmt::format("nothing was undone: {}", error.what()));
 	}
 	const Runlist *rl = gpu.runlist(runlist);
 	if (!rl || rl->err)
-		return say(fmt::format("nothing could be put back: runlist {} cannot be read", runlist));
+		return report_error(fmt::format("nothing was undone: runlist {} cannot be read", runlist));
 	for (auto change = done.rbegin(); change != done.rend(); ++change) {
-		if (!stands(*change, *rl)) {
+		if (!is_in_effect(*change, *rl)) {
 			if (change->failed)
 				continue;
-			say(fmt::format("{} is not as this command left it; it is not put back", change->name));
+			report_error(fmt::format("{} was changed by another process or the driver; it is not undone",
+						 change->name));
 			continue;
 		}
-		int err = write_control(change->back.path, change->back.text);
-		status = std::max(status, err ? refused(change->back, err) : said(change->back));
+		int err = write_control(change->undo.path, change->undo.text);
+		status = std::max(status, err ? report_refusal(change->undo, err) : report_write(change->undo));
 	}
 	return status;
 }
 
-Change change_of(const Gpu &gpu, const std::string &folder, u32 runlist, const Channel &c, bool enable)
+Change channel_change(const Gpu &gpu, const std::string &folder, u32 runlist, const Channel &c, bool enable)
 {
 	std::string id = qualified(gpu, runlist, c.id);
 
-	return {.back = {folder + (enable ? "disable_channel" : "enable_channel"), id},
+	return {.undo = {folder + (enable ? "disable_channel" : "enable_channel"), id},
 		.name = "channel " + id,
 		.slice = false,
 		.id = c.id,
@@ -189,8 +193,8 @@ Change slice_change(const Gpu &gpu, const std::string &folder, u32 runlist, cons
 {
 	std::string id = qualified(gpu, runlist, t.id);
 
-	return {.back = {folder + "tsg_timeslice", fmt::format("{} {}", id, (t.timeslice_ns + 500) / 1000)},
-		.name = fmt::format("the time slice of TSG {}", id),
+	return {.undo = {folder + "tsg_timeslice", fmt::format("{} {}", id, (t.timeslice_ns + 500) / 1000)},
+		.name = fmt::format("the timeslice of TSG {}", id),
 		.slice = true,
 		.id = t.id,
 		.inst = 0,
@@ -198,32 +202,34 @@ Change slice_change(const Gpu &gpu, const std::string &folder, u32 runlist, cons
 		.slice_ns{}};
 }
 
-// What a command is about to change on a runlist. Nothing, with the reason told, where it could not be put back.
-std::optional<std::vector<Change>> changes_of(const Gpu &gpu, const std::string &folder, const Runlist &rl,
-					      const std::string &command, u32 id)
+// Returns the changes that a command will make on a runlist; nothing, with a message, if they could not be undone.
+std::optional<std::vector<Change>> plan_changes(const Gpu &gpu, const std::string &folder, const Runlist &rl,
+						const std::string &command, u32 id)
 {
-	const bool one = command == "disable" || command == "enable";
+	const bool single = command == "disable" || command == "enable";
 	std::vector<Change> list;
 	bool found = false;
 
 	if (command == "switch-to" && rl.torn) {
-		say(fmt::format("runlist {} is being replaced: it does not show all its channels; try again", rl.id));
+		report_error(fmt::format("runlist {} is being replaced: it does not show all its channels; try again",
+					 rl.id));
 		return std::nullopt;
 	}
 	for (const Channel *c : rl.channels()) {
-		bool meant = one ? c->id == id : command == "switch-to",
-		     enable = one ? command == "enable" : c->tsg == static_cast<int>(id);
-		if (!meant)
+		bool changes = single ? c->id == id : command == "switch-to",
+		     enable = single ? command == "enable" : c->tsg == static_cast<int>(id);
+		if (!changes)
 			continue;
 		if (c->err) {
-			say(fmt::format("channel {}: its state cannot be read, so that it could not be put back",
-					qualified(gpu, rl.id, c->id)));
+			report_error(
+				fmt::format("channel {}: its state cannot be read, so the change could not be undone",
+					    qualified(gpu, rl.id, c->id)));
 			return std::nullopt;
 		}
 		found = true;
 		if (c->state.enable != enable &&
 		    std::none_of(list.begin(), list.end(), [c](const Change &l) { return l.id == c->id; }))
-			list.push_back(change_of(gpu, folder, rl.id, *c, enable));
+			list.push_back(channel_change(gpu, folder, rl.id, *c, enable));
 	}
 	for (const Tsg &t : rl.tsgs) {
 		if (command != "timeslice" || t.id != id || found)
@@ -232,22 +238,22 @@ std::optional<std::vector<Change>> changes_of(const Gpu &gpu, const std::string 
 		list.push_back(slice_change(gpu, folder, rl.id, t));
 	}
 	if (!found) {
-		say(fmt::format("{} {} is not on runlist {} now, so that it could not be put back",
-				one ? "channel" : "TSG", qualified(gpu, rl.id, id), rl.id));
+		report_error(fmt::format("{} {} is not on runlist {}, so the change could not be undone",
+					 single ? "channel" : "TSG", qualified(gpu, rl.id, id), rl.id));
 		return std::nullopt;
 	}
 	return list;
 }
 
-// Right after the write: which of several it has made, and the time slice that a TSG has now.
-std::vector<Change> made(const Options &options, unsigned index, const Runlist &rl, std::vector<Change> list)
+// Called right after the write. Returns the changes that it made, with the resulting timeslice of a TSG.
+std::vector<Change> confirm_changes(const Options &options, unsigned index, const Runlist &rl, std::vector<Change> list)
 {
 	Gpu gpu;
 
 	try {
 		gpu = load_live(options.sources.proc, index);
 	} catch (const Error &) {
-		return list; // the named ones are put back nevertheless
+		return list; // undo the planned ones
 	}
 	const Runlist *now = gpu.runlist(rl.id);
 	if (!now || now->err)
@@ -257,123 +263,128 @@ std::vector<Change> made(const Options &options, unsigned index, const Runlist &
 			if (change.slice && t.id == change.id)
 				change.slice_ns = t.timeslice_ns;
 	if (list.size() > 1)
-		std::erase_if(list, [&](const Change &change) { return !stands(change, *now); });
+		std::erase_if(list, [&](const Change &change) { return !is_in_effect(change, *now); });
 	return list;
 }
 
 /* -- several channels at once -- */
 
-// A write that is one of several, and what it changes; nothing: it was so already.
+// One of several writes, and its change; nothing: the channel already has that state.
 struct ChannelWrite {
 	Write write;
 	u32 channel;
 	std::optional<Change> change;
 };
 
-// The TSG that is meant, or nothing with the reason on standard error.
-const Tsg *tsg_of(const Gpu &gpu, const std::string &id, const Runlist *&rl)
+// Returns the TSG with this id; nullptr, with a message, if there is none.
+const Tsg *find_tsg(const Gpu &gpu, const std::string &id, const Runlist *&rl)
 {
 	std::optional<lens_ref> ref = parse_id(id);
 	const Tsg *found = nullptr;
 
 	rl = runlist_of(gpu, id, true);
 	if (ref && ref->runlist != LENS_NONE && !gpu.chip.ids_per_runlist) {
-		say(fmt::format("{}: ids are of the whole GPU on this chip; write {}", id, ref->id));
+		report_error(fmt::format("{}: ids are unique on the whole GPU of this chip; write {}", id, ref->id));
 		return nullptr;
 	}
 	if (!rl) {
-		say(ref->runlist == LENS_NONE ? candidates(gpu, *ref, true) : fmt::format("{}: no such runlist", id));
+		report_error(ref->runlist == LENS_NONE ? describe_candidates(gpu, *ref, true)
+						       : fmt::format("{}: no such runlist", id));
 		return nullptr;
 	}
 	if (rl->err) {
-		say(explain(-rl->err, fmt::format("runlist{}", rl->id), false));
+		report_error(explain(-rl->err, fmt::format("runlist{}", rl->id), false));
 		return nullptr;
 	}
 	for (const Tsg &t : rl->tsgs)
 		if (t.id == ref->id && (!found || t.channels.size() > found->channels.size()))
 			found = &t;
 	if (!found)
-		say(fmt::format("{}: there is no such TSG on runlist {} now", id, rl->id));
+		report_error(fmt::format("{}: there is no such TSG on runlist {}", id, rl->id));
 	return found;
 }
 
-// The writes for each channel of a TSG, once. Nothing, with the reason told, where they could not be put back.
-std::vector<ChannelWrite> parts_of(const Gpu &gpu, const std::string &folder, const Runlist &rl, const Tsg &tsg,
-				   bool enable)
+// Returns a write for each channel of a TSG; empty, with a message, if they could not be undone.
+std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder, const Runlist &rl, const Tsg &tsg,
+				      bool enable)
 {
-	std::vector<ChannelWrite> parts;
+	std::vector<ChannelWrite> writes;
 
 	if (rl.torn || tsg.channels.size() < tsg.length) {
-		say(fmt::format("runlist {} is being replaced: it does not show all channels of TSG {}; try again",
-				rl.id, tsg.id));
+		report_error(
+			fmt::format("runlist {} is being replaced: it does not show all channels of TSG {}; try again",
+				    rl.id, tsg.id));
 		return {};
 	}
 	for (const Channel &c : tsg.channels) {
 		auto same = [&c](const ChannelWrite &p) { return p.channel == c.id; };
 		std::string id = qualified(gpu, rl.id, c.id);
 		if (c.err) {
-			say(fmt::format("channel {}: its state cannot be read, so that it could not be put back", id));
+			report_error(fmt::format(
+				"channel {}: its state cannot be read, so the change could not be undone", id));
 			return {};
 		}
-		if (std::none_of(parts.begin(), parts.end(), same))
-			parts.push_back({{folder + (enable ? "enable_channel" : "disable_channel"), id},
-					 c.id,
-					 c.state.enable != enable
-						 ? std::optional(change_of(gpu, folder, rl.id, c, enable))
-						 : std::nullopt});
+		if (std::none_of(writes.begin(), writes.end(), same))
+			writes.push_back({{folder + (enable ? "enable_channel" : "disable_channel"), id},
+					  c.id,
+					  c.state.enable != enable
+						  ? std::optional(channel_change(gpu, folder, rl.id, c, enable))
+						  : std::nullopt});
 	}
-	if (parts.empty())
-		say(fmt::format("TSG {} has no channels", qualified(gpu, rl.id, tsg.id)));
-	return parts;
+	if (writes.empty())
+		report_error(fmt::format("TSG {} has no channels", qualified(gpu, rl.id, tsg.id)));
+	return writes;
 }
 
-int control_several(const Options &options, unsigned index, const std::string &folder, const Control &which,
-		    const ControlOptions &how)
+int control_several(const Options &options, unsigned index, const std::string &folder, const Control &control,
+		    const ControlOptions &control_options)
 {
-	const bool enable = std::string(which.command) == "enable";
+	const bool enable = std::string(control.command) == "enable";
 	const Runlist *rl = nullptr;
 	std::vector<Change> done;
 	int status = EXIT_DONE;
 
-	if (how.pid)
-		return say(
-			fmt::format("--pid {}: the module does not know which process a channel is of; name channels, "
-				    "or a TSG with --tsg",
-				    *how.pid));
+	if (control_options.pid)
+		return report_error(fmt::format(
+			"--pid {}: the module cannot attribute channels to processes; name a channel, or a TSG "
+			"with --tsg",
+			*control_options.pid));
 	Gpu gpu = load_live(options.sources.proc, index);
-	const Tsg *tsg = tsg_of(gpu, how.tsg, rl);
-	std::vector<ChannelWrite> parts;
+	const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl);
+	std::vector<ChannelWrite> writes;
 	if (tsg)
-		parts = parts_of(gpu, folder, *rl, *tsg, enable);
-	if (parts.empty())
+		writes = plan_writes(gpu, folder, *rl, *tsg, enable);
+	if (writes.empty())
 		return EXIT_REFUSED;
-	if (how.dry_run) {
+	if (control_options.dry_run) {
 		std::string text;
-		for (const ChannelWrite &p : parts)
+		for (const ChannelWrite &p : writes)
 			text += fmt::format("would write {} to {}{}\n", p.write.text, p.write.path,
-					    how.for_ns ? ", and undo it after " + duration(how.for_ns) : "");
-		return print(text) ? EXIT_DONE : EXIT_PART;
+					    control_options.for_ns
+						    ? ", and undo it after " + format_duration(control_options.for_ns)
+						    : "");
+		return print_text(text) ? EXIT_DONE : EXIT_PART;
 	}
-	// A signal ends the wait; what was begun is put back.
+	// A signal ends the wait; then the changes are undone.
 	StopSignals stop;
-	for (const ChannelWrite &p : parts) {
+	for (const ChannelWrite &p : writes) {
 		int err = write_control(p.write.path, p.write.text);
-		// Also one that failed: it may have come as far as the GPU.
+		// Undo failed writes, too: they may have reached the GPU.
 		if (p.change) {
 			done.push_back(*p.change);
 			done.back().failed = err != 0;
 		}
 		if (err) {
-			refused(p.write, err);
-			put_back(options, index, rl->id, done);
+			report_refusal(p.write, err);
+			undo_changes(options, index, rl->id, done);
 			return EXIT_REFUSED;
 		}
-		status = std::max(status, said(p.write));
+		status = std::max(status, report_write(p.write));
 	}
-	if (!how.for_ns)
+	if (!control_options.for_ns)
 		return status;
-	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
-	return std::max(status, put_back(options, index, rl->id, done));
+	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(control_options.for_ns));
+	return std::max(status, undo_changes(options, index, rl->id, done));
 }
 
 } // namespace
@@ -402,56 +413,58 @@ bool is_id(const std::string &text, bool runlist_only)
 	return ref && !(runlist_only && ref->runlist != LENS_NONE);
 }
 
-int control(const Options &options, const Control &which, const ControlOptions &how)
+int run_control(const Options &options, const Control &control, const ControlOptions &control_options)
 {
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
-	Write w{folder + which.file, how.id};
+	Write w{folder + control.file, control_options.id};
 	std::optional<Gpu> before;
 	const Runlist *rl = nullptr;
 
-	if (!how.tsg.empty() || how.pid)
-		return control_several(options, index, folder, which, how);
-	if (how.slice_us)
-		w.text += fmt::format(" {}", how.slice_us);
-	if (how.dry_run) {
-		bool shown = print(fmt::format("would write {} to {}{}\n", w.text, w.path,
-					       how.for_ns ? ", and undo it after " + duration(how.for_ns) : ""));
+	if (!control_options.tsg.empty() || control_options.pid)
+		return control_several(options, index, folder, control, control_options);
+	if (control_options.slice_us)
+		w.text += fmt::format(" {}", control_options.slice_us);
+	if (control_options.dry_run) {
+		bool shown = print_text(fmt::format(
+			"would write {} to {}{}\n", w.text, w.path,
+			control_options.for_ns ? ", and undo it after " + format_duration(control_options.for_ns)
+					       : ""));
 		return shown ? EXIT_DONE : EXIT_PART;
 	}
-	// From here on a signal is a wish to end it, which is granted after what was begun is put back.
+	// From here on, a signal ends the command after its changes are undone.
 	StopSignals stop;
 	std::vector<Change> changes;
-	if (how.for_ns) {
+	if (control_options.for_ns) {
 		before = load_live(options.sources.proc, index);
-		rl = runlist_of(*before, how.id, std::string(which.target) == "TSG");
+		rl = runlist_of(*before, control_options.id, std::string(control.target) == "TSG");
 		if (!rl || rl->err)
-			return refused(w, rl ? -rl->err : before->chip.ids_per_runlist ? EINVAL : ENOENT);
-		auto list = changes_of(*before, folder, *rl, which.command, parse_id(how.id)->id);
+			return report_refusal(w, rl ? -rl->err : before->chip.ids_per_runlist ? EINVAL : ENOENT);
+		auto list = plan_changes(*before, folder, *rl, control.command, parse_id(control_options.id)->id);
 		if (!list)
 			return EXIT_REFUSED;
 		changes = *list;
 	}
 	int err = write_control(w.path, w.text);
-	// Also one that failed: it may have come as far as the GPU.
-	if (how.for_ns)
-		changes = made(options, index, *rl, changes);
+	// Undo failed writes, too: they may have reached the GPU.
+	if (control_options.for_ns)
+		changes = confirm_changes(options, index, *rl, changes);
 	if (err) {
-		refused(w, err);
+		report_refusal(w, err);
 		if (rl)
-			put_back(options, index, rl->id, changes);
-		std::optional<lens_ref> ref = parse_id(how.id);
-		if (err == EINVAL && ref && ref->runlist == LENS_NONE && std::string(which.target) != "RUNLIST")
-			say(candidates(load_live(options.sources.proc, index), *ref,
-				       std::string(which.target) == "TSG"));
+			undo_changes(options, index, rl->id, changes);
+		std::optional<lens_ref> ref = parse_id(control_options.id);
+		if (err == EINVAL && ref && ref->runlist == LENS_NONE && std::string(control.target) != "RUNLIST")
+			report_error(describe_candidates(load_live(options.sources.proc, index), *ref,
+							 std::string(control.target) == "TSG"));
 		return EXIT_REFUSED;
 	}
-	int status = said(w);
-	if (!how.for_ns)
+	int status = report_write(w);
+	if (!control_options.for_ns)
 		return status;
-	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
-	// Whether anybody reads what is said or not.
-	return std::max(status, put_back(options, index, rl->id, changes));
+	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(control_options.for_ns));
+	// Undo even if standard output cannot be written.
+	return std::max(status, undo_changes(options, index, rl->id, changes));
 }
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The commands that control a GPU: each writes to a file of the module and, on request, undoes it after a while.
+// The commands that control a GPU. Each writes to a file of the module and, with --for, undoes the change afterwards.
 #pragma once
 #include "gpulens/out/output.hpp"
 
@@ -21,24 +21,25 @@ extern const Control CONTROLS[];
 extern const size_t CONTROL_COUNT;
 
 struct ControlOptions {
-	std::string id;         // as the module reads it: 5, 0x5 or RUNLIST:5
-	std::string tsg;        // of disable and enable, in place of id: all channels of this TSG
-	std::optional<u32> pid; // or of this process
-	u32 slice_us = 0;       // of timeslice
+	std::string id;         // in the module's format: 5, 0x5 or RUNLIST:5
+	std::string tsg;        // for disable and enable, instead of id: all channels of this TSG
+	std::optional<u32> pid; // or all channels of this process
+	u32 slice_us = 0;       // for timeslice
 	bool dry_run = false;
-	u64 for_ns = 0; // 0: for good
+	u64 for_ns = 0; // undo the change after this time; 0: never
 };
 
-// Writes, or says what it would write. With for_ns: waits so long, or for a signal, and puts back what it changed.
-// Several channels: all or none; when one write fails, those before it are put back.
-int control(const Options &options, const Control &which, const ControlOptions &how);
+// Writes, or with dry_run prints what it would write. With for_ns, waits for that time or a signal and then undoes its changes.
+// Of several channels, all are written or none: if a write fails, earlier ones are undone. Returns the exit status. Throws
+// Error.
+int run_control(const Options &options, const Control &control, const ControlOptions &control_options);
 
-// An id as the module reads it from whoever wants no other one.
+// Returns the unique id of a TSG or channel in the module's format: RUNLIST:ID where ids count per runlist.
 std::string qualified(const Gpu &gpu, u32 runlist, u32 id);
-// Writes to a file of /proc/gpuX at once. 0 or the errno.
+// Writes a text to a file of /proc/gpuX with one system call. Returns 0 or an errno.
 int write_control(const std::string &path, const std::string &text);
 
-// Is that an id as the module reads it?
+// Returns whether the module would accept the text as an id. runlist_only: RUNLIST:ID is not accepted.
 bool is_id(const std::string &text, bool runlist_only);
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See cuda_probe.hpp.
+// Runs the library of partitions in child processes.
 #include "gpulens/cmd/cuda_probe.hpp"
 
 #include "gpulens/cmd/child.hpp"
@@ -23,7 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char VISIBLE_DEVICES[] = "CUDA_VISIBLE_DEVICES";
-constexpr unsigned TIMEOUT_S = 120; // the probe waits for a busy GPU
+constexpr unsigned TIMEOUT_S = 120; // long, because the probe waits for a busy GPU
 
 int device_of(const std::string &pci)
 {
@@ -31,7 +31,7 @@ int device_of(const std::string &pci)
 
 	unsetenv(VISIBLE_DEVICES); // so that device numbers count all GPUs of the machine
 	if (cuda().by_pci(&device, pci.c_str()))
-		throw Error(Error::Source, fmt::format("CUDA knows no GPU at {}", pci));
+		throw Error(Error::Source, fmt::format("CUDA finds no GPU at {}", pci));
 	return device;
 }
 
@@ -46,8 +46,8 @@ int use_device(std::optional<unsigned> gpu)
 	return device;
 }
 
-// In the child.
-json verify(std::optional<unsigned> gpu, const std::string &text)
+// Runs in the child process.
+json verify_mask(std::optional<unsigned> gpu, const std::string &text)
 {
 	int device = use_device(gpu);
 	KnownGpu known = gpu_of_device(device);
@@ -56,7 +56,7 @@ json verify(std::optional<unsigned> gpu, const std::string &text)
 	LaunchMask bits = Launches::instance().verified_layout().launch_mask(mask);
 
 	return {{"pci", known.pci},
-		{"uuid", name_of(uuid)},
+		{"uuid", format_uuid(uuid)},
 		{"tpcs", mask.tpcs()},
 		{"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
 		{"mask", environment::format_launch_mask({hook::VERSION, bits, uuid})}};
@@ -66,11 +66,11 @@ json verify(std::optional<unsigned> gpu, const std::string &text)
 
 VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs)
 {
-	json answer = json::parse(run_in_child(TIMEOUT_S, [&] { return verify(gpu, tpcs).dump(); }));
+	json answer = json::parse(run_in_child(TIMEOUT_S, [&] { return verify_mask(gpu, tpcs).dump(); }));
 	VerifiedLimit limit{
 		.pci = answer.at("pci"), .tpcs = answer.at("tpcs"), .gpcs = answer.at("gpcs"), .environment{}};
 	tool::PartitionEntry entry{
-		.gpu = limit.pci, .way = "mask", .scope = "program", .tpcs = limit.tpcs, .gpcs = limit.gpcs};
+		.gpu = limit.pci, .method = "mask", .scope = "program", .tpcs = limit.tpcs, .gpcs = limit.gpcs};
 
 	limit.environment = {{VISIBLE_DEVICES, answer.at("uuid")},
 			     {environment::LAUNCH_MASK, answer.at("mask")},
@@ -78,22 +78,22 @@ VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs)
 	return limit;
 }
 
-std::vector<WaySupport> probe_ways(std::optional<unsigned> gpu)
+std::vector<MethodSupport> probe_methods(std::optional<unsigned> gpu)
 {
-	std::vector<WaySupport> list = {
+	std::vector<MethodSupport> list = {
 		{"masks", {}, ""}, {"green contexts", {}, ""}, {"green contexts for clusters", {}, ""}};
 
 	for (Method method : {Method::Masks, Method::Green, Method::GreenClusters}) {
-		WaySupport &support = list[static_cast<size_t>(method)];
+		MethodSupport &support = list[static_cast<size_t>(method)];
 		try {
-			support.granule = std::stoul(run_in_child(TIMEOUT_S, [&] {
+			support.granularity = std::stoul(run_in_child(TIMEOUT_S, [&] {
 				use_device(gpu);
 				return std::to_string(granularity(method));
 			}));
 		} catch (const Error &e) {
 			if (e.code == Error::Source)
 				throw;
-			support.why = e.what();
+			support.reason = e.what();
 		}
 	}
 	return list;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What CUDA can do to keep work on TPCs of a GPU: launch masks, verified for one program, and the ways to partition. Each is
-// tried in a child process, whose CUDA context ends with it.
+// Verifies launch masks for a program, and probes the methods of partitioning with CUDA. Each runs in a child process, whose
+// CUDA context ends with it.
 #pragma once
 #include "partition/layout.hpp"
 
@@ -19,16 +19,16 @@ struct VerifiedLimit {
 };
 
 // tpcs: text of Layout::parse(). gpu: number in PCI order; without it CUDA's device 0. Throws Error: invalid text, no such
-// GPU, or masks that do not mean what they should.
+// GPU, or masks that have no effect or another one.
 VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs);
 
-// Whether a way to keep CUDA work on TPCs (partition/work.hpp) works on a GPU.
-struct WaySupport {
-	const char *name;                // "masks", "green contexts", "green contexts for clusters"
-	std::optional<unsigned> granule; // partitions grow by so many TPCs; nothing: it does not work
-	std::string why;                 // it does not work
+// Whether a method of partitioning (partition/work.hpp) works on a GPU.
+struct MethodSupport {
+	const char *name;                    // "masks", "green contexts", "green contexts for clusters"
+	std::optional<unsigned> granularity; // partitions consist of groups of this many TPCs; nothing: unsupported
+	std::string reason;                  // why it is unsupported
 };
 // gpu: as above. Throws Error: no such GPU, or no CUDA.
-std::vector<WaySupport> probe_ways(std::optional<unsigned> gpu);
+std::vector<MethodSupport> probe_methods(std::optional<unsigned> gpu);
 
 } // namespace gpulens

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See engine_clock.hpp.
+// Samples in a thread, and adds up intervals.
 #include "gpulens/cmd/engine_clock.hpp"
 
 #include <cstdio>
@@ -10,9 +10,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds EVERY{10};   // the module keeps 65536 samples, and waking for each costs more than they do
-constexpr milliseconds AGAIN{1000}; // after a failure: a GPU may come back
-constexpr int AT_ONCE = 16;         // reads until somebody may say that it is enough
+constexpr milliseconds READ_PERIOD{10};  // the module buffers 65536 samples; frequent wakeups would cost more
+constexpr milliseconds RETRY_TIME{1000}; // after a failure: the GPU may come back
+constexpr int MAX_READS = 16;            // between checks whether to stop
 
 } // namespace
 
@@ -46,29 +46,29 @@ void EngineClock::run()
 			TimelineBuilder builder;
 			do {
 				std::string_view bytes = stream->read(milliseconds(0));
-				for (int i = 0; i < AT_ONCE && !bytes.empty();
+				for (int i = 0; i < MAX_READS && !bytes.empty();
 				     i++, bytes = stream->read(milliseconds(0)))
 					builder.feed(bytes);
-				count(builder);
-			} while (!stopping_after(EVERY));
-		} catch (const std::exception &e) { // also no memory: nothing else is to end with the sampler
-			say(false, e.what());
+				count_intervals(builder);
+			} while (!stopping_after(READ_PERIOD));
+		} catch (const std::exception &e) { // including std::bad_alloc: a failure ends only the sampling
+			set_state(false, e.what());
 		}
-	} while (!stopping_after(AGAIN));
+	} while (!stopping_after(RETRY_TIME));
 }
 
-// A message once, not every second.
-void EngineClock::say(bool up, const std::string &why)
+// Prints an error once, not at each retry.
+void EngineClock::set_state(bool up, const std::string &error)
 {
 	std::lock_guard lock(mutex_);
 
 	up_ = up;
-	if (why != said_ && !why.empty())
-		std::fprintf(stderr, "gpulens: no time on engines: %s\n", why.c_str());
-	said_ = why;
+	if (error != last_error_ && !error.empty())
+		std::fprintf(stderr, "gpulens: engines cannot be sampled: %s\n", error.c_str());
+	last_error_ = error;
 }
 
-void EngineClock::add(const Engine &engine, const Interval &i)
+void EngineClock::add_interval(const Engine &engine, const Interval &i)
 {
 	std::string name = engine.short_name();
 	u64 ns = i.end_ns - i.start_ns;
@@ -87,18 +87,18 @@ void EngineClock::add(const Engine &engine, const Interval &i)
 	on_ns_[key] += ns;
 }
 
-void EngineClock::count(TimelineBuilder &builder)
+void EngineClock::count_intervals(TimelineBuilder &builder)
 {
 	std::vector<Track> tracks = builder.drain();
 
 	if (tracks.empty())
 		return;
-	say(true, "");
+	set_state(true, "");
 	std::lock_guard lock(mutex_);
 	for (const Track &t : tracks) {
-		switch_ns_[t.engine.short_name()]; // a counter is there from its zero on
+		switch_ns_[t.engine.short_name()]; // a counter exists from its zero on
 		for (const Interval &i : t.intervals)
-			add(t.engine, i);
+			add_interval(t.engine, i);
 	}
 }
 
@@ -109,20 +109,21 @@ bool EngineClock::up() const
 	return up_;
 }
 
-void EngineClock::add_to(Metrics &to, const std::string &label) const
+void EngineClock::add_to(Metrics &metrics, const std::string &label) const
 {
 	std::lock_guard lock(mutex_);
 
-	to.gauge("gpulens_sampler_up", "1 while the GPU's engines are sampled.").add({{"gpu", label}}, u64{up_});
+	metrics.gauge("gpulens_sampler_up", "1 while the GPU's engines are sampled.").add({{"gpu", label}}, u64{up_});
 	for (const auto &[key, ns] : on_ns_)
-		to.counter("gpulens_tsg_engine_seconds_total", "Time of a TSG on an engine, from samples.")
+		metrics.counter("gpulens_tsg_engine_seconds_total", "Time of a TSG on an engine, from samples.")
 			.add({{"gpu", label},
 			      {"engine", key.engine},
 			      {"runlist", key.runlist == LENS_NONE ? "" : std::to_string(key.runlist)},
 			      {"tsg", key.tsg}},
 			     static_cast<double>(ns) / 1e9);
 	for (const auto &[engine, ns] : switch_ns_)
-		to.counter("gpulens_engine_switch_seconds_total", "Time in which an engine switched, from samples.")
+		metrics.counter("gpulens_engine_switch_seconds_total",
+				"Time in which an engine switched contexts, from samples.")
 			.add({{"gpu", label}, {"engine", engine}}, static_cast<double>(ns) / 1e9);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// How long each TSG has been on each engine, counted from samples by a thread, for as long as somebody wants to know.
+// Counts the time of each TSG on each engine from samples, in a thread of its own.
 #pragma once
 #include "gpulens/out/metrics.hpp"
 #include "lib/source/source.hpp"
@@ -22,11 +22,13 @@ public:
 	EngineClock &operator=(const EngineClock &) = delete;
 	~EngineClock(); // ends the thread
 
-	void add_to(Metrics &to, const std::string &label) const;
+	// Adds the metrics. label: of the GPU.
+	void add_to(Metrics &metrics, const std::string &label) const;
+	// Returns whether sampling works now.
 	bool up() const;
 
 private:
-	// Engine, its runlist, its TSG: "5"; "none" are channels in no TSG, "other" TSGs beyond MAX_TSGS.
+	// tsg: "5"; "none" for channels in no TSG, "other" for TSGs beyond MAX_TSGS.
 	struct Key {
 		std::string engine;
 		int runlist;
@@ -36,20 +38,20 @@ private:
 	};
 
 	void run();
-	void count(TimelineBuilder &builder);
-	void add(const Engine &engine, const Interval &interval);
-	void say(bool up, const std::string &why);
+	void count_intervals(TimelineBuilder &builder);
+	void add_interval(const Engine &engine, const Interval &interval);
+	void set_state(bool up, const std::string &error);
 	bool stopping_after(std::chrono::milliseconds time);
 
 	const std::shared_ptr<const Source> source_;
 	const unsigned gpu_;
 	const u32 period_us_;
-	mutable std::mutex mutex_; // of all that follows
+	mutable std::mutex mutex_; // protects the following members
 	std::condition_variable wake_;
 	bool stop_ = false, up_ = false;
-	std::string said_;
+	std::string last_error_;
 	std::map<Key, u64> on_ns_;
-	std::map<std::string, size_t> tsgs_; // of each engine, that have a key
+	std::map<std::string, size_t> tsgs_; // number of TSGs with a key, by engine
 	std::map<std::string, u64> switch_ns_;
 	std::thread thread_; // last: it uses the others
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See export.hpp.
+// Collects metrics, and serves or writes them.
 #include "gpulens/cmd/export.hpp"
 
 #include "gpulens/cmd/engine_clock.hpp"
@@ -28,89 +28,90 @@ namespace tool {
 
 namespace {
 
-const char INDEX[] = "<!DOCTYPE html><title>gpulens</title><p>How NVIDIA GPUs schedule work, for Prometheus: "
+const char INDEX[] = "<!DOCTYPE html><title>gpulens</title><p>Scheduling of NVIDIA GPUs, for Prometheus: "
 		     "<a href=\"/metrics\">/metrics</a>\n";
 
-constexpr int UNREAD_BYTES = 1 << 16; // that the kernel keeps for a client that does not read
+constexpr int SEND_BUFFER_BYTES = 1 << 16; // of the kernel, for a client that does not read
 constexpr std::chrono::milliseconds CACHE_TIME{1000}, SWEEP_TIME{100};
 
-// A GPU by itself, so that one that cannot be read hides no other.
+// One GPU. GPUs are read separately, so that an unreadable GPU does not prevent the others from being exported.
 struct ExportedGpu {
 	std::shared_ptr<const Source> source;
 	unsigned number;
 	std::string label;
 };
 
-std::vector<ExportedGpu> gpus_of(const SourceOptions &all)
+std::vector<ExportedGpu> list_gpus(const SourceOptions &options)
 {
 	std::vector<ExportedGpu> list;
 
-	for (const std::string &file : all.files)
+	for (const std::string &file : options.files)
 		list.push_back({std::make_shared<FileSource>(file), 0, name_of_file(file)});
-	if (!all.files.empty() && all.gpus.empty())
+	if (!options.files.empty() && options.gpus.empty())
 		return list;
-	std::shared_ptr<const Source> machine = machine_source(all);
-	for (unsigned x : all.gpus.empty() ? machine->numbers() : all.gpus)
+	std::shared_ptr<const Source> machine = machine_source(options);
+	for (unsigned x : options.gpus.empty() ? machine->numbers() : options.gpus)
 		list.push_back({machine, x, std::to_string(x)});
 	return list;
 }
 
 class Exporter {
 public:
-	Exporter(const Options &options, const ExportOptions &how) : sources_(options.sources), how_(how)
+	Exporter(const SourceOptions &sources, const ExportOptions &options) : sources_(sources), options_(options)
 	{
-		start_clocks(gpus_of(sources_));
+		start_clocks(list_gpus(sources_));
 	}
 
-	// The text. All GPUs are read anew. whole: false when one could not be.
-	std::string collect(bool &whole)
+	// Reads all GPUs and returns the text. complete: set to false if a GPU could not be read.
+	std::string collect(bool &complete)
 	{
 		Metrics metrics;
-		std::vector<ExportedGpu> gpus = gpus_of(sources_);
+		std::vector<ExportedGpu> gpus = list_gpus(sources_);
 
 		start_clocks(gpus);
-		whole = true;
-		metrics.gauge("gpulens_gpus", "GPUs that there are.").add({}, u64{gpus.size()});
+		complete = true;
+		metrics.gauge("gpulens_gpus", "Number of GPUs.").add({}, u64{gpus.size()});
 		for (const ExportedGpu &g : gpus)
-			whole &= collect(metrics, g);
+			complete &= collect(metrics, g);
 		return metrics.text();
 	}
 
 	size_t clocks() const { return clocks_.size(); }
 
 private:
-	bool sampling() const { return how_.listen ? !how_.no_sample : how_.for_ns != 0; }
+	bool sampling() const { return options_.listen ? !options_.no_sample : options_.for_ns != 0; }
 
-	// Also of GPUs that came since.
+	// Starts clocks for new GPUs, too.
 	void start_clocks(const std::vector<ExportedGpu> &gpus)
 	{
 		for (const ExportedGpu &g : gpus)
-			if (g.source->samples_for_days() && sampling() && !clocks_.count(g.number))
-				clocks_[g.number] = std::make_unique<EngineClock>(g.source, g.number, how_.period_us);
+			if (g.source->samples_continuously() && sampling() && !clocks_.count(g.number))
+				clocks_[g.number] =
+					std::make_unique<EngineClock>(g.source, g.number, options_.period_us);
 	}
 
 	bool collect(Metrics &metrics, const ExportedGpu &exported)
 	{
-		Family &up = metrics.gauge("gpulens_up", "1 when the GPU could be read.");
-		bool read = false, whole = true;
+		Family &up = metrics.gauge("gpulens_up", "1 if the GPU could be read.");
+		bool read = false, complete = true;
 
 		try {
 			Gpu gpu = exported.source->gpus({exported.number}).at(0);
 			add_gpu(metrics, gpu, exported.label);
 			read = true;
-			// Runlists that the reader may not see are missing from what is exported.
+			// Without the privilege, the metrics of runlists are missing.
 			for (const Failure &f : gpu.runlist_failures) {
 				if (f.err != -EPERM)
 					continue;
 				std::fprintf(stderr, "gpulens: %s: %s: %s\n", gpu.name().c_str(), f.item.text().c_str(),
-					     f.why().c_str());
-				whole = false;
+					     f.text().c_str());
+				complete = false;
 			}
 		} catch (const Error &e) {
 			std::fprintf(stderr, "gpulens: %s\n", e.what());
 		}
 		up.add({{"gpu", exported.label}}, u64{read});
-		// A GPU that has gone still answers this.
+		// The counters are still readable after the GPU was removed.
 		try {
 			if (std::optional<std::string> stats = exported.source->stats(exported.number))
 				add_stats(metrics, *stats, exported.label);
@@ -118,34 +119,34 @@ private:
 			std::fprintf(stderr, "gpulens: %s\n", e.what());
 			read = false;
 		}
-		auto clock = exported.source->samples_for_days() ? clocks_.find(exported.number) : clocks_.end();
+		auto clock = exported.source->samples_continuously() ? clocks_.find(exported.number) : clocks_.end();
 		if (clock != clocks_.end()) {
 			clock->second->add_to(metrics, exported.label);
-			read &= how_.listen || clock->second->up();
+			read &= options_.listen || clock->second->up();
 		}
-		return read && whole;
+		return read && complete;
 	}
 
 	const SourceOptions sources_;
-	const ExportOptions how_;
+	const ExportOptions options_;
 	std::map<unsigned, std::unique_ptr<EngineClock>> clocks_;
 };
 
-int export_once(const Options &options, const ExportOptions &how)
+int export_once(const SourceOptions &sources, const ExportOptions &options)
 {
 	StopSignals stop;
-	Exporter exporter(options, how);
-	bool whole = false;
+	Exporter exporter(sources, options);
+	bool complete = false;
 
-	if (how.for_ns && !exporter.clocks())
-		throw Error(Error::Source, "--for samples a GPU of this machine, and a recorded one is of one instant");
-	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(how.for_ns));
-	std::string text = exporter.collect(whole);
-	write_whole(how.file.empty() ? "-" : how.file, text);
-	return whole ? EXIT_DONE : EXIT_PART;
+	if (options.for_ns && !exporter.clocks())
+		throw Error(Error::Source, "--for needs a GPU of this machine; a recorded GPU has no samples");
+	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(options.for_ns));
+	std::string text = exporter.collect(complete);
+	write_file(options.file.empty() ? "-" : options.file, text);
+	return complete ? EXIT_DONE : EXIT_PART;
 }
 
-// What was collected last, for CACHE_TIME: scrapes, however many, do not read GPUs more often.
+// Keeps the last text for CACHE_TIME, so that frequent scrapes do not read the GPUs more often.
 class CachedMetrics {
 public:
 	explicit CachedMetrics(Exporter &exporter) : exporter_(exporter) {}
@@ -153,13 +154,13 @@ public:
 	const HttpAnswer &get()
 	{
 		using clock = std::chrono::steady_clock;
-		bool whole = false;
+		bool complete = false;
 
 		if (last_.body && clock::now() < until_)
 			return last_;
 		try {
 			last_ = {200, "text/plain; version=0.0.4; charset=utf-8",
-				 std::make_shared<const std::string>(exporter_.collect(whole))};
+				 std::make_shared<const std::string>(exporter_.collect(complete))};
 		} catch (const std::exception &e) {
 			last_ = {503, "text/plain; charset=utf-8",
 				 std::make_shared<const std::string>(std::string(e.what()) + '\n')};
@@ -174,10 +175,10 @@ private:
 	std::chrono::steady_clock::time_point until_;
 };
 
-HttpAnswer answer(CachedMetrics &metrics, std::string_view path)
+HttpAnswer answer_request(CachedMetrics &metrics, std::string_view path)
 {
 	static const auto index = std::make_shared<const std::string>(INDEX);
-	static const auto nothing = std::make_shared<const std::string>("there is /metrics\n");
+	static const auto nothing = std::make_shared<const std::string>("not found; see /metrics\n");
 
 	if (path == "/metrics")
 		return metrics.get();
@@ -186,11 +187,11 @@ HttpAnswer answer(CachedMetrics &metrics, std::string_view path)
 	return {404, "text/plain; charset=utf-8", nothing};
 }
 
-// A socket that listens there, and its port. Throws Error.
+// Returns a listening socket and its port. Throws Error.
 std::pair<int, int> listen_at(const ListenAddress &at)
 {
 	addrinfo hints{}, *found = nullptr;
-	std::string why = "no such address";
+	std::string error = "no such address";
 
 	hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
 	hints.ai_socktype = SOCK_STREAM;
@@ -203,27 +204,27 @@ std::pair<int, int> listen_at(const ListenAddress &at)
 	for (const addrinfo *a = found; a; a = a->ai_next) {
 		sockaddr_storage bound{};
 		socklen_t size = sizeof(bound);
-		int yes = 1, unread = UNREAD_BYTES;
+		int yes = 1, unread = SEND_BUFFER_BYTES;
 		int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
 		// Not SO_REUSEPORT: with it two servers would share a port unnoticed.
 		if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) &&
 		    !setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &unread, sizeof(unread)) &&
 		    !bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, SOMAXCONN) &&
 		    !getsockname(fd, reinterpret_cast<sockaddr *>(&bound), &size)) {
-			// The port is at the same place of both families' addresses.
+			// The port has the same offset in IPv4 and IPv6 addresses.
 			return {fd, ntohs(reinterpret_cast<sockaddr_in *>(&bound)->sin_port)};
 		}
-		why = std::strerror(errno);
+		error = std::strerror(errno);
 		if (errno == EADDRINUSE)
-			why += "; another program does: ss -ltnp says which, --listen names another port";
+			error += "; find the other program with ss -ltnp, or choose another port with --listen";
 		if (fd >= 0)
 			close(fd);
 	}
-	throw Error(Error::Source, fmt::format("{}:{}: cannot listen there: {}", at.host, at.port, why));
+	throw Error(Error::Source, fmt::format("{}:{}: cannot listen: {}", at.host, at.port, error));
 }
 
-// What the module asks for, and no more. Files are opened again for each
-// collection, so a reader who is not their owner needs his right to them still.
+// Returns the capabilities that reading requires. Files are opened again for each collection, so access to files of other
+// owners is kept, too.
 std::vector<cap_value_t> needed_capabilities(const SourceOptions &sources)
 {
 	std::vector<cap_value_t> caps;
@@ -239,19 +240,19 @@ std::vector<cap_value_t> needed_capabilities(const SourceOptions &sources)
 	return caps;
 }
 
-int serve(const Options &options, const ExportOptions &how)
+int serve_metrics(const SourceOptions &sources, const ExportOptions &options)
 {
 	StopSignals stop;
-	const ListenAddress &at = *how.listen;
+	const ListenAddress &at = *options.listen;
 
-	for (const std::string &file : options.sources.files)
+	for (const std::string &file : sources.files)
 		if (file == "-")
-			throw Error(Error::Source, "standard input can be read once only: name a file with -i");
+			throw Error(Error::Source, "standard input can be read only once; name a file with -i");
 	auto [listener, port] = listen_at(at);
-	keep_capabilities(needed_capabilities(options.sources));
-	Exporter exporter(options, how);
+	keep_capabilities(needed_capabilities(sources));
+	Exporter exporter(sources, options);
 	CachedMetrics metrics(exporter);
-	HttpServer server(listener, [&](std::string_view path) { return answer(metrics, path); });
+	HttpServer server(listener, [&](std::string_view path) { return answer_request(metrics, path); });
 	std::fprintf(stderr, "gpulens: metrics at http://%s:%d/metrics\n",
 		     at.host.find(':') == at.host.npos ? at.host.c_str() : ('[' + at.host + ']').c_str(), port);
 	while (!stop.came()) {
@@ -282,9 +283,9 @@ std::optional<ListenAddress> parse_listen(const std::string &text)
 	return at.host.empty() ? std::nullopt : std::optional(at);
 }
 
-int export_metrics(const Options &options, const ExportOptions &how)
+int export_metrics(const SourceOptions &sources, const ExportOptions &options)
 {
-	return how.listen ? serve(options, how) : export_once(options, how);
+	return options.listen ? serve_metrics(sources, options) : export_once(sources, options);
 }
 
 } // namespace tool

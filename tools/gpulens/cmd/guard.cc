@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See guard.hpp.
+// Installs the seccomp filter, and answers its notifications in a process of its own.
 #include "gpulens/cmd/guard.hpp"
 
 #include "lib/base/errors.hpp"
@@ -63,15 +63,15 @@ sock_filter FILTER[] = {
 // Returns 0 or the errno.
 int send_fd(int socket, int fd)
 {
-	alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+	alignas(cmsghdr) char buffer[CMSG_SPACE(sizeof(int))] = {};
 	char byte = 0;
 	iovec data{&byte, 1};
 	msghdr message{};
 
 	message.msg_iov = &data;
 	message.msg_iovlen = 1;
-	message.msg_control = room;
-	message.msg_controllen = sizeof(room);
+	message.msg_control = buffer;
+	message.msg_controllen = sizeof(buffer);
 	cmsghdr *head = CMSG_FIRSTHDR(&message);
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
@@ -83,7 +83,7 @@ int send_fd(int socket, int fd)
 // Returns -1 when the other end was closed.
 int receive_fd(int socket)
 {
-	alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+	alignas(cmsghdr) char buffer[CMSG_SPACE(sizeof(int))] = {};
 	char byte = 0;
 	iovec data{&byte, 1};
 	msghdr message{};
@@ -91,8 +91,8 @@ int receive_fd(int socket)
 
 	message.msg_iov = &data;
 	message.msg_iovlen = 1;
-	message.msg_control = room;
-	message.msg_controllen = sizeof(room);
+	message.msg_control = buffer;
+	message.msg_controllen = sizeof(buffer);
 	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
 		return -1;
 	cmsghdr *head = CMSG_FIRSTHDR(&message);
@@ -122,7 +122,7 @@ template <typename T> bool read_memory(pid_t thread, u64 address, T &value)
 	return process_vm_readv(thread, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(sizeof(value));
 }
 
-// The process of a thread, and its name.
+// Returns the pid of a thread's process, and its name.
 std::pair<pid_t, std::string> process_of(pid_t thread)
 {
 	char name[64] = "", line[256];
@@ -139,9 +139,9 @@ std::pair<pid_t, std::string> process_of(pid_t thread)
 	return {process, name};
 }
 
-class Watch {
+class Watcher {
 public:
-	Watch(int listener, int reports) : listener_(listener), reports_(reports) {}
+	Watcher(int listener, int reports) : listener_(listener), reports_(reports) {}
 
 	// Returns when no process with the filter is left.
 	void run()
@@ -187,8 +187,8 @@ private:
 		return !auxv.empty();
 	}
 
-	// With its limit a process may allocate anything, without it no channel and no channel group. A request that cannot be
-	// read (Yama) may be for one.
+	// A process with its limit may allocate anything, one without it neither channels nor channel groups. A request that
+	// cannot be read (Yama) is refused, because it may be for a channel.
 	bool may_allocate(pid_t thread, u64 address) const
 	{
 		rm::Alloc request{};
@@ -202,10 +202,11 @@ private:
 	void kill_process(pid_t thread) const
 	{
 		auto [process, name] = process_of(thread);
-		std::string text = fmt::format("gpulens: process {} ({}) asked the GPU's driver for a channel before "
-					       "libgpulens-confine.so had set its "
-					       "limit, and was killed; see \"What is refused\" in docs/partition.md\n",
-					       process, name);
+		std::string text =
+			fmt::format("gpulens: process {} ({}) requested a channel of the GPU's driver before "
+				    "libgpulens-confine.so had set its "
+				    "limit, and was killed; see \"What is refused\" in docs/partition.md\n",
+				    process, name);
 
 		// Reported before its parent can learn of its end. Write errors are ignored.
 		(void)!write(reports_, "k", 1);
@@ -217,7 +218,7 @@ private:
 	std::set<std::string> limited_; // auxiliary vectors of programs that have acknowledged
 };
 
-// Keeps standard error open, and nothing else whose end others may wait for.
+// Keeps only standard error open: other processes may wait for the end of other files.
 [[noreturn]] void run_guard(int socket, int reports)
 {
 	int kept[] = {fcntl(socket, F_DUPFD_CLOEXEC, 64), fcntl(reports, F_DUPFD_CLOEXEC, 64)};
@@ -238,7 +239,7 @@ private:
 	if (write(kept[0], "g", 1) != 1)
 		_exit(1);
 	close(kept[0]);
-	Watch(listener, kept[1]).run();
+	Watcher(listener, kept[1]).run();
 	_exit(0);
 }
 
@@ -249,12 +250,12 @@ Guard::Guard()
 	int sockets[2], ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-		throw Error(Error::Source, fmt::format("no process can watch the program: {}", std::strerror(errno)));
+		throw Error(Error::Source, fmt::format("the program cannot be supervised: {}", std::strerror(errno)));
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
 		int err = errno;
 		close(sockets[0]);
 		close(sockets[1]);
-		throw Error(Error::Source, fmt::format("no process can watch the program: {}", std::strerror(err)));
+		throw Error(Error::Source, fmt::format("the program cannot be supervised: {}", std::strerror(err)));
 	}
 	child_ = sockets[0];
 	reports_ = ends[0];
@@ -272,7 +273,7 @@ Guard::Guard()
 	if (pid < 0) {
 		close(child_);
 		close(reports_);
-		throw Error(Error::Source, fmt::format("no process can watch the program: {}", std::strerror(err)));
+		throw Error(Error::Source, fmt::format("the program cannot be supervised: {}", std::strerror(err)));
 	}
 }
 

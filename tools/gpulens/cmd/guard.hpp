@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that watches a program with a TPC limit (gpulens run --tpcs). It kills each process of that program that asks
-// NVIDIA's driver for a channel before it has acknowledged its limit (lib/launch/environment.hpp), whatever kept the library
-// out: another root folder, an empty environment, an earlier constructor. Not a barrier against hostile programs.
+// A process that supervises a program with a TPC limit (gpulens run --tpcs). It kills each process of that program that
+// requests a channel of NVIDIA's driver before it has acknowledged its limit (lib/launch/environment.hpp), for example after
+// a change of the root folder or with an empty environment. Not a barrier against hostile programs.
 #pragma once
 #include <sys/types.h>
 
@@ -18,7 +18,7 @@ public:
 	// Called in the child that becomes the program. From then on it and its children are guarded and gain no privileges by
 	// exec (PR_SET_NO_NEW_PRIVS, which seccomp requires). Returns 0, or an errno: then the program must not start.
 	int enter() const;
-	// Whether a process has been killed; true before its parent can learn of its end.
+	// Returns whether a process was killed. True before the parent of that process can detect its end.
 	bool killed() const;
 
 private:

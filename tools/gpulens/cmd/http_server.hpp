@@ -13,31 +13,31 @@ namespace tool {
 struct HttpAnswer {
 	unsigned status = 200;
 	std::string type;
-	std::shared_ptr<const std::string> body; // one copy for all connections that are sent it
+	std::shared_ptr<const std::string> body; // shared by all connections
 };
 
-// The status that refuses a request whatever its path is; 0: it is not refused. length, encoding: its headers
-// Content-Length and Transfer-Encoding, null where it has none.
-unsigned refusal_of(std::string_view method, const char *length, const char *encoding);
+// Returns the status that refuses a request, for any path; 0: it is not refused. length, encoding: the headers
+// Content-Length and Transfer-Encoding; null if missing.
+unsigned refusal_status(std::string_view method, const char *length, const char *encoding);
 
 class HttpServer {
 public:
 	using Handler = std::function<HttpAnswer(std::string_view path)>;
 
-	static constexpr size_t HEADER_BYTES = 8192; // and what a connection takes of memory
+	static constexpr size_t HEADER_BYTES = 8192; // also the memory per connection
 	static constexpr unsigned MAX_CONNECTIONS = 128;
-	// From so many on, a new connection ends the oldest one whose request is not whole.
+	// From this number on, a new connection ends the oldest one with an incomplete request.
 	static constexpr unsigned EVICT_FROM = 112;
 	static constexpr std::chrono::milliseconds REQUEST_TIME{2000}, ANSWER_TIME{5000};
 
 	// listener: a listening socket, which the server closes. handler: called by one thread, for one request at a time;
-	// its time counts for no deadline. Throws std::runtime_error.
+	// its time is not part of a deadline. Throws std::runtime_error.
 	HttpServer(int listener, Handler handler);
 	HttpServer(const HttpServer &) = delete;
 	HttpServer &operator=(const HttpServer &) = delete;
 	~HttpServer(); // closes all connections
 
-	// Ends connections beyond their deadline. To be called several times a second.
+	// Ends connections beyond their deadline. Call it several times a second.
 	void close_overdue();
 
 private:

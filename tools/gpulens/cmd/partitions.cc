@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See partitions.hpp.
+// Reads the partitions that processes publish.
 #include "gpulens/cmd/partitions.hpp"
 
 #include "gpulens/out/output.hpp"
@@ -30,14 +30,14 @@ namespace tool {
 
 namespace {
 
-constexpr size_t MAX_FILES = 16; // of a process: one for each library that sets masks or makes green contexts
+constexpr size_t MAX_FILES = 16; // per process; each library that sets masks or makes green contexts has one
 
-bool read_at(int fd, void *to, size_t size, off_t at)
+bool read_at(int fd, void *buffer, size_t size, off_t offset)
 {
-	return pread(fd, to, size, at) == static_cast<ssize_t>(size);
+	return pread(fd, buffer, size, offset) == static_cast<ssize_t>(size);
 }
 
-// A text is rewritten in place: one that changed meanwhile is read again. own_pid: in the process' own PID namespace.
+// Reads the list; retries if the process rewrites it meanwhile. own_pid: the pid in the process' own PID namespace.
 std::vector<PartitionEntry> read_page(int fd, u32 own_pid, u64 &launches)
 {
 	PartitionPage before, after;
@@ -61,19 +61,19 @@ std::vector<PartitionEntry> read_page(int fd, u32 own_pid, u64 &launches)
 	return {};
 }
 
-// The device of memory files. It belongs to no mount, so that no other kind of file can be on it.
+// Returns the device of memory files. It belongs to no mount, so no other kind of file can be on it.
 std::optional<dev_t> memory_device()
 {
-	struct stat is {};
+	struct stat status {};
 	int fd = memfd_create("gpulens", MFD_CLOEXEC);
-	bool known = fd >= 0 && !fstat(fd, &is);
+	bool known = fd >= 0 && !fstat(fd, &status);
 
 	if (fd >= 0)
 		close(fd);
-	return known ? std::optional(is.st_dev) : std::nullopt;
+	return known ? std::optional(status.st_dev) : std::nullopt;
 }
 
-// The process' PID in its own namespace, which differs in a container.
+// Returns the process' pid in its own namespace, which differs in a container.
 u32 pid_inside(const std::filesystem::path &process, u32 pid)
 {
 	std::ifstream file(process / "status");
@@ -85,7 +85,7 @@ u32 pid_inside(const std::filesystem::path &process, u32 pid)
 	return pid;
 }
 
-// What one process publishes. A process can give any file that name, so that its type is checked before it is opened.
+// Returns what one process publishes. A process can give this name to any file, so its type is checked before opening.
 std::vector<PublishedPartition> partitions_of(const std::filesystem::path &process, u32 pid)
 {
 	static const std::optional<dev_t> memory = memory_device();
@@ -97,17 +97,17 @@ std::vector<PublishedPartition> partitions_of(const std::filesystem::path &proce
 
 	std::getline(std::ifstream(process / "comm"), name);
 	for (const auto &link : std::filesystem::directory_iterator(process / "fd", err)) {
-		struct stat is {};
+		struct stat status {};
 		std::string target = std::filesystem::read_symlink(link.path(), err).string();
 		if (target.rfind(std::string("/memfd:") + PARTITION_FILE, 0) != 0)
 			continue;
 		OutsideFile file(AT_FDCWD, link.path().c_str(), O_PATH | O_CLOEXEC);
-		if (!memory || !file.is_regular(is) || is.st_dev != *memory || seen.size() == MAX_FILES ||
-		    !seen.insert(is.st_ino).second || !file.open_to_read())
+		if (!memory || !file.is_regular(status) || status.st_dev != *memory || seen.size() == MAX_FILES ||
+		    !seen.insert(status.st_ino).second || !file.open_to_read())
 			continue;
 		for (PartitionEntry &entry : read_page(file.fd(), pid_inside(process, pid), launches)) {
-			bool counted = entry.way == "mask";
-			list.push_back({std::move(entry), pid, printable(name),
+			bool counted = entry.method == "mask";
+			list.push_back({std::move(entry), pid, replace_controls(name),
 					counted ? std::optional(launches) : std::nullopt});
 		}
 	}
@@ -119,7 +119,7 @@ std::string shared_ranges(const std::set<u32> &a, const std::set<u32> &b)
 	std::vector<u32> list;
 
 	std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(list));
-	return list.empty() ? "" : ranges(list);
+	return list.empty() ? "" : format_ranges(list);
 }
 
 } // namespace
@@ -148,13 +148,13 @@ std::vector<PublishedPartition> published_partitions(const std::string &proc)
 
 std::string overlaps_text(const std::vector<PublishedPartition> &all)
 {
-	struct Used {
+	struct Usage {
 		u32 pid;
 		std::string process, gpu;
 		std::set<u32> tpcs, gpcs;
 	};
 	std::map<std::pair<u32, std::string>, size_t> places; // by process and GPU
-	std::vector<Used> used;
+	std::vector<Usage> used;
 	std::string text;
 
 	for (const PublishedPartition &published : all) {
@@ -163,9 +163,9 @@ std::string overlaps_text(const std::vector<PublishedPartition> &all)
 		auto [place, added] = places.try_emplace({published.pid, published.gpu}, used.size());
 		if (added)
 			used.push_back({published.pid, published.process, published.gpu, {}, {}});
-		Used &to = used[place->second];
-		to.tpcs.insert(published.tpcs.begin(), published.tpcs.end());
-		to.gpcs.insert(published.gpcs.begin(), published.gpcs.end());
+		Usage &usage = used[place->second];
+		usage.tpcs.insert(published.tpcs.begin(), published.tpcs.end());
+		usage.gpcs.insert(published.gpcs.begin(), published.gpcs.end());
 	}
 	for (auto a = used.begin(); a != used.end(); ++a)
 		for (auto b = std::next(a); b != used.end(); ++b) {
@@ -175,7 +175,7 @@ std::string overlaps_text(const std::vector<PublishedPartition> &all)
 			if (gpcs.empty())
 				continue;
 			text += fmt::format("{} ({}) and {} ({}) share ", a->pid, a->process, b->pid, b->process);
-			text += tpcs.empty() ? fmt::format("GPC {}, by different TPCs\n", gpcs)
+			text += tpcs.empty() ? fmt::format("GPC {}, with different TPCs\n", gpcs)
 					     : fmt::format("TPC {}\n", tpcs);
 		}
 	return text;
@@ -191,23 +191,23 @@ int show_partitions(const Options &options)
 			list.push_back({{"pid", published.pid},
 					{"process", published.process},
 					{"gpu", published.gpu},
-					{"way", published.way},
+					{"way", published.method},
 					{"scope", published.scope},
 					{"tpcs", published.tpcs},
 					{"gpcs", published.gpcs},
 					{"launches", published.launches ? nlohmann::ordered_json(*published.launches)
 									: nlohmann::ordered_json(nullptr)}});
-		nlohmann::ordered_json whole = {{"version", 1}, {"partitions", list}};
-		return print(json_text(whole)) ? EXIT_DONE : EXIT_PART;
+		nlohmann::ordered_json document = {{"version", 1}, {"partitions", list}};
+		return print_text(json_text(document)) ? EXIT_DONE : EXIT_PART;
 	}
-	Table table({"Process", "<Name", "<GPU", "<Way", "<For", "<TPCs", "<GPCs", "Launches"});
+	Table table({"Process", "<Name", "<GPU", "<Method", "<Scope", "<TPCs", "<GPCs", "Launches"});
 	for (const PublishedPartition &published : all)
-		table.add({std::to_string(published.pid), published.process, published.gpu, published.way,
-			   published.scope, ranges(published.tpcs), ranges(published.gpcs),
+		table.add({std::to_string(published.pid), published.process, published.gpu, published.method,
+			   published.scope, format_ranges(published.tpcs), format_ranges(published.gpcs),
 			   published.launches ? std::to_string(*published.launches) : "-"});
-	std::string text = table.empty() ? "no process has a partition, of those that may be looked into\n"
+	std::string text = table.empty() ? "no partitions found; other users' processes are visible to root only\n"
 					 : table.str(style_of_output(options.colour)) + overlaps_text(all);
-	return print(text) ? EXIT_DONE : EXIT_PART;
+	return print_text(text) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

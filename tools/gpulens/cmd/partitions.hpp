@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens partitions: which processes are on which TPCs. A process that masks its launches, or makes green contexts through
+// The command gpulens partitions: lists the TPCs of processes. A process that masks its launches, or makes green contexts with
 // libgpulens-partition, publishes that in a memory file (lib/launch/partition_page.hpp), which ends with the process.
 #pragma once
 #include "gpulens/out/output.hpp"
@@ -13,15 +13,15 @@ namespace tool {
 
 struct PublishedPartition : PartitionEntry {
 	u32 pid = 0;
-	std::string process;           // its name
-	std::optional<u64> launches{}; // with a mask so far; green contexts are not counted
+	std::string process;           // name
+	std::optional<u64> launches{}; // number of masked launches; green contexts are not counted
 };
 
-// The partitions of processes whose files this user may open, by pid.
+// Returns the partitions of processes whose files this user may open, by pid.
 std::vector<PublishedPartition> published_partitions(const std::string &proc);
-// The command. Returns its exit status.
+// Prints the partitions. Returns the exit status.
 int show_partitions(const Options &options);
-// TPCs and GPCs that two processes share, a line each; "" where there are none.
+// Returns a line for each pair of processes that share TPCs or GPCs; empty if none do.
 std::string overlaps_text(const std::vector<PublishedPartition> &all);
 
 } // namespace tool

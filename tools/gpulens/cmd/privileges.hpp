@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Giving up privileges for good.
+// Drops privileges permanently.
 #pragma once
 #include <sys/capability.h>
 #include <vector>
 
 namespace tool {
 
-// Of the capabilities that this thread and those it starts have, only these stay, and no program that is executed gains
-// others. Before there are other threads: each has capabilities of its own. Throws Error.
+// Drops all capabilities but these from this thread and those that it starts, and prevents executed programs from gaining
+// others. Call it before there are other threads, because each thread has its own capabilities. Throws Error.
 void keep_capabilities(const std::vector<cap_value_t> &kept);
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See record.hpp.
+// Records samples to files, and writes timelines.
 #include "gpulens/cmd/record.hpp"
 
 #include "gpulens/cmd/run.hpp"
@@ -25,7 +25,7 @@ namespace tool {
 
 namespace {
 
-constexpr size_t PIECE = 1 << 18; // bytes of a recording read at once
+constexpr size_t PIECE_BYTES = 1 << 18; // of a recording, read at once
 
 bool is_raw(const std::string &path)
 {
@@ -49,7 +49,8 @@ void write_timeline(const Timeline &t, const std::string &path)
 	file.commit();
 }
 
-// Intervals that memory shall not hold lie where what is made of them is written. A device has no folder for files.
+// Returns a store for intervals in the folder of the first output file, because memory may not hold all of a long
+// recording; in the default folder if the output is standard output or a device.
 std::shared_ptr<TimelineStore> store_beside(const std::vector<std::string> &files)
 {
 	std::filesystem::path first = files.empty() ? "-" : files[0];
@@ -60,7 +61,7 @@ std::shared_ptr<TimelineStore> store_beside(const std::vector<std::string> &file
 	return std::make_shared<TimelineStore>(first.has_parent_path() ? first.parent_path().string() : ".");
 }
 
-// A raw recording, written as it comes so that a long one takes no memory.
+// Raw recordings, written while sampling, so that memory is bounded.
 class RawFiles {
 public:
 	explicit RawFiles(const std::vector<std::string> &paths)
@@ -76,7 +77,7 @@ public:
 	{
 		try {
 			commit();
-		} catch (const Error &) { // whatever ended the recording has been told
+		} catch (const Error &) { // the first error was reported
 		}
 	}
 
@@ -91,7 +92,7 @@ public:
 	}
 
 private:
-	// What a file took stays, also of one that takes no more: an hour's recording is worth more than none.
+	// Applies f to all files. A file that cannot be written any more keeps what was written.
 	template <typename F> void each(F f)
 	{
 		for (OutputFile &file : files_)
@@ -105,53 +106,54 @@ private:
 			throw Error(Error::Source, failed_);
 	}
 
-	std::string failed_; // the first file that took no more
+	std::string failed_; // error of the first file that could not be written
 	std::deque<OutputFile> files_;
 };
 
 } // namespace
 
-int record(const Options &options, const RecordOptions &how)
+int record_samples(const Options &options, const RecordOptions &record_options)
 {
 	using clock = std::chrono::steady_clock;
 	StopSignals stop;
-	std::unique_ptr<SampleStream> samples = machine_source(options.sources)
-							->samples(options.sources.gpus, {.period_us = how.period_us,
-											 .runlists = how.runlists,
-											 .tsgs = how.tsgs,
-											 .with_snapshot = true});
-	RawFiles raw(how.files);
-	TimelineBuilder builder(store_beside(how.files));
-	std::string why;
+	std::unique_ptr<SampleStream> samples =
+		machine_source(options.sources)
+			->samples(options.sources.gpus, {.period_us = record_options.period_us,
+							 .runlists = record_options.runlists,
+							 .tsgs = record_options.tsgs,
+							 .with_snapshot = true});
+	RawFiles raw(record_options.files);
+	TimelineBuilder builder(store_beside(record_options.files));
+	std::string error;
 
 	auto take = [&](std::string_view bytes) {
 		raw.write(bytes);
 		builder.feed(bytes);
 	};
-	clock::time_point end = clock::now() + std::chrono::nanoseconds(how.for_ns);
-	while (!stop.came() && (!how.for_ns || clock::now() < end)) {
+	clock::time_point end = clock::now() + std::chrono::nanoseconds(record_options.for_ns);
+	while (!stop.came() && (!record_options.for_ns || clock::now() < end)) {
 		auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
 		try {
-			take(samples->read(
-				std::chrono::milliseconds(how.for_ns ? std::clamp<long>(left, 0, 100) : 100)));
+			take(samples->read(std::chrono::milliseconds(
+				record_options.for_ns ? std::clamp<long>(left, 0, 100) : 100)));
 		} catch (const Error &e) {
-			// What there is by now is worth more than nothing.
-			why = e.what();
+			// Keep what was recorded until now.
+			error = e.what();
 			break;
 		}
 	}
-	if (why.empty())
+	if (error.empty())
 		take(samples->finish());
 	raw.commit();
 	Timeline t = builder.finish();
-	for (const std::string &file : how.files)
+	for (const std::string &file : record_options.files)
 		if (!is_raw(file))
 			write_timeline(t, file);
-	if (!print(timeline_text(t)))
+	if (!print_text(timeline_text(t)))
 		return EXIT_PART;
-	if (!why.empty())
-		std::fprintf(stderr, "gpulens: the recording ended early: %s\n", why.c_str());
-	return why.empty() ? EXIT_DONE : EXIT_PART;
+	if (!error.empty())
+		std::fprintf(stderr, "gpulens: the recording ended early: %s\n", error.c_str());
+	return error.empty() ? EXIT_DONE : EXIT_PART;
 }
 
 namespace {
@@ -161,7 +163,7 @@ Timeline timeline_of_file(const std::string &recording, const std::string &outpu
 	TimelineBuilder builder(store_beside({output}));
 	std::unique_ptr<FILE, int (*)(FILE *)> in(
 		recording == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(recording.c_str(), "re"), fclose);
-	std::string piece(PIECE, 0);
+	std::string piece(PIECE_BYTES, 0);
 
 	if (!in)
 		throw Error(Error::Source, explain_file(errno, recording));
@@ -178,17 +180,17 @@ Timeline timeline_of_file(const std::string &recording, const std::string &outpu
 
 } // namespace
 
-int report(const Options &, const std::string &recording, std::vector<std::string> files)
+int write_report(const std::string &recording, std::vector<std::string> files)
 {
 	if (files.empty())
 		files.push_back((recording == "-" ? "recording" : recording) + ".html");
 	Timeline t = timeline_of_file(recording, files[0]);
 	for (const std::string &file : files) {
 		if (is_raw(file) && file != "-")
-			throw Error(Error::Source, file + ": its name ends with none of .html, .csv, .perfetto-trace");
+			throw Error(Error::Source, file + ": the name must end with .html, .csv or .perfetto-trace");
 		write_timeline(t, file);
 	}
-	return print(timeline_text(t)) ? EXIT_DONE : EXIT_PART;
+	return print_text(timeline_text(t)) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

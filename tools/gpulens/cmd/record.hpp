@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens record and gpulens report: a timeline of what is on each engine, to files.
+// The commands gpulens record and gpulens report: write timelines of engines to files.
 #pragma once
 #include "gpulens/out/output.hpp"
 #include "lib/timeline/timeline.hpp"
@@ -11,15 +11,16 @@
 namespace tool {
 
 struct RecordOptions {
-	std::vector<std::string> files; // what to write; the name's end says how, see write_timeline()
-	u64 for_ns = 0;                 // 0: until a signal
+	std::vector<std::string> files; // output files; the end of the name selects the format, see write_timeline()
+	u64 for_ns = 0;                 // recording time; 0: until a signal
 	u32 period_us = 100;
 	std::vector<u32> runlists; // empty: all
-	std::string tsgs;          // through the driver: whose channels are whose, from gpulens run -o; empty: not told
+	std::string tsgs;          // for the source rm: file of gpulens run -o with the owners of channels; empty: none
 };
 
-int record(const Options &options, const RecordOptions &how);
-// From a recording that record wrote. No files: a page beside it, NAME.html.
-int report(const Options &options, const std::string &recording, std::vector<std::string> files);
+// Both return the exit status and throw Error.
+int record_samples(const Options &options, const RecordOptions &record_options);
+// Converts a recording of gpulens record. Without files, writes a page beside it, NAME.html.
+int write_report(const std::string &recording, std::vector<std::string> files);
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See run.hpp.
+// Preloads the library, starts the program, and forwards signals.
 #include "gpulens/cmd/run.hpp"
 
 #include "gpulens/cmd/guard.hpp"
@@ -54,16 +54,16 @@ std::string library_path(const std::string &name)
 						path.string()));
 		return path;
 	}
-	throw Error(Error::Source, fmt::format("{}: it is not there; install gpulens again", installed.string()));
+	throw Error(Error::Source, fmt::format("{}: no such file; reinstall gpulens", installed.string()));
 }
 
 // LD_PRELOAD of the program: these libraries first, then what was set before.
-std::string preload_list(const RunOptions &how)
+std::string preload_list(const RunOptions &options)
 {
 	const char *before = getenv("LD_PRELOAD");
 	std::string list = library_path(gpulens::environment::RUN_LIBRARY);
 
-	for (const std::string &name : how.preload)
+	for (const std::string &name : options.preload)
 		list += ':' + library_path(name);
 	return before && *before ? list + ':' + before : list;
 }
@@ -83,9 +83,9 @@ std::string find_program(const std::string &program)
 
 	if (program.find('/') != std::string::npos)
 		return program;
-	for (size_t at = 0, end; at <= folders.size(); at = end + 1) {
-		end = std::min(folders.find(':', at), folders.size());
-		std::string candidate = (end == at ? "." : folders.substr(at, end - at)) + '/' + program;
+	for (size_t start = 0, end; start <= folders.size(); start = end + 1) {
+		end = std::min(folders.find(':', start), folders.size());
+		std::string candidate = (end == start ? "." : folders.substr(start, end - start)) + '/' + program;
 		if (is_program(candidate))
 			return candidate;
 	}
@@ -115,7 +115,7 @@ public:
 		}
 		struct stat is {};
 		if (lstat(named.c_str(), &is) || S_ISREG(is.st_mode)) {
-			write_whole(named, ""); // remove an earlier run's lines
+			write_file(named, ""); // remove an earlier run's lines
 			path_ = std::filesystem::absolute(named);
 			return;
 		}
@@ -184,30 +184,30 @@ private:
 	sigset_t set_{}, before_{};
 };
 
-[[noreturn]] void exec_program(const RunOptions &how, const std::string &preload, const std::string &file,
+[[noreturn]] void exec_program(const RunOptions &options, const std::string &preload, const std::string &file,
 			       const Guard *guard, pid_t parent)
 {
-	std::string path = find_program(how.program[0]);
+	std::string path = find_program(options.program[0]);
 	std::vector<char *> words;
 
 	// If gpulens is killed, the program gets SIGTERM.
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_REFUSED);
-	for (const std::string &word : how.program)
+	for (const std::string &word : options.program)
 		words.push_back(const_cast<char *>(word.c_str()));
 	words.push_back(nullptr);
-	for (const auto &[name, value] : how.environment)
+	for (const auto &[name, value] : options.environment)
 		setenv(name.c_str(), value.c_str(), 1);
 	setenv("LD_PRELOAD", preload.c_str(), 1);
 	setenv(gpulens::environment::RUN_FILE, file.c_str(), 1);
 	setenv("ASAN_OPTIONS", asan_options().c_str(), 1);
 	if (int err = guard ? guard->enter() : 0) {
-		std::fprintf(
-			stderr,
-			"gpulens: %s: this kernel or container lets no process watch it (seccomp: %s), so its limit "
-			"could not be held\n",
-			words[0], std::strerror(err));
+		std::fprintf(stderr,
+			     "gpulens: %s: this kernel or container does not permit seccomp notification (%s), so the "
+			     "TPC limit "
+			     "cannot be enforced\n",
+			     words[0], std::strerror(err));
 		_exit(EXIT_REFUSED);
 	}
 	execvp(path.c_str(), words.data());
@@ -240,7 +240,7 @@ void check_file(const std::string &path)
 
 	if (!stat(path.c_str(), &is) && is.st_mode & (S_ISUID | S_ISGID))
 		throw Error(Error::Source,
-			    fmt::format("{}: it runs as another user, so no library can be preloaded", path));
+			    fmt::format("{}: it is setuid or setgid, so no library can be preloaded", path));
 	// Capabilities do not change how root's programs are loaded.
 	if (geteuid() && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0)
 		throw Error(Error::Source,
@@ -267,7 +267,7 @@ void print_table(const std::vector<RunTsg> &tsgs)
 {
 	bool several = std::any_of(tsgs.begin(), tsgs.end(),
 				   [&](const RunTsg &tsg) { return tsg.device != tsgs.front().device; });
-	std::vector<std::string> titles = {"Process", "<Engine", "TSG", "Slice set", "<Preemption", "<Channels"};
+	std::vector<std::string> titles = {"Process", "<Engine", "TSG", "Timeslice", "<Preemption", "<Channels"};
 
 	if (several)
 		titles.insert(titles.begin() + 1, "Device");
@@ -276,24 +276,24 @@ void print_table(const std::vector<RunTsg> &tsgs)
 		std::vector<Cell> row = {std::to_string(tsg.pid),
 					 tsg.engine,
 					 std::to_string(tsg.tsg),
-					 tsg.timeslice_us ? duration(*tsg.timeslice_us * 1000) : "-",
+					 tsg.timeslice_us ? format_duration(*tsg.timeslice_us * 1000) : "-",
 					 tsg.compute.empty() ? "-" : tsg.compute,
-					 ranges(tsg.channels)};
+					 format_ranges(tsg.channels)};
 		if (several)
 			row.insert(row.begin() + 1, std::to_string(tsg.device));
 		t.add(row);
 	}
-	std::string text = t.empty() ? "gpulens: the program made no TSG\n" : t.str({});
+	std::string text = t.empty() ? "gpulens: the program allocated no TSG\n" : t.str({});
 	std::fputs(text.c_str(), stderr);
 }
 
 } // namespace
 
-void check_preloadable(const RunOptions &how)
+void check_preloadable(const RunOptions &options)
 {
-	std::string path = find_program(how.program[0]);
+	std::string path = find_program(options.program[0]);
 
-	preload_list(how);
+	preload_list(options);
 	// execvp() reports what is not a program.
 	for (unsigned i = 0; i <= MAX_INTERPRETERS && is_program(path); i++) {
 		check_file(path);
@@ -301,28 +301,28 @@ void check_preloadable(const RunOptions &how)
 	}
 }
 
-int run(const RunOptions &how)
+int run_program(const RunOptions &options)
 {
-	std::string preload = preload_list(how);
+	std::string preload = preload_list(options);
 	Forwarding signals; // before anything that a signal could leave behind
-	RunFile file(how.file);
+	RunFile file(options.file);
 	std::optional<Guard> guard;
 	pid_t parent = getpid();
 
-	if (how.limited)
+	if (options.limited)
 		guard.emplace();
 	pid_t pid = fork();
 	if (!pid) {
 		signals.restore();
-		exec_program(how, preload, file.path(), guard ? &*guard : nullptr, parent);
+		exec_program(options, preload, file.path(), guard ? &*guard : nullptr, parent);
 	}
 	if (pid < 0)
-		throw Error(Error::Source, fmt::format("{}: {}", how.program[0], std::strerror(errno)));
+		throw Error(Error::Source, fmt::format("{}: {}", options.program[0], std::strerror(errno)));
 	int status = signals.forward(pid);
 	// A missing table does not change the program's status.
 	try {
-		if (how.file.empty())
-			print_table(run_tsgs(file.path()));
+		if (options.file.empty())
+			print_table(read_run_file(file.path()));
 	} catch (const Error &e) {
 		std::fprintf(stderr, "gpulens: %s\n", e.what());
 	}

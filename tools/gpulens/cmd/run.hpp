@@ -20,8 +20,8 @@ struct RunOptions {
 
 // Throws Error (Source) where libraries cannot be preloaded into the program or its script interpreter: it is linked statically,
 // has file capabilities, or is setuid or setgid; or the libraries are missing.
-void check_preloadable(const RunOptions &how);
+void check_preloadable(const RunOptions &options);
 // Returns the program's exit status, 128 plus the signal that ended it, 127 where it could not be started, or EXIT_REFUSED
 // where the guard killed it. Forwards signals to the program. Throws Error (Source).
-int run(const RunOptions &how);
+int run_program(const RunOptions &options);
 } // namespace tool

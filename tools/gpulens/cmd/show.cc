@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See show.hpp.
+// Loads GPUs and prints what a show command selects.
 #include "gpulens/cmd/show.hpp"
 
 #include "gpulens/out/gpu_json.hpp"
@@ -22,15 +22,15 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-// Says on standard error what failed of that GPU or file.
-bool none_of(const std::vector<Failure> &failures, const std::string &name)
+// Prints the failures of a GPU or file on standard error. Returns whether there are none.
+bool report_failures(const std::vector<Failure> &failures, const std::string &name)
 {
 	for (const Failure &f : failures)
-		std::fprintf(stderr, "gpulens: %s: %s: %s\n", name.c_str(), f.item.text().c_str(), f.why().c_str());
+		std::fprintf(stderr, "gpulens: %s: %s: %s\n", name.c_str(), f.item.text().c_str(), f.text().c_str());
 	return failures.empty();
 }
 
-// Does a failure keep this runlist from being shown whole?
+// Returns whether a failure affects this runlist.
 bool concerns_runlist(const Subject &item, u32 id)
 {
 	switch (item.part) {
@@ -43,14 +43,14 @@ bool concerns_runlist(const Subject &item, u32 id)
 	}
 }
 
-// What kept this command from showing all.
-std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> id)
+// Returns the failures that affect this command.
+std::vector<Failure> failures_of(Show command, const Gpu &gpu, std::optional<u32> id)
 {
 	std::vector<Failure> list;
 
-	if (gpu.closed)
+	if (gpu.inaccessible)
 		return gpu.chip_failures;
-	switch (what) {
+	switch (command) {
 	case Show::Chip: return gpu.chip_failures;
 	case Show::Engines: return gpu.engine_failures;
 	case Show::Copy: return gpu.copy_failures;
@@ -58,7 +58,7 @@ std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> i
 	case Show::Overview:
 	case Show::Isolation:
 		list = gpu.engine_failures;
-		// Most chips lack a manual of something; an overview leaves that out and is whole.
+		// Most chips lack a manual for some part; the overview omits that part without a failure.
 		for (const Failure &f : gpu.copy_failures)
 			if (f.err != -EOPNOTSUPP && gpu.engine_failures.empty())
 				list.push_back(f);
@@ -83,9 +83,9 @@ std::vector<Failure> failures_of(Show what, const Gpu &gpu, std::optional<u32> i
 	return list;
 }
 
-std::string text_of(Show what, const Gpu &gpu, std::optional<u32> id, const Style &style)
+std::string text_of(Show command, const Gpu &gpu, std::optional<u32> id, const Style &style)
 {
-	switch (what) {
+	switch (command) {
 	case Show::Overview: return overview_text(gpu, style);
 	case Show::Chip: return chip_text(gpu, style);
 	case Show::Engines: return engines_text(gpu, style);
@@ -98,11 +98,11 @@ std::string text_of(Show what, const Gpu &gpu, std::optional<u32> id, const Styl
 	return "";
 }
 
-json json_of(Show what, const Gpu &gpu, std::optional<u32> id)
+json json_of(Show command, const Gpu &gpu, std::optional<u32> id)
 {
 	json j = gpu_json(gpu);
 
-	switch (what) {
+	switch (command) {
 	case Show::Chip: break;
 	case Show::Engines: j["engines"] = engines_json(gpu); break;
 	case Show::Runlists: j["runlists"] = runlists_json(gpu, id); break;
@@ -122,55 +122,55 @@ json json_of(Show what, const Gpu &gpu, std::optional<u32> id)
 		j["isolation"] = isolation_json(isolation_of(gpu));
 		break;
 	}
-	j["errors"] = errors_json(failures_of(what, gpu, id));
+	j["errors"] = errors_json(failures_of(command, gpu, id));
 	return j;
 }
 
 } // namespace
 
-int show(Show what, const Options &options, std::optional<u32> id, bool check)
+int show_gpus(Show command, const Options &options, std::optional<u32> id, bool check)
 {
 	std::vector<Gpu> gpus = load_gpus(options.sources);
 	Style style = style_of_output(options.colour);
-	bool hazards = false, whole = true;
+	bool hazards = false, complete = true;
 	std::string out;
 	json list = json::array();
 
 	for (const Gpu &gpu : gpus) {
 		if (options.json) {
-			list.push_back(json_of(what, gpu, id));
-		} else if (!gpu.closed) {
+			list.push_back(json_of(command, gpu, id));
+		} else if (!gpu.inaccessible) {
 			if (!out.empty())
 				out += '\n';
-			out += text_of(what, gpu, id, style);
+			out += text_of(command, gpu, id, style);
 		}
 		hazards |= check && !isolation_of(gpu).hazards.empty();
 	}
 	if (options.json)
 		out = json_text({{"version", JSON_VERSION}, {"gpus", list}});
-	if (!print(out))
+	if (!print_text(out))
 		return EXIT_PART;
 	for (const Gpu &gpu : gpus)
-		whole &= none_of(failures_of(what, gpu, id), gpu.name());
-	return whole && !hazards ? EXIT_DONE : EXIT_PART;
+		complete &= report_failures(failures_of(command, gpu, id), gpu.name());
+	return complete && !hazards ? EXIT_DONE : EXIT_PART;
 }
 
 int show_proc(const std::string &name, const Options &options)
 {
-	bool whole = true;
+	bool complete = true;
 
 	if (options.sources.files.empty())
 		throw Error(Error::Source,
-			    "proc needs an image (-i FILE); on this machine's own GPUs, read /proc/gpuX/" + name);
+			    "proc needs an image (-i FILE); for the GPUs of this machine, read /proc/gpuX/" + name);
 	for (const std::string &file : options.sources.files) {
-		Image image = image_of(read_whole(file), file);
+		Image image = image_of(read_file(file), file);
 		Decoder decoder(image);
 		ProcText out = proc_text(decoder, name);
-		if (!print(out.text))
+		if (!print_text(out.text))
 			return EXIT_PART;
-		whole &= none_of(out.failures, file);
+		complete &= report_failures(out.failures, file);
 	}
-	return whole ? EXIT_DONE : EXIT_PART;
+	return complete ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

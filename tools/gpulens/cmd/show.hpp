@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The commands that show GPUs as they are now, or were when recorded.
+// The commands that show the state of GPUs, live or recorded.
 #pragma once
 #include "gpulens/out/output.hpp"
 
@@ -10,10 +10,10 @@ namespace tool {
 
 enum class Show { Overview, Chip, Engines, Runlists, Channels, Copy, Gpcs, Isolation };
 
-// Prints to standard output, and to standard error what could not be shown. id: of one runlist. check: hazards make
-// the exit status EXIT_PART.
-int show(Show what, const Options &options, std::optional<u32> id = std::nullopt, bool check = false);
-// The file of /proc/gpuX of that name, from an image.
+// Prints the GPUs to standard output and failures to standard error, and returns the exit status. id: show one runlist.
+// check: return EXIT_PART if there are hazards. Throws Error.
+int show_gpus(Show command, const Options &options, std::optional<u32> id = std::nullopt, bool check = false);
+// Prints the file of /proc/gpuX with this name, from an image. Returns the exit status. Throws Error.
 int show_proc(const std::string &name, const Options &options);
 
 } // namespace tool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Ctrl-C, SIGTERM and SIGHUP as a question, so that what is going on is ended in order. A pipe that nobody reads any
-// more is an error of writing to it meanwhile, and no signal.
+// Polls for SIGINT, SIGTERM and SIGHUP, so that a command can end in order. Ignores SIGPIPE: writing to a closed pipe returns
+// an error instead.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -14,14 +14,14 @@ class StopSignals {
 public:
 	StopSignals()
 	{
-		struct sigaction how {};
+		struct sigaction action {};
 
 		came_ = 0;
-		how.sa_handler = [](int) { came_ = 1; };
+		action.sa_handler = [](int) { came_ = 1; };
 		for (size_t i = 0; i < std::size(SIGNALS); i++) {
 			if (SIGNALS[i] == SIGPIPE)
-				how.sa_handler = SIG_IGN;
-			sigaction(SIGNALS[i], &how, &before_[i]);
+				action.sa_handler = SIG_IGN;
+			sigaction(SIGNALS[i], &action, &before_[i]);
 		}
 	}
 	StopSignals(const StopSignals &) = delete;
@@ -33,7 +33,7 @@ public:
 	}
 
 	bool came() const { return came_; }
-	// Until then, or a signal. In short steps: a signal ends no sleep of another thread's.
+	// Sleeps until this time or a signal, in short steps, because another thread may receive the signal.
 	void wait_until(std::chrono::steady_clock::time_point end) const
 	{
 		using clock = std::chrono::steady_clock;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-// The runlist that NVIDIA's driver for Tegra builds of TSGs with interleaving levels, without any GPU, and how long each
-// of them waits in it at worst.
+// Builds the runlist that NVIDIA's driver for Tegra makes of TSGs with interleaving levels, and computes the longest wait of
+// each TSG. Needs no GPU.
 //
 // The algorithm (linux-nvgpu drivers/gpu/nvgpu/common/fifo/runlist.c, nvgpu_runlist_construct_locked() with interleaving
-// on, as it is by default; Capodieci et al., EMSOFT 2018, section 2): before each TSG of a level stand all TSGs of the
-// levels above, so that
-//   high    all TSGs of this level, once
-//   medium  for each of this level: high, then that TSG
-//   low     for each of this level: medium, high, then that TSG
-// and where a level is empty the list is that of the next one. Within a level TSGs keep their order, which is the
-// one of their ids there and the one of the command line here. A TSG is a header and its channels on the list, each time.
+// on, the default; Capodieci et al., EMSOFT 2018, section 2): each TSG of a level is preceded by all TSGs of the levels
+// above, so the list of
+//   high    is all TSGs of this level, once
+//   medium  is for each TSG of this level: high, then the TSG
+//   low     is for each TSG of this level: medium, high, then the TSG
+// If a level is empty, the list is that of the next level. TSGs of a level are in the order of their ids in the driver, and
+// of the command line here. Each slot of a TSG is a header and its channels.
 //
-// The waits assume what the paper's bound does: a TSG gets work just when its turn has ended, and every other one always
-// has work and uses up its slice. Changing over takes no time, nothing is preempted late, and all are on one runlist.
+// The waits have the assumptions of the paper's bound: a TSG gets work just when its slot has ended, every other TSG always
+// has work and uses its whole timeslice, context switches take no time, and all TSGs are on one runlist.
 #pragma once
 #include "gpulens/gpu.h"
 
@@ -35,25 +35,25 @@ struct SimulatedTsg {
 	u32 channels = 1;
 };
 
-// What one of them has of the list. All 0 where there is no list.
+// The share of a TSG. All 0 if there is no list.
 struct Share {
-	u64 turns = 0;           // how often it is on the list
-	u64 longest_wait_us = 0; // from the end of a turn to its next one, going round
+	u64 slots = 0;           // number of slots on the list
+	u64 longest_wait_us = 0; // from the end of a slot to the next one, across the end of the list
 };
 
 struct Simulation {
 	std::vector<SimulatedTsg> tsgs;
-	std::vector<Share> shares; // of each of tsgs
-	u64 entries = 0;           // headers and channels of the whole list
+	std::vector<Share> shares; // by index of tsgs
+	u64 entries = 0;           // headers and channels of the list
 	u32 max_entries = 0;
-	bool overflows = false;    // there is no list: it would have more entries than that
-	std::vector<size_t> turns; // the list: whose header and channels come, as index of tsgs
-	u64 round_us = 0;          // all slices of the list
+	bool overflows = false;    // there is no list, because it would have more entries
+	std::vector<size_t> slots; // the list, by index of tsgs
+	u64 round_us = 0;          // sum of the timeslices of all slots
 };
 
 Simulation simulate(std::vector<SimulatedTsg> tsgs, u32 max_entries = DEFAULT_MAX_ENTRIES);
 
-// NAME:LEVEL[:SLICE_US[:CHANNELS]] a word. Throws Error, which says which word is wrong and why.
+// Parses words NAME:LEVEL[:SLICE_US[:CHANNELS]]. Throws Error, which names the wrong word.
 std::vector<SimulatedTsg> parse_tsgs(const std::vector<std::string> &words);
 
 std::string simulate_text(const Simulation &s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See tpc_limit.hpp.
+// Verifies limits, and prints the supported methods.
 #include "gpulens/cmd/tpc_limit.hpp"
 
 #include "gpulens/cmd/cuda_probe.hpp"
@@ -21,11 +21,11 @@ namespace tool {
 
 namespace {
 
-// The GPU of -g, where one is named.
+// Returns the GPU of -g; nothing if none is named.
 std::optional<unsigned> named_gpu(const Options &options)
 {
 	if (options.sources.gpus.size() > 1)
-		throw Error(Error::Source, "one GPU at a time: each program gets TPCs of one");
+		throw Error(Error::Source, "one GPU at a time: a program gets TPCs of one GPU");
 	return options.sources.gpus.empty() ? std::nullopt : std::optional(options.sources.gpus[0]);
 }
 
@@ -45,9 +45,9 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 	}
 	gpulens::VerifiedLimit verified = gpulens::verify_limit(gpu, limit);
 	run.environment = verified.environment;
-	fmt::print(stderr, "gpulens: {} is on TPCs {} of {}, in GPCs {}\n", run.program[0], ranges(verified.tpcs),
-		   verified.pci, ranges(verified.gpcs));
-	PublishedPartition own{{.gpu = verified.pci, .way{}, .scope{}, .tpcs = verified.tpcs, .gpcs = verified.gpcs},
+	fmt::print(stderr, "gpulens: {} is limited to TPCs {} of {}, in GPCs {}\n", run.program[0],
+		   format_ranges(verified.tpcs), verified.pci, format_ranges(verified.gpcs));
+	PublishedPartition own{{.gpu = verified.pci, .method{}, .scope{}, .tpcs = verified.tpcs, .gpcs = verified.gpcs},
 			       static_cast<u32>(getpid()),
 			       run.program[0]};
 	for (const PublishedPartition &other : published_partitions(options.sources.proc))
@@ -55,29 +55,33 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 	return EXIT_DONE;
 }
 
-int show_ways(const Options &options)
+int show_methods(const Options &options)
 {
-	std::vector<gpulens::WaySupport> ways;
+	std::vector<gpulens::MethodSupport> methods;
 
 	try {
-		ways = gpulens::probe_ways(named_gpu(options));
+		methods = gpulens::probe_methods(named_gpu(options));
 	} catch (const gpulens::Error &e) {
 		throw Error(Error::Source, e.what());
 	}
 	if (options.json) {
 		nlohmann::ordered_json list = nlohmann::ordered_json::array(), null;
-		for (const gpulens::WaySupport &way : ways)
-			list.push_back({{"way", way.name},
-					{"granule_tpcs", way.granule ? nlohmann::ordered_json(*way.granule) : null},
-					{"why", way.granule ? null : nlohmann::ordered_json(way.why)}});
-		return print(json_text({{"version", 1}, {"ways", list}})) ? EXIT_DONE : EXIT_PART;
+		for (const gpulens::MethodSupport &method : methods) {
+			bool supported = method.granularity.has_value();
+			list.push_back(
+				{{"way", method.name},
+				 {"granule_tpcs", supported ? nlohmann::ordered_json(*method.granularity) : null},
+				 {"why", supported ? null : nlohmann::ordered_json(method.reason)}});
+		}
+		return print_text(json_text({{"version", 1}, {"ways", list}})) ? EXIT_DONE : EXIT_PART;
 	}
-	Table table({"<Way", "<Here"});
-	for (const gpulens::WaySupport &way : ways)
-		table.add({way.name, !way.granule        ? "no: " + way.why
-				     : *way.granule == 1 ? "any TPCs"
-							 : fmt::format("groups of {} TPCs", *way.granule)});
-	return print(table.str(style_of_output(options.colour))) ? EXIT_DONE : EXIT_PART;
+	Table table({"<Method", "<Support"});
+	for (const gpulens::MethodSupport &method : methods)
+		table.add({method.name, !method.granularity ? "no: " + method.reason
+					: *method.granularity == 1
+						? "any TPCs"
+						: fmt::format("groups of {} TPCs", *method.granularity)});
+	return print_text(table.str(style_of_output(options.colour))) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

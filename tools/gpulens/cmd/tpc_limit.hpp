@@ -8,11 +8,11 @@
 
 namespace tool {
 
-// Verifies the limit (text of gpulens_mask_parse()) on the GPU, and adds to run what the program needs to keep it. Prints the
-// limit, and other processes' partitions that overlap it, on standard error. Returns EXIT_DONE, or after a message another
+// Verifies the limit (text of gpulens_mask_parse()) on the GPU, and adds the library and variables that enforce it to run.
+// Prints the limit, and partitions of other processes that overlap it, on standard error. Returns EXIT_DONE, or after a message another
 // exit status. Throws Error (Source).
 int limit_program(const Options &options, const std::string &limit, RunOptions &run);
-// Prints which ways to partition the GPU work, as text or JSON. Returns an exit status. Throws Error (Source).
-int show_ways(const Options &options);
+// Prints the methods of partitioning that work on the GPU, as text or JSON. Returns an exit status. Throws Error (Source).
+int show_methods(const Options &options);
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See gpu_json.hpp.
+// Converts a GPU's values to JSON.
 #include "gpulens/out/gpu_json.hpp"
 
 #include "format.h"
@@ -12,12 +12,12 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-json hex(u64 v)
+json hex_json(u64 v)
 {
 	return fmt::format("{:#x}", v);
 }
 
-// An id that the hardware may not give.
+// Returns null for an unknown id.
 json id_or_null(int id)
 {
 	return id == LENS_NONE ? json(nullptr) : json(id);
@@ -25,7 +25,7 @@ json id_or_null(int id)
 
 json hex_or_null(u64 v)
 {
-	return v ? hex(v) : json(nullptr);
+	return v ? hex_json(v) : json(nullptr);
 }
 
 json count_or_null(u64 v)
@@ -51,10 +51,10 @@ json chip_json(const Chip &c)
 	if (c.name.empty())
 		return nullptr;
 	j["name"] = c.name;
-	j["id"] = hex(c.id);
+	j["id"] = hex_json(c.id);
 	j["architecture"] = c.architecture;
-	j["boot0"] = c.boot0 ? hex(*c.boot0) : json(nullptr);
-	j["boot42"] = c.boot42 ? hex(*c.boot42) : json(nullptr);
+	j["boot0"] = c.boot0 ? hex_json(*c.boot0) : json(nullptr);
+	j["boot42"] = c.boot42 ? hex_json(*c.boot42) : json(nullptr);
 	j["known"] = c.known;
 	j["ids_per_runlist"] = c.ids_per_runlist;
 	j["memory_bytes"] = count_or_null(c.memory_bytes);
@@ -72,16 +72,16 @@ json context_json(const Context &c)
 	j["error"] = error_or_null(c.err);
 	if (c.err)
 		return j;
-	j["page_directory"] = hex(c.pdb);
+	j["page_directory"] = hex_json(c.pdb);
 	j["page_directory_target"] = target_name(c.pdb_target);
 	j["page_tables"] = c.page_tables;
 	j["veid"] = c.veid;
-	j["subcontexts"] = hex(c.subcontexts);
+	j["subcontexts"] = hex_json(c.subcontexts);
 	j["image_error"] = error_or_null(c.image_err);
 	if (c.image_err)
 		return j;
-	j["image"] = hex(c.image_va);
-	j["context_id"] = hex(c.context_id);
+	j["image"] = hex_json(c.image_va);
+	j["context_id"] = hex_json(c.context_id);
 	j["graphics_preemption"] = c.graphics;
 	j["compute_preemption"] = c.compute;
 	j["saves_wfi"] = c.saves_wfi;
@@ -134,7 +134,7 @@ json channel_json(const Channel &c)
 	return j;
 }
 
-json channel_list(const std::vector<Channel> &channels)
+json channels_list_json(const std::vector<Channel> &channels)
 {
 	json list = json::array();
 
@@ -179,8 +179,8 @@ json runlist_json(const Gpu &gpu, const Runlist &rl)
 				     {"timeslice_ns", t.timeslice_ns},
 				     {"length", t.length},
 				     {"running", t.running()},
-				     {"channels", channel_list(t.channels)}});
-	j["channels_outside"] = channel_list(rl.outside);
+				     {"channels", channels_list_json(t.channels)}});
+	j["channels_outside"] = channels_list_json(rl.outside);
 	return j;
 }
 
@@ -258,7 +258,7 @@ json copy_json(const Gpu &gpu)
 {
 	json j;
 
-	j["pce_map"] = gpu.has_copy ? hex(gpu.pce_map) : json(nullptr);
+	j["pce_map"] = gpu.has_copy ? hex_json(gpu.pce_map) : json(nullptr);
 	j["engines"] = json::array();
 	for (const Copy &c : gpu.copies())
 		j["engines"].push_back({{"lce", c.lce},
@@ -275,13 +275,13 @@ json gpcs_json(const Gpu &gpu)
 
 	j["num_gpcs"] = count_or_null(gpu.num_gpcs);
 	j["num_tpc_per_gpc"] = count_or_null(gpu.num_tpc_per_gpc);
-	j["gpc_mask"] = gpu.has_gpcs ? hex(gpu.gpc_mask) : json(nullptr);
+	j["gpc_mask"] = gpu.has_gpcs ? hex_json(gpu.gpc_mask) : json(nullptr);
 	static const char *const orders[] = {"published", "assumed", "wrong"};
 	j["tpc_order"] = gpu.numbers_tpcs() ? json(orders[gpu.tpc_order]) : json(nullptr);
 	j["gpcs"] = json::array();
 	for (const Gpc &g : gpu.gpcs)
 		j["gpcs"].push_back({{"gpc", g.id},
-				     {"tpc_mask", hex(g.tpc_mask)},
+				     {"tpc_mask", hex_json(g.tpc_mask)},
 				     {"tpcs", g.tpcs},
 				     {"first_tpc", g.tpcs && g.first_tpc ? json(*g.first_tpc) : json(nullptr)},
 				     {"logical", id_or_null(g.logical)}});
@@ -307,7 +307,7 @@ json errors_json(const std::vector<Failure> &failures)
 			missing.push_back(to_string(m));
 		list.push_back({{"item", f.item.text()},
 				{"error", f.errno_name()},
-				{"message", f.why()},
+				{"message", f.text()},
 				{"missing", missing}});
 	}
 	return list;

@@ -19,7 +19,7 @@ nlohmann::ordered_json gpu_json(const Gpu &gpu); // source, gpu, device and chip
 nlohmann::ordered_json engines_json(const Gpu &gpu);
 nlohmann::ordered_json runlists_json(const Gpu &gpu, std::optional<u32> id);
 nlohmann::ordered_json channels_json(const Gpu &gpu);
-// Ids of allocated channels, and processes; null where only the driver would know.
+// Ids of allocated channels, and processes; null unless the source is NVIDIA's driver.
 nlohmann::ordered_json allocated_json(const Gpu &gpu);
 nlohmann::ordered_json processes_json(const Gpu &gpu);
 nlohmann::ordered_json copy_json(const Gpu &gpu);

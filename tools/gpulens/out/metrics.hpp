@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// GPUs as Prometheus' text format (version 0.0.4 of the exposition format). Names begin with gpulens_, times are
-// seconds, sizes bytes. What a label can be is bounded by hardware, or cut at MAX_TSGS.
+// Metrics of GPUs in Prometheus' text exposition format 0.0.4. Names begin with gpulens_, times are in seconds, sizes in
+// bytes. The number of label values is bounded by hardware or by MAX_TSGS.
 #pragma once
 #include "lib/model/model.hpp"
 
@@ -12,13 +12,13 @@
 
 namespace tool {
 
-// TSGs of a runlist, or of an engine, that get a series each.
+// Maximum of TSGs with a series of their own, per runlist or engine.
 constexpr size_t MAX_TSGS = 256;
 
 using Labels = std::vector<std::pair<const char *, std::string>>;
 
-// One metric: what it is, and its samples. A second sample with the same labels is left out, as Prometheus would refuse
-// all of them.
+// A metric with its samples. A second sample with the same labels is dropped, because Prometheus would reject the whole
+// text.
 class Family {
 public:
 	Family(std::string name, std::string type, std::string help);
@@ -37,7 +37,7 @@ class Metrics {
 public:
 	Family &counter(const std::string &name, const std::string &help) { return family(name, "counter", help); }
 	Family &gauge(const std::string &name, const std::string &help) { return family(name, "gauge", help); }
-	// All of them, those of one metric together, in the order they were first named.
+	// Returns the text of all metrics, in the order of their first use.
 	std::string text() const;
 
 private:
@@ -46,9 +46,9 @@ private:
 	std::deque<Family> families_;
 };
 
-// A snapshot or an image. gpu: the label, the X of /proc/gpuX or the file's name.
-void add_gpu(Metrics &to, const Gpu &gpu, const std::string &label);
-// The text of /proc/gpuX/stats: what reading this GPU has cost so far.
-void add_stats(Metrics &to, const std::string &stats, const std::string &label);
+// Adds the metrics of a GPU. label: the X of /proc/gpuX or the file's name.
+void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label);
+// Adds the counters of /proc/gpuX/stats, the cost of reading this GPU. stats: the text of the file.
+void add_stats(Metrics &metrics, const std::string &stats, const std::string &label);
 
 } // namespace tool

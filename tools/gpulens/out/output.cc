@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See output.hpp.
+// Maps errors to exit statuses, and writes output.
 #include "gpulens/out/output.hpp"
 
 #include "lib/base/errors.hpp"
@@ -24,7 +24,7 @@ std::string json_text(const nlohmann::ordered_json &document)
 	return document.dump(1, '\t', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
-bool print(const std::string &text)
+bool print_text(const std::string &text)
 {
 	bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
 
@@ -35,10 +35,10 @@ bool print(const std::string &text)
 	return true;
 }
 
-void write_whole(const std::string &path, const std::string &bytes)
+void write_file(const std::string &path, const std::string &bytes)
 {
 	if (path == "-") {
-		if (!print(bytes))
+		if (!print_text(bytes))
 			throw Error(Error::Source, "standard output cannot be written");
 		return;
 	}

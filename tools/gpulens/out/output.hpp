@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What all commands have in common: their options, where they write, how they end.
+// Options, output and exit statuses that all commands share.
 #pragma once
 #include "gpulens/out/table.hpp"
 #include "lib/base/errors.hpp"
@@ -10,7 +10,7 @@
 
 namespace tool {
 
-// What gpulens exits with. docs: gpulens(1), EXIT STATUS.
+// Exit statuses of gpulens, see gpulens(1), EXIT STATUS.
 enum Exit {
 	EXIT_DONE = 0,
 	EXIT_PART = 1, // something could not be read or decoded, or isolation --check found a hazard
@@ -19,7 +19,7 @@ enum Exit {
 	EXIT_REFUSED = 4 // a request was refused or failed
 };
 
-// For main(), of an error that no command catches.
+// Returns the exit status for an error that no command catches.
 Exit exit_status(Error::Code code);
 
 struct Options {
@@ -28,12 +28,12 @@ struct Options {
 	When colour = When::Auto;
 };
 
-// A document with tabs and a newline; text of others that is no UTF-8 is replaced.
+// Formats a document, indented with tabs, with a final newline. Invalid UTF-8 is replaced.
 std::string json_text(const nlohmann::ordered_json &document);
-// Writes all of text to standard output; false with a message on standard error where that fails.
-bool print(const std::string &text);
-// A file that is complete or not there under its name, with the mode of the one that it replaces; what is no regular file
-// (a device, a FIFO, a link) is written to and stays. "-" is standard output. Throws Error.
-void write_whole(const std::string &path, const std::string &bytes);
+// Writes text to standard output. Returns false, with a message on standard error, if that fails.
+bool print_text(const std::string &text);
+// Replaces a file atomically, keeping its mode; a device, FIFO or link is written to instead. "-" is standard output. Throws
+// Error.
+void write_file(const std::string &path, const std::string &bytes);
 
 } // namespace tool

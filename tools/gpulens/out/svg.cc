@@ -29,13 +29,13 @@ std::string svg_head(double width, double height, const std::string &title, cons
 	return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
 			   "width=\"{0:.0f}\" height=\"{1:.0f}\">\n<title>{2}</title>\n{3}<rect class=\"paper\" "
 			   "width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-			   width, height, escape_xml(printable(title)), style);
+			   width, height, escape_xml(replace_controls(title)), style);
 }
 
 std::string svg_text(const char *anchor, double x, double y, const std::string &text, const char *attributes)
 {
 	return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, attributes,
-			   escape_xml(printable(text)));
+			   escape_xml(replace_controls(text)));
 }
 
 double grid_step(double length, double step, double max_count)

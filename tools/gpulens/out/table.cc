@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See table.hpp.
+// Paints, aligns and wraps text.
 #include "gpulens/out/table.hpp"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ std::string Table::str(const Style &style, const std::string &indent) const
 	return out;
 }
 
-std::string wrapped(const std::string &text, size_t width, const std::string &indent)
+std::string wrap_text(const std::string &text, size_t width, const std::string &indent)
 {
 	std::istringstream in(text);
 	std::string out, word;

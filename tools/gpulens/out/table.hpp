@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Text made for reading: columns that line up, colour where a terminal is.
+// Aligned columns, with colour on a terminal.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,14 +10,14 @@ enum class Ink { None, Dim, Bold, Green, Yellow, Red };
 
 struct Style {
 	bool colour = false;
-	bool utf8 = false; // may tree lines be drawn?
+	bool utf8 = false; // tree lines can be drawn
 	size_t width = 0;  // of the terminal; 0: no limit
 
 	std::string paint(Ink ink, const std::string &text) const;
 };
 
 enum class When { Auto, Always, Never };
-// Of standard output. Auto: a terminal and no NO_COLOR (no-color.org). UTF-8 by the locale.
+// Returns the style of standard output. Auto: colour on a terminal without NO_COLOR (no-color.org). UTF-8 by the locale.
 Style style_of_output(When colour);
 
 struct Cell {
@@ -29,7 +29,7 @@ struct Cell {
 
 class Table {
 public:
-	// A title that begins with < is set to the left, without it; others to the right.
+	// A column is right-aligned; left-aligned if its title begins with <, which is not printed.
 	explicit Table(std::vector<std::string> titles);
 	void add(std::vector<Cell> cells);
 	bool empty() const { return rows_.empty(); }
@@ -46,7 +46,7 @@ private:
 	std::vector<std::vector<Cell>> rows_;
 };
 
-// Words in lines of at most width columns (0: one line), each but the first after indent.
-std::string wrapped(const std::string &text, size_t width, const std::string &indent);
+// Wraps text to lines of at most width columns (0: one line); all but the first begin with indent.
+std::string wrap_text(const std::string &text, size_t width, const std::string &indent);
 
 } // namespace tool

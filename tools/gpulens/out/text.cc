@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The tables. See text.hpp; the overview is overview.cc.
+// Formats the tables of the show commands. The overview is in overview.cc.
 #include "gpulens/out/text.hpp"
 
 #include "lib/base/format.hpp"
@@ -13,7 +13,7 @@ namespace tool {
 
 namespace {
 
-// An id or an address that may not be told.
+// Formats an id; "-" if it is unknown.
 std::string id_or_dash(int id)
 {
 	return id == LENS_NONE ? "-" : std::to_string(id);
@@ -51,8 +51,8 @@ void add_channel(Table &t, const Channel &c)
 
 Table channel_table()
 {
-	return Table({"Runlist", "TSG", "Channel", "<", "<Status", "<Enabled", "<Busy", "Runqueue", "<Instance", "<In",
-		      "<Flags"});
+	return Table({"Runlist", "TSG", "Channel", "<State", "<Status", "<Enabled", "<Busy", "Runqueue", "<Instance",
+		      "<Aperture", "<Flags"});
 }
 
 std::string processes_text(const Gpu &gpu)
@@ -62,16 +62,17 @@ std::string processes_text(const Gpu &gpu)
 	if (!gpu.processes)
 		return "";
 	for (const Process &p : *gpu.processes)
-		t.add({std::to_string(p.pid), p.name.empty() ? "not told" : p.name,
+		t.add({std::to_string(p.pid), p.name.empty() ? "unknown" : p.name,
 		       fmt::format("{}", fmt::join(p.uses, ", "))});
-	return t.empty() ? "no process uses it\n" : t.str({});
+	return t.empty() ? "no process uses this GPU\n" : t.str({});
 }
 
-// SMs by where they are, which decides what disturbs them; nothing where that is not told.
+// Formats the SMs of each GPC; empty if the source does not report them.
 std::string sms_text(const Gpu &gpu, const Style &style)
 {
 	std::map<u32, std::vector<u32>> by_gpc, by_virtual;
-	Table gpcs({"Logical GPC", "GPC", "SMs", "<Which (%smid)"}), clusters({"Virtual GPC", "SMs", "<Which (%smid)"});
+	Table gpcs({"Logical GPC", "GPC", "SMs", "<SM ids (%smid)"}),
+		clusters({"Virtual GPC", "SMs", "<SM ids (%smid)"});
 
 	if (gpu.sms.empty())
 		return "";
@@ -84,14 +85,14 @@ std::string sms_text(const Gpu &gpu, const Style &style)
 			return g.logical != LENS_NONE && static_cast<u32>(g.logical) == n;
 		});
 		gpcs.add({std::to_string(logical), physical == gpu.gpcs.end() ? "-" : std::to_string(physical->id),
-			  std::to_string(sms.size()), ranges(sms)});
+			  std::to_string(sms.size()), format_ranges(sms)});
 	}
 	for (const auto &[id, sms] : by_virtual)
-		clusters.add({std::to_string(id), std::to_string(sms.size()), ranges(sms)});
-	return gpcs.str(style) + "SMs of one virtual GPC can be in one thread-block cluster:\n" + clusters.str(style);
+		clusters.add({std::to_string(id), std::to_string(sms.size()), format_ranges(sms)});
+	return gpcs.str(style) + "SMs of one virtual GPC can run one thread-block cluster:\n" + clusters.str(style);
 }
 
-std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
+std::string runlist_text(const Gpu &gpu, const Runlist &rl, const Style &style)
 {
 	std::string out = style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)) +
 			  fmt::format(": {}; {} entries", engine_list(gpu, rl.id), rl.length);
@@ -99,19 +100,19 @@ std::string one_runlist(const Gpu &gpu, const Runlist &rl, const Style &style)
 	if (rl.base)
 		out += fmt::format(" at {:#x} ({})", rl.base, target_name(rl.target));
 	if (rl.pending)
-		out += style.paint(Ink::Yellow, ", submitted, not yet taken up");
+		out += style.paint(Ink::Yellow, ", submitted, not yet committed");
 	if (rl.torn)
-		out += style.paint(Ink::Yellow, ", moved while it was read");
+		out += style.paint(Ink::Yellow, ", changed while it was read");
 	if (rl.err)
-		out += style.paint(Ink::Red, ", which cannot be read");
+		out += style.paint(Ink::Red, ", cannot be read");
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
 		Table t = channel_table();
-		out += fmt::format("  TSG {}: slice {} ({} << {} x 1.024 us), {}{}\n", tsg.id,
-				   duration(tsg.timeslice_ns), tsg.timeout, tsg.scale,
+		out += fmt::format("  TSG {}: timeslice {} ({} << {} x 1.024 us), {}{}\n", tsg.id,
+				   format_duration(tsg.timeslice_ns), tsg.timeout, tsg.scale,
 				   tsg.length == 1 ? "1 channel" : fmt::format("{} channels", tsg.length),
 				   tsg.channels.size() < tsg.length
-					   ? fmt::format(", of which only {} are on the list", tsg.channels.size())
+					   ? fmt::format(", of which only {} are on the runlist", tsg.channels.size())
 					   : "");
 		for (const Channel &c : tsg.channels)
 			add_channel(t, c);
@@ -166,25 +167,25 @@ std::string chip_text(const Gpu &gpu, const Style &style)
 	if (!c.product.empty())
 		line("Product", c.product);
 	line("Architecture", c.architecture);
-	line("Device", c.device.empty() ? "not told" : c.device);
+	line("Device", c.device.empty() ? "unknown" : c.device);
 	if (c.boot0)
 		line("BOOT_0", fmt::format("{:#010x}", *c.boot0));
 	if (c.boot42)
 		line("BOOT_42", fmt::format("{:#010x}", *c.boot42));
 	if (!c.known)
-		line("Unknown", "only its device table is read");
+		line("Support", "unknown chip: only its device table is read");
 	if (!c.driver.empty())
 		line("Driver", c.driver);
-	line("Memory", c.memory_bytes ? bytes_text(c.memory_bytes) : "not told");
+	line("Memory", c.memory_bytes ? format_bytes(c.memory_bytes) : "unknown");
 	if (gpu.num_gpcs)
 		line("Units",
-		     fmt::format("{} GPCs of {} TPCs{} (before any is disabled)", gpu.num_gpcs, gpu.num_tpc_per_gpc,
+		     fmt::format("{} GPCs of {} TPCs{} (including disabled ones)", gpu.num_gpcs, gpu.num_tpc_per_gpc,
 				 gpu.num_ces ? fmt::format(", {} copy engines", gpu.num_ces) : ""));
-	line("Ids", c.ids_per_runlist ? "channels and TSGs count per runlist: RUNLIST:ID"
-				      : "channels and TSGs count over the whole GPU");
+	line("Ids", c.ids_per_runlist ? "of channels and TSGs: unique per runlist; commands take RUNLIST:ID"
+				      : "of channels and TSGs: unique on the whole GPU");
 	if (!c.assumed.empty())
-		line("Assumed", wrapped(c.assumed + " (not published for this chip)",
-					style.width ? style.width - 16 : 0, std::string(16, ' ')));
+		line("Assumed", wrap_text(c.assumed + " (not published for this chip)",
+					  style.width ? style.width - 16 : 0, std::string(16, ' ')));
 	return out;
 }
 
@@ -211,10 +212,10 @@ std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &st
 		if (!id && !rl.err && rl.tsgs.empty() && rl.outside.empty())
 			empty.push_back(fmt::format("{} ({})", rl.id, engine_list(gpu, rl.id)));
 		else
-			out += one_runlist(gpu, rl, style);
+			out += runlist_text(gpu, rl, style);
 	}
 	if (!empty.empty())
-		out += wrapped(fmt::format("empty: {}", fmt::join(empty, ", ")), style.width, "  ") + '\n';
+		out += wrap_text(fmt::format("empty: {}", fmt::join(empty, ", ")), style.width, "  ") + '\n';
 	return out;
 }
 
@@ -229,35 +230,35 @@ std::string channels_text(const Gpu &gpu, const Style &style)
 	bool unread = std::any_of(gpu.runlists.begin(), gpu.runlists.end(), [](const Runlist &rl) { return rl.err; });
 	if (!t.empty())
 		out += t.str(style);
-	else if (!unread && (gpu.has_runlists || gpu.tells_runlists))
+	else if (!unread && (gpu.has_runlists || gpu.reports_runlists))
 		out += "no channels\n";
 	if (gpu.allocated)
-		out += wrapped(fmt::format("{} channels are allocated: {}", gpu.allocated->size(),
-					   ranges(*gpu.allocated)),
-			       style.width, "  ") +
+		out += wrap_text(fmt::format("{} channels are allocated: {}", gpu.allocated->size(),
+					     format_ranges(*gpu.allocated)),
+				 style.width, "  ") +
 		       '\n';
 	return out + processes_text(gpu);
 }
 
 std::string copy_text(const Gpu &gpu, const Style &style)
 {
-	Table t({"<Copy engine", "Runlist", "<Physical copy engines", "<Borrowed from"});
+	Table t({"<Copy engine", "Runlist", "<Physical copy engines", "<Shared with"});
 	std::vector<u32> unused;
 
 	for (const Copy &c : gpu.copies()) {
 		std::string pces = c.pces.empty() ? "none" : fmt::format("PCE {}", fmt::join(c.pces, ", "));
-		bool grce_lends = c.shares_lce >= 0 && static_cast<size_t>(c.shares_lce) < gpu.shared_lce.size();
+		bool shares_grce = c.shares_lce >= 0 && static_cast<size_t>(c.shares_lce) < gpu.shared_lce.size();
 		t.add({fmt::format("{}{}", c.grce ? "GRCE" : "LCE", c.lce), id_or_dash(c.runlist), pces,
 		       c.shares_lce == LENS_NONE
 			       ? Cell("-")
-			       : Cell(fmt::format("{}{}", grce_lends ? "GRCE" : "LCE", c.shares_lce), Ink::Yellow)});
+			       : Cell(fmt::format("{}{}", shares_grce ? "GRCE" : "LCE", c.shares_lce), Ink::Yellow)});
 	}
 	for (const auto &[pce, lce] : gpu.lce_for_pce)
 		if (lce == LENS_NONE)
 			unused.push_back(pce);
 	std::string out = headline(gpu, style) + (t.empty() ? "" : t.str(style));
 	if (!unused.empty())
-		out += fmt::format("PCEs that serve no LCE: {}\n", fmt::join(unused, ", "));
+		out += fmt::format("unused PCEs: {}\n", fmt::join(unused, ", "));
 	return out;
 }
 
@@ -279,8 +280,10 @@ std::string gpcs_text(const Gpu &gpu, const Style &style)
 			   tpcs, gpu.num_gpcs * gpu.num_tpc_per_gpc, hex_or_dash(gpu.gpc_mask));
 	out += t.str(style);
 	if (gpu.numbers_tpcs() && gpu.tpc_order != LENS_TPC_ORDER_PUBLISHED)
-		out += wrapped(gpu.tpc_order == LENS_TPC_ORDER_WRONG
-				       ? "! logical TPC numbers are known to be wrong: this chip does not count GPC by "
+		out += wrap_text(
+			       gpu.tpc_order == LENS_TPC_ORDER_WRONG
+				       ? "! logical TPC numbers are known to be wrong: this chip does not number TPCs "
+					 "GPC by "
 					 "GPC"
 				       : "logical TPC numbers are assumed: their order is not published for this chip",
 			       style.width, "  ") +

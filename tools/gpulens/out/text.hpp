@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// GPUs as text made for reading; one function per command. Strings end with a newline; nothing is printed here.
+// Formats GPUs as text for people, one function per command. Strings end with a newline; nothing is printed.
 #pragma once
 #include "gpulens/out/table.hpp"
 #include "lib/model/isolation.hpp"
@@ -10,10 +10,10 @@
 
 namespace tool {
 
-// "gpu0: AD102 (Ada), 0000:01:00.0, from /proc/gpu0/snapshot"
+// Returns "gpu0: AD102 (Ada), 0000:01:00.0, from /proc/gpu0/snapshot".
 std::string headline(const Gpu &gpu, const Style &style);
 
-// "GR0, GRCE0/LCE0": the engines of a runlist.
+// Returns the engines of a runlist: "GR0, GRCE0/LCE0".
 std::string engine_list(const Gpu &gpu, u32 runlist);
 
 Ink ink_of(Activity activity);
@@ -21,7 +21,7 @@ Ink ink_of(Activity activity);
 std::string overview_text(const Gpu &gpu, const Style &style);
 std::string chip_text(const Gpu &gpu, const Style &style);
 std::string engines_text(const Gpu &gpu, const Style &style);
-// One runlist, or all that are not empty with a line for those that are.
+// Formats one runlist, or all: those with entries, and a line with the numbers of the empty ones.
 std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &style);
 std::string channels_text(const Gpu &gpu, const Style &style);
 std::string copy_text(const Gpu &gpu, const Style &style);

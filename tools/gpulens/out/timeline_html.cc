@@ -167,16 +167,16 @@ private:
 
 	std::string draw_sampling() const
 	{
-		std::string out =
-			fmt::format("<p>{:.3f} s, {} samples of each engine, one every {} (99% within {}, longest {}; "
-				    "{} asked for). A turn "
-				    "is measured to within that.</p>\n",
-				    t_.seconds(), t_.ticks, duration(t_.step_median_ns), duration(t_.step_p99_ns),
-				    duration(t_.step_max_ns), duration(u64{t_.period_us} * 1000));
+		std::string out = fmt::format(
+			"<p>{:.3f} s, {} samples of each engine, one every {} (99% within {}, longest {}; "
+			"{} requested). A slot is the uninterrupted time of a TSG on an engine, known to within one "
+			"of these periods.</p>\n",
+			t_.seconds(), t_.ticks, format_duration(t_.step_median_ns), format_duration(t_.step_p99_ns),
+			format_duration(t_.step_max_ns), format_duration(u64{t_.period_us} * 1000));
 
 		if (t_.lost)
 			out += fmt::format("<p>{} ticks have no samples, in {} places{}.</p>\n", t_.lost, dropped_,
-					   lost_ ? "; grey: samples were lost" : ": sampling came too late");
+					   lost_ ? "; grey: samples were lost" : ": the sampler was late");
 		return out;
 	}
 
@@ -195,7 +195,7 @@ private:
 			to_us(interval.start_ns - t_.start_ns), y, to_us(interval.end_ns - interval.start_ns),
 			fmt::format(
 				"{}><title>{}{}: {} at {:.3f} ms{}", pale ? " opacity=\".35\"" : "", describe_row(r),
-				pale ? " switching" : "", duration(interval.end_ns - interval.start_ns),
+				pale ? " switching" : "", format_duration(interval.end_ns - interval.start_ns),
 				to_us(interval.start_ns - t_.start_ns) / 1000,
 				interval.channel == LENS_NONE ? "" : fmt::format(", channel {}", interval.channel)));
 	}
@@ -228,7 +228,7 @@ private:
 					at, y, to_us(share_ns_),
 					fmt::format(" opacity=\"{:.2f}\"><title>{}: {:.1f}% of {} at {:.3f} ms",
 						    std::max(0.05, share), describe_row(r), 100 * share,
-						    duration(share_ns_), at / 1000));
+						    format_duration(share_ns_), at / 1000));
 		}
 		return out;
 	}
@@ -295,7 +295,8 @@ private:
 		return fmt::format(
 			" Of {} intervals those of the first {} are drawn; after that, how dark a bar is tells the "
 			"share of {} that a TSG had.",
-			survey_.intervals, duration(survey_.first_until_ns - t_.start_ns), duration(share_ns_));
+			survey_.intervals, format_duration(survey_.first_until_ns - t_.start_ns),
+			format_duration(share_ns_));
 	}
 
 	std::string draw_chart() const
@@ -304,7 +305,7 @@ private:
 		std::string names, out;
 
 		if (rows_.empty())
-			return "<p>Nothing was on any engine.</p>\n";
+			return "<p>All engines were idle.</p>\n";
 		out += draw_dropped(height);
 		for (size_t i = 0; i < rows_.size(); i++) {
 			const Row &r = rows_[i];
@@ -318,33 +319,34 @@ private:
 			if (count)
 				out += draw_engine(i + 1, count, (i + 1) * ROW_HEIGHT);
 		}
-		out = fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">At first 50 ms: the wheel zooms, drag moves, "
-				  "double click shows "
-				  "all; pale is "
-				  "switching.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
-				  "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
-				  "aria-label=\"what was on each engine\">\n",
-				  explain_shares(), names, std::max(1.0, to_us(t_.end_ns - t_.start_ns)), height,
-				  height) +
+		out = fmt::format(
+			      "<h2>Timeline</h2>\n<p class=\"soft\">Shows the first 50 ms: the wheel zooms, dragging "
+			      "moves, a double click shows "
+			      "everything. Pale: context "
+			      "switch.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
+			      "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
+			      "aria-label=\"what was on each engine\">\n",
+			      explain_shares(), names, std::max(1.0, to_us(t_.end_ns - t_.start_ns)), height, height) +
 		      out + "</svg>\n<div class=\"axis\"></div></div></div>\n";
 		return out;
 	}
 
 	std::string draw_table() const
 	{
-		std::string out = "<h2>Time slices</h2>\n<table><thead><tr>";
+		std::string out = "<h2>Slots and timeslices</h2>\n<table><thead><tr>";
 
-		for (const std::string &title : turn_titles())
+		for (const std::string &title : slot_titles())
 			out += "<th>" + title + "</th>";
 		out += "</tr></thead><tbody>\n";
-		for (const std::vector<std::string> &row : turn_rows(t_, "–")) {
+		for (const std::vector<std::string> &row : slot_rows(t_, "–")) {
 			out += "<tr>";
 			for (const std::string &cell : row)
 				out += "<td>" + escape_xml(cell) + "</td>";
 			out += "</tr>\n";
 		}
-		return out + "</tbody></table>\n<p class=\"soft\">Turns that the recording, or a hole of more than "
-			     "three steps in it, cut off are not "
+		return out + "</tbody></table>\n<p class=\"soft\">Slots that are cut off by the ends of the recording, "
+			     "or by a gap of more than "
+			     "three sampling periods, are not "
 			     "measured.</p>\n";
 	}
 

@@ -222,31 +222,32 @@ void write_perfetto(const Timeline &t, const Sink &sink)
 	PerfettoWriter(t, sink).write();
 }
 
-const std::vector<std::string> &turn_titles()
+const std::vector<std::string> &slot_titles()
 {
-	static const std::vector<std::string> titles = {"Engine",    "TSG",         "Time",     "Turns",
-							"Slice set", "Median turn", "Shortest", "Longest"};
+	static const std::vector<std::string> titles = {"Engine",    "TSG",         "Time",     "Slots",
+							"Timeslice", "Median slot", "Shortest", "Longest"};
 
 	return titles;
 }
 
-std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::string &none)
+std::vector<std::vector<std::string>> slot_rows(const Timeline &t, const std::string &none)
 {
 	std::vector<std::vector<std::string>> rows;
 	double whole = static_cast<double>(std::max<u64>(1, t.end_ns - t.start_ns));
 
 	for (size_t i = 0; i < t.tracks.size(); i++) {
-		for (const Turns &turns : t.turns(i)) {
-			const Lengths &lengths = turns.lengths_ns;
+		for (const Slots &slots : t.slots(i)) {
+			const Lengths &lengths = slots.lengths_ns;
 			bool any = lengths.count();
 			rows.push_back({t.tracks[i].engine.short_name(),
-					fmt::format("{}{}{}", turns.bare ? "channel " : "", turns.tsg,
-						    turns.owner ? fmt::format(" ({})", turns.owner->text()) : ""),
-					fmt::format("{:.1f}%", 100 * static_cast<double>(turns.on_ns) / whole),
+					fmt::format("{}{}{}", slots.bare ? "channel " : "", slots.tsg,
+						    slots.owner ? fmt::format(" ({})", slots.owner->text()) : ""),
+					fmt::format("{:.1f}%", 100 * static_cast<double>(slots.on_ns) / whole),
 					std::to_string(lengths.count()),
-					turns.slice_ns ? duration(*turns.slice_ns) : none,
-					any ? duration(lengths.median()) : none, any ? duration(lengths.least()) : none,
-					any ? duration(lengths.most()) : none});
+					slots.slice_ns ? format_duration(*slots.slice_ns) : none,
+					any ? format_duration(lengths.median()) : none,
+					any ? format_duration(lengths.least()) : none,
+					any ? format_duration(lengths.most()) : none});
 		}
 	}
 	return rows;
@@ -256,15 +257,15 @@ std::string timeline_text(const Timeline &t)
 {
 	std::string out = fmt::format("{}: {:.3f} s, {} ticks ", t.name(), t.seconds(), t.ticks);
 
-	out += fmt::format("every {} asked for, {} reached (99% within {}, longest {}); {} ticks lost\n",
-			   duration(u64{t.period_us} * 1000), duration(t.step_median_ns), duration(t.step_p99_ns),
-			   duration(t.step_max_ns), t.lost);
-	std::vector<std::string> titles = turn_titles();
+	out += fmt::format("every {} requested, {} measured (99% within {}, longest {}); {} ticks lost\n",
+			   format_duration(u64{t.period_us} * 1000), format_duration(t.step_median_ns),
+			   format_duration(t.step_p99_ns), format_duration(t.step_max_ns), t.lost);
+	std::vector<std::string> titles = slot_titles();
 	titles[0] = '<' + titles[0];
 	Table table(titles);
-	for (const std::vector<std::string> &row : turn_rows(t, "-"))
+	for (const std::vector<std::string> &row : slot_rows(t, "-"))
 		table.add({row.begin(), row.end()});
-	return out + (table.empty() ? "nothing was on any engine\n" : table.str({}));
+	return out + (table.empty() ? "all engines were idle\n" : table.str({}));
 }
 
 } // namespace tool

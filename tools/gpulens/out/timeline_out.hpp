@@ -10,9 +10,9 @@
 
 namespace tool {
 
-// The table of turns: its titles, and a row for each TSG of each engine. none: text of values that were not measured.
-const std::vector<std::string> &turn_titles();
-std::vector<std::vector<std::string>> turn_rows(const Timeline &t, const std::string &none);
+// The table of slots: its titles, and a row for each TSG of each engine. none: text of values that were not measured.
+const std::vector<std::string> &slot_titles();
+std::vector<std::vector<std::string>> slot_rows(const Timeline &t, const std::string &none);
 
 // Takes the next bytes of a file.
 using Sink = std::function<void(std::string_view)>;
@@ -21,10 +21,10 @@ using Sink = std::function<void(std::string_view)>;
 void write_csv(const Timeline &t, const Sink &sink);
 // Perfetto's trace format (perfetto_trace.proto).
 void write_perfetto(const Timeline &t, const Sink &sink);
-// A self-contained page with a drawing of the engines over time, as Fig. 6 of RTAS'24, and the table of turns. For a
+// A self-contained page with a drawing of the engines over time, as Fig. 6 of RTAS'24, and the table of slots. For a
 // long recording only the beginning is drawn interval by interval; the rest is drawn as shares of time.
 void write_html(const Timeline &t, const Sink &sink);
-// Returns the table of turns as text, after a line on the quality of the sampling.
+// Returns the table of slots as text, after a line on the quality of the sampling.
 std::string timeline_text(const Timeline &t);
 
 } // namespace tool

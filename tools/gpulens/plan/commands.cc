@@ -73,10 +73,10 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 {
 	std::string title, name = name_of_file(plan_options.file);
 	GpcMap map = read_map(options, plan_options, title);
-	Plan plan = make_plan(read_whole(plan_options.file), name, map, plan_options);
+	Plan plan = make_plan(read_file(plan_options.file), name, map, plan_options);
 	plan.gpu = title;
-	bool shown =
-		print(options.json ? json_text(plan_json(plan)) : plan_text(plan, style_of_output(options.colour)));
+	bool shown = print_text(options.json ? json_text(plan_json(plan))
+					     : plan_text(plan, style_of_output(options.colour)));
 	for (const std::string &text : impossible_texts(plan))
 		std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
 	return shown && plan.allocation().fits ? EXIT_DONE : EXIT_PART;
@@ -104,15 +104,16 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 		results = evaluate(e, [&](u64 done, u64 all) { bar.show(done, all); });
 	}
 	for (const std::string &file : evaluate_options.files)
-		write_whole(file, ends_with(file, ".csv") ? results_csv(results, evaluate_options.times)
-							  : curves_svg(results));
-	return print(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE : EXIT_PART;
+		write_file(file, ends_with(file, ".csv") ? results_csv(results, evaluate_options.times)
+							 : curves_svg(results));
+	return print_text(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE
+												   : EXIT_PART;
 }
 
 int fit_command(const Options &options, const std::string &file)
 {
-	std::vector<Fit> fits = fit_samples(read_whole(file), name_of_file(file));
-	return print(options.json ? json_text(fit_json(fits)) : fit_text(fits)) ? EXIT_DONE : EXIT_PART;
+	std::vector<Fit> fits = fit_samples(read_file(file), name_of_file(file));
+	return print_text(options.json ? json_text(fit_json(fits)) : fit_text(fits)) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool::plan

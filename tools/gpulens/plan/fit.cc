@@ -195,27 +195,28 @@ std::optional<u32> find_slower_from(const Times &times)
 	return std::nullopt;
 }
 
-Fit fit_task(const Measured &from, const std::string &file)
+Fit fit_task(const Measured &measured, const std::string &file)
 {
 	Fit f;
 
-	f.name = from.name;
-	if (from.alone.size() < 2)
+	f.name = measured.name;
+	if (measured.alone.size() < 2)
 		throw Error(Error::Input,
 			    fmt::format("{}: task \"{}\": times alone for {} size{}; at least two sizes are needed",
-					file, from.name, from.alone.size(), from.alone.size() == 1 ? "" : "s"));
-	f.alone = fit_curve(from.alone);
-	f.largest = from.alone.rbegin()->first;
-	f.knee = find_knee(from.alone);
+					file, measured.name, measured.alone.size(),
+					measured.alone.size() == 1 ? "" : "s"));
+	f.alone = fit_curve(measured.alone);
+	f.largest = measured.alone.rbegin()->first;
+	f.knee = find_knee(measured.alone);
 	f.kind = f.knee <= KNEE_SHARE * f.largest ? Class::Memory : Class::Compute;
-	f.slower_from = find_slower_from(from.alone);
-	for (auto [m, us] : from.conflict) {
-		auto same = from.alone.find(m);
-		double alone = same == from.alone.end() ? time_at(f.alone, m) : same->second;
+	f.slower_from = find_slower_from(measured.alone);
+	for (auto [m, us] : measured.conflict) {
+		auto same = measured.alone.find(m);
+		double alone = same == measured.alone.end() ? time_at(f.alone, m) : same->second;
 		f.factor = std::max(f.factor.value_or(1), us / alone);
 	}
-	if (from.conflict.size() > 1)
-		f.conflict = fit_curve(from.conflict);
+	if (measured.conflict.size() > 1)
+		f.conflict = fit_curve(measured.conflict);
 	return f;
 }
 

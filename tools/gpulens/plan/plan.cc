@@ -83,7 +83,7 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 		sizes.reserve(partitions.size());
 		for (const Partition &p : partitions)
 			sizes.push_back(p.tpcs);
-		plan.masks = place(map, taken, sizes, options.placing);
+		plan.masks = place_partitions(map, taken, sizes, options.placing);
 	}
 	return plan;
 }

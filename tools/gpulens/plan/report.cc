@@ -72,8 +72,8 @@ std::string partitions_text(const Plan &plan, const Style &style)
 		std::vector<Cell> row{std::to_string(i), std::to_string(partitions[i].tpcs),
 				      fmt::format("{:.3f}", problem.load(partitions[i].tasks, partitions[i].tpcs))};
 		if (!plan.masks.empty()) {
-			row.emplace_back(ranges(gpcs_of(plan.map, plan.masks[i])));
-			row.emplace_back(ranges(plan.masks[i].tpcs()));
+			row.emplace_back(format_ranges(gpcs_of(plan.map, plan.masks[i])));
+			row.emplace_back(format_ranges(plan.masks[i].tpcs()));
 			row.emplace_back(plan.masks[i].hex());
 		}
 		t.add(std::move(row));

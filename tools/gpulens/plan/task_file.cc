@@ -17,9 +17,9 @@ namespace {
 
 constexpr double MAX_US = static_cast<double>(MAX_TIME_NS) / 1000;
 
-u64 parse_time_ns(const Item &from, const char *key)
+u64 parse_time_ns(const Item &object, const char *key)
 {
-	return static_cast<u64>(std::floor(from.number(key, 0.001, MAX_US, "microseconds") * 1000 + 1e-4));
+	return static_cast<u64>(std::floor(object.number(key, 0.001, MAX_US, "microseconds") * 1000 + 1e-4));
 }
 
 // Parses a key of times_us, a number of TPCs.
@@ -29,24 +29,24 @@ u32 parse_size(const Item &times, const std::string &key)
 	unsigned long m = digits ? std::stoul(key) : 0;
 
 	if (m < 1 || m > MAX_TPCS)
-		times.refuse(fmt::format("{} is not a number of TPCs from 1 to {}", shown(key), MAX_TPCS));
+		times.refuse(fmt::format("{} is not a number of TPCs from 1 to {}", quote_value(key), MAX_TPCS));
 	return static_cast<u32>(m);
 }
 
-std::vector<u64> parse_curve(const Item &from, u32 tpcs)
+std::vector<u64> parse_curve(const Item &object, u32 tpcs)
 {
 	std::map<u32, u64> measured;
 
-	if (!from.has("times_us")) {
-		from.only({"a_us", "b_us", "times_us"});
-		double a = from.number("a_us", 0, MAX_US, "microseconds");
-		double b = from.has("b_us") ? from.number("b_us", 0, MAX_US, "microseconds") : 0;
+	if (!object.has("times_us")) {
+		object.check_keys({"a_us", "b_us", "times_us"});
+		double a = object.number("a_us", 0, MAX_US, "microseconds");
+		double b = object.has("b_us") ? object.number("b_us", 0, MAX_US, "microseconds") : 0;
 		if (a + b <= 0)
-			from.refuse("a_us and b_us are both 0");
+			object.refuse("a_us and b_us are both 0");
 		return amdahl_curve(a * 1000, b * 1000, 1, tpcs);
 	}
-	from.only({"times_us"});
-	Item times = from.object("times_us");
+	object.check_keys({"times_us"});
+	Item times = object.object("times_us");
 	for (const auto &[key, value] : times.value().items()) {
 		double us = times.number(key.c_str(), 0.001, MAX_US, "microseconds");
 		if (!measured.emplace(parse_size(times, key), round_up(us * 1000)).second)
@@ -72,7 +72,7 @@ std::vector<u64> parse_conflict(const Item &item, Task &task)
 				ns[i] = ns[i] == NEVER ? NEVER : given[i];
 			return ns;
 		}
-		conflict.only({"factor"});
+		conflict.check_keys({"factor"});
 		factor = conflict.number("factor", 1, 1000, "a factor");
 	}
 	for (u64 &t : ns)
@@ -83,54 +83,54 @@ std::vector<u64> parse_conflict(const Item &item, Task &task)
 
 Class parse_class(const Item &task)
 {
-	std::string word = task.word("class");
+	std::string word = task.string("class");
 
 	if (word != "compute" && word != "memory")
-		task.refuse("class is " + shown(word) + ", not compute or memory");
+		task.refuse("class is " + quote_value(word) + ", not compute or memory");
 	return word == "memory" ? Class::Memory : Class::Compute;
 }
 
-Task parse_task(const Item &from, u32 tpcs)
+Task parse_task(const Item &object, u32 tpcs)
 {
 	Task t;
 
-	from.only({"name", "period_us", "deadline_us", "class", "alone", "conflict"});
-	t.name = from.name();
-	t.period_ns = parse_time_ns(from, "period_us");
-	t.deadline_ns = from.has("deadline_us") ? parse_time_ns(from, "deadline_us") : t.period_ns;
+	object.check_keys({"name", "period_us", "deadline_us", "class", "alone", "conflict"});
+	t.name = object.name();
+	t.period_ns = parse_time_ns(object, "period_us");
+	t.deadline_ns = object.has("deadline_us") ? parse_time_ns(object, "deadline_us") : t.period_ns;
 	if (t.deadline_ns > t.period_ns)
-		from.refuse(fmt::format("deadline_us is {}, after the end of period_us, {}",
-					shown(from.at("deadline_us")), shown(from.at("period_us"))));
-	t.kind = parse_class(from);
-	t.alone_ns = parse_curve(from.object("alone"), tpcs);
-	t.conflict_ns = parse_conflict(from, t);
+		object.refuse(fmt::format("deadline_us is {}, after the end of period_us, {}",
+					  quote_value(object.at("deadline_us")), quote_value(object.at("period_us"))));
+	t.kind = parse_class(object);
+	t.alone_ns = parse_curve(object.object("alone"), tpcs);
+	t.conflict_ns = parse_conflict(object, t);
 	for (u32 m = 1; m <= tpcs; m++)
 		if (t.time_ns(m, true) < t.time_ns(m, false))
-			from.refuse(
+			object.refuse(
 				fmt::format("with {} TPC{} it is faster in conflict than alone", m, m == 1 ? "" : "s"));
 	return t;
 }
 
-Reserved parse_reserved(const Item &from)
+Reserved parse_reserved(const Item &object)
 {
 	Reserved r;
 
-	from.only({"name", "mask", "tpcs", "gpcs"});
-	r.name = from.name();
-	if (from.has("mask") + from.has("tpcs") + from.has("gpcs") != 1)
-		from.refuse("exactly one of mask, tpcs and gpcs is required");
-	if (from.has("mask")) {
-		std::optional<std::vector<u32>> tpcs = parse_mask(from.word("mask"));
+	object.check_keys({"name", "mask", "tpcs", "gpcs"});
+	r.name = object.name();
+	if (object.has("mask") + object.has("tpcs") + object.has("gpcs") != 1)
+		object.refuse("exactly one of mask, tpcs and gpcs is required");
+	if (object.has("mask")) {
+		std::optional<std::vector<u32>> tpcs = parse_mask(object.string("mask"));
 		if (!tpcs)
-			from.refuse("mask is " + shown(from.at("mask")) + ", not 0x and hexadecimal digits");
+			object.refuse("mask is " + quote_value(object.at("mask")) + ", not 0x and hexadecimal digits");
 		r.tpcs = *tpcs;
-	} else if (from.has("tpcs")) {
-		r.tpcs = from.numbers("tpcs", MAX_TPCS - 1);
+	} else if (object.has("tpcs")) {
+		r.tpcs = object.numbers("tpcs", MAX_TPCS - 1);
 	} else {
-		r.gpcs = from.numbers("gpcs", MAX_TPCS - 1);
+		r.gpcs = object.numbers("gpcs", MAX_TPCS - 1);
 	}
 	if (r.tpcs.empty() && r.gpcs.empty())
-		from.refuse("it is empty");
+		object.refuse("it is empty");
 	return r;
 }
 
@@ -142,8 +142,8 @@ TaskFile parse_tasks(const std::string &text, const std::string &name, u32 tpcs)
 	Item file(whole, name);
 	TaskFile parsed;
 
-	file.only({"tasks", "reserved"});
-	each(file, "tasks", "task", [&](const Item &item) {
+	file.check_keys({"tasks", "reserved"});
+	for_each_item(file, "tasks", "task", [&](const Item &item) {
 		Task t = parse_task(item, tpcs);
 		for (const Task &other : parsed.tasks)
 			if (other.name == t.name)
@@ -155,8 +155,8 @@ TaskFile parse_tasks(const std::string &text, const std::string &name, u32 tpcs)
 	if (parsed.tasks.empty())
 		file.refuse("no task");
 	if (file.has("reserved"))
-		each(file, "reserved", "reserved",
-		     [&](const Item &item) { parsed.reserved.push_back(parse_reserved(item)); });
+		for_each_item(file, "reserved", "reserved",
+			      [&](const Item &item) { parsed.reserved.push_back(parse_reserved(item)); });
 	return parsed;
 }
 

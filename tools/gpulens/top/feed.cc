@@ -68,13 +68,13 @@ bool TopFeed::refresh()
 	try {
 		gpu_ = load_live(proc_, index_);
 	} catch (const Error &e) {
-		trouble_ = e.what();
+		refresh_error_ = e.what();
 		// Reopen the samples when the GPU comes back.
 		stream_ = nullptr;
 		try_samples_ = true;
 		return false;
 	}
-	trouble_.clear();
+	refresh_error_.clear();
 	if (!stream_ && try_samples_)
 		open();
 	drain();

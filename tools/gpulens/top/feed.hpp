@@ -16,7 +16,7 @@ public:
 	// Reads the samples since the last call. Call it often: the module's ring buffer has limited capacity.
 	void drain();
 	// Reads a snapshot and updates the picture. Returns false if the GPU cannot be read: the picture stays, and
-	// trouble() is the reason.
+	// refresh_error() is the reason.
 	bool refresh();
 	// Doubles or halves the sampling period. Returns false if there are no samples or the limit is reached.
 	bool change_period(bool longer);
@@ -26,7 +26,7 @@ public:
 	const std::optional<Gpu> &gpu() const { return gpu_; }
 	const Picture &picture() const { return picture_; }
 	// Why refresh() failed; empty: it did not.
-	const std::string &trouble() const { return trouble_; }
+	const std::string &refresh_error() const { return refresh_error_; }
 	// Why there are no samples; empty: there are, or none were tried yet.
 	const std::string &no_samples() const { return no_samples_; }
 
@@ -41,7 +41,7 @@ private:
 	std::optional<Gpu> gpu_;
 	std::unique_ptr<SampleStream> stream_;
 	Picture picture_;
-	std::string trouble_, no_samples_;
+	std::string refresh_error_, no_samples_;
 	bool try_samples_ = true; // try to open the sample stream: it worked before, or was not tried yet
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Computes shares, turns and states of channels.
+// Computes shares, slots and states of channels.
 #include "gpulens/top/model.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tool {
 namespace {
 
 // Limit for each of: intervals of an engine, marks, snapshots. If it is reached, the window is shorter than requested,
-// and Picture::window_ns tells so.
+// as Picture::window_ns shows.
 constexpr size_t MAX_ITEMS = 20000;
 
 std::string name_of(int id, bool bare)
@@ -76,12 +76,12 @@ u64 observed_ns(const Timeline &t, const Track &track)
 	return all;
 }
 
-// Computes the rate from the lengths of the measured turns: at gaps, turns are not measured, but count for the share.
-std::optional<double> turns_per_s(const Turns &turns, double share)
+// Computes the rate from the lengths of the measured slots: at gaps, slots are not measured, but count for the share.
+std::optional<double> slots_per_s(const Slots &slots, double share)
 {
-	u64 sum = turns.lengths_ns.sum();
+	u64 sum = slots.lengths_ns.sum();
 
-	return sum ? std::optional(1e9 * share * ratio_of(turns.lengths_ns.count(), sum)) : std::nullopt;
+	return sum ? std::optional(1e9 * share * ratio_of(slots.lengths_ns.count(), sum)) : std::nullopt;
 }
 
 } // namespace
@@ -209,17 +209,17 @@ void TopModel::from_samples(Picture &p, Rows &rows)
 		for (const Interval &x : track.intervals)
 			if (x.phase != Phase::Error)
 				busy += static_cast<double>(x.end_ns - x.start_ns) * ratio_of(x.busy, x.samples);
-		for (const Turns &turns : t.turns(i)) {
-			TopTsg &row = rows[{track.engine.runlist, turns.bare, turns.tsg}];
-			row.bare = turns.bare;
-			on += turns.on_ns;
-			if (!row.engine.empty() && ratio_of(turns.on_ns, seen) <= row.share.value_or(0))
+		for (const Slots &slots : t.slots(i)) {
+			TopTsg &row = rows[{track.engine.runlist, slots.bare, slots.tsg}];
+			row.bare = slots.bare;
+			on += slots.on_ns;
+			if (!row.engine.empty() && ratio_of(slots.on_ns, seen) <= row.share.value_or(0))
 				continue;
 			row.engine = e.name;
-			row.share = ratio_of(turns.on_ns, seen);
-			row.turn_ns =
-				turns.lengths_ns.count() ? std::optional(turns.lengths_ns.median()) : std::nullopt;
-			row.turns_per_s = turns_per_s(turns, *row.share);
+			row.share = ratio_of(slots.on_ns, seen);
+			row.slot_ns =
+				slots.lengths_ns.count() ? std::optional(slots.lengths_ns.median()) : std::nullopt;
+			row.slots_per_s = slots_per_s(slots, *row.share);
 		}
 		if (seen) {
 			e.on = ratio_of(on, seen);

@@ -25,8 +25,8 @@ struct TopTsg {
 	std::string engine;                // where it ran longest; all of its runlist if it has not been seen running
 	std::vector<std::string> engines;  // of its runlist
 	std::optional<double> share;       // of the observed time on that engine, busy or not; nothing: not observed
-	std::optional<u64> turn_ns;        // median of the measured turns
-	std::optional<double> turns_per_s; // share divided by the mean of the measured turns
+	std::optional<u64> slot_ns;        // median of the measured slots
+	std::optional<double> slots_per_s; // share divided by the mean of the measured slots
 	std::optional<u64> slice_ns;       // configured time slice; nothing: the snapshot does not have this TSG
 	std::vector<u32> channels;
 	u32 running = 0, waiting = 0, off = 0, faulted = 0; // number of channels in that state

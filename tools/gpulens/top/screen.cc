@@ -296,7 +296,7 @@ private:
 		if (!t)
 			return;
 		if (t->channels.empty()) {
-			message_ = "the TSG has no known channels";
+			message_ = "the channels of this TSG are unknown";
 			return;
 		}
 		request_ = {"", feed_.folder() + file_of(command), {}, *t, identity_of(*feed_.gpu(), *t)};
@@ -366,7 +366,7 @@ private:
 
 		erase();
 		if (height < MIN_LINES || width < MIN_COLUMNS) {
-			terminal_.line(0, fmt::format("too small: {}x{}", width, height));
+			terminal_.line(0, fmt::format("terminal too small: {}x{}", width, height));
 			terminal_.line(1, fmt::format("{}x{} is needed", MIN_COLUMNS, MIN_LINES));
 			refresh();
 			return;
@@ -428,14 +428,14 @@ private:
 
 	void draw_bottom(int height)
 	{
-		const std::string &trouble = feed_.trouble();
+		const std::string &error = feed_.refresh_error();
 		std::string text = mode_ == Mode::Confirm  ? request_.question
 				   : mode_ == Mode::Filter ? "filter: " + view_.filter + "_"
 				   : !message_.empty()     ? message_
-				   : !trouble.empty()      ? "not readable, showing the last state: " + trouble
+				   : !error.empty()        ? "not readable, showing the last state: " + error
 							   : "";
 
-		terminal_.line(height - 2, text, A_BOLD, mode_ == Mode::Table && !trouble.empty() ? 3 : 2);
+		terminal_.line(height - 2, text, A_BOLD, mode_ == Mode::Table && !error.empty() ? 3 : 2);
 		terminal_.line(height - 1, "q quit  s sort  / filter  p pause  d e x control  g GPU  ? help", A_DIM);
 	}
 

@@ -39,8 +39,9 @@ std::string top_sampling(const Picture &p, u64 delay_ns, const std::string &no_s
 	double window = static_cast<double>(p.window_ns) / 1e9;
 
 	if (p.sampled)
-		return fmt::format("sampled every {} ({} asked), {} of {} ticks lost, in {:.1f} s", duration(p.step_ns),
-				   duration(p.period_ns), p.lost, p.ticks + p.lost, window);
+		return fmt::format("sampled every {} ({} requested), {} of {} ticks lost, in {:.1f} s",
+				   format_duration(p.step_ns), format_duration(p.period_ns), p.lost, p.ticks + p.lost,
+				   window);
 	return fmt::format("sampled {:.2g} times a second from snapshots, {} in {:.1f} s{}",
 			   1e9 / static_cast<double>(delay_ns), p.snapshots, window,
 			   no_samples.empty() ? "" : ": " + no_samples);
@@ -48,7 +49,7 @@ std::string top_sampling(const Picture &p, u64 delay_ns, const std::string &no_s
 
 std::string top_engine_titles()
 {
-	return fmt::format("{:>5} {:<12.12} {:<20} {:<22} {:>6}", "RL", "ENGINE", "ON IT NOW", "WITH A TSG ON IT",
+	return fmt::format("{:>5} {:<12.12} {:<20} {:<22} {:>6}", "RL", "ENGINE", "CURRENT TSG", "TIME WITH A TSG",
 			   "BUSY%");
 }
 
@@ -61,15 +62,15 @@ std::string top_engine_line(const TopEngine &e)
 std::string top_tsg_titles()
 {
 	return fmt::format("{:>6} {:>3} {:<10} {:>5} {:>8} {:>8} {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}", "TSG", "RL",
-			   "ENGINE", "UTIL%", "TURN ms", "SLICE ms", "TURNS/s", "CHAN", "RUN", "WAIT", "OFF", "FAULT");
+			   "ENGINE", "UTIL%", "SLOT ms", "SLICE ms", "SLOTS/s", "CHAN", "RUN", "WAIT", "OFF", "FAULT");
 }
 
 std::string top_tsg_line(const TopTsg &t)
 {
 	return fmt::format("{:>6} {:>3} {:<10.10} {:>5} {:>8} {:>8} {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}",
 			   fmt::format("{}{}", t.bare ? "c" : "", t.id), t.runlist, t.engine, percent_text(t.share),
-			   ms_text(t.turn_ns), ms_text(t.slice_ns),
-			   t.turns_per_s ? fmt::format("{:.1f}", *t.turns_per_s) : "-", t.channels.size(), t.running,
+			   ms_text(t.slot_ns), ms_text(t.slice_ns),
+			   t.slots_per_s ? fmt::format("{:.1f}", *t.slots_per_s) : "-", t.channels.size(), t.running,
 			   t.waiting, t.off, t.faulted);
 }
 
@@ -109,9 +110,9 @@ const std::vector<std::string> &top_help()
 		"x            preempt the TSG",
 		"g            next GPU",
 		"+, -         sample twice as often, half as often",
-		"UTIL%        of the window, time of the TSG on the engine,",
-		"             working or not; BUSY%: the engine says it works",
-		"TURN ms      median of its turns; SLICE ms: as configured",
+		"UTIL%        share of the window with the TSG on the engine,",
+		"             busy or not; BUSY%: share with the engine busy",
+		"SLOT ms      median time on the engine; SLICE ms: configured",
 		"WAIT         channels with work that are not on the engine",
 	};
 

@@ -15,7 +15,7 @@ struct TopView {
 	bool paused = false;
 };
 
-// "sampled every 1.010 ms (1.000 ms asked), 2 of 4952 ticks lost, in 5.0 s". delay_ns: time between snapshots;
+// "sampled every 1.010 ms (1.000 ms requested), 2 of 4952 ticks lost, in 5.0 s". delay_ns: time between snapshots;
 // no_samples: why there are no samples.
 std::string top_sampling(const Picture &p, u64 delay_ns, const std::string &no_samples);
 std::string top_engine_titles();

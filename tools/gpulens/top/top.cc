@@ -34,23 +34,23 @@ int run_batch(const Options &options, const TopOptions &top_options, unsigned in
 			return EXIT_DONE;
 		readable = feed.refresh();
 		std::string text = top_batch_text(feed.picture(), {}, top_options.delay_ns, feed.no_samples());
-		if (readable && !(print(i ? "\n" : "") && print(text)))
+		if (readable && !(print_text(i ? "\n" : "") && print_text(text)))
 			return EXIT_PART;
 	}
 	if (!readable)
-		std::fprintf(stderr, "gpulens: %s\n", feed.trouble().c_str());
+		std::fprintf(stderr, "gpulens: %s\n", feed.refresh_error().c_str());
 	return readable ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace
 
-int top(const Options &options, const TopOptions &top_options)
+int run_top(const Options &options, const TopOptions &top_options)
 {
 	if (!options.sources.files.empty()) {
 		std::fprintf(stderr, "gpulens: top needs a live GPU in /proc; it cannot show a recorded one\n");
 		return EXIT_USAGE;
 	}
-	if (options.sources.source && !options.sources.source->make(options.sources)->samples_for_days()) {
+	if (options.sources.source && !options.sources.source->make(options.sources)->samples_continuously()) {
 		std::fprintf(stderr,
 			     "gpulens: top needs the kernel module; to sample through NVIDIA's driver, use gpulens "
 			     "--source rm record\n");

@@ -14,6 +14,6 @@ struct TopOptions {
 };
 
 // Returns the exit status. Throws Error (Source).
-int top(const Options &options, const TopOptions &top_options);
+int run_top(const Options &options, const TopOptions &top_options);
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The words for what failed. See failure.hpp.
+// Names of parts, and texts for errors.
 #include "lib/base/failure.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tool {
 
 namespace {
 
-constexpr size_t NAMED = 4; // addresses that a message names
+constexpr size_t MAX_NAMED = 4; // addresses in a message
 
 // {0}: the id, {1}: the channel, {2}: the name.
 constexpr struct {
@@ -66,23 +66,23 @@ std::string Failure::errno_name() const
 	return name ? name : std::to_string(-err);
 }
 
-std::string Failure::why() const
+std::string Failure::text() const
 {
 	if (!missing.empty()) {
 		std::string s = "not recorded: ";
-		for (size_t i = 0; i < missing.size() && i < NAMED; i++)
+		for (size_t i = 0; i < missing.size() && i < MAX_NAMED; i++)
 			s += (i ? ", " : "") + to_string(missing[i]);
-		if (missing.size() > NAMED)
-			s += " and " + std::to_string(missing.size() - NAMED) + " more";
+		if (missing.size() > MAX_NAMED)
+			s += " and " + std::to_string(missing.size() - MAX_NAMED) + " more";
 		return s;
 	}
-	if (!said.empty())
-		return said;
+	if (!reason.empty())
+		return reason;
 	switch (-err) {
-	case EIO: return "the words read are codes of failed reads or make no sense";
+	case EIO: return "the words read are error codes of failed reads, or inconsistent";
 	case EOPNOTSUPP: return "not published for this chip";
-	case ENODEV: return "no chip that is known";
-	case ENOENT: return "there is none";
+	case ENODEV: return "unknown chip";
+	case ENOENT: return "it does not exist";
 	case EPERM: return "not shown without CAP_PERFMON or CAP_SYS_ADMIN";
 	case EACCES: return "GPU memory is needed, and the module was loaded with vram=off";
 	case ETIMEDOUT: return "the GPU answers too slowly";
@@ -90,9 +90,9 @@ std::string Failure::why() const
 	}
 }
 
-std::string engines_missing(int err, uint32_t dropped)
+std::string describe_dropped_engines(int err, uint32_t dropped)
 {
-	return err == -ENOSPC ? fmt::format("no room for {} more", dropped) : "";
+	return err == -ENOSPC ? fmt::format("{} more exceed the number that is supported", dropped) : "";
 }
 
 } // namespace tool

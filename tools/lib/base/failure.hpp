@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Why a part of a GPU is not shown: which part, what the kernel or the core answered, which words an image lacks.
+// Why a part of a GPU cannot be shown: the part, the error, and the words that an image lacks.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace tool {
 
-// A word that decoding wanted and that an image does not have.
+// A register or word of memory that decoding needs and an image lacks.
 struct Missing {
-	char kind; // 'r', 'v' or 's', as image lines begin
+	char kind; // 'r', 'v' or 's', the first word of an image's lines
 	uint64_t addr;
 };
 
-// "r 0x00c00080"
+// Returns "r 0x00c00080".
 std::string to_string(const Missing &m);
 
-// The parts of a GPU that are read, or fail, by themselves.
+// The parts of a GPU that are read, and can fail, separately.
 enum class Part {
-	Gpu, // the whole of it
+	Gpu, // the whole GPU
 	Chip,
 	ProductName,
 	MemorySize,
@@ -45,7 +45,7 @@ enum class Part {
 	ProcFile, // of /proc/gpuX
 };
 
-// A part, and which one where there are several.
+// A part, with its number where there are several.
 struct Subject {
 	Subject(Part p, uint32_t i = 0, uint32_t c = 0) : part(p), id(i), channel(c) {}
 	Subject(Part p, std::string n) : part(p), name(std::move(n)) {}
@@ -54,7 +54,7 @@ struct Subject {
 	uint32_t id = 0, channel = 0; // of a GPC, an LCE or a runlist; of a channel on that runlist
 	std::string name{};           // of a GPU or a file
 
-	// "runlist 3"
+	// Returns "runlist 3".
 	std::string text() const;
 };
 
@@ -62,15 +62,15 @@ struct Failure {
 	Subject item;
 	int err = 0; // negative errno
 	std::vector<Missing> missing;
-	std::string said{}; // by who was asked, instead of the errno's words
+	std::string reason{}; // replaces the text for err; empty: use that
 
-	// "not recorded: r 0x00c00080"
-	std::string why() const;
-	// "EIO"
+	// Returns the reason, such as "not recorded: r 0x00c00080".
+	std::string text() const;
+	// Returns "EIO".
 	std::string errno_name() const;
 };
 
-// What to say of engines that are missing: of which there was no room for so many, or nothing more than the errno says.
-std::string engines_missing(int err, uint32_t dropped);
+// Returns the reason for -ENOSPC, with the number of engines that exceeded the limit; empty for other errors.
+std::string describe_dropped_engines(int err, uint32_t dropped);
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See file.hpp.
+// Reads files, and explains their errors.
 #include "lib/base/file.hpp"
 
 #include "lib/base/errors.hpp"
@@ -15,34 +15,34 @@ namespace tool {
 
 namespace {
 
-// Larger files cannot be what one GPU's decoding touched: all of a 128 GB GPU's page tables are smaller than this.
-constexpr size_t LARGEST_FILE = size_t{1} << 30;
+// No image of one GPU is larger: all page tables of a GPU with 128 GB are smaller than this.
+constexpr size_t MAX_FILE_BYTES = size_t{1} << 30;
 
-// The whole file, at once. errno on failure.
-bool read_file(int fd, std::string &text)
+// Reads to the end of the file. Returns false with errno on failure.
+bool read_to_end(int fd, std::string &text)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return false;
-	// Pipes too, so the size is a hint only.
-	size_t room = S_ISREG(st.st_mode) && st.st_size > 0 ? static_cast<size_t>(st.st_size) + 1 : 65536;
-	for (size_t have = 0;;) {
-		if (room > LARGEST_FILE) {
+	// Only a hint: pipes have no size.
+	size_t capacity = S_ISREG(st.st_mode) && st.st_size > 0 ? static_cast<size_t>(st.st_size) + 1 : 65536;
+	for (size_t size = 0;;) {
+		if (capacity > MAX_FILE_BYTES) {
 			errno = EFBIG;
 			return false;
 		}
-		text.resize(room);
-		ssize_t n = read(fd, text.data() + have, room - have);
+		text.resize(capacity);
+		ssize_t n = read(fd, text.data() + size, capacity - size);
 		if (n < 0 && errno != EINTR)
 			return false;
-		have += n > 0 ? static_cast<size_t>(n) : 0;
+		size += n > 0 ? static_cast<size_t>(n) : 0;
 		if (n == 0) {
-			text.resize(have);
+			text.resize(size);
 			return true;
 		}
-		if (have == room)
-			room *= 2;
+		if (size == capacity)
+			capacity *= 2;
 	}
 }
 
@@ -50,22 +50,22 @@ bool read_file(int fd, std::string &text)
 
 std::string explain_file(int err, const std::string &path)
 {
-	const char *todo = err == ENOENT   ? "; look at the path, or make the folder"
-			   : err == EACCES ? "; be its owner, or root: sudo gpulens ..."
-			   : err == EISDIR ? "; name a file in that folder"
-			   : err == ENOSPC ? "; make room there, or name a file elsewhere"
-			   : err == EROFS  ? "; name a file elsewhere"
-					   : "";
+	const char *remedy = err == ENOENT   ? "; check the path, or create the folder"
+			     : err == EACCES ? "; run as its owner, or as root: sudo gpulens ..."
+			     : err == EISDIR ? "; name a file in that folder"
+			     : err == ENOSPC ? "; free space, or name a file elsewhere"
+			     : err == EROFS  ? "; name a file elsewhere"
+					     : "";
 
 	return fmt::format("{}: {}: {}{}", path, strerrorname_np(err) ? strerrorname_np(err) : "?", std::strerror(err),
-			   todo);
+			   remedy);
 }
 
 int read_path(const std::string &path, std::string &bytes)
 {
 	int fd = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-	// The module collects at the first read() and serves the rest from that: a snapshot stays one instant.
-	int err = fd >= 0 && read_file(fd, bytes) ? 0 : errno;
+	// The module takes the snapshot at the first read(); further reads return the rest of it.
+	int err = fd >= 0 && read_to_end(fd, bytes) ? 0 : errno;
 
 	if (fd >= 0)
 		close(fd);
@@ -77,7 +77,7 @@ std::string name_of_file(const std::string &path)
 	return path == "-" ? "standard input" : path;
 }
 
-std::string read_whole(const std::string &path)
+std::string read_file(const std::string &path)
 {
 	std::string bytes;
 

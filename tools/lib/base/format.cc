@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See format.hpp.
+// Formats and parses numbers, times and names.
 #include "lib/base/format.hpp"
 
 #include <charconv>
@@ -13,11 +13,11 @@ namespace tool {
 
 namespace {
 
-constexpr double LONGEST_NS = 1e18; // 31 years
+constexpr double MAX_NS = 1e18; // 31 years
 
 } // namespace
 
-std::string ranges(const std::vector<u32> &sorted)
+std::string format_ranges(const std::vector<u32> &sorted)
 {
 	std::vector<std::string> parts;
 
@@ -31,8 +31,8 @@ std::string ranges(const std::vector<u32> &sorted)
 
 namespace {
 
-// The character that text begins with, and how many bytes it has; none: not UTF-8.
-std::optional<char32_t> first_of(std::string_view text, size_t &bytes)
+// Decodes the first character, and sets its number of bytes. Returns nothing if it is not UTF-8.
+std::optional<char32_t> decode_utf8(std::string_view text, size_t &bytes)
 {
 	auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
 	char32_t c = byte(0);
@@ -46,11 +46,11 @@ std::optional<char32_t> first_of(std::string_view text, size_t &bytes)
 			return std::nullopt;
 		c = c << 6 | (byte(i) & 0x3f);
 	}
-	static const char32_t least[] = {0x80, 0x800, 0x10000};
-	return c < least[bytes - 2] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? std::nullopt : std::optional(c);
+	static const char32_t minimum[] = {0x80, 0x800, 0x10000};
+	return c < minimum[bytes - 2] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? std::nullopt : std::optional(c);
 }
 
-// Of C0, C1 and what turns the direction of text around: terminals act on these.
+// Returns whether terminals act on it: C0, C1, and characters that change the direction of text.
 bool is_control(char32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200e && c <= 0x200f) ||
@@ -59,24 +59,24 @@ bool is_control(char32_t c)
 
 } // namespace
 
-std::string printable(std::string name)
+std::string replace_controls(std::string name)
 {
-	size_t to = 0;
+	size_t out = 0;
 
-	for (size_t at = 0, bytes; at < name.size(); at += bytes) {
-		std::optional<char32_t> c = first_of(std::string_view(name).substr(at), bytes);
+	for (size_t in = 0, bytes; in < name.size(); in += bytes) {
+		std::optional<char32_t> c = decode_utf8(std::string_view(name).substr(in), bytes);
 		bytes = c ? bytes : 1;
 		if (!c || is_control(*c))
-			name[to++] = '?';
+			name[out++] = '?';
 		else
 			for (size_t i = 0; i < bytes; i++)
-				name[to++] = name[at + i];
+				name[out++] = name[in + i];
 	}
-	name.resize(to);
+	name.resize(out);
 	return name;
 }
 
-std::string duration(u64 ns)
+std::string format_duration(u64 ns)
 {
 	if (ns >= 1000000000)
 		return fmt::format("{:.3f} s", static_cast<double>(ns) / 1e9);
@@ -85,7 +85,7 @@ std::string duration(u64 ns)
 	return fmt::format("{:.3f} us", static_cast<double>(ns) / 1e3);
 }
 
-std::string bytes_text(u64 bytes)
+std::string format_bytes(u64 bytes)
 {
 	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
 	double v = static_cast<double>(bytes);
@@ -110,8 +110,8 @@ std::optional<u64> parse_duration(const std::string &text, u64 unit_ns)
 	if (r.ec != std::errc() || !(n >= 0) || n > 1e9 || (!unit.empty() && !units.count(unit)))
 		return std::nullopt;
 	double ns = n * static_cast<double>(unit.empty() ? unit_ns : units.at(unit));
-	// What is added to a clock's time must not overflow.
-	if (ns > LONGEST_NS)
+	// The sum with a clock's time must not overflow.
+	if (ns > MAX_NS)
 		return std::nullopt;
 	return static_cast<u64>(std::llround(ns));
 }

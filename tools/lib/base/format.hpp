@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Numbers, times and names as text, and times from text.
+// Formats numbers, times and names, and parses times.
 #pragma once
 #include "gpulens/types.h"
 
@@ -9,15 +9,15 @@
 
 namespace tool {
 
-// 1048576 as "1.049 ms": three digits after the point, in the unit that suits.
-std::string duration(u64 ns);
-// A name that somebody else chose, without what would steer a terminal: ? in place of control characters.
-std::string printable(std::string name);
-// Ascending numbers as "0-3, 7"; "none".
-std::string ranges(const std::vector<u32> &sorted);
-// "48.0 GiB"
-std::string bytes_text(u64 bytes);
-// "10s", "500ms", "100us", "2m"; a bare number counts in unit_ns. Nothing: not a time.
+// Returns "1.049 ms" for 1048576 ns: three digits after the point, in us, ms or s.
+std::string format_duration(u64 ns);
+// Replaces control characters by ?, for names that other programs choose.
+std::string replace_controls(std::string name);
+// Returns "0-3, 7" for ascending numbers; "none" without any.
+std::string format_ranges(const std::vector<u32> &sorted);
+// Returns "48.0 GiB".
+std::string format_bytes(u64 bytes);
+// Parses "10s", "500ms", "100us" or "2m", or a bare number in unit_ns. Returns nothing for other text.
 std::optional<u64> parse_duration(const std::string &text, u64 unit_ns);
 
 } // namespace tool

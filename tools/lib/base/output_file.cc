@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See output_file.hpp.
+// Writes to a draft, and replaces the file with it.
 #include "lib/base/output_file.hpp"
 
 #include "lib/base/errors.hpp"
@@ -19,10 +19,10 @@ namespace tool {
 
 namespace {
 
-constexpr size_t BUFFER = 1 << 18;
+constexpr size_t BUFFER_BYTES = 1 << 18;
 
-// As open() with 0666 would have made it. umask() can only be read by setting it, also for other threads.
-mode_t new_mode()
+// Returns the mode that open() with 0666 would give. Reading the umask sets it, also for other threads, for a moment.
+mode_t default_mode()
 {
 	mode_t mask = umask(077);
 
@@ -30,13 +30,13 @@ mode_t new_mode()
 	return 0666 & ~mask;
 }
 
-// What stands there stays what it is: a device, a FIFO, where a link leads. The kernel decides who may follow one.
-int open_through(const std::string &path)
+// Opens what exists: a device, a FIFO, or the target of a link, if the kernel permits following it.
+int open_in_place(const std::string &path)
 {
-	constexpr int HOW = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
-	int fd = open(path.c_str(), HOW);
+	constexpr int FLAGS = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
+	int fd = open(path.c_str(), FLAGS);
 
-	return fd < 0 && errno == ENOENT ? open(path.c_str(), HOW | O_CREAT, 0666) : fd;
+	return fd < 0 && errno == ENOENT ? open(path.c_str(), FLAGS | O_CREAT, 0666) : fd;
 }
 
 } // namespace
@@ -44,22 +44,22 @@ int open_through(const std::string &path)
 OutputFile::OutputFile(std::string path) : path_(std::move(path))
 {
 	struct stat old {};
-	bool there = path_ != "-" && !lstat(path_.c_str(), &old);
+	bool exists = path_ != "-" && !lstat(path_.c_str(), &old);
 
 	if (path_ == "-")
 		fd_ = dup(STDOUT_FILENO);
-	else if (there && !S_ISREG(old.st_mode))
-		fd_ = open_through(path_);
+	else if (exists && !S_ISREG(old.st_mode))
+		fd_ = open_in_place(path_);
 	else
-		fd_ = open_draft(there ? &old : nullptr);
-	// A folder that takes no other file may hold one that can be written.
-	if (fd_ < 0 && there && S_ISREG(old.st_mode) && (errno == EACCES || errno == EPERM || errno == EROFS))
-		fd_ = open_through(path_);
+		fd_ = open_draft(exists ? &old : nullptr);
+	// The folder may not permit new files, while the file itself can be written.
+	if (fd_ < 0 && exists && S_ISREG(old.st_mode) && (errno == EACCES || errno == EPERM || errno == EROFS))
+		fd_ = open_in_place(path_);
 	if (fd_ < 0)
 		fail(errno);
 }
 
-// Beside the file, with its mode, and its owner where that is allowed. -1: errno says why not.
+// Creates the draft beside the file, with its mode and, if permitted, its owner. Returns -1 with errno on failure.
 int OutputFile::open_draft(const struct stat *old)
 {
 	std::filesystem::path whole(path_);
@@ -70,8 +70,9 @@ int OutputFile::open_draft(const struct stat *old)
 		return -1;
 	draft_ = draft;
 	if (old && (old->st_uid != geteuid() || old->st_gid != getegid()) && fchown(fd, old->st_uid, old->st_gid))
-		(void)!fchown(fd, static_cast<uid_t>(-1), old->st_gid); // a user's own file of another of his groups
-	fchmod(fd, old ? old->st_mode & 0777 : new_mode());
+		(void)!fchown(fd, static_cast<uid_t>(-1),
+			      old->st_gid); // an ordinary user may set another of his groups
+	fchmod(fd, old ? old->st_mode & 0777 : default_mode());
 	return fd;
 }
 
@@ -91,7 +92,7 @@ void OutputFile::fail(int err) const
 void OutputFile::write(std::string_view bytes)
 {
 	buffer_.append(bytes);
-	if (buffer_.size() >= BUFFER)
+	if (buffer_.size() >= BUFFER_BYTES)
 		flush();
 }
 
@@ -104,24 +105,24 @@ void OutputFile::flush()
 	buffer_.clear();
 }
 
-// A file that is mounted by itself, as containers have them, cannot be replaced: it gets the draft's bytes.
+// Copies the draft to the file: one that is a mount point, as in containers, cannot be replaced.
 void OutputFile::copy_draft()
 {
-	std::string bytes(BUFFER, 0);
-	int from = open(draft_.c_str(), O_RDONLY | O_CLOEXEC), to = open_through(path_);
-	int err = from < 0 || to < 0 ? errno : 0;
+	std::string bytes(BUFFER_BYTES, 0);
+	int draft = open(draft_.c_str(), O_RDONLY | O_CLOEXEC), file = open_in_place(path_);
+	int err = draft < 0 || file < 0 ? errno : 0;
 
 	while (!err) {
-		ssize_t n = read(from, bytes.data(), bytes.size());
+		ssize_t n = read(draft, bytes.data(), bytes.size());
 		if (n <= 0) {
 			err = n ? errno : 0;
 			break;
 		}
-		err = write_fully(to, std::string_view(bytes).substr(0, static_cast<size_t>(n)));
+		err = write_fully(file, std::string_view(bytes).substr(0, static_cast<size_t>(n)));
 	}
-	if (from >= 0)
-		close(from);
-	if (to >= 0 && close(to) && !err)
+	if (draft >= 0)
+		close(draft);
+	if (file >= 0 && close(file) && !err)
 		err = errno;
 	if (err)
 		fail(err);
@@ -138,9 +139,9 @@ void OutputFile::commit()
 	if (fd_ < 0)
 		return;
 	flush();
-	int closed = close(fd_);
+	int result = close(fd_);
 	fd_ = -1;
-	if (closed)
+	if (result)
 		fail(errno);
 	if (!draft_.empty() && std::rename(draft_.c_str(), path_.c_str())) {
 		if (errno != EBUSY)

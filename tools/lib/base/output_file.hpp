@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A file that is written piece by piece, and is complete or not there under its name.
+// Writes a file in pieces, and replaces the old one atomically at the end.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,20 +7,20 @@
 
 namespace tool {
 
-// A regular file, or a new one, is written under another name beside it, which nobody can know before, and takes its
-// place in commit(), with the old one's mode and where allowed its owner; where the folder takes no other file, and where
-// the file is mounted by itself, it is written in place. Anything else (a device, a FIFO, a link, what another process substituted)
-// is written to. "-" is standard output. All but the destructor throw Error.
+// A regular or new file is written as a draft with an unpredictable name beside it, which replaces it in commit(), with the
+// old file's mode and, if permitted, owner. It is written in place if the folder does not permit new files, or if the file
+// is a mount point. Anything else (a device, a FIFO, a link) is written to. "-" is standard output. All functions but the
+// destructor throw Error.
 class OutputFile {
 public:
 	explicit OutputFile(std::string path);
 	OutputFile(const OutputFile &) = delete;
 	OutputFile &operator=(const OutputFile &) = delete;
-	~OutputFile(); // without commit(): what was there before stays
+	~OutputFile(); // without commit(), the old file stays
 
 	void write(std::string_view bytes);
-	void commit(); // nothing after keep()
-	void keep();   // after a failed write: what was written before it takes the file's place
+	void commit(); // no effect after keep()
+	void keep();   // after a failed write: replaces the file with what was written before
 
 private:
 	int open_draft(const struct stat *old);

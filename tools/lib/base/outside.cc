@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See outside.hpp.
+// Opens and parses untrusted files.
 #include "lib/base/outside.hpp"
 
 #include <fcntl.h>
@@ -14,11 +14,11 @@ namespace tool {
 
 namespace {
 
-constexpr int DEEPEST = 4; // arrays and objects in each other
+constexpr int MAX_DEPTH = 4; // of arrays and objects
 
 } // namespace
 
-OutsideFile::OutsideFile(int folder, const char *path, int flags) : place_(openat(folder, path, flags))
+OutsideFile::OutsideFile(int folder, const char *path, int flags) : path_fd_(openat(folder, path, flags))
 {
 }
 
@@ -26,47 +26,47 @@ OutsideFile::~OutsideFile()
 {
 	if (fd_ >= 0)
 		close(fd_);
-	if (place_ >= 0)
-		close(place_);
+	if (path_fd_ >= 0)
+		close(path_fd_);
 }
 
-bool OutsideFile::is_regular(struct stat &is) const
+bool OutsideFile::is_regular(struct stat &status) const
 {
-	struct statx told {};
+	struct statx found {};
 
-	if (place_ < 0 || statx(place_, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &told))
+	if (path_fd_ < 0 || statx(path_fd_, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &found))
 		return false;
-	is.st_dev = makedev(told.stx_dev_major, told.stx_dev_minor);
-	is.st_ino = told.stx_ino;
-	is.st_mode = told.stx_mode;
-	is.st_uid = told.stx_uid;
-	is.st_size = static_cast<off_t>(told.stx_size);
-	return S_ISREG(told.stx_mode);
+	status.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
+	status.st_ino = found.stx_ino;
+	status.st_mode = found.stx_mode;
+	status.st_uid = found.stx_uid;
+	status.st_size = static_cast<off_t>(found.stx_size);
+	return S_ISREG(found.stx_mode);
 }
 
 bool OutsideFile::open_to_read()
 {
-	fd_ = open(fmt::format("/proc/self/fd/{}", place_).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd_ = open(fmt::format("/proc/self/fd/{}", path_fd_).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd_ >= 0;
 }
 
 OutsideFile file_of_process(const char *process, const char *path)
 {
-	struct open_how how {};
+	struct open_how request {};
 	int root = open(fmt::format("{}/root", process).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-	how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-	long place = root < 0 ? -1 : syscall(SYS_openat2, root, path, &how, sizeof(how));
+	request.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+	request.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+	long path_fd = root < 0 ? -1 : syscall(SYS_openat2, root, path, &request, sizeof(request));
 	if (root >= 0)
 		close(root);
-	return OutsideFile(static_cast<int>(place));
+	return OutsideFile(static_cast<int>(path_fd));
 }
 
 nlohmann::json parse_outside(std::string_view text)
 {
 	return nlohmann::json::parse(text, [](int depth, nlohmann::json::parse_event_t, nlohmann::json &) {
-		if (depth > DEEPEST)
+		if (depth > MAX_DEPTH)
 			throw std::out_of_range("nested too deeply");
 		return true;
 	});
@@ -75,19 +75,19 @@ nlohmann::json parse_outside(std::string_view text)
 u32 outside_number(const nlohmann::json &j, u64 limit)
 {
 	if (!j.is_number_unsigned() || j.get<u64>() >= limit)
-		throw std::out_of_range("not a number that can be");
+		throw std::out_of_range("not a valid number");
 	return j.get<u32>();
 }
 
-std::vector<u32> outside_numbers(const nlohmann::json &j, u64 limit, size_t most)
+std::vector<u32> outside_numbers(const nlohmann::json &j, u64 limit, size_t max_count)
 {
 	std::vector<u32> list;
 
-	if (!j.is_array() || j.size() > most)
-		throw std::out_of_range("not a list that can be");
+	if (!j.is_array() || j.size() > max_count)
+		throw std::out_of_range("not a valid list");
 	list.reserve(j.size());
-	for (const nlohmann::json &one : j)
-		list.push_back(outside_number(one, limit));
+	for (const nlohmann::json &number : j)
+		list.push_back(outside_number(number, limit));
 	return list;
 }
 

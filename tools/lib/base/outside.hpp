@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files that strangers name and write, which root looks at, too: what they are is known before they are opened, and what is in
-// them is bounded.
+// Untrusted files, which other users name and write, and root may read: their type is checked before they are opened, and
+// their content is bounded.
 #pragma once
 #include "gpulens/gpu.h"
 
@@ -11,33 +11,33 @@
 
 namespace tool {
 
-// A file as a place (O_PATH), which opening has no effect on, whatever the file is; then, if it is a regular one, as a file.
+// A file that is first opened with O_PATH, which has no effect on any kind of file, and for reading if it is a regular one.
 class OutsideFile {
 public:
-	OutsideFile(int folder, const char *path, int flags); // flags: with O_PATH
-	explicit OutsideFile(int place) : place_(place) {}
+	OutsideFile(int folder, const char *path, int flags); // flags: include O_PATH
+	explicit OutsideFile(int path_fd) : path_fd_(path_fd) {}
 	OutsideFile(const OutsideFile &) = delete;
 	OutsideFile &operator=(const OutsideFile &) = delete;
 	~OutsideFile();
 
-	// False: it is not there, or no regular file. Asks no file server.
-	bool is_regular(struct stat &is) const;
-	// For reading. False: not allowed.
+	// Returns false if it does not exist or is not a regular file. Queries no file server.
+	bool is_regular(struct stat &status) const;
+	// Opens it for reading. Returns false if that is not permitted.
 	bool open_to_read();
 	int fd() const { return fd_; }
 
 private:
-	int place_ = -1, fd_ = -1;
+	int path_fd_ = -1, fd_ = -1;
 };
 
-// path as the process of that folder in /proc sees it, in its own mount namespace and root folder.
+// Opens a path in the mount namespace and root folder of a process. process: its folder in /proc.
 OutsideFile file_of_process(const char *process, const char *path);
 
-// JSON, nested at most so deep as what gpulens writes. Throws std::exception.
+// Parses JSON with at most the depth of what gpulens writes. Throws std::exception.
 nlohmann::json parse_outside(std::string_view text);
-// A whole number below the limit. Throws std::exception.
+// Returns a whole number below the limit. Throws std::exception.
 u32 outside_number(const nlohmann::json &j, u64 limit);
-// At most so many of those.
-std::vector<u32> outside_numbers(const nlohmann::json &j, u64 limit, size_t most);
+// Returns at most max_count of them.
+std::vector<u32> outside_numbers(const nlohmann::json &j, u64 limit, size_t max_count);
 
 } // namespace tool

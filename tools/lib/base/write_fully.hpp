@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writing of all bytes, whatever a single system call takes of them. Header only: libgpulens-confine.so has it, too.
+// Writes all bytes with as many system calls as needed. Header only, because libgpulens-confine.so uses it, too.
 #pragma once
 #include <cerrno>
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace tool {
 
-// write_some(bytes, done) is called until all are written: done are already; it returns as write(2) does. 0 or the errno;
-// ENOSPC where nothing was taken without an error.
+// Calls write_some(bytes, done) until all bytes are written. done: number of bytes written before; it returns like write(2).
+// Returns 0 or an errno; ENOSPC if write_some() wrote nothing and gave no error.
 template <typename F> int write_fully(std::string_view bytes, F write_some)
 {
 	for (size_t done = 0; done < bytes.size();) {
@@ -30,11 +30,11 @@ inline int write_fully(int fd, std::string_view bytes)
 			   [fd](std::string_view rest, size_t) { return ::write(fd, rest.data(), rest.size()); });
 }
 
-// From that place of the file on, in bytes.
-inline int write_fully_at(int fd, std::string_view bytes, off_t at)
+// Writes at an offset of the file.
+inline int write_fully_at(int fd, std::string_view bytes, off_t offset)
 {
-	return write_fully(bytes, [fd, at](std::string_view rest, size_t done) {
-		return pwrite(fd, rest.data(), rest.size(), at + static_cast<off_t>(done));
+	return write_fully(bytes, [fd, offset](std::string_view rest, size_t done) {
+		return pwrite(fd, rest.data(), rest.size(), offset + static_cast<off_t>(done));
 	});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See launch_hook.hpp.
+// The callback, and the table of masks that it reads without locks.
 #include "lib/launch/launch_hook.hpp"
 
 #include "lib/launch/symbol.hpp"
@@ -18,13 +18,13 @@
 
 namespace gpulens {
 
-void say_unpartitioned(const std::string &why)
+void report_unpartitioned(const std::string &why)
 {
 	std::fprintf(stderr, "gpulens-partition: %s; the program ends, because it would run unpartitioned\n",
 		     why.c_str());
 }
 
-std::string name_of(const GpuUuid &gpu)
+std::string format_uuid(const GpuUuid &gpu)
 {
 	std::string text = "GPU";
 	char byte[4];
@@ -185,7 +185,7 @@ thread_local ThreadState thread_state;
 // A launch cannot return an error to its caller.
 [[noreturn]] void give_up(const std::string &why)
 {
-	say_unpartitioned(why);
+	report_unpartitioned(why);
 	std::_Exit(STATUS_UNLIMITED);
 }
 
@@ -235,17 +235,17 @@ std::optional<int> device_of(const Driver &driver, void *context)
 void check_gpu(Masks &all, void *context)
 {
 	std::optional<int> device = device_of(all.driver, context);
-	GpuUuid is{};
+	GpuUuid uuid{};
 
 	if (!device)
-		give_up("CUDA does not tell on which GPU a launch is");
+		give_up("CUDA does not report the GPU of a launch");
 	auto known = static_cast<size_t>(*device);
 	if (known < all.verified.size() && all.verified[known].load(std::memory_order_relaxed))
 		return;
-	if (all.driver.uuid(reinterpret_cast<unsigned char(*)[16]>(is.data()), *device))
-		give_up("CUDA does not tell on which GPU a launch is");
-	if (is != all.gpu)
-		give_up("a launch is on " + name_of(is) + ", and masks were verified on " + name_of(all.gpu));
+	if (all.driver.uuid(reinterpret_cast<unsigned char(*)[16]>(uuid.data()), *device))
+		give_up("CUDA does not report the GPU of a launch");
+	if (uuid != all.gpu)
+		give_up("a launch is on " + format_uuid(uuid) + ", and masks were verified on " + format_uuid(all.gpu));
 	if (known < all.verified.size())
 		all.verified[known].store(true, std::memory_order_relaxed);
 }
@@ -322,13 +322,15 @@ const char *subscribe(void *libcuda)
 	const void *table = nullptr;
 	uint32_t handle = 0;
 
-	if (!find(libcuda, "cuGetExportTable", get) || get(&table, TABLE) || !table ||
+	if (!find_symbol(libcuda, "cuGetExportTable", get) || get(&table, TABLE) || !table ||
 	    *static_cast<const size_t *>(table) <= ENABLE * sizeof(void *))
 		return "this driver has no callback before a launch";
-	if (!find(libcuda, "cuCtxGetCurrent", driver.current) || !find(libcuda, "cuCtxPushCurrent_v2", driver.push) ||
-	    !find(libcuda, "cuCtxPopCurrent_v2", driver.pop) || !find(libcuda, "cuCtxGetDevice", driver.device) ||
-	    !find(libcuda, "cuDeviceGetUuid", driver.uuid))
-		return "this driver does not tell on which GPU a launch is";
+	if (!find_symbol(libcuda, "cuCtxGetCurrent", driver.current) ||
+	    !find_symbol(libcuda, "cuCtxPushCurrent_v2", driver.push) ||
+	    !find_symbol(libcuda, "cuCtxPopCurrent_v2", driver.pop) ||
+	    !find_symbol(libcuda, "cuCtxGetDevice", driver.device) ||
+	    !find_symbol(libcuda, "cuDeviceGetUuid", driver.uuid))
+		return "this driver does not report the GPU of a launch";
 	void *const *entries = static_cast<void *const *>(table);
 	auto subscribe = reinterpret_cast<int (*)(uint32_t *, Callback, void *)>(entries[SUBSCRIBE]);
 	auto enable = reinterpret_cast<int (*)(uint32_t, uint32_t, int, int)>(entries[ENABLE]);
@@ -338,7 +340,7 @@ const char *subscribe(void *libcuda)
 	return nullptr;
 }
 
-void only_on(const GpuUuid &gpu)
+void restrict_to_gpu(const GpuUuid &gpu)
 {
 	masks().gpu = gpu;
 }

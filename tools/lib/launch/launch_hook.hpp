@@ -13,11 +13,11 @@ namespace gpulens {
 using LaunchMask = std::array<uint64_t, 2>; // a set bit disables
 using GpuUuid = std::array<unsigned char, 16>;
 
-// "GPU-00112233-...", as CUDA_VISIBLE_DEVICES takes it.
-std::string name_of(const GpuUuid &gpu);
+// Returns "GPU-00112233-...", the format of CUDA_VISIBLE_DEVICES.
+std::string format_uuid(const GpuUuid &gpu);
 
 // Prints why the program ends, on standard error.
-void say_unpartitioned(const std::string &why);
+void report_unpartitioned(const std::string &why);
 constexpr int STATUS_UNLIMITED = 4; // exit status of a program that would run without its mask; gpulens run's, too
 
 namespace hook {
@@ -37,7 +37,7 @@ const char *subscribe(void *libcuda);
 
 // The GPU that masks were verified on; to be called before the first mask is set. A masked launch on another GPU ends the
 // program: there the bits may mean other TPCs.
-void only_on(const GpuUuid &gpu);
+void restrict_to_gpu(const GpuUuid &gpu);
 
 // Masks in order of precedence. Without any, a launch stays as CUDA made it.
 void set_next(const std::optional<LaunchMask> &mask); // of the calling thread's next launch

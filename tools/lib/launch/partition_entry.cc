@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See partition_entry.hpp.
+// Formats and parses the JSON.
 #include "lib/launch/partition_entry.hpp"
 
 #include "lib/base/format.hpp"
@@ -12,13 +12,13 @@ namespace tool {
 
 namespace {
 
-constexpr size_t MAX_STRING = 64; // bytes of a GPU's address, a way, a scope
+constexpr size_t MAX_STRING = 64; // bytes of an address, a method or a scope
 constexpr u32 MAX_TPCS = 65536;
-constexpr char GPU[] = "gpu", WAY[] = "way", SCOPE[] = "scope", TPCS[] = "tpcs", GPCS[] = "gpcs";
+constexpr char GPU[] = "gpu", METHOD[] = "way", SCOPE[] = "scope", TPCS[] = "tpcs", GPCS[] = "gpcs";
 
 std::string string_in(const nlohmann::json &entry, const char *key)
 {
-	return printable(entry.at(key).get<std::string>().substr(0, MAX_STRING));
+	return replace_controls(entry.at(key).get<std::string>().substr(0, MAX_STRING));
 }
 
 std::vector<u32> numbers_in(const nlohmann::json &entry, const char *key)
@@ -38,7 +38,7 @@ std::string format_partitions(const std::vector<PartitionEntry> &list)
 
 	for (const PartitionEntry &entry : list)
 		json.push_back({{GPU, entry.gpu},
-				{WAY, entry.way},
+				{METHOD, entry.method},
 				{SCOPE, entry.scope},
 				{TPCS, entry.tpcs},
 				{GPCS, entry.gpcs}});
@@ -51,7 +51,7 @@ std::vector<PartitionEntry> parse_partitions(const std::string &text)
 
 	for (const nlohmann::json &entry : parse_outside(text))
 		list.push_back({.gpu = string_in(entry, GPU),
-				.way = string_in(entry, WAY),
+				.method = string_in(entry, METHOD),
 				.scope = string_in(entry, SCOPE),
 				.tpcs = numbers_in(entry, TPCS),
 				.gpcs = numbers_in(entry, GPCS)});

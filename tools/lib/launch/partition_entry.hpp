@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The list of partitions that a process publishes (partition_page.hpp), and its JSON.
+// The list of partitions that a process publishes (partition_page.hpp), and its JSON form.
 #pragma once
 #include "gpulens/gpu.h"
 
@@ -10,13 +10,14 @@ namespace tool {
 
 struct PartitionEntry {
 	std::string gpu;             // PCI address
-	std::string way;             // "mask", "green"
+	std::string method;          // "mask", "green"
 	std::string scope;           // "program", "all launches", "stream"
 	std::vector<u32> tpcs, gpcs; // ascending
 };
 
 std::string format_partitions(const std::vector<PartitionEntry> &list);
-// Text of any process: strings are cut and made printable, numbers are sorted and unique. Throws std::exception.
+// Parses the text of any process: strings are truncated and made printable, numbers sorted and unique. Throws
+// std::exception.
 std::vector<PartitionEntry> parse_partitions(const std::string &text);
 
 } // namespace tool

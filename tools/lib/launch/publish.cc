@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See publish.hpp.
+// Writes the memory file, and follows fork().
 #include "lib/launch/publish.hpp"
 
 #include "lib/base/write_fully.hpp"

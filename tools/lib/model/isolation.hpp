@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The rules R1 to R8 of J. Bakita and J. H. Anderson, "Demystifying NVIDIA GPU Internals to Enable Reliable GPU
-// Management", RTAS 2024, section V, applied to one GPU: what runs beside what, what only seems to, and which engines
-// a scheme of locks may treat as independent.
+// Management", RTAS 2024, section V, applied to one GPU: which tasks can disturb each other, and which engines a locking
+// scheme may treat as independent.
 #pragma once
 #include "lib/model/model.hpp"
 
@@ -18,22 +18,22 @@ struct Hazard {
 	std::vector<u32> runlists;
 };
 
-// Channels of one TSG; those with the same page directory belong to one task, where a source tells it.
+// The channels of one TSG. TSGs with the same page directory belong to one task, if the source reports it.
 struct TaskChannels {
 	u32 runlist = 0;
 	int tsg = LENS_NONE;
 	u32 channels = 0, enabled = 0;
-	u64 page_directory = 0; // 0: not told
+	u64 page_directory = 0; // 0: unknown
 };
 
 struct Isolation {
 	std::vector<Hazard> hazards;
-	// Of engines on one runlist where that is as ever: graphics with its own copy engines.
+	// Runlists that graphics shares with its copy engines only, which is usual.
 	std::vector<std::string> notes;
 	std::vector<TaskChannels> tasks;
-	// Engines by the lock that they need: sharing a runlist or a physical copy engine joins them.
+	// Engines by the lock that they need: engines that share a runlist or a physical copy engine need the same lock.
 	std::vector<std::vector<std::string>> locks;
-	u32 runlists = 0; // that serve an engine
+	u32 runlists = 0; // number of runlists that serve an engine
 	u32 shared_runlists = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Questions that a GPU's values answer. See model.hpp.
+// Names, states and lists that follow from a GPU's values.
 #include "lib/model/model.hpp"
 
 #include "format.h"
@@ -23,7 +23,7 @@ bool Engine::is_graphics() const
 	return type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS;
 }
 
-// The long names end with it in parentheses where they have one.
+// Long names may end with the short name in parentheses.
 std::string Engine::short_name() const
 {
 	size_t open = name.rfind('('), close = name.rfind(')');
@@ -62,8 +62,8 @@ std::string EngineNow::text() const
 		return "unknown code";
 	if (state == LENS_ENGINE_IDLE)
 		return "idle";
-	std::string who = id == LENS_NONE ? "unknown TSG" : fmt::format("{} {}", bare ? "channel" : "TSG", id);
-	return state == LENS_ENGINE_ON ? who : fmt::format("{} ({})", who, state_name());
+	std::string occupant = id == LENS_NONE ? "unknown TSG" : fmt::format("{} {}", bare ? "channel" : "TSG", id);
+	return state == LENS_ENGINE_ON ? occupant : fmt::format("{} ({})", occupant, state_name());
 }
 
 bool Channel::on_engine() const
@@ -183,7 +183,7 @@ std::vector<Copy> Gpu::copies() const
 				c.pces.push_back(pce);
 		by_lce[e.inst] = c;
 	}
-	// As copy_topology has it: who has PCEs of its own borrows none.
+	// As in /proc/gpuX/copy_topology: an LCE with PCEs of its own shares none.
 	for (auto &[lce, c] : by_lce) {
 		if (!c.pces.empty() || lce >= shared_lce.size() || shared_lce[lce] == LENS_NONE)
 			continue;
@@ -207,8 +207,7 @@ std::string Gpu::name() const
 std::string Gpu::title() const
 {
 	return fmt::format("{}{}{}{}", index == LENS_NONE ? "" : name() + ": ",
-			   chip.name.empty() ? "no chip that is known"
-					     : fmt::format("{} ({})", chip.name, chip.architecture),
+			   chip.name.empty() ? "unknown chip" : fmt::format("{} ({})", chip.name, chip.architecture),
 			   chip.device.empty() ? "" : ", ", chip.device);
 }
 
@@ -217,23 +216,23 @@ const char *target_name(u32 target)
 	return lens_target_name(target);
 }
 
-Engine engine_of(const lens_gpu &gpu, const lens_engine &from)
+Engine engine_of(const lens_gpu &gpu, const lens_engine &engine)
 {
 	char name[LENS_ENGINE_NAME];
 	Engine e;
 
-	lens_engine_format_name(&gpu, &from, name);
+	lens_engine_format_name(&gpu, &engine, name);
 	e.name = name;
-	e.type = from.type;
-	e.inst = from.inst;
-	e.runlist = from.runlist;
-	e.engine_id = from.engine_id;
-	e.intr = from.intr;
-	e.reset = from.reset;
-	e.fault = from.fault;
-	e.pri_base = from.pri_base;
-	e.runlist_base = from.runlist_base;
-	e.grce = lens_engine_is_grce(&gpu, &from);
+	e.type = engine.type;
+	e.inst = engine.inst;
+	e.runlist = engine.runlist;
+	e.engine_id = engine.engine_id;
+	e.intr = engine.intr;
+	e.reset = engine.reset;
+	e.fault = engine.fault;
+	e.pri_base = engine.pri_base;
+	e.runlist_base = engine.runlist_base;
+	e.grce = lens_engine_is_grce(&gpu, &engine);
 	return e;
 }
 

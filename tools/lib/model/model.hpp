@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU as the tool shows it, wherever it was seen: in the module's snapshot or in a recorded image. Values only;
-// what a source does not tell is empty or nullopt. Filled by from_image() and from_snapshot(), printed by text.cc,
-// json.cc and others.
+// A GPU as values, whatever its source: a snapshot of the module, a recorded image or NVIDIA's driver. Values that a
+// source does not report are empty or nullopt. Sources (lib/source) fill it in, gpulens/out formats it.
 #pragma once
 #include "gpulens/gpu.h"
 #include "lib/base/failure.hpp"
@@ -17,30 +16,30 @@ namespace tool {
 struct Chip {
 	std::string name;         // "GP106"
 	std::string architecture; // "Pascal"
-	std::string device;       // PCI address or platform name; empty: not told
-	std::string assumed;      // what of this chip's tables no manual publishes
+	std::string device;       // PCI address or platform name; empty: unknown
+	std::string assumed;      // the parts of this chip's tables that no manual publishes
 	u32 id = 0;               // architecture << 4 | implementation
-	std::string product;      // "NVIDIA H200"; empty: not told
-	std::string driver;       // its version; empty: not told
+	std::string product;      // "NVIDIA H200"; empty: unknown
+	std::string driver;       // its version; empty: unknown
 	std::optional<u32> boot0, boot42;
 	bool known = true; // false: only the generation is known
 	bool ids_per_runlist = false;
-	u64 memory_bytes = 0;    // 0: not told
-	u32 engines_dropped = 0; // there was no room for at least so many
+	u64 memory_bytes = 0;    // 0: unknown
+	u32 engines_dropped = 0; // at least this number exceeded the limit
 };
 
 // What was on an engine at the instant of a snapshot or image.
 struct EngineNow {
-	int err = 0; // why that is unknown, negative errno; -EOPNOTSUPP: the engine has no register that says it
+	int err = 0; // why it is unknown, negative errno; -EOPNOTSUPP: the engine has no register for it
 	lens_engine_state state = LENS_ENGINE_IDLE;
-	int id = LENS_NONE; // of a TSG, or of a channel that is in none: bare
+	int id = LENS_NONE; // of a TSG, or of a channel that is in no TSG: bare
 	bool bare = false;
-	int channel = LENS_NONE; // of that TSG; not told by every chip
+	int channel = LENS_NONE; // of that TSG; some chips do not report it
 	bool busy = false, faulted = false, reload = false;
 
-	// "TSG 5", "TSG 5 (saving)", "idle", "unreadable", "-" without a register
+	// Returns "TSG 5", "TSG 5 (saving)", "idle", "unreadable", or "-" without a register.
 	std::string text() const;
-	// "on", "loading"
+	// Returns "on", "loading", ...
 	const char *state_name() const;
 };
 
@@ -49,20 +48,20 @@ struct Engine {
 	u32 type = 0;     // NV_PTOP_DEVICE_INFO_TYPE_ENUM
 	u16 inst = 0;
 	int runlist = LENS_NONE, engine_id = LENS_NONE, intr = LENS_NONE, reset = LENS_NONE, fault = LENS_NONE;
-	u32 pri_base = 0, runlist_base = 0; // BAR0 offsets, 0: not told
+	u32 pri_base = 0, runlist_base = 0; // BAR0 offsets, 0: unknown
 	bool grce = false;                  // a copy engine on a runlist with graphics
-	std::optional<EngineNow> now{};     // nothing: the source does not say
+	std::optional<EngineNow> now{};     // nothing: the source does not report it
 
 	bool is_copy() const;
 	bool is_graphics() const;
-	// "GR0", "GRCE0/LCE0", "LCE2", "NVDEC1", "SEC": as short as it stays unique
+	// Returns the shortest unique name: "GR0", "GRCE0/LCE0", "LCE2", "NVDEC1", "SEC".
 	std::string short_name() const;
 };
 
-// What an instance block and a context image say; images have it, snapshots do not.
+// The content of an instance block and a context image. Images have it, snapshots do not.
 struct Context {
 	int err = 0, image_err = 0; // negative errno
-	u64 pdb = 0;                // page directory: who shares it shares an address space
+	u64 pdb = 0;                // page directory: contexts with the same one share an address space
 	u32 pdb_target = 0;
 	std::string page_tables; // "v2"
 	u32 veid = 0;
@@ -71,35 +70,35 @@ struct Context {
 	u32 saves_wfi = 0, saves_cta = 0, saves_gfxp = 0, saves_cilp = 0;
 };
 
-// What a channel does, in the order of the names, in which metrics come.
+// The activity of a channel, sorted by name, as metrics are.
 enum class Activity { Faulted, Idle, Off, OnPbdma, Runs, RunsOff, Unreadable, Waits };
 constexpr size_t ACTIVITIES = 8;
-// "faulted", "runs, off"
+// Returns "faulted", "runs, off", ...
 const char *name_of(Activity activity);
 
 struct Channel {
 	u32 id = 0, runlist = 0;
 	u32 position = 0;    // among the runlist's entries
-	int tsg = LENS_NONE; // in none
+	int tsg = LENS_NONE; // LENS_NONE: in no TSG
 	u32 runqueue = 0;
-	u64 inst = 0;                   // 0: not told
+	u64 inst = 0;                   // 0: unknown
 	std::optional<u32> inst_target; // nullopt: unknown
 	int err = 0;                    // why its state could not be read, negative errno
-	lens_channel_state state{};     // zero where err says so
+	lens_channel_state state{};     // zero if err is set
 	std::optional<Context> context;
 
 	bool on_engine() const;
 	bool on_pbdma() const;
 	bool faulted() const { return state.pbdma_faulted || state.eng_faulted; }
 	Activity activity() const;
-	// "on pbdma+eng", "idle", "unreadable"
+	// Returns "on pbdma+eng", "idle", "unreadable", ...
 	std::string status() const;
 };
 
 struct Tsg {
 	u32 id = 0, scale = 0, timeout = 0;
 	u64 timeslice_ns = 0;
-	u32 length = 0; // channels that it says it has
+	u32 length = 0; // number of channels, as its header states it
 	std::vector<Channel> channels;
 
 	bool running() const;
@@ -108,46 +107,46 @@ struct Tsg {
 struct Runlist {
 	u32 id = 0;
 	int err = 0;           // why its entries could not be read, negative errno
-	bool has_regs = false; // base, target, length and pending are known, whatever err says
+	bool has_regs = false; // base, target, length and pending are known, even if err is set
 	u64 base = 0;
 	u32 target = 0, length = 0; // length: entries
 	bool pending = false, torn = false;
 	std::vector<Tsg> tsgs;
-	std::vector<Channel> outside; // channels that are in no TSG
+	std::vector<Channel> outside; // channels in no TSG
 
-	std::vector<const Channel *> channels() const; // all of them, in order
+	std::vector<const Channel *> channels() const; // in the order of the runlist
 };
 
 struct Gpc {
-	u32 id = 0;       // physical, enabled ones only
+	u32 id = 0;       // physical; disabled GPCs are left out
 	u32 tpc_mask = 0; // set bit: disabled
 	u32 tpcs = 0;
-	std::optional<u32> first_tpc{}; // logical number of the first of them, where they follow one another
+	std::optional<u32> first_tpc{}; // logical number of its first TPC, if they are consecutive
 	int logical = LENS_NONE;        // the driver's number of this GPC
 };
 
-// A streaming multiprocessor as a program sees it (%smid), and where it is.
+// A streaming multiprocessor as a program sees it (%smid), and its location.
 struct Sm {
 	u32 id = 0;
-	u32 gpc = 0, tpc = 0, sm = 0; // logical GPC, TPC in that, SM in that
+	u32 gpc = 0, tpc = 0, sm = 0; // logical GPC, TPC within the GPC, SM within the TPC
 	u32 cpc = 0;                  // physical
-	u32 virtual_gpc = 0;          // those of one can be in one thread-block cluster
-	u32 ugpu = 0;                 // the half of the L2 cache that it is next to
+	u32 virtual_gpc = 0;          // SMs of one virtual GPC can run one thread-block cluster
+	u32 ugpu = 0;                 // the half of the L2 cache that is next to it
 };
 
 // A process that uses this GPU.
 struct Process {
 	u32 pid = 0;
-	std::string name;              // empty: not told
+	std::string name;              // empty: unknown
 	std::vector<std::string> uses; // "compute", "copy", "debugger", "MPS"
 };
 
-// A logical copy engine and what does its work.
+// A logical copy engine and its physical copy engines.
 struct Copy {
 	u32 lce = 0;
 	bool grce = false;
 	int runlist = LENS_NONE;
-	int shares_lce = LENS_NONE; // the LCE whose PCEs a GRCE borrows
+	int shares_lce = LENS_NONE; // the LCE whose PCEs a GRCE shares
 	std::vector<u32> pces;
 };
 
@@ -155,47 +154,47 @@ struct Gpu {
 	int index = LENS_NONE;        // the X of /proc/gpuX
 	std::string source;           // "/proc/gpu0/snapshot", or the file's name
 	u64 time_ns = 0, took_ns = 0; // of a snapshot, CLOCK_MONOTONIC
-	bool addresses = true;        // false: the reader was not allowed to see any
-	bool closed = false;          // nothing could be asked about it; each list of failures has the one reason
-	bool tells_runlists = true;   // false: its source never does, whatever chip it is
+	bool addresses = true;        // false: the reader lacks the permission to see any
+	bool inaccessible = false;    // nothing can be read; each list of failures has the same reason
+	bool reports_runlists = true; // false: its source never does, on no chip
 
 	Chip chip;
 	std::vector<Engine> engines;
 	bool has_runlists = false;
 	std::vector<Runlist> runlists;
-	u32 num_gpcs = 0, num_tpc_per_gpc = 0, num_ces = 0; // 0: not told
+	u32 num_gpcs = 0, num_tpc_per_gpc = 0, num_ces = 0; // 0: unknown
 	bool has_gpcs = false, has_copy = false;
 	lens_tpc_order tpc_order = LENS_TPC_ORDER_PUBLISHED; // of the logical numbers in gpcs
 	u32 gpc_mask = 0;                                    // set bit: disabled
 	std::vector<Gpc> gpcs;
-	std::vector<Sm> sms;            // by id; empty: not told
+	std::vector<Sm> sms;            // by id; empty: unknown
 	u32 pce_map = 0;                // set bit: present
-	std::map<u32, int> lce_for_pce; // LENS_NONE: serves none
-	std::vector<int> shared_lce;    // by GRCE; LENS_NONE: shares none
+	std::map<u32, int> lce_for_pce; // LENS_NONE: serves no LCE
+	std::vector<int> shared_lce;    // by GRCE; LENS_NONE: shares no LCE
 
-	// What only the driver tells.
-	std::optional<std::vector<u32>> allocated; // ids of channels that are allocated, whether on a runlist or not
+	// Reported by NVIDIA's driver only.
+	std::optional<std::vector<u32>> allocated; // ids of allocated channels, on a runlist or not
 	std::optional<std::vector<Process>> processes;
 
-	// Why a part is not there, by who asks for it.
+	// Why a part is missing, by part.
 	std::vector<Failure> chip_failures, engine_failures, gpc_failures, copy_failures, runlist_failures,
 		channel_failures;
 
-	// Has any of the GPCs logical TPC numbers, which tpc_order is about?
+	// Returns whether any GPC has logical TPC numbers (see tpc_order).
 	bool numbers_tpcs() const;
 	const Runlist *runlist(u32 id) const;
 	std::vector<const Engine *> engines_of(u32 runlist) const;
-	std::vector<std::string> engine_names(u32 runlist) const; // short ones
+	std::vector<std::string> engine_names(u32 runlist) const; // short names
 	std::vector<Copy> copies() const;                         // by LCE
-	// "gpu0", or the source's name
+	// Returns "gpu0", or the source's name.
 	std::string name() const;
-	// "gpu0: AD102 (Ada), 0000:01:00.0"
+	// Returns "gpu0: AD102 (Ada), 0000:01:00.0".
 	std::string title() const;
 };
 
-// An engine with the name and the kind that the core gives it.
+// Converts an engine, with its name and kind from the core.
 Engine engine_of(const lens_gpu &gpu, const lens_engine &engine);
-// "vid", "sys coh", ..., as runlistY prints it.
+// Returns "vid", "sys coh", ..., as /proc/gpuX/runlistY prints it.
 const char *target_name(u32 target);
 
 } // namespace tool

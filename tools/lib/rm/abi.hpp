@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What NVIDIA's driver takes and gives through /dev/nvidiactl, as far as this tool asks: its ioctls, the classes that it
-// allocates, and the parameters of the controls that it sends. Names and layouts are those of NVIDIA's
+// NVIDIA's driver interface through /dev/nvidiactl, as far as this tool uses it: ioctls, the classes that are allocated,
+// and the parameters of the controls that are sent. Names and layouts are those of NVIDIA's
 // open-gpu-kernel-modules 580.142; below src/common/sdk/nvidia/inc where no other path is named.
 //
 // Layouts differ between versions, and the resource manager refuses parameters of another size
@@ -14,9 +14,8 @@
 namespace tool::rm {
 
 constexpr const char *NODE = "/dev/nvidiactl";
-constexpr const char *KNOWN_VERSION = "580"; // whose layouts these are
-// Those that were compared with them: what is of another layout there is of another size, which the driver refuses. Of
-// others only the sizes are known to be right.
+constexpr const char *KNOWN_VERSION = "580"; // of the layouts below
+// Versions that scripts/check-rm compared: each different layout has a different size there, which the driver refuses.
 constexpr const char *COMPARED_VERSIONS[] = {"535", "550", "570", "575", "580", "590", "595"};
 
 // -- ioctls: kernel-open/common/inc/nv-ioctl-numbers.h, src/nvidia/arch/nvalloc/unix/include/nv_escape.h
@@ -27,7 +26,7 @@ constexpr unsigned NV_ESC_CHECK_VERSION_STR = 200 + 10;
 
 // kernel-open/common/inc/nv-ioctl.h, nv_ioctl_rm_api_version_t
 struct Version {
-	u32 cmd = '2'; // NV_RM_API_VERSION_CMD_QUERY: only tell
+	u32 cmd = '2'; // NV_RM_API_VERSION_CMD_QUERY: only report the version
 	u32 reply = 0;
 	char text[64] = {};
 };
@@ -142,8 +141,8 @@ struct ArchInfo { // ctrl/ctrl2080/ctrl2080mc.h
 };
 
 constexpr u32 MAX_ENGINES = 0x54; // NV2080_GPU_MAX_ENGINES_LIST_SIZE
-// In the place of a runlist, its registers or a hardware id, from here on: _ERROR, and at 0xffffffff _NULL.
-constexpr u32 NOT_TOLD = 0xfffffffb;
+// Values from here on in place of a runlist, its registers or a hardware id: _ERROR, and 0xffffffff is _NULL.
+constexpr u32 NO_VALUE = 0xfffffffb;
 
 struct Engines { // ctrl/ctrl2080/ctrl2080gpu.h
 	static constexpr u32 CMD = 0x20800170;
@@ -242,7 +241,7 @@ struct ResidentChannel { // ctrl/ctrl2080/ctrl2080gr.h; NV_ERR_INVALID_CHANNEL w
 	GrRoute route;
 };
 
-// Of a channel group, and of its device; only the client that owns the group may ask.
+// Of a channel group, and of its device; only the client that owns the group may query it.
 
 struct GroupInfo { // ctrl/ctrla06c.h
 	static constexpr u32 CMD = 0xa06c0106;
@@ -260,7 +259,7 @@ struct ChannelList { // ctrl/ctrl0080/ctrl0080fifo.h
 	static constexpr u32 CMD = 0x80170d;
 	static constexpr const char *NAME = "NV0080_CTRL_CMD_FIFO_GET_CHANNELLIST";
 	u32 count = 0;
-	u64 handles = 0, ids = 0; // where
+	u64 handles = 0, ids = 0; // addresses of arrays
 };
 
 // ctrl/ctrl2080/ctrl2080gr.h; of a channel with a graphics context, by the client that owns it; NV_ERR_NOT_SUPPORTED:
@@ -310,7 +309,7 @@ struct ClassList { // ctrl/ctrl2080/ctrl2080gpu.h
 	static constexpr u32 CMD = 0x20800124;
 	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_ENGINE_CLASSLIST";
 	u32 type = 0, count = 0;
-	u64 classes = 0; // where; 0: only how many
+	u64 classes = 0; // address of an array; 0: only count
 };
 
 struct Pids { // ctrl/ctrl2080/ctrl2080gpu.h
@@ -332,7 +331,7 @@ struct UtilSamples { // ctrl/ctrl2080/ctrl2080perf.h
 		u64 pid_info = 0;
 	};
 	struct Sample {          // every 0.2 s
-		u64 time_ns = 0; // of the GPU, see NoteClock; 0: none yet
+		u64 time_ns = 0; // of the GPU, see UtilClock; 0: none yet
 		Engine fb, gr, nvenc, nvdec, nvjpg, ofa;
 	};
 	u8 type = 2; // NV2080_CTRL_GPUMON_SAMPLE_TYPE_PERFMON_UTIL

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See client.hpp.
+// Sends ioctls to /dev/nvidiactl.
 #include "lib/rm/client.hpp"
 
 #include <algorithm>
@@ -38,8 +38,8 @@ constexpr struct {
 constexpr int BUSY_TRIES = 1000; // of EAGAIN, a millisecond apart
 constexpr useconds_t BUSY_US = 1000;
 
-// errno; 0: the driver has answered, also with a refusal. A driver that says EAGAIN for a second is not asked again.
-template <typename T> int escape(int fd, unsigned nr, T &params)
+// Returns errno; 0: the driver has answered, possibly with a refusal. Retries EAGAIN for a second.
+template <typename T> int send_ioctl(int fd, unsigned nr, T &params)
 {
 	for (int tries = 0;;) {
 		if (ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, NV_IOCTL_MAGIC, nr, sizeof(params)), &params) >= 0)
@@ -51,19 +51,20 @@ template <typename T> int escape(int fd, unsigned nr, T &params)
 	}
 }
 
-u64 pointer(const void *to)
+u64 to_u64(const void *pointer)
 {
-	return reinterpret_cast<uintptr_t>(to);
+	return reinterpret_cast<uintptr_t>(pointer);
 }
 
-std::string node_error(int err, const std::string &node = NODE)
+std::string explain_node_error(int err, const std::string &node = NODE)
 {
 	bool gone = err == ENOENT || err == ENXIO || err == ENODEV;
-	const char *todo = gone && node != NODE
-				   ? "the driver has this GPU, but no node of it is here; a container must be given it"
-			   : gone                          ? "NVIDIA's driver is not loaded here: sudo modprobe nvidia"
-			   : err == EACCES || err == EPERM ? "be root: sudo gpulens ..."
-							   : "the driver's log may say more: dmesg | grep NVRM";
+	const char *todo =
+		gone && node != NODE
+			? "the driver has this GPU, but its node is missing; a container must be given the node"
+		: gone                          ? "NVIDIA's driver is not loaded: sudo modprobe nvidia"
+		: err == EACCES || err == EPERM ? "be root: sudo gpulens ..."
+						: "the driver's log may say more: dmesg | grep NVRM";
 
 	return fmt::format("{}: {}: {}; {}", node, strerrorname_np(err) ? strerrorname_np(err) : "?",
 			   std::strerror(err), todo);
@@ -73,30 +74,30 @@ std::string node_error(int err, const std::string &node = NODE)
 
 std::string status_name(u32 status)
 {
-	auto row = std::find_if(std::begin(STATUS), std::end(STATUS), [&](auto &one) { return one.status == status; });
+	auto row = std::find_if(std::begin(STATUS), std::end(STATUS), [&](auto &r) { return r.status == status; });
 
 	return row == std::end(STATUS) ? fmt::format("status {:#x}", status) : row->name;
 }
 
-std::string refusal(const char *question, u32 status, const std::string &version)
+std::string explain_refusal(const char *control, u32 status, const std::string &version)
 {
-	std::string why = fmt::format("{}: {}", question, status_name(status));
+	std::string text = fmt::format("{}: {}", control, status_name(status));
 
 	if (status == NV_ERR_INSUFFICIENT_PERMISSIONS)
-		why += "; be root: sudo gpulens ...";
+		text += "; be root: sudo gpulens ...";
 	if (status == NV_ERR_INVALID_PARAM_STRUCT)
-		why += fmt::format("; its parameters are not those of driver {} in driver {}", KNOWN_VERSION, version);
-	return why;
+		text += fmt::format("; its parameters differ between driver {} and driver {}", KNOWN_VERSION, version);
+	return text;
 }
 
-const Attached &the_one(const std::vector<Attached> &there, unsigned place)
+const Attached &find_attached(const std::vector<Attached> &gpus, unsigned index)
 {
-	if (place >= there.size())
-		throw Error(Error::Source, fmt::format("there is no GPU {}; the driver has {}", place, there.size()));
-	return there[place];
+	if (index >= gpus.size())
+		throw Error(Error::Source, fmt::format("there is no GPU {}; the driver has {}", index, gpus.size()));
+	return gpus[index];
 }
 
-bool Client::there()
+bool Client::has_node()
 {
 	return access(NODE, F_OK) == 0;
 }
@@ -104,16 +105,16 @@ bool Client::there()
 Client::Client() : fd_(::open(NODE, O_RDWR | O_CLOEXEC))
 {
 	Version v;
-	int err = fd_ < 0 ? errno : escape(fd_, NV_ESC_CHECK_VERSION_STR, v);
+	int err = fd_ < 0 ? errno : send_ioctl(fd_, NV_ESC_CHECK_VERSION_STR, v);
 
 	try {
 		if (err)
-			throw Error(Error::Source, node_error(err));
+			throw Error(Error::Source, explain_node_error(err));
 		version_.assign(v.text, strnlen(v.text, sizeof(v.text)));
 		u32 status = alloc(0, NV01_ROOT_CLIENT, nullptr, 0, root_);
 		if (status != NV_OK)
-			throw Error(Error::Source, fmt::format("{}: driver {} gives no client: {}", NODE, version_,
-							       status_name(status)));
+			throw Error(Error::Source, fmt::format("{}: driver {} refuses to create a client: {}", NODE,
+							       version_, status_name(status)));
 	} catch (...) {
 		if (fd_ >= 0)
 			close(fd_);
@@ -125,7 +126,7 @@ Client::~Client()
 {
 	Free all{.root = root_, .parent = 0, .object = root_};
 
-	escape(fd_, NV_ESC_RM_FREE, all);
+	send_ioctl(fd_, NV_ESC_RM_FREE, all);
 	close(fd_);
 	for (int fd : nodes_)
 		close(fd);
@@ -133,26 +134,26 @@ Client::~Client()
 
 u32 Client::alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object)
 {
-	Alloc a{.root = root_, .parent = parent, .cls = cls, .params = pointer(params), .params_size = size};
-	int err = escape(fd_, NV_ESC_RM_ALLOC, a);
+	Alloc a{.root = root_, .parent = parent, .cls = cls, .params = to_u64(params), .params_size = size};
+	int err = send_ioctl(fd_, NV_ESC_RM_ALLOC, a);
 
 	if (err)
-		throw Error(Error::Source, node_error(err));
+		throw Error(Error::Source, explain_node_error(err));
 	object = a.object;
 	return a.status;
 }
 
 u32 Client::control(u32 object, u32 cmd, void *params, u32 size)
 {
-	Control c{.client = root_, .object = object, .cmd = cmd, .params = pointer(params), .params_size = size};
-	int err = escape(fd_, NV_ESC_RM_CONTROL, c);
+	Control c{.client = root_, .object = object, .cmd = cmd, .params = to_u64(params), .params_size = size};
+	int err = send_ioctl(fd_, NV_ESC_RM_CONTROL, c);
 
 	if (err)
-		throw Error(Error::Source, node_error(err));
+		throw Error(Error::Source, explain_node_error(err));
 	return c.status;
 }
 
-bool Client::compared() const
+bool Client::layouts_compared() const
 {
 	std::string major = version_.substr(0, version_.find('.'));
 
@@ -164,35 +165,35 @@ std::vector<Attached> Client::gpus()
 {
 	std::vector<Attached> list;
 	AttachedIds ids;
-	u32 status = ask(ids);
+	u32 status = query(ids);
 
 	if (status != NV_OK)
-		throw Error(Error::Source, fmt::format("{}: driver {} does not say which GPUs there are: {}", NODE,
-						       version_, status_name(status)));
+		throw Error(Error::Source, fmt::format("{}: driver {} does not list its GPUs: {}", NODE, version_,
+						       status_name(status)));
 	for (u32 id : ids.gpu_ids) {
 		if (id == AttachedIds::NONE)
 			break;
 		IdInfo info{.gpu_id = id};
 		PciInfo pci{.gpu_id = id};
-		status = ask(info);
-		Attached one{.device = info.device, .subdevice = info.subdevice};
+		status = query(info);
+		Attached gpu{.device = info.device, .subdevice = info.subdevice};
 		if (status != NV_OK)
-			one.trouble = fmt::format("{}: driver {} does not say what GPU {:#x} is: {}", NODE, version_,
-						  id, status_name(status));
-		if (ask(pci) == NV_OK)
-			one.pci = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.slot);
-		list.push_back(one);
+			gpu.error = fmt::format("{}: driver {} does not identify GPU {:#x}: {}", NODE, version_, id,
+						status_name(status));
+		if (query(pci) == NV_OK)
+			gpu.pci = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.slot);
+		list.push_back(gpu);
 	}
 	std::sort(list.begin(), list.end(), [](const Attached &a, const Attached &b) { return a.pci < b.pci; });
 	for (unsigned i = 0; i < list.size(); i++)
-		list[i].place = i;
+		list[i].index = i;
 	return list;
 }
 
 namespace {
 
-// The X of a GPU's /dev/nvidiaX: as the driver's own /proc says, else by its place among the GPUs.
-unsigned minor_of(const std::string &pci, unsigned place)
+// Returns the X of a GPU's /dev/nvidiaX: from the driver's /proc, or else the GPU's index.
+unsigned minor_of(const std::string &pci, unsigned index)
 {
 	std::ifstream file("/proc/driver/nvidia/gpus/" + pci + "/information");
 	std::string line;
@@ -200,7 +201,7 @@ unsigned minor_of(const std::string &pci, unsigned place)
 	while (std::getline(file, line))
 		if (line.compare(0, 13, "Device Minor:") == 0)
 			return static_cast<unsigned>(std::strtoul(line.c_str() + 13, nullptr, 10));
-	return place;
+	return index;
 }
 
 } // namespace
@@ -212,14 +213,14 @@ Subdevice Client::open(const Attached &gpu)
 	u32 parent = 0;
 	Subdevice s;
 
-	if (!gpu.trouble.empty())
-		throw GpuError(EIO, gpu.trouble);
-	// The driver talks about a GPU only to processes that have its node open. Nothing is asked there.
-	std::string node = fmt::format("/dev/nvidia{}", minor_of(gpu.pci, gpu.place));
+	if (!gpu.error.empty())
+		throw GpuError(EIO, gpu.error);
+	// The driver answers queries about a GPU only to processes that have its node open. No ioctl is sent to it.
+	std::string node = fmt::format("/dev/nvidia{}", minor_of(gpu.pci, gpu.index));
 	int fd = ::open(node.c_str(), O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
 		int err = errno;
-		throw GpuError(err, node_error(err, node));
+		throw GpuError(err, explain_node_error(err, node));
 	}
 	nodes_.push_back(fd);
 	u32 status = alloc(root_, NV01_DEVICE_0, &device, sizeof(device), parent);
@@ -227,7 +228,7 @@ Subdevice Client::open(const Attached &gpu)
 	if (status == NV_OK)
 		status = alloc(parent, NV20_SUBDEVICE_0, &subdevice, sizeof(subdevice), s.handle);
 	if (status != NV_OK)
-		throw GpuError(EIO, fmt::format("{}: driver {} does not let this process ask about GPU {}: {}", NODE,
+		throw GpuError(EIO, fmt::format("{}: driver {} gives this process no access to GPU {}: {}", NODE,
 						version_, gpu.pci, status_name(status)));
 	return s;
 }

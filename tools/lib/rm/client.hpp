@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A client of NVIDIA's resource manager: questions through /dev/nvidiactl, and nothing else. It maps nothing, requests
-// no register operation and changes no setting. The node of a GPU is open meanwhile, without which the driver refuses to
-// talk about it (open-gpu-kernel-modules 580.142, kernel-open/nvidia/nv.c, nv_is_gpu_accessible()).
+// A client of NVIDIA's resource manager: sends queries through /dev/nvidiactl, and nothing else. It maps nothing, requests
+// no register operation and changes no setting. It keeps the node of each GPU open, because the driver otherwise refuses
+// queries about that GPU (open-gpu-kernel-modules 580.142, kernel-open/nvidia/nv.c, nv_is_gpu_accessible()).
 #pragma once
 #include "lib/base/errors.hpp"
 #include "lib/rm/abi.hpp"
@@ -11,58 +11,58 @@
 
 namespace tool::rm {
 
-// "NV_ERR_NOT_SUPPORTED", or the number of one without a name here.
+// Returns "NV_ERR_NOT_SUPPORTED"; "status 0x57" if the status has no name here.
 std::string status_name(u32 status);
 
-// What a refusal means: question and status, and what to do or why it may be.
-std::string refusal(const char *question, u32 status, const std::string &version);
+// Returns the control's name and its status, and what the user can do about it. version: of the driver.
+std::string explain_refusal(const char *control, u32 status, const std::string &version);
 
 struct Attached {
 	u32 device = 0, subdevice = 0; // instances, for Client::open()
-	unsigned place = 0;            // among all, in PCI order
-	std::string pci{};             // "0000:01:00.0"; empty: not told
-	std::string trouble{};         // why the driver cannot be asked about it; empty: it can
+	unsigned index = 0;            // among all, in PCI order
+	std::string pci{};             // "0000:01:00.0"; empty: unknown
+	std::string error{};           // why the driver refuses queries about it; empty: it does not
 };
 
-// Why one GPU cannot be asked about, while others may be.
+// Why one GPU cannot be queried, while others may be.
 struct GpuError : Error {
 	GpuError(int e, const std::string &why) : Error(Source, why), err(e) {}
 	int err; // positive errno
 };
 
-// Throws Error: there are not so many.
-const Attached &the_one(const std::vector<Attached> &there, unsigned place);
+// Throws Error if there is no GPU with this index.
+const Attached &find_attached(const std::vector<Attached> &gpus, unsigned index);
 
-// A GPU as an object of the client's.
+// A GPU as an object of the client.
 struct Subdevice {
 	u32 handle = 0;
 };
 
 class Client {
 public:
-	// Is there such a driver? Says nothing about whether it answers.
-	static bool there();
-	// Throws Error: no driver, not allowed, no client to be had.
+	// Does the driver's node exist? The driver may still refuse.
+	static bool has_node();
+	// Throws Error if there is no driver, or it does not give this process a client.
 	Client();
 	~Client();
 	Client(const Client &) = delete;
 	Client &operator=(const Client &) = delete;
 
 	const std::string &version() const { return version_; } // "580.159.04"
-	bool compared() const;                                  // its layouts were, see COMPARED_VERSIONS
-	// GPUs that the driver has initialised, in PCI order.
+	bool layouts_compared() const;                          // version() is in COMPARED_VERSIONS
+	// Returns the GPUs that the driver has initialised, in PCI order.
 	std::vector<Attached> gpus();
 	// Throws GpuError.
 	Subdevice open(const Attached &gpu);
 
-	// The status. The parameters are as the driver left them.
-	template <typename Params> u32 ask(Params &params)
+	// Sends a control and returns its status. The driver fills in the parameters.
+	template <typename Params> u32 query(Params &params)
 	{
 		return control(root_, Params::CMD, &params, sizeof(params));
 	}
-	template <typename Params> u32 ask(const Subdevice &of, Params &params)
+	template <typename Params> u32 query(const Subdevice &gpu, Params &params)
 	{
-		return control(of.handle, Params::CMD, &params, sizeof(params));
+		return control(gpu.handle, Params::CMD, &params, sizeof(params));
 	}
 
 private:
@@ -70,7 +70,7 @@ private:
 	u32 alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object);
 
 	int fd_ = -1;
-	std::vector<int> nodes_; // of GPUs, open as long as they are asked about
+	std::vector<int> nodes_; // of the opened GPUs
 	u32 root_ = 0;
 	std::string version_;
 };

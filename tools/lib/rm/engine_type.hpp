@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Engines as NVIDIA's driver counts them, NV2080_ENGINE_TYPE_* of class/cl2080_notification.h (open-gpu-kernel-modules
-// 580.142), as the device table's types and instances.
+// Maps the driver's engine numbers, NV2080_ENGINE_TYPE_* of class/cl2080_notification.h (open-gpu-kernel-modules
+// 580.142), to the device table's types and instances.
 #pragma once
 #include "gpulens/types.h"
 #include "hw/ptop.h"
@@ -32,8 +32,8 @@ constexpr EngineType ENGINE_TYPES[] = {
 	{0x3e, 0x3e, NV_PTOP_DEVICE_INFO_TYPE_ENUM_OFA, 1, "OFA{}"},
 };
 
-// nullptr: none that is known here.
-inline const EngineType *engine_type(u32 nv2080)
+// Returns nullptr for an unknown type.
+inline const EngineType *find_engine_type(u32 nv2080)
 {
 	auto row = std::find_if(std::begin(ENGINE_TYPES), std::end(ENGINE_TYPES),
 				[&](const EngineType &t) { return t.first <= nv2080 && nv2080 <= t.last; });
@@ -41,16 +41,16 @@ inline const EngineType *engine_type(u32 nv2080)
 	return row == std::end(ENGINE_TYPES) ? nullptr : row;
 }
 
-// "COPY2", as the driver's names end; "engine 0x35" where none is known here.
+// Returns "COPY2", the end of the driver's name; "engine 0x35" for an unknown type.
 inline std::string engine_name(u32 nv2080)
 {
-	const EngineType *row = engine_type(nv2080);
+	const EngineType *row = find_engine_type(nv2080);
 
 	return row ? fmt::format(fmt::runtime(row->name), row->inst + nv2080 - row->first)
 		   : fmt::format("engine {:#x}", nv2080);
 }
 
-// The driver's number of an engine that the table has; 0, NV2080_ENGINE_TYPE_NULL: it has none.
+// Returns the driver's number of an engine; 0, NV2080_ENGINE_TYPE_NULL, if the table has none.
 inline u32 nv2080_of(u16 type, u16 inst)
 {
 	for (const EngineType &t : ENGINE_TYPES)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See processes.hpp.
+// Queries processes and utilisation samples, and matches samples with resident channels.
 #include "lib/rm/processes.hpp"
 
 #include "lib/base/errors.hpp"
@@ -20,79 +20,81 @@ namespace tool::rm {
 
 namespace {
 
-constexpr int64_t APART_NS = 125000; // offsets that are tried
-constexpr double NEARLY = 0.9;       // as good: of recordings on H100s, 0.87 and less for a turn too early or late
-constexpr u32 LEAST = 8;             // with six of two processes on an H100 a turn too early agreed as well at times
-constexpr size_t NOTES = 100;        // 20 s
-constexpr u64 KEPT_NS = 21000000000;
+constexpr int64_t OFFSET_STEP_NS = 125000;
+// Offsets with this share of the best agreement count as good: on H100s, an offset wrong by one slot reached 0.87.
+constexpr double NEARLY_BEST = 0.9;
+constexpr u32 MIN_SAMPLES = 8;      // with six, of two processes on an H100, a wrong offset agreed as well at times
+constexpr size_t MAX_SAMPLES = 100; // 20 s
+constexpr u64 HISTORY_NS = 21000000000;
 constexpr off_t MAX_RUN_FILE = 1 << 20; // bytes
-// Residence is asked every 0.25 to 0.36 ms; samples on both sides closer than this say what was there in between.
-constexpr u64 CLOSE_NS = 1000000;
+// The resident channel is queried every 0.25 to 0.36 ms; between two equal answers closer than this it did not change.
+constexpr u64 MAX_GAP_NS = 1000000;
 
-std::vector<u32> classes(Client &client, const Subdevice &of, u32 nv2080, const Refused &refused)
+std::vector<u32> list_classes(Client &client, const Subdevice &gpu, u32 nv2080, const OnRefusal &on_refusal)
 {
-	ClassList first{.type = nv2080};
+	ClassList count{.type = nv2080};
 	std::vector<u32> list;
 
-	u32 status = client.ask(of, first);
+	u32 status = client.query(gpu, count);
 	if (status == NV_OK) {
-		list.resize(std::min<u32>(first.count, 256));
+		list.resize(std::min<u32>(count.count, 256));
 		ClassList all{.type = nv2080,
 			      .count = static_cast<u32>(list.size()),
 			      .classes = reinterpret_cast<uintptr_t>(list.data())};
-		status = list.empty() ? u32{NV_OK} : client.ask(of, all);
+		status = list.empty() ? u32{NV_OK} : client.query(gpu, all);
 	}
 	if (status != NV_OK) {
-		refused(ClassList::NAME, status);
+		on_refusal(ClassList::NAME, status);
 		list.clear();
 	}
 	return list;
 }
 
-std::map<u32, u32>::const_iterator most(const std::map<u32, u32> &by_pid)
+// Returns the pid with the most samples.
+std::map<u32, u32>::const_iterator most_frequent(const std::map<u32, u32> &by_pid)
 {
 	return std::max_element(by_pid.begin(), by_pid.end(),
 				[](const auto &a, const auto &b) { return a.second < b.second; });
 }
 
-// The value of a variable that the process had when it began; empty: none.
-std::string variable_of(u32 pid, const std::string &name)
+// Returns the value of a variable in the initial environment of a process; empty: not set.
+std::string environment_variable(u32 pid, const std::string &name)
 {
 	std::ifstream file(fmt::format("/proc/{}/environ", pid));
-	std::string one;
+	std::string variable;
 
-	while (std::getline(file, one, '\0'))
-		if (one.compare(0, name.size() + 1, name + '=') == 0)
-			return one.substr(name.size() + 1);
+	while (std::getline(file, variable, '\0'))
+		if (variable.compare(0, name.size() + 1, name + '=') == 0)
+			return variable.substr(name.size() + 1);
 	return "";
 }
 
 } // namespace
 
-std::vector<Process> processes(Client &client, const Subdevice &of, const Refused &refused)
+std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal)
 {
 	std::map<u32, std::vector<std::string>> uses;
 	std::vector<Process> list;
 
-	auto add = [&](u32 cls, const char *what) {
+	auto add = [&](u32 cls, const char *use) {
 		std::unique_ptr<Pids> pids = std::make_unique<Pids>();
 		pids->id = cls;
-		u32 status = client.ask(of, *pids);
+		u32 status = client.query(gpu, *pids);
 		if (status != NV_OK)
-			return refused(Pids::NAME, status);
+			return on_refusal(Pids::NAME, status);
 		for (u32 i = 0; i < std::min(pids->count, Pids::MAX); i++)
-			uses[pids->pids[i]].emplace_back(what);
+			uses[pids->pids[i]].emplace_back(use);
 	};
-	// NVIDIA's classes of one kind end alike.
+	// The low byte of NVIDIA's class numbers is the kind: 0xc0 compute, 0xb5 copy.
 	for (u16 type : {NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE})
-		for (u32 cls : classes(client, of, nv2080_of(type, 0), refused))
+		for (u32 cls : list_classes(client, gpu, nv2080_of(type, 0), on_refusal))
 			if ((cls & 0xff) == 0xc0 || (cls & 0xff) == 0xb5)
 				add(cls, (cls & 0xff) == 0xc0 ? "compute" : "copy");
 	add(0x900e, "MPS");      // class/cl900e.h, MPS_COMPUTE
 	add(0x83de, "debugger"); // class/cl83de.h, GT200_DEBUGGER
 	list.reserve(uses.size());
-	for (auto &[pid, what] : uses)
-		list.push_back({.pid = pid, .name = process_name(pid), .uses = std::move(what)});
+	for (auto &[pid, process_uses] : uses)
+		list.push_back({.pid = pid, .name = process_name(pid), .uses = std::move(process_uses)});
 	return list;
 }
 
@@ -102,12 +104,13 @@ std::string process_name(u32 pid)
 	std::ifstream file(fmt::format("/proc/{}/comm", pid));
 
 	std::getline(file, name);
-	return printable(name);
+	return replace_controls(name);
 }
 
-std::vector<RunTsg> tsgs_of(u32 pid)
+std::vector<RunTsg> claimed_tsgs(u32 pid)
 {
-	std::string folder = fmt::format("/proc/{}", pid), path = variable_of(pid, gpulens::environment::RUN_FILE);
+	std::string folder = fmt::format("/proc/{}", pid);
+	std::string path = environment_variable(pid, gpulens::environment::RUN_FILE);
 	struct stat process {
 	}, is{};
 	std::vector<RunTsg> list;
@@ -120,103 +123,105 @@ std::vector<RunTsg> tsgs_of(u32 pid)
 	std::string text(static_cast<size_t>(is.st_size), '\0');
 	ssize_t got = read(file.fd(), text.data(), text.size());
 	try {
-		list = run_lines(std::string_view(text).substr(0, got < 0 ? 0 : static_cast<size_t>(got)), path);
+		list = parse_run_lines(std::string_view(text).substr(0, got < 0 ? 0 : static_cast<size_t>(got)), path);
 	} catch (const Error &) {
-		// Something else's file: what it holds is nobody's business.
+		// Not a file of gpulens run: the process has no claims.
 	}
-	std::erase_if(list, [&](const RunTsg &one) { return one.pid != pid; });
+	std::erase_if(list, [&](const RunTsg &tsg) { return tsg.pid != pid; });
 	return list;
 }
 
-std::vector<ActiveProcess> active_processes(Client &client, const Subdevice &of)
+std::vector<UtilSample> util_samples(Client &client, const Subdevice &gpu)
 {
-	std::unique_ptr<UtilSamples> all = std::make_unique<UtilSamples>();
-	std::vector<ActiveProcess> list;
+	std::unique_ptr<UtilSamples> ring = std::make_unique<UtilSamples>();
+	std::vector<UtilSample> list;
 
-	if (client.ask(of, *all) != NV_OK)
+	if (client.query(gpu, *ring) != NV_OK)
 		return list;
-	for (const UtilSamples::Sample &one : all->samples)
-		if (one.time_ns && one.time_ns < uint64_t{1} << 62)
-			list.push_back({.time_ns = one.time_ns, .pid = one.gr.pid});
+	for (const UtilSamples::Sample &sample : ring->samples)
+		if (sample.time_ns && sample.time_ns < uint64_t{1} << 62)
+			list.push_back({.time_ns = sample.time_ns, .pid = sample.gr.pid});
 	std::sort(list.begin(), list.end(), [](const auto &a, const auto &b) { return a.time_ns < b.time_ns; });
 	return list;
 }
 
-void Owners::resident(u64 time_ns, std::optional<u32> channel)
+void ChannelOwners::add_resident(u64 time_ns, std::optional<u32> channel)
 {
 	resident_.emplace_back(time_ns, channel);
 }
 
-std::optional<u32> Owners::at(int64_t time_ns) const
+std::optional<u32> ChannelOwners::resident_at(int64_t time_ns) const
 {
-	auto after = std::upper_bound(resident_.begin(), resident_.end(), time_ns,
-				      [](int64_t t, const auto &one) { return t < static_cast<int64_t>(one.first); });
+	auto after = std::upper_bound(resident_.begin(), resident_.end(), time_ns, [](int64_t t, const auto &answer) {
+		return t < static_cast<int64_t>(answer.first);
+	});
 
 	if (after == resident_.begin() || after == resident_.end())
 		return std::nullopt;
 	auto before = std::prev(after);
-	if (before->second != after->second || after->first - before->first >= CLOSE_NS)
+	if (before->second != after->second || after->first - before->first >= MAX_GAP_NS)
 		return std::nullopt;
 	return before->second;
 }
 
-void Owners::active(const std::vector<ActiveProcess> &notes)
+void ChannelOwners::add_samples(const std::vector<UtilSample> &samples)
 {
-	u64 last = notes_.empty() ? 0 : notes_.back().time_ns;
+	u64 last = samples_.empty() ? 0 : samples_.back().time_ns;
 
-	for (const ActiveProcess &one : notes)
-		if (one.time_ns > last)
-			notes_.push_back(one);
-	if (notes_.size() > NOTES)
-		notes_.erase(notes_.begin(), notes_.end() - NOTES);
-	while (!resident_.empty() && resident_.front().first + KEPT_NS < resident_.back().first)
+	for (const UtilSample &sample : samples)
+		if (sample.time_ns > last)
+			samples_.push_back(sample);
+	if (samples_.size() > MAX_SAMPLES)
+		samples_.erase(samples_.begin(), samples_.end() - MAX_SAMPLES);
+	while (!resident_.empty() && resident_.front().first + HISTORY_NS < resident_.back().first)
 		resident_.pop_front();
 }
 
-Owners::Votes Owners::votes(int64_t offset_ns) const
+ChannelOwners::Votes ChannelOwners::count_votes(int64_t offset_ns) const
 {
 	Votes votes;
 
-	for (const ActiveProcess &one : notes_)
-		if (one.pid != UtilSamples::NO_PID)
-			if (auto channel = at(static_cast<int64_t>(one.time_ns) - offset_ns)) {
-				votes.of[*channel][one.pid]++;
+	for (const UtilSample &sample : samples_)
+		if (sample.pid != UtilSamples::NO_PID)
+			if (auto channel = resident_at(static_cast<int64_t>(sample.time_ns) - offset_ns)) {
+				votes.by_channel[*channel][sample.pid]++;
 				votes.all++;
 			}
-	for (const auto &[channel, by_pid] : votes.of)
-		votes.agree += most(by_pid)->second;
+	for (const auto &[channel, by_pid] : votes.by_channel)
+		votes.agreeing += most_frequent(by_pid)->second;
 	return votes;
 }
 
-std::map<u32, u32> Owners::pids(NoteClock::Offset offset) const
+std::map<u32, u32> ChannelOwners::find_pids(UtilClock::Offset offset) const
 {
 	std::vector<Votes> all;
 	std::map<u32, u32> list;
 
-	for (int64_t one = offset.least; one <= offset.most; one += APART_NS)
-		all.push_back(votes(one));
-	// One with which few notes are of a known time agrees easily.
+	for (int64_t offset_ns = offset.min; offset_ns <= offset.max; offset_ns += OFFSET_STEP_NS)
+		all.push_back(count_votes(offset_ns));
+	// Few votes agree easily: an offset needs half as many as another one has.
 	u32 enough = 0;
-	for (const Votes &one : all)
-		enough = std::max(enough, one.all / 2);
-	std::erase_if(all, [&](const Votes &one) { return !one.all || one.all < enough; });
-	auto taken = std::max_element(all.begin(), all.end(),
-				      [](const Votes &a, const Votes &b) { return a.share() < b.share(); });
-	if (taken == all.end() || taken->all < LEAST)
+	for (const Votes &votes : all)
+		enough = std::max(enough, votes.all / 2);
+	std::erase_if(all, [&](const Votes &votes) { return !votes.all || votes.all < enough; });
+	auto best = std::max_element(all.begin(), all.end(),
+				     [](const Votes &a, const Votes &b) { return a.agreement() < b.agreement(); });
+	if (best == all.end() || best->all < MIN_SAMPLES)
 		return list;
-	for (const auto &[channel, by_pid] : taken->of) {
+	for (const auto &[channel, by_pid] : best->by_channel) {
 		u32 sum = 0;
-		auto [pid, n] = *most(by_pid);
+		auto [pid, n] = *most_frequent(by_pid);
 		for (const auto &[other, m] : by_pid)
 			sum += m;
 		if (n >= 3 && 5 * n >= 4 * sum)
 			list[channel] = pid;
 	}
-	for (const Votes &one : all)
-		if (one.share() >= NEARLY * taken->share())
-			std::erase_if(list, [&](const auto &named) {
-				auto there = one.of.find(named.first);
-				return there == one.of.end() || most(there->second)->first != named.second;
+	for (const Votes &votes : all)
+		if (votes.agreement() >= NEARLY_BEST * best->agreement())
+			std::erase_if(list, [&](const auto &owner) {
+				auto row = votes.by_channel.find(owner.first);
+				return row == votes.by_channel.end() ||
+				       most_frequent(row->second)->first != owner.second;
 			});
 	return list;
 }

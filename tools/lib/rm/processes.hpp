@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which processes use a GPU, and which of them has which channel, as far as NVIDIA's driver lets one know.
+// The processes that use a GPU, and which process owns which channel, as far as NVIDIA's driver reports it.
 #pragma once
 #include "lib/model/model.hpp"
 #include "lib/rm/client.hpp"
-#include "lib/rm/note_clock.hpp"
 #include "lib/rm/run_tsg.hpp"
+#include "lib/rm/util_clock.hpp"
 
 #include <deque>
 #include <functional>
@@ -16,54 +16,55 @@
 
 namespace tool::rm {
 
-// A question, by its name, that was answered with a status other than NV_OK.
-using Refused = std::function<void(const char *question, u32 status)>;
+// Called for a control, by its name, that returned a status other than NV_OK.
+using OnRefusal = std::function<void(const char *control, u32 status)>;
 
-// Those that hold an object for compute, copies, MPS or debugging, by pid.
-std::vector<Process> processes(Client &client, const Subdevice &of, const Refused &refused);
-// /proc/PID/comm; empty: not told.
+// Returns the processes that hold an object for compute, copies, MPS or debugging, by pid.
+std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal);
+// Returns /proc/PID/comm; empty: unknown.
 std::string process_name(u32 pid);
-// What gpulens run has written of a process that it started; nothing of others. This is what the process says: it names the
-// file, which is read if it is a regular one of the same user's, and can write anything there.
-std::vector<RunTsg> tsgs_of(u32 pid);
+// Returns the TSGs of a process that gpulens run started, from the file that the process names; empty for others. The
+// content is the process' own claim. Only a regular file of the same user is read.
+std::vector<RunTsg> claimed_tsgs(u32 pid);
 
-// A note of the driver's: which process was on the graphics engine. Time: ns of the GPU's clock (NoteClock).
-struct ActiveProcess {
-	u64 time_ns = 0;
-	u32 pid = 0; // UtilSamples::NO_PID: none
+// A utilisation sample of the driver: the process that was active on the graphics engine.
+struct UtilSample {
+	u64 time_ns = 0; // of the GPU's clock, see UtilClock
+	u32 pid = 0;     // UtilSamples::NO_PID: none
 };
 
-// What the driver has noted, ascending: five times a second, of the last 14 s. Takes it 1.2 to 2.6 ms on an H100. Empty:
-// refused.
-std::vector<ActiveProcess> active_processes(Client &client, const Subdevice &of);
+// Returns the driver's utilisation samples, ascending: five a second, of the last 14 s; empty if refused. The call takes
+// 1.2 to 2.6 ms on an H100.
+std::vector<UtilSample> util_samples(Client &client, const Subdevice &gpu);
 
-// A channel is its process' who was on the graphics engine when the channel was resident there. The driver tells the
-// latter at any time and notes the former by a clock that is known to some milliseconds; of the offsets that it may have,
-// those count with which the two agree.
-class Owners {
+// Attributes a channel to the process that the utilisation samples report at the times at which the channel was resident
+// on the graphics engine. The offset between both clocks is known to some milliseconds only, so that several offsets are
+// tried, and those count with which the samples agree best.
+class ChannelOwners {
 public:
-	// ns of CLOCK_MONOTONIC, ascending: what was resident then; nothing: none, or not told.
-	void resident(u64 time_ns, std::optional<u32> channel);
-	// Ascending, also some that were given before.
-	void active(const std::vector<ActiveProcess> &notes);
-	// Nothing until eight notes are of a known channel. By channel, of those of which three notes or more speak, and four
-	// in five of them of the same process: with the offset with which most notes agree, and of the same process with each
-	// other one that is nearly as good. From the last 20 s.
-	std::map<u32, u32> pids(NoteClock::Offset offset) const;
+	// Adds the resident channel at a time of CLOCK_MONOTONIC, ns, ascending; nothing: none, or unknown.
+	void add_resident(u64 time_ns, std::optional<u32> channel);
+	// Adds utilisation samples, ascending; those that were added before are ignored.
+	void add_samples(const std::vector<UtilSample> &samples);
+	// Returns the pid by channel, from the last 20 s; empty until eight samples are at times of a known channel. A channel
+	// has a pid if three samples or more report a process for it, four in five of them the same one, and every offset that
+	// agrees nearly as well as the best one gives the same process.
+	std::map<u32, u32> find_pids(UtilClock::Offset offset) const;
 
 private:
+	// The samples by channel and pid, for one offset.
 	struct Votes {
-		std::map<u32, std::map<u32, u32>> of; // by channel and pid
-		u32 agree = 0, all = 0;
+		std::map<u32, std::map<u32, u32>> by_channel;
+		u32 agreeing = 0, all = 0; // agreeing: for the process that most samples of a channel report
 
-		double share() const { return static_cast<double>(agree) / all; } // that agrees
+		double agreement() const { return static_cast<double>(agreeing) / all; }
 	};
 
-	std::optional<u32> at(int64_t time_ns) const;
-	Votes votes(int64_t offset_ns) const;
+	std::optional<u32> resident_at(int64_t time_ns) const;
+	Votes count_votes(int64_t offset_ns) const;
 
 	std::deque<std::pair<u64, std::optional<u32>>> resident_;
-	std::vector<ActiveProcess> notes_;
+	std::vector<UtilSample> samples_;
 };
 
 } // namespace tool::rm

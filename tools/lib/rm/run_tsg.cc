@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See run_tsg.hpp.
+// Checks and parses the lines that gpulens run writes.
 #include "lib/rm/run_tsg.hpp"
 
 #include "lib/base/errors.hpp"
@@ -20,42 +20,42 @@ namespace tool {
 
 namespace {
 
-constexpr size_t LONGEST = 4096;     // bytes; rm/preload.cc writes less than 2,000
-constexpr size_t MAX_CHANNELS = 128; // of a TSG, as there
+constexpr size_t MAX_LINE = 4096;    // bytes; preload/tsg_recorder.cc writes less than 2,000
+constexpr size_t MAX_CHANNELS = 128; // of a TSG, as in preload/tsg_recorder.cc
 constexpr u64 MAX_ID = 65536, MAX_PID = u64{1} << 31, MAX_TIMESLICE_US = u64{1} << 32;
 constexpr size_t MAX_NAME = 16;
 
-std::string mode(const nlohmann::json &preemption, const char *name)
+std::string preemption_mode(const nlohmann::json &preemption, const char *name)
 {
-	return printable(preemption.at(name).get<std::string>().substr(0, MAX_NAME));
+	return replace_controls(preemption.at(name).get<std::string>().substr(0, MAX_NAME));
 }
 
-RunTsg run_line(std::string_view line)
+RunTsg parse_run_line(std::string_view line)
 {
-	if (line.size() > LONGEST)
+	if (line.size() > MAX_LINE)
 		throw std::out_of_range("too long");
 	nlohmann::json j = parse_outside(line);
-	RunTsg one{.pid = outside_number(j.at("pid"), MAX_PID),
+	RunTsg tsg{.pid = outside_number(j.at("pid"), MAX_PID),
 		   .device = outside_number(j.at("device"), MAX_ID),
 		   .tsg = outside_number(j.at("tsg"), MAX_ID),
 		   .engine = rm::engine_name(outside_number(j.at("engine"), MAX_ID)),
 		   .compute{},
 		   .graphics{}};
 	if (!j.at("timeslice_us").is_null())
-		one.timeslice_us = outside_number(j.at("timeslice_us"), MAX_TIMESLICE_US);
+		tsg.timeslice_us = outside_number(j.at("timeslice_us"), MAX_TIMESLICE_US);
 	if (!j.at("preemption").is_null()) {
-		one.compute = mode(j.at("preemption"), "compute");
-		one.graphics = mode(j.at("preemption"), "graphics");
+		tsg.compute = preemption_mode(j.at("preemption"), "compute");
+		tsg.graphics = preemption_mode(j.at("preemption"), "graphics");
 	}
-	one.channels = outside_numbers(j.at("channels"), rm::AllocatedChannels::MAX, MAX_CHANNELS);
-	std::sort(one.channels.begin(), one.channels.end());
-	one.channels.erase(std::unique(one.channels.begin(), one.channels.end()), one.channels.end());
-	return one;
+	tsg.channels = outside_numbers(j.at("channels"), rm::AllocatedChannels::MAX, MAX_CHANNELS);
+	std::sort(tsg.channels.begin(), tsg.channels.end());
+	tsg.channels.erase(std::unique(tsg.channels.begin(), tsg.channels.end()), tsg.channels.end());
+	return tsg;
 }
 
 } // namespace
 
-std::vector<RunTsg> run_lines(std::string_view text, const std::string &name)
+std::vector<RunTsg> parse_run_lines(std::string_view text, const std::string &name)
 {
 	std::map<std::tuple<u32, u32, u32, std::string>, RunTsg> last;
 	std::vector<RunTsg> list;
@@ -65,22 +65,21 @@ std::vector<RunTsg> run_lines(std::string_view text, const std::string &name)
 		end = std::min(text.find('\n', at), text.size());
 		number++;
 		try {
-			RunTsg one = run_line(text.substr(at, end - at));
-			last[{one.pid, one.device, one.tsg, one.engine}] = one;
+			RunTsg tsg = parse_run_line(text.substr(at, end - at));
+			last[{tsg.pid, tsg.device, tsg.tsg, tsg.engine}] = tsg;
 		} catch (const std::exception &) {
-			throw Error(Error::Source,
-				    fmt::format("{}: line {}: not what gpulens run writes", name, number));
+			throw Error(Error::Source, fmt::format("{}: line {}: not a line of gpulens run", name, number));
 		}
 	}
 	list.reserve(last.size());
-	for (auto &[key, one] : last)
-		list.push_back(std::move(one));
+	for (auto &[key, tsg] : last)
+		list.push_back(std::move(tsg));
 	return list;
 }
 
-std::vector<RunTsg> run_tsgs(const std::string &file)
+std::vector<RunTsg> read_run_file(const std::string &file)
 {
-	return run_lines(read_whole(file), file);
+	return parse_run_lines(read_file(file), file);
 }
 
 } // namespace tool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// TSGs of a program, as the library that gpulens run preloads wrote them (preload/run.cc), which anybody else may have
-// written in its place.
+// The TSGs of a program, from the file that gpulens run's preloaded library (preload/tsg_recorder.cc) writes. The file is
+// untrusted: the program can write anything there.
 #pragma once
 #include "gpulens/types.h"
 
@@ -11,19 +11,19 @@
 
 namespace tool {
 
-// A TSG of a program, as it was last.
+// A TSG of a program, in its last state.
 struct RunTsg {
 	u32 pid = 0, device = 0, tsg = 0; // device: the driver's instance, as rm::Attached has it
 	std::string engine;               // "GR0", "COPY2"
 	std::optional<u64> timeslice_us{};
-	std::string compute, graphics; // how it makes room: "WFI", "CTA", "CILP"; "WFI", "GFXP"; empty: not told
+	std::string compute, graphics; // preemption mode: "WFI", "CTA", "CILP"; "WFI", "GFXP"; empty: unknown
 	std::vector<u32> channels{};
 };
 
-// A line of JSON for each time that a TSG became another one; the last of each is taken. name: of the file, for messages.
+// Parses one line of JSON for each change of a TSG, and returns the last state of each. name: of the file, for messages.
 // Throws Error.
-std::vector<RunTsg> run_lines(std::string_view text, const std::string &name);
-// Of a file that run wrote. Throws Error.
-std::vector<RunTsg> run_tsgs(const std::string &file);
+std::vector<RunTsg> parse_run_lines(std::string_view text, const std::string &name);
+// Reads a file that gpulens run wrote. Throws Error.
+std::vector<RunTsg> read_run_file(const std::string &file);
 
 } // namespace tool

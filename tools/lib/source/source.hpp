@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Where GPUs are seen. Each source is a folder beside this file and a row of table/sources.cc: module/ (/proc/gpuX),
-// driver/ (NVIDIA's resource manager). Files that hold a snapshot or an image (image/) are sources of one GPU each.
+// The interface of a source of GPUs. Each source is a folder beside this file and a row of table/sources.cc: module/
+// (/proc/gpuX) and driver/ (NVIDIA's resource manager). A file with a snapshot or an image (image/) is a source of one GPU.
 #pragma once
 #include "lib/base/errors.hpp"
 #include "lib/model/model.hpp"
@@ -14,7 +14,7 @@
 
 namespace tool {
 
-// Samples of what is on a GPU's engines, as include/uapi/gpulens.h lays them out.
+// A stream of samples of a GPU's engines, in the format of include/uapi/gpulens.h.
 class SampleStream {
 public:
 	SampleStream() = default;
@@ -22,18 +22,18 @@ public:
 	SampleStream &operator=(const SampleStream &) = delete;
 	virtual ~SampleStream() = default;
 
-	// What comes within that time, valid until the next call; empty: nothing. Throws Error, also when the GPU has
-	// gone.
+	// Returns the bytes that arrive within this time, valid until the next call; possibly none. Throws Error, also if
+	// the GPU was removed.
 	virtual std::string_view read(std::chrono::milliseconds time) = 0;
-	// What only the end of a recording can say.
+	// Returns the last bytes of a recording, which are known at its end only.
 	virtual std::string_view finish() { return {}; }
 };
 
 struct SampleOptions {
 	u32 period_us = 100;
-	std::vector<u32> runlists{}; // whose engines are sampled; empty: all
-	std::string tsgs{};          // what gpulens run -o wrote: whose channels are whose; empty: not given
-	bool with_snapshot = false;  // it comes before the samples, as a recording needs it
+	std::vector<u32> runlists{}; // sample the engines of these; empty: all
+	std::string tsgs{};          // file of gpulens run -o, with the owners of channels; empty: none
+	bool with_snapshot = false;  // begin with a snapshot, as a recording does
 };
 
 // All functions throw Error.
@@ -44,19 +44,19 @@ public:
 	Source &operator=(const Source &) = delete;
 	virtual ~Source() = default;
 
-	// The numbers of its GPUs, ascending. Never empty.
+	// Returns the numbers of its GPUs, ascending; at least one.
 	virtual std::vector<unsigned> numbers() const = 0;
-	// The GPUs of these numbers, all of them where none is given. What cannot be read of one is in its failures. Never
-	// empty.
+	// Returns the GPUs with these numbers, or all if none are given; at least one. Parts that cannot be read are in the
+	// GPU's failures.
 	virtual std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const = 0;
-	// Of one GPU: the one that is named, or the only one.
+	// Samples one GPU: the named one, or the only one.
 	virtual std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &, const SampleOptions &) const
 	{
-		throw Error(Error::Source, "a recorded GPU is of one instant: there are no samples of it");
+		throw Error(Error::Source, "a recorded GPU is the state at one instant; it has no samples");
 	}
-	// Do samples cover all engines, at a cost that allows to take them for days?
-	virtual bool samples_for_days() const { return false; }
-	// Counters of what reading the GPU has cost, in the form of /proc/gpuX/stats; nothing: this source counts nothing.
+	// Returns whether samples cover all engines and are cheap enough to be taken for days.
+	virtual bool samples_continuously() const { return false; }
+	// Returns counters of the cost of reading the GPU, in the format of /proc/gpuX/stats; nothing: it has none.
 	virtual std::optional<std::string> stats(unsigned) const { return std::nullopt; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Builds intervals and turns from samples.
+// Builds intervals and slots from samples.
 #include "lib/timeline/timeline.hpp"
 
 #include "lib/base/errors.hpp"
@@ -128,11 +128,11 @@ std::optional<Owner> Timeline::owner(const Interval &i) const
 
 namespace {
 
-// Joins a track's intervals to turns: intervals of the same TSG that follow each other directly, whatever their
+// Joins a track's intervals to slots: intervals of the same TSG that follow each other directly, whatever their
 // channels.
-class TurnCounter {
+class SlotCounter {
 public:
-	TurnCounter(const Timeline &t, size_t track) : t_(t), gaps_(t.sample_gaps_of(track)) { next_gap(); }
+	SlotCounter(const Timeline &t, size_t track) : t_(t), gaps_(t.sample_gaps_of(track)) { next_gap(); }
 
 	void take(const Interval &i)
 	{
@@ -150,30 +150,30 @@ public:
 		continues_ = i.continues;
 	}
 
-	// Ends the current turn.
+	// Ends the current slot.
 	void finish()
 	{
 		if (!first_)
 			return;
 		u64 start = first_->start_ns;
-		Turns &turns = by_tsg[{first_->bare, first_->tsg}];
-		turns.tsg = first_->tsg;
-		turns.bare = first_->bare;
-		turns.owner = turns.owner ? turns.owner : t_.owner(*first_);
-		turns.on_ns += end_ns_ - start;
-		// Next to a gap, and at the recording's ends, the real start or end of the turn is unknown.
-		while (gap_ && (gap_->to_ns < start || !cuts_turns(*gap_)))
+		Slots &slots = by_tsg[{first_->bare, first_->tsg}];
+		slots.tsg = first_->tsg;
+		slots.bare = first_->bare;
+		slots.owner = slots.owner ? slots.owner : t_.owner(*first_);
+		slots.on_ns += end_ns_ - start;
+		// Next to a gap, and at the recording's ends, the real start or end of the slot is unknown.
+		while (gap_ && (gap_->to_ns < start || !cuts_slot(*gap_)))
 			next_gap();
 		bool cut = start <= t_.start_ns || continues_ || (gap_ && gap_->from_ns <= end_ns_);
 		if (!cut)
-			turns.lengths_ns.add(end_ns_ - start);
+			slots.lengths_ns.add(end_ns_ - start);
 		first_.reset();
 	}
 
-	std::map<std::pair<bool, int>, Turns> by_tsg;
+	std::map<std::pair<bool, int>, Slots> by_tsg;
 
 private:
-	bool cuts_turns(const SampleGap &g) const { return g.lost || g.to_ns - g.from_ns > t_.longest_step_ns(); }
+	bool cuts_slot(const SampleGap &g) const { return g.lost || g.to_ns - g.from_ns > t_.longest_step_ns(); }
 
 	void next_gap()
 	{
@@ -185,32 +185,32 @@ private:
 	const Timeline &t_;
 	TimelineReader<SampleGap> gaps_;
 	std::optional<SampleGap> gap_;
-	std::optional<Interval> first_; // first interval of the current turn
+	std::optional<Interval> first_; // first interval of the current slot
 	u64 end_ns_ = 0;
 	bool continues_ = false;
 };
 
 } // namespace
 
-std::vector<Turns> Timeline::turns(size_t track) const
+std::vector<Slots> Timeline::slots(size_t track) const
 {
-	TurnCounter counter(*this, track);
+	SlotCounter counter(*this, track);
 	TimelineReader<Interval> intervals = intervals_of(track);
 
 	while (const Interval *i = intervals.next())
 		counter.take(*i);
 	counter.finish();
-	std::vector<Turns> list;
+	std::vector<Slots> list;
 	int id = tracks[track].engine.runlist;
 	const Runlist *rl = gpu && id >= 0 ? gpu->runlist(static_cast<u32>(id)) : nullptr;
 	std::map<int, u64> slices;
 	for (const Tsg &tsg : rl ? rl->tsgs : std::vector<Tsg>())
 		slices[static_cast<int>(tsg.id)] = tsg.timeslice_ns;
-	for (auto &[key, turns] : counter.by_tsg) {
-		auto slice = slices.find(turns.tsg);
-		if (!turns.bare && slice != slices.end())
-			turns.slice_ns = slice->second;
-		list.push_back(std::move(turns));
+	for (auto &[key, slots] : counter.by_tsg) {
+		auto slice = slices.find(slots.tsg);
+		if (!slots.bare && slice != slices.end())
+			slots.slice_ns = slice->second;
+		list.push_back(std::move(slots));
 	}
 	return list;
 }
@@ -342,7 +342,7 @@ void TimelineBuilder::take_record(std::string_view bytes)
 	std::memcpy(&p, bytes.data(), sizeof(p));
 	if (le16toh(p.type) == RECORD_PROCESS)
 		timeline_.owners[le16toh(p.channel)] = {le32toh(p.pid),
-							printable({p.name, strnlen(p.name, sizeof(p.name))})};
+							replace_controls({p.name, strnlen(p.name, sizeof(p.name))})};
 }
 
 void TimelineBuilder::feed(std::string_view bytes)
@@ -413,7 +413,7 @@ void TimelineBuilder::forget(u64 before_ns, size_t most)
 	for (Track &t : timeline_.tracks) {
 		std::erase_if(t.intervals, [&](const Interval &i) { return i.end_ns <= before_ns; });
 		std::erase_if(t.sample_gaps, [&](const SampleGap &g) { return g.to_ns <= before_ns; });
-		// Items that cross the edge now begin there; turns at the timeline's start are not measured.
+		// Items that cross the edge now begin there; slots at the timeline's start are not measured.
 		for (Interval &i : t.intervals)
 			i.start_ns = std::max(i.start_ns, before_ns);
 		for (SampleGap &g : t.sample_gaps)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What ran on each engine over time: intervals, turns and the quality of the sampling, computed from the samples of
-// /proc/gpuX/samples (include/uapi/gpulens.h). All times are nanoseconds of CLOCK_MONOTONIC. A turn is the time from
-// when a TSG comes onto an engine until it leaves the engine.
+// What ran on each engine over time: intervals, slots and the quality of the sampling, computed from the samples of
+// /proc/gpuX/samples (include/uapi/gpulens.h). All times are nanoseconds of CLOCK_MONOTONIC. A slot (scheduling
+// slot) is the uninterrupted time of a TSG on an engine.
 #pragma once
 #include "lib/model/model.hpp"
 #include "lib/timeline/timeline_store.hpp"
@@ -123,14 +123,14 @@ private:
 	std::map<unsigned, std::array<Bin, BINS>> octaves_;
 };
 
-// The turns of one TSG on an engine. A turn is not measured if the recording's ends, lost samples or a gap longer than
+// The slots of one TSG on an engine. A slot is not measured if the recording's ends, lost samples or a gap longer than
 // longest_step_ns() cut it.
-struct Turns {
+struct Slots {
 	int tsg = LENS_NONE;
 	bool bare = false;
 	std::optional<Owner> owner{}; // nothing: unknown
-	u64 on_ns = 0;                // total time on the engine, with turns that are not measured
-	Lengths lengths_ns;           // of the measured turns
+	u64 on_ns = 0;                // total time on the engine, with slots that are not measured
+	Lengths lengths_ns;           // of the measured slots
 	std::optional<u64> slice_ns;  // configured time slice; nothing: the snapshot does not have it
 };
 
@@ -149,10 +149,10 @@ struct Timeline {
 	// step.
 	u64 step_median_ns = 0, step_p99_ns = 0, step_max_ns = 0;
 
-	// Turns that a longer gap between samples cuts are not measured: three steps.
+	// Slots that a longer gap between samples cuts are not measured: three steps.
 	u64 longest_step_ns() const { return 3 * std::max<u64>(step_median_ns, u64{period_us} * 1000); }
 	double seconds() const { return static_cast<double>(end_ns - start_ns) / 1e9; }
-	std::vector<Turns> turns(size_t track) const; // one element per TSG
+	std::vector<Slots> slots(size_t track) const; // one element per TSG
 	TimelineReader<Interval> intervals_of(size_t track) const
 	{
 		return {store.get(), tracks[track].stored_intervals, tracks[track].intervals};

@@ -17,19 +17,19 @@ namespace tool {
 namespace {
 
 // Numbers are LEB128: 7 bits a byte, the lowest first.
-void put_number(std::string &to, u64 n)
+void put_number(std::string &bytes, u64 n)
 {
 	for (; n >= 0x80; n >>= 7)
-		to += static_cast<char>(n | 0x80);
-	to += static_cast<char>(n);
+		bytes += static_cast<char>(n | 0x80);
+	bytes += static_cast<char>(n);
 }
 
-u64 take_number(const char *&at)
+u64 take_number(const char *&in)
 {
 	u64 n = 0;
 
 	for (unsigned shift = 0;; shift += 7) {
-		u64 byte = static_cast<unsigned char>(*at++);
+		u64 byte = static_cast<unsigned char>(*in++);
 		n |= (byte & 0x7f) << shift;
 		if (byte < 0x80)
 			return n;
@@ -37,76 +37,76 @@ u64 take_number(const char *&at)
 }
 
 // Ids are LENS_NONE (-1) or small, so id + 1 is short.
-void put_id(std::string &to, int id)
+void put_id(std::string &bytes, int id)
 {
-	put_number(to, static_cast<u32>(id) + 1);
+	put_number(bytes, static_cast<u32>(id) + 1);
 }
 
-int take_id(const char *&at)
+int take_id(const char *&in)
 {
-	return static_cast<int>(static_cast<u32>(take_number(at)) - 1);
+	return static_cast<int>(static_cast<u32>(take_number(in)) - 1);
 }
 
 enum : unsigned char { BARE = 1 << 2, CONTINUES = 1 << 3, FOLLOWS = 1 << 4 };
 
 // before: the previous item of the block; all zeros for the first. Times of a damaged recording may go back: unsigned
 // differences wrap, and decoding restores them exactly.
-void encode_item(std::string &to, const Interval &i, const Interval &before)
+void encode_item(std::string &bytes, const Interval &i, const Interval &before)
 {
 	bool follows = i.start_ns == before.end_ns;
 
-	to += static_cast<char>(static_cast<int>(i.phase) | (i.bare ? BARE : 0) | (i.continues ? CONTINUES : 0) |
-				(follows ? FOLLOWS : 0));
+	bytes += static_cast<char>(static_cast<int>(i.phase) | (i.bare ? BARE : 0) | (i.continues ? CONTINUES : 0) |
+				   (follows ? FOLLOWS : 0));
 	if (!follows)
-		put_number(to, i.start_ns - before.end_ns);
-	put_number(to, i.end_ns - i.start_ns);
-	put_id(to, i.tsg);
-	put_id(to, i.channel);
-	put_number(to, i.samples);
-	put_number(to, i.busy);
+		put_number(bytes, i.start_ns - before.end_ns);
+	put_number(bytes, i.end_ns - i.start_ns);
+	put_id(bytes, i.tsg);
+	put_id(bytes, i.channel);
+	put_number(bytes, i.samples);
+	put_number(bytes, i.busy);
 }
 
-void decode_item(const char *&at, Interval &i, const Interval &before)
+void decode_item(const char *&in, Interval &i, const Interval &before)
 {
-	auto flags = static_cast<unsigned char>(*at++);
+	auto flags = static_cast<unsigned char>(*in++);
 
 	i.phase = static_cast<Phase>(flags & 3);
 	i.bare = flags & BARE;
 	i.continues = flags & CONTINUES;
-	i.start_ns = before.end_ns + (flags & FOLLOWS ? 0 : take_number(at));
-	i.end_ns = i.start_ns + take_number(at);
-	i.tsg = take_id(at);
-	i.channel = take_id(at);
-	i.samples = static_cast<u32>(take_number(at));
-	i.busy = static_cast<u32>(take_number(at));
+	i.start_ns = before.end_ns + (flags & FOLLOWS ? 0 : take_number(in));
+	i.end_ns = i.start_ns + take_number(in);
+	i.tsg = take_id(in);
+	i.channel = take_id(in);
+	i.samples = static_cast<u32>(take_number(in));
+	i.busy = static_cast<u32>(take_number(in));
 }
 
-void encode_item(std::string &to, const SampleGap &g, const SampleGap &before)
+void encode_item(std::string &bytes, const SampleGap &g, const SampleGap &before)
 {
-	put_number(to, g.from_ns - before.to_ns);
-	put_number(to, g.to_ns - g.from_ns);
-	put_number(to, g.lost);
+	put_number(bytes, g.from_ns - before.to_ns);
+	put_number(bytes, g.to_ns - g.from_ns);
+	put_number(bytes, g.lost);
 }
 
-void decode_item(const char *&at, SampleGap &g, const SampleGap &before)
+void decode_item(const char *&in, SampleGap &g, const SampleGap &before)
 {
-	g.from_ns = before.to_ns + take_number(at);
-	g.to_ns = g.from_ns + take_number(at);
-	g.lost = take_number(at);
+	g.from_ns = before.to_ns + take_number(in);
+	g.to_ns = g.from_ns + take_number(in);
+	g.lost = take_number(in);
 }
 
-void encode_item(std::string &to, const DroppedTicks &g, const DroppedTicks &before)
+void encode_item(std::string &bytes, const DroppedTicks &g, const DroppedTicks &before)
 {
-	put_number(to, g.time_ns - before.time_ns);
-	put_number(to, g.ticks);
-	put_number(to, static_cast<u32>(g.kind));
+	put_number(bytes, g.time_ns - before.time_ns);
+	put_number(bytes, g.ticks);
+	put_number(bytes, static_cast<u32>(g.kind));
 }
 
-void decode_item(const char *&at, DroppedTicks &g, const DroppedTicks &before)
+void decode_item(const char *&in, DroppedTicks &g, const DroppedTicks &before)
 {
-	g.time_ns = before.time_ns + take_number(at);
-	g.ticks = static_cast<u32>(take_number(at));
-	g.kind = static_cast<int>(take_number(at));
+	g.time_ns = before.time_ns + take_number(in);
+	g.ticks = static_cast<u32>(take_number(in));
+	g.kind = static_cast<int>(take_number(in));
 }
 
 // Returns a file descriptor, or -1 with errno.
@@ -178,17 +178,17 @@ template <typename T> void TimelineStore::get(const StoreBlock &block, std::vect
 	std::string bytes(block.bytes, 0);
 	T before{};
 
-	for (size_t have = 0; have < bytes.size();) {
+	for (size_t done = 0; done < bytes.size();) {
 		ssize_t n =
-			pread(fd_, bytes.data() + have, bytes.size() - have, static_cast<off_t>(block.offset + have));
+			pread(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(block.offset + done));
 		if (n <= 0 && !(n < 0 && errno == EINTR))
 			fail(n ? errno : EIO);
-		have += n > 0 ? static_cast<size_t>(n) : 0;
+		done += n > 0 ? static_cast<size_t>(n) : 0;
 	}
 	items.resize(block.count);
-	const char *at = bytes.data();
+	const char *in = bytes.data();
 	for (T &item : items) {
-		decode_item(at, item, before);
+		decode_item(in, item, before);
 		before = item;
 	}
 }

@@ -65,7 +65,8 @@ GpcMap gpc_map(const Gpu &gpu)
 	if (!numbered && !gpu.sms.empty())
 		return map_of_sms(gpu);
 	if (!numbered)
-		throw Error(Error::Source, gpu.name() + ": its GPCs and TPCs are not known: --tpcs plans without them");
+		throw Error(Error::Source,
+			    gpu.name() + ": its GPCs and TPCs are unknown; use --tpcs to plan without them");
 	for (const Gpc &g : gpu.gpcs) {
 		GpcTpcs gpc{g.id, std::vector<u32>(g.tpcs)};
 		std::iota(gpc.tpcs.begin(), gpc.tpcs.end(), g.first_tpc.value_or(0));

@@ -85,7 +85,8 @@ void place_distributed(FreeTpcs &available, TpcMask &mask, u32 size)
 
 } // namespace
 
-std::vector<TpcMask> place(const GpcMap &map, const TpcMask &taken, const std::vector<u32> &sizes, Placing placing)
+std::vector<TpcMask> place_partitions(const GpcMap &map, const TpcMask &taken, const std::vector<u32> &sizes,
+				      Placing placing)
 {
 	std::vector<TpcMask> masks(sizes.size(), TpcMask(map.tpcs));
 	std::vector<size_t> order(sizes.size());

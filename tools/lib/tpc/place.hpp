@@ -20,7 +20,8 @@ enum class Placing { Packed, Distributed };
 
 // Returns a mask for each size, in the order of sizes. The masks are disjoint and have no taken TPC. The sum of the
 // sizes must not exceed the number of free TPCs.
-std::vector<TpcMask> place(const GpcMap &map, const TpcMask &taken, const std::vector<u32> &sizes, Placing placing);
+std::vector<TpcMask> place_partitions(const GpcMap &map, const TpcMask &taken, const std::vector<u32> &sizes,
+				      Placing placing);
 
 const char *placing_name(Placing placing);
 

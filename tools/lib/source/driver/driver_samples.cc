@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See driver_samples.hpp.
+// Queries the resident channel periodically and writes records of samples.
 #include "lib/source/driver/driver_samples.hpp"
 
 #include "lib/base/errors.hpp"
@@ -17,10 +17,11 @@ namespace tool {
 
 namespace {
 
-constexpr u64 SOON_NS = 1000000;
-constexpr u64 OWNERS_EVERY_NS = 4000000000;
+constexpr u64 MAX_QUERY_NS = 1000000; // the time of a slower answer is too uncertain
+constexpr u64 OWNERS_PERIOD_NS = 4000000000;
+constexpr size_t MAX_BYTES = 1 << 18; // of sample read()
 
-using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC, as the module's
+using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC, as the module uses
 
 u64 now_ns()
 {
@@ -28,14 +29,14 @@ u64 now_ns()
 		std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count());
 }
 
-template <typename T> void append(std::string &to, const T &record)
+template <typename T> void append_record(std::string &records, const T &record)
 {
-	to.append(reinterpret_cast<const char *>(&record), sizeof(record));
+	records.append(reinterpret_cast<const char *>(&record), sizeof(record));
 }
 
-template <size_t N> void put_name(char (&to)[N], const std::string &name)
+template <size_t N> void copy_name(char (&field)[N], const std::string &name)
 {
-	std::memcpy(to, name.data(), std::min(name.size(), N - 1));
+	std::memcpy(field, name.data(), std::min(name.size(), N - 1));
 }
 
 } // namespace
@@ -43,48 +44,48 @@ template <size_t N> void put_name(char (&to)[N], const std::string &name)
 DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs)
 	: gpu_(gpu), period_ns_(u64{period_us} * 1000)
 {
-	std::vector<rm::Attached> there = client_.gpus();
-	const rm::Attached &one = rm::the_one(there, gpu);
+	std::vector<rm::Attached> attached = client_.gpus();
+	const rm::Attached &sampled = rm::find_attached(attached, gpu);
 
-	subdevice_ = client_.open(one);
+	subdevice_ = client_.open(sampled);
 	rm::ResidentChannel resident;
-	u32 status = client_.ask(subdevice_, resident);
+	u32 status = client_.query(subdevice_, resident);
 	if (status != rm::NV_OK && status != rm::NV_ERR_INVALID_CHANNEL)
 		throw Error(Error::Source,
-			    fmt::format("{}: driver {} does not say what is on the graphics engine: {}", rm::NODE,
+			    fmt::format("{}: driver {} does not report the resident channel: {}", rm::NODE,
 					client_.version(),
-					rm::refusal(rm::ResidentChannel::NAME, status, client_.version())));
-	// Those that gpulens run has begun are known without being told.
+					rm::explain_refusal(rm::ResidentChannel::NAME, status, client_.version())));
+	// TSGs of programs that gpulens run started.
 	std::vector<RunTsg> all = tsgs;
-	for (const Process &p : rm::processes(client_, subdevice_, [](const char *, u32) {}))
-		for (const RunTsg &tsg : rm::tsgs_of(p.pid))
+	for (const Process &p : rm::list_processes(client_, subdevice_, [](const char *, u32) {}))
+		for (const RunTsg &tsg : rm::claimed_tsgs(p.pid))
 			all.push_back(tsg);
-	std::erase_if(all, [&](const RunTsg &tsg) { return tsg.device != one.device || tsg.engine != "GR0"; });
-	drop_impossible(all);
-	begin(one, all);
-	told_ns_ = now_ns();
+	std::erase_if(all, [&](const RunTsg &tsg) { return tsg.device != sampled.device || tsg.engine != "GR0"; });
+	drop_false_claims(all);
+	add_headers(sampled, all);
+	owners_added_ns_ = now_ns();
 }
 
-// Programs say of themselves which channels they have: those that are not allocated and those of which two say so are nobody's.
-// An ordinary user is not told what is allocated, and sees only what programs of the same user say.
-void DriverSamples::drop_impossible(std::vector<RunTsg> &tsgs)
+// Programs claim channels. A channel that is not allocated, or that two programs claim, is attributed to none. The driver
+// reports allocated channels to root only; an ordinary user sees only claims of programs of the same user.
+void DriverSamples::drop_false_claims(std::vector<RunTsg> &tsgs)
 {
 	rm::AllocatedChannels allocated;
 	std::map<u32, std::set<std::pair<u32, u32>>> claims; // by channel: process and TSG
-	bool told = client_.ask(subdevice_, allocated) == rm::NV_OK;
+	bool known = client_.query(subdevice_, allocated) == rm::NV_OK;
 
-	for (const RunTsg &one : tsgs)
-		for (u32 channel : one.channels)
-			claims[channel].emplace(one.pid, one.tsg);
-	for (RunTsg &one : tsgs)
-		std::erase_if(one.channels, [&](u32 channel) {
+	for (const RunTsg &tsg : tsgs)
+		for (u32 channel : tsg.channels)
+			claims[channel].emplace(tsg.pid, tsg.tsg);
+	for (RunTsg &tsg : tsgs)
+		std::erase_if(tsg.channels, [&](u32 channel) {
 			return claims[channel].size() > 1 ||
-			       (told && !(allocated.mask[channel / 32] >> channel % 32 & 1));
+			       (known && !(allocated.mask[channel / 32] >> channel % 32 & 1));
 		});
-	std::erase_if(tsgs, [](const RunTsg &one) { return one.channels.empty(); });
+	std::erase_if(tsgs, [](const RunTsg &tsg) { return tsg.channels.empty(); });
 }
 
-void DriverSamples::begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
+void DriverSamples::add_headers(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
 {
 	std::string records;
 	gpulens_samples_header head{};
@@ -102,12 +103,12 @@ void DriverSamples::begin(const rm::Attached &gpu, const std::vector<RunTsg> &ts
 	snapshot.gpu = htole32(gpu_);
 	snapshot.time_ns = htole64(due_);
 	chip.type = htole16(GPULENS_RECORD_CHIP);
-	if (client_.ask(subdevice_, arch) == rm::NV_OK) {
+	if (client_.query(subdevice_, arch) == rm::NV_OK) {
 		lens_chip_find(arch.architecture | arch.implementation, &row, &known);
 		chip.chip_id = htole16(static_cast<u16>(arch.architecture | arch.implementation));
 	}
-	put_name(chip.name, row ? row->name : "unknown");
-	put_name(chip.device, gpu.pci);
+	copy_name(chip.name, row ? row->name : "unknown");
+	copy_name(chip.device, gpu.pci);
 	head.magic = htole32(GPULENS_SAMPLES_MAGIC);
 	head.version = htole16(GPULENS_SAMPLES_VERSION);
 	head.sample_bytes = htole16(sizeof(gpulens_sample));
@@ -117,46 +118,46 @@ void DriverSamples::begin(const rm::Attached &gpu, const std::vector<RunTsg> &ts
 	head.period_us = htole32(static_cast<u32>(period_ns_ / 1000));
 	engine.type = htole16(GPULENS_RECORD_ENGINE);
 	engine.engine_id = engine.intr = engine.reset = engine.fault = htole16(GPULENS_NONE);
-	put_name(engine.name, "Graphics/Compute 0");
-	append(records, chip);
+	copy_name(engine.name, "Graphics/Compute 0");
+	append_record(records, chip);
 	add_tsgs(records, tsgs);
 	snapshot.records = htole32(static_cast<u32>(records.size() / GPULENS_RECORD_BYTES));
-	append(bytes_, snapshot);
+	append_record(bytes_, snapshot);
 	bytes_ += records;
-	append(bytes_, head);
-	append(bytes_, engine);
-	for (const RunTsg &one : tsgs)
-		for (u32 channel : one.channels)
-			tell_owner(channel, one.pid);
+	append_record(bytes_, head);
+	append_record(bytes_, engine);
+	for (const RunTsg &tsg : tsgs)
+		for (u32 channel : tsg.channels)
+			add_owner(channel, tsg.pid);
 }
 
-// Their runlist and its TSGs, so that their slices are known; nothing where there are none.
+// Adds a runlist with the TSGs and their time slices; nothing if there are no TSGs.
 void DriverSamples::add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs)
 {
 	gpulens_runlist list{};
 	std::string entries;
 
-	for (const RunTsg &one : tsgs) {
-		gpulens_tsg tsg{};
-		tsg.type = htole16(GPULENS_RECORD_TSG);
-		tsg.id = htole16(static_cast<u16>(one.tsg));
-		tsg.timeslice_ns = htole64(one.timeslice_us.value_or(0) * 1000);
-		append(entries, tsg);
-		for (u32 channel : one.channels)
-			tsg_of_[channel] = one.tsg;
+	for (const RunTsg &tsg : tsgs) {
+		gpulens_tsg record{};
+		record.type = htole16(GPULENS_RECORD_TSG);
+		record.id = htole16(static_cast<u16>(tsg.tsg));
+		record.timeslice_ns = htole64(tsg.timeslice_us.value_or(0) * 1000);
+		append_record(entries, record);
+		for (u32 channel : tsg.channels)
+			tsg_of_[channel] = tsg.tsg;
 	}
 	if (entries.empty())
 		return;
 	list.type = htole16(GPULENS_RECORD_RUNLIST);
 	list.entries = htole16(static_cast<u16>(entries.size() / GPULENS_RECORD_BYTES));
-	append(records, list);
+	append_record(records, list);
 	records += entries;
 }
 
-void DriverSamples::tick()
+void DriverSamples::add_sample()
 {
 	rm::ResidentChannel resident;
-	gpulens_sample one{};
+	gpulens_sample sample{};
 	u64 before = now_ns(), missed = before > due_ ? (before - due_) / period_ns_ : 0;
 
 	if (missed) {
@@ -165,35 +166,35 @@ void DriverSamples::tick()
 		late.engine = GPULENS_SAMPLE_ALL;
 		late.kind = GPULENS_SAMPLE_LATE;
 		late.ticks = htole32(static_cast<u32>(std::min<u64>(missed, ~u32{0})));
-		append(bytes_, late);
+		append_record(bytes_, late);
 		due_ += missed * period_ns_;
 	}
-	u32 status = client_.ask(subdevice_, resident);
+	u32 status = client_.query(subdevice_, resident);
 	u64 took = now_ns() - before;
-	one.time_ns = htole64(before + took / 2);
-	// Of an answer that took long nobody knows of when it is.
-	owners_.resident(before + took / 2,
-			 status == rm::NV_OK && took < SOON_NS ? std::optional(resident.channel) : std::nullopt);
-	one.at.id = one.at.channel = htole16(GPULENS_NONE);
+	sample.time_ns = htole64(before + took / 2);
+	owners_.add_resident(before + took / 2, status == rm::NV_OK && took < MAX_QUERY_NS
+							? std::optional(resident.channel)
+							: std::nullopt);
+	sample.at.id = sample.at.channel = htole16(GPULENS_NONE);
 	if (status == rm::NV_OK) {
 		auto owner = tsg_of_.find(resident.channel);
-		one.kind = GPULENS_SAMPLE_ON;
-		one.at.id = one.at.channel = htole16(static_cast<u16>(resident.channel));
+		sample.kind = GPULENS_SAMPLE_ON;
+		sample.at.id = sample.at.channel = htole16(static_cast<u16>(resident.channel));
 		if (owner == tsg_of_.end())
-			one.flags = GPULENS_SAMPLE_BARE_CHANNEL;
+			sample.flags = GPULENS_SAMPLE_BARE_CHANNEL;
 		else
-			one.at.id = htole16(static_cast<u16>(owner->second));
-	} else if (status == rm::NV_ERR_INVALID_CHANNEL) { // no context is alive
-		one.kind = GPULENS_SAMPLE_IDLE;
+			sample.at.id = htole16(static_cast<u16>(owner->second));
+	} else if (status == rm::NV_ERR_INVALID_CHANNEL) { // the engine has no context
+		sample.kind = GPULENS_SAMPLE_IDLE;
 	} else {
-		one.kind = GPULENS_SAMPLE_ERROR;
-		one.word = htole32(status);
+		sample.kind = GPULENS_SAMPLE_ERROR;
+		sample.word = htole32(status);
 	}
-	append(bytes_, one);
+	append_record(bytes_, sample);
 	due_ += period_ns_;
 }
 
-void DriverSamples::tell_owner(u32 channel, u32 pid)
+void DriverSamples::add_owner(u32 channel, u32 pid)
 {
 	gpulens_sample remark{};
 	ProcessRecord process{};
@@ -208,44 +209,44 @@ void DriverSamples::tell_owner(u32 channel, u32 pid)
 	process.type = htole16(RECORD_PROCESS);
 	process.channel = htole16(static_cast<u16>(channel));
 	process.pid = htole32(pid);
-	put_name(process.name, rm::process_name(pid));
-	append(bytes_, remark);
-	append(bytes_, process);
+	copy_name(process.name, rm::process_name(pid));
+	append_record(bytes_, remark);
+	append_record(bytes_, process);
 }
 
-void DriverSamples::ask_owners()
+void DriverSamples::query_processes()
 {
 	u64 began = now_ns();
-	std::vector<rm::ActiveProcess> notes = rm::active_processes(client_, subdevice_);
+	std::vector<rm::UtilSample> samples = rm::util_samples(client_, subdevice_);
 	std::vector<u64> times;
 
-	times.reserve(notes.size());
-	for (const rm::ActiveProcess &one : notes)
-		times.push_back(one.time_ns);
-	clock_.asked(began, now_ns(), times);
-	owners_.active(notes);
+	times.reserve(samples.size());
+	for (const rm::UtilSample &sample : samples)
+		times.push_back(sample.time_ns);
+	clock_.add_answer(began, now_ns(), times);
+	owners_.add_samples(samples);
 }
 
-void DriverSamples::tell_owners()
+void DriverSamples::add_owners()
 {
-	std::optional<rm::NoteClock::Offset> offset = clock_.offset();
+	std::optional<rm::UtilClock::Offset> offset = clock_.offset();
 
-	told_ns_ = now_ns();
+	owners_added_ns_ = now_ns();
 	if (!offset)
 		return;
-	for (const auto &[channel, pid] : owners_.pids(*offset)) {
-		auto said = pid_of_.find(channel);
-		if (said != pid_of_.end() && said->second != pid)
-			tsg_of_.erase(channel); // the driver knows better than the program
-		tell_owner(channel, pid);
+	for (const auto &[channel, pid] : owners_.find_pids(*offset)) {
+		auto claimed = pid_of_.find(channel);
+		if (claimed != pid_of_.end() && claimed->second != pid)
+			tsg_of_.erase(channel); // the driver's report contradicts the program's claim
+		add_owner(channel, pid);
 	}
 }
 
 std::string_view DriverSamples::finish()
 {
 	bytes_.clear();
-	ask_owners();
-	tell_owners();
+	query_processes();
+	add_owners();
 	return bytes_;
 }
 
@@ -253,16 +254,16 @@ std::string_view DriverSamples::read(std::chrono::milliseconds time)
 {
 	clock::time_point end = clock::now() + time;
 
-	if (told_)
+	if (returned_)
 		bytes_.clear();
-	told_ = true;
-	while (clock::now() < end && bytes_.size() < size_t{1} << 18) {
+	returned_ = true;
+	while (clock::now() < end && bytes_.size() < MAX_BYTES) {
 		std::this_thread::sleep_until(clock::time_point(std::chrono::nanoseconds(due_)));
-		tick();
-		if (now_ns() >= clock_.next_ns())
-			ask_owners();
-		if (now_ns() - told_ns_ > OWNERS_EVERY_NS)
-			tell_owners();
+		add_sample();
+		if (now_ns() >= clock_.next_query_ns())
+			query_processes();
+		if (now_ns() - owners_added_ns_ > OWNERS_PERIOD_NS)
+			add_owners();
 	}
 	return bytes_;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Samples of the graphics engine through NVIDIA's driver, in the form of /proc/gpuX/samples (include/uapi/gpulens.h), so
-// that everything that is made of those is made of these. The driver tells the channel that is resident, and no TSG.
+// Samples of the graphics engine through NVIDIA's driver, in the format of /proc/gpuX/samples (include/uapi/gpulens.h). The
+// driver reports the resident channel, but no TSG.
 #pragma once
 #include "lib/rm/client.hpp"
 #include "lib/rm/processes.hpp"
@@ -16,36 +16,36 @@ namespace tool {
 
 class DriverSamples : public SampleStream {
 public:
-	// GPU: its place in PCI order. TSGs on the graphics engine, as far as they are known: their channels are samples of
-	// theirs. Throws Error.
+	// gpu: its index in PCI order. tsgs: known TSGs; a sample of one of their channels becomes a sample of the TSG.
+	// Throws Error.
 	DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs);
 
-	// For so long, or until there is a lot; the first bytes are those of a snapshot with the chip. A question takes
-	// some 0.3 ms: ticks that come meanwhile are counted as late.
+	// Samples for this time or until 256 KiB are collected. The first bytes are a snapshot with the chip. A query
+	// takes some 0.3 ms; ticks during a query are recorded as late.
 	std::string_view read(std::chrono::milliseconds time) override;
-	// What is known of processes at the end.
+	// Returns the processes that are known at the end.
 	std::string_view finish() override;
 
 private:
-	// TSGs: those of this GPU's graphics engine.
-	void drop_impossible(std::vector<RunTsg> &tsgs);
-	void begin(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
+	// tsgs: of this GPU's graphics engine.
+	void drop_false_claims(std::vector<RunTsg> &tsgs);
+	void add_headers(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
 	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
-	void tick();
-	void ask_owners();
-	void tell_owners();
-	void tell_owner(u32 channel, u32 pid);
+	void add_sample();
+	void query_processes();
+	void add_owners();
+	void add_owner(u32 channel, u32 pid);
 
 	rm::Client client_;
 	rm::Subdevice subdevice_;
 	unsigned gpu_;
 	u64 period_ns_, due_ = 0;
 	std::map<u32, u32> tsg_of_, pid_of_; // by channel
-	rm::Owners owners_;
-	rm::NoteClock clock_;
-	u64 told_ns_ = 0; // when owners were told last
+	rm::ChannelOwners owners_;
+	rm::UtilClock clock_;
+	u64 owners_added_ns_ = 0; // when owners were added last
 	std::string bytes_;
-	bool told_ = false;
+	bool returned_ = false; // bytes_ were returned by read()
 };
 
 } // namespace tool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// NVIDIA's resource manager as a source: the GPUs that the driver has in use, in PCI order. They are asked one by one, as
-// in a container some of them have no node.
+// NVIDIA's resource manager as a source: the GPUs that the driver has initialised, in PCI order. Each is queried by itself,
+// because some may have no node, as in a container.
 #pragma once
 #include "lib/source/source.hpp"
 
@@ -8,13 +8,13 @@ namespace tool {
 
 class DriverSource : public Source {
 public:
-	// Also of GPUs that cannot be opened.
+	// Includes GPUs that cannot be opened.
 	std::vector<unsigned> numbers() const override;
 	std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const override;
-	// Of the graphics engine alone, GPU 0 where none is named. They begin with a snapshot always.
+	// Samples the graphics engine alone, of GPU 0 if none is named. Always begins with a snapshot.
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
-					      const SampleOptions &how) const override;
-	// The GPU at that PCI address ("0000:01:00.0"); no other is opened. Throws Error.
+					      const SampleOptions &options) const override;
+	// Returns the GPU at this PCI address ("0000:01:00.0"), and opens no other. Throws Error.
 	static Gpu gpu_at(const std::string &pci);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU decoded from an image. See decode.hpp.
+// Runs the core over an image, and attributes missing words to the parts that need them.
 #include "lib/source/image/decode.hpp"
 
 #include "hw/fb.h"
@@ -14,14 +14,14 @@ RunlistSnap::RunlistSnap(lens_gpu &gpu, const lens_runlist &rl)
 	err = lens_runlist_begin(&gpu, &snap);
 	if (err)
 		return;
-	// An image does not move, so that one answer to the length is enough.
-	make_room(gpu);
+	// An image does not change: the length needs to be read only once.
+	allocate(gpu);
 	err = lens_runlist_collect(&gpu, &snap);
 	if (!err && snap.n)
 		err = lens_contexts_collect(&gpu, &snap);
 }
 
-void RunlistSnap::make_room(const lens_gpu &gpu)
+void RunlistSnap::allocate(const lens_gpu &gpu)
 {
 	size_t cap = snap.regs.length;
 
@@ -49,7 +49,7 @@ Decoder::Decoder(const Image &image) : image_(image), replay_(image)
 	topology_missing_ = replay_.take_missing();
 }
 
-// The topology is read in one go; by their addresses, its parts are told apart again. Nothing: the register is of no part.
+// Returns the part of the topology that a register belongs to; nothing if it belongs to none.
 std::optional<Part> Decoder::part_of(uint32_t reg) const
 {
 	const lens_chip &chip = *gpu_->chip;
@@ -65,7 +65,7 @@ std::optional<Part> Decoder::part_of(uint32_t reg) const
 		return Part::Copy;
 	if (reg == NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE || reg == NV_USABLE_FB_SIZE_IN_MB)
 		return Part::Memory;
-	// Images that are older than the reading of it lack it: the interrupt ids are unknown then, and nothing else.
+	// Older images lack this register; then only interrupt ids are unknown.
 	for (u32 i = 0; i < gpu_->topo.n_engines; i++) {
 		const lens_engine &e = gpu_->topo.engines[i];
 		if (e.runlist_base && reg == e.runlist_base + NV_RUNLIST_ENGINE_STATUS1(e.rleng))
@@ -74,18 +74,18 @@ std::optional<Part> Decoder::part_of(uint32_t reg) const
 	return Part::Engines;
 }
 
-void Decoder::add(std::vector<Failure> &to, Part part, int err) const
+void Decoder::add_failure(std::vector<Failure> &failures, Part part, int err) const
 {
 	Failure f{part, err, {}};
 
 	for (const Missing &m : topology_missing_)
 		if (m.kind == 'r' && part_of(static_cast<uint32_t>(m.addr)) == part)
 			f.missing.push_back(m);
-	// The core goes on without some registers, a second die's say; it still has to be told.
+	// The core continues without some registers, such as those of a second die; the failure is still reported.
 	if (!f.missing.empty() && !f.err)
 		f.err = -EIO;
 	if (f.err)
-		to.push_back(std::move(f));
+		failures.push_back(std::move(f));
 }
 
 std::vector<Failure> Decoder::chip_failures() const
@@ -104,19 +104,19 @@ std::vector<Failure> Decoder::engine_failures() const
 	if (!identified_)
 		return list;
 	const lens_topology &topo = gpu_->topo;
-	add(list, Part::Engines, topology_err_ ? topology_err_ : topo.devices_err);
+	add_failure(list, Part::Engines, topology_err_ ? topology_err_ : topo.devices_err);
 	if (!list.empty())
-		list.back().said = engines_missing(list.back().err, topo.dropped_engines);
+		list.back().reason = describe_dropped_engines(list.back().err, topo.dropped_engines);
 	return list;
 }
 
 std::vector<Failure> Decoder::gpc_failures() const
 {
-	// Without a device table the core does not come to them.
+	// Without a device table the core does not read them.
 	std::vector<Failure> list = topology_err_ || !identified_ ? engine_failures() : std::vector<Failure>();
 
 	if (list.empty())
-		add(list, Part::Gpcs, gpu_->topo.gpcs_err);
+		add_failure(list, Part::Gpcs, gpu_->topo.gpcs_err);
 	return list;
 }
 
@@ -125,7 +125,7 @@ std::vector<Failure> Decoder::copy_failures() const
 	std::vector<Failure> list = engine_failures();
 
 	if (identified_ && !topology_err_)
-		add(list, Part::Copy, gpu_->topo.ce_err);
+		add_failure(list, Part::Copy, gpu_->topo.ce_err);
 	return list;
 }
 
@@ -147,7 +147,7 @@ std::vector<Failure> Decoder::memory_failures() const
 	std::vector<Failure> list = chip_failures();
 
 	if (identified_)
-		add(list, Part::Memory, gpu_->topo.memory_bytes ? 0 : -EOPNOTSUPP);
+		add_failure(list, Part::Memory, gpu_->topo.memory_bytes ? 0 : -EOPNOTSUPP);
 	return list;
 }
 
@@ -165,14 +165,14 @@ std::optional<Decoder::EngineStatus> Decoder::engine(const lens_engine &engine)
 std::unique_ptr<lens_bars> Decoder::bars(std::vector<Failure> &failures)
 {
 	std::unique_ptr<lens_bars> bars = std::make_unique<lens_bars>();
-	std::unique_ptr<lens_mmu_scan> room = std::make_unique<lens_mmu_scan>();
+	std::unique_ptr<lens_mmu_scan> scan = std::make_unique<lens_mmu_scan>();
 	Failure f{Part::Bars, 0, {}};
 
 	failures = engine_failures();
 	if (!failures.empty())
 		return nullptr;
 	replay_.take_missing();
-	f.err = lens_bars_collect(gpu_.get(), bars.get(), room.get(), LENS_BARS_WORDS);
+	f.err = lens_bars_collect(gpu_.get(), bars.get(), scan.get(), LENS_BARS_WORDS);
 	f.missing = replay_.take_missing();
 	if (!f.err && !f.missing.empty())
 		f.err = -EIO;

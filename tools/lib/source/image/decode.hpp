@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU decoded from an image by the core: identified, its topology, and runlists when asked for. What cannot be
-// decoded becomes a Failure that says which item and why; everything else goes on. from_image.hpp makes values of it,
-// proc_text.cc prints it as the module does.
+// Decodes an image with the core: chip, topology, and runlists on request. A part that cannot be decoded becomes a
+// Failure; the others are still decoded. from_image.cc converts the result to values, proc_text.cc prints it as the
+// module does.
 #pragma once
 #include "gpulens/bar.h"
 #include "gpulens/gpu.h"
@@ -17,7 +17,7 @@
 
 namespace tool {
 
-// A runlist at one instant, with the room that the core asks its caller for.
+// A decoded runlist, with the buffers that the core expects from its caller.
 class RunlistSnap {
 public:
 	RunlistSnap(lens_gpu &gpu, const lens_runlist &rl);
@@ -26,9 +26,9 @@ public:
 	int err;
 
 private:
-	void make_room(const lens_gpu &gpu);
+	void allocate(const lens_gpu &gpu);
 
-	std::vector<u64> entries_; // 8-byte aligned, as copy() wants
+	std::vector<u64> entries_; // 8-byte aligned, as copy() requires
 	std::vector<u32> state_;
 	std::vector<s16> errs_;
 	std::vector<lens_context> context_;
@@ -45,32 +45,32 @@ public:
 	bool identified() const { return identified_; }
 	bool has_topology() const { return identified_ && !topology_err_; }
 
-	// Why a part of the GPU is not there; nothing where it is.
+	// Return why a part of the GPU is missing; empty if it is complete.
 	std::vector<Failure> chip_failures() const;
 	std::vector<Failure> engine_failures() const;
 	std::vector<Failure> gpc_failures() const;
 	std::vector<Failure> copy_failures() const;
 
-	// With the failures of its channels and contexts added to the list. Its err: only its registers could be read;
-	// NULL: not even those.
+	// Decodes a runlist, and adds the failures of its channels and contexts. If the result's err is set, only the
+	// registers could be read; nullptr: not even those.
 	std::unique_ptr<RunlistSnap> runlist(u32 id, std::vector<Failure> &failures);
 	struct EngineStatus {
 		int err; // negative errno
 		lens_engine_status now;
 	};
 
-	// What was on that engine. Nothing: the image does not have the words.
+	// Decodes what was on an engine; nothing if the image lacks the registers.
 	std::optional<EngineStatus> engine(const lens_engine &engine);
-	// bars; nullptr where words are missing or it could not be read, and why.
+	// Decodes BAR1 and BAR2; nullptr, with the failures, if that is impossible.
 	std::unique_ptr<lens_bars> bars(std::vector<Failure> &failures);
-	// Why the size of memory is not known; nothing where it is.
+	// Returns why the memory size is unknown; empty if it is known.
 	std::vector<Failure> memory_failures() const;
-	// Are there runlists to read? If not, why.
+	// Returns whether there are runlists to read; otherwise adds the reason.
 	bool has_runlists(std::vector<Failure> &failures) const;
 
 private:
 	std::optional<Part> part_of(uint32_t reg) const;
-	void add(std::vector<Failure> &to, Part part, int err) const;
+	void add_failure(std::vector<Failure> &failures, Part part, int err) const;
 
 	const Image &image_;
 	Replay replay_;

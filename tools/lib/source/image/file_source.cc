@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See file_source.hpp.
+// Reads an image or a snapshot from a file.
 #include "lib/source/image/file_source.hpp"
 
 #include "lib/base/file.hpp"
@@ -11,11 +11,12 @@ namespace tool {
 
 std::vector<Gpu> FileSource::gpus(const std::vector<unsigned> &numbers) const
 {
-	Gpu gpu = from_bytes(read_whole(file_), name_of_file(file_));
+	Gpu gpu = from_bytes(read_file(file_), name_of_file(file_));
 
 	for (unsigned x : numbers)
 		if (x)
-			throw Error(Error::Source, fmt::format("{}: there is no GPU {}; there are 1", file_, x));
+			throw Error(Error::Source,
+				    fmt::format("{}: there is no GPU {}; a file has GPU 0 only", file_, x));
 	return {gpu};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A file that holds an image or a snapshot, as a source of one GPU.
+// A file with an image or a snapshot, as a source of one GPU.
 #pragma once
 #include "lib/source/source.hpp"
 
@@ -7,7 +7,7 @@ namespace tool {
 
 class FileSource : public Source {
 public:
-	// "-" is standard input, which can be read once.
+	// file: "-" is standard input, which can be read once.
 	explicit FileSource(std::string file) : file_(std::move(file)) {}
 
 	std::vector<unsigned> numbers() const override { return {0}; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A recorded image as values. See from_image.hpp.
+// Converts what the core decodes from an image to values.
 #include "lib/source/image/from_image.hpp"
 
 #include "hw/ptop.h"
@@ -19,7 +19,7 @@ Chip chip_of(const lens_gpu &gpu, const Image &image)
 
 	c.name = gpu.name;
 	c.architecture = gpu.chip->arch;
-	c.device = image.where();
+	c.device = image.device();
 	if (const char *assumed = lens_chip_get_assumed(gpu.chip, gpu.id))
 		c.assumed = assumed;
 	c.id = gpu.chip_id;
@@ -32,29 +32,29 @@ Chip chip_of(const lens_gpu &gpu, const Image &image)
 	return c;
 }
 
-Context context_of(const lens_context &from)
+Context context_of(const lens_context &context)
 {
 	Context c;
 
-	c.err = from.err;
-	c.image_err = from.image_err;
+	c.err = context.err;
+	c.image_err = context.image_err;
 	if (c.err)
 		return c;
-	c.pdb = from.pdb;
-	c.pdb_target = from.target;
-	c.page_tables = from.mmu->name;
-	c.veid = from.veid;
-	c.subcontexts = from.subcontexts;
+	c.pdb = context.pdb;
+	c.pdb_target = context.target;
+	c.page_tables = context.mmu->name;
+	c.veid = context.veid;
+	c.subcontexts = context.subcontexts;
 	if (c.image_err)
 		return c;
-	c.image_va = from.image_va;
-	c.context_id = from.context_id;
-	c.graphics = from.graphics;
-	c.compute = from.compute;
-	c.saves_wfi = from.saves_wfi;
-	c.saves_cta = from.saves_cta;
-	c.saves_gfxp = from.saves_gfxp;
-	c.saves_cilp = from.saves_cilp;
+	c.image_va = context.image_va;
+	c.context_id = context.context_id;
+	c.graphics = context.graphics;
+	c.compute = context.compute;
+	c.saves_wfi = context.saves_wfi;
+	c.saves_cta = context.saves_cta;
+	c.saves_gfxp = context.saves_gfxp;
+	c.saves_cilp = context.saves_cilp;
 	return c;
 }
 
@@ -82,43 +82,43 @@ Channel channel_of(const lens_gpu &gpu, const lens_runlist_snap &snap, u32 i, co
 	return c;
 }
 
-void add_entries(Runlist &to, const lens_gpu &gpu, const lens_runlist_snap &snap)
+void add_entries(Runlist &runlist, const lens_gpu &gpu, const lens_runlist_snap &snap)
 {
-	u32 left = 0;
+	u32 remaining = 0; // channels of the current TSG
 
 	for (u32 i = 0; i < snap.n; i++) {
 		lens_entry e;
 		gpu.chip->host->decode_entry(&snap.entries[size_t{i} * gpu.chip->entry_words], &e);
 		if (e.is_tsg) {
-			to.tsgs.push_back({.id = e.id,
-					   .scale = e.scale,
-					   .timeout = e.timeout,
-					   .timeslice_ns = lens_timeslice_decode(e.timeout, e.scale),
-					   .length = e.length,
-					   .channels = {}});
-			left = e.length;
-		} else if (left) {
-			left--;
-			to.tsgs.back().channels.push_back(
-				channel_of(gpu, snap, i, e, static_cast<int>(to.tsgs.back().id)));
+			runlist.tsgs.push_back({.id = e.id,
+						.scale = e.scale,
+						.timeout = e.timeout,
+						.timeslice_ns = lens_timeslice_decode(e.timeout, e.scale),
+						.length = e.length,
+						.channels = {}});
+			remaining = e.length;
+		} else if (remaining) {
+			remaining--;
+			runlist.tsgs.back().channels.push_back(
+				channel_of(gpu, snap, i, e, static_cast<int>(runlist.tsgs.back().id)));
 		} else {
-			to.outside.push_back(channel_of(gpu, snap, i, e, LENS_NONE));
+			runlist.outside.push_back(channel_of(gpu, snap, i, e, LENS_NONE));
 		}
 	}
 }
 
-void add_runlists(Gpu &to, Decoder &d)
+void add_runlists(Gpu &result, Decoder &d)
 {
 	const lens_topology &topo = d.gpu().topo;
 
-	to.has_runlists = d.has_runlists(to.runlist_failures);
-	for (u32 i = 0; to.has_runlists && i < topo.n_runlists; i++) {
-		size_t failures = to.runlist_failures.size();
-		std::unique_ptr<RunlistSnap> list = d.runlist(topo.runlists[i].id, to.runlist_failures);
+	result.has_runlists = d.has_runlists(result.runlist_failures);
+	for (u32 i = 0; result.has_runlists && i < topo.n_runlists; i++) {
+		size_t failures = result.runlist_failures.size();
+		std::unique_ptr<RunlistSnap> list = d.runlist(topo.runlists[i].id, result.runlist_failures);
 		Runlist rl;
 		rl.id = topo.runlists[i].id;
 		if (!list || list->err)
-			rl.err = to.runlist_failures.size() > failures ? to.runlist_failures.back().err : -EIO;
+			rl.err = result.runlist_failures.size() > failures ? result.runlist_failures.back().err : -EIO;
 		if (list) {
 			rl.has_regs = true;
 			rl.base = list->snap.regs.base;
@@ -129,43 +129,43 @@ void add_runlists(Gpu &to, Decoder &d)
 		}
 		if (!rl.err)
 			add_entries(rl, d.gpu(), list->snap);
-		to.runlists.push_back(std::move(rl));
+		result.runlists.push_back(std::move(rl));
 	}
 }
 
-void add_units(Gpu &to, const lens_gpu &gpu)
+void add_units(Gpu &result, const lens_gpu &gpu)
 {
 	const lens_topology &topo = gpu.topo;
 
-	to.num_gpcs = topo.num_gpcs;
-	to.num_tpc_per_gpc = topo.num_tpc_per_gpc;
-	to.num_ces = topo.num_ces;
-	to.has_gpcs = to.gpc_failures.empty();
-	for (u32 i = 0; to.has_gpcs && i < topo.num_gpcs; i++) {
+	result.num_gpcs = topo.num_gpcs;
+	result.num_tpc_per_gpc = topo.num_tpc_per_gpc;
+	result.num_ces = topo.num_ces;
+	result.has_gpcs = result.gpc_failures.empty();
+	for (u32 i = 0; result.has_gpcs && i < topo.num_gpcs; i++) {
 		Gpc g{.id = i, .tpc_mask = topo.tpc_mask[i]};
 		if (topo.gpc_mask >> i & 1)
 			continue;
 		u32 first = 0;
 		g.tpcs = lens_gpc_count_tpcs(&topo, i, &first);
 		g.first_tpc = first;
-		to.gpcs.push_back(g);
+		result.gpcs.push_back(g);
 	}
-	to.gpc_mask = topo.gpc_mask;
-	to.tpc_order = gpu.chip->tpc_order;
-	to.has_copy = !topo.ce_err;
+	result.gpc_mask = topo.gpc_mask;
+	result.tpc_order = gpu.chip->tpc_order;
+	result.has_copy = !topo.ce_err;
 	if (topo.ce_err)
 		return;
-	to.pce_map = topo.ce.pce_map;
+	result.pce_map = topo.ce.pce_map;
 	for (u32 i = 0; i < gpu.chip->ce.pces; i++)
 		if (topo.ce.pce_map >> i & 1)
-			to.lce_for_pce[i] =
+			result.lce_for_pce[i] =
 				topo.ce.lce_for_pce[i] == gpu.chip->ce.lce_none ? LENS_NONE : topo.ce.lce_for_pce[i];
 	for (u32 i = 0; i < topo.ce.n_grces; i++)
-		to.shared_lce.push_back(topo.ce.shared_lce[i] == LENS_LCE_NONE ? LENS_NONE : topo.ce.shared_lce[i]);
+		result.shared_lce.push_back(topo.ce.shared_lce[i] == LENS_LCE_NONE ? LENS_NONE : topo.ce.shared_lce[i]);
 }
 
-// Nothing where the image does not have the words: older modules did not record them.
-std::optional<EngineNow> now_of(Decoder &d, const lens_engine &engine)
+// Returns nothing if the image lacks the registers: older modules did not record them.
+std::optional<EngineNow> engine_now_of(Decoder &d, const lens_engine &engine)
 {
 	std::optional<Decoder::EngineStatus> status = d.engine(engine);
 	EngineNow now;
@@ -213,7 +213,7 @@ Gpu from_image(const Image &image, const std::string &source)
 	add_runlists(gpu, d);
 	if (d.has_topology())
 		for (u32 i = 0; i < d.gpu().topo.n_engines; i++)
-			gpu.engines[i].now = now_of(d, d.gpu().topo.engines[i]);
+			gpu.engines[i].now = engine_now_of(d, d.gpu().topo.engines[i]);
 	return gpu;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sparse words. See image.hpp.
+// Sorts and finds words.
 #include "lib/source/image/image.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace tool {
 
 void WordSpace::add(uint64_t addr, uint32_t word)
 {
-	// Address 0 does not follow the last one there is.
+	// Address 0 does not follow the last address.
 	if (runs_.empty() || !addr || runs_.back().addr + runs_.back().count * 4 != addr)
 		runs_.push_back({addr, words_.size(), 0});
 	runs_.back().count++;
@@ -26,7 +26,7 @@ void WordSpace::finish()
 	if (!overlap)
 		return;
 
-	// Word by word. The index says which came last; sorting by it too saves a stable sort's second copy.
+	// Sort word by word. The index is the order of add(); std::stable_sort would need a second copy.
 	struct Entry {
 		uint64_t addr;
 		size_t index;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A recorded GPU in memory: registers and words of memory that somebody saw, and nothing else. What is not in it is
-// "not recorded", never zero. Reading the text form is image_parse.cc, writing it image_write.cc, decoding what it
-// holds is not here at all.
+// A recorded GPU: registers and words of memory that were read. A word that is missing is "not recorded", never zero.
+// image_parse.cc reads the text format, image_write.cc writes it; decode.hpp decodes the content.
 //
-// The text form is version 1 of docs/image-format.md:
+// The text format is version 1 of docs/image-format.md:
 //
 //	gpulens-image 1
 //	chip boot0=0x136000a1 boot42=0x13600000
@@ -20,8 +19,8 @@
 
 namespace tool {
 
-// Words of an address space, sparse. add() in any order, then finish(), then find(). A hostile file of n bytes costs
-// a few times n: at least 9 bytes of text stand for a word, which takes 4 bytes, and 16 more while finish() sorts.
+// The words of an address space, sparse. Call add() in any order, then finish(), then find(). Memory is bounded by a few
+// times the size of the file: a word has at least 9 bytes of text, and takes 4 bytes, and 16 more within finish().
 class WordSpace {
 public:
 	struct Run {
@@ -31,7 +30,7 @@ public:
 	};
 
 	void add(uint64_t addr, uint32_t word);
-	// Sorts. Of words at the same address the one added last stays.
+	// Sorts the words. Of words at the same address, the last one is kept.
 	void finish();
 
 	std::optional<uint32_t> find(uint64_t addr) const;
@@ -44,7 +43,7 @@ private:
 	std::vector<uint32_t> words_;
 };
 
-// BAR0 registers. Not a WordSpace: they come one to a line, where a Run each would be wasteful.
+// BAR0 registers. Not a WordSpace, because a Run for each register would waste memory.
 class RegisterSpace {
 public:
 	void add(uint32_t off, uint32_t value);
@@ -69,11 +68,11 @@ struct Image {
 	WordSpace vid, sys, bar1, bar2;
 
 	void finish();
-	// What /proc/gpuX/chip says of the device's place.
-	std::string where() const { return !pci_address.empty() ? pci_address : platform; }
+	// Returns the device's address or platform name, as /proc/gpuX/chip prints it.
+	std::string device() const { return !pci_address.empty() ? pci_address : platform; }
 };
 
-// Why a file is not an image. line 0: the whole file.
+// Why a file is not an image. line: 0 for the whole file.
 struct ImageError {
 	size_t line = 0;
 	std::string text;
@@ -81,13 +80,13 @@ struct ImageError {
 
 struct ImageResult {
 	std::optional<Image> image; // finished
-	ImageError error;           // when there is none
+	ImageError error;           // if there is no image
 };
 
-// text is not kept.
+// Parses the text format. Keeps no reference to text.
 ImageResult parse_image(std::string_view text);
 
-// image must be finished. Sorted, eight words a line.
+// Formats a finished image: sorted, eight words a line.
 std::string write_image(const Image &image);
 
 } // namespace tool

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reading an image's text. One pass with a scanner of its own, because files of 100 MB must load in seconds. Strict:
-// a line that is not wholly understood is an error that names it, since half-read words would be decoded as if they
-// had been seen.
+// Parses the text format of images, in one pass, because files of 100 MB must load in seconds. Strict: any line that does
+// not parse completely is an error, because a partly read word would be decoded as if it had been recorded.
 //
 // Numbers are hexadecimal with 0x; the words of v, s, b1 and b2 lines may also be exactly eight digits without it.
 #include "lib/source/image/image.hpp"
@@ -20,7 +19,7 @@ constexpr char MAGIC[] = "gpulens-image";
 constexpr char VERSION[] = "1";
 constexpr uint32_t BOOT_0 = 0x0, BOOT_42 = 0xa00; // NV_PMC_BOOT_0, NV_PMC_BOOT_42
 
-__attribute__((format(printf, 1, 2))) std::string print(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) std::string format_text(const char *fmt, ...)
 {
 	char buf[256];
 	va_list args;
@@ -31,8 +30,8 @@ __attribute__((format(printf, 1, 2))) std::string print(const char *fmt, ...)
 	return buf;
 }
 
-// What of a file may stand in a message: little of it, and no byte that a terminal would obey.
-std::string quote(std::string_view s)
+// Quotes input for a message: at most 32 characters, and no control characters.
+std::string quote_input(std::string_view s)
 {
 	std::string out = "\"";
 
@@ -46,7 +45,7 @@ bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-int digit(char c)
+int digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -68,7 +67,7 @@ Number parse_hex(std::string_view s, size_t max_digits, uint64_t &val)
 		return Number::Malformed;
 	val = 0;
 	for (char c : s.substr(2)) {
-		int d = digit(c);
+		int d = digit_value(c);
 		if (d < 0)
 			return Number::Malformed;
 		if (significant || d)
@@ -85,9 +84,9 @@ public:
 	ImageResult run();
 
 private:
-	// The next line, without its end, up to a comment. False: no more lines.
+	// Moves to the next line. Returns false at the end of the file.
 	bool next_line();
-	// The next word of the line, empty at its end.
+	// Returns the next word of the line; empty at its end or at a comment.
 	std::string_view next_word();
 	bool parse_line(std::string_view kind);
 	bool parse_chip();
@@ -95,8 +94,8 @@ private:
 	void parse_platform();
 	bool parse_register();
 	bool parse_words(WordSpace &space);
-	bool number(std::string_view word, const char *what, size_t max_digits, uint64_t &val);
-	bool end_of_line();
+	bool parse_number(std::string_view word, const char *item, size_t max_digits, uint64_t &val);
+	bool expect_end_of_line();
 	bool fail(std::string text);
 	bool check_boot(uint32_t reg, const char *name, std::optional<uint32_t> chip, size_t reg_line);
 
@@ -143,40 +142,41 @@ std::string_view Parser::next_word()
 						  : std::string_view(start, static_cast<size_t>(line_ - start));
 }
 
-bool Parser::number(std::string_view word, const char *what, size_t max_digits, uint64_t &val)
+bool Parser::parse_number(std::string_view word, const char *item, size_t max_digits, uint64_t &val)
 {
 	if (word.empty())
-		return fail(print("%s is missing", what));
+		return fail(format_text("%s is missing", item));
 	switch (parse_hex(word, max_digits, val)) {
-	case Number::Malformed: return fail(print("%s is not a number as 0x1f: ", what) + quote(word));
-	case Number::TooLarge: return fail(print("%s has more than %zu bits: ", what, max_digits * 4) + quote(word));
+	case Number::Malformed: return fail(format_text("%s is not a number like 0x1f: ", item) + quote_input(word));
+	case Number::TooLarge:
+		return fail(format_text("%s has more than %zu bits: ", item, max_digits * 4) + quote_input(word));
 	case Number::Ok: break;
 	}
 	return true;
 }
 
-bool Parser::end_of_line()
+bool Parser::expect_end_of_line()
 {
 	std::string_view rest = next_word();
 
-	return rest.empty() || fail("more on the line than belongs there: " + quote(rest));
+	return rest.empty() || fail("unexpected text at the end of the line: " + quote_input(rest));
 }
 
 bool Parser::parse_chip()
 {
 	if (chip_line_)
-		return fail(print("a second chip line; the first is line %zu", chip_line_));
+		return fail(format_text("a second chip line; the first is line %zu", chip_line_));
 	chip_line_ = line_no_;
 	for (std::string_view w = next_word(); !w.empty(); w = next_word()) {
 		uint64_t val;
 		bool is_boot0 = w.substr(0, 6) == "boot0=", is_boot42 = w.substr(0, 7) == "boot42=";
 		if (!is_boot0 && !is_boot42)
-			return fail("chip knows boot0= and boot42= only: " + quote(w));
-		if (!number(w.substr(is_boot0 ? 6 : 7), is_boot0 ? "boot0" : "boot42", 8, val))
+			return fail("a chip line has boot0= and boot42= only: " + quote_input(w));
+		if (!parse_number(w.substr(is_boot0 ? 6 : 7), is_boot0 ? "boot0" : "boot42", 8, val))
 			return false;
 		std::optional<uint32_t> &to = is_boot0 ? image_.boot0 : image_.boot42;
 		if (to)
-			return fail(print("%s twice", is_boot0 ? "boot0" : "boot42"));
+			return fail(format_text("%s is repeated", is_boot0 ? "boot0" : "boot42"));
 		to = static_cast<uint32_t>(val);
 	}
 	return image_.boot0 || fail("a chip line without boot0=");
@@ -192,14 +192,14 @@ bool is_pci_address(std::string_view s)
 		return false;
 	for (size_t i = 0; i < s.size(); i++) {
 		char want = i < extra ? 'h' : form[i - extra];
-		if (want == 'h' ? digit(s[i]) < 0 : s[i] != want)
+		if (want == 'h' ? digit_value(s[i]) < 0 : s[i] != want)
 			return false;
 	}
 	return true;
 }
 
-// The format has no line for the name of a platform device (Tegra). The recorder puts it into a comment, which other
-// readers skip; only a name of plain characters is believed.
+// The format has no line for the name of a platform device (Tegra). The module writes it as a comment, which other
+// readers skip; a name with other than plain characters is ignored.
 void Parser::parse_platform()
 {
 	std::string_view line(line_, static_cast<size_t>(line_end_ - line_)), prefix = "# platform ";
@@ -220,50 +220,50 @@ bool Parser::parse_pci()
 	uint64_t vendor, device;
 
 	if (pci_line_)
-		return fail(print("a second pci line; the first is line %zu", pci_line_));
+		return fail(format_text("a second pci line; the first is line %zu", pci_line_));
 	pci_line_ = line_no_;
 	std::string_view address = next_word(), ids = next_word();
 	if (!is_pci_address(address))
-		return fail("not a PCI address as 0000:01:00.0: " + quote(address));
+		return fail("not a PCI address like 0000:01:00.0: " + quote_input(address));
 	image_.pci_address = address;
 	if (ids.empty())
 		return true;
 	size_t colon = ids.find(':');
 	if (colon == ids.npos)
-		return fail("not PCI ids as 0x10de:0x1c02: " + quote(ids));
-	if (!number(ids.substr(0, colon), "the PCI vendor", 4, vendor) ||
-	    !number(ids.substr(colon + 1), "the PCI device", 4, device))
+		return fail("not PCI ids like 0x10de:0x1c02: " + quote_input(ids));
+	if (!parse_number(ids.substr(0, colon), "the PCI vendor", 4, vendor) ||
+	    !parse_number(ids.substr(colon + 1), "the PCI device", 4, device))
 		return false;
 	image_.pci_vendor = static_cast<uint32_t>(vendor);
 	image_.pci_device = static_cast<uint32_t>(device);
-	return end_of_line();
+	return expect_end_of_line();
 }
 
 bool Parser::parse_register()
 {
 	uint64_t off, val;
 
-	if (!number(next_word(), "the register's offset", 8, off) ||
-	    !number(next_word(), "the register's value", 8, val))
+	if (!parse_number(next_word(), "the register's offset", 8, off) ||
+	    !parse_number(next_word(), "the register's value", 8, val))
 		return false;
 	if (off & 3)
-		return fail(print("the register's offset 0x%08" PRIx64 " is not a multiple of 4", off));
+		return fail(format_text("the register's offset 0x%08" PRIx64 " is not a multiple of 4", off));
 	if (off == BOOT_0)
 		boot0_line_ = line_no_;
 	if (off == BOOT_42)
 		boot42_line_ = line_no_;
 	image_.regs.add(static_cast<uint32_t>(off), static_cast<uint32_t>(val));
-	return end_of_line();
+	return expect_end_of_line();
 }
 
 bool Parser::parse_words(WordSpace &space)
 {
 	uint64_t addr, val;
 
-	if (!number(next_word(), "the address", 16, addr))
+	if (!parse_number(next_word(), "the address", 16, addr))
 		return false;
 	if (addr & 3)
-		return fail(print("the address 0x%" PRIx64 " is not a multiple of 4", addr));
+		return fail(format_text("the address 0x%" PRIx64 " is not a multiple of 4", addr));
 	std::string_view w = next_word();
 	if (w.empty())
 		return fail("an address without words");
@@ -271,13 +271,13 @@ bool Parser::parse_words(WordSpace &space)
 		if (w.size() == 8 && w[1] != 'x' && w[1] != 'X') {
 			val = 0;
 			for (char c : w) {
-				int d = digit(c);
+				int d = digit_value(c);
 				if (d < 0)
-					return fail("not a word of 8 hexadecimal digits: " + quote(w));
+					return fail("not a word of 8 hexadecimal digits: " + quote_input(w));
 				val = val << 4 | static_cast<uint64_t>(d);
 			}
 		} else if (parse_hex(w, 8, val) != Number::Ok) {
-			return fail("not a word of 8 hexadecimal digits: " + quote(w));
+			return fail("not a word of 8 hexadecimal digits: " + quote_input(w));
 		}
 		space.add(addr, static_cast<uint32_t>(val));
 		if (addr == ~uint64_t{3} && line_ < line_end_ && !next_word().empty())
@@ -302,10 +302,10 @@ bool Parser::parse_line(std::string_view kind)
 		return parse_chip();
 	if (kind == "pci")
 		return parse_pci();
-	return fail("unknown kind of line: " + quote(kind));
+	return fail("unknown kind of line: " + quote_input(kind));
 }
 
-// A chip line and a recorded register must say the same. Each fills in for the other.
+// A chip line and the recorded register must be equal. If one is missing, the other is used.
 bool Parser::check_boot(uint32_t reg, const char *name, std::optional<uint32_t> chip, size_t reg_line)
 {
 	std::optional<uint32_t> seen = image_.regs.find(reg);
@@ -318,8 +318,8 @@ bool Parser::check_boot(uint32_t reg, const char *name, std::optional<uint32_t> 
 		return true;
 	}
 	line_no_ = reg_line > chip_line_ ? reg_line : chip_line_;
-	return fail(print("r 0x%08x says 0x%08x (line %zu), the chip line %s=0x%08x (line %zu)", reg, *seen, reg_line,
-			  name, *chip, chip_line_));
+	return fail(format_text("r 0x%08x says 0x%08x (line %zu), the chip line %s=0x%08x (line %zu)", reg, *seen,
+				reg_line, name, *chip, chip_line_));
 }
 
 ImageResult Parser::run()
@@ -336,9 +336,9 @@ ImageResult Parser::run()
 		if (magic != MAGIC)
 			good = fail("not an image; one begins with \"gpulens-image 1\"");
 		else if (version != VERSION)
-			good = fail("version " + quote(version) + " of the format; this program reads version 1");
+			good = fail("version " + quote_input(version) + " of the format; this program reads version 1");
 		else
-			good = end_of_line();
+			good = expect_end_of_line();
 	}
 	while (good && next_line()) {
 		parse_platform();
@@ -346,7 +346,7 @@ ImageResult Parser::run()
 		if (kind.empty())
 			continue;
 		good = parse_line(kind);
-		// A number whose last digits are missing looks like another number.
+		// A line that ends with the file may be truncated within a number.
 		if (!ended_ && (good || line_ == line_end_)) {
 			error_.text.clear();
 			good = fail("the file ends within this line");
@@ -359,7 +359,7 @@ ImageResult Parser::run()
 	}
 	if (good && !image_.regs.find(BOOT_0)) {
 		line_no_ = 0;
-		good = fail("nothing says which chip this is: no chip line and no r 0x00000000");
+		good = fail("the chip is unknown: there is neither a chip line nor r 0x00000000");
 	}
 	if (good)
 		result.image = std::move(image_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See proc_text.hpp.
+// Formats an image's files with the module's formatters.
 #include "lib/source/image/proc_text.hpp"
 
 #include "format.h"
@@ -13,7 +13,7 @@ namespace tool {
 
 namespace {
 
-// lens_text with an owner.
+// Owns a lens_text.
 class Text {
 public:
 	Text() = default;
@@ -33,14 +33,14 @@ public:
 
 void show_chip(lens_text *t, Decoder &d)
 {
-	std::string where = d.image().where();
+	std::string where = d.image().device();
 	lens_readable r{};
-	bool asked = d.has_topology() && lens_gpu_has_host(&d.gpu()) && !lens_check_readable(&d.gpu(), &r);
+	bool has_readable = d.has_topology() && lens_gpu_has_host(&d.gpu()) && !lens_check_readable(&d.gpu(), &r);
 
-	lens_format_chip(t, &d.gpu(), where.empty() ? "not recorded" : where.c_str(), asked ? &r : nullptr);
+	lens_format_chip(t, &d.gpu(), where.empty() ? "not recorded" : where.c_str(), has_readable ? &r : nullptr);
 }
 
-// The number at the end or in the middle of a name such as "runlist%u" or "gpc%u_tpc_mask".
+// Returns the number in a name such as "runlist%u" or "gpc%u_tpc_mask"; nothing if the name has another form.
 std::optional<u32> number_in(const std::string &name, const std::string &before, const std::string &after = "")
 {
 	const char *first = name.data() + before.size(), *end = name.data() + name.size() - after.size();
@@ -53,22 +53,22 @@ std::optional<u32> number_in(const std::string &name, const std::string &before,
 	return r.ec == std::errc() && r.ptr == end ? std::optional<u32>(n) : std::nullopt;
 }
 
-const char *const TOLD[] = {"chip",    "device_info", "num_gpcs",      "num_tpc_per_gpc", "num_ces", "gpc_mask",
-			    "tpc_map", "pce_map",     "copy_topology", "local_memory",    "bars",    "image"};
+const char *const SUPPORTED[] = {"chip",    "device_info", "num_gpcs",      "num_tpc_per_gpc", "num_ces", "gpc_mask",
+				 "tpc_map", "pce_map",     "copy_topology", "local_memory",    "bars",    "image"};
 
-struct NotTold {
-	const char *name, *why;
+struct UnsupportedFile {
+	const char *name, *reason;
 };
 
-const char WRITES[] = "it is for writing to a GPU, and an image is none";
+const char WRITES[] = "it is for writing to a GPU, and an image is read-only";
 
-// Files of /proc/gpuX that say nothing of an image.
-const NotTold NOT_TOLD[] = {
-	{"snapshot", "it is binary and of a running GPU; gpulens -i FILE --json shows what one would hold"},
-	{"topology", "it is binary and of a running GPU; gpulens -i FILE --json shows what one would hold"},
-	{"stats", "it counts what the module did, which is no word of the GPU"},
+// Files of /proc/gpuX that cannot be shown from an image.
+const UnsupportedFile UNSUPPORTED[] = {
+	{"snapshot", "it is the binary state of a running GPU; use gpulens -i FILE --json"},
+	{"topology", "it is the binary state of a running GPU; use gpulens -i FILE --json"},
+	{"stats", "it counts accesses by the module, which an image does not record"},
 	{"samples",
-	 "it looks at the engines over time, and an image is of one instant; gpulens -i FILE engines shows that"},
+	 "it samples engines over time, and an image is the state at one instant; use gpulens -i FILE engines"},
 	{"disable_channel", WRITES},
 	{"enable_channel", WRITES},
 	{"preempt_tsg", WRITES},
@@ -81,11 +81,11 @@ const NotTold NOT_TOLD[] = {
 	{"cil_preempt_channel", WRITES},
 };
 
-const char *why_not_told(const std::string &name)
+const char *why_unsupported(const std::string &name)
 {
-	for (const NotTold &n : NOT_TOLD)
-		if (name == n.name)
-			return n.why;
+	for (const UnsupportedFile &file : UNSUPPORTED)
+		if (name == file.name)
+			return file.reason;
 	return nullptr;
 }
 
@@ -97,26 +97,27 @@ public:
 
 private:
 	const lens_topology &topo() { return d_.gpu().topo; }
-	bool none_failed(const std::vector<Failure> &why)
+	// Sets the failures, and returns whether the file can be shown.
+	bool check_failures(const std::vector<Failure> &failures)
 	{
-		failures_ = why;
-		return why.empty() && d_.has_topology();
+		failures_ = failures;
+		return failures.empty() && d_.has_topology();
 	}
-	// The kernel's %#x gives 0x0, that of the C library 0.
-	void hex(u32 v) { lens_text_add(t_, "0x%x\n", v); }
-	// A count of none that comes with a failure was never read; another one was, whatever failed beside it.
-	void count(u32 n, const std::vector<Failure> &why)
+	// Zero is 0x0, as the kernel's %#x prints it; the C library's prints 0.
+	void add_hex(u32 v) { lens_text_add(t_, "0x%x\n", v); }
+	// A count of zero with a failure was not read; any other count was.
+	void add_count(u32 n, const std::vector<Failure> &failures)
 	{
 		if (d_.has_topology() && n)
-			hex(n);
-		else if (none_failed(why))
-			hex(n);
+			add_hex(n);
+		else if (check_failures(failures))
+			add_hex(n);
 	}
-	// Of a file that only some GPUs have.
-	void hex_of(u32 v, bool there, const std::string &name)
+	// For a file that only some GPUs have.
+	void add_hex_if(u32 v, bool exists, const std::string &name)
 	{
-		if (there)
-			hex(v);
+		if (exists)
+			add_hex(v);
 		else
 			failures_.push_back({{Part::ProcFile, name}, -ENOENT, {}});
 	}
@@ -144,18 +145,18 @@ bool Files::show_unit(const std::string &name)
 	std::optional<u32> i;
 
 	if ((i = number_in(name, "gpc", "_tpc_mask"))) {
-		if (none_failed(d_.gpc_failures())) {
-			bool there = *i < topo().num_gpcs && !(topo().gpc_mask >> *i & 1);
-			hex_of(there ? topo().tpc_mask[*i] : 0, there, name);
+		if (check_failures(d_.gpc_failures())) {
+			bool exists = *i < topo().num_gpcs && !(topo().gpc_mask >> *i & 1);
+			add_hex_if(exists ? topo().tpc_mask[*i] : 0, exists, name);
 		}
 	} else if ((i = number_in(name, "lce_for_pce"))) {
-		if (none_failed(d_.copy_failures())) {
-			bool there = *i < d_.gpu().chip->ce.pces && topo().ce.pce_map >> *i & 1;
-			hex_of(there ? topo().ce.lce_for_pce[*i] : 0, there, name);
+		if (check_failures(d_.copy_failures())) {
+			bool exists = *i < d_.gpu().chip->ce.pces && topo().ce.pce_map >> *i & 1;
+			add_hex_if(exists ? topo().ce.lce_for_pce[*i] : 0, exists, name);
 		}
 	} else if ((i = number_in(name, "shared_lce_for_grce"))) {
-		if (none_failed(d_.copy_failures()))
-			hex_of(*i < topo().ce.n_grces ? topo().ce.shared_lce[*i] : 0, *i < topo().ce.n_grces, name);
+		if (check_failures(d_.copy_failures()))
+			add_hex_if(*i < topo().ce.n_grces ? topo().ce.shared_lce[*i] : 0, *i < topo().ce.n_grces, name);
 	}
 	return i.has_value();
 }
@@ -169,17 +170,17 @@ void Files::show(const std::string &name)
 		if (d_.has_topology())
 			lens_format_device_info(t_, &d_.gpu());
 	} else if (name == "num_gpcs") {
-		count(topo().num_gpcs, d_.gpc_failures());
+		add_count(topo().num_gpcs, d_.gpc_failures());
 	} else if (name == "num_tpc_per_gpc") {
-		count(topo().num_tpc_per_gpc, d_.gpc_failures());
+		add_count(topo().num_tpc_per_gpc, d_.gpc_failures());
 	} else if (name == "num_ces") {
-		count(topo().num_ces, d_.copy_failures());
+		add_count(topo().num_ces, d_.copy_failures());
 	} else if (name == "gpc_mask") {
-		if (none_failed(d_.gpc_failures()))
-			hex(topo().gpc_mask);
+		if (check_failures(d_.gpc_failures()))
+			add_hex(topo().gpc_mask);
 	} else if (name == "pce_map") {
-		if (none_failed(d_.copy_failures()))
-			hex(topo().ce.pce_map);
+		if (check_failures(d_.copy_failures()))
+			add_hex(topo().ce.pce_map);
 	} else if (name == "copy_topology") {
 		failures_ = d_.copy_failures();
 		if (d_.has_topology() && !topo().ce_err)
@@ -189,7 +190,7 @@ void Files::show(const std::string &name)
 		if (failures_.empty())
 			lens_format_tpc_map(t_, &d_.gpu());
 	} else if (name == "local_memory") {
-		if (none_failed(d_.memory_failures()))
+		if (check_failures(d_.memory_failures()))
 			lens_text_add(t_, "%llu\n", static_cast<unsigned long long>(topo().memory_bytes));
 	} else if (name == "bars") {
 		if (std::unique_ptr<lens_bars> bars = d_.bars(failures_))
@@ -205,10 +206,10 @@ void Files::show(const std::string &name)
 
 bool is_proc_file(const std::string &name)
 {
-	for (const char *told : TOLD)
-		if (name == told)
+	for (const char *supported : SUPPORTED)
+		if (name == supported)
 			return true;
-	return why_not_told(name) || number_in(name, "runlist") || number_in(name, "gpc", "_tpc_mask") ||
+	return why_unsupported(name) || number_in(name, "runlist") || number_in(name, "gpc", "_tpc_mask") ||
 	       number_in(name, "lce_for_pce") || number_in(name, "shared_lce_for_grce");
 }
 
@@ -217,8 +218,8 @@ ProcText proc_text(Decoder &d, const std::string &name)
 	ProcText out;
 	Text t;
 
-	if (const char *why = why_not_told(name)) {
-		out.failures.push_back({{Part::ProcFile, name}, -EOPNOTSUPP, {}, why});
+	if (const char *reason = why_unsupported(name)) {
+		out.failures.push_back({{Part::ProcFile, name}, -EOPNOTSUPP, {}, reason});
 		return out;
 	}
 	if (name == "image") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A file of /proc/gpuX as it would read on the machine that an image was recorded on: the module's own formatters over
-// the image. Scripts written for /proc go on working on a recording, and tests hold the image against the module.
+// Formats a file of /proc/gpuX from an image with the module's formatters. So scripts written for /proc work on recorded
+// GPUs, and tests compare images with the module.
 #pragma once
 #include "lib/source/image/decode.hpp"
 
@@ -14,8 +14,8 @@ struct ProcText {
 	std::vector<Failure> failures;
 };
 
-// Is it a file of /proc/gpuX? proc_text() gives what an image tells of it, or a failure that says why it tells nothing:
-// of snapshot, stats, samples and of those that are written to.
+// Returns whether it is the name of a file of /proc/gpuX. proc_text() returns its content, or a failure for files that an
+// image cannot have: snapshot, topology, stats, samples and the write-only files.
 bool is_proc_file(const std::string &name);
 ProcText proc_text(Decoder &decoder, const std::string &name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The core's table of functions over an Image. See replay.hpp.
+// Reads registers and memory from an Image.
 #include "lib/source/image/replay.hpp"
 
 namespace tool {
@@ -32,13 +32,13 @@ std::vector<Missing> Replay::take_missing()
 	return m;
 }
 
-void Replay::miss(char kind, uint64_t addr)
+void Replay::add_missing(char kind, uint64_t addr)
 {
 	if (known_missing_.insert({kind, addr}).second)
 		missing_.push_back({kind, addr});
 }
 
-// All ones is what the core takes for a register that failed; it then asks BOOT_0 whether the GPU is there at all.
+// Missing registers read as all ones: the core treats that as a failed read, and checks BOOT_0.
 u32 Replay::rd32(lens_io *io, u32 off)
 {
 	Replay *r = self(io);
@@ -46,7 +46,7 @@ u32 Replay::rd32(lens_io *io, u32 off)
 
 	io->cost.rd32++;
 	if (!val)
-		r->miss('r', off);
+		r->add_missing('r', off);
 	return val.value_or(0xffffffff);
 }
 
@@ -56,7 +56,7 @@ void Replay::wr32(lens_io *io, u32, u32)
 	self(io)->writes_++;
 }
 
-// The PRAMIN window is the live GPU's way to memory; copy() below needs none.
+// The PRAMIN window is not needed: copy() below reads memory directly.
 u64 Replay::rd64(lens_io *, u32)
 {
 	return ~u64{0};
@@ -67,16 +67,16 @@ int Replay::copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words)
 	Replay *r = self(io);
 	const WordSpace &space = ap == LENS_VID ? r->image_.vid : r->image_.sys;
 
-	// As a live GPU's: an address that the hardware garbled, not a word that was left out.
+	// As on a live GPU: the address is corrupt, not missing.
 	if (addr & 7)
 		return -EIO;
 	for (u32 i = 0; i < words; i++) {
 		u64 val = 0;
 		for (u32 half = 0; half < 2; half++) {
-			u64 at = addr + u64{i} * 8 + u64{half} * 4;
-			std::optional<uint32_t> w = space.find(at);
+			u64 word_addr = addr + u64{i} * 8 + u64{half} * 4;
+			std::optional<uint32_t> w = space.find(word_addr);
 			if (!w) {
-				r->miss(ap == LENS_VID ? 'v' : 's', at);
+				r->add_missing(ap == LENS_VID ? 'v' : 's', word_addr);
 				return -EIO;
 			}
 			val |= u64{*w} << (32 * half);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A recorded image in the place of a GPU: the core's table of functions over an Image. What was not recorded answers
-// as a register or memory that cannot be read, and its address is kept, so that whoever asked can be told. Nothing
-// is ever written.
+// Replays an image: implements the core's lens_io_ops with an Image in place of a GPU. A word that was not recorded reads
+// like an unreadable register or unreadable memory, and is listed in take_missing(). Writes have no effect.
 #pragma once
 #include "gpulens/io.h"
 #include "lib/base/failure.hpp"
@@ -21,13 +20,13 @@ public:
 	Replay &operator=(const Replay &) = delete;
 
 	lens_io *io() { return &shell_.io; }
-	// What was missed since the last call, each once, in the order it was asked for.
+	// Returns the words that were missing since the last call, each once, in the order of the reads.
 	std::vector<Missing> take_missing();
-	// Writes that the core tried. There should be none.
+	// Returns the number of attempted writes; the core should make none.
 	size_t writes() const { return writes_; }
 
 private:
-	// The core knows the lens_io only; this finds the way back from it.
+	// Maps the lens_io that the core passes to its Replay.
 	struct Shell {
 		lens_io io;
 		Replay *self;
@@ -42,7 +41,7 @@ private:
 	static int exclusive(lens_io *io, int (*fn)(void *arg), void *arg);
 	static int wait_us(lens_io *io, u32 us);
 
-	void miss(char kind, uint64_t addr);
+	void add_missing(char kind, uint64_t addr);
 
 	const Image &image_;
 	Shell shell_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See module_source.hpp.
+// Reads /proc/gpuX.
 #include "lib/source/module/module_source.hpp"
 
 #include "lib/base/errors.hpp"
@@ -20,13 +20,13 @@ namespace {
 // /proc/gpuX/samples, opened and configured.
 class ModuleSamples : public SampleStream {
 public:
-	// first: bytes that come before the samples.
-	ModuleSamples(std::string path, std::string first, const SampleOptions &how)
+	// first: bytes to return before the samples.
+	ModuleSamples(std::string path, std::string first, const SampleOptions &options)
 		: path_(std::move(path)), first_(std::move(first)),
 		  fd_(open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)), buffer_(1 << 18, 0)
 	{
-		std::string list = fmt::format("{}", fmt::join(how.runlists, " "));
-		std::string text = fmt::format("{}{}{}", how.period_us, list.empty() ? "" : " ", list);
+		std::string list = fmt::format("{}", fmt::join(options.runlists, " "));
+		std::string text = fmt::format("{}{}{}", options.period_us, list.empty() ? "" : " ", list);
 
 		if (fd_ < 0)
 			throw Error(Error::Source, explain(errno, path_, false));
@@ -34,9 +34,9 @@ public:
 			int err = errno;
 			close(fd_);
 			throw Error(Error::Source,
-				    err == ENOENT   ? "there is no such runlist: " + list
-				    : err == ERANGE ? fmt::format("every {} us cannot be sampled: 10 us to 1 s can",
-								  how.period_us)
+				    err == ENOENT   ? "no such runlist: " + list
+				    : err == ERANGE ? fmt::format("the sampling period must be 10 us to 1 s, not {} us",
+								  options.period_us)
 						    : explain(err, path_, true));
 		}
 	}
@@ -46,7 +46,7 @@ public:
 	{
 		pollfd p{.fd = fd_, .events = POLLIN, .revents = 0};
 
-		if (!std::exchange(begun_, true) && !first_.empty())
+		if (!std::exchange(first_returned_, true) && !first_.empty())
 			return first_;
 		if (time.count())
 			poll(&p, 1, static_cast<int>(time.count()));
@@ -60,7 +60,7 @@ private:
 	std::string path_, first_;
 	int fd_;
 	std::string buffer_;
-	bool begun_ = false;
+	bool first_returned_ = false;
 };
 
 } // namespace
@@ -80,14 +80,14 @@ std::vector<Gpu> ModuleSource::gpus(const std::vector<unsigned> &numbers) const
 }
 
 std::unique_ptr<SampleStream> ModuleSource::samples(const std::vector<unsigned> &numbers,
-						    const SampleOptions &how) const
+						    const SampleOptions &options) const
 {
-	if (!how.tsgs.empty())
-		throw Error(Error::Source, "--tsgs is for --source rm: the module sees TSGs by itself");
+	if (!options.tsgs.empty())
+		throw Error(Error::Source, "--tsgs is for --source rm; the module reads TSGs itself");
 	std::string folder = fmt::format("{}/gpu{}/", proc_, only_gpu(proc_, numbers));
 
 	return std::make_unique<ModuleSamples>(folder + "samples",
-					       how.with_snapshot ? read_proc(folder + "snapshot") : "", how);
+					       options.with_snapshot ? read_proc(folder + "snapshot") : "", options);
 }
 
 std::optional<std::string> ModuleSource::stats(unsigned number) const

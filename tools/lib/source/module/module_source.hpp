@@ -7,15 +7,15 @@ namespace tool {
 
 class ModuleSource : public Source {
 public:
-	// proc: where /proc is.
+	// proc: path of /proc.
 	explicit ModuleSource(std::string proc) : proc_(std::move(proc)) {}
 
 	std::vector<unsigned> numbers() const override;
-	// As load_permitted() has them.
+	// See load_permitted().
 	std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const override;
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
-					      const SampleOptions &how) const override;
-	bool samples_for_days() const override { return true; }
+					      const SampleOptions &options) const override;
+	bool samples_continuously() const override { return true; }
 	std::optional<std::string> stats(unsigned number) const override;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See proc.hpp.
+// Finds and reads /proc/gpuX, and explains its errors.
 #include "lib/source/module/proc.hpp"
 
 #include "lib/base/errors.hpp"
@@ -21,37 +21,37 @@ namespace tool {
 
 namespace {
 
-// The files are also root's or a group's by their mode, which no capability but root's passes.
-constexpr const char *TAKES_PERFMON = "what runs on a GPU takes CAP_PERFMON or CAP_SYS_ADMIN";
+// Besides the capability, the reader needs the file's mode: it belongs to root or to a group.
+constexpr const char *TAKES_PERFMON = "reading runlists requires CAP_PERFMON or CAP_SYS_ADMIN";
 constexpr const char *HOW_TO_OBSERVE = "sudo gpulens ..., or setcap cap_perfmon+ep $(command -v gpulens) for members "
 				       "of the group that the module was given (gid=)";
 
-std::string what_happened(int err, bool writing)
+std::string explain_cause(int err, bool writing)
 {
 	switch (err) {
 	case EPERM:
-		return writing ? "this takes CAP_SYS_ADMIN, and no kernel lockdown"
-			       : "this takes CAP_PERFMON or CAP_SYS_ADMIN";
-	case EACCES: return "not allowed";
-	case ENOENT: return "there is no such thing now";
-	case ENODEV: return "the GPU has gone, or another one is in its place";
-	case ENODATA: return "the GPU is asleep, and reading does not wake it";
+		return writing ? "writing requires CAP_SYS_ADMIN, and no kernel lockdown"
+			       : "reading requires CAP_PERFMON or CAP_SYS_ADMIN";
+	case EACCES: return "permission denied";
+	case ENOENT: return "no such file or object";
+	case ENODEV: return "the GPU was removed or replaced";
+	case ENODATA: return "the GPU is suspended, and reading does not resume it";
 	case ENXIO:
-		return "the GPU's memory decoding is off, or system memory is needed and no driver maps it through the "
-		       "kernel";
+		return "the GPU's memory decoding is off, or system memory is needed that no driver has mapped through "
+		       "the kernel";
 	case ETIMEDOUT: return "the GPU did not answer in time";
-	case EIO: return "the GPU answered with codes of failed reads, or is in error recovery";
-	case EOPNOTSUPP: return "this chip has no such thing, or no manual publishes it";
-	case ERANGE: return "beyond what this chip has";
-	case EINVAL: return "not an id that the GPU can tell from others";
+	case EIO: return "the GPU returned error codes of failed reads, or is in error recovery";
+	case EOPNOTSUPP: return "this chip does not have it, or no manual publishes it";
+	case ERANGE: return "out of this chip's range";
+	case EINVAL: return "not a unique id on this GPU";
 	case EBUSY:
-		return writing ? "the runlist is being replaced, or others use the file"
-			       : "in use by others, or over the budget of readers without a privilege";
+		return writing ? "another runlist is being submitted, or another process uses the file"
+			       : "another process uses the file, or unprivileged readers have used up their budget";
 	default: return std::strerror(err);
 	}
 }
 
-bool locked_down()
+bool is_locked_down()
 {
 	std::ifstream in("/sys/kernel/security/lockdown");
 	std::string modes;
@@ -60,29 +60,29 @@ bool locked_down()
 	return std::getline(in, modes) && modes.find("[none]") == modes.npos && modes.find('[') != modes.npos;
 }
 
-std::string what_to_do(int err, const std::string &path, bool writing)
+std::string explain_remedy(int err, const std::string &path, bool writing)
 {
 	switch (err) {
 	case EPERM:
-		if (locked_down() && (writing || path.ends_with("/image")))
-			return "the kernel is locked down (see man kernel_lockdown): control and raw images "
-			       "stay closed until it is booted without";
+		if (is_locked_down() && (writing || path.ends_with("/image")))
+			return "the kernel is locked down (man kernel_lockdown): control and images are "
+			       "available only when it is booted without lockdown";
 		return writing ? "be root: sudo gpulens ..." : HOW_TO_OBSERVE;
 	case EACCES:
-		// By its mode, or by the module that was loaded so.
+		// Denied by the file's mode, or by a parameter of the module.
 		if (eaccess(path.c_str(), writing ? W_OK : R_OK))
 			return writing ? "be root: sudo gpulens ..."
 				       : fmt::format("{}: {}", TAKES_PERFMON, HOW_TO_OBSERVE);
 		return writing ? "the module was loaded with control=0, or needs GPU memory and has vram=off"
 			       : "the module was loaded with vram=off";
-	case ENODATA: return "wake it: echo on >/sys/bus/pci/devices/ADDRESS/power/control";
-	case ENXIO: return "its driver may be resetting it; setpci -s ADDRESS COMMAND shows whether bit 1 is set";
-	case EINVAL: return "where ids count per runlist, write RUNLIST:ID";
-	case ENODEV: return "look with: lspci -d 10de:";
+	case ENODATA: return "resume it: echo on >/sys/bus/pci/devices/ADDRESS/power/control";
+	case ENXIO: return "its driver may be resetting it; bit 1 of setpci -s ADDRESS COMMAND is memory decoding";
+	case EINVAL: return "if ids count per runlist, write RUNLIST:ID";
+	case ENODEV: return "lspci -d 10de: lists the GPUs";
 	case EBUSY: return "try again";
 	case EIO:
-		return "its firmware may keep this from the CPU; " + path.substr(0, path.rfind('/')) +
-		       "/chip says what can be read";
+		return "its firmware may protect this from the CPU; " + path.substr(0, path.rfind('/')) +
+		       "/chip reports what can be read";
 	default: return "";
 	}
 }
@@ -93,14 +93,13 @@ std::string snapshot_path(const std::string &proc, unsigned index)
 
 	if (std::filesystem::exists(path))
 		return path;
-	std::vector<unsigned> there = proc_gpus(proc);
-	if (std::find(there.begin(), there.end(), index) != there.end())
-		throw Error(Error::Source,
-			    path + ": it is not there; the module is of another version than this gpulens");
-	throw Error(Error::Source, fmt::format("there is no GPU {}; there is {}", index, fmt::join(there, ", ")));
+	std::vector<unsigned> present = proc_gpus(proc);
+	if (std::find(present.begin(), present.end(), index) != present.end())
+		throw Error(Error::Source, path + ": no such file; the module's version differs from this gpulens");
+	throw Error(Error::Source, fmt::format("there is no GPU {}; there is {}", index, fmt::join(present, ", ")));
 }
 
-// Its topology, which every user may read. One sentence says of all runlists why they are not known.
+// Loads the topology, which every user may read. One failure stands for all runlists.
 Gpu load_topology(const std::string &proc, unsigned index)
 {
 	std::string path = fmt::format("{}/gpu{}/topology", proc, index);
@@ -141,10 +140,10 @@ std::vector<unsigned> found_gpus(const std::string &proc)
 
 std::string explain(int err, const std::string &path, bool writing)
 {
-	std::string todo = what_to_do(err, path, writing);
+	std::string remedy = explain_remedy(err, path, writing);
 
 	return fmt::format("{}: {}: {}{}", path, strerrorname_np(err) ? strerrorname_np(err) : "?",
-			   what_happened(err, writing), todo.empty() ? "" : "; " + todo);
+			   explain_cause(err, writing), remedy.empty() ? "" : "; " + remedy);
 }
 
 std::string read_proc(const std::string &path)
@@ -163,8 +162,7 @@ std::vector<unsigned> proc_gpus(const std::string &proc)
 	if (!found.empty())
 		return found;
 	if (module_loaded())
-		throw Error(Error::Source,
-			    "the module is loaded and has found no GPU that it knows; dmesg | grep gpulens says more");
+		throw Error(Error::Source, "the module is loaded but found no supported GPU; see dmesg | grep gpulens");
 	throw Error(Error::Source,
 		    "no " + proc +
 			    "/gpu*: the module is not loaded: sudo modprobe gpulens (or name a recorded GPU: "
@@ -175,11 +173,11 @@ unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named)
 {
 	if (named.size() == 1)
 		return named[0];
-	std::vector<unsigned> there = proc_gpus(proc);
-	if (!named.empty() || there.size() > 1)
+	std::vector<unsigned> present = proc_gpus(proc);
+	if (!named.empty() || present.size() > 1)
 		throw Error(Error::Source,
-			    fmt::format("one GPU at a time: say -g X; there is {}", fmt::join(there, ", ")));
-	return there[0];
+			    fmt::format("one GPU at a time: use -g X; there is {}", fmt::join(present, ", ")));
+	return present[0];
 }
 
 Gpu load_live(const std::string &proc, unsigned index)
@@ -194,7 +192,7 @@ Gpu load_permitted(const std::string &proc, unsigned index)
 	std::string path = snapshot_path(proc, index), bytes;
 	int err = read_path(path, bytes);
 
-	// Root is refused by nothing but a missing capability (EPERM).
+	// EPERM: root without the capability. EACCES: an ordinary user, or a module without topology.
 	if (err == EPERM || (err == EACCES && std::filesystem::exists(fmt::format("{}/gpu{}/topology", proc, index))))
 		return load_topology(proc, index);
 	if (err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// GPUs of the module: /proc/gpuX, as docs/proc.md has it. proc: that folder, elsewhere in tests.
+// The files of the module, /proc/gpuX (docs/proc.md). proc: path of /proc, which is different in tests.
 #pragma once
 #include "lib/model/model.hpp"
 
@@ -9,19 +9,19 @@
 namespace tool {
 
 bool module_loaded();
-// The X of the /proc/gpuX there are, ascending; none: empty.
+// Returns the X of all /proc/gpuX, ascending; possibly none.
 std::vector<unsigned> found_gpus(const std::string &proc);
-// The same. Throws Error when there is none, and says why.
+// The same; throws Error with the reason if there is none.
 std::vector<unsigned> proc_gpus(const std::string &proc);
-// The GPU that a command of one GPU is for: the one that is named, or the only one. Throws Error.
+// Returns the GPU for a command that takes one: the named one, or the only one. Throws Error.
 unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named);
-// /proc/gpuX/snapshot now. Throws Error, also where the reader lacks the privilege.
+// Loads /proc/gpuX/snapshot. Throws Error, also without the privilege.
 Gpu load_live(const std::string &proc, unsigned index);
-// The same; without the privilege /proc/gpuX/topology, whose runlists are all unknown (EPERM) and so in its failures.
+// Loads /proc/gpuX/snapshot, or without the privilege /proc/gpuX/topology, whose runlists are unknown (a failure).
 Gpu load_permitted(const std::string &proc, unsigned index);
-// A file of /proc/gpuX. Throws Error.
+// Reads a file of /proc/gpuX. Throws Error.
 std::string read_proc(const std::string &path);
-// What an errno of a /proc/gpuX file means and what one can do; docs/proc.md, "Errors".
+// Returns the cause and the remedy for an errno of a file in /proc/gpuX (docs/proc.md, "Errors").
 std::string explain(int err, const std::string &path, bool writing);
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The module's binary snapshot as values. See snapshot.hpp and include/uapi/gpulens.h.
+// Parses the records of include/uapi/gpulens.h.
 #include "lib/source/snapshot/snapshot.hpp"
 
 #include "hw/ptop.h"
@@ -14,9 +14,9 @@ namespace tool {
 
 namespace {
 
-constexpr u32 TPCS_OF_GPC = 32; // a GPC's mask of TPCs has as many bits
+constexpr u32 MAX_TPCS_OF_GPC = 32; // bits of a TPC mask
 
-// A field that ends with a zero or with its room. Nobody's terminal is told anything but text.
+// Converts a field that ends with a zero or fills its array. Other than printable ASCII becomes '?'.
 template <size_t n> std::string text_of(const char (&field)[n])
 {
 	std::string s(field, strnlen(field, n));
@@ -31,22 +31,22 @@ class Reader {
 public:
 	Reader(Gpu &gpu, unsigned version) : gpu_(gpu), version_(version) {}
 
-	// 64 bytes. Types that are not known are for newer readers.
-	void record(const char *bytes)
+	// Parses 64 bytes. Unknown types are ignored.
+	void read_record(const char *bytes)
 	{
 		uint16_t type;
 
 		std::memcpy(&type, bytes, sizeof(type));
 		switch (le16toh(type)) {
-		case GPULENS_RECORD_CHIP: return chip(as<gpulens_chip>(bytes));
-		case GPULENS_RECORD_ENGINE: return engine(as<gpulens_engine>(bytes));
-		case GPULENS_RECORD_ENGINE_NOW: return engine_now(as<gpulens_engine_now>(bytes));
-		case GPULENS_RECORD_RUNLIST: return runlist(as<gpulens_runlist>(bytes));
-		case GPULENS_RECORD_TSG: return tsg(as<gpulens_tsg>(bytes));
-		case GPULENS_RECORD_CHANNEL: return channel(as<gpulens_channel>(bytes));
-		case GPULENS_RECORD_GPC: return gpc(as<gpulens_gpc>(bytes));
-		case GPULENS_RECORD_PCE: return pce(as<gpulens_pce>(bytes));
-		case GPULENS_RECORD_GRCE: return grce(as<gpulens_grce>(bytes));
+		case GPULENS_RECORD_CHIP: return read_chip(as<gpulens_chip>(bytes));
+		case GPULENS_RECORD_ENGINE: return read_engine(as<gpulens_engine>(bytes));
+		case GPULENS_RECORD_ENGINE_NOW: return read_engine_now(as<gpulens_engine_now>(bytes));
+		case GPULENS_RECORD_RUNLIST: return read_runlist(as<gpulens_runlist>(bytes));
+		case GPULENS_RECORD_TSG: return read_tsg(as<gpulens_tsg>(bytes));
+		case GPULENS_RECORD_CHANNEL: return read_channel(as<gpulens_channel>(bytes));
+		case GPULENS_RECORD_GPC: return read_gpc(as<gpulens_gpc>(bytes));
+		case GPULENS_RECORD_PCE: return read_pce(as<gpulens_pce>(bytes));
+		case GPULENS_RECORD_GRCE: return read_grce(as<gpulens_grce>(bytes));
 		default: return;
 		}
 	}
@@ -61,7 +61,7 @@ private:
 		return r;
 	}
 
-	void chip(const gpulens_chip &r)
+	void read_chip(const gpulens_chip &r)
 	{
 		Chip &c = gpu_.chip;
 		const lens_chip_id *row;
@@ -73,7 +73,7 @@ private:
 		c.boot0 = le32toh(r.boot0);
 		c.ids_per_runlist = r.ids_per_runlist;
 		c.memory_bytes = le64toh(r.local_memory);
-		// What is constant of a chip is in the core's tables here, too.
+		// Constants of a chip come from the core's tables, which the tool is built with.
 		if (const lens_chip *found = lens_chip_find(c.id, &row, &known)) {
 			c.architecture = found->arch;
 			if (const char *assumed = lens_chip_get_assumed(found, row))
@@ -88,44 +88,45 @@ private:
 		gpu_.gpc_mask = le32toh(r.gpc_mask);
 		gpu_.pce_map = le32toh(r.pce_map);
 		c.engines_dropped = r.engines_dropped;
-		part(r.engines_error, Part::Engines, gpu_.engine_failures);
+		check_part(r.engines_error, Part::Engines, gpu_.engine_failures);
 		for (Failure &f : gpu_.engine_failures)
-			f.said = engines_missing(f.err, c.engines_dropped);
-		gpu_.has_gpcs = part(r.gpcs_error, Part::Gpcs, gpu_.gpc_failures);
-		gpu_.has_copy = part(r.copy_error, Part::Copy, gpu_.copy_failures);
+			f.reason = describe_dropped_engines(f.err, c.engines_dropped);
+		gpu_.has_gpcs = check_part(r.gpcs_error, Part::Gpcs, gpu_.gpc_failures);
+		gpu_.has_copy = check_part(r.copy_error, Part::Copy, gpu_.copy_failures);
 		if (!gpu_.has_runlists)
 			gpu_.runlist_failures.push_back({Part::Runlists, -EOPNOTSUPP, {}});
 	}
 
-	static bool part(u8 err, Part item, std::vector<Failure> &to)
+	// Returns whether the part was read. err: positive errno.
+	static bool check_part(u8 err, Part item, std::vector<Failure> &failures)
 	{
 		if (err)
-			to.push_back({item, -err, {}});
+			failures.push_back({item, -err, {}});
 		return !err;
 	}
 
-	// No module writes more than the core has room for, and what is made of them may take its square.
-	static void check_room(size_t have, size_t most, const char *what)
+	// The module writes at most the core's limit; later steps may take time quadratic in the number.
+	static void check_limit(size_t count, size_t limit, const char *items)
 	{
-		if (have >= most)
+		if (count >= limit)
 			throw Error(Error::Source,
-				    fmt::format("the snapshot has more than {} {}, which no GPU has", most, what));
+				    fmt::format("the snapshot has more than {} {}, which no GPU has", limit, items));
 	}
 
-	void engine(const gpulens_engine &r)
+	void read_engine(const gpulens_engine &r)
 	{
-		check_room(gpu_.engines.size(), LENS_MAX_ENGINES, "engines");
+		check_limit(gpu_.engines.size(), LENS_MAX_ENGINES, "engines");
 		gpu_.engines.push_back(engine_from_record(r, version_));
 	}
 
-	void engine_now(const gpulens_engine_now &r)
+	void read_engine_now(const gpulens_engine_now &r)
 	{
 		u32 i = le16toh(r.engine);
 		EngineNow now;
 
 		if (i >= gpu_.engines.size())
 			throw Error(Error::Source,
-				    fmt::format("the snapshot says what is on engine {}, which it does not have", i));
+				    fmt::format("the snapshot has the state of engine {}, but not that engine", i));
 		now.err = -r.error;
 		if (!now.err) {
 			now.state = r.kind <= GPULENS_SAMPLE_SWITCH ? static_cast<lens_engine_state>(r.kind)
@@ -140,16 +141,16 @@ private:
 		gpu_.engines[i].now = now;
 	}
 
-	void runlist(const gpulens_runlist &r)
+	void read_runlist(const gpulens_runlist &r)
 	{
 		Runlist rl;
 
-		check_room(gpu_.runlists.size(), LENS_MAX_RUNLISTS, "runlists");
+		check_limit(gpu_.runlists.size(), LENS_MAX_RUNLISTS, "runlists");
 		rl.id = le16toh(r.id);
 		rl.err = -static_cast<int>(le16toh(r.error));
 		rl.base = le64toh(r.base);
 		rl.target = r.target;
-		// What version 1 said of a list that it could not read was zeros.
+		// Version 1 wrote zeros for a runlist that could not be read.
 		rl.has_regs = version_ < 2 ? !rl.err : le32toh(r.flags) & GPULENS_RUNLIST_REGS;
 		rl.length = version_ < 2 ? le16toh(r.entries) : le32toh(r.length);
 		rl.pending = le32toh(r.flags) & GPULENS_RUNLIST_PENDING;
@@ -161,7 +162,7 @@ private:
 		position_ = 0;
 	}
 
-	void tsg(const gpulens_tsg &r)
+	void read_tsg(const gpulens_tsg &r)
 	{
 		if (gpu_.runlists.empty())
 			throw Error(Error::Source, "a TSG comes before any runlist");
@@ -198,7 +199,7 @@ private:
 		return s;
 	}
 
-	void channel(const gpulens_channel &r)
+	void read_channel(const gpulens_channel &r)
 	{
 		Channel c;
 
@@ -211,12 +212,12 @@ private:
 		c.tsg = id_of_record(r.tsg);
 		c.runqueue = r.runqueue;
 		c.inst = le64toh(r.inst);
-		// Version 1 wrote 0 where nobody knew it.
+		// Version 1 wrote 0 for an unknown target.
 		if (!(le32toh(r.flags) & GPULENS_CHANNEL_NO_TARGET || (version_ < 2 && r.error)))
 			c.inst_target = r.inst_target;
 		c.err = -r.error;
 		if (!c.err)
-			// Channel RAM came with ids that count per runlist.
+			// Chips with channel RAM are those that count ids per runlist.
 			c.state = state_of(r, gpu_.chip.ids_per_runlist);
 		else
 			gpu_.runlist_failures.push_back({{Part::Channel, rl.id, c.id}, c.err, {}});
@@ -226,10 +227,10 @@ private:
 			rl.tsgs.back().channels.push_back(c);
 	}
 
-	void gpc(const gpulens_gpc &r)
+	void read_gpc(const gpulens_gpc &r)
 	{
-		check_room(gpu_.gpcs.size(), LENS_MAX_GPCS, "GPCs");
-		if (le16toh(r.tpcs) > TPCS_OF_GPC || le16toh(r.first_tpc) >= LENS_MAX_GPCS * TPCS_OF_GPC)
+		check_limit(gpu_.gpcs.size(), LENS_MAX_GPCS, "GPCs");
+		if (le16toh(r.tpcs) > MAX_TPCS_OF_GPC || le16toh(r.first_tpc) >= LENS_MAX_GPCS * MAX_TPCS_OF_GPC)
 			throw Error(Error::Source,
 				    fmt::format("the snapshot has {} TPCs from TPC {} on in GPC {}, which no GPU has",
 						le16toh(r.tpcs), le16toh(r.first_tpc), le16toh(r.id)));
@@ -239,14 +240,14 @@ private:
 				     .first_tpc = le16toh(r.first_tpc)});
 	}
 
-	void pce(const gpulens_pce &r)
+	void read_pce(const gpulens_pce &r)
 	{
 		if (le16toh(r.id) >= LENS_MAX_PCES)
 			throw Error(Error::Source, fmt::format("PCE {} is beyond what chips have", le16toh(r.id)));
 		gpu_.lce_for_pce[le16toh(r.id)] = id_of_record(r.lce);
 	}
 
-	void grce(const gpulens_grce &r)
+	void read_grce(const gpulens_grce &r)
 	{
 		size_t id = le16toh(r.id);
 
@@ -268,18 +269,18 @@ gpulens_header header_of(std::string_view bytes)
 	gpulens_header h;
 
 	if (bytes.size() < sizeof(h))
-		throw Error(Error::Source,
-			    fmt::format("{} bytes are no snapshot: its header alone has {}", bytes.size(), sizeof(h)));
+		throw Error(Error::Source, fmt::format("not a snapshot: {} bytes, and its header alone has {}",
+						       bytes.size(), sizeof(h)));
 	std::memcpy(&h, bytes.data(), sizeof(h));
 	if (le32toh(h.magic) != GPULENS_MAGIC)
 		throw Error(Error::Source, "not a snapshot: it does not begin with GPLS");
 	if (le16toh(h.record_bytes) != GPULENS_RECORD_BYTES)
 		throw Error(Error::Source,
 			    fmt::format("a snapshot of a newer layout: records of {} bytes", le16toh(h.record_bytes)));
-	size_t want = GPULENS_RECORD_BYTES * (size_t{le32toh(h.records)} + 1);
-	if (bytes.size() < want)
+	size_t expected = GPULENS_RECORD_BYTES * (size_t{le32toh(h.records)} + 1);
+	if (bytes.size() < expected)
 		throw Error(Error::Source,
-			    fmt::format("the snapshot is cut short: {} of {} bytes", bytes.size(), want));
+			    fmt::format("the snapshot is cut short: {} of {} bytes", bytes.size(), expected));
 	return h;
 }
 
@@ -304,7 +305,7 @@ Engine engine_from_record(const gpulens_engine &r, unsigned version)
 	e.pri_base = le32toh(r.pri_base);
 	e.runlist_base = le32toh(r.runlist_base);
 	e.name = text_of(r.name);
-	// Version 1 said it in the name only.
+	// Version 1 marked a GRCE by its name only.
 	e.grce = version < 2 ? e.type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE && e.name.starts_with("[Graphics] ")
 			     : r.flags & GPULENS_ENGINE_GRCE;
 	return e;
@@ -322,9 +323,9 @@ Gpu from_snapshot(std::string_view bytes, const std::string &source)
 	gpu.time_ns = le64toh(h.time_ns);
 	gpu.took_ns = le64toh(h.took_ns);
 	for (size_t i = 1; i <= le32toh(h.records); i++)
-		reader.record(bytes.data() + i * GPULENS_RECORD_BYTES);
+		reader.read_record(bytes.data() + i * GPULENS_RECORD_BYTES);
 	if (gpu.chip.name.empty())
-		throw Error(Error::Source, "the snapshot names no chip");
+		throw Error(Error::Source, "the snapshot has no chip record");
 	return gpu;
 }
 

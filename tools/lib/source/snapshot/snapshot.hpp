@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The module's snapshots, as include/uapi/gpulens.h lays them out.
+// Parses the module's snapshots, in the format of include/uapi/gpulens.h.
 #pragma once
 #include "lib/model/model.hpp"
 
@@ -11,15 +11,15 @@ struct gpulens_engine;
 
 namespace tool {
 
-// Does it begin as a snapshot?
+// Returns whether the bytes begin like a snapshot.
 bool is_snapshot(std::string_view bytes);
-// Throws Error: not one, cut short, of a newer layout.
+// Throws Error if it is not a snapshot, is truncated, or has a newer layout.
 Gpu from_snapshot(std::string_view bytes, const std::string &source);
-// The same, with the source's name before what is wrong.
+// The same; the source's name precedes the error's text.
 Gpu snapshot_of(std::string_view bytes, const std::string &source);
-// An id of a record or a sample as it lies there; LENS_NONE where the hardware does not give one.
+// Converts an id of a record or a sample; LENS_NONE if the hardware does not report one.
 int id_of_record(uint16_t le);
-// An engine's record, in a snapshot or before samples of that version.
+// Converts an engine's record of a snapshot or of a sample stream of this version.
 Engine engine_from_record(const gpulens_engine &record, unsigned version);
 
 } // namespace tool

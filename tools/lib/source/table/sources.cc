@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See sources.hpp.
+// Lists the sources, and loads GPUs from files and sources.
 #include "lib/source/table/sources.hpp"
 
 #include "lib/rm/client.hpp"
@@ -21,7 +21,7 @@ const std::vector<SourceRow> SOURCES = {
 	 [](const SourceOptions &options) -> std::unique_ptr<Source> {
 		 return std::make_unique<ModuleSource>(options.proc);
 	 }},
-	{"rm", "NVIDIA's driver", [](const SourceOptions &) { return rm::Client::there(); },
+	{"rm", "NVIDIA's driver", [](const SourceOptions &) { return rm::Client::has_node(); },
 	 [](const SourceOptions &) -> std::unique_ptr<Source> { return std::make_unique<DriverSource>(); }},
 };
 
@@ -31,7 +31,7 @@ std::string sources_help()
 
 	for (const SourceRow &row : SOURCES)
 		text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", row.name, row.about);
-	return text + " or auto, the first of these that is there (default: auto)";
+	return text + " or auto, the first of these that is present (default: auto)";
 }
 
 std::unique_ptr<Source> machine_source(const SourceOptions &options)
@@ -39,7 +39,7 @@ std::unique_ptr<Source> machine_source(const SourceOptions &options)
 	if (options.source)
 		return options.source->make(options);
 	auto row =
-		std::find_if(SOURCES.begin(), SOURCES.end(), [&](const SourceRow &r) { return r.is_there(options); });
+		std::find_if(SOURCES.begin(), SOURCES.end(), [&](const SourceRow &r) { return r.is_present(options); });
 
 	return (row == SOURCES.end() ? SOURCES.front() : *row).make(options);
 }
