@@ -386,6 +386,18 @@ TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 }
 
 // A trace is its packets one after the other, each as field 1 (tag 0x0a) with its length.
+// An interval that begins at the last nanosecond of a 64-bit clock is one rectangle. Seen failing with 10000 rectangles, of
+// shares of a time that had no intervals.
+TEST(Timeline, APageOfTheLastNanosecondHasOneRectangle)
+{
+	std::string page = html(tool::timeline_of(head() + sample(~uint64_t{0}, ON, 7) + sample(99, IDLE), "x"));
+	size_t rectangles = 0;
+
+	for (size_t at = page.find("<rect"); at != page.npos; at = page.find("<rect", at + 1))
+		rectangles++;
+	EXPECT_EQ(rectangles, 1u);
+}
+
 TEST(Timeline, ATraceIsASequenceOfPackets)
 {
 	std::string trace = perfetto(tool::timeline_of(head() + every_100us({8, 7, 7, 8}), "x"));

@@ -89,7 +89,9 @@ struct Row {
 struct Survey {
 	std::vector<Row> rows;
 	size_t intervals = 0;
-	u64 first_until_ns = ~u64{0}; // intervals that start before are drawn one by one
+	u64 first_until_ns = 0; // intervals that start before are drawn one by one, or all if there are few
+
+	bool draws_all() const { return intervals <= MAX_RECTANGLES; }
 };
 
 Survey survey_of(const Timeline &t)
@@ -117,7 +119,7 @@ Survey survey_of(const Timeline &t)
 		for (const auto &[key, owner] : owners)
 			s.rows.push_back({i, key.second, key.first, false, owner});
 	}
-	if (s.intervals > MAX_RECTANGLES)
+	if (!s.draws_all())
 		s.first_until_ns = first.top();
 	return s;
 }
@@ -143,7 +145,7 @@ public:
 		size_t n = 0;
 		for (auto &[key, colour] : colour_of_tsg_)
 			colour = n++ % std::size(TSG_COLOURS);
-		rest_ns_ = t.end_ns - std::min(t.end_ns, survey_.first_until_ns);
+		rest_ns_ = survey_.draws_all() ? 0 : t.end_ns - std::min(t.end_ns, survey_.first_until_ns);
 		shares_ = std::max<size_t>(1, MAX_FIRST_INTERVALS / std::max<size_t>(1, rows_.size()));
 		share_ns_ = std::max<u64>(1, (rest_ns_ + shares_ - 1) / shares_);
 		TimelineReader<DroppedTicks> dropped = t.all_dropped();
@@ -249,7 +251,7 @@ private:
 			if (interval->phase == Phase::Error)
 				continue;
 			size_t i = row_of_tsg.at({interval->bare, interval->tsg});
-			if (interval->start_ns < survey_.first_until_ns)
+			if (survey_.draws_all() || interval->start_ns < survey_.first_until_ns)
 				drawn[i] += draw_bar(rows_[first + i], y + i * ROW_HEIGHT, *interval);
 			else if (interval->phase == Phase::On)
 				add_to(shares[i], *interval);
@@ -290,7 +292,7 @@ private:
 
 	std::string explain_shares() const
 	{
-		if (survey_.intervals <= MAX_RECTANGLES)
+		if (survey_.draws_all())
 			return "";
 		return fmt::format(
 			" Of {} intervals those of the first {} are drawn; after that, how dark a bar is tells the "
