@@ -67,7 +67,7 @@ const std::vector<Bad> BAD = {
 	 "r 0x00000a00 says 0x00000001 (line 3), the chip line boot42=0x13600000 (line 2)"},
 	{"TwoChipLines", HEAD + "chip boot0=0x136000a1\n", 3, "a second chip line; the first is line 2"},
 	{"ChipWithoutBoot0", "gpulens-image 1\nchip boot42=0x1\n", 2, "a chip line without boot0="},
-	{"ChipBoot0Twice", "gpulens-image 1\nchip boot0=0x1 boot0=0x1\n", 2, "boot0 twice"},
+	{"ChipBoot0Twice", "gpulens-image 1\nchip boot0=0x1 boot0=0x1\n", 2, "boot0 is repeated"},
 	{"ChipUnknownWord", "gpulens-image 1\nchip boot0=0x1 name=GP106\n", 2,
 	 "a chip line has boot0= and boot42= only: \"name=GP106\""},
 	{"ChipHuge", "gpulens-image 1\nchip boot0=0x1136000a1\n", 2, "boot0 has more than 32 bits: \"0x1136000a1\""},

@@ -135,7 +135,7 @@ TEST(Protected, ChipFromTheImageNamesWhatIsNotReadableAsTheLiveOneDoes)
 TEST(Platform, NameComesFromItsCommentAndGoesBackThere)
 {
 	tool::Image image = parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform 17000000.ga10b\n");
-	EXPECT_EQ(image.where(), "17000000.ga10b");
+	EXPECT_EQ(image.device(), "17000000.ga10b");
 	EXPECT_NE(run(image, "chip").text.find("Device:       17000000.ga10b\n"), std::string::npos);
 	EXPECT_NE(tool::write_image(image).find("\n# platform 17000000.ga10b\n"), std::string::npos);
 	EXPECT_EQ(parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").device(), "");

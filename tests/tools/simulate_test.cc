@@ -273,12 +273,12 @@ TEST(SimulatePrint, Json)
 		simulate_json(of({"a:high:1000", "b:low:2000:4"})).dump(),
 		R"({"version":1,"entries":7,"max_entries":65535,"overflows":false,"round_us":3000,)"
 		R"("list":[{"tsg":"a","channels":1},{"tsg":"b","channels":4}],)"
-		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"slots":1,"longest_wait_us":2000},)"
-		R"({"name":"b","level":"low","slice_us":2000,"channels":4,"slots":1,"longest_wait_us":1000}]})");
+		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"turns":1,"longest_wait_us":2000},)"
+		R"({"name":"b","level":"low","slice_us":2000,"channels":4,"turns":1,"longest_wait_us":1000}]})");
 	EXPECT_EQ(
 		simulate_json(of({"a:high:1000"}, 1)).dump(),
 		R"({"version":1,"entries":2,"max_entries":1,"overflows":true,"round_us":null,"list":null,)"
-		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"slots":null,"longest_wait_us":null}]})");
+		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"turns":null,"longest_wait_us":null}]})");
 }
 
 } // namespace
