@@ -4,7 +4,6 @@
 
 #include "model/bus.hpp"
 
-#include <fstream>
 #include <stdexcept>
 
 namespace emu {
@@ -73,19 +72,11 @@ json list_running(EmulatedGpu &gpu, const json &)
 
 json load_scenario(EmulatedGpu &gpu, const json &q)
 {
-	json scenario;
-	if (auto data = q.find("data"); data != q.end()) {
-		scenario = *data;
-	} else {
-		std::string file = q.at("file");
-		std::ifstream in(file);
-		if (!in)
-			throw std::runtime_error("cannot read " + file);
-		scenario = json::parse(in);
-	}
+	std::string file = q.contains("data") ? "" : q.at("file").get<std::string>();
+	json scenario = file.empty() ? q.at("data") : read_json_file("scenario", file);
 	if (auto with = q.find("with"); with != q.end())
 		scenario.update(*with);
-	gpu.load_scenario(scenario);
+	gpu.load_scenario(scenario, file);
 	return json::object();
 }
 

@@ -4,6 +4,8 @@
 
 #include "control/commands.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <stdexcept>
 
@@ -11,18 +13,41 @@ namespace emu {
 
 using nlohmann::json;
 
-std::unique_ptr<EmulatedGpu> EmulatedGpu::from_file(const std::string &path)
+namespace {
+
+Entry scenario_entry(const json &scenario, const std::string &file)
+{
+	return {scenario, file.empty() ? "scenario" : "scenario " + file};
+}
+
+} // namespace
+
+json read_json_file(const std::string &kind, const std::string &path)
 {
 	std::ifstream in(path);
 	if (!in)
-		throw std::runtime_error("cannot read " + path);
-	return std::make_unique<EmulatedGpu>(json::parse(in));
+		throw std::runtime_error(kind + " " + path + ": " + std::strerror(errno));
+	try {
+		return json::parse(in);
+	} catch (const json::exception &e) {
+		throw std::runtime_error(kind + " " + path + ": " + parse_error_text(e));
+	}
 }
 
-void EmulatedGpu::load_scenario(const json &scenario)
+std::unique_ptr<EmulatedGpu> EmulatedGpu::from_file(const std::string &path)
+{
+	return std::make_unique<EmulatedGpu>(read_json_file("profile", path), path);
+}
+
+void EmulatedGpu::load_scenario(const json &scenario, const std::string &file)
 {
 	mover_.forget_buffer();
-	driver_.load_scenario(scenario);
+	driver_.load_scenario(scenario_entry(scenario, file));
+}
+
+bool EmulatedGpu::needs_system_memory(const json &scenario, const std::string &file) const
+{
+	return driver_.needs_system_memory(scenario_entry(scenario, file));
 }
 
 json EmulatedGpu::control(const json &command)

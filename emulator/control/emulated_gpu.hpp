@@ -5,17 +5,21 @@
 
 namespace emu {
 
+// The JSON of a file. Throws std::runtime_error that begins with kind ("profile", "scenario") and the path.
+nlohmann::json read_json_file(const std::string &kind, const std::string &path);
+
 class EmulatedGpu : public Gpu {
 public:
-	// Throws std::invalid_argument when the profile contradicts itself.
-	explicit EmulatedGpu(const nlohmann::json &profile) : Gpu(profile) {}
+	// Throws std::invalid_argument when the profile contradicts itself; file: its name, for the error.
+	explicit EmulatedGpu(const nlohmann::json &profile, const std::string &file = "") : Gpu(profile, file) {}
 	// The same, and std::runtime_error when the file cannot be read.
 	static std::unique_ptr<EmulatedGpu> from_file(const std::string &path);
 
-	// Throws std::invalid_argument or std::runtime_error; the schema is in emulator/README.md.
-	void load_scenario(const nlohmann::json &scenario);
+	// Throws std::invalid_argument or std::runtime_error; the schema is in emulator/README.md. file: the scenario's
+	// name, for the error.
+	void load_scenario(const nlohmann::json &scenario, const std::string &file = "");
 	// Whether loading it has to wait for the machine's memory (or for a window into it).
-	bool needs_system_memory(const nlohmann::json &scenario) const { return driver_.needs_system_memory(scenario); }
+	bool needs_system_memory(const nlohmann::json &scenario, const std::string &file = "") const;
 
 	// One command of the control socket; never throws: {"ok":false,"error":...} instead.
 	nlohmann::json control(const nlohmann::json &command);

@@ -6,11 +6,7 @@
 
 #include "model/bits.hpp"
 
-#include <stdexcept>
-
 namespace emu {
-
-using nlohmann::json;
 
 bool DriverPart::has_graphics(int runlist) const
 {
@@ -20,11 +16,11 @@ bool DriverPart::has_graphics(int runlist) const
 	return false;
 }
 
-void DriverPart::load_scenario(const json &scenario)
+void DriverPart::load_scenario(const Entry &scenario)
 {
 	if (gpu_.profile().traits.runlists_locked)
-		throw std::invalid_argument("scenario: the runlist registers of " + gpu_.profile().name +
-					    " are not published");
+		scenario.refuse("the runlist registers of " + gpu_.profile().name + " are not published");
+	document_ = scenario.document();
 	format_ = page_format(scenario);
 	auto processes = make_plan(scenario);
 	place_memory(scenario);
@@ -67,16 +63,16 @@ void DriverPart::build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, un
 	u64 va = 0x7f00000000ull + (u64(index) << 24) * 8, page = 1ull << p.page_shift;
 	va = (va + page - 1) & ~(page - 1);
 
-	auto tables_of = [&](const std::string &name) -> const AddressSpace * {
+	auto tables_of = [&](const Entry &process) -> const AddressSpace * {
 		for (auto &other : all)
-			if (other.name == name)
+			if (other.name == process.text())
 				return other.space.get();
-		throw std::invalid_argument("scenario: a subcontext names process " + name + ", which is not there");
+		process.refuse("there is no process " + process.text());
 	};
 	for (auto &[runlist, t] : p.tsgs) {
 		std::vector<std::pair<unsigned, const AddressSpace *>> subcontexts;
 		for (const auto &s : t.subcontexts)
-			subcontexts.emplace_back(s.veid, s.process.empty() ? p.space.get() : tables_of(s.process));
+			subcontexts.emplace_back(s.veid, s.process ? tables_of(*s.process) : p.space.get());
 		if (subcontexts.empty())
 			subcontexts.emplace_back(0, p.space.get());
 

@@ -13,13 +13,13 @@ class DriverPart {
 public:
 	explicit DriverPart(Gpu &gpu) : gpu_(gpu) {}
 
-	void load_scenario(const nlohmann::json &scenario);
+	void load_scenario(const Entry &scenario);
 	// Zeroed memory in the heap of that aperture, never given back before the next load_scenario().
 	Phys allocate(Aperture ap, u64 bytes, u64 align);
 	void submit(Runlist &rl, Phys base, u32 length);
 
 	// Whether load_scenario() has to wait for the machine's memory, or for a window into it.
-	bool needs_system_memory(const nlohmann::json &scenario) const;
+	bool needs_system_memory(const Entry &scenario) const;
 
 private:
 	enum Kind { Runlists, Instances, Tables, Contexts, KINDS };
@@ -31,13 +31,14 @@ private:
 	};
 	struct SubcontextPlan {
 		unsigned veid = 0;
-		std::string process; // whose tables; empty: the TSG's own
+		std::optional<Entry> process; // the name of the process whose tables it uses; nothing: the TSG's own
 	};
 	struct TsgPlan {
 		u32 id = 0;
 		u32 timeout = 128, scale = 3;
 		unsigned graphics = 0, compute = 0;
 		bool bare = false;
+		std::optional<Entry> entry;              // of the scenario, for errors
 		std::vector<SubcontextPlan> subcontexts; // empty: number 0 alone
 		std::vector<ChannelPlan> channels;
 	};
@@ -48,16 +49,16 @@ private:
 		std::unique_ptr<AddressSpace> space;
 	};
 
-	std::vector<ProcessPlan> make_plan(const nlohmann::json &scenario);
-	TsgPlan plan_tsg(const nlohmann::json &t, int *runlist);
-	ChannelPlan plan_channel(const nlohmann::json &c, int runlist, unsigned slot);
-	void plan_generated(const nlohmann::json &g, std::vector<ProcessPlan> &out);
+	std::vector<ProcessPlan> make_plan(const Entry &scenario);
+	TsgPlan plan_tsg(const Entry &t, int *runlist);
+	ChannelPlan plan_channel(const Entry &c, int runlist, unsigned slot);
+	void plan_generated(const Entry &g, std::vector<ProcessPlan> &out);
 	void make_bare(std::vector<ProcessPlan> &processes) const;
 	void check_plan(const std::vector<ProcessPlan> &processes);
 
-	void place_memory(const nlohmann::json &scenario);
+	void place_memory(const Entry &scenario);
 	Phys allocate(Kind kind, u64 bytes, u64 align) { return allocate(ap_[kind], bytes, align); }
-	PageFormat page_format(const nlohmann::json &scenario) const;
+	PageFormat page_format(const Entry &scenario) const;
 
 	void build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, unsigned index);
 	u64 build_main_image(ProcessPlan &p, const TsgPlan &t, u64 va);
@@ -65,19 +66,20 @@ private:
 	void build_instance(const AddressSpace &space, ChannelPlan &c, u64 wfi,
 			    const std::vector<std::pair<unsigned, const AddressSpace *>> &subcontexts);
 	u32 pdb_word(const AddressSpace &space) const;
-	void build_bars(const nlohmann::json &scenario);
-	void build_bar(int bar, const nlohmann::json &contents);
-	void fill_bar(AddressSpace &space, int bar, const nlohmann::json &contents);
-	void map_entry(AddressSpace &space, const nlohmann::json &entry);
+	void build_bars(const Entry &scenario);
+	void build_bar(int bar, const std::optional<Entry> &contents);
+	void fill_bar(AddressSpace &space, int bar, const std::optional<Entry> &contents);
+	void map_entry(AddressSpace &space, const Entry &entry);
 	void write_runlist(Runlist &rl, const std::vector<const TsgPlan *> &tsgs);
 	void start_channel(Runlist &rl, const ChannelPlan &c);
 	bool has_graphics(int runlist) const;
 
 	// The window that a scenario names ("sysmem"), or else the existing one.
-	Memories::Window find_window(const nlohmann::json &scenario) const;
+	Memories::Window find_window(const Entry &scenario) const;
 
 	Gpu &gpu_;
-	struct Heap { // addresses of the next allocation and of the end
+	std::string document_ = "scenario"; // for errors: with the file, if it has one
+	struct Heap {                       // addresses of the next allocation and of the end
 		u64 next = 0, end = 0;
 	} heap_vid_, heap_sys_;
 	Aperture ap_[KINDS] = {};

@@ -3,54 +3,56 @@
 #include "driver/loader.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <stdexcept>
 
 namespace emu {
 
-using nlohmann::json;
-
 namespace {
 
-[[noreturn]] void refuse(const std::string &why)
+// The position in names of the text below that key; 0 without it.
+unsigned read_mode(const Entry &tsg, const char *key, const std::vector<std::string> &names)
 {
-	throw std::invalid_argument("scenario: " + why);
-}
-
-unsigned graphics_mode(const std::string &s)
-{
-	if (s == "wfi")
+	auto entry = tsg.find(key);
+	if (!entry)
 		return 0;
-	if (s == "gfxp")
-		return 1;
-	refuse("unknown graphics preemption mode " + s);
+	std::string known;
+	for (unsigned i = 0; i < names.size(); i++) {
+		if (entry->text() == names[i])
+			return i;
+		known += (i ? ", " : "") + names[i];
+	}
+	entry->refuse("unknown preemption mode " + entry->text() + "; there are " + known);
 }
 
-unsigned compute_mode(const std::string &s)
+// The shift of "page_size"; 0 without it.
+unsigned read_page_size(const Entry &process)
 {
-	if (s == "wfi")
+	static const std::map<std::string, unsigned> shifts = {
+		{"4k", 12}, {"64k", 16}, {"big", 16}, {"2m", 21}, {"512m", 29}};
+	auto entry = process.find("page_size");
+	if (!entry)
 		return 0;
-	if (s == "cta")
-		return 1;
-	if (s == "cilp")
-		return 2;
-	refuse("unknown compute preemption mode " + s);
+	auto found = shifts.find(entry->text());
+	if (found == shifts.end())
+		entry->refuse("unknown page size " + entry->text() + "; there are 4k, 64k, big, 2m and 512m");
+	return found->second;
 }
 
-void read_timeslice(const json &t, u32 *timeout, u32 *scale)
+void read_timeslice(const Entry &t, u32 *timeout, u32 *scale)
 {
-	if (auto us = t.find("us"); us != t.end()) {
-		u64 units = read_number(*us) * 1000 / 1024;
+	if (auto us = t.find("us")) {
+		u64 units = us->number() * 1000 / 1024;
 		*scale = 0;
 		while (units >> *scale > 255)
 			++*scale;
 		*timeout = u32(units >> *scale);
 	} else {
-		*timeout = read_number(t, "timeout", 128);
-		*scale = read_number(t, "scale", 3);
+		*timeout = t.number<u32>("timeout", 128);
+		*scale = t.number<u32>("scale", 3);
 	}
 	if (*timeout > 255 || *scale > 15)
-		refuse("timeslice does not fit its fields");
+		t.refuse("timeslice does not fit its fields: timeout up to 255, scale up to 15");
 }
 
 // A mode that the chip lacks becomes the nearest one it has: gm20x has WFI and CTA, older chips report no mode.
@@ -64,23 +66,23 @@ void limit_modes(ImageKind kind, unsigned *graphics, unsigned *compute)
 
 } // namespace
 
-DriverPart::ChannelPlan DriverPart::plan_channel(const json &c, int runlist, unsigned slot)
+DriverPart::ChannelPlan DriverPart::plan_channel(const Entry &c, int runlist, unsigned slot)
 {
 	const Profile &profile = gpu_.profile();
 	ChannelPlan ch;
-	ch.id = read_number(c.at("id"));
-	ch.runqueue = profile.traits.entry_runqueue ? read_number(c, "runqueue", 0) : 0;
+	ch.id = c.at("id").number<u32>();
+	ch.runqueue = profile.traits.entry_runqueue ? c.number<unsigned>("runqueue", 0) : 0;
 	ch.slot = slot;
-	ch.veid = read_number(c, "veid", 0);
+	ch.veid = c.number<unsigned>("veid", 0);
 	if (ch.veid > (profile.traits.subcontexts ? 63u : 0u))
-		refuse("channel " + std::to_string(ch.id) + ": no such subcontext on " + profile.name);
-	ch.busy = c.value("busy", true);
-	ch.enabled = c.value("enabled", true);
-	ch.next = c.value("next", false);
-	ch.pbdma_faulted = c.value("pbdma_faulted", false);
-	ch.eng_faulted = c.value("eng_faulted", false);
+		c.at("veid").refuse("channel " + std::to_string(ch.id) + ": no such subcontext on " + profile.name);
+	ch.busy = c.flag("busy", true);
+	ch.enabled = c.flag("enabled", true);
+	ch.next = c.flag("next", false);
+	ch.pbdma_faulted = c.flag("pbdma_faulted", false);
+	ch.eng_faulted = c.flag("eng_faulted", false);
 	// which engine the work is for: on the graphics runlist also "copy", that is the runqueue's GRCE, if there is one
-	if (c.value("engine", "gr") == "copy" && has_graphics(runlist)) {
+	if (c.text("engine", "gr") == "copy" && has_graphics(runlist)) {
 		unsigned engines = 0;
 		for (const auto &e : profile.engines)
 			engines += e.runlist == runlist;
@@ -89,66 +91,68 @@ DriverPart::ChannelPlan DriverPart::plan_channel(const json &c, int runlist, uns
 	return ch;
 }
 
-DriverPart::TsgPlan DriverPart::plan_tsg(const json &t, int *runlist)
+DriverPart::TsgPlan DriverPart::plan_tsg(const Entry &t, int *runlist)
 {
 	const Profile &profile = gpu_.profile();
 	TsgPlan out;
 	unsigned slot = 0;
-	out.id = read_number(t.at("id"));
-	out.bare = t.value("bare", false);
+	out.entry = t;
+	out.id = t.at("id").number<u32>();
+	out.bare = t.flag("bare", false);
 	*runlist = -1;
-	if (auto e = t.find("engine"); e != t.end()) {
-		if (const EngineInfo *info = profile.find_engine(*e))
+	if (auto e = t.find("engine")) {
+		if (const EngineInfo *info = profile.find_engine(e->text()))
 			*runlist = info->runlist, slot = info->rleng;
 	} else {
-		*runlist = int(read_number(t, "runlist", 0));
+		*runlist = t.number<int>("runlist", 0);
 	}
 	if (*runlist < 0 || !gpu_.host().runlist(*runlist)) {
 		*runlist = -1;
-		if (!t.value("optional", false))
-			refuse("TSG " + std::to_string(out.id) + " wants an engine or runlist that " + profile.name +
-			       " lacks");
+		if (!t.flag("optional", false))
+			t.refuse("TSG " + std::to_string(out.id) + " wants an engine or runlist that " + profile.name +
+				 " lacks");
 		return out;
 	}
-	if (auto slice = t.find("timeslice"); slice != t.end())
+	if (auto slice = t.find("timeslice"))
 		read_timeslice(*slice, &out.timeout, &out.scale);
-	out.graphics = graphics_mode(t.value("graphics_preemption", "wfi"));
-	out.compute = compute_mode(t.value("compute_preemption", "wfi"));
+	out.graphics = read_mode(t, "graphics_preemption", {"wfi", "gfxp"});
+	out.compute = read_mode(t, "compute_preemption", {"wfi", "cta", "cilp"});
 	limit_modes(profile.traits.image, &out.graphics, &out.compute);
-	if (profile.traits.subcontexts)
-		for (const auto &s : t.value("subcontexts", json::array())) {
-			out.subcontexts.push_back({unsigned(read_number(s.at("veid"))), s.value("process", "")});
+	if (auto list = t.find("subcontexts"); list && profile.traits.subcontexts)
+		for (const Entry &s : list->items()) {
+			out.subcontexts.push_back({s.at("veid").number<unsigned>(), s.find("process")});
 			if (out.subcontexts.back().veid > 63)
-				refuse("TSG " + std::to_string(out.id) + ": there are 64 subcontexts");
+				s.at("veid").refuse("TSG " + std::to_string(out.id) + ": there are 64 subcontexts");
 		}
-	for (const auto &c : t.at("channels"))
+	for (const Entry &c : t.at("channels").items())
 		out.channels.push_back(plan_channel(c, *runlist, slot));
 	return out;
 }
 
-void DriverPart::plan_generated(const json &g, std::vector<ProcessPlan> &out)
+void DriverPart::plan_generated(const Entry &g, std::vector<ProcessPlan> &out)
 {
-	u64 channels = read_number(g.at("channels")), per_tsg = read_number(g, "channels_per_tsg", 8);
-	u64 tsgs_per_process = read_number(g, "tsgs_per_process", 4);
-	u64 first_channel = read_number(g, "first_channel", 0), first_tsg = read_number(g, "first_tsg", 0);
-	int runlist = int(read_number(g, "runlist", 0));
+	u64 channels = g.at("channels").number(), per_tsg = g.number<u64>("channels_per_tsg", 8);
+	u64 tsgs_per_process = g.number<u64>("tsgs_per_process", 4);
+	u64 first_channel = g.number<u64>("first_channel", 0), first_tsg = g.number<u64>("first_tsg", 0);
+	int runlist = g.number<int>("runlist", 0);
 	if (!per_tsg || !tsgs_per_process || channels > 4096)
-		refuse("generate: bad sizes");
+		g.refuse("channels must be 4096 at most, channels_per_tsg and tsgs_per_process 1 at least");
 	if (!gpu_.host().runlist(runlist))
-		refuse("generate: no such runlist");
+		g.refuse(gpu_.profile().name + " has no runlist " + std::to_string(runlist));
 	u64 made = 0, tsg = first_tsg;
 	while (made < channels) {
 		TsgPlan t;
+		t.entry = g;
 		t.id = u32(tsg++);
-		if (auto slice = g.find("timeslice"); slice != g.end())
+		if (auto slice = g.find("timeslice"))
 			read_timeslice(*slice, &t.timeout, &t.scale);
 		t.compute = unsigned(tsg % 3);
 		limit_modes(gpu_.profile().traits.image, &t.graphics, &t.compute);
 		for (u64 i = 0; i < per_tsg && made < channels; i++, made++) {
 			ChannelPlan c;
 			c.id = u32(first_channel + made);
-			c.busy = g.value("busy", true);
-			c.enabled = g.value("enabled", true);
+			c.busy = g.flag("busy", true);
+			c.enabled = g.flag("enabled", true);
 			t.channels.push_back(c);
 		}
 		if (out.empty() || out.back().name.rfind("generated", 0) != 0 ||
@@ -158,19 +162,15 @@ void DriverPart::plan_generated(const json &g, std::vector<ProcessPlan> &out)
 	}
 }
 
-std::vector<DriverPart::ProcessPlan> DriverPart::make_plan(const json &scenario)
+std::vector<DriverPart::ProcessPlan> DriverPart::make_plan(const Entry &scenario)
 {
 	std::vector<ProcessPlan> out;
-	for (const auto &p : scenario.value("processes", json::array())) {
+	auto processes = scenario.find("processes");
+	for (const Entry &p : processes ? processes->items() : std::vector<Entry>()) {
 		ProcessPlan proc;
-		proc.name = p.value("name", "process" + std::to_string(out.size()));
-		std::string page = p.value("page_size", "");
-		proc.page_shift = page == "4k"                     ? 12
-				  : page == "64k" || page == "big" ? 16
-				  : page == "2m"                   ? 21
-				  : page == "512m"                 ? 29
-								   : 0;
-		for (const auto &t : p.at("tsgs")) {
+		proc.name = p.text("name", "process" + std::to_string(out.size()));
+		proc.page_shift = read_page_size(p);
+		for (const Entry &t : p.at("tsgs").items()) {
 			int runlist;
 			TsgPlan tsg = plan_tsg(t, &runlist);
 			if (runlist >= 0)
@@ -178,9 +178,9 @@ std::vector<DriverPart::ProcessPlan> DriverPart::make_plan(const json &scenario)
 		}
 		out.push_back(std::move(proc));
 	}
-	if (auto g = scenario.find("generate"); g != scenario.end()) {
-		if (g->is_array())
-			for (const auto &group : *g)
+	if (auto g = scenario.find("generate")) {
+		if (g->value().is_array())
+			for (const Entry &group : g->items())
 				plan_generated(group, out);
 		else
 			plan_generated(*g, out);
@@ -219,14 +219,16 @@ void DriverPart::check_plan(const std::vector<ProcessPlan> &processes)
 			bool short_entries = profile.traits.entry_bytes == 8;
 			size_t longest = short_entries ? 32 : 128;
 			if (t.channels.empty() || t.channels.size() > longest)
-				refuse("TSG " + std::to_string(t.id) + ": bad number of channels");
+				t.entry->refuse("TSG " + std::to_string(t.id) + " has " +
+						std::to_string(t.channels.size()) + " channels; 1 to " +
+						std::to_string(longest) + " fit");
 			if (t.id >= limit || (!t.bare && !tsgs.insert({space, t.id}).second))
-				refuse("TSG id " + std::to_string(t.id) + " twice or too large");
+				t.entry->refuse("TSG id " + std::to_string(t.id) + " twice or too large");
 			if (t.bare && (!short_entries || t.channels.size() != 1))
-				refuse("a channel outside a TSG needs the 8-byte format");
+				t.entry->refuse("a channel outside a TSG needs the 8-byte format");
 			for (const auto &c : t.channels)
 				if (c.id >= limit || !channels.insert({space, c.id}).second)
-					refuse("channel id " + std::to_string(c.id) + " twice or too large");
+					t.entry->refuse("channel id " + std::to_string(c.id) + " twice or too large");
 		}
 }
 

@@ -9,8 +9,6 @@
 
 namespace emu {
 
-using nlohmann::json;
-
 namespace {
 
 constexpr u64 BLOCK = 2u << 20;
@@ -23,11 +21,11 @@ Phys DriverPart::allocate(Aperture ap, u64 bytes, u64 align)
 	Heap &heap = sys ? heap_sys_ : heap_vid_;
 	u64 addr = (heap.next + align - 1) & ~(align - 1);
 	if (addr + bytes > heap.end)
-		throw std::runtime_error(sys ? "scenario: does not fit the system memory set aside for the GPU"
-					     : "scenario: does not fit the GPU's memory");
+		throw std::runtime_error(document_ + (sys ? ": does not fit the system memory set aside for the GPU"
+							  : ": does not fit the GPU's memory"));
 	heap.next = addr + bytes;
 	if (!gpu_.memories().clear({ap, addr}, bytes))
-		throw std::runtime_error("scenario: no memory there");
+		throw std::runtime_error(document_ + ": no memory there");
 	return {ap, addr};
 }
 
@@ -35,36 +33,35 @@ namespace {
 
 const char *const KIND_KEYS[] = {"runlists", "instances", "tables", "contexts"};
 
-bool in_system(const std::string &s)
+// Nothing: video memory.
+bool in_system(const std::optional<Entry> &memory)
 {
-	if (s != "vid" && s != "sys")
-		throw std::invalid_argument("scenario: memory is \"vid\" or \"sys\", not " + s);
-	return s == "sys";
+	if (!memory)
+		return false;
+	if (memory->text() != "vid" && memory->text() != "sys")
+		memory->refuse("memory is \"vid\" or \"sys\", not " + memory->text());
+	return memory->text() == "sys";
 }
 
 // "memory": one string for all, or an object by kind.
-bool wants_system(const json &scenario, int kind)
+bool wants_system(const Entry &scenario, int kind)
 {
 	auto m = scenario.find("memory");
-	if (m == scenario.end())
-		return false;
-	if (m->is_string())
-		return in_system(*m);
-	return in_system(m->value(KIND_KEYS[kind], "vid"));
+	return in_system(m && !m->value().is_string() ? m->find(KIND_KEYS[kind]) : m);
 }
 
 } // namespace
 
-Memories::Window DriverPart::find_window(const json &scenario) const
+Memories::Window DriverPart::find_window(const Entry &scenario) const
 {
 	auto w = scenario.find("sysmem");
-	if (w == scenario.end())
+	if (!w)
 		return gpu_.memories().window;
-	u64 base = read_number(w->at("base"));
-	return {read_number(*w, "bus", base), base, read_number(w->at("bytes"))};
+	u64 base = w->at("base").number();
+	return {w->number("bus", base), base, w->at("bytes").number()};
 }
 
-bool DriverPart::needs_system_memory(const json &scenario) const
+bool DriverPart::needs_system_memory(const Entry &scenario) const
 {
 	bool uses = gpu_.profile().unified;
 	for (int k = 0; k < KINDS; k++)
@@ -76,11 +73,11 @@ bool DriverPart::needs_system_memory(const json &scenario) const
 	return !sys || !w.bytes || !sys->at(w.base, w.bytes);
 }
 
-void DriverPart::place_memory(const json &scenario)
+void DriverPart::place_memory(const Entry &scenario)
 {
 	const Profile &profile = gpu_.profile();
 	Memories &mem = gpu_.memories();
-	std::string named = scenario.value("aperture", profile.vid_means_sysmem ? "vid" : "coherent");
+	std::string named = scenario.text("aperture", profile.vid_means_sysmem ? "vid" : "coherent");
 	if (named == "coherent")
 		sys_ap_ = Aperture::SysCoherent;
 	else if (named == "noncoherent")
@@ -88,14 +85,13 @@ void DriverPart::place_memory(const json &scenario)
 	else if (named == "vid" && profile.unified)
 		sys_ap_ = Aperture::Vid;
 	else
-		throw std::invalid_argument("scenario: aperture cannot be " + named);
+		scenario.at("aperture").refuse("cannot be " + named);
 	for (int k = 0; k < KINDS; k++)
 		ap_[k] = profile.unified || wants_system(scenario, k) ? sys_ap_ : Aperture::Vid;
 
 	mem.window = find_window(scenario);
 	if (needs_system_memory(scenario))
-		throw std::runtime_error(
-			"scenario: needs system memory: none is shared, or none is set aside (\"sysmem\")");
+		scenario.refuse("needs system memory: none is shared, or none is set aside (\"sysmem\")");
 	u64 half = profile.unified ? 0 : (profile.memory_bytes / 2) & ~(BLOCK - 1);
 	heap_vid_ = {half, profile.unified ? 0 : profile.memory_bytes};
 	heap_sys_ = {mem.window.bus, mem.window.bus + mem.window.bytes};
@@ -103,11 +99,11 @@ void DriverPart::place_memory(const json &scenario)
 	region_[1].first = heap_sys_.next;
 }
 
-PageFormat DriverPart::page_format(const json &scenario) const
+PageFormat DriverPart::page_format(const Entry &scenario) const
 {
 	PageTables pages = gpu_.profile().traits.pages;
 	PageFormat usual = usual_format(pages);
-	std::string wanted = scenario.value("page_tables", ""), big = scenario.value("big_page", "");
+	std::string wanted = scenario.text("page_tables", ""), big = scenario.text("big_page", "");
 	if (wanted.empty() && big.empty())
 		return usual;
 	bool v1 = wanted == "v1" || (wanted.empty() && usual.version == PteVersion::V1);
@@ -118,66 +114,83 @@ PageFormat DriverPart::page_format(const json &scenario) const
 	} else if (wanted == "v2" && big != "128k" && usual.version == PteVersion::V2) {
 		return usual;
 	}
-	throw std::invalid_argument("scenario: " + gpu_.profile().name + " has no such page tables");
+	scenario.at(wanted.empty() ? "big_page" : "page_tables")
+		.refuse(gpu_.profile().name + " has no such page tables");
 }
 
 // BAR1 and BAR2: instance block and page tables, virtual addresses from 0. The values of "bar1" and "bar2" are in
 // emulator/README.md.
-void DriverPart::build_bars(const json &scenario)
+void DriverPart::build_bars(const Entry &scenario)
 {
 	region_[0].end = heap_vid_.next;
 	region_[1].end = heap_sys_.next;
-	build_bar(1, scenario.value("bar1", json("none")));
-	build_bar(2, scenario.value("bar2", json("instmem")));
+	build_bar(1, scenario.find("bar1"));
+	build_bar(2, scenario.find("bar2"));
 }
 
-void DriverPart::map_entry(AddressSpace &space, const json &entry)
+void DriverPart::map_entry(AddressSpace &space, const Entry &entry)
 {
 	static const std::pair<const char *, unsigned> sizes[] = {{"4k", 12}, {"64k", 16},  {"128k", 17},
 								  {"2m", 21}, {"512m", 29}, {"256g", 38}};
-	std::string size = entry.value("page", "4k");
+	std::string size = entry.text("page", "4k");
 	unsigned shift = 0;
 	for (const auto &[name, s] : sizes)
 		if (size == name || (size == "big" && s == space.format().big_shift))
 			shift = s;
-	std::string in = entry.value("memory", "vid");
-	if (!space.has_page(shift) && entry.value("optional", false))
-		return;
-	Phys target{in_system(in) || gpu_.memories().unified() ? sys_ap_ : Aperture::Vid,
-		    read_number(entry.at("phys"))};
-	u64 va = read_number(entry.at("va"));
-	for (u64 n = read_number(entry, "pages", 1); n; n--, va += 1ull << shift, target.addr += 1ull << shift)
+	if (!shift)
+		entry.at("page").refuse("unknown page size " + size);
+	if (!space.has_page(shift)) {
+		if (entry.flag("optional", false))
+			return;
+		entry.refuse(gpu_.profile().name + " has no pages of " + size);
+	}
+	Phys target{in_system(entry.find("memory")) || gpu_.memories().unified() ? sys_ap_ : Aperture::Vid,
+		    entry.at("phys").number()};
+	u64 va = entry.at("va").number();
+	if ((va | target.addr) & bit_mask(shift - 1, 0))
+		entry.refuse("va and phys must be multiples of the page, " + size);
+	for (u64 n = entry.number<u64>("pages", 1); n; n--, va += 1ull << shift, target.addr += 1ull << shift)
 		space.map(va, target, shift);
 }
 
-void DriverPart::fill_bar(AddressSpace &space, int bar, const json &contents)
+namespace {
+
+const char *default_contents(int bar)
 {
-	if (contents.is_object()) {
-		for (const auto &entry : contents.at("map"))
+	return bar == 1 ? "none" : "instmem";
+}
+
+} // namespace
+
+void DriverPart::fill_bar(AddressSpace &space, int bar, const std::optional<Entry> &contents)
+{
+	if (contents && contents->value().is_object()) {
+		for (const Entry &entry : contents->at("map").items())
 			map_entry(space, entry);
 		return;
 	}
-	if (contents == "none")
+	std::string what = contents ? contents->text() : default_contents(bar);
+	if (what == "none")
 		return;
-	if (contents != "instmem" && contents != "all")
-		throw std::invalid_argument("scenario: bar" + std::to_string(bar) + " cannot be " + contents.dump());
+	if (what != "instmem" && what != "all")
+		contents->refuse("cannot be " + what);
 	u64 va = 0, size = gpu_.profile().bar_size[bar], page = 1ull << space.format().big_shift;
 	const Aperture apertures[2] = {Aperture::Vid, sys_ap_};
 	for (int sys = 0; sys < 2; sys++) {
 		const Region &r = region_[sys];
-		u64 last = contents == "all" ? r.end : r.last;
+		u64 last = what == "all" ? r.end : r.last;
 		for (u64 addr = r.first; addr < last && va < size; addr += page, va += page)
 			space.map(va, {apertures[sys], addr}, space.format().big_shift);
 	}
 }
 
-void DriverPart::build_bar(int bar, const json &contents)
+void DriverPart::build_bar(int bar, const std::optional<Entry> &contents)
 {
 	const Profile &profile = gpu_.profile();
 	if (!profile.bar_size[bar]) // a SoC has no BAR2
 		return;
 	Phys inst;
-	bool is_virtual = contents != "physical";
+	bool is_virtual = !contents || contents->value() != "physical";
 	if (is_virtual) {
 		AddressSpace space(gpu_.memories(), format_, [this](u64 n, u64 a) { return allocate(Tables, n, a); });
 		fill_bar(space, bar, contents);

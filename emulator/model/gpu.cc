@@ -22,8 +22,8 @@ u64 clock_ns()
 
 } // namespace
 
-Gpu::Gpu(const nlohmann::json &profile)
-	: profile_(profile), mem_(profile_.memory_bytes, profile_.unified),
+Gpu::Gpu(const nlohmann::json &profile, const std::string &file)
+	: profile_(profile, file), mem_(profile_.memory_bytes, profile_.unified),
 	  units_(std::make_unique<GpuUnits>(profile_, mem_)), pages_(BAR0_SIZE >> 12)
 {
 	for (auto &unit : units_->all)

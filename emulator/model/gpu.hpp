@@ -49,8 +49,8 @@ struct Running {
 
 class Gpu {
 public:
-	// Throws std::invalid_argument when the profile contradicts itself.
-	explicit Gpu(const nlohmann::json &profile);
+	// Throws std::invalid_argument when the profile contradicts itself; file: its name, for the error.
+	explicit Gpu(const nlohmann::json &profile, const std::string &file = "");
 	virtual ~Gpu();
 
 	// Scheduler and host registers as after power-up; memory, time, counts and faults stay.

@@ -2,17 +2,13 @@
 // A chip as data: what a profile file (emulator/profiles/*.json) says about one GPU. Each group in the file names its
 // source; "sources" files each number by its kind.
 #pragma once
+#include "model/entry.hpp"
 #include "model/traits.hpp"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace emu {
-
-// Numbers in profiles, scenarios and control commands: JSON numbers or strings such as "0x7f00".
-u64 read_number(const nlohmann::json &v);
-u64 read_number(const nlohmann::json &obj, const char *key, u64 otherwise);
 
 struct EngineInfo {
 	std::string name;  // as the tables of the papers print it: GR0, LCE2, NVDEC0, SEC2
@@ -48,15 +44,18 @@ struct Timing { // nanoseconds; none is published, all are assumed
 enum class PtopRow { Data, Enum, Type };
 
 // Throws unless "sources" says of each number of the profile, once, whether it is a card's, a manual's or invented.
-void check_sources(const nlohmann::json &profile);
+void check_sources(const Entry &profile);
 
 struct Profile {
-	explicit Profile(const nlohmann::json &j);
+	// Throws std::invalid_argument with the file, if it is named, and the key of what is wrong.
+	explicit Profile(const nlohmann::json &json, const std::string &file = "");
+	explicit Profile(const Entry &j);
 
 	bool pfifo() const { return traits.pfifo; }
 	const EngineInfo *find_engine(const std::string &name) const;
-	int find_engine_index(const std::string &name) const; // throws if there is none
+	int find_engine_index(const Entry &name) const; // throws if there is none
 
+	std::string document; // "profile FILE", for errors
 	std::string name, marketing;
 	const Traits &traits;
 	bool unified = false;          // SoC: no memory of its own, every aperture means system memory

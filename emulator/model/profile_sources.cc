@@ -5,20 +5,12 @@
 
 #include <map>
 #include <set>
-#include <stdexcept>
 
 namespace emu {
-
-using nlohmann::json;
 
 namespace {
 
 const char *const KINDS[] = {"card", "manual", "invented"};
-
-[[noreturn]] void refuse(const std::string &why)
-{
-	throw std::invalid_argument("profile: " + why);
-}
 
 bool is_text(const std::string &key)
 {
@@ -26,18 +18,19 @@ bool is_text(const std::string &key)
 }
 
 // SECTION.KEY of each number, and KEY of those that are in no section.
-std::set<std::string> numbers_of(const json &profile)
+std::set<std::string> numbers_of(const Entry &profile)
 {
 	std::set<std::string> names;
-	for (const auto &[section, value] : profile.items()) {
+	for (const auto &[section, value] : profile.value().items()) {
 		if (is_text(section))
 			continue;
 		if (!value.is_object()) {
 			names.insert(section);
 			continue;
 		}
-		if (!value.contains("source") || value["source"].get<std::string>().empty())
-			refuse(section + " has no source");
+		Entry source = profile.at(section).at("source");
+		if (source.text().empty())
+			source.refuse("empty");
 		for (const auto &[key, inner] : value.items()) {
 			if (is_text(key))
 				continue;
@@ -45,8 +38,8 @@ std::set<std::string> numbers_of(const json &profile)
 				names.insert(section + "." + key);
 				continue;
 			}
-			for (const auto &member : inner)
-				for (const auto &[field, number] : member.items())
+			for (const Entry &member : profile.at(section).at("list").items())
+				for (const auto &[field, number] : member.value().items())
 					if (!is_text(field))
 						names.insert(section + "." + field);
 		}
@@ -56,33 +49,28 @@ std::set<std::string> numbers_of(const json &profile)
 
 } // namespace
 
-void check_sources(const json &profile)
+void check_sources(const Entry &profile)
 {
-	if (!profile.contains("sources"))
-		refuse("sources is missing");
-	const json &sources = profile["sources"];
+	Entry sources = profile.at("sources");
 	std::map<std::string, bool> used; // by the name that sources gives
-	for (const char *kind : KINDS) {
-		if (!sources.contains(kind))
-			refuse(std::string("sources.") + kind + " is missing");
-		for (const auto &name : sources[kind])
-			if (!used.emplace(name.get<std::string>(), false).second)
-				refuse("sources names " + name.get<std::string>() + " twice");
-	}
-	if (sources.size() != std::size(KINDS))
-		refuse("sources has card, manual and invented, and nothing else");
+	for (const char *kind : KINDS)
+		for (const Entry &name : sources.at(kind).items())
+			if (!used.emplace(name.text(), false).second)
+				name.refuse(name.text() + " is named twice");
+	if (sources.value().size() != std::size(KINDS))
+		sources.refuse("must have card, manual and invented, and nothing else");
 
 	for (const std::string &number : numbers_of(profile)) {
 		auto found = used.find(number);
 		if (found == used.end()) // the whole section
 			found = used.find(number.substr(0, number.find('.')));
 		if (found == used.end())
-			refuse("sources does not say where " + number + " comes from");
+			sources.refuse("must say where " + number + " comes from");
 		found->second = true;
 	}
 	for (const auto &[name, any] : used)
 		if (!any)
-			refuse("sources names " + name + ", which this profile does not have");
+			sources.refuse("names " + name + ", which this profile does not have");
 }
 
 } // namespace emu

@@ -14,7 +14,8 @@ Ptop::Ptop(const Profile &p) : profile_(p)
 	for (const auto &table : profile_.ptop) {
 		auto rows = profile_.traits.rows == DeviceRows::V2 ? build_v2(table) : build_v1(table);
 		if (rows.size() > profile_.ptop_rows)
-			throw std::invalid_argument("profile: ptop.order needs more rows than the table has");
+			throw std::invalid_argument(profile_.document +
+						    ": ptop.order: needs more rows than the table has");
 		rows.resize(profile_.ptop_rows, 0);
 		tables_.push_back(std::move(rows));
 	}

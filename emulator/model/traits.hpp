@@ -53,7 +53,7 @@ struct Traits {
 	bool pci64 = false; // all BARs are 64 bits wide: indices 0, 2, 4
 };
 
-// Throws std::invalid_argument for an unknown name.
-const Traits &traits_of(const std::string &family);
+// Returns null for an unknown name.
+const Traits *find_traits(const std::string &family);
 
 } // namespace emu

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,8 +22,13 @@ const char USAGE[] =
 	"  --sysmem guest physical range that is set aside for this GPU, and the bus address it sees there (default: "
 	"BASE)\n";
 
-// pending: a scenario in system memory, which waits until QEMU shares the guest's memory; or null.
-int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, std::FILE *log, nlohmann::json pending)
+// A scenario in system memory waits until QEMU shares the guest's memory.
+struct Pending {
+	nlohmann::json scenario; // null: none waits
+	std::string file;
+};
+
+int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, std::FILE *log, Pending pending)
 {
 	emu::QemuLink link(gpu, fd, log);
 	std::optional<emu::ControlSocket> control;
@@ -44,9 +48,9 @@ int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, s
 		}
 		if (fds[0].revents && !link.serve())
 			return 0;
-		if (!pending.is_null() && !gpu.needs_system_memory(pending)) {
-			gpu.load_scenario(pending);
-			pending = nullptr;
+		if (!pending.scenario.is_null() && !gpu.needs_system_memory(pending.scenario, pending.file)) {
+			gpu.load_scenario(pending.scenario, pending.file);
+			pending.scenario = nullptr;
 		}
 		if (control)
 			control->serve(fds);
@@ -104,17 +108,14 @@ int main(int argc, char **argv)
 	}
 	try {
 		auto gpu = emu::EmulatedGpu::from_file(profile);
-		nlohmann::json pending;
+		Pending pending;
 		if (!sysmem.empty())
 			gpu->memories().window = parse_window(sysmem);
 		if (!scenario.empty()) {
-			std::ifstream in(scenario);
-			if (!in)
-				throw std::runtime_error("cannot read " + scenario);
-			pending = nlohmann::json::parse(in);
-			if (!gpu->needs_system_memory(pending)) {
-				gpu->load_scenario(pending);
-				pending = nullptr;
+			pending = {emu::read_json_file("scenario", scenario), scenario};
+			if (!gpu->needs_system_memory(pending.scenario, scenario)) {
+				gpu->load_scenario(pending.scenario, scenario);
+				pending.scenario = nullptr;
 			}
 		}
 		gpu->real_time(!virtual_time);

@@ -155,44 +155,44 @@ TEST(Sources, a_number_that_nobody_vouches_for_is_refused)
 	p["scal"]["rops"] = 4; // scal as a whole is filed
 	EXPECT_EQ(refused(p), "");
 	p["host"]["rops"] = 4; // of host, each number is filed by its own name
-	EXPECT_EQ(refused(p), "profile: sources does not say where host.rops comes from");
+	EXPECT_EQ(refused(p), "profile: sources: must say where host.rops comes from");
 	p = profile_of("gv100");
 	p["engines"]["list"][3]["weight"] = 1;
-	EXPECT_EQ(refused(p), "profile: sources does not say where engines.weight comes from");
+	EXPECT_EQ(refused(p), "profile: sources: must say where engines.weight comes from");
 	p = profile_of("gv100");
 	p["revision"] = 1;
-	EXPECT_EQ(refused(p), "profile: sources does not say where revision comes from");
+	EXPECT_EQ(refused(p), "profile: sources: must say where revision comes from");
 }
 
 TEST(Sources, names_of_nothing_and_names_given_twice_are_refused)
 {
 	json p = profile_of("gv100");
 	p["sources"]["card"].push_back("host.rops");
-	EXPECT_EQ(refused(p), "profile: sources names host.rops, which this profile does not have");
+	EXPECT_EQ(refused(p), "profile: sources: names host.rops, which this profile does not have");
 	p = profile_of("gv100");
 	p["sources"]["invented"].push_back("boot0");
-	EXPECT_EQ(refused(p), "profile: sources names boot0 twice");
+	EXPECT_EQ(refused(p), "profile: sources.invented[9]: boot0 is named twice");
 	p = profile_of("gv100");
 	p["sources"].erase("invented");
-	EXPECT_EQ(refused(p), "profile: sources.invented is missing");
+	EXPECT_EQ(refused(p), "profile: sources.invented: missing");
 	p = profile_of("gv100");
 	p["sources"]["guessed"] = json::array();
-	EXPECT_EQ(refused(p), "profile: sources has card, manual and invented, and nothing else");
+	EXPECT_EQ(refused(p), "profile: sources: must have card, manual and invented, and nothing else");
 	p = profile_of("gv100");
 	p.erase("sources");
-	EXPECT_EQ(refused(p), "profile: sources is missing");
+	EXPECT_EQ(refused(p), "profile: sources: missing");
 	p = profile_of("gv100");
 	p["scal"].erase("source");
-	EXPECT_EQ(refused(p), "profile: scal has no source");
+	EXPECT_EQ(refused(p), "profile: scal.source: missing");
 }
 
 TEST(Sources, rows_of_a_device_are_named_once_each)
 {
 	json p = profile_of("gv100");
 	p["ptop"]["row_order"] = "enum type";
-	EXPECT_EQ(refused(p), "profile: ptop.row_order names data, enum and type, once each");
+	EXPECT_EQ(refused(p), "profile: ptop.row_order: must name data, enum and type, once each");
 	p["ptop"]["row_order"] = "enum type enum";
-	EXPECT_EQ(refused(p), "profile: ptop.row_order names data, enum and type, once each");
+	EXPECT_EQ(refused(p), "profile: ptop.row_order: must name data, enum and type, once each");
 }
 
 } // namespace

@@ -38,7 +38,7 @@ inline std::vector<std::string> profiles_but(const std::set<std::string> &withou
 class Emulated {
 public:
 	explicit Emulated(const std::string &profile)
-		: emu(std::make_unique<emu::EmulatedGpu>(load_json("profiles/" + profile + ".json")))
+		: emu(emu::EmulatedGpu::from_file(GPULENS_DATA "/profiles/" + profile + ".json"))
 	{
 		static const lens_io_ops ops = {
 			.rd32 =

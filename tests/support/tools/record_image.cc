@@ -4,6 +4,7 @@
 #include "support/tools/recorded.hpp"
 
 #include <cstdio>
+#include <stdexcept>
 
 int main(int argc, char **argv)
 {
@@ -11,11 +12,14 @@ int main(int argc, char **argv)
 		std::fprintf(stderr, "usage: record-image PROFILE SCENARIO\n");
 		return 2;
 	}
-	tool_test::Live live(argv[1], argv[2]);
-	if (!live.unfit.empty()) {
-		std::fprintf(stderr, "record-image: %s\n", live.unfit.c_str());
+	try {
+		tool_test::Live live(argv[1], argv[2]);
+		if (!live.unfit.empty())
+			throw std::runtime_error(live.unfit);
+		std::fputs(live.image_text().c_str(), stdout);
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "record-image: %s\n", e.what());
 		return 1;
 	}
-	std::fputs(live.image_text().c_str(), stdout);
 	return 0;
 }

@@ -37,7 +37,8 @@ public:
 		chip.give_system_memory();
 		// Not every scenario fits every chip.
 		try {
-			chip.emu->load_scenario(test::load_json("scenarios/" + scenario + ".json"));
+			std::string file = GPULENS_DATA "/scenarios/" + scenario + ".json";
+			chip.emu->load_scenario(emu::read_json_file("scenario", file), file);
 		} catch (const std::exception &e) {
 			unfit = e.what();
 			// A chip whose runlists nobody knows still has a topology.
