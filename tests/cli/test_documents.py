@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""README.md and docs/: links, commands, options, files and outputs that they show are those of this tree. GPUs whose
-output is shown are recorded ones, of the same chips and scenarios. docs/results is not held: it is of its day."""
+"""README.md, other documents of the root folder, and docs/: links, commands, options, files and outputs that they show
+are those of this tree. GPUs whose output is shown are recorded ones, of the same chips and scenarios. docs/results is
+not held: it is of its day."""
 
 import functools
 import os
@@ -13,7 +14,8 @@ import typing
 import pytest
 from support.program import ROOT, gpulens, image
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
+             *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 SHOWS = {"README.md": 5, "docs/blocks.md": 1, "docs/export.md": 1, "docs/plan.md": 2}  # outputs that are compared
 SOURCES = ("src", "procfs", "include", "tools", "emulator", "scripts", "tests", "docs", "debian")
