@@ -11,33 +11,11 @@ import socket
 import subprocess
 import time
 import typing
-import urllib.error
-import urllib.request
 
 import pytest
-from support.fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
+from support.exporter import CACHED, EXPORT, MS, complaints, fake_proc, get, listening, parse, recording
+from support.fakeproc import IDLE, ON
 from support.program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
-
-EXPORT = ("export", "--prometheus")
-MS = 1000000
-
-
-def parse(text: str) -> typing.Dict[str, float]:
-    """Each series as it is written, and its value."""
-    series = {}
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            name, value = line.rsplit(" ", 1)
-            assert name not in series, f"twice: {name}"
-            series[name] = float(value)
-    return series
-
-
-def complaints(text: str) -> str:
-    """What promtool says against it."""
-    done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, check=False)
-    return (done.stdout + done.stderr).decode() + (f"exit {done.returncode}" if done.returncode else "")
-
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_promtool_has_no_complaint(profile: str) -> None:
@@ -55,7 +33,7 @@ def test_ad102s_scenario_is_counted_as_it_is_written() -> None:
     Seen failing with channels counted by status in place of word."""
     series = parse(gpulens("-i", "-", *EXPORT, stdin=image("ad102").read_bytes()).stdout)
     gpu = 'gpu="standard input"'
-    states = {"runs": 1, "waits": 6, "idle": 2, "off": 1, "runs, off": 0, "on PBDMA": 0, "faulted": 0, "unreadable": 0}
+    states = {"runs": 1, "waits": 6, "idle": 2, "off": 1, "runs_off": 0, "on_pbdma": 0, "faulted": 0, "unreadable": 0}
     for state, count in states.items():
         assert series[f'gpulens_channels{{{gpu},runlist="0",state="{state}"}}'] == count, state
     assert series["gpulens_gpus"] == 1
@@ -107,32 +85,10 @@ def test_output_that_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
 
 # --- a folder that stands for /proc ---
 
-STATS = """read_runlist 7
-read_runlist_failed 1
-write_disable_channel 3
-write_disable_channel_failed 2
-bar0_read32 123456789012
-window_stopped_ns 2500000
-window_longest_stop_ns 12000
-something_new 5
-"""
-
-
-def recording(samples: typing.List[typing.Tuple[int, int, int]]) -> bytes:
-    """Of one engine, GR0 on runlist 0: time in ns, kind, TSG. Four bytes come first: a file in place of the module's
-    has the period, 1000, written over its beginning."""
-    return b"    " + sample_head((GR,)) + b"".join(sample(when, 0, tsg, kind) for when, kind, tsg in samples)
-
-
 @pytest.fixture(name="proc")
 def fixture_proc(tmp_path: pathlib.Path) -> pathlib.Path:
-    """gpu0 in order: TSG 5 on the engine for 2 ms, saved for 1 ms, TSG 3 for 4 ms, of which one sample is late."""
-    folder = tmp_path / "gpu0"
-    folder.mkdir()
-    shutil.copy(image("ad102"), folder / "snapshot")
-    (folder / "stats").write_text(STATS)
-    (folder / "samples").write_bytes(recording([
-        (1 * MS, ON, 5), (2 * MS, ON, 5), (3 * MS, SAVE, 5), (4 * MS, ON, 3), (7 * MS, ON, 3), (8 * MS, IDLE, -1)]))
+    """What fake_proc() makes."""
+    fake_proc(tmp_path)
     return tmp_path
 
 
@@ -157,21 +113,26 @@ def test_time_on_engines_is_summed_by_tsg(proc: pathlib.Path) -> None:
     done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
     assert (done.returncode, done.stderr, complaints(done.stdout)) == (0, "", "")
     series = parse(done.stdout)
-    assert {name: value for name, value in series.items() if "engine_s" in name} == {
+    assert {name: value for name, value in series.items() if "engine_s" in name or "engine_b" in name} == {
         'gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="5"}': 0.002,
         'gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}': 0.004,
+        'gpulens_engine_busy_seconds_total{gpu="0",engine="GR0"}': 0.007,
         'gpulens_engine_switch_seconds_total{gpu="0",engine="GR0"}': 0.001}
     assert series['gpulens_sampler_up{gpu="0"}'] == 1
 
 
 def test_number_of_series_is_bounded(proc: pathlib.Path) -> None:
-    """300 TSGs, 1 ms each: 256 have a series and the other 44 share one. Seen failing without the bound."""
-    samples = [(i * MS, ON, i) for i in range(1, 301)] + [(301 * MS, IDLE, -1)]
-    (proc / "gpu0/samples").write_bytes(recording(samples))
-    done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
-    times = {name: value for name, value in parse(done.stdout).items() if "tsg_engine" in name}
-    assert len(times) == 257
-    assert times['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="other"}'] == 0.044
+    """300 TSGs, 1 ms each, have a series each. Of 5000, those that were on the engine last have one, 4096 of them, and
+    the others are counted. Seen failing with MAX_SERIES 256, and without drop()."""
+    for count, kept in ((300, 300), (5000, 4096)):
+        samples = [(i * MS, ON, i) for i in range(1, count + 1)] + [((count + 1) * MS, IDLE, -1)]
+        (proc / "gpu0/samples").write_bytes(recording(samples))
+        done = gpulens("--proc", str(proc), *EXPORT, "--for", "500ms")
+        series = parse(done.stdout)
+        times = {name: value for name, value in series.items() if "tsg_engine" in name}
+        assert times == {f'gpulens_tsg_engine_seconds_total{{gpu="0",engine="GR0",runlist="0",tsg="{i}"}}': 0.001
+                         for i in range(count - kept + 1, count + 1)}
+        assert series['gpulens_tsg_series_evicted_total{gpu="0"}'] == count - kept
 
 
 def test_one_bad_gpu_hides_no_other(proc: pathlib.Path) -> None:
@@ -210,7 +171,7 @@ def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProc
 def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
     """Three threads ask while 200 turns of 1 ms come in, and each is counted once. What the threads share is built with
     ThreadSanitizer. Seen failing without the lock in up()."""
-    shared = ("gpulens/cmd/engine_clock", "gpulens/out/metrics", "lib/timeline/timeline")
+    shared = ("gpulens/cmd/engine_clock", "gpulens/cmd/engine_times", "gpulens/out/metrics", "lib/timeline/timeline")
     done = sampled_beside(proc, "-fsanitize=thread", *(f"tools/{name}.cc" for name in shared))
     assert (done.returncode, done.stdout, done.stderr) == (0, "done 204\n", "")
 
@@ -230,32 +191,6 @@ def test_a_recorded_gpu_has_no_time_to_sample() -> None:
 
 
 # --- over HTTP ---
-
-CACHED = 1.1  # seconds after which a collection is not used again
-
-
-@contextlib.contextmanager
-def listening(*words: str) -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
-    """The program, and where it listens."""
-    with subprocess.Popen([str(TOOL), *EXPORT, "--listen", "127.0.0.1:0", *words], stderr=subprocess.PIPE,
-                          text=True) as process:
-        try:
-            assert process.stderr
-            line = process.stderr.readline()
-            assert line.startswith("gpulens: metrics at http://127.0.0.1:"), line
-            yield process, line.split()[-1]
-        finally:
-            process.kill()
-
-
-def get(url: str) -> typing.Tuple[int, str, str]:
-    """Status, type and text."""
-    try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            return answer.status, answer.headers["Content-Type"], answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, "", ""
-
 
 def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
     """A real socket: /metrics reads the GPU anew each second and adds up the samples, / leads to it, anything else
@@ -323,7 +258,7 @@ def test_a_busy_port_is_said() -> None:
         assert done.returncode == 3
 
 
-@pytest.mark.parametrize("wrong", ["", ":9835", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "1.2.3.4:9x", "::1:98"])
+@pytest.mark.parametrize("wrong", ["", ":", ":x", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "1.2.3.4:9x", "::1:98"])
 def test_a_wrong_address_is_wrong_usage(wrong: str) -> None:
     """Status 2, before anything is opened."""
     assert gpulens("-i", str(image("gp106")), *EXPORT, f"--listen={wrong}").returncode == 2

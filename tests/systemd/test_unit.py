@@ -18,7 +18,7 @@ from support.vm.chips import AD102
 
 ROOTS = paths.BUILD / "releases"
 UNIT = "gpulens-export.service"
-METRICS = "http://127.0.0.1:9835/metrics"
+METRICS = "http://127.0.0.1:10835/metrics"
 CAP_PERFMON = 1 << 38  # include/uapi/linux/capability.h
 # What neither systemd nor the tool needs, most of a root folder's bytes.
 LEFT_OUT = ("boot", "dev", "proc", "sys", "run", "usr/share/doc", "usr/share/i18n", "usr/share/locale", "usr/share/man",

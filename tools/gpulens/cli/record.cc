@@ -77,7 +77,8 @@ void add_export(CLI::App &parser, CommandLine &line)
 	auto store_address = [options](const std::string &text) {
 		options->listen = parse_listen(text);
 		if (!options->listen)
-			throw CLI::ValidationError("--listen", "not ADDRESS:PORT, [ADDRESS]:PORT or PORT: " + text);
+			throw CLI::ValidationError("--listen",
+						   "not ADDRESS:PORT, [ADDRESS]:PORT, :PORT or PORT: " + text);
 	};
 
 	parser.add_flag("--prometheus", options->prometheus, "Prometheus text format, the only format")->required();
@@ -89,11 +90,15 @@ void add_export(CLI::App &parser, CommandLine &line)
 					 "sample for this time first, to export the time of TSGs on engines");
 	CLI::Option *listen = parser.add_option_function<std::string>(
 					    "--listen", store_address,
-					    "serve /metrics and sample until Ctrl-C; a bare PORT is on 127.0.0.1")
+					    "serve /metrics and /healthz, and sample, until Ctrl-C; :PORT is on every "
+					    "address, PORT on 127.0.0.1")
 				      ->type_name("ADDRESS:PORT")
 				      ->excludes(output)
 				      ->excludes(time);
 	add_period(parser, options->period_us, "sampling period (default: 1ms)");
+	add_duration(parser, "--keep-ended", options->keep_ended_ns, 1000000000,
+		     "how long the series of a TSG stay after its end (default: 5m)")
+		->needs(listen);
 	parser.add_flag("--no-sample", options->no_sample, "do not sample: no time of TSGs on engines")->needs(listen);
 	parser.callback([options, &line] { line.status = export_metrics(line.options.sources, *options); });
 }
@@ -131,7 +136,8 @@ Commands export_commands()
 		 "export metrics: TSGs, channels by state, hazards, cost of reading",
 		 {"gpulens export --prometheus -o /var/lib/prometheus/node-exporter/gpulens.prom",
 		  "sudo gpulens export --prometheus --for 1s    with the time of TSGs on engines",
-		  "sudo gpulens export --prometheus --listen 127.0.0.1:9835"},
+		  "sudo gpulens export --prometheus --listen :10835    on every address; 10835 is the port of its "
+		  "systemd unit"},
 		 add_export}};
 }
 

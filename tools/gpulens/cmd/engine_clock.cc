@@ -16,8 +16,9 @@ constexpr int MAX_READS = 16;            // between checks whether to stop
 
 } // namespace
 
-EngineClock::EngineClock(std::shared_ptr<const Source> source, unsigned gpu, u32 period_us)
-	: source_(std::move(source)), gpu_(gpu), period_us_(period_us), thread_([this] { run(); })
+EngineClock::EngineClock(std::shared_ptr<const Source> source, unsigned gpu, u32 period_us,
+			 std::chrono::nanoseconds keep_ended)
+	: source_(std::move(source)), gpu_(gpu), period_us_(period_us), times_(keep_ended), thread_([this] { run(); })
 {
 }
 
@@ -68,25 +69,6 @@ void EngineClock::set_state(bool up, const std::string &error)
 	last_error_ = error;
 }
 
-void EngineClock::add_interval(const Engine &engine, const Interval &i)
-{
-	std::string name = engine.short_name();
-	u64 ns = i.end_ns - i.start_ns;
-
-	if (i.phase == Phase::Switching)
-		switch_ns_[name] += ns;
-	if (i.phase != Phase::On)
-		return;
-	Key key{name, engine.runlist, i.bare || i.tsg == LENS_NONE ? "none" : std::to_string(i.tsg)};
-	if (key.tsg != "none" && !on_ns_.count(key)) {
-		if (tsgs_[name] < MAX_TSGS)
-			tsgs_[name]++;
-		else
-			key.tsg = "other";
-	}
-	on_ns_[key] += ns;
-}
-
 void EngineClock::count_intervals(TimelineBuilder &builder)
 {
 	std::vector<Track> tracks = builder.drain();
@@ -96,9 +78,9 @@ void EngineClock::count_intervals(TimelineBuilder &builder)
 	set_state(true, "");
 	std::lock_guard lock(mutex_);
 	for (const Track &t : tracks) {
-		switch_ns_[t.engine.short_name()]; // a counter exists from its zero on
+		times_.add_engine(t.engine);
 		for (const Interval &i : t.intervals)
-			add_interval(t.engine, i);
+			times_.add(t.engine, i);
 	}
 }
 
@@ -109,22 +91,19 @@ bool EngineClock::up() const
 	return up_;
 }
 
+void EngineClock::end_absent(const Gpu &snapshot)
+{
+	std::lock_guard lock(mutex_);
+
+	times_.end_absent(snapshot, EngineTimes::Clock::now());
+}
+
 void EngineClock::add_to(Metrics &metrics, const std::string &label) const
 {
 	std::lock_guard lock(mutex_);
 
 	metrics.gauge("gpulens_sampler_up", "1 while the GPU's engines are sampled.").add({{"gpu", label}}, u64{up_});
-	for (const auto &[key, ns] : on_ns_)
-		metrics.counter("gpulens_tsg_engine_seconds_total", "Time of a TSG on an engine, from samples.")
-			.add({{"gpu", label},
-			      {"engine", key.engine},
-			      {"runlist", key.runlist == LENS_NONE ? "" : std::to_string(key.runlist)},
-			      {"tsg", key.tsg}},
-			     static_cast<double>(ns) / 1e9);
-	for (const auto &[engine, ns] : switch_ns_)
-		metrics.counter("gpulens_engine_switch_seconds_total",
-				"Time in which an engine switched contexts, from samples.")
-			.add({{"gpu", label}, {"engine", engine}}, static_cast<double>(ns) / 1e9);
+	times_.add_to(metrics, label);
 }
 
 } // namespace tool

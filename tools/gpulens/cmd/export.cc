@@ -3,6 +3,7 @@
 #include "gpulens/cmd/export.hpp"
 
 #include "gpulens/cmd/engine_clock.hpp"
+#include "gpulens/cmd/gpu_uuid.hpp"
 #include "gpulens/cmd/http_server.hpp"
 #include "gpulens/cmd/privileges.hpp"
 #include "gpulens/cmd/signals.hpp"
@@ -21,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,12 +35,14 @@ const char INDEX[] = "<!DOCTYPE html><title>gpulens</title><p>Scheduling of NVID
 
 constexpr int SEND_BUFFER_BYTES = 1 << 16; // of the kernel, for a client that does not read
 constexpr std::chrono::milliseconds CACHE_TIME{1000}, SWEEP_TIME{100};
+constexpr std::chrono::minutes UUID_RETRY{1}; // reading it wakes a suspended GPU
 
 // One GPU. GPUs are read separately, so that an unreadable GPU does not prevent the others from being exported.
 struct ExportedGpu {
 	std::shared_ptr<const Source> source;
 	unsigned number;
 	std::string label;
+	bool recorded; // a file, not a GPU of this machine
 };
 
 std::vector<ExportedGpu> list_gpus(const SourceOptions &options)
@@ -46,12 +50,12 @@ std::vector<ExportedGpu> list_gpus(const SourceOptions &options)
 	std::vector<ExportedGpu> list;
 
 	for (const std::string &file : options.files)
-		list.push_back({std::make_shared<FileSource>(file), 0, name_of_file(file)});
+		list.push_back({std::make_shared<FileSource>(file), 0, name_of_file(file), true});
 	if (!options.files.empty() && options.gpus.empty())
 		return list;
 	std::shared_ptr<const Source> machine = machine_source(options);
 	for (unsigned x : options.gpus.empty() ? machine->numbers() : options.gpus)
-		list.push_back({machine, x, std::to_string(x)});
+		list.push_back({machine, x, std::to_string(x), false});
 	return list;
 }
 
@@ -71,6 +75,8 @@ public:
 		start_clocks(gpus);
 		complete = true;
 		metrics.gauge("gpulens_gpus", "Number of GPUs.").add({}, u64{gpus.size()});
+		metrics.gauge("gpulens_build_info", "Version of gpulens; always 1.")
+			.add({{"version", GPULENS_RELEASE}}, u64{1});
 		for (const ExportedGpu &g : gpus)
 			complete &= collect(metrics, g);
 		return metrics.text();
@@ -87,7 +93,21 @@ private:
 		for (const ExportedGpu &g : gpus)
 			if (g.source->samples_continuously() && sampling() && !clocks_.count(g.number))
 				clocks_[g.number] =
-					std::make_unique<EngineClock>(g.source, g.number, options_.period_us);
+					std::make_unique<EngineClock>(g.source, g.number, options_.period_us,
+								      std::chrono::nanoseconds(options_.keep_ended_ns));
+	}
+
+	// Returns the UUID of a GPU of this machine; empty: unknown.
+	const std::string &uuid_of(const std::string &device)
+	{
+		Uuid &known = uuids_[device];
+		std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
+
+		if (known.value.empty() && now >= known.retry) {
+			known.value = read_gpu_uuid(sources_.proc, device);
+			known.retry = now + UUID_RETRY;
+		}
+		return known.value;
 	}
 
 	bool collect(Metrics &metrics, const ExportedGpu &exported)
@@ -97,7 +117,9 @@ private:
 
 		try {
 			Gpu gpu = exported.source->gpus({exported.number}).at(0);
-			add_gpu(metrics, gpu, exported.label);
+			add_gpu(metrics, gpu, exported.label, exported.recorded ? "" : uuid_of(gpu.chip.device));
+			if (EngineClock *clock = clock_of(exported))
+				clock->end_absent(gpu);
 			read = true;
 			// Without the privilege, the metrics of runlists are missing.
 			for (const Failure &f : gpu.runlist_failures) {
@@ -119,17 +141,30 @@ private:
 			std::fprintf(stderr, "gpulens: %s\n", e.what());
 			read = false;
 		}
-		auto clock = exported.source->samples_continuously() ? clocks_.find(exported.number) : clocks_.end();
-		if (clock != clocks_.end()) {
-			clock->second->add_to(metrics, exported.label);
-			read &= options_.listen || clock->second->up();
+		if (EngineClock *clock = clock_of(exported)) {
+			clock->add_to(metrics, exported.label);
+			read &= options_.listen || clock->up();
 		}
 		return read && complete;
 	}
 
+	// Returns null for a GPU that is not sampled.
+	EngineClock *clock_of(const ExportedGpu &exported)
+	{
+		auto clock = exported.source->samples_continuously() ? clocks_.find(exported.number) : clocks_.end();
+
+		return clock == clocks_.end() ? nullptr : clock->second.get();
+	}
+
+	struct Uuid {
+		std::string value;                             // empty: not known yet
+		std::chrono::steady_clock::time_point retry{}; // when to ask again
+	};
+
 	const SourceOptions sources_;
 	const ExportOptions options_;
 	std::map<unsigned, std::unique_ptr<EngineClock>> clocks_;
+	std::map<std::string, Uuid> uuids_; // by PCI address
 };
 
 int export_once(const SourceOptions &sources, const ExportOptions &options)
@@ -178,17 +213,25 @@ private:
 HttpAnswer answer_request(CachedMetrics &metrics, std::string_view path)
 {
 	static const auto index = std::make_shared<const std::string>(INDEX);
-	static const auto nothing = std::make_shared<const std::string>("not found; see /metrics\n");
+	static const auto nothing = std::make_shared<const std::string>("not found; see /metrics and /healthz\n");
+	static const auto healthy = std::make_shared<const std::string>("ok\n");
 
 	if (path == "/metrics")
 		return metrics.get();
+	if (path == "/healthz")
+		return {200, "text/plain; charset=utf-8", healthy};
 	if (path == "/")
 		return {200, "text/html", index};
 	return {404, "text/plain; charset=utf-8", nothing};
 }
 
-// Returns a listening socket and its port. Throws Error.
-std::pair<int, int> listen_at(const ListenAddress &at)
+struct Listener {
+	int fd;
+	ListenAddress at;
+};
+
+// Returns a listening socket and its address. Throws Error.
+Listener listen_at(const ListenAddress &at)
 {
 	addrinfo hints{}, *found = nullptr;
 	std::string error = "no such address";
@@ -204,15 +247,17 @@ std::pair<int, int> listen_at(const ListenAddress &at)
 	for (const addrinfo *a = found; a; a = a->ai_next) {
 		sockaddr_storage bound{};
 		socklen_t size = sizeof(bound);
-		int yes = 1, unread = SEND_BUFFER_BYTES;
+		int yes = 1, no = 0, unread = SEND_BUFFER_BYTES;
 		int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
 		// Not SO_REUSEPORT: with it two servers would share a port unnoticed.
 		if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) &&
 		    !setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &unread, sizeof(unread)) &&
+		    // [::] includes IPv4, whatever net.ipv6.bindv6only is.
+		    (a->ai_family != AF_INET6 || !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no))) &&
 		    !bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, SOMAXCONN) &&
 		    !getsockname(fd, reinterpret_cast<sockaddr *>(&bound), &size)) {
 			// The port has the same offset in IPv4 and IPv6 addresses.
-			return {fd, ntohs(reinterpret_cast<sockaddr_in *>(&bound)->sin_port)};
+			return {fd, {at.host, ntohs(reinterpret_cast<sockaddr_in *>(&bound)->sin_port)}};
 		}
 		error = std::strerror(errno);
 		if (errno == EADDRINUSE)
@@ -221,6 +266,16 @@ std::pair<int, int> listen_at(const ListenAddress &at)
 			close(fd);
 	}
 	throw Error(Error::Source, fmt::format("{}:{}: cannot listen: {}", at.host, at.port, error));
+}
+
+// Listens on every address, of IPv4 only if the machine has no IPv6.
+Listener listen_everywhere(int port)
+{
+	try {
+		return listen_at({"::", port});
+	} catch (const Error &) {
+		return listen_at({"0.0.0.0", port});
+	}
 }
 
 // Returns the capabilities that reading requires. Files are opened again for each collection, so access to files of other
@@ -248,13 +303,14 @@ int serve_metrics(const SourceOptions &sources, const ExportOptions &options)
 	for (const std::string &file : sources.files)
 		if (file == "-")
 			throw Error(Error::Source, "standard input can be read only once; name a file with -i");
-	auto [listener, port] = listen_at(at);
+	Listener listener = at.host.empty() ? listen_everywhere(at.port) : listen_at(at);
 	keep_capabilities(needed_capabilities(sources));
 	Exporter exporter(sources, options);
 	CachedMetrics metrics(exporter);
-	HttpServer server(listener, [&](std::string_view path) { return answer_request(metrics, path); });
+	HttpServer server(listener.fd, [&](std::string_view path) { return answer_request(metrics, path); });
+	const std::string &host = listener.at.host;
 	std::fprintf(stderr, "gpulens: metrics at http://%s:%d/metrics\n",
-		     at.host.find(':') == at.host.npos ? at.host.c_str() : ('[' + at.host + ']').c_str(), port);
+		     host.find(':') == host.npos ? host.c_str() : ('[' + host + ']').c_str(), listener.at.port);
 	while (!stop.came()) {
 		stop.wait_until(std::chrono::steady_clock::now() + SWEEP_TIME);
 		server.close_overdue();
@@ -276,11 +332,13 @@ std::optional<ListenAddress> parse_listen(const std::string &text)
 	if (colon == text.npos)
 		return at;
 	at.host = text.substr(0, colon);
+	if (at.host.empty())
+		return at;
 	if (at.host.size() > 2 && at.host.front() == '[' && at.host.back() == ']')
 		at.host = at.host.substr(1, at.host.size() - 2);
 	else if (at.host.find(':') != at.host.npos)
 		return std::nullopt;
-	return at.host.empty() ? std::nullopt : std::optional(at);
+	return at;
 }
 
 int export_metrics(const SourceOptions &sources, const ExportOptions &options)

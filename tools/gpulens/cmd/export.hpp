@@ -9,11 +9,11 @@
 namespace tool {
 
 struct ListenAddress {
-	std::string host;
-	int port = 0; // 0: any free port
+	std::string host; // empty: every address of this machine
+	int port = 0;     // 0: any free port
 };
 
-// Parses "127.0.0.1:9835", "[::1]:9835" or "9835" (loopback). Returns nothing for other text.
+// Parses "127.0.0.1:10835", "[::1]:10835", ":10835" (every address) or "10835" (loopback). Returns nothing for other text.
 std::optional<ListenAddress> parse_listen(const std::string &text);
 
 struct ExportOptions {
@@ -22,7 +22,8 @@ struct ExportOptions {
 	std::optional<ListenAddress> listen; // nothing: write once
 	u64 for_ns = 0;                      // sampling time before writing once; 0: do not sample
 	u32 period_us = 1000;
-	bool no_sample = false; // do not sample while listening
+	u64 keep_ended_ns = 300000000000; // time for which the series of an ended TSG stay
+	bool no_sample = false;           // do not sample while listening
 };
 
 // Returns the exit status. Throws Error.

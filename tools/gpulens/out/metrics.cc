@@ -50,6 +50,10 @@ double to_seconds(u64 ns)
 	return static_cast<double>(ns) / 1e9;
 }
 
+// The value of the label state, in the order of enum Activity.
+constexpr std::array<const char *, ACTIVITIES> STATES = {"faulted", "idle",     "off",        "on_pbdma",
+							 "runs",    "runs_off", "unreadable", "waits"};
+
 // A runlist may name a TSG and its channels more than once.
 void add_runlist(Metrics &metrics, const Runlist &rl, const std::string &gpu)
 {
@@ -66,11 +70,10 @@ void add_runlist(Metrics &metrics, const Runlist &rl, const std::string &gpu)
 			states[static_cast<size_t>(c->activity())]++;
 	for (size_t i = 0; i < ACTIVITIES; i++)
 		metrics.gauge("gpulens_channels", "Number of channels on the runlist, by state.")
-			.add({{"gpu", gpu}, {"runlist", id}, {"state", name_of(static_cast<Activity>(i))}}, states[i]);
+			.add({{"gpu", gpu}, {"runlist", id}, {"state", STATES[i]}}, states[i]);
 	for (const Tsg &tsg : rl.tsgs)
-		if (tsgs.insert(tsg.id).second && tsgs.size() <= MAX_TSGS)
-			metrics.gauge("gpulens_tsg_timeslice_seconds",
-				      fmt::format("Configured timeslice, of the first {} TSGs of a runlist.", MAX_TSGS))
+		if (tsgs.insert(tsg.id).second)
+			metrics.gauge("gpulens_tsg_timeslice_seconds", "Configured timeslice of a TSG.")
 				.add({{"gpu", gpu}, {"runlist", id}, {"tsg", std::to_string(tsg.id)}},
 				     to_seconds(tsg.timeslice_ns));
 	metrics.gauge("gpulens_tsgs", "Number of time-slice groups (TSGs) on the runlist.")
@@ -196,21 +199,35 @@ std::string Metrics::text() const
 	return out;
 }
 
-void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label)
+std::string engine_label(const Engine &engine)
 {
-	metrics.gauge("gpulens_gpu_info", "Identification of the GPU; always 1.")
-		.add({{"gpu", label},
-		      {"device", gpu.chip.device},
-		      {"chip", gpu.chip.name},
-		      {"architecture", gpu.chip.architecture}},
-		     u64{1});
+	std::string label;
+
+	for (char c : engine.short_name())
+		if (c == ' ' || c == ',')
+			label += '_';
+		else if (c != '(' && c != ')')
+			label += c;
+	return label;
+}
+
+void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label, const std::string &uuid)
+{
+	Labels info = {{"gpu", label},
+		       {"device", gpu.chip.device},
+		       {"chip", gpu.chip.name},
+		       {"architecture", gpu.chip.architecture}};
+
+	if (!uuid.empty())
+		info.emplace_back("uuid", uuid);
+	metrics.gauge("gpulens_gpu_info", "Identification of the GPU; always 1.").add(info, u64{1});
 	if (gpu.chip.memory_bytes)
 		metrics.gauge("gpulens_memory_bytes", "Size of the GPU's own memory.")
 			.add({{"gpu", label}}, u64{gpu.chip.memory_bytes});
 	for (const Engine &e : gpu.engines)
 		metrics.gauge("gpulens_engine_info", "Engines, with the runlist that each serves, if any; always 1.")
 			.add({{"gpu", label},
-			      {"engine", e.short_name()},
+			      {"engine", engine_label(e)},
 			      {"runlist", e.runlist == LENS_NONE ? "" : std::to_string(e.runlist)}},
 			     u64{1});
 	for (const Runlist &rl : gpu.runlists)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Metrics of GPUs in Prometheus' text exposition format 0.0.4. Names begin with gpulens_, times are in seconds, sizes in
-// bytes. The number of label values is bounded by hardware or by MAX_TSGS.
+// bytes; docs/export.md describes each metric. Label values contain neither blanks nor commas, except names of files. The
+// number of series is bounded by hardware or by EngineTimes::MAX_SERIES.
 #pragma once
 #include "lib/model/model.hpp"
 
@@ -11,9 +12,6 @@
 #include <vector>
 
 namespace tool {
-
-// Maximum of TSGs with a series of their own, per runlist or engine.
-constexpr size_t MAX_TSGS = 256;
 
 using Labels = std::vector<std::pair<const char *, std::string>>;
 
@@ -46,8 +44,11 @@ private:
 	std::deque<Family> families_;
 };
 
-// Adds the metrics of a GPU. label: the X of /proc/gpuX or the file's name.
-void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label);
+// Returns the value of the label engine: short_name() without the blanks of "Unknown (type 51) 0".
+std::string engine_label(const Engine &engine);
+
+// Adds the metrics of a GPU. label: the X of /proc/gpuX or the file's name. uuid: "GPU-..."; empty: unknown.
+void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label, const std::string &uuid = "");
 // Adds the counters of /proc/gpuX/stats, the cost of reading this GPU. stats: the text of the file.
 void add_stats(Metrics &metrics, const std::string &stats, const std::string &label);
 

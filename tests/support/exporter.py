@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tests of gpulens export share: a folder that stands for /proc, a running server, and its answers as values."""
+
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import typing
+import urllib.error
+import urllib.request
+
+from support.fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
+from support.program import TOOL, image
+
+EXPORT = ("export", "--prometheus")
+MS = 1000000
+CACHED = 1.1  # seconds after which a collection is not used again
+
+
+def parse(text: str) -> typing.Dict[str, float]:
+    """Each series as it is written, and its value."""
+    series = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, value = line.rsplit(" ", 1)
+            assert name not in series, f"twice: {name}"
+            series[name] = float(value)
+    return series
+
+
+def complaints(text: str) -> str:
+    """What promtool says against it."""
+    done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, check=False)
+    return (done.stdout + done.stderr).decode() + (f"exit {done.returncode}" if done.returncode else "")
+
+
+STATS = """read_runlist 7
+read_runlist_failed 1
+write_disable_channel 3
+write_disable_channel_failed 2
+bar0_read32 123456789012
+window_stopped_ns 2500000
+window_longest_stop_ns 12000
+something_new 5
+"""
+
+
+def recording(samples: typing.List[typing.Tuple[int, int, int]]) -> bytes:
+    """Of one engine, GR0 on runlist 0: time in ns, kind, TSG. Four bytes come first: a file in place of the module's
+    has the period, 1000, written over its beginning."""
+    return b"    " + sample_head((GR,)) + b"".join(sample(when, 0, tsg, kind) for when, kind, tsg in samples)
+
+
+def fake_proc(folder: pathlib.Path) -> None:
+    """gpu0 in order: TSG 5 on the engine for 2 ms, saved for 1 ms, TSG 3 for 4 ms, of which one sample is late."""
+    gpu = folder / "gpu0"
+    gpu.mkdir(parents=True)
+    shutil.copy(image("ad102"), gpu / "snapshot")
+    (gpu / "stats").write_text(STATS)
+    (gpu / "samples").write_bytes(recording([
+        (1 * MS, ON, 5), (2 * MS, ON, 5), (3 * MS, SAVE, 5), (4 * MS, ON, 3), (7 * MS, ON, 3), (8 * MS, IDLE, -1)]))
+
+
+@contextlib.contextmanager
+def listening(*words: str, at: str = "127.0.0.1:0") -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
+    """The program, and where it listens."""
+    with subprocess.Popen([str(TOOL), *EXPORT, "--listen", at, *words], stderr=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            assert process.stderr
+            line = process.stderr.readline()
+            assert line.startswith("gpulens: metrics at http://"), line
+            yield process, line.split()[-1]
+        finally:
+            process.kill()
+
+
+def get(url: str) -> typing.Tuple[int, str, str]:
+    """Status, type and text."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return answer.status, answer.headers["Content-Type"], answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, "", ""
