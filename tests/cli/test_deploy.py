@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The files of docs/deploy: their syntax, and dashboard and rules on a fleet of 50 machines, whose use of GPUs a real
+Prometheus server adds up."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import typing
+
+import pytest
+from support.fleet import Fleet, Json, fleet
+from support.program import ROOT, gpulens
+
+DEPLOY = ROOT / "docs/deploy"
+PORT = "10835"
+
+
+def yaml_of(name: str) -> typing.List[Json]:
+    """The documents of a file."""
+    yaml = pytest.importorskip("yaml")
+    return list(yaml.safe_load_all((DEPLOY / name).read_text(encoding="utf-8")))
+
+
+def promtool(*words: str) -> None:
+    """Accepts it."""
+    done = subprocess.run(["promtool", *words], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_file_is_described() -> None:
+    """docs/deploy.md links each, and each link is of a file. Seen failing with a file more."""
+    linked = set(re.findall(r"\]\(deploy/([^)]+)\)", (ROOT / "docs/deploy.md").read_text(encoding="utf-8")))
+    assert linked == {path.name for path in DEPLOY.iterdir()}
+
+
+def test_prometheus_takes_configuration_and_rules() -> None:
+    """promtool checks the configuration with its rules. Seen failing with an unknown key."""
+    promtool("check", "config", "docs/deploy/prometheus.yml")
+    jobs = [config["scrape_configs"][0]["job_name"] for name in ("prometheus.yml", "prometheus-kubernetes.yml")
+            for config in yaml_of(name)]
+    assert jobs == ["gpulens", "gpulens"], "GpulensExporterDown asks for this name"
+
+
+def test_alerts_fire_after_their_time() -> None:
+    """Each alert has a case in tests/support/deploy/rules_test.yml in which it fires, and those pass. Seen failing with
+    a threshold and with a time changed."""
+    promtool("test", "rules", "tests/support/deploy/rules_test.yml")
+    alerts = re.findall(r"- alert: (\w+)", (DEPLOY / "gpulens.rules.yml").read_text(encoding="utf-8"))
+    cases = (ROOT / "tests/support/deploy/rules_test.yml").read_text(encoding="utf-8")
+    assert len(alerts) == 9
+    for alert in alerts:
+        assert re.search(rf"alertname: {alert}\n +exp_alerts:\n", cases), alert
+
+
+def test_manifest_has_the_least_rights() -> None:
+    """A namespace and a DaemonSet, which adds CAP_PERFMON alone, mounts nothing, and calls the tool with options that
+    it has. Seen failing with privileged: true."""
+    namespace, daemons = yaml_of("daemonset.yaml")
+    assert (namespace["kind"], daemons["kind"]) == ("Namespace", "DaemonSet")
+    assert daemons["metadata"]["namespace"] == namespace["metadata"]["name"]
+    pod = daemons["spec"]["template"]
+    assert daemons["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    [container] = pod["spec"]["containers"]
+    rights = container["securityContext"]
+    assert rights["capabilities"] == {"drop": ["ALL"], "add": ["PERFMON"]}
+    assert rights["allowPrivilegeEscalation"] is False and rights["readOnlyRootFilesystem"] is True
+    assert "privileged" not in rights and "volumes" not in pod["spec"] and "hostNetwork" not in pod["spec"]
+    assert container["ports"] == [{"name": "metrics", "containerPort": int(PORT)}]
+    assert pod["metadata"]["annotations"]["prometheus.io/port"] == PORT
+    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "metrics"}
+    assert container["args"] == ["--listen", f":{PORT}"]
+
+
+def test_container_file_builds_what_the_tree_has() -> None:
+    """Its instructions are known, what it runs and copies is there, and its command is the tool's. Not built here.
+    Seen failing with scripts/deb-build."""
+    text = (DEPLOY / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert {line.split()[0] for line in lines} == {"FROM", "RUN", "WORKDIR", "COPY", "EXPOSE", "USER", "ENTRYPOINT", "CMD"}
+    assert (ROOT / "scripts/build-deb").exists() and "scripts/build-deb" in text
+    entry = json.loads(next(line for line in lines if line.startswith("ENTRYPOINT")).split(" ", 1)[1])
+    command = json.loads(next(line for line in lines if line.startswith("CMD")).split(" ", 1)[1])
+    assert entry[0] == "/usr/bin/gpulens" and command == ["--listen", f":{PORT}"] and f"EXPOSE {PORT}" in lines
+    words = gpulens(entry[1], "--help").stdout
+    assert all(word in words for word in (*entry[2:], command[0]))
+
+
+def test_one_port_everywhere() -> None:
+    """The unit, the files of docs/deploy and the documents name the same port, and nobody else's. Seen failing with
+    9835 in README.md."""
+    files = [*DEPLOY.iterdir(), ROOT / "README.md", ROOT / "docs/export.md", ROOT / "docs/deploy.md",
+             ROOT / "tools/gpulens/cmd/gpulens-export.service.in", ROOT / "tools/gpulens/cli/record.cc"]
+    ports = {(path.name, port) for path in files
+             for port in re.findall(r":(9\d{3}|1\d{4})\b", path.read_text(encoding="utf-8"))}
+    assert {port for _, port in ports} <= {PORT, "10836"}, ports
+    assert len({name for name, port in ports if port == PORT}) >= 8
+
+
+def test_module_options_exist() -> None:
+    """modprobe.d names parameters that the module has, and the udev rule's module is the one of modules-load.d. Seen
+    failing with group=."""
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/linux").glob("*.c"))
+    options = re.findall(r"^#?options gpulens (\w+)=", (DEPLOY / "gpulens.modprobe.conf").read_text(), re.M)
+    assert options and set(options) <= set(re.findall(r"module_param\w*\((\w+)", sources))
+    load = [line for line in (DEPLOY / "gpulens.modules-load.conf").read_text().splitlines() if line[0] != "#"]
+    rule = [line for line in (DEPLOY / "70-gpulens.rules").read_text().splitlines() if line[0] != "#"]
+    assert load == ["gpulens"] and len(rule) == 1
+    parts = rule[0].split(", ")
+    assert all(re.fullmatch(r'[A-Z]+(\{\w+\})?(==|\+=|=)"[^"]+"', part) for part in parts)
+    assert parts[-1] == 'RUN{builtin}+="kmod load gpulens"'
+
+
+# --- the fleet ---
+
+def expressions() -> typing.List[typing.Tuple[str, str]]:
+    """Title and expression of each query of the dashboard, with what Grafana puts in place of its variables."""
+    board = json.loads((DEPLOY / "grafana-dashboard.json").read_text(encoding="utf-8"))
+    found = [(panel["title"], target["expr"]) for panel in board["panels"] for target in panel["targets"]]
+    for name, value in {"$__rate_interval": "5s", "$__range": "1m", "$instance": ".*", "$gpu": ".*"}.items():
+        found = [(title, expression.replace(name, value)) for title, expression in found]
+    return found
+
+
+@pytest.fixture(name="scraped", scope="module")
+def fixture_scraped(tmp_path_factory: pytest.TempPathFactory) -> typing.Iterator[Fleet]:
+    """50 machines, three of them real exporters, scraped each second for 12 s."""
+    if not shutil.which("prometheus"):
+        pytest.skip("prometheus is not installed")
+    with fleet(tmp_path_factory.mktemp("fleet"), real=3, machines=50, seconds=12) as made:
+        yield made
+
+
+def test_dashboard_is_answered(scraped: Fleet) -> None:
+    """Each query of the dashboard has an answer, and none has a variable that is not known here. Seen failing with
+    gpulens_engine_busy_total."""
+    asked = expressions()
+    assert len(asked) == 14
+    for title, expression in asked:
+        assert "$" not in expression, title
+        assert scraped.prometheus.query(expression), title
+    answers = {title: scraped.prometheus.query(expression) for title, expression in asked}
+    for title, value in {"Machines": 50, "GPUs": 50, "GPUs that cannot be read": 0, "GPUs that are not sampled": 0}.items():
+        assert answers[title][0][1] == value, title
+    assert len(answers["The fleet"]) == 50
+    busy = {labels["instance"]: value for labels, value in answers["Engines with work"]}
+    assert set(busy) == set(scraped.shares)
+    for machine, share in busy.items():
+        if machine not in scraped.seconds:
+            assert share == pytest.approx(sum(scraped.shares[machine].values()), abs=0.02), machine
+
+
+def test_it_is_told_who_used_which_gpu_how_long(scraped: Fleet) -> None:
+    """Over all machines, the share of each TSG is the one that it was given; of real exporters, the total is what their
+    samples add up to. Seen failing with the shares of another machine."""
+    rate = 'sum by (instance, gpu, tsg) (rate(gpulens_tsg_engine_seconds_total{engine=~"GR[0-9]+"}[8s]))'
+    found = {(labels["instance"], labels["tsg"]): value for labels, value in scraped.prometheus.query(rate)}
+    expected = {(machine, tsg): share for machine, tsgs in scraped.shares.items() for tsg, share in tsgs.items()}
+    assert set(found) == set(expected) and len(found) == 100
+    for key, share in expected.items():
+        if key[0] not in scraped.seconds:
+            assert found[key] == pytest.approx(share, abs=0.02), key
+    total = scraped.prometheus.query(f"sum by (tsg) ({rate} and on (instance) up{{instance!~'m0[012]'}})")
+    assert {labels["tsg"]: value for labels, value in total} == pytest.approx({"3": 10.81, "5": 15.98}, rel=0.02)
+    assert set(scraped.seconds) == {"m00", "m01", "m02"}
+    for machine, seconds in scraped.seconds.items():
+        series = scraped.prometheus.query(f'gpulens_tsg_engine_seconds_total{{instance="{machine}"}}')
+        assert {labels["tsg"]: value for labels, value in series} == pytest.approx(seconds, abs=1e-6), machine
+
+
+def test_rules_are_evaluated(scraped: Fleet) -> None:
+    """The server takes each rule, and none of them is in error. Seen failing with a rule of two vectors without
+    on()."""
+    groups = scraped.prometheus.ask("rules")["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert len(rules) == 11
+    assert [rule["name"] for rule in rules if rule["health"] != "ok"] == []
+    assert len(scraped.prometheus.query("instance_gpu_tsg:gpulens_tsg_engine:ratio_rate5m")) == 100

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A fleet for a Prometheus server: some machines are real exporters on folders that stand for /proc, the others answer
+with a page of such an exporter in which time goes on. And that server."""
+
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import typing
+import urllib.parse
+import urllib.request
+
+from support.exporter import MS, get, listening, recording
+from support.fakeproc import IDLE, ON, FakeProc, Tsg, snapshot
+from support.program import ROOT
+
+TIME = re.compile(r'^(gpulens_tsg_engine_seconds_total\{.*tsg="(\w+)"\}) .*$', re.M)
+BUSY = re.compile(r"^(gpulens_engine_busy_seconds_total\{.*\}) .*$", re.M)
+Json = typing.Dict[str, typing.Any]
+
+
+class RealMachine:
+    """An exporter whose engine GR0 alternates between two TSGs, as long as advance() is called."""
+
+    def __init__(self, folder: pathlib.Path, shares: typing.Dict[int, float]) -> None:
+        self.folder, self.shares = folder, shares
+        self.now_ms = 10
+        self.seconds = {str(tsg): 0.0 for tsg in shares}
+        (folder / "gpu0").mkdir(parents=True)
+        FakeProc(folder).show(snapshot({0: [Tsg(tsg, 2 * MS, ()) for tsg in shares]}, time_ns=MS))
+        (folder / "gpu0/stats").write_text("sample_ticks 100\nsample_ticks_lost 0\nwindow_stopped_ns 1000\n")
+        (folder / "gpu0/samples").write_bytes(recording([]))
+
+    def advance(self, milliseconds: int) -> None:
+        """So much more time, of which each TSG has its share and the engine is idle for the rest."""
+        samples, at = [], self.now_ms
+        for tsg, share in self.shares.items():
+            end = at + round(milliseconds * share)
+            samples += [(t * MS, ON, tsg) for t in range(at, end, 10)]
+            self.seconds[str(tsg)] += (end - at) / 1000
+            at = end
+        samples.append((at * MS, IDLE, -1))
+        self.now_ms += milliseconds
+        with (self.folder / "gpu0/samples").open("ab") as file:
+            file.write(recording(samples)[4 + 64 + 64:])
+
+
+class Replayed(http.server.ThreadingHTTPServer):
+    """Machines of one address: /NAME/metrics is the page, with the shares of that machine since the server began."""
+
+    daemon_threads = True
+
+    def __init__(self, page: str, shares: typing.Dict[str, typing.Dict[str, float]]) -> None:
+        super().__init__(("127.0.0.1", 0), ReplayHandler)
+        self.page, self.shares, self.begun = page, shares, time.monotonic()
+
+    def text(self, machine: str) -> str:
+        """Its page now."""
+        shares, seconds = self.shares[machine], time.monotonic() - self.begun
+        text = TIME.sub(lambda m: f"{m[1]} {shares[m[2]] * seconds:.6f}", self.page)
+        return BUSY.sub(lambda m: f"{m[1]} {sum(shares.values()) * seconds:.6f}", text)
+
+
+class ReplayHandler(http.server.BaseHTTPRequestHandler):
+    """Answers GET."""
+
+    def do_GET(self) -> None:  # pylint: disable=invalid-name
+        """The name is http.server's."""
+        assert isinstance(self.server, Replayed)
+        body = self.server.text(self.path.split("/")[1]).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # pylint: disable=redefined-builtin
+        """Nothing."""
+
+
+class Prometheus:
+    """A server of its own; its address in url."""
+
+    def __init__(self, folder: pathlib.Path, groups: typing.List[Json]) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        shutil.copy(ROOT / "docs/deploy/gpulens.rules.yml", folder)
+        config = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"}, "rule_files": ["gpulens.rules.yml"],
+                  "scrape_configs": [{"job_name": "gpulens", "static_configs": groups}]}
+        (folder / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
+        with (folder / "log").open("w") as log:
+            self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                 f"--web.listen-address={self.url[7:]}", "--log.level=warn"], stdout=log, stderr=log,
+                env={**os.environ, "GOMAXPROCS": "1"})
+
+    def ask(self, path: str, **arguments: str) -> typing.Any:
+        """What its API answers."""
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(arguments)}", timeout=20) as done:
+            answer = json.load(done)
+        assert answer["status"] == "success", answer
+        return answer["data"]
+
+    def query(self, expression: str) -> typing.List[typing.Tuple[typing.Dict[str, str], float]]:
+        """Labels and value of each series."""
+        return [(one["metric"], float(one["value"][1])) for one in self.ask("query", query=expression)["result"]]
+
+    def wait(self, true: typing.Callable[[], bool], what: str) -> None:
+        """Until that holds, 60 s at most."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                if true():
+                    return
+            assert self.process.poll() is None, "it has ended"
+            time.sleep(0.2)
+        raise AssertionError(what)
+
+    def close(self) -> None:
+        """Ends it."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=30)
+
+
+class Fleet(typing.NamedTuple):
+    """A Prometheus that has scraped all machines for a while; by machine and TSG: the shares of GR0, and the time that
+    the samples of real exporters add up to."""
+    prometheus: Prometheus
+    shares: typing.Dict[str, typing.Dict[str, float]]
+    seconds: typing.Dict[str, typing.Dict[str, float]]
+
+
+@contextlib.contextmanager
+def fleet(folder: pathlib.Path, *, real: int, machines: int, seconds: float) -> typing.Iterator[Fleet]:
+    """Machines m00, m01, ..., of which the first ones are real exporters."""
+    names = [f"m{i:02}" for i in range(machines)]
+    shares = {name: {"3": round(0.1 + 0.005 * i, 3), "5": round(0.6 - 0.01 * i, 3)} for i, name in enumerate(names)}
+    with contextlib.ExitStack() as stack:
+        running, groups = [], []
+        for name in names[:real]:
+            running.append(RealMachine(folder / name, {int(tsg): share for tsg, share in shares[name].items()}))
+            running[-1].advance(100)
+            _, url = stack.enter_context(listening("--proc", str(folder / name)))
+            groups.append({"targets": [url.split("/")[2]], "labels": {"instance": name}})
+        time.sleep(1.2)
+        server = stack.enter_context(Replayed(get(f"http://{groups[0]['targets'][0]}/metrics")[2], shares))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        stack.callback(server.shutdown)
+        groups += [{"targets": [f"127.0.0.1:{server.server_port}"],
+                    "labels": {"instance": name, "__metrics_path__": f"/{name}/metrics"}} for name in names[real:]]
+        prometheus = Prometheus(folder, groups)
+        stack.callback(prometheus.close)
+        prometheus.wait(lambda: len(prometheus.query("up == 1")) == machines, "a machine is not scraped")
+        begun = last = time.monotonic()
+        while time.monotonic() < begun + seconds:
+            time.sleep(0.1)
+            now = time.monotonic()
+            for machine in running:
+                machine.advance(round(1000 * (now - last)))
+            last = now
+        time.sleep(3)  # until the last samples are scraped, from a cached page at first
+        yield Fleet(prometheus, shares, {machine.folder.name: machine.seconds for machine in running})
