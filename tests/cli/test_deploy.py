@@ -170,8 +170,7 @@ def test_it_is_told_who_used_which_gpu_how_long(scraped: Fleet) -> None:
 
 
 def test_rules_are_evaluated(scraped: Fleet) -> None:
-    """The server takes each rule, and none of them is in error. Seen failing with a rule of two vectors without
-    on()."""
+    """The server takes each rule, and none of them is in error. Seen failing with a rule that matches many to many."""
     groups = scraped.prometheus.ask("rules")["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
     assert len(rules) == 11

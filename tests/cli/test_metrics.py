@@ -2,8 +2,10 @@
 """Metrics as an interface: docs/export.md has each with its type, unit and labels, series end with their TSG, and the
 server is one like other exporters."""
 
+import contextlib
 import pathlib
 import re
+import socket
 import subprocess
 import time
 import typing
@@ -122,7 +124,7 @@ def test_a_uuid_that_is_not_known_is_left_out(tmp_path: pathlib.Path, uuid: str)
 
 
 def test_the_uuid_is_of_the_gpu_with_that_address(tmp_path: pathlib.Path) -> None:
-    """Another GPU's is not taken. Seen failing with the first folder taken."""
+    """Another GPU's is not taken. Seen failing with the folder of another address."""
     fake_proc(tmp_path)
     information(tmp_path, UUID.replace("1b", "2b"), "0000:02:00.0")
     assert "uuid" not in info_of(tmp_path)
@@ -193,9 +195,13 @@ def test_a_runlist_that_cannot_be_read_ends_nothing(tmp_path: pathlib.Path) -> N
 
 def test_a_port_alone_listens_on_every_address() -> None:
     """:PORT answers on 127.0.0.1 and on ::1, as other exporters do. Seen failing with 127.0.0.1 alone."""
+    hosts = ["127.0.0.1"]
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as one:
+        one.bind(("::1", 0))
+        hosts.append("[::1]")
     with listening("-i", str(image("gp106")), at=":0") as (_, url):
         port = re.findall(r":(\d+)/metrics$", url)[0]
-        hosts = ["127.0.0.1"] + (["[::1]"] if "[::]" in url else [])
+        assert url == f"http://{'[::]' if '[::1]' in hosts else '0.0.0.0'}:{port}/metrics"
         for host in hosts:
             assert get(f"http://{host}:{port}/metrics")[0] == 200
         done = gpulens("-i", str(image("gp106")), *EXPORT, "--listen", f":{port}")
