@@ -88,7 +88,7 @@ def test_every_metric_is_documented(pages: typing.List[str]) -> None:
 
 def test_help_and_document_agree_on_what_is_counted(pages: typing.List[str]) -> None:
     """No metric has the help text of one that is unknown. Seen failing with a name left out of add_cost()."""
-    assert "As in /proc/gpuX/stats." not in "\n".join(pages)
+    assert "See /proc/gpuX/stats." not in "\n".join(pages)
 
 
 def test_values_of_labels_have_neither_blanks_nor_commas(pages: typing.List[str]) -> None:
