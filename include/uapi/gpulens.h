@@ -35,7 +35,7 @@ enum gpulens_record_type {
 	GPULENS_RECORD_GPC = 6,
 	GPULENS_RECORD_PCE = 7,
 	GPULENS_RECORD_GRCE = 8,
-	/* 9 is reserved for recordings of `gpulens record`. */
+	/* 9 and 11 are reserved for recordings of `gpulens record`. */
 	GPULENS_RECORD_ENGINE_NOW = 10,	/* version 2 */
 };
 

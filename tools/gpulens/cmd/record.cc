@@ -144,6 +144,8 @@ int record_samples(const Options &options, const RecordOptions &record_options)
 	}
 	if (error.empty())
 		take(samples->finish());
+	if (builder.begun())
+		take(clocks_record(read_clocks()));
 	raw.commit();
 	Timeline t = builder.finish();
 	for (const std::string &file : record_options.files)

@@ -52,11 +52,12 @@ const char *dropped_name(int kind)
 	}
 }
 
-constexpr size_t CHUNK_BYTES = 1 << 16;    // written at once
-constexpr size_t MAX_HEAD_BYTES = 10;      // of a packet's tag and length
-constexpr u32 TRACE_PACKET = 1;            // field number of Trace.packet
-constexpr u32 SEQUENCE_ID = 1;             // any number: there is only one writer
-constexpr u32 CLOCK_ID_MONOTONIC = 3;      // of ClockSnapshot
+constexpr size_t CHUNK_BYTES = 1 << 16; // written at once
+constexpr size_t MAX_HEAD_BYTES = 10;   // of a packet's tag and length
+constexpr u32 TRACE_PACKET = 1;         // field number of Trace.packet
+constexpr u32 SEQUENCE_ID = 1;          // any number: there is only one writer
+// Of ClockSnapshot (protos/perfetto/common/builtin_clock.proto)
+constexpr u32 CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME = 6;
 constexpr u64 ROOT_TRACK = 0x67706c656e73; // uuid: "gpulens"; any number that no other track has
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 
@@ -70,10 +71,15 @@ public:
 	{
 		gpulens::perfetto::TracePacket *first = begin_packet();
 		first->set_sequence_flags(1);
-		first->mutable_clock_snapshot()->set_primary_trace_clock(CLOCK_ID_MONOTONIC);
-		gpulens::perfetto::ClockSnapshot::Clock *clock = first->mutable_clock_snapshot()->add_clocks();
-		clock->set_clock_id(CLOCK_ID_MONOTONIC);
-		clock->set_timestamp(t_.start_ns);
+		// Perfetto's own traces are in BOOTTIME.
+		first->mutable_clock_snapshot()->set_primary_trace_clock(t_.clocks ? CLOCK_ID_BOOTTIME
+										   : CLOCK_ID_MONOTONIC);
+		add_clock(first, CLOCK_ID_MONOTONIC, t_.start_ns);
+		if (t_.clocks) {
+			u64 since_ns = t_.start_ns - t_.clocks->monotonic_ns; // wraps, as the sums do
+			add_clock(first, CLOCK_ID_BOOTTIME, t_.clocks->boottime_ns + since_ns);
+			add_clock(first, CLOCK_ID_REALTIME, t_.clocks->realtime_ns + since_ns);
+		}
 		add_track(ROOT_TRACK, 0, t_.name());
 		for (size_t i = 0; i < t_.tracks.size(); i++) {
 			add_track(ROOT_TRACK + 1 + i, ROOT_TRACK, t_.tracks[i].engine.short_name());
@@ -141,6 +147,14 @@ private:
 		p->mutable_track_event()->set_type(type);
 		p->mutable_track_event()->set_track_uuid(uuid);
 		return p->mutable_track_event();
+	}
+
+	static void add_clock(gpulens::perfetto::TracePacket *packet, u32 id, u64 time_ns)
+	{
+		gpulens::perfetto::ClockSnapshot::Clock *clock = packet->mutable_clock_snapshot()->add_clocks();
+
+		clock->set_clock_id(id);
+		clock->set_timestamp(time_ns);
 	}
 
 	static void annotate(gpulens::perfetto::TrackEvent *e, const char *name, u64 value)

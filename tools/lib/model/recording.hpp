@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Records that `gpulens record` writes of NVIDIA's driver, in the module's stream of samples (uapi/gpulens.h). Numbers
-// are little-endian; the module never writes these values.
+// Records that `gpulens record` adds to the stream of samples (uapi/gpulens.h). Numbers are little-endian; the module
+// never writes these values.
 #pragma once
 #include "gpulens/types.h"
 
@@ -12,8 +12,8 @@ namespace tool {
 // place of four samples.
 constexpr u8 SAMPLE_RECORD = 19;
 
-// Type of ProcessRecord, beside those of enum gpulens_record_type.
-constexpr u16 RECORD_PROCESS = 9;
+// Types of these records, beside those of enum gpulens_record_type.
+constexpr u16 RECORD_PROCESS = 9, RECORD_CLOCKS = 11;
 
 // The process that has a channel.
 struct ProcessRecord {
@@ -25,5 +25,17 @@ struct ProcessRecord {
 };
 
 static_assert(sizeof(ProcessRecord) == GPULENS_RECORD_BYTES);
+
+// Clocks of the machine, read at the same time at the end of the recording, in nanoseconds.
+struct ClocksRecord {
+	__le16 type; // RECORD_CLOCKS
+	__u8 reserved_1[6];
+	__le64 monotonic_ns; // CLOCK_MONOTONIC, as the time of samples
+	__le64 boottime_ns;  // CLOCK_BOOTTIME
+	__le64 realtime_ns;  // CLOCK_REALTIME
+	__u8 reserved_2[32];
+};
+
+static_assert(sizeof(ClocksRecord) == GPULENS_RECORD_BYTES);
 
 } // namespace tool

@@ -339,6 +339,8 @@ void TimelineBuilder::take_record(std::string_view bytes)
 {
 	ProcessRecord p;
 
+	if (std::optional<Clocks> clocks = parse_clocks(bytes))
+		timeline_.clocks = clocks;
 	std::memcpy(&p, bytes.data(), sizeof(p));
 	if (le16toh(p.type) == RECORD_PROCESS)
 		timeline_.owners[le16toh(p.channel)] = {le32toh(p.pid),

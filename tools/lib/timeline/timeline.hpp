@@ -4,6 +4,7 @@
 // slot) is the uninterrupted time of a TSG on an engine.
 #pragma once
 #include "lib/model/model.hpp"
+#include "lib/timeline/clocks.hpp"
 #include "lib/timeline/timeline_store.hpp"
 #include "uapi/gpulens.h"
 
@@ -144,6 +145,7 @@ struct Timeline {
 	std::vector<StoreBlock> stored_dropped;       // earlier ones, in the store
 	std::shared_ptr<const TimelineStore> store{}; // null if everything is in memory
 	std::map<int, Owner> owners;                  // last known owner, by channel
+	std::optional<Clocks> clocks{};               // nothing: an older version, or the recording was cut
 	u64 ticks = 0, lost = 0;                      // ticks with samples, ticks without
 	// Measured time between ticks, without intervals in which samples were lost. Lengths are known to within one
 	// step.
@@ -192,6 +194,8 @@ public:
 	// Returns and removes the intervals since the last call, for programs that run for days (gpulens export). An
 	// open interval is split at its last sample. Empty before the first header.
 	std::vector<Track> drain();
+	// Returns whether the header is complete.
+	bool begun() const { return begun_; }
 
 private:
 	struct OpenInterval {

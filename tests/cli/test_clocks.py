@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The clocks of a recording: Perfetto's format has BOOTTIME, in which its own traces of the CPU are, and REALTIME, by
+which recordings of several machines are compared."""
+
+import pathlib
+import subprocess
+import time
+import typing
+
+from support.exporter import fake_proc
+from support.fakeproc import GR, ON, sample, sample_head
+from support.program import TOOL, gpulens
+
+# builtin_clock.proto of google/perfetto, protos/perfetto/common
+REALTIME, MONOTONIC, BOOTTIME = 1, 3, 6
+CLOCKS = {REALTIME: time.CLOCK_REALTIME, MONOTONIC: time.CLOCK_MONOTONIC, BOOTTIME: time.CLOCK_BOOTTIME}
+SECOND = 10**9
+
+
+def number(data: bytes, pos: int) -> typing.Tuple[int, int]:
+    """A varint, and where it ends."""
+    value = shift = 0
+    while True:
+        value |= (data[pos] & 0x7F) << shift
+        pos, shift = pos + 1, shift + 7
+        if not data[pos - 1] & 0x80:
+            return value, pos
+
+
+def fields(data: bytes) -> typing.Iterator[typing.Tuple[int, typing.Union[int, bytes]]]:
+    """The fields of a protobuf message: numbers and bytes."""
+    pos = 0
+    while pos < len(data):
+        tag, pos = number(data, pos)
+        value, pos = number(data, pos)
+        if tag & 7 == 2:
+            yield tag >> 3, data[pos:pos + value]
+            pos += value
+        else:
+            yield tag >> 3, value
+
+
+def clocks_of(trace: pathlib.Path) -> typing.Tuple[typing.Dict[int, int], int]:
+    """Times by clock, and the primary clock, of a trace's first packet: Trace.packet 1, TracePacket.clock_snapshot 6,
+    ClockSnapshot.clocks 1 and primary_trace_clock 2, Clock.clock_id 1 and timestamp 2."""
+    packet = next(value for field, value in fields(trace.read_bytes()) if field == 1)
+    assert isinstance(packet, bytes)
+    snapshot = next(value for field, value in fields(packet) if field == 6)
+    assert isinstance(snapshot, bytes)
+    times, primary = {}, 0
+    for field, value in fields(snapshot):
+        if isinstance(value, bytes):
+            clock = dict(fields(value))
+            times[clock[1]] = clock[2]
+        elif field == 2:
+            primary = value
+    return times, primary  # type: ignore[return-value]
+
+
+def test_a_trace_has_the_clocks_of_its_machine(tmp_path: pathlib.Path) -> None:
+    """What is recorded, and what is reported of the recording later, have the same: the time of the first sample by
+    three clocks, whose differences are this machine's within a second. Seen failing without the record of clocks, and
+    with BOOTTIME's number for REALTIME."""
+    fake_proc(tmp_path)
+    gpu = tmp_path / "gpu0"
+    begun = time.monotonic_ns()
+    (gpu / "samples").write_bytes(b"    " + sample_head((GR,)) + b"".join(
+        sample(begun + i * 1000000, 0, 5, ON) for i in range(100)))
+    files = [tmp_path / name for name in ("a.perfetto-trace", "a.rec", "b.perfetto-trace")]
+    done = gpulens("--proc", str(tmp_path), "-g", "0", "record", "--for", "300ms", "-o", str(files[0]), "-o", str(files[1]))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert gpulens("report", str(files[1]), "-o", str(files[2])).returncode == 0
+    for file in (files[0], files[2]):
+        times, primary = clocks_of(file)
+        assert primary == BOOTTIME and set(times) == set(CLOCKS)
+        assert times[MONOTONIC] == begun
+        for clock, name in CLOCKS.items():
+            here = time.clock_gettime_ns(name) - time.monotonic_ns()
+            assert abs(times[clock] - times[MONOTONIC] - here) < SECOND, clock
+
+
+def test_an_older_recording_has_one_clock(tmp_path: pathlib.Path) -> None:
+    """Which does not say how its time relates to others. Seen failing with clocks of the machine that reports."""
+    data = sample_head((GR,)) + b"".join(sample(i * 1000000, 0, 5, ON) for i in range(10))
+    subprocess.run([str(TOOL), "report", "-", "-o", str(tmp_path / "a.perfetto-trace")], input=data, check=True,
+                   stdout=subprocess.DEVNULL)
+    assert clocks_of(tmp_path / "a.perfetto-trace") == ({MONOTONIC: 0}, MONOTONIC)
