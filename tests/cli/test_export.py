@@ -161,9 +161,9 @@ def test_samples_that_cannot_be_had_are_said(proc: pathlib.Path) -> None:
 def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProcess[str]":
     """tests/tools/clock_program.cc on that folder, linked with the tool's own objects but for what the flags name."""
     program = proc / "clock_program"
-    subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DFMT_HEADER_ONLY", "-Itools",
+    subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Itools",
                     "-Iinclude", "tests/tools/clock_program.cc", *flags, *LIBRARIES, "-o", str(program),
-                    "-lprotobuf-lite", "-lcap", "-lpthread"], check=True, cwd=ROOT)
+                    "-lprotobuf-lite", "-lfmt", "-lcap", "-lpthread"], check=True, cwd=ROOT)
     return subprocess.run([str(program), str(proc)], capture_output=True, text=True, timeout=120, check=False,
                           env={**os.environ, "TSAN_OPTIONS": "halt_on_error=1"})
 

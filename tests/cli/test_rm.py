@@ -227,7 +227,8 @@ def test_a_refused_client_leaves_no_file_open(tmp_path: pathlib.Path) -> None:
     the close: 50 files were open."""
     program = tmp_path / "refused_program"
     subprocess.run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Itools", "-Iinclude",
-                    "tests/support/rm/refused_program.cc", *LIBRARIES, "-o", str(program)], check=True, cwd=ROOT)
+                    "tests/support/rm/refused_program.cc", *LIBRARIES, "-o", str(program), "-lfmt"], check=True,
+                   cwd=ROOT)
     told = [subprocess.run([str(program)], check=True, capture_output=True, text=True,
                            env={**os.environ, **fake_rm(**more)}).stdout for more in ({"FULL": "1"}, {})]
     assert told == ["0 0\n", "50 0\n"]
