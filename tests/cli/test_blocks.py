@@ -101,7 +101,7 @@ def test_random_scenarios_come_out_as_simulated(tmp_path: pathlib.Path) -> None:
             done("blocks", "--check", str(tmp_path / one))
 
 
-def test_what_the_program_is_told(tmp_path: pathlib.Path) -> None:
+def test_the_input_of_the_program(tmp_path: pathlib.Path) -> None:
     """Streams with their priorities, kernels of all kinds in the order of launches, all numbers. Expected lines are
     written after the head of tools/probe/probe-kernels.cu. Seen failing with priorities left out."""
     told = tmp_path / "told"
@@ -223,7 +223,7 @@ def test_a_violation_is_named_and_is_status_1(tmp_path: pathlib.Path, change: ty
     assert any(expected.split(": ", 1)[-1] in one["text"] for one in check["violations"])
 
 
-def test_more_streams_than_channels_are_said(tmp_path: pathlib.Path) -> None:
+def test_more_streams_than_channels_are_a_violation(tmp_path: pathlib.Path) -> None:
     """R2: nine streams with eight channels. The fake knows no channels, and does what cannot be with eight; with nine
     it keeps to the rules. Seen failing without the check of channels."""
     file = str(tmp_path / "a.json")
@@ -387,7 +387,7 @@ BAD_SCENARIOS = [
 
 
 @pytest.mark.parametrize("what,why", BAD_SCENARIOS, ids=[why[:40] for _, why in BAD_SCENARIOS])
-def test_scenarios_that_make_no_sense_are_status_2(what: Json, why: str) -> None:
+def test_invalid_scenarios_are_status_2(what: Json, why: str) -> None:
     """One line on standard error that names file, item and reason; nothing runs."""
     if isinstance(what, dict) and "filename" not in what:
         what = {"name": "a", "benchmarks": [], **what}
@@ -400,7 +400,7 @@ def test_scenarios_that_make_no_sense_are_status_2(what: Json, why: str) -> None
     assert why in result.stderr
 
 
-def test_what_does_not_fit_the_gpu_or_the_rules_is_status_2(tmp_path: pathlib.Path) -> None:
+def test_scenarios_beyond_the_gpu_or_the_rules_are_status_2(tmp_path: pathlib.Path) -> None:
     """More threads than an SM holds, more shared memory than a block gets; and what no simulation knows."""
     def why(*words: str, **env: str) -> str:
         return gpulens("probe-kernels", *words, env=env).stderr
@@ -440,8 +440,8 @@ BAD_LOGS: typing.List[typing.Tuple[typing.Callable[[Json], typing.Any], str]] = 
 
 
 @pytest.mark.parametrize("change,why", BAD_LOGS, ids=[why[-40:] for _, why in BAD_LOGS])
-def test_logs_that_make_no_sense_are_status_2(tmp_path: pathlib.Path, change: typing.Callable[[Json], typing.Any],
-                                              why: str) -> None:
+def test_invalid_logs_are_status_2(tmp_path: pathlib.Path, change: typing.Callable[[Json], typing.Any],
+                                   why: str) -> None:
     """The message names file, stream, kernel and reason."""
     log = probed(tmp_path / "a.json", "fig3.9")
     change(log)

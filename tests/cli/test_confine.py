@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens run --tpcs, --gpcs, --half, and gpulens partitions: programs that know nothing of them, on a libcuda and a
-resource manager of the tests, which stand for an H200."""
+"""gpulens run --tpcs, --gpcs, --half, and gpulens partitions, with unmodified programs on the tests' libcuda and
+resource manager of an H200."""
 
 import contextlib
 import json
@@ -33,14 +33,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Where libcuda.so.1 and the driver are the tests'."""
+    """The environment with the tests' libcuda.so.1 and driver."""
     return {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
             "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
             "GPULENS_FAKE_RM": RECORDING, **more}
 
 
 def gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """Output and errors as text."""
+    """Runs the tool; output and errors as text."""
     return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=60,
                           env=environment(**env))
 
@@ -52,7 +52,7 @@ def sms_of_gpc(*physical: int) -> str:
 
 
 def test_a_program_runs_on_its_tpcs(program: str) -> None:
-    """TPC n has SMs 2n and 2n + 1; on the one GPU that was verified; its exit status is passed on."""
+    """TPC n has SMs 2n and 2n + 1, on the GPU that was verified; the program's exit status is returned."""
     done = gpulens("run", "--tpcs", "0-2,65", "--", program)
     assert done.stdout.splitlines() == ["ran on 0 1 2 3 4 5 130 131", f"on {UUID}"]
     lines = [line for line in done.stderr.splitlines() if " share " not in line]  # with other programs on this machine
@@ -62,15 +62,15 @@ def test_a_program_runs_on_its_tpcs(program: str) -> None:
     assert gpulens("run", "--", program).stdout.splitlines()[1] == "on any GPU"
 
 
-def test_what_was_preloaded_before_still_is() -> None:
-    """Behind the libraries of gpulens."""
+def test_ld_preload_is_extended() -> None:
+    """Libraries that were preloaded before follow those of gpulens."""
     done = gpulens("run", "--tpcs", "0", "--", "sh", "-c", "echo $LD_PRELOAD")
     assert [one.rsplit("/", 1)[1] for one in done.stdout.strip().split(":")] == [
         "libgpulens-run.so", "libgpulens-confine.so", "fake_rm.so"]
 
 
 def test_a_program_runs_on_its_gpcs(program: str) -> None:
-    """By the numbers on the die; a child that was forked before CUDA began, too, and one of a shell."""
+    """By physical numbers; also a child that was forked before CUDA was initialised, and a child of a shell."""
     assert gpulens("run", "--gpcs", "0", "--", program, "fork").stdout == sms_of_gpc(0) + "\n"
     done = gpulens("run", "--gpcs", "5,2", "--", "sh", "-c", f"{program}; true")
     assert done.stdout.splitlines()[0] == sms_of_gpc(2, 5)
@@ -96,8 +96,8 @@ BAD = [
 
 
 @pytest.mark.parametrize("words,message,status", BAD, ids=[" ".join(words) for words, _, _ in BAD])
-def test_what_cannot_be_is_named(words: list[str], message: str, status: int) -> None:
-    """The program is not begun."""
+def test_impossible_partitions_are_refused(words: list[str], message: str, status: int) -> None:
+    """The program is not started."""
     done = gpulens("run", *words, "--", "echo", "begun")
     assert (done.stdout, done.stderr, done.returncode) == ("", f"gpulens: {message}\n", status)
 
@@ -111,16 +111,16 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("how", REFUSED)
-def test_what_is_not_verified_is_not_begun(how: str) -> None:
-    """A driver that does otherwise."""
+def test_an_unverified_driver_is_refused(how: str) -> None:
+    """A driver that behaves in another way than was verified: the program is not started."""
     name, value = how.split("=")
     done = gpulens("run", "--tpcs", "0", "--", "echo", "begun", **{f"FAKE_CUDA_{name}": value})
     assert (done.stdout, done.stderr, done.returncode) == ("", f"gpulens: {REFUSED[how]}\n", 4)
 
 
 def test_the_named_gpu_is_found_by_its_address(program: str) -> None:
-    """CUDA's number of it is asked for, which is another one where CUDA knows two; the user's CUDA_VISIBLE_DEVICES does
-    not change that."""
+    """The GPU is found by its PCI address where CUDA numbers it differently; CUDA_VISIBLE_DEVICES of the user does not
+    change that."""
     done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, CUDA_VISIBLE_DEVICES="5")
     assert done.stdout.splitlines() == ["ran on 6 7", f"on {UUID}"]
     done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_SECOND="1")
@@ -144,7 +144,7 @@ def test_another_gpu_may_be_closed(program: str, errno: str) -> None:
 
 
 def test_a_program_that_cannot_be_preloaded_is_refused(tmp_path: pathlib.Path) -> None:
-    """A static one, one that runs as another user: they would run on all TPCs."""
+    """A static program, or one that runs as another user, would run on all TPCs."""
     source, static = tmp_path / "a.c", tmp_path / "static"
     source.write_text("int main(void) { return 0; }\n", encoding="ascii")
     subprocess.run(["gcc", "-static", "-o", str(static), str(source)], check=True)
@@ -159,8 +159,8 @@ def test_a_program_that_cannot_be_preloaded_is_refused(tmp_path: pathlib.Path) -
         f"gpulens: {static}: it is setuid or setgid, so no library can be preloaded\n", 4)
 
 
-def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
-    """The library that is preloaded finds no callback, no libcuda, or a mask of another version."""
+def test_a_program_without_its_mask_is_ended(program: str) -> None:
+    """The preloaded library finds no callback, no libcuda, or a mask of another version."""
     library = {"LD_PRELOAD": f"{ROOT}/build/bin/libgpulens-confine.so"}
     uuid = "00112233445566778899aabbccddeeff"
     mask = {"GPULENS_LAUNCH_MASK": f"40:fffffffffffffffe:ffffffffffffffff:{uuid}"}
@@ -193,8 +193,8 @@ def test_a_program_never_runs_on_without_its_mask(program: str) -> None:
         assert done.stderr.endswith("; the program ends, because it would run unpartitioned\n")
 
 
-def test_another_gpu_is_none_that_was_verified(program: str) -> None:
-    """A program that replaces CUDA_VISIBLE_DEVICES: the bits of a mask may be other TPCs there."""
+def test_a_gpu_that_was_not_verified_is_refused(program: str) -> None:
+    """A program that replaces CUDA_VISIBLE_DEVICES: on another GPU the bits of a mask may mean other TPCs."""
     done = gpulens("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=1", program)
     assert (done.stdout, done.returncode) == ("", 4)
     assert (f"gpulens-partition: a launch is on {UUID[:-2]}01, and masks were verified on {UUID}; the program ends, "
@@ -203,8 +203,8 @@ def test_another_gpu_is_none_that_was_verified(program: str) -> None:
     assert done.stdout.splitlines() == ["ran on 0 1", "on 0"]
 
 
-def test_what_is_preloaded_brings_no_library() -> None:
-    """Other people's programs have their own C++ library, which may be a newer one."""
+def test_preloaded_libraries_need_no_others() -> None:
+    """Programs have a C++ library of their own, which may be newer."""
     for name in ("libgpulens-run.so", "libgpulens-confine.so"):
         text = subprocess.run(["objdump", "-p", str(ROOT / "build/bin" / name)], check=True, capture_output=True,
                               text=True).stdout
@@ -224,7 +224,7 @@ def confined(program: str, *words: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def started(words: list[str], env: dict[str, str]) -> Iterator[int]:
-    """gpulens run of something whose first process has said "ready"; its pid. Ends with its input."""
+    """gpulens run of a command whose first process has printed "ready"; its pid. It ends at the end of its input."""
     with subprocess.Popen([str(TOOL), "run", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, env=env) as one:
         assert one.stdin and one.stdout
@@ -235,8 +235,8 @@ def started(words: list[str], env: dict[str, str]) -> Iterator[int]:
         one.stdin.close()
 
 
-def test_partitions_are_listed_while_they_are(program: str) -> None:
-    """Who has what, how many launches had a mask, and what two of them share."""
+def test_partitions_are_listed_while_they_exist(program: str) -> None:
+    """Processes with their partitions, the number of masked launches, and what two of them share."""
     with confined(program, "--gpcs", "0") as first, confined(program, "--tpcs", "6-7") as second:
         told = json.loads(gpulens("partitions", "--json").stdout)
         mine = [one for one in told["partitions"] if one["pid"] in (first, second)]
@@ -254,7 +254,7 @@ def test_partitions_are_listed_while_they_are(program: str) -> None:
     assert not [one for one in left if one["pid"] in (first, second)]
 
 
-def test_who_shares_a_gpc_is_told_as_a_program_begins(program: str) -> None:
+def test_run_reports_processes_that_share_a_gpc(program: str) -> None:
     """Two programs with different TPCs of GPC 0."""
     with confined(program, "--tpcs", "6") as other:
         done = gpulens("run", "--tpcs", "14", "--", "true")
@@ -297,14 +297,14 @@ def child_that(prepares: Callable[[], object]) -> Iterator[int]:
 
 
 def listed(*pids: int) -> list[dict[str, Any]]:
-    """What gpulens partitions says of these processes."""
+    """The output of gpulens partitions for these processes."""
     done = gpulens("partitions", "--json")
     assert done.returncode == 0, done.stderr
     return [one for one in json.loads(done.stdout)["partitions"] if one["pid"] in pids]
 
 
 def shared_by(pid: int) -> list[str]:
-    """Lines of who shares what with that process."""
+    """The lines about TPCs and GPCs shared with that process."""
     return [line for line in gpulens("partitions").stdout.splitlines() if " share " in line and str(pid) in line]
 
 
@@ -346,14 +346,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_numbers_of_strangers_are_checked(what: str) -> None:
-    """A page with TPCs that cannot be is none. Seen failing: TPC 4294967295."""
+def test_numbers_in_a_page_are_checked(what: str) -> None:
+    """A page with impossible TPCs is ignored. Seen failing: TPC 4294967295."""
     file = page(1, json.dumps([entry(tpcs=0)]).replace('"tpcs": 0', f'"tpcs": {WRONG[what]}'))
     assert listed(os.getpid()) == []
     os.close(file)
 
 
-def test_a_page_of_a_stranger_takes_no_memory() -> None:
+def test_a_large_page_takes_little_memory() -> None:
     """4 MiB of "[", in 512 MiB of address space. Seen failing (in a page of the old layout's 4 KiB it could not be): a
     document of it takes 80 bytes each."""
     file = page(1, "[" * (4 << 20))
@@ -363,9 +363,9 @@ def test_a_page_of_a_stranger_takes_no_memory() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_names_of_strangers_steer_no_terminal() -> None:
-    """A name with U+009B, which begins commands of terminals, U+202E, which turns text around, and a byte that is not
-    UTF-8. Seen failing: the former came through, and with the latter --json ended with status 3."""
+def test_control_characters_in_names_are_escaped() -> None:
+    """A name with U+009B, which starts terminal commands, U+202E, which reverses text, and a byte that is not UTF-8.
+    Seen failing: the former were printed, and with the latter --json ended with status 3."""
     def prepare() -> None:
         pathlib.Path("/proc/self/comm").write_bytes(b"a\xc2\x9bb\xe2\x80\xaec\xff\xc2\xb5")
         page(1, json.dumps([entry(gpu="\x1b[31m\x9b", way="\x7f", scope="\u202e")]))
@@ -382,8 +382,8 @@ FIFO = """mount -t tmpfs none "$1" && cd "$1" && mkdir old && mkfifo memfd:gpule
 exec 7<>memfd:gpulens-partition && pivot_root . old && echo ready && read line"""
 
 
-def test_a_fifo_with_that_name_stops_nobody(tmp_path: pathlib.Path, program: str) -> None:
-    """An unprivileged user can have /memfd:gpulens-partition in a mount namespace, also as a FIFO that nobody writes.
+def test_a_fifo_with_that_name_blocks_no_command(tmp_path: pathlib.Path, program: str) -> None:
+    """An unprivileged user can create /memfd:gpulens-partition in a mount namespace, also as a FIFO without a writer.
     Seen failing: gpulens partitions waited for ever, and so did gpulens run --tpcs."""
     with subprocess.Popen(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FIFO, "sh", str(tmp_path)],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
@@ -400,13 +400,13 @@ def test_a_fifo_with_that_name_stops_nobody(tmp_path: pathlib.Path, program: str
 
 @contextlib.contextmanager
 def tree_of(program: str, *words: str) -> Iterator[int]:
-    """The same on TPCs 0 to 2."""
+    """A tree of processes on TPCs 0 to 2; the pid of its first."""
     with started(["--tpcs", "0-2", "--", *words], environment(PROGRAM=program)) as pid:
         yield pid
 
 
 def children_of(pid: int) -> list[int]:
-    """By the kernel."""
+    """Its children, from /proc."""
     return [int(one) for one in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
 
 
@@ -462,9 +462,10 @@ COOPERATIVE = [
 
 
 @pytest.mark.parametrize("words,env,why", COOPERATIVE, ids=[" ".join([words, *env]) for words, env, _ in COOPERATIVE])
-def test_cooperative_launches_have_room(program: str, words: str, env: dict[str, str], why: str) -> None:
-    """The driver admits a grid that fits on the whole GPU; on six TPCs it would wait for ever (seen on an H200). Seen
-    failing: all were launched."""
+def test_cooperative_launches_beyond_the_partition_are_refused(program: str, words: str, env: dict[str, str],
+                                                               why: str) -> None:
+    """The driver accepts a grid that fits on the whole GPU; on six TPCs it would never end (seen on an H200).
+    Seen failing: all were launched."""
     done = subprocess.run(
         [program, *words.split()], capture_output=True, text=True, check=False, timeout=60,
         env=environment(LD_PRELOAD=f"{ROOT}/build/bin/libgpulens-confine.so", **env, GPULENS_LAUNCH_MASK=(
@@ -479,8 +480,8 @@ def test_cooperative_launches_have_room(program: str, words: str, env: dict[str,
     assert (done.returncode, done.stdout) == (0, "cooperated\n")
 
 
-def test_without_partitions_it_says_so(tmp_path: pathlib.Path) -> None:
-    """No process has one; what is no page is passed over."""
+def test_partitions_without_any(tmp_path: pathlib.Path) -> None:
+    """No process has one; files that are not pages are ignored."""
     proc = tmp_path / "proc"
     (proc / "12" / "fd").mkdir(parents=True)
     (proc / "12" / "comm").write_text("a\n", encoding="ascii")
@@ -490,9 +491,9 @@ def test_without_partitions_it_says_so(tmp_path: pathlib.Path) -> None:
     assert json.loads(gpulens("--proc", str(proc), "partitions", "--json").stdout) == {"version": 1, "partitions": []}
 
 
-def test_ways_are_tried() -> None:
-    """What each grows by, and why one is none there. Each is tried by itself: masks and green contexts exclude each
-    other in one process."""
+def test_probe_reports_each_way_to_confine() -> None:
+    """The granularity of each way, or why it is not available. Each is tried in a process of its own: masks and green
+    contexts exclude each other."""
     assert gpulens("partitions", "--ways").stdout.splitlines()[1:] == [
         "masks                        any TPCs", "green contexts               any TPCs",
         "green contexts for clusters  groups of 4 TPCs"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens export: metrics that Prometheus takes, of recorded GPUs and of a folder that stands for /proc."""
+"""gpulens export: metrics for Prometheus, from recorded GPUs and from a folder in place of /proc."""
 
 import contextlib
 import os
@@ -18,8 +18,8 @@ from support.fakeproc import IDLE, ON
 from support.program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_promtool_has_no_complaint(profile: str) -> None:
-    """Every chip's metrics pass promtool check metrics, and are more than that a GPU is there.
+def test_promtool_accepts_the_metrics(profile: str) -> None:
+    """Every chip's metrics pass promtool check metrics, and there are more than gpulens_up.
     Seen failing with an empty HELP."""
     done = gpulens("-i", "-", *EXPORT, stdin=image(profile).read_bytes())
     assert (done.returncode, done.stderr) == (0, "")
@@ -64,7 +64,7 @@ def test_labels_are_escaped(tmp_path: pathlib.Path) -> None:
 
 
 def test_output_replaces_the_file_at_once(tmp_path: pathlib.Path) -> None:
-    """Who has the old file open reads all of the old one, and none but the new one is in the folder afterwards.
+    """A reader with the old file open reads all of it, and afterwards the folder has only the new file.
     Seen failing with a write to the file itself."""
     file = tmp_path / "gpulens.prom"
     file.write_text("old\n")
@@ -93,8 +93,9 @@ def fixture_proc(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def test_cost_of_reading_is_exported_in_base_units(proc: pathlib.Path) -> None:
-    """Each line of stats is a series: calls by file, accesses, and nanoseconds as seconds; a name that is new is taken
-    as a counter. Seen failing with nanoseconds under a name that says seconds."""
+    """Each line of stats is a series: calls by file, accesses, and nanoseconds as seconds; an unknown name is a
+    counter.
+    Seen failing with nanoseconds under a name with seconds."""
     done = gpulens("--proc", str(proc), *EXPORT)
     assert (done.returncode, done.stderr, complaints(done.stdout)) == (0, "", "")
     series = parse(done.stdout)
@@ -109,7 +110,7 @@ def test_cost_of_reading_is_exported_in_base_units(proc: pathlib.Path) -> None:
 
 
 def test_time_on_engines_is_summed_by_tsg(proc: pathlib.Path) -> None:
-    """The turns of the fixture, as seconds. Seen failing with switching taken as on the engine."""
+    """The turns of the fixture, in seconds. Seen failing with switching counted as on the engine."""
     done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
     assert (done.returncode, done.stderr, complaints(done.stdout)) == (0, "", "")
     series = parse(done.stdout)
@@ -136,7 +137,8 @@ def test_number_of_series_is_bounded(proc: pathlib.Path) -> None:
 
 
 def test_one_bad_gpu_hides_no_other(proc: pathlib.Path) -> None:
-    """gpu1 answers nonsense: its gpulens_up is 0, it is named on standard error with status 1, and gpu0 is all there.
+    """gpu1 has an invalid snapshot: its gpulens_up is 0, it is named on standard error, the status is 1, and gpu0 is
+    complete.
     Seen failing without the catch in Exporter::collect()."""
     shutil.copytree(proc / "gpu0", proc / "gpu1")
     (proc / "gpu1/snapshot").write_text("nonsense\n")
@@ -149,7 +151,7 @@ def test_one_bad_gpu_hides_no_other(proc: pathlib.Path) -> None:
     assert series['gpulens_reads_total{gpu="1",file="runlist"}'] == 7
 
 
-def test_samples_that_cannot_be_had_are_said(proc: pathlib.Path) -> None:
+def test_missing_samples_are_reported(proc: pathlib.Path) -> None:
     """No samples file: the rest is exported, with gpulens_sampler_up 0, a message and status 1."""
     (proc / "gpu0/samples").unlink()
     done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
@@ -169,7 +171,7 @@ def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProc
 
 
 def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
-    """Three threads ask while 200 turns of 1 ms come in, and each is counted once. What the threads share is built with
+    """Three threads read while 200 turns of 1 ms arrive, and each turn is counted once. The shared code is built with
     ThreadSanitizer. Seen failing without the lock in up()."""
     shared = ("gpulens/cmd/engine_clock", "gpulens/cmd/engine_times", "gpulens/out/metrics", "lib/timeline/timeline")
     done = sampled_beside(proc, "-fsanitize=thread", *(f"tools/{name}.cc" for name in shared))
@@ -177,15 +179,15 @@ def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
 
 
 def test_the_sampler_without_memory(proc: pathlib.Path) -> None:
-    """In its own thread alone: it says so, and goes on when there is some. Seen failing with Error caught alone:
-    the program ended."""
+    """Without memory in the sampler's thread: an error, and sampling continues when there is memory again. Seen failing
+    with only Error caught: the program ended."""
     done = sampled_beside(proc, "-DMEMORY")
     assert (done.returncode, done.stdout, done.stderr) == (
         0, "done\n", "gpulens: engines cannot be sampled: std::bad_alloc\n")
 
 
 def test_a_recorded_gpu_has_no_time_to_sample() -> None:
-    """--for with an image is an error that says so, not a silent nothing."""
+    """--for with an image is an error."""
     done = gpulens("-i", str(image("gp106")), *EXPORT, "--for", "1s")
     assert done.returncode == 3 and "a recorded GPU has no samples" in done.stderr
 
@@ -221,9 +223,9 @@ def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
         assert time.monotonic() - begun < 3
 
 
-def test_a_gpu_that_goes_does_not_end_the_server(proc: pathlib.Path) -> None:
-    """Without any GPU /metrics is status 503, which Prometheus shows as a target that is down; when it is back, so are
-    its metrics. Seen failing with an exception that nobody catches: status 500."""
+def test_a_removed_gpu_does_not_end_the_server(proc: pathlib.Path) -> None:
+    """Without any GPU /metrics is status 503, which Prometheus shows as a target that is down, until a GPU is attached
+    again. Seen failing with an uncaught exception: status 500."""
     with listening("--proc", str(proc)) as (_, url):
         assert parse(get(url)[2])["gpulens_gpus"] == 1
         (proc / "gpu0").rename(proc / "away")
@@ -234,8 +236,8 @@ def test_a_gpu_that_goes_does_not_end_the_server(proc: pathlib.Path) -> None:
         assert parse(get(url)[2])["gpulens_gpus"] == 1
 
 
-def test_no_sample_leaves_the_gpu_alone(proc: pathlib.Path) -> None:
-    """--no-sample: samples is not even opened, so that nothing is written over its beginning.
+def test_no_sample_does_not_open_samples(proc: pathlib.Path) -> None:
+    """--no-sample: the file samples is not opened.
     Seen failing with the option ignored."""
     before = (proc / "gpu0/samples").read_bytes()
     with listening("--proc", str(proc), "--no-sample") as (_, url):
@@ -243,7 +245,7 @@ def test_no_sample_leaves_the_gpu_alone(proc: pathlib.Path) -> None:
     assert (proc / "gpu0/samples").read_bytes() == before
 
 
-def test_a_busy_port_is_said() -> None:
+def test_a_busy_port_is_an_error() -> None:
     """Status 3 and the address. Seen failing with the options of sockets that cpp-httplib sets by itself, for another
     gpulens: both listen, and scrapes go to either."""
     with socket.socket() as other:
@@ -267,7 +269,7 @@ def test_a_wrong_address_is_wrong_usage(wrong: str) -> None:
 # --- clients that mean harm ---
 
 def connect(url: str, *, window: int = 0) -> socket.socket:
-    """To the server of that address; window: of what is received and not read."""
+    """A connection to the server at that address; window: size of the receive buffer."""
     host, port = url.split("/")[2].split(":")
     client = socket.socket()
     if window:
@@ -278,7 +280,7 @@ def connect(url: str, *, window: int = 0) -> socket.socket:
 
 
 def ask(url: str, request: bytes) -> bytes:
-    """All that the server answers until it closes."""
+    """Everything that the server sends until it closes the connection."""
     with connect(url) as client:
         client.sendall(request)
         answer = b""
@@ -288,7 +290,7 @@ def ask(url: str, request: bytes) -> bytes:
 
 
 def slowest_scrape(url: str, seconds: float) -> float:
-    """The longest that /metrics took, of scrapes one after the other."""
+    """The longest time of consecutive scrapes of /metrics."""
     longest = 0.0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -300,13 +302,13 @@ def slowest_scrape(url: str, seconds: float) -> float:
 
 
 def peak_mb(process: "subprocess.Popen[str]") -> float:
-    """The most memory that the process ever had."""
+    """The peak memory of the process."""
     text = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="ascii", errors="replace")
     return int(re.findall(r"VmHWM:\s+(\d+) kB", text)[0]) / 1024
 
 
 def ended(clients: typing.List[socket.socket]) -> int:
-    """How many of these connections the server has closed."""
+    """The number of these connections that the server has closed."""
     gone = 0
     for client in clients:
         client.setblocking(False)
@@ -320,7 +322,7 @@ def ended(clients: typing.List[socket.socket]) -> int:
 
 
 def test_a_collection_serves_all_scrapes_of_a_second(proc: pathlib.Path) -> None:
-    """stats says another number before each of 40 scrapes: no more are seen than seconds went by.
+    """stats changes before each of 40 scrapes: the scrapes show at most one value per second.
     Seen failing with a collection for each scrape: all 40."""
     seen = set()
     with listening("--proc", str(proc), "--no-sample") as (_, url):
@@ -335,7 +337,7 @@ def test_a_collection_serves_all_scrapes_of_a_second(proc: pathlib.Path) -> None
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"])
 def test_only_get_and_head_are_answered(method: str) -> None:
-    """Anything else is 405, which names these two. Seen failing with 404, after the body was read."""
+    """Other methods give 405 with these two. Seen failing with 404, after the body was read."""
     with listening("-i", str(image("gp106"))) as (_, url):
         answer = ask(url, f"{method} /metrics HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     assert answer.startswith(b"HTTP/1.1 405 ") and b"\r\nAllow: GET, HEAD\r\n" in answer
@@ -366,9 +368,9 @@ GREEDY = {
 
 
 @pytest.mark.parametrize("name", sorted(GREEDY))
-def test_what_is_large_is_not_read(name: str) -> None:
-    """2 GB of a body, of a header, of headers, of an address: the server closes after a few MB at most, which the
-    kernel holds, and has less than 64 MB. Seen failing with cpp-httplib: it took 1 GB of a body by its length."""
+def test_large_requests_are_not_read(name: str) -> None:
+    """2 GB as a body, a header, many headers or an address: the server closes the connection after a few MB, which the
+    kernel buffers, and uses less than 64 MB. Seen failing with cpp-httplib: it took 1 GB of a body by its length."""
     head, more = GREEDY[name]
     sent = 0
     with listening("-i", str(image("gp106"))) as (process, url):
@@ -385,9 +387,9 @@ def test_what_is_large_is_not_read(name: str) -> None:
         assert peak_mb(process) < 64
 
 
-def test_idle_clients_keep_nobody_out(proc: pathlib.Path) -> None:
-    """1200 connections that say nothing, opened again as they are ended: each scrape is answered in less than a second,
-    and the server has at most 160 files open and 64 MB. Seen failing with cpp-httplib: no answer, 1142 files."""
+def test_idle_clients_do_not_block_scrapes(proc: pathlib.Path) -> None:
+    """1200 idle connections, opened again when they are closed: each scrape is answered in less than a second, and the
+    server has at most 160 open files and 64 MB. Seen failing with cpp-httplib: no answer, 1142 files."""
     with listening("--proc", str(proc)) as (process, url), contextlib.ExitStack() as stack:
         for _ in range(3):
             for _ in range(400):
@@ -398,8 +400,8 @@ def test_idle_clients_keep_nobody_out(proc: pathlib.Path) -> None:
 
 
 def test_a_request_has_a_deadline(proc: pathlib.Path) -> None:
-    """100 clients send a byte of a request each 100 ms: all are ended within 4 seconds, and scrapes are answered in
-    less than one. Seen failing with cpp-httplib: four such clients keep all others out."""
+    """100 clients send a byte of a request every 100 ms: all are disconnected within 4 seconds, and scrapes are
+    answered in less than one. Seen failing with cpp-httplib: four such clients block all others."""
     request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 1000
     with listening("--proc", str(proc)) as (process, url), contextlib.ExitStack() as stack:
         clients = [stack.enter_context(connect(url)) for _ in range(100)]
@@ -416,8 +418,9 @@ def test_a_request_has_a_deadline(proc: pathlib.Path) -> None:
 
 
 def test_an_answer_has_a_deadline(proc: pathlib.Path) -> None:
-    """200 clients ask and never read what they are sent, which is more than the kernel holds: scrapes are answered
-    meanwhile, and all are ended within 8 seconds. Seen failing without close_overdue() for answers."""
+    """200 clients send requests and never read the answers, which are larger than the kernel's buffers: scrapes are
+    answered meanwhile, and all clients are disconnected within 8 seconds. Seen failing without close_overdue() for
+    answers."""
     (proc / "gpu0/stats").write_text("".join(f"read_{n:05}{'n' * 200} 1\n" for n in range(4000)))
     with listening("--proc", str(proc), "--no-sample") as (process, url), contextlib.ExitStack() as stack:
         clients = []
@@ -443,8 +446,8 @@ def test_an_answer_has_a_deadline(proc: pathlib.Path) -> None:
     b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
     b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nGET /",
     b"GET /metrics HTTP/1.1\r\nHost: x\r\nRange: bytes=0-1,5-99999999999999999999\r\n\r\n"])
-def test_an_odd_request_harms_nobody(odd: bytes) -> None:
-    """Whatever it is answered, the next scrape is answered as ever."""
+def test_the_server_survives_an_odd_request(odd: bytes) -> None:
+    """Whatever its answer, the next scrape succeeds."""
     with listening("-i", str(image("gp106"))) as (process, url):
         with connect(url) as client:
             client.sendall(odd)
@@ -455,8 +458,8 @@ def test_an_odd_request_harms_nobody(odd: bytes) -> None:
 
 
 def test_a_server_keeps_the_capabilities_alone_that_it_uses(proc: pathlib.Path) -> None:
-    """Of root's, each thread keeps CAP_PERFMON, which the module asks for at each read, and no program could gain
-    others. Seen failing with all of root's."""
+    """Each thread keeps only CAP_PERFMON, which the module checks at each read, and cannot gain others through exec.
+    Seen failing with all of root's."""
     if os.geteuid():
         pytest.skip("has no capabilities to give up")
     with listening("--proc", str(proc)) as (process, url):

@@ -143,7 +143,7 @@ def test_a_script_is_as_its_interpreter(folder: pathlib.Path) -> None:
                                    ["--half="], ["--tpcs", " "], ["--tpcs", ","], ["--tpcs", "0,"], ["--tpcs", "0x"],
                                    ["--tpcs", "0-"], ["--gpcs", "-"], ["--tpcs", "gpc:"], ["--tpcs", "+1"]),
                          ids=" ".join)
-def test_a_limit_that_names_nothing_is_refused(limit: "list[str]") -> None:
+def test_an_empty_limit_is_refused(limit: "list[str]") -> None:
     """Wrong usage, and the program is not begun. Seen failing for the empty ones, which meant the whole GPU."""
     done = subprocess.run([str(TOOL), "run", *limit, "--", "echo", "begun"], capture_output=True, text=True,
                           check=False, timeout=60, env=environment())

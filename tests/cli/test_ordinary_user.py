@@ -61,7 +61,7 @@ def test_a_plan_needs_no_privilege(proc: pathlib.Path, tmp_path: pathlib.Path) -
 
 
 @pytest.mark.parametrize("command", ["runlists", "runlists 1", "channels"])
-def test_runlists_say_what_they_take(proc: pathlib.Path, command: str) -> None:
+def test_commands_name_the_capability_that_runlists_need(proc: pathlib.Path, command: str) -> None:
     """Status 1, one sentence, and nothing that looks like an empty runlist or a GPU without channels.
     Seen failing with runlists_text() and channels_text() as they were: "no channels"."""
     done = ask(proc, *command.split())
@@ -101,7 +101,7 @@ def test_json_has_an_error_for_each_runlist_and_one_for_all(proc: pathlib.Path) 
             assert runlist["error"] == "EPERM"
 
 
-def test_metrics_leave_out_what_is_unknown(proc: pathlib.Path) -> None:
+def test_unknown_metrics_are_omitted(proc: pathlib.Path) -> None:
     """Engines and hazards are there, no number of TSGs or channels is; status 1 and the sentence."""
     done = ask(proc, "export", "--prometheus")
     assert (done.returncode, done.stderr) == (1, SENTENCE)
@@ -113,7 +113,7 @@ def test_metrics_leave_out_what_is_unknown(proc: pathlib.Path) -> None:
 @pytest.mark.parametrize("command,file", [
     ("top --batch 1", "snapshot"), ("record --for 100ms -o /dev/null", "snapshot"),
     ("disable 3 --for 1s", "snapshot"), ("export --prometheus --for 100ms", "samples")])
-def test_what_needs_more_than_topology_says_so(proc: pathlib.Path, command: str, file: str) -> None:
+def test_commands_that_need_more_than_topology_name_the_file(proc: pathlib.Path, command: str, file: str) -> None:
     """No GPU to show (status 3); export shows the rest. Seen failing with "be root, or in the group": a group alone is
     not enough."""
     done = ask(proc, *command.split())
@@ -121,7 +121,7 @@ def test_what_needs_more_than_topology_says_so(proc: pathlib.Path, command: str,
     assert f"{proc}/gpu0/{file}: {REFUSED}\n" in done.stderr
 
 
-def test_who_may_read_the_snapshot_gets_it(proc: pathlib.Path) -> None:
+def test_a_user_with_the_capability_gets_the_snapshot(proc: pathlib.Path) -> None:
     """Topology is not asked then."""
     (proc / "gpu0/snapshot").chmod(0o444)
     (proc / "gpu0/snapshot").write_bytes(snapshot({0: [], 1: []}))
@@ -129,7 +129,7 @@ def test_who_may_read_the_snapshot_gets_it(proc: pathlib.Path) -> None:
     assert (done.returncode, done.stderr) == (0, "") and "empty: 0 (GR0), 1 (LCE2)" in done.stdout
 
 
-def test_without_topology_the_snapshots_refusal_is_said(proc: pathlib.Path) -> None:
+def test_without_topology_the_error_of_snapshot_is_reported(proc: pathlib.Path) -> None:
     """A module of another version: status 3."""
     (proc / "gpu0/topology").unlink()
     done = ask(proc, "gpcs")

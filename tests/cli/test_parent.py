@@ -78,7 +78,7 @@ def test_a_program_that_a_signal_ends(name: str) -> None:
         assert one.wait(timeout=20) == 128 + number
 
 
-def test_a_terminals_signal_comes_once(tmp_path: pathlib.Path) -> None:
+def test_a_signal_of_the_terminal_arrives_once(tmp_path: pathlib.Path) -> None:
     """Ctrl-C, which the kernel sends to both: the program gets it once."""
     script = f"import signal,time\nn=[]\nsignal.signal(2, lambda *a: n.append(1))\nprint('ready', flush=True)\n" \
              f"end=time.time()+1.5\nwhile time.time()<end: time.sleep(.05)\nopen('{tmp_path}/n','w').write(str(len(n)))"

@@ -108,7 +108,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("how", REFUSED)
-def test_what_is_not_verified_is_not_used(program: str, how: str) -> None:
+def test_an_unverified_mask_is_not_used(program: str, how: str) -> None:
     """A driver that does otherwise: the program ends before its first launch, and says what was seen."""
     name, value = how.split("=")
     done = run_on_h200(program, "masks", **{f"FAKE_CUDA_{name}": value})
@@ -140,7 +140,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("how", STREAMS)
-def test_a_stream_whose_launches_are_not_known_ends_the_program(program: str, how: str) -> None:
+def test_a_stream_with_unverified_launches_ends_the_program(program: str, how: str) -> None:
     """A driver that keeps descriptors otherwise, or whose masks do not hold there."""
     name, value = how.split("=")
     done = run_on_h200(program, "streams", **{f"FAKE_CUDA_{name}": value})
@@ -176,7 +176,7 @@ def test_tpcs_by_cudas_number(program: str) -> None:
     assert done.stderr == "gpulens-partition: NVIDIA's driver reports no GPU at 0000:07:00.0\n"
 
 
-def test_without_cuda_or_its_gpu_it_says_so(program: str) -> None:
+def test_missing_cuda_or_gpu_is_reported(program: str) -> None:
     """No libcuda.so.1; one whose GPU the driver does not tell of."""
     done = run(program, "masks")
     assert done.returncode == 4 and "cannot load CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
@@ -350,7 +350,7 @@ def test_partitions_of_a_program_are_listed(work: str, way: str, name: str,
                     {**common, "tpcs": [65], "gpcs": [1], "launches": launches}]
 
 
-def test_without_a_module_or_a_driver_it_says_so(program: str) -> None:
+def test_missing_module_and_driver_are_reported(program: str) -> None:
     """ENODEV, and why."""
     done = run(program, GPULENS_SOURCE="module")
     assert done.stdout.splitlines() == ["tpcs 19 0", "gpcs 19", "ext 19", "gpu 7: 19"]

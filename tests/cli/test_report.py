@@ -68,7 +68,7 @@ def test_a_browser_draws_the_page(page: pathlib.Path) -> None:
     assert "CONSOLE" not in done.stderr, done.stderr
 
 
-def test_what_is_no_recording_is_refused(tmp_path: pathlib.Path) -> None:
+def test_files_that_are_no_recording_are_refused(tmp_path: pathlib.Path) -> None:
     """A text, and a recording of which the head is cut: status 3, the file's name, and nothing is written."""
     (tmp_path / "a").write_text("x" * 100)
     done = gpulens("report", str(tmp_path / "a"))

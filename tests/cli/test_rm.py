@@ -66,7 +66,7 @@ def test_engines_have_runlists_and_ids() -> None:
     assert engines["GR0"]["runlist"] == 0 and engines["LCE4"]["runlist"] == 10 and engines["LCE4"]["fault"] == 0x2F
 
 
-def test_what_the_driver_has_no_value_for_is_not_told(tmp_path: pathlib.Path) -> None:
+def test_values_that_the_driver_does_not_know_are_null(tmp_path: pathlib.Path) -> None:
     """_ERROR (0xfffffffb) and _NULL (0xffffffff) of ctrl2080gpu.h are no ids; what has no runlist comes last."""
     changed = recording_with(tmp_path, *((f"common/engines/{i}/{name}", value)
                                          for i, value in ((1, 0xfffffffb), (6, 0xffffffff))
@@ -171,7 +171,7 @@ def test_first_and_last_ids_and_other_uses(tmp_path: pathlib.Path) -> None:
     assert re.search(f"\n *{os.getpid()}  {re.escape(name)} +MPS, debugger\n", text)
 
 
-def test_what_takes_root_is_said() -> None:
+def test_the_need_for_root_is_reported() -> None:
     """As uid 65534 was answered: no runlists of engines, no channel ids; the rest is there."""
     done = ask_rm("engines", USER="1")
     assert done.returncode == 1
@@ -184,7 +184,7 @@ def test_what_takes_root_is_said() -> None:
     assert len(shown("gpcs", USER="1")["gpcs"]["sms"]) == 132
 
 
-def test_a_version_that_was_not_compared_is_said_to_be_so() -> None:
+def test_an_uncompared_driver_version_is_reported() -> None:
     """Its layouts may be others at the same size; compared are the seven of docs/rm.md."""
     assert shown("chip", VERSION="610.12.01")["source"] == (
         "/dev/nvidiactl (driver 610.12.01, whose layouts were not compared)")
@@ -241,7 +241,7 @@ def test_a_driver_that_is_busy_for_ever_is_given_up() -> None:
     assert done.returncode == 3 and "/dev/nvidiactl: EAGAIN" in done.stderr
 
 
-def test_what_is_refused_is_not_told() -> None:
+def test_refused_queries_give_null() -> None:
     """Each question refused by itself: what only it tells is null, not 0, and is the only thing that is missing."""
     ids = shown("engines", SIZES="2080017a:0")["engines"]
     assert {one["engine"] for one in ids} == {None} and ids[0]["fault"] == 0x180
@@ -305,7 +305,7 @@ def test_record_measures_turns_of_channels(tmp_path: pathlib.Path, state: str) -
     return turns_are_measured(tmp_path / "a.csv", state)
 
 
-def test_record_counts_what_it_came_too_late_for(tmp_path: pathlib.Path) -> None:
+def test_record_counts_missed_samples(tmp_path: pathlib.Path) -> None:
     """Every 10 us of 0.5 s asked for are 50,000 ticks; those that the driver was too slow for are lost, and counted."""
     done = ask_rm("record", "--for", "500ms", "--every", "10us", "-o", str(tmp_path / "a.csv"))
     ticks, lost = (int(n) for n in re.findall(r"(\d+) ticks", done.stdout))
@@ -406,7 +406,7 @@ def test_the_exporter_shows_gpus_that_can_be_opened() -> None:
     assert done.returncode == 2 and "top needs the kernel module" in done.stderr
 
 
-def test_without_a_driver_it_says_so() -> None:
+def test_a_missing_driver_is_reported() -> None:
     """No /dev/nvidiactl: status 3, and what to do."""
     if pathlib.Path("/dev/nvidiactl").exists():
         pytest.skip("this machine has NVIDIA's driver")
@@ -423,7 +423,7 @@ def test_a_source_has_a_name_of_the_table() -> None:
         2, "gpulens: --source: 2 not in {auto,module,rm}\ngpulens --help lists commands and options.\n")
 
 
-def test_by_itself_it_asks_the_driver_where_there_is_no_module(tmp_path: pathlib.Path) -> None:
+def test_source_auto_uses_the_driver_without_the_module(tmp_path: pathlib.Path) -> None:
     """--source auto, which is the default: /proc without a gpuX; --source module keeps to it."""
     done = gpulens("--proc", str(tmp_path), "chip", env=fake_rm())
     assert done.returncode == 0 and "from /dev/nvidiactl (driver 580.159.04)" in done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What programs say of themselves to gpulens run and record, also those that lie or name odd files."""
+"""Files in which programs report their TSGs to gpulens run and record, also false ones and odd paths."""
 
 import csv
 import ctypes
@@ -17,9 +17,9 @@ from support.program import ROOT
 
 
 @pytest.mark.parametrize("own", (True, False), ids=("own", "foreign"))
-def test_record_knows_programs_that_run_has_begun(tmp_path: pathlib.Path, own: bool) -> None:
-    """By the environment of the processes that the driver names: TSG 6 with its slice, and its process; a file that is
-    not the process' user's own is left alone."""
+def test_record_knows_programs_started_by_run(tmp_path: pathlib.Path, own: bool) -> None:
+    """By the environment of the processes that the driver names: TSG 6 with its slice, and its process. A file that
+    another user owns is ignored."""
     if not own and os.geteuid():
         pytest.skip("only root gives files away")
     tsgs = tmp_path / "tsgs"
@@ -37,9 +37,9 @@ def test_record_knows_programs_that_run_has_begun(tmp_path: pathlib.Path, own: b
     assert (" channel 11 " in first) != own
 
 
-def test_what_a_program_says_of_itself_is_not_believed(tmp_path: pathlib.Path) -> None:
-    """A program claims the channels of two others and one that is not allocated; the driver's notes name those two.
-    Seen failing: all turns were the program's."""
+def test_claims_of_a_program_are_checked_against_the_driver(tmp_path: pathlib.Path) -> None:
+    """A program claims the channels of two other programs and an unallocated one; the driver's samples name the two.
+    Seen failing: all turns were attributed to the program."""
     tsgs = tmp_path / "tsgs"
     with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
         tsgs.write_text(json.dumps({"pid": program.pid, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048,
@@ -53,8 +53,8 @@ def test_what_a_program_says_of_itself_is_not_believed(tmp_path: pathlib.Path) -
     assert {(row["channel"], row["pid"]) for row in rows[-20:]} == {("11", "473"), ("31", "524")}
 
 
-def test_two_that_claim_a_channel_have_none(tmp_path: pathlib.Path) -> None:
-    """Two TSGs of a program with channel 11, one of which would be a lie. Seen failing: the last one had it."""
+def test_a_channel_claimed_twice_has_no_tsg(tmp_path: pathlib.Path) -> None:
+    """Two TSGs of a program claim channel 11. Seen failing: the last one got it."""
     tsgs = tmp_path / "tsgs"
     with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
         tsgs.write_text("".join(json.dumps({"pid": program.pid, "device": 0, "tsg": tsg, "engine": 1,
@@ -75,15 +75,16 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize("what", BAD_LINES)
-def test_lines_of_strangers_are_checked(tmp_path: pathlib.Path, what: str) -> None:
-    """Of a file that is named, a message; seen failing: numbers that cannot be were taken as others that can."""
+def test_lines_of_a_named_file_are_checked(tmp_path: pathlib.Path, what: str) -> None:
+    """An invalid line gives a message with the file. Seen failing: impossible numbers were truncated to possible
+    ones."""
     (tmp_path / "tsgs").write_text(BAD_LINES[what] + "\n", encoding="ascii")
     done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
     assert (done.returncode, done.stderr) == (3, f"gpulens: {tmp_path}/tsgs: line 1: not a line of gpulens run\n")
 
 
 def opened(path: pathlib.Path) -> "typing.Callable[[], bool]":
-    """Has somebody opened that file from now on? By inotify, which a place alone (O_PATH) does not tell of."""
+    """Whether the file is opened from now on, by inotify, which does not report O_PATH."""
     libc = ctypes.CDLL(None, use_errno=True)
     watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     assert watch >= 0 and libc.inotify_add_watch(watch, os.fsencode(path), 0x20) >= 0  # IN_OPEN
@@ -97,9 +98,9 @@ def opened(path: pathlib.Path) -> "typing.Callable[[], bool]":
 
 
 @pytest.mark.parametrize("kind", ("device", "FIFO", "link", "large"))
-def test_a_file_that_a_program_names_is_known_before_it_is_opened(tmp_path: pathlib.Path, kind: str) -> None:
-    """Opening some devices does something: a watchdog reboots the machine, a tape rewinds. Here it is a node of
-    /dev/null, a FIFO, a link to a good file, and one of 14 MB. Seen failing: each but the link was opened."""
+def test_only_a_regular_file_named_by_a_program_is_opened(tmp_path: pathlib.Path, kind: str) -> None:
+    """Opening a device has effects: a watchdog reboots the machine, a tape rewinds. Here: a node of /dev/null, a FIFO,
+    a link to a valid file, and a file of 14 MB. Seen failing: each except the link was opened."""
     if kind == "device" and os.geteuid():
         pytest.skip("only root makes device nodes")
     tsgs = tmp_path / "tsgs"
@@ -123,8 +124,8 @@ def test_a_file_that_a_program_names_is_known_before_it_is_opened(tmp_path: path
     assert not told()
 
 
-def test_a_file_is_the_one_that_the_program_sees(tmp_path: pathlib.Path) -> None:
-    """In its own mount namespace, where another file has that name. Seen failing: the reader's was taken."""
+def test_a_file_is_opened_in_the_programs_namespace(tmp_path: pathlib.Path) -> None:
+    """In the program's mount namespace, another file has that name. Seen failing: the reader's file was read."""
     if os.geteuid():
         pytest.skip("takes root")
     (tmp_path / "tsgs").write_text("", encoding="ascii")
