@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens probe-kernels and blocks as programs, with fake_probe.py in place of the program that CUDA takes: scenarios,
+"""gpulens probe-kernels and blocks as programs, with fake_probe.py in place of the program that needs CUDA: scenarios,
 logs, pictures, the checker's exit status, and the message for each thing that is wrong. Each rule by itself is tested
 in tests/tools/blocks_test.cc."""
 
@@ -23,7 +23,7 @@ Json = typing.Any
 
 
 def valid(document: Json, what: str) -> Json:
-    """The same, which the schema allows as that."""
+    """The document, which must conform to that definition of the schema."""
     schema = {"$ref": f"#/$defs/{what}", "$defs": SCHEMA["$defs"]}
     jsonschema.validate(document, schema, cls=jsonschema.Draft202012Validator)
     return document
@@ -38,13 +38,13 @@ def done(*words: str, status: int = 0, **more: typing.Any) -> str:
 
 
 def probed(file: pathlib.Path, scenario: str, *words: str, sms: int = 2) -> Json:
-    """The log of a scenario that the fake has run."""
+    """The log of a scenario run by the fake."""
     done("probe-kernels", scenario, "--program", FAKE, "-o", str(file), *words, env={"FAKE_SMS": str(sms)})
     return valid(json.loads(file.read_text(encoding="utf-8")), "log")
 
 
 def kernels(log: Json) -> typing.Dict[str, Json]:
-    """By name."""
+    """Name -> kernel."""
     return {k["kernel_name"]: k for one in log["benchmarks"] for k in one["times"] if "block_times" in k}
 
 
@@ -64,8 +64,8 @@ def written(folder: pathlib.Path, *benchmarks: Json, **more: typing.Any) -> str:
 @pytest.mark.parametrize("sms", (2, 5, 132))
 @pytest.mark.parametrize("figure", FIGURES)
 def test_figures_keep_the_rules(tmp_path: pathlib.Path, figure: str, sms: int) -> None:
-    """What the fake makes of Otterness' scenarios by its own account of the rules is what the simulation makes of them,
-    but for the 7 us that it is late; and the checker finds nothing."""
+    """The fake, with its own implementation of the rules, and the simulation agree on Otterness' scenarios, except for
+    the fake's delay of 7 us; the checker finds no violation."""
     log = probed(tmp_path / "a.json", figure, sms=sms)
     assert done("blocks", "--check", str(tmp_path / "a.json")).endswith("no rule is violated\n")
     done("probe-kernels", figure, "--simulate", "--sms", str(sms), "-o", str(tmp_path / "b.json"))
@@ -138,7 +138,7 @@ end
 
 
 def test_a_scenario_can_be_had_as_a_file(tmp_path: pathlib.Path) -> None:
-    """--print gives what runs as that name, for the GPU at hand; the file runs like it."""
+    """--print writes the scenario of that name for the present GPU; the file runs like it."""
     text = done("probe-kernels", "fig3.13", "--print", "--program", FAKE, env={"FAKE_SMS": "4", "FAKE_THREADS": "1024"})
     scenario = valid(json.loads(text), "scenario")
     assert [(k["kernel_label"], k["block_count"], k["thread_count"]) for one in scenario["benchmarks"]
@@ -224,8 +224,8 @@ def test_a_violation_is_named_and_is_status_1(tmp_path: pathlib.Path, change: ty
 
 
 def test_more_streams_than_channels_are_a_violation(tmp_path: pathlib.Path) -> None:
-    """R2: nine streams with eight channels. The fake knows no channels, and does what cannot be with eight; with nine
-    it keeps to the rules. Seen failing without the check of channels."""
+    """R2: nine streams with eight channels. The fake does not model channels, and violates the rule with eight; with
+    nine it keeps to the rules. Seen failing without the check of channels."""
     file = str(tmp_path / "a.json")
     assert len(probed(pathlib.Path(file), "r2")["benchmarks"]) == 9
     text = done("blocks", "--check", file, status=1)
@@ -237,7 +237,7 @@ def test_more_streams_than_channels_are_a_violation(tmp_path: pathlib.Path) -> N
 
 
 def test_tolerance_is_an_option(tmp_path: pathlib.Path) -> None:
-    """K3 100 us before K2: nothing with 200 us, a violation with the 50 us that are meant when it is not given."""
+    """K3 100 us before K2: no violation with 200 us, one with the default of 50 us."""
     file = tmp_path / "a.json"
     log = probed(file, "fig3.9")
     kernels(log)["K3"]["block_times"] = [0.999907, 1.499907]
@@ -330,7 +330,7 @@ def test_pictures_of_132_sms_are_whole(tmp_path: pathlib.Path, figure: str) -> N
 
 
 def test_words_of_a_log_cannot_break_the_picture(tmp_path: pathlib.Path) -> None:
-    """Names with what XML has a meaning for, and with control characters. Seen failing without escaping."""
+    """Names with characters that have a meaning in XML, and with control characters. Seen failing without escaping."""
     log = probed(tmp_path / "a.json", "fig3.9")
     log["scenario_name"] = "<b>&\"\u0001'"
     log["benchmarks"][0]["label"] = "</svg><!--"
@@ -416,7 +416,7 @@ def test_scenarios_beyond_the_gpu_or_the_rules_are_status_2(tmp_path: pathlib.Pa
 
 
 def change_log(key: str, value: Json) -> typing.Callable[[Json], None]:
-    """Sets that of K2."""
+    """Sets that key of K2."""
     return lambda log: kernels(log)["K2"].update({key: value})
 
 
@@ -457,7 +457,7 @@ def test_invalid_logs_are_status_2(tmp_path: pathlib.Path, change: typing.Callab
     ("short", 'line 11 of its output, "": unexpected end'),
     ("sm", "the block ends before it starts, or its SM does not exist")))
 def test_a_program_that_fails_is_status_3(broken: str, why: str) -> None:
-    """Its own message, and which line of its output is invalid. Seen failing with an SM too many taken."""
+    """With its own message, and the line of its output that is invalid. Seen failing with one SM too many accepted."""
     result = gpulens("probe-kernels", "fig3.9", "--program", FAKE, env={"FAKE_BREAK": broken})
     assert (result.returncode, result.stdout) == (3, "") and f"gpulens: {FAKE}: " in result.stderr
     assert why in result.stderr, result.stderr
@@ -492,7 +492,7 @@ USAGE = [
 
 @pytest.mark.parametrize("words,why", USAGE, ids=[" ".join(words) for words, _ in USAGE])
 def test_wrong_usage_is_status_2(words: typing.List[str], why: str) -> None:
-    """And says which option."""
+    """With the option named."""
     result = gpulens(*words)
     assert (result.returncode, result.stdout) == (2, "") and why in result.stderr, result.stderr
 

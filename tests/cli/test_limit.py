@@ -78,8 +78,8 @@ def killed(done: "subprocess.CompletedProcess[str]") -> bool:
 
 @ROOT_ONLY
 def test_file_capabilities(folder: pathlib.Path) -> None:
-    """A program with them is refused; where another one begins it, it is killed as the loader drops LD_PRELOAD for it.
-    A setuid program becomes nobody else there, so that the limit holds."""
+    """A program with them is refused; where another program starts it, it is killed, as the loader drops LD_PRELOAD.
+    Setuid has no effect there, so that the limit holds."""
     program = folder / "capable"
     gcc("-o", str(program), f"-Wl,-rpath,{ROOT}/build/bin/fake-cuda", str(ROOT / "tests/partition/cuda_program.c"))
     subprocess.run(["setcap", "cap_sys_nice+ep", str(program)], check=True)
@@ -107,8 +107,8 @@ def test_an_install_path_that_the_loader_splits(folder: pathlib.Path, name: str)
 
 
 def test_the_program_is_the_one_that_execvp_finds(folder: pathlib.Path) -> None:
-    """A folder of its name earlier in PATH is passed over, and so is a file that is no program; an empty element is the
-    current folder. The one that is found is static."""
+    """A folder of its name earlier in PATH is ignored, and so is a file that is not executable; an empty element means
+    the current folder. The program that is found is static."""
     first, second = folder / "first", folder / "second"
     (first / "found").mkdir(parents=True)
     second.mkdir()
@@ -125,7 +125,7 @@ def test_the_program_is_the_one_that_execvp_finds(folder: pathlib.Path) -> None:
 
 
 def test_a_script_is_as_its_interpreter(folder: pathlib.Path) -> None:
-    """A static one, also behind another script; and one into which the library goes."""
+    """A static interpreter, also behind another script; and one that loads the library."""
     static = folder / "interpreter"
     gcc("-static", "-o", str(static), source=RAW)
     for name, head in (("one", f"#! {static} -x"), ("two", f"#!{folder}/one"), ("three", f"#!{folder}/two")):
@@ -144,7 +144,7 @@ def test_a_script_is_as_its_interpreter(folder: pathlib.Path) -> None:
                                    ["--tpcs", "0-"], ["--gpcs", "-"], ["--tpcs", "gpc:"], ["--tpcs", "+1"]),
                          ids=" ".join)
 def test_an_empty_limit_is_refused(limit: "list[str]") -> None:
-    """Wrong usage, and the program is not begun. Seen failing for the empty ones, which meant the whole GPU."""
+    """Wrong usage, and the program is not started. Seen failing for empty limits, which meant the whole GPU."""
     done = subprocess.run([str(TOOL), "run", *limit, "--", "echo", "begun"], capture_output=True, text=True,
                           check=False, timeout=60, env=environment())
     assert (done.stdout, done.returncode) == ("", 2) and done.stderr.startswith("gpulens: ")
@@ -153,7 +153,8 @@ def test_an_empty_limit_is_refused(limit: "list[str]") -> None:
 # -- what is known only as it runs
 
 def test_an_empty_environment(folder: pathlib.Path) -> None:
-    """Without LD_PRELOAD it is killed as it asks for a channel, also where its parent goes on; without CUDA it runs."""
+    """Without LD_PRELOAD it is killed when it requests a channel, also where its parent continues; without CUDA it
+    runs."""
     clean = ("env", "-i", f"LD_LIBRARY_PATH={ROOT}/build/bin/fake-cuda")
     assert killed(run(*clean, str(folder / "cuda_program")))
     assert killed(run("sh", "-c", '"$@"; exit 0', "sh", *clean, str(folder / "cuda_program")))
@@ -162,7 +163,7 @@ def test_an_empty_environment(folder: pathlib.Path) -> None:
 
 
 def test_a_static_program_that_another_one_begins(folder: pathlib.Path) -> None:
-    """It is killed where it asks the driver for a channel; ldconfig, which many programs begin, is left alone."""
+    """It is killed when it requests a channel of the driver; ldconfig, which many programs start, is not affected."""
     gcc("-static", "-o", str(folder / "raw"), source=RAW)
     assert killed(run("sh", "-c", f"{folder}/raw"))
     done = run("sh", "-c", "/sbin/ldconfig -p | head -1")
@@ -185,7 +186,7 @@ def test_a_program_of_another_c_library(folder: pathlib.Path) -> None:
 @pytest.mark.parametrize(("hidden", "asks"), ((0, "0x41"), (1, "0x41"), (0, "0xc86f")))
 def test_requests_that_the_guard_cannot_read(folder: pathlib.Path, hidden: int, asks: str) -> None:
     """A program without the library, whose memory the guard may not read (as under Yama, ptrace_scope 1): its request
-    for a client may be one for a channel, so it is killed. One that can be read gets its client."""
+    for a client could be one for a channel, so that it is killed. A program that can be read gets its client."""
     source = RAW.replace("#include <unistd.h>", "#include <sys/prctl.h>\n#include <unistd.h>").replace("0xc86f", asks)
     gcc("-static", "-o", str(folder / "hidden"),
         source=source.replace("    uint32_t", f"    prctl(PR_SET_DUMPABLE, {1 - hidden});\n    uint32_t"))
@@ -198,7 +199,7 @@ def test_requests_that_the_guard_cannot_read(folder: pathlib.Path, hidden: int, 
 
 @ROOT_ONLY
 def test_another_root_folder_without_the_library(folder: pathlib.Path) -> None:
-    """The loader there says that it cannot preload it, and goes on."""
+    """The loader there reports that it cannot preload the library, and continues."""
     root = folder / "root"
     shutil.copytree(ROOT / "build/bin/fake-cuda", root / "lib")
     shutil.copy(folder / "cuda_program", root)
@@ -214,7 +215,7 @@ def test_another_root_folder_without_the_library(folder: pathlib.Path) -> None:
 
 
 def test_kernels_from_a_constructor(folder: pathlib.Path) -> None:
-    """Of a library that the program is linked with, whose constructor goes before the preloaded library's."""
+    """By a library that the program is linked with, whose constructor runs before the preloaded library's."""
     source = (ROOT / "tests/partition/cuda_program.c").read_text(encoding="ascii")
     gcc("-shared", "-fPIC", "-o", str(folder / "libearly.so"), source=source.replace("int main(", "int later(") + """
 __attribute__((constructor)) static void early(void) { launch(1); }

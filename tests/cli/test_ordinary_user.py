@@ -52,7 +52,7 @@ def test_topology_needs_no_privilege(proc: pathlib.Path, command: str, shows: st
 
 
 def test_a_plan_needs_no_privilege(proc: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    """A task of 80 ms on one TPC every 100 ms, on the two GPCs of topology. Seen failing (status 3) before."""
+    """A task of 80 ms on one TPC every 100 ms, on the two GPCs of topology. Seen failing with status 3."""
     tasks = tmp_path / "tasks.json"
     tasks.write_text(json.dumps({"tasks": [
         {"name": "a", "period_us": 100000, "class": "compute", "alone": {"a_us": 80000}}]}))

@@ -26,7 +26,7 @@ def left() -> "set[pathlib.Path]":
 
 
 def gone(pid: int, seconds: float = 20) -> bool:
-    """Within that time; or nobody has waited for it."""
+    """Whether the process ends within that time, or was not waited for."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -68,7 +68,7 @@ def test_signals_are_passed_on(name: str) -> None:
 
 @pytest.mark.parametrize("name", ("TERM", "HUP", "KILL"))
 def test_a_program_that_a_signal_ends(name: str) -> None:
-    """128 and its number, whoever sent it."""
+    """128 and its number, whatever process sent it."""
     with begun("exec sleep 60") as (one, program):
         number = getattr(signal, f"SIG{name}")
         if name == "KILL":
@@ -91,7 +91,7 @@ def test_a_signal_of_the_terminal_arrives_once(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_killed_parent_leaves_no_program() -> None:
-    """SIGKILL, which nobody can pass on: the program gets SIGTERM."""
+    """SIGKILL cannot be forwarded: the program gets SIGTERM."""
     before = left()
     with begun("exec sleep 60") as (one, program):
         one.kill()
@@ -102,7 +102,7 @@ def test_a_killed_parent_leaves_no_program() -> None:
 
 
 def test_ignored_children_are_waited_for() -> None:
-    """SIGCHLD may be ignored by who begins it."""
+    """SIGCHLD may be ignored by the process that starts it."""
     done = subprocess.run([str(TOOL), "run", "--", "sh", "-c", "exit 5"], check=False, timeout=60,
                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None)
     assert done.returncode == 5
@@ -125,7 +125,7 @@ def test_a_line_that_makes_no_sense_costs_the_table_only(line: str) -> None:
 
 
 def test_the_library_makes_no_file_and_follows_no_link(tmp_path: pathlib.Path) -> None:
-    """A program that goes on when gpulens run has ended: the name may be somebody else's by then."""
+    """A program that continues after gpulens run has ended: another process may have that file name by then."""
     env = {**os.environ, "GPULENS_FAKE_RM": RECORDING,
            "LD_PRELOAD": f"{ROOT}/build/bin/libgpulens-run.so:{ROOT}/build/bin/fake_rm.so"}
     victim, link = tmp_path / "victim", tmp_path / "link"

@@ -56,7 +56,7 @@ def test_a_program_for_libsmctrl_needs_no_privilege(program: str, tmp_path: path
 
 @pytest.mark.parametrize("index", range(3))
 def test_more_than_64_tpcs_are_told_by_ext_alone(program: str, index: int) -> None:
-    """H200s, whose SMs the driver tells: TPC n has SMs 2n and 2n + 1; ERANGE where 64 bits are too few."""
+    """H200s, whose SMs the driver reports: TPC n has SMs 2n and 2n + 1; ERANGE where 64 bits are too few."""
     facts = FACTS["gpus"][index]
     masks = [0] * 8
     for row in facts["sm_table"]:
@@ -118,15 +118,15 @@ def test_an_unverified_mask_is_not_used(program: str, how: str) -> None:
 
 
 def test_a_partition_without_tpcs_is_refused(program: str) -> None:
-    """It would wait for ever."""
+    """It would never return."""
     done = run_on_h200(program, "empty")
     assert (done.returncode, done.stdout) == (4, "")
     assert "libsmctrl_set_next_mask: the mask is empty; " in done.stderr
 
 
 def test_masks_of_streams_confine_their_launches(program: str) -> None:
-    """Over the global mask of TPCs 0 and 1, below the next launch's, which setting one does not use up; another stream
-    has the global one still."""
+    """It overrides the global mask of TPCs 0 and 1; a mask for the next launch overrides it, and is not consumed by
+    setting it. Another stream keeps the global mask."""
     done = run_on_h200(program, "streams")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
@@ -141,7 +141,7 @@ STREAMS = {
 
 @pytest.mark.parametrize("how", STREAMS)
 def test_a_stream_with_unverified_launches_ends_the_program(program: str, how: str) -> None:
-    """A driver that keeps descriptors otherwise, or whose masks do not hold there."""
+    """A driver with another layout of descriptors, or whose masks have no effect there."""
     name, value = how.split("=")
     done = run_on_h200(program, "streams", **{f"FAKE_CUDA_{name}": value})
     assert (done.returncode, done.stdout) == (4, "")
@@ -151,8 +151,8 @@ def test_a_stream_with_unverified_launches_ends_the_program(program: str, how: s
 
 @pytest.mark.parametrize("where", ("there", "stream", "own"))
 def test_a_mask_is_of_the_gpu_that_it_was_verified_on(program: str, where: str) -> None:
-    """On another one launches without a mask are CUDA's own; one with a mask ends the program, also where only the
-    stream is of that GPU. A stream of the verified one's is as good while the other one is current."""
+    """On another GPU, launches without a mask are not changed, and a launch with a mask ends the program, also where
+    only the stream belongs to that GPU. A stream of the verified GPU works while the other GPU is current."""
     done = run_on_h200(program, "gpus", where)
     whole, first = "ran on " + " ".join(map(str, range(132))), "ran on 0 1"
     assert done.stdout.splitlines() == [first, whole, *([first] if where == "own" else [])]
@@ -177,7 +177,7 @@ def test_tpcs_by_cudas_number(program: str) -> None:
 
 
 def test_missing_cuda_or_gpu_is_reported(program: str) -> None:
-    """No libcuda.so.1; one whose GPU the driver does not tell of."""
+    """No libcuda.so.1, or one with a GPU that the driver does not report."""
     done = run(program, "masks")
     assert done.returncode == 4 and "cannot load CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
     done = run_on_h200(program, "masks", FAKE_CUDA_BUS="07")
@@ -273,7 +273,7 @@ def test_memory_may_run_out_anywhere(tmp_path: pathlib.Path) -> None:
 
 
 def test_programs_for_a_library_without_versions_run(tmp_path: pathlib.Path) -> None:
-    """A program that was linked with a libsmctrl whose symbols have no versions finds the same names here."""
+    """A program linked with a libsmctrl without symbol versions finds the same names here."""
     source, stub, program = tmp_path / "stub.c", tmp_path / "libsmctrl.so", tmp_path / "program"
     source.write_text("int libsmctrl_get_tpc_info(unsigned *n, int dev) { (void)dev; *n = 1; return 0; }\n",
                       encoding="ascii")

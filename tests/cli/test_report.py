@@ -178,7 +178,7 @@ def test_a_raw_recording_keeps_what_fits(tmp_path: pathlib.Path, samples: int, l
 
 
 def test_a_raw_recording_replaces_another_when_it_is_done(tmp_path: pathlib.Path) -> None:
-    """Killed, record leaves the old one as it was. Seen failing: it was empty."""
+    """When record is killed, the old file is unchanged. Seen failing: it was empty."""
     folder = tmp_path / "gpu0"
     folder.mkdir()
     (folder / "snapshot").write_bytes(snapshot({}))

@@ -52,7 +52,7 @@ def test_another_chip_is_known_by_its_implementation(tmp_path: pathlib.Path) -> 
 
 
 def test_engines_have_runlists_and_ids() -> None:
-    """All 22, each with its runlist, that one's registers, its number for the hardware and its fault id."""
+    """All 22, each with its runlist, the base of the runlist's registers, its engine id and its fault id."""
     engines = {one["short_name"]: one for one in shown("engines")["engines"]}
     names = {"GR0": "GR0", "GRCE0/LCE0": "COPY0", "GRCE1/LCE1": "COPY1", "SEC": "SEC2", "OFA0": "OFA0",
              **{f"LCE{i}": f"COPY{i}" for i in (2, 3, 4)}, **{f"NVDEC{i}": f"NVDEC{i}" for i in range(1, 8)},
@@ -67,7 +67,7 @@ def test_engines_have_runlists_and_ids() -> None:
 
 
 def test_values_that_the_driver_does_not_know_are_null(tmp_path: pathlib.Path) -> None:
-    """_ERROR (0xfffffffb) and _NULL (0xffffffff) of ctrl2080gpu.h are no ids; what has no runlist comes last."""
+    """_ERROR (0xfffffffb) and _NULL (0xffffffff) of ctrl2080gpu.h are not ids; engines without a runlist come last."""
     changed = recording_with(tmp_path, *((f"common/engines/{i}/{name}", value)
                                          for i, value in ((1, 0xfffffffb), (6, 0xffffffff))
                                          for name in ("runlist_id", "runlist_pri_base", "hw_engine_id_fifo_tag")))
@@ -146,7 +146,7 @@ def test_a_disabled_gpc_is_left_out(tmp_path: pathlib.Path) -> None:
 
 
 def test_channels_and_processes() -> None:
-    """49 ids, with two processes that compute; which runlist holds them is not told."""
+    """49 ids, with two processes that compute; their runlist is unknown."""
     gpu = shown("channels")
     assert gpu["allocated_channels"] == list(range(1, 50))
     assert [(one["pid"], one["uses"]) for one in gpu["processes"]] == [
@@ -235,14 +235,14 @@ def test_a_refused_client_leaves_no_file_open(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_driver_that_is_busy_for_ever_is_given_up() -> None:
-    """EAGAIN for a while is waited for, for ever it is an error. Seen failing: it did not end."""
+    """EAGAIN is retried for a limited time, then it is an error. Seen failing: it did not end."""
     assert ask_rm("chip", BUSY="100").returncode == 0
     done = ask_rm("chip", BUSY="1000000000")
     assert done.returncode == 3 and "/dev/nvidiactl: EAGAIN" in done.stderr
 
 
 def test_refused_queries_give_null() -> None:
-    """Each question refused by itself: what only it tells is null, not 0, and is the only thing that is missing."""
+    """Each query is refused in turn: only the values that it alone reports are null, and not 0."""
     ids = shown("engines", SIZES="2080017a:0")["engines"]
     assert {one["engine"] for one in ids} == {None} and ids[0]["fault"] == 0x180
     assert {one["fault"] for one in shown("engines", SIZES="20800125:0")["engines"]} == {None}
@@ -358,7 +358,7 @@ def test_a_gpu_that_is_not_there() -> None:
 
 
 def test_gpus_are_counted_in_pci_order(tmp_path: pathlib.Path) -> None:
-    """The driver's first is the third of the recording, on bus 3; its second is the first one, on bus 1."""
+    """The driver's first GPU is the third of the recording, on bus 3; its second is the first, on bus 1."""
     document = json.loads(ask_rm("gpcs", "--json", GPU="20").stdout)
     assert [(gpu["gpu"], gpu["device"], f"{0x1ff & ~int(gpu['gpcs']['gpcs'][0]['tpc_mask'], 0):#x}")
             for gpu in document["gpus"]] == [(0, "0000:01:00.0", "0x1ff"), (1, "0000:03:00.0", "0x1fe")]
@@ -417,14 +417,14 @@ def test_a_missing_driver_is_reported() -> None:
 
 
 def test_a_source_has_a_name_of_the_table() -> None:
-    """Seen failing: 2 was taken for the driver."""
+    """Seen failing: 2 selected the driver."""
     done = gpulens("--source", "2", "chip")
     assert (done.returncode, done.stderr) == (
         2, "gpulens: --source: 2 not in {auto,module,rm}\ngpulens --help lists commands and options.\n")
 
 
 def test_source_auto_uses_the_driver_without_the_module(tmp_path: pathlib.Path) -> None:
-    """--source auto, which is the default: /proc without a gpuX; --source module keeps to it."""
+    """--source auto, the default, where /proc has no gpuX; --source module does not use the driver."""
     done = gpulens("--proc", str(tmp_path), "chip", env=fake_rm())
     assert done.returncode == 0 and "from /dev/nvidiactl (driver 580.159.04)" in done.stdout
     done = gpulens("--proc", str(tmp_path), "--source", "module", "chip", env=fake_rm())
@@ -516,14 +516,14 @@ def test_run_of_a_program_without_a_gpu() -> None:
 
 
 def test_run_leaves_nothing_behind() -> None:
-    """The file that the program's TSGs are told in is gone when it has ended."""
+    """The file in which the program reports its TSGs is removed when it has ended."""
     done = gpulens("run", "--", "sh", "-c", 'test -f "$GPULENS_RUN_FILE" && echo "$GPULENS_RUN_FILE"')
     assert done.returncode == 0 and done.stdout.startswith("/tmp/gpulens-run-")
     assert not pathlib.Path(done.stdout.strip()).exists()
 
 
 def test_ctrl_c_is_the_programs() -> None:
-    """run itself goes on until the program has ended, and has its status."""
+    """run continues until the program has ended, and returns its status."""
     # Ignored in the background of a shell, and so by what is started; a handler is not handed down.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     done = gpulens("run", "--", "sh", "-c", "sleep 0.2; kill -INT $PPID; sleep 0.2; exit 5")
