@@ -15,17 +15,17 @@ help: ## this list
 module: ## build/module/RELEASE/gpulens.ko, for KDIR, the running kernel or Debian's linux-headers-amd64
 	scripts/build-module
 
-module-unsafe: ## the module linked to a stop_machine() that stops nothing: for the test that shows the difference
+module-unsafe: module ## the module with a stop_machine() that stops nothing: for the test that shows the difference
 	scripts/build-module module-unsafe
 
-module-leaps: ## the module with a clock that leaps ahead now and then: for the test of what becomes of requests
+module-leaps: module ## the module with a clock that leaps ahead now and then: for the test of what becomes of requests
 	scripts/build-module module-leaps
 
 module-arm64: ## the module for arm64, with Debian's cross compiler; any warning is an error
 	scripts/build-arm64
 
-module-copy: ## the module under another name: for the test of two modules that want the same files
-	scripts/build-module module-copy gpulens2
+module-copy: module ## the module under another name: for the test of two modules that want the same files
+	scripts/build-module module-copy
 
 configure:
 	@test -f $(CMAKE_BUILD)/build.ninja || cmake -S . -B $(CMAKE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A virtual machine with emulated GPUs: starts one emulator process for each GPU and QEMU, talks to the agent in the
-guest and to the emulators' control sockets, and leaves no process behind. Used by scripts/vm, scripts/bench and
-tests/vm. Does not know what the module or the chip do.
+"""A virtual machine with emulated GPUs: starts an emulator process for each GPU and QEMU, talks to the agent in the
+guest and to the emulators' control sockets, and ends all processes. Used by scripts/vm, scripts/bench and tests/vm.
+Does not know the module or the chips.
 
-A machine that panics, ends or no longer answers raises LostVM: it is lost, which is neither a pass nor a failure.
-Wire format of the agent: scripts/guest/agent.c. Control socket: one JSON object a line, emulator/README.md."""
+A guest that panics, ends or stops answering raises LostVM: it is lost, which is neither a pass nor a failure. Wire
+format of the agent: scripts/guest/agent.c. Control socket: one JSON object a line, emulator/README.md."""
 
 # pylint: disable=subprocess-popen-preexec-fn
 # (the children end with their parent; that takes a call between fork and exec)
@@ -28,30 +28,30 @@ from typing import Any, NamedTuple, Optional
 from . import initramfs, machine, paths, splats
 
 BOOT_LIMIT = 120.0  # seconds; a boot takes 6 on an idle machine of 2 cores
-BOOT_ATTEMPTS = 3  # where a boot is known to fail now and then
-GRACE = 30.0  # seconds the agent may be late with an answer, beyond the limit given to the command
-SLOW = float(os.environ.get("GPULENS_SLOW", "1"))  # how many times as long as on Debian's own kernel all may take
-LEAK_AGE = 6.0  # seconds after which kmemleak counts memory that nothing points to as a leak; its own limit is 5
+BOOT_ATTEMPTS = 3  # where a boot is known to fail occasionally
+GRACE = 30.0  # seconds that the agent may take beyond the time limit of a command
+SLOW = float(os.environ.get("GPULENS_SLOW", "1"))  # factor on all time limits, for kernels slower than Debian's
+LEAK_AGE = 6.0  # seconds after which kmemleak reports unreferenced memory; its own limit is 5
 DETECTORS = {"KASAN", "KCSAN"}  # a kernel with one of these is a debug kernel
-FIRST_SLOT = 4  # PCI slots below are the machine's own
+FIRST_SLOT = 4  # lower PCI slots are used by the machine itself
 
 
 def pci_address(index: int) -> str:
-    """Of the guest's emulator number index, unless it was given a slot."""
+    """The PCI address of an emulator of the guest that has no slot of its own."""
     return f"0000:00:{FIRST_SLOT + index:02x}.0"
 
 
 def pci_folder(index: int) -> str:
-    """The same device's folder in the guest."""
+    """The folder of that device in the guest's sysfs."""
     return f"/sys/bus/pci/devices/{pci_address(index)}"
 
 
 class LostVM(Exception):
-    """The virtual machine or an emulator is gone, or does not answer. Not a test result."""
+    """The virtual machine or an emulator has ended or does not answer. Not a test result."""
 
 
 class Splat(AssertionError):
-    """The guest's kernel complained: the text is what it wrote, or what it leaked. A failure of whatever ran last."""
+    """The guest's kernel reported a fault or a leak, whose text this is. A failure of the test that ran last."""
 
 
 class Gpu(NamedTuple):
@@ -122,13 +122,13 @@ class Emulator:
             os.close(folder)
 
     def tail(self) -> str:
-        """How the process stands and the last it wrote."""
+        """The state of the process and the end of its output."""
         text = (self._run_dir / f"{self.name}.out").read_text(errors="replace")[-2000:]
         status = self.process.poll()
         return ("still running" if status is None else f"ended with status {status}") + f"\n{text}"
 
     def ask(self, command: Mapping[str, Any], timeout: float = 30) -> dict[str, Any]:
-        """Sends one control command and returns the reply, whatever it says."""
+        """Sends one control command and returns the reply, also one that reports an error."""
         if self._socket is None:
             self._socket = self._connect()
         self._socket.settimeout(timeout)
@@ -145,7 +145,7 @@ class Emulator:
         return json.loads(line)
 
     def cmd(self, command: Mapping[str, Any], timeout: float = 30) -> dict[str, Any]:
-        """Like ask(), but an answer that says "ok": false is an error."""
+        """Like ask(); raises ValueError for a reply with "ok": false."""
         reply = self.ask(command, timeout)
         if not reply.get("ok"):
             raise ValueError(f"{self.name}: {dict(command)} was answered {reply}")
@@ -183,10 +183,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         self._limit, self._boot_limit = limit * SLOW, boot_limit * SLOW
         self._say = say
         if modules is None:
-            known = {"gpulens": paths.module("gpulens"),
-                     **{name: paths.module(name, "kmod-tests")
-                        for name in ("faulty", "rival", "rival_driver", "sleeper", "sysram", "tegra")}}
-            modules = {name: path for name, path in known.items() if path.exists()}
+            modules = paths.built_modules()
         self._modules, self._programs, self._archive = dict(modules), programs, archive
         self.run_dir = self._new_run_dir()
         self.emu: list[Emulator] = []
@@ -196,13 +193,13 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         self._buffer = b""
         self._timer: Optional[threading.Timer] = None
         self._lost: Optional[str] = None
-        self._told = 0  # splats that somebody has been told of
+        self._reported = 0  # number of splats that splats() has returned
 
     # ---- starting and ending
 
     @staticmethod
     def _new_run_dir() -> pathlib.Path:
-        while True:  # a process in a namespace of its own may find what its namesake left of a lost guest
+        while True:  # in another PID namespace, a process with the same id may have left a folder of a lost guest
             Guest._count += 1
             path = paths.BUILD / "run" / f"{os.getpid()}-{Guest._count}"
             if not path.exists():
@@ -215,14 +212,14 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                 break
             except BaseException as error:  # pylint: disable=broad-exception-caught
                 self._stop(keep=True)
-                # No module is loaded yet, so that nothing under test can be the cause of either: QEMU 7.2's own crash
-                # (segmentation fault in memory dispatch) while the kernel starts on a machine with an IOMMU; a debug
-                # kernel on a busy host that comes no further than calibrating its clock, and waits for ever.
+                # No module is loaded yet, so that no tested code can cause either: a segmentation fault of QEMU 7.2 in
+                # memory dispatch while the kernel starts on a machine with an IOMMU; a debug kernel on a busy host that
+                # hangs while it calibrates its clock.
                 crashed = self._iommu and self._qemu is not None and self._qemu.returncode == -signal.SIGSEGV
                 asleep = bool(DETECTORS & self._options) and isinstance(error, LostVM)
                 if not (crashed or asleep) or attempt == BOOT_ATTEMPTS:
                     raise
-                print(f"no boot ({self.run_dir}); once more", file=sys.stderr)
+                print(f"the guest did not boot ({self.run_dir}); trying again", file=sys.stderr)
                 self.run_dir, self.emu, self._buffer, self._lost = self._new_run_dir(), [], b"", None
         Guest.running.append(self)
         return self
@@ -256,8 +253,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         return command
 
     def _strictness(self) -> str:
-        """A warning ends Debian's own kernel. A kernel with detectors goes on, so that its machine is not lost but a
-        test fails with what was written; lockdep would not end it anyway, and KASAN tells of more than its first."""
+        """Debian's kernel panics on a warning. A kernel with detectors continues, so that a test fails with the message
+        instead of losing the guest; lockdep would not panic anyway, and KASAN reports more than its first finding."""
         return "kasan_multi_shot" if DETECTORS & self._options else "panic_on_warn=1"
 
     def _start(self) -> None:
@@ -319,6 +316,11 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         if not keep and "GPULENS_KEEP" not in os.environ:
             shutil.rmtree(self.run_dir, ignore_errors=True)
 
+    @property
+    def lost(self) -> bool:
+        """Whether it has panicked, ended or stopped answering."""
+        return self._lost is not None
+
     # ---- talking to the guest
 
     def console(self, lines: int = 40) -> str:
@@ -328,20 +330,20 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         return "\n".join(text.splitlines()[-lines:])
 
     def splats(self) -> list[str]:
-        """What the kernel's detectors wrote since this was asked last."""
+        """Messages of the kernel's detectors since the last call."""
         path = self.run_dir / "console.log"
         size, texts = -1, []
-        while path.exists() and path.stat().st_size != size:  # one may still be on its way
+        while path.exists() and path.stat().st_size != size:  # a message may be incomplete
             size = path.stat().st_size
             texts = splats.find(path.read_text(errors="replace"), self._modules)
-            if len(texts) > self._told:
+            if len(texts) > self._reported:
                 time.sleep(0.5)
-        new, self._told = texts[self._told:], len(texts)
+        new, self._reported = texts[self._reported:], len(texts)
         return new
 
     def leaks(self) -> list[str]:
-        """What kmemleak calls leaked, where the kernel has it and is not locked down, which debugfs does not survive. A
-        second scan, since what one scan alone finds may only just have moved."""
+        """Leaks that kmemleak reports, where the kernel has it and is not locked down, which closes debugfs. Scans
+        twice, since a single scan may miss a pointer that is being moved."""
         if "DEBUG_KMEMLEAK" not in self._options or self._shell or \
                 self.run("grep -v '\\[none\\]' /sys/kernel/security/lockdown 2>/dev/null")[0] == 0:
             return []
@@ -350,7 +352,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         return [f"unreferenced object{part}" for part in text.split("unreferenced object")[1:]]
 
     def complain(self, texts: Optional[list[str]] = None) -> None:
-        """Raises what splats() says, or these texts."""
+        """Raises Splat for the messages of splats(), or for these texts."""
         texts = self.splats() if texts is None else texts
         if texts:
             raise Splat(f"the guest's kernel complained {len(texts)} time(s), in {self.run_dir}/console.log:\n" +
@@ -419,8 +421,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         try:
             status, data = self._exchange(head.encode() + payload, timeout)
         except BaseException:
-            # also for Ctrl-C: an answer that was not waited for would be taken for the next request's
-            self._lost = self._lost or "a request to it was broken off"
+            # also for Ctrl-C: a late answer would be taken for that of the next request
+            self._lost = self._lost or "a request to it was interrupted"
             raise
         if status == 125:
             raise self._gone(f"a command hangs in its kernel: {head} {payload[:300]!r}")
@@ -459,6 +461,6 @@ class Guest:  # pylint: disable=too-many-instance-attributes
 
 
 def end_on_signals(end: Callable[[int], object] = sys.exit) -> None:
-    """Makes SIGTERM and SIGHUP unwind like Ctrl-C, so that guests are ended. end() gets the exit status and raises."""
+    """Makes SIGTERM and SIGHUP unwind the stack like Ctrl-C, so that guests are ended. end() gets the exit status."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: end(128 + number))

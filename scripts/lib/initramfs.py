@@ -5,6 +5,7 @@ Documentation/driver-api/early-userspace/buffer-format.rst) is written directly,
 Does not start anything in the guest: scripts/guest/init does."""
 
 import lzma
+import os
 import pathlib
 import shutil
 import stat
@@ -96,9 +97,9 @@ def modules_with_needs(tree: pathlib.Path, names: Iterable[str]) -> list[pathlib
         if name not in needs:
             continue
         path, deps = needs[name]
-        for one in [*reversed(deps), path]:
-            if base / one not in order:
-                order.append(base / one)
+        for needed in [*reversed(deps), path]:
+            if base / needed not in order:
+                order.append(base / needed)
     return order
 
 
@@ -111,8 +112,21 @@ def module_content(path: pathlib.Path) -> bytes:
     return path.read_bytes()
 
 
+def without_debugging_data(path: pathlib.Path) -> bytes:
+    """A built module without its debugging data, which is nine tenths of it and not used in the guest. Cached in
+    build/guest until the module changes."""
+    stripped = paths.BUILD / "guest" / "modules" / path.relative_to(path.parents[2])
+    if not stripped.exists() or stripped.stat().st_mtime < path.stat().st_mtime:
+        stripped.parent.mkdir(parents=True, exist_ok=True)
+        part = stripped.with_suffix(f".{os.getpid()}")
+        subprocess.run(["objcopy", "--strip-debug", str(path), str(part)], check=True)
+        part.rename(stripped)
+    return stripped.read_bytes()
+
+
 def build_helpers() -> list[pathlib.Path]:
-    """Compiles what runs in the guest as C, static: the agent and the selftests' helpers. Quick when up to date."""
+    """Compiles the programs of the guest, linked statically: the agent and the selftests' helpers. Quick when up to
+    date."""
     out = paths.BUILD / "guest" / "bin"
     out.mkdir(parents=True, exist_ok=True)
     sources = [paths.ROOT / "scripts" / "guest" / "agent.c",
@@ -121,14 +135,17 @@ def build_helpers() -> list[pathlib.Path]:
     for source in sources:
         binary = out / source.stem
         if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
-            subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(binary), str(source),
+            part = binary.with_suffix(f".{os.getpid()}")  # another process may do the same
+            subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(part), str(source),
                             "-lpthread"], check=True)
+            part.rename(binary)
         built.append(binary)
     return built
 
 
 def libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:
-    """What a program of this machine loads, where it looks for it: the loader by its own path, the others in /lib."""
+    """The libraries that a program of this machine loads: path in the guest -> file. The loader keeps its path, the
+    others are put in /lib."""
     found = {}
     for line in subprocess.run(["ldd", str(program)], check=True, capture_output=True, text=True).stdout.splitlines():
         words = line.split()
@@ -165,7 +182,7 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: I
         cpio.file(f"modules/boot/{path.name}", module_content(path))
     cpio.file("modules/boot/order", "".join(f"{path.name}\n" for path in order).encode())
     for name, path in modules.items():
-        cpio.file(f"modules/{name}.ko", path.read_bytes())
+        cpio.file(f"modules/{name}.ko", without_debugging_data(path))
 
     selftests = paths.ROOT / "tests" / "selftests"
     for path in sorted(selftests.iterdir()):

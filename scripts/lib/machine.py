@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which machine QEMU is to be, and what a kernel has to be told to run on it. Starts no guest: scripts/lib/guest.py
-does.
+"""The machine that QEMU emulates, and the kernel's command line for it. scripts/lib/guest.py starts the guests.
 
 Guests run on microvm with a PCIe bus. On pc and q35, QEMU 8.2 and 10.0 (not 7.2) end by signal 11 as soon as they make
 an x-pci-proxy-dev, the end of an emulated GPU that is in QEMU: these machines route a device's INTx interrupt from the
@@ -36,7 +35,7 @@ def arguments(iommu: bool) -> list[str]:
              "-accel", "tcg,thread=single" if ACCEL == "tcg" else ACCEL, "-cpu", "max" if ACCEL == "tcg" else "host",
              "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     if iommu:
-        # nobody needs interrupt remapping; with it, QEMU 7.2 crashes more often (see Guest.__enter__)
+        # interrupt remapping is not used; with it, QEMU 7.2 crashes more often (see Guest.__enter__)
         words += ["-device", "intel-iommu,intremap=off"]
     # On microvm not on PCI, where a port beside many GPUs was seen without interrupts and queues.
     return words + ["-device", "virtio-serial-pci,addr=3" if iommu else "virtio-serial-device"]
@@ -48,8 +47,8 @@ def kernel_words(iommu: bool) -> str:
     tsc_early_khz: emulated processors read this machine's time-stamp counter. microvm has no other clock for Linux:
     its ACPI is "hardware-reduced", where Linux starts no PIT. Without the word the kernel measures the counter against
     the PIT, which fails on a busy host ("tsc: Unable to calibrate against PIT"), and then waits for a tick for ever.
-    acpi=noirq, on q35 only: routing interrupts by the tables' byte code takes 150 ms a device, and nobody needs INTx.
-    On microvm only these tables tell of the I/O APIC."""
+    acpi=noirq, on q35 only: routing interrupts by the tables' byte code takes 150 ms per device, and INTx is not used.
+    On microvm only these tables describe the I/O APIC."""
     words = "tsc=reliable"
     if ACCEL == "tcg":
         words += f" tsc_early_khz={tsc_khz()}"

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Finds in a kernel's console what its detectors wrote: KASAN, KCSAN, UBSAN, lockdep, RCU, hung tasks, warnings and
-oopses. Knows nothing of guests; scripts/lib/guest.py asks it, so that no test passes over one. Leaks are another:
-kmemleak writes them to a file of its own, when it is asked."""
+"""Finds messages of a kernel's detectors in its console: KASAN, KCSAN, UBSAN, lockdep, RCU, hung tasks, warnings and
+oopses. scripts/lib/guest.py checks the console of every guest with it. Leaks are not among them: kmemleak writes them
+to a file of its own."""
 
 import re
 from collections.abc import Collection
 
-LONGEST = 120  # lines; what comes after them is something else
+LONGEST = 120  # lines of a message
 
-# The first words of a message. "BUG kmalloc-64 (...)" is the slab allocator's, "BUG: " everybody else's.
+# The first words of a message. "BUG kmalloc-64 (...)" is from the slab allocator, "BUG: " from other code.
 FIRST = re.compile(r"^(?:\[ *\d+\.\d+\] ?)?(?:rcu: |watchdog: )?"
                    r"(?:BUG\b|WARNING:|UBSAN:|INFO: (?:task|rcu|lockdep|possible)|ODEBUG:|kmemleak: .*leak|Oops|"
                    r"general protection fault|list_\w+ corruption|refcount_t: |pagealloc: |Kernel panic)")
 LINE = re.compile(r"^(?:\[ *\d+\.\d+\] ?)?={20,}$")
 
 
-ACCESS = re.compile(r" of \d+ bytes by (?:task|interrupt) ")  # above each of the two call chains of KCSAN's
-INTERRUPTED = re.compile(r"\basm_\w+\+0x")  # from here on the chain says only what the processor had been doing
+ACCESS = re.compile(r" of \d+ bytes by (?:task|interrupt) ")  # above each of the two call chains of a KCSAN report
+INTERRUPTED = re.compile(r"\basm_\w+\+0x")  # the chain below is that of the interrupted code
 
 
 def _raced(text: str, names: "re.Pattern[str]") -> bool:
-    """Whether one of these modules is in a call chain that led to one of the accesses."""
+    """Whether one of these modules is in a call chain of one of the accesses."""
     inside = False
     for line in text.splitlines():
         if ACCESS.search(line):
@@ -33,8 +33,8 @@ def _raced(text: str, names: "re.Pattern[str]") -> bool:
 
 
 def find(console: str, modules: Collection[str]) -> list[str]:
-    """The text of each. The kernel's own code has races that it lives with: one that KCSAN reports counts only where
-    one of these modules took part in it."""
+    """The text of each message. The kernel's own code has tolerated races: one that KCSAN reports counts only where one
+    of these modules takes part in it."""
     found: list[list[str]] = []
     inside = False
     for line in console.splitlines():

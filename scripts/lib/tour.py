@@ -16,7 +16,7 @@ RUNLIST_LINES = 34  # a TSG and a channel; the rest is counted
 
 
 class Failed(Exception):
-    """A step did not do what the tour says."""
+    """A step did not have the effect that the tour describes."""
 
 
 def heading(text: str) -> None:
@@ -58,10 +58,10 @@ class Tour:
             raise Failed(f"'{command}' ended with status {status}")
         return output
 
-    def expect(self, condition: bool, what: str) -> None:
-        """Stops the tour unless that is so."""
+    def expect(self, condition: bool, failure: str) -> None:
+        """Ends the tour unless the condition is met."""
         if not condition:
-            raise Failed(what)
+            raise Failed(failure)
 
     def refuse(self, folder: str) -> None:
         """An ordinary user reads topology, and no runlist."""
@@ -85,15 +85,16 @@ class Tour:
 
     def slices(self, gpu: int, number: int) -> int:
         """How often the emulated GPU has put that channel on its engine so far."""
-        for one in self.guest.emu[gpu].cmd({"cmd": "runtime"})["channels"]:
-            if one["runlist"] == 0 and one["id"] == number:
-                return int(one["slices"])
+        for channel in self.guest.emu[gpu].cmd({"cmd": "runtime"})["channels"]:
+            if channel["runlist"] == 0 and channel["id"] == number:
+                return int(channel["slices"])
         raise Failed(f"the emulator knows no channel {number}")
 
     def control(self, gpu: int) -> None:
         """Disables one channel of runlist 0, and enables it again."""
         state = self.guest.emu[gpu].cmd({"cmd": "state"})
-        busy = [one["id"] for one in state["channels"] if one["runlist"] == 0 and one["busy"] and one["enabled"]]
+        busy = [channel["id"] for channel in state["channels"]
+                if channel["runlist"] == 0 and channel["busy"] and channel["enabled"]]
         number = busy[0]
         name = f"0:{number}" if "RUNLIST:ID" in self.guest.read(f"/proc/gpu{gpu}/chip") else str(number)
         grep = f"grep -A1 'Channel Info {number} ' /proc/gpu{gpu}/runlist0"

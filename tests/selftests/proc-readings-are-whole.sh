@@ -16,6 +16,8 @@ for gpu in $gpus; do
 		case $file in
 		runlist* | snapshot | image | stats | topology) continue ;; # state in there may change between two readings
 		samples) continue ;; # nothing is there until a period is written
+		# of files that differ in a number only, the first: one function answers for all
+		gpc[1-9]*_tpc_mask | lce_for_pce[1-9]* | shared_lce_for_grce[1-9]*) continue ;;
 		esac
 		if [ ! -r "$path" ] || [ "$(stat -c %a "$path")" = 200 ]; then continue; fi
 		if ! cat "$path" >"$work/once"; then

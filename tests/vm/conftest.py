@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Fixtures: few boots, each carrying many tests. A lost virtual machine is reported as LOST, apart from failures: the
-tests that needed it are LOST too, and the run does not succeed."""
+"""Fixtures: guests that many tests share. A guest that panics or stops answering is reported as LOST, apart from
+failures; the tests that needed it are LOST as well, and the run fails."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,20 +8,21 @@ from typing import Any
 import pytest
 
 from lib.guest import Guest, LostVM, end_on_signals
-from support.vm.cards import Card, gpu_of, healthy
+from support.vm.cards import Card
 from support.vm.chips import CHIPS
+from support.vm.shared import FOUR, SharedGuests
 
 # pylint: disable=redefined-outer-name
 
 
 def pytest_configure() -> None:
-    """Ctrl-C and SIGTERM end the guests too, and the run: to pytest, SystemExit is a test that failed."""
+    """Ctrl-C and SIGTERM end the guests and the run. To pytest, SystemExit would be a failed test."""
     end_on_signals(lambda status: pytest.exit("ended by a signal", status))
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[Any]") -> Iterator[None]:
-    """Marks what a lost machine caused."""
+    """Marks reports of tests that lost their guest."""
     del item
     outcome = yield
     if call.excinfo is not None and call.excinfo.errisinstance(LostVM):
@@ -38,46 +39,65 @@ def pytest_report_teststatus(report: Any) -> Any:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Lists what was lost, with the end of the console."""
+    """Lists the lost tests, with the end of the console once for each guest."""
     lost = terminalreporter.getreports("lost")
     if lost:
         terminalreporter.section("lost virtual machines")
-        told = set()
+        printed = set()
         for report in lost:
             terminalreporter.write_line(f"LOST {report.nodeid}")
-            if str(report.longrepr) not in told:
-                told.add(str(report.longrepr))
+            if str(report.longrepr) not in printed:
+                printed.add(str(report.longrepr))
                 terminalreporter.write_line(str(report.longrepr))
 
 
 @pytest.fixture(autouse=True)
-def nothing_to_complain_of() -> Iterator[None]:
-    """A test fails when a guest's kernel wrote a complaint meanwhile. Those of the end, and leaks, are for Guest."""
+def check_console() -> Iterator[None]:
+    """A test fails when a guest's kernel wrote a complaint meanwhile. Guest checks for leaks when it ends."""
     yield
     for guest in Guest.running:
         guest.complain()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a guest run one after the other, so that it is booted once."""
+    order = {"four": 0, "pair": 1, "own": 2, "iommu": 3}
+
+    def place(item: pytest.Item) -> int:
+        marker = item.get_closest_marker("guest")
+        if marker is not None:
+            return order[marker.args[0]]
+        return order["four" if "four" in getattr(item, "fixturenames", ()) else "own"]
+
+    items.sort(key=place)
+
+
 @pytest.fixture(scope="session")
-def four() -> Iterator[Guest]:
-    """One guest with one GPU of each chip, gpu0 to gpu3 in the order of CHIPS, the module loaded. It lives for nearly
-    the whole run, however slow the machine is."""
-    with Guest([gpu_of(chip) for chip in CHIPS], limit=3600) as guest:
+def guests() -> Iterator[SharedGuests]:
+    """The guests that modules share."""
+    shared = SharedGuests()
+    yield shared
+    shared.end()
+
+
+@pytest.fixture(scope="module")
+def four(guests: SharedGuests) -> Iterator[Guest]:
+    """The guest with one GPU of each chip, gpu0 to gpu3 in the order of CHIPS, the module loaded."""
+    with guests.take(FOUR) as guest:
         guest.load("gpulens", "control=1")
         yield guest
-        guest.unload()
-        healthy(guest)
 
 
 @pytest.fixture(params=range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
 def card(request: pytest.FixtureRequest, four: Guest) -> Card:
-    """Each GPU of the guest with four, in turn."""
+    """Each GPU of the guest with four."""
     return Card(four, CHIPS[request.param], request.param)
 
 
 @pytest.fixture
 def fresh(card: Card) -> Iterator[Card]:
-    """The same, for tests that change something: its scenario is put back before and after."""
+    """The same, for tests that change the GPU: its scenario is loaded again before and after."""
     card.reload()
     yield card
     card.reload()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every emulated chip in one guest at once, the Tegras as platform devices (tests/support/kmod/tegra): what the module
-says of each against literals (generations.py names their sources), and the round trip: what the tool decodes from a
-chip's image equals what the guest's files said."""
+"""Every emulated chip in one guest, the Tegras as platform devices (tests/support/kmod/tegra): the contents of the
+files of each against literals (generations.py names their sources), and the round trip: what the tool decodes from a
+chip's image equals the contents of the guest's files."""
 
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from lib import paths
 from lib.guest import Gpu, Guest, pci_address
 from support.vm.cards import healthy, run_tool
-from support.vm.formats import STEERS
+from support.vm.formats import CONTROL_FILE
 from support.vm.generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, TEGRA, TYPES, Generation
 from support.vm.soc import give_memory, load_tegras, place
 
@@ -34,14 +34,16 @@ class Seen(NamedTuple):
         """The content of one of its files."""
         return self.guest.read(self.path(name))
 
-    def answer(self, name: str) -> str:
-        """How reading a file ends: "OK ..." or the errno's name."""
-        return self.guest.run(f"tryop read {self.path(name)}")[1].split()[-1]
+    def answers(self, names: Iterable[str]) -> dict[str, str]:
+        """How reading each of these files ends: a number of bytes or the errno's name."""
+        names = list(names)
+        text = self.guest.run("; ".join(f"tryop read {self.path(name)}" for name in names), timeout=60)[1]
+        return dict(zip(names, (line.split()[-1] for line in text.splitlines()), strict=True))
 
 
 @pytest.fixture(scope="module")
 def every() -> Iterator[Guest]:
-    """One guest with every chip, whose time stands still, so that two reads of a GPU see the same."""
+    """One guest with every chip, whose clocks are stopped, so that two reads of a GPU are equal."""
     demos = {chip: f"demo-{chip.name.lower()}" for chip in GENERATIONS}
     gpus = [Gpu(chip.name.lower(), None if chip in TEGRA or chip.name == "GB202" else demo)
             for chip, demo in demos.items()]
@@ -61,7 +63,7 @@ def every() -> Iterator[Guest]:
 
 @pytest.fixture(params=range(len(GENERATIONS)), ids=[chip.name for chip in GENERATIONS])
 def seen(request: pytest.FixtureRequest, every: Guest) -> Seen:  # pylint: disable=redefined-outer-name
-    """Each chip in turn. Tegras come first; the others stand on the bus in the order of GENERATIONS."""
+    """Each chip. Tegras are numbered first; the others are on the bus in the order of GENERATIONS."""
     return Seen(every, GENERATIONS[request.param], request.param)
 
 
@@ -71,12 +73,12 @@ def device_rows(text: str) -> list[list[str]]:
 
 
 def test_there_is_one_gpu_for_each_chip(every: Guest) -> None:  # pylint: disable=redefined-outer-name
-    """Numbered without holes; the PCI carriers of the Tegras (class 0x0580, no display) are not there again."""
+    """Numbered without holes; the PCI devices behind the Tegras (class 0x0580, no display) are not attached."""
     found = every.check("ls -d /proc/gpu*").split()
     assert sorted(found) == sorted(f"/proc/gpu{index}" for index in range(len(GENERATIONS)))
 
 
-def test_chip_names_it(seen: Seen) -> None:
+def test_chip_has_name_address_and_boot_register(seen: Seen) -> None:
     """chip gives name, address and BOOT_0."""
     lines = dict(re.split(r": +", line, maxsplit=1) for line in seen.read("chip").splitlines())
     assert lines["Chip"].split()[0] == seen.chip.name
@@ -85,7 +87,7 @@ def test_chip_names_it(seen: Seen) -> None:
 
 
 def test_device_info_has_exactly_its_engines(seen: Seen) -> None:
-    """Type, instance and runlist of every engine, and no other."""
+    """Type, instance and runlist of every engine, and no other engine."""
     found: dict[object, list[str]] = {}
     for cols in device_rows(seen.read("device_info")):
         runlist = None if cols[2] == "-" else int(cols[2])
@@ -99,8 +101,8 @@ def test_there_is_a_file_for_each_runlist(seen: Seen) -> None:
     assert sorted(int(name[7:]) for name in listing if re.fullmatch(r"runlist\d+", name)) == seen.chip.runlists
 
 
-def test_every_runlist_can_be_read_and_holds_its_channels(seen: Seen) -> None:
-    """The graphics runlist and that of the third copy engine hold the demo's channels, and each runlist ends well."""
+def test_every_runlist_can_be_read_and_has_its_channels(seen: Seen) -> None:
+    """The graphics runlist and that of the third copy engine have the demo's channels, and no runlist has an error."""
     texts = {runlist: seen.read(f"runlist{runlist}") for runlist in seen.chip.runlists}
     if not texts:  # GB202
         assert "runlist registers" in seen.read("chip").split("Unpublished:")[1].splitlines()[0]
@@ -125,22 +127,22 @@ def test_unit_counts(seen: Seen) -> None:
         assert len(seen.read("tpc_map").splitlines()) == gpcs - swept
 
 
-def test_what_the_generation_lacks_is_said_so(seen: Seen) -> None:
-    """EOPNOTSUPP for what no public source gives, and no file per unit; every other file can be read.
-    samples wants to be written to first: test_samples.py."""
-    for name in (*FUSES, "pce_map", "copy_topology", "local_memory"):
-        assert (seen.answer(name) == "EOPNOTSUPP") == (name in seen.chip.silent), name
+def test_what_no_source_publishes_is_not_supported(seen: Seen) -> None:
+    """EOPNOTSUPP for what no public source gives, and no file per unit; every other file can be read. samples must be
+    configured first: test_samples.py."""
+    for name, answer in seen.answers((*FUSES, "pce_map", "copy_topology", "local_memory")).items():
+        assert (answer == "EOPNOTSUPP") == (name in seen.chip.silent), name
     listing = seen.guest.check(f"ls /proc/gpu{seen.index}").split()
     assert any(re.fullmatch(r"gpc\d+_tpc_mask", name) for name in listing) == ("gpc_mask" not in seen.chip.silent)
     assert any(name.startswith("lce_for_pce") for name in listing) == ("pce_map" not in seen.chip.silent)
-    for name in listing:
-        if name not in (*seen.chip.silent, "samples") and not STEERS.search(name):
-            assert seen.guest.run(f"cat {seen.path(name)} >/dev/null")[0] == 0, name
+    answers = seen.answers(name for name in listing
+                           if name not in (*seen.chip.silent, "samples") and not CONTROL_FILE.search(name))
+    assert not {name: answer for name, answer in answers.items() if not answer.isdecimal()}
 
 
-def test_steering_a_chip_without_a_runlist_is_not_supported(
+def test_control_of_a_chip_without_a_runlist_is_not_supported(
         every: Guest) -> None:  # pylint: disable=redefined-outer-name
-    """GB202 publishes no runlist registers: every request ends with EOPNOTSUPP, and nothing is written to the GPU."""
+    """GB202's runlist registers are not published: every request gives EOPNOTSUPP, and the GPU sees no write."""
     index = [chip.name for chip in GENERATIONS].index("GB202")
     emu = every.emu[index]
     emu.cmd({"cmd": "reset-counts"})
@@ -153,7 +155,7 @@ def test_steering_a_chip_without_a_runlist_is_not_supported(
 
 
 def compare(image: pathlib.Path, command: str, name: str, seen: Seen) -> None:  # pylint: disable=redefined-outer-name
-    """What a command prints from the image equals what the guest's file says, also that there is no such thing."""
+    """A command prints from the image what the guest's file holds, or that it is not published."""
     done = run_tool(image, *command.split())
     if name in seen.chip.silent:
         assert (done.returncode, done.stdout) == (1, "")
@@ -164,7 +166,7 @@ def compare(image: pathlib.Path, command: str, name: str, seen: Seen) -> None:  
 
 
 def test_round_trip(seen: Seen, tmp_path: pathlib.Path) -> None:
-    """From the guest's image, the tool prints what the guest's files say."""
+    """From the guest's image, the tool prints the contents of the guest's files."""
     image = tmp_path / "image"
     image.write_text(seen.read("image"))
     for name in ("device_info", "chip", "copy_topology", "tpc_map",
@@ -172,9 +174,9 @@ def test_round_trip(seen: Seen, tmp_path: pathlib.Path) -> None:
         compare(image, f"proc {name}", name, seen)
 
 
-def test_an_image_without_runlists_says_so(
+def test_runlists_of_an_image_without_any_are_not_published(
         every: Guest, tmp_path: pathlib.Path) -> None:  # pylint: disable=redefined-outer-name
-    """GB202's image: a runlist asked for is not published, and is not shown as an empty one."""
+    """GB202's image: a runlist is reported as not published, not as empty."""
     image = tmp_path / "image"
     image.write_text(every.read(f"/proc/gpu{[chip.name for chip in GENERATIONS].index('GB202')}/image"))
     done = run_tool(image, "proc", "runlist0")

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every file that steers, given every kind of input it must refuse: the errno of docs/proc.md's table, and the GPU's
-access log shows no write (but to the PRAMIN window, which a look-up in a runlist borrows and gives back)."""
+"""Every control file with every kind of input that it must refuse: the errno of docs/proc.md's table, and the GPU's
+access log has no write except to the PRAMIN window, which a lookup in a runlist moves and restores."""
 
-from collections.abc import Iterator
+import contextlib
+import shlex
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from lib.guest import Guest
 from support.vm.cards import Card
-from support.vm.chips import CHIPS, Chip
+from support.vm.chips import CHIPS, Chip, chips_for
 
 CHANNEL_FILES = ("disable_channel", "enable_channel", "wfi_preempt_channel", "cta_preempt_channel",
                  "cil_preempt_channel")
@@ -23,7 +25,7 @@ SYNTAX = {
 }
 
 
-# behind the id of tsg_timeslice
+# after the id in tsg_timeslice
 NO_SLICE = {
     "none": "", "blank": " ", "two_blanks": "  1000", "tab": "\\t1000", "blank_behind": " 1000 ", "fraction": " 1.5",
     "trailing_letter": " 1000us", "trailing_word": " 1000 5", "two_newlines": " 1000\\n\\n", "negative": " -1",
@@ -44,26 +46,48 @@ def supported(chip: Chip, name: str) -> bool:
 
 
 def refused(card: Card, name: str, text: str, errno: str, who: str = "") -> None:
-    """The id is refused with that errno, beside a good time slice where one is wanted."""
+    """The id is refused with that errno, together with a valid time slice where the file takes one."""
     refused_text(card, name, f"{text} 1000" if name == "tsg_timeslice" else text, errno, who)
+
+
+@contextlib.contextmanager
+def nothing_written(card: Card) -> Iterator[None]:
+    """The GPU sees no write meanwhile except to the PRAMIN window."""
+    card.emu.cmd({"cmd": "log", "on": True})
+    yield
+    accesses = card.emu.cmd({"cmd": "log-read"})["accesses"]
+    card.emu.cmd({"cmd": "log", "on": False})
+    assert not [access for access in accesses
+                if access["op"] == "w" and (access["bar"], access["off"]) != (0, card.chip.window)]
 
 
 def refused_text(card: Card, name: str, text: str, errno: str, who: str = "") -> None:
     """The write is refused with that errno, at the write, and nothing was written to the GPU."""
-    card.emu.cmd({"cmd": "log", "on": True})
-    answer = card.write(name, text, who)
-    accesses = card.emu.cmd({"cmd": "log-read"})["accesses"]
-    card.emu.cmd({"cmd": "log", "on": False})
-    assert answer == f"write {errno}"
-    writes = [one for one in accesses if one["op"] == "w" and (one["bar"], one["off"]) != (0, card.chip.window)]
-    assert not writes
+    with nothing_written(card):
+        assert card.write(name, text, who) == f"write {errno}"
 
 
-@pytest.mark.parametrize("kind", SYNTAX)
+def all_refused(card: Card, name: str, texts: Mapping[str, str], errno: str) -> None:
+    """Each of these writes is refused with that errno; one command in the guest for all, since commands take most
+    time."""
+    with nothing_written(card):
+        answers = card.guest.check("".join(f"tryop write {card.path(name)} {shlex.quote(text)}\n"
+                                           for text in texts.values()) + "true")
+    assert dict(zip(texts, answers.splitlines())) == dict.fromkeys(texts, f"write {errno}")
+
+
+@pytest.fixture(params=chips_for("pair"), ids=[chip.name for chip in chips_for("pair")])
+def card_of_form(request: pytest.FixtureRequest, four: Guest) -> Card:
+    """A GPU for each form of ids, the only property of a chip that the parser uses. tests/unit/parse_test.cc tests
+    it."""
+    return Card(four, request.param, CHIPS.index(request.param))
+
+
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_no_id_is_invalid(card: Card, name: str, kind: str) -> None:
+def test_malformed_ids_are_invalid(card_of_form: Card, name: str) -> None:
     """EINVAL: not a number, trailing text, empty."""
-    refused(card, name, SYNTAX[kind], "EINVAL")
+    slices = " 1000" if name == "tsg_timeslice" else ""
+    all_refused(card_of_form, name, {kind: text + slices for kind, text in SYNTAX.items()}, "EINVAL")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -73,16 +97,17 @@ def test_a_very_long_write_is_invalid(card: Card, name: str) -> None:
     assert answer == "write EINVAL"
 
 
-@pytest.mark.parametrize("text", ["4294967296", "18446744073709551616", "0x100000000"])
 @pytest.mark.parametrize("name", FILES)
-def test_numbers_of_33_bits_and_more_are_out_of_range(card: Card, name: str, text: str) -> None:
-    """ERANGE: 2^32, 2^64; never the number that is left when upper bits are cut off."""
-    refused(card, name, text, "ERANGE")
+def test_numbers_of_33_bits_and_more_are_out_of_range(card_of_form: Card, name: str) -> None:
+    """ERANGE: 2^32, 2^64; never the number without its upper bits."""
+    slices = " 1000" if name == "tsg_timeslice" else ""
+    texts = ("4294967296", "18446744073709551616", "0x100000000")
+    all_refused(card_of_form, name, {text: text + slices for text in texts}, "ERANGE")
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_an_id_beyond_the_chip_is_out_of_range(card: Card, name: str) -> None:
-    """ERANGE: the first id that the chip does not have: 4096 on GP106 and TU102, 2048 on AD102 and GH100."""
+    """ERANGE: the first id beyond the chip's channels: 4096 on GP106 and TU102, 2048 on AD102 and GH100."""
     chip = card.chip
     if not supported(chip, name):
         pytest.skip("not on this generation")
@@ -93,22 +118,22 @@ def test_an_id_beyond_the_chip_is_out_of_range(card: Card, name: str) -> None:
         refused(card, name, str(chip.channels), "ERANGE")
 
 
-@pytest.mark.parametrize("kind", NO_SLICE)
-def test_what_is_no_time_slice_is_invalid(card: Card, kind: str) -> None:
-    """EINVAL: a number of microseconds stands behind the id, after one blank, in decimal, and nothing behind it."""
-    refused_text(card, "tsg_timeslice", card.chip.ref(3) + NO_SLICE[kind], "EINVAL")
+def test_malformed_time_slices_are_invalid(card_of_form: Card) -> None:
+    """EINVAL: the id is followed by one blank and a decimal number of microseconds, and nothing else."""
+    texts = {kind: card_of_form.chip.ref(3) + text for kind, text in NO_SLICE.items()}
+    all_refused(card_of_form, "tsg_timeslice", texts, "EINVAL")
 
 
-@pytest.mark.parametrize("text", ["0", "8556381", "4294967296", "18446744073709551616"])
-def test_time_slices_that_the_entry_cannot_hold_are_out_of_range(card: Card, text: str) -> None:
+def test_time_slices_that_the_entry_cannot_hold_are_out_of_range(card: Card) -> None:
     """ERANGE: none, and more than 255 << 15 units of 1.024 us, which is 8556380.16 us."""
-    refused_text(card, "tsg_timeslice", f"{card.chip.ref(3)} {text}", "ERANGE")
+    texts = ("0", "8556381", "4294967296", "18446744073709551616")
+    all_refused(card, "tsg_timeslice", {text: f"{card.chip.ref(3)} {text}" for text in texts}, "ERANGE")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_an_id_that_is_not_there_now(card: Card, name: str) -> None:
-    """ENOENT: no such TSG or runlist, and a channel that no driver has bound. A bare channel id that no runlist holds,
-    where ids count per runlist, is EINVAL: the form RUNLIST:ID is wanted."""
+def test_ids_that_do_not_exist_now(card: Card, name: str) -> None:
+    """ENOENT: no such TSG or runlist, or a channel that is not bound. Where ids count per runlist, a bare channel id
+    that is on no runlist is EINVAL: the form RUNLIST:ID is required."""
     chip = card.chip
     if not supported(chip, name):
         pytest.skip("not on this generation")
@@ -126,8 +151,8 @@ def test_an_id_that_is_not_there_now(card: Card, name: str) -> None:
 
 @pytest.mark.parametrize("name", CHANNEL_FILES + TSG_FILES)
 def test_an_ambiguous_id_is_invalid_and_the_log_names_the_form(card: Card, name: str) -> None:
-    """EINVAL where two runlists hold the bare id, with a line in the kernel log; on chips with ids of the whole GPU the
-    form RUNLIST:ID is the mistake."""
+    """EINVAL where the bare id is on two runlists, with a line in the kernel log; on chips whose ids count for the
+    whole GPU, RUNLIST:ID is EINVAL."""
     chip = card.chip
     if not supported(chip, name):
         pytest.skip("not on this generation")
@@ -146,15 +171,15 @@ def test_what_the_generation_lacks_is_not_supported(card: Card, name: str) -> No
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_no_privilege_no_write(card: Card, name: str) -> None:
-    """EPERM for root without CAP_SYS_ADMIN; another user cannot even open the file (mode 0200)."""
+def test_writes_need_cap_sys_admin(card: Card, name: str) -> None:
+    """EPERM for root without CAP_SYS_ADMIN; another user cannot open the file (mode 0200)."""
     refused(card, name, good(card.chip, name), "EPERM", "-C")
     assert card.write(name, good(card.chip, name), "-u 1000") == "open EACCES"
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_gpu_that_has_gone_is_no_device(fresh: Card, name: str) -> None:
-    """ENODEV when every read answers all ones, and not one write to it."""
+def test_writes_to_a_gpu_off_the_bus_give_enodev(fresh: Card, name: str) -> None:
+    """ENODEV when every register reads as all ones, and the GPU sees no write."""
     if not supported(fresh.chip, name):
         pytest.skip("not on this generation")
     fresh.emu.cmd({"cmd": "fault", "kind": "all-ones"})
@@ -173,6 +198,6 @@ def without_control(four: Guest) -> Iterator[Guest]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_control_0_refuses_every_write(without_control: Guest, name: str) -> None:
-    """EACCES for everybody, whatever is written, when the module was loaded with control=0."""
+    """EACCES for every user and text when the module was loaded with control=0."""
     for index, chip in enumerate(CHIPS):
         refused(Card(without_control, chip, index), name, good(chip, name), "EACCES")

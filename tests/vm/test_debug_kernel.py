@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The detectors of a debug kernel (`make test-debug`) see what they are for, and what they write reaches the check that
-every guest passes through: tests/support/kmod/faulty does one wrong thing at a time. And what many callers do at once
-on one GPU is no race in the eyes of KCSAN. Skipped on kernels without these detectors."""
+"""The detectors of a debug kernel (`make test-debug`) work, and their messages fail the check of every guest's console:
+tests/support/kmod/faulty makes one mistake at a time. KCSAN reports no race between concurrent callers on one GPU.
+Skipped on kernels without these detectors."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from support.vm.chips import CHIPS
 from test_stats import grown, stats
 
 FILES = {"runlist": "runlist0"}  # by the names that stats counts them under
-# How often each is called by one caller: about as long
+# Calls by one caller of each kind, which take about equally long
 ROUNDS = {"read_chip": 500, "read_stats": 2000, "read_runlist": 200, "write_disable_channel": 500,
           "write_enable_channel": 500}
 
@@ -26,7 +26,7 @@ def faulty_guest() -> Guest:
 
 @pytest.fixture(scope="module")
 def debug() -> Iterator[Guest]:
-    """One for all that its kernel survives and can tell of more than once."""
+    """One guest for all faults that its kernel survives and reports more than once."""
     need("PROVE_LOCKING")
     with faulty_guest() as guest:
         yield guest
@@ -44,12 +44,12 @@ def debug() -> Iterator[Guest]:
     ("freed", "KASAN", "BUG: KASAN: use-after-free in do_freed"),
     ("warning", "PROVE_LOCKING", "WARNING: CPU: "),
 ])
-def test_a_fault_is_complained_of(fault: str, option: str, said: str, debug: Guest) -> None:
-    """Each fault makes the check fail that ends every test, with the kernel's text and the function's name."""
+def test_a_fault_is_reported(fault: str, option: str, said: str, debug: Guest) -> None:
+    """Each fault fails the check at the end of every test, with the kernel's text and the function's name."""
     need(option)
     if fault == "hung":
         debug.check("echo 4 >/proc/sys/kernel/hung_task_timeout_secs")
-    for _ in range(10):  # KCSAN sees two threads meet by chance, which may take more than one go
+    for _ in range(10):  # KCSAN detects the race by chance, which may take several attempts
         debug.load("faulty", f"fault={fault}")
         debug.unload("faulty")
         texts = debug.splats()
@@ -58,12 +58,12 @@ def test_a_fault_is_complained_of(fault: str, option: str, said: str, debug: Gue
     with pytest.raises(Splat) as caught:
         debug.complain(texts)
     assert said in str(caught.value)
-    assert fault == "hung" or "[faulty]" in str(caught.value)  # that one's call chain stays in dmesg
-    debug.complain()  # told once
+    assert fault == "hung" or "[faulty]" in str(caught.value)  # the call chain of a hung task is in dmesg only
+    debug.complain()  # each message is reported once
 
 
-def test_a_wrong_use_of_rcu_is_complained_of() -> None:
-    """In a guest of its own, since lockdep complains once."""
+def test_a_wrong_use_of_rcu_is_reported() -> None:
+    """In a guest of its own, since lockdep reports only once."""
     need("PROVE_RCU")
     with faulty_guest() as guest:
         guest.load("faulty", "fault=rcu")
@@ -71,8 +71,8 @@ def test_a_wrong_use_of_rcu_is_complained_of() -> None:
             guest.complain()
 
 
-def test_a_leak_is_complained_of_when_a_guest_ends() -> None:
-    """Memory that a module forgot, after it was unloaded: leaving the guest is what fails."""
+def test_a_leak_is_reported_when_a_guest_ends() -> None:
+    """Memory that a module did not free before it was unloaded fails the end of the guest."""
     need("DEBUG_KMEMLEAK")
     with pytest.raises(Splat, match="size 128"):  # 100 bytes, as the allocator gives them
         with faulty_guest() as guest:
@@ -80,14 +80,14 @@ def test_a_leak_is_complained_of_when_a_guest_ends() -> None:
             guest.unload("faulty")
 
 
-# Two at a time, on one processor each, so that one goes on while KCSAN holds the other up at an access
+# Two at a time, on one processor each, so that one runs while KCSAN delays the other at an access
 PAIRS = (("read_chip", "read_chip"), ("read_stats", "read_stats"), ("read_stats", "read_runlist"),
          ("write_disable_channel", "write_disable_channel"), ("write_enable_channel", "read_stats"),
          ("write_disable_channel", "read_runlist"))
 
 
-def test_counting_and_steering_at_once_is_no_race() -> None:
-    """Two callers at once on one GPU: KCSAN complains of nothing, and stats has counted every call of each.
+def test_concurrent_reads_and_control_are_no_race() -> None:
+    """Two callers at once on one GPU: KCSAN reports nothing, and stats counts every call.
     Seen failing (KCSAN names both accesses) with lens_stats_count_call() counting by ++, and without the lock in
     lens_show_stats()."""
     need("KCSAN")

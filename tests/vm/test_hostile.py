@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Whatever the hardware answers, every call ends in bounded time with data or an errno of docs/proc.md, and the kernel
-has nothing to complain of and nothing to miss: no oops, warning, hung task or memory that stays.
+"""Whatever the hardware answers, every call ends in bounded time with data or an errno of docs/proc.md, without an
+oops, a warning, a hung task or a leak.
 
-One chip of each family in a guest of two processors. In each round something else is wrong with every GPU while two
-readers and a writer make random system calls (helpers/storm.c) on all its files. GPULENS_SOAK=N wants N times as many
-reads (`make soak`: 100,000 a family), GPULENS_FAMILIES takes some families only; GPULENS_SEED repeats a run, whose seed
-stands in each message.
+One chip of each family in a guest of two processors. In each round every GPU has a fault while two readers and a writer
+make random system calls (helpers/storm.c) on all its files. GPULENS_SOAK=N wants N times as many reads (`make soak`:
+100,000 a family), GPULENS_FAMILIES takes some families only; GPULENS_SEED repeats a run, whose seed stands in each
+message.
 
 Seen to fail: a reader whose text was not freed (memory, 3.4 MB a storm), errnos that were missing in ERRNOS; calls that
 take too long, with slow registers, below."""
@@ -38,7 +38,7 @@ VALUES = (0xFFFFFFFF, 0xBADF5040, 0xBAD00200, 0, 0xFFFF, 0xFFFF0000, 0x80000000)
 
 @pytest.fixture(scope="module")
 def families() -> Iterator[Guest]:
-    """gpu0.. in the order of FAMILIES."""
+    """GPUs in the order of FAMILIES."""
     with Guest([Gpu(name, scenario("hostile")) for name in FAMILIES], mem=512, limit=3000 * SOAK) as guest:
         guest.load("gpulens", f"control=1 timeout_ms={LIMIT * 1000:.0f}")
         yield guest
@@ -48,7 +48,8 @@ def families() -> Iterator[Guest]:
 
 def run_storm(guest: Guest, total: Storm, seed: int, ops: int,  # pylint: disable=too-many-arguments
               gpus: Sequence[int] = range(len(FAMILIES)), longest: float = LONGEST) -> None:
-    """Two readers and a writer on each of these GPUs' files, all at once; what they saw is judged."""
+    """Two readers and a writer on the files of each of these GPUs, all at once; checks their results and adds them
+    up."""
     script = ""
     for gpu in gpus:
         for caller, options in enumerate(("", "", "-w")):
@@ -68,7 +69,7 @@ def run_storm(guest: Guest, total: Storm, seed: int, ops: int,  # pylint: disabl
 
 
 def registers_of(guest: Guest, gpu: int) -> list[int]:
-    """The registers that reading every file touches."""
+    """Offsets of the registers that reading every file accesses."""
     emu = guest.emu[gpu]
     emu.cmd({"cmd": "log", "on": True})
     guest.run(f"cat $(find /proc/gpu{gpu} -type f) >/dev/null 2>&1; sample -c 100 /proc/gpu{gpu}/samples", timeout=120)
@@ -79,14 +80,14 @@ def registers_of(guest: Guest, gpu: int) -> list[int]:
 
 
 def bad_reads(emu: Emulator, dice: random.Random, registers: list[int]) -> None:
-    """A few registers answer with an error code, or with what cannot be."""
+    """A few registers answer with an error code or an impossible value."""
     for off in dice.sample(registers, min(len(registers), dice.choice((1, 1, 2, 5, 50)))):
         value = dice.choice(VALUES) if dice.random() < 0.7 else dice.getrandbits(32)
         emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off, "value": value})
 
 
 def all_ones(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
-    """It fell off the bus."""
+    """The GPU has fallen off the bus."""
     if dice.random() < 0.5:
         emu.cmd({"cmd": "fault", "kind": "all-ones"})
 
@@ -97,13 +98,13 @@ def torn(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
              "in_place": dice.random() < 0.5})
 
 
-def hangs(emu: Emulator, _dice: random.Random, _registers: list[int]) -> None:
-    """No preempt is ever answered."""
+def preempt_hangs(emu: Emulator, _dice: random.Random, _registers: list[int]) -> None:
+    """No preempt ever completes."""
     emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
 
 
 def scribble(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
-    """Runlists, instance blocks and page tables hold nonsense, or each other's addresses."""
+    """Runlists, instance blocks and page tables hold random words, or each other's addresses."""
     state = emu.cmd({"cmd": "state"})
     places = [int(one["base"]) for one in state["runlists"] if int(one.get("base") or 0)]
     blocks = [int(one["inst"]) for one in state["channels"] if int(one.get("inst") or 0)]
@@ -118,7 +119,7 @@ def scribble(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
 
 
 def tables(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
-    """Page directories point at themselves, at other tables, into nowhere."""
+    """Page directories point at themselves, at other tables, or outside of memory."""
     for one in emu.cmd({"cmd": "state"})["channels"]:
         if not int(one.get("inst") or 0):
             continue
@@ -132,20 +133,20 @@ def tables(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
 
 
 FAULTS: dict[str, Callable[[Emulator, random.Random, list[int]], None]] = {
-    "bad_reads": bad_reads, "fallen_off_the_bus": all_ones, "torn": torn, "hung_preempts": hangs, "scribbled": scribble,
-    "looping_tables": tables,
+    "bad_reads": bad_reads, "fallen_off_the_bus": all_ones, "torn": torn, "hung_preempts": preempt_hangs,
+    "scribbled": scribble, "looping_tables": tables,
 }
 
 
-def slabs(guest: Guest) -> dict[str, int]:
+def slab_bytes(guest: Guest) -> dict[str, int]:
     """Bytes that each cache of the kernel's slab allocator holds. A row (slabinfo(5)): name, objects in use, objects,
     their size, how many a slab has, its pages, ...: slabs in use, slabs."""
     rows = [line.split() for line in guest.check("tail -n +3 /proc/slabinfo").splitlines()]
     return {row[0]: int(row[14]) * int(row[5]) * 4096 for row in rows}
 
 
-def calm(guest: Guest) -> None:
-    """Everything is as at the start."""
+def remove_faults(guest: Guest) -> None:
+    """Removes all faults and loads the scenario again."""
     for emu in guest.emu:
         emu.cmd({"cmd": "fault", "kind": "none"})
         emu.cmd({"cmd": "scenario", "file": scenario("hostile")})
@@ -153,7 +154,7 @@ def calm(guest: Guest) -> None:
 
 @pytest.fixture(scope="module")
 def total(families: Guest) -> Storm:
-    """All reports of this file. A first storm in calm weather fills what the kernel keeps for itself."""
+    """Results of all storms of this file. The first one, without faults, fills the kernel's caches."""
     storm = Storm()
     run_storm(families, storm, SEED, 200)
     return storm
@@ -166,15 +167,15 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
     before = [guest.read(f"/proc/gpu{gpu}/device_info") for gpu in range(len(FAMILIES))]
     registers = [registers_of(guest, gpu) for gpu in range(len(FAMILIES))]
     assert all(len(offsets) > 5 for offsets in registers)
-    # bad reads take far longer than the others, which make up for their turns; each makes some 250 reads a family
+    # bad reads take far longer than the other faults, which have more rounds; each round makes about 250 reads a family
     for turn in range(1 + SOAK // 5 if kind == "bad_reads" else SOAK * 17 // 10):
         for gpu, emu in enumerate(guest.emu):
             FAULTS[kind](emu, dice, registers[gpu])
         try:
-            # some take all the time there is
+            # with bad reads, some calls last until the time limit
             run_storm(guest, total, SEED + 1000 * turn, 150 if kind == "bad_reads" else 400)
         finally:
-            calm(guest)
+            remove_faults(guest)
     for gpu in range(len(FAMILIES)):
         assert guest.read(f"/proc/gpu{gpu}/device_info") == before[gpu]
         assert "Channel Info" in guest.read(f"/proc/gpu{gpu}/runlist0")
@@ -183,8 +184,8 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_call_ends_in_time_when_registers_answer_after_50_ms(families: Guest, total: Storm, name: str) -> None:
-    """One GPU at a time, since its bus makes everybody wait. A call takes its time limit at most, after those of the
-    two others that it may have to wait for; a runlist takes more than the limit here.
+    """One GPU at a time, since its bus delays every access. A call takes at most its time limit, after those of the two
+    others that it may wait for; a runlist takes longer than the limit.
     Seen failing with mmio_use_is_over() in src/linux/mmio.c always false: a call of 12 seconds."""
     guest, gpu = families, FAMILIES.index(name)
     guest.check(f"echo {SLOW_LIMIT} >/sys/module/gpulens/parameters/timeout_ms")
@@ -196,21 +197,20 @@ def test_every_call_ends_in_time_when_registers_answer_after_50_ms(families: Gue
     finally:
         guest.emu[gpu].cmd({"cmd": "fault", "kind": "none"})
         guest.check(f"echo {LIMIT * 1000:.0f} >/sys/module/gpulens/parameters/timeout_ms")
-    calm(guest)
+    remove_faults(guest)
     assert "Channel Info" in guest.read(f"/proc/gpu{gpu}/runlist0")
     healthy(guest)
 
 
 def test_nothing_that_was_allocated_stays(families: Guest, total: Storm) -> None:
-    """The same storm twice: the second leaves the kernel with no more memory of its own than the first, nor do the slab
-    caches that the module allocates from. Seen failing, the latter with read_release() not freeing its few bytes:
-    144 KiB of kmalloc-96."""
+    """A second, equal storm makes neither kernel memory nor the slab caches that the module allocates from grow.
+    Seen failing, the latter with read_release() not freeing its few bytes: 144 KiB of kmalloc-96."""
     sizes, caches = [], []
     for _ in range(3):
         run_storm(families, total, SEED, 400)
-        calm(families)
+        remove_faults(families)
         sizes.append(memory(families))
-        caches.append(slabs(families))
+        caches.append(slab_bytes(families))
     if "KASAN" in paths.kernel_options():
         pytest.skip("KASAN keeps what was freed for a while; kmemleak finds what was not")
     grown = {name: size - caches[1].get(name, 0) for name, size in caches[2].items()}
@@ -219,8 +219,8 @@ def test_nothing_that_was_allocated_stays(families: Guest, total: Storm) -> None
     assert sizes[2] - sizes[1] < 256 << 10, f"seed {SEED}: {sizes}, {Counter(grown).most_common(5)}"
 
 
-def test_so_many_reads_were_made(families: Guest, total: Storm) -> None:
-    """2,000 for each family, and each answer that only a fault can bring was among them."""
+def test_enough_reads_were_made(families: Guest, total: Storm) -> None:
+    """2,000 for each family, and each result that only a fault causes was among them."""
     del families
     reads = {name: total.reads(gpu) for gpu, name in enumerate(FAMILIES)}
     print(f"seed {SEED}, reads {reads}, longest call {total.longest}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A GPU that never answers a preempt: who asked waits, for a bounded time, and nobody else does."""
+"""A GPU that never completes a preempt: only the writer of the request waits, for a bounded time."""
 
 from lib.guest import SLOW, Guest, pci_folder
 from support.vm.cards import Card
@@ -8,10 +8,10 @@ from test_control import long_slice, wait_for
 
 
 def test_reading_goes_on_while_a_preempt_is_not_answered(fresh: Card) -> None:
-    """The writer gets ETIMEDOUT after a second and a bit; meanwhile others read the runlist over and over, and a second
-    writer waits for the first one's end.
-    Seen failing with the GPU's lock held in mmio_wait_us(): one read, after the writer is done; and with
-    lens_dev_steer() taking the GPU's lock only: the second writer does not wait."""
+    """The writer gets ETIMEDOUT after a little more than a second. Meanwhile the runlist can be read repeatedly, and a
+    second writer waits for the first.
+    Seen failing with the GPU's lock held in mmio_wait_us(): one read, after the writer has finished; and with
+    lens_dev_steer() taking only the GPU's lock: the second writer does not wait."""
     long_slice(fresh)
     wait_for(fresh, 3)
     fresh.emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
@@ -30,7 +30,7 @@ def test_reading_goes_on_while_a_preempt_is_not_answered(fresh: Card) -> None:
 
 
 def test_a_gpu_that_is_removed_while_its_preempt_is_not_answered_is_no_device(fresh: Card) -> None:
-    """The writer waits without the lock, so the bus can take the GPU away; it notices and touches it no more.
+    """The writer waits without the lock, so that the GPU can be removed meanwhile: ENODEV, and no further access.
     Seen failing (the machine is lost in an oops) with mmio_check_device() returning 0."""
     long_slice(fresh)
     wait_for(fresh, 3)
@@ -42,12 +42,12 @@ def test_a_gpu_that_is_removed_while_its_preempt_is_not_answered_is_no_device(fr
         echo 1 >/sys/bus/pci/rescan; for i in 1 2 3 4 5 6 7 8 9 10; do
             tryop read {fresh.path('num_gpcs')} && break; sleep 0.5; done""", timeout=120).splitlines()
     assert text[:2] == ["write ENODEV", "read ENODEV"]
-    assert int(text[2].split()[1]) > 0  # stats answers for a GPU that has gone
+    assert int(text[2].split()[1]) > 0  # stats can be read after the GPU was removed
     assert text[-1].startswith("OK"), text
 
 
 def test_registers_that_answer_after_50_ms_never_stop_the_machine(fresh: Card) -> None:
-    """No stop of 50 ms would do: ETIMEDOUT before the window is touched; then everything reads as before.
+    """A stop of at most 50 ms is not possible: ETIMEDOUT before the window is accessed; later reads succeed.
     Seen failing with the module of 8eb1b46: stops of the machine of a second."""
     window = fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"]
     stops = fresh.guest.check(f"grep window_stops {fresh.path('stats')}")
@@ -63,7 +63,7 @@ def test_registers_that_answer_after_50_ms_never_stop_the_machine(fresh: Card) -
 
 
 def test_slow_registers_end_a_reading_in_time_and_leave_the_window_in_its_place(fresh: Card) -> None:
-    """ETIMEDOUT after timeout_ms and what it takes to give the window back; then everything reads as before.
+    """ETIMEDOUT after timeout_ms and the time to restore the window; later reads succeed.
     Seen failing with mmio_use_is_over() in src/linux/mmio.c always false: OK, after many seconds."""
     window = fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"]
     fresh.guest.check("echo 300 >/sys/module/gpulens/parameters/timeout_ms")
@@ -81,8 +81,8 @@ def test_slow_registers_end_a_reading_in_time_and_leave_the_window_in_its_place(
 
 
 def test_a_short_time_limit_of_uses_does_not_keep_gpus_from_being_found(four: Guest) -> None:
-    """timeout_ms is for reading and writing files, attaching has a limit of its own.
-    Seen failing with timeout_ms asked there, too: not one GPU."""
+    """timeout_ms limits reads and writes of files; attaching a GPU has a limit of its own.
+    Seen failing with timeout_ms applied to attaching as well: no GPU was attached."""
     four.unload()
     try:
         four.load("gpulens", "control=1 timeout_ms=0")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Many GPUs in one guest, their order, and what happens when modules or the bus take something away."""
+"""Twelve GPUs in one guest: their order, two modules that want the same files, unloading, and removal of a GPU."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,15 @@ from support.vm.cards import gpu_of, healthy, need_module
 from support.vm.chips import CHIPS
 from support.vm.formats import UNREAD, shape
 
-ORDER = [(5 * index) % 12 for index in range(12)]  # place in PCI order of the GPU given as number index
+ORDER = [(5 * index) % 12 for index in range(12)]  # emulator number -> position in PCI order
 
 
 @pytest.fixture(scope="module")
 def twelve() -> Iterator[Guest]:
-    """Three GPUs of each chip, started in another order than the one they have on the bus."""
-    modules = {"gpulens": need_module("module"), "gpulens2": need_module("module-copy", "gpulens2")}
+    """Three GPUs of each chip; their emulators start in an order that differs from that of the PCI addresses."""
+    need_module("module-copy", "gpulen2")
     gpus = [gpu_of(CHIPS[index % 4], slot=FIRST_SLOT + ORDER[index]) for index in range(12)]
-    with Guest(gpus, modules=modules, programs=[paths.tool()]) as guest:
+    with Guest(gpus, programs=[paths.tool()]) as guest:
         guest.load("gpulens", "control=1")
         yield guest
         guest.unload()
@@ -41,13 +41,14 @@ def test_each_gpu_shows_its_own_runlists(twelve: Guest) -> None:
     gpus = [ORDER[index] for index in range(12) if CHIPS[index % 4] is chip]
     twelve.check(f"echo 16 >/proc/gpu{gpus[1]}/disable_channel")
     seen = [twelve.emu[ORDER.index(gpu)].cmd({"cmd": "state"})["channels"] for gpu in gpus]
-    assert [[one["enabled"] for one in channels if one["id"] == 16] for channels in seen] == [[True], [False], [True]]
+    states = [[channel["enabled"] for channel in channels if channel["id"] == 16] for channels in seen]
+    assert states == [[True], [False], [True]]
     assert all(shape(twelve.read(f"/proc/gpu{gpu}/runlist0")) == [(3, [8, 9]), (5, [16]), (9, [24, 25])]
                for gpu in range(12))
 
 
 def test_the_tool_shows_twelve_gpus_in_one_call(twelve: Guest) -> None:
-    """gpulens without a word: all of them, in order, each with what is on its runlist 0."""
+    """gpulens without arguments shows all GPUs in order, each with the contents of runlist 0."""
     out = twelve.check("gpulens", timeout=60)
     heads = [line for line in out.splitlines() if line.startswith("gpu")]
     assert [line.split(":")[0] for line in heads] == [f"gpu{index}" for index in range(12)]
@@ -55,22 +56,22 @@ def test_the_tool_shows_twelve_gpus_in_one_call(twelve: Guest) -> None:
     assert out.count("TSG 9 ") == 12
 
 
-def test_a_second_module_that_wants_the_same_files_fails_cleanly(twelve: Guest) -> None:
-    """Two modules that want /proc/gpu0: the second does not load (EBUSY), the first goes on."""
-    status, output = twelve.run("insmod /modules/gpulens2.ko", timeout=60)
+def test_a_second_module_that_wants_the_same_files_is_not_loaded(twelve: Guest) -> None:
+    """Two modules that want /proc/gpu0: the second fails to load with EBUSY, the first continues."""
+    status, output = twelve.run("insmod /modules/gpulen2.ko", timeout=60)
     assert status != 0 and "resource busy" in output
-    assert "gpulens2" not in twelve.read("/proc/modules")
+    assert "gpulen2" not in twelve.read("/proc/modules")
     assert "GP106" in twelve.read("/proc/gpu0/chip")
     twelve.unload()
-    twelve.check("insmod /modules/gpulens2.ko", timeout=60)
+    twelve.check("insmod /modules/gpulen2.ko", timeout=60)
     assert twelve.run("insmod /modules/gpulens.ko", timeout=60)[0] != 0
-    twelve.unload("gpulens2")
+    twelve.unload("gpulen2")
     assert twelve.run("ls -d /proc/gpu*")[0] != 0
     twelve.load("gpulens", "control=1")
 
 
 def test_loading_and_unloading_again_and_again_leaves_nothing(twelve: Guest) -> None:
-    """Four rounds: no files stay, and all are there again."""
+    """Four rounds: no file remains after unloading, and all exist after loading."""
     for _ in range(4):
         twelve.unload()
         assert twelve.run("ls -d /proc/gpu*")[0] != 0
@@ -79,7 +80,7 @@ def test_loading_and_unloading_again_and_again_leaves_nothing(twelve: Guest) -> 
 
 
 def test_unloading_waits_for_readers(twelve: Guest) -> None:
-    """rmmod while eight readers read without pause ends, and the readers end with an error, not an oops."""
+    """rmmod succeeds while eight readers read in a loop, and each reader ends with an error."""
     twelve.check("""for reader in 1 2 3 4 5 6 7 8; do
         (while cat /proc/gpu$reader/runlist0 >/dev/null 2>&1; do :; done) &
         done; sleep 0.3; rmmod gpulens; wait""", timeout=120)
@@ -87,7 +88,7 @@ def test_unloading_waits_for_readers(twelve: Guest) -> None:
 
 
 def test_vram_off_never_moves_the_window(twelve: Guest) -> None:
-    """vram=off: of runlists where they lie is shown and no more, and the window's register is not written once."""
+    """vram=off: only the location of a runlist is shown, and the window's register is never written."""
     twelve.unload()
     for emu in twelve.emu:
         emu.cmd({"cmd": "log", "on": True})
@@ -99,7 +100,8 @@ def test_vram_off_never_moves_the_window(twelve: Guest) -> None:
         for index, emu in enumerate(twelve.emu):
             accesses = emu.cmd({"cmd": "log-read"})["accesses"]
             assert accesses
-            assert not [one for one in accesses if one["op"] == "w" and one["off"] == CHIPS[index % 4].window]
+            assert not [access for access in accesses
+                        if access["op"] == "w" and access["off"] == CHIPS[index % 4].window]
     finally:
         for emu in twelve.emu:
             emu.cmd({"cmd": "log", "on": False})
@@ -107,8 +109,8 @@ def test_vram_off_never_moves_the_window(twelve: Guest) -> None:
         twelve.load("gpulens", "control=1")
 
 
-def test_a_gpu_taken_off_the_bus_is_an_error_code_for_who_holds_its_file(twelve: Guest) -> None:
-    """After a removal, an open file of that GPU and a new one give ENODEV, and the other GPUs go on."""
+def test_files_of_a_removed_gpu_give_enodev(twelve: Guest) -> None:
+    """After a removal, a file that was open and a newly opened one give ENODEV; the other GPUs can be read."""
     text = twelve.check("""exec 3</proc/gpu11/runlist0 4>/proc/gpu11/preempt_tsg
         echo 1 >/sys/bus/pci/devices/0000:00:0f.0/remove
         cat <&3; echo "read: $?"; echo 3 >&4; echo "write: $?" """, timeout=60)

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Power of GPUs on PCI: under a driver that lets them sleep (tests/support/kmod/sleeper), neither reading nor control
-wakes or touches one that is asleep; a use holds it awake only while it works. The emulator counts what is tried while
-it sleeps, and answers with all ones then."""
+"""Runtime power management of PCI GPUs under a driver that suspends them (tests/support/kmod/sleeper): neither reads
+nor control requests resume or access a suspended GPU, and a use keeps it awake only while it lasts. The emulator counts
+accesses to a suspended GPU and answers them with all ones."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from lib.guest import SLOW, Gpu, Guest, pci_folder
-from support.vm.cards import Card, accesses, healthy, scenario, until
+from lib.guest import SLOW, Guest, pci_folder
+from support.vm.cards import Card, accesses, scenario, until
 from support.vm.chips import chips_for
+from support.vm.shared import PAIR, SharedGuests
 from test_control import long_slice, wait_for
+
+pytestmark = pytest.mark.guest("pair")
 
 CHIPS = [chip.name.lower() for chip in chips_for("pair")]
 REFS = ("16", "0:16")
@@ -19,21 +22,20 @@ TOUCHING = ("runlist0", "bars", "snapshot", "image")
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Guest]:
-    """gpulens knows both GPUs from when they had no driver."""
-    with Guest([Gpu(name, scenario("tenants")) for name in CHIPS]) as guest:
+def machine(guests: SharedGuests) -> Iterator[Guest]:
+    """gpulens knows the GPUs from when they had no driver. The third sleeps and wakes with the two that are looked
+    at."""
+    with guests.take(PAIR, scenario("tenants")) as guest:
         guest.load("gpulens", "control=1")
         yield guest
-        guest.unload()
-        healthy(guest)
 
 
 @pytest.fixture
 def sleeping(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-outer-name
-    """Both GPUs are in D3hot."""
+    """All GPUs in D3hot."""
     machine.load("sleeper")
-    for gpu in range(len(CHIPS)):
-        until(lambda gpu=gpu: asleep(machine, gpu), "they do not go to sleep")
+    for gpu in range(len(PAIR.gpus)):
+        until(lambda gpu=gpu: asleep(machine, gpu), "a GPU is not suspended")
         machine.emu[gpu].cmd({"cmd": "reset-counts"})
     yield machine
     machine.unload("sleeper")
@@ -51,21 +53,21 @@ def asleep(guest: Guest, gpu: int) -> bool:
 
 
 def resumes(guest: Guest) -> int:
-    """How often the driver woke one up."""
+    """How often the driver resumed a GPU."""
     return int(guest.read("/sys/module/sleeper/parameters/resumes"))
 
 
 def answer(guest: Guest, words: str) -> str:
-    """How one operation ends."""
+    """How one operation of helpers/tryop.c ends."""
     return guest.run(f"tryop {words}", timeout=60)[1].strip()
 
 
 @pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
-def test_reading_a_gpu_that_sleeps_wakes_and_touches_nothing(sleeping: Guest, gpu: int) -> None:
-    """What is kept answers from what was read before, what needs the GPU is ENODATA. No file is EAGAIN, at which
-    readers of a blocking descriptor try again at once.
-    Seen failing with pci_get_use() resuming the device (it wakes), and with neither way of being asleep looked at: it
-    is read, and runlist0 answers."""
+def test_reads_do_not_resume_or_access_a_suspended_gpu(sleeping: Guest, gpu: int) -> None:
+    """Files with data that was read before succeed, files that need the GPU give ENODATA. No file gives EAGAIN, on
+    which readers of a blocking descriptor retry at once.
+    Seen failing with pci_get_use() resuming the device, and with both checks for suspension removed: runlist0 is
+    read."""
     before = resumes(sleeping)
     for name in KEPT:
         assert answer(sleeping, f"read /proc/gpu{gpu}/{name}").startswith("OK"), name
@@ -77,9 +79,9 @@ def test_reading_a_gpu_that_sleeps_wakes_and_touches_nothing(sleeping: Guest, gp
 
 
 @pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
-def test_control_of_a_gpu_that_sleeps_wakes_and_touches_nothing(sleeping: Guest, gpu: int) -> None:
-    """ENODATA; once its owner keeps it awake, the same write is done in the hardware.
-    Seen failing with the module of 8eb1b46, which woke it: OK."""
+def test_control_does_not_resume_or_access_a_suspended_gpu(sleeping: Guest, gpu: int) -> None:
+    """ENODATA; once its driver keeps it awake, the same write changes the hardware.
+    Seen failing with the module of 8eb1b46, which resumed it: OK."""
     before = resumes(sleeping)
     assert answer(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == "write ENODATA"
     assert accesses(sleeping.emu[gpu]) == 0
@@ -89,16 +91,15 @@ def test_control_of_a_gpu_that_sleeps_wakes_and_touches_nothing(sleeping: Guest,
         assert answer(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == f"OK {len(REFS[gpu])}"
     finally:
         sleeping.check(f"echo auto >{pci_folder(gpu)}/power/control")
-    channels = {one["id"]: one for one in sleeping.emu[gpu].cmd({"cmd": "state"})["channels"] if one["runlist"] == 0}
-    assert channels[16]["enabled"] is False
+    channels = sleeping.emu[gpu].cmd({"cmd": "state"})["channels"]
+    assert [channel["enabled"] for channel in channels if (channel["runlist"], channel["id"]) == (0, 16)] == [False]
     until(lambda: asleep(sleeping, gpu), "it stays awake")
 
 
 @pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
-def test_a_gpu_stays_awake_while_its_answer_is_polled(sleeping: Guest, gpu: int) -> None:
-    """A preempt that is never answered is polled for a second; the driver lets a GPU sleep as soon as nobody uses it:
-    it sleeps after that second, not before.
-    Seen failing with the use counted down around the wait in mmio_wait_us(): it sleeps, ENODATA."""
+def test_a_gpu_stays_awake_while_a_request_polls_it(sleeping: Guest, gpu: int) -> None:
+    """A preempt that never completes is polled for a second. The driver suspends a GPU as soon as it is unused: it does
+    so after that second, not before. Seen failing with the use released during the wait in mmio_wait_us(): ENODATA."""
     card = Card(sleeping, chips_for("pair")[gpu], gpu)
     sleeping.check(f"echo on >{pci_folder(gpu)}/power/control")
     long_slice(card)
@@ -112,8 +113,8 @@ def test_a_gpu_stays_awake_while_its_answer_is_polled(sleeping: Guest, gpu: int)
     card.emu.cmd({"cmd": "fault", "kind": "none"})
 
 
-def test_reading_over_and_over_does_not_keep_a_gpu_awake(machine: Guest) -> None:
-    """The driver lets it sleep a second after its last use; reading every 50 ms is none.
+def test_repeated_reads_do_not_keep_a_gpu_awake(machine: Guest) -> None:
+    """The driver suspends it a second after its last use; reads every 50 ms do not count as use.
     Seen failing with pm_runtime_mark_last_busy() in pci_put_use()."""
     machine.load("sleeper", f"delay={1000 * SLOW:.0f}")
     try:
@@ -126,9 +127,9 @@ def test_reading_over_and_over_does_not_keep_a_gpu_awake(machine: Guest) -> None
 
 
 @pytest.mark.parametrize("words", ("read /proc/gpu0/runlist0", "write /proc/gpu0/disable_channel 16"))
-def test_a_gpu_that_its_driver_keeps_asleep_is_left_alone(machine: Guest, words: str) -> None:
-    """Behind the back of the kernel's power management, as vfio-pci did it: ENODATA.
-    Seen failing without the look at current_state: another answer than ENODATA."""
+def test_a_gpu_in_d3hot_without_runtime_pm_is_not_accessed(machine: Guest, words: str) -> None:
+    """A driver that sets the power state directly, as vfio-pci did: ENODATA.
+    Seen failing without the check of current_state: another answer than ENODATA."""
     machine.load("sleeper", "direct=1")
     try:
         machine.emu[0].cmd({"cmd": "reset-counts"})
@@ -138,9 +139,9 @@ def test_a_gpu_that_its_driver_keeps_asleep_is_left_alone(machine: Guest, words:
         machine.unload("sleeper")
 
 
-def test_loading_wakes_no_gpu_and_finds_it_once_it_is_awake(sleeping: Guest) -> None:
-    """Asleep, none is attached and the log says why; woken by its owner, it is found without a further event.
-    Seen failing with the module of 8eb1b46, which woke both."""
+def test_a_suspended_gpu_is_attached_once_it_is_awake(sleeping: Guest) -> None:
+    """Loading resumes no GPU; a suspended one is not attached, and the log says why. Resumed by its driver, it is
+    attached without another event. Seen failing with the module of 8eb1b46, which resumed both."""
     sleeping.unload()
     before = resumes(sleeping)
     sleeping.load("gpulens", "control=1")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who may do what (docs/proc.md). Nobody controls a GPU without CAP_SYS_ADMIN of the machine itself; nobody sees what
-is on runlists, an address, a sample or an image, or stops the machine, without that or CAP_PERFMON, however the file
-was opened, by whom, or in which namespace. Once the kernel is locked down nobody controls a GPU or gets an image.
-Topology is for everybody. unsafe_world_readable=1 lets everybody read runlists, without addresses.
+"""Permissions (docs/proc.md). Control needs CAP_SYS_ADMIN in the initial user namespace. Runlists, addresses, samples
+and images need that or CAP_PERFMON, of the process that opened the file and of the one that uses it, in any namespace.
+With a locked-down kernel, control and images are refused to everybody. Topology is open to everybody.
+unsafe_world_readable=1 lets everybody read runlists, without addresses.
 
 One guest with a GPU of each kind of channel state, PCCSR and channel RAM. helpers/sweep.c tries every way to open a
-file and every call on what opened, helpers/become.c as whom. That nothing came through is seen in the answers, in the
-emulators' logs of every access, and in how the files and the channels are afterwards."""
+file and every call on it, helpers/become.c sets user, capabilities and namespaces. That nothing got through is checked
+in the results, in the emulators' logs of accesses, and in the state of files and channels afterwards."""
 
 import re
 from collections import Counter
@@ -15,16 +15,19 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from lib.guest import Guest
-from support.vm.cards import Card, gpu_of, healthy
+from support.vm.cards import Card, healthy
 from support.vm.formats import shape
 from support.vm.privileges import (CHIPS, CONTROL, OBSERVE, SUID, House, Tried, addresses, collected, printed,
                                    set_scene, shown, sweep, text_for, untouched)
+from support.vm.shared import PAIR, SharedGuests
+
+pytestmark = pytest.mark.guest("pair")
 
 
 @pytest.fixture(scope="module")
-def house() -> Iterator[House]:
-    """One boot for all."""
-    with Guest([gpu_of(chip) for chip in CHIPS], limit=1200) as guest:
+def house(guests: SharedGuests) -> Iterator[House]:
+    """The guest, which ends with the module: its kernel is locked down then."""
+    with guests.take(PAIR) as guest:
         guest.check(f"cp /bin/sweep {SUID}; chmod 4755 {SUID}; mkdir /tmp/fresh")
         found = House(guest)
         for card in found.cards:
@@ -33,25 +36,26 @@ def house() -> Iterator[House]:
         yield found
         found.unloaded()
         healthy(guest)
+        guests.end()
 
 
 @pytest.fixture(params=range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
-def one(request: pytest.FixtureRequest, house: House) -> Card:
-    """Each of the two GPUs in turn, the module loaded as usual."""
+def either(request: pytest.FixtureRequest, house: House) -> Card:
+    """Each of the two GPUs, with the module's default permissions."""
     house.load()
     return house.cards[request.param]
 
 
 @pytest.fixture
 def first(house: House) -> Card:
-    """The GPU with PCCSR, where both answer alike."""
+    """The GPU with PCCSR, for what does not depend on the chip."""
     house.load()
     return house.cards[0]
 
 
 @pytest.fixture
 def careless(house: House) -> Card:
-    """The same, with files that everybody may open: what is left is what the module asks itself."""
+    """The same, with file modes that let everybody open everything: only the module's own checks are left."""
     house.load(careless=True)
     return house.cards[0]
 
@@ -65,8 +69,8 @@ def grouped(house: House) -> Card:
 
 @pytest.fixture
 def world_readable(house: House) -> Card:
-    """The same, where everybody may read runlists. They may stop the machine as long as they like, so that the tests
-    take no longer than with root; test_stop_budget.py is about that."""
+    """The same with unsafe_world_readable=1. Readers may stop the machine without a limit, so that the tests take no
+    longer than as root; test_stop_budget.py tests the limit."""
     house.load("control=1 unsafe_world_readable=1 stop_percent=100")
     return house.cards[0]
 
@@ -74,33 +78,34 @@ def world_readable(house: House) -> Card:
 # -- any user
 
 
-def test_another_user_writes_nothing_changes_nothing_and_sees_topology_only(one: Card) -> None:
-    """uid 1000, on every file, in every way to open it, with every call. Seen failing with 0222 instead of 0200 and
-    with 0444 instead of 0400 and no question at open."""
-    guest = one.guest
-    addrs = set().union(*addresses(one).values())
-    closed = len(CONTROL) + len(OBSERVE) + 2 + int(guest.check(f"ls /proc/gpu{one.index} | grep -c 'runlist[1-9]'"))
-    with untouched(one, by_reading=True):
-        tried = sweep(guest, "-u 1000", f"-t {one.chip.ref(16)} -d /tmp/read $(find /proc/gpu{one.index} -type f)")
+def test_another_user_changes_nothing_and_sees_only_topology(either: Card) -> None:
+    """uid 1000, on every file, with every way to open it and every call. Seen failing with mode 0222 instead of 0200,
+    and with 0444 instead of 0400 without the check at open."""
+    guest = either.guest
+    addrs = set().union(*addresses(either).values())
+    closed = len(CONTROL) + len(OBSERVE) + 2 + int(guest.check(f"ls /proc/gpu{either.index} | grep -c 'runlist[1-9]'"))
+    with untouched(either, by_reading=True):
+        tried = sweep(guest, "-u 1000",
+                      f"-t {either.chip.ref(16)} -d /tmp/read $(find /proc/gpu{either.index} -type f)")
     tried.nothing_got_through()
     tried.nothing_opened_to_write()
-    readable = int(guest.check(f"find /proc/gpu{one.index} -type f -perm 0444 | wc -l"))
+    readable = int(guest.check(f"find /proc/gpu{either.index} -type f -perm 0444 | wc -l"))
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == readable
     assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == closed  # image and samples are the 2
-    assert readable + closed == int(guest.check(f"find /proc/gpu{one.index} -type f | wc -l"))
+    assert readable + closed == int(guest.check(f"find /proc/gpu{either.index} -type f | wc -l"))
     data = collected(guest, "/tmp/read")
     assert not shown(data, addrs) and not any(printed(data.decode("latin-1")))
     assert b"TSG Entry" not in data and b"Channel Info" not in data
 
 
-def test_topology_is_for_everybody_and_has_nothing_of_runlists(one: Card) -> None:
+def test_topology_is_open_to_everybody_and_has_no_runlists(either: Card) -> None:
     """uid 1000 reads the files that partitioning programs read, and topology: the records of snapshot (type in the
     first 2 bytes) without a TSG (4), a channel (5) or what is on an engine (10), and with EPERM (1, at
     byte 6) for each runlist (3).
-    Seen failing with the runlists of snapshot in it."""
+    Seen failing with the snapshot's runlists in topology."""
     for name in ("chip", "device_info", "num_gpcs", "gpc_mask", "tpc_map", "copy_topology", "stats", "topology"):
-        assert one.guest.run(f"become -u 1000 -- tryop read {one.path(name)}")[1].startswith("OK"), name
-    whole, part = (one.guest.check(f"od -An -v -tx1 -w64 {one.path(name)}").splitlines()
+        assert either.guest.run(f"become -u 1000 -- tryop read {either.path(name)}")[1].startswith("OK"), name
+    whole, part = (either.guest.check(f"od -An -v -tx1 -w64 {either.path(name)}").splitlines()
                    for name in ("snapshot", "topology"))
     records, open_to_all = ([bytes.fromhex(line) for line in lines[1:]] for lines in (whole, part))
     kinds = Counter(record[0] for record in records)
@@ -114,20 +119,20 @@ def test_topology_is_for_everybody_and_has_nothing_of_runlists(one: Card) -> Non
             assert record[4:8] == b"\0\0\1\0" and record[24:32] == bytes(8)  # no entries, EPERM; no base
 
 
-def test_random_calls_of_another_user_write_nothing(one: Card) -> None:
-    """A few thousand random calls (helpers/storm.c) as uid 1000. Seen failing with mode 0222 and without the question
-    for the capability, both at once."""
-    with untouched(one, by_reading=True):
-        report = one.guest.check(f"become -u 1000 -- storm -s 1 -n 4000 -w $(find /proc/gpu{one.index} -type f)",
-                                 timeout=120)
+def test_random_calls_of_another_user_write_nothing(either: Card) -> None:
+    """A few thousand random calls (helpers/storm.c) as uid 1000. Seen failing with mode 0222 and without the check of
+    the capability, both at once."""
+    with untouched(either, by_reading=True):
+        report = either.guest.check(f"become -u 1000 -- storm -s 1 -n 4000 -w $(find /proc/gpu{either.index} -type f)",
+                                    timeout=120)
     answers = {tuple(line.split()[:2]) for line in report.splitlines()}
     assert ("read", "OK") in answers and ("open", "EACCES") in answers
     assert not {("write", "OK"), ("pwrite", "OK"), ("writev", "OK"), ("mmap", "OK")} & answers
 
 
-# -- whose power counts: the opener's and the caller's
+# -- capabilities of the process that opened the file and of the one that uses it
 
-# steps of helpers/become.c in their order; neither capability of the machine is there at the open, at the use, or both
+# steps of helpers/become.c in order; both capabilities are missing at the open, at the use, or at both
 LENT = {
     "root_passes_an_open_file_to_a_user": "{open} -u 1000",
     "root_without_the_capabilities": "-C {open}",
@@ -140,8 +145,8 @@ LENT = {
     "root_of_a_users_own_namespace_and_proc": "-u 1000 -n -m /tmp/fresh {open_fresh}",
     "root_passes_an_open_file_to_root_without_any_capability": "{open} -a",
 }
-OPENED_BY_ROOT = {how for how, steps in LENT.items() if steps.startswith("{open}")}
-# who may observe and not control
+OPENED_BY_ROOT = {way for way, steps in LENT.items() if steps.startswith("{open}")}
+# processes that may observe and not control
 PERFMON = {
     "root_with_cap_perfmon_alone": "-p {open}",
     "root_without_cap_sys_admin": "-s {open}",
@@ -151,114 +156,113 @@ PERFMON = {
 WRITES = ("write", "write_nothing", "write_much", "pwrite", "pwrite_beyond", "writev", "pwritev")  # reach the module
 
 
-def lent(card: Card, how: str, name: str, open_as: str) -> Tried:
-    """The sweep of one file that was opened and is used in that way; what it read is in /tmp/read."""
-    steps = {**LENT, **PERFMON}[how].format(open=f"{open_as} {card.path(name)}",
+def sweep_in_way(card: Card, way: str, name: str, open_as: str) -> Tried:
+    """The sweep of one file that is opened and used in a way of LENT or PERFMON; what it read is in /tmp/read."""
+    steps = {**LENT, **PERFMON}[way].format(open=f"{open_as} {card.path(name)}",
                                             open_fresh=f"{open_as} {card.path(name).replace('/proc', '/tmp/fresh')}")
     card.guest.check("rm -f /tmp/read; : >/tmp/read; chmod 666 /tmp/read")
     return sweep(card.guest, steps, f"-3 -k -t {text_for(card, name)} -d /tmp/read",
-                 SUID if how.startswith("setuid") else "sweep")
+                 SUID if way.startswith("setuid") else "sweep")
 
 
-def refused(tried: Tried, how: str, calls: Iterable[str] = ("read", "readv", "pread")) -> None:
-    """Opened by who may: EPERM at each call; by who may not: at the open."""
+def check_refused(tried: Tried, way: str, calls: Iterable[str] = ("read", "readv", "pread")) -> None:
+    """EPERM at each call where the file was opened by a process that may, otherwise at the open."""
     tried.nothing_got_through()
     assert "OK" not in tried.results("read")
-    if how in OPENED_BY_ROOT:
+    if way in OPENED_BY_ROOT:
         assert {tried.lines["read", call, "any", "EPERM"] for call in calls} == {2}
     else:
         assert dict(tried.lines) == {("open", "become", "O_RDONLY", "EPERM"): 1}
 
 
-def test_root_controls_and_sees_addresses(one: Card) -> None:
-    """What the tests below would see if it got through."""
+def test_root_controls_and_sees_addresses(either: Card) -> None:
+    """The sweep detects writes and addresses where they are allowed, as the tests below rely on."""
     for name in CONTROL:
-        tried = sweep(one.guest, f"-w /proc/gpu{one.index}/{name}", f"-3 -k -t {text_for(one, name)}")
-        works = one.chip.preempts_runlists or name != "preempt_runlist"
+        tried = sweep(either.guest, f"-w /proc/gpu{either.index}/{name}", f"-3 -k -t {text_for(either, name)}")
+        works = either.chip.preempts_runlists or name != "preempt_runlist"
         assert (tried.lines["write", "write", "passed", "OK"] == 1) == works
         assert "EPERM" not in tried.results("write")
-    set_scene(one)
-    addrs = addresses(one)
-    texts = [one.read(name) for name in ("runlist0", "runlist1")]
+    set_scene(either)
+    addrs = addresses(either)
+    texts = [either.read(name) for name in ("runlist0", "runlist1")]
     in_runlists = addrs["instance block"] | addrs["page directory"] | addrs["context image"]
     assert shown("".join(texts).encode(), in_runlists) == in_runlists
-    assert shown(one.read("bars").encode(), addrs["runlist"]) == addrs["runlist"]
-    assert all(printed(one.read("bars"))) and all(printed("".join(texts)))
-    snapshot = collected(one.guest, one.path("snapshot"))
+    assert shown(either.read("bars").encode(), addrs["runlist"]) == addrs["runlist"]
+    assert all(printed(either.read("bars"))) and all(printed("".join(texts)))
+    snapshot = collected(either.guest, either.path("snapshot"))
     assert shown(snapshot, addrs["runlist"]) == addrs["runlist"]
     assert shown(snapshot, addrs["instance block"])
-    assert shown(one.read("image").encode(), addrs["runlist"])
+    assert shown(either.read("image").encode(), addrs["runlist"])
 
 
-@pytest.mark.parametrize("how", PERFMON)
-def test_cap_perfmon_alone_observes_everything_and_controls_nothing(one: Card, how: str) -> None:
-    """Runlists with addresses, samples and the image; every write is EPERM.
-    Seen failing with CAP_SYS_ADMIN asked for in lens_may_observe() (EPERM at the open), and with CAP_PERFMON enough in
-    lens_may_control()."""
-    addrs = addresses(one)
+@pytest.mark.parametrize("way", PERFMON)
+def test_cap_perfmon_alone_observes_everything_and_controls_nothing(first: Card, way: str) -> None:
+    """Runlists with addresses, samples and the image; every write gives EPERM.
+    Seen failing with CAP_SYS_ADMIN required in lens_may_observe() (EPERM at the open), and with CAP_PERFMON sufficient
+    in lens_may_control()."""
+    addrs = addresses(first)
     for name in (*OBSERVE, "image"):
-        tried = lent(one, how, name, "-r")
+        tried = sweep_in_way(first, way, name, "-r")
         tried.nothing_got_through()
         assert tried.lines["read", "read", "any", "OK"] == 2
-        data = collected(one.guest, "/tmp/read")
+        data = collected(first.guest, "/tmp/read")
         assert shown(data, addrs["instance block"] if name == "runlist0" else addrs["runlist"])
-    tried = lent(one, how, "samples", "-r")
+    tried = sweep_in_way(first, way, "samples", "-r")
     assert tried.results("read") >= {"EINVAL"} and not tried.results("read") & {"EPERM", "EACCES"}
-    with untouched(one):
+    with untouched(first):
         for name in CONTROL:
-            tried = lent(one, how, name, "-w")
+            tried = sweep_in_way(first, way, name, "-w")
             tried.nothing_got_through()
             assert {line[3] for line in tried.lines if line[1] in WRITES} == {"EPERM"}
 
 
-@pytest.mark.parametrize("how", LENT)
-def test_control_takes_the_power_of_opener_and_writer(careless: Card, how: str) -> None:
-    """EPERM where one of them lacks CAP_SYS_ADMIN of the machine itself, even if the file's mode lets him in.
-
-    Seen failing, each for just the ways that it opens: without file_ns_capable(), without capable(), with the caller's
-    own user namespace instead of the first."""
+@pytest.mark.parametrize("way", LENT)
+def test_control_needs_the_capability_of_opener_and_writer(careless: Card, way: str) -> None:
+    """EPERM where either lacks CAP_SYS_ADMIN in the initial user namespace, even if the file's mode permits the access.
+    Seen failing, each for the ways that it permits: without file_ns_capable(), without capable(), with the caller's
+    user namespace instead of the initial one."""
     with untouched(careless):
         for name in ("disable_channel", "preempt_tsg", "resubmit_runlist"):
-            tried = lent(careless, how, name, "-w")
+            tried = sweep_in_way(careless, way, name, "-w")
             tried.nothing_got_through()
             assert {line[3] for line in tried.lines if line[1] in WRITES} == {"EPERM"}
 
 
-@pytest.mark.parametrize("how", LENT)
-def test_observing_takes_the_power_of_opener_and_reader(careless: Card, how: str) -> None:
-    """EPERM at the open or at each read where one of them lacks both capabilities of the machine itself, even if the
-    file's mode lets him in, and the GPU is left alone. Seen failing without the question at the open, without the one
-    at each read, and with the caller's own user namespace instead of the first."""
+@pytest.mark.parametrize("way", LENT)
+def test_observing_needs_a_capability_of_opener_and_reader(careless: Card, way: str) -> None:
+    """EPERM at the open or at each read where either lacks both capabilities in the initial user namespace, even if the
+    file's mode permits the access, without an access to the GPU. Seen failing without the check at the open, without
+    the one at each read, and with the caller's user namespace instead of the initial one."""
     with untouched(careless):
         for name in (*OBSERVE, "image"):
-            refused(lent(careless, how, name, "-r"), how)
+            check_refused(sweep_in_way(careless, way, name, "-r"), way)
             assert not collected(careless.guest, "/tmp/read")
 
 
-@pytest.mark.parametrize("how", LENT)
-def test_sampling_takes_the_power_of_opener_and_caller(careless: Card, how: str) -> None:
-    """EPERM for opening, reading and for saying what to sample where one of them lacks both capabilities of the machine
-    itself, and the GPU is left alone."""
+@pytest.mark.parametrize("way", LENT)
+def test_sampling_needs_a_capability_of_opener_and_caller(careless: Card, way: str) -> None:
+    """EPERM for opening, reading and configuring where either lacks both capabilities in the initial user namespace,
+    without an access to the GPU."""
     with untouched(careless):
-        refused(lent(careless, how, "samples", "-r"), how, ("read", "readv"))
-        if how in OPENED_BY_ROOT:
-            tried = lent(careless, how, "samples", "-w")
+        check_refused(sweep_in_way(careless, way, "samples", "-r"), way, ("read", "readv"))
+        if way in OPENED_BY_ROOT:
+            tried = sweep_in_way(careless, way, "samples", "-w")
             tried.nothing_got_through()
             assert {line[3] for line in tried.lines if line[1] in ("write", "write_much", "writev")} == {"EPERM"}
 
 
 @pytest.mark.parametrize("name", [*OBSERVE, "image"])
-def test_what_root_has_begun_to_read_is_not_for_a_user_to_go_on_with(first: Card, name: str) -> None:
-    """An open file keeps what it said; that is for who may have it. Seen failing before it was."""
+def test_a_user_cannot_continue_a_read_of_root(first: Card, name: str) -> None:
+    """An open file keeps its text, and each read of it checks the capability. Seen failing before it did."""
     first.guest.check("rm -f /tmp/read")
     tried = sweep(first.guest, f"-r {first.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
-    refused(tried, "root_passes_an_open_file_to_a_user")
+    check_refused(tried, "root_passes_an_open_file_to_a_user")
     assert not collected(first.guest, "/tmp/read")
 
 
-def test_modes_that_let_everybody_in_give_no_power(careless: Card) -> None:
-    """uid 1000 opens what controls in every way, and what he writes there in any is EPERM; what observes does not even
-    open. Seen failing without the question for the capability."""
+def test_file_modes_alone_give_no_permission(careless: Card) -> None:
+    """uid 1000 can open control files in every way, and each write gives EPERM; files that observe cannot be opened.
+    Seen failing without the check of the capability."""
     with untouched(careless):
         for name in CONTROL:
             tried = sweep(careless.guest, "-u 1000", f"-k -t {text_for(careless, name)} {careless.path(name)}")
@@ -275,8 +279,8 @@ def test_modes_that_let_everybody_in_give_no_power(careless: Card) -> None:
             assert "OK" not in tried.results("read")
 
 
-def test_random_calls_of_another_user_write_nothing_even_if_modes_let_him_in(careless: Card) -> None:
-    """A few thousand more. Seen failing without the question for the capability."""
+def test_random_calls_of_another_user_write_nothing_with_any_file_mode(careless: Card) -> None:
+    """A few thousand more. Seen failing without the check of the capability."""
     paths = " ".join(careless.path(name) for name in CONTROL)
     with untouched(careless):
         report = careless.guest.check(f"become -u 1000 -- storm -s 2 -n 4000 -w {paths}", timeout=120)
@@ -289,7 +293,8 @@ def test_random_calls_of_another_user_write_nothing_even_if_modes_let_him_in(car
 
 
 def test_world_readable_opens_runlists_and_nothing_else(world_readable: Card) -> None:
-    """Modes 0444 for what shows runlists; image, samples and control stay closed. Seen failing with image 0444."""
+    """Mode 0444 for files that show runlists; image, samples and control files stay closed. Seen failing with image
+    0444."""
     listing = world_readable.guest.check("cd /proc/gpu0 && stat -c '%n %a' *").splitlines()
     modes = dict(line.split() for line in listing)
     assert {name for name, mode in modes.items() if mode == "200"} == set(CONTROL)
@@ -302,13 +307,14 @@ def test_world_readable_opens_runlists_and_nothing_else(world_readable: Card) ->
     world_readable.guest.check("chmod 400 /proc/gpu0/image; chmod 600 /proc/gpu0/samples")
 
 
-@pytest.mark.parametrize("how", LENT)
-def test_world_readable_shows_no_address_without_the_power_of_opener_and_reader(world_readable: Card, how: str) -> None:
-    """Zeros where one of them lacks both capabilities of the machine itself; the rest is there. Seen failing with any
-    one address of runlistY, bars or snapshot shown to all, without file_ns_capable(), and without capable()."""
+@pytest.mark.parametrize("way", LENT)
+def test_world_readable_hides_addresses_without_a_capability_of_opener_and_reader(
+        world_readable: Card, way: str) -> None:
+    """Zeros where either lacks both capabilities in the initial user namespace; the rest is shown. Seen failing with
+    any one address of runlistY, bars or snapshot shown to all, without file_ns_capable(), and without capable()."""
     addrs = set().union(*addresses(world_readable).values())
     for name in OBSERVE:
-        lent(world_readable, how, name, "-r").nothing_got_through()
+        sweep_in_way(world_readable, way, name, "-r").nothing_got_through()
         data = collected(world_readable.guest, "/tmp/read")
         assert data and not shown(data, addrs)
         assert name == "snapshot" or not any(printed(data.decode()))
@@ -316,8 +322,8 @@ def test_world_readable_shows_no_address_without_the_power_of_opener_and_reader(
 
 
 @pytest.mark.parametrize("name", OBSERVE)
-def test_world_readable_keeps_roots_reading_from_a_user(world_readable: Card, name: str) -> None:
-    """What root has begun to read has addresses: a user who goes on with it gets a reading of his own, with zeros."""
+def test_world_readable_collects_a_new_text_for_another_reader(world_readable: Card, name: str) -> None:
+    """A text that root has begun to read has addresses: a user who continues gets a new text, with zeros."""
     world_readable.guest.check("rm -f /tmp/read")
     sweep(world_readable.guest, f"-r {world_readable.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
     data = collected(world_readable.guest, "/tmp/read")
@@ -325,18 +331,18 @@ def test_world_readable_keeps_roots_reading_from_a_user(world_readable: Card, na
 
 
 def test_world_readable_shows_root_addresses(world_readable: Card) -> None:
-    """To CAP_PERFMON alone, too."""
+    """Also with CAP_PERFMON alone."""
     assert all(printed(world_readable.read("runlist0")))
     text = world_readable.guest.check(f"become -p -- cat {world_readable.path('runlist0')}")
     assert printed(text) and all(printed(text))
 
 
-# -- beside the files
+# -- other places
 
 
 def test_log_trace_and_parameters_show_no_address(first: Card) -> None:
-    """Whoever may read them: what the module writes to the kernel's log, its trace event, what is in sysfs. Seen
-    failing with the number of an instance block's page in the log."""
+    """The module's messages in the kernel log, its trace event and its files in sysfs, for every reader. Seen failing
+    with the number of an instance block's page in the log."""
     guest = first.guest
     addrs = set().union(*addresses(first).values())
     event = "/sys/kernel/tracing/events/gpulens/control/enable"
@@ -351,7 +357,7 @@ def test_log_trace_and_parameters_show_no_address(first: Card) -> None:
     assert status != 0 and "Permission denied" in text
 
 
-# -- user namespaces, from beginning to end
+# -- user namespaces
 
 FEW = ("chip", "topology", "runlist0", "snapshot", "image", "enable_channel")
 
@@ -361,10 +367,9 @@ def few(card: Card, proc: str = "/proc") -> str:
     return " ".join(f"{proc}/gpu{card.index}/{name}" for name in FEW)
 
 
-def test_a_users_own_namespace_opens_no_more_than_he_had(first: Card) -> None:
-    """All capabilities in a user namespace of one's own, with its own mounts, processes and proc: still nothing
-    written, changed or shown. Seen failing with the caller's own namespace asked instead of the first, and with the
-    modes 0222 and 0444."""
+def test_a_new_user_namespace_gives_no_permission(first: Card) -> None:
+    """All capabilities in a new user namespace, with its own mounts, processes and proc: nothing is written, changed or
+    shown. Seen failing with the caller's namespace checked instead of the initial one, and with modes 0222 and 0444."""
     addrs = set().union(*addresses(first).values())
     text = text_for(first, "enable_channel")
     with untouched(first, by_reading=True):
@@ -380,9 +385,10 @@ def test_a_users_own_namespace_opens_no_more_than_he_had(first: Card) -> None:
 
 
 @pytest.mark.parametrize("who", ["-u 1000:2000", "-g 2000 -u 1000", "-g 2001 -g 2000 -u 1000"])
-def test_gid_alone_gives_no_power(grouped: Card, who: str) -> None:
-    """The user's group, or one of several, passes the mode and not the question for the capability: EPERM at the open.
-    Seen failing without the question."""
+def test_gid_alone_gives_no_permission(grouped: Card, who: str) -> None:
+    """The user's group, or one of several, passes the file's mode and not the check of the capability: EPERM at the
+    open.
+    Seen failing without the check."""
     with untouched(grouped, by_reading=True):
         tried = sweep(grouped.guest, who, f"-t {text_for(grouped, 'enable_channel')} -d /tmp/read {few(grouped)}")
     tried.nothing_got_through()
@@ -393,9 +399,9 @@ def test_gid_alone_gives_no_power(grouped: Card, who: str) -> None:
     assert not shown(collected(grouped.guest, "/tmp/read"), set().union(*addresses(grouped).values()))
 
 
-def test_gid_and_cap_perfmon_observe_and_no_more(grouped: Card) -> None:
-    """uid 1000 of the group with CAP_PERFMON, as after setcap: reads everything, with addresses, samples, and controls
-    nothing. Seen failing with files of root's own group and with the modes 0222 and 0400."""
+def test_gid_and_cap_perfmon_observe_and_do_not_control(grouped: Card) -> None:
+    """uid 1000 of the group with CAP_PERFMON, as after setcap, reads everything, with addresses, and samples; control
+    is refused. Seen failing with files of root's group and with modes 0222 and 0400."""
     who = "-k -u 1000:2000 -p"
     addrs = addresses(grouped)
     tried = sweep(grouped.guest, who, f"-t {text_for(grouped, 'enable_channel')} -d /tmp/read {few(grouped)}")
@@ -411,9 +417,9 @@ def test_gid_and_cap_perfmon_observe_and_no_more(grouped: Card) -> None:
 
 
 @pytest.mark.parametrize("who", ["-u 1000", "-u 2000:1000", "-g 2001 -u 1000", "-u 1000 -n", "-k -u 1000 -p"])
-def test_gid_lets_nobody_else_observe(grouped: Card, who: str) -> None:
-    """EACCES for every file that observes or controls and every mode but O_PATH, which reads nothing; with CAP_PERFMON,
-    too, which is not the file's mode's business. Seen failing with 0444 instead of 0440."""
+def test_gid_lets_only_its_group_observe(grouped: Card, who: str) -> None:
+    """EACCES for every file that observes or controls and every mode except O_PATH, which cannot read; also with
+    CAP_PERFMON, which does not override file modes. Seen failing with 0444 instead of 0440."""
     names = " ".join(grouped.path(name) for name in (*OBSERVE, "image", "samples", "enable_channel"))
     with untouched(grouped):
         tried = sweep(grouped.guest, who, names)
@@ -425,8 +431,8 @@ def test_gid_lets_nobody_else_observe(grouped: Card, who: str) -> None:
         assert {line[3] for line in tried.lines if line[:3] == ("open", "open", mode)} == {"EACCES"}
 
 
-def test_gid_leaves_root_and_topology_as_they_are(grouped: Card) -> None:
-    """Root needs no group, and topology is for everybody."""
+def test_gid_does_not_affect_root_or_topology(grouped: Card) -> None:
+    """Root needs no group, and topology is open to everybody."""
     assert grouped.read("num_gpcs").startswith("0x") and any(printed(grouped.read("runlist0")))
     assert grouped.guest.check(f"become -u 1000 -- cat {grouped.path('num_gpcs')}").startswith("0x")
     modes = grouped.guest.check(f"cd /proc/gpu0 && stat -c '%n %a %g' {' '.join(OBSERVE)} image samples chip topology")
@@ -435,28 +441,28 @@ def test_gid_leaves_root_and_topology_as_they_are(grouped: Card) -> None:
 
 
 @pytest.mark.parametrize("params", ["gid=-2", "gid=-2147483648", "vram=maybe", "vram=", "unsafe_world_readable=2"])
-def test_parameters_that_mean_nothing_are_refused(house: House, params: str) -> None:
-    """insmod says EINVAL and nothing is loaded. Seen failing with gid=-2 before it was looked at: -r--r--r--."""
+def test_invalid_parameters_are_refused(house: House, params: str) -> None:
+    """insmod fails with EINVAL. Seen failing with gid=-2 before it was checked: -r--r--r--."""
     guest = house.unloaded()
     status, text = guest.run(f"insmod /modules/gpulens.ko {params}")
     assert status != 0 and "nvalid" in text, text
     assert guest.run("ls -d /proc/gpu*")[0] != 0
 
 
-# -- lockdown, last: there is no way back
+# -- lockdown, last: it cannot be undone
 
 LOCKDOWN = "/sys/kernel/security/lockdown"
 
 
-def lock(guest: Guest, mode: str) -> None:
-    """Locks the kernel down that far."""
+def lock_down(guest: Guest, mode: str) -> None:
+    """Sets the kernel's lockdown mode."""
     guest.run("mount -t securityfs securityfs /sys/kernel/security")
     if guest.run(f"grep -F '[{mode}]' {LOCKDOWN}")[0] != 0 and guest.run(f"echo {mode} >{LOCKDOWN}")[0] != 0:
         pytest.skip("this kernel has no lockdown")
 
 
-def pci(card: Card) -> tuple[str, str, str]:
-    """What the kernel itself answers who reads and who writes this GPU's PCI registers, and who maps its BAR0."""
+def pci_results(card: Card) -> tuple[str, str, str]:
+    """The kernel's results of a read and a write of this GPU's PCI registers, and of mapping its BAR0."""
     found = re.search(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0", card.read("chip"))
     assert found
     device = f"/sys/bus/pci/devices/{found[0]}"
@@ -466,12 +472,12 @@ def pci(card: Card) -> tuple[str, str, str]:
             card.guest.run(f"tryop write {device}/config x")[1].strip(), mapped[0])
 
 
-def test_what_was_opened_before_lockdown_is_refused_after(first: Card) -> None:
-    """EPERM for a file that controls and for the rest of an image that was begun. Seen failing without the question
-    for lockdown, for one and for the other, and for the image also when it was asked at the first read only."""
+def test_files_opened_before_lockdown_are_refused_afterwards(first: Card) -> None:
+    """EPERM for a control file and for the rest of an image whose first byte was read. Seen failing without the check
+    of lockdown in either, and for the image with the check at the first read only."""
     guest = first.guest
-    guest.complain(guest.leaks())  # nobody can ask for them afterwards
-    assert pci(first) == ("OK 256", "OK 1", "OK")
+    guest.complain(guest.leaks())  # debugfs cannot be read afterwards
+    assert pci_results(first) == ("OK 256", "OK 1", "OK")
     guest.run("mount -t securityfs securityfs /sys/kernel/security")
     status, text = guest.run(f"""exec 3>/proc/gpu0/enable_channel 4</proc/gpu0/image
         printf 16 >&3 && dd bs=1 count=1 <&4 >/dev/null 2>&1 || exit 8
@@ -485,38 +491,38 @@ def test_what_was_opened_before_lockdown_is_refused_after(first: Card) -> None:
 
 @pytest.fixture(scope="module", params=["integrity", "confidentiality"])
 def locked(request: pytest.FixtureRequest, house: House) -> None:
-    """The kernel is locked down that far; no module can be loaded any more."""
+    """The kernel is locked down in that mode; no module can be loaded any more."""
     house.load()
-    lock(house.cards[0].guest, request.param)
+    lock_down(house.cards[0].guest, request.param)
 
 
 @pytest.mark.usefixtures("locked")
-def test_lockdown_refuses_control_and_images(one: Card) -> None:
-    """EPERM for root with all capabilities, without an access to the GPU. Seen failing without the question for
-    lockdown, in control and in images separately."""
-    with untouched(one):
+def test_lockdown_refuses_control_and_images(either: Card) -> None:
+    """EPERM for root with all capabilities, without an access to the GPU. Seen failing without the check of lockdown,
+    in control and in images separately."""
+    with untouched(either):
         for name in CONTROL:
-            tried = sweep(one.guest, f"-w {one.path(name)}", f"-3 -k -t {text_for(one, name)}")
+            tried = sweep(either.guest, f"-w {either.path(name)}", f"-3 -k -t {text_for(either, name)}")
             tried.nothing_got_through()
             assert {line[3] for line in tried.lines if line[1] in WRITES} == {"EPERM"}
         for who in ("", "-p ", "-s "):
-            tried = sweep(one.guest, f"{who}-r {one.path('image')}", "-3 -k")
+            tried = sweep(either.guest, f"{who}-r {either.path('image')}", "-3 -k")
             assert dict(tried.lines) == {("open", "become", "O_RDONLY", "EPERM"): 1}
 
 
 @pytest.mark.usefixtures("locked")
-def test_lockdown_leaves_reading_as_the_kernel_leaves_it_for_pci(one: Card) -> None:
-    """The kernel lets root read a device's PCI registers, and neither write them nor map its BARs. So it is here:
-    topology goes on for everybody, and runlists with addresses for root and for CAP_PERFMON. Seen failing with reading
+def test_lockdown_permits_reads_as_the_kernel_does_for_pci(either: Card) -> None:
+    """A locked-down kernel lets root read a device's PCI registers, and neither write them nor map its BARs. Likewise,
+    topology can be read by everybody, and runlists with addresses by root and with CAP_PERFMON. Seen failing with reads
     refused under lockdown."""
-    assert pci(one) == ("OK 256", "write EPERM", "EPERM")
-    assert "Graphics/Compute 0" in one.read("device_info")
+    assert pci_results(either) == ("OK 256", "write EPERM", "EPERM")
+    assert "Graphics/Compute 0" in either.read("device_info")
     for who in ("", "become -p -- "):
-        text = one.guest.check(f"{who}cat {one.path('runlist0')}")
+        text = either.guest.check(f"{who}cat {either.path('runlist0')}")
         assert shape(text) == [(3, [8, 9]), (5, [16]), (9, [24, 25])]
-        assert all(printed(text)) and all(printed(one.guest.check(f"{who}cat {one.path('bars')}")))
-    with untouched(one, by_reading=True):
-        tried = sweep(one.guest, "-u 1000", f"-d /tmp/read {few(one)}")
+        assert all(printed(text)) and all(printed(either.guest.check(f"{who}cat {either.path('bars')}")))
+    with untouched(either, by_reading=True):
+        tried = sweep(either.guest, "-u 1000", f"-d /tmp/read {few(either)}")
     tried.nothing_got_through()
-    data = collected(one.guest, "/tmp/read")
-    assert b"Device:" in data and not shown(data, set().union(*addresses(one).values()))
+    data = collected(either.guest, "/tmp/read")
+    assert b"Device:" in data and not shown(data, set().union(*addresses(either).values()))

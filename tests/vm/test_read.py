@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the files that only show say about each chip, against literal values (chips.py names their sources)."""
+"""The contents of the files that are only read, for each chip, against literal values (chips.py names their
+sources)."""
 
 import json
 import pathlib
@@ -11,7 +12,7 @@ import pytest
 from lib.guest import Guest, pci_address
 from support.vm.cards import Card, run_tool
 from support.vm.chips import CHIPS, GH100, GH100_IDS
-from support.vm.formats import STEERS, enabled, parse_list, parse_runlist, shape, unread
+from support.vm.formats import CONTROL_FILE, enabled, parse_list, parse_runlist, shape, unread
 
 
 def device_rows(card: Card) -> list[tuple[str, list[str]]]:
@@ -55,7 +56,8 @@ def test_runlist_files_are_those_with_an_engine(card: Card) -> None:
 
 
 def test_runlist0_shows_tsgs_channels_and_time_slices(fresh: Card) -> None:
-    """runlist0 lists what the scenario put there. Time slice: (TIMEOUT << SCALE) * 1024 ns, open-gpu-doc dev_ram."""
+    """runlist0 lists the TSGs and channels of the scenario. Time slice: (TIMEOUT << SCALE) * 1024 ns, open-gpu-doc
+    dev_ram."""
     tsgs = {tsg.id: tsg for tsg in parse_runlist(fresh.read("runlist0"))}
     assert {number: [channel.id for channel in tsg.channels] for number, tsg in tsgs.items()} == {
         3: [8, 9], 5: [16], 9: [24, 25]}
@@ -76,7 +78,7 @@ def test_runlist1_shows_the_longest_time_slice_and_its_own_ids(fresh: Card) -> N
 
 
 def test_other_runlists_are_empty(fresh: Card) -> None:
-    """A runlist on which nothing was put shows no TSG and no channel."""
+    """A runlist without work shows no TSG and no channel."""
     last = max(runlist for _, runlist in fresh.chip.engines if runlist is not None)
     assert shape(fresh.read(f"runlist{last}")) == []
 
@@ -104,7 +106,7 @@ def test_channel_state_is_shown(fresh: Card) -> None:
 
 
 def test_channel_ram_bits_are_shown_from_ampere_on(fresh: Card) -> None:
-    """Chips with per-runlist channel RAM show its further bits, the others do not."""
+    """Chips with per-runlist channel RAM show its additional bits, the others do not."""
     channel = parse_runlist(fresh.read("runlist0"))[0].channels[0]
     extra = {"On PBDMA", "On ENG", "Pending", "PBDMA Busy", "ENG Busy", "Acquire Fail"}
     assert extra & set(channel.fields) == (extra if fresh.chip.per_runlist else set())
@@ -113,7 +115,7 @@ def test_channel_ram_bits_are_shown_from_ampere_on(fresh: Card) -> None:
 def test_instance_blocks_are_where_the_driver_put_them(fresh: Card) -> None:
     """The instance block addresses shown to root are those of the emulated driver."""
     state = fresh.emu.cmd({"cmd": "state"})["channels"]
-    expected = {one["id"]: one["inst"] for one in state if one["runlist"] == 0}
+    expected = {channel["id"]: channel["inst"] for channel in state if channel["runlist"] == 0}
     found = {channel.id: int(channel.fields["Inst"], 16)
              for tsg in parse_runlist(fresh.read("runlist0")) for channel in tsg.channels}
     assert found == expected
@@ -122,16 +124,16 @@ def test_instance_blocks_are_where_the_driver_put_them(fresh: Card) -> None:
 
 def test_a_runlist_begins_with_where_its_list_lies(fresh: Card) -> None:
     """Base, target, entries and pending bit are those that the emulated driver submitted."""
-    for one in fresh.emu.cmd({"cmd": "state"})["runlists"]:
-        text = fresh.read(f"runlist{one['id']}")
-        assert parse_list(text) == (one["base"], "vid", one["length"], one["pending"])
-        assert one["length"] == sum(1 + len(tsg.channels) for tsg in parse_runlist(text))
+    for runlist in fresh.emu.cmd({"cmd": "state"})["runlists"]:
+        text = fresh.read(f"runlist{runlist['id']}")
+        assert parse_list(text) == (runlist["base"], "vid", runlist["length"], runlist["pending"])
+        assert runlist["length"] == sum(1 + len(tsg.channels) for tsg in parse_runlist(text))
 
 
 def test_a_list_in_protected_memory_is_shown_by_its_registers(fresh: Card, tmp_path: pathlib.Path) -> None:
-    """Memory that the CPU is kept from answers codes of failed reads: the file says where the list lies and that its
-    entries are not readable; the tool's JSON has base, target and length. Other runlists stay whole."""
-    state = {one["id"]: one["base"] for one in fresh.emu.cmd({"cmd": "state"})["runlists"]}
+    """Memory that the CPU may not access answers with codes of failed reads: the file shows the location of the list
+    and that its entries are not readable; the tool's JSON has base, target and length. Other runlists can be read."""
+    state = {runlist["id"]: runlist["base"] for runlist in fresh.emu.cmd({"cmd": "state"})["runlists"]}
     whole = parse_list(fresh.read("runlist0"))
     fresh.emu.cmd({"cmd": "fault", "kind": "protected", "addr": state[0], "bytes": 4096})
     try:
@@ -140,15 +142,15 @@ def test_a_list_in_protected_memory_is_shown_by_its_registers(fresh: Card, tmp_p
         assert shape(fresh.read("runlist1"))
         (tmp_path / "snapshot").write_bytes(fresh.read("snapshot").encode(errors="surrogateescape"))
         shown = run_tool(tmp_path / "snapshot", "runlists", "0", "--json")
-        one = json.loads(shown.stdout)["gpus"][0]["runlists"][0]
-        assert (one["error"], one["base"], one["target"], one["length"], one["pending"], one["tsgs"]) == (
-            "EIO", hex(whole.base), "vid", whole.entries, False, [])
+        runlist = json.loads(shown.stdout)["gpus"][0]["runlists"][0]
+        assert [runlist[key] for key in ("error", "base", "target", "length", "pending", "tsgs")] == [
+            "EIO", hex(whole.base), "vid", whole.entries, False, []]
     finally:
         fresh.emu.cmd({"cmd": "fault", "kind": "none"})
 
 
 def test_runlists_are_closed_to_a_user_without_privilege(fresh: Card) -> None:
-    """EACCES for another user; test_privilege.py has the rest."""
+    """EACCES for another user; more in test_privilege.py."""
     assert fresh.guest.run(f"su user -c 'tryop read {fresh.path('runlist0')}'")[1].strip() == "open EACCES"
 
 
@@ -228,9 +230,9 @@ def copy_records(card: Card) -> tuple[dict[int, int], dict[int, int]]:
             {number: lce for kind, number, lce in rows if kind == 8})
 
 
-def test_copy_engines_are_those_of_now(card: Card) -> None:
-    """What a driver rewires after the module was loaded shows in every file; what there is to rewire, and so the
-    directory, stays. Seen failing with the map kept since loading: everything was as before."""
+def test_copy_engine_maps_are_current(card: Card) -> None:
+    """A map that a driver changes after the module was loaded is shown in every file; the number of engines, and so the
+    list of files, stays. Seen failing with the map read at load only."""
     writes, lce, shared, lines = REWIRED[card.chip.name]
     before = {off: card.emu.cmd({"cmd": "reg-peek", "off": off})["value"] for off, _ in writes}
     listing = card.guest.check(f"ls {card.path('')}")
@@ -251,9 +253,9 @@ def test_copy_engines_are_those_of_now(card: Card) -> None:
     assert card.number("shared_lce_for_grce0") == card.chip.shared_lce[0]
 
 
-def test_a_map_that_the_gpu_keeps_for_itself_is_an_error_now_and_not_for_ever(card: Card) -> None:
-    """A register of the map that answers with an error code: EIO of what needs it, and chip and snapshot say so, GPCs
-    and runlists go on; afterwards all is shown again. 5: EIO."""
+def test_an_unreadable_copy_engine_map_is_an_error_while_it_lasts(card: Card) -> None:
+    """A register of the map that answers with an error code: EIO for files that need it, a note in chip and snapshot
+    (5: EIO); GPCs and runlists can be read. Afterwards the map is shown again."""
     off = {"GP106": 0x104034, "TU102": 0x104034, "AD102": 0x1041C0, "GH100": 0x1041C0}[card.chip.name]
     card.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off})
     try:
@@ -354,7 +356,7 @@ def test_modes_of_the_files(card: Card) -> None:
     for everybody."""
     listing = card.guest.check(f"cd /proc/gpu{card.index} && for f in *; do stat -c '%n %a' $f; done").splitlines()
     modes = dict(line.split() for line in listing)
-    control = {name for name in modes if STEERS.search(name)}
+    control = {name for name in modes if CONTROL_FILE.search(name)}
     observe = {name for name in modes if re.match(r"runlist\d", name)} | {"bars", "snapshot", "image"}
     assert {"disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist", "resubmit_runlist",
             "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice"} == control

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the kselftests (tests/selftests) in the guest and gives each its result: they are the part of the suite that
-also runs on a machine with a real GPU."""
+"""Runs the kselftests (tests/selftests) in the guest. They also run on a machine with a real GPU."""
 
 import pytest
 
@@ -12,7 +11,7 @@ PROGRAMS = sorted(path.name for path in (paths.ROOT / "tests" / "selftests").glo
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_selftest(four: Guest, program: str) -> None:
-    """The program exits with 0 (4 is a skip) and prints KTAP with as many results as its plan says."""
+    """The program exits with 0 (4: skipped) and prints KTAP with as many results as its plan."""
     status, output = four.run(f"LENS_EMULATED=1 sh /selftests/{program}", timeout=120)
     if status == 4:
         pytest.skip(output)
@@ -24,7 +23,7 @@ def test_selftest(four: Guest, program: str) -> None:
 
 
 def test_without_gpus_the_selftests_skip(four: Guest) -> None:
-    """Where the module is not loaded, each program says so and exits with 4."""
+    """Without the module, each program reports a skip and exits with 4."""
     four.unload()
     try:
         for program in PROGRAMS:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Hardware that answers slowly holds up nobody but its user: removal and unloading wait for nobody's queue, a request
-that is late is not written, a kernel that does not preempt sees no soft lockup, and a GPU that could not be read at
-load is found later."""
+"""A GPU that answers slowly delays only its own readers: removal and unloading do not wait for queued readers, a
+request past its time limit is not written, a kernel without preemption reports no soft lockup, and a GPU that could not
+be read at load is attached later."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ import pytest
 
 from lib import paths
 from lib.guest import SLOW, Guest, pci_folder
-from support.vm.cards import Card, gpu_of, healthy, need_module
+from support.vm.cards import Card, gpu_of, healthy, need_module, until
 from support.vm.chips import chips_for
 from support.vm.soc import give_memory, place
 
@@ -19,12 +19,11 @@ READERS = 8
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Guest]:
-    """A GPU of each kind of channel state. Processes in the kernel are not preempted, and a processor that is stuck for
-    twice 3 s is a warning, which ends the machine."""
-    modules = {"gpulens": need_module("module"), "gpulens2": need_module("module-copy", "gpulens2"),
-               "sysram": need_module("kmod-tests", "sysram")}
-    with Guest([gpu_of(chip) for chip in CHIPS], modules=modules,
-               append="preempt=none watchdog_thresh=3 softlockup_panic=1") as guest:
+    """A GPU of each kind of channel state. The kernel does not preempt its own code, and panics when a processor does
+    not schedule for 6 s (twice watchdog_thresh)."""
+    need_module("module-copy", "gpulen2")
+    need_module("kmod-tests", "sysram")
+    with Guest([gpu_of(chip) for chip in CHIPS], append="preempt=none watchdog_thresh=3 softlockup_panic=1") as guest:
         yield guest
         healthy(guest)
 
@@ -36,28 +35,30 @@ def loaded(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-oute
     yield machine
     for emu in machine.emu:
         emu.cmd({"cmd": "fault", "kind": "none"})
-    machine.run("rmmod gpulens; echo 1 >/sys/bus/pci/rescan; sleep 1")
+    machine.run("rmmod gpulens; echo 1 >/sys/bus/pci/rescan")
+    folders = " ".join(pci_folder(gpu) for gpu in range(len(CHIPS)))
+    until(lambda: machine.run(f"ls {folders}")[0] == 0, "a GPU does not return")
 
 
-@pytest.mark.parametrize("how", ["remove", "rmmod"])
-def test_removal_waits_for_nobodys_queue(loaded: Guest, how: str) -> None:
-    """Eight readers of registers of 5 ms, who take turns: under 0.5 s, and each reader gets an error. EIO is the
-    kernel's, for a file that is removed between its open and its read (proc_reg_read()).
+@pytest.mark.parametrize("action", ["remove", "rmmod"])
+def test_removal_does_not_wait_for_queued_readers(loaded: Guest, action: str) -> None:
+    """With eight readers queued on a GPU whose registers take 5 ms, removal takes less than 0.5 s and each reader gets
+    an error. EIO comes from procfs, for a file that is removed between open and read (proc_reg_read()).
     Seen failing with the module of 8eb1b46."""
     loaded.emu[0].cmd({"cmd": "fault", "kind": "slow", "ns": 5_000_000})
-    action = f"echo 1 >{pci_folder(0)}/remove" if how == "remove" else "rmmod gpulens"
+    command = f"echo 1 >{pci_folder(0)}/remove" if action == "remove" else "rmmod gpulens"
     text = loaded.check(f"""up() {{ cut -d' ' -f1 /proc/uptime; }}
         for i in $(seq {READERS}); do
             (for j in $(seq 100); do tryop read /proc/gpu0/copy_topology || break; done) >/tmp/reader$i &
-        done; sleep 1; up; {action}; up; wait; cat /tmp/reader*; rm /tmp/reader*""", timeout=120).splitlines()
+        done; sleep 1; up; {command}; up; wait; cat /tmp/reader*; rm /tmp/reader*""", timeout=120).splitlines()
     began, ended, answers = float(text[0]), float(text[1]), text[2:]
     assert ended - began < 0.5 * SLOW
     ends = [answer for answer in answers if not answer.startswith("OK")]
     assert len(ends) == READERS and set(ends) <= {"read ENODEV", "read EIO", "open ENOENT"}
 
 
-def test_a_request_that_is_late_is_not_written(loaded: Guest) -> None:
-    """timeout_ms=0: ETIMEDOUT, and the channel is as it was; the runlist is not preempted either.
+def test_a_request_past_its_time_limit_is_not_written(loaded: Guest) -> None:
+    """timeout_ms=0: ETIMEDOUT; the channel keeps its state, and no preempt is requested.
     Seen failing with the module of 8eb1b46: channel 8 is disabled."""
     loaded.check("echo 0 >/sys/module/gpulens/parameters/timeout_ms")
     try:
@@ -70,18 +71,19 @@ def test_a_request_that_is_late_is_not_written(loaded: Guest) -> None:
                 assert card.write(name, text) == "write ETIMEDOUT"
             log = card.emu.cmd({"cmd": "log-read"})["accesses"]
             card.emu.cmd({"cmd": "log", "on": False})
-            assert not [one for one in log if one["op"] == "w"]
-            states = [one["enabled"] for one in card.emu.cmd({"cmd": "state"})["channels"] if one["id"] == 8]
+            assert not [access for access in log if access["op"] == "w"]
+            channels = card.emu.cmd({"cmd": "state"})["channels"]
+            states = [channel["enabled"] for channel in channels if channel["id"] == 8]
             assert states and all(states)
     finally:
         loaded.check("echo 20000 >/sys/module/gpulens/parameters/timeout_ms")
 
 
-def test_slow_registers_lock_no_processor_up(loaded: Guest) -> None:
-    """The state of 2048 channels in one read(), two registers of 3 ms each: 12.3 s on one processor, of which the
+def test_slow_registers_cause_no_soft_lockup(loaded: Guest) -> None:
+    """Reading the state of 2048 channels, two registers of 3 ms each, takes 12.3 s on one processor, of which the
     watchdog accepts less than 9 (twice watchdog_thresh in units of 2^30 ns, and a period of its timer). The list is in
     system memory, since a stop of the machine, as for GPU memory, restarts the watchdog's time.
-    Seen failing (the machine is lost: soft lockup) without cond_resched() in mmio_may_access()."""
+    Seen failing (the guest panics: soft lockup) without cond_resched() in mmio_may_access()."""
     index = [chip.name for chip in CHIPS].index("GP106")
     emu = loaded.emu[index]
     give_memory(loaded, [index], blocks=1)
@@ -99,9 +101,9 @@ def test_slow_registers_lock_no_processor_up(loaded: Guest) -> None:
         loaded.unload("sysram")
 
 
-def test_a_gpu_that_could_not_be_read_at_load_is_found_later(machine: Guest) -> None:
-    """All ones while the module is loaded, as of a GPU that its firmware has not started: said once, and found when it
-    answers, without a driver, a rescan or another event.
+def test_a_gpu_that_could_not_be_read_at_load_is_attached_later(machine: Guest) -> None:
+    """All registers read as ones while the module is loaded, as before the GPU's firmware has started it: one log line,
+    and the GPU is attached once it answers, without a driver, a rescan or another event.
     Seen failing with the module of 8eb1b46: no /proc/gpu1."""
     machine.emu[0].cmd({"cmd": "fault", "kind": "all-ones"})
     machine.check("dmesg -c >/dev/null")
@@ -120,11 +122,11 @@ def test_a_gpu_that_could_not_be_read_at_load_is_found_later(machine: Guest) -> 
         machine.unload()
 
 
-def test_a_module_loaded_in_a_chroot_without_proc_warns_of_nothing(machine: Guest) -> None:
-    """A taken name is looked for where the machine has /proc, not where insmod has its root.
-    Seen failing with the module of 8eb1b46: two warnings in proc_register, which end the machine."""
+def test_loading_in_a_chroot_without_proc_causes_no_kernel_warning(machine: Guest) -> None:
+    """The check for an existing /proc/gpu0 uses the system's /proc, not the root folder of insmod.
+    Seen failing with the module of 8eb1b46: two warnings in proc_register, which panic the kernel."""
     machine.load("gpulens", "control=1")
     machine.check("mkdir -p /tmp/jail/bin && cp /bin/busybox /tmp/jail/bin/ && cp /modules/*.ko /tmp/jail/")
-    status, _ = machine.run("chroot /tmp/jail /bin/busybox insmod /gpulens2.ko")
+    status, _ = machine.run("chroot /tmp/jail /bin/busybox insmod /gpulen2.ko")
     assert status != 0 and "/proc/gpu0 exists" in machine.check("dmesg")
     machine.unload()

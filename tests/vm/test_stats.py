@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is left of every use of a GPU: trace events of writes, and the counts of /proc/gpuX/stats."""
+"""Records of every use of a GPU: trace events of writes, and the counters of /proc/gpuX/stats."""
 
 import re
 
@@ -13,34 +13,34 @@ EVENT = re.compile(r": control: gpu=(\d+) action=(\w+) runlist=(-?\d+) id=(-?\d+
 
 
 def stats(card: Card) -> dict[str, int]:
-    """The numbers of stats by name."""
+    """The counters of stats by name."""
     lines = [line.split() for line in card.read("stats").splitlines()]
     assert all(len(words) == 2 for words in lines)
     return {name: int(value) for name, value in lines}
 
 
 def grown(card: Card, before: dict[str, int], kinds: str = "") -> dict[str, int]:
-    """By how much those numbers grew whose names begin so; what did not grow is left out."""
+    """Increases of the counters whose names begin so; unchanged counters are left out."""
     now = stats(card)
     assert now.keys() == before.keys()
     return {name: now[name] - before[name] for name in now if name.startswith(kinds) and now[name] != before[name]}
 
 
-def ask(card: Card, action: str, text: str) -> str:
-    """A shell that says its process id, then writes the text itself, in one call."""
+def shell_write(card: Card, action: str, text: str) -> str:
+    """A shell command that prints its process id and writes the text itself, with one system call."""
     return f"sh -c 'echo $$; echo {text} >{card.path(action)}' 2>/dev/null"
 
 
 def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: Card) -> None:
-    """Done, refused for each reason, and timed out: one event each, in order, with who asked and what came of it. -1
-    stands for an id that was not read.
-    Seen failing with files_write() returning EFAULT at once and giving 4294967295 for -1, as it did, and without its
-    call of lens_trace_control()."""
+    """Requests that succeed, are refused for each reason, and time out: one event each, in order, with process and
+    result. -1 stands for an id that was not parsed.
+    Seen failing with files_write() returning EFAULT at once and giving 4294967295 for -1, and without its call of
+    lens_trace_control()."""
     long_slice(fresh)
     ref, runlist = fresh.chip.ref, 0 if fresh.chip.per_runlist else -1
     fresh.guest.check(f"echo 1 >{TRACE}/events/gpulens/control/enable; echo >{TRACE}/trace")
     try:
-        pids = [fresh.guest.run(ask(fresh, action, text))[1].strip() for action, text in (
+        pids = [fresh.guest.run(shell_write(fresh, action, text))[1].strip() for action, text in (
             ("tsg_timeslice", ref(5) + " 2000"),
             ("disable_channel", ref(16)), ("disable_channel", "16 17"), ("switch_to_tsg", ref(1000)),
             ("cil_preempt_channel", ref(4095)), ("resubmit_runlist", str(fresh.chip.absent_runlist)))]
@@ -48,9 +48,9 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
         assert fresh.guest.run(f"tryop writebad {fresh.path('enable_channel')}")[1].strip() == "write EFAULT"
         wait_for(fresh, 3)
         fresh.emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
-        pids.append(fresh.guest.run(ask(fresh, "preempt_tsg", ref(3)))[1].strip())
+        pids.append(fresh.guest.run(shell_write(fresh, "preempt_tsg", ref(3)))[1].strip())
         fresh.emu.cmd({"cmd": "fault", "kind": "all-ones"})
-        pids.append(fresh.guest.run(ask(fresh, "resubmit_runlist", "0"))[1].strip())
+        pids.append(fresh.guest.run(shell_write(fresh, "resubmit_runlist", "0"))[1].strip())
         text = fresh.guest.check(f"grep -v '^#' {TRACE}/trace")
     finally:
         fresh.guest.check(f"echo 0 >{TRACE}/events/gpulens/control/enable")
@@ -76,7 +76,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
 
 
 def test_writes_and_their_failures_are_counted_by_action(fresh: Card) -> None:
-    """Every write is a call of its action, and a failure too when it was refused; no other number of a write moves.
+    """Every write counts as a call of its action, and as a failure when it was refused; other counters of writes stay.
     Seen failing without lens_stats_count_call() in files_write(), and with it called only where that succeeds."""
     before = stats(fresh)
     for text in (fresh.chip.ref(16), fresh.chip.ref(8), "8x"):
@@ -93,8 +93,8 @@ def test_writes_and_their_failures_are_counted_by_action(fresh: Card) -> None:
 
 
 def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> None:
-    """A read counts once it is collected, however small its pieces, and runlists count together. stats itself counts
-    when it has been read, so that the one in between shows in the next; it answers for a GPU that does not.
+    """A file that is read in pieces counts once, and runlists count together. A read of stats counts after it, and so
+    appears in the next one; stats can be read when the GPU does not answer.
     Seen failing with lens_stats_count_call() outside of the condition in files_read(), and without it."""
     before = stats(fresh)
     fresh.read("chip")
@@ -112,7 +112,7 @@ def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> No
 
 
 def test_accesses_are_those_that_the_gpu_saw(fresh: Card) -> None:
-    """bar0_* grow by what the emulator counted, and reading stats reaches the GPU not once.
+    """bar0_* grow by what the emulator counted, and reading stats makes no access.
     Seen failing without the counting in mmio_rd64() and mmio_wr32()."""
     before = stats(fresh)
     fresh.emu.cmd({"cmd": "reset-counts"})
@@ -127,7 +127,7 @@ def test_accesses_are_those_that_the_gpu_saw(fresh: Card) -> None:
 
 
 @pytest.mark.parametrize("piece", [4096, 64])
-def test_each_stop_of_the_machine_shows(fresh: Card, piece: int) -> None:
+def test_each_stop_of_the_machine_is_counted(fresh: Card, piece: int) -> None:
     """A snapshot reads two lists that are not empty, of 8 and of 4 entries, 8 and 6 where ids count per runlist; an
     entry has 8 bytes up to Pascal and 16 from Volta on. In pieces of 64 bytes that is 1 + 1, 2 + 1 and 2 + 2 stops.
     Seen failing without the counting in mmio_run_stopped()."""
@@ -142,7 +142,7 @@ def test_each_stop_of_the_machine_shows(fresh: Card, piece: int) -> None:
     assert now["window_stops"] - before["window_stops"] == expected
     assert now["window_borrows"] - before["window_borrows"] == expected
     took = now["window_stopped_ns"] - before["window_stopped_ns"]
-    # one access is 1 us at least, a stop of 8 words at most the second that a borrow may never take
+    # an access takes at least 1 us, and a stop of 8 words less than a second
     assert expected * 1000 < took < expected * 1_000_000_000
     assert took / expected <= now["window_longest_stop_ns"] <= now["window_stopped_ns"]
     assert fresh.number("local_memory") and stats(fresh)["system_words"] == 0

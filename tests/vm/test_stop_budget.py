@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who may stop the machine, and for how long: nobody without a privilege; with unsafe_world_readable=1 all readers
-without one together for stop_percent of the time and a burst of 200 ms, while root is neither throttled nor blocked.
-The guest has two processors and two GPUs whose runlists and page tables take long to read."""
+"""How long reads may stop the machine. Without CAP_PERFMON or CAP_SYS_ADMIN a read never stops it. With
+unsafe_world_readable=1, all unprivileged readers together may stop it for stop_percent of the time plus a burst of
+200 ms; privileged readers are neither throttled nor blocked."""
 
 import re
 from collections import Counter
@@ -10,14 +10,17 @@ from collections.abc import Iterator
 import pytest
 
 from lib.guest import SLOW, Guest
-from support.vm.cards import Card, gpu_of, healthy, scenario
+from support.vm.cards import Card, load_scenario, scenario
 from support.vm.chips import chips_for
+from support.vm.shared import PAIR, SharedGuests
+
+pytestmark = pytest.mark.guest("pair")
 
 CHIPS = chips_for("pair")
 BURST_NS = 200_000_000
 PERCENT = 2
-# One reader for each number, which reads each file again and again until ENOUGH. One that waits for the budget then
-# is killed, or the test would wait for seconds, too.
+# One reader for each number, which reads each file repeatedly until ENOUGH, which also kills readers that wait for the
+# budget.
 READERS = """pids=; for i in {numbers}; do
     become -u 1000 -- sh -c 'while :; do for file in {files}; do tryop read $file; done; done' \\
         >/tmp/reader.$i 2>&1 </dev/null & pids="$pids $!"; done"""
@@ -25,19 +28,17 @@ ENOUGH = "\n{ kill -KILL $pids; killall -KILL tryop; wait; } 2>/dev/null; true"
 
 
 @pytest.fixture(scope="module", name="guest")
-def two_gpus() -> Iterator[Guest]:
-    """Without the module. BAR1 shows all of the runlists, so that bars looks at many words."""
-    with Guest([gpu_of(chip) for chip in CHIPS]) as guest:
+def two_gpus(guests: SharedGuests) -> Iterator[Guest]:
+    """Without the module. BAR1 maps all runlists, so that bars reads many words."""
+    with guests.take(PAIR) as guest:
         for index, chip in enumerate(CHIPS):
-            guest.emu[index].cmd({"cmd": "scenario", "file": scenario(chip.scenario),
-                                  "with": {"bar1": "all", "bar2": "instmem"}})
+            load_scenario(guest.emu[index], scenario(chip.scenario), bar1="all", bar2="instmem")
         yield guest
-        healthy(guest)
 
 
 @pytest.fixture(name="loaded")
 def default(guest: Guest) -> Iterator[Guest]:
-    """The module as it is without a parameter."""
+    """The module without parameters."""
     guest.load()
     yield guest
     guest.unload()
@@ -45,7 +46,7 @@ def default(guest: Guest) -> Iterator[Guest]:
 
 @pytest.fixture(name="readable")
 def world_readable(guest: Guest) -> Iterator[Guest]:
-    """Where everybody may read runlists; stop_percent is what it is when nothing is said."""
+    """Everybody may read runlists; stop_percent has its default."""
     guest.load("gpulens", "unsafe_world_readable=1")
     assert guest.read("/sys/module/gpulens/parameters/stop_percent").strip() == str(PERCENT)
     yield guest
@@ -53,7 +54,7 @@ def world_readable(guest: Guest) -> Iterator[Guest]:
 
 
 def stops(guest: Guest) -> Counter[str]:
-    """Of all GPUs: how often and for how many ns the machine was stopped."""
+    """How often and for how many nanoseconds the machine was stopped, summed over all GPUs."""
     found: Counter[str] = Counter()
     text = guest.check("cat /proc/gpu*/stats")
     for name, value in re.findall(r"^(window_stops|window_stopped_ns) (\d+)$", text, re.M):
@@ -66,15 +67,15 @@ def uptime_ns(guest: Guest) -> int:
     return int(float(guest.read("/proc/uptime").split()[0]) * 1e9)
 
 
-def test_a_busy_process_loses_nothing_to_a_user_who_reads_everything(loaded: Guest) -> None:
-    """uid 1000 reads every file of both GPUs in a loop on one processor, for 5 s; a process of another user keeps the
-    other one busy. The machine is not stopped once, nothing but registers is read, and the busy process has its
-    processor. Seen failing with the module of 8eb1b46: 406 stops."""
+def test_an_unprivileged_reader_of_all_files_never_stops_the_machine(loaded: Guest) -> None:
+    """uid 1000 reads every file of all GPUs in a loop on one processor for 3 s, while a process of another user is busy
+    on the other. The machine is not stopped, only registers are read, and the busy process gets its processor time.
+    Seen failing with the module of 8eb1b46: 406 stops."""
     cards = [Card(loaded, chip, index) for index, chip in enumerate(CHIPS)]
     before = stops(loaded)
     for card in cards:
         card.emu.cmd({"cmd": "log", "on": True})
-    text = loaded.check("""end=$(($(cut -d. -f1 /proc/uptime) + 5))
+    text = loaded.check("""end=$(($(cut -d. -f1 /proc/uptime) + 3))
         become -u 1001 -- taskset 2 sh -c 'while :; do :; done' & busy=$!
         a=$(cut -d" " -f14,15 /proc/$busy/stat); t=$(cut -d" " -f1 /proc/uptime)
         become -u 1000 -- taskset 1 sh -c 'while [ $(cut -d. -f1 /proc/uptime) -lt '$end' ]; do
@@ -84,62 +85,66 @@ def test_a_busy_process_loses_nothing_to_a_user_who_reads_everything(loaded: Gue
     logs = [card.emu.cmd({"cmd": "log-read"})["accesses"] for card in cards]
     for card in cards:
         card.emu.cmd({"cmd": "log", "on": False})
-    assert int(text[0]) > 10_000  # topology was read, over and over
+    assert int(text[0]) > 10_000  # topology was read many times
     assert stops(loaded) == before
     for log in logs:
-        assert log and not [one for one in log if one["op"] == "w" or one["size"] != 4]
+        assert log and not [access for access in log if access["op"] == "w" or access["size"] != 4]
     user0, system0, user1, system1 = (int(word) for word in text[1].split()[:4])
     start, stop = (float(word) for word in text[1].split()[4:])
     assert (user1 - user0 + system1 - system0) / 100 > 0.8 * (stop - start), text
 
 
 def files(*names: str) -> str:
-    """These of both GPUs."""
+    """Paths of these files of both GPUs."""
     return " ".join(f"/proc/gpu{index}/{name}" for index in range(len(CHIPS)) for name in names)
 
 
 def answers(guest: Guest) -> Counter[str]:
-    """What the readers were told, how often."""
+    """The readers' results: "OK" or step and errno -> how often."""
     lines = guest.check("cat /tmp/reader.*; rm /tmp/reader.*").splitlines()
     return Counter("OK" if line.startswith("OK ") else line for line in lines)
 
 
 def test_readers_without_a_privilege_stop_the_machine_for_their_share(readable: Guest) -> None:
-    """Four readers of all runlists, bars and snapshots of both GPUs: window_stopped_ns grows by 2 % of the time and one
-    burst at most. They do get to read.
+    """Four readers of runlists, bars and snapshots of both GPUs: window_stopped_ns grows by at most 2 % of the time
+    plus one burst, and some reads succeed.
     Seen failing with lens_stop_budget_charge() doing nothing."""
     before, start = stops(readable), uptime_ns(readable)
     readable.check(READERS.format(numbers="1 2 3 4", files=files("runlist0", "snapshot", "bars")) +
-                   "\nsleep 10" + ENOUGH, timeout=90)
+                   "\nsleep 6" + ENOUGH, timeout=90)
     after, end = stops(readable), uptime_ns(readable)
-    told = answers(readable)
+    results = answers(readable)
     stopped = after["window_stopped_ns"] - before["window_stopped_ns"]
-    print(f"stopped for {stopped / 1e6:.0f} ms of {(end - start) / 1e6:.0f} ms, {told}")
+    print(f"stopped for {stopped / 1e6:.0f} ms of {(end - start) / 1e6:.0f} ms, {results}")
     assert 0 < stopped <= (end - start) * PERCENT // 100 + BURST_NS
-    assert told["OK"] > 0 and set(told) <= {"OK", "read EBUSY"}
+    assert results["OK"] > 0 and set(results) <= {"OK", "read EBUSY"}
 
 
-def test_a_reading_that_takes_more_than_the_budget_is_busy(readable: Guest) -> None:
-    """Registers of 1 ms: bars would stop the machine for a second. A user gets EBUSY, after a second try with the whole
-    budget, and root the text. Seen failing with lens_stop_budget_allows_stop() always true: OK, and stops of a second."""
+def test_a_read_beyond_the_budget_gives_ebusy(readable: Guest) -> None:
+    """Registers that take 1 ms: bars would stop the machine for a second. A user gets EBUSY, after a second attempt
+    with the whole budget, and root gets the text. With 10 % the budget is whole again after 2 s.
+    Seen failing with lens_stop_budget_allows_stop() always true: OK, and stops of a second."""
+    percent = 10
+    readable.check(f"echo {percent} >/sys/module/gpulens/parameters/stop_percent")
     readable.emu[0].cmd({"cmd": "fault", "kind": "slow", "ns": 1_000_000})
     try:
         before, start = stops(readable), uptime_ns(readable)
-        told = readable.run("become -u 1000 -- tryop read /proc/gpu0/bars", timeout=60)[1].strip()
+        result = readable.run("become -u 1000 -- tryop read /proc/gpu0/bars", timeout=60)[1].strip()
         after, end = stops(readable), uptime_ns(readable)
         root = readable.run("tryop read /proc/gpu0/bars", timeout=60)[1]
         roots = stops(readable)["window_stopped_ns"] - after["window_stopped_ns"]
     finally:
         readable.emu[0].cmd({"cmd": "fault", "kind": "none"})
     stopped = after["window_stopped_ns"] - before["window_stopped_ns"]
-    print(f"user {told}: {stopped / 1e6:.0f} ms of {(end - start) / 1e6:.0f} ms, root {root}: {roots / 1e6:.0f} ms")
-    assert 0 < stopped <= (end - start) * PERCENT // 100 + BURST_NS and told == "read EBUSY"
+    print(f"user {result}: {stopped / 1e6:.0f} ms of {(end - start) / 1e6:.0f} ms, root {root}: {roots / 1e6:.0f} ms")
+    assert 0 < stopped <= (end - start) * percent // 100 + BURST_NS and result == "read EBUSY"
     assert root.startswith("OK ") and roots > BURST_NS
 
 
-def test_root_is_neither_throttled_nor_blocked_by_them(readable: Guest) -> None:
-    """Beside the same readers root reads a file again and again for 8 s: every time with success, in little time, and
-    for longer than the budget has. Seen failing with lens_stop_is_budgeted() always true: root is told EBUSY."""
+def test_root_is_neither_throttled_nor_blocked_by_other_readers(readable: Guest) -> None:
+    """Beside four unprivileged readers, root reads a file repeatedly for 8 s: each read succeeds within 3 s, and all
+    together stop the machine for longer than the budget. Seen failing with lens_stop_is_budgeted() always true:
+    EBUSY."""
     before = stops(readable)
     text = readable.check(READERS.format(numbers="1 2 3 4", files=files("runlist0", "bars")) + """
         end=$(($(cut -d. -f1 /proc/uptime) + 8))
@@ -157,15 +162,14 @@ def test_root_is_neither_throttled_nor_blocked_by_them(readable: Guest) -> None:
     assert stopped > 3 * (10 * 10**9 * PERCENT // 100 + BURST_NS)
 
 
-def test_stop_percent_may_be_set_and_is_never_nothing(readable: Guest) -> None:
-    """100: as fast as they go; 0 is taken as 1. Seen failing with stop_percent left out of budget_fill()."""
+def test_stop_percent_can_be_set_and_is_at_least_1(readable: Guest) -> None:
+    """100 does not limit the readers; 0 counts as 1. Seen failing with stop_percent left out of budget_fill()."""
     def share(percent: int) -> float:
         readable.check(f"echo {percent} >/sys/module/gpulens/parameters/stop_percent")
         before, start = stops(readable), uptime_ns(readable)
         readable.check(READERS.format(numbers="1 2 3 4", files=files("runlist0", "snapshot", "bars")) +
                        "\nsleep 4" + ENOUGH, timeout=60)
-        told = answers(readable)
-        assert set(told) <= {"OK", "read EBUSY"}
+        assert set(answers(readable)) <= {"OK", "read EBUSY"}
         stopped = stops(readable)["window_stopped_ns"] - before["window_stopped_ns"]
         return (stopped - BURST_NS) / (uptime_ns(readable) - start)
     assert share(100) > 2 * PERCENT / 100

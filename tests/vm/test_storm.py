@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modules, drivers and GPUs come and go in random order under eight readers and four writers, on two processors: no
-call ends otherwise than documented, nothing hangs, every GPU is there again afterwards, and nothing stays behind.
+"""Modules, drivers and GPUs are added and removed in random order under eight readers and four writers, on two
+processors: every call ends as documented, nothing hangs, every GPU is attached again afterwards, and nothing is leaked.
 
-Three plans of disturbances are carried out at once (disturb.sh), so that two of them meet in every way: a GPU is
-removed while its driver is unbound, the module unloaded while it has yet to look for what a rescan found.
-GPULENS_SEED repeats a run's plans and callers, though not the moments at which they meet; the seed stands in each
-message. GPULENS_SOAK=N takes N times as long (`make soak`).
+Three plans of disturbances are carried out at once (disturb.sh), so that they overlap: a GPU is removed while its
+driver is unbound, the module is unloaded while it has yet to scan what a rescan found. GPULENS_SEED repeats a run's
+plans and callers, though not their timing; each message names the seed. GPULENS_SOAK=N runs N times as long (`make
+soak`).
 
-The whole machine was seen lost with a protection removed: the work of a rescan not cancelled by lens_pci_exit(); gone
-not set by devices_unmap_gpu(); no reference taken by lens_attach_device(); a GPU freed before lens_proc_remove_gpu()
-has waited for its readers; the lock kept by lens_dev_begin_use() for a GPU that has gone. Which of devices_unmap_gpu()
-and lens_proc_remove_gpu() comes first does not show, for either alone keeps readers out."""
+The guest was seen to panic with a protection removed: the work of a rescan not cancelled by lens_pci_exit(); gone not
+set by devices_unmap_gpu(); no reference taken by lens_attach_device(); a GPU freed before lens_proc_remove_gpu() has
+waited for its readers; the lock kept by lens_dev_begin_use() for a removed GPU. The order of devices_unmap_gpu() and
+lens_proc_remove_gpu() has no effect, since either alone keeps readers out."""
 
 import contextlib
 import random
@@ -33,7 +33,7 @@ READERS, WRITERS, PLANS = 8, 4, 3
 ROUNDS = 3 * SOAK
 LIMIT = 180  # seconds for a round, which takes 5 on an idle machine
 LONGEST = 30.0 * SLOW  # seconds that one call, or step, may take on an emulated processor
-SETTLED = 10.0  # seconds in which all is to be as before, once nobody disturbs
+SETTLED = 10.0  # seconds after the last disturbance until the state before is to be restored
 
 # beside those of docs/proc.md
 GONE = {"ENOENT"}  # of open: the directory was removed after it was listed
@@ -58,8 +58,8 @@ STEPS = {
 
 
 def plan(turn: int, index: int) -> str:
-    """What one disturber does in a round: in three rounds everything once, in random order. Most of the time everything
-    is there, or readers would have nothing to read."""
+    """The steps of one disturber in a round: in three rounds each disturbance once, in random order. Most of the time
+    all GPUs are attached, or readers would have nothing to read."""
     dice = random.Random(f"{SEED} {turn // 3} {index}")
     where, other, third = dice.choices(ADDRESSES, k=3)
     pause = f"sleep {dice.choice((0, 0.02, 0.1, 0.3)):.2f}"
@@ -68,7 +68,7 @@ def plan(turn: int, index: int) -> str:
         ["load_driver", f"sleep {dice.choice((0, 0.1, 0.5)):.2f}", "unload_driver"],
         ["load_driver", f"unbind {where}", pause, f"bind {where}"],
         [f"remove {other}", pause, "rescan"],
-        # the module has still to look at what was found when it is unloaded
+        # the module has yet to scan what was found when it is unloaded
         [f"remove {third}", "rescan", pause, "unload", pause, "load"],
         ["unload", f"both load / remove {other}", "both rescan / unload", "load"],
         ["unload", *[f"remove {each}" for each in ADDRESSES], "both rescan / load"],
@@ -97,22 +97,22 @@ class Step(NamedTuple):
 
 
 class After:  # pylint: disable=too-many-instance-attributes
-    """What the storm left."""
+    """The results of the storm."""
 
     def __init__(self) -> None:
         self.calls = Storm()  # as GPUs 0 and 1: readers and writers
         self.steps: list[Step] = []
-        self.late: list[str] = []  # what did not end
-        self.unread: set[str] = set()  # GPUs that could not be read, and why, in the kernel's words
-        self.missing: list[str] = []  # GPUs that do not come back by themselves, and what the kernel said of them
+        self.late: list[str] = []  # processes that did not end
+        self.unread: set[str] = set()  # GPUs that could not be read: lines of the kernel's log
+        self.missing: list[str] = []  # GPUs that were not attached again, and their log lines
         self.texts: list[dict[str, str]] = []  # of the GPUs by address: before the storm, then after each round
-        self.awake: list[str] = []  # which the driver cannot put to sleep
+        self.awake: list[str] = []  # GPUs that the driver could not suspend
         self.answering: list[str] = []  # files of GPUs that were removed
         self.memory: list[int] = []
         self.devices = (0, 0)  # made and freed by the kernel
 
-    def tell(self) -> None:
-        """What stands beside a failure."""
+    def print_summary(self) -> None:
+        """What pytest shows with a failure."""
         done = Counter(f"{step.name} {step.result}" for step in self.steps)
         calls = Counter({f"{call} {result}": count for (_, call, result), count in self.calls.seen.items()})
         print(f"seed {SEED}", dict(done), dict(calls.most_common(40)), self.calls.longest, self.memory, self.devices,
@@ -121,7 +121,7 @@ class After:  # pylint: disable=too-many-instance-attributes
 
 @contextlib.contextmanager
 def seeded() -> Iterator[None]:
-    """Whatever fails says by which seed."""
+    """Adds the seed to the message of a failure."""
     try:
         yield
     except LostVM as lost:
@@ -141,7 +141,7 @@ def numbers(guest: Guest) -> dict[str, int]:
 
 
 def come_back(guest: Guest) -> list[str]:
-    """Gives the module time to find all GPUs; the addresses of those that it does not find."""
+    """Gives the module time to attach all GPUs; the addresses of those that it does not attach."""
     deadline = time.monotonic() + SETTLED
     while len(found := numbers(guest)) < len(ADDRESSES) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -149,7 +149,8 @@ def come_back(guest: Guest) -> list[str]:
 
 
 def settle(guest: Guest) -> list[str]:
-    """Puts back what a plan may have taken away, but for what must come back by itself: the GPUs that do not."""
+    """Restores what a plan may have removed, except for GPUs that the module must attach by itself; those that it did
+    not attach."""
     guest.run("rmmod sleeper")
     guest.check("cd /sys/bus/pci; echo 1 >rescan; for each in devices/*; do echo on >$each/power/control; done")
     if guest.run("grep -q ^gpulens /proc/modules")[0] != 0:
@@ -159,8 +160,8 @@ def settle(guest: Guest) -> list[str]:
             for where in come_back(guest)]
 
 
-def awake(guest: Guest) -> list[str]:
-    """Which do not go to sleep under a driver that lets them, because somebody uses them and never ceased."""
+def find_awake(guest: Guest) -> list[str]:
+    """GPUs that a driver with runtime power management cannot suspend, because a use was not released."""
     guest.load("sleeper")
     status = "cd /sys/bus/pci/drivers/sleeper; for each in 0000*; do echo $each $(cat $each/power/runtime_status); done"
     deadline = time.monotonic() + SETTLED
@@ -170,8 +171,8 @@ def awake(guest: Guest) -> list[str]:
     return [line for line in text.splitlines() if not line.endswith("suspended")]
 
 
-def answering(guest: Guest) -> list[str]:
-    """Removes all; the files that answer something else than ENODEV then."""
+def find_answering(guest: Guest) -> list[str]:
+    """Removes all GPUs; the files that give something else than ENODEV then."""
     guest.check("".join(f"echo 1 >/sys/bus/pci/devices/{where}/remove;" for where in ADDRESSES))
     text = guest.check("for each in /proc/gpu*/device_info; do echo $each $(tryop read $each); done")
     return [line for line in text.splitlines() if not line.endswith("read ENODEV")]
@@ -184,14 +185,15 @@ def count_devices(guest: Guest) -> None:
 
 
 def devices(guest: Guest) -> tuple[int, int]:
-    """How many it made and freed, those of the start counted as made."""
+    """Counts of PCI devices made and freed; those of the boot count as made."""
     text = guest.run("cat /sys/kernel/tracing/kprobe_profile")[1]
     hits = {words[0]: int(words[1]) for words in map(str.split, text.splitlines()) if words[0] in ("made", "freed")}
     return hits.get("made", 0) + len(ADDRESSES), hits.get("freed", 0)
 
 
 def texts(guest: Guest) -> dict[str, str]:
-    """What the GPUs say, by address, while time stands still 10 ms after their scenario was put back."""
+    """device_info and runlist0 of each GPU by address, 10 ms after the start of its scenario, with its clock
+    stopped."""
     for emu in guest.emu:
         emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
         emu.cmd({"cmd": "scenario", "file": scenario("hostile")})
@@ -205,7 +207,7 @@ def texts(guest: Guest) -> dict[str, str]:
     return found
 
 
-def blow(guest: Guest, after: After, turn: int) -> None:
+def run_round(guest: Guest, after: After, turn: int) -> None:
     """One round of the storm."""
     plans = []
     for index in range(PLANS):
@@ -223,7 +225,7 @@ def blow(guest: Guest, after: After, turn: int) -> None:
 
 
 def lacking(after: After) -> list[tuple[object, ...]]:
-    """What a storm needs and this one has not had yet: steps that were done, and calls by their results."""
+    """What the storm must contain and does not yet: steps that were done, and calls by their results."""
     done = Counter(step.name for step in after.steps if step.result == "OK")
     steps = (("load", "unload"), ("load_driver", "unload_driver"), ("bind", "unbind"), ("remove", "rescan"),
              ("power",), ("timeout",))
@@ -235,11 +237,11 @@ def lacking(after: After) -> list[tuple[object, ...]]:
 
 @pytest.fixture(scope="module", name="after")
 def after_the_storm() -> Iterator[After]:
-    """The whole storm; the tests judge it. Between the rounds everything is put back and compared."""
+    """The whole storm, whose results the tests check. Between rounds the state is restored and compared."""
     need_module("kmod-tests", "sleeper")
     seen = After()
     gpus = [Gpu(name, scenario("hostile")) for name in CHIPS]
-    # what is freed is overwritten, so that who still uses it does not get away with it
+    # freed memory is overwritten, so that a use after free is detected
     with seeded(), Guest(gpus, limit=900 * SOAK, append="slub_debug=FP page_poison=1") as guest:
         guest.push(paths.ROOT / "tests/vm/disturb.sh", "/tmp/disturb.sh", 0o755)
         count_devices(guest)
@@ -249,14 +251,14 @@ def after_the_storm() -> Iterator[After]:
             if turn:
                 guest.load("gpulens", "control=1")
                 guest.check("echo 1 >/sys/bus/pci/rescan")
-            blow(guest, seen, turn)
+            run_round(guest, seen, turn)
             if seen.late:
-                break  # what hangs may hold anything
+                break  # a process that hangs may hold any lock
             seen.missing += settle(guest)
             seen.unread.update(guest.run("dmesg | grep 'cannot read'")[1].splitlines())
             seen.texts.append(texts(guest))
-            seen.awake += awake(guest)
-            seen.answering += answering(guest)
+            seen.awake += find_awake(guest)
+            seen.answering += find_answering(guest)
             guest.unload()
             seen.memory.append(memory(guest))
             # More rounds where a busy host let too little through.
@@ -264,14 +266,14 @@ def after_the_storm() -> Iterator[After]:
                 break
         if not seen.late:
             seen.devices = devices(guest)
-        seen.tell()
+        seen.print_summary()
         healthy(guest)
         yield seen
 
 
 def test_every_call_ends_in_time_with_data_or_a_known_errno(after: After) -> None:
-    """Whatever is taken away from under it.
-    Seen failing with ENXIO instead of ENODEV for a GPU that has gone. The time has not been seen too long."""
+    """While modules, drivers and GPUs are removed.
+    Seen failing with ENXIO instead of ENODEV for a removed GPU. The limit of time was not seen exceeded."""
     with seeded():
         unexpected = {key: count for key, count in after.calls.seen.items() if key[2] not in CALLS[key[1]]}
         assert not unexpected
@@ -279,52 +281,52 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(after: After) -> Non
 
 
 def test_every_disturbance_ends_in_time_with_a_known_result(after: After) -> None:
-    """Modules load and unload, drivers come and go; a step that finds nothing to do says so."""
+    """Loading, unloading, binding and removal end with a result of STEPS."""
     with seeded():
         unexpected = Counter((step.name, step.result) for step in after.steps if step.result not in STEPS[step.name])
         assert not unexpected
         assert max(step.seconds for step in after.steps) < LONGEST, max((step.seconds, step) for step in after.steps)
 
 
-def test_nobody_hangs(after: After) -> None:
-    """All callers and all who disturb them end with the storm.
-    Not seen failing: what hung so far also held rmmod, and the machine was lost."""
+def test_no_process_hangs(after: After) -> None:
+    """All callers and disturbers end with the storm.
+    Not seen failing: what hung so far also blocked rmmod, and the guest was lost."""
     with seeded():
         assert not after.late, after.late[0]
 
 
-def test_every_gpu_is_there_again_and_reads_as_before(after: After) -> None:
-    """After each round: its device table, and its runlist once its scenario was put back."""
+def test_every_gpu_is_attached_again_and_reads_as_before(after: After) -> None:
+    """After each round: its device table, and its runlist once its scenario was loaded again."""
     with seeded():
         assert not after.missing, after.missing[0]
         for texts_now in after.texts[1:]:
             assert texts_now == after.texts[0]
 
 
-def test_no_gpu_is_looked_at_before_it_can_be_read(after: After) -> None:
-    """A new GPU has no addresses at first (EINVAL), and who finds it then does not look again by himself.
+def test_no_gpu_is_scanned_before_it_can_be_read(after: After) -> None:
+    """A new PCI device has no addresses at first: attaching it then fails with EINVAL and is not repeated.
     Seen failing without the PCI core's lock around scan()."""
     with seeded():
         assert not after.unread
 
 
-def test_every_gpu_that_is_removed_is_let_go(after: After) -> None:
-    """Its files say ENODEV, whatever happened to it before.
+def test_files_of_every_removed_gpu_give_enodev(after: After) -> None:
+    """Whatever happened to the GPU before.
     Seen failing without lens_unmap_device() at BUS_NOTIFY_DEL_DEVICE."""
     with seeded():
         assert not after.answering
 
 
-def test_every_gpu_may_sleep_again(after: After) -> None:
-    """Nobody is counted as its user any more.
+def test_every_gpu_can_be_suspended_again(after: After) -> None:
+    """No use is left unreleased.
     Seen failing without put() in devices_end_use()."""
     with seeded():
         assert not after.awake
 
 
 def test_nothing_that_was_allocated_stays(after: After) -> None:
-    """The first rounds fill what the kernel keeps for itself, the others leave it with no more.
-    Not seen failing: three rounds are too few for the text of readers, 280 kB a round when it was not freed."""
+    """The first rounds fill the kernel's caches; after later rounds, kernel memory has not grown.
+    Not seen failing: in three rounds, unfreed text of readers adds up to 280 kB a round only."""
     if "KASAN" in paths.kernel_options():
         pytest.skip("KASAN keeps what was freed for a while; kmemleak finds what was not")
     with seeded():
@@ -332,7 +334,7 @@ def test_nothing_that_was_allocated_stays(after: After) -> None:
 
 
 def test_every_device_that_was_removed_is_freed(after: After) -> None:
-    """Once the module is gone, no reference to any is left.
+    """Once the module is unloaded, no reference to a device is left.
     Seen failing without put_device() in detach()."""
     made, freed = after.devices
     if freed == 0:
@@ -341,7 +343,7 @@ def test_every_device_that_was_removed_is_freed(after: After) -> None:
         assert made == freed
 
 
-def test_the_storm_was_one(after: After) -> None:
+def test_the_storm_was_complete(after: After) -> None:
     """Each kind of disturbance happened, and between them files were read and GPUs controlled.
     Seen failing with a step that no plan has."""
     with seeded():

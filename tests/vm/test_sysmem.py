@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runlists, instance blocks, page tables and context images in system memory, as nouveau places them: with and without
 an IOMMU (QEMU's intel-iommu) between the GPUs and memory. The memory is ordinary pages that the guest's kernel mapped
-for each GPU (tests/support/kmod/sysram); behind the IOMMU its bus address is another than the physical one, and the
-same for all GPUs, so that only the right GPU's own translation leads to the right bytes."""
+for each GPU (tests/support/kmod/sysram). Behind the IOMMU the bus address differs from the physical one and is the same
+for all GPUs, so that only the translation of the right GPU leads to the right bytes."""
 
 import pathlib
 import re
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lib import initramfs, paths
-from lib.guest import Emulator, Gpu, Guest, pci_address
+from lib.guest import Emulator, Guest, pci_address
 from lib.machine import iommu_obstacle
-from support.vm.cards import healthy, run_tool, scenario, until
+from support.vm.cards import run_tool, scenario, until
 from support.vm.chips import CHIPS, Chip
 from support.vm.formats import Channel, enabled, parse_runlist, shape, unread
-from support.vm.soc import Ram, give_memory, parameter, place
+from support.vm.shared import FOUR, FOUR_IOMMU, SharedGuests
+from support.vm.soc import Ram, give_memory, load_vfio, parameter, place
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,13 +52,13 @@ class Card(NamedTuple):
         return self.machine.guest.read(f"/proc/gpu{self.index}/{name}")
 
     def ends(self, name: str, *text: str) -> str:
-        """How a read or, with a text, a write of one of its files ends."""
+        """The result of a read or, with a text, a write of one of its files: "OK n", or step and errno."""
         verb = "write" if text else "read"
-        words = " ".join(f"'{one}'" for one in text)
+        words = " ".join(f"'{word}'" for word in text)
         return self.machine.guest.run(f"tryop {verb} /proc/gpu{self.index}/{name} {words}")[1].strip()
 
     def load(self, **changes: Any) -> None:
-        """Puts the tenants in place, all in system memory unless the changes say otherwise."""
+        """Loads the scenario of the tenants, all in system memory unless the changes say otherwise."""
         self.emu.cmd({"cmd": "fault", "kind": "none"})
         place(self.machine.guest, self.index, scenario(self.chip.scenario), {"memory": "sys"} | changes)
 
@@ -66,12 +66,18 @@ class Card(NamedTuple):
         """Runlist 0's, by id."""
         return {channel.id: channel for tsg in parse_runlist(self.read("runlist0")) for channel in tsg.channels}
 
+    def base_of_runlist0(self) -> int:
+        """Where the emulated driver placed the list."""
+        runlists = self.emu.cmd({"cmd": "state"})["runlists"]
+        return next(int(runlist["base"]) for runlist in runlists if runlist["id"] == 0)
+
     def state(self) -> dict[int, dict[str, Any]]:
         """Runlist 0's channels as the emulator has them, by id."""
-        return {one["id"]: one for one in self.emu.cmd({"cmd": "state"})["channels"] if one["runlist"] == 0}
+        channels = self.emu.cmd({"cmd": "state"})["channels"]
+        return {channel["id"]: channel for channel in channels if channel["runlist"] == 0}
 
     def base_reads_as(self, address: int) -> None:
-        """Makes the registers of runlist 0's base say: system memory, there. Fields: open-gpu-doc
+        """Makes the registers of runlist 0's base hold this address in system memory. Fields: open-gpu-doc
         volta/gv100/dev_fifo.ref.txt NV_PFIFO_ENG_RUNLIST_BASE (PTR 27:0, TARGET 29:28, 2 is coherent system memory),
         turing/tu104/dev_fifo.ref.txt NV_PFIFO_RUNLIST_BASE_LO (TARGET 1:0, PTR_LO 31:12), _HI (PTR_HI 7:0),
         ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_SUBMIT_BASE_LO, _HI (likewise)."""
@@ -84,31 +90,31 @@ class Card(NamedTuple):
             self.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off, "value": value})
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["direct", "iommu"])
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+@pytest.fixture(scope="module", params=[pytest.param(False, id="direct", marks=pytest.mark.guest("four")),
+                                        pytest.param(True, id="iommu", marks=pytest.mark.guest("iommu"))])
+def machine(request: pytest.FixtureRequest, guests: SharedGuests) -> Iterator[Machine]:
     """Without and with an IOMMU."""
     if request.param and (obstacle := iommu_obstacle()):
         pytest.skip(obstacle)
-    with Guest([Gpu(chip.name.lower()) for chip in CHIPS], mem=512, iommu=request.param,
-               append="secretmem.enable=1") as guest:
+    with guests.take(FOUR_IOMMU if request.param else FOUR) as guest:
         given = give_memory(guest, list(range(len(CHIPS))))
         guest.load("gpulens", "control=1")
         yield Machine(guest, request.param, given)
         guest.unload()
-        healthy(guest)
+        guest.run("rmmod sysram")
 
 
 @pytest.fixture(params=range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
 def card(request: pytest.FixtureRequest, machine: Machine) -> Iterator[Card]:  # pylint: disable=redefined-outer-name
     """Each GPU with everything in system memory."""
-    one = Card(machine, CHIPS[request.param], request.param)
-    one.load()
-    yield one
-    one.emu.cmd({"cmd": "fault", "kind": "none"})
+    found = Card(machine, CHIPS[request.param], request.param)
+    found.load()
+    yield found
+    found.emu.cmd({"cmd": "fault", "kind": "none"})
 
 
 def test_bus_addresses(machine: Machine) -> None:  # pylint: disable=redefined-outer-name
-    """What the other tests stand on: the kernel put the GPUs behind the IOMMU, or there is none."""
+    """The precondition of the other tests: the GPUs are behind the IOMMU, or there is none."""
     groups = machine.guest.check("ls /sys/kernel/iommu_groups | wc -l").strip()
     same = [ram.bus == ram.phys for ram in machine.ram.values()]
     if machine.iommu:
@@ -121,8 +127,8 @@ def test_bus_addresses(machine: Machine) -> None:  # pylint: disable=redefined-o
 
 @pytest.mark.parametrize("aperture, target", [("coherent", "sys coh"), ("noncoherent", "sys ncoh")])
 def test_everything_in_system_memory(card: Card, aperture: str, target: str) -> None:
-    """runlist0 shows the tenants; instance blocks lie where the emulated driver put them, at bus addresses; contexts
-    are found through page tables there. No GPU memory is looked at."""
+    """runlist0 shows the tenants; instance blocks are at the bus addresses where the emulated driver placed them;
+    contexts are found through page tables there. GPU memory is not read."""
     card.load(aperture=aperture)
     card.emu.cmd({"cmd": "reset-counts"})
     text = card.read("runlist0")
@@ -142,9 +148,9 @@ def test_everything_in_system_memory(card: Card, aperture: str, target: str) -> 
 
 
 def test_words_of_system_memory_are_no_accesses_of_bar0(card: Card) -> None:
-    """stats counts as bar0_* what the emulator saw, and words that the module read or wrote in the machine's memory as
-    system_words alone. Seen failing with words counted by sysmem.c too: bar0_read64 was 59 to 118 more than what the
-    emulator saw, bar0_write32 2 more."""
+    """stats counts as bar0_* what the emulator saw, and words that the module read or wrote in system memory only as
+    system_words. Seen failing with words counted by sysmem.c too: bar0_read64 was 59 to 118 more than what the emulator
+    saw, bar0_write32 2 more."""
     def stats() -> dict[str, int]:
         return {words[0]: int(words[1]) for words in map(str.split, card.read("stats").splitlines())}
 
@@ -169,20 +175,18 @@ def test_words_of_system_memory_are_no_accesses_of_bar0(card: Card) -> None:
     {"runlists": "sys", "instances": "vid", "tables": "sys", "contexts": "vid"}],
     ids=["runlists", "instances", "tables", "contexts", "runlists-tables"])
 def test_some_of_it_in_system_memory(card: Card, parts: dict[str, str]) -> None:
-    """Each part may be in either memory, and pointers lead from one to the other."""
+    """Each part may be in either memory, with pointers from one to the other."""
     card.load(memory=parts)
     text = card.read("runlist0")
     assert shape(text) == TENANTS
     assert text.count("= Context State =") == 5 and "unreadable" not in text
-    assert {one.id: one.fields["Cmp. Preemption"] for one in card.channels().values() if one.id in (8, 16)} == {
-        8: "CTA", 16: "WFI"}
+    assert [card.channels()[number].fields["Cmp. Preemption"] for number in (8, 16)] == ["CTA", "WFI"]
     inst = int(card.channels()[8].fields["Inst"], 16)
     assert (card.ram.bus <= inst < card.ram.bus + card.ram.bytes) == (parts["instances"] == "sys")
 
 
-def test_a_runlist_on_another_gpus_address_is_not_its_own(card: Card) -> None:
-    """An address is what this GPU sees there: the next GPU's empty memory at the same bus address is not shown instead,
-    nor the other way round."""
+def test_an_address_is_translated_for_its_gpu(card: Card) -> None:
+    """Two GPUs with the same bus address of a runlist show their own lists; that of the second is empty."""
     other = Card(card.machine, CHIPS[(card.index + 1) % len(CHIPS)], (card.index + 1) % len(CHIPS))
     other.emu.cmd({"cmd": "scenario", "data": {"memory": "sys", "processes": []}})
     assert shape(card.read("runlist0")) == TENANTS
@@ -190,7 +194,7 @@ def test_a_runlist_on_another_gpus_address_is_not_its_own(card: Card) -> None:
 
 
 def bad_addresses(card: Card) -> dict[str, int]:
-    """Bus addresses (40 bits) behind which is no ordinary memory."""
+    """Bus addresses (40 bits) that are not those of ordinary memory."""
     bar0 = card.machine.guest.read(f"/sys/bus/pci/devices/{pci_address(card.index)}/resource").split()[0]
     bad = {"beyond all": 0xFFFFFFF000, "MMIO, its own BAR0": int(bar0, 16), "hole, 512 MiB of RAM": 0x60000000}
     if card.machine.iommu:
@@ -205,19 +209,19 @@ def bad_addresses(card: Card) -> dict[str, int]:
     return bad
 
 
-def test_what_is_no_memory_is_an_error_of_that_runlist(card: Card) -> None:
-    """A runlist whose base leads nowhere, to registers or to memory that is nobody's is shown without entries; others
-    can be read."""
-    for what, address in bad_addresses(card).items():
+def test_a_runlist_outside_of_memory_is_an_error_of_that_runlist(card: Card) -> None:
+    """A runlist whose base is unmapped, a register or unallocated memory is shown without entries; others can be
+    read."""
+    for kind, address in bad_addresses(card).items():
         card.base_reads_as(address)
-        assert unread(card.read("runlist0")), f"{what}: {address:#x}"
+        assert unread(card.read("runlist0")), f"{kind}: {address:#x}"
         assert shape(card.read("runlist1"))
     card.emu.cmd({"cmd": "fault", "kind": "none"})
     assert shape(card.read("runlist0")) == TENANTS
 
 
-def test_memory_that_ends_in_the_list_is_an_error(card: Card) -> None:
-    """A list that begins in the last page of the memory and goes on behind it: no entries where nothing is mapped."""
+def test_a_list_beyond_the_end_of_mapped_memory_is_an_error(card: Card) -> None:
+    """A list that begins in the last mapped page and continues beyond it is shown without entries."""
     if not card.machine.iommu:
         pytest.skip("without an IOMMU, other memory of the machine follows")
     entry = 8 if card.chip.name == "GP106" else 16
@@ -229,13 +233,13 @@ def test_memory_that_ends_in_the_list_is_an_error(card: Card) -> None:
     assert unread(card.read("runlist0"))
 
 
-def test_an_instance_block_that_is_no_memory_is_an_error_of_that_channel(card: Card) -> None:
-    """Channel 16's instance block leads nowhere: its box says unreadable, all others hold what they hold."""
-    for what, address in bad_addresses(card).items():
+def test_an_instance_block_outside_of_memory_is_an_error_of_that_channel(card: Card) -> None:
+    """Channel 16 with an instance block outside of memory is shown as unreadable; all others are complete."""
+    for kind, address in bad_addresses(card).items():
         card.load()
         if card.chip.per_runlist:
             # runlist entry 4 (TSG, 8, 9, TSG, 16): word 2 is INST_PTR_LO 31:12 and CHID 11:0, word 3 INST_PTR_HI
-            base = next(one["base"] for one in card.emu.cmd({"cmd": "state"})["runlists"] if one["id"] == 0)
+            base = card.base_of_runlist0()
             card.emu.cmd({"cmd": "poke", "ap": "sys", "addr": base + 4 * 16 + 8,
                           "words": [address & 0xFFFFF000 | 16, address >> 32]})
         else:
@@ -244,14 +248,14 @@ def test_an_instance_block_that_is_no_memory_is_an_error_of_that_channel(card: C
                           "value": 1 << 31 | 2 << 28 | address >> 12})
         text = card.read("runlist0")
         assert shape(text) == TENANTS
-        assert text.count("unreadable") == 1, f"{what}: {address:#x}"
+        assert text.count("unreadable") == 1, f"{kind}: {address:#x}"
         assert text.count("= Context State =") == 4
         channel = text.split("Channel Info 16 ")[1].split("Channel Info")[0]
         assert "unreadable" in channel and f"0x{address:012x}" in channel
 
 
-def test_steering(card: Card) -> None:
-    """Channels are disabled and enabled, preemption modes written into context images, lists submitted again."""
+def test_control(card: Card) -> None:
+    """Channels are disabled and enabled, preemption modes written into context images, lists resubmitted."""
     ref = card.chip.ref
     assert card.ends("disable_channel", ref(16)).startswith("OK")
     assert enabled(card.read("runlist0")) == {8: True, 9: True, 16: False, 24: True, 25: False}
@@ -271,21 +275,21 @@ def test_steering(card: Card) -> None:
     assert parse_runlist(card.read("runlist0"))[0].fields["Slice"] == "1998.848us"
 
 
-def test_a_context_that_is_no_memory_is_not_written(card: Card) -> None:
-    """A preemption mode for a channel whose instance block leads nowhere: EIO, and no other context changes."""
+def test_a_context_outside_of_memory_is_not_written(card: Card) -> None:
+    """A preemption mode for a channel whose instance block is outside of memory: EIO, and no other context changes."""
     if card.chip.per_runlist:
-        base = next(one["base"] for one in card.emu.cmd({"cmd": "state"})["runlists"] if one["id"] == 0)
+        base = card.base_of_runlist0()
         card.emu.cmd({"cmd": "poke", "ap": "sys", "addr": base + 4 * 16 + 8, "words": [0x60000000 | 16, 0]})
     else:
         card.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": 0x800000 + 8 * 16,
                       "value": 1 << 31 | 2 << 28 | 0x60000})
     assert card.ends("cil_preempt_channel", card.chip.ref(16)) == "write EIO"
-    assert {number: one.fields["Cmp. Preemption"] for number, one in card.channels().items() if number != 16} == {
-        8: "CTA", 9: "CTA", 24: "WFI", 25: "WFI"}
+    modes = {number: channel.fields["Cmp. Preemption"] for number, channel in card.channels().items() if number != 16}
+    assert modes == {8: "CTA", 9: "CTA", 24: "WFI", 25: "WFI"}
 
 
 def test_the_image_holds_system_memory_at_its_bus_addresses(card: Card, tmp_path: pathlib.Path) -> None:
-    """Round trip: the tool shows from the image what runlist0 said."""
+    """The tool prints from the image what runlist0 showed."""
     card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
     try:
         image = tmp_path / "image"
@@ -295,13 +299,13 @@ def test_the_image_holds_system_memory_at_its_bus_addresses(card: Card, tmp_path
     finally:
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
     addresses = [int(line.split()[1], 16) for line in image.read_text().splitlines() if line.startswith("s ")]
-    assert addresses and all(card.ram.bus <= one < card.ram.bus + card.ram.bytes for one in addresses)
+    assert addresses and all(card.ram.bus <= address < card.ram.bus + card.ram.bytes for address in addresses)
     assert not [line for line in image.read_text().splitlines() if line.startswith("v ")]
 
 
 def test_memory_that_the_kernel_does_not_map_is_an_error(
         machine: Machine, tmp_path: pathlib.Path) -> None:  # pylint: disable=redefined-outer-name
-    """A page that is ordinary memory but not in the kernel's own mapping (memfd_secret): EIO, not an oops."""
+    """A page of ordinary memory that is not in the kernel's own mapping (memfd_secret): EIO, not an oops."""
     if machine.iommu:
         pytest.skip("no GPU has such a page mapped")
     if machine.guest.run("grep -q secretmem /proc/kallsyms")[0] != 0:
@@ -313,30 +317,32 @@ def test_memory_that_the_kernel_does_not_map_is_an_error(
     address = int(machine.guest.check("/secret >/tmp/secret & sleep 0.3; cat /tmp/secret"), 16)
     assert address
     for index, chip in enumerate(CHIPS):
-        one = Card(machine, chip, index)
-        one.load()
-        one.base_reads_as(address)
-        assert unread(one.read("runlist0"))
-        one.load()
+        card = Card(machine, chip, index)
+        card.load()
+        card.base_reads_as(address)
+        assert unread(card.read("runlist0"))
+        card.load()
     machine.guest.check("kill $(pidof secret)")
 
 
 def unbind(guest: Guest, index: int) -> None:
-    """Takes the driver of a GPU away."""
+    """Unbinds the driver of a GPU."""
     guest.check(f"echo {pci_address(index)} >/sys/bus/pci/devices/{pci_address(index)}/driver/unbind")
 
 
 def bind(guest: Guest, index: int, driver: str) -> None:
     """Binds this driver and no other to a GPU."""
     device = f"/sys/bus/pci/devices/{pci_address(index)}"
-    guest.check(f"echo {driver} >{device}/driver_override; echo {pci_address(index)} >/sys/bus/pci/drivers_probe")
+    guest.check(f"echo {driver} >{device}/driver_override; echo {pci_address(index)} >/sys/bus/pci/drivers_probe; "
+                f"echo >{device}/driver_override")
     assert guest.check(f"basename $(readlink {device}/driver)").strip() == driver
 
 
-def test_an_address_means_nothing_without_the_driver_that_made_it(card: Card) -> None:
-    """No driver bound: a list in system memory is ENXIO, though an IOMMU may still know the address, and nothing is
-    written there; lists in GPU memory go on. chip says why. Bound again: all is as before.
-    Seen failing before the driver was asked for: without an IOMMU the list was shown, behind one it was EIO."""
+def test_system_memory_is_not_accessed_without_the_driver_that_mapped_it(card: Card) -> None:
+    """Without a driver, a list in system memory gives ENXIO, though an IOMMU may still translate the address, and
+    nothing is written there; lists in GPU memory can be read. chip names the reason. With the driver bound again, reads
+    succeed.
+    Seen failing before the driver was checked: without an IOMMU the list was shown, behind one it was EIO."""
     unbind(card.machine.guest, card.index)
     try:
         assert "! entries not readable: no driver maps them" in card.read("runlist0")
@@ -352,35 +358,31 @@ def test_an_address_means_nothing_without_the_driver_that_made_it(card: Card) ->
     assert shape(card.read("runlist0")) == TENANTS
 
 
-def test_a_driver_that_keeps_its_translation_to_itself_is_left_alone(
+def test_the_translation_of_a_vfio_domain_is_not_used(
         machine: Machine) -> None:  # pylint: disable=redefined-outer-name
-    """vfio-pci gives the GPU to a guest: its IOMMU is not asked, and the GPU is gone for gpulens until it has another
-    driver. Seen failing before the driver was asked for: EIO, of the domain that vfio-pci's container would replace."""
+    """vfio-pci assigns the GPU to a guest: it is detached from gpulens until it has another driver, and its IOMMU
+    domain is not used. Seen failing before the driver was checked: EIO, from the domain that vfio-pci's container would
+    replace."""
     if not machine.iommu:
         pytest.skip("vfio wants an IOMMU")
-    modules = initramfs.modules_with_needs(paths.kernel_tree(), ("vfio-pci", "vfio_iommu_type1"))
-    if not any(path.name.startswith("vfio-pci.") for path in modules):
-        pytest.skip("this kernel has no vfio-pci")
-    for path in modules:
-        machine.guest.push(initramfs.module_content(path), "/tmp/vfio.ko")
-        machine.guest.check(f"insmod /tmp/vfio.ko {'disable_idle_d3=1' if path.name.startswith('vfio-pci.') else ''}")
-    one = Card(machine, CHIPS[0], 0)
-    one.load()
+    load_vfio(machine.guest)
+    card = Card(machine, CHIPS[0], 0)
+    card.load()
     unbind(machine.guest, 0)
     bind(machine.guest, 0, "vfio-pci")
     try:
-        assert one.ends("runlist0") == "read ENODEV"
+        assert card.ends("runlist0") == "read ENODEV"
     finally:
         unbind(machine.guest, 0)
         bind(machine.guest, 0, "sysram")
-    until(lambda: one.ends("num_gpcs").startswith("OK"), "the GPU is not found again")
-    one.load()
-    assert shape(one.read("runlist0")) == TENANTS
+    until(lambda: card.ends("num_gpcs").startswith("OK"), "the GPU is not attached again")
+    card.load()
+    assert shape(card.read("runlist0")) == TENANTS
 
 
 def test_the_machine_is_not_stopped_to_read_system_memory(card: Card) -> None:
-    """Addresses are translated, and contexts read, with all processors running. A new time slice is two stops: the
-    look whether the entry is still the TSG's and the store, and the submit. A preemption mode is one.
+    """Addresses are translated, and contexts read, without a stop. A new time slice takes two stops: the check that the
+    entry is still the TSG's with the store, and the submit. A preemption mode takes one.
     Seen failing with contexts of system memory read in exclusive(): 3 stops."""
     def stops() -> int:
         return int(dict(map(str.split, card.read("stats").splitlines()))["window_stops"])
@@ -396,31 +398,31 @@ def test_the_machine_is_not_stopped_to_read_system_memory(card: Card) -> None:
 
 
 def test_memory_taken_away_is_an_error(machine: Machine) -> None:  # pylint: disable=redefined-outer-name
-    """When the driver has unmapped the memory, registers that still name it lead nowhere: EIO. When it has gone, nobody
-    says where they lead: ENXIO. The last test here but one."""
+    """Registers with the address of memory that the driver has unmapped: EIO. After the driver is unloaded: ENXIO. Runs
+    last but one, since it unloads the driver."""
     cards = [Card(machine, chip, index) for index, chip in enumerate(CHIPS)]
-    for one in cards:
-        one.load(memory="vid")
-        one.base_reads_as(one.ram.bus)
-        assert one.ends("runlist0").startswith("OK")
-        machine.guest.check(f"echo {one.index} >/sys/module/sysram/parameters/unmap")
+    for card in cards:
+        card.load(memory="vid")
+        card.base_reads_as(card.ram.bus)
+        assert card.ends("runlist0").startswith("OK")
+        machine.guest.check(f"echo {card.index} >/sys/module/sysram/parameters/unmap")
         # without an IOMMU nothing is unmapped
-        assert unread(one.read("runlist0")) == machine.iommu
+        assert unread(card.read("runlist0")) == machine.iommu
     machine.guest.unload("sysram")
-    for one in cards:
-        assert "! entries not readable: no driver maps them" in one.read("runlist0")
-        one.emu.cmd({"cmd": "fault", "kind": "none"})
-        assert shape(one.read("runlist0")) == TENANTS
+    for card in cards:
+        assert "! entries not readable: no driver maps them" in card.read("runlist0")
+        card.emu.cmd({"cmd": "fault", "kind": "none"})
+        assert shape(card.read("runlist0")) == TENANTS
 
 
 def test_a_page_without_a_reference_is_not_read(machine: Machine) -> None:  # pylint: disable=redefined-outer-name
-    """Of a block that was not split only the first page has one: another may be free at any time. EIO. The last test
-    here. Seen failing before the reference was asked for: read."""
+    """Of a block of pages that was not split only the first page has a reference; another may be freed at any time:
+    EIO. Runs last. Seen failing before the reference was checked: the list was read."""
     given = give_memory(machine.guest, list(range(len(CHIPS))), whole=True)
     for index, chip in enumerate(CHIPS):
-        one = Card(machine, chip, index)
-        one.load(memory="vid")
+        card = Card(machine, chip, index)
+        card.load(memory="vid")
         for offset, refused in ((0, False), (0x1000, True), (0x3FF000, True), (0x400000, False)):
-            one.base_reads_as(given[index].bus + offset)
-            assert unread(one.read("runlist0")) == refused, hex(offset)
-        one.emu.cmd({"cmd": "fault", "kind": "none"})
+            card.base_reads_as(given[index].bus + offset)
+            assert unread(card.read("runlist0")) == refused, hex(offset)
+        card.emu.cmd({"cmd": "fault", "kind": "none"})

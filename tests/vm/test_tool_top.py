@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens top on the module: what it says of time slices and of who has the engine is what was set. How it looks on a
-terminal, and its keys: tests/cli/test_top.py."""
+"""gpulens top with the module: time slices and shares of an engine are those that were set. The screen and its keys:
+tests/cli/test_top.py."""
 
 import pathlib
 import re
@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 import pytest
 
-from lib import paths
-from lib.guest import SLOW, Gpu, Guest
-from support.vm.cards import taking_turns
+from lib.guest import SLOW, Guest
+from support.vm.cards import scenario
 from support.vm.chips import chips_for
+from support.vm.shared import PAIR, SharedGuests
+
+pytestmark = pytest.mark.guest("pair")
 
 # pylint: disable=redefined-outer-name
 
@@ -22,16 +24,17 @@ TERMINFO = [f"{place}/terminfo/v/vt100" for place in ("/lib", "/usr/share", "/us
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Guest]:
+def machine(guests: SharedGuests) -> Iterator[Guest]:
     """A GPU with PCCSR, one with channel RAM, and one of which no scheduling register is published; and the tool."""
-    with taking_turns(CHIPS, Gpu("gb202"), programs=[paths.tool()]) as guest:
+    with guests.take(PAIR, scenario("slices-two")) as guest:
+        guest.load("gpulens", "control=1")
         yield guest
 
 
 @pytest.fixture(scope="module")
 def terminals(machine: Guest) -> Guest:
-    """The same with what a terminal's program needs: the description of a terminal, where this machine's ncurses, which
-    the guest's tool uses, has it."""
+    """The same with a terminal: pseudo-terminals, and the terminfo entry at the path where this machine's ncurses,
+    which the tool in the guest uses, looks for it."""
     entry = next(path for path in map(pathlib.Path, TERMINFO) if path.exists())
     machine.check(f"mkdir -p /dev/pts {entry.parent}; mount -t devpts devpts /dev/pts")
     machine.push(entry, str(entry))
@@ -39,7 +42,7 @@ def terminals(machine: Guest) -> Guest:
 
 
 class Row(NamedTuple):
-    """What is looked at here of a line of the table."""
+    """The columns of a line of the table that are checked."""
     util: float
     turn_ms: float
     slice_ms: float
@@ -47,13 +50,13 @@ class Row(NamedTuple):
 
 
 def rows(screen: str) -> dict[int, Row]:
-    """By TSG."""
+    """TSG -> its row."""
     found = re.findall(r"^ +(\d+) +\d+ \S+ +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ", screen, re.M)
     return {int(tsg): Row(*map(float, rest)) for tsg, *rest in found}
 
 
 def step_ms(screen: str) -> float:
-    """What it says was reached."""
+    """The period of samples that the screen reports, in milliseconds."""
     found = re.search(r"^sampled every ([\d.]+) (us|ms) \(200\.000 us requested\)", screen, re.M)
     assert found, screen
     return float(found[1]) / (1000 if found[2] == "us" else 1)
@@ -61,13 +64,13 @@ def step_ms(screen: str) -> float:
 
 @pytest.mark.parametrize("index", range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
 def test_turns_measure_as_slices_were_set(machine: Guest, index: int) -> None:
-    """TSGs 21 and 22 with slices of 1998.848 and 999.424 us: median turns within the step that the screen says was
-    reached, the engine split about 2 to 1, both configured slices, turns of both as often. Of the screen that was
-    disturbed least."""
-    text = machine.check(f"gpulens -g {index} top --every 200us --runlist 1 --window 2s --delay 2s --batch 4",
+    """TSGs 21 and 22 with slices of 1998.848 and 999.424 us: the median turn within the reported period of samples, the
+    engine shared about 2 to 1, both configured slices, about equally many turns. Checks the screen with the shortest
+    period of samples."""
+    text = machine.check(f"gpulens -g {index} top --every 200us --runlist 1 --window 1s --delay 1s --batch 4",
                          timeout=60)
     screens = text.split("\n\n")
-    assert len(screens) == 4 and all(one.startswith(f"gpu{index}: {CHIPS[index].name} (") for one in screens)
+    assert len(screens) == 4 and all(screen.startswith(f"gpu{index}: {CHIPS[index].name} (") for screen in screens)
     screen = min(screens, key=step_ms)
     reached, found = step_ms(screen), rows(screen)
     assert reached < 0.8 * SLOW and set(found) == {21, 22}, text
@@ -80,9 +83,9 @@ def test_turns_measure_as_slices_were_set(machine: Guest, index: int) -> None:
 
 
 @pytest.mark.parametrize("index", range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
-def test_keys_steer_the_gpu_after_a_question(terminals: Guest, index: int) -> None:
-    """On a terminal, with all but TSG 21 filtered out: d and n change nothing; d and e with y switch its channel off
-    and on, x preempts it, as the module counts."""
+def test_keys_control_the_gpu_after_a_question(terminals: Guest, index: int) -> None:
+    """On a terminal that shows only TSG 21: d answered with n changes nothing; d and e answered with y disable and
+    enable its channel, and x preempts it, by the module's counters."""
     names = ("disable_channel", "enable_channel", "preempt_tsg")
 
     def type_keys(*pairs: str) -> None:
@@ -93,7 +96,7 @@ def test_keys_steer_the_gpu_after_a_question(terminals: Guest, index: int) -> No
     def state() -> tuple[bool, list[int]]:
         channels = terminals.emu[index].cmd({"cmd": "state"})["channels"]
         stats = dict(line.split() for line in terminals.read(f"/proc/gpu{index}/stats").splitlines())
-        return ([one["enabled"] for one in channels if one["runlist"] == 1 and one["id"] == 40][0],
+        return ([channel["enabled"] for channel in channels if (channel["runlist"], channel["id"]) == (1, 40)][0],
                 [int(stats[f"write_{name}"]) for name in names])
 
     before = state()[1]
@@ -104,24 +107,25 @@ def test_keys_steer_the_gpu_after_a_question(terminals: Guest, index: int) -> No
     type_keys("e", "y/n", "y", "written to")
     assert state() == (True, [before[0] + 1, before[1] + 1, before[2]])
     type_keys("x", "y/n", "y", "written to")
-    assert state() == (True, [one + 1 for one in before])
+    assert state() == (True, [count + 1 for count in before])
 
 
-def test_an_ordinary_user_is_told_what_top_takes(machine: Guest) -> None:
-    """Status 3 and one sentence: neither samples nor snapshots are for everybody."""
+def test_an_unprivileged_user_gets_the_required_capability_named(machine: Guest) -> None:
+    """Status 3 and one sentence: samples and snapshots need a capability."""
     status, text = machine.run("become -u 1000 -- gpulens -g 0 top --delay 100ms --batch 3", timeout=60)
     assert status == 3
-    assert text.startswith("gpulens: /proc/gpu0/snapshot: EACCES: permission denied; reading runlists requires CAP_PERFMON")
+    assert text.startswith(
+        "gpulens: /proc/gpu0/snapshot: EACCES: permission denied; reading runlists requires CAP_PERFMON")
 
 
-def test_a_chip_without_published_registers_is_said_to_be_one(machine: Guest) -> None:
-    """GB202: neither samples nor runlists; no row, and why."""
+def test_a_chip_without_published_registers_has_no_rows(machine: Guest) -> None:
+    """GB202: neither samples nor runlists; no row, and the reason."""
     text = machine.check("gpulens -g 2 top --delay 100ms --batch 1", timeout=60)
     assert "/proc/gpu2/samples: EOPNOTSUPP" in text and "0 TSGs" in text
 
 
-def test_a_gpu_that_is_removed_ends_batch(machine: Guest) -> None:
-    """Status 1, and its reason; the screens of before are there."""
+def test_removal_of_the_gpu_ends_batch_mode(machine: Guest) -> None:
+    """Status 1 with the reason, after the screens until then."""
     status, text = machine.run("""rm -f /tmp/top
         gpulens -g 2 top --delay 300ms --batch 100 >/tmp/top 2>/tmp/why & top=$!
         until [ -s /tmp/top ]; do sleep 0.1; done; echo 1 >/sys/bus/pci/devices/0000:00:06.0/remove

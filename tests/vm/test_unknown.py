@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A chip whose id nobody lists, of an architecture that the module knows: GA102 and TU104 with another number in BOOT_0
-(0x17d and 0x16d are in no source: open-gpu-kernel-modules nv_arch.h). Only the device table is read."""
+"""A chip with an unlisted id of an architecture that the module knows: GA102 and TU104 with another number in BOOT_0
+(open-gpu-kernel-modules nv_arch.h lists neither 0x17d nor 0x16d). Only the device table is read."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ UNKNOWN = {"ga102": "0x17d000a1", "tu104": "0x16d000a1"}
 
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
-    """One guest with both."""
+    """One guest with both chips."""
     folder: pathlib.Path = tmp_path_factory.mktemp("profiles")
     gpus = []
     for name, boot0 in UNKNOWN.items():
@@ -34,8 +34,8 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
         healthy(made)
 
 
-def test_the_log_says_that_it_is_not_known(guest: Guest) -> None:  # pylint: disable=redefined-outer-name
-    """One line each, that names the id and what it is read as."""
+def test_the_log_names_the_unknown_chip(guest: Guest) -> None:  # pylint: disable=redefined-outer-name
+    """One line for each GPU, with the id and the generation as which it is read."""
     log = guest.check("dmesg")
     assert "0000:00:04.0: unknown chip 0x17d: only its device table is read, as on GA10x" in log
     assert "0000:00:05.0: unknown chip 0x16d: only its device table is read, as on TU10x" in log
@@ -44,7 +44,7 @@ def test_the_log_says_that_it_is_not_known(guest: Guest) -> None:  # pylint: dis
 @pytest.mark.parametrize("index, generation", [(0, "GA10x"), (1, "TU10x")])
 def test_only_what_the_device_table_says_is_shown(guest: Guest,  # pylint: disable=redefined-outer-name
                                                   index: int, generation: str) -> None:
-    """chip, device_info and num_ces answer; every other file is an error and not a guess; no register is unknown."""
+    """chip, device_info and num_ces can be read; every other file gives EOPNOTSUPP, and no unknown register is read."""
     folder = f"/proc/gpu{index}"
     chip = guest.read(f"{folder}/chip")
     assert f"\nUnknown chip: only the device table is read, as of {generation}\n" in chip

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests in virtual machines share beside their fixtures: scenarios, a GPU of a guest and what it should be, what a
-test waits for or wants."""
+"""Helpers of tests in virtual machines: scenarios, a GPU of a guest with its expected contents, waiting, and
+requirements of a test."""
 
 import contextlib
 import pathlib
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,7 +15,7 @@ from lib import paths
 from lib.guest import Emulator, Gpu, Guest
 from support.vm.chips import Chip
 
-TAINTS_ALLOWED = (1 << 12) | (1 << 13)  # out of tree, unsigned: that is what the module is
+TAINTS_ALLOWED = (1 << 12) | (1 << 13)  # out of tree, unsigned: as the module is
 
 
 def scenario(name: str) -> str:
@@ -28,6 +28,11 @@ def gpu_of(chip: Chip, slot: int | None = None) -> Gpu:
     return Gpu(chip.name.lower(), scenario(chip.scenario), slot)
 
 
+def load_scenario(emu: Emulator, file: str, **changes: Any) -> None:
+    """Puts a scenario in place, with some of its keys replaced."""
+    emu.cmd({"cmd": "scenario", "file": file, "with": changes} if changes else {"cmd": "scenario", "file": file})
+
+
 def run_tool(image: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """The gpulens tool on an image."""
     return subprocess.run([str(paths.tool()), "--image", str(image), *words],
@@ -35,38 +40,27 @@ def run_tool(image: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[s
 
 
 def healthy(guest: Guest) -> None:
-    """The kernel noted no fault of its own: an oops or a warning would have ended it, this is the rest."""
+    """The kernel is not tainted by anything but the test modules. Debian's kernel panics on an oops or a warning."""
     taint = int(guest.check("cat /proc/sys/kernel/tainted"))
     assert taint & ~TAINTS_ALLOWED == 0, f"the kernel is tainted: {taint:#x}\n{guest.check('dmesg | tail -n 40')}"
 
 
-def until(true: Callable[[], bool], what: str) -> None:
-    """Waits for something that takes its time, in the guest or in its kernel's workqueue."""
+def until(condition: Callable[[], bool], failure: str) -> None:
+    """Waits up to 5 s for a condition in the guest, such as the result of a workqueue."""
     deadline = time.monotonic() + 5
-    while not true():
-        assert time.monotonic() < deadline, what
+    while not condition():
+        assert time.monotonic() < deadline, failure
         time.sleep(0.02)
 
 
 def accesses(emu: Emulator) -> int:
-    """How often that GPU was touched since its counts were reset."""
+    """The number of accesses to that GPU since its counts were reset."""
     counts = emu.cmd({"cmd": "counts"})
     return sum(counts["reads"].values()) + sum(counts["writes"].values())
 
 
-@contextlib.contextmanager
-def taking_turns(chips: Sequence[Chip], *more: Gpu, programs: Sequence[pathlib.Path] = ()) -> Iterator[Guest]:
-    """A GPU of each chip, on which two TSGs take turns on each of two runlists, and those; the module loaded."""
-    gpus = [Gpu(chip.name.lower(), scenario("slices-two")) for chip in chips]
-    with Guest([*gpus, *more], programs=programs) as guest:
-        guest.load("gpulens", "control=1")
-        yield guest
-        guest.unload()
-        healthy(guest)
-
-
 class Card(NamedTuple):
-    """One GPU of a guest: where it is and what it should be."""
+    """One GPU of a guest with its number and its expected contents."""
     guest: Guest
     chip: Chip
     index: int
@@ -89,20 +83,29 @@ class Card(NamedTuple):
         return int(self.read(name), 0)
 
     def write(self, name: str, text: str, who: str = "") -> str:
-        """Writes with one system call; "OK n", or the step that failed and its errno: "write EINVAL". who: steps of
+        """Writes with one system call: "OK n", or the step that failed and its errno, as "write EINVAL". who: steps of
         helpers/become.c."""
         quoted = text.replace("'", "'\\''")
         become = f"become {who} -- " if who else ""
         return self.guest.run(f"{become}tryop write {self.path(name)} '{quoted}'", timeout=60)[1].strip()
 
     def reload(self) -> None:
-        """Puts the scenario back as it was, as a driver would after a restart."""
+        """Removes faults and loads the scenario again, as a driver would after a restart."""
         self.emu.cmd({"cmd": "fault", "kind": "none"})
         self.emu.cmd({"cmd": "scenario", "file": scenario(self.chip.scenario)})
 
 
+@contextlib.contextmanager
+def loaded_flavour(guest: Guest, flavour: str, params: str = "") -> Iterator[None]:
+    """The module of "make FLAVOUR", loaded meanwhile."""
+    need_module(flavour)
+    guest.load(flavour.replace("module", "gpulens"), params)
+    yield
+    guest.unload()
+
+
 def need_module(flavour: str, name: str = "gpulens") -> pathlib.Path:
-    """The path of a built module; a skip that says why when it was not built."""
+    """The path of a built module; skips the test when it was not built."""
     path = paths.module(name, flavour)
     if not path.exists():
         pytest.skip(f"{path} was not built")
@@ -110,7 +113,7 @@ def need_module(flavour: str, name: str = "gpulens") -> pathlib.Path:
 
 
 def need(*options: str) -> None:
-    """Skips where the kernel was not built so."""
+    """Skips the test when one of these options is not built into the kernel."""
     missing = [option for option in options if option not in paths.kernel_options()]
     if missing:
         pytest.skip(f"this kernel has no {' '.join(missing)}")

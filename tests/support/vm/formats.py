@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 TSG = re.compile(r"TSG Entry (\d+)\b")
 CHANNEL = re.compile(r"Channel Info (\d+)\b")
-STEERS = re.compile(r"_(channel|tsg|runlist)$|^switch_to_tsg$|^tsg_timeslice$")  # the files that are written
+CONTROL_FILE = re.compile(r"_(channel|tsg|runlist)$|^switch_to_tsg$|^tsg_timeslice$")
 FIELD = re.compile(r"^\s*\|\s*([^:|]+):\s*(.*?)\s*\|\s*$")
 
 
@@ -16,7 +16,7 @@ UNREAD = "! entries not readable"
 
 
 class Listed(NamedTuple):
-    """The first line: where the list lies."""
+    """The first line: the location of the list."""
     base: int
     target: str
     entries: int
@@ -52,13 +52,13 @@ def parse_list(text: str) -> Listed:
 
 
 def unread(text: str) -> bool:
-    """Is nothing known of a list but where it lies?"""
+    """Whether only the location of a list is shown."""
     parse_list(text)
     return [line for line in text.splitlines()[1:] if not line.startswith("! submitted")] == [UNREAD]
 
 
 def parse_runlist(text: str) -> list[Tsg]:
-    """The TSGs in order. Channels before the first TSG are an error: none of these chips' scenarios has them."""
+    """The TSGs in order. A channel before the first TSG is an error: no scenario of these tests has one."""
     tsgs: list[Tsg] = []
     fields: dict[str, str] = {}
     parse_list(text)
@@ -75,7 +75,7 @@ def parse_runlist(text: str) -> list[Tsg]:
 
 
 def shape(text: str) -> list[tuple[int, list[int]]]:
-    """Just which TSGs and channels there are: [(TSG, [channels])]."""
+    """The ids alone: [(TSG, [channels])]."""
     return [(tsg.id, [channel.id for channel in tsg.channels]) for tsg in parse_runlist(text)]
 
 

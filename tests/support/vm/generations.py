@@ -99,7 +99,7 @@ GENERATIONS = (
                "NVJPG1,OFA0,SEC0,GSP0,FSP0", (12, 8), FUSES + COPIES),
 )
 
-TEGRA = tuple(one for one in GENERATIONS if one.platform is not None)
+TEGRA = tuple(chip for chip in GENERATIONS if chip.platform is not None)
 
-# channels on the graphics runlist of every demo scenario, in the order of the list; then one more in no TSG on some
+# channels on the graphics runlist of every demo scenario, in the order of the list; some demos have one more, in no TSG
 GRAPHICS_CHANNELS = [8, 9, 10, 11, 16, 17, 24, 25, 26, 27]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests of privileges share (test_privilege.py): the guest, a sweep of every call on a file and what came of
-it, the addresses that may not be shown, and a check that a GPU was left alone."""
+"""Helpers of test_privilege.py: the guest, a sweep of every call on a file and its results, the addresses that may not
+be shown, and a check that a GPU was not accessed."""
 
 import re
 import struct
@@ -21,7 +21,7 @@ SUID = "/tmp/suid"  # the sweep as a setuid program
 
 
 def text_for(card: Card, name: str) -> str:
-    """What root would write there with success, for a shell."""
+    """A text that root can write there, quoted for a shell."""
     if name == "tsg_timeslice":
         return f"'{card.chip.ref(3)} 1000'"
     return "0" if name.endswith("_runlist") else card.chip.ref(16 if name.endswith("_channel") else 3)
@@ -33,32 +33,32 @@ def set_scene(card: Card) -> None:
 
 
 class House:
-    """A guest with gpu0 and gpu1 in the order of CHIPS, and how its module is loaded now."""
+    """A guest with gpu0 and gpu1 in the order of CHIPS, and the parameters of its loaded module."""
 
     def __init__(self, guest: Guest) -> None:
         self.cards = [Card(guest, chip, index) for index, chip in enumerate(CHIPS)]
-        self._guest, self._how = guest, ("", False)
+        self._guest, self._loaded = guest, ("", False)
 
     def load(self, params: str = "control=1", careless: bool = False) -> None:
-        """So; careless: an administrator has then let everybody open every file for everything."""
-        if self._how == (params, careless):
+        """Loads the module with these parameters. careless: with all file modes set to 0666."""
+        if self._loaded == (params, careless):
             return
-        if self._how[0]:
+        if self._loaded[0]:
             self._guest.unload()
         self._guest.load("gpulens", params)
         if careless:
             self._guest.check("chmod 0666 /proc/gpu*/*")
-        self._how = (params, careless)
+        self._loaded = (params, careless)
 
     def unloaded(self) -> Guest:
         """The guest without the module."""
-        if self._how[0]:
+        if self._loaded[0]:
             self._guest.unload()
-        self._how = ("", False)
+        self._loaded = ("", False)
         return self._guest
 
 
-# -- what was tried, and what came of it
+# -- a sweep and its results
 
 
 class Tried(NamedTuple):
@@ -66,27 +66,27 @@ class Tried(NamedTuple):
     lines: Counter[tuple[str, str, str, str]]
 
     def results(self, kind: str) -> set[str]:
-        """What calls of a kind answered."""
+        """The results of calls of a kind."""
         return {result for (of, _, _, result) in self.lines if of == kind}
 
     def nothing_got_through(self) -> None:
-        """No write, nothing changed, nothing mapped."""
+        """No write, change or mapping succeeded."""
         through = {line: count for line, count in self.lines.items() if line[3] == "OK" and (
             line[0] in ("write", "change") or line[1] in ("mmap", "open_by_handle_at"))}
         assert not through
 
     def nothing_opened_to_write(self) -> None:
-        """Files open for reading at most."""
+        """No file was opened for writing."""
         opened = {line: count for line, count in self.lines.items() if line[0] == "open" and line[3] == "OK" and
                   not line[2].startswith("O_PATH") and (line[1] == "reopen" or not line[2].startswith("O_RDONLY"))}
         assert not opened
 
 
-def sweep(guest: Guest, who: str, what: str, program: str = "sweep") -> Tried:
-    """The sweep's report; who: steps of helpers/become.c, what: options and files of helpers/sweep.c."""
+def sweep(guest: Guest, who: str, words: str, program: str = "sweep") -> Tried:
+    """The sweep's report; who: steps of helpers/become.c, words: options and files of helpers/sweep.c."""
     if "-m" in who:
         need("PID_NS")
-    status, report = guest.run(f"become {who} -- {program} {what}", timeout=120)
+    status, report = guest.run(f"become {who} -- {program} {words}", timeout=120)
     if status == 99 and report.split()[:2] == ["become", "-r"]:
         return Tried(Counter({("open", "become", "O_RDONLY", report.split()[2]): 1}))
     assert status == 0, report
@@ -100,22 +100,23 @@ def sweep(guest: Guest, who: str, what: str, program: str = "sweep") -> Tried:
 
 
 def files(card: Card) -> str:
-    """Details of its files that no one else may change."""
+    """Mode, owner and size of its files, which only root may change."""
     return card.guest.check(f"stat -c '%n %a %u %g %s' /proc/gpu{card.index} /proc/gpu{card.index}/*")
 
 
-def standing(card: Card) -> list[object]:
-    """What control changes: which channels are enabled, how they are preempted, and time slices."""
+def controlled_state(card: Card) -> list[object]:
+    """The state that control changes: enabled channels, preemption modes, and time slices."""
     state = card.emu.cmd({"cmd": "state"})
     keys = ("runlist", "id", "enabled", "next", "inst", "graphics_preemption", "compute_preemption")
-    return [[one.get(key) for key in keys] for one in state["channels"]] + \
-        [[one.get(key) for key in ("id", "base", "length", "sched_disabled", "tsgs")] for one in state["runlists"]]
+    return [[channel.get(key) for key in keys] for channel in state["channels"]] + \
+        [[runlist.get(key) for key in ("id", "base", "length", "sched_disabled", "tsgs")]
+         for runlist in state["runlists"]]
 
 
 @contextmanager
 def untouched(card: Card, by_reading: bool = False) -> Iterator[None]:
-    """Nothing controls the GPU meanwhile, or looks at its memory: not one access; by reading: of registers at most."""
-    before = files(card), standing(card)
+    """The GPU is not accessed and not changed meanwhile; by_reading: reads of registers are allowed."""
+    before = files(card), controlled_state(card)
     card.emu.cmd({"cmd": "log", "on": True})
     try:
         yield
@@ -123,24 +124,24 @@ def untouched(card: Card, by_reading: bool = False) -> Iterator[None]:
         accesses = card.emu.cmd({"cmd": "log-read"})["accesses"]
         card.emu.cmd({"cmd": "log", "on": False})
     if by_reading:
-        accesses = [one for one in accesses if one["op"] == "w" or one["size"] != 4]
+        accesses = [access for access in accesses if access["op"] == "w" or access["size"] != 4]
     assert not accesses
-    assert (files(card), standing(card)) == before
+    assert (files(card), controlled_state(card)) == before
 
 
 # -- addresses
 
 
 def addresses(card: Card) -> dict[str, set[int]]:
-    """Where the emulated driver put things, by kind. A context's page directory stands at 0x200 of its instance block
-    (NV_RAMIN_PAGE_DIR_BASE_LO, bits 31:12, and _HI). Of a context image the virtual address is shown: the emulator's
-    page tables lead from it to where the image is."""
+    """Addresses that the emulated driver uses, by kind. A context's page directory stands at 0x200 of its instance
+    block (NV_RAMIN_PAGE_DIR_BASE_LO, bits 31:12, and _HI). Of a context image the virtual address is shown: the
+    emulator's page tables lead from it to where the image is."""
     state = card.emu.cmd({"cmd": "state"})
     virtual = {int(text, 16) for text in re.findall(r"VA: +(0x\w+)", card.read("runlist0"))}
-    kinds: dict[str, set[int]] = {"runlist": {one["base"] for one in state["runlists"] if one.get("base")},
-                                  "instance block": {one["inst"] for one in state["channels"]},
+    kinds: dict[str, set[int]] = {"runlist": {runlist["base"] for runlist in state["runlists"] if runlist.get("base")},
+                                  "instance block": {channel["inst"] for channel in state["channels"]},
                                   "context image": virtual, "page directory": set()}
-    images = {one["inst"]: one["context"] for one in state["channels"] if "context" in one}
+    images = {channel["inst"]: channel["context"] for channel in state["channels"] if "context" in channel}
     assert images
     for inst, image in images.items():
         assert image in [card.emu.cmd({"cmd": "translate", "va": va, "inst": inst}).get("addr") for va in virtual]
@@ -152,9 +153,9 @@ def addresses(card: Card) -> dict[str, set[int]]:
 
 
 def shown(data: bytes, addrs: Iterable[int]) -> set[int]:
-    """Which of these addresses are in there: hexadecimal or decimal text, little-endian words of 8 or 4 bytes, numbers
-    of 4-KiB frames with or without flags in the top 4 bits, as PCCSR's have. The roundest are looked for as text only:
-    cut into words they are small numbers, which stand for other things too."""
+    """Those of these addresses that the data contains, as hexadecimal or decimal text, little-endian words of 8 or 4
+    bytes, numbers of 4-KiB frames with or without flags in the top 4 bits, as in PCCSR. Round addresses are searched as
+    text only: as words they are small numbers, which also occur by chance."""
     text = data.decode("latin-1").lower()
     numbers = {number.lstrip("0") for number in re.findall(r"[0-9a-f]{5,}", text)}
     data += bytes(-len(data) % 4)
@@ -175,10 +176,10 @@ HIDEABLE = re.compile(r"(?<![0-9a-f])0x([0-9a-f]{12})(?![0-9a-f])|BAR[12]\+0x([0
 
 
 def printed(text: str) -> list[int]:
-    """The numbers that stand in runlistY and bars where an address belongs."""
-    return [int(one or other, 16) for one, other in HIDEABLE.findall(text)]
+    """The numbers in runlistY and bars at the places of addresses."""
+    return [int(address or offset, 16) for address, offset in HIDEABLE.findall(text)]
 
 
 def collected(guest: Guest, path: str) -> bytes:
-    """What is in a file, such as one with what a sweep has read."""
+    """The bytes of a file in the guest, such as one with the data that a sweep has read."""
     return guest.read(path).encode(errors="surrogateescape")

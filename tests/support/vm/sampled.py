@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads what /proc/gpuX/samples gives (include/uapi/gpulens.h), and what of it is a time slice. Independent of the
-module's own code: sizes, offsets and codes are written here once more."""
+"""Decodes /proc/gpuX/samples (include/uapi/gpulens.h) and finds time slices in it. Independent of the module's code:
+sizes, offsets and codes are stated here again."""
 
 import struct
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Engine(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """One sample, or a remark; word is what stands in the place of id and channel."""
+    """A sample or a remark; word: the four bytes of id and channel as one number."""
     time_ns: int
     engine: int
     kind: int
@@ -35,7 +35,7 @@ class Sample(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """All that was read from one open file."""
+    """Everything that was read from one open file."""
     gpu: int
     start_ns: int
     period_us: int
@@ -45,15 +45,15 @@ class Recording(NamedTuple):
 
     def of_engine(self, engine: int) -> list[Sample]:
         """The samples of one engine, in order."""
-        return [one for one in self.samples if one.engine == engine]
+        return [sample for sample in self.samples if sample.engine == engine]
 
     def remarks(self, kind: int) -> list[Sample]:
-        """Those about all engines, of one kind; word is how many ticks."""
-        return [one for one in self.samples if one.engine == ALL and one.kind == kind]
+        """Remarks of one kind, which concern all engines; word is a number of ticks."""
+        return [sample for sample in self.samples if sample.engine == ALL and sample.kind == kind]
 
     def missed(self) -> int:
-        """How many ticks have no samples."""
-        return sum(one.word for one in self.samples if one.engine == ALL)
+        """The number of ticks without samples."""
+        return sum(sample.word for sample in self.samples if sample.engine == ALL)
 
 
 def _sample(engines: int, fields: tuple[int, int, int, int, int, bytes]) -> Sample:
@@ -65,48 +65,49 @@ def _sample(engines: int, fields: tuple[int, int, int, int, int, bytes]) -> Samp
 
 def decode(data: bytes) -> Recording:
     """The whole of a file's content, which must be well-formed."""
-    magic, version, sample_bytes, engines, *how = HEADER.unpack_from(data)
+    magic, version, sample_bytes, engines, *settings = HEADER.unpack_from(data)
     assert (magic, version, sample_bytes) == (b"GPLT", 2, 16)
     records = [ENGINE.unpack_from(data, 64 + 64 * index) for index in range(engines)]
     assert all(record[0] == 2 for record in records)
     body = data[64 + 64 * engines:]
     assert len(body) % 16 == 0
     return Recording(
-        *how, [Engine(record[10].rstrip(b"\0").decode(), record[3], record[4], record[11] == 1) for record in records],
+        *settings,
+        [Engine(record[10].rstrip(b"\0").decode(), record[3], record[4], record[11] == 1) for record in records],
         [_sample(engines, fields) for fields in SAMPLE.iter_unpack(body)])
 
 
 def whole_ticks(recording: Recording) -> int:
-    """Ticks with samples: one for each engine, in order, none between them."""
-    samples = [one for one in recording.samples if one.engine != ALL]
+    """The number of ticks with samples, which must have one sample for each engine in order."""
+    samples = [sample for sample in recording.samples if sample.engine != ALL]
     count = len(recording.engines)
     assert len(samples) % count == 0
     for first in range(0, len(samples), count):
-        assert [one.engine for one in samples[first:first + count]] == list(range(count))
+        assert [sample.engine for sample in samples[first:first + count]] == list(range(count))
     return len(samples) // count
 
 
 def step_us(samples: list[Sample]) -> float:
     """The median distance of an engine's samples."""
-    return median([(two.time_ns - one.time_ns) / 1000 for one, two in zip(samples, samples[1:])])
+    return median([(later.time_ns - sample.time_ns) / 1000 for sample, later in zip(samples, samples[1:])])
 
 
 def median(values: list[float]) -> float:
-    """The one in the middle."""
+    """The middle value of the sorted ones."""
     return sorted(values)[len(values) // 2]
 
 
 def slices(samples: list[Sample], longest_us: float = 1e9) -> Iterator[tuple[int, float]]:
-    """(TSG, microseconds) from the first sample of it on the engine to the first that is not, of those that both begin
-    and end in here, and in which no two samples are further apart."""
+    """(TSG, microseconds) from the first sample of a TSG on the engine to the first that is not, for slices that begin
+    and end within the samples, and in which no two samples are further apart than longest_us."""
     tsg: Optional[int] = None
     since: Optional[int] = None
-    for number, one in enumerate(samples):
-        now = one.id if one.kind == ON else None
-        if number and one.time_ns - samples[number - 1].time_ns > longest_us * 1000:
+    for number, sample in enumerate(samples):
+        now = sample.id if sample.kind == ON else None
+        if number and sample.time_ns - samples[number - 1].time_ns > longest_us * 1000:
             since = None
         elif number and now != tsg:
             if tsg is not None and since is not None:
-                yield tsg, (one.time_ns - since) / 1000
-            since = one.time_ns
+                yield tsg, (sample.time_ns - since) / 1000
+            since = sample.time_ns
         tsg = now

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""System memory for emulated GPUs, and Tegras on a PC: loads the modules of tests/support/kmod/sysram and
-tests/support/kmod/tegra and tells the emulators. Does not judge what gpulens makes of it."""
+"""System memory for emulated GPUs, Tegras on a PC, and vfio-pci: loads the modules (tests/support/kmod/sysram and
+tegra) and sets up the emulators."""
 
 from typing import Any, Mapping, NamedTuple
 
+import pytest
+
+from lib import initramfs, paths
 from lib.guest import Guest, pci_address
 
 
 class Ram(NamedTuple):
-    """A GPU's piece of ordinary memory: where it is, and where its device sees it."""
+    """A GPU's part of system memory: its physical address and the bus address of the device."""
     phys: int
     bus: int
     bytes: int
@@ -21,8 +24,8 @@ def parameter(guest: Guest, module: str, name: str) -> list[str]:
 
 def give_memory(guest: Guest, indexes: list[int], soc: bool = False, blocks: int = 4,
                 whole: bool = False) -> dict[int, Ram]:
-    """Sets memory aside for these GPUs, whose driver sysram then is. soc: they are no PCI devices, so that no IOMMU
-    translates for them. whole: in blocks of which only the first page has a reference."""
+    """Allocates memory for these GPUs, to which it binds the driver sysram. soc: they are no PCI devices, so that no
+    IOMMU translates for them. whole: in blocks of which only the first page has a reference."""
     guest.load("sysram", f"devices={','.join(pci_address(index) for index in indexes)} blocks={blocks} "
                          f"whole={whole:d}")
     given = {}
@@ -32,6 +35,18 @@ def give_memory(guest: Guest, indexes: list[int], soc: bool = False, blocks: int
         given[index] = Ram(phys, phys if soc else bus, size)
         guest.emu[index].cmd({"cmd": "sysmem", "base": phys, "bytes": size, "bus": given[index].bus})
     return given
+
+
+def load_vfio(guest: Guest) -> None:
+    """The kernel's own vfio-pci with what it needs, unless it is loaded; skips where this kernel has none."""
+    files = initramfs.modules_with_needs(paths.kernel_tree(), ("vfio-pci", "vfio_iommu_type1"))
+    if not any(path.name.startswith("vfio-pci.") for path in files):
+        pytest.skip("this kernel has no vfio-pci")
+    if guest.run("grep -q '^vfio_pci ' /proc/modules")[0] == 0:
+        return
+    for path in files:
+        guest.push(initramfs.module_content(path), "/tmp/vfio.ko")
+        guest.check(f"insmod /tmp/vfio.ko {'disable_idle_d3=1' if path.name.startswith('vfio-pci.') else ''}")
 
 
 def place(guest: Guest, index: int, file: str, changes: Mapping[str, Any]) -> None:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the helper that makes random system calls reports (helpers/storm.c), and which results are as documented.
-Shared by the tests in which something goes wrong meanwhile: the hardware (test_hostile), modules and devices
-(test_storm)."""
+"""Reports of random system calls (helpers/storm.c), and their documented results, for test_hostile and test_storm."""
 
 import os
 import random
@@ -16,9 +14,9 @@ SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 # docs/proc.md
 OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "ENODATA", "EIO", "ETIMEDOUT", "ENODEV",
         "ENXIO", "EBUSY"}
-VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, not open for this
+VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, or not for this access
 ERRNOS = {
-    # of samples: it is a stream, has begun when it is written to, or there are too many
+    # of samples: it is a stream, it was started when it is written to, or the GPU has too many samplers
     **dict.fromkeys(("read", "pread", "readv", "write", "pwrite", "writev"), OURS | VFS | {"EBUSY", "ESPIPE"}),
     "open": {"OK", "EACCES", "EPERM", "EEXIST", "EINVAL"},
     "lseek": VFS | {"OK", "ENXIO", "EOVERFLOW", "ESPIPE"},
@@ -31,14 +29,14 @@ ERRNOS = {
 
 
 class Storm:
-    """What the random callers saw, over all of them."""
+    """The results of all random callers."""
 
     def __init__(self) -> None:
         self.seen: Counter[tuple[int, str, str]] = Counter()
         self.longest = (0.0, "")
 
     def take(self, gpu: int, text: str) -> int:
-        """Adds the reports of one caller, each of which must have come to its end. How many there were."""
+        """Adds the reports of one caller, each of which must be complete. Returns their number."""
         assert text.count("seed ") == text.count("done "), text
         for line in text.splitlines():
             words = line.split()
@@ -49,13 +47,13 @@ class Storm:
         return text.count("done ")
 
     def reads(self, gpu: int) -> int:
-        """Readings of one GPU that gave data or an errno of the module's."""
+        """The number of reads of one GPU that gave data or an errno of the module."""
         return sum(count for (at, call, result), count in self.seen.items()
                    if at == gpu and call in ("read", "pread", "readv") and result != "EBADF")
 
 
 def memory(guest: Guest) -> int:
-    """Bytes that the kernel has allocated for itself and cannot give back."""
+    """Bytes of kernel memory that cannot be reclaimed."""
     text = guest.check("sync; echo 3 >/proc/sys/vm/drop_caches; cat /proc/meminfo")
     fields = dict(re.findall(r"^(\w+): +(\d+)", text, re.MULTILINE))
     return (int(fields["SUnreclaim"]) + int(fields["VmallocUsed"])) * 1024
