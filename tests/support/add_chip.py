@@ -58,7 +58,7 @@ def step_2(tree: pathlib.Path) -> Files:
 
 def step_3(tree: pathlib.Path) -> Files:
     """The object."""
-    return edit(tree, "Kbuild", r"^.*src/chip/gb20x\.o\n", f"$(GPULENS_NAME)-y += src/chip/{GENERATION}.o\n")
+    return edit(tree, "Kbuild", r"^.*src/chip/gb20x\.o\n", f"gpulens-y += src/chip/{GENERATION}.o\n")
 
 
 def step_4(_tree: pathlib.Path) -> Files:
