@@ -44,7 +44,8 @@ def test_a_source_has_a_name(value: str) -> None:
     """--source takes its words and no number. Seen failing with 2, which was taken for rm."""
     done = gpulens("--source", value, "chip")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"gpulens: --source: {value} not in {{auto,module,rm}}\ngpulens --help lists commands and options.\n"
+    assert done.stderr == (f"gpulens: --source: {value} not in {{auto,module,rm}}\n"
+                           "gpulens --help lists commands and options.\n")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -17,6 +17,7 @@ from support.exporter import CACHED, EXPORT, MS, complaints, fake_proc, get, lis
 from support.fakeproc import IDLE, ON
 from support.program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
 
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_promtool_accepts_the_metrics(profile: str) -> None:
     """Every chip's metrics pass promtool check metrics, and there are more than gpulens_up.

@@ -245,7 +245,8 @@ def test_a_limit_within_a_limit_is_refused(folder: pathlib.Path) -> None:
     """The kernel lets one process watch another's calls, not two."""
     done = run(str(TOOL), "run", "--tpcs", "1", "--", str(folder / "cuda_program"))
     assert (done.stdout, done.returncode) == ("", 4)
-    assert "does not permit seccomp notification (Device or resource busy), so the TPC limit cannot be enforced" in done.stderr
+    assert ("does not permit seccomp notification (Device or resource busy), so the TPC limit cannot be enforced"
+            in done.stderr)
 
 
 def test_the_guard_outlives_a_signal_to_the_group(folder: pathlib.Path) -> None:

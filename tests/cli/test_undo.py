@@ -121,7 +121,8 @@ def test_a_slice_is_put_back_where_it_stands(proc: FakeProc) -> None:
     Driver(proc, [Tsg(3, 1_024_000, (Channel(8),))], left, [Tsg(3, 512_000, (Channel(8),))])
     done = steer(proc, "timeslice", "3", "2000")
     assert (done.returncode, done.stdout) == (0, f"{path} < 3 2000\n")
-    assert done.stderr == "gpulens: the timeslice of TSG 3 was changed by another process or the driver; it is not undone\n"
+    assert done.stderr == ("gpulens: the timeslice of TSG 3 was changed by another process or the driver; "
+                           "it is not undone\n")
 
 
 def test_switch_to_puts_back_what_it_switched(proc: FakeProc) -> None:
