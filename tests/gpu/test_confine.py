@@ -38,9 +38,9 @@ def confined(*words: str) -> str:
     return done.stdout
 
 
-def told(what: str) -> list[Any]:
-    """Of each GPU that the driver has, in PCI order."""
-    done = subprocess.run([*TOOL, "--source", "rm", "--json", what], capture_output=True, text=True, check=True,
+def gpus_by_driver(command: str) -> list[Any]:
+    """The JSON of a command for each GPU of the driver, in PCI order."""
+    done = subprocess.run([*TOOL, "--source", "rm", "--json", command], capture_output=True, text=True, check=True,
                           timeout=60)
     gpus: list[Any] = json.loads(done.stdout)["gpus"]
     return gpus
@@ -48,7 +48,7 @@ def told(what: str) -> list[Any]:
 
 def sms_of_gpcs() -> dict[int, list[int]]:
     """%smid by the number of the GPC on the die."""
-    gpcs = told("gpcs")[0]["gpcs"]
+    gpcs = gpus_by_driver("gpcs")[0]["gpcs"]
     return {gpc["gpc"]: [one["sm"] for one in gpcs["sms"] if one["logical_gpc"] == gpc["logical"]]
             for gpc in gpcs["gpcs"]}
 
@@ -79,7 +79,7 @@ def test_pytorch_is_slower_on_a_part() -> None:
 
 def test_another_gpu_is_not_used() -> None:
     """Masks were verified on GPU 0; the program asks for CUDA's device 1."""
-    if len(told("chip")) < 2:
+    if len(gpus_by_driver("chip")) < 2:
         pytest.skip("there is one GPU")
     words = [*TOOL, "-g", "0", "run", "--gpcs", "0", "--", "env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"]
     done = subprocess.run([*words, "CUDA_VISIBLE_DEVICES=1", KERNELS, "where"], capture_output=True, text=True,

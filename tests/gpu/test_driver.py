@@ -34,9 +34,9 @@ def shown(command: str) -> Any:
     return json.loads(gpulens(command, "--json"))["gpus"][0]
 
 
-def cuda(what: str) -> Any:
-    """What kernels.cu prints."""
-    return json.loads(subprocess.run([KERNELS, what], check=True, capture_output=True, text=True, timeout=120).stdout)
+def run_kernels(word: str) -> Any:
+    """The JSON that kernels.cu prints."""
+    return json.loads(subprocess.run([KERNELS, word], check=True, capture_output=True, text=True, timeout=120).stdout)
 
 
 @contextlib.contextmanager
@@ -59,7 +59,7 @@ def gpcs() -> Any:
 
 def test_as_many_sms_and_copy_engines_as_cuda_counts(gpcs: Any) -> None:
     """SMs in all; asyncEngineCount is the copy engines that are on no runlist with graphics."""
-    said = cuda("info")
+    said = run_kernels("info")
     copies = [one for one in shown("copy")["copy"]["engines"] if not one["graphics"]]
     print(f"\n{said}; {len(gpcs['sms'])} SMs, {len(copies)} copy engines that are no GRCE")
     assert len(gpcs["sms"]) == said["sms"] and len(copies) == said["asyncEngineCount"]
@@ -76,7 +76,7 @@ def test_clusters_stay_within_virtual_gpcs(gpcs: Any) -> None:
             number = group[number]
         return number
 
-    seen = cuda("clusters")
+    seen = run_kernels("clusters")
     for cluster in seen:
         for one in cluster:
             group[root(one)] = root(cluster[0])

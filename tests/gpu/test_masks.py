@@ -15,9 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
 
 
-def masks(*what: str) -> list[Any]:
-    """What masks.cu prints."""
-    done = subprocess.run([str(ROOT / "build/gpu/masks"), *what], capture_output=True, text=True, check=False,
+def run_masks(*words: str) -> list[Any]:
+    """The lines of JSON that masks.cu prints."""
+    done = subprocess.run([str(ROOT / "build/gpu/masks"), *words], capture_output=True, text=True, check=False,
                           timeout=120, env={**os.environ, "GPULENS_SOURCE": "driver"})
     if done.returncode == 1 and "would run unpartitioned" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -31,7 +31,7 @@ def test_kernels_are_confined_to_each_gpc_in_turn() -> None:
                           check=True, timeout=60)
     gpcs = json.loads(done.stdout)["gpus"][0]["gpcs"]
     expected = [[one["sm"] for one in gpcs["sms"] if one["logical_gpc"] == gpc["logical"]] for gpc in gpcs["gpcs"]]
-    seen = masks("gpcs")
+    seen = run_masks("gpcs")
     for one in seen:
         print(f"\n{len(one['tpcs'])} TPCs {one['tpcs']}: SMs {one['sms']}", end="")
     assert [one["sms"] for one in seen] == expected
@@ -40,19 +40,19 @@ def test_kernels_are_confined_to_each_gpc_in_turn() -> None:
 def test_a_global_mask_holds_and_the_next_one_goes_before_it() -> None:
     """TPCs 0 to 32, then TPC 65 for one launch, then the first again."""
     half = list(range(66))
-    assert [one["sms"] for one in masks("global")] == [half, [130, 131], half]
+    assert [one["sms"] for one in run_masks("global")] == [half, [130, 131], half]
 
 
 def test_a_streams_mask_holds_for_its_launches() -> None:
     """TPC 65 in the stream, TPCs 0 to 32 in another, TPC 65 again."""
     half = list(range(66))
-    assert [one["sms"] for one in masks("streams")] == [[130, 131], half, [130, 131]]
+    assert [one["sms"] for one in run_masks("streams")] == [[130, 131], half, [130, 131]]
 
 
 def test_a_cooperative_launch_has_an_sm_for_each_block() -> None:
     """16 blocks on 16 SMs meet. 17 of 1,024 threads would, too, as an SM has room for two: what is refused is what is
     not known to fit. Without the refusal 33 wait for ever (seen with a program without it)."""
-    assert masks("coop", "16") == [{"blocks": 16}]
+    assert run_masks("coop", "16") == [{"blocks": 16}]
     for blocks in ("17", "33"):
         done = subprocess.run([str(ROOT / "build/gpu/masks"), "coop", blocks], capture_output=True, text=True,
                               check=False, timeout=60, env={**os.environ, "GPULENS_SOURCE": "driver"})

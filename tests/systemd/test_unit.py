@@ -34,11 +34,11 @@ exec chroot . env -i container=gpulens-test PATH=/usr/sbin:/usr/bin /sbin/init
 """
 
 
-def until(true: Callable[[], bool], what: str) -> None:
-    """Waits for systemd, which is slow in a guest, and slower beside many questions."""
+def until(condition: Callable[[], bool], failure: str) -> None:
+    """Waits up to a minute for a condition, checked once a second, as systemd is slow in a guest."""
     deadline = time.monotonic() + 60 * SLOW
-    while not true():
-        assert time.monotonic() < deadline, what
+    while not condition():
+        assert time.monotonic() < deadline, failure
         time.sleep(1)
 
 
