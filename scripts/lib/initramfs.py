@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Mapping
 from . import paths
 
 BOOT_MODULES = ("virtio_pci", "virtio_mmio", "virtio_console")  # the agent's port; modules in Debian's kernel
+TERMINALS = ("linux", "vt100", "screen", "tmux", "xterm", "xterm-256color")  # that gpulens top can draw on
 
 
 class Cpio:
@@ -194,4 +195,8 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: I
         needed.update(libraries(path))
     for name, path in needed.items():
         cpio.file(name, path.read_bytes(), 0o755)
+    for name in TERMINALS if needed else ():
+        entry = pathlib.Path("/lib/terminfo") / name[0] / name
+        if entry.exists():  # Debian's ncurses-base
+            cpio.file(f"lib/terminfo/{name[0]}/{name}", entry.read_bytes())
     target.write_bytes(cpio.finish() + more)

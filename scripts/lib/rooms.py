@@ -6,7 +6,7 @@ folders that are no room belong to the one above."""
 CORE = ("include/gpulens", "include/hw", "include/uapi")
 LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm", "tools/lib/launch",
        "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image", "tools/lib/source/module",
-       "tools/lib/source/snapshot", "tools/lib/source/table")
+       "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
 COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top")
 
 # Room: the rooms that it may use. A room is never used by one that it uses, also not by way of others.
@@ -42,8 +42,12 @@ USES = {
     "tools/lib/source/module": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/source",
                                        "tools/lib/source/image"),
     "tools/lib/source/driver": CORE + ("src", "tools/lib/base", "tools/lib/model", "tools/lib/rm", "tools/lib/source"),
+    # The module's GPUs with the driver's processes.
+    "tools/lib/source/joined": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/rm", "tools/lib/source",
+                                       "tools/lib/source/snapshot"),
     "tools/lib/source/table": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/rm", "tools/lib/source",
-                                      "tools/lib/source/driver", "tools/lib/source/image", "tools/lib/source/module"),
+                                      "tools/lib/source/driver", "tools/lib/source/image", "tools/lib/source/joined",
+                                      "tools/lib/source/module"),
     "tools/partition": CORE + LIB,
     # In other people's programs: as little as can be.
     "tools/preload": CORE + ("tools/lib/launch", "tools/lib/rm"),

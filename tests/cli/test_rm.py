@@ -327,27 +327,27 @@ def test_record_tells_a_refusal_from_idleness(tmp_path: pathlib.Path) -> None:
 
 
 def test_only_the_graphics_engine_can_be_sampled(tmp_path: pathlib.Path) -> None:
-    """Another runlist than 0 is refused before a file is made."""
+    """Another runlist than 0 is refused before a file is made, and so is a GPU that is not there beside one that is."""
     done = ask_rm("record", "--for", "1s", "--runlist", "1", "-o", str(tmp_path / "a.csv"))
     assert done.returncode == 3 and "the driver reports only the graphics engine" in done.stderr
     done = ask_rm("-g", "0", "-g", "1", "record", "--for", "1s", "-o", str(tmp_path / "a.csv"))
-    assert done.returncode == 3 and done.stderr == "gpulens: one GPU at a time: use -g X\n"
+    assert done.returncode == 3 and done.stderr == "gpulens: there is no GPU 1; the driver has 1\n"
     assert not list(tmp_path.iterdir())
 
 
 def test_only_questions_are_asked(tmp_path: pathlib.Path) -> None:
     """By the fake's log of all ioctls: one client with a device and a subdevice, controls that were recorded as answers
-    to questions, and the client is freed."""
+    to questions, and the client is freed. record lists the GPUs with a client before."""
     log = tmp_path / "log"
     for command in COMMANDS:
         ask_rm(command, LOG=str(log))
     ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), LOG=str(log))
     lines = [line.split() for line in log.read_text(encoding="ascii").splitlines()]
     assert [line for line in lines if line[0] == "alloc"] == [
-        ["alloc", cls, "NV_OK"] for cls in ("0x41", "0x80", "0x2080")] * (len(COMMANDS) + 1)
+        ["alloc", cls, "NV_OK"] for cls in ("0x41", "0x80", "0x2080") * len(COMMANDS) + ("0x41", "0x41", "0x80", "0x2080")]
     asked = {int(line[1], 0) for line in lines if line[0] == "control"}
     assert asked <= {int(row["cmd"], 0) for row in FACTS["queries"]} | {0x201, 0x21B}
-    assert [line for line in lines if line[0] == "free"] == [["free", "0x41", "NV_OK"]] * (len(COMMANDS) + 1)
+    assert [line for line in lines if line[0] == "free"] == [["free", "0x41", "NV_OK"]] * (len(COMMANDS) + 2)
     assert {line[0] for line in lines} == {"version", "alloc", "control", "free"}
 
 
@@ -402,8 +402,9 @@ def test_the_exporter_shows_gpus_that_can_be_opened() -> None:
     assert done.returncode == 1 and done.stderr == f"gpulens: {CLOSED['2']}\n"
     for line in ("gpulens_gpus 2", 'gpulens_up{gpu="0"} 1', 'gpulens_up{gpu="1"} 0'):
         assert line in done.stdout.splitlines()
-    done = ask_rm("top", "--batch", "1")
-    assert done.returncode == 2 and "top needs the kernel module" in done.stderr
+    done = ask_rm("top", "--batch", "1", "--delay", "100ms", GPU="20", CLOSED="1:2")
+    assert done.returncode == 1 and done.stderr.splitlines() == [f"gpulens: {CLOSED['2']}"]
+    assert "0000:01:00.0" in done.stdout and "0000:03:00.0" not in done.stdout
 
 
 def test_a_missing_driver_is_reported() -> None:

@@ -361,7 +361,7 @@ def test_another_gpu_and_one_that_goes(proc: FakeProc, begin: "typing.Callable[.
     """g shows the next one. When a GPU goes, its last picture stays with the reason, and others can be looked at.
     Seen failing with the error passed on."""
     proc.show(snapshot({0: [Tsg(60, 1_024_000, (Channel(8),))]}, "AD102", 1), 1)
-    terminal = begin()
+    terminal = begin("-g 0")
     terminal.shows("gpu0: GP106", "4 TSGs")
     terminal.type("g")
     assert tsgs(terminal.shows("gpu1: AD102", "1 TSG ")) == ["60"]
@@ -369,6 +369,46 @@ def test_another_gpu_and_one_that_goes(proc: FakeProc, begin: "typing.Callable[.
     assert tsgs(terminal.shows("not readable, showing the last state: ")) == ["60"]
     terminal.type("g")
     assert "how it was" not in terminal.shows("gpu0: GP106", "4 TSGs")
+
+
+def test_all_gpus_are_on_one_screen(proc: FakeProc, begin: "typing.Callable[..., Terminal]") -> None:
+    """Without -g: the TSGs of both, each with its GPU, engines by their share; g shows one after the other, then both.
+    What is steered is the selected row's. Seen failing: only the first GPU was there."""
+    proc.show(snapshot({0: [Tsg(60, 1_024_000, (Channel(8, ENABLED | BUSY, ON_ENG),))]}, "AD102", 1), 1)
+    proc.sampled(sample_head((GR,), gpu=1) + b"".join(sample(at * MS, 0, 60) for at in range(1001)), 1)
+    proc.steerable(1)
+    terminal = begin()
+    text = terminal.shows("2 GPUs: gpu0 GP106, gpu1 AD102", "5 TSGs by utilisation", ">  1     60   0 GR0")
+    assert re.findall(r"^[> ] *([01]) +(c?\d+) ", text, re.M) == [("1", "60"), ("0", "3"), ("0", "4"), ("0", "5"),
+                                                                  ("0", "c77")]
+    assert re.findall(r"^ +\d+ ([01]:\w+) ", text, re.M) == ["1:GR0", "0:GR0", "0:LCE2"]
+    terminal.type("d")
+    terminal.shows("disable channel 8 of TSG 60 on runlist 0 of gpu1? y/n")
+    terminal.type("y")
+    terminal.shows("written to ")
+    assert (proc.written("disable_channel", 1), proc.written("disable_channel", 0)) == ("0:8", "")
+    for title in ("gpu0: GP106", "gpu1: AD102", "2 GPUs: "):
+        terminal.type("g")
+        terminal.shows(title)
+
+
+def test_batch_prints_all_gpus(proc: FakeProc) -> None:
+    """Each with its engines, then one table of the TSGs of both. A GPU that cannot be read costs itself, and status 1."""
+    proc.show(snapshot({0: [Tsg(60, 1_024_000, (Channel(8),))]}, "AD102", 1), 1)
+    proc.sampled(sample_head((GR,), gpu=1) + b"".join(sample(at * MS, 0, 60) for at in range(1001)), 1)
+    done = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms")
+    lines = BATCH.splitlines()
+    assert (done.returncode, done.stderr, done.stdout.splitlines()) == (0, "", [
+        *lines[:5], "gpu1: AD102 (Ada), 0000:01:00.0",
+        "sampled every 1.000 ms (1.000 ms requested), 0 of 1001 ticks lost, in 1.0 s", lines[2],
+        "    0 GR0          TSG 60               [||||||||||||||||||||]  100.0",
+        "5 TSGs by utilisation", "GPU " + lines[6],
+        "  1     60   0 GR0        100.0        -    1.024       -    1    0    0    0     0",
+        *("  0 " + line for line in lines[7:])])
+    (proc.folder / "gpu1/snapshot").unlink()
+    done = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms")
+    assert done.returncode == 1 and f"{proc.folder}/gpu1/snapshot" in done.stderr
+    assert done.stdout.startswith("gpu0: ") and "gpu1" not in done.stdout
 
 
 def test_sampling_twice_as_often(begin: "typing.Callable[..., Terminal]", proc: FakeProc) -> None:

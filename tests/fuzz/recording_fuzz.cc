@@ -3,7 +3,7 @@
 // it. What was put on disk comes back as it was.
 #include "gpulens/out/timeline_out.hpp"
 #include "lib/base/errors.hpp"
-#include "lib/timeline/timeline.hpp"
+#include "lib/timeline/recording_reader.hpp"
 #include "room.hpp"
 #include "uapi/gpulens.h"
 
@@ -69,5 +69,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} catch (const tool::Error &e) {
 		FUZZ_CHECK(e.code == tool::Error::Source);
 	}
+	// The same as the first GPU's piece of a recording of two, and as a whole recording.
+	std::string two = tool::recording_head(2) + tool::piece_head(2, 0, static_cast<u32>(bytes.size())) + bytes;
+	for (const std::string &recording : {two, bytes})
+		try {
+			tool::RecordingReader reader([] { return nullptr; });
+			for (size_t at = 0; at < recording.size(); at += 1 + data[1])
+				reader.feed(std::string_view(recording).substr(at, 1 + data[1]));
+			std::vector<tool::Timeline> all = reader.finish();
+			FUZZ_CHECK(!all.empty());
+			tool::write_csv(all, [](std::string_view) {});
+		} catch (const tool::Error &e) {
+			FUZZ_CHECK(e.code == tool::Error::Source);
+		}
 	return 0;
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // The program itself: exit status, and what goes to which of its outputs.
+#include "lib/source/module/load_command.hpp"
 #include "support/tools/recorded.hpp"
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,12 +163,35 @@ TEST_F(Program, ExitsWithThreeOnABadFile)
 TEST_F(Program, SaysWhatToDoWithoutTheModule)
 {
 	Result r = run("--proc " + dir_);
+	utsname kernel{};
 
+	ASSERT_EQ(uname(&kernel), 0);
+	std::string release = kernel.release, built = std::filesystem::path(PROGRAM).parent_path().parent_path() /
+						      "module" / release / "gpulens.ko";
 	EXPECT_EQ(r.status, 3);
-	EXPECT_EQ(r.err,
-		  "gpulens: no " + dir_ +
-			  "/gpu*: the module is not loaded: sudo modprobe gpulens (or name a recorded GPU: gpulens "
-			  "-i FILE)\n");
+	EXPECT_EQ(r.err, "gpulens: no " + dir_ + "/gpu*: the module is not loaded: " +
+				 tool::load_command(release, "/lib/modules/" + release, built) +
+				 " (or name a recorded GPU: gpulens -i FILE)\n");
+}
+
+// In updates/dkms as DKMS installs it, also compressed; built and not installed; neither. A module of another name does not
+// count. Seen failing with modprobe always.
+TEST_F(Program, NamesTheCommandThatLoadsTheModule)
+{
+	std::string modules = dir_ + "/modules", built = dir_ + "/gpulens.ko";
+
+	EXPECT_EQ(tool::load_command("6.1.0", modules, built),
+		  "make module && sudo insmod build/module/6.1.0/gpulens.ko, or sudo make install && sudo modprobe "
+		  "gpulens");
+	std::ofstream(built) << "x";
+	EXPECT_EQ(tool::load_command("6.1.0", modules, built), "sudo insmod " + built);
+	std::filesystem::create_directory(modules);
+	std::ofstream(modules + "/modules.dep") << "kernel/drivers/gpu/notgpulens.ko: updates/dkms/gpulens.ko\n";
+	EXPECT_EQ(tool::load_command("6.1.0", modules, built), "sudo insmod " + built);
+	for (const char *name : {"updates/dkms/gpulens.ko", "updates/dkms/gpulens.ko.xz", "extra/gpulens.ko"}) {
+		std::ofstream(modules + "/modules.dep") << "kernel/fs/ext4/ext4.ko:\n" << name << ":\n";
+		EXPECT_EQ(tool::load_command("6.1.0", modules, built), "sudo modprobe gpulens") << name;
+	}
 }
 
 TEST_F(Program, FailsWhenItsOutputCannotBeWritten)

@@ -231,10 +231,10 @@ TEST(Timeline, CsvHasALineForEachInterval)
 	std::string s =
 		head() + sample(100 * US, ON, 7, 40, 1) + sample(200 * US, ON, 5, -1, 8) + sample(300 * US, IDLE);
 
-	EXPECT_EQ(csv(tool::timeline_of(s, "x")),
-		  "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n"
-		  "100000,200000,NVDEC0,4,on,7,40,1,1,,\n"
-		  "200000,300000,NVDEC0,4,on,,5,1,0,,\n");
+	EXPECT_EQ(csv(tool::timeline_of(s, "x")), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,"
+						  "process,gpu,user,container,evidence\n"
+						  "100000,200000,NVDEC0,4,on,7,40,1,1,,,3,,,\n"
+						  "200000,300000,NVDEC0,4,on,,5,1,0,,,3,,,\n");
 }
 
 // What a channel's process is called stands wherever the channel does, told before or after it was seen.
@@ -245,10 +245,11 @@ TEST(Timeline, ProcessesAreNamedWhereTheirChannelsAre)
 			owner(5, 12, "<\033x>");
 	tool::Timeline t = tool::timeline_of(s, "x");
 
-	EXPECT_EQ(csv(t), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n"
-			  "100000,200000,NVDEC0,4,on,7,40,1,1,4711,\"a \"\"b\"\",c\"\n"
-			  "200000,300000,NVDEC0,4,on,,5,1,0,12,<?x>\n"
-			  "300000,400000,NVDEC0,4,on,,6,1,0,,\n");
+	EXPECT_EQ(csv(t), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process,gpu,user,"
+			  "container,evidence\n"
+			  "100000,200000,NVDEC0,4,on,7,40,1,1,4711,\"a \"\"b\"\",c\",3,,,unknown\n"
+			  "200000,300000,NVDEC0,4,on,,5,1,0,12,<?x>,3,,,unknown\n"
+			  "300000,400000,NVDEC0,4,on,,6,1,0,,,3,,,\n");
 	std::string text = tool::timeline_text(t), page = html(t), trace = perfetto(t);
 	EXPECT_NE(text.find("7 (4711 a \"b\",c)"), std::string::npos) << text;
 	EXPECT_NE(text.find("channel 5 (12 <?x>)"), std::string::npos) << text;

@@ -409,6 +409,31 @@ TEST(TopText, EachLineOfTheTableFits79Columns)
 	EXPECT_EQ(tool::top_tsg_titles().size(), 79u);
 }
 
+// 4711 is root's train; of TSG 8 nothing shows whose it is. Wide, and in the 80 columns of a terminal with a column for the
+// GPU, where the counts give way. Seen failing with the counts kept: 125 columns.
+TEST(TopText, AnOwnerHasColumnsAndFits80)
+{
+	TopTsg t = row(0, 7, 0.5, 2, "GR0"), other = row(0, 8, 0, 1, "GR0");
+	Picture p;
+	t.gpu = other.gpu = 3;
+	t.engine = other.engine = "GR0";
+	t.owner = tool::Owner{4711, "train", "root", "4f2a1c0d9e8b7a6f5e4d", "", tool::Evidence::Resident};
+	p.has_owners = true;
+	tool::TopColumns wide = tool::TopColumns::of({&p}, 0), narrow = tool::TopColumns::of({&p, &p}, 80);
+	EXPECT_FALSE(wide.narrow || wide.gpu);
+	EXPECT_TRUE(narrow.narrow && narrow.gpu && narrow.owner);
+	EXPECT_FALSE(tool::TopColumns::of({&p, &p}, 200).narrow);
+	EXPECT_EQ(tool::top_tsg_line(t, wide).substr(79), "    4711 root     train           resident 4f2a1c0d9e8b");
+	EXPECT_EQ(tool::top_tsg_line(other, wide).substr(79), " unknown");
+	EXPECT_EQ(tool::top_tsg_titles(narrow),
+		  "GPU    TSG  RL ENGINE     UTIL%  SLOT ms SLICE ms     PID USER     PROCESS     ");
+	EXPECT_EQ(tool::top_tsg_line(t, narrow),
+		  "  3      7   0 GR0         50.0        -        -    4711 root     train       ");
+	EXPECT_EQ(tool::top_tsg_titles(narrow).size(), 79u); // and one for the selection
+	p.has_owners = false;
+	EXPECT_FALSE(tool::TopColumns::of({&p}, 80).owner);
+}
+
 TEST(TopText, SamplingIsToldAsItIs)
 {
 	Picture p;

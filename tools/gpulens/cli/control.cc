@@ -56,6 +56,7 @@ void add_control(CLI::App &parser, CommandLine &line)
 		if (options->id.empty() && options->tsg.empty() && !options->pid)
 			throw CLI::RequiredError(std::string(control.target) +
 						 (control.of_several ? ", --tsg or --pid" : ""));
+		refuse_files(line.options, control.command);
 		line.status = run_control(line.options, control, *options);
 	});
 }

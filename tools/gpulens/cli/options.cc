@@ -62,6 +62,15 @@ CLI::Option *add_period(CLI::App &parser, u32 &us, const char *about)
 	return parser.add_option_function<std::string>("--every", store, about)->type_name("TIME");
 }
 
+void refuse_files(const Options &options, const std::string &command)
+{
+	if (options.sources.files.empty())
+		return;
+	throw CLI::ValidationError("-i", command + " needs a GPU of this machine, and " + options.sources.files[0] +
+						 " is a recorded one: gpulens -i " + options.sources.files[0] +
+						 " shows it");
+}
+
 CLI::Validator not_an_option()
 {
 	return check_that([](const std::string &name) {

@@ -35,6 +35,9 @@ template <typename T> CLI::Validator in_range(T least, T greatest)
 	return CLI::Range(least, greatest).description("");
 }
 
+// Throws CLI::ValidationError if the command line names recorded GPUs: this command needs a GPU of this machine.
+void refuse_files(const Options &options, const std::string &command);
+
 // The value does not begin with a hyphen: run -o --tpcs=0-9 would take the limit for the file.
 CLI::Validator not_an_option();
 

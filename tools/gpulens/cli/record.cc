@@ -28,7 +28,10 @@ void add_record(CLI::App &parser, CommandLine &line)
 	parser.add_option("--tsgs", options->tsgs,
 			  "output of gpulens run -o: names TSGs instead of channels when NVIDIA's driver is the source")
 		->type_name("FILE");
-	parser.callback([options, &line] { line.status = record_samples(line.options, *options); });
+	parser.callback([options, &line] {
+		refuse_files(line.options, "record");
+		line.status = record_samples(line.options, *options);
+	});
 }
 
 void add_report(CLI::App &parser, CommandLine &line)
@@ -55,7 +58,8 @@ void add_top(CLI::App &parser, CommandLine &line)
 {
 	auto options = std::make_shared<TopOptions>();
 
-	add_duration(parser, "--every", options->every_ns, 1000, "sampling period (default: 1ms)");
+	add_duration(parser, "--every", options->every_ns, 1000,
+		     "sampling period (default: 1ms; 10ms through NVIDIA's driver)");
 	add_duration(parser, "--delay", options->delay_ns, 1000000000, "time between screens (default: 500ms)");
 	add_duration(parser, "--window", options->window_ns, 1000000000,
 		     "time span that a screen covers (default: 5s)");
@@ -64,7 +68,8 @@ void add_top(CLI::App &parser, CommandLine &line)
 		->type_name("N")
 		->check(in_range(1U, 0xffffffffU));
 	parser.callback([options, &line] {
-		check_time("--every", options->every_ns, 10000, 1000000000, "from 10us to 1s");
+		if (options->every_ns)
+			check_time("--every", options->every_ns, 10000, 1000000000, "from 10us to 1s");
 		check_time("--delay", options->delay_ns, 50000000, 3600000000000, "from 50ms to 1h");
 		check_time("--window", options->window_ns, 100000000, 3600000000000, "from 100ms to 1h");
 		line.status = run_top(line.options, *options);
@@ -95,7 +100,7 @@ void add_export(CLI::App &parser, CommandLine &line)
 				      ->type_name("ADDRESS:PORT")
 				      ->excludes(output)
 				      ->excludes(time);
-	add_period(parser, options->period_us, "sampling period (default: 1ms)");
+	add_period(parser, options->period_us, "sampling period (default: 1ms; 10ms through NVIDIA's driver)");
 	add_duration(parser, "--keep-ended", options->keep_ended_ns, 1000000000,
 		     "how long the series of a TSG stay after its end (default: 5m)")
 		->needs(listen);

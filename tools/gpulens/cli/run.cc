@@ -26,6 +26,7 @@ void add_partitions(CLI::App &parser, CommandLine &line)
 
 	parser.add_flag("--ways", *methods, "try each method of partitioning on this GPU, and show which work");
 	parser.callback([methods, &line] {
+		refuse_files(line.options, "partitions");
 		line.status = *methods ? show_methods(line.options) : show_partitions(line.options);
 	});
 }
@@ -69,6 +70,7 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		->type_name("")
 		->required();
 	parser.callback([arguments, tpcs, gpcs, half, start, &line] {
+		refuse_files(line.options, "run");
 		std::optional<std::string> limit;
 		if (*tpcs)
 			limit = arguments->tpcs;

@@ -2,6 +2,8 @@
 // Samples in a thread, and adds up intervals.
 #include "gpulens/cmd/engine_clock.hpp"
 
+#include "lib/base/process_info.hpp"
+
 #include <cstdio>
 
 namespace tool {
@@ -79,9 +81,12 @@ void EngineClock::count_intervals(TimelineBuilder &builder)
 	std::lock_guard lock(mutex_);
 	for (const Track &t : tracks) {
 		times_.add_engine(t.engine);
-		for (const Interval &i : t.intervals)
+		for (const Interval &i : t.intervals) {
 			times_.add(t.engine, i);
+			owner_times_.add(t.engine, i, builder.closed().owner(t.engine.runlist, i));
+		}
 	}
+	owner_times_.end_old(OwnerTimes::Clock::now(), process_exists);
 }
 
 bool EngineClock::up() const
@@ -104,6 +109,7 @@ void EngineClock::add_to(Metrics &metrics, const std::string &label) const
 
 	metrics.gauge("gpulens_sampler_up", "1 while the GPU's engines are sampled.").add({{"gpu", label}}, u64{up_});
 	times_.add_to(metrics, label);
+	owner_times_.add_to(metrics, label);
 }
 
 } // namespace tool

@@ -2,6 +2,7 @@
 // Counts the time of each TSG on each engine from samples, in a thread of its own.
 #pragma once
 #include "gpulens/cmd/engine_times.hpp"
+#include "gpulens/cmd/owner_times.hpp"
 #include "lib/source/source.hpp"
 #include "lib/timeline/timeline.hpp"
 
@@ -43,6 +44,7 @@ private:
 	bool stop_ = false, up_ = false;
 	std::string last_error_;
 	EngineTimes times_;
+	OwnerTimes owner_times_;
 	std::thread thread_; // last: it uses the others
 };
 

@@ -45,7 +45,8 @@ struct ExportedGpu {
 	bool recorded; // a file, not a GPU of this machine
 };
 
-std::vector<ExportedGpu> list_gpus(const SourceOptions &options)
+// machine: the source that was used before, which knows what it read; null: none.
+std::vector<ExportedGpu> list_gpus(const SourceOptions &options, std::shared_ptr<const Source> &machine)
 {
 	std::vector<ExportedGpu> list;
 
@@ -53,9 +54,15 @@ std::vector<ExportedGpu> list_gpus(const SourceOptions &options)
 		list.push_back({std::make_shared<FileSource>(file), 0, name_of_file(file), true});
 	if (!options.files.empty() && options.gpus.empty())
 		return list;
-	std::shared_ptr<const Source> machine = machine_source(options);
-	for (unsigned x : options.gpus.empty() ? machine->numbers() : options.gpus)
-		list.push_back({machine, x, std::to_string(x), false});
+	if (!machine)
+		machine = machine_source(options);
+	try {
+		for (unsigned x : options.gpus.empty() ? machine->numbers() : options.gpus)
+			list.push_back({machine, x, std::to_string(x), false});
+	} catch (const Error &) {
+		machine = nullptr; // another one may be there next time
+		throw;
+	}
 	return list;
 }
 
@@ -63,14 +70,14 @@ class Exporter {
 public:
 	Exporter(const SourceOptions &sources, const ExportOptions &options) : sources_(sources), options_(options)
 	{
-		start_clocks(list_gpus(sources_));
+		start_clocks(list_gpus(sources_, machine_));
 	}
 
 	// Reads all GPUs and returns the text. complete: set to false if a GPU could not be read.
 	std::string collect(bool &complete)
 	{
 		Metrics metrics;
-		std::vector<ExportedGpu> gpus = list_gpus(sources_);
+		std::vector<ExportedGpu> gpus = list_gpus(sources_, machine_);
 
 		start_clocks(gpus);
 		complete = true;
@@ -91,10 +98,11 @@ private:
 	void start_clocks(const std::vector<ExportedGpu> &gpus)
 	{
 		for (const ExportedGpu &g : gpus)
-			if (g.source->samples_continuously() && sampling() && !clocks_.count(g.number))
-				clocks_[g.number] =
-					std::make_unique<EngineClock>(g.source, g.number, options_.period_us,
-								      std::chrono::nanoseconds(options_.keep_ended_ns));
+			if (u32 modest_us = g.source->modest_period_us();
+			    modest_us && sampling() && !clocks_.count(g.number))
+				clocks_[g.number] = std::make_unique<EngineClock>(
+					g.source, g.number, options_.period_us ? options_.period_us : modest_us,
+					std::chrono::nanoseconds(options_.keep_ended_ns));
 	}
 
 	// Returns the UUID of a GPU of this machine; empty: unknown.
@@ -151,7 +159,7 @@ private:
 	// Returns null for a GPU that is not sampled.
 	EngineClock *clock_of(const ExportedGpu &exported)
 	{
-		auto clock = exported.source->samples_continuously() ? clocks_.find(exported.number) : clocks_.end();
+		auto clock = exported.source->modest_period_us() ? clocks_.find(exported.number) : clocks_.end();
 
 		return clock == clocks_.end() ? nullptr : clock->second.get();
 	}
@@ -162,6 +170,7 @@ private:
 	};
 
 	const SourceOptions sources_;
+	std::shared_ptr<const Source> machine_; // of this machine's GPUs
 	const ExportOptions options_;
 	std::map<unsigned, std::unique_ptr<EngineClock>> clocks_;
 	std::map<std::string, Uuid> uuids_; // by PCI address

@@ -21,9 +21,9 @@ struct ExportOptions {
 	std::string file;                    // empty: standard output
 	std::optional<ListenAddress> listen; // nothing: write once
 	u64 for_ns = 0;                      // sampling time before writing once; 0: do not sample
-	u32 period_us = 1000;
-	u64 keep_ended_ns = 300000000000; // time for which the series of an ended TSG stay
-	bool no_sample = false;           // do not sample while listening
+	u32 period_us = 0;                   // 0: as the source can at little cost
+	u64 keep_ended_ns = 300000000000;    // time for which the series of an ended TSG stay
+	bool no_sample = false;              // do not sample while listening
 };
 
 // Returns the exit status. Throws Error.

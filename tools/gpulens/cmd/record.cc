@@ -9,6 +9,7 @@
 #include "lib/base/file.hpp"
 #include "lib/base/output_file.hpp"
 #include "lib/source/table/sources.hpp"
+#include "lib/timeline/recording_reader.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -35,17 +36,17 @@ bool is_raw(const std::string &path)
 	return true;
 }
 
-void write_timeline(const Timeline &t, const std::string &path)
+void write_timelines(std::span<const Timeline> all, const std::string &path)
 {
 	OutputFile file(path);
 	Sink sink = [&file](std::string_view bytes) { file.write(bytes); };
 
 	if (path.ends_with(".csv"))
-		write_csv(t, sink);
+		write_csv(all, sink);
 	else if (path.ends_with(".html"))
-		write_html(t, sink);
+		write_html(all, sink);
 	else
-		write_perfetto(t, sink);
+		write_perfetto(all, sink);
 	file.commit();
 }
 
@@ -112,57 +113,179 @@ private:
 
 } // namespace
 
+namespace {
+
+// One of the GPUs that are recorded.
+struct RecordedGpu {
+	unsigned number;
+	std::unique_ptr<SampleStream> samples; // null: it has ended
+	TimelineBuilder builder;
+	std::string error{}; // why it ended early; empty: it did not
+};
+
+// Starts to sample the named GPUs, or all. Those that were not named may fail, as long as one does not: that is printed,
+// and all is false. Throws Error.
+std::vector<RecordedGpu> start_samples(const Options &options, const RecordOptions &record_options, bool &all)
+{
+	std::unique_ptr<Source> source = machine_source(options.sources);
+	bool named = !options.sources.gpus.empty();
+
+	if (!record_options.tsgs.empty() && !source->takes_tsgs())
+		throw Error(Error::Source, "--tsgs is for --source rm; the module reads TSGs itself");
+	std::vector<unsigned> numbers = named ? options.sources.gpus : source->numbers();
+	std::vector<RecordedGpu> gpus;
+	std::vector<std::string> errors;
+
+	std::sort(numbers.begin(), numbers.end());
+	numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+	for (unsigned number : numbers)
+		try {
+			gpus.emplace_back(
+				RecordedGpu{.number = number,
+					    .samples = source->samples({number}, {.period_us = record_options.period_us,
+										  .runlists = record_options.runlists,
+										  .tsgs = record_options.tsgs,
+										  .with_snapshot = true}),
+					    .builder = TimelineBuilder(store_beside(record_options.files))});
+		} catch (const Error &e) {
+			if (named || numbers.size() == 1)
+				throw;
+			errors.push_back(fmt::format("gpu{}: {}", number, e.what()));
+		}
+	if (gpus.empty())
+		throw Error(Error::Source, errors.at(0));
+	all = errors.empty();
+	for (const std::string &error : errors)
+		std::fprintf(stderr, "gpulens: %s\n", error.c_str());
+	return gpus;
+}
+
+// Reads the samples of all GPUs into files and timelines.
+class Recorder {
+public:
+	Recorder(std::vector<RecordedGpu> gpus, RawFiles &raw) : gpus_(std::move(gpus)), raw_(raw)
+	{
+		raw_.write(recording_head(count()));
+	}
+
+	bool any_left() const
+	{
+		return std::any_of(gpus_.begin(), gpus_.end(),
+				   [](const RecordedGpu &gpu) { return gpu.samples != nullptr; });
+	}
+
+	// Waits so long for the first GPU's samples; the sources keep those of the others meanwhile.
+	void read(std::chrono::milliseconds time)
+	{
+		bool waited = false;
+
+		for (u32 i = 0; i < count(); i++) {
+			if (!gpus_[i].samples)
+				continue;
+			try {
+				take(i, gpus_[i].samples->read(waited ? std::chrono::milliseconds(0) : time));
+				waited = true;
+			} catch (const Error &e) {
+				// What was recorded so far is worth more than nothing.
+				gpus_[i].error = e.what();
+				gpus_[i].samples = nullptr;
+			}
+		}
+	}
+
+	// Returns the timelines of all GPUs that have samples. Throws Error if none has.
+	std::vector<Timeline> finish()
+	{
+		std::vector<Timeline> timelines;
+
+		for (u32 i = 0; i < count(); i++)
+			if (gpus_[i].samples)
+				take(i, gpus_[i].samples->finish());
+		for (u32 i = 0; i < count(); i++)
+			if (gpus_[i].builder.begun())
+				take(i, clocks_record(read_clocks()));
+		raw_.commit();
+		for (RecordedGpu &gpu : gpus_)
+			if (gpu.builder.begun())
+				timelines.push_back(gpu.builder.finish());
+		if (timelines.empty())
+			throw Error(Error::Source, gpus_[0].error.empty()
+							   ? "the recording ended before the first sample"
+							   : gpus_[0].error);
+		return timelines;
+	}
+
+	// Prints why GPUs ended early. Returns whether none did.
+	bool report_errors() const
+	{
+		bool complete = true;
+
+		for (const RecordedGpu &gpu : gpus_) {
+			if (gpu.error.empty())
+				continue;
+			complete = false;
+			std::fprintf(stderr, "gpulens: the recording%s ended early: %s\n",
+				     count() == 1 ? "" : fmt::format(" of gpu{}", gpu.number).c_str(),
+				     gpu.error.c_str());
+		}
+		return complete;
+	}
+
+private:
+	u32 count() const { return static_cast<u32>(gpus_.size()); }
+
+	void take(u32 place, std::string_view bytes)
+	{
+		if (bytes.empty())
+			return;
+		raw_.write(piece_head(count(), place, static_cast<u32>(bytes.size())));
+		raw_.write(bytes);
+		gpus_[place].builder.feed(bytes);
+	}
+
+	std::vector<RecordedGpu> gpus_;
+	RawFiles &raw_;
+};
+
+std::string timelines_text(std::span<const Timeline> all)
+{
+	std::string text;
+
+	for (const Timeline &t : all)
+		text += (text.empty() ? "" : "\n") + timeline_text(t);
+	return text;
+}
+
+} // namespace
+
 int record_samples(const Options &options, const RecordOptions &record_options)
 {
 	using clock = std::chrono::steady_clock;
 	StopSignals stop;
-	std::unique_ptr<SampleStream> samples =
-		machine_source(options.sources)
-			->samples(options.sources.gpus, {.period_us = record_options.period_us,
-							 .runlists = record_options.runlists,
-							 .tsgs = record_options.tsgs,
-							 .with_snapshot = true});
+	bool all = true;
+	std::vector<RecordedGpu> gpus = start_samples(options, record_options, all);
 	RawFiles raw(record_options.files);
-	TimelineBuilder builder(store_beside(record_options.files));
-	std::string error;
+	Recorder recorder(std::move(gpus), raw);
 
-	auto take = [&](std::string_view bytes) {
-		raw.write(bytes);
-		builder.feed(bytes);
-	};
 	clock::time_point end = clock::now() + std::chrono::nanoseconds(record_options.for_ns);
-	while (!stop.came() && (!record_options.for_ns || clock::now() < end)) {
+	while (!stop.came() && recorder.any_left() && (!record_options.for_ns || clock::now() < end)) {
 		auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now()).count();
-		try {
-			take(samples->read(std::chrono::milliseconds(
-				record_options.for_ns ? std::clamp<long>(left, 0, 100) : 100)));
-		} catch (const Error &e) {
-			// Keep what was recorded until now.
-			error = e.what();
-			break;
-		}
+		recorder.read(std::chrono::milliseconds(record_options.for_ns ? std::clamp<long>(left, 0, 100) : 100));
 	}
-	if (error.empty())
-		take(samples->finish());
-	if (builder.begun())
-		take(clocks_record(read_clocks()));
-	raw.commit();
-	Timeline t = builder.finish();
+	std::vector<Timeline> timelines = recorder.finish();
 	for (const std::string &file : record_options.files)
 		if (!is_raw(file))
-			write_timeline(t, file);
-	if (!print_text(timeline_text(t)))
+			write_timelines(timelines, file);
+	if (!print_text(timelines_text(timelines)))
 		return EXIT_PART;
-	if (!error.empty())
-		std::fprintf(stderr, "gpulens: the recording ended early: %s\n", error.c_str());
-	return error.empty() ? EXIT_DONE : EXIT_PART;
+	return recorder.report_errors() && all ? EXIT_DONE : EXIT_PART;
 }
 
 namespace {
 
-Timeline timeline_of_file(const std::string &recording, const std::string &output)
+std::vector<Timeline> timelines_of_file(const std::string &recording, const std::string &output)
 {
-	TimelineBuilder builder(store_beside({output}));
+	RecordingReader reader([&output] { return store_beside({output}); });
 	std::unique_ptr<FILE, int (*)(FILE *)> in(
 		recording == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(recording.c_str(), "re"), fclose);
 	std::string piece(PIECE_BYTES, 0);
@@ -171,10 +294,10 @@ Timeline timeline_of_file(const std::string &recording, const std::string &outpu
 		throw Error(Error::Source, explain_file(errno, recording));
 	try {
 		while (size_t n = std::fread(piece.data(), 1, piece.size(), in.get()))
-			builder.feed(std::string_view(piece).substr(0, n));
+			reader.feed(std::string_view(piece).substr(0, n));
 		if (std::ferror(in.get()))
 			throw Error(Error::Source, std::strerror(errno));
-		return builder.finish();
+		return reader.finish();
 	} catch (const Error &e) {
 		throw Error(Error::Source, recording + ": " + e.what());
 	}
@@ -186,13 +309,13 @@ int write_report(const std::string &recording, std::vector<std::string> files)
 {
 	if (files.empty())
 		files.push_back((recording == "-" ? "recording" : recording) + ".html");
-	Timeline t = timeline_of_file(recording, files[0]);
+	std::vector<Timeline> timelines = timelines_of_file(recording, files[0]);
 	for (const std::string &file : files) {
 		if (is_raw(file) && file != "-")
 			throw Error(Error::Source, file + ": the name must end with .html, .csv or .perfetto-trace");
-		write_timeline(t, file);
+		write_timelines(timelines, file);
 	}
-	return print_text(timeline_text(t)) ? EXIT_DONE : EXIT_PART;
+	return print_text(timelines_text(timelines)) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

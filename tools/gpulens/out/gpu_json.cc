@@ -118,6 +118,18 @@ json state_json(const Channel &c)
 	return j;
 }
 
+json owner_json(const std::optional<Owner> &owner)
+{
+	if (!owner)
+		return nullptr;
+	return {{"pid", owner->pid},
+		{"name", text_or_null(owner->name)},
+		{"user", text_or_null(owner->user)},
+		{"container", text_or_null(owner->container)},
+		{"pod", text_or_null(owner->pod)},
+		{"evidence", name_of(owner->evidence)}};
+}
+
 json channel_json(const Channel &c)
 {
 	json j;
@@ -131,6 +143,7 @@ json channel_json(const Channel &c)
 	j["error"] = error_or_null(c.err);
 	j["state"] = c.err ? json(nullptr) : state_json(c);
 	j["context"] = c.context ? context_json(*c.context) : json(nullptr);
+	j["owner"] = owner_json(c.owner);
 	return j;
 }
 
@@ -179,6 +192,7 @@ json runlist_json(const Gpu &gpu, const Runlist &rl)
 				     {"timeslice_ns", t.timeslice_ns},
 				     {"length", t.length},
 				     {"running", t.running()},
+				     {"owner", owner_json(t.owner)},
 				     {"channels", channels_list_json(t.channels)}});
 	j["channels_outside"] = channels_list_json(rl.outside);
 	return j;

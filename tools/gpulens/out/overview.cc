@@ -77,8 +77,9 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
 		std::string mark = tsg.running() ? style.paint(Ink::Green, "runs") : "    ";
-		out += fmt::format("{}{}TSG {:<4} {:>11} {}  {}\n", below, ++n == items ? l.last : l.child, tsg.id,
-				   format_duration(tsg.timeslice_ns), mark, describe_channels(tsg.channels, style));
+		out += fmt::format("{}{}TSG {:<4} {:>11} {}  {}{}\n", below, ++n == items ? l.last : l.child, tsg.id,
+				   format_duration(tsg.timeslice_ns), mark, describe_channels(tsg.channels, style),
+				   tsg.owner ? fmt::format("  of {}", tsg.owner->text()) : "");
 	}
 	if (!rl.outside.empty())
 		out += fmt::format("{}{}in no TSG: {}\n", below, l.last, describe_channels(rl.outside, style));
@@ -112,6 +113,29 @@ std::string format_item(const std::string &mark, const std::string &text, const 
 
 } // namespace
 
+namespace {
+
+// Which processes use the GPU, and of how many TSGs it is unknown whose they are.
+std::string describe_processes(const Gpu &gpu, const Style &style)
+{
+	std::vector<std::string> names;
+	size_t unknown = 0;
+
+	for (const Process &p : *gpu.processes)
+		names.push_back(p.name.empty() ? std::to_string(p.pid) : fmt::format("{} {}", p.pid, p.name));
+	for (const Runlist &rl : gpu.runlists)
+		unknown += static_cast<size_t>(
+			std::count_if(rl.tsgs.begin(), rl.tsgs.end(), [](const Tsg &tsg) { return !tsg.owner; }));
+	std::string text = names.empty() ? "no process uses this GPU"
+					 : fmt::format("processes that use it: {}", fmt::join(names, ", "));
+	if (unknown)
+		text += fmt::format("; of {} TSG{} it is unknown whose {}: gpulens top finds out for those that run",
+				    unknown, unknown == 1 ? "" : "s", unknown == 1 ? "it is" : "they are");
+	return wrap_text(text, style.width, "  ") + '\n';
+}
+
+} // namespace
+
 std::string overview_text(const Gpu &gpu, const Style &style)
 {
 	std::string out = headline(gpu, style), units = describe_units(gpu);
@@ -135,6 +159,8 @@ std::string overview_text(const Gpu &gpu, const Style &style)
 	if (gpu.runlists.empty() && !gpu.engines.empty())
 		out += fmt::format("engines: {}; runlists cannot be read {}\n", gpu.engines.size(),
 				   gpu.reports_runlists ? "on this chip" : "through the driver");
+	if (gpu.processes)
+		out += describe_processes(gpu, style);
 	for (const Hazard &h : isolation_of(gpu).hazards)
 		out += format_item(style.paint(Ink::Red, "! "), h.text + " (" + h.rule + ")", style);
 	return out;

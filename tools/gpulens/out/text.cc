@@ -29,7 +29,8 @@ std::string yes_if(bool b)
 	return b ? "yes" : "-";
 }
 
-void add_channel(Table &t, const Channel &c)
+// owners: the table has columns of owners.
+void add_channel(Table &t, const Channel &c, bool owners = false)
 {
 	std::string rest;
 
@@ -43,16 +44,33 @@ void add_channel(Table &t, const Channel &c)
 		rest += " engine-fault";
 	if (c.state.acquire_fail)
 		rest += " acquire-fail";
-	t.add({std::to_string(c.runlist), id_or_dash(c.tsg), std::to_string(c.id),
-	       Cell(name_of(c.activity()), ink_of(c.activity())), c.status(), c.err ? "?" : yes_if(c.state.enable),
-	       c.err ? "?" : yes_if(c.state.busy), std::to_string(c.runqueue), hex_or_dash(c.inst),
-	       c.inst_target ? target_name(*c.inst_target) : "-", rest.empty() ? "-" : rest.substr(1)});
+	std::vector<Cell> cells = {std::to_string(c.runlist),
+				   id_or_dash(c.tsg),
+				   std::to_string(c.id),
+				   Cell(name_of(c.activity()), ink_of(c.activity())),
+				   c.status(),
+				   c.err ? "?" : yes_if(c.state.enable),
+				   c.err ? "?" : yes_if(c.state.busy),
+				   std::to_string(c.runqueue),
+				   hex_or_dash(c.inst),
+				   c.inst_target ? target_name(*c.inst_target) : "-",
+				   rest.empty() ? "-" : rest.substr(1)};
+	if (owners && c.owner)
+		cells.insert(cells.end(), {c.owner->text(), c.owner->user.empty() ? "-" : c.owner->user,
+					   name_of(c.owner->evidence)});
+	else if (owners)
+		cells.insert(cells.end(), {"unknown", "-", "-"});
+	t.add(std::move(cells));
 }
 
-Table channel_table()
+Table channel_table(bool owners = false)
 {
-	return Table({"Runlist", "TSG", "Channel", "<State", "<Status", "<Enabled", "<Busy", "Runqueue", "<Instance",
-		      "<Aperture", "<Flags"});
+	std::vector<std::string> titles = {"Runlist", "TSG",      "Channel",   "<State",    "<Status", "<Enabled",
+					   "<Busy",   "Runqueue", "<Instance", "<Aperture", "<Flags"};
+
+	if (owners)
+		titles.insert(titles.end(), {"<Process", "<User", "<Evidence"});
+	return Table(titles);
 }
 
 std::string processes_text(const Gpu &gpu)
@@ -108,12 +126,14 @@ std::string runlist_text(const Gpu &gpu, const Runlist &rl, const Style &style)
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
 		Table t = channel_table();
-		out += fmt::format("  TSG {}: timeslice {} ({} << {} x 1.024 us), {}{}\n", tsg.id,
+		out += fmt::format("  TSG {}: timeslice {} ({} << {} x 1.024 us), {}{}{}\n", tsg.id,
 				   format_duration(tsg.timeslice_ns), tsg.timeout, tsg.scale,
 				   tsg.length == 1 ? "1 channel" : fmt::format("{} channels", tsg.length),
 				   tsg.channels.size() < tsg.length
 					   ? fmt::format(", of which only {} are on the runlist", tsg.channels.size())
-					   : "");
+					   : "",
+				   tsg.owner ? fmt::format("; {} ({})", tsg.owner->text(), name_of(tsg.owner->evidence))
+					     : "");
 		for (const Channel &c : tsg.channels)
 			add_channel(t, c);
 		if (!t.empty())
@@ -221,11 +241,12 @@ std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &st
 
 std::string channels_text(const Gpu &gpu, const Style &style)
 {
-	Table t = channel_table();
+	bool owners = gpu.processes && !gpu.runlists.empty();
+	Table t = channel_table(owners);
 
 	for (const Runlist &rl : gpu.runlists)
 		for (const Channel *c : rl.channels())
-			add_channel(t, *c);
+			add_channel(t, *c, owners);
 	std::string out = headline(gpu, style);
 	bool unread = std::any_of(gpu.runlists.begin(), gpu.runlists.end(), [](const Runlist &rl) { return rl.err; });
 	if (!t.empty())

@@ -40,7 +40,8 @@ i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; vertic
 
 // Zooms and moves by changing the viewBox, whose unit is a microsecond; rectangles do not change.
 const char SCRIPT_ELEMENT[] = R"(<script>
-const svg = document.querySelector('svg'), axis = document.querySelector('.axis');
+for (const chart of document.querySelectorAll('.chart')) {
+const svg = chart.querySelector('svg'), axis = chart.querySelector('.axis');
 const [,, whole, height] = svg.getAttribute('viewBox').split(' ').map(Number);
 let from = 0, width = Math.min(whole, 50000);
 function show() {
@@ -71,6 +72,7 @@ svg.addEventListener('pointermove', e => {
 svg.addEventListener('pointerup', () => held = null);
 svg.addEventListener('dblclick', () => { from = 0; width = whole; show(); });
 show();
+}
 </script>)";
 
 const char *const TSG_COLOURS[] = {palette::BLUE,     palette::ORANGE,     palette::GREEN,      palette::PURPLE,
@@ -106,7 +108,7 @@ Survey survey_of(const Timeline &t)
 			if (interval->phase == Phase::Error)
 				continue;
 			std::optional<Owner> &owner = owners[{interval->bare, interval->tsg}];
-			owner = owner ? owner : t.owner(*interval);
+			owner = owner ? owner : t.owner(t.tracks[i].engine.runlist, *interval);
 			s.intervals++;
 			if (first.size() <= MAX_FIRST_INTERVALS || interval->start_ns < first.top())
 				first.push(interval->start_ns);
@@ -135,6 +137,7 @@ double to_us(u64 ns)
 	return static_cast<double>(ns) / 1000;
 }
 
+// The part of the page of one GPU.
 class Page {
 public:
 	explicit Page(const Timeline &t) : t_(t), survey_(survey_of(t)), rows_(survey_.rows)
@@ -157,11 +160,7 @@ public:
 
 	std::string write() const
 	{
-		std::string title = escape_xml("gpulens: " + t_.name());
-
-		return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" + title +
-		       "</title>\n" + STYLE_ELEMENT + "\n</head>\n<body>\n<h1>" + escape_xml(t_.name()) + "</h1>\n" +
-		       draw_sampling() + draw_chart() + draw_table() + SCRIPT_ELEMENT + "\n</body>\n</html>\n";
+		return "<h1>" + escape_xml(t_.name()) + "</h1>\n" + draw_sampling() + draw_chart() + draw_table();
 	}
 
 private:
@@ -337,10 +336,11 @@ private:
 	{
 		std::string out = "<h2>Slots and timeslices</h2>\n<table><thead><tr>";
 
-		for (const std::string &title : slot_titles())
+		SlotTable slots = slot_table(t_, "–");
+		for (const std::string &title : slots.titles)
 			out += "<th>" + title + "</th>";
 		out += "</tr></thead><tbody>\n";
-		for (const std::vector<std::string> &row : slot_rows(t_, "–")) {
+		for (const std::vector<std::string> &row : slots.rows) {
 			out += "<tr>";
 			for (const std::string &cell : row)
 				out += "<td>" + escape_xml(cell) + "</td>";
@@ -363,9 +363,18 @@ private:
 
 } // namespace
 
-void write_html(const Timeline &t, const Sink &sink)
+void write_html(std::span<const Timeline> gpus, const Sink &sink)
 {
-	sink(Page(t).write());
+	std::string names;
+
+	for (const Timeline &t : gpus)
+		names += (names.empty() ? "" : "; ") + t.name();
+	sink("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" +
+	     escape_xml("gpulens: " + names) + "</title>\n" + STYLE_ELEMENT + "\n</head>\n<body>\n");
+	for (const Timeline &t : gpus)
+		sink(Page(t).write());
+	sink(SCRIPT_ELEMENT);
+	sink("\n</body>\n</html>\n");
 }
 
 } // namespace tool

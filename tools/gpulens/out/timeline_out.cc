@@ -52,52 +52,56 @@ const char *dropped_name(int kind)
 	}
 }
 
+constexpr size_t SLOT_COLUMNS = 8;      // of the table of slots, without those of owners
 constexpr size_t CHUNK_BYTES = 1 << 16; // written at once
 constexpr size_t MAX_HEAD_BYTES = 10;   // of a packet's tag and length
 constexpr u32 TRACE_PACKET = 1;         // field number of Trace.packet
 constexpr u32 SEQUENCE_ID = 1;          // any number: there is only one writer
 // Of ClockSnapshot (protos/perfetto/common/builtin_clock.proto)
 constexpr u32 CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME = 6;
-constexpr u64 ROOT_TRACK = 0x67706c656e73; // uuid: "gpulens"; any number that no other track has
+// uuid of the first GPU's track: "gpulens"; any number that no other track has. Those of its engines follow it.
+constexpr u64 ROOT_TRACK = 0x67706c656e73, TRACKS_OF_GPU = 1024;
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 
 // Writes the trace packet by packet, because a protobuf message of the whole trace would be limited to 2 GB and would
 // have to fit into memory.
 class PerfettoWriter {
 public:
-	PerfettoWriter(const Timeline &t, const Sink &sink) : t_(t), sink_(sink) {}
+	explicit PerfettoWriter(const Sink &sink) : sink_(sink) {}
 
-	void write()
+	void write(std::span<const Timeline> gpus)
 	{
+		u64 root = ROOT_TRACK;
+
 		gpulens::perfetto::TracePacket *first = begin_packet();
 		first->set_sequence_flags(1);
-		// Perfetto's own traces are in BOOTTIME.
-		first->mutable_clock_snapshot()->set_primary_trace_clock(t_.clocks ? CLOCK_ID_BOOTTIME
-										   : CLOCK_ID_MONOTONIC);
-		add_clock(first, CLOCK_ID_MONOTONIC, t_.start_ns);
-		if (t_.clocks) {
-			u64 since_ns = t_.start_ns - t_.clocks->monotonic_ns; // wraps, as the sums do
-			add_clock(first, CLOCK_ID_BOOTTIME, t_.clocks->boottime_ns + since_ns);
-			add_clock(first, CLOCK_ID_REALTIME, t_.clocks->realtime_ns + since_ns);
-		}
-		add_track(ROOT_TRACK, 0, t_.name());
-		for (size_t i = 0; i < t_.tracks.size(); i++) {
-			add_track(ROOT_TRACK + 1 + i, ROOT_TRACK, t_.tracks[i].engine.short_name());
-			TimelineReader<Interval> intervals = t_.intervals_of(i);
-			while (const Interval *interval = intervals.next())
-				add_slice(ROOT_TRACK + 1 + i, *interval);
-		}
-		TimelineReader<DroppedTicks> dropped = t_.all_dropped();
-		while (const DroppedTicks *d = dropped.next()) {
-			gpulens::perfetto::TrackEvent *e = add_event(ROOT_TRACK, d->time_ns, INSTANT);
-			e->set_name(dropped_name(d->kind));
-			annotate(e, "ticks", d->ticks);
+		add_clocks(first, gpus);
+		for (const Timeline &t : gpus) {
+			write(t, root);
+			root += TRACKS_OF_GPU;
 		}
 		end_packet();
 		sink_(bytes_);
 	}
 
 private:
+	void write(const Timeline &t, u64 root)
+	{
+		add_track(root, 0, t.name());
+		for (size_t i = 0; i < t.tracks.size(); i++) {
+			add_track(root + 1 + i, root, t.tracks[i].engine.short_name());
+			TimelineReader<Interval> intervals = t.intervals_of(i);
+			while (const Interval *interval = intervals.next())
+				add_slice(root + 1 + i, *interval, t.owner(t.tracks[i].engine.runlist, *interval));
+		}
+		TimelineReader<DroppedTicks> dropped = t.all_dropped();
+		while (const DroppedTicks *d = dropped.next()) {
+			gpulens::perfetto::TrackEvent *e = add_event(root, d->time_ns, INSTANT);
+			e->set_name(dropped_name(d->kind));
+			annotate(e, "ticks", d->ticks);
+		}
+	}
+
 	// Writes the current packet and returns a new one.
 	gpulens::perfetto::TracePacket *begin_packet()
 	{
@@ -149,6 +153,26 @@ private:
 		return p->mutable_track_event();
 	}
 
+	// The clocks at the earliest time. Perfetto's own traces are in BOOTTIME.
+	static void add_clocks(gpulens::perfetto::TracePacket *packet, std::span<const Timeline> gpus)
+	{
+		std::optional<Clocks> clocks; // of any of them: they are one machine's
+		u64 start_ns = ~u64{0};
+
+		for (const Timeline &t : gpus) {
+			start_ns = std::min(start_ns, t.start_ns);
+			clocks = clocks ? clocks : t.clocks;
+		}
+		packet->mutable_clock_snapshot()->set_primary_trace_clock(clocks ? CLOCK_ID_BOOTTIME
+										 : CLOCK_ID_MONOTONIC);
+		add_clock(packet, CLOCK_ID_MONOTONIC, start_ns);
+		if (!clocks)
+			return;
+		u64 since_ns = start_ns - clocks->monotonic_ns; // wraps, as the sums do
+		add_clock(packet, CLOCK_ID_BOOTTIME, clocks->boottime_ns + since_ns);
+		add_clock(packet, CLOCK_ID_REALTIME, clocks->realtime_ns + since_ns);
+	}
+
 	static void add_clock(gpulens::perfetto::TracePacket *packet, u32 id, u64 time_ns)
 	{
 		gpulens::perfetto::ClockSnapshot::Clock *clock = packet->mutable_clock_snapshot()->add_clocks();
@@ -173,9 +197,8 @@ private:
 		a->set_string_value(value);
 	}
 
-	void add_slice(u64 uuid, const Interval &interval)
+	void add_slice(u64 uuid, const Interval &interval, const std::optional<Owner> &owner)
 	{
-		std::optional<Owner> owner = t_.owner(interval);
 		gpulens::perfetto::TrackEvent *e = add_event(uuid, interval.start_ns, SLICE_BEGIN);
 
 		e->set_name(interval_label(interval) + (owner ? fmt::format(" ({})", owner->text()) : ""));
@@ -185,13 +208,15 @@ private:
 		if (owner) {
 			annotate(e, "pid", u64{owner->pid});
 			annotate(e, "process", owner->name);
+			annotate(e, "user", owner->user);
+			annotate(e, "container", owner->container);
+			annotate(e, "evidence", std::string(name_of(owner->evidence)));
 		}
 		annotate(e, "samples", interval.samples);
 		annotate(e, "busy", interval.busy);
 		add_event(uuid, interval.end_ns, SLICE_END);
 	}
 
-	const Timeline &t_;
 	const Sink &sink_;
 	std::string bytes_;
 	gpulens::perfetto::TracePacket packet_;
@@ -200,71 +225,108 @@ private:
 
 } // namespace
 
-void write_csv(const Timeline &t, const Sink &sink)
-{
-	std::string out = "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process\n";
-	auto id = [](int v) { return v == LENS_NONE ? "" : std::to_string(v); };
-	auto flush = [&](size_t least) { // if there are at least so many bytes
-		if (out.size() < least)
-			return;
-		sink(out);
-		out.clear();
-	};
+namespace {
 
-	for (size_t n = 0; n < t.tracks.size(); n++) {
-		std::string engine = t.tracks[n].engine.short_name(), runlist = id(t.tracks[n].engine.runlist);
-		TimelineReader<Interval> intervals = t.intervals_of(n);
-		while (const Interval *i = intervals.next()) {
-			std::optional<Owner> owner = t.owner(*i);
-			fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{}\n", i->start_ns,
-				       i->end_ns, engine, runlist, phase_name(i->phase), i->bare ? "" : id(i->tsg),
-				       i->bare ? id(i->tsg) : id(i->channel), i->samples, i->busy,
-				       owner ? std::to_string(owner->pid) : "", owner ? quote_csv(owner->name) : "");
+// Lines of CSV, written when there are many.
+class CsvWriter {
+public:
+	explicit CsvWriter(const Sink &sink) : sink_(sink)
+	{
+		out_ = "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process,gpu,user,container,"
+		       "evidence\n";
+	}
+
+	void write(const Timeline &t)
+	{
+		std::string gpu = id(t.index);
+
+		for (size_t n = 0; n < t.tracks.size(); n++) {
+			const Engine &engine = t.tracks[n].engine;
+			std::string name = engine.short_name(), runlist = id(engine.runlist);
+			TimelineReader<Interval> intervals = t.intervals_of(n);
+			while (const Interval *i = intervals.next()) {
+				Owner owner = t.owner(engine.runlist, *i).value_or(Owner{});
+				fmt::format_to(std::back_inserter(out_),
+					       "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", i->start_ns, i->end_ns,
+					       name, runlist, phase_name(i->phase), i->bare ? "" : id(i->tsg),
+					       i->bare ? id(i->tsg) : id(i->channel), i->samples, i->busy,
+					       owner.pid ? std::to_string(owner.pid) : "", quote_csv(owner.name), gpu,
+					       quote_csv(owner.user), owner.container,
+					       owner.pid ? name_of(owner.evidence) : "");
+				flush(CHUNK_BYTES);
+			}
+		}
+		TimelineReader<DroppedTicks> dropped = t.all_dropped();
+		while (const DroppedTicks *d = dropped.next()) {
+			out_ += fmt::format("{},,,,{},,,{},,,,{},,,\n", d->time_ns, dropped_name(d->kind), d->ticks,
+					    gpu);
 			flush(CHUNK_BYTES);
 		}
 	}
-	TimelineReader<DroppedTicks> dropped = t.all_dropped();
-	while (const DroppedTicks *d = dropped.next()) {
-		out += fmt::format("{},,,,{},,,{},,,\n", d->time_ns, dropped_name(d->kind), d->ticks);
-		flush(CHUNK_BYTES);
+
+	// Writes if there are at least so many bytes.
+	void flush(size_t least)
+	{
+		if (out_.size() < least)
+			return;
+		sink_(out_);
+		out_.clear();
 	}
-	flush(0);
+
+private:
+	static std::string id(int v) { return v == LENS_NONE ? "" : std::to_string(v); }
+
+	const Sink &sink_;
+	std::string out_;
+};
+
+} // namespace
+
+void write_csv(std::span<const Timeline> gpus, const Sink &sink)
+{
+	CsvWriter writer(sink);
+
+	for (const Timeline &t : gpus)
+		writer.write(t);
+	writer.flush(0);
 }
 
-void write_perfetto(const Timeline &t, const Sink &sink)
+void write_perfetto(std::span<const Timeline> gpus, const Sink &sink)
 {
-	PerfettoWriter(t, sink).write();
+	PerfettoWriter(sink).write(gpus);
 }
 
-const std::vector<std::string> &slot_titles()
+SlotTable slot_table(const Timeline &t, const std::string &none)
 {
-	static const std::vector<std::string> titles = {"Engine",    "TSG",         "Time",     "Slots",
-							"Timeslice", "Median slot", "Shortest", "Longest"};
-
-	return titles;
-}
-
-std::vector<std::vector<std::string>> slot_rows(const Timeline &t, const std::string &none)
-{
-	std::vector<std::vector<std::string>> rows;
+	SlotTable table{{"Engine", "TSG", "Time", "Slots", "Timeslice", "Median slot", "Shortest", "Longest"}, {}};
 	double whole = static_cast<double>(std::max<u64>(1, t.end_ns - t.start_ns));
+	bool owners = !t.owners.empty();
 
+	if (owners)
+		table.titles.insert(table.titles.end(), {"User", "Evidence", "Container"});
 	for (size_t i = 0; i < t.tracks.size(); i++) {
 		for (const Slots &slots : t.slots(i)) {
 			const Lengths &lengths = slots.lengths_ns;
 			bool any = lengths.count();
-			rows.push_back({t.tracks[i].engine.short_name(),
-					fmt::format("{}{}{}", slots.bare ? "channel " : "", slots.tsg,
-						    slots.owner ? fmt::format(" ({})", slots.owner->text()) : ""),
-					fmt::format("{:.1f}%", 100 * static_cast<double>(slots.on_ns) / whole),
-					std::to_string(lengths.count()),
-					slots.slice_ns ? format_duration(*slots.slice_ns) : none,
-					any ? format_duration(lengths.median()) : none,
-					any ? format_duration(lengths.least()) : none,
-					any ? format_duration(lengths.most()) : none});
+			table.rows.push_back({t.tracks[i].engine.short_name(),
+					      fmt::format("{}{}{}", slots.bare ? "channel " : "", slots.tsg,
+							  slots.owner ? fmt::format(" ({})", slots.owner->text()) : ""),
+					      fmt::format("{:.1f}%", 100 * static_cast<double>(slots.on_ns) / whole),
+					      std::to_string(lengths.count()),
+					      slots.slice_ns ? format_duration(*slots.slice_ns) : none,
+					      any ? format_duration(lengths.median()) : none,
+					      any ? format_duration(lengths.least()) : none,
+					      any ? format_duration(lengths.most()) : none});
+			if (!owners)
+				continue;
+			Owner owner = slots.owner.value_or(Owner{});
+			for (const std::string &text :
+			     {owner.user, std::string(slots.owner ? name_of(owner.evidence) : "unknown"),
+			      owner.container.substr(0, 12)})
+				table.rows.back().push_back(text.empty() ? none : text);
 		}
 	}
-	return rows;
+	return table;
 }
 
 std::string timeline_text(const Timeline &t)
@@ -274,10 +336,12 @@ std::string timeline_text(const Timeline &t)
 	out += fmt::format("every {} requested, {} measured (99% within {}, longest {}); {} ticks lost\n",
 			   format_duration(u64{t.period_us} * 1000), format_duration(t.step_median_ns),
 			   format_duration(t.step_p99_ns), format_duration(t.step_max_ns), t.lost);
-	std::vector<std::string> titles = slot_titles();
-	titles[0] = '<' + titles[0];
-	Table table(titles);
-	for (const std::vector<std::string> &row : slot_rows(t, "-"))
+	SlotTable slots = slot_table(t, "-");
+	for (size_t i = 0; i < slots.titles.size(); i++)
+		if (!i || i >= SLOT_COLUMNS)
+			slots.titles[i] = '<' + slots.titles[i];
+	Table table(slots.titles);
+	for (const std::vector<std::string> &row : slots.rows)
 		table.add({row.begin(), row.end()});
 	return out + (table.empty() ? "all engines were idle\n" : table.str({}));
 }

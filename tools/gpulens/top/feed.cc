@@ -3,8 +3,6 @@
 #include "gpulens/top/feed.hpp"
 
 #include "lib/base/errors.hpp"
-#include "lib/source/module/module_source.hpp"
-#include "lib/source/module/proc.hpp"
 
 #include <fmt/format.h>
 
@@ -12,21 +10,17 @@ namespace tool {
 
 namespace {
 
-// The sampling periods that the module supports.
+// The sampling periods that sources support.
 constexpr u64 MIN_PERIOD_NS = 10000, MAX_PERIOD_NS = 1000000000;
 
 } // namespace
 
-TopFeed::TopFeed(const std::string &proc, unsigned index, const TopOptions &options)
-	: proc_(proc), index_(index), period_ns_(options.every_ns), runlists_(options.runlists),
-	  model_(options.window_ns, options.runlists)
+TopFeed::TopFeed(std::shared_ptr<const Source> source, unsigned index, const TopOptions &options)
+	: source_(std::move(source)), index_(index),
+	  period_ns_(options.every_ns ? options.every_ns : u64{source_->modest_period_us()} * 1000),
+	  runlists_(options.runlists), model_(options.window_ns, options.runlists)
 {
-	picture_.title = fmt::format("gpu{}", index);
-}
-
-std::string TopFeed::folder() const
-{
-	return fmt::format("{}/gpu{}/", proc_, index_);
+	picture_.title = picture_.short_title = fmt::format("gpu{}", index);
 }
 
 void TopFeed::open()
@@ -34,8 +28,8 @@ void TopFeed::open()
 	try_samples_ = false;
 	model_.restart_samples();
 	try {
-		stream_ = ModuleSource(proc_).samples(
-			{index_}, {.period_us = static_cast<u32>(period_ns_ / 1000), .runlists = runlists_});
+		stream_ = source_->samples({index_},
+					   {.period_us = static_cast<u32>(period_ns_ / 1000), .runlists = runlists_});
 		no_samples_.clear();
 	} catch (const Error &e) {
 		stream_ = nullptr;
@@ -66,7 +60,7 @@ void TopFeed::drain()
 bool TopFeed::refresh()
 {
 	try {
-		gpu_ = load_live(proc_, index_);
+		gpu_ = source_->snapshot(index_);
 	} catch (const Error &e) {
 		refresh_error_ = e.what();
 		// Reopen the samples when the GPU comes back.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads a GPU's snapshots and samples into a TopModel, and keeps the errors. Needs no terminal.
+// Reads a GPU's snapshots and samples from any source into a TopModel, and keeps the errors. Needs no terminal.
 #pragma once
 #include "gpulens/top/text.hpp"
 #include "gpulens/top/top.hpp"
@@ -11,9 +11,9 @@ namespace tool {
 
 class TopFeed {
 public:
-	TopFeed(const std::string &proc, unsigned index, const TopOptions &options);
+	TopFeed(std::shared_ptr<const Source> source, unsigned index, const TopOptions &options);
 
-	// Reads the samples since the last call. Call it often: the module's ring buffer has limited capacity.
+	// Reads the samples since the last call. Call it often: sources keep a limited number.
 	void drain();
 	// Reads a snapshot and updates the picture. Returns false if the GPU cannot be read: the picture stays, and
 	// refresh_error() is the reason.
@@ -22,18 +22,18 @@ public:
 	bool change_period(bool longer);
 
 	unsigned index() const { return index_; }
-	std::string folder() const; // "/proc/gpuX/"
 	const std::optional<Gpu> &gpu() const { return gpu_; }
 	const Picture &picture() const { return picture_; }
 	// Why refresh() failed; empty: it did not.
 	const std::string &refresh_error() const { return refresh_error_; }
 	// Why there are no samples; empty: there are, or none were tried yet.
 	const std::string &no_samples() const { return no_samples_; }
+	TopPart part() const { return {&picture_, no_samples_, refresh_error_}; }
 
 private:
 	void open();
 
-	std::string proc_;
+	std::shared_ptr<const Source> source_;
 	unsigned index_;
 	u64 period_ns_;
 	std::vector<u32> runlists_;
@@ -44,5 +44,8 @@ private:
 	std::string refresh_error_, no_samples_;
 	bool try_samples_ = true; // try to open the sample stream: it worked before, or was not tried yet
 };
+
+// Of several GPUs, in the order of their numbers.
+using TopFeeds = std::vector<std::unique_ptr<TopFeed>>;
 
 } // namespace tool

@@ -58,10 +58,16 @@ std::string to_lower(std::string s)
 
 bool matches_filter(const TopTsg &t, const std::string &filter)
 {
+	std::string wanted = to_lower(filter);
 	bool found = std::to_string(t.id).find(filter) != std::string::npos;
+	auto look_at = [&](const std::string &text) { found |= to_lower(text).find(wanted) != std::string::npos; };
 
 	for (const std::string &e : t.engines)
-		found |= to_lower(e).find(to_lower(filter)) != std::string::npos;
+		look_at(e);
+	if (t.owner) {
+		look_at(t.owner->text());
+		look_at(t.owner->user);
+	}
 	return found;
 }
 
@@ -82,6 +88,15 @@ std::optional<double> slots_per_s(const Slots &slots, double share)
 	u64 sum = slots.lengths_ns.sum();
 
 	return sum ? std::optional(1e9 * share * ratio_of(slots.lengths_ns.count(), sum)) : std::nullopt;
+}
+
+// NVIDIA's driver is queried seldom: slots shorter than three sampling periods run together or are missed.
+void limit_precision(TopTsg &row, const Slots &slots, const Timeline &t)
+{
+	if (row.slot_ns.value_or(0) < 3 * t.step_median_ns)
+		row.slot_ns = std::nullopt, row.slots_per_s = std::nullopt;
+	if (!row.slice_ns)
+		row.slice_ns = slots.slice_ns;
 }
 
 } // namespace
@@ -166,11 +181,14 @@ TopModel::Rows TopModel::rows_of_gpu() const
 		for (const Tsg &t : rl.tsgs) {
 			TopTsg &r = row(false, t.id);
 			r.slice_ns = t.timeslice_ns;
+			r.owner = t.owner;
 			for (const Channel &c : t.channels)
 				count_channel(r, c);
 		}
-		for (const Channel &c : rl.outside)
+		for (const Channel &c : rl.outside) {
 			count_channel(row(true, c.id), c);
+			row(true, c.id).owner = c.owner;
+		}
 	}
 	return rows;
 }
@@ -220,10 +238,15 @@ void TopModel::from_samples(Picture &p, Rows &rows)
 			row.slot_ns =
 				slots.lengths_ns.count() ? std::optional(slots.lengths_ns.median()) : std::nullopt;
 			row.slots_per_s = slots_per_s(slots, *row.share);
+			if (slots.owner)
+				row.owner = slots.owner;
+			if (!p.has_runlists)
+				limit_precision(row, slots, t);
 		}
 		if (seen) {
 			e.on = ratio_of(on, seen);
-			e.busy = busy / static_cast<double>(seen);
+			if (p.has_runlists)
+				e.busy = busy / static_cast<double>(seen);
 		}
 		p.engines.push_back(std::move(e));
 	}
@@ -261,13 +284,36 @@ void TopModel::from_snapshots(Picture &p, Rows &rows) const
 	}
 }
 
+void TopModel::describe_source(Picture &p) const
+{
+	std::vector<std::string> users;
+
+	p.title = gpu_->title();
+	p.short_title = fmt::format("{} {}", gpu_->name(), gpu_->chip.name);
+	p.index = gpu_->index;
+	p.has_runlists = gpu_->reports_runlists;
+	p.has_owners = gpu_->processes.has_value();
+	if (!p.has_runlists)
+		p.notes.push_back(
+			fmt::format("{}: unknown through NVIDIA's driver: what is on other engines, time slices, "
+				    "what waits",
+				    gpu_->name()));
+	if (!gpu_->processes)
+		return;
+	for (const Process &process : *gpu_->processes)
+		users.push_back(process.name.empty() ? std::to_string(process.pid)
+						     : fmt::format("{} {}", process.pid, process.name));
+	p.notes.push_back(fmt::format("{}: processes that use it: {}", gpu_->name(),
+				      users.empty() ? "none" : fmt::format("{}", fmt::join(users, ", "))));
+}
+
 Picture TopModel::make_picture()
 {
 	Rows rows = rows_of_gpu();
 	Picture p;
 
 	if (gpu_)
-		p.title = gpu_->title();
+		describe_source(p);
 	p.snapshots = seen_.size();
 	if (builder_.closed().ticks)
 		from_samples(p, rows);
@@ -275,6 +321,8 @@ Picture TopModel::make_picture()
 		from_snapshots(p, rows);
 	for (auto &[key, row] : rows) {
 		std::tie(row.runlist, row.bare, row.id) = key;
+		row.gpu = gpu_ ? gpu_->index : LENS_NONE;
+		row.counted = p.has_runlists;
 		if (gpu_ && row.runlist >= 0)
 			row.engines = gpu_->engine_names(static_cast<u32>(row.runlist));
 		if (row.engine.empty())

@@ -104,8 +104,9 @@ Identity identity_of(const Gpu &gpu, const TopTsg &tsg)
 
 class Top {
 public:
-	Top(const Options &options, const TopOptions &top_options, unsigned gpu)
-		: options_(options), top_options_(top_options), feed_(options.sources.proc, gpu, top_options),
+	Top(const Options &options, const TopOptions &top_options, std::shared_ptr<const Source> source, TopFeeds feeds)
+		: options_(options), top_options_(top_options), source_(std::move(source)), feeds_(std::move(feeds)),
+		  together_(feeds_.size() > 1), alone_(together_ ? std::nullopt : std::optional<size_t>(0)),
 		  terminal_(style_of_output(options.colour).colour)
 	{
 	}
@@ -117,7 +118,8 @@ public:
 
 		while (!stop.came() && !done_) {
 			bool changed = false;
-			feed_.drain();
+			for (const std::unique_ptr<TopFeed> &feed : feeds_)
+				feed->drain();
 			if (clock::now() >= next) {
 				next = clock::now() + std::chrono::nanoseconds(top_options_.delay_ns);
 				if (!view_.paused)
@@ -146,16 +148,47 @@ private:
 			done_ = true;
 	}
 
+	// The feeds on the screen: of the GPU that g chose, or of all.
+	std::vector<TopFeed *> shown() const
+	{
+		std::vector<TopFeed *> list;
+
+		for (size_t i = 0; i < feeds_.size(); i++)
+			if (!alone_ || *alone_ == i)
+				list.push_back(feeds_[i].get());
+		return list;
+	}
+
+	std::vector<const Picture *> pictures() const
+	{
+		std::vector<const Picture *> list;
+
+		for (const TopFeed *feed : shown())
+			list.push_back(&feed->picture());
+		return list;
+	}
+
+	// Of the GPU that a row is of.
+	TopFeed *feed_of(const TopTsg &t) const
+	{
+		for (TopFeed *feed : shown())
+			if (feed->gpu() && feed->gpu()->index == t.gpu)
+				return feed;
+		return nullptr;
+	}
+
 	void refresh_all()
 	{
-		feed_.refresh();
+		for (const std::unique_ptr<TopFeed> &feed : feeds_)
+			feed->refresh();
 		update_rows();
 	}
 
 	// Sorts and filters the rows, and keeps the selected TSG selected.
 	void update_rows()
 	{
-		rows_ = arrange(feed_.picture().tsgs, view_.sort, view_.filter);
+		all_rows_ = top_rows(pictures());
+		rows_ = arrange(all_rows_, view_.sort, view_.filter);
 		auto at =
 			std::find_if(rows_.begin(), rows_.end(), [&](const TopTsg &t) { return t.key() == selected_; });
 		if (at != rows_.end())
@@ -242,7 +275,7 @@ private:
 		}
 		// Read the GPU again, because the picture may be old, e.g. when paused.
 		try {
-			Gpu now = load_live(options_.sources.proc, feed_.index());
+			Gpu now = load_live(options_.sources.proc, static_cast<unsigned>(request_.tsg.gpu));
 			Identity is = identity_of(now, request_.tsg);
 			if (is.empty() || is != request_.before) {
 				message_ = "nothing was written: the TSG has changed or is gone";
@@ -280,12 +313,23 @@ private:
 			->file;
 	}
 
-	// Returns the selected TSG; nullptr, with a message, if there is none.
+	// Returns the selected TSG; nullptr, with a message, if there is none that can be controlled.
 	const TopTsg *selected_tsg()
 	{
-		if (rows_.empty() || !feed_.gpu())
+		const TopTsg *t = rows_.empty() || !feed_of(rows_[at_]) ? nullptr : &rows_[at_];
+
+		if (!t)
 			message_ = "no TSG is selected";
-		return rows_.empty() || !feed_.gpu() ? nullptr : &rows_[at_];
+		else if (!feed_of(*t)->picture().has_runlists)
+			message_ = "control needs the kernel module; NVIDIA's driver has no such requests";
+		return message_.empty() ? t : nullptr;
+	}
+
+	std::string folder_of(const TopTsg &t) const { return fmt::format("{}/gpu{}/", options_.sources.proc, t.gpu); }
+
+	std::string on_which_gpu(const TopTsg &t) const
+	{
+		return feeds_.size() > 1 ? fmt::format(" of gpu{}", t.gpu) : "";
 	}
 
 	void ask_channels(const std::string &command)
@@ -299,14 +343,16 @@ private:
 			message_ = "the channels of this TSG are unknown";
 			return;
 		}
-		request_ = {"", feed_.folder() + file_of(command), {}, *t, identity_of(*feed_.gpu(), *t)};
+		const Gpu &gpu = *feed_of(*t)->gpu();
+		request_ = {"", folder_of(*t) + file_of(command), {}, *t, identity_of(gpu, *t)};
 		for (u32 c : t->channels) {
 			names.push_back(std::to_string(c));
-			request_.texts.push_back(qualified(*feed_.gpu(), static_cast<u32>(t->runlist), c));
+			request_.texts.push_back(qualified(gpu, static_cast<u32>(t->runlist), c));
 		}
-		request_.question = fmt::format("{} channel{} {}{} on runlist {}? y/n", command,
-						names.size() == 1 ? "" : "s", join_some(names, MAX_NAMED_CHANNELS),
-						t->bare ? "" : fmt::format(" of TSG {}", t->id), t->runlist);
+		request_.question =
+			fmt::format("{} channel{} {}{} on runlist {}{}? y/n", command, names.size() == 1 ? "" : "s",
+				    join_some(names, MAX_NAMED_CHANNELS),
+				    t->bare ? "" : fmt::format(" of TSG {}", t->id), t->runlist, on_which_gpu(*t));
 		mode_ = Mode::Confirm;
 	}
 
@@ -320,42 +366,52 @@ private:
 			message_ = "this channel is in no TSG";
 			return;
 		}
-		request_ = {fmt::format("preempt TSG {} on runlist {}? y/n", t->id, t->runlist),
-			    feed_.folder() + file_of("preempt"),
-			    {qualified(*feed_.gpu(), static_cast<u32>(t->runlist), static_cast<u32>(t->id))},
+		const Gpu &gpu = *feed_of(*t)->gpu();
+		request_ = {fmt::format("preempt TSG {} on runlist {}{}? y/n", t->id, t->runlist, on_which_gpu(*t)),
+			    folder_of(*t) + file_of("preempt"),
+			    {qualified(gpu, static_cast<u32>(t->runlist), static_cast<u32>(t->id))},
 			    *t,
-			    identity_of(*feed_.gpu(), *t)};
+			    identity_of(gpu, *t)};
 		mode_ = Mode::Confirm;
 	}
 
 	void show_next_gpu()
 	{
-		std::vector<unsigned> gpus;
-
 		try {
-			gpus = proc_gpus(options_.sources.proc);
+			add_new_gpus();
 		} catch (const Error &e) {
 			message_ = e.what();
 			return;
 		}
-		auto at = std::upper_bound(gpus.begin(), gpus.end(), feed_.index());
-		unsigned next = at == gpus.end() ? gpus[0] : *at;
-		if (next == feed_.index()) {
+		if (feeds_.size() == 1) {
 			message_ = "there is no other GPU";
 			return;
 		}
-		feed_ = TopFeed(options_.sources.proc, next, top_options_);
+		size_t next = alone_ ? *alone_ + 1 : 0;
+		if (next < feeds_.size())
+			alone_ = next;
+		else
+			alone_ = together_ ? std::nullopt : std::optional<size_t>(0);
 		view_.paused = false;
 		at_ = 0;
 		selected_ = {};
 		refresh_all();
 	}
 
+	// A GPU may have come since the beginning.
+	void add_new_gpus()
+	{
+		for (unsigned x : source_->numbers())
+			if (std::none_of(feeds_.begin(), feeds_.end(), [x](const auto &f) { return f->index() == x; }))
+				feeds_.push_back(std::make_unique<TopFeed>(source_, x, top_options_));
+	}
+
 	void change_period(bool longer)
 	{
-		if (!feed_.change_period(longer))
-			message_ = feed_.no_samples().empty() ? "the sampling period is limited to 10 us .. 1 s"
-							      : "there are no samples";
+		for (TopFeed *feed : shown())
+			if (!feed->change_period(longer))
+				message_ = feed->no_samples().empty() ? "the sampling period is limited to 10 us .. 1 s"
+								      : "there are no samples";
 	}
 
 	/* -- drawing -- */
@@ -371,20 +427,54 @@ private:
 			refresh();
 			return;
 		}
-		terminal_.line(0, feed_.picture().title, A_BOLD);
-		terminal_.line(1, top_sampling(feed_.picture(), top_options_.delay_ns, feed_.no_samples()));
+		std::vector<TopPart> parts;
+		for (const TopFeed *feed : shown())
+			parts.push_back(feed->part());
+		terminal_.line(0, title_of(parts), A_BOLD);
+		terminal_.line(1, top_sampling(parts, top_options_.delay_ns));
 		if (mode_ == Mode::Help)
 			draw_help();
 		else
-			draw_table(draw_engines(2, (height - 8) / 2), height - 2);
+			draw_table(draw_notes(draw_engines(2, (height - 8) / 2), height), height - 2);
 		draw_bottom(height);
 		refresh();
 	}
 
-	// Draws at most max_lines engines from line y on. Returns the next line.
+	static std::string title_of(const std::vector<TopPart> &parts)
+	{
+		std::string text;
+
+		if (parts.size() == 1)
+			return parts[0].picture->title;
+		for (const TopPart &part : parts)
+			text += (text.empty() ? "" : ", ") + part.picture->short_title;
+		return fmt::format("{} GPUs: {}", parts.size(), text);
+	}
+
+	// What is not known of the GPUs, where there is room.
+	int draw_notes(int y, int height) const
+	{
+		for (const Picture *p : pictures())
+			for (const std::string &note : p->notes)
+				if (y < height / 2)
+					terminal_.line(y++, note, A_DIM);
+		return y;
+	}
+
+	// Draws at most max_lines engines from line y on; of several GPUs the busiest. Returns the next line.
 	int draw_engines(int y, int max_lines)
 	{
-		const std::vector<TopEngine> &all = feed_.picture().engines;
+		std::vector<TopEngine> all;
+		for (const Picture *p : pictures())
+			for (TopEngine e : p->engines) {
+				if (!alone_)
+					e.name = fmt::format("{}:{}", p->index, e.name);
+				all.push_back(std::move(e));
+			}
+		if (pictures().size() > 1)
+			std::stable_sort(all.begin(), all.end(), [](const TopEngine &a, const TopEngine &b) {
+				return a.on.value_or(0) > b.on.value_or(0);
+			});
 		size_t room = static_cast<size_t>(std::max(max_lines, 1));
 		size_t shown = all.size() > room ? room - (room > 1) : all.size();
 
@@ -398,16 +488,17 @@ private:
 
 	void draw_table(int y, int end)
 	{
-		terminal_.line(y++, top_view_line(view_, rows_.size(), feed_.picture().tsgs.size()),
-			       view_.paused ? A_BOLD : A_NORMAL, view_.paused ? 2 : 0);
-		terminal_.line(y++, fmt::format(" {}", top_tsg_titles()), A_BOLD);
+		TopColumns columns = TopColumns::of(pictures(), static_cast<size_t>(getmaxx(stdscr)));
+		terminal_.line(y++, top_view_line(view_, rows_.size(), all_rows_), view_.paused ? A_BOLD : A_NORMAL,
+			       view_.paused ? 2 : 0);
+		terminal_.line(y++, fmt::format(" {}", top_tsg_titles(columns)), A_BOLD);
 		table_lines_ = end - y;
 		size_t room = static_cast<size_t>(std::max(table_lines_, 1));
 		first_ = std::min(first_, at_);
 		first_ = std::max(first_, at_ + 1 - std::min(at_ + 1, room));
 		for (size_t i = first_; i < rows_.size() && i < first_ + room; i++) {
 			const TopTsg &t = rows_[i];
-			terminal_.line(y++, fmt::format("{}{}", i == at_ ? '>' : ' ', top_tsg_line(t)),
+			terminal_.line(y++, fmt::format("{}{}", i == at_ ? '>' : ' ', top_tsg_line(t, columns)),
 				       i == at_ ? A_REVERSE : A_NORMAL,
 				       t.faulted   ? 3
 				       : t.off     ? 2
@@ -428,7 +519,10 @@ private:
 
 	void draw_bottom(int height)
 	{
-		const std::string &error = feed_.refresh_error();
+		std::string error;
+		for (const TopFeed *feed : shown())
+			if (!feed->refresh_error().empty())
+				error += (error.empty() ? "" : "; ") + feed->refresh_error();
 		std::string text = mode_ == Mode::Confirm  ? request_.question
 				   : mode_ == Mode::Filter ? "filter: " + view_.filter + "_"
 				   : !message_.empty()     ? message_
@@ -441,13 +535,16 @@ private:
 
 	const Options &options_;
 	const TopOptions &top_options_;
-	TopFeed feed_;
+	std::shared_ptr<const Source> source_;
+	TopFeeds feeds_;
+	bool together_;               // all GPUs may be on one screen: more than one was asked for
+	std::optional<size_t> alone_; // of feeds_; nothing: all of them are shown
 	Terminal terminal_;
 	TopView view_;
 	Mode mode_ = Mode::Table;
 	Request request_;
-	std::vector<TopTsg> rows_;
-	std::tuple<int, bool, int> selected_{};
+	std::vector<TopTsg> all_rows_, rows_;
+	std::tuple<int, int, bool, int> selected_{};
 	size_t at_ = 0, first_ = 0;
 	int table_lines_ = 0;
 	std::string message_;
@@ -456,11 +553,12 @@ private:
 
 } // namespace
 
-int run_screen(const Options &options, const TopOptions &top_options, unsigned gpu)
+int run_screen(const Options &options, const TopOptions &top_options, const std::shared_ptr<const Source> &source,
+	       TopFeeds feeds)
 {
 	// Before curses is initialized, which then keeps these signal handlers.
 	StopSignals stop;
-	Top top(options, top_options, gpu);
+	Top top(options, top_options, source, std::move(feeds));
 
 	top.run(stop);
 	return EXIT_DONE;

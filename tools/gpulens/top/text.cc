@@ -34,6 +34,15 @@ std::string draw_bar(double share)
 
 } // namespace
 
+TopColumns TopColumns::of(const std::vector<const Picture *> &pictures, size_t width)
+{
+	TopColumns columns{.gpu = pictures.size() > 1};
+
+	columns.owner = std::any_of(pictures.begin(), pictures.end(), [](const Picture *p) { return p->has_owners; });
+	columns.narrow = columns.owner && width && top_tsg_titles(columns).size() >= width;
+	return columns;
+}
+
 std::string top_sampling(const Picture &p, u64 delay_ns, const std::string &no_samples)
 {
 	double window = static_cast<double>(p.window_ns) / 1e9;
@@ -42,9 +51,40 @@ std::string top_sampling(const Picture &p, u64 delay_ns, const std::string &no_s
 		return fmt::format("sampled every {} ({} requested), {} of {} ticks lost, in {:.1f} s",
 				   format_duration(p.step_ns), format_duration(p.period_ns), p.lost, p.ticks + p.lost,
 				   window);
+	if (!p.has_runlists)
+		return "not sampled" + (no_samples.empty() ? "" : ": " + no_samples);
 	return fmt::format("sampled {:.2g} times a second from snapshots, {} in {:.1f} s{}",
 			   1e9 / static_cast<double>(delay_ns), p.snapshots, window,
 			   no_samples.empty() ? "" : ": " + no_samples);
+}
+
+// The longest step counts, and all ticks; what is not sampled has a sentence of its own.
+std::string top_sampling(const std::vector<TopPart> &parts, u64 delay_ns)
+{
+	Picture all;
+	std::string others;
+
+	if (parts.size() == 1)
+		return top_sampling(*parts[0].picture, delay_ns, parts[0].no_samples);
+	for (const TopPart &part : parts) {
+		const Picture &p = *part.picture;
+		if (!part.error.empty()) {
+			others += fmt::format("; {}: not readable", p.short_title);
+			continue;
+		}
+		if (!p.sampled) {
+			others += fmt::format("; {}: {}", p.short_title, top_sampling(p, delay_ns, part.no_samples));
+			continue;
+		}
+		all.sampled = true;
+		all.step_ns = std::max(all.step_ns, p.step_ns);
+		all.period_ns = std::max(all.period_ns, p.period_ns);
+		all.ticks += p.ticks;
+		all.lost += p.lost;
+		all.window_ns = std::max(all.window_ns, p.window_ns);
+	}
+	std::string text = all.sampled ? top_sampling(all, delay_ns, "") + others : others;
+	return text.starts_with("; ") ? text.substr(2) : text;
 }
 
 std::string top_engine_titles()
@@ -59,41 +99,92 @@ std::string top_engine_line(const TopEngine &e)
 			   percent_text(e.busy));
 }
 
-std::string top_tsg_titles()
+std::string top_tsg_titles(const TopColumns &columns)
 {
-	return fmt::format("{:>6} {:>3} {:<10} {:>5} {:>8} {:>8} {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}", "TSG", "RL",
-			   "ENGINE", "UTIL%", "SLOT ms", "SLICE ms", "SLOTS/s", "CHAN", "RUN", "WAIT", "OFF", "FAULT");
+	std::string out = columns.gpu ? "GPU " : "";
+
+	out += fmt::format("{:>6} {:>3} {:<10} {:>5} {:>8} {:>8}", "TSG", "RL", "ENGINE", "UTIL%", "SLOT ms",
+			   "SLICE ms");
+	if (!columns.narrow)
+		out += fmt::format(" {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}", "SLOTS/s", "CHAN", "RUN", "WAIT", "OFF",
+				   "FAULT");
+	if (columns.owner)
+		out += fmt::format(" {:>7} {:<8} {:<{}}", "PID", "USER", "PROCESS", columns.narrow ? 12 : 15);
+	if (columns.owner && !columns.narrow)
+		out += fmt::format(" {:<8} {}", "EVIDENCE", "CONTAINER");
+	return out;
 }
 
-std::string top_tsg_line(const TopTsg &t)
+std::string top_tsg_line(const TopTsg &t, const TopColumns &columns)
 {
-	return fmt::format("{:>6} {:>3} {:<10.10} {:>5} {:>8} {:>8} {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}",
-			   fmt::format("{}{}", t.bare ? "c" : "", t.id), t.runlist, t.engine, percent_text(t.share),
-			   ms_text(t.slot_ns), ms_text(t.slice_ns),
-			   t.slots_per_s ? fmt::format("{:.1f}", *t.slots_per_s) : "-", t.channels.size(), t.running,
-			   t.waiting, t.off, t.faulted);
+	std::string out = columns.gpu ? fmt::format("{:>3} ", t.gpu) : "";
+	auto count = [&t](size_t n) { return t.counted ? std::to_string(n) : "-"; };
+	auto known = [](const std::string &text) { return text.empty() ? "-" : text; };
+	Owner owner = t.owner.value_or(Owner{});
+
+	out += fmt::format("{:>6} {:>3} {:<10.10} {:>5} {:>8} {:>8}", fmt::format("{}{}", t.bare ? "c" : "", t.id),
+			   t.runlist, t.engine, percent_text(t.share), ms_text(t.slot_ns), ms_text(t.slice_ns));
+	if (!columns.narrow)
+		out += fmt::format(" {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}",
+				   t.slots_per_s ? fmt::format("{:.1f}", *t.slots_per_s) : "-",
+				   count(t.channels.size()), count(t.running), count(t.waiting), count(t.off),
+				   count(t.faulted));
+	if (!columns.owner)
+		return out;
+	if (!t.owner)
+		return out + fmt::format(" {:>7}", "unknown");
+	out += fmt::format(" {:>7} {:<8.8} {:<{}.{}}", owner.pid, known(owner.user), known(owner.name),
+			   columns.narrow ? 12 : 15, columns.narrow ? 12 : 15);
+	if (!columns.narrow)
+		out += fmt::format(" {:<8} {:<12.12}", name_of(owner.evidence), known(owner.container));
+	return out;
 }
 
-std::string top_view_line(const TopView &view, size_t shown, size_t all)
+std::string top_view_line(const TopView &view, size_t shown, const std::vector<TopTsg> &rows)
 {
 	static const char *const orders[] = {"utilisation", "runlist", "TSG", "channels waiting"};
+	bool channels = !rows.empty() && std::all_of(rows.begin(), rows.end(), [](const TopTsg &t) { return t.bare; });
 
-	return fmt::format("{}{} {} by {}{}{}", shown == all ? "" : fmt::format("{} of ", shown), all,
-			   all == 1 ? "TSG" : "TSGs", orders[static_cast<int>(view.sort)],
-			   view.filter.empty() ? "" : ", filter \"" + view.filter + "\"",
-			   view.paused ? ", PAUSED" : "");
+	return fmt::format(
+		"{}{} {}{} by {}{}{}", shown == rows.size() ? "" : fmt::format("{} of ", shown), rows.size(),
+		channels ? "channel" : "TSG", rows.size() == 1 ? "" : "s", orders[static_cast<int>(view.sort)],
+		view.filter.empty() ? "" : ", filter \"" + view.filter + "\"", view.paused ? ", PAUSED" : "");
 }
 
-std::string top_batch_text(const Picture &p, const TopView &view, u64 delay_ns, const std::string &no_samples)
+std::vector<TopTsg> top_rows(const std::vector<const Picture *> &pictures)
 {
-	std::vector<TopTsg> rows = arrange(p.tsgs, view.sort, view.filter);
-	std::string out = p.title + '\n' + top_sampling(p, delay_ns, no_samples) + '\n' + top_engine_titles() + '\n';
+	std::vector<TopTsg> rows;
 
-	for (const TopEngine &e : p.engines)
-		out += top_engine_line(e) + '\n';
-	out += top_view_line(view, rows.size(), p.tsgs.size()) + '\n' + top_tsg_titles() + '\n';
-	for (const TopTsg &t : rows)
-		out += top_tsg_line(t) + '\n';
+	for (const Picture *p : pictures)
+		rows.insert(rows.end(), p->tsgs.begin(), p->tsgs.end());
+	return rows;
+}
+
+std::string top_batch_text(const std::vector<TopPart> &parts, const TopView &view, u64 delay_ns)
+{
+	std::vector<const Picture *> pictures;
+	std::string out;
+
+	for (const TopPart &part : parts) {
+		const Picture &p = *part.picture;
+		if (!part.error.empty())
+			continue;
+		pictures.push_back(&p);
+		out += p.title + '\n' + top_sampling(p, delay_ns, part.no_samples) + '\n';
+		for (const std::string &note : p.notes)
+			out += note + '\n';
+		out += top_engine_titles() + '\n';
+		for (const TopEngine &e : p.engines)
+			out += top_engine_line(e) + '\n';
+	}
+	TopColumns columns = TopColumns::of(pictures, 0);
+	columns.gpu = parts.size() > 1;
+	std::vector<TopTsg> all = top_rows(pictures), rows = arrange(all, view.sort, view.filter);
+	out += top_view_line(view, rows.size(), all) + '\n' + top_tsg_titles(columns) + '\n';
+	for (const TopTsg &t : rows) {
+		std::string line = top_tsg_line(t, columns);
+		out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+	}
 	return out;
 }
 
@@ -103,12 +194,12 @@ const std::vector<std::string> &top_help()
 		"q            quit",
 		"up, down, j, k, PgUp, PgDn  select a TSG",
 		"s            sort by utilisation, runlist, TSG, waiting",
-		"/            filter: part of an engine's name or of a TSG",
+		"/            filter: part of an engine's name, a TSG, a process",
 		"             Enter keeps it, Esc clears it",
 		"p, space     pause",
 		"d, e         disable, enable all channels of the TSG",
 		"x            preempt the TSG",
-		"g            next GPU",
+		"g            next GPU, or all of them",
 		"+, -         sample twice as often, half as often",
 		"UTIL%        share of the window with the TSG on the engine,",
 		"             busy or not; BUSY%: share with the engine busy",

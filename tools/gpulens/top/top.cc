@@ -5,8 +5,8 @@
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/top/feed.hpp"
 #include "gpulens/top/screen.hpp"
-#include "lib/source/module/proc.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -16,30 +16,60 @@ namespace tool {
 
 namespace {
 
-int run_batch(const Options &options, const TopOptions &top_options, unsigned index)
+// Prints why GPUs cannot be read. Returns how many can.
+size_t print_errors(const TopFeeds &feeds)
+{
+	size_t readable = 0;
+
+	for (const std::unique_ptr<TopFeed> &feed : feeds) {
+		readable += feed->refresh_error().empty();
+		if (!feed->refresh_error().empty())
+			std::fprintf(stderr, "gpulens: %s\n", feed->refresh_error().c_str());
+	}
+	return readable;
+}
+
+int run_batch(const TopOptions &options, const TopFeeds &feeds)
 {
 	using clock = std::chrono::steady_clock;
 	StopSignals stop;
-	TopFeed feed(options.sources.proc, index, top_options);
-	bool readable = feed.refresh(); // starts sampling
+	size_t readable = feeds.size();
 
-	for (u32 i = 0; i < top_options.batch && readable; i++) {
-		clock::time_point end = clock::now() + std::chrono::nanoseconds(top_options.delay_ns);
+	for (u32 i = 0; i < options.batch; i++) {
+		clock::time_point end = clock::now() + std::chrono::nanoseconds(options.delay_ns);
 		while (!stop.came() && clock::now() < end) {
-			feed.drain();
+			for (const std::unique_ptr<TopFeed> &feed : feeds)
+				feed->drain();
 			std::this_thread::sleep_for(
 				std::min<clock::duration>(std::chrono::milliseconds(20), end - clock::now()));
 		}
 		if (stop.came())
 			return EXIT_DONE;
-		readable = feed.refresh();
-		std::string text = top_batch_text(feed.picture(), {}, top_options.delay_ns, feed.no_samples());
-		if (readable && !(print_text(i ? "\n" : "") && print_text(text)))
+		std::vector<TopPart> parts;
+		for (const std::unique_ptr<TopFeed> &feed : feeds) {
+			feed->refresh();
+			parts.push_back(feed->part());
+		}
+		readable = print_errors(feeds);
+		if (!readable)
+			break;
+		if (!(print_text(i ? "\n" : "") && print_text(top_batch_text(parts, {}, options.delay_ns))))
 			return EXIT_PART;
 	}
-	if (!readable)
-		std::fprintf(stderr, "gpulens: %s\n", feed.refresh_error().c_str());
-	return readable ? EXIT_DONE : EXIT_PART;
+	return readable == feeds.size() ? EXIT_DONE : EXIT_PART;
+}
+
+// Reads each GPU and starts to sample it. Throws Error if none can be read, before the screen is taken over.
+TopFeeds start_feeds(const std::shared_ptr<const Source> &source, const std::vector<unsigned> &gpus,
+		     const TopOptions &options)
+{
+	TopFeeds feeds;
+
+	for (unsigned x : gpus)
+		feeds.push_back(std::make_unique<TopFeed>(source, x, options));
+	if (std::count_if(feeds.begin(), feeds.end(), [](const auto &feed) { return feed->refresh(); }) == 0)
+		throw Error(Error::Source, feeds.at(0)->refresh_error());
+	return feeds;
 }
 
 } // namespace
@@ -47,24 +77,18 @@ int run_batch(const Options &options, const TopOptions &top_options, unsigned in
 int run_top(const Options &options, const TopOptions &top_options)
 {
 	if (!options.sources.files.empty()) {
-		std::fprintf(stderr, "gpulens: top needs a live GPU in /proc; it cannot show a recorded one\n");
-		return EXIT_USAGE;
-	}
-	if (options.sources.source && !options.sources.source->make(options.sources)->samples_continuously()) {
-		std::fprintf(stderr,
-			     "gpulens: top needs the kernel module; to sample through NVIDIA's driver, use gpulens "
-			     "--source rm record\n");
+		std::fprintf(stderr, "gpulens: top needs a GPU of this machine; it cannot show a recorded one\n");
 		return EXIT_USAGE;
 	}
 	if (!top_options.batch && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
 		std::fprintf(stderr, "gpulens: top needs a terminal; use --batch N to print N screens as text\n");
 		return EXIT_USAGE;
 	}
-	std::vector<unsigned> gpus = proc_gpus(options.sources.proc);
-	unsigned first = options.sources.gpus.empty() ? gpus[0] : options.sources.gpus[0];
-	// Report an unreadable GPU before the screen is taken over.
-	load_live(options.sources.proc, first);
-	return top_options.batch ? run_batch(options, top_options, first) : run_screen(options, top_options, first);
+	std::shared_ptr<const Source> source = machine_source(options.sources);
+	TopFeeds feeds = start_feeds(source, options.sources.gpus.empty() ? source->numbers() : options.sources.gpus,
+				     top_options);
+	return top_options.batch ? run_batch(top_options, feeds)
+				 : run_screen(options, top_options, source, std::move(feeds));
 }
 
 } // namespace tool

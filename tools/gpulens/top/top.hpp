@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// The command `gpulens top`: shows a GPU's last seconds on a terminal, or prints them repeatedly as text.
+// The command `gpulens top`: shows the last seconds of GPUs on a terminal, or prints them repeatedly as text.
 #pragma once
 #include "gpulens/out/output.hpp"
 
 namespace tool {
 
 struct TopOptions {
-	u64 every_ns = 1000000;     // sampling period
+	u64 every_ns = 0;           // sampling period; 0: the source's modest_period_us()
 	u64 delay_ns = 500000000;   // time between screens
 	u64 window_ns = 5000000000; // time that a screen covers
 	std::vector<u32> runlists;  // empty: all

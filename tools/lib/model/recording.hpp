@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Records that `gpulens record` adds to the stream of samples (uapi/gpulens.h). Numbers are little-endian; the module
-// never writes these values.
+// Records that sources in user space and `gpulens record` add to a stream of samples as the module's (uapi/gpulens.h).
+// Numbers are little-endian; the module never writes these values.
 #pragma once
 #include "gpulens/types.h"
 
@@ -15,13 +15,22 @@ constexpr u8 SAMPLE_RECORD = 19;
 // Types of these records, beside those of enum gpulens_record_type.
 constexpr u16 RECORD_PROCESS = 9, RECORD_CLOCKS = 11;
 
-// The process that has a channel.
+// Of ProcessRecord::flags.
+constexpr u8 PROCESS_TSG = 1 << 0;  // runlist and tsg name the task, channel does not
+constexpr u8 PROCESS_BARE = 1 << 1; // ... and tsg is the id of a channel in no TSG
+
+// The process that a TSG or a channel belongs to from now on. All from evidence on is zero in older recordings.
 struct ProcessRecord {
-	__le16 type; // RECORD_PROCESS
-	__le16 channel;
-	__le32 pid;
-	char name[16]; // /proc/PID/comm; empty: unknown
-	__u8 reserved[40];
+	__le16 type;    // RECORD_PROCESS
+	__le16 channel; // of ids that count over the GPU
+	__le32 pid;     // 0: it is unknown from now on
+	char name[16];  // /proc/PID/comm; empty: unknown
+	__u8 evidence;  // enum class Evidence
+	__u8 flags;     // PROCESS_*
+	__le16 runlist, tsg;
+	char user[16];      // its name or number, may be cut; empty: unknown
+	char container[16]; // beginning of its id; empty: none is known
+	__u8 reserved[2];
 };
 
 static_assert(sizeof(ProcessRecord) == GPULENS_RECORD_BYTES);

@@ -5,6 +5,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/outside.hpp"
+#include "lib/base/process_info.hpp"
 #include "lib/launch/environment.hpp"
 #include "lib/rm/engine_type.hpp"
 
@@ -27,8 +28,6 @@ constexpr u32 MIN_SAMPLES = 8;      // with six, of two processes on an H100, a 
 constexpr size_t MAX_SAMPLES = 100; // 20 s
 constexpr u64 HISTORY_NS = 21000000000;
 constexpr off_t MAX_RUN_FILE = 1 << 20; // bytes
-// The resident channel is queried every 0.25 to 0.36 ms; between two equal answers closer than this it did not change.
-constexpr u64 MAX_GAP_NS = 1000000;
 
 std::vector<u32> list_classes(Client &client, const Subdevice &gpu, u32 nv2080, const OnRefusal &on_refusal)
 {
@@ -98,15 +97,6 @@ std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const 
 	return list;
 }
 
-std::string process_name(u32 pid)
-{
-	std::string name;
-	std::ifstream file(fmt::format("/proc/{}/comm", pid));
-
-	std::getline(file, name);
-	return replace_controls(name);
-}
-
 std::vector<RunTsg> claimed_tsgs(u32 pid)
 {
 	std::string folder = fmt::format("/proc/{}", pid);
@@ -159,9 +149,16 @@ std::optional<u32> ChannelOwners::resident_at(int64_t time_ns) const
 	if (after == resident_.begin() || after == resident_.end())
 		return std::nullopt;
 	auto before = std::prev(after);
-	if (before->second != after->second || after->first - before->first >= MAX_GAP_NS)
+	if (before->second != after->second || after->first - before->first >= max_gap_ns_)
 		return std::nullopt;
 	return before->second;
+}
+
+void ChannelOwners::forget(u32 channel)
+{
+	for (auto &[time_ns, resident] : resident_)
+		if (resident == channel)
+			resident.reset();
 }
 
 void ChannelOwners::add_samples(const std::vector<UtilSample> &samples)

@@ -6,6 +6,7 @@
 #include "lib/rm/run_tsg.hpp"
 #include "lib/rm/util_clock.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -21,8 +22,6 @@ using OnRefusal = std::function<void(const char *control, u32 status)>;
 
 // Returns the processes that hold an object for compute, copies, MPS or debugging, by pid.
 std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal);
-// Returns /proc/PID/comm; empty: unknown.
-std::string process_name(u32 pid);
 // Returns the TSGs of a process that gpulens run started, from the file that the process names; empty for others. The
 // content is the process' own claim. Only a regular file of the same user is read.
 std::vector<RunTsg> claimed_tsgs(u32 pid);
@@ -42,6 +41,10 @@ std::vector<UtilSample> util_samples(Client &client, const Subdevice &gpu);
 // tried, and those count with which the samples agree best.
 class ChannelOwners {
 public:
+	// max_gap_ns: two adds of the same channel that are at most so far apart show that it was resident in between; at
+	// least 1 ms.
+	explicit ChannelOwners(u64 max_gap_ns = 0) : max_gap_ns_(std::max(max_gap_ns, MIN_GAP_NS)) {}
+
 	// Adds the resident channel at a time of CLOCK_MONOTONIC, ns, ascending; nothing: none, or unknown.
 	void add_resident(u64 time_ns, std::optional<u32> channel);
 	// Adds utilisation samples, ascending; those that were added before are ignored.
@@ -50,8 +53,14 @@ public:
 	// has a pid if three samples or more report a process for it, four in five of them the same one, and every offset that
 	// agrees nearly as well as the best one gives the same process.
 	std::map<u32, u32> find_pids(UtilClock::Offset offset) const;
+	// Forgets when this channel was resident.
+	void forget(u32 channel);
 
 private:
+	// Through the driver the resident channel is queried every 0.25 to 0.36 ms; between two equal answers closer than this
+	// it did not change.
+	static constexpr u64 MIN_GAP_NS = 1000000;
+
 	// The samples by channel and pid, for one offset.
 	struct Votes {
 		std::map<u32, std::map<u32, u32>> by_channel;
@@ -63,6 +72,7 @@ private:
 	std::optional<u32> resident_at(int64_t time_ns) const;
 	Votes count_votes(int64_t offset_ns) const;
 
+	u64 max_gap_ns_;
 	std::deque<std::pair<u64, std::optional<u32>>> resident_;
 	std::vector<UtilSample> samples_;
 };

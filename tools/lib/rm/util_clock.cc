@@ -16,6 +16,7 @@ constexpr u64 READ_MARGIN_NS = 300000;
 constexpr int64_t BURST_NS = 5 * MS; // within this distance of the expected sample, queries follow each other directly
 // Seen on H100s: samples are 198.2 to 201.7 ms apart.
 constexpr int64_t PERIOD_NS = 200 * MS, JITTER_NS = 2 * MS;
+constexpr int64_t PREDICTED_SAMPLES = 4; // after the newest; later ones may be too far from where they are expected
 constexpr u64 REFRESH_NS = 2000000000;
 constexpr u64 DRIFT_PPM = 100; // assumed: crystals are within 100 ppm of each other
 
@@ -77,6 +78,19 @@ void UtilClock::add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &s
 	read_after_ns_ = read_after;
 	answered_ns_ = ended_ns;
 	next_query_ns_ = schedule_query(began_ns, ended_ns);
+}
+
+std::optional<UtilClock::Window> UtilClock::next_sample(u64 after_ns) const
+{
+	std::optional<Offset> known = offset();
+
+	for (int64_t k = 1; known && period_ns_ && k <= PREDICTED_SAMPLES; k++) {
+		int64_t due = to_signed(newest_) + k * to_signed(period_ns_);
+		int64_t min = due - k * JITTER_NS - known->max, max = due + k * JITTER_NS - known->min;
+		if (min > 0 && max > to_signed(after_ns))
+			return Window{static_cast<u64>(min), static_cast<u64>(max)};
+	}
+	return std::nullopt;
 }
 
 u64 UtilClock::schedule_query(u64 began_ns, u64 ended_ns) const

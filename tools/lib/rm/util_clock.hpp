@@ -21,6 +21,11 @@ public:
 		int64_t min = 0, max = 0;
 	};
 
+	// Bounds of the time at which a utilisation sample is taken, ns of CLOCK_MONOTONIC.
+	struct Window {
+		u64 min_ns = 0, max_ns = 0;
+	};
+
 	// Takes the answer to a query that was sent and answered at these times of CLOCK_MONOTONIC, ns. samples: the times
 	// of all samples in it, ascending, including those of earlier answers.
 	void add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &samples);
@@ -29,6 +34,10 @@ public:
 	// Returns when to query next, ns of CLOCK_MONOTONIC: soon until the bounds are within 1.9 ms, then every 2 s. When a
 	// sample is due, queries follow each other directly, because each answer between two samples narrows the bounds.
 	u64 next_query_ns() const { return next_query_ns_; }
+
+	// Returns the first of the next utilisation samples whose time may be after this one; nothing if none can be
+	// predicted, as the distance between samples varies.
+	std::optional<Window> next_sample(u64 after_ns) const;
 
 private:
 	u64 schedule_query(u64 began_ns, u64 ended_ns) const;

@@ -49,13 +49,18 @@ public:
 	// Returns the GPUs with these numbers, or all if none are given; at least one. Parts that cannot be read are in the
 	// GPU's failures.
 	virtual std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const = 0;
+	// Reads one GPU again, for programs that do so all the time; parts that do not change may be missing. Throws Error
+	// also if the reader may not see what runs on it.
+	virtual Gpu snapshot(unsigned number) const { return gpus({number}).at(0); }
 	// Samples one GPU: the named one, or the only one.
 	virtual std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &, const SampleOptions &) const
 	{
 		throw Error(Error::Source, "a recorded GPU is the state at one instant; it has no samples");
 	}
-	// Returns whether samples cover all engines and are cheap enough to be taken for days.
-	virtual bool samples_continuously() const { return false; }
+	// Returns whether samples() takes SampleOptions::tsgs.
+	virtual bool takes_tsgs() const { return false; }
+	// Returns a sampling period that costs little, for programs that sample all the time; 0: there are no samples.
+	virtual u32 modest_period_us() const { return 0; }
 	// Returns counters of the cost of reading the GPU, in the format of /proc/gpuX/stats; nothing: it has none.
 	virtual std::optional<std::string> stats(unsigned) const { return std::nullopt; }
 };

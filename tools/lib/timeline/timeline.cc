@@ -19,6 +19,13 @@ namespace {
 
 // Twice the size of 64 runlists with 4096 channels each, every one in a TSG of its own.
 constexpr size_t LARGEST_SNAPSHOT = size_t{64} << 20;
+// Kept of one TSG, the last: more processes than any recording shows with the same ids.
+constexpr size_t MAX_OWNERS = 1024;
+
+template <size_t N> std::string text_of(const char (&field)[N])
+{
+	return replace_controls({field, strnlen(field, N)});
+}
 
 // Returns the state of the engine at a sample; nothing if the engine is idle.
 std::optional<Interval> interval_of(const gpulens_sample &s)
@@ -114,16 +121,17 @@ std::string Timeline::name() const
 	return gpu->title();
 }
 
-std::string Owner::text() const
+std::optional<Owner> Timeline::owner(int runlist, const Interval &i) const
 {
-	return name.empty() ? fmt::format("pid {}", pid) : fmt::format("{} {}", pid, name);
-}
-
-std::optional<Owner> Timeline::owner(const Interval &i) const
-{
-	auto at = owners.find(i.bare ? i.tsg : i.channel);
-
-	return at == owners.end() ? std::nullopt : std::optional(at->second);
+	for (const TaskId &id : {TaskId{runlist, i.bare, i.tsg}, TaskId{LENS_NONE, true, i.bare ? i.tsg : i.channel}}) {
+		auto at = owners.find(id);
+		if (at == owners.end())
+			continue;
+		for (const OwnerSpan &span : at->second)
+			if (i.start_ns < span.until_ns)
+				return span.owner;
+	}
+	return std::nullopt;
 }
 
 namespace {
@@ -132,7 +140,11 @@ namespace {
 // channels.
 class SlotCounter {
 public:
-	SlotCounter(const Timeline &t, size_t track) : t_(t), gaps_(t.sample_gaps_of(track)) { next_gap(); }
+	SlotCounter(const Timeline &t, size_t track)
+		: t_(t), runlist_(t.tracks[track].engine.runlist), gaps_(t.sample_gaps_of(track))
+	{
+		next_gap();
+	}
 
 	void take(const Interval &i)
 	{
@@ -156,10 +168,11 @@ public:
 		if (!first_)
 			return;
 		u64 start = first_->start_ns;
-		Slots &slots = by_tsg[{first_->bare, first_->tsg}];
+		std::optional<Owner> owner = t_.owner(runlist_, *first_);
+		Slots &slots = by_tsg[{first_->bare, first_->tsg, owner ? owner->pid : 0}];
 		slots.tsg = first_->tsg;
 		slots.bare = first_->bare;
-		slots.owner = slots.owner ? slots.owner : t_.owner(*first_);
+		slots.owner = owner;
 		slots.on_ns += end_ns_ - start;
 		// Next to a gap, and at the recording's ends, the real start or end of the slot is unknown.
 		while (gap_ && (gap_->to_ns < start || !cuts_slot(*gap_)))
@@ -170,7 +183,7 @@ public:
 		first_.reset();
 	}
 
-	std::map<std::pair<bool, int>, Slots> by_tsg;
+	std::map<std::tuple<bool, int, u32>, Slots> by_tsg; // by (bare, tsg, pid)
 
 private:
 	bool cuts_slot(const SampleGap &g) const { return g.lost || g.to_ns - g.from_ns > t_.longest_step_ns(); }
@@ -183,6 +196,7 @@ private:
 	}
 
 	const Timeline &t_;
+	int runlist_;
 	TimelineReader<SampleGap> gaps_;
 	std::optional<SampleGap> gap_;
 	std::optional<Interval> first_; // first interval of the current slot
@@ -335,16 +349,36 @@ void TimelineBuilder::take_sample(const gpulens_sample &s)
 }
 
 // Ignores records of unknown types, for recordings of newer versions.
-void TimelineBuilder::take_record(std::string_view bytes)
+void TimelineBuilder::take_record(u64 time_ns, std::string_view bytes)
 {
 	ProcessRecord p;
 
 	if (std::optional<Clocks> clocks = parse_clocks(bytes))
 		timeline_.clocks = clocks;
 	std::memcpy(&p, bytes.data(), sizeof(p));
-	if (le16toh(p.type) == RECORD_PROCESS)
-		timeline_.owners[le16toh(p.channel)] = {le32toh(p.pid),
-							replace_controls({p.name, strnlen(p.name, sizeof(p.name))})};
+	if (le16toh(p.type) != RECORD_PROCESS)
+		return;
+	bool has_tsg = p.flags & PROCESS_TSG;
+	std::vector<OwnerSpan> &spans =
+		timeline_.owners[{has_tsg ? id_of_record(p.runlist) : LENS_NONE, !has_tsg || (p.flags & PROCESS_BARE),
+				  has_tsg ? id_of_record(p.tsg) : le16toh(p.channel)}];
+	bool open = !spans.empty() && spans.back().until_ns == ~u64{0};
+	if (!p.pid) {
+		if (open)
+			spans.back().until_ns = time_ns;
+		return;
+	}
+	if (!open)
+		spans.emplace_back();
+	if (spans.size() > MAX_OWNERS)
+		spans.erase(spans.begin());
+	spans.back().owner = {le32toh(p.pid),
+			      text_of(p.name),
+			      text_of(p.user),
+			      text_of(p.container),
+			      "",
+			      p.evidence <= static_cast<u8>(Evidence::Resident) ? static_cast<Evidence>(p.evidence)
+										: Evidence::Unknown};
 }
 
 void TimelineBuilder::feed(std::string_view bytes)
@@ -362,7 +396,8 @@ void TimelineBuilder::feed(std::string_view bytes)
 		}
 		if (pending_.size() - at < sizeof(s) + GPULENS_RECORD_BYTES)
 			break;
-		take_record(std::string_view(pending_).substr(at + sizeof(s), GPULENS_RECORD_BYTES));
+		take_record(le64toh(s.time_ns),
+			    std::string_view(pending_).substr(at + sizeof(s), GPULENS_RECORD_BYTES));
 		at += GPULENS_RECORD_BYTES;
 	}
 	pending_.erase(0, at);

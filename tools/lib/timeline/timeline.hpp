@@ -26,13 +26,10 @@ enum class Phase {
 	Error,     // the status could not be read
 };
 
-// The process that a channel belongs to.
-struct Owner {
-	u32 pid = 0;
-	std::string name; // empty: unknown
-
-	std::string text() const; // "473 python3"
-	bool operator==(const Owner &) const = default;
+// The owner of a TSG or channel until a time; the next one's time begins there. Ids are used again.
+struct OwnerSpan {
+	u64 until_ns = ~u64{0};
+	Owner owner;
 };
 
 // Consecutive samples with the same state of an engine. Ends at the first sample with another state. There are no
@@ -144,9 +141,10 @@ struct Timeline {
 	std::vector<DroppedTicks> dropped;
 	std::vector<StoreBlock> stored_dropped;       // earlier ones, in the store
 	std::shared_ptr<const TimelineStore> store{}; // null if everything is in memory
-	std::map<int, Owner> owners;                  // last known owner, by channel
-	std::optional<Clocks> clocks{};               // nothing: an older version, or the recording was cut
-	u64 ticks = 0, lost = 0;                      // ticks with samples, ticks without
+	// Known owners. Where ids of channels count over the GPU and no TSG is known: {LENS_NONE, true, CHANNEL}.
+	std::map<TaskId, std::vector<OwnerSpan>> owners;
+	std::optional<Clocks> clocks{}; // nothing: an older version, or the recording was cut
+	u64 ticks = 0, lost = 0;        // ticks with samples, ticks without
 	// Measured time between ticks, without intervals in which samples were lost. Lengths are known to within one
 	// step.
 	u64 step_median_ns = 0, step_p99_ns = 0, step_max_ns = 0;
@@ -164,7 +162,8 @@ struct Timeline {
 		return {store.get(), tracks[track].stored_sample_gaps, tracks[track].sample_gaps};
 	}
 	TimelineReader<DroppedTicks> all_dropped() const { return {store.get(), stored_dropped, dropped}; }
-	std::optional<Owner> owner(const Interval &i) const;
+	// The process whose TSG or channel was on the engine; nothing: unknown. runlist: of that engine.
+	std::optional<Owner> owner(int runlist, const Interval &i) const;
 	std::string name() const; // "gpu0: AD102 (Ada), 0000:01:00.0"
 };
 
@@ -210,7 +209,7 @@ private:
 	void close_interval(size_t track, u64 end_ns);
 	void measure_steps(Timeline &t) const;
 	void take_dropped(const gpulens_sample &s);
-	void take_record(std::string_view bytes);
+	void take_record(u64 time_ns, std::string_view bytes);
 	void count_tick(u64 time_ns);
 	template <typename T> void store_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks);
 

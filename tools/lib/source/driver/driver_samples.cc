@@ -3,13 +3,14 @@
 #include "lib/source/driver/driver_samples.hpp"
 
 #include "lib/base/errors.hpp"
-#include "lib/model/recording.hpp"
+#include "lib/rm/claims.hpp"
+#include "lib/rm/processes.hpp"
+#include "lib/source/records.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <endian.h>
 #include <fmt/format.h>
-#include <set>
 #include <thread>
 #include <uapi/gpulens.h>
 
@@ -18,7 +19,7 @@ namespace tool {
 namespace {
 
 constexpr u64 MAX_QUERY_NS = 1000000; // the time of a slower answer is too uncertain
-constexpr u64 OWNERS_PERIOD_NS = 4000000000;
+constexpr u64 MAX_PERIOD_NS = 800000; // with a longer one, samples are too far apart to know owners by
 constexpr size_t MAX_BYTES = 1 << 18; // of sample read()
 
 using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC, as the module uses
@@ -42,7 +43,7 @@ template <size_t N> void copy_name(char (&field)[N], const std::string &name)
 } // namespace
 
 DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs)
-	: gpu_(gpu), period_ns_(u64{period_us} * 1000)
+	: gpu_(gpu), period_ns_(u64{period_us} * 1000), finder_(client_, subdevice_)
 {
 	std::vector<rm::Attached> attached = client_.gpus();
 	const rm::Attached &sampled = rm::find_attached(attached, gpu);
@@ -56,33 +57,10 @@ DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunT
 					client_.version(),
 					rm::explain_refusal(rm::ResidentChannel::NAME, status, client_.version())));
 	// TSGs of programs that gpulens run started.
-	std::vector<RunTsg> all = tsgs;
-	for (const Process &p : rm::list_processes(client_, subdevice_, [](const char *, u32) {}))
-		for (const RunTsg &tsg : rm::claimed_tsgs(p.pid))
-			all.push_back(tsg);
-	std::erase_if(all, [&](const RunTsg &tsg) { return tsg.device != sampled.device || tsg.engine != "GR0"; });
-	drop_false_claims(all);
+	std::vector<RunTsg> all = rm::find_claims(
+		client_, subdevice_, sampled, rm::list_processes(client_, subdevice_, [](const char *, u32) {}), tsgs);
+	std::erase_if(all, [](const RunTsg &tsg) { return tsg.engine != "GR0"; });
 	add_headers(sampled, all);
-	owners_added_ns_ = now_ns();
-}
-
-// Programs claim channels. A channel that is not allocated, or that two programs claim, is attributed to none. The driver
-// reports allocated channels to root only; an ordinary user sees only claims of programs of the same user.
-void DriverSamples::drop_false_claims(std::vector<RunTsg> &tsgs)
-{
-	rm::AllocatedChannels allocated;
-	std::map<u32, std::set<std::pair<u32, u32>>> claims; // by channel: process and TSG
-	bool known = client_.query(subdevice_, allocated) == rm::NV_OK;
-
-	for (const RunTsg &tsg : tsgs)
-		for (u32 channel : tsg.channels)
-			claims[channel].emplace(tsg.pid, tsg.tsg);
-	for (RunTsg &tsg : tsgs)
-		std::erase_if(tsg.channels, [&](u32 channel) {
-			return claims[channel].size() > 1 ||
-			       (known && !(allocated.mask[channel / 32] >> channel % 32 & 1));
-		});
-	std::erase_if(tsgs, [](const RunTsg &tsg) { return tsg.channels.empty(); });
 }
 
 void DriverSamples::add_headers(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
@@ -128,7 +106,7 @@ void DriverSamples::add_headers(const rm::Attached &gpu, const std::vector<RunTs
 	append_record(bytes_, engine);
 	for (const RunTsg &tsg : tsgs)
 		for (u32 channel : tsg.channels)
-			add_owner(channel, tsg.pid);
+			add_owner(channel, tsg.pid, Evidence::Reported);
 }
 
 // Adds a runlist with the TSGs and their time slices; nothing if there are no TSGs.
@@ -154,11 +132,24 @@ void DriverSamples::add_tsgs(std::string &records, const std::vector<RunTsg> &ts
 	records += entries;
 }
 
+// Queries the resident channel. Returns the status, and the time of the answer.
+u32 DriverSamples::query_resident(rm::ResidentChannel &resident, u64 &time_ns)
+{
+	u64 before = now_ns();
+	u32 status = client_.query(subdevice_, resident);
+	u64 took = now_ns() - before;
+
+	time_ns = before + took / 2;
+	finder_.add_resident(time_ns, status == rm::NV_OK && took < MAX_QUERY_NS ? std::optional(resident.channel)
+										 : std::nullopt);
+	return status;
+}
+
 void DriverSamples::add_sample()
 {
 	rm::ResidentChannel resident;
 	gpulens_sample sample{};
-	u64 before = now_ns(), missed = before > due_ ? (before - due_) / period_ns_ : 0;
+	u64 before = now_ns(), missed = before > due_ ? (before - due_) / period_ns_ : 0, time_ns = 0;
 
 	if (missed) {
 		gpulens_sample late{};
@@ -169,12 +160,8 @@ void DriverSamples::add_sample()
 		append_record(bytes_, late);
 		due_ += missed * period_ns_;
 	}
-	u32 status = client_.query(subdevice_, resident);
-	u64 took = now_ns() - before;
-	sample.time_ns = htole64(before + took / 2);
-	owners_.add_resident(before + took / 2, status == rm::NV_OK && took < MAX_QUERY_NS
-							? std::optional(resident.channel)
-							: std::nullopt);
+	u32 status = query_resident(resident, time_ns);
+	sample.time_ns = htole64(time_ns);
 	sample.at.id = sample.at.channel = htole16(GPULENS_NONE);
 	if (status == rm::NV_OK) {
 		auto owner = tsg_of_.find(resident.channel);
@@ -194,76 +181,56 @@ void DriverSamples::add_sample()
 	due_ += period_ns_;
 }
 
-void DriverSamples::add_owner(u32 channel, u32 pid)
+void DriverSamples::add_owner(u32 channel, u32 pid, Evidence evidence)
 {
-	gpulens_sample remark{};
-	ProcessRecord process{};
-	u32 &known = pid_of_[channel];
-
-	if (known == pid)
-		return;
-	known = pid;
-	remark.time_ns = htole64(now_ns());
-	remark.engine = GPULENS_SAMPLE_ALL;
-	remark.kind = SAMPLE_RECORD;
-	process.type = htole16(RECORD_PROCESS);
-	process.channel = htole16(static_cast<u16>(channel));
-	process.pid = htole32(pid);
-	copy_name(process.name, rm::process_name(pid));
-	append_record(bytes_, remark);
-	append_record(bytes_, process);
+	claims_[channel] = pid;
+	add_owner_record(bytes_, {LENS_NONE, true, static_cast<int>(channel)},
+			 pid ? std::optional(make_owner(pid, evidence)) : std::nullopt);
 }
 
-void DriverSamples::query_processes()
+void DriverSamples::add_owners(bool now)
 {
-	u64 began = now_ns();
-	std::vector<rm::UtilSample> samples = rm::util_samples(client_, subdevice_);
-	std::vector<u64> times;
-
-	times.reserve(samples.size());
-	for (const rm::UtilSample &sample : samples)
-		times.push_back(sample.time_ns);
-	clock_.add_answer(began, now_ns(), times);
-	owners_.add_samples(samples);
-}
-
-void DriverSamples::add_owners()
-{
-	std::optional<rm::UtilClock::Offset> offset = clock_.offset();
-
-	owners_added_ns_ = now_ns();
-	if (!offset)
-		return;
-	for (const auto &[channel, pid] : owners_.find_pids(*offset)) {
-		auto claimed = pid_of_.find(channel);
-		if (claimed != pid_of_.end() && claimed->second != pid)
-			tsg_of_.erase(channel); // the driver's report contradicts the program's claim
-		add_owner(channel, pid);
+	for (const rm::OwnerFinder::Change &change : finder_.take_changes(now)) {
+		auto claim = claims_.find(change.key);
+		if (claim != claims_.end() && claim->second == change.pid)
+			continue; // as the program claims
+		if (claim != claims_.end() && claim->second != change.pid)
+			tsg_of_.erase(change.key); // the driver's report contradicts the program's claim
+		add_owner(change.key, change.pid, Evidence::Resident);
 	}
 }
 
 std::string_view DriverSamples::finish()
 {
 	bytes_.clear();
-	query_processes();
-	add_owners();
+	add_owners(true);
 	return bytes_;
 }
 
 std::string_view DriverSamples::read(std::chrono::milliseconds time)
 {
-	clock::time_point end = clock::now() + time;
+	u64 end = now_ns() + static_cast<u64>(std::chrono::nanoseconds(time).count()), now = now_ns();
 
 	if (returned_)
 		bytes_.clear();
 	returned_ = true;
-	while (clock::now() < end && bytes_.size() < MAX_BYTES) {
-		std::this_thread::sleep_until(clock::time_point(std::chrono::nanoseconds(due_)));
-		add_sample();
-		if (now_ns() >= clock_.next_query_ns())
-			query_processes();
-		if (now_ns() - owners_added_ns_ > OWNERS_PERIOD_NS)
-			add_owners();
+	while (now < end && bytes_.size() < MAX_BYTES) {
+		u64 next = std::min({due_, next_look_ns_, finder_.next_query_ns(), end});
+		std::this_thread::sleep_until(clock::time_point(std::chrono::nanoseconds(next)));
+		now = now_ns();
+		if (now >= due_) {
+			add_sample();
+		} else if (now >= next_look_ns_) {
+			rm::ResidentChannel resident;
+			u64 time_ns = 0;
+			query_resident(resident, time_ns);
+		} else if (now < finder_.next_query_ns()) {
+			continue; // the end
+		}
+		finder_.query_if_due();
+		add_owners(false);
+		now = now_ns();
+		next_look_ns_ = period_ns_ > MAX_PERIOD_NS ? finder_.next_look_ns(now) : ~u64{0};
 	}
 	return bytes_;
 }

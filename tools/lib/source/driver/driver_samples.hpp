@@ -3,7 +3,7 @@
 // driver reports the resident channel, but no TSG.
 #pragma once
 #include "lib/rm/client.hpp"
-#include "lib/rm/processes.hpp"
+#include "lib/rm/owner_finder.hpp"
 #include "lib/rm/run_tsg.hpp"
 #include "lib/source/source.hpp"
 
@@ -28,22 +28,20 @@ public:
 
 private:
 	// tsgs: of this GPU's graphics engine.
-	void drop_false_claims(std::vector<RunTsg> &tsgs);
 	void add_headers(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs);
 	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
+	u32 query_resident(rm::ResidentChannel &resident, u64 &time_ns);
 	void add_sample();
-	void query_processes();
-	void add_owners();
-	void add_owner(u32 channel, u32 pid);
+	void add_owners(bool now);
+	void add_owner(u32 channel, u32 pid, Evidence evidence);
 
 	rm::Client client_;
 	rm::Subdevice subdevice_;
 	unsigned gpu_;
 	u64 period_ns_, due_ = 0;
-	std::map<u32, u32> tsg_of_, pid_of_; // by channel
-	rm::ChannelOwners owners_;
-	rm::UtilClock clock_;
-	u64 owners_added_ns_ = 0; // when owners were added last
+	u64 next_look_ns_ = ~u64{0};         // at the resident channel, beside samples, to know owners
+	std::map<u32, u32> tsg_of_, claims_; // TSG and last known pid, by channel
+	rm::OwnerFinder finder_;
 	std::string bytes_;
 	bool returned_ = false; // bytes_ were returned by read()
 };

@@ -7,6 +7,7 @@
 #include "lib/rm/engine_type.hpp"
 #include "lib/rm/processes.hpp"
 #include "lib/rm/run_tsg.hpp"
+#include "lib/source/background.hpp"
 #include "lib/source/driver/driver_samples.hpp"
 
 #include <algorithm>
@@ -38,6 +39,16 @@ public:
 					  client.layouts_compared() ? "" : ", whose layouts were not compared");
 		gpu_.chip.device = gpu.pci;
 		gpu_.reports_runlists = false;
+	}
+
+	// What may change while the driver is loaded, and what names the GPU.
+	Gpu read_again()
+	{
+		read_chip();
+		read_engines();
+		read_channels();
+		read_processes();
+		return std::move(gpu_);
 	}
 
 	Gpu read()
@@ -391,6 +402,17 @@ std::vector<Gpu> DriverSource::gpus(const std::vector<unsigned> &numbers) const
 	return list;
 }
 
+Gpu DriverSource::snapshot(unsigned number) const
+{
+	rm::Client client;
+	std::vector<rm::Attached> attached = list_attached(client);
+	const rm::Attached &gpu = rm::find_attached(attached, number);
+	Gpu read = Reader(client, gpu).read_again();
+
+	read.index = static_cast<int>(gpu.index);
+	return read;
+}
+
 std::unique_ptr<SampleStream> DriverSource::samples(const std::vector<unsigned> &numbers,
 						    const SampleOptions &options) const
 {
@@ -398,9 +420,9 @@ std::unique_ptr<SampleStream> DriverSource::samples(const std::vector<unsigned> 
 		throw Error(Error::Source, "one GPU at a time: use -g X");
 	if (std::any_of(options.runlists.begin(), options.runlists.end(), [](u32 id) { return id != 0; }))
 		throw Error(Error::Source, "the driver reports only the graphics engine, which is on runlist 0");
-	return std::make_unique<DriverSamples>(numbers.empty() ? 0 : numbers[0], options.period_us,
-					       options.tsgs.empty() ? std::vector<RunTsg>()
-								    : read_run_file(options.tsgs));
+	return std::make_unique<BackgroundSamples>(std::make_unique<DriverSamples>(
+		numbers.empty() ? 0 : numbers[0], options.period_us,
+		options.tsgs.empty() ? std::vector<RunTsg>() : read_run_file(options.tsgs)));
 }
 
 Gpu DriverSource::gpu_at(const std::string &pci)

@@ -11,6 +11,11 @@ public:
 	// Includes GPUs that cannot be opened.
 	std::vector<unsigned> numbers() const override;
 	std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const override;
+	// Without GPCs, SMs and copy engines.
+	Gpu snapshot(unsigned number) const override;
+	bool takes_tsgs() const override { return true; }
+	// A query takes the driver 0.3 ms.
+	u32 modest_period_us() const override { return 10000; }
 	// Samples the graphics engine alone, of GPU 0 if none is named. Always begins with a snapshot.
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
 					      const SampleOptions &options) const override;

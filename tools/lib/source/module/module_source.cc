@@ -79,11 +79,14 @@ std::vector<Gpu> ModuleSource::gpus(const std::vector<unsigned> &numbers) const
 	return list;
 }
 
+Gpu ModuleSource::snapshot(unsigned number) const
+{
+	return load_live(proc_, number);
+}
+
 std::unique_ptr<SampleStream> ModuleSource::samples(const std::vector<unsigned> &numbers,
 						    const SampleOptions &options) const
 {
-	if (!options.tsgs.empty())
-		throw Error(Error::Source, "--tsgs is for --source rm; the module reads TSGs itself");
 	std::string folder = fmt::format("{}/gpu{}/", proc_, only_gpu(proc_, numbers));
 
 	return std::make_unique<ModuleSamples>(folder + "samples",

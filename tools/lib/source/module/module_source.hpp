@@ -15,7 +15,8 @@ public:
 	std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const override;
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
 					      const SampleOptions &options) const override;
-	bool samples_continuously() const override { return true; }
+	Gpu snapshot(unsigned number) const override;
+	u32 modest_period_us() const override { return 1000; }
 	std::optional<std::string> stats(unsigned number) const override;
 
 private:

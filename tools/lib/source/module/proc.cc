@@ -5,6 +5,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/source/image/from_image.hpp"
+#include "lib/source/module/load_command.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -60,6 +61,11 @@ bool is_locked_down()
 	return std::getline(in, modes) && modes.find("[none]") == modes.npos && modes.find('[') != modes.npos;
 }
 
+bool has_driver()
+{
+	return access("/dev/nvidiactl", F_OK) == 0;
+}
+
 std::string explain_remedy(int err, const std::string &path, bool writing)
 {
 	switch (err) {
@@ -80,6 +86,10 @@ std::string explain_remedy(int err, const std::string &path, bool writing)
 	case EINVAL: return "if ids count per runlist, write RUNLIST:ID";
 	case ENODEV: return "lspci -d 10de: lists the GPUs";
 	case EBUSY: return "try again";
+	case EOPNOTSUPP:
+		return path.ends_with("/samples") && has_driver()
+			       ? "NVIDIA's driver may report it: gpulens --source rm ..."
+			       : "";
 	case EIO:
 		return "its firmware may protect this from the CPU; " + path.substr(0, path.rfind('/')) +
 		       "/chip reports what can be read";
@@ -164,9 +174,9 @@ std::vector<unsigned> proc_gpus(const std::string &proc)
 	if (module_loaded())
 		throw Error(Error::Source, "the module is loaded but found no supported GPU; see dmesg | grep gpulens");
 	throw Error(Error::Source,
-		    "no " + proc +
-			    "/gpu*: the module is not loaded: sudo modprobe gpulens (or name a recorded GPU: "
-			    "gpulens -i FILE)");
+		    fmt::format("no {}/gpu*: the module is not loaded: {} (or name a recorded GPU: gpulens -i FILE{})",
+				proc, load_command(),
+				has_driver() ? "; or ask NVIDIA's driver: gpulens --source rm" : ""));
 }
 
 unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named)

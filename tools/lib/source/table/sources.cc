@@ -5,6 +5,7 @@
 #include "lib/rm/client.hpp"
 #include "lib/source/driver/driver_source.hpp"
 #include "lib/source/image/file_source.hpp"
+#include "lib/source/joined/joined_source.hpp"
 #include "lib/source/module/module_source.hpp"
 #include "lib/source/module/proc.hpp"
 
@@ -31,7 +32,8 @@ std::string sources_help()
 
 	for (const SourceRow &row : SOURCES)
 		text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", row.name, row.about);
-	return text + " or auto, the first of these that is present (default: auto)";
+	return text + " or auto: the first of these that is present, and the module with the processes that the driver "
+		      "reports where both are (default: auto)";
 }
 
 std::unique_ptr<Source> machine_source(const SourceOptions &options)
@@ -40,8 +42,11 @@ std::unique_ptr<Source> machine_source(const SourceOptions &options)
 		return options.source->make(options);
 	auto row =
 		std::find_if(SOURCES.begin(), SOURCES.end(), [&](const SourceRow &r) { return r.is_present(options); });
+	std::unique_ptr<Source> source = (row == SOURCES.end() ? SOURCES.front() : *row).make(options);
 
-	return (row == SOURCES.end() ? SOURCES.front() : *row).make(options);
+	if (row == SOURCES.begin() && rm::Client::has_node())
+		return std::make_unique<JoinedSource>(std::move(source));
+	return source;
 }
 
 std::vector<Gpu> load_gpus(const SourceOptions &options)

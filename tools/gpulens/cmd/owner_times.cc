@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+// See owner_times.hpp.
+#include "gpulens/cmd/owner_times.hpp"
+
+#include <algorithm>
+
+namespace tool {
+
+namespace {
+
+// A label that queries can name without quoting trouble: a process chooses its name itself.
+std::string label_of(std::string text)
+{
+	std::replace_if(
+		text.begin(), text.end(), [](char c) { return c == ' ' || c == ','; }, '_');
+	return text;
+}
+
+} // namespace
+
+void OwnerTimes::add(const Engine &engine, const Interval &interval, const std::optional<Owner> &owner)
+{
+	u32 pid = owner ? owner->pid : 0;
+
+	if (interval.phase != Phase::On)
+		return;
+	on_ns_[{engine.short_name(), pid}] += interval.end_ns - interval.start_ns;
+	if (!owner)
+		return;
+	auto [known, is_new] = processes_.try_emplace(pid);
+	if (!is_new)
+		return;
+	known->second.owner = *owner;
+	// The samples' record has no room for the whole container and the pod.
+	Owner now = make_owner(pid, owner->evidence);
+	if (now.name == owner->name && now.container.starts_with(owner->container))
+		known->second.owner = now;
+}
+
+void OwnerTimes::end_old(Clock::time_point now, bool (*exists)(u32 pid))
+{
+	for (auto at = processes_.begin(); at != processes_.end();) {
+		u32 pid = at->first;
+		if (exists(pid)) {
+			++at;
+			continue;
+		}
+		if (!at->second.ended)
+			at->second.ended = now;
+		if (now < *at->second.ended + KEEP_ENDED) {
+			++at;
+			continue;
+		}
+		std::erase_if(on_ns_, [pid](const auto &series) { return series.first.second == pid; });
+		at = processes_.erase(at);
+	}
+}
+
+void OwnerTimes::add_to(Metrics &metrics, const std::string &gpu) const
+{
+	for (const auto &[key, ns] : on_ns_) {
+		const auto &[engine, pid] = key;
+		auto process = processes_.find(pid);
+		Owner owner = process == processes_.end() ? Owner{} : process->second.owner;
+		metrics.counter("gpulens_process_engine_seconds_total", "Time of a process on an engine, from samples; "
+									"pid is empty if it is unknown whose it was.")
+			.add({{"gpu", gpu},
+			      {"engine", engine},
+			      {"pid", pid ? std::to_string(pid) : ""},
+			      {"process", label_of(owner.name)},
+			      {"user", label_of(owner.user)},
+			      {"container", owner.container},
+			      {"pod", owner.pod},
+			      {"evidence", pid ? name_of(owner.evidence) : "unknown"}},
+			     static_cast<double>(ns) / 1e9);
+	}
+}
+
+} // namespace tool

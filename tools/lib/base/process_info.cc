@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+// See process_info.hpp.
+#include "lib/base/process_info.hpp"
+
+#include "lib/base/format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <pwd.h>
+#include <sstream>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+constexpr size_t CONTAINER_DIGITS = 64, UUID_LENGTH = 36, STATIC_POD_DIGITS = 32;
+constexpr size_t MAX_CGROUP_BYTES = 1 << 16;
+
+bool is_hex(std::string_view text)
+{
+	return std::all_of(text.begin(), text.end(),
+			   [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+// Takes the end away, if it is there.
+bool take_end(std::string_view &text, std::string_view end)
+{
+	if (!text.ends_with(end))
+		return false;
+	text.remove_suffix(end.size());
+	return true;
+}
+
+// "docker-ID.scope", "cri-containerd-ID.scope", "crio-ID.scope", "libpod-ID.scope", or ID alone. Empty: another name.
+std::string container_name(std::string_view part)
+{
+	if (take_end(part, ".scope") || part.starts_with("libpod-")) {
+		size_t hyphen = part.rfind('-');
+		if (hyphen == part.npos)
+			return "";
+		part.remove_prefix(hyphen + 1);
+	}
+	return part.size() == CONTAINER_DIGITS && is_hex(part) ? std::string(part) : "";
+}
+
+// A UUID, or the hash of a static pod.
+bool is_pod_uid(std::string_view uid)
+{
+	if (uid.size() != UUID_LENGTH)
+		return uid.size() == STATIC_POD_DIGITS && is_hex(uid);
+	for (size_t i = 0; i < uid.size(); i++)
+		if ((i == 8 || i == 13 || i == 18 || i == 23) ? uid[i] != '-' : !is_hex(uid.substr(i, 1)))
+			return false;
+	return true;
+}
+
+// "podUID", or "kubepods-burstable-podUID.slice", where systemd's names have _ in place of -. Empty: another name.
+std::string pod_name(const std::string &part)
+{
+	bool slice = part.ends_with(".slice");
+	size_t at = part.rfind("pod");
+
+	if (at == part.npos || (at && !(slice && part[at - 1] == '-' && part.starts_with("kubepods"))))
+		return "";
+	std::string uid = part.substr(at + 3, part.size() - at - 3 - (slice ? std::strlen(".slice") : 0));
+	std::replace(uid.begin(), uid.end(), '_', '-');
+	return is_pod_uid(uid) ? uid : "";
+}
+
+// The container is the innermost one that has a name, as Docker in a pod has.
+Cgroup cgroup_of_path(const std::string &path)
+{
+	std::istringstream parts(path);
+	std::string part;
+	Cgroup found;
+
+	while (std::getline(parts, part, '/')) {
+		if (std::string container = container_name(part); !container.empty())
+			found.container = container;
+		if (std::string pod = pod_name(part); !pod.empty())
+			found.pod = pod;
+	}
+	return found;
+}
+
+std::string read_file(const std::string &path, size_t most)
+{
+	std::ifstream file(path);
+	std::string text(most, '\0');
+
+	file.read(text.data(), static_cast<std::streamsize>(most));
+	text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+	return text;
+}
+
+std::optional<u32> real_uid(const std::string &status)
+{
+	size_t at = status.find("\nUid:\t");
+	u32 uid = 0;
+
+	if (at == status.npos)
+		return std::nullopt;
+	const char *begin = status.data() + at + 6, *end = status.data() + status.size();
+	return std::from_chars(begin, end, uid).ec == std::errc() ? std::optional(uid) : std::nullopt;
+}
+
+std::string user_name(u32 uid)
+{
+	std::array<char, 4096> text{};
+	passwd entry{}, *found = nullptr;
+
+	if (getpwuid_r(uid, &entry, text.data(), text.size(), &found) || !found)
+		return "";
+	return replace_controls(found->pw_name);
+}
+
+} // namespace
+
+Cgroup cgroup_of(const std::string &text)
+{
+	std::istringstream lines(text);
+	std::string line;
+	Cgroup all;
+	bool containers_differ = false, pods_differ = false;
+	auto merge = [](std::string &into, const std::string &one, bool &differ) {
+		differ |= !into.empty() && !one.empty() && into != one;
+		if (into.empty())
+			into = one;
+	};
+
+	// "hierarchy:controllers:path", one line in cgroup v2.
+	while (std::getline(lines, line)) {
+		size_t first = line.find(':'), second = first == line.npos ? first : line.find(':', first + 1);
+		if (second == line.npos)
+			continue;
+		Cgroup one = cgroup_of_path(line.substr(second + 1));
+		merge(all.container, one.container, containers_differ);
+		merge(all.pod, one.pod, pods_differ);
+	}
+	if (containers_differ)
+		all.container.clear();
+	if (pods_differ)
+		all.pod.clear();
+	return all;
+}
+
+ProcessInfo process_info(u32 pid)
+{
+	std::string folder = fmt::format("/proc/{}/", pid);
+	ProcessInfo info;
+
+	info.name = process_name(pid);
+	info.uid = real_uid(read_file(folder + "status", 4096));
+	if (info.uid)
+		info.user = user_name(*info.uid);
+	info.cgroup = cgroup_of(read_file(folder + "cgroup", MAX_CGROUP_BYTES));
+	return info;
+}
+
+std::string process_name(u32 pid)
+{
+	std::string name = read_file(fmt::format("/proc/{}/comm", pid), 64);
+
+	return replace_controls(name.substr(0, name.find('\n')));
+}
+
+bool process_exists(u32 pid)
+{
+	return pid && access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0;
+}
+
+} // namespace tool

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+// What /proc/PID says about a process of this machine: its name, its user and the container that it runs in.
+#pragma once
+#include "gpulens/types.h"
+
+#include <optional>
+#include <string>
+
+namespace tool {
+
+// Container and pod of a process, from the names of its control groups.
+struct Cgroup {
+	std::string container; // 64 hexadecimal digits; empty: in no container that is known
+	std::string pod;       // UID of a Kubernetes pod, "d1a4c2e0-....", or 32 digits of a static one; empty: in none
+};
+
+struct ProcessInfo {
+	std::string name;       // comm; empty: unknown
+	std::optional<u32> uid; // real user; nothing: unknown
+	std::string user;       // name of that user; empty: it has none here
+	Cgroup cgroup;
+};
+
+// text: /proc/PID/cgroup (cgroups(7)). Knows the names that Docker, containerd, CRI-O and Podman give, by cgroupfs and by
+// systemd. Where two lines name different containers or pods, that one is empty.
+Cgroup cgroup_of(const std::string &text);
+// What cannot be read stays empty: the process has ended, or is another user's on a system that hides it.
+ProcessInfo process_info(u32 pid);
+// Only its name; empty: unknown.
+std::string process_name(u32 pid);
+// Is there such a process now?
+bool process_exists(u32 pid);
+
+} // namespace tool

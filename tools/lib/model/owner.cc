@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+// See owner.hpp.
+#include "lib/model/owner.hpp"
+
+#include <fmt/format.h>
+
+namespace tool {
+
+const char *name_of(Evidence evidence)
+{
+	switch (evidence) {
+	case Evidence::Reported: return "reported";
+	case Evidence::Resident: return "resident";
+	case Evidence::Unknown: break;
+	}
+	return "unknown";
+}
+
+std::string Owner::text() const
+{
+	return name.empty() ? fmt::format("pid {}", pid) : fmt::format("{} {}", pid, name);
+}
+
+Owner make_owner(u32 pid, Evidence evidence)
+{
+	ProcessInfo info = process_info(pid);
+
+	if (info.user.empty() && info.uid)
+		info.user = std::to_string(*info.uid);
+	return {pid, info.name, info.user, info.cgroup.container, info.cgroup.pod, evidence};
+}
+
+} // namespace tool

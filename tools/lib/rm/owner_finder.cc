@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// See owner_finder.hpp.
+#include "lib/rm/owner_finder.hpp"
+
+#include "lib/base/process_info.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tool::rm {
+
+namespace {
+
+constexpr u64 CHANGES_PERIOD_NS = 2000000000;
+constexpr u64 LOOK_MARGIN_NS = 600000; // before and after a utilisation sample may have been taken
+
+u64 now_ns()
+{
+	using std::chrono::steady_clock; // CLOCK_MONOTONIC
+
+	return static_cast<u64>(
+		std::chrono::duration_cast<std::chrono::nanoseconds>(steady_clock::now().time_since_epoch()).count());
+}
+
+} // namespace
+
+OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns)
+	: client_(client), gpu_(gpu), owners_(max_gap_ns), changes_taken_ns_(now_ns())
+{
+}
+
+void OwnerFinder::query()
+{
+	u64 began = now_ns();
+	std::vector<UtilSample> samples = util_samples(client_, gpu_);
+	std::vector<u64> times;
+
+	times.reserve(samples.size());
+	for (const UtilSample &sample : samples)
+		times.push_back(sample.time_ns);
+	clock_.add_answer(began, now_ns(), times);
+	owners_.add_samples(samples);
+}
+
+void OwnerFinder::query_if_due()
+{
+	if (now_ns() >= clock_.next_query_ns())
+		query();
+}
+
+std::vector<OwnerFinder::Change> OwnerFinder::take_changes(bool now)
+{
+	std::vector<Change> changes;
+
+	if (!now && now_ns() < changes_taken_ns_ + CHANGES_PERIOD_NS)
+		return changes;
+	if (now)
+		query();
+	std::optional<UtilClock::Offset> offset = clock_.offset();
+	changes_taken_ns_ = now_ns();
+	for (auto &[key, known] : known_) {
+		bool exists = process_exists(known.pid);
+		if (known.pid && known.seen && !exists) {
+			owners_.forget(key); // what is known of it is that process
+			known = {};
+			changes.push_back({key, 0});
+		}
+		known.seen |= exists;
+	}
+	if (!offset)
+		return changes;
+	for (const auto &[key, pid] : owners_.find_pids(*offset)) {
+		Known &known = known_[key];
+		if (known.pid == pid)
+			continue;
+		known = {pid, process_exists(pid)};
+		changes.push_back({key, pid});
+	}
+	return changes;
+}
+
+void OwnerFinder::forget(u32 key)
+{
+	owners_.forget(key);
+	known_.erase(key);
+}
+
+u64 OwnerFinder::next_look_ns(u64 now) const
+{
+	std::optional<UtilClock::Window> window = clock_.next_sample(now - std::min(now, LOOK_MARGIN_NS));
+
+	if (!window)
+		return ~u64{0};
+	return std::max(now + LOOK_NS, window->min_ns - std::min(window->min_ns, LOOK_MARGIN_NS));
+}
+
+} // namespace tool::rm

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+// Finds out which processes are on the graphics engine of a GPU while it is sampled: what is on the engine at which time
+// comes from the caller, which process was active at which time from the driver's utilisation samples (ChannelOwners).
+#pragma once
+#include "lib/rm/client.hpp"
+#include "lib/rm/processes.hpp"
+#include "lib/rm/util_clock.hpp"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace tool::rm {
+
+class OwnerFinder {
+public:
+	// A task, by the caller's key, and its process from now on; 0: unknown.
+	struct Change {
+		u32 key, pid;
+	};
+
+	// client and gpu outlive this. max_gap_ns: between two times that are added, where a task that is at both was on the engine
+	// in between as well.
+	OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns = 0);
+
+	// Adds what was on the engine at a time of CLOCK_MONOTONIC, ns, ascending; nothing: none, or unknown.
+	void add_resident(u64 time_ns, std::optional<u32> key) { owners_.add_resident(time_ns, key); }
+	// Queries the driver's utilisation samples if that is due, which takes 1.2 to 2.6 ms. Call it in time: when samples are
+	// expected, queries must follow each other directly.
+	void query_if_due();
+	// Returns when a query is due, ns of CLOCK_MONOTONIC.
+	u64 next_query_ns() const { return clock_.next_query_ns(); }
+	// Returns what became known since the last call, or is no longer known because the process has ended; at most every
+	// two seconds unless now is set, which queries once more.
+	std::vector<Change> take_changes(bool now = false);
+	// What has this key is another task from now on.
+	void forget(u32 key);
+	// Returns when the caller should look at the engine next, ns of CLOCK_MONOTONIC, if it samples more seldom than
+	// every LOOK_NS: around the times of the utilisation samples.
+	u64 next_look_ns(u64 now_ns) const;
+
+	static constexpr u64 LOOK_NS = 400000;
+
+private:
+	struct Known {
+		u32 pid = 0;
+		bool seen = false; // there was such a process: its end can be noticed
+	};
+
+	void query();
+
+	Client &client_;
+	const Subdevice &gpu_;
+	ChannelOwners owners_;
+	UtilClock clock_;
+	std::map<u32, Known> known_; // by key
+	u64 changes_taken_ns_;       // when take_changes() looked last
+};
+
+} // namespace tool::rm

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// See background.hpp.
+#include "lib/source/background.hpp"
+
+namespace tool {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds PIECE{10};              // how long the inner stream samples before its bytes are passed on
+constexpr size_t MAX_BYTES = size_t{16} << 20; // kept for a reader that does not come: a million samples
+
+} // namespace
+
+BackgroundSamples::BackgroundSamples(std::unique_ptr<SampleStream> inner)
+	: inner_(std::move(inner)), thread_([this] { run(); })
+{
+}
+
+BackgroundSamples::~BackgroundSamples()
+{
+	end();
+}
+
+void BackgroundSamples::end()
+{
+	{
+		std::lock_guard lock(mutex_);
+		stop_ = true;
+	}
+	changed_.notify_all();
+	if (thread_.joinable())
+		thread_.join();
+}
+
+void BackgroundSamples::run()
+{
+	try {
+		for (;;) {
+			std::string_view bytes = inner_->read(PIECE);
+			std::unique_lock lock(mutex_);
+			filled_ += bytes;
+			if (!bytes.empty())
+				changed_.notify_all();
+			// Nobody reads: sampling stops until somebody does, and the ticks count as late.
+			changed_.wait(lock, [this] { return stop_ || filled_.size() < MAX_BYTES; });
+			if (stop_)
+				return; // finish() returns what is left
+		}
+	} catch (const std::exception &e) {
+		std::lock_guard lock(mutex_);
+		error_ = e.what();
+	}
+	changed_.notify_all();
+}
+
+std::string_view BackgroundSamples::read(milliseconds time)
+{
+	std::unique_lock lock(mutex_);
+
+	changed_.wait_for(lock, time, [this] { return !filled_.empty() || !error_.empty(); });
+	if (filled_.empty() && !error_.empty())
+		throw Error(Error::Source, error_);
+	taken_.swap(filled_);
+	filled_.clear();
+	changed_.notify_all();
+	return taken_;
+}
+
+std::string_view BackgroundSamples::finish()
+{
+	end();
+	taken_.swap(filled_);
+	filled_.clear();
+	if (error_.empty())
+		taken_ += inner_->finish();
+	return taken_;
+}
+
+} // namespace tool

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+// See join.hpp.
+#include "lib/source/joined/join.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tool {
+
+namespace {
+
+// The runlist of an engine that gpulens run names: "GR0", "COPY2" (logical copy engine 2), or as the module names it.
+int runlist_of(const Gpu &gpu, const std::string &name)
+{
+	int found = LENS_NONE;
+
+	for (const Engine &e : gpu.engines) {
+		std::string is = e.is_copy() ? fmt::format("COPY{}", e.inst) : e.short_name();
+		if (is != name)
+			continue;
+		if (found != LENS_NONE)
+			return LENS_NONE;
+		found = e.runlist;
+	}
+	return found;
+}
+
+bool has_all_channels(const RunTsg &claim, const Tsg &tsg)
+{
+	return !tsg.channels.empty() && std::all_of(tsg.channels.begin(), tsg.channels.end(), [&](const Channel &c) {
+		return std::find(claim.channels.begin(), claim.channels.end(), c.id) != claim.channels.end();
+	});
+}
+
+void set_owner(Tsg &tsg, const Owner &owner)
+{
+	tsg.owner = owner;
+	for (Channel &c : tsg.channels)
+		c.owner = owner;
+}
+
+} // namespace
+
+void join_claims(Gpu &gpu, const std::vector<RunTsg> &claims)
+{
+	std::map<TaskId, std::set<u32>> pids; // that claim this TSG, rightly or not
+	std::map<TaskId, const RunTsg *> claim_of;
+
+	for (const RunTsg &claim : claims) {
+		TaskId id{runlist_of(gpu, claim.engine), false, static_cast<int>(claim.tsg)};
+		pids[id].insert(claim.pid);
+		claim_of[id] = &claim;
+	}
+	for (Runlist &rl : gpu.runlists)
+		for (Tsg &tsg : rl.tsgs) {
+			TaskId id{static_cast<int>(rl.id), false, static_cast<int>(tsg.id)};
+			auto claim = claim_of.find(id);
+			if (claim != claim_of.end() && pids[id].size() == 1 && has_all_channels(*claim->second, tsg))
+				set_owner(tsg, make_owner(claim->second->pid, Evidence::Reported));
+		}
+}
+
+Identities identities_of(const Gpu &gpu)
+{
+	Identities all;
+
+	for (const Runlist &rl : gpu.runlists) {
+		int runlist = static_cast<int>(rl.id);
+		for (const Tsg &tsg : rl.tsgs)
+			for (const Channel &c : tsg.channels)
+				all[{runlist, false, static_cast<int>(tsg.id)}].insert({c.id, c.inst});
+		for (const Channel &c : rl.outside)
+			all[{runlist, true, static_cast<int>(c.id)}].insert({c.id, c.inst});
+	}
+	return all;
+}
+
+std::vector<TaskId> find_replaced(const Identities &before, const Identities &now)
+{
+	std::vector<TaskId> replaced;
+
+	for (const auto &[id, channels] : now) {
+		auto was = before.find(id);
+		if (was != before.end() && std::none_of(channels.begin(), channels.end(), [&](const auto &channel) {
+			    return was->second.count(channel) != 0;
+		    }))
+			replaced.push_back(id);
+	}
+	return replaced;
+}
+
+} // namespace tool

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+// See load_command.hpp.
+#include "lib/source/module/load_command.hpp"
+
+#include <fmt/format.h>
+#include <fstream>
+#include <sys/utsname.h>
+
+namespace tool {
+
+std::string load_command(const std::string &release, const std::filesystem::path &modules,
+			 const std::filesystem::path &built)
+{
+	std::ifstream dependencies(modules / "modules.dep"); // "updates/dkms/gpulens.ko.xz: ..."
+	std::error_code error;
+	std::string line;
+
+	while (std::getline(dependencies, line))
+		if (line.substr(0, line.find(':')).find("/gpulens.ko") != line.npos)
+			return "sudo modprobe gpulens";
+	if (std::filesystem::exists(built, error))
+		return "sudo insmod " + built.string();
+	return fmt::format(
+		"make module && sudo insmod build/module/{}/gpulens.ko, or sudo make install && sudo modprobe gpulens",
+		release);
+}
+
+std::string load_command()
+{
+	utsname kernel{};
+	std::error_code error;
+	std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+
+	uname(&kernel);
+	return load_command(kernel.release, std::filesystem::path("/lib/modules") / kernel.release,
+			    program.parent_path().parent_path() / "module" / kernel.release / "gpulens.ko");
+}
+
+} // namespace tool

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0
+// How this machine's user loads the module.
+#pragma once
+#include <filesystem>
+#include <string>
+
+namespace tool {
+
+// Returns the command for a kernel of this release: modprobe if the module is installed in the folder modules
+// (/lib/modules/RELEASE), insmod if it was built as the file built, else what builds it.
+std::string load_command(const std::string &release, const std::filesystem::path &modules,
+			 const std::filesystem::path &built);
+// The same for the running kernel, and the build folder that this program is in.
+std::string load_command();
+
+} // namespace tool

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+// See records.hpp.
+#include "lib/source/records.hpp"
+
+#include "gpulens/gpu.h"
+#include "lib/model/recording.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <endian.h>
+
+namespace tool {
+
+namespace {
+
+template <typename T> void append_record(std::string &bytes, const T &record)
+{
+	bytes.append(reinterpret_cast<const char *>(&record), sizeof(record));
+}
+
+template <size_t N> void copy_text(char (&to)[N], const std::string &text)
+{
+	std::memcpy(to, text.data(), std::min(text.size(), N - 1));
+}
+
+} // namespace
+
+void add_owner_record(std::string &bytes, const TaskId &id, const std::optional<Owner> &owner)
+{
+	using std::chrono::steady_clock; // CLOCK_MONOTONIC
+	gpulens_sample remark{};
+	ProcessRecord process{};
+
+	remark.time_ns = htole64(static_cast<u64>(
+		std::chrono::duration_cast<std::chrono::nanoseconds>(steady_clock::now().time_since_epoch()).count()));
+	remark.engine = GPULENS_SAMPLE_ALL;
+	remark.kind = SAMPLE_RECORD;
+	process.type = htole16(RECORD_PROCESS);
+	process.channel = htole16(static_cast<u16>(id.runlist == LENS_NONE ? id.id : GPULENS_NONE));
+	if (id.runlist != LENS_NONE) {
+		process.flags = static_cast<u8>(PROCESS_TSG | (id.bare ? PROCESS_BARE : 0));
+		process.runlist = htole16(static_cast<u16>(id.runlist));
+		process.tsg = htole16(static_cast<u16>(id.id));
+	}
+	if (owner) {
+		process.pid = htole32(owner->pid);
+		process.evidence = static_cast<u8>(owner->evidence);
+		copy_text(process.name, owner->name);
+		copy_text(process.user, owner->user);
+		copy_text(process.container, owner->container);
+	}
+	append_record(bytes, remark);
+	append_record(bytes, process);
+}
+
+} // namespace tool
