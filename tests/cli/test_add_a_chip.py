@@ -60,8 +60,8 @@ def fixture_added(tmp_path_factory: pytest.TempPathFactory) -> Added:
 
 
 def test_the_document_names_every_file_of_each_step(added: Added) -> None:
-    """What a step of the script touched is named in the step of that number, so that a reader who does what stands there
-    does what this test did. Seen failing without emulator/model/traits.cc in step 5."""
+    """What a step of the script touched is named in the step of that number, so that a reader who does what stands
+    there does what this test did. Seen failing without emulator/model/traits.cc in step 5."""
     text = (ROOT / "docs/add-a-chip.md").read_text(encoding="utf-8")
     written = re.split(r"^\d\. ", text, flags=re.M)[1:]
     assert len(written) == len(STEPS)
@@ -72,7 +72,8 @@ def test_the_document_names_every_file_of_each_step(added: Added) -> None:
 
 def test_the_document_explains_every_member() -> None:
     """The table has each member of struct lens_chip, and no other. Seen failing without has_num_ces."""
-    struct = (ROOT / "include/gpulens/chip.h").read_text(encoding="ascii").split("struct lens_chip {")[1].split("\n};")[0]
+    header = (ROOT / "include/gpulens/chip.h").read_text(encoding="ascii")
+    struct = header.split("struct lens_chip {")[1].split("\n};")[0]
     members = re.findall(r"(\w+)(?:\)\([^)]*\))?;", struct)
     text = (ROOT / "docs/add-a-chip.md").read_text(encoding="utf-8").split("| member |")[1].split("\n\n")[0]
     cells = re.findall(r"^ *\| (`[^|]*) \|", text, re.M)
@@ -94,7 +95,7 @@ def test_the_chip_is_shown(added: Added) -> None:
 
 def test_the_tests_of_a_chip_pass(added: Added) -> None:
     """Those that compare lists of chips and those of each profile, in the copy; and the layers hold. Seen failing
-    without the line in scripts/lib/chips.py, and with a chip id compared in src/gpu.c."""
+    without the line in scripts/lib/chips.py."""
     said = run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/cli/test_chips.py",
                "tests/cli/test_show.py", "-k", f"test_chips or {CHIP}", cwd=added.tree)
     assert re.search(r"^\d+ passed", said, re.M), said

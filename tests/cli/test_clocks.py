@@ -7,8 +7,7 @@ import subprocess
 import time
 import typing
 
-from support.exporter import fake_proc
-from support.fakeproc import GR, ON, sample, sample_head
+from support.fakeproc import GR, ON, FakeProc, Tsg, sample, sample_head, snapshot
 from support.program import TOOL, gpulens
 
 # builtin_clock.proto of google/perfetto, protos/perfetto/common
@@ -61,13 +60,14 @@ def test_a_trace_has_the_clocks_of_its_machine(tmp_path: pathlib.Path) -> None:
     """What is recorded, and what is reported of the recording later, have the same: the time of the first sample by
     three clocks, whose differences are this machine's within a second. Seen failing without the record of clocks, and
     with BOOTTIME's number for REALTIME."""
-    fake_proc(tmp_path)
     gpu = tmp_path / "gpu0"
+    FakeProc(tmp_path).show(snapshot({0: [Tsg(5, 2000000, ())]}))
     begun = time.monotonic_ns()
     (gpu / "samples").write_bytes(b"    " + sample_head((GR,)) + b"".join(
         sample(begun + i * 1000000, 0, 5, ON) for i in range(100)))
     files = [tmp_path / name for name in ("a.perfetto-trace", "a.rec", "b.perfetto-trace")]
-    done = gpulens("--proc", str(tmp_path), "-g", "0", "record", "--for", "300ms", "-o", str(files[0]), "-o", str(files[1]))
+    done = gpulens("--proc", str(tmp_path), "-g", "0", "record", "--every", "1ms", "--for", "300ms",
+                   "-o", str(files[0]), "-o", str(files[1]))
     assert (done.returncode, done.stderr) == (0, "")
     assert gpulens("report", str(files[1]), "-o", str(files[2])).returncode == 0
     for file in (files[0], files[2]):

@@ -3,7 +3,6 @@
 Prometheus server adds up."""
 
 import json
-import pathlib
 import re
 import shutil
 import subprocess
@@ -78,7 +77,8 @@ def test_container_file_builds_what_the_tree_has() -> None:
     Seen failing with scripts/deb-build."""
     text = (DEPLOY / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    assert {line.split()[0] for line in lines} == {"FROM", "RUN", "WORKDIR", "COPY", "EXPOSE", "USER", "ENTRYPOINT", "CMD"}
+    known = {"FROM", "RUN", "WORKDIR", "COPY", "EXPOSE", "USER", "ENTRYPOINT", "CMD"}
+    assert {line.split()[0] for line in lines} == known
     assert (ROOT / "scripts/build-deb").exists() and "scripts/build-deb" in text
     entry = json.loads(next(line for line in lines if line.startswith("ENTRYPOINT")).split(" ", 1)[1])
     command = json.loads(next(line for line in lines if line.startswith("CMD")).split(" ", 1)[1])
@@ -141,7 +141,8 @@ def test_dashboard_is_answered(scraped: Fleet) -> None:
         assert "$" not in expression, title
         assert scraped.prometheus.query(expression), title
     answers = {title: scraped.prometheus.query(expression) for title, expression in asked}
-    for title, value in {"Machines": 50, "GPUs": 50, "GPUs that cannot be read": 0, "GPUs that are not sampled": 0}.items():
+    counts = {"Machines": 50, "GPUs": 50, "GPUs that cannot be read": 0, "GPUs that are not sampled": 0}
+    for title, value in counts.items():
         assert answers[title][0][1] == value, title
     assert len(answers["The fleet"]) == 50
     busy = {labels["instance"]: value for labels, value in answers["Engines with work"]}

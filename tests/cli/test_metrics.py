@@ -184,8 +184,8 @@ def test_a_runlist_that_cannot_be_read_ends_nothing(tmp_path: pathlib.Path) -> N
         time.sleep(0.3)
         assert set(times(url)) == {"3", "5"}
         good = snapshot({0: []}, time_ns=30 * MS)
-        at = next(i for i in range(64, len(good), 64) if good[i:i + 2] == b"\3\0")  # runlist 0's record: EIO (5)
-        fake.show(good[:at + 6] + b"\5\0" + good[at + 8:])
+        place = next(i for i in range(64, len(good), 64) if good[i:i + 2] == b"\3\0")  # runlist 0's record: EIO (5)
+        fake.show(good[:place + 6] + b"\5\0" + good[place + 8:])
         for _ in range(2):
             time.sleep(CACHED)
             assert set(times(url)) == {"3", "5"}

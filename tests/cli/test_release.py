@@ -28,7 +28,8 @@ def tracked() -> typing.List[str]:
 
 
 def test_version_is_in_one_place() -> None:
-    """No file but dkms.conf has the version's number, CHANGELOG.md apart. Seen failing with it in tools/CMakeLists.txt."""
+    """No file but dkms.conf has the version's number, CHANGELOG.md apart. Seen failing with it in
+    tools/CMakeLists.txt."""
     assert re.fullmatch(r"\d+\.\d+\.\d+", version())
     number = re.compile(rf"(?<![\d.]){re.escape(version())}(?![\d.])".encode())
     found = [path for path in tracked() if (ROOT / path).is_file() and number.search((ROOT / path).read_bytes())]

@@ -63,7 +63,8 @@ TEST(Commands, refusals_say_why)
 	EXPECT_EQ(error_of({{"cmd", "fault"}, {"kind", "fire"}}), "unknown fault fire");
 	EXPECT_EQ(error_of({{"cmd", "peek"}, {"addr", 0}, {"words", 1048577}}), "too many words");
 	EXPECT_EQ(error_of({{"cmd", "poke"}, {"ap", "sys"}, {"addr", 0}, {"words", {1}}}), "no memory there");
-	EXPECT_EQ(error_of({{"cmd", "scenario"}, {"file", "/nowhere"}}), "scenario /nowhere: No such file or directory");
+	EXPECT_EQ(error_of({{"cmd", "scenario"}, {"file", "/nowhere"}}),
+		  "scenario /nowhere: No such file or directory");
 	EXPECT_EQ(error_of({{"cmd", "time"}, {"mode", "real"}, {"advance_ns", 1}}), "time is real");
 	EXPECT_EQ(error_of({{"cmd", "reg-peek"}}), "[json.exception.out_of_range.403] key 'off' not found");
 }

@@ -13,24 +13,24 @@ Files = typing.Set[str]
 
 SOURCE = """// SPDX-License-Identifier: GPL-2.0
 /*
- * Zuse: an invented generation, for the test of docs/add-a-chip.md. Nothing of it is published; everything is assumed to
- * be as on Ada.
+ * Zuse: an invented generation, for the test of docs/add-a-chip.md. Nothing of it is published; everything is assumed
+ * to be as on Ada.
  */
 #include "rows.h"
 
 static const struct lens_chip_id zu10x_ids[] = {
-	{ 0x1f2, "ZU102" },
-	{ }
+    { 0x1f2, "ZU102" },
+    { }
 };
 
 const struct lens_chip lens_chip_zu10x = {
-	LENS_CHIP_GA10X,
-	.name = "ZU10x",
-	.arch = "Zuse",
-	.ids = zu10x_ids,
-	.assumed = "everything, as AD10x",
+    LENS_CHIP_GA10X,
+    .name = "ZU10x",
+    .arch = "Zuse",
+    .ids = zu10x_ids,
+    .assumed = "everything, as AD10x",
 };
-"""
+""".replace("    ", "\t")
 
 
 def edit(tree: pathlib.Path, path: str, pattern: str, addition: str) -> Files:

@@ -41,13 +41,13 @@ class RealMachine:
 
     def advance(self, milliseconds: int) -> None:
         """So much more time, of which each TSG has its share and the engine is idle for the rest."""
-        samples, at = [], self.now_ms
+        samples, begin = [], self.now_ms
         for tsg, share in self.shares.items():
-            end = at + round(milliseconds * share)
-            samples += [(t * MS, ON, tsg) for t in range(at, end, 10)]
-            self.seconds[str(tsg)] += (end - at) / 1000
-            at = end
-        samples.append((at * MS, IDLE, -1))
+            end = begin + round(milliseconds * share)
+            samples += [(t * MS, ON, tsg) for t in range(begin, end, 10)]
+            self.seconds[str(tsg)] += (end - begin) / 1000
+            begin = end
+        samples.append((begin * MS, IDLE, -1))
         self.now_ms += milliseconds
         with (self.folder / "gpu0/samples").open("ab") as file:
             file.write(recording(samples)[4 + 64 + 64:])
@@ -105,7 +105,8 @@ class Prometheus:
 
     def ask(self, path: str, **arguments: str) -> typing.Any:
         """What its API answers."""
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(arguments)}", timeout=20) as done:
+        url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(arguments)}"
+        with urllib.request.urlopen(url, timeout=20) as done:
             answer = json.load(done)
         assert answer["status"] == "success", answer
         return answer["data"]
@@ -139,6 +140,17 @@ class Fleet(typing.NamedTuple):
     seconds: typing.Dict[str, typing.Dict[str, float]]
 
 
+def run_for(machines: typing.List[RealMachine], seconds: float) -> None:
+    """Their time goes on as this machine's."""
+    begun = last = time.monotonic()
+    while last < begun + seconds:
+        time.sleep(0.1)
+        now = time.monotonic()
+        for machine in machines:
+            machine.advance(round(1000 * (now - last)))
+        last = now
+
+
 @contextlib.contextmanager
 def fleet(folder: pathlib.Path, *, real: int, machines: int, seconds: float) -> typing.Iterator[Fleet]:
     """Machines m00, m01, ..., of which the first ones are real exporters."""
@@ -160,12 +172,6 @@ def fleet(folder: pathlib.Path, *, real: int, machines: int, seconds: float) -> 
         prometheus = Prometheus(folder, groups)
         stack.callback(prometheus.close)
         prometheus.wait(lambda: len(prometheus.query("up == 1")) == machines, "a machine is not scraped")
-        begun = last = time.monotonic()
-        while time.monotonic() < begun + seconds:
-            time.sleep(0.1)
-            now = time.monotonic()
-            for machine in running:
-                machine.advance(round(1000 * (now - last)))
-            last = now
+        run_for(running, seconds)
         time.sleep(3)  # until the last samples are scraped, from a cached page at first
         yield Fleet(prometheus, shares, {machine.folder.name: machine.seconds for machine in running})

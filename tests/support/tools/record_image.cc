@@ -16,6 +16,9 @@ int main(int argc, char **argv)
 		tool_test::Live live(argv[1], argv[2]);
 		if (!live.unfit.empty())
 			throw std::runtime_error(live.unfit);
+		if (!live.chip.gpu->chip)
+			throw std::runtime_error(std::string(argv[1]) +
+						 ": the core does not know this chip; see docs/add-a-chip.md");
 		std::fputs(live.image_text().c_str(), stdout);
 	} catch (const std::exception &e) {
 		std::fprintf(stderr, "record-image: %s\n", e.what());
