@@ -13,6 +13,7 @@ import typing
 import pytest
 from support.exporter import CACHED, EXPORT, MS, fake_proc, get, listening, parse, recording
 from support.fakeproc import IDLE, ON, FakeProc, Tsg, snapshot
+from support.fakerm import ask_rm
 from support.program import PROFILES, ROOT, gpulens, image
 
 SERIES = re.compile(r'^(\w+)(?:\{(.*)\})? \S+$')
@@ -58,7 +59,9 @@ def fixture_pages(tmp_path_factory: pytest.TempPathFactory) -> typing.List[str]:
     done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
     assert (done.returncode, done.stderr) == (0, "")
     images = [gpulens("-i", "-", *EXPORT, stdin=image(profile).read_bytes()).stdout for profile in PROFILES]
-    return [done.stdout, *images]
+    driver = ask_rm("export", "--prometheus", "--for", "2s", STATE="two")
+    assert (driver.returncode, driver.stderr) == (0, "")
+    return [done.stdout, driver.stdout, *images]
 
 
 def test_every_metric_is_documented(pages: typing.List[str]) -> None:

@@ -212,6 +212,7 @@ TEST(Limit, NoLineBeginsAProgramWithoutTheLimitThatItAsksFor)
 	for (unsigned i = 0; i < LINES; i++) {
 		std::vector<std::string> line = words.line();
 		begun = false;
+		parsed.options.sources.files.clear(); // CLI11 keeps those of an earlier line
 		try {
 			app->parse(std::vector<std::string>(line.rbegin(), line.rend()));
 		} catch (const CLI::ParseError &) {

@@ -83,7 +83,8 @@ void EngineClock::count_intervals(TimelineBuilder &builder)
 		times_.add_engine(t.engine);
 		for (const Interval &i : t.intervals) {
 			times_.add(t.engine, i);
-			owner_times_.add(t.engine, i, builder.closed().owner(t.engine.runlist, i));
+			if (source_->finds_owners())
+				owner_times_.add(t.engine, i, builder.closed().owner(t.engine.runlist, i));
 		}
 	}
 	owner_times_.end_old(OwnerTimes::Clock::now(), process_exists);
@@ -108,7 +109,7 @@ void EngineClock::add_to(Metrics &metrics, const std::string &label) const
 	std::lock_guard lock(mutex_);
 
 	metrics.gauge("gpulens_sampler_up", "1 while the GPU's engines are sampled.").add({{"gpu", label}}, u64{up_});
-	times_.add_to(metrics, label);
+	times_.add_to(metrics, label, source_->reports_work());
 	owner_times_.add_to(metrics, label);
 }
 

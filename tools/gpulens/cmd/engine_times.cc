@@ -95,7 +95,7 @@ void EngineTimes::end_absent(const Gpu &snapshot, Clock::time_point now)
 	}
 }
 
-void EngineTimes::add_to(Metrics &metrics, const std::string &gpu) const
+void EngineTimes::add_to(Metrics &metrics, const std::string &gpu, bool with_work) const
 {
 	// In the order of the keys, so that a page differs from the next one in numbers only.
 	for (const auto &[key, series] : by_key_)
@@ -106,6 +106,8 @@ void EngineTimes::add_to(Metrics &metrics, const std::string &gpu) const
 			      {"tsg", key.tsg == LENS_NONE ? "none" : std::to_string(key.tsg)}},
 			     to_seconds(static_cast<double>(series->on_ns)));
 	for (const auto &[engine, time] : engines_) {
+		if (!with_work)
+			break;
 		metrics.counter("gpulens_engine_busy_seconds_total", "Time in which an engine had work, from samples.")
 			.add({{"gpu", gpu}, {"engine", engine}}, to_seconds(time.busy_ns));
 		metrics.counter("gpulens_engine_switch_seconds_total",

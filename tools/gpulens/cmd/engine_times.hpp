@@ -32,7 +32,9 @@ public:
 	// Ends the TSGs that are on no runlist of this snapshot. Its runlists that could not be read, or that changed while
 	// they were read, end no TSG, and neither does a snapshot without a time.
 	void end_absent(const Gpu &snapshot, Clock::time_point now);
-	void add_to(Metrics &metrics, const std::string &gpu) const;
+	// with_work: the samples tell when an engine has work and when it switches contexts. Otherwise these metrics are left
+	// out, because zero would be a claim.
+	void add_to(Metrics &metrics, const std::string &gpu, bool with_work) const;
 	size_t series() const { return series_.size(); }
 
 private:

@@ -57,6 +57,10 @@ public:
 	{
 		throw Error(Error::Source, "a recorded GPU is the state at one instant; it has no samples");
 	}
+	// Returns whether owners of TSGs or channels may be among the samples.
+	virtual bool finds_owners() const { return false; }
+	// Returns whether samples tell when an engine has work and when it switches contexts.
+	virtual bool reports_work() const { return true; }
 	// Returns whether samples() takes SampleOptions::tsgs.
 	virtual bool takes_tsgs() const { return false; }
 	// Returns a sampling period that costs little, for programs that sample all the time; 0: there are no samples.

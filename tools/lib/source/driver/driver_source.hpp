@@ -13,6 +13,8 @@ public:
 	std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const override;
 	// Without GPCs, SMs and copy engines.
 	Gpu snapshot(unsigned number) const override;
+	bool finds_owners() const override { return true; }
+	bool reports_work() const override { return false; }
 	bool takes_tsgs() const override { return true; }
 	// A query takes the driver 0.3 ms.
 	u32 modest_period_us() const override { return 10000; }

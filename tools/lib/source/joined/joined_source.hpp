@@ -34,6 +34,7 @@ public:
 	// Owners come as records among the samples, as they become known.
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
 					      const SampleOptions &options) const override;
+	bool finds_owners() const override { return true; }
 	u32 modest_period_us() const override { return module_->modest_period_us(); }
 	std::optional<std::string> stats(unsigned number) const override { return module_->stats(number); }
 
