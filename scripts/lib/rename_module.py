@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Copies a built kernel module under another name of as many letters, so that nothing moves. The name stands in .modinfo,
+"""Copies a built kernel module under another name of as many letters, so that nothing moves. The name is in .modinfo,
 as "name=NAME", and in struct module, which is section .gnu.linkonce.this_module; elsewhere the word is left alone.
 Usage: rename_module.py MODULE.ko NEW.ko"""
 

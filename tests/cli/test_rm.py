@@ -344,7 +344,8 @@ def test_only_questions_are_asked(tmp_path: pathlib.Path) -> None:
     ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), LOG=str(log))
     lines = [line.split() for line in log.read_text(encoding="ascii").splitlines()]
     assert [line for line in lines if line[0] == "alloc"] == [
-        ["alloc", cls, "NV_OK"] for cls in ("0x41", "0x80", "0x2080") * len(COMMANDS) + ("0x41", "0x41", "0x80", "0x2080")]
+        ["alloc", cls, "NV_OK"]
+        for cls in ("0x41", "0x80", "0x2080") * len(COMMANDS) + ("0x41", "0x41", "0x80", "0x2080")]
     asked = {int(line[1], 0) for line in lines if line[0] == "control"}
     assert asked <= {int(row["cmd"], 0) for row in FACTS["queries"]} | {0x201, 0x21B}
     assert [line for line in lines if line[0] == "free"] == [["free", "0x41", "NV_OK"]] * (len(COMMANDS) + 2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every command from every source: top, export and record through NVIDIA's driver alone (tests/support/rm/fake_rm.cc), and
-the module's files (tests/support/fakeproc.py) joined with the driver's processes. Ids and pids are those of the
+"""Every command from every source: top, export and record through NVIDIA's driver alone (tests/support/rm/fake_rm.cc),
+and the module's files (tests/support/fakeproc.py) joined with the driver's processes. Ids and pids are those of the
 recording h200-580.json: process 473 has channels 10 to 17, process 524 channels 30 to 37."""
 
 import csv
@@ -117,7 +117,8 @@ def test_one_recording_of_all_gpus(tmp_path: pathlib.Path) -> None:
         "gpu0: GH100 (Hopper), 0000:01:00.0:", "gpu1: GH100 (Hopper), 0000:03:00.0:"]
     with open(files[1], encoding="ascii") as file:
         rows = [row for row in csv.DictReader(file) if row["engine"]]
-    assert {(row["gpu"], row["channel"]) for row in rows} == {(gpu, channel) for gpu in "01" for channel in ("11", "31")}
+    assert {(row["gpu"], row["channel"]) for row in rows} == {(gpu, channel) for gpu in "01"
+                                                              for channel in ("11", "31")}
     page = pathlib.Path(files[2]).read_text(encoding="utf-8")
     assert page.count("<h1>") == 2 and page.count("<svg ") == 2 and page.count("<script>") == 1
     assert pathlib.Path(files[0]).read_bytes()[:4] == b"GPLR"
@@ -150,12 +151,13 @@ def test_why_there_are_no_samples_is_said(tmp_path: pathlib.Path) -> None:
     assert done.returncode == 3 and "gpu0/samples: EISDIR" in done.stderr and "cut short" not in done.stderr
 
 
-@pytest.mark.parametrize("words", (("record", "-o", "x.html"), ("disable", "0:8", "--dry-run"), ("timeslice", "0:8", "5"),
+@pytest.mark.parametrize("words", (("record", "-o", "x.html"), ("disable", "0:8", "--dry-run"),
+                                   ("timeslice", "0:8", "5"),
                                    ("run", "--", "true"), ("partitions",), ("top", "--batch", "1")),
                          ids=lambda words: words[0])
 def test_recorded_gpus_are_refused_where_a_live_one_is_needed(words: "tuple[str, ...]") -> None:
-    """-i FILE, before or after the command: wrong usage, with the command's name. Seen failing: it was ignored, and "the
-    module is not loaded" was said."""
+    """-i FILE, before or after the command: wrong usage, with the command's name. Seen failing: it was ignored, and the
+    message was "the module is not loaded"."""
     file = str(image("gp106"))
     for command in (("-i", file, *words), (words[0], "-i", file, *words[1:])):
         done = gpulens(*command)
@@ -233,8 +235,8 @@ def test_a_tsg_has_the_process_that_reports_it(proc: FakeProc, tmp_path: pathlib
             (), ("channels",), ("top", "--batch", "1", "--delay", "100ms")))
         assert re.search(rf"TSG 6 .*of {program.pid} sleep\n", overview)
         assert re.search(r"TSG 10 .*waits\n", overview)
-        assert (f"processes that use it: {program.pid} sleep; of 1 TSG it is unknown whose it is: gpulens top finds out "
-                "for those that run\n") in overview
+        assert (f"processes that use it: {program.pid} sleep; of 1 TSG it is unknown whose it is: gpulens top finds "
+                "out for those that run\n") in overview
         assert len(re.findall(rf" {program.pid} sleep +root +reported\n", channels)) == 3
         assert len(re.findall(r" unknown +- +-\n", channels)) == 2
         assert re.search(rf"^ +6 .* {program.pid} root +sleep +reported", top, re.M)
@@ -266,7 +268,8 @@ def test_what_is_not_shown_to_fit_is_unknown(proc: FakeProc, tmp_path: pathlib.P
 
 @pytest.mark.parametrize("more", ({"FULL": "1"}, {"BUSY": "1000000000"}, {"CLOSED": "0:13"}))
 def test_a_driver_that_does_not_answer_costs_the_owners_only(proc: FakeProc, more: "dict[str, str]") -> None:
-    """As without the driver, and status 0; --source module does not ask it. Seen failing: the driver's error ended it."""
+    """As without the driver, and status 0; --source module does not ask it. Seen failing: the driver's error ended
+    it."""
     alone = gpulens("--proc", str(proc.folder))
     for words in ((), ("--source", "module")):
         done = joined(proc, *words, **more)
@@ -278,9 +281,9 @@ def turns(first_us: int, seconds: float) -> bytes:
     changes = FACTS["live_run2"]["states"]["two"]["resident_channel_timeseries"]["first_changes_us_chid"]
     whole = changes[-1][0] + 2000
     data = []
-    for at in range(first_us, first_us + int(seconds * 1e6), 500):
-        channel = [-1, *(chid for begin, chid in changes if begin <= at % whole)][-1]
-        data.append(sample(at * 1000, 0, {11: 6, 31: 10}.get(channel, -1)))
+    for time_us in range(first_us, first_us + int(seconds * 1e6), 500):
+        channel = [-1, *(chid for begin, chid in changes if begin <= time_us % whole)][-1]
+        data.append(sample(time_us * 1000, 0, {11: 6, 31: 10}.get(channel, -1)))
     return sample_head((GR,), 500) + b"".join(data)
 
 
@@ -289,11 +292,12 @@ def now_us() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
 
 
-def test_a_tsg_has_the_process_that_was_active_when_it_was_on_the_engine(proc: FakeProc, tmp_path: pathlib.Path) -> None:
+def test_a_tsg_has_the_process_that_was_active_with_it_on_the_engine(proc: FakeProc, tmp_path: pathlib.Path) -> None:
     """The module says which TSG is on the engine, the driver which process: 473 has TSG 6, 524 has TSG 10. In record's
     table, CSV and raw file, and in top. Seen failing: no column had a pid."""
     def check() -> None:
-        for words, name in ((("record", "--for", "6s", "-o", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.rec")), ""),
+        files = ("-o", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.rec"))
+        for words, name in ((("record", "--for", "6s", *files), ""),
                             (("top", "--batch", "1", "--delay", "6s"), "top")):
             (proc.folder / "gpu0/samples").unlink(missing_ok=True)
             proc.sampled(turns(now_us(), 9), period_us=500)

@@ -393,7 +393,8 @@ def test_all_gpus_are_on_one_screen(proc: FakeProc, begin: "typing.Callable[...,
 
 
 def test_batch_prints_all_gpus(proc: FakeProc) -> None:
-    """Each with its engines, then one table of the TSGs of both. A GPU that cannot be read costs itself, and status 1."""
+    """Each with its engines, then one table of the TSGs of both. A GPU that cannot be read costs itself, and status
+    1."""
     proc.show(snapshot({0: [Tsg(60, 1_024_000, (Channel(8),))]}, "AD102", 1), 1)
     proc.sampled(sample_head((GR,), gpu=1) + b"".join(sample(at * MS, 0, 60) for at in range(1001)), 1)
     done = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms")
