@@ -35,13 +35,13 @@ std::set<std::string> numbers_of(const Entry &profile)
 			if (is_text(key))
 				continue;
 			if (key != "list") {
-				names.insert(section + "." + key);
+				names.insert(std::string(section).append(".").append(key));
 				continue;
 			}
 			for (const Entry &member : profile.at(section).at("list").items())
 				for (const auto &[field, number] : member.value().items())
 					if (!is_text(field))
-						names.insert(section + "." + field);
+						names.insert(std::string(section).append(".").append(field));
 		}
 	}
 	return names;

@@ -22,13 +22,9 @@ const char USAGE[] =
 	"  --sysmem guest physical range that is set aside for this GPU, and the bus address it sees there (default: "
 	"BASE)\n";
 
-// A scenario in system memory waits until QEMU shares the guest's memory.
-struct Pending {
-	nlohmann::json scenario; // null: none waits
-	std::string file;
-};
-
-int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, std::FILE *log, Pending pending)
+// pending: a scenario in system memory, which waits until QEMU shares the guest's memory; null: none waits. file: its name.
+int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, std::FILE *log, nlohmann::json pending,
+	       const std::string &file)
 {
 	emu::QemuLink link(gpu, fd, log);
 	std::optional<emu::ControlSocket> control;
@@ -48,9 +44,9 @@ int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, s
 		}
 		if (fds[0].revents && !link.serve())
 			return 0;
-		if (!pending.scenario.is_null() && !gpu.needs_system_memory(pending.scenario, pending.file)) {
-			gpu.load_scenario(pending.scenario, pending.file);
-			pending.scenario = nullptr;
+		if (!pending.is_null() && !gpu.needs_system_memory(pending, file)) {
+			gpu.load_scenario(pending, file);
+			pending = nullptr;
 		}
 		if (control)
 			control->serve(fds);
@@ -108,21 +104,21 @@ int main(int argc, char **argv)
 	}
 	try {
 		auto gpu = emu::EmulatedGpu::from_file(profile);
-		Pending pending;
+		nlohmann::json pending;
 		if (!sysmem.empty())
 			gpu->memories().window = parse_window(sysmem);
 		if (!scenario.empty()) {
-			pending = {emu::read_json_file("scenario", scenario), scenario};
-			if (!gpu->needs_system_memory(pending.scenario, scenario)) {
-				gpu->load_scenario(pending.scenario, scenario);
-				pending.scenario = nullptr;
+			pending = emu::read_json_file("scenario", scenario);
+			if (!gpu->needs_system_memory(pending, scenario)) {
+				gpu->load_scenario(pending, scenario);
+				pending = nullptr;
 			}
 		}
 		gpu->real_time(!virtual_time);
 		std::FILE *log = log_path.empty() ? nullptr : std::fopen(log_path.c_str(), "w");
 		if (!log_path.empty() && !log)
 			throw std::runtime_error("cannot write " + log_path);
-		int status = run_server(*gpu, fd, control, log, std::move(pending));
+		int status = run_server(*gpu, fd, control, log, std::move(pending), scenario);
 		if (log)
 			std::fclose(log);
 		return status;

@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, std::string>> documented(const std::string &h
 		size_t first = cell.find_first_not_of(' ');
 		return first == std::string::npos ? "" : cell.substr(first, cell.find_last_not_of(' ') + 1 - first);
 	};
-	while (std::getline(in, line) && line.rfind("|", 0) == 0) {
+	while (std::getline(in, line) && line.starts_with('|')) {
 		std::istringstream cells(line.substr(1));
 		std::string name, arguments;
 		std::getline(cells, name, '|');

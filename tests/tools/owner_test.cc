@@ -41,7 +41,7 @@ TEST(Cgroup, EachRuntimesNamesAreKnown)
 TEST(Cgroup, PodsAreKnownWithEitherDriver)
 {
 	for (const std::string &path : {
-		     "/kubepods/burstable/pod" + POD + "/" + ID,
+		     std::string("/kubepods/burstable/pod").append(POD).append("/").append(ID),
 		     "/kubepods.slice/kubepods-burstable.slice/"
 		     "kubepods-burstable-podd1a4c2e0_5b6f_4c3d_9e8f_0a1b2c3d4e5f."
 		     "slice/cri-containerd-" +
