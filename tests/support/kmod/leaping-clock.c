@@ -28,4 +28,5 @@ ktime_t leaping_ktime_get(void)
 
 __diag_pop();
 
+MODULE_DESCRIPTION("Part of a variant of gpulens for its tests");
 MODULE_LICENSE("GPL");

@@ -14,4 +14,5 @@ int unsafe_stop_machine(cpu_stop_fn_t fn, void *data, const struct cpumask *cpus
 	return fn(data);
 }
 
+MODULE_DESCRIPTION("Part of a variant of gpulens for its tests");
 MODULE_LICENSE("GPL");
