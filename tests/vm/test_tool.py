@@ -175,19 +175,23 @@ def perfetto_slices(data: bytes) -> list[tuple[str, str, int, int]]:
 
 def test_recorded_turns_are_the_configured_time_slices(card: Card) -> None:
     """1998.848 us and 999.424 us (slices-two.json): each median turn differs by at most the period that 99 % of the
-    samples keep, as reported; CSV, Perfetto's format and the text agree."""
-    result = run(card, "record --runlist 1 --every 200us --for 2s -o /tmp/a.csv -o /tmp/a.perfetto-trace "
-                       "-o /tmp/a.gplt")
-    assert result.status == 0, result
-    assert "every 200.000 us requested" in result.out.splitlines()[0]
+    samples keep, as reported, and by 500 us; CSV, Perfetto's format and the text agree. On a busy host a recording of
+    fewer than 50 turns is repeated."""
     step = {"us": 1, "ms": 1000}
+    for _ in range(5):
+        result = run(card, "record --runlist 1 --every 200us --for 2s -o /tmp/a.csv -o /tmp/a.perfetto-trace "
+                           "-o /tmp/a.gplt")
+        assert result.status == 0, result
+        rows = {line.split()[1]: line.split()[2:] for line in result.out.splitlines()[2:]}
+        if all(tsg in rows and int(rows[tsg][1]) > 50 / SLOW for tsg in ("21", "22")):
+            break
+    assert "every 200.000 us requested" in result.out.splitlines()[0]
     words = result.out.splitlines()[0].split("(99% within ")[1].split(",")[0].split()
-    kept = float(words[0]) * step[words[1]]
-    rows = {line.split()[1]: line.split()[2:] for line in result.out.splitlines()[2:]}
+    kept = min(max(float(words[0]) * step[words[1]], 200), 500 * SLOW)
     for tsg, expected in (("21", 1998.848), ("22", 999.424)):
         turns, median, unit = int(rows[tsg][1]), float(rows[tsg][4]), rows[tsg][5]
         assert turns > 50 / SLOW, result.out
-        assert abs(median * step[unit] - expected) <= max(kept, 200), result.out
+        assert abs(median * step[unit] - expected) <= kept, result.out
         assert abs(float(rows[tsg][2]) * step[rows[tsg][3]] - expected) < 1
     found = intervals(card.guest.read("/tmp/a.csv"))
     assert {row["runlist"] for row in found} == {"1"} and {row["tsg"] for row in found} == {"21", "22"}
