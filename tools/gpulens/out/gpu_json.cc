@@ -118,7 +118,7 @@ json state_json(const Channel &c)
 	return j;
 }
 
-json owner_json(const std::optional<Owner> &owner)
+json owner_json(const Owner *owner)
 {
 	if (!owner)
 		return nullptr;
@@ -143,7 +143,7 @@ json channel_json(const Channel &c)
 	j["error"] = error_or_null(c.err);
 	j["state"] = c.err ? json(nullptr) : state_json(c);
 	j["context"] = c.context ? context_json(*c.context) : json(nullptr);
-	j["owner"] = owner_json(c.owner);
+	j["owner"] = owner_json(c.owner.get());
 	return j;
 }
 
@@ -192,7 +192,7 @@ json runlist_json(const Gpu &gpu, const Runlist &rl)
 				     {"timeslice_ns", t.timeslice_ns},
 				     {"length", t.length},
 				     {"running", t.running()},
-				     {"owner", owner_json(t.owner)},
+				     {"owner", owner_json(t.owner.get())},
 				     {"channels", channels_list_json(t.channels)}});
 	j["channels_outside"] = channels_list_json(rl.outside);
 	return j;

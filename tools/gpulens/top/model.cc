@@ -181,13 +181,15 @@ TopModel::Rows TopModel::rows_of_gpu() const
 		for (const Tsg &t : rl.tsgs) {
 			TopTsg &r = row(false, t.id);
 			r.slice_ns = t.timeslice_ns;
-			r.owner = t.owner;
+			if (t.owner)
+				r.owner = *t.owner;
 			for (const Channel &c : t.channels)
 				count_channel(r, c);
 		}
 		for (const Channel &c : rl.outside) {
 			count_channel(row(true, c.id), c);
-			row(true, c.id).owner = c.owner;
+			if (c.owner)
+				row(true, c.id).owner = *c.owner;
 		}
 	}
 	return rows;

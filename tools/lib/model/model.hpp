@@ -87,7 +87,7 @@ struct Channel {
 	int err = 0;                    // why its state could not be read, negative errno
 	lens_channel_state state{};     // zero if err is set
 	std::optional<Context> context;
-	std::optional<Owner> owner{}; // the process that it belongs to; nothing: unknown
+	std::shared_ptr<const Owner> owner{}; // the process that it belongs to, shared by its channels; null: unknown
 
 	bool on_engine() const;
 	bool on_pbdma() const;
@@ -102,7 +102,7 @@ struct Tsg {
 	u64 timeslice_ns = 0;
 	u32 length = 0; // number of channels, as its header states it
 	std::vector<Channel> channels;
-	std::optional<Owner> owner{}; // the process that it belongs to; nothing: unknown
+	std::shared_ptr<const Owner> owner{}; // the process that it belongs to; null: unknown
 
 	bool running() const;
 };

@@ -34,9 +34,9 @@ bool has_all_channels(const RunTsg &claim, const Tsg &tsg)
 
 void set_owner(Tsg &tsg, const Owner &owner)
 {
-	tsg.owner = owner;
+	tsg.owner = std::make_shared<const Owner>(owner);
 	for (Channel &c : tsg.channels)
-		c.owner = owner;
+		c.owner = tsg.owner;
 }
 
 } // namespace
