@@ -189,7 +189,7 @@ TEST(Told, AChildFindsTheLockFree)
 	for (int i = 0; i < 100 && !status; i++) {
 		pid_t child = fork();
 		if (!child) {
-			alarm(5);
+			alarm(60);
 			gpulens::publish_partition(&layout, layout, "mask", "stream", one(1));
 			_exit(0);
 		}
