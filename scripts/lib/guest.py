@@ -67,6 +67,11 @@ class Gpu(NamedTuple):
         return cls(profile, scenario or None)
 
 
+def pci_device(gpu: Gpu, index: int) -> int:
+    """The PCI device number, on bus 0, of the guest's GPU of that index."""
+    return gpu.slot or FIRST_SLOT + index
+
+
 def _die_with_parent() -> None:
     """Runs in the child: SIGKILL when the process that started it ends, however it ends."""
     os.setsid()
@@ -248,7 +253,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         if self._shell:
             command += ["-chardev", "stdio,id=tty,signal=off", "-device", "isa-serial,index=1,chardev=tty"]
         for index, emulator in enumerate(self.emu):
-            slot = emulator.gpu.slot or FIRST_SLOT + index
+            slot = pci_device(emulator.gpu, index)
             command += ["-device", f"x-pci-proxy-dev,id={emulator.name},fd={emulator.qemu_end.fileno()},addr={slot:#x}"]
         return command
 

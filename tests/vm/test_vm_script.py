@@ -2,6 +2,7 @@
 """scripts/vm as a newcomer uses it: the guest has gpulens, so that what shows and samples live GPUs can be tried on
 emulated ones."""
 
+import re
 import subprocess
 
 from lib import paths
@@ -18,3 +19,13 @@ def test_the_guest_has_the_tool() -> None:
     for text in ("gpu0: GP106 (Pascal)", "gpu1: AD102 (Ada)", "runlist 0  GR0", "TSGs by utilisation\nGPU ",
                  "ticks every 100.000 us requested", "gpulens_gpus 2\n", "/lib/terminfo/l/linux\n"):
         assert text in done.stdout, text
+
+
+def test_a_fake_driver_names_the_processes() -> None:
+    """--driver fake: the overview has the processes of demo-gp106.json, by their names. Seen failing without the
+    programs: "unknown whose they are" of every TSG."""
+    done = subprocess.run([str(paths.ROOT / "scripts/vm"), "--driver", "fake", "--gpu", "gp106:demo-gp106", "run",
+                           "gpulens"], capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    for tsg, name in ((3, "detector"), (5, "planner"), (6, "desktop"), (50, "camera"), (40, "detector")):
+        assert re.search(rf"TSG {tsg} .* of \d+ {name}$", done.stdout, re.M), done.stdout

@@ -19,6 +19,13 @@ bool is_node(const char *path, const char *node)
 	return path && strcmp(path, node) == 0 && Rm::the().fakes();
 }
 
+// /dev/nvidia0 to /dev/nvidia9
+bool is_gpu(const char *path)
+{
+	return path && strncmp(path, "/dev/nvidia", 11) == 0 && path[11] >= '0' && path[11] <= '9' && !path[12] &&
+	       Rm::the().fakes();
+}
+
 template <typename F> F real(const char *name)
 {
 	return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
@@ -28,8 +35,7 @@ int open_either(const char *name, const char *path, int flags, int mode)
 {
 	std::lock_guard<std::mutex> hold(lock);
 	auto open = real<int (*)(const char *, int, ...)>(name);
-	bool control = is_node(path, "/dev/nvidiactl"),
-	     gpu = is_node(path, "/dev/nvidia0") || is_node(path, "/dev/nvidia1");
+	bool control = is_node(path, "/dev/nvidiactl"), gpu = is_gpu(path);
 	int refused = gpu ? Rm::the().refuses(path) : 0;
 	int fd = refused ? -1 : open(control || gpu ? "/dev/null" : path, flags, mode);
 

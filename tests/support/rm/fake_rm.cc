@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // A resource manager for programs on machines without one: preloaded (LD_PRELOAD), it answers what is opened as
 // /dev/nvidiactl from what was recorded on real GPUs (h200-580.json). Independent of tools/lib/rm: ioctls, sizes, offsets
-// and commands are written here once more, sizes and refusals are those that were recorded.
+// and commands are written here once more, sizes and refusals are those that were recorded. A recording made for emulated
+// GPUs (scripts/lib/fake_driver.py) also has "bus", "slot", "pids" and "channels" of each GPU; of these it is not known what
+// is resident.
 //
 //	GPULENS_FAKE_RM=FILE          the recording; without it nothing is faked
 //	GPULENS_FAKE_RM_GPU=20        which of its GPUs there are, as the driver counts them; on buses 3 and 1
@@ -343,12 +345,14 @@ uint32_t Rm::answer_root(uint32_t cmd, const Params &p)
 		p.put(8, p.get(0) - GPU_ID);
 		p.put(12, 0);
 		return OK;
-	case 0x21b: // GPU_GET_PCI_INFO: domain 4, bus 8, slot 10
+	case 0x21b: { // GPU_GET_PCI_INFO: domain 4, bus 8, slot 10
 		if (p.get(0) - GPU_ID >= gpus_.size())
 			return ARGUMENT;
 		p.put(4, 0);
-		p.put(8, 1 + gpus_[p.get(0) - GPU_ID]);
+		const json &gpu = facts_["gpus"][gpus_[p.get(0) - GPU_ID]];
+		p.put(8, gpu.value("bus", 1 + gpus_[p.get(0) - GPU_ID]) | gpu.value("slot", 0U) << 16);
 		return OK;
+	}
 	default: return NOT_SUPPORTED;
 	}
 }
@@ -361,6 +365,8 @@ int Rm::resident(uint64_t us) const
 		facts_["live_run2"]["states"][state]["resident_channel_timeseries"]["first_changes_us_chid"];
 	int chid = -1;
 
+	if (gpu().contains("pids"))
+		return chid;
 	us %= turns.back()[0].get<uint64_t>() + 2000; // the last one's end was not recorded
 	for (const json &turn : turns)
 		if (turn[0] <= us)
@@ -537,7 +543,10 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 		if (*environment("GPULENS_FAKE_RM_PIDS"))
 			p.put(12 + 4 * n++, static_cast<uint32_t>(atoi(environment("GPULENS_FAKE_RM_PIDS"))));
 		else
-			for (uint32_t pid : facts_["live_run2"]["states"]["two"]["pids_by_class"][name->second])
+			for (uint32_t pid :
+			     gpu().contains("pids")
+				     ? gpu()["pids"]
+				     : facts_["live_run2"]["states"]["two"]["pids_by_class"][name->second])
 				p.put(12 + 4 * n++, pid);
 		p.put(8, n);
 		return OK;
@@ -560,7 +569,9 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 	case 0x20801119: // FIFO_GET_ALLOCATED_CHANNELS
 		if (p.get(0))
 			return OUT_OF_RANGE;
-		for (uint32_t chid : facts_["live_run2"]["states"]["two"]["allocated_chids_runlist0"])
+		for (uint32_t chid : gpu().contains("channels")
+					     ? gpu()["channels"]
+					     : facts_["live_run2"]["states"]["two"]["allocated_chids_runlist0"])
 			p.put(4 + chid / 32 * 4, p.get(4 + chid / 32 * 4) | uint32_t{1} << chid % 32);
 		return OK;
 	default: return NOT_SUPPORTED;
