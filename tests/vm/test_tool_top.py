@@ -66,14 +66,19 @@ def step_ms(screen: str) -> float:
 def test_turns_measure_as_slices_were_set(machine: Guest, index: int) -> None:
     """TSGs 21 and 22 with slices of 1998.848 and 999.424 us: the median turn within the reported period of samples, the
     engine shared about 2 to 1, both configured slices, about equally many turns. Checks the screen with the shortest
-    period of samples."""
-    text = machine.check(f"gpulens -g {index} top --every 200us --runlist 1 --window 1s --delay 1s --batch 4",
-                         timeout=60)
-    screens = text.split("\n\n")
-    assert len(screens) == 4 and all(screen.startswith(f"gpu{index}: {CHIPS[index].name} (") for screen in screens)
-    screen = min(screens, key=step_ms)
+    period of samples. A host that is too busy to measure both TSGs is given five attempts."""
+    good: list[str] = []
+    for _ in range(5):
+        text = machine.check(f"gpulens -g {index} top --every 200us --runlist 1 --window 1s --delay 1s --batch 4",
+                             timeout=60)
+        screens = text.split("\n\n")
+        assert len(screens) == 4 and all(screen.startswith(f"gpu{index}: {CHIPS[index].name} (") for screen in screens)
+        good = [screen for screen in screens if step_ms(screen) < 0.8 * SLOW and set(rows(screen)) == {21, 22}]
+        if good:
+            break
+    assert good, text
+    screen = min(good, key=step_ms)
     reached, found = step_ms(screen), rows(screen)
-    assert reached < 0.8 * SLOW and set(found) == {21, 22}, text
     for tsg, length in {21: 1.998848, 22: 0.999424}.items():
         assert found[tsg].slice_ms == round(length, 3)
         assert abs(found[tsg].turn_ms - length) <= reached, text
