@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The decoders of a runlist: its registers, entries of 8 and 16 bytes, channel words of PCCSR and of channel RAM, for
-// any content, on a list that stands still or moves while it is read. Byte 6 chooses which.
-// Seen to fail with lens_runlist_collect() copying a list that has grown past its room.
+// any content. Byte 6 selects whether the list changes while it is read.
+// Seen failing with a lens_runlist_collect() that copies a list that has become longer than its buffer.
 #include "lists.hpp"
 
 namespace {
