@@ -17,7 +17,7 @@ lens_channel_state decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 {
 	lens_channel_state s;
 	u32 w[2] = {w0, w1};
-	memset(&s, 1, sizeof(s)); // what a decoder leaves out shows
+	memset(&s, 1, sizeof(s)); // a field that the decoder does not set is detected
 	chip.host->decode_channel(w, &s);
 	return s;
 }
@@ -39,7 +39,7 @@ TEST(Pccsr, DecodesInstanceBlockWord)
 		EXPECT_EQ(s.inst, 0xfffffff000u); // 40 bits of address
 
 		s = decode(*chip, 0x70000000);
-		EXPECT_FALSE(s.bound); // bit 30 is nobody's
+		EXPECT_FALSE(s.bound); // bit 30 belongs to no field
 		EXPECT_EQ(s.inst_target, 3);
 		EXPECT_EQ(s.inst, 0u);
 	}
@@ -61,7 +61,7 @@ TEST(Pccsr, EachBitOfTheStateWordIsItsOwnFlag)
 		}
 }
 
-// NV_PCCSR_CHANNEL_STATUS_*: 0 .. 14, and which of them say CTX_RELOAD. Nothing defines 15.
+// NV_PCCSR_CHANNEL_STATUS_*: 0 .. 14, and which of them include CTX_RELOAD. 15 is not defined.
 TEST(Pccsr, EveryStatusValueHasItsNameAndReload)
 {
 	struct {
@@ -124,8 +124,8 @@ TEST(Chram, EachBitIsItsOwnFlag)
 		}
 }
 
-// There is no STATUS on these chips; it is derived so that the PCCSR names serve. Words by the bit numbers above.
-TEST(Chram, StatusIsDerivedFromWhereTheChannelIs)
+// These chips have no STATUS; it is derived, so that PCCSR's names can be used. Words by the bit numbers above.
+TEST(Chram, StatusIsDerivedFromTheBits)
 {
 	struct {
 		u32 word;

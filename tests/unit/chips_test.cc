@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the core finds on the emulated chips of all generations, against what papers and manuals say about the real
-// ones. Which engines exist where no source lists them is the emulator's assumption; its literal is held all the same,
-// so that a misread table shows. Sources:
+// The core's topology of the emulated chips of all generations, compared with what papers and manuals state about the
+// real ones. If no source lists the engines, they are the emulator's assumption; the literals are compared nevertheless,
+// so that a misread table is detected. Sources:
 //   RTAS'24  Bakita & Anderson, Tables II to IV (engines and runlists), sections V-C, V-D, VI-B
 //   RTAS'23  Bakita & Anderson, section IV-B (floorsweeping of GP106)
 //   counts   linux-nvgpu hw_proj_*.h host_num_engines, host_num_pbdma; hw_fifo_*.h; hal_ga100_litter.c
@@ -115,12 +115,11 @@ TEST(Chips, XavierHasASecondRunlistForCopies)
 }
 
 /*
- * RTAS'24 Table III, "Engines on Jetson Orin". The rows of the table as printed put both Copy Engine 3 and
- * Graphics/Compute 1 on runlist 2, while section V-D says that "with the exception of Runlist 0 every runlist is
- * associated with only one engine". The table is held here and not the sentence: the table is what the tool of the paper
- * read from the hardware. Its name for the LCE there is no graphics copy engine's, although graphics shares the runlist:
- * only the first two LCEs are such (section V-D; NV_CE_GRCE_ALLOWED_LCE_MASK 0x3 of kernel_ce_ga102.c). Runlist 2's two
- * rows stand in the order of types here, in the table the other way round.
+ * RTAS'24 Table III, "Engines on Jetson Orin". The printed table has both Copy Engine 3 and Graphics/Compute 1 on runlist
+ * 2, while section V-D says that "with the exception of Runlist 0 every runlist is associated with only one engine". The
+ * test follows the table, which the paper's tool read from the hardware. The LCE is not named as a graphics copy engine,
+ * although graphics shares its runlist: only the first two LCEs are GRCEs (section V-D; NV_CE_GRCE_ALLOWED_LCE_MASK 0x3
+ * of kernel_ce_ga102.c). The two engines of runlist 2 are in the order of types here, and reversed in the table.
  * Six engines: hw_proj_ga10b.h.
  */
 TEST(Chips, OrinIsTableThreeOfRtas24)
@@ -264,7 +263,7 @@ TEST(Chips, Gb100HasTheEnginesOfBothDies)
 }
 
 // Of its runlist registers, PREEMPT alone is published: engines are listed, ids of runlists are not known.
-TEST(Chips, Gb202HasEnginesWhoseRunlistsHaveNoNumber)
+TEST(Chips, Gb202HasEnginesWithUnknownRunlists)
 {
 	Chip c("gb202");
 	ASSERT_EQ(c.err, 0);
@@ -372,7 +371,7 @@ TEST(Chips, A100LacksOneWholeGpc)
 
 // Up to Maxwell there is no register for it (0x22444 came with GV100: linux-nvgpu hw_top_gv100.h): COPY0 to COPY2 are types
 // 1 to 3 of the device table (linux-nvgpu hw_top_gk20a.h, open-gpu-doc turing/tu104/dev_top.ref.txt), LCEs type 19.
-TEST(Chips, CopyEnginesAreCountedWhicheverWayTheTableListsThem)
+TEST(Chips, CopyEnginesOfBothTypesAreCounted)
 {
 	const std::pair<const char *, u32> rows[] = {{"gk104", 3}, {"gk110", 3}, {"gm107", 2}, {"gm204", 3},
 						     {"gm20b", 1}, {"gp100", 6}, {"gp106", 4}, {"gp10b", 1}};
@@ -424,7 +423,7 @@ TEST(Chips, GrcesShareOnAdaAndGa102AndNotOnGp102)
 	EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf);
 }
 
-TEST(Chips, WiringOfTheOthersIsTheirRegisters)
+TEST(Chips, CopyEngineMapsOfOtherChips)
 {
 	const struct {
 		const char *profile;
@@ -459,8 +458,8 @@ TEST(Chips, WiringOfTheOthersIsTheirRegisters)
 		EXPECT_EQ(Chip(profile).topo().ce_err, -EOPNOTSUPP) << profile;
 }
 
-// GV100's copy engine maps are where a real card has them; of GV11B nobody read any.
-TEST(Chips, WhatIsAssumedIsOfTheChipAndNotOfItsGeneration)
+// A real card showed where GV100's copy engine maps are; no GV11B was read.
+TEST(Chips, AssumptionsBelongToTheChipNotToItsGeneration)
 {
 	Chip gv100("gv100"), gv11b("gv11b"), gp106("gp106"), tu104("tu104");
 	EXPECT_EQ(lens_chip_get_assumed(gv100.gpu->chip, gv100.gpu->id), nullptr);
@@ -502,7 +501,7 @@ TEST(Chips, Tu116IsTheDeviceTableOfACard)
 }
 
 // Registers 0x100ce0 (GP102 to GA100) and 0x1183a4 (GA102 on); not published for the others, and none on a Tegra.
-TEST(Chips, MemoryIsWhatTheGpuSaysWhereThatIsPublished)
+TEST(Chips, MemorySizeIsReadWhereItsRegisterIsPublished)
 {
 	const struct {
 		const char *profile;
@@ -519,8 +518,8 @@ TEST(Chips, MemoryIsWhatTheGpuSaysWhereThatIsPublished)
 	}
 }
 
-// No register is asked that a chip does not have, and each row of the device table once.
-TEST(Chips, AttachingAsksNothingThatDoesNotExist)
+// Attaching reads no register that the chip lacks, and each row of the device table once.
+TEST(Chips, AttachingReadsOnlyExistingRegisters)
 {
 	for (const Units &u : UNITS) {
 		Chip c(u.profile);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Control requests on emulated chips in virtual time: what they do to what runs, and what they refuse. Effects are
-// taken from the model's account of run time, from its engines and from its memory, never from what the core reads.
-// Durations of the model (save 40 us, load 10 us, switch 2 us) are its own; time slices are 1.048576 ms (128 << 3) or
-// 8.55638016 s (255 << 15) and no time passes but by advance() and by the core's own waiting.
+// Control requests on emulated chips in virtual time: their effects, and what they refuse. Effects are taken from the
+// model's run times, engines and memory, never from what the core reads. The model's durations (save 40 us, load 10 us,
+// switch 2 us) are its own; time slices are 1.048576 ms (128 << 3) or 8.55638016 s (255 << 15). Time passes only through
+// advance() and while the core waits.
 #include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
@@ -113,7 +113,7 @@ protected:
 		EXPECT_EQ(reply["ok"], true) << reply;
 	}
 
-	// Every request that names something which exists.
+	// Every request, for existing objects.
 	std::vector<std::pair<const char *, std::function<int()>>> requests()
 	{
 		return {
@@ -140,7 +140,7 @@ class SinceVolta : public Control {};
 
 /* -- channels -- */
 
-TEST_P(Control, DisabledChannelStopsRunningWhileTheOtherTsgGoesOn)
+TEST_P(Control, DisabledChannelStopsRunningWhileTheOtherTsgContinues)
 {
 	load(processes({tsg(1, SHORT, {2}), tsg(2, SHORT, {4})}));
 	e.emu->advance(20 * MS);
@@ -157,7 +157,7 @@ TEST_P(Control, DisabledChannelStopsRunningWhileTheOtherTsgGoesOn)
 	EXPECT_EQ(channel(2)["enabled"], true);
 	four = ran(4);
 	e.emu->advance(100 * MS);
-	// Turn about, 52 us to change over: 1048576 / 1100576 of the time for the two together.
+	// In alternation, with 52 us for each switch: 1048576 / 1100576 of the time for the two together.
 	EXPECT_NEAR(double(ran(2) - two), 47.6e6, 1.2e6);
 	EXPECT_NEAR(double(ran(4) - four), 47.6e6, 1.2e6);
 }
@@ -175,7 +175,7 @@ TEST_P(Control, DisabledChannelLeavesItsTsgToTheOthers)
 	EXPECT_EQ(ran(3) - three, 50000000u);
 }
 
-TEST_P(Control, OtherRunlistsDoNotNoticeADisabledChannel)
+TEST_P(Control, DisablingAChannelDoesNotAffectOtherRunlists)
 {
 	load(processes({tsg(1, SHORT, {2}), tsg(8, SHORT, {20}, 1)}));
 	ASSERT_EQ(enable(ref(2), false), 0);
@@ -228,7 +228,7 @@ TEST_P(Control, PreemptedTsgLeavesTheEngineToTheNext)
 	ASSERT_EQ(on_engine(), 1);
 	ASSERT_EQ(preempt(ref(1)), 0);
 	e.emu->advance(1 * MS);
-	EXPECT_EQ(on_engine(), 2);     // eight seconds before its turn
+	EXPECT_EQ(on_engine(), 2);     // eight seconds before the end of the time slice
 	ASSERT_EQ(preempt(ref(1)), 0); // not on the engine: nothing happens
 	e.emu->advance(1 * MS);
 	EXPECT_EQ(on_engine(), 2);
@@ -263,8 +263,8 @@ TEST_P(Control, SwitchToLeavesOnlyThatTsgRunning)
 	EXPECT_EQ(on_engine(), 3);
 }
 
-// A disable takes nothing off an engine; a list taken up anew ends the running slice (ampere/ga100/dev_ram.ref.txt).
-TEST_P(Control, ResubmittedRunlistIsTakenUp)
+// Disabling preempts nothing; committing a list again ends the running time slice (ampere/ga100/dev_ram.ref.txt).
+TEST_P(Control, ResubmittedRunlistIsCommitted)
 {
 	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
 	ASSERT_EQ(enable(ref(2), false), 0);
@@ -330,12 +330,12 @@ TEST_P(Control, PreemptionModeDecidesHowTheContextIsSaved)
 			EXPECT_EQ(c["compute_preemption"], r.compute) << r.mode;
 			EXPECT_EQ(channel(4)["graphics_preemption"], 0); // another context
 			EXPECT_EQ(channel(4)["compute_preemption"], 0);
-			u64 image = c["context"];
+			u64 context_image = c["context"];
 			e.emu->advance(10 * MS);
 			for (u32 at : {0xd0, 0xd4, 0xd8, 0xdc}) {
-				u32 before = e.emu->vidmem().rd32(image + at);
+				u32 before = e.emu->vidmem().rd32(context_image + at);
 				e.emu->advance(10 * MS);
-				EXPECT_EQ(e.emu->vidmem().rd32(image + at) > before, at == r.counter)
+				EXPECT_EQ(e.emu->vidmem().rd32(context_image + at) > before, at == r.counter)
 					<< page << " " << r.mode << " " << std::hex << at;
 			}
 		}
@@ -356,11 +356,11 @@ TEST_P(Control, NothingIsWrittenWhereNoContextImageIs)
 {
 	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
 	json c = channel(2);
-	u64 image = c["context"], inst = c["inst"];
-	e.emu->vidmem().wr32(image + 0xfc, 0x600dc0df);
+	u64 context_image = c["context"], inst = c["inst"];
+	e.emu->vidmem().wr32(context_image + 0xfc, 0x600dc0df);
 	EXPECT_EQ(mode(ref(2), LENS_PREEMPT_CILP), -EOPNOTSUPP);
-	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 0u);
-	e.emu->vidmem().wr32(image + 0xfc, 0x600dc0de);
+	EXPECT_EQ(e.emu->vidmem().rd32(context_image + 0x84), 0u);
+	e.emu->vidmem().wr32(context_image + 0xfc, 0x600dc0de);
 	EXPECT_EQ(mode(ref(2), LENS_PREEMPT_CILP), 0);
 	e.emu->take_log();
 
@@ -372,19 +372,19 @@ TEST_P(Control, NothingIsWrittenWhereNoContextImageIs)
 	e.emu->vidmem().wr32(inst + 133 * 4, 0);
 	EXPECT_EQ(mode(ref(2), LENS_PREEMPT_CTA), -ENOENT);
 	EXPECT_EQ(writes(), 0u);
-	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 2u);
+	EXPECT_EQ(e.emu->vidmem().rd32(context_image + 0x84), 2u);
 }
 
-// Since Volta the instance block names a per-VEID header (CTL 0xc TYPE 0x21) that names the image; without one it names
-// the image itself. The driver part puts the header one page behind the image.
-TEST_P(SinceVolta, ImageWithoutAHeaderInFrontIsFoundToo)
+// Since Volta the instance block points at a per-VEID header (CTL 0xc TYPE 0x21), which points at the context image;
+// without a header it points at the context image itself. The driver part puts the header one page behind the image.
+TEST_P(SinceVolta, ContextImageWithoutAHeaderIsFound)
 {
 	load(processes({tsg(1, LONG, {2})}));
 	json c = channel(2);
-	u64 image = c["context"], pointer = u64(c["inst"]) + 132 * 4;
+	u64 context_image = c["context"], pointer = u64(c["inst"]) + 132 * 4;
 	e.emu->vidmem().wr32(pointer, e.emu->vidmem().rd32(pointer) - 0x1000);
 	ASSERT_EQ(mode(ref(2), LENS_PREEMPT_CILP), 0);
-	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 2u);
+	EXPECT_EQ(e.emu->vidmem().rd32(context_image + 0x84), 2u);
 }
 
 // NV_RAMIN_USE_VER2_PT_FORMAT, word 128 bit 10: without it Pascal's tables are read as version 1, under which these do
@@ -402,7 +402,7 @@ TEST(Gp106Control, ContextThatTheTablesDoNotMapIsRefused)
 	EXPECT_EQ(lens_channel_set_preemption(e.gpu.get(), &r, LENS_PREEMPT_CTA, &runlist), -EIO);
 }
 
-/* -- which runlist is meant -- */
+/* -- the runlist of an id -- */
 
 TEST_P(IdsOfTheGpu, TakeNoRunlist)
 {
@@ -493,7 +493,7 @@ TEST_P(Control, IdsBeyondTheChipAreOutOfRange)
 	EXPECT_EQ(e.emu->peek_register(c.window), 0u);
 }
 
-TEST_P(Control, WhatIsNotThereNowIsNotFound)
+TEST_P(Control, MissingObjectsAreNotFound)
 {
 	const Chip &c = GetParam();
 	load(processes({tsg(1, LONG, {2})}));
@@ -507,7 +507,7 @@ TEST_P(Control, WhatIsNotThereNowIsNotFound)
 		EXPECT_EQ(enable({int(c.absent_runlist), 2}, false), -ENOENT);
 		EXPECT_EQ(preempt({1, 1}), -ENOENT);
 	} else {
-		EXPECT_EQ(enable(ref(99), true), -ENOENT); // bound to no instance block: nobody's
+		EXPECT_EQ(enable(ref(99), true), -ENOENT); // bound to no instance block: unused
 		EXPECT_EQ(enable(ref(99), false), -ENOENT);
 	}
 	EXPECT_EQ(writes(), 0u);
@@ -523,20 +523,20 @@ TEST_P(Control, PreemptThatHangsTimesOut)
 	EXPECT_EQ(preempt(ref(1)), -ETIMEDOUT);
 	EXPECT_GE(e.emu->now() - before, 1 * S);
 	EXPECT_LE(e.emu->now() - before, 2 * S);
-	EXPECT_EQ(writes(), 1u); // asked for once
+	EXPECT_EQ(writes(), 1u); // written once
 	fault({{"cmd", "fault"}, {"kind", "none"}});
 	e.emu->advance(1 * MS);
 	EXPECT_EQ(preempt(ref(2)), 0);
 }
 
-TEST_P(Control, GpuThatHasGoneIsNoDeviceAndIsNotWrittenTo)
+TEST_P(Control, RemovedGpuIsNoDeviceAndIsNotWritten)
 {
 	load(processes({tsg(1, LONG, {2})}));
 	fault({{"cmd", "fault"}, {"kind", "all-ones"}});
 	for (auto &[name, request] : requests()) {
 		EXPECT_EQ(request(), -ENODEV) << name;
 		size_t n = writes();
-		// Where disabling is one write without a look first, that write goes into the void.
+		// Chips whose disable is one write without a read before it have that one write, which has no effect.
 		EXPECT_LE(n, GetParam().per_runlist && std::string(name).find("able") != std::string::npos ? 1u : 0u)
 			<< name;
 	}
@@ -552,10 +552,10 @@ TEST_P(Control, BadReadOfAChannelWordIsAnIoError)
 	fault({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", GetParam().channel2}, {"value", 0xbadf5040}});
 	EXPECT_EQ(enable(ref(2), false), -EIO);
 	if (!GetParam().per_runlist) {
-		EXPECT_EQ(writes(), 0u); // it looks first
+		EXPECT_EQ(writes(), 0u); // it reads first
 		EXPECT_EQ(channel(2)["enabled"], true);
 	}
-	test::Snap snap(e, 0); // reading goes on; the one channel says why it has no state
+	test::Snap snap(e, 0); // reading continues; that channel has an error instead of a state
 	EXPECT_EQ(snap.err, 0);
 	EXPECT_EQ(snap.snap.n, 2u);
 	EXPECT_EQ(snap.snap.err[1], -EIO);
@@ -572,10 +572,10 @@ TEST_P(Control, BadReadOfThePreemptRegisterIsAnIoError)
 	EXPECT_EQ(preempt(ref(1)), -EIO);
 }
 
-TEST_P(Control, EnableThatDoesNotStickIsAnIoError)
+TEST_P(Control, EnableWithoutEffectIsAnIoError)
 {
 	load(processes({tsg(1, LONG, {2})}));
-	// The word reads as it was, enabled and not, whatever is written.
+	// The word keeps its value, enabled or not, whatever is written.
 	u32 enabled = GetParam().per_runlist ? 2 : 1;
 	fault({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", GetParam().channel2}, {"value", enabled}});
 	EXPECT_EQ(enable(ref(2), false), -EIO);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// What an engine is at: which registers say so, and literal words. Sources:
+// The state of an engine: its registers, and literal words. Sources:
 //   PFIFO  open-gpu-doc turing/tu104/dev_fifo.ref.txt NV_PFIFO_ENGINE_STATUS: 0x2640 + 8 * i; ID 11:0, ID_TYPE 12 (1 TSG),
 //          CTX_STATUS 15:13 (1 VALID, 5 LOAD, 6 SAVE, 7 SWITCH), NEXT_ID 27:16, NEXT_ID_TYPE 28, ENG_RELOAD 29,
 //          FAULTED 30, ENGINE 31; 15 of them in volta/gv100/dev_fifo.ref.txt, which is the most
 //   Ampere open-gpu-doc ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_ENGINE_STATUS0: 0x200 + 64 * i of 3; the same but no
 //          types, and 5 SAVE, 6 LOAD; NV_RUNLIST_ENGINE_STATUS_CHANNEL: 0x208 + 64 * i; CHID 11:0, VALID 15,
 //          NEXT_CHID 27:16, NEXT_VALID 31
-// Seen failing, each in just the tests that say so: with the ID taken during LOAD, with the channel in no TSG left out, with
-// the codes of LOAD and SAVE exchanged, with VALID of the channel not looked at, with LENS_NONE or a place beyond the third
-// taken for an engine.
+// Seen failing, each fault in its tests only: with the ID taken during LOAD, without the channel in no TSG, with the codes
+// of LOAD and SAVE exchanged, with the channel's VALID ignored, with LENS_NONE or an index beyond the third taken for an
+// engine.
 #include "support/core/chips.hpp"
 #include "support/core/emulated.hpp"
 
@@ -23,7 +23,7 @@ lens_engine_status decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 {
 	lens_engine_status s;
 	u32 w[2] = {w0, w1};
-	memset(&s, 1, sizeof(s)); // what a decoder leaves out shows
+	memset(&s, 1, sizeof(s)); // a field that the decoder does not set is detected
 	chip.host->decode_engine(w, &s);
 	return s;
 }
@@ -35,7 +35,7 @@ void expect(const lens_engine_status &s, lens_engine_state state, int id, int ch
 	EXPECT_EQ(lens_engine_get_occupant(&s)->channel, channel);
 }
 
-// On it, and what comes; -1: nobody.
+// The present and the next TSG; -1: none.
 void expect_both(const lens_engine_status &s, int now, int now_channel, int next, int next_channel)
 {
 	EXPECT_EQ(s.now.id, now);
@@ -44,7 +44,7 @@ void expect_both(const lens_engine_status &s, int now, int now_channel, int next
 	EXPECT_EQ(s.next.channel, next_channel);
 }
 
-TEST(PfifoEngine, CodesOfCtxStatusSayWhoIsThere)
+TEST(PfifoEngine, CtxStatusSelectsIdOrNextId)
 {
 	for (const lens_chip *chip : pfifo_chips()) {
 		SCOPED_TRACE(chip->name);
@@ -66,7 +66,7 @@ TEST(PfifoEngine, ChannelInNoTsgIsItsOwnId)
 		lens_engine_status s = decode(*chip, 0x00002fff);
 		expect(s, LENS_ENGINE_ON, 0xfff, 0xfff);
 		EXPECT_TRUE(lens_engine_get_occupant(&s)->is_channel);
-		// a channel is being loaded where a TSG was, and the other way round
+		// a channel is loaded after a TSG, and the reverse
 		s = decode(*chip, 0x0007b003);
 		expect(s, LENS_ENGINE_LOAD, 7, 7);
 		EXPECT_TRUE(lens_engine_get_occupant(&s)->is_channel);
@@ -79,11 +79,11 @@ TEST(PfifoEngine, ChannelInNoTsgIsItsOwnId)
 }
 
 /*
- * The manual's teardown of a TSG, step 4b: during VALID and SAVE look at ID, during LOAD at NEXT_ID; SWITCH: "save hasn't
- * started yet". nouveau (gk104 and ga100, which engine has which context) takes ID or NEXT_ID during SWITCH, as the engine
- * itself says that it loads: both are of interest.
+ * The manual's teardown of a TSG, step 4b: during VALID and SAVE use ID, during LOAD use NEXT_ID; SWITCH: "save hasn't
+ * started yet". nouveau (gk104 and ga100, the context of an engine) uses ID or NEXT_ID during SWITCH, depending on whether
+ * the engine reports that it loads. So both are decoded.
  */
-TEST(PfifoEngine, BothWhoIsThereAndWhoComesAreGiven)
+TEST(PfifoEngine, PresentAndNextTsgAreDecoded)
 {
 	for (const lens_chip *chip : pfifo_chips()) {
 		SCOPED_TRACE(chip->name);
@@ -92,7 +92,7 @@ TEST(PfifoEngine, BothWhoIsThereAndWhoComesAreGiven)
 		expect_both(decode(*chip, 0x1456b123), -1, -1, 0x456, -1);
 		expect_both(decode(*chip, 0x1456d123), 0x123, -1, -1, -1);
 		expect_both(decode(*chip, 0x1456f123), 0x123, -1, 0x456, -1);
-		// a channel in no TSG comes after a TSG, and the other way round
+		// a channel in no TSG follows a TSG, and the reverse
 		lens_engine_status s = decode(*chip, 0x0456f123);
 		expect_both(s, 0x123, -1, 0x456, 0x456);
 		EXPECT_TRUE(!s.now.is_channel && s.next.is_channel);
@@ -102,7 +102,7 @@ TEST(PfifoEngine, BothWhoIsThereAndWhoComesAreGiven)
 	}
 }
 
-TEST(RunlistEngine, BothWhoIsThereAndWhoComesAreGiven)
+TEST(RunlistEngine, PresentAndNextTsgAreDecoded)
 {
 	for (const lens_chip *chip : chram_chips()) {
 		SCOPED_TRACE(chip->name);
@@ -114,7 +114,7 @@ TEST(RunlistEngine, BothWhoIsThereAndWhoComesAreGiven)
 	}
 }
 
-TEST(RunlistEngine, SaveAndLoadHaveEachOthersCode)
+TEST(RunlistEngine, SaveAndLoadHaveExchangedCodes)
 {
 	for (const lens_chip *chip : chram_chips()) {
 		SCOPED_TRACE(chip->name);

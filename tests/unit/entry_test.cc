@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runlist entries and time slices, from literal words. No GPU is involved. The words are put together by hand from
-// the bit numbers that each test names; no header of this project and no encoder is used for them.
+// Runlist entries and time slices, from literal words without a GPU. The words are composed by hand from the bit numbers
+// that each test names; no header or encoder of this project is used for them.
 #include "gpulens/gpu.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 lens_entry decode(const lens_chip &chip, std::initializer_list<u32> words)
 {
 	lens_entry e;
-	memset(&e, 0x55, sizeof(e)); // what a decoder leaves out shows
+	memset(&e, 0x55, sizeof(e)); // a field that the decoder does not set is detected
 	chip.host->decode_entry(std::data(words), &e);
 	return e;
 }
@@ -29,7 +29,7 @@ TEST(EntryOf8Bytes, DecodesTsgHeaderWithTheDefaultTimeslice)
 	EXPECT_EQ(e.inst, 0u);
 }
 
-// Same place: each field all ones with the others zero, so that a shifted or short field shows in its neighbours.
+// Same source: each field all ones with the others zero, so that a shifted or short field changes its neighbours.
 TEST(EntryOf8Bytes, TsgFieldsEndWhereTheManualSays)
 {
 	struct {
@@ -97,7 +97,7 @@ TEST(EntryOf16Bytes, DecodesTsgHeaderOfGv100Manual)
 	}
 }
 
-// Same place; TSG_GFID is 0.11:4 and belongs to none of the fields shown.
+// Same source; TSG_GFID is 0.11:4 and belongs to none of the decoded fields.
 TEST(EntryOf16Bytes, TsgFieldsEndWhereTheManualSays)
 {
 	struct {
@@ -121,7 +121,7 @@ TEST(EntryOf16Bytes, TsgFieldsEndWhereTheManualSays)
 	}
 }
 
-// Same place: CHAN_RUNQUEUE_SELECTOR 0.1, CHAN_INST_TARGET 0.5:4, CHAN_USERD_TARGET 0.7:6, CHAN_USERD_PTR_LO 0.31:8,
+// Same source: CHAN_RUNQUEUE_SELECTOR 0.1, CHAN_INST_TARGET 0.5:4, CHAN_USERD_TARGET 0.7:6, CHAN_USERD_PTR_LO 0.31:8,
 // USERD_PTR_HI 1.31:0, CHAN_CHID 2.11:0, CHAN_INST_PTR_LO 2.31:12, CHAN_INST_PTR_HI 3.31:0; address =
 // (PTR_HI << 32) | (PTR_LO << 12).
 TEST(EntryOf16Bytes, DecodesChannelWithRunqueueTargetAndInstanceBlock)
@@ -172,7 +172,7 @@ TEST(Timeslice, OfZeroCountsAsOneUnitWhateverTheScale)
 }
 
 // The fields' places as above. 244 << 2 is 976 units, 999.424 us.
-TEST(Timeslice, IsPutIntoTheFirstWordAndNothingElseOfIt)
+TEST(Timeslice, OnlyItsFieldsOfTheFirstWordChange)
 {
 	const auto set8 = lens_chip_gp10x.host->set_timeslice, set16 = lens_chip_gv10x.host->set_timeslice;
 	EXPECT_EQ(set8(0x0a00e005, 244, 2), 0x0bd0a005u);
@@ -188,7 +188,7 @@ TEST(Timeslice, IsPutIntoTheFirstWordAndNothingElseOfIt)
 		EXPECT_EQ(chip->host->set_timeslice, set16) << chip->name;
 }
 
-// Worked out by hand: n us are n / 1.024 units; what does not fit into 255 is halved, with one more of scale.
+// Computed by hand: n us are n / 1.024 units; a number above 255 is halved, and the scale is one more.
 // Seen failing with the bias of rounding left out, and with ties going up.
 TEST(TimesliceEncode, IsTheNearestThatTheFieldsCanHold)
 {
@@ -254,7 +254,7 @@ TEST(TimesliceEncode, NoOtherPairIsNearer)
 }
 
 // TSG_LENGTH channels follow the header of a TSG, and belong to it (dev_ram.ref.txt, RAMRL). Entries of 8 bytes: LENGTH
-// 31:26, TYPE 13, ID 11:0. Seen failing with left not counted down, and with tsgid kept when nothing is left.
+// 31:26, TYPE 13, ID 11:0. Seen failing with left not decremented, and with tsgid kept when left is 0.
 TEST(Group, ChannelsBelongToTheTsgWhoseHeaderCountsThem)
 {
 	struct {

@@ -41,7 +41,7 @@ struct Words {
 		lens_format_runlist(&t.t, fake.gpu.get(), &snap, addresses);
 		return t.str();
 	}
-	// Without the line that says where the list lies.
+	// Without the line with the location of the list.
 	std::string text(bool addresses = true)
 	{
 		std::string all = whole(addresses);
@@ -118,7 +118,7 @@ TEST(RunlistText, OfAChipWithChannelRamShowsItsBitsToo)
 )");
 }
 
-TEST(RunlistText, BeginsWithWhereTheListLies)
+TEST(RunlistText, BeginsWithTheLocationOfTheList)
 {
 	Words w(lens_chip_gp10x, {0x0600e001, 0, 1, 0});
 	w.snap.regs = {.base = 0x180000000, .target = 0, .length = 2, .pending = false};
@@ -128,7 +128,8 @@ TEST(RunlistText, BeginsWithWhereTheListLies)
 	EXPECT_TRUE(w.whole().starts_with("List: base 0x00fffffff000, target sys ncoh, entries 65535, pending 1\n"));
 }
 
-// Of a list in memory that the CPU is kept from its registers are shown, and that it is not empty but unread.
+// A list in memory that is protected from the CPU: its registers are shown, and that it was not read, instead of an
+// empty list.
 TEST(RunlistText, ListWhoseEntriesCannotBeReadIsShownByItsRegisters)
 {
 	for (int err : {-EIO, -EACCES, -EOPNOTSUPP}) {
@@ -152,7 +153,7 @@ TEST(RunlistText, HidesAddressesFromThoseWhoMayNotSeeThem)
 	EXPECT_EQ(hidden.find("abcde"), std::string::npos);
 }
 
-TEST(RunlistText, TimeSliceOfZeroIsSaidToCountAsOneUnit)
+TEST(RunlistText, TimeSliceOfZeroIsShownAsOneUnit)
 {
 	Words w(lens_chip_gp10x, {0x0401e00c, 0, 0x00000001, 0});
 	EXPECT_EQ(w.text().substr(0, 24 * 7), R"(+---- TSG Entry 12 ---+
@@ -192,8 +193,8 @@ TEST(RunlistText, ChannelWithoutReadableStateSaysSo)
 )");
 }
 
-// Entries of 8 bytes have no target; of a channel whose PCCSR word cannot be read nobody knows it.
-TEST(RunlistText, TargetOfAnInstanceBlockIsUnknownWhereNoWordHasIt)
+// Entries of 8 bytes have no target; if a channel's PCCSR word cannot be read, it is unknown.
+TEST(RunlistText, TargetOfAnInstanceBlockMayBeUnknown)
 {
 	Words w(lens_chip_gp10x, {0x0600e001, 0, 0x00000001, 0x00000123});
 	w.err[1] = -EIO;
@@ -218,7 +219,7 @@ std::vector<std::string> notes(const std::string &text)
 
 using Notes = std::vector<std::string>;
 
-TEST(RunlistText, EmptyListIsSaidToBeEmpty)
+TEST(RunlistText, EmptyListIsMarkedEmpty)
 {
 	EXPECT_EQ(Words(lens_chip_gp10x, {}).text(), "! empty\n");
 }
@@ -321,7 +322,7 @@ TEST(DeviceInfoText, HasOneRowForEachEngineUnderItsHeads)
 		  "        -\n");
 }
 
-TEST(DeviceInfoText, WhatTheTableDoesNotGiveIsADash)
+TEST(DeviceInfoText, ValuesThatTheTableLacksAreDashes)
 {
 	Fake f(lens_chip_gh100);
 	lens_topology &t = f.gpu->topo;
@@ -406,7 +407,7 @@ TEST(CopyTopologyText, HasOneLineForEachCopyEngineWithEveryPceThatServesIt)
 					  "LCE03 -> PCE03\n");
 }
 
-TEST(CopyTopologyText, EngineThatNoPceServesHasNone)
+TEST(CopyTopologyText, EngineWithoutAPceHasNone)
 {
 	Fake f(lens_chip_tu10x);
 	lens_topology &t = f.gpu->topo;
@@ -450,7 +451,7 @@ TEST(TpcMapText, LeavesOutGpcsThatAreOffAndRoundsItsWidthUp)
 	EXPECT_EQ(text.str(), "gpc 0: 0x007\ngpc 2: 0x018\n");
 }
 
-TEST(ChipText, SaysWhichChipAndWhatIsAssumed)
+TEST(ChipText, NamesTheChipAndAssumptions)
 {
 	Emulated e("gp106");
 	ASSERT_EQ(e.attach(), 0);

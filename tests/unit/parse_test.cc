@@ -16,7 +16,7 @@ struct Parsed {
 
 Parsed parse(const std::string &text)
 {
-	// An exact copy on the heap: a look beyond the end is a sanitizer's finding.
+	// An exact copy on the heap, so that the sanitizer detects a read beyond its end.
 	std::unique_ptr<char[]> exact(new char[text.size()]);
 	memcpy(exact.get(), text.data(), text.size());
 	Parsed p{0};
@@ -73,7 +73,7 @@ TEST(Parse, IdsWithTheirRunlist)
 	}
 }
 
-TEST(Parse, WhatIsNoNumberIsInvalid)
+TEST(Parse, TextThatIsNoNumberIsInvalid)
 {
 	for (const std::string text : {
 		     "",     "\n",      "\n\n", " ",     "five", "0x",    "0X",    "0x\n",   "0xg",  "x5",
@@ -105,7 +105,7 @@ TEST(Parse, NumbersBeyond32BitsAreOutOfRange)
 		EXPECT_EQ(parse(text).err, -ERANGE) << text;
 }
 
-// Trailing text is the worse mistake, wherever the number overflowed.
+// Trailing text takes precedence over an overflow.
 TEST(Parse, TooBigAndNoNumberIsInvalid)
 {
 	for (const char *text : {"4294967296x", "99999999999999999999 ", "0x100000000g", "4294967296:x", "x:4294967296",
@@ -113,7 +113,7 @@ TEST(Parse, TooBigAndNoNumberIsInvalid)
 		EXPECT_EQ(parse(text).err, -EINVAL) << text;
 }
 
-// No legal id has more than 32 characters; what is longer is not read as a number at all.
+// No legal id has more than 32 characters; a longer text is not parsed.
 TEST(Parse, LongTextIsInvalidAndNotScanned)
 {
 	EXPECT_EQ(parse(std::string(32, '0')).err, 0);
@@ -191,7 +191,7 @@ TEST(ParseSampling, PeriodAndRunlists)
 		{"1000000\n", 1000000, {}},
 		{"200 0 1", 200, {0, 1}},
 		{"200 1 0\n", 200, {1, 0}},
-		{"0100 007", 100, {7}}, // decimal, whatever it begins with
+		{"0100 007", 100, {7}}, // decimal, also with a leading 0
 		{"100 4294967295", 100, {4294967295u}},
 	};
 	for (const auto &r : rows) {
@@ -202,7 +202,7 @@ TEST(ParseSampling, PeriodAndRunlists)
 	}
 }
 
-TEST(ParseSampling, WhatIsNoSuchTextIsEinvalAndChangesNothing)
+TEST(ParseSampling, InvalidTextIsEinvalAndChangesNothing)
 {
 	const std::string texts[] = {
 		"",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reading a runlist out of a map of registers and memory words: lists that move or grow meanwhile, the longest one, ids
-// and targets that are beyond the chip. What entries mean is in entry_test.cc; chips with behaviour in random_test.cc.
+// Reading a runlist from a map of registers and memory words: lists that move or grow meanwhile, the longest one, ids and
+// targets beyond the chip's. entry_test.cc decodes entries; random_test.cc uses chips with behaviour.
 #include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ using test::Fake;
 
 class Runlist : public testing::TestWithParam<const lens_chip *> {};
 
-// Where runlist 0 of each chip says its base (in units of 4 KiB, or in place) and its length: linux-nvgpu hw_fifo_gp106.h;
+// The registers of runlist 0 of each chip with its base (in units of 4 KiB, or in place) and its length: linux-nvgpu hw_fifo_gp106.h;
 // open-gpu-doc turing/tu104/dev_fifo.ref.txt; NV_RUNLIST at 0xc00000: ampere/ga100/dev_runlist.ref.txt.
 struct Where {
 	u32 base, length;
@@ -41,7 +41,7 @@ struct Room {
 	std::vector<s16> errs;
 };
 
-// The longest list that a length field can announce: of channels, of TSGs, of ones.
+// The longest list that a length field can announce: of channels, of TSGs, of words with all bits set.
 TEST_P(Runlist, ListOf65535EntriesIsReadWhole)
 {
 	for (u64 word : {0x0000000700000006ull, 0xfc00e0050600e005ull, ~0ull}) {
@@ -67,7 +67,7 @@ TEST_P(Runlist, ListOf65535EntriesIsReadWhole)
 	}
 }
 
-// A list whose place changes at every look is given up after a few copies, and said to be torn.
+// A list whose location changes at every read is given up after a few copies, and marked as torn.
 TEST_P(Runlist, ListThatKeepsMovingIsTornAfterAFewCopies)
 {
 	Fake f(*GetParam());
@@ -85,8 +85,8 @@ TEST_P(Runlist, ListThatKeepsMovingIsTornAfterAFewCopies)
 	EXPECT_EQ(f.copies, 4u);
 }
 
-// One move while it is read costs one copy more, and what is shown is the later list.
-TEST_P(Runlist, ListThatMovedOnceIsReadAgainWhereItIsNow)
+// A move during the read costs one more copy, and the later list is shown.
+TEST_P(Runlist, ListThatMovedOnceIsReadAgain)
 {
 	Fake f(*GetParam());
 	Where w = where(GetParam());
@@ -107,8 +107,8 @@ TEST_P(Runlist, ListThatMovedOnceIsReadAgainWhereItIsNow)
 	EXPECT_EQ(r.snap.n, 4u);
 }
 
-// It grew while it was read: more room is asked for, nothing is written beyond what there is.
-TEST_P(Runlist, ListThatGrewWhileItWasReadAsksForMoreRoom)
+// The list grew during the read: more room is requested, and nothing is written beyond the present room.
+TEST_P(Runlist, ListThatGrewDuringTheReadNeedsMoreRoom)
 {
 	Fake f(*GetParam());
 	Where w = where(GetParam());
@@ -128,7 +128,7 @@ TEST_P(Runlist, ListThatGrewWhileItWasReadAsksForMoreRoom)
 	EXPECT_EQ(more.snap.n, 400u);
 }
 
-// Entry i is channel i & 0xfff. A walk takes a page at a time; no entry is lost or seen twice where pages meet.
+// Entry i is channel i & 0xfff. A walk reads a page at a time; no entry is lost or repeated at the end of a page.
 TEST_P(Runlist, WalkSeesEveryEntryOnceAndInOrder)
 {
 	Fake f(*GetParam());
@@ -154,7 +154,7 @@ TEST_P(Runlist, WalkSeesEveryEntryOnceAndInOrder)
 		ASSERT_EQ(seen[i], i & 0xfff) << i;
 }
 
-TEST_P(Runlist, WalkEndsWhenItsFunctionSaysSo)
+TEST_P(Runlist, WalkEndsWhenItsFunctionReturnsNonzero)
 {
 	Fake f(*GetParam());
 	f.regs[where(GetParam()).base] = 0x1000;
@@ -170,7 +170,7 @@ TEST_P(Runlist, WalkEndsWhenItsFunctionSaysSo)
 }
 
 // Entries can name 4096 channels; where the runlist has 2048, a higher id has no state word to be read.
-TEST_P(Runlist, ChannelBeyondThoseThatExistIsSaidAndNotRead)
+TEST_P(Runlist, ChannelBeyondTheLastIsAnErrorAndNotRead)
 {
 	Fake f(*GetParam());
 	f.regs[where(GetParam()).base] = 0x1000;
@@ -191,7 +191,7 @@ TEST_P(Runlist, ChannelBeyondThoseThatExistIsSaidAndNotRead)
 	EXPECT_EQ(f.times_read(GetParam()->channels ? 0x804004 : 0xc42000), 0u);
 }
 
-// TARGET of the list's address: 0 video memory, 2 and 3 system memory, 1 nothing that a runlist can be in.
+// TARGET of the list's address: 0 video memory, 2 and 3 system memory, 1 no valid memory.
 TEST_P(Runlist, ListIsReadFromTheMemoryThatItsTargetNames)
 {
 	const struct {

@@ -25,8 +25,8 @@ TEST(CopyEngines, OfTuringHaveARegisterEach)
 {
 	Fake f(lens_chip_tu10x);
 	f.regs[0x104028] = 0xffff000f; // bits above 15 are no PCEs
-	f.rows(0x104040, {0xfffffff1, 0x4, 0x2, 0xf});
-	f.rows(0x104034, {0x40000001, 0x0000000f});
+	f.set_rows(0x104040, {0xfffffff1, 0x4, 0x2, 0xf});
+	f.set_rows(0x104034, {0x40000001, 0x0000000f});
 	ASSERT_EQ(attach(f), 0);
 	const lens_topology &t = f.gpu->topo;
 	EXPECT_EQ(t.ce.pce_map, 0xfu);
@@ -44,7 +44,7 @@ TEST(CopyEngines, OfTuringHaveARegisterEach)
 TEST(CopyEngines, GrceThatDoesNotShareHasNoLceWhateverItsFieldHolds)
 {
 	Fake f(lens_chip_tu10x);
-	f.rows(0x104034, {0xb0000002, 0x40000003}); // SHARED clear, all bits around it set; then set
+	f.set_rows(0x104034, {0xb0000002, 0x40000003}); // SHARED clear, all bits around it set; then set
 	ASSERT_EQ(attach(f), 0);
 	EXPECT_EQ(f.gpu->topo.ce.shared_lce[0], 0xf);
 	EXPECT_EQ(f.gpu->topo.ce.shared_lce[1], 3);
@@ -57,8 +57,8 @@ TEST(CopyEngines, OfAdaAndHopperAreAtTheAddressesOfGa102)
 		Fake f(*chip);
 		f.regs[0x224fc] = 2; // a device table without rows
 		f.regs[0x104028] = 0x3f;
-		f.rows(0x104100, {0xf, 0xf, 0xf, 0xf, 2, 3});
-		f.rows(0x1041c0, {0x40000003, 0x40000002});
+		f.set_rows(0x104100, {0xf, 0xf, 0xf, 0xf, 2, 3});
+		f.set_rows(0x1041c0, {0x40000003, 0x40000002});
 		ASSERT_EQ(attach(f), 0);
 		const lens_topology &t = f.gpu->topo;
 		EXPECT_EQ(t.ce.pce_map, 0x3fu);
@@ -94,11 +94,11 @@ TEST(CopyEngines, OfPascalArePackedInOneRegister)
 	EXPECT_EQ(f.gpu->topo.ce.shared_lce[1], 2);
 }
 
-TEST(CopyEngines, PcesThatAreAbsentAreNotAsked)
+TEST(CopyEngines, AbsentPcesAreNotRead)
 {
 	Fake f(lens_chip_tu10x);
 	f.regs[0x104028] = 0x5;
-	f.rows(0x104040, {0x1, 0x2, 0x3, 0x4});
+	f.set_rows(0x104040, {0x1, 0x2, 0x3, 0x4});
 	ASSERT_EQ(attach(f), 0);
 	EXPECT_EQ(f.times_read(0x104040), 1u);
 	EXPECT_EQ(f.times_read(0x104044), 0u);
@@ -107,7 +107,7 @@ TEST(CopyEngines, PcesThatAreAbsentAreNotAsked)
 	EXPECT_EQ(lens_lce_find_pces(f.gpu.get(), &f.gpu->topo.ce, 2), 0u);
 }
 
-TEST(Gpcs, FusesSayWhatIsDisabledByPhysicalNumber)
+TEST(Gpcs, FusesHaveDisabledUnitsByPhysicalNumber)
 {
 	const struct {
 		const lens_chip *chip;
@@ -124,7 +124,7 @@ TEST(Gpcs, FusesSayWhatIsDisabledByPhysicalNumber)
 		f.regs[0x22430] = 0xe4; // 4 GPCs: only bits 4:0 count
 		f.regs[0x22434] = 0x25; // 5 TPCs each
 		f.regs[r.gpc] = 0xfffffff2;
-		f.rows(r.tpc, {0xffffffe4, 0x1f, 0x00, 0x11});
+		f.set_rows(r.tpc, {0xffffffe4, 0x1f, 0x00, 0x11});
 		ASSERT_EQ(attach(f), 0);
 		const lens_topology &t = f.gpu->topo;
 		EXPECT_EQ(t.num_gpcs, 4);
@@ -224,7 +224,7 @@ TEST(Identify, ChipIdIsArchitectureAndImplementation)
 	}
 }
 
-TEST(Identify, WhatIsNoKnownGpuIsRefused)
+TEST(Identify, UnknownGpusAreRefused)
 {
 	const struct {
 		u32 boot0;
