@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Scenarios, the rules' simulation of them, and the checker. Sizes and orders are those of Otterness' figures 3.9 and 3.11
-// to 3.16 (his GPU: 2 SMs of 2048 threads; an H200 has 132) and of RTAS'24, Fig. 5; times that the text does not give
-// follow by hand.
+// Scenarios, their simulation by the rules, and the checker. Sizes and orders are those of Otterness' figures 3.9 and 3.11
+// to 3.16 (on 2 SMs of 2048 threads; an H200 has 132) and of RTAS'24, Fig. 5; times that the text lacks are computed by
+// hand.
 #include "gpulens/blocks/check.hpp"
 #include "gpulens/blocks/predict.hpp"
 
@@ -20,13 +20,13 @@ Machine machine(u32 sms)
 
 Scenario scenario(const std::string &name, const Machine &m)
 {
-	for (const Builtin &one : builtins())
-		if (name == one.name)
-			return one.make(m);
+	for (const Builtin &builtin : builtins())
+		if (name == builtin.name)
+			return builtin.make(m);
 	return {};
 }
 
-// "7x512" of a kernel that is called so.
+// Blocks and threads of the named kernel: "7x512".
 std::string size_of(const Scenario &s, const std::string &name)
 {
 	for (const Benchmark &b : s.benchmarks)
@@ -108,8 +108,8 @@ TEST(Blocks, FiguresComeOutAsPrinted)
 	}
 }
 
-// Figure 3.15: six blocks are spread over both SMs, three each, which is why K2 has to wait.
-TEST(Blocks, BlocksGoWhereMostThreadsAreFree)
+// Figure 3.15: six blocks are distributed over both SMs, three each, so K2 has to wait.
+TEST(Blocks, BlocksAreAssignedToTheSmWithMostFreeThreads)
 {
 	Log log = predict(scenario("fig3.15", machine(2)), machine(2));
 	u32 on[2] = {};
@@ -120,9 +120,9 @@ TEST(Blocks, BlocksGoWhereMostThreadsAreFree)
 	EXPECT_EQ(on[1], 3u);
 }
 
-// Fig. 5: with eight channels the ninth stream begins when all of the first is dispatched, which is with its fourth
-// kernel, after three of 200 ms; with nine at once, at 240 ms.
-TEST(Blocks, NineStreamsWantNineChannels)
+// Fig. 5: with eight channels the ninth stream starts when the first one is completely dispatched, together with its
+// fourth kernel, after three of 200 ms; with nine channels it starts at its launch, at 240 ms.
+TEST(Blocks, NineStreamsNeedNineChannels)
 {
 	Machine m = machine(2);
 	Log eight = predict(scenario("r2", m), m);
@@ -147,7 +147,7 @@ TEST(Blocks, NineStreamsWantNineChannels)
 	EXPECT_EQ(ran(nine, "K33").first_start(), 240 * MS);
 	EXPECT_TRUE(check(nine, DEFAULT_TOLERANCE_NS).order_checked);
 	EXPECT_TRUE(check(nine, DEFAULT_TOLERANCE_NS).violations.empty());
-	// The same log is impossible with eight.
+	// The same log violates the rules with eight channels.
 	nine.machine.channels = 8;
 	v = check(nine, DEFAULT_TOLERANCE_NS);
 	ASSERT_EQ(v.violations.size(), 1u);
@@ -155,7 +155,7 @@ TEST(Blocks, NineStreamsWantNineChannels)
 	EXPECT_EQ(v.violations[0].kernel, "K33");
 }
 
-/* -- the checker: fig3.9 and its like as they should be, but for one thing -- */
+/* -- the checker: correct logs of the figures with one change each -- */
 
 Log good(const std::string &name = "fig3.9")
 {
@@ -187,7 +187,7 @@ TEST(BlocksCheck, CuttingAheadViolatesB)
 	Log log = good();
 	std::string text;
 
-	// K3 in the quarter that K1 leaves on SM 1, before K2 has begun. K2 then is found at the head of the queue.
+	// K3 uses the threads that K1 leaves free on SM 1 before K2 has started. K2 is then at the head of the queue.
 	move_to(ran(log, "K3").blocks[0], 500, 1);
 	EXPECT_EQ(found(log, &text), "B:K3");
 	EXPECT_EQ(text,
@@ -200,7 +200,7 @@ TEST(BlocksCheck, StartingBetweenAnothersBlocksViolatesC)
 	Log log = good("fig3.12");
 	std::string text;
 
-	// K2 has one block in the second wave of K1, in place of one of K1's that then is in the third.
+	// K2 has one block in the second wave of K1, instead of a block of K1, which moves to the third.
 	ran(log, "K2").blocks.resize(1);
 	move_to(ran(log, "K2").blocks[0], 500, 0);
 	for (Block &b : ran(log, "K1").blocks)
@@ -254,7 +254,7 @@ TEST(BlocksCheck, WaitingThoughABlockFitsViolatesB)
 	EXPECT_EQ(text,
 		  "K3 heads the primary queue and a block of it fits on SM 0 from 1.000000 s to 1.700000 s, but K3:0 "
 		  "starts on SM 1 at 1.700000 s");
-	// 0.9 ms are less than what is looked at
+	// 0.9 ms are less than the checker reports
 	log = good();
 	for (Block &b : ran(log, "K3").blocks)
 		b = {b.start + 900000, b.end + 900000, b.sm};
@@ -269,12 +269,12 @@ TEST(BlocksCheck, MoreThreadsThanAnSmHoldsViolateB2)
 	ran(log, "K1").blocks[6].sm = 1;
 	EXPECT_EQ(found(log), "");
 	ran(log, "K1").blocks[4].sm = 1;
-	EXPECT_EQ(found(log), "B:K2 B2:K1"); // and K2 would fit where two are left
+	EXPECT_EQ(found(log), "B:K2 B2:K1"); // and K2 would fit on the SM that is left with two blocks
 	text = check(log, DEFAULT_TOLERANCE_NS).violations[1].text;
 	EXPECT_TRUE(text.find("2560 threads in 5 blocks are there: it holds 2048 in 32") != std::string::npos) << text;
 }
 
-TEST(BlocksCheck, WhatIsCloserThanTheToleranceIsOfNoOrder)
+TEST(BlocksCheck, EventsWithinTheToleranceHaveNoOrder)
 {
 	Log log = good();
 
@@ -288,9 +288,9 @@ TEST(BlocksCheck, WhatIsCloserThanTheToleranceIsOfNoOrder)
 	EXPECT_EQ(found(log, nullptr, 30000), "");
 }
 
-// K1 is launched 20 us after K2 and starts 30 us before it: wrong by clocks that are 5 us off each other at most, and by
-// none that may be 10 us off.
-TEST(BlocksCheck, ClocksThatAreOffMakeNoOrder)
+// K1 is launched 20 us after K2 and starts 30 us before it: a violation if the clocks differ by 5 us at most, and none if
+// they may differ by 10 us.
+TEST(BlocksCheck, UncertainClocksGiveNoOrder)
 {
 	Log log = good("fig3.16");
 
@@ -316,7 +316,7 @@ TEST(BlocksCheck, PrioritiesAreNotCompared)
 
 /* -- files -- */
 
-// Figure 3.8 as it is printed, but for what its typesetting lost: underscores, and the comma behind "times".
+// Figure 3.8 as printed, with the characters that its typesetting lost: underscores, and the comma after "times".
 const char FIGURE_3_8[] = R"({
 "scenario_name": "Cutting ahead test", "benchmark_name": "Timer Spin", "label": "Released second", "release_time": 0.25,
 "times": [
@@ -349,7 +349,7 @@ TEST(BlocksLog, TheFrameworksOwnLogIsRead)
 	EXPECT_EQ(v.notes, std::vector<std::string>{"the log does not state the limits of an SM; B2 was not checked"});
 }
 
-TEST(BlocksLog, SeveralFilesAreStreamsAndNamesAreMadeToDiffer)
+TEST(BlocksLog, SeveralFilesAreStreamsWithUniqueNames)
 {
 	Log log = parse_logs({{"a.json", FIGURE_3_8}, {"b.json", FIGURE_3_8}});
 
@@ -359,19 +359,19 @@ TEST(BlocksLog, SeveralFilesAreStreamsAndNamesAreMadeToDiffer)
 	EXPECT_EQ(log.kernels[1].name, "K2");
 }
 
-TEST(BlocksLog, WhatIsWrittenIsReadAgain)
+TEST(BlocksLog, LogsAndScenariosSurviveWritingAndReading)
 {
-	for (const Builtin &one : builtins()) {
-		Log log = predict(one.make(machine(3)), machine(3));
+	for (const Builtin &builtin : builtins()) {
+		Log log = predict(builtin.make(machine(3)), machine(3));
 		log.uncertainty_ns = 1234;
 		log.resolution_ns = 32;
 		Log again = parse_logs({{"x.json", log_json(log).dump()}});
-		EXPECT_EQ(log_json(again), log_json(log)) << one.name;
+		EXPECT_EQ(log_json(again), log_json(log)) << builtin.name;
 		EXPECT_EQ(again.uncertainty_ns, 1234u);
 		EXPECT_EQ(again.machine.channels, 8u);
-		Scenario s = one.make(machine(3)), parsed = parse_scenario(scenario_json(s).dump(), "s");
+		Scenario s = builtin.make(machine(3)), parsed = parse_scenario(scenario_json(s).dump(), "s");
 		EXPECT_EQ(predict(parsed, machine(3)).kernels.back().last_end(), log.kernels.back().last_end());
-		ASSERT_EQ(parsed.benchmarks.size(), s.benchmarks.size()) << one.name;
+		ASSERT_EQ(parsed.benchmarks.size(), s.benchmarks.size()) << builtin.name;
 		for (size_t i = 0; i < s.benchmarks.size(); i++)
 			for (size_t k = 0; k < s.benchmarks[i].kernels.size(); k++) {
 				const Kernel &a = s.benchmarks[i].kernels[k], &b = parsed.benchmarks[i].kernels[k];

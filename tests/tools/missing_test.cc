@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Images that lack words: the item that needs one is reported with its address, everything else is decoded as ever.
+// Images that lack words: an item that needs such a word is reported with its address, everything else is decoded.
 #include "gpulens/out/gpu_json.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/source/image/from_image.hpp"
@@ -66,7 +66,7 @@ TEST(Missing, AnEntryCutInHalfIsNotReadAsZeros)
 	EXPECT_EQ(failures(run(parse(text), "runlist0")), "runlist 0: not recorded: v 0x0001f002c\n");
 }
 
-TEST(Missing, AChannelsStateLeavesTheOtherChannel)
+TEST(Missing, AChannelWithoutStateDoesNotAffectTheOther)
 {
 	tool::Image image = parse(without(hand(), "r 0x00b0001c"));
 	tool::ProcText out = run(image, "runlist0");
@@ -97,13 +97,13 @@ TEST(Missing, ManyAddressesAreCounted)
 	std::string text = without(live.image_text(), "r 0x0080"); // all of PCCSR up to channel 511
 	tool::ProcText out = run(parse(text), "runlist0");
 
-	// Each of 64 channels lacks its instance register; the second one is not asked for then.
+	// Each of 64 channels lacks its instance register; its second register is not read then.
 	ASSERT_EQ(out.failures.size(), 1U);
 	EXPECT_EQ(out.failures[0].missing.size(), 64U);
 	EXPECT_NE(failures(out).find(" and 60 more\n"), std::string::npos) << failures(out);
 }
 
-TEST(Missing, AFuseLeavesEnginesAndCopyEngines)
+TEST(Missing, AMissingFuseDoesNotAffectEngines)
 {
 	tool::Image image = parse(without(hand(), "r 0x00820c38"));
 	tool::ProcText gpcs = run(image, "tpc_map");
@@ -119,7 +119,7 @@ TEST(Missing, AFuseLeavesEnginesAndCopyEngines)
 	EXPECT_EQ(failures(tool::from_image(image, "x").runlist_failures), "");
 }
 
-TEST(Missing, ACopyEngineMapLeavesGpcs)
+TEST(Missing, AMissingCopyEngineMapDoesNotAffectGpcs)
 {
 	tool::Image image = parse(without(hand(), "r 0x00104108"));
 
@@ -128,7 +128,7 @@ TEST(Missing, ACopyEngineMapLeavesGpcs)
 	EXPECT_EQ(failures(run(image, "tpc_map")), "");
 }
 
-TEST(Missing, ADeviceTablesRowIsNamedByAllThatNeedsIt)
+TEST(Missing, EveryItemThatNeedsADeviceTablesRowNamesIt)
 {
 	tool::Image image = parse(without(hand(), "r 0x00022810"));
 
@@ -148,14 +148,14 @@ TEST(Missing, OnlyAChipLineStillGivesTheChip)
 		  "engines: not recorded: r 0x00022700, r 0x00022704, r 0x00022708, r 0x0002270c and 60 more\n");
 }
 
-TEST(Missing, AChipThatNobodyKnowsIsSaidToBe)
+TEST(Missing, AnUnknownChipIsReported)
 {
 	tool::Image image = parse("gpulens-image 1\nchip boot0=0x1ff000a1\n");
 
 	EXPECT_EQ(failures(run(image, "chip")), "chip: unknown chip\n");
 }
 
-TEST(Missing, ARecordedErrorCodeIsNotCalledMissing)
+TEST(Missing, ARecordedErrorCodeIsNotReportedAsMissing)
 {
 	std::string text = hand() + "r 0x00c04080 0xbadf5040\n";
 
@@ -163,7 +163,7 @@ TEST(Missing, ARecordedErrorCodeIsNotCalledMissing)
 		  "runlist 3: the words read are error codes of failed reads, or inconsistent\n");
 }
 
-// Images of modules that did not record what is on an engine, nor bars.
+// Images of modules that recorded neither the state of engines nor bars.
 TEST(Missing, AnOlderImageLeavesEnginesUnknownAndBarsNotRecorded)
 {
 	tool::Gpu gpu = tool::from_image(parse(hand()), "x");
@@ -179,8 +179,8 @@ TEST(Missing, AnOlderImageLeavesEnginesUnknownAndBarsNotRecorded)
 	EXPECT_EQ(failures(bars), "bars: not recorded: r 0x00b80f40, r 0x00b80f48\n");
 }
 
-// One status register of two: which TSG is known, which channel is not.
-TEST(Missing, AnEnginesSecondRegisterIsNotTakenForZero)
+// One of two status registers: the TSG is known, the channel is not.
+TEST(Missing, AnEnginesMissingSecondRegisterIsNotZero)
 {
 	Live live("ga100", "demo-ga100");
 	std::string text = live.image_text();
@@ -192,7 +192,7 @@ TEST(Missing, AnEnginesSecondRegisterIsNotTakenForZero)
 	char line[16];
 	std::snprintf(line, sizeof(line), "r 0x%08x", reg[1]);
 	EXPECT_FALSE(tool::from_image(parse(without(text, line)), "x").engines[0].now);
-	// An error word in the second one leaves the TSG and not the channel.
+	// With an error word in the second one, the TSG is known and the channel is not.
 	tool::Gpu half = tool::from_image(parse(text + line + " 0xbadf5040\n"), "x");
 	ASSERT_TRUE(half.engines[0].now);
 	EXPECT_EQ(half.engines[0].now->text(), whole.engines[0].now->text());
@@ -210,20 +210,20 @@ template <class Record> void append(std::string &bytes, const Record &r)
 	bytes.append(reinterpret_cast<const char *>(&r), sizeof(r));
 }
 
-// include/uapi/gpulens.h: what is on an engine came with version 2, and ENGINE_NOW names its engine by number.
-TEST(Missing, ASnapshotSaysWhatIsOnAnEngineOrThatItDoesNot)
+// include/uapi/gpulens.h: the state of engines came with version 2, and ENGINE_NOW names its engine by number.
+TEST(Missing, ASnapshotHasTheStateOfEnginesFromVersion2On)
 {
-	auto bytes = [](bool told, u16 engine) {
+	auto bytes = [](bool with_now, u16 engine) {
 		std::string b;
 		append(b, gpulens_header{.magic = GPULENS_MAGIC,
-					 .version = u16(told ? 2 : 1),
+					 .version = u16(with_now ? 2 : 1),
 					 .record_bytes = GPULENS_RECORD_BYTES,
-					 .records = told ? 3u : 2u});
+					 .records = with_now ? 3u : 2u});
 		gpulens_chip chip{.type = GPULENS_RECORD_CHIP, .chip_id = 0x164};
 		std::strcpy(chip.name, "TU104");
 		append(b, chip);
 		append(b, gpulens_engine{.type = GPULENS_RECORD_ENGINE, .runlist = 0});
-		if (told)
+		if (with_now)
 			append(b, gpulens_engine_now{.type = GPULENS_RECORD_ENGINE_NOW,
 						     .engine = engine,
 						     .kind = GPULENS_SAMPLE_SWITCH,
@@ -243,7 +243,7 @@ TEST(Missing, ASnapshotSaysWhatIsOnAnEngineOrThatItDoesNot)
 	EXPECT_EQ(code_of([&] { tool::from_snapshot(bytes(true, 1), "x"); }), tool::Error::Source);
 }
 
-TEST(Missing, FilesThatNoImageTellsSayWhy)
+TEST(Missing, FilesThatImagesLackHaveAReason)
 {
 	for (const char *name : {"snapshot", "stats", "samples", "disable_channel", "enable_channel", "preempt_tsg",
 				 "switch_to_tsg", "tsg_timeslice", "preempt_runlist", "resubmit_runlist",
@@ -264,7 +264,7 @@ TEST(Missing, FilesThatNoImageTellsSayWhy)
 	EXPECT_EQ(failures(run(parse(hand()), "shared_lce_for_grce9")), "shared_lce_for_grce9: it does not exist\n");
 }
 
-TEST(Missing, ARunlistThatTheChipHasNot)
+TEST(Missing, ARunlistThatTheChipLacks)
 {
 	EXPECT_EQ(failures(run(parse(hand()), "runlist1")), "runlist 1: it does not exist\n");
 }

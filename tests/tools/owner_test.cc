@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whose a TSG is: containers and pods from control groups, claims of programs, records among samples, and the time that
-// each process had. Ids and names are written down here.
+// The owners of TSGs: containers and pods from control groups, claims of programs, records among samples, and the time of
+// each process. Ids and names are literals.
 #include "gpulens/cmd/owner_times.hpp"
+#include "lib/base/errors.hpp"
 #include "lib/base/process_info.hpp"
 #include "lib/source/joined/join.hpp"
 #include "lib/source/records.hpp"
 #include "lib/timeline/recording_reader.hpp"
-#include "support/tools/thrown.hpp"
+#include "support/tools/engine.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@ namespace {
 using tool::Evidence;
 using tool::Owner;
 using tool::TaskId;
+using tool_test::make_engine;
 
 /* -- control groups; the paths are those of the container runtimes' documentation and of Kubernetes' kubelet,
  *    pkg/kubelet/cm/cgroup_manager_linux.go -- */
@@ -58,7 +60,7 @@ TEST(Cgroup, PodsAreKnownWithEitherDriver)
 }
 
 // Seen failing with the first name taken: two hierarchies of v1 that differ gave the first.
-TEST(Cgroup, WhatIsNotClearIsEmpty)
+TEST(Cgroup, AmbiguousNamesAreEmpty)
 {
 	std::string other = ID;
 	other[0] = '5';
@@ -71,7 +73,7 @@ TEST(Cgroup, WhatIsNotClearIsEmpty)
 	}
 }
 
-TEST(ProcessInfo, ThisProcessAndOneThatIsNotThere)
+TEST(ProcessInfo, OfThisProcessAndOfAMissingOne)
 {
 	tool::ProcessInfo self = tool::process_info(static_cast<u32>(getpid()));
 	EXPECT_EQ(self.name, "tool-tests");
@@ -101,22 +103,12 @@ tool::Tsg tsg(u32 id, std::vector<tool::Channel> channels)
 	return t;
 }
 
-tool::Engine engine(const char *name, u32 type, u16 inst, int runlist)
-{
-	tool::Engine e;
-	e.name = name;
-	e.type = type;
-	e.inst = inst;
-	e.runlist = runlist;
-	return e;
-}
-
 // GR0 on runlist 0 with TSG 6 (channels 10, 11) and TSG 10 (31); LCE2, which is an NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE (19),
 // on runlist 1 with another TSG 6.
 tool::Gpu gpu()
 {
 	tool::Gpu g;
-	g.engines = {engine("Graphics", 0, 0, 0), engine("Copy Engine 2 (LCE2)", 19, 2, 1)};
+	g.engines = {make_engine("Graphics", 0, 0, 0), make_engine("Copy Engine 2 (LCE2)", 19, 2, 1)};
 	g.runlists.resize(2);
 	g.runlists[1].id = 1;
 	g.runlists[0].tsgs = {tsg(6, {channel(10, 0x1000), channel(11, 0x2000)}), tsg(10, {channel(31)})};
@@ -144,7 +136,7 @@ std::vector<u32> owners(const tool::Gpu &g)
 	return pids;
 }
 
-TEST(JoinClaims, ATsgIsTheOneOfThatEnginesRunlist)
+TEST(JoinClaims, TheEngineSelectsTheRunlist)
 {
 	tool::Gpu g = gpu();
 	tool::join_claims(g, {claim(473, 6, "GR0", {10, 11, 12}), claim(524, 6, "COPY2", {18})});
@@ -153,9 +145,9 @@ TEST(JoinClaims, ATsgIsTheOneOfThatEnginesRunlist)
 	EXPECT_EQ(g.runlists[0].tsgs[0].channels[1].owner->pid, 473u);
 }
 
-// Each differs in one thing from a claim that is good. Seen failing without the comparison of channels, and with the last
+// Each differs in one item from a valid claim. Seen failing without the comparison of channels, and with the last
 // of two processes taken.
-TEST(JoinClaims, WhatDoesNotFitIsNobodys)
+TEST(JoinClaims, ClaimsThatDoNotMatchAreIgnored)
 {
 	const std::vector<std::vector<tool::RunTsg>> bad = {
 		{claim(473, 6, "GR0", {10})},                                     // the TSG has a channel more
@@ -216,15 +208,15 @@ std::string head(u32 gpu = 0)
 
 std::string sample(u64 ms, u16 id, u16 channel_id = 0xffff, bool bare = false)
 {
-	gpulens_sample one{};
+	gpulens_sample record{};
 	std::string s;
 
-	one.time_ns = ms * 1000000;
-	one.kind = GPULENS_SAMPLE_ON;
-	one.flags = bare ? GPULENS_SAMPLE_BARE_CHANNEL : 0;
-	one.at.id = id;
-	one.at.channel = channel_id;
-	put(s, one);
+	record.time_ns = ms * 1000000;
+	record.kind = GPULENS_SAMPLE_ON;
+	record.flags = bare ? GPULENS_SAMPLE_BARE_CHANNEL : 0;
+	record.at.id = id;
+	record.at.channel = channel_id;
+	put(s, record);
 	return s;
 }
 
@@ -237,7 +229,7 @@ std::string samples(u64 from_ms, u64 to_ms, u16 id, u16 channel_id = 0xffff, boo
 	return s;
 }
 
-// A record at a time of our choice.
+// A record with a given time.
 std::string owner_record(u64 ms, const TaskId &id, const std::optional<Owner> &owner)
 {
 	std::string s;
@@ -266,12 +258,12 @@ TEST(OwnerRecords, EachFieldComesBack)
 	ASSERT_TRUE(owner);
 	EXPECT_EQ(owner->text(), "473 python3");
 	EXPECT_EQ(owner->user, "root");
-	EXPECT_EQ(owner->container, ID.substr(0, 15)); // as far as the record has room
+	EXPECT_EQ(owner->container, ID.substr(0, 15)); // as much as fits into the record
 	EXPECT_EQ(owner->evidence, Evidence::Resident);
 }
 
 // TSG 6 of runlist 0; the record says TSG 6 of runlist 1, or the channel 6 in no TSG. Seen failing without the runlist.
-TEST(OwnerRecords, AnotherRunlistsOrABareChannelsOwnerIsNotATsgs)
+TEST(OwnerRecords, OwnersOfOtherRunlistsAndBareChannelsDoNotApply)
 {
 	for (const TaskId &other : {TaskId{1, false, 6}, TaskId{0, true, 6}})
 		EXPECT_EQ(pids(tool::timeline_of(head() + samples(1, 5, 6) + owner_record(5, other, A), "t")),
@@ -284,9 +276,9 @@ TEST(OwnerRecords, AnotherRunlistsOrABareChannelsOwnerIsNotATsgs)
 		  std::vector<u32>{473});
 }
 
-// A until 10 ms, nobody that is known until 20 ms, then B: whose it is becomes known later, and holds for the time before.
+// A until 10 ms, unknown until 20 ms, then B: an owner that is recorded later applies to the time before it, too.
 // Seen failing with one owner for all time: all was B's.
-TEST(OwnerRecords, AnIdThatIsUsedAgainHasAnotherOwnerFromThenOn)
+TEST(OwnerRecords, AReusedIdHasANewOwner)
 {
 	std::string bytes = head() + samples(1, 10, 6) + owner_record(5, {0, false, 6}, A) +
 			    owner_record(10, {0, false, 6}, std::nullopt) + samples(10, 12, 7) + samples(12, 20, 6) +
@@ -308,7 +300,7 @@ std::vector<tool::Timeline> read(const std::string &bytes, size_t piece)
 	return reader.finish();
 }
 
-TEST(Recording, SeveralGpusComeBackWhateverThePieces)
+TEST(Recording, SeveralGpusAreReadInPiecesOfAnySize)
 {
 	std::string a = head(0) + samples(1, 9, 3), b = head(4) + samples(1, 9, 5), bytes = tool::recording_head(2);
 	bytes += tool::piece_head(2, 1, 70) + b.substr(0, 70) + tool::piece_head(2, 0, static_cast<u32>(a.size())) + a +
@@ -322,20 +314,38 @@ TEST(Recording, SeveralGpusComeBackWhateverThePieces)
 		EXPECT_EQ(all[1].index, 4);
 		EXPECT_EQ(all[1].slots(0)[0].tsg, 5);
 	}
-	// One GPU: its stream alone, as ever.
+	// One GPU: its stream without a header for several.
 	EXPECT_EQ(tool::recording_head(1) + tool::piece_head(1, 0, 5), "");
 	EXPECT_EQ(read(a, 5).at(0).slots(0)[0].tsg, 3);
 }
 
-// Seen failing without each check: a crash, or gigabytes.
-TEST(Recording, BadOnesAreRefused)
+std::string read_error(const std::string &bytes)
 {
-	std::string good = tool::recording_head(2);
-	for (std::string bad : {std::string("GPLR"), good, good + std::string("\x02\0\0\0\x01\0\0\0x", 9),
-				std::string("GPLR\x02\0\x08\0\x02\0\0\0", 12) + std::string(20, '\0'),
-				std::string("GPLR\x01\0\x08\0\0\0\0\0", 12) + std::string(20, '\0'),
-				std::string("GPLR\x01\0\x08\0\xff\xff\xff\xff", 12) + std::string(20, '\0')})
-		EXPECT_EQ(code_of([&] { read(bad, 3); }), tool::Error::Source) << bad.size();
+	try {
+		read(bytes, 3);
+	} catch (const tool::Error &e) {
+		EXPECT_EQ(e.code, tool::Error::Source);
+		return e.what();
+	}
+	return "";
+}
+
+// A header without samples, a piece of GPU 2 of 2, another version, no GPU, too many GPUs. Seen failing without each check of
+// recording_reader.cc.
+TEST(Recording, InvalidRecordingsAreRefused)
+{
+	const std::string good = tool::recording_head(2), reserved(20, '\0'),
+			  none = "the recording is cut short: it ends before its first sample";
+
+	EXPECT_EQ(read_error("GPLR"), none);
+	EXPECT_EQ(read_error(good), none);
+	EXPECT_EQ(read_error(good + std::string("\x02\0\0\0\x01\0\0\0x", 9)),
+		  "a piece is of GPU 2, of which there are 2");
+	EXPECT_EQ(read_error(std::string("GPLR\x02\0\x08\0\x02\0\0\0", 12) + reserved),
+		  "a recording of a newer layout");
+	EXPECT_EQ(read_error(std::string("GPLR\x01\0\x08\0\0\0\0\0", 12) + reserved), "a recording of 0 GPUs");
+	EXPECT_EQ(read_error(std::string("GPLR\x01\0\x08\0\xff\xff\xff\xff", 12) + reserved),
+		  "a recording of 4294967295 GPUs");
 }
 
 /* -- time by process -- */
@@ -351,7 +361,7 @@ std::string metrics_of(const tool::OwnerTimes &times)
 TEST(OwnerTimes, EachProcessHasItsSecondsAndTheRestIsUnknown)
 {
 	tool::OwnerTimes times;
-	tool::Engine gr = engine("Graphics (GR0)", 0, 0, 0);
+	tool::Engine gr = make_engine("Graphics (GR0)", 0, 0, 0);
 	tool::Interval i;
 	i.end_ns = 1500000000;
 	times.add(gr, i, A);
@@ -381,7 +391,7 @@ TEST(OwnerTimes, ASeriesEndsFiveMinutesAfterItsProcess)
 	tool::OwnerTimes::Clock::time_point start{};
 	tool::Interval i;
 	i.end_ns = 1;
-	times.add(engine("Graphics (GR0)", 0, 0, 0), i, A);
+	times.add(make_engine("Graphics (GR0)", 0, 0, 0), i, A);
 	times.end_old(start, [](u32) { return true; });
 	times.end_old(start + minutes(60), [](u32) { return false; });
 	times.end_old(start + minutes(64), [](u32) { return false; });

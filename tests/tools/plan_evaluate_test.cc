@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The generator and the evaluation: what is drawn, that it repeats, the shape of the curves of Singh's thesis, and how
-// they are written.
+// The generator and the evaluation: the generated sets, their repeatability, the shape of the curves of Singh's thesis,
+// and output files.
 #include "gpulens/plan/curves_svg.hpp"
 #include "gpulens/plan/generate.hpp"
 
@@ -21,7 +21,7 @@ Results run(const Evaluation &what)
 
 /* -- sets of tasks -- */
 
-// C(68) is a (1 + beta) / 68, so that a and the utilization come back from it.
+// C(68) is a (1 + beta) / 68, from which a and the utilization follow.
 TEST(PlanGenerate, KeepsToTheThesis)
 {
 	std::mt19937_64 random(5);
@@ -64,8 +64,8 @@ TEST(PlanGenerate, ProbabilityOfMemoryIsAChoice)
 
 /* -- curves -- */
 
-// Figure 3.4 of the thesis, n = 50: all fit up to about 35; then the whole GPU for all falls steeply, and no heuristic
-// has fallen where nothing is left of it. With b / M the mean limit of 1G is 1 / 0.0276 = 36.2.
+// Figure 3.4 of the thesis, n = 50: all sets fit up to about 35; then the curve of 1G (the whole GPU for all tasks) falls
+// steeply, and the heuristics are still at 100 % where it is 0. With b / M the mean limit of 1G is 1 / 0.0276 = 36.2.
 TEST(PlanEvaluate, BaselineFallsNear36AndHeuristicsDoNot)
 {
 	Results r = run({.tasks = {50}, .from = 28, .to = 44, .step = 4, .sets = 20});
@@ -83,7 +83,7 @@ TEST(PlanEvaluate, BaselineFallsNear36AndHeuristicsDoNot)
 			EXPECT_EQ(outcomes[h].fits, 20u) << h;
 }
 
-// As printed, the baseline is lost from U = 6.5 on, and so are figures 3.4 and 3.5.
+// With the serial part as printed, the baseline fits nothing from U = 6.5 on, contrary to figures 3.4 and 3.5.
 TEST(PlanEvaluate, LiteralSerialPartsLoseTheBaselineAtOnce)
 {
 	Results r = run({.tasks = {50}, .from = 4, .to = 12, .step = 4, .sets = 10, .literal = true});
@@ -94,7 +94,7 @@ TEST(PlanEvaluate, LiteralSerialPartsLoseTheBaselineAtOnce)
 	EXPECT_EQ(points[2][0].fits, 10u);
 }
 
-// Beyond the knee of all: SMS is no worse than BF, and at U = 60 nothing fits.
+// Beyond the knee of all curves, SMS is no worse than BF, and at U = 60 nothing fits.
 TEST(PlanEvaluate, SmsIsNoWorseThanBestFitAtHighUtilization)
 {
 	Results r = run({.tasks = {50}, .from = 50, .to = 60, .step = 10, .sets = 24});
@@ -106,15 +106,15 @@ TEST(PlanEvaluate, SmsIsNoWorseThanBestFitAtHighUtilization)
 	EXPECT_EQ(points[1][0].fits, 0u);
 }
 
-TEST(PlanEvaluate, RepeatsWithItsSeedAndPointsDoNotDependOnEachOther)
+TEST(PlanEvaluate, RepeatsWithItsSeedAndPointsAreIndependent)
 {
 	Evaluation what{.tasks = {10, 20}, .from = 4, .to = 12, .step = 2, .sets = 12, .seed = 9, .tpcs = 14};
 	std::string first = results_csv(run(what), false);
 	EXPECT_EQ(results_csv(run(what), false), first);
-	Evaluation one = what;
-	one.tasks = {20};
-	one.from = one.to = 10;
-	std::string line = results_csv(run(one), false);
+	Evaluation point = what;
+	point.tasks = {20};
+	point.from = point.to = 10;
+	std::string line = results_csv(run(point), false);
 	EXPECT_NE(first.find(line.substr(line.find('\n'))), std::string::npos) << line;
 	what.seed = 10;
 	EXPECT_NE(results_csv(run(what), false), first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files of tasks: what they say, and the message for each thing that they cannot say.
+// Files of tasks: their content, and the message for each error.
 #include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
 
@@ -72,9 +72,9 @@ TEST(PlanFile, TimesAreNanosecondsByTpcs)
 	EXPECT_EQ(f.reserved[2].gpcs, (std::vector<u32>{3, 1}));
 }
 
-TEST(PlanFile, WhatIsNotJsonIsNamedByItsPlace)
+TEST(PlanFile, JsonErrorsNameLineAndColumn)
 {
-	// what follows is the library's wording
+	// the library's wording follows
 	for (const auto &[text, where] : {std::pair("{\"tasks\": [\n  {,}]}", "line 2, column 4: "),
 					  {"", "line 1, column 1: "},
 					  {"{\"tasks\": [1, 2", "line 1, column 16: "}})
@@ -83,7 +83,7 @@ TEST(PlanFile, WhatIsNotJsonIsNamedByItsPlace)
 	EXPECT_EQ(refusal("[]"), "t.json: [] is not an object");
 }
 
-TEST(PlanFile, SaysWhichItemIsWrong)
+TEST(PlanFile, MessagesNameTheItem)
 {
 	const std::string alone = R"("alone": {"a_us": 10})", ok = task(alone, "ok");
 	const std::pair<std::string, std::string> rows[] = {
@@ -156,8 +156,8 @@ TEST(PlanFile, SaysWhichItemIsWrong)
 		EXPECT_EQ(refusal(text), "t.json: " + why) << text;
 }
 
-// What is repeated of a file is short and has no control characters.
-TEST(PlanFile, MessagesRepeatLittleOfTheFile)
+// Quoted text of a file is short and has no control characters.
+TEST(PlanFile, MessagesQuoteLittleOfTheFile)
 {
 	EXPECT_EQ(refusal(file(task("\"alone\": {\"a_us\": 1}", std::string(100, 'x') + "\\u001b"))),
 		  "t.json: task \"" + std::string(39, 'x') + "...: name is \"" + std::string(39, 'x') +

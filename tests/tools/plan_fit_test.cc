@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// From measured times to the planner's model: curves that are known, classes as Singh's thesis has them, and messages.
+// From measured times to the planner's model: known curves, the classes of Singh's thesis, and messages.
 #include "gpulens/plan/fit.hpp"
 #include "lib/base/errors.hpp"
 
@@ -29,7 +29,7 @@ std::string refusal(const std::string &csv)
 }
 
 // 600 / m + 40 with 1, 2, 3, 4, 6.
-TEST(PlanFit, ExactCurveComesBack)
+TEST(PlanFit, ExactCurveIsFound)
 {
 	Fit f = only("task,tpcs,time_us\na,1,640\na,2,340\na,3,240\na,4,190\na,6,140\n");
 	EXPECT_EQ(f.name, "a");
@@ -113,7 +113,7 @@ TEST(PlanFit, ConflictHasItsCurveAndFactor)
 	EXPECT_EQ(*only("task,tpcs,time_us,conflict\na,1,100,0\na,4,40,0\na,2,50,1\n").factor, 1);
 }
 
-TEST(PlanFit, SaysWhichLineIsWrong)
+TEST(PlanFit, MessagesNameTheLine)
 {
 	const std::string head = "task,tpcs,time_us,conflict\n";
 	const std::pair<std::string, std::string> rows[] = {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the module prints of a live GPU equals what the tool prints from its image, for every chip and scenario that
-// the emulator has.
+// The module's text of a live GPU equals the tool's text from its image, for every chip and scenario of the emulator.
 #include "gpulens/out/text.hpp"
 #include "lib/source/image/from_image.hpp"
 #include "support/tools/recorded.hpp"
@@ -119,8 +118,8 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 	}
 }
 
-// What the GPU's firmware keeps from the CPU stays unreadable in the image, and both say so.
-TEST(Protected, ChipFromTheImageNamesWhatIsNotReadableAsTheLiveOneDoes)
+// Memory that the GPU's firmware protects from the CPU is unreadable in the image, too, and both texts say so.
+TEST(Protected, ChipFromTheImageNamesUnreadablePartsLikeTheLiveOne)
 {
 	Live live("gh100", "demo-gh100");
 	live.chip.emu->control({{"cmd", "fault"}, {"kind", "protected"}, {"addr", 0}, {"bytes", 1ULL << 40}});
@@ -132,14 +131,14 @@ TEST(Protected, ChipFromTheImageNamesWhatIsNotReadableAsTheLiveOneDoes)
 		  "runlist 0: the words read are error codes of failed reads, or inconsistent\n");
 }
 
-TEST(Platform, NameComesFromItsCommentAndGoesBackThere)
+TEST(Platform, NameIsReadFromItsCommentAndWrittenBack)
 {
 	tool::Image image = parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform 17000000.ga10b\n");
 	EXPECT_EQ(image.device(), "17000000.ga10b");
 	EXPECT_NE(run(image, "chip").text.find("Device:       17000000.ga10b\n"), std::string::npos);
 	EXPECT_NE(tool::write_image(image).find("\n# platform 17000000.ga10b\n"), std::string::npos);
 	EXPECT_EQ(parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").device(), "");
-	// Found by fuzzing: a byte of 0 is no plain character either.
+	// Found by fuzzing: a byte of 0 is not printable.
 	EXPECT_EQ(parse(std::string("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a") + '\0' + "b\n").device(),
 		  "");
 }
@@ -173,8 +172,8 @@ TEST_P(RoundTrip, WritingAnImageAndReadingItAgainLosesNothing)
 		  tool::channels_text(tool::from_image(image, "x"), {}));
 }
 
-// What is on each engine, by the emulator's own account of it.
-TEST_P(RoundTrip, EnginesFromTheImageHaveOnThemWhatTheyHad)
+// The TSG on each engine, as the emulator reports it.
+TEST_P(RoundTrip, EnginesFromTheImageHaveTheirTsgs)
 {
 	Live live(GetParam().profile, GetParam().scenario);
 	if (!live.unfit.empty() || !lens_gpu_has_host(live.chip.gpu.get()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Samples to intervals and slots, from streams that are written down here byte by byte as include/uapi/gpulens.h says.
+// Samples become intervals and slots. The streams are written here byte by byte as include/uapi/gpulens.h states.
 #include "gpulens/out/timeline_out.hpp"
 #include "lib/timeline/timeline.hpp"
 #include "support/tools/thrown.hpp"
@@ -54,7 +54,7 @@ std::string sample(uint64_t time_ns, Kind kind, int16_t id = -1, int16_t channel
 	return s;
 }
 
-std::string remark(uint64_t time_ns, Kind kind, uint32_t ticks)
+std::string marker(uint64_t time_ns, Kind kind, uint32_t ticks)
 {
 	std::string s = sample(time_ns, kind);
 
@@ -67,7 +67,7 @@ std::string remark(uint64_t time_ns, Kind kind, uint32_t ticks)
 // SAMPLE_RECORD and a ProcessRecord of tools/lib/model/recording.hpp.
 std::string owner(uint16_t channel, uint32_t pid, std::string name)
 {
-	std::string s = remark(1, static_cast<Kind>(19), 0);
+	std::string s = marker(1, static_cast<Kind>(19), 0);
 
 	put<uint16_t>(s, 9);
 	put(s, channel);
@@ -113,9 +113,9 @@ std::string perfetto(const tool::Timeline &t)
 
 std::vector<uint64_t> lengths(const tool::Timeline &t, int tsg)
 {
-	for (const tool::Slots &one : t.slots(0))
-		if (one.tsg == tsg)
-			return one.lengths_ns.first();
+	for (const tool::Slots &slots : t.slots(0))
+		if (slots.tsg == tsg)
+			return slots.lengths_ns.first();
 	return {};
 }
 
@@ -132,7 +132,7 @@ TEST(Timeline, HeaderAndEngineAreAsWritten)
 }
 
 // Seen failing with same() always true.
-TEST(Timeline, AnIntervalEndsAtTheFirstSampleThatSaysOtherwise)
+TEST(Timeline, AnIntervalEndsAtTheFirstDifferentSample)
 {
 	tool::Timeline t = tool::timeline_of(head() + every_100us({7, 7, 7, 8, -1, 8}), "x");
 	const std::vector<tool::Interval> &i = t.tracks[0].intervals;
@@ -150,7 +150,7 @@ TEST(Timeline, AnIntervalEndsAtTheFirstSampleThatSaysOtherwise)
 }
 
 // Seen failing with the slots at the ends taken, too.
-TEST(Timeline, OnlyTurnsThatBeginAndEndInTheRecordingAreMeasured)
+TEST(Timeline, OnlySlotsThatBeginAndEndInTheRecordingAreMeasured)
 {
 	tool::Timeline t = tool::timeline_of(head() + every_100us({7, 7, 8, 8, 8, 7, 8, 8}), "x");
 
@@ -159,7 +159,7 @@ TEST(Timeline, OnlyTurnsThatBeginAndEndInTheRecordingAreMeasured)
 }
 
 // Channels change within a slot; switching is no part of it. Seen failing with intervals taken for slots.
-TEST(Timeline, ATurnGoesOnAcrossItsChannelsAndEndsWhenSwitchingBegins)
+TEST(Timeline, ASlotSpansChannelsAndEndsWhenSwitchingBegins)
 {
 	std::string s = head() + sample(100 * US, IDLE) + sample(200 * US, LOAD, 7) + sample(300 * US, ON, 7, 40, 1) +
 			sample(400 * US, ON, 7, 41) + sample(500 * US, SWITCH, 7, 41) + sample(600 * US, SAVE, 7, 41) +
@@ -175,11 +175,11 @@ TEST(Timeline, ATurnGoesOnAcrossItsChannelsAndEndsWhenSwitchingBegins)
 	EXPECT_EQ(t.tracks[0].intervals[3].samples, 2U);
 }
 
-// Where samples were lost, two slots of the same TSG may look like one. Seen failing with remarks left out.
-TEST(Timeline, NoTurnGoesAcrossLostSamples)
+// If samples were lost, two slots of the same TSG may look like one. Seen failing with markers ignored.
+TEST(Timeline, NoSlotSpansLostSamples)
 {
 	std::string s = head() + sample(100 * US, ON, 8) + sample(200 * US, ON, 7) + sample(300 * US, ON, 7) +
-			remark(400 * US, FULL, 2) + sample(600 * US, ON, 7) + sample(700 * US, ON, 8) +
+			marker(400 * US, FULL, 2) + sample(600 * US, ON, 7) + sample(700 * US, ON, 8) +
 			sample(800 * US, ON, 7) + sample(900 * US, ON, 8);
 	tool::Timeline t = tool::timeline_of(s, "x");
 
@@ -195,7 +195,7 @@ TEST(Timeline, NoTurnGoesAcrossLostSamples)
 TEST(Timeline, ALateSampleIsAGapWhenItIsMoreThanThreeStepsLate)
 {
 	for (uint64_t late : {300, 301}) {
-		std::string s = head() + sample(100 * US, ON, 8) + sample(200 * US, ON, 7) + remark(300 * US, LATE, 2) +
+		std::string s = head() + sample(100 * US, ON, 8) + sample(200 * US, ON, 7) + marker(300 * US, LATE, 2) +
 				sample((200 + late) * US, ON, 7) + sample(600 * US, ON, 8) + sample(700 * US, ON, 8);
 		tool::Timeline t = tool::timeline_of(s, "x");
 		EXPECT_EQ(lengths(t, 7).size(), late == 300 ? 1U : 0U) << late;
@@ -212,7 +212,7 @@ TEST(Timeline, AnUnreadableEngineIsNeitherIdleNorATsg)
 	EXPECT_TRUE(t.slots(0).empty());
 }
 
-// Seen failing with pieces that are not whole samples thrown away.
+// Seen failing with incomplete samples discarded.
 TEST(Timeline, PiecesOfAnySizeGiveTheSame)
 {
 	std::string s = head() + every_100us({7, 7, 8, 8, 8, 7, 8, 8});
@@ -237,8 +237,8 @@ TEST(Timeline, CsvHasALineForEachInterval)
 						  "200000,300000,NVDEC0,4,on,,5,1,0,,,3,,,\n");
 }
 
-// What a channel's process is called stands wherever the channel does, told before or after it was seen.
-TEST(Timeline, ProcessesAreNamedWhereTheirChannelsAre)
+// The name of a channel's process is shown wherever the channel is, whether its record comes before or after the samples.
+TEST(Timeline, ProcessesAreNamedBesideTheirChannels)
 {
 	std::string s = head() + owner(40, 4711, "a \"b\",c") + sample(100 * US, ON, 7, 40, 1) +
 			sample(200 * US, ON, 5, -1, 8) + sample(300 * US, ON, 6, -1, 8) + sample(400 * US, IDLE) +
@@ -266,7 +266,7 @@ TEST(Timeline, ProcessesAreNamedWhereTheirChannelsAre)
 	}
 }
 
-TEST(Timeline, WhatIsNoRecordingIsSaidToBe)
+TEST(Timeline, InvalidRecordingsAreReported)
 {
 	auto why = [](const std::string &bytes) -> std::string {
 		try {
@@ -289,8 +289,8 @@ TEST(Timeline, WhatIsNoRecordingIsSaidToBe)
 	EXPECT_EQ(why(other), "f: a sample is of engine 1, of which there are 1");
 }
 
-// What comes from a recording's names goes into the page as text. Seen failing with < left as it is.
-TEST(Timeline, ThePageHoldsItsTablesAndNoMarkupOfAName)
+// Names of a recording are text in the page. Seen failing with < not escaped.
+TEST(Timeline, ThePageHasItsTablesAndEscapesNames)
 {
 	std::string s = head();
 	s.replace(64 + 24, 25, "Video <b>x</b> (<b>y</b>)"); // what is in parentheses is shown
@@ -303,7 +303,8 @@ TEST(Timeline, ThePageHoldsItsTablesAndNoMarkupOfAName)
 	EXPECT_EQ(page.compare(0, 15, "<!DOCTYPE html>"), 0);
 }
 
-// A recording with all that a store holds: slots, idle times, errors, bare channels, sample gaps, dropped ticks, times that go back.
+// A recording with everything that a store keeps: slots, idle times, errors, bare channels, sample gaps, dropped ticks, and
+// times that go back.
 std::string of_everything(size_t samples)
 {
 	std::string s = head();
@@ -312,7 +313,7 @@ std::string of_everything(size_t samples)
 	for (size_t i = 0; i < samples; i++) {
 		time += i % 97 == 96 ? 900 * US : 100 * US + i % 7;
 		if (i % 61 == 60)
-			s += remark(time, i % 2 ? LATE : FULL, static_cast<uint32_t>(i));
+			s += marker(time, i % 2 ? LATE : FULL, static_cast<uint32_t>(i));
 		else if (i % 53 == 52)
 			s += sample(time, ERROR);
 		else
@@ -326,7 +327,7 @@ std::string of_everything(size_t samples)
 	return s;
 }
 
-TEST(Timeline, WhatWasOnDiskIsAsWhatWasInMemory)
+TEST(Timeline, DiskAndMemoryGiveTheSame)
 {
 	std::string s = of_everything(20000);
 	tool::Timeline memory = tool::timeline_of(s, "x");
@@ -345,8 +346,8 @@ TEST(Timeline, WhatWasOnDiskIsAsWhatWasInMemory)
 	}
 }
 
-// 3,000 slots of 1, 2 and 3 ms: of more than 1,024 no list is kept, and lengths that are all the same stay exact.
-TEST(Timeline, TheMedianOfManyTurnsIsKnownWithoutKeepingThem)
+// 3,000 slots of 1, 2 and 3 ms: only the first 1,024 are listed, and the median of equal lengths is exact.
+TEST(Timeline, TheMedianOfManySlotsNeedsNoList)
 {
 	tool::Lengths l;
 
@@ -365,8 +366,8 @@ TEST(Timeline, TheMedianOfManyTurnsIsKnownWithoutKeepingThem)
 	EXPECT_EQ(even.sum(), 500000500000U);
 }
 
-// A page of more intervals than a browser can draw: the first 10,000 as they are, and the rest as shares of time; with
-// 30,000 slots of 100 us each the two TSGs have half of it.
+// More intervals than a browser can draw: the first 10,000 are drawn, and the rest as shares of time. With 30,000 slots of
+// 100 us, each of the two TSGs has half of it.
 TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 {
 	std::string s = head();
@@ -386,7 +387,6 @@ TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 	EXPECT_NE(page.find(" at 2999."), std::string::npos) << "the last share";
 }
 
-// A trace is its packets one after the other, each as field 1 (tag 0x0a) with its length.
 // An interval that begins at the last nanosecond of a 64-bit clock is one rectangle. Seen failing with 10000 rectangles, of
 // shares of a time that had no intervals.
 TEST(Timeline, APageOfTheLastNanosecondHasOneRectangle)
@@ -399,6 +399,7 @@ TEST(Timeline, APageOfTheLastNanosecondHasOneRectangle)
 	EXPECT_EQ(rectangles, 1u);
 }
 
+// A trace is a sequence of packets, each as field 1 (tag 0x0a) with its length.
 TEST(Timeline, ATraceIsASequenceOfPackets)
 {
 	std::string trace = perfetto(tool::timeline_of(head() + every_100us({8, 7, 7, 8}), "x"));
