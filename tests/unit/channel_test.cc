@@ -13,7 +13,7 @@ namespace {
 using test::chram_chips;
 using test::pfifo_chips;
 
-lens_channel_state decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
+lens_channel_state decode_channel(const lens_chip &chip, u32 w0, u32 w1 = 0)
 {
 	lens_channel_state s;
 	u32 w[2] = {w0, w1};
@@ -26,19 +26,19 @@ lens_channel_state decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 TEST(Pccsr, DecodesInstanceBlockWord)
 {
 	for (const lens_chip *chip : pfifo_chips()) {
-		lens_channel_state s = decode(*chip, 0xa0012345);
+		lens_channel_state s = decode_channel(*chip, 0xa0012345);
 		EXPECT_TRUE(s.pccsr);
 		EXPECT_FALSE(s.chram);
 		EXPECT_TRUE(s.bound);
 		EXPECT_EQ(s.inst_target, 2);
 		EXPECT_EQ(s.inst, 0x12345000u);
 
-		s = decode(*chip, 0x0fffffff);
+		s = decode_channel(*chip, 0x0fffffff);
 		EXPECT_FALSE(s.bound);
 		EXPECT_EQ(s.inst_target, 0);
 		EXPECT_EQ(s.inst, 0xfffffff000u); // 40 bits of address
 
-		s = decode(*chip, 0x70000000);
+		s = decode_channel(*chip, 0x70000000);
 		EXPECT_FALSE(s.bound); // bit 30 belongs to no field
 		EXPECT_EQ(s.inst_target, 3);
 		EXPECT_EQ(s.inst, 0u);
@@ -50,7 +50,7 @@ TEST(Pccsr, EachBitOfTheStateWordIsItsOwnFlag)
 {
 	for (const lens_chip *chip : pfifo_chips())
 		for (int bit = 0; bit < 32; bit++) {
-			lens_channel_state s = decode(*chip, 0, 1u << bit);
+			lens_channel_state s = decode_channel(*chip, 0, 1u << bit);
 			EXPECT_EQ(s.enable, bit == 0) << bit;
 			EXPECT_EQ(s.next, bit == 1) << bit;
 			EXPECT_EQ(s.pbdma_faulted, bit == 22) << bit;
@@ -89,7 +89,7 @@ TEST(Pccsr, EveryStatusValueHasItsNameAndReload)
 	};
 	for (const lens_chip *chip : pfifo_chips())
 		for (const auto &r : rows) {
-			lens_channel_state s = decode(*chip, 0, r.word);
+			lens_channel_state s = decode_channel(*chip, 0, r.word);
 			EXPECT_EQ(s.status, r.status);
 			EXPECT_EQ(s.ctx_reload, r.reload) << r.status;
 			EXPECT_STREQ(lens_status_name(s.status), r.name);
@@ -104,7 +104,7 @@ TEST(Chram, EachBitIsItsOwnFlag)
 {
 	for (const lens_chip *chip : chram_chips())
 		for (int bit = 0; bit < 32; bit++) {
-			lens_channel_state s = decode(*chip, 1u << bit);
+			lens_channel_state s = decode_channel(*chip, 1u << bit);
 			EXPECT_TRUE(s.chram);
 			EXPECT_FALSE(s.pccsr);
 			EXPECT_EQ(s.enable, bit == 1) << bit;
@@ -148,7 +148,7 @@ TEST(Chram, StatusIsDerivedFromTheBits)
 	};
 	for (const lens_chip *chip : chram_chips())
 		for (const auto &r : rows)
-			EXPECT_EQ(decode(*chip, r.word).status, r.status) << std::hex << r.word;
+			EXPECT_EQ(decode_channel(*chip, r.word).status, r.status) << std::hex << r.word;
 }
 
 } // namespace

@@ -43,7 +43,7 @@ u32 pbdmas(const Emulated &e)
 const std::string GR = "Graphics/Compute 0", GRCE0 = "[Graphics] Copy Engine 0 (GRCE0/LCE0)",
 		  GRCE1 = "[Graphics] Copy Engine 1 (GRCE1/LCE1)";
 
-std::string lce(int i)
+std::string lce_name(int i)
 {
 	std::string n = std::to_string(i);
 	return "Copy Engine " + n + " (LCE" + n + ")";
@@ -110,7 +110,7 @@ TEST(Chips, XavierHasASecondRunlistForCopies)
 {
 	Chip c("gv11b");
 	ASSERT_EQ(c.err, 0);
-	EXPECT_EQ(by_runlist(c), (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce(2)}}}));
+	EXPECT_EQ(by_runlist(c), (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce_name(2)}}}));
 	EXPECT_EQ(pbdmas(c), 3u);
 }
 
@@ -127,7 +127,7 @@ TEST(Chips, OrinIsTableThreeOfRtas24)
 	Chip c("ga10b");
 	ASSERT_EQ(c.err, 0);
 	EXPECT_EQ(by_runlist(c),
-		  (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce(2)}}, {2, {"Graphics/Compute 1", lce(3)}}}));
+		  (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce_name(2)}}, {2, {"Graphics/Compute 1", lce_name(3)}}}));
 	EXPECT_EQ(c.topo().n_engines, 6);
 	EXPECT_EQ(c.topo().n_runlists, 3);
 	EXPECT_EQ(c.topo().num_ces, 4); // LCE0 to LCE3
@@ -153,7 +153,7 @@ TEST(Chips, Gv100HasFifteenEnginesOnThirteenRunlists)
 	EXPECT_EQ(got[4], (Engines{"Video Encoder 1 (NVENC1)"}));
 	EXPECT_EQ(got[5], (Engines{"Video Encoder 2 (NVENC2)"}));
 	for (u32 i = 2; i <= 8; i++)
-		EXPECT_EQ(got[int(i) + 4], (Engines{lce(i)}));
+		EXPECT_EQ(got[int(i) + 4], (Engines{lce_name(i)}));
 	EXPECT_EQ(pbdmas(c), 14u);
 }
 
@@ -186,8 +186,8 @@ TEST(Chips, PascalsWithTwoEncodersUseBothNumbers)
 	ASSERT_EQ(gp102.err, 0);
 	ASSERT_EQ(gp100.err, 0);
 	EXPECT_EQ(by_runlist(gp102)[4], (Engines{"Video Encoder 1 (NVENC1)"})); // the runlist that Table II leaves out
-	EXPECT_EQ(by_runlist(gp102)[6], (Engines{lce(3)}));
-	EXPECT_EQ(by_runlist(gp100)[8], (Engines{lce(5)}));
+	EXPECT_EQ(by_runlist(gp102)[6], (Engines{lce_name(3)}));
+	EXPECT_EQ(by_runlist(gp100)[8], (Engines{lce_name(5)}));
 	EXPECT_EQ(by_runlist(gp100)[-1], (Engines{"NVLink Control 0 (IOCTRL0)"}));
 }
 
@@ -198,7 +198,7 @@ TEST(Chips, TuringHasFiveLces)
 		Chip c(profile);
 		ASSERT_EQ(c.err, 0) << profile;
 		EXPECT_EQ(c.topo().num_ces, 5) << profile;
-		EXPECT_EQ(by_runlist(c)[7], (Engines{lce(4)})) << profile;
+		EXPECT_EQ(by_runlist(c)[7], (Engines{lce_name(4)})) << profile;
 		EXPECT_EQ(by_runlist(c)[-1].size(), profile == std::string("tu117") ? 1u : 2u);
 		EXPECT_EQ(c.topo().ce.shared_lce[0], 1) << profile;
 		EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf) << profile;
@@ -216,7 +216,7 @@ TEST(Chips, Ga100HasTwentySixEnginesOnTwentyFourRunlists)
 	EXPECT_EQ(c.topo().n_engines - 2, 26);
 	EXPECT_EQ(got.size(), 24u);
 	EXPECT_EQ(got[7], (Engines{"Graphics/Compute 7"}));
-	EXPECT_EQ(got[8], (Engines{lce(2)}));
+	EXPECT_EQ(got[8], (Engines{lce_name(2)}));
 	EXPECT_EQ(got[21], (Engines{"JPEG Decoder 0 (NVJPG0)"}));
 	EXPECT_EQ(got[22], (Engines{"Optical Flow Accelerator"}));
 	EXPECT_EQ(pbdmas(c), 32u);
@@ -248,9 +248,9 @@ TEST(Chips, Gb100HasTheEnginesOfBothDies)
 	EXPECT_EQ(c.topo().devices_err, 0);
 	EXPECT_EQ(c.topo().n_engines, 21); // 16 and 5
 	EXPECT_EQ(c.topo().n_runlists, 11);
-	EXPECT_EQ(got[2], (Engines{lce(3)}));
-	EXPECT_EQ(got[8], (Engines{lce(4)})); // these are the second die's
-	EXPECT_EQ(got[9], (Engines{lce(5)}));
+	EXPECT_EQ(got[2], (Engines{lce_name(3)}));
+	EXPECT_EQ(got[8], (Engines{lce_name(4)})); // these are the second die's
+	EXPECT_EQ(got[9], (Engines{lce_name(5)}));
 	EXPECT_EQ(got[10], (Engines{"Video Decoder 1 (NVDEC1)"}));
 	EXPECT_EQ(got[11], (Engines{"JPEG Decoder 1 (NVJPG1)"}));
 	u32 hubs = 0;
@@ -274,7 +274,7 @@ TEST(Chips, Gb202HasEnginesWithUnknownRunlists)
 	// LCEs 0 and 1 have their runlist's registers where graphics has them; 2 has others, though a GRCE may be one of four.
 	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), GRCE0), 1);
 	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), GRCE1), 1);
-	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), lce(2)), 1);
+	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), lce_name(2)), 1);
 	u32 with_base = 0;
 	for (u32 i = 0; i < c.topo().n_engines; i++)
 		with_base += c.topo().engines[i].runlist_base != 0;

@@ -17,7 +17,7 @@ using test::OneOfTuring;
 using test::Snap;
 
 // From the first line of the instance block on.
-std::string below(const std::string &text)
+std::string text_below(const std::string &text)
 {
 	size_t at = text.find("  |= Instance Block");
 	return at == std::string::npos ? "" : text.substr(at);
@@ -29,7 +29,7 @@ TEST(ContextText, OfVoltaAndLaterHasSubcontextsAndTheContextImage)
 	t.vid[t.block(1) + 0xf8] = 0x0010210000000000;  // VEID 33
 	t.vid[t.block(1) + 0x298] = 0x8000000200000023; // five of 64
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), R"(  |= Instance Block ====|
+	EXPECT_EQ(text_below(t.text()), R"(  |= Instance Block ====|
   | PDB:  0x000000010000|
   | Target:          vid|
   | Pages:            v2|
@@ -46,7 +46,7 @@ TEST(ContextText, OfVoltaAndLaterHasSubcontextsAndTheContextImage)
   | #CILP Saves:      14|
   +---------------------+
 )");
-	std::string hidden = below(t.text(false)); // for readers without the privilege to see addresses
+	std::string hidden = text_below(t.text(false)); // for readers without the privilege to see addresses
 	EXPECT_NE(hidden.find("| PDB:  0x000000000000|"), std::string::npos);
 	EXPECT_NE(hidden.find("| VA:   0x000000000000|"), std::string::npos);
 	EXPECT_NE(hidden.find("| Ctx. ID:  0x00000077|"), std::string::npos);
@@ -57,7 +57,7 @@ TEST(ContextText, OfPascalHasNoSubcontexts)
 	OneOfTuring t(lens_chip_gp10x);
 	t.write_instance_block(t.block(1), AT_69);
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), R"(  |= Instance Block ====|
+	EXPECT_EQ(text_below(t.text()), R"(  |= Instance Block ====|
   | PDB:  0x000000010000|
   | Target:          vid|
   | Pages:            v2|
@@ -79,7 +79,7 @@ TEST(ContextText, OfMaxwellEndsWhereNothingIsPublished)
 	OneOfTuring t(lens_chip_gm20x);
 	t.vid[t.block(1) + 0x200] = 0x0000000000010802; // TARGET 2, 64 KiB big pages
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), R"(  |= Instance Block ====|
+	EXPECT_EQ(text_below(t.text()), R"(  |= Instance Block ====|
   | PDB:  0x000000010000|
   | Target:      sys coh|
   | Pages:        v1 64K|
@@ -94,18 +94,18 @@ TEST(ContextText, SaysWhyAPartIsMissing)
 	OneOfTuring t;
 	t.set_instance_address(1, 0, 0);
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), "  |= Instance Block ====|\n"
-				   "  |                 none|\n"
-				   "  +---------------------+\n");
+	EXPECT_EQ(text_below(t.text()), "  |= Instance Block ====|\n"
+					"  |                 none|\n"
+					"  +---------------------+\n");
 	t.set_instance_address(1, 1, t.block(1));
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), "  |= Instance Block ====|\n"
-				   "  |           unreadable|\n"
-				   "  +---------------------+\n");
+	EXPECT_EQ(text_below(t.text()), "  |= Instance Block ====|\n"
+					"  |           unreadable|\n"
+					"  +---------------------+\n");
 	t.set_instance_address(1, 0, t.block(1));
 	t.vid[t.block(1) + 0x210] = 0; // a channel of a copy engine, say
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), R"(  |= Instance Block ====|
+	EXPECT_EQ(text_below(t.text()), R"(  |= Instance Block ====|
   | PDB:  0x000000010000|
   | Target:          vid|
   | Pages:            v2|

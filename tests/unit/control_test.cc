@@ -34,7 +34,7 @@ const Chip chips[] = {
 	{"gh100", true, 2048, 128, 2, 0x10fd40, 0xc40008, 0xc00098},
 };
 
-json tsg(u32 id, Slice slice, std::initializer_list<u32> channels, int runlist = 0)
+json make_tsg(u32 id, Slice slice, std::initializer_list<u32> channels, int runlist = 0)
 {
 	json list = json::array();
 	for (u32 c : channels)
@@ -45,7 +45,7 @@ json tsg(u32 id, Slice slice, std::initializer_list<u32> channels, int runlist =
 		{"channels", list}};
 }
 
-json processes(std::initializer_list<json> tsgs, const char *page = "4k")
+json make_processes(std::initializer_list<json> tsgs, const char *page = "4k")
 {
 	json list = json::array();
 	for (const json &t : tsgs)
@@ -142,7 +142,7 @@ class SinceVolta : public Control {};
 
 TEST_P(Control, DisabledChannelStopsRunningWhileTheOtherTsgContinues)
 {
-	load(processes({tsg(1, SHORT, {2}), tsg(2, SHORT, {4})}));
+	load(make_processes({make_tsg(1, SHORT, {2}), make_tsg(2, SHORT, {4})}));
 	e.emu->advance(20 * MS);
 	ASSERT_EQ(enable(ref(2), false), 0);
 	EXPECT_EQ(channel(2)["enabled"], false);
@@ -164,7 +164,7 @@ TEST_P(Control, DisabledChannelStopsRunningWhileTheOtherTsgContinues)
 
 TEST_P(Control, DisabledChannelLeavesItsTsgToTheOthers)
 {
-	load(processes({tsg(1, SHORT, {2, 3})}));
+	load(make_processes({make_tsg(1, SHORT, {2, 3})}));
 	e.emu->advance(20 * MS);
 	ASSERT_EQ(enable(ref(2), false), 0);
 	e.emu->advance(5 * MS);
@@ -177,7 +177,7 @@ TEST_P(Control, DisabledChannelLeavesItsTsgToTheOthers)
 
 TEST_P(Control, DisablingAChannelDoesNotAffectOtherRunlists)
 {
-	load(processes({tsg(1, SHORT, {2}), tsg(8, SHORT, {20}, 1)}));
+	load(make_processes({make_tsg(1, SHORT, {2}), make_tsg(8, SHORT, {20}, 1)}));
 	ASSERT_EQ(enable(ref(2), false), 0);
 	u64 other = ran(20, 1);
 	e.emu->advance(10 * MS);
@@ -190,11 +190,11 @@ TEST_P(Control, DisablingAChannelDoesNotAffectOtherRunlists)
 // dev_fifo.ref.txt): neither may change.
 TEST_P(Control, DisablingKeepsNextAndFaults)
 {
-	json t = tsg(1, SHORT, {2, 3});
+	json t = make_tsg(1, SHORT, {2, 3});
 	t["channels"][0]["next"] = true;
 	t["channels"][0]["eng_faulted"] = true;
 	t["channels"][0]["pbdma_faulted"] = true;
-	load(processes({t}));
+	load(make_processes({t}));
 	bool faults = std::string(GetParam().name) != "gp106"; // the model's Pascal has none in PCCSR
 	for (bool on : {false, true}) {
 		ASSERT_EQ(enable(ref(2), on), 0);
@@ -213,7 +213,7 @@ TEST_P(Control, DisablingKeepsNextAndFaults)
 
 TEST_P(Control, RepeatingADisableOrEnableChangesNothing)
 {
-	load(processes({tsg(1, SHORT, {2})}));
+	load(make_processes({make_tsg(1, SHORT, {2})}));
 	for (bool on : {true, false, false, true}) {
 		EXPECT_EQ(enable(ref(2), on), 0);
 		EXPECT_EQ(channel(2)["enabled"], on);
@@ -224,7 +224,7 @@ TEST_P(Control, RepeatingADisableOrEnableChangesNothing)
 
 TEST_P(Control, PreemptedTsgLeavesTheEngineToTheNext)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4})}));
 	ASSERT_EQ(on_engine(), 1);
 	ASSERT_EQ(preempt(ref(1)), 0);
 	e.emu->advance(1 * MS);
@@ -237,9 +237,9 @@ TEST_P(Control, PreemptedTsgLeavesTheEngineToTheNext)
 
 TEST_P(Control, SwitchToLeavesOnlyThatTsgRunning)
 {
-	json two = tsg(2, SHORT, {4, 5});
+	json two = make_tsg(2, SHORT, {4, 5});
 	two["channels"][1]["enabled"] = false;
-	load(processes({tsg(1, LONG, {2, 3}), two, tsg(3, SHORT, {6}), tsg(8, SHORT, {20}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2, 3}), two, make_tsg(3, SHORT, {6}), make_tsg(8, SHORT, {20}, 1)}));
 	ASSERT_EQ(on_engine(), 1);
 	ASSERT_EQ(switch_to(ref(2)), 0);
 	e.emu->advance(1 * MS);
@@ -266,7 +266,7 @@ TEST_P(Control, SwitchToLeavesOnlyThatTsgRunning)
 // Disabling preempts nothing; committing a list again ends the running time slice (ampere/ga100/dev_ram.ref.txt).
 TEST_P(Control, ResubmittedRunlistIsCommitted)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4})}));
 	ASSERT_EQ(enable(ref(2), false), 0);
 	e.emu->advance(100 * MS);
 	ASSERT_EQ(on_engine(), 1);
@@ -284,14 +284,15 @@ TEST_P(Control, ResubmittedRunlistIsCommitted)
 
 TEST_P(Control, RunlistThatWasNeverSubmittedCannotBeResubmitted)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	EXPECT_EQ(lens_runlist_resubmit(e.gpu.get(), 1), -ENOENT);
 	EXPECT_EQ(writes(), 0u);
 }
 
 TEST_P(SinceVolta, PreemptedRunlistGoesOnWithTheNextTsg)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4}), tsg(8, LONG, {20}, 1), tsg(9, LONG, {21}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4}), make_tsg(8, LONG, {20}, 1),
+			     make_tsg(9, LONG, {21}, 1)}));
 	ASSERT_EQ(on_engine(), 1);
 	ASSERT_EQ(lens_runlist_preempt(e.gpu.get(), 0), 0);
 	e.emu->advance(1 * MS);
@@ -321,9 +322,9 @@ TEST_P(Control, PreemptionModeDecidesHowTheContextIsSaved)
 	} rows[] = {{LENS_PREEMPT_WFI, 0, 0, 0xd0}, {LENS_PREEMPT_CTA, 1, 1, 0xd4}, {LENS_PREEMPT_CILP, 0, 2, 0xdc}};
 	for (const char *page : {"4k", "64k", "2m"})
 		for (const auto &r : rows) {
-			json one = tsg(1, SHORT, {2});
+			json one = make_tsg(1, SHORT, {2});
 			one["graphics_preemption"] = "gfxp";
-			load(processes({one, tsg(2, SHORT, {4})}, page));
+			load(make_processes({one, make_tsg(2, SHORT, {4})}, page));
 			ASSERT_EQ(mode(ref(2), r.mode), 0) << page;
 			json c = channel(2);
 			EXPECT_EQ(c["graphics_preemption"], r.graphics) << r.mode;
@@ -343,7 +344,7 @@ TEST_P(Control, PreemptionModeDecidesHowTheContextIsSaved)
 
 TEST_P(Control, ChannelWithoutAGraphicsContextHasNoPreemptionMode)
 {
-	load(processes({tsg(1, SHORT, {2}), tsg(8, SHORT, {20}, 1)}));
+	load(make_processes({make_tsg(1, SHORT, {2}), make_tsg(8, SHORT, {20}, 1)}));
 	e.emu->vidmem().wr32(132 * 4, 0x00005004); // a block at address 0 would have a context, mapped to nothing
 	EXPECT_EQ(mode(ref(20, 1), LENS_PREEMPT_CTA), -ENOENT);
 	EXPECT_EQ(mode(ref(99), LENS_PREEMPT_CTA), -ENOENT); // no such channel
@@ -354,7 +355,7 @@ TEST_P(Control, ChannelWithoutAGraphicsContextHasNoPreemptionMode)
 // NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1 0xfc: 0x600dc0de. RAMIN words 132, 133: where the context is.
 TEST_P(Control, NothingIsWrittenWhereNoContextImageIs)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4})}));
 	json c = channel(2);
 	u64 context_image = c["context"], inst = c["inst"];
 	e.emu->vidmem().wr32(context_image + 0xfc, 0x600dc0df);
@@ -379,7 +380,7 @@ TEST_P(Control, NothingIsWrittenWhereNoContextImageIs)
 // without a header it points at the context image itself. The driver part puts the header one page behind the image.
 TEST_P(SinceVolta, ContextImageWithoutAHeaderIsFound)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	json c = channel(2);
 	u64 context_image = c["context"], pointer = u64(c["inst"]) + 132 * 4;
 	e.emu->vidmem().wr32(pointer, e.emu->vidmem().rd32(pointer) - 0x1000);
@@ -393,7 +394,7 @@ TEST(Gp106Control, ContextThatTheTablesDoNotMapIsRefused)
 {
 	Emulated e("gp106");
 	ASSERT_EQ(e.attach(), 0);
-	e.emu->load_scenario(processes({tsg(1, LONG, {2})}));
+	e.emu->load_scenario(make_processes({make_tsg(1, LONG, {2})}));
 	json state = e.emu->control({{"cmd", "state"}});
 	u64 inst = state["channels"][0]["inst"];
 	e.emu->vidmem().wr32(inst + 128 * 4, e.emu->vidmem().rd32(inst + 128 * 4) & ~0x400u);
@@ -406,7 +407,7 @@ TEST(Gp106Control, ContextThatTheTablesDoNotMapIsRefused)
 
 TEST_P(IdsOfTheGpu, TakeNoRunlist)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(8, LONG, {20}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(8, LONG, {20}, 1)}));
 	EXPECT_EQ(enable({0, 2}, false), -EINVAL);
 	EXPECT_EQ(preempt({0, 1}), -EINVAL);
 	EXPECT_EQ(switch_to({0, 1}), -EINVAL);
@@ -420,7 +421,8 @@ TEST_P(IdsOfTheGpu, TakeNoRunlist)
 
 TEST_P(IdsPerRunlist, BareIdIsTakenWhenOneRunlistHoldsItAndRefusedWhenTwoOrNoneDo)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(5, LONG, {4, 6}), tsg(1, LONG, {2}, 1), tsg(7, LONG, {9}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(5, LONG, {4, 6}), make_tsg(1, LONG, {2}, 1),
+			     make_tsg(7, LONG, {9}, 1)}));
 	// held by both runlists
 	EXPECT_EQ(enable({LENS_NONE, 2}, false), -EINVAL);
 	EXPECT_EQ(preempt({LENS_NONE, 1}), -EINVAL);
@@ -454,7 +456,8 @@ TEST_P(IdsPerRunlist, BareIdIsTakenWhenOneRunlistHoldsItAndRefusedWhenTwoOrNoneD
 
 TEST_P(IdsPerRunlist, SameIdOnAnotherRunlistIsLeftAlone)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(3, LONG, {4}), tsg(1, LONG, {2}, 1), tsg(3, LONG, {4}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(3, LONG, {4}), make_tsg(1, LONG, {2}, 1),
+			     make_tsg(3, LONG, {4}, 1)}));
 	ASSERT_EQ(enable({1, 2}, false), 0);
 	EXPECT_EQ(channel(2, 0)["enabled"], true);
 	EXPECT_EQ(channel(2, 1)["enabled"], false);
@@ -474,7 +477,7 @@ TEST_P(IdsPerRunlist, SameIdOnAnotherRunlistIsLeftAlone)
 TEST_P(Control, IdsBeyondTheChipAreOutOfRange)
 {
 	const Chip &c = GetParam();
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	for (u32 id : {c.ids, c.ids + 1, 65536u, 0x80000002u, 0xffffffffu}) {
 		EXPECT_EQ(enable({LENS_NONE, id}, false), -ERANGE) << id;
 		EXPECT_EQ(enable(ref(id), false), -ERANGE) << id;
@@ -496,7 +499,7 @@ TEST_P(Control, IdsBeyondTheChipAreOutOfRange)
 TEST_P(Control, MissingObjectsAreNotFound)
 {
 	const Chip &c = GetParam();
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	EXPECT_EQ(preempt(ref(99)), -ENOENT);
 	EXPECT_EQ(preempt(ref(2)), -ENOENT); // a channel, not a TSG
 	EXPECT_EQ(switch_to(ref(99)), -ENOENT);
@@ -517,7 +520,7 @@ TEST_P(Control, MissingObjectsAreNotFound)
 
 TEST_P(Control, PreemptThatHangsTimesOut)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4})}));
 	fault({{"cmd", "fault"}, {"kind", "preempt-hangs"}});
 	u64 before = e.emu->now();
 	EXPECT_EQ(preempt(ref(1)), -ETIMEDOUT);
@@ -531,7 +534,7 @@ TEST_P(Control, PreemptThatHangsTimesOut)
 
 TEST_P(Control, RemovedGpuIsNoDeviceAndIsNotWritten)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	fault({{"cmd", "fault"}, {"kind", "all-ones"}});
 	for (auto &[name, request] : requests()) {
 		EXPECT_EQ(request(), -ENODEV) << name;
@@ -548,7 +551,7 @@ TEST_P(Control, RemovedGpuIsNoDeviceAndIsNotWritten)
 
 TEST_P(Control, BadReadOfAChannelWordIsAnIoError)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	fault({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", GetParam().channel2}, {"value", 0xbadf5040}});
 	EXPECT_EQ(enable(ref(2), false), -EIO);
 	if (!GetParam().per_runlist) {
@@ -567,14 +570,14 @@ TEST_P(Control, BadReadOfAChannelWordIsAnIoError)
 
 TEST_P(Control, BadReadOfThePreemptRegisterIsAnIoError)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	fault({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", GetParam().preempt}});
 	EXPECT_EQ(preempt(ref(1)), -EIO);
 }
 
 TEST_P(Control, EnableWithoutEffectIsAnIoError)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	// The word keeps its value, enabled or not, whatever is written.
 	u32 enabled = GetParam().per_runlist ? 2 : 1;
 	fault({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", GetParam().channel2}, {"value", enabled}});

@@ -8,7 +8,7 @@
 
 namespace {
 
-lens_entry decode(const lens_chip &chip, std::initializer_list<u32> words)
+lens_entry decode_entry(const lens_chip &chip, std::initializer_list<u32> words)
 {
 	lens_entry e;
 	memset(&e, 0x55, sizeof(e)); // a field that the decoder does not set is detected
@@ -20,7 +20,7 @@ lens_entry decode(const lens_chip &chip, std::initializer_list<u32> words)
 // timeslice_timeout 25:18, tsg_length 31:26; scale_3_f = 0xc000, timeout_128_f = 0x2000000, type_tsg_f = 0x2000.
 TEST(EntryOf8Bytes, DecodesTsgHeaderWithTheDefaultTimeslice)
 {
-	lens_entry e = decode(lens_chip_gp10x, {0x0a00e005, 0});
+	lens_entry e = decode_entry(lens_chip_gp10x, {0x0a00e005, 0});
 	EXPECT_TRUE(e.is_tsg);
 	EXPECT_EQ(e.id, 5);
 	EXPECT_EQ(e.scale, 3);
@@ -44,7 +44,7 @@ TEST(EntryOf8Bytes, TsgFieldsEndWhereTheManualSays)
 		{0xfffff000 | 0x2000, 0, 15, 255, 63},
 	};
 	for (const auto &r : rows) {
-		lens_entry e = decode(lens_chip_gp10x, {r.word, 0});
+		lens_entry e = decode_entry(lens_chip_gp10x, {r.word, 0});
 		EXPECT_TRUE(e.is_tsg) << std::hex << r.word;
 		EXPECT_EQ(e.id, r.id) << std::hex << r.word;
 		EXPECT_EQ(e.scale, r.scale) << std::hex << r.word;
@@ -57,15 +57,15 @@ TEST(EntryOf8Bytes, TsgFieldsEndWhereTheManualSays)
 // Bit 12 belongs to no field of hw_ram_gp106.h.
 TEST(EntryOf8Bytes, Bit12IsNoPartOfTheId)
 {
-	EXPECT_EQ(decode(lens_chip_gp10x, {0x00003001, 0}).id, 1);
-	EXPECT_EQ(decode(lens_chip_gp10x, {0x00001001, 0}).id, 1);
+	EXPECT_EQ(decode_entry(lens_chip_gp10x, {0x00003001, 0}).id, 1);
+	EXPECT_EQ(decode_entry(lens_chip_gp10x, {0x00001001, 0}).id, 1);
 }
 
 // Channel: type 13 = 0, chid 11:0; runqueue 14 as Linux's nouveau writes it from GP100 on (gp100_runl_insert_chan);
 // word 1 is the instance block's address >> 12 from GM107 on (gm107_fifo_runlist_chan).
 TEST(EntryOf8Bytes, DecodesChannelWithRunqueueAndInstanceBlock)
 {
-	lens_entry e = decode(lens_chip_gp10x, {0x00004123, 0x000bfe34});
+	lens_entry e = decode_entry(lens_chip_gp10x, {0x00004123, 0x000bfe34});
 	EXPECT_FALSE(e.is_tsg);
 	EXPECT_EQ(e.id, 0x123);
 	EXPECT_EQ(e.runqueue, 1);
@@ -75,7 +75,7 @@ TEST(EntryOf8Bytes, DecodesChannelWithRunqueueAndInstanceBlock)
 	EXPECT_EQ(e.timeout, 0);
 	EXPECT_EQ(e.scale, 0);
 
-	e = decode(lens_chip_gp10x, {0x00000fff, 0xffffffff});
+	e = decode_entry(lens_chip_gp10x, {0x00000fff, 0xffffffff});
 	EXPECT_FALSE(e.is_tsg);
 	EXPECT_EQ(e.id, 4095);
 	EXPECT_EQ(e.runqueue, 0);
@@ -87,7 +87,7 @@ TEST(EntryOf8Bytes, DecodesChannelWithRunqueueAndInstanceBlock)
 TEST(EntryOf16Bytes, DecodesTsgHeaderOfGv100Manual)
 {
 	for (const lens_chip *chip : {&lens_chip_tu10x, &lens_chip_ad10x, &lens_chip_gh100}) {
-		lens_entry e = decode(*chip, {0x80030001, 0x00000002, 0x00000005, 0});
+		lens_entry e = decode_entry(*chip, {0x80030001, 0x00000002, 0x00000005, 0});
 		EXPECT_TRUE(e.is_tsg) << chip->name;
 		EXPECT_EQ(e.id, 5) << chip->name;
 		EXPECT_EQ(e.scale, 3) << chip->name;
@@ -112,7 +112,7 @@ TEST(EntryOf16Bytes, TsgFieldsEndWhereTheManualSays)
 		{0x00f0fff1, 0xffffff00, 0xfffff000, 0, 0, 0, 0},
 	};
 	for (const auto &r : rows) {
-		lens_entry e = decode(lens_chip_gh100, {r.w0, r.w1, r.w2, 0xffffffff});
+		lens_entry e = decode_entry(lens_chip_gh100, {r.w0, r.w1, r.w2, 0xffffffff});
 		EXPECT_TRUE(e.is_tsg) << std::hex << r.w0;
 		EXPECT_EQ(e.id, r.id) << std::hex << r.w0;
 		EXPECT_EQ(e.scale, r.scale) << std::hex << r.w0;
@@ -126,7 +126,7 @@ TEST(EntryOf16Bytes, TsgFieldsEndWhereTheManualSays)
 // (PTR_HI << 32) | (PTR_LO << 12).
 TEST(EntryOf16Bytes, DecodesChannelWithRunqueueTargetAndInstanceBlock)
 {
-	lens_entry e = decode(lens_chip_ad10x, {0x123456e2, 0x00000007, 0xabcde321, 0x00000001});
+	lens_entry e = decode_entry(lens_chip_ad10x, {0x123456e2, 0x00000007, 0xabcde321, 0x00000001});
 	EXPECT_FALSE(e.is_tsg);
 	EXPECT_EQ(e.id, 0x321);
 	EXPECT_EQ(e.runqueue, 1);
@@ -139,18 +139,18 @@ TEST(EntryOf16Bytes, DecodesChannelWithRunqueueTargetAndInstanceBlock)
 
 TEST(EntryOf16Bytes, ChannelFieldsEndWhereTheManualSays)
 {
-	lens_entry e = decode(lens_chip_tu10x, {0xffffffcc, 0xffffffff, 0x00000000, 0x00000000});
+	lens_entry e = decode_entry(lens_chip_tu10x, {0xffffffcc, 0xffffffff, 0x00000000, 0x00000000});
 	EXPECT_FALSE(e.is_tsg);
 	EXPECT_EQ(e.runqueue, 0); // bits 1, 5:4 clear, all around them set
 	EXPECT_EQ(e.inst_target, 0);
 	EXPECT_EQ(e.id, 0);
 	EXPECT_EQ(e.inst, 0u);
 
-	e = decode(lens_chip_tu10x, {0x00000030, 0, 0xfffff000, 0x000000ff});
+	e = decode_entry(lens_chip_tu10x, {0x00000030, 0, 0xfffff000, 0x000000ff});
 	EXPECT_EQ(e.inst_target, 3);
 	EXPECT_EQ(e.id, 0);
 	EXPECT_EQ(e.inst, 0xfffffff000u);
-	EXPECT_EQ(decode(lens_chip_tu10x, {0, 0, 0x00000fff, 0}).id, 4095);
+	EXPECT_EQ(decode_entry(lens_chip_tu10x, {0, 0, 0x00000fff, 0}).id, 4095);
 }
 
 // open-gpu-doc ampere/ga100/dev_ram.ref.txt, TSG entries: TIMEOUT << SCALE in units of 1024 ns of PTIMER; a TIMEOUT

@@ -207,7 +207,7 @@ TEST(RunlistText, TargetOfAnInstanceBlockMayBeUnknown)
 )");
 }
 
-std::vector<std::string> notes(const std::string &text)
+std::vector<std::string> notes_of(const std::string &text)
 {
 	std::vector<std::string> out;
 	std::istringstream in(text);
@@ -226,21 +226,22 @@ TEST(RunlistText, EmptyListIsMarkedEmpty)
 
 TEST(RunlistText, GoodListHasNoNote)
 {
-	EXPECT_EQ(notes(Words(lens_chip_gp10x, {0x0600e001, 0, 1, 0}).text()), Notes{});
-	EXPECT_EQ(notes(Words(lens_chip_gh100, {0x80030001, 1, 5, 0, 0, 0, 1, 0}).text()), Notes{});
+	EXPECT_EQ(notes_of(Words(lens_chip_gp10x, {0x0600e001, 0, 1, 0}).text()), Notes{});
+	EXPECT_EQ(notes_of(Words(lens_chip_gh100, {0x80030001, 1, 5, 0, 0, 0, 1, 0}).text()), Notes{});
 }
 
 TEST(RunlistText, TsgCutShortByAnotherOrByTheEndIsNoted)
 {
 	Words w(lens_chip_gh100, {0x80030001, 3, 5, 0, 0, 0, 1, 0, 0x80030001, 2, 6, 0, 0, 0, 2, 0});
-	EXPECT_EQ(notes(w.text()), (Notes{"! TSG 5 says 3 channels, 1 follow", "! TSG 6 says 2 channels, 1 follow"}));
+	EXPECT_EQ(notes_of(w.text()),
+		  (Notes{"! TSG 5 says 3 channels, 1 follow", "! TSG 6 says 2 channels, 1 follow"}));
 }
 
 TEST(RunlistText, TsgLongerThanLegalIsNoted)
 {
-	EXPECT_EQ(notes(Words(lens_chip_gp10x, {0x8600e001, 0}).text()),
+	EXPECT_EQ(notes_of(Words(lens_chip_gp10x, {0x8600e001, 0}).text()),
 		  (Notes{"! TSG 1: no more than 32 channels are legal", "! TSG 1 says 33 channels, 0 follow"}));
-	EXPECT_EQ(notes(Words(lens_chip_gh100, {0x80030001, 129, 5, 0}).text()),
+	EXPECT_EQ(notes_of(Words(lens_chip_gh100, {0x80030001, 129, 5, 0}).text()),
 		  (Notes{"! TSG 5: no more than 128 channels are legal", "! TSG 5 says 129 channels, 0 follow"}));
 }
 
@@ -249,8 +250,8 @@ TEST(RunlistText, PendingAndTornListsAreNoted)
 	Words w(lens_chip_gp10x, {0x0600e001, 0, 1, 0});
 	w.snap.regs.pending = true;
 	w.snap.torn = true;
-	EXPECT_EQ(notes(w.text()), (Notes{"! submitted, not yet committed by the GPU",
-					  "! torn: the list was replaced again and again while it was read"}));
+	EXPECT_EQ(notes_of(w.text()), (Notes{"! submitted, not yet committed by the GPU",
+					     "! torn: the list was replaced again and again while it was read"}));
 }
 
 // On 8-byte chips a channel outside of any TSG is legal; it is not indented.
@@ -260,21 +261,21 @@ TEST(RunlistText, BareChannelOfAnOlderChipIsNotIndented)
 	EXPECT_EQ(text.substr(0, 24), "+- Channel Info 17   -+\n");
 	EXPECT_NE(text.find("\n  +- Channel Info 1    -+\n"), std::string::npos);
 	EXPECT_NE(text.find("\n+- Channel Info 18   -+\n"), std::string::npos);
-	EXPECT_EQ(notes(text), Notes{});
+	EXPECT_EQ(notes_of(text), Notes{});
 }
 
 // From Volta on hardware refuses it: open-gpu-doc ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_INTR_BAD_TSG_CODE
 // (expected TSG header; zero length). The head of format_runlist.c promises a line for it.
 TEST(RunlistText, ChannelOutsideOfATsgIsNotedWhereItIsIllegal)
 {
-	EXPECT_EQ(notes(Words(lens_chip_gh100, {0, 0, 17, 0}).text()).size(), 1u);
-	EXPECT_EQ(notes(Words(lens_chip_tu10x, {0x80030001, 1, 5, 0, 0, 0, 1, 0, 0, 0, 17, 0}).text()).size(), 1u);
+	EXPECT_EQ(notes_of(Words(lens_chip_gh100, {0, 0, 17, 0}).text()).size(), 1u);
+	EXPECT_EQ(notes_of(Words(lens_chip_tu10x, {0x80030001, 1, 5, 0, 0, 0, 1, 0, 0, 0, 17, 0}).text()).size(), 1u);
 }
 
 TEST(RunlistText, TsgWithoutChannelsIsNoted)
 {
-	EXPECT_EQ(notes(Words(lens_chip_gh100, {0x80030001, 0, 5, 0}).text()).size(), 1u);
-	EXPECT_EQ(notes(Words(lens_chip_gp10x, {0x0200e001, 0}).text()).size(), 1u);
+	EXPECT_EQ(notes_of(Words(lens_chip_gh100, {0x80030001, 0, 5, 0}).text()).size(), 1u);
+	EXPECT_EQ(notes_of(Words(lens_chip_gp10x, {0x0200e001, 0}).text()).size(), 1u);
 }
 
 // "Everything between the bars is 21 characters wide", for whatever the words can hold.

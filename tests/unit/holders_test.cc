@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 using test::Emulated;
 
-json tsg(u32 id, std::initializer_list<u32> channels, int runlist = 0)
+json make_tsg(u32 id, std::initializer_list<u32> channels, int runlist = 0)
 {
 	json list = json::array();
 	for (u32 c : channels)
@@ -60,7 +60,7 @@ protected:
 // off the list and leave its word as it was. Seen failing with enabled words counted beside lists.
 TEST_P(Holders, ChannelThatIsStillEnabledButOnNoListMakesNoIdAmbiguous)
 {
-	load({tsg(1, {2, 5})});
+	load({make_tsg(1, {2, 5})});
 	e.emu->poke_register(word(3, 5), 2);
 	ASSERT_EQ(enable({LENS_NONE, 5}, false), 0);
 	EXPECT_EQ(runlist, 0);
@@ -79,7 +79,7 @@ TEST_P(Holders, ChannelThatIsStillEnabledButOnNoListMakesNoIdAmbiguous)
 
 TEST_P(Holders, RefusedBareIdNamesThemAll)
 {
-	load({tsg(1, {2}), tsg(1, {2}, 1), tsg(1, {2}, 3)});
+	load({make_tsg(1, {2}), make_tsg(1, {2}, 1), make_tsg(1, {2}, 3)});
 	EXPECT_EQ(enable({LENS_NONE, 2}, false), -EINVAL);
 	EXPECT_EQ(holders(), (std::vector{0, 1, 3}));
 	EXPECT_EQ(runlist, LENS_NONE);
@@ -95,7 +95,7 @@ TEST_P(Holders, RefusedBareIdNamesThemAll)
 // A runlist that cannot be read is a candidate, too, unless there is more than one anyway.
 TEST_P(Holders, RunlistThatCannotBeReadIsACandidate)
 {
-	load({tsg(1, {2}), tsg(1, {2}, 1), tsg(1, {2}, 3)});
+	load({make_tsg(1, {2}), make_tsg(1, {2}, 1), make_tsg(1, {2}, 3)});
 	fail_reads(e.topo().runlists[1].base + 0x88); // NV_RUNLIST_SUBMIT
 	EXPECT_EQ(enable({LENS_NONE, 2}, false), -EINVAL);
 	EXPECT_EQ(holders(), (std::vector{0, 3}));

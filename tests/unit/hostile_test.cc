@@ -50,7 +50,7 @@ bool is_known(int err)
 	} while (0)
 
 // A snapshot as the module takes it: room for what was announced, again when it has grown, then formatted.
-int snapshot(lens_gpu *gpu, const lens_runlist *rl)
+int read_snapshot(lens_gpu *gpu, const lens_runlist *rl)
 {
 	lens_runlist_snap snap{};
 	std::vector<u64> entries;
@@ -101,7 +101,7 @@ void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 	lens_text_free(&t);
 	u32 n = gpu->topo.n_runlists;
 	for (u32 i = 0; i < n && i < 3; i++)
-		EXPECT_KNOWN(snapshot(gpu, &gpu->topo.runlists[rng() % n]));
+		EXPECT_KNOWN(read_snapshot(gpu, &gpu->topo.runlists[rng() % n]));
 	int runlist;
 	for (int i = 0; i < 3; i++) {
 		lens_ref r{i == 0 || !n ? LENS_NONE : int(gpu->topo.runlists[rng() % n].id),
@@ -249,7 +249,7 @@ TEST_P(Vanishing, RemovalAtAnyAccessIsAnError)
 		ask_everything(gpu.get(), rng);
 		EXPECT_LT(wire.done, BOUND);
 		if (wire.done >= wire.at) { // gone by now at the latest: everything says so
-			EXPECT_EQ(snapshot(gpu.get(), &gpu->topo.runlists[0]), -ENODEV);
+			EXPECT_EQ(read_snapshot(gpu.get(), &gpu->topo.runlists[0]), -ENODEV);
 			EXPECT_EQ(lens_runlist_resubmit(gpu.get(), 0), -ENODEV);
 		}
 	}

@@ -15,7 +15,7 @@ struct Recorder {
 	bool stopped = false, reserved_while_stopped = false;
 };
 
-Recorder *of(lens_recorder *r)
+Recorder *recorder_of(lens_recorder *r)
 {
 	return reinterpret_cast<Recorder *>(r);
 }
@@ -26,10 +26,10 @@ TEST(Record, NothingIsAllocatedWhileTheMachineIsStopped)
 	Fake f(lens_chip_gp10x);
 	Recorder rec;
 	lens_record_init(&rec.r, f.io());
-	rec.r.note = [](lens_recorder *r, char, u64, const u32 *, u32) { of(r)->noted++; };
+	rec.r.note = [](lens_recorder *r, char, u64, const u32 *, u32) { recorder_of(r)->noted++; };
 	rec.r.reserve = [](lens_recorder *r, u32) {
-		of(r)->reserved++;
-		of(r)->reserved_while_stopped |= of(r)->stopped;
+		recorder_of(r)->reserved++;
+		recorder_of(r)->reserved_while_stopped |= recorder_of(r)->stopped;
 		return 0;
 	};
 	lens_io *io = &rec.r.io;

@@ -18,7 +18,7 @@ struct Where {
 	bool in_place;
 };
 
-Where where(const lens_chip *chip)
+Where find_place(const lens_chip *chip)
 {
 	if (chip->entry_words == 2)
 		return {0x2280, 0x2284, false};
@@ -47,8 +47,8 @@ TEST_P(Runlist, ListOf65535EntriesIsReadWhole)
 	for (u64 word : {0x0000000700000006ull, 0xfc00e0050600e005ull, ~0ull}) {
 		Fake f(*GetParam());
 		f.memory = [&](lens_aperture, u64) { return word; };
-		f.regs[where(GetParam()).base] = 0x1000;
-		f.regs[where(GetParam()).length] = 0xffff;
+		f.regs[find_place(GetParam()).base] = 0x1000;
+		f.regs[find_place(GetParam()).length] = 0xffff;
 		Room r(65535);
 		ASSERT_EQ(lens_runlist_begin(f.gpu.get(), &r.snap), 0);
 		ASSERT_EQ(r.snap.regs.length, 65535);
@@ -71,7 +71,7 @@ TEST_P(Runlist, ListOf65535EntriesIsReadWhole)
 TEST_P(Runlist, ListThatKeepsMovingIsTornAfterAFewCopies)
 {
 	Fake f(*GetParam());
-	Where w = where(GetParam());
+	Where w = find_place(GetParam());
 	u32 looks = 0;
 	f.answer = [&](u32 off) -> u32 {
 		if (off == w.base)
@@ -89,7 +89,7 @@ TEST_P(Runlist, ListThatKeepsMovingIsTornAfterAFewCopies)
 TEST_P(Runlist, ListThatMovedOnceIsReadAgain)
 {
 	Fake f(*GetParam());
-	Where w = where(GetParam());
+	Where w = find_place(GetParam());
 	u32 looks = 0;
 	f.answer = [&](u32 off) -> u32 {
 		if (off == w.base)
@@ -111,7 +111,7 @@ TEST_P(Runlist, ListThatMovedOnceIsReadAgain)
 TEST_P(Runlist, ListThatGrewDuringTheReadNeedsMoreRoom)
 {
 	Fake f(*GetParam());
-	Where w = where(GetParam());
+	Where w = find_place(GetParam());
 	u32 looks = 0;
 	f.answer = [&](u32 off) -> u32 {
 		if (off == w.length)
@@ -132,9 +132,9 @@ TEST_P(Runlist, ListThatGrewDuringTheReadNeedsMoreRoom)
 TEST_P(Runlist, WalkSeesEveryEntryOnceAndInOrder)
 {
 	Fake f(*GetParam());
-	f.regs[where(GetParam()).base] = 0x1000;
-	f.regs[where(GetParam()).length] = 0xffff;
-	u64 base = where(GetParam()).in_place ? 0x1000 : 0x1000000;
+	f.regs[find_place(GetParam()).base] = 0x1000;
+	f.regs[find_place(GetParam()).length] = 0xffff;
+	u64 base = find_place(GetParam()).in_place ? 0x1000 : 0x1000000;
 	f.memory = [&](lens_aperture, u64 addr) -> u64 {
 		u64 word = (addr - base) / 8;
 		if (GetParam()->entry_words == 2)
@@ -157,8 +157,8 @@ TEST_P(Runlist, WalkSeesEveryEntryOnceAndInOrder)
 TEST_P(Runlist, WalkEndsWhenItsFunctionReturnsNonzero)
 {
 	Fake f(*GetParam());
-	f.regs[where(GetParam()).base] = 0x1000;
-	f.regs[where(GetParam()).length] = 0xffff;
+	f.regs[find_place(GetParam()).base] = 0x1000;
+	f.regs[find_place(GetParam()).length] = 0xffff;
 	u32 seen = 0;
 	auto fn = [](lens_gpu *, const lens_runlist *, const lens_entry *, int, void *arg) {
 		return ++*static_cast<u32 *>(arg) == 3 ? -ENOENT : 0;
@@ -173,9 +173,9 @@ TEST_P(Runlist, WalkEndsWhenItsFunctionReturnsNonzero)
 TEST_P(Runlist, ChannelBeyondTheLastIsAnErrorAndNotRead)
 {
 	Fake f(*GetParam());
-	f.regs[where(GetParam()).base] = 0x1000;
-	f.regs[where(GetParam()).length] = 2;
-	u64 base = where(GetParam()).in_place ? 0x1000 : 0x1000000;
+	f.regs[find_place(GetParam()).base] = 0x1000;
+	f.regs[find_place(GetParam()).length] = 2;
+	u64 base = find_place(GetParam()).in_place ? 0x1000 : 0x1000000;
 	if (GetParam()->entry_words == 2)
 		f.vid = {{base, 2047}, {base + 8, 2048}};
 	else
@@ -200,7 +200,7 @@ TEST_P(Runlist, ListIsReadFromTheMemoryThatItsTargetNames)
 	} rows[] = {{0, 0}, {1, -EIO}, {2, 0}, {3, 0}};
 	for (const auto &r : rows) {
 		Fake f(*GetParam());
-		Where w = where(GetParam());
+		Where w = find_place(GetParam());
 		f.regs[w.base] = 0x1000 | r.target << (w.in_place ? 0 : 28);
 		f.regs[w.length] = 1;
 		u64 base = w.in_place ? 0x1000 : 0x1000000;

@@ -22,7 +22,7 @@ struct Chip {
 	bool sys;  // runlists in the machine's memory
 };
 
-json tsg(u32 id, u32 timeout, u32 scale, std::initializer_list<u32> channels, int runlist = 0)
+json make_tsg(u32 id, u32 timeout, u32 scale, std::initializer_list<u32> channels, int runlist = 0)
 {
 	json list = json::array();
 	for (u32 c : channels)
@@ -67,7 +67,7 @@ protected:
 		e.emu->set_log(true);
 	}
 	// TSG 1 with channels 2 and 3 and the longest slice, TSG 2 with channel 4.
-	void load_two() { load({tsg(1, 255, 15, {2, 3}), tsg(2, 128, 3, {4})}); }
+	void load_two() { load({make_tsg(1, 255, 15, {2, 3}), make_tsg(2, 128, 3, {4})}); }
 
 	lens_ref ref(u32 id, int on = 0) { return {GetParam().per_runlist ? on : LENS_NONE, id}; }
 	int set(lens_ref r, u32 us) { return lens_tsg_set_timeslice(e.gpu.get(), &r, us, &runlist); }
@@ -178,7 +178,7 @@ TEST_P(WithTsgs, OtherRunlistsAreNotChanged)
 	if (e.topo().n_runlists < 2)
 		GTEST_SKIP() << "it has one runlist";
 	int other = e.topo().runlists[1].id;
-	load({tsg(1, 128, 3, {2}), tsg(9, 128, 3, {20}, other)});
+	load({make_tsg(1, 128, 3, {2}), make_tsg(9, 128, 3, {20}, other)});
 	u64 submits = list(other).submits;
 	ASSERT_EQ(set(ref(1), 5), 0);
 	EXPECT_EQ(list(other).submits, submits);
@@ -219,7 +219,7 @@ TEST_P(OfTheGpu, TakesNoRunlist)
 
 TEST_P(PerRunlist, BareIdThatTwoRunlistsHoldIsRefused)
 {
-	load({tsg(1, 128, 3, {2}), tsg(5, 128, 3, {3}), tsg(1, 128, 3, {20}, 1)});
+	load({make_tsg(1, 128, 3, {2}), make_tsg(5, 128, 3, {3}), make_tsg(1, 128, 3, {20}, 1)});
 	EXPECT_EQ(set({LENS_NONE, 1}, 1000), -EINVAL);
 	EXPECT_EQ(set({127, 1}, 1000), -ENOENT);
 	EXPECT_EQ(set({128, 1}, 1000), -ERANGE);
