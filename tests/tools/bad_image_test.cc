@@ -130,7 +130,7 @@ TEST(LargeImage, HundredMegabytesOfMemoryLoad)
 }
 
 // Words in descending order, the worst case for keeping them sorted.
-std::string falling(const char *format, size_t size)
+std::string make_descending_words(const char *format, size_t size)
 {
 	std::string text = HEAD;
 	char line[64];
@@ -161,14 +161,15 @@ class LargeImageWorstOrder : public testing::TestWithParam<Falling> {};
 // Four times the text takes four times as long (about 4.3 was seen); inserting each word in its place takes sixteen times.
 TEST_P(LargeImageWorstOrder, TakesTimeInProportionToItsSize)
 {
-	const std::string small = falling(GetParam().format, 2000000), large = falling(GetParam().format, 8000000);
+	const std::string small = make_descending_words(GetParam().format, 2000000),
+			  large = make_descending_words(GetParam().format, 8000000);
 
 	EXPECT_LT(static_cast<double>(time_of(large)), 8.0 * static_cast<double>(time_of(small)));
 }
 
 TEST_P(LargeImageWorstOrder, LosesNoWord)
 {
-	const tool::Image image = parse(falling(GetParam().format, 2000000));
+	const tool::Image image = parse(make_descending_words(GetParam().format, 2000000));
 
 	EXPECT_EQ(GetParam().format[0] == 'r' ? image.regs.find(0x3ff0000) : image.vid.find(0x3ff0000),
 		  GetParam().value);

@@ -107,7 +107,7 @@ std::set<std::string> requested_limits(const std::vector<std::string> &words)
 	return limits;
 }
 
-bool digits(const std::string &text, unsigned &to)
+bool is_number(const std::string &text, unsigned &to)
 {
 	if (text.empty() || text.size() > 5 || text.find_first_not_of("0123456789") != text.npos)
 		return false;
@@ -116,7 +116,7 @@ bool digits(const std::string &text, unsigned &to)
 }
 
 // The numbers of "0-3,7"; empty: it is not such a list, has a number beyond the last, or repeats one although once is set.
-std::set<unsigned> listed(const std::string &text, unsigned below, bool once = false)
+std::set<unsigned> parse_list(const std::string &text, unsigned below, bool once = false)
 {
 	std::set<unsigned> numbers;
 
@@ -125,8 +125,9 @@ std::set<unsigned> listed(const std::string &text, unsigned below, bool once = f
 		std::string piece = text.substr(at, end - at);
 		size_t dash = piece.find('-');
 		unsigned first = 0, last = 0;
-		if (!digits(piece.substr(0, dash), first) ||
-		    !digits(dash == piece.npos ? piece : piece.substr(dash + 1), last) || last < first || last >= below)
+		if (!is_number(piece.substr(0, dash), first) ||
+		    !is_number(dash == piece.npos ? piece : piece.substr(dash + 1), last) || last < first ||
+		    last >= below)
 			return {};
 		for (unsigned n = first; n <= last; n++)
 			if (!numbers.insert(n).second && once)
@@ -141,13 +142,13 @@ std::set<unsigned> tpcs_of(const std::string &limit)
 	std::set<unsigned> tpcs;
 
 	if (limit == "all")
-		return listed("0-11", TPCS);
+		return parse_list("0-11", TPCS);
 	if (limit == "half:a" || limit == "half:b") // 7 and 5 TPCs: GPCs 0 and 1, and 2
-		return listed(limit == "half:a" ? "0-6" : "7-11", TPCS);
+		return parse_list(limit == "half:a" ? "0-6" : "7-11", TPCS);
 	if (limit.compare(0, 4, "gpc:") == 0) {
 		static const char *const gpcs[] = {"0-3", "4-6", "7-11"};
-		for (unsigned gpc : listed(limit.substr(4), 3, true))
-			tpcs.merge(listed(gpcs[gpc], TPCS));
+		for (unsigned gpc : parse_list(limit.substr(4), 3, true))
+			tpcs.merge(parse_list(gpcs[gpc], TPCS));
 		return tpcs;
 	}
 	if (limit.compare(0, 2, "0x") == 0) {
@@ -160,11 +161,11 @@ std::set<unsigned> tpcs_of(const std::string &limit)
 		}
 		return tpcs.empty() || *tpcs.rbegin() >= TPCS ? std::set<unsigned>() : tpcs;
 	}
-	return listed(limit, TPCS);
+	return parse_list(limit, TPCS);
 }
 
 // As verify_limit() does on a GPU whose masks pass the probe. Empty: refused.
-std::set<unsigned> enabled(const gpulens::Layout &layout, const std::string &limit)
+std::set<unsigned> enabled_tpcs(const gpulens::Layout &layout, const std::string &limit)
 {
 	std::set<unsigned> tpcs;
 
@@ -227,7 +228,7 @@ TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 			without++;
 			continue;
 		}
-		std::set<unsigned> tpcs = enabled(gpu, *given);
+		std::set<unsigned> tpcs = enabled_tpcs(gpu, *given);
 		ASSERT_EQ(tpcs, tpcs_of(*given)) << *given;
 		if (tpcs.empty())
 			continue; // refused when it is parsed
@@ -239,7 +240,7 @@ TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 }
 
 // "1:2:3:UUID" with 8, 16 and 16 digits.
-std::string widened(const std::string &text)
+std::string widen_mask(const std::string &text)
 {
 	const size_t widths[] = {8, 16, 16};
 	std::string wide;
@@ -288,7 +289,7 @@ TEST(Limit, OnlyMasksInTheFormOfGpulensRunAreAccepted)
 		// Written again it is the same text, except for leading zeros.
 		ASSERT_EQ(fmt::format("{:08x}:{:016x}:{:016x}:{:02x}", mask.version, mask.bits[0], mask.bits[1],
 				      fmt::join(mask.gpu, "")),
-			  widened(text));
+			  widen_mask(text));
 		ASSERT_NE(mask.bits[0] & mask.bits[1], ~uint64_t{0}) << text;
 	}
 	EXPECT_GT(taken, LINES / 10);

@@ -13,7 +13,7 @@
 
 namespace {
 
-template <typename F> std::string why(F f)
+template <typename F> std::string error_of(F f)
 {
 	try {
 		f();
@@ -27,7 +27,7 @@ template <typename F> std::string why(F f)
 TEST(Limits, ANumberBeyondADoubleIsBadInput)
 {
 	EXPECT_EQ(code_of([&] { tool::parse_json("[1e400]", "f.json"); }), tool::Error::Input);
-	EXPECT_EQ(why([] { tool::parse_json("[1e400]", "f.json"); }),
+	EXPECT_EQ(error_of([] { tool::parse_json("[1e400]", "f.json"); }),
 		  "f.json: not JSON: number overflow parsing '1e400'");
 }
 
@@ -36,9 +36,9 @@ TEST(Limits, NestedListsAreLimited)
 {
 	std::string deep(1 << 20, '['), fits = std::string(64, '[') + std::string(64, ']');
 
-	EXPECT_EQ(why([&] { tool::parse_json(deep, "f"); }), "f: lists and objects are nested more than 64 deep");
-	EXPECT_EQ(why([&] { tool::parse_json(fits, "f"); }), "");
-	EXPECT_EQ(why([&] { tool::parse_json("[\"" + deep + "\\\"[\", 1]", "f"); }), "") << "brackets of a string";
+	EXPECT_EQ(error_of([&] { tool::parse_json(deep, "f"); }), "f: lists and objects are nested more than 64 deep");
+	EXPECT_EQ(error_of([&] { tool::parse_json(fits, "f"); }), "");
+	EXPECT_EQ(error_of([&] { tool::parse_json("[\"" + deep + "\\\"[\", 1]", "f"); }), "") << "brackets of a string";
 }
 
 // Seen failing without the limit: 2600000h ended at once, because the sum with the clock's time was negative.
@@ -91,9 +91,9 @@ template <typename T> std::string refused_after(size_t most, uint16_t type, void
 		change(record);
 	for (size_t i = 0; i < most; i++)
 		s.add(record);
-	EXPECT_EQ(why([&] { s.gpu(); }), "");
+	EXPECT_EQ(error_of([&] { s.gpu(); }), "");
 	s.add(record);
-	return why([&] { s.gpu(); });
+	return error_of([&] { s.gpu(); });
 }
 
 // The limits of the core (LENS_MAX_*). Seen failing without them: isolation took 3.6 s for 30,000 engines, plan 7.5 GB for

@@ -14,14 +14,14 @@ using namespace tool_test;
 
 namespace {
 
-std::string hand()
+std::string image_by_hand()
 {
 	return fixture("ga100-by-hand.image");
 }
 
 TEST(Missing, ARunlistsRegisterIsNamedAndTheOtherRunlistIsShown)
 {
-	tool::Image image = parse(without(hand(), "r 0x00c04080"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00c04080"));
 
 	EXPECT_EQ(failures(run(image, "runlist3")), "runlist 3: not recorded: r 0x00c04080\n");
 	EXPECT_EQ(run(image, "runlist3").text, "");
@@ -38,7 +38,7 @@ TEST(Missing, ARunlistsRegisterIsNamedAndTheOtherRunlistIsShown)
 
 TEST(Missing, ARunlistsEntriesAreNamed)
 {
-	tool::Image image = parse(without(hand(), "v 0x0001f0010"));
+	tool::Image image = parse(without(image_by_hand(), "v 0x0001f0010"));
 	tool::ProcText out = run(image, "runlist0");
 
 	EXPECT_EQ(failures(out), "runlist 0: not recorded: v 0x0001f0010\n");
@@ -57,7 +57,7 @@ TEST(Missing, ARunlistsEntriesAreNamed)
 
 TEST(Missing, AnEntryCutInHalfIsNotReadAsZeros)
 {
-	std::string text = hand();
+	std::string text = image_by_hand();
 	std::string whole = "v 0x0001f0020 00000020 00000000 00301009 00000000\n";
 	size_t at = text.find(whole);
 	ASSERT_NE(at, std::string::npos);
@@ -68,7 +68,7 @@ TEST(Missing, AnEntryCutInHalfIsNotReadAsZeros)
 
 TEST(Missing, AChannelWithoutStateDoesNotAffectTheOther)
 {
-	tool::Image image = parse(without(hand(), "r 0x00b0001c"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00b0001c"));
 	tool::ProcText out = run(image, "runlist0");
 
 	EXPECT_EQ(failures(out), "runlist 0: not recorded: r 0x00b0001c\n");
@@ -84,7 +84,7 @@ TEST(Missing, AChannelWithoutStateDoesNotAffectTheOther)
 
 TEST(Missing, AnInstanceBlockInSystemMemoryIsNamedBySpace)
 {
-	tool::ProcText out = run(parse(without(hand(), "s 0x000301200")), "runlist0");
+	tool::ProcText out = run(parse(without(image_by_hand(), "s 0x000301200")), "runlist0");
 
 	EXPECT_EQ(failures(out), "runlist 0: not recorded: s 0x000301200\n");
 	EXPECT_NE(out.text.find("+- Channel Info 9 "), std::string::npos);
@@ -105,7 +105,7 @@ TEST(Missing, ManyAddressesAreCounted)
 
 TEST(Missing, AMissingFuseDoesNotAffectEngines)
 {
-	tool::Image image = parse(without(hand(), "r 0x00820c38"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00820c38"));
 	tool::ProcText gpcs = run(image, "tpc_map");
 
 	EXPECT_EQ(failures(gpcs), "gpcs: not recorded: r 0x00820c38\n");
@@ -121,7 +121,7 @@ TEST(Missing, AMissingFuseDoesNotAffectEngines)
 
 TEST(Missing, AMissingCopyEngineMapDoesNotAffectGpcs)
 {
-	tool::Image image = parse(without(hand(), "r 0x00104108"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00104108"));
 
 	EXPECT_EQ(failures(run(image, "copy_topology")), "copy: not recorded: r 0x00104108\n");
 	EXPECT_EQ(run(image, "copy_topology").text, "");
@@ -130,7 +130,7 @@ TEST(Missing, AMissingCopyEngineMapDoesNotAffectGpcs)
 
 TEST(Missing, EveryItemThatNeedsADeviceTablesRowNamesIt)
 {
-	tool::Image image = parse(without(hand(), "r 0x00022810"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00022810"));
 
 	EXPECT_EQ(failures(run(image, "device_info")), "engines: not recorded: r 0x00022810\n");
 	EXPECT_EQ(failures(run(image, "runlist0")), "engines: not recorded: r 0x00022810\n");
@@ -157,7 +157,7 @@ TEST(Missing, AnUnknownChipIsReported)
 
 TEST(Missing, ARecordedErrorCodeIsNotReportedAsMissing)
 {
-	std::string text = hand() + "r 0x00c04080 0xbadf5040\n";
+	std::string text = image_by_hand() + "r 0x00c04080 0xbadf5040\n";
 
 	EXPECT_EQ(failures(run(parse(text), "runlist3")),
 		  "runlist 3: the words read are error codes of failed reads, or inconsistent\n");
@@ -166,7 +166,7 @@ TEST(Missing, ARecordedErrorCodeIsNotReportedAsMissing)
 // Images of modules that recorded neither the state of engines nor bars.
 TEST(Missing, AnOlderImageLeavesEnginesUnknownAndBarsNotRecorded)
 {
-	tool::Gpu gpu = tool::from_image(parse(hand()), "x");
+	tool::Gpu gpu = tool::from_image(parse(image_by_hand()), "x");
 
 	ASSERT_FALSE(gpu.engines.empty());
 	for (const tool::Engine &e : gpu.engines)
@@ -174,7 +174,7 @@ TEST(Missing, AnOlderImageLeavesEnginesUnknownAndBarsNotRecorded)
 	EXPECT_NE(tool::engines_text(gpu, {}).find("  unknown\n"), std::string::npos);
 	EXPECT_EQ(tool::engines_json(gpu)[0]["now"], nullptr);
 	EXPECT_EQ(failures(gpu.engine_failures), "");
-	tool::ProcText bars = run(parse(hand()), "bars");
+	tool::ProcText bars = run(parse(image_by_hand()), "bars");
 	EXPECT_EQ(bars.text, "");
 	EXPECT_EQ(failures(bars), "bars: not recorded: r 0x00b80f40, r 0x00b80f48\n");
 }
@@ -204,7 +204,7 @@ TEST(Missing, AnEnginesMissingSecondRegisterIsNotZero)
 	EXPECT_EQ(tool::engines_json(none)[0]["now"]["error"], "EIO");
 }
 
-template <class Record> void append(std::string &bytes, const Record &r)
+template <class Record> void append_record(std::string &bytes, const Record &r)
 {
 	static_assert(sizeof(r) == GPULENS_RECORD_BYTES);
 	bytes.append(reinterpret_cast<const char *>(&r), sizeof(r));
@@ -215,21 +215,21 @@ TEST(Missing, ASnapshotHasTheStateOfEnginesFromVersion2On)
 {
 	auto bytes = [](bool with_now, u16 engine) {
 		std::string b;
-		append(b, gpulens_header{.magic = GPULENS_MAGIC,
-					 .version = u16(with_now ? 2 : 1),
-					 .record_bytes = GPULENS_RECORD_BYTES,
-					 .records = with_now ? 3u : 2u});
+		append_record(b, gpulens_header{.magic = GPULENS_MAGIC,
+						.version = u16(with_now ? 2 : 1),
+						.record_bytes = GPULENS_RECORD_BYTES,
+						.records = with_now ? 3u : 2u});
 		gpulens_chip chip{.type = GPULENS_RECORD_CHIP, .chip_id = 0x164};
 		std::strcpy(chip.name, "TU104");
-		append(b, chip);
-		append(b, gpulens_engine{.type = GPULENS_RECORD_ENGINE, .runlist = 0});
+		append_record(b, chip);
+		append_record(b, gpulens_engine{.type = GPULENS_RECORD_ENGINE, .runlist = 0});
 		if (with_now)
-			append(b, gpulens_engine_now{.type = GPULENS_RECORD_ENGINE_NOW,
-						     .engine = engine,
-						     .kind = GPULENS_SAMPLE_SWITCH,
-						     .flags = GPULENS_SAMPLE_BUSY | GPULENS_SAMPLE_BARE_CHANNEL,
-						     .id = 12,
-						     .channel = 12});
+			append_record(b, gpulens_engine_now{.type = GPULENS_RECORD_ENGINE_NOW,
+							    .engine = engine,
+							    .kind = GPULENS_SAMPLE_SWITCH,
+							    .flags = GPULENS_SAMPLE_BUSY | GPULENS_SAMPLE_BARE_CHANNEL,
+							    .id = 12,
+							    .channel = 12});
 		return b;
 	};
 
@@ -249,29 +249,30 @@ TEST(Missing, FilesThatImagesLackHaveAReason)
 				 "switch_to_tsg", "tsg_timeslice", "preempt_runlist", "resubmit_runlist",
 				 "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"}) {
 		EXPECT_TRUE(tool::is_proc_file(name)) << name;
-		tool::ProcText out = run(parse(hand()), name);
+		tool::ProcText out = run(parse(image_by_hand()), name);
 		EXPECT_EQ(out.text, "") << name;
 		ASSERT_EQ(out.failures.size(), 1U) << name;
 		EXPECT_FALSE(out.failures[0].reason.empty()) << name;
 	}
-	EXPECT_EQ(failures(run(parse(hand()), "preempt_tsg")),
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "preempt_tsg")),
 		  "preempt_tsg: it is for writing to a GPU, and an image is read-only\n");
 	for (const char *name :
 	     {"gpc_tpc_mask", "gpcx_tpc_mask", "gpc1_tpc_maskx", "lce_for_pce", "runlist", "images", ""})
 		EXPECT_FALSE(tool::is_proc_file(name)) << name;
-	EXPECT_EQ(failures(run(parse(hand()), "gpc31_tpc_mask")), "gpc31_tpc_mask: it does not exist\n");
-	EXPECT_EQ(failures(run(parse(hand()), "lce_for_pce31")), "lce_for_pce31: it does not exist\n");
-	EXPECT_EQ(failures(run(parse(hand()), "shared_lce_for_grce9")), "shared_lce_for_grce9: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "gpc31_tpc_mask")), "gpc31_tpc_mask: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "lce_for_pce31")), "lce_for_pce31: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "shared_lce_for_grce9")),
+		  "shared_lce_for_grce9: it does not exist\n");
 }
 
 TEST(Missing, ARunlistThatTheChipLacks)
 {
-	EXPECT_EQ(failures(run(parse(hand()), "runlist1")), "runlist 1: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "runlist1")), "runlist 1: it does not exist\n");
 }
 
 TEST(Missing, JsonNamesItemErrorAndAddresses)
 {
-	tool::Gpu gpu = tool::from_image(parse(without(hand(), "r 0x00c04080")), "x");
+	tool::Gpu gpu = tool::from_image(parse(without(image_by_hand(), "r 0x00c04080")), "x");
 	nlohmann::json errors = tool::errors_json(gpu.runlist_failures);
 	nlohmann::json runlists = tool::runlists_json(gpu, 3);
 

@@ -216,7 +216,7 @@ TEST(PlanHeuristics, HaveTheThesisNames)
 /* -- against all divisions -- */
 
 // EDF at every moment of two hyperperiods (all periods below divide 24).
-bool meets(const std::vector<Task> &tasks, const std::vector<u32> &in, u32 m)
+bool meets_deadlines(const std::vector<Task> &tasks, const std::vector<u32> &in, u32 m)
 {
 	double load = 0;
 	std::vector<u64> c;
@@ -248,7 +248,7 @@ u32 fewest(const std::vector<Task> &tasks, u32 tpcs)
 			u32 sum = 0;
 			for (const std::vector<u32> &in : parts) {
 				u32 m = 1;
-				while (m <= tpcs && !meets(tasks, in, m))
+				while (m <= tpcs && !meets_deadlines(tasks, in, m))
 					m++;
 				sum += m <= tpcs ? m : 1000;
 			}
@@ -268,7 +268,7 @@ u32 fewest(const std::vector<Task> &tasks, u32 tpcs)
 	return best;
 }
 
-std::vector<Task> drawn(std::mt19937 &random, u32 tpcs)
+std::vector<Task> draw_tasks(std::mt19937 &random, u32 tpcs)
 {
 	const u64 periods[] = {4, 6, 8, 12, 24};
 	std::vector<Task> tasks;
@@ -296,7 +296,7 @@ TEST(PlanOptimum, IsTheFewestAndNoHeuristicIsBetter)
 
 	for (u32 n = 0; n < 600; n++) {
 		u32 tpcs = 1 + random() % 8;
-		std::vector<Task> tasks = drawn(random, tpcs);
+		std::vector<Task> tasks = draw_tasks(random, tpcs);
 		Problem problem(tasks, {.tpcs = tpcs}, Criterion::Edf);
 		u32 best = fewest(tasks, tpcs), alone = 0;
 		Allocation exact = find_optimum(problem);
@@ -310,7 +310,7 @@ TEST(PlanOptimum, IsTheFewestAndNoHeuristicIsBetter)
 			Allocation a = allocate(problem, how);
 			std::vector<u32> seen;
 			for (const tool::plan::Partition &p : a.partitions) {
-				EXPECT_TRUE(meets(tasks, p.tasks, p.tpcs)) << n << how.name();
+				EXPECT_TRUE(meets_deadlines(tasks, p.tasks, p.tpcs)) << n << how.name();
 				seen.insert(seen.end(), p.tasks.begin(), p.tasks.end());
 			}
 			if (a.fits) {

@@ -14,7 +14,7 @@ using tool::plan::Evaluation;
 using tool::plan::Results;
 using tool::plan::Task;
 
-Results run(const Evaluation &what)
+Results run_evaluation(const Evaluation &what)
 {
 	return evaluate(what, [](u64, u64) {});
 }
@@ -68,7 +68,7 @@ TEST(PlanGenerate, ProbabilityOfMemoryIsAChoice)
 // steeply, and the heuristics are still at 100 % where it is 0. With b / M the mean limit of 1G is 1 / 0.0276 = 36.2.
 TEST(PlanEvaluate, BaselineFallsNear36AndHeuristicsDoNot)
 {
-	Results r = run({.tasks = {50}, .from = 28, .to = 44, .step = 4, .sets = 20});
+	Results r = run_evaluation({.tasks = {50}, .from = 28, .to = 44, .step = 4, .sets = 20});
 	const auto &points = r.experiments.at(0).points; // 28, 32, 36, 40, 44
 
 	ASSERT_EQ(points.size(), 5u);
@@ -86,7 +86,7 @@ TEST(PlanEvaluate, BaselineFallsNear36AndHeuristicsDoNot)
 // With the serial part as printed, the baseline fits nothing from U = 6.5 on, contrary to figures 3.4 and 3.5.
 TEST(PlanEvaluate, LiteralSerialPartsLoseTheBaselineAtOnce)
 {
-	Results r = run({.tasks = {50}, .from = 4, .to = 12, .step = 4, .sets = 10, .literal = true});
+	Results r = run_evaluation({.tasks = {50}, .from = 4, .to = 12, .step = 4, .sets = 10, .literal = true});
 	const auto &points = r.experiments.at(0).points;
 	EXPECT_EQ(points[0][4].fits, 10u);
 	EXPECT_LE(points[1][4].fits, 2u);
@@ -97,7 +97,7 @@ TEST(PlanEvaluate, LiteralSerialPartsLoseTheBaselineAtOnce)
 // Beyond the knee of all curves, SMS is no worse than BF, and at U = 60 nothing fits.
 TEST(PlanEvaluate, SmsIsNoWorseThanBestFitAtHighUtilization)
 {
-	Results r = run({.tasks = {50}, .from = 50, .to = 60, .step = 10, .sets = 24});
+	Results r = run_evaluation({.tasks = {50}, .from = 50, .to = 60, .step = 10, .sets = 24});
 	const auto &points = r.experiments.at(0).points;
 	EXPECT_GE(points[0][0].fits, points[0][2].fits);
 	EXPECT_GE(points[0][1].fits, points[0][3].fits);
@@ -109,15 +109,15 @@ TEST(PlanEvaluate, SmsIsNoWorseThanBestFitAtHighUtilization)
 TEST(PlanEvaluate, RepeatsWithItsSeedAndPointsAreIndependent)
 {
 	Evaluation what{.tasks = {10, 20}, .from = 4, .to = 12, .step = 2, .sets = 12, .seed = 9, .tpcs = 14};
-	std::string first = results_csv(run(what), false);
-	EXPECT_EQ(results_csv(run(what), false), first);
+	std::string first = results_csv(run_evaluation(what), false);
+	EXPECT_EQ(results_csv(run_evaluation(what), false), first);
 	Evaluation point = what;
 	point.tasks = {20};
 	point.from = point.to = 10;
-	std::string line = results_csv(run(point), false);
+	std::string line = results_csv(run_evaluation(point), false);
 	EXPECT_NE(first.find(line.substr(line.find('\n'))), std::string::npos) << line;
 	what.seed = 10;
-	EXPECT_NE(results_csv(run(what), false), first);
+	EXPECT_NE(results_csv(run_evaluation(what), false), first);
 }
 
 TEST(PlanEvaluate, ReportsProgressUpToAll)
@@ -144,7 +144,7 @@ TEST(PlanEvaluate, UtilizationsGoUpToTheTpcs)
 
 /* -- what is written -- */
 
-Results some()
+Results make_results()
 {
 	Results r;
 	r.evaluation = {.tasks = {50}, .from = 2, .to = 4, .sets = 4, .seed = 3};
@@ -156,26 +156,27 @@ Results some()
 
 TEST(PlanResults, Csv)
 {
-	EXPECT_EQ(results_csv(some(), false), "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g\n"
-					      "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500\n"
-					      "50,4,4,0.5000,0.0000,0.0000,0.0000,0.0000\n");
-	EXPECT_EQ(results_csv(some(), true).substr(0, 146), "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g,"
-							    "sms-ina_us,sms-act_us,bf-ina_us,bf-act_us,1g_us\n"
-							    "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500,");
-	EXPECT_NE(results_csv(some(), true).find("0.2500,1000.0,2.0,0.0,0.0,0.0\n"), std::string::npos);
+	EXPECT_EQ(results_csv(make_results(), false), "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g\n"
+						      "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500\n"
+						      "50,4,4,0.5000,0.0000,0.0000,0.0000,0.0000\n");
+	EXPECT_EQ(results_csv(make_results(), true).substr(0, 146),
+		  "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g,"
+		  "sms-ina_us,sms-act_us,bf-ina_us,bf-act_us,1g_us\n"
+		  "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500,");
+	EXPECT_NE(results_csv(make_results(), true).find("0.2500,1000.0,2.0,0.0,0.0,0.0\n"), std::string::npos);
 }
 
 TEST(PlanResults, Text)
 {
-	EXPECT_EQ(results_text(some()), "68 TPCs, 4 sets of tasks a point, seed 3, test edf\n"
-					"Tasks  U  sms-ina  sms-act  bf-ina  bf-act    1g\n"
-					"   50  2     1.00     1.00    0.75    0.50  0.25\n"
-					"   50  4     0.50     0.00    0.00    0.00  0.00\n");
+	EXPECT_EQ(results_text(make_results()), "68 TPCs, 4 sets of tasks a point, seed 3, test edf\n"
+						"Tasks  U  sms-ina  sms-act  bf-ina  bf-act    1g\n"
+						"   50  2     1.00     1.00    0.75    0.50  0.25\n"
+						"   50  4     0.50     0.00    0.00    0.00  0.00\n");
 }
 
 TEST(PlanResults, Json)
 {
-	EXPECT_EQ(results_json(some()).dump(),
+	EXPECT_EQ(results_json(make_results()).dump(),
 		  R"({"version":1,"command":"plan --evaluate","tpcs":68,"sets":4,"seed":3,"test":"edf","points":[)"
 		  R"({"tasks":50,"utilization":2.0,"sms-ina":4,"sms-act":4,"bf-ina":3,"bf-act":2,"1g":1},)"
 		  R"({"tasks":50,"utilization":4.0,"sms-ina":2,"sms-act":0,"bf-ina":0,"bf-act":0,"1g":0}]})");
@@ -184,7 +185,7 @@ TEST(PlanResults, Json)
 // From the left edge at U = 2 to the right one at 4, 560 wide; 100 % at the top, 260 above 0.
 TEST(PlanResults, SvgHasALineForEachHeuristic)
 {
-	std::string svg = curves_svg(some());
+	std::string svg = curves_svg(make_results());
 	for (const char *line : {"<g id=\"n50-sms-ina\">\n<polyline class=\"curve\" stroke=\"#0072b2\" "
 				 "points=\"62.0,44.0 622.0,174.0\"/>",
 				 "<g id=\"n50-1g\">\n<polyline class=\"curve\" stroke=\"#888888\" "

@@ -206,7 +206,7 @@ TEST(PlanPlace, MasksAreDisjointAndComplete)
 
 /* -- what is reserved -- */
 
-std::string refusal(const std::vector<Reserved> &reserved, const GpcMap &map)
+std::string refusal_of(const std::vector<Reserved> &reserved, const GpcMap &map)
 {
 	try {
 		return find_reserved(reserved, map, "t.json").hex();
@@ -218,19 +218,19 @@ std::string refusal(const std::vector<Reserved> &reserved, const GpcMap &map)
 
 TEST(PlanReserved, IsByTpcsOrByGpcs)
 {
-	EXPECT_EQ(refusal({{"display", {0, 6}, {}}, {"other", {}, {2}}}, map_of({4, 0, 2, 1})), "0x71");
+	EXPECT_EQ(refusal_of({{"display", {0, 6}, {}}, {"other", {}, {2}}}, map_of({4, 0, 2, 1})), "0x71");
 }
 
 TEST(PlanReserved, ImpossibleReservationsAreNamed)
 {
 	GpcMap map = map_of({4, 0, 3});
-	EXPECT_EQ(refusal({{"display", {}, {1}}}, map),
+	EXPECT_EQ(refusal_of({{"display", {}, {1}}}, map),
 		  "t.json: reserved \"display\": there is no GPC 1; there are 0, 2");
-	EXPECT_EQ(refusal({{"display", {7}, {}}}, map),
+	EXPECT_EQ(refusal_of({{"display", {7}, {}}}, map),
 		  "t.json: reserved \"display\": there is no TPC 7; there are 0 to 6");
-	EXPECT_EQ(refusal({{"display", {3, 4}, {}}, {"other", {}, {0}}}, map),
+	EXPECT_EQ(refusal_of({{"display", {3, 4}, {}}, {"other", {}, {0}}}, map),
 		  "t.json: reserved \"other\": TPC 3 is reserved for \"display\" already");
-	EXPECT_EQ(refusal({{"display", {}, {0}}}, {.tpcs = 7, .gpcs = {}}),
+	EXPECT_EQ(refusal_of({{"display", {}, {0}}}, {.tpcs = 7, .gpcs = {}}),
 		  "t.json: reserved \"display\": GPC 0: with --tpcs the TPCs of GPCs are not known");
 }
 

@@ -131,7 +131,7 @@ TEST(PlanSchedulability, LongPeriodsDoNotOverflow)
 enum class Rule { Edf, Dm, NpEdf };
 
 // Returns whether every deadline until then is met. Job i is first released at offset[i].
-bool simulate(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 until)
+bool simulate_schedule(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 until)
 {
 	struct Live {
 		size_t task;
@@ -176,7 +176,7 @@ bool simulate(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 u
 	return true;
 }
 
-Jobs drawn(std::mt19937 &random, u64 unit)
+Jobs draw_jobs(std::mt19937 &random, u64 unit)
 {
 	const u64 periods[] = {4, 5, 6, 8, 10, 12};
 	Jobs jobs(2 + random() % 3);
@@ -201,11 +201,12 @@ TEST(PlanSchedulability, PreemptiveTestsAgreeWithSimulatedSchedules)
 	u32 yes = 0, no = 0;
 
 	for (u32 n = 0; n < 4000; n++) {
-		Jobs jobs = drawn(random, 1);
+		Jobs jobs = draw_jobs(random, 1);
 		std::vector<u64> together(jobs.size());
-		bool edf = simulate(jobs, Rule::Edf, together, 2 * hyperperiod(jobs));
+		bool edf = simulate_schedule(jobs, Rule::Edf, together, 2 * hyperperiod(jobs));
 		EXPECT_EQ(schedulable(Criterion::Edf, jobs), edf) << n;
-		EXPECT_EQ(schedulable(Criterion::Dm, jobs), simulate(jobs, Rule::Dm, together, 2 * hyperperiod(jobs)))
+		EXPECT_EQ(schedulable(Criterion::Dm, jobs),
+			  simulate_schedule(jobs, Rule::Dm, together, 2 * hyperperiod(jobs)))
 			<< n;
 		if (schedulable(Criterion::Density, jobs))
 			EXPECT_TRUE(edf) << n;
@@ -222,12 +223,12 @@ TEST(PlanSchedulability, NonPreemptiveTestAgreesWithSimulatedSchedules)
 	u32 yes = 0, no = 0;
 
 	for (u32 n = 0; n < 4000; n++) {
-		Jobs jobs = drawn(random, 100);
-		bool met = simulate(jobs, Rule::NpEdf, std::vector<u64>(jobs.size()), 2 * hyperperiod(jobs));
+		Jobs jobs = draw_jobs(random, 100);
+		bool met = simulate_schedule(jobs, Rule::NpEdf, std::vector<u64>(jobs.size()), 2 * hyperperiod(jobs));
 		for (size_t first = 0; first < jobs.size(); first++) {
 			std::vector<u64> offset(jobs.size(), 1);
 			offset[first] = 0;
-			met = met && simulate(jobs, Rule::NpEdf, offset, 2 * hyperperiod(jobs));
+			met = met && simulate_schedule(jobs, Rule::NpEdf, offset, 2 * hyperperiod(jobs));
 		}
 		EXPECT_EQ(schedulable(Criterion::NpEdf, jobs), met) << n;
 		(met ? yes : no)++;

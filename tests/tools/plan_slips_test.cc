@@ -31,7 +31,7 @@ Allocation allocate_on(u32 tpcs, const std::vector<Task> &tasks, const Heuristic
 }
 
 // A task that is not faster with more TPCs.
-Task flat(const char *name, u64 time)
+Task make_flat_task(const char *name, u64 time)
 {
 	return task(name, 100, 100, Class::Compute, {time, time, time, time, time, time});
 }
@@ -56,7 +56,7 @@ TEST(PlanSlip1, PartitionIsNoPartnerOfItsOwn)
 // other, is given up, and b is tried; if nothing can be merged, the search ends.
 TEST(PlanSlip1, NextCandidateIsTriedAndThenItEnds)
 {
-	std::vector<Task> tasks{flat("a", 100), flat("b", 40), flat("c", 40)};
+	std::vector<Task> tasks{make_flat_task("a", 100), make_flat_task("b", 40), make_flat_task("c", 40)};
 	for (const Heuristic &how : {SMS_INA, BF_INA}) {
 		Allocation two = allocate_on(2, tasks, how);
 		EXPECT_TRUE(two.fits);
@@ -74,7 +74,8 @@ TEST(PlanSlip1, NextCandidateIsTriedAndThenItEnds)
 // b+c, which is new; b+c with d.
 TEST(PlanSlip2, FailedPairIsNotTriedAgain)
 {
-	std::vector<Task> tasks{flat("a", 100), flat("b", 30), flat("c", 30), flat("d", 30)};
+	std::vector<Task> tasks{make_flat_task("a", 100), make_flat_task("b", 30), make_flat_task("c", 30),
+				make_flat_task("d", 30)};
 	for (const Heuristic &how : {SMS_INA, BF_INA}) {
 		Allocation a = allocate_on(2, tasks, how);
 		EXPECT_EQ(layout(a), "0:1 1+2+3:1");
@@ -97,7 +98,7 @@ TEST(PlanSlip3, BestFitGoesByUtilizationAndNotByTime)
 /* -- 4 and 5: what is forbidden -- */
 
 // a and b need 0.6 of a TPC each, and can be merged only together with c, whose deadline needs two TPCs.
-std::vector<Task> three()
+std::vector<Task> make_three_tasks()
 {
 	return {task("a", 100, 100, Class::Compute, {60, 30, 30}), task("b", 100, 100, Class::Compute, {60, 30, 30}),
 		task("c", 100, 50, Class::Compute, {60, 30, 30})};
@@ -107,7 +108,7 @@ std::vector<Task> three()
 // and stay separate; without ACT, a is merged with c, and then with b.
 TEST(PlanSlip4, AllPairsAreTriedByActAndNotByIna)
 {
-	Allocation ina = allocate_on(2, three(), SMS_INA), act = allocate_on(2, three(), SMS_ACT);
+	Allocation ina = allocate_on(2, make_three_tasks(), SMS_INA), act = allocate_on(2, make_three_tasks(), SMS_ACT);
 	EXPECT_EQ(ina.forbidden_pairs, 0u);
 	EXPECT_TRUE(ina.fits);
 	EXPECT_EQ(layout(ina), "0+1+2:2");
@@ -115,15 +116,15 @@ TEST(PlanSlip4, AllPairsAreTriedByActAndNotByIna)
 	EXPECT_FALSE(act.fits);
 	EXPECT_EQ(act.tpcs(), 3u);
 	// pairs are tried even where nothing has to be merged
-	EXPECT_EQ(allocate_on(4, three(), SMS_ACT).merges, 3u);
-	EXPECT_EQ(allocate_on(4, three(), SMS_INA).merges, 0u);
+	EXPECT_EQ(allocate_on(4, make_three_tasks(), SMS_ACT).merges, 3u);
+	EXPECT_EQ(allocate_on(4, make_three_tasks(), SMS_INA).merges, 0u);
 }
 
 // A failed pair of partitions does not forbid their tasks: a and b failed (first merge), a and c did not (second), and b
 // joins the two (third).
 TEST(PlanSlip5, FailedPartitionsDoNotForbidTheirTasks)
 {
-	Allocation ina = allocate_on(2, three(), SMS_INA);
+	Allocation ina = allocate_on(2, make_three_tasks(), SMS_INA);
 	EXPECT_TRUE(ina.fits);
 	EXPECT_EQ(ina.merges, 3u);
 }
@@ -133,10 +134,10 @@ TEST(PlanSlip5, FailedPartitionsDoNotForbidTheirTasks)
 TEST(PlanSlip5, ForbiddenTasksForbidTheirPartitions)
 {
 	for (Start start : {Start::Largest, Start::Smallest}) {
-		Allocation act = allocate_on(2, three(), {Order::Sms, true, false, start});
+		Allocation act = allocate_on(2, make_three_tasks(), {Order::Sms, true, false, start});
 		EXPECT_FALSE(act.fits);
 		EXPECT_EQ(act.partitions.size(), 2u);
-		EXPECT_TRUE(allocate_on(2, three(), {Order::Sms, false, false, start}).fits);
+		EXPECT_TRUE(allocate_on(2, make_three_tasks(), {Order::Sms, false, false, start}).fits);
 	}
 }
 

@@ -21,7 +21,7 @@ void PrintTo(const Case &c, std::ostream *out)
 	*out << c.profile << " " << c.scenario;
 }
 
-std::vector<std::string> stems(const char *folder)
+std::vector<std::string> file_stems(const char *folder)
 {
 	std::vector<std::string> names;
 
@@ -38,15 +38,15 @@ std::vector<Case> all_cases()
 {
 	std::vector<Case> cases;
 
-	for (const std::string &p : stems("profiles"))
-		for (const std::string &s : stems("scenarios"))
+	for (const std::string &p : file_stems("profiles"))
+		for (const std::string &s : file_stems("scenarios"))
 			if (s.compare(0, 5, "demo-") != 0 || s == "demo-" + p)
 				cases.push_back({p, s});
 	return cases;
 }
 
 // As procfs/show.c prints a number; tests/vm/test_tool.py compares with the module itself.
-std::string hex(u32 v)
+std::string to_hex(u32 v)
 {
 	return fmt::format("0x{:x}\n", v);
 }
@@ -80,26 +80,26 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 		if (topo.gpc_mask >> i & 1)
 			EXPECT_NE(failures(tool::proc_text(d, fmt::format("gpc{}_tpc_mask", i))), "") << i;
 		else
-			check(fmt::format("gpc{}_tpc_mask", i), hex(topo.tpc_mask[i]));
+			check(fmt::format("gpc{}_tpc_mask", i), to_hex(topo.tpc_mask[i]));
 	}
 	for (u32 i = 0; !topo.ce_err && i < LENS_MAX_PCES; i++) {
 		if (topo.ce.pce_map >> i & 1)
-			check(fmt::format("lce_for_pce{}", i), hex(topo.ce.lce_for_pce[i]));
+			check(fmt::format("lce_for_pce{}", i), to_hex(topo.ce.lce_for_pce[i]));
 		else
 			EXPECT_NE(failures(tool::proc_text(d, fmt::format("lce_for_pce{}", i))), "") << i;
 	}
 	for (u32 i = 0; i < topo.ce.n_grces; i++)
-		check(fmt::format("shared_lce_for_grce{}", i), hex(topo.ce.shared_lce[i]));
+		check(fmt::format("shared_lce_for_grce{}", i), to_hex(topo.ce.shared_lce[i]));
 	if (topo.num_gpcs) {
-		check("num_gpcs", hex(topo.num_gpcs));
-		check("num_tpc_per_gpc", hex(topo.num_tpc_per_gpc));
+		check("num_gpcs", to_hex(topo.num_gpcs));
+		check("num_tpc_per_gpc", to_hex(topo.num_tpc_per_gpc));
 	}
 	if (topo.num_ces)
-		check("num_ces", hex(topo.num_ces));
+		check("num_ces", to_hex(topo.num_ces));
 	if (!topo.gpcs_err)
-		check("gpc_mask", hex(topo.gpc_mask));
+		check("gpc_mask", to_hex(topo.gpc_mask));
 	if (!topo.ce_err)
-		check("pce_map", hex(topo.ce.pce_map));
+		check("pce_map", to_hex(topo.ce.pce_map));
 	if (topo.memory_bytes)
 		check("local_memory", std::to_string(topo.memory_bytes) + "\n");
 	size_t shown = 0;

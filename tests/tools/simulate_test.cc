@@ -198,7 +198,7 @@ TEST(SimulateParse, TakesNameLevelSliceAndChannels)
 	EXPECT_EQ(t[3].slice_us, 1u);
 }
 
-std::string refusal(const std::vector<std::string> &words)
+std::string refusal_of(const std::vector<std::string> &words)
 {
 	try {
 		tool::parse_tsgs(words);
@@ -240,8 +240,8 @@ TEST(SimulateParse, MessagesNameTheError)
 		{"ok:low", "another TSG has this name"},
 	};
 	for (const auto &[word, why] : rows)
-		EXPECT_EQ(refusal({"ok:high", word}), fmt::format("{}: {}", word, why));
-	EXPECT_EQ(refusal({}), "no TSG given; each is NAME:LEVEL[:SLICE_US[:CHANNELS]]");
+		EXPECT_EQ(refusal_of({"ok:high", word}), fmt::format("{}: {}", word, why));
+	EXPECT_EQ(refusal_of({}), "no TSG given; each is NAME:LEVEL[:SLICE_US[:CHANNELS]]");
 }
 
 /* -- what is printed -- */
