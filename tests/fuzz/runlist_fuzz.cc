@@ -15,7 +15,7 @@ int count_entry(lens_gpu *, const lens_runlist *, const lens_entry *, int, void 
 	return 0;
 }
 
-void check(const lens_runlist_snap &snap)
+void check_snapshot(const lens_runlist_snap &snap)
 {
 	const lens_host_ops *host = gpu.gpu.chip->host;
 	lens_channel_state s;
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int err = lists.collect(gpu.gpu, false);
 	if (err)
 		return 0;
-	check(lists.snap);
+	check_snapshot(lists.snap);
 	if (gpu.moves)
 		return 0;
 	FUZZ_CHECK(!lists.snap.torn);

@@ -40,7 +40,7 @@ struct Recording {
 	}
 };
 
-void note(lens_recorder *r, char kind, u64 addr, const u32 *words, u32 n)
+void note_access(lens_recorder *r, char kind, u64 addr, const u32 *words, u32 n)
 {
 	Recording *rec = reinterpret_cast<Recording *>(r);
 	const char *bytes = reinterpret_cast<const char *>(words);
@@ -88,7 +88,7 @@ void write_seeds(const std::string &profile, const std::string &scenario)
 	Recording rec;
 
 	write_seed("tool", name, live.image_text());
-	rec.recorder.note = note;
+	rec.recorder.note = note_access;
 	lens_record_init(&rec.recorder, live.chip.io());
 	if (lens_gpu_identify(gpu.get(), &rec.recorder.io) || lens_gpu_read_topology(gpu.get()))
 		return;

@@ -32,7 +32,7 @@ void format_topology(bool large)
 		lens_format_tpc_map(&text, &gpu.gpu);
 }
 
-void runlist(bool contexts, bool addresses)
+void format_runlist(bool contexts, bool addresses)
 {
 	if (lists.start(gpu) && !lists.collect(gpu.gpu, contexts))
 		lens_format_runlist(&text, &gpu.gpu, &lists.snap, addresses);
@@ -59,8 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text.len = 0;
 	switch (which % 4) {
 	case 0: format_topology(which / 8 == 0); break;
-	case 1: runlist(false, which & 4); break;
-	case 2: runlist(true, which & 4); break;
+	case 1: format_runlist(false, which & 4); break;
+	case 2: format_runlist(true, which & 4); break;
 	case 3: bars_and_stats(which & 4); break;
 	}
 	FUZZ_CHECK(!text.err);

@@ -9,7 +9,7 @@ namespace {
 
 fuzz::Gpu gpu;
 
-void check(const lens_topology &topo)
+void check_topology(const lens_topology &topo)
 {
 	char name[LENS_ENGINE_NAME];
 	u32 first, tpcs = 0;
@@ -49,6 +49,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else if (lens_gpu_identify(&gpu.gpu, gpu.io()))
 		return 0;
 	if (lens_gpu_read_topology(&gpu.gpu) == 0)
-		check(gpu.gpu.topo);
+		check_topology(gpu.gpu.topo);
 	return 0;
 }

@@ -34,7 +34,7 @@ __global__ void meet(unsigned *sm)
 		sm[blockIdx.x] = 1;
 }
 
-static void run(const char *what, uint128_t enabled, unsigned *memory, cudaStream_t stream = nullptr)
+static void run_kernel(const char *what, uint128_t enabled, unsigned *memory, cudaStream_t stream = nullptr)
 {
 	std::vector<unsigned> host(4096);
 	const char *comma = "";
@@ -70,16 +70,16 @@ int main(int argc, char **argv)
 			return 1;
 		for (uint32_t i = 0; i < count; i++) {
 			libsmctrl_set_next_mask_ext(~gpcs[i]);
-			run("gpc", gpcs[i], memory);
+			run_kernel("gpc", gpcs[i], memory);
 		}
 		return 0;
 	}
 	if (argc > 1 && !strcmp(argv[1], "global")) {
 		libsmctrl_set_global_mask_ext(~half);
-		run("global", half, memory);
+		run_kernel("global", half, memory);
 		libsmctrl_set_next_mask_ext(~last);
-		run("next", last, memory);
-		run("global", half, memory);
+		run_kernel("next", last, memory);
+		run_kernel("global", half, memory);
 		return 0;
 	}
 	if (argc > 1 && !strcmp(argv[1], "streams")) {
@@ -88,9 +88,9 @@ int main(int argc, char **argv)
 		CHECK(cudaStreamCreate(&other));
 		libsmctrl_set_global_mask_ext(~half);
 		libsmctrl_set_stream_mask_ext(masked, ~last);
-		run("stream", last, memory, masked);
-		run("global", half, memory, other);
-		run("stream", last, memory, masked);
+		run_kernel("stream", last, memory, masked);
+		run_kernel("global", half, memory, other);
+		run_kernel("stream", last, memory, masked);
 		return 0;
 	}
 	if (argc > 2 && !strcmp(argv[1], "coop")) {

@@ -49,7 +49,7 @@ std::vector<Words> make_masks(const Layout &l, const std::vector<unsigned> &size
 	return list;
 }
 
-unsigned count(const Words &mask)
+unsigned count_tpcs(const Words &mask)
 {
 	unsigned n = 0;
 
@@ -294,7 +294,7 @@ TEST(Floorswept, MasksAreDisjointAndHaveTheirSizes)
 			std::vector<Words> masks = make_masks(l, sizes, placing);
 			Words flat;
 			for (size_t i = 0; i < masks.size(); i++) {
-				ASSERT_EQ(count(masks[i]), sizes[i]);
+				ASSERT_EQ(count_tpcs(masks[i]), sizes[i]);
 				for (size_t j = 0; j < i; j++)
 					ASSERT_EQ(count_in(masks[i], masks[j]), 0U);
 				flat.insert(flat.end(), masks[i].begin(), masks[i].end());
@@ -317,7 +317,9 @@ TEST(Floorswept, PackedSplitsAtMostOneGpcAndDistributedUsesAsManyAsItCan)
 		std::vector<Words> all = gpc_masks(l);
 		Words packed = make_masks(l, {size}, GPULENS_PACKED)[0],
 		      wide = make_masks(l, {size}, GPULENS_DISTRIBUTED)[0];
-		auto split = [&](const Words &g) { return count_in(packed, g) > 0 && count_in(packed, g) < count(g); };
+		auto split = [&](const Words &g) {
+			return count_in(packed, g) > 0 && count_in(packed, g) < count_tpcs(g);
+		};
 		ASSERT_LE(std::count_if(all.begin(), all.end(), split), 1);
 		auto touched = [&](const Words &g) { return count_in(wide, g) > 0; };
 		ASSERT_EQ(std::count_if(all.begin(), all.end(), touched),
@@ -338,17 +340,17 @@ TEST(Floorswept, HalvesAreAsEqualAsWholeGpcsAllow)
 		ASSERT_EQ(gpulens_mask_parse(l.get(), "half:a", a.data()), 0);
 		ASSERT_EQ(gpulens_mask_parse(l.get(), "half:b", b.data()), 0);
 		ASSERT_EQ(count_in(a, b), 0U);
-		ASSERT_EQ(count(a) + count(b), gpulens_layout_tpcs(l.get()));
+		ASSERT_EQ(count_tpcs(a) + count_tpcs(b), gpulens_layout_tpcs(l.get()));
 		for (const Words &gpc : gpc_masks(l))
 			ASSERT_TRUE(count_in(a, gpc) == 0 || count_in(b, gpc) == 0);
 		std::set<unsigned> sums = {0}; // of whole GPCs
 		for (unsigned n : tpcs)
 			for (unsigned sum : std::set<unsigned>(sums))
 				sums.insert(sum + n);
-		unsigned all = count(a) + count(b), nearest = all;
+		unsigned all = count_tpcs(a) + count_tpcs(b), nearest = all;
 		for (unsigned sum : sums)
 			nearest = std::min(nearest, std::max(sum, all - sum));
-		ASSERT_EQ(std::max(count(a), count(b)), nearest);
+		ASSERT_EQ(std::max(count_tpcs(a), count_tpcs(b)), nearest);
 	}
 }
 
@@ -365,7 +367,7 @@ TEST(Floorswept, AMaskAndItsComplementHaveEachTpcOnce)
 			mask[t / 64] |= (random() & 1) << t % 64;
 		ASSERT_EQ(gpulens_mask_complement(l.get(), mask.data(), rest.data()), 0);
 		ASSERT_EQ(count_in(mask, rest), 0U);
-		ASSERT_EQ(count(mask) + count(rest), all);
+		ASSERT_EQ(count_tpcs(mask) + count_tpcs(rest), all);
 		ASSERT_EQ(gpulens_mask_complement(l.get(), rest.data(), back.data()), 0);
 		ASSERT_EQ(back, mask);
 	}
