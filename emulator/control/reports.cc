@@ -46,9 +46,9 @@ json report_state(EmulatedGpu &gpu, const json &)
 						{"faulted", ch->pbdma_faulted || ch->eng_faulted},
 						{"inst", inst.addr},
 						{"inst_target", unsigned(inst.ap)}};
-				if (auto image = host.images().find_image(inst)) {
-					channel["context"] = image->addr;
-					if (auto modes = host.images().read_modes(inst)) {
+				if (auto context_image = host.context_images().find_context_image(inst)) {
+					channel["context"] = context_image->addr;
+					if (auto modes = host.context_images().read_modes(inst)) {
 						channel["graphics_preemption"] = modes->graphics & 3;
 						channel["compute_preemption"] = modes->compute & 3;
 					}

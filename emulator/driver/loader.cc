@@ -79,12 +79,12 @@ void DriverPart::build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, un
 		u64 main = 0;
 		std::map<unsigned, u64> headers; // by VEID, made when a channel needs it
 		if (has_graphics(runlist)) {
-			main = build_main_image(p, t, va);
+			main = build_context_image(p, t, va);
 			va += page;
 		}
 		for (auto &c : t.channels) {
 			u64 wfi = main;
-			if (main && gpu_.profile().traits.image == ImageKind::PerVeid) {
+			if (main && gpu_.profile().traits.context_image == ContextImageKind::PerVeid) {
 				u64 &header = headers[c.veid];
 				if (!header) {
 					header = build_veid_header(p, va, main);
@@ -126,7 +126,7 @@ void DriverPart::build_instance(const AddressSpace &space, ChannelPlan &c, u64 w
 	word(profile.traits.gp_base_word, u32(gp_base));
 	word(profile.traits.gp_base_word + 1, u32(gp_base >> 32) | put_bits(20, 16, 10)); // GP_BASE_HI: 1024 entries
 	if (profile.traits.entry_bytes ==
-	    8) // timeslice of a bare channel, as 0x2310: TIMEOUT 7:0, SCALE 15:12, ENABLE 28
+	    8) // time slice of a bare channel, as 0x2310: TIMEOUT 7:0, SCALE 15:12, ENABLE 28
 		word(62, 128 | put_bits(15, 12, 3) | 1u << 28);
 	if (profile.traits.subcontexts) // SET_CHANNEL_INFO: SCG_TYPE 0 (graphics and compute 0), VEID 13:8, CHID 27:16
 		word(63, put_bits(13, 8, c.veid) | put_bits(27, 16, c.id));

@@ -61,7 +61,7 @@ private:
 	PageFormat page_format(const Entry &scenario) const;
 
 	void build_process(std::vector<ProcessPlan> &all, ProcessPlan &p, unsigned index);
-	u64 build_main_image(ProcessPlan &p, const TsgPlan &t, u64 va);
+	u64 build_context_image(ProcessPlan &p, const TsgPlan &t, u64 va);
 	u64 build_veid_header(ProcessPlan &p, u64 va, u64 main_va);
 	void build_instance(const AddressSpace &space, ChannelPlan &c, u64 wfi,
 			    const std::vector<std::pair<unsigned, const AddressSpace *>> &subcontexts);

@@ -56,12 +56,12 @@ void read_timeslice(const Entry &t, u32 *timeout, u32 *scale)
 }
 
 // A mode that the chip lacks becomes the nearest one it has: gm20x has WFI and CTA, older chips report no mode.
-void limit_modes(ImageKind kind, unsigned *graphics, unsigned *compute)
+void limit_modes(ContextImageKind kind, unsigned *graphics, unsigned *compute)
 {
-	if (kind == ImageKind::Gp10x || kind == ImageKind::PerVeid)
+	if (kind == ContextImageKind::Gp10x || kind == ContextImageKind::PerVeid)
 		return;
 	*graphics = 0;
-	*compute = kind == ImageKind::Gm20b && *compute ? 1 : 0;
+	*compute = kind == ContextImageKind::Gm20b && *compute ? 1 : 0;
 }
 
 } // namespace
@@ -117,7 +117,7 @@ DriverPart::TsgPlan DriverPart::plan_tsg(const Entry &t, int *runlist)
 		read_timeslice(*slice, &out.timeout, &out.scale);
 	out.graphics = read_mode(t, "graphics_preemption", {"wfi", "gfxp"});
 	out.compute = read_mode(t, "compute_preemption", {"wfi", "cta", "cilp"});
-	limit_modes(profile.traits.image, &out.graphics, &out.compute);
+	limit_modes(profile.traits.context_image, &out.graphics, &out.compute);
 	if (auto list = t.find("subcontexts"); list && profile.traits.subcontexts)
 		for (const Entry &s : list->items()) {
 			out.subcontexts.push_back({s.at("veid").number<unsigned>(), s.find("process")});
@@ -147,7 +147,7 @@ void DriverPart::plan_generated(const Entry &g, std::vector<ProcessPlan> &out)
 		if (auto slice = g.find("timeslice"))
 			read_timeslice(*slice, &t.timeout, &t.scale);
 		t.compute = unsigned(tsg % 3);
-		limit_modes(gpu_.profile().traits.image, &t.graphics, &t.compute);
+		limit_modes(gpu_.profile().traits.context_image, &t.graphics, &t.compute);
 		for (u64 i = 0; i < per_tsg && made < channels; i++, made++) {
 			ChannelPlan c;
 			c.id = u32(first_channel + made);

@@ -8,7 +8,7 @@ namespace emu {
 
 // RAMIN words 132/133: TARGET 1:0, MODE 2 (1 virtual), PTR_LO 31:12; PTR_HI 7:0.
 // DOC ampere/ga100/dev_ram.ref.txt NV_RAMIN_ENGINE_WFI_*.
-std::optional<Phys> ContextImages::find_image(Phys inst) const
+std::optional<Phys> ContextImages::find_context_image(Phys inst) const
 {
 	u32 lo = mem_.rd32({inst.ap, inst.addr + 132 * 4}), hi = mem_.rd32({inst.ap, inst.addr + 133 * 4});
 	u64 ptr = get_bits(hi, 7, 0) << 32 | (lo & bit_mask(31, 12));
@@ -21,7 +21,7 @@ std::optional<Phys> ContextImages::find_image(Phys inst) const
 	if (!space)
 		return std::nullopt;
 	auto header = translate(mem_, *space, ptr);
-	if (!header || profile_.traits.image != ImageKind::PerVeid)
+	if (!header || profile_.traits.context_image != ContextImageKind::PerVeid)
 		return header;
 	u64 main_hi = get_bits(mem_.rd32({header->ap, header->addr + 0x78}), 16, 0);
 	u64 main_lo = mem_.rd32({header->ap, header->addr + 0x7c});
@@ -30,10 +30,10 @@ std::optional<Phys> ContextImages::find_image(Phys inst) const
 
 std::optional<ContextImages::Modes> ContextImages::read_modes(Phys inst) const
 {
-	auto h = find_image(inst);
-	if (!h || profile_.traits.image == ImageKind::Unpublished)
+	auto h = find_context_image(inst);
+	if (!h || profile_.traits.context_image == ContextImageKind::Unpublished)
 		return std::nullopt;
-	if (profile_.traits.image == ImageKind::Gm20b)
+	if (profile_.traits.context_image == ContextImageKind::Gm20b)
 		return Modes{0, mem_.rd32({h->ap, h->addr + 0x60}) & 1};
 	return Modes{mem_.rd32({h->ap, h->addr + 0x80}), mem_.rd32({h->ap, h->addr + 0x84})};
 }
@@ -59,11 +59,11 @@ void ContextImages::add_to_word(Phys header, unsigned offset, u32 n)
 
 void ContextImages::count_saves(Phys inst, u32 n)
 {
-	auto h = find_image(inst);
-	if (!h || profile_.traits.image == ImageKind::Unpublished)
+	auto h = find_context_image(inst);
+	if (!h || profile_.traits.context_image == ContextImageKind::Unpublished)
 		return;
 	add_to_word(*h, 0xf4, n);
-	if (profile_.traits.image == ImageKind::Gm20b)
+	if (profile_.traits.context_image == ContextImageKind::Gm20b)
 		return; // no counters by kind
 	switch (save_kind(inst)) {
 	case SaveKind::Wfi: add_to_word(*h, 0xd0, n); break;
@@ -75,9 +75,9 @@ void ContextImages::count_saves(Phys inst, u32 n)
 
 void ContextImages::count_restores(Phys inst, u32 n)
 {
-	if (profile_.traits.image == ImageKind::Unpublished)
+	if (profile_.traits.context_image == ContextImageKind::Unpublished)
 		return;
-	if (auto h = find_image(inst))
+	if (auto h = find_context_image(inst))
 		add_to_word(*h, 0xf8, n);
 }
 

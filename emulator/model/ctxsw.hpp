@@ -16,8 +16,8 @@ public:
 	struct Modes {
 		u32 graphics, compute;
 	};
-	// The physical address of the main image's header, or nothing if the instance block leads nowhere.
-	std::optional<Phys> find_image(Phys instance_block) const;
+	// The physical address of the context image, or nothing if the instance block leads nowhere.
+	std::optional<Phys> find_context_image(Phys instance_block) const;
 	std::optional<Modes> read_modes(Phys instance_block) const;
 	// How a save of this context is done, by the modes stored in it: compute mode first, then graphics.
 	SaveKind save_kind(Phys instance_block) const;

@@ -7,7 +7,7 @@
 
 namespace emu {
 
-Host::Host(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem), images_(profile, mem)
+Host::Host(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem), context_images_(profile, mem)
 {
 	runlists_.reserve(profile_.runlists.size()); // units keep pointers to the elements
 	reset();

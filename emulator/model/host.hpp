@@ -38,7 +38,7 @@ struct Channel {
 
 enum class Phase { Invalid, Load, Valid, Switch, Save };
 
-// One timeslice of a TSG: its channels on the PBDMAs (by runqueue) and the engines it uses.
+// One time slice of a TSG: its channels on the PBDMAs (by runqueue) and the engines it uses.
 struct Timeslice {
 	bool set = false;
 	bool bare = false;
@@ -98,7 +98,7 @@ public:
 	Runlist *runlist(int id);
 	Channel *channel(Runlist &rl, u32 id);
 	std::vector<Channel> &pccsr_channels() { return channels_; }
-	ContextImages &images() { return images_; }
+	ContextImages &context_images() { return context_images_; }
 
 	// Requests by register writes. All take effect at now().
 	void submit(Runlist &rl, Phys base, u32 length, u32 offset);
@@ -133,11 +133,11 @@ private:
 	void evict_running(Runlist &rl);
 	void skip_cycles(Runlist &rl, u64 to);
 	u64 save_ns(const Timeslice &t);
-	bool uses_image(const Runlist &rl, const Timeslice &t) const;
+	bool uses_context_image(const Runlist &rl, const Timeslice &t) const;
 
 	const Profile &profile_;
 	Memories &mem_;
-	ContextImages images_;
+	ContextImages context_images_;
 	std::vector<Channel> channels_; // PCCSR chips: one table for all runlists
 	std::vector<Runlist> runlists_;
 	u64 now_ = 0, next_event_ = NEVER;

@@ -43,7 +43,7 @@ void Host::commit_list(Runlist &rl, u64 t)
 			rl.cursor = i;
 			break;
 		}
-	if (rl.phase == Phase::Valid) { // the timeslice of the old list expires
+	if (rl.phase == Phase::Valid) { // the time slice of the old list expires
 		count_run_time(rl, t);
 		choose_next(rl, t);
 	} else if (rl.phase == Phase::Invalid && rl.phase_end == NEVER) {
@@ -114,7 +114,7 @@ Timeslice Host::make_timeslice(Runlist &rl, const ListTsg &tsg)
 	return t;
 }
 
-bool Host::uses_image(const Runlist &rl, const Timeslice &t) const
+bool Host::uses_context_image(const Runlist &rl, const Timeslice &t) const
 {
 	if (!t.set || !(t.slots & 1))
 		return false;
@@ -130,7 +130,7 @@ u64 Host::save_ns(const Timeslice &t)
 	for (int q = 0; q < 2; q++) {
 		if (t.chid[q] < 0)
 			continue;
-		switch (images_.save_kind(t.inst[q])) {
+		switch (context_images_.save_kind(t.inst[q])) {
 		case SaveKind::Wfi: return d.save_wfi;
 		case SaveKind::Cta: return d.save_cta;
 		case SaveKind::Gfxp: return d.save_gfxp;
@@ -164,7 +164,7 @@ void count_slice(Host &host, Runlist &rl)
 
 } // namespace
 
-// At the end of a timeslice, or when an idle runlist may have something to run.
+// At the end of a time slice, or when an idle runlist may have something to run.
 void Host::choose_next(Runlist &rl, u64 t)
 {
 	rl.decisions++;
@@ -213,8 +213,8 @@ void Host::evict_running(Runlist &rl)
 
 void Host::finish_save(Runlist &rl, u64 t)
 {
-	if (uses_image(rl, rl.now))
-		images_.count_saves(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
+	if (uses_context_image(rl, rl.now))
+		context_images_.count_saves(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
 	rl.now = Timeslice{};
 	bool preempted = (rl.tsg_preempt_pending || rl.runlist_preempt_pending) && rl.preempt_done == NEVER;
 	if (preempted) {
@@ -241,8 +241,8 @@ void Host::finish_load(Runlist &rl, u64 t)
 	rl.next = Timeslice{};
 	rl.phase = Phase::Valid;
 	rl.counted_to = t;
-	if (uses_image(rl, rl.now))
-		images_.count_restores(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
+	if (uses_context_image(rl, rl.now))
+		context_images_.count_restores(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
 	for (int chid : rl.now.chid)
 		if (chid >= 0)
 			channel(rl, chid)->ctx_reload = false;
@@ -274,8 +274,8 @@ void Host::skip_cycles(Runlist &rl, u64 to)
 	struct Part {
 		const ListTsg *tsg;
 		u64 save;
-		Phys image;
-		bool has_image;
+		Phys context_image;
+		bool has_context_image;
 	};
 	std::vector<Part> parts;
 	std::unordered_map<u32, int> seen;
@@ -295,8 +295,8 @@ void Host::skip_cycles(Runlist &rl, u64 to)
 		t.inst[0] = profile_.pfifo() ? channel(rl, c[0]->id)->inst : c[0]->inst;
 		t.slots = 1u << channel(rl, c[0]->id)->engine_slot;
 		p.save = save_ns(t);
-		p.image = t.inst[0];
-		p.has_image = uses_image(rl, t);
+		p.context_image = t.inst[0];
+		p.has_context_image = uses_context_image(rl, t);
 		found |= tsg.id == rl.now.tsg && tsg.bare == rl.now.bare && tsg.entry == rl.now.entry;
 		cycle += tsg.timeslice_ns();
 		parts.push_back(p);
@@ -313,9 +313,9 @@ void Host::skip_cycles(Runlist &rl, u64 to)
 		auto &account = rl.accounts[p.tsg->id];
 		account.slices += k;
 		account.ran_ns += k * p.tsg->timeslice_ns();
-		if (p.has_image && parts.size() > 1) {
-			images_.count_saves(p.image, u32(k));
-			images_.count_restores(p.image, u32(k));
+		if (p.has_context_image && parts.size() > 1) {
+			context_images_.count_saves(p.context_image, u32(k));
+			context_images_.count_restores(p.context_image, u32(k));
 		}
 		for (unsigned q = 0; q < 2; q++) {
 			auto c = list_candidates(*this, rl, *p.tsg, q);

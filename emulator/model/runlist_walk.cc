@@ -89,7 +89,7 @@ WalkedList walk_runlist(const Memories &mem, Phys base, u32 length, unsigned ent
 				out.error = EXPECTED_TSG;
 				return out;
 			}
-			ListTsg t; // a bare channel; its timeslice is in RAMFC, here always the reset value
+			ListTsg t; // a bare channel; its time slice is in RAMFC, here always the reset value
 			t.id = e.id, t.bare = true, t.timeout = 128, t.scale = 3, t.entry = i;
 			out.tsgs.push_back(std::move(t));
 			expect = 1;

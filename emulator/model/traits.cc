@@ -28,7 +28,7 @@ constexpr Traits MAXWELL1 = derive(KEPLER, "maxwell1", [](Traits &t) {
 // gm20x, gm20b
 constexpr Traits MAXWELL2 = derive(MAXWELL1, "maxwell2", [](Traits &t) {
 	t.host_cfg = true;
-	t.image = ImageKind::Gm20b;
+	t.context_image = ContextImageKind::Gm20b;
 	t.pages = PageTables::V1;
 	t.rows = DeviceRows::V1NoInstance;
 	t.fuse = 0x21000;
@@ -37,7 +37,7 @@ constexpr Traits MAXWELL2 = derive(MAXWELL1, "maxwell2", [](Traits &t) {
 // gp10x, gp10b. Copy map and its packing are known from PEER nvdebug.h only
 constexpr Traits PASCAL = derive(MAXWELL2, "pascal", [](Traits &t) {
 	t.entry_runqueue = true;
-	t.image = ImageKind::Gp10x;
+	t.context_image = ContextImageKind::Gp10x;
 	t.pages = PageTables::V1orV2;
 	t.rows = DeviceRows::V1;
 	t.copy = CopyMap::Packed;
@@ -51,7 +51,7 @@ constexpr Traits VOLTA = derive(PASCAL, "volta", [](Traits &t) {
 	t.entry_bytes = 16;
 	t.entry_inst = false;
 	t.subcontexts = true;
-	t.image = ImageKind::PerVeid;
+	t.context_image = ContextImageKind::PerVeid;
 	t.pages = PageTables::V2;
 	t.copy = CopyMap::Gv100;
 });

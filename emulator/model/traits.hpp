@@ -10,7 +10,7 @@ namespace emu {
 
 enum class PageTables { V1Big128, V1, V1orV2, V2, V2Leaf512, V3, V3Leaf256G };
 enum class BarBlocks { Pbus, Vf, VfWide };
-enum class ImageKind { Unpublished, Gm20b, Gp10x, PerVeid };
+enum class ContextImageKind { Unpublished, Gm20b, Gp10x, PerVeid };
 enum class CopyMap { None, Packed, Gv100, Ga102, Locked };
 enum class FbSizeReg { None, LocalMemoryRange, UsableFb };
 enum class DeviceRows { V1Bare, V1NoInstance, V1, V2 }; // which rows of the device table exist
@@ -37,7 +37,7 @@ struct Traits {
 	bool entry_runqueue = false;
 	bool subcontexts = false;
 	unsigned gp_get_word = 5, gp_base_word = 18; // of RAMFC
-	ImageKind image = ImageKind::Unpublished;
+	ContextImageKind context_image = ContextImageKind::Unpublished;
 	PageTables pages = PageTables::V1Big128;
 
 	// Identification of the chip

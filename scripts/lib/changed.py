@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which files a check has to look at: those that were not found clean with the content that they have now.
+"""Selects the files that a check must process: those without a clean result for their present content.
 
 A file's state is a hash of its content, of the project's files that it includes, imports or sources, directly or not,
 and of the check's rules, which are read from standard input. Files are matched by name alone, so that a file may depend
 on too much, never on too little. STORE/HASH exists for each state that was found clean.
 
-Usage: changed.py pick STORE [--whole] FILE... <RULES    prints the files to look at; --whole: all of them, or none
+Usage: changed.py pick STORE [--whole] FILE... <RULES    prints the selected files; --whole: all of them, or none
        changed.py keep STORE                             those picked last were found clean
 pick writes "CHANGED TOTAL" to STORE/count. keep passes over a file that changed since it was picked.
 """
@@ -80,13 +80,13 @@ class Files:
                     seen.add(other)
                     todo.append(other)
         digest = hashlib.sha256(hashlib.sha256(rules).digest() + path.encode())
-        for one in sorted(seen):
-            digest.update(one.encode() + b"\0" + self.digest(one))
+        for path in sorted(seen):
+            digest.update(path.encode() + b"\0" + self.digest(path))
         return digest.hexdigest()
 
 
 def pick(store, paths, whole):
-    """Prints what is to be looked at, and notes its state."""
+    """Prints the selected files and stores their state."""
     rules = sys.stdin.buffer.read()
     files = Files()
     states = {path: files.state(path, rules) for path in paths}
@@ -104,7 +104,7 @@ def pick(store, paths, whole):
 
 
 def keep(store):
-    """Notes that what was picked is clean, where it is still as it was then."""
+    """Records that the selected files are clean, if they have not changed since."""
     rules = read(os.path.join(store, "rules"))
     files = Files()
     good = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What gpulens prints of every chip's scenario: golden/CHIP.txt. With --write, writes what it prints now, to be read
-in the diff before it is committed."""
+"""The output of gpulens for the scenario of every chip: golden/CHIP.txt. --write replaces these files with the present
+output; read the diff before committing it."""
 
 import pathlib
 import sys
@@ -15,8 +15,9 @@ COMMANDS = ("", "chip", "engines", "runlists", "channels", "copy", "gpcs", "isol
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
 
-def said(recorded: pathlib.Path) -> str:
-    """All commands' output and messages. The image comes through standard input, which has the same name everywhere."""
+def run_all_commands(recorded: pathlib.Path) -> str:
+    """Output, messages and exit statuses of all commands. The image comes through standard input, which has the same
+    name on every machine."""
     out = ""
     for command in COMMANDS:
         done = gpulens("-i", "-", *command.split(), stdin=recorded.read_bytes())
@@ -29,4 +30,4 @@ if __name__ == "__main__":
     if sys.argv[1:] != ["--write"]:
         sys.exit("usage: tests/cli/golden.py --write")
     for name in PROFILES:
-        (GOLDEN / f"{name}.txt").write_text(said(image(name)))
+        (GOLDEN / f"{name}.txt").write_text(run_all_commands(image(name)))

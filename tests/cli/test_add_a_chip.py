@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/add-a-chip.md, followed to the letter in a copy of the tree: an invented generation is built, emulated, recorded
-and shown, and the tests that a new chip has pass."""
+"""Follows docs/add-a-chip.md in a copy of the tree: an invented generation is built, emulated, recorded and shown, and
+the tests that a new chip needs pass."""
 
 import pathlib
 import re
@@ -15,53 +15,54 @@ from support.program import ROOT
 BUILD = ROOT / "build/cmake"
 
 
-def run(*words: str, cwd: pathlib.Path) -> str:
-    """What a command prints; it must succeed."""
+def run_command(*words: str, cwd: pathlib.Path) -> str:
+    """The output of a command, which must succeed."""
     done = subprocess.run(words, cwd=cwd, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=300)
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout[-4000:]}"
     return done.stdout
 
 
-def link(target: str, tree: pathlib.Path, replaced: typing.Dict[str, str], *first: str) -> None:
-    """A program of this tree's objects, with those of the copy in place of some: ninja's last command, changed."""
-    command = run("ninja", "-C", str(BUILD), "-t", "commands", target, cwd=ROOT).splitlines()[-1]
+def link_program(target: str, tree: pathlib.Path, replaced: typing.Dict[str, str], *first: str) -> None:
+    """Links a program from this tree's objects, with some replaced by those of the copy: the last command of ninja,
+    changed."""
+    command = run_command("ninja", "-C", str(BUILD), "-t", "commands", target, cwd=ROOT).splitlines()[-1]
     for old, new in replaced.items():
         assert old in command, (old, command)
         command = command.replace(old, new)
     command = re.sub(r"-o \S+", f"-o {tree}/build/bin/{target} {' '.join(first)}", command, count=1)
-    run("sh", "-c", command, cwd=BUILD)
+    run_command("sh", "-c", command, cwd=BUILD)
 
 
 class Added(typing.NamedTuple):
-    """A copy of the tree with the chip, and the files that each step touched."""
+    """A copy of the tree with the chip, and the files that each step changed."""
     tree: pathlib.Path
     touched: typing.List[Files]
 
 
 @pytest.fixture(name="added", scope="module")
 def fixture_added(tmp_path_factory: pytest.TempPathFactory) -> Added:
-    """A copy of the tree with the chip, and its tool and record-image, of which is compiled what the chip changed."""
+    """A copy of the tree with the chip, its tool and record-image. Only what the chip changes is compiled again."""
     tree = tmp_path_factory.mktemp("tree")
-    run("scripts/lib/copy-tree", str(tree), cwd=ROOT)
+    run_command("scripts/lib/copy-tree", str(tree), cwd=ROOT)
     touched = [step(tree) for step in STEPS]
     (tree / "build/bin").mkdir(parents=True)
-    run("cmake", "-S", ".", "-B", "build/cmake", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
-        "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", cwd=tree)
-    run("ninja", "-C", "build/cmake", "gpulenscore", "emulator/CMakeFiles/emumodel.dir/model/traits.cc.o",
-        "tests/support/CMakeFiles/record-image.dir/tools/record_image.cc.o", cwd=tree)
+    run_command("cmake", "-S", ".", "-B", "build/cmake", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
+                "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", cwd=tree)
+    run_command("ninja", "-C", "build/cmake", "gpulenscore", "emulator/CMakeFiles/emumodel.dir/model/traits.cc.o",
+                "tests/support/CMakeFiles/record-image.dir/tools/record_image.cc.o", cwd=tree)
     core = {"libgpulenscore.a": f"{tree}/build/cmake/libgpulenscore.a"}
     record = "tests/support/CMakeFiles/record-image.dir/tools/record_image.cc.o"
-    link("gpulens", tree, core)
-    link("record-image", tree, {**core, record: f"{tree}/build/cmake/{record}"},
-         f"{tree}/build/cmake/emulator/CMakeFiles/emumodel.dir/model/traits.cc.o")
-    run(sys.executable, "tests/cli/golden.py", "--write", cwd=tree)
+    link_program("gpulens", tree, core)
+    link_program("record-image", tree, {**core, record: f"{tree}/build/cmake/{record}"},
+                 f"{tree}/build/cmake/emulator/CMakeFiles/emumodel.dir/model/traits.cc.o")
+    run_command(sys.executable, "tests/cli/golden.py", "--write", cwd=tree)
     return Added(tree, touched)
 
 
 def test_the_document_names_every_file_of_each_step(added: Added) -> None:
-    """What a step of the script touched is named in the step of that number, so that a reader who does what stands
-    there does what this test did. Seen failing without emulator/model/traits.cc in step 5."""
+    """Each file that a step of the script changes is named in the step of that number. Seen failing without
+    emulator/model/traits.cc in step 5."""
     text = (ROOT / "docs/add-a-chip.md").read_text(encoding="utf-8")
     written = re.split(r"^\d\. ", text, flags=re.M)[1:]
     assert len(written) == len(STEPS)
@@ -71,7 +72,7 @@ def test_the_document_names_every_file_of_each_step(added: Added) -> None:
 
 
 def test_the_document_explains_every_member() -> None:
-    """The table has each member of struct lens_chip, and no other. Seen failing without has_num_ces."""
+    """The table has each member of struct lens_chip and no other. Seen failing without has_num_ces."""
     header = (ROOT / "include/gpulens/chip.h").read_text(encoding="ascii")
     struct = header.split("struct lens_chip {")[1].split("\n};")[0]
     members = re.findall(r"(\w+)(?:\)\([^)]*\))?;", struct)
@@ -81,22 +82,22 @@ def test_the_document_explains_every_member() -> None:
 
 
 def test_the_chip_is_shown(added: Added) -> None:
-    """An image that is recorded of the emulated chip is shown by its name, with its runlists. Seen failing without the
-    line in src/chip.c."""
+    """An image recorded from the emulated chip is shown by its name, with its runlists. Seen failing without the line
+    in src/chip.c."""
     tree = added.tree
     image = tree / "build/zu102.image"
     image.write_bytes(subprocess.run([tree / "build/bin/record-image", CHIP, f"demo-{CHIP}"], check=True,
                                      stdout=subprocess.PIPE).stdout)
-    shown = run("build/bin/gpulens", "-i", str(image), cwd=tree)
+    shown = run_command("build/bin/gpulens", "-i", str(image), cwd=tree)
     assert shown.startswith(f"ZU102 (Zuse), 0000:01:00.0, from {image}\n")
     assert "runlist 0  GR0 [TSG 5], GRCE0/LCE0, GRCE1/LCE1" in shown
-    assert "everything, as AD10x" in run("build/bin/gpulens", "-i", str(image), "chip", cwd=tree)
+    assert "everything, as AD10x" in run_command("build/bin/gpulens", "-i", str(image), "chip", cwd=tree)
 
 
 def test_the_tests_of_a_chip_pass(added: Added) -> None:
-    """Those that compare lists of chips and those of each profile, in the copy; and the layers hold. Seen failing
-    without the line in scripts/lib/chips.py."""
-    said = run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/cli/test_chips.py",
-               "tests/cli/test_show.py", "-k", f"test_chips or {CHIP}", cwd=added.tree)
-    assert re.search(r"^\d+ passed", said, re.M), said
-    run("scripts/check-layers", cwd=added.tree)
+    """In the copy, the tests that compare lists of chips, the tests of the new profile, and check-layers pass. Seen
+    failing without the line in scripts/lib/chips.py."""
+    output = run_command(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/cli/test_chips.py",
+                         "tests/cli/test_show.py", "-k", f"test_chips or {CHIP}", cwd=added.tree)
+    assert re.search(r"^\d+ passed", output, re.M), output
+    run_command("scripts/check-layers", cwd=added.tree)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/check looks again at every file whose check could end otherwise than last time, and at no other."""
+"""scripts/lib/changed.py selects every file whose check may end otherwise than last time, and no other file."""
 
 import pathlib
 import shutil
@@ -27,73 +27,75 @@ class Project:
         (root / "scripts/lib").mkdir(parents=True)
         shutil.copy(CHANGED, root / "scripts/lib/changed.py")
 
-    def run(self, *arguments: str, rules: str = "1") -> list[str]:
-        """One call; the files that it prints."""
+    def run_script(self, *arguments: str, rules: str = "1") -> list[str]:
+        """Runs the script once and returns the files that it prints."""
         done = subprocess.run(["python3", "scripts/lib/changed.py", *arguments], cwd=self.root, input=rules, text=True,
                               stdout=subprocess.PIPE, check=True)
         return done.stdout.split()
 
-    def pick(self, *arguments: str, rules: str = "1") -> list[str]:
-        """What is to be looked at."""
-        return self.run("pick", "build/store", *arguments, *CHECKED, rules=rules)
+    def pick_files(self, *arguments: str, rules: str = "1") -> list[str]:
+        """The files that are to be checked."""
+        return self.run_script("pick", "build/store", *arguments, *CHECKED, rules=rules)
 
 
 @pytest.fixture
 def clean(tmp_path: pathlib.Path) -> Project:
-    """A project whose files were all found clean."""
+    """A project in which all files were checked without findings."""
     project = Project(tmp_path)
-    assert project.pick() == CHECKED
-    project.run("keep", "build/store")
-    assert not project.pick()
+    assert project.pick_files() == CHECKED
+    project.run_script("keep", "build/store")
+    assert not project.pick_files()
     return project
 
 
 @pytest.mark.parametrize("edited,picked", [
     ("one.c", "one.c"), ("lib/one.h", "one.c"), ("lib/deep.h", "one.c"), ("two.cc", "two.cc"),
     ("lib/four.py", "three.py"), ("lib/six.sh", "five")])
-def test_a_file_is_looked_at_when_what_it_reads_changed(clean: Project, edited: str, picked: str) -> None:
-    """The file itself, or what it includes, imports or sources. Seen failing for lib/deep.h without the headers'
-    headers, and for the others of lib/ without any dependencies."""
+def test_a_file_is_checked_again_after_a_change_of_a_dependency(clean: Project, edited: str, picked: str) -> None:
+    """The file itself, or a file that it includes, imports or sources, was changed. Seen failing for lib/deep.h without
+    includes of headers, and for the others in lib/ without any dependencies."""
     (clean.root / edited).write_text(FILES[edited] + "\n", encoding="ascii")
-    assert clean.pick() == [picked]
+    assert clean.pick_files() == [picked]
 
 
-def test_a_new_file_that_is_found_instead_counts(clean: Project) -> None:
-    """A header of the same name elsewhere may be the one that is read now. Seen failing with paths instead of names."""
+def test_a_new_file_with_an_included_name_is_a_change(clean: Project) -> None:
+    """A new header of the same name in another folder may be the one that is included now. Seen failing with paths
+    compared instead of names."""
     (clean.root / "deep.h").write_text("int other;\n", encoding="ascii")
-    assert clean.pick() == ["one.c"]
+    assert clean.pick_files() == ["one.c"]
 
 
-def test_other_rules_want_all_files(clean: Project) -> None:
+def test_changed_rules_select_all_files(clean: Project) -> None:
     """Another version or setting of the tool. Seen failing without the rules in the hash."""
-    assert clean.pick(rules="2") == CHECKED
-    assert not clean.pick()
+    assert clean.pick_files(rules="2") == CHECKED
+    assert not clean.pick_files()
 
 
-def test_nothing_is_clean_before_it_was_checked(clean: Project) -> None:
-    """A run that found something does not keep: the file is picked again. Seen failing with keep() at each pick()."""
+def test_a_file_with_findings_is_selected_again(clean: Project) -> None:
+    """After a run with findings, keep is not called, so that the file is selected again. Seen failing with keep() at
+    each pick()."""
     (clean.root / "two.cc").write_text("int wrong;\n", encoding="ascii")
-    assert clean.pick() == ["two.cc"]
-    assert clean.pick() == ["two.cc"]
+    assert clean.pick_files() == ["two.cc"]
+    assert clean.pick_files() == ["two.cc"]
 
 
-def test_what_changed_during_the_check_is_not_kept(clean: Project) -> None:
-    """Neither as it was nor as it is. Seen failing without comparing in keep()."""
+def test_a_file_changed_during_the_check_is_not_clean(clean: Project) -> None:
+    """Neither its old nor its new content is recorded as clean. Seen failing without the comparison in keep()."""
     for text in "int first;\n", "int second;\n":
         (clean.root / "two.cc").write_text(text, encoding="ascii")
         if text == "int first;\n":
-            assert clean.pick() == ["two.cc"]
-    clean.run("keep", "build/store")
-    assert clean.pick() == ["two.cc"]
+            assert clean.pick_files() == ["two.cc"]
+    clean.run_script("keep", "build/store")
+    assert clean.pick_files() == ["two.cc"]
     (clean.root / "two.cc").write_text("int first;\n", encoding="ascii")
-    assert clean.pick() == ["two.cc"]
+    assert clean.pick_files() == ["two.cc"]
 
 
-def test_whole_steps_look_at_all_or_nothing(tmp_path: pathlib.Path) -> None:
-    """--whole: a build. Seen failing where only the changed file was picked."""
+def test_whole_selects_all_files_or_none(tmp_path: pathlib.Path) -> None:
+    """--whole, for builds. Seen failing when only the changed file was selected."""
     project = Project(tmp_path)
-    assert project.pick("--whole") == CHECKED
-    project.run("keep", "build/store")
-    assert not project.pick("--whole")
+    assert project.pick_files("--whole") == CHECKED
+    project.run_script("keep", "build/store")
+    assert not project.pick_files("--whole")
     (project.root / "lib/six.sh").write_text("y=2\n", encoding="ascii")
-    assert project.pick("--whole") == CHECKED
+    assert project.pick_files("--whole") == CHECKED

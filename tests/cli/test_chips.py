@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/lib/chips.py is the list of emulated chips: what lists chips elsewhere lists the same ones."""
+"""scripts/lib/chips.py is the list of emulated chips; every other list of chips must have the same ones."""
 
 import re
 import subprocess
@@ -13,18 +13,18 @@ NAMES = {chip.name for chip in CHIPS}
 
 
 def test_each_chip_has_a_profile_expected_values_and_golden_output() -> None:
-    """A chip that lacks one of them is not tested by what takes it from there, and no other list has more chips.
-    Seen failing with GM107 left out of the table, and with gb202.txt removed."""
+    """A chip that lacked one of these would not be tested by the tests that are made from it. No other list has more
+    chips. Seen failing without GM107 in the table, and without gb202.txt."""
     assert len(NAMES) == len(CHIPS)
     assert {path.stem for path in (ROOT / "emulator/profiles").glob("*.json")} == NAMES
     assert {path.stem for path in GOLDEN.glob("*.txt")} == NAMES
     assert {chip.name.lower() for chip in GENERATIONS} == NAMES
 
 
-def test_readme_says_of_the_same_chips_that_they_are_emulated() -> None:
-    """README's table of chips: the last column names the emulated ones ("emulated TU102, TU104"), or says only
-    "emulated" where it means all of the first column.
-    Seen failing with TU117 left out of that column, with GA103 added to it, and without the row of GH100."""
+def test_readme_lists_the_emulated_chips() -> None:
+    """In README's table of chips, the last column names the emulated ones ("emulated TU102, TU104"), or has only
+    "emulated" if all chips of the first column are. Seen failing without TU117 in that column, with GA103 in it, and
+    without the row of GH100."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found: "dict[str, set[str]]" = {}
     for chips, generation, tried in re.findall(r"^\| ([^|]*) \((\w+)\) \|.*\| ([^|]*emulated[^|]*) \|$", text, re.M):
@@ -35,26 +35,27 @@ def test_readme_says_of_the_same_chips_that_they_are_emulated() -> None:
 
 
 def test_the_core_lists_the_same_generations_everywhere() -> None:
-    """src/chip/ has a file for each generation that include/gpulens/chip.h declares; src/chip.c, whose table tests and
-    fuzz targets take them from, and Kbuild name them. Seen failing without GB20x in the table, and in Kbuild."""
-    def found(pattern: str, path: str) -> "list[str]":
+    """src/chip/ has a file for each generation that include/gpulens/chip.h declares. The table in src/chip.c, which
+    tests and fuzz targets use, and Kbuild have the same ones. Seen failing without GB20x in the table, and without it
+    in Kbuild."""
+    def find_names(pattern: str, path: str) -> "list[str]":
         return sorted(re.findall(pattern, (ROOT / path).read_text(encoding="ascii"), re.M))
 
     generations = sorted(path.stem for path in (ROOT / "src/chip").glob("*.c"))
     assert len(generations) >= 13
-    assert found(r"^extern const struct lens_chip lens_chip_(\w+);", "include/gpulens/chip.h") == generations
-    assert found(r"^\t&lens_chip_(\w+),", "src/chip.c") == generations
-    assert found(r"-y \+= src/chip/(\w+)\.o$", "Kbuild") == generations
+    assert find_names(r"^extern const struct lens_chip lens_chip_(\w+);", "include/gpulens/chip.h") == generations
+    assert find_names(r"^\t&lens_chip_(\w+),", "src/chip.c") == generations
+    assert find_names(r"-y \+= src/chip/(\w+)\.o$", "Kbuild") == generations
 
 
-def test_shell_scripts_can_ask_which_chips_a_run_takes() -> None:
-    """One line of names; a run that is not there is refused. Seen failing with a run misspelt in the table."""
-    def ask(run: str) -> "subprocess.CompletedProcess[str]":
+def test_chips_of_a_run_are_printed_for_shell_scripts() -> None:
+    """One line of names; an unknown run is refused. Seen failing with a misspelt run in the table."""
+    def ask_script(run: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(["python3", str(ROOT / "scripts/lib/chips.py"), run], capture_output=True, text=True,
                               check=False)
 
-    assert ask("hostile").stdout == "gk104 gm204 gp106 gv100 tu102 ga100 ad102 gh100 gb100\n"
-    assert ask("storm").stdout == "gk104 gp106 tu102 ad102 gh100\n"
-    assert ask("demo").stdout == "gp106 tu102 ad102 gh100\n"
-    assert (ask("host").returncode, ask("host").stdout) == (2, "")
+    assert ask_script("hostile").stdout == "gk104 gm204 gp106 gv100 tu102 ga100 ad102 gh100 gb100\n"
+    assert ask_script("storm").stdout == "gk104 gp106 tu102 ad102 gh100\n"
+    assert ask_script("demo").stdout == "gp106 tu102 ad102 gh100\n"
+    assert (ask_script("host").returncode, ask_script("host").stdout) == (2, "")
     assert {run for chip in CHIPS for run in chip.runs.split()} == set(RUNS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The clocks of a recording: Perfetto's format has BOOTTIME, in which its own traces of the CPU are, and REALTIME, by
-which recordings of several machines are compared."""
+"""The clocks in a trace for Perfetto: BOOTTIME, which Perfetto's own traces of the CPU use, and REALTIME, with which
+recordings of several machines are compared."""
 
 import pathlib
 import subprocess
@@ -16,8 +16,8 @@ CLOCKS = {REALTIME: time.CLOCK_REALTIME, MONOTONIC: time.CLOCK_MONOTONIC, BOOTTI
 SECOND = 10**9
 
 
-def number(data: bytes, pos: int) -> typing.Tuple[int, int]:
-    """A varint, and where it ends."""
+def read_varint(data: bytes, pos: int) -> typing.Tuple[int, int]:
+    """The value of a varint, and the position after it."""
     value = shift = 0
     while True:
         value |= (data[pos] & 0x7F) << shift
@@ -26,12 +26,12 @@ def number(data: bytes, pos: int) -> typing.Tuple[int, int]:
             return value, pos
 
 
-def fields(data: bytes) -> typing.Iterator[typing.Tuple[int, typing.Union[int, bytes]]]:
-    """The fields of a protobuf message: numbers and bytes."""
+def read_fields(data: bytes) -> typing.Iterator[typing.Tuple[int, typing.Union[int, bytes]]]:
+    """The field numbers and values of a protobuf message."""
     pos = 0
     while pos < len(data):
-        tag, pos = number(data, pos)
-        value, pos = number(data, pos)
+        tag, pos = read_varint(data, pos)
+        value, pos = read_varint(data, pos)
         if tag & 7 == 2:
             yield tag >> 3, data[pos:pos + value]
             pos += value
@@ -40,16 +40,16 @@ def fields(data: bytes) -> typing.Iterator[typing.Tuple[int, typing.Union[int, b
 
 
 def clocks_of(trace: pathlib.Path) -> typing.Tuple[typing.Dict[int, int], int]:
-    """Times by clock, and the primary clock, of a trace's first packet: Trace.packet 1, TracePacket.clock_snapshot 6,
-    ClockSnapshot.clocks 1 and primary_trace_clock 2, Clock.clock_id 1 and timestamp 2."""
-    packet = next(value for field, value in fields(trace.read_bytes()) if field == 1)
+    """The times by clock, and the primary clock, in the first packet of a trace: Trace.packet 1,
+    TracePacket.clock_snapshot 6, ClockSnapshot.clocks 1 and primary_trace_clock 2, Clock.clock_id 1 and timestamp 2."""
+    packet = next(value for field, value in read_fields(trace.read_bytes()) if field == 1)
     assert isinstance(packet, bytes)
-    snapshot = next(value for field, value in fields(packet) if field == 6)
+    snapshot = next(value for field, value in read_fields(packet) if field == 6)
     assert isinstance(snapshot, bytes)
     times, primary = {}, 0
-    for field, value in fields(snapshot):
+    for field, value in read_fields(snapshot):
         if isinstance(value, bytes):
-            clock = dict(fields(value))
+            clock = dict(read_fields(value))
             times[clock[1]] = clock[2]
         elif field == 2:
             primary = value
@@ -57,9 +57,9 @@ def clocks_of(trace: pathlib.Path) -> typing.Tuple[typing.Dict[int, int], int]:
 
 
 def test_a_trace_has_the_clocks_of_its_machine(tmp_path: pathlib.Path) -> None:
-    """What is recorded, and what is reported of the recording later, have the same: the time of the first sample by
-    three clocks, whose differences are this machine's within a second. Seen failing without the record of clocks, and
-    with BOOTTIME's number for REALTIME."""
+    """record and a later report write the same clocks: the time of the first sample by three clocks, whose differences
+    are those of this machine to within a second. Seen failing without the record of clocks, and with BOOTTIME's number
+    for REALTIME."""
     gpu = tmp_path / "gpu0"
     FakeProc(tmp_path).show(snapshot({0: [Tsg(5, 2000000, ())]}))
     begun = time.monotonic_ns()
@@ -80,7 +80,8 @@ def test_a_trace_has_the_clocks_of_its_machine(tmp_path: pathlib.Path) -> None:
 
 
 def test_an_older_recording_has_one_clock(tmp_path: pathlib.Path) -> None:
-    """Which does not say how its time relates to others. Seen failing with clocks of the machine that reports."""
+    """The recording does not say how its clock relates to others. Seen failing with the clocks of the machine that
+    reports."""
     data = sample_head((GR,)) + b"".join(sample(i * 1000000, 0, 5, ON) for i in range(10))
     subprocess.run([str(TOOL), "report", "-", "-o", str(tmp_path / "a.perfetto-trace")], input=data, check=True,
                    stdout=subprocess.DEVNULL)

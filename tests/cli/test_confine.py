@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens run --tpcs, --gpcs, --half, and gpulens partitions, with unmodified programs on the tests' libcuda and
+"""gpulens run --tpcs, --gpcs, --half, and gpulens partitions, with unmodified programs, a fake libcuda and a fake
 resource manager of an H200."""
 
 import contextlib
@@ -24,7 +24,7 @@ UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff"  # as fake_cuda.cc has it
 
 
 @pytest.fixture(scope="module", name="program")
-def built(tmp_path_factory: pytest.TempPathFactory) -> str:
+def build_cuda_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """tests/partition/cuda_program.c."""
     program = tmp_path_factory.mktemp("cuda") / "cuda_program"
     subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(program),
@@ -32,53 +32,54 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(program)
 
 
-def environment(**more: str) -> dict[str, str]:
-    """The environment with the tests' libcuda.so.1 and driver."""
+def fake_environment(**more: str) -> dict[str, str]:
+    """The environment with the fake libcuda.so.1 and the fake driver."""
     return {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
             "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
             "GPULENS_FAKE_RM": RECORDING, **more}
 
 
-def gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """Runs the tool; output and errors as text."""
+def run_tool(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Runs gpulens with output and errors as text."""
     return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=60,
-                          env=environment(**env))
+                          env=fake_environment(**env))
 
 
 def sms_of_gpc(*physical: int) -> str:
-    """SMs of the first H200's GPCs, as cuda_program prints them."""
+    """The SMs of these GPCs of the first H200, as cuda_program prints them."""
     map_of = FACTS["logical_to_physical_gpc"]
-    return "ran on " + " ".join(str(one["smid"]) for one in SMS if map_of[one["logical_gpc"]] in physical)
+    return "ran on " + " ".join(str(sm["smid"]) for sm in SMS if map_of[sm["logical_gpc"]] in physical)
 
 
 def test_a_program_runs_on_its_tpcs(program: str) -> None:
     """TPC n has SMs 2n and 2n + 1, on the GPU that was verified; the program's exit status is returned."""
-    done = gpulens("run", "--tpcs", "0-2,65", "--", program)
+    done = run_tool("run", "--tpcs", "0-2,65", "--", program)
     assert done.stdout.splitlines() == ["ran on 0 1 2 3 4 5 130 131", f"on {UUID}"]
     lines = [line for line in done.stderr.splitlines() if " share " not in line]  # with other programs on this machine
     assert lines == [f"gpulens: {program} is limited to TPCs 0-2, 65 of 0000:01:00.0, in GPCs 1-3",
                      "gpulens: the program allocated no TSG"]
     assert done.returncode == 7
-    assert gpulens("run", "--", program).stdout.splitlines()[1] == "on any GPU"
+    assert run_tool("run", "--", program).stdout.splitlines()[1] == "on any GPU"
 
 
 def test_ld_preload_is_extended() -> None:
     """Libraries that were preloaded before follow those of gpulens."""
-    done = gpulens("run", "--tpcs", "0", "--", "sh", "-c", "echo $LD_PRELOAD")
-    assert [one.rsplit("/", 1)[1] for one in done.stdout.strip().split(":")] == [
+    done = run_tool("run", "--tpcs", "0", "--", "sh", "-c", "echo $LD_PRELOAD")
+    assert [path.rsplit("/", 1)[1] for path in done.stdout.strip().split(":")] == [
         "libgpulens-run.so", "libgpulens-confine.so", "fake_rm.so"]
 
 
 def test_a_program_runs_on_its_gpcs(program: str) -> None:
-    """By physical numbers; also a child that was forked before CUDA was initialised, and a child of a shell."""
-    assert gpulens("run", "--gpcs", "0", "--", program, "fork").stdout == sms_of_gpc(0) + "\n"
-    done = gpulens("run", "--gpcs", "5,2", "--", "sh", "-c", f"{program}; true")
+    """GPCs by physical number; also for a child that was forked before CUDA was initialised, and for a child of a
+    shell."""
+    assert run_tool("run", "--gpcs", "0", "--", program, "fork").stdout == sms_of_gpc(0) + "\n"
+    done = run_tool("run", "--gpcs", "5,2", "--", "sh", "-c", f"{program}; true")
     assert done.stdout.splitlines()[0] == sms_of_gpc(2, 5)
 
 
 def test_halves_are_whole_gpcs(program: str) -> None:
-    """33 TPCs each: GPC 0 has nine, 5 has nine, the others eight."""
-    halves = [gpulens("run", "--half", half, "--", program).stdout.splitlines()[0] for half in "ab"]
+    """33 TPCs each: GPCs 0 and 5 have nine TPCs, the others eight."""
+    halves = [run_tool("run", "--half", half, "--", program).stdout.splitlines()[0] for half in "ab"]
     assert halves == [sms_of_gpc(0, 1, 2, 3), sms_of_gpc(4, 5, 6, 7)]
     assert [half.count(" ") - 1 for half in halves] == [66, 66]
 
@@ -98,7 +99,7 @@ BAD = [
 @pytest.mark.parametrize("words,message,status", BAD, ids=[" ".join(words) for words, _, _ in BAD])
 def test_impossible_partitions_are_refused(words: list[str], message: str, status: int) -> None:
     """The program is not started."""
-    done = gpulens("run", *words, "--", "echo", "begun")
+    done = run_tool("run", *words, "--", "echo", "begun")
     assert (done.stdout, done.stderr, done.returncode) == ("", f"gpulens: {message}\n", status)
 
 
@@ -112,20 +113,20 @@ REFUSED = {
 
 @pytest.mark.parametrize("how", REFUSED)
 def test_an_unverified_driver_is_refused(how: str) -> None:
-    """A driver that behaves in another way than was verified: the program is not started."""
+    """If the driver behaves otherwise than the probe expects, the program is not started."""
     name, value = how.split("=")
-    done = gpulens("run", "--tpcs", "0", "--", "echo", "begun", **{f"FAKE_CUDA_{name}": value})
+    done = run_tool("run", "--tpcs", "0", "--", "echo", "begun", **{f"FAKE_CUDA_{name}": value})
     assert (done.stdout, done.stderr, done.returncode) == ("", f"gpulens: {REFUSED[how]}\n", 4)
 
 
 def test_the_named_gpu_is_found_by_its_address(program: str) -> None:
     """The GPU is found by its PCI address where CUDA numbers it differently; CUDA_VISIBLE_DEVICES of the user does not
     change that."""
-    done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, CUDA_VISIBLE_DEVICES="5")
+    done = run_tool("-g", "0", "run", "--tpcs", "3", "--", program, CUDA_VISIBLE_DEVICES="5")
     assert done.stdout.splitlines() == ["ran on 6 7", f"on {UUID}"]
-    done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_SECOND="1")
+    done = run_tool("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_SECOND="1")
     assert done.stdout.splitlines() == ["ran on 6 7", f"on {UUID}"]
-    done = gpulens("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_BUS="07")
+    done = run_tool("-g", "0", "run", "--tpcs", "3", "--", program, FAKE_CUDA_BUS="07")
     assert (done.stderr, done.returncode) == ("gpulens: CUDA finds no GPU at 0000:01:00.0\n", 3)
 
 
@@ -134,12 +135,12 @@ def test_another_gpu_may_be_closed(program: str, errno: str) -> None:
     """A container with the first of two GPUs (CUDA's only one), or with the second alone. Seen failing: status 3."""
     two = {"GPULENS_FAKE_RM_GPU": "20", "GPULENS_FAKE_RM_CLOSED": f"1:{errno}"}
     for words in ((), ("-g", "0")):
-        done = gpulens(*words, "run", "--gpcs", "0", "--", program, **two)
+        done = run_tool(*words, "run", "--gpcs", "0", "--", program, **two)
         assert done.stdout.splitlines()[0] == sms_of_gpc(0), done.stderr
-    done = gpulens("-g", "1", "run", "--gpcs", "0", "--", program, **two)
+    done = run_tool("-g", "1", "run", "--gpcs", "0", "--", program, **two)
     assert (done.stdout, done.returncode) == ("", 3) and done.stderr.startswith("gpulens: /dev/nvidia1: E")
     two = {"GPULENS_FAKE_RM_GPU": "02", "GPULENS_FAKE_RM_CLOSED": f"1:{errno}"}
-    done = gpulens("run", "--tpcs", "3", "--", program, **two)
+    done = run_tool("run", "--tpcs", "3", "--", program, **two)
     assert done.stdout.splitlines()[0] == "ran on 6 7"
 
 
@@ -148,13 +149,13 @@ def test_a_program_that_cannot_be_preloaded_is_refused(tmp_path: pathlib.Path) -
     source, static = tmp_path / "a.c", tmp_path / "static"
     source.write_text("int main(void) { return 0; }\n", encoding="ascii")
     subprocess.run(["gcc", "-static", "-o", str(static), str(source)], check=True)
-    done = gpulens("run", "--tpcs", "0", "--", str(static))
+    done = run_tool("run", "--tpcs", "0", "--", str(static))
     assert (done.stderr, done.returncode) == (
         f"gpulens: {static}: it is linked statically, so no library can be preloaded\n", 4)
     subprocess.run(["gcc", "-o", str(static), str(source)], check=True)
-    assert gpulens("run", "--tpcs", "0", "--", str(static)).returncode == 0
+    assert run_tool("run", "--tpcs", "0", "--", str(static)).returncode == 0
     static.chmod(0o4755)
-    done = gpulens("run", "--tpcs", "0", "--", str(static))
+    done = run_tool("run", "--tpcs", "0", "--", str(static))
     assert (done.stderr, done.returncode) == (
         f"gpulens: {static}: it is setuid or setgid, so no library can be preloaded\n", 4)
 
@@ -165,7 +166,7 @@ def test_a_program_without_its_mask_is_ended(program: str) -> None:
     uuid = "00112233445566778899aabbccddeeff"
     mask = {"GPULENS_LAUNCH_MASK": f"40:fffffffffffffffe:ffffffffffffffff:{uuid}"}
     bad = "GPULENS_LAUNCH_MASK is not what gpulens run sets"
-    assert subprocess.run([program], env=environment(**library, **mask), capture_output=True, text=True,
+    assert subprocess.run([program], env=fake_environment(**library, **mask), capture_output=True, text=True,
                           check=False).stdout.startswith("ran on 0 1\n")
     for change, why in (({"FAKE_CUDA_BUSY": "1"}, "the driver refuses its callback"),
                         ({"FAKE_CUDA_NO_TABLE": "1"}, "this driver has no callback before a launch"),
@@ -187,24 +188,24 @@ def test_a_program_without_its_mask_is_ended(program: str) -> None:
                          f"a launch is on {UUID}, and masks were verified on {UUID[:-2]}01"),
                         ({"FAKE_CUDA_NOWHERE": "1"}, "CUDA does not report the GPU of a launch"),
                         ({"FAKE_CUDA_VERSION": "65"}, "a launch has a descriptor of version 0x41, not 0x40")):
-        done = subprocess.run([program], env=environment(**{**library, **mask, **change}), capture_output=True,
+        done = subprocess.run([program], env=fake_environment(**{**library, **mask, **change}), capture_output=True,
                               text=True, check=False)
         assert (done.returncode, done.stdout) == (4, "") and done.stderr.startswith(f"gpulens-partition: {why}")
         assert done.stderr.endswith("; the program ends, because it would run unpartitioned\n")
 
 
 def test_a_gpu_that_was_not_verified_is_refused(program: str) -> None:
-    """A program that replaces CUDA_VISIBLE_DEVICES: on another GPU the bits of a mask may mean other TPCs."""
-    done = gpulens("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=1", program)
+    """A program that replaces CUDA_VISIBLE_DEVICES: the bits of a mask may mean other TPCs on another GPU."""
+    done = run_tool("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=1", program)
     assert (done.stdout, done.returncode) == ("", 4)
     assert (f"gpulens-partition: a launch is on {UUID[:-2]}01, and masks were verified on {UUID}; the program ends, "
             "because it would run unpartitioned\n") in done.stderr
-    done = gpulens("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=0", program)
+    done = run_tool("run", "--tpcs", "0", "--", "env", "CUDA_VISIBLE_DEVICES=0", program)
     assert done.stdout.splitlines() == ["ran on 0 1", "on 0"]
 
 
 def test_preloaded_libraries_need_no_others() -> None:
-    """Programs have a C++ library of their own, which may be newer."""
+    """A program may have its own, newer C++ library."""
     for name in ("libgpulens-run.so", "libgpulens-confine.so"):
         text = subprocess.run(["objdump", "-p", str(ROOT / "build/bin" / name)], check=True, capture_output=True,
                               text=True).stdout
@@ -216,69 +217,70 @@ def test_preloaded_libraries_need_no_others() -> None:
 
 
 @contextlib.contextmanager
-def confined(program: str, *words: str) -> Iterator[int]:
-    """A program that has launched five kernels and waits; its pid."""
-    with started([*words, "--", program, "hold", "5"], environment()) as pid:
+def confine_program(program: str, *words: str) -> Iterator[int]:
+    """Starts a program that launches five kernels and then waits; yields its pid."""
+    with start_program([*words, "--", program, "hold", "5"], fake_environment()) as pid:
         yield pid
 
 
 @contextlib.contextmanager
-def started(words: list[str], env: dict[str, str]) -> Iterator[int]:
-    """gpulens run of a command whose first process has printed "ready"; its pid. It ends at the end of its input."""
+def start_program(words: list[str], env: dict[str, str]) -> Iterator[int]:
+    """Starts gpulens run with a command that prints "ready"; yields the pid of its first process. It ends at the end of
+    its input."""
     with subprocess.Popen([str(TOOL), "run", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, env=env) as one:
-        assert one.stdin and one.stdout
-        while one.stdout.readline() != "ready\n":
+                          stderr=subprocess.DEVNULL, text=True, env=env) as process:
+        assert process.stdin and process.stdout
+        while process.stdout.readline() != "ready\n":
             pass
-        children = pathlib.Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text(encoding="ascii").split()
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
         yield int(children[0])
-        one.stdin.close()
+        process.stdin.close()
 
 
 def test_partitions_are_listed_while_they_exist(program: str) -> None:
-    """Processes with their partitions, the number of masked launches, and what two of them share."""
-    with confined(program, "--gpcs", "0") as first, confined(program, "--tpcs", "6-7") as second:
-        told = json.loads(gpulens("partitions", "--json").stdout)
-        mine = [one for one in told["partitions"] if one["pid"] in (first, second)]
+    """Processes with their partitions, the number of masked launches, and the TPCs that two of them share."""
+    with confine_program(program, "--gpcs", "0") as first, confine_program(program, "--tpcs", "6-7") as second:
+        output = json.loads(run_tool("partitions", "--json").stdout)
+        mine = [partition for partition in output["partitions"] if partition["pid"] in (first, second)]
         nine = [6, 14, 22, 30, 37, 44, 51, 58, 60]
         common = {"process": "cuda_program", "gpu": "0000:01:00.0", "way": "mask", "scope": "program", "launches": 5}
-        assert sorted(mine, key=lambda one: int(one["pid"] == second)) == [
+        assert sorted(mine, key=lambda partition: int(partition["pid"] == second)) == [
             {"pid": first, **common, "tpcs": nine, "gpcs": [0]},
             {"pid": second, **common, "tpcs": [6, 7], "gpcs": [0, 5]}]
-        assert told["version"] == 1
-        text = gpulens("partitions").stdout
+        assert output["version"] == 1
+        text = run_tool("partitions").stdout
         pids = sorted((first, second))
         assert f"{pids[0]} (cuda_program) and {pids[1]} (cuda_program) share TPC 6\n" in text
         assert f" {second}  cuda_program  0000:01:00.0  mask    program  6-7 " in text
-    left = json.loads(gpulens("partitions", "--json").stdout)["partitions"]
-    assert not [one for one in left if one["pid"] in (first, second)]
+    left = json.loads(run_tool("partitions", "--json").stdout)["partitions"]
+    assert not [partition for partition in left if partition["pid"] in (first, second)]
 
 
 def test_run_reports_processes_that_share_a_gpc(program: str) -> None:
     """Two programs with different TPCs of GPC 0."""
-    with confined(program, "--tpcs", "6") as other:
-        done = gpulens("run", "--tpcs", "14", "--", "true")
+    with confine_program(program, "--tpcs", "6") as other:
+        done = run_tool("run", "--tpcs", "14", "--", "true")
         assert f"(true) and {other} (cuda_program) share GPC 0, with different TPCs\n" in done.stderr
-        done = gpulens("run", "--gpcs", "1", "--", "true")
+        done = run_tool("run", "--gpcs", "1", "--", "true")
         assert str(other) not in done.stderr
 
 
-def page(launches: int, text: str, magic: bytes = b"gpulens2", pid: int = 0) -> int:
-    """A file in memory as a process with a partition has it, by tools/lib/launch/partition_page.hpp."""
+def write_page(launches: int, text: str, magic: bytes = b"gpulens2", pid: int = 0) -> int:
+    """Creates a memory file as a process with a partition does, by tools/lib/launch/partition_page.hpp."""
     file = os.memfd_create("gpulens-partition")
     os.write(file, struct.pack("<8sIIQQ", magic, pid or os.getpid(), 2, launches, len(text)).ljust(4096, b"\0"))
     os.write(file, text.encode("ascii"))
     return file
 
 
-def entry(**what: object) -> dict[str, object]:
-    """One partition, as a page has it."""
+def make_entry(**what: object) -> dict[str, object]:
+    """One partition of a page."""
     return {"gpu": "0000:01:00.0", "way": "mask", "scope": "stream", "gpcs": [0], "tpcs": [0], **what}
 
 
 @contextlib.contextmanager
-def child_that(prepares: Callable[[], object]) -> Iterator[int]:
-    """A process that has prepared something and waits; its pid."""
+def fork_child(prepares: Callable[[], object]) -> Iterator[int]:
+    """Forks a process that calls the function and waits; yields its pid."""
     told, tell = os.pipe()
     child = os.fork()
     if not child:
@@ -296,33 +298,35 @@ def child_that(prepares: Callable[[], object]) -> Iterator[int]:
         os.close(tell)
 
 
-def listed(*pids: int) -> list[dict[str, Any]]:
-    """The output of gpulens partitions for these processes."""
-    done = gpulens("partitions", "--json")
+def list_partitions(*pids: int) -> list[dict[str, Any]]:
+    """The partitions of these processes in the output of gpulens partitions."""
+    done = run_tool("partitions", "--json")
     assert done.returncode == 0, done.stderr
-    return [one for one in json.loads(done.stdout)["partitions"] if one["pid"] in pids]
+    return [partition for partition in json.loads(done.stdout)["partitions"] if partition["pid"] in pids]
 
 
 def shared_by(pid: int) -> list[str]:
     """The lines about TPCs and GPCs shared with that process."""
-    return [line for line in gpulens("partitions").stdout.splitlines() if " share " in line and str(pid) in line]
+    return [line for line in run_tool("partitions").stdout.splitlines() if " share " in line and str(pid) in line]
 
 
 def test_pages_are_read_as_they_are_documented() -> None:
-    """Two of this process, which do not share with each other, and one of another layout; of a child one on the same
-    GPU, one on another GPU, one that is cut, and its parent's, which children of fork() have, too."""
+    """This process has two pages, which do not share TPCs with each other, and one of another layout. A child has one
+    for the same GPU, one for another GPU, one that is cut short, and inherits those of its parent."""
     mine = os.getpid()
-    files = [page(5, json.dumps([entry(tpcs=[1, 2])])), page(6, json.dumps([entry(tpcs=[2, 3], way="green")])),
-             page(7, json.dumps([entry(tpcs=[4])]), b"gpulens1")]
+    files = [write_page(5, json.dumps([make_entry(tpcs=[1, 2])])),
+             write_page(6, json.dumps([make_entry(tpcs=[2, 3], way="green")])),
+             write_page(7, json.dumps([make_entry(tpcs=[4])]), b"gpulens1")]
 
-    def prepare() -> None:
-        page(8, json.dumps([entry(tpcs=[3], scope="program")]))
-        page(9, json.dumps([entry(tpcs=[1, 2, 3], gpu="0000:02:00.0")]))
-        page(9, json.dumps([entry(tpcs=[1, 2, 3])])[:-1])
+    def write_pages() -> None:
+        write_page(8, json.dumps([make_entry(tpcs=[3], scope="program")]))
+        write_page(9, json.dumps([make_entry(tpcs=[1, 2, 3], gpu="0000:02:00.0")]))
+        write_page(9, json.dumps([make_entry(tpcs=[1, 2, 3])])[:-1])
 
-    with child_that(prepare) as child:
-        seen = [(one["pid"], one["gpu"], one["way"], one["scope"], one["tpcs"], one["launches"])
-                for one in listed(mine, child)]
+    with fork_child(write_pages) as child:
+        keys = ("pid", "gpu", "way", "scope", "tpcs", "launches")
+        seen = [tuple(partition[key] for key in keys)
+                for partition in list_partitions(mine, child)]
         shared = shared_by(mine)
     for file in files:
         os.close(file)
@@ -334,9 +338,9 @@ def test_pages_are_read_as_they_are_documented() -> None:
 
 
 def test_every_partition_of_a_process_is_listed() -> None:
-    """So many that a page of 4 KiB had room for 53 of them. Seen failing: 53."""
-    file = page(1, json.dumps([entry(tpcs=list(range(66))) for _ in range(500)]))
-    assert len(listed(os.getpid())) == 500
+    """500 partitions. The old layout, a page of 4 KiB, had room for 53. Seen failing: 53."""
+    file = write_page(1, json.dumps([make_entry(tpcs=list(range(66))) for _ in range(500)]))
+    assert len(list_partitions(os.getpid())) == 500
     os.close(file)
 
 
@@ -348,15 +352,15 @@ WRONG = {
 @pytest.mark.parametrize("what", WRONG)
 def test_numbers_in_a_page_are_checked(what: str) -> None:
     """A page with impossible TPCs is ignored. Seen failing: TPC 4294967295."""
-    file = page(1, json.dumps([entry(tpcs=0)]).replace('"tpcs": 0', f'"tpcs": {WRONG[what]}'))
-    assert listed(os.getpid()) == []
+    file = write_page(1, json.dumps([make_entry(tpcs=0)]).replace('"tpcs": 0', f'"tpcs": {WRONG[what]}'))
+    assert list_partitions(os.getpid()) == []
     os.close(file)
 
 
 def test_a_large_page_takes_little_memory() -> None:
-    """4 MiB of "[", in 512 MiB of address space. Seen failing (in a page of the old layout's 4 KiB it could not be): a
-    document of it takes 80 bytes each."""
-    file = page(1, "[" * (4 << 20))
+    """4 MiB of "[", in 512 MiB of address space. Seen failing: a JSON document of it takes 80 bytes per bracket. The
+    old layout of 4 KiB was not affected."""
+    file = write_page(1, "[" * (4 << 20))
     done = subprocess.run(["prlimit", f"--as={512 << 20}", str(TOOL), "partitions", "--json"], capture_output=True,
                           text=True, check=False, timeout=60)
     os.close(file)
@@ -365,16 +369,16 @@ def test_a_large_page_takes_little_memory() -> None:
 
 def test_control_characters_in_names_are_escaped() -> None:
     """A name with U+009B, which starts terminal commands, U+202E, which reverses text, and a byte that is not UTF-8.
-    Seen failing: the former were printed, and with the latter --json ended with status 3."""
-    def prepare() -> None:
+    Seen failing: the first two were printed, and with the last --json ended with status 3."""
+    def write_pages() -> None:
         pathlib.Path("/proc/self/comm").write_bytes(b"a\xc2\x9bb\xe2\x80\xaec\xff\xc2\xb5")
-        page(1, json.dumps([entry(gpu="\x1b[31m\x9b", way="\x7f", scope="\u202e")]))
+        write_page(1, json.dumps([make_entry(gpu="\x1b[31m\x9b", way="\x7f", scope="\u202e")]))
 
-    with child_that(prepare) as child:
-        one = listed(child)[0]
-        text = gpulens("partitions").stdout
-    assert one["process"] == "a?b?c?\u00b5"
-    assert (one["gpu"], one["way"], one["scope"]) == ("?[31m?", "?", "?")
+    with fork_child(write_pages) as child:
+        partition = list_partitions(child)[0]
+        text = run_tool("partitions").stdout
+    assert partition["process"] == "a?b?c?\u00b5"
+    assert (partition["gpu"], partition["way"], partition["scope"]) == ("?[31m?", "?", "?")
     assert not [c for c in text if c != "\n" and (ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0)] and "\u202e" not in text
 
 
@@ -384,40 +388,42 @@ exec 7<>memfd:gpulens-partition && pivot_root . old && echo ready && read line""
 
 def test_a_fifo_with_that_name_blocks_no_command(tmp_path: pathlib.Path, program: str) -> None:
     """An unprivileged user can create /memfd:gpulens-partition in a mount namespace, also as a FIFO without a writer.
-    Seen failing: gpulens partitions waited for ever, and so did gpulens run --tpcs."""
+    Seen failing: gpulens partitions and gpulens run --tpcs never returned."""
     with subprocess.Popen(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FIFO, "sh", str(tmp_path)],
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
-        assert one.stdin and one.stdout
-        if one.stdout.readline() != "ready\n":
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        if process.stdout.readline() != "ready\n":
             pytest.skip("no user namespaces here")
-        assert "/memfd:gpulens-partition" in [os.readlink(fd) for fd in pathlib.Path(f"/proc/{one.pid}/fd").iterdir()]
+        links = [os.readlink(fd) for fd in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()]
+        assert "/memfd:gpulens-partition" in links
         try:
-            assert listed(one.pid) == []
-            assert gpulens("run", "--tpcs", "0", "--", program).returncode == 7
+            assert list_partitions(process.pid) == []
+            assert run_tool("run", "--tpcs", "0", "--", program).returncode == 7
         finally:
-            one.stdin.close()
+            process.stdin.close()
 
 
 @contextlib.contextmanager
 def tree_of(program: str, *words: str) -> Iterator[int]:
-    """A tree of processes on TPCs 0 to 2; the pid of its first."""
-    with started(["--tpcs", "0-2", "--", *words], environment(PROGRAM=program)) as pid:
+    """Starts a tree of processes on TPCs 0 to 2; yields the pid of the first."""
+    with start_program(["--tpcs", "0-2", "--", *words], fake_environment(PROGRAM=program)) as pid:
         yield pid
 
 
 def children_of(pid: int) -> list[int]:
-    """Its children, from /proc."""
-    return [int(one) for one in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    """The children of a process, from /proc."""
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(child) for child in text.split()]
 
 
 def test_a_process_is_listed_once(program: str) -> None:
-    """As a PyTorch program: three workers of fork() that launch nothing, five launches, a child that launches once.
-    Seen failing: five processes with six launches each, and ten lines of who shares."""
+    """Like a PyTorch program: three forked workers that launch nothing, five launches, and a child that launches once.
+    Seen failing: five processes with six launches each, and ten lines about shared TPCs."""
     with tree_of(program, program, "workers", "5") as pid:
         children = children_of(pid)
         assert len(children) == 4
         for _ in range(500):
-            mine = {one["pid"]: one["launches"] for one in listed(pid, *children)}
+            mine = {partition["pid"]: partition["launches"] for partition in list_partitions(pid, *children)}
             if len(mine) == 2:
                 break
             time.sleep(0.01)
@@ -426,15 +432,17 @@ def test_a_process_is_listed_once(program: str) -> None:
 
 
 def test_a_shell_around_a_program_shares_nothing(program: str) -> None:
-    """It has a partition and launches nothing. Seen failing: a line that it and the program share TPCs."""
+    """The shell has a partition and launches nothing. Seen failing: a line said that it shares TPCs with the
+    program."""
     with tree_of(program, "sh", "-c", '"$PROGRAM" hold 5; true') as shell:
         inner, = children_of(shell)
-        assert {one["pid"]: one["launches"] for one in listed(shell, inner)} == {shell: 0, inner: 5}
+        launches = {partition["pid"]: partition["launches"] for partition in list_partitions(shell, inner)}
+        assert launches == {shell: 0, inner: 5}
         assert not [line for line in shared_by(shell) if str(inner) in line]
 
 
 def test_processes_of_a_container_are_listed() -> None:
-    """A process has another number of itself in a PID namespace."""
+    """The page has the pid that the process has inside its PID namespace."""
     words = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", sys.executable, "-c", """
 import os, struct, sys
 file = os.memfd_create("gpulens-partition")
@@ -442,14 +450,14 @@ text = sys.argv[1].encode()
 os.write(file, struct.pack("<8sIIQQ", b"gpulens2", os.getpid(), 2, 3, len(text)).ljust(4096, bytes(1)) + text)
 print(os.getpid(), flush=True)
 sys.stdin.read()
-""", json.dumps([entry(tpcs=[5])])]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
-        assert one.stdin and one.stdout
-        if one.stdout.readline() != "1\n":
+""", json.dumps([make_entry(tpcs=[5])])]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        if process.stdout.readline() != "1\n":
             pytest.skip("no PID namespaces here")
-        inner, = children_of(one.pid)
-        assert [(each["tpcs"], each["launches"]) for each in listed(inner)] == [([5], 3)]
-        one.stdin.close()
+        inner, = children_of(process.pid)
+        assert [(partition["tpcs"], partition["launches"]) for partition in list_partitions(inner)] == [([5], 3)]
+        process.stdin.close()
 
 
 WAITS = ("a cooperative launch of {} has a mask of 12 SMs: launch at most 12 blocks, without clusters; the program "
@@ -464,11 +472,11 @@ COOPERATIVE = [
 @pytest.mark.parametrize("words,env,why", COOPERATIVE, ids=[" ".join([words, *env]) for words, env, _ in COOPERATIVE])
 def test_cooperative_launches_beyond_the_partition_are_refused(program: str, words: str, env: dict[str, str],
                                                                why: str) -> None:
-    """The driver accepts a grid that fits on the whole GPU; on six TPCs it would never end (seen on an H200).
-    Seen failing: all were launched."""
+    """The driver accepts a grid that fits on the whole GPU; on six TPCs it would never end, as an H200 showed. Seen
+    failing: all were launched."""
     done = subprocess.run(
         [program, *words.split()], capture_output=True, text=True, check=False, timeout=60,
-        env=environment(LD_PRELOAD=f"{ROOT}/build/bin/libgpulens-confine.so", **env, GPULENS_LAUNCH_MASK=(
+        env=fake_environment(LD_PRELOAD=f"{ROOT}/build/bin/libgpulens-confine.so", **env, GPULENS_LAUNCH_MASK=(
             "40:ffffffffffffffc0:ffffffffffffffff:00112233445566778899aabbccddeeff")))
     if why:
         assert (done.returncode, done.stdout) == (4, "")
@@ -476,40 +484,41 @@ def test_cooperative_launches_beyond_the_partition_are_refused(program: str, wor
     else:
         assert (done.returncode, done.stdout, done.stderr) == (0, "cooperated\n", "")
     done = subprocess.run([program, *words.split()], capture_output=True, text=True, check=False, timeout=60,
-                          env=environment(**env))
+                          env=fake_environment(**env))
     assert (done.returncode, done.stdout) == (0, "cooperated\n")
 
 
 def test_partitions_without_any(tmp_path: pathlib.Path) -> None:
-    """No process has one; files that are not pages are ignored."""
+    """No process has a partition; files that are not pages are ignored."""
     proc = tmp_path / "proc"
     (proc / "12" / "fd").mkdir(parents=True)
     (proc / "12" / "comm").write_text("a\n", encoding="ascii")
     (proc / "12" / "fd" / "3").symlink_to("/memfd:gpulens-partition (deleted)")
-    done = gpulens("--proc", str(proc), "partitions")
+    done = run_tool("--proc", str(proc), "partitions")
     assert done.stdout == "no partitions found; other users' processes are visible to root only\n"
     assert done.returncode == 0
-    assert json.loads(gpulens("--proc", str(proc), "partitions", "--json").stdout) == {"version": 1, "partitions": []}
+    assert json.loads(run_tool("--proc", str(proc), "partitions", "--json").stdout) == {"version": 1, "partitions": []}
 
 
-def test_probe_reports_each_way_to_confine() -> None:
-    """The granularity of each way, or why it is not available. Each is tried in a process of its own: masks and green
-    contexts exclude each other."""
-    assert gpulens("partitions", "--ways").stdout.splitlines()[1:] == [
+def test_ways_reports_each_method() -> None:
+    """The granularity of each method, or the reason why it is not available. Each is probed in a process of its own,
+    because masks and green contexts exclude each other."""
+    assert run_tool("partitions", "--ways").stdout.splitlines()[1:] == [
         "masks                        any TPCs", "green contexts               any TPCs",
         "green contexts for clusters  groups of 4 TPCs"]
-    told = json.loads(gpulens("-g", "0", "partitions", "--ways", "--json", FAKE_CUDA_SHIFT="1", FAKE_CUDA_GREEN="801",
-                              CUDA_VISIBLE_DEVICES="5").stdout)
+    output = json.loads(run_tool("-g", "0", "partitions", "--ways", "--json", FAKE_CUDA_SHIFT="1",
+                                 FAKE_CUDA_GREEN="801",
+                                 CUDA_VISIBLE_DEVICES="5").stdout)
     green = ("the driver does not support green contexts here, or not in a process that uses launch masks (CUDA error "
              "801)")
-    assert told == {"version": 1, "ways": [
+    assert output == {"version": 1, "ways": [
         {"way": "masks", "granule_tpcs": None,
          "why": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0"},
         {"way": "green contexts", "granule_tpcs": None, "why": green},
         {"way": "green contexts for clusters", "granule_tpcs": None, "why": green}]}
-    told = json.loads(gpulens("partitions", "--ways", "--json", FAKE_CUDA_MPS="1").stdout)
-    assert {one["why"] for one in told["ways"]} == {
+    output = json.loads(run_tool("partitions", "--ways", "--json", FAKE_CUDA_MPS="1").stdout)
+    assert {method["why"] for method in output["ways"]} == {
         "under MPS, %smid is not the physical SM number, so partitions cannot be verified"}
-    done = gpulens("partitions", "--ways", LD_LIBRARY_PATH="/nowhere")
+    done = run_tool("partitions", "--ways", LD_LIBRARY_PATH="/nowhere")
     assert done.returncode == 3
     assert done.stderr.startswith("gpulens: cannot load CUDA: libcuda.so.1: cannot open shared object")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The files of docs/deploy: their syntax, and dashboard and rules on a fleet of 50 machines, whose use of GPUs a real
-Prometheus server adds up."""
+"""The files of docs/deploy: their syntax, and the dashboard and rules with a real Prometheus server that scrapes a
+fleet of 50 machines."""
 
 import json
 import re
@@ -17,35 +17,35 @@ PORT = "10835"
 
 
 def yaml_of(name: str) -> typing.List[Json]:
-    """The documents of a file."""
+    """The documents of a YAML file."""
     yaml = pytest.importorskip("yaml")
     return list(yaml.safe_load_all((DEPLOY / name).read_text(encoding="utf-8")))
 
 
-def promtool(*words: str) -> None:
-    """Accepts it."""
+def run_promtool(*words: str) -> None:
+    """Runs promtool, which must find no error."""
     done = subprocess.run(["promtool", *words], cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_file_is_described() -> None:
-    """docs/deploy.md links each, and each link is of a file. Seen failing with a file more."""
+    """docs/deploy.md links each file, and each link leads to a file. Seen failing with one more file."""
     linked = set(re.findall(r"\]\(deploy/([^)]+)\)", (ROOT / "docs/deploy.md").read_text(encoding="utf-8")))
     assert linked == {path.name for path in DEPLOY.iterdir()}
 
 
-def test_prometheus_takes_configuration_and_rules() -> None:
+def test_prometheus_accepts_configuration_and_rules() -> None:
     """promtool checks the configuration with its rules. Seen failing with an unknown key."""
-    promtool("check", "config", "docs/deploy/prometheus.yml")
+    run_promtool("check", "config", "docs/deploy/prometheus.yml")
     jobs = [config["scrape_configs"][0]["job_name"] for name in ("prometheus.yml", "prometheus-kubernetes.yml")
             for config in yaml_of(name)]
     assert jobs == ["gpulens", "gpulens"], "GpulensExporterDown asks for this name"
 
 
 def test_alerts_fire_after_their_time() -> None:
-    """Each alert has a case in tests/support/deploy/rules_test.yml in which it fires, and those pass. Seen failing with
-    a threshold and with a time changed."""
-    promtool("test", "rules", "tests/support/deploy/rules_test.yml")
+    """tests/support/deploy/rules_test.yml has a case for each alert in which it fires, and all cases pass. Seen failing
+    with a changed threshold, and with a changed time."""
+    run_promtool("test", "rules", "tests/support/deploy/rules_test.yml")
     alerts = re.findall(r"- alert: (\w+)", (DEPLOY / "gpulens.rules.yml").read_text(encoding="utf-8"))
     cases = (ROOT / "tests/support/deploy/rules_test.yml").read_text(encoding="utf-8")
     assert len(alerts) == 9
@@ -54,8 +54,8 @@ def test_alerts_fire_after_their_time() -> None:
 
 
 def test_manifest_has_the_least_rights() -> None:
-    """A namespace and a DaemonSet, which adds CAP_PERFMON alone, mounts nothing, and calls the tool with options that
-    it has. Seen failing with privileged: true."""
+    """A namespace and a DaemonSet that adds only CAP_PERFMON, mounts nothing, and calls the tool with existing options.
+    Seen failing with privileged: true."""
     namespace, daemons = yaml_of("daemonset.yaml")
     assert (namespace["kind"], daemons["kind"]) == ("Namespace", "DaemonSet")
     assert daemons["metadata"]["namespace"] == namespace["metadata"]["name"]
@@ -73,8 +73,8 @@ def test_manifest_has_the_least_rights() -> None:
 
 
 def test_container_file_builds_what_the_tree_has() -> None:
-    """Its instructions are known, what it runs and copies is there, and its command is the tool's. Not built here.
-    Seen failing with scripts/deb-build."""
+    """Its instructions are known, the files that it copies and runs exist, and its command is one of the tool. The
+    image is not built here. Seen failing with scripts/deb-build."""
     text = (DEPLOY / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     known = {"FROM", "RUN", "WORKDIR", "COPY", "EXPOSE", "USER", "ENTRYPOINT", "CMD"}
@@ -88,8 +88,8 @@ def test_container_file_builds_what_the_tree_has() -> None:
 
 
 def test_one_port_everywhere() -> None:
-    """The unit, the files of docs/deploy and the documents name the same port, and nobody else's. Seen failing with
-    9835 in README.md."""
+    """The unit, the files of docs/deploy and the documents name the same port, which no other project uses. Seen
+    failing with 9835 in README.md."""
     files = [*DEPLOY.iterdir(), ROOT / "README.md", ROOT / "docs/export.md", ROOT / "docs/deploy.md",
              ROOT / "tools/gpulens/cmd/gpulens-export.service.in", ROOT / "tools/gpulens/cli/record.cc"]
     ports = {(path.name, port) for path in files
@@ -99,7 +99,7 @@ def test_one_port_everywhere() -> None:
 
 
 def test_module_options_exist() -> None:
-    """modprobe.d names parameters that the module has, and the udev rule's module is the one of modules-load.d. Seen
+    """modprobe.d names parameters that the module has, and the udev rule loads the module of modules-load.d. Seen
     failing with group=."""
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/linux").glob("*.c"))
     options = re.findall(r"^#?options gpulens (\w+)=", (DEPLOY / "gpulens.modprobe.conf").read_text(), re.M)
@@ -114,8 +114,8 @@ def test_module_options_exist() -> None:
 
 # --- the fleet ---
 
-def expressions() -> typing.List[typing.Tuple[str, str]]:
-    """Title and expression of each query of the dashboard, with what Grafana puts in place of its variables."""
+def dashboard_queries() -> typing.List[typing.Tuple[str, str]]:
+    """Title and expression of each query of the dashboard, with Grafana's variables replaced."""
     board = json.loads((DEPLOY / "grafana-dashboard.json").read_text(encoding="utf-8"))
     found = [(panel["title"], target["expr"]) for panel in board["panels"] for target in panel["targets"]]
     for name, value in {"$__rate_interval": "5s", "$__range": "1m", "$instance": ".*", "$gpu": ".*"}.items():
@@ -133,9 +133,9 @@ def fixture_scraped(tmp_path_factory: pytest.TempPathFactory) -> typing.Iterator
 
 
 def test_dashboard_is_answered(scraped: Fleet) -> None:
-    """Each query of the dashboard has an answer, and none has a variable that is not known here. Seen failing with
+    """Each query of the dashboard has an answer, and all of its variables are known here. Seen failing with
     gpulens_engine_busy_total."""
-    asked = expressions()
+    asked = dashboard_queries()
     assert len(asked) == 14
     for title, expression in asked:
         assert "$" not in expression, title
@@ -152,9 +152,9 @@ def test_dashboard_is_answered(scraped: Fleet) -> None:
             assert share == pytest.approx(sum(scraped.shares[machine].values()), abs=0.02), machine
 
 
-def test_it_is_told_who_used_which_gpu_how_long(scraped: Fleet) -> None:
-    """Over all machines, the share of each TSG is the one that it was given; of real exporters, the total is what their
-    samples add up to. Seen failing with the shares of another machine."""
+def test_shares_of_tsgs_are_summed_over_machines(scraped: Fleet) -> None:
+    """Over all machines, the measured share of each TSG is the one that it was given; for real exporters, the total is
+    the sum of their samples. Seen failing with the shares of another machine."""
     rate = 'sum by (instance, gpu, tsg) (rate(gpulens_tsg_engine_seconds_total{engine=~"GR[0-9]+"}[8s]))'
     found = {(labels["instance"], labels["tsg"]): value for labels, value in scraped.prometheus.query(rate)}
     expected = {(machine, tsg): share for machine, tsgs in scraped.shares.items() for tsg, share in tsgs.items()}
@@ -171,7 +171,7 @@ def test_it_is_told_who_used_which_gpu_how_long(scraped: Fleet) -> None:
 
 
 def test_rules_are_evaluated(scraped: Fleet) -> None:
-    """The server takes each rule, and none of them is in error. Seen failing with a rule that matches many to many."""
+    """The server accepts each rule, and none is in error. Seen failing with a rule that matches many to many."""
     groups = scraped.prometheus.ask("rules")["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
     assert len(rules) == 11

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""dkms.conf as its readers take it: bash, as DKMS does, and make, as Kbuild does."""
+"""dkms.conf as its two readers parse it: bash, for DKMS, and make, for Kbuild."""
 
 import pathlib
 import subprocess
@@ -21,7 +21,8 @@ def test_dkms_builds_for_kernels_from_5_10_on(kernel: str, built: bool) -> None:
 
 
 def test_dkms_asks_for_what_the_module_needs() -> None:
-    """BUILD_EXCLUSIVE_CONFIG names what the sources do not compile or work without. Seen failing without it."""
+    """BUILD_EXCLUSIVE_CONFIG names the options without which the sources do not compile or work. Seen failing without
+    it."""
     done = subprocess.run(["bash", "-c", '. ./dkms.conf; echo "$BUILD_EXCLUSIVE_CONFIG"'], cwd=ROOT, check=True,
                           stdout=subprocess.PIPE, text=True)
     assert done.stdout == "CONFIG_PCI CONFIG_PROC_FS\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Manual pages, completions and --help: generated from one command line, and complete."""
+"""Manual pages, completions and --help are generated from one table of commands, and are complete."""
 
 import pathlib
 import re
@@ -17,31 +17,32 @@ PAGES = ["gpulens.1", *(f"gpulens-{command}.1" for command in COMMANDS)]
 
 
 def options_of(command: str) -> typing.Set[str]:
-    """Those that the command's --help lists."""
+    """The options that the command's --help lists."""
     return set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", gpulens(command, "--help").stdout, re.M))
 
 
-def shown(page: str) -> str:
-    """A page as it is read, without bold and line breaks."""
+def render_page(page: str) -> str:
+    """The text of a page, without bold and line breaks."""
     text = subprocess.run(["man", "-l", str(DOCS / "man1" / page)], check=True, stdout=subprocess.PIPE,
                           env={"PATH": "/usr/bin:/bin", "MANWIDTH": "1000", "LC_ALL": "C.UTF-8"}).stdout.decode()
     return text.replace("\u2010", "-")
 
 
 def test_help_all_lists_every_command() -> None:
-    """What the tests below go by: some commands that are there for sure, and options of several."""
+    """The tests below use these lists: they have some commands that exist for certain, and options of several."""
     assert {"chip", "record", "timeslice", "export"} <= set(COMMANDS) and len(COMMANDS) >= 18
     assert {("-i", "--image"), ("", "--listen"), ("", "--dry-run")} <= set(OPTIONS)
 
 
 def test_help_is_free_of_the_parsers_notation() -> None:
-    """No type, range or map of CLI11's own in the help. Seen failing with "value in {auto->0,...}" of --source."""
+    """The help has no types, ranges or maps in CLI11's notation. Seen failing with "value in {auto->0,...}" of
+    --source."""
     assert not re.findall(r"->|\bin [\[{]|\b(?:UINT|INT|TEXT|FLOAT|BOOLEAN)\b", HELP_ALL)
 
 
 @pytest.mark.parametrize("value", ["2", "7", "", "RM"])
 def test_a_source_has_a_name(value: str) -> None:
-    """--source takes its words and no number. Seen failing with 2, which was taken for rm."""
+    """--source accepts its names and no number. Seen failing with 2, which selected rm."""
     done = gpulens("--source", value, "chip")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (f"gpulens: --source: {value} not in {{auto,module,rm}}\n"
@@ -50,7 +51,7 @@ def test_a_source_has_a_name(value: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_are_sound(page: str) -> None:
-    """groff -ww and mandoc -T lint have nothing to warn of. Seen failing with a paragraph right after a heading."""
+    """groff -ww and mandoc -T lint print no warning. Seen failing with a paragraph right after a heading."""
     file = str(DOCS / "man1" / page)
     for check in (["groff", "-ww", "-man", "-z", "-Tutf8", file], ["mandoc", "-T", "lint", "-W", "warning", file]):
         done = subprocess.run(check, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -63,12 +64,12 @@ def test_there_is_a_page_for_each_command_and_no_other() -> None:
 
 
 def test_the_page_has_every_command_and_option() -> None:
-    """gpulens(1) has all that --help-all has, exit statuses, files and the environment; a command's page has its own.
-    Seen failing with own options left out of gpulens(1)."""
-    page = shown("gpulens.1")
+    """gpulens(1) has everything that --help-all has, exit statuses, files and the environment; a command's page has its
+    own options. Seen failing without the commands' own options in gpulens(1)."""
+    page = render_page("gpulens.1")
     for command in COMMANDS:
         assert re.search(rf"^   {command}$", page, re.M), command
-        own = shown(f"gpulens-{command}.1")
+        own = render_page(f"gpulens-{command}.1")
         for option in options_of(command):
             assert re.search(rf"^ +(-\w.*)?{option}\b", own, re.M), (command, option)
     for short, long in OPTIONS:
@@ -80,8 +81,8 @@ def test_the_page_has_every_command_and_option() -> None:
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_shows_an_example(command: str) -> None:
-    """A line that calls this very command, in --help and in its page; options that it shows exist. Seen failing without
-    the footers of commands."""
+    """--help and the manual page have a line that calls this command, with existing options. Seen failing without the
+    footers of commands."""
     text = gpulens(*command.split(), "--help").stdout
     examples = text.split("Examples:\n")[1].split("\n\n")[0].splitlines()
     assert examples
@@ -91,8 +92,9 @@ def test_help_shows_an_example(command: str) -> None:
             assert option in {long for _, long in OPTIONS}, line
 
 
-def completed(*words: str, cwd: pathlib.Path = DOCS) -> typing.List[str]:
-    """What bash offers for the last of these words, through the function that the installed file registers."""
+def complete_in_bash(*words: str, cwd: pathlib.Path = DOCS) -> typing.List[str]:
+    """The completions that bash offers for the last of these words, through the function that the installed file
+    registers."""
     script = """. "$1"; shift
         COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
         $(complete -p gpulens | sed 's/.*-F \\([^ ]*\\).*/\\1/') gpulens "${@: -1}" "${@: -2:1}"
@@ -104,35 +106,35 @@ def completed(*words: str, cwd: pathlib.Path = DOCS) -> typing.List[str]:
 
 
 def test_bash_offers_every_command_and_option() -> None:
-    """At the start all commands, after a command its own options and those of all. Seen failing with flags left out."""
-    assert sorted(completed("")) == COMMANDS
-    assert completed("rec") == ["record"]
+    """At the start all commands, after a command its own options and the common ones. Seen failing without flags."""
+    assert sorted(complete_in_bash("")) == COMMANDS
+    assert complete_in_bash("rec") == ["record"]
     for command in COMMANDS:
-        offered = completed(command, "-")
+        offered = complete_in_bash(command, "-")
         assert options_of(command) | {"--image", "--gpu", "--json"} <= set(offered), command
         assert len(offered) == len(set(offered)), "twice"
 
 
 def test_bash_offers_values(tmp_path: pathlib.Path) -> None:
-    """Files where a file belongs, words where there are few, and a command's name as a file's does not make it one.
-    Seen failing with values completed as options."""
+    """File names where a file is expected, and words where the values are known. A file named like a command is not
+    taken for one. Seen failing with values completed as options."""
     (tmp_path / "my gpu.image").touch()
     (tmp_path / "folder").mkdir()
-    assert sorted(completed("-i", "", cwd=tmp_path)) == ["folder", "gpu.image", "my"]
-    assert completed("--proc", "", cwd=tmp_path) == ["folder"]
-    assert completed("report", "my", cwd=tmp_path) == ["my", "gpu.image"]
-    assert completed("record", "-o", "f", cwd=tmp_path) == ["folder"]
-    assert completed("--color", "=", "a") == ["auto", "always"]
-    assert completed("proc", "t") == ["tpc_map"]
-    assert completed("-i", "report", "cha") == ["channels"]
+    assert sorted(complete_in_bash("-i", "", cwd=tmp_path)) == ["folder", "gpu.image", "my"]
+    assert complete_in_bash("--proc", "", cwd=tmp_path) == ["folder"]
+    assert complete_in_bash("report", "my", cwd=tmp_path) == ["my", "gpu.image"]
+    assert complete_in_bash("record", "-o", "f", cwd=tmp_path) == ["folder"]
+    assert complete_in_bash("--color", "=", "a") == ["auto", "always"]
+    assert complete_in_bash("proc", "t") == ["tpc_map"]
+    assert complete_in_bash("-i", "report", "cha") == ["channels"]
     # the machine's own; none where the module is not loaded
     numbers = sorted(path.name[3:] for path in pathlib.Path("/proc").glob("gpu[0-9]*"))
-    assert sorted(completed("-g", "")) == numbers
+    assert sorted(complete_in_bash("-g", "")) == numbers
 
 
-def test_zsh_takes_its_file() -> None:
-    """zsh parses it, compinit gives it to gpulens, and every command and option is in it. Seen failing with a quote
-    that was not escaped."""
+def test_zsh_completion_has_every_command_and_option() -> None:
+    """zsh parses the file, compinit assigns it to gpulens, and it has every command and option. Seen failing with an
+    unescaped quote."""
     file = DOCS / "zsh/_gpulens"
     subprocess.run(["zsh", "-n", str(file)], check=True)
     script = "fpath=($1 $fpath); autoload -U compinit && compinit -u -D && print -r -- $_comps[gpulens]"
@@ -146,7 +148,7 @@ def test_zsh_takes_its_file() -> None:
 
 
 def test_version_is_the_modules() -> None:
-    """--version says what dkms.conf says. Seen failing before there was such an option."""
+    """--version prints the version of dkms.conf. Seen failing before the option existed."""
     version = subprocess.run([ROOT / "scripts/lib/version"], stdout=subprocess.PIPE, check=True, text=True).stdout
     done = gpulens("--version")
     assert version.strip() and (done.returncode, done.stdout) == (0, f"gpulens {version}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""README.md, other documents of the root folder, and docs/: links, commands, options, files and outputs that they show
-are those of this tree. GPUs whose output is shown are recorded ones, of the same chips and scenarios. docs/results is
-not held: it is of its day."""
+"""README.md, the other documents of the root folder, and docs/: their links, commands, options, files and outputs agree
+with this tree. Outputs are compared with those of recorded GPUs of the same chips and scenarios. docs/results is not
+checked, because it describes the state of its day."""
 
 import functools
 import os
@@ -27,7 +27,7 @@ CITED = re.compile(r"\.ref\.txt$|^(?:hw_\w+|nv_arch|dev_\w+|pci-sysfs|resource)\
 COMMANDS = set(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout, re.M))
 
 
-def blocks(document: str) -> typing.List[typing.List[str]]:
+def indented_blocks(document: str) -> typing.List[typing.List[str]]:
     """The indented blocks of a document, without their indentation."""
     found: typing.List[typing.List[str]] = [[]]
     for line in (ROOT / document).read_text(encoding="utf-8").splitlines():
@@ -38,10 +38,10 @@ def blocks(document: str) -> typing.List[typing.List[str]]:
     return found
 
 
-def shown(document: str) -> typing.List[typing.Tuple[str, typing.List[str]]]:
-    """Commands behind a "$" or "#", and the lines below each."""
+def shown_commands(document: str) -> typing.List[typing.Tuple[str, typing.List[str]]]:
+    """Commands after a "$" or "#", with the lines below each."""
     found: typing.List[typing.Tuple[str, typing.List[str]]] = []
-    for block in blocks(document):
+    for block in indented_blocks(document):
         below: typing.Optional[typing.List[str]] = None
         for line in block:
             command = re.match(r"[$#] +([a-z].*)", line)
@@ -53,8 +53,8 @@ def shown(document: str) -> typing.List[typing.Tuple[str, typing.List[str]]]:
     return [(command, lines) for command, lines in found if lines]
 
 
-def prints(command: str, folder: pathlib.Path) -> typing.Optional[str]:
-    """What a command of a document prints here; None: it needs a machine with the module."""
+def run_shown_command(command: str, folder: pathlib.Path) -> typing.Optional[str]:
+    """The output of a documented command; None if it needs a machine with the module."""
     read = re.match(r"cat /proc/gpu(\d)/([a-z_]+\d?)$", command)
     recorded = {"0": "gp106", "2": "ad102"}
     if read:
@@ -79,13 +79,13 @@ def prints(command: str, folder: pathlib.Path) -> typing.Optional[str]:
 
 @pytest.mark.parametrize("document", NAMES)
 def test_outputs_are_what_the_commands_print(document: str, tmp_path: pathlib.Path) -> None:
-    """Line by line, "..." for any lines between; blanks and breaks of long lines do not count, nor does where a GPU is
-    from. Seen failing with a digit changed, a line left out, and a line too many."""
+    """Compared line by line; "..." stands for any lines. Blanks, line breaks and the source of a GPU are ignored. Seen
+    failing with a changed digit, without a line, and with one line more."""
     compared = 0
-    for number, (command, lines) in enumerate(shown(document)):
+    for number, (command, lines) in enumerate(shown_commands(document)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        printed = prints(command, folder)
+        printed = run_shown_command(command, folder)
         if printed is None:
             continue
         compared += 1
@@ -99,7 +99,7 @@ def test_outputs_are_what_the_commands_print(document: str, tmp_path: pathlib.Pa
 
 
 @functools.lru_cache(maxsize=None)
-def headings(document: pathlib.Path) -> typing.Set[str]:
+def heading_anchors(document: pathlib.Path) -> typing.Set[str]:
     """The anchors that GitHub gives a document's headings."""
     found = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in found}
@@ -107,19 +107,19 @@ def headings(document: pathlib.Path) -> typing.Set[str]:
 
 @pytest.mark.parametrize("document", NAMES)
 def test_links_lead_somewhere(document: str) -> None:
-    """To a file of this tree and, behind a #, to a heading of it. Seen failing with partition/ for tools/partition/,
-    and with a heading that is not there."""
+    """To a file of this tree and, after a #, to one of its headings. Seen failing with partition/ for tools/partition/,
+    and with a heading that does not exist."""
     text = (ROOT / document).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         path, _, anchor = link.partition("#")
         target = (ROOT / document).parent / path if path else ROOT / document
         assert target.exists(), link
-        assert not anchor or anchor in headings(target.resolve()), link
+        assert not anchor or anchor in heading_anchors(target.resolve()), link
 
 
 @pytest.mark.parametrize("document", NAMES)
 def test_files_that_are_named_exist(document: str) -> None:
-    """In text and tables: with a folder at that place, without one somewhere in this tree. Seen failing with json.cc
+    """A name with a folder exists at that place, one without a folder somewhere in this tree. Seen failing with json.cc
     for gpu_json.cc, and with tools/model.hpp."""
     text = re.sub(r"\]\([^)]*\)", "]", (ROOT / document).read_text(encoding="utf-8"))
     text = "\n".join(line for line in text.splitlines() if not line.startswith("    "))
@@ -130,18 +130,18 @@ def test_files_that_are_named_exist(document: str) -> None:
             assert name.split("/")[-1] in there if beside else (ROOT / name).exists(), name
 
 
-def calls(document: str) -> typing.List[typing.List[str]]:
+def tool_calls(document: str) -> typing.List[typing.List[str]]:
     """The words of each call of gpulens in a document's blocks."""
-    lines = [line for block in blocks(document) for line in block]
+    lines = [line for block in indented_blocks(document) for line in block]
     found = [re.search(r"(?:^|[$#] |sudo )gpulens((?: +\S+)*)", re.split(r" {2,}| #", line)[0]) for line in lines]
     return [match[1].split(" -- ")[0].split() for match in found if match]
 
 
 @pytest.mark.parametrize("document", NAMES)
 def test_commands_and_options_exist(document: str) -> None:
-    """Each call of gpulens in a block names a command that there is, with options that it has. Seen failing with
-    --one for --check, and with reports for report."""
-    for words in calls(document):
+    """Each call of gpulens in a block names an existing command with existing options. Seen failing with --one for
+    --check, and with reports for report."""
+    for words in tool_calls(document):
         words = words[:words.index("|")] if "|" in words else words
         names = [word for word in words if word in COMMANDS]
         assert names or not [word for word in words if re.fullmatch("[a-z][a-z-]+", word)], words
@@ -153,7 +153,7 @@ def test_commands_and_options_exist(document: str) -> None:
 
 @pytest.mark.parametrize("document", NAMES)
 def test_targets_of_make_exist(document: str) -> None:
-    """`make NAME`, and scripts of scripts/. Seen failing with a letter more."""
+    """`make NAME`, and the scripts of scripts/. Seen failing with one more letter in a name."""
     text = (ROOT / document).read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
     named = re.findall(r"`(?:[A-Z]+=\S* )*make ([a-z-]+)`", text)
@@ -164,8 +164,8 @@ def test_targets_of_make_exist(document: str) -> None:
 
 
 def test_every_file_of_proc_is_described() -> None:
-    """The tables of docs/proc.md have each name in those of the module, and no other. Seen failing with local_memory
-    left out, and with a name more."""
+    """The tables of docs/proc.md have each name of the module's tables, and no other. Seen failing without
+    local_memory, and with one more name."""
     tables = "\n".join((ROOT / "procfs" / name).read_text(encoding="utf-8") for name in ("show.c", "control.c"))
     names = {name.replace("%u", "#") for name in re.findall(r'\.name = "([a-z_%]+)"', tables)}
     text = (ROOT / "docs/proc.md").read_text(encoding="utf-8")
@@ -175,30 +175,30 @@ def test_every_file_of_proc_is_described() -> None:
 
 
 def test_every_label_of_a_runlist_is_described() -> None:
-    """docs/proc.md explains the labels that Pascal's, Turing's and Ada's boxes have, and no other. Seen failing with a
-    label left out, and with one more."""
+    """docs/proc.md explains the labels in the boxes of Pascal, Turing and Ada, and no other. Seen failing without a
+    label, and with one more."""
     label = re.compile(r"^ *\| ([^:|]+):", re.M)
-    described = {name for block in blocks("docs/proc.md") for name in label.findall("\n".join(block))}
+    described = {name for block in indented_blocks("docs/proc.md") for name in label.findall("\n".join(block))}
     assert described == {name for chip in ("gp106", "tu102", "ad102")
                          for name in label.findall(gpulens("-i", str(image(chip)), "proc", "runlist0").stdout)}
 
 
 def test_every_parameter_of_the_module_is_described() -> None:
-    """The table of docs/proc.md has those of module_param() and no other. Seen failing with one left out."""
+    """The table of docs/proc.md has those of module_param() and no other. Seen failing without one."""
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/linux").glob("*.c"))
     text = (ROOT / "docs/proc.md").read_text(encoding="utf-8").split("## Module parameters")[1]
     assert set(re.findall(r"module_param\w*\((\w+)", sources)) == set(re.findall(r"^\| `(\w+)=", text, re.M))
 
 
 def test_every_fuzz_target_is_described() -> None:
-    """The table of docs/testing.md has each target and no other. Seen failing with one left out."""
+    """The table of docs/testing.md has each target and no other. Seen failing without one."""
     text = (ROOT / "docs/testing.md").read_text(encoding="utf-8").split("## Fuzzing")[1]
     targets = {path.name[:-len("_fuzz.cc")] for path in (ROOT / "tests/fuzz").glob("*_fuzz.cc")}
     assert set(re.findall(r"^\| ([a-z_]+) \|", text, re.M)) - {"target"} == targets
 
 
 def test_commits_that_are_examples_exist() -> None:
-    """Subjects in docs/where-to-add.md are those of commits. Seen failing with a word changed."""
+    """The subjects in docs/where-to-add.md are subjects of commits. Seen failing with a changed word."""
     text = " ".join((ROOT / "docs/where-to-add.md").read_text(encoding="utf-8").split())
     if not shutil.which("git"):
         pytest.skip("no git")

@@ -29,9 +29,9 @@ def test_promtool_accepts_the_metrics(profile: str) -> None:
 
 
 def test_ad102s_scenario_is_counted_as_it_is_written() -> None:
-    """Worked out by hand from emulator/scenarios/demo-ad102.json. Runlist 0: TSG 5 is on the engine with channel 16; 17
-    and 27 have no work; 10 is disabled; 8, 9, 11, 24, 25, 26 wait. Slices are timeout << scale units of 1024 ns.
-    Seen failing with channels counted by status in place of word."""
+    """Counted by hand in emulator/scenarios/demo-ad102.json. Runlist 0: TSG 5 is on the engine with channel 16; 17 and
+    27 have no work; 10 is disabled; 8, 9, 11, 24, 25, 26 wait. Time slices are timeout << scale units of 1024 ns. Seen
+    failing with channels counted by their status instead of their activity."""
     series = parse(gpulens("-i", "-", *EXPORT, stdin=image("ad102").read_bytes()).stdout)
     gpu = 'gpu="standard input"'
     states = {"runs": 1, "waits": 6, "idle": 2, "off": 1, "runs_off": 0, "on_pbdma": 0, "faulted": 0, "unreadable": 0}
@@ -54,8 +54,8 @@ def test_ad102s_scenario_is_counted_as_it_is_written() -> None:
 
 
 def test_labels_are_escaped(tmp_path: pathlib.Path) -> None:
-    """A file's name with a quote, a backslash, a new line and a byte that is no UTF-8 becomes a label that promtool
-    takes. Seen failing without escaped()."""
+    """A file name with a quote, a backslash, a new line and a byte that is not UTF-8 becomes a label that promtool
+    accepts. Seen failing without escaped()."""
     name = bytes(tmp_path) + b'/a"b\\c\nd\xff'
     shutil.copy(bytes(image("gp106")), name)
     done = subprocess.run([bytes(TOOL), b"-i", name, *(w.encode() for w in EXPORT)], capture_output=True, check=True)
@@ -78,7 +78,7 @@ def test_output_replaces_the_file_at_once(tmp_path: pathlib.Path) -> None:
 
 
 def test_output_that_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
-    """No such folder: status 3, and the message names the file."""
+    """A folder that does not exist: status 3, and the message names the file."""
     done = gpulens("-i", str(image("gp106")), *EXPORT, "-o", str(tmp_path / "nowhere/gpulens.prom"))
     assert done.returncode == 3
     assert f"{tmp_path}/nowhere/gpulens.prom: ENOENT: No such file or directory; check the path" in done.stderr
@@ -88,7 +88,7 @@ def test_output_that_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
 
 @pytest.fixture(name="proc")
 def fixture_proc(tmp_path: pathlib.Path) -> pathlib.Path:
-    """What fake_proc() makes."""
+    """The folder that fake_proc() makes."""
     fake_proc(tmp_path)
     return tmp_path
 
@@ -111,7 +111,7 @@ def test_cost_of_reading_is_exported_in_base_units(proc: pathlib.Path) -> None:
 
 
 def test_time_on_engines_is_summed_by_tsg(proc: pathlib.Path) -> None:
-    """The turns of the fixture, in seconds. Seen failing with switching counted as on the engine."""
+    """The slots of the fixture, in seconds. Seen failing with switching counted as time on the engine."""
     done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
     assert (done.returncode, done.stderr, complaints(done.stdout)) == (0, "", "")
     series = parse(done.stdout)
@@ -124,8 +124,8 @@ def test_time_on_engines_is_summed_by_tsg(proc: pathlib.Path) -> None:
 
 
 def test_number_of_series_is_bounded(proc: pathlib.Path) -> None:
-    """300 TSGs, 1 ms each, have a series each. Of 5000, those that were on the engine last have one, 4096 of them, and
-    the others are counted. Seen failing with MAX_SERIES 256, and without drop()."""
+    """Each of 300 TSGs with 1 ms has a series. Of 5000 TSGs, the 4096 that were on the engine last have one, and the
+    others are counted. Seen failing with MAX_SERIES 256, and without drop()."""
     for count, kept in ((300, 300), (5000, 4096)):
         samples = [(i * MS, ON, i) for i in range(1, count + 1)] + [((count + 1) * MS, IDLE, -1)]
         (proc / "gpu0/samples").write_bytes(recording(samples))
@@ -162,7 +162,8 @@ def test_missing_samples_are_reported(proc: pathlib.Path) -> None:
 
 
 def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProcess[str]":
-    """tests/tools/clock_program.cc on that folder, linked with the tool's own objects but for what the flags name."""
+    """Runs tests/tools/clock_program.cc on that folder, linked with the tool's objects except for the sources in
+    flags."""
     program = proc / "clock_program"
     subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Itools",
                     "-Iinclude", "tests/tools/clock_program.cc", *flags, *LIBRARIES, "-o", str(program),
@@ -172,7 +173,7 @@ def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProc
 
 
 def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
-    """Three threads read while 200 turns of 1 ms arrive, and each turn is counted once. The shared code is built with
+    """Three threads read while 200 slots of 1 ms arrive; each slot is counted once. The shared code is built with
     ThreadSanitizer. Seen failing without the lock in up()."""
     shared = ("gpulens/cmd/engine_clock", "gpulens/cmd/engine_times", "gpulens/out/metrics", "lib/timeline/timeline")
     done = sampled_beside(proc, "-fsanitize=thread", *(f"tools/{name}.cc" for name in shared))
@@ -180,8 +181,8 @@ def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
 
 
 def test_the_sampler_without_memory(proc: pathlib.Path) -> None:
-    """Without memory in the sampler's thread: an error, and sampling continues when there is memory again. Seen failing
-    with only Error caught: the program ended."""
+    """If the sampler's thread runs out of memory, it reports an error and continues when there is memory again. Seen
+    failing when only Error was caught: the program ended."""
     done = sampled_beside(proc, "-DMEMORY")
     assert (done.returncode, done.stdout, done.stderr) == (
         0, "done\n", "gpulens: engines cannot be sampled: std::bad_alloc\n")
@@ -196,9 +197,9 @@ def test_a_recorded_gpu_has_no_time_to_sample() -> None:
 # --- over HTTP ---
 
 def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
-    """A real socket: /metrics reads the GPU anew each second and adds up the samples, / leads to it, anything else
-    is 404; SIGTERM ends it with status 0 in less than 3 seconds. Seen failing with
-    intervals that are not cut where they were counted."""
+    """With a real socket: /metrics reads the GPU again each second and adds up the samples, / links to it, any other
+    path is 404; SIGTERM ends the server with status 0 within 3 seconds. Seen failing with intervals that are not cut
+    where they were counted."""
     with listening("--proc", str(proc)) as (process, url):
         time.sleep(0.3)
         status, kind, text = get(url)
@@ -209,9 +210,9 @@ def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
         assert first['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == 0.004
         shutil.copy(image("gp106", "minimal"), proc / "gpu0/snapshot")
         # it comes on again, goes on, and leaves: each seen by another scrape
-        for one, seconds in (((9 * MS, ON, 3), 0.004), ((10 * MS, ON, 3), 0.005), ((11 * MS, IDLE, -1), 0.006)):
+        for next_sample, seconds in (((9 * MS, ON, 3), 0.004), ((10 * MS, ON, 3), 0.005), ((11 * MS, IDLE, -1), 0.006)):
             with (proc / "gpu0/samples").open("ab") as samples:
-                samples.write(recording([one])[4 + 64 + 64:])
+                samples.write(recording([next_sample])[4 + 64 + 64:])
             time.sleep(CACHED)
             again = parse(get(url)[2])
             assert again['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == seconds
@@ -238,8 +239,7 @@ def test_a_removed_gpu_does_not_end_the_server(proc: pathlib.Path) -> None:
 
 
 def test_no_sample_does_not_open_samples(proc: pathlib.Path) -> None:
-    """--no-sample: the file samples is not opened.
-    Seen failing with the option ignored."""
+    """--no-sample: the file samples is not opened. Seen failing with the option ignored."""
     before = (proc / "gpu0/samples").read_bytes()
     with listening("--proc", str(proc), "--no-sample") as (_, url):
         assert not [name for name in parse(get(url)[2]) if "sampler" in name or "tsg_engine" in name]
@@ -247,8 +247,8 @@ def test_no_sample_does_not_open_samples(proc: pathlib.Path) -> None:
 
 
 def test_a_busy_port_is_an_error() -> None:
-    """Status 3 and the address. Seen failing with the options of sockets that cpp-httplib sets by itself, for another
-    gpulens: both listen, and scrapes go to either."""
+    """Status 3 and the address. For a second gpulens, seen failing with cpp-httplib's default socket options: both
+    listened, and scrapes went to either."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -267,9 +267,9 @@ def test_a_wrong_address_is_wrong_usage(wrong: str) -> None:
     assert gpulens("-i", str(image("gp106")), *EXPORT, f"--listen={wrong}").returncode == 2
 
 
-# --- clients that mean harm ---
+# --- hostile clients ---
 
-def connect(url: str, *, window: int = 0) -> socket.socket:
+def connect_to(url: str, *, window: int = 0) -> socket.socket:
     """A connection to the server at that address; window: size of the receive buffer."""
     host, port = url.split("/")[2].split(":")
     client = socket.socket()
@@ -280,9 +280,9 @@ def connect(url: str, *, window: int = 0) -> socket.socket:
     return client
 
 
-def ask(url: str, request: bytes) -> bytes:
-    """Everything that the server sends until it closes the connection."""
-    with connect(url) as client:
+def send_request(url: str, request: bytes) -> bytes:
+    """Sends the request and returns everything up to the end of the connection."""
+    with connect_to(url) as client:
         client.sendall(request)
         answer = b""
         while more := client.recv(65536):
@@ -308,7 +308,7 @@ def peak_mb(process: "subprocess.Popen[str]") -> float:
     return int(re.findall(r"VmHWM:\s+(\d+) kB", text)[0]) / 1024
 
 
-def ended(clients: typing.List[socket.socket]) -> int:
+def count_closed(clients: typing.List[socket.socket]) -> int:
     """The number of these connections that the server has closed."""
     gone = 0
     for client in clients:
@@ -338,16 +338,16 @@ def test_a_collection_serves_all_scrapes_of_a_second(proc: pathlib.Path) -> None
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"])
 def test_only_get_and_head_are_answered(method: str) -> None:
-    """Other methods give 405 with these two. Seen failing with 404, after the body was read."""
+    """Other methods give 405, which names these two. Seen failing with 404, after the body was read."""
     with listening("-i", str(image("gp106"))) as (_, url):
-        answer = ask(url, f"{method} /metrics HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        answer = send_request(url, f"{method} /metrics HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     assert answer.startswith(b"HTTP/1.1 405 ") and b"\r\nAllow: GET, HEAD\r\n" in answer
 
 
-def test_head_tells_the_length_alone() -> None:
+def test_head_returns_the_headers_only() -> None:
     """The headers of GET, and no body."""
     with listening("-i", str(image("gp106"))) as (_, url):
-        whole, head = (ask(url, f"{m} /metrics HTTP/1.1\r\nHost: x\r\n\r\n".encode()) for m in ("GET", "HEAD"))
+        whole, head = (send_request(url, f"{m} /metrics HTTP/1.1\r\nHost: x\r\n\r\n".encode()) for m in ("GET", "HEAD"))
     fields, body = whole.split(b"\r\n\r\n", 1)
     assert head.endswith(b"\r\n\r\n") and f"Content-Length: {len(body)}".encode() in head
     assert b"Connection: close" in fields and body.startswith(b"# HELP gpulens_gpus ")
@@ -375,7 +375,7 @@ def test_large_requests_are_not_read(name: str) -> None:
     head, more = GREEDY[name]
     sent = 0
     with listening("-i", str(image("gp106"))) as (process, url):
-        with connect(url) as client:
+        with connect_to(url) as client:
             try:
                 client.sendall(head)
                 while sent < 1 << 31:
@@ -394,7 +394,7 @@ def test_idle_clients_do_not_block_scrapes(proc: pathlib.Path) -> None:
     with listening("--proc", str(proc)) as (process, url), contextlib.ExitStack() as stack:
         for _ in range(3):
             for _ in range(400):
-                stack.enter_context(connect(url))
+                stack.enter_context(connect_to(url))
             assert slowest_scrape(url, 1) < 1
         assert len(os.listdir(f"/proc/{process.pid}/fd")) <= 160
         assert peak_mb(process) < 64
@@ -402,10 +402,10 @@ def test_idle_clients_do_not_block_scrapes(proc: pathlib.Path) -> None:
 
 def test_a_request_has_a_deadline(proc: pathlib.Path) -> None:
     """100 clients send a byte of a request every 100 ms: all are disconnected within 4 seconds, and scrapes are
-    answered in less than one. Seen failing with cpp-httplib: four such clients block all others."""
+    answered within one. Seen failing with cpp-httplib: four such clients block all others."""
     request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 1000
     with listening("--proc", str(proc)) as (process, url), contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(connect(url)) for _ in range(100)]
+        clients = [stack.enter_context(connect_to(url)) for _ in range(100)]
         begun = time.monotonic()
         sent = 0
         while time.monotonic() < begun + 4:
@@ -414,7 +414,7 @@ def test_a_request_has_a_deadline(proc: pathlib.Path) -> None:
                     client.send(request[sent:sent + 1])
             sent += 1
             assert slowest_scrape(url, 0.05) < 1
-        assert ended(clients) == 100
+        assert count_closed(clients) == 100
         assert peak_mb(process) < 64
 
 
@@ -426,7 +426,7 @@ def test_an_answer_has_a_deadline(proc: pathlib.Path) -> None:
     with listening("--proc", str(proc), "--no-sample") as (process, url), contextlib.ExitStack() as stack:
         clients = []
         for _ in range(200):
-            clients.append(stack.enter_context(connect(url, window=2048)))
+            clients.append(stack.enter_context(connect_to(url, window=2048)))
             with contextlib.suppress(OSError):
                 clients[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         longest = slowest_scrape(url, 1)
@@ -448,9 +448,9 @@ def test_an_answer_has_a_deadline(proc: pathlib.Path) -> None:
     b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nGET /",
     b"GET /metrics HTTP/1.1\r\nHost: x\r\nRange: bytes=0-1,5-99999999999999999999\r\n\r\n"])
 def test_the_server_survives_an_odd_request(odd: bytes) -> None:
-    """Whatever its answer, the next scrape succeeds."""
+    """Whatever the answer to it, the next scrape succeeds."""
     with listening("-i", str(image("gp106"))) as (process, url):
-        with connect(url) as client:
+        with connect_to(url) as client:
             client.sendall(odd)
             client.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionError):
@@ -458,9 +458,9 @@ def test_the_server_survives_an_odd_request(odd: bytes) -> None:
         assert get(url)[0] == 200 and process.poll() is None
 
 
-def test_a_server_keeps_the_capabilities_alone_that_it_uses(proc: pathlib.Path) -> None:
+def test_server_keeps_cap_perfmon_only(proc: pathlib.Path) -> None:
     """Each thread keeps only CAP_PERFMON, which the module checks at each read, and cannot gain others through exec.
-    Seen failing with all of root's."""
+    Seen failing with all of root's capabilities."""
     if os.geteuid():
         pytest.skip("has no capabilities to give up")
     with listening("--proc", str(proc)) as (process, url):

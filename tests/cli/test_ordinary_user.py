@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens as an ordinary user: what needs topology only works from /proc/gpuX/topology, and what needs runlists says in
-one sentence what it takes. Nothing shows a runlist that was not read as an empty one."""
+"""gpulens as an ordinary user: commands that need topology only work from /proc/gpuX/topology, and commands that need
+runlists print one sentence about the required privilege. No command shows an unread runlist as an empty one."""
 
 import json
 import os
@@ -21,21 +21,21 @@ REFUSED = f"EACCES: permission denied; {HOW}"
 
 
 @pytest.fixture(name="proc")
-def closed(tmp_path: pathlib.Path) -> typing.Iterator[pathlib.Path]:
-    """A GTX 1060 3GB whose snapshot and samples are root's."""
+def fixture_proc(tmp_path: pathlib.Path) -> typing.Iterator[pathlib.Path]:
+    """A GTX 1060 3GB whose snapshot and samples only root may open."""
     folder = FakeProc(tmp_path)
     folder.closed()
     yield tmp_path
     folder.close()
 
 
-def ask(proc: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    """As a process without any privilege, which a mode of 0 stops."""
+def ask_unprivileged(proc: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Runs gpulens as a process without any privilege, which a mode of 0 stops."""
     return gpulens("--proc", str(proc), *words, before=ORDINARY)
 
 
 def test_mode_0_is_no_permission_for_an_ordinary_process(proc: pathlib.Path) -> None:
-    """What the tests below stand on."""
+    """The tests below rely on this."""
     done = subprocess.run([*ORDINARY, "cat", str(proc / "gpu0/snapshot")], capture_output=True, text=True, check=False,
                           env={**os.environ, "LC_ALL": "C"})
     assert done.returncode == 1 and "Permission denied" in done.stderr
@@ -45,8 +45,8 @@ def test_mode_0_is_no_permission_for_an_ordinary_process(proc: pathlib.Path) -> 
     ("chip", "Chip          GP106 (0x136)"), ("engines", "Graphics (GR0)"), ("copy", "LCE2"),
     ("gpcs", "2 of 2 GPCs, 9 of 10 TPCs")])
 def test_topology_needs_no_privilege(proc: pathlib.Path, command: str, shows: str) -> None:
-    """Status 0 and not a word on standard error. Seen failing (status 3) with the snapshot alone asked."""
-    done = ask(proc, command)
+    """Status 0 and no message. Seen failing (status 3) when only the snapshot was read."""
+    done = ask_unprivileged(proc, command)
     assert (done.returncode, done.stderr) == (0, "")
     assert shows in done.stdout and f"from {proc}/gpu0/topology" in done.stdout
 
@@ -56,23 +56,23 @@ def test_a_plan_needs_no_privilege(proc: pathlib.Path, tmp_path: pathlib.Path) -
     tasks = tmp_path / "tasks.json"
     tasks.write_text(json.dumps({"tasks": [
         {"name": "a", "period_us": 100000, "class": "compute", "alone": {"a_us": 80000}}]}))
-    done = ask(proc, "plan", str(tasks))
+    done = ask_unprivileged(proc, "plan", str(tasks))
     assert (done.returncode, done.stderr) == (0, "") and "GP106" in done.stdout
 
 
 @pytest.mark.parametrize("command", ["runlists", "runlists 1", "channels"])
 def test_commands_name_the_capability_that_runlists_need(proc: pathlib.Path, command: str) -> None:
-    """Status 1, one sentence, and nothing that looks like an empty runlist or a GPU without channels.
-    Seen failing with runlists_text() and channels_text() as they were: "no channels"."""
-    done = ask(proc, *command.split())
+    """Status 1, one sentence, and no output that looks like an empty runlist or a GPU without channels. Seen failing
+    with earlier runlists_text() and channels_text(): "no channels"."""
+    done = ask_unprivileged(proc, *command.split())
     assert (done.returncode, done.stderr) == (1, SENTENCE)
     assert "empty" not in done.stdout and "no channels" not in done.stdout
     assert done.stdout == f"gpu0: GP106 (Pascal), 0000:01:00.0, from {proc}/gpu0/topology\n"
 
 
 def test_the_overview_shows_which_runlists_there_are_and_that_they_are_unknown(proc: pathlib.Path) -> None:
-    """Each runlist with its engines and why it is not shown."""
-    done = ask(proc)
+    """Each runlist with its engines and the reason why it is not shown."""
+    done = ask_unprivileged(proc)
     assert (done.returncode, done.stderr) == (1, SENTENCE)
     assert "3.0 GiB, 2 GPCs, 9 TPCs" in done.stdout and "empty" not in done.stdout
     for line in ("runlist 0  GR0  not shown without CAP_PERFMON or CAP_SYS_ADMIN",
@@ -81,8 +81,8 @@ def test_the_overview_shows_which_runlists_there_are_and_that_they_are_unknown(p
 
 
 def test_isolation_judges_engines_and_says_that_channels_are_unknown(proc: pathlib.Path) -> None:
-    """R4 to R8 are of topology. Seen failing with R1 of no channel: "0 of them, 0 disabled"."""
-    done = ask(proc, "isolation")
+    """Rules R4 to R8 depend on topology only. Seen failing with R1 for no channel: "0 of them, 0 disabled"."""
+    done = ask_unprivileged(proc, "isolation")
     assert (done.returncode, done.stderr) == (1, SENTENCE)
     assert "R1 All work goes through channels; they are unknown, because no runlist can be read." in done.stdout
     assert "0 of them" not in done.stdout and "no channels" not in done.stdout
@@ -90,9 +90,9 @@ def test_isolation_judges_engines_and_says_that_channels_are_unknown(proc: pathl
 
 
 def test_json_has_an_error_for_each_runlist_and_one_for_all(proc: pathlib.Path) -> None:
-    """By the schema; no runlist without its error."""
+    """The JSON conforms to the schema, and each runlist has its error."""
     for command in ("", "runlists", "channels", "gpcs"):
-        done = ask(proc, "--json", *command.split())
+        done = ask_unprivileged(proc, "--json", *command.split())
         parsed = json.loads(done.stdout)
         jsonschema.validate(parsed, SCHEMA, cls=jsonschema.Draft202012Validator)
         gpu = parsed["gpus"][0]
@@ -102,8 +102,8 @@ def test_json_has_an_error_for_each_runlist_and_one_for_all(proc: pathlib.Path) 
 
 
 def test_unknown_metrics_are_omitted(proc: pathlib.Path) -> None:
-    """Engines and hazards are there, no number of TSGs or channels is; status 1 and the sentence."""
-    done = ask(proc, "export", "--prometheus")
+    """Engines and hazards are there, numbers of TSGs and channels are not; status 1 and the sentence."""
+    done = ask_unprivileged(proc, "export", "--prometheus")
     assert (done.returncode, done.stderr) == (1, SENTENCE)
     assert 'gpulens_up{gpu="0"} 1\n' in done.stdout and 'gpulens_runlist_up{gpu="0",runlist="0"} 0\n' in done.stdout
     assert "gpulens_engine_info" in done.stdout
@@ -114,23 +114,23 @@ def test_unknown_metrics_are_omitted(proc: pathlib.Path) -> None:
     ("top --batch 1", "snapshot"), ("record --for 100ms -o /dev/null", "snapshot"),
     ("disable 3 --for 1s", "snapshot"), ("export --prometheus --for 100ms", "samples")])
 def test_commands_that_need_more_than_topology_name_the_file(proc: pathlib.Path, command: str, file: str) -> None:
-    """No GPU to show (status 3); export shows the rest. Seen failing with "be root, or in the group": a group alone is
-    not enough."""
-    done = ask(proc, *command.split())
+    """No GPU can be shown (status 3); export shows the rest. Seen failing with "be root, or in the group": membership
+    in the group alone does not suffice."""
+    done = ask_unprivileged(proc, *command.split())
     assert done.returncode == (1 if command.startswith("export") else 3)
     assert f"{proc}/gpu0/{file}: {REFUSED}\n" in done.stderr
 
 
 def test_a_user_with_the_capability_gets_the_snapshot(proc: pathlib.Path) -> None:
-    """Topology is not asked then."""
+    """The file topology is not read then."""
     (proc / "gpu0/snapshot").chmod(0o444)
     (proc / "gpu0/snapshot").write_bytes(snapshot({0: [], 1: []}))
-    done = ask(proc, "runlists")
+    done = ask_unprivileged(proc, "runlists")
     assert (done.returncode, done.stderr) == (0, "") and "empty: 0 (GR0), 1 (LCE2)" in done.stdout
 
 
 def test_without_topology_the_error_of_snapshot_is_reported(proc: pathlib.Path) -> None:
     """A module of another version: status 3."""
     (proc / "gpu0/topology").unlink()
-    done = ask(proc, "gpcs")
+    done = ask_unprivileged(proc, "gpcs")
     assert (done.returncode, done.stderr) == (3, f"gpulens: {proc}/gpu0/snapshot: {REFUSED}\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens run as a parent: signals go on to the program, its status comes back, nothing is left behind. Each was seen
-failing with the run that only waited."""
+"""gpulens run as a parent: it forwards signals to the program, returns its status, and leaves no file or process
+behind. Each test was seen failing with a run that only waited."""
 
 import contextlib
 import json
@@ -15,18 +15,18 @@ import pytest
 from support.fakerm import RECORDING
 from support.program import ROOT, TOOL
 
-# Whoever starts the tests may have them ignore signals (nohup, a background job); children inherit that.
+# nohup or a background job may start the tests with signals ignored, which children inherit.
 HEEDED = ("env", "--default-signal=HUP,INT,QUIT")
 LINE = {"pid": 7, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048, "preemption": None, "channels": [11]}
 
 
-def left() -> "set[pathlib.Path]":
-    """Files of runs."""
+def run_files() -> "set[pathlib.Path]":
+    """The files of gpulens run."""
     return set(pathlib.Path("/tmp").glob("gpulens-run-*"))
 
 
-def gone(pid: int, seconds: float = 20) -> bool:
-    """Whether the process ends within that time, or was not waited for."""
+def wait_until_gone(pid: int, seconds: float = 20) -> bool:
+    """Whether the process ends within that time; a zombie counts as ended."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -40,46 +40,47 @@ def gone(pid: int, seconds: float = 20) -> bool:
 
 
 @contextlib.contextmanager
-def begun(script: str) -> "typing.Iterator[tuple[subprocess.Popen[str], int]]":
-    """A shell under gpulens run, and its pid. It does not outlive a test that fails."""
+def start_shell(script: str) -> "typing.Iterator[tuple[subprocess.Popen[str], int]]":
+    """Starts a shell under gpulens run; yields both with the shell's pid. The shell is killed at the end."""
     with subprocess.Popen([*HEEDED, str(TOOL), "run", "--", "sh", "-c", f"echo $$; {script}"], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as one:
-        assert one.stdout
-        program = int(one.stdout.readline())
+                          stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        program = int(process.stdout.readline())
         try:
-            yield one, program
+            yield process, program
         finally:
-            if not gone(program, 0):
+            if not wait_until_gone(program, 0):
                 os.kill(program, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("name", ("TERM", "HUP", "INT", "QUIT", "USR1", "USR2"))
 def test_signals_are_passed_on(name: str) -> None:
-    """The program's own answer is the status."""
-    before = left()
-    with begun(f"trap 'echo got {name}; exit 9' {name}; echo ready; while :; do sleep 0.05; done") as (one, program):
-        assert one.stdout and one.stdout.readline() == "ready\n"
-        one.send_signal(getattr(signal, f"SIG{name}"))
-        assert gone(program)
-        out, err = one.communicate(timeout=20)
-        assert (one.returncode, out, err) == (9, f"got {name}\n", "gpulens: the program allocated no TSG\n")
-    assert left() <= before
+    """The program handles the signal, and its status is returned."""
+    before = run_files()
+    script = f"trap 'echo got {name}; exit 9' {name}; echo ready; while :; do sleep 0.05; done"
+    with start_shell(script) as (process, program):
+        assert process.stdout and process.stdout.readline() == "ready\n"
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        assert wait_until_gone(program)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (9, f"got {name}\n", "gpulens: the program allocated no TSG\n")
+    assert run_files() <= before
 
 
 @pytest.mark.parametrize("name", ("TERM", "HUP", "KILL"))
-def test_a_program_that_a_signal_ends(name: str) -> None:
-    """128 and its number, whatever process sent it."""
-    with begun("exec sleep 60") as (one, program):
+def test_death_by_a_signal_is_128_and_its_number(name: str) -> None:
+    """Whatever process sent the signal."""
+    with start_shell("exec sleep 60") as (process, program):
         number = getattr(signal, f"SIG{name}")
         if name == "KILL":
             os.kill(program, number)
         else:
-            one.send_signal(number)
-        assert one.wait(timeout=20) == 128 + number
+            process.send_signal(number)
+        assert process.wait(timeout=20) == 128 + number
 
 
 def test_a_signal_of_the_terminal_arrives_once(tmp_path: pathlib.Path) -> None:
-    """Ctrl-C, which the kernel sends to both: the program gets it once."""
+    """The kernel sends Ctrl-C to both processes: the program gets it once."""
     script = f"import signal,time\nn=[]\nsignal.signal(2, lambda *a: n.append(1))\nprint('ready', flush=True)\n" \
              f"end=time.time()+1.5\nwhile time.time()<end: time.sleep(.05)\nopen('{tmp_path}/n','w').write(str(len(n)))"
     (tmp_path / "program.py").write_text(script, encoding="ascii")
@@ -92,17 +93,17 @@ def test_a_signal_of_the_terminal_arrives_once(tmp_path: pathlib.Path) -> None:
 
 def test_a_killed_parent_leaves_no_program() -> None:
     """SIGKILL cannot be forwarded: the program gets SIGTERM."""
-    before = left()
-    with begun("exec sleep 60") as (one, program):
-        one.kill()
-        one.wait(timeout=20)
-        assert gone(program)
-    for path in left() - before:
-        path.unlink()  # which nobody could do there
+    before = run_files()
+    with start_shell("exec sleep 60") as (process, program):
+        process.kill()
+        process.wait(timeout=20)
+        assert wait_until_gone(program)
+    for path in run_files() - before:
+        path.unlink()  # after SIGKILL, gpulens run could not remove it
 
 
 def test_ignored_children_are_waited_for() -> None:
-    """SIGCHLD may be ignored by the process that starts it."""
+    """The process that starts gpulens may ignore SIGCHLD."""
     done = subprocess.run([str(TOOL), "run", "--", "sh", "-c", "exit 5"], check=False, timeout=60,
                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None)
     assert done.returncode == 5
@@ -112,16 +113,15 @@ def test_ignored_children_are_waited_for() -> None:
                                   json.dumps({**LINE, "channels": [2**32]}), json.dumps({**LINE, "tsg": 6.5}),
                                   json.dumps({**LINE, "timeslice_us": 1e300}), json.dumps({**LINE, "channels": 3}),
                                   "[" * 100000, " " * 9000 + json.dumps(LINE)), ids=lambda text: text[:40])
-def test_a_line_that_makes_no_sense_costs_the_table_only(line: str) -> None:
-    """The program's status is kept, the file is removed, and the numbers are not taken for others. record --tsgs
-    refuses it."""
-    before = left()
+def test_an_invalid_line_prevents_the_table_only(line: str) -> None:
+    """The program's status is kept, the file is removed, and no number is misread. record --tsgs refuses the line."""
+    before = run_files()
     good = json.dumps(LINE)
     done = subprocess.run([str(TOOL), "run", "--", "sh", "-c", f"printf '%s\\n' '{good}' >>$GPULENS_RUN_FILE; "
                            "cat >>$GPULENS_RUN_FILE; exit 7"], input=line + "\n", capture_output=True, text=True,
                           check=False, timeout=60)
     assert done.returncode == 7 and ": line 2: not a line of gpulens run\n" in done.stderr
-    assert len(done.stderr.splitlines()) == 1 and left() <= before
+    assert len(done.stderr.splitlines()) == 1 and run_files() <= before
 
 
 def test_the_library_makes_no_file_and_follows_no_link(tmp_path: pathlib.Path) -> None:
@@ -139,7 +139,7 @@ def test_the_library_makes_no_file_and_follows_no_link(tmp_path: pathlib.Path) -
 
 
 def test_programs_with_gccs_asan_run(tmp_path: pathlib.Path) -> None:
-    """Its runtime wants to come first in the list of libraries; the user's own options stay."""
+    """ASan's runtime requires the first place in the list of libraries; the user's own options are kept."""
     source = "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts(getenv(\"ASAN_OPTIONS\")); return 6; }\n"
     subprocess.run(["gcc", "-fsanitize=address", "-o", str(tmp_path / "a"), "-x", "c", "-"], input=source, text=True,
                    check=True)

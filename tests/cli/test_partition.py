@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""libgpulens-partition as programs use it: in C, by libsmctrl's names, fed by an image and by NVIDIA's driver."""
+"""libgpulens-partition as programs use it: in C, by libsmctrl's names, with the layout from an image and from NVIDIA's
+driver."""
 
 import json
 import os
@@ -18,7 +19,7 @@ LIBRARY = ROOT / "build/bin/libgpulens-partition.so"
 
 
 @pytest.fixture(scope="module", name="program")
-def built(tmp_path_factory: pytest.TempPathFactory) -> str:
+def build_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A C program for libsmctrl, linked with this library."""
     assert LIBRARY.exists(), f"{LIBRARY} is not there; run make tool-parts"
     program = tmp_path_factory.mktemp("smctrl") / "program"
@@ -28,57 +29,58 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(program)
 
 
-def run(program: str, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """Output and errors as text."""
+def run_program(program: str, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Runs a program with output and errors as text."""
     return subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=60,
                           env={**os.environ, **env})
 
 
 def test_a_program_for_libsmctrl_gets_the_gpcs_of_an_image(program: str) -> None:
     """GTX 1060 3GB: nine TPCs, five in GPC 0 and four in GPC 1, as the emulated die has them."""
-    done = run(program, GPULENS_SOURCE=str(image("gp106")))
+    done = run_program(program, GPULENS_SOURCE=str(image("gp106")))
     assert done.stdout.splitlines() == ["tpcs 0 9", "gpcs 0", "1f", "1e0", "ext 0", "0:000000000000001f",
                                         "0:00000000000001e0", "gpu 7: 19"]
     assert done.stderr == f"gpulens-partition: {image('gp106')}: there is no GPU 7; a file has GPU 0 only\n"
 
 
 def test_a_program_for_libsmctrl_needs_no_privilege(program: str, tmp_path: pathlib.Path) -> None:
-    """As an ordinary process beside the module, whose folder stands in place of /proc here: GPCs of 5 and 4 TPCs from
-    /proc/gpu0/topology, though snapshot is closed. Seen failing (EACCES of the snapshot) with snapshot alone asked."""
+    """An ordinary process, with a folder mounted over /proc: GPCs of 5 and 4 TPCs from /proc/gpu0/topology, though
+    snapshot cannot be opened. Seen failing (EACCES of the snapshot) when only snapshot was read."""
     if os.geteuid():
         pytest.skip("puts a folder in place of /proc, which takes root")
     FakeProc(tmp_path).closed()
-    done = run("unshare", "--mount", "sh", "-c", 'mount --bind "$1" /proc && shift && exec "$@"', "sh", str(tmp_path),
-               *ORDINARY, program, GPULENS_SOURCE="module")
+    done = run_program("unshare", "--mount", "sh", "-c", 'mount --bind "$1" /proc && shift && exec "$@"', "sh",
+                       str(tmp_path), *ORDINARY, program, GPULENS_SOURCE="module")
     assert done.stdout.splitlines()[:4] == ["tpcs 0 9", "gpcs 0", "1f", "1e0"], done.stderr
     assert "EACCES" not in done.stderr
 
 
 @pytest.mark.parametrize("index", range(3))
-def test_more_than_64_tpcs_are_told_by_ext_alone(program: str, index: int) -> None:
-    """H200s, whose SMs the driver reports: TPC n has SMs 2n and 2n + 1; ERANGE where 64 bits are too few."""
+def test_more_than_64_tpcs_need_the_ext_functions(program: str, index: int) -> None:
+    """H200s, whose SMs the driver reports: TPC n has SMs 2n and 2n + 1. The other functions return ERANGE, because 64
+    bits are too few."""
     facts = FACTS["gpus"][index]
     masks = [0] * 8
     for row in facts["sm_table"]:
-        one = dict(zip(facts["sm_table_fields"], row))
-        masks[facts["logical_to_physical_gpc"][one["logical_gpc"]]] |= 1 << one["smid"] // 2
-    done = run(program, GPULENS_SOURCE="driver", LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
-               GPULENS_FAKE_RM=RECORDING, GPULENS_FAKE_RM_GPU=str(index))
+        sm = dict(zip(facts["sm_table_fields"], row))
+        masks[facts["logical_to_physical_gpc"][sm["logical_gpc"]]] |= 1 << sm["smid"] // 2
+    done = run_program(program, GPULENS_SOURCE="driver", LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
+                       GPULENS_FAKE_RM=RECORDING, GPULENS_FAKE_RM_GPU=str(index))
     assert done.stdout.splitlines() == ["tpcs 0 66", "gpcs 34", "ext 0",
                                         *[f"{mask >> 64:x}:{mask & (1 << 64) - 1:016x}" for mask in masks], "gpu 7: 19"]
     assert "gpulens-partition: GPU 0 has 66 TPCs, more than 64 bits\n" in done.stderr
 
 
 def run_on_h200(program: str, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """With a libcuda and a resource manager of the tests."""
-    return run(program, *words, LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
-               LD_LIBRARY_PATH=str(ROOT / "build/bin/fake-cuda"),
-               GPULENS_FAKE_RM=RECORDING, **env)
+    """Runs a program with a fake libcuda and a fake resource manager."""
+    return run_program(program, *words, LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
+                       LD_LIBRARY_PATH=str(ROOT / "build/bin/fake-cuda"),
+                       GPULENS_FAKE_RM=RECORDING, **env)
 
 
 @pytest.mark.parametrize("index", range(3))
 def test_masks_confine_launches(program: str, index: int) -> None:
-    """TPC n has SMs 2n and 2n + 1: the global mask, the next one over it for one launch, and TPCs beyond 64."""
+    """TPC n has SMs 2n and 2n + 1: the global mask, the next-launch mask over it, and TPCs beyond 64."""
     done = run_on_h200(program, "masks", GPULENS_FAKE_RM_GPU=str(index), FAKE_CUDA_BUS=f"0{index + 1}")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
@@ -109,7 +111,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("how", REFUSED)
 def test_an_unverified_mask_is_not_used(program: str, how: str) -> None:
-    """A driver that does otherwise: the program ends before its first launch, and says what was seen."""
+    """If the driver behaves otherwise than the probe expects, the program ends before its first launch, with the
+    reason."""
     name, value = how.split("=")
     done = run_on_h200(program, "masks", **{f"FAKE_CUDA_{name}": value})
     assert (done.returncode, done.stdout) == (4, "")
@@ -118,15 +121,15 @@ def test_an_unverified_mask_is_not_used(program: str, how: str) -> None:
 
 
 def test_a_partition_without_tpcs_is_refused(program: str) -> None:
-    """It would never return."""
+    """Its launches would never end."""
     done = run_on_h200(program, "empty")
     assert (done.returncode, done.stdout) == (4, "")
     assert "libsmctrl_set_next_mask: the mask is empty; " in done.stderr
 
 
 def test_masks_of_streams_confine_their_launches(program: str) -> None:
-    """It overrides the global mask of TPCs 0 and 1; a mask for the next launch overrides it, and is not consumed by
-    setting it. Another stream keeps the global mask."""
+    """A stream's mask overrides the global mask of TPCs 0 and 1; a next-launch mask overrides the stream's, and setting
+    a stream's mask does not consume it. Another stream keeps the global mask."""
     done = run_on_h200(program, "streams")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
@@ -141,7 +144,7 @@ STREAMS = {
 
 @pytest.mark.parametrize("how", STREAMS)
 def test_a_stream_with_unverified_launches_ends_the_program(program: str, how: str) -> None:
-    """A driver with another layout of descriptors, or whose masks have no effect there."""
+    """A driver with another layout of descriptors, or whose stream masks have no effect."""
     name, value = how.split("=")
     done = run_on_h200(program, "streams", **{f"FAKE_CUDA_{name}": value})
     assert (done.returncode, done.stdout) == (4, "")
@@ -150,9 +153,9 @@ def test_a_stream_with_unverified_launches_ends_the_program(program: str, how: s
 
 
 @pytest.mark.parametrize("where", ("there", "stream", "own"))
-def test_a_mask_is_of_the_gpu_that_it_was_verified_on(program: str, where: str) -> None:
-    """On another GPU, launches without a mask are not changed, and a launch with a mask ends the program, also where
-    only the stream belongs to that GPU. A stream of the verified GPU works while the other GPU is current."""
+def test_a_mask_applies_to_the_verified_gpu_only(program: str, where: str) -> None:
+    """On another GPU, launches without a mask are not changed, and a launch with a mask ends the program, also if only
+    the stream belongs to that GPU. A stream of the verified GPU works while the other GPU is current."""
     done = run_on_h200(program, "gpus", where)
     whole, first = "ran on " + " ".join(map(str, range(132))), "ran on 0 1"
     assert done.stdout.splitlines() == [first, whole, *([first] if where == "own" else [])]
@@ -162,7 +165,7 @@ def test_a_mask_is_of_the_gpu_that_it_was_verified_on(program: str, where: str) 
 
 
 def test_the_per_thread_stream_has_no_mask(program: str) -> None:
-    """It is another stream in each thread."""
+    """It is a different stream in each thread."""
     done = run_on_h200(program, "per-thread")
     assert (done.returncode, done.stdout) == (4, "")
     assert "the per-thread default stream is a different stream in each thread; " in done.stderr
@@ -178,14 +181,14 @@ def test_tpcs_by_cudas_number(program: str) -> None:
 
 def test_missing_cuda_or_gpu_is_reported(program: str) -> None:
     """No libcuda.so.1, or one with a GPU that the driver does not report."""
-    done = run(program, "masks")
+    done = run_program(program, "masks")
     assert done.returncode == 4 and "cannot load CUDA: libcuda.so.1: cannot open shared object file" in done.stderr
     done = run_on_h200(program, "masks", FAKE_CUDA_BUS="07")
     assert done.returncode == 4 and "NVIDIA's driver reports no GPU at 0000:07:00.0" in done.stderr
 
 
 @pytest.fixture(scope="module", name="work")
-def built_work(tmp_path_factory: pytest.TempPathFactory) -> str:
+def build_work_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """tests/partition/work_program.c."""
     program = tmp_path_factory.mktemp("work") / "work_program"
     subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
@@ -229,20 +232,21 @@ WORK = [
 @pytest.mark.parametrize("words,lines,env", WORK, ids=[" ".join([*words, *env]) for words, _, env in WORK])
 def test_work_stays_on_its_partition(work: str, words: "typing.Tuple[str, ...]", lines: "typing.List[str]",
                                      env: "typing.Dict[str, str]") -> None:
-    """By masks and by green contexts: what it got, and where its stream's kernels ran."""
+    """With masks and with green contexts: the TPCs that the partition got, and the SMs that its stream's kernels ran
+    on."""
     assert run_on_h200(work, *words, **env).stdout.splitlines() == lines
 
 
 def test_a_mask_ends_with_its_partition(work: str) -> None:
-    """A stream of the program's own, made where the driver had a partition's: as without one. Seen failing, also on an
-    H200: it ran on the SMs of the closed partition."""
+    """A stream of the program at the address of a closed partition's stream has no mask. Seen failing, also on an H200:
+    it ran on the SMs of the closed partition."""
     done = run_on_h200(work, MASKS, "gpc:0", AGAIN="1", FAKE_CUDA_REUSE="1")
     assert done.stdout.splitlines() == ["granule 0 1", f"got {GPC_0}", WHOLE, WHOLE.replace("after", "again")]
 
 
 def test_dlclose_is_harmless(tmp_path: pathlib.Path) -> None:
-    """A program that loads the library, sets a mask and unloads it: its next launch has the mask. Seen failing:
-    SIGSEGV, as the driver called back into what was unmapped."""
+    """A program loads the library, sets a mask and unloads the library: its next launch has the mask. Seen failing:
+    SIGSEGV, because the driver called back into unmapped code."""
     program = tmp_path / "closing_program"
     subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-o", str(program),
                     str(ROOT / "tests/partition/closing_program.c")], check=True)
@@ -256,24 +260,24 @@ def test_a_thread_may_be_cancelled(tmp_path: pathlib.Path) -> None:
     subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
                     str(ROOT / "tests/partition/cancel_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
                     f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-    done = run(str(program), GPULENS_SOURCE="/nonexistent")
+    done = run_program(str(program), GPULENS_SOURCE="/nonexistent")
     assert (done.returncode, done.stdout) == (0, "cancelled\n"), done.stderr
 
 
 def test_memory_may_run_out_anywhere(tmp_path: pathlib.Path) -> None:
-    """Each allocation of a call fails in turn: ENOMEM, or a call that could do without; never an exception in a C
-    program. Seen failing without the catch in guarded(): "terminate called"."""
+    """Each allocation of a call fails in turn: the call returns ENOMEM or succeeds without it, and never throws an
+    exception into a C program. Seen failing without the catch in guarded(): "terminate called"."""
     program = tmp_path / "memory_program"
     subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
                     str(ROOT / "tests/partition/memory_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
                     f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-    done = run(str(program), GPULENS_SOURCE=str(image("gp106")))
+    done = run_program(str(program), GPULENS_SOURCE=str(image("gp106")))
     assert (done.returncode, done.stdout.splitlines()) == (
         0, [f"{call} survived 0" for call in ("open", "place", "tpcs", "gpcs", "gpcs_ext")]), done.stderr[-500:]
 
 
 def test_programs_for_a_library_without_versions_run(tmp_path: pathlib.Path) -> None:
-    """A program linked with a libsmctrl without symbol versions finds the same names here."""
+    """A program linked with a libsmctrl without symbol versions finds the same names in this library."""
     source, stub, program = tmp_path / "stub.c", tmp_path / "libsmctrl.so", tmp_path / "program"
     source.write_text("int libsmctrl_get_tpc_info(unsigned *n, int dev) { (void)dev; *n = 1; return 0; }\n",
                       encoding="ascii")
@@ -285,14 +289,14 @@ int main(void) { unsigned n = 0; int err = libsmctrl_get_tpc_info(&n, 0); printf
 """, encoding="ascii")
     subprocess.run(["gcc", "-o", str(program), str(tmp_path / "main.c"), str(stub), f"-Wl,-rpath,{tmp_path}"],
                    check=True)
-    assert run(str(program)).stdout == "0 1\n"
+    assert run_program(str(program)).stdout == "0 1\n"
     stub.unlink()
     stub.symlink_to(LIBRARY)
-    assert run(str(program), GPULENS_SOURCE=str(image("gp106"))).stdout == "0 9\n"
+    assert run_program(str(program), GPULENS_SOURCE=str(image("gp106"))).stdout == "0 9\n"
 
 
-def built_race(folder: pathlib.Path, *flags: str) -> str:
-    """tests/partition/race_program.cc with what it tests."""
+def build_race_program(folder: pathlib.Path, *flags: str) -> str:
+    """Builds tests/partition/race_program.cc with the code under test."""
     program = folder / "race_program"
     sources = [*(f"tools/lib/launch/{name}.cc" for name in ("launch_hook", "publish")),
                "tests/support/cuda/fake_cuda.cc", "tests/partition/race_program.cc"]
@@ -302,63 +306,65 @@ def built_race(folder: pathlib.Path, *flags: str) -> str:
 
 
 def test_threads_do_not_disturb_each_other(tmp_path: pathlib.Path) -> None:
-    """Launches in four threads, masks that change, pages that are written and children of fork(), with ThreadSanitizer.
-    Seen failing: a child waited for ever for the lock of a thread that it did not have."""
-    done = run(built_race(tmp_path, "-fsanitize=thread"), TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0")
+    """Launches in four threads while masks change, pages are written and children are forked, with ThreadSanitizer.
+    Seen failing: a child waited for ever for a lock that a thread of its parent held."""
+    program = build_race_program(tmp_path, "-fsanitize=thread")
+    done = run_program(program, TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0")
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
 def test_a_masked_launch_takes_few_instructions(tmp_path: pathlib.Path) -> None:
-    """Of the library and of what it calls, as docs/partition.md has it. With a lock there were 211."""
+    """The instructions of the library and of the functions that it calls, as docs/partition.md states. With a lock
+    there were 211."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind")
-    program, counts = built_race(tmp_path, "-O2", "-gdwarf-4"), []
+    program, counts = build_race_program(tmp_path, "-O2", "-gdwarf-4"), []
     for launches in ("1000", "3000"):
-        done = run("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path}/out", "--collect-atstart=no",
-                   "--toggle-collect=*before_upload*", program, "count", launches)
+        done = run_program("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path}/out",
+                           "--collect-atstart=no", "--toggle-collect=*before_upload*", program, "count", launches)
         counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
     assert (counts[1] - counts[0]) / 2000 < 211
 
 
-def told_of(pid: int) -> "typing.List[typing.Any]":
-    """What gpulens partitions has of a process."""
+def list_partitions_of(pid: int) -> "typing.List[typing.Any]":
+    """What gpulens partitions prints about a process."""
     told = json.loads(subprocess.run([str(ROOT / "build/bin/gpulens"), "partitions", "--json"], check=True,
                                      capture_output=True, text=True).stdout)["partitions"]
-    return sorted((one for one in told if one["pid"] == pid), key=lambda one: one["tpcs"])
+    return sorted((partition for partition in told if partition["pid"] == pid), key=lambda partition: partition["tpcs"])
 
 
 @pytest.mark.parametrize("way,name,launches", ((MASKS, "mask", 3), (GREEN, "green", None)))
 def test_partitions_of_a_program_are_listed(work: str, way: str, name: str,
                                             launches: "typing.Optional[int]") -> None:
-    """Each stream with its TPCs. With a mask were launched, since the first was told: its kernel, the second's probe
-    and kernel."""
+    """Each stream with its TPCs. Masked launches since the first partition was published: its kernel, and the second
+    one's probe and kernel."""
     env = {**os.environ, "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "HOLD": "1",
            "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
            "GPULENS_FAKE_RM": RECORDING}
     with subprocess.Popen([work, way, "0-2", "65"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                          env=env) as one:
-        assert one.stdin and one.stdout
-        while one.stdout.readline() != "ready\n":
+                          env=env) as process:
+        assert process.stdin and process.stdout
+        while process.stdout.readline() != "ready\n":
             pass
-        mine = told_of(one.pid)
-        print(file=one.stdin, flush=True)
-        assert one.stdout.readline() == "closed\n"
-        assert told_of(one.pid) == []
-        one.stdin.close()
-    common = {"pid": one.pid, "process": "work_program", "gpu": "0000:01:00.0", "way": name, "scope": "stream"}
+        mine = list_partitions_of(process.pid)
+        print(file=process.stdin, flush=True)
+        assert process.stdout.readline() == "closed\n"
+        assert list_partitions_of(process.pid) == []
+        process.stdin.close()
+    common = {"pid": process.pid, "process": "work_program", "gpu": "0000:01:00.0", "way": name, "scope": "stream"}
     assert mine == [{**common, "tpcs": [0, 1, 2], "gpcs": [1, 2, 3], "launches": launches},
                     {**common, "tpcs": [65], "gpcs": [1], "launches": launches}]
 
 
 def test_missing_module_and_driver_are_reported(program: str) -> None:
-    """ENODEV, and why."""
-    done = run(program, GPULENS_SOURCE="module")
+    """ENODEV, and the reason."""
+    done = run_program(program, GPULENS_SOURCE="module")
     assert done.stdout.splitlines() == ["tpcs 19 0", "gpcs 19", "ext 19", "gpu 7: 19"]
     assert "the module is not loaded" in done.stderr
 
 
 def test_only_the_interface_is_exported() -> None:
-    """Symbols of the library are those of its headers, and of the list that Debian packages depend on it by."""
+    """The library's symbols are those of its headers, and of the list by which Debian packages depend on it."""
     text = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], check=True, capture_output=True,
                           text=True).stdout
     names: typing.Set[str] = {line.split()[2].split("@")[0] for line in text.splitlines()}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens plan and fit as programs: text and JSON, exit status, the message for each thing that is wrong, and curves.
-Expected sizes follow from docs/plan-example.json by hand; planning itself is tested in tests/tools/plan_*_test.cc."""
+"""gpulens plan and fit as programs: text and JSON, exit status, the message for each error, and curves. Expected sizes
+are computed by hand from docs/plan-example.json; tests/tools/plan_*_test.cc tests planning itself."""
 
 import csv
 import json
@@ -21,8 +21,8 @@ HEURISTICS = ("sms-ina", "sms-act", "bf-ina", "bf-act", "1g")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def checked(*words: str, status: int = 0) -> typing.Any:
-    """The JSON of a command, which the schema allows."""
+def run_checked(*words: str, status: int = 0) -> typing.Any:
+    """The JSON of a command, which must conform to the schema."""
     done = gpulens(*words, "--json")
     assert done.returncode == status, done.stderr
     document = json.loads(done.stdout)
@@ -30,13 +30,13 @@ def checked(*words: str, status: int = 0) -> typing.Any:
     return document
 
 
-def task(name: str, **more: typing.Any) -> typing.Dict[str, typing.Any]:
-    """A task that takes 80 ms of one TPC, every 100 ms."""
+def make_task(name: str, **more: typing.Any) -> typing.Dict[str, typing.Any]:
+    """A task that takes 80 ms on one TPC, every 100 ms."""
     return {"name": name, "period_us": 100000, "class": "compute", "alone": {"a_us": 80000}, **more}
 
 
-def written(folder: pathlib.Path, *tasks: typing.Dict[str, typing.Any], **more: typing.Any) -> str:
-    """A file of these tasks."""
+def write_tasks(folder: pathlib.Path, *tasks: typing.Dict[str, typing.Any], **more: typing.Any) -> str:
+    """Writes a file of these tasks and returns its path."""
     file = folder / "tasks.json"
     file.write_text(json.dumps({"tasks": tasks, **more}))
     return str(file)
@@ -69,7 +69,7 @@ an RTX 2080 Ti
 
 
 def test_the_example_keeps_to_its_schema() -> None:
-    """docs/plan-example.json by the schema's $defs/tasks. Seen failing with a key more."""
+    """docs/plan-example.json conforms to the schema's $defs/tasks. Seen failing with one more key."""
     schema = {"$ref": "#/$defs/tasks", "$defs": SCHEMA["$defs"]}
     jsonschema.validate(json.loads(EXAMPLE.read_text(encoding="utf-8")), schema, cls=jsonschema.Draft202012Validator)
 
@@ -77,83 +77,86 @@ def test_the_example_keeps_to_its_schema() -> None:
 @pytest.mark.parametrize("placing", ["packed", "distributed"])
 @pytest.mark.parametrize("chip", ["gh100", "ad102", "ga100", "gv100"])
 def test_masks_are_disjoint_and_of_their_sizes(chip: str, placing: str) -> None:
-    """On chips of more than 64 TPCs and on others: as many TPCs as the partition has, none twice, none that is
-    reserved; both masks say the same."""
-    plan = checked("-i", str(image(chip)), "plan", str(EXAMPLE), "--place", placing)
+    """On chips with more than 64 TPCs and on others: each partition has its number of TPCs, no TPC is used twice, no
+    reserved one is used, and both masks agree."""
+    plan = run_checked("-i", str(image(chip)), "plan", str(EXAMPLE), "--place", placing)
     seen = {0, 1}
-    for one in plan["partitions"]:
-        tpcs = set(one["place"]["tpcs"])
-        assert len(tpcs) == one["tpcs"] and not tpcs & seen
+    for partition in plan["partitions"]:
+        tpcs = set(partition["place"]["tpcs"])
+        assert len(tpcs) == partition["tpcs"] and not tpcs & seen
         seen |= tpcs
-        assert int(one["place"]["mask"], 16) == sum(1 << tpc for tpc in tpcs)
-        assert int(one["place"]["mask"], 16) ^ int(one["place"]["disable_mask"], 16) == (1 << plan["tpcs"]) - 1
+        assert int(partition["place"]["mask"], 16) == sum(1 << tpc for tpc in tpcs)
+        masks = [int(partition["place"][name], 16) for name in ("mask", "disable_mask")]
+        assert masks[0] ^ masks[1] == (1 << plan["tpcs"]) - 1
     assert plan["reserved_tpcs"] == 2 and plan["placing"] == placing and max(seen) < plan["tpcs"]
 
 
 def test_through_the_driver_tpcs_are_numbered_by_smid() -> None:
-    """The recorded H200 has 66 TPCs, two %smid each. 16 of them: GPC 0 whole, which is SMs 12-13, 28-29, 44-45, 60-61,
-    74-75, 88-89, 102-103, 116-117, 120-121, and what TPC 0 leaves of GPC 1: SMs 16-17, 32-33, 48-49, 124-131."""
+    """The recorded H200 has 66 TPCs with two %smid each. A partition of 16: GPC 0 whole, which is SMs 12-13, 28-29,
+    44-45, 60-61, 74-75, 88-89, 102-103, 116-117, 120-121, and GPC 1 without TPC 0: SMs 16-17, 32-33, 48-49, 124-131."""
     plan = json.loads(ask_rm("plan", str(EXAMPLE), "--json", "--exact").stdout)
     jsonschema.validate(plan, SCHEMA)
     assert plan["tpcs"] == 66 and plan["fits"]
-    place = next(one["place"] for one in plan["partitions"] if one["tpcs"] == 16)
+    place = next(partition["place"] for partition in plan["partitions"] if partition["tpcs"] == 16)
     assert place["gpcs"] == [0, 1]
     assert place["tpcs"] == [6, 8, 14, 16, 22, 24, 30, 37, 44, 51, 58, 60, 62, 63, 64, 65]
 
 
-def test_exact_needs_fewest_and_quantum_rounds_up() -> None:
+def test_exact_finds_the_fewest_and_quantum_rounds_up() -> None:
     """camera (9.5) and detector (19.5) share 16 TPCs for 33.3 ms, lidar (22) and planner (36.5) share 5; in multiples
     of 4 the latter need 8."""
-    plan = checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact")
-    assert [(one["tpcs"], one["tasks"]) for one in plan["partitions"]] == [
+    plan = run_checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact")
+    assert [(partition["tpcs"], partition["tasks"]) for partition in plan["partitions"]] == [
         (16, ["camera", "detector"]), (5, ["lidar", "planner"])]
     assert plan["gpu"] is None and plan["placing"] is None and plan["partitions"][0]["place"] is None
-    plan = checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact", "--quantum", "4", "--least", "4", "--test",
-                   "np-edf")
-    assert [one["tpcs"] for one in plan["partitions"]] == [16, 8]
+    plan = run_checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact", "--quantum", "4", "--least", "4", "--test",
+                       "np-edf")
+    assert [partition["tpcs"] for partition in plan["partitions"]] == [16, 8]
     assert (plan["quantum"], plan["least"], plan["test"]) == (4, 4, "np-edf")
 
 
-def test_each_heuristic_can_be_asked_for(tmp_path: pathlib.Path) -> None:
+def test_each_heuristic_can_be_selected(tmp_path: pathlib.Path) -> None:
     """Two tasks of 0.4 on one TPC: each heuristic merges them, without conflict; auto begins with sms-ina."""
-    file = written(tmp_path, task("a", alone={"a_us": 40000}), task("b", alone={"a_us": 40000}, **{"class": "memory"}))
+    file = write_tasks(tmp_path, make_task("a", alone={"a_us": 40000}),
+                       make_task("b", alone={"a_us": 40000}, **{"class": "memory"}))
     for heuristic in HEURISTICS:
-        plan = checked("plan", file, "--tpcs", "1", "--heuristic", heuristic)
-        assert plan["heuristic"] == heuristic and [one["tasks"] for one in plan["partitions"]] == [["a", "b"]]
-    assert checked("plan", file, "--tpcs", "1")["heuristic"] == "sms-ina"
+        plan = run_checked("plan", file, "--tpcs", "1", "--heuristic", heuristic)
+        assert plan["heuristic"] == heuristic
+        assert [partition["tasks"] for partition in plan["partitions"]] == [["a", "b"]]
+    assert run_checked("plan", file, "--tpcs", "1")["heuristic"] == "sms-ina"
 
 
 @pytest.mark.parametrize("test,status", [("edf", 0), ("dm", 1), ("density", 1), ("np-edf", 1)])
-def test_each_test_can_be_asked_for(tmp_path: pathlib.Path, test: str, status: int) -> None:
+def test_each_test_can_be_selected(tmp_path: pathlib.Path, test: str, status: int) -> None:
     """Buttazzo's set, C = 2, 2, 3, D = 4, 5, 7, T = 6, 8, 9, on one TPC: only preemptive EDF schedules it."""
-    tasks = [task(str(i), period_us=t, deadline_us=d, alone={"a_us": c}, conflict={"factor": 1})
+    tasks = [make_task(str(i), period_us=t, deadline_us=d, alone={"a_us": c}, conflict={"factor": 1})
              for i, (c, d, t) in enumerate(((2, 4, 6), (2, 5, 8), (3, 7, 9)))]
-    plan = checked("plan", written(tmp_path, *tasks), "--tpcs", "1", "--test", test, status=status)
+    plan = run_checked("plan", write_tasks(tmp_path, *tasks), "--tpcs", "1", "--test", test, status=status)
     assert plan["fits"] == (status == 0) and plan["test"] == test
 
 
 def test_a_plan_that_does_not_fit_is_status_1(tmp_path: pathlib.Path) -> None:
-    """Two tasks of 0.8 on one TPC: Lemma 1 says that nothing need be tried. Two of 0.4 by half of the period: all
-    heuristics are tried, and want two."""
-    file = written(tmp_path, task("a"), task("b"))
-    plan = checked("plan", file, "--tpcs", "1", status=1)
+    """Two tasks of 0.8 on one TPC: by Lemma 1 no heuristic can succeed, so none is tried. Two tasks of 0.4 with half
+    the period as deadline: all heuristics are tried, and need two TPCs."""
+    file = write_tasks(tmp_path, make_task("a"), make_task("b"))
+    plan = run_checked("plan", file, "--tpcs", "1", status=1)
     assert plan["lemma1_tpcs"] == pytest.approx(1.6) and plan["tried"] == [
         {"heuristic": "sms-ina", "fits": False, "tpcs": None}]
     done = gpulens("plan", file, "--tpcs", "1")
     assert (done.returncode, done.stderr) == (1, "")
     assert "more than there are: nothing was tried" in done.stdout
-    file = written(tmp_path, task("a", alone={"a_us": 40000}, deadline_us=50000),
-                   task("b", alone={"a_us": 40000}, deadline_us=50000))
-    assert checked("plan", file, "--tpcs", "1", status=1)["tried"] == [
-        {"heuristic": one, "fits": False, "tpcs": None if one == "1g" else 2} for one in HEURISTICS]
+    file = write_tasks(tmp_path, make_task("a", alone={"a_us": 40000}, deadline_us=50000),
+                       make_task("b", alone={"a_us": 40000}, deadline_us=50000))
+    assert run_checked("plan", file, "--tpcs", "1", status=1)["tried"] == [
+        {"heuristic": heuristic, "fits": False, "tpcs": None if heuristic == "1g" else 2} for heuristic in HEURISTICS]
     assert "sms-act            2\n" in gpulens("plan", file, "--tpcs", "1").stdout
 
 
 def test_a_task_that_fits_nowhere_is_named(tmp_path: pathlib.Path) -> None:
-    """80 ms of one TPC by 15 ms: six are needed. And what was measured with 8 TPCs only."""
-    file = written(tmp_path, task("slow", deadline_us=15000), task("fine"),
-                   task("wide", alone={"times_us": {"8": 10}}))
-    assert checked("plan", file, "--tpcs", "5", status=1)["impossible"] == ["slow", "wide"]
+    """80 ms on one TPC within 15 ms needs six TPCs; another task was measured with 8 TPCs only."""
+    file = write_tasks(tmp_path, make_task("slow", deadline_us=15000), make_task("fine"),
+                       make_task("wide", alone={"times_us": {"8": 10}}))
+    assert run_checked("plan", file, "--tpcs", "5", status=1)["impossible"] == ["slow", "wide"]
     done = gpulens("plan", file, "--tpcs", "5")
     assert done.returncode == 1 and done.stderr == (
         f'gpulens: {file}: task "slow" fits nowhere: alone on 5 TPCs it takes 16000.000 us, and its deadline is '
@@ -174,9 +177,9 @@ RESERVED = [
 
 
 @pytest.mark.parametrize("reserved,why", RESERVED)
-def test_reserved_tpcs_that_cannot_be_are_named(tmp_path: pathlib.Path, reserved: typing.Any, why: str) -> None:
-    """Unknown GPC and TPC, empty mask, overlapping sets, nothing left."""
-    file = written(tmp_path, task("a"), reserved=reserved)
+def test_impossible_reservations_are_named(tmp_path: pathlib.Path, reserved: typing.Any, why: str) -> None:
+    """An unknown GPC or TPC, an empty mask, overlapping sets, no TPC left."""
+    file = write_tasks(tmp_path, make_task("a"), reserved=reserved)
     done = gpulens("-i", str(image("gh100")), "plan", file)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"gpulens: {file}: {why}\n")
 
@@ -188,13 +191,13 @@ BAD = [
     ("{}", "tasks is missing\n"),
     ('{"tasks": []}', "no task\n"),
     ('{"tasks": [{"name": "a", "period_us": -1}]}', 'task "a": period_us is -1, not microseconds from '),
-    (json.dumps({"tasks": [task("a"), task("a")]}), 'task "a": another task has the same name\n'),
-    (json.dumps({"tasks": [task(str(i)) for i in range(15)]}), "15 tasks, but --exact supports at most 14\n"),
+    (json.dumps({"tasks": [make_task("a"), make_task("a")]}), 'task "a": another task has the same name\n'),
+    (json.dumps({"tasks": [make_task(str(i)) for i in range(15)]}), "15 tasks, but --exact supports at most 14\n"),
 ]
 
 
 @pytest.mark.parametrize("text,why", BAD, ids=range(len(BAD)))
-def test_files_that_make_no_sense_are_status_2(text: str, why: str) -> None:
+def test_invalid_files_are_status_2(text: str, why: str) -> None:
     """Nothing on standard output, one line on standard error that names file, item and reason."""
     done = gpulens("plan", "-", "--tpcs", "20", "--exact", stdin=text.encode("latin-1"))
     assert (done.returncode, done.stdout) == (2, "")
@@ -222,13 +225,13 @@ USAGE = [
 
 @pytest.mark.parametrize("words,why", USAGE, ids=[" ".join(words[-2:]) for words, _ in USAGE])
 def test_wrong_usage_is_status_2(words: typing.List[str], why: str) -> None:
-    """And says which option."""
+    """The message names the option."""
     done = gpulens(*words)
     assert (done.returncode, done.stdout) == (2, "") and why in done.stderr, done.stderr
 
 
 def test_no_file_and_no_gpcs_are_status_3(tmp_path: pathlib.Path) -> None:
-    """As of all commands: what is not there. Kepler's GPCs are in no manual; two images are two GPUs."""
+    """As for all commands, a missing source is status 3. No manual publishes Kepler's GPCs; two images are two GPUs."""
     done = gpulens("plan", str(tmp_path / "none.json"), "--tpcs", "4")
     assert done.returncode == 3 and "none.json" in done.stderr
     done = gpulens("-i", str(image("gk104")), "plan", str(EXAMPLE))
@@ -238,13 +241,14 @@ def test_no_file_and_no_gpcs_are_status_3(tmp_path: pathlib.Path) -> None:
 
 
 def test_evaluation_is_written_as_csv_and_curves(tmp_path: pathlib.Path) -> None:
-    """The same numbers in text, JSON, CSV and drawing, for two sizes of sets; no progress bar where no terminal is."""
+    """Text, JSON, CSV and drawing have the same numbers, for two sizes of sets; without a terminal there is no progress
+    bar."""
     files = [tmp_path / "curves.csv", tmp_path / "curves.svg"]
     words = ["plan", "--evaluate", "--tasks", "10", "--tasks", "20", "--tpcs", "16", "--sets", "8", "--from", "6",
              "--to", "14", "--seed", "5"]
     done = gpulens(*words, "-o", str(files[0]), "-o", str(files[1]))
     assert (done.returncode, done.stderr) == (0, "")
-    points = checked(*words)["points"]
+    points = run_checked(*words)["points"]
     rows = list(csv.DictReader(files[0].open(encoding="ascii")))
     assert len(points) == len(rows) == 10
     for point, row in zip(points, rows):
@@ -264,7 +268,7 @@ def test_evaluation_is_written_as_csv_and_curves(tmp_path: pathlib.Path) -> None
 
 
 def test_progress_is_shown_on_a_terminal() -> None:
-    """A bar on standard error that is gone at the end, and standard output as ever."""
+    """A bar on standard error, which is erased at the end; standard output is unchanged."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(TOOL, [str(TOOL), "plan", "--evaluate", "--tasks", "30", "--sets", "30", "--from", "30", "--to", "40"])
@@ -279,27 +283,28 @@ def test_progress_is_shown_on_a_terminal() -> None:
     assert b"\r[" + b"#" * 40 + b"] 100 %" in progress and b"#" not in text and b"sms-ina" in text
 
 
-def test_fit_is_what_plan_takes(tmp_path: pathlib.Path) -> None:
-    """480 / m + 20 and twice that in conflict; what fit says makes a task of plan's: 180 by 200 on 3 TPCs, 260 on 2."""
+def test_fit_writes_tasks_for_plan(tmp_path: pathlib.Path) -> None:
+    """480 / m + 20, and twice that in conflict. The fitted values are a task for plan: 180 of 200 us on 3 TPCs, 260 on
+    2."""
     file = tmp_path / "times.csv"
     rows = ["task,tpcs,time_us,conflict"]
     for tpcs in (1, 2, 4, 8):
         rows += [f"resize,{tpcs},{480 / tpcs + 20},0", f"resize,{tpcs},{960 / tpcs + 40},1"]
     file.write_text("\n".join(rows))
-    fitted = checked("fit", str(file))["tasks"][0]
+    fitted = run_checked("fit", str(file))["tasks"][0]
     assert (fitted["name"], fitted["class"], fitted["knee"]) == ("resize", "compute", 8)
     assert fitted["alone"]["a_us"] == pytest.approx(480) and fitted["alone"]["b_us"] == pytest.approx(20)
     assert fitted["factor"] == pytest.approx(2)
     curves = {key: {name: fitted[key][name] for name in ("a_us", "b_us")} for key in ("alone", "conflict")}
-    plan = checked("plan", written(tmp_path, task("resize", period_us=200, **curves)), "--tpcs", "8")
-    assert [one["tpcs"] for one in plan["partitions"]] == [3]
+    plan = run_checked("plan", write_tasks(tmp_path, make_task("resize", period_us=200, **curves)), "--tpcs", "8")
+    assert [partition["tpcs"] for partition in plan["partitions"]] == [3]
     assert plan["tasks"][0]["time_us"] == pytest.approx(180, abs=0.001)
     done = gpulens("fit", str(file))
     assert done.returncode == 0 and "resize  compute     8   8  alone     480.000" in done.stdout
 
 
-def test_times_that_make_no_sense_are_status_2() -> None:
-    """By line and item."""
+def test_invalid_times_are_status_2() -> None:
+    """The message names line and item."""
     done = gpulens("fit", "-", stdin=b"task,tpcs,time_us\na,1,10\na,2,-5\n")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == 'gpulens: standard input: line 3: time_us is "-5", not microseconds above 0\n'

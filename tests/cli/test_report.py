@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens report: from a recording that is made here, byte by byte, to a page, a table and a trace. Real recordings:
-tests/vm/test_tool.py."""
+"""gpulens report: recordings made here byte by byte become a page, a table and a trace. tests/vm/test_tool.py has real
+recordings."""
 
 import os
 import pathlib
@@ -12,12 +12,12 @@ import time
 import typing
 
 import pytest
-from support.fakeproc import GR, IDLE, ON, Engine, remark, sample, sample_head, snapshot
+from support.fakeproc import GR, IDLE, ON, Engine, marker, sample, sample_head, snapshot
 from support.program import TOOL, gpulens, usage_of
 
 
-def recording(turns: int) -> bytes:
-    """Two TSGs that take turns of 2 ms and 1 ms on NVDEC0, sampled every 100 us."""
+def make_recording(turns: int) -> bytes:
+    """Two TSGs with alternating slots of 2 ms and 1 ms on NVDEC0, sampled every 100 us."""
     data = sample_head((Engine("Video Decoder 0 (NVDEC0)", 4, 0x10),), 100)
     time_ns = 0
     for turn in range(turns):
@@ -29,18 +29,18 @@ def recording(turns: int) -> bytes:
 
 
 @pytest.fixture(name="page")
-def a_page(tmp_path: pathlib.Path) -> pathlib.Path:
-    """The page of a recording of 100 turns."""
-    (tmp_path / "a.gplt").write_bytes(recording(100))
+def fixture_page(tmp_path: pathlib.Path) -> pathlib.Path:
+    """The page of a recording with 100 slots."""
+    (tmp_path / "a.gplt").write_bytes(make_recording(100))
     done = gpulens("report", str(tmp_path / "a.gplt"))
     assert done.returncode == 0, done.stderr
     return tmp_path / "a.gplt.html"
 
 
-def test_a_report_measures_the_turns(tmp_path: pathlib.Path) -> None:
-    """49 turns of TSG 21, for the first one was under way when the recording began, and 50 of 22. Of 150 ms, 100 and
-    50. Seen failing with the first turn measured, too."""
-    (tmp_path / "a.gplt").write_bytes(recording(100))
+def test_a_report_measures_the_slots(tmp_path: pathlib.Path) -> None:
+    """49 slots of TSG 21, because the first one began before the recording, and 50 of TSG 22: 100 and 50 of 150 ms.
+    Seen failing with the first slot measured, too."""
+    (tmp_path / "a.gplt").write_bytes(make_recording(100))
     done = gpulens("report", str(tmp_path / "a.gplt"), "-o", str(tmp_path / "a.csv"))
     assert done.stdout == (
         "gpu0: 0.150 s, 1501 ticks every 100.000 us requested, 100.000 us measured (99% within 100.000 us, longest "
@@ -52,12 +52,12 @@ def test_a_report_measures_the_turns(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_page_needs_nothing_beside_it(page: pathlib.Path) -> None:
-    """No address, no file, no font is loaded from anywhere."""
+    """It loads no address, file or font."""
     assert not re.search(r"(src|href)=|url\(|@import|https?:", page.read_text())
 
 
 def test_a_browser_draws_the_page(page: pathlib.Path) -> None:
-    """Headless Chromium: a bar for each turn, marks on the axis, which the script makes, and no error."""
+    """Headless Chromium: a bar for each slot, the axis labels that the script makes, and no error."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if not browser:
         pytest.skip("no chromium; scripts/setup installs it")
@@ -68,12 +68,12 @@ def test_a_browser_draws_the_page(page: pathlib.Path) -> None:
     assert "CONSOLE" not in done.stderr, done.stderr
 
 
-def test_files_that_are_no_recording_are_refused(tmp_path: pathlib.Path) -> None:
-    """A text, and a recording of which the head is cut: status 3, the file's name, and nothing is written."""
+def test_files_other_than_recordings_are_refused(tmp_path: pathlib.Path) -> None:
+    """A text, and a recording whose header is cut short: status 3, the file's name, and no output file."""
     (tmp_path / "a").write_text("x" * 100)
     done = gpulens("report", str(tmp_path / "a"))
     assert done.returncode == 3 and done.stderr == f"gpulens: {tmp_path}/a: not a recording: samples begin with GPLT\n"
-    (tmp_path / "a").write_bytes(recording(2)[:100])
+    (tmp_path / "a").write_bytes(make_recording(2)[:100])
     assert gpulens("report", str(tmp_path / "a")).returncode == 3
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
@@ -84,7 +84,7 @@ ENGINES = tuple(Engine(f"Copy Engine {i} (LCE{i})", i, 19, i) for i in range(12)
 
 
 def long_recording(file: pathlib.Path, ticks: int) -> pathlib.Path:
-    """12 engines each 100 us, each with another TSG at each sample, and a remark each 50 ticks."""
+    """12 engines every 100 us, with another TSG in each sample, and a marker every 50 ticks."""
     pack = struct.Struct("<QBBBBhh").pack
     with file.open("wb") as out:
         out.write(sample_head(ENGINES, 100))
@@ -92,12 +92,12 @@ def long_recording(file: pathlib.Path, ticks: int) -> pathlib.Path:
             time_ns = 10**9 + tick * 100_000
             out.write(b"".join(pack(time_ns, i, ON, 1, 0, 3 + (tick + i) % 5, -1) for i in range(12)))
             if tick % 50 == 49:
-                out.write(remark(time_ns, 17, 1))
+                out.write(marker(time_ns, 17, 1))
     return file
 
 
 def peak_mb(*words: str) -> float:
-    """The most memory that the program had, which ends with status 0."""
+    """The peak memory of a run, which must end with status 0."""
     usage = usage_of(*words)
     assert usage.status == 0
     return usage.peak_mb
@@ -105,15 +105,15 @@ def peak_mb(*words: str) -> float:
 
 @pytest.mark.parametrize("kind", ["html", "csv", "perfetto-trace"])
 def test_memory_does_not_grow_with_a_recording(tmp_path: pathlib.Path, kind: str) -> None:
-    """100,000 ticks take as much as 20,000, within 4 MB, and less than 64. Seen failing with all intervals in memory:
-    148 MB of CSV, 1071 MB of a trace."""
+    """100,000 ticks need as much memory as 20,000, within 4 MB, and less than 64 MB. Seen failing with all intervals in
+    memory: 148 MB for CSV, 1071 MB for a trace."""
     short, long = (long_recording(tmp_path / f"{ticks}", ticks) for ticks in (20000, 100000))
     peaks = [peak_mb("report", str(file), "-o", str(tmp_path / f"out.{kind}")) for file in (short, long)]
     assert peaks[1] < 64 and peaks[1] - peaks[0] < 4, peaks
 
 
-def test_recording_takes_no_memory_either(tmp_path: pathlib.Path) -> None:
-    """100,000 ticks, which come as fast as they are read. Seen failing with 135 MB."""
+def test_memory_does_not_grow_while_recording(tmp_path: pathlib.Path) -> None:
+    """100,000 ticks, which arrive as fast as they are read. Seen failing with 135 MB."""
     folder = tmp_path / "gpu0"
     folder.mkdir()
     (folder / "snapshot").write_bytes(snapshot({}))
@@ -128,7 +128,7 @@ def test_recording_takes_no_memory_either(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_recording_may_be_larger_than_a_gigabyte(tmp_path: pathlib.Path) -> None:
-    """1.2 GB, of idle samples at time 0, which take no room on the disk. Seen failing with EFBIG."""
+    """1.2 GB of idle samples at time 0, in a sparse file. Seen failing with EFBIG."""
     file = tmp_path / "large"
     file.write_bytes(sample_head((GR,)))
     os.truncate(file, 1200 << 20)
@@ -139,8 +139,8 @@ def test_a_recording_may_be_larger_than_a_gigabyte(tmp_path: pathlib.Path) -> No
 
 @pytest.mark.parametrize("kind", ["html", "csv", "perfetto-trace"])
 def test_output_that_does_not_fit_is_an_error(tmp_path: pathlib.Path, kind: str) -> None:
-    """A link to /dev/full: status 3, and the file is named. Seen failing: the link became a file."""
-    (tmp_path / "a").write_bytes(recording(100))
+    """A link to /dev/full: status 3, and the message names the file. Seen failing: a file replaced the link."""
+    (tmp_path / "a").write_bytes(make_recording(100))
     link = tmp_path / f"full.{kind}"
     link.symlink_to("/dev/full")
     done = gpulens("report", str(tmp_path / "a"), "-o", str(link))
@@ -149,7 +149,7 @@ def test_output_that_does_not_fit_is_an_error(tmp_path: pathlib.Path, kind: str)
 
 
 def test_a_raw_recording_that_does_not_fit_is_an_error(tmp_path: pathlib.Path) -> None:
-    """The same of record itself."""
+    """record itself, with a link to /dev/full."""
     folder = tmp_path / "gpu0"
     folder.mkdir()
     (folder / "snapshot").write_bytes(snapshot({}))
@@ -162,8 +162,8 @@ def test_a_raw_recording_that_does_not_fit_is_an_error(tmp_path: pathlib.Path) -
 
 @pytest.mark.parametrize("samples,limit", ((100000, 1048576), (17000, 270336)), ids=("in the middle", "at the end"))
 def test_a_raw_recording_keeps_what_fits(tmp_path: pathlib.Path, samples: int, limit: int) -> None:
-    """No more than that may be written: status 3, and the recording is there as far as it came, and can be reported.
-    Seen failing: there was none, without keep() or where the last bytes did not fit."""
+    """The file size is limited: status 3, and the recording has everything up to the limit and can be reported. Seen
+    failing: there was no file, without keep(), and when the last bytes did not fit."""
     folder = tmp_path / "gpu0"
     folder.mkdir()
     (folder / "snapshot").write_bytes(snapshot({}))
@@ -178,7 +178,7 @@ def test_a_raw_recording_keeps_what_fits(tmp_path: pathlib.Path, samples: int, l
 
 
 def test_a_raw_recording_replaces_another_when_it_is_done(tmp_path: pathlib.Path) -> None:
-    """When record is killed, the old file is unchanged. Seen failing: it was empty."""
+    """If record is killed, the old file is unchanged. Seen failing: it was empty."""
     folder = tmp_path / "gpu0"
     folder.mkdir()
     (folder / "snapshot").write_bytes(snapshot({}))
@@ -194,23 +194,23 @@ def test_a_raw_recording_replaces_another_when_it_is_done(tmp_path: pathlib.Path
 
 
 def test_a_page_keeps_its_files_mode_and_is_whole_or_not_there(tmp_path: pathlib.Path) -> None:
-    """A file of mode 0640 is replaced by one of that mode; where the recording is cut short, the old one stays, and
-    nothing else is left in the folder. Seen failing with mode 0644."""
+    """A new page keeps the mode 0640 of the file that it replaces. If the recording is cut short, the old page stays,
+    and no other file is left in the folder. Seen failing with mode 0644."""
     file = tmp_path / "a.html"
     file.write_text("old")
     file.chmod(0o640)
-    (tmp_path / "a").write_bytes(recording(2)[:100])
+    (tmp_path / "a").write_bytes(make_recording(2)[:100])
     assert gpulens("report", str(tmp_path / "a"), "-o", str(file)).returncode == 3
     assert file.read_text() == "old"
-    (tmp_path / "a").write_bytes(recording(100))
+    (tmp_path / "a").write_bytes(make_recording(100))
     assert gpulens("report", str(tmp_path / "a"), "-o", str(file)).returncode == 0
     assert file.read_text().startswith("<!DOCTYPE html>") and file.stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.html"]
 
 
 def test_a_page_that_is_mounted_by_itself_is_written_in_place(tmp_path: pathlib.Path) -> None:
-    """As a container has it: a bind mount on the file, in a mount namespace of its own. Seen failing with EBUSY."""
-    (tmp_path / "a").write_bytes(recording(100))
+    """A bind mount on the file in a mount namespace, as in a container. Seen failing with EBUSY."""
+    (tmp_path / "a").write_bytes(make_recording(100))
     for name in ("a.html", "other"):
         (tmp_path / name).write_text("old")
     if os.geteuid():
@@ -223,8 +223,8 @@ def test_a_page_that_is_mounted_by_itself_is_written_in_place(tmp_path: pathlib.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.html", "other"]
 
 
-def packets(trace: bytes) -> typing.Iterator[bytes]:
-    """Those of a trace: field 1 of the message, again and again."""
+def trace_packets(trace: bytes) -> typing.Iterator[bytes]:
+    """The packets of a trace: field 1 of the message, repeated."""
     pos = 0
     while pos < len(trace):
         assert trace[pos] == 0x0A
@@ -239,8 +239,8 @@ def packets(trace: bytes) -> typing.Iterator[bytes]:
 
 
 def test_a_trace_of_a_pipe_is_whole(tmp_path: pathlib.Path) -> None:
-    """A recording from standard input: a packet for the clock, one for each track, two for each of 100 turns."""
-    done = subprocess.run([str(TOOL), "report", "-", "-o", str(tmp_path / "a.perfetto-trace")], input=recording(100),
-                          capture_output=True, check=True)
+    """A recording from standard input: one packet for the clock, one for each track, two for each of 100 slots."""
+    done = subprocess.run([str(TOOL), "report", "-", "-o", str(tmp_path / "a.perfetto-trace")],
+                          input=make_recording(100), capture_output=True, check=True)
     assert done.stdout.startswith(b"gpu0: 0.150 s")
-    assert sum(1 for _ in packets((tmp_path / "a.perfetto-trace").read_bytes())) == 1 + 2 + 2 * 100
+    assert sum(1 for _ in trace_packets((tmp_path / "a.perfetto-trace").read_bytes())) == 1 + 2 + 2 * 100

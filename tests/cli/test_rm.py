@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens --source rm: what NVIDIA's resource manager tells. A preloaded library (tests/support/rm/fake_rm.cc) answers
-as three H200s did (tests/support/rm/h200-580.json); expected values are that recording's, and what NVIDIA's headers of
-other versions say."""
+"""gpulens --source rm: what NVIDIA's resource manager reports. A preloaded library (tests/support/rm/fake_rm.cc)
+answers as three H200s did (tests/support/rm/h200-580.json). Expected values are from that recording, and from NVIDIA's
+headers of other versions."""
 
 import csv
 import json
@@ -21,17 +21,17 @@ from support.program import LIBRARIES, ROOT, gpulens, image
 COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlists")
 
 
-def shown(*words: str, **more: str) -> typing.Any:
-    """The only GPU's JSON, which the schema allows."""
+def show_json(*words: str, **more: str) -> typing.Any:
+    """The JSON of the only GPU, which must conform to the schema."""
     document = json.loads(ask_rm(*words, "--json", **more).stdout)
     jsonschema.validate(document, json.loads((ROOT / "docs/json-schema.json").read_text(encoding="utf-8")))
     assert len(document["gpus"]) == 1
     return document["gpus"][0]
 
 
-def test_chip_is_the_one_that_was_recorded() -> None:
-    """Name, memory, driver and address; no register was read, so that there is no BOOT_0."""
-    gpu = shown("chip")
+def test_chip_is_the_recorded_one() -> None:
+    """Name, memory, driver and address. No register was read, so BOOT_0 is null."""
+    gpu = show_json("chip")
     assert gpu["device"] == "0000:01:00.0"
     assert gpu["source"] == "/dev/nvidiactl (driver 580.159.04)"
     assert {name: gpu["chip"][name] for name in ("name", "id", "product", "driver", "memory_bytes", "boot0")} == {
@@ -45,24 +45,24 @@ def test_chip_is_the_one_that_was_recorded() -> None:
 def test_another_chip_is_known_by_its_implementation(tmp_path: pathlib.Path) -> None:
     """NV2080_CTRL_MC_ARCH_INFO_ARCHITECTURE_AD100 is 0x190, _IMPLEMENTATION_AD102 is 2 (ctrl2080mc.h)."""
     changed = recording_with(tmp_path, ("common/arch/architecture", "0x190"), ("common/arch/implementation", "0x2"))
-    chip = shown("chip", RECORDING=changed)["chip"]
+    chip = show_json("chip", RECORDING=changed)["chip"]
     assert (chip["name"], chip["id"], chip["architecture"]) == ("AD102", "0x192", "Ada")
     done = ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), RECORDING=changed)
     assert done.stdout.startswith("gpu0: AD102 (Ada), 0000:01:00.0: ")
 
 
 def test_engines_have_runlists_and_ids() -> None:
-    """All 22, each with its runlist, the base of the runlist's registers, its engine id and its fault id."""
-    engines = {one["short_name"]: one for one in shown("engines")["engines"]}
+    """All 22 engines, each with its runlist, the base of the runlist's registers, its engine id and its fault id."""
+    engines = {engine["short_name"]: engine for engine in show_json("engines")["engines"]}
     names = {"GR0": "GR0", "GRCE0/LCE0": "COPY0", "GRCE1/LCE1": "COPY1", "SEC": "SEC2", "OFA0": "OFA0",
              **{f"LCE{i}": f"COPY{i}" for i in (2, 3, 4)}, **{f"NVDEC{i}": f"NVDEC{i}" for i in range(1, 8)},
              **{f"NVJPG{i}": f"NVJPEG{i}" for i in (0, 2, 3, 4, 5, 6, 7)}}
     assert set(engines) == set(names) and len(names) == 22
-    recorded = {one["engine"]: one for one in FACTS["common"]["engines"]}
+    recorded = {engine["engine"]: engine for engine in FACTS["common"]["engines"]}
     for short, name in names.items():
-        one, other = engines[short], recorded[name]
-        assert (one["runlist"], one["engine"]) == (other["runlist_id"], other["hw_engine_id_fifo_tag"]), short
-        assert (hex(one["fault"]), one["runlist_registers"]) == (other["mmu_fault_id"], other["runlist_pri_base"])
+        engine, other = engines[short], recorded[name]
+        assert (engine["runlist"], engine["engine"]) == (other["runlist_id"], other["hw_engine_id_fifo_tag"]), short
+        assert (hex(engine["fault"]), engine["runlist_registers"]) == (other["mmu_fault_id"], other["runlist_pri_base"])
     assert engines["GR0"]["runlist"] == 0 and engines["LCE4"]["runlist"] == 10 and engines["LCE4"]["fault"] == 0x2F
 
 
@@ -71,63 +71,66 @@ def test_values_that_the_driver_does_not_know_are_null(tmp_path: pathlib.Path) -
     changed = recording_with(tmp_path, *((f"common/engines/{i}/{name}", value)
                                          for i, value in ((1, 0xfffffffb), (6, 0xffffffff))
                                          for name in ("runlist_id", "runlist_pri_base", "hw_engine_id_fifo_tag")))
-    engines = shown("engines", RECORDING=changed)["engines"]
-    assert [(one["short_name"], one["runlist"], one["runlist_registers"], one["engine"]) for one in engines[-2:]] == [
+    engines = show_json("engines", RECORDING=changed)["engines"]
+    keys = ("short_name", "runlist", "runlist_registers", "engine")
+    assert [tuple(engine[key] for key in keys) for engine in engines[-2:]] == [
         ("NVDEC1", None, None, None), ("LCE0", None, None, None)]
     assert len(engines) == 22
 
 
 def test_grces_share_physical_copy_engines() -> None:
     """COPY0 and COPY2 have PCEs 12 and 14, COPY1 and COPY3 13 and 15: the two hazards of rule R8, and no other."""
-    copies = {one["lce"]: one for one in shown("copy")["copy"]["engines"]}
-    assert {lce: one["pces"] for lce, one in copies.items()} == {
+    copies = {copy["lce"]: copy for copy in show_json("copy")["copy"]["engines"]}
+    assert {lce: copy["pces"] for lce, copy in copies.items()} == {
         0: [12, 14], 1: [13, 15], 2: [12, 14], 3: [13, 15], 4: list(range(12))}
-    assert {lce: one["shares_lce"] for lce, one in copies.items()} == {0: 2, 1: 3, 2: None, 3: None, 4: None}
-    hazards = shown("isolation")["isolation"]["hazards"]
-    assert [(one["rule"], one["engines"], one["runlists"]) for one in hazards] == [
+    assert {lce: copy["shares_lce"] for lce, copy in copies.items()} == {0: 2, 1: 3, 2: None, 3: None, 4: None}
+    hazards = show_json("isolation")["isolation"]["hazards"]
+    assert [(hazard["rule"], hazard["engines"], hazard["runlists"]) for hazard in hazards] == [
         ("R8", ["GRCE0/LCE0", "LCE2"], [0, 1]), ("R8", ["GRCE1/LCE1", "LCE3"], [0, 3])]
     assert ask_rm("isolation", "--check").returncode == 1
 
 
 @pytest.mark.parametrize("index", range(3))
 def test_each_gpu_has_its_own_gpcs_and_sms(index: int) -> None:
-    """Three GPUs, each with other TPCs disabled: masks by physical GPC, the driver's numbers, and where each SM is."""
+    """Three GPUs, each with other TPCs disabled: masks by physical GPC, the driver's numbers, and the place of each
+    SM."""
     facts = FACTS["gpus"][index]
-    gpcs = shown("gpcs", GPU=str(index))["gpcs"]
+    gpcs = show_json("gpcs", GPU=str(index))["gpcs"]
     assert (gpcs["num_gpcs"], gpcs["num_tpc_per_gpc"], gpcs["gpc_mask"]) == (8, 9, "0x0")
-    assert [f"{0x1ff & ~int(one['tpc_mask'], 0):#x}" for one in gpcs["gpcs"]] == facts["tpc_mask_by_physical_gpc"]
-    assert sum(one["tpcs"] for one in gpcs["gpcs"]) == 66
-    by_logical = {one["logical"]: one["gpc"] for one in gpcs["gpcs"]}
+    assert [f"{0x1ff & ~int(gpc['tpc_mask'], 0):#x}" for gpc in gpcs["gpcs"]] == facts["tpc_mask_by_physical_gpc"]
+    assert sum(gpc["tpcs"] for gpc in gpcs["gpcs"]) == 66
+    by_logical = {gpc["logical"]: gpc["gpc"] for gpc in gpcs["gpcs"]}
     assert [by_logical[logical] for logical in range(8)] == facts["logical_to_physical_gpc"]
     fields = facts["sm_table_fields"]
-    for one, row in zip(gpcs["sms"], facts["sm_table"]):
+    for sm, row in zip(gpcs["sms"], facts["sm_table"]):
         expected = dict(zip(fields, row))
-        assert one == {"sm": expected["smid"], "logical_gpc": expected["logical_gpc"], "tpc": expected["local_tpc"],
-                       "sm_in_tpc": expected["sm_in_tpc"], "cpc": expected["phys_cpc"],
-                       "virtual_gpc": expected["virtual_gpc"], "ugpu": expected["ugpu"]}
+        assert sm == {"sm": expected["smid"], "logical_gpc": expected["logical_gpc"], "tpc": expected["local_tpc"],
+                      "sm_in_tpc": expected["sm_in_tpc"], "cpc": expected["phys_cpc"],
+                      "virtual_gpc": expected["virtual_gpc"], "ugpu": expected["ugpu"]}
     assert len(gpcs["sms"]) == 132
 
 
-def test_the_emulated_h200_is_told_alike() -> None:
-    """The emulator's GH100 is made of the first of these GPUs. What it shows through its registers and what the driver
-    tells is the same, but for what docs/rm.md lists."""
+def test_driver_and_emulated_h200_agree() -> None:
+    """The emulator's GH100 has the topology of the first of these GPUs. Its registers and the driver give the same
+    values, except for those that docs/rm.md lists."""
     document = json.loads(gpulens("-i", str(image("gh100")), "--json").stdout)["gpus"][0]
-    driver = shown()
+    driver = show_json()
     differ = {"chip": {"boot0", "ids_per_runlist", "assumed", "product", "driver"}, "copy": set(),
               "gpcs": {"gpcs", "sms", "tpc_order"}, "isolation": {"tasks"}}
     for part, expected in differ.items():
         assert {name for name in driver[part] if driver[part][name] != document[part][name]} == expected, part
-    for one, other in zip(driver["gpcs"]["gpcs"], document["gpcs"]["gpcs"]):
-        assert {name for name in one if one[name] != other[name]} == {"first_tpc", "logical"}
-    of_runlists = [one for one in document["engines"] if one["runlist"] is not None]
-    assert {one["short_name"] for one in document["engines"]} - {one["short_name"] for one in of_runlists} == {
+    for gpc, other in zip(driver["gpcs"]["gpcs"], document["gpcs"]["gpcs"]):
+        assert {name for name in gpc if gpc[name] != other[name]} == {"first_tpc", "logical"}
+    of_runlists = [engine for engine in document["engines"] if engine["runlist"] is not None]
+    names, listed = ({engine["short_name"] for engine in engines} for engines in (document["engines"], of_runlists))
+    assert names - listed == {
         "GSP0", "Unknown (type 26) 0"}
-    for one, other in zip(driver["engines"], of_runlists, strict=True):
-        assert {name for name in one if one[name] != other[name]} == {"interrupt", "reset", "registers", "now"}
+    for engine, other in zip(driver["engines"], of_runlists, strict=True):
+        assert {name for name in engine if engine[name] != other[name]} == {"interrupt", "reset", "registers", "now"}
 
 
 def test_the_first_gpus_virtual_gpcs() -> None:
-    """As the recording's CUDA clusters had it: SMs 0, 1, 16, 17, 32, 33, 48 and 49 in one."""
+    """As the recorded CUDA clusters showed: SMs 0, 1, 16, 17, 32, 33, 48 and 49 are in one."""
     text = ask_rm("gpcs").stdout
     assert "          0    0   18  12-13, 28-29, 44-45, 60-61, 74-75, 88-89, 102-103, 116-117, 120-121\n" in text
     assert "          7    5   18  14-15, 30-31, 46-47, 62-63, 76-77, 90-91, 104-105, 118-119, 122-123\n" in text
@@ -136,20 +139,20 @@ def test_the_first_gpus_virtual_gpcs() -> None:
 
 
 def test_a_disabled_gpc_is_left_out(tmp_path: pathlib.Path) -> None:
-    """Physical GPC 2 of the first GPU disabled: its bit, and seven with the driver's numbers."""
+    """Physical GPC 2 of the first GPU is disabled: its bit is set, and seven GPCs have the driver's numbers."""
     changed = recording_with(tmp_path, ("gpus/0/gpc_mask", "0xfb"),
                              ("gpus/0/logical_to_physical_gpc", [0, 1, 3, 4, 6, 7]))
-    gpcs = shown("gpcs", RECORDING=changed)["gpcs"]
+    gpcs = show_json("gpcs", RECORDING=changed)["gpcs"]
     assert gpcs["gpc_mask"] == "0x4"
-    assert [(one["gpc"], one["tpc_mask"], one["logical"]) for one in gpcs["gpcs"]] == [
+    assert [(gpc["gpc"], gpc["tpc_mask"], gpc["logical"]) for gpc in gpcs["gpcs"]] == [
         (0, "0x0", 0), (1, "0x4", 1), (3, "0x40", 2), (4, "0x40", 3), (5, "0x0", None), (6, "0x40", 4), (7, "0x40", 5)]
 
 
 def test_channels_and_processes() -> None:
-    """49 ids, with two processes that compute; their runlist is unknown."""
-    gpu = shown("channels")
+    """49 ids and two compute processes; the runlist of the channels is unknown."""
+    gpu = show_json("channels")
     assert gpu["allocated_channels"] == list(range(1, 50))
-    assert [(one["pid"], one["uses"]) for one in gpu["processes"]] == [
+    assert [(process["pid"], process["uses"]) for process in gpu["processes"]] == [
         (473, ["compute", "copy"]), (524, ["compute", "copy"])]
     done = ask_rm("channels")
     assert (done.returncode, done.stderr) == (1, "gpulens: gpu0: runlists: not available from this source\n")
@@ -157,12 +160,12 @@ def test_channels_and_processes() -> None:
 
 
 def test_first_and_last_ids_and_other_uses(tmp_path: pathlib.Path) -> None:
-    """Ids to 4095; MPS and a debugger by their classes; a name where the process is one of this machine."""
+    """Ids up to 4095; MPS and a debugger, known by their classes; the name of a process of this machine."""
     states = "live_run2/states/two/"
     changed = recording_with(tmp_path, (states + "allocated_chids_runlist0", [0, 31, 32, 4095]),
                              (states + "pids_by_class/MPS_COMPUTE", [os.getpid()]),
                              (states + "pids_by_class/GT200_DEBUGGER", [os.getpid()]))
-    gpu = shown("channels", RECORDING=changed)
+    gpu = show_json("channels", RECORDING=changed)
     assert gpu["allocated_channels"] == [0, 31, 32, 4095]
     name = pathlib.Path("/proc/self/comm").read_text(encoding="utf-8").strip()
     assert {"pid": os.getpid(), "name": name, "uses": ["MPS", "debugger"]} in gpu["processes"]
@@ -172,28 +175,29 @@ def test_first_and_last_ids_and_other_uses(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_need_for_root_is_reported() -> None:
-    """As uid 65534 was answered: no runlists of engines, no channel ids; the rest is there."""
+    """The answers that uid 65534 got: no runlists of engines and no channel ids; the rest is there."""
     done = ask_rm("engines", USER="1")
     assert done.returncode == 1
     assert done.stderr == ("gpulens: gpu0: runlists of engines: NV2080_CTRL_CMD_GPU_GET_ENGINE_RUNLIST_PRI_BASE: "
                            "NV_ERR_INSUFFICIENT_PERMISSIONS; be root: sudo gpulens ...\n")
-    assert {one["runlist"] for one in shown("engines", USER="1")["engines"]} == {None}
-    assert [one["error"] for one in shown("engines", USER="1")["errors"]] == ["EPERM"]
-    assert shown("channels", USER="1")["allocated_channels"] is None
+    assert {engine["runlist"] for engine in show_json("engines", USER="1")["engines"]} == {None}
+    assert [error["error"] for error in show_json("engines", USER="1")["errors"]] == ["EPERM"]
+    assert show_json("channels", USER="1")["allocated_channels"] is None
     assert "no channels" not in ask_rm("channels", USER="1").stdout
-    assert len(shown("gpcs", USER="1")["gpcs"]["sms"]) == 132
+    assert len(show_json("gpcs", USER="1")["gpcs"]["sms"]) == 132
 
 
 def test_an_uncompared_driver_version_is_reported() -> None:
-    """Its layouts may be others at the same size; compared are the seven of docs/rm.md."""
-    assert shown("chip", VERSION="610.12.01")["source"] == (
+    """Its structures may have another layout with the same size. The seven versions of docs/rm.md were compared."""
+    assert show_json("chip", VERSION="610.12.01")["source"] == (
         "/dev/nvidiactl (driver 610.12.01, whose layouts were not compared)")
-    assert shown("chip", VERSION="57.1")["source"] == "/dev/nvidiactl (driver 57.1, whose layouts were not compared)"
+    assert show_json("chip", VERSION="57.1")["source"] == (
+        "/dev/nvidiactl (driver 57.1, whose layouts were not compared)")
     for version in ("535.261.03", "550.163.01", "570.195.03", "575.64.05", "580.142", "590.48.01", "595.45.04"):
-        assert shown("chip", VERSION=version)["source"] == f"/dev/nvidiactl (driver {version})"
+        assert show_json("chip", VERSION=version)["source"] == f"/dev/nvidiactl (driver {version})"
 
 
-# Sizes by NVIDIA's headers of that version where they are not those of 580.142.
+# Sizes in NVIDIA's headers of that version that differ from those of 580.142.
 OTHERS = {
     "570.195.03": {"2080121b": 6168, "20801303": 460},
     "550.163.01": {"20800170": 260, "20800179": 512, "2080017a": 512, "2080121b": 6168, "20801228": 472,
@@ -202,11 +206,12 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("version", OTHERS)
-def test_another_version_is_used_for_what_did_not_change(version: str) -> None:
-    """The driver refuses parameters of another size; what is affected is named, all else is shown."""
+def test_another_version_gives_what_did_not_change(version: str) -> None:
+    """The driver refuses parameters of another size; the message names what is missing, and everything else is
+    shown."""
     sizes = ",".join(f"{cmd}:{size}" for cmd, size in OTHERS[version].items())
     more = {"VERSION": version, "SIZES": sizes}
-    gpu = shown("gpcs", **more)
+    gpu = show_json("gpcs", **more)
     assert gpu["chip"]["driver"] == version
     assert (gpu["gpcs"]["num_gpcs"] is None) == ("20801228" in OTHERS[version])
     assert (gpu["gpcs"]["gpc_mask"] is None) == ("20801228" in OTHERS[version])
@@ -223,8 +228,8 @@ def test_another_version_is_used_for_what_did_not_change(version: str) -> None:
 
 
 def test_a_refused_client_leaves_no_file_open(tmp_path: pathlib.Path) -> None:
-    """The driver has no room for clients: none of fifty, and /dev/nvidiactl is closed each time. Seen failing without
-    the close: 50 files were open."""
+    """The driver refuses all of 50 clients, and /dev/nvidiactl is closed each time. Seen failing without the close: 50
+    files were open."""
     program = tmp_path / "refused_program"
     subprocess.run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Itools", "-Iinclude",
                     "tests/support/rm/refused_program.cc", *LIBRARIES, "-o", str(program), "-lfmt"], check=True,
@@ -234,25 +239,25 @@ def test_a_refused_client_leaves_no_file_open(tmp_path: pathlib.Path) -> None:
     assert told == ["0 0\n", "50 0\n"]
 
 
-def test_a_driver_that_is_busy_for_ever_is_given_up() -> None:
-    """EAGAIN is retried for a limited time, then it is an error. Seen failing: it did not end."""
+def test_a_driver_that_stays_busy_is_an_error() -> None:
+    """EAGAIN is retried for a limited time. Seen failing: the command did not end."""
     assert ask_rm("chip", BUSY="100").returncode == 0
     done = ask_rm("chip", BUSY="1000000000")
     assert done.returncode == 3 and "/dev/nvidiactl: EAGAIN" in done.stderr
 
 
 def test_refused_queries_give_null() -> None:
-    """Each query is refused in turn: only the values that it alone reports are null, and not 0."""
-    ids = shown("engines", SIZES="2080017a:0")["engines"]
-    assert {one["engine"] for one in ids} == {None} and ids[0]["fault"] == 0x180
-    assert {one["fault"] for one in shown("engines", SIZES="20800125:0")["engines"]} == {None}
-    gpcs = shown("gpcs", SIZES="20803801:0")["gpcs"]
-    assert {one["logical"] for one in gpcs["gpcs"]} == {None} and len(gpcs["sms"]) == 132
+    """Each query is refused in turn: only the values that it alone reports are null, not 0."""
+    ids = show_json("engines", SIZES="2080017a:0")["engines"]
+    assert {engine["engine"] for engine in ids} == {None} and ids[0]["fault"] == 0x180
+    assert {engine["fault"] for engine in show_json("engines", SIZES="20800125:0")["engines"]} == {None}
+    gpcs = show_json("gpcs", SIZES="20803801:0")["gpcs"]
+    assert {gpc["logical"] for gpc in gpcs["gpcs"]} == {None} and len(gpcs["sms"]) == 132
     for cmd in ("20802a02", "20802a03"):
-        gpu = shown("copy", SIZES=f"{cmd}:0")
+        gpu = show_json("copy", SIZES=f"{cmd}:0")
         assert gpu["copy"]["pce_map"] is None
-        assert [one["item"] for one in gpu["errors"]] == [f"PCEs of LCE {lce}" for lce in range(5)]
-    assert shown("chip", SIZES="21b:0")["device"] is None
+        assert [error["item"] for error in gpu["errors"]] == [f"PCEs of LCE {lce}" for lce in range(5)]
+    assert show_json("chip", SIZES="21b:0")["device"] is None
 
 
 # NV0000_CTRL_CMD_GPU_GET_ATTACHED_IDS, _GET_ID_INFO_V2
@@ -260,22 +265,22 @@ NOTHING = {"201": "does not list its GPUs", "205": "does not identify GPU 0x100"
 
 
 @pytest.mark.parametrize("cmd", NOTHING)
-def test_without_a_gpu_that_is_told_there_is_nothing_to_show(cmd: str) -> None:
-    """Status 3, and the driver's."""
+def test_a_driver_that_reports_no_gpu_is_an_error(cmd: str) -> None:
+    """Status 3, and the driver's status code."""
     done = ask_rm("chip", SIZES=f"{cmd}:0")
     assert (done.returncode, done.stdout, done.stderr) == (
         3, "", f"gpulens: /dev/nvidiactl: driver 580.159.04 {NOTHING[cmd]}: NV_ERR_INVALID_PARAM_STRUCT\n")
 
 
-# Whose they are: processes A, B and C of the recording.
+# Channel -> pid: processes A, B and C of the recording.
 PIDS = {"10": "473", "11": "473", "31": "524", "51": "579"}
 
-# Medians, in us, of the turns whose beginning and end are in the recording's first_changes_us_chid.
+# Medians, in us, of the slots whose beginning and end are in the recording's first_changes_us_chid.
 TURNS = {"one": {10: None}, "two": {11: 2361, 31: 2283}, "three": {11: 2124, 31: 2555, 51: 2347}}
 
 
-def turns_are_measured(file: pathlib.Path, state: str) -> None:
-    """One recording of four seconds, and what must be in it."""
+def measure_slots(file: pathlib.Path, state: str) -> None:
+    """Records for four seconds and checks the recording."""
     done = ask_rm("record", "--for", "4s", "--every", "250us", "-o", str(file), STATE=state)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("gpu0: GH100 (Hopper), 0000:01:00.0: ")
@@ -284,8 +289,9 @@ def turns_are_measured(file: pathlib.Path, state: str) -> None:
     assert {row["state"] for row in rows} == {"on"}
     assert {int(row["channel"]) for row in rows} == set(TURNS[state])
     assert {(row["engine"], row["runlist"], row["tsg"]) for row in rows} == {("GR0", "0", "")}
-    assert {(row["channel"], row["pid"]) for row in rows} == {(str(one), PIDS[str(one)]) for one in TURNS[state]}
-    assert all(f"channel {one} (" in done.stdout for one in TURNS[state])
+    assert {(row["channel"], row["pid"]) for row in rows} == {
+        (str(channel), PIDS[str(channel)]) for channel in TURNS[state]}
+    assert all(f"channel {channel} (" in done.stdout for channel in TURNS[state])
     for channel, expected in TURNS[state].items():
         if expected:
             turns = [int(row["end_ns"]) - int(row["start_ns"]) for row in rows[1:-1] if row["channel"] == str(channel)]
@@ -293,28 +299,28 @@ def turns_are_measured(file: pathlib.Path, state: str) -> None:
 
 
 @pytest.mark.parametrize("state", TURNS)
-def test_record_measures_turns_of_channels(tmp_path: pathlib.Path, state: str) -> None:
-    """The resident channel, asked every 250 us: each process' turns within a step or, on a busy machine, two; and which
-    process that is, by the driver's samples of processes. A machine that is too busy loses what this takes: one
-    recording in five must do."""
+def test_record_measures_slots_of_channels(tmp_path: pathlib.Path, state: str) -> None:
+    """The resident channel, queried every 250 us: the slots of each process within one or, on a busy machine, two
+    steps, and the process of each channel, from the driver's utilisation samples. On a machine that is too busy a
+    recording can fail; one of five must succeed."""
     for _ in range(4):
         try:
-            return turns_are_measured(tmp_path / "a.csv", state)
+            return measure_slots(tmp_path / "a.csv", state)
         except AssertionError:
             pass
-    return turns_are_measured(tmp_path / "a.csv", state)
+    return measure_slots(tmp_path / "a.csv", state)
 
 
 def test_record_counts_missed_samples(tmp_path: pathlib.Path) -> None:
-    """Every 10 us of 0.5 s asked for are 50,000 ticks; those that the driver was too slow for are lost, and counted."""
+    """0.5 s at 10 us are 50,000 ticks; those for which the driver was too slow are counted as lost."""
     done = ask_rm("record", "--for", "500ms", "--every", "10us", "-o", str(tmp_path / "a.csv"))
     ticks, lost = (int(n) for n in re.findall(r"(\d+) ticks", done.stdout))
     assert ticks < 5000 and 40000 < ticks + lost < 200000
 
 
-def test_record_tells_a_refusal_from_idleness(tmp_path: pathlib.Path) -> None:
-    """NV_ERR_INVALID_CHANNEL is an engine without a context; any other refusal is an error, and at the beginning the
-    end of it, before a file is made."""
+def test_record_distinguishes_a_refusal_from_an_idle_engine(tmp_path: pathlib.Path) -> None:
+    """NV_ERR_INVALID_CHANNEL means an engine without a context. Any other refusal is an error, which at the beginning
+    ends the recording before a file is created."""
     done = ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), SIZES="2080121c:0")
     assert (done.returncode, done.stdout, done.stderr) == (
         3, "", "gpulens: /dev/nvidiactl: driver 580.159.04 does not report the resident channel: "
@@ -327,7 +333,7 @@ def test_record_tells_a_refusal_from_idleness(tmp_path: pathlib.Path) -> None:
 
 
 def test_only_the_graphics_engine_can_be_sampled(tmp_path: pathlib.Path) -> None:
-    """Another runlist than 0 is refused before a file is made, and so is a GPU that is not there beside one that is."""
+    """Another runlist than 0 is refused before a file is created, and so is a missing GPU beside an existing one."""
     done = ask_rm("record", "--for", "1s", "--runlist", "1", "-o", str(tmp_path / "a.csv"))
     assert done.returncode == 3 and "the driver reports only the graphics engine" in done.stderr
     done = ask_rm("-g", "0", "-g", "1", "record", "--for", "1s", "-o", str(tmp_path / "a.csv"))
@@ -335,9 +341,9 @@ def test_only_the_graphics_engine_can_be_sampled(tmp_path: pathlib.Path) -> None
     assert not list(tmp_path.iterdir())
 
 
-def test_only_questions_are_asked(tmp_path: pathlib.Path) -> None:
-    """By the fake's log of all ioctls: one client with a device and a subdevice, controls that were recorded as answers
-    to questions, and the client is freed. record lists the GPUs with a client before."""
+def test_only_queries_are_sent(tmp_path: pathlib.Path) -> None:
+    """The fake logs all ioctls: one client with a device and a subdevice, only controls that were recorded as queries,
+    and the client is freed. record lists the GPUs with a client of its own before."""
     log = tmp_path / "log"
     for command in COMMANDS:
         ask_rm(command, LOG=str(log))
@@ -359,11 +365,11 @@ def test_a_gpu_that_is_not_there() -> None:
 
 
 def test_gpus_are_counted_in_pci_order(tmp_path: pathlib.Path) -> None:
-    """The driver's first GPU is the third of the recording, on bus 3; its second is the first, on bus 1."""
+    """The driver's first GPU is the third of the recording, on bus 3; its second one is the first, on bus 1."""
     document = json.loads(ask_rm("gpcs", "--json", GPU="20").stdout)
     assert [(gpu["gpu"], gpu["device"], f"{0x1ff & ~int(gpu['gpcs']['gpcs'][0]['tpc_mask'], 0):#x}")
             for gpu in document["gpus"]] == [(0, "0000:01:00.0", "0x1ff"), (1, "0000:03:00.0", "0x1fe")]
-    gpu = shown("-g", "1", "gpcs", GPU="20")
+    gpu = show_json("-g", "1", "gpcs", GPU="20")
     assert (gpu["gpu"], gpu["device"], gpu["gpcs"]["gpcs"][0]["tpc_mask"]) == (1, "0000:03:00.0", "0x1")
     done = ask_rm("-g", "1", "record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), GPU="20")
     assert done.stdout.startswith("gpu1: GH100 (Hopper), 0000:03:00.0: ")
@@ -376,9 +382,9 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("errno", CLOSED)
-def test_a_gpu_that_cannot_be_opened_costs_itself(errno: str) -> None:
-    """A container with one of two GPUs, or a node of another group: the other is shown, a line says why this is not.
-    Seen failing: status 3 and nothing shown."""
+def test_a_gpu_that_cannot_be_opened_is_left_out(errno: str) -> None:
+    """A container with one of two GPUs, or a device node of another group: the other GPU is shown, and a line gives the
+    reason for the missing one. Seen failing: status 3 and no output."""
     there = {"GPU": "20", "CLOSED": f"1:{errno}"}
     for command in COMMANDS[:-2]:
         done = ask_rm(command, **there)
@@ -409,7 +415,7 @@ def test_the_exporter_shows_gpus_that_can_be_opened() -> None:
 
 
 def test_a_missing_driver_is_reported() -> None:
-    """No /dev/nvidiactl: status 3, and what to do."""
+    """No /dev/nvidiactl: status 3, and the command that loads the driver."""
     if pathlib.Path("/dev/nvidiactl").exists():
         pytest.skip("this machine has NVIDIA's driver")
     done = gpulens("--source", "rm", "chip")
@@ -418,7 +424,7 @@ def test_a_missing_driver_is_reported() -> None:
                            "sudo modprobe nvidia\n")
 
 
-def test_a_source_has_a_name_of_the_table() -> None:
+def test_a_source_is_selected_by_name() -> None:
     """Seen failing: 2 selected the driver."""
     done = gpulens("--source", "2", "chip")
     assert (done.returncode, done.stderr) == (
@@ -426,7 +432,7 @@ def test_a_source_has_a_name_of_the_table() -> None:
 
 
 def test_source_auto_uses_the_driver_without_the_module(tmp_path: pathlib.Path) -> None:
-    """--source auto, the default, where /proc has no gpuX; --source module does not use the driver."""
+    """--source auto, the default, if /proc has no gpuX; --source module does not use the driver."""
     done = gpulens("--proc", str(tmp_path), "chip", env=fake_rm())
     assert done.returncode == 0 and "from /dev/nvidiactl (driver 580.159.04)" in done.stdout
     done = gpulens("--proc", str(tmp_path), "--source", "module", "chip", env=fake_rm())
@@ -439,9 +445,9 @@ def test_source_auto_uses_the_driver_without_the_module(tmp_path: pathlib.Path) 
 
 # -- a program's own TSGs
 
-def test_run_tells_a_programs_tsgs() -> None:
-    """A program that gets two of the TSGs that a PyTorch process had: its output, its status and options are its own,
-    the table comes behind it."""
+def test_run_reports_a_programs_tsgs() -> None:
+    """A program that gets two of the TSGs that a PyTorch process had. Its output, status and options are not changed,
+    and the table follows its output."""
     done = ask_rm("run", "--", *PROGRAM)
     assert (done.returncode, done.stdout) == (7, "done --for it\n")
     lines = done.stderr.splitlines()
@@ -456,21 +462,21 @@ def test_run_tells_a_programs_tsgs() -> None:
 
 
 def test_run_puts_ids_in_order(tmp_path: pathlib.Path) -> None:
-    """Ids that do not ascend as channels are made."""
+    """Ids that are not ascending in the order of allocation."""
     changed = recording_with(tmp_path, ("live_run2/processes/A/tsgs/0/chids", [17, 11, 12, 13, 14, 15, 16, 10]))
     done = ask_rm("run", "--", *PROGRAM, RECORDING=changed)
     assert done.stderr.splitlines()[1].split()[-1] == "10-17"
 
 
 def test_run_writes_lines_as_they_come(tmp_path: pathlib.Path) -> None:
-    """A line for each channel and when the compute object has set the mode of preemption, none that says what the one
-    before did; the last says all."""
+    """A line for each channel, and one when the compute object has set the preemption mode; no line repeats the one
+    before it, and the last one of a TSG has everything."""
     done = ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", *PROGRAM)
     assert (done.returncode, done.stderr) == (7, "")
     lines = [json.loads(line) for line in (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()]
-    assert [(one["tsg"], len(one["channels"])) for one in lines] == [
+    assert [(line["tsg"], len(line["channels"])) for line in lines] == [
         *((6, count) for count in (*range(1, 9), 8)), *((7, count) for count in range(1, 5))]
-    assert [one["preemption"] for one in lines] == [
+    assert [line["preemption"] for line in lines] == [
         *[{"compute": "WFI", "graphics": "WFI"}] * 8, {"compute": "CILP", "graphics": "WFI"}, *[None] * 4]
     assert lines[-1] == {"pid": lines[0]["pid"], "device": 0, "tsg": 7, "engine": 0x0B, "timeslice_us": 1024,
                          "preemption": None, "channels": [18, 19, 20, 21]}
@@ -480,8 +486,9 @@ def test_run_writes_lines_as_they_come(tmp_path: pathlib.Path) -> None:
     assert len((tmp_path / "tsgs").read_text(encoding="ascii").splitlines()) == len(before)
 
 
-def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
-    """Channel 11 is of the program's TSG 6, whose slice is set to 2.048 ms; 31 is of no TSG of the graphics engine."""
+def test_record_names_tsgs_reported_by_run(tmp_path: pathlib.Path) -> None:
+    """Channel 11 belongs to the program's TSG 6, whose time slice is 2.048 ms; 31 belongs to no TSG on the graphics
+    engine."""
     ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", *PROGRAM)
     lines = (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()
     copies = json.dumps({**json.loads(lines[-1]), "channels": [31]})  # where ids count per runlist
@@ -504,27 +511,27 @@ def test_record_names_tsgs_that_run_told(tmp_path: pathlib.Path) -> None:
     assert done.returncode == 3 and "--tsgs is for --source rm" in done.stderr
 
 
-def test_run_of_a_program_that_is_not_there() -> None:
-    """127, as of a shell, and why; without a program it is wrong usage."""
+def test_run_of_a_missing_program() -> None:
+    """Status 127, as a shell gives, with the reason; no program at all is wrong usage."""
     done = gpulens("run", "--", "/nonexistent/program")
     assert done.returncode == 127 and "/nonexistent/program: No such file or directory" in done.stderr
     assert gpulens("run").returncode == 2
 
 
 def test_run_of_a_program_without_a_gpu() -> None:
-    """Nothing is in its way."""
+    """It runs as without gpulens."""
     done = gpulens("run", "--", "sh", "-c", "echo it; kill -TERM $$")
     assert (done.returncode, done.stdout, done.stderr) == (143, "it\n", "gpulens: the program allocated no TSG\n")
 
 
 def test_run_leaves_nothing_behind() -> None:
-    """The file in which the program reports its TSGs is removed when it has ended."""
+    """The file in which the program reports its TSGs is removed after its end."""
     done = gpulens("run", "--", "sh", "-c", 'test -f "$GPULENS_RUN_FILE" && echo "$GPULENS_RUN_FILE"')
     assert done.returncode == 0 and done.stdout.startswith("/tmp/gpulens-run-")
     assert not pathlib.Path(done.stdout.strip()).exists()
 
 
-def test_ctrl_c_is_the_programs() -> None:
+def test_run_outlives_ctrl_c() -> None:
     """run continues until the program has ended, and returns its status."""
     # Ignored in the background of a shell, and so by what is started; a handler is not handed down.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files in which programs report their TSGs to gpulens run and record, also false ones and odd paths."""
+"""The files in which programs report their TSGs to gpulens run and record: false reports and unusual files."""
 
 import csv
 import ctypes
@@ -18,8 +18,8 @@ from support.program import ROOT
 
 @pytest.mark.parametrize("own", (True, False), ids=("own", "foreign"))
 def test_record_knows_programs_started_by_run(tmp_path: pathlib.Path, own: bool) -> None:
-    """By the environment of the processes that the driver names: TSG 6 with its slice, and its process. A file that
-    another user owns is ignored."""
+    """record finds the file in the environment of the processes that the driver names: TSG 6 with its time slice and
+    its process. A file of another user is ignored."""
     if not own and os.geteuid():
         pytest.skip("only root gives files away")
     tsgs = tmp_path / "tsgs"
@@ -38,8 +38,8 @@ def test_record_knows_programs_started_by_run(tmp_path: pathlib.Path, own: bool)
 
 
 def test_claims_of_a_program_are_checked_against_the_driver(tmp_path: pathlib.Path) -> None:
-    """A program claims the channels of two other programs and an unallocated one; the driver's samples name the two.
-    Seen failing: all turns were attributed to the program."""
+    """A program claims the channels of two other programs and an unallocated one; the driver's samples name the two
+    programs. Seen failing: all slots were attributed to the first program."""
     tsgs = tmp_path / "tsgs"
     with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
         tsgs.write_text(json.dumps({"pid": program.pid, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048,
@@ -76,31 +76,31 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("what", BAD_LINES)
 def test_lines_of_a_named_file_are_checked(tmp_path: pathlib.Path, what: str) -> None:
-    """An invalid line gives a message with the file. Seen failing: impossible numbers were truncated to possible
+    """The message for an invalid line names the file. Seen failing: impossible numbers were truncated to possible
     ones."""
     (tmp_path / "tsgs").write_text(BAD_LINES[what] + "\n", encoding="ascii")
     done = ask_rm("record", "--for", "1s", "--tsgs", str(tmp_path / "tsgs"), "-o", str(tmp_path / "b.csv"))
     assert (done.returncode, done.stderr) == (3, f"gpulens: {tmp_path}/tsgs: line 1: not a line of gpulens run\n")
 
 
-def opened(path: pathlib.Path) -> "typing.Callable[[], bool]":
-    """Whether the file is opened from now on, by inotify, which does not report O_PATH."""
+def watch_opening(path: pathlib.Path) -> "typing.Callable[[], bool]":
+    """Returns a function that tells whether the file was opened since, by inotify, which does not report O_PATH."""
     libc = ctypes.CDLL(None, use_errno=True)
     watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     assert watch >= 0 and libc.inotify_add_watch(watch, os.fsencode(path), 0x20) >= 0  # IN_OPEN
 
-    def told() -> bool:
+    def was_opened() -> bool:
         try:
             return bool(os.read(watch, 4096))
         except BlockingIOError:
             return False
-    return told
+    return was_opened
 
 
 @pytest.mark.parametrize("kind", ("device", "FIFO", "link", "large"))
 def test_only_a_regular_file_named_by_a_program_is_opened(tmp_path: pathlib.Path, kind: str) -> None:
-    """Opening a device has effects: a watchdog reboots the machine, a tape rewinds. Here: a node of /dev/null, a FIFO,
-    a link to a valid file, and a file of 14 MB. Seen failing: each except the link was opened."""
+    """Opening a device has effects: a watchdog reboots the machine, a tape rewinds. Here: a node like /dev/null, a
+    FIFO, a link to a valid file, and a file of 14 MB. Seen failing: each except the link was opened."""
     if kind == "device" and os.geteuid():
         pytest.skip("only root makes device nodes")
     tsgs = tmp_path / "tsgs"
@@ -116,16 +116,17 @@ def test_only_a_regular_file_named_by_a_program_is_opened(tmp_path: pathlib.Path
             tsgs.symlink_to(tmp_path / "good")
         if kind == "large":
             tsgs.write_text(text * (14000000 // len(text)), encoding="ascii")
-        told = opened(tsgs)
+        was_opened = watch_opening(tsgs)
         done = ask_rm("record", "--for", "200ms", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
                       PIDS=str(program.pid), NOTES=str(program.pid))
         program.kill()
     assert (done.returncode, done.stderr) == (0, "") and " channel 11 " in done.stdout
-    assert not told()
+    assert not was_opened()
 
 
 def test_a_file_is_opened_in_the_programs_namespace(tmp_path: pathlib.Path) -> None:
-    """In the program's mount namespace, another file has that name. Seen failing: the reader's file was read."""
+    """In the program's mount namespace that name belongs to another file. Seen failing: the file of the reader's
+    namespace was read."""
     if os.geteuid():
         pytest.skip("takes root")
     (tmp_path / "tsgs").write_text("", encoding="ascii")
@@ -146,8 +147,8 @@ def test_a_file_is_opened_in_the_programs_namespace(tmp_path: pathlib.Path) -> N
 
 
 def test_freed_channels_are_forgotten(tmp_path: pathlib.Path) -> None:
-    """A program that makes channels and frees them again, 200 in all. Seen failing: freed ones were still listed, and
-    none that came after 128."""
+    """A program allocates and frees channels, 200 in all. Seen failing: freed ones were still listed, and none after
+    the first 128 was."""
     program = tmp_path / "frees.py"
     text = (ROOT / "tests/support/rm/program.py").read_text(encoding="ascii").split("for _ in range(300)")[0]
     program.write_text(text + """
@@ -162,5 +163,5 @@ control(CLIENT, group, 0xA06C0101, b"\\1\\0\\0")
 """, encoding="ascii")
     ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", "/usr/bin/python3", str(program))
     lines = [json.loads(line) for line in (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()]
-    assert [len(one["channels"]) for one in lines[-2:]] == [3, 2]
-    assert all(channel < 4096 for one in lines for channel in one["channels"])
+    assert [len(line["channels"]) for line in lines[-2:]] == [3, 2]
+    assert all(channel < 4096 for line in lines for channel in line["channels"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What gpulens takes from a snapshot of either version, laid out here as include/uapi/gpulens.h says."""
+"""What gpulens reads from a snapshot of either version, laid out here as include/uapi/gpulens.h states."""
 
 import json
 import pathlib
@@ -45,8 +45,8 @@ def gpc_record(gpc: int) -> bytes:
     return struct.pack("<HHIHH52x", 6, gpc, 0, 5 * gpc, 5)
 
 
-def show(folder: pathlib.Path, command: str, version: int, *records: bytes) -> Any:
-    """What the tool says of a snapshot, as JSON by its schema."""
+def show_json(folder: pathlib.Path, command: str, version: int, *records: bytes) -> Any:
+    """The tool's JSON for a snapshot, which must conform to the schema."""
     (folder / "snapshot").write_bytes(
         struct.pack("<4sHHIIQQ32x", b"GPLS", version, 64, len(records), 0, 10**9, 1000) + b"".join(records))
     parsed = json.loads(gpulens("-i", str(folder / "snapshot"), "--json", *command.split()).stdout)
@@ -55,30 +55,30 @@ def show(folder: pathlib.Path, command: str, version: int, *records: bytes) -> A
 
 
 def test_a_graphics_copy_engine_is_one_by_its_flag(tmp_path: pathlib.Path) -> None:
-    """From version 2 on the name says nothing of it; in version 1 only the name did."""
+    """From version 2 on the flag decides, in version 1 the name."""
     engines = (engine_record("[Graphics] Copy Engine 0 (GRCE0/LCE0)", 19, 0), engine_record("Copied", 19, 1, GRCE))
     for version, graphics in ((2, [False, True]), (1, [True, False])):
-        found = show(tmp_path, "copy", version, chip_record("AD102"), *engines)["copy"]["engines"]
-        assert [one["graphics"] for one in found] == graphics, version
+        found = show_json(tmp_path, "copy", version, chip_record("AD102"), *engines)["copy"]["engines"]
+        assert [engine["graphics"] for engine in found] == graphics, version
 
 
-def test_a_type_that_is_too_wide_is_no_other_type(tmp_path: pathlib.Path) -> None:
-    """0xffff stands for it; its name has the whole number."""
+def test_an_engine_type_beyond_16_bits_is_0xffff(tmp_path: pathlib.Path) -> None:
+    """The engine's name has the whole number."""
     engine = engine_record("Unknown (type 65536) 0", 0xFFFF, 0)
-    one = show(tmp_path, "engines", 2, chip_record("GP106"), engine)["engines"][0]
-    assert (one["type"], one["name"]) == (0xFFFF, "Unknown (type 65536) 0")
+    shown = show_json(tmp_path, "engines", 2, chip_record("GP106"), engine)["engines"][0]
+    assert (shown["type"], shown["name"]) == (0xFFFF, "Unknown (type 65536) 0")
 
 
 def test_engines_without_room_are_counted(tmp_path: pathlib.Path) -> None:
-    """In the chip's JSON and as an error of the engines."""
-    gpu = show(tmp_path, "engines", 2, chip_record("GB100", ENOSPC, 12), engine_record("x", 0, 0))
+    """In the chip's JSON, and as an error about the engines."""
+    gpu = show_json(tmp_path, "engines", 2, chip_record("GB100", ENOSPC, 12), engine_record("x", 0, 0))
     assert gpu["chip"]["engines_dropped"] == 12
-    assert [(one["item"], one["error"], one["message"]) for one in gpu["errors"]] == [
+    assert [(error["item"], error["error"], error["message"]) for error in gpu["errors"]] == [
         ("engines", "ENOSPC", "12 more exceed the number that is supported")]
-    assert show(tmp_path, "engines", 2, chip_record("GB100"))["chip"]["engines_dropped"] == 0
+    assert show_json(tmp_path, "engines", 2, chip_record("GB100"))["chip"]["engines_dropped"] == 0
 
 
-# version, error, flags, length and records of entries; what is known
+# version, error, flags, length and records of entries; the known values
 LISTS = [(2, 0, REGS, 1, 1, ("0x123456000", "sys coh", 1, False)),
          (2, EIO, REGS | PENDING, 7, 0, ("0x123456000", "sys coh", 7, True)),
          (2, EIO, 0, 0, 0, (None, None, None, None)),
@@ -87,34 +87,35 @@ LISTS = [(2, 0, REGS, 1, 1, ("0x123456000", "sys coh", 1, False)),
 
 
 @pytest.mark.parametrize("version, error, flags, length, entries, known", LISTS)
-def test_a_list_is_known_as_far_as_it_was_read(tmp_path: pathlib.Path, version: int, error: int, flags: int,
-                                               length: int, entries: int, known: Any) -> None:
-    """null is what was not read, and nothing else."""
+def test_unread_values_of_a_runlist_are_null(tmp_path: pathlib.Path, version: int, error: int, flags: int,
+                                             length: int, entries: int, known: Any) -> None:
+    """Only values that were not read are null."""
     records = [chip_record("AD102"), runlist_record(error, flags, length, entries)]
     records += [channel_record(0, 0)] * entries
-    gpu = show(tmp_path, "runlists", version, *records)
-    one = gpu["runlists"][0]
-    assert (one["base"], one["target"], one["length"], one["pending"]) == known
-    assert one["error"] == ("EIO" if error else None)
+    gpu = show_json(tmp_path, "runlists", version, *records)
+    runlist = gpu["runlists"][0]
+    assert (runlist["base"], runlist["target"], runlist["length"], runlist["pending"]) == known
+    assert runlist["error"] == ("EIO" if error else None)
     text = gpulens("-i", str(tmp_path / "snapshot"), "runlists").stdout
     assert ("7 entries at 0x123456000 (sys coh), submitted, not yet committed, cannot be read" in text) == (
         length == 7)
 
 
-def test_a_target_that_nobody_knows_is_null(tmp_path: pathlib.Path) -> None:
-    """By its flag; of version 1 wherever the state could not be read."""
+def test_an_unknown_target_is_null(tmp_path: pathlib.Path) -> None:
+    """By its flag; in version 1 whenever the state could not be read."""
     for version, error, flags, target in ((2, 0, 0, "vid"), (2, EIO, NO_TARGET, None), (2, EIO, 0, "vid"),
                                           (1, EIO, 0, None), (1, 0, 0, "vid")):
-        gpu = show(tmp_path, "channels", version, chip_record("GP106"), runlist_record(0, REGS, 1, 1),
-                   channel_record(error, flags))
+        gpu = show_json(tmp_path, "channels", version, chip_record("GP106"), runlist_record(0, REGS, 1, 1),
+                        channel_record(error, flags))
         assert gpu["channels"][0]["instance_target"] == target, (version, error, flags)
 
 
 @pytest.mark.parametrize("chip, order", [("GP106", "published"), ("AD102", "assumed"), ("GH100", "wrong")])
-def test_logical_tpc_numbers_come_with_how_sure_they_are(tmp_path: pathlib.Path, chip: str, order: str) -> None:
-    """RTAS'23 up to Turing; docs/results/2026-11-22-h200-masks.md contradicts them on GH100. None without GPCs."""
-    assert show(tmp_path, "gpcs", 2, chip_record(chip), gpc_record(0), gpc_record(1))["gpcs"]["tpc_order"] == order
+def test_the_certainty_of_logical_tpc_numbers_is_reported(tmp_path: pathlib.Path, chip: str, order: str) -> None:
+    """RTAS'23 publishes them up to Turing; docs/results/2026-11-22-h200-masks.md contradicts them on GH100. Null
+    without GPCs."""
+    assert show_json(tmp_path, "gpcs", 2, chip_record(chip), gpc_record(0), gpc_record(1))["gpcs"]["tpc_order"] == order
     text = gpulens("-i", str(tmp_path / "snapshot"), "gpcs").stdout
     assert ("logical TPC numbers are assumed" in text) == (order == "assumed")
     assert ("! logical TPC numbers are known to be wrong" in text) == (order == "wrong")
-    assert show(tmp_path, "gpcs", 2, chip_record(chip))["gpcs"]["tpc_order"] is None
+    assert show_json(tmp_path, "gpcs", 2, chip_record(chip))["gpcs"]["tpc_order"] is None

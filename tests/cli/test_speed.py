@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How long a person waits. The best of many runs, since a busy machine only adds to it."""
+"""Response times of commands. The shortest of many runs counts, because other work only adds to it."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from support.program import TOOL, gpulens, image
 
 
 def best_ms(*words: str, runs: int = 30, env: typing.Optional[typing.Dict[str, str]] = None) -> float:
-    """The shortest of so many runs."""
+    """The shortest of that many runs."""
     times = []
     for _ in range(runs):
         began = time.perf_counter()
@@ -33,8 +33,8 @@ def test_2048_channels_take_less_than_50_ms() -> None:
     assert best_ms("-i", str(image("ad102", "bench-2048")), "runlists") < 50
 
 
-def machine(folder: pathlib.Path, gpus: int) -> FakeProc:
-    """So many GPUs with 40 TSGs of two channels each."""
+def make_machine(folder: pathlib.Path, gpus: int) -> FakeProc:
+    """That many GPUs with 40 TSGs of two channels each."""
     proc = FakeProc(folder)
     tsgs = [Tsg(n, 1_024_000, (Channel(2 * n, ENABLED | BUSY), Channel(2 * n + 1))) for n in range(40)]
     for index in range(gpus):
@@ -43,16 +43,16 @@ def machine(folder: pathlib.Path, gpus: int) -> FakeProc:
 
 
 def test_the_overview_of_16_gpus_takes_less_than_100_ms(tmp_path: pathlib.Path) -> None:
-    """Alone, and with a driver that is asked for processes."""
-    machine(tmp_path, 16)
+    """Without a driver, and with one that is queried for processes."""
+    make_machine(tmp_path, 16)
     assert best_ms("--proc", str(tmp_path)) < 100
     assert best_ms("--proc", str(tmp_path), env=fake_rm()) < 100
 
 
 def test_the_overview_reads_each_gpu_once(tmp_path: pathlib.Path) -> None:
-    """Whose TSGs are whose takes no second read of a GPU through the module, which stops the machine, and few questions
-    to the driver. Seen failing with a snapshot for the processes."""
-    machine(tmp_path, 2)
+    """The owners of TSGs need no second read of a GPU through the module, which stops the machine, and few queries to
+    the driver. Seen failing with a second snapshot for the processes."""
+    make_machine(tmp_path, 2)
     libc = ctypes.CDLL(None, use_errno=True)
     watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     for index in range(2):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Profiles of chips whose registers somebody read on a card: the emulated chip answers with that card's words. And every
-// profile says of each number whether it is a card's, a manual's or invented.
+// Profiles of chips whose registers were read on a card: the emulated chip returns the words of that card. And every
+// profile states the source of each of its numbers: a card, a manual, or invented.
 #include "common.hpp"
 
 #include <filesystem>
@@ -16,8 +16,8 @@ json profile_of(const std::string &chip)
 	return json::parse(in);
 }
 
-// What the reader says of a profile; empty: nothing against it.
-std::string refused(const json &profile)
+// The message that refuses a profile; empty if it is accepted.
+std::string profile_error(const json &profile)
 {
 	try {
 		emu::Gpu gpu(profile);
@@ -28,7 +28,7 @@ std::string refused(const json &profile)
 }
 
 // A Titan V after its VBIOS ran, without a driver: syntheticChemistry/hotSpring data/target_vfio_d0_warm.txt.
-TEST(TitanV, device_table_is_the_cards_word_by_word)
+TEST(TitanV, device_table_has_the_words_of_the_card)
 {
 	const uint32_t words[64] = {
 		0x8006183e, 0x80000003, 0x00400205, 0xb4028c3e, 0x8000004f, 0x0010407d, 0xb8030e3e, 0x8000004f,
@@ -39,14 +39,14 @@ TEST(TitanV, device_table_is_the_cards_word_by_word)
 		0x8000004b, 0x00a00001, 0xa947123e, 0x8000004f, 0x181040ad, 0xad60143e, 0x8000004f, 0x1c1040b5,
 		0xb181963e, 0x8000004f, 0x201040bd, 0x800d800a, 0x80000053, 0x00110015,
 	};
-	auto gpu = make("gv100");
+	auto gpu = make_gpu("gv100");
 	for (unsigned i = 0; i < 64; i++)
 		EXPECT_EQ(rd(*gpu, 0x22700 + 4 * i), words[i]) << "row " << i;
 }
 
-TEST(TitanV, units_and_fuses_are_the_cards)
+TEST(TitanV, units_and_fuses_have_the_words_of_the_card)
 {
-	auto gpu = make("gv100");
+	auto gpu = make_gpu("gv100");
 	const struct {
 		uint32_t off, word;
 	} words[] = {{0x0, 0x140000a1}, {0xa00, 0x140a1000}, {0x22430, 6},  {0x22434, 7}, {0x22438, 8}, {0x2243c, 16},
@@ -58,9 +58,9 @@ TEST(TitanV, units_and_fuses_are_the_cards)
 
 // Under NVIDIA 535: data/titanv/nvidia535-vm-captures/artifacts/warm_bar0.json. PBDMA_MAP: what nouveau read,
 // data/nouveau_gv100_mmiotrace.txt (0x2390, and 14 PBDMAs), and 0x23c4 of the former.
-TEST(TitanV, words_under_a_driver_are_the_cards)
+TEST(TitanV, registers_under_a_driver_have_the_words_of_the_card)
 {
-	auto gpu = make("gv100");
+	auto gpu = make_gpu("gv100");
 	EXPECT_EQ(rd(*gpu, 0x100ce0), 0x308u);
 	EXPECT_EQ(rd(*gpu, 0x2004), 0x0020000eu);
 	EXPECT_EQ(rd(*gpu, 0x2008), 0x1000u);
@@ -78,9 +78,9 @@ TEST(TitanV, words_under_a_driver_are_the_cards)
 
 // A GTX 1660 Ti: MrNev1s/TuringDarwin, canonical project state, sections 7, 13 and 14: 10 DATA, 10 ENUM and 10
 // ENGINE_TYPE words, 34 empty ones.
-TEST(Gtx1660Ti, answers_as_the_card_did)
+TEST(Gtx1660Ti, registers_have_the_words_of_the_card)
 {
-	auto gpu = make("tu116");
+	auto gpu = make_gpu("tu116");
 	EXPECT_EQ(rd(*gpu, 0x0), 0x168000a1u);
 	EXPECT_EQ(rd(*gpu, 0x100ce0), 0x307u);
 	unsigned kinds[4] = {};
@@ -112,9 +112,9 @@ TEST(Gtx1660Ti, answers_as_the_card_did)
 }
 
 // Kernel logs of a GTX 750 Ti and of an RTX 30 card, as nouveau prints them.
-TEST(OtherCards, gm107_and_ga102_have_what_their_logs_say)
+TEST(OtherCards, gm107_and_ga102_agree_with_kernel_logs)
 {
-	auto gm107 = make("gm107"), ga102 = make("ga102");
+	auto gm107 = make_gpu("gm107"), ga102 = make_gpu("ga102");
 	const struct {
 		const char *name;
 		int intr;
@@ -139,60 +139,60 @@ TEST(OtherCards, gm107_and_ga102_have_what_their_logs_say)
 	EXPECT_EQ(rd(*ga102, 0xc00004), 0x00c2000bu) << "CHRAM at 0xc20000, 2^11 channels";
 }
 
-TEST(Sources, every_profile_files_each_of_its_numbers)
+TEST(Sources, every_profile_states_the_source_of_each_number)
 {
 	unsigned n = 0;
 	for (const auto &entry : std::filesystem::directory_iterator(EMU_DATA_DIR "/profiles")) {
-		EXPECT_EQ(refused(profile_of(entry.path().stem().string())), "") << entry.path();
+		EXPECT_EQ(profile_error(profile_of(entry.path().stem().string())), "") << entry.path();
 		n++;
 	}
 	EXPECT_EQ(n, 23u);
 }
 
-TEST(Sources, a_number_that_nobody_vouches_for_is_refused)
+TEST(Sources, a_number_without_a_source_is_refused)
 {
 	json p = profile_of("gv100");
-	p["scal"]["rops"] = 4; // scal as a whole is filed
-	EXPECT_EQ(refused(p), "");
-	p["host"]["rops"] = 4; // of host, each number is filed by its own name
-	EXPECT_EQ(refused(p), "profile: sources: must say where host.rops comes from");
+	p["scal"]["rops"] = 4; // the source of scal is stated as a whole
+	EXPECT_EQ(profile_error(p), "");
+	p["host"]["rops"] = 4; // the sources of host are stated by number
+	EXPECT_EQ(profile_error(p), "profile: sources: must say where host.rops comes from");
 	p = profile_of("gv100");
 	p["engines"]["list"][3]["weight"] = 1;
-	EXPECT_EQ(refused(p), "profile: sources: must say where engines.weight comes from");
+	EXPECT_EQ(profile_error(p), "profile: sources: must say where engines.weight comes from");
 	p = profile_of("gv100");
 	p["revision"] = 1;
-	EXPECT_EQ(refused(p), "profile: sources: must say where revision comes from");
+	EXPECT_EQ(profile_error(p), "profile: sources: must say where revision comes from");
 }
 
-TEST(Sources, names_of_nothing_and_names_given_twice_are_refused)
+TEST(Sources, sources_of_absent_numbers_and_repeated_names_are_refused)
 {
 	json p = profile_of("gv100");
 	p["sources"]["card"].push_back("host.rops");
-	EXPECT_EQ(refused(p), "profile: sources: names host.rops, which this profile does not have");
+	EXPECT_EQ(profile_error(p), "profile: sources: names host.rops, which this profile does not have");
 	p = profile_of("gv100");
 	p["sources"]["invented"].push_back("boot0");
-	EXPECT_EQ(refused(p), "profile: sources.invented[9]: boot0 is named twice");
+	EXPECT_EQ(profile_error(p), "profile: sources.invented[9]: boot0 is named twice");
 	p = profile_of("gv100");
 	p["sources"].erase("invented");
-	EXPECT_EQ(refused(p), "profile: sources.invented: missing");
+	EXPECT_EQ(profile_error(p), "profile: sources.invented: missing");
 	p = profile_of("gv100");
 	p["sources"]["guessed"] = json::array();
-	EXPECT_EQ(refused(p), "profile: sources: must have card, manual and invented, and nothing else");
+	EXPECT_EQ(profile_error(p), "profile: sources: must have card, manual and invented, and nothing else");
 	p = profile_of("gv100");
 	p.erase("sources");
-	EXPECT_EQ(refused(p), "profile: sources: missing");
+	EXPECT_EQ(profile_error(p), "profile: sources: missing");
 	p = profile_of("gv100");
 	p["scal"].erase("source");
-	EXPECT_EQ(refused(p), "profile: scal.source: missing");
+	EXPECT_EQ(profile_error(p), "profile: scal.source: missing");
 }
 
-TEST(Sources, rows_of_a_device_are_named_once_each)
+TEST(Sources, row_order_names_each_row_once)
 {
 	json p = profile_of("gv100");
 	p["ptop"]["row_order"] = "enum type";
-	EXPECT_EQ(refused(p), "profile: ptop.row_order: must name data, enum and type, once each");
+	EXPECT_EQ(profile_error(p), "profile: ptop.row_order: must name data, enum and type, once each");
 	p["ptop"]["row_order"] = "enum type enum";
-	EXPECT_EQ(refused(p), "profile: ptop.row_order: must name data, enum and type, once each");
+	EXPECT_EQ(profile_error(p), "profile: ptop.row_order: must name data, enum and type, once each");
 }
 
 } // namespace

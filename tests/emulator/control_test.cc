@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The control commands: each is documented in emulator/README.md under its name with its arguments, and the messages of
-// commands that are refused.
+// The control commands: emulator/README.md documents each under its name with its arguments; and the messages that
+// refuse a command.
 #include "common.hpp"
 
 #include "control/commands.hpp"
@@ -11,8 +11,8 @@ using namespace emu_test;
 
 namespace {
 
-// First two cells of each row of the table of README.md that begins with this header.
-std::vector<std::pair<std::string, std::string>> documented(const std::string &header)
+// The first two cells of each row of the table in README.md that begins with this header.
+std::vector<std::pair<std::string, std::string>> documented_rows(const std::string &header)
 {
 	std::ifstream in(EMU_DATA_DIR "/README.md");
 	std::vector<std::pair<std::string, std::string>> rows;
@@ -44,20 +44,20 @@ template <class Table> std::vector<std::pair<std::string, std::string>> rows_of(
 
 std::string error_of(const json &command)
 {
-	return make("gp106")->control(command).value("error", "");
+	return make_gpu("gp106")->control(command).value("error", "");
 }
 
 } // namespace
 
-TEST(Commands, each_is_documented_with_its_arguments)
+TEST(Commands, every_command_is_documented_with_its_arguments)
 {
-	EXPECT_EQ(documented("| command | arguments |"), rows_of(emu::all_commands()));
-	EXPECT_EQ(documented("| fault | arguments |"), rows_of(emu::all_faults()));
+	EXPECT_EQ(documented_rows("| command | arguments |"), rows_of(emu::all_commands()));
+	EXPECT_EQ(documented_rows("| fault | arguments |"), rows_of(emu::all_faults()));
 	EXPECT_EQ(emu::all_commands().size(), 16u);
 	EXPECT_EQ(emu::all_faults().size(), 8u);
 }
 
-TEST(Commands, refusals_say_why)
+TEST(Commands, a_refused_command_gets_a_message)
 {
 	EXPECT_EQ(error_of({{"cmd", "fly"}}), "unknown command fly");
 	EXPECT_EQ(error_of({{"cmd", "fault"}, {"kind", "fire"}}), "unknown fault fire");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is wrong with a profile or scenario is said with its file and key, whatever is wrong: nothing ends the process.
+// A message names the file and the key of every error in a profile or scenario, and no error ends the process.
 #include "common.hpp"
 
 #include <cstdlib>
@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// A file that is gone after the test.
+// A file that the destructor removes.
 struct TempFile {
 	explicit TempFile(const std::string &content)
 	{
@@ -32,7 +32,7 @@ json gp106()
 	return json::parse(in);
 }
 
-// The error of a profile file, and FILE in place of its name.
+// The error of a profile file, with FILE in place of its path.
 std::string profile_error(const std::string &content)
 {
 	TempFile file(content);
@@ -56,7 +56,7 @@ std::string profile_error(const char *pointer, const json &value)
 std::string scenario_error(const json &scenario)
 {
 	TempFile file(scenario.dump());
-	json reply = emu_test::make("gp106")->control({{"cmd", "scenario"}, {"file", file.path}});
+	json reply = emu_test::make_gpu("gp106")->control({{"cmd", "scenario"}, {"file", file.path}});
 	std::string text = reply.value("error", "");
 	size_t at = text.find(file.path);
 	return at == text.npos ? text : text.replace(at, file.path.size(), "FILE");

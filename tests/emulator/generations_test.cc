@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The chips of all generations: each loads its demo scenario and runs; and literal register words, worked out by hand
-// from the field lists (linux-nvgpu hw_*.h, open-gpu-doc, open-gpu-kernel-modules dev_top.h, nouveau gk104.c).
+// The chips of all generations: each loads its demo scenario and runs it; and literal register words that were worked
+// out by hand from the field lists (linux-nvgpu hw_*.h, open-gpu-doc, open-gpu-kernel-modules dev_top.h, nouveau
+// gk104.c).
 #include "common.hpp"
 
 #include <algorithm>
@@ -18,10 +19,10 @@ const char *const CHIPS[] = {"gk104", "gk110", "gm107", "gm204", "gm20b", "gp100
 class Generations : public testing::TestWithParam<const char *> {
 protected:
 	std::string chip() const { return GetParam(); }
-	json demo() const { return file("demo-" + chip()); }
+	json demo() const { return load_scenario_file("demo-" + chip()); }
 };
 
-std::string plain(const testing::TestParamInfo<const char *> &info)
+std::string chip_name(const testing::TestParamInfo<const char *> &info)
 {
 	return info.param;
 }
@@ -29,17 +30,17 @@ std::string plain(const testing::TestParamInfo<const char *> &info)
 std::map<int, std::string> runlists(const std::string &chip)
 {
 	std::map<int, std::string> out;
-	for (const auto &r : make(chip)->running())
+	for (const auto &r : make_gpu(chip)->running())
 		out[r.runlist] += r.engine + " ";
 	return out;
 }
 
 } // namespace
 
-TEST_P(Generations, demo_runs_on_every_runlist_it_names)
+TEST_P(Generations, demo_runs_on_each_of_its_runlists)
 {
 	Machine m(chip(), demo());
-	json state = command(*m.gpu, {{"cmd", "state"}});
+	json state = send_command(*m.gpu, {{"cmd", "state"}});
 	std::map<int, size_t> listed;
 	for (const auto &rl : state["runlists"]) {
 		EXPECT_EQ(rl["error"], 0) << rl;
@@ -49,7 +50,7 @@ TEST_P(Generations, demo_runs_on_every_runlist_it_names)
 	EXPECT_GE(listed[0], 5u); // TSGs 3 to 7
 	m.gpu->advance(60'000'000);
 	std::set<int> ran;
-	json runtime = command(*m.gpu, {{"cmd", "runtime"}});
+	json runtime = send_command(*m.gpu, {{"cmd", "runtime"}});
 	for (const auto &t : runtime["tsgs"])
 		if (t["ns"] > 0)
 			ran.insert(int(t["runlist"]));
@@ -59,13 +60,13 @@ TEST_P(Generations, demo_runs_on_every_runlist_it_names)
 		}
 }
 
-TEST_P(Generations, memory_of_the_demo_is_where_the_chip_has_it)
+TEST_P(Generations, demo_is_in_the_memory_of_the_chip)
 {
 	Machine m(chip(), demo());
 	const std::set<std::string> soc = {"gm20b", "gp10b", "gv11b", "ga10b"};
 	const std::set<std::string> vid_means_sysmem = {"gv11b", "ga10b"};
 	int target = soc.count(chip()) && !vid_means_sysmem.count(chip()) ? 2 : 0;
-	json state = command(*m.gpu, {{"cmd", "state"}});
+	json state = send_command(*m.gpu, {{"cmd", "state"}});
 	ASSERT_FALSE(state["channels"].empty());
 	for (const auto &c : state["channels"]) {
 		EXPECT_EQ(c["inst_target"], target);
@@ -75,13 +76,13 @@ TEST_P(Generations, memory_of_the_demo_is_where_the_chip_has_it)
 	}
 }
 
-TEST_P(Generations, whole_scenario_in_system_memory)
+TEST_P(Generations, a_whole_scenario_may_be_in_system_memory)
 {
 	json scenario = demo();
 	scenario["memory"] = "sys";
 	scenario["aperture"] = "noncoherent";
 	Machine m(chip(), scenario);
-	json state = command(*m.gpu, {{"cmd", "state"}});
+	json state = send_command(*m.gpu, {{"cmd", "state"}});
 	std::set<uint64_t> contexts;
 	for (const auto &c : state["channels"]) {
 		EXPECT_EQ(c["inst_target"], 3);
@@ -103,23 +104,23 @@ TEST_P(Generations, whole_scenario_in_system_memory)
 		}
 }
 
-TEST_P(Generations, bus_addresses_may_differ_from_the_machines)
+TEST_P(Generations, bus_addresses_may_differ_from_physical_addresses)
 {
 	json scenario = demo();
 	scenario["memory"] = "sys";
 	scenario["sysmem"] = {{"base", 0x70000000}, {"bytes", 0x1000000}, {"bus", "0xfe0000000"}};
 	Machine m(chip(), scenario);
-	json state = command(*m.gpu, {{"cmd", "state"}});
+	json state = send_command(*m.gpu, {{"cmd", "state"}});
 	uint64_t inst = state["channels"][0]["inst"];
 	ASSERT_GE(inst, 0xfe0000000u);
 	uint32_t signature;
 	memcpy(&signature, m.ram.at(inst - 0xfe0000000 + 0x70000000 + 16, 4), 4);
 	EXPECT_EQ(signature, 0xfaceu);
-	EXPECT_EQ(command(*m.gpu, {{"cmd", "peek"}, {"ap", "sys"}, {"addr", 0x70000000}})["words"][0], 0xbad0b000u)
-		<< "behind an IOMMU the machine's own addresses lead nowhere";
+	EXPECT_EQ(send_command(*m.gpu, {{"cmd", "peek"}, {"ap", "sys"}, {"addr", 0x70000000}})["words"][0], 0xbad0b000u)
+		<< "behind an IOMMU the machine's physical addresses are not mapped";
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, Generations, testing::ValuesIn(CHIPS), plain);
+INSTANTIATE_TEST_SUITE_P(Chips, Generations, testing::ValuesIn(CHIPS), chip_name);
 
 TEST(Identity, boot_words_of_all_generations)
 {
@@ -135,13 +136,13 @@ TEST(Identity, boot_words_of_all_generations)
 		{"ga10b", 0x17b000a1, 0x17ba1000}, {"ad104", 0x194000a1, 0x194a1000}, {"gb100", 0x1a0000a1, 0x1a0a1000},
 		{"gb202", 0x1b2000a1, 0x1b2a1000}};
 	for (const auto &w : want) {
-		auto gpu = make(w.chip);
+		auto gpu = make_gpu(w.chip);
 		EXPECT_EQ(rd(*gpu, 0x0), w.boot0) << w.chip;
 		EXPECT_EQ(rd(*gpu, 0xa00), w.boot42) << w.chip;
 	}
 }
 
-TEST(Topology, runlists_that_the_papers_and_headers_name)
+TEST(Topology, runlists_are_those_of_the_papers_and_headers)
 {
 	std::map<int, std::string> orin = {{0, "GR0 LCE0 LCE1 "}, {1, "LCE2 "}, {2, "GR1 LCE3 "}};
 	EXPECT_EQ(runlists("ga10b"), orin); // RTAS'24 Table III
@@ -172,9 +173,9 @@ static bool has_run(const std::vector<uint32_t> &all, std::vector<uint32_t> run)
 TEST(Topology, rows_of_kepler_have_no_data_entry)
 {
 	// COPY0: ENUM engine 5, runlist 4, intr 5, reset 15, then TYPE 1
-	auto gk104 = rows(*make("gk104"), 0x22700, 64);
+	auto gk104 = rows(*make_gpu("gk104"), 0x22700, 64);
 	EXPECT_TRUE(has_run(gk104, {0x94829e3e, 0x00000007})) << "ENUM, TYPE";
-	auto gk110 = rows(*make("gk110"), 0x22700, 64);
+	auto gk110 = rows(*make_gpu("gk110"), 0x22700, 64);
 	EXPECT_TRUE(has_run(gk110, {0x80000007, 0x14829e3e})) << "TYPE first";
 	for (uint32_t w : gk104)
 		EXPECT_NE(w & 3, 1u);
@@ -183,14 +184,14 @@ TEST(Topology, rows_of_kepler_have_no_data_entry)
 TEST(Topology, rows_of_gm20x_have_narrow_data_and_no_instance)
 {
 	// GR0: DATA fault 0, PRI_BASE 0x400000; ENUM engine 0, runlist 0, intr 12, reset 12; TYPE 0
-	EXPECT_TRUE(has_run(rows(*make("gm20b"), 0x22700, 64), {0x80400005, 0x8006183e, 0x00000003}));
+	EXPECT_TRUE(has_run(rows(*make_gpu("gm20b"), 0x22700, 64), {0x80400005, 0x8006183e, 0x00000003}));
 	// COPY2 (type 3): fault 2, PRI_BASE 0x106000, engine 1, runlist 0, intr 17, reset 19
-	EXPECT_TRUE(has_run(rows(*make("gm20b"), 0x22700, 64), {0x80106015, 0x8408a63e, 0x0000000f}));
+	EXPECT_TRUE(has_run(rows(*make_gpu("gm20b"), 0x22700, 64), {0x80106015, 0x8408a63e, 0x0000000f}));
 }
 
 TEST(Topology, second_die_of_gb100)
 {
-	auto gpu = make("gb100");
+	auto gpu = make_gpu("gb100");
 	EXPECT_EQ(rd(*gpu, 0x224fc), 0x16130992u); // 353 rows, 3 per device, 0x99 devices, version 2
 	EXPECT_EQ(rd(*gpu, 0x324fc), 0x16130992u);
 	auto near = rows(*gpu, 0x22800, 353), far = rows(*gpu, 0x32800, 353);
@@ -208,13 +209,13 @@ TEST(Topology, second_die_of_gb100)
 	EXPECT_EQ(types(near),
 		  (std::multiset<unsigned>{0, 13, 16, 19, 19, 19, 19, 20, 21, 22, 24, 26, 0x1f, 0x33, 0x34, 0x35}));
 	EXPECT_EQ(types(far), (std::multiset<unsigned>{16, 19, 19, 21, 24}));
-	auto gh = make("gh100");
+	auto gh = make_gpu("gh100");
 	EXPECT_EQ(rd(*gh, 0x324fc), 0xbadf1100u) << "one die only";
 }
 
-TEST(Topology, gb202_has_a_table_and_nothing_else_to_read)
+TEST(Topology, gb202_has_only_a_device_table)
 {
-	auto gpu = make("gb202");
+	auto gpu = make_gpu("gb202");
 	EXPECT_EQ(rd(*gpu, 0x224fc) & 0xf, 2u);
 	auto all = rows(*gpu, 0x22800, 128);
 	unsigned runlist_rows = 0;
@@ -252,7 +253,7 @@ TEST(Limits, number_of_channels)
 				      {"tu104", 4096},
 				      {"tu116", 4096},
 				      {"tu117", 4096}}) {
-		auto gpu = make(chip);
+		auto gpu = make_gpu(chip);
 		EXPECT_EQ(rd(*gpu, 0x800004 + 8 * (channels - 1)), 0u) << chip;
 		if (channels < 4096) {
 			EXPECT_EQ(rd(*gpu, 0x800004 + 8 * channels), 0xbadf1100u) << chip;
@@ -262,51 +263,51 @@ TEST(Limits, number_of_channels)
 		EXPECT_EQ(rd(*gpu, 0x2008), config ? channels : 0xbadf1100) << chip;
 	}
 	for (const char *chip : {"ga100", "ga10b", "ad104", "gb100"})
-		EXPECT_EQ(rd(*make(chip), 0xc00004), 0x00c4000bu) << chip << ": CHRAM at 0xc40000, 2^11 channels";
+		EXPECT_EQ(rd(*make_gpu(chip), 0xc00004), 0x00c4000bu) << chip << ": CHRAM at 0xc40000, 2^11 channels";
 }
 
 TEST(Fuses, where_they_are_published)
 {
 	for (const char *chip : {"gk104", "gk110", "gm107"})
-		EXPECT_EQ(rd(*make(chip), 0x21c1c), 0xbadf1100u) << chip;
-	EXPECT_EQ(rd(*make("gb100"), 0x820c38), 0xbadf5100u);
-	auto gk110 = make("gk110"); // the live counts are there: 14 of 15
+		EXPECT_EQ(rd(*make_gpu(chip), 0x21c1c), 0xbadf1100u) << chip;
+	EXPECT_EQ(rd(*make_gpu("gb100"), 0x820c38), 0xbadf5100u);
+	auto gk110 = make_gpu("gk110"); // the counts of enabled units: 14 of 15
 	EXPECT_EQ(rd(*gk110, 0x409604), 5u);
 	EXPECT_EQ(rd(*gk110, 0x502608 + 0x8000 * 3), 2u);
-	auto ga100 = make("ga100");
+	auto ga100 = make_gpu("ga100");
 	EXPECT_EQ(rd(*ga100, 0x820c1c), 0x20u);
 	EXPECT_EQ(rd(*ga100, 0x820c38 + 4), 0x80u);
 	EXPECT_EQ(rd(*ga100, 0x409604), 7u);
-	EXPECT_EQ(rd(*make("gm204"), 0x21c38 + 4), 0x08u);
+	EXPECT_EQ(rd(*make_gpu("gm204"), 0x21c38 + 4), 0x08u);
 }
 
-TEST(CopyEngines, several_physical_engines_behind_one)
+TEST(CopyEngines, a_logical_engine_has_several_physical_engines)
 {
-	auto ga100 = make("ga100");
+	auto ga100 = make_gpu("ga100");
 	EXPECT_EQ(rd(*ga100, 0x104028), 0x3ffffu); // 18
 	const uint32_t lce[18] = {2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 0, 1};
 	for (unsigned i = 0; i < 18; i++)
 		EXPECT_EQ(rd(*ga100, 0x104100 + 4 * i), lce[i]) << i;
-	auto ga102 = make("ga102"); // reset values of the manual
+	auto ga102 = make_gpu("ga102"); // reset values of the manual
 	EXPECT_EQ(rd(*ga102, 0x104100), 15u);
 	EXPECT_EQ(rd(*ga102, 0x104114), 3u);
 	EXPECT_EQ(rd(*ga102, 0x1041c0), 0x40000003u);
-	EXPECT_EQ(rd(*make("gp100"), 0x10402c), 0x77105432u);
-	EXPECT_EQ(rd(*make("gm204"), 0x104028), 0xbadf1100u) << "no map before Pascal";
-	EXPECT_EQ(rd(*make("gv11b"), 0x104034), 0x40000002u);
-	EXPECT_EQ(rd(*make("gb100"), 0x104028), 0xbadf5100u);
+	EXPECT_EQ(rd(*make_gpu("gp100"), 0x10402c), 0x77105432u);
+	EXPECT_EQ(rd(*make_gpu("gm204"), 0x104028), 0xbadf1100u) << "no map before Pascal";
+	EXPECT_EQ(rd(*make_gpu("gv11b"), 0x104034), 0x40000002u);
+	EXPECT_EQ(rd(*make_gpu("gb100"), 0x104028), 0xbadf5100u);
 }
 
-TEST(Memory, size_registers_of_the_newer_and_older)
+TEST(Memory, size_registers_of_newer_and_older_chips)
 {
-	EXPECT_EQ(rd(*make("gp100"), 0x100ce0), 0x00000209u); // 32 << (9 + 20) = 16 GiB
-	EXPECT_EQ(rd(*make("gv100"), 0x100ce0), 0x00000308u); // 48 << (8 + 20) = 12 GiB
-	EXPECT_EQ(rd(*make("ga100"), 0x100ce0), 0x0000028au); // 40 << (10 + 20) = 40 GiB
-	EXPECT_EQ(rd(*make("ga102"), 0x1183a4), 0x6000u);
-	EXPECT_EQ(rd(*make("ga100"), 0x1183a4), 0xbadf1100u);
+	EXPECT_EQ(rd(*make_gpu("gp100"), 0x100ce0), 0x00000209u); // 32 << (9 + 20) = 16 GiB
+	EXPECT_EQ(rd(*make_gpu("gv100"), 0x100ce0), 0x00000308u); // 48 << (8 + 20) = 12 GiB
+	EXPECT_EQ(rd(*make_gpu("ga100"), 0x100ce0), 0x0000028au); // 40 << (10 + 20) = 40 GiB
+	EXPECT_EQ(rd(*make_gpu("ga102"), 0x1183a4), 0x6000u);
+	EXPECT_EQ(rd(*make_gpu("ga100"), 0x1183a4), 0xbadf1100u);
 	for (const char *chip : {"gk104", "gm107", "gm204", "gm20b", "gp10b", "gv11b"})
-		EXPECT_EQ(rd(*make(chip), 0x100ce0), 0xbadf1100u) << chip;
-	EXPECT_EQ(rd(*make("ga10b"), 0x1183a4), 0xbadf1100u);
+		EXPECT_EQ(rd(*make_gpu(chip), 0x100ce0), 0xbadf1100u) << chip;
+	EXPECT_EQ(rd(*make_gpu("ga10b"), 0x1183a4), 0xbadf1100u);
 }
 
 TEST(Runlists, entries_and_registers_by_generation)
@@ -314,9 +315,9 @@ TEST(Runlists, entries_and_registers_by_generation)
 	// two_tsgs: TSG 1 (channels 2, 3), 128 << 3; the second entry is channel 2
 	auto first = [](const std::string &chip) {
 		Machine m(chip, two_tsgs());
-		json rl = command(*m.gpu, {{"cmd", "state"}})["runlists"][0];
+		json rl = send_command(*m.gpu, {{"cmd", "state"}})["runlists"][0];
 		uint64_t base = rl["base"];
-		json reply = command(*m.gpu, {{"cmd", "peek"}, {"addr", base}, {"words", 8}});
+		json reply = send_command(*m.gpu, {{"cmd", "peek"}, {"addr", base}, {"words", 8}});
 		return reply["words"].get<std::vector<uint32_t>>();
 	};
 	EXPECT_EQ(first("gk104")[0], 2u) << "bare channels only";
@@ -324,7 +325,7 @@ TEST(Runlists, entries_and_registers_by_generation)
 	EXPECT_EQ(first("gk110")[0], 0x0a00e001u); // length 2, timeout 128, scale 3, TSG, id 1
 	EXPECT_EQ(first("gk110")[2], 2u);
 	EXPECT_EQ(first("gk110")[3], 0u) << "word 1 of a channel is 0 on Kepler";
-	EXPECT_NE(first("gm204")[3], 0u) << "and the instance block from gm107 on";
+	EXPECT_NE(first("gm204")[3], 0u) << "from gm107 on, word 1 has the instance block";
 	EXPECT_EQ(first("gv100")[0], 0x80030001u); // timeout 128, scale 3, TYPE TSG
 	EXPECT_EQ(first("gv100")[1], 2u);
 	EXPECT_EQ(first("gv100")[2], 1u);
@@ -338,7 +339,7 @@ TEST(Runlists, entries_and_registers_by_generation)
 	Machine gp("gp102", two_tsgs());
 	EXPECT_EQ(rd(*gp.gpu, 0x2638), 0xbadf1100u);
 	// ga100 keeps 4 KiB alignment of SUBMIT_BASE, ga102 has 1 KiB
-	auto ga100 = make("ga100"), ga102 = make("ga102");
+	auto ga100 = make_gpu("ga100"), ga102 = make_gpu("ga102");
 	wr(*ga100, 0xc00080, 0x12345c02);
 	wr(*ga102, 0xc00080, 0x12345c02);
 	EXPECT_EQ(rd(*ga100, 0xc00080), 0x12345002u);
@@ -350,11 +351,11 @@ TEST(Channels, kepler_keeps_the_runlist_in_pccsr)
 	json scenario = {{"processes", {{{"tsgs", {{{"id", 1}, {"engine", "COPY1"}, {"channels", {{{"id", 7}}}}}}}}}}};
 	Machine m("gk110", scenario);
 	EXPECT_EQ(rd(*m.gpu, 0x80003c) & 0x000f0001, 0x00050001u); // runlist 5, enabled
-	wr(*m.gpu, 0x80003c, 0x800);                               // a bare disable loses it
+	wr(*m.gpu, 0x80003c, 0x800);                               // a write of the disable bit alone clears it
 	EXPECT_EQ(rd(*m.gpu, 0x80003c) & 0x000f0001, 0u);
 }
 
-TEST(Channels, preempting_one_channel_does_nothing_on_gv11b)
+TEST(Channels, preempting_a_channel_has_no_effect_on_gv11b)
 {
 	for (const char *chip : {"gv100", "gv11b"}) {
 		Machine m(chip, two_tsgs());
@@ -376,7 +377,7 @@ TEST(Doorbell, volta_takes_the_channel_id_alone)
 	scenario["processes"][1]["tsgs"][0]["channels"] = {{{"id", 4}, {"busy", false}}};
 	Machine m("gv100", scenario);
 	EXPECT_EQ(rd(*m.gpu, 0x2640), 0u);
-	wr(*m.gpu, 0x810090, 0x00010004); // as Turing's, with a runlist: no such channel
+	wr(*m.gpu, 0x810090, 0x00010004); // Turing's format, with a runlist: there is no such channel
 	m.gpu->advance(100'000);
 	EXPECT_EQ(rd(*m.gpu, 0x2640), 0u);
 	wr(*m.gpu, 0x810090, 4);
@@ -386,13 +387,13 @@ TEST(Doorbell, volta_takes_the_channel_id_alone)
 
 TEST(Window, widths)
 {
-	auto gb = make("gb100");
+	auto gb = make_gpu("gb100");
 	wr(*gb, 0x10fd40, 0xffffffff);
 	EXPECT_EQ(rd(*gb, 0x10fd40), 0x007fffffu); // 22:0
-	auto gh = make("gh100");
+	auto gh = make_gpu("gh100");
 	wr(*gh, 0x10fd40, 0xffffffff);
 	EXPECT_EQ(rd(*gh, 0x10fd40), 0x003fffffu); // 21:0
-	auto gk = make("gk104");
+	auto gk = make_gpu("gk104");
 	wr(*gk, 0x1700, 0xffffffff);
 	EXPECT_EQ(rd(*gk, 0x1700), 0x03ffffffu);
 }

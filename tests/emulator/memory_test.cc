@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Windows into memory, page tables and injected faults. Table words by hand from
-// open-gpu-kernel-modules pascal/gp100/dev_mmu.h (V2) and hopper/gh100/dev_mmu.h (V3).
+// Windows into memory, page tables and injected faults. Words of page tables by hand from open-gpu-kernel-modules
+// pascal/gp100/dev_mmu.h (V2) and hopper/gh100/dev_mmu.h (V3).
 #include "common.hpp"
 
 #include "model/bus.hpp"
@@ -10,26 +10,26 @@ using namespace emu_test;
 
 TEST(Pramin, window_moves_in_64_kib_steps)
 {
-	auto gpu = make("gp106");
+	auto gpu = make_gpu("gp106");
 	gpu->vidmem().wr32(0x12340010, 0xcafe0001);
 	wr(*gpu, 0x1700, 0x00001234);
 	EXPECT_EQ(rd(*gpu, 0x700010), 0xcafe0001u);
 	EXPECT_EQ(rd(*gpu, 0x1700), 0x00001234u);
 	gpu->write(0, 0x700018, 8, 0x1122334455667788ull);
 	EXPECT_EQ(gpu->vidmem().rd64(0x12340018), 0x1122334455667788ull);
-	auto gh = make("gh100");
+	auto gh = make_gpu("gh100");
 	gh->vidmem().wr32(0x2012340010ull, 0xcafe0002);
 	wr(*gh, 0x10fd40, 0x00201234);
 	EXPECT_EQ(rd(*gh, 0x700010), 0xcafe0002u);
 	EXPECT_EQ(rd(*gh, 0x1700), 0xbadf1100u);
 }
 
-TEST(Pramin, beyond_the_memory_is_an_fb_timeout)
+TEST(Pramin, an_access_beyond_the_memory_is_an_fb_timeout)
 {
-	auto gpu = make("gp106");
+	auto gpu = make_gpu("gp106");
 	wr(*gpu, 0x1700, 0x0000c000); // 3 GiB
 	EXPECT_EQ(rd(*gpu, 0x700000), 0xbad0b000u);
-	wr(*gpu, 0x1700, 0x02000000); // system memory, and there is none
+	wr(*gpu, 0x1700, 0x02000000); // system memory, of which there is none
 	EXPECT_EQ(rd(*gpu, 0x700000), 0xbad0b000u);
 }
 
@@ -42,7 +42,7 @@ static uint64_t inst_block(emu::Gpu &gpu, uint64_t pdb, bool v3)
 
 TEST(Bar1, v2_tables_written_by_hand)
 {
-	auto gpu = make("gp106");
+	auto gpu = make_gpu("gp106");
 	emu::Memory &m = gpu->vidmem();
 	uint64_t inst = inst_block(*gpu, 0x300000, false);
 	m.wr64(0x300000, 0x0000000000030102ull); // PD3[0] -> 0x301000: aperture 1 at 2:1, address >> 12 at 32:8
@@ -69,7 +69,7 @@ TEST(Bar1, v2_tables_written_by_hand)
 
 TEST(Bar2, v3_tables_written_by_hand)
 {
-	auto gpu = make("gh100");
+	auto gpu = make_gpu("gh100");
 	emu::Memory &m = gpu->vidmem();
 	uint64_t inst = inst_block(*gpu, 0x300000, true);
 	m.wr64(0x300000, 0x0000000000301012ull); // PD4[0]: aperture 1, PCF 2, address in place
@@ -93,8 +93,8 @@ TEST(Bar2, v3_tables_written_by_hand)
 TEST(Bar2, scenario_maps_instance_blocks_from_offset_zero)
 {
 	for (const char *chip : {"gp106", "tu102", "ad102", "gh100"}) {
-		auto gpu = make(chip, two_tsgs());
-		json state = command(*gpu, {{"cmd", "state"}});
+		auto gpu = make_gpu(chip, two_tsgs());
+		json state = send_command(*gpu, {{"cmd", "state"}});
 		uint64_t inst = state["channels"][0]["inst"];
 		uint64_t first = (gpu->profile().memory_bytes / 2) & ~0x1fffffull;
 		EXPECT_EQ(gpu->read(2, inst - first + 16, 4), 0x0000faceu) << chip << ": RAMFC SIGNATURE";
@@ -102,11 +102,11 @@ TEST(Bar2, scenario_maps_instance_blocks_from_offset_zero)
 	}
 }
 
-TEST(Context, images_of_two_processes_have_their_own_tables)
+TEST(Context, two_processes_have_their_own_page_tables)
 {
 	for (const char *chip : {"gp106", "tu102", "ad102", "gh100"}) {
-		auto gpu = make(chip, two_tsgs());
-		json state = command(*gpu, {{"cmd", "state"}});
+		auto gpu = make_gpu(chip, two_tsgs());
+		json state = send_command(*gpu, {{"cmd", "state"}});
 		uint64_t a = state["channels"][0]["context"], b = state["channels"][2]["context"];
 		EXPECT_NE(a, b);
 		uint64_t ia = state["channels"][0]["inst"], ib = state["channels"][2]["inst"];
@@ -121,33 +121,33 @@ TEST(Context, images_of_two_processes_have_their_own_tables)
 
 TEST(Faults, all_ones_and_bad_reads)
 {
-	auto gpu = make("tu102", two_tsgs());
-	command(*gpu, {{"cmd", "fault"}, {"kind", "bad-read"}, {"off", 0x2640}, {"value", "0xbadf5040"}});
+	auto gpu = make_gpu("tu102", two_tsgs());
+	send_command(*gpu, {{"cmd", "fault"}, {"kind", "bad-read"}, {"off", 0x2640}, {"value", "0xbadf5040"}});
 	EXPECT_EQ(rd(*gpu, 0x2640), 0xbadf5040u);
 	EXPECT_EQ(rd(*gpu, 0x0), 0x162000a1u);
-	command(*gpu, {{"cmd", "fault"}, {"kind", "all-ones"}});
+	send_command(*gpu, {{"cmd", "fault"}, {"kind", "all-ones"}});
 	EXPECT_EQ(rd(*gpu, 0x0), 0xffffffffu);
 	EXPECT_EQ(gpu->read(2, 0, 8), ~0ull);
-	command(*gpu, {{"cmd", "fault"}, {"kind", "none"}});
+	send_command(*gpu, {{"cmd", "fault"}, {"kind", "none"}});
 	EXPECT_EQ(rd(*gpu, 0x0), 0x162000a1u);
 	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003001u);
 }
 
-TEST(Faults, torn_runlist_moves_under_the_reader)
+TEST(Faults, torn_runlist_moves_while_it_is_read)
 {
 	for (const char *chip : {"gp106", "tu102", "ad102", "gh100"}) {
-		auto gpu = make(chip, two_tsgs());
-		uint64_t before = command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
-		command(*gpu, {{"cmd", "fault"}, {"kind", "torn"}, {"runlist", 0}, {"every", 3}});
+		auto gpu = make_gpu(chip, two_tsgs());
+		uint64_t before = send_command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
+		send_command(*gpu, {{"cmd", "fault"}, {"kind", "torn"}, {"runlist", 0}, {"every", 3}});
 		bool hopper = std::string(chip) == "gh100";
 		wr(*gpu, hopper ? 0x10fd40 : 0x1700, uint32_t(before >> 16));
 		uint32_t at = 0x700000 + uint32_t(before & 0xffff);
 		uint32_t first = rd(*gpu, at);
 		rd(*gpu, at);
 		EXPECT_EQ(first, rd(*gpu, at) == 0x5a5a5a5a ? first : 0)
-			<< chip << ": the third read is of the scribbled list";
+			<< chip << ": the third read returns the overwritten list";
 		gpu->advance(100'000);
-		uint64_t after = command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
+		uint64_t after = send_command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
 		EXPECT_NE(before, after) << chip;
 		EXPECT_EQ(gpu->vidmem().rd32(after + (std::string(chip) == "gp106" ? 0 : 8)) & 0xfff, 2u)
 			<< chip << ": TSG 2 comes first now";
@@ -156,16 +156,16 @@ TEST(Faults, torn_runlist_moves_under_the_reader)
 
 TEST(Log, accesses_are_counted_and_logged)
 {
-	auto gpu = make("ad102", two_tsgs());
+	auto gpu = make_gpu("ad102", two_tsgs());
 	gpu->reset_counts();
-	command(*gpu, {{"cmd", "log"}, {"on", true}});
+	send_command(*gpu, {{"cmd", "log"}, {"on", true}});
 	rd(*gpu, 0xc40008);
 	wr(*gpu, 0xc40008, 3);
 	gpu->read(0, 0x700000, 8);
-	json log = command(*gpu, {{"cmd", "log-read"}})["accesses"];
+	json log = send_command(*gpu, {{"cmd", "log-read"}})["accesses"];
 	ASSERT_EQ(log.size(), 3u);
 	EXPECT_EQ(log[1], json({{"op", "w"}, {"bar", 0}, {"off", 0xc40008}, {"size", 4}, {"value", 3}}));
-	json counts = command(*gpu, {{"cmd", "counts"}});
+	json counts = send_command(*gpu, {{"cmd", "counts"}});
 	EXPECT_EQ(counts["reads"]["4"], 1);
 	EXPECT_EQ(counts["reads"]["8"], 1);
 	EXPECT_EQ(counts["writes"]["4"], 1);
@@ -173,9 +173,9 @@ TEST(Log, accesses_are_counted_and_logged)
 	EXPECT_EQ(counts["by_region"]["bar0"], 2);
 }
 
-TEST(Control, refusals_name_their_reason)
+TEST(Control, invalid_commands_are_refused)
 {
-	auto gpu = make("gp106");
+	auto gpu = make_gpu("gp106");
 	EXPECT_EQ(gpu->control({{"cmd", "fly"}})["ok"], false);
 	EXPECT_EQ(gpu->control({{"cmd", "scenario"},
 				{"data", {{"processes", {{{"tsgs", {{{"id", 1}, {"runlist", 4}}}}}}}}}})["ok"],

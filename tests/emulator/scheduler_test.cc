@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-// The scheduler's behaviour as a driver sees it: literal status words and run times. Words from the field lists of
-// DOC turing/tu104/dev_fifo.ref.txt (PFIFO, PCCSR) and ampere/ga100/dev_runlist.ref.txt (NV_RUNLIST, NV_CHRAM); durations
+// The scheduler as a driver sees it: literal status words and run times. Words from the field lists of DOC
+// turing/tu104/dev_fifo.ref.txt (PFIFO, PCCSR) and ampere/ga100/dev_runlist.ref.txt (NV_RUNLIST, NV_CHRAM). Durations
 // are the model's own (profile "timing"): fetch 20 us, load 10, switch request 2, save 40 by WFI, 8 by CILP.
 #include "common.hpp"
 
 using namespace emu_test;
 
-// After loading, 200 us have passed: TSG 1 is on since 30 us, its slice ends at 1 078 576 ns.
+// 200 us have passed since the scenario was loaded: TSG 1 runs since 30 us, its time slice ends at 1 078 576 ns.
 static constexpr uint64_t TO_SLICE_END = 1'078'576 - 200'000;
 
 TEST(Pfifo, status_words_through_a_context_switch)
 {
-	auto gpu = make("gp106", two_tsgs());
+	auto gpu = make_gpu("gp106", two_tsgs());
 	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003001u);   // VALID, TSG 1
 	EXPECT_EQ(rd(*gpu, 0x3080), 0x00003001u);   // PBDMA 0 the same, no busy bit
 	EXPECT_EQ(rd(*gpu, 0x40120), 0x00002002u);  // PBDMA 0 holds channel 2
@@ -31,7 +31,7 @@ TEST(Pfifo, status_words_through_a_context_switch)
 
 TEST(RunlistRegisters, status_words_have_load_and_save_swapped)
 {
-	auto gpu = make("ad102", two_tsgs());
+	auto gpu = make_gpu("ad102", two_tsgs());
 	EXPECT_EQ(rd(*gpu, 0xc00200), 0x80002001u);
 	EXPECT_EQ(rd(*gpu, 0xc00208), 0x00008002u); // runqueue 0: channel 2
 	EXPECT_EQ(rd(*gpu, 0x4015c), 0x00002001u);
@@ -50,12 +50,12 @@ TEST(RunlistRegisters, status_words_have_load_and_save_swapped)
 
 TEST(Pfifo, submitted_runlist_reads_back)
 {
-	auto gp = make("gp106", two_tsgs());
+	auto gp = make_gpu("gp106", two_tsgs());
 	EXPECT_EQ(rd(*gp, 0x2284), 0x00000006u); // 2 headers, 4 channels, not pending
 	uint64_t base = uint64_t(rd(*gp, 0x2280) & 0x0fffffff) << 12;
 	EXPECT_EQ(gp->vidmem().rd32(base), 0x0a00e001u); // TSG 1, 128 << 3, 2 channels
 	EXPECT_EQ(gp->vidmem().rd32(base + 8), 0x00000002u);
-	auto tu = make("tu102", two_tsgs());
+	auto tu = make_gpu("tu102", two_tsgs());
 	EXPECT_EQ(rd(*tu, 0x2b08), 0x00000006u);
 	EXPECT_EQ(rd(*tu, 0x2b0c) & 0x8000, 0u);
 	base = uint64_t(rd(*tu, 0x2b04)) << 32 | (rd(*tu, 0x2b00) & 0xfffff000);
@@ -63,7 +63,7 @@ TEST(Pfifo, submitted_runlist_reads_back)
 	EXPECT_EQ(tu->vidmem().rd32(base + 4), 2u);
 	EXPECT_EQ(tu->vidmem().rd32(base + 8), 1u);
 	EXPECT_EQ(tu->vidmem().rd32(base + 16 + 8) & 0xfff, 2u);
-	auto ad = make("ad102", two_tsgs());
+	auto ad = make_gpu("ad102", two_tsgs());
 	EXPECT_EQ(rd(*ad, 0xc00080) & 0xfff, 0x400u) << "1 KiB alignment is used";
 }
 
@@ -88,34 +88,34 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Chips, AllChips, testing::Values("gp106", "tu102", "ad102", "gh100"),
 			 [](const auto &p) { return std::string(p.param); });
 
-TEST_P(AllChips, tsgs_take_turns_by_their_timeslices)
+TEST_P(AllChips, tsgs_alternate_by_their_time_slices)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	gpu->advance(1'000'000'000);
-	Ran a = ran(*gpu, "tsgs", 1), b = ran(*gpu, "tsgs", 2);
-	// a turn is 1 048 576 + 52 000 ns: 1 s holds 908 and a part
+	Runtime a = query_runtime(*gpu, "tsgs", 1), b = query_runtime(*gpu, "tsgs", 2);
+	// A time slice and the switch take 1 048 576 + 52 000 ns: 1 s holds 908 of them and a part.
 	EXPECT_NEAR(double(a.slices), 454, 1);
 	EXPECT_NEAR(double(b.slices), 454, 1);
 	EXPECT_NEAR(double(a.ns), 454 * 1'048'576., 1'048'576.);
 }
 
-TEST_P(AllChips, a_disabled_tsg_stops_while_others_go_on)
+TEST_P(AllChips, a_disabled_tsg_stops_while_others_run)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	enable(*gpu, 4, false);
 	enable(*gpu, 5, false);
 	gpu->advance(1'000'000'000);
-	EXPECT_EQ(ran(*gpu, "tsgs", 2).slices, 0u);
-	EXPECT_GT(ran(*gpu, "tsgs", 1).slices, 900u);
+	EXPECT_EQ(query_runtime(*gpu, "tsgs", 2).slices, 0u);
+	EXPECT_GT(query_runtime(*gpu, "tsgs", 1).slices, 900u);
 	enable(*gpu, 5, true);
 	gpu->advance(1'000'000'000);
-	EXPECT_GT(ran(*gpu, "channels", 5).slices, 400u);
-	EXPECT_EQ(ran(*gpu, "channels", 4).slices, 0u);
+	EXPECT_GT(query_runtime(*gpu, "channels", 5).slices, 400u);
+	EXPECT_EQ(query_runtime(*gpu, "channels", 4).slices, 0u);
 }
 
-TEST_P(AllChips, disabling_does_not_take_a_running_tsg_off)
+TEST_P(AllChips, disabling_does_not_preempt_a_running_tsg)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	enable(*gpu, 2, false);
 	enable(*gpu, 3, false);
 	EXPECT_EQ(engine(*gpu) & 0xe000, 0x2000u);
@@ -123,12 +123,12 @@ TEST_P(AllChips, disabling_does_not_take_a_running_tsg_off)
 	gpu->advance(TO_SLICE_END + 60'000);
 	EXPECT_EQ(engine(*gpu) & 0xfff, 2u);
 	gpu->advance(10'000'000);
-	EXPECT_EQ(engine(*gpu) & 0xfff, 2u) << "and it does not come back";
+	EXPECT_EQ(engine(*gpu) & 0xfff, 2u) << "the disabled TSG does not run again";
 }
 
-TEST_P(AllChips, preempted_tsg_leaves_and_the_next_one_comes)
+TEST_P(AllChips, the_next_tsg_runs_after_a_preemption)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	preempt_tsg(*gpu, 1);
 	EXPECT_TRUE(preempt_pending(*gpu));
 	EXPECT_EQ(engine(*gpu) & 0xfff, 1u);
@@ -137,12 +137,12 @@ TEST_P(AllChips, preempted_tsg_leaves_and_the_next_one_comes)
 	EXPECT_EQ(engine(*gpu), 0u) << "INVALID right after the save";
 	gpu->advance(12'000);
 	EXPECT_EQ(engine(*gpu) & 0xefff, 0x2002u);
-	EXPECT_EQ(ran(*gpu, "tsgs", 1).ns, 170'000u);
+	EXPECT_EQ(query_runtime(*gpu, "tsgs", 1).ns, 170'000u);
 }
 
-TEST_P(AllChips, a_preempted_tsg_that_is_alone_comes_back_unless_disabled)
+TEST_P(AllChips, the_only_tsg_runs_again_after_a_preemption_unless_disabled)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	enable(*gpu, 4, false);
 	enable(*gpu, 5, false);
 	preempt_tsg(*gpu, 1);
@@ -160,9 +160,9 @@ TEST_P(AllChips, a_preempted_tsg_that_is_alone_comes_back_unless_disabled)
 	EXPECT_EQ(engine(*gpu), 0x2001u);
 }
 
-TEST_P(AllChips, preempting_what_is_not_on_reports_done_soon)
+TEST_P(AllChips, preempting_a_tsg_that_does_not_run_completes_soon)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	preempt_tsg(*gpu, 2);
 	EXPECT_TRUE(preempt_pending(*gpu));
 	gpu->advance(1'000);
@@ -170,9 +170,9 @@ TEST_P(AllChips, preempting_what_is_not_on_reports_done_soon)
 	EXPECT_EQ(engine(*gpu), 0x2001u);
 }
 
-TEST_P(AllChips, sched_disable_keeps_what_runs_and_chooses_nothing)
+TEST_P(AllChips, sched_disable_keeps_the_running_tsg_and_schedules_no_other)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	sched_disable(*gpu, true);
 	gpu->advance(1'000'000'000);
 	EXPECT_EQ(engine(*gpu), 0x2001u);
@@ -184,15 +184,15 @@ TEST_P(AllChips, sched_disable_keeps_what_runs_and_chooses_nothing)
 	EXPECT_EQ(engine(*gpu), 0x2002u);
 }
 
-TEST_P(AllChips, hung_preempt_stays_pending_until_the_fault_is_lifted)
+TEST_P(AllChips, a_hung_preemption_is_pending_until_the_fault_is_removed)
 {
-	auto gpu = make(GetParam(), two_tsgs());
-	command(*gpu, {{"cmd", "fault"}, {"kind", "preempt-hangs"}});
+	auto gpu = make_gpu(GetParam(), two_tsgs());
+	send_command(*gpu, {{"cmd", "fault"}, {"kind", "preempt-hangs"}});
 	preempt_tsg(*gpu, 1);
 	gpu->advance(10'000'000'000);
 	EXPECT_TRUE(preempt_pending(*gpu));
 	EXPECT_EQ(engine(*gpu) & 0xfff, 1u);
-	command(*gpu, {{"cmd", "fault"}, {"kind", "none"}});
+	send_command(*gpu, {{"cmd", "fault"}, {"kind", "none"}});
 	gpu->advance(100'000);
 	EXPECT_FALSE(preempt_pending(*gpu));
 }
@@ -203,7 +203,7 @@ TEST_P(AllChips, idle_channel_starts_at_its_doorbell)
 		GTEST_SKIP() << "no doorbell on Pascal: Host polls USERD";
 	json s = {{"processes",
 		   {{{"tsgs", {{{"id", 1}, {"runlist", 0}, {"channels", {{{"id", 2}, {"busy", false}}}}}}}}}}};
-	auto gpu = make(GetParam(), s);
+	auto gpu = make_gpu(GetParam(), s);
 	gpu->advance(1'000'000);
 	EXPECT_EQ(engine(*gpu), 0u);
 	wr(*gpu, 0xbb0090, 0x00000002);
@@ -211,76 +211,76 @@ TEST_P(AllChips, idle_channel_starts_at_its_doorbell)
 	EXPECT_EQ(engine(*gpu), 0x2001u);
 }
 
-TEST_P(AllChips, one_long_wait_equals_many_short_ones)
+TEST_P(AllChips, a_long_advance_equals_many_short_ones)
 {
 	json s = two_tsgs("cta");
 	s["processes"][0]["tsgs"][0]["timeslice"] = {{"timeout", 3}, {"scale", 2}};
-	auto a = make(GetParam(), s), b = make(GetParam(), s);
+	auto a = make_gpu(GetParam(), s), b = make_gpu(GetParam(), s);
 	a->advance(2'000'000'000);
 	for (int i = 0; i < 40'000; i++)
 		b->advance(50'000);
-	EXPECT_EQ(command(*a, {{"cmd", "runtime"}}), command(*b, {{"cmd", "runtime"}}));
-	EXPECT_EQ(command(*a, {{"cmd", "running"}}), command(*b, {{"cmd", "running"}}));
-	uint64_t image = command(*a, {{"cmd", "state"}})["channels"][0]["context"];
-	EXPECT_GT(a->vidmem().rd32(image + 0xf4), 1'000u);
-	EXPECT_EQ(a->vidmem().rd32(image + 0xf4), b->vidmem().rd32(image + 0xf4));
+	EXPECT_EQ(send_command(*a, {{"cmd", "runtime"}}), send_command(*b, {{"cmd", "runtime"}}));
+	EXPECT_EQ(send_command(*a, {{"cmd", "running"}}), send_command(*b, {{"cmd", "running"}}));
+	uint64_t context = send_command(*a, {{"cmd", "state"}})["channels"][0]["context"];
+	EXPECT_GT(a->vidmem().rd32(context + 0xf4), 1'000u);
+	EXPECT_EQ(a->vidmem().rd32(context + 0xf4), b->vidmem().rd32(context + 0xf4));
 }
 
 TEST_P(AllChips, preemption_mode_in_memory_changes_how_saves_are_done)
 {
-	auto gpu = make(GetParam(), two_tsgs());
-	uint64_t image = command(*gpu, {{"cmd", "state"}})["channels"][0]["context"];
-	EXPECT_EQ(gpu->vidmem().rd32(image + 0xfc), 0x600dc0deu);
+	auto gpu = make_gpu(GetParam(), two_tsgs());
+	uint64_t context = send_command(*gpu, {{"cmd", "state"}})["channels"][0]["context"];
+	EXPECT_EQ(gpu->vidmem().rd32(context + 0xfc), 0x600dc0deu);
 	gpu->advance(50'000'000);
-	uint32_t wfi = gpu->vidmem().rd32(image + 0xd0);
+	uint32_t wfi = gpu->vidmem().rd32(context + 0xd0);
 	EXPECT_GT(wfi, 10u);
-	EXPECT_EQ(gpu->vidmem().rd32(image + 0xdc), 0u);
-	command(*gpu, {{"cmd", "poke"}, {"ap", "vid"}, {"addr", image + 0x84}, {"words", {2}}}); // CILP
+	EXPECT_EQ(gpu->vidmem().rd32(context + 0xdc), 0u);
+	send_command(*gpu, {{"cmd", "poke"}, {"ap", "vid"}, {"addr", context + 0x84}, {"words", {2}}}); // CILP
 	gpu->advance(50'000'000);
-	EXPECT_LE(gpu->vidmem().rd32(image + 0xd0), wfi + 1);
-	EXPECT_GT(gpu->vidmem().rd32(image + 0xdc), 10u);
+	EXPECT_LE(gpu->vidmem().rd32(context + 0xd0), wfi + 1);
+	EXPECT_GT(gpu->vidmem().rd32(context + 0xdc), 10u);
 }
 
-TEST_P(AllChips, next_makes_that_channel_the_one_of_its_tsg)
+TEST_P(AllChips, next_selects_the_channel_of_its_tsg)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	if (pccsr())
 		wr(*gpu, 0x80001c, 0x00000402);
 	else
 		wr(*gpu, 0xc4000c, 0x00000004);
 	gpu->advance(1'000'000'000);
-	EXPECT_EQ(ran(*gpu, "channels", 2).slices, 1u) << "the turn it was in";
-	EXPECT_GT(ran(*gpu, "channels", 3).slices, 400u);
-	EXPECT_GT(ran(*gpu, "channels", 4).slices, 200u) << "the other TSG still takes turns inside";
+	EXPECT_EQ(query_runtime(*gpu, "channels", 2).slices, 1u) << "only the time slice that it had begun";
+	EXPECT_GT(query_runtime(*gpu, "channels", 3).slices, 400u);
+	EXPECT_GT(query_runtime(*gpu, "channels", 4).slices, 200u) << "the channels of the other TSG still alternate";
 }
 
-TEST_P(AllChips, a_tsg_preempted_while_it_is_being_switched_to_does_not_come)
+TEST_P(AllChips, a_tsg_preempted_during_the_switch_to_it_does_not_run)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	gpu->advance(TO_SLICE_END + 1'000); // SWITCH from 1 to 2
 	preempt_tsg(*gpu, 2);
 	gpu->advance(1'000 + 40'000);
-	EXPECT_EQ(engine(*gpu), 0u) << "saved, nothing loading";
+	EXPECT_EQ(engine(*gpu), 0u) << "the context is saved and none is loaded";
 	gpu->advance(11'000);
 	EXPECT_EQ(engine(*gpu), 0x2001u);
-	EXPECT_EQ(ran(*gpu, "tsgs", 2).ns, 0u);
+	EXPECT_EQ(query_runtime(*gpu, "tsgs", 2).ns, 0u);
 }
 
 TEST(Pfifo, runlist_preempt_exists_from_volta_on)
 {
-	auto tu = make("tu102", two_tsgs());
+	auto tu = make_gpu("tu102", two_tsgs());
 	wr(*tu, 0x2638, 0x1);
 	EXPECT_EQ(rd(*tu, 0x2638), 0x1u);
 	tu->advance(40'000);
 	EXPECT_EQ(rd(*tu, 0x2638), 0x0u);
 	EXPECT_EQ(rd(*tu, 0x2640), 0x0u);
-	auto gp = make("gp106", two_tsgs());
+	auto gp = make_gpu("gp106", two_tsgs());
 	EXPECT_EQ(rd(*gp, 0x2638), 0xbadf1100u);
 }
 
 TEST(RunlistRegisters, runlist_preempt_has_its_own_pending_bit)
 {
-	auto gpu = make("gh100", two_tsgs());
+	auto gpu = make_gpu("gh100", two_tsgs());
 	wr(*gpu, 0xc00098, 0x00000000);
 	EXPECT_EQ(rd(*gpu, 0xc00098), 0x00200000u);
 	gpu->advance(40'000);
@@ -290,9 +290,9 @@ TEST(RunlistRegisters, runlist_preempt_has_its_own_pending_bit)
 	EXPECT_EQ(rd(*gpu, 0xc00100) & 0x300, 0u);
 }
 
-TEST(Chram, zeros_do_nothing_and_clear_channel_clears)
+TEST(Chram, zeros_change_nothing_and_clear_channel_clears)
 {
-	auto gpu = make("ad102", two_tsgs());
+	auto gpu = make_gpu("ad102", two_tsgs());
 	wr(*gpu, 0xc40014, 0x00000000);
 	EXPECT_EQ(rd(*gpu, 0xc40014), 0x0000010au);
 	wr(*gpu, 0xc40014, 0x00000010); // PBDMA_FAULTED
@@ -303,30 +303,30 @@ TEST(Chram, zeros_do_nothing_and_clear_channel_clears)
 	EXPECT_EQ(rd(*gpu, 0xc40014), 0x00000000u);
 }
 
-TEST(Pccsr, next_is_plain_and_faults_are_write_one_to_clear)
+TEST(Pccsr, next_is_stored_and_faults_are_write_one_to_clear)
 {
-	auto gpu = make("tu102", two_tsgs());
+	auto gpu = make_gpu("tu102", two_tsgs());
 	wr(*gpu, 0x80002c, 0x00000002);
 	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11000003u);
-	wr(*gpu, 0x80002c, 0x00200000); // FORCE_ENG_FAULTED; NEXT goes with the bare word
+	wr(*gpu, 0x80002c, 0x00200000); // FORCE_ENG_FAULTED; the write clears NEXT
 	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11800001u);
 	gpu->advance(100'000'000);
-	EXPECT_EQ(ran(*gpu, "channels", 5).slices, 0u) << "a faulted channel does not run";
+	EXPECT_EQ(query_runtime(*gpu, "channels", 5).slices, 0u) << "a faulted channel does not run";
 	wr(*gpu, 0x80002c, 0x00800000);
 	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11000001u);
 }
 
-TEST_P(AllChips, resubmitted_runlist_is_taken_up)
+TEST_P(AllChips, resubmitted_runlist_is_committed)
 {
-	auto gpu = make(GetParam(), two_tsgs());
+	auto gpu = make_gpu(GetParam(), two_tsgs());
 	std::string chip = GetParam();
-	// only TSG 2: its three entries are the second half of the list; all bases have room before the next 4 KiB
+	// A list of TSG 2 alone: the second half of the list, three entries. All bases have room before the next 4 KiB.
 	uint32_t entry = chip == "gp106" ? 8 : 16;
-	uint64_t base = command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
+	uint64_t base = send_command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
 	std::vector<uint32_t> words;
 	for (uint32_t i = 0; i < 3 * entry / 4; i++)
 		words.push_back(gpu->vidmem().rd32(base + 3 * entry + 4 * i));
-	command(*gpu, {{"cmd", "poke"}, {"ap", "vid"}, {"addr", base}, {"words", words}});
+	send_command(*gpu, {{"cmd", "poke"}, {"ap", "vid"}, {"addr", base}, {"words", words}});
 	uint32_t pending = 0;
 	if (chip == "gp106") {
 		wr(*gpu, 0x2270, uint32_t(base >> 12));
@@ -341,7 +341,7 @@ TEST_P(AllChips, resubmitted_runlist_is_taken_up)
 	}
 	EXPECT_EQ(pending, 1u);
 	gpu->advance(20'000 + 2'000 + 40'000 + 10'000);
-	EXPECT_EQ(engine(*gpu), 0x2002u) << "the old timeslice ended with the fetch";
+	EXPECT_EQ(engine(*gpu), 0x2002u) << "the old time slice ended with the fetch";
 	gpu->advance(1'000'000'000);
 	EXPECT_EQ(engine(*gpu), 0x2002u);
 	if (chip == "tu102") {
@@ -349,15 +349,16 @@ TEST_P(AllChips, resubmitted_runlist_is_taken_up)
 	}
 }
 
-TEST(Scenario, all_shipped_files_load_on_their_chips)
+TEST(Scenario, every_scenario_file_loads_on_its_chips)
 {
 	for (const char *chip : {"gp106", "tu102", "ad102", "gh100"})
 		for (const std::string &file :
 		     {std::string("demo-") + chip, std::string("minimal"), std::string("two-tenants"),
 		      std::string("bench-1"), std::string("bench-8"), std::string("bench-64"), std::string("bench-512"),
 		      std::string("bench-2048")}) {
-			auto gpu = make(chip);
-			command(*gpu, {{"cmd", "scenario"}, {"file", EMU_DATA_DIR "/scenarios/" + file + ".json"}});
+			auto gpu = make_gpu(chip);
+			send_command(*gpu,
+				     {{"cmd", "scenario"}, {"file", EMU_DATA_DIR "/scenarios/" + file + ".json"}});
 			gpu->advance(1'000'000);
 			bool busy = false;
 			for (const auto &r : gpu->running())

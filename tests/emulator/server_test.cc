@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The QEMU side of the protocol played by hand over a socket pair: what hw/remote/proxy.c of QEMU 7.2 sends when it
-// realizes the device, and accesses by bus address.
+// The test takes QEMU's side of the protocol over a socket pair: the messages that hw/remote/proxy.c of QEMU 7.2 sends
+// when it realizes the device, and accesses by bus address.
 #include "common.hpp"
 
 #include "server/control_socket.hpp"
@@ -22,7 +22,7 @@ protected:
 	void SetUp() override
 	{
 		ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sv_), 0);
-		gpu_ = make("gp106", two_tsgs());
+		gpu_ = make_gpu("gp106", two_tsgs());
 		thread_ = std::thread([this] {
 			emu::QemuLink link(*gpu_, sv_[1], nullptr);
 			while (link.serve())
@@ -120,7 +120,7 @@ TEST_F(Qemu, probes_configuration_and_reads_registers_by_bus_address)
 	EXPECT_EQ(bar(false, 0xc0000000, 4), ~0ull) << "no BAR there";
 	send_message(7, nullptr, 0);
 	answer();
-	EXPECT_EQ(config_read(0x10, 4), 0u) << "reset forgets the BARs";
+	EXPECT_EQ(config_read(0x10, 4), 0u) << "reset clears the BARs";
 	EXPECT_EQ(config_read(0x3d, 1), 1u);
 }
 
@@ -142,9 +142,9 @@ TEST_F(Qemu, shares_guest_memory_with_the_gpu)
 	munmap(ram, 1 << 20);
 }
 
-TEST(ControlSocket, answers_one_line_for_one_line)
+TEST(ControlSocket, each_line_gets_a_line)
 {
-	auto gpu = make("gp106");
+	auto gpu = make_gpu("gp106");
 	std::string path = testing::TempDir() + "control" + std::to_string(getpid());
 	emu::ControlSocket control(*gpu, path);
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -166,12 +166,12 @@ TEST(ControlSocket, answers_one_line_for_one_line)
 	close(fd);
 }
 
-// 20,000 commands, of which the client does not read the answers: serve() comes back each time, and when
-// the client reads at last, each has its answer. Seen failing with a send() that waits: the test does not end.
-TEST(ControlSocket, a_client_that_does_not_read_holds_nothing_up)
+// A client sends 20,000 commands and does not read the answers: serve() returns each time. Once the client reads, it
+// gets an answer to each. Seen failing with a send() that blocks: the test does not end.
+TEST(ControlSocket, a_client_that_does_not_read_does_not_block_the_server)
 {
 	constexpr int COMMANDS = 20000;
-	auto gpu = make("gp106");
+	auto gpu = make_gpu("gp106");
 	std::string path = testing::TempDir() + "slow" + std::to_string(getpid());
 	emu::ControlSocket control(*gpu, path);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -209,10 +209,10 @@ TEST(ControlSocket, a_client_that_does_not_read_holds_nothing_up)
 	close(fd);
 }
 
-// Seen failing with unlink() of whatever is there.
-TEST(ControlSocket, what_is_not_an_abandoned_socket_stays)
+// Seen failing with unlink() of any file at that path.
+TEST(ControlSocket, only_an_abandoned_socket_is_replaced)
 {
-	auto gpu = make("gp106");
+	auto gpu = make_gpu("gp106");
 	std::string path = testing::TempDir() + "there" + std::to_string(getpid());
 	close(open(path.c_str(), O_CREAT | O_WRONLY, 0600));
 	EXPECT_THROW(emu::ControlSocket(*gpu, path), std::system_error);
@@ -220,13 +220,13 @@ TEST(ControlSocket, what_is_not_an_abandoned_socket_stays)
 	unlink(path.c_str());
 	{
 		emu::ControlSocket first(*gpu, path);
-		EXPECT_THROW(emu::ControlSocket(*gpu, path), std::system_error) << "one that listens";
+		EXPECT_THROW(emu::ControlSocket(*gpu, path), std::system_error) << "a socket that listens";
 		ASSERT_EQ(rename(path.c_str(), (path + ".other").c_str()), 0);
 		close(open(path.c_str(), O_CREAT | O_WRONLY, 0600));
 	}
-	EXPECT_EQ(access(path.c_str(), F_OK), 0) << "a file that took its place";
+	EXPECT_EQ(access(path.c_str(), F_OK), 0) << "a file that replaced the socket";
 	unlink(path.c_str());
-	emu::ControlSocket again(*gpu, path + ".other"); // nobody listens there now
+	emu::ControlSocket again(*gpu, path + ".other"); // nothing listens there
 	EXPECT_EQ(access((path + ".other").c_str(), F_OK), 0);
 }
 

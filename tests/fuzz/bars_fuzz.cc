@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// BAR1 and BAR2 and the way back from a page to where a BAR shows it: any block, any instance block, page tables of
-// any format, read until a bound that the input names. Byte 0 chooses the chip, byte 1 the bound, byte 2 how many
-// runlists are looked for.
-// Seen to fail with read_words() leaving the bound alone.
+// BAR1, BAR2 and the search for pages that a BAR maps: any register block, instance block and page tables of any
+// format, read up to a bound. Byte 0 selects the chip, byte 1 the bound, byte 2 how many runlists are searched for.
+// Seen failing with a read_words() that does not check the bound.
 #include "gpulens/bar.h"
 #include "stream.hpp"
 
@@ -12,7 +11,7 @@ fuzz::Gpu gpu;
 lens_mmu_scan room;
 lens_bars bars;
 
-// Version 3 to its end: 2 words, four pages of 512, a table of big pages, one of small ones.
+// All tables of version 3: 2 words, four pages of 512, a table of big pages, one of small pages.
 constexpr u32 ENOUGH = 2 + 4 * 512 + 32 + 512;
 
 } // namespace

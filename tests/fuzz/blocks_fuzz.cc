@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Logs of blocks with all that is made of them, and scenarios, which are written and read again: any text.
-// Seen failing with 1e400, of which the exception was not caught.
+// Logs of blocks with every report that is made of them, and scenarios, which are written and read again: any text.
+// Seen failing with 1e400, whose exception was not caught.
 #include "gpulens/blocks/check.hpp"
 #include "gpulens/blocks/log.hpp"
 #include "gpulens/blocks/summary.hpp"
@@ -11,7 +11,7 @@ using namespace tool::blocks;
 
 namespace {
 
-void log(const std::string &text)
+void check_log(const std::string &text)
 {
 	Log l = parse_logs({{"f", text}});
 
@@ -21,7 +21,7 @@ void log(const std::string &text)
 	FUZZ_CHECK(!log_json(l).empty());
 }
 
-void scenario(const std::string &text)
+void check_scenario(const std::string &text)
 {
 	Scenario s = parse_scenario(text, "f");
 	std::string again = scenario_json(s).dump();
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
 	try {
-		data[0] & 1 ? log(text) : scenario(text);
+		data[0] & 1 ? check_log(text) : check_scenario(text);
 	} catch (const tool::Error &e) {
 		FUZZ_CHECK(e.code == tool::Error::Input && std::string(e.what()).starts_with("f: "));
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The decoders of instance blocks and context images: whatever the channels of a short runlist, their page tables and
-// what these lead to hold. Reads contexts behind both kinds of channel words and behind entries.
-// Seen to fail with same_context() looking at the entry before the first.
+// The decoders of instance blocks and context images, for any content of the channels of a short runlist, their page
+// tables and the pages that these map. Contexts are read by both kinds of channel words and by entries.
+// Seen failing with a same_context() that reads the entry before the first.
 #include "lists.hpp"
 
 namespace {
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int err = lists.collect(gpu.gpu, true);
 	if (err)
 		return 0;
-	// A block and an image for each channel, two walks of six levels and a header.
+	// An instance block and a context image for each channel, two walks of six levels and a header.
 	FUZZ_CHECK(gpu.copies <= 1 + u64{lists.snap.n} * 32);
 	for (u32 i = 0; i < lists.snap.n; i++) {
 		const lens_context &c = lists.snap.context[i];

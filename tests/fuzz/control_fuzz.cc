@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requests on any hardware: each returns a known error after a bounded time, writes nothing where the error says that
-// the request itself is wrong, and only to registers of Host, of the named runlist and of its channels. Byte 0 is the
-// request, the next four bytes are the id, the next says whether a runlist is named.
-// A time slice is stored in the runlist only. Memory answers anew at each look, so that an entry that is still the
-// same at the second look is rare: that of an input that repeats itself.
-// Seen to fail with named_runlist() leaving out that the id is below the limit.
+// Requests on any hardware: each returns a known error after a bounded time, writes only to registers of Host, of the
+// named runlist and of its channels, and writes nothing if the error means that the send_request itself is invalid. Byte 0
+// is the send_request, the next four bytes are the id, the next says whether a runlist is named.
+// A time slice is note_store in the runlist only. Memory returns new words at each read, so that an entry is rarely the
+// same at the second read: only if the input repeats itself.
+// Seen failing with a named_runlist() that does not compare the id with the limit.
 #include "hw/fifo.h"
 #include "lists.hpp"
 
@@ -13,25 +13,26 @@ namespace {
 fuzz::Gpu gpu;
 fuzz::Lists lists;
 u32 writes;
-u64 lowest, highest; // address of a word that was stored
+u64 lowest, highest; // addresses of stored words
 
-bool within(u32 off, u32 first, u32 bytes)
+bool is_within(u32 off, u32 first, u32 bytes)
 {
 	return off - first < bytes;
 }
 
-void wrote(u32 off)
+void check_write(u32 off)
 {
 	const lens_runlist &rl = *lists.rl;
 
 	writes++;
 	if (gpu.gpu.chip->ids_per_runlist)
-		FUZZ_CHECK(within(off, rl.base, 0x400) || within(off, rl.chram, 4U * rl.channels));
+		FUZZ_CHECK(is_within(off, rl.base, 0x400) || is_within(off, rl.chram, 4U * rl.channels));
 	else
-		FUZZ_CHECK(within(off, 0x2000, 0x2000) || within(off, NV_PCCSR_CHANNEL_INST(0), 8U * rl.channels));
+		FUZZ_CHECK(is_within(off, 0x2000, 0x2000) ||
+			   is_within(off, NV_PCCSR_CHANNEL_INST(0), 8U * rl.channels));
 }
 
-void stored(u64 addr)
+void note_store(u64 addr)
 {
 	lowest = addr < lowest ? addr : lowest;
 	highest = addr > highest ? addr : highest;
@@ -39,7 +40,7 @@ void stored(u64 addr)
 
 constexpr uint8_t REQUESTS = 10, PREEMPT = 2, SWITCH = 3, RESUBMIT = 5, TIMESLICE = 9;
 
-int request(uint8_t which, const lens_ref &ref)
+int send_request(uint8_t which, const lens_ref &ref)
 {
 	lens_gpu *g = &gpu.gpu;
 	int runlist;
@@ -58,7 +59,7 @@ int request(uint8_t which, const lens_ref &ref)
 	}
 }
 
-// Only first words of the list's entries.
+// Stores go only to first words of the list's entries.
 void check_stores()
 {
 	struct lens_runlist_regs regs;
@@ -90,22 +91,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (named & 1)
 		ref.runlist = named & 2 ? named >> 2 : lists.rl->id;
-	// Of no use beyond what ids have, but for being refused.
+	// An id beyond the range of ids is only refused, so that few inputs have one.
 	if (named < 0xf0)
 		ref.id &= 0xfff;
 	writes = 0;
 	lowest = ~0ULL;
 	highest = 0;
-	gpu.wrote = wrote;
-	gpu.stored = stored;
+	gpu.on_write = check_write;
+	gpu.on_store = note_store;
 	which %= REQUESTS;
-	int err = request(which, ref);
+	int err = send_request(which, ref);
 	if (which == TIMESLICE)
 		check_stores();
 	else
 		FUZZ_CHECK(gpu.stores <= 2);
-	// At most two engines are waited for, each for a second and the last look before it is preempted, and after; others'
-	// channels are disabled before. A submit is three writes up to Volta.
+	// At most two engines are waited for: each for a second before the preemption and a second after it, with the last
+	// read of each. Before that, channels of other TSGs are disabled. A submit is three writes up to Volta.
 	FUZZ_CHECK(gpu.waited_us <= 4400000);
 	FUZZ_CHECK(writes <= fuzz::Lists::LONGEST + 3);
 	switch (err) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The parsers of what is written to control files and to samples: any text. What is accepted must be what strtoull()
-// makes of it.
-// Seen to fail with parse_number() taking one digit beyond the text, and with any character taken for a space.
+// The parsers of text that is written to control files and to samples: any text. An accepted number must be the one
+// that strtoull() returns.
+// Seen failing with a parse_number() that reads one digit beyond the text, and with one that accepts any character as a
+// space.
 #include "parse.h"
 #include "room.hpp"
 
@@ -9,11 +10,11 @@
 
 namespace {
 
-// Copies, so that a byte too far is seen, and with an end for strtoull().
+// Copies: of the exact size, so that a read beyond it is found, and with a terminating zero for strtoull().
 fuzz::Room<char, 64> room;
 char text[64];
 
-u64 by_libc(const char *s)
+u64 parse_by_libc(const char *s)
 {
 	char *end;
 	u64 v = std::strtoull(s, &end, 0);
@@ -22,24 +23,24 @@ u64 by_libc(const char *s)
 	return v;
 }
 
-// Accepted: its numbers, written out again as decimals, and nothing that was not there. Refused: *how as it was.
-void sampling(const char *given, size_t size)
+// Accepted text has the parsed numbers as decimals and nothing else. Refused text leaves the result unchanged.
+void check_sampling(const char *given, size_t size)
 {
-	lens_sampling how{1, 0, {}};
-	int err = lens_parse_sampling(given, size, &how);
+	lens_sampling parsed{1, 0, {}};
+	int err = lens_parse_sampling(given, size, &parsed);
 
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err) {
-		FUZZ_CHECK(how.period_us == 1 && how.n == 0);
+		FUZZ_CHECK(parsed.period_us == 1 && parsed.n == 0);
 		return;
 	}
-	FUZZ_CHECK(how.period_us >= 10 && how.period_us <= 1000000 && how.n <= 64);
+	FUZZ_CHECK(parsed.period_us >= 10 && parsed.period_us <= 1000000 && parsed.n <= 64);
 	std::string rest(given, given[size - 1] == '\n' ? size - 1 : size);
 	FUZZ_CHECK(rest.find_first_not_of("0123456789 ") == std::string::npos);
-	for (u32 i = 0; i <= how.n; i++) {
+	for (u32 i = 0; i <= parsed.n; i++) {
 		size_t space = rest.find(' ');
-		FUZZ_CHECK((space == std::string::npos) == (i == how.n));
-		FUZZ_CHECK(std::strtoull(rest.c_str(), nullptr, 10) == (i ? how.runlists[i - 1] : how.period_us));
+		FUZZ_CHECK((space == std::string::npos) == (i == parsed.n));
+		FUZZ_CHECK(std::strtoull(rest.c_str(), nullptr, 10) == (i ? parsed.runlists[i - 1] : parsed.period_us));
 		rest.erase(0, space == std::string::npos ? rest.size() : space + 1);
 	}
 }
@@ -50,7 +51,7 @@ void check_ref(const lens_ref &ref, int err)
 
 	if (colon)
 		*colon = 0;
-	u64 id = by_libc(colon ? colon + 1 : text), runlist = colon ? by_libc(text) : 0;
+	u64 id = parse_by_libc(colon ? colon + 1 : text), runlist = colon ? parse_by_libc(text) : 0;
 	if (err == -ERANGE) {
 		FUZZ_CHECK(id > 0xffffffff || runlist > 0x7fffffff);
 		return;
@@ -59,8 +60,8 @@ void check_ref(const lens_ref &ref, int err)
 	FUZZ_CHECK(ref.runlist == (colon ? static_cast<int>(runlist) : LENS_NONE));
 }
 
-// What was accepted, without its newline, with an end.
-void keep(const uint8_t *data, size_t size)
+// Copies an accepted text without its newline and terminates it.
+void copy_text(const uint8_t *data, size_t size)
 {
 	size_t len = data[size - 1] == '\n' ? size - 1 : size;
 
@@ -78,7 +79,7 @@ void check_id_and_value(const char *given, const uint8_t *data, size_t size)
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err == -EINVAL)
 		return;
-	keep(data, size);
+	copy_text(data, size);
 	char *space = std::strchr(text, ' '), *end;
 	FUZZ_CHECK(space && space[1] >= '0' && space[1] <= '9');
 	u64 v = std::strtoull(space + 1, &end, 10);
@@ -100,13 +101,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *given = room.get(size);
 	if (size)
 		std::memcpy(given, data, size);
-	sampling(given, size);
+	check_sampling(given, size);
 	check_id_and_value(given, data, size);
 	int err = lens_parse_ref(given, size, &ref);
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err == -EINVAL)
 		return 0;
-	keep(data, size);
+	copy_text(data, size);
 	check_ref(ref, err);
 	return 0;
 }

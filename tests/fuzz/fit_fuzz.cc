@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// fit's CSV of measured times: any text. No curve is below a measured time by more than rounding makes.
+// The CSV file of measured times that gpulens fit reads: any text. No curve is below a measured time by more than the
+// rounding.
 #include "gpulens/plan/fit.hpp"
 #include "lib/base/errors.hpp"
 #include "room.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The parser and the writer of images: any file. What was read is written, and that read and written again.
-// Seen to fail with RegisterSpace::finish() looking at the register after the last.
+// The parser and the writer of register images: any file. A parsed image is written, parsed and written again.
+// Seen failing with a RegisterSpace::finish() that reads the register after the last.
 #include "lib/source/image/image.hpp"
 #include "room.hpp"
 

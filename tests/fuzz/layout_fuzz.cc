@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Layouts of any GPCs, and any text that names TPCs of them: what is parsed is within the GPU, and a mask is written into
-// words and read from them again.
+// Layouts of any GPCs, and any text that names TPCs of them: a parsed mask is within the GPU; it is written into words
+// and read from them again.
 #include "partition/layout.hpp"
 #include "room.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A runlist of a chip, short enough to be read often, with the room that reading one takes. Byte 0 of the input chooses
-// the chip, byte 1 the id of the runlist, bytes 2 to 5 are its length.
+// A short runlist of a chip, with the buffers that reading it needs. Byte 0 of the input selects the chip, byte 1 the
+// id of the runlist, bytes 2 to 5 are its length.
 #pragma once
 #include "hw/fifo.h"
 #include "hw/runlist.h"
@@ -12,8 +12,8 @@ class Lists {
 public:
 	static constexpr u32 LONGEST = 64;
 
-	// False: the chip has no runlists that could be read. Long lists teach little and take long: they are to be rare.
-	bool start(Gpu &g, u32 often = 7)
+	// Returns false if the chip has no readable runlists. Long lists find little and take long: they are made rare.
+	bool start(Gpu &g, u32 usual_length = 7)
 	{
 		g.identify();
 		if (!lens_gpu_has_host(&g.gpu))
@@ -27,16 +27,16 @@ public:
 		topo.runlists[0].channels = 2048;
 		topo.runlists[0].base = 0xc00000;
 		topo.runlists[0].chram = 0xb00000;
-		// The length is in bits 15:0 wherever it is.
+		// The length is in bits 15:0 of each of the three registers.
 		u32 length = g.stream.take<u32>();
-		length &= length >> 24 == 0xff ? ~(0xffffU - (LONGEST - 1)) : ~(0xffffU - often);
-		g.fix(NV_PFIFO_ENG_RUNLIST(rl->id), length);
-		g.fix(NV_PFIFO_RUNLIST_SUBMIT(rl->id), length);
-		g.fix(rl->base + NV_RUNLIST_SUBMIT, length);
+		length &= length >> 24 == 0xff ? ~(0xffffU - (LONGEST - 1)) : ~(0xffffU - usual_length);
+		g.set_register(NV_PFIFO_ENG_RUNLIST(rl->id), length);
+		g.set_register(NV_PFIFO_RUNLIST_SUBMIT(rl->id), length);
+		g.set_register(rl->base + NV_RUNLIST_SUBMIT, length);
 		return true;
 	}
 
-	// As the module takes it: room for what was announced. With contexts where they are wanted.
+	// Reads the list as the module does, with room for the length that was read first, and its contexts if asked.
 	int collect(lens_gpu &gpu, bool contexts)
 	{
 		snap = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The walk from a virtual address to a page: any page tables, in every format, from any root, with and without the
-// cache of table words. Bytes 0 .. 17: format, aperture and which walks use the cache, root, virtual address.
-// Seen to fail with lens_mmu_translate() leaving a page's offset out of the address.
+// cache of table words. Bytes 0 to 17: format, aperture and which walks use the cache, root, virtual address.
+// Seen failing with a lens_mmu_translate() that leaves the offset in the page out of the address.
 #include "stream.hpp"
 
 namespace {
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t flags = gpu.stream.take<uint8_t>();
 	lens_aperture ap = flags & 1 ? LENS_SYS : LENS_VID;
 	u64 root = gpu.stream.take<u64>(), first = gpu.stream.take<u64>();
-	// Any chip does: the walker asks it only whether its video memory is the system's.
+	// Any chip will do: the walker reads only whether its video memory is system memory.
 	gpu.gpu.io = gpu.io();
 	gpu.gpu.chip = lens_chip_find(0x136, &gpu.gpu.id, &known);
 	for (int i = 0; i < 4; i++) {
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		lens_mapping m;
 		gpu.copies = 0;
 		int err = lens_mmu_translate(&gpu.gpu, fmt, ap, root, va, &m, flags >> i & 2 ? &cache : nullptr);
-		// As deep as the format and two tables at its end.
+		// One word for each level of the format, and two tables at the last.
 		FUZZ_CHECK(gpu.copies <= fmt->levels + 2U);
 		FUZZ_CHECK(cache.used <= LENS_CACHE_WORDS);
 		FUZZ_CHECK(!err || err == -EFAULT || err == -EIO);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A recording that nobody recorded, in pieces: any bytes, or any samples behind a sound header; and all that is made of
-// it. What was put on disk comes back as it was.
+// Recordings in pieces: any bytes, or any samples after a valid header, and every report that is made of them. Data
+// that was stored on disk is read back unchanged.
 #include "gpulens/out/timeline_out.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/timeline/recording_reader.hpp"
@@ -11,7 +11,7 @@
 
 namespace {
 
-std::string head(unsigned engines)
+std::string make_header(unsigned engines)
 {
 	gpulens_samples_header h{};
 	std::string s;
@@ -33,7 +33,7 @@ std::string head(unsigned engines)
 	return s;
 }
 
-std::string csv(tool::TimelineBuilder b, std::string_view bytes, size_t piece, std::string *others)
+std::string write_reports(tool::TimelineBuilder b, std::string_view bytes, size_t piece, std::string *others)
 {
 	std::string out;
 	tool::Sink sink = [&out](std::string_view s) { out += s; };
@@ -58,18 +58,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 2)
 		return 0;
-	std::string bytes = data[0] & 1 ? head(1 + (data[0] >> 1 & 3)) : "", others;
+	std::string bytes = data[0] & 1 ? make_header(1 + (data[0] >> 1 & 3)) : "", others;
 	bytes.append(reinterpret_cast<const char *>(data) + 2, size - 2);
 	try {
-		std::string whole = csv(tool::TimelineBuilder(), bytes, 1 + data[1], &others);
+		std::string whole = write_reports(tool::TimelineBuilder(), bytes, 1 + data[1], &others);
 		if (data[0] < 16)
-			FUZZ_CHECK(whole ==
-				   csv(tool::TimelineBuilder(std::make_shared<tool::TimelineStore>("/dev/shm", 2)),
-				       bytes, bytes.size(), nullptr));
+			FUZZ_CHECK(whole == write_reports(tool::TimelineBuilder(
+								  std::make_shared<tool::TimelineStore>("/dev/shm", 2)),
+							  bytes, bytes.size(), nullptr));
 	} catch (const tool::Error &e) {
 		FUZZ_CHECK(e.code == tool::Error::Source);
 	}
-	// The same as the first GPU's piece of a recording of two, and as a whole recording.
+	// The same bytes as the first GPU's piece of a recording of two GPUs, and as a whole recording.
 	std::string two = tool::recording_head(2) + tool::piece_head(2, 0, static_cast<u32>(bytes.size())) + bytes;
 	for (const std::string &recording : {two, bytes})
 		try {

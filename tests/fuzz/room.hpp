@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What all targets share: how a finding ends a run, and room for arrays that is made once and whose bounds the
-// address sanitizer watches all the same.
+// Code of all targets: a check that ends the run, and arrays that are allocated once and whose bounds the address
+// sanitizer still checks.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace fuzz {
 
-// A finding, where the sanitizers see none.
+// Reports a finding that the sanitizers do not detect.
 #define FUZZ_CHECK(what)                                                                                               \
 	do {                                                                                                           \
 		if (!(what)) {                                                                                         \
@@ -21,8 +21,8 @@ namespace fuzz {
 		}                                                                                                      \
 	} while (0)
 
-// Up to N elements. What get() does not give out is poisoned, before and behind; what it gives out holds the same
-// rubbish in every run, so that using what nobody wrote shows the same way again.
+// Up to N elements. Memory before and after the part that get() returns is poisoned. That part has the same content in
+// every run, so that a use of uninitialized elements can be reproduced.
 template <typename T, size_t N> class Room {
 public:
 	Room() : all_(new char[BYTES]) { __asan_poison_memory_region(all_.get(), BYTES); }
@@ -42,7 +42,7 @@ public:
 	}
 
 private:
-	// A multiple of the sanitizer's 8 bytes.
+	// A multiple of 8 bytes, the sanitizer's granule.
 	static constexpr size_t BYTES = (N * sizeof(T) + 7) / 8 * 8;
 
 	std::unique_ptr<char[]> all_;

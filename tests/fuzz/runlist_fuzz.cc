@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The decoders of a runlist: its registers, entries of 8 and 16 bytes, channel words of PCCSR and of channel RAM, for
-// any content, on a list that stands still or moves while it is read. Byte 6 chooses which.
-// Seen to fail with lens_runlist_collect() copying a list that has grown past its room.
+// any content. Byte 6 selects whether the list changes while it is read.
+// Seen failing with a lens_runlist_collect() that copies a list that has become longer than its buffer.
 #include "lists.hpp"
 
 namespace {
@@ -15,7 +15,7 @@ int count_entry(lens_gpu *, const lens_runlist *, const lens_entry *, int, void 
 	return 0;
 }
 
-void check(const lens_runlist_snap &snap)
+void check_snapshot(const lens_runlist_snap &snap)
 {
 	const lens_host_ops *host = gpu.gpu.chip->host;
 	lens_channel_state s;
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int err = lists.collect(gpu.gpu, false);
 	if (err)
 		return 0;
-	check(lists.snap);
+	check_snapshot(lists.snap);
 	if (gpu.moves)
 		return 0;
 	FUZZ_CHECK(!lists.snap.torn);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes the fuzzers' first inputs: what emulated GPUs answer, in the order they are asked, and the hand-written
-// image. Usage: fuzz-seeds DIR
+// Writes the first inputs of the fuzz targets: the answers of emulated GPUs in the order of the reads, and the image
+// that was written by hand. Usage: fuzz-seeds DIR
 #include "gpulens/bar.h"
 #include "gpulens/blocks/log.hpp"
 #include "gpulens/blocks/predict.hpp"
@@ -17,18 +17,18 @@ namespace fs = std::filesystem;
 
 fs::path root;
 
-void write(const std::string &target, const std::string &name, const std::string &content)
+void write_seed(const std::string &target, const std::string &name, const std::string &content)
 {
 	fs::create_directories(root / target);
 	std::ofstream(root / target / name, std::ios::binary) << content;
 }
 
-// What is read, in order, as stream.hpp hands it out.
+// The words that were read, in the order in which stream.hpp returns them.
 struct Recording {
 	lens_recorder recorder{};
 	std::string bytes;
 	std::unordered_map<u64, bool> seen;
-	// Where the lengths of a runlist may be; they stand first (lists.hpp).
+	// Registers that may have the length of a runlist; the input begins with the length (lists.hpp).
 	std::vector<u64> lengths;
 	std::string length = std::string(4, '\0');
 
@@ -40,7 +40,7 @@ struct Recording {
 	}
 };
 
-void note(lens_recorder *r, char kind, u64 addr, const u32 *words, u32 n)
+void note_access(lens_recorder *r, char kind, u64 addr, const u32 *words, u32 n)
 {
 	Recording *rec = reinterpret_cast<Recording *>(r);
 	const char *bytes = reinterpret_cast<const char *>(words);
@@ -67,7 +67,7 @@ char index_of(u32 chip_id)
 	return n;
 }
 
-void bar_seeds(lens_gpu &gpu, Recording &rec, char chip, const std::string &name)
+void write_bar_seeds(lens_gpu &gpu, Recording &rec, char chip, const std::string &name)
 {
 	std::unique_ptr<lens_mmu_scan> room = std::make_unique<lens_mmu_scan>();
 	lens_bars bars;
@@ -77,24 +77,24 @@ void bar_seeds(lens_gpu &gpu, Recording &rec, char chip, const std::string &name
 	if (gpu.topo.n_runlists > 3)
 		gpu.topo.n_runlists = 3;
 	if (!lens_bars_collect(&gpu, &bars, room.get(), 2048))
-		write("bars", name, std::string(head, 3) + rec.bytes);
+		write_seed("bars", name, std::string(head, 3) + rec.bytes);
 }
 
-void seeds_of(const std::string &profile, const std::string &scenario)
+void write_seeds(const std::string &profile, const std::string &scenario)
 {
 	tool_test::Live live(profile, scenario);
 	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
 	std::string name = profile + "-" + scenario;
 	Recording rec;
 
-	write("tool", name, live.image_text());
-	rec.recorder.note = note;
+	write_seed("tool", name, live.image_text());
+	rec.recorder.note = note_access;
 	lens_record_init(&rec.recorder, live.chip.io());
 	if (lens_gpu_identify(gpu.get(), &rec.recorder.io) || lens_gpu_read_topology(gpu.get()))
 		return;
 	char chip = index_of(gpu->chip_id);
-	write("topology", profile, chip + rec.bytes);
-	write("text", profile, std::string(1, '\0') + chip + rec.bytes);
+	write_seed("topology", profile, chip + rec.bytes);
+	write_seed("text", profile, std::string(1, '\0') + chip + rec.bytes);
 	for (u32 i = 0; lens_gpu_has_host(gpu.get()) && i < gpu->topo.n_runlists; i++) {
 		const lens_runlist &rl = gpu->topo.runlists[i];
 		u32 id = rl.id;
@@ -102,15 +102,15 @@ void seeds_of(const std::string &profile, const std::string &scenario)
 		tool::RunlistSnap list(*gpu, rl);
 		std::string head = {chip, static_cast<char>(id)}, tail = name + "-" + std::to_string(i);
 		head += rec.length;
-		write("runlist", tail, head + '\0' + rec.bytes);
-		write("contexts", tail, head + rec.bytes);
-		write("text", tail, '\2' + head + rec.bytes);
+		write_seed("runlist", tail, head + '\0' + rec.bytes);
+		write_seed("contexts", tail, head + rec.bytes);
+		write_seed("text", tail, '\2' + head + rec.bytes);
 	}
-	bar_seeds(*gpu, rec, chip, name);
+	write_bar_seeds(*gpu, rec, chip, name);
 }
 
-// A walk that ends on a page: what the tables hold in order, in both apertures' codes.
-void page_table_seeds()
+// Walks that end on a page: the words of the tables in their order, with the codes of both apertures.
+void write_page_table_seeds()
 {
 	static const u64 walks[4][6] = {
 		{0x0000000110000001, 0x0000000012345001},                   // version 1, 64 KiB
@@ -123,12 +123,12 @@ void page_table_seeds()
 		std::string s(18, '\0');
 		s[0] = static_cast<char>(f);
 		s.append(reinterpret_cast<const char *>(walks[f]), sizeof(walks[0]));
-		write("page_tables", "format-" + std::to_string(f), s);
+		write_seed("page_tables", "format-" + std::to_string(f), s);
 	}
 }
 
-// A record of each type of include/uapi/gpulens.h, one to eight, the chip's with an id and a name.
-void snapshot_seed()
+// A record of each type of include/uapi/gpulens.h, 1 to 8; that of the chip has an id and a name.
+void write_snapshot_seed()
 {
 	std::string s;
 
@@ -139,48 +139,49 @@ void snapshot_seed()
 			record.replace(2, 2, "\x92\x01").replace(28, 5, "AD102");
 		s += record;
 	}
-	write("snapshot", "each", s);
+	write_seed("snapshot", "each", s);
 }
 
-// Files of the tool's own formats, as programs and people write them.
-void file_seeds()
+// Files in the tool's own formats, as programs and users write them.
+void write_file_seeds()
 {
 	using namespace tool::blocks;
 	std::ifstream tasks(PLAN_EXAMPLE);
 
-	write("tasks", "example", {std::istreambuf_iterator<char>(tasks), {}});
-	write("fit", "three",
-	      "task,tpcs,time_us,conflict\nA,1,100,0\nA,2,60,0\nA,4,40,0\nA,1,150,1\nA,4,70,1\nB b,66,3.5,0\n");
-	write("layout", "gpcs", std::string("\3\11\10\11", 4) + "gpc:0,2");
-	write("layout", "mask", std::string("\2\11\10", 3) + "0x1ff");
-	write("layout", "list", std::string("\2\11\10", 3) + "0-3,7,half:b");
-	write("run_lines", "two",
-	      "{\"pid\": 7, \"device\": 0, \"tsg\": 3, \"engine\": 1, \"timeslice_us\": 2048, "
-	      "\"preemption\": {\"compute\": \"CILP\", \"graphics\": \"WFI\"}, \"channels\": [9, 8]}\n"
-	      "{\"pid\": 7, \"device\": 0, \"tsg\": 4, \"engine\": 9, \"timeslice_us\": null, \"preemption\": null, "
-	      "\"channels\": []}\n");
-	write("metrics", "stats",
-	      std::string("a\"b\\c\nd\xff\0", 9) +
-		      "read_runlist 7\nwrite_x_failed 2\nwindow_longest_stop_ns 5\nnew 1\n");
-	write("metrics", "request",
-	      std::string("GET\0"
-			  "5",
-			  5));
+	write_seed("tasks", "example", {std::istreambuf_iterator<char>(tasks), {}});
+	write_seed("fit", "three",
+		   "task,tpcs,time_us,conflict\nA,1,100,0\nA,2,60,0\nA,4,40,0\nA,1,150,1\nA,4,70,1\nB b,66,3.5,0\n");
+	write_seed("layout", "gpcs", std::string("\3\11\10\11", 4) + "gpc:0,2");
+	write_seed("layout", "mask", std::string("\2\11\10", 3) + "0x1ff");
+	write_seed("layout", "list", std::string("\2\11\10", 3) + "0-3,7,half:b");
+	write_seed(
+		"run_lines", "two",
+		"{\"pid\": 7, \"device\": 0, \"tsg\": 3, \"engine\": 1, \"timeslice_us\": 2048, "
+		"\"preemption\": {\"compute\": \"CILP\", \"graphics\": \"WFI\"}, \"channels\": [9, 8]}\n"
+		"{\"pid\": 7, \"device\": 0, \"tsg\": 4, \"engine\": 9, \"timeslice_us\": null, \"preemption\": null, "
+		"\"channels\": []}\n");
+	write_seed("metrics", "stats",
+		   std::string("a\"b\\c\nd\xff\0", 9) +
+			   "read_runlist 7\nwrite_x_failed 2\nwindow_longest_stop_ns 5\nnew 1\n");
+	write_seed("metrics", "request",
+		   std::string("GET\0"
+			       "5",
+			       5));
 	for (const Builtin &b : builtins()) {
 		Machine machine{"x", 2, 2048, 32, 49152, 8};
 		Scenario s = b.make(machine);
-		write("blocks", b.name, '\0' + scenario_json(s).dump());
+		write_seed("blocks", b.name, '\0' + scenario_json(s).dump());
 		try {
-			write("blocks", b.name + std::string("-log"), '\1' + log_json(predict(s, machine)).dump());
+			write_seed("blocks", b.name + std::string("-log"), '\1' + log_json(predict(s, machine)).dump());
 		} catch (const tool::Error &e) {
-			if (e.code != tool::Error::Input) // what is in none of the rules
+			if (e.code != tool::Error::Input) // a scenario that no rule covers
 				throw;
 		}
 	}
 }
 
-// Two turns with a switch between them, a late tick, lost ones, and who has a channel.
-void recording_seed()
+// Two time slices with a switch between them, a late sample, lost samples, and the owner of a channel.
+void write_recording_seed()
 {
 	std::string s("\1\20", 2);
 	uint64_t time = 0;
@@ -195,7 +196,7 @@ void recording_seed()
 		s += sample;
 	}
 	s += std::string("\11\0\1\0\7\0\0\0python3", 15) + std::string(49, '\0');
-	write("recording", "turns", s);
+	write_seed("recording", "turns", s);
 }
 
 } // namespace
@@ -212,23 +213,23 @@ int main(int argc, char **argv)
 			std::string profile = e.path().stem();
 			if (e.path().extension() != ".json")
 				continue;
-			seeds_of(profile, "minimal");
+			write_seeds(profile, "minimal");
 			if (fs::exists(std::string(GPULENS_DATA) + "/scenarios/demo-" + profile + ".json"))
-				seeds_of(profile, "demo-" + profile);
+				write_seeds(profile, "demo-" + profile);
 		}
-	write("image", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
-	write("tool", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
-	snapshot_seed();
-	file_seeds();
-	recording_seed();
-	write("image", "other-lines",
-	      "gpulens-image 1\nchip boot0=0x136000a1 boot42=0x13600000\npci 0000:01:00.0 0x10de:0x1c02\n"
-	      "# c\ns 0x1000 0x1\nb1 0x0 00000001\nb2 0x0 00000002\n");
-	page_table_seeds();
+	write_seed("image", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
+	write_seed("tool", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
+	write_snapshot_seed();
+	write_file_seeds();
+	write_recording_seed();
+	write_seed("image", "other-lines",
+		   "gpulens-image 1\nchip boot0=0x136000a1 boot42=0x13600000\npci 0000:01:00.0 0x10de:0x1c02\n"
+		   "# c\ns 0x1000 0x1\nb1 0x0 00000001\nb2 0x0 00000002\n");
+	write_page_table_seeds();
 	int n = 0;
 	for (const char *text :
 	     {"5\n", "0x1f", "017", "2:5\n", "0x2:0x5", "4294967296", "", ":", "99999999999999999999999999999999",
 	      "5 1000\n", "2:5 8556380", "0x1f 017", "5 4294967296", "5 ", "100", "200 0 1\n", "10 63 4294967295"})
-		write("control_text", std::to_string(n++), text);
+		write_seed("control_text", std::to_string(n++), text);
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A snapshot that no module wrote: any bytes after a sound header, which is put there so that records are reached.
+// A snapshot of any bytes after a valid header, so that the records are reached.
 #include "gpulens/out/gpu_json.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/base/errors.hpp"
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			 .reserved = {}};
 	std::string bytes(reinterpret_cast<const char *>(&h), sizeof(h));
 
-	// An odd length: the header is fuzzed too.
+	// With an odd length the input replaces the header's first 8 bytes, too.
 	if (size % 2 && size >= 8)
 		std::memcpy(bytes.data(), data, 8);
 	bytes.append(reinterpret_cast<const char *>(data), size);

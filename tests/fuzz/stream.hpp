@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU that answers with whatever the fuzzer says: each register read for the first time takes the next 32 bits of
-// the input, each word of memory the next 64. Registers keep their value; past the end of the input registers read
-// as zero and memory as the input from its start.
+// A GPU whose answers are the input: each register takes the next 32 bits of the input at its first read, each word of
+// memory takes the next 64. Registers keep their value. After the end of the input registers are zero and memory begins
+// again with the input's start.
 //
-// Targets run 10^8 times, so that nothing here allocates or clears more than a run has used, and what is read most
-// often is not itself watched by the sanitizers: what is fuzzed never sees its memory.
+// Targets run 10^8 times: nothing here allocates or clears more than a run has used, and the functions that are called
+// most often are not instrumented by the sanitizers. The tested code never gets a pointer to their memory.
 #pragma once
 #include "gpulens/gpu.h"
 #include "gpulens/mmu.h"
@@ -43,7 +43,7 @@ public:
 		return v;
 	}
 
-	// Words of 64 bits. Never ends, unless there is nothing at all; the last word of the input may be a part of one.
+	// Words of 64 bits. The input is repeated without end; its last word may be incomplete. An empty input gives zeros.
 	void fill(u64 *to, u32 words)
 	{
 		while (words) {
@@ -67,7 +67,7 @@ private:
 	size_t size_ = 0, at_ = 0;
 };
 
-// What registers said. Starting anew costs nothing: slots of earlier runs count as empty.
+// The values that registers returned. Starting a run costs nothing: slots of earlier runs count as empty.
 class Registers {
 public:
 	void start()
@@ -90,7 +90,7 @@ public:
 
 		if (s.run == run_)
 			return s.value;
-		// No reading is so long, and a table that is never full needs no check in slot().
+		// No target reads as many registers. A table that is never full needs no check in slot().
 		if (used_ == SLOTS / 2)
 			return 0;
 		used_++;
@@ -105,7 +105,7 @@ private:
 		u32 run, off, value;
 	};
 
-	// Neighbours stay together, for they are read one after the other.
+	// Neighbours have adjacent slots, because they are read one after the other.
 	FUZZ_FAST Slot &slot(u32 off)
 	{
 		u32 i = ((off / 4 / TOGETHER * 0x9e3779b1U >> 16) * TOGETHER + off / 4 % TOGETHER) % SLOTS;
@@ -126,8 +126,8 @@ inline u32 boot0_of(u32 id)
 	return (id >> 4 & 0x1f) << 24 | (id & 0xf) << 20 | (id >> 9 & 1) << 8 | 0xa1;
 }
 
-// A GPU of every chip there is, identified, and one that nobody knows but whose family is known.
-inline std::vector<std::unique_ptr<lens_gpu>> all_gpus(lens_io *io, void (*set_boot0)(lens_io *, u32))
+// A GPU of every chip of the table, identified, and one whose chip is not in the table but whose family is known.
+inline std::vector<std::unique_ptr<lens_gpu>> identify_all_chips(lens_io *io, void (*set_boot0)(lens_io *, u32))
 {
 	std::vector<std::unique_ptr<lens_gpu>> all;
 	std::vector<u32> ids;
@@ -144,7 +144,7 @@ inline std::vector<std::unique_ptr<lens_gpu>> all_gpus(lens_io *io, void (*set_b
 	return all;
 }
 
-// Lives as long as its target; start() begins a run.
+// One object for all runs of a target; start() begins a run.
 class Gpu {
 public:
 	Gpu()
@@ -153,17 +153,17 @@ public:
 			.rd32 = rd32,
 			.wr32 =
 				[](lens_io *io, u32 off, u32) {
-			FUZZ_CHECK(self(io)->wrote);
-			self(io)->wrote(off);
+			FUZZ_CHECK(self(io)->on_write);
+			self(io)->on_write(off);
 			},
 			.rd64 = [](lens_io *, u32) { return u64{0}; },
 			.copy = copy,
 			.store32 =
 				[](lens_io *io, lens_aperture, u64 addr, u32) {
-			FUZZ_CHECK(self(io)->wrote);
+			FUZZ_CHECK(self(io)->on_write);
 			self(io)->stores++;
-			if (self(io)->stored)
-				self(io)->stored(addr);
+			if (self(io)->on_store)
+				self(io)->on_store(addr);
 			return 0;
 			},
 			.exclusive = [](lens_io *, int (*fn)(void *), void *arg) { return fn(arg); },
@@ -189,14 +189,14 @@ public:
 		moves = false;
 	}
 
-	// As the chip that the input's next byte chooses. What is not its identity stays as the last run left it.
+	// Takes the identity of the chip that the input's next byte selects. All else stays as the last run left it.
 	void identify()
 	{
 		static const std::vector<std::unique_ptr<lens_gpu>> all =
-			all_gpus(io(), [](lens_io *io, u32 boot0) { self(io)->fix(0, boot0); });
+			identify_all_chips(io(), [](lens_io *io, u32 boot0) { self(io)->set_register(0, boot0); });
 		const lens_gpu &as = *all[stream.take<uint8_t>() % all.size()];
 
-		fix(0, as.boot0);
+		set_register(0, as.boot0);
 		gpu.io = as.io;
 		gpu.chip = as.chip;
 		gpu.id = as.id;
@@ -208,15 +208,16 @@ public:
 	}
 	lens_io *io() { return &shell_.io; }
 	// A register with a fixed value.
-	void fix(u32 off, u32 value) { regs_.set(off, value); }
+	void set_register(u32 off, u32 value) { regs_.set(off, value); }
 
 	Stream stream;
 	lens_gpu gpu{};
 	u64 copies = 0, words = 0; // of memory, asked for
 	bool moves = false;        // registers do not keep their value
 	u64 stores = 0, waited_us = 0;
-	void (*stored)(u64 addr) = nullptr;
-	void (*wrote)(u32 off) = nullptr; // told of each write to a register, which has no effect; NULL: none is legal
+	void (*on_store)(u64 addr) = nullptr;
+	void (*on_write)(u32 off) =
+		nullptr; // called for each write to a register, which has no effect; NULL: a write is a finding
 
 private:
 	struct Shell {
@@ -224,7 +225,7 @@ private:
 		Gpu *self;
 	};
 
-	// No list that the fuzzer makes is worth more time.
+	// Longer copies would take time and find nothing more.
 	static constexpr u32 LONGEST_COPY = 1024;
 
 	static Gpu *self(lens_io *io) { return reinterpret_cast<Shell *>(io)->self; }
@@ -233,7 +234,7 @@ private:
 	{
 		Gpu *g = self(io);
 
-		// Identification stands: the GPU does not become another one.
+		// The identity does not change.
 		if (g->moves && off)
 			return g->stream.take<u32>();
 		return g->regs_.get(off, [g] { return g->stream.take<u32>(); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// plan's file of tasks: any text.
+// The file of tasks that gpulens plan reads: any text.
 #include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
 #include "room.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The text of all files, made of whatever the decoders make of any answers. The input's first byte chooses the files.
-// Seen to fail with lens_text_add() growing by a byte too few.
+// The text of all files, made from what the decoders read of any answers. The input's first byte selects the files.
+// Seen failing with a lens_text_add() that allocates a byte too few.
 #include "format.h"
 #include "gpulens/bar.h"
 #include "lists.hpp"
@@ -13,10 +13,10 @@ lens_mmu_scan room;
 lens_bars bars;
 lens_text text;
 
-// A map of TPCs prints a thousand times as much as a chip has; one of 32 of these is enough.
+// A map of all TPCs that the registers can name is a thousand times as long as that of a real chip: one run in 32 has it.
 constexpr u32 MOST_TPCS = 64;
 
-void topology(bool large)
+void format_topology(bool large)
 {
 	const lens_topology &topo = gpu.gpu.topo;
 	lens_readable r;
@@ -32,7 +32,7 @@ void topology(bool large)
 		lens_format_tpc_map(&text, &gpu.gpu);
 }
 
-void runlist(bool contexts, bool addresses)
+void format_runlist(bool contexts, bool addresses)
 {
 	if (lists.start(gpu) && !lists.collect(gpu.gpu, contexts))
 		lens_format_runlist(&text, &gpu.gpu, &lists.snap, addresses);
@@ -53,14 +53,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	gpu.start(data, size);
 	uint8_t which = gpu.stream.take<uint8_t>();
-	// What has grown stays, so that most runs allocate nothing.
+	// The buffer is kept, so that most runs allocate nothing.
 	if (which >= 0xf0)
 		lens_text_free(&text);
 	text.len = 0;
 	switch (which % 4) {
-	case 0: topology(which / 8 == 0); break;
-	case 1: runlist(false, which & 4); break;
-	case 2: runlist(true, which & 4); break;
+	case 0: format_topology(which / 8 == 0); break;
+	case 1: format_runlist(false, which & 4); break;
+	case 2: format_runlist(true, which & 4); break;
 	case 3: bars_and_stats(which & 4); break;
 	}
 	FUZZ_CHECK(!text.err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the tool prints of an image, as text, as JSON and as the module would: any image.
+// The tool's output for an image, as text, as JSON and as the module would print it: any image.
 #include "gpulens/out/gpu_json.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/model/isolation.hpp"

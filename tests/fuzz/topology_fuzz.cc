@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // The decoders of a chip's topology (device table of both versions and of two dies, runlists, PBDMAs, GPCs, copy
-// engines, memory) and the names of engines: any answers of any chip's registers. The first byte chooses the
-// chip; 255: identification reads any answer itself.
-// Seen to fail with add_engine() accepting one device too many, in inputs of more than 512 bytes.
+// engines, memory) and the names of engines: any registers of any chip. The first byte selects the chip; with 255 the
+// identification reads any answer, too.
+// Seen failing with an add_engine() that accepts one device too many, for inputs of more than 512 bytes.
 #include "stream.hpp"
 
 namespace {
 
 fuzz::Gpu gpu;
 
-void check(const lens_topology &topo)
+void check_topology(const lens_topology &topo)
 {
 	char name[LENS_ENGINE_NAME];
 	u32 first, tpcs = 0;
@@ -23,7 +23,7 @@ void check(const lens_topology &topo)
 		FUZZ_CHECK(e.runlist == LENS_NONE || !lens_gpu_has_host(&gpu.gpu) ||
 			   lens_gpu_find_runlist(&gpu.gpu, static_cast<u32>(e.runlist)));
 	}
-	// All others' are in the text of device_info.
+	// The text of device_info has the names of all others.
 	if (topo.n_engines) {
 		lens_engine_format_name(&gpu.gpu, &topo.engines[0], name);
 		FUZZ_CHECK(name[0] && std::memchr(name, 0, sizeof(name)));
@@ -49,6 +49,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else if (lens_gpu_identify(&gpu.gpu, gpu.io()))
 		return 0;
 	if (lens_gpu_read_topology(&gpu.gpu) == 0)
-		check(gpu.gpu.topo);
+		check_topology(gpu.gpu.topo);
 	return 0;
 }

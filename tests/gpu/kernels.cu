@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// What CUDA says of a GPU, and something for it to do. Output is JSON.
-//	kernels info            what CUDA counts
-//	kernels clusters        lists of SMs (%smid) that were seen in one thread-block cluster
-//	kernels where           SMs (%smid) that 4,096 blocks of 1,024 threads were on; of a kernel, of one in a graph, of one in a stream
-//	kernels idle            a context; "ready", then nothing until standard input ends
-//	kernels spin SECONDS    kernels of 20 ms, one after the other; "ready" before the first
+// Kernels and properties of a GPU by CUDA. Output is JSON.
+//	kernels info            the properties that CUDA reports
+//	kernels clusters        lists of the SMs (%smid) of each thread-block cluster
+//	kernels where           the SMs (%smid) of 4,096 blocks of 1,024 threads: of a kernel, of a kernel in a stream, and of
+//	                        a kernel in a graph
+//	kernels idle            makes a context, prints "ready" and waits for the end of standard input
+//	kernels spin SECONDS    kernels of 20 ms, one after the other; prints "ready" before the first
 #include "check.cuh"
 
 #include <cooperative_groups.h>
@@ -79,7 +80,7 @@ static int clusters()
 	return 0;
 }
 
-// As a line of JSON.
+// Prints a line of JSON.
 static void print_sms(const char *how, unsigned *memory)
 {
 	std::vector<unsigned> host(4096);
@@ -95,7 +96,7 @@ static void print_sms(const char *how, unsigned *memory)
 	printf("]}\n");
 }
 
-static int placed()
+static int print_placements()
 {
 	cudaStream_t stream;
 	cudaGraph_t graph;
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "clusters"))
 		return clusters();
 	if (argc > 1 && !strcmp(argv[1], "where"))
-		return placed();
+		return print_placements();
 	CHECK(cudaFree(nullptr));
 	if (argc > 2 && !strcmp(argv[1], "spin")) {
 		time_t end = time(nullptr) + atol(argv[2]);

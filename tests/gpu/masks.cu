@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Kernels with masks of TPCs, as a program for libsmctrl has them. A line of JSON each: what was enabled (TPCs), and the SMs
-// (%smid) that 4,096 blocks of 1,024 threads were on.
-//	masks gpcs    each GPC by itself, for one launch
-//	masks streams the lower half for all, TPC 65 for one stream: launches in it, in another one, in it again
-//	masks coop N  a cooperative launch of N blocks with TPCs 0 to 7, 16 SMs, for all
-//	masks global  the lower half of the TPCs for all launches, one launch on TPC 65, and one more on the lower half
+// Launches kernels with masks of TPCs through libsmctrl's interface. Prints a line of JSON each: the enabled TPCs, and
+// the SMs (%smid) of 4,096 blocks of 1,024 threads.
+//	masks gpcs    a launch on each GPC
+//	masks streams a mask of the lower half for all streams and of TPC 65 for a stream: launches in that stream, in another,
+//	              and in the first again
+//	masks coop N  a cooperative launch of N blocks with a mask of TPCs 0 to 7, 16 SMs, for all streams
+//	masks global  a mask of the lower half for all launches, a launch on TPC 65, and another launch on the lower half
 #include "check.cuh"
 #include "libsmctrl.h"
 
@@ -33,7 +34,7 @@ __global__ void meet(unsigned *sm)
 		sm[blockIdx.x] = 1;
 }
 
-static void run(const char *what, uint128_t enabled, unsigned *memory, cudaStream_t stream = nullptr)
+static void run_kernel(const char *what, uint128_t enabled, unsigned *memory, cudaStream_t stream = nullptr)
 {
 	std::vector<unsigned> host(4096);
 	const char *comma = "";
@@ -69,27 +70,27 @@ int main(int argc, char **argv)
 			return 1;
 		for (uint32_t i = 0; i < count; i++) {
 			libsmctrl_set_next_mask_ext(~gpcs[i]);
-			run("gpc", gpcs[i], memory);
+			run_kernel("gpc", gpcs[i], memory);
 		}
 		return 0;
 	}
 	if (argc > 1 && !strcmp(argv[1], "global")) {
 		libsmctrl_set_global_mask_ext(~half);
-		run("global", half, memory);
+		run_kernel("global", half, memory);
 		libsmctrl_set_next_mask_ext(~last);
-		run("next", last, memory);
-		run("global", half, memory);
+		run_kernel("next", last, memory);
+		run_kernel("global", half, memory);
 		return 0;
 	}
 	if (argc > 1 && !strcmp(argv[1], "streams")) {
-		cudaStream_t one, other;
-		CHECK(cudaStreamCreate(&one));
+		cudaStream_t masked, other;
+		CHECK(cudaStreamCreate(&masked));
 		CHECK(cudaStreamCreate(&other));
 		libsmctrl_set_global_mask_ext(~half);
-		libsmctrl_set_stream_mask_ext(one, ~last);
-		run("stream", last, memory, one);
-		run("global", half, memory, other);
-		run("stream", last, memory, one);
+		libsmctrl_set_stream_mask_ext(masked, ~last);
+		run_kernel("stream", last, memory, masked);
+		run_kernel("global", half, memory, other);
+		run_kernel("stream", last, memory, masked);
 		return 0;
 	}
 	if (argc > 2 && !strcmp(argv[1], "coop")) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// What partitions do to times, by a product of matrices of this file's own. Lines of JSON; times are the GPU's (events), in
-// milliseconds, unless they say otherwise.
-//	tenants cases WAY    Table III of RTAS'23: a task alone, beside another like it, beside one that launches without end,
-//	                     the last two in disjoint halves, and alone in its half
+// Measures what partitions do to run times, with a matrix product of this file. Prints lines of JSON; times are from
+// GPU events, in milliseconds unless stated otherwise.
+//	tenants cases WAY    Table III of RTAS'23: a task alone, beside another like it, beside a task that launches without
+//	                     end, the last two in disjoint halves, and alone in its half
 //	tenants sizes WAY    Fig. 13 of RTAS'23: time by the number of TPCs, packed and distributed
-//	tenants launches     what a launch costs: as CUDA has it, in a green context, with the callback, with masks
-// WAY is enum gpulens_way.
+//	tenants launches     the time of a launch: without masks, in a green context, with the callback, with masks
+// WAY is a value of enum gpulens_way.
 #include "check.cuh"
 #include "gpulens-partition.h"
 #include "libsmctrl.h"
@@ -51,9 +51,9 @@ struct Task {
 
 	explicit Task(cudaStream_t in) : stream(in)
 	{
-		for (float **one : {&a, &b, &c}) {
-			CHECK(cudaMalloc(one, N * N * sizeof(float)));
-			CHECK(cudaMemset(*one, 0, N * N * sizeof(float)));
+		for (float **matrix : {&a, &b, &c}) {
+			CHECK(cudaMalloc(matrix, N * N * sizeof(float)));
+			CHECK(cudaMemset(*matrix, 0, N * N * sizeof(float)));
 		}
 	}
 	void launch() const
@@ -63,7 +63,7 @@ struct Task {
 	}
 };
 
-static void lens(int err)
+static void check_lens(int err)
 {
 	if (err) {
 		fprintf(stderr, "%s\n", gpulens_error());
@@ -73,26 +73,26 @@ static void lens(int err)
 
 static gpulens_layout *layout;
 
-// A stream on those TPCs, for ever.
-static cudaStream_t stream_on(unsigned way, const char *tpcs)
+// Makes a stream on those TPCs, which is never closed.
+static cudaStream_t make_stream_on(unsigned way, const char *tpcs)
 {
 	uint64_t mask[2];
 	gpulens_partition *partition;
 
-	lens(gpulens_mask_parse(layout, tpcs, mask));
-	lens(gpulens_partition_open(layout, way, mask, &partition));
+	check_lens(gpulens_mask_parse(layout, tpcs, mask));
+	check_lens(gpulens_partition_open(layout, way, mask, &partition));
 	return static_cast<cudaStream_t>(gpulens_partition_stream(partition));
 }
 
-static cudaStream_t stream()
+static cudaStream_t make_stream()
 {
-	cudaStream_t one;
+	cudaStream_t made;
 
-	CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
-	return one;
+	CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+	return made;
 }
 
-static std::vector<float> times_of(const Task &task, unsigned jobs)
+static std::vector<float> measure_times(const Task &task, unsigned jobs)
 {
 	std::vector<float> times(jobs);
 	cudaEvent_t begin, end;
@@ -113,37 +113,37 @@ static void print_times(const char *name, const std::vector<float> &times)
 {
 	double sum = 0, squares = 0;
 
-	for (float one : times)
-		sum += one;
-	for (float one : times)
-		squares += (one - sum / times.size()) * (one - sum / times.size());
+	for (float ms : times)
+		sum += ms;
+	for (float ms : times)
+		squares += (ms - sum / times.size()) * (ms - sum / times.size());
 	printf("{\"case\": \"%s\", \"jobs\": %zu, \"mean\": %.3f, \"min\": %.3f, \"max\": %.3f, \"deviation\": %.3f}\n",
 	       name, times.size(), sum / times.size(), *std::min_element(times.begin(), times.end()),
 	       *std::max_element(times.begin(), times.end()), std::sqrt(squares / times.size()));
 	fflush(stdout);
 }
 
-// The task's times beside competitors that each keep that many jobs waiting.
-static void beside(const char *name, const Task &task, const std::vector<Task> &others, unsigned waiting)
+// Measures the task while each of the others keeps that many jobs waiting.
+static void measure_beside(const char *name, const Task &task, const std::vector<Task> &others, unsigned waiting)
 {
 	std::atomic<bool> stop{false};
 	std::thread competitor([&] {
 		for (unsigned i = 0; !stop && !others.empty(); i++) {
-			const Task &one = others[i % others.size()];
-			CHECK(cudaStreamSynchronize(one.stream));
+			const Task &other = others[i % others.size()];
+			CHECK(cudaStreamSynchronize(other.stream));
 			for (unsigned j = 0; j < waiting; j++)
-				one.launch();
+				other.launch();
 		}
 		CHECK(cudaDeviceSynchronize());
 	});
 
-	times_of(task, 20);
-	print_times(name, times_of(task, JOBS));
+	measure_times(task, 20);
+	print_times(name, measure_times(task, JOBS));
 	stop = true;
 	competitor.join();
 }
 
-static std::vector<Task> tasks(unsigned count, const std::function<cudaStream_t()> &in)
+static std::vector<Task> make_tasks(unsigned count, const std::function<cudaStream_t()> &in)
 {
 	std::vector<Task> all;
 
@@ -152,48 +152,48 @@ static std::vector<Task> tasks(unsigned count, const std::function<cudaStream_t(
 	return all;
 }
 
-static int cases(unsigned way)
+static int measure_cases(unsigned way)
 {
 	// Six streams and the task's: CUDA_DEVICE_MAX_CONNECTIONS is 8 where nobody sets it, and each has its own channel.
 	const unsigned many = 6;
-	Task task(stream());
-	std::vector<Task> others = tasks(many, stream);
+	Task task(make_stream());
+	std::vector<Task> others = make_tasks(many, make_stream);
 
-	beside("1 alone", task, {}, 0);
-	beside("2 beside another", task, {others[0]}, 1);
-	beside("3 beside a malfunction", task, others, 4);
-	Task half(stream_on(way, "half:a"));
-	std::vector<Task> halves = tasks(many, [way] { return stream_on(way, "half:b"); });
-	beside("4 beside a malfunction, in halves", half, halves, 4);
-	beside("5 alone in its half", half, {}, 0);
+	measure_beside("1 alone", task, {}, 0);
+	measure_beside("2 beside another", task, {others[0]}, 1);
+	measure_beside("3 beside a malfunction", task, others, 4);
+	Task half(make_stream_on(way, "half:a"));
+	std::vector<Task> halves = make_tasks(many, [way] { return make_stream_on(way, "half:b"); });
+	measure_beside("4 beside a malfunction, in halves", half, halves, 4);
+	measure_beside("5 alone in its half", half, {}, 0);
 	return 0;
 }
 
-static int sizes(unsigned way)
+static int measure_sizes(unsigned way)
 {
 	unsigned tpcs = gpulens_layout_tpcs(layout);
 
-	for (unsigned how : {GPULENS_PACKED, GPULENS_DISTRIBUTED})
+	for (unsigned placing : {GPULENS_PACKED, GPULENS_DISTRIBUTED})
 		for (unsigned size = 1; size <= tpcs; size++) {
 			uint64_t mask[2];
 			gpulens_partition *partition;
-			lens(gpulens_masks_make(layout, &size, 1, how, nullptr, mask));
-			lens(gpulens_partition_open(layout, way, mask, &partition));
+			check_lens(gpulens_masks_make(layout, &size, 1, placing, nullptr, mask));
+			check_lens(gpulens_partition_open(layout, way, mask, &partition));
 			static Task task(nullptr);
 			task.stream = static_cast<cudaStream_t>(gpulens_partition_stream(partition));
-			times_of(task, 2);
-			std::vector<float> times = times_of(task, 7);
+			measure_times(task, 2);
+			std::vector<float> times = measure_times(task, 7);
 			std::sort(times.begin(), times.end());
 			printf("{\"how\": \"%s\", \"tpcs\": %u, \"median\": %.3f, \"max\": %.3f}\n",
-			       how == GPULENS_PACKED ? "packed" : "distributed", size, times[3], times[6]);
+			       placing == GPULENS_PACKED ? "packed" : "distributed", size, times[3], times[6]);
 			CHECK(cudaStreamSynchronize(task.stream));
 			gpulens_partition_close(partition);
 		}
 	return 0;
 }
 
-// Nanoseconds of this thread for a launch, least of several rounds.
-static void cost(
+// Prints the nanoseconds that a launch takes in this thread, the least of several rounds.
+static void measure_launch(
 	const char *name, cudaStream_t in, const std::function<void()> &before = [] {})
 {
 	const int launches = 2000, rounds = 15;
@@ -214,19 +214,19 @@ static void cost(
 	printf("{\"launch\": \"%s\", \"ns\": %.0f}\n", name, least);
 }
 
-static int launches()
+static int measure_launches()
 {
-	cudaStream_t plain = stream();
+	cudaStream_t plain = make_stream();
 
-	cost("as CUDA has it", plain);
-	cost("in a green context", stream_on(GPULENS_GREEN, "half:a"));
-	cost("as CUDA has it, again", plain);
-	cudaStream_t masked = stream_on(GPULENS_MASKS, "half:a");
-	cost("with the callback and no mask", plain);
-	cost("in a stream with a mask", masked);
+	measure_launch("as CUDA has it", plain);
+	measure_launch("in a green context", make_stream_on(GPULENS_GREEN, "half:a"));
+	measure_launch("as CUDA has it, again", plain);
+	cudaStream_t masked = make_stream_on(GPULENS_MASKS, "half:a");
+	measure_launch("with the callback and no mask", plain);
+	measure_launch("in a stream with a mask", masked);
 	libsmctrl_set_global_mask_ext(2);
-	cost("with the global mask", plain);
-	cost("with a next mask each", plain, [] { libsmctrl_set_next_mask_ext(2); });
+	measure_launch("with the global mask", plain);
+	measure_launch("with a next mask each", plain, [] { libsmctrl_set_next_mask_ext(2); });
 	return 0;
 }
 
@@ -235,13 +235,13 @@ int main(int argc, char **argv)
 	unsigned way = argc > 2 ? static_cast<unsigned>(atoi(argv[2])) : 0;
 
 	CHECK(cudaFree(nullptr));
-	lens(gpulens_layout_open_cuda(&layout));
+	check_lens(gpulens_layout_open_cuda(&layout));
 	if (argc > 2 && !strcmp(argv[1], "cases"))
-		return cases(way);
+		return measure_cases(way);
 	if (argc > 2 && !strcmp(argv[1], "sizes"))
-		return sizes(way);
+		return measure_sizes(way);
 	if (argc > 1 && !strcmp(argv[1], "launches"))
-		return launches();
+		return measure_launches();
 	fprintf(stderr, "usage: tenants cases WAY|sizes WAY|launches\n");
 	return 2;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernels on a real GPU, and when each of their blocks ran: gpulens probe-kernels with the program that
-scripts/test-gpu has built. That logs are whole and keep to the rules A to D is asserted; what Otterness saw in his
-figures, and RTAS'24 in its Fig. 5, is compared and printed, as it is of other GPUs. Pictures are left in build/gpu/."""
+"""When each block of kernels runs on a real GPU: gpulens probe-kernels with the program that scripts/test-gpu has
+built. The tests assert that logs are complete and follow rules A to D. The comparison with Otterness' figures and
+RTAS'24, Fig. 5, which show other GPUs, is printed. Pictures are written to build/gpu/."""
 
 import json
 import os
@@ -21,39 +21,40 @@ NEAR = 0.01  # s; kernels take 0.2 to 1 s
 DRIFT = 1e-4  # of a GPU's clock against the CPU's, at most: assumed of crystals
 
 
-def gpulens(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
-    """What it prints."""
+def run_tool(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
+    """The output of gpulens."""
     done = subprocess.run([*TOOL, *words], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode in statuses, done.stderr + done.stdout
     return done.stdout
 
 
-def probed(name: str, scenario: str, *words: str) -> tuple[pathlib.Path, dict[str, dict[str, Any]]]:
-    """The log of a scenario, and its kernels by name. The table, the verdict and a picture are left to be read."""
+def run_probe(name: str, scenario: str, *words: str) -> tuple[pathlib.Path, dict[str, dict[str, Any]]]:
+    """The log of a scenario and its kernels by name. Prints the table and the verdict, and writes a picture."""
     file = OUTPUT / f"{name}.json"
-    print("\n" + gpulens("probe-kernels", scenario, "--program", PROGRAM, "-o", str(file), *words), end="")
-    gpulens("blocks", str(file), "-o", str(file.with_suffix(".svg")))
-    print(gpulens("blocks", "--check", str(file), statuses=(0, 1)), end="")
+    print("\n" + run_tool("probe-kernels", scenario, "--program", PROGRAM, "-o", str(file), *words), last_end="")
+    run_tool("blocks", str(file), "-o", str(file.with_suffix(".svg")))
+    print(run_tool("blocks", "--check", str(file), statuses=(0, 1)), last_end="")
     log = json.loads(file.read_text(encoding="utf-8"))
     print(f"channels {log['channels']}, clock {log['clock']}")
-    return file, {k["kernel_name"]: k for one in log["benchmarks"] for k in one["times"] if "block_times" in k}
+    runs = [run for benchmark in log["benchmarks"] for run in benchmark["times"]]
+    return file, {run["kernel_name"]: run for run in runs if "block_times" in run}
 
 
-def starts(kernel: dict[str, Any]) -> list[float]:
-    """Of its blocks, ascending."""
+def start_times(kernel: dict[str, Any]) -> list[float]:
+    """The start times of its blocks, ascending."""
     return sorted(kernel["block_times"][::2])
 
 
-def end(kernel: dict[str, Any]) -> float:
-    """Of its last block."""
+def last_end(kernel: dict[str, Any]) -> float:
+    """The end of its last block."""
     return float(max(kernel["block_times"]))
 
 
-def as_seen(figure: str, kernels: dict[str, dict[str, Any]]) -> bool:
-    """Did it come out as the figure's text says?"""
-    first = {name: starts(one)[0] for name, one in kernels.items()}
-    last = {name: starts(one)[-1] for name, one in kernels.items()}
-    ends = {name: end(one) for name, one in kernels.items()}
+def matches_figure(figure: str, kernels: dict[str, dict[str, Any]]) -> bool:
+    """Whether the result agrees with the text of the figure."""
+    first = {name: start_times(kernel)[0] for name, kernel in kernels.items()}
+    last = {name: start_times(kernel)[-1] for name, kernel in kernels.items()}
+    ends = {name: last_end(kernel) for name, kernel in kernels.items()}
     return {
         "fig3.9": lambda: first["K3"] > first["K2"] - NEAR and first["K2"] > ends["K1"] - NEAR,
         "fig3.11": lambda: abs(first["K1"] - first["K2"]) < NEAR and
@@ -68,10 +69,10 @@ def as_seen(figure: str, kernels: dict[str, dict[str, Any]]) -> bool:
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_figures_keep_the_rules(figure: str) -> None:
-    """Every block is there with times that can be, spinning takes as long as it was told, and rules A to D hold."""
-    file, kernels = probed(figure, figure)
-    scenario = json.loads(gpulens("probe-kernels", figure, "--print", "--program", PROGRAM))
-    asked = {k["kernel_label"]: k for one in scenario["benchmarks"] for k in one["additional_info"]}
+    """Every block is logged with possible times, spinning takes the requested time, and rules A to D hold."""
+    file, kernels = run_probe(figure, figure)
+    scenario = json.loads(run_tool("probe-kernels", figure, "--print", "--program", PROGRAM))
+    asked = {k["kernel_label"]: k for benchmark in scenario["benchmarks"] for k in benchmark["additional_info"]}
     assert asked.keys() == kernels.keys()
     clock = json.loads(file.read_text(encoding="utf-8"))["clock"]
     # Both ends of a block are brought to the CPU's clock between two moments that are known that well.
@@ -80,31 +81,31 @@ def test_figures_keep_the_rules(figure: str) -> None:
         assert len(kernel["block_smids"]) == asked[name]["block_count"] == kernel["block_count"]
         lasted = [stop - start for start, stop in zip(kernel["block_times"][::2], kernel["block_times"][1::2])]
         # Spinning goes by the GPU's clock, which went 6 ppm faster than the CPU's on an H200 and 16 slower on H100s.
-        told = asked[name]["duration"] / 1e9
-        assert -known - DRIFT * told < min(lasted) - told and max(lasted) - told < NEAR + DRIFT * told
+        asked_s = asked[name]["duration"] / 1e9
+        assert -known - DRIFT * asked_s < min(lasted) - asked_s and max(lasted) - asked_s < NEAR + DRIFT * asked_s
         before, after, done = kernel["cuda_launch_times"]
         assert kernel["release_time"] <= before <= after < kernel["release_time"] + NEAR
-        assert end(kernel) - 0.0001 < done
-    print(f"{figure} came out as printed: {as_seen(figure, kernels)}")
-    gpulens("blocks", "--check", str(file))
+        assert last_end(kernel) - 0.0001 < done
+    print(f"{figure} came out as printed: {matches_figure(figure, kernels)}")
+    run_tool("blocks", "--check", str(file))
 
 
 @pytest.mark.parametrize("connections", (8, 9))
 def test_nine_streams(connections: int) -> None:
-    """R2: with nine channels nine streams keep to A to D. With eight, what waits for what is printed; stream order and
-    what an SM holds are asserted."""
-    file, kernels = probed(f"r2-{connections}", "r2", "--connections", str(connections))
-    waited = {f"stream {i // 4 + 1}": starts(kernels[f"K{i + 1}"])[0] - kernels[f"K{i + 1}"]["release_time"]
+    """R2: with nine channels, nine streams follow A to D. With eight, the waiting times are printed, and only stream
+    order and the limits of an SM are asserted."""
+    file, kernels = run_probe(f"r2-{connections}", "r2", "--connections", str(connections))
+    waited = {f"stream {i // 4 + 1}": start_times(kernels[f"K{i + 1}"])[0] - kernels[f"K{i + 1}"]["release_time"]
               for i in range(0, 36, 4)}
     print(f"{connections} channels, from launch to first block: "
           + ", ".join(f"{name} {wait:.6f} s" for name, wait in waited.items()))
-    verdict = json.loads(gpulens("blocks", "--check", "--json", str(file), statuses=(0, 1)))["check"]
-    wrong = [one for one in verdict["violations"] if connections == 9 or one["rule"] != "R2"]
+    verdict = json.loads(run_tool("blocks", "--check", "--json", str(file), statuses=(0, 1)))["check"]
+    wrong = [violation for violation in verdict["violations"] if connections == 9 or violation["rule"] != "R2"]
     assert not wrong and verdict["order_checked"] == (connections == 9)
 
 
 def test_copy_and_matrix_kernels(tmp_path: pathlib.Path) -> None:
-    """Beside each other and beside one that spins: every block ran, no rule is violated."""
+    """At the same time as a kernel that spins: every block ran, no rule is violated."""
     scenario = {"name": "kinds", "benchmarks": [
         {"filename": "memory_copy.so", "label": "copy", "thread_count": 512, "block_count": 64,
          "data_size": 268435456, "additional_info": {"repeat": 20}},
@@ -113,8 +114,8 @@ def test_copy_and_matrix_kernels(tmp_path: pathlib.Path) -> None:
         {"filename": "timer_spin.so", "label": "spin", "thread_count": 128, "block_count": 64,
          "additional_info": 20000000, "release_time": 0.002, "shared_memory_size": 2048}]}
     (tmp_path / "kinds.json").write_text(json.dumps(scenario))
-    file, kernels = probed("kinds", str(tmp_path / "kinds.json"))
-    assert [len(one["block_smids"]) for one in kernels.values()] == [64, 128, 64]
-    assert all(stop > start for one in kernels.values()
-               for start, stop in zip(one["block_times"][::2], one["block_times"][1::2]))
-    gpulens("blocks", "--check", str(file))
+    file, kernels = run_probe("kinds", str(tmp_path / "kinds.json"))
+    assert [len(kernel["block_smids"]) for kernel in kernels.values()] == [64, 128, 64]
+    assert all(stop > start for kernel in kernels.values()
+               for start, stop in zip(kernel["block_times"][::2], kernel["block_times"][1::2]))
+    run_tool("blocks", "--check", str(file))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens run --gpcs on a real GPU: programs that know nothing of it stay on their TPCs. What is refused on this GPU
-and driver is printed and skipped."""
+"""gpulens run --gpcs on a real GPU: unmodified programs stay on their TPCs. If this GPU or driver is refused, the
+reason is printed and the test is skipped."""
 
 import json
 import os
@@ -29,8 +29,8 @@ print(begin.elapsed_time(end) / 10)
 """
 
 
-def confined(*words: str) -> str:
-    """What a program prints."""
+def run_confined(*words: str) -> str:
+    """The output of a confined program."""
     done = subprocess.run([*TOOL, "run", *words], capture_output=True, text=True, check=False, timeout=300)
     if done.returncode == 4:
         pytest.skip(done.stderr.strip())
@@ -49,27 +49,27 @@ def gpus_by_driver(command: str) -> list[Any]:
 def sms_of_gpcs() -> dict[int, list[int]]:
     """%smid by the number of the GPC on the die."""
     gpcs = gpus_by_driver("gpcs")[0]["gpcs"]
-    return {gpc["gpc"]: [one["sm"] for one in gpcs["sms"] if one["logical_gpc"] == gpc["logical"]]
+    return {gpc["gpc"]: [sm["sm"] for sm in gpcs["sms"] if sm["logical_gpc"] == gpc["logical"]]
             for gpc in gpcs["gpcs"]}
 
 
 @pytest.mark.parametrize("gpcs", ((0,), (3, 5)))
 def test_a_program_stays_on_its_gpcs(gpcs: tuple[int, ...]) -> None:
-    """Launches in the default stream, in another, and of a graph: all of the GPCs' SMs and no other."""
+    """Launches in the default stream, in another stream, and of a graph: on all SMs of the GPCs and no other."""
     expected = sorted(sum((sms_of_gpcs()[gpc] for gpc in gpcs), []))
     seen = [json.loads(line) for line in
-            confined("--gpcs", ",".join(map(str, gpcs)), "--", KERNELS, "where").splitlines()]
+            run_confined("--gpcs", ",".join(map(str, gpcs)), "--", KERNELS, "where").splitlines()]
     print(f"\nGPCs {gpcs}: {expected}")
     assert seen == [{"how": how, "sms": expected} for how in ("kernel", "stream", "graph", "graph")]
 
 
 def test_pytorch_is_slower_on_a_part() -> None:
-    """A library of others: the product of two matrices takes longer in a half, and longest in a GPC; both halves as
-    long, to a tenth."""
+    """A library that does not know gpulens: the product of two matrices takes longer on a half, and longest on one GPC;
+    both halves take the same time within 10 %."""
     if subprocess.run([sys.executable, "-c", "import torch"], check=False, capture_output=True).returncode:
         pytest.skip("no PyTorch here")
     words = ("--", sys.executable, "-c", TORCH)
-    times = {how: float(confined(*shlex.split(how), *words))
+    times = {how: float(run_confined(*shlex.split(how), *words))
              for how in ("", "--half a", "--half b", "--gpcs 1")}
     print("\n" + ", ".join(f"{how or 'whole'}: {ms:.3f} ms" for how, ms in times.items()))
     assert 1.6 < times["--half a"] / times[""] < 2.4

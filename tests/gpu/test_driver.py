@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""NVIDIA's driver on a real GPU: what gpulens --source rm says against what CUDA says and does. As root, with nvcc; see
-scripts/test-gpu. Changes no setting. Numbers that are no matter of course are printed, for docs/results/."""
+"""NVIDIA's driver on a real GPU: gpulens --source rm compared with CUDA. As root, with nvcc; see scripts/test-gpu.
+Changes no setting. Values of interest are printed for docs/results/."""
 
 import contextlib
 import csv
@@ -21,17 +21,17 @@ TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens"
 KERNELS = str(ROOT / "build/gpu/kernels")
 
 
-def gpulens(*words: str) -> str:
-    """What it prints; its exit status may say that runlists are not told."""
+def run_tool(*words: str) -> str:
+    """The output of gpulens, whose exit status may report that runlists are unknown."""
     done = subprocess.run([*TOOL, "--source", "rm", "-g", "0", *words], capture_output=True, text=True, check=False,
                           timeout=120)
     assert done.returncode in (0, 1), done.stderr
     return done.stdout
 
 
-def shown(command: str) -> Any:
+def show_json(command: str) -> Any:
     """The GPU's JSON."""
-    return json.loads(gpulens(command, "--json"))["gpus"][0]
+    return json.loads(run_tool(command, "--json"))["gpus"][0]
 
 
 def run_kernels(word: str) -> Any:
@@ -40,78 +40,79 @@ def run_kernels(word: str) -> Any:
 
 
 @contextlib.contextmanager
-def process(*words: str, connections: int = 0) -> Iterator["subprocess.Popen[str]"]:
-    """Something that uses the GPU, once it does."""
+def start_kernels(*words: str, connections: int = 0) -> Iterator["subprocess.Popen[str]"]:
+    """Starts a program that uses the GPU, and waits until it does."""
     env = {**os.environ, **({"CUDA_DEVICE_MAX_CONNECTIONS": str(connections)} if connections else {})}
-    with subprocess.Popen([KERNELS, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as one:
-        assert one.stdout and one.stdout.readline() == "ready\n"
+    with subprocess.Popen(
+            [KERNELS, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as started:
+        assert started.stdout and started.stdout.readline() == "ready\n"
         try:
-            yield one
+            yield started
         finally:
-            one.kill()
+            started.kill()
 
 
 @pytest.fixture(scope="module")
 def gpcs() -> Any:
-    """GPCs and SMs as the driver has them."""
-    return shown("gpcs")["gpcs"]
+    """GPCs and SMs as the driver reports them."""
+    return show_json("gpcs")["gpcs"]
 
 
 def test_as_many_sms_and_copy_engines_as_cuda_counts(gpcs: Any) -> None:
-    """SMs in all; asyncEngineCount is the copy engines that are on no runlist with graphics."""
-    said = run_kernels("info")
-    copies = [one for one in shown("copy")["copy"]["engines"] if not one["graphics"]]
-    print(f"\n{said}; {len(gpcs['sms'])} SMs, {len(copies)} copy engines that are no GRCE")
-    assert len(gpcs["sms"]) == said["sms"] and len(copies) == said["asyncEngineCount"]
-    assert sum(one["tpcs"] for one in gpcs["gpcs"]) * 2 == said["sms"]
-    assert shown("chip")["chip"]["product"] == said["name"]
+    """The number of SMs; asyncEngineCount is the number of copy engines that do not share a runlist with graphics."""
+    counted = run_kernels("info")
+    copies = [engine for engine in show_json("copy")["copy"]["engines"] if not engine["graphics"]]
+    print(f"\n{counted}; {len(gpcs['sms'])} SMs, {len(copies)} copy engines that are no GRCE")
+    assert len(gpcs["sms"]) == counted["sms"] and len(copies) == counted["asyncEngineCount"]
+    assert sum(gpc["tpcs"] for gpc in gpcs["gpcs"]) * 2 == counted["sms"]
+    assert show_json("chip")["chip"]["product"] == counted["name"]
 
 
 def test_clusters_stay_within_virtual_gpcs(gpcs: Any) -> None:
-    """SMs that were ever in one thread-block cluster, joined, are the driver's virtual GPCs."""
+    """SMs that shared a thread-block cluster, joined into groups, are the driver's virtual GPCs."""
     group = list(range(len(gpcs["sms"])))
 
-    def root(number: int) -> int:
+    def find_root(number: int) -> int:
         while group[number] != number:
             number = group[number]
         return number
 
     seen = run_kernels("clusters")
     for cluster in seen:
-        for one in cluster:
-            group[root(one)] = root(cluster[0])
+        for sm in cluster:
+            group[find_root(sm)] = find_root(cluster[0])
     found: dict[int, set[int]] = {}
     for number in group:
-        found.setdefault(root(number), set())
+        found.setdefault(find_root(number), set())
     for number in range(len(group)):
-        found[root(number)].add(number)
+        found[find_root(number)].add(number)
     expected: dict[int, set[int]] = {}
-    for one in gpcs["sms"]:
-        expected.setdefault(one["virtual_gpc"], set()).add(one["sm"])
+    for sm in gpcs["sms"]:
+        expected.setdefault(sm["virtual_gpc"], set()).add(sm["sm"])
     print(f"\n{len(seen)} clusters over {len(set(sum(seen, [])))} SMs: {len(found)} groups, "
           f"{len(expected)} virtual GPCs of {sorted(len(one) for one in expected.values())} SMs")
     assert sorted(map(sorted, found.values())) == sorted(map(sorted, expected.values()))
 
 
 @pytest.mark.parametrize("connections,channels", ((1, 4), (8, 32), (32, 128)))
-def test_a_process_has_as_many_channels_as_it_asks_for(connections: int, channels: int) -> None:
+def test_a_process_has_as_many_channels_as_it_requests(connections: int, channels: int) -> None:
     """Rule R2: CUDA_DEVICE_MAX_CONNECTIONS channels for compute, and as many for each of three copy engines."""
-    with process("idle"):
-        before = shown("channels")["allocated_channels"]
-        with process("idle", connections=connections) as one:
-            now = shown("channels")
+    with start_kernels("idle"):
+        before = show_json("channels")["allocated_channels"]
+        with start_kernels("idle", connections=connections) as started:
+            now = show_json("channels")
             print(f"\n{connections} connections: {len(now['allocated_channels']) - len(before)} channels more")
             assert len(now["allocated_channels"]) - len(before) == channels
-            assert one.pid in [each["pid"] for each in now["processes"] if "compute" in each["uses"]]
+            assert started.pid in [user["pid"] for user in now["processes"] if "compute" in user["uses"]]
 
 
 @pytest.mark.parametrize("count", (2, 3))
-def test_busy_processes_take_even_turns(tmp_path: pathlib.Path, count: int) -> None:
-    """Of two and of three: turns of 2.0 to 2.6 ms in the median, give or take a step of the sampling, as often; each
-    channel is told to be of another one of the processes."""
+def test_busy_processes_have_even_slots(tmp_path: pathlib.Path, count: int) -> None:
+    """Two and three processes: median slots of 2.0 to 2.6 ms, plus or minus a sampling step, equally often; each
+    channel is attributed to a different process."""
     with contextlib.ExitStack() as all_of_them:
-        pids = {str(all_of_them.enter_context(process("spin", "20")).pid) for _ in range(count)}
-        text = gpulens("record", "--for", "8s", "--every", "250us", "-o", str(tmp_path / "a.csv"))
+        pids = {str(all_of_them.enter_context(start_kernels("spin", "20")).pid) for _ in range(count)}
+        text = run_tool("record", "--for", "8s", "--every", "250us", "-o", str(tmp_path / "a.csv"))
     print("\n" + text)
     rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
     turns: dict[str, list[float]] = {}
@@ -125,25 +126,25 @@ def test_busy_processes_take_even_turns(tmp_path: pathlib.Path, count: int) -> N
     assert max(map(len, often.values())) < 1.1 * min(map(len, often.values()))
 
 
-def test_run_tells_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
-    """A CUDA process has a TSG for compute with a slice of 2048 us, preempted between instructions, and one of 1024 us
-    for each of three copy engines, with 8 and 4 channels each; record then names its TSG, and another process'
+def test_run_reports_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
+    """A CUDA process has a TSG for compute with a time slice of 2048 us and instruction-level preemption, and one of
+    1024 us for each of three copy engines, with 8 and 4 channels. record then names its TSG, and the other process'
     channel."""
     tsgs = tmp_path / "tsgs"
-    with process("spin", "30") as other:
+    with start_kernels("spin", "30") as other:
         with subprocess.Popen([*TOOL, "run", "-o", str(tsgs), "--", KERNELS, "spin", "12"], stdout=subprocess.PIPE,
-                              text=True) as one:
-            assert one.stdout and one.stdout.readline() == "ready\n"
-            last = {each["tsg"]: each for each in map(json.loads, tsgs.read_text(encoding="ascii").splitlines())}
-            text = gpulens("record", "--for", "8s", "--every", "250us", "--tsgs", str(tsgs), "-o",
-                           str(tmp_path / "a.csv"))
-            assert one.wait() == 0
+                              text=True) as program:
+            assert program.stdout and program.stdout.readline() == "ready\n"
+            last = {tsg["tsg"]: tsg for tsg in map(json.loads, tsgs.read_text(encoding="ascii").splitlines())}
+            text = run_tool("record", "--for", "8s", "--every", "250us", "--tsgs", str(tsgs), "-o",
+                            str(tmp_path / "a.csv"))
+            assert program.wait() == 0
     print("\n" + "\n".join(map(str, last.values())) + "\n" + text)
-    assert sorted((each["engine"], each["timeslice_us"], len(each["channels"])) for each in last.values()) == [
+    assert sorted((tsg["engine"], tsg["timeslice_us"], len(tsg["channels"])) for tsg in last.values()) == [
         (0x01, 2048, 8), (0x0B, 1024, 4), (0x0C, 1024, 4), (0x0D, 1024, 4)]
-    assert {each["engine"]: each["preemption"] for each in last.values()} == {
+    assert {tsg["engine"]: tsg["preemption"] for tsg in last.values()} == {
         0x01: {"compute": "CILP", "graphics": "WFI"}, 0x0B: None, 0x0C: None, 0x0D: None}
-    compute = next(each["tsg"] for each in last.values() if each["engine"] == 1)
+    compute = next(tsg["tsg"] for tsg in last.values() if tsg["engine"] == 1)
     rows = [line.split() for line in text.splitlines() if line.startswith("GR0")]
     assert [row[1] for row in rows] == [str(compute), "channel"] and rows[0][6:8] == ["2.048", "ms"]
     assert [row[2 + (row[1] == "channel")] for row in rows] == [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Masks of TPCs on a real GPU, through libgpulens-partition: every block is where its mask lets it be. What is refused
-on this GPU and driver is printed and skipped."""
+"""Masks of TPCs on a real GPU, through libgpulens-partition: every block runs where its mask permits. If this GPU or
+driver is refused, the reason is printed and the test is skipped."""
 
 import json
 import os
@@ -26,32 +26,32 @@ def run_masks(*words: str) -> list[Any]:
 
 
 def test_kernels_are_confined_to_each_gpc_in_turn() -> None:
-    """Its SMs by the driver's table, all of them, and no other GPC's."""
+    """On all SMs of the GPC by the driver's table, and on no other."""
     done = subprocess.run([*TOOL, "--source", "rm", "-g", "0", "--json", "gpcs"], capture_output=True, text=True,
                           check=True, timeout=60)
     gpcs = json.loads(done.stdout)["gpus"][0]["gpcs"]
-    expected = [[one["sm"] for one in gpcs["sms"] if one["logical_gpc"] == gpc["logical"]] for gpc in gpcs["gpcs"]]
+    expected = [[sm["sm"] for sm in gpcs["sms"] if sm["logical_gpc"] == gpc["logical"]] for gpc in gpcs["gpcs"]]
     seen = run_masks("gpcs")
-    for one in seen:
-        print(f"\n{len(one['tpcs'])} TPCs {one['tpcs']}: SMs {one['sms']}", end="")
-    assert [one["sms"] for one in seen] == expected
+    for launch in seen:
+        print(f"\n{len(launch['tpcs'])} TPCs {launch['tpcs']}: SMs {launch['sms']}", end="")
+    assert [launch["sms"] for launch in seen] == expected
 
 
-def test_a_global_mask_holds_and_the_next_one_goes_before_it() -> None:
+def test_a_next_mask_overrides_the_global_mask() -> None:
     """TPCs 0 to 32, then TPC 65 for one launch, then the first again."""
     half = list(range(66))
-    assert [one["sms"] for one in run_masks("global")] == [half, [130, 131], half]
+    assert [launch["sms"] for launch in run_masks("global")] == [half, [130, 131], half]
 
 
-def test_a_streams_mask_holds_for_its_launches() -> None:
+def test_a_streams_mask_applies_to_its_launches() -> None:
     """TPC 65 in the stream, TPCs 0 to 32 in another, TPC 65 again."""
     half = list(range(66))
-    assert [one["sms"] for one in run_masks("streams")] == [[130, 131], half, [130, 131]]
+    assert [launch["sms"] for launch in run_masks("streams")] == [[130, 131], half, [130, 131]]
 
 
-def test_a_cooperative_launch_has_an_sm_for_each_block() -> None:
-    """16 blocks on 16 SMs meet. 17 of 1,024 threads would, too, as an SM has room for two: what is refused is what is
-    not known to fit. Without the refusal 33 wait for ever (seen with a program without it)."""
+def test_a_cooperative_launch_needs_an_sm_per_block() -> None:
+    """16 blocks on 16 SMs meet. 17 blocks of 1,024 threads would, too, as an SM has room for two; launches that are not
+    known to fit are refused. Without the refusal, 33 blocks wait for ever, as a program without it showed."""
     assert run_masks("coop", "16") == [{"blocks": 16}]
     for blocks in ("17", "33"):
         done = subprocess.run([str(ROOT / "build/gpu/masks"), "coop", blocks], capture_output=True, text=True,

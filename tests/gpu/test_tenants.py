@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What partitions do to times on a real GPU (tenants.cu): Table III and Fig. 13 of RTAS'23 with a kernel of this
-project's, and what a launch costs. What is refused on this GPU and driver is printed and skipped."""
+"""The effect of partitions on times on a real GPU (tenants.cu): Table III and Fig. 13 of RTAS'23 with a kernel of this
+project, and the cost of a launch. If this GPU or driver is refused, the reason is printed and the test is skipped."""
 
 import json
 import os
@@ -14,8 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WAYS = {"masks": "0", "green contexts": "1"}
 
 
-def tenants(*words: str) -> list[Any]:
-    """Its lines."""
+def run_tenants(*words: str) -> list[Any]:
+    """The JSON lines that tenants.cu prints."""
     done = subprocess.run([str(ROOT / "build/gpu/tenants"), *words], capture_output=True, text=True, check=False,
                           timeout=300, env={**os.environ, "GPULENS_SOURCE": "driver"})
     if done.returncode == 3:
@@ -26,26 +26,26 @@ def tenants(*words: str) -> list[Any]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_malfunction_stays_in_its_half(way: str) -> None:
-    """RTAS'23, Table III: beside a competitor that launches without end a task takes several times as long; in disjoint
-    halves as long as alone in its half, to a tenth."""
-    seen = tenants("cases", WAYS[way])
+    """RTAS'23, Table III: beside a competitor that launches without end, a task takes several times as long; in
+    disjoint halves, as long as alone in its half, within 10 %."""
+    seen = run_tenants("cases", WAYS[way])
     print(f"\n{way}")
-    for one in seen:
-        print(f"{one['case']:35} mean {one['mean']:.3f} ms, {one['min']:.3f} to {one['max']:.3f}, "
-              f"deviation {one['deviation']:.3f}")
-    alone, another, malfunction, halves, half = [one["mean"] for one in seen]
+    for case in seen:
+        print(f"{case['case']:35} mean {case['mean']:.3f} ms, {case['min']:.3f} to {case['max']:.3f}, "
+              f"deviation {case['deviation']:.3f}")
+    alone, another, malfunction, halves, half = [case["mean"] for case in seen]
     assert 1.5 < another / alone < 2.5 and malfunction / alone > 4
     assert halves / half < 1.1 and 1.6 < half / alone < 2.4
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_more_tpcs_never_slow_a_partition(way: str) -> None:
-    """RTAS'23, Fig. 13: each TPC more makes it faster, or not slower by more than a hundredth, wherever the TPC is;
-    packed and distributed take as long, to two hundredths."""
+    """RTAS'23, Fig. 13: each additional TPC makes it faster, or at most 1 % slower, wherever the TPC is; packed and
+    distributed take the same time within 2 %."""
     times: dict[str, list[float]] = {"packed": [], "distributed": []}
-    for one in tenants("sizes", WAYS[way]):
-        assert one["tpcs"] == len(times[one["how"]]) + 1
-        times[one["how"]].append(one["median"])
+    for size in run_tenants("sizes", WAYS[way]):
+        assert size["tpcs"] == len(times[size["how"]]) + 1
+        times[size["how"]].append(size["median"])
     print(f"\n{way}: TPCs, packed, distributed (ms)")
     for number, both in enumerate(zip(times["packed"], times["distributed"])):
         print(number + 1, *both)
@@ -55,8 +55,8 @@ def test_more_tpcs_never_slow_a_partition(way: str) -> None:
 
 
 def test_a_masked_launch_costs_little_more() -> None:
-    """Nanoseconds of the thread that launches; setting a mask for each launch is the dearest."""
-    cost = {one["launch"]: one["ns"] for one in tenants("launches")}
+    """Nanoseconds of the launching thread; setting a mask for each launch is the most expensive."""
+    cost = {launch["launch"]: launch["ns"] for launch in run_tenants("launches")}
     print()
     for name, nanoseconds in cost.items():
         print(f"{name:32} {nanoseconds:6.0f} ns")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The C interface as release 0.1.0 has it, which programs were built for: every function's type, every number. Compiled by
-// scripts/check abi. What is added to the interface is added here with its release; nothing here is ever changed.
+// The C interface of release 0.1.0, for which programs were built: the type of every function, and
+// every constant. scripts/check abi compiles this file. An addition to the interface is added here
+// with its release; lines are never changed.
 #include "gpulens-partition.h"
 #include "libsmctrl.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Cancels threads that call the library all the time.
+// Cancels threads that call the library in a loop.
 #include "gpulens-partition.h"
 #include "libsmctrl.h"
 #include <pthread.h>
 #include <stdio.h>
-static void *look(void *unused)
+static void *call_library(void *unused)
 {
 	struct gpulens_layout *layout;
 	uint32_t tpcs;
@@ -22,7 +22,7 @@ int main(void)
 		pthread_t thread;
 		void *end;
 
-		pthread_create(&thread, NULL, look, NULL);
+		pthread_create(&thread, NULL, call_library, NULL);
 		pthread_cancel(thread);
 		pthread_join(thread, &end);
 		if (end != PTHREAD_CANCELED)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Loads the library that is named, sets a mask through it, unloads it, launches, and says where two blocks were.
+// Loads the library that the argument names, sets a mask through it, unloads it, launches a kernel,
+// and prints the SMs of two blocks.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

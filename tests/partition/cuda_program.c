@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that knows nothing of partitions: it loads libcuda.so.1 as CUDA's runtime does, and says where its kernels ran.
+// A program that does not use the library: it loads libcuda.so.1 as CUDA's runtime does, and prints
+// the SMs of its kernels.
 //	cuda_program            one launch
-//	cuda_program fork       one in a child that was forked before CUDA is initialized
-//	cuda_program hold N     N launches; "ready", then nothing until standard input ends
+//	cuda_program fork       a launch in a child that was forked before CUDA is initialized
+//	cuda_program hold N     N launches; prints "ready" and waits for the end of standard input
 //	cuda_program coop N     a cooperative launch of N blocks
 //	cuda_program workers N  three children that launch nothing, N launches, and a child that launches once; "ready" as above
-//	cuda_program none       no CUDA at all: whether libcuda opened a device
+//	cuda_program none       does not use CUDA
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void cooperate(unsigned blocks)
 	printf("cooperated\n");
 }
 
-// Waits for the end of standard input, as the program does.
+// The child waits for the end of standard input, as the program does.
 static void begin_child(int launches)
 {
 	if (fork())

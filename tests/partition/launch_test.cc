@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Bits of a launch's mask against those that were probed on an H200: docs/results/2026-11-22-h200-masks.md.
+// The bits of a launch's mask, compared with those that were probed on an H200: docs/results/2026-11-22-h200-masks.md.
 #include "gpulens-partition.h"
 #include "lib/launch/publish.hpp"
 #include "partition/layout.hpp"
@@ -38,7 +38,7 @@ tool::Gpu h200()
 	return gpu;
 }
 
-gpulens::TpcMask one(unsigned tpc)
+gpulens::TpcMask mask_of(unsigned tpc)
 {
 	gpulens::TpcMask mask(66);
 
@@ -54,14 +54,14 @@ TEST(Launch, EachTpcHasTheBitThatWasProbed)
 	for (unsigned tpc = 0; tpc < 66; tpc++) {
 		std::array<uint64_t, 2> expected = {~uint64_t{0}, ~uint64_t{0}};
 		expected[PROBED[tpc].bit / 64] ^= uint64_t{1} << PROBED[tpc].bit % 64;
-		EXPECT_EQ(layout.launch_mask(one(tpc)), expected) << tpc;
+		EXPECT_EQ(layout.launch_mask(mask_of(tpc)), expected) << tpc;
 	}
-	gpulens::TpcMask two = one(0);
+	gpulens::TpcMask two = mask_of(0);
 	two.add(65); // bits 0 and 83
 	EXPECT_EQ(layout.launch_mask(two), (std::array<uint64_t, 2>{0xfffffffffffffffe, 0xfffffffffff7ffff}));
 }
 
-TEST(Launch, WhatIsNotToldIsNotGuessed)
+TEST(Launch, WithoutTheDriversNumbersThereIsNoMask)
 {
 	tool::Gpu gpu = h200();
 	auto why = [](const gpulens::Layout &layout, const gpulens::TpcMask &mask) -> std::pair<int, std::string> {
@@ -72,21 +72,22 @@ TEST(Launch, WhatIsNotToldIsNotGuessed)
 		}
 		return {0, ""};
 	};
-	std::pair<int, std::string> untold = {
+	std::pair<int, std::string> missing = {
 		ENODATA, "a launch mask needs virtual GPC numbers, which only NVIDIA's driver reports"};
 
 	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), gpulens::TpcMask(66)),
 		  (std::pair<int, std::string>{EINVAL, "the mask is empty"}));
 	gpu.sms[131].virtual_gpc = 70;
-	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), one(65)), (std::pair<int, std::string>{0, ""})); // its first SM's
-	gpu.sms[130].virtual_gpc = 64;                                                              // 72 + 56
-	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), one(65)),
+	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), mask_of(65)),
+		  (std::pair<int, std::string>{0, ""})); // its first SM's
+	gpu.sms[130].virtual_gpc = 64;                   // 72 + 56
+	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), mask_of(65)),
 		  (std::pair<int, std::string>{ERANGE, "TPC 65 would be bit 128 of 128"}));
-	gpu.num_tpc_per_gpc = 0; // the driver refused to tell
-	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), one(65)), untold);
+	gpu.num_tpc_per_gpc = 0; // the driver refused the query
+	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), mask_of(65)), missing);
 	gpu.num_tpc_per_gpc = 9;
 	gpu.num_gpcs = 0;
-	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), one(65)), untold);
+	EXPECT_EQ(why(gpulens::layout_of_gpu(gpu), mask_of(65)), missing);
 	EXPECT_EQ(why(gpulens::layout_of({9}), gpulens::TpcMask(9)).first, EINVAL);
 
 	gpulens_layout *made = nullptr;
@@ -94,14 +95,14 @@ TEST(Launch, WhatIsNotToldIsNotGuessed)
 	uint64_t mask = 1, disable[2] = {5, 6};
 	ASSERT_EQ(gpulens_layout_make(&tpcs, 1, &made), 0);
 	EXPECT_EQ(gpulens_mask_launch(made, &mask, disable), -ENODATA);
-	EXPECT_EQ(gpulens_error(), untold.second);
+	EXPECT_EQ(gpulens_error(), missing.second);
 	EXPECT_EQ(gpulens_mask_launch(made, &mask, nullptr), -EINVAL);
 	EXPECT_EQ(disable[0], 5U);
 	gpulens_layout_close(made);
 }
 
-// What other processes are told: the files of this one with that name.
-std::vector<std::pair<int, std::string>> pages()
+// The published_pages that this process publishes for others: its files of that name, with their descriptors.
+std::vector<std::pair<int, std::string>> published_pages()
 {
 	std::vector<std::pair<int, std::string>> list;
 
@@ -116,7 +117,7 @@ std::vector<std::pair<int, std::string>> pages()
 	return list;
 }
 
-// A GPU whose %smid goes through all TPCs once, and then again: TPC 0 has SMs 0 and 66.
+// A GPU whose %smid counts all TPCs once and then again: TPC 0 has SMs 0 and 66.
 TEST(Launch, TwoNumberingsOfTpcsAreNotMixed)
 {
 	tool::Gpu gpu = h200();
@@ -139,14 +140,14 @@ uint64_t number_at(const std::string &bytes, size_t at, size_t size)
 	return n;
 }
 
-// As tools/lib/launch/partition_page.hpp has it: pid at 8, version at 12, launches at 16, length at 24, the text from 4096 on.
-TEST(Announce, ThereIsOnePageThatIsRewritten)
+// Layout of tools/lib/launch/partition_page.hpp: pid at 8, version at 12, launches at 16, length at 24, the text from 4096 on.
+TEST(Publish, AProcessHasOnePageThatIsRewritten)
 {
-	EXPECT_TRUE(pages().empty());
+	EXPECT_TRUE(published_pages().empty());
 	gpulens::publish("[1]");
-	ASSERT_EQ(pages().size(), 1U);
-	EXPECT_GE(pages()[0].first, 900); // out of the way of programs that count on the lowest
-	std::string bytes = pages()[0].second;
+	ASSERT_EQ(published_pages().size(), 1U);
+	EXPECT_GE(published_pages()[0].first, 900); // not a low descriptor, which programs expect for their own files
+	std::string bytes = published_pages()[0].second;
 	EXPECT_EQ(bytes.size(), 4099U);
 	EXPECT_EQ(bytes.substr(0, 8), "gpulens2");
 	EXPECT_EQ(number_at(bytes, 8, 4), static_cast<uint64_t>(getpid()));
@@ -154,35 +155,36 @@ TEST(Announce, ThereIsOnePageThatIsRewritten)
 	EXPECT_EQ(number_at(bytes, 24, 8), 3U);
 	EXPECT_EQ(bytes.substr(4096), "[1]");
 	gpulens::publish(std::string(100000, 'x'));
-	EXPECT_EQ(pages()[0].second.substr(4096), std::string(100000, 'x'));
+	EXPECT_EQ(published_pages()[0].second.substr(4096), std::string(100000, 'x'));
 	gpulens::publish("[]");
-	EXPECT_EQ(pages()[0].second.size(), 4098U);
-	EXPECT_EQ(number_at(pages()[0].second, 12, 4), 6U);
+	EXPECT_EQ(published_pages()[0].second.size(), 4098U);
+	EXPECT_EQ(number_at(published_pages()[0].second, 12, 4), 6U);
 }
 
-// A program that closes all that it does not know: what it opens there next is its own. Seen failing: nothing was told.
-TEST(Announce, AFileThatWasClosedIsMadeAgain)
+// A program closes all files that it does not know and opens its own at that descriptor. Seen failing: the page was not
+// published.
+TEST(Publish, AClosedPageIsMadeAgain)
 {
 	gpulens::publish("[1]");
-	ASSERT_EQ(pages().size(), 1U);
-	int fd = pages()[0].first, other = open("/dev/null", O_RDWR);
+	ASSERT_EQ(published_pages().size(), 1U);
+	int fd = published_pages()[0].first, other = open("/dev/null", O_RDWR);
 	dup2(other, fd);
 	gpulens::publish("[2]");
-	ASSERT_EQ(pages().size(), 1U);
-	EXPECT_NE(pages()[0].first, fd);
-	EXPECT_EQ(pages()[0].second.substr(4096), "[2]");
+	ASSERT_EQ(published_pages().size(), 1U);
+	EXPECT_NE(published_pages()[0].first, fd);
+	EXPECT_EQ(published_pages()[0].second.substr(4096), "[2]");
 	close(other);
 	close(fd);
 }
 
-// A child that was forked while a thread told of a partition. Seen failing: the child waited for that thread's lock.
-TEST(Told, AChildFindsTheLockFree)
+// A child is forked while a thread publishes a partition. Seen failing: the child waited for that thread's lock.
+TEST(Publish, AForkedChildDoesNotWaitForALock)
 {
 	gpulens::Layout layout = gpulens::layout_of({66});
 	std::atomic<bool> stop{false};
 	std::thread other([&] {
 		while (!stop)
-			gpulens::publish_partition(&stop, layout, "mask", "stream", one(0));
+			gpulens::publish_partition(&stop, layout, "mask", "stream", mask_of(0));
 	});
 	int status = 0;
 
@@ -190,7 +192,7 @@ TEST(Told, AChildFindsTheLockFree)
 		pid_t child = fork();
 		if (!child) {
 			alarm(60);
-			gpulens::publish_partition(&layout, layout, "mask", "stream", one(1));
+			gpulens::publish_partition(&layout, layout, "mask", "stream", mask_of(1));
 			_exit(0);
 		}
 		waitpid(child, &status, 0);
@@ -201,17 +203,17 @@ TEST(Told, AChildFindsTheLockFree)
 	EXPECT_EQ(status, 0);
 }
 
-// A child has the parent's file no more. Seen failing: both had one page.
-TEST(Announce, AChildIsAnotherProcess)
+// A child does not have the parent's page. Seen failing: both had one page.
+TEST(Publish, AForkedChildHasItsOwnPage)
 {
 	int status = 1;
 
 	gpulens::publish("[1]");
 	pid_t child = fork();
 	if (!child) {
-		bool none = pages().empty();
+		bool none = published_pages().empty();
 		gpulens::publish("[2]");
-		std::vector<std::pair<int, std::string>> mine = pages();
+		std::vector<std::pair<int, std::string>> mine = published_pages();
 		_exit(none && mine.size() == 1 && mine[0].second.substr(4096) == "[2]" &&
 				      number_at(mine[0].second, 8, 4) == static_cast<uint64_t>(getpid())
 			      ? 0
@@ -219,7 +221,7 @@ TEST(Announce, AChildIsAnotherProcess)
 	}
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	EXPECT_EQ(status, 0);
-	EXPECT_EQ(pages().at(0).second.substr(4096), "[1]");
+	EXPECT_EQ(published_pages().at(0).second.substr(4096), "[1]");
 }
 
 } // namespace

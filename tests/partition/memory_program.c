@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fails one allocation after the other inside calls of the library: memory runs out at the first, at the second, and so
-// on until a call needs no more. Prints how often, and which errors came; a call that does not return ends the program.
+// Calls functions of the library while the first allocation fails, then the second, and so on until
+// a call needs no more. Prints whether each function returned ENOMEM, and how many other errors it
+// returned.
 #include "gpulens-partition.h"
 #include "libsmctrl.h"
 #include <errno.h>
@@ -71,7 +72,7 @@ static int count_gpcs_ext(void)
 	return libsmctrl_get_gpc_info_ext(&gpcs, &masks, 0);
 }
 
-static void run_out(const char *name, int (*call)(void))
+static void fail_each_allocation(const char *name, int (*call)(void))
 {
 	unsigned int times = 0, no_memory = 0, others = 0;
 
@@ -92,10 +93,10 @@ static void run_out(const char *name, int (*call)(void))
 
 int main(void)
 {
-	run_out("open", open_and_close);
-	run_out("place", place);
-	run_out("tpcs", count_tpcs);
-	run_out("gpcs", count_gpcs);
-	run_out("gpcs_ext", count_gpcs_ext);
+	fail_each_allocation("open", open_and_close);
+	fail_each_allocation("place", place);
+	fail_each_allocation("tpcs", count_tpcs);
+	fail_each_allocation("gpcs", count_gpcs);
+	fail_each_allocation("gpcs_ext", count_gpcs_ext);
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Masks of TPCs: literal ones on one made-up GPU, and what must hold of any on many floorswept ones.
+// Masks of TPCs: literal masks on a make_masks-up GPU, and properties that hold on many floorswept GPUs.
 #include "gpulens-partition.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Close {
 };
 using Layout = std::unique_ptr<gpulens_layout, Close>;
 
-Layout of(const std::vector<unsigned> &tpcs)
+Layout make_layout(const std::vector<unsigned> &tpcs)
 {
 	gpulens_layout *l = nullptr;
 
@@ -29,19 +29,19 @@ Layout of(const std::vector<unsigned> &tpcs)
 }
 
 // GPCs of 3, 2 and 4 TPCs: 0-2, 3-4, 5-8.
-Layout three()
+Layout layout_of_three_gpcs()
 {
-	return of({3, 2, 4});
+	return make_layout({3, 2, 4});
 }
 
-std::vector<Words> made(const Layout &l, const std::vector<unsigned> &sizes, gpulens_placing how,
-			const uint64_t *taken = nullptr)
+std::vector<Words> make_masks(const Layout &l, const std::vector<unsigned> &sizes, gpulens_placing placing,
+			      const uint64_t *taken = nullptr)
 {
 	size_t words = gpulens_layout_words(l.get());
 	Words all(sizes.size() * words);
 	std::vector<Words> list;
 
-	EXPECT_EQ(gpulens_masks_make(l.get(), sizes.data(), sizes.size(), how, taken, all.data()), 0)
+	EXPECT_EQ(gpulens_masks_make(l.get(), sizes.data(), sizes.size(), placing, taken, all.data()), 0)
 		<< gpulens_error();
 	for (size_t i = 0; i < sizes.size(); i++)
 		list.emplace_back(all.begin() + static_cast<long>(i * words),
@@ -49,7 +49,7 @@ std::vector<Words> made(const Layout &l, const std::vector<unsigned> &sizes, gpu
 	return list;
 }
 
-unsigned count(const Words &mask)
+unsigned count_tpcs(const Words &mask)
 {
 	unsigned n = 0;
 
@@ -67,7 +67,7 @@ unsigned count_in(const Words &a, const Words &b)
 	return n;
 }
 
-std::vector<Words> gpcs(const Layout &l)
+std::vector<Words> gpc_masks(const Layout &l)
 {
 	std::vector<Words> list(gpulens_layout_gpcs(l.get()), Words(gpulens_layout_words(l.get())));
 
@@ -78,7 +78,7 @@ std::vector<Words> gpcs(const Layout &l)
 
 TEST(Layout, GpcsHaveTheirTpcsInOrder)
 {
-	Layout l = three();
+	Layout l = layout_of_three_gpcs();
 	unsigned id = 0;
 	uint64_t mask = 0;
 
@@ -95,7 +95,7 @@ TEST(Layout, GpcsHaveTheirTpcsInOrder)
 
 TEST(Layout, AGpuMayHaveMoreThan64Tpcs)
 {
-	Layout l = of({9, 9, 9, 9, 9, 9, 9, 9});
+	Layout l = make_layout({9, 9, 9, 9, 9, 9, 9, 9});
 	uint64_t mask[2] = {};
 
 	EXPECT_EQ(gpulens_layout_words(l.get()), 2U);
@@ -110,7 +110,7 @@ TEST(Layout, AGpuMayHaveMoreThan64Tpcs)
 	EXPECT_EQ(mask[1], 0x81U);
 }
 
-TEST(Layout, WhatIsNoGpuIsRefused)
+TEST(Layout, ImpossibleSizesAreRefused)
 {
 	gpulens_layout *l = nullptr;
 	unsigned none[] = {0, 0}, many[] = {65536, 1}, most[] = {65536};
@@ -128,31 +128,31 @@ TEST(Layout, WhatIsNoGpuIsRefused)
 	gpulens_layout_close(nullptr);
 }
 
-TEST(Masks, PackedTakesWholeGpcsAndThenTheLeast)
+TEST(Masks, PackedTakesWholeGpcsAndThenTheSmallest)
 {
-	Layout l = three();
+	Layout l = layout_of_three_gpcs();
 
-	EXPECT_EQ(made(l, {4}, GPULENS_PACKED)[0][0], 0x1e0U); // GPC 2
-	EXPECT_EQ(made(l, {5}, GPULENS_PACKED)[0][0], 0x1e8U); // and one of GPC 1, the smallest
-	EXPECT_EQ(made(l, {2}, GPULENS_PACKED)[0][0], 0x018U); // GPC 1 as a whole
-	EXPECT_EQ(made(l, {3, 4, 2}, GPULENS_PACKED), (std::vector<Words>{{0x007}, {0x1e0}, {0x018}}));
+	EXPECT_EQ(make_masks(l, {4}, GPULENS_PACKED)[0][0], 0x1e0U); // GPC 2
+	EXPECT_EQ(make_masks(l, {5}, GPULENS_PACKED)[0][0], 0x1e8U); // and one of GPC 1, the smallest
+	EXPECT_EQ(make_masks(l, {2}, GPULENS_PACKED)[0][0], 0x018U); // GPC 1 as a whole
+	EXPECT_EQ(make_masks(l, {3, 4, 2}, GPULENS_PACKED), (std::vector<Words>{{0x007}, {0x1e0}, {0x018}}));
 	uint64_t taken = 0x1e0;
-	EXPECT_EQ(made(l, {4}, GPULENS_PACKED, &taken)[0][0], 0x00fU);
+	EXPECT_EQ(make_masks(l, {4}, GPULENS_PACKED, &taken)[0][0], 0x00fU);
 }
 
 TEST(Masks, DistributedTakesFromAllGpcs)
 {
-	Layout l = three();
+	Layout l = layout_of_three_gpcs();
 
-	EXPECT_EQ(made(l, {3}, GPULENS_DISTRIBUTED)[0][0], 0x029U);
-	EXPECT_EQ(made(l, {9}, GPULENS_DISTRIBUTED)[0][0], 0x1ffU);
+	EXPECT_EQ(make_masks(l, {3}, GPULENS_DISTRIBUTED)[0][0], 0x029U);
+	EXPECT_EQ(make_masks(l, {9}, GPULENS_DISTRIBUTED)[0][0], 0x1ffU);
 	uint64_t taken = 0x021; // the first of GPCs 0 and 2
-	EXPECT_EQ(made(l, {3}, GPULENS_DISTRIBUTED, &taken)[0][0], 0x04aU);
+	EXPECT_EQ(make_masks(l, {3}, GPULENS_DISTRIBUTED, &taken)[0][0], 0x04aU);
 }
 
-TEST(Masks, MoreThanThereAreIsRefused)
+TEST(Masks, MoreTpcsThanAreFreeAreRefused)
 {
-	Layout l = three();
+	Layout l = layout_of_three_gpcs();
 	uint64_t masks[2] = {5, 6}, taken = 0x1e0, beyond = 0x200;
 	unsigned sizes[] = {5, 5}, zero[] = {5, 0};
 
@@ -170,9 +170,9 @@ TEST(Masks, MoreThanThereAreIsRefused)
 	EXPECT_EQ(masks[1], 6U);
 }
 
-TEST(Masks, WholeGpcsByTheirNumbers)
+TEST(Masks, GpcsAreNamedByTheirNumbers)
 {
-	Layout l = three();
+	Layout l = layout_of_three_gpcs();
 	unsigned some[] = {2, 0}, wrong[] = {1, 3}, twice[] = {1, 1};
 	uint64_t mask = 0;
 
@@ -189,7 +189,7 @@ TEST(Masks, WholeGpcsByTheirNumbers)
 
 TEST(Masks, ComplementAndCount)
 {
-	Layout l = three();
+	Layout l = layout_of_three_gpcs();
 	uint64_t mask = 0x1e7, beyond = 0x8000000000000000;
 	unsigned n = 0;
 
@@ -202,9 +202,9 @@ TEST(Masks, ComplementAndCount)
 	EXPECT_EQ(gpulens_mask_count(l.get(), &beyond, &n), -ENOENT);
 }
 
-TEST(Masks, FromText)
+TEST(Masks, TextIsParsed)
 {
-	Layout l = three();
+	Layout l = layout_of_three_gpcs();
 	auto parsed = [&](const char *text) {
 		uint64_t mask = 0;
 		return gpulens_mask_parse(l.get(), text, &mask) ? 0 : mask;
@@ -220,8 +220,8 @@ TEST(Masks, FromText)
 	for (const char *text : {"", "-", "3-", "3-2", "1,", ",1", "1,,2", "x", "1 2", "gpc:", "gpc:x", "0x", "0xg",
 				 "-1", "99999999999", "All"}) {
 		EXPECT_EQ(gpulens_mask_parse(l.get(), text, &mask), -EINVAL) << text;
-		std::string said = gpulens_error();
-		EXPECT_NE(said.find('"' + std::string(text) + '"'), std::string::npos) << said;
+		std::string message = gpulens_error();
+		EXPECT_NE(message.find('"' + std::string(text) + '"'), std::string::npos) << message;
 	}
 	EXPECT_EQ(gpulens_mask_parse(l.get(), "0-9", &mask), -ENOENT);
 	EXPECT_STREQ(gpulens_error(), "\"0-9\": there is no TPC 9; there are 0 to 8");
@@ -230,9 +230,9 @@ TEST(Masks, FromText)
 	EXPECT_EQ(gpulens_mask_parse(l.get(), nullptr, &mask), -EINVAL);
 }
 
-TEST(Masks, CheckNamesWhatIsWrongAndFindsSplitGpcs)
+TEST(Masks, CheckNamesTheWrongMaskAndFindsSplitGpcs)
 {
-	Layout l = three();
+	Layout l = layout_of_three_gpcs();
 	uint64_t apart[] = {0x007, 0x018}, split[] = {0x003, 0x03c}, both[] = {0x003, 0x004, 0x00a}, empty[] = {1, 0},
 		 beyond[] = {1, 0x200}, shared = 1;
 
@@ -256,8 +256,8 @@ TEST(Masks, HalvesAreWholeGpcs)
 		uint64_t mask = 0;
 		return gpulens_mask_parse(l.get(), which, &mask) ? 0 : mask;
 	};
-	Layout l = three(), one = of({5}), among = of({0, 5, 0}), least = of({1}), middle = of({1, 3, 2}),
-	       many = of(Sizes(21, 1));
+	Layout l = layout_of_three_gpcs(), one = make_layout({5}), among = make_layout({0, 5, 0}),
+	       least = make_layout({1}), middle = make_layout({1, 3, 2}), many = make_layout(Sizes(21, 1));
 
 	EXPECT_EQ(half(l, "half:a"), 0x01fU); // 3 + 2 of 9
 	EXPECT_EQ(half(l, "half:b"), 0x1e0U);
@@ -273,8 +273,8 @@ TEST(Masks, HalvesAreWholeGpcs)
 	EXPECT_STREQ(gpulens_error(), "halves of 21 GPCs are not supported; at most 20 GPCs");
 }
 
-// Dies with up to 12 GPCs of up to 12 TPCs, of which any may be disabled.
-TEST(Floorswept, MasksAreDisjointAndOfTheirSizes)
+// GPUs of up to 12 GPCs with up to 12 TPCs each, any of which may be disabled.
+TEST(Floorswept, MasksAreDisjointAndHaveTheirSizes)
 {
 	std::mt19937 random(20261122);
 
@@ -283,18 +283,18 @@ TEST(Floorswept, MasksAreDisjointAndOfTheirSizes)
 		for (unsigned &n : tpcs)
 			n = random() % 13;
 		tpcs[0] += 1;
-		Layout l = of(tpcs);
+		Layout l = make_layout(tpcs);
 		unsigned all = std::accumulate(tpcs.begin(), tpcs.end(), 0U), left = all;
 		std::vector<unsigned> sizes;
 		while (left && sizes.size() < 6) {
 			sizes.push_back(1 + random() % left);
 			left -= sizes.back();
 		}
-		for (gpulens_placing how : {GPULENS_PACKED, GPULENS_DISTRIBUTED}) {
-			std::vector<Words> masks = made(l, sizes, how);
+		for (gpulens_placing placing : {GPULENS_PACKED, GPULENS_DISTRIBUTED}) {
+			std::vector<Words> masks = make_masks(l, sizes, placing);
 			Words flat;
 			for (size_t i = 0; i < masks.size(); i++) {
-				ASSERT_EQ(count(masks[i]), sizes[i]);
+				ASSERT_EQ(count_tpcs(masks[i]), sizes[i]);
 				for (size_t j = 0; j < i; j++)
 					ASSERT_EQ(count_in(masks[i], masks[j]), 0U);
 				flat.insert(flat.end(), masks[i].begin(), masks[i].end());
@@ -304,7 +304,7 @@ TEST(Floorswept, MasksAreDisjointAndOfTheirSizes)
 	}
 }
 
-TEST(Floorswept, OnePartitionSplitsOneGpcAtMostOrTouchesAsManyAsItCan)
+TEST(Floorswept, PackedSplitsAtMostOneGpcAndDistributedUsesAsManyAsItCan)
 {
 	std::mt19937 random(5);
 
@@ -312,11 +312,14 @@ TEST(Floorswept, OnePartitionSplitsOneGpcAtMostOrTouchesAsManyAsItCan)
 		std::vector<unsigned> tpcs(1 + random() % 12);
 		for (unsigned &n : tpcs)
 			n = 1 + random() % 12;
-		Layout l = of(tpcs);
+		Layout l = make_layout(tpcs);
 		unsigned size = 1 + random() % std::accumulate(tpcs.begin(), tpcs.end(), 0U);
-		std::vector<Words> all = gpcs(l);
-		Words packed = made(l, {size}, GPULENS_PACKED)[0], wide = made(l, {size}, GPULENS_DISTRIBUTED)[0];
-		auto split = [&](const Words &g) { return count_in(packed, g) > 0 && count_in(packed, g) < count(g); };
+		std::vector<Words> all = gpc_masks(l);
+		Words packed = make_masks(l, {size}, GPULENS_PACKED)[0],
+		      wide = make_masks(l, {size}, GPULENS_DISTRIBUTED)[0];
+		auto split = [&](const Words &g) {
+			return count_in(packed, g) > 0 && count_in(packed, g) < count_tpcs(g);
+		};
 		ASSERT_LE(std::count_if(all.begin(), all.end(), split), 1);
 		auto touched = [&](const Words &g) { return count_in(wide, g) > 0; };
 		ASSERT_EQ(std::count_if(all.begin(), all.end(), touched),
@@ -324,7 +327,7 @@ TEST(Floorswept, OnePartitionSplitsOneGpcAtMostOrTouchesAsManyAsItCan)
 	}
 }
 
-TEST(Floorswept, HalvesComeAsNearAsWholeGpcsDo)
+TEST(Floorswept, HalvesAreAsEqualAsWholeGpcsAllow)
 {
 	std::mt19937 random(11);
 
@@ -332,39 +335,39 @@ TEST(Floorswept, HalvesComeAsNearAsWholeGpcsDo)
 		Sizes tpcs(2 + random() % 11);
 		for (unsigned &n : tpcs)
 			n = 1 + random() % 12;
-		Layout l = of(tpcs);
+		Layout l = make_layout(tpcs);
 		Words a(gpulens_layout_words(l.get())), b = a;
 		ASSERT_EQ(gpulens_mask_parse(l.get(), "half:a", a.data()), 0);
 		ASSERT_EQ(gpulens_mask_parse(l.get(), "half:b", b.data()), 0);
 		ASSERT_EQ(count_in(a, b), 0U);
-		ASSERT_EQ(count(a) + count(b), gpulens_layout_tpcs(l.get()));
-		for (const Words &gpc : gpcs(l))
+		ASSERT_EQ(count_tpcs(a) + count_tpcs(b), gpulens_layout_tpcs(l.get()));
+		for (const Words &gpc : gpc_masks(l))
 			ASSERT_TRUE(count_in(a, gpc) == 0 || count_in(b, gpc) == 0);
 		std::set<unsigned> sums = {0}; // of whole GPCs
 		for (unsigned n : tpcs)
 			for (unsigned sum : std::set<unsigned>(sums))
 				sums.insert(sum + n);
-		unsigned all = count(a) + count(b), nearest = all;
+		unsigned all = count_tpcs(a) + count_tpcs(b), nearest = all;
 		for (unsigned sum : sums)
 			nearest = std::min(nearest, std::max(sum, all - sum));
-		ASSERT_EQ(std::max(count(a), count(b)), nearest);
+		ASSERT_EQ(std::max(count_tpcs(a), count_tpcs(b)), nearest);
 	}
 }
 
-TEST(Floorswept, TheComplementIsTheRest)
+TEST(Floorswept, AMaskAndItsComplementHaveEachTpcOnce)
 {
 	std::mt19937_64 random(7);
 
 	for (int die = 0; die < 300; die++) {
 		std::vector<unsigned> tpcs(1 + random() % 12, static_cast<unsigned>(1 + random() % 12));
-		Layout l = of(tpcs);
+		Layout l = make_layout(tpcs);
 		unsigned all = gpulens_layout_tpcs(l.get());
 		Words mask(gpulens_layout_words(l.get())), rest = mask, back = mask;
 		for (unsigned t = 0; t < all; t++)
 			mask[t / 64] |= (random() & 1) << t % 64;
 		ASSERT_EQ(gpulens_mask_complement(l.get(), mask.data(), rest.data()), 0);
 		ASSERT_EQ(count_in(mask, rest), 0U);
-		ASSERT_EQ(count(mask) + count(rest), all);
+		ASSERT_EQ(count_tpcs(mask) + count_tpcs(rest), all);
 		ASSERT_EQ(gpulens_mask_complement(l.get(), rest.data(), back.data()), 0);
 		ASSERT_EQ(back, mask);
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Launches in several threads while masks change, pages are announced and processes fork, on fake_cuda.cc in the same program.
-//	race_program            "done", or what a launch did that no mask allows
-//	race_program count N    N launches in a stream with a mask, for counting instructions
+// Launches kernels in several threads while masks change, pages are published and processes fork, with fake_cuda.cc in
+// the same program.
+//	race_program            prints "done", or the launches that were on a TPC of no mask
+//	race_program count N    N launches in a stream with a mask, to count instructions
 #include "lib/launch/launch_hook.hpp"
 #include "lib/launch/publish.hpp"
 
@@ -43,7 +44,7 @@ struct Launcher {
 		launch();
 		descriptor = gpulens::hook::seen().descriptor;
 	}
-	// The TPC that all blocks were on; 66: on several.
+	// Returns the TPC of all blocks, or 66 if they were on several.
 	unsigned launch()
 	{
 		void *parameters[] = {&memory};
@@ -61,10 +62,10 @@ struct Launcher {
 void change_masks(const std::vector<Launcher> &launchers)
 {
 	for (uintptr_t i = 1; i < 2000; i++) {
-		for (const Launcher &one : launchers)
-			gpulens::hook::set_of_descriptor(one.descriptor, i % 3 == 0   ? std::nullopt
-									 : i % 3 == 1 ? std::optional(FIRST)
-										      : std::optional(SECOND));
+		for (const Launcher &launcher : launchers)
+			gpulens::hook::set_of_descriptor(launcher.descriptor, i % 3 == 0   ? std::nullopt
+									      : i % 3 == 1 ? std::optional(FIRST)
+											   : std::optional(SECOND));
 		gpulens::hook::set_of_descriptor(reinterpret_cast<void *>(i << 12),
 						 THIRD); // NOLINT(performance-no-int-to-ptr)
 		if (i > 300)
@@ -74,8 +75,9 @@ void change_masks(const std::vector<Launcher> &launchers)
 	}
 }
 
-// A child can do what a process can. False: it waited for a lock that a thread of its parent's had.
-bool fork_some(Launcher &launcher)
+// A child uses the library as any process does. Returns false if a child waited for a lock that a thread of its parent
+// held.
+bool fork_children(Launcher &launcher)
 {
 	for (unsigned i = 0; i < FORKS; i++) {
 		int status = 1;
@@ -93,7 +95,7 @@ bool fork_some(Launcher &launcher)
 	return true;
 }
 
-int race()
+int run_race()
 {
 	std::vector<Launcher> launchers(THREADS);
 	Launcher mine;
@@ -113,9 +115,9 @@ int race()
 		for (unsigned i = 0; i < 500; i++)
 			gpulens::publish(std::string(i * 20, 'x'));
 	});
-	bool forked = fork_some(mine);
-	for (std::thread &one : threads)
-		one.join();
+	bool forked = fork_children(mine);
+	for (std::thread &thread : threads)
+		thread.join();
 	for (unsigned n : wrong)
 		if (n)
 			return printf("%u launches were on no mask's TPC\n", n), 1;
@@ -138,10 +140,10 @@ int main(int argc, char **argv)
 	if (const char *why = gpulens::hook::subscribe(dlopen(nullptr, RTLD_NOW)))
 		return puts(why), 1;
 	if (argc < 3)
-		return race();
-	Launcher one;
-	gpulens::hook::set_of_descriptor(one.descriptor, FIRST);
+		return run_race();
+	Launcher launcher;
+	gpulens::hook::set_of_descriptor(launcher.descriptor, FIRST);
 	for (int i = atoi(argv[2]); i > 0; i--)
-		one.launch();
+		launcher.launch();
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program as it is written for libsmctrl: what RTAS'23's Listing 2 does, printed instead of launched; with an argument
-// it sets that kind of mask.
+// A program for libsmctrl: it prints what Listing 2 of RTAS'23 reads; with an argument it sets
+// masks of that kind and launches kernels.
 #include "libsmctrl.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 static int (*alloc)(uint64_t *, size_t);
 static int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 
-// A launch, and the SMs that its blocks were on, by a libcuda.so.1 of the tests.
+// Launches a kernel and prints the SMs of its blocks, as the tests' libcuda.so.1 stores them.
 static void run_in(void *stream)
 {
 	unsigned seen[132] = { 0 }, *where;
@@ -50,18 +50,18 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "streams")) {
 		int (*make)(void **, unsigned int) = NULL;
-		void *one, *other;
+		void *masked, *other;
 
 		libsmctrl_set_global_mask(~0x3ull);
 		*(void **)&make = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamCreate");
-		make(&one, 0);
+		make(&masked, 0);
 		make(&other, 0);
-		libsmctrl_set_stream_mask(one, ~0x4ull);
-		run_in(one);
+		libsmctrl_set_stream_mask(masked, ~0x4ull);
+		run_in(masked);
 		run_in(other);
 		libsmctrl_set_next_mask(~0x8ull);
-		run_in(one);
-		run_in(one);
+		run_in(masked);
+		run_in(masked);
 		libsmctrl_set_next_mask(~0x10ull);
 		libsmctrl_set_stream_mask_ext(NULL, ~((uint128_t)1 << 65));
 		run();

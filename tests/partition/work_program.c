@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// CUDA work on partitions: work_program WAY TPCS..., each as gpulens_mask_parse() takes it, all open at once; of each what it
-// got, and where a launch in its stream ran. With HOLD in the environment a character is
-// waited for, the partitions are closed, and another is waited for. With AGAIN at the end a stream of the program's own. With MADE_UP the layout is of no GPU. Then "after", where a launch in the default stream ran.
+// Launches kernels on partitions: work_program WAY TPCS..., TPCS as gpulens_mask_parse() takes
+// them. All partitions are open at the same time. Prints the TPCs of each and the SMs of a launch
+// in its stream, then "after" and the SMs of a launch in the default stream. Environment:
+//	HOLD      waits for a character, closes the partitions, and waits for another character
+//	AGAIN     launches in a new stream of the program, after all partitions are closed
+//	MADE_UP   the layout is not of a GPU
 #include "gpulens-partition.h"
 
 #include <dlfcn.h>

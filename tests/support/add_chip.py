@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Adds an invented generation, ZU10x with its chip ZU102, to a copy of the tree, by the steps of docs/add-a-chip.md and
-nothing else. Each step is a function that returns the files it touched."""
+"""Adds an invented generation, ZU10x with its chip ZU102, to a copy of the tree, by the steps of docs/add-a-chip.md
+only. Each step is a function that returns the files that it changed."""
 
 import json
 import pathlib
@@ -62,12 +62,12 @@ def step_3(tree: pathlib.Path) -> Files:
 
 
 def step_4(_tree: pathlib.Path) -> Files:
-    """No register is new."""
+    """No new register."""
     return set()
 
 
 def step_5(tree: pathlib.Path) -> Files:
-    """The emulated generation: its family, and a profile with each number where it is from."""
+    """The emulated generation: its family, and a profile with the source of each number."""
     profiles = tree / "emulator/profiles"
     profile = json.loads((profiles / f"{PARENT}.json").read_text())
     profile.update(name=CHIP.upper(), marketing="an invented chip", family="zuse", boot0=BOOT0, boot42=BOOT42,
@@ -80,8 +80,8 @@ def step_5(tree: pathlib.Path) -> Files:
 
 
 def step_6(tree: pathlib.Path) -> Files:
-    """What each emulated chip has: its line in the list of chips, its literals, a scenario, and README's table. The
-    golden file comes from golden.py --write, when all is built."""
+    """The files of each emulated chip: its line in the list of chips, its literals, a scenario, and README's table.
+    golden.py --write makes the golden file after the build."""
     scenarios = tree / "emulator/scenarios"
     (scenarios / f"demo-{CHIP}.json").write_text((scenarios / f"demo-{PARENT}.json").read_text())
     generations = "tests/support/vm/generations.py"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests of gpulens export share: a folder that stands for /proc, a running server, and its answers as values."""
+"""Helpers for tests of gpulens export: a folder in place of /proc, a running server, and parsed answers."""
 
 import contextlib
 import pathlib
@@ -29,7 +29,7 @@ def parse(text: str) -> typing.Dict[str, float]:
 
 
 def complaints(text: str) -> str:
-    """What promtool says against it."""
+    """The output of promtool, which is empty for valid metrics."""
     done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, check=False)
     return (done.stdout + done.stderr).decode() + (f"exit {done.returncode}" if done.returncode else "")
 
@@ -46,13 +46,13 @@ something_new 5
 
 
 def recording(samples: typing.List[typing.Tuple[int, int, int]]) -> bytes:
-    """Of one engine, GR0 on runlist 0: time in ns, kind, TSG. Four bytes come first: a file in place of the module's
-    has the period, 1000, written over its beginning."""
+    """Samples of engine GR0 on runlist 0: time in ns, kind, TSG. The first four bytes are a placeholder: the tool
+    writes the period, 1000, over them."""
     return b"    " + sample_head((GR,)) + b"".join(sample(when, 0, tsg, kind) for when, kind, tsg in samples)
 
 
 def fake_proc(folder: pathlib.Path) -> None:
-    """gpu0 in order: TSG 5 on the engine for 2 ms, saved for 1 ms, TSG 3 for 4 ms, of which one sample is late."""
+    """Makes gpu0: TSG 5 on the engine for 2 ms, saved for 1 ms, then TSG 3 for 4 ms, of which one sample is late."""
     gpu = folder / "gpu0"
     gpu.mkdir(parents=True)
     shutil.copy(image("ad102"), gpu / "snapshot")
@@ -63,7 +63,7 @@ def fake_proc(folder: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def listening(*words: str, at: str = "127.0.0.1:0") -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
-    """The program, and where it listens."""
+    """Starts the exporter; yields the process and its URL."""
     with subprocess.Popen([str(TOOL), *EXPORT, "--listen", at, *words], stderr=subprocess.PIPE,
                           text=True) as process:
         try:

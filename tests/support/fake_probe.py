@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Stands for gpulens-probe-kernels where there is no GPU: the same words on lines, and the rules A to D by brute force,
-with nothing kept from one moment to the next but which blocks ran: every rule is tried anew whenever something can have
-changed. What it is to be is in the environment: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an answer that is broken in
-some way."""
+"""Replaces gpulens-probe-kernels where there is no GPU. It speaks the same line format and implements the rules A to D
+by brute force: every rule is evaluated again at each moment, from the list of blocks that ran. The environment sets its
+properties: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an invalid answer."""
 
 import os
 import sys
@@ -16,23 +15,23 @@ LATE = 7000  # ns that a block starts and a launch returns later than it could
 
 
 class Kernel:
-    """One line of the input, and what came of it."""
+    """A kernel of the input, and its blocks."""
 
     def __init__(self, words: typing.List[str]) -> None:
         self.stream, self.work, _, self.blocks, self.threads, _, self.release = map(int, words[1:])
         self.placed: typing.List[typing.Tuple[int, int, int]] = []
 
-    def all_started(self) -> bool:
-        """Does it have no block to start?"""
+    def has_started_all(self) -> bool:
+        """Whether all of its blocks have started."""
         return len(self.placed) == self.blocks
 
-    def ended(self, now: int) -> bool:
+    def has_ended(self, now: int) -> bool:
         """Rule D."""
-        return self.all_started() and all(end <= now for _, end, _ in self.placed)
+        return self.has_started_all() and all(end <= now for _, end, _ in self.placed)
 
 
-def free(kernels: typing.List[Kernel], now: int) -> typing.List[int]:
-    """Threads of each SM which no block has."""
+def free_threads(kernels: typing.List[Kernel], now: int) -> typing.List[int]:
+    """The free threads of each SM."""
     left = [THREADS] * SMS
     for k in kernels:
         for _, end, where in k.placed:
@@ -40,9 +39,9 @@ def free(kernels: typing.List[Kernel], now: int) -> typing.List[int]:
     return left
 
 
-def place(k: Kernel, left: typing.List[int], now: int) -> None:
-    """As many blocks as fit, each where most is free."""
-    while not k.all_started():
+def place_blocks(k: Kernel, left: typing.List[int], now: int) -> None:
+    """Starts as many blocks as fit, each on the SM with most free threads."""
+    while not k.has_started_all():
         where = left.index(max(left))
         if left[where] < k.threads:
             return
@@ -51,33 +50,33 @@ def place(k: Kernel, left: typing.List[int], now: int) -> None:
 
 
 def simulate(kernels: typing.List[Kernel]) -> None:
-    """Gives each kernel its blocks. The primary queue is asked for at each moment anew: heads of streams that still
-    have blocks to start, by when they came to be heads."""
+    """Runs all kernels. The primary queue is computed at each moment: the heads of streams that still have blocks to
+    start, ordered by when they became heads."""
     came: typing.Dict[int, typing.Tuple[int, int]] = {}
     now = 0
-    while not all(k.all_started() for k in kernels):
+    while not all(k.has_started_all() for k in kernels):
         for number, k in enumerate(kernels):
             ahead = [o for o in kernels[:number] if o.stream == k.stream]
-            if number not in came and k.release <= now and all(o.ended(now) for o in ahead):
+            if number not in came and k.release <= now and all(o.has_ended(now) for o in ahead):
                 came[number] = (now, number)
-        left = free(kernels, now)
-        for number in sorted(came, key=lambda one: came[one]):
-            place(kernels[number], left, now)
-            if not kernels[number].all_started():
+        left = free_threads(kernels, now)
+        for number in sorted(came, key=lambda kernel: came[kernel]):
+            place_blocks(kernels[number], left, now)
+            if not kernels[number].has_started_all():
                 break
         times = [k.release for k in kernels] + [end for k in kernels for _, end, _ in k.placed]
         now = min((time for time in times if time > now), default=now)
 
 
 def print_machine(channels: int) -> None:
-    """What info prints, up to its end."""
+    """Prints the output of info, except for its last line."""
     print("gpulens-probe 2" if BREAK == "version" else "gpulens-probe 1")
     print(f"name Fake GPU\nsms {SMS}\nthreads_per_sm {THREADS}\nblocks_per_sm 32")
     print(f"shared_per_block 49152\nchannels {channels}")
 
 
 def main() -> int:
-    """As the program is called."""
+    """Behaves as the program's command line."""
     channels = int(os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS", "8"))
     if BREAK == "status" or len(sys.argv) != 3:
         print("fake: no CUDA-capable device is detected", file=sys.stderr)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A folder that is to the tool what /proc is where the module is loaded: gpuX/snapshot, topology and samples with bytes
-as include/uapi/gpulens.h lays them out, written here once more, and FIFOs in place of the files that steer."""
+"""A folder in place of /proc with the module loaded: gpuX/snapshot, topology and samples with bytes laid out as
+include/uapi/gpulens.h states, written here independently, and FIFOs in place of the control files."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ class Engine(NamedTuple):
 
 
 class Channel(NamedTuple):
-    """flags as in a snapshot; status is a PCCSR's."""
+    """A channel; flags as in a snapshot, status as in PCCSR."""
     id: int
     flags: int = ENABLED
     status: int = 0
@@ -35,7 +35,7 @@ class Channel(NamedTuple):
 
 
 class Tsg(NamedTuple):
-    """None as id: its channels are in no TSG."""
+    """A TSG; None as id: its channels are in no TSG."""
     id: Optional[int]
     slice_ns: int
     channels: "tuple[Channel, ...]"
@@ -53,7 +53,7 @@ def engine_record(engine: Engine) -> bytes:
 
 def snapshot(lists: "dict[int, list[Tsg]]", chip: str = "GP106", gpu: int = 0, time_ns: int = 10**9,
              engines: "tuple[Engine, ...]" = (GR, LCE)) -> bytes:
-    """A whole one."""
+    """A whole snapshot."""
     records = [struct.pack("<HHIQ4BII16s16s4x", 1, CHIP_IDS[chip], 0, 0, 0, 0, 0, chip in PER_RUNLIST, 0, 0,
                            chip.encode(), b"0000:01:00.0")]
     records += [engine_record(engine) for engine in engines]
@@ -63,17 +63,17 @@ def snapshot(lists: "dict[int, list[Tsg]]", chip: str = "GP106", gpu: int = 0, t
         for tsg in tsgs:
             if tsg.id is not None:
                 records.append(struct.pack("<HHHHBB6xQ40x", 4, runlist, tsg.id, len(tsg.channels), 3, 0, tsg.slice_ns))
-            for one in tsg.channels:
-                records.append(struct.pack("<HHhHIBBBBIIQ32x", 5, runlist, -1 if tsg.id is None else tsg.id, one.id,
-                                           one.flags, one.status, 0, 0, 0, 0, 0, one.inst))
+            for channel in tsg.channels:
+                records.append(struct.pack("<HHhHIBBBBIIQ32x", 5, runlist, -1 if tsg.id is None else tsg.id, channel.id,
+                                           channel.flags, channel.status, 0, 0, 0, 0, 0, channel.inst))
     head = struct.pack("<4sHHIIQQ32x", b"GPLS", 1, 64, len(records), gpu, time_ns, 1000)
-    assert all(len(one) == 64 for one in [head, *records])
+    assert all(len(record) == 64 for record in [head, *records])
     return head + b"".join(records)
 
 
 def topology(runlists: "tuple[int, ...]" = (0, 1), gpu: int = 0) -> bytes:
-    """The file topology of a GTX 1060 3GB: what every user may read. GPCs of 5 and 4 TPCs, four copy engines' PCEs, two
-    GRCEs, and EPERM (1) for each runlist."""
+    """The file topology of a GTX 1060 3GB, which every user may read: GPCs of 5 and 4 TPCs, PCEs of four copy engines,
+    two GRCEs, and EPERM (1) for each runlist."""
     records = [struct.pack("<HHIQ4BII16s16s4x", 1, CHIP_IDS["GP106"], 0, 3 << 30, 2, 5, 4, 0, 0, 0xF, b"GP106",
                            b"0000:01:00.0")]
     records += [engine_record(engine) for engine in (GR, LCE)]
@@ -82,7 +82,7 @@ def topology(runlists: "tuple[int, ...]" = (0, 1), gpu: int = 0) -> bytes:
     records += [struct.pack("<HHh58x", 8, *grce) for grce in ((0, 2), (1, -1))]
     records += [struct.pack("<HHHHIIIIQB31x", 3, runlist, 0, EPERM, 0, 4096, 0, 0, 0, 0) for runlist in runlists]
     head = struct.pack("<4sHHIIQQ32x", b"GPLS", 1, 64, len(records), gpu, 10**9, 0)
-    assert all(len(one) == 64 for one in [head, *records])
+    assert all(len(record) == 64 for record in [head, *records])
     return head + b"".join(records)
 
 
@@ -93,42 +93,42 @@ def sample_head(engines: "tuple[Engine, ...]" = (GR, LCE), period_us: int = 1000
 
 
 def sample(time_ns: int, engine: int, tsg: int = -1, kind: Optional[int] = None, flags: int = WORKING) -> bytes:
-    """One, on the engine with work; without a TSG: idle."""
+    """A sample of a busy engine; without a TSG: idle."""
     kind = (ON if tsg >= 0 else IDLE) if kind is None else kind
     return struct.pack("<QBBBBhh", time_ns, engine, kind, flags if tsg >= 0 else 0, 0, tsg, -1)
 
 
-def remark(time_ns: int, kind: int, ticks: int) -> bytes:
-    """So many ticks without samples."""
+def marker(time_ns: int, kind: int, ticks: int) -> bytes:
+    """A marker for that many ticks without samples."""
     return struct.pack("<QBBBBI", time_ns, 0xFF, kind, 0, 0, ticks)
 
 
-# A program after these words has no privilege, also where the tests run as root.
+# A program started by this command has no privilege, also if the tests run as root.
 ORDINARY = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
 
 
 class FakeProc:
-    """The folder; a context of nothing else."""
+    """The folder, and the control files that it holds open."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
         self._fifos: "dict[pathlib.Path, int]" = {}
 
     def gpu(self, index: int) -> pathlib.Path:
-        """Its folder."""
+        """The folder of a GPU."""
         path = self.folder / f"gpu{index}"
         path.mkdir(exist_ok=True)
         return path
 
     def show(self, data: bytes, index: int = 0) -> None:
-        """Another snapshot from now on; never half of one."""
+        """Replaces the snapshot at once."""
         draft = self.folder / "draft"
         draft.write_bytes(data)
         draft.rename(self.gpu(index) / "snapshot")
 
     def closed(self, index: int = 0) -> None:
-        """As an ordinary user finds it: topology can be read, snapshot and samples cannot be opened (EACCES) by a
-        process that has no capability and another uid (ORDINARY)."""
+        """The state for an ordinary user: topology can be read; a process without capabilities and with another uid
+        (ORDINARY) cannot open snapshot and samples (EACCES)."""
         self.gpu(index).joinpath("topology").write_bytes(topology(gpu=index))
         for name in ("snapshot", "samples"):
             path = self.gpu(index) / name
@@ -137,29 +137,29 @@ class FakeProc:
         self.gpu(index).joinpath("stats").write_text("read_topology 1\n")
 
     def sampled(self, data: bytes, index: int = 0, period_us: int = 1000) -> None:
-        """More samples. The tool opens the file, writes the period to it, which goes over what stands there in its
-        place, and reads on from there: its end is as good as nothing new."""
+        """Appends samples. The tool opens the file, writes the period over its first bytes, and reads from there; the
+        end of the file means that there are no new samples yet."""
         path = self.gpu(index) / "samples"
         begin = b"" if path.exists() else str(period_us).encode()
         with path.open("ab") as file:
             file.write(begin + data)
 
-    def steerable(self, index: int = 0) -> None:
-        """Files that take what is written to them, for written()."""
+    def add_control_files(self, index: int = 0) -> None:
+        """Creates control files, whose writes written() returns."""
         for name in CONTROL:
             path = self.gpu(index) / name
             os.mkfifo(path)
             self._fifos[path] = os.open(path, os.O_RDWR | os.O_NONBLOCK)
 
     def written(self, name: str, index: int = 0) -> str:
-        """All that was written since, one write after the other."""
+        """Everything that was written since the last call."""
         try:
             return os.read(self._fifos[self.gpu(index) / name], 65536).decode()
         except BlockingIOError:
             return ""
 
     def close(self) -> None:
-        """Ends what it holds open."""
+        """Closes the control files."""
         for fifo in self._fifos.values():
             os.close(fifo)
         self._fifos = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens where a preloaded library (tests/support/rm/fake_rm.cc) answers in place of NVIDIA's resource manager."""
+"""Runs gpulens with a preloaded library (tests/support/rm/fake_rm.cc) in place of NVIDIA's resource manager."""
 
 import json
 import pathlib
@@ -11,13 +11,13 @@ from support.program import ROOT, gpulens
 RECORDING = str(ROOT / "tests/support/rm/h200-580.json")
 FACTS = json.loads(pathlib.Path(RECORDING).read_text(encoding="utf-8"))
 
-# What gets TSGs.
+# A program that allocates TSGs.
 PROGRAM = ("/usr/bin/python3", str(ROOT / "tests/support/rm/program.py"), "--for", "it")
 
 
 def fake_rm(**more: str) -> dict[str, str]:
-    """The environment in which a program meets the first of the GPUs that were recorded; more: variables of the fake,
-    without GPULENS_FAKE_RM_, and RECORDING, another recording."""
+    """The environment with the first of the recorded GPUs. more: variables of the fake, without GPULENS_FAKE_RM_, and
+    RECORDING, another recording."""
     library = ROOT / "build/bin/fake_rm.so"
     assert library.exists(), f"{library} is not there; run make tool-parts"
     recording = more.pop("RECORDING", RECORDING)
@@ -26,12 +26,13 @@ def fake_rm(**more: str) -> dict[str, str]:
 
 
 def ask_rm(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    """gpulens --source rm in it."""
+    """Runs gpulens --source rm in that environment."""
     return gpulens("--source", "rm", *words, env=fake_rm(**more))
 
 
 def recording_with(folder: pathlib.Path, *changes: tuple[str, typing.Any]) -> str:
-    """The recording with other values at these paths ("common/arch"), for what those GPUs did not have."""
+    """Writes the recording with other values at these paths ("common/arch"), for properties that the recorded GPUs
+    lack."""
     facts = json.loads(json.dumps(FACTS))
     for path, value in changes:
         *way, last = path.split("/")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A fleet for a Prometheus server: some machines are real exporters on folders that stand for /proc, the others answer
-with a page of such an exporter in which time goes on. And that server."""
+"""A fleet for a Prometheus server, and that server. Some machines are real exporters on folders in place of /proc, the
+others answer with a page of such an exporter in which time advances."""
 
 import contextlib
 import http.server
@@ -40,7 +40,7 @@ class RealMachine:
         (folder / "gpu0/samples").write_bytes(recording([]))
 
     def advance(self, milliseconds: int) -> None:
-        """So much more time, of which each TSG has its share and the engine is idle for the rest."""
+        """Advances time; each TSG has its share, and the engine is idle for the rest."""
         samples, begin = [], self.now_ms
         for tsg, share in self.shares.items():
             end = begin + round(milliseconds * share)
@@ -54,7 +54,8 @@ class RealMachine:
 
 
 class Replayed(http.server.ThreadingHTTPServer):
-    """Machines of one address: /NAME/metrics is the page, with the shares of that machine since the server began."""
+    """Machines behind one address: /NAME/metrics is the page with the shares of that machine since the server
+    started."""
 
     daemon_threads = True
 
@@ -63,7 +64,7 @@ class Replayed(http.server.ThreadingHTTPServer):
         self.page, self.shares, self.begun = page, shares, time.monotonic()
 
     def text(self, machine: str) -> str:
-        """Its page now."""
+        """The present page of a machine."""
         shares, seconds = self.shares[machine], time.monotonic() - self.begun
         text = TIME.sub(lambda m: f"{m[1]} {shares[m[2]] * seconds:.6f}", self.page)
         return BUSY.sub(lambda m: f"{m[1]} {sum(shares.values()) * seconds:.6f}", text)
@@ -73,7 +74,7 @@ class ReplayHandler(http.server.BaseHTTPRequestHandler):
     """Answers GET."""
 
     def do_GET(self) -> None:  # pylint: disable=invalid-name
-        """The name is http.server's."""
+        """Answers a scrape; http.server prescribes the name."""
         assert isinstance(self.server, Replayed)
         body = self.server.text(self.path.split("/")[1]).encode()
         self.send_response(200)
@@ -83,11 +84,11 @@ class ReplayHandler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # pylint: disable=redefined-builtin
-        """Nothing."""
+        """Logs nothing."""
 
 
 class Prometheus:
-    """A server of its own; its address in url."""
+    """A Prometheus server; url is its address."""
 
     def __init__(self, folder: pathlib.Path, groups: typing.List[Json]) -> None:
         with socket.socket() as free:
@@ -104,7 +105,7 @@ class Prometheus:
                 env={**os.environ, "GOMAXPROCS": "1"})
 
     def ask(self, path: str, **arguments: str) -> typing.Any:
-        """What its API answers."""
+        """The answer of its API."""
         url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(arguments)}"
         with urllib.request.urlopen(url, timeout=20) as done:
             answer = json.load(done)
@@ -113,10 +114,11 @@ class Prometheus:
 
     def query(self, expression: str) -> typing.List[typing.Tuple[typing.Dict[str, str], float]]:
         """Labels and value of each series."""
-        return [(one["metric"], float(one["value"][1])) for one in self.ask("query", query=expression)["result"]]
+        answer = self.ask("query", query=expression)
+        return [(series["metric"], float(series["value"][1])) for series in answer["result"]]
 
     def wait(self, true: typing.Callable[[], bool], what: str) -> None:
-        """Until that holds, 60 s at most."""
+        """Waits until the condition holds, 60 s at most."""
         end = time.monotonic() + 60
         while time.monotonic() < end:
             with contextlib.suppress(OSError):
@@ -127,21 +129,21 @@ class Prometheus:
         raise AssertionError(what)
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the server."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout=30)
 
 
 class Fleet(typing.NamedTuple):
-    """A Prometheus that has scraped all machines for a while; by machine and TSG: the shares of GR0, and the time that
-    the samples of real exporters add up to."""
+    """A Prometheus that has scraped all machines for a while; by machine and TSG: the shares of GR0, and the sum of the
+    samples of real exporters."""
     prometheus: Prometheus
     shares: typing.Dict[str, typing.Dict[str, float]]
     seconds: typing.Dict[str, typing.Dict[str, float]]
 
 
 def run_for(machines: typing.List[RealMachine], seconds: float) -> None:
-    """Their time goes on as this machine's."""
+    """Advances the machines in real time."""
     begun = last = time.monotonic()
     while last < begun + seconds:
         time.sleep(0.1)

@@ -36,7 +36,7 @@ def gpulens(*words: str, stdin: typing.Optional[bytes] = None, env: typing.Optio
 
 
 class Usage(typing.NamedTuple):
-    """What a run took: its exit status, seconds, the processor's seconds in the program itself, the most memory."""
+    """The usage of a run: exit status, seconds, processor seconds of the program, peak memory."""
     status: int
     seconds: float
     user_s: float
@@ -55,7 +55,7 @@ print(os.waitstatus_to_exitcode(status), time.monotonic() - begun, usage.ru_utim
 
 
 def usage_of(*words: str) -> Usage:
-    """Of the program with these words; what it prints is thrown away."""
+    """The usage of the program with these arguments; its output is discarded."""
     done = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, str(TOOL), *words], check=True,
                           stdout=subprocess.PIPE, text=True)
     status, seconds, user_s, peak_mb = done.stdout.split()

@@ -71,15 +71,15 @@ class System:
         return bool(self.pid) and self.run("systemctl is-system-running")[1].strip() in ("running", "degraded")
 
     def run(self, command: str) -> tuple[int, str]:
-        """A command in there: its status and output."""
+        """Runs a command in systemd's namespace: its status and output."""
         return self.guest.run(f"nsenter -t {self.pid} -m -p /usr/bin/{command}", timeout=60)
 
     def property_of(self, name: str) -> str:
-        """What systemctl show tells of the unit."""
+        """A property of the unit, from systemctl show."""
         return self.run(f"systemctl show --value -p {name} {UNIT}")[1].strip()
 
     def scrape(self) -> str:
-        """One answer of the exporter, empty where there is none."""
+        """An answer of the exporter; empty if there is none."""
         status, text = self.guest.run(f"wget -q -O - {METRICS}", timeout=30)
         return text if status == 0 else ""
 
@@ -120,14 +120,14 @@ def test_it_is_started_again(system: System) -> None:
 
 
 def test_it_stops(system: System) -> None:
-    """Stopped, it is no failure, and the port is free."""
+    """Stopping it is no failure, and frees the port."""
     assert system.run(f"systemctl stop {UNIT}")[0] == 0
     assert (system.property_of("ActiveState"), system.property_of("Result")) == ("inactive", "success")
     assert system.scrape() == ""
 
 
 def test_systemd_calls_it_confined(system: System) -> None:
-    """Its exposure, as systemd-analyze counts it: 10 is no confinement at all; below 3.0 it says OK."""
+    """The exposure that systemd-analyze computes: 10 means no confinement; below 3.0 is rated OK."""
     text = system.run(f"systemd-analyze --no-pager security {UNIT}")[1]
     found = re.search(r"exposure level for \S+: (\d+\.\d)", text)
     assert found and float(found[1]) < 3.0, text

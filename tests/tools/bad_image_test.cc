@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files that are no images, or no sound ones: each is refused with a message that names the line, and a large one
-// takes no more time than its size asks for.
+// Invalid images: each is refused with a message that names the line. The time for a large image is proportional to its
+// size.
 #include "support/tools/recorded.hpp"
 
 #include <ctime>
@@ -91,7 +91,7 @@ TEST_P(BadImage, IsRefusedWithLineAndReason)
 INSTANTIATE_TEST_SUITE_P(Refused, BadImage, testing::ValuesIn(BAD),
 			 [](const testing::TestParamInfo<Bad> &i) { return i.param.name; });
 
-TEST(BadImage, EveryTruncationIsRefusedOrDecodesWhatIsThere)
+TEST(BadImage, EveryTruncationIsRefusedOrDecodesItsRest)
 {
 	std::string whole = fixture("ga100-by-hand.image");
 	tool::Image all = parse(whole);
@@ -104,7 +104,7 @@ TEST(BadImage, EveryTruncationIsRefusedOrDecodesWhatIsThere)
 			continue;
 		}
 		decoded++;
-		// No word that the whole file does not have.
+		// No word that the whole file lacks.
 		for (size_t i = 0; i < r.image->regs.size(); i++)
 			ASSERT_EQ(r.image->regs.value(i), all.regs.find(r.image->regs.offset(i))) << "cut at " << n;
 		for (const tool::WordSpace::Run &run : r.image->vid.runs())
@@ -129,8 +129,8 @@ TEST(LargeImage, HundredMegabytesOfMemoryLoad)
 	EXPECT_EQ(image.vid.runs().size(), 1U);
 }
 
-// Words in falling order, the worst for what keeps them sorted.
-std::string falling(const char *format, size_t size)
+// Words in descending order, the worst case for keeping them sorted.
+std::string make_descending_words(const char *format, size_t size)
 {
 	std::string text = HEAD;
 	char line[64];
@@ -158,17 +158,18 @@ struct Falling {
 
 class LargeImageWorstOrder : public testing::TestWithParam<Falling> {};
 
-// Four times the text: four times the work (about 4.3 was seen), where inserting each word in its place gives sixteen.
+// Four times the text takes four times as long (about 4.3 was seen); inserting each word in its place takes sixteen times.
 TEST_P(LargeImageWorstOrder, TakesTimeInProportionToItsSize)
 {
-	const std::string small = falling(GetParam().format, 2000000), large = falling(GetParam().format, 8000000);
+	const std::string small = make_descending_words(GetParam().format, 2000000),
+			  large = make_descending_words(GetParam().format, 8000000);
 
 	EXPECT_LT(static_cast<double>(time_of(large)), 8.0 * static_cast<double>(time_of(small)));
 }
 
 TEST_P(LargeImageWorstOrder, LosesNoWord)
 {
-	const tool::Image image = parse(falling(GetParam().format, 2000000));
+	const tool::Image image = parse(make_descending_words(GetParam().format, 2000000));
 
 	EXPECT_EQ(GetParam().format[0] == 'r' ? image.regs.find(0x3ff0000) : image.vid.find(0x3ff0000),
 		  GetParam().value);

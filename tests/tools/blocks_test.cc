@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Scenarios, the rules' simulation of them, and the checker. Sizes and orders are those of Otterness' figures 3.9 and 3.11
-// to 3.16 (his GPU: 2 SMs of 2048 threads; an H200 has 132) and of RTAS'24, Fig. 5; times that the text does not give
-// follow by hand.
+// Scenarios, their simulation by the rules, and the checker. Sizes and orders are those of Otterness' figures 3.9 and 3.11
+// to 3.16 (on 2 SMs of 2048 threads; an H200 has 132) and of RTAS'24, Fig. 5; times that the text lacks are computed by
+// hand.
 #include "gpulens/blocks/check.hpp"
 #include "gpulens/blocks/predict.hpp"
 
@@ -13,20 +13,20 @@ using namespace tool::blocks;
 
 constexpr s64 MS = 1000000;
 
-Machine machine(u32 sms)
+Machine make_machine(u32 sms)
 {
 	return {.name = "", .sms = sms, .threads_per_sm = 2048, .blocks_per_sm = 32};
 }
 
-Scenario scenario(const std::string &name, const Machine &m)
+Scenario make_scenario(const std::string &name, const Machine &m)
 {
-	for (const Builtin &one : builtins())
-		if (name == one.name)
-			return one.make(m);
+	for (const Builtin &builtin : builtins())
+		if (name == builtin.name)
+			return builtin.make(m);
 	return {};
 }
 
-// "7x512" of a kernel that is called so.
+// Blocks and threads of the named kernel: "7x512".
 std::string size_of(const Scenario &s, const std::string &name)
 {
 	for (const Benchmark &b : s.benchmarks)
@@ -36,7 +36,7 @@ std::string size_of(const Scenario &s, const std::string &name)
 	return "none";
 }
 
-const Ran &ran(const Log &log, const std::string &name)
+const Ran &find_kernel(const Log &log, const std::string &name)
 {
 	for (const Ran &k : log.kernels)
 		if (k.name == name)
@@ -44,9 +44,9 @@ const Ran &ran(const Log &log, const std::string &name)
 	throw std::runtime_error("no " + name);
 }
 
-Ran &ran(Log &log, const std::string &name)
+Ran &find_kernel(Log &log, const std::string &name)
 {
-	return const_cast<Ran &>(ran(std::as_const(log), name));
+	return const_cast<Ran &>(find_kernel(std::as_const(log), name));
 }
 
 struct Case {
@@ -91,12 +91,12 @@ TEST(Blocks, FiguresComeOutAsPrinted)
 {
 	for (const Case &c : CASES) {
 		SCOPED_TRACE(std::string(c.scenario) + " on " + std::to_string(c.sms));
-		Scenario s = scenario(c.scenario, machine(c.sms));
+		Scenario s = make_scenario(c.scenario, make_machine(c.sms));
 		for (const auto &[name, size] : c.sizes)
 			EXPECT_EQ(size_of(s, name), size) << name;
-		Log log = predict(s, machine(c.sms));
+		Log log = predict(s, make_machine(c.sms));
 		for (const auto &[name, times] : c.times) {
-			const Ran &k = ran(log, name);
+			const Ran &k = find_kernel(log, name);
 			EXPECT_EQ(k.first_start(), times[0] * MS) << name;
 			EXPECT_EQ(k.last_start(), times[1] * MS) << name;
 			EXPECT_EQ(k.last_end(), times[2] * MS) << name;
@@ -108,30 +108,30 @@ TEST(Blocks, FiguresComeOutAsPrinted)
 	}
 }
 
-// Figure 3.15: six blocks are spread over both SMs, three each, which is why K2 has to wait.
-TEST(Blocks, BlocksGoWhereMostThreadsAreFree)
+// Figure 3.15: six blocks are distributed over both SMs, three each, so K2 has to wait.
+TEST(Blocks, BlocksAreAssignedToTheSmWithMostFreeThreads)
 {
-	Log log = predict(scenario("fig3.15", machine(2)), machine(2));
+	Log log = predict(make_scenario("fig3.15", make_machine(2)), make_machine(2));
 	u32 on[2] = {};
 
-	for (const Block &b : ran(log, "K1").blocks)
+	for (const Block &b : find_kernel(log, "K1").blocks)
 		on[b.sm]++;
 	EXPECT_EQ(on[0], 3u);
 	EXPECT_EQ(on[1], 3u);
 }
 
-// Fig. 5: with eight channels the ninth stream begins when all of the first is dispatched, which is with its fourth
-// kernel, after three of 200 ms; with nine at once, at 240 ms.
-TEST(Blocks, NineStreamsWantNineChannels)
+// Fig. 5: with eight channels the ninth stream starts when the first one is completely dispatched, together with its
+// fourth kernel, after three of 200 ms; with nine channels it starts at its launch, at 240 ms.
+TEST(Blocks, NineStreamsNeedNineChannels)
 {
-	Machine m = machine(2);
-	Log eight = predict(scenario("r2", m), m);
+	Machine m = make_machine(2);
+	Log eight = predict(make_scenario("r2", m), m);
 	Verdict v = check(eight, DEFAULT_TOLERANCE_NS);
 
 	EXPECT_EQ(eight.kernels.size(), 36u);
-	EXPECT_EQ(ran(eight, "K4").first_start(), 600 * MS);
-	EXPECT_EQ(ran(eight, "K33").first_start(), 600 * MS);
-	EXPECT_EQ(ran(eight, "K29").first_start(), 210 * MS);
+	EXPECT_EQ(find_kernel(eight, "K4").first_start(), 600 * MS);
+	EXPECT_EQ(find_kernel(eight, "K33").first_start(), 600 * MS);
+	EXPECT_EQ(find_kernel(eight, "K29").first_start(), 210 * MS);
 	EXPECT_FALSE(v.order_checked);
 	EXPECT_TRUE(v.violations.empty());
 	ASSERT_EQ(v.notes.size(), 2u);
@@ -143,11 +143,11 @@ TEST(Blocks, NineStreamsWantNineChannels)
 		"R2: a false dependency: K33 heads the primary queue and a block of it fits on SM 0 from 0.240050 s to "
 		"0.600000 s, but K33:0 starts on SM 0 at 0.600000 s");
 	m.channels = 9;
-	Log nine = predict(scenario("r2", m), m);
-	EXPECT_EQ(ran(nine, "K33").first_start(), 240 * MS);
+	Log nine = predict(make_scenario("r2", m), m);
+	EXPECT_EQ(find_kernel(nine, "K33").first_start(), 240 * MS);
 	EXPECT_TRUE(check(nine, DEFAULT_TOLERANCE_NS).order_checked);
 	EXPECT_TRUE(check(nine, DEFAULT_TOLERANCE_NS).violations.empty());
-	// The same log is impossible with eight.
+	// The same log violates the rules with eight channels.
 	nine.machine.channels = 8;
 	v = check(nine, DEFAULT_TOLERANCE_NS);
 	ASSERT_EQ(v.violations.size(), 1u);
@@ -155,11 +155,11 @@ TEST(Blocks, NineStreamsWantNineChannels)
 	EXPECT_EQ(v.violations[0].kernel, "K33");
 }
 
-/* -- the checker: fig3.9 and its like as they should be, but for one thing -- */
+/* -- the checker: correct logs of the figures with one change each -- */
 
-Log good(const std::string &name = "fig3.9")
+Log make_valid_log(const std::string &name = "fig3.9")
 {
-	return predict(scenario(name, machine(2)), machine(2));
+	return predict(make_scenario(name, make_machine(2)), make_machine(2));
 }
 
 void move_to(Block &b, s64 start_ms, u32 sm)
@@ -170,7 +170,7 @@ void move_to(Block &b, s64 start_ms, u32 sm)
 }
 
 // The rules that are violated, in order, and the first text.
-std::string found(const Log &log, std::string *text = nullptr, u64 tolerance = DEFAULT_TOLERANCE_NS)
+std::string violated_rules(const Log &log, std::string *text = nullptr, u64 tolerance = DEFAULT_TOLERANCE_NS)
 {
 	std::string rules;
 
@@ -184,12 +184,12 @@ std::string found(const Log &log, std::string *text = nullptr, u64 tolerance = D
 
 TEST(BlocksCheck, CuttingAheadViolatesB)
 {
-	Log log = good();
+	Log log = make_valid_log();
 	std::string text;
 
-	// K3 in the quarter that K1 leaves on SM 1, before K2 has begun. K2 then is found at the head of the queue.
-	move_to(ran(log, "K3").blocks[0], 500, 1);
-	EXPECT_EQ(found(log, &text), "B:K3");
+	// K3 uses the threads that K1 leaves free on SM 1 before K2 has started. K2 is then at the head of the queue.
+	move_to(find_kernel(log, "K3").blocks[0], 500, 1);
+	EXPECT_EQ(violated_rules(log, &text), "B:K3");
 	EXPECT_EQ(text,
 		  "K3:0 starts on SM 1 at 0.500000 s, though K2 is before it in the primary queue and has not begun: "
 		  "K2:0 starts on SM 0 at 1.000000 s");
@@ -197,18 +197,18 @@ TEST(BlocksCheck, CuttingAheadViolatesB)
 
 TEST(BlocksCheck, StartingBetweenAnothersBlocksViolatesC)
 {
-	Log log = good("fig3.12");
+	Log log = make_valid_log("fig3.12");
 	std::string text;
 
-	// K2 has one block in the second wave of K1, in place of one of K1's that then is in the third.
-	ran(log, "K2").blocks.resize(1);
-	move_to(ran(log, "K2").blocks[0], 500, 0);
-	for (Block &b : ran(log, "K1").blocks)
+	// K2 has one block in the second wave of K1, instead of a block of K1, which moves to the third.
+	find_kernel(log, "K2").blocks.resize(1);
+	move_to(find_kernel(log, "K2").blocks[0], 500, 0);
+	for (Block &b : find_kernel(log, "K1").blocks)
 		if (b.start == 500 * MS && b.sm == 0) {
 			move_to(b, 1000, 0);
 			break;
 		}
-	EXPECT_EQ(found(log, &text), "C:K2");
+	EXPECT_EQ(violated_rules(log, &text), "C:K2");
 	EXPECT_TRUE(
 		text.starts_with("K2:0 starts on SM 0 at 0.500000 s, though K1 is before it in the primary queue and "
 				 "still has blocks to start: K1:"))
@@ -217,11 +217,11 @@ TEST(BlocksCheck, StartingBetweenAnothersBlocksViolatesC)
 
 TEST(BlocksCheck, StartingBeforeTheKernelAheadHasEndedViolatesD)
 {
-	Log log = good("fig3.13");
+	Log log = make_valid_log("fig3.13");
 	std::string text;
 
-	move_to(ran(log, "K3").blocks[0], 1250, 0);
-	EXPECT_EQ(found(log, &text), "D:K3");
+	move_to(find_kernel(log, "K3").blocks[0], 1250, 0);
+	EXPECT_EQ(violated_rules(log, &text), "D:K3");
 	EXPECT_EQ(text,
 		  "K3:0 starts on SM 0 at 1.250000 s, though K2 before it in its stream has not ended: K2:0 on SM 0 "
 		  "ends at 1.500000 s");
@@ -229,94 +229,94 @@ TEST(BlocksCheck, StartingBeforeTheKernelAheadHasEndedViolatesD)
 
 TEST(BlocksCheck, StartingBeforeBeingHeadOfTheStreamViolatesA)
 {
-	Log log = good("fig3.13");
+	Log log = make_valid_log("fig3.13");
 	std::string text;
 
-	move_to(ran(log, "K3").blocks[0], 500, 1);
-	EXPECT_EQ(found(log, &text), "A:K3");
+	move_to(find_kernel(log, "K3").blocks[0], 500, 1);
+	EXPECT_EQ(violated_rules(log, &text), "A:K3");
 	EXPECT_EQ(text,
 		  "K3:0 starts on SM 1 at 0.500000 s, though K2 before it in its stream still has blocks to start: "
 		  "K2:0 starts on SM 0 at 1.000000 s");
-	log = good();
-	ran(log, "K3").launched = {1600 * MS, 1600 * MS, 1700 * MS};
+	log = make_valid_log();
+	find_kernel(log, "K3").launched = {1600 * MS, 1600 * MS, 1700 * MS};
 	text.clear();
-	EXPECT_EQ(found(log, &text), "A:K3");
+	EXPECT_EQ(violated_rules(log, &text), "A:K3");
 	EXPECT_EQ(text, "K3:0 starts on SM 0 at 1.000000 s, before K3 is launched at 1.600000 s");
 }
 
 TEST(BlocksCheck, WaitingThoughABlockFitsViolatesB)
 {
-	Log log = good();
+	Log log = make_valid_log();
 	std::string text;
 
-	move_to(ran(log, "K3").blocks[0], 1700, 1);
-	EXPECT_EQ(found(log, &text), "B:K3");
+	move_to(find_kernel(log, "K3").blocks[0], 1700, 1);
+	EXPECT_EQ(violated_rules(log, &text), "B:K3");
 	EXPECT_EQ(text,
 		  "K3 heads the primary queue and a block of it fits on SM 0 from 1.000000 s to 1.700000 s, but K3:0 "
 		  "starts on SM 1 at 1.700000 s");
-	// 0.9 ms are less than what is looked at
-	log = good();
-	for (Block &b : ran(log, "K3").blocks)
+	// 0.9 ms are less than the checker reports
+	log = make_valid_log();
+	for (Block &b : find_kernel(log, "K3").blocks)
 		b = {b.start + 900000, b.end + 900000, b.sm};
-	EXPECT_EQ(found(log), "");
+	EXPECT_EQ(violated_rules(log), "");
 }
 
 TEST(BlocksCheck, MoreThreadsThanAnSmHoldsViolateB2)
 {
-	Log log = good();
+	Log log = make_valid_log();
 	std::string text;
 
-	ran(log, "K1").blocks[6].sm = 1;
-	EXPECT_EQ(found(log), "");
-	ran(log, "K1").blocks[4].sm = 1;
-	EXPECT_EQ(found(log), "B:K2 B2:K1"); // and K2 would fit where two are left
+	find_kernel(log, "K1").blocks[6].sm = 1;
+	EXPECT_EQ(violated_rules(log), "");
+	find_kernel(log, "K1").blocks[4].sm = 1;
+	EXPECT_EQ(violated_rules(log), "B:K2 B2:K1"); // and K2 would fit on the SM that is left with two blocks
 	text = check(log, DEFAULT_TOLERANCE_NS).violations[1].text;
 	EXPECT_TRUE(text.find("2560 threads in 5 blocks are there: it holds 2048 in 32") != std::string::npos) << text;
 }
 
-TEST(BlocksCheck, WhatIsCloserThanTheToleranceIsOfNoOrder)
+TEST(BlocksCheck, EventsWithinTheToleranceHaveNoOrder)
 {
-	Log log = good();
+	Log log = make_valid_log();
 
 	// K3 40 us before K2, which was launched 250 ms before it
-	for (Block &b : ran(log, "K2").blocks)
+	for (Block &b : find_kernel(log, "K2").blocks)
 		b = {b.start + 40000, b.end + 40000, b.sm};
-	EXPECT_EQ(found(log), "");
-	EXPECT_EQ(found(log, nullptr, 30000), "B:K3");
+	EXPECT_EQ(violated_rules(log), "");
+	EXPECT_EQ(violated_rules(log, nullptr, 30000), "B:K3");
 	// and with both launched at once, in whichever order
-	ran(log, "K3").launched = ran(log, "K2").launched;
-	EXPECT_EQ(found(log, nullptr, 30000), "");
+	find_kernel(log, "K3").launched = find_kernel(log, "K2").launched;
+	EXPECT_EQ(violated_rules(log, nullptr, 30000), "");
 }
 
-// K1 is launched 20 us after K2 and starts 30 us before it: wrong by clocks that are 5 us off each other at most, and by
-// none that may be 10 us off.
-TEST(BlocksCheck, ClocksThatAreOffMakeNoOrder)
+// K1 is launched 20 us after K2 and starts 30 us before it: a violation if the clocks differ by 5 us at most, and none if
+// they may differ by 10 us.
+TEST(BlocksCheck, UncertainClocksGiveNoOrder)
 {
-	Log log = good("fig3.16");
+	Log log = make_valid_log("fig3.16");
 
-	ran(log, "K1").launched = {20000, 20000, 1000 * MS};
-	for (Block &b : ran(log, "K1").blocks)
+	find_kernel(log, "K1").launched = {20000, 20000, 1000 * MS};
+	for (Block &b : find_kernel(log, "K1").blocks)
 		b = {30000, 1000 * MS, b.sm};
-	ran(log, "K2").blocks[0].start = 60000;
+	find_kernel(log, "K2").blocks[0].start = 60000;
 	log.uncertainty_ns = 5000;
-	EXPECT_EQ(found(log, nullptr, 1000), "B:K1");
+	EXPECT_EQ(violated_rules(log, nullptr, 1000), "B:K1");
 	log.uncertainty_ns = 10000;
-	EXPECT_EQ(found(log, nullptr, 1000), "");
+	EXPECT_EQ(violated_rules(log, nullptr, 1000), "");
 }
 
 TEST(BlocksCheck, PrioritiesAreNotCompared)
 {
-	Log log = good();
+	Log log = make_valid_log();
 
-	move_to(ran(log, "K3").blocks[0], 500, 1);
+	move_to(find_kernel(log, "K3").blocks[0], 500, 1);
 	log.streams[2].priority = -1;
-	EXPECT_EQ(found(log), "");
+	EXPECT_EQ(violated_rules(log), "");
 	EXPECT_EQ(check(log, DEFAULT_TOLERANCE_NS).notes.size(), 1u);
 }
 
 /* -- files -- */
 
-// Figure 3.8 as it is printed, but for what its typesetting lost: underscores, and the comma behind "times".
+// Figure 3.8 as printed, with the characters that its typesetting lost: underscores, and the comma after "times".
 const char FIGURE_3_8[] = R"({
 "scenario_name": "Cutting ahead test", "benchmark_name": "Timer Spin", "label": "Released second", "release_time": 0.25,
 "times": [
@@ -349,7 +349,7 @@ TEST(BlocksLog, TheFrameworksOwnLogIsRead)
 	EXPECT_EQ(v.notes, std::vector<std::string>{"the log does not state the limits of an SM; B2 was not checked"});
 }
 
-TEST(BlocksLog, SeveralFilesAreStreamsAndNamesAreMadeToDiffer)
+TEST(BlocksLog, SeveralFilesAreStreamsWithUniqueNames)
 {
 	Log log = parse_logs({{"a.json", FIGURE_3_8}, {"b.json", FIGURE_3_8}});
 
@@ -359,19 +359,19 @@ TEST(BlocksLog, SeveralFilesAreStreamsAndNamesAreMadeToDiffer)
 	EXPECT_EQ(log.kernels[1].name, "K2");
 }
 
-TEST(BlocksLog, WhatIsWrittenIsReadAgain)
+TEST(BlocksLog, LogsAndScenariosSurviveWritingAndReading)
 {
-	for (const Builtin &one : builtins()) {
-		Log log = predict(one.make(machine(3)), machine(3));
+	for (const Builtin &builtin : builtins()) {
+		Log log = predict(builtin.make(make_machine(3)), make_machine(3));
 		log.uncertainty_ns = 1234;
 		log.resolution_ns = 32;
 		Log again = parse_logs({{"x.json", log_json(log).dump()}});
-		EXPECT_EQ(log_json(again), log_json(log)) << one.name;
+		EXPECT_EQ(log_json(again), log_json(log)) << builtin.name;
 		EXPECT_EQ(again.uncertainty_ns, 1234u);
 		EXPECT_EQ(again.machine.channels, 8u);
-		Scenario s = one.make(machine(3)), parsed = parse_scenario(scenario_json(s).dump(), "s");
-		EXPECT_EQ(predict(parsed, machine(3)).kernels.back().last_end(), log.kernels.back().last_end());
-		ASSERT_EQ(parsed.benchmarks.size(), s.benchmarks.size()) << one.name;
+		Scenario s = builtin.make(make_machine(3)), parsed = parse_scenario(scenario_json(s).dump(), "s");
+		EXPECT_EQ(predict(parsed, make_machine(3)).kernels.back().last_end(), log.kernels.back().last_end());
+		ASSERT_EQ(parsed.benchmarks.size(), s.benchmarks.size()) << builtin.name;
 		for (size_t i = 0; i < s.benchmarks.size(); i++)
 			for (size_t k = 0; k < s.benchmarks[i].kernels.size(); k++) {
 				const Kernel &a = s.benchmarks[i].kernels[k], &b = parsed.benchmarks[i].kernels[k];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The sampler's reader beside threads that ask it, for ThreadSanitizer; or, with MEMORY defined, where memory runs out.
+// The sampler's reader with threads that query it, for ThreadSanitizer; or, with MEMORY defined, without memory.
 // Usage: clock_program PROC, with PROC/gpu0/samples as tests/cli/test_export.py makes it, 4 ms of which are TSG 3's.
-// Prints "done" and how many ms TSG 3 had at the end.
+// Prints "done" and the time of TSG 3 at the end, in ms.
 #include "gpulens/cmd/engine_clock.hpp"
 #include "lib/source/module/module_source.hpp"
 #include "uapi/gpulens.h"
@@ -77,7 +77,7 @@ template <typename F> bool within_5_s(F f)
 }
 
 #ifdef MEMORY
-// To read on takes memory, and so does to begin again a second later.
+// Reading further needs memory, and so does beginning again a second later.
 int run_out_of_memory(const std::string &samples, const tool::EngineClock &clock)
 {
 	no_memory = true;
@@ -91,7 +91,7 @@ int run_out_of_memory(const std::string &samples, const tool::EngineClock &clock
 #else
 int take_turns(const std::string &samples, const tool::EngineClock &clock)
 {
-	constexpr int TURNS = 200; // of 1 ms each, told every ms
+	constexpr int TURNS = 200; // of 1 ms each, sampled every ms
 	std::atomic<bool> over{false}, wrong{false};
 	std::vector<std::thread> readers;
 
@@ -109,8 +109,8 @@ int take_turns(const std::string &samples, const tool::EngineClock &clock)
 	to << sample_of((9 + TURNS) * 1000000ULL, GPULENS_SAMPLE_IDLE, 0xffff) << std::flush;
 	bool all = within_5_s([&] { return tsg_3_ms(clock) == 4 + TURNS; });
 	over = true;
-	for (std::thread &one : readers)
-		one.join();
+	for (std::thread &reader : readers)
+		reader.join();
 	std::printf("%s %.0f\n", all && !wrong ? "done" : "wrong", tsg_3_ms(clock));
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sound images: what is in them, what wins, and what a person reads in the one that was written by hand.
+// Valid images: their content, lines that override others, and the decoded content of one written by hand.
 #include "gpulens/out/gpu_json.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/source/image/from_image.hpp"
@@ -38,7 +38,7 @@ TEST(Image, HoldsEveryKindOfLine)
 	EXPECT_EQ(i.bar2.find(0x200004), 0xf05U);
 }
 
-TEST(Image, NeverTakesAnAbsentWordAsZero)
+TEST(Image, AnAbsentWordIsNotZero)
 {
 	tool::Image i = parse(std::string(HEAD) + "r 0x00000100 0x00000000\nv 0x1000 00000000\n");
 
@@ -51,7 +51,7 @@ TEST(Image, NeverTakesAnAbsentWordAsZero)
 	EXPECT_EQ(i.sys.find(0x1000), std::nullopt);
 }
 
-TEST(Image, TheLastLineWinsForAnAddress)
+TEST(Image, TheLastLineOfAnAddressApplies)
 {
 	tool::Image i =
 		parse(std::string(HEAD) + "r 0x00000100 0x00000001\nr 0x00000104 0x00000009\nr 0x00000100 0x00000002\n"
@@ -70,7 +70,7 @@ TEST(Image, TheLastLineWinsForAnAddress)
 	EXPECT_EQ(i.vid.size(), 5U);
 }
 
-TEST(Image, KeepsTheLastWordOfTheAddressSpaceApartFromTheFirst)
+TEST(Image, TheLastAddressIsNotFollowedByTheFirst)
 {
 	tool::Image i = parse(std::string(HEAD) + "v 0xfffffffffffffffc 00000001\nv 0x0 00000002\n");
 
@@ -78,7 +78,7 @@ TEST(Image, KeepsTheLastWordOfTheAddressSpaceApartFromTheFirst)
 	EXPECT_EQ(i.vid.find(0), 2U);
 }
 
-TEST(Image, AChipLineStandsInForTheRegister)
+TEST(Image, AChipLineReplacesTheRegister)
 {
 	EXPECT_EQ(parse(HEAD).regs.find(0), 0x136000a1U);
 	EXPECT_EQ(parse("gpulens-image 1\nr 0x00000000 0x136000a1\n").regs.find(0), 0x136000a1U);
@@ -167,7 +167,7 @@ TEST(ByHand, GpcsHaveSevenTpcs)
 	EXPECT_EQ(gpu.gpcs[1].first_tpc, 3U);
 }
 
-TEST(ByHand, ChannelsAreOneInATsgAndOneOutside)
+TEST(ByHand, OneChannelIsInATsgAndOneOutside)
 {
 	tool::Gpu gpu = by_hand();
 
@@ -248,7 +248,7 @@ TEST(ByHand, EnginesAndCopyAsJson)
 // ampere/ga100/dev_runlist.ref.txt: ENGINE_STATUS0(i) 0x200 + 64 i: TSGID 11:0, CTX_STATUS 15:13 (1 VALID, 5 SAVE, 6 LOAD),
 // NEXT_TSGID 27:16, ENG_RELOAD 29, ENGINE 31; ENGINE_STATUS_CHANNEL(i, 0) 0x208 + 64 i: CHID 11:0, VALID 15, NEXT_CHID
 // 27:16, NEXT_VALID 31. Graphics and GRCE1 are engines 0 and 1 of runlist 0, LCE2 is engine 0 of runlist 3.
-TEST(ByHand, EnginesHaveOnThemWhatTheirRegistersSay)
+TEST(ByHand, EnginesShowTheTsgsOfTheirRegisters)
 {
 	tool::Gpu gpu = tool::from_image(parse(fixture("ga100-by-hand.image") + "r 0x00c00200 0x80002005\n"
 										"r 0x00c00208 0x00008007\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens run with limits on generated command lines: no program is begun without the limit that its line asks for. What a
-// line asks for, and which TPCs a limit is, is worked out here once more. Seen failing for `run -o --tpcs=0-9 -- prog`, where
-// -o took the limit for its file.
+// gpulens run with limits on generated command lines: no program is started without the limit that its line requests. The
+// requested limit and its TPCs are computed independently here. Seen failing for `run -o --tpcs=0-9 -- prog`, where -o
+// took the limit as its file.
 #include "gpulens/cli/cli.hpp"
 #include "lib/launch/environment.hpp"
 #include "partition/layout.hpp"
@@ -33,9 +33,9 @@ public:
 	explicit Words(unsigned seed) : next_(seed) {}
 
 	unsigned below(unsigned n) { return static_cast<unsigned>(next_() % n); }
-	template <typename T, size_t N> const T &one(const T (&list)[N]) { return list[below(N)]; }
+	template <typename T, size_t N> const T &pick(const T (&list)[N]) { return list[below(N)]; }
 
-	// Of a limit: right, nearly right, or anything.
+	// A value of a limit: valid, invalid, or random characters.
 	std::string value()
 	{
 		static const char *const good[] = {"0",   "3,5", "0-11", "2-4,7", "0x3", "0xfff",
@@ -49,8 +49,8 @@ public:
 		std::string text;
 
 		switch (below(3)) {
-		case 0: return one(good);
-		case 1: return one(bad);
+		case 0: return pick(good);
+		case 1: return pick(bad);
 		default:
 			for (unsigned n = below(6); n; n--)
 				text += letters[below(sizeof(letters) - 1)];
@@ -67,10 +67,10 @@ public:
 		std::vector<std::string> words = {"run"};
 
 		for (unsigned n = 1 + below(4); n; n--) {
-			std::string option = one(options);
+			std::string option = pick(options);
 			switch (below(4)) {
 			case 0: words.push_back(option + '=' + value()); break;
-			case 1: words.push_back(one(others)); break;
+			case 1: words.push_back(pick(others)); break;
 			default:
 				words.push_back(option);
 				if (below(16))
@@ -81,7 +81,7 @@ public:
 			words.emplace_back("--");
 			words.emplace_back("prog");
 			if (!below(4))
-				words.emplace_back(one(options));
+				words.emplace_back(pick(options));
 		}
 		return words;
 	}
@@ -90,8 +90,8 @@ private:
 	std::mt19937_64 next_;
 };
 
-// What the words before -- ask for: each limit as StartProgram is to get it.
-std::set<std::string> asked(const std::vector<std::string> &words)
+// The limits that the words before -- request, each as StartProgram must get it.
+std::set<std::string> requested_limits(const std::vector<std::string> &words)
 {
 	static const std::pair<std::string, std::string> options[] = {
 		{"--tpcs", ""}, {"--gpcs", "gpc:"}, {"--half", "half:"}};
@@ -99,7 +99,7 @@ std::set<std::string> asked(const std::vector<std::string> &words)
 
 	for (size_t i = 0; i < words.size() && words[i] != "--"; i++)
 		for (const auto &[name, kind] : options) {
-			if (words[i] == name || words[i] == name + '=') // which CLI11 takes for the same
+			if (words[i] == name || words[i] == name + '=') // equivalent for CLI11
 				limits.insert(kind + (i + 1 < words.size() ? words[i + 1] : ""));
 			else if (words[i].compare(0, name.size() + 1, name + '=') == 0)
 				limits.insert(kind + words[i].substr(name.size() + 1));
@@ -107,7 +107,7 @@ std::set<std::string> asked(const std::vector<std::string> &words)
 	return limits;
 }
 
-bool digits(const std::string &text, unsigned &to)
+bool is_number(const std::string &text, unsigned &to)
 {
 	if (text.empty() || text.size() > 5 || text.find_first_not_of("0123456789") != text.npos)
 		return false;
@@ -115,8 +115,8 @@ bool digits(const std::string &text, unsigned &to)
 	return true;
 }
 
-// "0-3,7" as numbers; empty: it is not such a list, or leaves what there is, or has one twice that may be there once.
-std::set<unsigned> listed(const std::string &text, unsigned below, bool once = false)
+// The numbers of "0-3,7"; empty: it is not such a list, has a number beyond the last, or repeats one although once is set.
+std::set<unsigned> parse_list(const std::string &text, unsigned below, bool once = false)
 {
 	std::set<unsigned> numbers;
 
@@ -125,8 +125,9 @@ std::set<unsigned> listed(const std::string &text, unsigned below, bool once = f
 		std::string piece = text.substr(at, end - at);
 		size_t dash = piece.find('-');
 		unsigned first = 0, last = 0;
-		if (!digits(piece.substr(0, dash), first) ||
-		    !digits(dash == piece.npos ? piece : piece.substr(dash + 1), last) || last < first || last >= below)
+		if (!is_number(piece.substr(0, dash), first) ||
+		    !is_number(dash == piece.npos ? piece : piece.substr(dash + 1), last) || last < first ||
+		    last >= below)
 			return {};
 		for (unsigned n = first; n <= last; n++)
 			if (!numbers.insert(n).second && once)
@@ -135,19 +136,19 @@ std::set<unsigned> listed(const std::string &text, unsigned below, bool once = f
 	return numbers;
 }
 
-// A limit's TPCs; empty: it is none.
+// The TPCs of a limit; empty: it is not valid.
 std::set<unsigned> tpcs_of(const std::string &limit)
 {
 	std::set<unsigned> tpcs;
 
 	if (limit == "all")
-		return listed("0-11", TPCS);
+		return parse_list("0-11", TPCS);
 	if (limit == "half:a" || limit == "half:b") // 7 and 5 TPCs: GPCs 0 and 1, and 2
-		return listed(limit == "half:a" ? "0-6" : "7-11", TPCS);
+		return parse_list(limit == "half:a" ? "0-6" : "7-11", TPCS);
 	if (limit.compare(0, 4, "gpc:") == 0) {
 		static const char *const gpcs[] = {"0-3", "4-6", "7-11"};
-		for (unsigned gpc : listed(limit.substr(4), 3, true))
-			tpcs.merge(listed(gpcs[gpc], TPCS));
+		for (unsigned gpc : parse_list(limit.substr(4), 3, true))
+			tpcs.merge(parse_list(gpcs[gpc], TPCS));
 		return tpcs;
 	}
 	if (limit.compare(0, 2, "0x") == 0) {
@@ -160,11 +161,11 @@ std::set<unsigned> tpcs_of(const std::string &limit)
 		}
 		return tpcs.empty() || *tpcs.rbegin() >= TPCS ? std::set<unsigned>() : tpcs;
 	}
-	return listed(limit, TPCS);
+	return parse_list(limit, TPCS);
 }
 
-// As verify_limit() does where masks mean what they should. Empty: refused.
-std::set<unsigned> enabled(const gpulens::Layout &layout, const std::string &limit)
+// As verify_limit() does on a GPU whose masks pass the probe. Empty: refused.
+std::set<unsigned> enabled_tpcs(const gpulens::Layout &layout, const std::string &limit)
 {
 	std::set<unsigned> tpcs;
 
@@ -189,7 +190,7 @@ gpulens::Layout small_gpu()
 	return layout;
 }
 
-TEST(Limit, NoLineBeginsAProgramWithoutTheLimitThatItAsksFor)
+TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 {
 	const gpulens::Layout gpu = small_gpu();
 	Words words(20);
@@ -221,16 +222,16 @@ TEST(Limit, NoLineBeginsAProgramWithoutTheLimitThatItAsksFor)
 		}
 		if (!begun)
 			continue;
-		std::set<std::string> limits = asked(line);
+		std::set<std::string> limits = requested_limits(line);
 		ASSERT_EQ(given.has_value(), !limits.empty()) << fmt::format("{}", fmt::join(line, "|"));
 		if (!given) {
 			without++;
 			continue;
 		}
-		std::set<unsigned> tpcs = enabled(gpu, *given);
+		std::set<unsigned> tpcs = enabled_tpcs(gpu, *given);
 		ASSERT_EQ(tpcs, tpcs_of(*given)) << *given;
 		if (tpcs.empty())
-			continue; // refused as it is looked at
+			continue; // refused when it is parsed
 		with++;
 		ASSERT_EQ(limits, std::set<std::string>{*given}) << fmt::format("{}", fmt::join(line, "|"));
 	}
@@ -239,7 +240,7 @@ TEST(Limit, NoLineBeginsAProgramWithoutTheLimitThatItAsksFor)
 }
 
 // "1:2:3:UUID" with 8, 16 and 16 digits.
-std::string widened(const std::string &text)
+std::string widen_mask(const std::string &text)
 {
 	const size_t widths[] = {8, 16, 16};
 	std::string wide;
@@ -253,8 +254,8 @@ std::string widened(const std::string &text)
 	return wide + text.substr(at);
 }
 
-// Of what the library finds in its environment.
-TEST(Limit, OnlyWhatGpulensRunSetsIsAMask)
+// The mask that the library finds in its environment.
+TEST(Limit, OnlyMasksInTheFormOfGpulensRunAreAccepted)
 {
 	Words words(21);
 	static const char letters[] = "0123456789abcdefg:x+- ABF";
@@ -285,10 +286,10 @@ TEST(Limit, OnlyWhatGpulensRunSetsIsAMask)
 		taken += ok;
 		if (!ok)
 			continue;
-		// Written again it is the same, but for zeros in front.
+		// Written again it is the same text, except for leading zeros.
 		ASSERT_EQ(fmt::format("{:08x}:{:016x}:{:016x}:{:02x}", mask.version, mask.bits[0], mask.bits[1],
 				      fmt::join(mask.gpu, "")),
-			  widened(text));
+			  widen_mask(text));
 		ASSERT_NE(mask.bits[0] & mask.bits[1], ~uint64_t{0}) << text;
 	}
 	EXPECT_GT(taken, LINES / 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files and words that no program of ours writes: each is refused, by name, before it costs memory or time.
+// Files and texts that gpulens never writes: each is refused, with its name, before it takes memory or time.
 #include "gpulens/cmd/record.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/json_input.hpp"
@@ -13,7 +13,7 @@
 
 namespace {
 
-template <typename F> std::string why(F f)
+template <typename F> std::string error_of(F f)
 {
 	try {
 		f();
@@ -23,25 +23,25 @@ template <typename F> std::string why(F f)
 	return "";
 }
 
-// Without the check: the library's own exception, which names no file and ends the program with status 3.
-TEST(Limits, ANumberBeyondAllNumbersIsBadInputOfThatFile)
+// Seen failing without the check: the library's own exception, which names no file and ends the program with status 3.
+TEST(Limits, ANumberBeyondADoubleIsBadInput)
 {
 	EXPECT_EQ(code_of([&] { tool::parse_json("[1e400]", "f.json"); }), tool::Error::Input);
-	EXPECT_EQ(why([] { tool::parse_json("[1e400]", "f.json"); }),
+	EXPECT_EQ(error_of([] { tool::parse_json("[1e400]", "f.json"); }),
 		  "f.json: not JSON: number overflow parsing '1e400'");
 }
 
-// Without the limit: 16 MB of brackets took 1.24 GB.
-TEST(Limits, ListsInListsEnd)
+// Seen failing without the limit: 16 MB of brackets took 1.24 GB.
+TEST(Limits, NestedListsAreLimited)
 {
 	std::string deep(1 << 20, '['), fits = std::string(64, '[') + std::string(64, ']');
 
-	EXPECT_EQ(why([&] { tool::parse_json(deep, "f"); }), "f: lists and objects are nested more than 64 deep");
-	EXPECT_EQ(why([&] { tool::parse_json(fits, "f"); }), "");
-	EXPECT_EQ(why([&] { tool::parse_json("[\"" + deep + "\\\"[\", 1]", "f"); }), "") << "brackets of a string";
+	EXPECT_EQ(error_of([&] { tool::parse_json(deep, "f"); }), "f: lists and objects are nested more than 64 deep");
+	EXPECT_EQ(error_of([&] { tool::parse_json(fits, "f"); }), "");
+	EXPECT_EQ(error_of([&] { tool::parse_json("[\"" + deep + "\\\"[\", 1]", "f"); }), "") << "brackets of a string";
 }
 
-// Without the limit: 2600000h ended at once: the sum with the clock's time was negative.
+// Seen failing without the limit: 2600000h ended at once, because the sum with the clock's time was negative.
 TEST(Limits, ADurationFitsIntoAClock)
 {
 	EXPECT_EQ(tool::parse_duration("8760h", 1), 31536000000000000U);
@@ -91,12 +91,13 @@ template <typename T> std::string refused_after(size_t most, uint16_t type, void
 		change(record);
 	for (size_t i = 0; i < most; i++)
 		s.add(record);
-	EXPECT_EQ(why([&] { s.gpu(); }), "");
+	EXPECT_EQ(error_of([&] { s.gpu(); }), "");
 	s.add(record);
-	return why([&] { s.gpu(); });
+	return error_of([&] { s.gpu(); });
 }
 
-// What the core has room for (LENS_MAX_*). Without these limits: 30,000 engines took isolation 3.6 s, 10,000 GPCs plan 7.5 GB.
+// The limits of the core (LENS_MAX_*). Seen failing without them: isolation took 3.6 s for 30,000 engines, plan 7.5 GB for
+// 10,000 GPCs.
 TEST(Limits, ASnapshotHasNoMoreThanAGpuCanHave)
 {
 	EXPECT_EQ(refused_after<gpulens_engine>(306, GPULENS_RECORD_ENGINE),
@@ -111,7 +112,7 @@ TEST(Limits, ASnapshotHasNoMoreThanAGpuCanHave)
 		  "PCE 32 is beyond what chips have");
 }
 
-// Tegra's drivers put a TSG on its list several times: two channels stay two.
+// Tegra's drivers list a TSG several times; its two channels count twice in all, not four times.
 TEST(Limits, ATsgThatIsTwiceOnItsRunlistCountsOnce)
 {
 	tool::Gpu gpu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Images that lack words: the item that needs one is reported with its address, everything else is decoded as ever.
+// Images that lack words: an item that needs such a word is reported with its address, everything else is decoded.
 #include "gpulens/out/gpu_json.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/source/image/from_image.hpp"
@@ -14,14 +14,14 @@ using namespace tool_test;
 
 namespace {
 
-std::string hand()
+std::string image_by_hand()
 {
 	return fixture("ga100-by-hand.image");
 }
 
 TEST(Missing, ARunlistsRegisterIsNamedAndTheOtherRunlistIsShown)
 {
-	tool::Image image = parse(without(hand(), "r 0x00c04080"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00c04080"));
 
 	EXPECT_EQ(failures(run(image, "runlist3")), "runlist 3: not recorded: r 0x00c04080\n");
 	EXPECT_EQ(run(image, "runlist3").text, "");
@@ -38,7 +38,7 @@ TEST(Missing, ARunlistsRegisterIsNamedAndTheOtherRunlistIsShown)
 
 TEST(Missing, ARunlistsEntriesAreNamed)
 {
-	tool::Image image = parse(without(hand(), "v 0x0001f0010"));
+	tool::Image image = parse(without(image_by_hand(), "v 0x0001f0010"));
 	tool::ProcText out = run(image, "runlist0");
 
 	EXPECT_EQ(failures(out), "runlist 0: not recorded: v 0x0001f0010\n");
@@ -57,7 +57,7 @@ TEST(Missing, ARunlistsEntriesAreNamed)
 
 TEST(Missing, AnEntryCutInHalfIsNotReadAsZeros)
 {
-	std::string text = hand();
+	std::string text = image_by_hand();
 	std::string whole = "v 0x0001f0020 00000020 00000000 00301009 00000000\n";
 	size_t at = text.find(whole);
 	ASSERT_NE(at, std::string::npos);
@@ -66,9 +66,9 @@ TEST(Missing, AnEntryCutInHalfIsNotReadAsZeros)
 	EXPECT_EQ(failures(run(parse(text), "runlist0")), "runlist 0: not recorded: v 0x0001f002c\n");
 }
 
-TEST(Missing, AChannelsStateLeavesTheOtherChannel)
+TEST(Missing, AChannelWithoutStateDoesNotAffectTheOther)
 {
-	tool::Image image = parse(without(hand(), "r 0x00b0001c"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00b0001c"));
 	tool::ProcText out = run(image, "runlist0");
 
 	EXPECT_EQ(failures(out), "runlist 0: not recorded: r 0x00b0001c\n");
@@ -84,7 +84,7 @@ TEST(Missing, AChannelsStateLeavesTheOtherChannel)
 
 TEST(Missing, AnInstanceBlockInSystemMemoryIsNamedBySpace)
 {
-	tool::ProcText out = run(parse(without(hand(), "s 0x000301200")), "runlist0");
+	tool::ProcText out = run(parse(without(image_by_hand(), "s 0x000301200")), "runlist0");
 
 	EXPECT_EQ(failures(out), "runlist 0: not recorded: s 0x000301200\n");
 	EXPECT_NE(out.text.find("+- Channel Info 9 "), std::string::npos);
@@ -97,15 +97,15 @@ TEST(Missing, ManyAddressesAreCounted)
 	std::string text = without(live.image_text(), "r 0x0080"); // all of PCCSR up to channel 511
 	tool::ProcText out = run(parse(text), "runlist0");
 
-	// Each of 64 channels lacks its instance register; the second one is not asked for then.
+	// Each of 64 channels lacks its instance register; its second register is not read then.
 	ASSERT_EQ(out.failures.size(), 1U);
 	EXPECT_EQ(out.failures[0].missing.size(), 64U);
 	EXPECT_NE(failures(out).find(" and 60 more\n"), std::string::npos) << failures(out);
 }
 
-TEST(Missing, AFuseLeavesEnginesAndCopyEngines)
+TEST(Missing, AMissingFuseDoesNotAffectEngines)
 {
-	tool::Image image = parse(without(hand(), "r 0x00820c38"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00820c38"));
 	tool::ProcText gpcs = run(image, "tpc_map");
 
 	EXPECT_EQ(failures(gpcs), "gpcs: not recorded: r 0x00820c38\n");
@@ -119,18 +119,18 @@ TEST(Missing, AFuseLeavesEnginesAndCopyEngines)
 	EXPECT_EQ(failures(tool::from_image(image, "x").runlist_failures), "");
 }
 
-TEST(Missing, ACopyEngineMapLeavesGpcs)
+TEST(Missing, AMissingCopyEngineMapDoesNotAffectGpcs)
 {
-	tool::Image image = parse(without(hand(), "r 0x00104108"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00104108"));
 
 	EXPECT_EQ(failures(run(image, "copy_topology")), "copy: not recorded: r 0x00104108\n");
 	EXPECT_EQ(run(image, "copy_topology").text, "");
 	EXPECT_EQ(failures(run(image, "tpc_map")), "");
 }
 
-TEST(Missing, ADeviceTablesRowIsNamedByAllThatNeedsIt)
+TEST(Missing, EveryItemThatNeedsADeviceTablesRowNamesIt)
 {
-	tool::Image image = parse(without(hand(), "r 0x00022810"));
+	tool::Image image = parse(without(image_by_hand(), "r 0x00022810"));
 
 	EXPECT_EQ(failures(run(image, "device_info")), "engines: not recorded: r 0x00022810\n");
 	EXPECT_EQ(failures(run(image, "runlist0")), "engines: not recorded: r 0x00022810\n");
@@ -148,25 +148,25 @@ TEST(Missing, OnlyAChipLineStillGivesTheChip)
 		  "engines: not recorded: r 0x00022700, r 0x00022704, r 0x00022708, r 0x0002270c and 60 more\n");
 }
 
-TEST(Missing, AChipThatNobodyKnowsIsSaidToBe)
+TEST(Missing, AnUnknownChipIsReported)
 {
 	tool::Image image = parse("gpulens-image 1\nchip boot0=0x1ff000a1\n");
 
 	EXPECT_EQ(failures(run(image, "chip")), "chip: unknown chip\n");
 }
 
-TEST(Missing, ARecordedErrorCodeIsNotCalledMissing)
+TEST(Missing, ARecordedErrorCodeIsNotReportedAsMissing)
 {
-	std::string text = hand() + "r 0x00c04080 0xbadf5040\n";
+	std::string text = image_by_hand() + "r 0x00c04080 0xbadf5040\n";
 
 	EXPECT_EQ(failures(run(parse(text), "runlist3")),
 		  "runlist 3: the words read are error codes of failed reads, or inconsistent\n");
 }
 
-// Images of modules that did not record what is on an engine, nor bars.
+// Images of modules that recorded neither the state of engines nor bars.
 TEST(Missing, AnOlderImageLeavesEnginesUnknownAndBarsNotRecorded)
 {
-	tool::Gpu gpu = tool::from_image(parse(hand()), "x");
+	tool::Gpu gpu = tool::from_image(parse(image_by_hand()), "x");
 
 	ASSERT_FALSE(gpu.engines.empty());
 	for (const tool::Engine &e : gpu.engines)
@@ -174,13 +174,13 @@ TEST(Missing, AnOlderImageLeavesEnginesUnknownAndBarsNotRecorded)
 	EXPECT_NE(tool::engines_text(gpu, {}).find("  unknown\n"), std::string::npos);
 	EXPECT_EQ(tool::engines_json(gpu)[0]["now"], nullptr);
 	EXPECT_EQ(failures(gpu.engine_failures), "");
-	tool::ProcText bars = run(parse(hand()), "bars");
+	tool::ProcText bars = run(parse(image_by_hand()), "bars");
 	EXPECT_EQ(bars.text, "");
 	EXPECT_EQ(failures(bars), "bars: not recorded: r 0x00b80f40, r 0x00b80f48\n");
 }
 
-// One status register of two: which TSG is known, which channel is not.
-TEST(Missing, AnEnginesSecondRegisterIsNotTakenForZero)
+// One of two status registers: the TSG is known, the channel is not.
+TEST(Missing, AnEnginesMissingSecondRegisterIsNotZero)
 {
 	Live live("ga100", "demo-ga100");
 	std::string text = live.image_text();
@@ -192,7 +192,7 @@ TEST(Missing, AnEnginesSecondRegisterIsNotTakenForZero)
 	char line[16];
 	std::snprintf(line, sizeof(line), "r 0x%08x", reg[1]);
 	EXPECT_FALSE(tool::from_image(parse(without(text, line)), "x").engines[0].now);
-	// An error word in the second one leaves the TSG and not the channel.
+	// With an error word in the second one, the TSG is known and the channel is not.
 	tool::Gpu half = tool::from_image(parse(text + line + " 0xbadf5040\n"), "x");
 	ASSERT_TRUE(half.engines[0].now);
 	EXPECT_EQ(half.engines[0].now->text(), whole.engines[0].now->text());
@@ -204,32 +204,32 @@ TEST(Missing, AnEnginesSecondRegisterIsNotTakenForZero)
 	EXPECT_EQ(tool::engines_json(none)[0]["now"]["error"], "EIO");
 }
 
-template <class Record> void append(std::string &bytes, const Record &r)
+template <class Record> void append_record(std::string &bytes, const Record &r)
 {
 	static_assert(sizeof(r) == GPULENS_RECORD_BYTES);
 	bytes.append(reinterpret_cast<const char *>(&r), sizeof(r));
 }
 
-// include/uapi/gpulens.h: what is on an engine came with version 2, and ENGINE_NOW names its engine by number.
-TEST(Missing, ASnapshotSaysWhatIsOnAnEngineOrThatItDoesNot)
+// include/uapi/gpulens.h: the state of engines came with version 2, and ENGINE_NOW names its engine by number.
+TEST(Missing, ASnapshotHasTheStateOfEnginesFromVersion2On)
 {
-	auto bytes = [](bool told, u16 engine) {
+	auto bytes = [](bool with_now, u16 engine) {
 		std::string b;
-		append(b, gpulens_header{.magic = GPULENS_MAGIC,
-					 .version = u16(told ? 2 : 1),
-					 .record_bytes = GPULENS_RECORD_BYTES,
-					 .records = told ? 3u : 2u});
+		append_record(b, gpulens_header{.magic = GPULENS_MAGIC,
+						.version = u16(with_now ? 2 : 1),
+						.record_bytes = GPULENS_RECORD_BYTES,
+						.records = with_now ? 3u : 2u});
 		gpulens_chip chip{.type = GPULENS_RECORD_CHIP, .chip_id = 0x164};
 		std::strcpy(chip.name, "TU104");
-		append(b, chip);
-		append(b, gpulens_engine{.type = GPULENS_RECORD_ENGINE, .runlist = 0});
-		if (told)
-			append(b, gpulens_engine_now{.type = GPULENS_RECORD_ENGINE_NOW,
-						     .engine = engine,
-						     .kind = GPULENS_SAMPLE_SWITCH,
-						     .flags = GPULENS_SAMPLE_BUSY | GPULENS_SAMPLE_BARE_CHANNEL,
-						     .id = 12,
-						     .channel = 12});
+		append_record(b, chip);
+		append_record(b, gpulens_engine{.type = GPULENS_RECORD_ENGINE, .runlist = 0});
+		if (with_now)
+			append_record(b, gpulens_engine_now{.type = GPULENS_RECORD_ENGINE_NOW,
+							    .engine = engine,
+							    .kind = GPULENS_SAMPLE_SWITCH,
+							    .flags = GPULENS_SAMPLE_BUSY | GPULENS_SAMPLE_BARE_CHANNEL,
+							    .id = 12,
+							    .channel = 12});
 		return b;
 	};
 
@@ -243,35 +243,36 @@ TEST(Missing, ASnapshotSaysWhatIsOnAnEngineOrThatItDoesNot)
 	EXPECT_EQ(code_of([&] { tool::from_snapshot(bytes(true, 1), "x"); }), tool::Error::Source);
 }
 
-TEST(Missing, FilesThatNoImageTellsSayWhy)
+TEST(Missing, FilesThatImagesLackHaveAReason)
 {
 	for (const char *name : {"snapshot", "stats", "samples", "disable_channel", "enable_channel", "preempt_tsg",
 				 "switch_to_tsg", "tsg_timeslice", "preempt_runlist", "resubmit_runlist",
 				 "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"}) {
 		EXPECT_TRUE(tool::is_proc_file(name)) << name;
-		tool::ProcText out = run(parse(hand()), name);
+		tool::ProcText out = run(parse(image_by_hand()), name);
 		EXPECT_EQ(out.text, "") << name;
 		ASSERT_EQ(out.failures.size(), 1U) << name;
 		EXPECT_FALSE(out.failures[0].reason.empty()) << name;
 	}
-	EXPECT_EQ(failures(run(parse(hand()), "preempt_tsg")),
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "preempt_tsg")),
 		  "preempt_tsg: it is for writing to a GPU, and an image is read-only\n");
 	for (const char *name :
 	     {"gpc_tpc_mask", "gpcx_tpc_mask", "gpc1_tpc_maskx", "lce_for_pce", "runlist", "images", ""})
 		EXPECT_FALSE(tool::is_proc_file(name)) << name;
-	EXPECT_EQ(failures(run(parse(hand()), "gpc31_tpc_mask")), "gpc31_tpc_mask: it does not exist\n");
-	EXPECT_EQ(failures(run(parse(hand()), "lce_for_pce31")), "lce_for_pce31: it does not exist\n");
-	EXPECT_EQ(failures(run(parse(hand()), "shared_lce_for_grce9")), "shared_lce_for_grce9: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "gpc31_tpc_mask")), "gpc31_tpc_mask: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "lce_for_pce31")), "lce_for_pce31: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "shared_lce_for_grce9")),
+		  "shared_lce_for_grce9: it does not exist\n");
 }
 
-TEST(Missing, ARunlistThatTheChipHasNot)
+TEST(Missing, ARunlistThatTheChipLacks)
 {
-	EXPECT_EQ(failures(run(parse(hand()), "runlist1")), "runlist 1: it does not exist\n");
+	EXPECT_EQ(failures(run(parse(image_by_hand()), "runlist1")), "runlist 1: it does not exist\n");
 }
 
 TEST(Missing, JsonNamesItemErrorAndAddresses)
 {
-	tool::Gpu gpu = tool::from_image(parse(without(hand(), "r 0x00c04080")), "x");
+	tool::Gpu gpu = tool::from_image(parse(without(image_by_hand(), "r 0x00c04080")), "x");
 	nlohmann::json errors = tool::errors_json(gpu.runlist_failures);
 	nlohmann::json runlists = tool::runlists_json(gpu, 3);
 

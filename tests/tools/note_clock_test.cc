@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// How the clock of the driver's notes is found: by what an H100 answered, and by a driver that is made up.
+// How the clock of the driver's utilisation samples is determined: from the answers of an H100, and of a simulated driver.
 #include "lib/rm/util_clock.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace {
 
 using tool::rm::UtilClock;
 
-// An H100, driver 580.159.04, on 2026-11-23: its notes, and questions with when they began and were answered, and the newest
-// note that was told. Those of all that were asked in a row that the clock would have asked.
+// An H100, driver 580.159.04, on 2026-11-23: its samples, and queries with their beginning, their end, and the newest
+// sample of the answer. Of the recorded queries, those that UtilClock would have made.
 constexpr u64 NOTES[] = {1795404299770865600, 1795404299972404320, 1795404300171006176, 1795404300370682400,
 			 1795404300570849664, 1795404300771006528, 1795404300972331296, 1795404301171096448,
 			 1795404301371101280, 1795404301570979584, 1795404301770988224, 1795404301972202240,
@@ -29,10 +29,10 @@ constexpr u64 ASKED[][3] = {
 	{34738814911, 34740109854, 1795404301171096448}, {34740383470, 34741711530, 1795404301371101280},
 	{36738029068, 36739396932, 1795404303170929568}, {38537291392, 38538647919, 1795404304972124480},
 	{38538918760, 38540245694, 1795404304972124480}, {38540521293, 38541882155, 1795404305171082016}};
-// Where %globaltimer was, from readings of 31 and of 55 s: as far ahead of CLOCK_MONOTONIC.
+// How far %globaltimer was ahead of CLOCK_MONOTONIC, from readings of 31 and of 55 s.
 constexpr int64_t AHEAD_35S = 1795404266631443000, AHEAD_39S = 1795404266631391000;
 
-TEST(UtilClock, OfAnH100IsWhereItsGlobaltimerIs)
+TEST(UtilClock, OfAnH100IsItsGlobaltimer)
 {
 	UtilClock clock;
 
@@ -49,11 +49,11 @@ TEST(UtilClock, OfAnH100IsWhereItsGlobaltimerIs)
 			EXPECT_LE(offset->max - offset->min, 2400000) << i;
 		}
 	}
-	// Known to 1.4 ms after 870 ms: every 2 s it asked again.
+	// Known to 1.4 ms after 870 ms; after that it was queried every 2 s.
 	EXPECT_LE(clock.offset()->max - clock.offset()->min, 1650000);
 }
 
-// Times of both clocks in ns. A question takes 1.35 ms, and the driver looks 0.6 ms after its beginning.
+// Times of both clocks in ns. A query takes 1.35 ms, and the driver reads its clock 0.6 ms after the beginning.
 struct Driver {
 	int64_t ahead = 0, ppm = 0;
 	u64 first = 1000000000, count = ~u64{0}; // notes
@@ -67,8 +67,8 @@ struct Driver {
 		static constexpr u64 UNEVEN[] = {0, 900000, 1700000, 300000, 1200000};
 		return static_cast<u64>(ahead) + first + i * 200000000 + UNEVEN[i % 5] - (i < 40 ? slept : 0);
 	}
-	// Asks until then whenever it should. False: it was wrong at times.
-	bool until(u64 &now, u64 end)
+	// Makes all due queries until then. Returns false if the clock was wrong once.
+	bool query_until(u64 &now, u64 end)
 	{
 		bool right = true;
 
@@ -97,11 +97,11 @@ TEST_P(Ahead, IsFoundWithinASecondAndHalfAndKept)
 	Driver driver{.ahead = GetParam().first, .ppm = GetParam().second};
 	u64 now = 15000000000;
 
-	EXPECT_TRUE(driver.until(now, 16500000000));
+	EXPECT_TRUE(driver.query_until(now, 16500000000));
 	EXPECT_TRUE(driver.clock.offset());
 	EXPECT_LE(driver.asked, 40U);
 	for (u64 end = 17; end < 135; end++) {
-		ASSERT_TRUE(driver.until(now, end * 1000000000));
+		ASSERT_TRUE(driver.query_until(now, end * 1000000000));
 		EXPECT_TRUE(driver.clock.offset()) << end;
 	}
 	EXPECT_LE(driver.asked, 40U + 60 * 6); // some in a row every 2 s
@@ -111,29 +111,29 @@ INSTANTIATE_TEST_SUITE_P(UtilClock, Ahead,
 			 testing::Values(std::pair(0, 0), std::pair(1795404266631443000, -16), std::pair(-3000000, -16),
 					 std::pair(1234567, 90), std::pair(987654321, -90)));
 
-TEST(UtilClock, OneThatIsSetIsFoundAgain)
+TEST(UtilClock, AClockThatIsSetIsFoundAgain)
 {
 	Driver driver{.ahead = 1795404266631443000};
 	u64 now = 15000000000;
 
-	EXPECT_TRUE(driver.until(now, 17000000000));
+	EXPECT_TRUE(driver.query_until(now, 17000000000));
 	EXPECT_TRUE(driver.clock.offset());
-	driver.ahead -= 700000000; // all notes with it: at once they are of another time
-	driver.until(now, 30000000000);
+	driver.ahead -= 700000000; // all samples change with it: their times jump
+	driver.query_until(now, 30000000000);
 	ASSERT_TRUE(driver.clock.offset());
 	EXPECT_LE(driver.clock.offset()->min, driver.ahead);
 	EXPECT_GE(driver.clock.offset()->max, driver.ahead);
 }
 
-TEST(UtilClock, OneThatGoesBackIsForgottenAtOnce)
+TEST(UtilClock, AClockThatGoesBackIsForgottenAtOnce)
 {
 	Driver driver{.ahead = 1795404266631443000};
 	u64 now = 15000000000;
 
-	EXPECT_TRUE(driver.until(now, 17000000000));
+	EXPECT_TRUE(driver.query_until(now, 17000000000));
 	driver.ahead -= 20000000000;
-	EXPECT_TRUE(driver.until(now, 20000000000));
-	EXPECT_TRUE(driver.until(now, 23000000000));
+	EXPECT_TRUE(driver.query_until(now, 20000000000));
+	EXPECT_TRUE(driver.query_until(now, 23000000000));
 	EXPECT_TRUE(driver.clock.offset());
 }
 
@@ -142,21 +142,21 @@ TEST(UtilClock, OfAMachineThatSleptIsFound)
 	Driver driver{.ahead = 1795404266631443000, .slept = 3600000000000};
 	u64 now = 15000000000;
 
-	EXPECT_TRUE(driver.until(now, 16500000000));
+	EXPECT_TRUE(driver.query_until(now, 16500000000));
 	EXPECT_TRUE(driver.clock.offset());
 }
 
-TEST(UtilClock, IsNotKnownWithoutNotesAndSeldomAsked)
+TEST(UtilClock, IsUnknownWithoutSamplesAndSeldomQueried)
 {
 	UtilClock clock;
 
 	clock.add_answer(1000000000, 1001350000, {});
 	EXPECT_FALSE(clock.offset());
 	EXPECT_EQ(clock.next_query_ns(), 3001350000U);
-	Driver one{.count = 1}, gone{.count = 50};
-	for (Driver *driver : {&one, &gone}) {
+	Driver with_one{.count = 1}, ended{.count = 50};
+	for (Driver *driver : {&with_one, &ended}) {
 		u64 now = 15000000000;
-		EXPECT_TRUE(driver->until(now, 75000000000));
+		EXPECT_TRUE(driver->query_until(now, 75000000000));
 		EXPECT_FALSE(driver->clock.offset());
 		EXPECT_LE(driver->asked, 30U + 15);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The task model, the lemmas of Singh's thesis, the heuristics and the exhaustive optimum. The slips of the printed
-// algorithms are in plan_slips_test.cc. Expected sizes are worked out by hand; what the heuristics find for random sets
-// is held against a search of all divisions that is written here, and nothing of the planner's.
+// The task model, the lemmas of Singh's thesis, the heuristics and the exhaustive optimum. plan_slips_test.cc has the
+// slips of the printed algorithms. Expected sizes are computed by hand; results of the heuristics for random sets are
+// compared with an independent search of all divisions.
 #include "gpulens/plan/optimum.hpp"
 #include "support/tools/plan_tasks.hpp"
 
@@ -107,7 +107,7 @@ TEST(PlanSizes, QuantumHoldsForTasksAloneAndMerged)
 	EXPECT_EQ(layout(a), "0+2:4 1:4");
 }
 
-// With 3 it takes longer than with 2: bisection would step over 2, or take 4 for more than is needed.
+// It takes longer with 3 TPCs than with 2: bisection would miss 2.
 TEST(PlanSizes, AnomalousCurvesAreSearchedOneByOne)
 {
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {200, 90, 150, 150, 150, 150, 150, 80})};
@@ -118,7 +118,7 @@ TEST(PlanSizes, AnomalousCurvesAreSearchedOneByOne)
 /* -- lemmas -- */
 
 // 1.5 + 0.75 + 0.5 TPCs.
-TEST(PlanLemma1, MoreWorkThanTpcsIsRefusedAtOnce)
+TEST(PlanLemma1, MoreWorkThanTpcsIsRefusedWithoutMerging)
 {
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {150, 75, 50}),
 				task("b", 40, 40, Class::Memory, {30, 15, 10}),
@@ -159,7 +159,7 @@ TEST(PlanLemma2, SmallestSizeByTheDeadline)
 	EXPECT_EQ(find_optimum(problem).impossible, (std::vector<u32>{1}));
 }
 
-// 2 + 3 of 5: nothing is merged, though it could be; of 4, it must.
+// 2 + 3 of 5 TPCs: nothing is merged, although it would be possible; with 4 TPCs merging is necessary.
 TEST(PlanLemma3, EndsAsSoonAsAllFit)
 {
 	std::vector<Task> tasks{task("a", 100, 50, Class::Compute, {90, 50, 30, 25, 20}),
@@ -171,8 +171,8 @@ TEST(PlanLemma3, EndsAsSoonAsAllFit)
 
 /* -- merging -- */
 
-// Definition 2. In conflict a and b fit into 2, which is as much as both have alone: no merge, though c asks for room.
-// Of two classes they fit into 1.
+// Definition 2. In conflict a and b need 2 TPCs together, as many as both have alone: no merge, although c needs one. With
+// different classes they need 1.
 TEST(PlanMerge, SavesTpcsOrIsNone)
 {
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {45, 30}, {60, 40}),
@@ -216,7 +216,7 @@ TEST(PlanHeuristics, HaveTheThesisNames)
 /* -- against all divisions -- */
 
 // EDF at every moment of two hyperperiods (all periods below divide 24).
-bool meets(const std::vector<Task> &tasks, const std::vector<u32> &in, u32 m)
+bool meets_deadlines(const std::vector<Task> &tasks, const std::vector<u32> &in, u32 m)
 {
 	double load = 0;
 	std::vector<u64> c;
@@ -238,7 +238,7 @@ bool meets(const std::vector<Task> &tasks, const std::vector<u32> &in, u32 m)
 	return load <= 1 + 1e-9;
 }
 
-// The fewest TPCs of all divisions; more than any real number: none.
+// The fewest TPCs of all divisions; 1000 or more: there is none.
 u32 fewest(const std::vector<Task> &tasks, u32 tpcs)
 {
 	std::vector<std::vector<u32>> parts;
@@ -248,7 +248,7 @@ u32 fewest(const std::vector<Task> &tasks, u32 tpcs)
 			u32 sum = 0;
 			for (const std::vector<u32> &in : parts) {
 				u32 m = 1;
-				while (m <= tpcs && !meets(tasks, in, m))
+				while (m <= tpcs && !meets_deadlines(tasks, in, m))
 					m++;
 				sum += m <= tpcs ? m : 1000;
 			}
@@ -268,7 +268,7 @@ u32 fewest(const std::vector<Task> &tasks, u32 tpcs)
 	return best;
 }
 
-std::vector<Task> drawn(std::mt19937 &random, u32 tpcs)
+std::vector<Task> draw_tasks(std::mt19937 &random, u32 tpcs)
 {
 	const u64 periods[] = {4, 6, 8, 12, 24};
 	std::vector<Task> tasks;
@@ -286,9 +286,9 @@ std::vector<Task> drawn(std::mt19937 &random, u32 tpcs)
 	return tasks;
 }
 
-// 600 sets of 2 to 5 tasks on 1 to 8 TPCs. No heuristic is better than the fewest TPCs there are; what it says fits
-// does: each task is in one partition, which meets all deadlines, and together they are no larger than the GPU; merging
-// never asks for more than was there before. And the optimum is the optimum.
+// 600 sets of 2 to 5 tasks on 1 to 8 TPCs. No heuristic needs fewer TPCs than the best division. If it reports success,
+// each task is in one partition, all deadlines are met, and all partitions fit on the GPU; merging never needs more TPCs
+// than before. find_optimum() finds the best division.
 TEST(PlanOptimum, IsTheFewestAndNoHeuristicIsBetter)
 {
 	std::mt19937 random(11);
@@ -296,7 +296,7 @@ TEST(PlanOptimum, IsTheFewestAndNoHeuristicIsBetter)
 
 	for (u32 n = 0; n < 600; n++) {
 		u32 tpcs = 1 + random() % 8;
-		std::vector<Task> tasks = drawn(random, tpcs);
+		std::vector<Task> tasks = draw_tasks(random, tpcs);
 		Problem problem(tasks, {.tpcs = tpcs}, Criterion::Edf);
 		u32 best = fewest(tasks, tpcs), alone = 0;
 		Allocation exact = find_optimum(problem);
@@ -310,7 +310,7 @@ TEST(PlanOptimum, IsTheFewestAndNoHeuristicIsBetter)
 			Allocation a = allocate(problem, how);
 			std::vector<u32> seen;
 			for (const tool::plan::Partition &p : a.partitions) {
-				EXPECT_TRUE(meets(tasks, p.tasks, p.tpcs)) << n << how.name();
+				EXPECT_TRUE(meets_deadlines(tasks, p.tasks, p.tpcs)) << n << how.name();
 				seen.insert(seen.end(), p.tasks.begin(), p.tasks.end());
 			}
 			if (a.fits) {

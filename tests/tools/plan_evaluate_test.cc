@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The generator and the evaluation: what is drawn, that it repeats, the shape of the curves of Singh's thesis, and how
-// they are written.
+// The generator and the evaluation: the generated sets, their repeatability, the shape of the curves of Singh's thesis,
+// and output files.
 #include "gpulens/plan/curves_svg.hpp"
 #include "gpulens/plan/generate.hpp"
 
@@ -14,14 +14,14 @@ using tool::plan::Evaluation;
 using tool::plan::Results;
 using tool::plan::Task;
 
-Results run(const Evaluation &what)
+Results run_evaluation(const Evaluation &what)
 {
 	return evaluate(what, [](u64, u64) {});
 }
 
 /* -- sets of tasks -- */
 
-// C(68) is a (1 + beta) / 68, so that a and the utilization come back from it.
+// C(68) is a (1 + beta) / 68, from which a and the utilization follow.
 TEST(PlanGenerate, KeepsToTheThesis)
 {
 	std::mt19937_64 random(5);
@@ -64,11 +64,11 @@ TEST(PlanGenerate, ProbabilityOfMemoryIsAChoice)
 
 /* -- curves -- */
 
-// Figure 3.4 of the thesis, n = 50: all fit up to about 35; then the whole GPU for all falls steeply, and no heuristic
-// has fallen where nothing is left of it. With b / M the mean limit of 1G is 1 / 0.0276 = 36.2.
+// Figure 3.4 of the thesis, n = 50: all sets fit up to about 35; then the curve of 1G (the whole GPU for all tasks) falls
+// steeply, and the heuristics are still at 100 % where it is 0. With b / M the mean limit of 1G is 1 / 0.0276 = 36.2.
 TEST(PlanEvaluate, BaselineFallsNear36AndHeuristicsDoNot)
 {
-	Results r = run({.tasks = {50}, .from = 28, .to = 44, .step = 4, .sets = 20});
+	Results r = run_evaluation({.tasks = {50}, .from = 28, .to = 44, .step = 4, .sets = 20});
 	const auto &points = r.experiments.at(0).points; // 28, 32, 36, 40, 44
 
 	ASSERT_EQ(points.size(), 5u);
@@ -83,10 +83,10 @@ TEST(PlanEvaluate, BaselineFallsNear36AndHeuristicsDoNot)
 			EXPECT_EQ(outcomes[h].fits, 20u) << h;
 }
 
-// As printed, the baseline is lost from U = 6.5 on, and so are figures 3.4 and 3.5.
+// With the serial part as printed, the baseline fits nothing from U = 6.5 on, contrary to figures 3.4 and 3.5.
 TEST(PlanEvaluate, LiteralSerialPartsLoseTheBaselineAtOnce)
 {
-	Results r = run({.tasks = {50}, .from = 4, .to = 12, .step = 4, .sets = 10, .literal = true});
+	Results r = run_evaluation({.tasks = {50}, .from = 4, .to = 12, .step = 4, .sets = 10, .literal = true});
 	const auto &points = r.experiments.at(0).points;
 	EXPECT_EQ(points[0][4].fits, 10u);
 	EXPECT_LE(points[1][4].fits, 2u);
@@ -94,10 +94,10 @@ TEST(PlanEvaluate, LiteralSerialPartsLoseTheBaselineAtOnce)
 	EXPECT_EQ(points[2][0].fits, 10u);
 }
 
-// Beyond the knee of all: SMS is no worse than BF, and at U = 60 nothing fits.
+// Beyond the knee of all curves, SMS is no worse than BF, and at U = 60 nothing fits.
 TEST(PlanEvaluate, SmsIsNoWorseThanBestFitAtHighUtilization)
 {
-	Results r = run({.tasks = {50}, .from = 50, .to = 60, .step = 10, .sets = 24});
+	Results r = run_evaluation({.tasks = {50}, .from = 50, .to = 60, .step = 10, .sets = 24});
 	const auto &points = r.experiments.at(0).points;
 	EXPECT_GE(points[0][0].fits, points[0][2].fits);
 	EXPECT_GE(points[0][1].fits, points[0][3].fits);
@@ -106,18 +106,18 @@ TEST(PlanEvaluate, SmsIsNoWorseThanBestFitAtHighUtilization)
 	EXPECT_EQ(points[1][0].fits, 0u);
 }
 
-TEST(PlanEvaluate, RepeatsWithItsSeedAndPointsDoNotDependOnEachOther)
+TEST(PlanEvaluate, RepeatsWithItsSeedAndPointsAreIndependent)
 {
 	Evaluation what{.tasks = {10, 20}, .from = 4, .to = 12, .step = 2, .sets = 12, .seed = 9, .tpcs = 14};
-	std::string first = results_csv(run(what), false);
-	EXPECT_EQ(results_csv(run(what), false), first);
-	Evaluation one = what;
-	one.tasks = {20};
-	one.from = one.to = 10;
-	std::string line = results_csv(run(one), false);
+	std::string first = results_csv(run_evaluation(what), false);
+	EXPECT_EQ(results_csv(run_evaluation(what), false), first);
+	Evaluation point = what;
+	point.tasks = {20};
+	point.from = point.to = 10;
+	std::string line = results_csv(run_evaluation(point), false);
 	EXPECT_NE(first.find(line.substr(line.find('\n'))), std::string::npos) << line;
 	what.seed = 10;
-	EXPECT_NE(results_csv(run(what), false), first);
+	EXPECT_NE(results_csv(run_evaluation(what), false), first);
 }
 
 TEST(PlanEvaluate, ReportsProgressUpToAll)
@@ -144,7 +144,7 @@ TEST(PlanEvaluate, UtilizationsGoUpToTheTpcs)
 
 /* -- what is written -- */
 
-Results some()
+Results make_results()
 {
 	Results r;
 	r.evaluation = {.tasks = {50}, .from = 2, .to = 4, .sets = 4, .seed = 3};
@@ -156,26 +156,27 @@ Results some()
 
 TEST(PlanResults, Csv)
 {
-	EXPECT_EQ(results_csv(some(), false), "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g\n"
-					      "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500\n"
-					      "50,4,4,0.5000,0.0000,0.0000,0.0000,0.0000\n");
-	EXPECT_EQ(results_csv(some(), true).substr(0, 146), "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g,"
-							    "sms-ina_us,sms-act_us,bf-ina_us,bf-act_us,1g_us\n"
-							    "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500,");
-	EXPECT_NE(results_csv(some(), true).find("0.2500,1000.0,2.0,0.0,0.0,0.0\n"), std::string::npos);
+	EXPECT_EQ(results_csv(make_results(), false), "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g\n"
+						      "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500\n"
+						      "50,4,4,0.5000,0.0000,0.0000,0.0000,0.0000\n");
+	EXPECT_EQ(results_csv(make_results(), true).substr(0, 146),
+		  "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g,"
+		  "sms-ina_us,sms-act_us,bf-ina_us,bf-act_us,1g_us\n"
+		  "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500,");
+	EXPECT_NE(results_csv(make_results(), true).find("0.2500,1000.0,2.0,0.0,0.0,0.0\n"), std::string::npos);
 }
 
 TEST(PlanResults, Text)
 {
-	EXPECT_EQ(results_text(some()), "68 TPCs, 4 sets of tasks a point, seed 3, test edf\n"
-					"Tasks  U  sms-ina  sms-act  bf-ina  bf-act    1g\n"
-					"   50  2     1.00     1.00    0.75    0.50  0.25\n"
-					"   50  4     0.50     0.00    0.00    0.00  0.00\n");
+	EXPECT_EQ(results_text(make_results()), "68 TPCs, 4 sets of tasks a point, seed 3, test edf\n"
+						"Tasks  U  sms-ina  sms-act  bf-ina  bf-act    1g\n"
+						"   50  2     1.00     1.00    0.75    0.50  0.25\n"
+						"   50  4     0.50     0.00    0.00    0.00  0.00\n");
 }
 
 TEST(PlanResults, Json)
 {
-	EXPECT_EQ(results_json(some()).dump(),
+	EXPECT_EQ(results_json(make_results()).dump(),
 		  R"({"version":1,"command":"plan --evaluate","tpcs":68,"sets":4,"seed":3,"test":"edf","points":[)"
 		  R"({"tasks":50,"utilization":2.0,"sms-ina":4,"sms-act":4,"bf-ina":3,"bf-act":2,"1g":1},)"
 		  R"({"tasks":50,"utilization":4.0,"sms-ina":2,"sms-act":0,"bf-ina":0,"bf-act":0,"1g":0}]})");
@@ -184,7 +185,7 @@ TEST(PlanResults, Json)
 // From the left edge at U = 2 to the right one at 4, 560 wide; 100 % at the top, 260 above 0.
 TEST(PlanResults, SvgHasALineForEachHeuristic)
 {
-	std::string svg = curves_svg(some());
+	std::string svg = curves_svg(make_results());
 	for (const char *line : {"<g id=\"n50-sms-ina\">\n<polyline class=\"curve\" stroke=\"#0072b2\" "
 				 "points=\"62.0,44.0 622.0,174.0\"/>",
 				 "<g id=\"n50-1g\">\n<polyline class=\"curve\" stroke=\"#888888\" "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files of tasks: what they say, and the message for each thing that they cannot say.
+// Files of tasks: their content, and the message for each error.
 #include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
 
@@ -16,17 +16,17 @@ using tool::plan::TaskFile;
 using Curve = std::vector<u64>;
 
 // A task of that name with more keys.
-std::string task(const std::string &more, const std::string &name = "a")
+std::string make_task(const std::string &more, const std::string &name = "a")
 {
 	return R"({"name": ")" + name + R"(", "period_us": 100, "class": "memory", )" + more + "}";
 }
 
-std::string file(const std::string &tasks, const std::string &more = "")
+std::string make_file(const std::string &tasks, const std::string &more = "")
 {
 	return R"({"tasks": [)" + tasks + "]" + more + "}";
 }
 
-std::string refusal(const std::string &text)
+std::string refusal_of(const std::string &text)
 {
 	try {
 		parse_tasks(text, "t.json", 4);
@@ -72,100 +72,100 @@ TEST(PlanFile, TimesAreNanosecondsByTpcs)
 	EXPECT_EQ(f.reserved[2].gpcs, (std::vector<u32>{3, 1}));
 }
 
-TEST(PlanFile, WhatIsNotJsonIsNamedByItsPlace)
+TEST(PlanFile, JsonErrorsNameLineAndColumn)
 {
-	// what follows is the library's wording
+	// the library's wording follows
 	for (const auto &[text, where] : {std::pair("{\"tasks\": [\n  {,}]}", "line 2, column 4: "),
 					  {"", "line 1, column 1: "},
 					  {"{\"tasks\": [1, 2", "line 1, column 16: "}})
-		EXPECT_EQ(refusal(text).find(std::string("t.json: not JSON: parse error at ") + where), 0u)
-			<< refusal(text);
-	EXPECT_EQ(refusal("[]"), "t.json: [] is not an object");
+		EXPECT_EQ(refusal_of(text).find(std::string("t.json: not JSON: parse error at ") + where), 0u)
+			<< refusal_of(text);
+	EXPECT_EQ(refusal_of("[]"), "t.json: [] is not an object");
 }
 
-TEST(PlanFile, SaysWhichItemIsWrong)
+TEST(PlanFile, MessagesNameTheItem)
 {
-	const std::string alone = R"("alone": {"a_us": 10})", ok = task(alone, "ok");
+	const std::string alone = R"("alone": {"a_us": 10})", ok = make_task(alone, "ok");
 	const std::pair<std::string, std::string> rows[] = {
 		{"{}", "tasks is missing"},
 		{R"({"tasks": 5})", "tasks is 5, not a list"},
 		{R"({"tasks": []})", "no task"},
 		{R"({"tasks": [5]})", "task 0: 5 is not an object"},
-		{file(ok, R"(, "more": 1)"), R"(unknown key "more"; expected one of tasks, reserved)"},
-		{file(ok + "," + ok), R"(task "ok": another task has the same name)"},
-		{file(ok + "," + task(alone + R"(, "priority": 1)")),
+		{make_file(ok, R"(, "more": 1)"), R"(unknown key "more"; expected one of tasks, reserved)"},
+		{make_file(ok + "," + ok), R"(task "ok": another task has the same name)"},
+		{make_file(ok + "," + make_task(alone + R"(, "priority": 1)")),
 		 R"(task "a": unknown key "priority"; expected one of name, period_us, deadline_us, class, alone, conflict)"},
-		{file(ok + R"(,{"period_us": 1})"), "task 1: name is missing"},
-		{file(R"({"name": 7})"), "task 0: name is 7, not a string"},
-		{file(task(alone, "my task")),
+		{make_file(ok + R"(,{"period_us": 1})"), "task 1: name is missing"},
+		{make_file(R"({"name": 7})"), "task 0: name is 7, not a string"},
+		{make_file(make_task(alone, "my task")),
 		 R"(task "my task": name is "my task"; it must be printable ASCII without blanks, and not empty)"},
-		{file(task(alone, "")),
+		{make_file(make_task(alone, "")),
 		 R"(task "": name is ""; it must be printable ASCII without blanks, and not empty)"},
-		{file(R"({"name": "a", "class": "memory"})"), R"(task "a": period_us is missing)"},
-		{file(R"({"name": "a", "period_us": 0})"),
+		{make_file(R"({"name": "a", "class": "memory"})"), R"(task "a": period_us is missing)"},
+		{make_file(R"({"name": "a", "period_us": 0})"),
 		 R"(task "a": period_us is 0, not microseconds from 0.001 to 1000000000000)"},
-		{file(R"({"name": "a", "period_us": "1 ms"})"),
+		{make_file(R"({"name": "a", "period_us": "1 ms"})"),
 		 R"(task "a": period_us is "1 ms", not microseconds from 0.001 to 1000000000000)"},
-		{file(R"({"name": "a", "period_us": 1e13})"),
+		{make_file(R"({"name": "a", "period_us": 1e13})"),
 		 R"(task "a": period_us is 10000000000000.0, not microseconds from 0.001 to 1000000000000)"},
-		{file(task(alone + R"(, "deadline_us": 101)")),
+		{make_file(make_task(alone + R"(, "deadline_us": 101)")),
 		 R"(task "a": deadline_us is 101, after the end of period_us, 100)"},
-		{file(R"({"name": "a", "period_us": 1, "class": "io"})"),
+		{make_file(R"({"name": "a", "period_us": 1, "class": "io"})"),
 		 R"(task "a": class is "io", not compute or memory)"},
-		{file(R"({"name": "a", "period_us": 1, "class": "memory"})"), R"(task "a": alone is missing)"},
-		{file(task(R"("alone": 3)")), R"(task "a": alone: 3 is not an object)"},
-		{file(task(R"("alone": {"b_us": 3})")), R"(task "a": alone: a_us is missing)"},
-		{file(task(R"("alone": {"a_us": -1})")),
+		{make_file(R"({"name": "a", "period_us": 1, "class": "memory"})"), R"(task "a": alone is missing)"},
+		{make_file(make_task(R"("alone": 3)")), R"(task "a": alone: 3 is not an object)"},
+		{make_file(make_task(R"("alone": {"b_us": 3})")), R"(task "a": alone: a_us is missing)"},
+		{make_file(make_task(R"("alone": {"a_us": -1})")),
 		 R"(task "a": alone: a_us is -1, not microseconds from 0 to 1000000000000)"},
-		{file(task(R"("alone": {"a_us": 0})")), R"(task "a": alone: a_us and b_us are both 0)"},
-		{file(task(R"("alone": {"a_us": 1, "c_us": 2})")),
+		{make_file(make_task(R"("alone": {"a_us": 0})")), R"(task "a": alone: a_us and b_us are both 0)"},
+		{make_file(make_task(R"("alone": {"a_us": 1, "c_us": 2})")),
 		 R"(task "a": alone: unknown key "c_us"; expected one of a_us, b_us, times_us)"},
-		{file(task(R"("alone": {"times_us": {}, "a_us": 2})")),
+		{make_file(make_task(R"("alone": {"times_us": {}, "a_us": 2})")),
 		 R"(task "a": alone: unknown key "a_us"; expected one of times_us)"},
-		{file(task(R"("alone": {"times_us": {}})")), R"(task "a": alone: times_us: no time)"},
-		{file(task(R"("alone": {"times_us": {"0": 5}})")),
+		{make_file(make_task(R"("alone": {"times_us": {}})")), R"(task "a": alone: times_us: no time)"},
+		{make_file(make_task(R"("alone": {"times_us": {"0": 5}})")),
 		 R"(task "a": alone: times_us: "0" is not a number of TPCs from 1 to 1024)"},
-		{file(task(R"("alone": {"times_us": {"1025": 5}})")),
+		{make_file(make_task(R"("alone": {"times_us": {"1025": 5}})")),
 		 R"(task "a": alone: times_us: "1025" is not a number of TPCs from 1 to 1024)"},
-		{file(task(R"("alone": {"times_us": {"1": 0}})")),
+		{make_file(make_task(R"("alone": {"times_us": {"1": 0}})")),
 		 R"(task "a": alone: times_us: 1 is 0, not microseconds from 0.001 to 1000000000000)"},
-		{file(task(R"("alone": {"times_us": {"1": 5, "01": 5}})")),
+		{make_file(make_task(R"("alone": {"times_us": {"1": 5, "01": 5}})")),
 		 R"(task "a": alone: times_us: two times for 1 TPCs)"},
-		{file(task(alone + R"(, "conflict": {"factor": 0.9})")),
+		{make_file(make_task(alone + R"(, "conflict": {"factor": 0.9})")),
 		 R"(task "a": conflict: factor is 0.9, not a factor from 1 to 1000)"},
-		{file(task(alone + R"(, "conflict": {"factor": 2, "a_us": 1})")),
+		{make_file(make_task(alone + R"(, "conflict": {"factor": 2, "a_us": 1})")),
 		 R"(task "a": conflict: unknown key "a_us"; expected one of factor)"},
-		{file(task(alone + R"(, "conflict": {"a_us": 9})")),
+		{make_file(make_task(alone + R"(, "conflict": {"a_us": 9})")),
 		 R"(task "a": with 1 TPC it is faster in conflict than alone)"},
-		{file(ok, R"(, "reserved": {})"), "reserved is {}, not a list"},
-		{file(ok, R"(, "reserved": [{"mask": "0x1"}])"), "reserved 0: name is missing"},
-		{file(ok, R"(, "reserved": [{"name": "d"}])"),
+		{make_file(ok, R"(, "reserved": {})"), "reserved is {}, not a list"},
+		{make_file(ok, R"(, "reserved": [{"mask": "0x1"}])"), "reserved 0: name is missing"},
+		{make_file(ok, R"(, "reserved": [{"name": "d"}])"),
 		 R"(reserved "d": exactly one of mask, tpcs and gpcs is required)"},
-		{file(ok, R"(, "reserved": [{"name": "d", "mask": "0x1", "tpcs": [1]}])"),
+		{make_file(ok, R"(, "reserved": [{"name": "d", "mask": "0x1", "tpcs": [1]}])"),
 		 R"(reserved "d": exactly one of mask, tpcs and gpcs is required)"},
-		{file(ok, R"(, "reserved": [{"name": "d", "mask": "7"}])"),
+		{make_file(ok, R"(, "reserved": [{"name": "d", "mask": "7"}])"),
 		 R"(reserved "d": mask is "7", not 0x and hexadecimal digits)"},
-		{file(ok, R"(, "reserved": [{"name": "d", "mask": "0x000"}])"), R"(reserved "d": it is empty)"},
-		{file(ok, R"(, "reserved": [{"name": "d", "gpcs": []}])"), R"(reserved "d": it is empty)"},
-		{file(ok, R"(, "reserved": [{"name": "d", "tpcs": [-1]}])"),
+		{make_file(ok, R"(, "reserved": [{"name": "d", "mask": "0x000"}])"), R"(reserved "d": it is empty)"},
+		{make_file(ok, R"(, "reserved": [{"name": "d", "gpcs": []}])"), R"(reserved "d": it is empty)"},
+		{make_file(ok, R"(, "reserved": [{"name": "d", "tpcs": [-1]}])"),
 		 R"(reserved "d": tpcs has -1, not a number from 0 to 1023)"},
-		{file(ok, R"(, "reserved": [{"name": "d", "gpcs": 0}])"),
+		{make_file(ok, R"(, "reserved": [{"name": "d", "gpcs": 0}])"),
 		 R"(reserved "d": gpcs is 0, not a list of numbers)"},
 	};
 	for (const auto &[text, why] : rows)
-		EXPECT_EQ(refusal(text), "t.json: " + why) << text;
+		EXPECT_EQ(refusal_of(text), "t.json: " + why) << text;
 }
 
-// What is repeated of a file is short and has no control characters.
-TEST(PlanFile, MessagesRepeatLittleOfTheFile)
+// Quoted text of a file is short and has no control characters.
+TEST(PlanFile, MessagesQuoteLittleOfTheFile)
 {
-	EXPECT_EQ(refusal(file(task("\"alone\": {\"a_us\": 1}", std::string(100, 'x') + "\\u001b"))),
+	EXPECT_EQ(refusal_of(make_file(make_task("\"alone\": {\"a_us\": 1}", std::string(100, 'x') + "\\u001b"))),
 		  "t.json: task \"" + std::string(39, 'x') + "...: name is \"" + std::string(39, 'x') +
 			  "...; it must be printable ASCII without blanks, and not empty");
 	std::string many;
 	for (u32 i = 0; i < 1001; i++)
-		many += (i ? "," : "") + task("\"alone\": {\"a_us\": 1}", std::to_string(i));
-	EXPECT_EQ(refusal(file(many)), "t.json: more than 1000 tasks");
+		many += (i ? "," : "") + make_task("\"alone\": {\"a_us\": 1}", std::to_string(i));
+	EXPECT_EQ(refusal_of(make_file(many)), "t.json: more than 1000 tasks");
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// From measured times to the planner's model: curves that are known, classes as Singh's thesis has them, and messages.
+// From measured times to the planner's model: known curves, the classes of Singh's thesis, and messages.
 #include "gpulens/plan/fit.hpp"
 #include "lib/base/errors.hpp"
 
@@ -12,12 +12,12 @@ using tool::plan::Class;
 using tool::plan::Fit;
 using tool::plan::fit_samples;
 
-Fit only(const std::string &csv)
+Fit fit_single(const std::string &csv)
 {
 	return fit_samples(csv, "t.csv").at(0);
 }
 
-std::string refusal(const std::string &csv)
+std::string refusal_of(const std::string &csv)
 {
 	try {
 		fit_samples(csv, "t.csv");
@@ -29,9 +29,9 @@ std::string refusal(const std::string &csv)
 }
 
 // 600 / m + 40 with 1, 2, 3, 4, 6.
-TEST(PlanFit, ExactCurveComesBack)
+TEST(PlanFit, ExactCurveIsFound)
 {
-	Fit f = only("task,tpcs,time_us\na,1,640\na,2,340\na,3,240\na,4,190\na,6,140\n");
+	Fit f = fit_single("task,tpcs,time_us\na,1,640\na,2,340\na,3,240\na,4,190\na,6,140\n");
 	EXPECT_EQ(f.name, "a");
 	EXPECT_NEAR(f.alone.a_us, 600, 1e-9);
 	EXPECT_NEAR(f.alone.b_us, 40, 1e-9);
@@ -47,7 +47,7 @@ TEST(PlanFit, ExactCurveComesBack)
 // third below by 6 / 7, which is most of a time.
 TEST(PlanFit, CurveOfLeastSquaresIsRaisedAboveAllTimes)
 {
-	Fit f = only("task,tpcs,time_us\na,1,10\na,2,8\na,4,4\n");
+	Fit f = fit_single("task,tpcs,time_us\na,1,10\na,2,8\na,4,4\n");
 	EXPECT_NEAR(f.alone.a_us, 52.0 / 7, 1e-9);
 	EXPECT_NEAR(f.alone.raised_us, 9.0 / 7, 1e-9);
 	EXPECT_NEAR(f.alone.b_us, 3 + 9.0 / 7, 1e-9);
@@ -56,7 +56,7 @@ TEST(PlanFit, CurveOfLeastSquaresIsRaisedAboveAllTimes)
 
 TEST(PlanFit, LongestOfTimesWithOneSizeCounts)
 {
-	Fit f = only("task,tpcs,time_us\na,1,640\na,1,600\na,2,100\na,2,340\n");
+	Fit f = fit_single("task,tpcs,time_us\na,1,640\na,1,600\na,2,100\na,2,340\n");
 	EXPECT_NEAR(f.alone.a_us, 600, 1e-9);
 	EXPECT_NEAR(f.alone.b_us, 40, 1e-9);
 }
@@ -64,11 +64,11 @@ TEST(PlanFit, LongestOfTimesWithOneSizeCounts)
 // 100 and 40 at 1 and 2 have b = -20: through b = 0, a is (100 + 20) / 1.25 = 96; and 10 and 20 have a < 0.
 TEST(PlanFit, NeitherIsBelowZero)
 {
-	Fit f = only("task,tpcs,time_us\na,1,100\na,2,40\n");
+	Fit f = fit_single("task,tpcs,time_us\na,1,100\na,2,40\n");
 	EXPECT_NEAR(f.alone.a_us, 96, 1e-9);
 	EXPECT_NEAR(f.alone.b_us, 4, 1e-9);
 	EXPECT_NEAR(f.alone.raised_us, 4, 1e-9);
-	Fit slower = only("task,tpcs,time_us\na,1,10\na,2,20\n");
+	Fit slower = fit_single("task,tpcs,time_us\na,1,10\na,2,20\n");
 	EXPECT_EQ(slower.alone.a_us, 0);
 	EXPECT_NEAR(slower.alone.b_us, 20, 1e-9);
 	EXPECT_EQ(slower.slower_from, 1u);
@@ -102,18 +102,18 @@ TEST(PlanFit, ClassesAreThoseOfTheThesis)
 // In conflict 2.3 times as long at 1, 2.5 times at 4.
 TEST(PlanFit, ConflictHasItsCurveAndFactor)
 {
-	Fit f = only("tpcs , conflict,time_us,task\r\n1,0,100,a\r\n4,0,40,a\r\n1,1,230,a\r\n\r\n4,1,100,a\r\n");
+	Fit f = fit_single("tpcs , conflict,time_us,task\r\n1,0,100,a\r\n4,0,40,a\r\n1,1,230,a\r\n\r\n4,1,100,a\r\n");
 	EXPECT_NEAR(f.alone.a_us, 80, 1e-9);
 	EXPECT_NEAR(f.alone.b_us, 20, 1e-9);
 	ASSERT_TRUE(f.conflict && f.factor);
 	EXPECT_NEAR(f.conflict->a_us, 130 / 0.75, 1e-9);
 	EXPECT_NEAR(*f.factor, 2.5, 1e-9);
 	// at a size that was not measured alone, against the curve: 80 / 2 + 20; and never below 1
-	EXPECT_NEAR(*only("task,tpcs,time_us,conflict\na,1,100,0\na,4,40,0\na,2,90,1\n").factor, 1.5, 1e-9);
-	EXPECT_EQ(*only("task,tpcs,time_us,conflict\na,1,100,0\na,4,40,0\na,2,50,1\n").factor, 1);
+	EXPECT_NEAR(*fit_single("task,tpcs,time_us,conflict\na,1,100,0\na,4,40,0\na,2,90,1\n").factor, 1.5, 1e-9);
+	EXPECT_EQ(*fit_single("task,tpcs,time_us,conflict\na,1,100,0\na,4,40,0\na,2,50,1\n").factor, 1);
 }
 
-TEST(PlanFit, SaysWhichLineIsWrong)
+TEST(PlanFit, MessagesNameTheLine)
 {
 	const std::string head = "task,tpcs,time_us,conflict\n";
 	const std::pair<std::string, std::string> rows[] = {
@@ -136,7 +136,7 @@ TEST(PlanFit, SaysWhichLineIsWrong)
 		{head + "a,1,5,1\n", "t.csv: task \"a\": times alone for 0 sizes; at least two sizes are needed"},
 	};
 	for (const auto &[csv, why] : rows)
-		EXPECT_EQ(refusal(csv), why) << csv;
+		EXPECT_EQ(refusal_of(csv), why) << csv;
 }
 
 TEST(PlanFit, Text)

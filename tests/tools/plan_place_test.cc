@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Masks of TPCs, and partitions on GPCs: fewer and more than 64 TPCs, floorswept ones, and those that a driver numbers.
+// Masks of TPCs, and partitions on GPCs: fewer and more than 64 TPCs, floorswept GPCs, and TPCs numbered by a driver.
 
 #include "gpulens/plan/reserve.hpp"
 #include "lib/base/errors.hpp"
@@ -82,8 +82,8 @@ TEST(PlanMap, HasEnabledGpcsWithTheirLogicalTpcs)
 	EXPECT_EQ(map.gpcs[1].tpcs, (Numbers{4, 5, 6}));
 }
 
-// As an H200's driver numbers SMs: around the GPCs, two a TPC; the driver's GPC 0 is physical GPC 3.
-TEST(PlanMap, GoesByTheFirstSmOfATpcWhereADriverNumbersThem)
+// The driver of an H200 numbers SMs round-robin over the GPCs, two per TPC; its GPC 0 is physical GPC 3.
+TEST(PlanMap, ADriversTpcNumberFollowsItsFirstSm)
 {
 	tool::Gpu gpu;
 	gpu.gpcs = {{.id = 1, .tpcs = 1, .logical = 1}, {.id = 3, .tpcs = 2, .logical = 0}};
@@ -114,8 +114,8 @@ TEST(PlanMap, UnknownGpcsAreAnError)
 
 /* -- placing -- */
 
-// Of GPCs with 4, 3, 2 and 4 TPCs: 6 takes GPC 0 whole and then the whole of the one with 2; 3 takes GPC 1 whole; 2 is
-// cut out of GPC 3, which is what is left.
+// GPCs with 4, 3, 2 and 4 TPCs: a partition of 6 gets GPC 0 and GPC 2 whole; 3 gets GPC 1 whole; 2 gets part of GPC 3,
+// the remaining one.
 TEST(PlanPlace, PackedTakesWholeGpcsFirst)
 {
 	GpcMap map = map_of({4, 3, 2, 4});
@@ -127,8 +127,8 @@ TEST(PlanPlace, PackedTakesWholeGpcsFirst)
 	EXPECT_EQ(masks[1].hex(), "0x018f");
 }
 
-// A rest goes where the least is left over: 5 = GPC 0 and one of GPC 2, which has 2, and not of GPC 1, which has 3. 4
-// is then GPC 1 and the rest of GPC 2.
+// A remainder goes to the GPC with the fewest TPCs left: 5 = GPC 0 and one TPC of GPC 2, which has 2, not of GPC 1, which
+// has 3. 4 is then GPC 1 and the rest of GPC 2.
 TEST(PlanPlace, PackedPutsARestWhereItFitsBest)
 {
 	GpcMap map = map_of({4, 3, 2});
@@ -143,7 +143,7 @@ TEST(PlanPlace, PackedDoesNotSplitWhatFitsIntoOneGpc)
 	EXPECT_EQ(place_partitions(map_of({3, 5}), TpcMask(8), {4}, Placing::Packed)[0].tpcs(), (Numbers{3, 4, 5, 6}));
 }
 
-// 6 of 5, 3 and 3: the first GPC has lost one, and has most left all the same; the other two are whole.
+// 6 of 5, 3 and 3 TPCs: the first GPC has one reserved TPC and still most free ones; the other two are whole.
 TEST(PlanPlace, PackedTakesWholeGpcsBeforeLargerRests)
 {
 	TpcMask taken(11);
@@ -152,8 +152,8 @@ TEST(PlanPlace, PackedTakesWholeGpcsBeforeLargerRests)
 		  (Numbers{5, 6, 7, 8, 9, 10}));
 }
 
-// 5 of three GPCs: 2, 2, 1, beginning where most is left; then 3: one of each again.
-TEST(PlanPlace, DistributedTakesEvenlyOfAll)
+// 5 TPCs of three GPCs: 2, 2, 1, beginning with the GPC with most free TPCs; then 3: one of each.
+TEST(PlanPlace, DistributedUsesAllGpcsEvenly)
 {
 	GpcMap map = map_of({3, 4, 2});
 	std::vector<TpcMask> masks = place_partitions(map, TpcMask(9), {3, 5}, Placing::Distributed);
@@ -176,7 +176,7 @@ TEST(PlanPlace, ReservedTpcsStayFree)
 	EXPECT_EQ(place_partitions(map, taken, {4}, Placing::Packed)[0].tpcs(), (Numbers{0, 2, 3, 6}));
 }
 
-// Every division of 17 and 71 TPCs that comes up: masks have their sizes, nothing twice, nothing that is not there.
+// Many divisions of 17 and 71 TPCs: masks have their sizes, no TPC is used twice, and all exist.
 TEST(PlanPlace, MasksAreDisjointAndComplete)
 {
 	for (const Numbers &gpcs : {Numbers{5, 0, 4, 5, 3}, Numbers{6, 6, 6, 6, 6, 6, 6, 5, 6, 6, 6, 6}}) {
@@ -206,7 +206,7 @@ TEST(PlanPlace, MasksAreDisjointAndComplete)
 
 /* -- what is reserved -- */
 
-std::string refusal(const std::vector<Reserved> &reserved, const GpcMap &map)
+std::string refusal_of(const std::vector<Reserved> &reserved, const GpcMap &map)
 {
 	try {
 		return find_reserved(reserved, map, "t.json").hex();
@@ -218,19 +218,19 @@ std::string refusal(const std::vector<Reserved> &reserved, const GpcMap &map)
 
 TEST(PlanReserved, IsByTpcsOrByGpcs)
 {
-	EXPECT_EQ(refusal({{"display", {0, 6}, {}}, {"other", {}, {2}}}, map_of({4, 0, 2, 1})), "0x71");
+	EXPECT_EQ(refusal_of({{"display", {0, 6}, {}}, {"other", {}, {2}}}, map_of({4, 0, 2, 1})), "0x71");
 }
 
-TEST(PlanReserved, NamesWhatCannotBe)
+TEST(PlanReserved, ImpossibleReservationsAreNamed)
 {
 	GpcMap map = map_of({4, 0, 3});
-	EXPECT_EQ(refusal({{"display", {}, {1}}}, map),
+	EXPECT_EQ(refusal_of({{"display", {}, {1}}}, map),
 		  "t.json: reserved \"display\": there is no GPC 1; there are 0, 2");
-	EXPECT_EQ(refusal({{"display", {7}, {}}}, map),
+	EXPECT_EQ(refusal_of({{"display", {7}, {}}}, map),
 		  "t.json: reserved \"display\": there is no TPC 7; there are 0 to 6");
-	EXPECT_EQ(refusal({{"display", {3, 4}, {}}, {"other", {}, {0}}}, map),
+	EXPECT_EQ(refusal_of({{"display", {3, 4}, {}}, {"other", {}, {0}}}, map),
 		  "t.json: reserved \"other\": TPC 3 is reserved for \"display\" already");
-	EXPECT_EQ(refusal({{"display", {}, {0}}}, {.tpcs = 7, .gpcs = {}}),
+	EXPECT_EQ(refusal_of({{"display", {}, {0}}}, {.tpcs = 7, .gpcs = {}}),
 		  "t.json: reserved \"display\": GPC 0: with --tpcs the TPCs of GPCs are not known");
 }
 

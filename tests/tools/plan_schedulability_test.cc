@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests of schedulability: task sets of textbooks and papers with the verdicts that they or a count by hand give, and
-// random ones against schedules that are played through, which no test here was derived from.
+// Schedulability tests: task sets of textbooks and papers with the verdicts given there or computed by hand, and random
+// sets compared with independently simulated schedules.
 #include "gpulens/plan/schedulability.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Jobs = std::vector<Job>; // {C, D, T}
 /* -- textbooks -- */
 
 // G. Buttazzo, Hard Real-Time Computing Systems, section 4.6.1, on the processor demand of EDF: C = 2, 2, 3, D = 4, 5,
-// 7, T = 6, 8, 9. Demand 2, 4, 7, 9, 11, 16, 18, 20 at 4, 5, 7, 10, 13, 16, 21, 22: met everywhere, and just so at 7
+// 7, T = 6, 8, 9. Demand 2, 4, 7, 9, 11, 16, 18, 20 at 4, 5, 7, 10, 13, 16, 21, 22: met everywhere, without slack at 7
 // and 16.
 TEST(PlanEdf, ButtazzosSetIsSchedulableAndOneUnitMoreIsNot)
 {
@@ -30,9 +30,9 @@ TEST(PlanEdf, ButtazzosSetIsSchedulableAndOneUnitMoreIsNot)
 	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{20, 40, 60}, {20, 50, 80}, {30, 70, 90}, {1, 161, 900}}));
 }
 
-// The same set is beyond what priorities by deadline can do: the third task answers after 3 + 2 + 2 = 7, then, with the
-// first one's second job, 9, and its deadline is 7. And 2/4 + 2/5 + 3/7 is more than 1.
-TEST(PlanEdf, ExactTestTakesWhatOthersRefuse)
+// Deadline-monotonic priorities cannot schedule the same set: the response time of the third task is 3 + 2 + 2 = 7, then,
+// with the first task's second job, 9, and its deadline is 7. And 2/4 + 2/5 + 3/7 is more than 1.
+TEST(PlanEdf, ExactTestAcceptsWhatOthersRefuse)
 {
 	Jobs jobs{{2, 4, 6}, {2, 5, 8}, {3, 7, 9}};
 	EXPECT_FALSE(schedulable(Criterion::Dm, jobs));
@@ -61,7 +61,7 @@ TEST(PlanEdf, FullUtilizationIsSchedulableAndMoreIsNot)
 }
 
 // U = 1 and D < T: demand is 1, 2, 3, 4, 5, 6 at 1 .. 6 with D = 6, all of the time; with D = 4 it is 6 at 5.
-TEST(PlanEdf, FullUtilizationWithShortDeadlinesIsLookedThrough)
+TEST(PlanEdf, FullUtilizationWithShortDeadlinesIsDecided)
 {
 	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{1, 1, 2}, {1, 2, 3}, {1, 6, 6}}));
 	EXPECT_FALSE(schedulable(Criterion::Edf, Jobs{{1, 1, 2}, {1, 2, 3}, {1, 4, 6}}));
@@ -82,8 +82,8 @@ TEST(PlanDensity, SumsTimesOverDeadlines)
 	EXPECT_FALSE(schedulable(Criterion::Density, Jobs{{1, 4, 90}, {3, 6, 90}, {2, 7, 90}}));
 }
 
-// K. Jeffay et al., RTSS 1991: a kernel of 3 has just begun when one of 1 comes, which has 4 units: 3 + 1. With 3 it
-// has not, although all is schedulable when kernels can be stopped.
+// K. Jeffay et al., RTSS 1991: a kernel of 3 has just started when one of 1 with a deadline of 4 is released: 3 + 1. A
+// kernel of 2 would miss it, although the set is schedulable with preemption.
 TEST(PlanNpEdf, LongestKernelWithALaterDeadlineBlocks)
 {
 	EXPECT_TRUE(schedulable(Criterion::NpEdf, Jobs{{1, 4, 4}, {3, 10, 10}}));
@@ -126,12 +126,12 @@ TEST(PlanSchedulability, LongPeriodsDoNotOverflow)
 		EXPECT_FALSE(schedulable(test, jobs)) << tool::plan::criterion_name(test);
 }
 
-/* -- played through -- */
+/* -- simulated schedules -- */
 
 enum class Rule { Edf, Dm, NpEdf };
 
-// Is every deadline met within two hyperperiods? Job i is first released at offset[i]. Time in hundredths of a unit.
-bool played(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 until)
+// Returns whether every deadline until then is met. Job i is first released at offset[i].
+bool simulate_schedule(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 until)
 {
 	struct Live {
 		size_t task;
@@ -141,7 +141,7 @@ bool played(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 unt
 	std::vector<u64> next = offset;
 	u64 work = 0;
 
-	// More work than time: late some day.
+	// More work than time: a deadline is missed eventually.
 	for (const Job &j : jobs)
 		work += until / j.t * j.c;
 	if (work > until)
@@ -165,7 +165,7 @@ bool played(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 unt
 		u64 for_time = rule == Rule::NpEdf ? run->left : std::min(run->left, coming - now);
 		now += for_time;
 		run->left -= for_time;
-		// A job may have come while the kernel ran; it was not late before it came.
+		// A job may have been released while the kernel ran; it was not late before its release.
 		if (now > run->deadline)
 			return false;
 		if (!run->left)
@@ -176,7 +176,7 @@ bool played(const Jobs &jobs, Rule rule, const std::vector<u64> &offset, u64 unt
 	return true;
 }
 
-Jobs drawn(std::mt19937 &random, u64 unit)
+Jobs draw_jobs(std::mt19937 &random, u64 unit)
 {
 	const u64 periods[] = {4, 5, 6, 8, 10, 12};
 	Jobs jobs(2 + random() % 3);
@@ -194,18 +194,19 @@ u64 hyperperiod(const Jobs &jobs)
 	return std::accumulate(jobs.begin(), jobs.end(), u64{1}, [](u64 l, const Job &j) { return std::lcm(l, j.t); });
 }
 
-// All released together is the worst case of both, so that the schedule of two hyperperiods tells.
-TEST(PlanSchedulability, PreemptiveTestsAgreeWithPlayedSchedules)
+// Simultaneous release is the worst case of both, so that the schedule of two hyperperiods decides.
+TEST(PlanSchedulability, PreemptiveTestsAgreeWithSimulatedSchedules)
 {
 	std::mt19937 random(7);
 	u32 yes = 0, no = 0;
 
 	for (u32 n = 0; n < 4000; n++) {
-		Jobs jobs = drawn(random, 1);
+		Jobs jobs = draw_jobs(random, 1);
 		std::vector<u64> together(jobs.size());
-		bool edf = played(jobs, Rule::Edf, together, 2 * hyperperiod(jobs));
+		bool edf = simulate_schedule(jobs, Rule::Edf, together, 2 * hyperperiod(jobs));
 		EXPECT_EQ(schedulable(Criterion::Edf, jobs), edf) << n;
-		EXPECT_EQ(schedulable(Criterion::Dm, jobs), played(jobs, Rule::Dm, together, 2 * hyperperiod(jobs)))
+		EXPECT_EQ(schedulable(Criterion::Dm, jobs),
+			  simulate_schedule(jobs, Rule::Dm, together, 2 * hyperperiod(jobs)))
 			<< n;
 		if (schedulable(Criterion::Density, jobs))
 			EXPECT_TRUE(edf) << n;
@@ -216,18 +217,18 @@ TEST(PlanSchedulability, PreemptiveTestsAgreeWithPlayedSchedules)
 }
 
 // The worst cases: all together, or each alone a hundredth of a unit before all others.
-TEST(PlanSchedulability, NonPreemptiveTestAgreesWithPlayedSchedules)
+TEST(PlanSchedulability, NonPreemptiveTestAgreesWithSimulatedSchedules)
 {
 	std::mt19937 random(8);
 	u32 yes = 0, no = 0;
 
 	for (u32 n = 0; n < 4000; n++) {
-		Jobs jobs = drawn(random, 100);
-		bool met = played(jobs, Rule::NpEdf, std::vector<u64>(jobs.size()), 2 * hyperperiod(jobs));
+		Jobs jobs = draw_jobs(random, 100);
+		bool met = simulate_schedule(jobs, Rule::NpEdf, std::vector<u64>(jobs.size()), 2 * hyperperiod(jobs));
 		for (size_t first = 0; first < jobs.size(); first++) {
 			std::vector<u64> offset(jobs.size(), 1);
 			offset[first] = 0;
-			met = met && played(jobs, Rule::NpEdf, offset, 2 * hyperperiod(jobs));
+			met = met && simulate_schedule(jobs, Rule::NpEdf, offset, 2 * hyperperiod(jobs));
 		}
 		EXPECT_EQ(schedulable(Criterion::NpEdf, jobs), met) << n;
 		(met ? yes : no)++;

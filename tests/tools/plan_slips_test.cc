@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The slips in the printed algorithms of Singh's thesis, each by a set of tasks that the printed form gets wrong, as
-// tools/gpulens/plan/allocate.hpp and generate.hpp number them. All merges are counted out by hand.
+// tools/gpulens/plan/allocate.hpp and generate.hpp number them. All merges are counted by hand.
 #include "gpulens/plan/generate.hpp"
 #include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
@@ -25,43 +25,43 @@ using tool::plan::Task;
 
 const Heuristic SMS_INA{Order::Sms, false}, SMS_ACT{Order::Sms, true}, BF_INA{Order::BestFit, false};
 
-Allocation on(u32 tpcs, const std::vector<Task> &tasks, const Heuristic &how)
+Allocation allocate_on(u32 tpcs, const std::vector<Task> &tasks, const Heuristic &how)
 {
 	return allocate(Problem(tasks, {.tpcs = tpcs}, Criterion::Edf), how);
 }
 
-// Never faster than it is with one TPC.
-Task flat(const char *name, u64 time)
+// A task that is not faster with more TPCs.
+Task make_flat_task(const char *name, u64 time)
 {
 	return task(name, 100, 100, Class::Compute, {time, time, time, time, time, time});
 }
 
 /* -- 1: Algorithm 3 -- */
 
-// Line 10 leaves P among its own partners; a partition that merges with itself "saves" half of its TPCs. a and b fill
-// two TPCs each, so that 3 cannot do, and the only merge to try is that of a and b.
+// Line 10 leaves P among its own partners; a partition that merges with itself "saves" half of its TPCs. a and b need two
+// TPCs each, so that 3 do not suffice, and the only merge to try is that of a and b.
 TEST(PlanSlip1, PartitionIsNoPartnerOfItsOwn)
 {
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {150, 100, 100}),
 				task("b", 100, 100, Class::Compute, {150, 100, 100})};
 	for (const Heuristic &how : {SMS_INA, BF_INA}) {
-		Allocation a = on(3, tasks, how);
+		Allocation a = allocate_on(3, tasks, how);
 		EXPECT_FALSE(a.fits);
 		EXPECT_EQ(a.tpcs(), 4u);
 		EXPECT_EQ(a.merges, 1u);
 	}
 }
 
-// The loop runs "until pars = {}", which it never is: with candidates, the first one, a, which nothing can join, is
-// given up and b is asked; and where nothing at all can be merged the search ends.
-TEST(PlanSlip1, NextCandidateIsAskedAndThenItEnds)
+// The loop runs "until pars = {}", which never becomes true. Here the first candidate, a, which cannot be merged with any
+// other, is given up, and b is tried; if nothing can be merged, the search ends.
+TEST(PlanSlip1, NextCandidateIsTriedAndThenItEnds)
 {
-	std::vector<Task> tasks{flat("a", 100), flat("b", 40), flat("c", 40)};
+	std::vector<Task> tasks{make_flat_task("a", 100), make_flat_task("b", 40), make_flat_task("c", 40)};
 	for (const Heuristic &how : {SMS_INA, BF_INA}) {
-		Allocation two = on(2, tasks, how);
+		Allocation two = allocate_on(2, tasks, how);
 		EXPECT_TRUE(two.fits);
 		EXPECT_EQ(layout(two), "0:1 1+2:1");
-		Allocation one = on(
+		Allocation one = allocate_on(
 			1, {task("a", 100, 40, Class::Compute, {30}), task("b", 100, 40, Class::Compute, {30})}, how);
 		EXPECT_FALSE(one.fits);
 		EXPECT_EQ(layout(one), "0:1 1:1");
@@ -70,13 +70,14 @@ TEST(PlanSlip1, NextCandidateIsAskedAndThenItEnds)
 
 /* -- 2: Algorithm 1, lines 14 to 24 -- */
 
-// a can be with nobody. It is selected first again and again, and every pair is tried once: a with b, c and d, b with
-// c; a with b+c, which is new; b+c with d.
+// a cannot be merged. It is selected first each time, and every pair is tried once: a with b, c and d, b with c; a with
+// b+c, which is new; b+c with d.
 TEST(PlanSlip2, FailedPairIsNotTriedAgain)
 {
-	std::vector<Task> tasks{flat("a", 100), flat("b", 30), flat("c", 30), flat("d", 30)};
+	std::vector<Task> tasks{make_flat_task("a", 100), make_flat_task("b", 30), make_flat_task("c", 30),
+				make_flat_task("d", 30)};
 	for (const Heuristic &how : {SMS_INA, BF_INA}) {
-		Allocation a = on(2, tasks, how);
+		Allocation a = allocate_on(2, tasks, how);
 		EXPECT_EQ(layout(a), "0:1 1+2+3:1");
 		EXPECT_EQ(a.merges, 6u);
 	}
@@ -84,30 +85,30 @@ TEST(PlanSlip2, FailedPairIsNotTriedAgain)
 
 /* -- 3: Definition 4 -- */
 
-// With a, b makes 0.5 + 0.1, c makes 0.5 + 0.4; times alone are 50 + 400 and 50 + 20, which would have c first.
+// With a, b gives 0.5 + 0.1, c gives 0.5 + 0.4; the times alone are 50 + 400 and 50 + 20, which would select c first.
 TEST(PlanSlip3, BestFitGoesByUtilizationAndNotByTime)
 {
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {50, 50}),
 				task("b", 4000, 4000, Class::Memory, {400, 400}),
 				task("c", 50, 50, Class::Memory, {20, 20})};
-	EXPECT_EQ(layout(on(2, tasks, BF_INA)), "0+1:1 2:1");
+	EXPECT_EQ(layout(allocate_on(2, tasks, BF_INA)), "0+1:1 2:1");
 	EXPECT_DOUBLE_EQ(Problem(tasks, {.tpcs = 2}, Criterion::Edf).load(std::vector<u32>{0, 1}, 1), 0.6);
 }
 
 /* -- 4 and 5: what is forbidden -- */
 
-// a and b fill 0.6 of a TPC each, and can only be together where c, which needs two by its deadline, brings its TPCs.
-std::vector<Task> three()
+// a and b need 0.6 of a TPC each, and can be merged only together with c, whose deadline needs two TPCs.
+std::vector<Task> make_three_tasks()
 {
 	return {task("a", 100, 100, Class::Compute, {60, 30, 30}), task("b", 100, 100, Class::Compute, {60, 30, 30}),
 		task("c", 100, 50, Class::Compute, {60, 30, 30})};
 }
 
-// Section 3.5.3 has all pairs tried where ACT is off. It is on that does it: a and b are a forbidden pair then, and
-// stay apart; without it, a takes c, and then b.
+// Section 3.5.3 states that all pairs are tried if ACT is off. In fact ACT tries them: a and b are a forbidden pair then,
+// and stay separate; without ACT, a is merged with c, and then with b.
 TEST(PlanSlip4, AllPairsAreTriedByActAndNotByIna)
 {
-	Allocation ina = on(2, three(), SMS_INA), act = on(2, three(), SMS_ACT);
+	Allocation ina = allocate_on(2, make_three_tasks(), SMS_INA), act = allocate_on(2, make_three_tasks(), SMS_ACT);
 	EXPECT_EQ(ina.forbidden_pairs, 0u);
 	EXPECT_TRUE(ina.fits);
 	EXPECT_EQ(layout(ina), "0+1+2:2");
@@ -115,28 +116,28 @@ TEST(PlanSlip4, AllPairsAreTriedByActAndNotByIna)
 	EXPECT_FALSE(act.fits);
 	EXPECT_EQ(act.tpcs(), 3u);
 	// pairs are tried even where nothing has to be merged
-	EXPECT_EQ(on(4, three(), SMS_ACT).merges, 3u);
-	EXPECT_EQ(on(4, three(), SMS_INA).merges, 0u);
+	EXPECT_EQ(allocate_on(4, make_three_tasks(), SMS_ACT).merges, 3u);
+	EXPECT_EQ(allocate_on(4, make_three_tasks(), SMS_INA).merges, 0u);
 }
 
-// A pair of partitions that failed says nothing of their tasks: a and b failed (first merge), a and c did not (second),
-// and b joins the two (third).
+// A failed pair of partitions does not forbid their tasks: a and b failed (first merge), a and c did not (second), and b
+// joins the two (third).
 TEST(PlanSlip5, FailedPartitionsDoNotForbidTheirTasks)
 {
-	Allocation ina = on(2, three(), SMS_INA);
+	Allocation ina = allocate_on(2, make_three_tasks(), SMS_INA);
 	EXPECT_TRUE(ina.fits);
 	EXPECT_EQ(ina.merges, 3u);
 }
 
-// What ACT forbids two tasks holds for the partitions that they end up in, whichever of two partitions brought one of
-// them: c, the smallest, takes a, and the pair a and b keeps b out.
+// A pair of tasks that ACT forbids also applies to the partitions that contain them: c, the smallest, is merged with a,
+// and the pair a and b excludes b.
 TEST(PlanSlip5, ForbiddenTasksForbidTheirPartitions)
 {
 	for (Start start : {Start::Largest, Start::Smallest}) {
-		Allocation act = on(2, three(), {Order::Sms, true, false, start});
+		Allocation act = allocate_on(2, make_three_tasks(), {Order::Sms, true, false, start});
 		EXPECT_FALSE(act.fits);
 		EXPECT_EQ(act.partitions.size(), 2u);
-		EXPECT_TRUE(on(2, three(), {Order::Sms, false, false, start}).fits);
+		EXPECT_TRUE(allocate_on(2, make_three_tasks(), {Order::Sms, false, false, start}).fits);
 	}
 }
 
@@ -162,7 +163,7 @@ TEST(PlanSlip6, CapIsAChoice)
 	}
 }
 
-// By the usual cap of 1 there is no set of 50 tasks and U = 51: refused, where the printed algorithm draws for ever.
+// With the usual cap of 1 there is no set of 50 tasks with U = 51: refused, while the printed algorithm never ends.
 TEST(PlanSlip6, CapThatNothingMeetsIsRefused)
 {
 	std::mt19937_64 random(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program itself: exit status, and what goes to which of its outputs.
+// The program: exit status, standard output and standard error.
 #include "lib/source/module/load_command.hpp"
+#include "lib/source/module/proc.hpp"
 #include "support/tools/recorded.hpp"
 
 #include <cstdlib>
@@ -117,7 +118,7 @@ TEST_F(Program, PutsFailuresIntoJsonToo)
 	EXPECT_EQ(nlohmann::json::parse(r.out)["gpus"][0]["errors"][0]["message"], "not recorded: r 0x00c00080");
 }
 
-TEST_F(Program, ARunlistThatIsNotThereIsAnError)
+TEST_F(Program, AMissingRunlistIsAnError)
 {
 	Result r = run("-i " + hand_ + " runlists 1");
 
@@ -160,7 +161,7 @@ TEST_F(Program, ExitsWithThreeOnABadFile)
 	EXPECT_EQ(run("--image / chip").err, "gpulens: /: EISDIR: Is a directory; name a file in that folder\n");
 }
 
-TEST_F(Program, SaysWhatToDoWithoutTheModule)
+TEST_F(Program, NamesTheRemedyWithoutTheModule)
 {
 	Result r = run("--proc " + dir_);
 	utsname kernel{};
@@ -174,8 +175,8 @@ TEST_F(Program, SaysWhatToDoWithoutTheModule)
 				 " (or name a recorded GPU: gpulens -i FILE)\n");
 }
 
-// In updates/dkms as DKMS installs it, also compressed; built and not installed; neither. A module of another name does not
-// count. Seen failing with modprobe always.
+// Installed in updates/dkms by DKMS, also compressed; built but not installed; neither. A module of another name does not
+// count. Seen failing when modprobe was always named.
 TEST_F(Program, NamesTheCommandThatLoadsTheModule)
 {
 	std::string modules = dir_ + "/modules", built = dir_ + "/gpulens.ko";
@@ -194,6 +195,30 @@ TEST_F(Program, NamesTheCommandThatLoadsTheModule)
 	}
 }
 
+// The device is the one that /proc/gpuX/chip names. Seen failing with ADDRESS in its place.
+TEST_F(Program, NamesTheDeviceThatIsSuspendedOrDoesNotDecodeMemory)
+{
+	std::string path = dir_ + "/gpu3/snapshot",
+		    suspended = path + ": ENODATA: the GPU is suspended, and reading does "
+				       "not resume it; resume it: ",
+		    decoding = path + ": ENXIO: the GPU's memory decoding is off, or system memory is needed that no "
+				      "driver has mapped through the kernel; its driver may be resetting it";
+
+	EXPECT_EQ(tool::explain(ENODATA, path, false),
+		  suspended + "write on to power/control of its device in sysfs; lspci -d 10de: lists the GPUs");
+	EXPECT_EQ(tool::explain(ENXIO, path, false), decoding);
+	std::filesystem::create_directory(dir_ + "/gpu3");
+	std::ofstream(dir_ + "/gpu3/chip") << "Chip:         AD102 (0x192)\nDevice:       0000:41:00.0\nBOOT_0: 0x1\n";
+	EXPECT_EQ(tool::explain(ENODATA, path, false),
+		  suspended + "echo on >/sys/bus/pci/devices/0000:41:00.0/power/control");
+	EXPECT_EQ(tool::explain(ENXIO, path, false),
+		  decoding + "; bit 1 of setpci -s 0000:41:00.0 COMMAND is memory decoding");
+	std::ofstream(dir_ + "/gpu3/chip") << "Device:       17000000.ga10b\n";
+	EXPECT_EQ(tool::explain(ENODATA, path, false),
+		  suspended + "echo on >/sys/bus/platform/devices/17000000.ga10b/power/control");
+	EXPECT_EQ(tool::explain(ENXIO, path, false), decoding);
+}
+
 TEST_F(Program, FailsWhenItsOutputCannotBeWritten)
 {
 	int status = std::system((std::string(PROGRAM) + " --image " + hand_ + " chip >/dev/full 2>/dev/null").c_str());
@@ -201,7 +226,7 @@ TEST_F(Program, FailsWhenItsOutputCannotBeWritten)
 	EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
-TEST_F(Program, ColoursOnlyATerminalOrWhenTold)
+TEST_F(Program, ColoursATerminalOrOnRequest)
 {
 	EXPECT_EQ(run("-i " + hand_ + " chip").out.find('\033'), std::string::npos);
 	EXPECT_NE(run("-i " + hand_ + " --color always chip").out.find("\033[1m"), std::string::npos);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the module prints of a live GPU equals what the tool prints from its image, for every chip and scenario that
-// the emulator has.
+// The module's text of a live GPU equals the tool's text from its image, for every chip and scenario of the emulator.
 #include "gpulens/out/text.hpp"
 #include "lib/source/image/from_image.hpp"
 #include "support/tools/recorded.hpp"
@@ -22,7 +21,7 @@ void PrintTo(const Case &c, std::ostream *out)
 	*out << c.profile << " " << c.scenario;
 }
 
-std::vector<std::string> stems(const char *folder)
+std::vector<std::string> file_stems(const char *folder)
 {
 	std::vector<std::string> names;
 
@@ -39,15 +38,15 @@ std::vector<Case> all_cases()
 {
 	std::vector<Case> cases;
 
-	for (const std::string &p : stems("profiles"))
-		for (const std::string &s : stems("scenarios"))
+	for (const std::string &p : file_stems("profiles"))
+		for (const std::string &s : file_stems("scenarios"))
 			if (s.compare(0, 5, "demo-") != 0 || s == "demo-" + p)
 				cases.push_back({p, s});
 	return cases;
 }
 
 // As procfs/show.c prints a number; tests/vm/test_tool.py compares with the module itself.
-std::string hex(u32 v)
+std::string to_hex(u32 v)
 {
 	return fmt::format("0x{:x}\n", v);
 }
@@ -81,26 +80,26 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 		if (topo.gpc_mask >> i & 1)
 			EXPECT_NE(failures(tool::proc_text(d, fmt::format("gpc{}_tpc_mask", i))), "") << i;
 		else
-			check(fmt::format("gpc{}_tpc_mask", i), hex(topo.tpc_mask[i]));
+			check(fmt::format("gpc{}_tpc_mask", i), to_hex(topo.tpc_mask[i]));
 	}
 	for (u32 i = 0; !topo.ce_err && i < LENS_MAX_PCES; i++) {
 		if (topo.ce.pce_map >> i & 1)
-			check(fmt::format("lce_for_pce{}", i), hex(topo.ce.lce_for_pce[i]));
+			check(fmt::format("lce_for_pce{}", i), to_hex(topo.ce.lce_for_pce[i]));
 		else
 			EXPECT_NE(failures(tool::proc_text(d, fmt::format("lce_for_pce{}", i))), "") << i;
 	}
 	for (u32 i = 0; i < topo.ce.n_grces; i++)
-		check(fmt::format("shared_lce_for_grce{}", i), hex(topo.ce.shared_lce[i]));
+		check(fmt::format("shared_lce_for_grce{}", i), to_hex(topo.ce.shared_lce[i]));
 	if (topo.num_gpcs) {
-		check("num_gpcs", hex(topo.num_gpcs));
-		check("num_tpc_per_gpc", hex(topo.num_tpc_per_gpc));
+		check("num_gpcs", to_hex(topo.num_gpcs));
+		check("num_tpc_per_gpc", to_hex(topo.num_tpc_per_gpc));
 	}
 	if (topo.num_ces)
-		check("num_ces", hex(topo.num_ces));
+		check("num_ces", to_hex(topo.num_ces));
 	if (!topo.gpcs_err)
-		check("gpc_mask", hex(topo.gpc_mask));
+		check("gpc_mask", to_hex(topo.gpc_mask));
 	if (!topo.ce_err)
-		check("pce_map", hex(topo.ce.pce_map));
+		check("pce_map", to_hex(topo.ce.pce_map));
 	if (topo.memory_bytes)
 		check("local_memory", std::to_string(topo.memory_bytes) + "\n");
 	size_t shown = 0;
@@ -119,8 +118,8 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 	}
 }
 
-// What the GPU's firmware keeps from the CPU stays unreadable in the image, and both say so.
-TEST(Protected, ChipFromTheImageNamesWhatIsNotReadableAsTheLiveOneDoes)
+// Memory that the GPU's firmware protects from the CPU is unreadable in the image, too, and both texts say so.
+TEST(Protected, ChipFromTheImageNamesUnreadablePartsLikeTheLiveOne)
 {
 	Live live("gh100", "demo-gh100");
 	live.chip.emu->control({{"cmd", "fault"}, {"kind", "protected"}, {"addr", 0}, {"bytes", 1ULL << 40}});
@@ -132,14 +131,14 @@ TEST(Protected, ChipFromTheImageNamesWhatIsNotReadableAsTheLiveOneDoes)
 		  "runlist 0: the words read are error codes of failed reads, or inconsistent\n");
 }
 
-TEST(Platform, NameComesFromItsCommentAndGoesBackThere)
+TEST(Platform, NameIsReadFromItsCommentAndWrittenBack)
 {
 	tool::Image image = parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform 17000000.ga10b\n");
 	EXPECT_EQ(image.device(), "17000000.ga10b");
 	EXPECT_NE(run(image, "chip").text.find("Device:       17000000.ga10b\n"), std::string::npos);
 	EXPECT_NE(tool::write_image(image).find("\n# platform 17000000.ga10b\n"), std::string::npos);
 	EXPECT_EQ(parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").device(), "");
-	// Found by fuzzing: a byte of 0 is no plain character either.
+	// Found by fuzzing: a byte of 0 is not printable.
 	EXPECT_EQ(parse(std::string("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a") + '\0' + "b\n").device(),
 		  "");
 }
@@ -173,8 +172,8 @@ TEST_P(RoundTrip, WritingAnImageAndReadingItAgainLosesNothing)
 		  tool::channels_text(tool::from_image(image, "x"), {}));
 }
 
-// What is on each engine, by the emulator's own account of it.
-TEST_P(RoundTrip, EnginesFromTheImageHaveOnThemWhatTheyHad)
+// The TSG on each engine, as the emulator reports it.
+TEST_P(RoundTrip, EnginesFromTheImageHaveTheirTsgs)
 {
 	Live live(GetParam().profile, GetParam().scenario);
 	if (!live.unfit.empty() || !lens_gpu_has_host(live.chip.gpu.get()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The runlist of interleaved TSGs. Expected lists and waits are worked out by hand from the algorithm as
-// tools/gpulens/cmd/simulate.hpp states it with its sources; no list here was taken from the program.
+// The runlist of interleaved TSGs. Expected lists and waits are computed by hand from the algorithm that
+// tools/gpulens/cmd/simulate.hpp states with its sources; none was taken from the program.
 #include "gpulens/cmd/simulate.hpp"
 #include "lib/base/errors.hpp"
 
@@ -14,13 +14,13 @@ using tool::Level;
 using tool::SimulatedTsg;
 using tool::Simulation;
 
-Simulation of(const std::vector<std::string> &words, u32 max_entries = 65535)
+Simulation simulate_words(const std::vector<std::string> &words, u32 max_entries = 65535)
 {
 	return tool::simulate(tool::parse_tsgs(words), max_entries);
 }
 
-// "H1 H2 B", a name a turn.
-std::string list(const Simulation &s)
+// "H1 H2 B": the names of all slots.
+std::string slot_names(const Simulation &s)
 {
 	std::string text;
 	for (size_t i : s.slots)
@@ -31,90 +31,92 @@ std::string list(const Simulation &s)
 std::vector<u64> waits(const Simulation &s)
 {
 	std::vector<u64> all;
-	for (const tool::Share &one : s.shares)
-		all.push_back(one.longest_wait_us);
+	for (const tool::Share &share : s.shares)
+		all.push_back(share.longest_wait_us);
 	return all;
 }
 
 /* -- lists -- */
 
 // Capodieci et al., EMSOFT 2018, Figure 1: "three high priority applications and one best effort (medium or low
-// priority), each consisting of one channel". The list is the text's rule worked out: all of the higher level, then one
+// priority), each consisting of one channel". By the rule of the text, the list has all TSGs of the higher level, then one
 // slot of the lower. H2 waits for H3, the best effort one and H1.
 TEST(Simulate, PapersExampleIsThreeHighOnesThenTheBestEffortOne)
 {
 	for (const char *best_effort : {"B:medium:2000", "B:low:2000"}) {
-		Simulation s = of({"H1:high:1000", "H2:high:1500", "H3:high:3000", best_effort});
-		EXPECT_EQ(list(s), "H1 H2 H3 B") << best_effort;
+		Simulation s = simulate_words({"H1:high:1000", "H2:high:1500", "H3:high:3000", best_effort});
+		EXPECT_EQ(slot_names(s), "H1 H2 H3 B") << best_effort;
 		EXPECT_EQ(s.entries, 8u);
 		EXPECT_EQ(s.round_us, 7500u);
 		EXPECT_EQ(waits(s), (std::vector<u64>{6500, 6000, 4500, 5500}));
 	}
 }
 
-// One level alone is one round of it, whichever it is.
+// A single level, whichever it is, is listed once.
 TEST(Simulate, OneLevelAloneIsListedOnce)
 {
 	for (const char *level : {"low", "medium", "high"}) {
-		Simulation s = of({std::string("a:") + level, std::string("b:") + level, std::string("c:") + level});
-		EXPECT_EQ(list(s), "a b c") << level;
+		Simulation s = simulate_words(
+			{std::string("a:") + level, std::string("b:") + level, std::string("c:") + level});
+		EXPECT_EQ(slot_names(s), "a b c") << level;
 		EXPECT_EQ(waits(s), (std::vector<u64>{2048, 2048, 2048})) << level;
 	}
-	Simulation alone = of({"a:medium:5000"});
-	EXPECT_EQ(list(alone), "a");
+	Simulation alone = simulate_words({"a:medium:5000"});
+	EXPECT_EQ(slot_names(alone), "a");
 	EXPECT_EQ(alone.round_us, 5000u);
 	EXPECT_EQ(waits(alone), (std::vector<u64>{0}));
 }
 
-// The medium list is high, M1, high, M2; before each low one stand that list and the high ones once more.
-TEST(Simulate, EachLowerTurnComesAfterAllOfTheLevelsAbove)
+// The medium list is high, M1, high, M2; that list and the high TSGs once more precede each low one.
+TEST(Simulate, EachLowerSlotFollowsAllHigherLevels)
 {
-	EXPECT_EQ(list(of({"a:high", "b:medium", "c:medium"})), "a b a c");
-	EXPECT_EQ(list(of({"a:high", "d:low", "e:low"})), "a d a e");
-	EXPECT_EQ(list(of({"b:medium", "c:medium", "d:low", "e:low"})), "b c d b c e");
-	EXPECT_EQ(list(of({"a:high", "b:medium", "d:low"})), "a b a d");
-	EXPECT_EQ(list(of({"a:high", "b:medium", "c:medium", "d:low", "e:low"})), "a b a c a d a b a c a e");
-	EXPECT_EQ(list(of({"a:high", "f:high", "b:medium", "d:low"})), "a f b a f d");
+	EXPECT_EQ(slot_names(simulate_words({"a:high", "b:medium", "c:medium"})), "a b a c");
+	EXPECT_EQ(slot_names(simulate_words({"a:high", "d:low", "e:low"})), "a d a e");
+	EXPECT_EQ(slot_names(simulate_words({"b:medium", "c:medium", "d:low", "e:low"})), "b c d b c e");
+	EXPECT_EQ(slot_names(simulate_words({"a:high", "b:medium", "d:low"})), "a b a d");
+	EXPECT_EQ(slot_names(simulate_words({"a:high", "b:medium", "c:medium", "d:low", "e:low"})),
+		  "a b a c a d a b a c a e");
+	EXPECT_EQ(slot_names(simulate_words({"a:high", "f:high", "b:medium", "d:low"})), "a f b a f d");
 }
 
 TEST(Simulate, OrderWithinALevelIsTheOneGiven)
 {
-	EXPECT_EQ(list(of({"z:low", "m:high", "y:medium", "a:high"})), "m a y m a z");
+	EXPECT_EQ(slot_names(simulate_words({"z:low", "m:high", "y:medium", "a:high"})), "m a y m a z");
 }
 
 /* -- waits -- */
 
-// a b a c a d a b a c a e: a never waits longer than for one lower slice; from b to b there are a c a d a, or a c a e a;
-// from c to c a d a b a, or a e a b a; d waits for all the rest, 6 * 100 + 2 * 1000 + 2 * 3000 + 50.
-TEST(Simulate, WaitsAreTheSlicesOfTheOthersBetweenTwoTurns)
+// a b a c a d a b a c a e: a waits for at most one lower time slice; between two slots of b are a c a d a, or a c a e a;
+// between two of c a d a b a, or a e a b a; d waits for all others, 6 * 100 + 2 * 1000 + 2 * 3000 + 50.
+TEST(Simulate, WaitsAreTheTimeSlicesOfTheOthersBetweenTwoSlots)
 {
-	Simulation s = of({"a:high:100", "b:medium:1000", "c:medium:3000", "d:low:20000", "e:low:50"});
+	Simulation s = simulate_words({"a:high:100", "b:medium:1000", "c:medium:3000", "d:low:20000", "e:low:50"});
 	EXPECT_EQ(s.round_us, 28650u);
 	EXPECT_EQ(waits(s), (std::vector<u64>{20000, 23300, 21300, 8650, 28600}));
 	std::vector<u64> slots;
-	for (const tool::Share &one : s.shares)
-		slots.push_back(one.slots);
+	for (const tool::Share &share : s.shares)
+		slots.push_back(share.slots);
 	EXPECT_EQ(slots, (std::vector<u64>{6, 2, 2, 1, 1}));
 }
 
 // a d a e: the gap over the end of the list, e, is the longest of a. Seen failing with one round only.
-TEST(Simulate, TheWaitOverTheEndOfTheListCounts)
+TEST(Simulate, TheWaitAcrossTheEndOfTheListCounts)
 {
-	EXPECT_EQ(waits(of({"a:high:10", "d:low:500", "e:low:7000"})), (std::vector<u64>{7000, 7020, 520}));
+	EXPECT_EQ(waits(simulate_words({"a:high:10", "d:low:500", "e:low:7000"})), (std::vector<u64>{7000, 7020, 520}));
 }
 
-// A TSG's channels share its slice, and are entries of the list each time.
+// A TSG's channels share its time slice, and are entries of the list each time.
 TEST(Simulate, ChannelsAreEntriesAndShareTheSlice)
 {
-	Simulation s = of({"a:high:1000:3", "d:low:2000:4", "e:low:2000"});
-	EXPECT_EQ(list(s), "a d a e");
+	Simulation s = simulate_words({"a:high:1000:3", "d:low:2000:4", "e:low:2000"});
+	EXPECT_EQ(slot_names(s), "a d a e");
 	EXPECT_EQ(s.entries, 4u + 5 + 4 + 2);
 	EXPECT_EQ(s.round_us, 6000u);
 }
 
-// On many mixtures: everybody is there, as often as the sources' rule has it; between two turns of a high one each other
-// high one comes once and at most one lower; between two of a medium one at most one low; the entries counted ahead are
-// those that the list has.
+// Many mixtures: every TSG is listed, as often as the sources' rule requires. Between two slots of a high TSG there are
+// each other high one once and at most one lower slot; between two of a medium one at most one low slot. The number of
+// entries, which is computed in advance, is that of the list.
 TEST(Simulate, EveryMixtureKeepsTheRule)
 {
 	for (size_t h = 0; h <= 4; h++)
@@ -144,8 +146,8 @@ TEST(Simulate, EveryMixtureKeepsTheRule)
 					EXPECT_EQ(same, peers[size_t(s.tsgs[own].level)] - 1);
 				}
 				EXPECT_EQ(entries, s.entries);
-				for (const tool::Share &one : s.shares)
-					EXPECT_GE(one.slots, 1u) << h << m << l;
+				for (const tool::Share &share : s.shares)
+					EXPECT_GE(share.slots, 1u) << h << m << l;
 			}
 }
 
@@ -155,10 +157,10 @@ TEST(Simulate, EveryMixtureKeepsTheRule)
 TEST(Simulate, ListOfAsManyEntriesAsFitIsBuiltAndOneMoreIsNot)
 {
 	std::vector<std::string> words = {"a:high", "b:medium", "d:low", "e:low"};
-	Simulation fits = of(words, 16);
+	Simulation fits = simulate_words(words, 16);
 	EXPECT_FALSE(fits.overflows);
 	EXPECT_EQ(fits.slots.size(), 8u);
-	Simulation over = of(words, 15);
+	Simulation over = simulate_words(words, 15);
 	EXPECT_TRUE(over.overflows);
 	EXPECT_EQ(over.entries, 16u);
 	EXPECT_TRUE(over.slots.empty());
@@ -166,7 +168,7 @@ TEST(Simulate, ListOfAsManyEntriesAsFitIsBuiltAndOneMoreIsNot)
 }
 
 // 1000 low * (1000 medium + 1) * 1000 high * 129 entries, 1000 * 1000 medium, 1000 low: far too long to be built.
-TEST(Simulate, ListThatCouldNotBeHeldIsCountedAllTheSame)
+TEST(Simulate, EntriesOfAListThatIsTooLongAreCounted)
 {
 	std::vector<SimulatedTsg> tsgs;
 	for (u32 i = 0; i < 3000; i++)
@@ -196,7 +198,7 @@ TEST(SimulateParse, TakesNameLevelSliceAndChannels)
 	EXPECT_EQ(t[3].slice_us, 1u);
 }
 
-std::string refusal(const std::vector<std::string> &words)
+std::string refusal_of(const std::vector<std::string> &words)
 {
 	try {
 		tool::parse_tsgs(words);
@@ -207,7 +209,7 @@ std::string refusal(const std::vector<std::string> &words)
 	return "accepted";
 }
 
-TEST(SimulateParse, SaysWhatIsWrong)
+TEST(SimulateParse, MessagesNameTheError)
 {
 	const char *form = "not of the form NAME:LEVEL[:SLICE_US[:CHANNELS]]";
 	const char *name = "the name must be printable ASCII without blanks, and not empty";
@@ -223,37 +225,37 @@ TEST(SimulateParse, SaysWhatIsWrong)
 		{"a:", "the level is \"\", not low, medium or high"},
 		{"a:HIGH", "the level is \"HIGH\", not low, medium or high"},
 		{"a:hi", "the level is \"hi\", not low, medium or high"},
-		{"a:high:", "the timeslice is \"\", not a number from 1 to 8556380"},
-		{"a:high:1ms", "the timeslice is \"1ms\", not a number from 1 to 8556380"},
-		{"a:high:-1", "the timeslice is \"-1\", not a number from 1 to 8556380"},
-		{"a:high: 1", "the timeslice is \" 1\", not a number from 1 to 8556380"},
-		{"a:high:0", "the timeslice is 0, not a number from 1 to 8556380"},
-		{"a:high:8556381", "the timeslice is 8556381, not a number from 1 to 8556380"},
-		{"a:high:4294967297", "the timeslice is 4294967297, not a number from 1 to 8556380"},
+		{"a:high:", "the time slice is \"\", not a number from 1 to 8556380"},
+		{"a:high:1ms", "the time slice is \"1ms\", not a number from 1 to 8556380"},
+		{"a:high:-1", "the time slice is \"-1\", not a number from 1 to 8556380"},
+		{"a:high: 1", "the time slice is \" 1\", not a number from 1 to 8556380"},
+		{"a:high:0", "the time slice is 0, not a number from 1 to 8556380"},
+		{"a:high:8556381", "the time slice is 8556381, not a number from 1 to 8556380"},
+		{"a:high:4294967297", "the time slice is 4294967297, not a number from 1 to 8556380"},
 		{"a:high:99999999999999999999999",
-		 "the timeslice is 99999999999999999999999, not a number from 1 to 8556380"},
+		 "the time slice is 99999999999999999999999, not a number from 1 to 8556380"},
 		{"a:high:1:", "the number of channels is \"\", not a number from 1 to 128"},
 		{"a:high:1:0", "the number of channels is 0, not a number from 1 to 128"},
 		{"a:high:1:129", "the number of channels is 129, not a number from 1 to 128"},
 		{"ok:low", "another TSG has this name"},
 	};
 	for (const auto &[word, why] : rows)
-		EXPECT_EQ(refusal({"ok:high", word}), fmt::format("{}: {}", word, why));
-	EXPECT_EQ(refusal({}), "no TSG given; each is NAME:LEVEL[:SLICE_US[:CHANNELS]]");
+		EXPECT_EQ(refusal_of({"ok:high", word}), fmt::format("{}: {}", word, why));
+	EXPECT_EQ(refusal_of({}), "no TSG given; each is NAME:LEVEL[:SLICE_US[:CHANNELS]]");
 }
 
 /* -- what is printed -- */
 
 TEST(SimulatePrint, Text)
 {
-	EXPECT_EQ(simulate_text(of({"camera:high:1000", "planner:medium", "logger:low:2000:4"})),
+	EXPECT_EQ(simulate_text(simulate_words({"camera:high:1000", "planner:medium", "logger:low:2000:4"})),
 		  "Entry TSG     Level  Channels Slice us\n"
 		  "    0 camera  high          1     1000\n"
 		  "    2 planner medium        1     1024\n"
 		  "    4 camera  high          1     1000\n"
 		  "    6 logger  low           4     2000\n"
 		  "\n"
-		  "11 of at most 65535 entries; a round takes 5024 us if every TSG uses its whole timeslices.\n"
+		  "11 of at most 65535 entries; a round takes 5024 us if every TSG uses its whole time slices.\n"
 		  "\n"
 		  "TSG     Level  Slots Longest wait us\n"
 		  "camera  high       2            2000\n"
@@ -264,19 +266,19 @@ TEST(SimulatePrint, Text)
 TEST(SimulatePrint, NameOfAnyLengthIsPrintedWhole)
 {
 	std::string name(5000, 'n');
-	EXPECT_NE(simulate_text(of({name + ":high"})).find("    0 " + name + " high "), std::string::npos);
+	EXPECT_NE(simulate_text(simulate_words({name + ":high"})).find("    0 " + name + " high "), std::string::npos);
 }
 
 TEST(SimulatePrint, Json)
 {
 	EXPECT_EQ(
-		simulate_json(of({"a:high:1000", "b:low:2000:4"})).dump(),
+		simulate_json(simulate_words({"a:high:1000", "b:low:2000:4"})).dump(),
 		R"({"version":1,"entries":7,"max_entries":65535,"overflows":false,"round_us":3000,)"
 		R"("list":[{"tsg":"a","channels":1},{"tsg":"b","channels":4}],)"
 		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"turns":1,"longest_wait_us":2000},)"
 		R"({"name":"b","level":"low","slice_us":2000,"channels":4,"turns":1,"longest_wait_us":1000}]})");
 	EXPECT_EQ(
-		simulate_json(of({"a:high:1000"}, 1)).dump(),
+		simulate_json(simulate_words({"a:high:1000"}, 1)).dump(),
 		R"({"version":1,"entries":2,"max_entries":1,"overflows":true,"round_us":null,"list":null,)"
 		R"("tsgs":[{"name":"a","level":"high","slice_us":1000,"channels":1,"turns":null,"longest_wait_us":null}]})");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Samples to intervals and slots, from streams that are written down here byte by byte as include/uapi/gpulens.h says.
+// Samples become intervals and slots. The streams are written here byte by byte as include/uapi/gpulens.h states.
 #include "gpulens/out/timeline_out.hpp"
 #include "lib/timeline/timeline.hpp"
 #include "support/tools/thrown.hpp"
@@ -13,28 +13,28 @@ namespace {
 
 constexpr uint64_t US = 1000;
 
-template <class T> void put(std::string &to, T v)
+template <class T> void append_bytes(std::string &to, T v)
 {
 	to.append(reinterpret_cast<const char *>(&v), sizeof(v)); // little-endian, as this machine is
 }
 
 // A header and one engine's record: NVDEC0 on runlist 4, engine 6.
-std::string head(uint32_t period_us = 100)
+std::string make_header(uint32_t period_us = 100)
 {
 	std::string s = "GPLT";
 
-	put<uint16_t>(s, 1);
-	put<uint16_t>(s, 16);
-	put<uint32_t>(s, 1);
-	put<uint32_t>(s, 3);
-	put<uint64_t>(s, 0);
-	put<uint32_t>(s, period_us);
-	put<uint32_t>(s, 65536);
+	append_bytes<uint16_t>(s, 1);
+	append_bytes<uint16_t>(s, 16);
+	append_bytes<uint32_t>(s, 1);
+	append_bytes<uint32_t>(s, 3);
+	append_bytes<uint64_t>(s, 0);
+	append_bytes<uint32_t>(s, period_us);
+	append_bytes<uint32_t>(s, 65536);
 	s.append(32, 0);
 	for (int16_t v : {2, 0x10, 0, 4, 6, -1, 24, 24})
-		put(s, v);
-	put<uint32_t>(s, 0x848000);
-	put<uint32_t>(s, 0xc04000);
+		append_bytes(s, v);
+	append_bytes<uint32_t>(s, 0x848000);
+	append_bytes<uint32_t>(s, 0xc04000);
 	std::string name = "Video Decoder 0 (NVDEC0)";
 	name.resize(40);
 	return s + name;
@@ -42,36 +42,36 @@ std::string head(uint32_t period_us = 100)
 
 enum Kind { IDLE, ON, LOAD, SAVE, SWITCH, ERROR, FULL = 16, LATE };
 
-std::string sample(uint64_t time_ns, Kind kind, int16_t id = -1, int16_t channel = -1, uint8_t flags = 0)
+std::string make_sample(uint64_t time_ns, Kind kind, int16_t id = -1, int16_t channel = -1, uint8_t flags = 0)
 {
 	std::string s;
 
-	put(s, time_ns);
+	append_bytes(s, time_ns);
 	for (uint8_t v : {uint8_t{0}, static_cast<uint8_t>(kind), flags, uint8_t{0}})
-		put(s, v);
-	put(s, id);
-	put(s, channel);
+		append_bytes(s, v);
+	append_bytes(s, id);
+	append_bytes(s, channel);
 	return s;
 }
 
-std::string remark(uint64_t time_ns, Kind kind, uint32_t ticks)
+std::string make_marker(uint64_t time_ns, Kind kind, uint32_t ticks)
 {
-	std::string s = sample(time_ns, kind);
+	std::string s = make_sample(time_ns, kind);
 
 	s[8] = static_cast<char>(0xff);
 	s.resize(12);
-	put(s, ticks);
+	append_bytes(s, ticks);
 	return s;
 }
 
 // SAMPLE_RECORD and a ProcessRecord of tools/lib/model/recording.hpp.
-std::string owner(uint16_t channel, uint32_t pid, std::string name)
+std::string make_owner(uint16_t channel, uint32_t pid, std::string name)
 {
-	std::string s = remark(1, static_cast<Kind>(19), 0);
+	std::string s = make_marker(1, static_cast<Kind>(19), 0);
 
-	put<uint16_t>(s, 9);
-	put(s, channel);
-	put(s, pid);
+	append_bytes<uint16_t>(s, 9);
+	append_bytes(s, channel);
+	append_bytes(s, pid);
 	name.resize(16);
 	s += name;
 	s.append(40, 0);
@@ -84,11 +84,11 @@ std::string every_100us(const std::vector<int16_t> &tsgs)
 	std::string s;
 
 	for (size_t i = 0; i < tsgs.size(); i++)
-		s += sample((i + 1) * 100 * US, tsgs[i] < 0 ? IDLE : ON, tsgs[i]);
+		s += make_sample((i + 1) * 100 * US, tsgs[i] < 0 ? IDLE : ON, tsgs[i]);
 	return s;
 }
 
-std::string whole(void (*write)(const tool::Timeline &, const tool::Sink &), const tool::Timeline &t)
+std::string write_to_string(void (*write)(const tool::Timeline &, const tool::Sink &), const tool::Timeline &t)
 {
 	std::string s;
 
@@ -96,32 +96,32 @@ std::string whole(void (*write)(const tool::Timeline &, const tool::Sink &), con
 	return s;
 }
 
-std::string csv(const tool::Timeline &t)
+std::string make_csv(const tool::Timeline &t)
 {
-	return whole(tool::write_csv, t);
+	return write_to_string(tool::write_csv, t);
 }
 
-std::string html(const tool::Timeline &t)
+std::string make_html(const tool::Timeline &t)
 {
-	return whole(tool::write_html, t);
+	return write_to_string(tool::write_html, t);
 }
 
-std::string perfetto(const tool::Timeline &t)
+std::string make_perfetto(const tool::Timeline &t)
 {
-	return whole(tool::write_perfetto, t);
+	return write_to_string(tool::write_perfetto, t);
 }
 
 std::vector<uint64_t> lengths(const tool::Timeline &t, int tsg)
 {
-	for (const tool::Slots &one : t.slots(0))
-		if (one.tsg == tsg)
-			return one.lengths_ns.first();
+	for (const tool::Slots &slots : t.slots(0))
+		if (slots.tsg == tsg)
+			return slots.lengths_ns.first();
 	return {};
 }
 
 TEST(Timeline, HeaderAndEngineAreAsWritten)
 {
-	tool::Timeline t = tool::timeline_of(head(), "x");
+	tool::Timeline t = tool::timeline_of(make_header(), "x");
 
 	EXPECT_EQ(t.index, 3);
 	EXPECT_EQ(t.period_us, 100U);
@@ -132,9 +132,9 @@ TEST(Timeline, HeaderAndEngineAreAsWritten)
 }
 
 // Seen failing with same() always true.
-TEST(Timeline, AnIntervalEndsAtTheFirstSampleThatSaysOtherwise)
+TEST(Timeline, AnIntervalEndsAtTheFirstDifferentSample)
 {
-	tool::Timeline t = tool::timeline_of(head() + every_100us({7, 7, 7, 8, -1, 8}), "x");
+	tool::Timeline t = tool::timeline_of(make_header() + every_100us({7, 7, 7, 8, -1, 8}), "x");
 	const std::vector<tool::Interval> &i = t.tracks[0].intervals;
 
 	ASSERT_EQ(i.size(), 3U);
@@ -150,20 +150,21 @@ TEST(Timeline, AnIntervalEndsAtTheFirstSampleThatSaysOtherwise)
 }
 
 // Seen failing with the slots at the ends taken, too.
-TEST(Timeline, OnlyTurnsThatBeginAndEndInTheRecordingAreMeasured)
+TEST(Timeline, OnlySlotsThatBeginAndEndInTheRecordingAreMeasured)
 {
-	tool::Timeline t = tool::timeline_of(head() + every_100us({7, 7, 8, 8, 8, 7, 8, 8}), "x");
+	tool::Timeline t = tool::timeline_of(make_header() + every_100us({7, 7, 8, 8, 8, 7, 8, 8}), "x");
 
 	EXPECT_EQ(lengths(t, 7), (std::vector<uint64_t>{100 * US}));
 	EXPECT_EQ(lengths(t, 8), (std::vector<uint64_t>{300 * US}));
 }
 
 // Channels change within a slot; switching is no part of it. Seen failing with intervals taken for slots.
-TEST(Timeline, ATurnGoesOnAcrossItsChannelsAndEndsWhenSwitchingBegins)
+TEST(Timeline, ASlotSpansChannelsAndEndsWhenSwitchingBegins)
 {
-	std::string s = head() + sample(100 * US, IDLE) + sample(200 * US, LOAD, 7) + sample(300 * US, ON, 7, 40, 1) +
-			sample(400 * US, ON, 7, 41) + sample(500 * US, SWITCH, 7, 41) + sample(600 * US, SAVE, 7, 41) +
-			sample(700 * US, IDLE);
+	std::string s = make_header() + make_sample(100 * US, IDLE) + make_sample(200 * US, LOAD, 7) +
+			make_sample(300 * US, ON, 7, 40, 1) + make_sample(400 * US, ON, 7, 41) +
+			make_sample(500 * US, SWITCH, 7, 41) + make_sample(600 * US, SAVE, 7, 41) +
+			make_sample(700 * US, IDLE);
 	tool::Timeline t = tool::timeline_of(s, "x");
 
 	EXPECT_EQ(lengths(t, 7), (std::vector<uint64_t>{200 * US}));
@@ -175,12 +176,12 @@ TEST(Timeline, ATurnGoesOnAcrossItsChannelsAndEndsWhenSwitchingBegins)
 	EXPECT_EQ(t.tracks[0].intervals[3].samples, 2U);
 }
 
-// Where samples were lost, two slots of the same TSG may look like one. Seen failing with remarks left out.
-TEST(Timeline, NoTurnGoesAcrossLostSamples)
+// If samples were lost, two slots of the same TSG may look like one. Seen failing with markers ignored.
+TEST(Timeline, NoSlotSpansLostSamples)
 {
-	std::string s = head() + sample(100 * US, ON, 8) + sample(200 * US, ON, 7) + sample(300 * US, ON, 7) +
-			remark(400 * US, FULL, 2) + sample(600 * US, ON, 7) + sample(700 * US, ON, 8) +
-			sample(800 * US, ON, 7) + sample(900 * US, ON, 8);
+	std::string s = make_header() + make_sample(100 * US, ON, 8) + make_sample(200 * US, ON, 7) +
+			make_sample(300 * US, ON, 7) + make_marker(400 * US, FULL, 2) + make_sample(600 * US, ON, 7) +
+			make_sample(700 * US, ON, 8) + make_sample(800 * US, ON, 7) + make_sample(900 * US, ON, 8);
 	tool::Timeline t = tool::timeline_of(s, "x");
 
 	EXPECT_EQ(lengths(t, 7), (std::vector<uint64_t>{100 * US}));
@@ -195,8 +196,9 @@ TEST(Timeline, NoTurnGoesAcrossLostSamples)
 TEST(Timeline, ALateSampleIsAGapWhenItIsMoreThanThreeStepsLate)
 {
 	for (uint64_t late : {300, 301}) {
-		std::string s = head() + sample(100 * US, ON, 8) + sample(200 * US, ON, 7) + remark(300 * US, LATE, 2) +
-				sample((200 + late) * US, ON, 7) + sample(600 * US, ON, 8) + sample(700 * US, ON, 8);
+		std::string s = make_header() + make_sample(100 * US, ON, 8) + make_sample(200 * US, ON, 7) +
+				make_marker(300 * US, LATE, 2) + make_sample((200 + late) * US, ON, 7) +
+				make_sample(600 * US, ON, 8) + make_sample(700 * US, ON, 8);
 		tool::Timeline t = tool::timeline_of(s, "x");
 		EXPECT_EQ(lengths(t, 7).size(), late == 300 ? 1U : 0U) << late;
 		EXPECT_EQ(t.step_max_ns, late * US);
@@ -205,52 +207,54 @@ TEST(Timeline, ALateSampleIsAGapWhenItIsMoreThanThreeStepsLate)
 
 TEST(Timeline, AnUnreadableEngineIsNeitherIdleNorATsg)
 {
-	tool::Timeline t = tool::timeline_of(head() + sample(100 * US, ERROR) + sample(200 * US, IDLE), "x");
+	tool::Timeline t =
+		tool::timeline_of(make_header() + make_sample(100 * US, ERROR) + make_sample(200 * US, IDLE), "x");
 
 	ASSERT_EQ(t.tracks[0].intervals.size(), 1U);
 	EXPECT_EQ(t.tracks[0].intervals[0].phase, Phase::Error);
 	EXPECT_TRUE(t.slots(0).empty());
 }
 
-// Seen failing with pieces that are not whole samples thrown away.
+// Seen failing with incomplete samples discarded.
 TEST(Timeline, PiecesOfAnySizeGiveTheSame)
 {
-	std::string s = head() + every_100us({7, 7, 8, 8, 8, 7, 8, 8});
-	std::string whole = csv(tool::timeline_of(s, "x"));
+	std::string s = make_header() + every_100us({7, 7, 8, 8, 8, 7, 8, 8});
+	std::string whole = make_csv(tool::timeline_of(s, "x"));
 
 	for (size_t piece : {1, 3, 16, 63, 64, 65, 1000}) {
 		tool::TimelineBuilder b;
 		for (size_t at = 0; at < s.size(); at += piece)
 			b.feed(std::string_view(s).substr(at, piece));
-		EXPECT_EQ(csv(b.finish()), whole) << piece;
+		EXPECT_EQ(make_csv(b.finish()), whole) << piece;
 	}
 }
 
 TEST(Timeline, CsvHasALineForEachInterval)
 {
-	std::string s =
-		head() + sample(100 * US, ON, 7, 40, 1) + sample(200 * US, ON, 5, -1, 8) + sample(300 * US, IDLE);
+	std::string s = make_header() + make_sample(100 * US, ON, 7, 40, 1) + make_sample(200 * US, ON, 5, -1, 8) +
+			make_sample(300 * US, IDLE);
 
-	EXPECT_EQ(csv(tool::timeline_of(s, "x")), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,"
-						  "process,gpu,user,container,evidence\n"
-						  "100000,200000,NVDEC0,4,on,7,40,1,1,,,3,,,\n"
-						  "200000,300000,NVDEC0,4,on,,5,1,0,,,3,,,\n");
+	EXPECT_EQ(make_csv(tool::timeline_of(s, "x")),
+		  "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,"
+		  "process,gpu,user,container,evidence\n"
+		  "100000,200000,NVDEC0,4,on,7,40,1,1,,,3,,,\n"
+		  "200000,300000,NVDEC0,4,on,,5,1,0,,,3,,,\n");
 }
 
-// What a channel's process is called stands wherever the channel does, told before or after it was seen.
-TEST(Timeline, ProcessesAreNamedWhereTheirChannelsAre)
+// The name of a channel's process is shown wherever the channel is, whether its record comes before or after the samples.
+TEST(Timeline, ProcessesAreNamedBesideTheirChannels)
 {
-	std::string s = head() + owner(40, 4711, "a \"b\",c") + sample(100 * US, ON, 7, 40, 1) +
-			sample(200 * US, ON, 5, -1, 8) + sample(300 * US, ON, 6, -1, 8) + sample(400 * US, IDLE) +
-			owner(5, 12, "<\033x>");
+	std::string s = make_header() + make_owner(40, 4711, "a \"b\",c") + make_sample(100 * US, ON, 7, 40, 1) +
+			make_sample(200 * US, ON, 5, -1, 8) + make_sample(300 * US, ON, 6, -1, 8) +
+			make_sample(400 * US, IDLE) + make_owner(5, 12, "<\033x>");
 	tool::Timeline t = tool::timeline_of(s, "x");
 
-	EXPECT_EQ(csv(t), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process,gpu,user,"
-			  "container,evidence\n"
-			  "100000,200000,NVDEC0,4,on,7,40,1,1,4711,\"a \"\"b\"\",c\",3,,,unknown\n"
-			  "200000,300000,NVDEC0,4,on,,5,1,0,12,<?x>,3,,,unknown\n"
-			  "300000,400000,NVDEC0,4,on,,6,1,0,,,3,,,\n");
-	std::string text = tool::timeline_text(t), page = html(t), trace = perfetto(t);
+	EXPECT_EQ(make_csv(t), "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process,gpu,user,"
+			       "container,evidence\n"
+			       "100000,200000,NVDEC0,4,on,7,40,1,1,4711,\"a \"\"b\"\",c\",3,,,unknown\n"
+			       "200000,300000,NVDEC0,4,on,,5,1,0,12,<?x>,3,,,unknown\n"
+			       "300000,400000,NVDEC0,4,on,,6,1,0,,,3,,,\n");
+	std::string text = tool::timeline_text(t), page = make_html(t), trace = make_perfetto(t);
 	EXPECT_NE(text.find("7 (4711 a \"b\",c)"), std::string::npos) << text;
 	EXPECT_NE(text.find("channel 5 (12 <?x>)"), std::string::npos) << text;
 	EXPECT_NE(text.find("channel 6  "), std::string::npos) << text;
@@ -262,11 +266,11 @@ TEST(Timeline, ProcessesAreNamedWhereTheirChannelsAre)
 		tool::TimelineBuilder b;
 		for (size_t at = 0; at < s.size(); at += piece)
 			b.feed(std::string_view(s).substr(at, piece));
-		EXPECT_EQ(csv(b.finish()), csv(t)) << piece;
+		EXPECT_EQ(make_csv(b.finish()), make_csv(t)) << piece;
 	}
 }
 
-TEST(Timeline, WhatIsNoRecordingIsSaidToBe)
+TEST(Timeline, InvalidRecordingsAreReported)
 {
 	auto why = [](const std::string &bytes) -> std::string {
 		try {
@@ -277,24 +281,24 @@ TEST(Timeline, WhatIsNoRecordingIsSaidToBe)
 		}
 		return "";
 	};
-	std::string engines = head(), newer = head();
+	std::string engines = make_header(), newer = make_header();
 	newer[6] = 32;
 
 	EXPECT_EQ(why(""), "f: the recording is cut short: it ends before its first sample");
-	EXPECT_EQ(why(head().substr(0, 127)), "f: the recording is cut short: it ends before its first sample");
+	EXPECT_EQ(why(make_header().substr(0, 127)), "f: the recording is cut short: it ends before its first sample");
 	EXPECT_EQ(why(std::string(64, 'x')), "f: not a recording: samples begin with GPLT");
 	EXPECT_EQ(why(newer), "f: a recording of a newer layout");
-	std::string other = head() + sample(100 * US, ON, 7);
+	std::string other = make_header() + make_sample(100 * US, ON, 7);
 	other[128 + 8] = 1;
 	EXPECT_EQ(why(other), "f: a sample is of engine 1, of which there are 1");
 }
 
-// What comes from a recording's names goes into the page as text. Seen failing with < left as it is.
-TEST(Timeline, ThePageHoldsItsTablesAndNoMarkupOfAName)
+// Names of a recording are text in the page. Seen failing with < not escaped.
+TEST(Timeline, ThePageHasItsTablesAndEscapesNames)
 {
-	std::string s = head();
+	std::string s = make_header();
 	s.replace(64 + 24, 25, "Video <b>x</b> (<b>y</b>)"); // what is in parentheses is shown
-	std::string page = html(tool::timeline_of(s + every_100us({8, 7, 7, 8}), "x"));
+	std::string page = make_html(tool::timeline_of(s + every_100us({8, 7, 7, 8}), "x"));
 
 	EXPECT_EQ(page.find("<b>"), std::string::npos);
 	EXPECT_NE(page.find("<td>&lt;b&gt;y&lt;/b&gt;</td><td>7</td>"), std::string::npos) << page;
@@ -303,30 +307,31 @@ TEST(Timeline, ThePageHoldsItsTablesAndNoMarkupOfAName)
 	EXPECT_EQ(page.compare(0, 15, "<!DOCTYPE html>"), 0);
 }
 
-// A recording with all that a store holds: slots, idle times, errors, bare channels, sample gaps, dropped ticks, times that go back.
+// A recording with everything that a store keeps: slots, idle times, errors, bare channels, sample gaps, dropped ticks, and
+// times that go back.
 std::string of_everything(size_t samples)
 {
-	std::string s = head();
+	std::string s = make_header();
 	uint64_t time = 0;
 
 	for (size_t i = 0; i < samples; i++) {
 		time += i % 97 == 96 ? 900 * US : 100 * US + i % 7;
 		if (i % 61 == 60)
-			s += remark(time, i % 2 ? LATE : FULL, static_cast<uint32_t>(i));
+			s += make_marker(time, i % 2 ? LATE : FULL, static_cast<uint32_t>(i));
 		else if (i % 53 == 52)
-			s += sample(time, ERROR);
+			s += make_sample(time, ERROR);
 		else
-			s += sample(i % 499 == 498 ? time / 2 : time,
-				    i % 5   ? ON
-				    : i % 2 ? SAVE
-					    : IDLE,
-				    static_cast<int16_t>(i / 3 % 11 * 400), i % 4 ? static_cast<int16_t>(i % 4000) : -1,
-				    static_cast<uint8_t>(i % 16));
+			s += make_sample(i % 499 == 498 ? time / 2 : time,
+					 i % 5   ? ON
+					 : i % 2 ? SAVE
+						 : IDLE,
+					 static_cast<int16_t>(i / 3 % 11 * 400),
+					 i % 4 ? static_cast<int16_t>(i % 4000) : -1, static_cast<uint8_t>(i % 16));
 	}
 	return s;
 }
 
-TEST(Timeline, WhatWasOnDiskIsAsWhatWasInMemory)
+TEST(Timeline, DiskAndMemoryGiveTheSame)
 {
 	std::string s = of_everything(20000);
 	tool::Timeline memory = tool::timeline_of(s, "x");
@@ -338,15 +343,15 @@ TEST(Timeline, WhatWasOnDiskIsAsWhatWasInMemory)
 		EXPECT_LT(disk.tracks[0].intervals.size(), block);
 		EXPECT_LT(disk.tracks[0].sample_gaps.size(), block);
 		EXPECT_LT(disk.dropped.size(), block);
-		EXPECT_EQ(csv(disk), csv(memory));
-		EXPECT_EQ(html(disk), html(memory));
-		EXPECT_EQ(perfetto(disk), perfetto(memory));
+		EXPECT_EQ(make_csv(disk), make_csv(memory));
+		EXPECT_EQ(make_html(disk), make_html(memory));
+		EXPECT_EQ(make_perfetto(disk), make_perfetto(memory));
 		EXPECT_EQ(tool::timeline_text(disk), tool::timeline_text(memory));
 	}
 }
 
-// 3,000 slots of 1, 2 and 3 ms: of more than 1,024 no list is kept, and lengths that are all the same stay exact.
-TEST(Timeline, TheMedianOfManyTurnsIsKnownWithoutKeepingThem)
+// 3,000 slots of 1, 2 and 3 ms: only the first 1,024 are listed, and the median of equal lengths is exact.
+TEST(Timeline, TheMedianOfManySlotsNeedsNoList)
 {
 	tool::Lengths l;
 
@@ -365,15 +370,15 @@ TEST(Timeline, TheMedianOfManyTurnsIsKnownWithoutKeepingThem)
 	EXPECT_EQ(even.sum(), 500000500000U);
 }
 
-// A page of more intervals than a browser can draw: the first 10,000 as they are, and the rest as shares of time; with
-// 30,000 slots of 100 us each the two TSGs have half of it.
+// More intervals than a browser can draw: the first 10,000 are drawn, and the rest as shares of time. With 30,000 slots of
+// 100 us, each of the two TSGs has half of it.
 TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 {
-	std::string s = head();
+	std::string s = make_header();
 
 	for (size_t i = 0; i < 30000; i++)
-		s += sample((i + 1) * 100 * US, ON, i % 2 ? 7 : 8);
-	std::string page = html(tool::timeline_of(s + sample(30001 * 100 * US, IDLE), "x"));
+		s += make_sample((i + 1) * 100 * US, ON, i % 2 ? 7 : 8);
+	std::string page = make_html(tool::timeline_of(s + make_sample(30001 * 100 * US, IDLE), "x"));
 	size_t bars = 0, halves = 0;
 	for (size_t at = 0; (at = page.find("<rect ", at)) != std::string::npos; at++)
 		bars++;
@@ -386,12 +391,12 @@ TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 	EXPECT_NE(page.find(" at 2999."), std::string::npos) << "the last share";
 }
 
-// A trace is its packets one after the other, each as field 1 (tag 0x0a) with its length.
 // An interval that begins at the last nanosecond of a 64-bit clock is one rectangle. Seen failing with 10000 rectangles, of
 // shares of a time that had no intervals.
 TEST(Timeline, APageOfTheLastNanosecondHasOneRectangle)
 {
-	std::string page = html(tool::timeline_of(head() + sample(~uint64_t{0}, ON, 7) + sample(99, IDLE), "x"));
+	std::string page = make_html(
+		tool::timeline_of(make_header() + make_sample(~uint64_t{0}, ON, 7) + make_sample(99, IDLE), "x"));
 	size_t rectangles = 0;
 
 	for (size_t at = page.find("<rect"); at != page.npos; at = page.find("<rect", at + 1))
@@ -399,9 +404,10 @@ TEST(Timeline, APageOfTheLastNanosecondHasOneRectangle)
 	EXPECT_EQ(rectangles, 1u);
 }
 
+// A trace is a sequence of packets, each as field 1 (tag 0x0a) with its length.
 TEST(Timeline, ATraceIsASequenceOfPackets)
 {
-	std::string trace = perfetto(tool::timeline_of(head() + every_100us({8, 7, 7, 8}), "x"));
+	std::string trace = make_perfetto(tool::timeline_of(make_header() + every_100us({8, 7, 7, 8}), "x"));
 	size_t at = 0, packets = 0;
 
 	while (at + 2 <= trace.size()) {
@@ -422,9 +428,9 @@ TEST(Timeline, ASnapshotOfImpossibleSizeIsRefused)
 {
 	std::string s = "GPLS";
 
-	put<uint16_t>(s, 2);
-	put<uint16_t>(s, 64);
-	put<uint32_t>(s, 0xffffffff);
+	append_bytes<uint16_t>(s, 2);
+	append_bytes<uint16_t>(s, 64);
+	append_bytes<uint32_t>(s, 0xffffffff);
 	s.resize(64);
 	EXPECT_EQ(code_of([&] { tool::timeline_of(s, "x"); }), tool::Error::Source);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What top shows, from literal samples and snapshots. Expected numbers are worked out by hand.
+// The content of top, from literal samples and snapshots. Expected numbers are computed by hand.
 #include "gpulens/top/text.hpp"
+#include "support/tools/engine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +13,11 @@ using tool::Picture;
 using tool::TopModel;
 using tool::TopSort;
 using tool::TopTsg;
+using tool_test::make_engine;
 
 constexpr u64 MS = 1000000;
 
-// A stream of samples of engines GR0 of runlist 0 and LCE2 of runlist 1, and of how many of these there are.
+// A stream of samples of engine GR0 of runlist 0 and, with two engines, LCE2 of runlist 1.
 class Stream {
 public:
 	explicit Stream(u32 period_us, u32 engines = 1)
@@ -39,7 +41,7 @@ public:
 	}
 
 	// tsg -1: idle
-	Stream &at(u64 time_ns, int tsg, u8 engine = 0, u8 kind = GPULENS_SAMPLE_ON, u8 flags = GPULENS_SAMPLE_BUSY)
+	Stream &add(u64 time_ns, int tsg, u8 engine = 0, u8 kind = GPULENS_SAMPLE_ON, u8 flags = GPULENS_SAMPLE_BUSY)
 	{
 		gpulens_sample s{};
 		s.time_ns = time_ns;
@@ -52,7 +54,7 @@ public:
 		return *this;
 	}
 
-	Stream &remark(u64 time_ns, u8 kind, u32 ticks)
+	Stream &add_marker(u64 time_ns, u8 kind, u32 ticks)
 	{
 		gpulens_sample s{};
 		s.time_ns = time_ns;
@@ -71,7 +73,7 @@ private:
 	std::string bytes_;
 };
 
-tool::Channel channel(u32 id, bool enable, u32 status, bool busy = false, bool faulted = false)
+tool::Channel make_channel(u32 id, bool enable, u32 status, bool busy = false, bool faulted = false)
 {
 	tool::Channel c;
 	c.id = id;
@@ -83,48 +85,39 @@ tool::Channel channel(u32 id, bool enable, u32 status, bool busy = false, bool f
 	return c;
 }
 
-tool::Engine engine(const char *name, u16 type, u16 inst, int runlist)
-{
-	tool::Engine e;
-	e.name = name;
-	e.type = type;
-	e.inst = inst;
-	e.runlist = runlist;
-	return e;
-}
-
 // Runlist 0 with GR0 and LCE2: TSG 3 twice on its list, and TSG 12. Runlist 4, with LCE3: channel 7 in no TSG.
-tool::Gpu gpu(u64 time_ns, u32 status_of_3 = 6)
+tool::Gpu make_gpu(u64 time_ns, u32 status_of_3 = 6)
 {
 	tool::Gpu g;
 	g.index = 0;
 	g.time_ns = time_ns;
 	g.chip.name = "GP106";
 	g.chip.architecture = "Pascal";
-	g.engines = {engine("Graphics", 0, 0, 0), engine("Copy Engine 2 (LCE2)", 19, 2, 0),
-		     engine("Copy Engine 3 (LCE3)", 19, 3, 4)};
+	g.engines = {make_engine("Graphics", 0, 0, 0), make_engine("Copy Engine 2 (LCE2)", 19, 2, 0),
+		     make_engine("Copy Engine 3 (LCE3)", 19, 3, 4)};
 	tool::Runlist rl;
 	tool::Tsg three, twelve;
 	three.id = 3;
 	three.timeslice_ns = 2 * MS;
 	// running, waiting in status, waiting as busy, off, off and faulted, on PBDMA only, unreadable
-	three.channels = {channel(1, true, status_of_3), channel(2, true, 1),        channel(3, true, 0, true),
-			  channel(4, false, 0),          channel(5, false, 0, 0, 1), channel(6, true, 5)};
-	three.channels.push_back(channel(8, false, 0));
+	three.channels = {make_channel(1, true, status_of_3), make_channel(2, true, 1),
+			  make_channel(3, true, 0, true),     make_channel(4, false, 0),
+			  make_channel(5, false, 0, 0, 1),    make_channel(6, true, 5)};
+	three.channels.push_back(make_channel(8, false, 0));
 	three.channels.back().err = -EIO;
 	twelve.id = 12;
 	twelve.timeslice_ns = MS;
-	twelve.channels = {channel(9, true, 1)};
+	twelve.channels = {make_channel(9, true, 1)};
 	rl.tsgs = {three, twelve, three};
 	g.runlists.push_back(rl);
 	rl = {};
 	rl.id = 4;
-	rl.outside = {channel(7, true, 0)};
+	rl.outside = {make_channel(7, true, 0)};
 	g.runlists.push_back(rl);
 	return g;
 }
 
-const TopTsg *find(const Picture &p, int runlist, int id)
+const TopTsg *find_tsg(const Picture &p, int runlist, int id)
 {
 	for (const TopTsg &t : p.tsgs)
 		if (t.runlist == runlist && t.id == id)
@@ -141,8 +134,8 @@ TEST(TopModel, SharesAndTurnsOfASecond)
 	TopModel m(5000 * MS);
 	Stream s(1000);
 	for (u64 t = 0; t <= 60; t++)
-		s.at(t * MS, t % 6 < 4 ? 3 : 12);
-	m.add_snapshot(gpu(60 * MS));
+		s.add(t * MS, t % 6 < 4 ? 3 : 12);
+	m.add_snapshot(make_gpu(60 * MS));
 	m.add_samples(s.take());
 	Picture p = m.make_picture();
 	EXPECT_TRUE(p.sampled);
@@ -150,7 +143,7 @@ TEST(TopModel, SharesAndTurnsOfASecond)
 	EXPECT_EQ(p.step_ns, MS);
 	EXPECT_EQ(p.window_ns, 60 * MS);
 	EXPECT_EQ(p.ticks, 61u);
-	const TopTsg *three = find(p, 0, 3), *twelve = find(p, 0, 12);
+	const TopTsg *three = find_tsg(p, 0, 3), *twelve = find_tsg(p, 0, 12);
 	ASSERT_TRUE(three && twelve);
 	EXPECT_DOUBLE_EQ(three->share.value_or(-1), 40. / 60);
 	EXPECT_EQ(three->slot_ns, 4 * MS);
@@ -165,142 +158,143 @@ TEST(TopModel, SharesAndTurnsOfASecond)
 	EXPECT_DOUBLE_EQ(*p.engines[0].busy, 1);
 }
 
-// What is older than the window is in no number. Seen failing with forget() doing nothing.
-TEST(TopModel, WhatIsOlderThanTheWindowIsForgotten)
+// Samples before the window are not counted. Seen failing with forget() doing nothing.
+TEST(TopModel, SamplesBeforeTheWindowAreForgotten)
 {
 	TopModel m(100 * MS);
 	Stream s(1000);
 	for (u64 t = 0; t <= 1000; t++)
-		s.at(t * MS, t < 950 ? 3 : -1);
+		s.add(t * MS, t < 950 ? 3 : -1);
 	m.add_samples(s.take());
 	Picture p = m.make_picture();
 	EXPECT_EQ(p.window_ns, 100 * MS);
-	ASSERT_TRUE(find(p, 0, 3));
-	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.5);
+	ASSERT_TRUE(find_tsg(p, 0, 3));
+	EXPECT_DOUBLE_EQ(find_tsg(p, 0, 3)->share.value_or(-1), 0.5);
 	// begun before the window
-	EXPECT_FALSE(find(p, 0, 3)->slot_ns);
+	EXPECT_FALSE(find_tsg(p, 0, 3)->slot_ns);
 	EXPECT_EQ(p.engines[0].now, "idle");
 	for (u64 t = 1001; t <= 1100; t++)
-		s.at(t * MS, -1);
+		s.add(t * MS, -1);
 	m.add_samples(s.take());
-	EXPECT_FALSE(find(m.make_picture(), 0, 3));
+	EXPECT_FALSE(find_tsg(m.make_picture(), 0, 3));
 }
 
 // A second every 1 ms, then 2.5 every 3 ms in a window of a second. Seen failing without the halving in forget().
-TEST(TopModel, TheStepIsThatOfLately)
+TEST(TopModel, TheStepFollowsRecentSamples)
 {
 	TopModel m(1000 * MS);
 	Stream s(1000);
 	for (u64 t = 0; t < 3500; t += t < 1000 ? 1 : 3)
-		m.add_samples(s.at(t * MS, 3).take());
+		m.add_samples(s.add(t * MS, 3).take());
 	EXPECT_EQ(m.make_picture().step_ns, 3 * MS);
 }
 
-// 400,000 samples that each begin an interval, in a window of an hour: memory is bounded, and the window is what is
-// there.
+// 400,000 samples that each begin an interval, in a window of an hour: memory is limited, and the window is shorter.
 TEST(TopModel, MemoryIsBoundedWhateverTheWindow)
 {
 	TopModel m(3600 * 1000 * MS);
 	Stream s(10);
 	for (u64 t = 0; t < 400000; t++) {
-		s.at(t * 10000, static_cast<int>(t % 2));
+		s.add(t * 10000, static_cast<int>(t % 2));
 		if (t % 1000 == 999)
 			m.add_samples(s.take());
 	}
 	Picture p = m.make_picture();
 	EXPECT_LE(p.window_ns, u64{20001} * 10000);
 	EXPECT_GE(p.window_ns, u64{19000} * 10000);
-	EXPECT_NEAR(find(p, 0, 0)->share.value_or(-1), 0.5, 0.001);
+	EXPECT_NEAR(find_tsg(p, 0, 0)->share.value_or(-1), 0.5, 0.001);
 }
 
-// On the engine without work: it has the engine, which is not busy. Half of the samples say busy.
-TEST(TopModel, BusyIsWhatTheEngineSays)
+// A TSG is on the engine, which is busy in half of the samples.
+TEST(TopModel, BusyIsTheFlagOfTheEngine)
 {
 	TopModel m(5000 * MS);
 	Stream s(1000);
 	for (u64 t = 0; t <= 100; t++)
-		s.at(t * MS, 3, 0, GPULENS_SAMPLE_ON, t % 2 || t == 100 ? 0 : GPULENS_SAMPLE_BUSY);
+		s.add(t * MS, 3, 0, GPULENS_SAMPLE_ON, t % 2 || t == 100 ? 0 : GPULENS_SAMPLE_BUSY);
 	m.add_samples(s.take());
 	Picture p = m.make_picture();
-	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 1);
+	EXPECT_DOUBLE_EQ(find_tsg(p, 0, 3)->share.value_or(-1), 1);
 	EXPECT_NEAR(*p.engines[0].busy, 0.5, 0.005);
 }
 
-// 100 ms in which nobody looked are no part of the time seen: 50 of 100 ms.
-TEST(TopModel, TimeThatNobodySawIsNotCounted)
+// 100 ms without samples are not part of the observed time: 50 of 100 ms.
+TEST(TopModel, TimeWithoutSamplesIsNotCounted)
 {
 	TopModel m(5000 * MS);
 	Stream s(1000);
 	for (u64 t = 0; t <= 50; t++)
-		s.at(t * MS, 3);
-	s.remark(51 * MS, GPULENS_SAMPLE_FULL, 99);
+		s.add(t * MS, 3);
+	s.add_marker(51 * MS, GPULENS_SAMPLE_FULL, 99);
 	for (u64 t = 150; t <= 200; t++)
-		s.at(t * MS, -1);
+		s.add(t * MS, -1);
 	m.add_samples(s.take());
 	Picture p = m.make_picture();
 	EXPECT_EQ(p.lost, 99u);
 	EXPECT_EQ(p.step_ns, MS);
-	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.5);
+	EXPECT_DOUBLE_EQ(find_tsg(p, 0, 3)->share.value_or(-1), 0.5);
 }
 
-// A TSG on two engines: the row is of the one where it was longer.
-TEST(TopModel, ATsgOnTwoEnginesIsOfTheOneWhereItIsLonger)
+// A TSG on two engines: the row shows the engine where it was longer.
+TEST(TopModel, ATsgOnTwoEnginesIsShownWithTheLongerOne)
 {
 	TopModel m(5000 * MS);
 	Stream s(1000, 2);
 	for (u64 t = 0; t <= 100; t++)
-		s.at(t * MS, t < 10 ? 3 : -1, 0).at(t * MS, t < 60 ? 3 : -1, 1);
+		s.add(t * MS, t < 10 ? 3 : -1, 0).add(t * MS, t < 60 ? 3 : -1, 1);
 	m.add_samples(s.take());
 	Picture p = m.make_picture();
-	// of runlists 0 and 1 here, so that they are two
-	EXPECT_EQ(find(p, 0, 3)->engine, "GR0");
-	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.1);
-	EXPECT_EQ(find(p, 1, 3)->engine, "LCE2");
-	EXPECT_DOUBLE_EQ(find(p, 1, 3)->share.value_or(-1), 0.6);
+	// on runlists 0 and 1, so that there are two rows
+	EXPECT_EQ(find_tsg(p, 0, 3)->engine, "GR0");
+	EXPECT_DOUBLE_EQ(find_tsg(p, 0, 3)->share.value_or(-1), 0.1);
+	EXPECT_EQ(find_tsg(p, 1, 3)->engine, "LCE2");
+	EXPECT_DOUBLE_EQ(find_tsg(p, 1, 3)->share.value_or(-1), 0.6);
 }
 
-TEST(TopModel, WhatAnEngineDoesNowIsSaid)
+TEST(TopModel, ThePresentStateOfAnEngineIsShown)
 {
 	for (auto [kind, flags, text] : {std::tuple(GPULENS_SAMPLE_ON, 0, "TSG 3"),
 					 {GPULENS_SAMPLE_LOAD, 0, "TSG 3 (switching)"},
 					 {GPULENS_SAMPLE_ERROR, 0, "unreadable"},
 					 {GPULENS_SAMPLE_ON, GPULENS_SAMPLE_BARE_CHANNEL, "channel 3"}}) {
 		TopModel m(5000 * MS);
-		m.add_samples(
-			Stream(1000).at(MS, 4).at(2 * MS, 3, 0, static_cast<u8>(kind), static_cast<u8>(flags)).take());
+		m.add_samples(Stream(1000)
+				      .add(MS, 4)
+				      .add(2 * MS, 3, 0, static_cast<u8>(kind), static_cast<u8>(flags))
+				      .take());
 		EXPECT_EQ(m.make_picture().engines[0].now, text);
 	}
 }
 
-TEST(TopModel, OtherSamplesBeginAnew)
+TEST(TopModel, RestartForgetsOldSamples)
 {
 	TopModel m(5000 * MS);
-	m.add_samples(Stream(1000).at(MS, 4).at(2 * MS, 4).take());
+	m.add_samples(Stream(1000).add(MS, 4).add(2 * MS, 4).take());
 	EXPECT_TRUE(m.make_picture().sampled);
 	m.restart_samples();
 	EXPECT_FALSE(m.make_picture().sampled);
-	m.add_samples(Stream(500).at(MS, 5).at(2 * MS, 5).take());
+	m.add_samples(Stream(500).add(MS, 5).add(2 * MS, 5).take());
 	Picture p = m.make_picture();
 	EXPECT_EQ(p.period_ns, 500000u);
-	EXPECT_FALSE(find(p, 0, 4));
-	EXPECT_TRUE(find(p, 0, 5));
+	EXPECT_FALSE(find_tsg(p, 0, 4));
+	EXPECT_TRUE(find_tsg(p, 0, 5));
 }
 
-// Of a runlist that is not sampled, or not wanted, nobody claims that it is idle.
-TEST(TopModel, WhatIsNotSampledHasNoShare)
+// A runlist that is not sampled, or not selected, is not shown as idle.
+TEST(TopModel, ARunlistWithoutSamplesHasNoShare)
 {
-	TopModel m(5000 * MS), one(5000 * MS, {4});
-	std::string bytes = Stream(1000).at(0, 3).at(MS, 3).at(2 * MS, 3).take();
-	for (TopModel *each : {&m, &one}) {
-		each->add_snapshot(gpu(MS));
+	TopModel m(5000 * MS), selected(5000 * MS, {4});
+	std::string bytes = Stream(1000).add(0, 3).add(MS, 3).add(2 * MS, 3).take();
+	for (TopModel *each : {&m, &selected}) {
+		each->add_snapshot(make_gpu(MS));
 		each->add_samples(bytes);
 	}
 	Picture p = m.make_picture();
-	EXPECT_EQ(find(p, 0, 3)->share, 1);
-	EXPECT_EQ(find(p, 0, 12)->share, 0);
-	EXPECT_FALSE(find(p, 4, 7)->share);
-	EXPECT_EQ(find(p, 4, 7)->engine, "LCE3");
-	EXPECT_FALSE(find(one.make_picture(), 0, 12));
+	EXPECT_EQ(find_tsg(p, 0, 3)->share, 1);
+	EXPECT_EQ(find_tsg(p, 0, 12)->share, 0);
+	EXPECT_FALSE(find_tsg(p, 4, 7)->share);
+	EXPECT_EQ(find_tsg(p, 4, 7)->engine, "LCE3");
+	EXPECT_FALSE(find_tsg(selected.make_picture(), 0, 12));
 }
 
 /* -- from snapshots -- */
@@ -310,15 +304,15 @@ TEST(TopModel, SnapshotsAloneGiveSharesOfSnapshots)
 {
 	TopModel m(2000 * MS);
 	for (u64 t : {0, 1000, 1500, 2000, 2500})
-		m.add_snapshot(gpu((t + 10) * MS, t == 1500 ? 1 : 6));
+		m.add_snapshot(make_gpu((t + 10) * MS, t == 1500 ? 1 : 6));
 	Picture p = m.make_picture();
 	EXPECT_FALSE(p.sampled);
 	EXPECT_EQ(p.snapshots, 4u);
 	EXPECT_EQ(p.window_ns, 1500 * MS);
-	EXPECT_DOUBLE_EQ(find(p, 0, 3)->share.value_or(-1), 0.75);
-	EXPECT_FALSE(find(p, 0, 3)->slot_ns);
+	EXPECT_DOUBLE_EQ(find_tsg(p, 0, 3)->share.value_or(-1), 0.75);
+	EXPECT_FALSE(find_tsg(p, 0, 3)->slot_ns);
 	ASSERT_EQ(p.engines.size(), 2u);
-	EXPECT_EQ(p.engines[0].name, "GR0 LCE2"); // which of them, nobody knows
+	EXPECT_EQ(p.engines[0].name, "GR0 LCE2"); // which of them is unknown
 	EXPECT_EQ(p.engines[0].now, "TSG 3");
 	EXPECT_DOUBLE_EQ(*p.engines[0].on, 0.75);
 	EXPECT_FALSE(p.engines[0].busy);
@@ -330,21 +324,21 @@ TEST(TopModel, SnapshotsAloneGiveSharesOfSnapshots)
 TEST(TopModel, ChannelsAreCountedByTheirState)
 {
 	TopModel m(2000 * MS);
-	m.add_snapshot(gpu(MS));
+	m.add_snapshot(make_gpu(MS));
 	Picture p = m.make_picture();
-	const TopTsg &t = *find(p, 0, 3);
+	const TopTsg &t = *find_tsg(p, 0, 3);
 	EXPECT_EQ(t.channels, (std::vector<u32>{1, 2, 3, 4, 5, 6, 8}));
 	EXPECT_EQ(t.running, 1u);
 	EXPECT_EQ(t.waiting, 3u);
 	EXPECT_EQ(t.off, 2u);
 	EXPECT_EQ(t.faulted, 1u);
-	const TopTsg &bare = *find(p, 4, 7);
+	const TopTsg &bare = *find_tsg(p, 4, 7);
 	EXPECT_TRUE(bare.bare);
 	EXPECT_EQ(bare.engine, "LCE3");
 	EXPECT_FALSE(bare.slice_ns);
 }
 
-TEST(TopModel, NothingIsNothing)
+TEST(TopModel, WithoutInputThePictureIsEmpty)
 {
 	Picture p = TopModel(MS).make_picture();
 	EXPECT_TRUE(p.engines.empty() && p.tsgs.empty() && !p.sampled);
@@ -354,7 +348,7 @@ TEST(TopModel, NothingIsNothing)
 
 /* -- order and filter -- */
 
-TopTsg row(int runlist, int id, double share, u32 waiting, const char *engine)
+TopTsg make_row(int runlist, int id, double share, u32 waiting, const char *engine)
 {
 	TopTsg t;
 	t.runlist = runlist;
@@ -365,10 +359,10 @@ TopTsg row(int runlist, int id, double share, u32 waiting, const char *engine)
 	return t;
 }
 
-const std::vector<TopTsg> ROWS = {row(0, 12, 0.2, 3, "GR0"), row(0, 3, 0.5, 0, "GR0"), row(1, 2, 0.2, 9, "LCE2"),
-				  row(1, 3, 0.9, 3, "LCE2")};
+const std::vector<TopTsg> ROWS = {make_row(0, 12, 0.2, 3, "GR0"), make_row(0, 3, 0.5, 0, "GR0"),
+				  make_row(1, 2, 0.2, 9, "LCE2"), make_row(1, 3, 0.9, 3, "LCE2")};
 
-std::string order(TopSort sort, const std::string &filter = "")
+std::string sorted_ids(TopSort sort, const std::string &filter = "")
 {
 	std::string text;
 	for (const TopTsg &t : tool::arrange(ROWS, sort, filter))
@@ -376,28 +370,28 @@ std::string order(TopSort sort, const std::string &filter = "")
 	return text;
 }
 
-TEST(TopModel, EachOrderIsWhole)
+TEST(TopModel, EachOrderIsTotal)
 {
-	EXPECT_EQ(order(TopSort::Share), "1:3 0:3 0:12 1:2 ");
-	EXPECT_EQ(order(TopSort::Runlist), "0:3 0:12 1:2 1:3 ");
-	EXPECT_EQ(order(TopSort::Tsg), "1:2 0:3 1:3 0:12 ");
-	EXPECT_EQ(order(TopSort::Waiting), "1:2 0:12 1:3 0:3 ");
+	EXPECT_EQ(sorted_ids(TopSort::Share), "1:3 0:3 0:12 1:2 ");
+	EXPECT_EQ(sorted_ids(TopSort::Runlist), "0:3 0:12 1:2 1:3 ");
+	EXPECT_EQ(sorted_ids(TopSort::Tsg), "1:2 0:3 1:3 0:12 ");
+	EXPECT_EQ(sorted_ids(TopSort::Waiting), "1:2 0:12 1:3 0:3 ");
 }
 
 TEST(TopModel, FilterIsPartOfAnEngineOrOfAnId)
 {
-	EXPECT_EQ(order(TopSort::Runlist, "lce"), "1:2 1:3 ");
-	EXPECT_EQ(order(TopSort::Runlist, "gR"), "0:3 0:12 ");
-	EXPECT_EQ(order(TopSort::Runlist, "12"), "0:12 ");
-	EXPECT_EQ(order(TopSort::Runlist, "2"), "0:12 1:2 1:3 "); // LCE2
-	EXPECT_EQ(order(TopSort::Runlist, "x"), "");
+	EXPECT_EQ(sorted_ids(TopSort::Runlist, "lce"), "1:2 1:3 ");
+	EXPECT_EQ(sorted_ids(TopSort::Runlist, "gR"), "0:3 0:12 ");
+	EXPECT_EQ(sorted_ids(TopSort::Runlist, "12"), "0:12 ");
+	EXPECT_EQ(sorted_ids(TopSort::Runlist, "2"), "0:12 1:2 1:3 "); // LCE2
+	EXPECT_EQ(sorted_ids(TopSort::Runlist, "x"), "");
 }
 
 /* -- lines -- */
 
 TEST(TopText, EachLineOfTheTableFits79Columns)
 {
-	TopTsg t = row(15, 65535, 1, 128, "");
+	TopTsg t = make_row(15, 65535, 1, 128, "");
 	t.engine = "GRCE0/LCE0 and more";
 	t.slot_ns = t.slice_ns = u64{8556380} * 1000;
 	t.slots_per_s = 99999.9;
@@ -409,11 +403,11 @@ TEST(TopText, EachLineOfTheTableFits79Columns)
 	EXPECT_EQ(tool::top_tsg_titles().size(), 79u);
 }
 
-// 4711 is root's train; of TSG 8 nothing shows whose it is. Wide, and in the 80 columns of a terminal with a column for the
-// GPU, where the counts give way. Seen failing with the counts kept: 125 columns.
+// TSG 7 belongs to 4711, train, of root; the owner of TSG 8 is unknown. Wide, and in 80 columns with a column for the GPU,
+// without the counts. Seen failing with the counts kept: 125 columns.
 TEST(TopText, AnOwnerHasColumnsAndFits80)
 {
-	TopTsg t = row(0, 7, 0.5, 2, "GR0"), other = row(0, 8, 0, 1, "GR0");
+	TopTsg t = make_row(0, 7, 0.5, 2, "GR0"), other = make_row(0, 8, 0, 1, "GR0");
 	Picture p;
 	t.gpu = other.gpu = 3;
 	t.engine = other.engine = "GR0";
@@ -434,7 +428,7 @@ TEST(TopText, AnOwnerHasColumnsAndFits80)
 	EXPECT_FALSE(tool::TopColumns::of({&p}, 80).owner);
 }
 
-TEST(TopText, SamplingIsToldAsItIs)
+TEST(TopText, SamplingIsDescribed)
 {
 	Picture p;
 	p.snapshots = 10;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Good register values that look like error words (random_test.cc has some, too). 0xbadf.... and 0xbad0.... are what a failed read answers, but they
-// are also addresses: NV_RUNLIST_SUBMIT_BASE_LO (open-gpu-doc ampere/ga100/dev_runlist.ref.txt) and
-// NV_PFIFO_RUNLIST_BASE_LO (turing/tu104/dev_fifo.ref.txt) hold bits 31:12 of a runlist's address in place, so two
-// pieces of 64 KiB in every 4 GiB read like that; NV_PCCSR_CHANNEL_INST (turing/tu104/dev_fifo.ref.txt) with BIND and
-// TARGET 3 begins with 0xb, and PTR follows.
+// Valid register values that look like error words; random_test.cc has some, too. A failed read gives 0xbadf.... or
+// 0xbad0...., but these are also addresses: NV_RUNLIST_SUBMIT_BASE_LO (open-gpu-doc ampere/ga100/dev_runlist.ref.txt)
+// and NV_PFIFO_RUNLIST_BASE_LO (turing/tu104/dev_fifo.ref.txt) hold bits 31:12 of a runlist's address in place, so two
+// ranges of 64 KiB in every 4 GiB have such a value; NV_PCCSR_CHANNEL_INST (turing/tu104/dev_fifo.ref.txt) with BIND
+// and TARGET 3 begins with 0xb, followed by PTR.
 #include "support/core/emulated.hpp"
 #include "support/core/fake.hpp"
 
@@ -15,7 +15,7 @@ using test::Emulated;
 
 class Address : public testing::TestWithParam<std::tuple<const char *, u32>> {};
 
-TEST_P(Address, RunlistThatLiesWhereItLooksLikeABadReadIsRead)
+TEST_P(Address, RunlistAtAnAddressLikeABadReadIsRead)
 {
 	auto [name, low] = GetParam();
 	Emulated e(name);
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Chips, Address,
 });
 
 // BIND 31, TARGET 29:28 = 3 (non-coherent system memory), PTR = 0xadf5678: an instance block at 0xadf5678000.
-TEST(ChannelAddress, InstanceBlockThatLiesWhereItLooksLikeABadReadIsRead)
+TEST(ChannelAddress, InstanceBlockAtAnAddressLikeABadReadIsRead)
 {
 	for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x}) {
 		test::Fake f(*chip);
@@ -58,7 +58,7 @@ TEST(ChannelAddress, InstanceBlockThatLiesWhereItLooksLikeABadReadIsRead)
 	}
 }
 
-// The same word is looked at when an idle channel is to be enabled: is it anybody's?
+// To enable an idle channel, the core reads the same word, because a channel without an instance block is unused.
 TEST(ChannelAddress, IdleChannelWithSuchAnInstanceBlockCanBeEnabled)
 {
 	for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x}) {

@@ -49,7 +49,7 @@ TEST_P(Bars, ShowPagesOfEachSize)
 	EXPECT_EQ(find(2, LENS_VID, 0x1300f010), 0x1f010u);
 }
 
-TEST_P(Bars, OfTwoPlacesTheLowestIsNamed)
+TEST_P(Bars, TheLowestOfTwoOffsetsIsFound)
 {
 	EXPECT_EQ(find(1, LENS_VID, 0x10204000), 0x1000u); // also at 0x7ff000
 }
@@ -69,13 +69,13 @@ TEST_P(Bars, WhatIsNotMappedIsNotFound)
 	EXPECT_EQ(find(1, LENS_VID, 0x13000000), ~0ull);
 }
 
-TEST_P(Bars, ASearchEndsWhereItIsTold)
+TEST_P(Bars, ASearchEndsAtItsLimit)
 {
 	EXPECT_EQ(find(1, LENS_VID, 0x99999000, 100, -E2BIG), ~0ull);
 }
 
-// What the forward walk says of the offset is the address that was asked for.
-TEST_P(Bars, TheWalkBackAndTheWalkForthAgree)
+// The forward walk translates the found offset to the address that was searched.
+TEST_P(Bars, SearchAndTranslationAgree)
 {
 	lens_bar b;
 	lens_mapping m;
@@ -128,7 +128,7 @@ TEST(BarBlock, PhysicalModeShowsGpuMemoryAsItIs)
 }
 
 // FUNC_BAR2_BLOCK_LOW_ADDR 0xb80f70: MODE 9, TARGET 11:10, PTR 31:12; HIGH_ADDR 0xb80f74 (hopper/gh100/dev_vm.h).
-TEST(BarBlock, HopperNamesItInTwoRegisters)
+TEST(BarBlock, HopperHasTwoRegisters)
 {
 	Fake f(lens_chip_gh100);
 	lens_bar b;
@@ -144,7 +144,7 @@ TEST(BarBlock, HopperNamesItInTwoRegisters)
 	EXPECT_EQ(b.mmu, &lens_mmu_v3);
 }
 
-TEST(BarBlock, NonsenseIsAnErrorOfThatBarOnly)
+TEST(BarBlock, InvalidBlockIsAnErrorOfThatBarOnly)
 {
 	Fake f(lens_chip_tu10x);
 	lens_bar b;
@@ -176,9 +176,9 @@ TEST(BarSearch, LoopsEnd)
 	EXPECT_GE(f.copied_words, 49000u);
 }
 
-// A table behind the end of memory: the search goes on, and ends with the error.
-// Seen failing with lens_mmu_for_each() ending with 0: the text says "in no BAR" of what the unread table may map.
-TEST(BarSearch, ATableThatCannotBeReadIsSaid)
+// A table beyond the end of memory: the search continues and ends with the error. Seen failing when lens_mmu_for_each()
+// returned 0: the text said "in no BAR" for pages that the unread table may map.
+TEST(BarSearch, ATableThatCannotBeReadIsReported)
 {
 	Fake f(lens_chip_gp10x);
 	f.regs[0x1704] = 0x80000001;
@@ -194,7 +194,7 @@ TEST(BarSearch, ATableThatCannotBeReadIsSaid)
 	EXPECT_FALSE(find.found);
 }
 
-TEST(BarsText, SaysWhereEachRunlistIsSeen)
+TEST(BarsText, NamesTheOffsetsOfEachRunlist)
 {
 	lens_bars bars{};
 	bars.bar[0].is_virtual = true;

@@ -13,11 +13,11 @@ namespace {
 using test::chram_chips;
 using test::pfifo_chips;
 
-lens_channel_state decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
+lens_channel_state decode_channel(const lens_chip &chip, u32 w0, u32 w1 = 0)
 {
 	lens_channel_state s;
 	u32 w[2] = {w0, w1};
-	memset(&s, 1, sizeof(s)); // what a decoder leaves out shows
+	memset(&s, 1, sizeof(s)); // a field that the decoder does not set is detected
 	chip.host->decode_channel(w, &s);
 	return s;
 }
@@ -26,20 +26,20 @@ lens_channel_state decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
 TEST(Pccsr, DecodesInstanceBlockWord)
 {
 	for (const lens_chip *chip : pfifo_chips()) {
-		lens_channel_state s = decode(*chip, 0xa0012345);
+		lens_channel_state s = decode_channel(*chip, 0xa0012345);
 		EXPECT_TRUE(s.pccsr);
 		EXPECT_FALSE(s.chram);
 		EXPECT_TRUE(s.bound);
 		EXPECT_EQ(s.inst_target, 2);
 		EXPECT_EQ(s.inst, 0x12345000u);
 
-		s = decode(*chip, 0x0fffffff);
+		s = decode_channel(*chip, 0x0fffffff);
 		EXPECT_FALSE(s.bound);
 		EXPECT_EQ(s.inst_target, 0);
 		EXPECT_EQ(s.inst, 0xfffffff000u); // 40 bits of address
 
-		s = decode(*chip, 0x70000000);
-		EXPECT_FALSE(s.bound); // bit 30 is nobody's
+		s = decode_channel(*chip, 0x70000000);
+		EXPECT_FALSE(s.bound); // bit 30 belongs to no field
 		EXPECT_EQ(s.inst_target, 3);
 		EXPECT_EQ(s.inst, 0u);
 	}
@@ -50,7 +50,7 @@ TEST(Pccsr, EachBitOfTheStateWordIsItsOwnFlag)
 {
 	for (const lens_chip *chip : pfifo_chips())
 		for (int bit = 0; bit < 32; bit++) {
-			lens_channel_state s = decode(*chip, 0, 1u << bit);
+			lens_channel_state s = decode_channel(*chip, 0, 1u << bit);
 			EXPECT_EQ(s.enable, bit == 0) << bit;
 			EXPECT_EQ(s.next, bit == 1) << bit;
 			EXPECT_EQ(s.pbdma_faulted, bit == 22) << bit;
@@ -61,7 +61,7 @@ TEST(Pccsr, EachBitOfTheStateWordIsItsOwnFlag)
 		}
 }
 
-// NV_PCCSR_CHANNEL_STATUS_*: 0 .. 14, and which of them say CTX_RELOAD. Nothing defines 15.
+// NV_PCCSR_CHANNEL_STATUS_*: 0 .. 14, and which of them include CTX_RELOAD. 15 is not defined.
 TEST(Pccsr, EveryStatusValueHasItsNameAndReload)
 {
 	struct {
@@ -89,7 +89,7 @@ TEST(Pccsr, EveryStatusValueHasItsNameAndReload)
 	};
 	for (const lens_chip *chip : pfifo_chips())
 		for (const auto &r : rows) {
-			lens_channel_state s = decode(*chip, 0, r.word);
+			lens_channel_state s = decode_channel(*chip, 0, r.word);
 			EXPECT_EQ(s.status, r.status);
 			EXPECT_EQ(s.ctx_reload, r.reload) << r.status;
 			EXPECT_STREQ(lens_status_name(s.status), r.name);
@@ -104,7 +104,7 @@ TEST(Chram, EachBitIsItsOwnFlag)
 {
 	for (const lens_chip *chip : chram_chips())
 		for (int bit = 0; bit < 32; bit++) {
-			lens_channel_state s = decode(*chip, 1u << bit);
+			lens_channel_state s = decode_channel(*chip, 1u << bit);
 			EXPECT_TRUE(s.chram);
 			EXPECT_FALSE(s.pccsr);
 			EXPECT_EQ(s.enable, bit == 1) << bit;
@@ -124,8 +124,8 @@ TEST(Chram, EachBitIsItsOwnFlag)
 		}
 }
 
-// There is no STATUS on these chips; it is derived so that the PCCSR names serve. Words by the bit numbers above.
-TEST(Chram, StatusIsDerivedFromWhereTheChannelIs)
+// These chips have no STATUS; it is derived, so that PCCSR's names can be used. Words by the bit numbers above.
+TEST(Chram, StatusIsDerivedFromTheBits)
 {
 	struct {
 		u32 word;
@@ -148,7 +148,7 @@ TEST(Chram, StatusIsDerivedFromWhereTheChannelIs)
 	};
 	for (const lens_chip *chip : chram_chips())
 		for (const auto &r : rows)
-			EXPECT_EQ(decode(*chip, r.word).status, r.status) << std::hex << r.word;
+			EXPECT_EQ(decode_channel(*chip, r.word).status, r.status) << std::hex << r.word;
 }
 
 } // namespace

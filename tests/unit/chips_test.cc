@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the core finds on the emulated chips of all generations, against what papers and manuals say about the real
-// ones. Which engines exist where no source lists them is the emulator's assumption; its literal is held all the same,
-// so that a misread table shows. Sources:
+// The core's topology of the emulated chips of all generations, compared with what papers and manuals state about the
+// real ones. If no source lists the engines, they are the emulator's assumption; the literals are compared nevertheless,
+// so that a misread table is detected. Sources:
 //   RTAS'24  Bakita & Anderson, Tables II to IV (engines and runlists), sections V-C, V-D, VI-B
 //   RTAS'23  Bakita & Anderson, section IV-B (floorsweeping of GP106)
 //   counts   linux-nvgpu hw_proj_*.h host_num_engines, host_num_pbdma; hw_fifo_*.h; hal_ga100_litter.c
@@ -43,7 +43,7 @@ u32 pbdmas(const Emulated &e)
 const std::string GR = "Graphics/Compute 0", GRCE0 = "[Graphics] Copy Engine 0 (GRCE0/LCE0)",
 		  GRCE1 = "[Graphics] Copy Engine 1 (GRCE1/LCE1)";
 
-std::string lce(int i)
+std::string lce_name(int i)
 {
 	std::string n = std::to_string(i);
 	return "Copy Engine " + n + " (LCE" + n + ")";
@@ -110,17 +110,16 @@ TEST(Chips, XavierHasASecondRunlistForCopies)
 {
 	Chip c("gv11b");
 	ASSERT_EQ(c.err, 0);
-	EXPECT_EQ(by_runlist(c), (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce(2)}}}));
+	EXPECT_EQ(by_runlist(c), (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce_name(2)}}}));
 	EXPECT_EQ(pbdmas(c), 3u);
 }
 
 /*
- * RTAS'24 Table III, "Engines on Jetson Orin". The rows of the table as printed put both Copy Engine 3 and
- * Graphics/Compute 1 on runlist 2, while section V-D says that "with the exception of Runlist 0 every runlist is
- * associated with only one engine". The table is held here and not the sentence: the table is what the tool of the paper
- * read from the hardware. Its name for the LCE there is no graphics copy engine's, although graphics shares the runlist:
- * only the first two LCEs are such (section V-D; NV_CE_GRCE_ALLOWED_LCE_MASK 0x3 of kernel_ce_ga102.c). Runlist 2's two
- * rows stand in the order of types here, in the table the other way round.
+ * RTAS'24 Table III, "Engines on Jetson Orin". The printed table has both Copy Engine 3 and Graphics/Compute 1 on runlist
+ * 2, while section V-D says that "with the exception of Runlist 0 every runlist is associated with only one engine". The
+ * test follows the table, which the paper's tool read from the hardware. The LCE is not named as a graphics copy engine,
+ * although graphics shares its runlist: only the first two LCEs are GRCEs (section V-D; NV_CE_GRCE_ALLOWED_LCE_MASK 0x3
+ * of kernel_ce_ga102.c). The two engines of runlist 2 are in the order of types here, and reversed in the table.
  * Six engines: hw_proj_ga10b.h.
  */
 TEST(Chips, OrinIsTableThreeOfRtas24)
@@ -128,7 +127,7 @@ TEST(Chips, OrinIsTableThreeOfRtas24)
 	Chip c("ga10b");
 	ASSERT_EQ(c.err, 0);
 	EXPECT_EQ(by_runlist(c),
-		  (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce(2)}}, {2, {"Graphics/Compute 1", lce(3)}}}));
+		  (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce_name(2)}}, {2, {"Graphics/Compute 1", lce_name(3)}}}));
 	EXPECT_EQ(c.topo().n_engines, 6);
 	EXPECT_EQ(c.topo().n_runlists, 3);
 	EXPECT_EQ(c.topo().num_ces, 4); // LCE0 to LCE3
@@ -154,7 +153,7 @@ TEST(Chips, Gv100HasFifteenEnginesOnThirteenRunlists)
 	EXPECT_EQ(got[4], (Engines{"Video Encoder 1 (NVENC1)"}));
 	EXPECT_EQ(got[5], (Engines{"Video Encoder 2 (NVENC2)"}));
 	for (u32 i = 2; i <= 8; i++)
-		EXPECT_EQ(got[int(i) + 4], (Engines{lce(i)}));
+		EXPECT_EQ(got[int(i) + 4], (Engines{lce_name(i)}));
 	EXPECT_EQ(pbdmas(c), 14u);
 }
 
@@ -187,8 +186,8 @@ TEST(Chips, PascalsWithTwoEncodersUseBothNumbers)
 	ASSERT_EQ(gp102.err, 0);
 	ASSERT_EQ(gp100.err, 0);
 	EXPECT_EQ(by_runlist(gp102)[4], (Engines{"Video Encoder 1 (NVENC1)"})); // the runlist that Table II leaves out
-	EXPECT_EQ(by_runlist(gp102)[6], (Engines{lce(3)}));
-	EXPECT_EQ(by_runlist(gp100)[8], (Engines{lce(5)}));
+	EXPECT_EQ(by_runlist(gp102)[6], (Engines{lce_name(3)}));
+	EXPECT_EQ(by_runlist(gp100)[8], (Engines{lce_name(5)}));
 	EXPECT_EQ(by_runlist(gp100)[-1], (Engines{"NVLink Control 0 (IOCTRL0)"}));
 }
 
@@ -199,7 +198,7 @@ TEST(Chips, TuringHasFiveLces)
 		Chip c(profile);
 		ASSERT_EQ(c.err, 0) << profile;
 		EXPECT_EQ(c.topo().num_ces, 5) << profile;
-		EXPECT_EQ(by_runlist(c)[7], (Engines{lce(4)})) << profile;
+		EXPECT_EQ(by_runlist(c)[7], (Engines{lce_name(4)})) << profile;
 		EXPECT_EQ(by_runlist(c)[-1].size(), profile == std::string("tu117") ? 1u : 2u);
 		EXPECT_EQ(c.topo().ce.shared_lce[0], 1) << profile;
 		EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf) << profile;
@@ -217,7 +216,7 @@ TEST(Chips, Ga100HasTwentySixEnginesOnTwentyFourRunlists)
 	EXPECT_EQ(c.topo().n_engines - 2, 26);
 	EXPECT_EQ(got.size(), 24u);
 	EXPECT_EQ(got[7], (Engines{"Graphics/Compute 7"}));
-	EXPECT_EQ(got[8], (Engines{lce(2)}));
+	EXPECT_EQ(got[8], (Engines{lce_name(2)}));
 	EXPECT_EQ(got[21], (Engines{"JPEG Decoder 0 (NVJPG0)"}));
 	EXPECT_EQ(got[22], (Engines{"Optical Flow Accelerator"}));
 	EXPECT_EQ(pbdmas(c), 32u);
@@ -249,9 +248,9 @@ TEST(Chips, Gb100HasTheEnginesOfBothDies)
 	EXPECT_EQ(c.topo().devices_err, 0);
 	EXPECT_EQ(c.topo().n_engines, 21); // 16 and 5
 	EXPECT_EQ(c.topo().n_runlists, 11);
-	EXPECT_EQ(got[2], (Engines{lce(3)}));
-	EXPECT_EQ(got[8], (Engines{lce(4)})); // these are the second die's
-	EXPECT_EQ(got[9], (Engines{lce(5)}));
+	EXPECT_EQ(got[2], (Engines{lce_name(3)}));
+	EXPECT_EQ(got[8], (Engines{lce_name(4)})); // these are the second die's
+	EXPECT_EQ(got[9], (Engines{lce_name(5)}));
 	EXPECT_EQ(got[10], (Engines{"Video Decoder 1 (NVDEC1)"}));
 	EXPECT_EQ(got[11], (Engines{"JPEG Decoder 1 (NVJPG1)"}));
 	u32 hubs = 0;
@@ -264,7 +263,7 @@ TEST(Chips, Gb100HasTheEnginesOfBothDies)
 }
 
 // Of its runlist registers, PREEMPT alone is published: engines are listed, ids of runlists are not known.
-TEST(Chips, Gb202HasEnginesWhoseRunlistsHaveNoNumber)
+TEST(Chips, Gb202HasEnginesWithUnknownRunlists)
 {
 	Chip c("gb202");
 	ASSERT_EQ(c.err, 0);
@@ -275,7 +274,7 @@ TEST(Chips, Gb202HasEnginesWhoseRunlistsHaveNoNumber)
 	// LCEs 0 and 1 have their runlist's registers where graphics has them; 2 has others, though a GRCE may be one of four.
 	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), GRCE0), 1);
 	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), GRCE1), 1);
-	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), lce(2)), 1);
+	EXPECT_EQ(std::count(got[-1].begin(), got[-1].end(), lce_name(2)), 1);
 	u32 with_base = 0;
 	for (u32 i = 0; i < c.topo().n_engines; i++)
 		with_base += c.topo().engines[i].runlist_base != 0;
@@ -372,7 +371,7 @@ TEST(Chips, A100LacksOneWholeGpc)
 
 // Up to Maxwell there is no register for it (0x22444 came with GV100: linux-nvgpu hw_top_gv100.h): COPY0 to COPY2 are types
 // 1 to 3 of the device table (linux-nvgpu hw_top_gk20a.h, open-gpu-doc turing/tu104/dev_top.ref.txt), LCEs type 19.
-TEST(Chips, CopyEnginesAreCountedWhicheverWayTheTableListsThem)
+TEST(Chips, CopyEnginesOfBothTypesAreCounted)
 {
 	const std::pair<const char *, u32> rows[] = {{"gk104", 3}, {"gk110", 3}, {"gm107", 2}, {"gm204", 3},
 						     {"gm20b", 1}, {"gp100", 6}, {"gp106", 4}, {"gp10b", 1}};
@@ -424,7 +423,7 @@ TEST(Chips, GrcesShareOnAdaAndGa102AndNotOnGp102)
 	EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf);
 }
 
-TEST(Chips, WiringOfTheOthersIsTheirRegisters)
+TEST(Chips, CopyEngineMapsOfOtherChips)
 {
 	const struct {
 		const char *profile;
@@ -459,8 +458,8 @@ TEST(Chips, WiringOfTheOthersIsTheirRegisters)
 		EXPECT_EQ(Chip(profile).topo().ce_err, -EOPNOTSUPP) << profile;
 }
 
-// GV100's copy engine maps are where a real card has them; of GV11B nobody read any.
-TEST(Chips, WhatIsAssumedIsOfTheChipAndNotOfItsGeneration)
+// A real card showed where GV100's copy engine maps are; no GV11B was read.
+TEST(Chips, AssumptionsBelongToTheChipNotToItsGeneration)
 {
 	Chip gv100("gv100"), gv11b("gv11b"), gp106("gp106"), tu104("tu104");
 	EXPECT_EQ(lens_chip_get_assumed(gv100.gpu->chip, gv100.gpu->id), nullptr);
@@ -502,7 +501,7 @@ TEST(Chips, Tu116IsTheDeviceTableOfACard)
 }
 
 // Registers 0x100ce0 (GP102 to GA100) and 0x1183a4 (GA102 on); not published for the others, and none on a Tegra.
-TEST(Chips, MemoryIsWhatTheGpuSaysWhereThatIsPublished)
+TEST(Chips, MemorySizeIsReadWhereItsRegisterIsPublished)
 {
 	const struct {
 		const char *profile;
@@ -519,8 +518,8 @@ TEST(Chips, MemoryIsWhatTheGpuSaysWhereThatIsPublished)
 	}
 }
 
-// No register is asked that a chip does not have, and each row of the device table once.
-TEST(Chips, AttachingAsksNothingThatDoesNotExist)
+// Attaching reads no register that the chip lacks, and each row of the device table once.
+TEST(Chips, AttachingReadsOnlyExistingRegisters)
 {
 	for (const Units &u : UNITS) {
 		Chip c(u.profile);

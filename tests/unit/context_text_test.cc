@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What runlistY says of contexts, as literal text, and what the core reads of the contexts that the emulator's driver left
-// behind on every chip, beside what the chip itself finds through its own tables (command "state").
+// The text of runlistY about contexts, as literals; and the contexts that the emulator's driver created on every chip, as
+// the core reads them and as the chip itself finds them through its own tables (command "state").
 // Widths: RTAS'24 Listing 1, 21 characters between the bars.
 #include "support/core/contexts.hpp"
 #include "support/core/emulated.hpp"
@@ -17,19 +17,19 @@ using test::OneOfTuring;
 using test::Snap;
 
 // From the first line of the instance block on.
-std::string below(const std::string &text)
+std::string text_below(const std::string &text)
 {
 	size_t at = text.find("  |= Instance Block");
 	return at == std::string::npos ? "" : text.substr(at);
 }
 
-TEST(ContextText, OfVoltaAndLaterHasSubcontextsAndTheImage)
+TEST(ContextText, OfVoltaAndLaterHasSubcontextsAndTheContextImage)
 {
 	OneOfTuring t;
 	t.vid[t.block(1) + 0xf8] = 0x0010210000000000;  // VEID 33
 	t.vid[t.block(1) + 0x298] = 0x8000000200000023; // five of 64
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), R"(  |= Instance Block ====|
+	EXPECT_EQ(text_below(t.text()), R"(  |= Instance Block ====|
   | PDB:  0x000000010000|
   | Target:          vid|
   | Pages:            v2|
@@ -46,7 +46,7 @@ TEST(ContextText, OfVoltaAndLaterHasSubcontextsAndTheImage)
   | #CILP Saves:      14|
   +---------------------+
 )");
-	std::string hidden = below(t.text(false)); // for whom addresses are not
+	std::string hidden = text_below(t.text(false)); // for readers without the privilege to see addresses
 	EXPECT_NE(hidden.find("| PDB:  0x000000000000|"), std::string::npos);
 	EXPECT_NE(hidden.find("| VA:   0x000000000000|"), std::string::npos);
 	EXPECT_NE(hidden.find("| Ctx. ID:  0x00000077|"), std::string::npos);
@@ -55,9 +55,9 @@ TEST(ContextText, OfVoltaAndLaterHasSubcontextsAndTheImage)
 TEST(ContextText, OfPascalHasNoSubcontexts)
 {
 	OneOfTuring t(lens_chip_gp10x);
-	t.instance(t.block(1), AT_69);
+	t.write_instance_block(t.block(1), AT_69);
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), R"(  |= Instance Block ====|
+	EXPECT_EQ(text_below(t.text()), R"(  |= Instance Block ====|
   | PDB:  0x000000010000|
   | Target:          vid|
   | Pages:            v2|
@@ -79,7 +79,7 @@ TEST(ContextText, OfMaxwellEndsWhereNothingIsPublished)
 	OneOfTuring t(lens_chip_gm20x);
 	t.vid[t.block(1) + 0x200] = 0x0000000000010802; // TARGET 2, 64 KiB big pages
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), R"(  |= Instance Block ====|
+	EXPECT_EQ(text_below(t.text()), R"(  |= Instance Block ====|
   | PDB:  0x000000010000|
   | Target:      sys coh|
   | Pages:        v1 64K|
@@ -92,20 +92,20 @@ TEST(ContextText, OfMaxwellEndsWhereNothingIsPublished)
 TEST(ContextText, SaysWhyAPartIsMissing)
 {
 	OneOfTuring t;
-	t.place(1, 0, 0);
+	t.set_instance_address(1, 0, 0);
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), "  |= Instance Block ====|\n"
-				   "  |                 none|\n"
-				   "  +---------------------+\n");
-	t.place(1, 1, t.block(1));
+	EXPECT_EQ(text_below(t.text()), "  |= Instance Block ====|\n"
+					"  |                 none|\n"
+					"  +---------------------+\n");
+	t.set_instance_address(1, 1, t.block(1));
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), "  |= Instance Block ====|\n"
-				   "  |           unreadable|\n"
-				   "  +---------------------+\n");
-	t.place(1, 0, t.block(1));
+	EXPECT_EQ(text_below(t.text()), "  |= Instance Block ====|\n"
+					"  |           unreadable|\n"
+					"  +---------------------+\n");
+	t.set_instance_address(1, 0, t.block(1));
 	t.vid[t.block(1) + 0x210] = 0; // a channel of a copy engine, say
 	ASSERT_EQ(t.collect(), 0);
-	EXPECT_EQ(below(t.text()), R"(  |= Instance Block ====|
+	EXPECT_EQ(text_below(t.text()), R"(  |= Instance Block ====|
   | PDB:  0x000000010000|
   | Target:          vid|
   | Pages:            v2|
@@ -147,7 +147,7 @@ TEST_P(ContextsOf, AreFoundWhereTheChipItselfFindsThem)
 	Snap s(e, 0, true);
 	ASSERT_EQ(s.err, 0);
 	nlohmann::json state = e.emu->control({{"cmd", "state"}});
-	int images = 0, modes = 0;
+	int context_images = 0, modes = 0;
 	for (u32 i = 0; i < s.snap.n; i++) {
 		lens_entry entry;
 		e.gpu->chip->host->decode_entry(&s.snap.entries[i * e.gpu->chip->entry_words], &entry);
@@ -155,20 +155,20 @@ TEST_P(ContextsOf, AreFoundWhereTheChipItselfFindsThem)
 			continue;
 		const lens_context &c = s.snap.context[i];
 		EXPECT_EQ(c.err, 0) << entry.id;
-		for (const auto &one : state["channels"]) {
-			if (one["runlist"] != 0 || one["id"] != entry.id || !one.contains("context"))
+		for (const auto &channel : state["channels"]) {
+			if (channel["runlist"] != 0 || channel["id"] != entry.id || !channel.contains("context"))
 				continue;
-			images++;
+			context_images++;
 			EXPECT_EQ(c.image_err, chip.published) << entry.id;
 			if (chip.published)
 				continue;
-			EXPECT_EQ(c.addr, u64{one["context"]}) << entry.id;
-			EXPECT_EQ(c.graphics, u32{one["graphics_preemption"]}) << entry.id;
-			EXPECT_EQ(c.compute, u32{one["compute_preemption"]}) << entry.id;
+			EXPECT_EQ(c.addr, u64{channel["context"]}) << entry.id;
+			EXPECT_EQ(c.graphics, u32{channel["graphics_preemption"]}) << entry.id;
+			EXPECT_EQ(c.compute, u32{channel["compute_preemption"]}) << entry.id;
 			modes |= 1 << c.compute;
 		}
 	}
-	EXPECT_GE(images, 3);
+	EXPECT_GE(context_images, 3);
 	if (!chip.published) {
 		EXPECT_NE(modes & (modes - 1), 0) << "more than one mode occurs";
 	}
@@ -188,9 +188,9 @@ INSTANTIATE_TEST_SUITE_P(Chips, ContextsOf, testing::Combine(testing::ValuesIn(P
 	return std::string(std::get<0>(info.param).profile) + (std::get<1>(info.param) ? "_sys" : "_own");
 });
 
-// Each part in either memory: pointers lead from one to the other, and what is in the machine's is not read while that
-// stands still (Emulated refuses it). Stops: one for each pass that begins in GPU memory.
-// Seen failing without the second look of run_range(): -EAGAIN in place of contexts.
+// Each part in either memory, with pointers from one to the other. System memory is not read while the machine is
+// stopped (Emulated refuses it). Stops: one for each pass that begins in GPU memory. Seen failing without the second
+// pass of run_range(): -EAGAIN instead of contexts.
 TEST(MixedMemory, ContextsAreTheSameAndSystemMemoryIsReadWithoutAStop)
 {
 	const struct {
@@ -257,7 +257,7 @@ TEST(Subcontexts, AreThoseOfTheScenario)
 		EXPECT_EQ(by_id[18]->veid, 5) << profile;
 		EXPECT_EQ(by_id[19]->veid, 33) << profile;
 		EXPECT_EQ(by_id[29]->veid, 63) << profile;
-		EXPECT_EQ(by_id[16]->addr, by_id[19]->addr) << profile;     // one image for the TSG,
+		EXPECT_EQ(by_id[16]->addr, by_id[19]->addr) << profile;     // one context image for the TSG,
 		EXPECT_NE(by_id[16]->wfi_va, by_id[19]->wfi_va) << profile; // through a header each
 		EXPECT_NE(by_id[16]->addr, by_id[20]->addr) << profile;
 		EXPECT_EQ(by_id[16]->compute, 2u) << profile;  // "cilp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Control requests on emulated chips in virtual time: what they do to what runs, and what they refuse. Effects are
-// taken from the model's account of run time, from its engines and from its memory, never from what the core reads.
-// Durations of the model (save 40 us, load 10 us, switch 2 us) are its own; time slices are 1.048576 ms (128 << 3) or
-// 8.55638016 s (255 << 15) and no time passes but by advance() and by the core's own waiting.
+// Control requests on emulated chips in virtual time: their effects, and what they refuse. Effects are taken from the
+// model's run times, engines and memory, never from what the core reads. The model's durations (save 40 us, load 10 us,
+// switch 2 us) are its own; time slices are 1.048576 ms (128 << 3) or 8.55638016 s (255 << 15). Time passes only through
+// advance() and while the core waits.
 #include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
@@ -34,7 +34,7 @@ const Chip chips[] = {
 	{"gh100", true, 2048, 128, 2, 0x10fd40, 0xc40008, 0xc00098},
 };
 
-json tsg(u32 id, Slice slice, std::initializer_list<u32> channels, int runlist = 0)
+json make_tsg(u32 id, Slice slice, std::initializer_list<u32> channels, int runlist = 0)
 {
 	json list = json::array();
 	for (u32 c : channels)
@@ -45,7 +45,7 @@ json tsg(u32 id, Slice slice, std::initializer_list<u32> channels, int runlist =
 		{"channels", list}};
 }
 
-json processes(std::initializer_list<json> tsgs, const char *page = "4k")
+json make_processes(std::initializer_list<json> tsgs, const char *page = "4k")
 {
 	json list = json::array();
 	for (const json &t : tsgs)
@@ -113,7 +113,7 @@ protected:
 		EXPECT_EQ(reply["ok"], true) << reply;
 	}
 
-	// Every request that names something which exists.
+	// Every request, for existing objects.
 	std::vector<std::pair<const char *, std::function<int()>>> requests()
 	{
 		return {
@@ -140,9 +140,9 @@ class SinceVolta : public Control {};
 
 /* -- channels -- */
 
-TEST_P(Control, DisabledChannelStopsRunningWhileTheOtherTsgGoesOn)
+TEST_P(Control, DisabledChannelStopsRunningWhileTheOtherTsgContinues)
 {
-	load(processes({tsg(1, SHORT, {2}), tsg(2, SHORT, {4})}));
+	load(make_processes({make_tsg(1, SHORT, {2}), make_tsg(2, SHORT, {4})}));
 	e.emu->advance(20 * MS);
 	ASSERT_EQ(enable(ref(2), false), 0);
 	EXPECT_EQ(channel(2)["enabled"], false);
@@ -157,14 +157,14 @@ TEST_P(Control, DisabledChannelStopsRunningWhileTheOtherTsgGoesOn)
 	EXPECT_EQ(channel(2)["enabled"], true);
 	four = ran(4);
 	e.emu->advance(100 * MS);
-	// Turn about, 52 us to change over: 1048576 / 1100576 of the time for the two together.
+	// In alternation, with 52 us for each switch: 1048576 / 1100576 of the time for the two together.
 	EXPECT_NEAR(double(ran(2) - two), 47.6e6, 1.2e6);
 	EXPECT_NEAR(double(ran(4) - four), 47.6e6, 1.2e6);
 }
 
 TEST_P(Control, DisabledChannelLeavesItsTsgToTheOthers)
 {
-	load(processes({tsg(1, SHORT, {2, 3})}));
+	load(make_processes({make_tsg(1, SHORT, {2, 3})}));
 	e.emu->advance(20 * MS);
 	ASSERT_EQ(enable(ref(2), false), 0);
 	e.emu->advance(5 * MS);
@@ -175,9 +175,9 @@ TEST_P(Control, DisabledChannelLeavesItsTsgToTheOthers)
 	EXPECT_EQ(ran(3) - three, 50000000u);
 }
 
-TEST_P(Control, OtherRunlistsDoNotNoticeADisabledChannel)
+TEST_P(Control, DisablingAChannelDoesNotAffectOtherRunlists)
 {
-	load(processes({tsg(1, SHORT, {2}), tsg(8, SHORT, {20}, 1)}));
+	load(make_processes({make_tsg(1, SHORT, {2}), make_tsg(8, SHORT, {20}, 1)}));
 	ASSERT_EQ(enable(ref(2), false), 0);
 	u64 other = ran(20, 1);
 	e.emu->advance(10 * MS);
@@ -190,11 +190,11 @@ TEST_P(Control, OtherRunlistsDoNotNoticeADisabledChannel)
 // dev_fifo.ref.txt): neither may change.
 TEST_P(Control, DisablingKeepsNextAndFaults)
 {
-	json t = tsg(1, SHORT, {2, 3});
+	json t = make_tsg(1, SHORT, {2, 3});
 	t["channels"][0]["next"] = true;
 	t["channels"][0]["eng_faulted"] = true;
 	t["channels"][0]["pbdma_faulted"] = true;
-	load(processes({t}));
+	load(make_processes({t}));
 	bool faults = std::string(GetParam().name) != "gp106"; // the model's Pascal has none in PCCSR
 	for (bool on : {false, true}) {
 		ASSERT_EQ(enable(ref(2), on), 0);
@@ -213,7 +213,7 @@ TEST_P(Control, DisablingKeepsNextAndFaults)
 
 TEST_P(Control, RepeatingADisableOrEnableChangesNothing)
 {
-	load(processes({tsg(1, SHORT, {2})}));
+	load(make_processes({make_tsg(1, SHORT, {2})}));
 	for (bool on : {true, false, false, true}) {
 		EXPECT_EQ(enable(ref(2), on), 0);
 		EXPECT_EQ(channel(2)["enabled"], on);
@@ -224,11 +224,11 @@ TEST_P(Control, RepeatingADisableOrEnableChangesNothing)
 
 TEST_P(Control, PreemptedTsgLeavesTheEngineToTheNext)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4})}));
 	ASSERT_EQ(on_engine(), 1);
 	ASSERT_EQ(preempt(ref(1)), 0);
 	e.emu->advance(1 * MS);
-	EXPECT_EQ(on_engine(), 2);     // eight seconds before its turn
+	EXPECT_EQ(on_engine(), 2);     // eight seconds before the end of the time slice
 	ASSERT_EQ(preempt(ref(1)), 0); // not on the engine: nothing happens
 	e.emu->advance(1 * MS);
 	EXPECT_EQ(on_engine(), 2);
@@ -237,9 +237,9 @@ TEST_P(Control, PreemptedTsgLeavesTheEngineToTheNext)
 
 TEST_P(Control, SwitchToLeavesOnlyThatTsgRunning)
 {
-	json two = tsg(2, SHORT, {4, 5});
+	json two = make_tsg(2, SHORT, {4, 5});
 	two["channels"][1]["enabled"] = false;
-	load(processes({tsg(1, LONG, {2, 3}), two, tsg(3, SHORT, {6}), tsg(8, SHORT, {20}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2, 3}), two, make_tsg(3, SHORT, {6}), make_tsg(8, SHORT, {20}, 1)}));
 	ASSERT_EQ(on_engine(), 1);
 	ASSERT_EQ(switch_to(ref(2)), 0);
 	e.emu->advance(1 * MS);
@@ -263,10 +263,10 @@ TEST_P(Control, SwitchToLeavesOnlyThatTsgRunning)
 	EXPECT_EQ(on_engine(), 3);
 }
 
-// A disable takes nothing off an engine; a list taken up anew ends the running slice (ampere/ga100/dev_ram.ref.txt).
-TEST_P(Control, ResubmittedRunlistIsTakenUp)
+// Disabling preempts nothing; committing a list again ends the running time slice (ampere/ga100/dev_ram.ref.txt).
+TEST_P(Control, ResubmittedRunlistIsCommitted)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4})}));
 	ASSERT_EQ(enable(ref(2), false), 0);
 	e.emu->advance(100 * MS);
 	ASSERT_EQ(on_engine(), 1);
@@ -284,14 +284,15 @@ TEST_P(Control, ResubmittedRunlistIsTakenUp)
 
 TEST_P(Control, RunlistThatWasNeverSubmittedCannotBeResubmitted)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	EXPECT_EQ(lens_runlist_resubmit(e.gpu.get(), 1), -ENOENT);
 	EXPECT_EQ(writes(), 0u);
 }
 
 TEST_P(SinceVolta, PreemptedRunlistGoesOnWithTheNextTsg)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4}), tsg(8, LONG, {20}, 1), tsg(9, LONG, {21}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4}), make_tsg(8, LONG, {20}, 1),
+			     make_tsg(9, LONG, {21}, 1)}));
 	ASSERT_EQ(on_engine(), 1);
 	ASSERT_EQ(lens_runlist_preempt(e.gpu.get(), 0), 0);
 	e.emu->advance(1 * MS);
@@ -321,21 +322,21 @@ TEST_P(Control, PreemptionModeDecidesHowTheContextIsSaved)
 	} rows[] = {{LENS_PREEMPT_WFI, 0, 0, 0xd0}, {LENS_PREEMPT_CTA, 1, 1, 0xd4}, {LENS_PREEMPT_CILP, 0, 2, 0xdc}};
 	for (const char *page : {"4k", "64k", "2m"})
 		for (const auto &r : rows) {
-			json one = tsg(1, SHORT, {2});
+			json one = make_tsg(1, SHORT, {2});
 			one["graphics_preemption"] = "gfxp";
-			load(processes({one, tsg(2, SHORT, {4})}, page));
+			load(make_processes({one, make_tsg(2, SHORT, {4})}, page));
 			ASSERT_EQ(mode(ref(2), r.mode), 0) << page;
 			json c = channel(2);
 			EXPECT_EQ(c["graphics_preemption"], r.graphics) << r.mode;
 			EXPECT_EQ(c["compute_preemption"], r.compute) << r.mode;
 			EXPECT_EQ(channel(4)["graphics_preemption"], 0); // another context
 			EXPECT_EQ(channel(4)["compute_preemption"], 0);
-			u64 image = c["context"];
+			u64 context_image = c["context"];
 			e.emu->advance(10 * MS);
 			for (u32 at : {0xd0, 0xd4, 0xd8, 0xdc}) {
-				u32 before = e.emu->vidmem().rd32(image + at);
+				u32 before = e.emu->vidmem().rd32(context_image + at);
 				e.emu->advance(10 * MS);
-				EXPECT_EQ(e.emu->vidmem().rd32(image + at) > before, at == r.counter)
+				EXPECT_EQ(e.emu->vidmem().rd32(context_image + at) > before, at == r.counter)
 					<< page << " " << r.mode << " " << std::hex << at;
 			}
 		}
@@ -343,7 +344,7 @@ TEST_P(Control, PreemptionModeDecidesHowTheContextIsSaved)
 
 TEST_P(Control, ChannelWithoutAGraphicsContextHasNoPreemptionMode)
 {
-	load(processes({tsg(1, SHORT, {2}), tsg(8, SHORT, {20}, 1)}));
+	load(make_processes({make_tsg(1, SHORT, {2}), make_tsg(8, SHORT, {20}, 1)}));
 	e.emu->vidmem().wr32(132 * 4, 0x00005004); // a block at address 0 would have a context, mapped to nothing
 	EXPECT_EQ(mode(ref(20, 1), LENS_PREEMPT_CTA), -ENOENT);
 	EXPECT_EQ(mode(ref(99), LENS_PREEMPT_CTA), -ENOENT); // no such channel
@@ -354,13 +355,13 @@ TEST_P(Control, ChannelWithoutAGraphicsContextHasNoPreemptionMode)
 // NV_CTXSW_MAIN_IMAGE_MAGIC_VALUE_1 0xfc: 0x600dc0de. RAMIN words 132, 133: where the context is.
 TEST_P(Control, NothingIsWrittenWhereNoContextImageIs)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4})}));
 	json c = channel(2);
-	u64 image = c["context"], inst = c["inst"];
-	e.emu->vidmem().wr32(image + 0xfc, 0x600dc0df);
+	u64 context_image = c["context"], inst = c["inst"];
+	e.emu->vidmem().wr32(context_image + 0xfc, 0x600dc0df);
 	EXPECT_EQ(mode(ref(2), LENS_PREEMPT_CILP), -EOPNOTSUPP);
-	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 0u);
-	e.emu->vidmem().wr32(image + 0xfc, 0x600dc0de);
+	EXPECT_EQ(e.emu->vidmem().rd32(context_image + 0x84), 0u);
+	e.emu->vidmem().wr32(context_image + 0xfc, 0x600dc0de);
 	EXPECT_EQ(mode(ref(2), LENS_PREEMPT_CILP), 0);
 	e.emu->take_log();
 
@@ -372,19 +373,19 @@ TEST_P(Control, NothingIsWrittenWhereNoContextImageIs)
 	e.emu->vidmem().wr32(inst + 133 * 4, 0);
 	EXPECT_EQ(mode(ref(2), LENS_PREEMPT_CTA), -ENOENT);
 	EXPECT_EQ(writes(), 0u);
-	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 2u);
+	EXPECT_EQ(e.emu->vidmem().rd32(context_image + 0x84), 2u);
 }
 
-// Since Volta the instance block names a per-VEID header (CTL 0xc TYPE 0x21) that names the image; without one it names
-// the image itself. The driver part puts the header one page behind the image.
-TEST_P(SinceVolta, ImageWithoutAHeaderInFrontIsFoundToo)
+// Since Volta the instance block points at a per-VEID header (CTL 0xc TYPE 0x21), which points at the context image;
+// without a header it points at the context image itself. The driver part puts the header one page behind the image.
+TEST_P(SinceVolta, ContextImageWithoutAHeaderIsFound)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	json c = channel(2);
-	u64 image = c["context"], pointer = u64(c["inst"]) + 132 * 4;
+	u64 context_image = c["context"], pointer = u64(c["inst"]) + 132 * 4;
 	e.emu->vidmem().wr32(pointer, e.emu->vidmem().rd32(pointer) - 0x1000);
 	ASSERT_EQ(mode(ref(2), LENS_PREEMPT_CILP), 0);
-	EXPECT_EQ(e.emu->vidmem().rd32(image + 0x84), 2u);
+	EXPECT_EQ(e.emu->vidmem().rd32(context_image + 0x84), 2u);
 }
 
 // NV_RAMIN_USE_VER2_PT_FORMAT, word 128 bit 10: without it Pascal's tables are read as version 1, under which these do
@@ -393,7 +394,7 @@ TEST(Gp106Control, ContextThatTheTablesDoNotMapIsRefused)
 {
 	Emulated e("gp106");
 	ASSERT_EQ(e.attach(), 0);
-	e.emu->load_scenario(processes({tsg(1, LONG, {2})}));
+	e.emu->load_scenario(make_processes({make_tsg(1, LONG, {2})}));
 	json state = e.emu->control({{"cmd", "state"}});
 	u64 inst = state["channels"][0]["inst"];
 	e.emu->vidmem().wr32(inst + 128 * 4, e.emu->vidmem().rd32(inst + 128 * 4) & ~0x400u);
@@ -402,11 +403,11 @@ TEST(Gp106Control, ContextThatTheTablesDoNotMapIsRefused)
 	EXPECT_EQ(lens_channel_set_preemption(e.gpu.get(), &r, LENS_PREEMPT_CTA, &runlist), -EIO);
 }
 
-/* -- which runlist is meant -- */
+/* -- the runlist of an id -- */
 
 TEST_P(IdsOfTheGpu, TakeNoRunlist)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(8, LONG, {20}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(8, LONG, {20}, 1)}));
 	EXPECT_EQ(enable({0, 2}, false), -EINVAL);
 	EXPECT_EQ(preempt({0, 1}), -EINVAL);
 	EXPECT_EQ(switch_to({0, 1}), -EINVAL);
@@ -420,7 +421,8 @@ TEST_P(IdsOfTheGpu, TakeNoRunlist)
 
 TEST_P(IdsPerRunlist, BareIdIsTakenWhenOneRunlistHoldsItAndRefusedWhenTwoOrNoneDo)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(5, LONG, {4, 6}), tsg(1, LONG, {2}, 1), tsg(7, LONG, {9}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(5, LONG, {4, 6}), make_tsg(1, LONG, {2}, 1),
+			     make_tsg(7, LONG, {9}, 1)}));
 	// held by both runlists
 	EXPECT_EQ(enable({LENS_NONE, 2}, false), -EINVAL);
 	EXPECT_EQ(preempt({LENS_NONE, 1}), -EINVAL);
@@ -454,7 +456,8 @@ TEST_P(IdsPerRunlist, BareIdIsTakenWhenOneRunlistHoldsItAndRefusedWhenTwoOrNoneD
 
 TEST_P(IdsPerRunlist, SameIdOnAnotherRunlistIsLeftAlone)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(3, LONG, {4}), tsg(1, LONG, {2}, 1), tsg(3, LONG, {4}, 1)}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(3, LONG, {4}), make_tsg(1, LONG, {2}, 1),
+			     make_tsg(3, LONG, {4}, 1)}));
 	ASSERT_EQ(enable({1, 2}, false), 0);
 	EXPECT_EQ(channel(2, 0)["enabled"], true);
 	EXPECT_EQ(channel(2, 1)["enabled"], false);
@@ -474,7 +477,7 @@ TEST_P(IdsPerRunlist, SameIdOnAnotherRunlistIsLeftAlone)
 TEST_P(Control, IdsBeyondTheChipAreOutOfRange)
 {
 	const Chip &c = GetParam();
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	for (u32 id : {c.ids, c.ids + 1, 65536u, 0x80000002u, 0xffffffffu}) {
 		EXPECT_EQ(enable({LENS_NONE, id}, false), -ERANGE) << id;
 		EXPECT_EQ(enable(ref(id), false), -ERANGE) << id;
@@ -493,10 +496,10 @@ TEST_P(Control, IdsBeyondTheChipAreOutOfRange)
 	EXPECT_EQ(e.emu->peek_register(c.window), 0u);
 }
 
-TEST_P(Control, WhatIsNotThereNowIsNotFound)
+TEST_P(Control, MissingObjectsAreNotFound)
 {
 	const Chip &c = GetParam();
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	EXPECT_EQ(preempt(ref(99)), -ENOENT);
 	EXPECT_EQ(preempt(ref(2)), -ENOENT); // a channel, not a TSG
 	EXPECT_EQ(switch_to(ref(99)), -ENOENT);
@@ -507,7 +510,7 @@ TEST_P(Control, WhatIsNotThereNowIsNotFound)
 		EXPECT_EQ(enable({int(c.absent_runlist), 2}, false), -ENOENT);
 		EXPECT_EQ(preempt({1, 1}), -ENOENT);
 	} else {
-		EXPECT_EQ(enable(ref(99), true), -ENOENT); // bound to no instance block: nobody's
+		EXPECT_EQ(enable(ref(99), true), -ENOENT); // bound to no instance block: unused
 		EXPECT_EQ(enable(ref(99), false), -ENOENT);
 	}
 	EXPECT_EQ(writes(), 0u);
@@ -517,26 +520,26 @@ TEST_P(Control, WhatIsNotThereNowIsNotFound)
 
 TEST_P(Control, PreemptThatHangsTimesOut)
 {
-	load(processes({tsg(1, LONG, {2}), tsg(2, LONG, {4})}));
+	load(make_processes({make_tsg(1, LONG, {2}), make_tsg(2, LONG, {4})}));
 	fault({{"cmd", "fault"}, {"kind", "preempt-hangs"}});
 	u64 before = e.emu->now();
 	EXPECT_EQ(preempt(ref(1)), -ETIMEDOUT);
 	EXPECT_GE(e.emu->now() - before, 1 * S);
 	EXPECT_LE(e.emu->now() - before, 2 * S);
-	EXPECT_EQ(writes(), 1u); // asked for once
+	EXPECT_EQ(writes(), 1u); // written once
 	fault({{"cmd", "fault"}, {"kind", "none"}});
 	e.emu->advance(1 * MS);
 	EXPECT_EQ(preempt(ref(2)), 0);
 }
 
-TEST_P(Control, GpuThatHasGoneIsNoDeviceAndIsNotWrittenTo)
+TEST_P(Control, RemovedGpuIsNoDeviceAndIsNotWritten)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	fault({{"cmd", "fault"}, {"kind", "all-ones"}});
 	for (auto &[name, request] : requests()) {
 		EXPECT_EQ(request(), -ENODEV) << name;
 		size_t n = writes();
-		// Where disabling is one write without a look first, that write goes into the void.
+		// Chips whose disable is one write without a read before it have that one write, which has no effect.
 		EXPECT_LE(n, GetParam().per_runlist && std::string(name).find("able") != std::string::npos ? 1u : 0u)
 			<< name;
 	}
@@ -548,14 +551,14 @@ TEST_P(Control, GpuThatHasGoneIsNoDeviceAndIsNotWrittenTo)
 
 TEST_P(Control, BadReadOfAChannelWordIsAnIoError)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	fault({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", GetParam().channel2}, {"value", 0xbadf5040}});
 	EXPECT_EQ(enable(ref(2), false), -EIO);
 	if (!GetParam().per_runlist) {
-		EXPECT_EQ(writes(), 0u); // it looks first
+		EXPECT_EQ(writes(), 0u); // it reads first
 		EXPECT_EQ(channel(2)["enabled"], true);
 	}
-	test::Snap snap(e, 0); // reading goes on; the one channel says why it has no state
+	test::Snap snap(e, 0); // reading continues; that channel has an error instead of a state
 	EXPECT_EQ(snap.err, 0);
 	EXPECT_EQ(snap.snap.n, 2u);
 	EXPECT_EQ(snap.snap.err[1], -EIO);
@@ -567,15 +570,15 @@ TEST_P(Control, BadReadOfAChannelWordIsAnIoError)
 
 TEST_P(Control, BadReadOfThePreemptRegisterIsAnIoError)
 {
-	load(processes({tsg(1, LONG, {2})}));
+	load(make_processes({make_tsg(1, LONG, {2})}));
 	fault({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", GetParam().preempt}});
 	EXPECT_EQ(preempt(ref(1)), -EIO);
 }
 
-TEST_P(Control, EnableThatDoesNotStickIsAnIoError)
+TEST_P(Control, EnableWithoutEffectIsAnIoError)
 {
-	load(processes({tsg(1, LONG, {2})}));
-	// The word reads as it was, enabled and not, whatever is written.
+	load(make_processes({make_tsg(1, LONG, {2})}));
+	// The word keeps its value, enabled or not, whatever is written.
 	u32 enabled = GetParam().per_runlist ? 2 : 1;
 	fault({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", GetParam().channel2}, {"value", enabled}});
 	EXPECT_EQ(enable(ref(2), false), -EIO);

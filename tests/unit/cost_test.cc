@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the core costs, in accesses that the emulated chips count. The budget is that of docs/internals.md: the list's
-// words, at most a dozen registers, and one word of state per channel (two on chips with PCCSR); one write and one
-// read to disable a channel (PCCSR: one read more); probing reads each row of the device table once.
+// The core's accesses, as the emulated chips count them, against the budget of docs/internals.md: the list's words, at
+// most twelve registers, and one word of state per channel (two on chips with PCCSR); one write and one read to disable a
+// channel (PCCSR: one more read); probing reads each row of the device table once.
 #include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
@@ -23,8 +23,8 @@ struct Chip {
 	int copy_runlist; // LCE2's: RTAS'24 Tables II and IV; an H200's resource manager
 };
 
-// Registers read around the list: twice what says where it is (two words on GP106, four elsewhere), and the window,
-// saved and read back. Two more accesses move the window and put it back.
+// Registers read around the list: its location twice (two words on GP106, four elsewhere), and the window's position,
+// saved and read back. Two more accesses move the window and restore it.
 const Chip chips[] = {
 	{"gp106", false, 1, 6, 2, 5},
 	{"tu102", false, 2, 10, 2, 5},
@@ -74,7 +74,6 @@ TEST_P(Cost, ReadingARunlistIsItsWordsADozenRegistersAndTheStates)
 		EXPECT_EQ(counts().all_reads(), counts().reads[READS_32] + counts().reads[READS_64]);
 		EXPECT_LE(GetParam().register_reads + 2, 12u);
 		EXPECT_EQ(counts().wide_register_accesses, 0u);
-		// The io of the core says the same of itself.
 		EXPECT_EQ(counts().unknown_reads, 0u);
 	}
 }
@@ -128,7 +127,7 @@ TEST_P(Cost, DisablingAChannelOfAKnownRunlistIsOneWriteAndOneReadBack)
 		EXPECT_EQ(log[0].offset, log[1].offset);
 		EXPECT_EQ(log[0].offset, 0xc40008u); // channel RAM of runlist 0 in both profiles, channel 2
 		EXPECT_EQ(log[0].value, 3u);         // NV_CHRAM_CHANNEL_UPDATE_DISABLE_CHANNEL
-		EXPECT_EQ(e.atomics, 0u);            // nobody is stopped
+		EXPECT_EQ(e.atomics, 0u);            // the machine is not stopped
 	} else {
 		EXPECT_EQ(e.atomics, 1u);
 		ASSERT_EQ(log.size(), 3u);
@@ -141,8 +140,8 @@ TEST_P(Cost, DisablingAChannelOfAKnownRunlistIsOneWriteAndOneReadBack)
 	}
 }
 
-// The budget makes no difference between disabling and enabling. A channel with work is somebody's without a look at its
-// instance block; of an idle one PCCSR chips ask that, too.
+// Disabling and enabling have the same budget. A channel with work is in use, so its instance block is not read; for an
+// idle channel, it is read on chips with PCCSR.
 TEST_P(Cost, EnablingAChannelWithWorkCostsNoMoreThanDisablingIt)
 {
 	lens_ref r = ref(2);
@@ -153,8 +152,8 @@ TEST_P(Cost, EnablingAChannelWithWorkCostsNoMoreThanDisablingIt)
 	EXPECT_EQ(counts().all_reads(), GetParam().per_runlist ? 1u : 2u);
 }
 
-// The list is looked for the TSG, and then read again to the end. Six entries; TSG 1 is on it once.
-TEST_P(Cost, TimesliceCostsTwoLooksThroughTheListAndOneStopForItsEntry)
+// The list is searched for the TSG, and then read again to the end. Six entries; TSG 1 is on it once.
+TEST_P(Cost, TimesliceCostsTwoWalksOfTheListAndOneStopPerEntry)
 {
 	const bool pascal = std::string(GetParam().name) == "gp106";
 	// Pascal: BASE and RUNLIST, and BASE saved, put back and read back
@@ -165,20 +164,20 @@ TEST_P(Cost, TimesliceCostsTwoLooksThroughTheListAndOneStopForItsEntry)
 	lens_ref r = ref(1);
 	e.stops = 0;
 	ASSERT_EQ(lens_tsg_set_timeslice(e.gpu.get(), &r, 1000, &runlist), 0);
-	u32 asked = 0;
+	u32 polls = 0;
 	for (const auto &a : e.emu->take_log())
-		asked += !a.write && a.offset == pending;
+		polls += !a.write && a.offset == pending;
 	EXPECT_EQ(e.stops, 1u);
 	EXPECT_EQ(e.atomics, 1u);
 	EXPECT_EQ(counts().reads[READS_64], (6 + 6 + 1) * GetParam().entry_words);
-	// Where the list is, five times, the window's position twice in each of three borrows, the word read back; and
-	// after the submit whether it is taken up, as often as that takes.
-	EXPECT_GT(asked, 5u);
-	EXPECT_EQ(counts().reads[READS_32], 5 * regs + 3 * 2 + 1 + saved + asked - 5);
+	// The list's location five times, the window's position twice in each of three uses, the word read back; and after
+	// the submit the pending bit until the list is committed.
+	EXPECT_GT(polls, 5u);
+	EXPECT_EQ(counts().reads[READS_32], 5 * regs + 3 * 2 + 1 + saved + polls - 5);
 	EXPECT_EQ(counts().all_writes(), 3 * 2 + 1 + submit);
 }
 
-TEST_P(Cost, EnablingAnIdleChannelCostsOneLookAtItsInstanceBlockMoreOnPccsr)
+TEST_P(Cost, EnablingAnIdleChannelCostsOneMoreReadOnPccsr)
 {
 	json idle = test::load_json("scenarios/two-tenants.json");
 	idle["processes"][0]["tsgs"][0]["channels"][0]["busy"] = false;
@@ -191,8 +190,8 @@ TEST_P(Cost, EnablingAnIdleChannelCostsOneLookAtItsInstanceBlockMoreOnPccsr)
 	EXPECT_EQ(counts().all_reads(), GetParam().per_runlist ? 1u : 3u);
 }
 
-// A look at where each runlist is, and into those that are not empty up to the id; no topology.
-TEST_P(CostPerRunlist, BareIdOfAChannelCostsALookIntoEachRunlistAndNoTopology)
+// The location of each runlist, and the lists that are not empty up to the id; no topology.
+TEST_P(CostPerRunlist, BareIdOfAChannelCostsASearchOfEachRunlistAndNoTopology)
 {
 	lens_ref r{LENS_NONE, 2};
 	ASSERT_EQ(lens_channel_enable(e.gpu.get(), &r, false, &runlist), 0);
@@ -256,7 +255,7 @@ TEST_P(Cost, NoRegisterIsEverAccessedWiderThan32Bits)
 	EXPECT_EQ(counts().unknown_writes, 0u);
 }
 
-// 64 KiB of the window is moved at a time: beyond it each piece costs a move, a way back and two reads.
+// 64 KiB of the window are used at a time: each further piece costs a move, its restoration and two reads.
 TEST_P(Cost, LongListCostsFourAccessesMoreForEach64Kib)
 {
 	e.emu->set_access_ns(0);

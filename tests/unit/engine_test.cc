@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// What an engine is at: which registers say so, and literal words. Sources:
+// The state of an engine: its registers, and literal words. Sources:
 //   PFIFO  open-gpu-doc turing/tu104/dev_fifo.ref.txt NV_PFIFO_ENGINE_STATUS: 0x2640 + 8 * i; ID 11:0, ID_TYPE 12 (1 TSG),
 //          CTX_STATUS 15:13 (1 VALID, 5 LOAD, 6 SAVE, 7 SWITCH), NEXT_ID 27:16, NEXT_ID_TYPE 28, ENG_RELOAD 29,
 //          FAULTED 30, ENGINE 31; 15 of them in volta/gv100/dev_fifo.ref.txt, which is the most
 //   Ampere open-gpu-doc ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_ENGINE_STATUS0: 0x200 + 64 * i of 3; the same but no
 //          types, and 5 SAVE, 6 LOAD; NV_RUNLIST_ENGINE_STATUS_CHANNEL: 0x208 + 64 * i; CHID 11:0, VALID 15,
 //          NEXT_CHID 27:16, NEXT_VALID 31
-// Seen failing, each in just the tests that say so: with the ID taken during LOAD, with the channel in no TSG left out, with
-// the codes of LOAD and SAVE exchanged, with VALID of the channel not looked at, with LENS_NONE or a place beyond the third
-// taken for an engine.
+// Seen failing, each fault in its tests only: with the ID taken during LOAD, without the channel in no TSG, with the codes
+// of LOAD and SAVE exchanged, with the channel's VALID ignored, with LENS_NONE or an index beyond the third taken for an
+// engine.
 #include "support/core/chips.hpp"
 #include "support/core/emulated.hpp"
 
@@ -19,23 +19,23 @@ namespace {
 using test::chram_chips;
 using test::pfifo_chips;
 
-lens_engine_status decode(const lens_chip &chip, u32 w0, u32 w1 = 0)
+lens_engine_status decode_engine(const lens_chip &chip, u32 w0, u32 w1 = 0)
 {
 	lens_engine_status s;
 	u32 w[2] = {w0, w1};
-	memset(&s, 1, sizeof(s)); // what a decoder leaves out shows
+	memset(&s, 1, sizeof(s)); // a field that the decoder does not set is detected
 	chip.host->decode_engine(w, &s);
 	return s;
 }
 
-void expect(const lens_engine_status &s, lens_engine_state state, int id, int channel)
+void expect_status(const lens_engine_status &s, lens_engine_state state, int id, int channel)
 {
 	EXPECT_EQ(s.state, state);
 	EXPECT_EQ(lens_engine_get_occupant(&s)->id, id);
 	EXPECT_EQ(lens_engine_get_occupant(&s)->channel, channel);
 }
 
-// On it, and what comes; -1: nobody.
+// The present and the next TSG; -1: none.
 void expect_both(const lens_engine_status &s, int now, int now_channel, int next, int next_channel)
 {
 	EXPECT_EQ(s.now.id, now);
@@ -44,18 +44,18 @@ void expect_both(const lens_engine_status &s, int now, int now_channel, int next
 	EXPECT_EQ(s.next.channel, next_channel);
 }
 
-TEST(PfifoEngine, CodesOfCtxStatusSayWhoIsThere)
+TEST(PfifoEngine, CtxStatusSelectsIdOrNextId)
 {
 	for (const lens_chip *chip : pfifo_chips()) {
 		SCOPED_TRACE(chip->name);
 		// ID 0x123, NEXT_ID 0x456, both TSGs
-		expect(decode(*chip, 0x14561123), LENS_ENGINE_IDLE, -1, -1);
-		expect(decode(*chip, 0x14563123), LENS_ENGINE_ON, 0x123, -1);
-		expect(decode(*chip, 0x1456b123), LENS_ENGINE_LOAD, 0x456, -1);
-		expect(decode(*chip, 0x1456d123), LENS_ENGINE_SAVE, 0x123, -1);
-		expect(decode(*chip, 0x1456f123), LENS_ENGINE_SWITCH, 0x123, -1);
+		expect_status(decode_engine(*chip, 0x14561123), LENS_ENGINE_IDLE, -1, -1);
+		expect_status(decode_engine(*chip, 0x14563123), LENS_ENGINE_ON, 0x123, -1);
+		expect_status(decode_engine(*chip, 0x1456b123), LENS_ENGINE_LOAD, 0x456, -1);
+		expect_status(decode_engine(*chip, 0x1456d123), LENS_ENGINE_SAVE, 0x123, -1);
+		expect_status(decode_engine(*chip, 0x1456f123), LENS_ENGINE_SWITCH, 0x123, -1);
 		for (u32 code : {2, 3, 4})
-			expect(decode(*chip, 0x14561123 | code << 13), LENS_ENGINE_UNKNOWN, -1, -1);
+			expect_status(decode_engine(*chip, 0x14561123 | code << 13), LENS_ENGINE_UNKNOWN, -1, -1);
 	}
 }
 
@@ -63,72 +63,73 @@ TEST(PfifoEngine, ChannelInNoTsgIsItsOwnId)
 {
 	for (const lens_chip *chip : pfifo_chips()) {
 		SCOPED_TRACE(chip->name);
-		lens_engine_status s = decode(*chip, 0x00002fff);
-		expect(s, LENS_ENGINE_ON, 0xfff, 0xfff);
+		lens_engine_status s = decode_engine(*chip, 0x00002fff);
+		expect_status(s, LENS_ENGINE_ON, 0xfff, 0xfff);
 		EXPECT_TRUE(lens_engine_get_occupant(&s)->is_channel);
-		// a channel is being loaded where a TSG was, and the other way round
-		s = decode(*chip, 0x0007b003);
-		expect(s, LENS_ENGINE_LOAD, 7, 7);
+		// a channel is loaded after a TSG, and the reverse
+		s = decode_engine(*chip, 0x0007b003);
+		expect_status(s, LENS_ENGINE_LOAD, 7, 7);
 		EXPECT_TRUE(lens_engine_get_occupant(&s)->is_channel);
-		s = decode(*chip, 0x1007a003);
-		expect(s, LENS_ENGINE_LOAD, 7, -1);
+		s = decode_engine(*chip, 0x1007a003);
+		expect_status(s, LENS_ENGINE_LOAD, 7, -1);
 		EXPECT_FALSE(lens_engine_get_occupant(&s)->is_channel);
-		s = decode(*chip, 0);
+		s = decode_engine(*chip, 0);
 		EXPECT_FALSE(s.now.is_channel || s.next.is_channel);
 	}
 }
 
 /*
- * The manual's teardown of a TSG, step 4b: during VALID and SAVE look at ID, during LOAD at NEXT_ID; SWITCH: "save hasn't
- * started yet". nouveau (gk104 and ga100, which engine has which context) takes ID or NEXT_ID during SWITCH, as the engine
- * itself says that it loads: both are of interest.
+ * The manual's teardown of a TSG, step 4b: during VALID and SAVE use ID, during LOAD use NEXT_ID; SWITCH: "save hasn't
+ * started yet". nouveau (gk104 and ga100, the context of an engine) uses ID or NEXT_ID during SWITCH, depending on whether
+ * the engine reports that it loads. So both are decoded.
  */
-TEST(PfifoEngine, BothWhoIsThereAndWhoComesAreGiven)
+TEST(PfifoEngine, PresentAndNextTsgAreDecoded)
 {
 	for (const lens_chip *chip : pfifo_chips()) {
 		SCOPED_TRACE(chip->name);
-		expect_both(decode(*chip, 0x14561123), -1, -1, -1, -1);
-		expect_both(decode(*chip, 0x14563123), 0x123, -1, -1, -1);
-		expect_both(decode(*chip, 0x1456b123), -1, -1, 0x456, -1);
-		expect_both(decode(*chip, 0x1456d123), 0x123, -1, -1, -1);
-		expect_both(decode(*chip, 0x1456f123), 0x123, -1, 0x456, -1);
-		// a channel in no TSG comes after a TSG, and the other way round
-		lens_engine_status s = decode(*chip, 0x0456f123);
+		expect_both(decode_engine(*chip, 0x14561123), -1, -1, -1, -1);
+		expect_both(decode_engine(*chip, 0x14563123), 0x123, -1, -1, -1);
+		expect_both(decode_engine(*chip, 0x1456b123), -1, -1, 0x456, -1);
+		expect_both(decode_engine(*chip, 0x1456d123), 0x123, -1, -1, -1);
+		expect_both(decode_engine(*chip, 0x1456f123), 0x123, -1, 0x456, -1);
+		// a channel in no TSG follows a TSG, and the reverse
+		lens_engine_status s = decode_engine(*chip, 0x0456f123);
 		expect_both(s, 0x123, -1, 0x456, 0x456);
 		EXPECT_TRUE(!s.now.is_channel && s.next.is_channel);
-		s = decode(*chip, 0x1456e123);
+		s = decode_engine(*chip, 0x1456e123);
 		expect_both(s, 0x123, 0x123, 0x456, -1);
 		EXPECT_TRUE(s.now.is_channel && !s.next.is_channel);
 	}
 }
 
-TEST(RunlistEngine, BothWhoIsThereAndWhoComesAreGiven)
+TEST(RunlistEngine, PresentAndNextTsgAreDecoded)
 {
 	for (const lens_chip *chip : chram_chips()) {
 		SCOPED_TRACE(chip->name);
-		expect_both(decode(*chip, 0x04562123, 0x809a8078), 0x123, 0x78, -1, -1);
-		expect_both(decode(*chip, 0x0456a123, 0x809a8078), 0x123, 0x78, -1, -1);
-		expect_both(decode(*chip, 0x0456c123, 0x809a8078), -1, -1, 0x456, 0x9a);
-		expect_both(decode(*chip, 0x0456e123, 0x809a8078), 0x123, 0x78, 0x456, 0x9a);
-		expect_both(decode(*chip, 0x0456e123, 0x009a0078), 0x123, -1, 0x456, -1);
+		expect_both(decode_engine(*chip, 0x04562123, 0x809a8078), 0x123, 0x78, -1, -1);
+		expect_both(decode_engine(*chip, 0x0456a123, 0x809a8078), 0x123, 0x78, -1, -1);
+		expect_both(decode_engine(*chip, 0x0456c123, 0x809a8078), -1, -1, 0x456, 0x9a);
+		expect_both(decode_engine(*chip, 0x0456e123, 0x809a8078), 0x123, 0x78, 0x456, 0x9a);
+		expect_both(decode_engine(*chip, 0x0456e123, 0x009a0078), 0x123, -1, 0x456, -1);
 	}
 }
 
-TEST(RunlistEngine, SaveAndLoadHaveEachOthersCode)
+TEST(RunlistEngine, SaveAndLoadHaveExchangedCodes)
 {
 	for (const lens_chip *chip : chram_chips()) {
 		SCOPED_TRACE(chip->name);
 		// TSGID 0x123, NEXT_TSGID 0x456; CHID 0x078 and NEXT_CHID 0x09a, both valid
 		const u32 channels = 0x809a8078;
-		expect(decode(*chip, 0x04560123, channels), LENS_ENGINE_IDLE, -1, -1);
-		expect(decode(*chip, 0x04562123, channels), LENS_ENGINE_ON, 0x123, 0x78);
-		expect(decode(*chip, 0x0456a123, channels), LENS_ENGINE_SAVE, 0x123, 0x78);
-		expect(decode(*chip, 0x0456c123, channels), LENS_ENGINE_LOAD, 0x456, 0x9a);
-		expect(decode(*chip, 0x0456e123, channels), LENS_ENGINE_SWITCH, 0x123, 0x78);
+		expect_status(decode_engine(*chip, 0x04560123, channels), LENS_ENGINE_IDLE, -1, -1);
+		expect_status(decode_engine(*chip, 0x04562123, channels), LENS_ENGINE_ON, 0x123, 0x78);
+		expect_status(decode_engine(*chip, 0x0456a123, channels), LENS_ENGINE_SAVE, 0x123, 0x78);
+		expect_status(decode_engine(*chip, 0x0456c123, channels), LENS_ENGINE_LOAD, 0x456, 0x9a);
+		expect_status(decode_engine(*chip, 0x0456e123, channels), LENS_ENGINE_SWITCH, 0x123, 0x78);
 		for (u32 code : {2, 3, 4})
-			expect(decode(*chip, 0x04560123 | code << 13, channels), LENS_ENGINE_UNKNOWN, -1, -1);
+			expect_status(decode_engine(*chip, 0x04560123 | code << 13, channels), LENS_ENGINE_UNKNOWN, -1,
+				      -1);
 		// bit 12 is no type here
-		EXPECT_FALSE(decode(*chip, 0x04563123, channels).now.is_channel);
+		EXPECT_FALSE(decode_engine(*chip, 0x04563123, channels).now.is_channel);
 	}
 }
 
@@ -136,8 +137,8 @@ TEST(RunlistEngine, ChannelThatIsNotValidIsNone)
 {
 	for (const lens_chip *chip : chram_chips()) {
 		SCOPED_TRACE(chip->name);
-		expect(decode(*chip, 0x04562123, 0x809a0078), LENS_ENGINE_ON, 0x123, -1);
-		expect(decode(*chip, 0x0456c123, 0x009a8078), LENS_ENGINE_LOAD, 0x456, -1);
+		expect_status(decode_engine(*chip, 0x04562123, 0x809a0078), LENS_ENGINE_ON, 0x123, -1);
+		expect_status(decode_engine(*chip, 0x0456c123, 0x009a8078), LENS_ENGINE_LOAD, 0x456, -1);
 	}
 }
 
@@ -147,7 +148,7 @@ TEST(Engine, EachFlagIsABitOfItsOwn)
 	all.insert(all.end(), others.begin(), others.end());
 	for (const lens_chip *chip : all)
 		for (int bit = 0; bit < 32; bit++) {
-			lens_engine_status s = decode(*chip, 1u << bit);
+			lens_engine_status s = decode_engine(*chip, 1u << bit);
 			EXPECT_EQ(s.busy, bit == 31) << bit;
 			EXPECT_EQ(s.faulted, bit == 30) << bit;
 			EXPECT_EQ(s.reload, bit == 29) << bit;
@@ -215,7 +216,7 @@ TEST_P(Sampled, EmulatedEngineShowsTheTsgThatRuns)
 	for (u32 i = 0; i < n; i++)
 		w[i] = e.gpu->io->ops->rd32(e.gpu->io, reg[i]);
 	e.gpu->chip->host->decode_engine(w, &s);
-	expect(s, LENS_ENGINE_ON, 3, n == 2 ? 8 : -1);
+	expect_status(s, LENS_ENGINE_ON, 3, n == 2 ? 8 : -1);
 	EXPECT_TRUE(s.busy);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runlist entries and time slices, from literal words. No GPU is involved. The words are put together by hand from
-// the bit numbers that each test names; no header of this project and no encoder is used for them.
+// Runlist entries and time slices, from literal words without a GPU. The words are composed by hand from the bit numbers
+// that each test names; no header or encoder of this project is used for them.
 #include "gpulens/gpu.h"
 
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 
 namespace {
 
-lens_entry decode(const lens_chip &chip, std::initializer_list<u32> words)
+lens_entry decode_entry(const lens_chip &chip, std::initializer_list<u32> words)
 {
 	lens_entry e;
-	memset(&e, 0x55, sizeof(e)); // what a decoder leaves out shows
+	memset(&e, 0x55, sizeof(e)); // a field that the decoder does not set is detected
 	chip.host->decode_entry(std::data(words), &e);
 	return e;
 }
@@ -20,7 +20,7 @@ lens_entry decode(const lens_chip &chip, std::initializer_list<u32> words)
 // timeslice_timeout 25:18, tsg_length 31:26; scale_3_f = 0xc000, timeout_128_f = 0x2000000, type_tsg_f = 0x2000.
 TEST(EntryOf8Bytes, DecodesTsgHeaderWithTheDefaultTimeslice)
 {
-	lens_entry e = decode(lens_chip_gp10x, {0x0a00e005, 0});
+	lens_entry e = decode_entry(lens_chip_gp10x, {0x0a00e005, 0});
 	EXPECT_TRUE(e.is_tsg);
 	EXPECT_EQ(e.id, 5);
 	EXPECT_EQ(e.scale, 3);
@@ -29,7 +29,7 @@ TEST(EntryOf8Bytes, DecodesTsgHeaderWithTheDefaultTimeslice)
 	EXPECT_EQ(e.inst, 0u);
 }
 
-// Same place: each field all ones with the others zero, so that a shifted or short field shows in its neighbours.
+// Same source: each field all ones with the others zero, so that a shifted or short field changes its neighbours.
 TEST(EntryOf8Bytes, TsgFieldsEndWhereTheManualSays)
 {
 	struct {
@@ -44,7 +44,7 @@ TEST(EntryOf8Bytes, TsgFieldsEndWhereTheManualSays)
 		{0xfffff000 | 0x2000, 0, 15, 255, 63},
 	};
 	for (const auto &r : rows) {
-		lens_entry e = decode(lens_chip_gp10x, {r.word, 0});
+		lens_entry e = decode_entry(lens_chip_gp10x, {r.word, 0});
 		EXPECT_TRUE(e.is_tsg) << std::hex << r.word;
 		EXPECT_EQ(e.id, r.id) << std::hex << r.word;
 		EXPECT_EQ(e.scale, r.scale) << std::hex << r.word;
@@ -57,15 +57,15 @@ TEST(EntryOf8Bytes, TsgFieldsEndWhereTheManualSays)
 // Bit 12 belongs to no field of hw_ram_gp106.h.
 TEST(EntryOf8Bytes, Bit12IsNoPartOfTheId)
 {
-	EXPECT_EQ(decode(lens_chip_gp10x, {0x00003001, 0}).id, 1);
-	EXPECT_EQ(decode(lens_chip_gp10x, {0x00001001, 0}).id, 1);
+	EXPECT_EQ(decode_entry(lens_chip_gp10x, {0x00003001, 0}).id, 1);
+	EXPECT_EQ(decode_entry(lens_chip_gp10x, {0x00001001, 0}).id, 1);
 }
 
 // Channel: type 13 = 0, chid 11:0; runqueue 14 as Linux's nouveau writes it from GP100 on (gp100_runl_insert_chan);
 // word 1 is the instance block's address >> 12 from GM107 on (gm107_fifo_runlist_chan).
 TEST(EntryOf8Bytes, DecodesChannelWithRunqueueAndInstanceBlock)
 {
-	lens_entry e = decode(lens_chip_gp10x, {0x00004123, 0x000bfe34});
+	lens_entry e = decode_entry(lens_chip_gp10x, {0x00004123, 0x000bfe34});
 	EXPECT_FALSE(e.is_tsg);
 	EXPECT_EQ(e.id, 0x123);
 	EXPECT_EQ(e.runqueue, 1);
@@ -75,7 +75,7 @@ TEST(EntryOf8Bytes, DecodesChannelWithRunqueueAndInstanceBlock)
 	EXPECT_EQ(e.timeout, 0);
 	EXPECT_EQ(e.scale, 0);
 
-	e = decode(lens_chip_gp10x, {0x00000fff, 0xffffffff});
+	e = decode_entry(lens_chip_gp10x, {0x00000fff, 0xffffffff});
 	EXPECT_FALSE(e.is_tsg);
 	EXPECT_EQ(e.id, 4095);
 	EXPECT_EQ(e.runqueue, 0);
@@ -87,7 +87,7 @@ TEST(EntryOf8Bytes, DecodesChannelWithRunqueueAndInstanceBlock)
 TEST(EntryOf16Bytes, DecodesTsgHeaderOfGv100Manual)
 {
 	for (const lens_chip *chip : {&lens_chip_tu10x, &lens_chip_ad10x, &lens_chip_gh100}) {
-		lens_entry e = decode(*chip, {0x80030001, 0x00000002, 0x00000005, 0});
+		lens_entry e = decode_entry(*chip, {0x80030001, 0x00000002, 0x00000005, 0});
 		EXPECT_TRUE(e.is_tsg) << chip->name;
 		EXPECT_EQ(e.id, 5) << chip->name;
 		EXPECT_EQ(e.scale, 3) << chip->name;
@@ -97,7 +97,7 @@ TEST(EntryOf16Bytes, DecodesTsgHeaderOfGv100Manual)
 	}
 }
 
-// Same place; TSG_GFID is 0.11:4 and belongs to none of the fields shown.
+// Same source; TSG_GFID is 0.11:4 and belongs to none of the decoded fields.
 TEST(EntryOf16Bytes, TsgFieldsEndWhereTheManualSays)
 {
 	struct {
@@ -112,7 +112,7 @@ TEST(EntryOf16Bytes, TsgFieldsEndWhereTheManualSays)
 		{0x00f0fff1, 0xffffff00, 0xfffff000, 0, 0, 0, 0},
 	};
 	for (const auto &r : rows) {
-		lens_entry e = decode(lens_chip_gh100, {r.w0, r.w1, r.w2, 0xffffffff});
+		lens_entry e = decode_entry(lens_chip_gh100, {r.w0, r.w1, r.w2, 0xffffffff});
 		EXPECT_TRUE(e.is_tsg) << std::hex << r.w0;
 		EXPECT_EQ(e.id, r.id) << std::hex << r.w0;
 		EXPECT_EQ(e.scale, r.scale) << std::hex << r.w0;
@@ -121,12 +121,12 @@ TEST(EntryOf16Bytes, TsgFieldsEndWhereTheManualSays)
 	}
 }
 
-// Same place: CHAN_RUNQUEUE_SELECTOR 0.1, CHAN_INST_TARGET 0.5:4, CHAN_USERD_TARGET 0.7:6, CHAN_USERD_PTR_LO 0.31:8,
+// Same source: CHAN_RUNQUEUE_SELECTOR 0.1, CHAN_INST_TARGET 0.5:4, CHAN_USERD_TARGET 0.7:6, CHAN_USERD_PTR_LO 0.31:8,
 // USERD_PTR_HI 1.31:0, CHAN_CHID 2.11:0, CHAN_INST_PTR_LO 2.31:12, CHAN_INST_PTR_HI 3.31:0; address =
 // (PTR_HI << 32) | (PTR_LO << 12).
 TEST(EntryOf16Bytes, DecodesChannelWithRunqueueTargetAndInstanceBlock)
 {
-	lens_entry e = decode(lens_chip_ad10x, {0x123456e2, 0x00000007, 0xabcde321, 0x00000001});
+	lens_entry e = decode_entry(lens_chip_ad10x, {0x123456e2, 0x00000007, 0xabcde321, 0x00000001});
 	EXPECT_FALSE(e.is_tsg);
 	EXPECT_EQ(e.id, 0x321);
 	EXPECT_EQ(e.runqueue, 1);
@@ -139,18 +139,18 @@ TEST(EntryOf16Bytes, DecodesChannelWithRunqueueTargetAndInstanceBlock)
 
 TEST(EntryOf16Bytes, ChannelFieldsEndWhereTheManualSays)
 {
-	lens_entry e = decode(lens_chip_tu10x, {0xffffffcc, 0xffffffff, 0x00000000, 0x00000000});
+	lens_entry e = decode_entry(lens_chip_tu10x, {0xffffffcc, 0xffffffff, 0x00000000, 0x00000000});
 	EXPECT_FALSE(e.is_tsg);
 	EXPECT_EQ(e.runqueue, 0); // bits 1, 5:4 clear, all around them set
 	EXPECT_EQ(e.inst_target, 0);
 	EXPECT_EQ(e.id, 0);
 	EXPECT_EQ(e.inst, 0u);
 
-	e = decode(lens_chip_tu10x, {0x00000030, 0, 0xfffff000, 0x000000ff});
+	e = decode_entry(lens_chip_tu10x, {0x00000030, 0, 0xfffff000, 0x000000ff});
 	EXPECT_EQ(e.inst_target, 3);
 	EXPECT_EQ(e.id, 0);
 	EXPECT_EQ(e.inst, 0xfffffff000u);
-	EXPECT_EQ(decode(lens_chip_tu10x, {0, 0, 0x00000fff, 0}).id, 4095);
+	EXPECT_EQ(decode_entry(lens_chip_tu10x, {0, 0, 0x00000fff, 0}).id, 4095);
 }
 
 // open-gpu-doc ampere/ga100/dev_ram.ref.txt, TSG entries: TIMEOUT << SCALE in units of 1024 ns of PTIMER; a TIMEOUT
@@ -172,7 +172,7 @@ TEST(Timeslice, OfZeroCountsAsOneUnitWhateverTheScale)
 }
 
 // The fields' places as above. 244 << 2 is 976 units, 999.424 us.
-TEST(Timeslice, IsPutIntoTheFirstWordAndNothingElseOfIt)
+TEST(Timeslice, OnlyItsFieldsOfTheFirstWordChange)
 {
 	const auto set8 = lens_chip_gp10x.host->set_timeslice, set16 = lens_chip_gv10x.host->set_timeslice;
 	EXPECT_EQ(set8(0x0a00e005, 244, 2), 0x0bd0a005u);
@@ -188,7 +188,7 @@ TEST(Timeslice, IsPutIntoTheFirstWordAndNothingElseOfIt)
 		EXPECT_EQ(chip->host->set_timeslice, set16) << chip->name;
 }
 
-// Worked out by hand: n us are n / 1.024 units; what does not fit into 255 is halved, with one more of scale.
+// Computed by hand: n us are n / 1.024 units; a number above 255 is halved, and the scale is one more.
 // Seen failing with the bias of rounding left out, and with ties going up.
 TEST(TimesliceEncode, IsTheNearestThatTheFieldsCanHold)
 {
@@ -254,7 +254,7 @@ TEST(TimesliceEncode, NoOtherPairIsNearer)
 }
 
 // TSG_LENGTH channels follow the header of a TSG, and belong to it (dev_ram.ref.txt, RAMRL). Entries of 8 bytes: LENGTH
-// 31:26, TYPE 13, ID 11:0. Seen failing with left not counted down, and with tsgid kept when nothing is left.
+// 31:26, TYPE 13, ID 11:0. Seen failing with left not decremented, and with tsgid kept when left is 0.
 TEST(Group, ChannelsBelongToTheTsgWhoseHeaderCountsThem)
 {
 	struct {

@@ -41,7 +41,7 @@ struct Words {
 		lens_format_runlist(&t.t, fake.gpu.get(), &snap, addresses);
 		return t.str();
 	}
-	// Without the line that says where the list lies.
+	// Without the line with the location of the list.
 	std::string text(bool addresses = true)
 	{
 		std::string all = whole(addresses);
@@ -118,7 +118,7 @@ TEST(RunlistText, OfAChipWithChannelRamShowsItsBitsToo)
 )");
 }
 
-TEST(RunlistText, BeginsWithWhereTheListLies)
+TEST(RunlistText, BeginsWithTheLocationOfTheList)
 {
 	Words w(lens_chip_gp10x, {0x0600e001, 0, 1, 0});
 	w.snap.regs = {.base = 0x180000000, .target = 0, .length = 2, .pending = false};
@@ -128,7 +128,8 @@ TEST(RunlistText, BeginsWithWhereTheListLies)
 	EXPECT_TRUE(w.whole().starts_with("List: base 0x00fffffff000, target sys ncoh, entries 65535, pending 1\n"));
 }
 
-// Of a list in memory that the CPU is kept from its registers are shown, and that it is not empty but unread.
+// A list in memory that is protected from the CPU: its registers are shown, and that it was not read, instead of an
+// empty list.
 TEST(RunlistText, ListWhoseEntriesCannotBeReadIsShownByItsRegisters)
 {
 	for (int err : {-EIO, -EACCES, -EOPNOTSUPP}) {
@@ -152,7 +153,7 @@ TEST(RunlistText, HidesAddressesFromThoseWhoMayNotSeeThem)
 	EXPECT_EQ(hidden.find("abcde"), std::string::npos);
 }
 
-TEST(RunlistText, TimeSliceOfZeroIsSaidToCountAsOneUnit)
+TEST(RunlistText, TimeSliceOfZeroIsShownAsOneUnit)
 {
 	Words w(lens_chip_gp10x, {0x0401e00c, 0, 0x00000001, 0});
 	EXPECT_EQ(w.text().substr(0, 24 * 7), R"(+---- TSG Entry 12 ---+
@@ -192,8 +193,8 @@ TEST(RunlistText, ChannelWithoutReadableStateSaysSo)
 )");
 }
 
-// Entries of 8 bytes have no target; of a channel whose PCCSR word cannot be read nobody knows it.
-TEST(RunlistText, TargetOfAnInstanceBlockIsUnknownWhereNoWordHasIt)
+// Entries of 8 bytes have no target; if a channel's PCCSR word cannot be read, it is unknown.
+TEST(RunlistText, TargetOfAnInstanceBlockMayBeUnknown)
 {
 	Words w(lens_chip_gp10x, {0x0600e001, 0, 0x00000001, 0x00000123});
 	w.err[1] = -EIO;
@@ -206,7 +207,7 @@ TEST(RunlistText, TargetOfAnInstanceBlockIsUnknownWhereNoWordHasIt)
 )");
 }
 
-std::vector<std::string> notes(const std::string &text)
+std::vector<std::string> notes_of(const std::string &text)
 {
 	std::vector<std::string> out;
 	std::istringstream in(text);
@@ -218,28 +219,29 @@ std::vector<std::string> notes(const std::string &text)
 
 using Notes = std::vector<std::string>;
 
-TEST(RunlistText, EmptyListIsSaidToBeEmpty)
+TEST(RunlistText, EmptyListIsMarkedEmpty)
 {
 	EXPECT_EQ(Words(lens_chip_gp10x, {}).text(), "! empty\n");
 }
 
 TEST(RunlistText, GoodListHasNoNote)
 {
-	EXPECT_EQ(notes(Words(lens_chip_gp10x, {0x0600e001, 0, 1, 0}).text()), Notes{});
-	EXPECT_EQ(notes(Words(lens_chip_gh100, {0x80030001, 1, 5, 0, 0, 0, 1, 0}).text()), Notes{});
+	EXPECT_EQ(notes_of(Words(lens_chip_gp10x, {0x0600e001, 0, 1, 0}).text()), Notes{});
+	EXPECT_EQ(notes_of(Words(lens_chip_gh100, {0x80030001, 1, 5, 0, 0, 0, 1, 0}).text()), Notes{});
 }
 
 TEST(RunlistText, TsgCutShortByAnotherOrByTheEndIsNoted)
 {
 	Words w(lens_chip_gh100, {0x80030001, 3, 5, 0, 0, 0, 1, 0, 0x80030001, 2, 6, 0, 0, 0, 2, 0});
-	EXPECT_EQ(notes(w.text()), (Notes{"! TSG 5 says 3 channels, 1 follow", "! TSG 6 says 2 channels, 1 follow"}));
+	EXPECT_EQ(notes_of(w.text()),
+		  (Notes{"! TSG 5 says 3 channels, 1 follow", "! TSG 6 says 2 channels, 1 follow"}));
 }
 
 TEST(RunlistText, TsgLongerThanLegalIsNoted)
 {
-	EXPECT_EQ(notes(Words(lens_chip_gp10x, {0x8600e001, 0}).text()),
+	EXPECT_EQ(notes_of(Words(lens_chip_gp10x, {0x8600e001, 0}).text()),
 		  (Notes{"! TSG 1: no more than 32 channels are legal", "! TSG 1 says 33 channels, 0 follow"}));
-	EXPECT_EQ(notes(Words(lens_chip_gh100, {0x80030001, 129, 5, 0}).text()),
+	EXPECT_EQ(notes_of(Words(lens_chip_gh100, {0x80030001, 129, 5, 0}).text()),
 		  (Notes{"! TSG 5: no more than 128 channels are legal", "! TSG 5 says 129 channels, 0 follow"}));
 }
 
@@ -248,8 +250,8 @@ TEST(RunlistText, PendingAndTornListsAreNoted)
 	Words w(lens_chip_gp10x, {0x0600e001, 0, 1, 0});
 	w.snap.regs.pending = true;
 	w.snap.torn = true;
-	EXPECT_EQ(notes(w.text()), (Notes{"! submitted, not yet committed by the GPU",
-					  "! torn: the list was replaced again and again while it was read"}));
+	EXPECT_EQ(notes_of(w.text()), (Notes{"! submitted, not yet committed by the GPU",
+					     "! torn: the list was replaced again and again while it was read"}));
 }
 
 // On 8-byte chips a channel outside of any TSG is legal; it is not indented.
@@ -259,21 +261,21 @@ TEST(RunlistText, BareChannelOfAnOlderChipIsNotIndented)
 	EXPECT_EQ(text.substr(0, 24), "+- Channel Info 17   -+\n");
 	EXPECT_NE(text.find("\n  +- Channel Info 1    -+\n"), std::string::npos);
 	EXPECT_NE(text.find("\n+- Channel Info 18   -+\n"), std::string::npos);
-	EXPECT_EQ(notes(text), Notes{});
+	EXPECT_EQ(notes_of(text), Notes{});
 }
 
 // From Volta on hardware refuses it: open-gpu-doc ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_INTR_BAD_TSG_CODE
 // (expected TSG header; zero length). The head of format_runlist.c promises a line for it.
 TEST(RunlistText, ChannelOutsideOfATsgIsNotedWhereItIsIllegal)
 {
-	EXPECT_EQ(notes(Words(lens_chip_gh100, {0, 0, 17, 0}).text()).size(), 1u);
-	EXPECT_EQ(notes(Words(lens_chip_tu10x, {0x80030001, 1, 5, 0, 0, 0, 1, 0, 0, 0, 17, 0}).text()).size(), 1u);
+	EXPECT_EQ(notes_of(Words(lens_chip_gh100, {0, 0, 17, 0}).text()).size(), 1u);
+	EXPECT_EQ(notes_of(Words(lens_chip_tu10x, {0x80030001, 1, 5, 0, 0, 0, 1, 0, 0, 0, 17, 0}).text()).size(), 1u);
 }
 
 TEST(RunlistText, TsgWithoutChannelsIsNoted)
 {
-	EXPECT_EQ(notes(Words(lens_chip_gh100, {0x80030001, 0, 5, 0}).text()).size(), 1u);
-	EXPECT_EQ(notes(Words(lens_chip_gp10x, {0x0200e001, 0}).text()).size(), 1u);
+	EXPECT_EQ(notes_of(Words(lens_chip_gh100, {0x80030001, 0, 5, 0}).text()).size(), 1u);
+	EXPECT_EQ(notes_of(Words(lens_chip_gp10x, {0x0200e001, 0}).text()).size(), 1u);
 }
 
 // "Everything between the bars is 21 characters wide", for whatever the words can hold.
@@ -321,7 +323,7 @@ TEST(DeviceInfoText, HasOneRowForEachEngineUnderItsHeads)
 		  "        -\n");
 }
 
-TEST(DeviceInfoText, WhatTheTableDoesNotGiveIsADash)
+TEST(DeviceInfoText, ValuesThatTheTableLacksAreDashes)
 {
 	Fake f(lens_chip_gh100);
 	lens_topology &t = f.gpu->topo;
@@ -406,7 +408,7 @@ TEST(CopyTopologyText, HasOneLineForEachCopyEngineWithEveryPceThatServesIt)
 					  "LCE03 -> PCE03\n");
 }
 
-TEST(CopyTopologyText, EngineThatNoPceServesHasNone)
+TEST(CopyTopologyText, EngineWithoutAPceHasNone)
 {
 	Fake f(lens_chip_tu10x);
 	lens_topology &t = f.gpu->topo;
@@ -450,7 +452,7 @@ TEST(TpcMapText, LeavesOutGpcsThatAreOffAndRoundsItsWidthUp)
 	EXPECT_EQ(text.str(), "gpc 0: 0x007\ngpc 2: 0x018\n");
 }
 
-TEST(ChipText, SaysWhichChipAndWhatIsAssumed)
+TEST(ChipText, NamesTheChipAndAssumptions)
 {
 	Emulated e("gp106");
 	ASSERT_EQ(e.attach(), 0);

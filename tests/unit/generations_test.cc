@@ -19,8 +19,8 @@ namespace {
 using test::Emulated;
 using test::Fake;
 
-// RTAS'23, Fig. 5, up to Turing; after it nothing is published, and H200s were seen to count otherwise
-// (docs/results/2026-11-22-h200-masks.md). What is assumed, chip says in words, too.
+// RTAS'23, Fig. 5, up to Turing; nothing is published about later chips, and H200s use another order
+// (docs/results/2026-11-22-h200-masks.md). The file chip also states assumptions in words.
 TEST(Generations, LogicalTpcOrderIsPublishedAssumedOrKnownToBeWrong)
 {
 	for (const lens_chip *chip :
@@ -49,7 +49,7 @@ TEST(Generations, NoRowHasMoreEnginesThanTheArray)
 }
 
 // Seven generations with PFIFO, five with runlist registers, and GB20x, of whose Host only PREEMPT is published.
-TEST(Generations, EachHasTheHostOfItsAge)
+TEST(Generations, EachHasItsHost)
 {
 	EXPECT_EQ(test::all_chips().size(), 13u);
 	EXPECT_EQ(test::pfifo_chips().size(), 7u);
@@ -186,7 +186,7 @@ TEST(UnknownChip, HasItsDeviceTableReadAndNothingOfHost)
 	Fake f(lens_chip_gp10x);
 	f.regs[0] = 0x16f000a1;
 	f.regs[0x2004] = 3;
-	f.rows(0x22700, {0x80000003, 0x8006183e, 0x00400205, 0x8000004f, 0x94a4aa3e, 0x0810409d});
+	f.set_rows(0x22700, {0x80000003, 0x8006183e, 0x00400205, 0x8000004f, 0x94a4aa3e, 0x0810409d});
 	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
 	ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0);
 	EXPECT_EQ(f.gpu->topo.n_engines, 2);
@@ -208,15 +208,15 @@ TEST(UnknownChip, HasNoRegisterReadButTheDeviceTable)
 	for (u32 boot0 : {0x0e5000a1u, 0x11f000a1u, 0x12f000a1u, 0x13f000a1u, 0x14f000a1u, 0x16f000a1u, 0x171000a1u,
 			  0x18f000a1u, 0x19f000a1u, 0x1af000a1u, 0x1bf000a1u}) {
 		Fake f(lens_chip_gp10x);
-		f.otherwise = 3;
+		f.default_value = 3;
 		f.regs[0] = boot0;
 		f.regs[0x324fc] = 0; // one die
 		if (boot0 < 0x170000a1) {
-			f.rows(0x22700, std::vector<u32>(64, 0));
-			f.rows(0x22700, {0x80000003, 0x0006183e});
+			f.set_rows(0x22700, std::vector<u32>(64, 0));
+			f.set_rows(0x22700, {0x80000003, 0x0006183e});
 		} else {
 			f.regs[0x224fc] = 0x00300002;
-			f.rows(0x22800, {0x9302002d, 0xc0104005, 0x00c00401});
+			f.set_rows(0x22800, {0x9302002d, 0xc0104005, 0x00c00401});
 		}
 		ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0) << std::hex << boot0;
 		ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0) << std::hex << boot0;
@@ -235,12 +235,12 @@ TEST(UnknownChip, HasNoRegisterReadButTheDeviceTable)
 	}
 }
 
-TEST(UnknownChip, OfAmpereHasItsRunlistsLeftAlone)
+TEST(UnknownChip, OfAmpereHasNoRunlistRead)
 {
 	Fake f(lens_chip_gp10x);
 	f.regs[0] = 0x171000a1;
 	f.regs[0x224fc] = 0x00300002;
-	f.rows(0x22800, {0x9302002d, 0xc0104005, 0x00c00401});
+	f.set_rows(0x22800, {0x9302002d, 0xc0104005, 0x00c00401});
 	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
 	ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0);
 	ASSERT_EQ(f.gpu->topo.n_engines, 1);
@@ -325,7 +325,7 @@ TEST_P(ChipLimits, IdBeyondThemIsRefusedBeforeAnythingIsWritten)
 }
 
 // One below is an id: nobody has it here, and on no chip is that -ERANGE.
-TEST_P(ChipLimits, LastIdBelowThemIsLookedFor)
+TEST_P(ChipLimits, LastIdBelowThemIsSearched)
 {
 	const Limits &l = GetParam();
 	Emulated e(l.profile);
@@ -355,7 +355,8 @@ TEST(Limits, OfChipsThatDifferFromTheirGeneration)
 	for (const auto &r : rows) {
 		Fake f(lens_chip_gp10x);
 		f.regs[0] = r.boot0;
-		f.rows(0x22700, {0x80000003, 0x0006183e}); // graphics on runlist 0, as Kepler says it: no DATA row
+		f.set_rows(0x22700,
+			   {0x80000003, 0x0006183e}); // graphics on runlist 0 in Kepler's format, without a DATA row
 		ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
 		ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0);
 		ASSERT_EQ(f.gpu->topo.n_runlists, 1);
@@ -365,21 +366,21 @@ TEST(Limits, OfChipsThatDifferFromTheirGeneration)
 	}
 }
 
-TEST(Limits, CountOfChannelsIsWhatTheGpuSaysWhereThatIsLess)
+TEST(Limits, ASmallerChannelCountOfTheGpuApplies)
 {
 	Fake f(lens_chip_gm20x);
 	f.regs[0] = 0x124000a1;
 	f.regs[0x2008] = 1024;
-	f.rows(0x22700, {0x80000003, 0x0006183e});
+	f.set_rows(0x22700, {0x80000003, 0x0006183e});
 	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
 	ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0);
 	EXPECT_EQ(f.gpu->topo.runlists[0].channels, 1024);
-	f.regs[0x2008] = 0; // says nothing
+	f.regs[0x2008] = 0; // zero
 	ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0);
 	EXPECT_EQ(f.gpu->topo.runlists[0].channels, 4096);
 }
 
-TEST(Limits, Gb202HasNoHostToAsk)
+TEST(Limits, Gb202HasNoHost)
 {
 	Emulated e("gb202");
 	ASSERT_EQ(e.attach(), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which runlist a bare id means where ids count per runlist: the one that lists it. What is refused names all that could
-// be meant. Requests themselves: control_test.cc.
+// If ids count per runlist, an id without a runlist belongs to the runlist that lists it. A refusal names all candidates.
+// The requests themselves: control_test.cc.
 #include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 using test::Emulated;
 
-json tsg(u32 id, std::initializer_list<u32> channels, int runlist = 0)
+json make_tsg(u32 id, std::initializer_list<u32> channels, int runlist = 0)
 {
 	json list = json::array();
 	for (u32 c : channels)
@@ -42,7 +42,7 @@ protected:
 		json reply = e.emu->control({{"cmd", "fault"}, {"kind", "bad-read"}, {"off", off}});
 		EXPECT_EQ(reply["ok"], true) << reply;
 	}
-	// By number: what the kernel log names.
+	// By number, as the kernel log names them.
 	std::vector<int> holders()
 	{
 		std::vector<int> list;
@@ -60,7 +60,7 @@ protected:
 // off the list and leave its word as it was. Seen failing with enabled words counted beside lists.
 TEST_P(Holders, ChannelThatIsStillEnabledButOnNoListMakesNoIdAmbiguous)
 {
-	load({tsg(1, {2, 5})});
+	load({make_tsg(1, {2, 5})});
 	e.emu->poke_register(word(3, 5), 2);
 	ASSERT_EQ(enable({LENS_NONE, 5}, false), 0);
 	EXPECT_EQ(runlist, 0);
@@ -69,7 +69,7 @@ TEST_P(Holders, ChannelThatIsStillEnabledButOnNoListMakesNoIdAmbiguous)
 	ASSERT_EQ(enable({LENS_NONE, 5}, true), 0); // disabled where it is listed, enabled on runlist 3
 	EXPECT_EQ(runlist, 0);
 	EXPECT_TRUE(is_enabled(0, 5));
-	// on no list at all, and enabled on two: nobody can tell
+	// on no list, and enabled on two: ambiguous
 	e.emu->poke_register(word(1, 77), 2);
 	e.emu->poke_register(word(3, 77), 2);
 	EXPECT_EQ(enable({LENS_NONE, 77}, false), -EINVAL);
@@ -79,7 +79,7 @@ TEST_P(Holders, ChannelThatIsStillEnabledButOnNoListMakesNoIdAmbiguous)
 
 TEST_P(Holders, RefusedBareIdNamesThemAll)
 {
-	load({tsg(1, {2}), tsg(1, {2}, 1), tsg(1, {2}, 3)});
+	load({make_tsg(1, {2}), make_tsg(1, {2}, 1), make_tsg(1, {2}, 3)});
 	EXPECT_EQ(enable({LENS_NONE, 2}, false), -EINVAL);
 	EXPECT_EQ(holders(), (std::vector{0, 1, 3}));
 	EXPECT_EQ(runlist, LENS_NONE);
@@ -87,15 +87,15 @@ TEST_P(Holders, RefusedBareIdNamesThemAll)
 	EXPECT_EQ(holders(), (std::vector{0, 1, 3}));
 	EXPECT_EQ(enable({LENS_NONE, 77}, false), -EINVAL);
 	EXPECT_EQ(holders(), std::vector<int>{});
-	EXPECT_EQ(enable({1, 2}, false), 0); // named: nobody was asked
+	EXPECT_EQ(enable({1, 2}, false), 0); // named: no other runlist was read
 	EXPECT_EQ(holders(), std::vector<int>{});
 	EXPECT_TRUE(is_enabled(0, 2) && is_enabled(3, 2));
 }
 
-// One that cannot be read may hold it, too, unless it is more than one anyway.
-TEST_P(Holders, RunlistThatCannotBeReadMayHoldIt)
+// A runlist that cannot be read is a candidate, too, unless there is more than one anyway.
+TEST_P(Holders, RunlistThatCannotBeReadIsACandidate)
 {
-	load({tsg(1, {2}), tsg(1, {2}, 1), tsg(1, {2}, 3)});
+	load({make_tsg(1, {2}), make_tsg(1, {2}, 1), make_tsg(1, {2}, 3)});
 	fail_reads(e.topo().runlists[1].base + 0x88); // NV_RUNLIST_SUBMIT
 	EXPECT_EQ(enable({LENS_NONE, 2}, false), -EINVAL);
 	EXPECT_EQ(holders(), (std::vector{0, 3}));

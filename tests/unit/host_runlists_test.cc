@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which runlists there are: from their own registers on chips with runlist and channel RAM, from the device table on
-// PFIFO chips. Literal words in a map of registers; sources stand at the tests.
+// The runlists of a chip: from their own registers on chips with channel RAM, from the device table on PFIFO chips.
+// Literal words in a map of registers; each test names its sources.
 #include "support/core/device_tables.hpp"
 #include "support/core/emulated.hpp"
 
@@ -41,15 +41,15 @@ TEST(RunlistRegisters, RunlistIsDescribedByItsOwnRegisters)
 
 // NV_RUNLIST_ENGINE_STATUS1(i) 0x204 + 64 * i, three of them, INTR_ID 20:16, beside GFID 5:0 and NEXT_GFID 13:8 and their
 // valid bits 30 and 31: ga100/dev_runlist.ref.txt. LCE 2 is the second engine of its runlist.
-TEST(RunlistRegisters, InterruptIdIsThatOfTheEnginesPlaceInItsRunlist)
+TEST(RunlistRegisters, InterruptIdFollowsTheEnginesIndexInItsRunlist)
 {
 	V2Table t({V2_LCE2, V2_GSP});
-	t.regs[0xc00444] = 0xc0153f3f | 3 << 16; // the first engine's, and not its
+	t.regs[0xc00444] = 0xc0153f3f | 3 << 16; // the first engine's, not this one's
 	t.regs[0xc00644] = 0xc0113f3f;
 	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
 	EXPECT_EQ(t.topo().engines[0].intr, 17);
 	EXPECT_EQ(t.topo().engines[1].intr, -1); // on no runlist
-	t.regs[0xc00644] = 0xffe0ffff;           // all but the field
+	t.regs[0xc00644] = 0xffe0ffff;           // all bits except the field
 	ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
 	EXPECT_EQ(t.topo().engines[0].intr, 0);
 }
@@ -109,7 +109,7 @@ TEST(RunlistRegisters, RunlistIdThatNoDoorbellCouldNameIsNoRunlist)
 	}
 }
 
-// Two sets of registers that give the same number: neither file could be told from the other.
+// Two sets of registers give the same number, so their files could not be distinguished.
 TEST(RunlistRegisters, SecondRunlistOfTheSameNumberIsNoRunlist)
 {
 	V2Table t({0x8000007b, 0xc0400002, 0x00c10400, V2_LCE2});
@@ -130,7 +130,7 @@ TEST(Pfifo, RunlistsComeFromTheDeviceTableAndPbdmasFromTheirMap)
 	V1Table t({LCE2, GRAPHICS, LCE2});
 	t.regs[0x2004] = 0x00200003;
 	t.regs[0x2008] = 512;
-	t.rows(0x2390, {0x01, 0x21, 0x20});
+	t.set_rows(0x2390, {0x01, 0x21, 0x20});
 	ASSERT_EQ(lens_chip_tu10x.host->read_runlists(t.gpu.get()), 0);
 	ASSERT_EQ(t.topo().n_runlists, 2);
 	EXPECT_EQ(t.topo().runlists[0].id, 0);
@@ -149,7 +149,7 @@ TEST(Pfifo, RunlistsComeFromTheDeviceTableAndPbdmasFromTheirMap)
  * RUNLIST_ENUM 24:21 has four bits, TU104 eleven runlists (turing/tu104/dev_fifo.ref.txt NV_PFIFO_RUNLIST_BASE_LO__SIZE_1):
  * the engine is listed, its runlist is not, and the others are. LCE 2 with 10, 11 and 15 in the field for 5.
  */
-TEST(Pfifo, RunlistThatTheChipHasNotIsAnErrorOfItsRowOnly)
+TEST(Pfifo, RunlistThatTheChipLacksIsAnErrorOfItsRowOnly)
 {
 	V1Table last({GRAPHICS, 0x8000004f, 0x9544aa3e, 0x0810409d});
 	ASSERT_EQ(lens_chip_tu10x.host->read_runlists(last.gpu.get()), 0);
@@ -168,12 +168,12 @@ TEST(Pfifo, RunlistThatTheChipHasNotIsAnErrorOfItsRowOnly)
 	}
 }
 
-// GK20A has one runlist (linux-nvgpu hw_fifo_gk20a.h), its generation seven: the chip's own limit counts.
-TEST(Pfifo, RunlistLimitIsThatOfTheVeryChip)
+// GK20A has one runlist (linux-nvgpu hw_fifo_gk20a.h), its generation seven: the chip's own limit applies.
+TEST(Pfifo, RunlistLimitIsThatOfTheChip)
 {
 	Fake f(lens_chip_gk10x);
 	f.regs[0] = 0x0ea000a1;
-	f.rows(V1, {0x80000003, 0x0006183e, 0x80000007, 0x0026183e}); // graphics on 0, COPY0 on 1
+	f.set_rows(V1, {0x80000003, 0x0006183e, 0x80000007, 0x0026183e}); // graphics on 0, COPY0 on 1
 	ASSERT_EQ(lens_gpu_identify(f.gpu.get(), f.io()), 0);
 	ASSERT_EQ(lens_gpu_read_topology(f.gpu.get()), 0);
 	EXPECT_EQ(f.gpu->topo.n_engines, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Hardware that answers nonsense: every call of the core returns, after a bounded number of accesses, with 0 or one of
-// its error codes, and the sanitizers find nothing. GPULENS_SEED=n repeats a run.
+// Hardware with invalid answers: every call of the core returns 0 or one of its error codes after a bounded number of
+// accesses, and the sanitizers find nothing. GPULENS_SEED=n repeats a run.
 #include "support/core/emulated.hpp"
 #include "support/core/fake.hpp"
 #include "format.h"
@@ -50,7 +50,7 @@ bool is_known(int err)
 	} while (0)
 
 // A snapshot as the module takes it: room for what was announced, again when it has grown, then formatted.
-int snapshot(lens_gpu *gpu, const lens_runlist *rl)
+int read_snapshot(lens_gpu *gpu, const lens_runlist *rl)
 {
 	lens_runlist_snap snap{};
 	std::vector<u64> entries;
@@ -89,7 +89,7 @@ int snapshot(lens_gpu *gpu, const lens_runlist *rl)
 	return err;
 }
 
-// Everything the core can be asked.
+// Every call of the core.
 void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 {
 	lens_text t{};
@@ -101,13 +101,13 @@ void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 	lens_text_free(&t);
 	u32 n = gpu->topo.n_runlists;
 	for (u32 i = 0; i < n && i < 3; i++)
-		EXPECT_KNOWN(snapshot(gpu, &gpu->topo.runlists[rng() % n]));
+		EXPECT_KNOWN(read_snapshot(gpu, &gpu->topo.runlists[rng() % n]));
 	int runlist;
 	for (int i = 0; i < 3; i++) {
 		lens_ref r{i == 0 || !n ? LENS_NONE : int(gpu->topo.runlists[rng() % n].id),
 			   u32(i == 2 ? rng() : rng() % 64)};
 		if (!n && r.runlist == LENS_NONE && !gpu->chip->ids_per_runlist)
-			continue; // nothing was found to act on: the module would not have taken such a GPU
+			continue; // no runlist was found: the module would not attach such a GPU
 		EXPECT_KNOWN(lens_channel_enable(gpu, &r, rng() & 1, &runlist));
 		EXPECT_KNOWN(lens_tsg_preempt(gpu, &r, &runlist));
 		EXPECT_KNOWN(lens_tsg_switch_to(gpu, &r, &runlist));
@@ -136,7 +136,7 @@ u32 nonsense(std::mt19937_64 &rng)
 
 class Hostile : public testing::TestWithParam<const lens_chip *> {};
 
-TEST_P(Hostile, RandomRegistersAndMemoryEndInAnErrorOrInNonsenseButEnd)
+TEST_P(Hostile, EveryCallEndsOnRandomRegistersAndMemory)
 {
 	std::mt19937_64 rng(seed_of_run());
 	for (int round = 0; round < 300; round++) {
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(Chips, Hostile,
 			 testing::Values(&lens_chip_gp10x, &lens_chip_tu10x, &lens_chip_ad10x, &lens_chip_gh100),
 			 [](const auto &info) { return std::string(info.param->name); });
 
-/* -- an emulated GPU that goes away, or is replaced by noise, in the middle -- */
+/* -- an emulated GPU that is removed, or whose memory becomes random, during a call -- */
 
 // The io of an emulated GPU that does something at the n-th access to BAR0.
 struct Tripwire {
@@ -228,7 +228,7 @@ private:
 
 class Vanishing : public testing::TestWithParam<const char *> {};
 
-TEST_P(Vanishing, GpuThatGoesAwayAtAnyAccessCostsAnErrorOnly)
+TEST_P(Vanishing, RemovalAtAnyAccessIsAnError)
 {
 	std::mt19937_64 rng(seed_of_run());
 	nlohmann::json scenario = test::load_json("scenarios/demo-" + std::string(GetParam()) + ".json");
@@ -249,13 +249,13 @@ TEST_P(Vanishing, GpuThatGoesAwayAtAnyAccessCostsAnErrorOnly)
 		ask_everything(gpu.get(), rng);
 		EXPECT_LT(wire.done, BOUND);
 		if (wire.done >= wire.at) { // gone by now at the latest: everything says so
-			EXPECT_EQ(snapshot(gpu.get(), &gpu->topo.runlists[0]), -ENODEV);
+			EXPECT_EQ(read_snapshot(gpu.get(), &gpu->topo.runlists[0]), -ENODEV);
 			EXPECT_EQ(lens_runlist_resubmit(gpu.get(), 0), -ENODEV);
 		}
 	}
 }
 
-TEST_P(Vanishing, MemoryFullOfNoiseIsReadWithoutHarm)
+TEST_P(Vanishing, RandomMemoryIsReadSafely)
 {
 	std::mt19937_64 rng(seed_of_run());
 	Emulated e(GetParam());

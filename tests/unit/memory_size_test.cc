@@ -35,8 +35,8 @@ TEST(MemorySize, OfTuringAndUnderEcc)
 	EXPECT_EQ(bytes, 12079595520u);
 }
 
-// Not 0 bytes; and known from when a driver has set it up, with no further reading after that.
-TEST(MemorySize, IsUnknownUntilTheRegisterSaysIt)
+// Not 0 bytes; known after a driver has set the register, without further reads after that.
+TEST(MemorySize, IsUnknownWhileTheRegisterIsZero)
 {
 	for (const lens_chip *chip : {&lens_chip_gv10x, &lens_chip_ga10x}) {
 		u32 reg = chip == &lens_chip_gv10x ? 0x100ce0 : 0x1183a4;
@@ -62,7 +62,7 @@ TEST(MemorySize, RegisterThatCannotBeReadIsAnErrorAndNotUnpublished)
 	EXPECT_EQ(f.gpu->topo.memory_bytes, 0u);
 }
 
-TEST(MemorySize, OfATegraAndOfAnUnknownChipIsNotAsked)
+TEST(MemorySize, OfATegraAndOfAnUnknownChipIsNotRead)
 {
 	Fake tegra(lens_chip_gv10x), unknown(lens_chip_tu10x), kepler(lens_chip_gk10x);
 	u64 bytes = 0;

@@ -187,7 +187,7 @@ TEST(MmuV2, InvalidApertureHasNoAddress)
 	EXPECT_EQ(t.translate(), -EFAULT);
 }
 
-TEST(MmuV2, PageWhereOnlyDirectoriesAreLegalMakesNoSense)
+TEST(MmuV2, PageInADirectoryOnlyLevelIsInvalid)
 {
 	V2 t;
 	t.vid[0x20918] = 0x3001;
@@ -279,7 +279,7 @@ TEST(MmuV3, AddressesBeyond57BitsAreNotMapped)
 	EXPECT_EQ(t.copies, 0u);
 }
 
-// A root full of entries that point back to it: the depth of the format ends the walk.
+// A root whose entries all point back to it: the walk ends at the format's depth.
 TEST(Mmu, RootPointingToItselfEndsAfterTheFormatsDepth)
 {
 	V2 v2;

@@ -123,7 +123,7 @@ TEST(MmuV1, PartialTablesEndWhereTheySay)
 		big.vid[big.root_entry] |= size << 2;
 		EXPECT_EQ(big.translate(), want[size]) << size;
 		if (want[size]) {
-			EXPECT_EQ(big.copies, 1u); // what lies beyond belongs to somebody else
+			EXPECT_EQ(big.copies, 1u); // memory beyond it is not part of the table
 		}
 	}
 	// With 64 KiB pages 0x14bb is of 16384 and 0x14b of 1024: both in the second quarter.
@@ -179,7 +179,7 @@ TEST(MmuV1, DirectoryPointingToItselfAndTablesBeyondMemoryEnd)
 	t.vid_bytes = 0x100000;
 	EXPECT_EQ(t.translate(), -EIO); // the small table at 0x300000
 	t.vid[t.big_entry] = 0x123401;
-	EXPECT_MAPS(t, LENS_VID, 0x1235b678, 0x20000); // is not asked
+	EXPECT_MAPS(t, LENS_VID, 0x1235b678, 0x20000); // is not read
 	t.vid[t.root_entry] = 0x0000000000100001;
 	EXPECT_EQ(t.translate(), -EIO);
 }
@@ -332,7 +332,7 @@ TEST(MmuCache, EachTableWordIsReadOnce)
 	EXPECT_EQ(cache->used, 8u);
 }
 
-TEST(MmuCache, WordOfOneMemoryIsNotTheOthers)
+TEST(MmuCache, MemoriesAreCachedSeparately)
 {
 	V2 t;
 	auto cache = std::make_unique<lens_walk_cache>();
@@ -344,7 +344,7 @@ TEST(MmuCache, WordOfOneMemoryIsNotTheOthers)
 }
 
 // A failed read is not kept: the next walk asks again.
-TEST(MmuCache, WordThatCouldNotBeReadIsNoEmptyOne)
+TEST(MmuCache, FailedReadIsNotCached)
 {
 	V2 t;
 	auto cache = std::make_unique<lens_walk_cache>();

@@ -14,9 +14,9 @@ struct Parsed {
 	lens_ref ref{12345, 67890};
 };
 
-Parsed parse(const std::string &text)
+Parsed parse_ref(const std::string &text)
 {
-	// An exact copy on the heap: a look beyond the end is a sanitizer's finding.
+	// An exact copy on the heap, so that the sanitizer detects a read beyond its end.
 	std::unique_ptr<char[]> exact(new char[text.size()]);
 	memcpy(exact.get(), text.data(), text.size());
 	Parsed p{0};
@@ -48,7 +48,7 @@ TEST(Parse, BareIdsInThreeBases)
 		{"0x00000000000000000ff", 255},
 	};
 	for (const auto &r : rows) {
-		Parsed p = parse(r.text);
+		Parsed p = parse_ref(r.text);
 		EXPECT_EQ(p.err, 0) << r.text;
 		EXPECT_EQ(p.ref.runlist, LENS_NONE) << r.text;
 		EXPECT_EQ(p.ref.id, r.id) << r.text;
@@ -66,14 +66,14 @@ TEST(Parse, IdsWithTheirRunlist)
 		{"010:010", 8, 8}, {"3:0x7ff", 3, 2047}, {"2147483647:4294967295", 2147483647, 4294967295u},
 	};
 	for (const auto &r : rows) {
-		Parsed p = parse(r.text);
+		Parsed p = parse_ref(r.text);
 		EXPECT_EQ(p.err, 0) << r.text;
 		EXPECT_EQ(p.ref.runlist, r.runlist) << r.text;
 		EXPECT_EQ(p.ref.id, r.id) << r.text;
 	}
 }
 
-TEST(Parse, WhatIsNoNumberIsInvalid)
+TEST(Parse, TextThatIsNoNumberIsInvalid)
 {
 	for (const std::string text : {
 		     "",     "\n",      "\n\n", " ",     "five", "0x",    "0X",    "0x\n",   "0xg",  "x5",
@@ -83,17 +83,17 @@ TEST(Parse, WhatIsNoNumberIsInvalid)
 		     ":5",   "5:",      "2:\n", "2:5:7", "2::5", "2: 5",  "2 :5",  "2:x",    "x:5",  "2:-1",
 		     "-1:5", "2:5\n\n", "2:08", "0x:5",  "2:0x", "2:5 ",
 	     })
-		EXPECT_EQ(parse(text).err, -EINVAL) << '"' << text << '"';
+		EXPECT_EQ(parse_ref(text).err, -EINVAL) << '"' << text << '"';
 }
 
 TEST(Parse, BytesThatAreNoTextAreInvalid)
 {
-	EXPECT_EQ(parse(std::string("5\0", 2)).err, -EINVAL);
-	EXPECT_EQ(parse(std::string("\0", 1)).err, -EINVAL);
-	EXPECT_EQ(parse(std::string("5\0\n", 3)).err, -EINVAL);
-	EXPECT_EQ(parse("\xff\xfe").err, -EINVAL);
-	EXPECT_EQ(parse("\xd9\xa5").err, -EINVAL); // the digit five in another script
-	EXPECT_EQ(parse("2:\x80").err, -EINVAL);
+	EXPECT_EQ(parse_ref(std::string("5\0", 2)).err, -EINVAL);
+	EXPECT_EQ(parse_ref(std::string("\0", 1)).err, -EINVAL);
+	EXPECT_EQ(parse_ref(std::string("5\0\n", 3)).err, -EINVAL);
+	EXPECT_EQ(parse_ref("\xff\xfe").err, -EINVAL);
+	EXPECT_EQ(parse_ref("\xd9\xa5").err, -EINVAL); // the digit five in another script
+	EXPECT_EQ(parse_ref("2:\x80").err, -EINVAL);
 }
 
 TEST(Parse, NumbersBeyond32BitsAreOutOfRange)
@@ -102,26 +102,26 @@ TEST(Parse, NumbersBeyond32BitsAreOutOfRange)
 	     {"4294967296", "4294967296\n", "0x100000000", "040000000000", "18446744073709551616",
 	      "99999999999999999999999999999999", "0xffffffffffffffffffffffffffffff", "2:4294967296", "4294967296:2",
 	      "2147483648:0", "4294967295:0", "4294967296:4294967296", "18446744073709551617"})
-		EXPECT_EQ(parse(text).err, -ERANGE) << text;
+		EXPECT_EQ(parse_ref(text).err, -ERANGE) << text;
 }
 
-// Trailing text is the worse mistake, wherever the number overflowed.
+// Trailing text takes precedence over an overflow.
 TEST(Parse, TooBigAndNoNumberIsInvalid)
 {
 	for (const char *text : {"4294967296x", "99999999999999999999 ", "0x100000000g", "4294967296:x", "x:4294967296",
 				 "4294967296:", ":4294967296"})
-		EXPECT_EQ(parse(text).err, -EINVAL) << text;
+		EXPECT_EQ(parse_ref(text).err, -EINVAL) << text;
 }
 
-// No legal id has more than 32 characters; what is longer is not read as a number at all.
+// No legal id has more than 32 characters; a longer text is not parsed.
 TEST(Parse, LongTextIsInvalidAndNotScanned)
 {
-	EXPECT_EQ(parse(std::string(32, '0')).err, 0);
-	EXPECT_EQ(parse(std::string(32, '0') + "\n").err, 0);
-	EXPECT_EQ(parse(std::string(33, '0')).err, -EINVAL);
-	EXPECT_EQ(parse(std::string(33, '9')).err, -EINVAL);
-	EXPECT_EQ(parse(std::string(1 << 20, '1')).err, -EINVAL);
-	EXPECT_EQ(parse(std::string(1 << 20, ':')).err, -EINVAL);
+	EXPECT_EQ(parse_ref(std::string(32, '0')).err, 0);
+	EXPECT_EQ(parse_ref(std::string(32, '0') + "\n").err, 0);
+	EXPECT_EQ(parse_ref(std::string(33, '0')).err, -EINVAL);
+	EXPECT_EQ(parse_ref(std::string(33, '9')).err, -EINVAL);
+	EXPECT_EQ(parse_ref(std::string(1 << 20, '1')).err, -EINVAL);
+	EXPECT_EQ(parse_ref(std::string(1 << 20, ':')).err, -EINVAL);
 }
 
 // Every text of up to three characters out of those that matter: accepted exactly when it is one of the forms.
@@ -143,7 +143,7 @@ TEST(Parse, ShortTextsAreAcceptedExactlyWhenTheyAreIds)
 		size_t colon = t.find(':');
 		bool ok = colon == std::string::npos ? number(t)
 						     : number(t.substr(0, colon)) && number(t.substr(colon + 1));
-		EXPECT_EQ(parse(s).err, ok ? 0 : -EINVAL) << '"' << s << '"';
+		EXPECT_EQ(parse_ref(s).err, ok ? 0 : -EINVAL) << '"' << s << '"';
 		accepted += ok;
 	};
 	for (char a : alphabet) {
@@ -163,7 +163,7 @@ struct Sampling {
 	lens_sampling how{777, 2, {5, 6}};
 };
 
-Sampling sampling(const std::string &text)
+Sampling parse_sampling(const std::string &text)
 {
 	std::unique_ptr<char[]> exact(new char[text.size()]);
 	memcpy(exact.get(), text.data(), text.size());
@@ -191,18 +191,18 @@ TEST(ParseSampling, PeriodAndRunlists)
 		{"1000000\n", 1000000, {}},
 		{"200 0 1", 200, {0, 1}},
 		{"200 1 0\n", 200, {1, 0}},
-		{"0100 007", 100, {7}}, // decimal, whatever it begins with
+		{"0100 007", 100, {7}}, // decimal, also with a leading 0
 		{"100 4294967295", 100, {4294967295u}},
 	};
 	for (const auto &r : rows) {
-		Sampling s = sampling(r.text);
+		Sampling s = parse_sampling(r.text);
 		EXPECT_EQ(s.err, 0) << r.text;
 		EXPECT_EQ(s.how.period_us, r.period) << r.text;
 		EXPECT_EQ(runlists(s.how), r.runlists) << r.text;
 	}
 }
 
-TEST(ParseSampling, WhatIsNoSuchTextIsEinvalAndChangesNothing)
+TEST(ParseSampling, InvalidTextIsEinvalAndChangesNothing)
 {
 	const std::string texts[] = {
 		"",
@@ -231,7 +231,7 @@ TEST(ParseSampling, WhatIsNoSuchTextIsEinvalAndChangesNothing)
 		std::string("100 \0", 5),
 	};
 	for (const auto &text : texts) {
-		Sampling s = sampling(text);
+		Sampling s = parse_sampling(text);
 		EXPECT_EQ(s.err, -EINVAL) << text;
 		EXPECT_EQ(s.how.period_us, 777u) << text;
 		EXPECT_EQ(runlists(s.how), (std::vector<u32>{5, 6})) << text;
@@ -242,7 +242,7 @@ TEST(ParseSampling, OutOfBoundsIsErangeAndChangesNothing)
 {
 	for (const char *text : {"0", "9", "1000001", "4294967296", "18446744073709551716", "9 1", "100 4294967296",
 				 "100 4294967296 0", "100 99999999999999999999999999", "9 4294967296\n"}) {
-		Sampling s = sampling(text);
+		Sampling s = parse_sampling(text);
 		EXPECT_EQ(s.err, -ERANGE) << text;
 		EXPECT_EQ(s.how.period_us, 777u) << text;
 	}
@@ -253,10 +253,10 @@ TEST(ParseSampling, AsManyRunlistsAsThereCanBeAndNotOneMore)
 	std::string text = "100";
 	for (u32 i = 0; i < 64; i++)
 		text += " " + std::to_string(i);
-	EXPECT_EQ(sampling(text).err, 0);
-	EXPECT_EQ(sampling(text).how.n, 64u);
-	EXPECT_EQ(sampling(text + " 64").err, -EINVAL);
-	EXPECT_EQ(sampling("100 " + std::string(600, '0')).err, -EINVAL);
+	EXPECT_EQ(parse_sampling(text).err, 0);
+	EXPECT_EQ(parse_sampling(text).how.n, 64u);
+	EXPECT_EQ(parse_sampling(text + " 64").err, -EINVAL);
+	EXPECT_EQ(parse_sampling("100 " + std::string(600, '0')).err, -EINVAL);
 }
 
 /* -- an id and a number -- */

@@ -74,7 +74,7 @@ TEST(PtopV1, IdsWithoutTheirValidBitAreNotGiven)
 	EXPECT_EQ(e.fault, -1);
 }
 
-// DATA_TYPE 30 = 1: some layout that no manual gives.
+// DATA_TYPE 30 = 1: a layout that no manual describes.
 TEST(PtopV1, DataRowsOfAnotherLayoutAreNotRead)
 {
 	V1Table t({0x80000003, 0x7cfff3fd});
@@ -163,9 +163,9 @@ TEST(PtopV1, TypeThatNoManualNamesIsNoOtherType)
 	}
 }
 
-// 0xbadf5040 and all ones are answers of a register that could not be read. What is left of the device they fell into
-// would be a device with wrong ids; everything else is kept.
-TEST(PtopV1, RowThatCannotBeReadCostsItsDeviceOnly)
+// 0xbadf5040 and all ones are answers of a register that cannot be read. The remaining rows of that device would give
+// wrong ids, so it is dropped; all other devices are kept.
+TEST(PtopV1, RowThatCannotBeReadDropsItsDeviceOnly)
 {
 	for (u32 bad : {0xbadf5040u, 0xbad00200u}) {
 		V1Table t({GRAPHICS, 0x8000004f, bad, 0x0810409d, 0x0000004b});
@@ -195,13 +195,13 @@ TEST(PtopV1, WhatFollowsARowThatCannotBeReadIsNotTrustedUpToTheNextEndOfAChain)
 TEST(PtopV1, RowOfAllOnesIsOneRowOrTheWholeGpu)
 {
 	Fake f(lens_chip_tu10x);
-	f.rows(V1, {GRAPHICS, 0xffffffff});
+	f.set_rows(V1, {GRAPHICS, 0xffffffff});
 	f.regs[0] = 0x162000a1;
 	EXPECT_EQ(lens_chip_tu10x.read_devices(f.gpu.get()), 0);
 	EXPECT_EQ(f.gpu->topo.n_engines, 1);
 	EXPECT_EQ(f.gpu->topo.devices_err, -EIO);
 	Fake gone(lens_chip_tu10x);
-	gone.rows(V1, {GRAPHICS, 0xffffffff});
+	gone.set_rows(V1, {GRAPHICS, 0xffffffff});
 	gone.regs[0] = 0xffffffff;
 	EXPECT_EQ(lens_chip_tu10x.read_devices(gone.gpu.get()), -ENODEV);
 }
@@ -283,7 +283,7 @@ TEST(PtopV2, ZeroLastRowEndsItsRecord)
 	EXPECT_EQ(t.topo().engines[1].inst, 2);
 }
 
-TEST(PtopV2, ThirdRowOfWhatIsNoEngineNamesNoRunlist)
+TEST(PtopV2, ThirdRowWithoutIsEngineHasNoRunlist)
 {
 	V2Table t({0x98010000, 0x80086000, 0x00c00400});
 	ASSERT_EQ(t.topo().n_engines, 1);
@@ -331,7 +331,7 @@ TEST(PtopV2, OtherVersionsAreRefused)
 }
 
 // 256: NV2080_CTRL_FIFO_GET_DEVICE_INFO_TABLE_MAX_DEVICES of open-gpu-kernel-modules ctrl2080fifo.h.
-TEST(PtopV2, DevicesThatThereIsNoRoomForAreCountedAndTheOthersKept)
+TEST(PtopV2, DevicesBeyondTheArrayAreCounted)
 {
 	V2Table full(std::vector<u32>(256, 0x13000001));
 	EXPECT_EQ(full.err, 0);
@@ -343,7 +343,7 @@ TEST(PtopV2, DevicesThatThereIsNoRoomForAreCountedAndTheOthersKept)
 	EXPECT_EQ(t.topo().n_engines, 256);
 	EXPECT_EQ(t.topo().dropped_engines, 3);
 	EXPECT_EQ(t.topo().devices_err, -ENOSPC);
-	// A row that cannot be read is the graver news.
+	// A row that cannot be read takes precedence.
 	std::vector<u32> rows(259, 0x13000001);
 	rows[258] = 0xbadf1300;
 	V2Table bad(rows);
@@ -381,8 +381,8 @@ struct Gb100 : Fake {
 	Gb100(const std::vector<u32> &first, const std::vector<u32> &second) : Fake(lens_chip_gb10x)
 	{
 		regs[V2_CFG] = regs[0x324fc] = 0x16130992;
-		rows(V2, first);
-		rows(0x32800, second);
+		set_rows(V2, first);
+		set_rows(0x32800, second);
 		err = lens_chip_gb10x.read_devices(gpu.get());
 	}
 	const lens_topology &topo() { return gpu->topo; }
@@ -403,7 +403,7 @@ TEST(PtopV2, FullTablesOfBothDiesOfGb100Fit)
 	EXPECT_EQ(f.topo().engines[305].fault, 153);
 }
 
-TEST(PtopV2, WhatOfTheSecondDieDoesNotFitIsCounted)
+TEST(PtopV2, DevicesOfTheSecondDieThatDoNotFitAreCounted)
 {
 	// 353 devices of one row on the first die
 	Gb100 f(std::vector<u32>(353, 0x13000001), full_table(24));
@@ -422,7 +422,7 @@ TEST(PtopV2, SecondDieIsShownWhereTheFirstCannotBeRead)
 	EXPECT_EQ(Gb100(std::vector<u32>(353, 0xbadf1300), std::vector<u32>(353, 0xbadf1300)).err, -EIO);
 }
 
-TEST(PtopV2, RowThatCannotBeReadCostsItsDeviceOnly)
+TEST(PtopV2, RowThatCannotBeReadDropsItsDeviceOnly)
 {
 	V2Table t({V2_GSP, 0x9302002d, 0xbadf1300, 0x00c00401, 0x98010000, 0x00086000});
 	EXPECT_EQ(t.err, 0);
@@ -437,7 +437,7 @@ TEST(PtopV2, RowThatCannotBeReadCostsItsDeviceOnly)
 }
 
 // A zero row is a hole or the last row of the damaged record: the next one begins a record.
-TEST(PtopV2, ZeroRowEndsTheDoubtAfterARowThatCannotBeRead)
+TEST(PtopV2, ZeroRowEndsTheRecordOfARowThatCannotBeRead)
 {
 	V2Table t({V2_GSP, 0xbadf1300, 0x00000000, V2_LCE2});
 	ASSERT_EQ(t.topo().n_engines, 2);
@@ -449,7 +449,7 @@ TEST(PtopV2, ZeroRowEndsTheDoubtAfterARowThatCannotBeRead)
 }
 
 // NUM_ROWS 31:20 = 0xfff. No published table is longer than GB100's 353 rows; 512 rows end at 0x23000.
-TEST(PtopV2, MoreRowsThanThereIsRoomForAreNotBelieved)
+TEST(PtopV2, ImpossibleNumbersOfRowsAreRefused)
 {
 	V2Table t({V2_LCE2}, 0xfff00002);
 	EXPECT_EQ(t.err, 0);
@@ -467,8 +467,8 @@ TEST(PtopV2, SecondDieOfGb100IsReadWhereItAnswers)
 {
 	Fake f(lens_chip_gb10x);
 	f.regs[V2_CFG] = f.regs[0x324fc] = 0x00300002;
-	f.rows(V2, {V2_LCE2});
-	f.rows(0x32800, {0x9305003d, 0xc0104009, 0x00c01000});
+	f.set_rows(V2, {V2_LCE2});
+	f.set_rows(0x32800, {0x9305003d, 0xc0104009, 0x00c01000});
 	EXPECT_EQ(lens_chip_gb10x.read_devices(f.gpu.get()), 0);
 	EXPECT_EQ(f.gpu->topo.devices_err, 0);
 	ASSERT_EQ(f.gpu->topo.n_engines, 2);
@@ -484,8 +484,8 @@ TEST(PtopV2, PartWithOneDieIsCompleteWithoutTheSecond)
 		Fake f(lens_chip_gb10x);
 		f.regs[V2_CFG] = 0x00300002;
 		f.regs[0x324fc] = cfg;
-		f.rows(V2, {V2_LCE2});
-		f.rows(0x32800, {V2_LCE2});
+		f.set_rows(V2, {V2_LCE2});
+		f.set_rows(0x32800, {V2_LCE2});
 		EXPECT_EQ(lens_chip_gb10x.read_devices(f.gpu.get()), 0);
 		EXPECT_EQ(f.gpu->topo.n_engines, 1);
 		EXPECT_EQ(f.gpu->topo.devices_err, 0);
@@ -496,8 +496,8 @@ TEST(PtopV2, SecondDieWhoseRowsCannotBeReadIsNoted)
 {
 	Fake f(lens_chip_gb10x);
 	f.regs[V2_CFG] = f.regs[0x324fc] = 0x00300002;
-	f.rows(V2, {V2_LCE2});
-	f.rows(0x32800, {0xbadf5100, 0xbadf5100, 0xbadf5100});
+	f.set_rows(V2, {V2_LCE2});
+	f.set_rows(0x32800, {0xbadf5100, 0xbadf5100, 0xbadf5100});
 	EXPECT_EQ(lens_chip_gb10x.read_devices(f.gpu.get()), 0);
 	EXPECT_EQ(f.gpu->topo.n_engines, 1);
 	EXPECT_EQ(f.gpu->topo.devices_err, -EIO);

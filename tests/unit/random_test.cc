@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the model was told to run is what the core says runs: 20,000 generated runlists for each chip.
+// The core reads what was submitted to the model: 20,000 generated runlists for each chip.
 //
-// The lists are encoded here, from the manuals' bit numbers, into the model's memory, and given to it through the
-// registers a driver uses (from the side: uncounted); the core reads them through BAR0. A second, smaller run has the
-// emulator's driver part build scenarios, whose instance blocks and channel states it reports itself.
+// The lists are encoded here, by the manuals' bit numbers, into the model's memory, and submitted through the registers
+// that a driver uses (without being counted); the core reads them through BAR0. In a second, smaller run the emulator's
+// driver part builds scenarios and reports their instance blocks and channel states.
 //   entries   linux-nvgpu hw_ram_gp106.h; open-gpu-doc turing/tu104, ampere/ga100 dev_ram.ref.txt NV_RAMRL_ENTRY_*
 //   submits   0x2270, 0x2274: linux-nvgpu hw_fifo_gp106.h; 0x2b00+16i: turing/tu104/dev_fifo.ref.txt; NV_RUNLIST 0x80 ..:
 //             ampere/ga100/dev_runlist.ref.txt
@@ -22,10 +22,10 @@ namespace {
 using nlohmann::json;
 using test::Emulated;
 
-u64 from_environment(const char *name, u64 otherwise)
+u64 from_environment(const char *name, u64 fallback)
 {
 	const char *v = getenv(name);
-	return v ? strtoull(v, nullptr, 0) : otherwise;
+	return v ? strtoull(v, nullptr, 0) : fallback;
 }
 
 struct Channel {
@@ -185,7 +185,7 @@ protected:
 		gpu.poke_register(at, u32(base));
 		gpu.poke_register(at + 4, u32(base >> 32));
 		gpu.poke_register(at + 8, length);
-		gpu.advance(100000); // taken up
+		gpu.advance(100000); // committed
 	}
 
 	u64 make_base(u64 bytes)
@@ -253,10 +253,10 @@ protected:
 			for (const Channel &c : t.channels)
 				ASSERT_NO_FATAL_FAILURE(check_channel(snap.snap, i++, c));
 		}
-		EXPECT_EQ(snap.snap.n, i); // and nothing more
+		EXPECT_EQ(snap.snap.n, i); // and no more entries
 	}
 
-	// The same list through lens_runlist_walk(): which TSG each channel is told to belong to.
+	// The same list through lens_runlist_walk(): the TSG that each channel belongs to.
 	void check_walk(const lens_runlist &rl, const List &list)
 	{
 		std::vector<std::pair<int, u32>> want, got;
@@ -288,7 +288,7 @@ TEST_P(Random, TwentyThousandRunlistsAreReadAsTheyWereSubmitted)
 		std::vector<u32> words = encode(list);
 		u64 base = make_base(words.size() * 4 + 8);
 		ASSERT_TRUE(words.empty() || e.emu->vidmem().write(base, words.data(), words.size() * 4));
-		u32 window = u32(upto(0xffff)); // wherever a driver left it
+		u32 window = u32(upto(0xffff)); // at any position that a driver may have left
 		u32 window_reg = e.gpu->chip->window.reg;
 		e.emu->poke_register(window_reg, window);
 		for (const Tsg &t : list)
@@ -321,7 +321,7 @@ TEST_P(Random, TwentyThousandRunlistsAreReadAsTheyWereSubmitted)
 	printf("%llu lists, %llu entries, %llu empty, %llu of one channel, %llu longest TSGs, %llu highest ids\n",
 	       (unsigned long long)lists, (unsigned long long)read, (unsigned long long)empty,
 	       (unsigned long long)single, (unsigned long long)longest, (unsigned long long)top);
-	if (lists >= 10000 && !HasFailure()) { // the limits were really met
+	if (lists >= 10000 && !HasFailure()) { // the limits were reached
 		EXPECT_GT(empty, 100u);
 		EXPECT_GT(single, 100u);
 		EXPECT_GT(longest, 50u);

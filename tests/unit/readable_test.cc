@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// GPUs whose firmware keeps runlists from the CPU: what cannot be read is an error for that runlist only and one line of
-// chip. Which code protected memory answers with is not published; the emulated GPU's is 0xbad0b000.
+// GPUs whose firmware protects runlists from the CPU: an unreadable runlist is an error of that runlist only and one line
+// of chip. The value that protected memory returns is not published; the emulated GPU returns 0xbad0b000.
 #include "support/core/emulated.hpp"
 #include "support/core/fake.hpp"
 #include "format.h"
@@ -48,7 +48,7 @@ struct Protected : testing::Test {
 	}
 };
 
-TEST_F(Protected, NothingIsAmissWhereAllCanBeRead)
+TEST_F(Protected, ReadableRunlistsHaveNoError)
 {
 	ASSERT_EQ(lens_check_readable(e.gpu.get(), &r), 0);
 	EXPECT_EQ(r.no_regs, 0u);
@@ -64,7 +64,7 @@ TEST_F(Protected, OneListInProtectedMemoryIsAnErrorForThatListOnly)
 	Snap refused(e, 0), open(e, 1);
 	EXPECT_EQ(refused.err, -EIO);
 	EXPECT_EQ(open.err, 0);
-	// What its registers say stands.
+	// Its registers are still shown.
 	EXPECT_TRUE(lens_entries_are_unreadable(&refused.snap, refused.err));
 	EXPECT_EQ(refused.snap.regs.base, base);
 	EXPECT_EQ(refused.snap.regs.length, 15); // demo-gh100.json: five TSGs with ten channels
@@ -77,7 +77,7 @@ TEST_F(Protected, OneListInProtectedMemoryIsAnErrorForThatListOnly)
 		  std::string::npos);
 	lens_ref ref{0, 8};
 	int id;
-	EXPECT_EQ(lens_tsg_switch_to(e.gpu.get(), &ref, &id), -EIO); // it has to look into the list
+	EXPECT_EQ(lens_tsg_switch_to(e.gpu.get(), &ref, &id), -EIO); // it must read the list
 	fault({{"kind", "none"}});
 	EXPECT_EQ(Snap(e, 0).err, 0);
 }
@@ -118,7 +118,7 @@ TEST_F(Protected, RegistersLockedAtLoadAreAnErrorForThatRunlistOnly)
 		lens_ref locked{0, 8}, bare{LENS_NONE, 8}, open{1, 8};
 		int id;
 		EXPECT_EQ(lens_channel_enable(e.gpu.get(), &locked, false, &id), -EIO) << reg;
-		EXPECT_EQ(lens_channel_enable(e.gpu.get(), &bare, false, &id), -EIO) << reg; // who holds it?
+		EXPECT_EQ(lens_channel_enable(e.gpu.get(), &bare, false, &id), -EIO) << reg; // its runlist is unknown
 		EXPECT_EQ(lens_tsg_preempt(e.gpu.get(), &locked, &id), -EIO) << reg;
 		EXPECT_EQ(lens_runlist_preempt(e.gpu.get(), 0), -EIO) << reg;
 		EXPECT_EQ(lens_runlist_resubmit(e.gpu.get(), 0), -EIO) << reg;
@@ -156,19 +156,19 @@ TEST_F(Protected, ARunlistWhoseNumberIsLockedHasNoFileAndIsCounted)
 	EXPECT_EQ(lens_channel_enable(e.gpu.get(), &open, false, &id), 0);
 }
 
-TEST_F(Protected, AGpuThatGoesWhileItsRunlistsAreReadIsNoDevice)
+TEST_F(Protected, AGpuRemovedWhileItsRunlistsAreReadIsNoDevice)
 {
 	fault({{"kind", "all-ones"}});
 	EXPECT_EQ(e.gpu->chip->host->read_runlists(e.gpu.get()), -ENODEV);
 }
 
-TEST_F(Protected, AGpuThatHasGoneIsNoDevice)
+TEST_F(Protected, ARemovedGpuIsNoDevice)
 {
 	fault({{"kind", "all-ones"}});
 	EXPECT_EQ(lens_check_readable(e.gpu.get(), &r), -ENODEV);
 }
 
-TEST(ChipText, NamesWhatIsNotPublishedAndWhatIsLocked)
+TEST(ChipText, NamesUnpublishedAndLockedParts)
 {
 	Fake f(lens_chip_gk10x);
 	f.gpu->topo.gpcs_err = -EOPNOTSUPP;
@@ -185,7 +185,7 @@ TEST(ChipText, NamesWhatIsNotPublishedAndWhatIsLocked)
 		  std::string::npos);
 }
 
-TEST(ChipText, OfAChipThatIsNotKnownSaysOnlyWhatIsCertain)
+TEST(ChipText, OfAnUnknownChipHasOnlyCertainValues)
 {
 	Fake f(lens_chip_ga100);
 	f.regs[0] = 0x17d000a1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The recorder that /proc/gpuX/image is made with: what it may do while the machine stands still.
+// The recorder that makes /proc/gpuX/image, and what it may do while the machine is stopped.
 #include "support/core/fake.hpp"
 #include "gpulens/record.h"
 
@@ -15,21 +15,21 @@ struct Recorder {
 	bool stopped = false, reserved_while_stopped = false;
 };
 
-Recorder *of(lens_recorder *r)
+Recorder *recorder_of(lens_recorder *r)
 {
 	return reinterpret_cast<Recorder *>(r);
 }
 
-// reserve() allocates, which nobody may with the machine stopped. Seen failing with rd32() asking for room always.
-TEST(Record, NothingIsAllocatedWhileTheMachineStandsStill)
+// reserve() allocates, which is not allowed while the machine is stopped. Seen failing when rd32() always called it.
+TEST(Record, NothingIsAllocatedWhileTheMachineIsStopped)
 {
 	Fake f(lens_chip_gp10x);
 	Recorder rec;
 	lens_record_init(&rec.r, f.io());
-	rec.r.note = [](lens_recorder *r, char, u64, const u32 *, u32) { of(r)->noted++; };
+	rec.r.note = [](lens_recorder *r, char, u64, const u32 *, u32) { recorder_of(r)->noted++; };
 	rec.r.reserve = [](lens_recorder *r, u32) {
-		of(r)->reserved++;
-		of(r)->reserved_while_stopped |= of(r)->stopped;
+		recorder_of(r)->reserved++;
+		recorder_of(r)->reserved_while_stopped |= recorder_of(r)->stopped;
 		return 0;
 	};
 	lens_io *io = &rec.r.io;
@@ -53,7 +53,7 @@ TEST(Record, NothingIsAllocatedWhileTheMachineStandsStill)
 	EXPECT_EQ(rec.reserved, 3);
 }
 
-// An image never holds a write: what would write is not run.
+// An image never has a write: requests that would write are not run.
 TEST(Record, RequestsAreRefused)
 {
 	Fake f(lens_chip_gp10x);

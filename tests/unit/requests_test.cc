@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The very words that control requests write, into a map of registers. What they do to a GPU is in control_test.cc.
+// The words that control requests write to a map of registers. control_test.cc has their effects on a GPU.
 // Sources: linux-nvgpu hw_fifo_gp106.h and open-gpu-doc turing/tu104/dev_fifo.ref.txt: PREEMPT 0x2634 (ID 11:0,
 // TYPE 25:24, 1 = TSG), RUNLIST_PREEMPT 0x2638 (a bit per runlist), RUNLIST_BASE 0x2270 and RUNLIST 0x2274 (LENGTH 15:0,
 // ID 23:20) up to Volta, RUNLIST_SUBMIT(i) 0x2b08+16i on Turing, ENGINE_STATUS(i) 0x2640+8i (ID 11:0, ID_TYPE 12,
@@ -50,7 +50,7 @@ TEST(Requests, PreemptWaitsForItsPendingBit)
 			return pending ? 0x01100001u : 0x01000001u;
 		};
 		EXPECT_EQ(chip->host->preempt_tsg(f.gpu.get(), &runlist5, 1), 0);
-		EXPECT_EQ(f.reads.size(), 7u); // one before it is written, and one that flushes the write
+		EXPECT_EQ(f.reads.size(), 7u); // one before the write, and one that flushes it
 		EXPECT_GT(f.waited_us, 0u);
 		EXPECT_EQ(f.writes.size(), 1u);
 	}
@@ -59,7 +59,7 @@ TEST(Requests, PreemptWaitsForItsPendingBit)
 TEST(Requests, PreemptOfARunlistNamesItAlone)
 {
 	Fake f(lens_chip_tu10x);
-	f.regs[0x2638] = 0x00000001; // another's is still pending: it stays asked for
+	f.regs[0x2638] = 0x00000001; // another one is still pending and stays requested
 	EXPECT_EQ(lens_chip_tu10x.host->preempt_runlist(f.gpu.get(), &runlist5), 0);
 	EXPECT_EQ(f.writes, (Writes{{0x2638, 0x00000021}}));
 	for (const lens_chip *chip : chram_chips()) {
@@ -75,25 +75,26 @@ TEST(Requests, ResubmitWritesTheListThatIsThere)
 	Fake gp(lens_chip_gp10x);
 	gp.regs[0x22a8] = 0x20012345; // runlist 5: coherent system memory, 0x12345000
 	gp.regs[0x22ac] = 0x00000017;
-	gp.regs[0x2270] = 0x10054321; // what a driver left there, of whatever runlist
+	gp.regs[0x2270] = 0x10054321; // the value that a driver left there, of any runlist
 	EXPECT_EQ(lens_chip_gp10x.host->resubmit(gp.gpu.get(), &runlist5, nullptr), 0);
 	EXPECT_EQ(gp.writes, (Writes{{0x2270, 0x20012345}, {0x2274, 0x00500017}, {0x2270, 0x10054321}}));
 
 	Fake tu(lens_chip_tu10x);
-	tu.rows(0x2b50, {0x12345000, 0x1, 0x00030017, 0}); // OFFSET 31:16 is not kept: it starts from the first entry
+	tu.set_rows(0x2b50,
+		    {0x12345000, 0x1, 0x00030017, 0}); // OFFSET 31:16 is cleared: the list starts from its first entry
 	EXPECT_EQ(lens_chip_tu10x.host->resubmit(tu.gpu.get(), &runlist5, nullptr), 0);
 	EXPECT_EQ(tu.writes, (Writes{{0x2b58, 0x00000017}}));
 
 	for (const lens_chip *chip : chram_chips()) {
 		Fake f(*chip);
-		f.rows(0xc00480, {0x12345400, 0x1, 0x00030017, 0});
+		f.set_rows(0xc00480, {0x12345400, 0x1, 0x00030017, 0});
 		EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5, nullptr), 0);
 		EXPECT_EQ(f.writes, (Writes{{0xc00488, 0x00000017}}));
 	}
 }
 
 // NEXT stays, the faulted bits 22 and 23 are not written back: writing one clears it.
-TEST(Requests, EnableAndDisableOfAPccsrChannelKeepWhatElseIsInTheWord)
+TEST(Requests, EnableAndDisableOfAPccsrChannelKeepOtherBits)
 {
 	for (const lens_chip *chip : pfifo_chips())
 		for (bool on : {true, false}) {
@@ -111,31 +112,32 @@ TEST(Requests, EnableAndDisableOfAChannelWithItsOwnRamAreBareCommands)
 	for (const lens_chip *chip : chram_chips())
 		for (bool on : {true, false}) {
 			Fake f(*chip);
-			f.otherwise = on ? 2 : 0;
+			f.default_value = on ? 2 : 0;
 			EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &runlist5, 7, on), 0);
 			EXPECT_EQ(f.writes, (Writes{{0xc4201c, on ? 2u : 3u}}));
 		}
 }
 
-// Whoever is on an engine, and whoever comes next while one is changed, is preempted, unless it is the TSG to be kept.
-TEST(Requests, SwitchPreemptsWhatIsOnEachEngineOfTheRunlist)
+// The TSG on each engine, and the one that comes next while the engine switches, is preempted, unless it is the TSG
+// that is kept.
+TEST(Requests, SwitchPreemptsTheTsgOnEachEngineOfTheRunlist)
 {
 	const struct {
 		u32 status;
 		Writes writes;
 	} rows[] = {
-		{0x00000000, {}},                                           // nothing is on
+		{0x00000000, {}},                                           // idle
 		{0x1008300b, {{0x2634, 0x0100000b}}},                       // valid: 11; the 8 that was next is not
 		{0x1008d00b, {{0x2634, 0x0100000b}}},                       // being saved: 11
 		{0x100bb009, {{0x2634, 0x0100000b}}},                       // 11 is being loaded
-		{0x100bf009, {{0x2634, 0x0100000b}}},                       // 9 makes way for 11
+		{0x100bf009, {{0x2634, 0x0100000b}}},                       // 9 is being preempted, 11 is next
 		{0x10083009, {}},                                           // valid: 9 itself
-		{0x1009f00b, {{0x2634, 0x0100000b}}},                       // 11 makes way for 9, and has not begun to
-		{0x1008f00b, {{0x2634, 0x0100000b}, {0x2634, 0x01000008}}}, // 11 makes way for 8
-		{0x0008f00b, {{0x2634, 0x0100000b}}},                       // 11 makes way for a bare channel
-		{0x1009b00b, {}},                                           // 9 is being loaded
-		{0x0000200b, {}},                                           // a bare channel, no TSG
-		{0x000bb009, {}},                                           // a bare channel is being loaded
+		{0x1009f00b, {{0x2634, 0x0100000b}}},                       // 11 is to be preempted, 9 is next
+		{0x1008f00b, {{0x2634, 0x0100000b}, {0x2634, 0x01000008}}}, // 11 is being preempted, 8 is next
+		{0x0008f00b, {{0x2634, 0x0100000b}}}, // 11 is being preempted, a bare channel is next
+		{0x1009b00b, {}},                     // 9 is being loaded
+		{0x0000200b, {}},                     // a bare channel, no TSG
+		{0x000bb009, {}},                     // a bare channel is being loaded
 	};
 	for (const lens_chip *chip : pfifo_chips())
 		for (const auto &r : rows) {
@@ -144,7 +146,7 @@ TEST(Requests, SwitchPreemptsWhatIsOnEachEngineOfTheRunlist)
 			t.n_engines = 4;
 			t.engines[0] = {0, 0, 0, 5, 2, -1, -1, -1, 0, 0};
 			t.engines[1] = {16, 0, 0, 1, 3, -1, -1, -1, 0, 0};  // another runlist's
-			t.engines[2] = {19, 0, 0, 5, -1, -1, -1, -1, 0, 0}; // no id: cannot be asked
+			t.engines[2] = {19, 0, 0, 5, -1, -1, -1, -1, 0, 0}; // no id: it has no status register
 			t.engines[3] = {18, 0, 0, -1, 4, -1, -1, -1, 0, 0};
 			f.regs[0x2650] = r.status;
 			f.regs[0x2658] = f.regs[0x2660] = 0x0000300b;
@@ -153,7 +155,7 @@ TEST(Requests, SwitchPreemptsWhatIsOnEachEngineOfTheRunlist)
 		}
 }
 
-TEST(Requests, SwitchStopsWhereAnEngineCannotBeReadOrWillNotLetGo)
+TEST(Requests, SwitchStopsAtAnUnreadableOrHangingEngine)
 {
 	Fake f(lens_chip_tu10x);
 	lens_topology &t = f.gpu->topo;
@@ -170,21 +172,22 @@ TEST(Requests, SwitchStopsWhereAnEngineCannotBeReadOrWillNotLetGo)
 	EXPECT_EQ(f.writes.size(), 1u);
 }
 
-// Once, and then with steps that double, so that a wait is bounded where each look takes long too: 10 us, 20 us ..
-// 81.92 ms are 14 steps and 163.83 ms, 81.92 ms eleven times more. Seen failing with steps of at most 1 ms (789 looks).
-TEST(Requests, AnswerThatNeverComesCostsFewLooks)
+// A first read, and then reads after steps that double, so that a wait is bounded where each read takes long, too: 10
+// us, 20 us .. 81.92 ms are 14 steps and 163.83 ms, 81.92 ms eleven times more. Seen failing with steps of at most 1 ms
+// (789 reads).
+TEST(Requests, WaitForAHangingRequestCostsFewReads)
 {
 	Fake f(lens_chip_tu10x);
 	f.answer = [&](u32) { return f.writes.empty() ? 0u : 0x01100009u; }; // pending for ever
 	EXPECT_EQ(lens_chip_tu10x.host->preempt_tsg(f.gpu.get(), &runlist5, 9), -ETIMEDOUT);
-	EXPECT_EQ(f.times_read(0x2634), 28u); // one before it is written, and one that flushes the write
+	EXPECT_EQ(f.times_read(0x2634), 28u); // one before the write, and one that flushes it
 	EXPECT_EQ(f.waited_us, 1064950u);
 }
 
 // Seen failing with wait_us()'s result ignored in lens_poll_clear().
-TEST(Requests, GpuThatGoesWhileItIsWaitedForIsNotTouchedAgain)
+TEST(Requests, GpuRemovedDuringAWaitIsNotAccessedAgain)
 {
-	for (bool ours : {true, false}) { // whose preempt it is that stays pending
+	for (bool ours : {true, false}) { // the TSG whose preempt stays pending
 		Fake f(lens_chip_tu10x);
 		f.answer = [&](u32) { return ours && f.writes.empty() ? 0u : 0x01100009u; };
 		f.lost_after_us = 70; // 10 + 20 + 40
@@ -196,7 +199,7 @@ TEST(Requests, GpuThatGoesWhileItIsWaitedForIsNotTouchedAgain)
 
 /* -- registers that the GPU's driver uses too -- */
 
-// The accesses of a request that takes one stop of the machine, r and w with their offsets; what is outside of it is behind.
+// The accesses of a request that needs one stop of the machine, r and w with their offsets, and those after the stop.
 using Order = std::vector<Fake::Access>;
 
 Order in_one_stop(std::initializer_list<std::pair<char, u32>> inside, std::initializer_list<u32> read_behind = {})
@@ -210,7 +213,7 @@ Order in_one_stop(std::initializer_list<std::pair<char, u32>> inside, std::initi
 }
 
 // Seen failing with lens_run_atomic() replaced by a call of fn, and with the code before it.
-TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
+TEST(Requests, ReadAndWriteAreOneStopOfTheMachineWithoutWaiting)
 {
 	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x}) {
 		Fake f(*chip);
@@ -250,8 +253,8 @@ TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
 		Fake h(*chip);
 		EXPECT_EQ(chip->host->preempt_runlist(h.gpu.get(), &runlist5), 0);
 		EXPECT_EQ(h.order, in_one_stop({{'r', 0xc00498}, {'w', 0xc00498}, {'r', 0xc00498}}));
-		Fake c(*chip); // a command to a word of its own: nobody is stopped
-		c.otherwise = 2;
+		Fake c(*chip); // a command to a word of its own: the machine is not stopped
+		c.default_value = 2;
 		EXPECT_EQ(chip->host->enable_channel(c.gpu.get(), &runlist5, 7, true), 0);
 		EXPECT_EQ(c.order, (Order{{'w', 0xc4201c, 0}, {'r', 0xc4201c, 0}}));
 	}
@@ -263,7 +266,7 @@ TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
 		c.regs[0x800038] = 0x80000040;
 		EXPECT_EQ(chip->host->enable_channel(c.gpu.get(), &runlist5, 7, false), 0);
 		EXPECT_EQ(c.order, in_one_stop({{'r', 0x80003c}, {'r', 0x800038}, {'w', 0x80003c}, {'r', 0x80003c}}));
-		Fake s(*chip); // TSG 11 is on the engine and is not the one to be kept
+		Fake s(*chip); // TSG 11 is on the engine and is not kept
 		s.gpu->topo.n_engines = 1;
 		s.gpu->topo.engines[0] = {0, 0, 0, 5, 2, -1, -1, -1, 0, 0};
 		s.regs[0x2650] = 0x0000300b;
@@ -277,7 +280,7 @@ TEST(Requests, LookAndWriteAreOneStopOfTheMachineAndWaitingIsOutsideOfIt)
 	}
 }
 
-// What the driver asked for, and waits for: a register and its pending bits.
+// A request of the driver that is pending: a register and its pending bits.
 struct Pending {
 	const lens_chip *chip;
 	u32 reg;
@@ -310,19 +313,19 @@ std::vector<Pending> pending_requests()
 	return all;
 }
 
-// Seen failing with the looks at the pending bits taken out, one by one.
-TEST(Requests, WhatTheDriverWaitsForIsNotWrittenOver)
+// Seen failing without each of the checks of pending bits.
+TEST(Requests, PendingRequestsOfTheDriverAreNotOverwritten)
 {
 	for (const Pending &p : pending_requests())
 		for (u32 bit : p.bits) {
 			Fake f(*p.chip);
-			f.otherwise = 0x1000; // a list is there
+			f.default_value = 0x1000; // a list is there
 			f.regs[p.reg] = bit;
 			EXPECT_EQ(p.request(f), -EBUSY) << p.chip->name << std::hex << p.reg;
 			EXPECT_TRUE(f.writes.empty());
 			EXPECT_GE(f.waited_us, 1000000u);
 
-			Fake g(*p.chip); // done when it is looked at the second time outside
+			Fake g(*p.chip); // done at the second read outside of the stop
 			g.answer = [&](u32 off) {
 				return off == p.reg && g.times_read(off) < 3 && g.writes.empty() ? bit : 0x1000u;
 			};
@@ -333,8 +336,8 @@ TEST(Requests, WhatTheDriverWaitsForIsNotWrittenOver)
 		}
 }
 
-// A driver that asks anew each time that it is done.
-TEST(Requests, DriverThatIsAlwaysAtItIsBusy)
+// A driver that makes a new request each time that the last one is done.
+TEST(Requests, DriverWithEndlessRequestsIsBusy)
 {
 	for (const Pending &p : pending_requests()) {
 		Fake f(*p.chip);
@@ -345,7 +348,7 @@ TEST(Requests, DriverThatIsAlwaysAtItIsBusy)
 	}
 }
 
-// Which list is meant is decided in the stop in which it is submitted.
+// The list is checked in the same stop of the machine in which it is submitted.
 TEST(Requests, OnlyTheExpectedListIsSubmittedAgain)
 {
 	for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x, &lens_chip_ga100}) {
@@ -356,8 +359,8 @@ TEST(Requests, OnlyTheExpectedListIsSubmittedAgain)
 			Fake f(*chip);
 			f.regs[0x22a8] = 0x1000; // in units of 4 KiB
 			f.regs[0x22ac] = 0x1000;
-			f.rows(0x2b50, {0x1000000, 0, 0x1000, 0});
-			f.rows(0xc00480, {0x1000000, 0, 0x1000, 0});
+			f.set_rows(0x2b50, {0x1000000, 0, 0x1000, 0});
+			f.set_rows(0xc00480, {0x1000000, 0, 0x1000, 0});
 			bool same = other.base == good.base && other.target == 0 && other.length == 0x1000;
 			EXPECT_EQ(chip->host->resubmit(f.gpu.get(), &runlist5, &other), same ? 0 : -EBUSY)
 				<< chip->name;
@@ -367,7 +370,7 @@ TEST(Requests, OnlyTheExpectedListIsSubmittedAgain)
 	}
 }
 
-TEST(Requests, BaseThatIsNotPutBackIsAnError)
+TEST(Requests, BaseThatIsNotRestoredIsAnError)
 {
 	Fake f(lens_chip_gp10x);
 	f.regs[0x22a8] = 0x1000;
@@ -382,7 +385,7 @@ TEST(Requests, BaseThatIsNotPutBackIsAnError)
 // graphics and compute at 0x80 and 0x84 (dev_ctxsw.ref.txt).
 TEST(Requests, PreemptionModeReachesAContextAtAPhysicalAddress)
 {
-	const u64 inst = 0x40000, image = 0x1200345000;
+	const u64 inst = 0x40000, context_image = 0x1200345000;
 	for (lens_preemption mode : {LENS_PREEMPT_WFI, LENS_PREEMPT_CTA, LENS_PREEMPT_CILP})
 		for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x}) {
 			Fake f(*chip);
@@ -392,16 +395,16 @@ TEST(Requests, PreemptionModeReachesAContextAtAPhysicalAddress)
 			f.regs[0x80003c] = 1;
 			f.vid[inst + 0x200] = 0x400;
 			f.vid[inst + 0x210] = 0x1200345000; // words 132, 133
-			f.vid[image + 0xf8] = 0x600dc0de00000000;
+			f.vid[context_image + 0xf8] = 0x600dc0de00000000;
 			lens_ref ref{LENS_NONE, 7};
 			int runlist;
 			ASSERT_EQ(lens_channel_set_preemption(f.gpu.get(), &ref, mode, &runlist), 0) << chip->name;
 			std::vector<std::pair<u64, u32>> stores;
-			if (mode != LENS_PREEMPT_CTA) // says nothing about graphics
-				stores.emplace_back(image + 0x80, 0);
-			stores.emplace_back(image + 0x84, mode == LENS_PREEMPT_WFI   ? 0
-							  : mode == LENS_PREEMPT_CTA ? 1
-										     : 2);
+			if (mode != LENS_PREEMPT_CTA) // does not change graphics
+				stores.emplace_back(context_image + 0x80, 0);
+			stores.emplace_back(context_image + 0x84, mode == LENS_PREEMPT_WFI   ? 0
+								  : mode == LENS_PREEMPT_CTA ? 1
+											     : 2);
 			EXPECT_EQ(f.stores, stores) << chip->name << mode;
 			EXPECT_TRUE(f.writes.empty());
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reading a runlist out of a map of registers and memory words: lists that move or grow meanwhile, the longest one, ids
-// and targets that are beyond the chip. What entries mean is in entry_test.cc; chips with behaviour in random_test.cc.
+// Reading a runlist from a map of registers and memory words: lists that move or grow meanwhile, the longest one, ids and
+// targets beyond the chip's. entry_test.cc decodes entries; random_test.cc uses chips with behaviour.
 #include "support/core/fake.hpp"
 
 #include <gtest/gtest.h>
@@ -11,14 +11,14 @@ using test::Fake;
 
 class Runlist : public testing::TestWithParam<const lens_chip *> {};
 
-// Where runlist 0 of each chip says its base (in units of 4 KiB, or in place) and its length: linux-nvgpu hw_fifo_gp106.h;
+// The registers of runlist 0 of each chip with its base (in units of 4 KiB, or in place) and its length: linux-nvgpu hw_fifo_gp106.h;
 // open-gpu-doc turing/tu104/dev_fifo.ref.txt; NV_RUNLIST at 0xc00000: ampere/ga100/dev_runlist.ref.txt.
 struct Where {
 	u32 base, length;
 	bool in_place;
 };
 
-Where where(const lens_chip *chip)
+Where find_place(const lens_chip *chip)
 {
 	if (chip->entry_words == 2)
 		return {0x2280, 0x2284, false};
@@ -41,14 +41,14 @@ struct Room {
 	std::vector<s16> errs;
 };
 
-// The longest list that a length field can announce: of channels, of TSGs, of ones.
+// The longest list that a length field can announce: of channels, of TSGs, of words with all bits set.
 TEST_P(Runlist, ListOf65535EntriesIsReadWhole)
 {
 	for (u64 word : {0x0000000700000006ull, 0xfc00e0050600e005ull, ~0ull}) {
 		Fake f(*GetParam());
 		f.memory = [&](lens_aperture, u64) { return word; };
-		f.regs[where(GetParam()).base] = 0x1000;
-		f.regs[where(GetParam()).length] = 0xffff;
+		f.regs[find_place(GetParam()).base] = 0x1000;
+		f.regs[find_place(GetParam()).length] = 0xffff;
 		Room r(65535);
 		ASSERT_EQ(lens_runlist_begin(f.gpu.get(), &r.snap), 0);
 		ASSERT_EQ(r.snap.regs.length, 65535);
@@ -67,11 +67,11 @@ TEST_P(Runlist, ListOf65535EntriesIsReadWhole)
 	}
 }
 
-// A list whose place changes at every look is given up after a few copies, and said to be torn.
+// A list whose location changes at every read is given up after a few copies, and marked as torn.
 TEST_P(Runlist, ListThatKeepsMovingIsTornAfterAFewCopies)
 {
 	Fake f(*GetParam());
-	Where w = where(GetParam());
+	Where w = find_place(GetParam());
 	u32 looks = 0;
 	f.answer = [&](u32 off) -> u32 {
 		if (off == w.base)
@@ -85,11 +85,11 @@ TEST_P(Runlist, ListThatKeepsMovingIsTornAfterAFewCopies)
 	EXPECT_EQ(f.copies, 4u);
 }
 
-// One move while it is read costs one copy more, and what is shown is the later list.
-TEST_P(Runlist, ListThatMovedOnceIsReadAgainWhereItIsNow)
+// A move during the read costs one more copy, and the later list is shown.
+TEST_P(Runlist, ListThatMovedOnceIsReadAgain)
 {
 	Fake f(*GetParam());
-	Where w = where(GetParam());
+	Where w = find_place(GetParam());
 	u32 looks = 0;
 	f.answer = [&](u32 off) -> u32 {
 		if (off == w.base)
@@ -107,11 +107,11 @@ TEST_P(Runlist, ListThatMovedOnceIsReadAgainWhereItIsNow)
 	EXPECT_EQ(r.snap.n, 4u);
 }
 
-// It grew while it was read: more room is asked for, nothing is written beyond what there is.
-TEST_P(Runlist, ListThatGrewWhileItWasReadAsksForMoreRoom)
+// The list grew during the read: more room is requested, and nothing is written beyond the present room.
+TEST_P(Runlist, ListThatGrewDuringTheReadNeedsMoreRoom)
 {
 	Fake f(*GetParam());
-	Where w = where(GetParam());
+	Where w = find_place(GetParam());
 	u32 looks = 0;
 	f.answer = [&](u32 off) -> u32 {
 		if (off == w.length)
@@ -128,13 +128,13 @@ TEST_P(Runlist, ListThatGrewWhileItWasReadAsksForMoreRoom)
 	EXPECT_EQ(more.snap.n, 400u);
 }
 
-// Entry i is channel i & 0xfff. A walk takes a page at a time; no entry is lost or seen twice where pages meet.
+// Entry i is channel i & 0xfff. A walk reads a page at a time; no entry is lost or repeated at the end of a page.
 TEST_P(Runlist, WalkSeesEveryEntryOnceAndInOrder)
 {
 	Fake f(*GetParam());
-	f.regs[where(GetParam()).base] = 0x1000;
-	f.regs[where(GetParam()).length] = 0xffff;
-	u64 base = where(GetParam()).in_place ? 0x1000 : 0x1000000;
+	f.regs[find_place(GetParam()).base] = 0x1000;
+	f.regs[find_place(GetParam()).length] = 0xffff;
+	u64 base = find_place(GetParam()).in_place ? 0x1000 : 0x1000000;
 	f.memory = [&](lens_aperture, u64 addr) -> u64 {
 		u64 word = (addr - base) / 8;
 		if (GetParam()->entry_words == 2)
@@ -154,11 +154,11 @@ TEST_P(Runlist, WalkSeesEveryEntryOnceAndInOrder)
 		ASSERT_EQ(seen[i], i & 0xfff) << i;
 }
 
-TEST_P(Runlist, WalkEndsWhenItsFunctionSaysSo)
+TEST_P(Runlist, WalkEndsWhenItsFunctionReturnsNonzero)
 {
 	Fake f(*GetParam());
-	f.regs[where(GetParam()).base] = 0x1000;
-	f.regs[where(GetParam()).length] = 0xffff;
+	f.regs[find_place(GetParam()).base] = 0x1000;
+	f.regs[find_place(GetParam()).length] = 0xffff;
 	u32 seen = 0;
 	auto fn = [](lens_gpu *, const lens_runlist *, const lens_entry *, int, void *arg) {
 		return ++*static_cast<u32 *>(arg) == 3 ? -ENOENT : 0;
@@ -170,12 +170,12 @@ TEST_P(Runlist, WalkEndsWhenItsFunctionSaysSo)
 }
 
 // Entries can name 4096 channels; where the runlist has 2048, a higher id has no state word to be read.
-TEST_P(Runlist, ChannelBeyondThoseThatExistIsSaidAndNotRead)
+TEST_P(Runlist, ChannelBeyondTheLastIsAnErrorAndNotRead)
 {
 	Fake f(*GetParam());
-	f.regs[where(GetParam()).base] = 0x1000;
-	f.regs[where(GetParam()).length] = 2;
-	u64 base = where(GetParam()).in_place ? 0x1000 : 0x1000000;
+	f.regs[find_place(GetParam()).base] = 0x1000;
+	f.regs[find_place(GetParam()).length] = 2;
+	u64 base = find_place(GetParam()).in_place ? 0x1000 : 0x1000000;
 	if (GetParam()->entry_words == 2)
 		f.vid = {{base, 2047}, {base + 8, 2048}};
 	else
@@ -191,7 +191,7 @@ TEST_P(Runlist, ChannelBeyondThoseThatExistIsSaidAndNotRead)
 	EXPECT_EQ(f.times_read(GetParam()->channels ? 0x804004 : 0xc42000), 0u);
 }
 
-// TARGET of the list's address: 0 video memory, 2 and 3 system memory, 1 nothing that a runlist can be in.
+// TARGET of the list's address: 0 video memory, 2 and 3 system memory, 1 no valid memory.
 TEST_P(Runlist, ListIsReadFromTheMemoryThatItsTargetNames)
 {
 	const struct {
@@ -200,7 +200,7 @@ TEST_P(Runlist, ListIsReadFromTheMemoryThatItsTargetNames)
 	} rows[] = {{0, 0}, {1, -EIO}, {2, 0}, {3, 0}};
 	for (const auto &r : rows) {
 		Fake f(*GetParam());
-		Where w = where(GetParam());
+		Where w = find_place(GetParam());
 		f.regs[w.base] = 0x1000 | r.target << (w.in_place ? 0 : 28);
 		f.regs[w.length] = 1;
 		u64 base = w.in_place ? 0x1000 : 0x1000000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The text of the file stats, whole and literal, and what the core adds to the counts behind it.
+// The text of the file stats, whole and literal, and the counts that the core adds.
 #include "format.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ protected:
 };
 
 // Seen failing with calls and failed exchanged in lens_format_calls().
-TEST_F(Stats, NamesAKindOfFileWithoutWhatItIsOf)
+TEST_F(Stats, NamesAKindOfFileWithoutItsNumber)
 {
 	lens_format_calls(&t, false, "chip", 3, 1);
 	lens_format_calls(&t, false, "runlist%u", 12, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the core finds on the emulated chips is what was published about the real ones. Expected values are typed
-// from the sources named at each test, not from the profiles:
+// The core's topology of the emulated chips equals what was published about the real ones. Expected values are copied
+// from the sources that each test names, not from the profiles:
 //   Tables II, IV  RTAS'24 (Bakita & Anderson), "Engines on GTX 1060 3GB", "Engines on RTX 6000 Ada"
 //   H200           resource manager of an H200, driver 580: engines, runlists, floorsweeping, copy engine wiring
 #include "support/core/emulated.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// tsg_timeslice on emulated chips of every generation: the words that it leaves in memory, what then runs for how long,
-// and what it refuses. Slices: 128 << 3 units are 1.048576 ms, 255 << 15 are 8.55638016 s, 1000 us are 244 << 2 units:
-// 0.999424 ms. No time passes but by advance() and by the core's own waiting.
+// tsg_timeslice on emulated chips of every generation: the words that it writes, the resulting run times, and what it
+// refuses. Time slices: 128 << 3 units are 1.048576 ms, 255 << 15 are 8.55638016 s, 1000 us are 244 << 2 units: 0.999424
+// ms. Time passes only through advance() and while the core waits.
 #include "support/core/emulated.hpp"
 #include "model/host.hpp"
 
@@ -22,7 +22,7 @@ struct Chip {
 	bool sys;  // runlists in the machine's memory
 };
 
-json tsg(u32 id, u32 timeout, u32 scale, std::initializer_list<u32> channels, int runlist = 0)
+json make_tsg(u32 id, u32 timeout, u32 scale, std::initializer_list<u32> channels, int runlist = 0)
 {
 	json list = json::array();
 	for (u32 c : channels)
@@ -35,7 +35,7 @@ json tsg(u32 id, u32 timeout, u32 scale, std::initializer_list<u32> channels, in
 
 class Timeslices : public testing::TestWithParam<Chip> {
 public:
-	// As a driver would: the same list in another place.
+	// As a driver does: the same list at another address.
 	void replace()
 	{
 		emu::Phys to{list().base.ap, list().base.addr + 0x10000};
@@ -67,7 +67,7 @@ protected:
 		e.emu->set_log(true);
 	}
 	// TSG 1 with channels 2 and 3 and the longest slice, TSG 2 with channel 4.
-	void load_two() { load({tsg(1, 255, 15, {2, 3}), tsg(2, 128, 3, {4})}); }
+	void load_two() { load({make_tsg(1, 255, 15, {2, 3}), make_tsg(2, 128, 3, {4})}); }
 
 	lens_ref ref(u32 id, int on = 0) { return {GetParam().per_runlist ? on : LENS_NONE, id}; }
 	int set(lens_ref r, u32 us) { return lens_tsg_set_timeslice(e.gpu.get(), &r, us, &runlist); }
@@ -118,12 +118,12 @@ protected:
 
 class WithTsgs : public Timeslices {};   // chips whose lists have TSGs
 class PerRunlist : public Timeslices {}; // ids count per runlist
-class OfTheGpu : public Timeslices {};   // or not
+class OfTheGpu : public Timeslices {};   // ids count per GPU
 
 // linux-nvgpu hw_ram_gp106.h: id 11:0, TSG 13, scale 17:14, timeout 25:18, length 31:26. open-gpu-doc volta/gv100,
 // turing/tu104, ampere/ga100 dev_ram.ref.txt: TYPE 0.0, SCALE 0.19:16, TIMEOUT 0.31:24, LENGTH 1.7:0, TSGID 2.11:0.
 // Seen failing with the old word stored back.
-TEST_P(WithTsgs, OneWordOfTheListChangesAndTheSliceHoldsFromThenOn)
+TEST_P(WithTsgs, OneWordOfTheListChangesAndTheTimeSliceApplies)
 {
 	load_two();
 	e.emu->advance(100 * MS);
@@ -140,16 +140,16 @@ TEST_P(WithTsgs, OneWordOfTheListChangesAndTheSliceHoldsFromThenOn)
 	EXPECT_FALSE(list().submit_pending);
 	EXPECT_EQ(list().base.addr, base);
 	EXPECT_EQ(list().length, 5u);
-	EXPECT_EQ(e.emu->peek_register(e.gpu->chip->window.reg), 0u); // the window is where it was
+	EXPECT_EQ(e.emu->peek_register(e.gpu->chip->window.reg), 0u); // the window was restored
 
-	u64 one = ran(1);
+	u64 before = ran(1);
 	e.emu->advance(100 * MS);
-	// 0.999424 and 1.048576 ms in turn; what changing over takes is little beside them.
-	EXPECT_NEAR(double(ran(1) - one), 46.5e6, 2.5e6);
+	// 0.999424 and 1.048576 ms in alternation; the time of a switch is small beside them.
+	EXPECT_NEAR(double(ran(1) - before), 46.5e6, 2.5e6);
 	EXPECT_NEAR(double(ran(2)), 48.8e6, 2.5e6);
 }
 
-// nvgpu gives a TSG more turns by listing it more often (common/fifo/runlist.c): each of its entries has a slice.
+// nvgpu gives a TSG more slots by listing it more often (common/fifo/runlist.c): each of its entries has a time slice.
 // Seen failing with the walk ending at the first entry.
 TEST_P(WithTsgs, EveryEntryOfTheTsgIsRewritten)
 {
@@ -170,15 +170,15 @@ TEST_P(WithTsgs, EveryEntryOfTheTsgIsRewritten)
 	twice[0] = twice[5 * n] = GetParam().entry == 8 ? 0x0bd0a001u : 0xf4020001u;
 	EXPECT_EQ(words(), twice);
 	if (!GetParam().sys)
-		EXPECT_EQ(e.stops, 2u); // each is looked at and written in one stop of the machine
+		EXPECT_EQ(e.stops, 2u); // each is read and written in one stop of the machine
 }
 
-TEST_P(WithTsgs, OtherRunlistsAreLeftAlone)
+TEST_P(WithTsgs, OtherRunlistsAreNotChanged)
 {
 	if (e.topo().n_runlists < 2)
 		GTEST_SKIP() << "it has one runlist";
 	int other = e.topo().runlists[1].id;
-	load({tsg(1, 128, 3, {2}), tsg(9, 128, 3, {20}, other)});
+	load({make_tsg(1, 128, 3, {2}), make_tsg(9, 128, 3, {20}, other)});
 	u64 submits = list(other).submits;
 	ASSERT_EQ(set(ref(1), 5), 0);
 	EXPECT_EQ(list(other).submits, submits);
@@ -190,7 +190,7 @@ TEST_P(WithTsgs, OtherRunlistsAreLeftAlone)
 
 /* -- refusals -- */
 
-TEST_P(WithTsgs, SliceThatTheFieldsCannotHoldIsRefusedWithoutALook)
+TEST_P(WithTsgs, ImpossibleTimeSliceIsRefusedWithoutAnAccess)
 {
 	load_two();
 	for (u32 us : {0u, 8556381u, 0xffffffffu})
@@ -198,7 +198,7 @@ TEST_P(WithTsgs, SliceThatTheFieldsCannotHoldIsRefusedWithoutALook)
 	EXPECT_TRUE(e.emu->take_log().empty());
 }
 
-TEST_P(Timeslices, WhatIsNoTsgOnTheListIsNotFound)
+TEST_P(Timeslices, TsgThatIsNotListedIsNotFound)
 {
 	load_two();
 	std::vector<u32> before = words();
@@ -219,7 +219,7 @@ TEST_P(OfTheGpu, TakesNoRunlist)
 
 TEST_P(PerRunlist, BareIdThatTwoRunlistsHoldIsRefused)
 {
-	load({tsg(1, 128, 3, {2}), tsg(5, 128, 3, {3}), tsg(1, 128, 3, {20}, 1)});
+	load({make_tsg(1, 128, 3, {2}), make_tsg(5, 128, 3, {3}), make_tsg(1, 128, 3, {20}, 1)});
 	EXPECT_EQ(set({LENS_NONE, 1}, 1000), -EINVAL);
 	EXPECT_EQ(set({127, 1}, 1000), -ENOENT);
 	EXPECT_EQ(set({128, 1}, 1000), -ERANGE);
@@ -232,9 +232,9 @@ TEST_P(PerRunlist, BareIdThatTwoRunlistsHoldIsRefused)
 	EXPECT_EQ(list(0).list.tsgs[0].timeslice_ns(), 1048576u);
 }
 
-// What was submitted and is not taken up may be replaced again; the driver is at it. Seen failing without the look at
-// pending.
-TEST_P(WithTsgs, ListThatIsNotTakenUpYetIsBusy)
+// A list that is submitted but not committed may be replaced again, because the driver is changing it. Seen failing
+// without the check of the pending bit.
+TEST_P(WithTsgs, ListThatIsNotCommittedYetIsBusy)
 {
 	load_two();
 	std::vector<u32> before = words();
@@ -248,11 +248,10 @@ TEST_P(WithTsgs, ListThatIsNotTakenUpYetIsBusy)
 	EXPECT_EQ(set(ref(1), 1000), 0);
 }
 
-// A driver that replaces the list at every k-th read of it, in another buffer, whose predecessor it fills with 0x5a, or
-// in place: with its first TSG last. Whatever comes of the request: the list stays one of these two TSGs and of their
-// channels, only TSG 1 changes, and nothing is written where the list was before.
-// Seen failing without the second look at the entry in rewrite().
-TEST_P(WithTsgs, ListThatMovesMeanwhileIsNeverSpoilt)
+// A driver that replaces the list at every k-th read of it: in another buffer, with 0x5a written to the old one, or in
+// place, with its first TSG last. Whatever the request returns: the list still has these two TSGs and their channels, only
+// TSG 1 changes, and nothing is written to the old list. Seen failing without the second check of the entry in rewrite().
+TEST_P(WithTsgs, ListThatMovesMeanwhileIsNeverCorrupted)
 {
 	int done = 0, busy = 0;
 	for (int how = 0; how < 3; how++)
@@ -260,7 +259,7 @@ TEST_P(WithTsgs, ListThatMovesMeanwhileIsNeverSpoilt)
 			const bool in_place = how > 0;
 			e.emu->set_access_ns(0);
 			load_two();
-			// 3 us: what was replaced during one look is taken up (20 us) by the next, but not within one.
+			// 3 us: a list that is replaced during one read is committed (20 us) by the next, but not within one.
 			e.emu->set_access_ns(how == 2 ? 3000 : 0);
 			emu::Phys first = list().base;
 			json fault = {{"cmd", "fault"},
@@ -272,7 +271,7 @@ TEST_P(WithTsgs, ListThatMovesMeanwhileIsNeverSpoilt)
 			int err = set(ref(1), 1000);
 			done += !err;
 			busy += err == -EBUSY;
-			// EIO: it moved while the word was read back.
+			// EIO: the list moved while the word was read back.
 			EXPECT_TRUE(!err || err == -EBUSY || err == -EIO || err == -ENOENT) << err;
 			e.emu->control({{"cmd", "fault"}, {"kind", "none"}});
 			e.emu->advance(1 * MS);
@@ -297,13 +296,13 @@ TEST_P(WithTsgs, ListThatMovesMeanwhileIsNeverSpoilt)
 				ASSERT_EQ(e.emu->memories().rd32({first.ap, first.addr + 4 * i}), 0x5a5a5a5au) << every;
 		}
 	EXPECT_GT(done, 0);
-	// System memory is read behind the emulator's back, which sees no read and moves nothing.
+	// The emulator does not see reads of system memory, and moves nothing then.
 	EXPECT_EQ(busy > 0, !GetParam().sys);
 }
 
-// The same where the old list is left as it was: the slice would be lost, and the driver's list be submitted once more.
-// Seen failing without the second look at the registers in rewrite().
-TEST_P(WithTsgs, ListThatWasReplacedIsNotWrittenToThoughItIsStillThere)
+// The same, but the old list is unchanged: the time slice would be lost, and the driver's list submitted once more. Seen
+// failing without the second check of the registers in rewrite().
+TEST_P(WithTsgs, ReplacedListIsNotWritten)
 {
 	static Timeslices *test;
 	static const lens_io_ops *good;
@@ -314,7 +313,7 @@ TEST_P(WithTsgs, ListThatWasReplacedIsNotWrittenToThoughItIsStillThere)
 	test = this, good = e.io()->ops, copies = 0;
 	lens_io_ops ops = *good;
 	ops.copy = [](lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 n) {
-		if (++copies == 3) // after the two looks through the list
+		if (++copies == 3) // after the list was read twice
 			test->replace();
 		return good->copy(io, ap, addr, dst, n);
 	};
@@ -328,7 +327,7 @@ TEST_P(WithTsgs, ListThatWasReplacedIsNotWrittenToThoughItIsStillThere)
 		EXPECT_EQ(e.emu->memories().rd32({old.ap, old.addr + 4 * i}), before[i]);
 }
 
-TEST_P(WithTsgs, WordThatDoesNotStickIsAnErrorAndNothingIsSubmitted)
+TEST_P(WithTsgs, StoreWithoutEffectIsAnErrorAndNothingIsSubmitted)
 {
 	load_two();
 	lens_io_ops ops = *e.io()->ops;
@@ -341,7 +340,7 @@ TEST_P(WithTsgs, WordThatDoesNotStickIsAnErrorAndNothingIsSubmitted)
 	EXPECT_EQ(list().submits, submits);
 }
 
-TEST_P(WithTsgs, GpuThatHasGoneIsNoDevice)
+TEST_P(WithTsgs, RemovedGpuIsNoDevice)
 {
 	load_two();
 	e.emu->control({{"cmd", "fault"}, {"kind", "all-ones"}});

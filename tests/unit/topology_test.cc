@@ -16,7 +16,7 @@ namespace {
 
 using test::Fake;
 
-int attach(Fake &f)
+int read_topology(Fake &f)
 {
 	return lens_gpu_read_topology(f.gpu.get());
 }
@@ -25,9 +25,9 @@ TEST(CopyEngines, OfTuringHaveARegisterEach)
 {
 	Fake f(lens_chip_tu10x);
 	f.regs[0x104028] = 0xffff000f; // bits above 15 are no PCEs
-	f.rows(0x104040, {0xfffffff1, 0x4, 0x2, 0xf});
-	f.rows(0x104034, {0x40000001, 0x0000000f});
-	ASSERT_EQ(attach(f), 0);
+	f.set_rows(0x104040, {0xfffffff1, 0x4, 0x2, 0xf});
+	f.set_rows(0x104034, {0x40000001, 0x0000000f});
+	ASSERT_EQ(read_topology(f), 0);
 	const lens_topology &t = f.gpu->topo;
 	EXPECT_EQ(t.ce.pce_map, 0xfu);
 	EXPECT_EQ(t.ce.lce_for_pce[0], 1);
@@ -44,8 +44,8 @@ TEST(CopyEngines, OfTuringHaveARegisterEach)
 TEST(CopyEngines, GrceThatDoesNotShareHasNoLceWhateverItsFieldHolds)
 {
 	Fake f(lens_chip_tu10x);
-	f.rows(0x104034, {0xb0000002, 0x40000003}); // SHARED clear, all bits around it set; then set
-	ASSERT_EQ(attach(f), 0);
+	f.set_rows(0x104034, {0xb0000002, 0x40000003}); // SHARED clear, all bits around it set; then set
+	ASSERT_EQ(read_topology(f), 0);
 	EXPECT_EQ(f.gpu->topo.ce.shared_lce[0], 0xf);
 	EXPECT_EQ(f.gpu->topo.ce.shared_lce[1], 3);
 }
@@ -57,9 +57,9 @@ TEST(CopyEngines, OfAdaAndHopperAreAtTheAddressesOfGa102)
 		Fake f(*chip);
 		f.regs[0x224fc] = 2; // a device table without rows
 		f.regs[0x104028] = 0x3f;
-		f.rows(0x104100, {0xf, 0xf, 0xf, 0xf, 2, 3});
-		f.rows(0x1041c0, {0x40000003, 0x40000002});
-		ASSERT_EQ(attach(f), 0);
+		f.set_rows(0x104100, {0xf, 0xf, 0xf, 0xf, 2, 3});
+		f.set_rows(0x1041c0, {0x40000003, 0x40000002});
+		ASSERT_EQ(read_topology(f), 0);
 		const lens_topology &t = f.gpu->topo;
 		EXPECT_EQ(t.ce.pce_map, 0x3fu);
 		EXPECT_EQ(t.ce.lce_for_pce[0], 0xf);
@@ -79,7 +79,7 @@ TEST(CopyEngines, OfPascalArePackedInOneRegister)
 	f.regs[0x104028] = 0xff; // four PCEs at most
 	f.regs[0x10402c] = 0xabcd7310;
 	f.regs[0x104034] = 0x0000020b; // GRCE 0: shared with 3; GRCE 1: bit 3 clear
-	ASSERT_EQ(attach(f), 0);
+	ASSERT_EQ(read_topology(f), 0);
 	const lens_topology &t = f.gpu->topo;
 	EXPECT_EQ(t.ce.pce_map, 0xfu);
 	EXPECT_EQ(t.ce.lce_for_pce[0], 0);
@@ -89,17 +89,17 @@ TEST(CopyEngines, OfPascalArePackedInOneRegister)
 	EXPECT_EQ(t.ce.shared_lce[0], 3);
 	EXPECT_EQ(t.ce.shared_lce[1], 0xf);
 	f.regs[0x104034] = 0x00000a02;
-	ASSERT_EQ(attach(f), 0);
+	ASSERT_EQ(read_topology(f), 0);
 	EXPECT_EQ(f.gpu->topo.ce.shared_lce[0], 0xf);
 	EXPECT_EQ(f.gpu->topo.ce.shared_lce[1], 2);
 }
 
-TEST(CopyEngines, PcesThatAreAbsentAreNotAsked)
+TEST(CopyEngines, AbsentPcesAreNotRead)
 {
 	Fake f(lens_chip_tu10x);
 	f.regs[0x104028] = 0x5;
-	f.rows(0x104040, {0x1, 0x2, 0x3, 0x4});
-	ASSERT_EQ(attach(f), 0);
+	f.set_rows(0x104040, {0x1, 0x2, 0x3, 0x4});
+	ASSERT_EQ(read_topology(f), 0);
 	EXPECT_EQ(f.times_read(0x104040), 1u);
 	EXPECT_EQ(f.times_read(0x104044), 0u);
 	EXPECT_EQ(f.times_read(0x10404c), 0u);
@@ -107,7 +107,7 @@ TEST(CopyEngines, PcesThatAreAbsentAreNotAsked)
 	EXPECT_EQ(lens_lce_find_pces(f.gpu.get(), &f.gpu->topo.ce, 2), 0u);
 }
 
-TEST(Gpcs, FusesSayWhatIsDisabledByPhysicalNumber)
+TEST(Gpcs, FusesHaveDisabledUnitsByPhysicalNumber)
 {
 	const struct {
 		const lens_chip *chip;
@@ -124,8 +124,8 @@ TEST(Gpcs, FusesSayWhatIsDisabledByPhysicalNumber)
 		f.regs[0x22430] = 0xe4; // 4 GPCs: only bits 4:0 count
 		f.regs[0x22434] = 0x25; // 5 TPCs each
 		f.regs[r.gpc] = 0xfffffff2;
-		f.rows(r.tpc, {0xffffffe4, 0x1f, 0x00, 0x11});
-		ASSERT_EQ(attach(f), 0);
+		f.set_rows(r.tpc, {0xffffffe4, 0x1f, 0x00, 0x11});
+		ASSERT_EQ(read_topology(f), 0);
 		const lens_topology &t = f.gpu->topo;
 		EXPECT_EQ(t.num_gpcs, 4);
 		EXPECT_EQ(t.num_tpc_per_gpc, 5);
@@ -150,7 +150,7 @@ TEST(Gpcs, OneBeyondTheDieHasNoTpcs)
 	Fake f(lens_chip_tu10x);
 	f.regs[0x22430] = 2;
 	f.regs[0x22434] = 4;
-	ASSERT_EQ(attach(f), 0);
+	ASSERT_EQ(read_topology(f), 0);
 	u32 first;
 	EXPECT_EQ(lens_gpc_count_tpcs(&f.gpu->topo, 1, &first), 4u);
 	EXPECT_EQ(lens_gpc_count_tpcs(&f.gpu->topo, 2, &first), 0u);
@@ -163,7 +163,7 @@ TEST(Gpcs, AsManyAsTheFieldCanCountAreNoOverflow)
 	f.regs[0x22430] = f.regs[0x22434] = 0x1f;
 	f.regs[0x21c1c] = 0xfffffffe;
 	f.regs[0x21c38] = 0xfffffffe;
-	ASSERT_EQ(attach(f), 0);
+	ASSERT_EQ(read_topology(f), 0);
 	EXPECT_EQ(f.gpu->topo.gpc_mask, 0x7ffffffeu);
 	EXPECT_EQ(f.gpu->topo.tpc_mask[0], 0x7ffffffeu);
 }
@@ -173,14 +173,14 @@ TEST(Memory, OfPascalAndTuringIsMagnitudeTimesScale)
 	for (const lens_chip *chip : {&lens_chip_gp10x, &lens_chip_tu10x}) {
 		Fake f(*chip);
 		f.regs[0x100ce0] = 0x000000c8; // magnitude 12, scale 8: 12 << 28
-		ASSERT_EQ(attach(f), 0);
+		ASSERT_EQ(read_topology(f), 0);
 		EXPECT_EQ(f.gpu->topo.memory_bytes, 3221225472u);
 		EXPECT_EQ(f.io()->memory_bytes, 3221225472u);
 		f.regs[0x100ce0] = 0x400000c8; // a sixteenth is ECC's
-		ASSERT_EQ(attach(f), 0);
+		ASSERT_EQ(read_topology(f), 0);
 		EXPECT_EQ(f.gpu->topo.memory_bytes, 3019898880u);
 		f.regs[0x100ce0] = 0x000003ff; // 63 << 35
-		ASSERT_EQ(attach(f), 0);
+		ASSERT_EQ(read_topology(f), 0);
 		EXPECT_EQ(f.gpu->topo.memory_bytes, 2164663517184u);
 	}
 }
@@ -191,7 +191,7 @@ TEST(Memory, OfAdaAndHopperIsInMegabytes)
 		Fake f(*chip);
 		f.regs[0x224fc] = 2;
 		f.regs[0x1183a4] = 49152;
-		ASSERT_EQ(attach(f), 0);
+		ASSERT_EQ(read_topology(f), 0);
 		EXPECT_EQ(f.gpu->topo.memory_bytes, 51539607552u);
 	}
 }
@@ -224,7 +224,7 @@ TEST(Identify, ChipIdIsArchitectureAndImplementation)
 	}
 }
 
-TEST(Identify, WhatIsNoKnownGpuIsRefused)
+TEST(Identify, UnknownGpusAreRefused)
 {
 	const struct {
 		u32 boot0;

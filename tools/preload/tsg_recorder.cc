@@ -205,7 +205,7 @@ void record_request(int fd, unsigned long request, const void *arg)
 	const Control *c = granted_params<Control>(NV_ESC_RM_CONTROL, request, arg);
 	Group *g = c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A ? find(groups, c->client, c->object) : nullptr;
 	if (g)
-		write_line(fd, *g); // scheduled, or its timeslice was set
+		write_line(fd, *g); // scheduled, or its time slice was set
 	if (const Free *f = granted_params<Free>(NV_ESC_RM_FREE, request, arg))
 		record_free(f->root, f->object);
 }

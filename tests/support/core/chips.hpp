@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The generations of the module's table, for tests that hold for all of them or for all with the same Host.
+// The generations of the module's table, for tests of all of them or of all with the same Host.
 #pragma once
 #include "gpulens/chip.h"
 
@@ -15,7 +15,7 @@ inline std::vector<const lens_chip *> all_chips()
 	return all;
 }
 
-// Generations whose Host is known and whose channels count per runlist, or per GPU.
+// Generations whose Host is known and whose channel ids are per runlist, or per GPU.
 inline std::vector<const lens_chip *> chips_with_host(bool ids_per_runlist)
 {
 	std::vector<const lens_chip *> all = all_chips();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Channels of one TSG with an instance block each, page tables, a per-VEID header and a main image, as literal words in a
-// map of memory. Bit numbers: contexts_test.cc, mmu_test.cc. The virtual addresses have the indices 0, 0, 0x91, 0xa2, and
-// 0x167 to 0x169 in the table of small pages.
+// Channels of a TSG with an instance block each, page tables, a per-VEID header and a main context image, as literal
+// words in a map of memory. Bit numbers: contexts_test.cc, mmu_test.cc. The virtual addresses have the indices 0, 0,
+// 0x91, 0xa2, and 0x167 to 0x169 in the table of small pages.
 #pragma once
 #include "support/core/fake.hpp"
 #include "format.h"
@@ -10,7 +10,7 @@
 
 namespace test {
 
-// Channels on a runlist, one instance block each, from 0x100000 on; the GPU's words are written by the tests.
+// Channels on a runlist, with an instance block each from 0x100000 on; a test writes the words of GPU memory.
 struct Contexts : Fake {
 	explicit Contexts(const lens_chip &chip, u32 channels = 1) : Fake(chip), pccsr(chip.channels != 0)
 	{
@@ -26,7 +26,7 @@ struct Contexts : Fake {
 		}
 		for (u32 i = 1; i <= channels; i++) {
 			entries[i * words + (words == 2 ? 0 : 2)] = 15 + i; // channels 16, 17, ...
-			place(i, 0, block(i));
+			set_instance_address(i, 0, block(i));
 		}
 		snap.n = snap.cap = channels + 1;
 		snap.entries = entries.data();
@@ -34,12 +34,12 @@ struct Contexts : Fake {
 		snap.err = err.data();
 		snap.context = context.data();
 		snap.cache = cache.get();
-		tables();
+		write_page_tables();
 	}
 	static u64 block(u32 i) { return 0x100000 + 0x1000 * i; }
 
-	// Where the hardware takes channel i's instance block from: PCCSR (BIND 31, TARGET 29:28, PTR 27:0), or the entry.
-	void place(u32 i, u32 target, u64 inst)
+	// Sets the address of channel i's instance block: in PCCSR (BIND 31, TARGET 29:28, PTR 27:0) or in the entry.
+	void set_instance_address(u32 i, u32 target, u64 inst)
 	{
 		if (pccsr) {
 			state[2 * i] = inst ? 0x80000000 | target << 28 | u32(inst >> 12) : 0;
@@ -50,7 +50,7 @@ struct Contexts : Fake {
 		}
 	}
 	// 0x1234567000 -> 0x800000, 0x1234568000 -> 0x810000, 0x1234569000 -> 0x900000; 0x123456a000 is not mapped.
-	void tables()
+	void write_page_tables()
 	{
 		if (std::string(gpu->chip->mmu(0x400)->name) == "v3") {
 			vid[0x10000] = 0x11012; // one level more: PD4 at 0x10000, PD3 at 0x11000
@@ -71,19 +71,19 @@ struct Contexts : Fake {
 		vid[0x50b40] = 0x81001;
 		vid[0x50b48] = 0x90001;
 	}
-	// Page directory at 0x10000, version 2; the context where word 132 says.
-	void instance(u64 at, u64 words132)
+	// Page directory at 0x10000, version 2; words132: words 132 and 133, the address of the context.
+	void write_instance_block(u64 at, u64 words132)
 	{
 		vid[at + 0x200] = 0x0000000000010400;
 		vid[at + 0x210] = words132;
 	}
-	// A per-VEID header, and a main image whose words all differ.
-	void header(u64 at)
+	// A per-VEID header, and a main context image whose words all differ.
+	void write_header(u64 at)
 	{
 		vid[at + 0x08] = 0xcafe002100000000;
 		vid[at + 0x78] = 0x3456900000000012;
 	}
-	void image(u64 at)
+	void write_context_image(u64 at)
 	{
 		vid[at + 0x80] = 0x0000000200000001;
 		vid[at + 0xd0] = 0x0000000c0000000b;
@@ -122,9 +122,9 @@ struct OneOfTuring : Contexts {
 	explicit OneOfTuring(const lens_chip &chip = lens_chip_tu10x, u32 channels = 1) : Contexts(chip, channels)
 	{
 		for (u32 i = 1; i <= channels; i++)
-			instance(block(i), AT_67);
-		header(HEADER);
-		image(MAIN);
+			write_instance_block(block(i), AT_67);
+		write_header(HEADER);
+		write_context_image(MAIN);
 	}
 	lens_context &c() { return context[1]; }
 };

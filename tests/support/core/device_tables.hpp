@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Device tables of both layouts in a map of registers, and the rows of two devices of each. What the bits are:
+// Device tables of both layouts in a map of registers, and the rows of two devices in each layout. Bit fields:
 // ptop_test.cc.
 #pragma once
 #include "support/core/fake.hpp"
@@ -11,7 +11,7 @@ constexpr u32 V1 = 0x22700, V2 = 0x22800, V2_CFG = 0x224fc;
 struct V1Table : Fake {
 	explicit V1Table(const std::vector<u32> &words) : Fake(lens_chip_tu10x)
 	{
-		rows(V1, words);
+		set_rows(V1, words);
 		err = lens_chip_tu10x.read_devices(gpu.get());
 	}
 	const lens_topology &topo() { return gpu->topo; }
@@ -26,7 +26,7 @@ struct V1Table : Fake {
 struct V2Table : Fake {
 	explicit V2Table(const std::vector<u32> &words, u32 cfg = 0) : Fake(lens_chip_gh100)
 	{
-		rows(V2, words);
+		set_rows(V2, words);
 		// VERSION 3:0 = 2, NUM_ROWS 31:20
 		regs[V2_CFG] = cfg ? cfg : u32(words.size()) << 20 | 2;
 		err = lens_chip_gh100.read_devices(gpu.get());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The core's table of functions over an emulated GPU in the same process, and a chip ready to be asked. Used by the
-// unit tests only; the core and the emulator know nothing of each other.
+// The core's table of functions over an emulated GPU in the same process, and the GPU that it identifies. Only tests
+// use it: the core and the emulator do not depend on each other.
 #pragma once
 #include "gpulens/gpu.h"
 #include "gpulens/mmu.h"
@@ -23,7 +23,7 @@ inline nlohmann::json load_json(const std::string &relative)
 	return nlohmann::json::parse(in);
 }
 
-// The names of all emulated chips, in order, but of those that a test is not for.
+// The names of all emulated chips in order, except those of the argument.
 inline std::vector<std::string> profiles_but(const std::set<std::string> &without)
 {
 	std::vector<std::string> names;
@@ -71,7 +71,7 @@ public:
 			.exclusive =
 				[](lens_io *io, int (*fn)(void *), void *arg) {
 			self(io)->stops++;
-			// Nothing is behind the window of a Tegra.
+			// A Tegra has no memory behind the window.
 			return self(io)->gpu->id->soc ? fn(arg) : lens_window_run(io, fn, arg);
 			},
 			.stop_state = nullptr, .exclusive_at = nullptr,
@@ -90,21 +90,21 @@ public:
 		io_.io.ops = &ops;
 	}
 
-	// 16 MiB of a machine's memory at 0x70000000, set aside for the GPU. Without it system memory is -EOPNOTSUPP.
+	// Reserves 16 MiB of the machine's memory at 0x70000000 for the GPU. Without it system memory is -EOPNOTSUPP.
 	void give_system_memory()
 	{
 		ram_ = std::make_unique<emu::RamAt>(0x70000000, 0x1000000);
 		emu->set_sysmem(ram_.get());
 		emu->control({{"cmd", "sysmem"}, {"base", ram_->base()}, {"bytes", ram_->size()}});
 	}
-	// The words of either memory, from the side.
+	// A word of either memory, read from the emulator and not through the core.
 	u32 word(lens_aperture ap, u64 addr)
 	{
 		emu::Aperture a = ap == LENS_VID ? emu::Aperture::Vid : emu::Aperture::SysCoherent;
 		return emu->memories().rd32({a, addr});
 	}
 
-	// Identify and read the topology, as the module does at load.
+	// Identifies the GPU and reads its topology, as the module does at load.
 	int attach()
 	{
 		int err = lens_gpu_identify(gpu.get(), &io_.io);
@@ -133,7 +133,7 @@ private:
 
 	static int copy(lens_io *io, lens_aperture ap, u64 addr, u64 *dst, u32 words)
 	{
-		// As the module: an address is not translated while the machine stands still.
+		// Like the module: an address is not translated while the machine is stopped.
 		if (ap != LENS_VID && io->held)
 			return -EAGAIN;
 		if (ap != LENS_VID) {
@@ -154,7 +154,7 @@ private:
 	}
 };
 
-// A collected runlist with its storage.
+// A collected runlist with its buffers.
 class Snap {
 public:
 	Snap(Emulated &e, u32 id, bool contexts = false) : rl_(lens_gpu_find_runlist(e.gpu.get(), id))

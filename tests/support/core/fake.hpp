@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU that is nothing but a map of registers and two maps of memory words: for feeding the core literal words.
-// It has no behaviour (test::Emulated has) and refuses nothing but memory beyond its end.
+// A GPU that is a map of registers and two maps of memory words, to give the core literal words. It has no behaviour
+// (test::Emulated has) and refuses only memory beyond its end.
 #pragma once
 #include "gpulens/gpu.h"
 #include "gpulens/mmu.h"
@@ -26,7 +26,7 @@ public:
 			if (f->answer)
 				return f->answer(off);
 			auto it = f->regs.find(off);
-			return it == f->regs.end() ? f->otherwise : it->second;
+			return it == f->regs.end() ? f->default_value : it->second;
 			},
 			.wr32 =
 				[](lens_io *io, u32 off, u32 val) {
@@ -64,8 +64,8 @@ public:
 		gpu->name = chip.ids[0].name;
 	}
 
-	// Rows of a register array, four bytes apart.
-	void rows(u32 base, const std::vector<u32> &words)
+	// Sets consecutive registers, four bytes apart.
+	void set_rows(u32 base, const std::vector<u32> &words)
 	{
 		for (size_t i = 0; i < words.size(); i++)
 			regs[base + u32(4 * i)] = words[i];
@@ -80,8 +80,8 @@ public:
 	lens_io *io() { return &io_.io; }
 
 	std::unordered_map<u32, u32> regs;
-	u32 otherwise = 0;
-	std::function<u32(u32)> answer; // in place of the map
+	u32 default_value = 0;
+	std::function<u32(u32)> answer; // used instead of the map
 	std::function<u64(lens_aperture, u64)> memory;
 	std::unordered_map<u64, u64> vid, sys; // by address of the 8-byte word; absent: 0
 	u64 vid_bytes = 1ull << 40;
@@ -89,7 +89,7 @@ public:
 	std::vector<u32> reads;
 	std::vector<std::pair<u32, u32>> writes;
 	std::vector<std::pair<u64, u32>> stores;
-	// Accesses of registers in their order, each with the stop of the machine that it was made in; 0: in none.
+	// Register accesses in their order, each with the number of the stop of the machine in which it was made; 0: outside.
 	struct Access {
 		char kind; // 'r', 'w'
 		u32 off;
@@ -99,7 +99,7 @@ public:
 	std::vector<Access> order;
 	int stops = 0, stop = 0;
 	size_t copies = 0, copied_words = 0;
-	u64 waited_us = 0, lost_after_us = ~0ull; // the GPU goes while it is waited for
+	u64 waited_us = 0, lost_after_us = ~0ull; // after this wait the GPU is removed
 	std::unique_ptr<lens_gpu> gpu = std::make_unique<lens_gpu>();
 
 private:

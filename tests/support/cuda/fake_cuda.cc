@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
-// A libcuda.so.1 for programs on machines without one: an H200 whose launches go through the callback of RTAS'23 and whose
-// masks mean what was probed (probed.hpp). Independent of tools/partition/: offsets are written here once more.
+// A libcuda.so.1 for tests on machines without a GPU: an H200 whose launches call the callback that RTAS'23 describes
+// and whose masks have the bits that were probed (probed.hpp). It shares no code with tools/partition/: offsets are
+// written here a second time.
 //
 //	FAKE_CUDA_VERSION=65  version of launch descriptors, decimal; 64 is 4.0
-//	FAKE_CUDA_BUS=03      where it is; 01
-//	FAKE_CUDA_SECOND=1    it is CUDA's device 1; device 0 is a GPU that NVIDIA's driver does not tell of
-//	FAKE_CUDA_SHIFT=1     each bit of a mask is the next one's TPC
+//	FAKE_CUDA_BUS=03      PCI bus of the GPU; default 01
+//	FAKE_CUDA_SECOND=1    the GPU is CUDA's device 1; device 0 is a GPU that NVIDIA's driver does not report
+//	FAKE_CUDA_SHIFT=1     each TPC has the bit after its own in a mask
 //	FAKE_CUDA_DEAF=1      no callback is made
 //	FAKE_CUDA_BUSY=1      the callback has a subscriber
 //	FAKE_CUDA_NO_TABLE=1  there is no such export table
-//	FAKE_CUDA_DIES=1      the process ends
+//	FAKE_CUDA_DIES=1      cuInit() ends the process
 //	FAKE_CUDA_MPS=1       contexts are shared by MPS
-//	FAKE_CUDA_NOWHERE=1   the callback is not told the context
-//	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor elsewhere
-//	FAKE_CUDA_FAR=1       a stream's object does not point to its descriptor
+//	FAKE_CUDA_NOWHERE=1   the callback gets no context
+//	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor at another address
+//	FAKE_CUDA_FAR=1       the object of a stream does not point to its descriptor
 //	FAKE_CUDA_LEAK=SM     from the third launch in a stream on, masks do not keep blocks from that SM
-//	FAKE_CUDA_FEW=14      there are so many SMs, as in a part of a divided GPU
-//	FAKE_CUDA_REUSE=1     a stream gets the place of the one that was destroyed last
-//	FAKE_CUDA_TYPE=3      type of launch descriptors; 1, and 2 of cooperative ones
-//	FAKE_CUDA_CLUSTERS=1  cooperative launches are of clusters
-//	FAKE_CUDA_WIDE=1      green contexts: only groups of 4 TPCs
-//	FAKE_CUDA_SPLIT=915   the error of giving out groups of SMs; FAKE_CUDA_GREEN, of making a green context
+//	FAKE_CUDA_FEW=14      the GPU has only so many SMs, like a part of a divided GPU
+//	FAKE_CUDA_REUSE=1     a new stream gets the address of the stream that was destroyed last
+//	FAKE_CUDA_TYPE=3      type of launch descriptors; 1, or 2 for cooperative launches
+//	FAKE_CUDA_CLUSTERS=1  cooperative launches are launches of clusters
+//	FAKE_CUDA_WIDE=1      green contexts have only groups of 4 TPCs
+//	FAKE_CUDA_SPLIT=915   error of the call that splits SMs into groups
+//	FAKE_CUDA_GREEN=N     error of the call that makes a green context
 //	FAKE_CUDA_SPILL=1     a green context of several groups has SM 131, too
 #include "probed.hpp"
 
@@ -40,20 +42,20 @@ using Callback = void (*)(void *, int, int, const void *);
 Callback callback;
 bool enabled;
 
-// CUDA's device pointers are numbers.
-void *pointed(uint64_t where)
+// A pointer to device memory, which CUDA passes as a number.
+void *to_pointer(uint64_t where)
 {
 	return reinterpret_cast<void *>(where); // NOLINT(performance-no-int-to-ptr)
 }
 
-bool set(const char *name)
+bool is_set(const char *name)
 {
 	return getenv(name) != nullptr;
 }
 
 int subscribe(uint32_t *handle, Callback to, void *)
 {
-	if (set("FAKE_CUDA_BUSY"))
+	if (is_set("FAKE_CUDA_BUSY"))
 		return 999;
 	*handle = 1;
 	callback = to;
@@ -66,8 +68,8 @@ int enable(uint32_t on, uint32_t handle, int domain, int id)
 	return 0;
 }
 
-// SMs that a launch may use, by its descriptor.
-std::vector<uint32_t> allowed(const unsigned char *descriptor)
+// The SMs that the descriptor's mask allows.
+std::vector<uint32_t> allowed_sms(const unsigned char *descriptor)
 {
 	std::vector<uint32_t> sms;
 	uint32_t first, words[4];
@@ -75,18 +77,18 @@ std::vector<uint32_t> allowed(const unsigned char *descriptor)
 	memcpy(&first, descriptor, 4);
 	memcpy(words, descriptor + 304, 16);
 	for (uint32_t tpc = 0; tpc < 66; tpc++) {
-		uint32_t bit = PROBED[tpc].bit + (set("FAKE_CUDA_SHIFT") ? 1 : 0);
+		uint32_t bit = PROBED[tpc].bit + (is_set("FAKE_CUDA_SHIFT") ? 1 : 0);
 		if (first >> 31 && words[bit / 32] >> bit % 32 & 1)
 			continue;
 		sms.push_back(2 * tpc);
 		sms.push_back(2 * tpc + 1);
 	}
-	if (set("FAKE_CUDA_FEW"))
+	if (is_set("FAKE_CUDA_FEW"))
 		sms.resize(static_cast<size_t>(atoi(getenv("FAKE_CUDA_FEW"))));
 	return sms;
 }
 
-// As of driver 580: the handle points at the address of an object, which points at the descriptor of its launches.
+// As in driver 580: the handle points to the address of an object, which points to the descriptor of its launches.
 struct Object {
 	unsigned char before[992];
 	unsigned char *descriptor;
@@ -106,23 +108,23 @@ struct Stream {
 };
 
 void *current; // context
-Stream *idle;  // the last that was destroyed
+Stream *idle;  // the stream that was destroyed last
 
 Stream *make_stream(const std::vector<uint32_t> &sms)
 {
 	Stream *stream = new Stream{new Object(), sms, new Descriptor[2](), 0, current};
 
-	if (!set("FAKE_CUDA_FAR"))
+	if (!is_set("FAKE_CUDA_FAR"))
 		stream->object->descriptor = stream->descriptors[0].bytes;
 	return stream;
 }
 
 unsigned char *descriptor_of(Stream *stream)
 {
-	return stream->descriptors[set("FAKE_CUDA_ROAM") ? stream->launches % 2 : 0].bytes;
+	return stream->descriptors[is_set("FAKE_CUDA_ROAM") ? stream->launches % 2 : 0].bytes;
 }
 
-// A CUdevResource: 144 bytes, type, at 96 how many SMs; here also which TPC is the first, and how many.
+// A CUdevResource: 144 bytes, with the type, and the number of SMs at 96; here also the first TPC and their number.
 struct Resource {
 	uint32_t type, first, tpcs;
 	unsigned char padding[84];
@@ -131,10 +133,10 @@ struct Resource {
 };
 static_assert(sizeof(Resource) == 144);
 
-// How many TPCs the driver gives out together: FAKE_CUDA_WIDE, and for clusters, four.
+// TPCs of a group: 4 with FAKE_CUDA_WIDE and for clusters, otherwise 1.
 uint32_t group_of(unsigned flags)
 {
-	return flags & 1 && !set("FAKE_CUDA_WIDE") ? 1 : 4;
+	return flags & 1 && !is_set("FAKE_CUDA_WIDE") ? 1 : 4;
 }
 
 } // namespace
@@ -143,7 +145,7 @@ extern "C" {
 
 int cuInit(unsigned)
 {
-	if (set("FAKE_CUDA_DIES"))
+	if (is_set("FAKE_CUDA_DIES"))
 		abort();
 	return 0;
 }
@@ -160,9 +162,9 @@ int cuCtxSetCurrent(void *context)
 	return 0;
 }
 
-// As a real one, a process asks the driver for a channel group before its first work: NVOS21_PARAMETERS with class
-// KEPLER_CHANNEL_GROUP_A. There is no driver here, but what watches system calls sees it.
-static void ask_for_channels()
+// Like the real library, asks the driver for a channel group before the first work: NVOS21_PARAMETERS with class
+// KEPLER_CHANNEL_GROUP_A. There is no driver here, but a tracer of system calls sees the ioctl.
+static void request_channel_group()
 {
 	static pid_t asked;
 	uint32_t params[8] = {1, 2, 0, 0xa06c};
@@ -172,7 +174,7 @@ static void ask_for_channels()
 	asked = getpid();
 }
 
-// A context is the number of its device, behind which there is something.
+// A context is the address of its device's element.
 static char contexts[2];
 
 static std::vector<void *> pushed;
@@ -180,7 +182,7 @@ static std::vector<void *> pushed;
 int cuCtxPushCurrent_v2(void *context)
 {
 	if (context < contexts || context >= contexts + 2)
-		abort(); // as a real one may
+		abort(); // as the real library may
 	pushed.push_back(current);
 	current = context;
 	return 0;
@@ -210,20 +212,20 @@ int cuDeviceGetByPCIBusId(int *device, const char *pci)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 
-	*device = set("FAKE_CUDA_SECOND");
+	*device = is_set("FAKE_CUDA_SECOND");
 	if (visible && atoi(visible) > *device)
 		return 101;
-	return strncmp(pci + 5, set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01", 2) ? 101 : 0;
+	return strncmp(pci + 5, is_set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01", 2) ? 101 : 0;
 }
 
 int cuDeviceGetAttribute(int *to, int which, int)
 {
-	*to = set("FAKE_CUDA_MPS");
+	*to = is_set("FAKE_CUDA_MPS");
 	return which == 133 ? 0 : 1;
 }
 
-// The H200 is the one that CUDA_VISIBLE_DEVICES names by its UUID; else its number counts from there on. Others' UUIDs
-// end with their number.
+// If CUDA_VISIBLE_DEVICES is a UUID, the H200 is device 0; if it is a number, devices are counted from there on. UUIDs of
+// other devices end with their number.
 int cuDeviceGetUuid(unsigned char (*to)[16], int device)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -231,7 +233,7 @@ int cuDeviceGetUuid(unsigned char (*to)[16], int device)
 
 	for (unsigned i = 0; i < 16; i++)
 		(*to)[i] = static_cast<unsigned char>(0x11 * i);
-	if (visible && !strncmp(visible, "GPU-", 4) ? device : number != set("FAKE_CUDA_SECOND"))
+	if (visible && !strncmp(visible, "GPU-", 4) ? device : number != is_set("FAKE_CUDA_SECOND"))
 		(*to)[15] = static_cast<unsigned char>(number);
 	return 0;
 }
@@ -246,7 +248,7 @@ int cuStreamCreate(void **stream, unsigned)
 int cuStreamDestroy_v2(void *stream)
 {
 	Stream *s = static_cast<Stream *>(stream);
-	if (set("FAKE_CUDA_REUSE")) {
+	if (is_set("FAKE_CUDA_REUSE")) {
 		idle = s;
 		return 0;
 	}
@@ -263,9 +265,10 @@ int cuStreamSynchronize(void *)
 
 int cuDeviceGetPCIBusId(char *to, int room, int device)
 {
-	if (set("FAKE_CUDA_SECOND") && !device)
+	if (is_set("FAKE_CUDA_SECOND") && !device)
 		return snprintf(to, static_cast<size_t>(room), "0000:00:00.0") < 0;
-	snprintf(to, static_cast<size_t>(room), "0000:%s:00.0", set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01");
+	snprintf(to, static_cast<size_t>(room), "0000:%s:00.0",
+		 is_set("FAKE_CUDA_BUS") ? getenv("FAKE_CUDA_BUS") : "01");
 	return 0;
 }
 
@@ -273,16 +276,12 @@ int cuGetExportTable(const void **to, const void *uuid)
 {
 	static const unsigned char id[] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0x4e,
 					   0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
-	static void *table[12] = {pointed(sizeof(table)),
-				  nullptr,
-				  nullptr,
-				  reinterpret_cast<void *>(subscribe),
-				  nullptr,
-				  nullptr,
+	static void *table[12] = {to_pointer(sizeof(table)),           nullptr, nullptr,
+				  reinterpret_cast<void *>(subscribe), nullptr, nullptr,
 				  reinterpret_cast<void *>(enable)};
 
 	*to = table;
-	return set("FAKE_CUDA_NO_TABLE") || memcmp(uuid, id, sizeof(id)) ? 500 : 0;
+	return is_set("FAKE_CUDA_NO_TABLE") || memcmp(uuid, id, sizeof(id)) ? 500 : 0;
 }
 
 int cuDeviceGetDevResource(int, Resource *to, unsigned type)
@@ -299,18 +298,18 @@ int cuDevSmResourceSplitByCount(Resource *groups, unsigned *count, const Resourc
 	if (!groups || *count > most)
 		*count = most;
 	for (uint32_t i = 0; i < *count; i++) {
-		Resource one = *of;
-		one.first = i * each;
-		one.tpcs = each;
-		one.sms = 2 * each;
+		Resource group = *of;
+		group.first = i * each;
+		group.tpcs = each;
+		group.sms = 2 * each;
 		if (groups)
-			groups[i] = one;
+			groups[i] = group;
 	}
 	*rest = *of;
 	rest->first = *count * each;
 	rest->tpcs = of->tpcs - rest->first;
 	rest->sms = 2 * rest->tpcs;
-	return set("FAKE_CUDA_SPLIT") ? atoi(getenv("FAKE_CUDA_SPLIT")) : 0;
+	return is_set("FAKE_CUDA_SPLIT") ? atoi(getenv("FAKE_CUDA_SPLIT")) : 0;
 }
 
 int cuDevResourceGenerateDesc(void **to, const Resource *resources, unsigned count)
@@ -319,17 +318,17 @@ int cuDevResourceGenerateDesc(void **to, const Resource *resources, unsigned cou
 	for (unsigned i = 0; i < count; i++)
 		for (uint32_t sm = 2 * resources[i].first; sm < 2 * (resources[i].first + resources[i].tpcs); sm++)
 			sms->push_back(sm);
-	if (set("FAKE_CUDA_SPILL") && count > 1)
+	if (is_set("FAKE_CUDA_SPILL") && count > 1)
 		sms->push_back(131);
 	*to = sms;
 	return 0;
 }
 
-// Not in a process that has the callback.
+// Fails in a process that has subscribed to the callback.
 int cuGreenCtxCreate(void **green, void *description, int, unsigned)
 {
 	*green = description;
-	return callback ? 801 : set("FAKE_CUDA_GREEN") ? atoi(getenv("FAKE_CUDA_GREEN")) : 0;
+	return callback ? 801 : is_set("FAKE_CUDA_GREEN") ? atoi(getenv("FAKE_CUDA_GREEN")) : 0;
 }
 
 int cuGreenCtxDestroy(void *)
@@ -362,20 +361,20 @@ int cuModuleGetFunction(void **function, void *, const char *)
 
 int cuMemAlloc_v2(uint64_t *to, size_t size)
 {
-	ask_for_channels();
+	request_channel_group();
 	*to = reinterpret_cast<uint64_t>(calloc(1, size));
 	return 0;
 }
 
 int cuMemFree_v2(uint64_t memory)
 {
-	free(pointed(memory));
+	free(to_pointer(memory));
 	return 0;
 }
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
 {
-	memcpy(to, pointed(from), size);
+	memcpy(to, to_pointer(from), size);
 	return 0;
 }
 
@@ -385,14 +384,14 @@ static int launch(unsigned blocks, bool cooperative, unsigned clusters, void *ha
 	Stream *stream = reinterpret_cast<uintptr_t>(handle) < 3 ? null_stream : static_cast<Stream *>(handle);
 	unsigned char *descriptor = descriptor_of(stream);
 	void *context = stream == null_stream ? current ? current : contexts : stream->context;
-	uint64_t in[11] = {sizeof(in), reinterpret_cast<uint64_t>(set("FAKE_CUDA_NOWHERE") ? nullptr : context), 0, 0,
-			   reinterpret_cast<uint64_t>(descriptor)};
+	uint64_t in[11] = {sizeof(in), reinterpret_cast<uint64_t>(is_set("FAKE_CUDA_NOWHERE") ? nullptr : context), 0,
+			   0, reinterpret_cast<uint64_t>(descriptor)};
 	uint32_t *where = *static_cast<uint32_t **>(parameters[0]);
 
 	stream->launches++;
 	memset(descriptor, 0, 384);
 	uint32_t first = cooperative ? 0x12080000 | clusters << 23 : 0x113f0000;
-	first = set("FAKE_CUDA_TYPE")
+	first = is_set("FAKE_CUDA_TYPE")
 			? (first & 0xf0ffffff) | static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_TYPE"))) << 24
 			: first;
 	memcpy(descriptor, &first, 4);
@@ -400,14 +399,14 @@ static int launch(unsigned blocks, bool cooperative, unsigned clusters, void *ha
 	if (cooperative)
 		memcpy(descriptor + 276, grid, sizeof(grid));
 	descriptor[72] =
-		set("FAKE_CUDA_VERSION") ? static_cast<unsigned char>(atoi(getenv("FAKE_CUDA_VERSION"))) : 0x40;
-	if (enabled && !set("FAKE_CUDA_DEAF"))
+		is_set("FAKE_CUDA_VERSION") ? static_cast<unsigned char>(atoi(getenv("FAKE_CUDA_VERSION"))) : 0x40;
+	if (enabled && !is_set("FAKE_CUDA_DEAF"))
 		callback(nullptr, 0xb, 1, in);
 	std::vector<uint32_t> sms;
-	for (uint32_t sm : allowed(descriptor))
+	for (uint32_t sm : allowed_sms(descriptor))
 		if (stream->sms.empty() || std::find(stream->sms.begin(), stream->sms.end(), sm) != stream->sms.end())
 			sms.push_back(sm);
-	if (set("FAKE_CUDA_LEAK") && handle && stream->launches > 2)
+	if (is_set("FAKE_CUDA_LEAK") && handle && stream->launches > 2)
 		sms.push_back(static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_LEAK"))));
 	if (sms.empty()) {
 		fprintf(stderr, "fake_cuda: no SM is left: the GPU hangs\n");
@@ -418,7 +417,7 @@ static int launch(unsigned blocks, bool cooperative, unsigned clusters, void *ha
 	return 0;
 }
 
-// Block n goes to the next SM that it may have; with none it would wait for ever.
+// Block n goes to the next allowed SM; without any it would wait for ever.
 int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *handle,
 		   void **parameters, void **)
 {
@@ -428,6 +427,6 @@ int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsign
 int cuLaunchCooperativeKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 			      void *handle, void **parameters)
 {
-	return launch(blocks, true, set("FAKE_CUDA_CLUSTERS"), handle, parameters);
+	return launch(blocks, true, is_set("FAKE_CUDA_CLUSTERS"), handle, parameters);
 }
 }

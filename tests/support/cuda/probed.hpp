@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// What was probed on four H200s: docs/results/2026-11-22-h200-masks.md.
+// Bits of launch masks that were probed on four H200s: docs/results/2026-11-22-h200-masks.md.
 #pragma once
 
-// TPC n has SMs 2n and 2n + 1: its GPC by the driver's number, its number there, its virtual GPC (these three of one of the
-// GPUs), and the bit of a launch's mask that took its SMs away.
+// TPC n has SMs 2n and 2n + 1. A row has its GPC in the driver's numbering, its number in that GPC, its virtual GPC (these three
+// of one of the GPUs), and the bit of a launch's mask that excludes its SMs.
 constexpr struct {
 	unsigned gpc, tpc, virtual_gpc, bit;
 } PROBED[66] = {

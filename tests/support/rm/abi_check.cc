@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Holds tools/lib/rm/abi.hpp against NVIDIA's own headers: compiled by scripts/check-rm with one version of them in its path.
-// Prints a line for each structure that is another there; exit status 1 when there are any.
+// Compares tools/lib/rm/abi.hpp with NVIDIA's own headers: scripts/check-rm compiles it with one version of them in its
+// path. Prints a line for each structure that differs; exit status 1 if there are any.
 #include "lib/rm/abi.hpp"
 #include "lib/rm/engine_type.hpp"
 
@@ -18,7 +18,7 @@
 
 static int differences;
 
-static void hold(const char *name, unsigned cmd, size_t size, unsigned their_cmd, size_t their_size)
+static void check_size(const char *name, unsigned cmd, size_t size, unsigned their_cmd, size_t their_size)
 {
 	if (cmd == their_cmd && size == their_size)
 		return;
@@ -26,7 +26,7 @@ static void hold(const char *name, unsigned cmd, size_t size, unsigned their_cmd
 	std::printf("%s: command %#x, %zu bytes; here %#x, %zu bytes\n", name, their_cmd, their_size, cmd, size);
 }
 
-static void place(const char *field, size_t offset, size_t their_offset)
+static void check_offset(const char *field, size_t offset, size_t their_offset)
 {
 	if (offset == their_offset)
 		return;
@@ -36,7 +36,7 @@ static void place(const char *field, size_t offset, size_t their_offset)
 
 namespace rm = tool::rm;
 
-static void engine(const char *name, unsigned nv2080)
+static void check_engine(const char *name, unsigned nv2080)
 {
 	if (rm::engine_name(nv2080) == name)
 		return;
@@ -44,15 +44,15 @@ static void engine(const char *name, unsigned nv2080)
 	std::printf("NV2080_ENGINE_TYPE_%s: %#x; here %s\n", name, nv2080, rm::engine_name(nv2080).c_str());
 }
 
-#define ENGINE(name) engine(#name, NV2080_ENGINE_TYPE_##name)
+#define ENGINE(name) check_engine(#name, NV2080_ENGINE_TYPE_##name)
 
-#define SIZE(ours, theirs) hold(#theirs, 0, sizeof(rm::ours), 0, sizeof(theirs))
+#define SIZE(ours, theirs) check_size(#theirs, 0, sizeof(rm::ours), 0, sizeof(theirs))
 #define CONTROL(ours, space, theirs)                                                                                   \
-	hold(#space "_CTRL_CMD_" #theirs, rm::ours::CMD, sizeof(rm::ours), space##_CTRL_CMD_##theirs,                  \
-	     sizeof(space##_CTRL_##theirs##_PARAMS))
+	check_size(#space "_CTRL_CMD_" #theirs, rm::ours::CMD, sizeof(rm::ours), space##_CTRL_CMD_##theirs,            \
+		   sizeof(space##_CTRL_##theirs##_PARAMS))
 #define PLACE(ours, field, space, theirs, their_field)                                                                 \
-	place(#space "_CTRL_" #theirs "_PARAMS." #their_field, offsetof(rm::ours, field),                              \
-	      offsetof(space##_CTRL_##theirs##_PARAMS, their_field))
+	check_offset(#space "_CTRL_" #theirs "_PARAMS." #their_field, offsetof(rm::ours, field),                       \
+		     offsetof(space##_CTRL_##theirs##_PARAMS, their_field))
 
 int main()
 {
@@ -61,14 +61,15 @@ int main()
 	SIZE(Alloc, NVOS21_PARAMETERS);
 	SIZE(AllocWithRights, NVOS64_PARAMETERS);
 	SIZE(GroupAlloc, NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS);
-	place("NVOS64_PARAMETERS.status", offsetof(rm::AllocWithRights, status), offsetof(NVOS64_PARAMETERS, status));
-	place("NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS.engineType", offsetof(rm::GroupAlloc, engine),
-	      offsetof(NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS, engineType));
+	check_offset("NVOS64_PARAMETERS.status", offsetof(rm::AllocWithRights, status),
+		     offsetof(NVOS64_PARAMETERS, status));
+	check_offset("NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS.engineType", offsetof(rm::GroupAlloc, engine),
+		     offsetof(NV_CHANNEL_GROUP_ALLOCATION_PARAMETERS, engineType));
 	SIZE(Control, NVOS54_PARAMETERS);
 	SIZE(DeviceAlloc, NV0080_ALLOC_PARAMETERS);
 	SIZE(SubdeviceAlloc, NV2080_ALLOC_PARAMETERS);
-	place("NVOS21_PARAMETERS.status", offsetof(rm::Alloc, status), offsetof(NVOS21_PARAMETERS, status));
-	place("NVOS54_PARAMETERS.status", offsetof(rm::Control, status), offsetof(NVOS54_PARAMETERS, status));
+	check_offset("NVOS21_PARAMETERS.status", offsetof(rm::Alloc, status), offsetof(NVOS21_PARAMETERS, status));
+	check_offset("NVOS54_PARAMETERS.status", offsetof(rm::Control, status), offsetof(NVOS54_PARAMETERS, status));
 
 	ENGINE(GR0), ENGINE(GR7), ENGINE(COPY0), ENGINE(COPY9);
 	ENGINE(NVDEC0), ENGINE(NVDEC7), ENGINE(NVENC0), ENGINE(NVENC2);

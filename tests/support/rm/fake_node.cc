@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is preloaded of fake_rm.cc: opening, closing and ioctls of /dev/nvidiactl, /dev/nvidia0 and 1. All else is as ever.
+// The functions of fake_rm.cc that are preloaded: they open, close and control /dev/nvidiactl, /dev/nvidia0 and
+// /dev/nvidia1. Calls for other files go to the C library.
 #include "fake_rm.hpp"
 
 #include <cerrno>

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-// A resource manager for programs on machines without one: preloaded (LD_PRELOAD), it answers what is opened as
-// /dev/nvidiactl from what was recorded on real GPUs (h200-580.json). Independent of tools/lib/rm: ioctls, sizes, offsets
-// and commands are written here once more, sizes and refusals are those that were recorded. A recording made for emulated
-// GPUs (scripts/lib/fake_driver.py) also has "bus", "slot", "pids" and "channels" of each GPU; of these it is not known what
-// is resident.
+// A resource manager for tests on machines without NVIDIA's driver: preloaded (LD_PRELOAD), it answers ioctls of
+// /dev/nvidiactl with answers that were recorded on real GPUs (h200-580.json). It shares no code with tools/lib/rm:
+// ioctls, sizes, offsets and commands are written here a second time; sizes and errors are the recorded ones. A recording made for emulated
+// GPUs (scripts/lib/fake_driver.py) also has "bus", "slot", "pids" and "channels" of each GPU; for these no channel is
+// resident.
 //
 //	GPULENS_FAKE_RM=FILE          the recording; without it nothing is faked
-//	GPULENS_FAKE_RM_GPU=20        which of its GPUs there are, as the driver counts them; on buses 3 and 1
+//	GPULENS_FAKE_RM_GPU=20        the recording's GPUs in the driver's order; on PCI buses 3 and 1
 //	GPULENS_FAKE_RM_CLOSED=1:13   /dev/nvidia1 cannot be opened: errno 13
-//	GPULENS_FAKE_RM_USER=1        as uid 65534 was answered, instead of root
+//	GPULENS_FAKE_RM_USER=1        gives the answers for uid 65534 instead of root
 //	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version
-//	GPULENS_FAKE_RM_STATE=two     what was recorded of so many busy processes: one, two, three
+//	GPULENS_FAKE_RM_STATE=two     the recording of so many busy processes: one, two, three
 //	GPULENS_FAKE_RM_PIDS=PID      the only process, of every class
 //	GPULENS_FAKE_RM_NOTES=PID     the process that the driver notes for every channel
-//	GPULENS_FAKE_RM_ANSWERS=N     what is resident is told so often, and then refused
+//	GPULENS_FAKE_RM_ANSWERS=N     the first N queries of the resident channel succeed, later ones are refused
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
-//	GPULENS_FAKE_RM_FULL=1        no client is given: NV_ERR_INSUFFICIENT_RESOURCES
+//	GPULENS_FAKE_RM_FULL=1        no client can be allocated: NV_ERR_INSUFFICIENT_RESOURCES
 //	GPULENS_FAKE_RM_BUSY=N        the first N ioctls are answered with EAGAIN
-//	GPULENS_FAKE_RM_LOG=FILE      a line for each ioctl: "control 0x20801701 NV_OK"
+//	GPULENS_FAKE_RM_LOG=FILE      gets a line for each ioctl: "control 0x20801701 NV_OK"
 #include "fake_rm.hpp"
 
 #include <algorithm>
@@ -32,12 +32,12 @@ namespace {
 
 constexpr uint32_t OK = 0, RESOURCES = 0x1a, PERMISSIONS = 0x1b, ARGUMENT = 0x1f, CLIENT = 0x23, PARAM_STRUCT = 0x3a,
 		   NOT_SUPPORTED = 0x56, OBJECT_NOT_FOUND = 0x57, OUT_OF_RANGE = 0x5b;
-constexpr uint32_t GPU_ID = 0x100; // of the first, the next one's is 0x101; the recording has none
+constexpr uint32_t GPU_ID = 0x100; // of the first GPU; the next has 0x101; the recording has no ids
 
 const std::map<std::string, uint32_t> STATUS = {
 	{"NV_OK", OK}, {"NV_ERR_INSUFFICIENT_PERMISSIONS", PERMISSIONS}, {"NV_ERR_NOT_SUPPORTED", NOT_SUPPORTED}};
 
-// What a member of a program's structure points to.
+// A pointer from a member of a program's structure.
 template <typename T> T *pointer(uint64_t where)
 {
 	return reinterpret_cast<T *>(where); // NOLINT(performance-no-int-to-ptr)
@@ -50,7 +50,7 @@ const char *environment(const char *name)
 	return value ? value : "";
 }
 
-// A number as the recording has it: 5, or "0x5".
+// A number of the recording: 5, or "0x5".
 uint32_t number(const json &j)
 {
 	return j.is_string() ? static_cast<uint32_t>(std::stoul(j.get<std::string>(), nullptr, 0)) : j.get<uint32_t>();
@@ -68,7 +68,7 @@ Rm::Rm()
 {
 	if (!*environment("GPULENS_FAKE_RM"))
 		return;
-	// Not a stream, which may come back here by way of open().
+	// Not a stream, which may call this library's open().
 	FILE *file = fopen(environment("GPULENS_FAKE_RM"), "r");
 	if (!file) {
 		perror("fake_rm: GPULENS_FAKE_RM");
@@ -86,7 +86,7 @@ Rm::Rm()
 		asked_[number(row["cmd"])] = &row;
 		sizes_[number(row["cmd"])] = row["param_size"];
 	}
-	// Not among what was recorded; ctrl0000gpu.h of 580.142.
+	// Not in the recording; ctrl0000gpu.h of 580.142.
 	sizes_[0x201] = 128;
 	sizes_[0x21b] = 12;
 	// ctrla06c.h, ctrla06f/ctrla06fgpfifo.h
@@ -206,7 +206,7 @@ void Rm::alloc(uint8_t *bytes)
 	else if (row->second.first && (parent == objects_.end() || parent->second != row->second.first))
 		status = OBJECT_NOT_FOUND;
 	else if (a.get(12) == 0x80 && !gpu_node_)
-		status = PERMISSIONS; // as was seen on an H200
+		status = PERMISSIONS; // as an H200's driver answered
 	else if (a.get(24) != row->second.second)
 		status = PARAM_STRUCT;
 	else if (a.get(12) == 0x80) {
@@ -285,7 +285,7 @@ uint32_t Rm::answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p
 	}
 }
 
-// The first group that a program allocates is the first TSG of process A as it was recorded, and so on.
+// The first group that a program allocates is the first recorded TSG of process A, and so on.
 const json *Rm::tsg(size_t i) const
 {
 	const json &tsgs = facts_["live_run2"]["processes"]["A"]["tsgs"];
@@ -357,7 +357,7 @@ uint32_t Rm::answer_root(uint32_t cmd, const Params &p)
 	}
 }
 
-// The turns that were recorded, again and again; -1: nothing was resident.
+// Repeats the recorded series of resident channels; -1: none was resident.
 int Rm::resident(uint64_t us) const
 {
 	const char *state = *environment("GPULENS_FAKE_RM_STATE") ? environment("GPULENS_FAKE_RM_STATE") : "two";
@@ -367,21 +367,21 @@ int Rm::resident(uint64_t us) const
 
 	if (gpu().contains("pids"))
 		return chid;
-	us %= turns.back()[0].get<uint64_t>() + 2000; // the last one's end was not recorded
+	us %= turns.back()[0].get<uint64_t>() + 2000; // the end of the last was not recorded
 	for (const json &turn : turns)
 		if (turn[0] <= us)
 			chid = turn[1];
 	return chid;
 }
 
-// The pid of the process that had the channel; all ones: none.
+// The pid of the process that owned the channel; all ones: none.
 uint32_t Rm::owner(int chid) const
 {
 	if (*environment("GPULENS_FAKE_RM_NOTES"))
 		return static_cast<uint32_t>(atoi(environment("GPULENS_FAKE_RM_NOTES")));
 	for (const json &process : facts_["live_run2"]["processes"])
-		for (const json &one : process["tsgs"])
-			for (int id : one["chids"])
+		for (const json &tsg : process["tsgs"])
+			for (int id : tsg["chids"])
 				if (id == chid)
 					return process["pid"];
 	return 0xffffffff;
@@ -408,7 +408,7 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		int chid = resident(static_cast<uint64_t>(now.tv_sec * 1000000 + now.tv_nsec / 1000));
 		p.put(0, static_cast<uint32_t>(chid));
-		usleep(100);                 // some of what it takes a driver
+		usleep(100);                 // a part of the driver's time
 		return chid < 0 ? 0x21 : OK; // NV_ERR_INVALID_CHANNEL
 	}
 	case 0x20801235: // GR_GET_CTXSW_MODES: channel 0, CILP 16, GFXP 20; WFI until there is an object of the engine

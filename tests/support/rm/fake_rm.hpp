@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The resource manager that fake_rm.cc makes of a recording; fake_node.cc gives it a node.
+// The resource manager that fake_rm.cc implements from a recording; fake_node.cc connects it to device nodes.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace fake {
 
 using nlohmann::json;
 
-// The parameters of one control.
+// The parameters of a control command.
 struct Params {
 	uint8_t *bytes;
 	uint32_t size;
@@ -61,10 +61,10 @@ private:
 	void log(const char *what, uint32_t which, uint32_t status);
 
 	json facts_;
-	std::vector<uint32_t> gpus_;          // of the recording, by the driver's instance
+	std::vector<uint32_t> gpus_;          // index in the recording, by the driver's instance
 	std::map<uint32_t, uint32_t> gpu_of_; // that instance, by handle
-	size_t gpu_ = 0;                      // of the recording, which is asked about
-	bool gpu_node_ = false;               // /dev/nvidia0, or another one's, was opened
+	size_t gpu_ = 0;                      // index in the recording of the GPU that is queried
+	bool gpu_node_ = false;               // /dev/nvidiaN of a GPU was opened
 	bool user_ = false;
 	long busy_ = 0;                                                  // ioctls still to be answered with EAGAIN
 	std::map<uint32_t, uint32_t> sizes_;                             // by command, as recorded

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Asks for a client of the driver fifty times. Prints how many it got, and how many more files are open afterwards.
+// Allocates a client of the driver fifty times. Prints how many allocations succeeded, and how many files they left
+// open.
 #include "lib/base/errors.hpp"
 #include "lib/rm/client.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tasks for the planner's tests, by a table of times: abstract units, a nanosecond each.
+// Tasks for tests of the planner, from a table of times in abstract units of a nanosecond each.
 #pragma once
 #include "gpulens/plan/allocate.hpp"
 
@@ -12,7 +12,7 @@ namespace plan_tests {
 using tool::plan::Class;
 using tool::plan::Task;
 
-// alone: times with 1, 2, ... TPCs, the last one with more, up to 16; conflict: the same where it is not given.
+// alone: times with 1, 2, ... TPCs; the last holds for all further numbers up to 16. conflict: by default as alone.
 inline Task task(const char *name, u64 period, u64 deadline, Class kind, std::vector<u64> alone,
 		 std::vector<u64> conflict = {})
 {

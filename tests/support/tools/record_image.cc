@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prints what /proc/gpuX/image would print of an emulated chip with a scenario, without a virtual machine.
+// Prints the text of /proc/gpuX/image for an emulated chip with a scenario, without a virtual machine.
 // Usage: record-image PROFILE SCENARIO    (names in emulator/profiles and emulator/scenarios)
 #include "support/tools/recorded.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the tool's tests share: an emulated chip with a scenario, an image of it recorded through the core's own
-// recorder, and what the live chip prints.
+// An emulated chip with a scenario, an image of it that the core's recorder makes, and the text that the live chip
+// prints.
 #pragma once
 #include "support/core/emulated.hpp"
 #include "format.h"
@@ -41,7 +41,7 @@ public:
 			chip.emu->load_scenario(emu::read_json_file("scenario", file), file);
 		} catch (const std::exception &e) {
 			unfit = e.what();
-			// A chip whose runlists nobody knows still has a topology.
+			// A chip whose runlists are not published still has a topology.
 			if (unfit.find("are not published") == std::string::npos)
 				return;
 			unfit.clear();
@@ -50,7 +50,7 @@ public:
 		EXPECT_EQ(chip.attach(), 0);
 	}
 
-	// What /proc/gpuX/runlistY says now; nothing where reading it fails.
+	// The text of /proc/gpuX/runlistY now; nullopt if reading fails.
 	std::optional<std::string> runlist_text(u32 id)
 	{
 		test::Snap s(chip, id, true);
@@ -90,8 +90,8 @@ public:
 		return take(t);
 	}
 
-	// What /proc/gpuX/image says now: identification, topology, all runlists with contexts, engines and, first in the
-	// text, bars, through the recorder.
+	// The text of /proc/gpuX/image now, through the recorder: identification, topology, all runlists with contexts, engines
+	// and bars, which come first in the text.
 	std::string image_text()
 	{
 		Recording rec;
@@ -154,7 +154,7 @@ private:
 	}
 };
 
-// An image that must be sound.
+// Parses an image that must be valid.
 inline tool::Image parse(const std::string &text)
 {
 	tool::ImageResult r = tool::parse_image(text);
@@ -170,7 +170,7 @@ inline tool::ProcText run(const tool::Image &image, const std::string &file)
 	return tool::proc_text(d, file);
 }
 
-// "item: why" of each.
+// A line "item: reason" for each.
 inline std::string failures(const std::vector<tool::Failure> &list)
 {
 	std::string s;
@@ -185,7 +185,7 @@ inline std::string failures(const tool::ProcText &out)
 	return failures(out.failures);
 }
 
-// Without the lines that begin so.
+// The text without the lines that begin with prefix, of which there must be one.
 inline std::string without(const std::string &text, const std::string &prefix)
 {
 	std::istringstream in(text);

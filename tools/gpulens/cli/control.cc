@@ -45,7 +45,7 @@ void add_control(CLI::App &parser, CommandLine &line)
 	if (control.of_several)
 		add_several(parser, *options, id, check);
 	if (parser.get_name() == "timeslice")
-		parser.add_option("US", options->slice_us, "timeslice in microseconds")
+		parser.add_option("US", options->slice_us, "time slice in microseconds")
 			->type_name("")
 			->required()
 			->check(in_range(1U, 0xffffffffU));
@@ -89,7 +89,7 @@ Commands control_commands()
 		 {"sudo gpulens -g 0 resubmit 0"},
 		 add_control},
 		{"timeslice",
-		 "set the timeslice of a TSG",
+		 "set the time slice of a TSG",
 		 {"sudo gpulens -g 0 timeslice 0:3 2000       2 ms", "sudo gpulens -g 0 timeslice 0:3 500 --for 10s"},
 		 add_control},
 	};

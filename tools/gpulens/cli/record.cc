@@ -119,7 +119,7 @@ Commands record_commands()
 		  "sudo gpulens record --every 50us --runlist 0 -o run.rec -o run.csv"},
 		 add_record},
 		{"report",
-		 "write a timeline and a table of timeslices from a recording",
+		 "write a timeline and a table of time slices from a recording",
 		 {"gpulens report run.rec           writes run.rec.html",
 		  "gpulens report run.rec -o run.perfetto-trace"},
 		 add_report},
@@ -129,7 +129,7 @@ Commands record_commands()
 Commands top_commands()
 {
 	return {{"top",
-		 "show live which TSG runs on each engine, and run times against timeslices; press ? for keys",
+		 "show live which TSG runs on each engine, and run times against time slices; press ? for keys",
 		 {"sudo gpulens top", "sudo gpulens -g 0 top --every 100us --runlist 0",
 		  "sudo gpulens -g 0 top --batch 1 --delay 2s    one screen as text"},
 		 add_top}};

@@ -119,15 +119,15 @@ int report_error(const std::string &text)
 
 /* -- undoing -- */
 
-// The change of a channel or of a TSG's timeslice by a write, and the write that undoes it.
+// The change of a channel or of a TSG's time slice by a write, and the write that undoes it.
 struct Change {
 	Write undo;
 	std::string name; // "channel 0:8"
-	bool slice;       // of a TSG's timeslice
+	bool slice;       // of a TSG's time slice
 	u32 id;
 	u64 inst;                    // of the channel; 0: unknown
 	bool enabled;                // the written state
-	std::optional<u64> slice_ns; // the resulting timeslice; nothing: it could not be read
+	std::optional<u64> slice_ns; // the resulting time slice; nothing: it could not be read
 	bool failed = false;         // the write failed, and may have changed nothing
 };
 
@@ -194,7 +194,7 @@ Change slice_change(const Gpu &gpu, const std::string &folder, u32 runlist, cons
 	std::string id = qualified(gpu, runlist, t.id);
 
 	return {.undo = {folder + "tsg_timeslice", fmt::format("{} {}", id, (t.timeslice_ns + 500) / 1000)},
-		.name = fmt::format("the timeslice of TSG {}", id),
+		.name = fmt::format("the time slice of TSG {}", id),
 		.slice = true,
 		.id = t.id,
 		.inst = 0,
@@ -245,7 +245,7 @@ std::optional<std::vector<Change>> plan_changes(const Gpu &gpu, const std::strin
 	return list;
 }
 
-// Called right after the write. Returns the changes that it made, with the resulting timeslice of a TSG.
+// Called right after the write. Returns the changes that it made, with the resulting time slice of a TSG.
 std::vector<Change> confirm_changes(const Options &options, unsigned index, const Runlist &rl, std::vector<Change> list)
 {
 	Gpu gpu;

@@ -95,6 +95,17 @@ void EngineTimes::end_absent(const Gpu &snapshot, Clock::time_point now)
 	}
 }
 
+void EngineTimes::add_work_to(Metrics &metrics, const std::string &gpu) const
+{
+	for (const auto &[engine, time] : engines_) {
+		metrics.counter("gpulens_engine_busy_seconds_total", "Time in which an engine had work, from samples.")
+			.add({{"gpu", gpu}, {"engine", engine}}, to_seconds(time.busy_ns));
+		metrics.counter("gpulens_engine_switch_seconds_total",
+				"Time in which an engine switched contexts, from samples.")
+			.add({{"gpu", gpu}, {"engine", engine}}, to_seconds(static_cast<double>(time.switch_ns)));
+	}
+}
+
 void EngineTimes::add_to(Metrics &metrics, const std::string &gpu, bool with_work) const
 {
 	// In the order of the keys, so that a page differs from the next one in numbers only.
@@ -105,15 +116,8 @@ void EngineTimes::add_to(Metrics &metrics, const std::string &gpu, bool with_wor
 			      {"runlist", key.runlist == LENS_NONE ? "" : std::to_string(key.runlist)},
 			      {"tsg", key.tsg == LENS_NONE ? "none" : std::to_string(key.tsg)}},
 			     to_seconds(static_cast<double>(series->on_ns)));
-	for (const auto &[engine, time] : engines_) {
-		if (!with_work)
-			break;
-		metrics.counter("gpulens_engine_busy_seconds_total", "Time in which an engine had work, from samples.")
-			.add({{"gpu", gpu}, {"engine", engine}}, to_seconds(time.busy_ns));
-		metrics.counter("gpulens_engine_switch_seconds_total",
-				"Time in which an engine switched contexts, from samples.")
-			.add({{"gpu", gpu}, {"engine", engine}}, to_seconds(static_cast<double>(time.switch_ns)));
-	}
+	if (with_work)
+		add_work_to(metrics, gpu);
 	metrics.counter("gpulens_tsg_series_evicted_total",
 			"Series of TSGs that ended early because there were too many; their time is lost.")
 		.add({{"gpu", gpu}}, evicted_);

@@ -60,6 +60,7 @@ private:
 	using Order = std::list<Series>; // the one that was on its engine last comes first
 
 	void drop(Order::iterator series);
+	void add_work_to(Metrics &metrics, const std::string &gpu) const;
 
 	const Clock::duration keep_ended_;
 	const size_t max_series_;

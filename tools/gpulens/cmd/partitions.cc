@@ -99,7 +99,7 @@ std::vector<PublishedPartition> partitions_of(const std::filesystem::path &proce
 	for (const auto &link : std::filesystem::directory_iterator(process / "fd", err)) {
 		struct stat status {};
 		std::string target = std::filesystem::read_symlink(link.path(), err).string();
-		if (target.rfind(std::string("/memfd:") + PARTITION_FILE, 0) != 0)
+		if (!target.starts_with(fmt::format("/memfd:{}", PARTITION_FILE)))
 			continue;
 		OutsideFile file(AT_FDCWD, link.path().c_str(), O_PATH | O_CLOEXEC);
 		if (!memory || !file.is_regular(status) || status.st_dev != *memory || seen.size() == MAX_FILES ||

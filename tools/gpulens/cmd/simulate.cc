@@ -143,7 +143,7 @@ SimulatedTsg parse_tsg(const std::string &word)
 		refuse_word(word, "the name must be printable ASCII without blanks, and not empty");
 	t.level = parse_level(word, parts[1]);
 	if (parts.size() > 2)
-		t.slice_us = parse_number(word, parts[2], "the timeslice", LENS_TIMESLICE_MAX_US);
+		t.slice_us = parse_number(word, parts[2], "the time slice", LENS_TIMESLICE_MAX_US);
 	if (parts.size() > 3)
 		t.channels = parse_number(word, parts[3], "the number of channels", MAX_TSG_CHANNELS);
 	return t;
@@ -242,7 +242,7 @@ std::string simulate_text(const Simulation &s)
 	append_list(text, s, width);
 	append(text,
 	       "\n%" PRIu64 " of at most %u entries; a round takes %" PRIu64
-	       " us if every TSG uses its whole timeslices.\n\n",
+	       " us if every TSG uses its whole time slices.\n\n",
 	       s.entries, s.max_entries, s.round_us);
 	append_shares(text, s, width);
 	return text;

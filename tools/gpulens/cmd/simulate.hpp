@@ -12,7 +12,7 @@
 // of the command line here. Each slot of a TSG is a header and its channels.
 //
 // The waits have the assumptions of the paper's bound: a TSG gets work just when its slot has ended, every other TSG always
-// has work and uses its whole timeslice, context switches take no time, and all TSGs are on one runlist.
+// has work and uses its whole time slice, context switches take no time, and all TSGs are on one runlist.
 #pragma once
 #include "gpulens/gpu.h"
 
@@ -48,7 +48,7 @@ struct Simulation {
 	u32 max_entries = 0;
 	bool overflows = false;    // there is no list, because it would have more entries
 	std::vector<size_t> slots; // the list, by index of tsgs
-	u64 round_us = 0;          // sum of the timeslices of all slots
+	u64 round_us = 0;          // sum of the time slices of all slots
 };
 
 Simulation simulate(std::vector<SimulatedTsg> tsgs, u32 max_entries = DEFAULT_MAX_ENTRIES);

@@ -73,7 +73,7 @@ void add_runlist(Metrics &metrics, const Runlist &rl, const std::string &gpu)
 			.add({{"gpu", gpu}, {"runlist", id}, {"state", STATES[i]}}, states[i]);
 	for (const Tsg &tsg : rl.tsgs)
 		if (tsgs.insert(tsg.id).second)
-			metrics.gauge("gpulens_tsg_timeslice_seconds", "Configured timeslice of a TSG.")
+			metrics.gauge("gpulens_tsg_timeslice_seconds", "Configured time slice of a TSG.")
 				.add({{"gpu", gpu}, {"runlist", id}, {"tsg", std::to_string(tsg.id)}},
 				     to_seconds(tsg.timeslice_ns));
 	metrics.gauge("gpulens_tsgs", "Number of time-slice groups (TSGs) on the runlist.")

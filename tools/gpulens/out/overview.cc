@@ -229,8 +229,8 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 				   isolation.runlists));
 	add_rule("R6",
 		 isolation.notes.empty()
-			 ? "Tasks on engines that share a runlist depend on each other's timeslices:"
-			 : fmt::format("Tasks on engines that share a runlist depend on each other's timeslices; {}.",
+			 ? "Tasks on engines that share a runlist depend on each other's time slices:"
+			 : fmt::format("Tasks on engines that share a runlist depend on each other's time slices; {}.",
 				       fmt::join(isolation.notes, "; ")));
 	for (const char *id : {"R6", "R8"}) {
 		bool any = false;

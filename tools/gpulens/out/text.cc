@@ -126,7 +126,7 @@ std::string runlist_text(const Gpu &gpu, const Runlist &rl, const Style &style)
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
 		Table t = channel_table();
-		out += fmt::format("  TSG {}: timeslice {} ({} << {} x 1.024 us), {}{}{}\n", tsg.id,
+		out += fmt::format("  TSG {}: time slice {} ({} << {} x 1.024 us), {}{}{}\n", tsg.id,
 				   format_duration(tsg.timeslice_ns), tsg.timeout, tsg.scale,
 				   tsg.length == 1 ? "1 channel" : fmt::format("{} channels", tsg.length),
 				   tsg.channels.size() < tsg.length

@@ -334,7 +334,7 @@ private:
 
 	std::string draw_table() const
 	{
-		std::string out = "<h2>Slots and timeslices</h2>\n<table><thead><tr>";
+		std::string out = "<h2>Slots and time slices</h2>\n<table><thead><tr>";
 
 		SlotTable slots = slot_table(t_, "–");
 		for (const std::string &title : slots.titles)

@@ -76,8 +76,8 @@ void check_runlist(Isolation &result, const Gpu &gpu, u32 id)
 	}
 	std::string reason =
 		graphics && copies && !has_copy_only_runlist(gpu)
-			? "no other runlist has a copy engine, so copies wait for the timeslices of compute work"
-			: "their timeslices depend on each other";
+			? "no other runlist has a copy engine, so copies wait for the time slices of compute work"
+			: "their time slices depend on each other";
 	result.hazards.push_back({"R6",
 				  "shared-runlist",
 				  fmt::format("{} share runlist {}: {}", and_joined(names), id, reason),

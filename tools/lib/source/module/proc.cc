@@ -66,6 +66,37 @@ bool has_driver()
 	return access("/dev/nvidiactl", F_OK) == 0;
 }
 
+// Returns the name of the device of the GPU that a file of /proc/gpuX belongs to: "0000:01:00.0", or that of a platform
+// device (Tegra). Empty: the file chip, which the module shows of a suspended GPU as well, cannot be read.
+std::string device_of(const std::string &path)
+{
+	std::ifstream chip(path.substr(0, path.rfind('/')) + "/chip");
+	constexpr std::string_view LABEL = "Device:";
+	std::string line;
+
+	while (std::getline(chip, line))
+		if (line.starts_with(LABEL))
+			return line.substr(std::min(line.find_first_not_of(' ', LABEL.size()), line.size()));
+	return "";
+}
+
+std::string explain_how_to_resume(const std::string &device)
+{
+	if (device.empty())
+		return "resume it: write on to power/control of its device in sysfs; lspci -d 10de: lists the GPUs";
+	return fmt::format("resume it: echo on >/sys/bus/{}/devices/{}/power/control",
+			   device.find(':') == device.npos ? "platform" : "pci", device);
+}
+
+std::string explain_memory_decoding(const std::string &device)
+{
+	const char *cause = "its driver may be resetting it";
+
+	if (device.find(':') == device.npos)
+		return cause;
+	return fmt::format("{}; bit 1 of setpci -s {} COMMAND is memory decoding", cause, device);
+}
+
 std::string explain_remedy(int err, const std::string &path, bool writing)
 {
 	switch (err) {
@@ -81,8 +112,8 @@ std::string explain_remedy(int err, const std::string &path, bool writing)
 				       : fmt::format("{}: {}", TAKES_PERFMON, HOW_TO_OBSERVE);
 		return writing ? "the module was loaded with control=0, or needs GPU memory and has vram=off"
 			       : "the module was loaded with vram=off";
-	case ENODATA: return "resume it: echo on >/sys/bus/pci/devices/ADDRESS/power/control";
-	case ENXIO: return "its driver may be resetting it; bit 1 of setpci -s ADDRESS COMMAND is memory decoding";
+	case ENODATA: return explain_how_to_resume(device_of(path));
+	case ENXIO: return explain_memory_decoding(device_of(path));
 	case EINVAL: return "if ids count per runlist, write RUNLIST:ID";
 	case ENODEV: return "lspci -d 10de: lists the GPUs";
 	case EBUSY: return "try again";
