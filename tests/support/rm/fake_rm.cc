@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // A resource manager for tests on machines without NVIDIA's driver: preloaded (LD_PRELOAD), it answers ioctls of
 // /dev/nvidiactl with answers that were recorded on real GPUs (h200-580.json). It shares no code with tools/lib/rm:
-// ioctls, sizes, offsets and commands are written here a second time; sizes and errors are the recorded ones. A recording made for emulated
-// GPUs (scripts/lib/fake_driver.py) also has "bus", "slot", "pids" and "channels" of each GPU; for these no channel is
-// resident.
+// ioctls, sizes, offsets and commands are written here a second time; sizes and errors are the recorded ones. A recording
+// made for emulated GPUs (scripts/lib/fake_driver.py) also has "bus", "slot", "pids" and "channels" of each GPU; for these
+// no channel is resident.
 //
 //	GPULENS_FAKE_RM=FILE          the recording; without it nothing is faked
 //	GPULENS_FAKE_RM_GPU=20        the recording's GPUs in the driver's order; on PCI buses 3 and 1
