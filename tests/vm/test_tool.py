@@ -369,7 +369,7 @@ def test_cap_perfmon_alone_shows_runlists(card: Card) -> None:
     """As after setcap; control requests are refused."""
     result = run(card, "runlists 1", "-p")
     assert (result.status, result.err) == (0, "")
-    assert "TSG 21: timeslice 1.999 ms" in result.out and " at 0x" in result.out
+    assert "TSG 21: time slice 1.999 ms" in result.out and " at 0x" in result.out
     assert run(card, f"disable {card.chip.ref(40, 1)}", "-p").status == 4
 
 
