@@ -4,6 +4,7 @@
 #include "gpulens/cmd/owner_times.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/process_info.hpp"
+#include "lib/model/recording.hpp"
 #include "lib/source/joined/join.hpp"
 #include "lib/source/records.hpp"
 #include "lib/timeline/recording_reader.hpp"
@@ -261,8 +262,49 @@ TEST(OwnerRecords, EachFieldComesBack)
 	ASSERT_TRUE(owner);
 	EXPECT_EQ(owner->text(), "473 python3");
 	EXPECT_EQ(owner->user, "root");
-	EXPECT_EQ(owner->container, ID.substr(0, 15)); // as much as fits into the record
+	EXPECT_EQ(owner->container, ID);
+	EXPECT_EQ(owner->pod, "");
 	EXPECT_EQ(owner->evidence, Evidence::Resident);
+}
+
+// Texts for which the record has no room come whole, in records of their own, and belong to the process before. Seen
+// failing with the 15 bytes of the record, and with the texts of the first process at the second one.
+TEST(OwnerRecords, LongTextsComeBackWhole)
+{
+	const std::string user(150, 'u'), pod = "11111111-2222-3333-4444-555555555555";
+	Owner podded{473, "python3", user, ID, pod, Evidence::Resident};
+	std::string bytes = make_header() + make_samples(1, 5, 6) + owner_record(5, {0, false, 6}, podded) +
+			    make_samples(5, 9, 7) + owner_record(9, {0, false, 7}, B) +
+			    owner_record(9, {0, false, 8}, std::nullopt);
+	tool::append_text(bytes, 0, tool::RecordedText::Pod, "nobody's");
+	tool::Timeline t = tool::timeline_of(bytes, "t");
+	ASSERT_EQ(slot_pids(t), (std::vector<u32>{473, 524}));
+	EXPECT_EQ(t.slots(0)[0].owner, podded);
+	EXPECT_EQ(t.slots(0)[1].owner, B);
+}
+
+// The machine's name, of more than a record has room for, and the GPU's UUID; records of unknown texts and an endless one
+// do no harm. Seen failing with only the first part of a name.
+TEST(OwnerRecords, ARecordingNamesItsMachineAndGpu)
+{
+	const std::string machine = std::string(200, 'm') + ".example",
+			  uuid = "GPU-12345678-1234-1234-1234-123456789abc";
+	std::string bytes = make_header(), part;
+
+	tool::append_text(bytes, 1, tool::RecordedText::Machine, machine);
+	tool::append_text(bytes, 1, tool::RecordedText::GpuUuid, uuid);
+	tool::append_text(bytes, 1, static_cast<tool::RecordedText>(200), "of a newer version");
+	bytes += make_samples(1, 5, 6);
+	tool::Timeline t = tool::timeline_of(bytes, "t");
+	EXPECT_EQ(t.machine, machine);
+	EXPECT_EQ(t.gpu_uuid, uuid);
+	tool::append_text(part, 1, tool::RecordedText::Machine, std::string(60, 'x'));
+	part[16 + 3] |= tool::TEXT_CONTINUES;
+	for (int i = 0; i < 1000; i++)
+		bytes += part;
+	EXPECT_EQ(tool::timeline_of(bytes, "t").machine, machine);
+	tool::append_text(bytes, 1, tool::RecordedText::Machine, "end");
+	EXPECT_EQ(tool::timeline_of(bytes, "t").machine.size(), 1080u); // MAX_TEXT, and what fills its last record
 }
 
 // TSG 6 of runlist 0; the record says TSG 6 of runlist 1, or the channel 6 in no TSG. Seen failing without the runlist.

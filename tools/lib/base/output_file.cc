@@ -41,11 +41,13 @@ int open_in_place(const std::string &path)
 
 } // namespace
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path))
+OutputFile::OutputFile(std::string path, Existing existing) : path_(std::move(path)), existing_(existing)
 {
 	struct stat old {};
 	bool exists = path_ != "-" && !lstat(path_.c_str(), &old);
 
+	if (exists && existing_ == Existing::Refuse)
+		fail(EEXIST);
 	if (path_ == "-")
 		fd_ = dup(STDOUT_FILENO);
 	else if (exists && !S_ISREG(old.st_mode))
@@ -128,6 +130,21 @@ void OutputFile::copy_draft()
 		fail(err);
 }
 
+// Gives the draft the file's name. Returns -1 with errno on failure.
+int OutputFile::publish_draft() const
+{
+	if (existing_ == Existing::Replace)
+		return std::rename(draft_.c_str(), path_.c_str());
+	int result = renameat2(AT_FDCWD, draft_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
+	// File systems without that flag, such as NFS, have hard links.
+	if (result && (errno == EINVAL || errno == ENOSYS)) {
+		result = link(draft_.c_str(), path_.c_str());
+		if (!result)
+			unlink(draft_.c_str());
+	}
+	return result;
+}
+
 void OutputFile::keep()
 {
 	buffer_.clear();
@@ -143,8 +160,8 @@ void OutputFile::commit()
 	fd_ = -1;
 	if (result)
 		fail(errno);
-	if (!draft_.empty() && std::rename(draft_.c_str(), path_.c_str())) {
-		if (errno != EBUSY)
+	if (!draft_.empty() && publish_draft()) {
+		if (errno != EBUSY || existing_ == Existing::Refuse)
 			fail(errno);
 		copy_draft();
 		unlink(draft_.c_str());

@@ -13,7 +13,12 @@ namespace tool {
 // destructor throw Error.
 class OutputFile {
 public:
-	explicit OutputFile(std::string path);
+	enum class Existing {
+		Replace,
+		Refuse, // EEXIST, also if the file is made before commit(); not for "-"
+	};
+
+	explicit OutputFile(std::string path, Existing existing = Existing::Replace);
 	OutputFile(const OutputFile &) = delete;
 	OutputFile &operator=(const OutputFile &) = delete;
 	~OutputFile(); // without commit(), the old file stays
@@ -24,11 +29,13 @@ public:
 
 private:
 	int open_draft(const struct stat *old);
+	int publish_draft() const;
 	void copy_draft();
 	void flush();
 	[[noreturn]] void fail(int err) const;
 
 	std::string path_, draft_, buffer_;
+	Existing existing_;
 	int fd_ = -1;
 };
 

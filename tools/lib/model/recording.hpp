@@ -4,6 +4,8 @@
 #pragma once
 #include "gpulens/types.h"
 
+#include <string>
+#include <string_view>
 #include <uapi/gpulens.h>
 
 namespace tool {
@@ -13,7 +15,7 @@ namespace tool {
 constexpr u8 SAMPLE_RECORD = 19;
 
 // Types of these records, beside those of enum gpulens_record_type.
-constexpr u16 RECORD_PROCESS = 9, RECORD_CLOCKS = 11;
+constexpr u16 RECORD_PROCESS = 9, RECORD_CLOCKS = 11, RECORD_TEXT = 12;
 
 // Of ProcessRecord::flags.
 constexpr u8 PROCESS_TSG = 1 << 0;  // runlist and tsg name the task, channel does not
@@ -35,7 +37,8 @@ struct ProcessRecord {
 
 static_assert(sizeof(ProcessRecord) == GPULENS_RECORD_BYTES);
 
-// Clocks of the machine, read at the same time at the end of the recording, in nanoseconds.
+// Clocks of the machine, read at the same time, in nanoseconds: at the beginning and at the end of the recording. The last
+// record counts. Older recordings have it at the end only, or not at all.
 struct ClocksRecord {
 	__le16 type; // RECORD_CLOCKS
 	__u8 reserved_1[6];
@@ -46,5 +49,27 @@ struct ClocksRecord {
 };
 
 static_assert(sizeof(ClocksRecord) == GPULENS_RECORD_BYTES);
+
+// What a text is about. The last three are of the process of the ProcessRecord before; they are there if its fields have no
+// room for them.
+enum class RecordedText : u8 { Machine = 1, GpuUuid = 2, Container = 3, Pod = 4, User = 5 };
+
+constexpr u8 TEXT_CONTINUES = 1 << 0; // of TextRecord::flags: the next TextRecord has more of it
+constexpr size_t MAX_TEXT = 1024;     // bytes; readers cut what is longer
+
+// A text, or a part of it.
+struct TextRecord {
+	__le16 type;   // RECORD_TEXT
+	__u8 about;    // enum class RecordedText
+	__u8 flags;    // TEXT_CONTINUES
+	char text[60]; // zeros after it
+};
+
+static_assert(sizeof(TextRecord) == GPULENS_RECORD_BYTES);
+
+// Appends a sample of kind SAMPLE_RECORD and a record of GPULENS_RECORD_BYTES bytes.
+void append_record(std::string &bytes, u64 time_ns, const void *record);
+// Appends as many TextRecords as the text needs.
+void append_text(std::string &bytes, u64 time_ns, RecordedText about, std::string_view text);
 
 } // namespace tool

@@ -14,14 +14,11 @@ namespace tool {
 
 namespace {
 
-template <typename T> void append_record(std::string &bytes, const T &record)
-{
-	bytes.append(reinterpret_cast<const char *>(&record), sizeof(record));
-}
-
-template <size_t N> void copy_text(char (&to)[N], const std::string &text)
+// Copies what there is room for. Returns whether that is all.
+template <size_t N> bool copy_text(char (&to)[N], const std::string &text)
 {
 	std::memcpy(to, text.data(), std::min(text.size(), N - 1));
+	return text.size() < N;
 }
 
 } // namespace
@@ -29,13 +26,11 @@ template <size_t N> void copy_text(char (&to)[N], const std::string &text)
 void add_owner_record(std::string &bytes, const TaskId &id, const std::optional<Owner> &owner)
 {
 	using std::chrono::steady_clock; // CLOCK_MONOTONIC
-	gpulens_sample remark{};
+	u64 time_ns = static_cast<u64>(
+		std::chrono::duration_cast<std::chrono::nanoseconds>(steady_clock::now().time_since_epoch()).count());
 	ProcessRecord process{};
+	bool whole_user = true, whole_container = true;
 
-	remark.time_ns = htole64(static_cast<u64>(
-		std::chrono::duration_cast<std::chrono::nanoseconds>(steady_clock::now().time_since_epoch()).count()));
-	remark.engine = GPULENS_SAMPLE_ALL;
-	remark.kind = SAMPLE_RECORD;
 	process.type = htole16(RECORD_PROCESS);
 	process.channel = htole16(static_cast<u16>(id.runlist == LENS_NONE ? id.id : GPULENS_NONE));
 	if (id.runlist != LENS_NONE) {
@@ -47,11 +42,18 @@ void add_owner_record(std::string &bytes, const TaskId &id, const std::optional<
 		process.pid = htole32(owner->pid);
 		process.evidence = static_cast<u8>(owner->evidence);
 		copy_text(process.name, owner->name);
-		copy_text(process.user, owner->user);
-		copy_text(process.container, owner->container);
+		whole_user = copy_text(process.user, owner->user);
+		whole_container = copy_text(process.container, owner->container);
 	}
-	append_record(bytes, remark);
-	append_record(bytes, process);
+	append_record(bytes, time_ns, &process);
+	if (!owner)
+		return;
+	if (!whole_user)
+		append_text(bytes, time_ns, RecordedText::User, owner->user);
+	if (!whole_container)
+		append_text(bytes, time_ns, RecordedText::Container, owner->container);
+	if (!owner->pod.empty())
+		append_text(bytes, time_ns, RecordedText::Pod, owner->pod);
 }
 
 } // namespace tool

@@ -29,18 +29,15 @@ Clocks read_clocks()
 
 std::string clocks_record(const Clocks &clocks)
 {
-	gpulens_sample remark{};
 	ClocksRecord record{};
+	std::string bytes;
 
-	remark.time_ns = htole64(clocks.monotonic_ns);
-	remark.engine = GPULENS_SAMPLE_ALL;
-	remark.kind = SAMPLE_RECORD;
 	record.type = htole16(RECORD_CLOCKS);
 	record.monotonic_ns = htole64(clocks.monotonic_ns);
 	record.boottime_ns = htole64(clocks.boottime_ns);
 	record.realtime_ns = htole64(clocks.realtime_ns);
-	return std::string(reinterpret_cast<const char *>(&remark), sizeof(remark)) +
-	       std::string(reinterpret_cast<const char *>(&record), sizeof(record));
+	append_record(bytes, clocks.monotonic_ns, &record);
+	return bytes;
 }
 
 std::optional<Clocks> parse_clocks(std::string_view bytes)

@@ -116,9 +116,18 @@ u64 Lengths::median() const
 
 std::string Timeline::name() const
 {
+	std::string begin = label.empty() ? "" : label + ": ";
+
 	if (!gpu)
-		return index == LENS_NONE ? "a GPU" : fmt::format("gpu{}", index);
-	return gpu->title();
+		return begin + (index == LENS_NONE ? "a GPU" : fmt::format("gpu{}", index));
+	return begin + gpu->title();
+}
+
+std::optional<u64> Timeline::unix_ns(u64 monotonic_ns) const
+{
+	if (!clocks)
+		return std::nullopt;
+	return clocks->realtime_ns + (monotonic_ns - clocks->monotonic_ns); // wraps as needed
 }
 
 std::optional<Owner> Timeline::owner(int runlist, const Interval &i) const
@@ -351,23 +360,34 @@ void TimelineBuilder::take_sample(const gpulens_sample &s)
 // Ignores records of unknown types, for recordings of newer versions.
 void TimelineBuilder::take_record(u64 time_ns, std::string_view bytes)
 {
+	__le16 type;
+
+	std::memcpy(&type, bytes.data(), sizeof(type));
+	if (le16toh(type) == RECORD_PROCESS)
+		take_process(time_ns, bytes);
+	else if (le16toh(type) == RECORD_TEXT)
+		take_text(bytes);
+	else if (std::optional<Clocks> clocks = parse_clocks(bytes))
+		timeline_.clocks = clocks;
+}
+
+void TimelineBuilder::take_process(u64 time_ns, std::string_view bytes)
+{
 	ProcessRecord p;
 
-	if (std::optional<Clocks> clocks = parse_clocks(bytes))
-		timeline_.clocks = clocks;
 	std::memcpy(&p, bytes.data(), sizeof(p));
-	if (le16toh(p.type) != RECORD_PROCESS)
-		return;
 	bool has_tsg = p.flags & PROCESS_TSG;
-	std::vector<OwnerSpan> &spans =
-		timeline_.owners[{has_tsg ? id_of_record(p.runlist) : LENS_NONE, !has_tsg || (p.flags & PROCESS_BARE),
-				  has_tsg ? id_of_record(p.tsg) : le16toh(p.channel)}];
+	TaskId id{has_tsg ? id_of_record(p.runlist) : LENS_NONE, !has_tsg || (p.flags & PROCESS_BARE),
+		  has_tsg ? id_of_record(p.tsg) : le16toh(p.channel)};
+	std::vector<OwnerSpan> &spans = timeline_.owners[id];
 	bool open = !spans.empty() && spans.back().until_ns == ~u64{0};
+	last_owned_.reset();
 	if (!p.pid) {
 		if (open)
 			spans.back().until_ns = time_ns;
 		return;
 	}
+	last_owned_ = id;
 	if (!open)
 		spans.emplace_back();
 	if (spans.size() > MAX_OWNERS)
@@ -379,6 +399,33 @@ void TimelineBuilder::take_record(u64 time_ns, std::string_view bytes)
 			      "",
 			      p.evidence <= static_cast<u8>(Evidence::Resident) ? static_cast<Evidence>(p.evidence)
 										: Evidence::Unknown};
+}
+
+void TimelineBuilder::take_text(std::string_view bytes)
+{
+	TextRecord record;
+
+	std::memcpy(&record, bytes.data(), sizeof(record));
+	if (text_.size() < MAX_TEXT)
+		text_.append(record.text, strnlen(record.text, sizeof(record.text)));
+	if (record.flags & TEXT_CONTINUES)
+		return;
+	std::string text = replace_controls(text_);
+	Owner *owner = last_owned_ ? &timeline_.owners[*last_owned_].back().owner : nullptr;
+	text_.clear();
+	switch (static_cast<RecordedText>(record.about)) {
+	case RecordedText::Machine: timeline_.machine = text; return;
+	case RecordedText::GpuUuid: timeline_.gpu_uuid = text; return;
+	default: break;
+	}
+	if (!owner)
+		return;
+	switch (static_cast<RecordedText>(record.about)) {
+	case RecordedText::Container: owner->container = text; break;
+	case RecordedText::Pod: owner->pod = text; break;
+	case RecordedText::User: owner->user = text; break;
+	default: break;
+	}
 }
 
 void TimelineBuilder::feed(std::string_view bytes)

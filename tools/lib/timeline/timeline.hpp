@@ -144,6 +144,9 @@ struct Timeline {
 	// Known owners. Where ids of channels count over the GPU and no TSG is known: {LENS_NONE, true, CHANNEL}.
 	std::map<TaskId, std::vector<OwnerSpan>> owners;
 	std::optional<Clocks> clocks{}; // nothing: an older version, or the recording was cut
+	std::string machine{};          // name of the machine; empty: unknown, as in an older version's recording
+	std::string gpu_uuid{};         // "GPU-..."; empty: unknown, as without NVIDIA's driver
+	std::string label{};            // name() begins with it, where timelines of several recordings are shown
 	u64 ticks = 0, lost = 0;        // ticks with samples, ticks without
 	// Measured time between ticks, without intervals in which samples were lost. Lengths are known to within one
 	// step.
@@ -165,6 +168,8 @@ struct Timeline {
 	// The process whose TSG or channel was on the engine; nothing: unknown. runlist: of that engine.
 	std::optional<Owner> owner(int runlist, const Interval &i) const;
 	std::string name() const; // "gpu0: AD102 (Ada), 0000:01:00.0"
+	// Nanoseconds since 1970, UTC, of a time of CLOCK_MONOTONIC, by the last clocks of the recording; nothing: unknown.
+	std::optional<u64> unix_ns(u64 monotonic_ns) const;
 };
 
 // Builds a Timeline from a stream of samples, in pieces of any size. Keeps intervals, not samples.
@@ -195,6 +200,8 @@ public:
 	std::vector<Track> drain();
 	// Returns whether the header is complete.
 	bool begun() const { return begun_; }
+	// Returns whether the header and all samples so far are complete, so that a record may follow.
+	bool takes_record() const { return begun_ && pending_.empty(); }
 
 private:
 	struct OpenInterval {
@@ -210,12 +217,16 @@ private:
 	void measure_steps(Timeline &t) const;
 	void take_dropped(const gpulens_sample &s);
 	void take_record(u64 time_ns, std::string_view bytes);
+	void take_text(std::string_view bytes);
+	void take_process(u64 time_ns, std::string_view bytes);
 	void count_tick(u64 time_ns);
 	template <typename T> void store_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks);
 
 	std::shared_ptr<TimelineStore> store_; // null: everything stays in memory
 	Timeline timeline_;
 	std::string pending_;                  // bytes of an incomplete header or sample
+	std::string text_;                     // of the TextRecords of which more follow
+	std::optional<TaskId> last_owned_;     // the task of the last ProcessRecord with a process
 	bool begun_ = false;                   // the header is complete
 	std::vector<OpenInterval> open_;       // by track
 	u64 last_tick_ns_ = 0, halved_ns_ = 0; // halved_ns_: when forget() last halved the counts of steps_
