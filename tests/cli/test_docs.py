@@ -125,6 +125,8 @@ def test_bash_offers_values(tmp_path: pathlib.Path) -> None:
     assert complete_in_bash("report", "my", cwd=tmp_path) == ["my", "gpu.image"]
     assert complete_in_bash("record", "-o", "f", cwd=tmp_path) == ["folder"]
     assert complete_in_bash("--color", "=", "a") == ["auto", "always"]
+    assert complete_in_bash("report", "--clock", "r") == ["realtime"]
+    assert complete_in_bash("record", "--dataset", "f", cwd=tmp_path) == ["folder"]
     assert complete_in_bash("proc", "t") == ["tpc_map"]
     assert complete_in_bash("-i", "report", "cha") == ["channels"]
     # the machine's own; none where the module is not loaded

@@ -176,6 +176,7 @@ std::string command_page(const Page &page, const CLI::App &app, const tool::Comm
 // --- completions ---
 
 const char WHENS[] = "auto always never";
+const char CLOCKS[] = "boottime realtime";
 const char PROC_NAMES[] = "bars chip copy_topology device_info gpc0_tpc_mask gpc_mask image lce_for_pce0 local_memory "
 			  "num_ces num_gpcs num_tpc_per_gpc pce_map runlist0 shared_lce_for_grce0 tpc_map";
 
@@ -190,6 +191,10 @@ std::string bash_values(const std::string &value)
 		return "_gpulens_words \"$(cd /proc && printf '%s ' gpu[0-9]* | sed 's/gpu//g; s/\\[0-9\\]\\*//')\"";
 	if (value == "WHEN")
 		return fmt::format("_gpulens_words \"{}\"", WHENS);
+	if (value == "CLOCK")
+		return fmt::format("_gpulens_words \"{}\"", CLOCKS);
+	if (value == "HOST")
+		return "_gpulens_words \"$HOSTNAME\"";
 	if (value == "NAME")
 		return fmt::format("_gpulens_words \"{}\"", PROC_NAMES);
 	return ":";
@@ -307,6 +312,10 @@ std::string zsh_values(const std::string &value)
 		return "compadd - /proc/gpu<->(N\\:t\\:s/gpu//)";
 	if (value == "WHEN")
 		return fmt::format("({})", WHENS);
+	if (value == "CLOCK")
+		return fmt::format("({})", CLOCKS);
+	if (value == "HOST")
+		return "_hosts";
 	if (value == "NAME")
 		return fmt::format("({})", PROC_NAMES);
 	return "";

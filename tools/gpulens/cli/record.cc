@@ -6,6 +6,7 @@
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/export.hpp"
 #include "gpulens/top/top.hpp"
+#include "lib/base/machine_name.hpp"
 
 #include <memory>
 
@@ -13,15 +14,41 @@ namespace tool {
 
 namespace {
 
+// What record and report write besides files.
+void add_timeline_output(CLI::App &parser, TimelineOutput &output, const char *about_machine)
+{
+	parser.add_option(
+		      "--dataset", output.dataset,
+		      "add CSV files below DIR, in folders named after day and machine, for SQL; no file is replaced")
+		->type_name("DIR")
+		->check(not_an_option());
+	parser.add_option("--machine", output.machine, about_machine)
+		->type_name("HOST")
+		->check(check_that([](const std::string &name) {
+			return is_machine_name(name)
+				       ? ""
+				       : "a machine's name has letters, digits, dots, hyphens and underscores, "
+					 "at most 253, and no dot first: " +
+						 name;
+		}));
+	add_choice<std::optional<TraceClock>>(
+		parser, "--clock", output.clock,
+		{{"boottime", TraceClock::Boottime}, {"realtime", TraceClock::Realtime}}, "CLOCK",
+		"clock of FILE.perfetto-trace: boottime, for traces of the same machine, or "
+		"realtime, for traces of other machines (default: boottime, or realtime "
+		"for several recordings)");
+}
+
 void add_record(CLI::App &parser, CommandLine &line)
 {
 	auto options = std::make_shared<RecordOptions>();
 
-	add_list(parser, "-o,--output", options->files, "FILE",
+	add_list(parser, "-o,--output", options->output.files, "FILE",
 		 "FILE.perfetto-trace (ui.perfetto.dev), FILE.csv or FILE.html; any other name gets a recording for "
 		 "gpulens "
-		 "report")
-		->required();
+		 "report");
+	add_timeline_output(parser, options->output,
+			    "name of this machine in recording and output (default: its host name)");
 	add_duration(parser, "--for", options->for_ns, 1000000000, "recording time (default: until Ctrl-C)");
 	add_period(parser, options->period_us, "sampling period (default: 100us)");
 	add_list(parser, "--runlist", options->runlists, "Y", "record only the engines of this runlist");
@@ -30,6 +57,8 @@ void add_record(CLI::App &parser, CommandLine &line)
 		->type_name("FILE");
 	parser.callback([options, &line] {
 		refuse_files(line.options, "record");
+		if (options->output.files.empty() && options->output.dataset.empty())
+			throw CLI::ValidationError("record", "name the output with -o FILE or --dataset DIR");
 		line.status = record_samples(line.options, *options);
 	});
 }
@@ -37,15 +66,28 @@ void add_record(CLI::App &parser, CommandLine &line)
 void add_report(CLI::App &parser, CommandLine &line)
 {
 	struct Arguments {
-		std::string recording;
-		std::vector<std::string> files;
+		std::vector<std::string> recordings;
+		TimelineOutput output;
 	};
 	auto arguments = std::make_shared<Arguments>();
 
-	parser.add_option("FILE", arguments->recording, "recording of gpulens record")->type_name("")->required();
-	add_list(parser, "-o,--output", arguments->files, "FILE",
+	parser.add_option("FILE", arguments->recordings, "recordings of gpulens record, of one or more machines")
+		->type_name("")
+		->required();
+	add_list(parser, "-o,--output", arguments->output.files, "FILE",
 		 "FILE.html, FILE.csv or FILE.perfetto-trace (default: the recording's name with .html appended)");
-	parser.callback([arguments, &line] { line.status = write_report(arguments->recording, arguments->files); });
+	add_timeline_output(parser, arguments->output,
+			    "name of the machine of these recordings (default: the one that they have)");
+	parser.callback([arguments, &line] {
+		const TimelineOutput &output = arguments->output;
+		if (arguments->recordings.size() > 1 && output.files.empty() && output.dataset.empty())
+			throw CLI::ValidationError(
+				"report", "name the output of several recordings with -o FILE or --dataset DIR");
+		if (arguments->recordings.size() > 1 && output.clock == TraceClock::Boottime)
+			throw CLI::ValidationError("--clock",
+						   "several recordings have no clock in common but realtime");
+		line.status = write_report(arguments->recordings, output);
+	});
 }
 
 void check_time(const char *name, u64 ns, u64 least, u64 greatest, const char *range)
@@ -116,12 +158,14 @@ Commands record_commands()
 		{"record",
 		 "sample what runs on each engine, and write a timeline",
 		 {"sudo gpulens record --for 2s -o timeline.html",
-		  "sudo gpulens record --every 50us --runlist 0 -o run.rec -o run.csv"},
+		  "sudo gpulens record --every 50us --runlist 0 -o run.rec -o run.csv",
+		  "sudo gpulens record --for 10m --dataset /srv/gpulens    for SQL over many machines and days"},
 		 add_record},
 		{"report",
 		 "write a timeline and a table of time slices from a recording",
 		 {"gpulens report run.rec           writes run.rec.html",
-		  "gpulens report run.rec -o run.perfetto-trace"},
+		  "gpulens report run.rec -o run.perfetto-trace",
+		  "gpulens report node1.rec node2.rec -o fleet.perfetto-trace    machines side by side"},
 		 add_report},
 	};
 }

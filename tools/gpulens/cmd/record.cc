@@ -2,12 +2,15 @@
 // Records samples to files, and writes timelines.
 #include "gpulens/cmd/record.hpp"
 
+#include "gpulens/cmd/gpu_uuid.hpp"
 #include "gpulens/cmd/run.hpp"
 #include "gpulens/cmd/signals.hpp"
-#include "gpulens/out/timeline_out.hpp"
+#include "gpulens/out/timeline_dataset.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
+#include "lib/base/machine_name.hpp"
 #include "lib/base/output_file.hpp"
+#include "lib/model/recording.hpp"
 #include "lib/source/table/sources.hpp"
 #include "lib/timeline/recording_reader.hpp"
 
@@ -19,6 +22,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <unistd.h>
 
@@ -36,7 +40,7 @@ bool is_raw(const std::string &path)
 	return true;
 }
 
-void write_timelines(std::span<const Timeline> all, const std::string &path)
+void write_timelines(std::span<const Timeline> all, const std::string &path, TraceClock clock)
 {
 	OutputFile file(path);
 	Sink sink = [&file](std::string_view bytes) { file.write(bytes); };
@@ -46,17 +50,19 @@ void write_timelines(std::span<const Timeline> all, const std::string &path)
 	else if (path.ends_with(".html"))
 		write_html(all, sink);
 	else
-		write_perfetto(all, sink);
+		write_perfetto(all, sink, clock);
 	file.commit();
 }
 
 // Returns a store for intervals in the folder of the first output file, because memory may not hold all of a long
 // recording; in the default folder if the output is standard output or a device.
-std::shared_ptr<TimelineStore> store_beside(const std::vector<std::string> &files)
+std::shared_ptr<TimelineStore> store_beside(const TimelineOutput &output)
 {
-	std::filesystem::path first = files.empty() ? "-" : files[0];
+	std::filesystem::path first = output.files.empty() ? "-" : output.files[0];
 	std::error_code err;
 
+	if (output.files.empty() && !output.dataset.empty())
+		return std::make_shared<TimelineStore>(output.dataset);
 	if (first == "-" || (std::filesystem::exists(first, err) && !std::filesystem::is_regular_file(first, err)))
 		return std::make_shared<TimelineStore>("");
 	return std::make_shared<TimelineStore>(first.has_parent_path() ? first.parent_path().string() : ".");
@@ -120,8 +126,23 @@ struct RecordedGpu {
 	unsigned number;
 	std::unique_ptr<SampleStream> samples; // null: it has ended
 	TimelineBuilder builder;
-	std::string error{}; // why it ended early; empty: it did not
+	bool introduced = false; // its recording has the records of introduce()
+	std::string error{};     // why it ended early; empty: it did not
 };
+
+// Returns the records with which a recording begins: the clocks, the machine and the GPU.
+std::string introduce(const TimelineBuilder &builder, const std::string &machine, const std::string &proc)
+{
+	Clocks clocks = read_clocks();
+	const std::optional<Gpu> &gpu = builder.closed().gpu;
+	std::string bytes = clocks_record(clocks), uuid = read_gpu_uuid(proc, gpu ? gpu->chip.device : "");
+
+	if (!machine.empty())
+		append_text(bytes, clocks.monotonic_ns, RecordedText::Machine, machine);
+	if (!uuid.empty())
+		append_text(bytes, clocks.monotonic_ns, RecordedText::GpuUuid, uuid);
+	return bytes;
+}
 
 // Starts to sample the named GPUs, or all. Those that were not named may fail, as long as one does not: that is printed,
 // and all is false. Throws Error.
@@ -146,7 +167,7 @@ std::vector<RecordedGpu> start_samples(const Options &options, const RecordOptio
 										  .runlists = record_options.runlists,
 										  .tsgs = record_options.tsgs,
 										  .with_snapshot = true}),
-					    .builder = TimelineBuilder(store_beside(record_options.files))});
+					    .builder = TimelineBuilder(store_beside(record_options.output))});
 		} catch (const Error &e) {
 			if (named || numbers.size() == 1)
 				throw;
@@ -163,7 +184,9 @@ std::vector<RecordedGpu> start_samples(const Options &options, const RecordOptio
 // Reads the samples of all GPUs into files and timelines.
 class Recorder {
 public:
-	Recorder(std::vector<RecordedGpu> gpus, RawFiles &raw) : gpus_(std::move(gpus)), raw_(raw)
+	// machine: its name; empty: unknown. proc: "/proc".
+	Recorder(std::vector<RecordedGpu> gpus, RawFiles &raw, std::string machine, std::string proc)
+		: gpus_(std::move(gpus)), raw_(raw), machine_(std::move(machine)), proc_(std::move(proc))
 	{
 		raw_.write(recording_head(count()));
 	}
@@ -202,8 +225,8 @@ public:
 			if (gpus_[i].samples)
 				take(i, gpus_[i].samples->finish());
 		for (u32 i = 0; i < count(); i++)
-			if (gpus_[i].builder.begun())
-				take(i, clocks_record(read_clocks()));
+			if (gpus_[i].builder.takes_record())
+				add(i, clocks_record(read_clocks()));
 		raw_.commit();
 		for (RecordedGpu &gpu : gpus_)
 			if (gpu.builder.begun())
@@ -236,8 +259,19 @@ private:
 
 	void take(u32 place, std::string_view bytes)
 	{
+		RecordedGpu &gpu = gpus_[place];
+
 		if (bytes.empty())
 			return;
+		add(place, bytes);
+		if (gpu.introduced || !gpu.builder.takes_record())
+			return;
+		add(place, introduce(gpu.builder, machine_, proc_));
+		gpu.introduced = true;
+	}
+
+	void add(u32 place, std::string_view bytes)
+	{
 		raw_.write(piece_head(count(), place, static_cast<u32>(bytes.size())));
 		raw_.write(bytes);
 		gpus_[place].builder.feed(bytes);
@@ -245,6 +279,7 @@ private:
 
 	std::vector<RecordedGpu> gpus_;
 	RawFiles &raw_;
+	std::string machine_, proc_;
 };
 
 std::string timelines_text(std::span<const Timeline> all)
@@ -263,9 +298,19 @@ int record_samples(const Options &options, const RecordOptions &record_options)
 	using clock = std::chrono::steady_clock;
 	StopSignals stop;
 	bool all = true;
+	const TimelineOutput &output = record_options.output;
+	std::string machine = output.machine.empty() ? this_machine() : output.machine;
+
+	if (!output.dataset.empty()) {
+		prepare_dataset(output.dataset);
+		if (machine.empty())
+			throw Error(Error::Source,
+				    "this machine's name cannot be the name of a folder; give another one "
+				    "with --machine HOST");
+	}
 	std::vector<RecordedGpu> gpus = start_samples(options, record_options, all);
-	RawFiles raw(record_options.files);
-	Recorder recorder(std::move(gpus), raw);
+	RawFiles raw(output.files);
+	Recorder recorder(std::move(gpus), raw, machine, options.sources.proc);
 
 	clock::time_point end = clock::now() + std::chrono::nanoseconds(record_options.for_ns);
 	while (!stop.came() && recorder.any_left() && (!record_options.for_ns || clock::now() < end)) {
@@ -273,9 +318,11 @@ int record_samples(const Options &options, const RecordOptions &record_options)
 		recorder.read(std::chrono::milliseconds(record_options.for_ns ? std::clamp<long>(left, 0, 100) : 100));
 	}
 	std::vector<Timeline> timelines = recorder.finish();
-	for (const std::string &file : record_options.files)
+	for (const std::string &file : output.files)
 		if (!is_raw(file))
-			write_timelines(timelines, file);
+			write_timelines(timelines, file, output.clock.value_or(TraceClock::Boottime));
+	if (!output.dataset.empty())
+		add_to_dataset(timelines, output.dataset, "the recording");
 	if (!print_text(timelines_text(timelines)))
 		return EXIT_PART;
 	return recorder.report_errors() && all ? EXIT_DONE : EXIT_PART;
@@ -283,9 +330,9 @@ int record_samples(const Options &options, const RecordOptions &record_options)
 
 namespace {
 
-std::vector<Timeline> timelines_of_file(const std::string &recording, const std::string &output)
+std::vector<Timeline> timelines_of_file(const std::string &recording, const TimelineOutput &output)
 {
-	RecordingReader reader([&output] { return store_beside({output}); });
+	RecordingReader reader([&output] { return store_beside(output); });
 	std::unique_ptr<FILE, int (*)(FILE *)> in(
 		recording == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(recording.c_str(), "re"), fclose);
 	std::string piece(PIECE_BYTES, 0);
@@ -305,17 +352,34 @@ std::vector<Timeline> timelines_of_file(const std::string &recording, const std:
 
 } // namespace
 
-int write_report(const std::string &recording, std::vector<std::string> files)
+int write_report(const std::vector<std::string> &recordings, TimelineOutput output)
 {
-	if (files.empty())
-		files.push_back((recording == "-" ? "recording" : recording) + ".html");
-	std::vector<Timeline> timelines = timelines_of_file(recording, files[0]);
-	for (const std::string &file : files) {
+	bool several = recordings.size() > 1;
+	std::vector<Timeline> all;
+
+	if (output.files.empty() && output.dataset.empty())
+		output.files.push_back((recordings[0] == "-" ? "recording" : recordings[0]) + ".html");
+	for (const std::string &file : output.files)
 		if (is_raw(file) && file != "-")
 			throw Error(Error::Source, file + ": the name must end with .html, .csv or .perfetto-trace");
-		write_timelines(timelines, file);
+	if (!output.dataset.empty())
+		prepare_dataset(output.dataset);
+	for (const std::string &recording : recordings) {
+		std::vector<Timeline> timelines = timelines_of_file(recording, output);
+		for (Timeline &t : timelines) {
+			if (!output.machine.empty())
+				t.machine = output.machine;
+			if (several)
+				t.label = t.machine.empty() ? recording : t.machine;
+		}
+		if (!output.dataset.empty())
+			add_to_dataset(timelines, output.dataset, recording);
+		std::move(timelines.begin(), timelines.end(), std::back_inserter(all));
 	}
-	return print_text(timelines_text(timelines)) ? EXIT_DONE : EXIT_PART;
+	for (const std::string &file : output.files)
+		write_timelines(all, file,
+				output.clock.value_or(several ? TraceClock::Realtime : TraceClock::Boottime));
+	return print_text(timelines_text(all)) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

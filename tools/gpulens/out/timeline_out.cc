@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes timelines as CSV, in Perfetto's trace format, and as tables.
+// Writes timelines in Perfetto's trace format, and as tables.
 #include "gpulens/out/timeline_out.hpp"
 
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
+#include "gpulens/out/timeline_names.hpp"
+#include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "perfetto_trace.pb.h"
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
-#include <iterator>
+#include <initializer_list>
+#include <set>
 
 namespace tool {
 
 namespace {
-
-const char *phase_name(Phase p)
-{
-	static const char *const names[] = {"on", "switching", "error"};
-
-	return names[static_cast<int>(p)];
-}
 
 std::string interval_label(const Interval &i)
 {
@@ -30,69 +26,79 @@ std::string interval_label(const Interval &i)
 			   i.tsg);
 }
 
-// Quotes a field where necessary: a process chooses its name itself.
-std::string quote_csv(const std::string &s)
-{
-	std::string out;
-
-	if (s.find_first_of(",\"\r\n") == std::string::npos)
-		return s;
-	for (char c : s)
-		out += c == '"' ? std::string("\"\"") : std::string(1, c);
-	return '"' + out + '"';
-}
-
-const char *dropped_name(int kind)
-{
-	switch (kind) {
-	case GPULENS_SAMPLE_FULL: return "no room for samples";
-	case GPULENS_SAMPLE_LATE: return "sampling came too late";
-	case GPULENS_SAMPLE_ASLEEP: return "the GPU slept";
-	default: return "no samples";
-	}
-}
-
 constexpr size_t SLOT_COLUMNS = 8;      // of the table of slots, without those of owners
 constexpr size_t CHUNK_BYTES = 1 << 16; // written at once
 constexpr size_t MAX_HEAD_BYTES = 10;   // of a packet's tag and length
 constexpr u32 TRACE_PACKET = 1;         // field number of Trace.packet
-constexpr u32 SEQUENCE_ID = 1;          // any number: there is only one writer
+constexpr u32 STATE_CLEARED = 1;        // SEQ_INCREMENTAL_STATE_CLEARED of TracePacket.sequence_flags
 // Of ClockSnapshot (protos/perfetto/common/builtin_clock.proto)
 constexpr u32 CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME = 6;
-// uuid of the first GPU's track: "gpulens"; any number that no other track has. Those of its engines follow it.
-constexpr u64 ROOT_TRACK = 0x67706c656e73, TRACKS_OF_GPU = 1024;
+// Clocks from 64 to 127 are those of a packet sequence alone (clock_snapshot.proto): those of one machine among several.
+constexpr u32 CLOCK_ID_OWN_MONOTONIC = 64, CLOCK_ID_OWN_BOOTTIME = 65;
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 
 // Writes the trace packet by packet, because a protobuf message of the whole trace would be limited to 2 GB and would
 // have to fit into memory.
 class PerfettoWriter {
 public:
-	explicit PerfettoWriter(const Sink &sink) : sink_(sink) {}
+	PerfettoWriter(const Sink &sink, TraceClock clock) : sink_(sink), clock_(clock) {}
 
 	void write(std::span<const Timeline> gpus)
 	{
-		u64 root = ROOT_TRACK;
-
-		gpulens::perfetto::TracePacket *first = begin_packet();
-		first->set_sequence_flags(1);
-		add_clocks(first, gpus);
-		for (const Timeline &t : gpus) {
-			write(t, root);
-			root += TRACKS_OF_GPU;
-		}
+		// Trace processor takes the clock of the trace from its first packets only.
+		if (clock_ == TraceClock::Boottime)
+			add_machine_clocks(gpus);
+		else
+			for (const Timeline &t : gpus)
+				add_own_clocks(t);
+		for (const Timeline &t : gpus)
+			write(t);
 		end_packet();
 		sink_(bytes_);
 	}
 
 private:
-	void write(const Timeline &t, u64 root)
+	// Ids that traces of other machines, and of other GPUs, do not have: FNV-1a, 64 bits.
+	static u64 hash(std::initializer_list<std::string_view> parts)
 	{
-		add_track(root, 0, t.name());
+		u64 value = 0xcbf29ce484222325;
+
+		for (std::string_view part : parts) {
+			for (char c : part)
+				value = (value ^ static_cast<u8>(c)) * 0x100000001b3;
+			value *= 0x100000001b3; // as a zero between the parts
+		}
+		return value ? value : 1;
+	}
+
+	static std::string gpu_key(const Timeline &t)
+	{
+		return t.gpu && !t.gpu->chip.device.empty() ? t.gpu->chip.device : std::to_string(t.index);
+	}
+
+	// Packets that come after are of this GPU's recording.
+	void begin_sequence(const Timeline &t)
+	{
+		u64 id = hash({t.machine, gpu_key(t), std::to_string(t.unix_ns(t.start_ns).value_or(t.start_ns))});
+
+		sequence_ = static_cast<u32>(id ^ id >> 32);
+		sequence_ += sequence_ == 0;
+	}
+
+	void write(const Timeline &t)
+	{
+		std::string gpu = gpu_key(t), machine = t.machine.empty() || !t.label.empty() ? "" : t.machine + ": ";
+		u64 root = hash({t.machine, gpu});
+
+		begin_sequence(t);
+		add_track(root, 0, machine + t.name());
 		for (size_t i = 0; i < t.tracks.size(); i++) {
-			add_track(root + 1 + i, root, t.tracks[i].engine.short_name());
+			const Engine &engine = t.tracks[i].engine;
+			u64 track = hash({t.machine, gpu, engine.short_name()});
+			add_track(track, root, engine.short_name());
 			TimelineReader<Interval> intervals = t.intervals_of(i);
 			while (const Interval *interval = intervals.next())
-				add_slice(root + 1 + i, *interval, t.owner(t.tracks[i].engine.runlist, *interval));
+				add_slice(track, *interval, t.owner(engine.runlist, *interval));
 		}
 		TimelineReader<DroppedTicks> dropped = t.all_dropped();
 		while (const DroppedTicks *d = dropped.next()) {
@@ -107,7 +113,9 @@ private:
 	{
 		end_packet();
 		begun_ = true;
-		packet_.set_trusted_packet_sequence_id(SEQUENCE_ID);
+		packet_.set_trusted_packet_sequence_id(sequence_);
+		if (begun_sequences_.insert(sequence_).second)
+			packet_.set_sequence_flags(STATE_CLEARED);
 		return &packet_;
 	}
 
@@ -147,14 +155,14 @@ private:
 		gpulens::perfetto::TracePacket *p = begin_packet();
 
 		p->set_timestamp(time_ns);
-		p->set_timestamp_clock_id(CLOCK_ID_MONOTONIC);
+		p->set_timestamp_clock_id(clock_ == TraceClock::Boottime ? CLOCK_ID_MONOTONIC : CLOCK_ID_OWN_MONOTONIC);
 		p->mutable_track_event()->set_type(type);
 		p->mutable_track_event()->set_track_uuid(uuid);
 		return p->mutable_track_event();
 	}
 
 	// The clocks at the earliest time. Perfetto's own traces are in BOOTTIME.
-	static void add_clocks(gpulens::perfetto::TracePacket *packet, std::span<const Timeline> gpus)
+	void add_machine_clocks(std::span<const Timeline> gpus)
 	{
 		std::optional<Clocks> clocks; // of any of them: they are one machine's
 		u64 start_ns = ~u64{0};
@@ -163,6 +171,9 @@ private:
 			start_ns = std::min(start_ns, t.start_ns);
 			clocks = clocks ? clocks : t.clocks;
 		}
+		if (!gpus.empty())
+			begin_sequence(gpus[0]);
+		gpulens::perfetto::TracePacket *packet = begin_packet();
 		packet->mutable_clock_snapshot()->set_primary_trace_clock(clocks ? CLOCK_ID_BOOTTIME
 										 : CLOCK_ID_MONOTONIC);
 		add_clock(packet, CLOCK_ID_MONOTONIC, start_ns);
@@ -171,6 +182,23 @@ private:
 		u64 since_ns = start_ns - clocks->monotonic_ns; // wraps, as the sums do
 		add_clock(packet, CLOCK_ID_BOOTTIME, clocks->boottime_ns + since_ns);
 		add_clock(packet, CLOCK_ID_REALTIME, clocks->realtime_ns + since_ns);
+	}
+
+	// How this GPU's machine's clocks relate to the one that all machines have.
+	void add_own_clocks(const Timeline &t)
+	{
+		if (!t.clocks)
+			throw Error(
+				Error::Source,
+				t.name() +
+					": its recording has no wall clock: it is of an older version, or cut short");
+		begin_sequence(t);
+		gpulens::perfetto::TracePacket *packet = begin_packet();
+		u64 since_ns = t.start_ns - t.clocks->monotonic_ns;
+		packet->mutable_clock_snapshot()->set_primary_trace_clock(CLOCK_ID_REALTIME);
+		add_clock(packet, CLOCK_ID_REALTIME, t.clocks->realtime_ns + since_ns);
+		add_clock(packet, CLOCK_ID_OWN_MONOTONIC, t.start_ns);
+		add_clock(packet, CLOCK_ID_OWN_BOOTTIME, t.clocks->boottime_ns + since_ns);
 	}
 
 	static void add_clock(gpulens::perfetto::TracePacket *packet, u32 id, u64 time_ns)
@@ -210,6 +238,7 @@ private:
 			annotate(e, "process", owner->name);
 			annotate(e, "user", owner->user);
 			annotate(e, "container", owner->container);
+			annotate(e, "pod", owner->pod);
 			annotate(e, "evidence", std::string(name_of(owner->evidence)));
 		}
 		annotate(e, "samples", interval.samples);
@@ -218,82 +247,19 @@ private:
 	}
 
 	const Sink &sink_;
+	TraceClock clock_;
 	std::string bytes_;
+	u32 sequence_ = 1;              // trusted_packet_sequence_id
+	std::set<u32> begun_sequences_; // those that have a packet
 	gpulens::perfetto::TracePacket packet_;
 	bool begun_ = false; // packet_ is in use
 };
 
 } // namespace
 
-namespace {
-
-// Lines of CSV, written when there are many.
-class CsvWriter {
-public:
-	explicit CsvWriter(const Sink &sink) : sink_(sink)
-	{
-		out_ = "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process,gpu,user,container,"
-		       "evidence\n";
-	}
-
-	void write(const Timeline &t)
-	{
-		std::string gpu = id(t.index);
-
-		for (size_t n = 0; n < t.tracks.size(); n++) {
-			const Engine &engine = t.tracks[n].engine;
-			std::string name = engine.short_name(), runlist = id(engine.runlist);
-			TimelineReader<Interval> intervals = t.intervals_of(n);
-			while (const Interval *i = intervals.next()) {
-				Owner owner = t.owner(engine.runlist, *i).value_or(Owner{});
-				fmt::format_to(std::back_inserter(out_),
-					       "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", i->start_ns, i->end_ns,
-					       name, runlist, phase_name(i->phase), i->bare ? "" : id(i->tsg),
-					       i->bare ? id(i->tsg) : id(i->channel), i->samples, i->busy,
-					       owner.pid ? std::to_string(owner.pid) : "", quote_csv(owner.name), gpu,
-					       quote_csv(owner.user), owner.container,
-					       owner.pid ? name_of(owner.evidence) : "");
-				flush(CHUNK_BYTES);
-			}
-		}
-		TimelineReader<DroppedTicks> dropped = t.all_dropped();
-		while (const DroppedTicks *d = dropped.next()) {
-			out_ += fmt::format("{},,,,{},,,{},,,,{},,,\n", d->time_ns, dropped_name(d->kind), d->ticks,
-					    gpu);
-			flush(CHUNK_BYTES);
-		}
-	}
-
-	// Writes if there are at least so many bytes.
-	void flush(size_t least)
-	{
-		if (out_.size() < least)
-			return;
-		sink_(out_);
-		out_.clear();
-	}
-
-private:
-	static std::string id(int v) { return v == LENS_NONE ? "" : std::to_string(v); }
-
-	const Sink &sink_;
-	std::string out_;
-};
-
-} // namespace
-
-void write_csv(std::span<const Timeline> gpus, const Sink &sink)
+void write_perfetto(std::span<const Timeline> gpus, const Sink &sink, TraceClock clock)
 {
-	CsvWriter writer(sink);
-
-	for (const Timeline &t : gpus)
-		writer.write(t);
-	writer.flush(0);
-}
-
-void write_perfetto(std::span<const Timeline> gpus, const Sink &sink)
-{
-	PerfettoWriter(sink).write(gpus);
+	PerfettoWriter(sink, clock).write(gpus);
 }
 
 SlotTable slot_table(const Timeline &t, const std::string &none)

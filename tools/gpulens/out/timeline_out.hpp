@@ -22,10 +22,18 @@ SlotTable slot_table(const Timeline &t, const std::string &none);
 // Takes the next bytes of a file.
 using Sink = std::function<void(std::string_view)>;
 
-// The timelines of one or more GPUs. A line for each interval, and one for each group of dropped ticks.
+// The timelines of one or more GPUs. A line for each interval, and one for each group of dropped ticks; docs/recordings.md
+// describes the columns.
 void write_csv(std::span<const Timeline> gpus, const Sink &sink);
-// Perfetto's trace format (perfetto_trace.proto).
-void write_perfetto(std::span<const Timeline> gpus, const Sink &sink);
+
+// The clock of a trace.
+enum class TraceClock {
+	Boottime, // of the machine: other traces of the same machine are in it, or say how it relates to theirs
+	Realtime, // that of all machines
+};
+// Perfetto's trace format (perfetto_trace.proto). Timelines of several machines need Realtime. Throws Error (Source) if it
+// is unknown.
+void write_perfetto(std::span<const Timeline> gpus, const Sink &sink, TraceClock clock = TraceClock::Boottime);
 // A self-contained page with a drawing of the engines over time, as Fig. 6 of RTAS'24, and the table of slots. For a
 // long recording only the beginning is drawn interval by interval; the rest is drawn as shares of time.
 void write_html(std::span<const Timeline> gpus, const Sink &sink);

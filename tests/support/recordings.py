@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Recordings of gpulens record, made byte by byte: the samples of tests/support/fakeproc.py and the records that
+tools/lib/model/recording.hpp describes, written here once more. And Perfetto's traces, read."""
+
+import struct
+import typing
+
+from support.fakeproc import IDLE, ON, Engine, sample, sample_head, snapshot
+
+SECOND = 10**9
+MACHINE, GPU_UUID, CONTAINER, POD, USER = range(1, 6)  # enum class RecordedText
+REALTIME, MONOTONIC, BOOTTIME = 1, 3, 6  # builtin_clock.proto of google/perfetto, protos/perfetto/common
+TSG = 1  # PROCESS_TSG
+RESIDENT = 2  # Evidence::Resident
+
+
+def record(data: bytes, time_ns: int = 0) -> bytes:
+    """A sample of kind SAMPLE_RECORD (19) and 64 bytes."""
+    assert len(data) == 64
+    return struct.pack("<QBBBBhh", time_ns, 0xFF, 19, 0, 0, 0, 0) + data
+
+
+def clocks(monotonic_ns: int, boottime_ns: int, realtime_ns: int) -> bytes:
+    """A ClocksRecord (11)."""
+    return record(struct.pack("<H6xQQQ32x", 11, monotonic_ns, boottime_ns, realtime_ns))
+
+
+def text(about: int, value: str) -> bytes:
+    """As many TextRecords (12) as it needs."""
+    data, records = value.encode(), b""
+    while True:
+        records += record(struct.pack("<HBB60s", 12, about, len(data) > 60, data[:60]))
+        data = data[60:]
+        if not data:
+            return records
+
+
+class Process(typing.NamedTuple):
+    """The process that a TSG belongs to."""
+    pid: int
+    name: str
+    user: str
+    pod: str = ""
+    container: str = ""
+
+
+def owner(runlist: int, tsg: int, process: Process) -> bytes:
+    """A ProcessRecord (9) of a TSG, with its texts."""
+    data = record(struct.pack("<HHI16sBBHH16s16s2x", 9, 0xFFFF, process.pid, process.name.encode(), RESIDENT, TSG,
+                              runlist, tsg, process.user.encode(), process.container.encode()[:15]))
+    data += text(CONTAINER, process.container) if len(process.container) > 15 else b""
+    return data + (text(POD, process.pod) if process.pod else b"")
+
+
+class Turn(typing.NamedTuple):
+    """A TSG on an engine, in seconds of CLOCK_MONOTONIC."""
+    engine: int
+    tsg: int
+    begin: int
+    end: int
+
+
+def recording(engines: "tuple[Engine, ...]", turns: typing.List[Turn], *records: bytes, gpu: int = 0,
+              with_snapshot: bool = True) -> bytes:
+    """A sample of each engine each second, from the second of the first turn to that of the last one's end."""
+    data = snapshot({}, gpu=gpu, engines=engines) if with_snapshot else b""
+    data += sample_head(engines, 1000000, gpu) + b"".join(records)
+    for second in range(min(turn.begin for turn in turns), max(turn.end for turn in turns) + 1):
+        for number in range(len(engines)):
+            tsg = next((turn.tsg for turn in turns if turn.engine == number and turn.begin <= second < turn.end), -1)
+            data += sample(second * SECOND, number, tsg, ON if tsg >= 0 else IDLE)
+    return data
+
+
+def number_at(data: bytes, pos: int) -> typing.Tuple[int, int]:
+    """A varint, and where it ends."""
+    value = shift = 0
+    while True:
+        value |= (data[pos] & 0x7F) << shift
+        pos, shift = pos + 1, shift + 7
+        if not data[pos - 1] & 0x80:
+            return value, pos
+
+
+def fields(data: bytes) -> typing.Iterator[typing.Tuple[int, typing.Union[int, bytes]]]:
+    """The fields of a protobuf message: numbers and bytes."""
+    pos = 0
+    while pos < len(data):
+        tag, pos = number_at(data, pos)
+        value, pos = number_at(data, pos)
+        if tag & 7 == 2:
+            yield tag >> 3, data[pos:pos + value]
+            pos += value
+        else:
+            yield tag >> 3, value
+
+
+def packets(trace: bytes) -> typing.List[typing.Dict[int, typing.Any]]:
+    """The packets of a trace (Trace.packet 1), as the last value of each field."""
+    return [dict(fields(value)) for field, value in fields(trace) if field == 1 and isinstance(value, bytes)]
+
+
+def slices(trace: bytes) -> typing.Dict[typing.Tuple[str, str], typing.List[typing.Tuple[int, int]]]:
+    """By names of GPU and engine: begin and end of each slice in the trace's clock, as Perfetto's clock-sync.md has it.
+    Clocks from 64 to 127 are those of the packet's sequence, and convert by its own snapshots. Fields: timestamp 8,
+    sequence 10, event 11 (type 9, track 11), flags 13, clock 58, track 60 (uuid 1, name 2, parent 5), clocks 6
+    (clocks 1, primary 2)."""
+    offsets: typing.Dict[typing.Tuple[int, int], int] = {}
+    tracks: typing.Dict[int, typing.Tuple[str, int]] = {}
+    found: typing.Dict[int, typing.List[typing.Tuple[int, int]]] = {}
+    begun: typing.Dict[int, int] = {}
+    primary, sequences = 0, set()
+    for packet in packets(trace):
+        sequence = packet[10]
+        assert sequence and (sequence in sequences or packet.get(13) == 1), "a sequence begins without cleared state"
+        sequences.add(sequence)
+        if 6 in packet:
+            clock = {}
+            for field, value in fields(packet[6]):
+                if isinstance(value, bytes):
+                    one = dict(fields(value))
+                    clock[one[1]] = one[2]
+                else:
+                    assert field == 2 and primary in (0, value)
+                    primary = value
+            for number, value in clock.items():
+                offsets[(sequence if 64 <= number < 128 else 0, number)] = clock[primary] - value
+        if 60 in packet:
+            track = dict(fields(packet[60]))
+            name, parent = track[2].decode(), track.get(5, 0)
+            assert tracks.setdefault(track[1], (name, parent)) == (name, parent), "two tracks have one uuid"
+        if 11 in packet:
+            event = dict(fields(packet[11]))
+            scope = sequence if 64 <= packet[58] < 128 else 0
+            time_ns = packet[8] + (0 if packet[58] == primary else offsets[(scope, packet[58])])
+            if event[9] == 1:
+                begun[event[11]] = time_ns
+            elif event[9] == 2:
+                found.setdefault(event[11], []).append((begun.pop(event[11]), time_ns))
+    return {(tracks[tracks[uuid][1]][0], tracks[uuid][0]): times for uuid, times in found.items()}
