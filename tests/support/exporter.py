@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 
 from support.fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
-from support.program import TOOL, image
+from support.program import ENDS_WITH_PARENT, TOOL, image
 
 EXPORT = ("export", "--prometheus")
 MS = 1000000
@@ -64,7 +64,7 @@ def fake_proc(folder: pathlib.Path) -> None:
 @contextlib.contextmanager
 def listening(*words: str, at: str = "127.0.0.1:0") -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
     """Starts the exporter; yields the process and its URL."""
-    with subprocess.Popen([str(TOOL), *EXPORT, "--listen", at, *words], stderr=subprocess.PIPE,
+    with subprocess.Popen([*ENDS_WITH_PARENT, str(TOOL), *EXPORT, "--listen", at, *words], stderr=subprocess.PIPE,
                           text=True) as process:
         try:
             assert process.stderr

@@ -18,6 +18,8 @@ RECORD = ROOT / "build/bin/record-image"
 # For small programs that link the tool's own objects.
 LIBRARIES = [str(ROOT / "build/cmake" / f"{name}.a")
              for name in ("tools/gpulens/libgpulenstool", "tools/lib/libgpulenslib", "libgpulenscore")]
+# A program after these words ends when this process does, also if it is killed.
+ENDS_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 PROFILES = sorted(chip.name for chip in CHIPS)
 
 
