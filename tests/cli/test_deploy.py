@@ -3,13 +3,17 @@
 fleet of 50 machines."""
 
 import json
+import os
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
+import time
 import typing
 
 import pytest
-from support.fleet import Fleet, Json, fleet
+from support.fleet import PROCESS, PROCESS_LINE, UNKNOWN_SHARE, Fleet, Json, fleet
 from support.program import ROOT, gpulens
 
 DEPLOY = ROOT / "docs/deploy"
@@ -123,6 +127,14 @@ def dashboard_queries() -> typing.List[typing.Tuple[str, str]]:
     return found
 
 
+def name_of_process(pid: int) -> str:
+    """Its command line; empty: it has ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 @pytest.fixture(name="scraped", scope="module")
 def fixture_scraped(tmp_path_factory: pytest.TempPathFactory) -> typing.Iterator[Fleet]:
     """50 machines, three of them real exporters, scraped each second for 12 s."""
@@ -136,7 +148,7 @@ def test_dashboard_is_answered(scraped: Fleet) -> None:
     """Each query of the dashboard has an answer, and all of its variables are known here. Seen failing with
     gpulens_engine_busy_total."""
     asked = dashboard_queries()
-    assert len(asked) == 14
+    assert len(asked) == 19
     for title, expression in asked:
         assert "$" not in expression, title
         assert scraped.prometheus.query(expression), title
@@ -150,6 +162,72 @@ def test_dashboard_is_answered(scraped: Fleet) -> None:
     for machine, share in busy.items():
         if machine not in scraped.seconds:
             assert share == pytest.approx(sum(scraped.shares[machine].values()), abs=0.02), machine
+
+
+def test_processes_are_those_that_the_exporter_exports() -> None:
+    """The machines that are not real have the labels that docs/export.md describes, which test_metrics.py compares with
+    what is exported. Seen failing without evidence."""
+    row = re.search(rf"^\| `{PROCESS}` \| counter \| seconds \| ([^|]+) \|", (ROOT / "docs/export.md").read_text(
+        encoding="utf-8"), re.M)
+    assert row and re.findall(r'(\w+)="', PROCESS_LINE) == row[1].split(", ")
+
+
+def test_the_time_of_each_process_is_told(scraped: Fleet) -> None:
+    """Across machines, by process, user and pod, as the dashboard asks: which machine, which GPU, how long. Seen
+    failing with the dashboard's query by TSG."""
+    asked = dict(dashboard_queries())
+    answers = {title: scraped.prometheus.query(asked[title]) for title in asked}
+    machines = [machine for machine in scraped.shares if machine not in scraped.seconds]
+    shares = {}
+    for machine in machines:
+        number = int(machine[1:])
+        shares[(machine, "0", str(1000 + number), "python3", "alice")] = scraped.shares[machine]["3"]
+        shares[(machine, "0", str(2000 + number), "train", "bob")] = scraped.shares[machine]["5"]
+    labels = ("instance", "gpu", "pid", "process", "user")
+    found = {tuple(row[name] for name in labels): value for row, value in answers["Share of each process"]}
+    assert len(found) == 20 and set(found) <= set(shares)
+    for key, share in found.items():
+        assert share == pytest.approx(shares[key], abs=0.02), key
+    seconds = {tuple(row.get(name, "") for name in labels): value
+               for row, value in answers["Who used which GPU, how long"]}
+    assert len(seconds) == 50 and set(seconds) <= set(shares)
+    assert all(row["chip"] == "GP106" for row, _ in answers["Who used which GPU, how long"])
+    # The ratio of times is that of shares: bob has 0.57 of m03, the most, and 0.40 of m20.
+    times = {key[0]: value for key, value in seconds.items() if key[4] == "bob"}
+    assert times["m20"] / times["m03"] == pytest.approx(0.40 / 0.57, rel=0.05)
+    users = {row["user"]: value for row, value in answers["Time of each user"]}
+    assert set(users) == {"alice", "bob"} and users["bob"] / users["alice"] == pytest.approx(15.98 / 10.81, rel=0.02)
+    pods = {row["pod"][-1]: value for row, value in answers["Time of each pod"]}
+    assert set(pods) == {"0", "1"} and sum(pods.values()) == pytest.approx(users["bob"], rel=0.02)
+    unknown = len(machines) * UNKNOWN_SHARE
+    assert answers["Time of unknown processes"][0][1] == pytest.approx(unknown / (unknown + 10.81 + 15.98), rel=0.05)
+
+
+def test_a_killed_test_leaves_no_server_behind(tmp_path: pathlib.Path) -> None:
+    """A process that started a Prometheus and an exporter is killed: both end. Seen failing without setpriv."""
+    if not shutil.which("prometheus"):
+        pytest.skip("prometheus is not installed")
+    script = """if True:
+        import pathlib, time
+        from support.exporter import fake_proc, listening
+        from support.fleet import Prometheus
+        folder = pathlib.Path(FOLDER)
+        fake_proc(folder / "proc")
+        with listening("--proc", str(folder / "proc")) as (exporter, _):
+            print(Prometheus(folder, []).process.pid, exporter.pid, flush=True)
+            time.sleep(600)
+        """.replace("FOLDER", repr(str(tmp_path)))
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env={
+            **os.environ, "PYTHONPATH": f"{ROOT}/scripts:{ROOT}/tests"}) as process:
+        assert process.stdout
+        pids = [int(word) for word in process.stdout.readline().split()]
+        names = [name_of_process(pid) for pid in pids]
+        process.kill()
+    assert len(pids) == 2 and all(names)
+    end = time.monotonic() + 20
+    while any(name_of_process(pid) for pid in pids):
+        assert time.monotonic() < end, pids
+        time.sleep(0.1)
 
 
 def test_shares_of_tsgs_are_summed_over_machines(scraped: Fleet) -> None:

@@ -20,10 +20,16 @@ import urllib.request
 
 from support.exporter import MS, get, listening, recording
 from support.fakeproc import IDLE, ON, FakeProc, Tsg, snapshot
-from support.program import ROOT
+from support.program import ENDS_WITH_PARENT, ROOT
 
 TIME = re.compile(r'^(gpulens_tsg_engine_seconds_total\{.*tsg="(\w+)"\}) .*$', re.M)
 BUSY = re.compile(r"^(gpulens_engine_busy_seconds_total\{.*\}) .*$", re.M)
+PROCESS = "gpulens_process_engine_seconds_total"
+# As tests/tools/owner_test.cc has them of the exporter; test_deploy.py compares the labels with docs/export.md.
+PROCESS_HEAD = f"# HELP {PROCESS} Time of a process on an engine, from samples.\n# TYPE {PROCESS} counter\n"
+PROCESS_LINE = (PROCESS + '{{gpu="0",engine="GR0",pid="{pid}",process="{process}",user="{user}",'
+                'container="{container}",pod="{pod}",evidence="{evidence}"}} {seconds:.6f}\n')
+UNKNOWN_SHARE = 0.01  # of GR0, on each machine that is not real
 Json = typing.Dict[str, typing.Any]
 
 
@@ -53,9 +59,22 @@ class RealMachine:
             file.write(recording(samples)[4 + 64 + 64:])
 
 
+def process_lines(machine: str, shares: typing.Dict[str, float], seconds: float) -> str:
+    """The time of processes on a machine: TSG 3 is alice's, TSG 5 bob's, in one of two pods."""
+    number = int(machine[1:])
+    pod = "aaaaaaaa-0000-0000-0000-00000000000" + str(number % 2)
+    lines = [PROCESS_LINE.format(pid=1000 + number, process="python3", user="alice", container="", pod="",
+                                 evidence="resident", seconds=shares["3"] * seconds),
+             PROCESS_LINE.format(pid=2000 + number, process="train", user="bob", container="ab" * 32, pod=pod,
+                                 evidence="reported", seconds=shares["5"] * seconds),
+             PROCESS_LINE.format(pid="", process="", user="", container="", pod="", evidence="unknown",
+                                 seconds=UNKNOWN_SHARE * seconds)]
+    return PROCESS_HEAD + "".join(lines)
+
+
 class Replayed(http.server.ThreadingHTTPServer):
-    """Machines behind one address: /NAME/metrics is the page with the shares of that machine since the server
-    started."""
+    """Machines behind one address: /NAME/metrics is the page with the shares of that machine since the server started,
+    and processes."""
 
     daemon_threads = True
 
@@ -67,7 +86,8 @@ class Replayed(http.server.ThreadingHTTPServer):
         """The present page of a machine."""
         shares, seconds = self.shares[machine], time.monotonic() - self.begun
         text = TIME.sub(lambda m: f"{m[1]} {shares[m[2]] * seconds:.6f}", self.page)
-        return BUSY.sub(lambda m: f"{m[1]} {sum(shares.values()) * seconds:.6f}", text)
+        text = BUSY.sub(lambda m: f"{m[1]} {sum(shares.values()) * seconds:.6f}", text)
+        return text + process_lines(machine, shares, seconds)
 
 
 class ReplayHandler(http.server.BaseHTTPRequestHandler):
@@ -100,8 +120,9 @@ class Prometheus:
         (folder / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
         with (folder / "log").open("w") as log:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-                ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
-                 f"--web.listen-address={self.url[7:]}", "--log.level=warn"], stdout=log, stderr=log,
+                [*ENDS_WITH_PARENT, "prometheus", f"--config.file={folder}/prometheus.yml",
+                 f"--storage.tsdb.path={folder}/data", f"--web.listen-address={self.url[7:]}",
+                 "--log.level=warn"], stdout=log, stderr=log,
                 env={**os.environ, "GOMAXPROCS": "1"})
 
     def ask(self, path: str, **arguments: str) -> typing.Any:
