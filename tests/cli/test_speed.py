@@ -97,7 +97,7 @@ def instructions(*words: str) -> int:
 def test_the_overview_of_16_gpus_takes_few_instructions(tmp_path: pathlib.Path) -> None:
     """18 million on Debian 12, of which 11 million are the program's start: some 5 ms. Bound: twice as many. Seen
     failing with 64 GPUs."""
-    machine(tmp_path, 16)
+    make_machine(tmp_path, 16)
     assert instructions("--proc", str(tmp_path)) < 36_000_000
 
 
