@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Manual pages, completions and --help are generated from one table of commands, and are complete."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -14,6 +15,8 @@ HELP_ALL = gpulens("--help-all").stdout
 COMMANDS = sorted(re.findall(r"^([a-z-]+)\n  \S", HELP_ALL, re.M))
 OPTIONS = sorted(set(re.findall(r"^ +(?:(-\w),)?(--[a-z-]+)", HELP_ALL, re.M)))
 PAGES = ["gpulens.1", *(f"gpulens-{command}.1" for command in COMMANDS)]
+LIBRARY = ["gpulens-partition.3", "libsmctrl.3"]
+ALL_PAGES = [*(f"man1/{page}" for page in PAGES), *(f"man3/{page}" for page in LIBRARY), "man5/gpulens.5"]
 
 
 def options_of(command: str) -> typing.Set[str]:
@@ -23,7 +26,7 @@ def options_of(command: str) -> typing.Set[str]:
 
 def render_page(page: str) -> str:
     """The text of a page, without bold and line breaks."""
-    text = subprocess.run(["man", "-l", str(DOCS / "man1" / page)], check=True, stdout=subprocess.PIPE,
+    text = subprocess.run(["man", "-l", str(DOCS / f"man{page[-1]}" / page)], check=True, stdout=subprocess.PIPE,
                           env={"PATH": "/usr/bin:/bin", "MANWIDTH": "1000", "LC_ALL": "C.UTF-8"}).stdout.decode()
     return text.replace("\u2010", "-")
 
@@ -49,10 +52,10 @@ def test_a_source_has_a_name(value: str) -> None:
                            "gpulens --help lists commands and options.\n")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ALL_PAGES)
 def test_pages_are_sound(page: str) -> None:
     """groff -ww and mandoc -T lint print no warning. Seen failing with a paragraph right after a heading."""
-    file = str(DOCS / "man1" / page)
+    file = str(DOCS / page)
     for check in (["groff", "-ww", "-man", "-z", "-Tutf8", file], ["mandoc", "-T", "lint", "-W", "warning", file]):
         done = subprocess.run(check, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         assert (done.returncode, done.stdout) == (0, b"")
@@ -77,6 +80,92 @@ def test_the_page_has_every_command_and_option() -> None:
     for heading in ("EXAMPLES", "EXIT STATUS", "FILES", "ENVIRONMENT", "SEE ALSO"):
         assert re.search(rf"^{heading}$", page, re.M), heading
     assert re.search(r"^ +3 +no GPU to show", page, re.M) and "NO_COLOR" in page
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_of_a_command_describes_it(command: str) -> None:
+    """More than the one line of NAME, the files, and where else to read. Seen failing without a description."""
+    text = render_page(f"gpulens-{command}.1")
+    sections = dict(re.findall(r"^([A-Z][A-Z ]+)\n((?:^ .*\n|\n)+)", text, re.M))
+    assert {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS", "FILES", "SEE ALSO"} <= {*sections}
+    assert len(sections["DESCRIPTION"].split()) >= 7
+    assert "/proc/gpuX" in sections["FILES"] and "gpulens(5)" in sections["SEE ALSO"]
+
+
+def test_the_keys_of_top_are_those_of_the_screen() -> None:
+    """gpulens-top(1), KEYS, and docs/top.txt have each key that the screen handles, and no other. Seen failing with
+    x left out, and with a key more in the document."""
+    code = (ROOT / "tools/gpulens/top/screen.cc").read_text(encoding="utf-8")
+    code = code.split("void handle_table_key(int k)")[1].split("default:")[0]
+    handled = {"space" if key == " " else key for key in re.findall(r"case '(.)'", code)}
+    words = {"up", "down", "PgUp", "PgDn", "space"}
+    page = render_page("gpulens-top.1").split("\nKEYS\n")[1].split("\nOPTIONS\n")[0]
+    document = (ROOT / "docs/top.txt").read_text(encoding="utf-8").split("with these keys:\n\n")[1].split("\n\n")[0]
+    for text in ("\n".join(re.findall(r"^ {7}(\S.*?) {2,}\S", page, re.M)),
+                 "\n".join(line[2:15] + line[41:54] for line in document.splitlines())):
+        keys = {word for word in re.findall(r"[^\s,]+", text) if len(word) == 1 or word in words}
+        assert handled <= keys, handled - keys
+        assert keys - words <= handled | {"space"}, keys - handled
+
+
+def rows_of(document: str) -> typing.List[typing.Tuple[str, str]]:
+    """The first and the last cell of each row of a document's tables, without the signs of Markdown."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| ") and "| ---" not in line]
+
+    def plain(cell: str) -> str:
+        return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", cell).replace("`", "").replace("**", "")
+    return [(plain(row[0]), plain(row[-1])) for row in rows]
+
+
+def test_the_page_of_proc_is_the_document() -> None:
+    """gpulens(5) has each row of each table of docs/proc.md, its first cell as a term with its last one below, each
+    title of a section, and each line that is an example. Seen failing with a row left out, and with a table that was
+    not recognized."""
+    text = render_page("gpulens.5")
+    flat = " ".join(text.split())
+    titles = ("file", "name", "errno", "parameter", "process", "files")
+    rows = [row for row in rows_of("docs/proc.md") if row[0] not in titles]
+    assert len(rows) > 70
+    terms = {" ".join(line.split()) for line in text.splitlines()}
+    for first, last in rows:
+        assert " ".join(first.split()) in terms, first
+        assert " ".join(last.split()) in flat, last
+    document = (ROOT / "docs/proc.md").read_text(encoding="utf-8")
+    for title in re.findall(r"^##+ (.*)", document, re.M):
+        assert re.search(rf"^ *{re.escape(title)}$", text, re.M), title
+    for line in re.findall(r"^    (\S.*)", document, re.M):
+        assert " ".join(line.split()) in flat, line
+
+
+def test_the_pages_of_the_library_have_every_function() -> None:
+    """Each function that libgpulens-partition exports has a page by its name, which includes the one of its header;
+    that one declares it and has the comment of the header. Seen failing with a function left out of the header."""
+    symbols = (ROOT / "debian/libgpulens-partition0.symbols").read_text(encoding="utf-8")
+    exported = re.findall(r"^ ([a-z]\w+)@", symbols, re.M)
+    assert len(exported) > 25
+    pages = {page: render_page(page) for page in LIBRARY}
+    for function in exported:
+        include = (DOCS / f"man3/{function}.3").read_text(encoding="utf-8")
+        page = re.fullmatch(r"\.so man3/([\w-]+\.3)\n", include)
+        assert page and re.search(rf"\b{function}\(", pages[page[1]]), function
+    assert "Counts the TPCs of a mask. -ENOENT: mask has a TPC that the GPU does not have." in " ".join(
+        pages["gpulens-partition.3"].split())
+    assert sorted(path.name for path in (DOCS / "man3").iterdir()) == sorted(
+        [*LIBRARY, *(f"{function}.3" for function in exported)])
+
+
+def test_documents_that_help_names_are_installed() -> None:
+    """docs/NAME in help and manual pages is a file, and of a kind that CMake installs beside the manual pages. Seen
+    failing with a document that is not there."""
+    rule = (ROOT / "tools/gpulens/CMakeLists.txt").read_text(encoding="utf-8").split("file(GLOB DOCUMENTS")[1]
+    kinds = tuple(re.findall(r"docs/\*?(\.?\w*\.\w+)", rule))
+    assert {".md", ".json", "top.txt"} <= set(kinds)
+    text = HELP_ALL + gpulens("--help").stdout + "".join(render_page(page) for page in PAGES)
+    named = set(re.findall(r"\bdocs/([\w-]+\.\w+)", text))
+    assert named
+    for name in named:
+        assert (ROOT / "docs" / name).is_file() and name.endswith(kinds), name
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -128,10 +217,45 @@ def test_bash_offers_values(tmp_path: pathlib.Path) -> None:
     assert complete_in_bash("report", "--clock", "r") == ["realtime"]
     assert complete_in_bash("record", "--dataset", "f", cwd=tmp_path) == ["folder"]
     assert complete_in_bash("proc", "t") == ["tpc_map"]
+    assert complete_in_bash("--source", "") == ["auto", "module", "rm"]
+    assert complete_in_bash("plan", "--heuristic", "sms") == ["sms-ina", "sms-act"]
+    assert complete_in_bash("plan", "--test", "=", "n") == ["np-edf"]
+    assert complete_in_bash("plan", "--place", "") == ["packed", "distributed"]
+    assert complete_in_bash("run", "--half", "") == ["a", "b"]
+    assert complete_in_bash("blocks", "--colour-by", "") == ["kernel", "stream"]
+    assert complete_in_bash("blocks", "my", cwd=tmp_path) == ["my", "gpu.image"]
+    assert {"fig3.9", "folder"} <= set(complete_in_bash("probe-kernels", "f", cwd=tmp_path))
     assert complete_in_bash("-i", "report", "cha") == ["channels"]
     # the machine's own; none where the module is not loaded
     numbers = sorted(path.name[3:] for path in pathlib.Path("/proc").glob("gpu[0-9]*"))
     assert sorted(complete_in_bash("-g", "")) == numbers
+    assert str(os.getpid()) in complete_in_bash("disable", "--pid", "")
+
+
+def test_bash_offers_what_this_proc_has(tmp_path: pathlib.Path) -> None:
+    """GPUs, and runlists by number, of the folder that --proc names. Seen failing with runlist0 alone."""
+    for name in ("gpu0/runlist0", "gpu0/runlist12", "gpu10/runlist3", "gpu10/runlist0"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    proc = ("--proc", str(tmp_path))
+    assert complete_in_bash(*proc, "-g", "") == ["0", "10"]
+    for words in (("runlists",), ("top", "--runlist")):
+        assert complete_in_bash(*proc, *words, "") == ["0", "3", "12"]
+    assert complete_in_bash(*proc, "resubmit", "1") == ["12"]
+    assert complete_in_bash(*proc, "proc", "runlist") == ["runlist0", "runlist12", "runlist3"]
+
+
+def test_bash_completes_the_program_that_is_run(tmp_path: pathlib.Path) -> None:
+    """Behind -- the program and then its arguments, by the shell's own means; before it, options and values of run.
+    Seen failing with nothing offered."""
+    (tmp_path / "data").touch()
+    (tmp_path / "tool").touch(mode=0o755)
+    assert complete_in_bash("run", "--", "./to", cwd=tmp_path) == ["./tool"]
+    assert "gzip" in complete_in_bash("run", "gzi")
+    assert complete_in_bash("run", "--gpcs", "2,3", "--", "./tool", "da", cwd=tmp_path) == ["data"]
+    assert complete_in_bash("run", "--gpcs", "=", "2,3", "./tool", "-x", "da", cwd=tmp_path) == ["data"]
+    assert complete_in_bash("run", "--ha") == ["--half"]
+    assert complete_in_bash("run", "-o", "da", cwd=tmp_path) == ["data"]
 
 
 def test_zsh_completion_has_every_command_and_option() -> None:

@@ -39,15 +39,16 @@ def fixture_page(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def test_a_report_measures_the_slots(tmp_path: pathlib.Path) -> None:
     """49 slots of TSG 21, because the first one began before the recording, and 50 of TSG 22: 100 and 50 of 150 ms.
-    Seen failing with the first slot measured, too."""
+    Samples are 100 us apart, so that lengths have one digit after the point. Seen failing with the first slot
+    measured, too, and with 2.000 ms."""
     (tmp_path / "a.gplt").write_bytes(make_recording(100))
     done = gpulens("report", str(tmp_path / "a.gplt"), "-o", str(tmp_path / "a.csv"))
     assert done.stdout == (
         "gpu0: 0.150 s, 1501 ticks every 100.000 us requested, 100.000 us measured (99% within 100.000 us, longest "
         "100.000 us); 0 ticks lost\n"
-        "Engine  TSG   Time  Slots  Timeslice  Median slot  Shortest   Longest\n"
-        "NVDEC0   21  66.7%     49          -     2.000 ms  2.000 ms  2.000 ms\n"
-        "NVDEC0   22  33.3%     50          -     1.000 ms  1.000 ms  1.000 ms\n")
+        "Engine  TSG   Time  Slots  Timeslice  Median slot  Shortest  Longest\n"
+        "NVDEC0   21  66.7%     49          -       2.0 ms    2.0 ms   2.0 ms\n"
+        "NVDEC0   22  33.3%     50          -       1.0 ms    1.0 ms   1.0 ms\n")
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 101
 
 

@@ -140,16 +140,17 @@ sampled every 1.000 ms (1.000 ms requested), 0 of 1001 ticks lost, in 1.0 s
     1 LCE2         TSG 5                [||                  ]   10.0
 4 TSGs by utilisation
    TSG  RL ENGINE     UTIL%  SLOT ms SLICE ms SLOTS/s CHAN  RUN WAIT  OFF FAULT
-     3   0 GR0         50.0    2.000    2.048   250.0    2    1    0    0     0
-     4   0 GR0         25.0    1.000    1.024   250.0    2    0    2    0     0
-     5   1 LCE2        10.0    1.000    1.024   100.0    2    0    0    1     1
+     3   0 GR0         50.0        2    2.048   250.0    2    1    0    0     0
+     4   0 GR0         25.0       <2    1.024   250.0    2    0    2    0     0
+     5   1 LCE2        10.0       <2    1.024   100.0    2    0    0    1     1
    c77   1 LCE2         0.0        -        -       -    1    0    0    0     0
 """
 
 
 def test_batch_prints_the_numbers_of_the_last_second(proc: FakeProc) -> None:
     """Computed by hand: from 0 to 1000 ms TSG 3 has 250 slots of 2 ms, TSG 4 250 of 1 ms, TSG 5 one of 1 ms per 10
-    ms."""
+    ms. Samples are 1 ms apart: no digit after the point is measured, and a slot that one sample saw took less than
+    2 ms. Seen failing with 2.000 and 1.000."""
     done = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms")
     assert (done.returncode, done.stderr, done.stdout) == (0, "", BATCH)
 
@@ -180,12 +181,13 @@ def test_a_tsg_that_is_being_loaded_is_not_on_the_engine_yet(proc: FakeProc) -> 
 
 
 def test_without_samples_snapshots_are_counted(proc: FakeProc) -> None:
-    """With an older module, or not as root: running TSGs are counted in snapshots, and the output says so."""
+    """With an older module, or not as root: running TSGs are counted in snapshots, and the output says so. Two of them
+    are no percentage. Seen failing with 100.0 and 0.0."""
     proc.folder.joinpath("gpu0/samples").unlink()
     text = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "500ms").stdout
     assert "sampled 2 times a second from snapshots, 2 in 0.0 s: " in text and "samples: ENOENT" in text
-    assert re.search(r"^ +3   0 GR0 +100\.0 +- +2\.048 +- ", text, re.M), text
-    assert re.search(r"^ +4   0 GR0 +0\.0 +- +1\.024 +- ", text, re.M), text
+    assert re.search(r"^ +3   0 GR0 +2/2 +- +2\.048 +- ", text, re.M), text
+    assert re.search(r"^ +4   0 GR0 +0/2 +- +1\.024 +- ", text, re.M), text
     assert "    0 GR0          TSG 3                [||||||||||||||||||||]      -" in text
 
 
@@ -315,7 +317,7 @@ def test_a_failed_write_is_reported(proc: FakeProc, begin: "typing.Callable[...,
     terminal = begin()
     terminal.wait_for(">     3")
     terminal.type("x", "y")
-    terminal.wait_for("preempt_tsg: ENOENT: no such file or object")
+    terminal.wait_for("preempt_tsg < 3: ENOENT: no such file or object")
     terminal.type("j", "j", "j", "x")
     terminal.wait_for("this channel is in no TSG")
 

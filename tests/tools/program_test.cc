@@ -157,7 +157,7 @@ TEST_F(Program, ExitsWithThreeOnABadFile)
 	EXPECT_EQ(r.err, "gpulens: " + bad + ": line 3: the register's value is missing\n");
 	EXPECT_EQ(run("--image /nowhere/image chip").status, 3);
 	EXPECT_EQ(run("--image /nowhere/image chip").err,
-		  "gpulens: /nowhere/image: ENOENT: No such file or directory; check the path, or create the folder\n");
+		  "gpulens: /nowhere/image: ENOENT: No such file or directory; check the path\n");
 	EXPECT_EQ(run("--image / chip").err, "gpulens: /: EISDIR: Is a directory; name a file in that folder\n");
 }
 

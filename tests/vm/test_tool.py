@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import subprocess
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -189,7 +190,8 @@ def test_recorded_turns_are_the_configured_time_slices(card: Card) -> None:
     words = result.out.splitlines()[0].split("(99% within ")[1].split(",")[0].split()
     kept = min(max(float(words[0]) * step[words[1]], 200), 500 * SLOW)
     for tsg, expected in (("21", 1998.848), ("22", 999.424)):
-        turns, median, unit = int(rows[tsg][1]), float(rows[tsg][4]), rows[tsg][5]
+        # "<1.4 ms": only one sample saw most turns, which took less than two periods
+        turns, median, unit = int(rows[tsg][1]), float(rows[tsg][4].lstrip("<")), rows[tsg][5]
         assert turns > 50 / SLOW, result.out
         assert abs(median * step[unit] - expected) <= kept, result.out
         assert abs(float(rows[tsg][2]) * step[rows[tsg][3]] - expected) < 1
@@ -295,7 +297,7 @@ def test_all_channels_of_a_tsg_or_none(card: Card) -> None:
     result = run(card, f"enable --tsg {card.chip.ref(21, 1)}")
     assert result.status == 4
     assert result.out == f"{card.path('enable_channel')} < 40\n{card.path('disable_channel')} < 40\n"
-    assert result.err == f"gpulens: {card.path('enable_channel')}: ENOENT: no such file or object\n"
+    assert result.err == f"gpulens: {card.path('enable_channel')} < 43: ENOENT: there is no such id now\n"
     assert [channel["enabled"] for channel in card.emu.cmd({"cmd": "state"})["channels"]] == [False, False]
 
 
@@ -341,14 +343,32 @@ def test_an_error_names_the_file_and_what_to_do(card: Card) -> None:
     """For another user: the file, the errno, its meaning and the remedy. For an id that does not exist: ENOENT."""
     result = run(card, f"disable {card.chip.ref(40, 1)}", "-u 1000")
     assert result.status == 4 and result.out == ""
-    assert result.err.startswith(f"gpulens: {card.path('disable_channel')}: EACCES: permission denied; be root")
+    ref = card.chip.ref(40, 1)
+    assert result.err.startswith(f"gpulens: {card.path('disable_channel')} < {ref}: EACCES: permission denied; be root")
     result = run(card, "record -o /tmp/d.csv --for 1s", "-u 1000")
     assert result.status == 3 and result.err.startswith(
         f"gpulens: {card.path('snapshot')}: EACCES: permission denied; reading runlists requires CAP_PERFMON or "
         "CAP_SYS_ADMIN")
     result = run(card, f"preempt {card.chip.ref(99, 1)}")
     assert result.status == 4
-    assert result.err == f"gpulens: {card.path('preempt_tsg')}: ENOENT: no such file or object\n"
+    ref = card.chip.ref(99, 1)
+    assert result.err == f"gpulens: {card.path('preempt_tsg')} < {ref}: ENOENT: there is no such id now\n"
+
+
+def test_an_error_names_the_limit_that_an_id_exceeds(card: Card) -> None:
+    """ERANGE: the file, the id and how many there are: 4096 channels and TSGs on GP106 (id 11:0 of a runlist entry),
+    2048 on each runlist of AD102 (NV_RAMRL_ENTRY_ID_MAX of GA100). Seen failing with "out of this chip's range"
+    alone."""
+    most = 2048 if card.chip.per_runlist else 4096
+    for command, file, limit in (("disable", "disable_channel", f"ids of channels are below {most}"),
+                                 ("preempt", "preempt_tsg", f"ids of TSGs are below {most}")):
+        ref = card.chip.ref(70000, 1)
+        assert run(card, f"{command} {ref}") == Result(
+            4, "", f"gpulens: {card.path(file)} < {ref}: ERANGE: out of this chip's range; {limit}\n")
+    result = run(card, "resubmit 70000")
+    assert result.status == 4 and re.fullmatch(
+        rf"gpulens: {card.path('resubmit_runlist')} < 70000: ERANGE: out of this chip's range; ids of runlists are "
+        r"below \d+\n", result.err)
 
 
 def test_another_user_sees_topology_and_the_capability_that_runlists_need(card: Card) -> None:

@@ -51,7 +51,7 @@ class Row(NamedTuple):
 
 def rows(screen: str) -> dict[int, Row]:
     """TSG -> its row."""
-    found = re.findall(r"^ +(\d+) +\d+ \S+ +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ", screen, re.M)
+    found = re.findall(r"^ +(\d+) +\d+ \S+ +([\d.]+) +<?([\d.]+) +([\d.]+) +([\d.]+) ", screen, re.M)
     return {int(tsg): Row(*map(float, rest)) for tsg, *rest in found}
 
 

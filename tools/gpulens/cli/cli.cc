@@ -4,6 +4,8 @@
 
 #include "gpulens/cli/options.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iterator>
 
 namespace tool {
@@ -47,6 +49,28 @@ std::string exit_status_text()
 	return text;
 }
 
+// The options of app that a command takes as well, for the command's help.
+std::string common_options_text(const CLI::App &app, bool json)
+{
+	std::vector<std::string> names;
+
+	for (const CLI::Option *option : app.get_options())
+		if (json || option->get_single_name() != "json")
+			if (option->get_single_name() != "help")
+				names.push_back(option->get_name(false, true));
+	return fmt::format("\nOptions of every command, which gpulens --help describes:\n  {}\n",
+			   fmt::join(names, "  "));
+}
+
+void refuse_json(const CLI::App &app, const Commands &commands)
+{
+	for (const CLI::App *parser : app.get_subcommands())
+		for (const Command &command : commands)
+			if (command.no_json && command.name == parser->get_name())
+				throw CLI::ValidationError(
+					"--json", fmt::format("{} has no JSON; {}", command.name, command.no_json));
+}
+
 } // namespace
 
 Commands all_commands()
@@ -73,10 +97,16 @@ std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
 	add_common_options(*app, line.options);
 	for (const Command &command : commands) {
 		CLI::App *parser = app->add_subcommand(command.name, command.about);
-		parser->group("Commands")->footer(footer_of(command.examples));
+		parser->group("Commands")
+			->footer(footer_of(command.examples) + common_options_text(*app, !command.no_json));
 		command.add(*parser, line);
 	}
-	app->set_version_flag("--version", "gpulens " GPULENS_RELEASE, "print the version and exit");
+	// Runs when all options are known, and before the command.
+	app->parse_complete_callback([&line, commands, parser = app.get()] {
+		if (line.options.json)
+			refuse_json(*parser, commands);
+	});
+	app->set_version_flag("-V,--version", "gpulens " GPULENS_RELEASE, "print the version and exit");
 	app->set_help_all_flag("--help-all", "print the help of all commands and exit");
 	app->footer(footer_of(EXAMPLES) + exit_status_text());
 	return app;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The command line of gpulens, built from the table of commands: for the program (main.cc), and for the manual pages and
-// completions that are generated from it (docs.cc).
+// completions that are generated from it (docs/docs.cc).
 #pragma once
 #include "gpulens/cli/commands.hpp"
 

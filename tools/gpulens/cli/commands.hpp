@@ -24,6 +24,8 @@ struct Command {
 	// Adds the options to the command's parser, and a callback that runs the command and stores its exit status in line,
 	// which outlives the parser.
 	std::function<void(CLI::App &parser, CommandLine &line)> add;
+	// Where the command has no JSON, so that --json is refused: what to use instead.
+	const char *no_json = nullptr;
 };
 
 using Commands = std::vector<Command>;

@@ -4,13 +4,18 @@
 
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
+#include "lib/base/format.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <memory>
+#include <optional>
 
 namespace tool {
 
 namespace {
+
+const char NO_JSON[] = "gpulens channels --json shows what it changed";
 
 // Adds --tsg and --pid, which name several channels instead of one.
 void add_several(CLI::App &parser, ControlOptions &options, CLI::Option *channel, const CLI::Validator &check)
@@ -26,6 +31,24 @@ void add_several(CLI::App &parser, ControlOptions &options, CLI::Option *channel
 		->type_name("PID")
 		->excludes(channel)
 		->excludes(tsg);
+}
+
+void add_slice(CLI::App &parser, u32 &slice_us)
+{
+	auto store = [&slice_us](const std::string &text) {
+		std::optional<u64> ns = parse_duration(text, 1000);
+		if (!ns || *ns % 1000 || *ns < 1000 || *ns > MAX_SLICE_US * 1000)
+			throw CLI::ValidationError("US",
+						   fmt::format("{} is not a time of 1us to {}us, in whole microseconds",
+							       text, MAX_SLICE_US));
+		slice_us = static_cast<u32>(*ns / 1000);
+	};
+
+	parser.add_option_function<std::string>(
+		      "US", store,
+		      fmt::format("time slice in microseconds, or with a unit (2ms); 1 to {} us", MAX_SLICE_US))
+		->type_name("")
+		->required();
 }
 
 void add_control(CLI::App &parser, CommandLine &line)
@@ -45,10 +68,7 @@ void add_control(CLI::App &parser, CommandLine &line)
 	if (control.of_several)
 		add_several(parser, *options, id, check);
 	if (parser.get_name() == "timeslice")
-		parser.add_option("US", options->slice_us, "time slice in microseconds")
-			->type_name("")
-			->required()
-			->check(in_range(1U, 0xffffffffU));
+		add_slice(parser, options->slice_us);
 	parser.add_flag("--dry-run", options->dry_run, "print what would be written, and write nothing");
 	if (control.can_undo)
 		add_duration(parser, "--for", options->for_ns, 1000000000, "undo it after this time, or on Ctrl-C");
@@ -71,27 +91,34 @@ Commands control_commands()
 		 {"sudo gpulens -g 0 disable 0:8 --for 2s    enables it again after 2 s",
 		  "gpulens -g 0 disable 0:8 --dry-run        only prints what it would write",
 		  "sudo gpulens -g 0 disable --tsg 0:3 --for 2s    all channels of a TSG"},
-		 add_control},
+		 add_control,
+		 NO_JSON},
 		{"enable",
 		 "enable a channel, so that the scheduler schedules it again",
 		 {"sudo gpulens -g 0 enable 0:8"},
-		 add_control},
+		 add_control,
+		 NO_JSON},
 		{"preempt",
 		 "preempt a TSG: save its context and take it off its engine",
 		 {"sudo gpulens -g 0 preempt 0:3"},
-		 add_control},
+		 add_control,
+		 NO_JSON},
 		{"switch-to",
 		 "run only this TSG of its runlist: enable its channels, disable and preempt the others",
 		 {"sudo gpulens -g 0 switch-to 0:3 --for 500ms"},
-		 add_control},
+		 add_control,
+		 NO_JSON},
 		{"resubmit",
 		 "submit a runlist once more, so that the GPU reads it again",
 		 {"sudo gpulens -g 0 resubmit 0"},
-		 add_control},
+		 add_control,
+		 NO_JSON},
 		{"timeslice",
 		 "set the time slice of a TSG",
-		 {"sudo gpulens -g 0 timeslice 0:3 2000       2 ms", "sudo gpulens -g 0 timeslice 0:3 500 --for 10s"},
-		 add_control},
+		 {"sudo gpulens -g 0 timeslice 0:3 2000       2 ms, as 2ms",
+		  "sudo gpulens -g 0 timeslice 0:3 500 --for 10s"},
+		 add_control,
+		 NO_JSON},
 	};
 }
 

@@ -5,6 +5,9 @@
 #include "lib/base/format.hpp"
 #include "lib/source/table/sources.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <optional>
 
 namespace tool {
@@ -60,6 +63,34 @@ CLI::Option *add_period(CLI::App &parser, u32 &us, const char *about)
 		us = static_cast<u32>(*ns / 1000);
 	};
 	return parser.add_option_function<std::string>("--every", store, about)->type_name("TIME");
+}
+
+CLI::Validator one_of(const std::vector<std::string> &words)
+{
+	std::string names = fmt::format("{}", fmt::join(words, ","));
+	auto check = [words, names](const std::string &text) {
+		bool known = std::find(words.begin(), words.end(), text) != words.end();
+		return known ? std::string() : text + " not in {" + names + "}";
+	};
+
+	return check_that(check).name("one of " + names);
+}
+
+std::vector<std::string> words_of(const CLI::Option &option)
+{
+	const std::string begin = "one of ";
+	std::vector<std::string> words;
+
+	for (int i = 0;; i++) {
+		std::string name;
+		try {
+			name = const_cast<CLI::Option &>(option).get_validator(i)->get_name();
+		} catch (const CLI::OptionNotFound &) {
+			return words;
+		}
+		if (name.compare(0, begin.size(), begin) == 0)
+			return CLI::detail::split(name.substr(begin.size()), ',');
+	}
 }
 
 void refuse_files(const Options &options, const std::string &command)

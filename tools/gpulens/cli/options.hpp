@@ -4,6 +4,7 @@
 #include "gpulens/out/output.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,18 @@ template <typename F> CLI::Validator check_that(F error_of)
 
 template <typename T> CLI::Validator in_range(T least, T greatest)
 {
-	return CLI::Range(least, greatest).description("");
+	return check_that([least, greatest](const std::string &text) {
+		T value{};
+		return CLI::detail::lexical_cast(text, value) && value >= least && value <= greatest
+			       ? std::string()
+			       : fmt::format("{} is not a number from {} to {}", text, least, greatest);
+	});
 }
+
+// The value is one of these words, which completions offer as well.
+CLI::Validator one_of(const std::vector<std::string> &words);
+// Returns the words of an option with one_of(); empty for others.
+std::vector<std::string> words_of(const CLI::Option &option);
 
 // Throws CLI::ValidationError if the command line names recorded GPUs: this command needs a GPU of this machine.
 void refuse_files(const Options &options, const std::string &command);
@@ -46,18 +57,16 @@ template <typename T>
 CLI::Option *add_choice(CLI::App &parser, const char *name, T &value,
 			const std::vector<std::pair<std::string, T>> &choices, const char *type, const char *about)
 {
-	auto choose = [&value, choices, name](const std::string &text) {
-		std::string names;
-		for (const auto &[word, meaning] : choices) {
-			if (word == text) {
+	std::vector<std::string> words;
+	auto choose = [&value, choices](const std::string &text) {
+		for (const auto &[word, meaning] : choices)
+			if (word == text)
 				value = meaning;
-				return;
-			}
-			names += (names.empty() ? "" : ",") + word;
-		}
-		throw CLI::ValidationError(name, text + " not in {" + names + "}");
 	};
-	return parser.add_option_function<std::string>(name, choose, about)->type_name(type);
+
+	for (const auto &[word, meaning] : choices)
+		words.push_back(word);
+	return parser.add_option_function<std::string>(name, choose, about)->type_name(type)->check(one_of(words));
 }
 
 } // namespace tool

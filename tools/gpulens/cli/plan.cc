@@ -99,7 +99,7 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 			  "sms-ina, sms-act, bf-ina, bf-act, 1g (one partition, the whole GPU), or auto: the first of "
 			  "these that fits (default: auto)")
 		->type_name("HEURISTIC")
-		->check(CLI::IsMember({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g"}).description(""));
+		->check(one_of({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g"}));
 	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks");
 	add_choice<plan::Criterion>(parser, "--test", options.test,
 				    {{"edf", plan::Criterion::Edf},

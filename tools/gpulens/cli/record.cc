@@ -160,13 +160,15 @@ Commands record_commands()
 		 {"sudo gpulens record --for 2s -o timeline.html",
 		  "sudo gpulens record --every 50us --runlist 0 -o run.rec -o run.csv",
 		  "sudo gpulens record --for 10m --dataset /srv/gpulens    for SQL over many machines and days"},
-		 add_record},
+		 add_record,
+		 "-o FILE.csv has its times"},
 		{"report",
 		 "write a timeline and a table of time slices from a recording",
 		 {"gpulens report run.rec           writes run.rec.html",
 		  "gpulens report run.rec -o run.perfetto-trace",
 		  "gpulens report node1.rec node2.rec -o fleet.perfetto-trace    machines side by side"},
-		 add_report},
+		 add_report,
+		 "-o FILE.csv has its times"},
 	};
 }
 
@@ -176,7 +178,8 @@ Commands top_commands()
 		 "show live which TSG runs on each engine, and run times against time slices; press ? for keys",
 		 {"sudo gpulens top", "sudo gpulens -g 0 top --every 100us --runlist 0",
 		  "sudo gpulens -g 0 top --batch 1 --delay 2s    one screen as text"},
-		 add_top}};
+		 add_top,
+		 "gpulens export and gpulens record -o FILE.csv have the times"}};
 }
 
 Commands export_commands()
@@ -187,7 +190,8 @@ Commands export_commands()
 		  "sudo gpulens export --prometheus --for 1s    with the time of TSGs on engines",
 		  "sudo gpulens export --prometheus --listen :10835    on every address; 10835 is the port of its "
 		  "systemd unit"},
-		 add_export}};
+		 add_export,
+		 "it prints Prometheus' text format"}};
 }
 
 } // namespace tool

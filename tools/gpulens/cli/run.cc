@@ -56,7 +56,7 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 	CLI::Option *half = parser.add_option("--half", arguments->half,
 					      "limit the program's kernels to one half of the GPCs: a or b")
 				    ->type_name("HALF")
-				    ->check(CLI::IsMember({"a", "b"}).description(""))
+				    ->check(one_of({"a", "b"}))
 				    ->excludes(tpcs)
 				    ->excludes(gpcs);
 
@@ -90,7 +90,8 @@ Commands run_commands()
 		 "some TPCs",
 		 {"gpulens run -- python3 train.py", "gpulens run -o tsgs.jsonl -- ./kernels",
 		  "gpulens -g 0 run --gpcs 2,3 -- ./kernels      only on the TPCs of GPCs 2 and 3"},
-		 [](CLI::App &parser, CommandLine &line) { add_run(parser, line, start_program); }},
+		 [](CLI::App &parser, CommandLine &line) { add_run(parser, line, start_program); },
+		 "-o FILE gets a line of JSON for each TSG"},
 		{"partitions",
 		 "list processes that gpulens run or libgpulens-partition limits to TPCs, and what they share",
 		 {"gpulens partitions", "sudo gpulens partitions --json    processes of all users",

@@ -85,7 +85,8 @@ Commands show_commands()
 		{"proc",
 		 "print a file of /proc/gpuX from an image",
 		 {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc bars"},
-		 add_proc},
+		 add_proc,
+		 "it prints a file as the module would; chip, engines, runlists, copy and gpcs have JSON"},
 	};
 }
 

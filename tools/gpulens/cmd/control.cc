@@ -2,6 +2,7 @@
 // Writes control files, and undoes the changes.
 #include "gpulens/cmd/control.hpp"
 
+#include "gpulens/chip.h"
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/out/output.hpp"
 #include "gpulens/out/text.hpp"
@@ -100,10 +101,42 @@ std::string describe_candidates(const Gpu &gpu, const lens_ref &ref, bool tsg)
 	return text;
 }
 
-int report_refusal(const Write &w, int err)
+// limit: which the id exceeds; empty: none.
+int report_refusal(const Write &w, int err, const std::string &limit = "")
 {
-	std::fprintf(stderr, "gpulens: %s\n", explain(err, w.path, true).c_str());
+	std::fprintf(stderr, "gpulens: %s%s%s\n", explain(err, w.path, true, w.text).c_str(), limit.empty() ? "" : "; ",
+		     limit.c_str());
 	return EXIT_REFUSED;
+}
+
+// Describes the limit of ids that a refused id (ERANGE) exceeds; empty if it is unknown.
+std::string describe_limit(const Options &options, unsigned index, const Control &control, const lens_ref &ref)
+{
+	const lens_chip_id *row = nullptr;
+	std::string target = control.target;
+	u32 channels = 0;
+	bool known = false;
+
+	try {
+		Gpu gpu = load_permitted(options.sources.proc, index);
+		const lens_chip *chip = lens_chip_find(gpu.chip.id, &row, &known);
+		if (!chip)
+			return "";
+		u32 runlists = row && row->runlists ? row->runlists : chip->runlists;
+		u32 runlist = target == "RUNLIST"        ? ref.id
+			      : ref.runlist == LENS_NONE ? 0
+							 : static_cast<u32>(ref.runlist);
+		if (runlist >= runlists)
+			return fmt::format("ids of runlists are below {}", runlists);
+		for (const Runlist &rl : gpu.runlists)
+			if (ref.runlist == LENS_NONE || rl.id == runlist)
+				channels = std::max(channels, rl.channel_ids);
+		if (target == "TSG")
+			return fmt::format("ids of TSGs are below {}", chip->tsgs);
+		return channels ? fmt::format("ids of channels are below {}", channels) : "";
+	} catch (const Error &) {
+		return "";
+	}
 }
 
 int report_write(const Write &w)
@@ -450,10 +483,10 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 	if (control_options.for_ns)
 		changes = confirm_changes(options, index, *rl, changes);
 	if (err) {
-		report_refusal(w, err);
+		std::optional<lens_ref> ref = parse_id(control_options.id);
+		report_refusal(w, err, err == ERANGE && ref ? describe_limit(options, index, control, *ref) : "");
 		if (rl)
 			undo_changes(options, index, rl->id, changes);
-		std::optional<lens_ref> ref = parse_id(control_options.id);
 		if (err == EINVAL && ref && ref->runlist == LENS_NONE && std::string(control.target) != "RUNLIST")
 			report_error(describe_candidates(load_live(options.sources.proc, index), *ref,
 							 std::string(control.target) == "TSG"));

@@ -20,6 +20,9 @@ struct Control {
 extern const Control CONTROLS[];
 extern const size_t CONTROL_COUNT;
 
+// The longest time slice of a runlist's entry: timeout 255, scale 15, in units of 1.024 us (docs/proc.md, tsg_timeslice).
+constexpr u32 MAX_SLICE_US = 8556380;
+
 struct ControlOptions {
 	std::string id;         // in the module's format: 5, 0x5 or RUNLIST:5
 	std::string tsg;        // for disable and enable, instead of id: all channels of this TSG

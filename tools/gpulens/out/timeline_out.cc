@@ -277,12 +277,13 @@ SlotTable slot_table(const Timeline &t, const std::string &none)
 			table.rows.push_back({t.tracks[i].engine.short_name(),
 					      fmt::format("{}{}{}", slots.bare ? "channel " : "", slots.tsg,
 							  slots.owner ? fmt::format(" ({})", slots.owner->text()) : ""),
-					      fmt::format("{:.1f}%", 100 * static_cast<double>(slots.on_ns) / whole),
+					      format_share(static_cast<double>(slots.on_ns) / whole, t.ticks) +
+						      (t.ticks && t.ticks < 100 ? "" : "%"),
 					      std::to_string(lengths.count()),
 					      slots.slice_ns ? format_duration(*slots.slice_ns) : none,
-					      any ? format_duration(lengths.median()) : none,
-					      any ? format_duration(lengths.least()) : none,
-					      any ? format_duration(lengths.most()) : none});
+					      any ? format_measured(lengths.median(), t.step_median_ns) : none,
+					      any ? format_measured(lengths.least(), t.step_median_ns) : none,
+					      any ? format_measured(lengths.most(), t.step_median_ns) : none});
 			if (!owners)
 				continue;
 			Owner owner = slots.owner.value_or(Owner{});

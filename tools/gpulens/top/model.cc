@@ -321,7 +321,11 @@ Picture TopModel::make_picture()
 		from_samples(p, rows);
 	else
 		from_snapshots(p, rows);
+	for (TopEngine &e : p.engines)
+		e.observations = p.sampled ? p.ticks : p.snapshots;
 	for (auto &[key, row] : rows) {
+		row.observations = p.sampled ? p.ticks : p.snapshots;
+		row.step_ns = p.step_ns;
 		std::tie(row.runlist, row.bare, row.id) = key;
 		row.gpu = gpu_ ? gpu_->index : LENS_NONE;
 		row.counted = p.has_runlists;

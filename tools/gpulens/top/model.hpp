@@ -17,6 +17,7 @@ struct TopEngine {
 	bool idle = false;
 	std::optional<double> on;   // share of the observed time with a TSG on the engine; nothing: not observed yet
 	std::optional<double> busy; // share in which the engine reported work; nothing: the source does not report it
+	u64 observations = 0;       // samples or snapshots that the shares are from; 0: not counted
 };
 
 struct TopTsg {
@@ -27,7 +28,9 @@ struct TopTsg {
 	std::string engine;                // where it ran longest; all of its runlist if it has not been seen running
 	std::vector<std::string> engines;  // of its runlist
 	std::optional<double> share;       // of the observed time on that engine, busy or not; nothing: not observed
+	u64 observations = 0;              // samples or snapshots that the share is from; 0: not counted
 	std::optional<u64> slot_ns;        // median of the measured slots
+	u64 step_ns = 0;                   // time between samples, to which slots are known; 0: exact
 	std::optional<double> slots_per_s; // share divided by the mean of the measured slots
 	std::optional<u64> slice_ns;       // configured time slice; nothing: the snapshot does not have this TSG
 	bool counted = true; // false: the source does not report which channels there are, and in which state

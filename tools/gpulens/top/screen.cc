@@ -290,7 +290,7 @@ private:
 			if (!err)
 				continue;
 			message_ = (i ? fmt::format("{} of {} written, then ", i, request_.texts.size()) : "") +
-				   explain(err, request_.path, true);
+				   explain(err, request_.path, true, request_.texts[i]);
 			return;
 		}
 		message_ =

@@ -20,9 +20,9 @@ std::string ms_text(const std::optional<u64> &ns)
 	return ns ? fmt::format("{:.3f}", static_cast<double>(*ns) / 1e6) : "-";
 }
 
-std::string percent_text(const std::optional<double> &share)
+std::string percent_text(const std::optional<double> &share, u64 observations)
 {
-	return share ? fmt::format("{:.1f}", *share * 100) : "-";
+	return share ? format_share(*share, observations) : "-";
 }
 
 std::string draw_bar(double share)
@@ -96,7 +96,7 @@ std::string top_engine_titles()
 std::string top_engine_line(const TopEngine &e)
 {
 	return fmt::format("{:>5} {:<12.12} {:<20.20} {} {:>6}", e.runlist, e.name, e.now, draw_bar(e.on.value_or(0)),
-			   percent_text(e.busy));
+			   percent_text(e.busy, e.observations));
 }
 
 std::string top_tsg_titles(const TopColumns &columns)
@@ -121,12 +121,14 @@ std::string top_tsg_line(const TopTsg &t, const TopColumns &columns)
 	auto count = [&t](size_t n) { return t.counted ? std::to_string(n) : "-"; };
 	auto known = [](const std::string &text) { return text.empty() ? "-" : text; };
 	Owner owner = t.owner.value_or(Owner{});
+	bool precise = !t.observations || t.observations >= 1000;
 
 	out += fmt::format("{:>6} {:>3} {:<10.10} {:>5} {:>8} {:>8}", fmt::format("{}{}", t.bare ? "c" : "", t.id),
-			   t.runlist, t.engine, percent_text(t.share), ms_text(t.slot_ns), ms_text(t.slice_ns));
+			   t.runlist, t.engine, percent_text(t.share, t.observations),
+			   t.slot_ns ? format_measured(*t.slot_ns, t.step_ns, "ms") : "-", ms_text(t.slice_ns));
 	if (!columns.narrow)
 		out += fmt::format(" {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}",
-				   t.slots_per_s ? fmt::format("{:.1f}", *t.slots_per_s) : "-",
+				   t.slots_per_s ? fmt::format("{:.{}f}", *t.slots_per_s, precise ? 1 : 0) : "-",
 				   count(t.channels.size()), count(t.running), count(t.waiting), count(t.off),
 				   count(t.faulted));
 	if (!columns.owner)
@@ -201,8 +203,9 @@ const std::vector<std::string> &top_help()
 		"x            preempt the TSG",
 		"g            next GPU, or all of them",
 		"+, -         sample twice as often, half as often",
-		"UTIL%        share of the window with the TSG on the engine,",
-		"             busy or not; BUSY%: share with the engine busy",
+		"?            these keys",
+		"UTIL%        share of the window with the TSG on the engine, busy",
+		"             or not; 3/10: of 10 snapshots; BUSY%: with work",
 		"SLOT ms      median time on the engine; SLICE ms: configured",
 		"WAIT         channels with work that are not on the engine",
 	};

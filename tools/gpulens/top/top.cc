@@ -85,10 +85,13 @@ int run_top(const Options &options, const TopOptions &top_options)
 		return EXIT_USAGE;
 	}
 	std::shared_ptr<const Source> source = machine_source(options.sources);
-	TopFeeds feeds = start_feeds(source, options.sources.gpus.empty() ? source->numbers() : options.sources.gpus,
-				     top_options);
-	return top_options.batch ? run_batch(top_options, feeds)
-				 : run_screen(options, top_options, source, std::move(feeds));
+	std::vector<unsigned> gpus = options.sources.gpus.empty() ? source->numbers() : options.sources.gpus;
+	TopOptions chosen = top_options;
+	if (!chosen.every_ns &&
+	    !source->reports_work()) // each sample is a query: all GPUs together cost what one costs
+		chosen.every_ns = std::min<u64>(1000000000, u64{source->modest_period_us()} * 1000 * gpus.size());
+	TopFeeds feeds = start_feeds(source, gpus, chosen);
+	return chosen.batch ? run_batch(chosen, feeds) : run_screen(options, chosen, source, std::move(feeds));
 }
 
 } // namespace tool

@@ -48,9 +48,9 @@ bool read_to_end(int fd, std::string &text)
 
 } // namespace
 
-std::string explain_file(int err, const std::string &path)
+std::string explain_file(int err, const std::string &path, bool writing)
 {
-	const char *remedy = err == ENOENT   ? "; check the path, or create the folder"
+	const char *remedy = err == ENOENT   ? writing ? "; check the path, or create the folder" : "; check the path"
 			     : err == EACCES ? "; run as its owner, or as root: sudo gpulens ..."
 			     : err == EISDIR ? "; name a file in that folder"
 			     : err == ENOSPC ? "; free space, or name a file elsewhere"

@@ -11,7 +11,7 @@ int read_path(const std::string &path, std::string &bytes);
 std::string name_of_file(const std::string &path);
 // Returns the whole file; see read_path(). Throws Error.
 std::string read_file(const std::string &path);
-// Returns a message about an errno of a file, with a remedy.
-std::string explain_file(int err, const std::string &path);
+// Returns a message about an errno of a file, with a remedy. writing: the file was to be written.
+std::string explain_file(int err, const std::string &path, bool writing = false);
 
 } // namespace tool

@@ -2,6 +2,7 @@
 // Formats and parses numbers, times and names.
 #include "lib/base/format.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -83,6 +84,37 @@ std::string format_duration(u64 ns)
 	if (ns >= 1000000)
 		return fmt::format("{:.3f} ms", static_cast<double>(ns) / 1e6);
 	return fmt::format("{:.3f} us", static_cast<double>(ns) / 1e3);
+}
+
+std::string format_measured(u64 ns, u64 step_ns, const std::string &unit)
+{
+	struct Unit {
+		const char *name;
+		double ns;
+	};
+	static constexpr Unit UNITS[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}};
+	bool below = step_ns && ns <= step_ns;
+	double value = static_cast<double>(below ? 2 * step_ns : ns);
+	const Unit *chosen = &UNITS[2];
+
+	for (const Unit &u : UNITS)
+		if (unit.empty() ? chosen == &UNITS[2] && value >= u.ns : unit == u.name)
+			chosen = &u;
+	int decimals = 3;
+	if (step_ns) {
+		double decade = std::pow(10, std::floor(std::log10(static_cast<double>(step_ns)) + 1e-9));
+		value = std::round(value / decade) * decade;
+		decimals = std::clamp(static_cast<int>(std::lround(std::log10(chosen->ns / decade))), 0, 3);
+	}
+	return fmt::format("{}{:.{}f}{}{}", below ? "<" : "", value / chosen->ns, decimals, unit.empty() ? " " : "",
+			   unit.empty() ? chosen->name : "");
+}
+
+std::string format_share(double share, u64 observations)
+{
+	if (observations && observations < 100)
+		return fmt::format("{}/{}", std::lround(share * static_cast<double>(observations)), observations);
+	return fmt::format("{:.{}f}", share * 100, observations && observations < 1000 ? 0 : 1);
 }
 
 std::string format_bytes(u64 bytes)

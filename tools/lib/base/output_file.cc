@@ -88,7 +88,7 @@ OutputFile::~OutputFile()
 
 void OutputFile::fail(int err) const
 {
-	throw Error(Error::Source, explain_file(err, path_ == "-" ? "standard output" : path_));
+	throw Error(Error::Source, explain_file(err, path_ == "-" ? "standard output" : path_, true));
 }
 
 void OutputFile::write(std::string_view bytes)

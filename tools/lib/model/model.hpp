@@ -114,6 +114,7 @@ struct Runlist {
 	u64 base = 0;
 	u32 target = 0, length = 0; // length: entries
 	bool pending = false, torn = false;
+	u32 channel_ids = 0; // ids of channels are below this; 0: unknown
 	std::vector<Tsg> tsgs;
 	std::vector<Channel> outside; // channels in no TSG
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr u64 CHANGES_PERIOD_NS = 2000000000;
 constexpr u64 LOOK_MARGIN_NS = 600000; // before and after a utilisation sample may have been taken
+constexpr u64 ALL_KNOWN_NS = 5000000000;
 
 u64 now_ns()
 {
@@ -27,6 +28,16 @@ u64 now_ns()
 OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns)
 	: client_(client), gpu_(gpu), owners_(max_gap_ns), changes_taken_ns_(now_ns())
 {
+}
+
+void OwnerFinder::add_resident(u64 time_ns, std::optional<u32> key)
+{
+	owners_.add_resident(time_ns, key);
+	if (!key)
+		return;
+	auto known = known_.find(*key);
+	if (known == known_.end() || !known->second.pid)
+		unknown_ns_ = time_ns;
 }
 
 void OwnerFinder::query()
@@ -89,7 +100,8 @@ u64 OwnerFinder::next_look_ns(u64 now) const
 {
 	std::optional<UtilClock::Window> window = clock_.next_sample(now - std::min(now, LOOK_MARGIN_NS));
 
-	if (!window)
+	// Queries follow each other every two seconds, ten samples: the first one after each is enough to notice a change.
+	if (!window || (window->ahead > 1 && now > unknown_ns_ + ALL_KNOWN_NS))
 		return ~u64{0};
 	return std::max(now + LOOK_NS, window->min_ns - std::min(window->min_ns, LOOK_MARGIN_NS));
 }

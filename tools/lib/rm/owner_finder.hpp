@@ -24,7 +24,7 @@ public:
 	OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns = 0);
 
 	// Adds what was on the engine at a time of CLOCK_MONOTONIC, ns, ascending; nothing: none, or unknown.
-	void add_resident(u64 time_ns, std::optional<u32> key) { owners_.add_resident(time_ns, key); }
+	void add_resident(u64 time_ns, std::optional<u32> key);
 	// Queries the driver's utilisation samples if that is due, which takes 1.2 to 2.6 ms. Call it in time: when samples are
 	// expected, queries must follow each other directly.
 	void query_if_due();
@@ -36,7 +36,8 @@ public:
 	// What has this key is another task from now on.
 	void forget(u32 key);
 	// Returns when the caller should look at the engine next, ns of CLOCK_MONOTONIC, if it samples more seldom than
-	// every LOOK_NS: around the times of the utilisation samples.
+	// every LOOK_NS: around the times of the utilisation samples; of fewer of these while the process of all that was on the
+	// engine in the last five seconds is known.
 	u64 next_look_ns(u64 now_ns) const;
 
 	static constexpr u64 LOOK_NS = 400000;
@@ -55,6 +56,7 @@ private:
 	UtilClock clock_;
 	std::map<u32, Known> known_; // by key
 	u64 changes_taken_ns_;       // when take_changes() looked last
+	u64 unknown_ns_ = 0;         // when a task of unknown process was on the engine last
 };
 
 } // namespace tool::rm

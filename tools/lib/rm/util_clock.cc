@@ -88,7 +88,7 @@ std::optional<UtilClock::Window> UtilClock::next_sample(u64 after_ns) const
 		int64_t due = to_signed(newest_) + k * to_signed(period_ns_);
 		int64_t min = due - k * JITTER_NS - known->max, max = due + k * JITTER_NS - known->min;
 		if (min > 0 && max > to_signed(after_ns))
-			return Window{static_cast<u64>(min), static_cast<u64>(max)};
+			return Window{static_cast<u64>(min), static_cast<u64>(max), static_cast<unsigned>(k)};
 	}
 	return std::nullopt;
 }

@@ -24,6 +24,7 @@ public:
 	// Bounds of the time at which a utilisation sample is taken, ns of CLOCK_MONOTONIC.
 	struct Window {
 		u64 min_ns = 0, max_ns = 0;
+		unsigned ahead = 0; // how many samples after the newest known one
 	};
 
 	// Takes the answer to a query that was sent and answered at these times of CLOCK_MONOTONIC, ns. samples: the times

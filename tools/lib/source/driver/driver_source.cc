@@ -12,9 +12,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <strings.h>
 #include <tuple>
 #include <utility>
@@ -41,14 +43,21 @@ public:
 		gpu_.reports_runlists = false;
 	}
 
-	// What may change while the driver is loaded, and what names the GPU.
-	Gpu read_again()
+	// What does not change while the driver is loaded, for read_changes().
+	void read_names()
 	{
 		read_chip();
 		read_engines();
+	}
+
+	// The same, with what changes.
+	Gpu read_changes()
+	{
+		Gpu names = gpu_;
+
 		read_channels();
 		read_processes();
-		return std::move(gpu_);
+		return std::exchange(gpu_, std::move(names));
 	}
 
 	Gpu read()
@@ -402,15 +411,53 @@ std::vector<Gpu> DriverSource::gpus(const std::vector<unsigned> &numbers) const
 	return list;
 }
 
+class DriverSource::Watched {
+public:
+	explicit Watched(unsigned number)
+		: reader_(client_, rm::find_attached(list_attached(client_), number)), number_(number)
+	{
+		reader_.read_names();
+	}
+
+	const Gpu &read()
+	{
+		clock::time_point now = clock::now();
+
+		if (!gpu_ || now >= read_ + CHANGES_PERIOD) {
+			gpu_ = reader_.read_changes();
+			gpu_->index = static_cast<int>(number_);
+			read_ = now;
+		}
+		return *gpu_;
+	}
+
+private:
+	using clock = std::chrono::steady_clock;
+	static constexpr std::chrono::seconds CHANGES_PERIOD{2};
+
+	rm::Client client_;
+	Reader reader_;
+	unsigned number_;
+	std::optional<Gpu> gpu_;
+	clock::time_point read_;
+};
+
+DriverSource::DriverSource() = default;
+DriverSource::~DriverSource() = default;
+
 Gpu DriverSource::snapshot(unsigned number) const
 {
-	rm::Client client;
-	std::vector<rm::Attached> attached = list_attached(client);
-	const rm::Attached &gpu = rm::find_attached(attached, number);
-	Gpu read = Reader(client, gpu).read_again();
+	std::lock_guard lock(mutex_);
+	std::unique_ptr<Watched> &watched = watched_[number];
 
-	read.index = static_cast<int>(gpu.index);
-	return read;
+	try {
+		if (!watched)
+			watched = std::make_unique<Watched>(number);
+		return watched->read();
+	} catch (const Error &) {
+		watched.reset(); // the driver may have been loaded again
+		throw;
+	}
 }
 
 std::unique_ptr<SampleStream> DriverSource::samples(const std::vector<unsigned> &numbers,

@@ -4,14 +4,21 @@
 #pragma once
 #include "lib/source/source.hpp"
 
+#include <map>
+#include <memory>
+#include <mutex>
+
 namespace tool {
 
 class DriverSource : public Source {
 public:
+	DriverSource();
+	~DriverSource() override;
 	// Includes GPUs that cannot be opened.
 	std::vector<unsigned> numbers() const override;
 	std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const override;
-	// Without GPCs, SMs and copy engines.
+	// Without GPCs, SMs and copy engines. Keeps the GPU open; channels and processes are queried every two seconds, and what
+	// does not change once.
 	Gpu snapshot(unsigned number) const override;
 	bool finds_owners() const override { return true; }
 	bool reports_work() const override { return false; }
@@ -23,6 +30,12 @@ public:
 					      const SampleOptions &options) const override;
 	// Returns the GPU at this PCI address ("0000:01:00.0"), and opens no other. Throws Error.
 	static Gpu gpu_at(const std::string &pci);
+
+private:
+	class Watched; // a GPU that snapshot() keeps open
+
+	mutable std::mutex mutex_;
+	mutable std::map<unsigned, std::unique_ptr<Watched>> watched_; // by number
 };
 
 } // namespace tool

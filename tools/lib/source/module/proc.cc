@@ -179,12 +179,15 @@ std::vector<unsigned> found_gpus(const std::string &proc)
 	return found;
 }
 
-std::string explain(int err, const std::string &path, bool writing)
+std::string explain(int err, const std::string &path, bool writing, const std::string &written)
 {
 	std::string remedy = explain_remedy(err, path, writing);
+	bool no_object = err == ENOENT && !written.empty() && access(path.c_str(), F_OK) == 0;
 
-	return fmt::format("{}: {}: {}{}", path, strerrorname_np(err) ? strerrorname_np(err) : "?",
-			   explain_cause(err, writing), remedy.empty() ? "" : "; " + remedy);
+	return fmt::format("{}{}: {}: {}{}", path, written.empty() ? "" : " < " + written,
+			   strerrorname_np(err) ? strerrorname_np(err) : "?",
+			   no_object ? "there is no such id now" : explain_cause(err, writing),
+			   remedy.empty() ? "" : "; " + remedy);
 }
 
 std::string read_proc(const std::string &path)

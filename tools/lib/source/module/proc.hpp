@@ -21,7 +21,8 @@ Gpu load_live(const std::string &proc, unsigned index);
 Gpu load_permitted(const std::string &proc, unsigned index);
 // Reads a file of /proc/gpuX. Throws Error.
 std::string read_proc(const std::string &path);
-// Returns the cause and the remedy for an errno of a file in /proc/gpuX (docs/proc.md, "Errors").
-std::string explain(int err, const std::string &path, bool writing);
+// Returns the cause and the remedy for an errno of a file in /proc/gpuX (docs/proc.md, "Errors"). written: what was written to
+// it; empty: not named.
+std::string explain(int err, const std::string &path, bool writing, const std::string &written = "");
 
 } // namespace tool

@@ -151,6 +151,7 @@ private:
 		rl.base = le64toh(r.base);
 		rl.target = r.target;
 		// Version 1 wrote zeros for a runlist that could not be read.
+		rl.channel_ids = le32toh(r.channels);
 		rl.has_regs = version_ < 2 ? !rl.err : le32toh(r.flags) & GPULENS_RUNLIST_REGS;
 		rl.length = version_ < 2 ? le16toh(r.entries) : le32toh(r.length);
 		rl.pending = le32toh(r.flags) & GPULENS_RUNLIST_PENDING;

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What README.md and --help say of commands: each command that the README shows runs and does what stands behind it,
+and each default that --help gives is what happens without the option. A new command or default needs a row here."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import typing
+
+import pytest
+from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, GR, LCE, Tsg, sample, sample_head, snapshot
+from support.fakerm import PROGRAM, fake_rm
+from support.program import ROOT, TOOL, gpulens, image
+
+ON_ENG = 6  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+class Claim(typing.NamedTuple):
+    """Words in place of those of the README, where it needs a GPU; what is printed; the exit status."""
+    words: str
+    prints: str
+    status: int = 0
+    env: "dict[str, str]" = {}
+
+
+# The command of the README, without sudo and what stands behind #.
+CLAIMS = {
+    "gpulens": Claim("--proc PROC", r"^gpu0: GP106(.|\n)*runlist 0(.|\n)*TSG 3 (.|\n)*^gpu1: AD102"),
+    "gpulens engines": Claim("--proc PROC engines", r"GR0"),
+    "gpulens top": Claim("--proc TOP top --batch 1 --delay 100ms", r"^gpu0: (.|\n)*^gpu1: (.|\n)*UTIL%  SLOT ms"),
+    "gpulens isolation --check": Claim("-i IMAGE isolation --check", r"GRCE0/LCE0 of runlist 0 shares PCE 3", 1),
+    "gpulens record --for 2s -o run.html -o run.perfetto-trace": Claim(
+        "-g 0 --proc PROC record --for 100ms -o run.html -o run.perfetto-trace", r"Engine +TSG +Time +Slots"),
+    "gpulens timeslice 0:3 2000 --for 10s": Claim(
+        "-g 1 --proc PROC timeslice 0:3 2000 --for 10s --dry-run", "0:3 2000 to .*, and undo it after 10.000 s"),
+    "gpulens disable --tsg 0:3 --for 2s": Claim(
+        "-g 1 --proc PROC disable --tsg 0:3 --for 2s --dry-run", "(would write 0:[89] to [^\n]*undo it[^\n]*\n){2}$"),
+    "gpulens simulate camera:high:1000 log:low": Claim("simulate camera:high:1000 log:low", "camera"),
+    "gpulens -g 0 plan tasks.json": Claim("-i IMAGE plan tasks.json", r"GPCs +Which +Mask"),
+    "gpulens fit times.csv": Claim("fit times.csv", r"class|Class"),
+    "gpulens probe-kernels fig3.9 -o log.json": Claim("probe-kernels fig3.9 --simulate -o log.json", ""),
+    "gpulens blocks log.json --check -o log.svg": Claim("blocks log.json --check -o log.svg", "no rule is violated"),
+    "gpulens export --prometheus": Claim("-i IMAGE export --prometheus", r"^gpulens_tsgs\{"),
+    "gpulens --source rm isolation": Claim("--source rm isolation", r"GH100(.|\n)*hazards found", 0, fake_rm()),
+    "gpulens run -- python3 train.py": Claim(f"run -- {shlex.join(PROGRAM)}", "TSG", 7, fake_rm()),
+    "gpulens run --gpcs 2,3 -- ./infer": Claim("run --gpcs 2,3 -- true", "is limited to TPCs", 0, {
+        **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
+    "gpulens -i gpu.image": Claim("-i IMAGE", "^AD102"),
+    "gpulens -i gpu.image proc runlist0": Claim("-i IMAGE proc runlist0", "TSG Entry 5"),
+}
+
+
+@pytest.fixture(name="folder", scope="module")
+def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The files that the README names, and folders in place of /proc with a GTX 1060 and an RTX 6000 Ada: proc/, whose
+    samples are 100 us apart, as record asks for, and top/, 1 ms."""
+    folder = tmp_path_factory.mktemp("claims")
+    tasks = [Tsg(3, 2_048_000, (Channel(8, ENABLED | BUSY, ON_ENG), Channel(9)))]
+    for name, period_us in (("proc", 100), ("top", 1000)):
+        (folder / name).mkdir()
+        proc = FakeProc(folder / name)
+        for index, chip in enumerate(("GP106", "AD102")):
+            proc.show(snapshot({0: tasks}, chip, index), index)
+            proc.sampled(sample_head((GR, LCE), period_us, index) + b"".join(
+                sample(at * 1000 * period_us, 0, 3 if at % 40 < 20 else -1) + sample(at * 1000 * period_us, 1)
+                for at in range(1000)), index, period_us)
+    (folder / "stdout.svg").symlink_to("/dev/stdout")
+    assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0
+    (folder / "tasks.json").write_text((ROOT / "docs/plan-example.json").read_text(encoding="utf-8"))
+    (folder / "times.csv").write_text("task,tpcs,time_us\n" + "".join(
+        f"a,{tpcs},{100 + 1000 / tpcs}\n" for tpcs in range(1, 9)))
+    return folder
+
+
+def filled(folder: pathlib.Path, words: str) -> "list[str]":
+    """With the names of files put in."""
+    names = {"IMAGE": str(image("ad102")), "PROC": str(folder / "proc"), "TOP": str(folder / "top")}
+    return [names.get(word, word) for word in shlex.split(words)]
+
+
+def readme_commands() -> "list[str]":
+    """Calls of gpulens in indented blocks."""
+    lines = re.findall(r"^    (?:\$ )?(?:sudo )?(gpulens\b.*)$", README, re.M)
+    return [re.split(r" {2,}#| {2,}|#", line)[0].strip() for line in lines]
+
+
+def test_every_command_of_the_readme_has_a_claim() -> None:
+    """And no other. Seen failing with a command left out here."""
+    assert set(readme_commands()) == set(CLAIMS)
+
+
+@pytest.mark.parametrize("command", CLAIMS)
+def test_a_command_of_the_readme_does_what_it_says(command: str, folder: pathlib.Path) -> None:
+    """Run with a folder in place of /proc, a recorded GPU, a simulation or the tests' driver. Seen failing with another
+    pattern for each."""
+    claim = CLAIMS[command]
+    done = subprocess.run([str(TOOL), *filled(folder, claim.words)], cwd=folder, check=False, capture_output=True,
+                          text=True, timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8", **claim.env})
+    assert done.returncode == claim.status, done.stderr
+    assert re.search(claim.prints, done.stdout + done.stderr, re.M), done.stdout + done.stderr
+    for file in re.findall(r"-o (\S+)", claim.words):
+        assert (folder / file).stat().st_size > 0
+
+
+# Command and option with a default in --help: words without the option, and the value. The output must be the same.
+EVALUATE = "plan --evaluate --json --tasks 5 --from 2 --to 4 --sets 2"
+SIMULATE = "probe-kernels fig3.9 --simulate -o -"
+SAME = {
+    ("", "--source"): ("--proc PROC chip", "auto"),
+    ("", "--color"): ("-i IMAGE chip", "auto"),
+    ("plan", "--heuristic"): ("plan tasks.json --tpcs 40", "auto"),
+    ("plan", "--test"): ("plan tasks.json --tpcs 40", "edf"),
+    ("plan", "--start"): ("plan tasks.json --tpcs 40", "largest"),
+    ("plan", "--quantum"): ("plan tasks.json --tpcs 40", "1"),
+    ("plan", "--least"): ("plan tasks.json --tpcs 40", "1"),
+    ("plan", "--place"): ("-i IMAGE plan tasks.json", "packed"),
+    ("plan", "--tpcs"): (EVALUATE, "68"),
+    ("plan", "--tasks"): ("plan --evaluate --json --from 2 --to 2 --sets 1", "50 --tasks 200"),
+    ("plan", "--sets"): ("plan --evaluate --json --tasks 5 --from 2 --to 2", "100"),
+    ("plan", "--seed"): (EVALUATE, "1"),
+    ("plan", "--from"): ("plan --evaluate --json --tasks 5 --to 4 --sets 2", "2"),
+    ("plan", "--to"): ("plan --evaluate --json --tasks 5 --tpcs 8 --sets 2", "8"),
+    ("plan", "--step"): (EVALUATE, "2"),
+    ("probe-kernels", "--sms"): (SIMULATE, "2"),
+    ("probe-kernels", "--threads-per-sm"): (SIMULATE, "2048"),
+    ("probe-kernels", "--connections"): (SIMULATE, "8"),
+    ("blocks", "--channels"): ("blocks log.json --check", "8"),
+    ("blocks", "--tolerance"): ("blocks log.json --check", "50us"),
+    ("blocks", "--colour-by"): ("blocks log.json -o stdout.svg", "stream"),
+    ("export", "--output"): ("-i IMAGE export --prometheus", "-"),
+    ("top", "--every"): ("--proc TOP top --batch 1 --delay 100ms", "1ms"),
+    ("top", "--window"): ("--proc TOP top --batch 1 --delay 100ms", "5s"),
+}
+# These are held by other tests, or mean that nothing is done.
+ELSEWHERE = {
+    ("", "--gpu"): "test_every_command_of_the_readme_has_a_claim: gpulens shows gpu0 and gpu1",
+    ("", "--proc"): "/proc itself, which tests/vm reads",
+    ("record", "--for"): "tests/vm/test_tool.py ends it by a signal",
+    ("record", "--every"): "test_defaults_that_are_printed",
+    ("top", "--delay"): "test_defaults_that_are_printed",
+    ("report", "--output"): "tests/cli/test_report.py, the fixture page",
+    ("run", "--output"): "tests/cli/test_rm.py, the table",
+    ("plan", "--cap"): "no limit",
+    ("probe-kernels", "--device"): "needs a GPU",
+    ("probe-kernels", "--program"): "tests/cli/test_blocks.py",
+    ("export", "--every"): "as of top, one function",
+    ("export", "--keep-ended"): "tests/cli/test_metrics.py",
+    ("runlists", "Y"): "tests/cli/test_show.py",
+}
+
+
+def documented_defaults() -> "set[tuple[str, str]]":
+    """Command and long option, or argument, of each "(default: ...)" in --help-all."""
+    found, command, option = set(), "", ""
+    for line in gpulens("--help-all").stdout.splitlines():
+        if re.fullmatch("[a-z][a-z-]+", line):
+            command = line
+        name = re.match(r"^ +(?:-\w,)?(--[a-z-]+)|^ {2,6}([A-Z]+)\s", line)
+        option = (name[1] or name[2]) if name else option
+        if re.search(r"\(default(?: for [a-z-]+)?:", line):
+            found.add((command, option))
+    return found
+
+
+def test_every_default_has_a_row() -> None:
+    """Of those that --help gives, and no other. Seen failing with a row left out."""
+    assert documented_defaults() == set(SAME) | set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("where", SAME, ids=" ".join)
+def test_a_default_is_what_happens_without_the_option(where: "tuple[str, str]", folder: pathlib.Path) -> None:
+    """The output is the same with the option and its documented default. Seen failing with another value for each."""
+    words, value = SAME[where]
+
+    def run(more: str) -> "tuple[int, str]":
+        done = subprocess.run([str(TOOL), *filled(folder, f"{words} {more}")], cwd=folder, check=False,
+                              capture_output=True, text=True, timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8"})
+        assert done.stdout, done.stderr
+        return done.returncode, done.stdout
+    assert run("") == run(f"{where[1]} {value}")
+
+
+def test_defaults_that_are_printed(folder: pathlib.Path) -> None:
+    """record samples every 100 us, top shows two screens a second. Seen failing with other numbers."""
+    done = gpulens("-g", "0", "--proc", str(folder / "proc"), "record", "--for", "100ms", "-o", str(folder / "a.csv"))
+    assert "every 100.000 us requested" in done.stdout, done.stderr
+    (folder / "top/gpu1/samples").unlink()
+    text = gpulens("-g", "1", "--proc", str(folder / "top"), "top", "--batch", "1").stdout
+    assert "sampled 2 times a second from snapshots" in text
+
+
+def test_json_follows_its_schema_as_help_says() -> None:
+    """"docs/json-schema.json is its schema", of the overview; tests/cli/test_show.py has every command and chip."""
+    import jsonschema  # pylint: disable=import-outside-toplevel
+    jsonschema.validate(json.loads(gpulens("--json", "-i", str(image("ad102"))).stdout),
+                        json.loads((ROOT / "docs/json-schema.json").read_text(encoding="utf-8")))

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What every command does with options of all, wrong words and wrong values."""
+
+import json
+import pathlib
+import re
+import typing
+
+import pytest
+from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, Tsg, snapshot
+from support.program import ROOT, gpulens, image, scenario_of
+
+COMMANDS = sorted(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout, re.M))
+MANY = "gpulens --help lists commands and options."
+SHOW = ("chip", "engines", "runlists", "channels", "copy", "gpcs", "isolation")
+# Words with which each command does something here. A new command needs a row.
+WORDS: "dict[str, tuple[str, ...]]" = {
+    **{command: ("-i", "IMAGE", command) for command in SHOW},
+    "proc": ("-i", "IMAGE", "proc", "chip"),
+    "record": ("--proc", "PROC", "record", "--for", "100ms", "-o", "FOLDER/a.csv"),
+    "report": ("report", "FOLDER/a.rec"),
+    "run": ("run", "--", "true"),
+    "partitions": ("partitions",),
+    **{command: ("--proc", "PROC", command, "0", "--dry-run") for command in (
+        "disable", "enable", "preempt", "switch-to", "resubmit")},
+    "timeslice": ("--proc", "PROC", "timeslice", "3", "2000", "--dry-run"),
+    "top": ("--proc", "PROC", "top", "--batch", "1", "--delay", "100ms"),
+    "simulate": ("simulate", "render:high", "batch:low"),
+    "plan": ("plan", "docs/plan-example.json", "--tpcs", "20"),
+    "fit": ("fit", "FOLDER/times.csv"),
+    "probe-kernels": ("probe-kernels", "fig3.9", "--simulate", "-o", "-"),
+    "blocks": ("blocks", "FOLDER/log.json"),
+    "export": ("-i", "IMAGE", "export", "--prometheus")}
+NO_JSON = {"disable", "enable", "export", "preempt", "proc", "record", "report", "resubmit", "run", "switch-to",
+           "timeslice", "top"}
+
+
+@pytest.fixture(name="folder", scope="module")
+def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Files for the commands of WORDS, and proc/, a folder in place of /proc with a GPU."""
+    folder = tmp_path_factory.mktemp("usage")
+    (folder / "proc").mkdir()
+    FakeProc(folder / "proc").show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8, ENABLED | BUSY, 6), Channel(9)))]}))
+    (folder / "times.csv").write_text("task,tpcs,time_us\n" + "".join(
+        f"a,{tpcs},{100 + 1000 / tpcs}\n" for tpcs in range(1, 9)))
+    assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0
+    return folder
+
+
+def filled(folder: pathlib.Path, words: typing.Iterable[str]) -> "list[str]":
+    """The words with the names of files put in."""
+    names = {"IMAGE": str(image("ad102", scenario_of("ad102"))), "PROC": str(folder / "proc"), "FOLDER": str(folder),
+             "docs/": f"{ROOT}/docs/"}
+    return [re.sub("|".join(names), lambda found: names[found[0]], word) for word in words]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json_is_json_or_refused(command: str, folder: pathlib.Path) -> None:
+    """--json before the command: either all of standard output is a JSON document, or it is wrong usage, nothing is
+    printed or written, and the message says what to use instead. Seen failing for twelve commands, which ignored it."""
+    done = gpulens("--json", *filled(folder, WORDS[command]))
+    if command in NO_JSON:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert re.fullmatch(rf"gpulens: --json: {command} has no JSON; [^\n]+\n{re.escape(MANY)}\n", done.stderr)
+        assert not list(folder.glob("a.*"))
+        return
+    assert done.returncode in (0, 1), done.stderr
+    assert isinstance(json.loads(done.stdout), dict)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_names_the_options_of_all(command: str) -> None:
+    """Each option that gpulens --help lists, but --json where it is refused. Seen failing with -h alone."""
+    text = gpulens(command, "--help").stdout.split("Options of every command")[1]
+    for option in ("--image", "--gpu", "--source", "--proc", "--color"):
+        assert option in text
+    assert ("--json" in text) == (command not in NO_JSON)
+
+
+@pytest.mark.parametrize("words, message, end", [
+    (["runlist"], "no command runlist; did you mean runlists?", MANY),
+    (["recrod", "-o", "x"], "no command recrod; did you mean record?", MANY),
+    (["partition"], "no command partition; did you mean partitions?", MANY),
+    (["iso"], "no command iso; did you mean isolation?", MANY),
+    (["frobnicate"], "no command frobnicate", MANY),
+    (["re"], "no command re", MANY),  # record, report, resubmit
+    (["--jsn", "chip"], "no option --jsn; did you mean --json?", "gpulens chip --help lists its options."),
+    (["chip", "--jsno"], "chip: no option --jsno; did you mean --json?", "gpulens chip --help lists its options."),
+    (["record", "--outptu=x"], "record: no option --outptu; did you mean --output?",
+     "gpulens record --help lists its options."),
+    (["chip", "x"], "chip: unexpected argument x", "gpulens chip --help lists its options."),
+])
+def test_what_was_probably_meant_is_suggested(words: "list[str]", message: str, end: str) -> None:
+    """Wrong usage, status 2: the word, one suggestion if one is nearest, and where the help is. Seen failing with "The
+    following argument was not expected", and for record with "--output is required"."""
+    done = gpulens(*words)
+    message = message if message.startswith("no command") or ": " in message else f"{words[1]}: {message}"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"gpulens: {message}\n{end}\n")
+
+
+def test_usual_words_for_help_and_version() -> None:
+    """gpulens help and help COMMAND are --help, -V is --version. Seen failing with "not expected"."""
+    assert gpulens("help").stdout == gpulens("--help").stdout != ""
+    assert gpulens("help", "record").stdout == gpulens("record", "--help").stdout != ""
+    assert gpulens("-V").stdout == gpulens("--version").stdout != ""
+
+
+@pytest.mark.parametrize("words, message", [
+    (["runlists", "x"], "Y: x is not a number in its range"),
+    (["top", "--batch", "0"], "--batch: 0 is not a number from 1 to 4294967295"),
+    (["probe-kernels", "fig3.9", "--simulate", "--sms", "2000"], "--sms: 2000 is not a number from 1 to 1024"),
+    (["timeslice", "3", "0"], "US: 0 is not a time of 1us to 8556380us, in whole microseconds"),
+    (["timeslice", "3", "8556381"], "US: 8556381 is not a time of 1us to 8556380us, in whole microseconds"),
+    (["timeslice", "3", "500ns"], "US: 500ns is not a time of 1us to 8556380us, in whole microseconds"),
+    (["--color", "foo", "chip"], "--color: foo not in {auto,always,never}"),
+    (["plan", "x.json", "--heuristic", "best"], "--heuristic: best not in {auto,sms-ina,sms-act,bf-ina,bf-act,1g}"),
+])
+def test_a_wrong_value_is_named_with_its_range(words: "list[str]", message: str) -> None:
+    """The option or argument, the value and what it may be. Seen failing with texts of the parser's library: "Value 2ms
+    not in range 1 to 4294967295", "Could not convert: Y = x"."""
+    done = gpulens(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"gpulens: {message}\n{MANY}\n")
+
+
+def test_a_timeslice_has_a_unit_or_is_in_microseconds(folder: pathlib.Path) -> None:
+    """2000, 2000us and 2ms are the same. Seen failing with 2ms refused."""
+    printed = {gpulens(*filled(folder, ["--proc", "PROC", "timeslice", "3", text, "--dry-run"])).stdout
+               for text in ("2000", "2000us", "2ms")}
+    assert printed == {f"would write 3 2000 to {folder}/proc/gpu0/tsg_timeslice\n"}
+
+
+@pytest.mark.parametrize("words", [["-i", "FOLDER/none", "chip"], ["plan", "FOLDER/none", "--tpcs", "20"],
+                                   ["report", "FOLDER/none"], ["blocks", "FOLDER/none"], ["fit", "FOLDER/none"]])
+def test_a_missing_file_is_not_to_be_created(words: "list[str]", folder: pathlib.Path) -> None:
+    """Of a file to read, the path is wrong; only for output a folder may be missing. Seen failing with "or create the
+    folder" for a file that is read."""
+    done = gpulens(*filled(folder, words))
+    assert done.returncode in (2, 3)
+    assert done.stderr == f"gpulens: {folder}/none: ENOENT: No such file or directory; check the path\n"
+    done = gpulens(*filled(folder, ["-i", "IMAGE", "export", "--prometheus", "-o", "FOLDER/none/x"]))
+    assert done.stderr.endswith("check the path, or create the folder\n")
+
+
+def test_a_refused_write_names_what_was_written(folder: pathlib.Path) -> None:
+    """The file and the id. The module's own refusals are in tests/vm/test_tool.py. Seen failing with the file alone."""
+    done = gpulens(*filled(folder, ["--proc", "PROC", "preempt", "3"]))
+    assert (done.returncode, done.stderr) == (
+        4, f"gpulens: {folder}/proc/gpu0/preempt_tsg < 3: ENOENT: no such file or object\n")
