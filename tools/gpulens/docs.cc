@@ -2,6 +2,7 @@
 // Writes manual pages and completions of the command line of cli/cli.hpp.
 // Usage: gpulens-docs FOLDER VERSION DATE MAN    (MAN: folder of the hand-written parts of pages)
 #include "gpulens/cli/cli.hpp"
+#include "lib/model/isolation.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -192,6 +193,8 @@ std::string bash_values(const std::string &value)
 		return fmt::format("_gpulens_words \"{}\"", WHENS);
 	if (value == "NAME")
 		return fmt::format("_gpulens_words \"{}\"", PROC_NAMES);
+	if (value == "HAZARD")
+		return fmt::format("_gpulens_words \"{}\"", fmt::join(tool::HAZARD_IDS, " "));
 	return ":";
 }
 
@@ -242,10 +245,11 @@ _gpulens_files() {{ # -f or -d
 	mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
 }}
 _gpulens_words() {{
-	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$head$cur")
+	COMPREPLY=("${{COMPREPLY[@]#"$head"}}")
 }}
 _gpulens() {{
-	local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} command='' words i
+	local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} command='' head='' words i
 	COMPREPLY=()
 	# --option=value comes as three words
 	if [[ $prev == = ]]; then
@@ -253,6 +257,15 @@ _gpulens() {{
 	elif [[ $cur == = ]]; then
 		cur=''
 	fi
+	# and so does RULE:NAME
+	for i in 2 3; do
+		if ((COMP_CWORD > i)) && [[ ${{COMP_WORDS[COMP_CWORD - i]}} == --accept &&
+			${{COMP_WORDS[COMP_CWORD - i + 2]}} == : ]]; then
+			prev=--accept
+			head=${{COMP_WORDS[COMP_CWORD - i + 1]}}:
+			((i == 2)) && cur=''
+		fi
+	done
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${{COMP_WORDS[i - 1]}} in {0}) continue ;; esac
 		case ${{COMP_WORDS[i]}} in {1}) command=${{COMP_WORDS[i]}}; break ;; esac
@@ -309,6 +322,8 @@ std::string zsh_values(const std::string &value)
 		return fmt::format("({})", WHENS);
 	if (value == "NAME")
 		return fmt::format("({})", PROC_NAMES);
+	if (value == "HAZARD")
+		return fmt::format("({})", quote_zsh(fmt::format("{}", fmt::join(tool::HAZARD_IDS, " "))));
 	return "";
 }
 
