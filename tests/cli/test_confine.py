@@ -32,6 +32,14 @@ def build_cuda_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(program)
 
 
+TURNS = ("a partition separates TPCs, not time: processes on one graphics runlist take turns (RTAS'24, rule R4), "
+         "except under MPS, ")
+SHARED = ("partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound work took 2.0 times as "
+          "long beside memory-bound work in the other half, compute-bound work 1.8 times")
+NO_MPS = "which no process uses now, as far as NVIDIA's driver reports"
+NOTES = [f"gpulens: note: {TURNS}{NO_MPS}", f"gpulens: note: {SHARED}"]
+
+
 def fake_environment(**more: str) -> dict[str, str]:
     """The environment with the fake libcuda.so.1 and the fake driver."""
     return {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
@@ -55,11 +63,42 @@ def test_a_program_runs_on_its_tpcs(program: str) -> None:
     """TPC n has SMs 2n and 2n + 1, on the GPU that was verified; the program's exit status is returned."""
     done = run_tool("run", "--tpcs", "0-2,65", "--", program)
     assert done.stdout.splitlines() == ["ran on 0 1 2 3 4 5 130 131", f"on {UUID}"]
-    lines = [line for line in done.stderr.splitlines() if " share " not in line]  # with other programs on this machine
-    assert lines == [f"gpulens: {program} is limited to TPCs 0-2, 65 of 0000:01:00.0, in GPCs 1-3",
+    # other programs on this machine may share TPCs
+    lines = [line for line in done.stderr.splitlines() if " share " not in line or line in NOTES]
+    assert lines == [f"gpulens: {program} is limited to TPCs 0-2, 65 of 0000:01:00.0, in GPCs 1-3", *NOTES,
                      "gpulens: the program allocated no TSG"]
     assert done.returncode == 7
     assert run_tool("run", "--", program).stdout.splitlines()[1] == "on any GPU"
+
+
+def test_run_says_what_a_limit_does_not_separate(program: str) -> None:
+    """On standard error, once, and only with a limit; --quiet omits it. MPS as the driver reports it: no process of it
+    on the recorded H200, one with PIDS. Seen failing without the notes, and with --quiet ignored."""
+    done = run_tool("run", "--half", "a", "--", program)
+    assert done.stderr.count("note: ") == 2 and "note" not in done.stdout
+    assert "MPS" not in run_tool("run", "--", program).stderr
+    for quiet in ("-q", "--quiet"):
+        done = run_tool("run", quiet, "--half", "a", "--", program)
+        assert "note: " not in done.stderr and " is limited to TPCs " in done.stderr and done.returncode == 7
+    done = run_tool("run", "--half", "a", "--", program, GPULENS_FAKE_RM_PIDS="1")
+    assert f"note: {TURNS}which is in use on this GPU; gpulens run limits no program under it\n" in done.stderr
+
+
+def test_partitions_says_what_a_partition_does_not_separate() -> None:
+    """After the list, and as notes of the JSON, where --quiet changes nothing. Where no driver answers, whether MPS is
+    in use is unknown. Seen failing without the notes, and with an error of the driver not caught."""
+    file = write_page(5, json.dumps([make_entry(tpcs=[1, 2])]))
+    try:
+        text = run_tool("partitions").stdout
+        assert text.endswith(f"\nNote: {TURNS}{NO_MPS}\nNote: {SHARED}\n")
+        assert "Note: " not in run_tool("partitions", "--quiet").stdout
+        assert json.loads(run_tool("partitions", "--json", "-q").stdout)["notes"] == [TURNS + NO_MPS, SHARED]
+        used = json.loads(run_tool("partitions", "--json", GPULENS_FAKE_RM_PIDS="1").stdout)["notes"][0]
+        assert used == f"{TURNS}which is in use on this GPU; gpulens run limits no program under it"
+        unknown = json.loads(run_tool("partitions", "--json", LD_PRELOAD="").stdout)["notes"][0]
+        assert unknown == f"{TURNS}and whether that is in use is unknown"
+    finally:
+        os.close(file)
 
 
 def test_ld_preload_is_extended() -> None:

@@ -226,6 +226,10 @@ def test_bash_offers_values(tmp_path: pathlib.Path) -> None:
     assert complete_in_bash("blocks", "my", cwd=tmp_path) == ["my", "gpu.image"]
     assert {"fig3.9", "folder"} <= set(complete_in_bash("probe-kernels", "f", cwd=tmp_path))
     assert complete_in_bash("-i", "report", "cha") == ["channels"]
+    assert complete_in_bash("isolation", "--accept", "R6") == ["R6:shared-runlist"]
+    assert complete_in_bash("isolation", "--accept", "R6", ":") == ["shared-runlist"]
+    assert complete_in_bash("isolation", "--accept", "R8", ":", "g") == ["grce-shares-pce"]
+    assert complete_in_bash("run", "--plan", "my", cwd=tmp_path) == ["my", "gpu.image"]
     # the machine's own; none where the module is not loaded
     numbers = sorted(path.name[3:] for path in pathlib.Path("/proc").glob("gpu[0-9]*"))
     assert sorted(complete_in_bash("-g", "")) == numbers

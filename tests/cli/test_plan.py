@@ -63,9 +63,48 @@ Partition  Task      Class    Conflict    Time us  Deadline us   Period us
         1  lidar     memory   no        94000.000   100000.000  100000.000
         2  planner   compute  no        36500.000    40000.000   50000.000
         3  detector  compute  no        25000.000    33333.000   33333.000
+TPCs are numbered GPC by GPC, as in tpc_map; gpulens run takes them in the order of %smid (plan with --source rm)
 Note: of 1 task the time in conflict is not given: 1.2 (compute) and 2.3 (memory) times the one alone, as measured on \
 an RTX 2080 Ti
+Note: TPC numbers are known to be wrong: this chip does not number TPCs GPC by GPC
+Note: a partition separates TPCs, not time: processes on one graphics runlist take turns (RTAS'24, rule R4), except \
+under MPS, and whether that is in use is unknown
+Note: partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound work took 2.0 times as long \
+beside memory-bound work in the other half, compute-bound work 1.8 times
 """
+
+
+def test_a_plan_tells_its_numbering_and_its_gpu(tmp_path: pathlib.Path) -> None:
+    """Of the module (an image), of NVIDIA's driver, and of sizes, in text and JSON. Seen failing with the numbering of
+    an image for all."""
+    by_gpc = run_checked("-i", str(image("gh100")), "plan", str(EXAMPLE))
+    sizes = run_checked("plan", str(EXAMPLE), "--tpcs", "66")
+    by_smid = json.loads(ask_rm("plan", str(EXAMPLE), "--json").stdout)
+    jsonschema.validate(by_smid, SCHEMA, cls=jsonschema.Draft202012Validator)
+    assert [(plan["numbering"], plan["device"]) for plan in (by_gpc, by_smid, sizes)] == [
+        ("gpc", "0000:01:00.0"), ("smid", "0000:01:00.0"), (None, None)]
+    text = ask_rm("plan", str(EXAMPLE)).stdout
+    assert "\nTPCs are numbered in the order of %smid, as gpulens run takes them\n" in text
+    assert "numbered" not in gpulens("plan", str(EXAMPLE), "--tpcs", "66").stdout
+    alone = write_tasks(tmp_path, make_task("a"))
+    assert "TPC numbers" not in gpulens("-i", str(image("gp106")), "plan", alone).stdout  # RTAS'23 found the order
+
+
+def test_a_plan_says_what_partitions_do_not_separate(tmp_path: pathlib.Path) -> None:
+    """Of two tasks and more; with what the driver reports of MPS. --quiet omits all notes from the text, not from JSON,
+    and not the numbering. Seen failing without the notes, and with --quiet ignored."""
+    def turns(notes: typing.List[str]) -> typing.List[str]:
+        return [note.split("under MPS, ")[1] for note in notes if "take turns (RTAS'24, rule R4)" in note]
+
+    plan = str(EXAMPLE)
+    assert turns(run_checked("plan", plan, "--tpcs", "66")["notes"]) == ["and whether that is in use is unknown"]
+    assert turns(json.loads(ask_rm("plan", plan, "--json", "-q").stdout)["notes"]) == [
+        "which no process uses now, as far as NVIDIA's driver reports"]
+    assert turns(json.loads(ask_rm("plan", plan, "--json", PIDS="1").stdout)["notes"]) == [
+        "which is in use on this GPU; gpulens run limits no program under it"]
+    assert turns(run_checked("plan", write_tasks(tmp_path, make_task("a")), "--tpcs", "66")["notes"]) == []
+    quiet = gpulens("-i", str(image("gh100")), "plan", plan, "--quiet").stdout
+    assert "Note" not in quiet and quiet.endswith("(plan with --source rm)\n")
 
 
 def test_the_example_keeps_to_its_schema() -> None:

@@ -7,12 +7,15 @@
 #include "partition/layout.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
 #include <set>
+#include <unistd.h>
 
 using namespace tool;
 namespace environment = gpulens::environment;
@@ -30,7 +33,8 @@ constexpr unsigned TPCS = 12;
 
 class Words {
 public:
-	explicit Words(unsigned seed) : next_(seed) {}
+	// plan: name of a PlanFile
+	explicit Words(unsigned seed, std::string plan = "none.json") : next_(seed), plan_(std::move(plan)) {}
 
 	unsigned below(unsigned n) { return static_cast<unsigned>(next_() % n); }
 	template <typename T, size_t N> const T &pick(const T (&list)[N]) { return list[below(N)]; }
@@ -60,7 +64,7 @@ public:
 
 	std::vector<std::string> line()
 	{
-		static const char *const options[] = {"--tpcs", "--gpcs", "--half"};
+		static const char *const options[] = {"--tpcs", "--gpcs", "--half", "--plan", "--task"};
 		static const char *const others[] = {"-o",      "x",      "--",         "prog",     "-x",     "--tpc",
 						     "--tpcss", "",       "--output=y", "a b",      "--proc", "-i",
 						     "-g",      "--json", "--color",    "--source", "0",      "auto"};
@@ -68,8 +72,12 @@ public:
 
 		for (unsigned n = 1 + below(4); n; n--) {
 			std::string option = pick(options);
-			switch (below(4)) {
+			switch (below(5)) {
 			case 0: words.push_back(option + '=' + value()); break;
+			case 4: // both halves of a limit from a plan, or one and a value that is none
+				words.push_back("--plan=" + (below(4) ? plan_ : value()));
+				words.push_back("--task=" + (below(4) ? "camera" : value()));
+				break;
 			case 1: words.push_back(pick(others)); break;
 			default:
 				words.push_back(option);
@@ -88,13 +96,38 @@ public:
 
 private:
 	std::mt19937_64 next_;
+	std::string plan_;
 };
 
-// The limits that the words before -- request, each as StartProgram must get it.
+// A plan that gives TPCs 3, 5 and 6 to the task camera, in a file until the end of the test.
+class PlanFile {
+public:
+	PlanFile()
+	{
+		char name[] = "/tmp/gpulens-limit-test-XXXXXX";
+		int fd = mkstemp(name);
+		EXPECT_GE(fd, 0);
+		close(fd);
+		name_ = name;
+		std::ofstream(name_) << R"({"version": 1, "command": "plan", "fits": true, "numbering": "smid",
+			"device": "0000:01:00.0", "tasks": [{"name": "camera", "partition": 0}],
+			"partitions": [{"place": {"tpcs": [3, 5, 6], "gpcs": [0, 1], "mask": "0x068"}}]})";
+	}
+	PlanFile(const PlanFile &) = delete;
+	PlanFile &operator=(const PlanFile &) = delete;
+	~PlanFile() { unlink(name_.c_str()); }
+	const std::string &name() const { return name_; }
+
+private:
+	std::string name_;
+};
+
+// The limits that the words before -- request, each as StartProgram must get it. A plan is a limit, whatever its task is:
+// only the task camera of the one file has TPCs.
 std::set<std::string> requested_limits(const std::vector<std::string> &words)
 {
 	static const std::pair<std::string, std::string> options[] = {
-		{"--tpcs", ""}, {"--gpcs", "gpc:"}, {"--half", "half:"}};
+		{"--tpcs", ""}, {"--gpcs", "gpc:"}, {"--half", "half:"}, {"--plan", "plan:"}, {"--task", "task:"}};
 	std::set<std::string> limits;
 
 	for (size_t i = 0; i < words.size() && words[i] != "--"; i++)
@@ -193,11 +226,13 @@ gpulens::Layout small_gpu()
 TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 {
 	const gpulens::Layout gpu = small_gpu();
-	Words words(20);
+	const PlanFile plan;
+	Words words(20, plan.name());
+	const std::set<std::string> planned = {"plan:" + plan.name(), "task:camera"};
 	CommandLine parsed;
 	bool begun = false;
 	std::optional<std::string> given;
-	unsigned with = 0, without = 0;
+	unsigned with = 0, without = 0, by_plan = 0;
 	Commands commands = all_commands();
 	auto start = [&](const Options &, const std::optional<std::string> &limit, RunOptions &) {
 		begun = true;
@@ -219,6 +254,9 @@ TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 		} catch (const CLI::ParseError &) {
 			ASSERT_FALSE(begun) << fmt::format("{}", fmt::join(line, "|"));
 			continue;
+		} catch (const Error &) { // of the plan
+			ASSERT_FALSE(begun) << fmt::format("{}", fmt::join(line, "|"));
+			continue;
 		}
 		if (!begun)
 			continue;
@@ -226,6 +264,11 @@ TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 		ASSERT_EQ(given.has_value(), !limits.empty()) << fmt::format("{}", fmt::join(line, "|"));
 		if (!given) {
 			without++;
+			continue;
+		}
+		if (limits == planned) {
+			ASSERT_EQ(*given, "3,5,6") << fmt::format("{}", fmt::join(line, "|"));
+			by_plan++;
 			continue;
 		}
 		std::set<unsigned> tpcs = enabled_tpcs(gpu, *given);
@@ -237,6 +280,7 @@ TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 	}
 	EXPECT_GT(with, LINES / 50);
 	EXPECT_GT(without, LINES / 500);
+	EXPECT_GT(by_plan, LINES / 100);
 }
 
 // "1:2:3:UUID" with 8, 16 and 16 digits.

@@ -56,10 +56,11 @@ def run(card: Card, words: str, who: str = "") -> Result:
 
 
 def comparable(value: Any) -> Any:
-    """JSON without the keys that only images, or only snapshots, have."""
+    """JSON without the keys that only images, or only snapshots, have; sharing and unknown follow from
+    page_directory."""
     if isinstance(value, dict):
         return {key: comparable(inner) for key, inner in value.items()
-                if key not in ("source", "gpu", "time_ns", "boot42", "context", "page_directory")}
+                if key not in ("source", "gpu", "time_ns", "boot42", "context", "page_directory", "sharing", "unknown")}
     return [comparable(inner) for inner in value] if isinstance(value, list) else value
 
 

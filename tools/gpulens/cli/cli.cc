@@ -19,6 +19,7 @@ const std::vector<ExitStatus> EXIT_STATUS = {
 	{"3", "no GPU to show: the module is not loaded, or the file is missing or not an image"},
 	{"4", "a request was refused or failed; run: the program was not started, or was killed, because its TPC limit "
 	      "could not be enforced"},
+	{"5", "isolation --check found no hazard, but could not determine whether there is one"},
 };
 
 const std::vector<const char *> EXAMPLES = {

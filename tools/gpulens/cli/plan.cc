@@ -130,6 +130,7 @@ void add_plan(CLI::App &parser, CommandLine &line)
 
 	parser.add_option("FILE", arguments->plan.file, "tasks in JSON, as in docs/plan.md; - is standard input")
 		->type_name("");
+	parser.add_flag("-q,--quiet", arguments->plan.quiet, "print no notes");
 	add_division(parser, arguments->plan);
 	add_evaluation(parser, *arguments);
 	parser.callback([arguments, &line] {
@@ -169,6 +170,7 @@ Commands plan_commands()
 		{"plan",
 		 "plan partitions of TPCs in which all tasks meet their deadlines",
 		 {"gpulens -g 0 plan tasks.json                  assign TPCs of GPU 0 to tasks",
+		  "gpulens --source rm plan tasks.json --json >plan.json    for gpulens run --plan",
 		  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
 		  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"},
 		 add_plan},

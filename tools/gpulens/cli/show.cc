@@ -3,8 +3,12 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/show.hpp"
+#include "lib/model/isolation.hpp"
 #include "lib/source/image/proc_text.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 
 namespace tool {
@@ -29,9 +33,22 @@ void add_runlists(CLI::App &parser, CommandLine &line)
 
 void add_isolation(CLI::App &parser, CommandLine &line)
 {
-	auto check = std::make_shared<bool>(false);
+	auto check = std::make_shared<IsolationCheck>();
+	CLI::Option *judge =
+		parser.add_flag("--check", check->check,
+				"exit with status 1 when a hazard is found, or when different processes or "
+				"address spaces share a runlist or physical copy engines; with status 5 "
+				"when that could not be determined");
 
-	parser.add_flag("--check", *check, "exit with status 1 when a hazard is found");
+	add_list(parser, "--accept", check->accepted, "HAZARD",
+		 "with --check, ignore hazards with this name, such as R8:grce-shares-pce")
+		->check(check_that([](const std::string &id) {
+			return std::find(HAZARD_IDS.begin(), HAZARD_IDS.end(), id) != HAZARD_IDS.end()
+				       ? ""
+				       : fmt::format("no hazard is named \"{}\"; there are {}", id,
+						     fmt::join(HAZARD_IDS, ", "));
+		}))
+		->needs(judge);
 	parser.callback(
 		[check, &line] { line.status = show_gpus(Show::Isolation, line.options, std::nullopt, *check); });
 }
@@ -80,7 +97,8 @@ Commands show_commands()
 		{"isolation",
 		 "list hazards: which tasks can disturb each other, by the rules R1-R8 of RTAS'24",
 		 {"gpulens isolation",
-		  "gpulens isolation --check        exit status 1 where tasks can disturb each other"},
+		  "gpulens isolation --check        exit status 1 where tasks can disturb each other",
+		  "gpulens isolation --check --accept R8:grce-shares-pce"},
 		 add_isolation},
 		{"proc",
 		 "print a file of /proc/gpuX from an image",

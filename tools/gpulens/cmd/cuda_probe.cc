@@ -3,6 +3,7 @@
 #include "gpulens/cmd/cuda_probe.hpp"
 
 #include "gpulens/cmd/child.hpp"
+#include "gpulens/out/partition_notes.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/launch/environment.hpp"
 #include "lib/launch/partition_entry.hpp"
@@ -54,9 +55,11 @@ json verify_mask(std::optional<unsigned> gpu, const std::string &text)
 	TpcMask mask = known.layout.parse_mask(text);
 	GpuUuid uuid = uuid_of_device(device);
 	LaunchMask bits = Launches::instance().verified_layout().launch_mask(mask);
+	std::optional<bool> mps = tool::mps_runs(tool::DriverSource::gpu_at(known.pci).processes);
 
 	return {{"pci", known.pci},
 		{"uuid", format_uuid(uuid)},
+		{"mps", mps ? json(*mps) : json(nullptr)},
 		{"tpcs", mask.tpcs()},
 		{"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
 		{"mask", environment::format_launch_mask({hook::VERSION, bits, uuid})}};
@@ -68,10 +71,12 @@ VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs)
 {
 	json answer = json::parse(run_in_child(TIMEOUT_S, [&] { return verify_mask(gpu, tpcs).dump(); }));
 	VerifiedLimit limit{
-		.pci = answer.at("pci"), .tpcs = answer.at("tpcs"), .gpcs = answer.at("gpcs"), .environment{}};
+		.pci = answer.at("pci"), .tpcs = answer.at("tpcs"), .gpcs = answer.at("gpcs"), .mps{}, .environment{}};
 	tool::PartitionEntry entry{
 		.gpu = limit.pci, .method = "mask", .scope = "program", .tpcs = limit.tpcs, .gpcs = limit.gpcs};
 
+	if (!answer.at("mps").is_null())
+		limit.mps = answer.at("mps").get<bool>();
 	limit.environment = {{VISIBLE_DEVICES, answer.at("uuid")},
 			     {environment::LAUNCH_MASK, answer.at("mask")},
 			     {environment::PARTITION, tool::format_partitions({entry})}};

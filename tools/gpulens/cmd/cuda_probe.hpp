@@ -15,6 +15,7 @@ namespace gpulens {
 struct VerifiedLimit {
 	std::string pci;                                // the GPU's address
 	std::vector<unsigned> tpcs, gpcs;               // ascending
+	std::optional<bool> mps;                        // a process uses MPS on this GPU; nothing: unknown
 	std::map<std::string, std::string> environment; // for the program
 };
 

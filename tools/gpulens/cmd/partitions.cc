@@ -3,11 +3,13 @@
 #include "gpulens/cmd/partitions.hpp"
 
 #include "gpulens/out/output.hpp"
+#include "gpulens/out/partition_notes.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/outside.hpp"
 #include "lib/launch/partition_page.hpp"
+#include "lib/source/driver/driver_source.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -114,6 +116,28 @@ std::vector<PublishedPartition> partitions_of(const std::filesystem::path &proce
 	return list;
 }
 
+// Returns whether a process uses MPS on a GPU with partitions; nothing: unknown for one of them.
+std::optional<bool> mps_runs_for(const std::vector<PublishedPartition> &all)
+{
+	std::set<std::string> left;
+	bool runs = false;
+
+	for (const PublishedPartition &published : all)
+		left.insert(published.gpu);
+	try {
+		for (const Gpu &gpu : DriverSource().gpus({})) {
+			std::optional<bool> mps = mps_runs(gpu.processes);
+			if (left.count(gpu.chip.device) && mps) {
+				left.erase(gpu.chip.device);
+				runs |= *mps;
+			}
+		}
+	} catch (const std::exception &) {
+		// No driver answers: unknown.
+	}
+	return runs ? std::optional(true) : left.empty() ? std::optional(false) : std::nullopt;
+}
+
 std::string shared_ranges(const std::set<u32> &a, const std::set<u32> &b)
 {
 	std::vector<u32> list;
@@ -181,9 +205,13 @@ std::string overlaps_text(const std::vector<PublishedPartition> &all)
 	return text;
 }
 
-int show_partitions(const Options &options)
+int show_partitions(const Options &options, bool quiet)
 {
 	std::vector<PublishedPartition> all = published_partitions(options.sources.proc);
+	std::vector<std::string> notes;
+
+	if (!all.empty() && (options.json || !quiet))
+		notes = partition_notes(mps_runs_for(all));
 
 	if (options.json) {
 		nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -197,7 +225,7 @@ int show_partitions(const Options &options)
 					{"gpcs", published.gpcs},
 					{"launches", published.launches ? nlohmann::ordered_json(*published.launches)
 									: nlohmann::ordered_json(nullptr)}});
-		nlohmann::ordered_json document = {{"version", 1}, {"partitions", list}};
+		nlohmann::ordered_json document = {{"version", 1}, {"partitions", list}, {"notes", notes}};
 		return print_text(json_text(document)) ? EXIT_DONE : EXIT_PART;
 	}
 	Table table({"Process", "<Name", "<GPU", "<Method", "<Scope", "<TPCs", "<GPCs", "Launches"});
@@ -207,6 +235,8 @@ int show_partitions(const Options &options)
 			   published.launches ? std::to_string(*published.launches) : "-"});
 	std::string text = table.empty() ? "no partitions found; other users' processes are visible to root only\n"
 					 : table.str(style_of_output(options.colour)) + overlaps_text(all);
+	for (const std::string &note : notes)
+		text += "Note: " + note + '\n';
 	return print_text(text) ? EXIT_DONE : EXIT_PART;
 }
 

@@ -19,8 +19,8 @@ struct PublishedPartition : PartitionEntry {
 
 // Returns the partitions of processes whose files this user may open, by pid.
 std::vector<PublishedPartition> published_partitions(const std::string &proc);
-// Prints the partitions. Returns the exit status.
-int show_partitions(const Options &options);
+// Prints the partitions, and unless quiet what they do not separate (in JSON always). Returns the exit status.
+int show_partitions(const Options &options, bool quiet);
 // Returns a line for each pair of processes that share TPCs or GPCs; empty if none do.
 std::string overlaps_text(const std::vector<PublishedPartition> &all);
 

@@ -5,10 +5,17 @@
 #include "gpulens/out/output.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tool {
+
+// Where a plan places the program.
+struct PlannedPlace {
+	std::string file, device; // device: PCI address of the GPU
+	std::vector<u32> gpcs;    // ascending
+};
 
 struct RunOptions {
 	std::vector<std::string> program;               // and its arguments
@@ -16,6 +23,8 @@ struct RunOptions {
 	std::map<std::string, std::string> environment; // variables to add
 	std::vector<std::string> preload;               // names of further libraries
 	bool limited = false;                           // kill the program if it uses the GPU without these (guard.hpp)
+	bool quiet = false;                             // do not print what a limit does not separate
+	std::optional<PlannedPlace> planned{};          // of a limit from a plan
 };
 
 // Throws Error (Source) where libraries cannot be preloaded into the program or its script interpreter: it is linked statically,

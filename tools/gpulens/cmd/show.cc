@@ -83,7 +83,8 @@ std::vector<Failure> failures_of(Show command, const Gpu &gpu, std::optional<u32
 	return list;
 }
 
-std::string text_of(Show command, const Gpu &gpu, std::optional<u32> id, const Style &style)
+std::string text_of(Show command, const Gpu &gpu, std::optional<u32> id, const Style &style,
+		    const std::vector<std::string> &accepted)
 {
 	switch (command) {
 	case Show::Overview: return overview_text(gpu, style);
@@ -93,12 +94,12 @@ std::string text_of(Show command, const Gpu &gpu, std::optional<u32> id, const S
 	case Show::Channels: return channels_text(gpu, style);
 	case Show::Copy: return copy_text(gpu, style);
 	case Show::Gpcs: return gpcs_text(gpu, style);
-	case Show::Isolation: return isolation_text(gpu, isolation_of(gpu), style);
+	case Show::Isolation: return isolation_text(gpu, isolation_of(gpu), style, accepted);
 	}
 	return "";
 }
 
-json json_of(Show command, const Gpu &gpu, std::optional<u32> id)
+json json_of(Show command, const Gpu &gpu, std::optional<u32> id, const std::vector<std::string> &accepted)
 {
 	json j = gpu_json(gpu);
 
@@ -113,7 +114,7 @@ json json_of(Show command, const Gpu &gpu, std::optional<u32> id)
 		break;
 	case Show::Copy: j["copy"] = copy_json(gpu); break;
 	case Show::Gpcs: j["gpcs"] = gpcs_json(gpu); break;
-	case Show::Isolation: j["isolation"] = isolation_json(isolation_of(gpu)); break;
+	case Show::Isolation: j["isolation"] = isolation_json(isolation_of(gpu), accepted); break;
 	case Show::Overview:
 		j["engines"] = engines_json(gpu);
 		j["runlists"] = runlists_json(gpu, std::nullopt);
@@ -126,25 +127,45 @@ json json_of(Show command, const Gpu &gpu, std::optional<u32> id)
 	return j;
 }
 
+bool has_others(const std::vector<Hazard> &hazards, const std::vector<std::string> &accepted)
+{
+	return std::any_of(hazards.begin(), hazards.end(), [&](const Hazard &h) {
+		return std::find(accepted.begin(), accepted.end(), h.id()) == accepted.end();
+	});
+}
+
+// Fails closed: without a GPU nothing is determined.
+Exit judge_isolation(const std::vector<Gpu> &gpus, const std::vector<std::string> &accepted)
+{
+	bool unknown = gpus.empty();
+
+	for (const Gpu &gpu : gpus) {
+		Isolation isolation = isolation_of(gpu);
+		if (has_others(isolation.hazards, accepted) || has_others(isolation.sharing, accepted))
+			return EXIT_PART;
+		unknown |= has_others(isolation.unknown, accepted);
+	}
+	return unknown ? EXIT_UNKNOWN : EXIT_DONE;
+}
+
 } // namespace
 
-int show_gpus(Show command, const Options &options, std::optional<u32> id, bool check)
+int show_gpus(Show command, const Options &options, std::optional<u32> id, const IsolationCheck &check)
 {
 	std::vector<Gpu> gpus = load_gpus(options.sources);
 	Style style = style_of_output(options.colour);
-	bool hazards = false, complete = true;
+	bool complete = true;
 	std::string out;
 	json list = json::array();
 
 	for (const Gpu &gpu : gpus) {
 		if (options.json) {
-			list.push_back(json_of(command, gpu, id));
+			list.push_back(json_of(command, gpu, id, check.accepted));
 		} else if (!gpu.inaccessible) {
 			if (!out.empty())
 				out += '\n';
-			out += text_of(command, gpu, id, style);
+			out += text_of(command, gpu, id, style, check.accepted);
 		}
-		hazards |= check && !isolation_of(gpu).hazards.empty();
 	}
 	if (options.json)
 		out = json_text({{"version", JSON_VERSION}, {"gpus", list}});
@@ -152,7 +173,9 @@ int show_gpus(Show command, const Options &options, std::optional<u32> id, bool 
 		return EXIT_PART;
 	for (const Gpu &gpu : gpus)
 		complete &= report_failures(failures_of(command, gpu, id), gpu.name());
-	return complete && !hazards ? EXIT_DONE : EXIT_PART;
+	if (check.check)
+		return judge_isolation(gpus, check.accepted);
+	return complete ? EXIT_DONE : EXIT_PART;
 }
 
 int show_proc(const std::string &name, const Options &options)

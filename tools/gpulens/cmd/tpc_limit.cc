@@ -4,6 +4,7 @@
 
 #include "gpulens/cmd/cuda_probe.hpp"
 #include "gpulens/cmd/partitions.hpp"
+#include "gpulens/out/partition_notes.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/base/errors.hpp"
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <strings.h>
 #include <unistd.h>
 #include <vector>
 
@@ -27,6 +29,24 @@ std::optional<unsigned> named_gpu(const Options &options)
 	if (options.sources.gpus.size() > 1)
 		throw Error(Error::Source, "one GPU at a time: a program gets TPCs of one GPU");
 	return options.sources.gpus.empty() ? std::nullopt : std::optional(options.sources.gpus[0]);
+}
+
+// Throws Error (Input) if the verified GPU is not the one of the plan.
+void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verified)
+{
+	if (strcasecmp(planned.device.c_str(), verified.pci.c_str()) != 0)
+		throw Error(
+			Error::Input,
+			fmt::format(
+				"{}: it is a plan for GPU {}, and the program would run on {}; choose the GPU with -g, "
+				"or plan for this one",
+				planned.file, replace_controls(planned.device), verified.pci));
+	if (planned.gpcs != verified.gpcs)
+		throw Error(Error::Input,
+			    fmt::format("{}: TPCs {} are in GPCs {} of {}, and in GPCs {} by the plan; plan again for "
+					"this GPU",
+					planned.file, format_ranges(verified.tpcs), format_ranges(verified.gpcs),
+					verified.pci, planned.gpcs.empty() ? "-" : format_ranges(planned.gpcs)));
 }
 
 } // namespace
@@ -44,6 +64,8 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 		return EXIT_REFUSED;
 	}
 	gpulens::VerifiedLimit verified = gpulens::verify_limit(gpu, limit);
+	if (run.planned)
+		check_plan(*run.planned, verified);
 	run.environment = verified.environment;
 	fmt::print(stderr, "gpulens: {} is limited to TPCs {} of {}, in GPCs {}\n", run.program[0],
 		   format_ranges(verified.tpcs), verified.pci, format_ranges(verified.gpcs));
@@ -52,6 +74,9 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 			       run.program[0]};
 	for (const PublishedPartition &other : published_partitions(options.sources.proc))
 		std::fputs(overlaps_text({own, other}).c_str(), stderr);
+	if (!run.quiet)
+		for (const std::string &note : partition_notes(verified.mps))
+			fmt::print(stderr, "gpulens: note: {}\n", note);
 	return EXIT_DONE;
 }
 

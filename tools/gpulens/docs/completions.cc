@@ -4,6 +4,7 @@
 
 #include "gpulens/blocks/scenario.hpp"
 #include "gpulens/docs/options.hpp"
+#include "lib/model/isolation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,6 +56,11 @@ bool runs_program(const Opt &o)
 	return o.names.empty() && o.value == "PROGRAM";
 }
 
+const std::vector<std::string> &words_of_value(const Opt &o)
+{
+	return o.value == "HAZARD" ? tool::HAZARD_IDS : o.words;
+}
+
 /* -- bash -- */
 
 // The bash command that completes a value.
@@ -62,8 +68,8 @@ std::string bash_values(const Opt &o)
 {
 	const ValueType *type = find_type(o.value);
 
-	if (!o.words.empty())
-		return fmt::format("_gpulens_words \"{}\"", fmt::join(o.words, " "));
+	if (!words_of_value(o).empty())
+		return fmt::format("_gpulens_words \"{}\"", fmt::join(words_of_value(o), " "));
 	return type ? type->bash : ":";
 }
 
@@ -96,7 +102,8 @@ _gpulens_files() { # -f or -d
 	mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
 }
 _gpulens_words() {
-	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$head$cur")
+	COMPREPLY=("${COMPREPLY[@]#"$head"}")
 }
 # The numbers behind a name in paths: PATTERN of files below $proc, NAME.
 _gpulens_numbers() {
@@ -147,7 +154,7 @@ _gpulens_program() { # index of the command
 	fi
 }
 _gpulens() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command='' proc=/proc words i
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command='' head='' proc=/proc words i
 	COMPREPLY=()
 	# --option=value comes as three words
 	if [[ $prev == = ]]; then
@@ -155,6 +162,15 @@ _gpulens() {
 	elif [[ $cur == = ]]; then
 		cur=''
 	fi
+	# and so does RULE:NAME
+	for i in 2 3; do
+		if ((COMP_CWORD > i)) && [[ ${COMP_WORDS[COMP_CWORD - i]} == --accept &&
+			${COMP_WORDS[COMP_CWORD - i + 2]} == : ]]; then
+			prev=--accept
+			head=${COMP_WORDS[COMP_CWORD - i + 1]}:
+			((i == 2)) && cur=''
+		fi
+	done
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i - 1]} in --proc) proc=${COMP_WORDS[i]} ;; esac
 	done
@@ -251,8 +267,8 @@ std::string zsh_values(const Opt &o)
 {
 	const ValueType *type = find_type(o.value);
 
-	if (!o.words.empty())
-		return fmt::format("({})", fmt::join(o.words, " "));
+	if (!words_of_value(o).empty())
+		return fmt::format("({})", quote_zsh(fmt::format("{}", fmt::join(words_of_value(o), " "))));
 	return type ? type->zsh : "";
 }
 

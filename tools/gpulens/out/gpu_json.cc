@@ -327,17 +327,21 @@ json errors_json(const std::vector<Failure> &failures)
 	return list;
 }
 
-json isolation_json(const Isolation &from)
+json isolation_json(const Isolation &from, const std::vector<std::string> &accepted)
 {
 	json j;
 
-	j["hazards"] = json::array();
-	for (const Hazard &h : from.hazards)
-		j["hazards"].push_back({{"rule", h.rule},
-					{"name", h.name},
-					{"text", h.text},
-					{"engines", h.engines},
-					{"runlists", h.runlists}});
+	for (const auto &[key, hazards] :
+	     {std::pair("hazards", &from.hazards), {"sharing", &from.sharing}, {"unknown", &from.unknown}}) {
+		j[key] = json::array();
+		for (const Hazard &h : *hazards)
+			j[key].push_back({{"rule", h.rule},
+					  {"name", h.name},
+					  {"text", h.text},
+					  {"engines", h.engines},
+					  {"runlists", h.runlists}});
+	}
+	j["accepted"] = accepted;
 	j["notes"] = from.notes;
 	j["runlists"] = from.runlists;
 	j["shared_runlists"] = from.shared_runlists;

@@ -24,7 +24,8 @@ nlohmann::ordered_json allocated_json(const Gpu &gpu);
 nlohmann::ordered_json processes_json(const Gpu &gpu);
 nlohmann::ordered_json copy_json(const Gpu &gpu);
 nlohmann::ordered_json gpcs_json(const Gpu &gpu);
-nlohmann::ordered_json isolation_json(const Isolation &isolation);
+// accepted: of isolation --accept.
+nlohmann::ordered_json isolation_json(const Isolation &isolation, const std::vector<std::string> &accepted = {});
 nlohmann::ordered_json errors_json(const std::vector<Failure> &failures);
 
 } // namespace tool

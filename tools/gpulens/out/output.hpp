@@ -15,8 +15,9 @@ enum Exit {
 	EXIT_DONE = 0,
 	EXIT_PART = 1, // something could not be read or decoded, or isolation --check found a hazard
 	EXIT_USAGE = 2,
-	EXIT_SOURCE = 3, // no GPU to show: no module, no such file, not an image
-	EXIT_REFUSED = 4 // a request was refused or failed
+	EXIT_SOURCE = 3,  // no GPU to show: no module, no such file, not an image
+	EXIT_REFUSED = 4, // a request was refused or failed
+	EXIT_UNKNOWN = 5  // isolation --check: whether there are hazards could not be determined
 };
 
 // Returns the exit status for an error that no command catches.

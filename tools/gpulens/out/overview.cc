@@ -184,9 +184,35 @@ std::string format_tasks(const Gpu &gpu, const Isolation &isolation, const Style
 	return t.str(style, "    ");
 }
 
+// "! " before what is shared, "? " before what is unknown; the id is what --accept takes.
+std::string format_hazard(const Hazard &hazard, const char *mark, const std::vector<std::string> &accepted,
+			  const Style &style)
+{
+	bool is_accepted = std::find(accepted.begin(), accepted.end(), hazard.id()) != accepted.end();
+
+	return "   " + format_item(style.paint(is_accepted    ? Ink::None
+					       : *mark == '!' ? Ink::Red
+							      : Ink::Yellow,
+					       mark),
+				   fmt::format("{} ({}{})", hazard.text, hazard.id(), is_accepted ? ", accepted" : ""),
+				   style);
+}
+
+// "no hazards found", "2 hazards found, 1 unknown"
+std::string format_verdict(const Isolation &isolation, const Style &style)
+{
+	size_t found = isolation.hazards.size() + isolation.sharing.size();
+	std::string text =
+		!found ? "no hazards found"
+		       : style.paint(Ink::Red, fmt::format("{} hazard{} found", found, found == 1 ? "" : "s"));
+
+	return text + (isolation.unknown.empty() ? "" : fmt::format(", {} unknown", isolation.unknown.size())) + '\n';
+}
+
 } // namespace
 
-std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Style &style)
+std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Style &style,
+			   const std::vector<std::string> &accepted)
 {
 	std::string out = headline(gpu, style);
 	u32 channels = 0, disabled = 0;
@@ -222,9 +248,25 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 					  unread, gpu.runlists.size())
 				: "Only channels on a runlist are scheduled: those above.");
 	}
+	// Returns whether there are any of this rule.
+	auto add_hazards = [&](const std::string &rule) {
+		bool any = false;
+		auto add = [&](const std::vector<Hazard> &list, const char *mark) {
+			for (const Hazard &h : list)
+				if (h.rule == rule) {
+					out += format_hazard(h, mark, accepted, style);
+					any = true;
+				}
+		};
+		add(isolation.hazards, "! ");
+		add(isolation.sharing, "! ");
+		add(isolation.unknown, "? ");
+		return any;
+	};
 	add_rule("R4", fmt::format("At most one task of a runlist is active on an engine; {} of {} runlists serve more "
 				   "than one engine.",
 				   isolation.shared_runlists, isolation.runlists));
+	add_hazards("R4");
 	add_rule("R5", fmt::format("Tasks run independently only if they are on different runlists; there are {}.",
 				   isolation.runlists));
 	add_rule("R6",
@@ -232,34 +274,18 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 			 ? "Tasks on engines that share a runlist depend on each other's time slices:"
 			 : fmt::format("Tasks on engines that share a runlist depend on each other's time slices; {}.",
 				       fmt::join(isolation.notes, "; ")));
-	for (const char *id : {"R6", "R8"}) {
-		bool any = false;
-		if (std::string("R8") == id) {
-			add_rule("R7", "Each engine is on one runlist only (the device table cannot express more).");
-			add_rule("R8", gpu.has_copy
-					       ? "Copy engines on different runlists may share physical copy engines:"
-					       : "Shared physical copy engines are unknown: they cannot be read on "
-						 "this chip.");
-			any = !gpu.has_copy;
-		}
-		for (const Hazard &h : isolation.hazards) {
-			if (h.rule != id)
-				continue;
-			out += "   " + format_item(style.paint(Ink::Red, "! "), h.text, style);
-			any = true;
-		}
-		if (!any)
-			out += "   none on this GPU\n";
-	}
+	if (!add_hazards("R6"))
+		out += "   none on this GPU\n";
+	add_rule("R7", "Each engine is on one runlist only (the device table cannot express more).");
+	add_hazards("R7");
+	add_rule("R8", gpu.has_copy ? "Copy engines on different runlists may share physical copy engines:"
+				    : "Shared physical copy engines are unknown: they cannot be read on this chip.");
+	if (!add_hazards("R8") && gpu.has_copy)
+		out += "   none on this GPU\n";
 	out += style.paint(Ink::Bold, "Locks") + " that a per-engine locking scheme can treat as independent:\n";
 	for (size_t i = 0; i < isolation.locks.size(); i++)
 		out += fmt::format("  {:>2}  {}\n", i + 1, fmt::join(isolation.locks[i], ", "));
-	out += isolation.hazards.empty()
-		       ? "no hazards found\n"
-		       : style.paint(Ink::Red, fmt::format("{} {} found", isolation.hazards.size(),
-							   isolation.hazards.size() == 1 ? "hazard" : "hazards")) +
-				 '\n';
-	return out;
+	return out + format_verdict(isolation, style);
 }
 
 } // namespace tool

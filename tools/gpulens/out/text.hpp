@@ -26,6 +26,8 @@ std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &st
 std::string channels_text(const Gpu &gpu, const Style &style);
 std::string copy_text(const Gpu &gpu, const Style &style);
 std::string gpcs_text(const Gpu &gpu, const Style &style);
-std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Style &style);
+// accepted: ids of hazards (HAZARD_IDS) that are marked as accepted.
+std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Style &style,
+			   const std::vector<std::string> &accepted = {});
 
 } // namespace tool

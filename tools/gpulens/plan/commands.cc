@@ -2,6 +2,7 @@
 // Reads task files and measurements, and prints plans, evaluations and fits.
 #include "gpulens/plan/commands.hpp"
 
+#include "gpulens/out/partition_notes.hpp"
 #include "gpulens/plan/curves_svg.hpp"
 #include "gpulens/plan/fit.hpp"
 #include "lib/base/errors.hpp"
@@ -11,6 +12,7 @@
 
 #include <cstdio>
 #include <fmt/format.h>
+#include <optional>
 #include <unistd.h>
 
 namespace tool::plan {
@@ -21,16 +23,30 @@ namespace {
 
 constexpr int BAR_COLUMNS = 40;
 
-// Returns the map of the GPU to plan for, and sets its title; without GPCs if a number of TPCs is given instead.
-GpcMap read_map(const Options &options, const PlanOptions &plan_options, std::string &title)
+// Returns the GPU to plan for; nothing if a number of TPCs is given instead.
+std::optional<Gpu> read_gpu(const Options &options, const PlanOptions &plan_options)
 {
 	if (plan_options.tpcs)
-		return {*plan_options.tpcs, {}};
+		return std::nullopt;
 	std::vector<Gpu> gpus = load_gpus(options.sources);
 	if (gpus.size() != 1)
 		throw Error(Error::Source, "a plan needs exactly one GPU: use -g X, or -i once");
-	title = gpus[0].title();
-	return gpc_map(gpus[0]);
+	return std::move(gpus[0]);
+}
+
+// What the plan takes for granted about the GPU.
+std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu> &gpu)
+{
+	std::vector<std::string> notes;
+
+	if (gpu && plan.map.numbering == TpcNumbering::ByGpc && gpu->tpc_order != LENS_TPC_ORDER_PUBLISHED)
+		notes.push_back(gpu->tpc_order == LENS_TPC_ORDER_WRONG
+					? "TPC numbers are known to be wrong: this chip does not number TPCs GPC by GPC"
+					: "TPC numbers are assumed: their order is not published for this chip");
+	if (plan.allocation().fits && plan.file.tasks.size() > 1)
+		for (const std::string &note : partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt)))
+			notes.push_back(note);
+	return notes;
 }
 
 bool ends_with(const std::string &name, const char *end)
@@ -71,10 +87,16 @@ bool is_results_file(const std::string &name)
 
 int plan_command(const Options &options, const PlanOptions &plan_options)
 {
-	std::string title, name = name_of_file(plan_options.file);
-	GpcMap map = read_map(options, plan_options, title);
+	std::string name = name_of_file(plan_options.file);
+	std::optional<Gpu> gpu = read_gpu(options, plan_options);
+	GpcMap map = gpu ? gpc_map(*gpu) : GpcMap{.tpcs = *plan_options.tpcs, .gpcs{}};
 	Plan plan = make_plan(read_file(plan_options.file), name, map, plan_options);
-	plan.gpu = title;
+	plan.gpu = gpu ? gpu->title() : "";
+	plan.device = gpu ? gpu->chip.device : "";
+	for (const std::string &note : notes_on_gpu(plan, gpu))
+		plan.notes.push_back(note);
+	if (plan_options.quiet && !options.json)
+		plan.notes.clear();
 	bool shown = print_text(options.json ? json_text(plan_json(plan))
 					     : plan_text(plan, style_of_output(options.colour)));
 	for (const std::string &text : impossible_texts(plan))

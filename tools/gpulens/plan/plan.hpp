@@ -22,6 +22,7 @@ struct PlanOptions {
 	bool exact = false;         // use find_optimum()
 	u32 quantum = 1, least = 1; // of Sizes
 	Placing placing = Placing::Packed;
+	bool quiet = false; // no notes in the text
 };
 
 struct Attempt {
@@ -30,8 +31,9 @@ struct Attempt {
 };
 
 struct Plan {
-	std::string gpu; // title of the GPU; empty if planned for a number of TPCs
-	GpcMap map;      // without GPCs if planned for a number of TPCs
+	std::string gpu;    // title of the GPU; empty if planned for a number of TPCs
+	std::string device; // its PCI address or platform name; empty: unknown, or none
+	GpcMap map;         // without GPCs if planned for a number of TPCs
 	TaskFile file;
 	Sizes sizes; // without reserved TPCs
 	Criterion test = Criterion::Edf;

@@ -107,6 +107,16 @@ std::string tasks_text(const Plan &plan, const Style &style)
 	return t.str(style);
 }
 
+std::string numbering_text(const Plan &plan)
+{
+	if (plan.masks.empty())
+		return "";
+	return plan.map.numbering == TpcNumbering::BySmid
+		       ? "TPCs are numbered in the order of %smid, as gpulens run takes them\n"
+		       : "TPCs are numbered GPC by GPC, as in tpc_map; gpulens run takes them in the order of %smid "
+			 "(plan with --source rm)\n";
+}
+
 json us_json(u64 ns)
 {
 	return ns == NEVER ? json(nullptr) : json(double(ns) / 1000);
@@ -140,7 +150,7 @@ std::string plan_text(const Plan &plan, const Style &style)
 	std::string out = verdict_text(plan);
 
 	if (plan.allocation().fits)
-		out += partitions_text(plan, style) + tasks_text(plan, style);
+		out += partitions_text(plan, style) + tasks_text(plan, style) + numbering_text(plan);
 	else
 		out += tried_text(plan, style);
 	for (const std::string &note : plan.notes)
@@ -175,6 +185,8 @@ json plan_json(const Plan &plan)
 	j["command"] = "plan";
 	j["fits"] = a.fits;
 	j["gpu"] = plan.gpu.empty() ? json(nullptr) : json(plan.gpu);
+	j["device"] = plan.device.empty() ? json(nullptr) : json(plan.device);
+	j["numbering"] = plan.map.gpcs.empty() ? json(nullptr) : json(numbering_name(plan.map.numbering));
 	j["tpcs"] = plan.map.tpcs;
 	j["reserved_tpcs"] = plan.map.tpcs - plan.sizes.tpcs;
 	j["quantum"] = plan.sizes.quantum;

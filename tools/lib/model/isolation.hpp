@@ -14,8 +14,11 @@ struct Hazard {
 	std::string rule;                 // "R8"
 	std::string name;                 // stable, for scripts: "grce-shares-pce", "shared-runlist"
 	std::string text;                 // one sentence
-	std::vector<std::string> engines; // short names, at least two
+	std::vector<std::string> engines; // short names
 	std::vector<u32> runlists;
+
+	// Returns "R8:grce-shares-pce".
+	std::string id() const { return rule + ':' + name; }
 };
 
 // The channels of one TSG. TSGs with the same page directory belong to one task, if the source reports it.
@@ -27,7 +30,12 @@ struct TaskChannels {
 };
 
 struct Isolation {
-	std::vector<Hazard> hazards;
+	std::vector<Hazard> hazards; // of the chip, whatever runs; each has at least two engines
+	// Sharing by the tasks that are on the runlists now: two address spaces, or two processes, that share a runlist
+	// and its engines, or physical copy engines.
+	std::vector<Hazard> sharing;
+	// What the source does not report, so that hazards or sharing may be missing above; engines may be empty.
+	std::vector<Hazard> unknown;
 	// Runlists that graphics shares with its copy engines only, which is usual.
 	std::vector<std::string> notes;
 	std::vector<TaskChannels> tasks;
@@ -38,5 +46,9 @@ struct Isolation {
 };
 
 Isolation isolation_of(const Gpu &gpu);
+
+// The ids of hazards, sharing and unknown entries that isolation --accept takes, by rule. R7:unknown-engines is not
+// among them: without engines nothing can be judged.
+extern const std::vector<std::string> HAZARD_IDS;
 
 } // namespace tool

@@ -18,7 +18,7 @@ GpcMap map_of_sms(const Gpu &gpu)
 {
 	std::map<std::pair<u32, u32>, u32> numbers; // TPC by (logical GPC, TPC within it)
 	std::map<u32, GpcTpcs> gpcs;
-	GpcMap map;
+	GpcMap map{.tpcs = 0, .gpcs{}, .numbering = TpcNumbering::BySmid};
 
 	for (const Sm &s : gpu.sms) { // in the order of %smid
 		if (!numbers.emplace(std::pair(s.gpc, s.tpc), map.tpcs).second)
@@ -38,6 +38,11 @@ GpcMap map_of_sms(const Gpu &gpu)
 }
 
 } // namespace
+
+const char *numbering_name(TpcNumbering numbering)
+{
+	return numbering == TpcNumbering::BySmid ? "smid" : "gpc";
+}
 
 const GpcTpcs *GpcMap::find(u32 gpc) const
 {

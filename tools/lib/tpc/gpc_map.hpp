@@ -15,9 +15,18 @@ struct GpcTpcs {
 	bool operator==(const GpcTpcs &) const = default;
 };
 
+// How TPCs are numbered. On a chip that does not number TPCs GPC by GPC, as GH100, the two differ.
+enum class TpcNumbering {
+	ByGpc,  // GPC by GPC, as tpc_map has them (docs/proc.md)
+	BySmid, // in the order of the %smid of their first SM, as masks (gpulens-partition.h) and gpulens run take them
+};
+// "gpc", "smid"
+const char *numbering_name(TpcNumbering numbering);
+
 struct GpcMap {
 	u32 tpcs = 0; // enabled TPCs of the GPU
 	std::vector<GpcTpcs> gpcs;
+	TpcNumbering numbering = TpcNumbering::ByGpc;
 
 	// Returns nullptr if there is no such GPC.
 	const GpcTpcs *find(u32 gpc) const;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0
+// What a partition of TPCs does not separate, for the output of run, partitions and plan.
+#pragma once
+#include "lib/model/model.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// Returns whether a process uses MPS, by what NVIDIA's driver reports; nothing: it reports no processes.
+std::optional<bool> mps_runs(const std::optional<std::vector<Process>> &processes);
+
+// Returns the notes, a sentence each: processes take turns, and L2 cache and memory are shared. mps: as mps_runs().
+std::vector<std::string> partition_notes(std::optional<bool> mps);
+
+} // namespace tool
