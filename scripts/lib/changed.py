@@ -80,8 +80,8 @@ class Files:
                     seen.add(other)
                     todo.append(other)
         digest = hashlib.sha256(hashlib.sha256(rules).digest() + path.encode())
-        for path in sorted(seen):
-            digest.update(path.encode() + b"\0" + self.digest(path))
+        for name in sorted(seen):
+            digest.update(name.encode() + b"\0" + self.digest(name))
         return digest.hexdigest()
 
 

@@ -62,8 +62,8 @@ def test_more_than_64_tpcs_need_the_ext_functions(program: str, index: int) -> N
     facts = FACTS["gpus"][index]
     masks = [0] * 8
     for row in facts["sm_table"]:
-        sm = dict(zip(facts["sm_table_fields"], row))
-        masks[facts["logical_to_physical_gpc"][sm["logical_gpc"]]] |= 1 << sm["smid"] // 2
+        place = dict(zip(facts["sm_table_fields"], row))
+        masks[facts["logical_to_physical_gpc"][place["logical_gpc"]]] |= 1 << place["smid"] // 2
     done = run_program(program, GPULENS_SOURCE="driver", LD_PRELOAD=str(ROOT / "build/bin/fake_rm.so"),
                        GPULENS_FAKE_RM=RECORDING, GPULENS_FAKE_RM_GPU=str(index))
     assert done.stdout.splitlines() == ["tpcs 0 66", "gpcs 34", "ext 0",

@@ -102,11 +102,11 @@ def test_each_gpu_has_its_own_gpcs_and_sms(index: int) -> None:
     by_logical = {gpc["logical"]: gpc["gpc"] for gpc in gpcs["gpcs"]}
     assert [by_logical[logical] for logical in range(8)] == facts["logical_to_physical_gpc"]
     fields = facts["sm_table_fields"]
-    for sm, row in zip(gpcs["sms"], facts["sm_table"]):
+    for place, row in zip(gpcs["sms"], facts["sm_table"]):
         expected = dict(zip(fields, row))
-        assert sm == {"sm": expected["smid"], "logical_gpc": expected["logical_gpc"], "tpc": expected["local_tpc"],
-                      "sm_in_tpc": expected["sm_in_tpc"], "cpc": expected["phys_cpc"],
-                      "virtual_gpc": expected["virtual_gpc"], "ugpu": expected["ugpu"]}
+        assert place == {"sm": expected["smid"], "logical_gpc": expected["logical_gpc"], "tpc": expected["local_tpc"],
+                         "sm_in_tpc": expected["sm_in_tpc"], "cpc": expected["phys_cpc"],
+                         "virtual_gpc": expected["virtual_gpc"], "ugpu": expected["ugpu"]}
     assert len(gpcs["sms"]) == 132
 
 

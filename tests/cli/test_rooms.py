@@ -27,7 +27,7 @@ def fixture_tree(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def run_check(tree: pathlib.Path, script: str, *words: str) -> "tuple[int, str]":
     """Exit status and output of a script."""
-    done = subprocess.run([str(tree / "scripts" / script), *words], capture_output=True, text=True, run_check=False)
+    done = subprocess.run([str(tree / "scripts" / script), *words], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 
@@ -62,7 +62,7 @@ def test_symbols_go_down(tree: pathlib.Path) -> None:
             folder, file = name.rsplit("/", 1)
             place = tree / "build/cmake" / folder / "CMakeFiles/all.dir" / f"{file}.o"
             place.parent.mkdir(parents=True, exist_ok=True)
-            subprocess.run(["g++", "-c", "-o", str(place), str(tree / name)], run_check=True)
+            subprocess.run(["g++", "-c", "-o", str(place), str(tree / name)], check=True)
         status, text = run_check(tree, "check-symbols")
         assert (status, text) == ((1, (
             "tools/lib/base/up.cc: uses high() of tools/gpulens/out/high.cc, and tools/lib/base may not use "
@@ -78,7 +78,7 @@ def build_module(tree: pathlib.Path, sources: "dict[str, str]") -> None:
             (top / name).parent.mkdir(parents=True, exist_ok=True)
             (top / name).write_text(HEAD + text, encoding="ascii")
         place = tree / "build/module/6.1.0" / name
-        subprocess.run(["gcc", "-c", "-o", str(place.with_suffix(".o")), str(place)], run_check=True)
+        subprocess.run(["gcc", "-c", "-o", str(place.with_suffix(".o")), str(place)], check=True)
 
 
 def test_circles_between_files_of_the_module_are_found(tree: pathlib.Path) -> None:

@@ -37,7 +37,7 @@ def retry_when_busy(run_once: "typing.Callable[[], None]") -> None:
 
 def test_top_shows_the_owners_of_resident_channels() -> None:
     """Channels 11 and 31, which are resident for half the time each, and their processes. An item that the driver does
-    not report is "-" or named as unknown. Seen failing: "top needs the kernel module"."""
+    not report is "-" or named as unknown. Seen failing with an OwnerFinder that reports no owner."""
     def run_once() -> None:
         done = ask_rm("top", "--batch", "1", "--every", "250us", "--delay", "5s", STATE="two")
         assert (done.returncode, done.stderr) == (0, "")
@@ -107,8 +107,8 @@ def test_export_counts_the_time_of_each_process() -> None:
 # -- several GPUs in one recording
 
 def test_a_recording_has_all_gpus(tmp_path: pathlib.Path) -> None:
-    """record without -g: a table for each GPU, one file with both, and report prints what record printed. Seen failing:
-    "one GPU at a time"."""
+    """record without -g: a table for each GPU, one file with both, and report prints what record printed. Seen failing
+    with the first GPU alone."""
     files = [str(tmp_path / name) for name in ("a.rec", "a.csv", "a.html", "a.perfetto-trace")]
     done = ask_rm("record", "--for", "500ms", "--every", "1ms", *(word for file in files for word in ("-o", file)),
                   GPU="20")
@@ -143,8 +143,8 @@ def test_an_unreadable_gpu_does_not_prevent_a_recording(tmp_path: pathlib.Path) 
 
 
 def test_the_error_of_a_samples_file_is_reported(tmp_path: pathlib.Path) -> None:
-    """The module's snapshot is readable and its samples are not. Seen failing: "the recording is cut short" instead of
-    the error."""
+    """The module's snapshot is readable and its samples are not: the error names the file, and does not say that the
+    recording is cut short."""
     folder = FakeProc(tmp_path)
     folder.show(snapshot({}))
     (tmp_path / "gpu0/samples").mkdir()
@@ -224,7 +224,7 @@ GR0, COPY2 = 1, 11  # NV2080_ENGINE_TYPE_GR0, _COPY2 (cl2080_notification.h)
 
 def test_a_tsg_has_the_reported_process(proc: FakeProc, tmp_path: pathlib.Path) -> None:
     """TSG 6 of runlist 0 and TSG 7 of runlist 1, by the ids that the driver gave the program; all other owners are
-    unknown. In the overview, the runlists, the channels, top and JSON. Seen failing: processes were null."""
+    unknown. In the overview, the runlists, the channels, top and JSON. Seen failing with a join() that adds nothing."""
     program = Program(tmp_path, (6, GR0, [10, 11]), (7, COPY2, [18]))
     more = {"PIDS": str(program.pid)}
     try:
@@ -253,7 +253,8 @@ def test_a_tsg_has_the_reported_process(proc: FakeProc, tmp_path: pathlib.Path) 
 def test_claims_that_do_not_match_are_ignored(proc: FakeProc, tmp_path: pathlib.Path,
                                               claims: "list[list[typing.Any]]", more: "dict[str, str]") -> None:
     """A claim of fewer channels than the TSG has, of another engine, of another TSG, by two programs; a driver that has
-    another GPU (on bus 2). Seen failing: the claim was taken."""
+    another GPU (on bus 2). Seen failing without has_all_channels(), with runlist 0 for every engine, and with a
+    driver's GPU at any address."""
     programs = [Program(tmp_path, *reported) for reported in claims]
     changed = tmp_path / "recording.json"
     facts = json.loads(json.dumps(FACTS))

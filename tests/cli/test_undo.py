@@ -65,7 +65,7 @@ class Driver:
         os.mkfifo(self._path)
         self._shots = [snapshot({0: tsgs}) for tsgs in lists]
         self.read = 0
-        threading.Thread(target=self._serve, daemon=True).start()
+        threading.Thread(target=self._serve_snapshots, daemon=True).start()
 
     def _serve_snapshots(self) -> None:
         for shot in self._shots:

@@ -79,16 +79,16 @@ def test_clusters_stay_within_virtual_gpcs(gpcs: Any) -> None:
 
     seen = run_kernels("clusters")
     for cluster in seen:
-        for sm in cluster:
-            group[find_root(sm)] = find_root(cluster[0])
+        for smid in cluster:
+            group[find_root(smid)] = find_root(cluster[0])
     found: dict[int, set[int]] = {}
     for number in group:
         found.setdefault(find_root(number), set())
     for number in range(len(group)):
         found[find_root(number)].add(number)
     expected: dict[int, set[int]] = {}
-    for sm in gpcs["sms"]:
-        expected.setdefault(sm["virtual_gpc"], set()).add(sm["sm"])
+    for place in gpcs["sms"]:
+        expected.setdefault(place["virtual_gpc"], set()).add(place["sm"])
     print(f"\n{len(seen)} clusters over {len(set(sum(seen, [])))} SMs: {len(found)} groups, "
           f"{len(expected)} virtual GPCs of {sorted(len(one) for one in expected.values())} SMs")
     assert sorted(map(sorted, found.values())) == sorted(map(sorted, expected.values()))

@@ -404,7 +404,7 @@ TEST(TopText, EachLineOfTheTableFits79Columns)
 }
 
 // TSG 7 belongs to 4711, train, of root; the owner of TSG 8 is unknown. Wide, and in 80 columns with a column for the GPU,
-// without the counts. Seen failing with the counts kept: 125 columns.
+// without the counts. Seen failing with the counts kept: 113 columns.
 TEST(TopText, AnOwnerHasColumnsAndFits80)
 {
 	TopTsg t = make_row(0, 7, 0.5, 2, "GR0"), other = make_row(0, 8, 0, 1, "GR0");

@@ -62,7 +62,7 @@ def count_stops(card: Card) -> int:
 def test_a_stop_that_ends_before_the_write_is_repeated(card: Card) -> None:
     """A runlist is submitted again 200 times. Each request reads three or more registers in the stop that writes, so
     that three leaps end some of the stops before the write. Each request succeeds, and there are more stops than
-    requests. Seen failing with one attempt (MMIO_ATOMIC_TRIES 1): ETIMEDOUT, and one stop for each request."""
+    requests. Seen failing on each chip with one attempt (MMIO_ATOMIC_TRIES 1): ETIMEDOUT."""
     before = count_stops(card)
     _, text = card.guest.run(f"for n in $(seq {RESUBMITS}); do tryop write {card.path('resubmit_runlist')} 0; done",
                              timeout=600)
