@@ -12,7 +12,7 @@ import typing
 
 import pytest
 from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, GR, LCE, Tsg, sample, sample_head, snapshot
-from support.fakerm import PROGRAM, fake_rm
+from support.fakerm import PROGRAM, ask_rm, fake_rm
 from support.program import ROOT, TOOL, gpulens, image
 
 ON_ENG = 6  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG
@@ -49,6 +49,11 @@ CLAIMS = {
     "gpulens run -- python3 train.py": Claim(f"run -- {shlex.join(PROGRAM)}", "TSG", 7, fake_rm()),
     "gpulens run --gpcs 2,3 -- ./infer": Claim("run --gpcs 2,3 -- true", "is limited to TPCs", 0, {
         **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
+    "gpulens run --plan plan.json --task camera -- ./infer": Claim(
+        "run --plan plan.json --task camera -- true", "is limited to TPCs", 0, {
+            **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
+    "gpulens report a.rec b.rec -o fleet.perfetto-trace": Claim(
+        "report a.rec b.rec -o fleet.perfetto-trace", r"a(.|\n)*Engine +TSG(.|\n)*b(.|\n)*Engine +TSG"),
     "gpulens -i gpu.image": Claim("-i IMAGE", "^AD102"),
     "gpulens -i gpu.image proc runlist0": Claim("-i IMAGE proc runlist0", "TSG Entry 5"),
 }
@@ -71,6 +76,12 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     (folder / "stdout.svg").symlink_to("/dev/stdout")
     assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0
     (folder / "tasks.json").write_text((ROOT / "docs/plan-example.json").read_text(encoding="utf-8"))
+    plan = ask_rm("plan", str(folder / "tasks.json"), "--json", "--exact")
+    (folder / "plan.json").write_text(plan.stdout, encoding="utf-8")
+    for machine in "ab":
+        done = gpulens("-g", "0", "--proc", str(folder / "proc"), "record", "--for", "100ms", "--machine", machine, "-o",
+                       str(folder / f"{machine}.rec"))
+        assert done.returncode == 0, done.stderr
     (folder / "times.csv").write_text("task,tpcs,time_us\n" + "".join(
         f"a,{tpcs},{100 + 1000 / tpcs}\n" for tpcs in range(1, 9)))
     return folder
@@ -141,6 +152,10 @@ ELSEWHERE = {
     ("", "--proc"): "/proc itself, which tests/vm reads",
     ("record", "--for"): "tests/vm/test_tool.py ends it by a signal",
     ("record", "--every"): "test_defaults_that_are_printed",
+    ("record", "--clock"): "tests/cli/test_fleet.py, one machine's trace",
+    ("report", "--clock"): "tests/cli/test_fleet.py, one machine's trace and machines side by side",
+    ("record", "--machine"): "the host's name",
+    ("report", "--machine"): "tests/cli/test_fleet.py, an older recording",
     ("top", "--delay"): "test_defaults_that_are_printed",
     ("report", "--output"): "tests/cli/test_report.py, the fixture page",
     ("run", "--output"): "tests/cli/test_rm.py, the table",

@@ -536,7 +536,8 @@ def test_partitions_without_any(tmp_path: pathlib.Path) -> None:
     done = run_tool("--proc", str(proc), "partitions")
     assert done.stdout == "no partitions found; other users' processes are visible to root only\n"
     assert done.returncode == 0
-    assert json.loads(run_tool("--proc", str(proc), "partitions", "--json").stdout) == {"version": 1, "partitions": []}
+    assert json.loads(run_tool("--proc", str(proc), "partitions", "--json").stdout) == {
+        "version": 1, "partitions": [], "notes": []}
 
 
 def test_ways_reports_each_method() -> None:
