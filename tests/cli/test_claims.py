@@ -79,8 +79,8 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     plan = ask_rm("plan", str(folder / "tasks.json"), "--json", "--exact")
     (folder / "plan.json").write_text(plan.stdout, encoding="utf-8")
     for machine in "ab":
-        done = gpulens("-g", "0", "--proc", str(folder / "proc"), "record", "--for", "100ms", "--machine", machine, "-o",
-                       str(folder / f"{machine}.rec"))
+        done = gpulens("-g", "0", "--proc", str(folder / "proc"), "record", "--for", "100ms", "--machine", machine,
+                       "-o", str(folder / f"{machine}.rec"))
         assert done.returncode == 0, done.stderr
     (folder / "times.csv").write_text("task,tpcs,time_us\n" + "".join(
         f"a,{tpcs},{100 + 1000 / tpcs}\n" for tpcs in range(1, 9)))

@@ -178,11 +178,9 @@ def test_the_time_of_each_process_is_told(scraped: Fleet) -> None:
     asked = dict(dashboard_queries())
     answers = {title: scraped.prometheus.query(asked[title]) for title in asked}
     machines = [machine for machine in scraped.shares if machine not in scraped.seconds]
-    shares = {}
-    for machine in machines:
-        number = int(machine[1:])
-        shares[(machine, "0", str(1000 + number), "python3", "alice")] = scraped.shares[machine]["3"]
-        shares[(machine, "0", str(2000 + number), "train", "bob")] = scraped.shares[machine]["5"]
+    shares = {(machine, "0", str(first + int(machine[1:])), name, user): scraped.shares[machine][tsg]
+              for machine in machines for first, name, user, tsg in (
+                  (1000, "python3", "alice", "3"), (2000, "train", "bob", "5"))}
     labels = ("instance", "gpu", "pid", "process", "user")
     found = {tuple(row[name] for name in labels): value for row, value in answers["Share of each process"]}
     assert len(found) == 20 and set(found) <= set(shares)

@@ -137,7 +137,8 @@ EMPTY = "an empty limit would let the program run on the whole GPU"
 
 
 @pytest.mark.parametrize("words,why", (
-    (["--plan", "", "--task", "camera"], f"--plan: {EMPTY}"), (["--plan=", "--task=camera"], "--plan: it looks like an option"),
+    (["--plan", "", "--task", "camera"], f"--plan: {EMPTY}"),
+    (["--plan=", "--task=camera"], "--plan: it looks like an option"),
     (["--plan", "PLAN", "--task", ""], f"--task: {EMPTY}"), (["--plan", "PLAN", "--task="], "there is no task \"--\""),
     (["--plan", "PLAN"], "--plan requires --task"), (["--task", "camera"], "--task requires --plan"),
     (["--plan", "-", "--task", "camera"], "--plan: standard input is the program's"),
@@ -147,8 +148,8 @@ EMPTY = "an empty limit would let the program run on the whole GPU"
     (["--plan", "PLAN", "--task", "camera", "--half", "a"], "excludes")), ids=str)
 def test_half_of_a_limit_is_refused(tmp_path: pathlib.Path, plan: "dict[str, Any]", words: "list[str]",
                                     why: str) -> None:
-    """Empty values (behind "=" CLI11 takes the next word in place of an empty one), one option without the other, two limits: wrong usage, and the program is not started. Seen failing
-    without the checks of the options."""
+    """Empty values (behind "=" CLI11 takes the next word in place of an empty one), one option without the other, two
+    limits: wrong usage, and the program is not started. Seen failing without the checks of the options."""
     file = written(tmp_path, plan)
     done = gpulens("run", *(file if word == "PLAN" else word for word in words), "--", "echo", "begun")
     assert (done.stdout, done.returncode) == ("", 2) and why in done.stderr, done.stderr

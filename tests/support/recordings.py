@@ -100,7 +100,8 @@ def packets(trace: bytes) -> typing.List[typing.Dict[int, typing.Any]]:
     return [dict(fields(value)) for field, value in fields(trace) if field == 1 and isinstance(value, bytes)]
 
 
-def slices(trace: bytes) -> typing.Dict[typing.Tuple[str, str], typing.List[typing.Tuple[int, int]]]:
+def slices(  # pylint: disable=too-many-locals
+        trace: bytes) -> typing.Dict[typing.Tuple[str, str], typing.List[typing.Tuple[int, int]]]:
     """By names of GPU and engine: begin and end of each slice in the trace's clock, as Perfetto's clock-sync.md has it.
     Clocks from 64 to 127 are those of the packet's sequence, and convert by its own snapshots. Fields: timestamp 8,
     sequence 10, event 11 (type 9, track 11), flags 13, clock 58, track 60 (uuid 1, name 2, parent 5), clocks 6
