@@ -66,7 +66,7 @@ def test_a_hazard_is_accepted_by_name() -> None:
 def test_copy_hardware_that_tasks_share_is_found() -> None:
     """RTX 6000 Ada: GRCE0 on runlist 0 shares PCEs with LCE3 of runlist 2, GRCE1 with LCE2 of runlist 1. The demo has
     tasks of other address spaces on runlist 0 than on runlist 1. Accepting what the chip shares accepts none of what
-    tasks share. Seen failing with the tasks of the first runlist only."""
+    tasks share. Seen failing without the comparison of the tasks of two runlists."""
     status, found = check(image("ad102"), "R8:grce-shares-pce", "R4:address-spaces-share-runlist")
     assert status == 1 and ("R8:tasks-share-pce", [0, 1]) in found["sharing"]
     assert found["hazards"] == [("R8:grce-shares-pce", [0, 2]), ("R8:grce-shares-pce", [0, 1])]
