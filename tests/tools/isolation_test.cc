@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What processes and address spaces share, by rules R4 and R8 of RTAS'24. Each test was seen failing with the comparison
-// of processes, of page directories, or of what is unknown left out of lib/model/isolation.cc.
+// What processes and address spaces share, by rules R4 and R8 of RTAS'24. Each test should fail with the comparison of
+// processes, of page directories, or of what is unknown left out of lib/model/isolation.cc; that was not tried.
 #include "hw/ptop.h"
 #include "lib/model/isolation.hpp"
 
