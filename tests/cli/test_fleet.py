@@ -241,7 +241,7 @@ def test_all_days_of_a_recording_are_added_or_none(tmp_path: pathlib.Path) -> No
 
 def test_what_has_no_partition_is_refused(tmp_path: pathlib.Path) -> None:
     """A recording without a machine, and one without clocks: status 3, the file and what is missing are named. Seen
-    failing with machine= and with day=1970-01-01."""
+    failing without the checks."""
     turns = [Turn(0, 5, 50, 70)]
     for name, data, message in (
             ("nameless", recording((GR,), turns, clocks(0, 0, BEGIN)), "its machine is unknown; give its name with "
@@ -257,7 +257,7 @@ def test_what_has_no_partition_is_refused(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_dataset_that_cannot_be_written_is_an_error(tmp_path: pathlib.Path) -> None:
-    """A file in place of the folder: named, before anything is recorded. Seen failing after the recording."""
+    """A file in place of the folder: named, before anything is recorded. Seen failing without the check of record."""
     (tmp_path / "file").touch()
     for words in (("record", "--for", "60s"), ("report", str(tmp_path / "none"))):
         done = gpulens(*words, "--dataset", str(tmp_path / "file"))
@@ -344,7 +344,7 @@ def test_every_query_is_tried_and_described() -> None:
 
 def test_every_column_is_described(files: typing.List[str], tmp_path: pathlib.Path) -> None:
     """docs/recordings.md has those of a file in their order, and duckdb.sql the same with the same types. Seen failing
-    with pod left out, and with a type changed."""
+    with pod left out."""
     report(*files, "-o", str(tmp_path / "fleet.csv"))
     head = (tmp_path / "fleet.csv").read_text().splitlines()[0].split(",")
     assert [column.name for column in columns()] == head
@@ -354,14 +354,15 @@ def test_every_column_is_described(files: typing.List[str], tmp_path: pathlib.Pa
 
 @pytest.mark.parametrize("query", sorted(ANSWERS))
 def test_sqlite_answers(dataset: pathlib.Path, query: str) -> None:
-    """Each query, as it is printed. Seen failing with the day's 100 s in one, and without the condition on runlists."""
+    """Each query, as it is printed. Seen failing with an interval over midnight in one line, and with IS NOT NULL in
+    lost.sql."""
     assert as_text(ask_sqlite(dataset, query)) == as_text(ANSWERS[query])
 
 
 def test_duckdb_answers(dataset: pathlib.Path) -> None:
     """Each query, as it is printed, on the folder that gpulens wrote, and again on the Parquet files that parquet.sql
-    makes of it. Seen failing with a draft's name that ends with .csv, and with user in place of g.user, which is the
-    user of the database."""
+    makes of it. Seen failing without quote in duckdb.sql, where DuckDB guessed that there are none, and with IS NOT
+    NULL in lost.sql."""
     names = sorted(ANSWERS)
     answers = ask_duckdb(dataset, *names, "parquet.sql")
     for name, rows in zip(names, answers):

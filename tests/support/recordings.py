@@ -100,42 +100,62 @@ def packets(trace: bytes) -> typing.List[typing.Dict[int, typing.Any]]:
     return [dict(fields(value)) for field, value in fields(trace) if field == 1 and isinstance(value, bytes)]
 
 
-def slices(  # pylint: disable=too-many-locals
-        trace: bytes) -> typing.Dict[typing.Tuple[str, str], typing.List[typing.Tuple[int, int]]]:
-    """By names of GPU and engine: begin and end of each slice in the trace's clock, as Perfetto's clock-sync.md has it.
-    Clocks from 64 to 127 are those of the packet's sequence, and convert by its own snapshots. Fields: timestamp 8,
-    sequence 10, event 11 (type 9, track 11), flags 13, clock 58, track 60 (uuid 1, name 2, parent 5), clocks 6
-    (clocks 1, primary 2)."""
-    offsets: typing.Dict[typing.Tuple[int, int], int] = {}
-    tracks: typing.Dict[int, typing.Tuple[str, int]] = {}
-    found: typing.Dict[int, typing.List[typing.Tuple[int, int]]] = {}
-    begun: typing.Dict[int, int] = {}
-    primary, sequences = 0, set()
+class TraceReader:
+    """Reads slices as Perfetto's clock-sync.md has it: clocks from 64 to 127 are those of the packet's sequence, and
+    convert by its own snapshots. Fields: timestamp 8, sequence 10, event 11 (type 9, track 11), flags 13, clock 58,
+    track 60 (uuid 1, name 2, parent 5), clocks 6 (clocks 1, primary 2)."""
+
+    def __init__(self) -> None:
+        self.primary = 0  # clock of the trace
+        self.offsets: typing.Dict[typing.Tuple[int, int], int] = {}  # by sequence, 0 for all of them, and clock
+        self.tracks: typing.Dict[int, typing.Tuple[str, int]] = {}  # name and parent by uuid
+        self.begun: typing.Dict[int, int] = {}  # time of the open slice by uuid
+        self.found: typing.Dict[int, typing.List[typing.Tuple[int, int]]] = {}
+
+    def take_clocks(self, sequence: int, snapshot_packet: bytes) -> None:
+        """Takes a ClockSnapshot."""
+        times = {}
+        for field, value in fields(snapshot_packet):
+            if isinstance(value, bytes):
+                clock = dict(fields(value))
+                times[clock[1]] = typing.cast(int, clock[2])
+            else:
+                assert field == 2 and self.primary in (0, value)
+                self.primary = value
+        for number, time_ns in times.items():
+            key = (sequence if 64 <= typing.cast(int, number) < 128 else 0, typing.cast(int, number))
+            self.offsets[key] = times[self.primary] - time_ns
+
+    def take_event(self, sequence: int, packet: typing.Dict[int, typing.Any]) -> None:
+        """Takes a TrackEvent: TYPE_SLICE_BEGIN (1), TYPE_SLICE_END (2) or another."""
+        event, clock = dict(fields(packet[11])), packet[58]
+        offset = 0 if clock == self.primary else self.offsets[(sequence if 64 <= clock < 128 else 0, clock)]
+        uuid = typing.cast(int, event[11])
+        if event[9] == 1:
+            self.begun[uuid] = packet[8] + offset
+        elif event[9] == 2:
+            self.found.setdefault(uuid, []).append((self.begun.pop(uuid), packet[8] + offset))
+
+    def take_track(self, data: bytes) -> None:
+        """Takes a TrackDescriptor."""
+        track: typing.Dict[int, typing.Any] = dict(fields(data))
+        described = (track[2].decode(), track.get(5, 0))
+        assert self.tracks.setdefault(track[1], described) == described, "two tracks have one uuid"
+
+
+def slices(trace: bytes) -> typing.Dict[typing.Tuple[str, str], typing.List[typing.Tuple[int, int]]]:
+    """Begin and end of each slice, in the trace's clock, by names of GPU and engine."""
+    reader = TraceReader()
+    sequences = set()
     for packet in packets(trace):
         sequence = packet[10]
         assert sequence and (sequence in sequences or packet.get(13) == 1), "a sequence begins without cleared state"
         sequences.add(sequence)
         if 6 in packet:
-            clock = {}
-            for field, value in fields(packet[6]):
-                if isinstance(value, bytes):
-                    one = dict(fields(value))
-                    clock[one[1]] = one[2]
-                else:
-                    assert field == 2 and primary in (0, value)
-                    primary = value
-            for number, value in clock.items():
-                offsets[(sequence if 64 <= number < 128 else 0, number)] = clock[primary] - value
+            reader.take_clocks(sequence, packet[6])
         if 60 in packet:
-            track = dict(fields(packet[60]))
-            name, parent = track[2].decode(), track.get(5, 0)
-            assert tracks.setdefault(track[1], (name, parent)) == (name, parent), "two tracks have one uuid"
+            reader.take_track(packet[60])
         if 11 in packet:
-            event = dict(fields(packet[11]))
-            scope = sequence if 64 <= packet[58] < 128 else 0
-            time_ns = packet[8] + (0 if packet[58] == primary else offsets[(scope, packet[58])])
-            if event[9] == 1:
-                begun[event[11]] = time_ns
-            elif event[9] == 2:
-                found.setdefault(event[11], []).append((begun.pop(event[11]), time_ns))
-    return {(tracks[tracks[uuid][1]][0], tracks[uuid][0]): times for uuid, times in found.items()}
+            reader.take_event(sequence, packet)
+    names = reader.tracks
+    return {(names[names[uuid][1]][0], names[uuid][0]): times for uuid, times in reader.found.items()}
