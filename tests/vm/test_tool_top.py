@@ -71,9 +71,12 @@ def is_measured(screen: str) -> bool:
     found, reached = rows(screen), step_ms(screen)
     if reached >= 0.8 * SLOW or set(found) != set(SLICES):
         return False
-    return (all(abs(found[tsg].turn_ms - length) <= reached + 0.05 for tsg, length in SLICES.items()) and
-            1.4 < found[21].util / found[22].util < 3 and 70 < found[21].util + found[22].util <= 100.1 and
-            0.7 < found[21].turns / found[22].turns < 1.4 and found[21].turns > 100 / SLOW)
+    first, second = found[21], found[22]
+    if any(abs(found[tsg].turn_ms - length) > reached + 0.05 for tsg, length in SLICES.items()):
+        return False
+    if not 1.4 < first.util / second.util < 3 or not 70 < first.util + second.util <= 100.1:
+        return False
+    return 0.7 < first.turns / second.turns < 1.4 and min(first.turns, second.turns) > 100 / SLOW
 
 
 @pytest.mark.parametrize("index", range(len(CHIPS)), ids=[chip.name for chip in CHIPS])
