@@ -73,7 +73,7 @@ def test_a_program_runs_on_its_tpcs(program: str) -> None:
 
 def test_run_says_what_a_limit_does_not_separate(program: str) -> None:
     """On standard error, once, and only with a limit; --quiet omits it. MPS as the driver reports it: no process of it
-    on the recorded H200, one with PIDS. Should fail without the notes, and with --quiet ignored (not tried)."""
+    on the recorded H200, one with PIDS. Seen failing with --quiet ignored."""
     done = run_tool("run", "--half", "a", "--", program)
     assert done.stderr.count("note: ") == 2 and "note" not in done.stdout
     assert "MPS" not in run_tool("run", "--", program).stderr
@@ -86,7 +86,7 @@ def test_run_says_what_a_limit_does_not_separate(program: str) -> None:
 
 def test_partitions_says_what_a_partition_does_not_separate() -> None:
     """After the list, and as notes of the JSON, where --quiet changes nothing. Where no driver answers, whether MPS is
-    in use is unknown. Should fail without the notes, and with an error of the driver not caught (not tried)."""
+    in use is unknown. Seen failing with --quiet ignored."""
     file = write_page(5, json.dumps([make_entry(tpcs=[1, 2])]))
     try:
         text = run_tool("partitions").stdout

@@ -53,7 +53,7 @@ def test_address_spaces_on_one_runlist_are_found(scenario: str, spaces: int) -> 
 
 
 def test_a_hazard_is_accepted_by_name() -> None:
-    """It is still listed, as accepted; another name does not count. Should fail with --accept ignored (not tried)."""
+    """It is still listed, as accepted; another name does not count. Seen failing with --accept ignored."""
     shared = image("gp106", "two-tenants")
     assert check(shared, "R4:address-spaces-share-runlist")[0] == 0
     assert check(shared, "R4:processes-share-runlist", "R8:grce-shares-pce")[0] == 1
@@ -66,7 +66,7 @@ def test_a_hazard_is_accepted_by_name() -> None:
 def test_copy_hardware_that_tasks_share_is_found() -> None:
     """RTX 6000 Ada: GRCE0 on runlist 0 shares PCEs with LCE3 of runlist 2, GRCE1 with LCE2 of runlist 1. The demo has
     tasks of other address spaces on runlist 0 than on runlist 1. Accepting what the chip shares accepts none of what
-    tasks share. Should fail without the comparison of the tasks of two runlists (not tried)."""
+    tasks share. Seen failing without the comparison of the tasks of two runlists."""
     status, found = check(image("ad102"), "R8:grce-shares-pce", "R4:address-spaces-share-runlist")
     assert status == 1 and ("R8:tasks-share-pce", [0, 1]) in found["sharing"]
     assert found["hazards"] == [("R8:grce-shares-pce", [0, 2]), ("R8:grce-shares-pce", [0, 1])]
@@ -100,7 +100,7 @@ def test_a_hazard_outweighs_what_is_unknown() -> None:
 
 def test_through_the_module_alone_tasks_have_no_owner(tmp_path: pathlib.Path) -> None:
     """A snapshot has neither processes nor address spaces: one TSG is alone, whether two are of one process is unknown.
-    Should fail with unknown owners taken for one (not tried)."""
+    Seen failing with unknown owners taken for one."""
     proc = FakeProc(tmp_path)
     ask = ("--proc", str(tmp_path), "--source", "module", "--json", "isolation", "--check")
     proc.show(snapshot({0: [Tsg(3, 2000000, (Channel(8), Channel(9)))], 1: []}))
@@ -121,7 +121,7 @@ def test_an_ordinary_user_cannot_determine_it(tmp_path: pathlib.Path) -> None:
 
 def test_through_the_driver_processes_are_counted() -> None:
     """Two processes computed on the recorded H200, whose GRCEs share PCEs. With one process it is unknown which tasks
-    are on its runlists, which can be accepted. Should fail with the driver's processes ignored (not tried)."""
+    are on its runlists, which can be accepted. Seen failing with several processes taken for one."""
     status, found = judged(ask_rm("--json", "isolation", "--check", "--accept", "R8:grce-shares-pce"))
     assert status == 1 and found["sharing"] == [("R4:processes-share-runlist", [0])]
     text = ask_rm("isolation", "--check").stdout
@@ -137,7 +137,7 @@ def test_through_the_driver_processes_are_counted() -> None:
 @pytest.mark.parametrize("name", ("R8", "R8:", "grce-shares-pce", "r8:grce-shares-pce", "R8:...",
                                   "R7:unknown-engines", ""))
 def test_a_wrong_name_is_refused_with_the_names(name: str) -> None:
-    """Status 2. Should fail with the check removed: status 1, as if nothing had been accepted (not tried)."""
+    """Status 2. Seen failing with the check removed."""
     done = gpulens("-i", str(image("gp106")), "isolation", "--check", "--accept", name)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (f"gpulens: --accept: no hazard is named \"{name}\"; there are {NAMES}\n"

@@ -75,8 +75,8 @@ beside memory-bound work in the other half, compute-bound work 1.8 times
 
 
 def test_a_plan_tells_its_numbering_and_its_gpu(tmp_path: pathlib.Path) -> None:
-    """Of the module (an image), of NVIDIA's driver, and of sizes, in text and JSON. Should fail with the numbering of
-    an image for all (not tried)."""
+    """Of the module (an image), of NVIDIA's driver, and of sizes, in text and JSON. Seen failing with the numbering of
+    an image for all."""
     by_gpc = run_checked("-i", str(image("gh100")), "plan", str(EXAMPLE))
     sizes = run_checked("plan", str(EXAMPLE), "--tpcs", "66")
     by_smid = json.loads(ask_rm("plan", str(EXAMPLE), "--json").stdout)
@@ -92,7 +92,7 @@ def test_a_plan_tells_its_numbering_and_its_gpu(tmp_path: pathlib.Path) -> None:
 
 def test_a_plan_says_what_partitions_do_not_separate(tmp_path: pathlib.Path) -> None:
     """Of two tasks and more; with what the driver reports of MPS. --quiet omits all notes from the text, not from JSON,
-    and not the numbering. Should fail without the notes, and with --quiet ignored (not tried)."""
+    and not the numbering. Seen failing with --quiet ignored."""
     def turns(notes: typing.List[str]) -> typing.List[str]:
         return [note.split("under MPS, ")[1] for note in notes if "take turns (RTAS'24, rule R4)" in note]
 

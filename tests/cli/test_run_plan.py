@@ -61,8 +61,8 @@ def changed(plan: "dict[str, Any]", **more: Any) -> "dict[str, Any]":
 
 
 def test_a_task_runs_on_the_tpcs_of_its_plan(tmp_path: pathlib.Path, program: str, plan: "dict[str, Any]") -> None:
-    """On the SMs of its partition, and so does the other task of this partition. Should fail with TPCs of the first
-    partition for every task (not tried)."""
+    """On the SMs of its partition, and so does the other task of this partition. Seen failing with TPCs of the first
+    partition for every task."""
     file = written(tmp_path, plan)
     for task in ("camera", "detector"):
         done = gpulens("run", "--quiet", "--plan", file, "--task", task, "--", program)
@@ -81,7 +81,7 @@ def test_an_unknown_task_is_answered_with_the_names(tmp_path: pathlib.Path, plan
 
 def test_another_numbering_is_refused(tmp_path: pathlib.Path, plan: "dict[str, Any]") -> None:
     """A plan of the module's numbers (an image of the same H200), of sizes only, of an older version, of an unknown
-    numbering. Should fail with the check removed: the program ran on TPCs 9-13 (not tried)."""
+    numbering. Seen failing with the module's numbers taken for the driver's."""
     by_gpc = json.loads(ask_tool("-i", str(image("gh100")), "plan", str(EXAMPLE), "--json").stdout)
     assert refusal(tmp_path, by_gpc) == (
         "its TPCs are numbered GPC by GPC, and masks number them in the order of %smid, which NVIDIA's driver reports; "
@@ -96,7 +96,7 @@ def test_another_numbering_is_refused(tmp_path: pathlib.Path, plan: "dict[str, A
 
 
 def test_a_plan_of_another_gpu_is_refused(tmp_path: pathlib.Path, plan: "dict[str, Any]") -> None:
-    """By its address, and by the GPCs in which TPCs are. Should fail without either check (not tried)."""
+    """By its address, and by the GPCs in which TPCs are. Seen failing without the checks."""
     assert refusal(tmp_path, changed(plan, device="0000:02:00.0")) == (
         "it is a plan for GPU 0000:02:00.0, and the program would run on 0000:01:00.0; choose the GPU with -g, or plan "
         "for this one")
@@ -149,7 +149,7 @@ EMPTY = "an empty limit would let the program run on the whole GPU"
 def test_half_of_a_limit_is_refused(tmp_path: pathlib.Path, plan: "dict[str, Any]", words: "list[str]",
                                     why: str) -> None:
     """Empty values (behind "=" CLI11 takes the next word in place of an empty one), one option without the other, two
-    limits: wrong usage, and the program is not started. Should fail without the checks of the options (not tried)."""
+    limits: wrong usage, and the program is not started. Seen failing without the checks of empty values."""
     file = written(tmp_path, plan)
     done = gpulens("run", *(file if word == "PLAN" else word for word in words), "--", "echo", "begun")
     assert (done.stdout, done.returncode) == ("", 2) and why in done.stderr, done.stderr
