@@ -9,34 +9,12 @@ import typing
 
 from support.fakeproc import GR, ON, FakeProc, Tsg, sample, sample_head, snapshot
 from support.program import TOOL, gpulens
+from support.protobuf import read_fields
 
 # builtin_clock.proto of google/perfetto, protos/perfetto/common
 REALTIME, MONOTONIC, BOOTTIME = 1, 3, 6
 CLOCKS = {REALTIME: time.CLOCK_REALTIME, MONOTONIC: time.CLOCK_MONOTONIC, BOOTTIME: time.CLOCK_BOOTTIME}
 SECOND = 10**9
-
-
-def read_varint(data: bytes, pos: int) -> typing.Tuple[int, int]:
-    """The value of a varint, and the position after it."""
-    value = shift = 0
-    while True:
-        value |= (data[pos] & 0x7F) << shift
-        pos, shift = pos + 1, shift + 7
-        if not data[pos - 1] & 0x80:
-            return value, pos
-
-
-def read_fields(data: bytes) -> typing.Iterator[typing.Tuple[int, typing.Union[int, bytes]]]:
-    """The field numbers and values of a protobuf message."""
-    pos = 0
-    while pos < len(data):
-        tag, pos = read_varint(data, pos)
-        value, pos = read_varint(data, pos)
-        if tag & 7 == 2:
-            yield tag >> 3, data[pos:pos + value]
-            pos += value
-        else:
-            yield tag >> 3, value
 
 
 def clocks_of(trace: pathlib.Path) -> typing.Tuple[typing.Dict[int, int], int]:

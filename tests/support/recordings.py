@@ -6,6 +6,7 @@ import struct
 import typing
 
 from support.fakeproc import IDLE, ON, Engine, sample, sample_head, snapshot
+from support.protobuf import read_fields
 
 SECOND = 10**9
 MACHINE, GPU_UUID, CONTAINER, POD, USER = range(1, 6)  # enum class RecordedText
@@ -72,32 +73,9 @@ def recording(engines: "tuple[Engine, ...]", turns: typing.List[Turn], *records:
     return data
 
 
-def number_at(data: bytes, pos: int) -> typing.Tuple[int, int]:
-    """A varint, and where it ends."""
-    value = shift = 0
-    while True:
-        value |= (data[pos] & 0x7F) << shift
-        pos, shift = pos + 1, shift + 7
-        if not data[pos - 1] & 0x80:
-            return value, pos
-
-
-def fields(data: bytes) -> typing.Iterator[typing.Tuple[int, typing.Union[int, bytes]]]:
-    """The fields of a protobuf message: numbers and bytes."""
-    pos = 0
-    while pos < len(data):
-        tag, pos = number_at(data, pos)
-        value, pos = number_at(data, pos)
-        if tag & 7 == 2:
-            yield tag >> 3, data[pos:pos + value]
-            pos += value
-        else:
-            yield tag >> 3, value
-
-
 def packets(trace: bytes) -> typing.List[typing.Dict[int, typing.Any]]:
     """The packets of a trace (Trace.packet 1), as the last value of each field."""
-    return [dict(fields(value)) for field, value in fields(trace) if field == 1 and isinstance(value, bytes)]
+    return [dict(read_fields(value)) for field, value in read_fields(trace) if field == 1 and isinstance(value, bytes)]
 
 
 class TraceReader:
@@ -115,9 +93,9 @@ class TraceReader:
     def take_clocks(self, sequence: int, snapshot_packet: bytes) -> None:
         """Takes a ClockSnapshot."""
         times = {}
-        for field, value in fields(snapshot_packet):
+        for field, value in read_fields(snapshot_packet):
             if isinstance(value, bytes):
-                clock = dict(fields(value))
+                clock = dict(read_fields(value))
                 times[clock[1]] = typing.cast(int, clock[2])
             else:
                 assert field == 2 and self.primary in (0, value)
@@ -128,7 +106,7 @@ class TraceReader:
 
     def take_event(self, sequence: int, packet: typing.Dict[int, typing.Any]) -> None:
         """Takes a TrackEvent: TYPE_SLICE_BEGIN (1), TYPE_SLICE_END (2) or another."""
-        event, clock = dict(fields(packet[11])), packet[58]
+        event, clock = dict(read_fields(packet[11])), packet[58]
         offset = 0 if clock == self.primary else self.offsets[(sequence if 64 <= clock < 128 else 0, clock)]
         uuid = typing.cast(int, event[11])
         if event[9] == 1:
@@ -138,7 +116,7 @@ class TraceReader:
 
     def take_track(self, data: bytes) -> None:
         """Takes a TrackDescriptor."""
-        track: typing.Dict[int, typing.Any] = dict(fields(data))
+        track: typing.Dict[int, typing.Any] = dict(read_fields(data))
         described = (track[2].decode(), track.get(5, 0))
         assert self.tracks.setdefault(track[1], described) == described, "two tracks have one uuid"
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lib.guest import SLOW, Guest
+from support.protobuf import read_fields
 from support.vm.cards import Card, run_tool, scenario
 from support.vm.chips import chips_for
 from support.vm.shared import PAIR, SharedGuests
@@ -122,30 +123,11 @@ def intervals(text: str) -> list[dict[str, str]]:
     return [row for row in csv.DictReader(io.StringIO(text)) if row["end_ns"]]
 
 
-def varint(data: bytes, pos: int) -> tuple[int, int]:
-    """A number in Protocol Buffers' encoding, and the offset after it."""
-    value = shift = 0
-    while True:
-        value |= (data[pos] & 0x7F) << shift
-        shift += 7
-        pos += 1
-        if data[pos - 1] < 0x80:
-            return value, pos
-
-
 def fields(data: bytes) -> dict[int, list[Any]]:
-    """Field number -> values of a message: numbers, and bytes of strings and messages, the only wire types used."""
+    """Field number -> values of a message: numbers, and bytes of strings and messages."""
     found: dict[int, list[Any]] = {}
-    pos = 0
-    while pos < len(data):
-        tag, pos = varint(data, pos)
-        value: Any
-        value, pos = varint(data, pos)
-        if tag & 7 == 2:
-            value, pos = data[pos:pos + value], pos + value
-        else:
-            assert tag & 7 == 0, tag
-        found.setdefault(tag >> 3, []).append(value)
+    for number, value in read_fields(data):
+        found.setdefault(number, []).append(value)
     return found
 
 
