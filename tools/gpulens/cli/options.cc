@@ -65,12 +65,14 @@ CLI::Option *add_period(CLI::App &parser, u32 &us, const char *about)
 	return parser.add_option_function<std::string>("--every", store, about)->type_name("TIME");
 }
 
-CLI::Validator one_of(const std::vector<std::string> &words)
+CLI::Validator one_of(const std::vector<std::string> &words,
+		      const std::function<std::string(const std::string &)> &error_of)
 {
 	std::string names = fmt::format("{}", fmt::join(words, ","));
-	auto check = [words, names](const std::string &text) {
-		bool known = std::find(words.begin(), words.end(), text) != words.end();
-		return known ? std::string() : text + " not in {" + names + "}";
+	auto check = [words, names, error_of](const std::string &text) {
+		if (std::find(words.begin(), words.end(), text) != words.end())
+			return std::string();
+		return error_of ? error_of(text) : text + " not in {" + names + "}";
 	};
 
 	return check_that(check).name("one of " + names);

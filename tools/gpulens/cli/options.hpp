@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,8 +42,10 @@ template <typename T> CLI::Validator in_range(T least, T greatest)
 	});
 }
 
-// The value is one of these words, which completions offer as well.
-CLI::Validator one_of(const std::vector<std::string> &words);
+// The value is one of these words, which completions offer as well. error_of: makes the message about another value; empty:
+// "VALUE not in {WORDS}".
+CLI::Validator one_of(const std::vector<std::string> &words,
+		      const std::function<std::string(const std::string &)> &error_of = {});
 // Returns the words of an option with one_of(); empty for others.
 std::vector<std::string> words_of(const CLI::Option &option);
 

@@ -6,7 +6,6 @@
 #include "lib/model/isolation.hpp"
 #include "lib/source/image/proc_text.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -34,6 +33,9 @@ void add_runlists(CLI::App &parser, CommandLine &line)
 void add_isolation(CLI::App &parser, CommandLine &line)
 {
 	auto check = std::make_shared<IsolationCheck>();
+	auto refuse_name = [](const std::string &id) {
+		return fmt::format("no hazard is named \"{}\"; there are {}", id, fmt::join(HAZARD_IDS, ", "));
+	};
 	CLI::Option *judge =
 		parser.add_flag("--check", check->check,
 				"exit with status 1 when a hazard is found, or when different processes or "
@@ -42,12 +44,7 @@ void add_isolation(CLI::App &parser, CommandLine &line)
 
 	add_list(parser, "--accept", check->accepted, "HAZARD",
 		 "with --check, ignore hazards with this name, such as R8:grce-shares-pce")
-		->check(check_that([](const std::string &id) {
-			return std::find(HAZARD_IDS.begin(), HAZARD_IDS.end(), id) != HAZARD_IDS.end()
-				       ? ""
-				       : fmt::format("no hazard is named \"{}\"; there are {}", id,
-						     fmt::join(HAZARD_IDS, ", "));
-		}))
+		->check(one_of(HAZARD_IDS, refuse_name))
 		->needs(judge);
 	parser.callback(
 		[check, &line] { line.status = show_gpus(Show::Isolation, line.options, std::nullopt, *check); });

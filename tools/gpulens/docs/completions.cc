@@ -4,7 +4,6 @@
 
 #include "gpulens/blocks/scenario.hpp"
 #include "gpulens/docs/options.hpp"
-#include "lib/model/isolation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,11 +55,6 @@ bool runs_program(const Opt &o)
 	return o.names.empty() && o.value == "PROGRAM";
 }
 
-const std::vector<std::string> &words_of_value(const Opt &o)
-{
-	return o.value == "HAZARD" ? tool::HAZARD_IDS : o.words;
-}
-
 /* -- bash -- */
 
 // The bash command that completes a value.
@@ -68,8 +62,8 @@ std::string bash_values(const Opt &o)
 {
 	const ValueType *type = find_type(o.value);
 
-	if (!words_of_value(o).empty())
-		return fmt::format("_gpulens_words \"{}\"", fmt::join(words_of_value(o), " "));
+	if (!o.words.empty())
+		return fmt::format("_gpulens_words \"{}\"", fmt::join(o.words, " "));
 	return type ? type->bash : ":";
 }
 
@@ -267,8 +261,8 @@ std::string zsh_values(const Opt &o)
 {
 	const ValueType *type = find_type(o.value);
 
-	if (!words_of_value(o).empty())
-		return fmt::format("({})", quote_zsh(fmt::format("{}", fmt::join(words_of_value(o), " "))));
+	if (!o.words.empty())
+		return fmt::format("({})", quote_zsh(fmt::format("{}", fmt::join(o.words, " "))));
 	return type ? type->zsh : "";
 }
 
