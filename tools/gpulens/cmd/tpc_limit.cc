@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <strings.h>
 #include <unistd.h>
 #include <vector>
 
@@ -34,7 +33,7 @@ std::optional<unsigned> named_gpu(const Options &options)
 // Throws Error (Input) if the verified GPU is not the one of the plan.
 void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verified)
 {
-	if (strcasecmp(planned.device.c_str(), verified.pci.c_str()) != 0)
+	if (!is_same_address(planned.device, verified.pci))
 		throw Error(
 			Error::Input,
 			fmt::format(

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
+#include <strings.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <string_view>
@@ -115,6 +116,11 @@ std::string format_share(double share, u64 observations)
 	if (observations && observations < 100)
 		return fmt::format("{}/{}", std::lround(share * static_cast<double>(observations)), observations);
 	return fmt::format("{:.{}f}", share * 100, observations && observations < 1000 ? 0 : 1);
+}
+
+bool is_same_address(const std::string &a, const std::string &b)
+{
+	return !a.empty() && strcasecmp(a.c_str(), b.c_str()) == 0;
 }
 
 std::string format_bytes(u64 bytes)

@@ -17,6 +17,9 @@ std::string format_duration(u64 ns);
 std::string format_measured(u64 ns, u64 step_ns, const std::string &unit = "");
 // Formats a share in percent that so many observations show: "48.3" from 1000 on, "48" from 100 on, "3/10" for fewer; 0: "48.3".
 std::string format_share(double share, u64 observations);
+// Returns whether these are the same PCI address, of which upper and lower case are equal. Empty is unknown, and is equal to
+// none.
+bool is_same_address(const std::string &a, const std::string &b);
 // Replaces control characters by ?, for names that other programs choose.
 std::string replace_controls(std::string name);
 // Returns "0-3, 7" for ascending numbers; "none" without any.

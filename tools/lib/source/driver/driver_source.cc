@@ -3,6 +3,7 @@
 #include "lib/source/driver/driver_source.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 #include "lib/rm/client.hpp"
 #include "lib/rm/engine_type.hpp"
 #include "lib/rm/processes.hpp"
@@ -17,7 +18,6 @@
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
-#include <strings.h>
 #include <tuple>
 #include <utility>
 
@@ -477,7 +477,7 @@ Gpu DriverSource::gpu_at(const std::string &pci)
 	rm::Client client;
 
 	for (const rm::Attached &gpu : client.gpus())
-		if (strcasecmp(gpu.pci.c_str(), pci.c_str()) == 0)
+		if (is_same_address(gpu.pci, pci))
 			return Reader(client, gpu).read();
 	throw Error(Error::Source, fmt::format("NVIDIA's driver reports no GPU at {}", pci));
 }

@@ -4,6 +4,7 @@
 
 #include "hw/ptop.h"
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 #include "lib/rm/claims.hpp"
 #include "lib/source/records.hpp"
 #include "lib/source/snapshot/snapshot.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstring>
 #include <endian.h>
-#include <strings.h>
 #include <thread>
 #include <uapi/gpulens.h>
 
@@ -34,11 +34,10 @@ u64 now_ns()
 rm::Attached find_device(rm::Client &client, const std::string &device)
 {
 	std::vector<rm::Attached> all = client.gpus();
-	auto at = std::find_if(all.begin(), all.end(), [&](const rm::Attached &gpu) {
-		return strcasecmp(gpu.pci.c_str(), device.c_str()) == 0;
-	});
+	auto at = std::find_if(all.begin(), all.end(),
+			       [&](const rm::Attached &gpu) { return is_same_address(gpu.pci, device); });
 
-	if (at == all.end() || device.empty())
+	if (at == all.end())
 		throw Error(Error::Source, "NVIDIA's driver does not have this GPU");
 	return *at;
 }

@@ -3,6 +3,7 @@
 #include "lib/source/joined/joined_source.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 #include "lib/rm/claims.hpp"
 #include "lib/rm/client.hpp"
 #include "lib/rm/processes.hpp"
@@ -10,18 +11,12 @@
 #include "lib/source/joined/joined_samples.hpp"
 
 #include <algorithm>
-#include <strings.h>
 
 namespace tool {
 
 namespace {
 
 constexpr std::chrono::seconds REPORTS_PERIOD{2}; // top reads snapshots more often than processes come
-
-bool is_same_address(const std::string &a, const std::string &b)
-{
-	return !a.empty() && strcasecmp(a.c_str(), b.c_str()) == 0;
-}
 
 } // namespace
 
