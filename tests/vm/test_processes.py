@@ -85,6 +85,20 @@ def test_top_and_record_name_the_processes(machine: Machine) -> None:
                                        ("22", str(machine.pid_of(1, "short")), "reported")}
 
 
+def test_export_counts_the_time_of_the_processes(machine: Machine) -> None:
+    """The metric has each process of each engine that the scenario's TSGs share, with the evidence, and they have most of
+    the time. Seen failing without the snapshots' owners: all of it was unknown."""
+    text = machine.guest.check(f"{machine.driver}gpulens -g 1 export --prometheus --for 3s", timeout=60)
+    seconds = {(engine, pid, name, evidence): float(value) for engine, pid, name, evidence, value in re.findall(
+        r'^gpulens_process_engine_seconds_total\{gpu="1",engine="([^"]*)",pid="(\d*)",process="(\w*)",.*'
+        r'evidence="(\w+)"\} ([\d.e-]+)$', text, re.M)}
+    named = {key for key in seconds if key[1]}
+    assert {key[1:] for key in named} == {(str(machine.pid_of(1, name)), name, "reported")
+                                          for name in ("long", "short")}, text
+    assert {"GR0"} <= {key[0] for key in named}, text
+    assert sum(seconds[key] for key in named) > 0.9 * sum(seconds.values()), text
+
+
 def test_a_program_that_ended_owns_nothing(machine: Machine) -> None:
     """The driver still lists its pid: its TSGs are unknown, the others keep their process."""
     machine.guest.check(f"kill {machine.pid_of(1, 'long')}; sleep 0.2")

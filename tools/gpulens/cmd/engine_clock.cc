@@ -97,11 +97,13 @@ bool EngineClock::up() const
 	return up_;
 }
 
-void EngineClock::end_absent(const Gpu &snapshot)
+void EngineClock::add_snapshot(const Gpu &snapshot)
 {
 	std::lock_guard lock(mutex_);
 
 	times_.end_absent(snapshot, EngineTimes::Clock::now());
+	if (source_->finds_owners())
+		owner_times_.settle(snapshot);
 }
 
 void EngineClock::add_to(Metrics &metrics, const std::string &label) const

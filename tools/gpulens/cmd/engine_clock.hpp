@@ -23,8 +23,9 @@ public:
 	EngineClock &operator=(const EngineClock &) = delete;
 	~EngineClock(); // ends the thread
 
-	// Ends the series of TSGs that are not in the snapshot; see EngineTimes.
-	void end_absent(const Gpu &snapshot);
+	// Ends the series of TSGs that are not in the snapshot, and counts the time of processes that it gives TSGs to; see
+	// EngineTimes and OwnerTimes.
+	void add_snapshot(const Gpu &snapshot);
 	// Adds the metrics. label: of the GPU.
 	void add_to(Metrics &metrics, const std::string &label) const;
 	// Returns whether sampling works now.

@@ -99,10 +99,23 @@ private:
 	{
 		for (const ExportedGpu &g : gpus)
 			if (u32 modest_us = g.source->modest_period_us();
-			    modest_us && sampling() && !clocks_.count(g.number))
+			    modest_us && sampling() && !clocks_.count(g.number)) {
 				clocks_[g.number] = std::make_unique<EngineClock>(
 					g.source, g.number, options_.period_us ? options_.period_us : modest_us,
 					std::chrono::nanoseconds(options_.keep_ended_ns));
+				if (options_.for_ns)
+					add_first_snapshot(g);
+			}
+	}
+
+	// Only what two snapshots say alike is counted for a process; with --for there would be one, at the end.
+	void add_first_snapshot(const ExportedGpu &exported)
+	{
+		try {
+			if (exported.source->finds_owners())
+				clocks_[exported.number]->add_snapshot(exported.source->gpus({exported.number}).at(0));
+		} catch (const Error &) { // collect() reports it
+		}
 	}
 
 	// Returns the UUID of a GPU of this machine; empty: unknown.
@@ -127,7 +140,7 @@ private:
 			Gpu gpu = exported.source->gpus({exported.number}).at(0);
 			add_gpu(metrics, gpu, exported.label, exported.recorded ? "" : uuid_of(gpu.chip.device));
 			if (EngineClock *clock = clock_of(exported))
-				clock->end_absent(gpu);
+				clock->add_snapshot(gpu);
 			read = true;
 			// Without the privilege, the metrics of runlists are missing.
 			for (const Failure &f : gpu.runlist_failures) {

@@ -20,19 +20,52 @@ std::string label_of(std::string text)
 
 void OwnerTimes::add(const Engine &engine, const Interval &interval, const std::optional<Owner> &owner)
 {
-	u32 pid = owner ? owner->pid : 0;
+	u64 ns = interval.end_ns - interval.start_ns;
 
 	if (interval.phase != Phase::On)
 		return;
-	on_ns_[{engine.short_name(), pid}] += interval.end_ns - interval.start_ns;
+	if (owner)
+		count(engine.short_name(), ns, &*owner);
+	else
+		waiting_ns_[{{engine.runlist, interval.bare, interval.tsg}, engine.short_name()}] += ns;
+}
+
+void OwnerTimes::settle(const Gpu &snapshot)
+{
+	std::map<TaskId, Known> now;
+	Identities channels = identities_of(snapshot);
+
+	for (const Runlist &rl : snapshot.runlists)
+		for (const Tsg &tsg : rl.tsgs)
+			if (tsg.owner) {
+				TaskId id{static_cast<int>(rl.id), false, static_cast<int>(tsg.id)};
+				now[id] = {*tsg.owner, channels[id]};
+			}
+	for (const auto &[key, ns] : waiting_ns_) {
+		const auto &[task, engine] = key;
+		auto before = known_.find(task), after = now.find(task);
+		bool same = before != known_.end() && after != now.end() &&
+			    before->second.owner.pid == after->second.owner.pid &&
+			    std::any_of(after->second.channels.begin(), after->second.channels.end(),
+					[&](const auto &channel) { return before->second.channels.count(channel); });
+		count(engine, ns, same ? &after->second.owner : nullptr);
+	}
+	waiting_ns_.clear();
+	known_ = std::move(now);
+}
+
+// owner: null if unknown.
+void OwnerTimes::count(const std::string &engine, u64 ns, const Owner *owner)
+{
+	on_ns_[{engine, owner ? owner->pid : 0}] += ns;
 	if (!owner)
 		return;
-	auto [known, is_new] = processes_.try_emplace(pid);
+	auto [known, is_new] = processes_.try_emplace(owner->pid);
 	if (!is_new)
 		return;
 	known->second.owner = *owner;
 	// The samples' record has no room for the whole container and the pod.
-	Owner now = make_owner(pid, owner->evidence);
+	Owner now = make_owner(owner->pid, owner->evidence);
 	if (now.name == owner->name && now.container.starts_with(owner->container))
 		known->second.owner = now;
 }
