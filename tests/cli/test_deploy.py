@@ -81,7 +81,7 @@ def test_container_file_builds_what_the_tree_has() -> None:
     image is not built here. Seen failing with scripts/deb-build."""
     text = (DEPLOY / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    known = {"FROM", "RUN", "WORKDIR", "COPY", "EXPOSE", "USER", "ENTRYPOINT", "CMD"}
+    known = {"FROM", "RUN", "WORKDIR", "COPY", "ENV", "EXPOSE", "USER", "ENTRYPOINT", "CMD"}
     assert {line.split()[0] for line in lines} == known
     assert (ROOT / "scripts/build-deb").exists() and "scripts/build-deb" in text
     entry = json.loads(next(line for line in lines if line.startswith("ENTRYPOINT")).split(" ", 1)[1])

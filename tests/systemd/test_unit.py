@@ -30,6 +30,9 @@ mkdir -p /debian/proc /debian/sys /debian/dev /debian/run
 mount --bind /debian /debian && cd /debian
 mount -t proc proc proc && mount -t sysfs sysfs sys && mount -t cgroup2 cgroup2 sys/fs/cgroup
 mount --rbind /dev dev && mount -t tmpfs tmpfs run && mount --move . /
+sed "s/^Character devices:/&\\n195 nvidia/" /proc/devices >run/devices
+mount --bind run/devices proc/devices
+mknod run/nvidiactl c 195 255 && mknod run/mem c 1 1
 exec chroot . env -i container=gpulens-test PATH=/usr/sbin:/usr/bin /sbin/init
 """
 
@@ -109,6 +112,17 @@ def test_it_answers_with_one_capability(system: System) -> None:
     assert int(status["CapEff"], 16) == CAP_PERFMON and int(status["CapBnd"], 16) == CAP_PERFMON
     assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
     assert system.property_of("MemoryMax") == str(64 << 20)
+
+
+def test_it_opens_the_drivers_devices_alone(system: System) -> None:
+    """In the unit's control group, opening a device of major 195, which /proc/devices calls nvidia here, finds no driver
+    behind it (ENXIO), and /dev/mem is refused. Seen failing with PrivateDevices=yes and with DevicePolicy=auto."""
+    group = system.property_of("ControlGroup")
+    def open_in_unit(device: str) -> str:
+        return system.run(f"sh -c 'echo $$ >/sys/fs/cgroup{group}/cgroup.procs; exec 3<{device}' 2>&1")[1]
+    assert "No such device or address" in open_in_unit("/run/nvidiactl")
+    assert "Operation not permitted" in open_in_unit("/run/mem")
+    assert open_in_unit("/dev/null") == ""
 
 
 def test_it_is_started_again(system: System) -> None:
