@@ -149,6 +149,11 @@ void write_file_seeds()
 	std::ifstream tasks(PLAN_EXAMPLE);
 
 	write_seed("tasks", "example", {std::istreambuf_iterator<char>(tasks), {}});
+	write_seed("planned", "two",
+		   R"({"command": "plan", "version": 1, "fits": true, "numbering": "smid", "gpu": {"device": "0000:01:00.0"},
+"device": "0000:01:00.0", "tasks": [{"name": "camera", "partition": 0}, {"name": "radar", "partition": 1}],
+"partitions": [{"place": {"tpcs": [3, 5, 6], "gpcs": [0, 1], "mask": "0x068"}},
+{"place": {"tpcs": [0], "gpcs": [0], "mask": "0x001"}}]})");
 	write_seed("fit", "three",
 		   "task,tpcs,time_us,conflict\nA,1,100,0\nA,2,60,0\nA,4,40,0\nA,1,150,1\nA,4,70,1\nB b,66,3.5,0\n");
 	write_seed("layout", "gpcs", std::string("\3\11\10\11", 4) + "gpc:0,2");
