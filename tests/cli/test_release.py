@@ -3,6 +3,7 @@
 
 import pathlib
 import re
+import shutil
 import subprocess
 import typing
 
@@ -21,6 +22,8 @@ def read_version() -> str:
 
 def tracked_files() -> typing.List[str]:
     """Paths of the project, from git."""
+    if not shutil.which("git"):
+        pytest.skip("git is not installed")
     done = subprocess.run(["git", "ls-files"], cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         pytest.skip("this is no clone")

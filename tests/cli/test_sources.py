@@ -48,7 +48,7 @@ def test_top_shows_the_owners_of_resident_channels() -> None:
         assert re.fullmatch(r"    0 GR0          channel (11|31) +\[\|{19,20} ?\]      -", lines[5]), lines[5]
         assert lines[6] == "2 channels by utilisation"
         rows = {row.split()[0]: row.split() for row in lines[8:]}
-        assert {name: (row[1], row[2], row[5], row[7:12], row[12], row[15]) for name, row in rows.items()} == {
+        assert {name: (row[1], row[2], row[5], row[7:12], row[12], *row[15:16]) for name, row in rows.items()} == {
             "c11": ("0", "GR0", "-", ["-"] * 5, "473", "resident"),
             "c31": ("0", "GR0", "-", ["-"] * 5, "524", "resident")}
         assert all(40 < float(row[3]) < 60 for row in rows.values())

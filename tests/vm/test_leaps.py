@@ -60,12 +60,21 @@ def count_stops(card: Card) -> int:
 
 
 def test_a_stop_that_ends_before_the_write_is_repeated(card: Card) -> None:
-    """A runlist is submitted again 200 times. Each request reads three or more registers in the stop that writes, so
-    that three leaps end some of the stops before the write. Each request succeeds, and there are more stops than
-    requests. Seen failing on each chip with one attempt (MMIO_ATOMIC_TRIES 1): ETIMEDOUT."""
-    before = count_stops(card)
+    """A runlist is submitted again 200 times, and again where no leap came within a stop, as happens on a busy machine.
+    Each request reads three or more registers in the stop that writes, so that three leaps end some of the stops before
+    the write. Each request succeeds, and there are more stops than requests. Seen failing on each chip with one attempt
+    (MMIO_ATOMIC_TRIES 1): ETIMEDOUT."""
+    for _ in range(5):
+        before = count_stops(card)
+        resubmit(card)
+        if count_stops(card) - before > RESUBMITS:
+            return
+    pytest.fail("no stop ended before its write")
+
+
+def resubmit(card: Card) -> None:
+    """Submits runlist 0 RESUBMITS times, each with success."""
     _, text = card.guest.run(f"for n in $(seq {RESUBMITS}); do tryop write {card.path('resubmit_runlist')} 0; done",
                              timeout=600)
     answers = text.split("\n")[:-1]
     assert (len(answers), set(answers)) == (RESUBMITS, {"OK 1"}), text
-    assert count_stops(card) - before > RESUBMITS

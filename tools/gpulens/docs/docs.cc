@@ -149,8 +149,8 @@ std::string command_page(const Page &page, const CLI::App &app, const tool::Comm
 	       ".SH SEE ALSO\n.BR gpulens (1),\n.BR gpulens (5)\n";
 }
 
-// Makes a page of what lowdown made of docs/proc.md: mandoc(1) finds titles on a line of their own, paragraphs after titles,
-// and the font C wrong.
+// Makes a page of what lowdown made of docs/proc.md: mandoc(1) finds titles on a line of their own, as lowdown 1 writes
+// them, paragraphs after titles, and the fonts C and CR (lowdown 2) wrong.
 std::string proc_page(const Page &page, const std::string &body)
 {
 	std::string out = format_head(page, "gpulens", "files of a GPU's scheduling hardware in /proc/gpuX", "5",
@@ -163,14 +163,15 @@ std::string proc_page(const Page &page, const std::string &body)
 	while (std::getline(in, line)) {
 		if (title && (line == ".PP" || line == ".LP"))
 			continue;
-		title = line == ".SH" || line == ".SS";
-		if (title) {
+		title = line.starts_with(".SH") || line.starts_with(".SS");
+		if (line == ".SH" || line == ".SS") {
 			out += line;
 			std::getline(in, line);
 			line = ' ' + line;
 		}
-		for (size_t at = 0; (at = line.find("\\fC", at)) != line.npos;)
-			line.replace(at, 3, "\\fB");
+		for (std::string_view font : {"\\fC", "\\f(CR"})
+			for (size_t at = 0; (at = line.find(font, at)) != line.npos;)
+				line.replace(at, font.size(), "\\fB");
 		out += line + '\n';
 	}
 	return out + ".SH SEE ALSO\n.BR gpulens (1)\n";
