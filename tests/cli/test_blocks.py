@@ -247,10 +247,10 @@ def test_tolerance_is_an_option(tmp_path: pathlib.Path) -> None:
     assert "tolerance 200.000 us: no rule" in run_tool("blocks", "--check", "--tolerance", "200us", str(file))
 
 
-def draw_log(file: pathlib.Path, *words: str) -> xml.etree.ElementTree.Element:
+def draw_log(file: pathlib.Path, *words: str, status: int = 0) -> xml.etree.ElementTree.Element:
     """The picture of a log."""
     picture = file.with_suffix(".svg")
-    assert run_tool("blocks", str(file), "-o", str(picture), *words) == ""
+    assert (run_tool("blocks", str(file), "-o", str(picture), *words, status=status) == "") == (status == 0)
     return xml.etree.ElementTree.parse(picture).getroot()
 
 

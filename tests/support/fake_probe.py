@@ -2,15 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """Replaces gpulens-probe-kernels where there is no GPU. It speaks the same line format and implements the rules A to D
 by brute force: every rule is evaluated again at each moment, from the list of blocks that ran. The environment sets its
-properties: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an invalid answer."""
+properties: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an invalid answer, or for blocks outside the limit. Blocks stay
+on the TPCs of the limit that gpulens run has set."""
 
+import json
 import os
+import pathlib
 import sys
 import typing
 
 SMS = int(os.environ.get("FAKE_SMS", "2"))
 THREADS = int(os.environ.get("FAKE_THREADS", "2048"))
 BREAK = os.environ.get("FAKE_BREAK", "")
+LIMIT = json.loads(os.environ.get("GPULENS_PARTITION", "null"))
+ALLOWED = [sm for sm in range(SMS) if not LIMIT or BREAK == "outside" or sm // 2 in LIMIT[0]["tpcs"]]
 LATE = 7000  # ns that a block starts and a launch returns later than it could
 
 
@@ -32,7 +37,7 @@ class Kernel:
 
 def free_threads(kernels: typing.List[Kernel], now: int) -> typing.List[int]:
     """The free threads of each SM."""
-    left = [THREADS] * SMS
+    left = [THREADS if sm in ALLOWED else 0 for sm in range(SMS)]
     for k in kernels:
         for _, end, where in k.placed:
             left[where] -= k.threads if end > now else 0
@@ -75,9 +80,29 @@ def print_machine(channels: int) -> None:
     print(f"shared_per_block 49152\nchannels {channels}")
 
 
+def load(kind: str) -> int:
+    """Runs until standard input ends. Meanwhile a file of that name in the folder FAKE_LOADS has its SMs."""
+    file = pathlib.Path(os.environ.get("FAKE_LOADS", "/nowhere")) / kind
+    print_machine(8)
+    if BREAK == f"load-{kind}":
+        print("fake: no memory", file=sys.stderr)
+        return 1
+    if file.parent.is_dir():
+        file.write_text(" ".join(map(str, ALLOWED)), encoding="ascii")
+    print("ready", flush=True)
+    if BREAK != f"ends-{kind}":
+        sys.stdin.read()
+    if file.exists():
+        file.unlink()
+    print("launches 0\nend" if BREAK == f"idle-{kind}" else "launches 12\nend")
+    return 0
+
+
 def main() -> int:
     """Behaves as the program's command line."""
     channels = int(os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS", "8"))
+    if len(sys.argv) == 4 and sys.argv[1] == "load":
+        return load(sys.argv[3])
     if BREAK == "status" or len(sys.argv) != 3:
         print("fake: no CUDA-capable device is detected", file=sys.stderr)
         return 1

@@ -11,7 +11,6 @@
 #include "lib/tpc/place.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,29 +28,11 @@ constexpr size_t MAX_GPCS_HALVED = 20; // first_half() tries 2^19 sets of GPCs
 // Parses "2,3" and "0-9,12". whole: the user's text, for the message. Throws Error (Input).
 std::vector<unsigned> parse_numbers(const std::string &text, const std::string &whole)
 {
-	std::vector<unsigned> list;
-	const char *at = text.data(), *end = at + text.size();
+	std::optional<std::vector<unsigned>> list = tool::plan::parse_numbers(text, MAX_TPCS);
 
-	auto take_number = [&](unsigned &number) {
-		std::from_chars_result r = std::from_chars(at, end, number);
-		if (r.ec != std::errc() || number >= MAX_TPCS)
-			throw Error(Error::Input,
-				    fmt::format("\"{}\": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all", whole));
-		at = r.ptr;
-	};
-	do {
-		unsigned first = 0;
-		take_number(first);
-		unsigned last = first;
-		if (at < end && *at == '-')
-			take_number((at++, last));
-		if (last < first || (at < end && *at != ','))
-			throw Error(Error::Input,
-				    fmt::format("\"{}\": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all", whole));
-		for (unsigned n = first; n <= last; n++)
-			list.push_back(n);
-	} while (at++ < end);
-	return list;
+	if (!list)
+		throw Error(Error::Input, fmt::format("\"{}\": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all", whole));
+	return *list;
 }
 
 } // namespace

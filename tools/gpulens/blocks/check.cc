@@ -96,7 +96,8 @@ std::string start_text(const Ran &k, size_t block)
 
 class Checker {
 public:
-	Checker(const Log &log, u64 tolerance_ns) : log_(log), tolerance_(static_cast<s64>(tolerance_ns))
+	Checker(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed)
+		: log_(log), tolerance_(static_cast<s64>(tolerance_ns)), allowed_(allowed)
 	{
 		size_t count = log.kernels.size();
 		std::vector<s64> ended(log.streams.size(), INT64_MIN);
@@ -372,6 +373,8 @@ private:
 		for (const Ran &k : log_.kernels)
 			fraction.push_back(share_of(k).fraction);
 		for (u32 sm = 0; sm < log_.machine.sms; sm++) {
+			if (!allowed_.empty() && !allowed_.at(sm))
+				continue;
 			const std::vector<Event> &all = sorted_events()[sm];
 			double used = 0;
 			size_t at = 0;
@@ -479,6 +482,7 @@ private:
 
 	const Log &log_;
 	s64 tolerance_;
+	const std::vector<bool> &allowed_;
 	bool too_few_channels_ = false; // fewer than streams
 	bool one_priority_ = true;
 	std::vector<size_t> previous_; // by kernel: the previous kernel of its stream
@@ -490,9 +494,9 @@ private:
 
 } // namespace
 
-Verdict check(const Log &log, u64 tolerance_ns)
+Verdict check(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed)
 {
-	return Checker(log, tolerance_ns).run();
+	return Checker(log, tolerance_ns, allowed).run();
 }
 
 std::string verdict_text(const Log &log, const Verdict &v)

@@ -31,7 +31,8 @@ struct Verdict {
 	std::vector<std::string> notes;    // checks that were skipped, and delays that R2 explains
 };
 
-Verdict check(const Log &log, u64 tolerance_ns);
+// allowed: by SM, whether kernels may use it; empty: all. A kernel need not start on another SM where it would fit.
+Verdict check(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed = {});
 std::string verdict_text(const Log &log, const Verdict &verdict);
 nlohmann::ordered_json verdict_json(const Verdict &verdict);
 

@@ -41,15 +41,6 @@ std::string dump_log(const json &log)
 	return text + "\n}\n";
 }
 
-// name: of a built-in scenario or a file.
-Scenario load_scenario(const std::string &name, const Machine &machine)
-{
-	for (const Builtin &builtin : builtins())
-		if (name == builtin.name)
-			return builtin.make(machine);
-	return parse_scenario(read_file(name), name_of_file(name));
-}
-
 void write_streams(const Log &log, const std::string &folder)
 {
 	for (u32 i = 0; i < log.streams.size(); i++) {
@@ -62,6 +53,14 @@ void write_streams(const Log &log, const std::string &folder)
 }
 
 } // namespace
+
+Scenario load_scenario(const std::string &name, const Machine &machine)
+{
+	for (const Builtin &builtin : builtins())
+		if (name == builtin.name)
+			return builtin.make(machine);
+	return parse_scenario(read_file(name), name_of_file(name));
+}
 
 int probe_command(const Options &options, const ProbeOptions &probe_options)
 {
@@ -108,20 +107,24 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 		log.machine.channels = *blocks_options.channels;
 		log.channels_known = true;
 	}
+	std::optional<Within> within;
+	if (!blocks_options.within.empty())
+		within = check_within(log, blocks_options.within);
 	if (!blocks_options.file.empty())
-		write_file(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used));
+		write_file(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used, within));
 	std::optional<Verdict> verdict;
 	if (blocks_options.check)
-		verdict = check(log, blocks_options.tolerance_ns);
+		verdict = check(log, blocks_options.tolerance_ns, within ? within->allowed : std::vector<bool>());
 	std::string text;
 	if (options.json)
-		text = json_text(summary_json(log, verdict));
-	else if (verdict)
-		text = verdict_text(log, *verdict);
+		text = json_text(summary_json(log, verdict, within));
+	else if (verdict || within)
+		text = (verdict ? verdict_text(log, *verdict) : "") + (within ? within_text(*within) : "");
 	else if (blocks_options.file.empty())
 		text = summary_text(log, style_of_output(options.colour));
 	bool shown = text.empty() || print_text(text);
-	return shown && !(verdict && !verdict->violations.empty()) ? EXIT_DONE : EXIT_PART;
+	bool violated = (verdict && !verdict->violations.empty()) || (within && !within->outside.empty());
+	return shown && !violated ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool::blocks

@@ -22,13 +22,17 @@ struct BlocksOptions {
 	std::vector<std::string> logs;
 	std::string file; // .svg to write; empty: none
 	bool check = false;
+	std::string within; // a mask of check_within(); empty: none
 	u64 tolerance_ns = DEFAULT_TOLERANCE_NS;
 	std::optional<u32> channels{}; // instead of the log's
 	Colours by = Colours::Stream;
 	bool used = false; // draw only SMs that ran a block
 };
 
-// Return the exit status: EXIT_DONE; EXIT_PART if output failed or --check found a violation; EXIT_USAGE for a bad
+// name: of a built-in scenario, which is adapted to the machine, or of a file. Throws Error.
+Scenario load_scenario(const std::string &name, const Machine &machine);
+
+// Return the exit status: EXIT_DONE; EXIT_PART if output failed or --check or --within found a violation; EXIT_USAGE for a bad
 // file. Throw Error (Source).
 int probe_command(const Options &options, const ProbeOptions &probe_options);
 int blocks_command(const Options &options, const BlocksOptions &blocks_options);

@@ -79,6 +79,8 @@ std::string read_all(int fd)
 std::string run_program(const ProgramOptions &options, const std::string &path, const char *command,
 			const std::string &input)
 {
+	if (options.start)
+		return options.start({path, command, std::to_string(options.device)}, input);
 	File in(std::tmpfile());
 	int out[2], status = 0;
 
@@ -222,9 +224,14 @@ void parse_kernel(Answer &answer, Ran &k, u32 blocks, const Machine &m)
 
 } // namespace
 
+std::string probe_path(const ProgramOptions &options)
+{
+	return options.path.empty() ? find_program() : options.path;
+}
+
 Machine probe_machine(const ProgramOptions &options)
 {
-	std::string path = options.path.empty() ? find_program() : options.path;
+	std::string path = probe_path(options);
 	Answer answer(run_program(options, path, "info", ""), path);
 
 	return parse_machine(answer);
@@ -232,7 +239,7 @@ Machine probe_machine(const ProgramOptions &options)
 
 Log run_scenario(const ProgramOptions &options, const Scenario &scenario)
 {
-	std::string path = options.path.empty() ? find_program() : options.path;
+	std::string path = probe_path(options);
 	Answer answer(run_program(options, path, "run", format_scenario(scenario)), path);
 	Log log = empty_log(scenario, parse_machine(answer));
 	std::vector<std::pair<u32, u32>> launches = scenario.launches();

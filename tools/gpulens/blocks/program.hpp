@@ -4,13 +4,21 @@
 #pragma once
 #include "gpulens/blocks/log.hpp"
 
+#include <functional>
+
 namespace tool::blocks {
 
 struct ProgramOptions {
 	std::string path;                 // empty: the program that was installed or built with gpulens
 	u32 device = 0;                   // CUDA's device number
 	std::optional<u32> connections{}; // its CUDA_DEVICE_MAX_CONNECTIONS; nothing: inherited
+	// Runs a program with its arguments and that standard input, and returns its standard output, instead of starting
+	// it directly. Throws Error.
+	std::function<std::string(const std::vector<std::string> &program, const std::string &input)> start{};
 };
+
+// Returns the path of the program: the one given, or the installed one. Throws Error (Source) if there is none.
+std::string probe_path(const ProgramOptions &options);
 
 // Both throw Error (Source) if there is no program or no GPU, or if the program's output is invalid.
 

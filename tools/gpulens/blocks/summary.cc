@@ -59,7 +59,7 @@ std::string summary_text(const Log &log, const Style &style)
 	return out;
 }
 
-json summary_json(const Log &log, const std::optional<Verdict> &verdict)
+json summary_json(const Log &log, const std::optional<Verdict> &verdict, const std::optional<Within> &within)
 {
 	json kernels = json::array();
 
@@ -80,7 +80,8 @@ json summary_json(const Log &log, const std::optional<Verdict> &verdict)
 		{"simulated", log.simulated},
 		{"channels", log.machine.channels},
 		{"kernels", kernels},
-		{"check", verdict ? verdict_json(*verdict) : json(nullptr)}};
+		{"check", verdict ? verdict_json(*verdict) : json(nullptr)},
+		{"within", within ? within_json(*within) : json(nullptr)}};
 }
 
 std::string builtins_text(const Style &style)

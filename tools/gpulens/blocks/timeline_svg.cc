@@ -36,6 +36,12 @@ text { font: 13px system-ui, sans-serif; fill: #222; }
 </style>
 )";
 
+const char MASK_STYLE_ELEMENT[] = R"(<style>
+.outside { fill: #d55e00; fill-opacity: .25; }
+.excluded { fill: #8882; }
+</style>
+)";
+
 const char *const BLOCK_COLOURS[] = {palette::BLUE,     palette::ORANGE, palette::GREEN,  palette::VERMILLION,
 				     palette::SKY_BLUE, palette::PURPLE, palette::YELLOW, palette::GREY};
 constexpr size_t COLOUR_COUNT = std::size(BLOCK_COLOURS);
@@ -48,8 +54,8 @@ double to_seconds(s64 ns)
 // The first SM is the lowest row, as in the papers.
 class Picture {
 public:
-	Picture(const Log &log, Colours colour_by, bool only_used)
-		: log_(log), colour_by_(colour_by), row_of_(std::max(log.machine.sms, 1U))
+	Picture(const Log &log, Colours colour_by, bool only_used, const std::optional<Within> &within)
+		: log_(log), colour_by_(colour_by), within_(within), row_of_(std::max(log.machine.sms, 1U))
 	{
 		std::vector<bool> shown(row_of_.size(), !only_used);
 		for (const Ran &k : log.kernels)
@@ -75,7 +81,7 @@ public:
 	{
 		std::string body = draw_legend();
 		top_ = TOP_MARGIN + legend_height_;
-		body += draw_axes();
+		body += draw_outside() + draw_axes();
 		for (size_t i = 0; i < log_.kernels.size(); i++)
 			body += draw_kernel(i);
 		body += names_;
@@ -107,8 +113,15 @@ private:
 			text += fmt::format(", {} of", sms_.size());
 		else
 			text += ",";
-		return text + fmt::format(" {} SMs", row_of_.size()) +
-		       (m.threads_per_sm ? fmt::format(" of {} threads", m.threads_per_sm) : "");
+		text += fmt::format(" {} SMs", row_of_.size()) +
+			(m.threads_per_sm ? fmt::format(" of {} threads", m.threads_per_sm) : "");
+		if (within_)
+			text += fmt::format("; within {}: {}", within_->mask,
+					    within_->outside.empty()
+						    ? "no block outside"
+						    : fmt::format("blocks on {} SM{} outside", within_->outside.size(),
+								  within_->outside.size() == 1 ? "" : "s"));
+		return text;
 	}
 
 	size_t colour_of(size_t kernel) const
@@ -204,6 +217,26 @@ private:
 				break;
 		}
 		legend_height_ += LEGEND_LINE_HEIGHT;
+		return out;
+	}
+
+	// Marks the rows of SMs that are not in the mask, those with blocks in a warning colour.
+	std::string draw_outside() const
+	{
+		std::string out = within_ ? MASK_STYLE_ELEMENT : "";
+
+		for (size_t row = 0; within_ && row < sms_.size(); row++) {
+			u32 sm = sms_[row];
+			if (within_->allowed[sm])
+				continue;
+			bool used = std::any_of(within_->outside.begin(), within_->outside.end(),
+						[sm](const Outside &o) { return o.sm == sm; });
+			out += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.1f}\" "
+					   "height=\"{:.2f}\"><title>SM {}{}</title></rect>\n",
+					   used ? "outside" : "excluded", LEFT_MARGIN,
+					   bottom() - row_height_ * static_cast<double>(row + 1), AXES_WIDTH,
+					   row_height_, sm, used ? ", outside" : ", not in the mask");
+		}
 		return out;
 	}
 
@@ -309,6 +342,7 @@ private:
 
 	const Log &log_;
 	Colours colour_by_;
+	const std::optional<Within> &within_;
 	std::vector<u32> row_of_, sms_;    // the row of each SM, the SM of each row
 	u32 row_count_ = 0, capacity_ = 1; // capacity_: threads that the height of a row stands for
 	double row_height_ = 0, top_ = TOP_MARGIN, legend_height_ = 0;
@@ -319,9 +353,9 @@ private:
 
 } // namespace
 
-std::string timeline_svg(const Log &log, Colours colour_by, bool only_used)
+std::string timeline_svg(const Log &log, Colours colour_by, bool only_used, const std::optional<Within> &within)
 {
-	return Picture(log, colour_by, only_used).draw();
+	return Picture(log, colour_by, only_used, within).draw();
 }
 
 } // namespace tool::blocks

@@ -83,6 +83,13 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		"R2: no more streams are active than there are channels; B and C are skipped when there are more "
 		"streams "
 		"in all. See docs/blocks.md");
+	parser.add_option(
+		      "--within", options->within,
+		      "name each SM outside of MASK that ran a block, and exit with status 1 if there are any; TPCs "
+		      "(0-9,12 or 0x3ff; TPC n has SMs 2n and 2n + 1) or SMs (sm:0-19); --check then expects no "
+		      "block on other SMs")
+		->type_name("MASK")
+		->check(check_that([](const std::string &mask) { return mask.empty() ? "an empty mask" : ""; }));
 	add_duration(parser, "--tolerance", options->tolerance_ns, 1000000000,
 		     "ignore the order of events closer than this (default: 50us)")
 		->needs(check);
@@ -107,7 +114,8 @@ Commands blocks_commands()
 		 "summarize, draw or check a log of probe-kernels",
 		 {"gpulens blocks fig3.9.json                     when each kernel ran",
 		  "gpulens blocks fig3.9.json -o fig3.9.svg",
-		  "gpulens blocks --check fig3.9.json             exit status 1 where a rule is violated"},
+		  "gpulens blocks --check fig3.9.json             exit status 1 where a rule is violated",
+		  "gpulens blocks --within 0-9 log.json           exit status 1 where a block left TPCs 0-9"},
 		 add_blocks},
 	};
 }

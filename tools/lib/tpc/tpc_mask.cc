@@ -3,6 +3,7 @@
 #include "lib/tpc/tpc_mask.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace tool::plan {
 
@@ -64,6 +65,31 @@ std::optional<std::vector<u32>> parse_mask(const std::string &text)
 			if (digit >> bit & 1)
 				list.push_back(static_cast<u32>(text.size() - 1 - i) * 4 + bit);
 	}
+	return list;
+}
+
+std::optional<std::vector<u32>> parse_numbers(const std::string &text, u32 limit)
+{
+	std::vector<u32> list;
+	const char *at = text.data(), *end = at + text.size();
+
+	auto take_number = [&](u32 &number) {
+		std::from_chars_result r = std::from_chars(at, end, number);
+		at = r.ptr;
+		return r.ec == std::errc() && number < limit;
+	};
+	do {
+		u32 first = 0;
+		if (!take_number(first))
+			return std::nullopt;
+		u32 last = first;
+		if (at < end && *at == '-' && !take_number((at++, last)))
+			return std::nullopt;
+		if (last < first || (at < end && *at != ','))
+			return std::nullopt;
+		for (u32 n = first; n <= last; n++)
+			list.push_back(n);
+	} while (at++ < end);
 	return list;
 }
 

@@ -28,5 +28,8 @@ private:
 
 // Parses "0x" and any number of hexadecimal digits. Returns the TPCs, ascending; nullopt if the text has another form.
 std::optional<std::vector<u32>> parse_mask(const std::string &text);
+// Parses numbers below limit and ranges of them: "0-9,12". Returns them in the order of the text; nullopt if the text has
+// another form.
+std::optional<std::vector<u32>> parse_numbers(const std::string &text, u32 limit);
 
 } // namespace tool::plan
