@@ -3,14 +3,11 @@
 #include "gpulens/cmd/run.hpp"
 
 #include "gpulens/cli/commands.hpp"
+#include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/partitions.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
-#include "gpulens/plan/planned_task.hpp"
-#include "lib/base/file.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <memory>
 
 namespace tool {
@@ -27,15 +24,6 @@ int start_program(const Options &options, const std::optional<std::string> &limi
 void add_quiet(CLI::App &parser, bool &quiet)
 {
 	parser.add_flag("-q,--quiet", quiet, "do not print what a partition does not separate: time, L2 cache, memory");
-}
-
-// Returns the limit of a task of a plan, and stores in run where the plan places it.
-std::string limit_of_task(const std::string &file, const std::string &task, RunOptions &run)
-{
-	plan::PlannedTask found = plan::find_planned_task(read_file(file), file, task);
-
-	run.planned = {.file = file, .device = found.device, .gpcs = found.gpcs};
-	return fmt::format("{}", fmt::join(found.tpcs, ","));
 }
 
 void add_partitions(CLI::App &parser, CommandLine &line)
@@ -55,71 +43,25 @@ void add_partitions(CLI::App &parser, CommandLine &line)
 
 void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 {
-	struct Arguments {
-		RunOptions run;
-		std::string tpcs, gpcs, half, plan, task;
-	};
-	auto arguments = std::make_shared<Arguments>();
-	// An empty value must not mean "no limit".
-	CLI::Validator not_empty = check_that([](const std::string &text) {
-		return text.empty() ? "an empty limit would let the program run on the whole GPU" : "";
-	});
-	CLI::Option *tpcs = parser.add_option("--tpcs", arguments->tpcs,
-					      "limit the program's kernels to these TPCs: 0-9,12 or 0x3ff")
-				    ->type_name("TPCS")
-				    ->check(not_empty);
-	CLI::Option *gpcs = parser.add_option("--gpcs", arguments->gpcs,
-					      "limit the program's kernels to the TPCs of these GPCs: 2,3")
-				    ->type_name("GPCS")
-				    ->check(not_empty)
-				    ->excludes(tpcs);
-	CLI::Option *half = parser.add_option("--half", arguments->half,
-					      "limit the program's kernels to one half of the GPCs: a or b")
-				    ->type_name("HALF")
-				    ->check(one_of({"a", "b"}))
-				    ->excludes(tpcs)
-				    ->excludes(gpcs);
-	CLI::Option *plan =
-		parser.add_option("--plan", arguments->plan,
-				  "limit the program's kernels to the TPCs that this plan (output of gpulens plan "
-				  "--json) gives to --task")
-			->type_name("FILE")
-			->check(not_empty)
-			->check(not_an_option())
-			->check(check_that([](const std::string &name) {
-				return name == "-" ? "standard input is the program's" : "";
-			}))
-			->excludes(tpcs)
-			->excludes(gpcs)
-			->excludes(half);
-	CLI::Option *task = parser.add_option("--task", arguments->task, "name of the task in the plan")
-				    ->type_name("TASK")
-				    ->check(not_empty)
-				    ->needs(plan);
-	plan->needs(task);
-	add_quiet(parser, arguments->run.quiet);
+	auto run = std::make_shared<RunOptions>();
+	LimitOptions limit(parser, "the program's kernels");
+	add_quiet(parser, run->quiet);
 
 	parser.add_option(
-		      "-o,--output", arguments->run.file,
+		      "-o,--output", run->file,
 		      "write TSGs as JSON lines while the program runs, for gpulens record --tsgs (default: print a "
 		      "table when it ends)")
 		->type_name("FILE")
 		->check(not_an_option());
-	parser.add_option("PROGRAM", arguments->run.program, "program and its arguments, after --")
-		->type_name("")
-		->required();
-	parser.callback([arguments, tpcs, gpcs, half, plan, start, &line] {
+	parser.add_option("PROGRAM", run->program, "program and its arguments, after --")->type_name("")->required();
+	parser.callback([run, limit, start, &line] {
 		refuse_files(line.options, "run");
-		std::optional<std::string> limit;
-		if (*tpcs)
-			limit = arguments->tpcs;
-		else if (*gpcs)
-			limit = "gpc:" + arguments->gpcs;
-		else if (*half)
-			limit = "half:" + arguments->half;
-		else if (*plan)
-			limit = limit_of_task(arguments->plan, arguments->task, arguments->run);
-		line.status = start(line.options, limit, arguments->run);
+		std::optional<std::string> tpcs;
+		if (std::optional<Limit> given = limit.limit()) {
+			tpcs = given->tpcs;
+			run->planned = given->planned;
+		}
+		line.status = start(line.options, tpcs, *run);
 	});
 }
 

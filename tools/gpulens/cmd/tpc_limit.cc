@@ -20,9 +20,6 @@
 
 namespace tool {
 
-namespace {
-
-// Returns the GPU of -g; nothing if none is named.
 std::optional<unsigned> named_gpu(const Options &options)
 {
 	if (options.sources.gpus.size() > 1)
@@ -30,7 +27,6 @@ std::optional<unsigned> named_gpu(const Options &options)
 	return options.sources.gpus.empty() ? std::nullopt : std::optional(options.sources.gpus[0]);
 }
 
-// Throws Error (Input) if the verified GPU is not the one of the plan.
 void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verified)
 {
 	if (!is_same_address(planned.device, verified.pci))
@@ -47,8 +43,6 @@ void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verif
 					planned.file, format_ranges(verified.tpcs), format_ranges(verified.gpcs),
 					verified.pci, planned.gpcs.empty() ? "-" : format_ranges(planned.gpcs)));
 }
-
-} // namespace
 
 int limit_program(const Options &options, const std::string &limit, RunOptions &run)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // TPC limits of programs: gpulens run --tpcs, --gpcs, --half and --plan, and gpulens partitions --ways.
 #pragma once
+#include "gpulens/cmd/cuda_probe.hpp"
 #include "gpulens/cmd/run.hpp"
 #include "gpulens/out/output.hpp"
 
@@ -8,6 +9,16 @@
 
 namespace tool {
 
+// The TPCs that a command line limits a program to.
+struct Limit {
+	std::string tpcs;                      // text of gpulens_mask_parse()
+	std::optional<PlannedPlace> planned{}; // where a plan places them
+};
+
+// Returns the GPU of -g; nothing if none is named. Throws Error (Source) if several are.
+std::optional<unsigned> named_gpu(const Options &options);
+// Throws Error (Input) if the verified limit is on another GPU than the plan, or in other GPCs.
+void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verified);
 // Verifies the limit (text of gpulens_mask_parse()) on the GPU, and adds the library and variables that enforce it to
 // run. Prints the limit, partitions of other processes that overlap it, and what it does not separate, on standard
 // error. Returns EXIT_DONE, or after a message another exit status. Throws Error: Source; Input if the limit is from a

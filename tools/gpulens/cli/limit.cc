@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+// Adds the options of a limit to a command.
+#include "gpulens/cli/limit.hpp"
+
+#include "gpulens/cli/options.hpp"
+#include "gpulens/plan/planned_task.hpp"
+#include "lib/base/file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tool {
+
+LimitOptions::LimitOptions(CLI::App &parser, const std::string &subject)
+{
+	// An empty value must not mean "no limit".
+	CLI::Validator not_empty = check_that([](const std::string &text) {
+		return text.empty() ? "an empty limit would let the program run on the whole GPU" : "";
+	});
+	std::string limit = "limit " + subject + " to ";
+
+	tpcs_ = parser.add_option("--tpcs", values_->tpcs, limit + "these TPCs: 0-9,12 or 0x3ff")
+			->type_name("TPCS")
+			->check(not_empty);
+	gpcs_ = parser.add_option("--gpcs", values_->gpcs, limit + "the TPCs of these GPCs: 2,3")
+			->type_name("GPCS")
+			->check(not_empty)
+			->excludes(tpcs_);
+	half_ = parser.add_option("--half", values_->half, limit + "one half of the GPCs: a or b")
+			->type_name("HALF")
+			->check(one_of({"a", "b"}))
+			->excludes(tpcs_)
+			->excludes(gpcs_);
+	plan_ = parser.add_option("--plan", values_->plan,
+				  limit + "the TPCs that this plan (output of gpulens plan --json) gives to --task")
+			->type_name("FILE")
+			->check(not_empty)
+			->check(not_an_option())
+			->check(check_that([](const std::string &name) {
+				return name == "-" ? "standard input is the program's" : "";
+			}))
+			->excludes(tpcs_)
+			->excludes(gpcs_)
+			->excludes(half_);
+	task_ = parser.add_option("--task", values_->task, "name of the task in the plan")
+			->type_name("TASK")
+			->check(not_empty)
+			->needs(plan_);
+	plan_->needs(task_);
+}
+
+std::optional<Limit> LimitOptions::limit() const
+{
+	if (*tpcs_)
+		return Limit{.tpcs = values_->tpcs};
+	if (*gpcs_)
+		return Limit{.tpcs = "gpc:" + values_->gpcs};
+	if (*half_)
+		return Limit{.tpcs = "half:" + values_->half};
+	if (!*plan_)
+		return std::nullopt;
+	plan::PlannedTask found = plan::find_planned_task(read_file(values_->plan), values_->plan, values_->task);
+	return Limit{.tpcs = fmt::format("{}", fmt::join(found.tpcs, ",")),
+		     .planned = PlannedPlace{.file = values_->plan, .device = found.device, .gpcs = found.gpcs}};
+}
+
+void LimitOptions::exclude(CLI::Option *other) const
+{
+	for (CLI::Option *own : {tpcs_, gpcs_, half_, plan_, task_})
+		own->excludes(other);
+}
+
+} // namespace tool
