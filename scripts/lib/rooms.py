@@ -7,7 +7,8 @@ CORE = ("include/gpulens", "include/hw", "include/uapi")
 LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm", "tools/lib/launch",
        "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image", "tools/lib/source/module",
        "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
-COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top")
+COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top",
+            "tools/gpulens/measure")
 
 # Room: the rooms that it may use. A room is never used by one that it uses, also not by way of others.
 USES = {
@@ -57,6 +58,9 @@ USES = {
     "tools/gpulens/blocks": CORE + LIB + ("tools/gpulens/out",),
     "tools/gpulens/cmd": CORE + LIB + ("src", "procfs", "tools/partition", "tools/gpulens/out"),
     "tools/gpulens/top": CORE + LIB + ("tools/gpulens/out", "tools/gpulens/cmd"),
+    # Programs, probes and neighbours under limits, and what they measure.
+    "tools/gpulens/measure": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
+                                           "tools/gpulens/plan", "tools/gpulens/cmd"),
     "tools/gpulens/cli": CORE + LIB + COMMANDS,
     "tools/gpulens": CORE + LIB + COMMANDS + ("tools/gpulens/cli",),
 }

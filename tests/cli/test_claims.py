@@ -13,6 +13,7 @@ import typing
 import pytest
 from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, GR, LCE, Tsg, sample, sample_head, snapshot
 from support.fakerm import PROGRAM, ask_rm, fake_rm
+from support.measured import FAKE, fake_environment
 from support.program import ROOT, TOOL, gpulens, image
 
 ON_ENG = 6  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG
@@ -52,6 +53,8 @@ CLAIMS = {
     "gpulens run --plan plan.json --task camera -- ./infer": Claim(
         "run --plan plan.json --task camera -- true", "is limited to TPCs", 0, {
             **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
+    "gpulens sweep -o times.csv -- ./infer": Claim(
+        "sweep --sizes 2,3 --repeat 1 -o swept.csv -- sleep 0.1", "sleep on 3 TPCs", 0, fake_environment()),
     "gpulens report a.rec b.rec -o fleet.perfetto-trace": Claim(
         "report a.rec b.rec -o fleet.perfetto-trace", r"a(.|\n)*Engine +TSG(.|\n)*b(.|\n)*Engine +TSG"),
     "gpulens -i gpu.image": Claim("-i IMAGE", "^AD102"),
@@ -117,6 +120,7 @@ def test_a_command_of_the_readme_does_what_it_says(command: str, folder: pathlib
         assert (folder / file).stat().st_size > 0
 
 
+SWEEP = f"sweep --scenario matrix-copy --probe {FAKE}"
 # Command and option with a default in --help: words without the option, and the value. The output must be the same.
 EVALUATE = "plan --evaluate --json --tasks 5 --from 2 --to 4 --sets 2"
 SIMULATE = "probe-kernels fig3.9 --simulate -o -"
@@ -142,6 +146,10 @@ SAME = {
     ("blocks", "--channels"): ("blocks log.json --check", "8"),
     ("blocks", "--tolerance"): ("blocks log.json --check", "50us"),
     ("blocks", "--colour-by"): ("blocks log.json -o stdout.svg", "stream"),
+    ("sweep", "--repeat"): (f"{SWEEP} --sizes 66", "3"),
+    ("sweep", "--sizes"): (f"{SWEEP} --repeat 1", "1,2,4,8,16,32,64,66"),
+    ("sweep", "--place"): (f"{SWEEP} --json --repeat 1 --sizes 20", "packed"),
+    ("sweep", "--output"): (f"{SWEEP} --repeat 1 --sizes 66", "/dev/stdout"),
     ("export", "--output"): ("-i IMAGE export --prometheus", "-"),
     ("top", "--every"): ("--proc TOP top --batch 1 --delay 100ms", "1ms"),
     ("top", "--window"): ("--proc TOP top --batch 1 --delay 100ms", "5s"),
@@ -165,6 +173,10 @@ ELSEWHERE = {
     ("export", "--every"): "as of top, one function",
     ("export", "--keep-ended"): "tests/cli/test_metrics.py",
     ("runlists", "Y"): "tests/cli/test_show.py",
+    ("sweep", "--probe"): "needs a GPU",
+    ("sweep", "--time"): "tests/cli/test_sweep.py, a program that sleeps",
+    ("sweep", "--unit"): "tests/cli/test_sweep.py, the number of SMs",
+    ("sweep", "--name"): "tests/cli/test_sweep.py",
 }
 
 
@@ -193,7 +205,8 @@ def test_a_default_is_what_happens_without_the_option(where: "tuple[str, str]", 
 
     def run(more: str) -> "tuple[int, str]":
         done = subprocess.run([str(TOOL), *filled(folder, f"{words} {more}")], cwd=folder, check=False,
-                              capture_output=True, text=True, timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8"})
+                              capture_output=True, text=True, timeout=120, env={
+                                  **(fake_environment() if where[0] == "sweep" else os.environ), "LC_ALL": "C.UTF-8"})
         assert done.stdout, done.stderr
         return done.returncode, done.stdout
     assert run("") == run(f"{where[1]} {value}")

@@ -262,6 +262,13 @@ def test_bash_completes_the_program_that_is_run(tmp_path: pathlib.Path) -> None:
     assert complete_in_bash("run", "-o", "da", cwd=tmp_path) == ["data"]
 
 
+def test_values_of_measuring_commands_are_offered() -> None:
+    """Words of options and arguments that have few, in both shells. Seen failing with another order of the words."""
+    assert complete_in_bash("sweep", "--place", "") == ["packed", "distributed"]
+    assert complete_in_bash("sweep", "--unit", "") == ["us", "ms", "s"]
+    assert ":UNIT:(us ms s)" in (DOCS / "zsh/_gpulens").read_text(encoding="utf-8")
+
+
 def test_zsh_completion_has_every_command_and_option() -> None:
     """zsh parses the file, compinit assigns it to gpulens, and it has every command and option. Seen failing with an
     unescaped quote."""

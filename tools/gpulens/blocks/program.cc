@@ -21,24 +21,7 @@ namespace tool::blocks {
 
 namespace {
 
-constexpr const char *PROGRAM_NAME = "gpulens-probe-kernels";
 constexpr const char *PROTOCOL_LINE = "gpulens-probe 1";
-
-// Searches ../lib/gpulens and the folder of this program, so that it also works in a build folder or another prefix.
-std::string find_program()
-{
-	std::error_code err;
-	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
-	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / PROGRAM_NAME;
-
-	for (const std::filesystem::path &path : {installed, here / PROGRAM_NAME})
-		if (std::filesystem::exists(path, err))
-			return path;
-	throw Error(Error::Source,
-		    fmt::format("{}: not found; build it with make probe (needs nvcc), name another program "
-				"with --program, or use --simulate",
-				installed.string()));
-}
 
 struct FileCloser {
 	void operator()(FILE *file) const { std::fclose(file); }
@@ -224,9 +207,25 @@ void parse_kernel(Answer &answer, Ran &k, u32 blocks, const Machine &m)
 
 } // namespace
 
+// Searches ../lib/gpulens and the folder of this program, so that it also works in a build folder or another prefix.
+std::string installed_program(const std::string &name, const std::string &instead)
+{
+	std::error_code err;
+	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
+	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / name;
+
+	for (const std::filesystem::path &path : {installed, here / name})
+		if (std::filesystem::exists(path, err))
+			return path;
+	throw Error(Error::Source, fmt::format("{}: not found; build it with make probe (needs nvcc), {}",
+					       installed.string(), instead));
+}
+
 std::string probe_path(const ProgramOptions &options)
 {
-	return options.path.empty() ? find_program() : options.path;
+	return options.path.empty() ? installed_program(PROBE_PROGRAM, "name another program with --program, "
+								       "or use --simulate")
+				    : options.path;
 }
 
 Machine probe_machine(const ProgramOptions &options)

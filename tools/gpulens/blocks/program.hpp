@@ -17,6 +17,10 @@ struct ProgramOptions {
 	std::function<std::string(const std::vector<std::string> &program, const std::string &input)> start{};
 };
 
+constexpr char PROBE_PROGRAM[] = "gpulens-probe-kernels";
+// Returns the path of a program that is installed with gpulens, or built with it. instead: what else the user can do. Throws
+// Error (Source) if there is none.
+std::string installed_program(const std::string &name, const std::string &instead);
 // Returns the path of the program: the one given, or the installed one. Throws Error (Source) if there is none.
 std::string probe_path(const ProgramOptions &options);
 

@@ -38,6 +38,7 @@ Commands control_commands();
 Commands top_commands();
 Commands plan_commands();
 Commands blocks_commands();
+Commands measure_commands();
 Commands export_commands();
 // All rows, in the order of the help.
 Commands all_commands();

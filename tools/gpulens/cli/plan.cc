@@ -176,7 +176,10 @@ Commands plan_commands()
 		 add_plan},
 		{"fit",
 		 "fit plan's task model (a, b and class) to measured times",
-		 {"gpulens fit times.csv", "gpulens fit times.csv --json | jq '.tasks[] | {name, class, alone}'"},
+		 {"gpulens fit times.csv                          times from gpulens sweep",
+		  "gpulens fit times.csv --json | jq '{tasks: [.tasks[].task + {period_us: 1000000}]}' | gpulens plan "
+		  "- --tpcs "
+		  "66"},
 		 add_fit},
 	};
 }

@@ -48,39 +48,58 @@ int use_device(std::optional<unsigned> gpu)
 }
 
 // Runs in the child process.
-json verify_mask(std::optional<unsigned> gpu, const std::string &text)
+json verify_masks(std::optional<unsigned> gpu, const std::function<std::vector<TpcMask>(const Layout &)> &choose)
 {
 	int device = use_device(gpu);
 	KnownGpu known = gpu_of_device(device);
-	TpcMask mask = known.layout.parse_mask(text);
+	std::vector<TpcMask> masks = choose(known.layout);
 	GpuUuid uuid = uuid_of_device(device);
-	LaunchMask bits = Launches::instance().verified_layout().launch_mask(mask);
+	auto verified = Launches::instance().verified_layout();
+	json limits = json::array();
 	std::optional<bool> mps = tool::mps_runs(tool::DriverSource::gpu_at(known.pci).processes);
 
+	for (const TpcMask &mask : masks)
+		limits.push_back(
+			{{"tpcs", mask.tpcs()},
+			 {"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
+			 {"mask", environment::format_launch_mask({hook::VERSION, verified.launch_mask(mask), uuid})}});
 	return {{"pci", known.pci},
 		{"uuid", format_uuid(uuid)},
 		{"mps", mps ? json(*mps) : json(nullptr)},
-		{"tpcs", mask.tpcs()},
-		{"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
-		{"mask", environment::format_launch_mask({hook::VERSION, bits, uuid})}};
+		{"tpcs", known.layout.map.tpcs},
+		{"limits", limits}};
 }
 
 } // namespace
 
+VerifiedLimits verify_limits(std::optional<unsigned> gpu,
+			     const std::function<std::vector<TpcMask>(const Layout &)> &choose)
+{
+	json answer = json::parse(run_in_child(TIMEOUT_S, [&] { return verify_masks(gpu, choose).dump(); }));
+	VerifiedLimits verified{.tpcs = answer.at("tpcs"), .limits{}};
+
+	for (const json &object : answer.at("limits")) {
+		VerifiedLimit limit{.pci = answer.at("pci"),
+				    .tpcs = object.at("tpcs"),
+				    .gpcs = object.at("gpcs"),
+				    .mps{},
+				    .environment{}};
+		tool::PartitionEntry entry{
+			.gpu = limit.pci, .method = "mask", .scope = "program", .tpcs = limit.tpcs, .gpcs = limit.gpcs};
+		if (!answer.at("mps").is_null())
+			limit.mps = answer.at("mps").get<bool>();
+		limit.environment = {{VISIBLE_DEVICES, answer.at("uuid")},
+				     {environment::LAUNCH_MASK, object.at("mask")},
+				     {environment::PARTITION, tool::format_partitions({entry})}};
+		verified.limits.push_back(std::move(limit));
+	}
+	return verified;
+}
+
 VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs)
 {
-	json answer = json::parse(run_in_child(TIMEOUT_S, [&] { return verify_mask(gpu, tpcs).dump(); }));
-	VerifiedLimit limit{
-		.pci = answer.at("pci"), .tpcs = answer.at("tpcs"), .gpcs = answer.at("gpcs"), .mps{}, .environment{}};
-	tool::PartitionEntry entry{
-		.gpu = limit.pci, .method = "mask", .scope = "program", .tpcs = limit.tpcs, .gpcs = limit.gpcs};
-
-	if (!answer.at("mps").is_null())
-		limit.mps = answer.at("mps").get<bool>();
-	limit.environment = {{VISIBLE_DEVICES, answer.at("uuid")},
-			     {environment::LAUNCH_MASK, answer.at("mask")},
-			     {environment::PARTITION, tool::format_partitions({entry})}};
-	return limit;
+	auto parse = [&](const Layout &layout) { return std::vector<TpcMask>{layout.parse_mask(tpcs)}; };
+	return verify_limits(gpu, parse).limits.front();
 }
 
 std::vector<MethodSupport> probe_methods(std::optional<unsigned> gpu)

@@ -4,6 +4,7 @@
 #pragma once
 #include "partition/layout.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,15 @@ struct VerifiedLimit {
 // tpcs: text of Layout::parse(). gpu: number in PCI order; without it CUDA's device 0. Throws Error: invalid text, no such
 // GPU, or masks that have no effect or another one.
 VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs);
+
+// Limits of one GPU that were verified together.
+struct VerifiedLimits {
+	unsigned tpcs = 0;                 // of the GPU
+	std::vector<VerifiedLimit> limits; // in the order of the masks, at least one
+};
+// choose: returns the masks, in a child process. Throws Error as above, and that of choose.
+VerifiedLimits verify_limits(std::optional<unsigned> gpu,
+			     const std::function<std::vector<TpcMask>(const Layout &)> &choose);
 
 // Whether a method of partitioning (partition/work.hpp) works on a GPU.
 struct MethodSupport {

@@ -205,6 +205,7 @@ Fit fit_task(const Measured &measured, const std::string &file)
 			    fmt::format("{}: task \"{}\": times alone for {} size{}; at least two sizes are needed",
 					file, measured.name, measured.alone.size(),
 					measured.alone.size() == 1 ? "" : "s"));
+	f.times_us = measured.alone;
 	f.alone = fit_curve(measured.alone);
 	f.largest = measured.alone.rbegin()->first;
 	f.knee = find_knee(measured.alone);
@@ -223,6 +224,25 @@ Fit fit_task(const Measured &measured, const std::string &file)
 json curve_json(const Curve &c)
 {
 	return {{"a_us", c.a_us}, {"b_us", c.b_us}, {"raised_us", c.raised_us}, {"residual", c.residual}};
+}
+
+json times_json(const Times &times)
+{
+	json object = json::object();
+
+	for (auto [m, us] : times)
+		object[std::to_string(m)] = us;
+	return {{"times_us", object}};
+}
+
+// What plan takes, but for the period: measured times, because nothing is known of the sizes between them.
+json task_json(const Fit &f)
+{
+	json task = {{"name", f.name}, {"class", class_name(f.kind)}, {"alone", times_json(f.times_us)}};
+
+	if (f.factor)
+		task["conflict"] = {{"factor", *f.factor}};
+	return task;
 }
 
 } // namespace
@@ -277,7 +297,8 @@ json fit_json(const std::vector<Fit> &fits)
 				{"slower_from", f.slower_from ? json(*f.slower_from) : json(nullptr)},
 				{"alone", curve_json(f.alone)},
 				{"conflict", f.conflict ? curve_json(*f.conflict) : json(nullptr)},
-				{"factor", f.factor ? json(*f.factor) : json(nullptr)}});
+				{"factor", f.factor ? json(*f.factor) : json(nullptr)},
+				{"task", task_json(f)}});
 	return {{"version", JSON_VERSION}, {"command", "fit"}, {"tasks", list}};
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 #include "gpulens/plan/task_file.hpp"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@ struct Fit {
 	Curve alone;
 	std::optional<Curve> conflict;
 	std::optional<double> factor;   // largest ratio of a time in conflict to the time alone, at least 1
+	std::map<u32, double> times_us; // longest measured times alone, by TPCs
 	std::optional<u32> slower_from; // a larger size takes longer than this one, by more than KNEE_GAIN
 };
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tests of gpulens sweep, neighbour, verify and tenants share: the tests' libcuda and resource manager of an
+H200 (66 TPCs, 132 SMs), fake_probe.py in place of the program that needs CUDA, and a program to measure."""
+
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+from typing import Any
+
+import jsonschema
+from support.fakerm import fake_rm
+from support.program import ROOT, TOOL
+
+FAKE = str(ROOT / "tests/support/fake_probe.py")
+SCHEMA = json.loads((ROOT / "docs/measure-schema.json").read_text(encoding="utf-8"))
+KINDS = ("compute", "memory", "copies")
+FOLDER = tempfile.TemporaryDirectory(prefix="gpulens-measured-")  # pylint: disable=consider-using-with
+
+
+@functools.lru_cache(maxsize=None)
+def measured_program() -> str:
+    """tests/partition/measured_program.c, built once."""
+    program = str(pathlib.Path(FOLDER.name) / "measured_program")
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", program,
+                    str(ROOT / "tests/partition/measured_program.c")], check=True)
+    return program
+
+
+def fake_environment(**more: str) -> dict[str, str]:
+    """The environment with the fake libcuda.so.1 and driver, and as many SMs as these have in the fake probe."""
+    return {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"}, **fake_rm(),
+            "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"), "FAKE_SMS": "132", **more}
+
+
+def gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Runs the tool; output and errors as text."""
+    return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=300,
+                          env=fake_environment(**env))
+
+
+def check_schema(what: str, document: Any) -> Any:
+    """The document, which conforms to this part of docs/measure-schema.json."""
+    jsonschema.validate(document, {"$ref": f"#/$defs/{what}", "$defs": SCHEMA["$defs"]},
+                        cls=jsonschema.Draft202012Validator)
+    return document
+
+
+def checked(what: str, *words: str, status: int = 0, **env: str) -> Any:
+    """The JSON of a command, which conforms to docs/measure-schema.json."""
+    done = gpulens("--json", *words, **env)
+    assert done.returncode == status, done.stderr + done.stdout
+    return check_schema(what, json.loads(done.stdout))
