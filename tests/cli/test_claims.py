@@ -13,7 +13,7 @@ import typing
 import pytest
 from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, GR, LCE, Tsg, sample, sample_head, snapshot
 from support.fakerm import PROGRAM, ask_rm, fake_rm
-from support.measured import FAKE, fake_environment
+from support.measured import FAKE, fake_environment, measured_program
 from support.program import ROOT, TOOL, gpulens, image
 
 ON_ENG = 6  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG
@@ -55,6 +55,11 @@ CLAIMS = {
             **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
     "gpulens sweep -o times.csv -- ./infer": Claim(
         "sweep --sizes 2,3 --repeat 1 -o swept.csv -- sleep 0.1", "sleep on 3 TPCs", 0, fake_environment()),
+    "gpulens verify --gpcs 2,3 -- ./infer": Claim(
+        f"verify --gpcs 2,3 --max-slowdown 100 --repeat 1 --probe {FAKE} -- {measured_program()} 500",
+        r"probe +held(.|\n)*memory +1 (.|\n)*^held: no evidence against", 0, fake_environment()),
+    "gpulens neighbour memory --half b --for 10s": Claim(
+        f"neighbour memory --half b --for 100ms --probe {FAKE}", "memory: 12 launches in 0.1 s", 0, fake_environment()),
     "gpulens report a.rec b.rec -o fleet.perfetto-trace": Claim(
         "report a.rec b.rec -o fleet.perfetto-trace", r"a(.|\n)*Engine +TSG(.|\n)*b(.|\n)*Engine +TSG"),
     "gpulens -i gpu.image": Claim("-i IMAGE", "^AD102"),
@@ -173,10 +178,14 @@ ELSEWHERE = {
     ("export", "--every"): "as of top, one function",
     ("export", "--keep-ended"): "tests/cli/test_metrics.py",
     ("runlists", "Y"): "tests/cli/test_show.py",
-    ("sweep", "--probe"): "needs a GPU",
+    **{(command, "--probe"): "needs a GPU" for command in ("sweep", "neighbour", "verify")},
     ("sweep", "--time"): "tests/cli/test_sweep.py, a program that sleeps",
     ("sweep", "--unit"): "tests/cli/test_sweep.py, the number of SMs",
     ("sweep", "--name"): "tests/cli/test_sweep.py",
+    ("neighbour", "--for"): "tests/cli/test_neighbour.py, ended by a signal",
+    ("verify", "--neighbours"): "tests/cli/test_verify.py, a limit that holds",
+    ("verify", "--repeat"): "tests/cli/test_verify.py, defaults",
+    ("verify", "--max-slowdown"): "tests/cli/test_verify.py, defaults",
 }
 
 

@@ -263,9 +263,13 @@ def test_bash_completes_the_program_that_is_run(tmp_path: pathlib.Path) -> None:
 
 
 def test_values_of_measuring_commands_are_offered() -> None:
-    """Words of options and arguments that have few, in both shells. Seen failing with another order of the words."""
+    """Words of options and arguments that have few, in both shells. Seen failing with --neighbours unchecked."""
+    assert complete_in_bash("verify", "--half", "") == ["a", "b"]
+    assert complete_in_bash("verify", "--neighbours", "com") == ["compute"]
+    assert complete_in_bash("verify", "--neighbours", "") == ["compute", "memory", "copies", "none"]
     assert complete_in_bash("sweep", "--place", "") == ["packed", "distributed"]
     assert complete_in_bash("sweep", "--unit", "") == ["us", "ms", "s"]
+    assert complete_in_bash("neighbour", "") == ["compute", "memory", "copies"]
     assert ":UNIT:(us ms s)" in (DOCS / "zsh/_gpulens").read_text(encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// How gpulens sweep reads sizes and times.
+// What gpulens verify concludes, and how gpulens sweep reads sizes and times.
 #include "gpulens/measure/sweep.hpp"
-#include "lib/base/errors.hpp"
+#include "gpulens/measure/verify.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,73 @@ namespace {
 
 using namespace tool::measure;
 using tool::Error;
+using tool::PublishedPartition;
 using Numbers = std::vector<unsigned>;
+
+gpulens::VerifiedLimit limit_of(const Numbers &tpcs)
+{
+	return {.pci = "0000:01:00.0", .tpcs = tpcs, .gpcs = {0}, .mps{}, .environment{}};
+}
+
+PublishedPartition page(const Numbers &tpcs, std::optional<u64> launches, const char *gpu = "0000:01:00.0")
+{
+	PublishedPartition published{
+		{.gpu = gpu, .method = "mask", .scope = "program", .tpcs = tpcs, .gpcs = {0}}, 7, "x"};
+
+	published.launches = launches;
+	return published;
+}
+
+// Seen failing with TPCs outside of the limit ignored.
+TEST(Verify, AcknowledgedAreLaunchesWithTheMask)
+{
+	gpulens::VerifiedLimit limit = limit_of({1, 2, 3});
+
+	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 5)}, limit).finding, Finding::Held);
+	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 0), page({2}, 1)}, limit).finding, Finding::Held);
+	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 0)}, limit).finding, Finding::Unknown);
+	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, std::nullopt)}, limit).finding, Finding::Unknown);
+	EXPECT_EQ(judge_acknowledgement({}, limit).finding, Finding::Unknown);
+	// One process with other TPCs, or on another GPU, whatever the others say.
+	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 5), page({3, 4}, 0)}, limit).finding, Finding::Violated);
+	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 5, "0000:02:00.0")}, limit).finding, Finding::Violated);
+}
+
+Report report_of(std::vector<Evidence> evidence, std::vector<Slowdown> slowdowns)
+{
+	Report report;
+
+	report.subject = "x";
+	report.limit = limit_of({0});
+	report.evidence = std::move(evidence);
+	report.slowdowns = std::move(slowdowns);
+	report.max_slowdown = 1.1;
+	conclude(report);
+	return report;
+}
+
+// Seen failing with the verdict from the best neighbour.
+TEST(Verify, TheVerdictIsTheWorstOfWhatWasSeen)
+{
+	Evidence held{"mask", Finding::Held, "a"}, unknown{"probe", Finding::Unknown, "b"},
+		violated{"others", Finding::Violated, "c"};
+	Slowdown alone{.neighbour = ""}, fine{.neighbour = "compute", .times_us{}, .factor = 1.1},
+		slow{.neighbour = "memory", .times_us{}, .factor = 1.11},
+		missing{.neighbour = "copies", .times_us{}, .factor{}, .unknown = "d"};
+
+	EXPECT_EQ(report_of({held}, {alone, fine}).verdict, Finding::Held);
+	EXPECT_EQ(report_of({held}, {alone}).verdict, Finding::Held);
+	EXPECT_EQ(report_of({held, unknown}, {alone, fine}).verdict, Finding::Unknown);
+	EXPECT_EQ(report_of({held}, {alone, fine, missing}).verdict, Finding::Unknown);
+	EXPECT_EQ(report_of({held}, {alone, fine, slow}).verdict, Finding::Violated);
+	EXPECT_EQ(report_of({violated, unknown}, {alone, missing}).verdict, Finding::Violated);
+	EXPECT_EQ(report_of({violated, unknown}, {alone, missing}).sentence, "c");
+	EXPECT_EQ(report_of({unknown}, {alone, missing}).sentence, "b; neighbour copies: d");
+	EXPECT_EQ(report_of({held}, {alone, fine, slow}).sentence,
+		  "the neighbour memory on the other TPCs makes it take 1.11 times as long, more than 1.10");
+	EXPECT_EQ(report_of({held}, {alone}).sentence,
+		  "no evidence against the limit of x to TPCs 0; neighbours were not measured");
+}
 
 // Seen failing without the whole GPU among the sizes.
 TEST(Sweep, SizesAreSortedAndWithinTheGpu)

@@ -4,6 +4,9 @@
 //
 //	gpulens-probe-kernels info DEVICE    prints the properties of the GPU
 //	gpulens-probe-kernels run DEVICE     launches the kernels on standard input and prints their times
+//	gpulens-probe-kernels load DEVICE compute|memory|copies
+//	                                     loads the GPU until standard input ends: matrix products; copies from memory to
+//	                                     memory by kernels; or copies between the CPU's memory and the GPU's
 //
 // Input and output are lines of words and decimal numbers. Times are nanoseconds of the CPU's monotonic clock since the
 // scenario began; block times are read from the GPU's %globaltimer and converted. Standard input of run:
@@ -19,6 +22,8 @@
 //	kernel BEFORE AFTER DONE PER_SM     only run: before and after the launch call, when the stream was found idle;
 //	                                    number of blocks that fit on an SM
 //	block START END SM                  only run: a line for each block of the kernel above
+//	ready                               only load: the first kernel or copy is done
+//	launches N                          only load: number of kernels or copies, when standard input has ended
 //	end
 // Exit status: 0 success; 1 CUDA failed, with a message; 2 bad usage or input.
 #include <algorithm>
@@ -27,8 +32,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <poll.h>
 #include <string>
 #include <time.h>
+#include <unistd.h>
 #include <vector>
 
 typedef unsigned long long u64;
@@ -413,15 +420,98 @@ static void run_scenario(int device)
 	}
 }
 
+/* -- load -- */
+
+static bool input_ended()
+{
+	struct pollfd in = {STDIN_FILENO, POLLIN, 0};
+	char byte;
+
+	return poll(&in, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+// Repeats launch(i), i from 0, in two streams, so that one always has work while the other is waited for.
+template <typename F> static void load_until_end(F launch)
+{
+	cudaStream_t streams[2];
+	unsigned long count = 0;
+
+	for (cudaStream_t &s : streams)
+		CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+	launch(0, streams[0]);
+	CHECK(cudaDeviceSynchronize());
+	puts("ready");
+	fflush(stdout);
+	for (; !input_ended(); count++) {
+		CHECK(cudaStreamSynchronize(streams[count % 2]));
+		launch(count, streams[count % 2]);
+	}
+	CHECK(cudaDeviceSynchronize());
+	printf("launches %lu\n", count);
+}
+
+// Fills all SMs several times: 16 blocks of 1024 threads for each.
+static void load_kernels(const cudaDeviceProp &p, int kind)
+{
+	Kernel k;
+	std::vector<Kernel> kernels;
+
+	k.kind = kind;
+	k.threads = 1024;
+	k.blocks = 16 * (unsigned)p.multiProcessorCount;
+	k.repeat = 1;
+	k.work = kind == MATRIX ? 4096 : 1ULL << 30; // width; bytes, more than any L2 cache
+	kernels.assign(2, k); // one for each stream
+	prepare_kernels(kernels, p);
+	load_until_end([&](unsigned long i, cudaStream_t s) { launch_kernel(kernels[i % 2], s, true); });
+}
+
+static void load_copies()
+{
+	const size_t bytes = 256 << 20;
+	void *host[2], *memory[2];
+
+	for (int i = 0; i < 2; i++) {
+		CHECK(cudaMallocHost(&host[i], bytes));
+		CHECK(cudaMalloc(&memory[i], bytes));
+		memset(host[i], 0, bytes);
+	}
+	load_until_end([&](unsigned long i, cudaStream_t s) {
+		if (i % 2)
+			CHECK(cudaMemcpyAsync(host[1], memory[1], bytes, cudaMemcpyDeviceToHost, s));
+		else
+			CHECK(cudaMemcpyAsync(memory[0], host[0], bytes, cudaMemcpyHostToDevice, s));
+	});
+}
+
+static void load(int device, const char *what)
+{
+	cudaDeviceProp p = print_machine(device);
+
+	if (!strcmp(what, "copies"))
+		load_copies();
+	else
+		load_kernels(p, strcmp(what, "memory") ? MATRIX : COPY);
+}
+
+static bool is_load(const char *what)
+{
+	return !strcmp(what, "compute") || !strcmp(what, "memory") || !strcmp(what, "copies");
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 3 || (strcmp(argv[1], "info") && strcmp(argv[1], "run"))) {
-		fprintf(stderr, "usage: gpulens-probe-kernels info|run DEVICE\n");
+	bool loads = argc == 4 && !strcmp(argv[1], "load") && is_load(argv[3]);
+
+	if (!loads && (argc != 3 || (strcmp(argv[1], "info") && strcmp(argv[1], "run")))) {
+		fprintf(stderr, "usage: gpulens-probe-kernels info|run DEVICE, or load DEVICE compute|memory|copies\n");
 		return 2;
 	}
 	// With lazy loading, the first launch of a kernel would load it, and might wait for running kernels.
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-	if (!strcmp(argv[1], "info"))
+	if (loads)
+		load(atoi(argv[2]), argv[3]);
+	else if (!strcmp(argv[1], "info"))
 		print_machine(atoi(argv[2]));
 	else
 		run_scenario(atoi(argv[2]));

@@ -1,20 +1,97 @@
 // SPDX-License-Identifier: GPL-2.0
-// The row of sweep.
+// The rows of verify, sweep and neighbour.
 #include "gpulens/cli/commands.hpp"
+#include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
+#include "gpulens/measure/neighbour.hpp"
 #include "gpulens/measure/sweep.hpp"
+#include "gpulens/measure/verify.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace tool {
 
 namespace {
 
+const std::string NO_NEIGHBOUR = "none";
+
 void add_probe(CLI::App &parser, std::string &path)
 {
 	parser.add_option("--probe", path, "program with the kernels of gpulens (default: the installed one)")
 		->type_name("FILE")
 		->check(not_an_option());
+}
+
+std::vector<std::string> neighbour_names()
+{
+	std::vector<std::string> names;
+
+	for (const measure::NeighbourKind &kind : measure::NEIGHBOURS)
+		names.emplace_back(kind.name);
+	return names;
+}
+
+// Parses "compute,memory" or "none", which some_of() has checked. Throws CLI::ValidationError.
+std::vector<std::string> parse_neighbours(const std::string &text)
+{
+	std::vector<std::string> list;
+
+	for (const std::string &name : CLI::detail::split(text, ',')) {
+		if (name == NO_NEIGHBOUR && text != NO_NEIGHBOUR)
+			throw CLI::ValidationError("--neighbours", text + ": none and a neighbour exclude each other");
+		if (name != NO_NEIGHBOUR && !std::count(list.begin(), list.end(), name))
+			list.push_back(name);
+	}
+	return list;
+}
+
+void add_verify(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<measure::VerifyOptions>();
+	LimitOptions limit(parser, "the program's kernels");
+
+	std::vector<std::string> neighbours = neighbour_names();
+	options->neighbours = neighbours;
+	neighbours.push_back(NO_NEIGHBOUR);
+	CLI::Option *program = parser.add_option("PROGRAM", options->program,
+						 "program and its arguments, after --; it is run several times")
+				       ->type_name("");
+	CLI::Option *pid =
+		parser.add_option("--pid", options->pid,
+				  "verify this process, which is limited already, instead of running a program")
+			->type_name("PID")
+			->check(in_range(1U, u32{INT32_MAX}))
+			->excludes(program);
+	limit.exclude(pid);
+	parser.add_option_function<std::string>(
+		      "--neighbours",
+		      [options](const std::string &text) { options->neighbours = parse_neighbours(text); },
+		      "neighbours to measure beside: some of compute,memory,copies, or none (default: all)")
+		->type_name("NEIGHBOURS")
+		->check(some_of(neighbours));
+	parser.add_option("--repeat", options->repeat, "timed runs alone, and beside each neighbour (default: 3)")
+		->type_name("N")
+		->check(in_range(1U, 1000U));
+	parser.add_option("--max-slowdown", options->max_slowdown,
+			  "times as long as alone that a neighbour may make it take (default: 1.1)")
+		->type_name("FACTOR")
+		->check(in_range(1.0, 1000.0));
+	add_probe(parser, options->probe);
+	parser.add_option("-o,--output", options->file, "draw the verdict, SMs and times to FILE.svg")
+		->type_name("FILE")
+		->check(check_that(
+			[](const std::string &name) { return name.ends_with(".svg") ? "" : "not .svg: " + name; }));
+	parser.callback([options, limit, pid, &line] {
+		refuse_files(line.options, "verify");
+		if (options->program.empty() == !*pid)
+			throw CLI::ValidationError("verify", "either PROGRAM or --pid is wanted");
+		if (!*pid && !limit.is_given())
+			throw CLI::ValidationError("verify", "a limit is wanted: --tpcs, --gpcs, --half or --plan");
+		if (std::optional<Limit> given = limit.limit())
+			options->limit = *given;
+		line.status = measure::verify_command(line.options, *options);
+	});
 }
 
 void add_sweep(CLI::App &parser, CommandLine &line)
@@ -68,17 +145,48 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 	});
 }
 
+void add_neighbour(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<measure::NeighbourOptions>();
+	LimitOptions limit(parser, "the neighbour");
+
+	parser.add_option(
+		      "KIND", options->kind,
+		      "compute (matrix products), memory (copies by kernels, beyond the L2 cache) or copies (between "
+		      "the CPU's memory and the GPU's, by copy engines)")
+		->type_name("")
+		->required()
+		->check(one_of(neighbour_names()));
+	add_duration(parser, "--for", options->for_ns, 1000000000, "end after this time (default: on Ctrl-C)");
+	add_probe(parser, options->probe);
+	parser.callback([options, limit, &line] {
+		refuse_files(line.options, "neighbour");
+		options->limit = limit.limit();
+		line.status = measure::neighbour_command(line.options, *options);
+	});
+}
+
 } // namespace
 
 Commands measure_commands()
 {
 	return {
+		{"verify",
+		 "collect evidence that a program stays on its TPCs, and measure how much neighbours slow it down",
+		 {"gpulens verify --tpcs 0-9 -- ./kernels        exit status 0 held, 1 violated, 5 unknown",
+		  "gpulens verify --half a --neighbours memory -o verify.svg -- ./kernels",
+		  "gpulens verify --pid 1234                      a process that gpulens run has limited"},
+		 add_verify},
 		{"sweep",
 		 "measure times by the number of TPCs, as CSV for gpulens fit",
 		 {"gpulens sweep --scenario matrix-copy -o times.csv",
 		  "gpulens sweep --sizes 8,16,32 -o times.csv -- ./infer        time from start to end",
 		  "gpulens sweep --time 'took ([0-9.]+) ms' --unit ms -- ./infer    times that the program prints"},
 		 add_sweep},
+		{"neighbour",
+		 "load a GPU, or some of its TPCs, as a worst neighbour of other programs",
+		 {"gpulens neighbour memory --half b --for 10s", "gpulens neighbour copies"},
+		 add_neighbour},
 	};
 }
 

@@ -14,6 +14,8 @@ namespace tool {
 
 namespace {
 
+const std::string ONE_OF = "one of "; // begin of the name of validators, with the words behind it
+
 std::vector<std::pair<std::string, const SourceRow *>> source_choices()
 {
 	std::vector<std::pair<std::string, const SourceRow *>> choices = {{"auto", nullptr}};
@@ -75,12 +77,24 @@ CLI::Validator one_of(const std::vector<std::string> &words,
 		return error_of ? error_of(text) : text + " not in {" + names + "}";
 	};
 
-	return check_that(check).name("one of " + names);
+	return check_that(check).name(ONE_OF + names);
+}
+
+CLI::Validator some_of(const std::vector<std::string> &words)
+{
+	std::string names = fmt::format("{}", fmt::join(words, ","));
+	auto check = [words, names](const std::string &text) {
+		for (const std::string &word : CLI::detail::split(text, ','))
+			if (std::find(words.begin(), words.end(), word) == words.end())
+				return fmt::format("{} not in {{{}}}", word.empty() ? "an empty word" : word, names);
+		return std::string();
+	};
+
+	return check_that(check).name(ONE_OF + names);
 }
 
 std::vector<std::string> words_of(const CLI::Option &option)
 {
-	const std::string begin = "one of ";
 	std::vector<std::string> words;
 
 	for (int i = 0;; i++) {
@@ -90,8 +104,8 @@ std::vector<std::string> words_of(const CLI::Option &option)
 		} catch (const CLI::OptionNotFound &) {
 			return words;
 		}
-		if (name.compare(0, begin.size(), begin) == 0)
-			return CLI::detail::split(name.substr(begin.size()), ',');
+		if (name.compare(0, ONE_OF.size(), ONE_OF) == 0)
+			return CLI::detail::split(name.substr(ONE_OF.size()), ',');
 	}
 }
 

@@ -46,7 +46,9 @@ template <typename T> CLI::Validator in_range(T least, T greatest)
 // "VALUE not in {WORDS}".
 CLI::Validator one_of(const std::vector<std::string> &words,
 		      const std::function<std::string(const std::string &)> &error_of = {});
-// Returns the words of an option with one_of(); empty for others.
+// The value is some of these words with commas between them, which completions offer one by one.
+CLI::Validator some_of(const std::vector<std::string> &words);
+// Returns the words of an option with one_of() or some_of(); empty for others.
 std::vector<std::string> words_of(const CLI::Option &option);
 
 // Throws CLI::ValidationError if the command line names recorded GPUs: this command needs a GPU of this machine.

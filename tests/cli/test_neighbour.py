@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens neighbour on the tests' libcuda and resource manager of an H200."""
+
+import json
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+from support.measured import FAKE, KINDS, check_schema, fake_environment, gpulens
+from support.program import TOOL
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_neighbour_runs_on_its_tpcs_for_a_time(kind: str, tmp_path: pathlib.Path) -> None:
+    """The fake writes its SMs into a file, which is gone afterwards. Seen failing with the limit ignored."""
+    with subprocess.Popen([str(TOOL), "--json", "neighbour", kind, "--tpcs", "6-7", "--for", "500ms", "--probe", FAKE],
+                          env=fake_environment(FAKE_LOADS=str(tmp_path)), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stderr
+        assert process.stderr.readline() == f"gpulens: {kind} neighbour runs on TPCs 6-7 of 0000:01:00.0\n"
+        assert (tmp_path / kind).read_text(encoding="ascii") == "12 13 14 15"
+        told = check_schema("neighbour", json.loads(process.stdout.read()))
+    assert process.returncode == 0 and told["launches"] == 12 and told["seconds"] >= 0.5
+    assert not (tmp_path / kind).exists()
+
+
+def test_a_signal_ends_a_neighbour_of_the_whole_gpu(tmp_path: pathlib.Path) -> None:
+    """Without a limit it has every SM, and without --for it ends by SIGINT or SIGTERM, with its result. Seen
+    failing with the number of launches ignored."""
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen([str(TOOL), "neighbour", "copies", "--probe", FAKE], stdout=subprocess.PIPE, text=True,
+                              env=fake_environment(FAKE_LOADS=str(tmp_path)), stderr=subprocess.PIPE) as process:
+            assert process.stdout and process.stderr
+            assert process.stderr.readline() == "gpulens: copies neighbour runs on the whole GPU\n"
+            assert len((tmp_path / "copies").read_text(encoding="ascii").split()) == 132
+            process.send_signal(signal_number)
+            assert re.fullmatch(r"copies: 12 launches in \d+\.\d s\n", process.stdout.read())
+        assert process.returncode == 0 and not (tmp_path / "copies").exists()
+
+
+NEIGHBOUR_FAILS = [
+    (["memory", "--for", "1s"], {"FAKE_BREAK": "load-memory"}, 4, "load memory: it ended with status 1"),
+    (["memory", "--for", "9s"], {"FAKE_BREAK": "ends-memory"}, 4, "load memory: it ended by itself"),
+    (["noise"], {}, 2, "KIND: noise not in {compute,memory,copies}"),
+    (["memory", "--tpcs", ""], {}, 2, "--tpcs: an empty limit"),
+    (["memory", "--tpcs", "66"], {}, 2, '"66": there is no TPC 66; there are 0 to 65'),
+    (["memory", "--for", "0s"], {}, 2, "--for: not a time such as"),
+    (["-g", "0", "memory"], {}, 2, "-g needs a limit: --tpcs, --gpcs, --half or --plan"),
+]
+
+
+@pytest.mark.parametrize("words,env,status,why", NEIGHBOUR_FAILS, ids=[why for *_, why in NEIGHBOUR_FAILS])
+def test_a_neighbour_that_cannot_run(words: list[str], env: dict[str, str], status: int, why: str) -> None:
+    """Nothing is printed as a result, and the message names the program or the option. Seen failing with a neighbour
+    that ended by itself taken for one that ended in time."""
+    done = gpulens("neighbour", "--probe", FAKE, *words, **env)
+    assert (done.returncode, done.stdout) == (status, "") and why in done.stderr, done.stderr
