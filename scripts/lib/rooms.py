@@ -52,7 +52,7 @@ USES = {
     "tools/partition": CORE + LIB,
     # In other people's programs: as little as can be.
     "tools/preload": CORE + ("tools/lib/launch", "tools/lib/rm"),
-    "tools/probe": (),
+    "tools/probe": ("tools/partition",),
     "tools/gpulens/out": CORE + LIB + ("src", "procfs"),
     "tools/gpulens/plan": CORE + LIB + ("tools/gpulens/out",),
     "tools/gpulens/blocks": CORE + LIB + ("tools/gpulens/out",),

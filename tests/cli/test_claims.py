@@ -60,6 +60,7 @@ CLAIMS = {
         r"probe +held(.|\n)*memory +1 (.|\n)*^held: no evidence against", 0, fake_environment()),
     "gpulens neighbour memory --half b --for 10s": Claim(
         f"neighbour memory --half b --for 100ms --probe {FAKE}", "memory: 12 launches in 0.1 s", 0, fake_environment()),
+    "gpulens tenants cases": Claim("tenants cases --program ./tenants", "Way +Case +Ms\nmasks +alone +1.500"),
     "gpulens report a.rec b.rec -o fleet.perfetto-trace": Claim(
         "report a.rec b.rec -o fleet.perfetto-trace", r"a(.|\n)*Engine +TSG(.|\n)*b(.|\n)*Engine +TSG"),
     "gpulens -i gpu.image": Claim("-i IMAGE", "^AD102"),
@@ -90,6 +91,8 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         done = gpulens("-g", "0", "--proc", str(folder / "proc"), "record", "--for", "100ms", "--machine", machine,
                        "-o", str(folder / f"{machine}.rec"))
         assert done.returncode == 0, done.stderr
+    (folder / "tenants").write_text("#!/bin/sh\necho '{\"way\": \"masks\", \"case\": \"alone\", \"ms\": 1.5}'\n")
+    (folder / "tenants").chmod(0o755)
     (folder / "times.csv").write_text("task,tpcs,time_us\n" + "".join(
         f"a,{tpcs},{100 + 1000 / tpcs}\n" for tpcs in range(1, 9)))
     return folder
@@ -186,6 +189,8 @@ ELSEWHERE = {
     ("verify", "--neighbours"): "tests/cli/test_verify.py, a limit that holds",
     ("verify", "--repeat"): "tests/cli/test_verify.py, defaults",
     ("verify", "--max-slowdown"): "tests/cli/test_verify.py, defaults",
+    ("tenants", "--way"): "tests/cli/test_tenants.py",
+    ("tenants", "--program"): "needs a GPU",
 }
 
 

@@ -270,6 +270,8 @@ def test_values_of_measuring_commands_are_offered() -> None:
     assert complete_in_bash("sweep", "--place", "") == ["packed", "distributed"]
     assert complete_in_bash("sweep", "--unit", "") == ["us", "ms", "s"]
     assert complete_in_bash("neighbour", "") == ["compute", "memory", "copies"]
+    assert complete_in_bash("tenants", "") == ["cases", "sizes", "launches", "neighbours"]
+    assert complete_in_bash("tenants", "--way", "m") == ["masks"]
     assert ":UNIT:(us ms s)" in (DOCS / "zsh/_gpulens").read_text(encoding="utf-8")
 
 

@@ -32,10 +32,11 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "sweep": ("sweep", "--scenario", "matrix-copy", "--probe", FAKE, "--sizes", "66", "--repeat", "1"),
     "neighbour": ("neighbour", "memory", "--tpcs", "0", "--for", "10ms", "--probe", FAKE),
     "verify": ("verify", "--tpcs", "0", "--probe", FAKE, "--neighbours", "none", "--", "true"),
+    "tenants": ("tenants", "cases", "--program", "FOLDER/tenants"),
     "probe-kernels": ("probe-kernels", "fig3.9", "--simulate", "-o", "-"),
     "blocks": ("blocks", "FOLDER/log.json"),
     "export": ("-i", "IMAGE", "export", "--prometheus")}
-MEASURES = {"sweep", "neighbour", "verify"}  # with the tests' libcuda and driver
+MEASURES = {"sweep", "neighbour", "verify", "tenants"}  # with the tests' libcuda and driver
 NO_JSON = {"disable", "enable", "export", "preempt", "proc", "record", "report", "resubmit", "run", "switch-to",
            "timeslice", "top"}
 
@@ -48,6 +49,8 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     FakeProc(folder / "proc").show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8, ENABLED | BUSY, 6), Channel(9)))]}))
     (folder / "times.csv").write_text("task,tpcs,time_us\n" + "".join(
         f"a,{tpcs},{100 + 1000 / tpcs}\n" for tpcs in range(1, 9)))
+    (folder / "tenants").write_text("#!/bin/sh\necho '{\"ms\": 1}'\n")
+    (folder / "tenants").chmod(0o755)
     assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0
     return folder
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The effect of partitions on times on a real GPU (tenants.cu): Table III and Fig. 13 of RTAS'23 with a kernel of this
-project, and the cost of a launch. If this GPU or driver is refused, the reason is printed and the test is skipped."""
+"""The effect of partitions on times on a real GPU (tools/probe/tenants.cu): Table III and Fig. 13 of RTAS'23 with a
+kernel of this project, and the cost of a launch. If this GPU or driver is refused, the reason is printed and the test
+is skipped."""
 
 import json
 import os
@@ -63,3 +64,16 @@ def test_a_masked_launch_costs_little_more() -> None:
     plain = cost["as CUDA has it"]
     assert cost["in a stream with a mask"] < 1.3 * plain and cost["with the global mask"] < 1.3 * plain
     assert cost["with a next mask each"] < 2 * plain
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_product_in_a_half_does_not_feel_another(way: str) -> None:
+    """As neighbours.py, without PyTorch: a product in one half is not slowed by one in the other; in two streams it is.
+    What memory and copies cost is printed."""
+    seen = run_tenants("neighbours", WAYS[way])
+    print(f"\n{way}, ms             beside            whole    half")
+    for line in seen:
+        print(f"{line['job']:20} {line['beside']:20}", line["whole_ms"], line["half_ms"])
+    time = {(line["job"], line["beside"]): line for line in seen}
+    alone, both = time["product", "nothing"], time["product", "product"]
+    assert both["half_ms"] < 1.05 * alone["half_ms"] and both["whole_ms"] > 1.5 * alone["whole_ms"]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of verify, sweep and neighbour.
+// The rows of verify, sweep, neighbour and tenants.
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/measure/neighbour.hpp"
 #include "gpulens/measure/sweep.hpp"
+#include "gpulens/measure/tenants.hpp"
 #include "gpulens/measure/verify.hpp"
 
 #include <algorithm>
@@ -166,6 +167,29 @@ void add_neighbour(CLI::App &parser, CommandLine &line)
 	});
 }
 
+void add_tenants(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<measure::TenantsOptions>();
+
+	parser.add_option("EXPERIMENT", options->experiment,
+			  "cases (a task beside a neighbour that launches without end, with and without halves), sizes "
+			  "(time by the number of TPCs), launches (cost of a launch) or neighbours (jobs beside each "
+			  "other)")
+		->type_name("")
+		->required()
+		->check(one_of({"cases", "sizes", "launches", "neighbours"}));
+	add_choice<std::string>(parser, "--way", options->way, {{"masks", "0"}, {"green", "1"}}, "METHOD",
+				"masks or green (green contexts) (default: masks)");
+	parser.add_option("--program", options->program,
+			  "program that launches the kernels (default: the installed one)")
+		->type_name("FILE")
+		->check(not_an_option());
+	parser.callback([options, &line] {
+		refuse_files(line.options, "tenants");
+		line.status = measure::tenants_command(line.options, *options);
+	});
+}
+
 } // namespace
 
 Commands measure_commands()
@@ -187,6 +211,10 @@ Commands measure_commands()
 		 "load a GPU, or some of its TPCs, as a worst neighbour of other programs",
 		 {"gpulens neighbour memory --half b --for 10s", "gpulens neighbour copies"},
 		 add_neighbour},
+		{"tenants",
+		 "measure what partitions of one process do to times, by the experiments of RTAS'23",
+		 {"gpulens tenants cases", "gpulens tenants neighbours --way green --json"},
+		 add_tenants},
 	};
 }
 

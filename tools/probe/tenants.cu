@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// Measures what partitions do to run times, with a matrix product of this file. Prints lines of JSON; times are from
-// GPU events, in milliseconds unless stated otherwise.
-//	tenants cases WAY    Table III of RTAS'23: a task alone, beside another like it, beside a task that launches without
-//	                     end, the last two in disjoint halves, and alone in its half
-//	tenants sizes WAY    Fig. 13 of RTAS'23: time by the number of TPCs, packed and distributed
-//	tenants launches     the time of a launch: without masks, in a green context, with the callback, with masks
-// WAY is a value of enum gpulens_way.
-#include "check.cuh"
+// What partitions of one process do to times. gpulens tenants runs this program. Each line of output is a JSON object; times
+// are the GPU's (events), in milliseconds, unless the key says otherwise.
+//	gpulens-tenants cases WAY       Table III of RTAS'23: a task alone, beside another like it, beside one that launches
+//	                                without end, the last two in disjoint halves, and alone in its half
+//	gpulens-tenants sizes WAY       Fig. 13 of RTAS'23: time by the number of TPCs, packed and distributed
+//	gpulens-tenants launches        cost of a launch: as CUDA has it, in a green context, with the callback, with masks
+//	gpulens-tenants neighbours WAY  jobs that need arithmetic, memory or L2 cache, beside each other and beside copy
+//	                                engines: in two streams, and in the two halves of the GPU
+// WAY is enum gpulens_way: 0 masks, 1 green contexts. Exit status: 0; 1 CUDA failed; 2 wrong usage; 3 the method does not work
+// on this GPU.
 #include "gpulens-partition.h"
 #include "libsmctrl.h"
 
@@ -17,9 +19,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda_runtime.h>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
+
+#define CHECK(call)                                                                                                     \
+	do {                                                                                                            \
+		cudaError_t err = (call);                                                                               \
+		if (err != cudaSuccess) {                                                                               \
+			fprintf(stderr, "gpulens-tenants: %s: %s\n", #call, cudaGetErrorString(err));                   \
+			exit(1);                                                                                        \
+		}                                                                                                       \
+	} while (0)
 
 static const unsigned N = 2048, TILE = 32, JOBS = 300;
 
@@ -230,6 +243,146 @@ static int measure_launches()
 	return 0;
 }
 
+/* -- neighbours -- */
+
+// Something to do repeatedly in a stream. Two jobs share no memory.
+struct Job {
+	const char *name;
+	std::function<void(cudaStream_t)> work;
+};
+
+static const unsigned REPEATS = 30;
+
+__global__ void copy(const uint4 *from, uint4 *to, size_t count)
+{
+	for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
+		to[i] = from[i];
+}
+
+// repeat copies by a kernel.
+static Job copy_job(const char *name, size_t bytes, unsigned repeat)
+{
+	uint4 *from, *to;
+
+	CHECK(cudaMalloc(&from, bytes));
+	CHECK(cudaMalloc(&to, bytes));
+	CHECK(cudaMemset(from, 0, bytes));
+	return {name,
+		[=](cudaStream_t in) {
+			for (unsigned i = 0; i < repeat; i++)
+				copy<<<2048, 256, 0, in>>>(from, to, bytes / sizeof(uint4));
+			CHECK(cudaGetLastError());
+		}};
+}
+
+// A copy in each direction by copy engines.
+static Job transfer_job()
+{
+	const size_t bytes = 64 << 20;
+	void *host, *memory;
+
+	CHECK(cudaMallocHost(&host, bytes));
+	CHECK(cudaMalloc(&memory, bytes));
+	return {"transfers of 64 MiB",
+		[=](cudaStream_t in) {
+			CHECK(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, in));
+			CHECK(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, in));
+		}};
+}
+
+static std::vector<Job> jobs()
+{
+	Task product(nullptr);
+
+	return {{"product", [=](cudaStream_t in) mutable { (product.stream = in, product.launch()); }},
+		copy_job("copy of 1 GiB", 1 << 30, 1),
+		copy_job("20 copies of 8 MiB", 8 << 20, 20),
+		transfer_job()};
+}
+
+static float median_of(const Job &job, cudaStream_t in)
+{
+	std::vector<float> times(REPEATS);
+	cudaEvent_t begin, end;
+
+	CHECK(cudaEventCreate(&begin));
+	CHECK(cudaEventCreate(&end));
+	for (float &ms : times) {
+		CHECK(cudaEventRecord(begin, in));
+		job.work(in);
+		CHECK(cudaEventRecord(end, in));
+		CHECK(cudaEventSynchronize(end));
+		CHECK(cudaEventElapsedTime(&ms, begin, end));
+	}
+	std::sort(times.begin(), times.end());
+	return times[REPEATS / 2];
+}
+
+// Repeats a job from another thread, and always has one repetition that waits. A queue of many would delay the end.
+class Repeated {
+public:
+	Repeated(const Job &job, cudaStream_t in) : thread_([this, &job, in] { run(job, in); })
+	{
+		while (count_ < 2)
+			std::this_thread::yield();
+	}
+	~Repeated()
+	{
+		stop_ = true;
+		thread_.join();
+	}
+
+private:
+	void run(const Job &job, cudaStream_t in)
+	{
+		cudaEvent_t done[2];
+
+		for (cudaEvent_t &event : done)
+			CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+		for (; !stop_; count_++) {
+			CHECK(cudaEventSynchronize(done[count_ % 2]));
+			job.work(in);
+			CHECK(cudaEventRecord(done[count_ % 2], in));
+		}
+		CHECK(cudaStreamSynchronize(in));
+		for (cudaEvent_t event : done)
+			CHECK(cudaEventDestroy(event));
+	}
+
+	std::atomic<unsigned> count_{0};
+	std::atomic<bool> stop_{false};
+	std::thread thread_;
+};
+
+static void print_beside(const char *key, const Job &job, cudaStream_t in, const Job *neighbour, cudaStream_t its)
+{
+	std::unique_ptr<Repeated> repeated;
+
+	if (neighbour)
+		repeated = std::make_unique<Repeated>(*neighbour, its);
+	printf(", \"%s\": %.3f", key, median_of(job, in));
+}
+
+static int measure_neighbours(unsigned way)
+{
+	cudaStream_t half = make_stream_on(way, "half:a"), other_half = make_stream_on(way, "half:b"),
+		     whole = make_stream(), other = make_stream();
+	std::vector<Job> mine = jobs(), others = jobs();
+
+	for (const Job &job : mine)
+		median_of(job, half);
+	for (const Job &job : mine)
+		for (size_t i = 0; i <= others.size(); i++) {
+			const Job *neighbour = i ? &others[i - 1] : nullptr;
+			printf("{\"job\": \"%s\", \"beside\": \"%s\"", job.name, i ? neighbour->name : "nothing");
+			print_beside("whole_ms", job, whole, neighbour, other);
+			print_beside("half_ms", job, half, neighbour, other_half);
+			printf("}\n");
+			fflush(stdout);
+		}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned way = argc > 2 ? static_cast<unsigned>(atoi(argv[2])) : 0;
@@ -240,8 +393,10 @@ int main(int argc, char **argv)
 		return measure_cases(way);
 	if (argc > 2 && !strcmp(argv[1], "sizes"))
 		return measure_sizes(way);
+	if (argc > 2 && !strcmp(argv[1], "neighbours"))
+		return measure_neighbours(way);
 	if (argc > 1 && !strcmp(argv[1], "launches"))
 		return measure_launches();
-	fprintf(stderr, "usage: tenants cases WAY|sizes WAY|launches\n");
+	fprintf(stderr, "usage: gpulens-tenants cases WAY|sizes WAY|launches|neighbours WAY\n");
 	return 2;
 }

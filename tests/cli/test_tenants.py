@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens tenants with scripts in place of its program, which needs a GPU."""
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+from support.measured import check_schema, gpulens
+
+
+def tenants(script: str, folder: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """gpulens tenants with a shell script in place of its program."""
+    program = folder / "program"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+    program.chmod(0o755)
+    return gpulens("tenants", *words, "--program", str(program))
+
+
+def test_tenants_are_a_table(tmp_path: pathlib.Path) -> None:
+    """A line for each of the program's, titles from its keys; and as JSON. It gets the experiment and the method.
+    Seen failing with titles as the keys are."""
+    script = """echo '{"job": "product", "whole_ms": 1.5, "half_ms": null, "jobs": 3}'
+        echo "{\\"job\\": \\"$*\\", \\"whole_ms\\": 0.25, \\"half_ms\\": 12.125, \\"jobs\\": 40}" """
+    done = tenants(script, tmp_path, "neighbours", "--way", "green")
+    assert (done.returncode, done.stdout) == (0, """\
+Job           Whole ms  Half ms  Jobs
+product          1.500        -     3
+neighbours 1     0.250   12.125    40
+"""), done.stderr
+    told = check_schema("tenants", json.loads(tenants(script, tmp_path, "cases", "--json").stdout))
+    assert told["lines"][1] == {"job": "cases 0", "whole_ms": 0.25, "half_ms": 12.125, "jobs": 40}
+
+
+@pytest.mark.parametrize("script,status,why", (
+    ("echo refused >&2; exit 3", 4, "refused\n"), ("exit 1", 4, "it ended with status 1"),
+    ("true", 4, "it printed nothing"),
+    ("echo x", 4, 'line 1 of its output is "x"'), ("echo '[1]'", 4, "line 1 of its output"),
+    ("echo '{\"a\": [1]}'", 4, "line 1 of its output"),
+    ("echo '{\"a\": 1}'; echo '{\"b\": 1}'", 4, "line 2 of its output")))
+def test_tenants_that_fail_are_status_4(script: str, status: int, why: str, tmp_path: pathlib.Path) -> None:
+    """With the program's own message, or the line that is invalid. Seen failing with lines of other keys accepted."""
+    done = tenants(script, tmp_path, "cases")
+    assert (done.returncode, done.stdout) == (status, "") and why in done.stderr, done.stderr
+    assert tenants("true", tmp_path, "games").returncode == 2
