@@ -143,7 +143,8 @@ def test_impossible_partitions_are_refused(words: list[str], message: str, statu
 
 
 REFUSED = {
-    "VERSION=65": "launch descriptors have version 0x41; only version 0x40 is supported",
+    "VERSION=66": "launch descriptors have 0x42 in byte 72 and 0x00 in byte 58, which is no version whose mask "
+                  "NVIDIA's headers define",
     "SHIFT=1": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0",
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
     "MPS=1": "under MPS, %smid is not the physical SM number, so partitions cannot be verified",
@@ -210,7 +211,7 @@ def test_a_program_without_its_mask_is_ended(program: str) -> None:
     for change, why in (({"FAKE_CUDA_BUSY": "1"}, "the driver refuses its callback"),
                         ({"FAKE_CUDA_NO_TABLE": "1"}, "this driver has no callback before a launch"),
                         ({"LD_LIBRARY_PATH": "/nowhere"}, "libcuda.so.1: cannot open shared object file"),
-                        ({"GPULENS_LAUNCH_MASK": f"41:0:0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"42:0:0:{uuid}"}, bad),
                         ({"GPULENS_LAUNCH_MASK": "40:0"}, bad),
                         ({"GPULENS_LAUNCH_MASK": "40:0:0"}, bad),
                         ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid}0"}, bad),
@@ -545,7 +546,9 @@ def test_ways_reports_each_method() -> None:
     because masks and green contexts exclude each other."""
     assert run_tool("partitions", "--ways").stdout.splitlines()[1:] == [
         "masks                        any TPCs", "green contexts               any TPCs",
-        "green contexts for clusters  groups of 4 TPCs"]
+        "green contexts for clusters  groups of 4 TPCs",
+        "masks: launch descriptors of version 4.0, seen on H200 and H100; each TPC's bit follows from the driver's "
+        "table of SMs, and was tried"]
     output = json.loads(run_tool("-g", "0", "partitions", "--ways", "--json", FAKE_CUDA_SHIFT="1",
                                  FAKE_CUDA_GREEN="801",
                                  CUDA_VISIBLE_DEVICES="5").stdout)
@@ -553,9 +556,9 @@ def test_ways_reports_each_method() -> None:
              "801)")
     assert output == {"version": 1, "ways": [
         {"way": "masks", "granule_tpcs": None,
-         "why": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0"},
-        {"way": "green contexts", "granule_tpcs": None, "why": green},
-        {"way": "green contexts for clusters", "granule_tpcs": None, "why": green}]}
+         "why": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0", "evidence": None},
+        {"way": "green contexts", "granule_tpcs": None, "why": green, "evidence": None},
+        {"way": "green contexts for clusters", "granule_tpcs": None, "why": green, "evidence": None}]}
     output = json.loads(run_tool("partitions", "--ways", "--json", FAKE_CUDA_MPS="1").stdout)
     assert {method["why"] for method in output["ways"]} == {
         "under MPS, %smid is not the physical SM number, so partitions cannot be verified"}

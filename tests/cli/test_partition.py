@@ -97,8 +97,10 @@ def test_another_gpu_may_be_closed(program: str, errno: str) -> None:
 
 
 REFUSED = {
-    "VERSION=65": "launch descriptors have version 0x41; only version 0x40 is supported",
-    "VERSION=22": "launch descriptors have version 0x16; only version 0x40 is supported",
+    "VERSION=66": "launch descriptors have 0x42 in byte 72 and 0x00 in byte 58, which is no version whose mask "
+                  "NVIDIA's headers define",
+    "VERSION=21": "launch descriptors have 0x15 in byte 72 and 0x00 in byte 58, which is no version whose mask "
+                  "NVIDIA's headers define",
     "SHIFT=1": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0",
     "FEW=14": "the probe ran on 14 of 132 SMs: masks need a whole GPU, and this GPU may be divided (MIG; "
               "nvidia-smi -L)",
@@ -315,7 +317,7 @@ def test_threads_do_not_disturb_each_other(tmp_path: pathlib.Path) -> None:
 
 def test_a_masked_launch_takes_few_instructions(tmp_path: pathlib.Path) -> None:
     """The instructions of the library and of the functions that it calls, as docs/partition.md states. With a lock
-    there were 211."""
+    there were 211, with one version of descriptors 157. Seen failing with 173."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind")
     program, counts = build_race_program(tmp_path, "-O2", "-gdwarf-4"), []
@@ -323,7 +325,7 @@ def test_a_masked_launch_takes_few_instructions(tmp_path: pathlib.Path) -> None:
         done = run_program("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path}/out",
                            "--collect-atstart=no", "--toggle-collect=*before_upload*", program, "count", launches)
         counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
-    assert (counts[1] - counts[0]) / 2000 < 211
+    assert (counts[1] - counts[0]) / 2000 <= 157
 
 
 def list_partitions_of(pid: int) -> "typing.List[typing.Any]":

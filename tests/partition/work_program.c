@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 {
 	struct gpulens_partition *p[8] = { 0 };
 	struct gpulens_layout *layout;
-	uint64_t mask[2];
+	uint64_t mask[2] = { 0 };
 	unsigned way = argc > 1 ? (unsigned)atoi(argv[1]) : 0, tpcs = 0;
 	unsigned halves[] = { 33, 33 };
 	int err = getenv("MADE_UP") ? gpulens_layout_make(halves, 2, &layout) : gpulens_layout_open_cuda(&layout);

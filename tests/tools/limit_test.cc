@@ -308,7 +308,7 @@ TEST(Limit, OnlyMasksInTheFormOfGpulensRunAreAccepted)
 	unsigned taken = 0;
 
 	ASSERT_TRUE(environment::parse_launch_mask(good, mask));
-	EXPECT_EQ(mask.version, 0x40U);
+	EXPECT_EQ(mask.format, 0x40U);
 	EXPECT_EQ(mask.bits, (gpulens::LaunchMask{0xfffffffffffffffe, 0xffffffffffffffff}));
 	EXPECT_EQ(mask.gpu[1], 0x11);
 	EXPECT_EQ(environment::format_launch_mask({0x40,
@@ -331,7 +331,7 @@ TEST(Limit, OnlyMasksInTheFormOfGpulensRunAreAccepted)
 		if (!ok)
 			continue;
 		// Written again it is the same text, except for leading zeros.
-		ASSERT_EQ(fmt::format("{:08x}:{:016x}:{:016x}:{:02x}", mask.version, mask.bits[0], mask.bits[1],
+		ASSERT_EQ(fmt::format("{:08x}:{:016x}:{:016x}:{:02x}", mask.format, mask.bits[0], mask.bits[1],
 				      fmt::join(mask.gpu, "")),
 			  widen_mask(text));
 		ASSERT_NE(mask.bits[0] & mask.bits[1], ~uint64_t{0}) << text;

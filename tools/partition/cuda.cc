@@ -142,6 +142,17 @@ GpuUuid uuid_of_device(int device)
 	return uuid;
 }
 
+unsigned capability_of_device(int device)
+{
+	constexpr int MAJOR = 75, MINOR = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+	int major = 0, minor = 0;
+
+	if (cuda().attribute(&major, MAJOR, device) || cuda().attribute(&minor, MINOR, device) || major < 0 ||
+	    minor < 0)
+		return 0;
+	return static_cast<unsigned>(major * 10 + minor);
+}
+
 void check_smid_is_physical(int device)
 {
 	constexpr int MPS_ENABLED = 133; // CU_DEVICE_ATTRIBUTE_MPS_ENABLED; older drivers return an error

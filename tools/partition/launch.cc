@@ -2,6 +2,7 @@
 // Verifies launch masks and sets them through the driver's callback.
 #include "partition/launch.hpp"
 
+#include "partition/mask_bits.hpp"
 #include "partition/publish_stream.hpp"
 
 #include <algorithm>
@@ -17,46 +18,30 @@ namespace gpulens {
 
 namespace {
 
-// Runs the probe with this mask and returns the SMs it ran on.
-std::set<unsigned> run_masked(Probe &probe, const LaunchMask &mask)
+// The bits that the GPU's layout predicts; nothing: it does not, or a TPC has none of the 128. The prediction is that of
+// docs/results/2026-11-22-h200-masks.md, so it is for descriptors of that version.
+std::optional<std::vector<LaunchMask>> predicted_bits(const DescriptorFormat &format, const Layout &layout)
 {
-	hook::set_next(mask);
-	try {
-		return probe.run();
-	} catch (const Error &) {
-		hook::set_next(std::nullopt);
-		throw;
+	std::vector<LaunchMask> of_tpc(layout.map.tpcs);
+
+	if (format.id != hook::SEEN_VERSION || layout.launch_bits.size() != of_tpc.size())
+		return std::nullopt;
+	for (size_t tpc = 0; tpc < of_tpc.size(); tpc++) {
+		unsigned bit = layout.launch_bits[tpc];
+		if (bit >= 128)
+			return std::nullopt;
+		of_tpc[tpc][bit / 64] = uint64_t{1} << bit % 64;
 	}
+	return of_tpc;
 }
 
 // Disables one TPC at a time. If the bits do not mean what is assumed, a larger mask could disable all TPCs, and the
 // GPU would hang.
-void verify_masks(const Layout &layout, unsigned sms)
+void verify_bits(Probe &probe, const Layout &layout, const std::vector<LaunchMask> &of_tpc, unsigned per,
+		 const std::set<unsigned> &all)
 {
-	Probe probe(sms);
-	unsigned before = hook::seen().launches, per = sms / layout.map.tpcs;
-	std::set<unsigned> all = probe.run();
-
-	if (hook::seen().launches == before)
-		throw Error(Error::Missing, "the driver does not call the callback before a launch");
-	if (hook::seen().version != hook::VERSION)
-		throw Error(Error::Missing,
-			    fmt::format("launch descriptors have version {:#x}; only version {:#x} is supported",
-					hook::seen().version, hook::VERSION));
-	void *context = nullptr;
-	check(cuda().context(&context), "cuCtxGetCurrent");
-	if (hook::seen().context != context)
-		throw Error(Error::Missing,
-			    "the driver's callback does not report the context of a launch at the known offset");
-	if (all.size() != sms || *all.rbegin() != sms - 1)
-		throw Error(Error::Failed,
-			    fmt::format("the probe ran on {} of {} SMs: masks need a whole GPU, and this GPU may be "
-					"divided (MIG; nvidia-smi -L)",
-					all.size(), sms));
 	for (unsigned tpc = 0; tpc < layout.map.tpcs; tpc++) {
-		LaunchMask disabled{};
-		disabled[layout.launch_bits[tpc] / 64] = uint64_t{1} << layout.launch_bits[tpc] % 64;
-		std::set<unsigned> expected = all, ran = run_masked(probe, disabled);
+		std::set<unsigned> expected = all, ran = run_masked(probe, of_tpc[tpc]);
 		for (unsigned sm = tpc * per; sm < (tpc + 1) * per; sm++)
 			expected.erase(sm);
 		if (ran == expected)
@@ -68,6 +53,40 @@ void verify_masks(const Layout &layout, unsigned sms)
 					layout.launch_bits[tpc],
 					gone.empty() ? "no SM" : fmt::format("SMs {}", fmt::join(gone, ", ")), tpc));
 	}
+}
+
+// Launches the probe without a mask, and returns the SMs that it ran on. Throws Error if the launch did not call back.
+std::set<unsigned> run_unmasked(Probe &probe)
+{
+	unsigned before = hook::seen().launches;
+	std::set<unsigned> all = probe.run();
+
+	if (hook::seen().launches == before)
+		throw Error(Error::Missing, "the driver does not call the callback before a launch");
+	return all;
+}
+
+// The format of the last launch's descriptor.
+const DescriptorFormat &format_of_launch(int device)
+{
+	hook::Seen seen = hook::seen();
+	const DescriptorFormat *format = find_descriptor(seen.version, seen.version_5, capability_of_device(device));
+
+	if (!format)
+		throw Error(
+			Error::Missing,
+			fmt::format("launch descriptors have {:#04x} in byte {} and {:#04x} in byte {}, which is no "
+				    "version whose mask NVIDIA's headers define",
+				    seen.version, VERSION_AT, seen.version_5, VERSION_5_AT));
+	return *format;
+}
+
+std::string source_of(const DescriptorFormat &format)
+{
+	return format.seen ? fmt::format("launch descriptors of version {}, seen on H200 and H100", format.name)
+			   : fmt::format("launch descriptors of version {}: from the manual, never seen on a GPU "
+					 "(open-gpu-doc, {})",
+					 format.name, format.header);
 }
 
 } // namespace
@@ -91,14 +110,12 @@ const Layout &Launches::verified_layout()
 		int device = device_of_context();
 		KnownGpu gpu = gpu_of_device(device);
 		layout_ = gpu.layout;
-		layout_.launch_mask(
-			layout_.complement(TpcMask(layout_.map.tpcs))); // throws if a TPC's bit is not known
 		sms_ = gpu.sms;
 		check_smid_is_physical(device);
 		if (const char *why = hook::subscribe(cuda().library))
 			throw Error(Error::Missing, why);
 		hook::restrict_to_gpu(uuid_of_device(device));
-		verify_masks(layout_, sms_);
+		verify(device);
 	} catch (const Error &e) {
 		failed_ = e;
 		throw;
@@ -107,15 +124,72 @@ const Layout &Launches::verified_layout()
 	return layout_;
 }
 
+void Launches::verify(int device)
+{
+	Probe probe(sms_);
+	std::set<unsigned> all = run_unmasked(probe);
+	unsigned per = sms_ / layout_.map.tpcs;
+	void *context = nullptr;
+
+	format_ = &format_of_launch(device);
+	check(cuda().context(&context), "cuCtxGetCurrent");
+	if (hook::seen().context != context)
+		throw Error(Error::Missing,
+			    "the driver's callback does not report the context of a launch at the known offset");
+	if (all.size() != sms_ || *all.rbegin() != sms_ - 1)
+		throw Error(Error::Failed,
+			    fmt::format("the probe ran on {} of {} SMs: masks need a whole GPU, and this GPU may be "
+					"divided (MIG; nvidia-smi -L)",
+					all.size(), sms_));
+	hook::use_format(*format_);
+	if (std::optional<std::vector<LaunchMask>> predicted = predicted_bits(*format_, layout_)) {
+		bits_ = *predicted;
+		verify_bits(probe, layout_, bits_, per, all);
+		evidence_ =
+			source_of(*format_) + "; each TPC's bit follows from the driver's table of SMs, and was tried";
+		return;
+	}
+	std::vector<MaskBit> table = discover_mask_bits(probe, format_->bits, all);
+	bits_ = bits_of_tpcs(table, layout_.map.tpcs, per);
+	for (const MaskBit &row : table)
+		if (format_->cooperative && row.sms.size() != SMS_PER_TPC)
+			throw Error(Error::Failed,
+				    fmt::format("{}; with descriptors of version {} only bits of {} SMs are supported",
+						describe_mask_bits(table, format_->bits), format_->name, SMS_PER_TPC));
+	verify_halves(probe, bits_, per);
+	evidence_ = fmt::format("{}; {}, found by setting each in turn", source_of(*format_),
+				describe_mask_bits(table, format_->bits));
+}
+
+LaunchMask Launches::launch_mask(const TpcMask &enabled)
+{
+	verified_layout();
+	if (!enabled.count())
+		throw Error(Error::Input, "the mask is empty");
+	return mask_without(bits_, enabled.tpcs());
+}
+
+const DescriptorFormat &Launches::format()
+{
+	verified_layout();
+	return *format_;
+}
+
+const std::string &Launches::evidence()
+{
+	verified_layout();
+	return evidence_;
+}
+
 void Launches::set_global(const TpcMask &enabled)
 {
-	hook::set_global(verified_layout().launch_mask(enabled));
+	hook::set_global(launch_mask(enabled));
 	publish_partition(this, layout_, "mask", "all launches", enabled);
 }
 
 void Launches::set_next(const TpcMask &enabled)
 {
-	hook::set_next(verified_layout().launch_mask(enabled));
+	hook::set_next(launch_mask(enabled));
 }
 
 // Returns whether the object of the stream, whose address is the first word that the CUstream points to, contains the
@@ -149,7 +223,7 @@ private:
 const void *Launches::set_stream(void *stream, const TpcMask &enabled)
 {
 	constexpr uintptr_t LEGACY_STREAM = 1, PER_THREAD_STREAM = 2; // CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
-	LaunchMask mask = verified_layout().launch_mask(enabled);
+	LaunchMask mask = launch_mask(enabled);
 	uintptr_t handle = reinterpret_cast<uintptr_t>(stream);
 	NextMaskKeeper keeper;
 	Probe probe(sms_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Restricts kernel launches of this process to sets of TPCs, through launch masks (lib/launch/launch_hook.hpp). Before
 // the first mask is set, a probe kernel verifies TPC by TPC that a mask disables the expected SMs on this GPU and
-// driver.
+// driver, or finds the SMs of each bit where they are not known (mask_bits.hpp).
 #pragma once
 #include "lib/launch/launch_hook.hpp"
 #include "partition/cuda.hpp"
@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gpulens {
 
@@ -20,6 +21,12 @@ public:
 	// Installs the driver's callback and verifies masks on the GPU of device_of_context(), at the first call.
 	// Returns that GPU's layout. Throws Error, the same at each call: what is missing, or what the probe found.
 	const Layout &verified_layout();
+	// Returns the mask that disables all but these TPCs. Throws Error, as verified_layout(); Input for an empty mask.
+	LaunchMask launch_mask(const TpcMask &enabled);
+	// Returns the format of this GPU's launch descriptors. Throws Error, as verified_layout().
+	const DescriptorFormat &format();
+	// Returns how the descriptors and the bits of masks are known, for the user. Throws Error, as verified_layout().
+	const std::string &evidence();
 	// Restricts all launches that no other mask applies to. Throws Error, as verified_layout().
 	void set_global(const TpcMask &enabled);
 	// Restricts all launches of a stream of the calling thread's context; overrides the global mask. Graphs are not
@@ -34,10 +41,15 @@ public:
 	void set_next(const TpcMask &enabled);
 
 private:
+	void verify(int device);
+
 	bool verified_ = false;
 	std::optional<Error> failed_;
 	Layout layout_;
 	unsigned sms_ = 0;
+	const DescriptorFormat *format_ = nullptr;
+	std::vector<LaunchMask> bits_; // by TPC: those that disable it
+	std::string evidence_;
 };
 
 } // namespace gpulens

@@ -190,6 +190,11 @@ unsigned granularity(Method method)
 	return cached_groups(device_of_context(), method == Method::GreenClusters).tpcs.at(0).count();
 }
 
+std::string evidence(Method method)
+{
+	return method == Method::Masks ? Launches::instance().evidence() : "";
+}
+
 std::unique_ptr<Work> make_work(Method method, const Layout &layout, const TpcMask &wanted)
 {
 	int device = device_of_context();

@@ -31,6 +31,8 @@ enum class Method { Masks, Green, GreenClusters };
 
 // Returns the number of TPCs that partitions grow by. Throws Error with the reason if the method does not work here.
 unsigned granularity(Method method);
+// Returns how the method is known to work; empty: CUDA supports it. Throws Error, as granularity().
+std::string evidence(Method method);
 // Opens a partition on the GPU of device_of_context(), verified by the probe. Throws Error: EINVAL if layout is another
 // GPU's or the mask is empty; otherwise the reason why the method does not work.
 std::unique_ptr<Work> make_work(Method method, const Layout &layout, const TpcMask &wanted);

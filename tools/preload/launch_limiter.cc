@@ -35,10 +35,13 @@ __attribute__((constructor)) void limit_launches()
 
 	if (!text)
 		return; // without an acknowledgement: the guard kills the program when it uses the GPU
-	if (!environment::parse_launch_mask(text, mask) || mask.version != hook::VERSION)
+	const DescriptorFormat *format =
+		environment::parse_launch_mask(text, mask) ? find_descriptor(mask.format) : nullptr;
+	if (!format)
 		exit_unlimited("GPULENS_LAUNCH_MASK is not what gpulens run sets");
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	hook::restrict_to_gpu(mask.gpu);
+	hook::use_format(*format);
 	hook::set_global(mask.bits);
 	const char *why = library ? hook::subscribe(library) : dlerror();
 	if (why)

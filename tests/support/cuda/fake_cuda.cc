@@ -3,7 +3,18 @@
 // and whose masks have the bits that were probed (probed.hpp). It shares no code with tools/partition/: offsets are
 // written here a second time.
 //
-//	FAKE_CUDA_VERSION=65  version of launch descriptors, decimal; 64 is 4.0
+//	FAKE_CUDA_VERSION=65  version of launch descriptors, decimal: 16 * major + minor; 64 is 4.0. Others than 4.0 have
+//	                      bits that are made up, and not those of an H200
+//	FAKE_CUDA_CAPABILITY=89  compute capability, 10 * major + minor; default 90, 0: CUDA does not report it
+//	FAKE_CUDA_TPCS=40     the GPU has only so many TPCs of two SMs
+//	FAKE_CUDA_SINGLE=1    each SM has a bit of its own
+//	FAKE_CUDA_EXTRA=58:80 byte 58 of descriptors is 80
+//	FAKE_CUDA_TWICE=5     SM 5 is disabled by the bit of SM 0, too
+//	FAKE_CUDA_NO_BIT=5    no bit disables SM 5
+//	FAKE_CUDA_ACROSS=1    a bit disables the last SM of a TPC and the first one of the next
+//	FAKE_CUDA_FLAKY=N     from the Nth launch of the process on, each SM has the bit after its own
+//	FAKE_CUDA_ALONE=1     of the bits set in a word only the lowest has an effect
+//	FAKE_CUDA_LOG=FILE    gets a byte for each launch
 //	FAKE_CUDA_BUS=03      PCI bus of the GPU; default 01
 //	FAKE_CUDA_SECOND=1    the GPU is CUDA's device 1; device 0 is a GPU that NVIDIA's driver does not report
 //	FAKE_CUDA_SHIFT=1     each TPC has the bit after its own in a mask
@@ -27,6 +38,7 @@
 #include "probed.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -68,21 +80,103 @@ int enable(uint32_t on, uint32_t handle, int domain, int id)
 	return 0;
 }
 
+// Bytes of a descriptor, as bit numbers of open-gpu-doc's classes/compute/cl*qmd.h, divided by 8.
+struct Format {
+	int version; // 16 * major + minor
+	size_t version_at, mask_at;
+	uint32_t bits;
+	size_t valid_at;    // the word of bit 31 VALID, of the type and, with 23, of clusters; 0xffff: none
+	size_t cooperative; // grid
+};
+constexpr size_t NONE = 0xffff;
+constexpr Format FORMATS[] = {
+	{0x16, 72, 84, 64, NONE, NONE}, // cla0c0qmd.h: QMD_MAJOR_VERSION 583:580, SM_DISABLE_MASK_LOWER 703:672
+	{0x17, 72, 84, 64, NONE, NONE}, // cla0c0qmd.h
+	{0x20, 72, 84, 64, NONE, NONE}, // clc0c0qmd.h
+	{0x21, 72, 84, 64, NONE, NONE}, // clc0c0qmd.h
+	{0x22, 72, 84, 64, NONE, NONE}, // clc3c0qmd.h
+	{0x23, 72, 84, 64, NONE, NONE}, // clc5c0qmd.h
+	{0x24, 72, 84, 64, NONE, NONE}, // clc6c0qmd.h
+	{0x30, 72, 84, 64, NONE, NONE}, // clc6c0qmd.h; clc9c0qmd.h has 8 more bits, at 377:372 and 380:379
+	{0x40, 72, 304, 128, 0,
+	 276}, // clcbc0qmd.h: TPC_DISABLE_MASK(i) from 2432, VALID 31:31, GPU_CGA_WIDTH 2223:2208
+	{0x41, 72, 304, 128, 0, 276},  // clcdc0qmd.h
+	{0x50, 58, 280, 128, 16, 264}, // clcdc0qmd.h: QMD_MAJOR_VERSION 471:468, mask from 2240, 159:159, 2127:2112
+};
+
+int number(const char *name, int otherwise)
+{
+	return is_set(name) ? atoi(getenv(name)) : otherwise;
+}
+
+int version()
+{
+	return number("FAKE_CUDA_VERSION", 0x40);
+}
+
+// The format of this version; of a version that has none: 4.0's.
+const Format &format()
+{
+	for (const Format &row : FORMATS)
+		if (row.version == version())
+			return row;
+	return FORMATS[8];
+}
+
+// Ada has 72 bits in descriptors of version 3.0.
+uint32_t bits()
+{
+	return version() == 0x30 && number("FAKE_CUDA_CAPABILITY", 90) == 89 ? 72 : format().bits;
+}
+
+uint32_t all_tpcs()
+{
+	return static_cast<uint32_t>(number("FAKE_CUDA_TPCS", 66));
+}
+
+std::atomic<unsigned> launched; // by the process
+
+// The bit that disables an SM.
+uint32_t bit_of(uint32_t sm)
+{
+	uint32_t shift = is_set("FAKE_CUDA_SHIFT") ? 1 : 0, unit = sm / 2;
+
+	if (is_set("FAKE_CUDA_FLAKY") && launched >= static_cast<unsigned>(number("FAKE_CUDA_FLAKY", 0)))
+		shift++;
+	if (is_set("FAKE_CUDA_ACROSS"))
+		unit = (sm + 1) / 2;
+	if (is_set("FAKE_CUDA_SINGLE"))
+		unit = sm;
+	return version() == 0x40 ? PROBED[unit].bit + shift : (29 * unit + 7 + shift) % bits();
+}
+
+bool is_disabled(uint32_t bit, const unsigned char *descriptor)
+{
+	uint32_t word, at = bit / 32 * 4, place = bit % 32;
+	bool only = is_set("FAKE_CUDA_ALONE");
+
+	memcpy(&word, descriptor + format().mask_at + at, 4);
+	if (bits() == 72 && bit >= 64) {
+		memcpy(&word, descriptor + 44, 4);
+		place = bit < 70 ? 20 + bit - 64 : 27 + bit - 70;
+	}
+	return only ? (word & ((2U << place) - 1)) == 1U << place : word >> place & 1;
+}
+
 // The SMs that the descriptor's mask allows.
 std::vector<uint32_t> allowed_sms(const unsigned char *descriptor)
 {
 	std::vector<uint32_t> sms;
-	uint32_t first, words[4];
+	uint32_t flags = 0x80000000;
 
-	memcpy(&first, descriptor, 4);
-	memcpy(words, descriptor + 304, 16);
-	for (uint32_t tpc = 0; tpc < 66; tpc++) {
-		uint32_t bit = PROBED[tpc].bit + (is_set("FAKE_CUDA_SHIFT") ? 1 : 0);
-		if (first >> 31 && words[bit / 32] >> bit % 32 & 1)
-			continue;
-		sms.push_back(2 * tpc);
-		sms.push_back(2 * tpc + 1);
-	}
+	if (format().valid_at != NONE)
+		memcpy(&flags, descriptor + format().valid_at, 4);
+	for (uint32_t sm = 0; sm < 2 * all_tpcs(); sm++)
+		if (!(flags >> 31) ||
+		    (is_set("FAKE_CUDA_NO_BIT") && sm == static_cast<uint32_t>(number("FAKE_CUDA_NO_BIT", 0))) ||
+		    (!is_disabled(bit_of(sm), descriptor) &&
+		     !(static_cast<int>(sm) == number("FAKE_CUDA_TWICE", -1) && is_disabled(bit_of(0), descriptor))))
+			sms.push_back(sm);
 	if (is_set("FAKE_CUDA_FEW"))
 		sms.resize(static_cast<size_t>(atoi(getenv("FAKE_CUDA_FEW"))));
 	return sms;
@@ -220,8 +314,10 @@ int cuDeviceGetByPCIBusId(int *device, const char *pci)
 
 int cuDeviceGetAttribute(int *to, int which, int)
 {
-	*to = is_set("FAKE_CUDA_MPS");
-	return which == 133 ? 0 : 1;
+	int capability = number("FAKE_CUDA_CAPABILITY", 90);
+
+	*to = which == 75 ? capability / 10 : which == 76 ? capability % 10 : is_set("FAKE_CUDA_MPS");
+	return which == 133 || (capability && (which == 75 || which == 76)) ? 0 : 1;
 }
 
 // If CUDA_VISIBLE_DEVICES is a UUID, the H200 is device 0; if it is a number, devices are counted from there on. UUIDs of
@@ -389,19 +485,28 @@ static int launch(unsigned blocks, bool cooperative, unsigned clusters, void *ha
 	uint32_t *where = *static_cast<uint32_t **>(parameters[0]);
 
 	stream->launches++;
+	launched++;
 	memset(descriptor, 0, 384);
-	uint32_t first = cooperative ? 0x12080000 | clusters << 23 : 0x113f0000;
-	first = is_set("FAKE_CUDA_TYPE")
-			? (first & 0xf0ffffff) | static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_TYPE"))) << 24
-			: first;
-	memcpy(descriptor, &first, 4);
+	uint32_t flags = cooperative ? 0x12080000 | clusters << 23 : 0x113f0000;
+	flags = is_set("FAKE_CUDA_TYPE")
+			? (flags & 0xf0ffffff) | static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_TYPE"))) << 24
+			: flags;
 	uint16_t grid[3] = {static_cast<uint16_t>(blocks), 1, 1};
-	if (cooperative)
-		memcpy(descriptor + 276, grid, sizeof(grid));
-	descriptor[72] =
-		is_set("FAKE_CUDA_VERSION") ? static_cast<unsigned char>(atoi(getenv("FAKE_CUDA_VERSION"))) : 0x40;
+	if (format().valid_at != NONE)
+		memcpy(descriptor + format().valid_at, &flags, 4);
+	if (cooperative && format().cooperative != NONE)
+		memcpy(descriptor + format().cooperative, grid, sizeof(grid));
+	descriptor[format().version_at] = static_cast<unsigned char>(version());
+	if (is_set("FAKE_CUDA_EXTRA"))
+		descriptor[number("FAKE_CUDA_EXTRA", 0)] =
+			static_cast<unsigned char>(atoi(strchr(getenv("FAKE_CUDA_EXTRA"), ':') + 1));
 	if (enabled && !is_set("FAKE_CUDA_DEAF"))
 		callback(nullptr, 0xb, 1, in);
+	if (is_set("FAKE_CUDA_LOG"))
+		if (FILE *log = fopen(getenv("FAKE_CUDA_LOG"), "a")) {
+			fputc('.', log);
+			fclose(log);
+		}
 	std::vector<uint32_t> sms;
 	for (uint32_t sm : allowed_sms(descriptor))
 		if (stream->sms.empty() || std::find(stream->sms.begin(), stream->sms.end(), sm) != stream->sms.end())

@@ -54,15 +54,16 @@ json verify_masks(std::optional<unsigned> gpu, const std::function<std::vector<T
 	KnownGpu known = gpu_of_device(device);
 	std::vector<TpcMask> masks = choose(known.layout);
 	GpuUuid uuid = uuid_of_device(device);
-	auto verified = Launches::instance().verified_layout();
 	json limits = json::array();
 	std::optional<bool> mps = tool::mps_runs(tool::DriverSource::gpu_at(known.pci).processes);
 
-	for (const TpcMask &mask : masks)
-		limits.push_back(
-			{{"tpcs", mask.tpcs()},
-			 {"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
-			 {"mask", environment::format_launch_mask({hook::VERSION, verified.launch_mask(mask), uuid})}});
+	for (const TpcMask &mask : masks) {
+		environment::VerifiedMask verified{Launches::instance().format().id,
+						   Launches::instance().launch_mask(mask), uuid};
+		limits.push_back({{"tpcs", mask.tpcs()},
+				  {"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
+				  {"mask", environment::format_launch_mask(verified)}});
+	}
 	return {{"pci", known.pci},
 		{"uuid", format_uuid(uuid)},
 		{"mps", mps ? json(*mps) : json(nullptr)},
@@ -105,15 +106,18 @@ VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs)
 std::vector<MethodSupport> probe_methods(std::optional<unsigned> gpu)
 {
 	std::vector<MethodSupport> list = {
-		{"masks", {}, ""}, {"green contexts", {}, ""}, {"green contexts for clusters", {}, ""}};
+		{"masks", {}, "", ""}, {"green contexts", {}, "", ""}, {"green contexts for clusters", {}, "", ""}};
 
 	for (Method method : {Method::Masks, Method::Green, Method::GreenClusters}) {
 		MethodSupport &support = list[static_cast<size_t>(method)];
 		try {
-			support.granularity = std::stoul(run_in_child(TIMEOUT_S, [&] {
+			json answer = json::parse(run_in_child(TIMEOUT_S, [&] {
 				use_device(gpu);
-				return std::to_string(granularity(method));
+				unsigned tpcs = granularity(method);
+				return json{{"tpcs", tpcs}, {"evidence", evidence(method)}}.dump();
 			}));
+			support.granularity = answer.at("tpcs").get<unsigned>();
+			support.evidence = answer.at("evidence").get<std::string>();
 		} catch (const Error &e) {
 			if (e.code == Error::Source)
 				throw;

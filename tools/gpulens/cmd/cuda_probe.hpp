@@ -38,6 +38,7 @@ struct MethodSupport {
 	const char *name;                    // "masks", "green contexts", "green contexts for clusters"
 	std::optional<unsigned> granularity; // partitions consist of groups of this many TPCs; nothing: unsupported
 	std::string reason;                  // why it is unsupported
+	std::string evidence;                // how it is known to work; empty: CUDA supports it
 };
 // gpu: as above. Throws Error: no such GPU, or no CUDA.
 std::vector<MethodSupport> probe_methods(std::optional<unsigned> gpu);

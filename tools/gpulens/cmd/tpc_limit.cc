@@ -89,7 +89,9 @@ int show_methods(const Options &options)
 			list.push_back(
 				{{"way", method.name},
 				 {"granule_tpcs", supported ? nlohmann::ordered_json(*method.granularity) : null},
-				 {"why", supported ? null : nlohmann::ordered_json(method.reason)}});
+				 {"why", supported ? null : nlohmann::ordered_json(method.reason)},
+				 {"evidence",
+				  method.evidence.empty() ? null : nlohmann::ordered_json(method.evidence)}});
 		}
 		return print_text(json_text({{"version", 1}, {"ways", list}})) ? EXIT_DONE : EXIT_PART;
 	}
@@ -99,7 +101,11 @@ int show_methods(const Options &options)
 					: *method.granularity == 1
 						? "any TPCs"
 						: fmt::format("groups of {} TPCs", *method.granularity)});
-	return print_text(table.str(style_of_output(options.colour))) ? EXIT_DONE : EXIT_PART;
+	std::string text = table.str(style_of_output(options.colour));
+	for (const gpulens::MethodSupport &method : methods)
+		if (!method.evidence.empty())
+			text += fmt::format("{}: {}\n", method.name, method.evidence);
+	return print_text(text) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

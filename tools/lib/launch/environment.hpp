@@ -21,10 +21,10 @@ constexpr char PARTITION[] = "GPULENS_PARTITION";     // what the program publis
 // the guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.
 constexpr unsigned GUARD_ACKNOWLEDGE = 0x47504c41; // "GPLA"
 
-// A launch mask that gpulens run has verified. As text "VERSION:LOW:HIGH:UUID" in lower-case hexadecimal without prefixes
+// A launch mask that gpulens run has verified. As text "FORMAT:LOW:HIGH:UUID" in lower-case hexadecimal without prefixes
 // or signs; the UUID has 32 digits.
 struct VerifiedMask {
-	unsigned version; // of launch descriptors
+	uint32_t format; // DescriptorFormat::id
 	LaunchMask bits;
 	GpuUuid gpu;
 };
@@ -40,7 +40,7 @@ inline std::string format_launch_mask(const VerifiedMask &mask)
 {
 	std::string text;
 
-	append_hex(text, mask.version);
+	append_hex(text, mask.format);
 	for (uint64_t bits : mask.bits)
 		append_hex(text += ':', bits);
 	text += ':';
@@ -67,7 +67,7 @@ template <typename T> bool take_hex(std::string_view &text, size_t max_digits, b
 // False: not such a text, or a mask that disables every TPC.
 inline bool parse_launch_mask(std::string_view text, VerifiedMask &mask)
 {
-	if (!take_hex(text, 8, false, mask.version) || !take_hex(text, 16, false, mask.bits[0]) ||
+	if (!take_hex(text, 8, false, mask.format) || !take_hex(text, 16, false, mask.bits[0]) ||
 	    !take_hex(text, 16, false, mask.bits[1]) || text.size() != 2 * mask.gpu.size() ||
 	    (mask.bits[0] & mask.bits[1]) == ~uint64_t{0})
 		return false;

@@ -47,13 +47,7 @@ constexpr unsigned char TABLE[16] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0
 				     0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
 constexpr size_t SUBSCRIBE = 3, ENABLE = 6;
 constexpr int DOMAIN = 0xb, BEFORE_UPLOAD = 1;
-constexpr size_t CONTEXT = 1, DESCRIPTOR = 4, VERSION_OFFSET = 72, MASK_OFFSET = 304;
-constexpr uint32_t MASKED = uint32_t{1} << 31;
-
-// Word 0 of a descriptor, and the grid of a cooperative one: docs/results/2026-11-23-h200-cooperative.md.
-constexpr uint32_t TYPE_SHIFT = 24, TYPE_MASK = 0xf, TYPE_GRID = 1, TYPE_COOPERATIVE = 2, CLUSTERS = uint32_t{1} << 23;
-constexpr size_t COOPERATIVE_GRID_OFFSET = 276; // u16 x, u16 y, u16 z
-constexpr unsigned SMS_PER_TPC = 2;             // of GPUs with descriptors of VERSION
+constexpr size_t CONTEXT = 1, DESCRIPTOR = 4;
 
 // Functions of CUDA's driver API that may be called from the callback (seen with driver 580).
 struct Driver {
@@ -68,7 +62,7 @@ struct Driver {
 // priority. Masks are never freed, so that a pointer to one stays valid.
 class Table {
 public:
-	explicit Table(size_t size) : slots_(size) {}
+	explicit Table(size_t size) : slots_(size), last_(size - 1) {}
 
 	const LaunchMask *find(const void *key) const
 	{
@@ -136,15 +130,17 @@ private:
 
 	size_t place(const void *key) const
 	{
-		return (reinterpret_cast<uintptr_t>(key) >> 5) * 0x9e3779b97f4a7c15 >> 20 & (slots_.size() - 1);
+		return (reinterpret_cast<uintptr_t>(key) >> 5) * 0x9e3779b97f4a7c15 >> 20 & last_;
 	}
-	size_t next(size_t i) const { return (i + 1) & (slots_.size() - 1); }
+	size_t next(size_t i) const { return (i + 1) & last_; }
 
 	std::vector<Slot> slots_; // a power of two, at least half of them free
+	const size_t last_;       // its index
 	size_t used_ = 0;
 };
 
 struct Masks {
+	std::atomic<const DescriptorFormat *> format{find_descriptor(SEEN_VERSION)};
 	std::atomic<const LaunchMask *> global{nullptr};
 	std::atomic<const Table *> by_descriptor;
 	std::atomic<uint64_t *> masked{nullptr};
@@ -214,8 +210,8 @@ void count_launch(Masks &all)
 		std::atomic_ref<uint64_t>(*masked).fetch_add(1, std::memory_order_relaxed);
 }
 
-// The device of a context, which may be another than the thread's current one. Nothing: unknown to CUDA.
-std::optional<int> device_of(const Driver &driver, void *context)
+// The device of a context, which may be another than the thread's current one. Negative: unknown to CUDA.
+int device_of(const Driver &driver, void *context)
 {
 	void *current = nullptr;
 	int device = 0, err = driver.current(&current);
@@ -224,25 +220,25 @@ std::optional<int> device_of(const Driver &driver, void *context)
 	if (!err && other)
 		err = driver.push(context);
 	if (err)
-		return std::nullopt;
+		return -1;
 	err = driver.device(&device);
 	if (other)
 		driver.pop(&current);
-	return err || device < 0 ? std::nullopt : std::optional(device);
+	return err ? -1 : device;
 }
 
 // Programs can change CUDA_VISIBLE_DEVICES, and callers of the library can have contexts on several GPUs.
 void check_gpu(Masks &all, void *context)
 {
-	std::optional<int> device = device_of(all.driver, context);
-	GpuUuid uuid{};
+	int device = device_of(all.driver, context);
+	GpuUuid uuid;
 
-	if (!device)
+	if (device < 0)
 		give_up("CUDA does not report the GPU of a launch");
-	auto known = static_cast<size_t>(*device);
+	auto known = static_cast<size_t>(device);
 	if (known < all.verified.size() && all.verified[known].load(std::memory_order_relaxed))
 		return;
-	if (all.driver.uuid(reinterpret_cast<unsigned char(*)[16]>(uuid.data()), *device))
+	if (all.driver.uuid(reinterpret_cast<unsigned char(*)[16]>(uuid.data()), device))
 		give_up("CUDA does not report the GPU of a launch");
 	if (uuid != all.gpu)
 		give_up("a launch is on " + format_uuid(uuid) + ", and masks were verified on " + format_uuid(all.gpu));
@@ -252,9 +248,10 @@ void check_gpu(Masks &all, void *context)
 
 // The driver admits a cooperative grid if all its blocks can be resident on the whole GPU. On a part of the GPU they may not
 // be, and deadlock. With at most as many blocks as SMs they are.
-void check_cooperative(const unsigned char *descriptor, uint32_t first, const LaunchMask &mask)
+void check_cooperative(const DescriptorFormat &format, const unsigned char *descriptor, uint32_t flags,
+		       const LaunchMask &mask)
 {
-	uint32_t type = first >> TYPE_SHIFT & TYPE_MASK;
+	uint32_t type = flags >> TYPE_SHIFT & format.type_mask;
 	uint16_t grid[3];
 	char why[100];
 
@@ -265,52 +262,80 @@ void check_cooperative(const unsigned char *descriptor, uint32_t first, const La
 			      "a launch has a descriptor of type %u, and what a mask does to it is unknown", type);
 		give_up(why);
 	}
-	std::memcpy(grid, descriptor + COOPERATIVE_GRID_OFFSET, sizeof(grid));
+	std::memcpy(grid, descriptor + format.cooperative, sizeof(grid));
 	uint64_t blocks = uint64_t{grid[0]} * grid[1] * grid[2];
 	unsigned sms = SMS_PER_TPC * static_cast<unsigned>(128 - std::popcount(mask[0]) - std::popcount(mask[1]));
-	if (first & CLUSTERS || !blocks || blocks > sms)
-		refuse_cooperative(blocks, first & CLUSTERS ? "clusters" : "blocks", sms);
+	if (flags & CLUSTERS || !blocks || blocks > sms)
+		refuse_cooperative(blocks, flags & CLUSTERS ? "clusters" : "blocks", sms);
+}
+
+// Bits 64 to 71 of a mask of 72 bits are in another word than the others, in two fields.
+void write_ext(const DescriptorFormat &format, unsigned char *descriptor, uint64_t high)
+{
+	constexpr uint32_t LOWER = (1U << EXT_LOWER_BITS) - 1, UPPER = (1U << EXT_UPPER_BITS) - 1;
+	auto bits = static_cast<uint32_t>(high);
+	uint32_t word = 0;
+
+	std::memcpy(&word, descriptor + format.ext_at, sizeof(word));
+	word &= ~(LOWER << EXT_LOWER_SHIFT | UPPER << EXT_UPPER_SHIFT);
+	word |= (bits & LOWER) << EXT_LOWER_SHIFT | (bits >> EXT_LOWER_BITS & UPPER) << EXT_UPPER_SHIFT;
+	std::memcpy(descriptor + format.ext_at, &word, sizeof(word));
+}
+
+void write_mask(const DescriptorFormat &format, unsigned char *descriptor, const LaunchMask &mask)
+{
+	uint32_t flags = 0;
+
+	if (format.valid) {
+		std::memcpy(&flags, descriptor + format.flags_at, sizeof(flags));
+		check_cooperative(format, descriptor, flags, mask);
+		std::memcpy(descriptor + format.mask_at, mask.data(), sizeof(mask));
+		flags |= format.valid;
+		std::memcpy(descriptor + format.flags_at, &flags, sizeof(flags));
+		return;
+	}
+	std::memcpy(descriptor + format.mask_at, mask.data(), sizeof(mask[0]));
+	if (format.ext_at)
+		write_ext(format, descriptor, mask[1]);
 }
 
 void before_upload(void *, int, int, const void *in)
 {
 	Masks &all = masks();
 	ThreadState &my = thread_state;
-	uint32_t bytes = 0, first = 0;
-	LaunchMask mask;
+	uint32_t bytes = 0;
+	LaunchMask next;
+	const LaunchMask *mask = &next;
 
 	std::memcpy(&bytes, in, sizeof(bytes));
 	unsigned char *descriptor = bytes < (DESCRIPTOR + 1) * sizeof(void *)
 					    ? nullptr
 					    : static_cast<unsigned char *const *>(in)[DESCRIPTOR];
-	my.seen = {.launches = my.seen.launches + 1,
-		   .version = descriptor ? descriptor[VERSION_OFFSET] : 0U,
-		   .descriptor = descriptor,
-		   .context = descriptor ? static_cast<void *const *>(in)[CONTEXT] : nullptr};
+	my.seen.launches++;
+	my.seen.descriptor = descriptor;
+	my.seen.version = descriptor ? descriptor[VERSION_AT] : uint8_t{0};
+	my.seen.version_5 = descriptor ? descriptor[VERSION_5_AT] : uint8_t{0};
+	my.seen.context = descriptor ? static_cast<void *const *>(in)[CONTEXT] : nullptr;
 	if (my.next) {
-		mask = *my.next;
+		next = *my.next;
 		my.next.reset();
 	} else {
-		const LaunchMask *found = all.by_descriptor.load(std::memory_order_acquire)->find(descriptor);
-		if (!found)
-			found = all.global.load(std::memory_order_acquire);
-		if (!found)
+		mask = all.by_descriptor.load(std::memory_order_acquire)->find(descriptor);
+		if (!mask)
+			mask = all.global.load(std::memory_order_acquire);
+		if (!mask)
 			return;
-		mask = *found;
 	}
 	count_launch(all);
-	if (my.seen.version != VERSION) {
+	const DescriptorFormat &format = *all.format.load(std::memory_order_acquire);
+	if (!descriptor || descriptor[format.version_at] != format.version()) {
 		char why[80];
-		std::snprintf(why, sizeof(why), "a launch has a descriptor of version %#x, not %#x", my.seen.version,
-			      VERSION);
+		std::snprintf(why, sizeof(why), "a launch has a descriptor of version %#x, not %#x",
+			      descriptor ? unsigned{descriptor[format.version_at]} : 0U, unsigned{format.version()});
 		give_up(why);
 	}
 	check_gpu(all, my.seen.context);
-	std::memcpy(&first, descriptor, sizeof(first));
-	check_cooperative(descriptor, first, mask);
-	std::memcpy(descriptor + MASK_OFFSET, mask.data(), sizeof(mask));
-	first |= MASKED;
-	std::memcpy(descriptor, &first, sizeof(first));
+	write_mask(format, descriptor, *mask);
 }
 
 } // namespace
@@ -343,6 +368,11 @@ const char *subscribe(void *libcuda)
 void restrict_to_gpu(const GpuUuid &gpu)
 {
 	masks().gpu = gpu;
+}
+
+void use_format(const DescriptorFormat &format)
+{
+	masks().format.store(&format, std::memory_order_release);
 }
 
 void set_next(const std::optional<LaunchMask> &mask)

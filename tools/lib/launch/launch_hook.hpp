@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Sets TPC masks in CUDA's launch descriptors (TMD, also QMD), in a callback of the driver before it uploads one (RTAS'23,
-// section IV-A; layout: docs/results/2026-11-22-h200-masks.md). Also part of what gpulens run preloads: nothing here throws.
+// section IV-A; layouts: descriptor.hpp). Also part of what gpulens run preloads: nothing here throws.
 // A launch takes no lock. It ends the program where its mask cannot hold, or where a cooperative grid could deadlock.
 #pragma once
+#include "lib/launch/descriptor.hpp"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,7 +12,8 @@
 
 namespace gpulens {
 
-using LaunchMask = std::array<uint64_t, 2>; // a set bit disables
+// A set bit disables. Bits beyond those of the descriptor's version are ignored.
+using LaunchMask = std::array<uint64_t, 2>;
 using GpuUuid = std::array<unsigned char, 16>;
 
 // Returns "GPU-00112233-...", the format of CUDA_VISIBLE_DEVICES.
@@ -22,11 +25,12 @@ constexpr int STATUS_UNLIMITED = 4; // exit status of a program that would run w
 
 namespace hook {
 
-constexpr unsigned VERSION = 0x40; // of the known descriptors: 4.0, Hopper
+constexpr uint32_t SEEN_VERSION = 0x40; // of descriptors that were seen on GPUs: 4.0, Hopper
 
 // The calling thread's launches so far.
 struct Seen {
-	unsigned launches = 0, version = 0; // version: of the last launch's descriptor
+	unsigned launches = 0;
+	uint8_t version = 0, version_5 = 0; // of the last launch's descriptor: its bytes VERSION_AT and VERSION_5_AT
 	const void *descriptor = nullptr;   // its address; each stream has its own
 	void *context = nullptr;            // its CUDA context
 };
@@ -38,6 +42,10 @@ const char *subscribe(void *libcuda);
 // The GPU that masks were verified on; to be called before the first mask is set. A masked launch on another GPU ends the
 // program: there the bits may mean other TPCs.
 void restrict_to_gpu(const GpuUuid &gpu);
+
+// The format of the descriptors; to be called before the first mask is set, otherwise it is that of SEEN_VERSION. A masked
+// launch with a descriptor of another version ends the program.
+void use_format(const DescriptorFormat &format);
 
 // Masks in order of precedence. Without any, a launch stays as CUDA made it.
 void set_next(const std::optional<LaunchMask> &mask); // of the calling thread's next launch
