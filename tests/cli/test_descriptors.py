@@ -180,6 +180,16 @@ def test_discovery_takes_few_launches(program: str, tmp_path: pathlib.Path, vers
     assert log.stat().st_size == launches + 1
 
 
+@pytest.mark.parametrize("driver", ("535.288.01", "550.163.01", "570.211.01", "575.64.05", "590.48.01", "595.45.04"))
+def test_other_drivers_give_masks(program: str, tmp_path: pathlib.Path, driver: str) -> None:
+    """TPCs by GPC, as an H200 had them (docs/results/2026-11-22-h200-masks.md), with the layouts of that driver.
+    Seen failing before they were known: the GPU's GPCs and TPCs were unknown."""
+    env = gpu_of(tmp_path, 0x40, 90, 66, GPULENS_FAKE_RM_VERSION=driver)
+    done = run([str(TOOL), "run", "-q", "--gpcs", "0", "--", program], env)
+    assert done.stdout.splitlines()[:1] == [
+        "ran on 12 13 28 29 44 45 60 61 74 75 88 89 102 103 116 117 120 121"], done.stderr
+
+
 WAITS = ("a cooperative launch of 13 blocks has a mask of 12 SMs: launch at most 12 blocks, without clusters; the "
          "program ends, because its blocks could wait for each other for ever")
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compares tools/lib/rm/abi.hpp with NVIDIA's own headers: scripts/check-rm compiles it with one version of them in its
-// path. Prints a line for each structure that differs; exit status 1 if there are any.
+// Compares tools/lib/rm/abi.hpp and layouts.hpp with NVIDIA's own headers: scripts/check-rm compiles it with one version of
+// them in its path, and passes that version. Prints a line for each structure that differs; exit status 1 if there are any.
 #include "lib/rm/abi.hpp"
 #include "lib/rm/engine_type.hpp"
+#include "lib/rm/layouts.hpp"
 
 #include <class/cl0080.h>
 #include <class/cl2080.h>
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <string>
 
 static int differences;
 
@@ -36,6 +38,23 @@ static void check_offset(const char *field, size_t offset, size_t their_offset)
 
 namespace rm = tool::rm;
 
+static std::string version;
+
+// What the tool expects in this version, of a control whose parameters have this size and offset in abi.hpp.
+static size_t size_here(unsigned cmd, size_t size)
+{
+	const rm::OtherLayout *other = rm::find_layout(cmd, version);
+
+	return other ? other->size : size;
+}
+
+static size_t offset_here(unsigned cmd, size_t offset)
+{
+	const rm::OtherLayout *other = rm::find_layout(cmd, version);
+
+	return other ? rm::their_offset(*other, static_cast<unsigned>(offset)) : offset;
+}
+
 static void check_engine(const char *name, unsigned nv2080)
 {
 	if (rm::engine_name(nv2080) == name)
@@ -48,14 +67,16 @@ static void check_engine(const char *name, unsigned nv2080)
 
 #define SIZE(ours, theirs) check_size(#theirs, 0, sizeof(rm::ours), 0, sizeof(theirs))
 #define CONTROL(ours, space, theirs)                                                                                   \
-	check_size(#space "_CTRL_CMD_" #theirs, rm::ours::CMD, sizeof(rm::ours), space##_CTRL_CMD_##theirs,            \
-		   sizeof(space##_CTRL_##theirs##_PARAMS))
+	check_size(#space "_CTRL_CMD_" #theirs, rm::ours::CMD, size_here(rm::ours::CMD, sizeof(rm::ours)),             \
+		   space##_CTRL_CMD_##theirs, sizeof(space##_CTRL_##theirs##_PARAMS))
 #define PLACE(ours, field, space, theirs, their_field)                                                                 \
-	check_offset(#space "_CTRL_" #theirs "_PARAMS." #their_field, offsetof(rm::ours, field),                       \
+	check_offset(#space "_CTRL_" #theirs "_PARAMS." #their_field,                                                  \
+		     offset_here(rm::ours::CMD, offsetof(rm::ours, field)),                                            \
 		     offsetof(space##_CTRL_##theirs##_PARAMS, their_field))
 
-int main()
+int main(int argc, char **argv)
 {
+	version = argc > 1 ? argv[1] : "";
 	SIZE(Version, nv_ioctl_rm_api_version_t);
 	SIZE(Free, NVOS00_PARAMETERS);
 	SIZE(Alloc, NVOS21_PARAMETERS);
@@ -83,6 +104,8 @@ int main()
 
 	CONTROL(UtilSamples, NV2080, PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2);
 	PLACE(UtilSamples, size, NV2080, PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2, bufSize);
+	PLACE(UtilSamples, samples[71].time_ns, NV2080, PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2,
+	      samples[71].base.timeStamp);
 	PLACE(UtilSamples, samples[1].gr.pid, NV2080, PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2, samples[1].gr.procId);
 	CONTROL(CtxswModes, NV2080, GR_GET_CTXSW_MODES);
 	PLACE(CtxswModes, compute, NV2080, GR_GET_CTXSW_MODES, cilpPreemptMode);
@@ -115,8 +138,15 @@ int main()
 	PLACE(TpcMask, gpc, NV2080, GR_GET_TPC_MASK, gpcId);
 	PLACE(TpcMask, mask, NV2080, GR_GET_TPC_MASK, tpcMask);
 	CONTROL(GrInfo, NV2080, GR_GET_INFO_V2);
+	PLACE(GrInfo, list[1].value, NV2080, GR_GET_INFO_V2, grInfoList[1].data);
+	PLACE(GrInfo, route, NV2080, GR_GET_INFO_V2, grRouteInfo);
 	CONTROL(GlobalSmOrder, NV2080, GR_GET_GLOBAL_SM_ORDER);
 	PLACE(GlobalSmOrder, count, NV2080, GR_GET_GLOBAL_SM_ORDER, numSm);
+	PLACE(GlobalSmOrder, tpcs, NV2080, GR_GET_GLOBAL_SM_ORDER, numTpc);
+	PLACE(GlobalSmOrder, sms[0].virtual_gpc, NV2080, GR_GET_GLOBAL_SM_ORDER, globalSmId[0].virtualGpcId);
+	PLACE(GlobalSmOrder, sms[1].local_sm, NV2080, GR_GET_GLOBAL_SM_ORDER, globalSmId[1].localSmId);
+	PLACE(GlobalSmOrder, sms[511].gpc, NV2080, GR_GET_GLOBAL_SM_ORDER, globalSmId[511].gpcId);
+	PLACE(GlobalSmOrder, route, NV2080, GR_GET_GLOBAL_SM_ORDER, grRouteInfo);
 	CONTROL(ResidentChannel, NV2080, GR_GET_CURRENT_RESIDENT_CHANNEL);
 	PLACE(ResidentChannel, channel, NV2080, GR_GET_CURRENT_RESIDENT_CHANNEL, chID);
 	CONTROL(GroupInfo, NVA06C, GET_INFO);

@@ -9,7 +9,7 @@
 //	GPULENS_FAKE_RM_GPU=20        the recording's GPUs in the driver's order; on PCI buses 3 and 1
 //	GPULENS_FAKE_RM_CLOSED=1:13   /dev/nvidia1 cannot be opened: errno 13
 //	GPULENS_FAKE_RM_USER=1        gives the answers for uid 65534 instead of root
-//	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version
+//	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version, with its layouts (fake_versions.hpp)
 //	GPULENS_FAKE_RM_STATE=two     the recording of so many busy processes: one, two, three
 //	GPULENS_FAKE_RM_PIDS=PID      the only process, of every class
 //	GPULENS_FAKE_RM_NOTES=PID     the process that the driver notes for every channel
@@ -19,6 +19,7 @@
 //	GPULENS_FAKE_RM_BUSY=N        the first N ioctls are answered with EAGAIN
 //	GPULENS_FAKE_RM_LOG=FILE      gets a line for each ioctl: "control 0x20801701 NV_OK"
 #include "fake_rm.hpp"
+#include "fake_versions.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,9 +46,7 @@ template <typename T> T *pointer(uint64_t where)
 
 const char *environment(const char *name)
 {
-	const char *value = getenv(name);
-
-	return value ? value : "";
+	return getenv(name) ? getenv(name) : "";
 }
 
 // A number of the recording: 5, or "0x5".
@@ -86,14 +85,11 @@ Rm::Rm()
 		asked_[number(row["cmd"])] = &row;
 		sizes_[number(row["cmd"])] = row["param_size"];
 	}
-	// Not in the recording; ctrl0000gpu.h of 580.142.
-	sizes_[0x201] = 128;
-	sizes_[0x21b] = 12;
-	// ctrla06c.h, ctrla06f/ctrla06fgpfifo.h
-	sizes_[0x20801235] = 24;
-	sizes_[0xa06c0101] = 3;
-	sizes_[0xa06c0104] = 8;
-	sizes_[0xa06c0106] = 4;
+	// Not in the recording: ctrl0000gpu.h, ctrl2080gr.h, ctrla06c.h, ctrla06f/ctrla06fgpfifo.h of 580.142.
+	sizes_.insert({{0x201, 128}, {0x21b, 12}, {0x20801235, 24}, {0xa06c0101, 3}, {0xa06c0104, 8}, {0xa06c0106, 4}});
+	sizes_580_ = sizes_;
+	for (auto [cmd, size] : sizes_in(environment("GPULENS_FAKE_RM_VERSION")))
+		sizes_[cmd] = size;
 	for (const char *p = environment("GPULENS_FAKE_RM_SIZES"); *p;) {
 		char *end;
 		uint32_t cmd = static_cast<uint32_t>(strtoul(p, &end, 16));
@@ -258,8 +254,13 @@ void Rm::control(uint8_t *bytes)
 			if (said.contains(refusal) && !said.contains("NV_OK"))
 				status = STATUS.at(refusal);
 	}
-	if (status == OK)
+	if (status == OK && size->second != sizes_580_[cmd]) {
+		auto full = parameters_580(cmd, pointer<uint8_t>(where), c.get(24), sizes_580_[cmd]);
+		status = answer(object->first, object->second, cmd, {full.data(), sizes_580_[cmd]});
+		put_parameters(cmd, full, pointer<uint8_t>(where), c.get(24));
+	} else if (status == OK) {
 		status = answer(object->first, object->second, cmd, {pointer<uint8_t>(where), c.get(24)});
+	}
 	c.put(28, status);
 	log("control", cmd, status);
 }

@@ -67,7 +67,8 @@ private:
 	bool gpu_node_ = false;               // /dev/nvidiaN of a GPU was opened
 	bool user_ = false;
 	long busy_ = 0;                                                  // ioctls still to be answered with EAGAIN
-	std::map<uint32_t, uint32_t> sizes_;                             // by command, as recorded
+	std::map<uint32_t, uint32_t> sizes_;                             // by command, of the faked version
+	std::map<uint32_t, uint32_t> sizes_580_;                         // as recorded
 	std::map<uint32_t, const json *> asked_;                         // the recording's row of a command
 	std::map<uint32_t, uint32_t> objects_;                           // class by handle
 	std::vector<std::pair<uint32_t, std::vector<uint32_t>>> groups_; // handles: of a TSG, of its channels

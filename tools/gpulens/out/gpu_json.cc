@@ -305,9 +305,9 @@ json gpcs_json(const Gpu &gpu)
 				    {"logical_gpc", s.gpc},
 				    {"tpc", s.tpc},
 				    {"sm_in_tpc", s.sm},
-				    {"cpc", s.cpc},
+				    {"cpc", id_or_null(s.cpc)},
 				    {"virtual_gpc", s.virtual_gpc},
-				    {"ugpu", s.ugpu}});
+				    {"ugpu", id_or_null(s.ugpu)}});
 	return j;
 }
 

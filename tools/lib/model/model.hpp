@@ -133,9 +133,9 @@ struct Gpc {
 struct Sm {
 	u32 id = 0;
 	u32 gpc = 0, tpc = 0, sm = 0; // logical GPC, TPC within the GPC, SM within the TPC
-	u32 cpc = 0;                  // physical
+	int cpc = LENS_NONE;          // physical; LENS_NONE: not reported, as by drivers before 580
 	u32 virtual_gpc = 0;          // SMs of one virtual GPC can run one thread-block cluster
-	u32 ugpu = 0;                 // the half of the L2 cache that is next to it
+	int ugpu = LENS_NONE;         // the half of the L2 cache that is next to it; LENS_NONE: not reported
 };
 
 // A process that uses this GPU.

@@ -3,9 +3,9 @@
 // and the parameters of the controls that are sent. Names and layouts are those of NVIDIA's
 // open-gpu-kernel-modules 580.142; below src/common/sdk/nvidia/inc where no other path is named.
 //
-// Layouts differ between versions, and the resource manager refuses parameters of another size
-// (NV_ERR_INVALID_PARAM_STRUCT: src/nvidia/src/libraries/resserv/src/rs_resource.c). scripts/check-rm holds the sizes
-// below against the headers of other versions; docs/rm.md says which differ.
+// Layouts differ between versions (layouts.hpp), and the resource manager refuses parameters of another size
+// (NV_ERR_INVALID_PARAM_STRUCT: src/nvidia/src/libraries/resserv/src/rs_resource.c). scripts/check-rm holds both against
+// the headers of each version; docs/rm.md says which differ.
 #pragma once
 #include "gpulens/types.h"
 
@@ -15,7 +15,8 @@ namespace tool::rm {
 
 constexpr const char *NODE = "/dev/nvidiactl";
 constexpr const char *KNOWN_VERSION = "580"; // of the layouts below
-// Versions that scripts/check-rm compared: each different layout has a different size there, which the driver refuses.
+// Versions whose layouts are known: those below are of 580, where another one differs, layouts.hpp has the difference. Each
+// different layout has a different size, so a driver of another version refuses it.
 constexpr const char *COMPARED_VERSIONS[] = {"535", "550", "570", "575", "580", "590", "595"};
 
 // -- ioctls: kernel-open/common/inc/nv-ioctl-numbers.h, src/nvidia/arch/nvalloc/unix/include/nv_escape.h
@@ -222,7 +223,8 @@ struct GrInfo { // ctrl/ctrl2080/ctrl2080gr.h
 	GrRoute route;
 };
 
-struct GlobalSmOrder { // ctrl/ctrl2080/ctrl2080gr.h; six fields instead of nine before 580
+struct GlobalSmOrder {                        // ctrl/ctrl2080/ctrl2080gr.h
+	static constexpr u16 ABSENT = 0xffff; // a field that the driver's version does not have
 	static constexpr u32 CMD = 0x2080121b;
 	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_GET_GLOBAL_SM_ORDER";
 	static constexpr u32 MAX = 512;

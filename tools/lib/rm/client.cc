@@ -2,6 +2,8 @@
 // Sends ioctls to /dev/nvidiactl.
 #include "lib/rm/client.hpp"
 
+#include "lib/rm/layouts.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -145,11 +147,20 @@ u32 Client::alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object
 
 u32 Client::control(u32 object, u32 cmd, void *params, u32 size)
 {
+	const OtherLayout *other = find_layout(cmd, version_);
+	std::vector<unsigned char> theirs(other ? other->size : 0);
 	Control c{.client = root_, .object = object, .cmd = cmd, .params = to_u64(params), .params_size = size};
-	int err = send_ioctl(fd_, NV_ESC_RM_CONTROL, c);
 
+	if (other) {
+		convert_to(*other, params, theirs.data());
+		c.params = to_u64(theirs.data());
+		c.params_size = other->size;
+	}
+	int err = send_ioctl(fd_, NV_ESC_RM_CONTROL, c);
 	if (err)
 		throw Error(Error::Source, explain_node_error(err));
+	if (other && c.status == NV_OK)
+		convert_from(*other, theirs.data(), params);
 	return c.status;
 }
 

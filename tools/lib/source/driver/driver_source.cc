@@ -249,11 +249,13 @@ private:
 					    .gpc = sm.gpc,
 					    .tpc = sm.local_tpc,
 					    .sm = sm.local_sm,
-					    .cpc = sm.physical_cpc,
+					    .cpc = id_or_none(sm.physical_cpc),
 					    .virtual_gpc = sm.virtual_gpc,
-					    .ugpu = sm.ugpu});
+					    .ugpu = id_or_none(sm.ugpu)});
 		}
 	}
+
+	static int id_or_none(u16 value) { return value == rm::GlobalSmOrder::ABSENT ? LENS_NONE : value; }
 
 	static u32 low_bits(u32 n) { return static_cast<u32>((u64{1} << n) - 1); }
 
