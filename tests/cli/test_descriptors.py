@@ -190,6 +190,42 @@ def test_other_drivers_give_masks(program: str, tmp_path: pathlib.Path, driver: 
         "ran on 12 13 28 29 44 45 60 61 74 75 88 89 102 103 116 117 120 121"], done.stderr
 
 
+# GR_GET_GLOBAL_SM_ORDER is refused.
+NO_TABLE = {"GPULENS_FAKE_RM_SIZES": "2080121b:0"}
+
+
+@pytest.mark.parametrize("version,capability,tpcs", ((0x40, 90, 66), (0x24, 86, 40), (0x30, 89, 66), (0x50, 100, 66)))
+def test_bits_are_discovered_without_the_drivers_table(program: str, work: str, tmp_path: pathlib.Path, version: int,
+                                                       capability: int, tpcs: int) -> None:
+    """The driver does not report SMs: TPC n is the bit that disables %smid 2n and 2n + 1. Seen failing before
+    discovery: the GPU's GPCs and TPCs were unknown."""
+    env = gpu_of(tmp_path, version, capability, tpcs, **NO_TABLE)
+    done = run([str(TOOL), "run", "--tpcs", f"0-2,{tpcs - 1}", "--", program], env)
+    assert done.stdout.splitlines()[:1] == [f"ran on 0 1 2 3 4 5 {2 * tpcs - 2} {2 * tpcs - 1}"], done.stderr
+    assert f"is limited to TPCs 0-2, {tpcs - 1} of 0000:01:00.0, in unknown GPCs\n" in done.stderr
+    done = run([work, "0", "0-2"], env)
+    assert done.stdout.splitlines()[:2] == ["granule 0 1", "got 0:0000000000000007 ran on 0 1 2 3 4 5"], done.stderr
+
+
+def test_without_the_drivers_table_there_are_no_gpcs(program: str, work: str, tmp_path: pathlib.Path) -> None:
+    """GPCs and halves are refused, and green contexts, whose TPCs the library cannot name. Seen failing without
+    require_gpcs()."""
+    env = gpu_of(tmp_path, 0x40, 90, 66, **NO_TABLE)
+    for words in (["--gpcs", "0"], ["--half", "a"]):
+        done = run([str(TOOL), "run", *words, "--", program], env)
+        assert done.stderr == ("gpulens: the GPCs of this GPU are unknown, as NVIDIA's driver does not report its SMs; "
+                               "name TPCs\n")
+        assert (done.returncode, done.stdout) == (4, "")
+    ways = json.loads(run([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
+    assert ways[0]["evidence"] == (
+        "launch descriptors of version 4.0, seen on H200 and H100; 66 of 128 bits disable 2 SMs each, found by setting "
+        "each in turn; NVIDIA's driver does not report the GPU's SMs, so its GPCs are unknown, and a TPC is what one "
+        "bit disables")
+    assert {way["why"] for way in ways[1:]} == {
+        "NVIDIA's driver does not report the GPU's SMs, so the TPCs of a green context are unknown"}
+    assert run([work, "1", "0-2"], env).stdout.splitlines()[0].split()[:2] == ["granule", "-95"]
+
+
 WAITS = ("a cooperative launch of 13 blocks has a mask of 12 SMs: launch at most 12 blocks, without clusters; the "
          "program ends, because its blocks could wait for each other for ever")
 

@@ -3,6 +3,7 @@
 #include "gpulens-partition.h"
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"
+#include "partition/launch.hpp"
 #include "partition/layout.hpp"
 #include "partition/not_cancelled.hpp"
 #include "partition/work.hpp"
@@ -223,7 +224,7 @@ int gpulens_layout_open_cuda(struct gpulens_layout **layout)
 {
 	return catch_errors([&] {
 		require_pointers(layout);
-		*layout = std::make_unique<gpulens_layout>(gpulens::gpu_of_device(gpulens::device_of_context()).layout)
+		*layout = std::make_unique<gpulens_layout>(gpulens::layout_of_device(gpulens::device_of_context()))
 				  .release();
 	});
 }

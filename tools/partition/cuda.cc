@@ -107,10 +107,18 @@ void make_current(int device)
 	check(cuda().set_context(context), "cuCtxSetCurrent");
 }
 
-static KnownGpu gpu_at(const char *pci)
+static KnownGpu gpu_at(const char *pci, int device)
 {
+	constexpr int SMS = 16;                          // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 	tool::Gpu gpu = tool::DriverSource::gpu_at(pci); // a container may deny access to other GPUs
+	int sms = 0;
 
+	if (gpu.sms.empty()) {
+		check(cuda().attribute(&sms, SMS, device), "cuDeviceGetAttribute");
+		Layout unknown{.map = {.tpcs = 0, .gpcs{}, .numbering = tool::plan::TpcNumbering::BySmid},
+			       .device = gpu.chip.device};
+		return {.pci = pci, .layout = unknown, .sms = static_cast<unsigned>(sms)};
+	}
 	return {.pci = pci, .layout = layout_of_gpu(gpu), .sms = static_cast<unsigned>(gpu.sms.size())};
 }
 
@@ -131,7 +139,7 @@ KnownGpu gpu_of_device(int device)
 	char pci[32] = "";
 
 	check(cuda().pci(pci, sizeof(pci), device), "cuDeviceGetPCIBusId");
-	return gpu_at(pci);
+	return gpu_at(pci, device);
 }
 
 GpuUuid uuid_of_device(int device)

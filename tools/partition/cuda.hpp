@@ -73,10 +73,10 @@ void make_current(int device);
 // A GPU as NVIDIA's driver reports it.
 struct KnownGpu {
 	std::string pci; // PCI address as CUDA writes it, "0000:01:00.0"
-	Layout layout;
+	Layout layout;   // without TPCs if the driver does not report the GPU's SMs
 	unsigned sms;
 };
-// device: CUDA's number of the device. Throws Error (Source) if the driver does not report the GPU or its GPCs.
+// device: CUDA's number of the device. Throws Error (Source) if the driver does not report the GPU.
 KnownGpu gpu_of_device(int device);
 GpuUuid uuid_of_device(int device);
 // Returns major * 10 + minor of the compute capability; 0 if CUDA does not report it.

@@ -170,7 +170,8 @@ enum gpulens_way {
  */
 int gpulens_way_granule(unsigned int way, unsigned int *tpcs);
 /*
- * Reads the layout of the current CUDA GPU from NVIDIA's driver. -ENODEV, -ENOSYS, -EIO: as
+ * Reads the layout of the current CUDA GPU from NVIDIA's driver. If the driver does not report the
+ * SMs, the layout is found with launch masks, and has TPCs and no GPCs. -ENODEV, -ENOSYS, -EIO: as
  * gpulens_way_granule().
  */
 int gpulens_layout_open_cuda(struct gpulens_layout **layout);

@@ -24,7 +24,7 @@ std::optional<std::vector<LaunchMask>> predicted_bits(const DescriptorFormat &fo
 {
 	std::vector<LaunchMask> of_tpc(layout.map.tpcs);
 
-	if (format.id != hook::SEEN_VERSION || layout.launch_bits.size() != of_tpc.size())
+	if (format.id != hook::SEEN_VERSION || of_tpc.empty() || layout.launch_bits.size() != of_tpc.size())
 		return std::nullopt;
 	for (size_t tpc = 0; tpc < of_tpc.size(); tpc++) {
 		unsigned bit = layout.launch_bits[tpc];
@@ -128,7 +128,6 @@ void Launches::verify(int device)
 {
 	Probe probe(sms_);
 	std::set<unsigned> all = run_unmasked(probe);
-	unsigned per = sms_ / layout_.map.tpcs;
 	void *context = nullptr;
 
 	format_ = &format_of_launch(device);
@@ -144,12 +143,33 @@ void Launches::verify(int device)
 	hook::use_format(*format_);
 	if (std::optional<std::vector<LaunchMask>> predicted = predicted_bits(*format_, layout_)) {
 		bits_ = *predicted;
-		verify_bits(probe, layout_, bits_, per, all);
+		verify_bits(probe, layout_, bits_, sms_ / layout_.map.tpcs, all);
 		evidence_ =
 			source_of(*format_) + "; each TPC's bit follows from the driver's table of SMs, and was tried";
 		return;
 	}
+	discover(probe, all);
+}
+
+void Launches::discover(Probe &probe, const std::set<unsigned> &all)
+{
 	std::vector<MaskBit> table = discover_mask_bits(probe, format_->bits, all);
+	size_t each = table[0].sms.size();
+	const char *unknown = "";
+
+	if (!layout_.map.tpcs) {
+		unknown = "; NVIDIA's driver does not report the GPU's SMs, so its GPCs are unknown, and a TPC is what "
+			  "one bit "
+			  "disables";
+		for (const MaskBit &row : table)
+			if (row.sms.size() != each)
+				throw Error(Error::Failed,
+					    fmt::format("bits {} and {} of the launch mask disabled {} and {} SMs, so "
+							"what a TPC is is unknown",
+							table[0].bit, row.bit, each, row.sms.size()));
+		layout_.map.tpcs = sms_ / static_cast<unsigned>(each);
+	}
+	unsigned per = sms_ / layout_.map.tpcs;
 	bits_ = bits_of_tpcs(table, layout_.map.tpcs, per);
 	for (const MaskBit &row : table)
 		if (format_->cooperative && row.sms.size() != SMS_PER_TPC)
@@ -157,8 +177,20 @@ void Launches::verify(int device)
 				    fmt::format("{}; with descriptors of version {} only bits of {} SMs are supported",
 						describe_mask_bits(table, format_->bits), format_->name, SMS_PER_TPC));
 	verify_halves(probe, bits_, per);
-	evidence_ = fmt::format("{}; {}, found by setting each in turn", source_of(*format_),
-				describe_mask_bits(table, format_->bits));
+	evidence_ = fmt::format("{}; {}, found by setting each in turn{}", source_of(*format_),
+				describe_mask_bits(table, format_->bits), unknown);
+}
+
+Layout layout_of_device(int device)
+{
+	Layout layout = gpu_of_device(device).layout;
+
+	if (layout.map.tpcs)
+		return layout;
+	const Layout &verified = Launches::instance().verified_layout();
+	if (verified.device != layout.device)
+		throw Error(Error::Source, layout.device + ": NVIDIA's driver does not report the SMs of this GPU");
+	return verified;
 }
 
 LaunchMask Launches::launch_mask(const TpcMask &enabled)

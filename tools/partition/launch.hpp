@@ -8,6 +8,7 @@
 #include "partition/layout.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ public:
 
 private:
 	void verify(int device);
+	void discover(Probe &probe, const std::set<unsigned> &all);
 
 	bool verified_ = false;
 	std::optional<Error> failed_;
@@ -51,5 +53,9 @@ private:
 	std::vector<LaunchMask> bits_; // by TPC: those that disable it
 	std::string evidence_;
 };
+
+// Returns the layout that the driver reports of a device; where it does not report the SMs, the one that verified_layout()
+// discovers. Throws Error: as gpu_of_device() and verified_layout(); Source if that is another device's.
+Layout layout_of_device(int device);
 
 } // namespace gpulens

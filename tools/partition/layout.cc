@@ -68,12 +68,20 @@ TpcMask Layout::gpc_mask(const GpcTpcs &gpc) const
 	return mask;
 }
 
+void Layout::require_gpcs() const
+{
+	if (map.gpcs.empty())
+		throw Error(Error::Unknown,
+			    "the GPCs of this GPU are unknown, as NVIDIA's driver does not report its SMs; name TPCs");
+}
+
 TpcMask Layout::mask_of_gpcs(const std::vector<unsigned> &ids) const
 {
 	TpcMask mask(map.tpcs);
 
 	if (ids.empty())
 		throw Error(Error::Input, "no GPC is named");
+	require_gpcs();
 	for (size_t i = 0; i < ids.size(); i++) {
 		const GpcTpcs *gpc = map.find(ids[i]);
 		if (!gpc)
@@ -104,6 +112,7 @@ TpcMask Layout::first_half() const
 	size_t n = map.gpcs.size(), best = 0;
 	long off = map.tpcs; // twice the distance from half of the TPCs; initially that of the empty set
 
+	require_gpcs();
 	if (n > MAX_GPCS_HALVED)
 		throw Error(Error::Range,
 			    fmt::format("halves of {} GPCs are not supported; at most {} GPCs", n, MAX_GPCS_HALVED));
@@ -138,7 +147,17 @@ std::vector<TpcMask> Layout::make_masks(const std::vector<unsigned> &sizes, Plac
 				    fmt::format("size {} is {} TPCs, but only {} are free", i, sizes[i], available));
 		available -= sizes[i];
 	}
-	return tool::plan::place_partitions(map, taken, sizes, placing);
+	if (!map.gpcs.empty())
+		return tool::plan::place_partitions(map, taken, sizes, placing);
+	std::vector<TpcMask> masks(sizes.size(), TpcMask(map.tpcs));
+	unsigned tpc = 0;
+	for (size_t i = 0; i < sizes.size(); i++)
+		for (unsigned n = 0; n < sizes[i]; tpc++)
+			if (!taken.has(tpc)) {
+				masks[i].add(tpc);
+				n++;
+			}
+	return masks;
 }
 
 TpcMask Layout::parse_mask(const std::string &text) const

@@ -21,7 +21,7 @@ using tool::plan::Placing;
 using tool::plan::TpcMask;
 
 struct Layout {
-	GpcMap map;
+	GpcMap map;                          // no GPCs: unknown, and partitions are chosen by TPC numbers
 	std::string device{};                // PCI address or other name of the GPU; empty: an imaginary GPU
 	std::vector<unsigned> launch_bits{}; // by TPC: its bit in a launch descriptor's mask; empty: not known
 
@@ -33,6 +33,8 @@ struct Layout {
 	// message.
 	TpcMask read_words(const uint64_t *words, const std::string &item = "") const;
 	TpcMask gpc_mask(const GpcTpcs &gpc) const;
+	// Throws Error (Unknown) if the GPCs are unknown.
+	void require_gpcs() const;
 	// All TPCs of these GPCs. Throws Error: Absent for an unknown GPC, Input for none or for a duplicate.
 	TpcMask mask_of_gpcs(const std::vector<unsigned> &ids) const;
 	TpcMask complement(const TpcMask &mask) const;

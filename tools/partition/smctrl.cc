@@ -157,7 +157,7 @@ int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
 int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev)
 {
 	return catch_errors([&] {
-		*num_tpcs = gpulens::gpu_of_device(cuda_dev).layout.map.tpcs;
+		*num_tpcs = gpulens::layout_of_device(cuda_dev).map.tpcs;
 		return 0;
 	});
 }

@@ -75,11 +75,16 @@ TpcMask tpcs_of(const std::set<unsigned> &sms, const KnownGpu &gpu)
 SmGroups find_groups(int device, bool clusters)
 {
 	SmGroups g{.device = device, .gpu = gpu_of_device(device), .resources = {}, .tpcs = {}};
-	unsigned count = 0, flags = clusters ? 0 : IGNORE_COSCHEDULING, least = g.gpu.sms / g.gpu.layout.map.tpcs;
+	unsigned count = 0, flags = clusters ? 0 : IGNORE_COSCHEDULING;
 	SmResource all{}, rest{};
 
 	if (!cuda().green)
 		throw Error(Error::Unsupported, "this driver has no green contexts");
+	if (!g.gpu.layout.map.tpcs)
+		throw Error(
+			Error::Unsupported,
+			"NVIDIA's driver does not report the GPU's SMs, so the TPCs of a green context are unknown");
+	unsigned least = g.gpu.sms / g.gpu.layout.map.tpcs;
 	check_smid_is_physical(device);
 	check(cuda().resource(device, &all, 1), "cuDeviceGetDevResource");
 	check(cuda().split(nullptr, &count, &all, &rest, flags, least), "cuDevSmResourceSplitByCount");
@@ -199,7 +204,7 @@ std::unique_ptr<Work> make_work(Method method, const Layout &layout, const TpcMa
 {
 	int device = device_of_context();
 
-	if (!(gpu_of_device(device).layout.map == layout.map))
+	if (!(layout_of_device(device).map == layout.map))
 		throw Error(Error::Input, "the layout is not that of the GPU of this thread's CUDA context");
 	if (!wanted.count())
 		throw Error(Error::Input, "the mask is empty");

@@ -52,6 +52,8 @@ json verify_masks(std::optional<unsigned> gpu, const std::function<std::vector<T
 {
 	int device = use_device(gpu);
 	KnownGpu known = gpu_of_device(device);
+	if (!known.layout.map.tpcs)
+		known.layout = layout_of_device(device);
 	std::vector<TpcMask> masks = choose(known.layout);
 	GpuUuid uuid = uuid_of_device(device);
 	json limits = json::array();

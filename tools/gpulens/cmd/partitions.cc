@@ -196,7 +196,7 @@ std::string overlaps_text(const std::vector<PublishedPartition> &all)
 			if (a->pid == b->pid || a->gpu != b->gpu)
 				continue;
 			std::string tpcs = shared_ranges(a->tpcs, b->tpcs), gpcs = shared_ranges(a->gpcs, b->gpcs);
-			if (gpcs.empty())
+			if (gpcs.empty() && tpcs.empty()) // the GPCs may be unknown
 				continue;
 			text += fmt::format("{} ({}) and {} ({}) share ", a->pid, a->process, b->pid, b->process);
 			text += tpcs.empty() ? fmt::format("GPC {}, with different TPCs\n", gpcs)
@@ -231,7 +231,8 @@ int show_partitions(const Options &options, bool quiet)
 	Table table({"Process", "<Name", "<GPU", "<Method", "<Scope", "<TPCs", "<GPCs", "Launches"});
 	for (const PublishedPartition &published : all)
 		table.add({std::to_string(published.pid), published.process, published.gpu, published.method,
-			   published.scope, format_ranges(published.tpcs), format_ranges(published.gpcs),
+			   published.scope, format_ranges(published.tpcs),
+			   published.gpcs.empty() ? "-" : format_ranges(published.gpcs),
 			   published.launches ? std::to_string(*published.launches) : "-"});
 	std::string text = table.empty() ? "no partitions found; other users' processes are visible to root only\n"
 					 : table.str(style_of_output(options.colour)) + overlaps_text(all);

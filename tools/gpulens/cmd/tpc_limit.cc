@@ -40,8 +40,9 @@ void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verif
 		throw Error(Error::Input,
 			    fmt::format("{}: TPCs {} are in GPCs {} of {}, and in GPCs {} by the plan; plan again for "
 					"this GPU",
-					planned.file, format_ranges(verified.tpcs), format_ranges(verified.gpcs),
-					verified.pci, planned.gpcs.empty() ? "-" : format_ranges(planned.gpcs)));
+					planned.file, format_ranges(verified.tpcs),
+					verified.gpcs.empty() ? "-" : format_ranges(verified.gpcs), verified.pci,
+					planned.gpcs.empty() ? "-" : format_ranges(planned.gpcs)));
 }
 
 int limit_program(const Options &options, const std::string &limit, RunOptions &run)
@@ -60,8 +61,9 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 	if (run.planned)
 		check_plan(*run.planned, verified);
 	run.environment = verified.environment;
-	fmt::print(stderr, "gpulens: {} is limited to TPCs {} of {}, in GPCs {}\n", run.program[0],
-		   format_ranges(verified.tpcs), verified.pci, format_ranges(verified.gpcs));
+	fmt::print(stderr, "gpulens: {} is limited to TPCs {} of {}, in {}\n", run.program[0],
+		   format_ranges(verified.tpcs), verified.pci,
+		   verified.gpcs.empty() ? "unknown GPCs" : "GPCs " + format_ranges(verified.gpcs));
 	PublishedPartition own{{.gpu = verified.pci, .method{}, .scope{}, .tpcs = verified.tpcs, .gpcs = verified.gpcs},
 			       static_cast<u32>(getpid()),
 			       run.program[0]};
