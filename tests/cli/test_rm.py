@@ -208,9 +208,9 @@ def test_each_compared_version_gives_what_580_gives(version: str) -> None:
     for command in ("chip", "engines", "copy", "gpcs", "channels"):
         mine, known = show_json(command, VERSION=version), show_json(command)
         mine["source"], mine["chip"]["driver"] = known["source"], known["chip"]["driver"]
-        for sm in known["gpcs"]["sms"] if command == "gpcs" else []:
-            sm["cpc"] = sm["cpc"] if version > "580" else None
-            sm["ugpu"] = sm["ugpu"] if version > "575" else None
+        for core in known["gpcs"]["sms"] if command == "gpcs" else []:
+            core["cpc"] = core["cpc"] if version > "580" else None
+            core["ugpu"] = core["ugpu"] if version > "575" else None
         for engine in known["copy"]["engines"] if command == "copy" and version < "570" else []:
             engine["runlist"] = None
         for engine in known["engines"] if command == "engines" and version < "570" else []:
