@@ -149,8 +149,9 @@ void write_file_seeds()
 	std::ifstream tasks(PLAN_EXAMPLE);
 
 	write_seed("tasks", "example", {std::istreambuf_iterator<char>(tasks), {}});
-	write_seed("planned", "two",
-		   R"({"command": "plan", "version": 1, "fits": true, "numbering": "smid", "gpu": {"device": "0000:01:00.0"},
+	write_seed(
+		"planned", "two",
+		R"({"command": "plan", "version": 1, "fits": true, "numbering": "smid", "gpu": {"device": "0000:01:00.0"},
 "device": "0000:01:00.0", "tasks": [{"name": "camera", "partition": 0}, {"name": "radar", "partition": 1}],
 "partitions": [{"place": {"tpcs": [3, 5, 6], "gpcs": [0, 1], "mask": "0x068"}},
 {"place": {"tpcs": [0], "gpcs": [0], "mask": "0x001"}}]})");

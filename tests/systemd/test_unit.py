@@ -115,11 +115,14 @@ def test_it_answers_with_one_capability(system: System) -> None:
 
 
 def test_it_opens_the_drivers_devices_alone(system: System) -> None:
-    """In the unit's control group, opening a device of major 195, which /proc/devices calls nvidia here, finds no driver
-    behind it (ENXIO), and /dev/mem is refused. Seen failing with PrivateDevices=yes and with DevicePolicy=auto."""
+    """In the unit's control group, opening a device of major 195, which /proc/devices calls nvidia here, finds no
+    driver behind it (ENXIO), and /dev/mem is refused. Seen failing with PrivateDevices=yes, and with
+    DevicePolicy=auto."""
     group = system.property_of("ControlGroup")
+
     def open_in_unit(device: str) -> str:
         return system.run(f"sh -c 'echo $$ >/sys/fs/cgroup{group}/cgroup.procs; exec 3<{device}' 2>&1")[1]
+
     assert "No such device or address" in open_in_unit("/run/nvidiactl")
     assert "Operation not permitted" in open_in_unit("/run/mem")
     assert open_in_unit("/dev/null") == ""

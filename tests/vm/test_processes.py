@@ -86,8 +86,8 @@ def test_top_and_record_name_the_processes(machine: Machine) -> None:
 
 
 def test_export_counts_the_time_of_the_processes(machine: Machine) -> None:
-    """The metric has each process of each engine that the scenario's TSGs share, with the evidence, and they have most of
-    the time. Seen failing without the snapshots' owners: all of it was unknown."""
+    """The metric has each process of each engine that the scenario's TSGs share, with the evidence, and they have most
+    of the time. Seen failing without the snapshots' owners: all of it was unknown."""
     text = machine.guest.check(f"{machine.driver}gpulens -g 1 export --prometheus --for 3s", timeout=60)
     seconds = {(engine, pid, name, evidence): float(value) for engine, pid, name, evidence, value in re.findall(
         r'^gpulens_process_engine_seconds_total\{gpu="1",engine="([^"]*)",pid="(\d*)",process="(\w*)",.*'

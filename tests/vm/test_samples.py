@@ -138,8 +138,8 @@ def test_a_sample_has_the_tsg_and_its_channel_where_a_register_does(card: Card) 
         agree = [found for found in running if found.channel == where[found.id]]
         assert {found.id for found in agree} == {21, 22} and all(found.flags == sampled.BUSY for found in running)
         assert {found.channel for found in running} <= {*where.values(), -1}
-        # The two registers are read one after the other, and a context switch may occur in between, most often where the
-        # machine takes the guest's processor away.
+        # The two registers are read one after the other, and a context switch may occur in between, most often where
+        # the machine takes the guest's processor away.
         if len(agree) > 0.8 * len(running):
             return
     pytest.fail(f"{len(agree)} of {len(running)} samples have the channel of their TSG")

@@ -63,6 +63,7 @@ CLI::Option *add_choice(CLI::App &parser, const char *name, T &value,
 			const std::vector<std::pair<std::string, T>> &choices, const char *type, const char *about)
 {
 	std::vector<std::string> words;
+	words.reserve(choices.size());
 	auto choose = [&value, choices](const std::string &text) {
 		for (const auto &[word, meaning] : choices)
 			if (word == text)

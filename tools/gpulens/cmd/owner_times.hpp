@@ -46,7 +46,7 @@ private:
 	std::map<std::pair<TaskId, std::string>, u64> waiting_ns_; // by task and engine
 	std::map<TaskId, Known> known_;                            // of the last snapshot
 	std::map<u32, Process> processes_;                         // by pid
-	std::map<std::pair<std::string, u32>, u64> on_ns_; // by engine and pid, 0: unknown
+	std::map<std::pair<std::string, u32>, u64> on_ns_;         // by engine and pid, 0: unknown
 };
 
 } // namespace tool

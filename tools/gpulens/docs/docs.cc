@@ -167,7 +167,7 @@ std::string proc_page(const Page &page, const std::string &body)
 		if (line == ".SH" || line == ".SS") {
 			out += line;
 			std::getline(in, line);
-			line = ' ' + line;
+			line.insert(0, 1, ' ');
 		}
 		for (std::string_view font : {"\\fC", "\\f(CR"})
 			for (size_t at = 0; (at = line.find(font, at)) != line.npos;)
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
 			std::string head = format_head(page, name, about, "3", "Library Functions");
 			std::string header = read_part(std::string(argv[5]) + "/" + name + ".h");
 			for (const auto &[file, text] : docs::library_pages(header, name, head))
-				write_page(folder + "/man3/" + file, text);
+				write_page(std::string(folder).append("/man3/").append(file), text);
 		}
 		write_page(folder + "/man5/gpulens.5", proc_page(page, read_part(argv[6])));
 		write_page(folder + "/bash/gpulens", docs::bash_completion(*app));
