@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <unordered_set>
 
 namespace tool {
 
@@ -12,6 +13,7 @@ using json = nlohmann::ordered_json;
 namespace {
 
 constexpr size_t MAX_QUOTED = 40; // characters of a value in a message
+constexpr size_t MAX_ERROR = 200; // likewise, of the parser's own message
 constexpr size_t MAX_DEPTH = 64;  // the parser takes some 80 bytes for each level, which takes one byte of text
 
 // Returns the maximum nesting depth of lists and objects.
@@ -34,6 +36,110 @@ size_t depth_of(const std::string &text)
 	return max;
 }
 
+// Returns text as printable ASCII, truncated.
+std::string shorten(const std::string &text, size_t length)
+{
+	std::string out = text.substr(0, length);
+
+	std::replace_if(
+		out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+	return text.size() > length ? out + "..." : out;
+}
+
+// Reads the text once without building a document, and refuses what the parser lets pass or describes badly: a key that an
+// object has already, and a number that no double can hold. Throws Error. Not a callback of json::parse(), which takes
+// quadratic time for a list of objects.
+class Checker : public nlohmann::json_sax<json> {
+public:
+	explicit Checker(std::string file) : file_(std::move(file)) {}
+
+	bool null() override { return end_value(); }
+	bool boolean(bool) override { return end_value(); }
+	bool number_integer(number_integer_t) override { return end_value(); }
+	bool number_unsigned(number_unsigned_t) override { return end_value(); }
+	bool number_float(number_float_t, const string_t &) override { return end_value(); }
+	bool string(string_t &) override { return end_value(); }
+	bool binary(binary_t &) override { return end_value(); }
+	bool start_object(std::size_t) override { return begin(false); }
+	bool start_array(std::size_t) override { return begin(true); }
+	bool end_object() override { return end(); }
+	bool end_array() override { return end(); }
+
+	bool key(string_t &key) override
+	{
+		Level &level = levels_.back();
+		bool known = level.many.empty()
+				     ? std::find(level.keys.begin(), level.keys.end(), key) != level.keys.end()
+				     : level.many.contains(key);
+		if (known)
+			throw Error(Error::Input,
+				    fmt::format("{}: {} is given twice", place(levels_.size() - 1), quote_value(key)));
+		level.keys.push_back(key);
+		if (level.keys.size() == FEW_KEYS)
+			level.many.insert(level.keys.begin(), level.keys.end());
+		else if (level.keys.size() > FEW_KEYS)
+			level.many.insert(key);
+		return true;
+	}
+
+	bool parse_error(std::size_t, const std::string &token, const nlohmann::detail::exception &e) override
+	{
+		if (dynamic_cast<const json::out_of_range *>(&e))
+			throw Error(Error::Input, fmt::format("{}: {} is out of range", place(levels_.size()),
+							      shorten(token, MAX_QUOTED)));
+		// "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
+		std::string error = e.what();
+		size_t end = error.find("] ");
+		throw Error(Error::Input,
+			    file_ + ": not JSON: " +
+				    shorten(end == std::string::npos ? error : error.substr(end + 2), MAX_ERROR));
+	}
+
+private:
+	static constexpr size_t FEW_KEYS = 16; // that are searched one by one
+	struct Level {
+		bool list = false;
+		size_t index = 0;
+		std::vector<std::string> keys; // the last one is that of the next value
+		std::unordered_set<std::string> many;
+	};
+
+	bool begin(bool list)
+	{
+		levels_.emplace_back().list = list;
+		return true;
+	}
+
+	bool end()
+	{
+		levels_.pop_back();
+		return end_value();
+	}
+
+	bool end_value()
+	{
+		if (!levels_.empty())
+			levels_.back().index++;
+		return true;
+	}
+
+	// Returns "FILE: tasks[0].period_us", the place of the next value.
+	std::string place(size_t depth) const
+	{
+		std::string text;
+
+		for (size_t i = 0; i < depth; i++)
+			text += levels_[i].list ? fmt::format("[{}]", levels_[i].index)
+						: (text.empty() ? "" : ".") +
+							  shorten(levels_[i].keys.empty() ? "" : levels_[i].keys.back(),
+								  MAX_QUOTED);
+		return text.empty() ? file_ : file_ + ": " + text;
+	}
+
+	std::string file_;
+	std::vector<Level> levels_;
+};
+
 } // namespace
 
 std::string quote_value(const json &value)
@@ -48,15 +154,9 @@ json parse_json(const std::string &text, const std::string &name)
 	if (depth_of(text) > MAX_DEPTH)
 		throw Error(Error::Input,
 			    fmt::format("{}: lists and objects are nested more than {} deep", name, MAX_DEPTH));
-	try {
-		return json::parse(text);
-	} catch (const json::exception &e) {
-		// "[json.exception.parse_error.101] parse error at line 3, column 5: ...", or of a number that is too large
-		std::string error = e.what();
-		size_t end = error.find("] ");
-		throw Error(Error::Input,
-			    name + ": not JSON: " + (end == std::string::npos ? error : error.substr(end + 2)));
-	}
+	Checker checker(name);
+	json::sax_parse(text, &checker);
+	return json::parse(text);
 }
 
 Item::Item(const json &object, std::string where) : json_(object), where_(std::move(where))
