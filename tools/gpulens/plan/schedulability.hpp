@@ -7,12 +7,22 @@
 //   dm       deadline-monotonic priorities, preemptive: response times (M. Joseph and P. Pandya, 1986; N. Audsley et
 //            al., 1993). Exact for sporadic tasks with D <= T.
 //   density  sum C / D <= 1: sufficient for EDF.
-//   np-edf   non-preemptive EDF: processor demand, and blocking by the longest kernel with a later deadline (K.
+//   np-edf   EDF, a job is not preempted: processor demand, and blocking by the longest job with a later deadline (K.
 //            Jeffay, D. Stanat, C. Martel, RTSS 1991; L. George, N. Rivierre, M. Spuri, 1996). Exact for sporadic
 //            tasks.
+//   np-dm    deadline-monotonic priorities, a job is not preempted: response times of all jobs of a busy period, because
+//            the first need not be the worst (R. Davis, A. Burns, R. Bril, J. Lukkien, Real-Time Systems 35, 2007).
+//            Exact for sporadic tasks.
+//   lp-edf   EDF, preemptive between the kernels of a job: as np-edf, but a kernel blocks (S. Baruah, ECRTS 2005).
+//   lp-dm    deadline-monotonic priorities, likewise: response times, and blocking by a kernel of a lower priority (G.
+//            Yao, G. Buttazzo, M. Bertogna, RTCSA 2009, floating regions); a job of one kernel is judged as by np-dm.
 //
-// No test counts the time of context switches. Decision of this project: time is continuous, so the blocking kernel
-// counts in full. In the papers time is discrete, and they subtract 1.
+// lp-edf and lp-dm know the longest kernel of a task, and not the others. Both are exact for the worst kernels: the first
+// of the blocking job is the longest, and all others are as short as can be.
+//
+// No test counts the time of context switches. Decisions of this project: time is continuous, so the blocking kernel
+// counts in full (in the papers time is discrete, and they subtract 1); of equal deadlines, the task that comes first
+// has the higher priority.
 #pragma once
 #include "gpulens/gpu.h"
 
@@ -22,19 +32,35 @@
 
 namespace tool::plan {
 
-enum class Criterion { Edf, Dm, Density, NpEdf };
+enum class Criterion { Edf, Dm, Density, NpEdf, NpDm, LpEdf, LpDm };
+
+constexpr u64 WHOLE_JOB = ~0ULL; // a kernel: the only one of its job
 
 struct Job {
-	u64 c, d, t; // execution time, deadline and period, ns; 0 < d <= t <= MAX_TIME_NS
+	u64 c, d, t;             // execution time, deadline and period, ns; 0 < d <= t <= MAX_TIME_NS
+	u64 longest = WHOLE_JOB; // longest kernel, ns; for lp-edf and lp-dm
 };
 
-// Returns true only if all deadlines are met. Returns false also if the test needs too many steps, which happens only
-// for sets with a utilization of almost exactly 1.
-bool schedulable(Criterion test, std::span<const Job> jobs);
+enum class Verdict {
+	Meets,  // all deadlines are met
+	Misses, // the test fails: all but density have found a deadline that can be missed
+	GaveUp  // too many steps, which happens only for sets with a utilization of almost exactly 1
+};
+
+Verdict judge(Criterion test, std::span<const Job> jobs);
+
+inline bool schedulable(Criterion test, std::span<const Job> jobs)
+{
+	return judge(test, jobs) == Verdict::Meets;
+}
 
 // Returns the sum of C / T.
 double utilization(std::span<const Job> jobs);
 
+// Returns whether the test takes a job to be preempted at any time.
+bool is_preemptive(Criterion test);
+// Returns whether the test counts Job::longest.
+bool has_kernels(Criterion test);
 const char *criterion_name(Criterion test);
 
 } // namespace tool::plan
