@@ -219,7 +219,7 @@ def test_bash_offers_values(tmp_path: pathlib.Path) -> None:
     assert complete_in_bash("proc", "t") == ["tpc_map"]
     assert complete_in_bash("--source", "") == ["auto", "module", "rm"]
     assert complete_in_bash("plan", "--heuristic", "sms") == ["sms-ina", "sms-act"]
-    assert complete_in_bash("plan", "--test", "=", "n") == ["np-edf"]
+    assert complete_in_bash("plan", "--test", "=", "n") == ["np-edf", "np-dm"]
     assert complete_in_bash("plan", "--place", "") == ["packed", "distributed"]
     assert complete_in_bash("run", "--half", "") == ["a", "b"]
     assert complete_in_bash("blocks", "--colour-by", "") == ["kernel", "stream"]

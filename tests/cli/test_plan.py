@@ -18,6 +18,8 @@ from test_rm import ask_rm
 EXAMPLE = ROOT / "docs/plan-example.json"
 SCHEMA = json.loads((ROOT / "docs/plan-schema.json").read_text(encoding="utf-8"))
 HEURISTICS = ("sms-ina", "sms-act", "bf-ina", "bf-act", "1g")
+BASELINES = ("stgm", "even", "smart-even")
+SEPARATE = ("--memory", "separate", "--spare", "keep")  # the thesis' model
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -43,29 +45,33 @@ def write_tasks(folder: pathlib.Path, *tasks: typing.Dict[str, typing.Any], **mo
 
 
 def test_the_example_is_planned_on_an_h100() -> None:
-    """camera: 120 / 5 + 2 = 26 ms of 30 on 5 TPCs, and 32 on 4; lidar: 94 of 100 on one; planner: 36.5 of 40 on 5;
-    detector: 25 of 33.3 on 12. TPCs 0 and 1 are reserved. GPC 0 has TPCs 0-8, GPC 1 9-16, GPC 2 17-24, GPC 5 41-49:
-    detector takes GPC 5 whole, and three from GPC 0, which has seven left, and no other GPC less. Lemma 1:
-    122 / 33.3 + 94 / 100 + 180.5 / 50 + 4 * 70 / 33.3."""
+    """TPCs that are needed, beside memory tasks: camera 2 (120 / 10 + 2) = 28 ms of 30, and 30.7 on 9; lidar 2 (90 /
+    2 + 4) = 98 of 100; planner 1.8 (180 / 9 + 0.5) = 36.9 of 40, and 41.4 on 8; detector 1.8 * 17 = 30.6 of 33.3, and
+    35.1 with less than 20. TPCs 0 and 1 are reserved. 23 are left: one after another goes to the partition with the
+    least slack but detector's, whose time is known with no more, which makes 22, 5 and 17. Lemma 1: 122 / 33.3 + 94 /
+    100 + 180.5 / 50 + 4 * 70 / 33.3."""
     done = gpulens("-i", str(image("gh100")), "plan", str(EXAMPLE))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == """\
 GH100 (Hopper), 0000:01:00.0
-4 tasks on 64 TPCs (2 reserved), test edf: fits by sms-ina, 23 TPCs in 4 partitions
+4 tasks on 64 TPCs (2 reserved), test edf: fits by sms-ina; 64 TPCs in 4 partitions, 23 of them spare
 Lemma 1: at least 16.61 TPCs are needed
-Partition  TPCs   Load  GPCs  Which       Mask
-        0     5  0.780  1     9-13        0x00000000000003e00
-        1     1  0.940  1     14          0x00000000000004000
-        2     5  0.730  2     17-21       0x000000000003e0000
-        3    12  0.750  0, 5  2-4, 41-49  0x00003fe000000001c
-Partition  Task      Class    Conflict    Time us  Deadline us   Period us
-        0  camera    memory   no        26000.000    30000.000   33333.000
-        1  lidar     memory   no        94000.000   100000.000  100000.000
-        2  planner   compute  no        36500.000    40000.000   50000.000
-        3  detector  compute  no        25000.000    33333.000   33333.000
+Partition  TPCs  Needed   Load    Slack  GPCs    Which             Mask
+        0    22      10  0.447  101.2 %  0-1, 5  2-6, 9-16, 41-49  0x00003fe000001fe7c
+        1     5       2  0.440  127.2 %  0, 4    8, 37-40          0x0000001e000000100
+        2    17       9  0.399  100.4 %  0, 6-7  7, 50-65          0x3fffc000000000080
+        3    20      20  0.918    8.9 %  2-4     17-36             0x00000001ffffe0000
+Partition  Task      Class    Conflict  Beside    Time us  Deadline us   Period us
+        0  camera    memory   no          2.00  14909.092    30000.000   33333.000
+        1  lidar     memory   no          2.00  44000.000   100000.000  100000.000
+        2  planner   compute  no          1.80  19958.825    40000.000   50000.000
+        3  detector  compute  no          1.80  30600.000    33333.000   33333.000
 TPCs are numbered GPC by GPC, as in tpc_map; gpulens run takes them in the order of %smid (plan with --source rm)
-Note: of 1 task the time in conflict is not given: 1.2 (compute) and 2.3 (memory) times the one alone, as measured on \
-an RTX 2080 Ti
+Note: tasks "camera", "lidar", "planner": given by a_us and b_us; blocks come in waves, so that between measured \
+sizes a job can take longer than that curve, and then deadlines are missed (times_us, as gpulens fit prints them, \
+are safe)
+Note: task "detector": the time in conflict is not given; 1.2 (compute) and 2.3 (memory) times the one alone is \
+assumed, as measured on an RTX 2080 Ti
 Note: TPC numbers are known to be wrong: this chip does not number TPCs GPC by GPC
 Note: a partition separates TPCs, not time: processes on one graphics runlist take turns (RTAS'24, rule R4), except \
 under MPS, and whether that is in use is unknown
@@ -118,7 +124,7 @@ def test_the_example_keeps_to_its_schema() -> None:
 def test_masks_are_disjoint_and_of_their_sizes(chip: str, placing: str) -> None:
     """On chips with more than 64 TPCs and on others: each partition has its number of TPCs, no TPC is used twice, no
     reserved one is used, and both masks agree."""
-    plan = run_checked("-i", str(image(chip)), "plan", str(EXAMPLE), "--place", placing)
+    plan = run_checked("-i", str(image(chip)), "plan", str(EXAMPLE), "--memory", "separate", "--place", placing)
     seen = {0, 1}
     for partition in plan["partitions"]:
         tpcs = set(partition["place"]["tpcs"])
@@ -133,7 +139,7 @@ def test_masks_are_disjoint_and_of_their_sizes(chip: str, placing: str) -> None:
 def test_through_the_driver_tpcs_are_numbered_by_smid() -> None:
     """The recorded H200 has 66 TPCs with two %smid each. A partition of 16: GPC 0 whole, which is SMs 12-13, 28-29,
     44-45, 60-61, 74-75, 88-89, 102-103, 116-117, 120-121, and GPC 1 without TPC 0: SMs 16-17, 32-33, 48-49, 124-131."""
-    plan = json.loads(ask_rm("plan", str(EXAMPLE), "--json", "--exact").stdout)
+    plan = json.loads(ask_rm("plan", str(EXAMPLE), "--json", "--exact", *SEPARATE).stdout)
     jsonschema.validate(plan, SCHEMA)
     assert plan["tpcs"] == 66 and plan["fits"]
     place = next(partition["place"] for partition in plan["partitions"] if partition["tpcs"] == 16)
@@ -144,12 +150,12 @@ def test_through_the_driver_tpcs_are_numbered_by_smid() -> None:
 def test_exact_finds_the_fewest_and_quantum_rounds_up() -> None:
     """camera (9.5) and detector (19.5) share 16 TPCs for 33.3 ms, lidar (22) and planner (36.5) share 5; in multiples
     of 4 the latter need 8."""
-    plan = run_checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact")
+    plan = run_checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact", *SEPARATE)
     assert [(partition["tpcs"], partition["tasks"]) for partition in plan["partitions"]] == [
         (16, ["camera", "detector"]), (5, ["lidar", "planner"])]
     assert plan["gpu"] is None and plan["placing"] is None and plan["partitions"][0]["place"] is None
     plan = run_checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact", "--quantum", "4", "--least", "4", "--test",
-                       "np-edf")
+                       "np-edf", *SEPARATE)
     assert [partition["tpcs"] for partition in plan["partitions"]] == [16, 8]
     assert (plan["quantum"], plan["least"], plan["test"]) == (4, 4, "np-edf")
 
@@ -165,7 +171,8 @@ def test_each_heuristic_can_be_selected(tmp_path: pathlib.Path) -> None:
     assert run_checked("plan", file, "--tpcs", "1")["heuristic"] == "sms-ina"
 
 
-@pytest.mark.parametrize("test,status", [("edf", 0), ("dm", 1), ("density", 1), ("np-edf", 1)])
+@pytest.mark.parametrize("test,status", [("edf", 0), ("dm", 1), ("density", 1), ("np-edf", 1), ("np-dm", 1),
+                                         ("lp-edf", 1), ("lp-dm", 1)])
 def test_each_test_can_be_selected(tmp_path: pathlib.Path, test: str, status: int) -> None:
     """Buttazzo's set, C = 2, 2, 3, D = 4, 5, 7, T = 6, 8, 9, on one TPC: only preemptive EDF schedules it."""
     tasks = [make_task(str(i), period_us=t, deadline_us=d, alone={"a_us": c}, conflict={"factor": 1})
@@ -176,19 +183,127 @@ def test_each_test_can_be_selected(tmp_path: pathlib.Path, test: str, status: in
 
 def test_a_plan_that_does_not_fit_is_status_1(tmp_path: pathlib.Path) -> None:
     """Two tasks of 0.8 on one TPC: by Lemma 1 no heuristic can succeed, so none is tried. Two tasks of 0.4 with half
-    the period as deadline: all heuristics are tried, and need two TPCs."""
+    the period as deadline: all heuristics are tried, first in their default readings and then in all others, and need
+    two TPCs. Seen failing with one end of the list only."""
     file = write_tasks(tmp_path, make_task("a"), make_task("b"))
     plan = run_checked("plan", file, "--tpcs", "1", status=1)
     assert plan["lemma1_tpcs"] == pytest.approx(1.6) and plan["tried"] == [
-        {"heuristic": "sms-ina", "fits": False, "tpcs": None}]
+        {"heuristic": "sms-ina", "start": "largest", "ties": "first", "memory_together": False, "fits": False,
+         "gave_up": False, "tpcs": None}]
     done = gpulens("plan", file, "--tpcs", "1")
     assert (done.returncode, done.stderr) == (1, "")
     assert "more than there are: nothing was tried" in done.stdout
     file = write_tasks(tmp_path, make_task("a", alone={"a_us": 40000}, deadline_us=50000),
                        make_task("b", alone={"a_us": 40000}, deadline_us=50000))
-    assert run_checked("plan", file, "--tpcs", "1", status=1)["tried"] == [
-        {"heuristic": heuristic, "fits": False, "tpcs": None if heuristic == "1g" else 2} for heuristic in HEURISTICS]
-    assert "sms-act            2\n" in gpulens("plan", file, "--tpcs", "1").stdout
+    tried = run_checked("plan", file, "--tpcs", "1", status=1)["tried"]
+    assert [(attempt["heuristic"], attempt["fits"], attempt["tpcs"]) for attempt in tried[:5]] == [
+        (heuristic, False, None if heuristic == "1g" else 2) for heuristic in HEURISTICS]
+    others = [("largest", "fullest"), ("largest", "last"), ("smallest", "first"), ("smallest", "fullest"),
+              ("smallest", "last")]
+    assert sorted((attempt["heuristic"], attempt["start"], attempt["ties"]) for attempt in tried[5:]) == [
+        ("bf-act", "smallest", None), ("bf-ina", "smallest", None),
+        *[(heuristic, *other) for heuristic in ("sms-act", "sms-ina") for other in others]]
+    printed = gpulens("plan", file, "--tpcs", "1").stdout
+    assert "sms-act                                          2\n" in printed
+    assert "sms-act, start smallest, ties fullest            2\n" in printed
+    chosen = run_checked("plan", file, "--tpcs", "1", "--start", "smallest", "--ties", "last", status=1)["tried"]
+    assert [(attempt["heuristic"], attempt["start"], attempt["ties"]) for attempt in chosen] == [
+        ("sms-ina", "smallest", "last"), ("sms-act", "smallest", "last"), ("bf-ina", "smallest", None),
+        ("bf-act", "smallest", None), ("1g", None, None)]
+
+
+def test_baselines_give_each_task_a_partition(tmp_path: pathlib.Path) -> None:
+    """80 and 40 of 100 ms on one TPC: STGM needs 1 and 1 of 4, even gives 2 each. auto tries none of them. Seen failing
+    with STGM for all."""
+    file = write_tasks(tmp_path, make_task("a"), make_task("b", alone={"a_us": 40000}))
+    for baseline, sizes in (("stgm", [1, 1]), ("even", [2, 2]), ("smart-even", [2, 2])):
+        plan = run_checked("plan", file, "--tpcs", "4", "--heuristic", baseline, "--spare", "keep")
+        assert (plan["heuristic"], [partition["tpcs"] for partition in plan["partitions"]]) == (baseline, sizes)
+    plan = run_checked("plan", file, "--tpcs", "1", "--heuristic", "stgm", status=1)
+    assert [attempt["heuristic"] for attempt in plan["tried"]] == ["stgm"]
+
+
+def test_spare_tpcs_go_to_the_least_slack(tmp_path: pathlib.Path) -> None:
+    """Of four TPCs a needs 1 (80 of 100 ms: its times may grow by 25 %), and b 1 (by 150 %): a gets one and then,
+    with 150 %, as the first of two equals, another (26.667 ms: 275 %). Seen failing with --spare keep for all."""
+    file = write_tasks(tmp_path, make_task("a"), make_task("b", alone={"a_us": 40000}))
+    plan = run_checked("plan", file, "--tpcs", "4")
+    assert [(partition["tpcs"], partition["needed_tpcs"], partition["slack"]) for partition in plan["partitions"]] == [
+        (3, 1, pytest.approx(2.749, abs=0.001)), (1, 1, pytest.approx(1.5))]
+    assert "3 in 2 partitions" not in gpulens("plan", file, "--tpcs", "4").stdout
+    assert "; 4 TPCs in 2 partitions, 2 of them spare\n" in gpulens("plan", file, "--tpcs", "4").stdout
+    plan = run_checked("plan", file, "--tpcs", "4", "--spare", "keep")
+    assert [(partition["tpcs"], partition["slack"]) for partition in plan["partitions"]] == [
+        (1, pytest.approx(0.25)), (1, pytest.approx(1.5))]
+
+
+def test_ten_thousand_tasks_are_planned(tmp_path: pathlib.Path) -> None:
+    """Each needs 1 / 1000 of a TPC, so that ten TPCs are enough; one task more is refused."""
+    tasks = [make_task(str(i), period_us=[50000, 100000][i % 2], alone={"times_us": {"1": [40, 80][i % 2]}},
+                       conflict={"factor": 1.2}) for i in range(10000)]
+    plan = run_checked("plan", write_tasks(tmp_path, *tasks), "--tpcs", "66", "--heuristic", "sms-ina")
+    assert sorted(name for partition in plan["partitions"] for name in partition["tasks"]) == sorted(
+        task["name"] for task in tasks)
+    done = gpulens("plan", write_tasks(tmp_path, *tasks, make_task("one-more")), "--tpcs", "66")
+    assert done.returncode == 2 and done.stderr.endswith("tasks.json: more than 10000 tasks\n")
+
+
+def test_giving_up_is_told_from_not_fitting(tmp_path: pathlib.Path) -> None:
+    """Three tasks of a third each, whose periods have no common multiple below 2^60: EDF schedules them, but the test
+    does not decide it. Status 5, as of isolation --check. With 1 us more it is sure that they do not fit. Seen
+    failing with "does not fit" and status 1."""
+    periods = (1000000.005, 1000000.035, 1000000.053)
+    tasks = [make_task(str(i), period_us=period, alone={"times_us": {"1": round(period / 3, 3)}},
+                       conflict={"factor": 1})
+             for i, period in enumerate(periods)]
+    file = write_tasks(tmp_path, *tasks)
+    plan = run_checked("plan", file, "--tpcs", "1", status=5)
+    assert not plan["fits"] and plan["gave_up"] and plan["tried"][0]["gave_up"]
+    done = gpulens("plan", file, "--tpcs", "1")
+    assert done.returncode == 5
+    assert "test edf: unknown, the test gave up after too many steps\n" in done.stdout
+    tasks[0]["alone"] = {"times_us": {"1": 333330}}
+    assert run_checked("plan", write_tasks(tmp_path, *tasks), "--tpcs", "1")["gave_up"] is False
+    tasks[0]["alone"] = {"times_us": {"1": 333340}}
+    assert run_checked("plan", write_tasks(tmp_path, *tasks), "--tpcs", "1", status=1)["gave_up"] is False
+
+
+def test_memory_is_shared_by_partitions(tmp_path: pathlib.Path) -> None:
+    """Two memory tasks of 40 ms, of which one takes 80 beside the other: with a deadline of 60 it needs two TPCs, or
+    is a MIG instance. Seen failing with times alone."""
+    beside = {"class": "memory", "alone": {"a_us": 40000}, "deadline_us": 60000}
+    file = write_tasks(tmp_path, make_task("a", **beside, beside={"memory": 2}), make_task("b", **beside))
+    plan = run_checked("plan", file, "--tpcs", "8", "--spare", "keep")
+    assert (plan["memory"], [partition["tpcs"] for partition in plan["partitions"]]) == ("shared", [2, 1])
+    assert [(task["time_us"], task["beside"]) for task in plan["tasks"]] == [(40000, 2), (40000, 1)]
+    assert [note for note in plan["notes"] if note.startswith('task "b": no factor beside memory tasks')]
+    plan = run_checked("plan", file, "--tpcs", "8", "--spare", "keep", "--memory", "separate")
+    assert (plan["memory"], [partition["tpcs"] for partition in plan["partitions"]]) == ("separate", [1, 1])
+    assert not [note for note in plan["notes"] if "beside" in note]
+
+
+def test_a_serial_partition_has_no_conflict(tmp_path: pathlib.Path) -> None:
+    """Two tasks of 40 of 100 ms on one TPC: three times as long in conflict. Seen failing without --serial."""
+    tasks = [make_task(name, alone={"a_us": 40000}, conflict={"factor": 3}) for name in "ab"]
+    file = write_tasks(tmp_path, *tasks)
+    assert run_checked("plan", file, "--tpcs", "1", status=1)["serial"] is False
+    plan = run_checked("plan", file, "--tpcs", "1", "--serial")
+    assert plan["serial"] and [task["conflict"] for task in plan["tasks"]] == [False, False]
+
+
+def test_longest_kernels_count_for_limited_preemption(tmp_path: pathlib.Path) -> None:
+    """A job of 2 by 4, and one of 3 by 10 that blocks it by a kernel of 2, but not by the whole."""
+    tasks = [make_task("a", period_us=4, alone={"a_us": 2}, conflict={"factor": 1}),
+             make_task("b", period_us=10, alone={"a_us": 3}, conflict={"factor": 1}, longest_kernel_us=2)]
+    file = write_tasks(tmp_path, *tasks)
+    for test, status in (("np-edf", 1), ("np-dm", 1), ("lp-edf", 0), ("lp-dm", 0)):
+        plan = run_checked("plan", file, "--tpcs", "1", "--test", test, status=status)
+        assert plan["test"] == test
+        note = 'task "a": longest_kernel_us is not given, so that a job is taken to be one kernel'
+        assert (note in plan["notes"]) == (test in ("lp-edf", "lp-dm"))
+        assert not [note for note in plan["notes"] if "no program can do" in note]
+    assert [note for note in run_checked("plan", file, "--tpcs", "1")["notes"] if note.startswith(
+        "test edf takes a job to be preempted at any time, which no program can do to its own kernels")]
 
 
 def test_a_task_that_fits_nowhere_is_named(tmp_path: pathlib.Path) -> None:
@@ -229,6 +344,9 @@ BAD = [
     ("[" * 100000, "lists and objects are nested more than 64 deep"),
     ("{}", "tasks is missing\n"),
     ('{"tasks": []}', "no task\n"),
+    ('{"tasks": [{"name": "a", "period_us": 1e400}]}', "tasks[0].period_us: 1e400 is out of range\n"),
+    ('{"tasks": [{"name": "a", "name": "b"}]}', 'tasks[0]: "name" is given twice\n'),
+    ('{"tasks": [{"\x1b[31m": 1}]}', "not JSON: parse error at line 1, column 14: "),
     ('{"tasks": [{"name": "a", "period_us": -1}]}', 'task "a": period_us is -1, not microseconds from '),
     (json.dumps({"tasks": [make_task("a"), make_task("a")]}), 'task "a": another task has the same name\n'),
     (json.dumps({"tasks": [make_task(str(i)) for i in range(15)]}), "15 tasks, but --exact supports at most 14\n"),
@@ -252,6 +370,22 @@ USAGE = [
     (["plan", str(EXAMPLE), "--sets", "4"], "--evaluate"),
     (["plan", str(EXAMPLE), "--test", "rm"], "--test"),
     (["plan", str(EXAMPLE), "--heuristic", "best"], "--heuristic"),
+    (["plan", str(EXAMPLE), "--exact", "--heuristic", "1g"], "--heuristic excludes --exact"),
+    (["plan", str(EXAMPLE), "--exact", "--start", "smallest"], "--exact excludes --start"),
+    (["plan", str(EXAMPLE), "--exact", "--ties", "last"], "--exact excludes --ties"),
+    (["plan", str(EXAMPLE), "--heuristic", "1g", "--start", "smallest"], "--start: 1g merges no partitions"),
+    (["plan", str(EXAMPLE), "--heuristic", "even", "--start", "smallest"], "--start: even merges no partitions"),
+    (["plan", str(EXAMPLE), "--heuristic", "bf-ina", "--ties", "last"], "--ties: bf-ina is not sms"),
+    (["plan", str(EXAMPLE), "--tpcs", "9", "--place", "packed"], "--tpcs excludes --place"),
+    (["plan", "--evaluate", "--exact"], "--exact excludes --evaluate"),
+    (["plan", "--evaluate", "--heuristic", "1g"], "--heuristic excludes --evaluate"),
+    (["plan", "--evaluate", "--place", "packed"], "--place excludes --evaluate"),
+    (["plan", "--evaluate", "--spare", "keep"], "--spare excludes --evaluate"),
+    (["plan", "--evaluate", "--memory", "shared"], "--memory excludes --evaluate"),
+    (["plan", "--evaluate", "--quiet"], "--quiet excludes --evaluate"),
+    (["plan", "--evaluate", "--literal", "--no-serial-part"], "excludes"),
+    (["plan", "--evaluate", "--times"], "--times: no FILE.csv is named with --output"),
+    (["plan", "--evaluate", "--times", "-o", "curves.svg"], "--times: no FILE.csv is named with --output"),
     (["plan", "--evaluate", "-o", "curves.png"], "neither .csv nor .svg: curves.png"),
     (["plan", "--evaluate", "--from", "9", "--to", "8"], "--from is above --to"),
     (["plan", "--evaluate", "--step", "0"], "not a utilization: 0"),
@@ -262,7 +396,7 @@ USAGE = [
 ]
 
 
-@pytest.mark.parametrize("words,why", USAGE, ids=[" ".join(words[-2:]) for words, _ in USAGE])
+@pytest.mark.parametrize("words,why", USAGE, ids=range(len(USAGE)))
 def test_wrong_usage_is_status_2(words: typing.List[str], why: str) -> None:
     """The message names the option."""
     done = gpulens(*words)
@@ -292,14 +426,15 @@ def test_evaluation_is_written_as_csv_and_curves(tmp_path: pathlib.Path) -> None
     assert len(points) == len(rows) == 10
     for point, row in zip(points, rows):
         assert (int(row["tasks"]), float(row["utilization"])) == (point["tasks"], point["utilization"])
-        for heuristic in HEURISTICS:
+        for heuristic in (*HEURISTICS, *BASELINES):
             assert float(row[heuristic]) * 8 == point[heuristic]
     assert points[0]["1g"] > 0 and points[-1]["1g"] == 0
     curves = {group.get("id"): group.find(f"{SVG}polyline")
               for group in xml.etree.ElementTree.parse(files[1]).getroot().iter(f"{SVG}g")}
-    assert set(curves) == {f"n{tasks}-{heuristic}" for tasks in (10, 20) for heuristic in HEURISTICS}
+    assert set(curves) == {f"n{tasks}-{heuristic}" for tasks in (10, 20)
+                           for heuristic in (*HEURISTICS, *BASELINES)}
     for tasks, bottom in ((10, 44 + 260), (20, 44 + 344 + 260)):
-        for heuristic in HEURISTICS:
+        for heuristic in (*HEURISTICS, *BASELINES):
             line = curves[f"n{tasks}-{heuristic}"]
             assert line is not None
             assert [float(pair.split(",")[1]) for pair in line.get("points", "").split()] == pytest.approx(
@@ -335,11 +470,48 @@ def test_fit_writes_tasks_for_plan(tmp_path: pathlib.Path) -> None:
     assert fitted["alone"]["a_us"] == pytest.approx(480) and fitted["alone"]["b_us"] == pytest.approx(20)
     assert fitted["factor"] == pytest.approx(2)
     curves = {key: {name: fitted[key][name] for name in ("a_us", "b_us")} for key in ("alone", "conflict")}
-    plan = run_checked("plan", write_tasks(tmp_path, make_task("resize", period_us=200, **curves)), "--tpcs", "8")
+    plan = run_checked("plan", write_tasks(tmp_path, make_task("resize", period_us=200, **curves)), "--tpcs", "8",
+                       "--spare", "keep")
     assert [partition["tpcs"] for partition in plan["partitions"]] == [3]
     assert plan["tasks"][0]["time_us"] == pytest.approx(180, abs=0.001)
-    done = gpulens("fit", str(file))
+    done = gpulens("fit", str(file), "--curve")
     assert done.returncode == 0 and "resize  compute     8   8  alone     480.000" in done.stdout
+
+
+WAVES = "task,tpcs,time_us\nk,11,6000\nk,22,3000\nk,33,2000\nk,66,1000\n"
+
+
+def plan_of_waves(tmp_path: pathlib.Path, csv_bytes: bytes, *words: str) -> typing.Any:
+    """The plan of a task that fit made of these times, with a period of 1700 us and a deadline of 1650."""
+    done = gpulens("fit", "-", "--json", *words, stdin=csv_bytes)
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, SCHEMA, cls=jsonschema.Draft202012Validator)
+    task = document["tasks"][0]["task"]
+    return run_checked("plan", write_tasks(tmp_path, {**task, "period_us": 1700, "deadline_us": 1650}), "--tpcs", "66",
+                       "--spare", "keep")
+
+
+def test_waves_of_blocks_keep_what_fit_and_plan_promise(tmp_path: pathlib.Path) -> None:
+    """132 blocks of 1 ms, one on an SM at a time: 6, 3, 2 and 1 waves on 11, 22, 33 and 66 TPCs. On 40 TPCs they are
+    two waves, 2000 us. The curve says 66000 / 40 = 1650 us, within the deadline; plan says what that is worth, and
+    names the task. By times 66 TPCs are needed. Seen failing with the curve as the default, and without the note."""
+    plan = plan_of_waves(tmp_path, WAVES.encode())
+    assert [partition["tpcs"] for partition in plan["partitions"]] == [66]
+    assert plan["tasks"][0]["time_us"] == 1000
+    warning = ('task "k": given by a_us and b_us; blocks come in waves, so that between measured sizes a job can take '
+               'longer than that curve, and then deadlines are missed (times_us, as gpulens fit prints them, are safe)')
+    assert warning not in plan["notes"]
+    plan = plan_of_waves(tmp_path, WAVES.encode(), "--curve")
+    assert [partition["tpcs"] for partition in plan["partitions"]] == [40]
+    assert plan["tasks"][0]["time_us"] == 1650
+    assert warning in plan["notes"]
+
+
+def test_files_of_spreadsheets_are_read(tmp_path: pathlib.Path) -> None:
+    """With a byte order mark, as "CSV UTF-8" has it, and with quotes, as R writes them: the same as without."""
+    quoted = "\r\n".join(",".join(f'"{cell}"' for cell in line.split(",")) for line in WAVES.splitlines())
+    for text in ("\ufeff" + WAVES, quoted, "\ufeff" + quoted):
+        assert plan_of_waves(tmp_path, text.encode())["partitions"][0]["tpcs"] == 66
 
 
 def test_invalid_times_are_status_2() -> None:

@@ -28,7 +28,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module", name="plan")
 def planned() -> "dict[str, Any]":
     """The example on the recorded H200, through the driver."""
-    return json.loads(ask_rm("plan", str(EXAMPLE), "--json", "--exact").stdout)
+    return json.loads(ask_rm("plan", str(EXAMPLE), "--json", "--exact", "--memory", "separate",
+                             "--spare", "keep").stdout)
 
 
 def gpulens(*words: str) -> "subprocess.CompletedProcess[str]":

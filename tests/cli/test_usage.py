@@ -121,7 +121,8 @@ def test_usual_words_for_help_and_version() -> None:
     (["timeslice", "3", "8556381"], "US: 8556381 is not a time of 1us to 8556380us, in whole microseconds"),
     (["timeslice", "3", "500ns"], "US: 500ns is not a time of 1us to 8556380us, in whole microseconds"),
     (["--color", "foo", "chip"], "--color: foo not in {auto,always,never}"),
-    (["plan", "x.json", "--heuristic", "best"], "--heuristic: best not in {auto,sms-ina,sms-act,bf-ina,bf-act,1g}"),
+    (["plan", "x.json", "--heuristic", "best"],
+     "--heuristic: best not in {auto,sms-ina,sms-act,bf-ina,bf-act,1g,stgm,even,smart-even}"),
 ])
 def test_a_wrong_value_is_named_with_its_range(words: "list[str]", message: str) -> None:
     """The option or argument, the value and what it may be. Seen failing with texts of the parser's library: "Value 2ms

@@ -14,8 +14,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			FUZZ_CHECK(f.alone.a_us >= 0 && f.alone.b_us >= 0);
 			FUZZ_CHECK(!f.factor || *f.factor >= 1);
 		}
-		FUZZ_CHECK(!tool::plan::fit_text(fits).empty());
-		FUZZ_CHECK(!tool::plan::fit_json(fits).dump().empty());
+		for (tool::plan::Model model : {tool::plan::Model::Times, tool::plan::Model::Curve}) {
+			FUZZ_CHECK(!tool::plan::fit_text(fits, model).empty());
+			FUZZ_CHECK(!tool::plan::fit_json(fits, model).dump().empty());
+		}
 	} catch (const tool::Error &e) {
 		FUZZ_CHECK(e.code == tool::Error::Input && std::string(e.what()).starts_with("f: "));
 	}

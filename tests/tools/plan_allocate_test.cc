@@ -183,13 +183,13 @@ TEST(PlanMerge, SavesTpcsOrIsNone)
 	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::Sms, false})), "0+1:1 2:1");
 }
 
-// a needs 2. With b it needs 3 of 2 + 2, with c 2 of 2 + 1: SMS takes c, which becomes smallest, BF b, whose
-// utilization is least.
-TEST(PlanMerge, SmsTakesTheSmallestAndBestFitTheLeastUtilized)
+// a needs 2. With b it needs 3 of 2 + 2, with c 2 of 2 + 1: SMS takes c, which becomes smallest, BF b, with which the
+// utilization on two TPCs is highest (0.5 + 0.4, and 0.5 + 0.3 with c).
+TEST(PlanMerge, SmsTakesTheSmallestAndBestFitTheMostUtilized)
 {
 	std::vector<Task> tasks{task("a", 100, 50, Class::Compute, {100, 50, 20, 20}),
-				task("b", 1000, 40, Class::Memory, {90, 40, 20, 20}),
-				task("c", 100, 100, Class::Memory, {40, 40, 40, 40})};
+				task("b", 100, 40, Class::Memory, {90, 40, 20, 20}),
+				task("c", 100, 100, Class::Memory, {30, 30, 30, 30})};
 	Allocation sms = allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {Order::Sms, false});
 	Allocation bf = allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {Order::BestFit, false});
 	EXPECT_EQ(layout(sms), "0+2:2 1:2");
@@ -210,7 +210,8 @@ TEST(PlanHeuristics, HaveTheThesisNames)
 	std::vector<std::string> names;
 	for (const Heuristic &how : tool::plan::all_heuristics())
 		names.emplace_back(how.name());
-	EXPECT_EQ(names, (std::vector<std::string>{"sms-ina", "sms-act", "bf-ina", "bf-act", "1g"}));
+	EXPECT_EQ(names, (std::vector<std::string>{"sms-ina", "sms-act", "bf-ina", "bf-act", "1g", "stgm", "even",
+						   "smart-even"}));
 }
 
 /* -- against all divisions -- */

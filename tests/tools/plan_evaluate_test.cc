@@ -94,10 +94,11 @@ TEST(PlanEvaluate, LiteralSerialPartsLoseTheBaselineAtOnce)
 	EXPECT_EQ(points[2][0].fits, 10u);
 }
 
-// Beyond the knee of all curves, SMS is no worse than BF, and at U = 60 nothing fits.
+// Beyond the knee of all curves, SMS with its ties to the fullest is no worse than BF, and at U = 60 nothing fits.
 TEST(PlanEvaluate, SmsIsNoWorseThanBestFitAtHighUtilization)
 {
-	Results r = run_evaluation({.tasks = {50}, .from = 50, .to = 60, .step = 10, .sets = 24});
+	Results r = run_evaluation(
+		{.tasks = {50}, .from = 50, .to = 60, .step = 10, .sets = 24, .ties = tool::plan::Ties::Fullest});
 	const auto &points = r.experiments.at(0).points;
 	EXPECT_GE(points[0][0].fits, points[0][2].fits);
 	EXPECT_GE(points[0][1].fits, points[0][3].fits);
@@ -148,38 +149,43 @@ Results make_results()
 {
 	Results r;
 	r.evaluation = {.tasks = {50}, .from = 2, .to = 4, .sets = 4, .seed = 3};
-	r.experiments = {
-		{50,
-		 {{{4, 4000000}, {4, 8000}, {3, 0}, {2, 0}, {1, 100}}, {{2, 4000}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}}}};
+	r.experiments = {{50,
+			  {{{4, 4000000}, {4, 8000}, {3, 0}, {2, 0}, {1, 100}, {3, 0}, {2, 0}, {2, 400}},
+			   {{2, 4000}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {1, 0}, {0, 0}, {0, 0}}}}};
 	return r;
 }
 
 TEST(PlanResults, Csv)
 {
-	EXPECT_EQ(results_csv(make_results(), false), "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g\n"
-						      "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500\n"
-						      "50,4,4,0.5000,0.0000,0.0000,0.0000,0.0000\n");
-	EXPECT_EQ(results_csv(make_results(), true).substr(0, 146),
-		  "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g,"
-		  "sms-ina_us,sms-act_us,bf-ina_us,bf-act_us,1g_us\n"
-		  "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500,");
-	EXPECT_NE(results_csv(make_results(), true).find("0.2500,1000.0,2.0,0.0,0.0,0.0\n"), std::string::npos);
+	EXPECT_EQ(results_csv(make_results(), false),
+		  "tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g,stgm,even,smart-even\n"
+		  "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500,0.7500,0.5000,0.5000\n"
+		  "50,4,4,0.5000,0.0000,0.0000,0.0000,0.0000,0.2500,0.0000,0.0000\n");
+	std::string timed = results_csv(make_results(), true);
+	EXPECT_EQ(timed.find("tasks,utilization,sets,sms-ina,sms-act,bf-ina,bf-act,1g,stgm,even,smart-even,"
+			     "sms-ina_us,sms-act_us,bf-ina_us,bf-act_us,1g_us,stgm_us,even_us,smart-even_us\n"
+			     "50,2,4,1.0000,1.0000,0.7500,0.5000,0.2500,0.7500,0.5000,0.5000,"),
+		  0u);
+	EXPECT_NE(timed.find("0.5000,1000.0,2.0,0.0,0.0,0.0,0.0,0.0,0.1\n"), std::string::npos);
 }
 
 TEST(PlanResults, Text)
 {
-	EXPECT_EQ(results_text(make_results()), "68 TPCs, 4 sets of tasks a point, seed 3, test edf\n"
-						"Tasks  U  sms-ina  sms-act  bf-ina  bf-act    1g\n"
-						"   50  2     1.00     1.00    0.75    0.50  0.25\n"
-						"   50  4     0.50     0.00    0.00    0.00  0.00\n");
+	EXPECT_EQ(results_text(make_results()),
+		  "68 TPCs, 4 sets of tasks a point, seed 3, test edf\n"
+		  "Tasks  U  sms-ina  sms-act  bf-ina  bf-act    1g  stgm  even  smart-even\n"
+		  "   50  2     1.00     1.00    0.75    0.50  0.25  0.75  0.50        0.50\n"
+		  "   50  4     0.50     0.00    0.00    0.00  0.00  0.25  0.00        0.00\n");
 }
 
 TEST(PlanResults, Json)
 {
 	EXPECT_EQ(results_json(make_results()).dump(),
 		  R"({"version":1,"command":"plan --evaluate","tpcs":68,"sets":4,"seed":3,"test":"edf","points":[)"
-		  R"({"tasks":50,"utilization":2.0,"sms-ina":4,"sms-act":4,"bf-ina":3,"bf-act":2,"1g":1},)"
-		  R"({"tasks":50,"utilization":4.0,"sms-ina":2,"sms-act":0,"bf-ina":0,"bf-act":0,"1g":0}]})");
+		  R"({"tasks":50,"utilization":2.0,"sms-ina":4,"sms-act":4,"bf-ina":3,"bf-act":2,"1g":1,)"
+		  R"("stgm":3,"even":2,"smart-even":2},)"
+		  R"({"tasks":50,"utilization":4.0,"sms-ina":2,"sms-act":0,"bf-ina":0,"bf-act":0,"1g":0,)"
+		  R"("stgm":1,"even":0,"smart-even":0}]})");
 }
 
 // From the left edge at U = 2 to the right one at 4, 560 wide; 100 % at the top, 260 above 0.

@@ -85,13 +85,13 @@ TEST(PlanSlip2, FailedPairIsNotTriedAgain)
 
 /* -- 3: Definition 4 -- */
 
-// With a, b gives 0.5 + 0.1, c gives 0.5 + 0.4; the times alone are 50 + 400 and 50 + 20, which would select c first.
+// With a, b gives 0.5 + 0.1, c gives 0.5 + 0.4; the times alone are 50 + 400 and 50 + 20, which would select b first.
 TEST(PlanSlip3, BestFitGoesByUtilizationAndNotByTime)
 {
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {50, 50}),
 				task("b", 4000, 4000, Class::Memory, {400, 400}),
 				task("c", 50, 50, Class::Memory, {20, 20})};
-	EXPECT_EQ(layout(allocate_on(2, tasks, BF_INA)), "0+1:1 2:1");
+	EXPECT_EQ(layout(allocate_on(2, tasks, BF_INA)), "0+2:1 1:1");
 	EXPECT_DOUBLE_EQ(Problem(tasks, {.tpcs = 2}, Criterion::Edf).load(std::vector<u32>{0, 1}, 1), 0.6);
 }
 

@@ -6,6 +6,7 @@
 #include "gpulens/plan/commands.hpp"
 #include "lib/tpc/place.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -79,6 +80,9 @@ void add_evaluation(CLI::App &parser, PlanArguments &arguments)
 	add_utilization("--cap", e.cap, "largest utilization of a task (default: no limit)");
 	parser.add_flag("--literal", e.literal, "serial part of tasks as printed in the thesis; see docs/plan.md")
 		->needs(evaluate);
+	parser.add_flag("--no-serial-part", e.no_serial, "tasks without a serial part; see docs/plan.md")
+		->needs(evaluate)
+		->excludes("--literal");
 	add_list(parser, "-o,--output", arguments.evaluation.files, "FILE", "write curves to FILE.csv or FILE.svg")
 		->check(check_that([](const std::string &name) {
 			return plan::is_results_file(name) ? "" : "neither .csv nor .svg: " + name;
@@ -86,6 +90,8 @@ void add_evaluation(CLI::App &parser, PlanArguments &arguments)
 		->needs(evaluate);
 	parser.add_flag("--times", arguments.evaluation.times, "add the mean time of an analysis to FILE.csv")
 		->needs(evaluate);
+	for (const char *plans_only : {"--heuristic", "--exact", "--place", "--spare", "--memory", "--quiet"})
+		parser.get_option(plans_only)->excludes(evaluate);
 }
 
 // The options that say how tasks are divided into partitions.
@@ -95,23 +101,50 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 			  "plan for N TPCs of no particular GPU: sizes, not masks (default for --evaluate: 68)")
 		->type_name("N")
 		->check(in_range(1U, plan::MAX_TPCS));
-	parser.add_option("--heuristic", options.heuristic,
-			  "sms-ina, sms-act, bf-ina, bf-act, 1g (one partition, the whole GPU), or auto: the first of "
-			  "these that fits (default: auto)")
+	parser.add_option(
+		      "--heuristic", options.heuristic,
+		      "sms-ina, sms-act, bf-ina, bf-act, 1g (one partition, the whole GPU), stgm, even, smart-even (a "
+		      "partition for each task), or auto: the first of the first five that fits, by all readings "
+		      "(default: auto)")
 		->type_name("HEURISTIC")
-		->check(one_of({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g"}));
-	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks");
-	add_choice<plan::Criterion>(parser, "--test", options.test,
-				    {{"edf", plan::Criterion::Edf},
-				     {"dm", plan::Criterion::Dm},
-				     {"density", plan::Criterion::Density},
-				     {"np-edf", plan::Criterion::NpEdf}},
-				    "TEST",
-				    "schedulability test of a partition: edf (preemptive, demand bound), dm "
-				    "(deadline-monotonic), density or np-edf (non-preemptive) (default: edf)");
-	add_choice<plan::Start>(parser, "--start", options.start,
-				{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
-				"utilization of the partition to merge first: largest or smallest (default: largest)");
+		->check(one_of({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g", "stgm", "even", "smart-even"}));
+	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks")
+		->excludes("--heuristic");
+	add_choice<plan::Criterion>(
+		parser, "--test", options.test,
+		{{"edf", plan::Criterion::Edf},
+		 {"dm", plan::Criterion::Dm},
+		 {"density", plan::Criterion::Density},
+		 {"np-edf", plan::Criterion::NpEdf},
+		 {"np-dm", plan::Criterion::NpDm},
+		 {"lp-edf", plan::Criterion::LpEdf},
+		 {"lp-dm", plan::Criterion::LpDm}},
+		"TEST",
+		"schedulability test of a partition: edf (preemptive, demand bound), dm "
+		"(deadline-monotonic), density, np-edf or np-dm (a job is not preempted), lp-edf or lp-dm "
+		"(preempted between kernels, see longest_kernel_us) (default: edf)");
+	add_choice<std::optional<plan::Start>>(
+		parser, "--start", options.start,
+		{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
+		"utilization of the partition to merge first: largest or smallest (default: largest, and with "
+		"--heuristic auto both)")
+		->excludes("--exact");
+	add_choice<std::optional<plan::Ties>>(
+		parser, "--ties", options.ties,
+		{{"first", plan::Ties::First}, {"last", plan::Ties::Last}, {"fullest", plan::Ties::Fullest}}, "TIES",
+		"which of equally small merges sms takes: first or last in the list, or the fullest (default: first, "
+		"and "
+		"with --heuristic auto all)")
+		->excludes("--exact");
+	parser.add_flag("--serial", options.sharing.serial,
+			"a partition runs one job at a time, so that its tasks are never in conflict");
+	add_choice<bool>(
+		parser, "--memory", options.sharing.separate_memory, {{"shared", false}, {"separate", true}}, "MEMORY",
+		"shared by partitions, so that the factors `beside` count, or separate: each is a MIG instance "
+		"(default: shared)");
+	add_choice<bool>(parser, "--spare", options.keep_spare, {{"assign", false}, {"keep", true}}, "SPARE",
+			 "TPCs that no partition needs: assign them to those with the least slack, or keep them free "
+			 "(default: assign)");
 	parser.add_option("--quantum", options.quantum, "partition sizes are multiples of N TPCs (default: 1)")
 		->type_name("N")
 		->check(in_range(1U, plan::MAX_TPCS));
@@ -121,7 +154,24 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 	add_choice<plan::Placing>(
 		parser, "--place", options.placing,
 		{{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}}, "PLACING",
-		"packed (whole GPCs first) or distributed (over as many GPCs as possible) (default: packed)");
+		"packed (whole GPCs first) or distributed (over as many GPCs as possible) (default: packed)")
+		->excludes("--tpcs");
+}
+
+// Refuses options that the other options leave without an effect.
+void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
+{
+	const std::string &heuristic = arguments.plan.heuristic;
+	const std::vector<std::string> &files = arguments.evaluation.files;
+	bool merges = heuristic == "auto" || heuristic.starts_with("sms") || heuristic.starts_with("bf");
+
+	if (parser.count("--start") && !merges)
+		throw CLI::ValidationError("--start", heuristic + " merges no partitions");
+	if (parser.count("--ties") && heuristic != "auto" && !heuristic.starts_with("sms"))
+		throw CLI::ValidationError("--ties", heuristic + " is not sms");
+	if (arguments.evaluation.times &&
+	    std::none_of(files.begin(), files.end(), [](const std::string &f) { return f.ends_with(".csv"); }))
+		throw CLI::ValidationError("--times", "no FILE.csv is named with --output");
 }
 
 void add_plan(CLI::App &parser, CommandLine &line)
@@ -133,8 +183,9 @@ void add_plan(CLI::App &parser, CommandLine &line)
 	parser.add_flag("-q,--quiet", arguments->plan.quiet, "print no notes");
 	add_division(parser, arguments->plan);
 	add_evaluation(parser, *arguments);
-	parser.callback([arguments, &line] {
+	parser.callback([arguments, &parser, &line] {
 		const auto &[plan, evaluate, evaluation] = *arguments;
+		refuse_ignored(parser, *arguments);
 		const SourceOptions &sources = line.options.sources;
 		bool gpu = !sources.files.empty() || !sources.gpus.empty();
 		if (evaluate == !plan.file.empty())
@@ -149,12 +200,20 @@ void add_plan(CLI::App &parser, CommandLine &line)
 void add_fit(CLI::App &parser, CommandLine &line)
 {
 	auto file = std::make_shared<std::string>();
+	auto curve = std::make_shared<bool>(false);
 
 	parser.add_option("FILE", *file,
-			  "CSV with the columns task, tpcs, time_us and optionally conflict; - is standard input")
+			  "CSV with the columns task, tpcs, time_us and optionally conflict and beside; - is standard "
+			  "input")
 		->type_name("")
 		->required();
-	parser.callback([file, &line] { line.status = plan::fit_command(line.options, *file); });
+	parser.add_flag(
+		"--curve", *curve,
+		"a and b of a / TPCs + b instead of times; blocks in waves take longer than that between measured "
+		"sizes");
+	parser.callback([file, curve, &line] {
+		line.status = plan::fit_command(line.options, *file, *curve ? plan::Model::Curve : plan::Model::Times);
+	});
 }
 
 } // namespace
@@ -175,11 +234,11 @@ Commands plan_commands()
 		  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"},
 		 add_plan},
 		{"fit",
-		 "fit plan's task model (a, b and class) to measured times",
+		 "make tasks for plan of measured times: times by size, and class",
 		 {"gpulens fit times.csv                          times from gpulens sweep",
-		  "gpulens fit times.csv --json | jq '{tasks: [.tasks[].task + {period_us: 1000000}]}' | gpulens plan "
-		  "- --tpcs "
-		  "66"},
+		  "gpulens fit times.csv --json | jq '{tasks: [.tasks[].task + {period_us: "
+					   "1000000}]}' | gpulens plan - "
+					   "--tpcs 66"},
 		 add_fit},
 	};
 }

@@ -17,7 +17,7 @@ enum Exit {
 	EXIT_USAGE = 2,
 	EXIT_SOURCE = 3,  // no GPU to show: no module, no such file, not an image
 	EXIT_REFUSED = 4, // a request was refused or failed
-	EXIT_UNKNOWN = 5  // isolation --check: hazards, verify: the verdict could not be determined
+	EXIT_UNKNOWN = 5  // isolation --check, verify, plan: the answer could not be determined
 };
 
 // Returns the exit status for an error that no command catches.

@@ -18,18 +18,21 @@ std::optional<bool> mps_runs(const std::optional<std::vector<Process>> &processe
 	});
 }
 
-std::vector<std::string> partition_notes(std::optional<bool> mps)
+std::vector<std::string> partition_notes(std::optional<bool> mps, bool shared_memory)
 {
 	const char *about_mps = !mps   ? "and whether that is in use is unknown"
 				: *mps ? "which is in use on this GPU; gpulens run limits no program under it"
 				       : "which no process uses now, as far as NVIDIA's driver reports";
-
-	return {fmt::format("a partition separates TPCs, not time: processes on one graphics runlist take turns "
+	std::vector<std::string> notes{
+		fmt::format("a partition separates TPCs, not time: processes on one graphics runlist take turns "
 			    "(RTAS'24, rule R4), except under MPS, {}",
-			    about_mps),
-		"partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound work took 2.0 times "
-		"as "
-		"long beside memory-bound work in the other half, compute-bound work 1.8 times"};
+			    about_mps)};
+
+	if (shared_memory)
+		notes.emplace_back("partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound "
+				   "work took 2.0 times as long beside memory-bound work in the other half, "
+				   "compute-bound work 1.8 times");
+	return notes;
 }
 
 } // namespace tool

@@ -13,6 +13,7 @@ namespace tool {
 std::optional<bool> mps_runs(const std::optional<std::vector<Process>> &processes);
 
 // Returns the notes, a sentence each: processes take turns, and L2 cache and memory are shared. mps: as mps_runs().
-std::vector<std::string> partition_notes(std::optional<bool> mps);
+// shared_memory: partitions are not MIG instances.
+std::vector<std::string> partition_notes(std::optional<bool> mps, bool shared_memory = true);
 
 } // namespace tool

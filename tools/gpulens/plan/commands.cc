@@ -44,7 +44,8 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 					? "TPC numbers are known to be wrong: this chip does not number TPCs GPC by GPC"
 					: "TPC numbers are assumed: their order is not published for this chip");
 	if (plan.allocation().fits && plan.file.tasks.size() > 1)
-		for (const std::string &note : partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt)))
+		for (const std::string &note :
+		     partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt), !plan.sharing.separate_memory))
 			notes.push_back(note);
 	return notes;
 }
@@ -101,7 +102,9 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 					     : plan_text(plan, style_of_output(options.colour)));
 	for (const std::string &text : impossible_texts(plan))
 		std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
-	return shown && plan.allocation().fits ? EXIT_DONE : EXIT_PART;
+	if (!shown)
+		return EXIT_PART;
+	return plan.allocation().fits ? EXIT_DONE : plan.gave_up() ? EXIT_UNKNOWN : EXIT_PART;
 }
 
 int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options)
@@ -109,7 +112,9 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 	Evaluation e = evaluate_options.evaluation;
 
 	e.test = plan_options.test;
-	e.start = plan_options.start;
+	e.sharing = plan_options.sharing;
+	e.start = plan_options.start.value_or(Start::Largest);
+	e.ties = plan_options.ties.value_or(Ties::First);
 	e.quantum = plan_options.quantum;
 	e.least = plan_options.least;
 	e.tpcs = plan_options.tpcs.value_or(e.tpcs);
@@ -132,10 +137,11 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 												   : EXIT_PART;
 }
 
-int fit_command(const Options &options, const std::string &file)
+int fit_command(const Options &options, const std::string &file, Model model)
 {
 	std::vector<Fit> fits = fit_samples(read_file(file), name_of_file(file));
-	return print_text(options.json ? json_text(fit_json(fits)) : fit_text(fits)) ? EXIT_DONE : EXIT_PART;
+	return print_text(options.json ? json_text(fit_json(fits, model)) : fit_text(fits, model)) ? EXIT_DONE
+												   : EXIT_PART;
 }
 
 } // namespace tool::plan

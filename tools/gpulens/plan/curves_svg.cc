@@ -27,16 +27,22 @@ text { font: 13px system-ui, sans-serif; fill: #222; }
 
 // In the order of all_heuristics().
 const char *const HEURISTIC_COLOURS[] = {palette::BLUE, palette::SKY_BLUE, palette::VERMILLION, palette::ORANGE,
-					 palette::GREY};
+					 palette::GREY, palette::GREEN,    palette::PURPLE,     palette::DARK_YELLOW};
 
 // Markers differ in shape and are not filled, so that all are visible where curves overlap.
 std::string draw_marker(size_t heuristic, double x, double y)
 {
-	const char *const shapes[] = {"M-4 -4H4V4H-4Z", "M0 -5L5 0L0 5L-5 0Z", "M-4.5 4L0 -4.5L4.5 4Z",
-				      "M-4.5 -4L0 4.5L4.5 -4Z", "M-4 -4L4 4M-4 4L4 -4"};
+	const char *const shapes[] = {"M-4 -4H4V4H-4Z",
+				      "M0 -5L5 0L0 5L-5 0Z",
+				      "M-4.5 4L0 -4.5L4.5 4Z",
+				      "M-4.5 -4L0 4.5L4.5 -4Z",
+				      "M-4 -4L4 4M-4 4L4 -4",
+				      "M-5 0H5M0 -5V5",
+				      "M-4 0H4",
+				      "M0 -4V4"};
 
 	return fmt::format("<path d=\"{}\" transform=\"translate({:.1f} {:.1f})\" fill=\"none\" stroke=\"{}\" "
-			   "stroke-width=\"1.5\"/>\n",
+			   "stroke-width=\"1.5\"/>",
 			   shapes[heuristic], x, y, HEURISTIC_COLOURS[heuristic]);
 }
 
@@ -85,8 +91,8 @@ std::string draw_curves(const Panel &panel, const Results &results, const Experi
 		}
 		double line = panel.top + 12 + 22 * double(h);
 		out += fmt::format(
-			"<g id=\"n{}-{}\">\n<polyline class=\"curve\" stroke=\"{}\" points=\"{}\"/>\n{}</g>\n", e.tasks,
-			heuristics[h].name(), HEURISTIC_COLOURS[h], points, marks);
+			"<g id=\"n{}-{}\">\n<polyline class=\"curve\" stroke=\"{}\" points=\"{}\"/>\n{}\n</g>\n",
+			e.tasks, heuristics[h].name(), HEURISTIC_COLOURS[h], points, marks);
 		out += draw_marker(h, LEFT_MARGIN + AXES_WIDTH + 20, line - 4) +
 		       svg_text("start", LEFT_MARGIN + AXES_WIDTH + 34, line, heuristics[h].name());
 	}

@@ -74,12 +74,15 @@ private:
 							    .utilization = us_[unit.point],
 							    .tpcs = evaluation_.tpcs,
 							    .cap = evaluation_.cap,
-							    .literal = evaluation_.literal});
-		Problem problem(tasks, {evaluation_.tpcs, evaluation_.quantum, evaluation_.least}, evaluation_.test);
+							    .literal = evaluation_.literal,
+							    .no_serial = evaluation_.no_serial});
+		Problem problem(tasks, {evaluation_.tpcs, evaluation_.quantum, evaluation_.least}, evaluation_.test,
+				evaluation_.sharing);
 
 		for (size_t h = 0; h < heuristics_.size(); h++) {
 			Heuristic heuristic = heuristics_[h];
 			heuristic.start = evaluation_.start;
+			heuristic.ties = evaluation_.ties;
 			auto began = std::chrono::steady_clock::now();
 			bool fits = allocate(problem, heuristic).fits;
 			std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;

@@ -23,8 +23,11 @@ struct Evaluation {
 	u32 quantum = 1, least = 1; // of Sizes
 	Criterion test = Criterion::Edf;
 	Start start = Start::Largest;
-	double cap = 0;       // of Generator
-	bool literal = false; // of Generator
+	double cap = 0;         // of Generator
+	bool literal = false;   // of Generator
+	bool no_serial = false; // of Generator
+	Ties ties = Ties::First;
+	Sharing sharing;
 
 	std::vector<double> utilizations() const; // from, from + step, ...
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// Parses measurements, fits curves by least squares, and prints them.
+// Makes staircases, fits curves by least squares, and prints them.
 #include "gpulens/plan/fit.hpp"
 
 #include "gpulens/out/table.hpp"
+#include "gpulens/plan/samples.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/json_input.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
-#include <sstream>
 
 namespace tool::plan {
 
@@ -18,123 +18,6 @@ using json = nlohmann::ordered_json;
 namespace {
 
 constexpr int JSON_VERSION = 1;
-
-using Times = std::map<u32, double>; // longest time in us, by size in TPCs
-
-struct Measured {
-	std::string name;
-	Times alone, conflict;
-};
-
-/* -- the file -- */
-
-struct Columns {
-	static constexpr size_t MISSING = ~size_t{0};
-	size_t task = MISSING, tpcs = MISSING, time_us = MISSING, conflict = MISSING, count = 0;
-};
-
-std::vector<std::string> split_line(std::string line)
-{
-	std::vector<std::string> cells(1);
-
-	if (!line.empty() && line.back() == '\r')
-		line.pop_back();
-	for (char c : line)
-		if (c == ',')
-			cells.emplace_back();
-		else
-			cells.back() += c;
-	for (std::string &cell : cells) {
-		size_t from = cell.find_first_not_of(" \t"), to = cell.find_last_not_of(" \t");
-		cell = from == std::string::npos ? "" : cell.substr(from, to - from + 1);
-	}
-	return cells;
-}
-
-Columns parse_titles(const std::string &line, const std::string &where)
-{
-	std::vector<std::string> titles = split_line(line);
-	Columns c;
-
-	for (size_t i = 0; i < titles.size(); i++) {
-		size_t *column = titles[i] == "task"       ? &c.task
-				 : titles[i] == "tpcs"     ? &c.tpcs
-				 : titles[i] == "time_us"  ? &c.time_us
-				 : titles[i] == "conflict" ? &c.conflict
-							   : nullptr;
-		if (!column || *column != Columns::MISSING)
-			throw Error(Error::Input,
-				    fmt::format("{}: column \"{}\" is {}", where, titles[i],
-						column ? "given twice" : "none of task, tpcs, time_us, conflict"));
-		*column = i;
-	}
-	for (auto [column, title] : {std::pair(c.task, "task"), {c.tpcs, "tpcs"}, {c.time_us, "time_us"}})
-		if (column == Columns::MISSING)
-			throw Error(Error::Input, fmt::format("{}: column \"{}\" is missing", where, title));
-	c.count = titles.size();
-	return c;
-}
-
-// Returns nullopt if the text is not a number as a whole.
-std::optional<double> parse_number(const std::string &text)
-{
-	double v = 0;
-	auto [end, err] = std::from_chars(text.data(), text.data() + text.size(), v);
-
-	return err == std::errc() && end == text.data() + text.size() ? std::optional(v) : std::nullopt;
-}
-
-void add_sample(std::vector<Measured> &all, const std::vector<std::string> &cells, const Columns &c,
-		const std::string &where)
-{
-	const std::string &name = cells[c.task];
-	std::optional<double> tpcs = parse_number(cells[c.tpcs]), us = parse_number(cells[c.time_us]);
-	std::string conflict = c.conflict == Columns::MISSING ? "0" : cells[c.conflict];
-
-	if (name.empty() || std::any_of(name.begin(), name.end(), [](char ch) { return ch <= ' ' || ch > '~'; }))
-		throw Error(Error::Input, where + ": task is empty, or not of printable ASCII without blanks");
-	if (!tpcs || *tpcs < 1 || *tpcs > MAX_TPCS || *tpcs != std::floor(*tpcs))
-		throw Error(Error::Input, fmt::format("{}: tpcs is \"{}\", not a number from 1 to {}", where,
-						      cells[c.tpcs], MAX_TPCS));
-	if (!us || !(*us > 0) || !(*us <= double(MAX_TIME_NS) / 1000))
-		throw Error(Error::Input,
-			    fmt::format("{}: time_us is \"{}\", not microseconds above 0", where, cells[c.time_us]));
-	if (conflict != "0" && conflict != "1")
-		throw Error(Error::Input, fmt::format("{}: conflict is \"{}\", not 0 or 1", where, conflict));
-	auto measured = std::find_if(all.begin(), all.end(), [&](const Measured &m) { return m.name == name; });
-	if (measured == all.end())
-		measured = all.insert(all.end(), Measured{name, {}, {}});
-	double &longest = (conflict == "1" ? measured->conflict : measured->alone)[static_cast<u32>(*tpcs)];
-	longest = std::max(longest, *us);
-}
-
-std::vector<Measured> parse_samples(const std::string &csv, const std::string &name)
-{
-	std::istringstream in(csv);
-	std::vector<Measured> all;
-	std::string line;
-	Columns columns;
-
-	for (u32 n = 1; std::getline(in, line); n++) {
-		std::string where = fmt::format("{}: line {}", name, n);
-		if (line.find_first_not_of(" \t\r") == std::string::npos)
-			continue;
-		if (!columns.count) {
-			columns = parse_titles(line, where);
-			continue;
-		}
-		std::vector<std::string> cells = split_line(line);
-		if (cells.size() != columns.count)
-			throw Error(Error::Input, fmt::format("{}: {} values, but there are {} columns", where,
-							      cells.size(), columns.count));
-		add_sample(all, cells, columns, where);
-	}
-	if (all.empty())
-		throw Error(Error::Input, name + ": no times");
-	return all;
-}
-
-/* -- the model -- */
 
 // Returns the curve's time for m TPCs, us.
 double time_at(const Curve &c, u32 m)
@@ -195,17 +78,80 @@ std::optional<u32> find_slower_from(const Times &times)
 	return std::nullopt;
 }
 
-Fit fit_task(const Measured &measured, const std::string &file)
+// Returns the times as an upper bound for all sizes up to the next: a larger size with a longer time raises the smaller.
+Times make_staircase(const Times &times)
+{
+	Times stairs = times;
+	double longest = 0;
+
+	for (auto size = stairs.rbegin(); size != stairs.rend(); ++size)
+		size->second = longest = std::max(longest, size->second);
+	return stairs;
+}
+
+// Returns the time of the next smaller size, or nothing below the smallest.
+std::optional<double> stairs_at(const Times &stairs, u32 m)
+{
+	auto above = stairs.upper_bound(m);
+
+	return above == stairs.begin() ? std::nullopt : std::optional(std::prev(above)->second);
+}
+
+// Returns the staircase in conflict from its smallest size on, at each size that was measured.
+Times make_conflict_staircase(const Times &alone, const Times &conflict)
+{
+	Times stairs = make_staircase(conflict), joint = stairs;
+
+	for (auto [m, us] : alone)
+		if (std::optional<double> longer = stairs_at(stairs, m))
+			joint[m] = *longer;
+	for (auto &[m, us] : joint)
+		us = std::max(us, stairs_at(alone, m).value_or(0));
+	return joint;
+}
+
+// Returns the largest ratio of a time to the staircase alone, at least 1; nothing if no size is known alone.
+std::optional<double> find_factor(const Times &alone, const Times &times)
+{
+	std::optional<double> factor;
+
+	for (auto [m, us] : times)
+		if (std::optional<double> without = stairs_at(alone, m))
+			factor = std::max(factor.value_or(1), us / *without);
+	return factor;
+}
+
+void add_notes(Fit &f, const Samples &measured)
+{
+	auto note = [&](const Times &times, const char *what) {
+		size_t known = 0;
+		for (auto [m, us] : measured.alone)
+			known += times.contains(m);
+		if (!times.empty() && known < measured.alone.size())
+			f.notes.push_back(fmt::format("task \"{}\" was measured {} with {} of {} sizes: the factor is "
+						      "assumed for the others",
+						      f.name, what, known, measured.alone.size()));
+	};
+
+	if (f.slower_from)
+		f.notes.push_back(
+			fmt::format("task \"{}\" takes longer with more than {} TPCs", f.name, *f.slower_from));
+	if (f.conflict_us.empty())
+		note(measured.conflict, "in conflict");
+	note(measured.beside_memory, "beside memory tasks");
+	note(measured.beside_compute, "beside compute tasks");
+}
+
+Fit fit_task(const Samples &measured, const std::string &file)
 {
 	Fit f;
 
-	f.name = measured.name;
+	f.name = measured.task;
 	if (measured.alone.size() < 2)
 		throw Error(Error::Input,
-			    fmt::format("{}: task \"{}\": times alone for {} size{}; at least two sizes are needed",
-					file, measured.name, measured.alone.size(),
+			    fmt::format("{}: task {}: times alone for {} size{}; at least two sizes are needed", file,
+					quote_value(measured.task), measured.alone.size(),
 					measured.alone.size() == 1 ? "" : "s"));
-	f.times_us = measured.alone;
 	f.alone = fit_curve(measured.alone);
 	f.largest = measured.alone.rbegin()->first;
 	f.knee = find_knee(measured.alone);
@@ -216,8 +162,16 @@ Fit fit_task(const Measured &measured, const std::string &file)
 		double alone = same == measured.alone.end() ? time_at(f.alone, m) : same->second;
 		f.factor = std::max(f.factor.value_or(1), us / alone);
 	}
-	if (measured.conflict.size() > 1)
+	f.times_us = make_staircase(measured.alone);
+	if (measured.conflict.size() > 1) {
 		f.conflict = fit_curve(measured.conflict);
+		f.conflict_us = make_conflict_staircase(f.times_us, measured.conflict);
+	} else {
+		f.task_factor = find_factor(f.times_us, measured.conflict);
+	}
+	f.beside_memory = find_factor(f.times_us, measured.beside_memory);
+	f.beside_compute = find_factor(f.times_us, measured.beside_compute);
+	add_notes(f, measured);
 	return f;
 }
 
@@ -235,14 +189,77 @@ json times_json(const Times &times)
 	return {{"times_us", object}};
 }
 
-// What plan takes, but for the period: measured times, because nothing is known of the sizes between them.
-json task_json(const Fit &f)
+// What plan takes, but for the period.
+json task_json(const Fit &f, Model model)
 {
-	json task = {{"name", f.name}, {"class", class_name(f.kind)}, {"alone", times_json(f.times_us)}};
+	json task = {{"name", f.name}, {"class", class_name(f.kind)}};
+	std::optional<double> factor = model == Model::Curve ? f.factor : f.task_factor;
 
-	if (f.factor)
-		task["conflict"] = {{"factor", *f.factor}};
+	task["alone"] =
+		model == Model::Curve ? json{{"a_us", f.alone.a_us}, {"b_us", f.alone.b_us}} : times_json(f.times_us);
+	if (model == Model::Times && !f.conflict_us.empty())
+		task["conflict"] = times_json(f.conflict_us);
+	else if (factor)
+		task["conflict"] = {{"factor", *factor}};
+	if (f.beside_memory)
+		task["beside"]["memory"] = *f.beside_memory;
+	if (f.beside_compute)
+		task["beside"]["compute"] = *f.beside_compute;
 	return task;
+}
+
+std::string factor_text(const std::optional<double> &factor)
+{
+	return factor ? fmt::format("{:.3f}", *factor) : "";
+}
+
+std::string curves_text(const std::vector<Fit> &fits)
+{
+	Table t({"<Task", "<Class", "Knee", "Of", "<Curve", "a us", "b us", "Raised us", "Residual", "Factor"});
+
+	for (const Fit &f : fits) {
+		auto row = [&](std::vector<Cell> cells, const Curve &c, const std::string &last) {
+			for (const std::string &n :
+			     {fmt::format("{:.3f}", c.a_us), fmt::format("{:.3f}", c.b_us),
+			      fmt::format("{:.3f}", c.raised_us), fmt::format("{:.1f} %", c.residual * 100)})
+				cells.emplace_back(n);
+			cells.emplace_back(last);
+			t.add(std::move(cells));
+		};
+		row({f.name, class_name(f.kind), std::to_string(f.knee), std::to_string(f.largest), "alone"}, f.alone,
+		    f.conflict ? "" : factor_text(f.factor));
+		if (f.conflict)
+			row({f.name, "", "", "", "conflict"}, *f.conflict, factor_text(f.factor));
+	}
+	return t.str({});
+}
+
+std::string times_text(const std::vector<Fit> &fits)
+{
+	Table t({"<Task", "<Class", "Knee", "Of", "Factor", "Beside memory", "compute", "TPCs", "Alone us",
+		 "Conflict us"});
+
+	for (const Fit &f : fits) {
+		std::vector<Cell> first{f.name,
+					class_name(f.kind),
+					std::to_string(f.knee),
+					std::to_string(f.largest),
+					factor_text(f.factor),
+					factor_text(f.beside_memory),
+					factor_text(f.beside_compute)};
+		Times sizes = f.times_us;
+		sizes.insert(f.conflict_us.begin(), f.conflict_us.end());
+		for (auto [m, us] : sizes) {
+			std::vector<Cell> row = std::exchange(first, std::vector<Cell>(first.size(), Cell("")));
+			auto alone = f.times_us.find(m), conflict = f.conflict_us.find(m);
+			row.emplace_back(std::to_string(m));
+			row.emplace_back(alone == f.times_us.end() ? "" : fmt::format("{:.3f}", alone->second));
+			row.emplace_back(conflict == f.conflict_us.end() ? ""
+									 : fmt::format("{:.3f}", conflict->second));
+			t.add(std::move(row));
+		}
+	}
+	return t.str({});
 }
 
 } // namespace
@@ -251,41 +268,22 @@ std::vector<Fit> fit_samples(const std::string &csv, const std::string &name)
 {
 	std::vector<Fit> fits;
 
-	for (const Measured &m : parse_samples(csv, name))
+	for (const Samples &m : parse_samples(csv, name))
 		fits.push_back(fit_task(m, name));
 	return fits;
 }
 
-std::string fit_text(const std::vector<Fit> &fits)
+std::string fit_text(const std::vector<Fit> &fits, Model model)
 {
-	Table t({"<Task", "<Class", "Knee", "Of", "<Curve", "a us", "b us", "Raised us", "Residual", "Factor"});
-	std::string notes;
+	std::string text = model == Model::Curve ? curves_text(fits) : times_text(fits);
 
-	for (const Fit &f : fits) {
-		auto numbers = [](const Curve &c) {
-			return std::vector<std::string>{fmt::format("{:.3f}", c.a_us), fmt::format("{:.3f}", c.b_us),
-							fmt::format("{:.3f}", c.raised_us),
-							fmt::format("{:.1f} %", c.residual * 100)};
-		};
-		auto row = [&](std::vector<Cell> cells, const Curve &c, const std::string &last) {
-			for (const std::string &n : numbers(c))
-				cells.emplace_back(n);
-			cells.emplace_back(last);
-			t.add(std::move(cells));
-		};
-		std::string factor = f.factor ? fmt::format("{:.3f}", *f.factor) : "";
-		row({f.name, class_name(f.kind), std::to_string(f.knee), std::to_string(f.largest), "alone"}, f.alone,
-		    f.conflict ? "" : factor);
-		if (f.conflict)
-			row({f.name, "", "", "", "conflict"}, *f.conflict, factor);
-		if (f.slower_from)
-			notes += fmt::format("Note: task \"{}\" takes longer with more than {} TPCs\n", f.name,
-					     *f.slower_from);
-	}
-	return t.str({}) + notes;
+	for (const Fit &f : fits)
+		for (const std::string &note : f.notes)
+			text += "Note: " + note + '\n';
+	return text;
 }
 
-json fit_json(const std::vector<Fit> &fits)
+json fit_json(const std::vector<Fit> &fits, Model model)
 {
 	json list = json::array();
 
@@ -298,7 +296,8 @@ json fit_json(const std::vector<Fit> &fits)
 				{"alone", curve_json(f.alone)},
 				{"conflict", f.conflict ? curve_json(*f.conflict) : json(nullptr)},
 				{"factor", f.factor ? json(*f.factor) : json(nullptr)},
-				{"task", task_json(f)}});
+				{"task", task_json(f, model)},
+				{"notes", f.notes}});
 	return {{"version", JSON_VERSION}, {"command", "fit"}, {"tasks", list}};
 }
 

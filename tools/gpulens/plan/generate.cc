@@ -71,6 +71,8 @@ std::vector<Task> generate(std::mt19937_64 &random, const Generator &generator)
 		double a = u * PERIOD_UNITS[period] * UNIT_NS;
 		double b = (t.kind == Class::Memory ? MEMORY_SERIAL : COMPUTE_SERIAL) * a /
 			   (generator.literal ? 1 : generator.tpcs);
+		if (generator.no_serial)
+			b = 0;
 		t.alone_ns = amdahl_curve(a, b, 1, generator.tpcs);
 		t.conflict_ns = amdahl_curve(a, b, t.kind == Class::Memory ? MEMORY_CONFLICT : COMPUTE_CONFLICT,
 					     generator.tpcs);

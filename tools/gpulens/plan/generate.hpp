@@ -7,8 +7,8 @@
 //
 // Differences, because the text is wrong or incomplete:
 //   - b is divided by the number of TPCs, M. As printed, a task's serial part would be so long that the baseline 1G
-//     fails from U = 6.5 on. In the thesis' figure 3.4 it fails at 35, and with b / M it fails at U = 36.2. literal
-//     keeps b as printed.
+//     fails from U = 6.5 on. In the thesis' figure 3.4 it fails at 35; with b / M it fails at U = 36.2, and with b = 0
+//     at 38.9. literal keeps b as printed, no_serial omits it.
 //   - UUniFast-Discard discards sets with u > 1, because its tasks run on one processor. These tasks run on several,
 //     and no set with n = 50 and U > 50 would remain (slip 6). cap sets such a limit; by default there is none.
 //   - The list of periods is not printed; here it has divisors of 4000. A "reasonable" time is at least 1 unit with one
@@ -24,9 +24,10 @@ struct Generator {
 	u32 tasks = 50;
 	double utilization = 2; // total, in TPCs
 	u32 tpcs = 68;
-	double memory = 0.5;  // probability of class memory
-	double cap = 0;       // largest utilization of a task; 0: no limit
-	bool literal = false; // b as printed
+	double memory = 0.5;    // probability of class memory
+	double cap = 0;         // largest utilization of a task; 0: no limit
+	bool literal = false;   // b as printed
+	bool no_serial = false; // b = 0
 };
 
 // Returns n numbers with the sum total, uniformly distributed over all such vectors with no number above cap (0: no

@@ -26,9 +26,8 @@ Allocation find_optimum(const Problem &problem)
 	std::vector<u32> own(all + 1), least(all + 1), part(all + 1);
 	Allocation a;
 
-	for (u32 i = 0; i < n; i++)
-		if (!problem.initial_size(i))
-			a.impossible.push_back(i);
+	u64 gave_up = problem.gave_up();
+	a.impossible = problem.impossible();
 	a.least_tpcs = problem.least_tpcs();
 	if (!a.impossible.empty())
 		return a;
@@ -47,6 +46,9 @@ Allocation find_optimum(const Problem &problem)
 				part[set] = sub;
 			}
 	}
+	a.gave_up = problem.gave_up() - gave_up;
+	if (least[all] >= INFEASIBLE)
+		return a;
 	for (u32 rest = all; rest; rest ^= part[rest])
 		a.partitions.push_back({members_of(part[rest]), own[part[rest]]});
 	a.fits = least[all] <= problem.sizes().tpcs;

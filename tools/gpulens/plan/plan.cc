@@ -13,27 +13,59 @@ namespace tool::plan {
 
 namespace {
 
-std::vector<std::string> notes_on(const std::vector<Task> &tasks)
-{
-	std::vector<std::string> notes;
-	auto assumed = std::count_if(tasks.begin(), tasks.end(), [](const Task &t) { return t.assumed_conflict; });
+// The number of tasks above which auto tries no heuristic whose time grows with the square of it.
+constexpr size_t MANY_TASKS = 1000;
 
-	for (const Task &t : tasks) {
-		if (!t.is_monotone())
-			notes.push_back(fmt::format(
-				"task \"{}\" takes longer with more TPCs: sizes are tried one by one", t.name));
-		if (t.is_superlinear())
-			notes.push_back(
-				fmt::format("task \"{}\" speeds up more than its TPCs grow: Lemma 1 goes by the "
-					    "size that suits it best",
-					    t.name));
+// Returns the heuristics that differ from h in what the thesis leaves open: those with the words that the user gave, or all,
+// the default first.
+std::vector<Heuristic> readings_of(const Heuristic &h, const PlanOptions &options)
+{
+	std::vector<Heuristic> readings;
+
+	if (!h.merges())
+		return {h};
+	for (Ties ties : {Ties::First, Ties::Fullest, Ties::Last})
+		for (Start start : {Start::Largest, Start::Smallest}) {
+			Heuristic reading = h;
+			reading.ties = ties;
+			reading.start = start;
+			bool other_ties = options.ties ? ties != *options.ties
+						       : ties != Ties::First &&
+								 (options.heuristic != "auto" || h.order != Order::Sms);
+			bool other_start = options.start ? start != *options.start
+							 : start != Start::Largest && options.heuristic != "auto";
+			if (!other_ties && !other_start)
+				readings.push_back(reading);
+		}
+	return readings;
+}
+
+// Returns the heuristics to try: the default readings of all, then the others, then those again with memory tasks together.
+std::vector<Heuristic> list_heuristics(const Problem &problem, const PlanOptions &options)
+{
+	bool every = options.heuristic == "auto", many = problem.tasks().size() > MANY_TASKS;
+	std::vector<Heuristic> first, others;
+
+	for (const Heuristic &h : all_heuristics()) {
+		if (every ? h.baseline != Baseline::None : options.heuristic != h.name())
+			continue;
+		std::vector<Heuristic> readings = readings_of(h, options);
+		std::erase_if(readings, [&](const Heuristic &r) {
+			return every && many && (r.act || (r.ties == Ties::Fullest && !options.ties));
+		});
+		for (size_t i = 0; i < readings.size(); i++)
+			(i ? others : first).push_back(readings[i]);
 	}
-	if (assumed)
-		notes.push_back(
-			fmt::format("of {} task{} the time in conflict is not given: {} (compute) and {} (memory) "
-				    "times the one alone, as measured on an RTX 2080 Ti",
-				    assumed, assumed == 1 ? "" : "s", COMPUTE_CONFLICT, MEMORY_CONFLICT));
-	return notes;
+	first.insert(first.end(), others.begin(), others.end());
+	if (!problem.has_neighbours())
+		return first;
+	std::vector<Heuristic> all = first;
+	for (Heuristic h : first)
+		if (h.merges()) {
+			h.together = true;
+			all.push_back(h);
+		}
+	return all;
 }
 
 std::vector<Attempt> try_heuristics(const Problem &problem, const PlanOptions &options)
@@ -41,12 +73,9 @@ std::vector<Attempt> try_heuristics(const Problem &problem, const PlanOptions &o
 	std::vector<Attempt> tried;
 
 	if (options.exact)
-		return {{"exact", find_optimum(problem)}};
-	for (Heuristic h : all_heuristics()) {
-		if (options.heuristic != "auto" && options.heuristic != h.name())
-			continue;
-		h.start = options.start;
-		tried.push_back({h.name(), allocate(problem, h)});
+		return {{"exact", {}, find_optimum(problem)}};
+	for (const Heuristic &h : list_heuristics(problem, options)) {
+		tried.push_back({h.name(), h, allocate(problem, h)});
 		const Allocation &a = tried.back().allocation;
 		if (a.fits || a.too_much || !a.impossible.empty())
 			break;
@@ -54,7 +83,26 @@ std::vector<Attempt> try_heuristics(const Problem &problem, const PlanOptions &o
 	return tried;
 }
 
+void add_spare(Plan &plan, bool keep)
+{
+	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
+	Problem problem = plan.problem();
+
+	for (const Partition &p : partitions)
+		plan.needed.push_back(p.tpcs);
+	if (!keep)
+		assign_spare(problem, partitions);
+	for (const Partition &p : partitions)
+		plan.slack.push_back(problem.slack(p.tasks, p.tpcs));
+}
+
 } // namespace
+
+bool Plan::gave_up() const
+{
+	return !allocation().fits &&
+	       std::any_of(tried.begin(), tried.end(), [](const Attempt &a) { return a.allocation.gave_up > 0; });
+}
 
 Plan make_plan(const std::string &text, const std::string &name, const GpcMap &map, const PlanOptions &options)
 {
@@ -65,8 +113,8 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 	TpcMask taken = find_reserved(plan.file.reserved, map, name);
 	plan.sizes = {map.tpcs - taken.count(), options.quantum, options.least};
 	plan.test = options.test;
+	plan.sharing = options.sharing;
 	plan.placing = options.placing;
-	plan.notes = notes_on(plan.file.tasks);
 	if (!plan.sizes.largest())
 		throw Error(Error::Input,
 			    fmt::format("{}: only {} of {} TPCs are not reserved, fewer than the smallest partition",
@@ -74,10 +122,13 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 	if (options.exact && plan.file.tasks.size() > MAX_EXACT_TASKS)
 		throw Error(Error::Input, fmt::format("{}: {} tasks, but --exact supports at most {}", name,
 						      plan.file.tasks.size(), MAX_EXACT_TASKS));
-	plan.tried = try_heuristics(Problem(plan.file.tasks, plan.sizes, plan.test), options);
+	plan.tried = try_heuristics(plan.problem(), options);
 	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
 	std::sort(partitions.begin(), partitions.end(),
 		  [](const Partition &a, const Partition &b) { return a.tasks < b.tasks; });
+	if (plan.allocation().fits)
+		add_spare(plan, options.keep_spare);
+	plan.notes = notes_on_tasks(plan);
 	if (plan.allocation().fits && !map.gpcs.empty()) {
 		std::vector<u32> sizes;
 		sizes.reserve(partitions.size());

@@ -18,15 +18,19 @@ struct PlanOptions {
 	std::optional<u32> tpcs; // plan for that many TPCs instead of a GPU
 	Criterion test = Criterion::Edf;
 	std::string heuristic = "auto"; // or the name of one; auto: the first that finds a plan
-	Start start = Start::Largest;
-	bool exact = false;         // use find_optimum()
+	std::optional<Start> start;     // auto: both
+	std::optional<Ties> ties;       // auto: all
+	bool exact = false;             // use find_optimum()
+	Sharing sharing;
+	bool keep_spare = false;    // leave TPCs that no partition needs
 	u32 quantum = 1, least = 1; // of Sizes
 	Placing placing = Placing::Packed;
 	bool quiet = false; // no notes in the text
 };
 
 struct Attempt {
-	std::string name; // of the heuristic, or "exact"
+	std::string name;    // of the heuristic, or "exact"
+	Heuristic heuristic; // if not exact
 	Allocation allocation;
 };
 
@@ -37,12 +41,18 @@ struct Plan {
 	TaskFile file;
 	Sizes sizes; // without reserved TPCs
 	Criterion test = Criterion::Edf;
+	Sharing sharing;
 	Placing placing = Placing::Packed;
 	std::vector<Attempt> tried;     // never empty; the last element is the plan
+	std::vector<u32> needed;        // by partition: its size without spare TPCs
+	std::vector<double> slack;      // by partition: share by which all times may grow
 	std::vector<TpcMask> masks;     // by partition; empty if there are no GPCs or the plan does not fit
 	std::vector<std::string> notes; // on assumptions, for the user
 
 	const Allocation &allocation() const { return tried.back().allocation; }
+	// Returns whether it is not known if there is a plan, because a schedulability test gave up.
+	bool gave_up() const;
+	Problem problem() const { return {file.tasks, sizes, test, sharing}; }
 };
 
 // text, name: contents and name of the task file. Throws Error (Input).
@@ -50,6 +60,8 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 
 std::string plan_text(const Plan &plan, const Style &style);
 nlohmann::ordered_json plan_json(const Plan &plan);
+// Returns the notes on what the plan takes for granted about its tasks.
+std::vector<std::string> notes_on_tasks(const Plan &plan);
 // Returns a message for each task that fits no partition.
 std::vector<std::string> impossible_texts(const Plan &plan);
 

@@ -28,9 +28,29 @@ std::string count_text(size_t n, const char *noun)
 	return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
-Problem problem_of(const Plan &plan)
+// Returns the name of the heuristic and what differs from its default reading.
+std::string attempt_text(const Attempt &attempt)
 {
-	return {plan.file.tasks, plan.sizes, plan.test};
+	std::string text = attempt.name;
+
+	if (!attempt.heuristic.merges() || attempt.name == "exact")
+		return text;
+	if (attempt.heuristic.start != Start::Largest)
+		text += fmt::format(", start {}", start_name(attempt.heuristic.start));
+	if (attempt.heuristic.order == Order::Sms && attempt.heuristic.ties != Ties::First)
+		text += fmt::format(", ties {}", ties_name(attempt.heuristic.ties));
+	if (attempt.heuristic.together)
+		text += ", memory tasks together";
+	return text;
+}
+
+u32 count_spare(const Plan &plan)
+{
+	u32 spare = plan.allocation().tpcs();
+
+	for (u32 tpcs : plan.needed)
+		spare -= tpcs;
+	return spare;
 }
 
 std::string verdict_text(const Plan &plan)
@@ -43,10 +63,11 @@ std::string verdict_text(const Plan &plan)
 			   count_text(plan.sizes.tpcs, "TPC"), reserved ? fmt::format(" ({} reserved)", reserved) : "",
 			   criterion_name(plan.test));
 	if (a.fits)
-		out += fmt::format("fits by {}, {} in {}", plan.tried.back().name, count_text(a.tpcs(), "TPC"),
-				   count_text(a.partitions.size(), "partition"));
+		out += fmt::format("fits by {}; {} in {}{}", attempt_text(plan.tried.back()),
+				   count_text(a.tpcs(), "TPC"), count_text(a.partitions.size(), "partition"),
+				   count_spare(plan) ? fmt::format(", {} of them spare", count_spare(plan)) : "");
 	else
-		out += "does not fit";
+		out += plan.gave_up() ? "unknown, the test gave up after too many steps" : "does not fit";
 	return out + fmt::format("\nLemma 1: at least {:.2f} TPCs are needed{}\n", a.least_tpcs,
 				 a.too_much ? ", more than there are: nothing was tried" : "");
 }
@@ -56,21 +77,25 @@ std::string tried_text(const Plan &plan, const Style &style)
 	Table t({"<Tried", "TPCs wanted"});
 
 	for (const Attempt &attempt : plan.tried)
-		t.add({attempt.name,
+		t.add({attempt_text(attempt),
 		       attempt.allocation.partitions.empty() ? "-" : std::to_string(attempt.allocation.tpcs())});
 	return t.str(style);
 }
 
 std::string partitions_text(const Plan &plan, const Style &style)
 {
-	Table t(plan.masks.empty() ? std::vector<std::string>{"Partition", "TPCs", "Load"}
-				   : std::vector<std::string>{"Partition", "TPCs", "Load", "<GPCs", "<Which", "<Mask"});
-	Problem problem = problem_of(plan);
+	std::vector<std::string> titles{"Partition", "TPCs", "Needed", "Load", "Slack"};
+	Problem problem = plan.problem();
 	const std::vector<Partition> &partitions = plan.allocation().partitions;
 
+	if (!plan.masks.empty())
+		titles.insert(titles.end(), {"<GPCs", "<Which", "<Mask"});
+	Table t(titles);
 	for (size_t i = 0; i < partitions.size(); i++) {
 		std::vector<Cell> row{std::to_string(i), std::to_string(partitions[i].tpcs),
-				      fmt::format("{:.3f}", problem.load(partitions[i].tasks, partitions[i].tpcs))};
+				      std::to_string(plan.needed[i]),
+				      fmt::format("{:.3f}", problem.load(partitions[i].tasks, partitions[i].tpcs)),
+				      fmt::format("{:.1f} %", plan.slack[i] * 100)};
 		if (!plan.masks.empty()) {
 			row.emplace_back(format_ranges(gpcs_of(plan.map, plan.masks[i])));
 			row.emplace_back(format_ranges(plan.masks[i].tpcs()));
@@ -81,28 +106,41 @@ std::string partitions_text(const Plan &plan, const Style &style)
 	return t.str(style);
 }
 
-// Calls take(task, index of its partition, whether it is in conflict, time in ns) in the order of partitions.
+// A task as it was planned.
+struct Placed {
+	const Task &task;
+	size_t partition; // index
+	bool conflict;    // another task of its class is in its partition
+	double beside;    // factor because of tasks in other partitions
+	u64 time_ns;
+};
+
+// Calls take(Placed) in the order of partitions.
 template <typename Take> void each_task(const Plan &plan, Take take)
 {
 	const std::vector<Partition> &partitions = plan.allocation().partitions;
+	Problem problem = plan.problem();
 
 	for (size_t i = 0; i < partitions.size(); i++) {
-		Conflicts conflicts(plan.file.tasks, partitions[i].tasks);
+		Situation situation = problem.situation_of(partitions[i].tasks);
 		for (u32 index : partitions[i].tasks) {
-			const Task &task = plan.file.tasks[index];
-			bool conflict = conflicts.has(task);
-			take(task, i, conflict, task.time_ns(partitions[i].tpcs, conflict));
+			const Task &t = plan.file.tasks[index];
+			bool conflict =
+				t.kind == Class::Memory ? situation.memory_conflict : situation.compute_conflict;
+			take(Placed{t, i, conflict, beside_factor(t, situation),
+				    time_in(t, partitions[i].tpcs, situation)});
 		}
 	}
 }
 
 std::string tasks_text(const Plan &plan, const Style &style)
 {
-	Table t({"Partition", "<Task", "<Class", "<Conflict", "Time us", "Deadline us", "Period us"});
+	Table t({"Partition", "<Task", "<Class", "<Conflict", "Beside", "Time us", "Deadline us", "Period us"});
 
-	each_task(plan, [&](const Task &task, size_t partition, bool conflict, u64 time) {
-		t.add({std::to_string(partition), task.name, class_name(task.kind), conflict ? "yes" : "no",
-		       us_text(time), us_text(task.deadline_ns), us_text(task.period_ns)});
+	each_task(plan, [&](const Placed &p) {
+		t.add({std::to_string(p.partition), p.task.name, class_name(p.task.kind), p.conflict ? "yes" : "no",
+		       fmt::format("{:.2f}", p.beside), us_text(p.time_ns), us_text(p.task.deadline_ns),
+		       us_text(p.task.period_ns)});
 	});
 	return t.str(style);
 }
@@ -124,12 +162,16 @@ json us_json(u64 ns)
 
 json partitions_json(const Plan &plan)
 {
-	Problem problem = problem_of(plan);
+	Problem problem = plan.problem();
 	json list = json::array();
 
 	for (size_t i = 0; i < plan.allocation().partitions.size(); i++) {
 		const Partition &p = plan.allocation().partitions[i];
-		json partition{{"tpcs", p.tpcs}, {"load", problem.load(p.tasks, p.tpcs)}, {"tasks", json::array()}};
+		json partition{{"tpcs", p.tpcs},
+			       {"needed_tpcs", plan.needed[i]},
+			       {"load", problem.load(p.tasks, p.tpcs)},
+			       {"slack", plan.slack[i]},
+			       {"tasks", json::array()}};
 		for (u32 task : p.tasks)
 			partition["tasks"].push_back(plan.file.tasks[task].name);
 		partition["place"] = nullptr;
@@ -164,19 +206,26 @@ json plan_json(const Plan &plan)
 	json j, tasks = json::array(), tried = json::array(), impossible = json::array();
 
 	if (a.fits)
-		each_task(plan, [&](const Task &task, size_t partition, bool conflict, u64 time) {
-			tasks.push_back({{"name", task.name},
-					 {"partition", partition},
-					 {"class", class_name(task.kind)},
-					 {"conflict", conflict},
-					 {"time_us", us_json(time)},
-					 {"deadline_us", us_json(task.deadline_ns)},
-					 {"period_us", us_json(task.period_ns)}});
+		each_task(plan, [&](const Placed &p) {
+			tasks.push_back({{"name", p.task.name},
+					 {"partition", p.partition},
+					 {"class", class_name(p.task.kind)},
+					 {"conflict", p.conflict},
+					 {"beside", p.beside},
+					 {"time_us", us_json(p.time_ns)},
+					 {"deadline_us", us_json(p.task.deadline_ns)},
+					 {"period_us", us_json(p.task.period_ns)}});
 		});
 	for (const Attempt &attempt : plan.tried) {
 		const Allocation &allocation = attempt.allocation;
+		const Heuristic &h = attempt.heuristic;
+		bool merges = attempt.name != "exact" && h.merges();
 		tried.push_back({{"heuristic", attempt.name},
+				 {"start", merges ? json(start_name(h.start)) : json(nullptr)},
+				 {"ties", merges && h.order == Order::Sms ? json(ties_name(h.ties)) : json(nullptr)},
+				 {"memory_together", merges && h.together},
 				 {"fits", allocation.fits},
+				 {"gave_up", !allocation.fits && allocation.gave_up > 0},
 				 {"tpcs", allocation.partitions.empty() ? json(nullptr) : json(allocation.tpcs())}});
 	}
 	for (u32 task : a.impossible)
@@ -184,6 +233,7 @@ json plan_json(const Plan &plan)
 	j["version"] = JSON_VERSION;
 	j["command"] = "plan";
 	j["fits"] = a.fits;
+	j["gave_up"] = plan.gave_up();
 	j["gpu"] = plan.gpu.empty() ? json(nullptr) : json(plan.gpu);
 	j["device"] = plan.device.empty() ? json(nullptr) : json(plan.device);
 	j["numbering"] = plan.map.gpcs.empty() ? json(nullptr) : json(numbering_name(plan.map.numbering));
@@ -192,6 +242,8 @@ json plan_json(const Plan &plan)
 	j["quantum"] = plan.sizes.quantum;
 	j["least"] = plan.sizes.least;
 	j["test"] = criterion_name(plan.test);
+	j["serial"] = plan.sharing.serial;
+	j["memory"] = plan.sharing.separate_memory ? "separate" : "shared";
 	j["heuristic"] = a.fits ? json(plan.tried.back().name) : json(nullptr);
 	j["placing"] = plan.masks.empty() ? json(nullptr) : json(placing_name(plan.placing));
 	j["lemma1_tpcs"] = a.least_tpcs;

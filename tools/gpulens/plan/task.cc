@@ -41,7 +41,7 @@ u64 round_up(double ns)
 
 bool Task::is_monotone() const
 {
-	return is_decreasing(alone_ns) && is_decreasing(conflict_ns);
+	return is_decreasing(alone_ns) && is_decreasing(conflict_ns) && is_decreasing(longest_ns);
 }
 
 bool Task::is_superlinear() const
@@ -71,6 +71,32 @@ std::vector<u64> measured_curve(const std::map<u32, u64> &ns_by_size, u32 tpcs)
 		ns[m - 1] = last;
 	}
 	return ns;
+}
+
+double beside_factor(const Task &task, const Situation &situation)
+{
+	return (situation.beside_memory ? task.beside_memory.value_or(1) : 1) *
+	       (situation.beside_compute ? task.beside_compute.value_or(1) : 1);
+}
+
+u64 time_in(const Task &task, u32 tpcs, const Situation &situation)
+{
+	bool conflict = task.kind == Class::Memory ? situation.memory_conflict : situation.compute_conflict;
+	u64 ns = task.time_ns(tpcs, conflict);
+	double factor = beside_factor(task, situation);
+
+	return ns == NEVER || factor == 1 ? ns : round_up(double(ns) * factor);
+}
+
+u64 longest_kernel_in(const Task &task, u32 tpcs, const Situation &situation)
+{
+	u64 whole = time_in(task, tpcs, situation), alone = task.alone_ns[tpcs - 1];
+
+	if (task.longest_ns.empty() || whole == NEVER || task.longest_ns[tpcs - 1] == NEVER)
+		return whole;
+	// A kernel takes longer by the same factor as its job.
+	double factor = double(whole) / double(alone);
+	return std::min(whole, round_up(double(task.longest_ns[tpcs - 1]) * factor));
 }
 
 Conflicts::Conflicts(std::span<const Task> tasks, std::span<const u32> members)

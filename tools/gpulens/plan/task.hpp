@@ -7,6 +7,9 @@
 // curves over the size m of its partition: C^n(m) alone, and C^c(m) in conflict, which means that another task of its
 // class is in the partition. The thesis counts SMs; here m counts TPCs, because NVIDIA's hardware masks TPCs.
 //
+// Partitions of TPCs share the L2 cache and memory. Beside a task of another partition a task takes longer by a factor,
+// which depends on the class of the other one (`beside`).
+//
 // Decisions of this project: times are whole nanoseconds, rounded up, so that schedulability tests are exact. D must
 // not exceed T, because all tests rely on that. For a size that was not measured, a curve has the time of the next
 // smaller measured size; below the smallest measured size it has NEVER.
@@ -25,7 +28,7 @@ enum class Class { Compute, Memory };
 
 constexpr u64 NEVER = ~0ULL;                  // a time: the task cannot run with so few TPCs
 constexpr u64 MAX_TIME_NS = 1000000000000000; // of periods and deadlines; 11 days keep sums within 64 bits
-constexpr u32 MAX_TASKS = 1000;
+constexpr u32 MAX_TASKS = 10000;
 constexpr u32 MAX_TPCS = 1024; // of a GPU; no chip has a fifth of that
 
 // Default ratio of the times in conflict and alone, by class: the thesis' regression (section 3.6.1) over four kernels
@@ -38,6 +41,10 @@ struct Task {
 	Class kind = Class::Compute;
 	std::vector<u64> alone_ns, conflict_ns; // element m - 1: with m TPCs, for each m up to the GPU's TPCs
 	bool assumed_conflict = false;          // conflict_ns is computed from the default ratios
+	std::vector<u64> longest_ns;            // longest kernel alone, likewise by size; empty: a job is one kernel
+	bool has_curve = false;                 // a and b were given, and no times
+	// Factors of all times while tasks of that class are in other partitions; nothing: not given.
+	std::optional<double> beside_compute, beside_memory;
 
 	u64 time_ns(u32 tpcs, bool conflict) const { return (conflict ? conflict_ns : alone_ns)[tpcs - 1]; }
 	// Returns whether no size takes longer than a smaller one, as the thesis assumes (section 3.4.1).
@@ -54,6 +61,21 @@ u64 round_up(double ns);
 std::vector<u64> amdahl_curve(double a_ns, double b_ns, double factor, u32 tpcs);
 // Returns a curve from measured times by size.
 std::vector<u64> measured_curve(const std::map<u32, u64> &ns_by_size, u32 tpcs);
+
+// What the times of the tasks of a partition depend on, besides its size.
+struct Situation {
+	bool compute_conflict = false, memory_conflict = false; // two or more tasks of the class are in it
+	bool beside_compute = false, beside_memory = false;     // other partitions have tasks of the class
+
+	friend bool operator==(const Situation &, const Situation &) = default;
+};
+
+// Returns the factor by which the task takes longer because of tasks in other partitions, at least 1.
+double beside_factor(const Task &task, const Situation &situation);
+// Returns the execution time, or NEVER.
+u64 time_in(const Task &task, u32 tpcs, const Situation &situation);
+// Returns the time of the longest kernel, at most the execution time.
+u64 longest_kernel_in(const Task &task, u32 tpcs, const Situation &situation);
 
 // The conflicts in a partition: tasks are in conflict if the partition has two or more tasks of their class.
 struct Conflicts {

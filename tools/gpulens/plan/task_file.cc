@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <unordered_set>
 
 namespace tool::plan {
 
@@ -57,6 +58,33 @@ std::vector<u64> parse_curve(const Item &object, u32 tpcs)
 	return measured_curve(measured, tpcs);
 }
 
+// Parses the factors beside tasks of other partitions.
+void parse_beside(const Item &item, Task &task)
+{
+	if (!item.has("beside"))
+		return;
+	Item beside = item.object("beside");
+	beside.check_keys({"memory", "compute"});
+	if (beside.has("memory"))
+		task.beside_memory = beside.number("memory", 1, 1000, "a factor");
+	if (beside.has("compute"))
+		task.beside_compute = beside.number("compute", 1, 1000, "a factor");
+}
+
+// Parses the longest kernel: a time for all sizes, or a curve.
+void parse_longest_kernel(const Item &item, Task &task)
+{
+	u32 tpcs = static_cast<u32>(task.alone_ns.size());
+
+	if (!item.has("longest_kernel_us"))
+		return;
+	if (item.at("longest_kernel_us").is_object())
+		task.longest_ns = parse_curve(item.object("longest_kernel_us"), tpcs);
+	else
+		task.longest_ns.assign(
+			tpcs, round_up(item.number("longest_kernel_us", 0.001, MAX_US, "microseconds") * 1000));
+}
+
 // Parses the curve in conflict, or computes it from alone_ns; sets assumed_conflict.
 std::vector<u64> parse_conflict(const Item &item, Task &task)
 {
@@ -94,7 +122,8 @@ Task parse_task(const Item &object, u32 tpcs)
 {
 	Task t;
 
-	object.check_keys({"name", "period_us", "deadline_us", "class", "alone", "conflict"});
+	object.check_keys(
+		{"name", "period_us", "deadline_us", "class", "alone", "conflict", "beside", "longest_kernel_us"});
 	t.name = object.name();
 	t.period_ns = parse_time_ns(object, "period_us");
 	t.deadline_ns = object.has("deadline_us") ? parse_time_ns(object, "deadline_us") : t.period_ns;
@@ -103,7 +132,11 @@ Task parse_task(const Item &object, u32 tpcs)
 					  quote_value(object.at("deadline_us")), quote_value(object.at("period_us"))));
 	t.kind = parse_class(object);
 	t.alone_ns = parse_curve(object.object("alone"), tpcs);
+	t.has_curve = !object.object("alone").has("times_us") ||
+		      (object.has("conflict") && object.object("conflict").has("a_us"));
 	t.conflict_ns = parse_conflict(object, t);
+	parse_beside(object, t);
+	parse_longest_kernel(object, t);
 	for (u32 m = 1; m <= tpcs; m++)
 		if (t.time_ns(m, true) < t.time_ns(m, false))
 			object.refuse(
@@ -140,16 +173,16 @@ TaskFile parse_tasks(const std::string &text, const std::string &name, u32 tpcs)
 {
 	json whole = parse_json(text, name);
 	Item file(whole, name);
+	std::unordered_set<std::string> names;
 	TaskFile parsed;
 
 	file.check_keys({"tasks", "reserved"});
+	if (file.at("tasks").is_array() && file.at("tasks").size() > MAX_TASKS)
+		file.refuse(fmt::format("more than {} tasks", MAX_TASKS));
 	for_each_item(file, "tasks", "task", [&](const Item &item) {
 		Task t = parse_task(item, tpcs);
-		for (const Task &other : parsed.tasks)
-			if (other.name == t.name)
-				item.refuse("another task has the same name");
-		if (parsed.tasks.size() == MAX_TASKS)
-			file.refuse(fmt::format("more than {} tasks", MAX_TASKS));
+		if (!names.insert(t.name).second)
+			item.refuse("another task has the same name");
 		parsed.tasks.push_back(std::move(t));
 	});
 	if (parsed.tasks.empty())
