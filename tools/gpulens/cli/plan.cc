@@ -237,8 +237,8 @@ Commands plan_commands()
 		 "make tasks for plan of measured times: times by size, and class",
 		 {"gpulens fit times.csv                          times from gpulens sweep",
 		  "gpulens fit times.csv --json | jq '{tasks: [.tasks[].task + {period_us: "
-					   "1000000}]}' | gpulens plan - "
-					   "--tpcs 66"},
+		  "1000000}]}' | gpulens plan - "
+		  "--tpcs 66"},
 		 add_fit},
 	};
 }
