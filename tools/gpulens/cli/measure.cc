@@ -28,6 +28,7 @@ std::vector<std::string> neighbour_names()
 {
 	std::vector<std::string> names;
 
+	names.reserve(std::size(measure::NEIGHBOURS));
 	for (const measure::NeighbourKind &kind : measure::NEIGHBOURS)
 		names.emplace_back(kind.name);
 	return names;

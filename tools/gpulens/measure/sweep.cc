@@ -94,6 +94,7 @@ std::vector<Sample> run_program_once(const SweepOptions &options, const Verified
 						       limit.tpcs.size() == 1 ? "" : "s", end_text(finished.status)));
 	if (!options.pattern.empty())
 		times = find_times(finished.output, options.pattern, options.unit_us);
+	samples.reserve(times.size());
 	for (double us : times)
 		samples.push_back({task, static_cast<u32>(limit.tpcs.size()), run, us});
 	return samples;

@@ -87,15 +87,17 @@ private:
 			bool own = sm < report_.within.allowed.size() && report_.within.allowed[sm],
 			     ran = used.count(sm);
 			const char *kind = own ? ran ? "used" : "own" : ran ? "outside" : "sm";
-			double x = LEFT + CELL * static_cast<double>(sm % COLUMNS);
-			double y = y_ + 8 + (CELL_HEIGHT + 4) * static_cast<double>(sm / COLUMNS);
+			const size_t column = sm % COLUMNS, row = sm / COLUMNS;
+			double x = LEFT + CELL * static_cast<double>(column);
+			double y = y_ + 8 + (CELL_HEIGHT + 4) * static_cast<double>(row);
 			body_ += fmt::format(
 				"<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
 				"<title>SM {}, TPC {}</title></rect>\n",
 				kind, x, y, CELL - 4, CELL_HEIGHT, sm, sm / 2);
 			body_ += svg_text("middle", x + (CELL - 4) / 2, y + 14, std::to_string(sm), " class=\"small\"");
 		}
-		y_ += 8 + (CELL_HEIGHT + 4) * static_cast<double>((report_.sms + COLUMNS - 1) / COLUMNS);
+		const size_t rows = (report_.sms + COLUMNS - 1) / COLUMNS;
+		y_ += 8 + (CELL_HEIGHT + 4) * static_cast<double>(rows);
 	}
 
 	// A bar for each run.
