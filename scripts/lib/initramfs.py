@@ -196,7 +196,8 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: I
     for name, path in needed.items():
         cpio.file(name, path.read_bytes(), 0o755)
     for name in TERMINALS if needed else ():
-        entry = pathlib.Path("/lib/terminfo") / name[0] / name
-        if entry.exists():  # Debian's ncurses-base
-            cpio.file(f"lib/terminfo/{name[0]}/{name}", entry.read_bytes())
+        for folder in ("lib/terminfo", "usr/share/terminfo"):  # of ncurses-base in Debian 12, in Debian 13
+            entry = pathlib.Path("/", folder, name[0], name)
+            if entry.exists():
+                cpio.file(f"{folder}/{name[0]}/{name}", entry.read_bytes())
     target.write_bytes(cpio.finish() + more)
