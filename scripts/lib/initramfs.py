@@ -157,6 +157,15 @@ def libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:
     return found
 
 
+def _add_terminals(cpio: Cpio) -> None:
+    """Adds the descriptions of terminals, where ncurses-base of Debian 12 or 13 has them and looks for them."""
+    for name in TERMINALS:
+        for folder in ("lib/terminfo", "usr/share/terminfo"):
+            entry = pathlib.Path("/", folder, name[0], name)
+            if entry.exists():
+                cpio.file(f"{folder}/{name[0]}/{name}", entry.read_bytes())
+
+
 def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: Iterable[pathlib.Path] = (),
           more: bytes = b"") -> None:
     """Writes the initramfs. modules: name in the guest -> .ko file; programs: of this machine, for /bin; more: a second
@@ -195,9 +204,6 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: I
         needed.update(libraries(path))
     for name, path in needed.items():
         cpio.file(name, path.read_bytes(), 0o755)
-    for name in TERMINALS if needed else ():
-        for folder in ("lib/terminfo", "usr/share/terminfo"):  # of ncurses-base in Debian 12, in Debian 13
-            entry = pathlib.Path("/", folder, name[0], name)
-            if entry.exists():
-                cpio.file(f"{folder}/{name[0]}/{name}", entry.read_bytes())
+    if needed:
+        _add_terminals(cpio)
     target.write_bytes(cpio.finish() + more)
