@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from support.fakerm import FACTS as RECORDED, RECORDING
-from support.program import ROOT, TOOL
+from support.program import ROOT, TOOL, build_program
 
 FACTS = RECORDED["gpus"][0]
 SMS = [dict(zip(FACTS["sm_table_fields"], row)) for row in FACTS["sm_table"]]
@@ -26,10 +26,7 @@ UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff"  # as fake_cuda.cc has it
 @pytest.fixture(scope="module", name="program")
 def build_cuda_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """tests/partition/cuda_program.c."""
-    program = tmp_path_factory.mktemp("cuda") / "cuda_program"
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(program),
-                    str(ROOT / "tests/partition/cuda_program.c")], check=True)
-    return str(program)
+    return build_program("cuda_program", tmp_path_factory.mktemp("cuda"))
 
 
 TURNS = ("a partition separates TPCs, not time: processes on one graphics runlist take turns (RTAS'24, rule R4), "

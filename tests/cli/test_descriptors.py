@@ -9,9 +9,8 @@ import subprocess
 
 import pytest
 from support.fakerm import FACTS, RECORDING, recording_with
-from support.program import ROOT, TOOL
+from support.program import ROOT, TOOL, build_program
 
-LIBRARY = ROOT / "build/bin/libgpulens-partition.so"
 GPU = FACTS["gpus"][0]
 UUID = "00112233445566778899aabbccddeeff"  # as fake_cuda.cc has it
 
@@ -37,20 +36,13 @@ IDS = [f"{name}-{capability}-{tpcs}" for _, capability, tpcs, name, _, _ in VERS
 @pytest.fixture(scope="module", name="program")
 def build_cuda_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """tests/partition/cuda_program.c."""
-    program = tmp_path_factory.mktemp("cuda") / "cuda_program"
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(program),
-                    str(ROOT / "tests/partition/cuda_program.c")], check=True)
-    return str(program)
+    return build_program("cuda_program", tmp_path_factory.mktemp("cuda"))
 
 
 @pytest.fixture(scope="module", name="work")
 def build_work_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """tests/partition/work_program.c."""
-    program = tmp_path_factory.mktemp("work") / "work_program"
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
-                    str(ROOT / "tests/partition/work_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
-                    f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-    return str(program)
+    return build_program("work_program", tmp_path_factory.mktemp("work"), partition=True)
 
 
 def gpu_of(folder: pathlib.Path, version: int, capability: int, tpcs: int, **more: str) -> dict[str, str]:

@@ -13,20 +13,15 @@ import typing
 import pytest
 from support.fakeproc import ORDINARY, FakeProc
 from support.fakerm import FACTS, RECORDING
-from support.program import ROOT, image
+from support.program import ROOT, build_program, image
 
 LIBRARY = ROOT / "build/bin/libgpulens-partition.so"
 
 
 @pytest.fixture(scope="module", name="program")
-def build_program(tmp_path_factory: pytest.TempPathFactory) -> str:
+def build_smctrl_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A C program for libsmctrl, linked with this library."""
-    assert LIBRARY.exists(), f"{LIBRARY} is not there; run make tool-parts"
-    program = tmp_path_factory.mktemp("smctrl") / "program"
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
-                    str(ROOT / "tests/partition/smctrl_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
-                    f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-    return str(program)
+    return build_program("smctrl_program", tmp_path_factory.mktemp("smctrl"), partition=True)
 
 
 def run_program(program: str, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -192,11 +187,7 @@ def test_missing_cuda_or_gpu_is_reported(program: str) -> None:
 @pytest.fixture(scope="module", name="work")
 def build_work_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """tests/partition/work_program.c."""
-    program = tmp_path_factory.mktemp("work") / "work_program"
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
-                    str(ROOT / "tests/partition/work_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
-                    f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-    return str(program)
+    return build_program("work_program", tmp_path_factory.mktemp("work"), partition=True)
 
 
 WHOLE = "after " + " ".join(map(str, range(132)))
@@ -249,31 +240,20 @@ def test_a_mask_ends_with_its_partition(work: str) -> None:
 def test_dlclose_is_harmless(tmp_path: pathlib.Path) -> None:
     """A program loads the library, sets a mask and unloads the library: its next launch has the mask. Seen failing:
     SIGSEGV, because the driver called back into unmapped code."""
-    program = tmp_path / "closing_program"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-o", str(program),
-                    str(ROOT / "tests/partition/closing_program.c")], check=True)
-    done = run_on_h200(str(program), str(LIBRARY))
+    done = run_on_h200(build_program("closing_program", tmp_path), str(LIBRARY))
     assert (done.returncode, done.stdout) == (0, "0 3\n"), done.stderr
 
 
 def test_a_thread_may_be_cancelled(tmp_path: pathlib.Path) -> None:
     """pthread_cancel() takes effect between calls of the library. Seen failing: "terminate called", in open()."""
-    program = tmp_path / "cancel_program"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
-                    str(ROOT / "tests/partition/cancel_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
-                    f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-    done = run_program(str(program), GPULENS_SOURCE="/nonexistent")
+    done = run_program(build_program("cancel_program", tmp_path, partition=True), GPULENS_SOURCE="/nonexistent")
     assert (done.returncode, done.stdout) == (0, "cancelled\n"), done.stderr
 
 
 def test_memory_may_run_out_anywhere(tmp_path: pathlib.Path) -> None:
     """Each allocation of a call fails in turn: the call returns ENOMEM or succeeds without it, and never throws an
     exception into a C program. Seen failing without the catch in guarded(): "terminate called"."""
-    program = tmp_path / "memory_program"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/tools/partition", "-o", str(program),
-                    str(ROOT / "tests/partition/memory_program.c"), f"-L{LIBRARY.parent}", "-lgpulens-partition",
-                    f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-    done = run_program(str(program), GPULENS_SOURCE=str(image("gp106")))
+    done = run_program(build_program("memory_program", tmp_path, partition=True), GPULENS_SOURCE=str(image("gp106")))
     assert (done.returncode, done.stdout.splitlines()) == (
         0, [f"{call} survived 0" for call in ("open", "place", "tpcs", "gpcs", "gpcs_ext")]), done.stderr[-500:]
 

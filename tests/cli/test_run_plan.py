@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.fakerm import RECORDING, ask_rm
-from support.program import ROOT, TOOL, gpulens as ask_tool, image
+from support.program import ROOT, TOOL, build_program, gpulens as ask_tool, image
 
 EXAMPLE = ROOT / "docs/plan-example.json"
 # camera and detector: GPC 0 whole, and what the reserved TPC 0 leaves of GPC 1
@@ -20,9 +20,7 @@ SMS = "12 13 16 17 28 29 32 33 44 45 48 49 60 61 74 75 88 89 102 103 116 117 120
 @pytest.fixture(scope="module", name="program")
 def built(tmp_path_factory: pytest.TempPathFactory) -> str:
     """tests/partition/cuda_program.c."""
-    program = tmp_path_factory.mktemp("cuda") / "cuda_program"
-    subprocess.run(["gcc", "-std=gnu11", "-o", str(program), str(ROOT / "tests/partition/cuda_program.c")], check=True)
-    return str(program)
+    return build_program("cuda_program", tmp_path_factory.mktemp("cuda"))
 
 
 @pytest.fixture(scope="module", name="plan")

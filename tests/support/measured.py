@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 from support.fakerm import fake_rm
-from support.program import ROOT, TOOL
+from support.program import ROOT, TOOL, build_program
 
 FAKE = str(ROOT / "tests/support/fake_probe.py")
 SCHEMA = json.loads((ROOT / "docs/measure-schema.json").read_text(encoding="utf-8"))
@@ -23,10 +23,7 @@ FOLDER = tempfile.TemporaryDirectory(prefix="gpulens-measured-")  # pylint: disa
 @functools.lru_cache(maxsize=None)
 def measured_program() -> str:
     """tests/partition/measured_program.c, built once."""
-    program = str(pathlib.Path(FOLDER.name) / "measured_program")
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", program,
-                    str(ROOT / "tests/partition/measured_program.c")], check=True)
-    return program
+    return build_program("measured_program", pathlib.Path(FOLDER.name))
 
 
 def fake_environment(**more: str) -> dict[str, str]:

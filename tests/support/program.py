@@ -23,6 +23,16 @@ ENDS_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 PROFILES = sorted(chip.name for chip in CHIPS)
 
 
+def build_program(name: str, folder: pathlib.Path, partition: bool = False) -> str:
+    """Compiles tests/partition/NAME.c in the folder, and links it with libgpulens-partition if it uses that."""
+    library = ROOT / "build/bin/libgpulens-partition.so"
+    words = [f"-I{ROOT}/tools/partition", f"-L{library.parent}", "-lgpulens-partition", f"-Wl,-rpath,{library.parent}"]
+    assert not partition or library.exists(), f"{library} is not there; run make tool-parts"
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(folder / name),
+                    str(ROOT / f"tests/partition/{name}.c"), *(words if partition else ())], check=True)
+    return str(folder / name)
+
+
 def scenario_of(profile: str) -> str:
     """The scenario that shows most of a chip."""
     return f"demo-{profile}" if (ROOT / f"emulator/scenarios/demo-{profile}.json").exists() else "minimal"

@@ -5,13 +5,13 @@
 #include "gpulens/plan/optimum.hpp"
 #include "support/tools/plan_tasks.hpp"
 
-#include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
 
 namespace {
 
+using plan_tests::count_fewest;
 using plan_tests::layout;
 using plan_tests::task;
 using tool::plan::Allocation;
@@ -239,36 +239,6 @@ bool meets_deadlines(const std::vector<Task> &tasks, const std::vector<u32> &in,
 	return load <= 1 + 1e-9;
 }
 
-// The fewest TPCs of all divisions; 1000 or more: there is none.
-u32 fewest(const std::vector<Task> &tasks, u32 tpcs)
-{
-	std::vector<std::vector<u32>> parts;
-	u32 best = 1000;
-	std::function<void(u32)> put = [&](u32 i) {
-		if (i == tasks.size()) {
-			u32 sum = 0;
-			for (const std::vector<u32> &in : parts) {
-				u32 m = 1;
-				while (m <= tpcs && !meets_deadlines(tasks, in, m))
-					m++;
-				sum += m <= tpcs ? m : 1000;
-			}
-			best = std::min(best, sum);
-			return;
-		}
-		for (size_t p = 0; p < parts.size(); p++) {
-			parts[p].push_back(i);
-			put(i + 1);
-			parts[p].pop_back();
-		}
-		parts.push_back({i});
-		put(i + 1);
-		parts.pop_back();
-	};
-	put(0);
-	return best;
-}
-
 std::vector<Task> draw_tasks(std::mt19937 &random, u32 tpcs)
 {
 	const u64 periods[] = {4, 6, 8, 12, 24};
@@ -299,7 +269,9 @@ TEST(PlanOptimum, IsTheFewestAndNoHeuristicIsBetter)
 		u32 tpcs = 1 + random() % 8;
 		std::vector<Task> tasks = draw_tasks(random, tpcs);
 		Problem problem(tasks, {.tpcs = tpcs}, Criterion::Edf);
-		u32 best = fewest(tasks, tpcs), alone = 0;
+		u32 alone = 0, best = count_fewest(tasks.size(), tpcs, [&](const std::vector<u32> &in, u32 m) {
+				       return meets_deadlines(tasks, in, m);
+			       });
 		Allocation exact = find_optimum(problem);
 		EXPECT_EQ(exact.fits, best <= tpcs) << n;
 		if (best < 1000)

@@ -2,14 +2,16 @@
 // Tests for schedulers that do not preempt kernels: np-dm, lp-edf and lp-dm. Sets of papers and sets computed by hand, and
 // random sets compared with schedules of a simulator of its own, with the worst releases and kernels, and with random ones.
 #include "gpulens/plan/schedulability.hpp"
+#include "support/tools/plan_jobs.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
-#include <numeric>
 #include <random>
 
 namespace {
 
+using plan_tests::draw_job;
+using plan_tests::hyperperiod;
 using tool::plan::Criterion;
 using tool::plan::Job;
 using tool::plan::schedulable;
@@ -137,11 +139,6 @@ bool simulate_kernels(const Jobs &jobs, const Schedule &s, u64 until)
 	return true;
 }
 
-u64 hyperperiod(const Jobs &jobs)
-{
-	return std::accumulate(jobs.begin(), jobs.end(), u64{1}, [](u64 l, const Job &j) { return std::lcm(l, j.t); });
-}
-
 // The worst cases: all together with short kernels, or each alone a hundredth of a unit before the others, with its longest
 // kernel first.
 bool meets_worst_cases(const Jobs &jobs, bool edf)
@@ -168,13 +165,10 @@ constexpr u64 UNIT = 100;
 // whole: each job is one kernel.
 Jobs draw_jobs(std::mt19937 &random, bool whole)
 {
-	const u64 periods[] = {4, 5, 6, 8, 10, 12};
 	Jobs jobs(2 + random() % 3);
 
 	for (Job &j : jobs) {
-		j.t = periods[random() % 6] * UNIT;
-		j.c = (1 + random() % 3) * UNIT;
-		j.d = j.c + random() % ((j.t - j.c) / UNIT + 1) * UNIT;
+		j = draw_job(random, UNIT);
 		j.longest = whole || random() % 4 == 0 ? WHOLE_JOB : (1 + random() % (j.c / UNIT * 2)) * UNIT / 2;
 	}
 	return jobs;

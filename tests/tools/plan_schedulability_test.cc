@@ -2,14 +2,16 @@
 // Schedulability tests: task sets of textbooks and papers with the verdicts given there or computed by hand, and random
 // sets compared with independently simulated schedules.
 #include "gpulens/plan/schedulability.hpp"
+#include "support/tools/plan_jobs.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
-#include <numeric>
 #include <random>
 
 namespace {
 
+using plan_tests::draw_job;
+using plan_tests::hyperperiod;
 using tool::plan::Criterion;
 using tool::plan::Job;
 using tool::plan::schedulable;
@@ -178,20 +180,11 @@ bool simulate_schedule(const Jobs &jobs, Rule rule, const std::vector<u64> &offs
 
 Jobs draw_jobs(std::mt19937 &random, u64 unit)
 {
-	const u64 periods[] = {4, 5, 6, 8, 10, 12};
 	Jobs jobs(2 + random() % 3);
 
-	for (Job &j : jobs) {
-		j.t = periods[random() % 6] * unit;
-		j.c = (1 + random() % 3) * unit;
-		j.d = j.c + random() % ((j.t - j.c) / unit + 1) * unit;
-	}
+	for (Job &j : jobs)
+		j = draw_job(random, unit);
 	return jobs;
-}
-
-u64 hyperperiod(const Jobs &jobs)
-{
-	return std::accumulate(jobs.begin(), jobs.end(), u64{1}, [](u64 l, const Job &j) { return std::lcm(l, j.t); });
 }
 
 // Simultaneous release is the worst case of both, so that the schedule of two hyperperiods decides.

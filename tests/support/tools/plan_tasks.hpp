@@ -4,6 +4,7 @@
 #include "gpulens/plan/allocate.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,37 @@ inline std::string layout(tool::plan::Allocation a)
 		text += ":" + std::to_string(p.tpcs);
 	}
 	return text;
+}
+
+// Returns the fewest TPCs of all divisions of n tasks into partitions; 1000 or more: no division has room on tpcs TPCs.
+// meets: do these tasks meet their deadlines on m TPCs?
+inline u32 count_fewest(size_t n, u32 tpcs, const std::function<bool(const std::vector<u32> &in, u32 m)> &meets)
+{
+	std::vector<std::vector<u32>> parts;
+	u32 best = 1000;
+	std::function<void(u32)> put = [&](u32 i) {
+		if (i == n) {
+			u32 sum = 0;
+			for (const std::vector<u32> &in : parts) {
+				u32 m = 1;
+				while (m <= tpcs && !meets(in, m))
+					m++;
+				sum += m <= tpcs ? m : 1000;
+			}
+			best = std::min(best, sum);
+			return;
+		}
+		for (size_t p = 0; p < parts.size(); p++) {
+			parts[p].push_back(i);
+			put(i + 1);
+			parts[p].pop_back();
+		}
+		parts.push_back({i});
+		put(i + 1);
+		parts.pop_back();
+	};
+	put(0);
+	return best;
 }
 
 } // namespace plan_tests
