@@ -46,8 +46,7 @@ void OwnerTimes::settle(const Gpu &snapshot)
 		auto before = known_.find(task), after = now.find(task);
 		bool same = before != known_.end() && after != now.end() &&
 			    before->second.owner.pid == after->second.owner.pid &&
-			    std::any_of(after->second.channels.begin(), after->second.channels.end(),
-					[&](const auto &channel) { return before->second.channels.count(channel); });
+			    share_channel(before->second.channels, after->second.channels);
 		count(engine, ns, same ? &after->second.owner : nullptr);
 	}
 	waiting_ns_.clear();

@@ -3,6 +3,7 @@
 #include "gpulens/cmd/simulate.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -139,7 +140,7 @@ SimulatedTsg parse_tsg(const std::string &word)
 		refuse_word(word, "not of the form NAME:LEVEL[:SLICE_US[:CHANNELS]]");
 	t.name = parts[0];
 	// It is printed in columns, on a terminal.
-	if (t.name.empty() || std::any_of(t.name.begin(), t.name.end(), [](char c) { return c <= ' ' || c > '~'; }))
+	if (!is_plain_word(t.name))
 		refuse_word(word, "the name must be printable ASCII without blanks, and not empty");
 	t.level = parse_level(word, parts[1]);
 	if (parts.size() > 2)

@@ -172,6 +172,12 @@ void require_preloadable(const std::vector<std::string> &program)
 	}
 }
 
+void require_success(const std::string &name, int status)
+{
+	if (status)
+		throw Error(Error::Failed, fmt::format("{}: {}", name, end_text(status)));
+}
+
 std::string end_text(int status)
 {
 	return status > 128 ? fmt::format("it was ended by signal {}", status - 128)

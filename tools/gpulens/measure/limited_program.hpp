@@ -77,6 +77,9 @@ private:
 // Throws Error (Failed) where check_preloadable() does: the program cannot be limited.
 void require_preloadable(const std::vector<std::string> &program);
 
+// Throws Error (Failed), "NAME: it ended with status 7", unless the exit status of run_program() is 0.
+void require_success(const std::string &name, int status);
+
 // Returns "it ended with status 7" or "it was ended by signal 9", of an exit status of run_program().
 std::string end_text(int status);
 

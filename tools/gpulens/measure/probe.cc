@@ -40,8 +40,7 @@ blocks::ProgramOptions limited_probe(const std::string &path, const gpulens::Ver
 	options.path = path;
 	options.start = [&limit](const std::vector<std::string> &program, const std::string &input) {
 		Finished finished = CapturedProgram(program, &limit, true, input).finish();
-		if (finished.status)
-			throw Error(Error::Failed, fmt::format("{}: {}", program[0], end_text(finished.status)));
+		require_success(program[0], finished.status);
 		return finished.output;
 	};
 	return options;

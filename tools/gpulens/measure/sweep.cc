@@ -77,7 +77,7 @@ std::string task_name(const std::string &program)
 	std::string name = std::filesystem::path(program).filename().string();
 
 	for (char &c : name)
-		if (c <= ' ' || c > '~' || c == ',')
+		if (!is_task_name(std::string(1, c)))
 			c = '_';
 	return name.empty() ? "program" : name;
 }
@@ -89,9 +89,9 @@ std::vector<Sample> run_program_once(const SweepOptions &options, const Verified
 	std::vector<double> times = {finished.elapsed_us};
 	std::vector<Sample> samples;
 
-	if (finished.status)
-		throw Error(Error::Failed, fmt::format("{} on {} TPC{}: {}", options.program[0], limit.tpcs.size(),
-						       limit.tpcs.size() == 1 ? "" : "s", end_text(finished.status)));
+	require_success(
+		fmt::format("{} on {} TPC{}", options.program[0], limit.tpcs.size(), limit.tpcs.size() == 1 ? "" : "s"),
+		finished.status);
 	if (!options.pattern.empty())
 		times = find_times(finished.output, options.pattern, options.unit_us);
 	samples.reserve(times.size());
@@ -108,9 +108,10 @@ std::vector<Sample> run_scenario_once(const SweepOptions &options, const blocks:
 	blocks::Within within = check_limit(log, limit);
 	std::vector<Sample> samples;
 
-	if (!within.outside.empty())
-		throw Error(Error::Failed, fmt::format("the limit did not hold: {}",
-						       within_text(within).substr(0, within_text(within).find('\n'))));
+	if (!within.outside.empty()) {
+		std::string text = within_text(within);
+		throw Error(Error::Failed, fmt::format("the limit did not hold: {}", text.substr(0, text.find('\n'))));
+	}
 	for (const blocks::Ran &k : log.kernels)
 		samples.push_back({k.name, static_cast<u32>(limit.tpcs.size()), run,
 				   static_cast<double>(k.last_end() - k.first_start()) / 1000});
@@ -167,8 +168,7 @@ json samples_json(const SweepOptions &options, const VerifiedLimits &verified, c
 
 bool is_task_name(const std::string &name)
 {
-	return !name.empty() &&
-	       std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~' && c != ','; });
+	return is_plain_word(name) && name.find(',') == name.npos;
 }
 
 std::vector<double> find_times(const std::string &output, const std::string &pattern, double unit_us)
@@ -196,14 +196,14 @@ std::vector<u32> parse_sizes(const std::string &text, u32 tpcs)
 {
 	std::set<u32> sizes;
 
-	if (text.empty())
+	if (text.empty()) {
 		for (u32 size = 1; size < tpcs; size *= 2)
 			sizes.insert(size);
-	if (text.empty() || text == "all")
 		sizes.insert(tpcs);
-	for (u32 size = 1; text == "all" && size < tpcs; size++)
-		sizes.insert(size);
-	if (!text.empty() && text != "all") {
+	} else if (text == "all") {
+		for (u32 size = 1; size <= tpcs; size++)
+			sizes.insert(size);
+	} else {
 		std::optional<std::vector<u32>> numbers = plan::parse_numbers(text, MAX_NUMBER);
 		if (!numbers || std::count(numbers->begin(), numbers->end(), 0U))
 			throw Error(Error::Input,

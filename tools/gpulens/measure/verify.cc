@@ -224,8 +224,7 @@ private:
 		if (program_)
 			finish_program();
 		Finished finished = probe.finish();
-		if (finished.status)
-			throw Error(Error::Failed, fmt::format("{}: {}", program[0], end_text(finished.status)));
+		require_success(program[0], finished.status);
 		return finished.output;
 	}
 
@@ -240,10 +239,7 @@ private:
 	// Returns the time of the run, us.
 	double finish_program()
 	{
-		int status = program_->wait();
-
-		if (status)
-			throw Error(Error::Failed, fmt::format("{}: {}", own_.program[0], end_text(status)));
+		require_success(own_.program[0], program_->wait());
 		double us = program_->elapsed_us();
 		program_.reset();
 		return us;

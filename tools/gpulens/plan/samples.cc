@@ -4,6 +4,7 @@
 
 #include "gpulens/plan/task.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 #include "lib/base/json_input.hpp"
 
 #include <algorithm>
@@ -162,8 +163,7 @@ std::vector<Samples> parse_samples(const std::string &csv, const std::string &na
 			throw Error(Error::Input, fmt::format("{}: {} values, but there are {} columns", where,
 							      cells.size(), columns.count));
 		const std::string &task = cells[columns.task];
-		if (task.empty() ||
-		    std::any_of(task.begin(), task.end(), [](char ch) { return ch <= ' ' || ch > '~'; }))
+		if (!is_plain_word(task))
 			throw Error(Error::Input, where + ": task is empty, or not of printable ASCII without blanks");
 		u32 tpcs = parse_tpcs(cells[columns.tpcs], where);
 		double us = parse_time(cells[columns.time_us], where);

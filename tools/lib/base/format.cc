@@ -19,6 +19,11 @@ constexpr double MAX_NS = 1e18; // 31 years
 
 } // namespace
 
+bool is_plain_word(const std::string &text)
+{
+	return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
 std::string format_ranges(const std::vector<u32> &sorted)
 {
 	std::vector<std::string> parts;

@@ -22,6 +22,8 @@ std::string format_share(double share, u64 observations);
 bool is_same_address(const std::string &a, const std::string &b);
 // Replaces control characters by ?, for names that other programs choose.
 std::string replace_controls(std::string name);
+// Returns whether it is printable ASCII without blanks, and not empty: fit for a column or a list.
+bool is_plain_word(const std::string &text);
 // Returns "0-3, 7" for ascending numbers; "none" without any.
 std::string format_ranges(const std::vector<u32> &sorted);
 // Returns "48.0 GiB".

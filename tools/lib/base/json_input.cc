@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Checks values of JSON input, and words the errors.
+#include "lib/base/format.hpp"
 #include "lib/base/json_input.hpp"
 
 #include <algorithm>
@@ -193,7 +194,7 @@ std::string Item::name(const char *key) const
 {
 	std::string n = string(key);
 
-	if (n.empty() || std::any_of(n.begin(), n.end(), [](char c) { return c <= ' ' || c > '~'; }))
+	if (!is_plain_word(n))
 		refuse(fmt::format("{} is {}; it must be printable ASCII without blanks, and not empty", key,
 				   quote_value(n)));
 	return n;

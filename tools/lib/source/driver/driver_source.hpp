@@ -23,7 +23,6 @@ public:
 	bool finds_owners() const override { return true; }
 	bool reports_work() const override { return false; }
 	bool takes_tsgs() const override { return true; }
-	// A query takes the driver 0.3 ms.
 	// A sample is a query of half a millisecond on an H100, so that these take less than 2 % of a processor.
 	u32 modest_period_us() const override { return 30000; }
 	// Samples the graphics engine alone, of GPU 0 if none is named. Always begins with a snapshot.

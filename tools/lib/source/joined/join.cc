@@ -75,15 +75,18 @@ Identities identities_of(const Gpu &gpu)
 	return all;
 }
 
+bool share_channel(const ChannelSet &a, const ChannelSet &b)
+{
+	return std::any_of(a.begin(), a.end(), [&](const auto &channel) { return b.count(channel) != 0; });
+}
+
 std::vector<TaskId> find_replaced(const Identities &before, const Identities &now)
 {
 	std::vector<TaskId> replaced;
 
 	for (const auto &[id, channels] : now) {
 		auto was = before.find(id);
-		if (was != before.end() && std::none_of(channels.begin(), channels.end(), [&](const auto &channel) {
-			    return was->second.count(channel) != 0;
-		    }))
+		if (was != before.end() && !share_channel(was->second, channels))
 			replaced.push_back(id);
 	}
 	return replaced;

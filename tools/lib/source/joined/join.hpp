@@ -21,6 +21,8 @@ void join_claims(Gpu &gpu, const std::vector<RunTsg> &claims);
 using ChannelSet = std::set<std::pair<u32, u64>>;
 using Identities = std::map<TaskId, ChannelSet>;
 Identities identities_of(const Gpu &gpu);
+// Do they have a channel in common, at the same address?
+bool share_channel(const ChannelSet &a, const ChannelSet &b);
 // Returns the tasks of which before and now have nothing in common.
 std::vector<TaskId> find_replaced(const Identities &before, const Identities &now);
 
