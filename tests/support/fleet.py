@@ -30,6 +30,7 @@ PROCESS_HEAD = f"# HELP {PROCESS} Time of a process on an engine, from samples.\
 PROCESS_LINE = (PROCESS + '{{gpu="0",engine="GR0",pid="{pid}",process="{process}",user="{user}",'
                 'container="{container}",pod="{pod}",evidence="{evidence}"}} {seconds:.6f}\n')
 UNKNOWN_SHARE = 0.01  # of GR0, on each machine that is not real
+CLOCK = "replayed_seconds_total"  # the seconds that a machine that is not real has run, on the page with its shares of them
 Json = typing.Dict[str, typing.Any]
 
 
@@ -87,7 +88,7 @@ class Replayed(http.server.ThreadingHTTPServer):
         shares, seconds = self.shares[machine], time.monotonic() - self.begun
         text = TIME.sub(lambda m: f"{m[1]} {shares[m[2]] * seconds:.6f}", self.page)
         text = BUSY.sub(lambda m: f"{m[1]} {sum(shares.values()) * seconds:.6f}", text)
-        return text + process_lines(machine, shares, seconds)
+        return text + process_lines(machine, shares, seconds) + f"# TYPE {CLOCK} counter\n{CLOCK} {seconds:.6f}\n"
 
 
 class ReplayHandler(http.server.BaseHTTPRequestHandler):
@@ -133,9 +134,10 @@ class Prometheus:
         assert answer["status"] == "success", answer
         return answer["data"]
 
-    def query(self, expression: str) -> typing.List[typing.Tuple[typing.Dict[str, str], float]]:
-        """Labels and value of each series."""
-        answer = self.ask("query", query=expression)
+    def query(self, expression: str, at: typing.Optional[float] = None
+              ) -> typing.List[typing.Tuple[typing.Dict[str, str], float]]:
+        """Labels and value of each series, now or at a Unix time."""
+        answer = self.ask("query", query=expression, **({} if at is None else {"time": f"{at:.3f}"}))
         return [(series["metric"], float(series["value"][1])) for series in answer["result"]]
 
     def wait(self, true: typing.Callable[[], bool], what: str) -> None:
@@ -157,10 +159,18 @@ class Prometheus:
 
 class Fleet(typing.NamedTuple):
     """A Prometheus that has scraped all machines for a while; by machine and TSG: the shares of GR0, and the sum of the
-    samples of real exporters."""
+    samples of real exporters; a Unix time until which the server has all samples."""
     prometheus: Prometheus
     shares: typing.Dict[str, typing.Dict[str, float]]
     seconds: typing.Dict[str, typing.Dict[str, float]]
+    at: float
+
+    def clocks(self, function: str) -> typing.Dict[str, float]:
+        """By machine that is not real: rate or increase of its clock over a range, as "rate({}[5s])". The server
+        extrapolates it as it does the times on the same page, so that their quotient is a share, however late a machine
+        was scraped."""
+        found = self.prometheus.query(function.format(CLOCK), self.at)
+        return {labels["instance"]: value for labels, value in found}
 
 
 def run_for(machines: typing.List[RealMachine], seconds: float) -> None:
@@ -197,4 +207,5 @@ def fleet(folder: pathlib.Path, *, real: int, machines: int, seconds: float) -> 
         prometheus.wait(lambda: len(prometheus.query("up == 1")) == machines, "a machine is not scraped")
         run_for(running, seconds)
         time.sleep(3)  # until the last samples are scraped, from a cached page at first
-        yield Fleet(prometheus, shares, {machine.folder.name: machine.seconds for machine in running})
+        # a scrape ends after its interval of 1 s at most
+        yield Fleet(prometheus, shares, {machine.folder.name: machine.seconds for machine in running}, time.time() - 1.5)
