@@ -184,6 +184,22 @@ void lens_stop_budget_charge(u64 stopped_ns, u64 took_ns);
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,
 			int result);
 
+/* Its status was not readable, or was not read yet. */
+#define LENS_TRACE_UNKNOWN (-2)
+
+/* What a sampler found on an engine: ids; LENS_NONE: none; LENS_TRACE_UNKNOWN. */
+struct lens_trace_occupant {
+	int tsg, channel;
+};
+
+/*
+ * Trace that a sampler found another occupant on an engine than in its sample before. engine is an
+ * index into the topology's engines; ns, of CLOCK_MONOTONIC, is the time of the sample.
+ */
+void lens_trace_engine_switch(const struct lens_dev *dev, u32 engine, u64 ns,
+			      const struct lens_trace_occupant *from,
+			      const struct lens_trace_occupant *to);
+
 /* -- devices.c: the list of GPUs -- */
 /* Called with lens_devices_lock held for each GPU that is attached or detached. */
 struct lens_devices_listener {

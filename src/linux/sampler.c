@@ -113,6 +113,25 @@ static bool sampler_is_error(u32 word)
 	return word == 0xffffffff || lens_is_bad_read(word);
 }
 
+static void sampler_trace_engine(struct lens_sampler *s, u32 engine, u64 ns,
+				 const struct lens_engine_status *status)
+{
+	const struct lens_occupant *shown = lens_engine_get_occupant(status);
+	struct lens_trace_occupant *last = &s->sampled[engine].last;
+	struct lens_trace_occupant now = { .tsg = LENS_NONE, .channel = LENS_NONE };
+
+	if (status->state == LENS_ENGINE_UNKNOWN)
+		now = (struct lens_trace_occupant){ LENS_TRACE_UNKNOWN, LENS_TRACE_UNKNOWN };
+	else if (status->state != LENS_ENGINE_IDLE && shown->is_channel)
+		now.channel = shown->id;
+	else if (status->state != LENS_ENGINE_IDLE)
+		now = (struct lens_trace_occupant){ shown->id, shown->channel };
+	if (now.tsg == last->tsg && now.channel == last->channel)
+		return;
+	lens_trace_engine_switch(s->dev, s->engines[engine], ns, last, &now);
+	*last = now;
+}
+
 static void sampler_read_engine(struct lens_sampler *s, u32 *head, u32 engine)
 {
 	const struct lens_sampled *from = &s->sampled[engine];
@@ -132,6 +151,7 @@ static void sampler_read_engine(struct lens_sampler *s, u32 *head, u32 engine)
 	s->dev->gpu.chip->host->decode_engine(w, &status);
 	if (sampler_is_error(w[0]))
 		status.state = LENS_ENGINE_UNKNOWN;
+	sampler_trace_engine(s, engine, ns, &status);
 	sample = sampler_put_sample(s, head, ns, engine, status.state);
 	if (status.state == LENS_ENGINE_UNKNOWN) {
 		sample->word = cpu_to_le32(w[0]);
@@ -325,6 +345,7 @@ static void sampler_choose_engines(struct lens_sampler *s, const u32 *runlists, 
 		if (!sampler_wants_engine(&gpu->topo.engines[i], runlists, n))
 			continue;
 		to = &s->sampled[s->n_engines];
+		to->last = (struct lens_trace_occupant){ LENS_TRACE_UNKNOWN, LENS_TRACE_UNKNOWN };
 		to->regs = lens_engine_get_regs(gpu, &gpu->topo.engines[i], to->reg);
 		/* A device table may have an address beyond BAR0. */
 		if (to->regs && max(to->reg[0], to->reg[to->regs - 1]) > s->dev->bar0_len - 4)

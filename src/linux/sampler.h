@@ -22,9 +22,10 @@ struct lens_missed {
 	u32 ticks;
 };
 
-/* Status registers of an engine. */
+/* Status registers of an engine, and what the last sample found there. */
 struct lens_sampled {
 	u32 regs, reg[2];		/* number of them; BAR0 offsets */
+	struct lens_trace_occupant last;
 };
 
 struct lens_sampler {

@@ -12,3 +12,10 @@ void lens_trace_control(const struct lens_dev *dev, const char *action, int runl
 {
 	trace_control(dev->index, action, runlist, id, result);
 }
+
+void lens_trace_engine_switch(const struct lens_dev *dev, u32 engine, u64 ns,
+			      const struct lens_trace_occupant *from,
+			      const struct lens_trace_occupant *to)
+{
+	trace_engine_switch(dev, &dev->gpu.topo.engines[engine], ns, from, to);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Trace events. gpulens:control records every write to a control file, for audits.
+ * gpulens:engine_switch records that a sampler found another occupant on an engine.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpulens
@@ -10,6 +11,10 @@
 
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
+
+#include "lens.h"
+
+static_assert(LENS_ENGINE_NAME == 48);
 
 TRACE_EVENT(control,
 	TP_PROTO(int gpu, const char *action, int runlist, s64 id, int result),
@@ -33,6 +38,37 @@ TRACE_EVENT(control,
 	TP_printk("gpu=%d action=%s runlist=%d id=%lld pid=%d result=%d",
 		  __entry->gpu, __entry->action, __entry->runlist, __entry->id,
 		  __entry->pid, __entry->result)
+);
+
+/* -1: no TSG, or no channel that is known; -2: the status was not readable, or not read before. */
+TRACE_EVENT(engine_switch,
+	TP_PROTO(const struct lens_dev *dev, const struct lens_engine *engine, u64 time_ns,
+		 const struct lens_trace_occupant *from, const struct lens_trace_occupant *to),
+	TP_ARGS(dev, engine, time_ns, from, to),
+	TP_STRUCT__entry(
+		__field(int, gpu)
+		__field(int, runlist)
+		/* The kernel shows this size as it is written here: trace-cmd needs a number. */
+		__array(char, engine, 48)
+		__field(int, from_tsg)
+		__field(int, from_channel)
+		__field(int, to_tsg)
+		__field(int, to_channel)
+		__field(u64, time_ns)
+	),
+	TP_fast_assign(
+		__entry->gpu = dev->index;
+		__entry->runlist = engine->runlist;
+		lens_engine_format_name(&dev->gpu, engine, __entry->engine);
+		__entry->from_tsg = from->tsg;
+		__entry->from_channel = from->channel;
+		__entry->to_tsg = to->tsg;
+		__entry->to_channel = to->channel;
+		__entry->time_ns = time_ns;
+	),
+	TP_printk("gpu=%d runlist=%d from_tsg=%d from_channel=%d to_tsg=%d to_channel=%d time_ns=%llu engine=%s",
+		  __entry->gpu, __entry->runlist, __entry->from_tsg, __entry->from_channel,
+		  __entry->to_tsg, __entry->to_channel, __entry->time_ns, __entry->engine)
 );
 
 #endif /* _LENS_TRACE_H_ */
