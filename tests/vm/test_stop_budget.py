@@ -142,9 +142,9 @@ def test_a_read_beyond_the_budget_gives_ebusy(readable: Guest) -> None:
 
 
 def test_root_is_neither_throttled_nor_blocked_by_other_readers(readable: Guest) -> None:
-    """Beside four unprivileged readers, root reads a file repeatedly for 8 s: each read succeeds within 3 s, and all
-    together stop the machine for longer than the budget. Seen failing with lens_stop_is_budgeted() always true:
-    EBUSY."""
+    """Beside four unprivileged readers, root reads a file repeatedly for 8 s: each read succeeds, nine of ten within half
+    a second, and all together stop the machine for longer than the budget. Single reads are long where the host pauses
+    the guest. Seen failing with lens_stop_is_budgeted() always true: EBUSY; and with root taking budget_reader_lock."""
     before = stops(readable)
     text = readable.check(READERS.format(numbers="1 2 3 4", files=files("runlist0", "bars")) + """
         end=$(($(cut -d. -f1 /proc/uptime) + 8))
@@ -155,10 +155,12 @@ def test_root_is_neither_throttled_nor_blocked_by_other_readers(readable: Guest)
     assert answers(readable)["OK"] > 0
     said = [line for line in text if re.match("OK |read |open ", line)]
     times = [tuple(float(word) for word in line.split()) for line in text if re.fullmatch(r"[\d.]+ [\d.]+", line)]
-    longest = max(end - begin for begin, end in times)
-    print(f"root read {len(said)} times, {longest:.2f} s at most; stopped for {stopped / 1e6:.0f} ms")
-    assert len(said) >= 5 and all(line.startswith("OK ") for line in said), said
-    assert longest < 3 * SLOW, times
+    durations = sorted(end - begin for begin, end in times)
+    usual = durations[len(durations) * 9 // 10]
+    print(f"root read {len(said)} times, 9 of 10 within {usual:.2f} s, {durations[-1]:.2f} s at most; "
+          f"stopped for {stopped / 1e6:.0f} ms")
+    assert len(said) >= 10 and all(line.startswith("OK ") for line in said), said
+    assert usual < 0.5 * SLOW, times
     assert stopped > 3 * (10 * 10**9 * PERCENT // 100 + BURST_NS)
 
 
