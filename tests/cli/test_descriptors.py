@@ -30,6 +30,7 @@ VERSIONS = [
     (0x50, 100, 66, "5.0", "clcdc0qmd.h", 128),
     (0x50, 120, 40, "5.0", "clcdc0qmd.h", 128),
 ]
+NEEDS_WORD = [row for row in VERSIONS if row[0] < 0x40 and (row[1] == 0 or row[1] >= 60)]
 IDS = [f"{name}-{capability}-{tpcs}" for _, capability, tpcs, name, _, _ in VERSIONS]
 
 
@@ -52,7 +53,7 @@ def gpu_of(folder: pathlib.Path, version: int, capability: int, tpcs: int, **mor
     return {"PATH": "/usr/bin:/bin", "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"),
             "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"), "GPULENS_FAKE_RM": recording,
             "FAKE_CUDA_VERSION": str(version), "FAKE_CUDA_CAPABILITY": str(capability), "FAKE_CUDA_TPCS": str(tpcs),
-            **more}
+            "GPULENS_NO_COOPERATIVE": "1", **more}
 
 
 def run(words: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
@@ -93,6 +94,8 @@ def test_ways_says_how_it_knows(tmp_path: pathlib.Path, version: int, capability
     env = gpu_of(tmp_path, version, capability, tpcs)
     evidence = (f"launch descriptors of version {name}: from the manual, never seen on a GPU (open-gpu-doc, "
                 f"classes/compute/{header}); {tpcs} of {bits} bits disable 2 SMs each, found by setting each in turn")
+    if (version, capability) in {row[:2] for row in NEEDS_WORD}:
+        evidence += "; cooperative launches are not recognized, and the user states that there are none"
     lines = run([str(TOOL), "partitions", "--ways"], env).stdout.splitlines()
     assert lines[1].split() == ["masks", "any", "TPCs"] and lines[4:] == [f"masks: {evidence}"]
     ways = json.loads(run([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
@@ -232,6 +235,38 @@ def test_cooperative_launches_are_recognized(program: str, tmp_path: pathlib.Pat
     assert (done.returncode, done.stdout, done.stderr) == (0, "cooperated\n", "")
     done = run([program, "coop", "13"], env)
     assert (done.returncode, done.stdout, done.stderr) == (4, "", f"gpulens-partition: {WAITS}\n")
+
+
+WORD = ("cooperative launches are not recognized in launch descriptors of version {}, and their blocks wait for ever where "
+        "the TPCs of a mask do not hold all; if the program launches none, say so by gpulens run --no-cooperative or "
+        "GPULENS_NO_COOPERATIVE=1")
+
+
+@pytest.mark.parametrize("version,capability,tpcs,name", [row[:4] for row in NEEDS_WORD],
+                         ids=[f"{row[3]}-{row[1]}" for row in NEEDS_WORD])
+def test_masks_need_a_word_where_cooperative_launches_are_not_recognized(
+        program: str, work: str, tmp_path: pathlib.Path, version: int, capability: int, tpcs: int, name: str) -> None:
+    """From Pascal on, CUDA has cooperative launches, and descriptors before 4.0 do not tell them: no program starts, no
+    partition opens, and --ways names the reason. Seen failing without check_recognized()."""
+    for env in ({}, {"GPULENS_NO_COOPERATIVE": ""}, {"GPULENS_NO_COOPERATIVE": "0"}):
+        env = {**gpu_of(tmp_path, version, capability, tpcs), "GPULENS_NO_COOPERATIVE": "", **env}
+        done = run([str(TOOL), "run", "-q", "--tpcs", "0-2", "--", program], env)
+        assert (done.returncode, done.stdout, done.stderr) == (4, "", f"gpulens: {WORD.format(name)}\n")
+    ways = json.loads(run([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
+    assert ways[0]["why"] == WORD.format(name)
+    assert run([work, "0", "0-2"], env).stdout.splitlines()[0].split()[:2] == ["granule", "-38"]
+    done = run([str(TOOL), "run", "-q", "--no-cooperative", "--tpcs", "0-2", "--", program], env)
+    assert done.stdout.splitlines()[:1] == ["ran on 0 1 2 3 4 5"], done.stderr
+
+
+@pytest.mark.parametrize("version,capability,tpcs", [row[:3] for row in VERSIONS if row not in NEEDS_WORD])
+def test_masks_need_no_word_elsewhere(program: str, tmp_path: pathlib.Path, version: int, capability: int,
+                                      tpcs: int) -> None:
+    """Kepler and Maxwell have no cooperative launches; from 4.0 on they are recognized. Seen failing with the word asked
+    for on each GPU."""
+    env = {**gpu_of(tmp_path, version, capability, tpcs), "GPULENS_NO_COOPERATIVE": ""}
+    done = run([str(TOOL), "run", "-q", "--tpcs", "0-2", "--", program], env)
+    assert done.stdout.splitlines()[:1] == ["ran on 0 1 2 3 4 5"], done.stderr
 
 
 def test_a_mask_is_for_one_version(program: str, tmp_path: pathlib.Path) -> None:

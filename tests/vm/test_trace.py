@@ -177,7 +177,10 @@ def test_bpftrace_counts_the_event() -> None:
         guest.emu[0].cmd({"cmd": "scenario", "file": scenario("slices-two")})
         guest.push(b"tracepoint:gpulens:engine_switch /args->to_tsg >= 0/ { @turns[args->to_tsg] = count(); }\n",
                    "/tmp/turns.bt")
-        out = guest.check("bpftrace -c 'gpulens -g 0 record --runlist 1 --every 1ms --for 1s -o /tmp/run.gplt' "
-                          "/tmp/turns.bt", timeout=240)
+        status, out = guest.run("bpftrace -c 'gpulens -g 0 record --runlist 1 --every 1ms --for 1s -o /tmp/run.gplt' "
+                                "/tmp/turns.bt", timeout=240)
+        if "'linux/types.h' file not found" in out:
+            pytest.skip("bpftrace wants the headers of this kernel")  # 5.10
+        assert status == 0, out
         turns = {int(tsg): int(count) for tsg, count in re.findall(r"@turns\[(\d+)\]: (\d+)", out)}
         assert set(turns) == {21, 22} and all(count > 20 / SLOW for count in turns.values()), out

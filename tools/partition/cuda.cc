@@ -161,6 +161,14 @@ unsigned capability_of_device(int device)
 	return static_cast<unsigned>(major * 10 + minor);
 }
 
+bool has_cooperative_launches(int device)
+{
+	constexpr int COOPERATIVE_LAUNCH = 95; // CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
+	int supported = 0;
+
+	return cuda().attribute(&supported, COOPERATIVE_LAUNCH, device) || supported;
+}
+
 void check_smid_is_physical(int device)
 {
 	constexpr int MPS_ENABLED = 133; // CU_DEVICE_ATTRIBUTE_MPS_ENABLED; older drivers return an error

@@ -81,6 +81,8 @@ KnownGpu gpu_of_device(int device);
 GpuUuid uuid_of_device(int device);
 // Returns major * 10 + minor of the compute capability; 0 if CUDA does not report it.
 unsigned capability_of_device(int device);
+// Returns whether CUDA launches cooperative kernels on a device; true where it does not report that.
+bool has_cooperative_launches(int device);
 // Throws Error (Unsupported) under MPS: there, %smid of a kernel that is restricted to some SMs counts only these, from 0
 // (seen with driver 580).
 void check_smid_is_physical(int device);

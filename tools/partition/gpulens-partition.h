@@ -147,7 +147,9 @@ enum gpulens_way {
 	/*
 	 * A mask in the descriptor of each launch, as in libsmctrl.h; any set of TPCs. A cooperative
 	 * launch of more blocks than the mask has SMs, and a launch of thread-block clusters, end the
-	 * program: they could wait for ever.
+	 * program: they could wait for ever. From Pascal to Ada they are not recognized, and this way is
+	 * refused (-ENOSYS) unless the environment has GPULENS_NO_COOPERATIVE=1, which states that
+	 * the program makes no such launches.
 	 */
 	GPULENS_MASKS = 0,
 	/* A green context of the driver's smallest SM groups: single TPCs on an H200. */

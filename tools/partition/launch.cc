@@ -2,16 +2,19 @@
 // Verifies launch masks and sets them through the driver's callback.
 #include "partition/launch.hpp"
 
+#include "lib/launch/environment.hpp"
 #include "partition/mask_bits.hpp"
 #include "partition/publish_stream.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <vector>
 
 namespace gpulens {
@@ -79,6 +82,14 @@ const DescriptorFormat &format_of_launch(int device)
 				    "version whose mask NVIDIA's headers define",
 				    seen.version, VERSION_AT, seen.version_5, VERSION_5_AT));
 	return *format;
+}
+
+// Where launches that could wait for ever cannot be recognized, masks need the user's word that there are none.
+bool is_stated_not_cooperative()
+{
+	const char *stated = std::getenv(environment::NO_COOPERATIVE);
+
+	return stated && std::string_view(stated) == "1";
 }
 
 std::string source_of(const DescriptorFormat &format)
@@ -149,6 +160,20 @@ void Launches::verify(int device)
 		return;
 	}
 	discover(probe, all);
+	unrecognized_ = !format_->cooperative && has_cooperative_launches(device);
+	if (unrecognized_)
+		evidence_ += "; cooperative launches are not recognized, and the user states that there are none";
+}
+
+void Launches::check_recognized()
+{
+	verified_layout();
+	if (unrecognized_ && !is_stated_not_cooperative())
+		throw Error(Error::Missing,
+			    fmt::format("cooperative launches are not recognized in launch descriptors of version {}, and their "
+					"blocks wait for ever where the TPCs of a mask do not hold all; if the program "
+					"launches none, say so by gpulens run --no-cooperative or {}=1",
+					format_->name, environment::NO_COOPERATIVE));
 }
 
 void Launches::discover(Probe &probe, const std::set<unsigned> &all)
@@ -195,7 +220,7 @@ Layout layout_of_device(int device)
 
 LaunchMask Launches::launch_mask(const TpcMask &enabled)
 {
-	verified_layout();
+	check_recognized();
 	if (!enabled.count())
 		throw Error(Error::Input, "the mask is empty");
 	return mask_without(bits_, enabled.tpcs());

@@ -22,23 +22,26 @@ public:
 	// Installs the driver's callback and verifies masks on the GPU of device_of_context(), at the first call.
 	// Returns that GPU's layout. Throws Error, the same at each call: what is missing, or what the probe found.
 	const Layout &verified_layout();
-	// Returns the mask that disables all but these TPCs. Throws Error, as verified_layout(); Input for an empty mask.
+	// Throws Error as verified_layout(), and Missing where this GPU has cooperative launches which its descriptors do not
+	// tell from others, unless GPULENS_NO_COOPERATIVE=1.
+	void check_recognized();
+	// Returns the mask that disables all but these TPCs. Throws Error, as check_recognized(); Input for an empty mask.
 	LaunchMask launch_mask(const TpcMask &enabled);
 	// Returns the format of this GPU's launch descriptors. Throws Error, as verified_layout().
 	const DescriptorFormat &format();
 	// Returns how the descriptors and the bits of masks are known, for the user. Throws Error, as verified_layout().
 	const std::string &evidence();
-	// Restricts all launches that no other mask applies to. Throws Error, as verified_layout().
+	// Restricts all launches that no other mask applies to. Throws Error, as check_recognized().
 	void set_global(const TpcMask &enabled);
 	// Restricts all launches of a stream of the calling thread's context; overrides the global mask. Graphs are not
 	// covered: they are not launched through their stream. Runs the probe in the stream, which must not be
-	// capturing. Returns the argument of end_stream(). Throws Error, as verified_layout(), and Unsupported if launches
+	// capturing. Returns the argument of end_stream(). Throws Error, as check_recognized(), and Unsupported if launches
 	// of the stream cannot be recognized.
 	const void *set_stream(void *stream, const TpcMask &enabled);
 	// Removes a stream's mask. Call it before the stream is destroyed: a new stream may get the same descriptor,
 	// and would inherit the mask.
 	static void end_stream(const void *descriptor);
-	// Restricts the calling thread's next launch; overrides all other masks. Throws Error, as verified_layout().
+	// Restricts the calling thread's next launch; overrides all other masks. Throws Error, as check_recognized().
 	void set_next(const TpcMask &enabled);
 
 private:
@@ -52,6 +55,7 @@ private:
 	const DescriptorFormat *format_ = nullptr;
 	std::vector<LaunchMask> bits_; // by TPC: those that disable it
 	std::string evidence_;
+	bool unrecognized_ = false; // cooperative launches
 };
 
 // Returns the layout that the driver reports of a device; where it does not report the SMs, the one that verified_layout()

@@ -49,7 +49,8 @@ int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev);
  * They are for programs that use one GPU: masks are verified on one GPU only, and a masked launch on
  * another GPU ends the program. A cooperative launch of more blocks than its mask has SMs, and a
  * launch of thread-block clusters, end the program, because they could wait for ever. With launch
- * descriptors before version 4.0 (Hopper) they are not recognized.
+ * descriptors before version 4.0 (Hopper) they are not recognized: from Pascal to Ada, the program ends
+ * unless the environment has GPULENS_NO_COOPERATIVE=1, which states that it makes no such launches.
  */
 
 /* Restricts all launches of the process that no other mask applies to. */

@@ -161,7 +161,7 @@ public:
 	explicit MaskedWork(const TpcMask &wanted) : Work(wanted)
 	{
 		Launches &launches = Launches::instance();
-		launches.verified_layout();
+		launches.check_recognized();
 		check(cuda().make_stream(&stream_, NON_BLOCKING), "cuStreamCreate");
 		try {
 			descriptor_ = launches.set_stream(stream_, wanted);
@@ -188,7 +188,7 @@ private:
 unsigned granularity(Method method)
 {
 	if (method == Method::Masks) {
-		Launches::instance().verified_layout();
+		Launches::instance().check_recognized();
 		return 1;
 	}
 	// The last group may be a smaller or larger rest.

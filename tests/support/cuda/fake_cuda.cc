@@ -316,11 +316,13 @@ int cuDeviceGetAttribute(int *to, int which, int)
 {
 	int capability = number("FAKE_CUDA_CAPABILITY", 90);
 
+	// CUDA has cooperative launches from Pascal on.
 	*to = which == 75   ? capability / 10
 	      : which == 76 ? capability % 10
+	      : which == 95 ? capability >= 60
 	      : which == 16 ? 2 * static_cast<int>(all_tpcs())
 			    : is_set("FAKE_CUDA_MPS");
-	return which == 133 || which == 16 || (capability && (which == 75 || which == 76)) ? 0 : 1;
+	return which == 133 || which == 16 || (capability && (which == 75 || which == 76 || which == 95)) ? 0 : 1;
 }
 
 // If CUDA_VISIBLE_DEVICES is a UUID, the H200 is device 0; if it is a number, devices are counted from there on. UUIDs of

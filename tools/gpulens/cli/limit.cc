@@ -5,11 +5,21 @@
 #include "gpulens/cli/options.hpp"
 #include "gpulens/plan/planned_task.hpp"
 #include "lib/base/file.hpp"
+#include "lib/launch/environment.hpp"
 
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace tool {
+
+void add_no_cooperative(CLI::App &parser)
+{
+	parser.add_flag_callback(
+		"--no-cooperative", [] { setenv(gpulens::environment::NO_COOPERATIVE, "1", 1); },
+		"state that no cooperative kernels are launched: on GPUs before Hopper they are not recognized, and wait for "
+		"ever where the TPCs do not hold all of their blocks");
+}
 
 LimitOptions::LimitOptions(CLI::App &parser, const std::string &subject)
 {
@@ -19,6 +29,7 @@ LimitOptions::LimitOptions(CLI::App &parser, const std::string &subject)
 	});
 	std::string limit = "limit " + subject + " to ";
 
+	add_no_cooperative(parser);
 	tpcs_ = parser.add_option("--tpcs", values_->tpcs, limit + "these TPCs: 0-9,12 or 0x3ff")
 			->type_name("TPCS")
 			->check(not_empty);

@@ -10,6 +10,9 @@
 
 namespace tool {
 
+// Adds --no-cooperative: the user's word, in the environment of this process and its children.
+void add_no_cooperative(CLI::App &parser);
+
 class LimitOptions {
 public:
 	// subject: what is limited, for the help: "limit SUBJECT to these TPCs".

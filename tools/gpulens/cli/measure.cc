@@ -99,6 +99,7 @@ void add_verify(CLI::App &parser, CommandLine &line)
 void add_sweep(CLI::App &parser, CommandLine &line)
 {
 	auto options = std::make_shared<measure::SweepOptions>();
+	add_no_cooperative(parser);
 
 	CLI::Option *program = parser.add_option("PROGRAM", options->program,
 						 "program and its arguments, after --; it is run for each size")
@@ -171,6 +172,7 @@ void add_neighbour(CLI::App &parser, CommandLine &line)
 void add_tenants(CLI::App &parser, CommandLine &line)
 {
 	auto options = std::make_shared<measure::TenantsOptions>();
+	add_no_cooperative(parser);
 
 	parser.add_option("EXPERIMENT", options->experiment,
 			  "cases (a task beside a neighbour that launches without end, with and without halves), sizes "

@@ -15,6 +15,7 @@ constexpr char CONFINE_LIBRARY[] = "libgpulens-confine.so"; // sets the mask of 
 
 constexpr char RUN_FILE[] = "GPULENS_RUN_FILE";       // path of the file for TSGs; its lines: lib/rm/run_tsg.hpp
 constexpr char LAUNCH_MASK[] = "GPULENS_LAUNCH_MASK"; // VerifiedMask
+constexpr char NO_COOPERATIVE[] = "GPULENS_NO_COOPERATIVE"; // "1": the user states that programs launch no such kernels
 constexpr char PARTITION[] = "GPULENS_PARTITION";     // what the program publishes: lib/launch/partition_entry.hpp
 
 // A process acknowledges that its launches get their mask by ioctl(-1, GUARD_ACKNOWLEDGE), which a seccomp filter passes to
