@@ -152,7 +152,7 @@ def test_dashboard_is_answered(scraped: Fleet) -> None:
     for title, expression in asked:
         assert "$" not in expression, title
         assert scraped.prometheus.query(expression), title
-    answers = {title: scraped.prometheus.query(expression, scraped.at) for title, expression in asked}
+    answers = {title: scraped.prometheus.query(expression, scraped.time_s) for title, expression in asked}
     counts = {"Machines": 50, "GPUs": 50, "GPUs that cannot be read": 0, "GPUs that are not sampled": 0}
     for title, value in counts.items():
         assert answers[title][0][1] == value, title
@@ -179,7 +179,7 @@ Series = typing.List[typing.Tuple[typing.Dict[str, str], float]]
 def dashboard_answers(scraped: Fleet, *titles: str) -> typing.List[Series]:
     """The answers to these queries of the dashboard."""
     asked = dict(dashboard_queries())
-    return [scraped.prometheus.query(asked[title], scraped.at) for title in titles]
+    return [scraped.prometheus.query(asked[title], scraped.time_s) for title in titles]
 
 
 def process_shares(scraped: Fleet) -> typing.Dict[typing.Tuple[str, ...], float]:
@@ -209,8 +209,8 @@ def test_processes_have_their_times_on_each_gpu(scraped: Fleet) -> None:
 
 
 def test_processes_have_their_shares(scraped: Fleet) -> None:
-    """The dashboard's graph has the 20 processes with the largest shares, each with its own share. Seen failing with the
-    shares of the next machine."""
+    """The dashboard's graph has the 20 processes with the largest shares, each with its own share. Seen failing with
+    the shares of the next machine."""
     [graph] = dashboard_answers(scraped, "Share of each process")
     shares, clocks = process_shares(scraped), scraped.clocks("rate({}[5s])")
     found = {tuple(row[name] for name in PROCESS_LABELS): value for row, value in graph}
@@ -275,7 +275,7 @@ def test_shares_of_tsgs_are_summed_over_machines(scraped: Fleet) -> None:
     the sum of their samples. Seen failing with the shares of another machine."""
     rate = 'sum by (instance, gpu, tsg) (rate(gpulens_tsg_engine_seconds_total{engine=~"GR[0-9]+"}[8s]))'
     found = {(labels["instance"], labels["tsg"]): value
-             for labels, value in scraped.prometheus.query(rate, scraped.at)}
+             for labels, value in scraped.prometheus.query(rate, scraped.time_s)}
     expected = {(machine, tsg): share for machine, tsgs in scraped.shares.items() for tsg, share in tsgs.items()}
     assert set(found) == set(expected) and len(found) == 100
     clocks, sums = scraped.clocks("rate({}[8s])"), {"3": 0.0, "5": 0.0}
@@ -283,7 +283,8 @@ def test_shares_of_tsgs_are_summed_over_machines(scraped: Fleet) -> None:
         if key[0] not in scraped.seconds:
             assert found[key] / clocks[key[0]] == pytest.approx(share, rel=1e-4), key
             sums[key[1]] += share * clocks[key[0]]
-    total = scraped.prometheus.query(f"sum by (tsg) ({rate} and on (instance) up{{instance!~'m0[012]'}})", scraped.at)
+    total = scraped.prometheus.query(f"sum by (tsg) ({rate} and on (instance) up{{instance!~'m0[012]'}})",
+                                     scraped.time_s)
     assert {labels["tsg"]: value for labels, value in total} == pytest.approx(sums, rel=1e-4)
     assert set(scraped.seconds) == {"m00", "m01", "m02"}
     for machine, seconds in scraped.seconds.items():

@@ -237,9 +237,9 @@ def test_cooperative_launches_are_recognized(program: str, tmp_path: pathlib.Pat
     assert (done.returncode, done.stdout, done.stderr) == (4, "", f"gpulens-partition: {WAITS}\n")
 
 
-WORD = ("cooperative launches are not recognized in launch descriptors of version {}, and their blocks wait for ever where "
-        "the TPCs of a mask do not hold all; if the program launches none, say so by gpulens run --no-cooperative or "
-        "GPULENS_NO_COOPERATIVE=1")
+WORD = ("cooperative launches are not recognized in launch descriptors of version {}, and their blocks wait for ever "
+        "where the TPCs of a mask do not hold all; if the program launches none, say so by gpulens run "
+        "--no-cooperative or GPULENS_NO_COOPERATIVE=1")
 
 
 @pytest.mark.parametrize("version,capability,tpcs,name", [row[:4] for row in NEEDS_WORD],
@@ -262,8 +262,8 @@ def test_masks_need_a_word_where_cooperative_launches_are_not_recognized(
 @pytest.mark.parametrize("version,capability,tpcs", [row[:3] for row in VERSIONS if row not in NEEDS_WORD])
 def test_masks_need_no_word_elsewhere(program: str, tmp_path: pathlib.Path, version: int, capability: int,
                                       tpcs: int) -> None:
-    """Kepler and Maxwell have no cooperative launches; from 4.0 on they are recognized. Seen failing with the word asked
-    for on each GPU."""
+    """Kepler and Maxwell have no cooperative launches; from 4.0 on they are recognized. Seen failing with the word
+    asked for on each GPU."""
     env = {**gpu_of(tmp_path, version, capability, tpcs), "GPULENS_NO_COOPERATIVE": ""}
     done = run([str(TOOL), "run", "-q", "--tpcs", "0-2", "--", program], env)
     assert done.stdout.splitlines()[:1] == ["ran on 0 1 2 3 4 5"], done.stderr

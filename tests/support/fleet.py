@@ -30,7 +30,7 @@ PROCESS_HEAD = f"# HELP {PROCESS} Time of a process on an engine, from samples.\
 PROCESS_LINE = (PROCESS + '{{gpu="0",engine="GR0",pid="{pid}",process="{process}",user="{user}",'
                 'container="{container}",pod="{pod}",evidence="{evidence}"}} {seconds:.6f}\n')
 UNKNOWN_SHARE = 0.01  # of GR0, on each machine that is not real
-CLOCK = "replayed_seconds_total"  # the seconds that a machine that is not real has run, on the page with its shares of them
+CLOCK = "replayed_seconds_total"  # seconds since a machine that is not real began, on the page of its times
 Json = typing.Dict[str, typing.Any]
 
 
@@ -134,10 +134,10 @@ class Prometheus:
         assert answer["status"] == "success", answer
         return answer["data"]
 
-    def query(self, expression: str, at: typing.Optional[float] = None
+    def query(self, expression: str, time_s: typing.Optional[float] = None
               ) -> typing.List[typing.Tuple[typing.Dict[str, str], float]]:
         """Labels and value of each series, now or at a Unix time."""
-        answer = self.ask("query", query=expression, **({} if at is None else {"time": f"{at:.3f}"}))
+        answer = self.ask("query", query=expression, **({} if time_s is None else {"time": f"{time_s:.3f}"}))
         return [(series["metric"], float(series["value"][1])) for series in answer["result"]]
 
     def wait(self, true: typing.Callable[[], bool], what: str) -> None:
@@ -163,13 +163,13 @@ class Fleet(typing.NamedTuple):
     prometheus: Prometheus
     shares: typing.Dict[str, typing.Dict[str, float]]
     seconds: typing.Dict[str, typing.Dict[str, float]]
-    at: float
+    time_s: float
 
     def clocks(self, function: str) -> typing.Dict[str, float]:
         """By machine that is not real: rate or increase of its clock over a range, as "rate({}[5s])". The server
         extrapolates it as it does the times on the same page, so that their quotient is a share, however late a machine
         was scraped."""
-        found = self.prometheus.query(function.format(CLOCK), self.at)
+        found = self.prometheus.query(function.format(CLOCK), self.time_s)
         return {labels["instance"]: value for labels, value in found}
 
 
@@ -208,4 +208,5 @@ def fleet(folder: pathlib.Path, *, real: int, machines: int, seconds: float) -> 
         run_for(running, seconds)
         time.sleep(3)  # until the last samples are scraped, from a cached page at first
         # a scrape ends after its interval of 1 s at most
-        yield Fleet(prometheus, shares, {machine.folder.name: machine.seconds for machine in running}, time.time() - 1.5)
+        seconds_of = {machine.folder.name: machine.seconds for machine in running}
+        yield Fleet(prometheus, shares, seconds_of, time.time() - 1.5)

@@ -142,9 +142,10 @@ def test_a_read_beyond_the_budget_gives_ebusy(readable: Guest) -> None:
 
 
 def test_root_is_neither_throttled_nor_blocked_by_other_readers(readable: Guest) -> None:
-    """Beside four unprivileged readers, root reads a file repeatedly for 8 s: each read succeeds, nine of ten within half
-    a second, and all together stop the machine for longer than the budget. Single reads are long where the host pauses
-    the guest. Seen failing with lens_stop_is_budgeted() always true: EBUSY; and with root taking budget_reader_lock."""
+    """Beside four unprivileged readers, root reads a file repeatedly for 8 s: each read succeeds, nine of ten within
+    half a second, and all together stop the machine for longer than the budget. Single reads are long where the host
+    pauses the guest. Seen failing with lens_stop_is_budgeted() always true: EBUSY; and with root taking
+    budget_reader_lock."""
     before = stops(readable)
     text = readable.check(READERS.format(numbers="1 2 3 4", files=files("runlist0", "bars")) + """
         end=$(($(cut -d. -f1 /proc/uptime) + 8))

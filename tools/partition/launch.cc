@@ -170,7 +170,8 @@ void Launches::check_recognized()
 	verified_layout();
 	if (unrecognized_ && !is_stated_not_cooperative())
 		throw Error(Error::Missing,
-			    fmt::format("cooperative launches are not recognized in launch descriptors of version {}, and their "
+			    fmt::format("cooperative launches are not recognized in launch descriptors of version {}, "
+					"and their "
 					"blocks wait for ever where the TPCs of a mask do not hold all; if the program "
 					"launches none, say so by gpulens run --no-cooperative or {}=1",
 					format_->name, environment::NO_COOPERATIVE));

@@ -17,7 +17,8 @@ void add_no_cooperative(CLI::App &parser)
 {
 	parser.add_flag_callback(
 		"--no-cooperative", [] { setenv(gpulens::environment::NO_COOPERATIVE, "1", 1); },
-		"state that no cooperative kernels are launched: on GPUs before Hopper they are not recognized, and wait for "
+		"state that no cooperative kernels are launched: on GPUs before Hopper they are not recognized, and "
+		"wait for "
 		"ever where the TPCs do not hold all of their blocks");
 }
 

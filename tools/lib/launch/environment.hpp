@@ -13,10 +13,10 @@ namespace gpulens::environment {
 constexpr char RUN_LIBRARY[] = "libgpulens-run.so";         // records the program's TSGs
 constexpr char CONFINE_LIBRARY[] = "libgpulens-confine.so"; // sets the mask of the program's launches
 
-constexpr char RUN_FILE[] = "GPULENS_RUN_FILE";       // path of the file for TSGs; its lines: lib/rm/run_tsg.hpp
-constexpr char LAUNCH_MASK[] = "GPULENS_LAUNCH_MASK"; // VerifiedMask
+constexpr char RUN_FILE[] = "GPULENS_RUN_FILE";             // path of the file for TSGs; its lines: lib/rm/run_tsg.hpp
+constexpr char LAUNCH_MASK[] = "GPULENS_LAUNCH_MASK";       // VerifiedMask
 constexpr char NO_COOPERATIVE[] = "GPULENS_NO_COOPERATIVE"; // "1": the user states that programs launch no such kernels
-constexpr char PARTITION[] = "GPULENS_PARTITION";     // what the program publishes: lib/launch/partition_entry.hpp
+constexpr char PARTITION[] = "GPULENS_PARTITION"; // what the program publishes: lib/launch/partition_entry.hpp
 
 // A process acknowledges that its launches get their mask by ioctl(-1, GUARD_ACKNOWLEDGE), which a seccomp filter passes to
 // the guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.
