@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The owners of channels, from resident channels and active processes. Times are in microseconds.
+#include "lib/rm/owner_finder.hpp"
 #include "lib/rm/processes.hpp"
 
 #include <gtest/gtest.h>
@@ -221,6 +222,31 @@ TEST(ChannelOwners, IdleSamplesAreNotUsed)
 	owners = make_two_halves();
 	owners.add_samples(samples_of(8, 5000, 0xffffffff));
 	EXPECT_EQ(owners.find_pids(offset_near(0)), Pids{});
+}
+
+// For 30 s after a new one, and for 5 s after one was there. Seen failing without the limit of 30 s, with the limit from the
+// last time that a task was there, and with tasks that stay when their process is known.
+TEST(UnknownTasks, JustifyQueriesForSomeTime)
+{
+	constexpr u64 SECOND = 1000000000;
+	tool::rm::UnknownTasks tasks;
+
+	EXPECT_FALSE(tasks.justify_queries(SECOND));
+	for (u64 second = 100; second <= 131; second++) {
+		tasks.add(second * SECOND, 10);
+		EXPECT_EQ(tasks.justify_queries(second * SECOND), second <= 130) << second;
+	}
+	tasks.add(132 * SECOND, 11);
+	EXPECT_TRUE(tasks.justify_queries(137 * SECOND));
+	EXPECT_FALSE(tasks.justify_queries(137 * SECOND + 1));
+	tasks.add(138 * SECOND, 11);
+	EXPECT_TRUE(tasks.justify_queries(143 * SECOND));
+	tasks.remove(11);
+	EXPECT_TRUE(tasks.justify_queries(143 * SECOND));
+	tasks.remove(10);
+	EXPECT_FALSE(tasks.justify_queries(143 * SECOND));
+	tasks.add(144 * SECOND, 11);
+	EXPECT_TRUE(tasks.justify_queries(145 * SECOND));
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace {
 
 constexpr u64 CHANGES_PERIOD_NS = 2000000000;
 constexpr u64 LOOK_MARGIN_NS = 600000; // before and after a utilisation sample may have been taken
-constexpr u64 ALL_KNOWN_NS = 5000000000;
+constexpr u64 RECENT_NS = 5000000000, PATIENCE_NS = 30000000000;
 
 u64 now_ns()
 {
@@ -24,6 +24,18 @@ u64 now_ns()
 }
 
 } // namespace
+
+void UnknownTasks::add(u64 time_ns, u32 key)
+{
+	seen_ns_ = time_ns;
+	if (tasks_.insert(key).second)
+		new_ns_ = time_ns;
+}
+
+bool UnknownTasks::justify_queries(u64 now_ns) const
+{
+	return !tasks_.empty() && now_ns <= seen_ns_ + RECENT_NS && now_ns <= new_ns_ + PATIENCE_NS;
+}
 
 OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns)
 	: client_(client), gpu_(gpu), owners_(max_gap_ns), changes_taken_ns_(now_ns())
@@ -37,7 +49,7 @@ void OwnerFinder::add_resident(u64 time_ns, std::optional<u32> key)
 		return;
 	auto known = known_.find(*key);
 	if (known == known_.end() || !known->second.pid)
-		unknown_ns_ = time_ns;
+		unknown_.add(time_ns, *key);
 }
 
 void OwnerFinder::query()
@@ -74,6 +86,7 @@ std::vector<OwnerFinder::Change> OwnerFinder::take_changes(bool now)
 		if (known.pid && known.seen && !exists) {
 			owners_.forget(key); // what is known of it is that process
 			known = {};
+			unknown_.remove(key); // it is a new task
 			changes.push_back({key, 0});
 		}
 		known.seen |= exists;
@@ -85,6 +98,7 @@ std::vector<OwnerFinder::Change> OwnerFinder::take_changes(bool now)
 		if (known.pid == pid)
 			continue;
 		known = {pid, process_exists(pid)};
+		unknown_.remove(key);
 		changes.push_back({key, pid});
 	}
 	return changes;
@@ -94,6 +108,7 @@ void OwnerFinder::forget(u32 key)
 {
 	owners_.forget(key);
 	known_.erase(key);
+	unknown_.remove(key);
 }
 
 u64 OwnerFinder::next_look_ns(u64 now) const
@@ -101,7 +116,7 @@ u64 OwnerFinder::next_look_ns(u64 now) const
 	std::optional<UtilClock::Window> window = clock_.next_sample(now - std::min(now, LOOK_MARGIN_NS));
 
 	// Queries follow each other every two seconds, ten samples: the first one after each is enough to notice a change.
-	if (!window || (window->ahead > 1 && now > unknown_ns_ + ALL_KNOWN_NS))
+	if (!window || (window->ahead > 1 && !unknown_.justify_queries(now)))
 		return ~u64{0};
 	return std::max(now + LOOK_NS, window->min_ns - std::min(window->min_ns, LOOK_MARGIN_NS));
 }

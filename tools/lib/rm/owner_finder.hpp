@@ -8,9 +8,24 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace tool::rm {
+
+// Tasks on the engine whose processes are unknown, and whether they justify many queries: for 5 s after one was there, and
+// for 30 s after a new one was, because a process that is not found until then is seldom found, and each query takes time.
+class UnknownTasks {
+public:
+	// time_ns: of CLOCK_MONOTONIC, ascending.
+	void add(u64 time_ns, u32 key);
+	void remove(u32 key) { tasks_.erase(key); }
+	bool justify_queries(u64 now_ns) const;
+
+private:
+	std::set<u32> tasks_;
+	u64 seen_ns_ = 0, new_ns_ = 0; // when one was on the engine last, and a new one
+};
 
 class OwnerFinder {
 public:
@@ -36,8 +51,7 @@ public:
 	// What has this key is another task from now on.
 	void forget(u32 key);
 	// Returns when the caller should look at the engine next, ns of CLOCK_MONOTONIC, if it samples more seldom than
-	// every LOOK_NS: around the times of the utilisation samples; of fewer of these while the process of all that was on the
-	// engine in the last five seconds is known.
+	// every LOOK_NS: around the times of the utilisation samples; of fewer of these unless unknown tasks justify it.
 	u64 next_look_ns(u64 now_ns) const;
 
 	static constexpr u64 LOOK_NS = 400000;
@@ -56,7 +70,7 @@ private:
 	UtilClock clock_;
 	std::map<u32, Known> known_; // by key
 	u64 changes_taken_ns_;       // when take_changes() looked last
-	u64 unknown_ns_ = 0;         // when a task of unknown process was on the engine last
+	UnknownTasks unknown_;
 };
 
 } // namespace tool::rm
