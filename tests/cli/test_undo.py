@@ -251,9 +251,43 @@ def test_pid_is_refused_without_known_channels(proc: FakeProc) -> None:
     """--pid: a message with the reason, and status 4."""
     done = run_gpulens(proc, "disable", "--pid", "4711")
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == ("gpulens: --pid 4711: the module cannot attribute channels to processes; name a "
-                           "channel, or a TSG with --tsg\n")
+    assert done.stderr == ("gpulens: --pid 4711: no TSG of gpu0 is known to be this process's, as it is known of "
+                           "programs that gpulens run started; name a channel, or a TSG with --tsg\n")
     assert proc.written("disable_channel") == ""
+
+
+def test_a_runlist_is_preempted(proc: FakeProc) -> None:
+    """Its number is written; an id with a runlist is wrong usage. Seen failing with preempt_tsg."""
+    path = proc.gpu(0) / "preempt_runlist"
+    path.write_text("", encoding="ascii")
+    done = run_gpulens(proc, "preempt-runlist", "11")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{path} < 11\n", "")
+    assert path.read_text(encoding="ascii") == "11"
+    done = run_gpulens(proc, "preempt-runlist", "0:3")
+    assert done.returncode == 2 and "not an id: 0:3" in done.stderr
+
+
+@pytest.mark.parametrize("mode", ("wfi", "cta", "cil"))
+def test_preemption_modes_of_channels(proc: FakeProc, mode: str) -> None:
+    """Of a channel, and of each channel of a TSG, whose state need not be readable. Seen failing with one file for each
+    mode."""
+    proc.show(snapshot({0: [Tsg(3, 2_048_000, TWO)]}))
+    path = proc.gpu(0) / f"{mode}_preempt_channel"
+    path.write_text("", encoding="ascii")
+    done = run_gpulens(proc, "preemption", mode, "8")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{path} < 8\n", "")
+    assert path.read_text(encoding="ascii") == "8"
+    done = run_gpulens(proc, "preemption", mode, "--tsg", "3")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{path} < 8\n{path} < 9\n", "")
+    path.unlink()
+    done = run_gpulens(proc, "preemption", mode, "--tsg", "3")
+    assert (done.returncode, done.stdout) == (4, "") and f"{path} < 8: ENOENT" in done.stderr
+
+
+def test_only_known_preemption_modes_are_accepted(proc: FakeProc) -> None:
+    """Others are wrong usage, and there is no --for: what the context had before is not known."""
+    for words in (("gfxp", "8"), ("", "8"), ("wfi",), ("wfi", "8", "--for", "1s")):
+        assert run_gpulens(proc, "preemption", *words).returncode == 2, words
 
 
 @pytest.mark.parametrize("words", ((), ("8", "--tsg", "3"), ("8", "--pid", "1"), ("--tsg", "3", "--pid", "1"),

@@ -23,7 +23,8 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "run": ("run", "--", "true"),
     "partitions": ("partitions",),
     **{command: ("--proc", "PROC", command, "0", "--dry-run") for command in (
-        "disable", "enable", "preempt", "switch-to", "resubmit")},
+        "disable", "enable", "preempt", "preempt-runlist", "switch-to", "resubmit")},
+    "preemption": ("--proc", "PROC", "preemption", "cil", "0", "--dry-run"),
     "timeslice": ("--proc", "PROC", "timeslice", "3", "2000", "--dry-run"),
     "top": ("--proc", "PROC", "top", "--batch", "1", "--delay", "100ms"),
     "simulate": ("simulate", "render:high", "batch:low"),
@@ -37,8 +38,8 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "blocks": ("blocks", "FOLDER/log.json"),
     "export": ("-i", "IMAGE", "export", "--prometheus")}
 MEASURES = {"sweep", "neighbour", "verify", "tenants"}  # with the tests' libcuda and driver
-NO_JSON = {"disable", "enable", "export", "preempt", "proc", "record", "report", "resubmit", "run", "switch-to",
-           "timeslice", "top"}
+NO_JSON = {"disable", "enable", "export", "preempt", "preempt-runlist", "preemption", "proc", "record", "report",
+           "resubmit", "run", "switch-to", "timeslice", "top"}
 
 
 @pytest.fixture(name="folder", scope="module")

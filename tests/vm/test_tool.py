@@ -339,6 +339,29 @@ def test_an_error_names_the_file_and_what_to_do(card: Card) -> None:
     assert result.err == f"gpulens: {card.path('preempt_tsg')} < {ref}: ENOENT: there is no such id now\n"
 
 
+def test_preemption_modes_and_runlists(card: Card) -> None:
+    """preemption --tsg reaches the context image of the TSG's channels and no other, as the emulator has it;
+    preempt-runlist preempts from Volta on, and is refused on GP106. Seen failing with wfi for each mode."""
+    def modes() -> dict[tuple[int, int], Any]:
+        return {(channel["runlist"], channel["id"]): channel.get("compute_preemption")
+                for channel in card.emu.cmd({"cmd": "state"})["channels"]}
+    for mode, value in (("cil", 2), ("cta", 1), ("wfi", 0)):
+        before = modes()
+        shown = json.loads(card.guest.check(f"gpulens -g {card.index} --json runlists"))["gpus"][0]["runlists"]
+        tsg = next(tsg for rl in shown if rl["id"] == 0 for tsg in rl["tsgs"])
+        own = {(0, channel["id"]) for channel in tsg["channels"]}
+        result = run(card, f"preemption {mode} --tsg {card.chip.ref(tsg['id'], 0)}")
+        assert (result.status, result.err) == (0, "") and len(result.out.splitlines()) == len(own)
+        after = modes()
+        assert {after[key] for key in own} == {value}
+        assert {key for key in after if after[key] != before[key]} <= own
+    result = run(card, "preempt-runlist 0")
+    if card.chip.preempts_runlists:
+        assert (result.status, result.out) == (0, f"{card.path('preempt_runlist')} < 0\n")
+    else:
+        assert result.status == 4 and "EOPNOTSUPP" in result.err
+
+
 def test_an_error_names_the_limit_that_an_id_exceeds(card: Card) -> None:
     """ERANGE: the file, the id and how many there are: 4096 channels and TSGs on GP106 (id 11:0 of a runlist entry),
     2048 on each runlist of AD102 (NV_RAMRL_ENTRY_ID_MAX of GA100). Seen failing with "out of this chip's range"

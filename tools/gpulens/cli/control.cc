@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of disable, enable, preempt, switch-to, resubmit and timeslice.
+// The rows of disable, enable, preempt, preempt-runlist, preemption, switch-to, resubmit and timeslice.
 #include "gpulens/cmd/control.hpp"
 
 #include "gpulens/cli/commands.hpp"
@@ -18,16 +18,20 @@ namespace {
 const char NO_JSON[] = "gpulens channels --json shows what it changed";
 
 // Adds --tsg and --pid, which name several channels instead of one.
-void add_several(CLI::App &parser, ControlOptions &options, CLI::Option *channel, const CLI::Validator &check)
+void add_several(CLI::App &parser, ControlOptions &options, bool can_undo, CLI::Option *channel,
+		 const CLI::Validator &check)
 {
 	CLI::Option *tsg =
-		parser.add_option("--tsg", options.tsg,
-				  "all channels of this TSG; when a write is refused, earlier writes are undone")
+		parser.add_option(
+			      "--tsg", options.tsg,
+			      can_undo ? "all channels of this TSG; when a write is refused, earlier writes are undone"
+				       : "all channels of this TSG, until a write is refused")
 			->type_name("[RUNLIST:]ID")
 			->check(check)
 			->excludes(channel);
 
-	parser.add_option("--pid", options.pid, "all channels of this process, where known")
+	parser.add_option("--pid", options.pid,
+			  "all channels of this process, which gpulens run started and NVIDIA's driver confirms")
 		->type_name("PID")
 		->excludes(channel)
 		->excludes(tsg);
@@ -59,14 +63,22 @@ void add_control(CLI::App &parser, CommandLine &line)
 	bool runlist = std::string(control.target) == "RUNLIST";
 	CLI::Validator check = check_that(
 		[runlist](const std::string &text) { return is_id(text, runlist) ? "" : "not an id: " + text; });
+
+	if (parser.get_name() == "preemption")
+		parser.add_option("MODE", options->mode,
+				  "wfi: compute and graphics preempt when idle only; cta: compute between thread "
+				  "blocks; cil: "
+				  "compute between instructions")
+			->type_name("")
+			->required()
+			->check(one_of({"wfi", "cta", "cil"}));
 	CLI::Option *id = parser.add_option(control.target, options->id,
 					    runlist ? "runlist number" : "ID; RUNLIST:ID where IDs count per runlist")
 				  ->type_name("")
 				  ->required(!control.of_several)
 				  ->check(check);
-
 	if (control.of_several)
-		add_several(parser, *options, id, check);
+		add_several(parser, *options, control.can_undo, id, check);
 	if (parser.get_name() == "timeslice")
 		add_slice(parser, options->slice_us);
 	parser.add_flag("--dry-run", options->dry_run, "print what would be written, and write nothing");
@@ -101,6 +113,19 @@ Commands control_commands()
 		{"preempt",
 		 "preempt a TSG: save its context and take it off its engine",
 		 {"sudo gpulens -g 0 preempt 0:3"},
+		 add_control,
+		 NO_JSON},
+		{"preempt-runlist",
+		 "preempt whatever of a runlist is on an engine (Volta and later)",
+		 {"sudo gpulens -g 0 preempt-runlist 0"},
+		 add_control,
+		 NO_JSON},
+		{"preemption",
+		 "set how the context of a channel is preempted: when idle, between thread blocks or between "
+		 "instructions",
+		 {"sudo gpulens -g 0 preemption cil 0:8       compute preempts between instructions",
+		  "sudo gpulens -g 0 preemption wfi --tsg 0:3",
+		  "sudo gpulens -g 0 preemption cta --pid 4711 --dry-run"},
 		 add_control,
 		 NO_JSON},
 		{"switch-to",

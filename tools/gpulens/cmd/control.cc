@@ -9,6 +9,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/source/module/proc.hpp"
+#include "lib/source/table/sources.hpp"
 #include "parse.h"
 
 #include <algorithm>
@@ -17,14 +18,20 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <map>
 #include <unistd.h>
 
 namespace tool {
 
 const Control CONTROLS[] = {
-	{"disable", "disable_channel", "CHANNEL", true, true},     {"enable", "enable_channel", "CHANNEL", true, true},
-	{"preempt", "preempt_tsg", "TSG", false, false},           {"switch-to", "switch_to_tsg", "TSG", true, false},
-	{"resubmit", "resubmit_runlist", "RUNLIST", false, false}, {"timeslice", "tsg_timeslice", "TSG", true, false},
+	{"disable", "disable_channel", "CHANNEL", true, true},
+	{"enable", "enable_channel", "CHANNEL", true, true},
+	{"preempt", "preempt_tsg", "TSG", false, false},
+	{"switch-to", "switch_to_tsg", "TSG", true, false},
+	{"resubmit", "resubmit_runlist", "RUNLIST", false, false},
+	{"timeslice", "tsg_timeslice", "TSG", true, false},
+	{"preempt-runlist", "preempt_runlist", "RUNLIST", false, false},
+	{"preemption", "_preempt_channel", "CHANNEL", false, true},
 };
 
 const size_t CONTROL_COUNT = std::size(CONTROLS);
@@ -302,11 +309,16 @@ std::vector<Change> confirm_changes(const Options &options, unsigned index, cons
 
 /* -- several channels at once -- */
 
-// One of several writes, and its change; nothing: the channel already has that state.
+// One of several writes, and its change; nothing: the channel already has that state, or it is not undone.
 struct ChannelWrite {
 	Write write;
-	u32 channel;
+	u32 runlist, channel;
 	std::optional<Change> change;
+};
+
+struct ListedTsg {
+	const Runlist *runlist;
+	const Tsg *tsg;
 };
 
 // Returns the TSG with this id; nullptr, with a message, if there is none.
@@ -337,10 +349,30 @@ const Tsg *find_tsg(const Gpu &gpu, const std::string &id, const Runlist *&rl)
 	return found;
 }
 
-// Returns a write for each channel of a TSG; empty, with a message, if they could not be undone.
-std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder, const Runlist &rl, const Tsg &tsg,
-				      bool enable)
+// Returns the TSGs of a process; empty, with a message, if none is known.
+std::vector<ListedTsg> find_tsgs_of_process(const Gpu &gpu, u32 pid)
 {
+	std::vector<ListedTsg> found;
+
+	for (const Runlist &rl : gpu.runlists)
+		for (const Tsg &t : rl.tsgs)
+			if (t.owner && t.owner->pid == pid && t.owner->evidence == Evidence::Reported)
+				found.push_back({&rl, &t});
+	if (found.empty())
+		report_error(fmt::format(
+			"--pid {}: no TSG of gpu{} is known to be this process's, as it is known of programs "
+			"that gpulens run started; name a channel, or a TSG with --tsg",
+			pid, gpu.index));
+	return found;
+}
+
+// Returns a write for each channel of a TSG; empty, with a message, if they could not be undone. enable: the state that
+// the file sets; nothing: another property, whose change is not undone.
+std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder, const std::string &file,
+				      const ListedTsg &listed, std::optional<bool> enable)
+{
+	const Runlist &rl = *listed.runlist;
+	const Tsg &tsg = *listed.tsg;
 	std::vector<ChannelWrite> writes;
 
 	if (rl.torn || tsg.channels.size() < tsg.length) {
@@ -352,16 +384,17 @@ std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder,
 	for (const Channel &c : tsg.channels) {
 		auto same = [&c](const ChannelWrite &p) { return p.channel == c.id; };
 		std::string id = qualified(gpu, rl.id, c.id);
-		if (c.err) {
+		if (enable && c.err) {
 			report_error(fmt::format(
 				"channel {}: its state cannot be read, so the change could not be undone", id));
 			return {};
 		}
 		if (std::none_of(writes.begin(), writes.end(), same))
-			writes.push_back({{folder + (enable ? "enable_channel" : "disable_channel"), id},
+			writes.push_back({{folder + file, id},
+					  rl.id,
 					  c.id,
-					  c.state.enable != enable
-						  ? std::optional(channel_change(gpu, folder, rl.id, c, enable))
+					  enable && c.state.enable != *enable
+						  ? std::optional(channel_change(gpu, folder, rl.id, c, *enable))
 						  : std::nullopt});
 	}
 	if (writes.empty())
@@ -369,47 +402,78 @@ std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder,
 	return writes;
 }
 
+// Undoes the changes on each runlist.
+int undo_by_runlist(const Options &options, unsigned index, const std::map<u32, std::vector<Change>> &done)
+{
+	int status = EXIT_DONE;
+
+	for (const auto &[runlist, changes] : done)
+		status = std::max(status, undo_changes(options, index, runlist, changes));
+	return status;
+}
+
+int print_planned(const std::vector<ChannelWrite> &writes, u64 for_ns)
+{
+	std::string text;
+
+	for (const ChannelWrite &p : writes)
+		text += fmt::format("would write {} to {}{}\n", p.write.text, p.write.path,
+				    for_ns ? ", and undo it after " + format_duration(for_ns) : "");
+	return print_text(text) ? EXIT_DONE : EXIT_PART;
+}
+
+// Returns a write for each channel of the TSG or process; empty, with a message, if that is not possible.
+std::vector<ChannelWrite> plan_several(const Gpu &gpu, const std::string &folder, const Control &control,
+				       const ControlOptions &control_options)
+{
+	const std::string command = control.command;
+	std::vector<ListedTsg> tsgs;
+	std::vector<ChannelWrite> writes;
+	std::optional<bool> enable;
+	const Runlist *rl = nullptr;
+
+	if (command == "enable" || command == "disable")
+		enable = command == "enable";
+	if (control_options.pid)
+		tsgs = find_tsgs_of_process(gpu, *control_options.pid);
+	else if (const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl))
+		tsgs.push_back({rl, tsg});
+	for (const ListedTsg &listed : tsgs) {
+		std::vector<ChannelWrite> more =
+			plan_writes(gpu, folder, control_options.mode + control.file, listed, enable);
+		if (more.empty())
+			return {};
+		writes.insert(writes.end(), more.begin(), more.end());
+	}
+	return writes;
+}
+
 int control_several(const Options &options, unsigned index, const std::string &folder, const Control &control,
 		    const ControlOptions &control_options)
 {
-	const bool enable = std::string(control.command) == "enable";
-	const Runlist *rl = nullptr;
-	std::vector<Change> done;
+	std::map<u32, std::vector<Change>> done; // by runlist
 	int status = EXIT_DONE;
 
-	if (control_options.pid)
-		return report_error(fmt::format(
-			"--pid {}: the module cannot attribute channels to processes; name a channel, or a TSG "
-			"with --tsg",
-			*control_options.pid));
-	Gpu gpu = load_live(options.sources.proc, index);
-	const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl);
-	std::vector<ChannelWrite> writes;
-	if (tsg)
-		writes = plan_writes(gpu, folder, *rl, *tsg, enable);
+	// Processes are known where the driver's reports are joined with the module.
+	Gpu gpu = control_options.pid ? machine_source(options.sources)->snapshot(index)
+				      : load_live(options.sources.proc, index);
+	std::vector<ChannelWrite> writes = plan_several(gpu, folder, control, control_options);
 	if (writes.empty())
 		return EXIT_REFUSED;
-	if (control_options.dry_run) {
-		std::string text;
-		for (const ChannelWrite &p : writes)
-			text += fmt::format("would write {} to {}{}\n", p.write.text, p.write.path,
-					    control_options.for_ns
-						    ? ", and undo it after " + format_duration(control_options.for_ns)
-						    : "");
-		return print_text(text) ? EXIT_DONE : EXIT_PART;
-	}
+	if (control_options.dry_run)
+		return print_planned(writes, control_options.for_ns);
 	// A signal ends the wait; then the changes are undone.
 	StopSignals stop;
 	for (const ChannelWrite &p : writes) {
 		int err = write_control(p.write.path, p.write.text);
 		// Undo failed writes, too: they may have reached the GPU.
 		if (p.change) {
-			done.push_back(*p.change);
-			done.back().failed = err != 0;
+			done[p.runlist].push_back(*p.change);
+			done[p.runlist].back().failed = err != 0;
 		}
 		if (err) {
 			report_refusal(p.write, err);
-			undo_changes(options, index, rl->id, done);
+			undo_by_runlist(options, index, done);
 			return EXIT_REFUSED;
 		}
 		status = std::max(status, report_write(p.write));
@@ -417,7 +481,7 @@ int control_several(const Options &options, unsigned index, const std::string &f
 	if (!control_options.for_ns)
 		return status;
 	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(control_options.for_ns));
-	return std::max(status, undo_changes(options, index, rl->id, done));
+	return std::max(status, undo_by_runlist(options, index, done));
 }
 
 } // namespace
@@ -450,7 +514,7 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 {
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
-	Write w{folder + control.file, control_options.id};
+	Write w{folder + control_options.mode + control.file, control_options.id};
 	std::optional<Gpu> before;
 	const Runlist *rl = nullptr;
 

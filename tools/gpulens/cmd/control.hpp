@@ -11,7 +11,7 @@ namespace tool {
 // A command and the file of /proc/gpuX that it writes.
 struct Control {
 	const char *command; // "disable"
-	const char *file;    // "disable_channel"
+	const char *file;    // "disable_channel"; "_preempt_channel" behind the mode
 	const char *target;  // "CHANNEL", "TSG", "RUNLIST"
 	bool can_undo;
 	bool of_several; // takes --tsg and --pid
@@ -28,6 +28,7 @@ struct ControlOptions {
 	std::string tsg;        // for disable and enable, instead of id: all channels of this TSG
 	std::optional<u32> pid; // or all channels of this process
 	u32 slice_us = 0;       // for timeslice
+	std::string mode{};     // for preemption: wfi, cta, cil
 	bool dry_run = false;
 	u64 for_ns = 0; // undo the change after this time; 0: never
 };
