@@ -5,8 +5,8 @@ folders that are no room belong to the one above."""
 
 CORE = ("include/gpulens", "include/hw", "include/uapi")
 LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm", "tools/lib/launch",
-       "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image", "tools/lib/source/module",
-       "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
+       "tools/lib/turns", "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image",
+       "tools/lib/source/module", "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
 COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top",
             "tools/gpulens/measure")
 
@@ -33,6 +33,8 @@ USES = {
     "tools/lib/launch": CORE + ("tools/lib/base",),
     "tools/lib/model": CORE + ("src", "src/chip", "procfs", "tools/lib/base"),
     "tools/lib/tpc": CORE + ("tools/lib/base", "tools/lib/model"),
+    # The file by which processes take turns on partitions.
+    "tools/lib/turns": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/tpc"),
     "tools/lib/rm": CORE + ("src", "tools/lib/base", "tools/lib/launch", "tools/lib/model"),
     "tools/lib/source/snapshot": CORE + ("src", "tools/lib/base", "tools/lib/model"),
     "tools/lib/timeline": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/source/snapshot"),

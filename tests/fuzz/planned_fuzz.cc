@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The plan that gpulens run --plan limits a program by: any text. Seen failing where a task's partition may be one that is
 // not there.
-#include "gpulens/plan/planned_task.hpp"
+#include "lib/turns/plan_file.hpp"
 #include "lib/base/errors.hpp"
 #include "room.hpp"
 

@@ -40,6 +40,20 @@ HAS(libsmctrl_set_next_mask, void (*)(uint64_t));
 HAS(libsmctrl_set_next_mask_ext, void (*)(uint128_t));
 HAS(libsmctrl_set_stream_mask, void (*)(void *, uint64_t));
 HAS(libsmctrl_set_stream_mask_ext, void (*)(void *, uint128_t));
+// Release 0.2.0.
+HAS(gpulens_plan_open, int (*)(const char *, unsigned int, struct gpulens_plan **));
+HAS(gpulens_plan_task, int (*)(struct gpulens_plan *, const char *, unsigned int *));
+HAS(gpulens_plan_counts, int (*)(const struct gpulens_plan *, unsigned int, struct gpulens_counts *, size_t));
+HAS(gpulens_plan_close, void (*)(struct gpulens_plan *));
+HAS(gpulens_job_begin, int (*)(struct gpulens_plan *, unsigned int, uint64_t, void **));
+HAS(gpulens_job_yield, int (*)(struct gpulens_plan *));
+HAS(gpulens_job_end, int (*)(struct gpulens_plan *));
+HAS(gpulens_slot_open, int (*)(const char *, unsigned int, struct gpulens_slots **));
+HAS(gpulens_slot_acquire, int (*)(struct gpulens_slots *, unsigned int *));
+HAS(gpulens_slot_release, int (*)(struct gpulens_slots *, unsigned int));
+HAS(gpulens_slot_set, int (*)(struct gpulens_slots *, unsigned int));
+HAS(gpulens_slot_counts, int (*)(const struct gpulens_slots *, struct gpulens_counts *, size_t));
+HAS(gpulens_slot_close, void (*)(struct gpulens_slots *));
 
 _Static_assert(GPULENS_PACKED == 0, "GPULENS_PACKED");
 _Static_assert(GPULENS_DISTRIBUTED == 1, "GPULENS_DISTRIBUTED");
@@ -47,3 +61,6 @@ _Static_assert(GPULENS_MASKS == 0, "GPULENS_MASKS");
 _Static_assert(GPULENS_GREEN == 1, "GPULENS_GREEN");
 _Static_assert(GPULENS_GREEN_CLUSTERS == 2, "GPULENS_GREEN_CLUSTERS");
 _Static_assert(sizeof(uint128_t) == 16, "uint128_t");
+_Static_assert(GPULENS_TURNS_ONLY == 0xff, "GPULENS_TURNS_ONLY");
+_Static_assert(sizeof(struct gpulens_counts) == 56 && offsetof(struct gpulens_counts, longest_run_ns) == 48,
+	       "struct gpulens_counts");

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 // The C interface (gpulens-partition.h): converts arguments and exceptions, and calls Layout and Work.
+#include "partition/c_errors.hpp"
 #include "gpulens-partition.h"
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"
 #include "partition/launch.hpp"
 #include "partition/layout.hpp"
-#include "partition/not_cancelled.hpp"
 #include "partition/work.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <exception>
 #include <fmt/format.h>
 #include <memory>
-#include <new>
 #include <set>
 
+using gpulens::catch_errors;
 using gpulens::Error;
 using gpulens::Layout;
+using gpulens::require_pointers;
 using tool::plan::TpcMask;
 
 struct gpulens_layout : Layout {
@@ -35,46 +34,6 @@ struct gpulens_partition {
 
 namespace {
 
-thread_local std::string last_error;
-
-// Sets gpulens_error() and returns the negative errno.
-int set_error(int err, const std::string &why) noexcept
-{
-	try {
-		last_error = why;
-	} catch (const std::bad_alloc &) {
-		last_error.clear();
-	}
-	return -err;
-}
-
-// Calls f and turns an exception into an error: none may reach a C program.
-template <typename F> int catch_errors(F f) noexcept
-{
-	gpulens::NotCancelled not_cancelled;
-
-	try {
-		f();
-		return 0;
-	} catch (const Error &e) {
-		return set_error(e.code, e.what());
-	} catch (const std::bad_alloc &) {
-		return set_error(ENOMEM, "out of memory");
-	} catch (const std::exception &e) {
-		return set_error(EIO, e.what());
-	} catch (...) {
-		return set_error(EIO, "unknown exception from another library");
-	}
-}
-
-template <typename... T> void require_pointers(T... pointers)
-{
-	bool missing = ((pointers == nullptr) || ...);
-
-	if (missing)
-		throw Error(Error::Input, "a required pointer is NULL");
-}
-
 gpulens::Method method_of(unsigned way)
 {
 	if (way > GPULENS_GREEN_CLUSTERS)
@@ -83,11 +42,6 @@ gpulens::Method method_of(unsigned way)
 }
 
 } // namespace
-
-const char *gpulens_error(void)
-{
-	return last_error.c_str();
-}
 
 int gpulens_layout_open(const char *source, unsigned int gpu, struct gpulens_layout **layout)
 {

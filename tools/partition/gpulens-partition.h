@@ -206,6 +206,109 @@ void *gpulens_partition_stream(const struct gpulens_partition *partition);
  */
 void gpulens_partition_close(struct gpulens_partition *partition);
 
+/*
+ * The functions below let threads of several processes take turns: the jobs of a plan in their
+ * partitions, or any jobs on k slots. They share a file in $GPULENS_RUNTIME_DIR, or
+ * $XDG_RUNTIME_DIR/gpulens, or /run/gpulens (root), or /run/user/UID/gpulens; only processes of
+ * one user and one namespace of process ids (container) take turns with each other. docs/partition.md
+ * describes the order, what happens to a thread that ends while it runs or waits, and the costs.
+ *
+ * A thread may run one job of a plan, or hold one slot of an open lock, at a time (-EDEADLK), and
+ * ends it itself (-EPERM in another thread, or in a child after fork()). It waits without a time
+ * limit, and cannot be cancelled meanwhile. -EUSERS: 64 threads run and wait in a partition or lock
+ * already, or the thread is in eight plans and locks. Times are of CLOCK_MONOTONIC, in nanoseconds.
+ */
+
+/* A plan that is carried out. */
+struct gpulens_plan;
+/* For gpulens_plan_open(): jobs take turns and get no stream. */
+#define GPULENS_TURNS_ONLY 0xffu
+/*
+ * Opens a plan, the output of gpulens plan --json.
+ * file: its path.
+ * way:  enum gpulens_way: how the streams are kept on their partitions. Or GPULENS_TURNS_ONLY, for
+ *       programs that are on their partition already (gpulens run --plan); then CUDA is not used.
+ * Jobs run in the order of the plan's test: np-edf and lp-edf by deadline, np-dm and lp-dm by
+ * relative deadline (first come, first served among jobs of a task), fifo as they came.
+ * -EINVAL: it is no plan, or is for another GPU; or its test takes jobs to be preempted at any time,
+ * and tasks share a partition. -EBUSY: other processes carry out another plan on this GPU. -ENODEV:
+ * a file cannot be used. Otherwise as gpulens_layout_open_cuda().
+ */
+int gpulens_plan_open(const char *file, unsigned int way, struct gpulens_plan **plan);
+/*
+ * Finds a task by its name, and opens the stream of its partition, which takes as long as
+ * gpulens_partition_open(). task: a number for the functions below. -ENOENT: the plan has no such
+ * task. Otherwise as gpulens_partition_open().
+ */
+int gpulens_plan_task(struct gpulens_plan *plan, const char *name, unsigned int *task);
+/* What a task's jobs did, in all processes, since the file that they share was made. */
+struct gpulens_counts {
+	uint64_t jobs;		  /* that ended */
+	uint64_t waits;		  /* jobs that did not run at once */
+	uint64_t overruns;	  /* jobs that ran for longer than the plan's time */
+	uint64_t misses;	  /* jobs that ended after their deadline */
+	uint64_t deaths;	  /* threads that ended while they ran or waited */
+	uint64_t longest_wait_ns; /* until a job ran */
+	uint64_t longest_run_ns;  /* without the time of jobs to which it yielded */
+};
+/*
+ * Reads the counts of a task. size: sizeof(struct gpulens_counts); a later release may add members at
+ * the end. -EINVAL: there is no such task.
+ */
+int gpulens_plan_counts(const struct gpulens_plan *plan, unsigned int task, struct gpulens_counts *counts,
+			size_t size);
+/*
+ * Closes a plan and its streams. No thread of the process may run a job of it. NULL is allowed.
+ */
+void gpulens_plan_close(struct gpulens_plan *plan);
+
+/*
+ * Begins a job: waits until no other job runs in the task's partition and none comes first.
+ * release: when the job was released, from which its deadline counts; 0: now.
+ * stream:  a CUstream on the partition, for the job's kernels; NULL with GPULENS_TURNS_ONLY.
+ * An uncontended call makes no system call. -EINVAL: there is no such task, or it has no stream in
+ * this process, because gpulens_plan_task() was not called.
+ */
+int gpulens_job_begin(struct gpulens_plan *plan, unsigned int task, uint64_t release, void **stream);
+/*
+ * For between two kernels of a job: waits for the work in the stream, lets a job that comes first
+ * run, and waits for the partition again. In plans by a test other than lp-edf and lp-dm, where jobs
+ * are not preempted, it does nothing. -EPERM: the thread runs no job. -EIO: work in the stream failed.
+ */
+int gpulens_job_yield(struct gpulens_plan *plan);
+/*
+ * Ends the calling thread's job, when the work in the stream is done. With GPULENS_TURNS_ONLY the
+ * caller waits for that work before. -EPERM: the thread runs no job. -EIO: work in the stream failed;
+ * the job has ended.
+ */
+int gpulens_job_end(struct gpulens_plan *plan);
+
+/* A lock with k slots (k-exclusion): at most k threads hold one, the others wait in FIFO order. */
+struct gpulens_slots;
+/*
+ * Opens a lock.
+ * name: of up to 64 letters, digits, '.', '-' and '_', beginning with a letter or digit. Processes that
+ *       open the same name share the lock.
+ * k:    the number of slots, 1 to 64.
+ * -EINVAL: name or k. -EBUSY: other processes have the lock open with another number of slots; see
+ * gpulens_slot_set(). -ENODEV: the file cannot be used.
+ */
+int gpulens_slot_open(const char *name, unsigned int k, struct gpulens_slots **slots);
+/* Waits for a free slot. slot: its number, from 0 to k - 1. */
+int gpulens_slot_acquire(struct gpulens_slots *slots, unsigned int *slot);
+/* Gives the slot back. -EPERM: the calling thread does not hold this slot. */
+int gpulens_slot_release(struct gpulens_slots *slots, unsigned int slot);
+/*
+ * Changes the number of slots, at once if none is held. Otherwise no thread gets a slot until all are
+ * released, and then k of them can be held. The function does not wait for that. -EINVAL: k is not 1 to
+ * 64.
+ */
+int gpulens_slot_set(struct gpulens_slots *slots, unsigned int k);
+/* Reads the counts of a lock, as gpulens_plan_counts(). overruns and misses are 0. */
+int gpulens_slot_counts(const struct gpulens_slots *slots, struct gpulens_counts *counts, size_t size);
+/* Closes a lock. No thread of the process may hold a slot of it. NULL is allowed. */
+void gpulens_slot_close(struct gpulens_slots *slots);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,7 +3,7 @@
 #include "gpulens/cli/limit.hpp"
 
 #include "gpulens/cli/options.hpp"
-#include "gpulens/plan/planned_task.hpp"
+#include "lib/turns/plan_file.hpp"
 #include "lib/base/file.hpp"
 #include "lib/launch/environment.hpp"
 

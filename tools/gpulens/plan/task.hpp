@@ -15,6 +15,7 @@
 // smaller measured size; below the smallest measured size it has NEVER.
 #pragma once
 #include "gpulens/gpu.h"
+#include "lib/turns/plan_file.hpp"
 
 #include <map>
 #include <optional>
@@ -28,8 +29,6 @@ enum class Class { Compute, Memory };
 
 constexpr u64 NEVER = ~0ULL;                  // a time: the task cannot run with so few TPCs
 constexpr u64 MAX_TIME_NS = 1000000000000000; // of periods and deadlines; 11 days keep sums within 64 bits
-constexpr u32 MAX_TASKS = 10000;
-constexpr u32 MAX_TPCS = 1024; // of a GPU; no chip has a fifth of that
 
 // Default ratio of the times in conflict and alone, by class: the thesis' regression (section 3.6.1) over four kernels
 // on an RTX 2080 Ti.

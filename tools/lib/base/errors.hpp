@@ -24,6 +24,9 @@ struct Error : std::runtime_error {
 		Failed = EIO,          // CUDA returned an error, or a result was wrong
 		NoProcess = EAGAIN,    // no child process can be started
 		TimedOut = ETIMEDOUT,  // the child process did not answer in time
+		NotOwner = EPERM,      // it belongs to another thread or process
+		Deadlock = EDEADLK,    // the thread would wait for itself
+		TooMany = EUSERS,      // more threads than there are places for
 	};
 
 	Error(Code c, const std::string &text) : std::runtime_error(text), code(c) {}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+// Finds, creates and maps the file of shared.hpp, in a folder that only its owner can use.
+#pragma once
+#include "lib/turns/shared.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tool::turns {
+
+struct TaskRules {
+	std::string name;
+	u32 queue = 0;
+	u64 time = NEVER, deadline = NEVER; // ns
+};
+
+// What all processes that share a file must agree on.
+struct Rules {
+	Order order = Order::Fifo;
+	u32 queues = 1;
+	u32 slots = 1; // of each queue, in a new file; not part of the agreement
+	std::vector<TaskRules> tasks;
+	std::string identity{}; // other things to agree on
+};
+
+class TurnFile {
+public:
+	// Opens the file of this name, and creates it if there is none. A file of other rules is replaced if no process
+	// has it open. Throws Error: Taken if one has; Source if the folder or file cannot be used.
+	static std::unique_ptr<TurnFile> open(const std::string &name, const Rules &rules);
+	// Opens an existing file for reading. Returns nullptr if there is none. Throws Error (Source).
+	static std::unique_ptr<TurnFile> open_to_read(const std::string &name, const Rules &rules);
+	TurnFile(const TurnFile &) = delete;
+	TurnFile &operator=(const TurnFile &) = delete;
+	// Unmaps the file, unless a thread of this process is still in a queue.
+	~TurnFile();
+
+	const std::string &path() const { return path_; }
+	u64 id() const { return id_; } // unique in this process, and not 0
+	u64 process() const { return process_; }
+	Header &header() const { return *reinterpret_cast<Header *>(bytes_); }
+	// index: less than header().queues or tasks.
+	Queue &queue(u64 index) const;
+	Task &task(u64 index) const;
+	// Returns the word at an offset. Throws Error (Failed) if there is none.
+	Word &word(u64 offset) const;
+	u64 offset(const Word &word) const;
+	// Throws Error (NotOwner) in a child of the process that opened the file.
+	void check_process() const;
+	// Tries to lock the file for this process alone. Returns whether no other process has it open. Afterwards it is
+	// open as before.
+	bool is_alone() const;
+	[[noreturn]] void refuse_damage() const;
+
+private:
+	TurnFile(std::string path, int fd, unsigned char *bytes, size_t size);
+
+	std::string path_;
+	int fd_;
+	unsigned char *bytes_;
+	size_t size_;
+	u64 id_, process_;
+	u64 forks_; // of this process when the file was opened
+};
+
+// Returns the folder: $GPULENS_RUNTIME_DIR, $XDG_RUNTIME_DIR/gpulens, /run/gpulens (root), or /run/user/UID/gpulens.
+std::string runtime_folder();
+// Returns how often this process and its ancestors were forked since the first call in one of them.
+u64 forks();
+
+} // namespace tool::turns

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0
+// See turns.hpp. An uncontended begin or end makes no system call: mutexes without a waiter are locked in user space, and
+// the clock is read through the vDSO.
+#include "lib/turns/turns.hpp"
+
+#include "lib/base/errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <optional>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tool::turns {
+
+namespace {
+
+// A waiting thread looks this often whether a holder ended without giving its slot back.
+constexpr timespec LOOK_AGAIN = {.tv_sec = 0, .tv_nsec = 10'000'000};
+constexpr u64 NS = 1'000'000'000;
+
+// All stores to the file are in program order, for the sake of whoever replays the journal.
+void store(Word &word, u64 value)
+{
+	word.store(value, std::memory_order_release);
+}
+
+u64 load(const Word &word)
+{
+	return word.load(std::memory_order_acquire);
+}
+
+u64 now_ns()
+{
+	timespec now{};
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return u64(now.tv_sec) * NS + u64(now.tv_nsec);
+}
+
+u64 add(u64 a, u64 b)
+{
+	return a > NEVER - b ? NEVER : a + b;
+}
+
+u64 since(u64 then, u64 now)
+{
+	return now > then ? now - then : 0;
+}
+
+// Makes the changes of the journal.
+void apply(TurnFile &file, Queue &queue)
+{
+	u64 n = load(queue.changes);
+
+	if (n > MAX_CHANGES)
+		file.refuse_damage();
+	for (u64 i = 0; i < n; i++)
+		store(file.word(load(queue.journal[i].offset)), load(queue.journal[i].value));
+	store(queue.changes, 0);
+}
+
+// The guard of a queue. If its last holder was killed, the changes that were complete are made.
+class Guard {
+public:
+	Guard(TurnFile &file, Queue &queue) : queue_(queue)
+	{
+		int err = pthread_mutex_lock(&queue.guard);
+
+		if (err && err != EOWNERDEAD)
+			file.refuse_damage();
+		if (err)
+			try {
+				apply(file, queue);
+				pthread_mutex_consistent(&queue.guard);
+			} catch (...) {
+				pthread_mutex_unlock(&queue.guard);
+				throw;
+			}
+	}
+	Guard(const Guard &) = delete;
+	Guard &operator=(const Guard &) = delete;
+	~Guard() { pthread_mutex_unlock(&queue_.guard); }
+
+private:
+	Queue &queue_;
+};
+
+// Changes of a queue that all happen or none, under its guard. load() returns the values before them.
+class Changes {
+public:
+	Changes(TurnFile &file, Queue &queue) : file_(file), queue_(queue) {}
+
+	void set(const Word &word, u64 value)
+	{
+		if (n_ == MAX_CHANGES)
+			file_.refuse_damage();
+		store(queue_.journal[n_].offset, file_.offset(word));
+		store(queue_.journal[n_].value, value);
+		n_++;
+	}
+	void add(const Word &word, u64 more) { set(word, load(word) + more); }
+	void raise(const Word &word, u64 value)
+	{
+		if (value > load(word))
+			set(word, value);
+	}
+	void make()
+	{
+		store(queue_.changes, n_);
+		apply(file_, queue_);
+	}
+
+private:
+	TurnFile &file_;
+	Queue &queue_;
+	u64 n_ = 0;
+};
+
+enum class Life { Alive, Ended, Locked }; // Locked: by this call
+
+// Locks the mutex of an entry if its thread does not hold it.
+Life try_lock(Entry &entry)
+{
+	switch (pthread_mutex_trylock(&entry.alive)) {
+	case 0: return Life::Locked;
+	case EOWNERDEAD: pthread_mutex_consistent(&entry.alive); return Life::Ended;
+	default: return Life::Alive;
+	}
+}
+
+u64 task_of(TurnFile &file, const Entry &entry)
+{
+	u64 task = load(entry.task);
+
+	if (task >= file.header().tasks)
+		file.refuse_damage();
+	return task;
+}
+
+// The changes by which a running entry leaves its slot. more: threads that begin to run at the same time.
+void leave_slot(TurnFile &file, Queue &queue, const Entry &entry, Changes &changes)
+{
+	u64 slot = load(entry.slot), running = load(queue.running);
+
+	if (slot >= MAX_SLOTS || !running)
+		file.refuse_damage();
+	changes.set(queue.holders[slot], 0);
+	changes.set(queue.running, running - 1);
+	if (running == 1 && load(queue.slots) != load(queue.wanted_slots))
+		changes.set(queue.slots, load(queue.wanted_slots));
+}
+
+// Removes entries whose threads ended.
+void bury(TurnFile &file, Queue &queue)
+{
+	for (Entry &entry : queue.entries) {
+		u64 state = load(entry.state);
+		if (state == FREE || try_lock(entry) == Life::Alive)
+			continue;
+		Changes changes(file, queue);
+		if (state == RUNNING)
+			leave_slot(file, queue, entry, changes);
+		else
+			changes.set(queue.waiting, load(queue.waiting) - 1);
+		changes.add(file.task(task_of(file, entry)).counts.deaths, 1);
+		changes.set(entry.state, FREE);
+		changes.make();
+		pthread_mutex_unlock(&entry.alive);
+	}
+}
+
+bool precedes(TurnFile &file, const Entry &a, const Entry &b)
+{
+	u64 key_a = load(a.key), key_b = load(b.key);
+
+	if (key_a != key_b)
+		return key_a < key_b;
+	// The tests of a plan give the first task of the file priority among equals.
+	if (file.header().order != u64(Order::Fifo) && load(a.task) != load(b.task))
+		return load(a.task) < load(b.task);
+	return load(a.arrival) < load(b.arrival);
+}
+
+// Returns the waiting entry that comes first; nullptr: none waits.
+Entry *first_waiting(TurnFile &file, Queue &queue)
+{
+	Entry *first = nullptr;
+
+	for (Entry &entry : queue.entries)
+		if (load(entry.state) == WAITING && (!first || precedes(file, entry, *first)))
+			first = &entry;
+	return first;
+}
+
+// Returns a free slot; nothing if there is none, or while the number of slots is to change.
+std::optional<u64> free_slot(TurnFile &file, const Queue &queue)
+{
+	u64 slots = load(queue.slots);
+
+	if (slots > MAX_SLOTS)
+		file.refuse_damage();
+	if (load(queue.running) >= slots || slots != load(queue.wanted_slots))
+		return std::nullopt;
+	for (u64 slot = 0; slot < slots; slot++)
+		if (!load(queue.holders[slot]))
+			return slot;
+	file.refuse_damage();
+}
+
+// The changes by which an entry begins to run. Its thread may see RUNNING at once, so that comes last.
+void take_slot(Queue &queue, const Entry &entry, u64 slot, u64 now, Changes &changes)
+{
+	changes.set(queue.holders[slot], u64(&entry - queue.entries) + 1);
+	changes.add(queue.running, 1);
+	changes.set(entry.slot, slot);
+	changes.set(entry.granted, now);
+	changes.set(entry.state, RUNNING);
+}
+
+// A 64-bit word's lower half, where the kernel waits.
+u32 *half_of(Word &word)
+{
+	static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	return reinterpret_cast<u32 *>(&word);
+}
+
+// Gives free slots to waiting entries whose threads live. The guard is held.
+void give_slots(TurnFile &file, Queue &queue)
+{
+	if (load(queue.waiting))
+		bury(file, queue);
+	while (load(queue.waiting)) {
+		std::optional<u64> slot = free_slot(file, queue);
+		Entry *next = slot ? first_waiting(file, queue) : nullptr;
+		if (!next)
+			return;
+		u64 now = now_ns();
+		Changes changes(file, queue);
+		changes.set(queue.waiting, load(queue.waiting) - 1);
+		if (!load(next->granted))
+			changes.raise(file.task(task_of(file, *next)).counts.longest_wait,
+				      since(load(next->begun), now));
+		take_slot(queue, *next, *slot, now, changes);
+		changes.make();
+		syscall(SYS_futex, half_of(next->state), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+	}
+}
+
+void settle_guarded(TurnFile &file, Queue &queue)
+{
+	bury(file, queue);
+	give_slots(file, queue);
+}
+
+// The slots of the calling thread.
+struct Held {
+	u64 file; // id; 0: none
+	Entry *entry;
+	u64 forks;
+};
+thread_local std::array<Held, MAX_HELD> held;
+thread_local u64 thread_id, thread_forks;
+
+// Slots that a thread held before fork() are not those of the child's thread.
+Held *find_held(u64 file)
+{
+	u64 now = forks();
+
+	for (Held &h : held) {
+		if (h.file && h.forks != now)
+			h = {};
+		if (h.file == file)
+			return &h;
+	}
+	return nullptr;
+}
+
+Held &require_held(const TurnFile &file)
+{
+	file.check_process();
+	Held *mine = find_held(file.id());
+	if (!mine)
+		throw Error(Error::NotOwner, "this thread has not begun a job, or holds no slot");
+	return *mine;
+}
+
+u64 own_thread()
+{
+	if (!thread_id || thread_forks != forks()) {
+		thread_id = u64(gettid());
+		thread_forks = forks();
+	}
+	return thread_id;
+}
+
+// Returns an unused entry, whose mutex this thread then holds.
+Entry &take_entry(Queue &queue, const std::string &path)
+{
+	for (Entry &entry : queue.entries)
+		if (load(entry.state) == FREE && try_lock(entry) != Life::Alive)
+			return entry;
+	throw Error(Error::TooMany, fmt::format("{}: {} threads run and wait already", path, MAX_ENTRIES));
+}
+
+// Sleeps until the entry has a slot.
+void wait_for_slot(TurnFile &file, Queue &queue, Entry &entry)
+{
+	u64 state;
+
+	while ((state = load(entry.state)) == WAITING) {
+		long woken = syscall(SYS_futex, half_of(entry.state), FUTEX_WAIT, WAITING, &LOOK_AGAIN, nullptr, 0);
+		if (woken && errno == ETIMEDOUT) {
+			Guard guard(file, queue);
+			settle_guarded(file, queue);
+		}
+	}
+	if (state != RUNNING)
+		file.refuse_damage();
+}
+
+u64 key_of(const TurnFile &file, const Task &task, u64 release)
+{
+	switch (Order(file.header().order)) {
+	case Order::Edf: return add(release, task.deadline);
+	case Order::Dm: return task.deadline;
+	default: return 0;
+	}
+}
+
+} // namespace
+
+u64 begin_turn(TurnFile &file, u64 index, u64 release)
+{
+	file.check_process();
+	if (index >= file.header().tasks)
+		throw Error(Error::Input, fmt::format("there is no task {}", index));
+	if (find_held(file.id()))
+		throw Error(Error::Deadlock, "this thread runs a job, or holds a slot, already");
+	Held *mine = find_held(0);
+	if (!mine)
+		throw Error(Error::TooMany, fmt::format("this thread holds {} slots already", MAX_HELD));
+	Task &task = file.task(index);
+	Queue &queue = file.queue(task.queue);
+	u64 now = now_ns(), thread = own_thread();
+	Entry *entry = nullptr;
+	bool waits = false;
+	{
+		Guard guard(file, queue);
+		std::optional<u64> slot = free_slot(file, queue);
+		if (!slot) {
+			settle_guarded(file, queue);
+			slot = free_slot(file, queue);
+		}
+		entry = &take_entry(queue, file.path());
+		waits = !slot;
+		Changes changes(file, queue);
+		u64 arrival = load(queue.arrivals);
+		changes.set(queue.arrivals, arrival + 1);
+		changes.set(entry->arrival, arrival);
+		changes.set(entry->process, file.process());
+		changes.set(entry->thread, thread);
+		changes.set(entry->task, index);
+		changes.set(entry->release, release ? release : now);
+		changes.set(entry->key, key_of(file, task, release ? release : now));
+		changes.set(entry->begun, now);
+		changes.set(entry->granted, 0);
+		changes.set(entry->ran, 0);
+		if (slot) {
+			take_slot(queue, *entry, *slot, now, changes);
+		} else {
+			changes.add(queue.waiting, 1);
+			changes.add(task.counts.waits, 1);
+			changes.set(entry->state, WAITING);
+		}
+		changes.make();
+	}
+	*mine = {file.id(), entry, forks()};
+	if (waits)
+		wait_for_slot(file, queue, *entry);
+	return load(entry->slot);
+}
+
+u64 yield_turn(TurnFile &file)
+{
+	Entry &entry = *require_held(file).entry;
+	Queue &queue = file.queue(file.task(task_of(file, entry)).queue);
+
+	if (!load(queue.waiting))
+		return load(entry.slot);
+	{
+		Guard guard(file, queue);
+		bury(file, queue);
+		Entry *next = first_waiting(file, queue);
+		if (!next || !precedes(file, *next, entry))
+			return load(entry.slot);
+		u64 now = now_ns();
+		Changes changes(file, queue);
+		changes.set(entry.ran, load(entry.ran) + since(load(entry.granted), now));
+		leave_slot(file, queue, entry, changes);
+		changes.add(queue.waiting, 1);
+		changes.set(entry.state, WAITING);
+		changes.make();
+		give_slots(file, queue);
+	}
+	wait_for_slot(file, queue, entry);
+	return load(entry.slot);
+}
+
+void end_turn(TurnFile &file)
+{
+	Held &mine = require_held(file);
+	Entry &entry = *mine.entry;
+	Task &task = file.task(task_of(file, entry));
+	Queue &queue = file.queue(task.queue);
+	Guard guard(file, queue);
+	u64 now = now_ns(), ran = load(entry.ran) + since(load(entry.granted), now);
+	Changes changes(file, queue);
+
+	leave_slot(file, queue, entry, changes);
+	changes.add(task.counts.jobs, 1);
+	changes.raise(task.counts.longest_run, ran);
+	if (ran > task.time)
+		changes.add(task.counts.overruns, 1);
+	if (now > add(load(entry.release), task.deadline))
+		changes.add(task.counts.misses, 1);
+	changes.set(entry.state, FREE);
+	changes.make();
+	mine = {};
+	pthread_mutex_unlock(&entry.alive);
+	give_slots(file, queue);
+}
+
+u64 held_task(const TurnFile &file)
+{
+	return load(require_held(file).entry->task);
+}
+
+u64 held_slot(const TurnFile &file)
+{
+	return load(require_held(file).entry->slot);
+}
+
+void set_slots(TurnFile &file, u64 index, u64 slots)
+{
+	file.check_process();
+	Queue &queue = file.queue(index);
+	Guard guard(file, queue);
+
+	bury(file, queue);
+	Changes changes(file, queue);
+	changes.set(queue.wanted_slots, slots);
+	if (!load(queue.running))
+		changes.set(queue.slots, slots);
+	changes.make();
+	give_slots(file, queue);
+}
+
+void settle(TurnFile &file, u64 index)
+{
+	Queue &queue = file.queue(index);
+	Guard guard(file, queue);
+
+	settle_guarded(file, queue);
+}
+
+std::vector<Member> members(const Queue &queue)
+{
+	std::vector<Member> found;
+
+	for (const Entry &entry : queue.entries)
+		if (u64 state = load(entry.state); state != FREE)
+			found.push_back({load(entry.process), load(entry.thread), load(entry.task), state == RUNNING});
+	return found;
+}
+
+} // namespace tool::turns
