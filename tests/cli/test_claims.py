@@ -50,6 +50,9 @@ CLAIMS = {
     "gpulens run -- python3 train.py": Claim(f"run -- {shlex.join(PROGRAM)}", "TSG", 7, fake_rm()),
     "gpulens run --gpcs 2,3 -- ./infer": Claim("run --gpcs 2,3 -- true", "is limited to TPCs", 0, {
         **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
+    "gpulens plan --status plan.json": Claim(
+        "plan --status plan.json", "no process of this user has carried this plan out", 3,
+        {"GPULENS_RUNTIME_DIR": "/nowhere"}),
     "gpulens run --plan plan.json --task camera -- ./infer": Claim(
         "run --plan plan.json --task camera -- true", "is limited to TPCs", 0, {
             **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
@@ -136,7 +139,7 @@ SAME = {
     ("", "--source"): ("--proc PROC chip", "auto"),
     ("", "--color"): ("-i IMAGE chip", "auto"),
     ("plan", "--heuristic"): ("plan tasks.json --tpcs 40", "auto"),
-    ("plan", "--test"): ("plan tasks.json --tpcs 40", "edf"),
+    ("plan", "--test"): ("plan tasks.json --tpcs 40", "np-edf"),
     ("plan", "--start"): ("plan tasks.json --tpcs 40 --heuristic sms-ina", "largest"),
     ("plan", "--ties"): ("plan tasks.json --tpcs 40 --heuristic sms-ina", "first"),
     ("plan", "--memory"): ("plan tasks.json --tpcs 60", "shared"),

@@ -54,7 +54,7 @@ def test_the_example_is_planned_on_an_h100() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == """\
 GH100 (Hopper), 0000:01:00.0
-4 tasks on 64 TPCs (2 reserved), test edf: fits by sms-ina; 64 TPCs in 4 partitions, 23 of them spare
+4 tasks on 64 TPCs (2 reserved), test np-edf: fits by sms-ina; 64 TPCs in 4 partitions, 23 of them spare
 Lemma 1: at least 16.61 TPCs are needed
 Partition  TPCs  Needed   Load    Slack  GPCs    Which             Mask
         0    22      10  0.447  101.2 %  0-1, 5  2-6, 9-16, 41-49  0x00003fe000001fe7c
@@ -149,8 +149,12 @@ def test_through_the_driver_tpcs_are_numbered_by_smid() -> None:
 
 def test_exact_finds_the_fewest_and_quantum_rounds_up() -> None:
     """camera (9.5) and detector (19.5) share 16 TPCs for 33.3 ms, lidar (22) and planner (36.5) share 5; in multiples
-    of 4 the latter need 8."""
+    of 4 the latter need 8. Without preemption, which is the default, lidar on 5 would let planner wait for 22 of 40 ms;
+    it runs for 94 of 100 ms on one of its own."""
     plan = run_checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact", *SEPARATE)
+    assert [(partition["tpcs"], partition["tasks"]) for partition in plan["partitions"]] == [
+        (16, ["camera", "detector"]), (1, ["lidar"]), (5, ["planner"])]
+    plan = run_checked("plan", str(EXAMPLE), "--tpcs", "66", "--exact", "--test", "edf", *SEPARATE)
     assert [(partition["tpcs"], partition["tasks"]) for partition in plan["partitions"]] == [
         (16, ["camera", "detector"]), (5, ["lidar", "planner"])]
     assert plan["gpu"] is None and plan["placing"] is None and plan["partitions"][0]["place"] is None
@@ -172,7 +176,7 @@ def test_each_heuristic_can_be_selected(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("test,status", [("edf", 0), ("dm", 1), ("density", 1), ("np-edf", 1), ("np-dm", 1),
-                                         ("lp-edf", 1), ("lp-dm", 1)])
+                                         ("lp-edf", 1), ("lp-dm", 1), ("fifo", 1)])
 def test_each_test_can_be_selected(tmp_path: pathlib.Path, test: str, status: int) -> None:
     """Buttazzo's set, C = 2, 2, 3, D = 4, 5, 7, T = 6, 8, 9, on one TPC: only preemptive EDF schedules it."""
     tasks = [make_task(str(i), period_us=t, deadline_us=d, alone={"a_us": c}, conflict={"factor": 1})
@@ -257,15 +261,16 @@ def test_giving_up_is_told_from_not_fitting(tmp_path: pathlib.Path) -> None:
                        conflict={"factor": 1})
              for i, period in enumerate(periods)]
     file = write_tasks(tmp_path, *tasks)
-    plan = run_checked("plan", file, "--tpcs", "1", status=5)
+    plan = run_checked("plan", file, "--tpcs", "1", "--test", "edf", status=5)
     assert not plan["fits"] and plan["gave_up"] and plan["tried"][0]["gave_up"]
-    done = gpulens("plan", file, "--tpcs", "1")
+    done = gpulens("plan", file, "--tpcs", "1", "--test", "edf")
     assert done.returncode == 5
     assert "test edf: unknown, the test gave up after too many steps\n" in done.stdout
     tasks[0]["alone"] = {"times_us": {"1": 333330}}
-    assert run_checked("plan", write_tasks(tmp_path, *tasks), "--tpcs", "1")["gave_up"] is False
+    edf = ("--tpcs", "1", "--test", "edf")
+    assert run_checked("plan", write_tasks(tmp_path, *tasks), *edf)["gave_up"] is False
     tasks[0]["alone"] = {"times_us": {"1": 333340}}
-    assert run_checked("plan", write_tasks(tmp_path, *tasks), "--tpcs", "1", status=1)["gave_up"] is False
+    assert run_checked("plan", write_tasks(tmp_path, *tasks), *edf, status=1)["gave_up"] is False
 
 
 def test_memory_is_shared_by_partitions(tmp_path: pathlib.Path) -> None:
@@ -302,7 +307,8 @@ def test_longest_kernels_count_for_limited_preemption(tmp_path: pathlib.Path) ->
         note = 'task "a": longest_kernel_us is not given, so that a job is taken to be one kernel'
         assert (note in plan["notes"]) == (test in ("lp-edf", "lp-dm"))
         assert not [note for note in plan["notes"] if "no program can do" in note]
-    assert [note for note in run_checked("plan", file, "--tpcs", "1")["notes"] if note.startswith(
+    assert run_checked("plan", file, "--tpcs", "1", status=1)["test"] == "np-edf"  # what the library can keep to
+    assert [note for note in run_checked("plan", file, "--tpcs", "1", "--test", "edf")["notes"] if note.startswith(
         "test edf takes a job to be preempted at any time, which no program can do to its own kernels")]
 
 
@@ -362,8 +368,8 @@ def test_invalid_files_are_status_2(text: str, why: str) -> None:
 
 
 USAGE = [
-    (["plan"], "either FILE or --evaluate is wanted"),
-    (["plan", str(EXAMPLE), "--evaluate"], "either FILE or --evaluate is wanted"),
+    (["plan"], "either FILE, --evaluate or --status is wanted"),
+    (["plan", str(EXAMPLE), "--evaluate"], "either FILE, --evaluate or --status is wanted"),
     (["plan", str(EXAMPLE), "--tpcs", "0"], "--tpcs"),
     (["plan", str(EXAMPLE), "--tpcs", "4", "-g", "0"], "--tpcs: a GPU is named as well"),
     (["plan", "--evaluate", "-g", "0"], "--evaluate: a GPU is named as well"),

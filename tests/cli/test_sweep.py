@@ -115,5 +115,5 @@ def test_the_pipeline_of_fits_help(tmp_path: pathlib.Path) -> None:
         assert done.returncode == 0, (line, done.stderr)
         printed = done.stdout
     assert lines[-1].startswith("gpulens fit") and "| gpulens plan" in lines[-1]
-    assert "2 tasks on 66 TPCs, test edf: fits by sms-ina; 66 TPCs in 1 partition" in printed
+    assert "2 tasks on 66 TPCs, test np-edf: fits by sms-ina; 66 TPCs in 1 partition" in printed
     assert {words[1] for words in map(str.split, printed.splitlines()) if len(words) > 5} >= {"matrix", "copy"}

@@ -10,6 +10,7 @@
 //	turns_program yield PLAN        a long job of "long" yields to one of "short"
 //	turns_program exit PLAN TASK    a thread ends while it runs a job, and another begins one
 //	turns_program hold PLAN         opens the plan, and waits for the end of standard input
+//	turns_program stay PLAN TASK    runs a job until it is killed
 //	turns_program errors PLAN TASK  wrong calls
 //	turns_program pairs PLAN TASK N N times begin and end, between two calls of getppid(), and how long one takes
 #include "gpulens-partition.h"
@@ -407,6 +408,16 @@ static void hold_plan(void)
 	gpulens_plan_close(plan);
 }
 
+static void stay(const char *name)
+{
+	struct gpulens_plan *plan = open_plan();
+	void *stream;
+
+	require(gpulens_job_begin(plan, find(plan, name), 0, &stream), "begin");
+	print_now("runs\n");
+	pause();
+}
+
 static void run_pairs(const char *name, int n)
 {
 	struct gpulens_plan *plan = open_plan();
@@ -464,6 +475,8 @@ int main(int argc, char **argv)
 		show_exit(argv[3]);
 	else if (!strcmp(mode, "hold"))
 		hold_plan();
+	else if (!strcmp(mode, "stay"))
+		stay(argv[3]);
 	else if (!strcmp(mode, "errors"))
 		show_errors(argv[3]);
 	else if (!strcmp(mode, "pairs"))

@@ -237,8 +237,9 @@ struct gpulens_plan;
 int gpulens_plan_open(const char *file, unsigned int way, struct gpulens_plan **plan);
 /*
  * Finds a task by its name, and opens the stream of its partition, which takes as long as
- * gpulens_partition_open(). task: a number for the functions below. -ENOENT: the plan has no such
- * task. Otherwise as gpulens_partition_open().
+ * gpulens_partition_open().
+ * task: a number for the functions below.
+ * -ENOENT: the plan has no such task. Otherwise as gpulens_partition_open().
  */
 int gpulens_plan_task(struct gpulens_plan *plan, const char *name, unsigned int *task);
 /* What a task's jobs did, in all processes, since the file that they share was made. */
@@ -252,8 +253,9 @@ struct gpulens_counts {
 	uint64_t longest_run_ns;  /* without the time of jobs to which it yielded */
 };
 /*
- * Reads the counts of a task. size: sizeof(struct gpulens_counts); a later release may add members at
- * the end. -EINVAL: there is no such task.
+ * Reads the counts of a task.
+ * size: sizeof(struct gpulens_counts); a later release may add members at the end.
+ * -EINVAL: there is no such task.
  */
 int gpulens_plan_counts(const struct gpulens_plan *plan, unsigned int task, struct gpulens_counts *counts,
 			size_t size);

@@ -39,6 +39,7 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 
 struct PlanArguments {
 	plan::PlanOptions plan;
+	std::string status; // file of a plan that is carried out
 	bool evaluate = false;
 	plan::EvaluateOptions evaluation;
 };
@@ -110,7 +111,7 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		->check(one_of({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g", "stgm", "even", "smart-even"}));
 	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks")
 		->excludes("--heuristic");
-	add_choice<plan::Criterion>(
+	add_choice<std::optional<plan::Criterion>>(
 		parser, "--test", options.test,
 		{{"edf", plan::Criterion::Edf},
 		 {"dm", plan::Criterion::Dm},
@@ -118,11 +119,14 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		 {"np-edf", plan::Criterion::NpEdf},
 		 {"np-dm", plan::Criterion::NpDm},
 		 {"lp-edf", plan::Criterion::LpEdf},
-		 {"lp-dm", plan::Criterion::LpDm}},
+		 {"lp-dm", plan::Criterion::LpDm},
+		 {"fifo", plan::Criterion::Fifo}},
 		"TEST",
 		"schedulability test of a partition: edf (preemptive, demand bound), dm "
 		"(deadline-monotonic), density, np-edf or np-dm (a job is not preempted), lp-edf or lp-dm "
-		"(preempted between kernels, see longest_kernel_us) (default: edf)");
+		"(preempted between kernels, see longest_kernel_us), fifo (first come, first served) (default: np-edf, "
+		"and "
+		"edf with --evaluate)");
 	add_choice<std::optional<plan::Start>>(
 		parser, "--start", options.start,
 		{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
@@ -183,13 +187,26 @@ void add_plan(CLI::App &parser, CommandLine &line)
 	parser.add_flag("-q,--quiet", arguments->plan.quiet, "print no notes");
 	add_division(parser, arguments->plan);
 	add_evaluation(parser, *arguments);
+	std::vector<CLI::Option *> others = parser.get_options();
+	CLI::Option *status =
+		parser.add_option("--status", arguments->status,
+				  "without tasks: what became of a plan (output of --json) that programs carry out by "
+				  "libgpulens-partition: jobs, waits, overruns, misses")
+			->type_name("FILE");
+	for (CLI::Option *other : others)
+		if (other != parser.get_help_ptr())
+			other->excludes(status);
 	parser.callback([arguments, &parser, &line] {
-		const auto &[plan, evaluate, evaluation] = *arguments;
+		const auto &[plan, status, evaluate, evaluation] = *arguments;
+		if (parser.count("--status")) {
+			line.status = plan::status_command(line.options, status);
+			return;
+		}
 		refuse_ignored(parser, *arguments);
 		const SourceOptions &sources = line.options.sources;
 		bool gpu = !sources.files.empty() || !sources.gpus.empty();
 		if (evaluate == !plan.file.empty())
-			throw CLI::ValidationError("plan", "either FILE or --evaluate is wanted");
+			throw CLI::ValidationError("plan", "either FILE, --evaluate or --status is wanted");
 		if (gpu && (plan.tpcs || evaluate))
 			throw CLI::ValidationError(evaluate ? "--evaluate" : "--tpcs", "a GPU is named as well");
 		line.status = evaluate ? plan::evaluate_command(line.options, plan, evaluation)
@@ -231,6 +248,8 @@ Commands plan_commands()
 		 {"gpulens -g 0 plan tasks.json                  assign TPCs of GPU 0 to tasks",
 		  "gpulens --source rm plan tasks.json --json >plan.json    for gpulens run --plan",
 		  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
+		  "gpulens plan --status plan.json                what became of the jobs of a plan that is carried "
+		  "out",
 		  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"},
 		 add_plan},
 		{"fit",

@@ -5,6 +5,7 @@
 #include "gpulens/out/partition_notes.hpp"
 #include "gpulens/plan/curves_svg.hpp"
 #include "gpulens/plan/fit.hpp"
+#include "gpulens/plan/status.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/source/table/sources.hpp"
@@ -111,7 +112,7 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 {
 	Evaluation e = evaluate_options.evaluation;
 
-	e.test = plan_options.test;
+	e.test = plan_options.test.value_or(Criterion::Edf);
 	e.sharing = plan_options.sharing;
 	e.start = plan_options.start.value_or(Start::Largest);
 	e.ties = plan_options.ties.value_or(Ties::First);
@@ -135,6 +136,16 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 							 : curves_svg(results));
 	return print_text(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE
 												   : EXIT_PART;
+}
+
+int status_command(const Options &options, const std::string &file)
+{
+	std::vector<TaskStatus> tasks = read_status(read_file(file), name_of_file(file));
+
+	return print_text(options.json ? json_text(status_json(tasks))
+				       : status_text(tasks, style_of_output(options.colour)))
+		       ? EXIT_DONE
+		       : EXIT_PART;
 }
 
 int fit_command(const Options &options, const std::string &file, Model model)

@@ -21,6 +21,8 @@ struct EvaluateOptions {
 // so that this is not known; EXIT_USAGE for a bad file or option. Throw Error (Source).
 int plan_command(const Options &options, const PlanOptions &plan_options);
 int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options);
+// file: of a plan that programs carry out. Prints what became of it.
+int status_command(const Options &options, const std::string &file);
 int fit_command(const Options &options, const std::string &file, Model model);
 
 // Returns whether the name ends with .csv or .svg.

@@ -112,7 +112,7 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 	plan.file = parse_tasks(text, name, map.tpcs);
 	TpcMask taken = find_reserved(plan.file.reserved, map, name);
 	plan.sizes = {map.tpcs - taken.count(), options.quantum, options.least};
-	plan.test = options.test;
+	plan.test = options.test.value_or(DEFAULT_TEST);
 	plan.sharing = options.sharing;
 	plan.placing = options.placing;
 	if (!plan.sizes.largest())

@@ -13,10 +13,12 @@
 
 namespace tool::plan {
 
+constexpr Criterion DEFAULT_TEST = Criterion::NpEdf; // libgpulens-partition can keep to it
+
 struct PlanOptions {
-	std::string file;        // of tasks; "-": standard input
-	std::optional<u32> tpcs; // plan for that many TPCs instead of a GPU
-	Criterion test = Criterion::Edf;
+	std::string file;               // of tasks; "-": standard input
+	std::optional<u32> tpcs;        // plan for that many TPCs instead of a GPU
+	std::optional<Criterion> test;  // default: DEFAULT_TEST for a plan, edf for --evaluate
 	std::string heuristic = "auto"; // or the name of one; auto: the first that finds a plan
 	std::optional<Start> start;     // auto: both
 	std::optional<Ties> ties;       // auto: all
@@ -40,7 +42,7 @@ struct Plan {
 	GpcMap map;         // without GPCs if planned for a number of TPCs
 	TaskFile file;
 	Sizes sizes; // without reserved TPCs
-	Criterion test = Criterion::Edf;
+	Criterion test = DEFAULT_TEST;
 	Sharing sharing;
 	Placing placing = Placing::Packed;
 	std::vector<Attempt> tried;     // never empty; the last element is the plan

@@ -268,6 +268,18 @@ std::vector<Job> with_longest(std::span<const Job> jobs, u64 longest)
 	return changed;
 }
 
+// Returns whether the jobs of all tasks, one after another, end within the shortest deadline.
+Verdict judge_fifo(std::span<const Job> jobs)
+{
+	u64 sum = 0, least = ~0ULL;
+
+	for (const Job &j : jobs) {
+		sum += j.c;
+		least = std::min(least, j.d);
+	}
+	return sum <= least ? Verdict::Meets : Verdict::Misses;
+}
+
 } // namespace
 
 double utilization(std::span<const Job> jobs)
@@ -289,6 +301,7 @@ Verdict judge(Criterion test, std::span<const Job> jobs)
 	case Criterion::NpDm: return judge_deadline_monotonic(with_longest(jobs, WHOLE_JOB));
 	case Criterion::LpEdf: return judge_blocked_edf(jobs);
 	case Criterion::LpDm: return judge_deadline_monotonic(jobs);
+	case Criterion::Fifo: return judge_fifo(jobs);
 	}
 	return Verdict::Misses;
 }
@@ -313,6 +326,7 @@ const char *criterion_name(Criterion test)
 	case Criterion::NpDm: return "np-dm";
 	case Criterion::LpEdf: return "lp-edf";
 	case Criterion::LpDm: return "lp-dm";
+	case Criterion::Fifo: return "fifo";
 	}
 	return "";
 }

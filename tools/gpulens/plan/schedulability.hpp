@@ -13,6 +13,10 @@
 //   np-dm    deadline-monotonic priorities, a job is not preempted: response times of all jobs of a busy period, because
 //            the first need not be the worst (R. Davis, A. Burns, R. Bril, J. Lukkien, Real-Time Systems 35, 2007).
 //            Exact for sporadic tasks.
+//   fifo     first come, first served, a job is not preempted: the sum of all C is at most the least D (L. George and P.
+//            Minet, ICDCS 1997, with D <= T). As long as each deadline is met, a task has one job at a time, so a job waits
+//            for one job of each other task at most, and does so if all are released just before it. Exact for sporadic
+//            tasks.
 //   lp-edf   EDF, preemptive between the kernels of a job: as np-edf, but a kernel blocks (S. Baruah, ECRTS 2005).
 //   lp-dm    deadline-monotonic priorities, likewise: response times, and blocking by a kernel of a lower priority (G.
 //            Yao, G. Buttazzo, M. Bertogna, RTCSA 2009, floating regions); a job of one kernel is judged as by np-dm.
@@ -32,7 +36,7 @@
 
 namespace tool::plan {
 
-enum class Criterion { Edf, Dm, Density, NpEdf, NpDm, LpEdf, LpDm };
+enum class Criterion { Edf, Dm, Density, NpEdf, NpDm, LpEdf, LpDm, Fifo };
 
 constexpr u64 WHOLE_JOB = ~0ULL; // a kernel: the only one of its job
 
