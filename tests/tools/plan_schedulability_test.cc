@@ -244,7 +244,7 @@ TEST(PlanSchedulability, NonPreemptiveTestAgreesWithSimulatedSchedules)
 	EXPECT_GT(no, 500u);
 }
 
-// The worst cases: each is released a hundredth of a unit after all others. Seen failing (at 34 sets) with the largest
+// The worst cases: each is released a hundredth of a unit after all others. Seen failing with the largest
 // deadline in place of the least.
 TEST(PlanSchedulability, FirstComeFirstServedAgreesWithSimulatedSchedules)
 {

@@ -76,6 +76,8 @@ struct alignas(64) Header {
 	u64 digest;        // of everything that processes must agree on
 	u64 pid_namespace; // inode: thread ids mean something in one namespace only
 	char boot[40];     // id of this boot of the machine
+
+	bool operator==(const Header &) const = default;
 };
 
 } // namespace tool::turns

@@ -202,7 +202,7 @@ bool agrees(int fd, const std::string &path, const Rules &rules)
 	if (!S_ISREG(about.st_mode))
 		refuse(path, "it is not a file");
 	check_owner(about, path);
-	return pread(fd, &found, sizeof(found), 0) == sizeof(found) && !memcmp(&found, &wanted, sizeof(found)) &&
+	return pread(fd, &found, sizeof(found), 0) == sizeof(found) && found == wanted &&
 	       u64(about.st_size) == found.size;
 }
 
