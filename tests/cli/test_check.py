@@ -72,15 +72,15 @@ def test_changed_rules_select_all_files(clean: Project) -> None:
 
 
 def test_a_file_with_findings_is_selected_again(clean: Project) -> None:
-    """After a run with findings, keep is not called, so that the file is selected again. Seen failing with keep() at
-    each pick()."""
+    """After a run with findings, keep_clean is not called, so that the file is selected again. Seen failing with
+    keep_clean() at each pick_files()."""
     (clean.root / "two.cc").write_text("int wrong;\n", encoding="ascii")
     assert clean.pick_files() == ["two.cc"]
     assert clean.pick_files() == ["two.cc"]
 
 
 def test_a_file_changed_during_the_check_is_not_clean(clean: Project) -> None:
-    """Neither its old nor its new content is recorded as clean. Seen failing without the comparison in keep()."""
+    """Neither its old nor its new content is recorded as clean. Seen failing without the comparison in keep_clean()."""
     for text in "int first;\n", "int second;\n":
         (clean.root / "two.cc").write_text(text, encoding="ascii")
         if text == "int first;\n":

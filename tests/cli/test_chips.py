@@ -7,18 +7,19 @@ import subprocess
 from golden import GOLDEN
 from lib.chips import CHIPS, RUNS
 from support.program import ROOT
-from support.vm.generations import GENERATIONS
+from support.vm.generations import read_literals
 
 NAMES = {chip.name for chip in CHIPS}
 
 
 def test_each_chip_has_a_profile_expected_values_and_golden_output() -> None:
     """A chip that lacked one of these would not be tested by the tests that are made from it. No other list has more
-    chips. Seen failing without GM107 in the table, and without gb202.txt."""
+    chips. Seen failing without GM107 in gm10x.json, and without gb202.txt."""
     assert len(NAMES) == len(CHIPS)
     assert {path.stem for path in (ROOT / "emulator/profiles").glob("*.json")} == NAMES
     assert {path.stem for path in GOLDEN.glob("*.txt")} == NAMES
-    assert {chip.name.lower() for chip in GENERATIONS} == NAMES
+    arches = {name: each["arch"] for each in read_literals().values() for name in each["emulated"]}
+    assert arches == {chip.name: chip.generation for chip in CHIPS}
 
 
 def test_readme_lists_the_emulated_chips() -> None:
@@ -36,8 +37,8 @@ def test_readme_lists_the_emulated_chips() -> None:
 
 def test_the_core_lists_the_same_generations_everywhere() -> None:
     """src/chip/ has a file for each generation that include/gpulens/chip.h declares. The table in src/chip.c, which
-    tests and fuzz targets use, and Kbuild have the same ones. Seen failing without GB20x in the table, and without it
-    in Kbuild."""
+    tests and fuzz targets use, Kbuild and the literals of tests have the same ones. Seen failing without GB20x in the
+    table, without it in Kbuild, and without gb20x.json."""
     def find_names(pattern: str, path: str) -> "list[str]":
         return sorted(re.findall(pattern, (ROOT / path).read_text(encoding="ascii"), re.M))
 
@@ -46,6 +47,7 @@ def test_the_core_lists_the_same_generations_everywhere() -> None:
     assert find_names(r"^extern const struct lens_chip lens_chip_(\w+);", "include/gpulens/chip.h") == generations
     assert find_names(r"^\t&lens_chip_(\w+),", "src/chip.c") == generations
     assert find_names(r"-y \+= src/chip/(\w+)\.o$", "Kbuild") == generations
+    assert sorted(read_literals()) == generations
 
 
 def test_chips_of_a_run_are_printed_for_shell_scripts() -> None:

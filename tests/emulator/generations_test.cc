@@ -3,6 +3,7 @@
 // out by hand from the field lists (linux-nvgpu hw_*.h, open-gpu-doc, open-gpu-kernel-modules dev_top.h, nouveau
 // gk104.c).
 #include "common.hpp"
+#include "support/generations.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,20 +13,12 @@ using namespace emu_test;
 
 namespace {
 
-const char *const CHIPS[] = {"gk104", "gk110", "gm107", "gm204", "gm20b", "gp100", "gp102", "gp106",
-			     "gp10b", "gv100", "gv11b", "tu102", "tu104", "tu116", "tu117", "ga100",
-			     "ga102", "ga10b", "ad102", "ad104", "gh100", "gb100"};
-
-class Generations : public testing::TestWithParam<const char *> {
+class Generations : public testing::TestWithParam<std::string> {
 protected:
-	std::string chip() const { return GetParam(); }
-	json demo() const { return load_scenario_file("demo-" + chip()); }
+	const std::string chip = GetParam();
+	const test::ChipLiterals literals = test::find_literals(chip).second;
+	json demo() const { return load_scenario_file("demo-" + chip); }
 };
-
-std::string chip_name(const testing::TestParamInfo<const char *> &info)
-{
-	return info.param;
-}
 
 std::map<int, std::string> runlists(const std::string &chip)
 {
@@ -39,7 +32,7 @@ std::map<int, std::string> runlists(const std::string &chip)
 
 TEST_P(Generations, demo_runs_on_each_of_its_runlists)
 {
-	Machine m(chip(), demo());
+	Machine m(chip, demo());
 	json state = send_command(*m.gpu, {{"cmd", "state"}});
 	std::map<int, size_t> listed;
 	for (const auto &rl : state["runlists"]) {
@@ -62,17 +55,13 @@ TEST_P(Generations, demo_runs_on_each_of_its_runlists)
 
 TEST_P(Generations, demo_is_in_the_memory_of_the_chip)
 {
-	Machine m(chip(), demo());
-	const std::set<std::string> soc = {"gm20b", "gp10b", "gv11b", "ga10b"};
-	const std::set<std::string> vid_means_sysmem = {"gv11b", "ga10b"};
-	int target = soc.count(chip()) && !vid_means_sysmem.count(chip()) ? 2 : 0;
+	Machine m(chip, demo());
 	json state = send_command(*m.gpu, {{"cmd", "state"}});
 	ASSERT_FALSE(state["channels"].empty());
 	for (const auto &c : state["channels"]) {
-		EXPECT_EQ(c["inst_target"], target);
+		EXPECT_EQ(c["inst_target"], literals.instance_target);
 		uint64_t inst = c["inst"];
-		EXPECT_EQ(soc.count(chip()) != 0,
-			  inst >= 0x70000000 && inst < 0x71000000 && m.gpu->vidmem().size() == 0);
+		EXPECT_EQ(literals.soc, inst >= 0x70000000 && inst < 0x71000000 && m.gpu->vidmem().size() == 0);
 	}
 }
 
@@ -81,7 +70,7 @@ TEST_P(Generations, a_whole_scenario_may_be_in_system_memory)
 	json scenario = demo();
 	scenario["memory"] = "sys";
 	scenario["aperture"] = "noncoherent";
-	Machine m(chip(), scenario);
+	Machine m(chip, scenario);
 	json state = send_command(*m.gpu, {{"cmd", "state"}});
 	std::set<uint64_t> contexts;
 	for (const auto &c : state["channels"]) {
@@ -109,7 +98,7 @@ TEST_P(Generations, bus_addresses_may_differ_from_physical_addresses)
 	json scenario = demo();
 	scenario["memory"] = "sys";
 	scenario["sysmem"] = {{"base", 0x70000000}, {"bytes", 0x1000000}, {"bus", "0xfe0000000"}};
-	Machine m(chip(), scenario);
+	Machine m(chip, scenario);
 	json state = send_command(*m.gpu, {{"cmd", "state"}});
 	uint64_t inst = state["channels"][0]["inst"];
 	ASSERT_GE(inst, 0xfe0000000u);
@@ -120,25 +109,16 @@ TEST_P(Generations, bus_addresses_may_differ_from_physical_addresses)
 		<< "behind an IOMMU the machine's physical addresses are not mapped";
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, Generations, testing::ValuesIn(CHIPS), chip_name);
+INSTANTIATE_TEST_SUITE_P(Chips, Generations, testing::ValuesIn(test::profiles_with_host()),
+			 [](const auto &info) { return info.param; });
 
 TEST(Identity, boot_words_of_all_generations)
 {
-	const struct {
-		const char *chip;
-		uint32_t boot0, boot42;
-	} want[] = {
-		{"gk104", 0x0e4000a1, 0x0e4a1000}, {"gk110", 0x0f0000a1, 0x0f0a1000}, {"gm107", 0x117000a1, 0x117a1000},
-		{"gm204", 0x124000a1, 0x124a1000}, {"gm20b", 0x12b000a1, 0x12ba1000}, {"gp100", 0x130000a1, 0x130a1000},
-		{"gp102", 0x132000a1, 0x132a1000}, {"gp10b", 0x13b000a1, 0x13ba1000}, {"gv100", 0x140000a1, 0x140a1000},
-		{"gv11b", 0x15b000a1, 0x15ba1000}, {"tu104", 0x164000a1, 0x164a1000}, {"tu117", 0x167000a1, 0x167a1000},
-		{"tu116", 0x168000a1, 0x168a1000}, {"ga100", 0x170000a1, 0x170a1000}, {"ga102", 0x172000a1, 0x172a1000},
-		{"ga10b", 0x17b000a1, 0x17ba1000}, {"ad104", 0x194000a1, 0x194a1000}, {"gb100", 0x1a0000a1, 0x1a0a1000},
-		{"gb202", 0x1b2000a1, 0x1b2a1000}};
-	for (const auto &w : want) {
-		auto gpu = make_gpu(w.chip);
-		EXPECT_EQ(rd(*gpu, 0x0), w.boot0) << w.chip;
-		EXPECT_EQ(rd(*gpu, 0xa00), w.boot42) << w.chip;
+	EXPECT_GE(test::all_emulated().size(), 23u);
+	for (const test::ChipLiterals &l : test::all_emulated()) {
+		auto gpu = make_gpu(l.profile);
+		EXPECT_EQ(rd(*gpu, 0x0), l.boot0) << l.profile;
+		EXPECT_EQ(rd(*gpu, 0xa00), l.boot42) << l.profile;
 	}
 }
 
@@ -240,28 +220,18 @@ TEST(Topology, gb202_has_only_a_device_table)
 
 TEST(Limits, number_of_channels)
 {
-	for (auto [chip, channels] : {std::pair{"gk104", 4096u},
-				      {"gk110", 4096},
-				      {"gm107", 2048},
-				      {"gm204", 4096},
-				      {"gm20b", 512},
-				      {"gp100", 4096},
-				      {"gp102", 4096},
-				      {"gp10b", 512},
-				      {"gv100", 4096},
-				      {"gv11b", 512},
-				      {"tu104", 4096},
-				      {"tu116", 4096},
-				      {"tu117", 4096}}) {
-		auto gpu = make_gpu(chip);
-		EXPECT_EQ(rd(*gpu, 0x800004 + 8 * (channels - 1)), 0u) << chip;
-		if (channels < 4096) {
-			EXPECT_EQ(rd(*gpu, 0x800004 + 8 * channels), 0xbadf1100u) << chip;
+	for (const test::GenerationLiterals &g : test::all_generations())
+		for (const test::ChipLiterals &l : g.chips) {
+			if (g.host != "pfifo")
+				continue;
+			auto gpu = make_gpu(l.profile);
+			EXPECT_EQ(rd(*gpu, 0x800004 + 8 * (l.channels - 1)), 0u) << l.profile;
+			if (l.channels < 4096) {
+				EXPECT_EQ(rd(*gpu, 0x800004 + 8 * l.channels), 0xbadf1100u) << l.profile;
+			}
+			bool config = g.name != "GK10x" && g.name != "GM10x"; // CFG1 came with GM20x
+			EXPECT_EQ(rd(*gpu, 0x2008), config ? l.channels : 0xbadf1100) << l.profile;
 		}
-		bool config =
-			std::string(chip) != "gk104" && std::string(chip) != "gk110" && std::string(chip) != "gm107";
-		EXPECT_EQ(rd(*gpu, 0x2008), config ? channels : 0xbadf1100) << chip;
-	}
 	for (const char *chip : {"ga100", "ga10b", "ad104", "gb100"})
 		EXPECT_EQ(rd(*make_gpu(chip), 0xc00004), 0x00c4000bu) << chip << ": CHRAM at 0xc40000, 2^11 channels";
 }

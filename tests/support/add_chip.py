@@ -84,14 +84,12 @@ def step_6(tree: pathlib.Path) -> Files:
     golden.py --write makes the golden file after the build."""
     scenarios = tree / "emulator/scenarios"
     (scenarios / f"demo-{CHIP}.json").write_text((scenarios / f"demo-{PARENT}.json").read_text())
-    generations = "tests/support/vm/generations.py"
-    literal = re.search(r'^    Generation\("AD102", 0x192000A1,(?:.*\n)*?(?=    Generation\()',
-                        (tree / generations).read_text(encoding="utf-8"), re.M)
-    assert literal, generations
-    text = literal[0].replace("AD102", CHIP.upper()).replace("0x192000A1", BOOT0)
-    return ({f"emulator/scenarios/demo-{CHIP}.json"}
+    literals = json.loads((tree / "tests/support/generations/ad10x.json").read_text(encoding="utf-8"))
+    literals.update(generation="ZU10x", arch="Zuse", ids=[[BOOT0, CHIP.upper()]], unlisted_ids=[],
+                    emulated={CHIP: {**literals["emulated"][PARENT], "boot0": BOOT0, "boot42": BOOT42}})
+    (tree / f"tests/support/generations/{GENERATION}.json").write_text(json.dumps(literals, indent=2))
+    return ({f"emulator/scenarios/demo-{CHIP}.json", f"tests/support/generations/{GENERATION}.json"}
             | edit(tree, "scripts/lib/chips.py", r'^    Chip\("gb202".*\n', f'    Chip("{CHIP}", "Zuse"),\n')
-            | edit(tree, generations, re.escape(literal[0]), text)
             | edit(tree, "README.md", r"^\| GB202 .*\n", "| ZU102 (Zuse) | none | invented | emulated |\n"))
 
 

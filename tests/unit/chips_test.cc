@@ -6,9 +6,10 @@
 //   RTAS'23  Bakita & Anderson, section IV-B (floorsweeping of GP106)
 //   counts   linux-nvgpu hw_proj_*.h host_num_engines, host_num_pbdma; hw_fifo_*.h; hal_ga100_litter.c
 //   Kepler   nouveau engine/fifo/gk104.c fifo_engine
-//   units    linux-nvgpu hw_proj_*.h scal_litter_num_*; nouveau engine/gr/*.c gpc_nr, tpc_nr; envytools docs/hw/gpu.rst
+//   tests/support/generations/ names the sources of units, copy engines and memory sizes
 // Tables II and IV and the H200 are in tables_test.cc.
 #include "support/core/emulated.hpp"
+#include "support/generations.hpp"
 #include "format.h"
 
 #include <bit>
@@ -284,55 +285,24 @@ TEST(Chips, Gb202HasEnginesWithUnknownRunlists)
 
 /* -- units -- */
 
-struct Units {
-	const char *profile;
-	u32 gpcs, tpcs_per_gpc, enabled; // enabled TPCs of the die
-	int err;
-};
-
 // Design maxima: registers SCAL_NUM_GPCS 0x22430, SCAL_NUM_TPC_PER_GPC 0x22434. Fuses are published from GM20B on and not
 // for GB100. What is off is product data: GTX 1060 3 GB nine of ten TPCs (RTAS'23, section IV-B), A100 54 TPCs, H200 66.
-constexpr Units UNITS[] = {
-	{"gk104", 4, 2, 8, -EOPNOTSUPP},
-	{"gk110", 5, 3, 15, -EOPNOTSUPP},
-	{"gm107", 1, 5, 5, -EOPNOTSUPP},
-	{"gm204", 4, 4, 13, 0},
-	{"gm20b", 1, 2, 2, 0},
-	{"gp100", 6, 5, 28, 0},
-	{"gp102", 6, 5, 28, 0},
-	{"gp106", 2, 5, 9, 0},
-	{"gp10b", 1, 2, 2, 0},
-	{"gv100", 6, 7, 40, 0},
-	{"gv11b", 1, 4, 4, 0},
-	{"tu102", 6, 6, 34, 0},
-	{"tu104", 6, 4, 23, 0},
-	{"tu116", 3, 4, 12, 0},
-	{"tu117", 2, 4, 7, 0},
-	{"ga100", 8, 8, 54, 0},
-	{"ga102", 7, 6, 41, 0},
-	{"ga10b", 2, 4, 8, 0},
-	{"ad102", 12, 6, 71, 0},
-	{"ad104", 5, 6, 30, 0},
-	{"gh100", 8, 9, 66, 0},
-	{"gb100", 8, 10, 80, -EOPNOTSUPP},
-	{"gb202", 12, 8, 96, -EOPNOTSUPP},
-};
-
 TEST(Chips, UnitsAreThoseOfTheDie)
 {
-	for (const Units &u : UNITS) {
-		Chip c(u.profile);
-		ASSERT_EQ(c.err, 0) << u.profile;
-		EXPECT_EQ(c.topo().num_gpcs, u.gpcs) << u.profile;
-		EXPECT_EQ(c.topo().num_tpc_per_gpc, u.tpcs_per_gpc) << u.profile;
-		EXPECT_EQ(c.topo().gpcs_err, u.err) << u.profile;
+	EXPECT_GE(test::all_emulated().size(), 23u);
+	for (const test::ChipLiterals &l : test::all_emulated()) {
+		Chip c(l.profile.c_str());
+		ASSERT_EQ(c.err, 0) << l.profile;
+		EXPECT_EQ(c.topo().num_gpcs, l.gpcs) << l.profile;
+		EXPECT_EQ(c.topo().num_tpc_per_gpc, l.tpcs_per_gpc) << l.profile;
+		EXPECT_EQ(c.topo().gpcs_err, l.fuses_published ? 0 : -EOPNOTSUPP) << l.profile;
 		u32 first, n = 0;
-		for (u32 i = 0; i < u.gpcs; i++) {
+		for (u32 i = 0; i < l.gpcs; i++) {
 			u32 here = lens_gpc_count_tpcs(&c.topo(), i, &first);
-			EXPECT_EQ(first, n) << u.profile << " gpc " << i;
+			EXPECT_EQ(first, n) << l.profile << " gpc " << i;
 			n += here;
 		}
-		EXPECT_EQ(n, u.enabled) << u.profile;
+		EXPECT_EQ(n, l.enabled_tpcs) << l.profile;
 	}
 }
 
@@ -373,13 +343,11 @@ TEST(Chips, A100LacksOneWholeGpc)
 // 1 to 3 of the device table (linux-nvgpu hw_top_gk20a.h, open-gpu-doc turing/tu104/dev_top.ref.txt), LCEs type 19.
 TEST(Chips, CopyEnginesOfBothTypesAreCounted)
 {
-	const std::pair<const char *, u32> rows[] = {{"gk104", 3}, {"gk110", 3}, {"gm107", 2}, {"gm204", 3},
-						     {"gm20b", 1}, {"gp100", 6}, {"gp106", 4}, {"gp10b", 1}};
-	for (const auto &[profile, ces] : rows) {
-		Chip c(profile);
-		ASSERT_EQ(c.err, 0) << profile;
-		EXPECT_EQ(c.topo().num_ces, ces) << profile;
-		EXPECT_EQ(c.emu->counts().unknown_reads, 0u) << profile;
+	for (const test::ChipLiterals &l : test::all_emulated()) {
+		Chip c(l.profile.c_str());
+		ASSERT_EQ(c.err, 0) << l.profile;
+		EXPECT_GE(l.copy_engines, 1u) << l.profile;
+		EXPECT_EQ(c.topo().num_ces, l.copy_engines) << l.profile;
 	}
 }
 
@@ -423,39 +391,23 @@ TEST(Chips, GrcesShareOnAdaAndGa102AndNotOnGp102)
 	EXPECT_EQ(c.topo().ce.shared_lce[1], 0xf);
 }
 
-TEST(Chips, CopyEngineMapsOfOtherChips)
+// COPY0 to COPY2 are physical engines: there is no map, and none on Blackwell that may be read.
+TEST(Chips, CopyEngineMapsOfAllChips)
 {
-	const struct {
-		const char *profile;
-		u32 pce_map;
-		std::vector<u32> lces; // by PCE
-		u32 shared[2];
-	} rows[] = {
-		{"gp100", 0x3f, {2, 3, 4, 5, 0, 1}, {0xf, 0xf}},
-		{"gp102", 0x0f, {0, 1, 2, 3}, {0xf, 0xf}},
-		{"gp10b", 0x01, {0}, {0xf, 0xf}},
-		{"gv100", 0x1ff, {0, 1, 2, 3, 4, 5, 6, 7, 8}, {0xf, 0xf}}, // a Titan V's registers
-		{"gv11b", 0x01, {2}, {2, 2}},
-		{"tu104", 0x0f, {1, 4, 2, 3}, {1, 0xf}},
-		{"tu116", 0x0f, {1, 4, 2, 3}, {1, 0xf}},
-		{"tu117", 0x0f, {1, 4, 2, 3}, {1, 0xf}},
-		{"ga102", 0x3f, {15, 15, 15, 15, 2, 3}, {3, 2}},
-		{"ga10b", 0x0f, {0, 1, 2, 3}, {0xf, 0xf}},
-		{"ad104", 0x1f, {15, 15, 2, 3, 4}, {3, 2}},
-	};
-	for (const auto &r : rows) {
-		Chip c(r.profile);
-		ASSERT_EQ(c.err, 0) << r.profile;
-		EXPECT_EQ(c.topo().ce_err, 0) << r.profile;
-		EXPECT_EQ(c.topo().ce.pce_map, r.pce_map) << r.profile;
-		for (size_t i = 0; i < r.lces.size(); i++)
-			EXPECT_EQ(c.topo().ce.lce_for_pce[i], r.lces[i]) << r.profile << " PCE " << i;
-		EXPECT_EQ(c.topo().ce.shared_lce[0], r.shared[0]) << r.profile;
-		EXPECT_EQ(c.topo().ce.shared_lce[1], r.shared[1]) << r.profile;
+	for (const test::ChipLiterals &l : test::all_emulated()) {
+		Chip c(l.profile.c_str());
+		ASSERT_EQ(c.err, 0) << l.profile;
+		EXPECT_EQ(c.topo().ce_err, l.copy_published ? 0 : -EOPNOTSUPP) << l.profile;
+		if (!l.copy_published)
+			continue;
+		EXPECT_EQ(c.topo().ce.pce_map, l.pce_map) << l.profile;
+		ASSERT_EQ(l.lce_for_pce.size(), size_t(std::bit_width(l.pce_map))) << l.profile;
+		for (size_t i = 0; i < l.lce_for_pce.size(); i++)
+			EXPECT_EQ(c.topo().ce.lce_for_pce[i], l.lce_for_pce[i]) << l.profile << " PCE " << i;
+		ASSERT_EQ(l.shared_lce.size(), 2u) << l.profile;
+		EXPECT_EQ(c.topo().ce.shared_lce[0], l.shared_lce[0]) << l.profile;
+		EXPECT_EQ(c.topo().ce.shared_lce[1], l.shared_lce[1]) << l.profile;
 	}
-	// COPY0 to COPY2 are physical engines: there is no map, and none on Blackwell that may be read.
-	for (const char *profile : {"gk104", "gk110", "gm107", "gm204", "gm20b", "gb100", "gb202"})
-		EXPECT_EQ(Chip(profile).topo().ce_err, -EOPNOTSUPP) << profile;
 }
 
 // A real card showed where GV100's copy engine maps are; no GV11B was read.
@@ -503,30 +455,22 @@ TEST(Chips, Tu116IsTheDeviceTableOfACard)
 // Registers 0x100ce0 (GP102 to GA100) and 0x1183a4 (GA102 on); not published for the others, and none on a Tegra.
 TEST(Chips, MemorySizeIsReadWhereItsRegisterIsPublished)
 {
-	const struct {
-		const char *profile;
-		u64 bytes;
-	} rows[] = {{"gk104", 0},           {"gk110", 0},           {"gm107", 0},           {"gm204", 0},
-		    {"gm20b", 0},           {"gp100", 0},           {"gp102", 11811160064}, {"gp10b", 0},
-		    {"gv100", 12884901888}, {"gv11b", 0},           {"tu104", 8589934592},  {"tu117", 4294967296},
-		    {"tu116", 6442450944},  {"ga100", 42949672960}, {"ga102", 25769803776}, {"ga10b", 0},
-		    {"ad104", 12884901888}, {"gb100", 193273528320}};
-	for (const auto &r : rows) {
-		Chip c(r.profile);
-		ASSERT_EQ(c.err, 0) << r.profile;
-		EXPECT_EQ(c.topo().memory_bytes, r.bytes) << r.profile;
+	for (const test::ChipLiterals &l : test::all_emulated()) {
+		Chip c(l.profile.c_str());
+		ASSERT_EQ(c.err, 0) << l.profile;
+		EXPECT_EQ(c.topo().memory_bytes, l.memory) << l.profile;
 	}
 }
 
 // Attaching reads no register that the chip lacks, and each row of the device table once.
 TEST(Chips, AttachingReadsOnlyExistingRegisters)
 {
-	for (const Units &u : UNITS) {
-		Chip c(u.profile);
+	for (const test::ChipLiterals &l : test::all_emulated()) {
+		Chip c(l.profile.c_str());
 		ASSERT_EQ(c.err, 0);
-		EXPECT_EQ(c.emu->counts().unknown_reads, 0u) << u.profile;
-		EXPECT_EQ(c.emu->counts().all_writes(), 0u) << u.profile;
-		EXPECT_EQ(c.emu->counts().wide_register_accesses, 0u) << u.profile;
+		EXPECT_EQ(c.emu->counts().unknown_reads, 0u) << l.profile;
+		EXPECT_EQ(c.emu->counts().all_writes(), 0u) << l.profile;
+		EXPECT_EQ(c.emu->counts().wide_register_accesses, 0u) << l.profile;
 	}
 }
 
