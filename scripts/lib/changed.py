@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 C_LIKE = (".c", ".h", ".cc", ".hpp", ".inc")
 
 
-def read(path):
+def read_bytes(path):
     """The bytes of a file."""
     with open(path, "rb") as file:
         return file.read()
@@ -61,14 +61,14 @@ class Files:
     def direct(self, path):
         """The project's files that one may read."""
         if path not in self.read_by:
-            names = names_read_by(path, read(path))
+            names = names_read_by(path, read_bytes(path))
             self.read_by[path] = [other for name in sorted(names) for other in self.by_name.get(name, [])]
         return self.read_by[path]
 
     def digest(self, path):
         """The hash of one file's content."""
         if path not in self.digests:
-            self.digests[path] = hashlib.sha256(read(path)).digest()
+            self.digests[path] = hashlib.sha256(read_bytes(path)).digest()
         return self.digests[path]
 
     def state(self, path, rules):
@@ -85,7 +85,7 @@ class Files:
         return digest.hexdigest()
 
 
-def pick(store, paths, whole):
+def pick_files(store, paths, whole):
     """Prints the selected files and stores their state."""
     rules = sys.stdin.buffer.read()
     files = Files()
@@ -103,12 +103,12 @@ def pick(store, paths, whole):
     print("\n".join(picked))
 
 
-def keep(store):
+def keep_clean(store):
     """Records that the selected files are clean, if they have not changed since."""
-    rules = read(os.path.join(store, "rules"))
+    rules = read_bytes(os.path.join(store, "rules"))
     files = Files()
     good = {}
-    for line in read(os.path.join(store, "states")).decode().splitlines():
+    for line in read_bytes(os.path.join(store, "states")).decode().splitlines():
         path, alone, state = line.split(" ")
         good[state] = good.get(state, True) and os.path.exists(path) and files.state(path, rules) == alone
     for state, unchanged in good.items():
@@ -121,7 +121,7 @@ def main():
     """See above."""
     arguments = sys.argv[1:]
     if len(arguments) == 2 and arguments[0] == "keep":
-        keep(arguments[1])
+        keep_clean(arguments[1])
         return 0
     if len(arguments) < 2 or arguments[0] != "pick":
         print(__doc__, file=sys.stderr)
@@ -132,7 +132,7 @@ def main():
         print("changed.py: no file to check", file=sys.stderr)
         return 1
     os.makedirs(arguments[1], exist_ok=True)
-    pick(arguments[1], paths, whole)
+    pick_files(arguments[1], paths, whole)
     return 0
 
 

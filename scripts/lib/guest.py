@@ -242,7 +242,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
 
     def _qemu_command(self, agent_fd: int) -> list[str]:
         kernel = paths.kernel_tree() / "boot" / f"vmlinuz-{paths.kernel_version()}"
-        command = [machine.QEMU, *machine.arguments(self._iommu), "-chardev", f"socket,id=agent,fd={agent_fd}",
+        command = [machine.QEMU, *machine.qemu_arguments(self._iommu), "-chardev", f"socket,id=agent,fd={agent_fd}",
                    "-device", "virtserialport,chardev=agent,name=gpulens.agent", "-m", f"{self._mem}M",
                    "-object", f"memory-backend-memfd,id=m,size={self._mem}M,share=on", "-smp", str(self._smp),
                    "-kernel", str(kernel), "-initrd", "initramfs.cpio",
@@ -265,7 +265,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     def _start(self) -> None:
         began = time.monotonic()
         self.run_dir.mkdir(parents=True)
-        initramfs.build(self.run_dir / "initramfs.cpio", self._modules, self._programs, self._archive)
+        initramfs.build_initramfs(self.run_dir / "initramfs.cpio", self._modules, self._programs, self._archive)
         profiles = [_file(gpu.profile, paths.PROFILES) for gpu in self._gpus]
         if not self._iommu:
             profiles = machine.fit_bars(profiles, self.run_dir)
@@ -340,7 +340,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         size, texts = -1, []
         while path.exists() and path.stat().st_size != size:  # a message may be incomplete
             size = path.stat().st_size
-            texts = splats.find(path.read_text(errors="replace"), self._modules)
+            texts = splats.find_splats(path.read_text(errors="replace"), self._modules)
             if len(texts) > self._reported:
                 time.sleep(0.5)
         new, self._reported = texts[self._reported:], len(texts)

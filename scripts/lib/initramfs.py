@@ -78,7 +78,7 @@ class Cpio:
         return b"".join(self._parts)
 
 
-def _busybox() -> pathlib.Path:
+def _find_busybox() -> pathlib.Path:
     for place in ("/bin/busybox", shutil.which("busybox")):
         if place and pathlib.Path(place).exists():
             return pathlib.Path(place)
@@ -144,7 +144,7 @@ def build_helpers() -> list[pathlib.Path]:
     return built
 
 
-def libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:
+def find_libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:
     """The libraries that a program of this machine loads: path in the guest -> file. The loader keeps its path, the
     others are put in /lib."""
     found = {}
@@ -166,8 +166,8 @@ def _add_terminals(cpio: Cpio) -> None:
                 cpio.file(f"{folder}/{name[0]}/{name}", entry.read_bytes())
 
 
-def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: Iterable[pathlib.Path] = (),
-          more: bytes = b"") -> None:
+def build_initramfs(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: Iterable[pathlib.Path] = (),
+                    more: bytes = b"") -> None:
     """Writes the initramfs. modules: name in the guest -> .ko file; programs: of this machine, for /bin; more: a second
     archive, which the kernel unpacks over the first."""
     cpio = Cpio()
@@ -178,7 +178,7 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: I
     cpio.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/tmp:/bin/sh\n")
     cpio.file("etc/group", b"root:x:0:\nuser:x:1000:\ngpu:x:2000:\n")
 
-    busybox = _busybox()
+    busybox = _find_busybox()
     cpio.file("bin/busybox", busybox.read_bytes(), 0o755)
     applets = subprocess.run([str(busybox), "--list"], check=True, capture_output=True, text=True).stdout.split()
     for applet in applets:
@@ -201,7 +201,7 @@ def build(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: I
     needed: dict[str, pathlib.Path] = {}
     for path in programs:
         cpio.file(f"bin/{path.name}", path.read_bytes(), 0o755)
-        needed.update(libraries(path))
+        needed.update(find_libraries(path))
     for name, path in needed.items():
         cpio.file(name, path.read_bytes(), 0o755)
     if needed:

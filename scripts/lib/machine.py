@@ -26,7 +26,7 @@ SMALL_BAR = 64 << 10
 PROBE_LIMIT = 60  # seconds for a QEMU that is only to make one device
 
 
-def arguments(iommu: bool) -> list[str]:
+def qemu_arguments(iommu: bool) -> list[str]:
     """QEMU's, for the machine itself; its memory is the object m."""
     # thread=single: with a thread for each processor, two that reach the same device at once lock QEMU up
     # (7.2, hw/remote: one holds the device's mutex and waits for the big lock, the other the other way round).

@@ -81,7 +81,7 @@ def room_of(path):
     return None
 
 
-def circles():
+def find_circles():
     """Rooms that use one another, each as a list of them."""
     reached = {room: set(used) for room, used in USES.items()}
     for middle in USES:

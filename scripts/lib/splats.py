@@ -19,7 +19,7 @@ ACCESS = re.compile(r" of \d+ bytes by (?:task|interrupt) ")  # above each of th
 INTERRUPTED = re.compile(r"\basm_\w+\+0x")  # the chain below is that of the interrupted code
 
 
-def _raced(text: str, names: "re.Pattern[str]") -> bool:
+def _is_raced(text: str, names: "re.Pattern[str]") -> bool:
     """Whether one of these modules is in a call chain of one of the accesses."""
     inside = False
     for line in text.splitlines():
@@ -32,7 +32,7 @@ def _raced(text: str, names: "re.Pattern[str]") -> bool:
     return False
 
 
-def find(console: str, modules: Collection[str]) -> list[str]:
+def find_splats(console: str, modules: Collection[str]) -> list[str]:
     """The text of each message. The kernel's own code has tolerated races: one that KCSAN reports counts only where one
     of these modules takes part in it."""
     found: list[list[str]] = []
@@ -47,4 +47,4 @@ def find(console: str, modules: Collection[str]) -> list[str]:
             found[-1].append(line)
     names = re.compile(r"\[(?:" + "|".join(map(re.escape, modules)) + r")\]")
     texts = ["\n".join(lines) for lines in found]
-    return [text for text in texts if " KCSAN: " not in text.split("\n", 1)[0] or _raced(text, names)]
+    return [text for text in texts if " KCSAN: " not in text.split("\n", 1)[0] or _is_raced(text, names)]

@@ -19,12 +19,12 @@ class Failed(Exception):
     """A step did not have the effect that the tour describes."""
 
 
-def heading(text: str) -> None:
+def print_heading(text: str) -> None:
     """A line that stands out."""
     print(f"\n== {text} {'=' * max(4, 96 - len(text))}")
 
 
-def explain(text: str) -> None:
+def print_text(text: str) -> None:
     """A sentence or two about what comes next."""
     print()
     for line in textwrap.wrap(text, 100):
@@ -65,8 +65,8 @@ class Tour:
 
     def refuse(self, folder: str) -> None:
         """An ordinary user reads topology, and no runlist."""
-        explain("That is for CAP_PERFMON or CAP_SYS_ADMIN: it shows what others run, and reading it stops all "
-                "processors for a moment. An ordinary user reads topology; the tour goes on as root.")
+        print_text("That is for CAP_PERFMON or CAP_SYS_ADMIN: it shows what others run, and reading it stops all "
+                   "processors for a moment. An ordinary user reads topology; the tour goes on as root.")
         text = self.show(f"su user -c 'cat {folder}/num_gpcs; cat {folder}/runlist0' || true")
         self.expect("0x" in text and "Permission denied" in text and "TSG" not in text,
                     "an ordinary user does not read topology alone")
@@ -98,8 +98,8 @@ class Tour:
         number = busy[0]
         name = f"0:{number}" if "RUNLIST:ID" in self.guest.read(f"/proc/gpu{gpu}/chip") else str(number)
         grep = f"grep -A1 'Channel Info {number} ' /proc/gpu{gpu}/runlist0"
-        explain(f"Channel {number} of runlist 0 is taken off: a disabled channel keeps its place on the runlist, and "
-                "the GPU passes over it.")
+        print_text(f"Channel {number} of runlist 0 is taken off: a disabled channel keeps its place on the runlist, "
+                   "and the GPU passes over it.")
         self.show(f"echo {name} > /proc/gpu{gpu}/disable_channel")
         self.show(grep)
         self.expect(not self.enabled(gpu, number), f"channel {number} of gpu{gpu} was disabled and reads as enabled")
@@ -120,58 +120,58 @@ class Tour:
     def visit(self, gpu: int, chip: Chip) -> None:
         """All steps on one GPU."""
         name = chip.name.upper()
-        heading(f"gpu{gpu}: {name} ({chip.board}, {chip.generation})")
-        explain("Which chip it is, where it sits, and how its channels are named.")
+        print_heading(f"gpu{gpu}: {name} ({chip.board}, {chip.generation})")
+        print_text("Which chip it is, where it sits, and how its channels are named.")
         text = self.show(f"cat /proc/gpu{gpu}/chip")
         self.expect(name in text, f"gpu{gpu} is not a {name}")
-        explain("Its engines, and the runlist that feeds each. Engines with the same runlist share it: work for them "
-                "is scheduled together.")
+        print_text("Its engines, and the runlist that feeds each. Engines with the same runlist share it: work for "
+                   "them is scheduled together.")
         text = self.show(f"cat /proc/gpu{gpu}/device_info")
         self.expect("Graphics/Compute 0" in text, "device_info names no graphics engine")
-        explain("What is on runlist 0 now: time-slice groups (TSGs) with the length of their turn, and in each its "
-                "channels with their state.")
+        print_text("What is on runlist 0 now: time-slice groups (TSGs) with the length of their turn, and in each its "
+                   "channels with their state.")
         if gpu == 0:
             self.refuse(f"/proc/gpu{gpu}")
         text = self.show(f"cat /proc/gpu{gpu}/runlist0", lines=RUNLIST_LINES)
         self.expect("TSG Entry" in text and "Channel Info" in text, "runlist0 shows no TSG with a channel")
         print(f"  (in all {text.count('TSG Entry')} TSGs with {text.count('Channel Info')} channels)")
         self.control(gpu)
-        explain("Which units this very die has. A set bit is a unit that is switched off; tpc_map says which of the "
-                "TPCs that programs see sit in which GPC, for partitioning.")
+        print_text("Which units this very die has. A set bit is a unit that is switched off; tpc_map says which of the "
+                   "TPCs that programs see sit in which GPC, for partitioning.")
         self.show(f"cd /proc/gpu{gpu}; grep . num_gpcs num_tpc_per_gpc gpc_mask gpc*_tpc_mask", columns=True)
         self.show(f"cat /proc/gpu{gpu}/tpc_map", columns=True)
-        explain("Which physical copy engines (PCEs) stand behind each logical one (LCE): copies on two LCEs or GRCEs "
-                "that end in the same PCE slow each other down.")
+        print_text("Which physical copy engines (PCEs) stand behind each logical one (LCE): copies on two LCEs or "
+                   "GRCEs that end in the same PCE slow each other down.")
         text = self.show(f"cat /proc/gpu{gpu}/copy_topology")
         self.expect("GRCE0" in text, "copy_topology shows no GRCE0")
 
 
-def gpus() -> list[Gpu]:
+def list_gpus() -> list[Gpu]:
     """Those of the demo."""
     return [Gpu(chip.name, f"demo-{chip.name}") for chip in chips_of("demo")]
 
 
-def demo() -> int:
+def run_demo() -> int:
     """The whole demo: 0 when every step did what it says."""
     began = time.monotonic()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    heading("gpulens: how NVIDIA GPUs schedule their work, shown and controlled")
-    explain("A virtual machine with a stock Debian kernel boots now. Its four GPUs are emulated, each by a process "
-            "that models the chip's scheduler, and each runs several processes with channels on several runlists. "
-            "What you see below comes through the same kernel module that runs on real cards.")
+    print_heading("gpulens: how NVIDIA GPUs schedule their work, shown and controlled")
+    print_text("A virtual machine with a stock Debian kernel boots now. Its four GPUs are emulated, each by a process "
+               "that models the chip's scheduler, and each runs several processes with channels on several runlists. "
+               "What you see below comes through the same kernel module that runs on real cards.")
     try:
-        with Guest(gpus(), limit=120) as guest:
+        with Guest(list_gpus(), limit=120) as guest:
             tour = Tour(guest)
-            explain(f"Booted in {guest.boot_seconds:.0f} s. The module needs no settings; it finds all GPUs and makes "
-                    "a folder for each, in PCI order.")
+            print_text(f"Booted in {guest.boot_seconds:.0f} s. The module needs no settings; it finds all GPUs and "
+                       "makes a folder for each, in PCI order.")
             print("# insmod gpulens.ko")
             guest.load()
             tour.show("ls -d /proc/gpu*")
             for gpu, chip in enumerate(chips_of("demo")):
                 tour.visit(gpu, chip)
-            heading("the end")
-            explain("The module leaves nothing behind.")
+            print_heading("the end")
+            print_text("The module leaves nothing behind.")
             tour.show("rmmod gpulens && ! ls -d /proc/gpu* 2>/dev/null && echo gone")
     except (Failed, ValueError, AssertionError) as failed:
         print(f"\ndemo: FAILED: {failed}", file=sys.stderr)

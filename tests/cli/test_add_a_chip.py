@@ -67,7 +67,7 @@ def test_the_document_names_every_file_of_each_step(added: Added) -> None:
     written = re.split(r"^\d\. ", text, flags=re.M)[1:]
     assert len(written) == len(STEPS)
     for number, (paths, paragraph) in enumerate(zip(added.touched, written), 1):
-        words = paragraph.replace("CHIP", CHIP).replace("ad10x.c", f"{GENERATION}.c")
+        words = paragraph.replace("CHIP", CHIP).replace("ad10x.c", f"{GENERATION}.c").replace("GENERATION", GENERATION)
         assert [path for path in paths if path not in words] == [], f"step {number}"
 
 

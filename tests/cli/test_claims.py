@@ -11,7 +11,7 @@ import subprocess
 import typing
 
 import pytest
-from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, GR, LCE, Tsg, sample, sample_head, snapshot
+from support.fakeproc import BUSY, ENABLED, GR, LCE, Channel, FakeProc, Tsg, make_sample, sample_head, snapshot
 from support.fakerm import PROGRAM, ask_rm, fake_rm
 from support.measured import FAKE, fake_environment, measured_program
 from support.program import ROOT, TOOL, gpulens, image
@@ -83,7 +83,7 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         for index, chip in enumerate(("GP106", "AD102")):
             proc.show(snapshot({0: tasks}, chip, index), index)
             proc.sampled(sample_head((GR, LCE), period_us, index) + b"".join(
-                sample(at * 1000 * period_us, 0, 3 if at % 40 < 20 else -1) + sample(at * 1000 * period_us, 1)
+                make_sample(at * 1000 * period_us, 0, 3 if at % 40 < 20 else -1) + make_sample(at * 1000 * period_us, 1)
                 for at in range(1000)), index, period_us)
     (folder / "stdout.svg").symlink_to("/dev/stdout")
     assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0
@@ -101,7 +101,7 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder
 
 
-def filled(folder: pathlib.Path, words: str) -> "list[str]":
+def fill_names(folder: pathlib.Path, words: str) -> "list[str]":
     """With the names of files put in."""
     names = {"IMAGE": str(image("ad102")), "PROC": str(folder / "proc"), "TOP": str(folder / "top")}
     return [names.get(word, word) for word in shlex.split(words)]
@@ -123,7 +123,7 @@ def test_a_command_of_the_readme_does_what_it_says(command: str, folder: pathlib
     """Run with a folder in place of /proc, a recorded GPU, a simulation or the tests' driver. Seen failing with another
     pattern for each."""
     claim = CLAIMS[command]
-    done = subprocess.run([str(TOOL), *filled(folder, claim.words)], cwd=folder, check=False, capture_output=True,
+    done = subprocess.run([str(TOOL), *fill_names(folder, claim.words)], cwd=folder, check=False, capture_output=True,
                           text=True, timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8", **claim.env})
     assert done.returncode == claim.status, done.stderr
     assert re.search(claim.prints, done.stdout + done.stderr, re.M), done.stdout + done.stderr
@@ -223,13 +223,13 @@ def test_a_default_is_what_happens_without_the_option(where: "tuple[str, str]", 
     """The output is the same with the option and its documented default. Seen failing with another value for each."""
     words, value = SAME[where]
 
-    def run(more: str) -> "tuple[int, str]":
-        done = subprocess.run([str(TOOL), *filled(folder, f"{words} {more}")], cwd=folder, check=False,
+    def run_script(more: str) -> "tuple[int, str]":
+        done = subprocess.run([str(TOOL), *fill_names(folder, f"{words} {more}")], cwd=folder, check=False,
                               capture_output=True, text=True, timeout=120, env={
                                   **(fake_environment() if where[0] == "sweep" else os.environ), "LC_ALL": "C.UTF-8"})
         assert done.stdout, done.stderr
         return done.returncode, done.stdout
-    assert run("") == run(f"{where[1]} {value}")
+    assert run_script("") == run_script(f"{where[1]} {value}")
 
 
 def test_defaults_that_are_printed(folder: pathlib.Path) -> None:

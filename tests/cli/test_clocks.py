@@ -7,7 +7,7 @@ import subprocess
 import time
 import typing
 
-from support.fakeproc import GR, ON, FakeProc, Tsg, sample, sample_head, snapshot
+from support.fakeproc import GR, ON, FakeProc, Tsg, make_sample, sample_head, snapshot
 from support.program import TOOL, gpulens
 from support.protobuf import read_fields
 
@@ -42,7 +42,7 @@ def test_a_trace_has_the_clocks_of_its_machine(tmp_path: pathlib.Path) -> None:
     FakeProc(tmp_path).show(snapshot({0: [Tsg(5, 2000000, ())]}))
     begun = time.monotonic_ns()
     (gpu / "samples").write_bytes(b"    " + sample_head((GR,)) + b"".join(
-        sample(begun + i * 1000000, 0, 5, ON) for i in range(100)))
+        make_sample(begun + i * 1000000, 0, 5, ON) for i in range(100)))
     files = [tmp_path / name for name in ("a.perfetto-trace", "a.rec", "b.perfetto-trace")]
     done = gpulens("--proc", str(tmp_path), "-g", "0", "record", "--every", "1ms", "--for", "300ms",
                    "-o", str(files[0]), "-o", str(files[1]))
@@ -60,7 +60,7 @@ def test_a_trace_has_the_clocks_of_its_machine(tmp_path: pathlib.Path) -> None:
 def test_an_older_recording_has_one_clock(tmp_path: pathlib.Path) -> None:
     """The recording does not say how its clock relates to others. Seen failing with the clocks of the machine that
     reports."""
-    data = sample_head((GR,)) + b"".join(sample(i * 1000000, 0, 5, ON) for i in range(10))
+    data = sample_head((GR,)) + b"".join(make_sample(i * 1000000, 0, 5, ON) for i in range(10))
     subprocess.run([str(TOOL), "report", "-", "-o", str(tmp_path / "a.perfetto-trace")], input=data, check=True,
                    stdout=subprocess.DEVNULL)
     assert clocks_of(tmp_path / "a.perfetto-trace") == ({MONOTONIC: 0}, MONOTONIC)

@@ -56,7 +56,7 @@ def gpu_of(folder: pathlib.Path, version: int, capability: int, tpcs: int, **mor
             "GPULENS_NO_COOPERATIVE": "1", **more}
 
 
-def run(words: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+def run_text(words: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     """Runs a program with output and errors as text."""
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, env=env)
 
@@ -67,11 +67,11 @@ def test_a_program_runs_on_its_tpcs(program: str, tmp_path: pathlib.Path, versio
     """An unmodified program on TPCs 0 to 2 and the last one, and on the first of each two. Seen failing with mask_at 4
     bytes higher in the library that is preloaded, and with EXT_UPPER one bit higher."""
     env = gpu_of(tmp_path, version, capability, tpcs)
-    done = run([str(TOOL), "run", "-q", "--tpcs", f"0-2,{tpcs - 1}", "--", program], env)
+    done = run_text([str(TOOL), "run", "-q", "--tpcs", f"0-2,{tpcs - 1}", "--", program], env)
     assert done.stdout.splitlines()[:1] == [f"ran on 0 1 2 3 4 5 {2 * tpcs - 2} {2 * tpcs - 1}"], done.stderr
     assert done.returncode == 7
     even = ",".join(str(tpc) for tpc in range(0, tpcs, 2))
-    done = run([str(TOOL), "run", "-q", "--tpcs", even, "--", program], env)
+    done = run_text([str(TOOL), "run", "-q", "--tpcs", even, "--", program], env)
     assert done.stdout.splitlines()[:1] == [
         "ran on " + " ".join(str(sm) for sm in range(2 * tpcs) if sm % 4 < 2)], done.stderr
 
@@ -81,7 +81,7 @@ def test_streams_stay_on_their_tpcs(work: str, tmp_path: pathlib.Path, version: 
                                     tpcs: int) -> None:
     """A stream with a mask by the library; launches in other streams are unmodified. Seen failing with the version read
     from byte 72 in all formats (5.0)."""
-    done = run([work, "0", "0-2"], gpu_of(tmp_path, version, capability, tpcs))
+    done = run_text([work, "0", "0-2"], gpu_of(tmp_path, version, capability, tpcs))
     assert done.stdout.splitlines() == [
         "granule 0 1", "got 0:0000000000000007 ran on 0 1 2 3 4 5",
         "after " + " ".join(str(sm) for sm in range(2 * tpcs))], done.stderr
@@ -96,34 +96,34 @@ def test_ways_says_how_it_knows(tmp_path: pathlib.Path, version: int, capability
                 f"classes/compute/{header}); {tpcs} of {bits} bits disable 2 SMs each, found by setting each in turn")
     if (version, capability) in {row[:2] for row in NEEDS_WORD}:
         evidence += "; cooperative launches are not recognized, and the user states that there are none"
-    lines = run([str(TOOL), "partitions", "--ways"], env).stdout.splitlines()
+    lines = run_text([str(TOOL), "partitions", "--ways"], env).stdout.splitlines()
     assert lines[1].split() == ["masks", "any", "TPCs"] and lines[4:] == [f"masks: {evidence}"]
-    ways = json.loads(run([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
+    ways = json.loads(run_text([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
     assert [way["evidence"] for way in ways] == [evidence, None, None]
 
 
 def test_ways_names_what_was_seen(tmp_path: pathlib.Path) -> None:
     """Version 4.0 on an H200, whose bits the driver's table of SMs predicts. Seen failing before --ways had
     evidence."""
-    lines = run([str(TOOL), "partitions", "--ways"], gpu_of(tmp_path, 0x40, 90, 66)).stdout.splitlines()
+    lines = run_text([str(TOOL), "partitions", "--ways"], gpu_of(tmp_path, 0x40, 90, 66)).stdout.splitlines()
     assert lines[4:] == ["masks: launch descriptors of version 4.0, seen on H200 and H100; each TPC's bit follows from "
                          "the driver's table of SMs, and was tried"]
 
 
-def unknown(version: int, version_5: int) -> str:
+def describe_unknown(version: int, version_5: int) -> str:
     """The refusal of a descriptor with these bytes."""
     return (f"launch descriptors have {version:#04x} in byte 72 and {version_5:#04x} in byte 58, which is no version "
             "whose mask NVIDIA's headers define")
 
 
 REFUSED = [
-    (0x15, 35, {}, unknown(0x15, 0)),
-    (0x06, 30, {}, unknown(0x06, 0)),   # in the headers of Kepler, without a mask
-    (0x25, 86, {}, unknown(0x25, 0)),
-    (0x42, 100, {}, unknown(0x42, 0)),
-    (0x50, 90, {}, unknown(0, 0x50)),   # byte 58 is no version before Blackwell
-    (0x51, 100, {"FAKE_CUDA_EXTRA": "58:81"}, unknown(0x51, 0x51)),  # in the headers, without words of a mask
-    (0x41, 100, {"FAKE_CUDA_EXTRA": "58:80"}, unknown(0x41, 0x50)),  # two versions fit
+    (0x15, 35, {}, describe_unknown(0x15, 0)),
+    (0x06, 30, {}, describe_unknown(0x06, 0)),   # in the headers of Kepler, without a mask
+    (0x25, 86, {}, describe_unknown(0x25, 0)),
+    (0x42, 100, {}, describe_unknown(0x42, 0)),
+    (0x50, 90, {}, describe_unknown(0, 0x50)),   # byte 58 is no version before Blackwell
+    (0x51, 100, {"FAKE_CUDA_EXTRA": "58:81"}, describe_unknown(0x51, 0x51)),  # in the headers, without words of a mask
+    (0x41, 100, {"FAKE_CUDA_EXTRA": "58:80"}, describe_unknown(0x41, 0x50)),  # two versions fit
     (0x23, 75, {"FAKE_CUDA_TWICE": "5"}, "bits 1 and 7 of the launch mask both disabled SM 5"),
     (0x23, 75, {"FAKE_CUDA_NO_BIT": "5"}, "none of the 64 bits of the launch mask disabled SM 5"),
     (0x23, 75, {"FAKE_CUDA_ACROSS": "1"},
@@ -142,14 +142,14 @@ def test_what_is_not_verified_is_refused(program: str, tmp_path: pathlib.Path, v
                                          more: dict[str, str], why: str) -> None:
     """A version that no header describes, and bits that are not complete, disjoint, of one TPC, repeatable and
     independent. The program is not started. Each was seen failing without its check."""
-    done = run([str(TOOL), "run", "--tpcs", "0", "--", program], gpu_of(tmp_path, version, capability, 40, **more))
+    done = run_text([str(TOOL), "run", "--tpcs", "0", "--", program], gpu_of(tmp_path, version, capability, 40, **more))
     assert why in done.stderr and (done.returncode, done.stdout) == (4, ""), done.stderr
 
 
 def test_more_tpcs_than_bits_are_refused(program: str, tmp_path: pathlib.Path) -> None:
     """66 TPCs, and 64 bits in descriptors of version 2.4: TPCs 0 and 64 share bit 7 of the fake. Seen
     failing without the check that a bit is of one TPC."""
-    done = run([str(TOOL), "run", "--tpcs", "0", "--", program], gpu_of(tmp_path, 0x24, 86, 66))
+    done = run_text([str(TOOL), "run", "--tpcs", "0", "--", program], gpu_of(tmp_path, 0x24, 86, 66))
     assert done.stderr == (
         "gpulens: bit 7 of the launch mask disabled SMs 0, 1, 128, 129, which are in TPCs 0 and 64\n")
     assert done.returncode == 4
@@ -158,9 +158,9 @@ def test_more_tpcs_than_bits_are_refused(program: str, tmp_path: pathlib.Path) -
 def test_a_bit_may_be_an_sm(program: str, tmp_path: pathlib.Path) -> None:
     """Each SM has a bit of its own: a TPC has two bits. Seen failing with the last bit of a TPC alone."""
     env = gpu_of(tmp_path, 0x20, 60, 28, FAKE_CUDA_SINGLE="1")
-    done = run([str(TOOL), "run", "-q", "--tpcs", "1,27", "--", program], env)
+    done = run_text([str(TOOL), "run", "-q", "--tpcs", "1,27", "--", program], env)
     assert done.stdout.splitlines()[:1] == ["ran on 2 3 54 55"], done.stderr
-    assert "56 of 64 bits disable 1 SM each" in run([str(TOOL), "partitions", "--ways"], env).stdout
+    assert "56 of 64 bits disable 1 SM each" in run_text([str(TOOL), "partitions", "--ways"], env).stdout
 
 
 @pytest.mark.parametrize("version,capability,tpcs,launches", (
@@ -171,7 +171,7 @@ def test_discovery_takes_few_launches(program: str, tmp_path: pathlib.Path, vers
     program's own. Seen failing with a third launch of each bit."""
     log = tmp_path / "log"
     env = gpu_of(tmp_path, version, capability, tpcs, FAKE_CUDA_LOG=str(log))
-    assert run([str(TOOL), "run", "-q", "--tpcs", "0", "--", program], env).returncode == 7
+    assert run_text([str(TOOL), "run", "-q", "--tpcs", "0", "--", program], env).returncode == 7
     assert log.stat().st_size == launches + 1
 
 
@@ -180,7 +180,7 @@ def test_other_drivers_give_masks(program: str, tmp_path: pathlib.Path, driver: 
     """TPCs by GPC, as an H200 had them (docs/results/2026-11-22-h200-masks.md), with the layouts of that driver.
     Seen failing before they were known: the GPU's GPCs and TPCs were unknown."""
     env = gpu_of(tmp_path, 0x40, 90, 66, GPULENS_FAKE_RM_VERSION=driver)
-    done = run([str(TOOL), "run", "-q", "--gpcs", "0", "--", program], env)
+    done = run_text([str(TOOL), "run", "-q", "--gpcs", "0", "--", program], env)
     assert done.stdout.splitlines()[:1] == [
         "ran on 12 13 28 29 44 45 60 61 74 75 88 89 102 103 116 117 120 121"], done.stderr
 
@@ -195,10 +195,10 @@ def test_bits_are_discovered_without_the_drivers_table(program: str, work: str, 
     """The driver does not report SMs: TPC n is the bit that disables %smid 2n and 2n + 1. Seen failing before
     discovery: the GPU's GPCs and TPCs were unknown."""
     env = gpu_of(tmp_path, version, capability, tpcs, **NO_TABLE)
-    done = run([str(TOOL), "run", "--tpcs", f"0-2,{tpcs - 1}", "--", program], env)
+    done = run_text([str(TOOL), "run", "--tpcs", f"0-2,{tpcs - 1}", "--", program], env)
     assert done.stdout.splitlines()[:1] == [f"ran on 0 1 2 3 4 5 {2 * tpcs - 2} {2 * tpcs - 1}"], done.stderr
     assert f"is limited to TPCs 0-2, {tpcs - 1} of 0000:01:00.0, in unknown GPCs\n" in done.stderr
-    done = run([work, "0", "0-2"], env)
+    done = run_text([work, "0", "0-2"], env)
     assert done.stdout.splitlines()[:2] == ["granule 0 1", "got 0:0000000000000007 ran on 0 1 2 3 4 5"], done.stderr
 
 
@@ -207,18 +207,18 @@ def test_without_the_drivers_table_there_are_no_gpcs(program: str, work: str, tm
     require_gpcs()."""
     env = gpu_of(tmp_path, 0x40, 90, 66, **NO_TABLE)
     for words in (["--gpcs", "0"], ["--half", "a"]):
-        done = run([str(TOOL), "run", *words, "--", program], env)
+        done = run_text([str(TOOL), "run", *words, "--", program], env)
         assert done.stderr == ("gpulens: the GPCs of this GPU are unknown, as NVIDIA's driver does not report its SMs; "
                                "name TPCs\n")
         assert (done.returncode, done.stdout) == (4, "")
-    ways = json.loads(run([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
+    ways = json.loads(run_text([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
     assert ways[0]["evidence"] == (
         "launch descriptors of version 4.0, seen on H200 and H100; 66 of 128 bits disable 2 SMs each, found by setting "
         "each in turn; NVIDIA's driver does not report the GPU's SMs, so its GPCs are unknown, and a TPC is what one "
         "bit disables")
     assert {way["why"] for way in ways[1:]} == {
         "NVIDIA's driver does not report the GPU's SMs, so the TPCs of a green context are unknown"}
-    assert run([work, "1", "0-2"], env).stdout.splitlines()[0].split()[:2] == ["granule", "-95"]
+    assert run_text([work, "1", "0-2"], env).stdout.splitlines()[0].split()[:2] == ["granule", "-95"]
 
 
 WAITS = ("a cooperative launch of 13 blocks has a mask of 12 SMs: launch at most 12 blocks, without clusters; the "
@@ -231,9 +231,9 @@ def test_cooperative_launches_are_recognized(program: str, tmp_path: pathlib.Pat
     failing with the offsets of 4.0 in 5.0: 13 blocks were launched."""
     env = gpu_of(tmp_path, version, 100, 66, LD_PRELOAD=str(ROOT / "build/bin/libgpulens-confine.so"),
                  GPULENS_LAUNCH_MASK=f"{version:x}:ffffffffffffffc0:ffffffffffffffff:{UUID}")
-    done = run([program, "coop", "12"], env)
+    done = run_text([program, "coop", "12"], env)
     assert (done.returncode, done.stdout, done.stderr) == (0, "cooperated\n", "")
-    done = run([program, "coop", "13"], env)
+    done = run_text([program, "coop", "13"], env)
     assert (done.returncode, done.stdout, done.stderr) == (4, "", f"gpulens-partition: {WAITS}\n")
 
 
@@ -250,12 +250,12 @@ def test_masks_need_a_word_where_cooperative_launches_are_not_recognized(
     partition opens, and --ways names the reason. Seen failing without check_recognized()."""
     for env in ({}, {"GPULENS_NO_COOPERATIVE": ""}, {"GPULENS_NO_COOPERATIVE": "0"}):
         env = {**gpu_of(tmp_path, version, capability, tpcs), "GPULENS_NO_COOPERATIVE": "", **env}
-        done = run([str(TOOL), "run", "-q", "--tpcs", "0-2", "--", program], env)
+        done = run_text([str(TOOL), "run", "-q", "--tpcs", "0-2", "--", program], env)
         assert (done.returncode, done.stdout, done.stderr) == (4, "", f"gpulens: {WORD.format(name)}\n")
-    ways = json.loads(run([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
+    ways = json.loads(run_text([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
     assert ways[0]["why"] == WORD.format(name)
-    assert run([work, "0", "0-2"], env).stdout.splitlines()[0].split()[:2] == ["granule", "-38"]
-    done = run([str(TOOL), "run", "-q", "--no-cooperative", "--tpcs", "0-2", "--", program], env)
+    assert run_text([work, "0", "0-2"], env).stdout.splitlines()[0].split()[:2] == ["granule", "-38"]
+    done = run_text([str(TOOL), "run", "-q", "--no-cooperative", "--tpcs", "0-2", "--", program], env)
     assert done.stdout.splitlines()[:1] == ["ran on 0 1 2 3 4 5"], done.stderr
 
 
@@ -265,7 +265,7 @@ def test_masks_need_no_word_elsewhere(program: str, tmp_path: pathlib.Path, vers
     """Kepler and Maxwell have no cooperative launches; from 4.0 on they are recognized. Seen failing with the word
     asked for on each GPU."""
     env = {**gpu_of(tmp_path, version, capability, tpcs), "GPULENS_NO_COOPERATIVE": ""}
-    done = run([str(TOOL), "run", "-q", "--tpcs", "0-2", "--", program], env)
+    done = run_text([str(TOOL), "run", "-q", "--tpcs", "0-2", "--", program], env)
     assert done.stdout.splitlines()[:1] == ["ran on 0 1 2 3 4 5"], done.stderr
 
 
@@ -276,7 +276,8 @@ def test_a_mask_is_for_one_version(program: str, tmp_path: pathlib.Path) -> None
     for format_id, why in (("50", "a launch has a descriptor of version 0, not 0x50"),
                            ("30", "a launch has a descriptor of version 0x41, not 0x30"),
                            ("51", "GPULENS_LAUNCH_MASK is not what gpulens run sets")):
-        done = run([program], {**env, "GPULENS_LAUNCH_MASK": f"{format_id}:fffffffffffffffe:ffffffffffffffff:{UUID}"})
+        limited = {**env, "GPULENS_LAUNCH_MASK": f"{format_id}:fffffffffffffffe:ffffffffffffffff:{UUID}"}
+        done = run_text([program], limited)
         assert done.stderr == (f"gpulens-partition: {why}; the program ends, because it would run unpartitioned\n")
         assert (done.returncode, done.stdout) == (4, "")
 

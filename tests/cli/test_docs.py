@@ -113,9 +113,9 @@ def rows_of(document: str) -> typing.List[typing.Tuple[str, str]]:
     text = (ROOT / document).read_text(encoding="utf-8")
     rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| ") and "| ---" not in line]
 
-    def plain(cell: str) -> str:
+    def strip_marks(cell: str) -> str:
         return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", cell).replace("`", "").replace("**", "")
-    return [(plain(row[0]), plain(row[-1])) for row in rows]
+    return [(strip_marks(row[0]), strip_marks(row[-1])) for row in rows]
 
 
 def test_the_page_of_proc_is_the_document() -> None:

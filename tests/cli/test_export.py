@@ -13,7 +13,7 @@ import time
 import typing
 
 import pytest
-from support.exporter import CACHED, EXPORT, MS, complaints, fake_proc, get, listening, parse, recording
+from support.exporter import CACHED, EXPORT, MS, fake_proc, find_complaints, get, listening, parse_metrics, recording
 from support.fakeproc import IDLE, ON
 from support.program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
 
@@ -24,15 +24,15 @@ def test_promtool_accepts_the_metrics(profile: str) -> None:
     Seen failing with an empty HELP."""
     done = gpulens("-i", "-", *EXPORT, stdin=image(profile).read_bytes())
     assert (done.returncode, done.stderr) == (0, "")
-    assert complaints(done.stdout) == ""
-    assert parse(done.stdout)['gpulens_up{gpu="standard input"}'] == 1
+    assert find_complaints(done.stdout) == ""
+    assert parse_metrics(done.stdout)['gpulens_up{gpu="standard input"}'] == 1
 
 
 def test_ad102s_scenario_is_counted_as_it_is_written() -> None:
     """Counted by hand in emulator/scenarios/demo-ad102.json. Runlist 0: TSG 5 is on the engine with channel 16; 17 and
     27 have no work; 10 is disabled; 8, 9, 11, 24, 25, 26 wait. Time slices are timeout << scale units of 1024 ns. Seen
     failing with channels counted by their status instead of their activity."""
-    series = parse(gpulens("-i", "-", *EXPORT, stdin=image("ad102").read_bytes()).stdout)
+    series = parse_metrics(gpulens("-i", "-", *EXPORT, stdin=image("ad102").read_bytes()).stdout)
     gpu = 'gpu="standard input"'
     states = {"runs": 1, "waits": 6, "idle": 2, "off": 1, "runs_off": 0, "on_pbdma": 0, "faulted": 0, "unreadable": 0}
     for state, count in states.items():
@@ -60,7 +60,7 @@ def test_labels_are_escaped(tmp_path: pathlib.Path) -> None:
     shutil.copy(bytes(image("gp106")), name)
     done = subprocess.run([bytes(TOOL), b"-i", name, *(w.encode() for w in EXPORT)], capture_output=True, check=True)
     text = done.stdout.decode()
-    assert complaints(text) == ""
+    assert find_complaints(text) == ""
     assert f'gpulens_up{{gpu="{tmp_path}/a\\"b\\\\c\\nd\ufffd"}} 1\n' in text
 
 
@@ -73,7 +73,7 @@ def test_output_replaces_the_file_at_once(tmp_path: pathlib.Path) -> None:
         done = gpulens("-i", str(image("gp106")), *EXPORT, "-o", str(file))
         assert (done.returncode, done.stdout) == (0, "")
         assert old.read() == "old\n"
-    assert complaints(file.read_text()) == "" and "gpulens_up" in file.read_text()
+    assert find_complaints(file.read_text()) == "" and "gpulens_up" in file.read_text()
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -98,8 +98,8 @@ def test_cost_of_reading_is_exported_in_base_units(proc: pathlib.Path) -> None:
     counter.
     Seen failing with nanoseconds under a name with seconds."""
     done = gpulens("--proc", str(proc), *EXPORT)
-    assert (done.returncode, done.stderr, complaints(done.stdout)) == (0, "", "")
-    series = parse(done.stdout)
+    assert (done.returncode, done.stderr, find_complaints(done.stdout)) == (0, "", "")
+    series = parse_metrics(done.stdout)
     expected = {
         'gpulens_reads_total{gpu="0",file="runlist"}': 7, 'gpulens_read_failures_total{gpu="0",file="runlist"}': 1,
         'gpulens_writes_total{gpu="0",file="disable_channel"}': 3,
@@ -113,8 +113,8 @@ def test_cost_of_reading_is_exported_in_base_units(proc: pathlib.Path) -> None:
 def test_time_on_engines_is_summed_by_tsg(proc: pathlib.Path) -> None:
     """The slots of the fixture, in seconds. Seen failing with switching counted as time on the engine."""
     done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
-    assert (done.returncode, done.stderr, complaints(done.stdout)) == (0, "", "")
-    series = parse(done.stdout)
+    assert (done.returncode, done.stderr, find_complaints(done.stdout)) == (0, "", "")
+    series = parse_metrics(done.stdout)
     assert {name: value for name, value in series.items() if "engine_s" in name or "engine_b" in name} == {
         'gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="5"}': 0.002,
         'gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}': 0.004,
@@ -130,7 +130,7 @@ def test_number_of_series_is_bounded(proc: pathlib.Path) -> None:
         samples = [(i * MS, ON, i) for i in range(1, count + 1)] + [((count + 1) * MS, IDLE, -1)]
         (proc / "gpu0/samples").write_bytes(recording(samples))
         done = gpulens("--proc", str(proc), *EXPORT, "--for", "500ms")
-        series = parse(done.stdout)
+        series = parse_metrics(done.stdout)
         times = {name: value for name, value in series.items() if "tsg_engine" in name}
         assert times == {f'gpulens_tsg_engine_seconds_total{{gpu="0",engine="GR0",runlist="0",tsg="{i}"}}': 0.001
                          for i in range(count - kept + 1, count + 1)}
@@ -145,8 +145,8 @@ def test_one_bad_gpu_hides_no_other(proc: pathlib.Path) -> None:
     (proc / "gpu1/snapshot").write_text("nonsense\n")
     done = gpulens("--proc", str(proc), *EXPORT)
     assert done.returncode == 1 and f"{proc}/gpu1/snapshot" in done.stderr
-    assert complaints(done.stdout) == ""
-    series = parse(done.stdout)
+    assert find_complaints(done.stdout) == ""
+    series = parse_metrics(done.stdout)
     assert series['gpulens_up{gpu="0"}'] == 1 and series['gpulens_up{gpu="1"}'] == 0
     assert series['gpulens_tsgs{gpu="0",runlist="0"}'] == 5
     assert series['gpulens_reads_total{gpu="1",file="runlist"}'] == 7
@@ -157,7 +157,7 @@ def test_missing_samples_are_reported(proc: pathlib.Path) -> None:
     (proc / "gpu0/samples").unlink()
     done = gpulens("--proc", str(proc), *EXPORT, "--for", "100ms")
     assert done.returncode == 1 and "samples: ENOENT" in done.stderr
-    series = parse(done.stdout)
+    series = parse_metrics(done.stdout)
     assert series['gpulens_sampler_up{gpu="0"}'] == 0 and series['gpulens_up{gpu="0"}'] == 1
 
 
@@ -204,8 +204,8 @@ def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
         time.sleep(0.3)
         status, kind, text = get(url)
         assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
-        assert complaints(text) == ""
-        first = parse(text)
+        assert find_complaints(text) == ""
+        first = parse_metrics(text)
         assert first['gpulens_tsgs{gpu="0",runlist="0"}'] == 5
         assert first['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == 0.004
         shutil.copy(image("gp106", "minimal"), proc / "gpu0/snapshot")
@@ -214,7 +214,7 @@ def test_metrics_are_served_until_sigterm(proc: pathlib.Path) -> None:
             with (proc / "gpu0/samples").open("ab") as samples:
                 samples.write(recording([next_sample])[4 + 64 + 64:])
             time.sleep(CACHED)
-            again = parse(get(url)[2])
+            again = parse_metrics(get(url)[2])
             assert again['gpulens_tsg_engine_seconds_total{gpu="0",engine="GR0",runlist="0",tsg="3"}'] == seconds
         assert [name for name in again if 'chip="GP106"' in name]
         assert 'href="/metrics"' in get(url[:-len("metrics")])[2]
@@ -229,20 +229,20 @@ def test_a_removed_gpu_does_not_end_the_server(proc: pathlib.Path) -> None:
     """Without any GPU /metrics is status 503, which Prometheus shows as a target that is down, until a GPU is attached
     again. Seen failing with an uncaught exception: status 500."""
     with listening("--proc", str(proc)) as (_, url):
-        assert parse(get(url)[2])["gpulens_gpus"] == 1
+        assert parse_metrics(get(url)[2])["gpulens_gpus"] == 1
         (proc / "gpu0").rename(proc / "away")
         time.sleep(CACHED)
         assert get(url)[0] == 503
         (proc / "away").rename(proc / "gpu0")
         time.sleep(CACHED)
-        assert parse(get(url)[2])["gpulens_gpus"] == 1
+        assert parse_metrics(get(url)[2])["gpulens_gpus"] == 1
 
 
 def test_no_sample_does_not_open_samples(proc: pathlib.Path) -> None:
     """--no-sample: the file samples is not opened. Seen failing with the option ignored."""
     before = (proc / "gpu0/samples").read_bytes()
     with listening("--proc", str(proc), "--no-sample") as (_, url):
-        assert not [name for name in parse(get(url)[2]) if "sampler" in name or "tsg_engine" in name]
+        assert not [name for name in parse_metrics(get(url)[2]) if "sampler" in name or "tsg_engine" in name]
     assert (proc / "gpu0/samples").read_bytes() == before
 
 
@@ -330,10 +330,10 @@ def test_a_collection_serves_all_scrapes_of_a_second(proc: pathlib.Path) -> None
         begun = time.monotonic()
         for number in range(40):
             (proc / "gpu0/stats").write_text(f"something_new {number}\n")
-            seen.add(parse(get(url)[2])['gpulens_something_new_total{gpu="0"}'])
+            seen.add(parse_metrics(get(url)[2])['gpulens_something_new_total{gpu="0"}'])
         assert len(seen) <= 2 + time.monotonic() - begun
         time.sleep(CACHED)
-        assert parse(get(url)[2])['gpulens_something_new_total{gpu="0"}'] == 39
+        assert parse_metrics(get(url)[2])['gpulens_something_new_total{gpu="0"}'] == 39
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"])

@@ -19,10 +19,10 @@ import time
 import typing
 
 import pytest
-from support.fakeproc import GR, LCE, FakeProc, marker, sample, sample_head, snapshot
+from support.fakeproc import GR, LCE, FakeProc, make_marker, make_sample, sample_head, snapshot
 from support.program import ROOT, gpulens
-from support.recordings import (GPU_UUID, MACHINE, SECOND, Process, Turn, clocks, owner, packets, recording, slices,
-                                text)
+from support.recordings import (GPU_UUID, MACHINE, SECOND, Process, Turn, make_clocks, make_owner, make_recording,
+                                make_texts, read_packets, read_slices)
 
 QUERIES = ROOT / "docs/queries"
 BEGIN = 1795478340 * SECOND  # 2026-11-23 23:59:00 UTC
@@ -33,13 +33,13 @@ ALICE = Process(100, "python3", "alice")
 BOB = Process(200, "train, fast", "bob")
 PODDED = Process(300, "python3", "alice", POD, CONTAINER)
 
-ALPHA = recording(
+ALPHA = make_recording(
     (GR, LCE), [Turn(0, 5, 1000, 1100), Turn(0, 6, 1100, 1150), Turn(1, 7, 1090, 1120)],
-    clocks(1000 * SECOND, 1010 * SECOND, BEGIN), text(MACHINE, "alpha"), text(GPU_UUID, UUID),
-    owner(0, 5, ALICE), owner(0, 6, BOB), owner(1, 7, ALICE))
-BETA = recording((GR,), [Turn(0, 5, 50, 70), Turn(0, 9, 70, 80)],
-                 clocks(0, 0, BEGIN - 20 * SECOND), text(MACHINE, "beta"), owner(0, 5, PODDED)) + marker(
-                     75 * SECOND, 17, 3)
+    make_clocks(1000 * SECOND, 1010 * SECOND, BEGIN), make_texts(MACHINE, "alpha"), make_texts(GPU_UUID, UUID),
+    make_owner(0, 5, ALICE), make_owner(0, 6, BOB), make_owner(1, 7, ALICE))
+BETA = make_recording((GR,), [Turn(0, 5, 50, 70), Turn(0, 9, 70, 80)],
+                      make_clocks(0, 0, BEGIN - 20 * SECOND), make_texts(MACHINE, "beta"),
+                      make_owner(0, 5, PODDED)) + make_marker(75 * SECOND, 17, 3)
 
 
 @pytest.fixture(name="files")
@@ -50,7 +50,7 @@ def fixture_files(tmp_path: pathlib.Path) -> typing.List[str]:
     return [str(tmp_path / "alpha.rec"), str(tmp_path / "beta.rec")]
 
 
-def report(*words: str) -> "subprocess.CompletedProcess[str]":
+def run_report(*words: str) -> "subprocess.CompletedProcess[str]":
     """That must succeed."""
     done = gpulens("report", *words)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -70,36 +70,36 @@ def test_machines_are_side_by_side_by_the_wall_clock(files: typing.List[str], tm
     """One trace of both recordings, and the traces of each behind one another in any order. Seen failing with
     MONOTONIC in place of the sequence's own clock."""
     trace = tmp_path / "fleet.perfetto-trace"
-    report(*files, "-o", str(trace))
-    assert slices(trace.read_bytes()) == SIDE_BY_SIDE
+    run_report(*files, "-o", str(trace))
+    assert read_slices(trace.read_bytes()) == SIDE_BY_SIDE
     parts = []
     for file in files:
-        report(file, "--clock", "realtime", "-o", f"{file}.perfetto-trace")
+        run_report(file, "--clock", "realtime", "-o", f"{file}.perfetto-trace")
         parts.append(pathlib.Path(f"{file}.perfetto-trace").read_bytes())
-    assert slices(parts[0] + parts[1]) == slices(parts[1] + parts[0]) == SIDE_BY_SIDE
+    assert read_slices(parts[0] + parts[1]) == read_slices(parts[1] + parts[0]) == SIDE_BY_SIDE
 
 
 def test_clock_snapshots_come_before_events(files: typing.List[str], tmp_path: pathlib.Path) -> None:
     """With REALTIME (1) as the trace's clock, MONOTONIC and BOOTTIME of each machine as 64 and 65. Perfetto takes the
     trace's clock from the first packets. Seen failing with the second machine's snapshot before its events."""
     trace = tmp_path / "fleet.perfetto-trace"
-    report(*files, "-o", str(trace))
-    kinds = [6 in packet for packet in packets(trace.read_bytes())]
+    run_report(*files, "-o", str(trace))
+    kinds = [6 in packet for packet in read_packets(trace.read_bytes())]
     assert kinds[:3] == [True, True, False] and not any(kinds[2:])
 
 
 def test_one_machines_trace_is_in_boottime(files: typing.List[str], tmp_path: pathlib.Path) -> None:
     """For traces of its CPUs; the machine was up for 1010 s. Seen failing with REALTIME."""
     trace = tmp_path / "alpha.perfetto-trace"
-    report(files[0], "-o", str(trace))
-    found = slices(trace.read_bytes())
+    run_report(files[0], "-o", str(trace))
+    found = read_slices(trace.read_bytes())
     assert found[(ALPHA_GPU, "GR0")] == [(1010 * SECOND, 1110 * SECOND), (1110 * SECOND, 1160 * SECOND)]
 
 
 def test_a_recording_without_clocks_is_beside_no_other(files: typing.List[str], tmp_path: pathlib.Path) -> None:
     """It is named, and nothing is written. --clock boottime is wrong usage for several. Seen failing with time 0."""
     old = tmp_path / "old.rec"
-    old.write_bytes(recording((GR,), [Turn(0, 5, 50, 70)]))
+    old.write_bytes(make_recording((GR,), [Turn(0, 5, 50, 70)]))
     trace = tmp_path / "fleet.perfetto-trace"
     done = gpulens("report", files[0], str(old), "-o", str(trace))
     assert done.returncode == 3 and f"{old}: gpu0: GP106" in done.stderr and "no wall clock" in done.stderr
@@ -119,7 +119,7 @@ def rows_of(path: pathlib.Path) -> typing.List[typing.Dict[str, str]]:
 def test_csv_has_machine_and_wall_clock(files: typing.List[str], tmp_path: pathlib.Path) -> None:
     """New columns are behind those of version 0.1.0 and what followed. The interval over midnight is two lines, of 60
     and 40 of its 100 samples. Seen failing with one line."""
-    report(*files, "-o", str(tmp_path / "fleet.csv"))
+    run_report(*files, "-o", str(tmp_path / "fleet.csv"))
     assert (tmp_path / "fleet.csv").read_text().splitlines()[0] == (
         "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process,gpu,user,container,evidence,pod,"
         "device,gpu_uuid,start_unix_ns,end_unix_ns,start_utc,day,machine")
@@ -150,7 +150,7 @@ def test_record_names_machine_and_gpu(tmp_path: pathlib.Path) -> None:
     FakeProc(proc).show(snapshot({}))
     begun = time.monotonic_ns()
     (proc / "gpu0/samples").write_bytes(b"    " + sample_head((GR,)) + b"".join(
-        sample(begun + i * 10**6, 0, 5) for i in range(100)))
+        make_sample(begun + i * 10**6, 0, 5) for i in range(100)))
     words = ("--proc", str(proc), "-g", "0", "record", "--every", "1ms", "--for", "300ms")
     before = time.time_ns()
     done = gpulens(*words, "-o", str(tmp_path / "a.rec"), "-o", str(tmp_path / "a.csv"))
@@ -162,20 +162,20 @@ def test_record_names_machine_and_gpu(tmp_path: pathlib.Path) -> None:
         int(row["start_unix_ns"]) // SECOND))
     data = (tmp_path / "a.rec").read_bytes()
     (tmp_path / "cut.rec").write_bytes(data[:-80])
-    report(str(tmp_path / "cut.rec"), "-o", str(tmp_path / "cut.csv"))
+    run_report(str(tmp_path / "cut.rec"), "-o", str(tmp_path / "cut.csv"))
     [cut] = rows_of(tmp_path / "cut.csv")
     assert (cut["machine"], cut["gpu_uuid"], cut["day"]) == (row["machine"], UUID, row["day"])
     done = gpulens(*words, "--machine", "node-7", "--dataset", str(tmp_path / "data"))
     assert (done.returncode, done.stderr) == (0, "")
-    [file] = tree(tmp_path / "data")
+    [file] = list_tree(tmp_path / "data")
     assert re.fullmatch(rf"day={row['day']}/machine=node-7/{row['day'].replace('-', '')}T\d{{6}}\.\d{{9}}Z\.csv", file)
 
 
 def test_an_older_recording_has_neither_machine_nor_wall_clock(tmp_path: pathlib.Path) -> None:
     """These fields are empty; --machine names it. Seen failing with 1970-01-01."""
-    (tmp_path / "a").write_bytes(sample_head((GR,)) + b"".join(sample(i * 10**6, 0, 5) for i in range(1, 4)))
+    (tmp_path / "a").write_bytes(sample_head((GR,)) + b"".join(make_sample(i * 10**6, 0, 5) for i in range(1, 4)))
     for words, machine in (((), ""), (("--machine", "old-1"), "old-1")):
-        report(str(tmp_path / "a"), *words, "-o", str(tmp_path / "a.csv"))
+        run_report(str(tmp_path / "a"), *words, "-o", str(tmp_path / "a.csv"))
         [row] = rows_of(tmp_path / "a.csv")
         assert [row[name] for name in ("device", "gpu_uuid", "start_unix_ns", "end_unix_ns", "start_utc", "day",
                                        "machine")] == ["", "", "", "", "", "", machine]
@@ -196,7 +196,7 @@ PARTITIONS = ["day=2026-11-23/machine=alpha/20261123T235900.000000000Z.csv",
               "day=2026-11-24/machine=alpha/20261123T235900.000000000Z.csv"]
 
 
-def tree(folder: pathlib.Path) -> typing.List[str]:
+def list_tree(folder: pathlib.Path) -> typing.List[str]:
     """Its files, drafts as well."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
@@ -204,13 +204,13 @@ def tree(folder: pathlib.Path) -> typing.List[str]:
 @pytest.fixture(name="dataset")
 def fixture_dataset(files: typing.List[str], tmp_path: pathlib.Path) -> pathlib.Path:
     """That of both recordings."""
-    report(*files, "--dataset", str(tmp_path / "gpulens-data"))
+    run_report(*files, "--dataset", str(tmp_path / "gpulens-data"))
     return tmp_path / "gpulens-data"
 
 
 def test_partitions_are_days_and_machines(dataset: pathlib.Path) -> None:
     """The files, whose columns are those of -o FILE.csv but for the last two. Seen failing with day in the files."""
-    assert tree(dataset) == PARTITIONS
+    assert list_tree(dataset) == PARTITIONS
     lines = (dataset / PARTITIONS[0]).read_text().splitlines()
     assert len(lines) == 2 and lines[0].endswith(",start_unix_ns,end_unix_ns,start_utc")
     assert lines[1].endswith(f",{BEGIN},{BEGIN + 60 * SECOND},2026-11-23 23:59:00.000000")
@@ -224,19 +224,20 @@ def test_nothing_is_added_twice(dataset: pathlib.Path, files: typing.List[str]) 
     done = gpulens("report", files[0], "--dataset", str(dataset))
     assert done.returncode == 3
     assert done.stderr == f"gpulens: {dataset}/{PARTITIONS[2]}: this recording is in the dataset already\n"
-    assert tree(dataset) == PARTITIONS[1:] and (dataset / PARTITIONS[2]).read_text() == "kept"
+    assert list_tree(dataset) == PARTITIONS[1:] and (dataset / PARTITIONS[2]).read_text() == "kept"
 
 
 def test_all_days_of_a_recording_are_added_or_none(tmp_path: pathlib.Path) -> None:
     """The second day's file does not fit: the first one's is taken back. Seen failing without withdraw()."""
     turns = [Turn(0, 5 + second % 2, second, second + 1) for second in range(60)]
-    (tmp_path / "a").write_bytes(recording((GR,), turns, clocks(0, 0, BEGIN + 58 * SECOND), text(MACHINE, "a")))
+    clocks = make_clocks(0, 0, BEGIN + 58 * SECOND)
+    (tmp_path / "a").write_bytes(make_recording((GR,), turns, clocks, make_texts(MACHINE, "a")))
     limited = ("sh", "-c", 'trap "" XFSZ; exec prlimit --fsize=4096 "$@"', "sh")
     done = gpulens("report", str(tmp_path / "a"), "--dataset", str(tmp_path / "data"), before=limited)
     assert done.returncode == 3 and "day=2026-11-24" in done.stderr and "EFBIG" in done.stderr, done.stderr
-    assert not tree(tmp_path / "data")
-    report(str(tmp_path / "a"), "--dataset", str(tmp_path / "data"))
-    assert len(tree(tmp_path / "data")) == 2
+    assert not list_tree(tmp_path / "data")
+    run_report(str(tmp_path / "a"), "--dataset", str(tmp_path / "data"))
+    assert len(list_tree(tmp_path / "data")) == 2
 
 
 def test_what_has_no_partition_is_refused(tmp_path: pathlib.Path) -> None:
@@ -244,12 +245,12 @@ def test_what_has_no_partition_is_refused(tmp_path: pathlib.Path) -> None:
     failing without the checks."""
     turns = [Turn(0, 5, 50, 70)]
     for name, data, message in (
-            ("nameless", recording((GR,), turns, clocks(0, 0, BEGIN)), "its machine is unknown; give its name with "
-             "--machine HOST"),
-            ("timeless", recording((GR,), turns, text(MACHINE, "a")), "it has no wall clock, so that its days are "
-             "unknown: it is of an older version, or cut short"),
-            ("outside", recording((GR,), turns, text(MACHINE, "../a"), clocks(0, 0, BEGIN)), 'its machine "../a" '
-             "cannot be the name of a folder; give another one with --machine HOST")):
+            ("nameless", make_recording((GR,), turns, make_clocks(0, 0, BEGIN)),
+             "its machine is unknown; give its name with --machine HOST"),
+            ("timeless", make_recording((GR,), turns, make_texts(MACHINE, "a")),
+             "it has no wall clock, so that its days are unknown: it is of an older version, or cut short"),
+            ("outside", make_recording((GR,), turns, make_texts(MACHINE, "../a"), make_clocks(0, 0, BEGIN)),
+             'its machine "../a" cannot be the name of a folder; give another one with --machine HOST')):
         (tmp_path / name).write_bytes(data)
         done = gpulens("report", str(tmp_path / name), "--dataset", str(tmp_path / "data"))
         assert (done.returncode, done.stderr) == (3, f"gpulens: {tmp_path / name}: {message}\n")
@@ -277,7 +278,7 @@ class Column(typing.NamedTuple):
     type: str
 
 
-def columns() -> typing.List[Column]:
+def list_columns() -> typing.List[Column]:
     """Those that are described, in their order."""
     table = (ROOT / "docs/recordings.md").read_text(encoding="utf-8").split("## CSV")[1].split("## The dataset")[0]
     kinds = "BIGINT|INTEGER|VARCHAR|TIMESTAMP|DATE"
@@ -290,13 +291,14 @@ Rows = typing.List[typing.Tuple[typing.Any, ...]]
 def ask_sqlite(dataset: pathlib.Path, query: str) -> Rows:
     """The rows of a query, on a table of the files, in which what is empty is NULL."""
     base = sqlite3.connect(":memory:")
-    base.execute(f'CREATE TABLE gpulens ({", ".join(f"{chr(34)}{name}{chr(34)} {kind}" for name, kind in columns())})')
-    marks = ", ".join("?" for _ in columns())
+    columns = ", ".join(f'"{name}" {kind}' for name, kind in list_columns())
+    base.execute(f"CREATE TABLE gpulens ({columns})")
+    marks = ", ".join("?" for _ in list_columns())
     for path in dataset.rglob("*.csv"):
         partition = dict(part.split("=") for part in path.parent.relative_to(dataset).parts)
         for row in rows_of(path):
             base.execute(f"INSERT INTO gpulens VALUES ({marks})", [
-                {**row, **partition}[column.name] or None for column in columns()])
+                {**row, **partition}[column.name] or None for column in list_columns()])
     return list(base.execute((QUERIES / query).read_text(encoding="utf-8")))
 
 
@@ -345,11 +347,11 @@ def test_every_query_is_tried_and_described() -> None:
 def test_every_column_is_described(files: typing.List[str], tmp_path: pathlib.Path) -> None:
     """docs/recordings.md has those of a file in their order, and duckdb.sql the same with the same types. Seen failing
     with pod left out."""
-    report(*files, "-o", str(tmp_path / "fleet.csv"))
+    run_report(*files, "-o", str(tmp_path / "fleet.csv"))
     head = (tmp_path / "fleet.csv").read_text().splitlines()[0].split(",")
-    assert [column.name for column in columns()] == head
+    assert [column.name for column in list_columns()] == head
     table = (QUERIES / "duckdb.sql").read_text(encoding="utf-8").split("columns =")[1]
-    assert re.findall(r"'(\w+)': '(\w+)'", table) == [tuple(column) for column in columns()][:-2]
+    assert re.findall(r"'(\w+)': '(\w+)'", table) == [tuple(column) for column in list_columns()][:-2]
 
 
 @pytest.mark.parametrize("query", sorted(ANSWERS))

@@ -11,7 +11,7 @@ import time
 import typing
 
 import pytest
-from support.exporter import CACHED, EXPORT, MS, fake_proc, get, listening, parse, recording
+from support.exporter import CACHED, EXPORT, MS, fake_proc, get, listening, parse_metrics, recording
 from support.fakeproc import IDLE, ON, FakeProc, Tsg, snapshot
 from support.fakerm import ask_rm
 from support.program import PROFILES, ROOT, gpulens, image
@@ -105,7 +105,7 @@ def test_values_of_labels_have_neither_blanks_nor_commas(pages: typing.List[str]
 def test_build_info_has_the_version(pages: typing.List[str]) -> None:
     """The version that scripts/lib/version prints. Seen failing with a fixed text."""
     version = subprocess.run([ROOT / "scripts/lib/version"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    assert parse(pages[0])[f'gpulens_build_info{{version="{version.strip()}"}}'] == 1
+    assert parse_metrics(pages[0])[f'gpulens_build_info{{version="{version.strip()}"}}'] == 1
 
 
 # --- the UUID ---
@@ -139,7 +139,7 @@ def test_the_uuid_is_of_the_gpu_with_that_address(tmp_path: pathlib.Path) -> Non
 
 def read_times(url: str) -> typing.Dict[str, float]:
     """Seconds on GR0 by TSG."""
-    return {re.findall(r'tsg="(\w+)"', name)[0]: value for name, value in parse(get(url)[2]).items()
+    return {re.findall(r'tsg="(\w+)"', name)[0]: value for name, value in parse_metrics(get(url)[2]).items()
             if name.startswith(TIME)}
 
 

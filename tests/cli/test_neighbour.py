@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import pytest
-from support.measured import FAKE, KINDS, check_schema, fake_environment, gpulens
+from support.measured import FAKE, KINDS, check_schema, fake_environment, run_gpulens
 from support.program import TOOL
 
 
@@ -55,5 +55,5 @@ NEIGHBOUR_FAILS = [
 def test_a_neighbour_that_cannot_run(words: list[str], env: dict[str, str], status: int, why: str) -> None:
     """Nothing is printed as a result, and the message names the program or the option. Seen failing with a neighbour
     that ended by itself taken for one that ended in time."""
-    done = gpulens("neighbour", "--probe", FAKE, *words, **env)
+    done = run_gpulens("neighbour", "--probe", FAKE, *words, **env)
     assert (done.returncode, done.stdout) == (status, "") and why in done.stderr, done.stderr

@@ -99,16 +99,16 @@ def test_a_plan_tells_its_numbering_and_its_gpu(tmp_path: pathlib.Path) -> None:
 def test_a_plan_says_what_partitions_do_not_separate(tmp_path: pathlib.Path) -> None:
     """Of two tasks and more; with what the driver reports of MPS. --quiet omits all notes from the text, not from JSON,
     and not the numbering. Seen failing with --quiet ignored."""
-    def turns(notes: typing.List[str]) -> typing.List[str]:
+    def find_turns(notes: typing.List[str]) -> typing.List[str]:
         return [note.split("under MPS, ")[1] for note in notes if "take turns (RTAS'24, rule R4)" in note]
 
     plan = str(EXAMPLE)
-    assert turns(run_checked("plan", plan, "--tpcs", "66")["notes"]) == ["and whether that is in use is unknown"]
-    assert turns(json.loads(ask_rm("plan", plan, "--json", "-q").stdout)["notes"]) == [
+    assert find_turns(run_checked("plan", plan, "--tpcs", "66")["notes"]) == ["and whether that is in use is unknown"]
+    assert find_turns(json.loads(ask_rm("plan", plan, "--json", "-q").stdout)["notes"]) == [
         "which no process uses now, as far as NVIDIA's driver reports"]
-    assert turns(json.loads(ask_rm("plan", plan, "--json", PIDS="1").stdout)["notes"]) == [
+    assert find_turns(json.loads(ask_rm("plan", plan, "--json", PIDS="1").stdout)["notes"]) == [
         "which is in use on this GPU; gpulens run limits no program under it"]
-    assert turns(run_checked("plan", write_tasks(tmp_path, make_task("a")), "--tpcs", "66")["notes"]) == []
+    assert find_turns(run_checked("plan", write_tasks(tmp_path, make_task("a")), "--tpcs", "66")["notes"]) == []
     quiet = gpulens("-i", str(image("gh100")), "plan", plan, "--quiet").stdout
     assert "Note" not in quiet and quiet.endswith("(plan with --source rm)\n")
 

@@ -12,7 +12,7 @@ import time
 import typing
 
 import pytest
-from support.fakeproc import GR, IDLE, ON, Engine, marker, sample, sample_head, snapshot
+from support.fakeproc import GR, IDLE, ON, Engine, make_marker, make_sample, sample_head, snapshot
 from support.program import TOOL, gpulens, usage_of
 
 
@@ -23,9 +23,9 @@ def make_recording(turns: int) -> bytes:
     for turn in range(turns):
         tsg, count = ((21, 20), (22, 10))[turn % 2]
         for _ in range(count):
-            data += sample(time_ns, 0, tsg)
+            data += make_sample(time_ns, 0, tsg)
             time_ns += 100_000
-    return data + sample(time_ns, 0)
+    return data + make_sample(time_ns, 0)
 
 
 @pytest.fixture(name="page")
@@ -93,7 +93,7 @@ def long_recording(file: pathlib.Path, ticks: int) -> pathlib.Path:
             time_ns = 10**9 + tick * 100_000
             out.write(b"".join(pack(time_ns, i, ON, 1, 0, 3 + (tick + i) % 5, -1) for i in range(12)))
             if tick % 50 == 49:
-                out.write(marker(time_ns, 17, 1))
+                out.write(make_marker(time_ns, 17, 1))
     return file
 
 
@@ -154,7 +154,7 @@ def test_a_raw_recording_that_does_not_fit_is_an_error(tmp_path: pathlib.Path) -
     folder = tmp_path / "gpu0"
     folder.mkdir()
     (folder / "snapshot").write_bytes(snapshot({}))
-    (folder / "samples").write_bytes(b"100" + sample_head() + sample(1, 0, 5, IDLE) * 100000)
+    (folder / "samples").write_bytes(b"100" + sample_head() + make_sample(1, 0, 5, IDLE) * 100000)
     link = tmp_path / "full.rec"
     link.symlink_to("/dev/full")
     done = gpulens("--proc", str(tmp_path), "-g", "0", "record", "--for", "1s", "-o", str(link))
@@ -168,7 +168,7 @@ def test_a_raw_recording_keeps_what_fits(tmp_path: pathlib.Path, samples: int, l
     folder = tmp_path / "gpu0"
     folder.mkdir()
     (folder / "snapshot").write_bytes(snapshot({}))
-    (folder / "samples").write_bytes(b"100" + sample_head() + b"".join(sample(i, 0, 5) for i in range(samples)))
+    (folder / "samples").write_bytes(b"100" + sample_head() + b"".join(make_sample(i, 0, 5) for i in range(samples)))
     file = tmp_path / "a.rec"
     limited = ("sh", "-c", f'trap "" XFSZ; exec prlimit --fsize={limit} "$@"', "sh")
     done = subprocess.run([*limited, str(TOOL), "--proc", str(tmp_path), "-g", "0", "record", "--for", "1s", "-o",

@@ -14,7 +14,7 @@ import typing
 
 import jsonschema
 import pytest
-from support.fakeproc import (BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, sample, sample_head, snapshot)
+from support.fakeproc import (BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, make_sample, sample_head, snapshot)
 from support.fakerm import FACTS, ask_rm, fake_rm
 from support.program import ROOT, gpulens, image
 
@@ -304,7 +304,7 @@ def sample_slots(first_us: int, seconds: float) -> bytes:
     data = []
     for time_us in range(first_us, first_us + int(seconds * 1e6), 500):
         channel = [-1, *(chid for begin, chid in changes if begin <= time_us % whole)][-1]
-        data.append(sample(time_us * 1000, 0, {11: 6, 31: 10}.get(channel, -1)))
+        data.append(make_sample(time_us * 1000, 0, {11: 6, 31: 10}.get(channel, -1)))
     return sample_head((GR,), 500) + b"".join(data)
 
 
@@ -341,7 +341,7 @@ def test_a_tsg_has_the_process_that_is_active_with_it(proc: FakeProc, tmp_path: 
 def test_a_tsg_with_two_active_processes_has_no_owner(proc: FakeProc, tmp_path: pathlib.Path) -> None:
     """As under MPS: the same TSG is on the engine whichever process is active. Seen failing with the process that most
     samples name."""
-    data = sample_head((GR,), 500) + b"".join(sample(at * 1000, 0, 6)
+    data = sample_head((GR,), 500) + b"".join(make_sample(at * 1000, 0, 6)
                                               for at in range(now_us(), now_us() + 9_000_000, 500))
     proc.sampled(data, period_us=500)
     done = run_joined(proc, "record", "--for", "6s", "--every", "500us", "-o", str(tmp_path / "a.csv"))

@@ -11,7 +11,7 @@ import subprocess
 import time
 import typing
 
-from support.fakeproc import BUSY, ENABLED, Channel, Engine, FakeProc, GR, Tsg, sample, sample_head, snapshot
+from support.fakeproc import BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, make_sample, sample_head, snapshot
 from support.fakerm import ask_rm, fake_rm
 from support.program import TOOL, gpulens, image
 
@@ -81,11 +81,11 @@ def sampled_machine(folder: pathlib.Path, gpus: int, tsgs: int, seconds: int = S
         proc.show(snapshot({0: tasks}, "AD102", index, engines=ENGINES), index)
         if seconds:
             proc.sampled(sample_head(ENGINES, gpu=index) + b"".join(
-                sample(at * MS, engine, at // 2 % tsgs if not engine else -1)
+                make_sample(at * MS, engine, at // 2 % tsgs if not engine else -1)
                 for at in range(1000 * seconds) for engine in range(10)), index)
 
 
-def instructions(*words: str) -> int:
+def count_instructions(*words: str) -> int:
     """Instructions that the program executes in user space, all threads together."""
     done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(TOOL), *words],
                           check=False, capture_output=True, text=True)
@@ -98,7 +98,7 @@ def test_the_overview_of_16_gpus_takes_few_instructions(tmp_path: pathlib.Path) 
     """18 million on Debian 12, of which 11 million are the program's start: some 5 ms. Bound: twice as many. Seen
     failing with 64 GPUs."""
     make_machine(tmp_path, 16)
-    assert instructions("--proc", str(tmp_path)) < 36_000_000
+    assert count_instructions("--proc", str(tmp_path)) < 36_000_000
 
 
 def test_top_at_10_hz_takes_less_than_3_percent_of_a_processor(tmp_path: pathlib.Path) -> None:
@@ -110,7 +110,7 @@ def test_top_at_10_hz_takes_less_than_3_percent_of_a_processor(tmp_path: pathlib
     subprocess.run([str(TOOL), *words, "50"], check=True, stdout=subprocess.DEVNULL)
     spent, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime) / spent < 0.03
-    assert (instructions(*words, "12") - instructions(*words, "2")) / 10 < 14_000_000
+    assert (count_instructions(*words, "12") - count_instructions(*words, "2")) / 10 < 14_000_000
 
 
 def test_the_exporter_takes_less_than_1_percent_of_a_processor(tmp_path: pathlib.Path) -> None:
@@ -119,13 +119,13 @@ def test_the_exporter_takes_less_than_1_percent_of_a_processor(tmp_path: pathlib
     15 s of a processor that executes 2,000 million a second they are less than 1 %, which is 300 million. Seen failing
     with 10,000 TSGs."""
     sampled_machine(tmp_path, 1, 1000, 0)
-    page = instructions("--proc", str(tmp_path), "export", "--prometheus")
+    page = count_instructions("--proc", str(tmp_path), "export", "--prometheus")
     sampled_machine(tmp_path, 1, 1000)
-    both = instructions("--proc", str(tmp_path), "export", "--prometheus", "--for", "1s")
+    both = count_instructions("--proc", str(tmp_path), "export", "--prometheus", "--for", "1s")
     assert page + 15 * (both - page) / SAMPLED_S < 300_000_000
 
 
-def queries(folder: pathlib.Path, *words: str) -> "dict[str, int]":
+def count_queries(folder: pathlib.Path, *words: str) -> "dict[str, int]":
     """How often top asks the driver what while two processes take turns on the GPU."""
     log = folder / "-".join(words)
     assert ask_rm("top", *words, STATE="two", LOG=str(log)).returncode == 0
@@ -137,7 +137,7 @@ def test_a_screen_through_the_driver_takes_no_query(tmp_path: pathlib.Path) -> N
     """Ten screens more in the same time: nothing more is asked than the resident channel and the samples of processes,
     which are asked for at times of their own. What does not change is asked for once, processes every two seconds. Seen
     failing with 430 queries more, 43 a screen."""
-    few, many = (sum(count for control, count in queries(tmp_path, "--batch", batch, "--delay", delay).items()
+    few, many = (sum(count for control, count in count_queries(tmp_path, "--batch", batch, "--delay", delay).items()
                      if control not in ("0x2080121c", "0x20802096"))
                  for batch, delay in (("5", "200ms"), ("15", "67ms")))
     assert abs(many - few) <= 12  # processes and channels once more or less
@@ -147,5 +147,5 @@ def test_top_looks_less_often_once_it_knows_all_owners(tmp_path: pathlib.Path) -
     """Beside its 33 samples a second, top looks at the resident channel around the driver's samples of processes: 37
     times a second at first; once the owner of every channel is known for 5 s, around one in ten of them. Seen failing
     with 37 a second all the time."""
-    count = queries(tmp_path, "--batch", "1", "--window", "24s", "--delay", "24s")["0x2080121c"]
+    count = count_queries(tmp_path, "--batch", "1", "--window", "24s", "--delay", "24s")["0x2080121c"]
     assert count < 34 * 24 + 37 * 18

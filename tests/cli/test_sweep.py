@@ -8,13 +8,13 @@ import shutil
 import subprocess
 
 import pytest
-from support.measured import FAKE, checked, fake_environment, gpulens, measured_program
+from support.measured import FAKE, check_report, fake_environment, measured_program, run_gpulens
 from support.program import ROOT
 
 
-def sweep(*words: str, **env: str) -> list[list[str]]:
+def run_sweep(*words: str, **env: str) -> list[list[str]]:
     """The rows of the CSV, without titles."""
-    done = gpulens("sweep", *words, **env)
+    done = run_gpulens("sweep", *words, **env)
     assert done.returncode == 0, done.stderr
     rows = [line.split(",") for line in done.stdout.splitlines()]
     assert rows.pop(0) == ["task", "tpcs", "time_us"]
@@ -24,7 +24,7 @@ def sweep(*words: str, **env: str) -> list[list[str]]:
 def test_sweep_measures_kernels_by_size() -> None:
     """The fake's blocks take 2.048 us (matrix) and 536870.912 us (copy), 4 and 16 of them fit on a TPC, and there are
     1056 of each: times of so many waves. Seen failing with times from the start of the scenario."""
-    rows = sweep("--scenario", "matrix-copy", "--probe", FAKE, "--repeat", "1", "--sizes", "4,16-17,66")
+    rows = run_sweep("--scenario", "matrix-copy", "--probe", FAKE, "--repeat", "1", "--sizes", "4,16-17,66")
     assert rows == [["matrix", "4", "135.168"], ["copy", "4", "9126805.504"],  # 66 and 17 waves
                     ["matrix", "16", "34.816"], ["copy", "16", "2684354.560"],  # 17 and 5
                     ["matrix", "17", "32.768"], ["copy", "17", "2147483.648"],  # 16 and 4
@@ -35,27 +35,27 @@ def test_sweep_runs_a_program_with_each_size(tmp_path: pathlib.Path) -> None:
     """measured_program prints its SMs: two for each TPC. By default sizes are powers of two and all, and all sizes are
     measured in each round. Seen failing without the whole GPU among the sizes."""
     file = tmp_path / "times.csv"
-    rows = sweep("--repeat", "2", "--name", "job", "--time", "ran on ([0-9]+) SMs", "--", measured_program())
+    rows = run_sweep("--repeat", "2", "--name", "job", "--time", "ran on ([0-9]+) SMs", "--", measured_program())
     assert rows == 2 * [["job", str(size), f"{2 * size}.000"] for size in (1, 2, 4, 8, 16, 32, 64, 66)]
-    told = checked("sweep", "sweep", "--sizes", "9", "--place", "packed", "--repeat", "1", "-o", str(file), "--unit",
-                   "ms", "--time", "on ([0-9]+)", "--", measured_program())
+    told = check_report("sweep", "sweep", "--sizes", "9", "--place", "packed", "--repeat", "1", "-o", str(file),
+                        "--unit", "ms", "--time", "on ([0-9]+)", "--", measured_program())
     assert told["times"] == [{"task": "measured_program", "tpcs": 9, "run": 1, "time_us": 18000}]
     # One of the GPCs that have nine TPCs.
     assert (told["gpu"], told["placing"], len(told["partitions"])) == ("0000:01:00.0", "packed", 1)
     assert len(told["partitions"][0]["tpcs"]) == 9 and len(told["partitions"][0]["gpcs"]) == 1
     assert file.read_text(encoding="ascii") == "task,tpcs,time_us\nmeasured_program,9,18000.000\n"
-    spread = checked("sweep", "sweep", "--sizes", "8", "--place", "distributed", "--repeat", "1", "--", "true")
+    spread = check_report("sweep", "sweep", "--sizes", "8", "--place", "distributed", "--repeat", "1", "--", "true")
     assert len(spread["partitions"][0]["gpcs"]) == 8
 
 
 def test_sweep_times_a_program_or_takes_its_own_times() -> None:
     """From start to end, or each match of the expression. The file's name is the task's, without blanks and commas.
     Seen failing with --unit ignored."""
-    rows = sweep("--sizes", "3", "--repeat", "2", "--", "sleep", "0.3")
+    rows = run_sweep("--sizes", "3", "--repeat", "2", "--", "sleep", "0.3")
     assert [row[:2] for row in rows] == 2 * [["sleep", "3"]] and all(float(row[2]) >= 300000 for row in rows)
     script = "echo took 5 ms; echo took 7.25 ms; echo it took 1e-1 ms"
-    assert sweep("--sizes", "3", "--repeat", "1", "--time", "took ([0-9.e-]+) ms", "--unit", "ms", "--", "sh", "-c",
-                 script) == [["sh", "3", "5000.000"], ["sh", "3", "7250.000"], ["sh", "3", "100.000"]]
+    assert run_sweep("--sizes", "3", "--repeat", "1", "--time", "took ([0-9.e-]+) ms", "--unit", "ms", "--", "sh", "-c",
+                     script) == [["sh", "3", "5000.000"], ["sh", "3", "7250.000"], ["sh", "3", "100.000"]]
 
 
 SWEEP_FAILS = [
@@ -87,8 +87,8 @@ def test_a_sweep_that_fails_writes_nothing(words: list[str], env: dict[str, str]
                                            tmp_path: pathlib.Path) -> None:
     """The message names the program and the size, or the option. Seen failing with a program's exit status ignored."""
     file = tmp_path / "times.csv"
-    done = gpulens("sweep", "--repeat", "1", *(["--sizes", "1"] if "--sizes" not in words else []), "-o", str(file),
-                   *words, **env)
+    done = run_gpulens("sweep", "--repeat", "1", *(["--sizes", "1"] if "--sizes" not in words else []), "-o", str(file),
+                       *words, **env)
     assert (done.returncode, done.stdout) == (status, "") and not file.exists()
     assert why in done.stderr, done.stderr
 
@@ -102,12 +102,12 @@ def test_the_pipeline_of_fits_help(tmp_path: pathlib.Path) -> None:
         shutil.copy(ROOT / "build/bin" / name, tmp_path / "bin")
     (tmp_path / "bin/gpulens-probe-kernels").symlink_to(FAKE)
 
-    def examples(command: str) -> list[str]:
-        text = gpulens(command, "--help").stdout.split("Examples:\n")[1].split("\n\n")[0]
+    def list_examples(command: str) -> list[str]:
+        text = run_gpulens(command, "--help").stdout.split("Examples:\n")[1].split("\n\n")[0]
         return [re.split(" {3,}", line.strip())[0] for line in text.splitlines()]
 
     env = fake_environment(PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
-    lines = [examples("sweep")[0], *examples("fit")]
+    lines = [list_examples("sweep")[0], *list_examples("fit")]
     printed = ""
     for line in lines:
         done = subprocess.run(["bash", "-ec", "set -o pipefail; " + line], cwd=tmp_path, env=env, capture_output=True,

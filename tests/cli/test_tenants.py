@@ -6,15 +6,15 @@ import pathlib
 import subprocess
 
 import pytest
-from support.measured import check_schema, gpulens
+from support.measured import check_schema, run_gpulens
 
 
-def tenants(script: str, folder: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
+def run_tenants(script: str, folder: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """gpulens tenants with a shell script in place of its program."""
     program = folder / "program"
     program.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
     program.chmod(0o755)
-    return gpulens("tenants", *words, "--program", str(program))
+    return run_gpulens("tenants", *words, "--program", str(program))
 
 
 def test_tenants_are_a_table(tmp_path: pathlib.Path) -> None:
@@ -22,13 +22,13 @@ def test_tenants_are_a_table(tmp_path: pathlib.Path) -> None:
     Seen failing with titles as the keys are."""
     script = """echo '{"job": "product", "whole_ms": 1.5, "half_ms": null, "jobs": 3}'
         echo "{\\"job\\": \\"$*\\", \\"whole_ms\\": 0.25, \\"half_ms\\": 12.125, \\"jobs\\": 40}" """
-    done = tenants(script, tmp_path, "neighbours", "--way", "green")
+    done = run_tenants(script, tmp_path, "neighbours", "--way", "green")
     assert (done.returncode, done.stdout) == (0, """\
 Job           Whole ms  Half ms  Jobs
 product          1.500        -     3
 neighbours 1     0.250   12.125    40
 """), done.stderr
-    told = check_schema("tenants", json.loads(tenants(script, tmp_path, "cases", "--json").stdout))
+    told = check_schema("tenants", json.loads(run_tenants(script, tmp_path, "cases", "--json").stdout))
     assert told["lines"][1] == {"job": "cases 0", "whole_ms": 0.25, "half_ms": 12.125, "jobs": 40}
 
 
@@ -40,6 +40,6 @@ neighbours 1     0.250   12.125    40
     ("echo '{\"a\": 1}'; echo '{\"b\": 1}'", 4, "line 2 of its output")))
 def test_tenants_that_fail_are_status_4(script: str, status: int, why: str, tmp_path: pathlib.Path) -> None:
     """With the program's own message, or the line that is invalid. Seen failing with lines of other keys accepted."""
-    done = tenants(script, tmp_path, "cases")
+    done = run_tenants(script, tmp_path, "cases")
     assert (done.returncode, done.stdout) == (status, "") and why in done.stderr, done.stderr
-    assert tenants("true", tmp_path, "games").returncode == 2
+    assert run_tenants("true", tmp_path, "games").returncode == 2

@@ -13,8 +13,8 @@ import time
 import typing
 
 import pytest
-from support.fakeproc import (BUSY, ENABLED, ENG_FAULTED, LATE, LOAD, Channel, Engine, FakeProc, GR, Tsg, marker,
-                              sample, sample_head, snapshot)
+from support.fakeproc import (BUSY, ENABLED, ENG_FAULTED, GR, LATE, LOAD, Channel, Engine, FakeProc, Tsg, make_marker,
+                              make_sample, sample_head, snapshot)
 from support.program import TOOL, gpulens, image
 
 # pylint: disable=redefined-outer-name
@@ -33,7 +33,7 @@ LISTS = {
 def sample_slots(first: int, last: int) -> bytes:
     """A sample per ms: on engine 0, TSG 3 for 2 ms, TSG 4 for 1 ms, idle for 1 ms; on engine 1, TSG 5 for 1 of 10
     ms."""
-    return b"".join(sample(at * MS, 0, (3, 3, 4, -1)[at % 4]) + sample(at * MS, 1, 5 if at % 10 == 0 else -1)
+    return b"".join(make_sample(at * MS, 0, (3, 3, 4, -1)[at % 4]) + make_sample(at * MS, 1, 5 if at % 10 == 0 else -1)
                     for at in range(first, last))
 
 
@@ -164,8 +164,9 @@ def test_batch_prints_as_many_screens_as_asked(proc: FakeProc) -> None:
 def test_lost_ticks_are_counted_and_lengthen_the_step(proc: FakeProc) -> None:
     """500 of 1000 ticks are late: the samples are 2 ms apart."""
     proc.folder.joinpath("gpu0/samples").unlink()
-    proc.sampled(sample_head() + b"".join(sample(at * MS, 0, 3) + sample(at * MS, 1) + marker((at + 1) * MS, LATE, 1)
-                                          for at in range(0, 1001, 2)))
+    ticks = (make_sample(at * MS, 0, 3) + make_sample(at * MS, 1) + make_marker((at + 1) * MS, LATE, 1)
+             for at in range(0, 1001, 2))
+    proc.sampled(sample_head() + b"".join(ticks))
     done = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms")
     assert "sampled every 2.000 ms (1.000 ms requested), 501 of 1002 ticks lost, in 1.0 s" in done.stdout
 
@@ -173,7 +174,7 @@ def test_lost_ticks_are_counted_and_lengthen_the_step(proc: FakeProc) -> None:
 def test_a_tsg_that_is_being_loaded_is_not_on_the_engine_yet(proc: FakeProc) -> None:
     """It is shown as switching, and the time counts for no TSG."""
     proc.folder.joinpath("gpu0/samples").unlink()
-    proc.sampled(sample_head((GR,)) + b"".join(sample(at * MS, 0, 3 if at % 2 else 4, LOAD if at % 2 else 1)
+    proc.sampled(sample_head((GR,)) + b"".join(make_sample(at * MS, 0, 3 if at % 2 else 4, LOAD if at % 2 else 1)
                                                for at in range(1000)))
     text = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms").stdout
     assert "    0 GR0          TSG 3 (switching)    [||||||||||          ]" in text
@@ -381,7 +382,7 @@ def test_all_gpus_are_on_one_screen(proc: FakeProc, begin: "typing.Callable[...,
     """Without -g: the TSGs of both GPUs, each with its GPU, engines sorted by their share. g shows each GPU, then both
     again. Control applies to the selected row. Seen failing: only the first GPU was there."""
     proc.show(snapshot({0: [Tsg(60, 1_024_000, (Channel(8, ENABLED | BUSY, ON_ENG),))]}, "AD102", 1), 1)
-    proc.sampled(sample_head((GR,), gpu=1) + b"".join(sample(at * MS, 0, 60) for at in range(1001)), 1)
+    proc.sampled(sample_head((GR,), gpu=1) + b"".join(make_sample(at * MS, 0, 60) for at in range(1001)), 1)
     proc.add_control_files(1)
     terminal = begin()
     text = terminal.wait_for("2 GPUs: gpu0 GP106, gpu1 AD102", "5 TSGs by utilisation", ">  1     60   0 GR0")
@@ -402,7 +403,7 @@ def test_batch_prints_all_gpus(proc: FakeProc) -> None:
     """Each with its engines, then one table of the TSGs of both. A GPU that cannot be read is left out, with status
     1."""
     proc.show(snapshot({0: [Tsg(60, 1_024_000, (Channel(8),))]}, "AD102", 1), 1)
-    proc.sampled(sample_head((GR,), gpu=1) + b"".join(sample(at * MS, 0, 60) for at in range(1001)), 1)
+    proc.sampled(sample_head((GR,), gpu=1) + b"".join(make_sample(at * MS, 0, 60) for at in range(1001)), 1)
     done = gpulens("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms")
     lines = BATCH.splitlines()
     assert (done.returncode, done.stderr, done.stdout.splitlines()) == (0, "", [

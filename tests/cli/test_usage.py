@@ -56,7 +56,7 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder
 
 
-def filled(folder: pathlib.Path, words: typing.Iterable[str]) -> "list[str]":
+def fill_names(folder: pathlib.Path, words: typing.Iterable[str]) -> "list[str]":
     """The words with the names of files put in."""
     names = {"IMAGE": str(image("ad102", scenario_of("ad102"))), "PROC": str(folder / "proc"), "FOLDER": str(folder),
              "docs/": f"{ROOT}/docs/"}
@@ -67,7 +67,8 @@ def filled(folder: pathlib.Path, words: typing.Iterable[str]) -> "list[str]":
 def test_json_is_json_or_refused(command: str, folder: pathlib.Path) -> None:
     """--json before the command: either all of standard output is a JSON document, or it is wrong usage, nothing is
     printed or written, and the message says what to use instead. Seen failing for twelve commands, which ignored it."""
-    done = gpulens("--json", *filled(folder, WORDS[command]), env=fake_environment() if command in MEASURES else None)
+    env = fake_environment() if command in MEASURES else None
+    done = gpulens("--json", *fill_names(folder, WORDS[command]), env=env)
     if command in NO_JSON:
         assert (done.returncode, done.stdout) == (2, "")
         assert re.fullmatch(rf"gpulens: --json: {command} has no JSON; [^\n]+\n{re.escape(MANY)}\n", done.stderr)
@@ -134,7 +135,7 @@ def test_a_wrong_value_is_named_with_its_range(words: "list[str]", message: str)
 
 def test_a_timeslice_has_a_unit_or_is_in_microseconds(folder: pathlib.Path) -> None:
     """2000, 2000us and 2ms are the same. Seen failing with 2ms refused."""
-    printed = {gpulens(*filled(folder, ["--proc", "PROC", "timeslice", "3", text, "--dry-run"])).stdout
+    printed = {gpulens(*fill_names(folder, ["--proc", "PROC", "timeslice", "3", text, "--dry-run"])).stdout
                for text in ("2000", "2000us", "2ms")}
     assert printed == {f"would write 3 2000 to {folder}/proc/gpu0/tsg_timeslice\n"}
 
@@ -144,15 +145,15 @@ def test_a_timeslice_has_a_unit_or_is_in_microseconds(folder: pathlib.Path) -> N
 def test_a_missing_file_is_not_to_be_created(words: "list[str]", folder: pathlib.Path) -> None:
     """Of a file to read, the path is wrong; only for output a folder may be missing. Seen failing with "or create the
     folder" for a file that is read."""
-    done = gpulens(*filled(folder, words))
+    done = gpulens(*fill_names(folder, words))
     assert done.returncode in (2, 3)
     assert done.stderr == f"gpulens: {folder}/none: ENOENT: No such file or directory; check the path\n"
-    done = gpulens(*filled(folder, ["-i", "IMAGE", "export", "--prometheus", "-o", "FOLDER/none/x"]))
+    done = gpulens(*fill_names(folder, ["-i", "IMAGE", "export", "--prometheus", "-o", "FOLDER/none/x"]))
     assert done.stderr.endswith("check the path, or create the folder\n")
 
 
 def test_a_refused_write_names_what_was_written(folder: pathlib.Path) -> None:
     """The file and the id. The module's own refusals are in tests/vm/test_tool.py. Seen failing with the file alone."""
-    done = gpulens(*filled(folder, ["--proc", "PROC", "preempt", "3"]))
+    done = gpulens(*fill_names(folder, ["--proc", "PROC", "preempt", "3"]))
     assert (done.returncode, done.stderr) == (
         4, f"gpulens: {folder}/proc/gpu0/preempt_tsg < 3: ENOENT: no such file or object\n")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.fakerm import ask_rm
-from support.measured import FAKE, KINDS, checked, fake_environment, gpulens, measured_program
+from support.measured import FAKE, KINDS, check_report, fake_environment, measured_program, run_gpulens
 from support.program import ROOT
 from test_confine import start_program
 
@@ -23,12 +23,12 @@ def built() -> str:
     return measured_program()
 
 
-def verified(*words: str, status: int, **env: str) -> Any:
+def run_verify(*words: str, status: int, **env: str) -> Any:
     """The report of verify."""
-    return checked("verify", "verify", "--probe", FAKE, *words, status=status, **env)
+    return check_report("verify", "verify", "--probe", FAKE, *words, status=status, **env)
 
 
-def findings(report: Any) -> dict[str, str]:
+def map_findings(report: Any) -> dict[str, str]:
     """By the name of the evidence."""
     return {entry["name"]: entry["finding"] for entry in report["evidence"]}
 
@@ -37,10 +37,10 @@ def test_a_limit_that_holds_is_status_0(program: str, tmp_path: pathlib.Path) ->
     """All evidence held, all neighbours measured, none slows the program down much; the picture has 20 SMs in the
     partition, all used, of 132, and a bar for each of 4 runs. Seen failing with used SMs drawn as unused ones."""
     file = tmp_path / "a.svg"
-    report = verified("--tpcs", "0-9", "--repeat", "1", "--max-slowdown", "100", "-o", str(file), "--", program, "300",
-                      status=0, FAKE_LOADS=str(tmp_path))
+    report = run_verify("--tpcs", "0-9", "--repeat", "1", "--max-slowdown", "100", "-o", str(file), "--", program,
+                        "300", status=0, FAKE_LOADS=str(tmp_path))
     assert (report["verdict"], report["gpu"], report["tpcs"]) == ("held", "0000:01:00.0", list(range(10)))
-    assert findings(report) == {"mask": "held", "acknowledgement": "held", "probe": "held", "others": "held"}
+    assert map_findings(report) == {"mask": "held", "acknowledgement": "held", "probe": "held", "others": "held"}
     assert report["probe"]["outside"] == [] and report["probe"]["used"] == 20
     text = {entry["name"]: entry["text"] for entry in report["evidence"]}
     assert "2640 blocks of a probe under the same limit ran on 20 of its 20 SMs and no other" in text["probe"]
@@ -58,8 +58,8 @@ def test_a_limit_that_holds_is_status_0(program: str, tmp_path: pathlib.Path) ->
 def test_a_neighbour_that_slows_the_program_is_status_1(program: str, tmp_path: pathlib.Path) -> None:
     """Beside memory it takes 3 s instead of 0.2 s, and the neighbour has all TPCs but the program's.
     Seen failing with the verdict from the best neighbour."""
-    done = gpulens("verify", "--probe", FAKE, "--tpcs", "2-65", "--repeat", "1", "--max-slowdown", "4", "--", program,
-                   "200", "memory", "3000", FAKE_LOADS=str(tmp_path))
+    done = run_gpulens("verify", "--probe", FAKE, "--tpcs", "2-65", "--repeat", "1", "--max-slowdown", "4", "--",
+                       program, "200", "memory", "3000", FAKE_LOADS=str(tmp_path))
     assert done.returncode == 1, done.stderr
     assert "beside memory on 0 1 2 3\n" in done.stderr
     last = done.stdout.splitlines()[-1]
@@ -75,12 +75,13 @@ def test_each_sm_outside_is_reported(program: str, tmp_path: pathlib.Path) -> No
     Seen failing with the probe's SMs outside ignored."""
     file = tmp_path / "a.svg"
     words = ["--tpcs", "0-63", "--neighbours", "none", "-o", str(file), "--", program, "500"]
-    report = verified(*words, status=1, FAKE_BREAK="outside")
+    report = run_verify(*words, status=1, FAKE_BREAK="outside")
     assert [entry["sm"] for entry in report["probe"]["outside"]] == [128, 129, 130, 131]
-    assert findings(report) == {"mask": "held", "acknowledgement": "held", "probe": "violated", "others": "violated"}
+    assert map_findings(report) == {"mask": "held", "acknowledgement": "held", "probe": "violated",
+                                    "others": "violated"}
     assert "ran on SMs 128-131 outside" in report["sentence"]
     assert report["sentence"].endswith("a probe under the limit of the neighbours ran on SMs 0-127 of this one")
-    done = gpulens("verify", "--probe", FAKE, *words, FAKE_BREAK="outside")
+    done = run_gpulens("verify", "--probe", FAKE, *words, FAKE_BREAK="outside")
     assert "Outside: SM 131 (TPC 65), " in done.stdout and done.stdout.splitlines()[-1].startswith("violated: ")
     classes = [box.get("class") for box in xml.etree.ElementTree.parse(file).getroot().iter(f"{SVG}rect")]
     assert (classes.count("used"), classes.count("outside"), classes.count("sm")) == (128, 4, 0)
@@ -89,14 +90,14 @@ def test_each_sm_outside_is_reported(program: str, tmp_path: pathlib.Path) -> No
 def test_without_evidence_the_verdict_is_unknown(tmp_path: pathlib.Path, program: str) -> None:
     """A program without kernels, and a neighbour that does not start, does not last or completes nothing: status 5.
     Seen failing with the end of a neighbour ignored."""
-    report = verified("--tpcs", "0-9", "--neighbours", "none", "--", "sleep", "0.5", status=5)
+    report = run_verify("--tpcs", "0-9", "--neighbours", "none", "--", "sleep", "0.5", status=5)
     assert report["verdict"] == "unknown" and report["sentence"] == "no launch of a kernel was counted"
-    assert findings(report)["acknowledgement"] == "unknown"
+    assert map_findings(report)["acknowledgement"] == "unknown"
     assert [entry["neighbour"] for entry in report["slowdowns"]] == [None]
     for broken, why in (("load-copies", "load copies: it ended with status 1"), ("ends-copies", "did not run all the"),
                         ("idle-copies", "completed nothing")):
-        report = verified("--tpcs", "0-9", "--neighbours", "copies", "--repeat", "1", "--", program, "1500", status=5,
-                          FAKE_BREAK=broken, FAKE_LOADS=str(tmp_path))
+        report = run_verify("--tpcs", "0-9", "--neighbours", "copies", "--repeat", "1", "--", program, "1500", status=5,
+                            FAKE_BREAK=broken, FAKE_LOADS=str(tmp_path))
         assert why in report["slowdowns"][1]["unknown"] and report["slowdowns"][1]["factor"] is None
         assert why in report["sentence"]
 
@@ -106,23 +107,23 @@ def test_a_running_process_is_verified(program: str, tmp_path: pathlib.Path) -> 
     has no memory. A shell that launched no kernel and a process without a partition are unknown. Seen failing with
     the TPCs next to its own."""
     with start_program(["--tpcs", "3-5", "--", program, "hold"], fake_environment()) as pid:
-        report = verified("--pid", str(pid), "--repeat", "1", "--neighbours", "compute,copies", status=0)
+        report = run_verify("--pid", str(pid), "--repeat", "1", "--neighbours", "compute,copies", status=0)
         assert (report["tpcs"], report["subject"]) == ([3, 4, 5], f"process {pid} (measured_progra)")
         assert "3 launches of 1 process had the mask" in report["evidence"][1]["text"]
         assert [entry["factor"] for entry in report["slowdowns"]] == [None, 1, 1]
     shell = ["sh", "-c", f"{program} 0 && echo ready && read x"]
     with start_program(["--tpcs", "3-5", "--", *shell], fake_environment()) as pid:
-        report = verified("--pid", str(pid), "--repeat", "1", "--neighbours", "compute", status=5,
-                          FAKE_LOADS=str(tmp_path))
+        report = run_verify("--pid", str(pid), "--repeat", "1", "--neighbours", "compute", status=5,
+                            FAKE_LOADS=str(tmp_path))
         assert (report["tpcs"], report["subject"]) == ([3, 4, 5], f"process {pid} (sh)")
         # The shell launches no kernel; the program that did has ended.
-        assert findings(report) == {"mask": "held", "acknowledgement": "unknown", "probe": "held", "others": "held"}
+        assert map_findings(report) == {"mask": "held", "acknowledgement": "unknown", "probe": "held", "others": "held"}
         # 1056 blocks, 12 and 48 at a time: 88 waves of 2.048 us, and 22 of 536870.912 us after 7 us.
         assert report["slowdowns"][1]["factor"] == 1
         assert report["timed"].startswith("a matrix product and a copy of a probe")
-    report = verified("--pid", str(os.getpid()), status=5)
+    report = run_verify("--pid", str(os.getpid()), status=5)
     assert report["evidence"][0]["text"].startswith("it publishes no partition")
-    done = gpulens("verify", "--probe", FAKE, "--pid", "4194304")
+    done = run_gpulens("verify", "--probe", FAKE, "--pid", "4194304")
     assert (done.returncode, done.stderr) == (2, "gpulens: there is no process 4194304\n")
 
 
@@ -133,18 +134,18 @@ def test_a_plan_gives_the_limit(program: str, tmp_path: pathlib.Path) -> None:
     plan = json.loads(ask_rm("plan", str(ROOT / "docs/plan-example.json"), "--json", "--exact").stdout)
     file.write_text(json.dumps(plan), encoding="utf-8")
     words = ["--plan", str(file), "--task", "camera", "--neighbours", "none", "--", program, "500"]
-    report = verified(*words, status=0)
+    report = run_verify(*words, status=0)
     assert report["tpcs"] == plan["partitions"][0]["place"]["tpcs"]
     file.write_text(json.dumps({**plan, "device": "0000:99:00.0"}), encoding="utf-8")
-    done = gpulens("verify", "--probe", FAKE, *words)
+    done = run_gpulens("verify", "--probe", FAKE, *words)
     assert (done.returncode, done.stdout) == (2, "") and "it is a plan for GPU 0000:99:00.0" in done.stderr
 
 
 def test_defaults_of_verify(program: str, tmp_path: pathlib.Path) -> None:
     """Three runs each; 1.1 times as long is too long. The program takes four times as long beside the neighbour.
     Seen failing with 1.2."""
-    report = verified("--tpcs", "0-9", "--neighbours", "memory", "--", program, "250", "memory", "1000", status=1,
-                      FAKE_LOADS=str(tmp_path))
+    report = run_verify("--tpcs", "0-9", "--neighbours", "memory", "--", program, "250", "memory", "1000", status=1,
+                        FAKE_LOADS=str(tmp_path))
     assert [len(entry["times_us"]) for entry in report["slowdowns"]] == [3, 3]
     assert report["max_slowdown"] == 1.1 and report["sentence"].endswith("times as long, more than 1.10")
 
@@ -174,5 +175,5 @@ VERIFY_FAILS = [
 def test_verify_that_cannot_run(words: list[str], env: dict[str, str], status: int, why: str) -> None:
     """No verdict, and the message names the program or the option. Seen failing with a limit to the whole GPU
     accepted."""
-    done = gpulens("verify", "--probe", FAKE, *words, **env)
+    done = run_gpulens("verify", "--probe", FAKE, *words, **env)
     assert (done.returncode, done.stdout) == (status, "") and why in done.stderr, done.stderr

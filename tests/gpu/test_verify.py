@@ -17,7 +17,7 @@ PROBE = str(ROOT / "build/gpu/gpulens-probe-kernels")
 OUTPUT = ROOT / "build/gpu"
 
 
-def gpulens(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
+def run_gpulens(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
     """What it prints; skips where masks are refused on this GPU and driver."""
     done = subprocess.run([*TOOL, *words], capture_output=True, text=True, check=False, timeout=300)
     refused = ("launch descriptors have version", "callback", "MPS")
@@ -34,7 +34,7 @@ WORK = r"gpulens-probe 1\nstream 0\nkernel matrix 0 4096 20 1056 1024 0 0\nend\n
 def test_a_program_in_a_half_is_verified() -> None:
     """A program with a fixed amount of work: the masks and both probes hold, launches are counted, all neighbours are
     measured. The verdict is printed: violated by the neighbours, as processes take turns."""
-    told: Any = json.loads(gpulens(
+    told: Any = json.loads(run_gpulens(
         "--json", "verify", "--half", "a", "--probe", PROBE, "--repeat", "2", "-o", str(OUTPUT / "verify.svg"), "--",
         "sh", "-c", f"printf '{WORK}' | {PROBE} run 0", statuses=(0, 1)))
     print("\n" + told["verdict"] + ": " + told["sentence"])
@@ -51,9 +51,9 @@ def test_a_program_in_a_half_is_verified() -> None:
 def test_more_tpcs_are_faster_and_fit_takes_the_times() -> None:
     """A matrix product on 16 TPCs takes less than half of the time on 4; fit reads the CSV."""
     file = OUTPUT / "sweep.csv"
-    gpulens("sweep", "--scenario", "matrix-copy", "--probe", PROBE, "--sizes", "1,4,16", "--repeat", "2", "-o",
-            str(file))
-    print("\n" + file.read_text(encoding="ascii") + gpulens("fit", str(file)))
+    run_gpulens("sweep", "--scenario", "matrix-copy", "--probe", PROBE, "--sizes", "1,4,16", "--repeat", "2", "-o",
+                str(file))
+    print("\n" + file.read_text(encoding="ascii") + run_gpulens("fit", str(file)))
     rows = [line.split(",") for line in file.read_text(encoding="ascii").splitlines()[1:]]
     longest = {size: max(float(row[2]) for row in rows if row[:2] == ["matrix", size]) for size in ("4", "16")}
     assert 2 * longest["16"] < longest["4"]
@@ -62,6 +62,6 @@ def test_more_tpcs_are_faster_and_fit_takes_the_times() -> None:
 @pytest.mark.parametrize("kind", ("compute", "memory", "copies"))
 def test_a_neighbour_works_until_it_is_told_to_end(kind: str) -> None:
     """It launches something, for about as long as it was told."""
-    told = json.loads(gpulens("--json", "neighbour", kind, "--half", "b", "--for", "3s", "--probe", PROBE))
+    told = json.loads(run_gpulens("--json", "neighbour", kind, "--half", "b", "--for", "3s", "--probe", PROBE))
     print("\n" + kind, told["launches"], "launches in", told["seconds"], "s")
     assert told["launches"] > 3 and told["seconds"] < 10

@@ -33,7 +33,7 @@ const struct lens_chip lens_chip_zu10x = {
 """.replace("    ", "\t")
 
 
-def edit(tree: pathlib.Path, path: str, pattern: str, addition: str) -> Files:
+def add_line(tree: pathlib.Path, path: str, pattern: str, addition: str) -> Files:
     """Adds a line behind the last one that the pattern finds."""
     file = tree / path
     text = file.read_text(encoding="utf-8")
@@ -51,14 +51,14 @@ def step_1(tree: pathlib.Path) -> Files:
 
 def step_2(tree: pathlib.Path) -> Files:
     """The table of generations, and the declaration."""
-    return (edit(tree, "src/chip.c", r"^\t&lens_chip_gb20x,\n", f"\t&lens_chip_{GENERATION},\n")
-            | edit(tree, "include/gpulens/chip.h", r"^extern const struct lens_chip lens_chip_\w+;\n",
-                   f"extern const struct lens_chip lens_chip_{GENERATION};\n"))
+    return (add_line(tree, "src/chip.c", r"^\t&lens_chip_gb20x,\n", f"\t&lens_chip_{GENERATION},\n")
+            | add_line(tree, "include/gpulens/chip.h", r"^extern const struct lens_chip lens_chip_\w+;\n",
+                       f"extern const struct lens_chip lens_chip_{GENERATION};\n"))
 
 
 def step_3(tree: pathlib.Path) -> Files:
     """The object."""
-    return edit(tree, "Kbuild", r"^.*src/chip/gb20x\.o\n", f"gpulens-y += src/chip/{GENERATION}.o\n")
+    return add_line(tree, "Kbuild", r"^.*src/chip/gb20x\.o\n", f"gpulens-y += src/chip/{GENERATION}.o\n")
 
 
 def step_4(_tree: pathlib.Path) -> Files:
@@ -75,8 +75,8 @@ def step_5(tree: pathlib.Path) -> Files:
     (profiles / f"{CHIP}.json").write_text(json.dumps(profile, indent=2))
     family = 'constexpr Traits ZUSE = derive(ADA, "zuse", [](Traits &) {});\n\n'
     return ({f"emulator/profiles/{CHIP}.json"}
-            | edit(tree, "emulator/model/traits.cc", r"^constexpr Traits BLACKWELL2 = (?:.*\n)*?\}\);\n\n", family)
-            | edit(tree, "emulator/model/traits.cc", r"&BLACKWELL2", ", &ZUSE"))
+            | add_line(tree, "emulator/model/traits.cc", r"^constexpr Traits BLACKWELL2 = (?:.*\n)*?\}\);\n\n", family)
+            | add_line(tree, "emulator/model/traits.cc", r"&BLACKWELL2", ", &ZUSE"))
 
 
 def step_6(tree: pathlib.Path) -> Files:
@@ -89,8 +89,8 @@ def step_6(tree: pathlib.Path) -> Files:
                     emulated={CHIP: {**literals["emulated"][PARENT], "boot0": BOOT0, "boot42": BOOT42}})
     (tree / f"tests/support/generations/{GENERATION}.json").write_text(json.dumps(literals, indent=2))
     return ({f"emulator/scenarios/demo-{CHIP}.json", f"tests/support/generations/{GENERATION}.json"}
-            | edit(tree, "scripts/lib/chips.py", r'^    Chip\("gb202".*\n', f'    Chip("{CHIP}", "Zuse"),\n')
-            | edit(tree, "README.md", r"^\| GB202 .*\n", "| ZU102 (Zuse) | none | invented | emulated |\n"))
+            | add_line(tree, "scripts/lib/chips.py", r'^    Chip\("gb202".*\n', f'    Chip("{CHIP}", "Zuse"),\n')
+            | add_line(tree, "README.md", r"^\| GB202 .*\n", "| ZU102 (Zuse) | none | invented | emulated |\n"))
 
 
 STEPS = (step_1, step_2, step_3, step_4, step_5, step_6)

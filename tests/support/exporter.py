@@ -9,7 +9,7 @@ import typing
 import urllib.error
 import urllib.request
 
-from support.fakeproc import GR, IDLE, ON, SAVE, sample, sample_head
+from support.fakeproc import GR, IDLE, ON, SAVE, make_sample, sample_head
 from support.program import ENDS_WITH_PARENT, TOOL, image
 
 EXPORT = ("export", "--prometheus")
@@ -17,7 +17,7 @@ MS = 1000000
 CACHED = 1.1  # seconds after which a collection is not used again
 
 
-def parse(text: str) -> typing.Dict[str, float]:
+def parse_metrics(text: str) -> typing.Dict[str, float]:
     """Each series as it is written, and its value."""
     series = {}
     for line in text.splitlines():
@@ -28,7 +28,7 @@ def parse(text: str) -> typing.Dict[str, float]:
     return series
 
 
-def complaints(text: str) -> str:
+def find_complaints(text: str) -> str:
     """The output of promtool, which is empty for valid metrics."""
     done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True, check=False)
     return (done.stdout + done.stderr).decode() + (f"exit {done.returncode}" if done.returncode else "")
@@ -48,7 +48,7 @@ something_new 5
 def recording(samples: typing.List[typing.Tuple[int, int, int]]) -> bytes:
     """Samples of engine GR0 on runlist 0: time in ns, kind, TSG. The first four bytes are a placeholder: the tool
     writes the period, 1000, over them."""
-    return b"    " + sample_head((GR,)) + b"".join(sample(when, 0, tsg, kind) for when, kind, tsg in samples)
+    return b"    " + sample_head((GR,)) + b"".join(make_sample(when, 0, tsg, kind) for when, kind, tsg in samples)
 
 
 def fake_proc(folder: pathlib.Path) -> None:

@@ -54,7 +54,7 @@ def place_blocks(k: Kernel, left: typing.List[int], now: int) -> None:
         left[where] -= k.threads
 
 
-def simulate(kernels: typing.List[Kernel]) -> None:
+def simulate_kernels(kernels: typing.List[Kernel]) -> None:
     """Runs all kernels. The primary queue is computed at each moment: the heads of streams that still have blocks to
     start, ordered by when they became heads."""
     came: typing.Dict[int, typing.Tuple[int, int]] = {}
@@ -80,7 +80,7 @@ def print_machine(channels: int) -> None:
     print(f"shared_per_block 49152\nchannels {channels}")
 
 
-def load(kind: str) -> int:
+def run_neighbour(kind: str) -> int:
     """Runs until standard input ends. Meanwhile a file of that name in the folder FAKE_LOADS has its SMs."""
     file = pathlib.Path(os.environ.get("FAKE_LOADS", "/nowhere")) / kind
     print_machine(8)
@@ -102,7 +102,7 @@ def main() -> int:
     """Behaves as the program's command line."""
     channels = int(os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS", "8"))
     if len(sys.argv) == 4 and sys.argv[1] == "load":
-        return load(sys.argv[3])
+        return run_neighbour(sys.argv[3])
     if BREAK == "status" or len(sys.argv) != 3:
         print("fake: no CUDA-capable device is detected", file=sys.stderr)
         return 1
@@ -114,7 +114,7 @@ def main() -> int:
     assert lines[0] == ["gpulens-probe", "1"] and lines[-1] == ["end"], lines
     kernels = [Kernel(words[1:]) for words in lines if words[0] == "kernel"]
     assert all(k.stream < len([1 for words in lines if words[0] == "stream"]) for k in kernels)
-    simulate(kernels)
+    simulate_kernels(kernels)
     print("clock 1500 32")
     for k in kernels:
         end = max(end for _, end, _ in k.placed)

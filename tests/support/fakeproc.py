@@ -71,7 +71,7 @@ def snapshot(lists: "dict[int, list[Tsg]]", chip: str = "GP106", gpu: int = 0, t
     return head + b"".join(records)
 
 
-def topology(runlists: "tuple[int, ...]" = (0, 1), gpu: int = 0) -> bytes:
+def make_topology(runlists: "tuple[int, ...]" = (0, 1), gpu: int = 0) -> bytes:
     """The file topology of a GTX 1060 3GB, which every user may read: GPCs of 5 and 4 TPCs, PCEs of four copy engines,
     two GRCEs, and EPERM (1) for each runlist."""
     records = [struct.pack("<HHIQ4BII16s16s4x", 1, CHIP_IDS["GP106"], 0, 3 << 30, 2, 5, 4, 0, 0, 0xF, b"GP106",
@@ -92,13 +92,13 @@ def sample_head(engines: "tuple[Engine, ...]" = (GR, LCE), period_us: int = 1000
         engine_record(engine) for engine in engines)
 
 
-def sample(time_ns: int, engine: int, tsg: int = -1, kind: Optional[int] = None, flags: int = WORKING) -> bytes:
+def make_sample(time_ns: int, engine: int, tsg: int = -1, kind: Optional[int] = None, flags: int = WORKING) -> bytes:
     """A sample of a busy engine; without a TSG: idle."""
     kind = (ON if tsg >= 0 else IDLE) if kind is None else kind
     return struct.pack("<QBBBBhh", time_ns, engine, kind, flags if tsg >= 0 else 0, 0, tsg, -1)
 
 
-def marker(time_ns: int, kind: int, ticks: int) -> bytes:
+def make_marker(time_ns: int, kind: int, ticks: int) -> bytes:
     """A marker for that many ticks without samples."""
     return struct.pack("<QBBBBI", time_ns, 0xFF, kind, 0, 0, ticks)
 
@@ -129,7 +129,7 @@ class FakeProc:
     def closed(self, index: int = 0) -> None:
         """The state for an ordinary user: topology can be read; a process without capabilities and with another uid
         (ORDINARY) cannot open snapshot and samples (EACCES)."""
-        self.gpu(index).joinpath("topology").write_bytes(topology(gpu=index))
+        self.gpu(index).joinpath("topology").write_bytes(make_topology(gpu=index))
         for name in ("snapshot", "samples"):
             path = self.gpu(index) / name
             path.touch()

@@ -32,7 +32,7 @@ def fake_environment(**more: str) -> dict[str, str]:
             "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"), "FAKE_SMS": "132", **more}
 
 
-def gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+def run_gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
     """Runs the tool; output and errors as text."""
     return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=300,
                           env=fake_environment(**env))
@@ -45,8 +45,8 @@ def check_schema(what: str, document: Any) -> Any:
     return document
 
 
-def checked(what: str, *words: str, status: int = 0, **env: str) -> Any:
+def check_report(what: str, *words: str, status: int = 0, **env: str) -> Any:
     """The JSON of a command, which conforms to docs/measure-schema.json."""
-    done = gpulens("--json", *words, **env)
+    done = run_gpulens("--json", *words, **env)
     assert done.returncode == status, done.stderr + done.stdout
     return check_schema(what, json.loads(done.stdout))

@@ -5,7 +5,7 @@ tools/lib/model/recording.hpp describes, written here once more. And Perfetto's 
 import struct
 import typing
 
-from support.fakeproc import IDLE, ON, Engine, sample, sample_head, snapshot
+from support.fakeproc import IDLE, ON, Engine, make_sample, sample_head, snapshot
 from support.protobuf import read_fields
 
 SECOND = 10**9
@@ -15,22 +15,22 @@ TSG = 1  # PROCESS_TSG
 RESIDENT = 2  # Evidence::Resident
 
 
-def record(data: bytes, time_ns: int = 0) -> bytes:
+def make_record(data: bytes, time_ns: int = 0) -> bytes:
     """A sample of kind SAMPLE_RECORD (19) and 64 bytes."""
     assert len(data) == 64
     return struct.pack("<QBBBBhh", time_ns, 0xFF, 19, 0, 0, 0, 0) + data
 
 
-def clocks(monotonic_ns: int, boottime_ns: int, realtime_ns: int) -> bytes:
+def make_clocks(monotonic_ns: int, boottime_ns: int, realtime_ns: int) -> bytes:
     """A ClocksRecord (11)."""
-    return record(struct.pack("<H6xQQQ32x", 11, monotonic_ns, boottime_ns, realtime_ns))
+    return make_record(struct.pack("<H6xQQQ32x", 11, monotonic_ns, boottime_ns, realtime_ns))
 
 
-def text(about: int, value: str) -> bytes:
+def make_texts(about: int, value: str) -> bytes:
     """As many TextRecords (12) as it needs."""
     data, records = value.encode(), b""
     while True:
-        records += record(struct.pack("<HBB60s", 12, about, len(data) > 60, data[:60]))
+        records += make_record(struct.pack("<HBB60s", 12, about, len(data) > 60, data[:60]))
         data = data[60:]
         if not data:
             return records
@@ -45,12 +45,12 @@ class Process(typing.NamedTuple):
     container: str = ""
 
 
-def owner(runlist: int, tsg: int, process: Process) -> bytes:
+def make_owner(runlist: int, tsg: int, process: Process) -> bytes:
     """A ProcessRecord (9) of a TSG, with its texts."""
-    data = record(struct.pack("<HHI16sBBHH16s16s2x", 9, 0xFFFF, process.pid, process.name.encode(), RESIDENT, TSG,
-                              runlist, tsg, process.user.encode(), process.container.encode()[:15]))
-    data += text(CONTAINER, process.container) if len(process.container) > 15 else b""
-    return data + (text(POD, process.pod) if process.pod else b"")
+    data = make_record(struct.pack("<HHI16sBBHH16s16s2x", 9, 0xFFFF, process.pid, process.name.encode(), RESIDENT, TSG,
+                                   runlist, tsg, process.user.encode(), process.container.encode()[:15]))
+    data += make_texts(CONTAINER, process.container) if len(process.container) > 15 else b""
+    return data + (make_texts(POD, process.pod) if process.pod else b"")
 
 
 class Turn(typing.NamedTuple):
@@ -61,19 +61,19 @@ class Turn(typing.NamedTuple):
     end: int
 
 
-def recording(engines: "tuple[Engine, ...]", turns: typing.List[Turn], *records: bytes, gpu: int = 0,
-              with_snapshot: bool = True) -> bytes:
+def make_recording(engines: "tuple[Engine, ...]", turns: typing.List[Turn], *records: bytes, gpu: int = 0,
+                   with_snapshot: bool = True) -> bytes:
     """A sample of each engine each second, from the second of the first turn to that of the last one's end."""
     data = snapshot({}, gpu=gpu, engines=engines) if with_snapshot else b""
     data += sample_head(engines, 1000000, gpu) + b"".join(records)
     for second in range(min(turn.begin for turn in turns), max(turn.end for turn in turns) + 1):
         for number in range(len(engines)):
             tsg = next((turn.tsg for turn in turns if turn.engine == number and turn.begin <= second < turn.end), -1)
-            data += sample(second * SECOND, number, tsg, ON if tsg >= 0 else IDLE)
+            data += make_sample(second * SECOND, number, tsg, ON if tsg >= 0 else IDLE)
     return data
 
 
-def packets(trace: bytes) -> typing.List[typing.Dict[int, typing.Any]]:
+def read_packets(trace: bytes) -> typing.List[typing.Dict[int, typing.Any]]:
     """The packets of a trace (Trace.packet 1), as the last value of each field."""
     return [dict(read_fields(value)) for field, value in read_fields(trace) if field == 1 and isinstance(value, bytes)]
 
@@ -121,11 +121,11 @@ class TraceReader:
         assert self.tracks.setdefault(track[1], described) == described, "two tracks have one uuid"
 
 
-def slices(trace: bytes) -> typing.Dict[typing.Tuple[str, str], typing.List[typing.Tuple[int, int]]]:
+def read_slices(trace: bytes) -> typing.Dict[typing.Tuple[str, str], typing.List[typing.Tuple[int, int]]]:
     """Begin and end of each slice, in the trace's clock, by names of GPU and engine."""
     reader = TraceReader()
     sequences = set()
-    for packet in packets(trace):
+    for packet in read_packets(trace):
         sequence = packet[10]
         assert sequence and (sequence in sequences or packet.get(13) == 1), "a sequence begins without cleared state"
         sequences.add(sequence)

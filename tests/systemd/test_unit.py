@@ -37,7 +37,7 @@ exec chroot . env -i container=gpulens-test PATH=/usr/sbin:/usr/bin /sbin/init
 """
 
 
-def until(condition: Callable[[], bool], failure: str) -> None:
+def wait_until(condition: Callable[[], bool], failure: str) -> None:
     """Waits up to a minute for a condition, checked once a second, as systemd is slow in a guest."""
     deadline = time.monotonic() + 60 * SLOW
     while not condition():
@@ -51,7 +51,7 @@ def archive_of(root: pathlib.Path) -> bytes:
     cpio.tree(root, "debian", LEFT_OUT)
     cpio.directory("debian/var/log")
     cpio.file("debian/usr/bin/gpulens", paths.tool().read_bytes(), 0o755)
-    for name, path in initramfs.libraries(paths.tool()).items():
+    for name, path in initramfs.find_libraries(paths.tool()).items():
         if not (root / "usr/lib/x86_64-linux-gnu" / path.name).exists() and not name.startswith("lib64"):
             cpio.file(f"debian/usr/lib/x86_64-linux-gnu/{path.name}", path.read_bytes(), 0o755)
     source = (paths.ROOT / "tools/gpulens/cmd" / f"{UNIT}.in").read_text()
@@ -67,7 +67,7 @@ class System:
         guest.check(f"cat >/tmp/start <<'END'\n{START}\nEND\n"
                     "setsid unshare -m -p -f sh /tmp/start </dev/null >/tmp/start.log 2>&1 &")
         self.pid = ""
-        until(self._has_started, "systemd started")
+        wait_until(self._has_started, "systemd started")
 
     def _has_started(self) -> bool:
         self.pid = self.guest.run("pidof init systemd | tr ' ' '\\n' | head -n 1")[1].strip()
@@ -103,7 +103,7 @@ def system(request: pytest.FixtureRequest) -> Iterator[System]:
 def test_it_answers_with_one_capability(system: System) -> None:
     """Started, it answers about the GPU, TSGs included, with CAP_PERFMON and nothing else, and in a sandbox."""
     assert system.run(f"systemctl start {UNIT}")[0] == 0
-    until(lambda: system.scrape() != "", f"an answer; {system.run(f'systemctl status {UNIT}')[1]}")
+    wait_until(lambda: system.scrape() != "", f"an answer; {system.run(f'systemctl status {UNIT}')[1]}")
     text = system.scrape()
     assert re.search(r'^gpulens_up\{[^}]*\} 1$', text, re.MULTILINE)
     assert re.search(r'^gpulens_tsg_timeslice_seconds\{', text, re.MULTILINE), text
@@ -132,7 +132,7 @@ def test_it_is_started_again(system: System) -> None:
     """A process that was killed is replaced, and answers."""
     old = system.property_of("MainPID")
     system.guest.check("kill -9 $(pidof gpulens)")
-    until(lambda: system.property_of("MainPID") not in ("0", old) and system.scrape() != "", "another")
+    wait_until(lambda: system.property_of("MainPID") not in ("0", old) and system.scrape() != "", "another")
     assert system.property_of("NRestarts") == "1"
 
 

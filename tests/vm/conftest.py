@@ -64,13 +64,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a guest run one after the other, so that it is booted once."""
     order = {"four": 0, "pair": 1, "own": 2, "iommu": 3}
 
-    def place(item: pytest.Item) -> int:
+    def find_place(item: pytest.Item) -> int:
         marker = item.get_closest_marker("guest")
         if marker is not None:
             return order[marker.args[0]]
         return order["four" if "four" in getattr(item, "fixturenames", ()) else "own"]
 
-    items.sort(key=place)
+    items.sort(key=find_place)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from lib.guest import Gpu, Guest, pci_address
 from support.vm.cards import healthy, run_tool
 from support.vm.formats import CONTROL_FILE
 from support.vm.generations import FUSES, GENERATIONS, GRAPHICS_CHANNELS, TEGRA, TYPES, Generation
-from support.vm.soc import give_memory, load_tegras, place
+from support.vm.soc import give_memory, load_scenario_with, load_tegras
 
 CHANNEL = re.compile(r"^ *\+- Channel Info (\d+) ", re.MULTILINE)
 
@@ -50,7 +50,7 @@ def every() -> Iterator[Guest]:
     with Guest(gpus, mem=640) as guest:
         give_memory(guest, list(range(len(TEGRA))), soc=True)
         for index, chip in enumerate(TEGRA):
-            place(guest, index, str(paths.SCENARIOS / f"{demos[chip]}.json"), {})
+            load_scenario_with(guest, index, str(paths.SCENARIOS / f"{demos[chip]}.json"), {})
         load_tegras(guest, {index: str(chip.platform) for index, chip in enumerate(TEGRA)})
         for emu in guest.emu:
             emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
@@ -154,7 +154,8 @@ def test_control_of_a_chip_without_a_runlist_is_not_supported(
     assert sum(emu.cmd({"cmd": "counts"})["writes"].values()) == 0
 
 
-def compare(image: pathlib.Path, command: str, name: str, seen: Seen) -> None:  # pylint: disable=redefined-outer-name
+def compare_file(image: pathlib.Path, command: str, name: str,
+                 seen: Seen) -> None:  # pylint: disable=redefined-outer-name
     """A command prints from the image what the guest's file holds, or that it is not published."""
     done = run_tool(image, *command.split())
     if name in seen.chip.silent:
@@ -171,7 +172,7 @@ def test_round_trip(seen: Seen, tmp_path: pathlib.Path) -> None:
     image.write_text(seen.read("image"))
     for name in ("device_info", "chip", "copy_topology", "tpc_map",
                  *(f"runlist{runlist}" for runlist in seen.chip.runlists)):
-        compare(image, f"proc {name}", name, seen)
+        compare_file(image, f"proc {name}", name, seen)
 
 
 def test_runlists_of_an_image_without_any_are_not_published(

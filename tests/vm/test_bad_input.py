@@ -33,19 +33,19 @@ NO_SLICE = {
 }
 
 
-def good(chip: Chip, name: str) -> str:
+def make_good_id(chip: Chip, name: str) -> str:
     """The id that this file would accept."""
     if name in RUNLIST_FILES:
         return "0"
     return chip.ref(8 if name in CHANNEL_FILES else 3)
 
 
-def supported(chip: Chip, name: str) -> bool:
+def is_supported(chip: Chip, name: str) -> bool:
     """Whether this generation has it at all."""
     return chip.preempts_runlists or name != "preempt_runlist"
 
 
-def refused(card: Card, name: str, text: str, errno: str, who: str = "") -> None:
+def expect_refusal(card: Card, name: str, text: str, errno: str, who: str = "") -> None:
     """The id is refused with that errno, together with a valid time slice where the file takes one."""
     refused_text(card, name, f"{text} 1000" if name == "tsg_timeslice" else text, errno, who)
 
@@ -109,13 +109,13 @@ def test_numbers_of_33_bits_and_more_are_out_of_range(card_of_form: Card, name: 
 def test_an_id_beyond_the_chip_is_out_of_range(card: Card, name: str) -> None:
     """ERANGE: the first id beyond the chip's channels: 4096 on GP106 and TU102, 2048 on AD102 and GH100."""
     chip = card.chip
-    if not supported(chip, name):
+    if not is_supported(chip, name):
         pytest.skip("not on this generation")
     if name in RUNLIST_FILES:
-        refused(card, name, "4096", "ERANGE")
+        expect_refusal(card, name, "4096", "ERANGE")
     else:
-        refused(card, name, chip.ref(chip.channels), "ERANGE")
-        refused(card, name, str(chip.channels), "ERANGE")
+        expect_refusal(card, name, chip.ref(chip.channels), "ERANGE")
+        expect_refusal(card, name, str(chip.channels), "ERANGE")
 
 
 def test_malformed_time_slices_are_invalid(card_of_form: Card) -> None:
@@ -135,18 +135,18 @@ def test_ids_that_do_not_exist_now(card: Card, name: str) -> None:
     """ENOENT: no such TSG or runlist, or a channel that is not bound. Where ids count per runlist, a bare channel id
     that is on no runlist is EINVAL: the form RUNLIST:ID is required."""
     chip = card.chip
-    if not supported(chip, name):
+    if not is_supported(chip, name):
         pytest.skip("not on this generation")
     if name in RUNLIST_FILES:
-        refused(card, name, str(chip.absent_runlist), "ENOENT")
+        expect_refusal(card, name, str(chip.absent_runlist), "ENOENT")
     elif name in TSG_FILES:
-        refused(card, name, chip.ref(100), "ENOENT")
+        expect_refusal(card, name, chip.ref(100), "ENOENT")
     elif chip.per_runlist:
-        refused(card, name, "100", "EINVAL")
+        expect_refusal(card, name, "100", "EINVAL")
     else:
-        refused(card, name, "100", "ENOENT")
+        expect_refusal(card, name, "100", "ENOENT")
     if chip.per_runlist and name not in RUNLIST_FILES:
-        refused(card, name, chip.ref(8, chip.absent_runlist), "ENOENT")
+        expect_refusal(card, name, chip.ref(8, chip.absent_runlist), "ENOENT")
 
 
 @pytest.mark.parametrize("name", CHANNEL_FILES + TSG_FILES)
@@ -154,10 +154,10 @@ def test_an_ambiguous_id_is_invalid_and_the_log_names_the_form(card: Card, name:
     """EINVAL where the bare id is on two runlists, with a line in the kernel log; on chips whose ids count for the
     whole GPU, RUNLIST:ID is EINVAL."""
     chip = card.chip
-    if not supported(chip, name):
+    if not is_supported(chip, name):
         pytest.skip("not on this generation")
     number = 8 if name in CHANNEL_FILES else 3
-    refused(card, name, str(number) if chip.per_runlist else f"0:{number}", "EINVAL")
+    expect_refusal(card, name, str(number) if chip.per_runlist else f"0:{number}", "EINVAL")
     if chip.per_runlist:
         assert "RUNLIST:ID" in card.guest.check("dmesg")
 
@@ -165,25 +165,25 @@ def test_an_ambiguous_id_is_invalid_and_the_log_names_the_form(card: Card, name:
 @pytest.mark.parametrize("name", FILES)
 def test_what_the_generation_lacks_is_not_supported(card: Card, name: str) -> None:
     """EOPNOTSUPP: preempting a runlist before Volta."""
-    if supported(card.chip, name):
+    if is_supported(card.chip, name):
         pytest.skip("this generation has it")
-    refused(card, name, good(card.chip, name), "EOPNOTSUPP")
+    expect_refusal(card, name, make_good_id(card.chip, name), "EOPNOTSUPP")
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_writes_need_cap_sys_admin(card: Card, name: str) -> None:
     """EPERM for root without CAP_SYS_ADMIN; another user cannot open the file (mode 0200)."""
-    refused(card, name, good(card.chip, name), "EPERM", "-C")
-    assert card.write(name, good(card.chip, name), "-u 1000") == "open EACCES"
+    expect_refusal(card, name, make_good_id(card.chip, name), "EPERM", "-C")
+    assert card.write(name, make_good_id(card.chip, name), "-u 1000") == "open EACCES"
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_writes_to_a_gpu_off_the_bus_give_enodev(fresh: Card, name: str) -> None:
     """ENODEV when every register reads as all ones, and the GPU sees no write."""
-    if not supported(fresh.chip, name):
+    if not is_supported(fresh.chip, name):
         pytest.skip("not on this generation")
     fresh.emu.cmd({"cmd": "fault", "kind": "all-ones"})
-    refused(fresh, name, good(fresh.chip, name), "ENODEV")
+    expect_refusal(fresh, name, make_good_id(fresh.chip, name), "ENODEV")
 
 
 @pytest.fixture(scope="module")
@@ -200,4 +200,4 @@ def without_control(four: Guest) -> Iterator[Guest]:
 def test_control_0_refuses_every_write(without_control: Guest, name: str) -> None:
     """EACCES for every user and text when the module was loaded with control=0."""
     for index, chip in enumerate(CHIPS):
-        refused(Card(without_control, chip, index), name, good(chip, name), "EACCES")
+        expect_refusal(Card(without_control, chip, index), name, make_good_id(chip, name), "EACCES")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from lib.guest import Guest, Splat
-from support.vm.cards import Card, gpu_of, need, need_module
+from support.vm.cards import Card, gpu_of, need_module, need_options
 from support.vm.chips import CHIPS
-from test_stats import grown, stats
+from test_stats import find_growth, read_stats
 
 FILES = {"runlist": "runlist0"}  # by the names that stats counts them under
 # Calls by one caller of each kind, which take about equally long
@@ -27,7 +27,7 @@ def faulty_guest() -> Guest:
 @pytest.fixture(scope="module")
 def debug() -> Iterator[Guest]:
     """One guest for all faults that its kernel survives and reports more than once."""
-    need("PROVE_LOCKING")
+    need_options("PROVE_LOCKING")
     with faulty_guest() as guest:
         yield guest
 
@@ -46,7 +46,7 @@ def debug() -> Iterator[Guest]:
 ])
 def test_a_fault_is_reported(fault: str, option: str, said: str, debug: Guest) -> None:
     """Each fault fails the check at the end of every test, with the kernel's text and the function's name."""
-    need(option)
+    need_options(option)
     if fault == "hung":
         debug.check("echo 4 >/proc/sys/kernel/hung_task_timeout_secs")
     for _ in range(10):  # KCSAN detects the race by chance, which may take several attempts
@@ -64,7 +64,7 @@ def test_a_fault_is_reported(fault: str, option: str, said: str, debug: Guest) -
 
 def test_a_wrong_use_of_rcu_is_reported() -> None:
     """In a guest of its own, since lockdep reports only once."""
-    need("PROVE_RCU")
+    need_options("PROVE_RCU")
     with faulty_guest() as guest:
         guest.load("faulty", "fault=rcu")
         with pytest.raises(Splat, match="suspicious RCU usage"):
@@ -73,7 +73,7 @@ def test_a_wrong_use_of_rcu_is_reported() -> None:
 
 def test_a_leak_is_reported_when_a_guest_ends() -> None:
     """Memory that a module did not free before it was unloaded fails the end of the guest."""
-    need("DEBUG_KMEMLEAK")
+    need_options("DEBUG_KMEMLEAK")
     with pytest.raises(Splat, match="size 128"):  # 100 bytes, as the allocator gives them
         with faulty_guest() as guest:
             guest.load("faulty", "fault=leak")
@@ -90,11 +90,11 @@ def test_concurrent_reads_and_control_are_no_race() -> None:
     """Two callers at once on one GPU: KCSAN reports nothing, and stats counts every call.
     Seen failing (KCSAN names both accesses) with lens_stats_count_call() counting by ++, and without the lock in
     lens_show_stats()."""
-    need("KCSAN")
+    need_options("KCSAN")
     with Guest([gpu_of(CHIPS[0])]) as guest:
         guest.load("gpulens", "control=1")
         card = Card(guest, CHIPS[0], 0)
-        before, expected = stats(card), Counter({"read_stats": 1})
+        before, expected = read_stats(card), Counter({"read_stats": 1})
         for pair in PAIRS:
             for kind in pair:
                 expected[kind] += ROUNDS[kind]
@@ -104,7 +104,7 @@ def test_concurrent_reads_and_control_are_no_race() -> None:
                 text = card.chip.ref(16) if call == "write" else ""
                 callers.append(f"timeop {call} {card.path(FILES.get(name, name))} {ROUNDS[kind]} {text} &\n")
             guest.check("".join(callers) + "wait", timeout=300)
-        counted = grown(card, before)
+        counted = find_growth(card, before)
         assert {name: counted[name] for name in counted if name.startswith(("read_", "write_"))} == expected
         guest.complain()
         guest.unload()

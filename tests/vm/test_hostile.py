@@ -21,7 +21,7 @@ from lib import paths
 from lib.chips import names_of
 from lib.guest import SLOW, Emulator, Gpu, Guest
 from support.vm.cards import healthy, scenario
-from support.vm.storms import ERRNOS, SEED, SOAK, Storm, memory
+from support.vm.storms import ERRNOS, SEED, SOAK, Storm, read_memory
 
 FAMILIES = os.environ.get("GPULENS_FAMILIES", " ".join(names_of("hostile"))).split()
 READS = 2000  # of each family at least, over all rounds
@@ -92,7 +92,7 @@ def all_ones(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
         emu.cmd({"cmd": "fault", "kind": "all-ones"})
 
 
-def torn(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
+def tear_runlist(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
     """The driver rewrites the runlist that is being read."""
     emu.cmd({"cmd": "fault", "kind": "torn", "runlist": 0, "every": dice.choice((1, 2, 3, 7, 40)),
              "in_place": dice.random() < 0.5})
@@ -103,7 +103,7 @@ def preempt_hangs(emu: Emulator, _dice: random.Random, _registers: list[int]) ->
     emu.cmd({"cmd": "fault", "kind": "preempt-hangs"})
 
 
-def scribble(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
+def scribble_memory(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
     """Runlists, instance blocks and page tables hold random words, or each other's addresses."""
     state = emu.cmd({"cmd": "state"})
     places = [int(one["base"]) for one in state["runlists"] if int(one.get("base") or 0)]
@@ -118,7 +118,7 @@ def scribble(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
         emu.cmd({"cmd": "poke", "ap": "vid", "addr": where, "words": [word & 0xFFFFFFFF]})
 
 
-def tables(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
+def tangle_tables(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
     """Page directories point at themselves, at other tables, or outside of memory."""
     for one in emu.cmd({"cmd": "state"})["channels"]:
         if not int(one.get("inst") or 0):
@@ -133,8 +133,8 @@ def tables(emu: Emulator, dice: random.Random, _registers: list[int]) -> None:
 
 
 FAULTS: dict[str, Callable[[Emulator, random.Random, list[int]], None]] = {
-    "bad_reads": bad_reads, "fallen_off_the_bus": all_ones, "torn": torn, "hung_preempts": preempt_hangs,
-    "scribbled": scribble, "looping_tables": tables,
+    "bad_reads": bad_reads, "fallen_off_the_bus": all_ones, "torn": tear_runlist, "hung_preempts": preempt_hangs,
+    "scribbled": scribble_memory, "looping_tables": tangle_tables,
 }
 
 
@@ -215,7 +215,7 @@ def test_nothing_that_was_allocated_stays(families: Guest, total: Storm) -> None
     for _ in range(3):
         run_storm(families, total, SEED, 400)
         remove_faults(families)
-        sizes.append(memory(families))
+        sizes.append(read_memory(families))
         caches.append(slab_bytes(families))
     if "KASAN" in paths.kernel_options():
         pytest.skip("KASAN keeps what was freed for a while; kmemleak finds what was not")

@@ -66,13 +66,13 @@ def test_a_stop_that_ends_before_the_write_is_repeated(card: Card) -> None:
     (MMIO_ATOMIC_TRIES 1): ETIMEDOUT."""
     for _ in range(5):
         before = count_stops(card)
-        resubmit(card)
+        resubmit_runlist(card)
         if count_stops(card) - before > RESUBMITS:
             return
     pytest.fail("no stop ended before its write")
 
 
-def resubmit(card: Card) -> None:
+def resubmit_runlist(card: Card) -> None:
     """Submits runlist 0 RESUBMITS times, each with success."""
     _, text = card.guest.run(f"for n in $(seq {RESUBMITS}); do tryop write {card.path('resubmit_runlist')} 0; done",
                              timeout=600)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lib.guest import Guest
-from support.vm.cards import need
+from support.vm.cards import need_options
 from support.vm.chips import AD102, CHIPS
 
 GPU = f"/proc/gpu{CHIPS.index(AD102)}"
@@ -17,7 +17,7 @@ GROUP = "/sys/fs/cgroup/reader"
 @pytest.fixture(scope="module")
 def machine(four: Guest) -> Iterator[Guest]:
     """The module, and a control group with the memory controller."""
-    need("MEMCG")
+    need_options("MEMCG")
     four.check("mount -t cgroup2 none /sys/fs/cgroup; echo +memory >/sys/fs/cgroup/cgroup.subtree_control")
     yield four
     four.check("umount /sys/fs/cgroup")

@@ -9,7 +9,7 @@ import pytest
 
 from lib.guest import Guest, pci_folder
 from lib.machine import iommu_obstacle
-from support.vm.cards import Card, accesses, need_module, until
+from support.vm.cards import Card, count_accesses, need_module, wait_until
 from support.vm.chips import CHIPS as FOUR_CHIPS
 from support.vm.chips import chips_for
 from support.vm.shared import FOUR_IOMMU, PAIR, SharedGuests
@@ -57,7 +57,7 @@ def set_pci_command(guest: Guest, gpu: int, value: int) -> None:
     guest.check(f"printf '{text}' | dd of={pci_folder(gpu)}/config bs=1 seek={COMMAND} conv=notrunc 2>/dev/null")
 
 
-def answers(card: Card) -> set[str]:  # pylint: disable=redefined-outer-name
+def collect_answers(card: Card) -> set[str]:  # pylint: disable=redefined-outer-name
     """The results of reading each file and of a write."""
     found = {card.guest.run(f"tryop read {card.path(name)}")[1].strip() for name in FILES}
     return found | {card.write("disable_channel", card.chip.ref(8))}
@@ -68,27 +68,27 @@ def answers(card: Card) -> set[str]:  # pylint: disable=redefined-outer-name
 def test_bus_mastering_ends_with_the_driver(machine: Guest, managed: int, first: str) -> None:
     """After the driver is unloaded, no GPU is bus master or enabled, in whatever order gpulens and the driver are
     loaded and unloaded. Seen failing with the module of 8eb1b46."""
-    def enabled() -> list[int]:
+    def list_enabled() -> list[int]:
         return [int(machine.read(f"{pci_folder(gpu)}/enable")) for gpu in range(len(CHIPS))]
-    before = enabled()
+    before = list_enabled()
     order = [("gpulens", "control=1"), ("owner", f"managed={managed}")]
     for name, params in order if first == "gpulens first" else order[::-1]:
         machine.load(name, params)
-    until(lambda: machine.run("ls /proc/gpu1/chip")[0] == 0, "the GPUs are not attached")
+    wait_until(lambda: machine.run("ls /proc/gpu1/chip")[0] == 0, "the GPUs are not attached")
     assert [pci_command(machine, gpu) & MASTER for gpu in range(len(CHIPS))] == [MASTER] * len(CHIPS)
-    assert enabled() == [count + 1 for count in before]
+    assert list_enabled() == [count + 1 for count in before]
     assert machine.read("/proc/gpu0/runlist0")
     machine.unload("owner")
     assert [pci_command(machine, gpu) & (MASTER | MEMORY) for gpu in range(len(CHIPS))] == [MEMORY] * len(CHIPS)
-    assert enabled() == before
+    assert list_enabled() == before
     machine.unload("gpulens")
-    assert enabled() == before
+    assert list_enabled() == before
     machine.load("gpulens", "control=1")
     machine.load("owner", f"managed={managed}")
     machine.unload("gpulens")
     machine.unload("owner")
     assert [pci_command(machine, gpu) & MASTER for gpu in range(len(CHIPS))] == [0] * len(CHIPS)
-    assert enabled() == before
+    assert list_enabled() == before
 
 
 def test_a_gpu_that_does_not_decode_its_memory_is_not_accessed(card: Card) -> None:
@@ -98,8 +98,8 @@ def test_a_gpu_that_does_not_decode_its_memory_is_not_accessed(card: Card) -> No
     set_pci_command(card.guest, card.index, was & ~MEMORY)
     card.emu.cmd({"cmd": "reset-counts"})
     try:
-        assert answers(card) == {"read ENXIO", "write ENXIO"}
-        assert accesses(card.emu) == 0
+        assert collect_answers(card) == {"read ENXIO", "write ENXIO"}
+        assert count_accesses(card.emu) == 0
     finally:
         set_pci_command(card.guest, card.index, was)
     assert "Channel Info" in card.read("runlist0")
@@ -124,8 +124,8 @@ def test_a_gpu_in_error_recovery_is_not_accessed(machine: Guest) -> None:
     card = Card(machine, CHIPS[0], 0)
     machine.check("echo 1 >/sys/module/owner/parameters/frozen")
     card.emu.cmd({"cmd": "reset-counts"})
-    assert answers(card) == {"read EIO", "write EIO"}
-    assert accesses(card.emu) == 0
+    assert collect_answers(card) == {"read EIO", "write EIO"}
+    assert count_accesses(card.emu) == 0
     machine.check("echo 0 >/sys/module/owner/parameters/frozen")
     assert "Channel Info" in card.read("runlist0")
     machine.unload()
@@ -140,7 +140,7 @@ def test_a_gpu_with_another_boot_register_gives_an_error(card: Card, value: int,
     card.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": 0, "value": value})
     card.emu.cmd({"cmd": "log", "on": True})
     card.emu.cmd({"cmd": "log-read"})
-    assert answers(card) == {f"read {errno}", f"write {errno}"}
+    assert collect_answers(card) == {f"read {errno}", f"write {errno}"}
     log = card.emu.cmd({"cmd": "log-read"})["accesses"]
     card.emu.cmd({"cmd": "log", "on": False})
     assert {(access["op"], access["bar"], access["off"]) for access in log} == {("r", 0, 0)}
@@ -162,13 +162,13 @@ def test_a_gpu_bound_to_vfio_pci_is_not_attached(guests: SharedGuests) -> None:
         assert guest.check(f"readlink {pci_folder(0)}/driver").strip().endswith("/vfio-pci")
         guest.emu[0].cmd({"cmd": "reset-counts"})
         assert guest.run("tryop read /proc/gpu0/runlist0")[1].strip() == "read ENODEV"
-        assert accesses(guest.emu[0]) == 0
+        assert count_accesses(guest.emu[0]) == 0
         guest.unload()
         guest.check("dmesg -c >/dev/null")
         guest.load("gpulens", "control=1")
         assert f"{where}: not used: driver vfio-pci assigns it to a guest or a program" in guest.check("dmesg")
         assert guest.read("/proc/gpu0/chip").splitlines()[0] == "Chip:         TU102 (0x162)"
-        assert accesses(guest.emu[0]) == 0
+        assert count_accesses(guest.emu[0]) == 0
         guest.check(f"echo {where} >{pci_folder(0)}/driver/unbind; echo >{pci_folder(0)}/driver_override")
-        until(lambda: guest.run(f"ls {last}")[0] == 0, "the GPU is not attached again")
+        wait_until(lambda: guest.run(f"ls {last}")[0] == 0, "the GPU is not attached again")
         assert guest.read(last).splitlines()[0] == "Chip:         GP106 (0x136)"

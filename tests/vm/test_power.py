@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from lib.guest import SLOW, Guest, pci_folder
-from support.vm.cards import Card, accesses, scenario, until
+from support.vm.cards import Card, count_accesses, scenario, wait_until
 from support.vm.chips import chips_for
 from support.vm.shared import PAIR, SharedGuests
 from test_control import long_slice, wait_for
@@ -35,7 +35,7 @@ def sleeping(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-ou
     """All GPUs in D3hot."""
     machine.load("sleeper")
     for gpu in range(len(PAIR.gpus)):
-        until(lambda gpu=gpu: asleep(machine, gpu), "a GPU is not suspended")
+        wait_until(lambda gpu=gpu: is_asleep(machine, gpu), "a GPU is not suspended")
         machine.emu[gpu].cmd({"cmd": "reset-counts"})
     yield machine
     machine.unload("sleeper")
@@ -44,7 +44,7 @@ def sleeping(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-ou
         machine.emu[gpu].cmd({"cmd": "scenario", "file": scenario("tenants")})
 
 
-def asleep(guest: Guest, gpu: int) -> bool:
+def is_asleep(guest: Guest, gpu: int) -> bool:
     """By its own power register (the low bits of PMCSR, at 0x64 in the emulator) and by the kernel."""
     where = pci_folder(gpu)
     text = guest.check(f"cat {where}/power/runtime_status; hexdump -s 100 -n 1 -e '1/1 \"%x\"' {where}/config")
@@ -52,12 +52,12 @@ def asleep(guest: Guest, gpu: int) -> bool:
     return text.split() == ["suspended", "b"]
 
 
-def resumes(guest: Guest) -> int:
+def count_resumes(guest: Guest) -> int:
     """How often the driver resumed a GPU."""
     return int(guest.read("/sys/module/sleeper/parameters/resumes"))
 
 
-def answer(guest: Guest, words: str) -> str:
+def try_operation(guest: Guest, words: str) -> str:
     """How one operation of helpers/tryop.c ends."""
     return guest.run(f"tryop {words}", timeout=60)[1].strip()
 
@@ -68,32 +68,32 @@ def test_reads_do_not_resume_or_access_a_suspended_gpu(sleeping: Guest, gpu: int
     which readers of a blocking descriptor retry at once.
     Seen failing with pci_get_use() resuming the device, and with both checks for suspension removed: runlist0 is
     read."""
-    before = resumes(sleeping)
+    before = count_resumes(sleeping)
     for name in KEPT:
-        assert answer(sleeping, f"read /proc/gpu{gpu}/{name}").startswith("OK"), name
+        assert try_operation(sleeping, f"read /proc/gpu{gpu}/{name}").startswith("OK"), name
     for name in TOUCHING:
-        assert answer(sleeping, f"read /proc/gpu{gpu}/{name}") == "read ENODATA", name
+        assert try_operation(sleeping, f"read /proc/gpu{gpu}/{name}") == "read ENODATA", name
     assert "read_runlist_failed" in sleeping.read(f"/proc/gpu{gpu}/stats")
-    assert accesses(sleeping.emu[gpu]) == 0
-    assert resumes(sleeping) == before and asleep(sleeping, gpu)
+    assert count_accesses(sleeping.emu[gpu]) == 0
+    assert count_resumes(sleeping) == before and is_asleep(sleeping, gpu)
 
 
 @pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
 def test_control_does_not_resume_or_access_a_suspended_gpu(sleeping: Guest, gpu: int) -> None:
     """ENODATA; once its driver keeps it awake, the same write changes the hardware.
     Seen failing with the module of 8eb1b46, which resumed it: OK."""
-    before = resumes(sleeping)
-    assert answer(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == "write ENODATA"
-    assert accesses(sleeping.emu[gpu]) == 0
-    assert resumes(sleeping) == before and asleep(sleeping, gpu)
+    before = count_resumes(sleeping)
+    assert try_operation(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == "write ENODATA"
+    assert count_accesses(sleeping.emu[gpu]) == 0
+    assert count_resumes(sleeping) == before and is_asleep(sleeping, gpu)
     sleeping.check(f"echo on >{pci_folder(gpu)}/power/control")
     try:
-        assert answer(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == f"OK {len(REFS[gpu])}"
+        assert try_operation(sleeping, f"write /proc/gpu{gpu}/disable_channel {REFS[gpu]}") == f"OK {len(REFS[gpu])}"
     finally:
         sleeping.check(f"echo auto >{pci_folder(gpu)}/power/control")
     channels = sleeping.emu[gpu].cmd({"cmd": "state"})["channels"]
     assert [channel["enabled"] for channel in channels if (channel["runlist"], channel["id"]) == (0, 16)] == [False]
-    until(lambda: asleep(sleeping, gpu), "it stays awake")
+    wait_until(lambda: is_asleep(sleeping, gpu), "it stays awake")
 
 
 @pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
@@ -109,7 +109,7 @@ def test_a_gpu_stays_awake_while_a_request_polls_it(sleeping: Guest, gpu: int) -
         sleep 0.3; echo auto >{pci_folder(gpu)}/power/control
         sleep 0.3; cat {pci_folder(gpu)}/power/runtime_status; wait; cat /tmp/writer"""
     assert sleeping.check(script, timeout=60).split("\n")[:2] == ["active", "write ETIMEDOUT"]
-    until(lambda: asleep(sleeping, gpu), "it stays awake")
+    wait_until(lambda: is_asleep(sleeping, gpu), "it stays awake")
     card.emu.cmd({"cmd": "fault", "kind": "none"})
 
 
@@ -118,7 +118,7 @@ def test_repeated_reads_do_not_keep_a_gpu_awake(machine: Guest) -> None:
     Seen failing with pm_runtime_mark_last_busy() in pci_put_use()."""
     machine.load("sleeper", f"delay={1000 * SLOW:.0f}")
     try:
-        assert answer(machine, "read /proc/gpu0/runlist0").startswith("OK")
+        assert try_operation(machine, "read /proc/gpu0/runlist0").startswith("OK")
         text = machine.check("""for i in $(seq 100); do
             tryop read /proc/gpu0/runlist0 | grep ENODATA && break; sleep 0.05; done""", timeout=60)
         assert text.strip() == "read ENODATA"
@@ -133,8 +133,8 @@ def test_a_gpu_in_d3hot_without_runtime_pm_is_not_accessed(machine: Guest, words
     machine.load("sleeper", "direct=1")
     try:
         machine.emu[0].cmd({"cmd": "reset-counts"})
-        assert answer(machine, words).endswith("ENODATA")
-        assert accesses(machine.emu[0]) == 0
+        assert try_operation(machine, words).endswith("ENODATA")
+        assert count_accesses(machine.emu[0]) == 0
     finally:
         machine.unload("sleeper")
 
@@ -143,9 +143,9 @@ def test_a_suspended_gpu_is_attached_once_it_is_awake(sleeping: Guest) -> None:
     """Loading resumes no GPU; a suspended one is not attached, and the log says why. Resumed by its driver, it is
     attached without another event. Seen failing with the module of 8eb1b46, which resumed both."""
     sleeping.unload()
-    before = resumes(sleeping)
+    before = count_resumes(sleeping)
     sleeping.load("gpulens", "control=1")
-    assert resumes(sleeping) == before and sum(accesses(emu) for emu in sleeping.emu) == 0
+    assert count_resumes(sleeping) == before and sum(count_accesses(emu) for emu in sleeping.emu) == 0
     assert sleeping.run("ls -d /proc/gpu[0-9]*")[0] != 0
     assert "0000:00:04.0: not attached: the GPU is asleep; will retry" in sleeping.check("dmesg")
     for gpu in range(len(CHIPS)):
@@ -153,5 +153,5 @@ def test_a_suspended_gpu_is_attached_once_it_is_awake(sleeping: Guest) -> None:
     sleeping.check("for i in $(seq 100); do [ -e /proc/gpu1 ] && exit 0; sleep 0.1; done; exit 1", timeout=30)
     for gpu in range(len(CHIPS)):
         sleeping.check(f"echo auto >{pci_folder(gpu)}/power/control")
-        until(lambda gpu=gpu: asleep(sleeping, gpu), "it stays awake")
-        assert answer(sleeping, f"read /proc/gpu{gpu}/device_info").startswith("OK")
+        wait_until(lambda gpu=gpu: is_asleep(sleeping, gpu), "it stays awake")
+        assert try_operation(sleeping, f"read /proc/gpu{gpu}/device_info").startswith("OK")

@@ -17,8 +17,8 @@ import pytest
 from lib.guest import Guest
 from support.vm.cards import Card, healthy
 from support.vm.formats import shape
-from support.vm.privileges import (CHIPS, CONTROL, OBSERVE, SUID, House, Tried, addresses, collected, printed,
-                                   set_scene, shown, sweep, text_for, untouched)
+from support.vm.privileges import (CHIPS, CONTROL, OBSERVE, SUID, House, Tried, expect_untouched, find_addresses,
+                                   find_shown, read_collected, read_printed, set_scene, sweep_files, text_for)
 from support.vm.shared import PAIR, SharedGuests
 
 pytestmark = pytest.mark.guest("pair")
@@ -82,19 +82,19 @@ def test_another_user_changes_nothing_and_sees_only_topology(either: Card) -> No
     """uid 1000, on every file, with every way to open it and every call. Seen failing with mode 0222 instead of 0200,
     and with 0444 instead of 0400 without the check at open."""
     guest = either.guest
-    addrs = set().union(*addresses(either).values())
+    addrs = set().union(*find_addresses(either).values())
     closed = len(CONTROL) + len(OBSERVE) + 2 + int(guest.check(f"ls /proc/gpu{either.index} | grep -c 'runlist[1-9]'"))
-    with untouched(either, by_reading=True):
-        tried = sweep(guest, "-u 1000",
-                      f"-t {either.chip.ref(16)} -d /tmp/read $(find /proc/gpu{either.index} -type f)")
+    with expect_untouched(either, by_reading=True):
+        tried = sweep_files(guest, "-u 1000",
+                            f"-t {either.chip.ref(16)} -d /tmp/read $(find /proc/gpu{either.index} -type f)")
     tried.nothing_got_through()
     tried.nothing_opened_to_write()
     readable = int(guest.check(f"find /proc/gpu{either.index} -type f -perm 0444 | wc -l"))
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == readable
     assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == closed  # image and samples are the 2
     assert readable + closed == int(guest.check(f"find /proc/gpu{either.index} -type f | wc -l"))
-    data = collected(guest, "/tmp/read")
-    assert not shown(data, addrs) and not any(printed(data.decode("latin-1")))
+    data = read_collected(guest, "/tmp/read")
+    assert not find_shown(data, addrs) and not any(read_printed(data.decode("latin-1")))
     assert b"TSG Entry" not in data and b"Channel Info" not in data
 
 
@@ -122,7 +122,7 @@ def test_topology_is_open_to_everybody_and_has_no_runlists(either: Card) -> None
 def test_random_calls_of_another_user_write_nothing(either: Card) -> None:
     """A few thousand random calls (helpers/storm.c) as uid 1000. Seen failing with mode 0222 and without the check of
     the capability, both at once."""
-    with untouched(either, by_reading=True):
+    with expect_untouched(either, by_reading=True):
         report = either.guest.check(f"become -u 1000 -- storm -s 1 -n 4000 -w $(find /proc/gpu{either.index} -type f)",
                                     timeout=120)
     answers = {tuple(line.split()[:2]) for line in report.splitlines()}
@@ -161,8 +161,8 @@ def sweep_in_way(card: Card, way: str, name: str, open_as: str) -> Tried:
     steps = {**LENT, **PERFMON}[way].format(open=f"{open_as} {card.path(name)}",
                                             open_fresh=f"{open_as} {card.path(name).replace('/proc', '/tmp/fresh')}")
     card.guest.check("rm -f /tmp/read; : >/tmp/read; chmod 666 /tmp/read")
-    return sweep(card.guest, steps, f"-3 -k -t {text_for(card, name)} -d /tmp/read",
-                 SUID if way.startswith("setuid") else "sweep")
+    return sweep_files(card.guest, steps, f"-3 -k -t {text_for(card, name)} -d /tmp/read",
+                       SUID if way.startswith("setuid") else "sweep")
 
 
 def check_refused(tried: Tried, way: str, calls: Iterable[str] = ("read", "readv", "pread")) -> None:
@@ -178,21 +178,21 @@ def check_refused(tried: Tried, way: str, calls: Iterable[str] = ("read", "readv
 def test_root_controls_and_sees_addresses(either: Card) -> None:
     """The sweep detects writes and addresses where they are allowed, as the tests below rely on."""
     for name in CONTROL:
-        tried = sweep(either.guest, f"-w /proc/gpu{either.index}/{name}", f"-3 -k -t {text_for(either, name)}")
+        tried = sweep_files(either.guest, f"-w /proc/gpu{either.index}/{name}", f"-3 -k -t {text_for(either, name)}")
         works = either.chip.preempts_runlists or name != "preempt_runlist"
         assert (tried.lines["write", "write", "passed", "OK"] == 1) == works
         assert "EPERM" not in tried.results("write")
     set_scene(either)
-    addrs = addresses(either)
+    addrs = find_addresses(either)
     texts = [either.read(name) for name in ("runlist0", "runlist1")]
     in_runlists = addrs["instance block"] | addrs["page directory"] | addrs["context image"]
-    assert shown("".join(texts).encode(), in_runlists) == in_runlists
-    assert shown(either.read("bars").encode(), addrs["runlist"]) == addrs["runlist"]
-    assert all(printed(either.read("bars"))) and all(printed("".join(texts)))
-    snapshot = collected(either.guest, either.path("snapshot"))
-    assert shown(snapshot, addrs["runlist"]) == addrs["runlist"]
-    assert shown(snapshot, addrs["instance block"])
-    assert shown(either.read("image").encode(), addrs["runlist"])
+    assert find_shown("".join(texts).encode(), in_runlists) == in_runlists
+    assert find_shown(either.read("bars").encode(), addrs["runlist"]) == addrs["runlist"]
+    assert all(read_printed(either.read("bars"))) and all(read_printed("".join(texts)))
+    snapshot = read_collected(either.guest, either.path("snapshot"))
+    assert find_shown(snapshot, addrs["runlist"]) == addrs["runlist"]
+    assert find_shown(snapshot, addrs["instance block"])
+    assert find_shown(either.read("image").encode(), addrs["runlist"])
 
 
 @pytest.mark.parametrize("way", PERFMON)
@@ -200,16 +200,16 @@ def test_cap_perfmon_alone_observes_everything_and_controls_nothing(first: Card,
     """Runlists with addresses, samples and the image; every write gives EPERM.
     Seen failing with CAP_SYS_ADMIN required in lens_may_observe() (EPERM at the open), and with CAP_PERFMON sufficient
     in lens_may_control()."""
-    addrs = addresses(first)
+    addrs = find_addresses(first)
     for name in (*OBSERVE, "image"):
         tried = sweep_in_way(first, way, name, "-r")
         tried.nothing_got_through()
         assert tried.lines["read", "read", "any", "OK"] == 2
-        data = collected(first.guest, "/tmp/read")
-        assert shown(data, addrs["instance block"] if name == "runlist0" else addrs["runlist"])
+        data = read_collected(first.guest, "/tmp/read")
+        assert find_shown(data, addrs["instance block"] if name == "runlist0" else addrs["runlist"])
     tried = sweep_in_way(first, way, "samples", "-r")
     assert tried.results("read") >= {"EINVAL"} and not tried.results("read") & {"EPERM", "EACCES"}
-    with untouched(first):
+    with expect_untouched(first):
         for name in CONTROL:
             tried = sweep_in_way(first, way, name, "-w")
             tried.nothing_got_through()
@@ -221,7 +221,7 @@ def test_control_needs_the_capability_of_opener_and_writer(careless: Card, way: 
     """EPERM where either lacks CAP_SYS_ADMIN in the initial user namespace, even if the file's mode permits the access.
     Seen failing, each for the ways that it permits: without file_ns_capable(), without capable(), with the caller's
     user namespace instead of the initial one."""
-    with untouched(careless):
+    with expect_untouched(careless):
         for name in ("disable_channel", "preempt_tsg", "resubmit_runlist"):
             tried = sweep_in_way(careless, way, name, "-w")
             tried.nothing_got_through()
@@ -233,17 +233,17 @@ def test_observing_needs_a_capability_of_opener_and_reader(careless: Card, way: 
     """EPERM at the open or at each read where either lacks both capabilities in the initial user namespace, even if the
     file's mode permits the access, without an access to the GPU. Seen failing without the check at the open, without
     the one at each read, and with the caller's user namespace instead of the initial one."""
-    with untouched(careless):
+    with expect_untouched(careless):
         for name in (*OBSERVE, "image"):
             check_refused(sweep_in_way(careless, way, name, "-r"), way)
-            assert not collected(careless.guest, "/tmp/read")
+            assert not read_collected(careless.guest, "/tmp/read")
 
 
 @pytest.mark.parametrize("way", LENT)
 def test_sampling_needs_a_capability_of_opener_and_caller(careless: Card, way: str) -> None:
     """EPERM for opening, reading and configuring where either lacks both capabilities in the initial user namespace,
     without an access to the GPU."""
-    with untouched(careless):
+    with expect_untouched(careless):
         check_refused(sweep_in_way(careless, way, "samples", "-r"), way, ("read", "readv"))
         if way in OPENED_BY_ROOT:
             tried = sweep_in_way(careless, way, "samples", "-w")
@@ -255,23 +255,23 @@ def test_sampling_needs_a_capability_of_opener_and_caller(careless: Card, way: s
 def test_a_user_cannot_continue_a_read_of_root(first: Card, name: str) -> None:
     """An open file keeps its text, and each read of it checks the capability. Seen failing before it did."""
     first.guest.check("rm -f /tmp/read")
-    tried = sweep(first.guest, f"-r {first.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
+    tried = sweep_files(first.guest, f"-r {first.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
     check_refused(tried, "root_passes_an_open_file_to_a_user")
-    assert not collected(first.guest, "/tmp/read")
+    assert not read_collected(first.guest, "/tmp/read")
 
 
 def test_file_modes_alone_give_no_permission(careless: Card) -> None:
     """uid 1000 can open control files in every way, and each write gives EPERM; files that observe cannot be opened.
     Seen failing without the check of the capability."""
-    with untouched(careless):
+    with expect_untouched(careless):
         for name in CONTROL:
-            tried = sweep(careless.guest, "-u 1000", f"-k -t {text_for(careless, name)} {careless.path(name)}")
+            tried = sweep_files(careless.guest, "-u 1000", f"-k -t {text_for(careless, name)} {careless.path(name)}")
             tried.nothing_got_through()
             assert tried.lines["open", "open", "O_RDWR", "OK"] == 1
             assert tried.lines["write", "write", "O_RDWR|O_APPEND", "EPERM"] == 1
             assert "OK" not in tried.results("read")
         for name in (*OBSERVE, "image", "samples"):
-            tried = sweep(careless.guest, "-u 1000", f"-k -t 0 {careless.path(name)}")
+            tried = sweep_files(careless.guest, "-u 1000", f"-k -t 0 {careless.path(name)}")
             tried.nothing_got_through()
             assert {line[3] for line in tried.lines if line[:3] == ("open", "open", "O_RDONLY")} == {"EPERM"}
             assert not [line for line in tried.lines if line[:2] == ("open", "open") and line[3] == "OK" and
@@ -282,7 +282,7 @@ def test_file_modes_alone_give_no_permission(careless: Card) -> None:
 def test_random_calls_of_another_user_write_nothing_with_any_file_mode(careless: Card) -> None:
     """A few thousand more. Seen failing without the check of the capability."""
     paths = " ".join(careless.path(name) for name in CONTROL)
-    with untouched(careless):
+    with expect_untouched(careless):
         report = careless.guest.check(f"become -u 1000 -- storm -s 2 -n 4000 -w {paths}", timeout=120)
     answers = {tuple(line.split()[:2]) for line in report.splitlines()}
     assert {("open", "OK"), ("write", "EPERM"), ("pwrite", "EPERM"), ("writev", "EPERM")} <= answers
@@ -312,12 +312,12 @@ def test_world_readable_hides_addresses_without_a_capability_of_opener_and_reade
         world_readable: Card, way: str) -> None:
     """Zeros where either lacks both capabilities in the initial user namespace; the rest is shown. Seen failing with
     any one address of runlistY, bars or snapshot shown to all, without file_ns_capable(), and without capable()."""
-    addrs = set().union(*addresses(world_readable).values())
+    addrs = set().union(*find_addresses(world_readable).values())
     for name in OBSERVE:
         sweep_in_way(world_readable, way, name, "-r").nothing_got_through()
-        data = collected(world_readable.guest, "/tmp/read")
-        assert data and not shown(data, addrs)
-        assert name == "snapshot" or not any(printed(data.decode()))
+        data = read_collected(world_readable.guest, "/tmp/read")
+        assert data and not find_shown(data, addrs)
+        assert name == "snapshot" or not any(read_printed(data.decode()))
         assert name != "runlist0" or b"Channel Info" in data
 
 
@@ -325,16 +325,16 @@ def test_world_readable_hides_addresses_without_a_capability_of_opener_and_reade
 def test_world_readable_collects_a_new_text_for_another_reader(world_readable: Card, name: str) -> None:
     """A text that root has begun to read has addresses: a user who continues gets a new text, with zeros."""
     world_readable.guest.check("rm -f /tmp/read")
-    sweep(world_readable.guest, f"-r {world_readable.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
-    data = collected(world_readable.guest, "/tmp/read")
-    assert data and not shown(data, set().union(*addresses(world_readable).values()))
+    sweep_files(world_readable.guest, f"-r {world_readable.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
+    data = read_collected(world_readable.guest, "/tmp/read")
+    assert data and not find_shown(data, set().union(*find_addresses(world_readable).values()))
 
 
 def test_world_readable_shows_root_addresses(world_readable: Card) -> None:
     """Also with CAP_PERFMON alone."""
-    assert all(printed(world_readable.read("runlist0")))
+    assert all(read_printed(world_readable.read("runlist0")))
     text = world_readable.guest.check(f"become -p -- cat {world_readable.path('runlist0')}")
-    assert printed(text) and all(printed(text))
+    assert read_printed(text) and all(read_printed(text))
 
 
 # -- other places
@@ -344,7 +344,7 @@ def test_log_trace_and_parameters_show_no_address(first: Card) -> None:
     """The module's messages in the kernel log, its trace event and its files in sysfs, for every reader. Seen failing
     with the number of an instance block's page in the log."""
     guest = first.guest
-    addrs = set().union(*addresses(first).values())
+    addrs = set().union(*find_addresses(first).values())
     event = "/sys/kernel/tracing/events/gpulens/control/enable"
     guest.check(f"echo 1 >{event}")
     first.write("enable_channel", text_for(first, "enable_channel"))
@@ -352,7 +352,7 @@ def test_log_trace_and_parameters_show_no_address(first: Card) -> None:
     assert "action=enable_channel" in text and "is /proc/gpu" in text
     text += guest.check("find /sys/module/gpulens -type f -perm -004 | while read -r file; do cat $file; done")
     assert "Y" in text
-    assert not shown(text.encode(errors="surrogateescape"), addrs)
+    assert not find_shown(text.encode(errors="surrogateescape"), addrs)
     status, text = guest.run("become -u 1000 -- cat /sys/kernel/tracing/trace")
     assert status != 0 and "Permission denied" in text
 
@@ -362,7 +362,7 @@ def test_log_trace_and_parameters_show_no_address(first: Card) -> None:
 FEW = ("chip", "topology", "runlist0", "snapshot", "image", "enable_channel")
 
 
-def few(card: Card, proc: str = "/proc") -> str:
+def name_few_files(card: Card, proc: str = "/proc") -> str:
     """Files of each kind."""
     return " ".join(f"{proc}/gpu{card.index}/{name}" for name in FEW)
 
@@ -370,15 +370,16 @@ def few(card: Card, proc: str = "/proc") -> str:
 def test_a_new_user_namespace_gives_no_permission(first: Card) -> None:
     """All capabilities in a new user namespace, with its own mounts, processes and proc: nothing is written, changed or
     shown. Seen failing with the caller's namespace checked instead of the initial one, and with modes 0222 and 0444."""
-    addrs = set().union(*addresses(first).values())
+    addrs = set().union(*find_addresses(first).values())
     text = text_for(first, "enable_channel")
-    with untouched(first, by_reading=True):
-        tried = sweep(first.guest, "-u 1000 -n -m /tmp/fresh", f"-t {text} -d /tmp/read {few(first, '/tmp/fresh')}")
+    with expect_untouched(first, by_reading=True):
+        tried = sweep_files(first.guest, "-u 1000 -n -m /tmp/fresh",
+                            f"-t {text} -d /tmp/read {name_few_files(first, '/tmp/fresh')}")
     tried.nothing_got_through()
     tried.nothing_opened_to_write()
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == 2  # chip and topology
     assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == 4
-    assert not shown(collected(first.guest, "/tmp/read"), addrs)
+    assert not find_shown(read_collected(first.guest, "/tmp/read"), addrs)
 
 
 # -- gid=
@@ -389,28 +390,30 @@ def test_gid_alone_gives_no_permission(grouped: Card, who: str) -> None:
     """The user's group, or one of several, passes the file's mode and not the check of the capability: EPERM at the
     open.
     Seen failing without the check."""
-    with untouched(grouped, by_reading=True):
-        tried = sweep(grouped.guest, who, f"-t {text_for(grouped, 'enable_channel')} -d /tmp/read {few(grouped)}")
+    with expect_untouched(grouped, by_reading=True):
+        tried = sweep_files(grouped.guest, who,
+                            f"-t {text_for(grouped, 'enable_channel')} -d /tmp/read {name_few_files(grouped)}")
     tried.nothing_got_through()
     tried.nothing_opened_to_write()
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == 2  # chip and topology
     assert tried.lines["open", "open", "O_RDONLY", "EPERM"] == 3  # runlist0, snapshot, image
     assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == 1
-    assert not shown(collected(grouped.guest, "/tmp/read"), set().union(*addresses(grouped).values()))
+    assert not find_shown(read_collected(grouped.guest, "/tmp/read"), set().union(*find_addresses(grouped).values()))
 
 
 def test_gid_and_cap_perfmon_observe_and_do_not_control(grouped: Card) -> None:
     """uid 1000 of the group with CAP_PERFMON, as after setcap, reads everything, with addresses, and samples; control
     is refused. Seen failing with files of root's group and with modes 0222 and 0400."""
     who = "-k -u 1000:2000 -p"
-    addrs = addresses(grouped)
-    tried = sweep(grouped.guest, who, f"-t {text_for(grouped, 'enable_channel')} -d /tmp/read {few(grouped)}")
+    addrs = find_addresses(grouped)
+    tried = sweep_files(grouped.guest, who,
+                        f"-t {text_for(grouped, 'enable_channel')} -d /tmp/read {name_few_files(grouped)}")
     tried.nothing_got_through()
     tried.nothing_opened_to_write()
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == 5
     assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == 1
-    data = collected(grouped.guest, "/tmp/read")
-    assert b"Channel Info" in data and shown(data, addrs["runlist"]) and shown(data, addrs["instance block"])
+    data = read_collected(grouped.guest, "/tmp/read")
+    assert b"Channel Info" in data and find_shown(data, addrs["runlist"]) and find_shown(data, addrs["instance block"])
     got = grouped.guest.check(f"become {who} -- sh -c 'exec 3<>{grouped.path('samples')}; printf 1000 >&3; "
                               f"dd bs=64 count=1 <&3 2>/dev/null | wc -c'")
     assert got.strip() == "64"
@@ -421,8 +424,8 @@ def test_gid_lets_only_its_group_observe(grouped: Card, who: str) -> None:
     """EACCES for every file that observes or controls and every mode except O_PATH, which cannot read; also with
     CAP_PERFMON, which does not override file modes. Seen failing with 0444 instead of 0440."""
     names = " ".join(grouped.path(name) for name in (*OBSERVE, "image", "samples", "enable_channel"))
-    with untouched(grouped):
-        tried = sweep(grouped.guest, who, names)
+    with expect_untouched(grouped):
+        tried = sweep_files(grouped.guest, who, names)
     tried.nothing_got_through()
     assert not [line for line in tried.lines if line[0] == "open" and line[3] == "OK" and
                 (line[1] != "open" or not line[2].startswith("O_PATH"))]
@@ -433,7 +436,7 @@ def test_gid_lets_only_its_group_observe(grouped: Card, who: str) -> None:
 
 def test_gid_does_not_affect_root_or_topology(grouped: Card) -> None:
     """Root needs no group, and topology is open to everybody."""
-    assert grouped.read("num_gpcs").startswith("0x") and any(printed(grouped.read("runlist0")))
+    assert grouped.read("num_gpcs").startswith("0x") and any(read_printed(grouped.read("runlist0")))
     assert grouped.guest.check(f"become -u 1000 -- cat {grouped.path('num_gpcs')}").startswith("0x")
     modes = grouped.guest.check(f"cd /proc/gpu0 && stat -c '%n %a %g' {' '.join(OBSERVE)} image samples chip topology")
     assert modes.split("\n")[:-1] == [*(f"{name} 440 2000" for name in (*OBSERVE, "image")), "samples 660 2000",
@@ -466,7 +469,7 @@ def pci_results(card: Card) -> tuple[str, str, str]:
     found = re.search(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0", card.read("chip"))
     assert found
     device = f"/sys/bus/pci/devices/{found[0]}"
-    tried = sweep(card.guest, "", f"-k {device}/resource0")
+    tried = sweep_files(card.guest, "", f"-k {device}/resource0")
     mapped = [line[3] for line in tried.lines if line[:3] == ("write", "mmap_shared", "O_RDWR")]
     return (card.guest.run(f"tryop read {device}/config")[1].strip(),
             card.guest.run(f"tryop write {device}/config x")[1].strip(), mapped[0])
@@ -500,13 +503,13 @@ def locked(request: pytest.FixtureRequest, house: House) -> None:
 def test_lockdown_refuses_control_and_images(either: Card) -> None:
     """EPERM for root with all capabilities, without an access to the GPU. Seen failing without the check of lockdown,
     in control and in images separately."""
-    with untouched(either):
+    with expect_untouched(either):
         for name in CONTROL:
-            tried = sweep(either.guest, f"-w {either.path(name)}", f"-3 -k -t {text_for(either, name)}")
+            tried = sweep_files(either.guest, f"-w {either.path(name)}", f"-3 -k -t {text_for(either, name)}")
             tried.nothing_got_through()
             assert {line[3] for line in tried.lines if line[1] in WRITES} == {"EPERM"}
         for who in ("", "-p ", "-s "):
-            tried = sweep(either.guest, f"{who}-r {either.path('image')}", "-3 -k")
+            tried = sweep_files(either.guest, f"{who}-r {either.path('image')}", "-3 -k")
             assert dict(tried.lines) == {("open", "become", "O_RDONLY", "EPERM"): 1}
 
 
@@ -520,9 +523,9 @@ def test_lockdown_permits_reads_as_the_kernel_does_for_pci(either: Card) -> None
     for who in ("", "become -p -- "):
         text = either.guest.check(f"{who}cat {either.path('runlist0')}")
         assert shape(text) == [(3, [8, 9]), (5, [16]), (9, [24, 25])]
-        assert all(printed(text)) and all(printed(either.guest.check(f"{who}cat {either.path('bars')}")))
-    with untouched(either, by_reading=True):
-        tried = sweep(either.guest, "-u 1000", f"-d /tmp/read {few(either)}")
+        assert all(read_printed(text)) and all(read_printed(either.guest.check(f"{who}cat {either.path('bars')}")))
+    with expect_untouched(either, by_reading=True):
+        tried = sweep_files(either.guest, "-u 1000", f"-d /tmp/read {name_few_files(either)}")
     tried.nothing_got_through()
-    data = collected(either.guest, "/tmp/read")
-    assert b"Device:" in data and not shown(data, set().union(*addresses(either).values()))
+    data = read_collected(either.guest, "/tmp/read")
+    assert b"Device:" in data and not find_shown(data, set().union(*find_addresses(either).values()))

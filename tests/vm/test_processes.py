@@ -50,7 +50,7 @@ def machine(guests: SharedGuests) -> Iterator[Machine]:
     with guests.take(PAIR, scenario("slices-two")) as guest:
         guest.load()
         gpus = [gpu._replace(scenario=scenario("slices-two")) for gpu in PAIR.gpus[:2]]
-        yield Machine(guest, fake_driver.install(guest, gpus))
+        yield Machine(guest, fake_driver.install_files(guest, gpus))
         guest.run("killall sleep long short; true")
 
 

@@ -12,7 +12,7 @@ import pytest
 from lib.guest import Guest, pci_address
 from support.vm.cards import Card, run_tool
 from support.vm.chips import CHIPS, GH100, GH100_IDS
-from support.vm.formats import CONTROL_FILE, enabled, parse_list, parse_runlist, shape, unread
+from support.vm.formats import CONTROL_FILE, is_unread, parse_list, parse_runlist, read_enabled, shape
 
 
 def device_rows(card: Card) -> list[tuple[str, list[str]]]:
@@ -138,7 +138,7 @@ def test_a_list_in_protected_memory_is_shown_by_its_registers(fresh: Card, tmp_p
     fresh.emu.cmd({"cmd": "fault", "kind": "protected", "addr": state[0], "bytes": 4096})
     try:
         text = fresh.read("runlist0")
-        assert parse_list(text) == whole and whole.entries > 0 and unread(text)
+        assert parse_list(text) == whole and whole.entries > 0 and is_unread(text)
         assert shape(fresh.read("runlist1"))
         (tmp_path / "snapshot").write_bytes(fresh.read("snapshot").encode(errors="surrogateescape"))
         shown = run_tool(tmp_path / "snapshot", "runlists", "0", "--json")
@@ -297,13 +297,13 @@ def test_small_reads_cost_no_more_accesses(fresh: Card) -> None:
     """Reading runlist0 in pieces of 16 bytes reaches the GPU about as often as reading it at once: a stop that the
     clock ends early begins again with a few accesses more, and a text collected at every piece would cost many times
     that."""
-    def accesses(block: int) -> int:
+    def count_block_accesses(block: int) -> int:
         fresh.emu.cmd({"cmd": "reset-counts"})
         fresh.guest.check(f"dd if={fresh.path('runlist0')} bs={block} of=/dev/null 2>/dev/null", timeout=60)
         counts = fresh.emu.cmd({"cmd": "counts"})
         return sum(counts["reads"].values()) + sum(counts["writes"].values())
-    whole = accesses(65536)
-    assert whole > 0 and abs(accesses(16) - whole) < whole // 2
+    whole = count_block_accesses(65536)
+    assert whole > 0 and abs(count_block_accesses(16) - whole) < whole // 2
 
 
 def test_seeking_back_collects_afresh(fresh: Card) -> None:
@@ -312,7 +312,7 @@ def test_seeking_back_collects_afresh(fresh: Card) -> None:
         f"exec 3<{fresh.path('runlist0')}; cat <&3; echo ======; "
         f"echo {fresh.chip.ref(8)} >{fresh.path('disable_channel')}; seek0 3 cat")
     before, after = text.split("======\n")
-    assert enabled(before)[8] and not enabled(after)[8]
+    assert read_enabled(before)[8] and not read_enabled(after)[8]
 
 
 def test_eight_readers_at_once_each_get_a_whole_text(four: Guest) -> None:

@@ -43,7 +43,7 @@ def arena(request: pytest.FixtureRequest, guests: SharedGuests) -> Iterator[tupl
         yield request.param, guest
 
 
-def contest(guest: Guest, manner: int, reads: int, files: list[str]) -> Outcome:
+def run_contest(guest: Guest, manner: int, reads: int, files: list[str]) -> Outcome:
     """Runs both at the same time and reads their counters."""
     slots = ",".join(pci_address(index) for index in range(len(CHIPS)))
     windows = ",".join(f"{chip.window:#x}" for chip in CHIPS)
@@ -68,7 +68,7 @@ def test_neither_side_sees_a_wrong_word(arena: tuple[str, Guest], manner: int) -
     contexts = [f"/proc/gpu{index}/runlist0" for index in range(len(CHIPS))]
     if flavour == "module":
         for reads, files in (READS, lists), (CONTEXT_READS, contexts):
-            seen = contest(guest, manner, reads, files)
+            seen = run_contest(guest, manner, reads, files)
             assert (seen.different, seen.failed, seen.wrong, seen.moved) == (0, 0, 0, 0), seen.text
             assert seen.reads == reads
             assert seen.rounds > reads / 20
@@ -76,6 +76,6 @@ def test_neither_side_sees_a_wrong_word(arena: tuple[str, Guest], manner: int) -
         # in parts, since wrong words come soon
         parts: list[Outcome] = []
         while sum(part.reads for part in parts) < UNSAFE_READS and not sum(part.wrong for part in parts):
-            parts.append(contest(guest, manner, UNSAFE_PART, lists))
+            parts.append(run_contest(guest, manner, UNSAFE_PART, lists))
         assert sum(part.wrong + part.moved for part in parts) > 0
         assert sum(part.wrong + part.different for part in parts) > 0

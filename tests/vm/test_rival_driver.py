@@ -149,7 +149,7 @@ def requests_of(chip: Chip, folder: str) -> list[tuple[str, str]]:
     return [(f"{folder}/{name}", text) for name, text in every]
 
 
-def contest(guest: Guest, index: int, manner: int, rounds: int) -> Seen:
+def run_contest(guest: Guest, index: int, manner: int, rounds: int) -> Seen:
     """Runs both at the same time and collects the counters of the rival, the results of requests and the emulator's
     state."""
     chip, emu = CHIPS[index], guest.emu[index]
@@ -177,7 +177,7 @@ def check_that_errors_occur(guest: Guest, index: int, manner: int, most_rounds: 
     """Without stops of the machine. In parts, since errors mostly occur in the first."""
     seen: list[Seen] = []
     while len(seen) * UNSAFE_PART < most_rounds and not any(part.wrong for part in seen):
-        seen.append(contest(guest, index, manner, UNSAFE_PART))
+        seen.append(run_contest(guest, index, manner, UNSAFE_PART))
     assert any(part.wrong for part in seen), seen
 
 
@@ -188,7 +188,7 @@ def test_every_runlist_keeps_its_own_list(arena: tuple[str, Guest], index: int) 
     if flavour == "module-unsafe":
         check_that_errors_occur(guest, index, 0, UNSAFE_ROUNDS)
     else:
-        seen = contest(guest, index, 0, ROUNDS)
+        seen = run_contest(guest, index, 0, ROUNDS)
         print(f"{flavour} {CHIPS[index].name}: {seen}")
         assert seen.wrong == 0, seen
         assert not seen.unexpected, seen
@@ -207,7 +207,7 @@ def test_base_is_restored_for_a_driver_that_is_interrupted(arena: tuple[str, Gue
     if flavour == "module-unsafe":
         check_that_errors_occur(guest, index, 1, UNSAFE_ROUNDS // 4)
     else:
-        seen = contest(guest, index, 1, ROUNDS // 4)
+        seen = run_contest(guest, index, 1, ROUNDS // 4)
         print(f"{flavour} {CHIPS[index].name} asleep: {seen}")
         assert seen.rival["wrong_list"] == 0 and not seen.foreign and not seen.spoilt, seen
         assert not seen.unexpected, seen

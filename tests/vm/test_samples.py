@@ -10,7 +10,7 @@ import pytest
 
 from lib.guest import SLOW, Guest, pci_folder
 from support.vm import sampled
-from support.vm.cards import Card, accesses, load_scenario, scenario, until
+from support.vm.cards import Card, count_accesses, load_scenario, scenario, wait_until
 from support.vm.chips import AD102, GP106, chips_for
 from support.vm.sampled import Recording
 from support.vm.shared import PAIR, SharedGuests
@@ -60,22 +60,22 @@ def parse_end(line: str) -> Ended:
     return Ended(int(total), int(largest), how.strip())
 
 
-def sample(guest: Guest, options: str = "", path: str = PATH, who: str = "") -> Ended:
+def run_sample(guest: Guest, options: str = "", path: str = PATH, who: str = "") -> Ended:
     """Runs helpers/sample.c, by default for a second, with its output in OUT."""
     become = f"become {who} -- " if who else ""
     return parse_end(guest.check(f"{become}sample -o {OUT} {options} {path}", timeout=60))
 
 
-def recorded(guest: Guest, path: str = OUT) -> Recording:
+def read_recording(guest: Guest, path: str = OUT) -> Recording:
     """The recording in OUT."""
-    return sampled.decode(guest.read(path).encode(errors="surrogateescape"))
+    return sampled.decode_recording(guest.read(path).encode(errors="surrogateescape"))
 
 
-def record(card: Card, text: str, for_ms: int = 500, more: str = "") -> Recording:
+def record_card(card: Card, text: str, for_ms: int = 500, more: str = "") -> Recording:
     """Samples for that long, with that configuration."""
-    done = sample(card.guest, f"-c '{text}' -s {for_ms} {more}", card.path("samples"))
+    done = run_sample(card.guest, f"-c '{text}' -s {for_ms} {more}", card.path("samples"))
     assert done.how == "time", done
-    return recorded(card.guest)
+    return read_recording(card.guest)
 
 
 # -- contents
@@ -83,7 +83,7 @@ def record(card: Card, text: str, for_ms: int = 500, more: str = "") -> Recordin
 
 def test_the_header_names_the_sampled_engines_and_the_period(card: Card) -> None:
     """Without runlists in the configuration: every engine that has a runlist, in the order of device_info."""
-    recording = record(card, "100", 1000)
+    recording = record_card(card, "100", 1000)
     names = [(name, runlist) for name, runlist in card.chip.engines if runlist is not None]
     assert [(engine.name, engine.runlist) for engine in recording.engines] == [
         (name[:38], runlist) for name, runlist in names]
@@ -97,7 +97,7 @@ def test_only_the_configured_runlists_are_read(card: Card) -> None:
     batch."""
     card.emu.cmd({"cmd": "log", "on": True})
     try:
-        recording = record(card, "1000 1\n")
+        recording = record_card(card, "1000 1\n")
     finally:
         log = card.emu.cmd({"cmd": "log-read"})["accesses"]
         card.emu.cmd({"cmd": "log", "on": False})
@@ -118,15 +118,15 @@ def test_time_slices_measure_as_they_were_set(card: Card, name: str, expected: d
     found: dict[int, list[float]] = {tsg: [] for tsg in expected}
     step = 200.0
     for _ in range(24):  # on a busy machine, few slices of a recording can be used
-        samples = record(card, "200 1", 1000).of_engine(0)
+        samples = record_card(card, "200 1", 1000).of_engine(0)
         step = max(step, sampled.step_us(samples))
-        for tsg, length in sampled.slices(samples, longest_us=900):
+        for tsg, length in sampled.measure_slices(samples, longest_us=900):
             found[tsg].append(length)
         if min(len(lengths) for lengths in found.values()) > 20:
             break
     for tsg, length in expected.items():
         assert len(found[tsg]) > 20, (tsg, len(found[tsg]))
-        assert abs(sampled.median(found[tsg]) - length) <= step, (tsg, sampled.median(found[tsg]), step)
+        assert abs(sampled.find_median(found[tsg]) - length) <= step, (tsg, sampled.find_median(found[tsg]), step)
 
 
 def test_a_sample_has_the_tsg_and_its_channel_where_a_register_does(card: Card) -> None:
@@ -134,7 +134,7 @@ def test_a_sample_has_the_tsg_and_its_channel_where_a_register_does(card: Card) 
     busy."""
     where = {21: 40, 22: 41} if card.chip is AD102 else {21: -1, 22: -1}
     for _ in range(5):
-        running = [found for found in record(card, "500 1").of_engine(0) if found.kind == sampled.ON]
+        running = [found for found in record_card(card, "500 1").of_engine(0) if found.kind == sampled.ON]
         agree = [found for found in running if found.channel == where[found.id]]
         assert {found.id for found in agree} == {21, 22} and all(found.flags == sampled.BUSY for found in running)
         assert {found.channel for found in running} <= {*where.values(), -1}
@@ -148,7 +148,7 @@ def test_a_sample_has_the_tsg_and_its_channel_where_a_register_does(card: Card) 
 def test_samples_of_an_idle_engine(card: Card) -> None:
     """No id, no channel, no flag."""
     card.emu.cmd({"cmd": "scenario", "file": scenario("slices-three")})
-    samples = record(card, "1000 0").of_engine(0)
+    samples = record_card(card, "1000 0").of_engine(0)
     assert {found[2:6] for found in samples} == {(sampled.IDLE, 0, -1, -1)}
 
 
@@ -157,7 +157,7 @@ def test_an_unreadable_status_is_an_error_with_the_word(card: Card) -> None:
     that the context is VALID."""
     off = 0x2640 if card.chip is GP106 else 0xC00200
     card.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off, "value": 0xBADF2040})
-    recording = record(card, "1000 0 1")
+    recording = record_card(card, "1000 0 1")
     assert {found[2:4] + found[6:] for found in recording.of_engine(0)} == {(sampled.ERROR, 0, 0xBADF2040)}
     assert sampled.ERROR not in {found.kind for found in recording.of_engine(len(recording.engines) - 1)}
 
@@ -180,7 +180,7 @@ def check_every_tick(recording: Recording) -> None:
 
 def test_ticks_beyond_the_possible_rate_are_counted_as_late(card: Card) -> None:
     """The emulated bus is too slow for a period of 10 us."""
-    recording = record(card, "10")
+    recording = record_card(card, "10")
     assert recording.missed() > sampled.whole_ticks(recording)
     assert not recording.remarks(sampled.FULL)
     check_every_tick(recording)
@@ -192,7 +192,7 @@ def test_ticks_that_do_not_fit_into_the_ring_are_counted(card: Card) -> None:
     room = "/sys/module/gpulens/parameters/sample_room"
     card.guest.check(f"echo 2000 >{room}")
     try:
-        recording = record(card, "100 0 1", 3000, "-p 1500")
+        recording = record_card(card, "100 0 1", 3000, "-p 1500")
     finally:
         card.guest.check(f"echo 65536 >{room}")
     assert recording.room == 2048  # the next power of two
@@ -208,7 +208,7 @@ def test_ticks_that_do_not_fit_into_the_ring_are_counted(card: Card) -> None:
 def test_ticks_do_not_drift(card: Card) -> None:
     """Samples are in order and within the duration of the recording; a tick is due at a multiple of the period from the
     start, not a period after the last tick."""
-    recording = record(card, "500 1", 2000)
+    recording = record_card(card, "500 1", 2000)
     times = [found.time_ns for found in recording.of_engine(0)]
     assert times == sorted(times) and times[0] >= recording.start_ns
     assert times[-1] - times[0] < 2.5e9 * SLOW
@@ -220,13 +220,13 @@ def test_ticks_do_not_drift(card: Card) -> None:
 
 def test_stats_count_samples_and_their_accesses(card: Card) -> None:
     """Starts, ticks and register reads are counted as by the emulator; opening the file counts as nothing."""
-    def stats() -> dict[str, int]:
+    def read_sample_stats() -> dict[str, int]:
         return {name: int(value) for name, value in (line.split() for line in card.read("stats").splitlines())}
     card.guest.check(f"tryop open {card.path('samples')} r")
-    before = stats()
+    before = read_sample_stats()
     card.emu.cmd({"cmd": "reset-counts"})
-    recording = record(card, "1000 1", 500)
-    now = stats()
+    recording = record_card(card, "1000 1", 500)
+    now = read_sample_stats()
     ticks = now["sample_ticks"] - before["sample_ticks"]
     assert ticks >= sampled.whole_ticks(recording)
     assert now["sample_ticks_lost"] - before["sample_ticks_lost"] >= recording.missed()
@@ -246,12 +246,12 @@ def test_stats_count_samples_and_their_accesses(card: Card) -> None:
     ("9", "ERANGE"), ("1000001", "ERANGE"), ("100 4", "ENOENT"), ("100 1 99999", "ENOENT"), ("1" * 600, "EINVAL")))
 def test_the_configuration_is_checked(first: Card, text: str, error: str) -> None:
     """The syntax of docs/proc.md; GP106 has no runlist 4. A refused text changes nothing."""
-    done = sample(first.guest, f"-s 100 -c '{text}'")
+    done = run_sample(first.guest, f"-s 100 -c '{text}'")
     assert done.how == ("time" if error == "OK" else f"write {error}")
     if error != "OK":
         text = first.guest.check(f"""exec 3<>{PATH}; busybox printf '500 1' >&3; busybox printf '{text}' >&3 2>/dev/null
             dd bs=65536 count=1 <&3 2>/dev/null >{OUT}""")
-        head = recorded(first.guest)
+        head = read_recording(first.guest)
         assert head.period_us == 500 and [engine.runlist for engine in head.engines] == [1]
 
 
@@ -259,8 +259,8 @@ def test_the_configuration_is_checked(first: Card, text: str, error: str) -> Non
 def test_without_a_configuration_nothing_is_sampled(first: Card, way: str, end: str) -> None:
     """EINVAL, and no access to the GPU, with every way to wait."""
     first.emu.cmd({"cmd": "reset-counts"})
-    assert sample(first.guest, f"-w {way}") == Ended(0, 0, end)
-    assert accesses(first.emu) == 0
+    assert run_sample(first.guest, f"-w {way}") == Ended(0, 0, end)
+    assert count_accesses(first.emu) == 0
 
 
 def test_reading_all_files_ends(first: Card) -> None:
@@ -281,18 +281,18 @@ def test_a_running_sampler_cannot_be_reconfigured(first: Card) -> None:
 @pytest.mark.parametrize("size,largest", ((15, 0), (63, 0), (64, 64), (100, 96), (127, 112)))
 def test_a_read_returns_whole_records(card: Card, size: int, largest: int) -> None:
     """Header records of 64 bytes, then samples of 16 bytes; EINVAL where not one fits."""
-    done = sample(card.guest, f"-b {size} -s 300 -c '1000 1'", card.path("samples"))
+    done = run_sample(card.guest, f"-b {size} -s 300 -c '1000 1'", card.path("samples"))
     if not largest:
         assert done == Ended(0, 0, "read EINVAL")
         return
     assert done.how == "time" and done.largest <= largest
-    sampled.whole_ticks(recorded(card.guest))
+    sampled.whole_ticks(read_recording(card.guest))
 
 
 @pytest.mark.parametrize("way", ("nonblock", "poll", "epoll"))
 def test_nonblocking_reads_poll_and_epoll_get_all_samples(card: Card, way: str) -> None:
     """As a blocking read does; a nonblocking read gives EAGAIN until there is a sample."""
-    recording = record(card, "500 1", 1000, f"-w {way}")
+    recording = record_card(card, "500 1", 1000, f"-w {way}")
     assert sampled.whole_ticks(recording) > 100 / SLOW
     check_every_tick(recording)
 
@@ -300,7 +300,7 @@ def test_nonblocking_reads_poll_and_epoll_get_all_samples(card: Card, way: str) 
 def test_a_nonblocking_read_gives_eagain(first: Card) -> None:
     """After the header and the first sample, with a second until the next one."""
     begun = time.monotonic()
-    assert sample(first.guest, "-c '1000000 1' -w try -s 20000").how == "read EAGAIN"
+    assert run_sample(first.guest, "-c '1000000 1' -w try -s 20000").how == "read EAGAIN"
     assert time.monotonic() - begun < 10 * SLOW
 
 
@@ -318,7 +318,7 @@ def test_each_open_file_has_a_sampler_of_its_own(card: Card) -> None:
         cat {card.path("runlist0")} >/dev/null; wait""", timeout=60).splitlines()
     assert [parse_end(line).how for line in lines] == ["time", "time"]
     for path, runlist, tsgs in (("/tmp/one", 1, {21, 22}), ("/tmp/two", 0, {31, 32})):
-        recording = recorded(card.guest, path)
+        recording = read_recording(card.guest, path)
         assert {engine.runlist for engine in recording.engines} == {runlist}
         assert {found.id for found in recording.samples if found.kind == sampled.ON} == tsgs
         check_every_tick(recording)
@@ -334,8 +334,8 @@ def test_a_gpu_has_at_most_four_samplers(first: Card) -> None:
 
 def test_a_chip_without_published_registers_has_no_samples(machine: Guest) -> None:
     """GB202: EOPNOTSUPP, with every way to wait."""
-    assert sample(machine, "-c 100", "/proc/gpu2/samples") == Ended(0, 0, "read EOPNOTSUPP")
-    assert sample(machine, "-c 100 -w poll", "/proc/gpu2/samples") == Ended(0, 0, "poll ERR")
+    assert run_sample(machine, "-c 100", "/proc/gpu2/samples") == Ended(0, 0, "read EOPNOTSUPP")
+    assert run_sample(machine, "-c 100 -w poll", "/proc/gpu2/samples") == Ended(0, 0, "poll ERR")
 
 
 # -- removal of the GPU or the module
@@ -365,13 +365,13 @@ def test_removal_ends_reads_after_the_last_sample(card: Card) -> None:
         done = run_beside_readers(card.guest, f"echo 1 >{pci_folder(card.index)}/remove", *waiting)
         assert [end.how for end in done] == ["read ENODEV"] * 4
         assert all(end.total >= 64 for end in done)
-        assert sample(card.guest, "-c 100", path) == Ended(0, 0, "read ENODEV")
+        assert run_sample(card.guest, "-c 100", path) == Ended(0, 0, "read ENODEV")
     finally:
         card.guest.check("echo 1 >/sys/bus/pci/rescan")
         back = f"tryop read {card.path('num_gpcs')}"
-        until(lambda: card.guest.run(back)[1].startswith("OK"), "it is not attached again")
+        wait_until(lambda: card.guest.run(back)[1].startswith("OK"), "it is not attached again")
     card.emu.cmd({"cmd": "scenario", "file": scenario("slices-two")})
-    assert sampled.whole_ticks(record(card, "1000 1"))
+    assert sampled.whole_ticks(record_card(card, "1000 1"))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -406,14 +406,14 @@ def test_unloading_does_not_wait_for_samples_or_epoll(machine: Guest, options: s
 def test_all_ones_end_sampling_with_enodev(first: Card) -> None:
     """After the samples until then and errors of at most one batch."""
     first.guest.check(f"rm -f /tmp/ended.0 {OUT}; setsid sample -s 40000 -c '1000 1' -o {OUT} {PATH} >/tmp/ended.0 &")
-    until(lambda: int(first.guest.check(f"stat -c %s {OUT} || echo 0").split()[-1]) > 1024, "no samples come")
+    wait_until(lambda: int(first.guest.check(f"stat -c %s {OUT} || echo 0").split()[-1]) > 1024, "no samples come")
     first.emu.cmd({"cmd": "fault", "kind": "all-ones"})
     try:
-        until(lambda: first.guest.run("test -s /tmp/ended.0")[0] == 0, "it goes on")
+        wait_until(lambda: first.guest.run("test -s /tmp/ended.0")[0] == 0, "it goes on")
     finally:
         first.emu.cmd({"cmd": "fault", "kind": "none"})
     assert parse_end(first.guest.read("/tmp/ended.0")).how == "read ENODEV"
-    recording = recorded(first.guest)
+    recording = read_recording(first.guest)
     errors = [found.word for found in recording.samples if found.kind == sampled.ERROR]
     # none where the batch ended just before the fault
     assert len(errors) <= 12 and set(errors) <= {0xFFFFFFFF} and sampled.whole_ticks(recording) > len(errors)
@@ -427,7 +427,7 @@ def sleeper(machine: Guest) -> Iterator[Guest]:
     """A guest whose GPUs are suspended as soon as they are unused."""
     machine.load("sleeper")
     status = f"cat {pci_folder(0)}/power/runtime_status"
-    until(lambda: machine.check(status).strip() == "suspended", "it is not suspended")
+    wait_until(lambda: machine.check(status).strip() == "suspended", "it is not suspended")
     machine.emu[0].cmd({"cmd": "reset-counts"})
     yield machine
     machine.unload("sleeper")
@@ -438,19 +438,19 @@ def test_sampling_does_not_access_or_resume_a_suspended_gpu(sleeper: Guest) -> N
     """Its ticks are counted as asleep; a read returns them without waiting until the GPU is awake."""
     resumes = "/sys/module/sleeper/parameters/resumes"
     before = sleeper.read(resumes)
-    assert sample(sleeper, "-c '1000 1' -s 500").how == "time"
-    recording = recorded(sleeper)
+    assert run_sample(sleeper, "-c '1000 1' -s 500").how == "time"
+    recording = read_recording(sleeper)
     assert {found.kind for found in recording.samples} == {sampled.ASLEEP}
     assert 100 / SLOW < recording.missed() <= 510 * SLOW
     assert len(recording.samples) <= recording.missed()
-    assert sleeper.read(resumes) == before and accesses(sleeper.emu[0]) == 0
+    assert sleeper.read(resumes) == before and count_accesses(sleeper.emu[0]) == 0
 
 
 def test_a_resumed_gpu_is_sampled_until_it_is_suspended_again(sleeper: Guest) -> None:
     """Kept awake through sysfs for a second, it is sampled; ticks before and after are counted as asleep."""
     sleeper.check(f"""sample -c '1000 1' -s 3000 -o {OUT} {PATH} & sleep 0.5
         echo on >{pci_folder(0)}/power/control; sleep 1; echo auto >{pci_folder(0)}/power/control; wait""", timeout=60)
-    recording = recorded(sleeper)
+    recording = read_recording(sleeper)
     kinds = [found.kind == sampled.ASLEEP for found in recording.samples]
     awake = kinds.index(False)
     assert awake and True in kinds[awake:]

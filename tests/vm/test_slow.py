@@ -9,9 +9,9 @@ import pytest
 
 from lib import paths
 from lib.guest import SLOW, Guest, pci_folder
-from support.vm.cards import Card, gpu_of, healthy, need_module, until
+from support.vm.cards import Card, gpu_of, healthy, need_module, wait_until
 from support.vm.chips import chips_for
-from support.vm.soc import give_memory, place
+from support.vm.soc import give_memory, load_scenario_with
 
 CHIPS = chips_for("pair")
 READERS = 8
@@ -37,7 +37,7 @@ def loaded(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-oute
         emu.cmd({"cmd": "fault", "kind": "none"})
     machine.run("rmmod gpulens; echo 1 >/sys/bus/pci/rescan")
     folders = " ".join(pci_folder(gpu) for gpu in range(len(CHIPS)))
-    until(lambda: machine.run(f"ls {folders}")[0] == 0, "a GPU does not return")
+    wait_until(lambda: machine.run(f"ls {folders}")[0] == 0, "a GPU does not return")
 
 
 @pytest.mark.parametrize("action", ["remove", "rmmod"])
@@ -88,7 +88,7 @@ def test_slow_registers_cause_no_soft_lockup(loaded: Guest) -> None:
     emu = loaded.emu[index]
     give_memory(loaded, [index], blocks=1)
     try:
-        place(loaded, index, str(paths.SCENARIOS / "bench-2048.json"), {"memory": {"runlists": "sys"}})
+        load_scenario_with(loaded, index, str(paths.SCENARIOS / "bench-2048.json"), {"memory": {"runlists": "sys"}})
         emu.cmd({"cmd": "fault", "kind": "slow", "ns": 3_000_000})
         began, answer, ended = loaded.check(f"""up() {{ cut -d' ' -f1 /proc/uptime; }}
             up; taskset 1 tryop read /proc/gpu{index}/snapshot; up""", timeout=60).splitlines()

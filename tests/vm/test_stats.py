@@ -12,16 +12,16 @@ TRACE = "/sys/kernel/tracing"
 EVENT = re.compile(r": control: gpu=(\d+) action=(\w+) runlist=(-?\d+) id=(-?\d+) pid=(\d+) result=(-?\d+)$")
 
 
-def stats(card: Card) -> dict[str, int]:
+def read_stats(card: Card) -> dict[str, int]:
     """The counters of stats by name."""
     lines = [line.split() for line in card.read("stats").splitlines()]
     assert all(len(words) == 2 for words in lines)
     return {name: int(value) for name, value in lines}
 
 
-def grown(card: Card, before: dict[str, int], kinds: str = "") -> dict[str, int]:
+def find_growth(card: Card, before: dict[str, int], kinds: str = "") -> dict[str, int]:
     """Increases of the counters whose names begin so; unchanged counters are left out."""
-    now = stats(card)
+    now = read_stats(card)
     assert now.keys() == before.keys()
     return {name: now[name] - before[name] for name in now if name.startswith(kinds) and now[name] != before[name]}
 
@@ -78,7 +78,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
 def test_writes_and_their_failures_are_counted_by_action(fresh: Card) -> None:
     """Every write counts as a call of its action, and as a failure when it was refused; other counters of writes stay.
     Seen failing without lens_stats_count_call() in files_write(), and with it called only where that succeeds."""
-    before = stats(fresh)
+    before = read_stats(fresh)
     for text in (fresh.chip.ref(16), fresh.chip.ref(8), "8x"):
         fresh.write("disable_channel", text)
     fresh.write("enable_channel", fresh.chip.ref(16), "-C")
@@ -86,7 +86,7 @@ def test_writes_and_their_failures_are_counted_by_action(fresh: Card) -> None:
     fresh.write("preempt_tsg", fresh.chip.ref(1000))
     for text in (f"{fresh.chip.ref(5)} 2000", fresh.chip.ref(5)):
         fresh.write("tsg_timeslice", text)
-    assert grown(fresh, before, "write_") == {
+    assert find_growth(fresh, before, "write_") == {
         "write_disable_channel": 3, "write_disable_channel_failed": 1, "write_enable_channel": 2,
         "write_enable_channel_failed": 1, "write_preempt_tsg": 1, "write_preempt_tsg_failed": 1,
         "write_tsg_timeslice": 2, "write_tsg_timeslice_failed": 1}
@@ -96,7 +96,7 @@ def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> No
     """A file that is read in pieces counts once, and runlists count together. A read of stats counts after it, and so
     appears in the next one; stats can be read when the GPU does not answer.
     Seen failing with lens_stats_count_call() outside of the condition in files_read(), and without it."""
-    before = stats(fresh)
+    before = read_stats(fresh)
     fresh.read("chip")
     fresh.guest.check(f"dd if={fresh.path('device_info')} bs=1 of=/dev/null 2>/dev/null")
     fresh.read("runlist0")
@@ -106,7 +106,7 @@ def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> No
     assert fresh.guest.run(f"become -s -- tryop read {fresh.path('image')}")[1].startswith("OK")  # CAP_PERFMON is left
     fresh.emu.cmd({"cmd": "fault", "kind": "all-ones"})
     fresh.guest.run(f"cat {fresh.path('runlist0')}")
-    assert grown(fresh, before, "read_") == {
+    assert find_growth(fresh, before, "read_") == {
         "read_chip": 1, "read_device_info": 1, "read_runlist": 3, "read_runlist_failed": 1, "read_gpc_tpc_mask": 1,
         "read_stats": 2, "read_image": 1}
 
@@ -114,12 +114,12 @@ def test_reads_and_their_failures_are_counted_by_kind_of_file(fresh: Card) -> No
 def test_accesses_are_those_that_the_gpu_saw(fresh: Card) -> None:
     """bar0_* grow by what the emulator counted, and reading stats makes no access.
     Seen failing without the counting in mmio_rd64() and mmio_wr32()."""
-    before = stats(fresh)
+    before = read_stats(fresh)
     fresh.emu.cmd({"cmd": "reset-counts"})
     fresh.read("runlist0")
     assert fresh.write("cta_preempt_channel", fresh.chip.ref(16)).startswith("OK")
     seen = fresh.emu.cmd({"cmd": "counts"})
-    ours = grown(fresh, before, "bar0_")
+    ours = find_growth(fresh, before, "bar0_")
     assert ours == {"bar0_read32": seen["reads"]["4"], "bar0_write32": seen["writes"]["4"],
                     "bar0_read64": seen["reads"]["8"]}
     assert ours["bar0_read32"] > 5  # a channel state each
@@ -133,9 +133,9 @@ def test_each_stop_of_the_machine_is_counted(fresh: Card, piece: int) -> None:
     Seen failing without the counting in mmio_run_stopped()."""
     fresh.guest.check(f"echo {piece} >/sys/module/gpulens/parameters/vram_piece")
     try:
-        before = stats(fresh)
+        before = read_stats(fresh)
         fresh.guest.check(f"cat {fresh.path('snapshot')} >/dev/null")
-        now = stats(fresh)
+        now = read_stats(fresh)
     finally:
         fresh.guest.check("echo 4096 >/sys/module/gpulens/parameters/vram_piece")
     expected = {"GP106": 2, "TU102": 3, "AD102": 4, "GH100": 4}[fresh.chip.name] if piece == 64 else 2
@@ -145,4 +145,4 @@ def test_each_stop_of_the_machine_is_counted(fresh: Card, piece: int) -> None:
     # an access takes at least 1 us, and a stop of 8 words less than a second
     assert expected * 1000 < took < expected * 1_000_000_000
     assert took / expected <= now["window_longest_stop_ns"] <= now["window_stopped_ns"]
-    assert fresh.number("local_memory") and stats(fresh)["system_words"] == 0
+    assert fresh.number("local_memory") and read_stats(fresh)["system_words"] == 0

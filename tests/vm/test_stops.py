@@ -31,7 +31,7 @@ class Stop(NamedTuple):
     words: int
 
 
-def stops(card: Card) -> list[Stop]:
+def list_stops(card: Card) -> list[Stop]:
     """The acquisitions of the window in the emulator's log: a read of its register, accesses, a write that restores it
     and the read that follows."""
     found: list[Stop] = []
@@ -84,7 +84,7 @@ def loaded(request: pytest.FixtureRequest, machine: Guest) -> Iterator[Card]:  #
     card.emu.cmd({"cmd": "fault", "kind": "none"})
 
 
-def numbers(card: Card) -> dict[str, int]:
+def read_numbers(card: Card) -> dict[str, int]:
     """The numbers of stats by name."""
     return {name: int(value) for name, value in (line.split() for line in card.read("stats").splitlines())}
 
@@ -94,15 +94,15 @@ def test_slow_registers_are_read_in_stops_of_50_ms_at_most(loaded: Card) -> None
     Seen failing with the module of 8eb1b46: one stop of 148 accesses and more."""
     text = loaded.read("runlist0")
     loaded.emu.cmd({"cmd": "log-read"})
-    before = numbers(loaded)
+    before = read_numbers(loaded)
     loaded.emu.cmd({"cmd": "fault", "kind": "slow", "ns": 1_000_000})
     slow = loaded.guest.check(f"cat {loaded.path('runlist0')}", timeout=60)
     loaded.emu.cmd({"cmd": "fault", "kind": "none"})
     assert slow.count("TSG Entry") == text.count("TSG Entry") == 8
-    seen = stops(loaded)
+    seen = list_stops(loaded)
     assert len(seen) > 3 and sum(stop.words for stop in seen) >= 72
     assert max(stop.accesses for stop in seen) <= LONGEST_STOP_MS
-    after = numbers(loaded)
+    after = read_numbers(loaded)
     assert after["window_stops"] - before["window_stops"] == len(seen)
     longest, together = after["window_longest_stop_ns"], after["window_stopped_ns"] - before["window_stopped_ns"]
     # measured by the guest's clock, which runs during short stops; the host may delay the guest
@@ -115,7 +115,7 @@ def test_very_slow_registers_do_not_stop_the_machine(loaded: Card) -> None:
     decreases.
     Seen failing with the module of 8eb1b46 and acpi_pm: one stop of 576 words, window_longest_stop_ns
     18446744073704332796."""
-    before = numbers(loaded)
+    before = read_numbers(loaded)
     loaded.emu.cmd({"cmd": "log-read"})
     loaded.emu.cmd({"cmd": "fault", "kind": "slow", "ns": 30_000_000})
     answer = loaded.guest.run(f"tryop read {loaded.path('runlist0')}", timeout=60)[1].strip()
@@ -123,7 +123,7 @@ def test_very_slow_registers_do_not_stop_the_machine(loaded: Card) -> None:
     assert answer == "read ETIMEDOUT"
     log = loaded.emu.cmd({"cmd": "log-read"})["accesses"]
     assert log and not [access for access in log if (access["bar"], access["off"]) == (0, loaded.chip.window)]
-    after = numbers(loaded)
+    after = read_numbers(loaded)
     for name in ("window_stops", "window_stopped_ns", "window_longest_stop_ns"):
         assert after[name] == before[name] < 10**12
     assert "TSG Entry" in loaded.read("runlist0")
@@ -135,7 +135,7 @@ def test_a_stop_reads_at_most_4_kib(loaded: Card) -> None:
     loaded.emu.cmd({"cmd": "scenario", "file": scenario_of("bench-2048")})
     loaded.emu.cmd({"cmd": "log-read"})
     loaded.guest.check(f"cat {loaded.path('snapshot')} >/dev/null", timeout=60)
-    seen = stops(loaded)
+    seen = list_stops(loaded)
     loaded.emu.cmd({"cmd": "scenario", "file": scenario_of("bench-64")})
     assert max(stop.words for stop in seen) <= PIECE_WORDS
     assert sum(stop.words for stop in seen) >= (2304 if loaded.chip.name == "GP106" else 4608)

@@ -25,7 +25,7 @@ from lib import paths
 from lib.chips import names_of
 from lib.guest import SLOW, Gpu, Guest, LostVM, pci_address
 from support.vm.cards import healthy, need_module, scenario
-from support.vm.storms import ERRNOS, SEED, SOAK, Storm, memory
+from support.vm.storms import ERRNOS, SEED, SOAK, Storm, read_memory
 
 CHIPS = names_of("storm")
 ADDRESSES = tuple(pci_address(index) for index in range(len(CHIPS)))
@@ -57,7 +57,7 @@ STEPS = {
 }
 
 
-def plan(turn: int, index: int) -> str:
+def plan_round(turn: int, index: int) -> str:
     """The steps of one disturber in a round: in three rounds each disturbance once, in random order. Most of the time
     all GPUs are attached, or readers would have nothing to read."""
     dice = random.Random(f"{SEED} {turn // 3} {index}")
@@ -120,7 +120,7 @@ class After:  # pylint: disable=too-many-instance-attributes
 
 
 @contextlib.contextmanager
-def seeded() -> Iterator[None]:
+def name_seed() -> Iterator[None]:
     """Adds the seed to the message of a failure."""
     try:
         yield
@@ -130,7 +130,7 @@ def seeded() -> Iterator[None]:
         raise AssertionError(f"seed {SEED}: {failure}") from failure
 
 
-def numbers(guest: Guest) -> dict[str, int]:
+def map_numbers(guest: Guest) -> dict[str, int]:
     """The address of each GPU that the module shows now -> the X of its /proc/gpuX."""
     text = guest.run("grep -Hso '0000:[0-9a-f:.]*' /proc/gpu*/chip")[1]
     found = {}
@@ -143,12 +143,12 @@ def numbers(guest: Guest) -> dict[str, int]:
 def come_back(guest: Guest) -> list[str]:
     """Gives the module time to attach all GPUs; the addresses of those that it does not attach."""
     deadline = time.monotonic() + SETTLED
-    while len(found := numbers(guest)) < len(ADDRESSES) and time.monotonic() < deadline:
+    while len(found := map_numbers(guest)) < len(ADDRESSES) and time.monotonic() < deadline:
         time.sleep(0.1)
     return [where for where in ADDRESSES if where not in found]
 
 
-def settle(guest: Guest) -> list[str]:
+def restore_devices(guest: Guest) -> list[str]:
     """Restores what a plan may have removed, except for GPUs that the module must attach by itself; those that it did
     not attach."""
     guest.run("rmmod sleeper")
@@ -184,14 +184,14 @@ def count_devices(guest: Guest) -> None:
         p:freed pci_release_dev' >kprobe_events && echo 1 >events/kprobes/enable""")
 
 
-def devices(guest: Guest) -> tuple[int, int]:
+def read_device_counts(guest: Guest) -> tuple[int, int]:
     """Counts of PCI devices made and freed; those of the boot count as made."""
     text = guest.run("cat /sys/kernel/tracing/kprobe_profile")[1]
     hits = {words[0]: int(words[1]) for words in map(str.split, text.splitlines()) if words[0] in ("made", "freed")}
     return hits.get("made", 0) + len(ADDRESSES), hits.get("freed", 0)
 
 
-def texts(guest: Guest) -> dict[str, str]:
+def read_texts(guest: Guest) -> dict[str, str]:
     """device_info and runlist0 of each GPU by address, 10 ms after the start of its scenario, with its clock
     stopped."""
     for emu in guest.emu:
@@ -201,7 +201,7 @@ def texts(guest: Guest) -> dict[str, str]:
     # On a busy host two accesses in a row may take longer than a stop allows for: then the reading is refused.
     found = {where: guest.check(f"for try in 1 2 3; do text=$(cd /proc/gpu{number} && cat device_info runlist0) && "
                                 'break; done && echo "$text"')
-             for where, number in numbers(guest).items()}
+             for where, number in map_numbers(guest).items()}
     for emu in guest.emu:
         emu.cmd({"cmd": "time", "mode": "real"})
     return found
@@ -212,7 +212,7 @@ def run_round(guest: Guest, after: After, turn: int) -> None:
     plans = []
     for index in range(PLANS):
         plans.append(f"/tmp/plan.{index}")
-        guest.push(plan(turn, index).encode(), plans[-1])
+        guest.push(plan_round(turn, index).encode(), plans[-1])
     words = (int(LIMIT * SLOW), SEED + 1000 * turn, READERS, WRITERS, *plans)
     status, said = guest.run(f"/tmp/disturb.sh {' '.join(map(str, words))}", timeout=LIMIT + 60)
     if status != 0:
@@ -224,7 +224,7 @@ def run_round(guest: Guest, after: After, turn: int) -> None:
         after.steps += map(Step.parse, guest.read(f"{name}.log").splitlines())
 
 
-def lacking(after: After) -> list[tuple[object, ...]]:
+def find_lacking(after: After) -> list[tuple[object, ...]]:
     """What the storm must contain and does not yet: steps that were done, and calls by their results."""
     done = Counter(step.name for step in after.steps if step.result == "OK")
     steps = (("load", "unload"), ("load_driver", "unload_driver"), ("bind", "unbind"), ("remove", "rescan"),
@@ -242,11 +242,11 @@ def after_the_storm() -> Iterator[After]:
     seen = After()
     gpus = [Gpu(name, scenario("hostile")) for name in CHIPS]
     # freed memory is overwritten, so that a use after free is detected
-    with seeded(), Guest(gpus, limit=900 * SOAK, append="slub_debug=FP page_poison=1") as guest:
+    with name_seed(), Guest(gpus, limit=900 * SOAK, append="slub_debug=FP page_poison=1") as guest:
         guest.push(paths.ROOT / "tests/vm/disturb.sh", "/tmp/disturb.sh", 0o755)
         count_devices(guest)
         guest.load("gpulens", "control=1")
-        seen.texts.append(texts(guest))
+        seen.texts.append(read_texts(guest))
         for turn in range(4 * ROUNDS):
             if turn:
                 guest.load("gpulens", "control=1")
@@ -254,18 +254,18 @@ def after_the_storm() -> Iterator[After]:
             run_round(guest, seen, turn)
             if seen.late:
                 break  # a process that hangs may hold any lock
-            seen.missing += settle(guest)
+            seen.missing += restore_devices(guest)
             seen.unread.update(guest.run("dmesg | grep 'cannot read'")[1].splitlines())
-            seen.texts.append(texts(guest))
+            seen.texts.append(read_texts(guest))
             seen.awake += find_awake(guest)
             seen.answering += find_answering(guest)
             guest.unload()
-            seen.memory.append(memory(guest))
+            seen.memory.append(read_memory(guest))
             # More rounds where a busy host let too little through.
-            if turn >= ROUNDS - 1 and not lacking(seen):
+            if turn >= ROUNDS - 1 and not find_lacking(seen):
                 break
         if not seen.late:
-            seen.devices = devices(guest)
+            seen.devices = read_device_counts(guest)
         seen.print_summary()
         healthy(guest)
         yield seen
@@ -274,7 +274,7 @@ def after_the_storm() -> Iterator[After]:
 def test_every_call_ends_in_time_with_data_or_a_known_errno(after: After) -> None:
     """While modules, drivers and GPUs are removed.
     Seen failing with ENXIO instead of ENODEV for a removed GPU. The limit of time was not seen exceeded."""
-    with seeded():
+    with name_seed():
         unexpected = {key: count for key, count in after.calls.seen.items() if key[2] not in CALLS[key[1]]}
         assert not unexpected
         assert after.calls.longest[0] < LONGEST, after.calls.longest
@@ -282,7 +282,7 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(after: After) -> Non
 
 def test_every_disturbance_ends_in_time_with_a_known_result(after: After) -> None:
     """Loading, unloading, binding and removal end with a result of STEPS."""
-    with seeded():
+    with name_seed():
         unexpected = Counter((step.name, step.result) for step in after.steps if step.result not in STEPS[step.name])
         assert not unexpected
         assert max(step.seconds for step in after.steps) < LONGEST, max((step.seconds, step) for step in after.steps)
@@ -291,13 +291,13 @@ def test_every_disturbance_ends_in_time_with_a_known_result(after: After) -> Non
 def test_no_process_hangs(after: After) -> None:
     """All callers and disturbers end with the storm.
     Not seen failing: what hung so far also blocked rmmod, and the guest was lost."""
-    with seeded():
+    with name_seed():
         assert not after.late, after.late[0]
 
 
 def test_every_gpu_is_attached_again_and_reads_as_before(after: After) -> None:
     """After each round: its device table, and its runlist once its scenario was loaded again."""
-    with seeded():
+    with name_seed():
         assert not after.missing, after.missing[0]
         for texts_now in after.texts[1:]:
             assert texts_now == after.texts[0]
@@ -306,21 +306,21 @@ def test_every_gpu_is_attached_again_and_reads_as_before(after: After) -> None:
 def test_no_gpu_is_scanned_before_it_can_be_read(after: After) -> None:
     """A new PCI device has no addresses at first: attaching it then fails with EINVAL and is not repeated.
     Seen failing without the PCI core's lock around scan()."""
-    with seeded():
+    with name_seed():
         assert not after.unread
 
 
 def test_files_of_every_removed_gpu_give_enodev(after: After) -> None:
     """Whatever happened to the GPU before.
     Seen failing without lens_unmap_device() at BUS_NOTIFY_DEL_DEVICE."""
-    with seeded():
+    with name_seed():
         assert not after.answering
 
 
 def test_every_gpu_can_be_suspended_again(after: After) -> None:
     """No use is left unreleased.
     Seen failing without put() in devices_end_use()."""
-    with seeded():
+    with name_seed():
         assert not after.awake
 
 
@@ -329,7 +329,7 @@ def test_nothing_that_was_allocated_stays(after: After) -> None:
     Not seen failing: in three rounds, unfreed text of readers adds up to 280 kB a round only."""
     if "KASAN" in paths.kernel_options():
         pytest.skip("KASAN keeps what was freed for a while; kmemleak finds what was not")
-    with seeded():
+    with name_seed():
         assert after.memory[-1] - after.memory[1] < 1 << 20, after.memory
 
 
@@ -339,12 +339,12 @@ def test_every_device_that_was_removed_is_freed(after: After) -> None:
     made, freed = after.devices
     if freed == 0:
         pytest.skip("this kernel cannot count its calls (CONFIG_KPROBE_EVENTS)")
-    with seeded():
+    with name_seed():
         assert made == freed
 
 
 def test_the_storm_was_complete(after: After) -> None:
     """Each kind of disturbance happened, and between them files were read and GPUs controlled.
     Seen failing with a step that no plan has."""
-    with seeded():
-        assert not lacking(after), (after.steps, after.calls.seen)
+    with name_seed():
+        assert not find_lacking(after), (after.steps, after.calls.seen)

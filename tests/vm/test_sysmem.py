@@ -14,11 +14,11 @@ import pytest
 
 from lib.guest import Emulator, Guest, pci_address
 from lib.machine import iommu_obstacle
-from support.vm.cards import run_tool, scenario, until
+from support.vm.cards import run_tool, scenario, wait_until
 from support.vm.chips import CHIPS, Chip
-from support.vm.formats import Channel, enabled, parse_runlist, shape, unread
+from support.vm.formats import Channel, is_unread, parse_runlist, read_enabled, shape
 from support.vm.shared import FOUR, FOUR_IOMMU, SharedGuests
-from support.vm.soc import Ram, give_memory, load_vfio, parameter, place
+from support.vm.soc import Ram, give_memory, load_scenario_with, load_vfio, read_parameter
 
 TENANTS = [(3, [8, 9]), (5, [16]), (9, [24, 25])]  # runlist 0 of the scenario tenants
 HERE = pathlib.Path(__file__).resolve().parent
@@ -60,7 +60,7 @@ class Card(NamedTuple):
     def load(self, **changes: Any) -> None:
         """Loads the scenario of the tenants, all in system memory unless the changes say otherwise."""
         self.emu.cmd({"cmd": "fault", "kind": "none"})
-        place(self.machine.guest, self.index, scenario(self.chip.scenario), {"memory": "sys"} | changes)
+        load_scenario_with(self.machine.guest, self.index, scenario(self.chip.scenario), {"memory": "sys"} | changes)
 
     def channels(self) -> dict[int, Channel]:
         """Runlist 0's, by id."""
@@ -151,14 +151,14 @@ def test_words_of_system_memory_are_no_accesses_of_bar0(card: Card) -> None:
     """stats counts as bar0_* what the emulator saw, and words that the module read or wrote in system memory only as
     system_words. Seen failing with words counted by sysmem.c too: bar0_read64 was 59 to 118 more than what the emulator
     saw, bar0_write32 2 more."""
-    def stats() -> dict[str, int]:
+    def read_stats() -> dict[str, int]:
         return {words[0]: int(words[1]) for words in map(str.split, card.read("stats").splitlines())}
 
-    before = stats()
+    before = read_stats()
     card.emu.cmd({"cmd": "reset-counts"})
     card.read("runlist0")
     assert card.ends("cil_preempt_channel", card.chip.ref(8)).startswith("OK")
-    seen, now = card.emu.cmd({"cmd": "counts"}), stats()
+    seen, now = card.emu.cmd({"cmd": "counts"}), read_stats()
     grown = {name: now[name] - before[name] for name in now}
     assert (grown["bar0_read32"], grown["bar0_write32"], grown["bar0_read64"]) == (
         seen["reads"].get("4", 0), seen["writes"].get("4", 0), seen["reads"].get("8", 0))
@@ -214,7 +214,7 @@ def test_a_runlist_outside_of_memory_is_an_error_of_that_runlist(card: Card) -> 
     read."""
     for kind, address in bad_addresses(card).items():
         card.base_reads_as(address)
-        assert unread(card.read("runlist0")), f"{kind}: {address:#x}"
+        assert is_unread(card.read("runlist0")), f"{kind}: {address:#x}"
         assert shape(card.read("runlist1"))
     card.emu.cmd({"cmd": "fault", "kind": "none"})
     assert shape(card.read("runlist0")) == TENANTS
@@ -230,7 +230,7 @@ def test_a_list_beyond_the_end_of_mapped_memory_is_an_error(card: Card) -> None:
     card.emu.cmd({"cmd": "scenario", "data": {"memory": {"runlists": "sys"}, **many}})
     assert 0x1000 < 1152 * entry
     card.base_reads_as(alone)
-    assert unread(card.read("runlist0"))
+    assert is_unread(card.read("runlist0"))
 
 
 def test_an_instance_block_outside_of_memory_is_an_error_of_that_channel(card: Card) -> None:
@@ -258,7 +258,7 @@ def test_control(card: Card) -> None:
     """Channels are disabled and enabled, preemption modes written into context images, lists resubmitted."""
     ref = card.chip.ref
     assert card.ends("disable_channel", ref(16)).startswith("OK")
-    assert enabled(card.read("runlist0")) == {8: True, 9: True, 16: False, 24: True, 25: False}
+    assert read_enabled(card.read("runlist0")) == {8: True, 9: True, 16: False, 24: True, 25: False}
     assert not card.state()[16]["enabled"]
     assert card.ends("enable_channel", ref(16)).startswith("OK")
     assert card.state()[16]["enabled"]
@@ -320,17 +320,17 @@ def test_memory_that_the_kernel_does_not_map_is_an_error(
         card = Card(machine, chip, index)
         card.load()
         card.base_reads_as(address)
-        assert unread(card.read("runlist0"))
+        assert is_unread(card.read("runlist0"))
         card.load()
     machine.guest.check("kill $(pidof secret)")
 
 
-def unbind(guest: Guest, index: int) -> None:
+def unbind_driver(guest: Guest, index: int) -> None:
     """Unbinds the driver of a GPU."""
     guest.check(f"echo {pci_address(index)} >/sys/bus/pci/devices/{pci_address(index)}/driver/unbind")
 
 
-def bind(guest: Guest, index: int, driver: str) -> None:
+def bind_driver(guest: Guest, index: int, driver: str) -> None:
     """Binds this driver and no other to a GPU."""
     device = f"/sys/bus/pci/devices/{pci_address(index)}"
     guest.check(f"echo {driver} >{device}/driver_override; echo {pci_address(index)} >/sys/bus/pci/drivers_probe; "
@@ -343,7 +343,7 @@ def test_system_memory_is_not_accessed_without_the_driver_that_mapped_it(card: C
     nothing is written there; lists in GPU memory can be read. chip names the reason. With the driver bound again, reads
     succeed.
     Seen failing before the driver was checked: without an IOMMU the list was shown, behind one it was EIO."""
-    unbind(card.machine.guest, card.index)
+    unbind_driver(card.machine.guest, card.index)
     try:
         assert "! entries not readable: no driver maps them" in card.read("runlist0")
         assert card.ends("tsg_timeslice", f"{card.chip.ref(3)} 2000") == "write ENXIO"
@@ -351,8 +351,8 @@ def test_system_memory_is_not_accessed_without_the_driver_that_mapped_it(card: C
         card.load(memory="vid")
         assert shape(card.read("runlist0")) == TENANTS
     finally:
-        bind(card.machine.guest, card.index, "sysram")
-    buses = parameter(card.machine.guest, "sysram", "bus")
+        bind_driver(card.machine.guest, card.index, "sysram")
+    buses = read_parameter(card.machine.guest, "sysram", "bus")
     assert int(buses[card.index]) == card.ram.bus
     card.load()
     assert shape(card.read("runlist0")) == TENANTS
@@ -368,14 +368,14 @@ def test_the_translation_of_a_vfio_domain_is_not_used(
     load_vfio(machine.guest)
     card = Card(machine, CHIPS[0], 0)
     card.load()
-    unbind(machine.guest, 0)
-    bind(machine.guest, 0, "vfio-pci")
+    unbind_driver(machine.guest, 0)
+    bind_driver(machine.guest, 0, "vfio-pci")
     try:
         assert card.ends("runlist0") == "read ENODEV"
     finally:
-        unbind(machine.guest, 0)
-        bind(machine.guest, 0, "sysram")
-    until(lambda: card.ends("num_gpcs").startswith("OK"), "the GPU is not attached again")
+        unbind_driver(machine.guest, 0)
+        bind_driver(machine.guest, 0, "sysram")
+    wait_until(lambda: card.ends("num_gpcs").startswith("OK"), "the GPU is not attached again")
     card.load()
     assert shape(card.read("runlist0")) == TENANTS
 
@@ -384,16 +384,16 @@ def test_the_machine_is_not_stopped_to_read_system_memory(card: Card) -> None:
     """Addresses are translated, and contexts read, without a stop. A new time slice takes two stops: the check that the
     entry is still the TSG's with the store, and the submit. A preemption mode takes one.
     Seen failing with contexts of system memory read in exclusive(): 3 stops."""
-    def stops() -> int:
+    def count_stops() -> int:
         return int(dict(map(str.split, card.read("stats").splitlines()))["window_stops"])
 
-    before = stops()
+    before = count_stops()
     assert card.read("runlist0").count("= Context State =") == 5
-    assert stops() == before
+    assert count_stops() == before
     assert card.ends("tsg_timeslice", f"{card.chip.ref(3)} 2000").startswith("OK")
-    assert stops() == before + 2
+    assert count_stops() == before + 2
     assert card.ends("cil_preempt_channel", card.chip.ref(8)).startswith("OK")
-    assert stops() == before + 3
+    assert count_stops() == before + 3
     assert card.state()[8]["compute_preemption"] == 2
 
 
@@ -407,7 +407,7 @@ def test_memory_taken_away_is_an_error(machine: Machine) -> None:  # pylint: dis
         assert card.ends("runlist0").startswith("OK")
         machine.guest.check(f"echo {card.index} >/sys/module/sysram/parameters/unmap")
         # without an IOMMU nothing is unmapped
-        assert unread(card.read("runlist0")) == machine.iommu
+        assert is_unread(card.read("runlist0")) == machine.iommu
     machine.guest.unload("sysram")
     for card in cards:
         assert "! entries not readable: no driver maps them" in card.read("runlist0")
@@ -424,5 +424,5 @@ def test_a_page_without_a_reference_is_not_read(machine: Machine) -> None:  # py
         card.load(memory="vid")
         for offset, refused in ((0, False), (0x1000, True), (0x3FF000, True), (0x400000, False)):
             card.base_reads_as(given[index].bus + offset)
-            assert unread(card.read("runlist0")) == refused, hex(offset)
+            assert is_unread(card.read("runlist0")) == refused, hex(offset)
         card.emu.cmd({"cmd": "fault", "kind": "none"})

@@ -12,9 +12,9 @@ import pytest
 
 from lib import paths
 from lib.guest import SLOW, Gpu, Guest, pci_address
-from support.vm.cards import accesses, healthy, until
+from support.vm.cards import count_accesses, healthy, wait_until
 from support.vm.formats import CONTROL_FILE, parse_runlist, shape
-from support.vm.soc import give_memory, load_tegras, parameter, place
+from support.vm.soc import give_memory, load_scenario_with, load_tegras, read_parameter
 
 # emulators: a PCI GPU with the lowest PCI address, then the Tegras
 CHIPS = ("gp106", "ga10b", "gm20b", "gp10b", "gv11b")
@@ -33,17 +33,17 @@ def machine() -> Iterator[Guest]:
         healthy(guest)
 
 
-def reset(guest: Guest) -> None:
+def reset_scenarios(guest: Guest) -> None:
     """Removes faults and loads every scenario again."""
     for index in NAMES:
         guest.emu[index].cmd({"cmd": "fault", "kind": "none"})
-        place(guest, index, str(paths.SCENARIOS / f"demo-{CHIPS[index]}.json"), {})
+        load_scenario_with(guest, index, str(paths.SCENARIOS / f"demo-{CHIPS[index]}.json"), {})
 
 
 @pytest.fixture
 def tegras(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-outer-name
     """The four Tegras, gpu0 to gpu3, which are suspended as soon as they are unused; gpu4 is the PCI GPU."""
-    reset(machine)
+    reset_scenarios(machine)
     load_tegras(machine, NAMES)
     machine.load("gpulens", "control=1")
     yield machine
@@ -55,7 +55,7 @@ def tegras(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-oute
 @pytest.fixture
 def bare(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-outer-name
     """For tests that load the modules themselves."""
-    reset(machine)
+    reset_scenarios(machine)
     yield machine
     for name in ("gpulens", "tegra"):
         if f"{name} " in machine.read("/proc/modules"):
@@ -64,15 +64,15 @@ def bare(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-outer-
 
 def read_counter(guest: Guest, name: str, tegra: int = 0) -> int:
     """A counter of the test driver."""
-    return int(parameter(guest, "tegra", name)[tegra])
+    return int(read_parameter(guest, "tegra", name)[tegra])
 
 
-def asleep(guest: Guest, tegra: int = 0) -> bool:
+def is_asleep(guest: Guest, tegra: int = 0) -> bool:
     """Whether a Tegra is suspended now."""
-    return parameter(guest, "tegra", "asleep")[tegra] == "1"
+    return read_parameter(guest, "tegra", "asleep")[tegra] == "1"
 
 
-def answer(guest: Guest, name: str, words: str = "read") -> str:
+def try_operation(guest: Guest, name: str, words: str = "read") -> str:
     """The result of one operation on a file of gpu0."""
     verb, _, text = words.partition(" ")
     return guest.run(f"tryop {verb} /proc/gpu0/{name} {text}")[1].strip()
@@ -139,36 +139,36 @@ def channels_of_runlist0(tegras: Guest) -> dict[int, dict[str, Any]]:
 
 def test_control(tegras: Guest) -> None:
     """A channel is disabled and enabled, and a preemption mode and a time slice are written into system memory."""
-    assert answer(tegras, "disable_channel", "write 0:16").startswith("OK")
+    assert try_operation(tegras, "disable_channel", "write 0:16").startswith("OK")
     state = channels_of_runlist0(tegras)
     assert not state[16]["enabled"] and state[8]["enabled"]
-    assert answer(tegras, "enable_channel", "write 0:16").startswith("OK")
+    assert try_operation(tegras, "enable_channel", "write 0:16").startswith("OK")
     assert state[8]["compute_preemption"] == 1  # CTA; 0 is WFI: open-gpu-doc ampere/ga102/dev_ctxsw.ref.txt
-    assert answer(tegras, "wfi_preempt_channel", "write 0:8").startswith("OK")
+    assert try_operation(tegras, "wfi_preempt_channel", "write 0:8").startswith("OK")
     state = channels_of_runlist0(tegras)
     assert state[16]["enabled"] and state[8]["compute_preemption"] == 0
-    assert answer(tegras, "preempt_tsg", "write 0:3").startswith("OK")
-    assert answer(tegras, "tsg_timeslice", "write '0:3 2000'").startswith("OK")
+    assert try_operation(tegras, "preempt_tsg", "write 0:3").startswith("OK")
+    assert try_operation(tegras, "tsg_timeslice", "write '0:3 2000'").startswith("OK")
     slices = {tsg.id: tsg.fields["Slice"] for tsg in parse_runlist(tegras.read("/proc/gpu0/runlist0"))}
     assert slices.pop(3) == "1998.848us" and "1998.848us" not in slices.values()
-    until(lambda: asleep(tegras), "it stays awake after a control request")
+    wait_until(lambda: is_asleep(tegras), "it stays awake after a control request")
 
 
 def test_a_tegra_is_suspended_again_after_a_read(tegras: Guest) -> None:
     """A read resumes it at most twice, for the check that it is present and for the data, not for each access."""
-    until(lambda: asleep(tegras), "it stays awake after gpulens was loaded")
+    wait_until(lambda: is_asleep(tegras), "it stays awake after gpulens was loaded")
     before = read_counter(tegras, "resumes")
     tegras.emu[ORIN].cmd({"cmd": "reset-counts"})
     assert shape(tegras.read("/proc/gpu0/runlist0")) == DEMO
-    assert accesses(tegras.emu[ORIN]) > 10
-    until(lambda: asleep(tegras), "it stays awake after it was read")
+    assert count_accesses(tegras.emu[ORIN]) > 10
+    wait_until(lambda: is_asleep(tegras), "it stays awake after it was read")
     assert before < read_counter(tegras, "resumes") <= before + 2
     assert read_counter(tegras, "suspends") == read_counter(tegras, "resumes")
 
 
 def test_a_tegra_stays_awake_during_a_request(tegras: Guest) -> None:
     """While a request waits for the hardware (a preempt that hangs), the GPU is not suspended; afterwards it is."""
-    until(lambda: asleep(tegras), "it stays awake after gpulens was loaded")
+    wait_until(lambda: is_asleep(tegras), "it stays awake after gpulens was loaded")
     tegras.emu[ORIN].cmd({"cmd": "scenario", "data": {"processes": [{"name": "one", "tsgs": [
         {"id": 3, "runlist": 0, "timeslice": {"timeout": 255, "scale": 15}, "channels": [{"id": 8}]}]}]}})
     tegras.emu[ORIN].cmd({"cmd": "fault", "kind": "preempt-hangs"})
@@ -182,7 +182,7 @@ def test_a_tegra_stays_awake_during_a_request(tegras: Guest) -> None:
     assert held == ["write", "ETIMEDOUT"]
     first = seen.index("0")
     assert seen.count("0") >= 10 / SLOW and seen[first:first + seen.count("0")] == ["0"] * seen.count("0")
-    until(lambda: asleep(tegras), "it stays awake after a control request")
+    wait_until(lambda: is_asleep(tegras), "it stays awake after a control request")
     assert read_counter(tegras, "resumes") == before + 1
 
 
@@ -195,10 +195,10 @@ def test_every_file_is_read_awake(tegras: Guest) -> None:
     try:
         seen = {}
         for name in names:
-            until(lambda: asleep(tegras), "it stays awake")
+            wait_until(lambda: is_asleep(tegras), "it stays awake")
             seen[name] = tegras.run(f"cat /proc/gpu0/{name}")
         tegras.check(f"echo on >/sys/bus/platform/devices/{NAMES[ORIN]}/power/control")
-        assert not asleep(tegras)
+        assert not is_asleep(tegras)
         assert seen == {name: tegras.run(f"cat /proc/gpu0/{name}") for name in names}
         refused = {name for name, (status, _) in seen.items() if status != 0}
         assert refused == {"local_memory"}
@@ -210,14 +210,14 @@ def test_a_gpu_that_cannot_be_resumed_is_not_accessed(tegras: Guest) -> None:
     """Every file gives ENODEV, also control files, and BAR0 is not accessed, though it would answer here; opening and
     listing files does not resume the GPU. Only stats can be read. Afterwards reads succeed, and the GPU is suspended
     again."""
-    until(lambda: asleep(tegras), "it stays awake")
+    wait_until(lambda: is_asleep(tegras), "it stays awake")
     tegras.check("cd /sys/module/tegra/parameters; echo 0 >gate; echo 1 >refuse")
     before = read_counter(tegras, "resumes")
     tegras.check("cat /proc/gpu0/runlist0 >/dev/null 2>&1; true")
     tegras.emu[ORIN].cmd({"cmd": "reset-counts"})
     for name in tegras.check("ls /proc/gpu0").split():
         text = "write '0:8 1000'" if name == "tsg_timeslice" else "write 0:8"
-        said = answer(tegras, name, text if CONTROL_FILE.search(name) else "read").split()
+        said = try_operation(tegras, name, text if CONTROL_FILE.search(name) else "read").split()
         if name == "samples":
             assert said[-1] == "EINVAL"
             said = tegras.check("sample -c 100 /proc/gpu0/samples").split()
@@ -226,13 +226,13 @@ def test_a_gpu_that_cannot_be_resumed_is_not_accessed(tegras: Guest) -> None:
     tegras.check("echo 0 >/sys/module/tegra/parameters/refuse")
     tegras.check("ls -l /proc/gpu0 >/dev/null; exec 3</proc/gpu0/runlist0 4>/proc/gpu0/preempt_tsg")
     assert read_counter(tegras, "resumes") == before
-    assert accesses(tegras.emu[ORIN]) == 0
+    assert count_accesses(tegras.emu[ORIN]) == 0
     assert shape(tegras.read("/proc/gpu0/runlist0")) == DEMO
-    assert accesses(tegras.emu[ORIN]) > 0
-    until(lambda: asleep(tegras), "it stays awake after it was read")
+    assert count_accesses(tegras.emu[ORIN]) > 0
+    wait_until(lambda: is_asleep(tegras), "it stays awake after it was read")
     tegras.emu[ORIN].cmd({"cmd": "reset-counts"})
     time.sleep(0.3)
-    assert accesses(tegras.emu[ORIN]) == 0
+    assert count_accesses(tegras.emu[ORIN]) == 0
 
 
 def test_autosuspend_counts_from_the_last_read(bare: Guest) -> None:
@@ -245,7 +245,7 @@ def test_autosuspend_counts_from_the_last_read(bare: Guest) -> None:
         time.sleep(0.2 * SLOW)
         assert shape(bare.read("/proc/gpu0/runlist0")) == DEMO
     assert (read_counter(bare, "resumes"), read_counter(bare, "suspends")) == (first, first - 1)
-    until(lambda: asleep(bare), "it never sleeps")
+    wait_until(lambda: is_asleep(bare), "it never sleeps")
 
 
 def test_a_gpu_without_runtime_pm_counts_as_awake(bare: Guest) -> None:
@@ -263,12 +263,12 @@ def test_a_removed_device_gives_enodev_until_it_is_attached_again(tegras: Guest)
         cat <&3; echo "read: $?"; echo 0:3 >&4; echo "write: $?" """, timeout=60)
     assert text.count("No such device") == 2
     assert "read: 1" in text and "write: 1" in text
-    assert answer(tegras, "chip").split()[-1] == "ENODEV"
+    assert try_operation(tegras, "chip").split()[-1] == "ENODEV"
     assert tegras.read("/proc/gpu4/chip")
     load_tegras(tegras, NAMES)
     for gpu, name in enumerate(NAMES.values()):
         path = f"/proc/gpu{gpu}/chip"
-        until(lambda path=path: tegras.run(f"cat {path}")[0] == 0, "it is not attached again")
+        wait_until(lambda path=path: tegras.run(f"cat {path}")[0] == 0, "it is not attached again")
         assert name in tegras.read(f"/proc/gpu{gpu}/chip")
     assert shape(tegras.read("/proc/gpu0/runlist0")) == DEMO
     assert len(tegras.check("ls -d /proc/gpu*").split()) == 5
@@ -281,12 +281,12 @@ def test_a_gpu_without_its_driver_is_not_accessed(tegras: Guest) -> None:
     tegras.read("/proc/gpu0/runlist0")
     tegras.check(f"echo {NAMES[ORIN]} >/sys/bus/platform/drivers/tegra-test/unbind")
     tegras.emu[ORIN].cmd({"cmd": "reset-counts"})
-    assert answer(tegras, "runlist0").split()[-1] == "ENODEV"
-    assert answer(tegras, "preempt_tsg", "write 0:3").split()[-1] == "ENODEV"
+    assert try_operation(tegras, "runlist0").split()[-1] == "ENODEV"
+    assert try_operation(tegras, "preempt_tsg", "write 0:3").split()[-1] == "ENODEV"
     time.sleep(0.3)
-    assert accesses(tegras.emu[ORIN]) == 0
+    assert count_accesses(tegras.emu[ORIN]) == 0
     tegras.check(f"echo {NAMES[ORIN]} >/sys/bus/platform/drivers/tegra-test/bind")
-    until(lambda: tegras.run("cat /proc/gpu0/chip")[0] == 0, "it is not attached again")
+    wait_until(lambda: tegras.run("cat /proc/gpu0/chip")[0] == 0, "it is not attached again")
     assert shape(tegras.read("/proc/gpu0/runlist0")) == DEMO
 
 
@@ -296,7 +296,7 @@ def test_a_tegra_without_a_driver_at_load_is_attached_later(bare: Guest) -> None
     bare.load("gpulens")
     assert bare.check("ls -d /proc/gpu*").split() == ["/proc/gpu0"]
     load_tegras(bare, {ORIN: "17000000.gpu"})
-    until(lambda: bare.run("cat /proc/gpu1/chip")[0] == 0, "it is not attached")
+    wait_until(lambda: bare.run("cat /proc/gpu1/chip")[0] == 0, "it is not attached")
     assert "17000000.gpu" in bare.read("/proc/gpu1/chip")
     assert shape(bare.read("/proc/gpu1/runlist0")) == DEMO
 
@@ -311,6 +311,6 @@ def test_removal_and_return_under_readers(tegras: Guest) -> None:
         for n in $(seq 20); do echo 0 >/sys/module/tegra/parameters/cycle; usleep 150000; done
         touch /tmp/stop; wait; rm -f /tmp/stop /tmp/cycle.*""", timeout=120)
     assert set(text.split()) == {"10"}
-    until(lambda: tegras.run("cat /proc/gpu0/chip")[0] == 0, "it is not attached again")
+    wait_until(lambda: tegras.run("cat /proc/gpu0/chip")[0] == 0, "it is not attached again")
     assert shape(tegras.read("/proc/gpu0/runlist0")) == DEMO
-    until(lambda: asleep(tegras), "it stays awake")
+    wait_until(lambda: is_asleep(tegras), "it stays awake")

@@ -49,20 +49,20 @@ class Result(NamedTuple):
     err: str
 
 
-def run(card: Card, words: str, who: str = "") -> Result:
+def run_gpulens(card: Card, words: str, who: str = "") -> Result:
     """gpulens -g X WORDS in the guest; who: steps of helpers/become.c."""
     become = f"become {who} -- " if who else ""
     status, out = card.guest.run(f"{become}gpulens -g {card.index} {words} 2>/tmp/err", timeout=120)
     return Result(status, out, card.guest.read("/tmp/err"))
 
 
-def comparable(value: Any) -> Any:
+def strip_source(value: Any) -> Any:
     """JSON without the keys that only images, or only snapshots, have; sharing and unknown follow from
     page_directory."""
     if isinstance(value, dict):
-        return {key: comparable(inner) for key, inner in value.items()
+        return {key: strip_source(inner) for key, inner in value.items()
                 if key not in ("source", "gpu", "time_ns", "boot42", "context", "page_directory", "sharing", "unknown")}
-    return [comparable(inner) for inner in value] if isinstance(value, list) else value
+    return [strip_source(inner) for inner in value] if isinstance(value, list) else value
 
 
 def test_a_snapshot_shows_what_an_image_shows(card: Card, tmp_path: pathlib.Path) -> None:
@@ -71,11 +71,11 @@ def test_a_snapshot_shows_what_an_image_shows(card: Card, tmp_path: pathlib.Path
     card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
     try:
         (tmp_path / "image").write_text(card.read("image"))
-        live = json.loads(run(card, "--json").out)
+        live = json.loads(run_gpulens(card, "--json").out)
     finally:
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
     recorded = json.loads(run_tool(tmp_path / "image", "--json").stdout)
-    assert comparable(live) == comparable(recorded)
+    assert strip_source(live) == strip_source(recorded)
     assert live["gpus"][0]["source"] == card.path("snapshot") and live["gpus"][0]["gpu"] == card.index
 
 
@@ -118,12 +118,12 @@ def test_all_gpus_are_shown_in_one_call(machine: Guest) -> None:
 # -- record
 
 
-def intervals(text: str) -> list[dict[str, str]]:
+def read_intervals(text: str) -> list[dict[str, str]]:
     """The rows of a CSV that have an end, in order."""
     return [row for row in csv.DictReader(io.StringIO(text)) if row["end_ns"]]
 
 
-def fields(data: bytes) -> dict[int, list[Any]]:
+def list_fields(data: bytes) -> dict[int, list[Any]]:
     """Field number -> values of a message: numbers, and bytes of strings and messages."""
     found: dict[int, list[Any]] = {}
     for number, value in read_fields(data):
@@ -139,14 +139,14 @@ def perfetto_slices(data: bytes) -> list[tuple[str, str, int, int]]:
     open_slices: dict[int, tuple[str, int]] = {}
     slices = []
     sequences = set()  # one, and its number depends on the machine's name
-    for packet in (fields(raw) for raw in fields(data)[1]):
+    for packet in (list_fields(raw) for raw in list_fields(data)[1]):
         sequences.add(packet[10][0])
         if 60 in packet:
-            track = fields(packet[60][0])
+            track = list_fields(packet[60][0])
             assert track[1][0] not in tracks and (5 not in track or track[5][0] in tracks)
             tracks[track[1][0]] = track[2][0].decode()
         if 11 in packet:
-            event = fields(packet[11][0])
+            event = list_fields(packet[11][0])
             assert packet[58] == [3] and event[11][0] in tracks  # CLOCK_MONOTONIC
             if event[9] == [1]:
                 assert event[11][0] not in open_slices
@@ -164,8 +164,8 @@ def test_recorded_turns_are_the_configured_time_slices(card: Card) -> None:
     fewer than 50 turns is repeated."""
     step = {"us": 1, "ms": 1000}
     for _ in range(5):
-        result = run(card, "record --runlist 1 --every 200us --for 2s -o /tmp/a.csv -o /tmp/a.perfetto-trace "
-                           "-o /tmp/a.gplt")
+        result = run_gpulens(card, "record --runlist 1 --every 200us --for 2s -o /tmp/a.csv -o /tmp/a.perfetto-trace "
+                                   "-o /tmp/a.gplt")
         assert result.status == 0, result
         rows = {line.split()[1]: line.split()[2:] for line in result.out.splitlines()[2:]}
         if all(tsg in rows and int(rows[tsg][1]) > 50 / SLOW for tsg in ("21", "22")):
@@ -179,7 +179,7 @@ def test_recorded_turns_are_the_configured_time_slices(card: Card) -> None:
         assert turns > 50 / SLOW, result.out
         assert abs(median * step[unit] - expected) <= kept, result.out
         assert abs(float(rows[tsg][2]) * step[rows[tsg][3]] - expected) < 1
-    found = intervals(card.guest.read("/tmp/a.csv"))
+    found = read_intervals(card.guest.read("/tmp/a.csv"))
     assert {row["runlist"] for row in found} == {"1"} and {row["tsg"] for row in found} == {"21", "22"}
     data = card.guest.read("/tmp/a.perfetto-trace").encode(errors="surrogateescape")
     assert [(begin, end) for _, _, begin, end in perfetto_slices(data)] == [
@@ -190,7 +190,7 @@ def test_recorded_turns_are_the_configured_time_slices(card: Card) -> None:
 
 def test_report_prints_the_text_of_record(card: Card) -> None:
     """From the raw recording, report prints the same text as record did."""
-    result = run(card, "record --every 1ms --for 1s -o /tmp/b.gplt")
+    result = run_gpulens(card, "record --every 1ms --for 1s -o /tmp/b.gplt")
     again = card.guest.check("cd /tmp; gpulens report b.gplt; ls b.gplt.html")
     assert again == result.out + "b.gplt.html\n"
 
@@ -220,15 +220,15 @@ def test_disable_for_a_time_enables_the_channel_again(card: Card) -> None:
 def test_a_channel_that_was_disabled_before_stays_disabled(card: Card) -> None:
     """disable --for of a disabled channel changes nothing, so that nothing is restored."""
     ref = card.chip.ref(40, 1)
-    assert run(card, f"disable {ref}").status == 0
-    result = run(card, f"disable {ref} --for 100ms")
+    assert run_gpulens(card, f"disable {ref}").status == 0
+    result = run_gpulens(card, f"disable {ref} --for 100ms")
     assert result.out == f"{card.path('disable_channel')} < {ref}\n" and result.status == 0
 
 
 def test_a_time_slice_for_a_time_is_restored(card: Card) -> None:
     """tsg_timeslice is written twice: the new slice, and the former one of 244 << 3 units."""
     ref = card.chip.ref(21, 1)
-    result = run(card, f"timeslice {ref} 500 --for 100ms")
+    result = run_gpulens(card, f"timeslice {ref} 500 --for 100ms")
     assert result.out == f"{card.path('tsg_timeslice')} < {ref} 500\n{card.path('tsg_timeslice')} < {ref} 1999\n"
     assert "| Scale: 3            |\n| Timeout: 244        |" in card.read("runlist1")
 
@@ -236,7 +236,7 @@ def test_a_time_slice_for_a_time_is_restored(card: Card) -> None:
 def test_switch_to_for_a_time_enables_the_other_channels_again(card: Card) -> None:
     """switch_to_tsg disables the channels of all other TSGs of its runlist; they are enabled afterwards."""
     ref = card.chip.ref(21, 1)
-    result = run(card, f"switch-to {ref} --for 100ms")
+    result = run_gpulens(card, f"switch-to {ref} --for 100ms")
     other = card.chip.ref(41, 1)
     assert result.out == f"{card.path('switch_to_tsg')} < {ref}\n{card.path('enable_channel')} < {other}\n"
 
@@ -244,7 +244,7 @@ def test_switch_to_for_a_time_enables_the_other_channels_again(card: Card) -> No
 def test_a_dry_run_writes_nothing(card: Card) -> None:
     """It prints the file and the text; no control file is written, by the module's counters."""
     before = [line for line in card.read("stats").splitlines() if line.startswith("write_")]
-    result = run(card, f"disable {card.chip.ref(40, 1)} --dry-run")
+    result = run_gpulens(card, f"disable {card.chip.ref(40, 1)} --dry-run")
     assert result.out == f"would write {card.chip.ref(40, 1)} to {card.path('disable_channel')}\n"
     assert [line for line in card.read("stats").splitlines() if line.startswith("write_")] == before
 
@@ -263,7 +263,7 @@ def two_channels(second: bool = False) -> "dict[str, Any]":
 def test_all_channels_of_a_tsg_for_a_time(card: Card) -> None:
     """enable --tsg writes both, and restores both."""
     card.emu.cmd({"cmd": "scenario", "data": two_channels()})
-    result = run(card, f"enable --tsg {card.chip.ref(21, 1)} --for 100ms")
+    result = run_gpulens(card, f"enable --tsg {card.chip.ref(21, 1)} --for 100ms")
     refs = [card.chip.ref(number, 1) for number in (40, 43)]
     assert result.out.splitlines() == [f"{card.path('enable_channel')} < {ref}" for ref in refs] + [
         f"{card.path('disable_channel')} < {ref}" for ref in reversed(refs)]
@@ -278,7 +278,7 @@ def test_all_channels_of_a_tsg_or_none(card: Card) -> None:
         pytest.skip("no channel that is on a list is refused there")
     card.emu.cmd({"cmd": "scenario", "data": two_channels()})
     card.emu.cmd({"cmd": "reg-poke", "off": 0x800000 + 8 * 43, "value": 0})
-    result = run(card, f"enable --tsg {card.chip.ref(21, 1)}")
+    result = run_gpulens(card, f"enable --tsg {card.chip.ref(21, 1)}")
     assert result.status == 4
     assert result.out == f"{card.path('enable_channel')} < 40\n{card.path('disable_channel')} < 40\n"
     assert result.err == f"gpulens: {card.path('enable_channel')} < 43: ENOENT: there is no such id now\n"
@@ -290,16 +290,16 @@ def test_an_ambiguous_id_is_refused_with_all_its_runlists(card: Card) -> None:
     if not card.chip.per_runlist:
         pytest.skip("ids count for the whole GPU")
     card.emu.cmd({"cmd": "scenario", "data": two_channels(second=True)})
-    result = run(card, "disable 40")
+    result = run_gpulens(card, "disable 40")
     assert (result.status, result.out) == (4, "")
     assert result.err.splitlines()[1:] == [
         "gpulens: channel 40 is on more than one runlist; name one of these:",
         "  0:40       GR0 GRCE0/LCE0 GRCE1/LCE1", "  1:40       LCE2"]
     assert (f"gpu{card.index} disable_channel: 40 is on more than one runlist: 0 1; write RUNLIST:ID"
             in card.guest.check("dmesg"))
-    result = run(card, "disable 77")
+    result = run_gpulens(card, "disable 77")
     assert result.status == 4 and result.err.splitlines()[1:] == ["gpulens: channel 77 is on no runlist"]
-    assert run(card, "enable 43") == Result(0, f"{card.path('enable_channel')} < 43\n", "")
+    assert run_gpulens(card, "enable 43") == Result(0, f"{card.path('enable_channel')} < 43\n", "")
 
 
 # -- export
@@ -308,7 +308,7 @@ def test_an_ambiguous_id_is_refused_with_all_its_runlists(card: Card) -> None:
 def test_export_counts_the_time_of_each_tsg(card: Card) -> None:
     """In two seconds, TSGs 21 and 22 on runlist 1 with slices of 2 ms and 1 ms get nearly all time, about 2 to 1;
     promtool accepts the metrics."""
-    result = run(card, "export --prometheus --for 2s --every 500us")
+    result = run_gpulens(card, "export --prometheus --for 2s --every 500us")
     assert (result.status, result.err) == (0, "")
     done = subprocess.run(["promtool", "check", "metrics"], input=result.out, capture_output=True, text=True,
                           check=False)
@@ -325,15 +325,15 @@ def test_export_counts_the_time_of_each_tsg(card: Card) -> None:
 
 def test_an_error_names_the_file_and_what_to_do(card: Card) -> None:
     """For another user: the file, the errno, its meaning and the remedy. For an id that does not exist: ENOENT."""
-    result = run(card, f"disable {card.chip.ref(40, 1)}", "-u 1000")
+    result = run_gpulens(card, f"disable {card.chip.ref(40, 1)}", "-u 1000")
     assert result.status == 4 and result.out == ""
     ref = card.chip.ref(40, 1)
     assert result.err.startswith(f"gpulens: {card.path('disable_channel')} < {ref}: EACCES: permission denied; be root")
-    result = run(card, "record -o /tmp/d.csv --for 1s", "-u 1000")
+    result = run_gpulens(card, "record -o /tmp/d.csv --for 1s", "-u 1000")
     assert result.status == 3 and result.err.startswith(
         f"gpulens: {card.path('snapshot')}: EACCES: permission denied; reading runlists requires CAP_PERFMON or "
         "CAP_SYS_ADMIN")
-    result = run(card, f"preempt {card.chip.ref(99, 1)}")
+    result = run_gpulens(card, f"preempt {card.chip.ref(99, 1)}")
     assert result.status == 4
     ref = card.chip.ref(99, 1)
     assert result.err == f"gpulens: {card.path('preempt_tsg')} < {ref}: ENOENT: there is no such id now\n"
@@ -370,9 +370,9 @@ def test_an_error_names_the_limit_that_an_id_exceeds(card: Card) -> None:
     for command, file, limit in (("disable", "disable_channel", f"ids of channels are below {most}"),
                                  ("preempt", "preempt_tsg", f"ids of TSGs are below {most}")):
         ref = card.chip.ref(70000, 1)
-        assert run(card, f"{command} {ref}") == Result(
+        assert run_gpulens(card, f"{command} {ref}") == Result(
             4, "", f"gpulens: {card.path(file)} < {ref}: ERANGE: out of this chip's range; {limit}\n")
-    result = run(card, "resubmit 70000")
+    result = run_gpulens(card, "resubmit 70000")
     assert result.status == 4 and re.fullmatch(
         rf"gpulens: {card.path('resubmit_runlist')} < 70000: ERANGE: out of this chip's range; ids of runlists are "
         r"below \d+\n", result.err)
@@ -380,12 +380,12 @@ def test_an_error_names_the_limit_that_an_id_exceeds(card: Card) -> None:
 
 def test_another_user_sees_topology_and_the_capability_that_runlists_need(card: Card) -> None:
     """The same GPCs and engines as root; for runlists one sentence and status 1."""
-    assert "unknown" in run(card, "engines", "-u 1000").out  # what runs on each needs a capability
+    assert "unknown" in run_gpulens(card, "engines", "-u 1000").out  # what runs on each needs a capability
     for command in ("gpcs", "copy", "chip"):
-        mine, roots = run(card, command, "-u 1000"), run(card, command)
+        mine, roots = run_gpulens(card, command, "-u 1000"), run_gpulens(card, command)
         assert (mine.status, mine.err) == (0, "")
         assert mine.out == roots.out.replace("/snapshot", "/topology")
-    result = run(card, "runlists 1", "-u 1000")
+    result = run_gpulens(card, "runlists 1", "-u 1000")
     assert result.status == 1 and "TSG" not in result.out and "empty" not in result.out
     assert result.err.startswith(
         f"gpulens: gpu{card.index}: runlists: reading runlists requires CAP_PERFMON or CAP_SYS_ADMIN")
@@ -394,10 +394,10 @@ def test_another_user_sees_topology_and_the_capability_that_runlists_need(card: 
 
 def test_cap_perfmon_alone_shows_runlists(card: Card) -> None:
     """As after setcap; control requests are refused."""
-    result = run(card, "runlists 1", "-p")
+    result = run_gpulens(card, "runlists 1", "-p")
     assert (result.status, result.err) == (0, "")
     assert "TSG 21: time slice 1.999 ms" in result.out and " at 0x" in result.out
-    assert run(card, f"disable {card.chip.ref(40, 1)}", "-p").status == 4
+    assert run_gpulens(card, f"disable {card.chip.ref(40, 1)}", "-p").status == 4
 
 
 def test_a_gpu_number_that_does_not_exist_is_named(machine: Guest) -> None:

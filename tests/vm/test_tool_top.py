@@ -49,7 +49,7 @@ class Row(NamedTuple):
     turns: float
 
 
-def rows(screen: str) -> dict[int, Row]:
+def read_rows(screen: str) -> dict[int, Row]:
     """TSG -> its row."""
     found = re.findall(r"^ +(\d+) +\d+ \S+ +([\d.]+) +<?([\d.]+) +([\d.]+) +([\d.]+) ", screen, re.M)
     return {int(tsg): Row(*map(float, rest)) for tsg, *rest in found}
@@ -68,7 +68,7 @@ SLICES = {21: 1.998848, 22: 0.999424}  # ms
 def is_measured(screen: str) -> bool:
     """Whether both TSGs' median slots are their slices, within the period of samples and the digit that is shown, the
     engine is shared about 2 to 1, and both have about equally many slots."""
-    found, reached = rows(screen), step_ms(screen)
+    found, reached = read_rows(screen), step_ms(screen)
     if reached >= 0.8 * SLOW or set(found) != set(SLICES):
         return False
     first, second = found[21], found[22]
@@ -89,7 +89,7 @@ def test_turns_measure_as_slices_were_set(machine: Guest, index: int) -> None:
         screens = text.split("\n\n")
         assert len(screens) == 4 and all(screen.startswith(f"gpu{index}: {CHIPS[index].name} (") for screen in screens)
         for screen in screens:
-            assert all(row.slice_ms == round(SLICES[tsg], 3) for tsg, row in rows(screen).items()), text
+            assert all(row.slice_ms == round(SLICES[tsg], 3) for tsg, row in read_rows(screen).items()), text
         if any(is_measured(screen) for screen in screens):
             return
     raise AssertionError(text)
@@ -106,21 +106,21 @@ def test_keys_control_the_gpu_after_a_question(terminals: Guest, index: int) -> 
         terminals.check(f"TERM=vt100 terminal 'q quit' '/21\r' '1 of 2' {words} q "
                         f"-- gpulens -g {index} top --every 1ms --runlist 1", timeout=60)
 
-    def state() -> tuple[bool, list[int]]:
+    def read_state() -> tuple[bool, list[int]]:
         channels = terminals.emu[index].cmd({"cmd": "state"})["channels"]
         stats = dict(line.split() for line in terminals.read(f"/proc/gpu{index}/stats").splitlines())
         return ([channel["enabled"] for channel in channels if (channel["runlist"], channel["id"]) == (1, 40)][0],
                 [int(stats[f"write_{name}"]) for name in names])
 
-    before = state()[1]
+    before = read_state()[1]
     type_keys("d", "y/n", "n", "nothing was")
-    assert state() == (True, before)
+    assert read_state() == (True, before)
     type_keys("d", "y/n", "y", "written to")
-    assert state() == (False, [before[0] + 1, *before[1:]])
+    assert read_state() == (False, [before[0] + 1, *before[1:]])
     type_keys("e", "y/n", "y", "written to")
-    assert state() == (True, [before[0] + 1, before[1] + 1, before[2]])
+    assert read_state() == (True, [before[0] + 1, before[1] + 1, before[2]])
     type_keys("x", "y/n", "y", "written to")
-    assert state() == (True, [count + 1 for count in before])
+    assert read_state() == (True, [count + 1 for count in before])
 
 
 def test_an_unprivileged_user_gets_the_required_capability_named(machine: Guest) -> None:

@@ -13,7 +13,7 @@ NODE = os.open("/dev/nvidiactl", os.O_RDWR)
 GPU = os.open("/dev/nvidia0", os.O_RDWR)
 
 
-def alloc(root: int, parent: int, cls: int, params: bytes = b"", rights: bool = False, status: int = 0) -> int:
+def alloc_object(root: int, parent: int, cls: int, params: bytes = b"", rights: bool = False, status: int = 0) -> int:
     """The new object's handle: NVOS21, or NVOS64 in its place. status: what the driver must answer."""
     buffer = ctypes.create_string_buffer(params, max(1, len(params)))
     where = ctypes.addressof(buffer) if params else 0
@@ -27,7 +27,7 @@ def alloc(root: int, parent: int, cls: int, params: bytes = b"", rights: bool = 
     return int(struct.unpack_from("<I", data, 8)[0])
 
 
-def control(root: int, obj: int, cmd: int, params: bytes) -> None:
+def control_object(root: int, obj: int, cmd: int, params: bytes) -> None:
     """NVOS54."""
     buffer = ctypes.create_string_buffer(params, len(params))
     data = bytearray(struct.pack("<IIIIQII", root, obj, cmd, 0, ctypes.addressof(buffer), len(params), 0))
@@ -35,23 +35,23 @@ def control(root: int, obj: int, cmd: int, params: bytes) -> None:
     assert struct.unpack_from("<I", data, 28) == (0,)
 
 
-def free(root: int, obj: int) -> None:
+def free_object(root: int, obj: int) -> None:
     """NVOS00."""
     data = bytearray(struct.pack("<IIII", root, 0, obj, 0))
     fcntl.ioctl(NODE, 0xC0104629, data)
     assert struct.unpack_from("<I", data, 12) == (0,)
 
 
-CLIENT = alloc(0, 0, 0x41)
-DEVICE = alloc(CLIENT, CLIENT, 0x80, struct.pack("<I52x", int(os.environ.get("PROGRAM_DEVICE", "0"))))
-alloc(CLIENT, DEVICE, 0x2080, bytes(4))
+CLIENT = alloc_object(0, 0, 0x41)
+DEVICE = alloc_object(CLIENT, CLIENT, 0x80, struct.pack("<I52x", int(os.environ.get("PROGRAM_DEVICE", "0"))))
+alloc_object(CLIENT, DEVICE, 0x2080, bytes(4))
 for _ in range(300):  # more than gpulens run keeps at a time
-    free(CLIENT, alloc(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, 0x01, 0)))
+    free_object(CLIENT, alloc_object(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, 0x01, 0)))
 for engine, channels in ((0x01, 8), (0x0B, 4)):  # GR0, COPY2
-    group = alloc(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, engine, 0), rights=engine == 0x0B)
-    first = [alloc(CLIENT, group, 0xC86F) for _ in range(channels)][0]
-    alloc(CLIENT, group, 0xC86F, bytes(4), status=0x3A)  # NV_ERR_INVALID_PARAM_STRUCT: nothing has come of it
-    control(CLIENT, group, 0xA06C0101, b"\1\0\0")
-    alloc(CLIENT, first, 0xCBC0 if engine == 0x01 else 0xC8B5)
+    group = alloc_object(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, engine, 0), rights=engine == 0x0B)
+    first = [alloc_object(CLIENT, group, 0xC86F) for _ in range(channels)][0]
+    alloc_object(CLIENT, group, 0xC86F, bytes(4), status=0x3A)  # NV_ERR_INVALID_PARAM_STRUCT: nothing has come of it
+    control_object(CLIENT, group, 0xA06C0101, b"\1\0\0")
+    alloc_object(CLIENT, first, 0xCBC0 if engine == 0x01 else 0xC8B5)
 print("done", *sys.argv[1:])
 sys.exit(7)

@@ -45,7 +45,7 @@ def healthy(guest: Guest) -> None:
     assert taint & ~TAINTS_ALLOWED == 0, f"the kernel is tainted: {taint:#x}\n{guest.check('dmesg | tail -n 40')}"
 
 
-def until(condition: Callable[[], bool], failure: str) -> None:
+def wait_until(condition: Callable[[], bool], failure: str) -> None:
     """Waits up to 5 s for a condition in the guest, such as the result of a workqueue."""
     deadline = time.monotonic() + 5
     while not condition():
@@ -53,7 +53,7 @@ def until(condition: Callable[[], bool], failure: str) -> None:
         time.sleep(0.02)
 
 
-def accesses(emu: Emulator) -> int:
+def count_accesses(emu: Emulator) -> int:
     """The number of accesses to that GPU since its counts were reset."""
     counts = emu.cmd({"cmd": "counts"})
     return sum(counts["reads"].values()) + sum(counts["writes"].values())
@@ -112,7 +112,7 @@ def need_module(flavour: str, name: str = "gpulens") -> pathlib.Path:
     return path
 
 
-def need(*options: str) -> None:
+def need_options(*options: str) -> None:
     """Skips the test when one of these options is not built into the kernel."""
     missing = [option for option in options if option not in paths.kernel_options()]
     if missing:

@@ -51,7 +51,7 @@ def parse_list(text: str) -> Listed:
     return Listed(int(found[1], 16), found[2], int(found[3]), found[4] == "1")
 
 
-def unread(text: str) -> bool:
+def is_unread(text: str) -> bool:
     """Whether only the location of a list is shown."""
     parse_list(text)
     return [line for line in text.splitlines()[1:] if not line.startswith("! submitted")] == [UNREAD]
@@ -79,6 +79,6 @@ def shape(text: str) -> list[tuple[int, list[int]]]:
     return [(tsg.id, [channel.id for channel in tsg.channels]) for tsg in parse_runlist(text)]
 
 
-def enabled(text: str) -> dict[int, bool]:
+def read_enabled(text: str) -> dict[int, bool]:
     """Channel id -> the Enabled bit."""
     return {channel.id: channel.number("Enabled") == 1 for tsg in parse_runlist(text) for channel in tsg.channels}

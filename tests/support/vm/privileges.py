@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from lib.guest import Guest
-from support.vm.cards import Card, need, scenario
+from support.vm.cards import Card, need_options, scenario
 from support.vm.chips import chips_for
 
 CHIPS = chips_for("pair")
@@ -82,10 +82,10 @@ class Tried(NamedTuple):
         assert not opened
 
 
-def sweep(guest: Guest, who: str, words: str, program: str = "sweep") -> Tried:
+def sweep_files(guest: Guest, who: str, words: str, program: str = "sweep") -> Tried:
     """The sweep's report; who: steps of helpers/become.c, words: options and files of helpers/sweep.c."""
     if "-m" in who:
-        need("PID_NS")
+        need_options("PID_NS")
     status, report = guest.run(f"become {who} -- {program} {words}", timeout=120)
     if status == 99 and report.split()[:2] == ["become", "-r"]:
         return Tried(Counter({("open", "become", "O_RDONLY", report.split()[2]): 1}))
@@ -99,7 +99,7 @@ def sweep(guest: Guest, who: str, words: str, program: str = "sweep") -> Tried:
     return Tried(tried)
 
 
-def files(card: Card) -> str:
+def list_files(card: Card) -> str:
     """Mode, owner and size of its files, which only root may change."""
     return card.guest.check(f"stat -c '%n %a %u %g %s' /proc/gpu{card.index} /proc/gpu{card.index}/*")
 
@@ -114,9 +114,9 @@ def controlled_state(card: Card) -> list[object]:
 
 
 @contextmanager
-def untouched(card: Card, by_reading: bool = False) -> Iterator[None]:
+def expect_untouched(card: Card, by_reading: bool = False) -> Iterator[None]:
     """The GPU is not accessed and not changed meanwhile; by_reading: reads of registers are allowed."""
-    before = files(card), controlled_state(card)
+    before = list_files(card), controlled_state(card)
     card.emu.cmd({"cmd": "log", "on": True})
     try:
         yield
@@ -126,13 +126,13 @@ def untouched(card: Card, by_reading: bool = False) -> Iterator[None]:
     if by_reading:
         accesses = [access for access in accesses if access["op"] == "w" or access["size"] != 4]
     assert not accesses
-    assert (files(card), controlled_state(card)) == before
+    assert (list_files(card), controlled_state(card)) == before
 
 
 # -- addresses
 
 
-def addresses(card: Card) -> dict[str, set[int]]:
+def find_addresses(card: Card) -> dict[str, set[int]]:
     """Addresses that the emulated driver uses, by kind. A context's page directory stands at 0x200 of its instance
     block (NV_RAMIN_PAGE_DIR_BASE_LO, bits 31:12, and _HI). Of a context image the virtual address is shown: the
     emulator's page tables lead from it to where the image is."""
@@ -152,7 +152,7 @@ def addresses(card: Card) -> dict[str, set[int]]:
     return kinds
 
 
-def shown(data: bytes, addrs: Iterable[int]) -> set[int]:
+def find_shown(data: bytes, addrs: Iterable[int]) -> set[int]:
     """Those of these addresses that the data contains, as hexadecimal or decimal text, little-endian words of 8 or 4
     bytes, numbers of 4-KiB frames with or without flags in the top 4 bits, as in PCCSR. Round addresses are searched as
     text only: as words they are small numbers, which also occur by chance."""
@@ -175,11 +175,11 @@ def shown(data: bytes, addrs: Iterable[int]) -> set[int]:
 HIDEABLE = re.compile(r"(?<![0-9a-f])0x([0-9a-f]{12})(?![0-9a-f])|BAR[12]\+0x([0-9a-f]+)")
 
 
-def printed(text: str) -> list[int]:
+def read_printed(text: str) -> list[int]:
     """The numbers in runlistY and bars at the places of addresses."""
     return [int(address or offset, 16) for address, offset in HIDEABLE.findall(text)]
 
 
-def collected(guest: Guest, path: str) -> bytes:
+def read_collected(guest: Guest, path: str) -> bytes:
     """The bytes of a file in the guest, such as one with the data that a sweep has read."""
     return guest.read(path).encode(errors="surrogateescape")

@@ -56,14 +56,14 @@ class Recording(NamedTuple):
         return sum(sample.word for sample in self.samples if sample.engine == ALL)
 
 
-def _sample(engines: int, fields: tuple[int, int, int, int, int, bytes]) -> Sample:
+def _make_sample(engines: int, fields: tuple[int, int, int, int, int, bytes]) -> Sample:
     time_ns, engine, kind, flags, zero, rest = fields
     assert zero == 0
     assert kind >= FULL if engine == ALL else (kind <= ERROR and engine < engines), (engine, kind)
     return Sample(time_ns, engine, kind, flags, *struct.unpack("<hh", rest), *struct.unpack("<I", rest))
 
 
-def decode(data: bytes) -> Recording:
+def decode_recording(data: bytes) -> Recording:
     """The whole of a file's content, which must be well-formed."""
     magic, version, sample_bytes, engines, *settings = HEADER.unpack_from(data)
     assert (magic, version, sample_bytes) == (b"GPLT", 2, 16)
@@ -74,7 +74,7 @@ def decode(data: bytes) -> Recording:
     return Recording(
         *settings,
         [Engine(record[10].rstrip(b"\0").decode(), record[3], record[4], record[11] == 1) for record in records],
-        [_sample(engines, fields) for fields in SAMPLE.iter_unpack(body)])
+        [_make_sample(engines, fields) for fields in SAMPLE.iter_unpack(body)])
 
 
 def whole_ticks(recording: Recording) -> int:
@@ -89,15 +89,15 @@ def whole_ticks(recording: Recording) -> int:
 
 def step_us(samples: list[Sample]) -> float:
     """The median distance of an engine's samples."""
-    return median([(later.time_ns - sample.time_ns) / 1000 for sample, later in zip(samples, samples[1:])])
+    return find_median([(later.time_ns - sample.time_ns) / 1000 for sample, later in zip(samples, samples[1:])])
 
 
-def median(values: list[float]) -> float:
+def find_median(values: list[float]) -> float:
     """The middle value of the sorted ones."""
     return sorted(values)[len(values) // 2]
 
 
-def slices(samples: list[Sample], longest_us: float = 1e9) -> Iterator[tuple[int, float]]:
+def measure_slices(samples: list[Sample], longest_us: float = 1e9) -> Iterator[tuple[int, float]]:
     """(TSG, microseconds) from the first sample of a TSG on the engine to the first that is not, for slices that begin
     and end within the samples, and in which no two samples are further apart than longest_us."""
     tsg: Optional[int] = None

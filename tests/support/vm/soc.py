@@ -17,7 +17,7 @@ class Ram(NamedTuple):
     bytes: int
 
 
-def parameter(guest: Guest, module: str, name: str) -> list[str]:
+def read_parameter(guest: Guest, module: str, name: str) -> list[str]:
     """A module's parameter, split at commas."""
     return guest.read(f"/sys/module/{module}/parameters/{name}").strip().split(",")
 
@@ -29,9 +29,9 @@ def give_memory(guest: Guest, indexes: list[int], soc: bool = False, blocks: int
     guest.load("sysram", f"devices={','.join(pci_address(index) for index in indexes)} blocks={blocks} "
                          f"whole={whole:d}")
     given = {}
-    size = int(parameter(guest, "sysram", "bytes")[0])
+    size = int(read_parameter(guest, "sysram", "bytes")[0])
     for place, index in enumerate(indexes):
-        phys, bus = (int(parameter(guest, "sysram", name)[place]) for name in ("phys", "bus"))
+        phys, bus = (int(read_parameter(guest, "sysram", name)[place]) for name in ("phys", "bus"))
         given[index] = Ram(phys, phys if soc else bus, size)
         guest.emu[index].cmd({"cmd": "sysmem", "base": phys, "bytes": size, "bus": given[index].bus})
     return given
@@ -49,7 +49,7 @@ def load_vfio(guest: Guest) -> None:
         guest.check(f"insmod /tmp/vfio.ko {'disable_idle_d3=1' if path.name.startswith('vfio-pci.') else ''}")
 
 
-def place(guest: Guest, index: int, file: str, changes: Mapping[str, Any]) -> None:
+def load_scenario_with(guest: Guest, index: int, file: str, changes: Mapping[str, Any]) -> None:
     """Loads a scenario with some of its keys replaced."""
     guest.emu[index].cmd({"cmd": "scenario", "file": file, "with": dict(changes)})
 

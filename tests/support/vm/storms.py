@@ -52,7 +52,7 @@ class Storm:
                    if at == gpu and call in ("read", "pread", "readv") and result != "EBADF")
 
 
-def memory(guest: Guest) -> int:
+def read_memory(guest: Guest) -> int:
     """Bytes of kernel memory that cannot be reclaimed."""
     text = guest.check("sync; echo 3 >/proc/sys/vm/drop_caches; cat /proc/meminfo")
     fields = dict(re.findall(r"^(\w+): +(\d+)", text, re.MULTILINE))
