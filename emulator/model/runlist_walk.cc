@@ -18,7 +18,7 @@ struct Entry {
 	Phys inst;
 };
 
-Entry decode8(u64 raw, u32 id_mask)
+Entry decode_8_bytes(u64 raw, u32 id_mask)
 {
 	u32 w0 = u32(raw);
 	Entry e{};
@@ -31,7 +31,7 @@ Entry decode8(u64 raw, u32 id_mask)
 	return e;
 }
 
-Entry decode16(const u32 w[4], u32 id_mask)
+Entry decode_16_bytes(const u32 w[4], u32 id_mask)
 {
 	Entry e{};
 	e.tsg = get_bit(w[0], 0);
@@ -62,11 +62,11 @@ WalkedList walk_runlist(const Memories &mem, Phys base, u32 length, unsigned ent
 		if (entry_bytes == 8) {
 			u64 w;
 			std::memcpy(&w, &raw[size_t(i) * 8], 8);
-			e = decode8(w, id_mask);
+			e = decode_8_bytes(w, id_mask);
 		} else {
 			u32 w[4];
 			std::memcpy(w, &raw[size_t(i) * 16], 16);
-			e = decode16(w, id_mask);
+			e = decode_16_bytes(w, id_mask);
 		}
 		if (e.tsg) {
 			if (expect) {

@@ -26,7 +26,7 @@ struct Reply {
 };
 static_assert(sizeof(Reply) == HEADER + 8);
 
-template <class T> T load(const u8 *at)
+template <class T> T load_field(const u8 *at)
 {
 	T v;
 	std::memcpy(&v, at, sizeof(v));
@@ -89,12 +89,12 @@ bool QemuLink::serve()
 	for (cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 			for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++)
-				fds_.push_back(load<int>(CMSG_DATA(c) + i * sizeof(int)));
+				fds_.push_back(load_field<int>(CMSG_DATA(c) + i * sizeof(int)));
 
 	size_t used = 0;
 	while (filled_ - used >= HEADER) {
-		u32 command = load<u32>(buffer_ + used);
-		u64 size = load<u64>(buffer_ + used + 8);
+		u32 command = load_field<u32>(buffer_ + used);
+		u64 size = load_field<u64>(buffer_ + used + 8);
 		if (size > sizeof(buffer_) - HEADER)
 			return false;
 		if (filled_ - used < HEADER + size)
@@ -140,8 +140,8 @@ void QemuLink::map_memory(const u8 *payload)
 {
 	memory_.clear();
 	for (size_t i = 0; i < fds_.size() && i < MAX_FDS; i++) {
-		u64 gpa = load<u64>(payload + 8 * i), size = load<u64>(payload + 8 * (MAX_FDS + i)),
-		    offset = load<u64>(payload + 8 * (2 * MAX_FDS + i));
+		u64 gpa = load_field<u64>(payload + 8 * i), size = load_field<u64>(payload + 8 * (MAX_FDS + i)),
+		    offset = load_field<u64>(payload + 8 * (2 * MAX_FDS + i));
 		if (size && !memory_.add(gpa, size, offset, fds_[i]))
 			std::fprintf(stderr, "gpulens-emulator: cannot map guest memory at %#" PRIx64 ": %s\n", gpa,
 				     std::strerror(errno));
@@ -156,18 +156,19 @@ bool QemuLink::handle_message(u32 command, const u8 *p, size_t size)
 	case BAR_WRITE:
 		if (size != BAR_SIZE)
 			return false;
-		return send_reply(access_bar(command == BAR_WRITE, load<u64>(p), load<u64>(p + 8), load<u32>(p + 16)));
+		return send_reply(access_bar(command == BAR_WRITE, load_field<u64>(p), load_field<u64>(p + 8),
+					     load_field<u32>(p + 16)));
 	case PCI_CFGREAD:
 		if (size != CONFIG_SIZE)
 			return false;
 		// a GPU that fell off the bus does not answer here either; shifting by 64 would be undefined
 		if (gpu_.faults().all_ones)
-			return send_reply(~u64{0} >> (64 - 8 * std::clamp<u32>(load<u32>(p + 8), 1, 8)));
-		return send_reply(config_.read(load<u32>(p), load<u32>(p + 8)));
+			return send_reply(~u64{0} >> (64 - 8 * std::clamp<u32>(load_field<u32>(p + 8), 1, 8)));
+		return send_reply(config_.read(load_field<u32>(p), load_field<u32>(p + 8)));
 	case PCI_CFGWRITE:
 		if (size != CONFIG_SIZE)
 			return false;
-		config_.write(load<u32>(p), load<u32>(p + 8), load<u32>(p + 4));
+		config_.write(load_field<u32>(p), load_field<u32>(p + 8), load_field<u32>(p + 4));
 		gpu_.set_asleep(config_.is_asleep());
 		return send_reply(0);
 	case SYNC_SYSMEM:

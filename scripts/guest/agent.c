@@ -25,7 +25,7 @@
 
 static int port;
 
-static void die(const char *what)
+static void exit_with(const char *what)
 {
 	perror(what);
 	_exit(1);
@@ -39,7 +39,7 @@ static void read_all(void *to, size_t len)
 		ssize_t n = read(port, p, len);
 
 		if (n < 0 && errno != EINTR)
-			die("agent: read");
+			exit_with("agent: read");
 		if (n == 0)
 			usleep(20000); /* the host has not opened its end yet */
 		if (n > 0) {
@@ -57,7 +57,7 @@ static void write_all(const void *from, size_t len)
 		ssize_t n = write(port, p, len);
 
 		if (n < 0 && errno != EINTR)
-			die("agent: write");
+			exit_with("agent: write");
 		if (n > 0) {
 			p += n;
 			len -= n;
@@ -65,7 +65,7 @@ static void write_all(const void *from, size_t len)
 	}
 }
 
-static void answer(int status, const void *data, size_t len)
+static void send_answer(int status, const void *data, size_t len)
 {
 	char head[64];
 	int n = snprintf(head, sizeof(head), "DONE %d %zu\n", status, len);
@@ -93,7 +93,7 @@ static int wait_child(pid_t child, double seconds)
 	}
 }
 
-static void run(const char *text, double seconds)
+static void run_command(const char *text, double seconds)
 {
 	int out = open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	int status;
@@ -102,7 +102,7 @@ static void run(const char *text, double seconds)
 	char *data;
 
 	if (out < 0)
-		die("agent: /tmp");
+		exit_with("agent: /tmp");
 	child = fork();
 	if (child == 0) {
 		int null = open("/dev/null", O_RDONLY);
@@ -125,13 +125,13 @@ static void run(const char *text, double seconds)
 	len = lseek(out, 0, SEEK_END);
 	data = malloc(len + 1);
 	if (!data || pread(out, data, len, 0) != len)
-		die("agent: output");
-	answer(status, data, len);
+		exit_with("agent: output");
+	send_answer(status, data, len);
 	free(data);
 	close(out);
 }
 
-static void put(const char *path, int mode, const char *data, size_t len)
+static void put_file(const char *path, int mode, const char *data, size_t len)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
 	const char *failed = NULL;
@@ -140,7 +140,7 @@ static void put(const char *path, int mode, const char *data, size_t len)
 		failed = strerror(errno);
 	if (fd >= 0)
 		close(fd);
-	answer(failed ? 1 : 0, failed ? failed : "", failed ? strlen(failed) : 0);
+	send_answer(failed ? 1 : 0, failed ? failed : "", failed ? strlen(failed) : 0);
 }
 
 int main(int argc, char **argv)
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 		return 2;
 	port = open(argv[1], O_RDWR | O_CLOEXEC);
 	if (port < 0)
-		die(argv[1]);
+		exit_with(argv[1]);
 	write_all("READY\n", 6);
 	for (;;) {
 		char *payload;
@@ -173,13 +173,13 @@ int main(int argc, char **argv)
 		}
 		payload = malloc(len + 1);
 		if (!payload)
-			die("agent: memory");
+			exit_with("agent: memory");
 		read_all(payload, len);
 		payload[len] = '\0';
 		if (path[0])
-			put(path, mode, payload, len);
+			put_file(path, mode, payload, len);
 		else
-			run(payload, seconds);
+			run_command(payload, seconds);
 		free(payload);
 	}
 }

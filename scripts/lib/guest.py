@@ -78,7 +78,7 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1 = PR_SET_PDEATHSIG
 
 
-def _file(name: str, folder: pathlib.Path) -> str:
+def _find_file(name: str, folder: pathlib.Path) -> str:
     path = pathlib.Path(name) if "/" in name or name.endswith(".json") else folder / f"{name}.json"
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there")
@@ -98,7 +98,7 @@ class Emulator:
         command = [program, "--profile", profile, "--fd", str(ours.fileno()),
                    "--control", f"{name}.sock", "--log", f"{name}.log"]
         if gpu.scenario:
-            command += ["--scenario", _file(gpu.scenario, paths.SCENARIOS)]
+            command += ["--scenario", _find_file(gpu.scenario, paths.SCENARIOS)]
         with open(run_dir / f"{name}.out", "wb") as out:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
                 command, cwd=run_dir, pass_fds=[ours.fileno()], stdin=subprocess.DEVNULL, stdout=out,
@@ -266,7 +266,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         began = time.monotonic()
         self.run_dir.mkdir(parents=True)
         initramfs.build_initramfs(self.run_dir / "initramfs.cpio", self._modules, self._programs, self._archive)
-        profiles = [_file(gpu.profile, paths.PROFILES) for gpu in self._gpus]
+        profiles = [_find_file(gpu.profile, paths.PROFILES) for gpu in self._gpus]
         if not self._iommu:
             profiles = machine.fit_bars(profiles, self.run_dir)
         for index, (gpu, profile) in enumerate(zip(self._gpus, profiles)):

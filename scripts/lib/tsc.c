@@ -12,7 +12,7 @@
 #define INTERVAL_MS 100
 #define READS 200
 
-static int64_t now(void)
+static int64_t read_clock(void)
 {
 	struct timespec t;
 
@@ -27,7 +27,7 @@ static void read_clocks(int64_t *ns, int64_t *ticks)
 	int i;
 
 	for (i = 0; i < READS; i++) {
-		int64_t before = now(), tsc = (int64_t)__rdtsc(), after = now();
+		int64_t before = read_clock(), tsc = (int64_t)__rdtsc(), after = read_clock();
 
 		if (after - before < closest) {
 			closest = after - before;

@@ -222,7 +222,7 @@ def test_kernels_from_a_constructor(folder: pathlib.Path) -> None:
     source = (ROOT / "tests/partition/cuda_program.c").read_text(encoding="ascii")
     source = source.replace("int main(", "int later(")
     compile_program("-shared", "-fPIC", "-o", str(folder / "libearly.so"), source=source + """
-__attribute__((constructor)) static void early(void) { launch(1); }
+__attribute__((constructor)) static void early(void) { launch_kernels(1); }
 """)
     flags = ("-Wl,--no-as-needed", f"-L{folder}", "-learly", f"-Wl,-rpath,{folder}")
     compile_program("-o", str(folder / "early"), *flags, source="""

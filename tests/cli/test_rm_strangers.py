@@ -152,14 +152,14 @@ def test_freed_channels_are_forgotten(tmp_path: pathlib.Path) -> None:
     program = tmp_path / "frees.py"
     text = (ROOT / "tests/support/rm/program.py").read_text(encoding="ascii").split("for _ in range(300)")[0]
     program.write_text(text + """
-group = alloc(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, 0x01, 0))
-kept = [alloc(CLIENT, group, 0xC86F) for _ in range(2)]
+group = alloc_object(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, 0x01, 0))
+kept = [alloc_object(CLIENT, group, 0xC86F) for _ in range(2)]
 for _ in range(200):
-    free(CLIENT, alloc(CLIENT, group, 0xC86F))
-kept.append(alloc(CLIENT, group, 0xC86F))
-control(CLIENT, group, 0xA06C0101, b"\\1\\0\\0")
-free(CLIENT, kept[0])
-control(CLIENT, group, 0xA06C0101, b"\\1\\0\\0")
+    free_object(CLIENT, alloc_object(CLIENT, group, 0xC86F))
+kept.append(alloc_object(CLIENT, group, 0xC86F))
+control_object(CLIENT, group, 0xA06C0101, b"\\1\\0\\0")
+free_object(CLIENT, kept[0])
+control_object(CLIENT, group, 0xA06C0101, b"\\1\\0\\0")
 """, encoding="ascii")
     ask_rm("run", "-o", str(tmp_path / "tsgs"), "--", "/usr/bin/python3", str(program))
     lines = [json.loads(line) for line in (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()]

@@ -17,7 +17,7 @@ def fixture_tree(tmp_path: pathlib.Path) -> pathlib.Path:
     """A project of two files, the upper of which uses the lower, and the scripts."""
     for folder in ("scripts/lib", "tools/lib/base", "tools/gpulens/out"):
         (tmp_path / folder).mkdir(parents=True)
-    for name in ("check-layers", "check-symbols", "lib/rooms.py"):
+    for name in ("check-layers", "check-symbols", "lib/names.py", "lib/rooms.py"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
     (tmp_path / "Kbuild").write_text("# SPDX-License-Identifier: GPL-2.0\n# None.\n", encoding="ascii")
     (tmp_path / "tools/lib/base/low.hpp").write_text(HEAD + "int low();\n", encoding="ascii")
@@ -48,6 +48,25 @@ def test_rooms_that_use_each_other_are_found(tree: pathlib.Path) -> None:
         '"tools/lib/base": CORE,', '"tools/lib/base": CORE + ("tools/gpulens/out",),'), encoding="ascii")
     status, text = run_check(tree, "check-layers")
     assert status == 1 and "tools/gpulens/out and tools/lib/base use each other\n" in text
+
+
+def test_functions_of_one_word_are_found(tree: pathlib.Path) -> None:
+    """In C by static, in C++ in an anonymous namespace, in Python in a module. Methods, tests, fixtures and functions
+    for other files are not counted. Seen failing without the check in check-layers, and with methods of Python
+    counted."""
+    (tree / "tools/gpulens/out/a.cc").write_text(HEAD + (
+        "namespace {\n\nstruct Shape {\n\tvoid draw() {}\n};\n\nint draw()\n{\n\treturn 1;\n}\n\n"
+        "int draw_shape()\n{\n\treturn draw();\n}\n\n} // namespace\n\n"
+        "int show()\n{\n\treturn draw_shape();\n}\n"), encoding="ascii")
+    (tree / "tools/gpulens/out/a.c").write_text(HEAD + "static int later(void)\n{\n}\n", encoding="ascii")
+    (tree / "scripts/lib/shapes.py").write_text(
+        "# SPDX-License-Identifier: GPL-2.0\n# Shapes.\n\nclass Shape:\n    def draw(self):\n        pass\n\n\n"
+        "def draw():\n    pass\n\n\ndef main():\n    pass\n", encoding="ascii")
+    status, text = run_check(tree, "check-layers")
+    told = "() is one word; a function is named by a verb and a noun"
+    assert status == 1 and text.splitlines()[:-1] == [
+        f"scripts/lib/shapes.py:9: draw{told}", f"tools/gpulens/out/a.c:3: later{told}",
+        f"tools/gpulens/out/a.cc:9: draw{told}"]
 
 
 def test_symbols_go_down(tree: pathlib.Path) -> None:

@@ -41,7 +41,7 @@ TEST(TitanV, device_table_has_the_words_of_the_card)
 	};
 	auto gpu = make_gpu("gv100");
 	for (unsigned i = 0; i < 64; i++)
-		EXPECT_EQ(rd(*gpu, 0x22700 + 4 * i), words[i]) << "row " << i;
+		EXPECT_EQ(rd32(*gpu, 0x22700 + 4 * i), words[i]) << "row " << i;
 }
 
 TEST(TitanV, units_and_fuses_have_the_words_of_the_card)
@@ -53,7 +53,7 @@ TEST(TitanV, units_and_fuses_have_the_words_of_the_card)
 		     {0x22444, 9},      {0x22450, 2},        {0x22454, 16}, {0x2245c, 4}, {0x22460, 3}, {0x21c1c, 0},
 		     {0x21c38, 0},      {0x21c3c, 0},        {0x21c40, 0},  {0x21c44, 1}, {0x21c48, 0}, {0x21c4c, 1}};
 	for (const auto &w : words)
-		EXPECT_EQ(rd(*gpu, w.off), w.word) << std::hex << w.off;
+		EXPECT_EQ(rd32(*gpu, w.off), w.word) << std::hex << w.off;
 }
 
 // Under NVIDIA 535: data/titanv/nvidia535-vm-captures/artifacts/warm_bar0.json. PBDMA_MAP: what nouveau read,
@@ -61,19 +61,19 @@ TEST(TitanV, units_and_fuses_have_the_words_of_the_card)
 TEST(TitanV, registers_under_a_driver_have_the_words_of_the_card)
 {
 	auto gpu = make_gpu("gv100");
-	EXPECT_EQ(rd(*gpu, 0x100ce0), 0x308u);
-	EXPECT_EQ(rd(*gpu, 0x2004), 0x0020000eu);
-	EXPECT_EQ(rd(*gpu, 0x2008), 0x1000u);
-	EXPECT_EQ(rd(*gpu, 0x200c), 0xc36fu);
-	EXPECT_EQ(rd(*gpu, 0x104028), 0x1ffu);
+	EXPECT_EQ(rd32(*gpu, 0x100ce0), 0x308u);
+	EXPECT_EQ(rd32(*gpu, 0x2004), 0x0020000eu);
+	EXPECT_EQ(rd32(*gpu, 0x2008), 0x1000u);
+	EXPECT_EQ(rd32(*gpu, 0x200c), 0xc36fu);
+	EXPECT_EQ(rd32(*gpu, 0x104028), 0x1ffu);
 	for (unsigned pce = 0; pce < 9; pce++)
-		EXPECT_EQ(rd(*gpu, 0x104040 + 4 * pce), pce);
-	EXPECT_EQ(rd(*gpu, 0x104064) >> 16, 0xbadfu); // the card: 0xbadf5040
-	EXPECT_EQ(rd(*gpu, 0x104034), 0u);
-	EXPECT_EQ(rd(*gpu, 0x104038), 0u);
+		EXPECT_EQ(rd32(*gpu, 0x104040 + 4 * pce), pce);
+	EXPECT_EQ(rd32(*gpu, 0x104064) >> 16, 0xbadfu); // the card: 0xbadf5040
+	EXPECT_EQ(rd32(*gpu, 0x104034), 0u);
+	EXPECT_EQ(rd32(*gpu, 0x104038), 0u);
 	const uint32_t maps[14] = {1, 1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, 0x100, 0x200, 0x400, 0x800, 0x1000};
 	for (unsigned pbdma = 0; pbdma < 14; pbdma++)
-		EXPECT_EQ(rd(*gpu, 0x2390 + 4 * pbdma), maps[pbdma]) << pbdma;
+		EXPECT_EQ(rd32(*gpu, 0x2390 + 4 * pbdma), maps[pbdma]) << pbdma;
 }
 
 // A GTX 1660 Ti: MrNev1s/TuringDarwin, canonical project state, sections 7, 13 and 14: 10 DATA, 10 ENUM and 10
@@ -81,11 +81,11 @@ TEST(TitanV, registers_under_a_driver_have_the_words_of_the_card)
 TEST(Gtx1660Ti, registers_have_the_words_of_the_card)
 {
 	auto gpu = make_gpu("tu116");
-	EXPECT_EQ(rd(*gpu, 0x0), 0x168000a1u);
-	EXPECT_EQ(rd(*gpu, 0x100ce0), 0x307u);
+	EXPECT_EQ(rd32(*gpu, 0x0), 0x168000a1u);
+	EXPECT_EQ(rd32(*gpu, 0x100ce0), 0x307u);
 	unsigned kinds[4] = {};
 	for (unsigned i = 0; i < 64; i++)
-		kinds[rd(*gpu, 0x22700 + 4 * i) & 3]++;
+		kinds[rd32(*gpu, 0x22700 + 4 * i) & 3]++;
 	EXPECT_EQ(kinds[0], 34u);
 	EXPECT_EQ(kinds[1], 10u);
 	EXPECT_EQ(kinds[2], 10u);
@@ -136,7 +136,7 @@ TEST(OtherCards, gm107_and_ga102_agree_with_kernel_logs)
 			if (list.id == e->runlist)
 				EXPECT_EQ(list.pri_base, r.runlist) << r.name;
 	}
-	EXPECT_EQ(rd(*ga102, 0xc00004), 0x00c2000bu) << "CHRAM at 0xc20000, 2^11 channels";
+	EXPECT_EQ(rd32(*ga102, 0xc00004), 0x00c2000bu) << "CHRAM at 0xc20000, 2^11 channels";
 }
 
 TEST(Sources, every_profile_states_the_source_of_each_number)

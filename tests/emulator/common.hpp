@@ -68,12 +68,12 @@ struct Machine {
 	std::unique_ptr<emu::EmulatedGpu> gpu;
 };
 
-inline uint32_t rd(emu::Gpu &gpu, uint32_t off)
+inline uint32_t rd32(emu::Gpu &gpu, uint32_t off)
 {
 	return uint32_t(gpu.read(0, off, 4));
 }
 
-inline void wr(emu::Gpu &gpu, uint32_t off, uint32_t v)
+inline void wr32(emu::Gpu &gpu, uint32_t off, uint32_t v)
 {
 	gpu.write(0, off, 4, v);
 }

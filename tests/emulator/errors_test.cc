@@ -26,7 +26,7 @@ struct TempFile {
 	std::string path = "/tmp/gpulens-errors-XXXXXX";
 };
 
-json gp106()
+json load_gp106()
 {
 	std::ifstream in(EMU_DATA_DIR "/profiles/gp106.json");
 	return json::parse(in);
@@ -48,7 +48,7 @@ std::string profile_error(const std::string &content)
 
 std::string profile_error(const char *pointer, const json &value)
 {
-	json profile = gp106();
+	json profile = load_gp106();
 	profile[json::json_pointer(pointer)] = value;
 	return profile_error(profile.dump());
 }
@@ -93,7 +93,7 @@ TEST(Errors, profile_names_file_and_key)
 	EXPECT_EQ(profile_error("/ptop/order/0", "GR7"),
 		  "profile FILE: ptop.order[0]: there is no engine GR7 in engines.list");
 	EXPECT_EQ(profile_error("/ptop/rows", 1), "profile FILE: ptop.order: needs more rows than the table has");
-	json profile = gp106();
+	json profile = load_gp106();
 	profile["engines"]["list"][2].erase("type");
 	EXPECT_EQ(profile_error(profile.dump()), "profile FILE: engines.list[2].type: missing");
 }

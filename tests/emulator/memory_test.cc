@@ -12,25 +12,25 @@ TEST(Pramin, window_moves_in_64_kib_steps)
 {
 	auto gpu = make_gpu("gp106");
 	gpu->vidmem().wr32(0x12340010, 0xcafe0001);
-	wr(*gpu, 0x1700, 0x00001234);
-	EXPECT_EQ(rd(*gpu, 0x700010), 0xcafe0001u);
-	EXPECT_EQ(rd(*gpu, 0x1700), 0x00001234u);
+	wr32(*gpu, 0x1700, 0x00001234);
+	EXPECT_EQ(rd32(*gpu, 0x700010), 0xcafe0001u);
+	EXPECT_EQ(rd32(*gpu, 0x1700), 0x00001234u);
 	gpu->write(0, 0x700018, 8, 0x1122334455667788ull);
 	EXPECT_EQ(gpu->vidmem().rd64(0x12340018), 0x1122334455667788ull);
 	auto gh = make_gpu("gh100");
 	gh->vidmem().wr32(0x2012340010ull, 0xcafe0002);
-	wr(*gh, 0x10fd40, 0x00201234);
-	EXPECT_EQ(rd(*gh, 0x700010), 0xcafe0002u);
-	EXPECT_EQ(rd(*gh, 0x1700), 0xbadf1100u);
+	wr32(*gh, 0x10fd40, 0x00201234);
+	EXPECT_EQ(rd32(*gh, 0x700010), 0xcafe0002u);
+	EXPECT_EQ(rd32(*gh, 0x1700), 0xbadf1100u);
 }
 
 TEST(Pramin, an_access_beyond_the_memory_is_an_fb_timeout)
 {
 	auto gpu = make_gpu("gp106");
-	wr(*gpu, 0x1700, 0x0000c000); // 3 GiB
-	EXPECT_EQ(rd(*gpu, 0x700000), 0xbad0b000u);
-	wr(*gpu, 0x1700, 0x02000000); // system memory, of which there is none
-	EXPECT_EQ(rd(*gpu, 0x700000), 0xbad0b000u);
+	wr32(*gpu, 0x1700, 0x0000c000); // 3 GiB
+	EXPECT_EQ(rd32(*gpu, 0x700000), 0xbad0b000u);
+	wr32(*gpu, 0x1700, 0x02000000); // system memory, of which there is none
+	EXPECT_EQ(rd32(*gpu, 0x700000), 0xbad0b000u);
 }
 
 static uint64_t inst_block(emu::Gpu &gpu, uint64_t pdb, bool v3)
@@ -54,8 +54,8 @@ TEST(Bar1, v2_tables_written_by_hand)
 	m.wr64(0x304000 + 8 * 0x21, 0x0600000000012341ull | 0x10000ull << 8); // 4K page 0x21, KIND 6
 	m.wr64(0x305100 + 8 * 0x1, 0x0000000000070001ull);                    // 64K page 1 -> 0x700000
 	m.wr64(0x303010, 0x0000000000080001ull);                              // PD0[1]: 2 MiB page -> 0x800000
-	wr(*gpu, 0x1704, uint32_t(inst >> 12) | 0x80000000u);
-	EXPECT_EQ(rd(*gpu, 0x1704), 0x80000200u);
+	wr32(*gpu, 0x1704, uint32_t(inst >> 12) | 0x80000000u);
+	EXPECT_EQ(rd32(*gpu, 0x1704), 0x80000200u);
 	m.wr32(0x10123004, 0x11111111);
 	m.wr32(0x701238, 0x22222222);
 	m.wr32(0x812344, 0x33333333);
@@ -80,8 +80,8 @@ TEST(Bar2, v3_tables_written_by_hand)
 	m.wr64(0x304008, 0x0000000000305012ull);
 	m.wr64(0x305000 + 8 * 2, 0x0000002012345095ull);           // 4K page 2 -> 0x2012345000, PCF 0x12
 	m.wr64(0x306100 + 8 * 3, 0x0000000000700095ull & ~0x4ull); // 64K page 3 -> 0x700000
-	wr(*gpu, 0xb80f70, uint32_t(inst) | 0x200);
-	wr(*gpu, 0xb80f74, 0);
+	wr32(*gpu, 0xb80f70, uint32_t(inst) | 0x200);
+	wr32(*gpu, 0xb80f74, 0);
 	m.wr32(0x2012345008ull, 0x55555555);
 	m.wr32(0x70abcc, 0x66666666);
 	EXPECT_EQ(gpu->read(2, 0x2008, 4), 0xbad0b000u) << "aperture 2 is coherent system memory";
@@ -123,14 +123,14 @@ TEST(Faults, all_ones_and_bad_reads)
 {
 	auto gpu = make_gpu("tu102", two_tsgs());
 	send_command(*gpu, {{"cmd", "fault"}, {"kind", "bad-read"}, {"off", 0x2640}, {"value", "0xbadf5040"}});
-	EXPECT_EQ(rd(*gpu, 0x2640), 0xbadf5040u);
-	EXPECT_EQ(rd(*gpu, 0x0), 0x162000a1u);
+	EXPECT_EQ(rd32(*gpu, 0x2640), 0xbadf5040u);
+	EXPECT_EQ(rd32(*gpu, 0x0), 0x162000a1u);
 	send_command(*gpu, {{"cmd", "fault"}, {"kind", "all-ones"}});
-	EXPECT_EQ(rd(*gpu, 0x0), 0xffffffffu);
+	EXPECT_EQ(rd32(*gpu, 0x0), 0xffffffffu);
 	EXPECT_EQ(gpu->read(2, 0, 8), ~0ull);
 	send_command(*gpu, {{"cmd", "fault"}, {"kind", "none"}});
-	EXPECT_EQ(rd(*gpu, 0x0), 0x162000a1u);
-	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003001u);
+	EXPECT_EQ(rd32(*gpu, 0x0), 0x162000a1u);
+	EXPECT_EQ(rd32(*gpu, 0x2640), 0x80003001u);
 }
 
 TEST(Faults, torn_runlist_moves_while_it_is_read)
@@ -140,11 +140,11 @@ TEST(Faults, torn_runlist_moves_while_it_is_read)
 		uint64_t before = send_command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
 		send_command(*gpu, {{"cmd", "fault"}, {"kind", "torn"}, {"runlist", 0}, {"every", 3}});
 		bool hopper = std::string(chip) == "gh100";
-		wr(*gpu, hopper ? 0x10fd40 : 0x1700, uint32_t(before >> 16));
+		wr32(*gpu, hopper ? 0x10fd40 : 0x1700, uint32_t(before >> 16));
 		uint32_t at = 0x700000 + uint32_t(before & 0xffff);
-		uint32_t first = rd(*gpu, at);
-		rd(*gpu, at);
-		EXPECT_EQ(first, rd(*gpu, at) == 0x5a5a5a5a ? first : 0)
+		uint32_t first = rd32(*gpu, at);
+		rd32(*gpu, at);
+		EXPECT_EQ(first, rd32(*gpu, at) == 0x5a5a5a5a ? first : 0)
 			<< chip << ": the third read returns the overwritten list";
 		gpu->advance(100'000);
 		uint64_t after = send_command(*gpu, {{"cmd", "state"}})["runlists"][0]["base"];
@@ -159,8 +159,8 @@ TEST(Log, accesses_are_counted_and_logged)
 	auto gpu = make_gpu("ad102", two_tsgs());
 	gpu->reset_counts();
 	send_command(*gpu, {{"cmd", "log"}, {"on", true}});
-	rd(*gpu, 0xc40008);
-	wr(*gpu, 0xc40008, 3);
+	rd32(*gpu, 0xc40008);
+	wr32(*gpu, 0xc40008, 3);
 	gpu->read(0, 0x700000, 8);
 	json log = send_command(*gpu, {{"cmd", "log-read"}})["accesses"];
 	ASSERT_EQ(log.size(), 3u);

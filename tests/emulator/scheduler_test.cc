@@ -12,59 +12,59 @@ static constexpr uint64_t TO_SLICE_END = 1'078'576 - 200'000;
 TEST(Pfifo, status_words_through_a_context_switch)
 {
 	auto gpu = make_gpu("gp106", two_tsgs());
-	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003001u);   // VALID, TSG 1
-	EXPECT_EQ(rd(*gpu, 0x3080), 0x00003001u);   // PBDMA 0 the same, no busy bit
-	EXPECT_EQ(rd(*gpu, 0x40120), 0x00002002u);  // PBDMA 0 holds channel 2
-	EXPECT_EQ(rd(*gpu, 0x800014), 0x16000001u); // channel 2: enabled, on PBDMA and engine, busy
-	EXPECT_EQ(rd(*gpu, 0x80001c), 0x11000001u); // channel 3: enabled, pending, busy
+	EXPECT_EQ(rd32(*gpu, 0x2640), 0x80003001u);   // VALID, TSG 1
+	EXPECT_EQ(rd32(*gpu, 0x3080), 0x00003001u);   // PBDMA 0 the same, no busy bit
+	EXPECT_EQ(rd32(*gpu, 0x40120), 0x00002002u);  // PBDMA 0 holds channel 2
+	EXPECT_EQ(rd32(*gpu, 0x800014), 0x16000001u); // channel 2: enabled, on PBDMA and engine, busy
+	EXPECT_EQ(rd32(*gpu, 0x80001c), 0x11000001u); // channel 3: enabled, pending, busy
 	gpu->advance(TO_SLICE_END + 1'000);
-	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002f001u); // SWITCH 7, from TSG 1 to TSG 2
+	EXPECT_EQ(rd32(*gpu, 0x2640), 0x9002f001u); // SWITCH 7, from TSG 1 to TSG 2
 	gpu->advance(2'000);
-	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002d001u);   // SAVE is 6 here
-	EXPECT_EQ(rd(*gpu, 0x800014), 0x17000001u); // channel 2: on engine
+	EXPECT_EQ(rd32(*gpu, 0x2640), 0x9002d001u);   // SAVE is 6 here
+	EXPECT_EQ(rd32(*gpu, 0x800014), 0x17000001u); // channel 2: on engine
 	gpu->advance(40'000);
-	EXPECT_EQ(rd(*gpu, 0x2640), 0x9002a000u);   // LOAD is 5
-	EXPECT_EQ(rd(*gpu, 0x800024), 0x15000001u); // channel 4: on PBDMA
+	EXPECT_EQ(rd32(*gpu, 0x2640), 0x9002a000u);   // LOAD is 5
+	EXPECT_EQ(rd32(*gpu, 0x800024), 0x15000001u); // channel 4: on PBDMA
 	gpu->advance(10'000);
-	EXPECT_EQ(rd(*gpu, 0x2640), 0x80003002u);
+	EXPECT_EQ(rd32(*gpu, 0x2640), 0x80003002u);
 }
 
 TEST(RunlistRegisters, status_words_have_load_and_save_swapped)
 {
 	auto gpu = make_gpu("ad102", two_tsgs());
-	EXPECT_EQ(rd(*gpu, 0xc00200), 0x80002001u);
-	EXPECT_EQ(rd(*gpu, 0xc00208), 0x00008002u); // runqueue 0: channel 2
-	EXPECT_EQ(rd(*gpu, 0x4015c), 0x00002001u);
-	EXPECT_EQ(rd(*gpu, 0xc40008), 0x00000ccau); // channel 2: enabled, busy, on PBDMA and engine, both busy
-	EXPECT_EQ(rd(*gpu, 0xc4000c), 0x0000010au); // channel 3: enabled, busy, pending
+	EXPECT_EQ(rd32(*gpu, 0xc00200), 0x80002001u);
+	EXPECT_EQ(rd32(*gpu, 0xc00208), 0x00008002u); // runqueue 0: channel 2
+	EXPECT_EQ(rd32(*gpu, 0x4015c), 0x00002001u);
+	EXPECT_EQ(rd32(*gpu, 0xc40008), 0x00000ccau); // channel 2: enabled, busy, on PBDMA and engine, both busy
+	EXPECT_EQ(rd32(*gpu, 0xc4000c), 0x0000010au); // channel 3: enabled, busy, pending
 	gpu->advance(TO_SLICE_END + 1'000);
-	EXPECT_EQ(rd(*gpu, 0xc00200), 0x8002e001u); // SWITCH
-	EXPECT_EQ(rd(*gpu, 0xc00208), 0x80048002u); // next channel 4
+	EXPECT_EQ(rd32(*gpu, 0xc00200), 0x8002e001u); // SWITCH
+	EXPECT_EQ(rd32(*gpu, 0xc00208), 0x80048002u); // next channel 4
 	gpu->advance(2'000);
-	EXPECT_EQ(rd(*gpu, 0xc00200), 0x8002a001u); // SAVE is 5 here
+	EXPECT_EQ(rd32(*gpu, 0xc00200), 0x8002a001u); // SAVE is 5 here
 	gpu->advance(40'000);
-	EXPECT_EQ(rd(*gpu, 0xc00200), 0x8002c000u); // LOAD is 6
+	EXPECT_EQ(rd32(*gpu, 0xc00200), 0x8002c000u); // LOAD is 6
 	gpu->advance(10'000);
-	EXPECT_EQ(rd(*gpu, 0xc00200), 0x80002002u);
+	EXPECT_EQ(rd32(*gpu, 0xc00200), 0x80002002u);
 }
 
 TEST(Pfifo, submitted_runlist_reads_back)
 {
 	auto gp = make_gpu("gp106", two_tsgs());
-	EXPECT_EQ(rd(*gp, 0x2284), 0x00000006u); // 2 headers, 4 channels, not pending
-	uint64_t base = uint64_t(rd(*gp, 0x2280) & 0x0fffffff) << 12;
+	EXPECT_EQ(rd32(*gp, 0x2284), 0x00000006u); // 2 headers, 4 channels, not pending
+	uint64_t base = uint64_t(rd32(*gp, 0x2280) & 0x0fffffff) << 12;
 	EXPECT_EQ(gp->vidmem().rd32(base), 0x0a00e001u); // TSG 1, 128 << 3, 2 channels
 	EXPECT_EQ(gp->vidmem().rd32(base + 8), 0x00000002u);
 	auto tu = make_gpu("tu102", two_tsgs());
-	EXPECT_EQ(rd(*tu, 0x2b08), 0x00000006u);
-	EXPECT_EQ(rd(*tu, 0x2b0c) & 0x8000, 0u);
-	base = uint64_t(rd(*tu, 0x2b04)) << 32 | (rd(*tu, 0x2b00) & 0xfffff000);
+	EXPECT_EQ(rd32(*tu, 0x2b08), 0x00000006u);
+	EXPECT_EQ(rd32(*tu, 0x2b0c) & 0x8000, 0u);
+	base = uint64_t(rd32(*tu, 0x2b04)) << 32 | (rd32(*tu, 0x2b00) & 0xfffff000);
 	EXPECT_EQ(tu->vidmem().rd32(base), 0x80030001u);
 	EXPECT_EQ(tu->vidmem().rd32(base + 4), 2u);
 	EXPECT_EQ(tu->vidmem().rd32(base + 8), 1u);
 	EXPECT_EQ(tu->vidmem().rd32(base + 16 + 8) & 0xfff, 2u);
 	auto ad = make_gpu("ad102", two_tsgs());
-	EXPECT_EQ(rd(*ad, 0xc00080) & 0xfff, 0x400u) << "1 KiB alignment is used";
+	EXPECT_EQ(rd32(*ad, 0xc00080) & 0xfff, 0x400u) << "1 KiB alignment is used";
 }
 
 class AllChips : public testing::TestWithParam<const char *> {
@@ -73,16 +73,16 @@ protected:
 	void enable(emu::Gpu &gpu, uint32_t chid, bool on)
 	{
 		if (pccsr()) {
-			uint32_t at = 0x800004 + 8 * chid, v = rd(gpu, at) & ~0x00c00000u;
-			wr(gpu, at, v | (on ? 0x400 : 0x800));
+			uint32_t at = 0x800004 + 8 * chid, v = rd32(gpu, at) & ~0x00c00000u;
+			wr32(gpu, at, v | (on ? 0x400 : 0x800));
 		} else {
-			wr(gpu, 0xc40000 + 4 * chid, on ? 0x2 : 0x3);
+			wr32(gpu, 0xc40000 + 4 * chid, on ? 0x2 : 0x3);
 		}
 	}
-	uint32_t engine(emu::Gpu &gpu) { return rd(gpu, pccsr() ? 0x2640 : 0xc00200) & 0xefff; }
-	void preempt_tsg(emu::Gpu &gpu, uint32_t id) { wr(gpu, pccsr() ? 0x2634 : 0xc00098, 0x01000000 | id); }
-	bool preempt_pending(emu::Gpu &gpu) { return rd(gpu, pccsr() ? 0x2634 : 0xc00098) >> 20 & 1; }
-	void sched_disable(emu::Gpu &gpu, bool off) { wr(gpu, pccsr() ? 0x2630 : 0xc00094, off); }
+	uint32_t engine(emu::Gpu &gpu) { return rd32(gpu, pccsr() ? 0x2640 : 0xc00200) & 0xefff; }
+	void preempt_tsg(emu::Gpu &gpu, uint32_t id) { wr32(gpu, pccsr() ? 0x2634 : 0xc00098, 0x01000000 | id); }
+	bool preempt_pending(emu::Gpu &gpu) { return rd32(gpu, pccsr() ? 0x2634 : 0xc00098) >> 20 & 1; }
+	void sched_disable(emu::Gpu &gpu, bool off) { wr32(gpu, pccsr() ? 0x2630 : 0xc00094, off); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Chips, AllChips, testing::Values("gp106", "tu102", "ad102", "gh100"),
@@ -206,7 +206,7 @@ TEST_P(AllChips, idle_channel_starts_at_its_doorbell)
 	auto gpu = make_gpu(GetParam(), s);
 	gpu->advance(1'000'000);
 	EXPECT_EQ(engine(*gpu), 0u);
-	wr(*gpu, 0xbb0090, 0x00000002);
+	wr32(*gpu, 0xbb0090, 0x00000002);
 	gpu->advance(10'000);
 	EXPECT_EQ(engine(*gpu), 0x2001u);
 }
@@ -245,9 +245,9 @@ TEST_P(AllChips, next_selects_the_channel_of_its_tsg)
 {
 	auto gpu = make_gpu(GetParam(), two_tsgs());
 	if (pccsr())
-		wr(*gpu, 0x80001c, 0x00000402);
+		wr32(*gpu, 0x80001c, 0x00000402);
 	else
-		wr(*gpu, 0xc4000c, 0x00000004);
+		wr32(*gpu, 0xc4000c, 0x00000004);
 	gpu->advance(1'000'000'000);
 	EXPECT_EQ(query_runtime(*gpu, "channels", 2).slices, 1u) << "only the time slice that it had begun";
 	EXPECT_GT(query_runtime(*gpu, "channels", 3).slices, 400u);
@@ -269,51 +269,51 @@ TEST_P(AllChips, a_tsg_preempted_during_the_switch_to_it_does_not_run)
 TEST(Pfifo, runlist_preempt_exists_from_volta_on)
 {
 	auto tu = make_gpu("tu102", two_tsgs());
-	wr(*tu, 0x2638, 0x1);
-	EXPECT_EQ(rd(*tu, 0x2638), 0x1u);
+	wr32(*tu, 0x2638, 0x1);
+	EXPECT_EQ(rd32(*tu, 0x2638), 0x1u);
 	tu->advance(40'000);
-	EXPECT_EQ(rd(*tu, 0x2638), 0x0u);
-	EXPECT_EQ(rd(*tu, 0x2640), 0x0u);
+	EXPECT_EQ(rd32(*tu, 0x2638), 0x0u);
+	EXPECT_EQ(rd32(*tu, 0x2640), 0x0u);
 	auto gp = make_gpu("gp106", two_tsgs());
-	EXPECT_EQ(rd(*gp, 0x2638), 0xbadf1100u);
+	EXPECT_EQ(rd32(*gp, 0x2638), 0xbadf1100u);
 }
 
 TEST(RunlistRegisters, runlist_preempt_has_its_own_pending_bit)
 {
 	auto gpu = make_gpu("gh100", two_tsgs());
-	wr(*gpu, 0xc00098, 0x00000000);
-	EXPECT_EQ(rd(*gpu, 0xc00098), 0x00200000u);
+	wr32(*gpu, 0xc00098, 0x00000000);
+	EXPECT_EQ(rd32(*gpu, 0xc00098), 0x00200000u);
 	gpu->advance(40'000);
-	EXPECT_EQ(rd(*gpu, 0xc00098), 0x00000000u);
-	EXPECT_EQ(rd(*gpu, 0xc00100) & 0x300, 0x200u) << "RUNLIST_PREEMPT_COMPLETE";
-	wr(*gpu, 0xc00100, 0x200);
-	EXPECT_EQ(rd(*gpu, 0xc00100) & 0x300, 0u);
+	EXPECT_EQ(rd32(*gpu, 0xc00098), 0x00000000u);
+	EXPECT_EQ(rd32(*gpu, 0xc00100) & 0x300, 0x200u) << "RUNLIST_PREEMPT_COMPLETE";
+	wr32(*gpu, 0xc00100, 0x200);
+	EXPECT_EQ(rd32(*gpu, 0xc00100) & 0x300, 0u);
 }
 
 TEST(Chram, zeros_change_nothing_and_clear_channel_clears)
 {
 	auto gpu = make_gpu("ad102", two_tsgs());
-	wr(*gpu, 0xc40014, 0x00000000);
-	EXPECT_EQ(rd(*gpu, 0xc40014), 0x0000010au);
-	wr(*gpu, 0xc40014, 0x00000010); // PBDMA_FAULTED
-	EXPECT_EQ(rd(*gpu, 0xc40014), 0x0000011au);
-	wr(*gpu, 0xc40014, 0x00000011);
-	EXPECT_EQ(rd(*gpu, 0xc40014), 0x0000010au);
-	wr(*gpu, 0xc40014, 0xffffffff);
-	EXPECT_EQ(rd(*gpu, 0xc40014), 0x00000000u);
+	wr32(*gpu, 0xc40014, 0x00000000);
+	EXPECT_EQ(rd32(*gpu, 0xc40014), 0x0000010au);
+	wr32(*gpu, 0xc40014, 0x00000010); // PBDMA_FAULTED
+	EXPECT_EQ(rd32(*gpu, 0xc40014), 0x0000011au);
+	wr32(*gpu, 0xc40014, 0x00000011);
+	EXPECT_EQ(rd32(*gpu, 0xc40014), 0x0000010au);
+	wr32(*gpu, 0xc40014, 0xffffffff);
+	EXPECT_EQ(rd32(*gpu, 0xc40014), 0x00000000u);
 }
 
 TEST(Pccsr, next_is_stored_and_faults_are_write_one_to_clear)
 {
 	auto gpu = make_gpu("tu102", two_tsgs());
-	wr(*gpu, 0x80002c, 0x00000002);
-	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11000003u);
-	wr(*gpu, 0x80002c, 0x00200000); // FORCE_ENG_FAULTED; the write clears NEXT
-	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11800001u);
+	wr32(*gpu, 0x80002c, 0x00000002);
+	EXPECT_EQ(rd32(*gpu, 0x80002c), 0x11000003u);
+	wr32(*gpu, 0x80002c, 0x00200000); // FORCE_ENG_FAULTED; the write clears NEXT
+	EXPECT_EQ(rd32(*gpu, 0x80002c), 0x11800001u);
 	gpu->advance(100'000'000);
 	EXPECT_EQ(query_runtime(*gpu, "channels", 5).slices, 0u) << "a faulted channel does not run";
-	wr(*gpu, 0x80002c, 0x00800000);
-	EXPECT_EQ(rd(*gpu, 0x80002c), 0x11000001u);
+	wr32(*gpu, 0x80002c, 0x00800000);
+	EXPECT_EQ(rd32(*gpu, 0x80002c), 0x11000001u);
 }
 
 TEST_P(AllChips, resubmitted_runlist_is_committed)
@@ -329,15 +329,15 @@ TEST_P(AllChips, resubmitted_runlist_is_committed)
 	send_command(*gpu, {{"cmd", "poke"}, {"ap", "vid"}, {"addr", base}, {"words", words}});
 	uint32_t pending = 0;
 	if (chip == "gp106") {
-		wr(*gpu, 0x2270, uint32_t(base >> 12));
-		wr(*gpu, 0x2274, 0x00000003);
-		pending = rd(*gpu, 0x2284) >> 20 & 1;
+		wr32(*gpu, 0x2270, uint32_t(base >> 12));
+		wr32(*gpu, 0x2274, 0x00000003);
+		pending = rd32(*gpu, 0x2284) >> 20 & 1;
 	} else if (chip == "tu102") {
-		wr(*gpu, 0x2b08, 0x00000003);
-		pending = rd(*gpu, 0x2b0c) >> 15 & 1;
+		wr32(*gpu, 0x2b08, 0x00000003);
+		pending = rd32(*gpu, 0x2b0c) >> 15 & 1;
 	} else {
-		wr(*gpu, 0xc00088, 0x00000003);
-		pending = rd(*gpu, 0xc0008c) >> 15 & 1;
+		wr32(*gpu, 0xc00088, 0x00000003);
+		pending = rd32(*gpu, 0xc0008c) >> 15 & 1;
 	}
 	EXPECT_EQ(pending, 1u);
 	gpu->advance(20'000 + 2'000 + 40'000 + 10'000);
@@ -345,7 +345,7 @@ TEST_P(AllChips, resubmitted_runlist_is_committed)
 	gpu->advance(1'000'000'000);
 	EXPECT_EQ(engine(*gpu), 0x2002u);
 	if (chip == "tu102") {
-		EXPECT_EQ(rd(*gpu, 0x2b0c), 0x00004001u) << "PREEMPTED_TSGID 1, valid";
+		EXPECT_EQ(rd32(*gpu, 0x2b0c), 0x00004001u) << "PREEMPTED_TSGID 1, valid";
 	}
 }
 

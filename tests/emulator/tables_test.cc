@@ -19,7 +19,7 @@ void bind_bar1(emu::Gpu &gpu, uint32_t flags)
 {
 	gpu.vidmem().wr32(0x200200, 0x300000 | flags);
 	gpu.vidmem().wr32(0x200204, 0);
-	wr(gpu, 0x1704, 0x80000200);
+	wr32(gpu, 0x1704, 0x80000200);
 }
 
 json translate_va(emu::EmulatedGpu &gpu, int bar, uint64_t va)
@@ -280,7 +280,7 @@ TEST(Placement, structures_may_be_in_different_memories)
 	uint64_t inst = state["channels"][0]["inst"];
 	EXPECT_EQ(m.gpu->vidmem().rd32(inst + 0x200) & 0xfff, 0xc06u) << "PDB TARGET 2, VOL, VER2, 64 KiB";
 	EXPECT_TRUE(state["channels"][0].contains("context"));
-	EXPECT_EQ(rd(*m.gpu, 0x2b00) & 3, 2u);
+	EXPECT_EQ(rd32(*m.gpu, 0x2b00) & 3, 2u);
 	// A changed TSG entry in system memory takes effect without a submit.
 	uint64_t base = state["runlists"][0]["base"];
 	uint32_t longer = 0x80040001; // TSG 1's scale becomes 4

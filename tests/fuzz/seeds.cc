@@ -223,8 +223,8 @@ int main(int argc, char **argv)
 			if (fs::exists(std::string(GPULENS_DATA) + "/scenarios/demo-" + profile + ".json"))
 				write_seeds(profile, "demo-" + profile);
 		}
-	write_seed("image", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
-	write_seed("tool", "ga100-by-hand", tool_test::fixture("ga100-by-hand.image"));
+	write_seed("image", "ga100-by-hand", tool_test::read_fixture("ga100-by-hand.image"));
+	write_seed("tool", "ga100-by-hand", tool_test::read_fixture("ga100-by-hand.image"));
 	write_snapshot_seed();
 	write_file_seeds();
 	write_recording_seed();

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void launch(int times)
+static void launch_kernels(int times)
 {
 	int (*init)(unsigned), (*alloc)(uint64_t *, size_t);
 	int (*start)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
@@ -42,7 +42,7 @@ static void launch(int times)
 	fflush(stdout);
 }
 
-static void cooperate(unsigned blocks)
+static void launch_cooperative(unsigned blocks)
 {
 	int (*alloc)(uint64_t *, size_t);
 	int (*start)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **);
@@ -63,7 +63,7 @@ static void begin_child(int launches)
 	if (fork())
 		return;
 	if (launches)
-		launch(launches);
+		launch_kernels(launches);
 	while (getchar() != EOF)
 		;
 	_exit(0);
@@ -81,19 +81,19 @@ int main(int argc, char **argv)
 		int status = 1;
 
 		if (!fork()) {
-			launch(1);
+			launch_kernels(1);
 			_exit(0);
 		}
 		wait(&status);
 		return status;
 	}
 	if (!strcmp(what, "coop")) {
-		cooperate((unsigned)atoi(argv[2]));
+		launch_cooperative((unsigned)atoi(argv[2]));
 		return 0;
 	}
 	for (int i = 0; !strcmp(what, "workers") && i < 3; i++)
 		begin_child(0);
-	launch(argc > 2 ? atoi(argv[2]) : 1);
+	launch_kernels(argc > 2 ? atoi(argv[2]) : 1);
 	if (!strcmp(what, "workers"))
 		begin_child(1);
 	printf("on %s\n", getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "any GPU");

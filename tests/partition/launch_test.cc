@@ -24,7 +24,7 @@
 
 namespace {
 
-tool::Gpu h200()
+tool::Gpu make_h200()
 {
 	tool::Gpu gpu;
 
@@ -48,7 +48,7 @@ gpulens::TpcMask mask_of(unsigned tpc)
 
 TEST(Launch, EachTpcHasTheBitThatWasProbed)
 {
-	gpulens::Layout layout = gpulens::layout_of_gpu(h200());
+	gpulens::Layout layout = gpulens::layout_of_gpu(make_h200());
 
 	ASSERT_EQ(layout.launch_bits.size(), 66U);
 	for (unsigned tpc = 0; tpc < 66; tpc++) {
@@ -63,7 +63,7 @@ TEST(Launch, EachTpcHasTheBitThatWasProbed)
 
 TEST(Launch, WithoutTheDriversNumbersThereIsNoMask)
 {
-	tool::Gpu gpu = h200();
+	tool::Gpu gpu = make_h200();
 	auto why = [](const gpulens::Layout &layout, const gpulens::TpcMask &mask) -> std::pair<int, std::string> {
 		try {
 			layout.launch_mask(mask);
@@ -120,14 +120,14 @@ std::vector<std::pair<int, std::string>> published_pages()
 // A GPU whose %smid counts all TPCs once and then again: TPC 0 has SMs 0 and 66.
 TEST(Launch, TwoNumberingsOfTpcsAreNotMixed)
 {
-	tool::Gpu gpu = h200();
+	tool::Gpu gpu = make_h200();
 
 	for (unsigned i = 0; i < 132; i++) {
 		gpu.sms[i].gpc = PROBED[i % 66].gpc;
 		gpu.sms[i].tpc = PROBED[i % 66].tpc;
 	}
 	EXPECT_EQ(code_of([&] { gpulens::layout_of_gpu(gpu); }), tool::Error::Source);
-	gpu = h200();
+	gpu = make_h200();
 	gpu.sms.pop_back();
 	EXPECT_EQ(code_of([&] { gpulens::layout_of_gpu(gpu); }), tool::Error::Source);
 }

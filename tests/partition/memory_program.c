@@ -35,7 +35,7 @@ static int open_and_close(void)
 	return -err;
 }
 
-static int place(void)
+static int find_place(void)
 {
 	static const unsigned int tpcs[] = { 5, 4 }, sizes[] = { 3, 2 };
 	struct gpulens_layout *layout;
@@ -94,7 +94,7 @@ static void fail_each_allocation(const char *name, int (*call)(void))
 int main(void)
 {
 	fail_each_allocation("open", open_and_close);
-	fail_each_allocation("place", place);
+	fail_each_allocation("place", find_place);
 	fail_each_allocation("tpcs", count_tpcs);
 	fail_each_allocation("gpcs", count_gpcs);
 	fail_each_allocation("gpcs_ext", count_gpcs_ext);

@@ -35,7 +35,7 @@ static void run_in(void *stream)
 	fflush(stdout); /* the library may end the program in the next launch */
 }
 
-static void run(void)
+static void run_kernel(void)
 {
 	run_in(NULL);
 }
@@ -64,8 +64,8 @@ int main(int argc, char **argv)
 		run_in(masked);
 		libsmctrl_set_next_mask(~0x10ull);
 		libsmctrl_set_stream_mask_ext(NULL, ~((uint128_t)1 << 65));
-		run();
-		run();
+		run_kernel();
+		run_kernel();
 		run_in(other);
 		return 0;
 	}
@@ -84,12 +84,12 @@ int main(int argc, char **argv)
 		}
 		enter(contexts[0]);
 		libsmctrl_set_next_mask(~0x1ull);
-		run();
+		run_kernel();
 		enter(contexts[1]);
-		run();
+		run_kernel();
 		libsmctrl_set_global_mask(~0x1ull);
 		if (!strcmp(argv[2], "there"))
-			run();
+			run_kernel();
 		if (!strcmp(argv[2], "own"))
 			run_in(streams[0]);
 		now(&current);
@@ -109,14 +109,14 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "masks")) {
 		libsmctrl_set_global_mask(~0x3ull); /* TPCs 0 and 1 */
-		run();
+		run_kernel();
 		libsmctrl_set_next_mask(~0x4ull);
-		run();
-		run();
+		run_kernel();
+		run_kernel();
 		libsmctrl_set_next_mask_ext(~((uint128_t)1 << 65));
-		run();
+		run_kernel();
 		libsmctrl_set_global_mask_ext(~((uint128_t)3 << 64));
-		run();
+		run_kernel();
 		return 0;
 	}
 	if (!strcmp(what, "empty"))

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void run(void *stream)
+static void run_kernel(void *stream)
 {
 	int (*alloc)(uint64_t *, size_t);
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 			break;
 		gpulens_partition_tpcs(p[i - 2], mask);
 		printf("got %llx:%016llx ran on", (unsigned long long)mask[1], (unsigned long long)mask[0]);
-		run(gpulens_partition_stream(p[i - 2]));
+		run_kernel(gpulens_partition_stream(p[i - 2]));
 	}
 	if (err) {
 		printf("error %d: %s\n", err, gpulens_error());
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	}
 	gpulens_layout_close(layout);
 	printf("after");
-	run(NULL);
+	run_kernel(NULL);
 	if (getenv("AGAIN")) { /* the fake gives the last stream's memory out again */
 		int (*make)(void **, unsigned);
 		void *stream;
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 		*(void **)&make = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamCreate");
 		make(&stream, 0);
 		printf("again");
-		run(stream);
+		run_kernel(stream);
 	}
 	return 0;
 }

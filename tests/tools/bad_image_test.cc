@@ -93,8 +93,8 @@ INSTANTIATE_TEST_SUITE_P(Refused, BadImage, testing::ValuesIn(BAD),
 
 TEST(BadImage, EveryTruncationIsRefusedOrDecodesItsRest)
 {
-	std::string whole = fixture("ga100-by-hand.image");
-	tool::Image all = parse(whole);
+	std::string whole = read_fixture("ga100-by-hand.image");
+	tool::Image all = parse_valid(whole);
 	size_t decoded = 0;
 
 	for (size_t n = 0; n < whole.size(); n++) {
@@ -124,7 +124,7 @@ TEST(LargeImage, HundredMegabytesOfMemoryLoad)
 			      addr);
 		text += line;
 	}
-	const tool::Image image = parse(text);
+	const tool::Image image = parse_valid(text);
 	EXPECT_EQ(image.vid.find(0x100000), 0x100000U);
 	EXPECT_EQ(image.vid.runs().size(), 1U);
 }
@@ -146,7 +146,7 @@ std::clock_t time_of(const std::string &text)
 {
 	const std::clock_t start = std::clock();
 
-	parse(text);
+	parse_valid(text);
 	return std::clock() - start;
 }
 
@@ -169,7 +169,7 @@ TEST_P(LargeImageWorstOrder, TakesTimeInProportionToItsSize)
 
 TEST_P(LargeImageWorstOrder, LosesNoWord)
 {
-	const tool::Image image = parse(make_descending_words(GetParam().format, 2000000));
+	const tool::Image image = parse_valid(make_descending_words(GetParam().format, 2000000));
 
 	EXPECT_EQ(GetParam().format[0] == 'r' ? image.regs.find(0x3ff0000) : image.vid.find(0x3ff0000),
 		  GetParam().value);

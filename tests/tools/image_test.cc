@@ -13,16 +13,16 @@ const char HEAD[] = "gpulens-image 1\nchip boot0=0x136000a1\n";
 
 TEST(Image, HoldsEveryKindOfLine)
 {
-	tool::Image i = parse("gpulens-image 1\n"
-			      "chip boot0=0x136000a1 boot42=0x13600000 # GP106\n"
-			      "pci 0000:01:00.0 0x10de:0x1c02\n"
-			      "\n"
-			      "# a comment\n"
-			      "r 0x00022700 0x4000007f\n"
-			      "v 0x0001f0000 00000f01 80020000\n"
-			      "s 0x7f3c01000 00000F02 0x3\n"
-			      "b1 0x00200000 00000f04\n"
-			      "\tb2 0x00200004\t00000f05 # words\n");
+	tool::Image i = parse_valid("gpulens-image 1\n"
+				    "chip boot0=0x136000a1 boot42=0x13600000 # GP106\n"
+				    "pci 0000:01:00.0 0x10de:0x1c02\n"
+				    "\n"
+				    "# a comment\n"
+				    "r 0x00022700 0x4000007f\n"
+				    "v 0x0001f0000 00000f01 80020000\n"
+				    "s 0x7f3c01000 00000F02 0x3\n"
+				    "b1 0x00200000 00000f04\n"
+				    "\tb2 0x00200004\t00000f05 # words\n");
 
 	EXPECT_EQ(i.boot0, 0x136000a1U);
 	EXPECT_EQ(i.boot42, 0x13600000U);
@@ -40,7 +40,7 @@ TEST(Image, HoldsEveryKindOfLine)
 
 TEST(Image, AnAbsentWordIsNotZero)
 {
-	tool::Image i = parse(std::string(HEAD) + "r 0x00000100 0x00000000\nv 0x1000 00000000\n");
+	tool::Image i = parse_valid(std::string(HEAD) + "r 0x00000100 0x00000000\nv 0x1000 00000000\n");
 
 	EXPECT_EQ(i.regs.find(0x100), 0U);
 	EXPECT_EQ(i.regs.find(0x104), std::nullopt);
@@ -53,11 +53,11 @@ TEST(Image, AnAbsentWordIsNotZero)
 
 TEST(Image, TheLastLineOfAnAddressApplies)
 {
-	tool::Image i =
-		parse(std::string(HEAD) + "r 0x00000100 0x00000001\nr 0x00000104 0x00000009\nr 0x00000100 0x00000002\n"
-					  "v 0x1000 00000001 00000002 00000003 00000004\n"
-					  "v 0x1004 0000000a 0000000b\n"
-					  "v 0x0ffc 00000000 00000007\n");
+	tool::Image i = parse_valid(std::string(HEAD) +
+				    "r 0x00000100 0x00000001\nr 0x00000104 0x00000009\nr 0x00000100 0x00000002\n"
+				    "v 0x1000 00000001 00000002 00000003 00000004\n"
+				    "v 0x1004 0000000a 0000000b\n"
+				    "v 0x0ffc 00000000 00000007\n");
 
 	EXPECT_EQ(i.regs.find(0x100), 2U);
 	EXPECT_EQ(i.regs.find(0x104), 9U);
@@ -72,7 +72,7 @@ TEST(Image, TheLastLineOfAnAddressApplies)
 
 TEST(Image, TheLastAddressIsNotFollowedByTheFirst)
 {
-	tool::Image i = parse(std::string(HEAD) + "v 0xfffffffffffffffc 00000001\nv 0x0 00000002\n");
+	tool::Image i = parse_valid(std::string(HEAD) + "v 0xfffffffffffffffc 00000001\nv 0x0 00000002\n");
 
 	EXPECT_EQ(i.vid.find(~uint64_t{3}), 1U);
 	EXPECT_EQ(i.vid.find(0), 2U);
@@ -80,23 +80,24 @@ TEST(Image, TheLastAddressIsNotFollowedByTheFirst)
 
 TEST(Image, AChipLineReplacesTheRegister)
 {
-	EXPECT_EQ(parse(HEAD).regs.find(0), 0x136000a1U);
-	EXPECT_EQ(parse("gpulens-image 1\nr 0x00000000 0x136000a1\n").regs.find(0), 0x136000a1U);
+	EXPECT_EQ(parse_valid(HEAD).regs.find(0), 0x136000a1U);
+	EXPECT_EQ(parse_valid("gpulens-image 1\nr 0x00000000 0x136000a1\n").regs.find(0), 0x136000a1U);
 }
 
 TEST(Image, ReadsWindowsLineEnds)
 {
-	EXPECT_EQ(parse("gpulens-image 1\r\nchip boot0=0x136000a1\r\nr 0x00000100 0x00000005\r\n").regs.find(0x100),
-		  5U);
+	EXPECT_EQ(
+		parse_valid("gpulens-image 1\r\nchip boot0=0x136000a1\r\nr 0x00000100 0x00000005\r\n").regs.find(0x100),
+		5U);
 }
 
 TEST(Image, IsWrittenSortedAndEightWordsToALine)
 {
-	tool::Image i =
-		parse("gpulens-image 1\n"
-		      "v 0x2000 00000001 00000002 00000003 00000004 00000005 00000006 00000007 00000008 00000009\n"
-		      "r 0x00000104 0x00000002\nr 0x00000100 0x00000001\n"
-		      "pci 0000:01:00.0 0x10de:0x1c02\nchip boot0=0x136000a1\n");
+	tool::Image i = parse_valid(
+		"gpulens-image 1\n"
+		"v 0x2000 00000001 00000002 00000003 00000004 00000005 00000006 00000007 00000008 00000009\n"
+		"r 0x00000104 0x00000002\nr 0x00000100 0x00000001\n"
+		"pci 0000:01:00.0 0x10de:0x1c02\nchip boot0=0x136000a1\n");
 
 	EXPECT_EQ(tool::write_image(i),
 		  "gpulens-image 1\n"
@@ -111,14 +112,14 @@ TEST(Image, IsWrittenSortedAndEightWordsToALine)
 
 tool::Gpu by_hand()
 {
-	return tool::from_image(parse(fixture("ga100-by-hand.image")), "by-hand");
+	return tool::from_image(parse_valid(read_fixture("ga100-by-hand.image")), "by-hand");
 }
 
 TEST(ByHand, ChipIsGA100)
 {
-	tool::ProcText out = run(parse(fixture("ga100-by-hand.image")), "chip");
+	tool::ProcText out = decode_file(parse_valid(read_fixture("ga100-by-hand.image")), "chip");
 
-	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(list_failures(out), "");
 	EXPECT_EQ(out.text.substr(0, out.text.find("Ids:")), "Chip:         GA100 (0x170)\n"
 							     "Architecture: Ampere\n"
 							     "Device:       0000:41:00.0\n"
@@ -128,9 +129,9 @@ TEST(ByHand, ChipIsGA100)
 
 TEST(ByHand, EnginesAreTheThreeOfTheTable)
 {
-	tool::ProcText out = run(parse(fixture("ga100-by-hand.image")), "device_info");
+	tool::ProcText out = decode_file(parse_valid(read_fixture("ga100-by-hand.image")), "device_info");
 
-	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(list_failures(out), "");
 	EXPECT_EQ(
 		out.text,
 		"Engine                                        Type Inst Runlist Engine Intr Reset Fault  Registers "
@@ -145,18 +146,18 @@ TEST(ByHand, EnginesAreTheThreeOfTheTable)
 
 TEST(ByHand, CopyEnginesShareTheirPces)
 {
-	tool::ProcText out = run(parse(fixture("ga100-by-hand.image")), "copy_topology");
+	tool::ProcText out = decode_file(parse_valid(read_fixture("ga100-by-hand.image")), "copy_topology");
 
-	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(list_failures(out), "");
 	EXPECT_EQ(out.text, "GRCE1 -> LCE02 (PCE00 PCE02)\nLCE02 -> PCE00 PCE02\n");
 }
 
 TEST(ByHand, GpcsHaveSevenTpcs)
 {
-	tool::ProcText out = run(parse(fixture("ga100-by-hand.image")), "tpc_map");
+	tool::ProcText out = decode_file(parse_valid(read_fixture("ga100-by-hand.image")), "tpc_map");
 	tool::Gpu gpu = by_hand();
 
-	EXPECT_EQ(failures(out), "");
+	EXPECT_EQ(list_failures(out), "");
 	EXPECT_EQ(out.text, "gpc 0: 0x07\ngpc 1: 0x78\n");
 	EXPECT_EQ(gpu.num_gpcs, 2U);
 	EXPECT_EQ(gpu.num_tpc_per_gpc, 4U);
@@ -171,7 +172,7 @@ TEST(ByHand, OneChannelIsInATsgAndOneOutside)
 {
 	tool::Gpu gpu = by_hand();
 
-	EXPECT_EQ(failures(gpu.runlist_failures), "");
+	EXPECT_EQ(list_failures(gpu.runlist_failures), "");
 	EXPECT_EQ(tool::channels_text(gpu, {}),
 		  "GA100 (Ampere), 0000:41:00.0, from by-hand\n"
 		  "Runlist  TSG  Channel  State  Status        Enabled  Busy  Runqueue  Instance  Aperture  Flags\n"
@@ -183,9 +184,10 @@ TEST(ByHand, OneChannelIsInATsgAndOneOutside)
 TEST(ByHand, InterruptIdsThatAnOlderImageLacksAreUnknown)
 {
 	tool::Gpu gpu = by_hand();
-	tool::Gpu with = tool::from_image(parse(fixture("ga100-by-hand.image") + "r 0x00c00204 0x00070000\n"), "x");
+	tool::Gpu with =
+		tool::from_image(parse_valid(read_fixture("ga100-by-hand.image") + "r 0x00c00204 0x00070000\n"), "x");
 
-	EXPECT_EQ(failures(gpu.engine_failures), "");
+	EXPECT_EQ(list_failures(gpu.engine_failures), "");
 	EXPECT_EQ(gpu.engines.at(0).intr, -1);
 	EXPECT_EQ(with.engines.at(0).intr, 7);
 	EXPECT_EQ(with.engines.at(1).intr, -1);
@@ -193,7 +195,7 @@ TEST(ByHand, InterruptIdsThatAnOlderImageLacksAreUnknown)
 
 TEST(ByHand, RunlistThreeIsEmpty)
 {
-	EXPECT_EQ(run(parse(fixture("ga100-by-hand.image")), "runlist3").text,
+	EXPECT_EQ(decode_file(parse_valid(read_fixture("ga100-by-hand.image")), "runlist3").text,
 		  "List: base 0x000000000000, target vid, entries 0, pending 0\n! empty\n");
 }
 
@@ -250,12 +252,12 @@ TEST(ByHand, EnginesAndCopyAsJson)
 // 27:16, NEXT_VALID 31. Graphics and GRCE1 are engines 0 and 1 of runlist 0, LCE2 is engine 0 of runlist 3.
 TEST(ByHand, EnginesShowTheTsgsOfTheirRegisters)
 {
-	tool::Gpu gpu = tool::from_image(parse(fixture("ga100-by-hand.image") + "r 0x00c00200 0x80002005\n"
-										"r 0x00c00208 0x00008007\n"
-										"r 0x00c00240 0x0000a005\n"
-										"r 0x00c00248 0x00000000\n"
-										"r 0x00c04200 0x2009c000\n"
-										"r 0x00c04208 0x80040000\n"),
+	tool::Gpu gpu = tool::from_image(parse_valid(read_fixture("ga100-by-hand.image") + "r 0x00c00200 0x80002005\n"
+											   "r 0x00c00208 0x00008007\n"
+											   "r 0x00c00240 0x0000a005\n"
+											   "r 0x00c00248 0x00000000\n"
+											   "r 0x00c04200 0x2009c000\n"
+											   "r 0x00c04208 0x80040000\n"),
 					 "by-hand");
 	nlohmann::json e = tool::engines_json(gpu);
 

@@ -16,7 +16,7 @@ using tool::Hazard;
 using Found = std::vector<std::string>; // "R4:processes-share-runlist 0"
 
 // A channel whose page directory is at this address (0: unknown), of this process (0: unknown).
-tool::Channel channel(u32 id, u64 page_directory, u32 pid = 0)
+tool::Channel make_channel(u32 id, u64 page_directory, u32 pid = 0)
 {
 	tool::Channel c;
 
@@ -28,7 +28,7 @@ tool::Channel channel(u32 id, u64 page_directory, u32 pid = 0)
 	return c;
 }
 
-tool::Tsg tsg(u32 id, std::vector<tool::Channel> channels)
+tool::Tsg make_tsg(u32 id, std::vector<tool::Channel> channels)
 {
 	return {.id = id, .channels = channels, .owner = channels.empty() ? nullptr : channels[0].owner};
 }
@@ -61,7 +61,7 @@ Gpu gpu_of(std::vector<tool::Tsg> graphics, std::vector<tool::Tsg> copies)
 	return gpu;
 }
 
-Found list(const std::vector<Hazard> &hazards)
+Found list_found(const std::vector<Hazard> &hazards)
 {
 	Found found;
 
@@ -74,121 +74,126 @@ Found list(const std::vector<Hazard> &hazards)
 	return found;
 }
 
-Found sharing(const Gpu &gpu)
+Found find_sharing(const Gpu &gpu)
 {
-	return list(tool::isolation_of(gpu).sharing);
+	return list_found(tool::isolation_of(gpu).sharing);
 }
 
-Found unknown(const Gpu &gpu)
+Found find_unknown(const Gpu &gpu)
 {
-	return list(tool::isolation_of(gpu).unknown);
+	return list_found(tool::isolation_of(gpu).unknown);
 }
 
 TEST(Isolation, OneTaskSharesNothing)
 {
-	Gpu gpu = gpu_of({tsg(1, {channel(1, 0), channel(2, 0)})}, {});
+	Gpu gpu = gpu_of({make_tsg(1, {make_channel(1, 0), make_channel(2, 0)})}, {});
 
-	EXPECT_EQ(list(tool::isolation_of(gpu).hazards), Found{"R8:grce-shares-pce 0 1"});
-	EXPECT_EQ(sharing(gpu), Found{});
-	EXPECT_EQ(unknown(gpu), Found{});
+	EXPECT_EQ(list_found(tool::isolation_of(gpu).hazards), Found{"R8:grce-shares-pce 0 1"});
+	EXPECT_EQ(find_sharing(gpu), Found{});
+	EXPECT_EQ(find_unknown(gpu), Found{});
 }
 
 TEST(Isolation, ProcessesShareARunlist)
 {
-	Gpu gpu = gpu_of({tsg(1, {channel(1, 0, 473)}), tsg(2, {channel(2, 0, 474)})}, {});
+	Gpu gpu = gpu_of({make_tsg(1, {make_channel(1, 0, 473)}), make_tsg(2, {make_channel(2, 0, 474)})}, {});
 
-	EXPECT_EQ(sharing(gpu), Found{"R4:processes-share-runlist 0"});
+	EXPECT_EQ(find_sharing(gpu), Found{"R4:processes-share-runlist 0"});
 	EXPECT_EQ(tool::isolation_of(gpu).sharing[0].text,
 		  "processes 473 prog and 474 prog share runlist 0: they take turns on GR0 and GRCE0/LCE0");
 	// Two TSGs of one process do not, wherever their page directories are unknown.
-	gpu = gpu_of({tsg(1, {channel(1, 0, 473)}), tsg(2, {channel(2, 0, 473)})}, {});
-	EXPECT_EQ(sharing(gpu), Found{});
-	EXPECT_EQ(unknown(gpu), Found{});
+	gpu = gpu_of({make_tsg(1, {make_channel(1, 0, 473)}), make_tsg(2, {make_channel(2, 0, 473)})}, {});
+	EXPECT_EQ(find_sharing(gpu), Found{});
+	EXPECT_EQ(find_unknown(gpu), Found{});
 }
 
 TEST(Isolation, AddressSpacesShareARunlist)
 {
-	Gpu gpu = gpu_of({tsg(1, {channel(1, 0x1000)}), tsg(2, {channel(2, 0x2000)})}, {});
+	Gpu gpu = gpu_of({make_tsg(1, {make_channel(1, 0x1000)}), make_tsg(2, {make_channel(2, 0x2000)})}, {});
 
-	EXPECT_EQ(sharing(gpu), Found{"R4:address-spaces-share-runlist 0"});
-	gpu = gpu_of({tsg(1, {channel(1, 0x1000)}), tsg(2, {channel(2, 0x1000)})}, {});
-	EXPECT_EQ(sharing(gpu), Found{});
-	EXPECT_EQ(unknown(gpu), Found{});
+	EXPECT_EQ(find_sharing(gpu), Found{"R4:address-spaces-share-runlist 0"});
+	gpu = gpu_of({make_tsg(1, {make_channel(1, 0x1000)}), make_tsg(2, {make_channel(2, 0x1000)})}, {});
+	EXPECT_EQ(find_sharing(gpu), Found{});
+	EXPECT_EQ(find_unknown(gpu), Found{});
 	// Two in one TSG, as subcontexts have, and two of one process.
-	gpu = gpu_of({tsg(1, {channel(1, 0x1000, 5), channel(2, 0x2000, 5)})}, {});
-	EXPECT_EQ(sharing(gpu), Found{"R4:address-spaces-share-runlist 0"});
+	gpu = gpu_of({make_tsg(1, {make_channel(1, 0x1000, 5), make_channel(2, 0x2000, 5)})}, {});
+	EXPECT_EQ(find_sharing(gpu), Found{"R4:address-spaces-share-runlist 0"});
 	// At the same address in other memory.
-	gpu = gpu_of({tsg(1, {channel(1, 0x1000)}), tsg(2, {channel(2, 0x1000)})}, {});
+	gpu = gpu_of({make_tsg(1, {make_channel(1, 0x1000)}), make_tsg(2, {make_channel(2, 0x1000)})}, {});
 	gpu.runlists[0].tsgs[1].channels[0].context->pdb_target = 2;
-	EXPECT_EQ(sharing(gpu), Found{"R4:address-spaces-share-runlist 0"});
+	EXPECT_EQ(find_sharing(gpu), Found{"R4:address-spaces-share-runlist 0"});
 }
 
 TEST(Isolation, AChannelInNoTsgIsATask)
 {
-	Gpu gpu = gpu_of({tsg(1, {channel(1, 0x1000)})}, {});
+	Gpu gpu = gpu_of({make_tsg(1, {make_channel(1, 0x1000)})}, {});
 
-	gpu.runlists[0].outside = {channel(1, 0x2000)};
-	EXPECT_EQ(sharing(gpu), Found{"R4:address-spaces-share-runlist 0"});
-	gpu.runlists[0].outside = {channel(1, 0)};
-	EXPECT_EQ(unknown(gpu), Found{"R4:unknown-tasks 0"});
+	gpu.runlists[0].outside = {make_channel(1, 0x2000)};
+	EXPECT_EQ(find_sharing(gpu), Found{"R4:address-spaces-share-runlist 0"});
+	gpu.runlists[0].outside = {make_channel(1, 0)};
+	EXPECT_EQ(find_unknown(gpu), Found{"R4:unknown-tasks 0"});
 }
 
 TEST(Isolation, ATsgWithoutChannelsIsNone)
 {
-	EXPECT_EQ(unknown(gpu_of({tsg(1, {channel(1, 0)}), tsg(2, {})}, {})), Found{});
+	EXPECT_EQ(find_unknown(gpu_of({make_tsg(1, {make_channel(1, 0)}), make_tsg(2, {})}, {})), Found{});
 }
 
 // One process is known, and the other task's is not; a page directory that could not be read.
 TEST(Isolation, UnknownOwnersAreNotTakenForOne)
 {
-	EXPECT_EQ(unknown(gpu_of({tsg(1, {channel(1, 0, 473)}), tsg(2, {channel(2, 0)})}, {})),
+	EXPECT_EQ(find_unknown(gpu_of({make_tsg(1, {make_channel(1, 0, 473)}), make_tsg(2, {make_channel(2, 0)})}, {})),
 		  Found{"R4:unknown-tasks 0"});
-	EXPECT_EQ(unknown(gpu_of({tsg(1, {channel(1, 0, 473)}), tsg(2, {channel(2, 0x1000)})}, {})),
+	EXPECT_EQ(find_unknown(
+			  gpu_of({make_tsg(1, {make_channel(1, 0, 473)}), make_tsg(2, {make_channel(2, 0x1000)})}, {})),
 		  Found{"R4:unknown-tasks 0"});
-	Gpu gpu = gpu_of({tsg(1, {channel(1, 0x1000)}), tsg(2, {channel(2, 0x1000)})}, {});
+	Gpu gpu = gpu_of({make_tsg(1, {make_channel(1, 0x1000)}), make_tsg(2, {make_channel(2, 0x1000)})}, {});
 	gpu.runlists[0].tsgs[1].channels[0].context->err = -EIO;
-	EXPECT_EQ(unknown(gpu), Found{"R4:unknown-tasks 0"});
-	EXPECT_EQ(sharing(gpu), Found{});
+	EXPECT_EQ(find_unknown(gpu), Found{"R4:unknown-tasks 0"});
+	EXPECT_EQ(find_sharing(gpu), Found{});
 }
 
 TEST(Isolation, TasksShareCopyHardware)
 {
 	// The same task on both runlists is alone.
-	EXPECT_EQ(sharing(gpu_of({tsg(1, {channel(1, 0x1000)})}, {tsg(2, {channel(2, 0x1000)})})), Found{});
-	Gpu gpu = gpu_of({tsg(1, {channel(1, 0x1000)})}, {tsg(2, {channel(2, 0x2000)})});
-	EXPECT_EQ(sharing(gpu), Found{"R8:tasks-share-pce 0 1"});
+	EXPECT_EQ(find_sharing(
+			  gpu_of({make_tsg(1, {make_channel(1, 0x1000)})}, {make_tsg(2, {make_channel(2, 0x1000)})})),
+		  Found{});
+	Gpu gpu = gpu_of({make_tsg(1, {make_channel(1, 0x1000)})}, {make_tsg(2, {make_channel(2, 0x2000)})});
+	EXPECT_EQ(find_sharing(gpu), Found{"R8:tasks-share-pce 0 1"});
 	EXPECT_EQ(tool::isolation_of(gpu).sharing[0].text,
 		  "2 address spaces use runlists 0 and 1, whose GRCE0/LCE0 and LCE2 share PCE 4");
-	EXPECT_EQ(unknown(gpu_of({tsg(1, {channel(1, 0)})}, {tsg(2, {channel(2, 0)})})), Found{"R8:unknown-tasks 0 1"});
+	EXPECT_EQ(find_unknown(gpu_of({make_tsg(1, {make_channel(1, 0)})}, {make_tsg(2, {make_channel(2, 0)})})),
+		  Found{"R8:unknown-tasks 0 1"});
 	// Without a task on one of the runlists, and without a shared PCE.
-	EXPECT_EQ(sharing(gpu_of({tsg(1, {channel(1, 0x1000)}), tsg(2, {channel(2, 0x2000)})}, {})),
+	EXPECT_EQ(find_sharing(
+			  gpu_of({make_tsg(1, {make_channel(1, 0x1000)}), make_tsg(2, {make_channel(2, 0x2000)})}, {})),
 		  Found{"R4:address-spaces-share-runlist 0"});
 	gpu.shared_lce = {LENS_NONE};
 	gpu.lce_for_pce[5] = 0;
 	gpu.pce_map = 0x30;
-	EXPECT_EQ(sharing(gpu), Found{});
-	EXPECT_EQ(unknown(gpu), Found{});
+	EXPECT_EQ(find_sharing(gpu), Found{});
+	EXPECT_EQ(find_unknown(gpu), Found{});
 }
 
 TEST(Isolation, WhatCannotBeReadIsUnknown)
 {
-	Gpu gpu = gpu_of({tsg(1, {channel(1, 0)})}, {});
+	Gpu gpu = gpu_of({make_tsg(1, {make_channel(1, 0)})}, {});
 
 	gpu.runlists[0].torn = true;
-	EXPECT_EQ(unknown(gpu), (Found{"R4:unknown-tasks 0", "R8:unknown-tasks 0 1"}));
+	EXPECT_EQ(find_unknown(gpu), (Found{"R4:unknown-tasks 0", "R8:unknown-tasks 0 1"}));
 	gpu.runlists[0].torn = false;
 	gpu.runlists[1].err = -EPERM;
-	EXPECT_EQ(unknown(gpu), (Found{"R4:unknown-tasks 1", "R8:unknown-tasks 0 1"}));
+	EXPECT_EQ(find_unknown(gpu), (Found{"R4:unknown-tasks 1", "R8:unknown-tasks 0 1"}));
 	gpu.runlists.pop_back();
-	EXPECT_EQ(unknown(gpu), (Found{"R4:unknown-tasks 1", "R8:unknown-tasks 0 1"}));
+	EXPECT_EQ(find_unknown(gpu), (Found{"R4:unknown-tasks 1", "R8:unknown-tasks 0 1"}));
 	gpu = gpu_of({}, {});
 	gpu.has_copy = false;
-	EXPECT_EQ(unknown(gpu), Found{"R8:unknown-copy-engines"});
+	EXPECT_EQ(find_unknown(gpu), Found{"R8:unknown-copy-engines"});
 	gpu.engines.pop_back(); // the only copy engine of a second runlist
-	EXPECT_EQ(unknown(gpu), Found{});
+	EXPECT_EQ(find_unknown(gpu), Found{});
 	gpu.engine_failures.push_back({{tool::Part::Engines}, -EIO, {}});
-	EXPECT_EQ(unknown(gpu), Found{"R7:unknown-engines"});
-	EXPECT_EQ(unknown(Gpu{}), (Found{"R7:unknown-engines", "R4:unknown-tasks"}));
+	EXPECT_EQ(find_unknown(gpu), Found{"R7:unknown-engines"});
+	EXPECT_EQ(find_unknown(Gpu{}), (Found{"R7:unknown-engines", "R4:unknown-tasks"}));
 }
 
 // NVIDIA's driver reports processes and no runlists.
@@ -200,10 +205,10 @@ TEST(Isolation, ProcessesThatComputeShareTheRunlistOfGraphics)
 	gpu.runlists.clear();
 	gpu.shared_lce = {LENS_NONE};
 	gpu.processes = {{.pid = 5, .name = "a", .uses = {"compute"}}, {.pid = 6, .name = "b", .uses = {"copy"}}};
-	EXPECT_EQ(sharing(gpu), Found{});
-	EXPECT_EQ(unknown(gpu), Found{"R4:unknown-tasks"});
+	EXPECT_EQ(find_sharing(gpu), Found{});
+	EXPECT_EQ(find_unknown(gpu), Found{"R4:unknown-tasks"});
 	gpu.processes->push_back({.pid = 7, .name = "", .uses = {"compute", "copy"}});
-	EXPECT_EQ(sharing(gpu), Found{"R4:processes-share-runlist 0"});
+	EXPECT_EQ(find_sharing(gpu), Found{"R4:processes-share-runlist 0"});
 	EXPECT_EQ(tool::isolation_of(gpu).sharing[0].text,
 		  "processes 5 a and 7 compute on GR0 of runlist 0: they take turns");
 	for (u32 pid : {8, 9, 10, 11})

@@ -17,7 +17,7 @@ gpulens::VerifiedLimit limit_of(const Numbers &tpcs)
 	return {.pci = "0000:01:00.0", .tpcs = tpcs, .gpcs = {0}, .mps{}, .environment{}};
 }
 
-PublishedPartition page(const Numbers &tpcs, std::optional<u64> launches, const char *gpu = "0000:01:00.0")
+PublishedPartition make_page(const Numbers &tpcs, std::optional<u64> launches, const char *gpu = "0000:01:00.0")
 {
 	PublishedPartition published{
 		{.gpu = gpu, .method = "mask", .scope = "program", .tpcs = tpcs, .gpcs = {0}}, 7, "x"};
@@ -31,14 +31,15 @@ TEST(Verify, AcknowledgedAreLaunchesWithTheMask)
 {
 	gpulens::VerifiedLimit limit = limit_of({1, 2, 3});
 
-	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 5)}, limit).finding, Finding::Held);
-	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 0), page({2}, 1)}, limit).finding, Finding::Held);
-	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 0)}, limit).finding, Finding::Unknown);
-	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, std::nullopt)}, limit).finding, Finding::Unknown);
+	EXPECT_EQ(judge_acknowledgement({make_page({1, 2, 3}, 5)}, limit).finding, Finding::Held);
+	EXPECT_EQ(judge_acknowledgement({make_page({1, 2, 3}, 0), make_page({2}, 1)}, limit).finding, Finding::Held);
+	EXPECT_EQ(judge_acknowledgement({make_page({1, 2, 3}, 0)}, limit).finding, Finding::Unknown);
+	EXPECT_EQ(judge_acknowledgement({make_page({1, 2, 3}, std::nullopt)}, limit).finding, Finding::Unknown);
 	EXPECT_EQ(judge_acknowledgement({}, limit).finding, Finding::Unknown);
 	// One process with other TPCs, or on another GPU, whatever the others say.
-	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 5), page({3, 4}, 0)}, limit).finding, Finding::Violated);
-	EXPECT_EQ(judge_acknowledgement({page({1, 2, 3}, 5, "0000:02:00.0")}, limit).finding, Finding::Violated);
+	EXPECT_EQ(judge_acknowledgement({make_page({1, 2, 3}, 5), make_page({3, 4}, 0)}, limit).finding,
+		  Finding::Violated);
+	EXPECT_EQ(judge_acknowledgement({make_page({1, 2, 3}, 5, "0000:02:00.0")}, limit).finding, Finding::Violated);
 }
 
 Report report_of(std::vector<Evidence> evidence, std::vector<Slowdown> slowdowns)

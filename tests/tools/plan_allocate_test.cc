@@ -12,8 +12,8 @@
 namespace {
 
 using plan_tests::count_fewest;
-using plan_tests::layout;
 using plan_tests::task;
+using plan_tests::write_layout;
 using tool::plan::Allocation;
 using tool::plan::Class;
 using tool::plan::Conflicts;
@@ -104,7 +104,7 @@ TEST(PlanSizes, QuantumHoldsForTasksAloneAndMerged)
 	// a and c: 0.6 + 0.15 with 4; b stays alone
 	Allocation a = allocate(green, {Order::Sms, false});
 	EXPECT_TRUE(a.fits);
-	EXPECT_EQ(layout(a), "0+2:4 1:4");
+	EXPECT_EQ(write_layout(a), "0+2:4 1:4");
 }
 
 // It takes longer with 3 TPCs than with 2: bisection would miss 2.
@@ -140,7 +140,7 @@ TEST(PlanLemma1, SuperlinearTasksAreNotRefused)
 				task("b", 100, 100, Class::Memory, {200, 40})};
 	Problem problem(tasks, {.tpcs = 2}, Criterion::Edf);
 	EXPECT_DOUBLE_EQ(problem.least_tpcs(), 1.6);
-	EXPECT_EQ(layout(allocate(problem, {Order::Sms, false})), "0+1:2");
+	EXPECT_EQ(write_layout(allocate(problem, {Order::Sms, false})), "0+1:2");
 }
 
 // min { m : C(m) <= D }.
@@ -164,9 +164,9 @@ TEST(PlanLemma3, EndsAsSoonAsAllFit)
 {
 	std::vector<Task> tasks{task("a", 100, 50, Class::Compute, {90, 50, 30, 25, 20}),
 				task("b", 100, 40, Class::Memory, {90, 50, 40, 20, 20})};
-	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 5}, Criterion::Edf), {Order::Sms, false})), "0:2 1:3");
+	EXPECT_EQ(write_layout(allocate(Problem(tasks, {.tpcs = 5}, Criterion::Edf), {Order::Sms, false})), "0:2 1:3");
 	// with 4, 20 by 40 and 25 more by 50
-	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {Order::Sms, false})), "0+1:4");
+	EXPECT_EQ(write_layout(allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {Order::Sms, false})), "0+1:4");
 }
 
 /* -- merging -- */
@@ -178,9 +178,11 @@ TEST(PlanMerge, SavesTpcsOrIsNone)
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {45, 30}, {60, 40}),
 				task("b", 100, 100, Class::Compute, {45, 30}, {60, 40}),
 				task("c", 100, 100, Class::Memory, {100})};
-	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::Sms, false})), "0:1 1:1 2:1");
+	EXPECT_EQ(write_layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::Sms, false})),
+		  "0:1 1:1 2:1");
 	tasks[1].kind = Class::Memory;
-	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::Sms, false})), "0+1:1 2:1");
+	EXPECT_EQ(write_layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::Sms, false})),
+		  "0+1:1 2:1");
 }
 
 // a needs 2. With b it needs 3 of 2 + 2, with c 2 of 2 + 1: SMS takes c, which becomes smallest, BF b, with which the
@@ -192,15 +194,15 @@ TEST(PlanMerge, SmsTakesTheSmallestAndBestFitTheMostUtilized)
 				task("c", 100, 100, Class::Memory, {30, 30, 30, 30})};
 	Allocation sms = allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {Order::Sms, false});
 	Allocation bf = allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {Order::BestFit, false});
-	EXPECT_EQ(layout(sms), "0+2:2 1:2");
-	EXPECT_EQ(layout(bf), "0+1:3 2:1");
+	EXPECT_EQ(write_layout(sms), "0+2:2 1:2");
+	EXPECT_EQ(write_layout(bf), "0+1:3 2:1");
 }
 
 TEST(PlanBaseline, IsOnePartitionOfAllTpcs)
 {
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {90, 45, 30, 25}),
 				task("b", 100, 100, Class::Compute, {90, 45, 30, 25}, {180, 90, 70, 50})};
-	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {.whole = true})), "0+1:4");
+	EXPECT_EQ(write_layout(allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {.whole = true})), "0+1:4");
 	EXPECT_TRUE(allocate(Problem(tasks, {.tpcs = 3}, Criterion::Edf), {.whole = true}).fits);
 	EXPECT_FALSE(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {.whole = true}).fits);
 }

@@ -11,8 +11,8 @@
 namespace {
 
 using plan_tests::count_fewest;
-using plan_tests::layout;
 using plan_tests::task;
+using plan_tests::write_layout;
 using tool::plan::Allocation;
 using tool::plan::Class;
 using tool::plan::Criterion;
@@ -83,8 +83,8 @@ TEST(PlanSerial, PartitionOfOneJobAtATimeHasNoConflict)
 				task("b", 100, 100, Class::Memory, {40}, {120})};
 	Problem both(tasks, {.tpcs = 1}, Criterion::Edf), serial(tasks, {.tpcs = 1}, Criterion::Edf, SERIAL);
 	EXPECT_FALSE(allocate(both, {Order::Sms, false}).fits);
-	EXPECT_EQ(layout(allocate(serial, {Order::Sms, false})), "0+1:1");
-	EXPECT_EQ(layout(find_optimum(serial)), "0+1:1");
+	EXPECT_EQ(write_layout(allocate(serial, {Order::Sms, false})), "0+1:1");
+	EXPECT_EQ(write_layout(find_optimum(serial)), "0+1:1");
 }
 
 // Each takes 60 of 100, and 120 beside the other one, on any size: alone in a partition neither fits. Together they take
@@ -99,9 +99,9 @@ TEST(PlanBeside, TasksThatFitOnlyTogetherAreFound)
 	for (bool together : {false, true}) {
 		Allocation a = allocate(problem, {.order = Order::BestFit, .together = together});
 		EXPECT_TRUE(a.fits);
-		EXPECT_EQ(layout(a), "0+1:1");
+		EXPECT_EQ(write_layout(a), "0+1:1");
 	}
-	EXPECT_EQ(layout(find_optimum(problem)), "0+1:1");
+	EXPECT_EQ(write_layout(find_optimum(problem)), "0+1:1");
 	tasks[1] = with_beside(task("b", 100, 100, Class::Memory, {50}), 4.0);
 	EXPECT_FALSE(find_optimum(Problem(tasks, {.tpcs = 4}, Criterion::Edf)).fits);
 	EXPECT_FALSE(allocate(Problem(tasks, {.tpcs = 4}, Criterion::Edf), {Order::Sms, false}).fits);

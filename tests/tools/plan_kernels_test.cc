@@ -11,7 +11,7 @@
 namespace {
 
 using plan_tests::draw_job;
-using plan_tests::hyperperiod;
+using plan_tests::find_hyperperiod;
 using tool::plan::Criterion;
 using tool::plan::Job;
 using tool::plan::schedulable;
@@ -144,7 +144,7 @@ bool simulate_kernels(const Jobs &jobs, const Schedule &s, u64 until)
 bool meets_worst_cases(const Jobs &jobs, bool edf)
 {
 	Schedule s{edf, std::vector<u64>(jobs.size()), std::vector<bool>(jobs.size())};
-	u64 until = 2 * hyperperiod(jobs), work = 0;
+	u64 until = 2 * find_hyperperiod(jobs), work = 0;
 
 	// More work than time: a deadline is missed eventually.
 	for (const Job &j : jobs)

@@ -11,8 +11,8 @@
 
 namespace {
 
-using plan_tests::layout;
 using plan_tests::task;
+using plan_tests::write_layout;
 using tool::plan::Allocation;
 using tool::plan::Baseline;
 using tool::plan::Class;
@@ -44,7 +44,7 @@ TEST(PlanTies, SmsTakesTheFirstTheLastOrTheFullest)
 				task("d", 100, 100, Class::Compute, {20}, {45})};
 	Problem problem(tasks, {.tpcs = 3}, Criterion::Edf);
 	auto with = [&](Ties ties, Start start = Start::Largest) {
-		return layout(allocate(problem, {.order = Order::Sms, .start = start, .ties = ties}));
+		return write_layout(allocate(problem, {.order = Order::Sms, .start = start, .ties = ties}));
 	};
 	EXPECT_EQ(with(Ties::First), "0+2:1 1:1 3:1");
 	EXPECT_EQ(with(Ties::Last), "0+1:1 2:1 3:1");
@@ -56,12 +56,13 @@ TEST(PlanTies, SmsTakesTheFirstTheLastOrTheFullest)
 TEST(PlanBestFit, IsTheFullest)
 {
 	std::vector<Task> tasks{make_flat_task("a", 50), make_flat_task("b", 10), make_flat_task("c", 40)};
-	EXPECT_EQ(layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::BestFit, false})), "0+2:1 1:1");
+	EXPECT_EQ(write_layout(allocate(Problem(tasks, {.tpcs = 2}, Criterion::Edf), {Order::BestFit, false})),
+		  "0+2:1 1:1");
 }
 
 /* -- baselines -- */
 
-Allocation divide(const std::vector<Task> &tasks, u32 tpcs, Baseline baseline, u32 quantum = 1)
+Allocation divide_tpcs(const std::vector<Task> &tasks, u32 tpcs, Baseline baseline, u32 quantum = 1)
 {
 	return allocate(Problem(tasks, {.tpcs = tpcs, .quantum = quantum}, Criterion::Edf), {.baseline = baseline});
 }
@@ -72,9 +73,9 @@ TEST(PlanStgm, GivesEachTheLeastThatMeetsItsDeadline)
 	Curve c{90, 45, 30, 23, 18, 15};
 	std::vector<Task> tasks{task("a", 100, 30, Class::Compute, c), task("b", 100, 45, Class::Compute, c),
 				task("c", 100, 90, Class::Memory, c)};
-	EXPECT_EQ(layout(divide(tasks, 6, Baseline::Stgm)), "0:3 1:2 2:1");
-	EXPECT_TRUE(divide(tasks, 6, Baseline::Stgm).fits);
-	EXPECT_FALSE(divide(tasks, 5, Baseline::Stgm).fits);
+	EXPECT_EQ(write_layout(divide_tpcs(tasks, 6, Baseline::Stgm)), "0:3 1:2 2:1");
+	EXPECT_TRUE(divide_tpcs(tasks, 6, Baseline::Stgm).fits);
+	EXPECT_FALSE(divide_tpcs(tasks, 5, Baseline::Stgm).fits);
 }
 
 // Of 7 TPCs 2 for each, and one is left; a needs three. With a quantum of two, 2 of 6.
@@ -83,12 +84,12 @@ TEST(PlanEven, GivesEachTheSame)
 	Curve c{90, 45, 30, 23, 18, 15};
 	std::vector<Task> tasks{task("a", 100, 45, Class::Compute, c), task("b", 100, 45, Class::Compute, c),
 				task("c", 100, 90, Class::Memory, c)};
-	EXPECT_EQ(layout(divide(tasks, 7, Baseline::Even)), "0:2 1:2 2:2");
-	EXPECT_TRUE(divide(tasks, 7, Baseline::Even).fits);
-	EXPECT_EQ(layout(divide(tasks, 7, Baseline::Even, 2)), "0:2 1:2 2:2");
+	EXPECT_EQ(write_layout(divide_tpcs(tasks, 7, Baseline::Even)), "0:2 1:2 2:2");
+	EXPECT_TRUE(divide_tpcs(tasks, 7, Baseline::Even).fits);
+	EXPECT_EQ(write_layout(divide_tpcs(tasks, 7, Baseline::Even, 2)), "0:2 1:2 2:2");
 	tasks[0].deadline_ns = 30;
-	EXPECT_FALSE(divide(tasks, 7, Baseline::Even).fits);
-	EXPECT_FALSE(divide(tasks, 2, Baseline::Even).fits);
+	EXPECT_FALSE(divide_tpcs(tasks, 7, Baseline::Even).fits);
+	EXPECT_FALSE(divide_tpcs(tasks, 2, Baseline::Even).fits);
 }
 
 // c gets no faster beyond one TPC: of 7, it takes 1, and the others 3 each. Seen failing with what c does not
@@ -98,9 +99,9 @@ TEST(PlanSmartEven, GivesNoTpcThatMakesATaskNoFaster)
 	Curve c{90, 45, 30, 23, 18, 15};
 	std::vector<Task> tasks{task("a", 100, 30, Class::Compute, c), task("b", 100, 45, Class::Compute, c),
 				task("c", 100, 90, Class::Memory, {50})};
-	EXPECT_EQ(layout(divide(tasks, 7, Baseline::SmartEven)), "0:3 1:3 2:1");
-	EXPECT_TRUE(divide(tasks, 7, Baseline::SmartEven).fits);
-	EXPECT_FALSE(divide(tasks, 7, Baseline::Even).fits);
+	EXPECT_EQ(write_layout(divide_tpcs(tasks, 7, Baseline::SmartEven)), "0:3 1:3 2:1");
+	EXPECT_TRUE(divide_tpcs(tasks, 7, Baseline::SmartEven).fits);
+	EXPECT_FALSE(divide_tpcs(tasks, 7, Baseline::Even).fits);
 }
 
 /* -- spare TPCs -- */
@@ -113,14 +114,14 @@ TEST(PlanSpare, GoesToTheLeastSlack)
 				task("a", 100, 100, Class::Compute, {100, 50, 33, 25})};
 	Problem problem(tasks, {.tpcs = 4}, Criterion::Edf);
 	Allocation a = allocate(problem, {Order::Sms, false});
-	ASSERT_EQ(layout(a), "0:1 1:1");
+	ASSERT_EQ(write_layout(a), "0:1 1:1");
 	EXPECT_DOUBLE_EQ(problem.slack(a.partitions[0].tasks, 1) + problem.slack(a.partitions[1].tasks, 1), 1);
 	assign_spare(problem, a.partitions);
-	EXPECT_EQ(layout(a), "0:1 1:3");
+	EXPECT_EQ(write_layout(a), "0:1 1:3");
 	Problem three(tasks, {.tpcs = 3}, Criterion::Edf);
 	Allocation less = allocate(three, {Order::Sms, false});
 	assign_spare(three, less.partitions);
-	EXPECT_EQ(layout(less), "0:1 1:2");
+	EXPECT_EQ(write_layout(less), "0:1 1:2");
 }
 
 // Known with 1 and 4 TPCs: one more gains nothing, three more do. With more it gets no faster, so the rest stays free. Seen failing
@@ -150,7 +151,7 @@ TEST(PlanReadings, PartitionWithoutAPartnerTakesALaterOne)
 				task("a", 100, 50, Class::Memory, {100, 50, 20}),
 				task("b", 100, 50, Class::Memory, {100, 50, 20}), make_flat_task("f", 55)};
 	Problem problem(tasks, {.tpcs = 4}, Criterion::Edf);
-	EXPECT_EQ(layout(allocate(problem, {.order = Order::Sms, .ties = Ties::Last})), "0+1+2:3 3:1");
+	EXPECT_EQ(write_layout(allocate(problem, {.order = Order::Sms, .ties = Ties::Last})), "0+1+2:3 3:1");
 }
 
 /* -- the plain form -- */
@@ -265,7 +266,7 @@ TEST(PlanReadings, AgreeWithThePlainForm)
 					Allocation a = allocate(problem, how), plain = Plain{problem, how}.run();
 					if (a.too_much || !a.impossible.empty())
 						continue;
-					EXPECT_EQ(layout(a), layout(plain)) << seed << how.name();
+					EXPECT_EQ(write_layout(a), write_layout(plain)) << seed << how.name();
 					(a.fits ? fits : fails)++;
 				}
 	}

@@ -11,7 +11,7 @@
 namespace {
 
 using plan_tests::draw_job;
-using plan_tests::hyperperiod;
+using plan_tests::find_hyperperiod;
 using tool::plan::Criterion;
 using tool::plan::Job;
 using tool::plan::schedulable;
@@ -210,10 +210,10 @@ TEST(PlanSchedulability, PreemptiveTestsAgreeWithSimulatedSchedules)
 	for (u32 n = 0; n < 4000; n++) {
 		Jobs jobs = draw_jobs(random, 1);
 		std::vector<u64> together(jobs.size());
-		bool edf = simulate_schedule(jobs, Rule::Edf, together, 2 * hyperperiod(jobs));
+		bool edf = simulate_schedule(jobs, Rule::Edf, together, 2 * find_hyperperiod(jobs));
 		EXPECT_EQ(schedulable(Criterion::Edf, jobs), edf) << n;
 		EXPECT_EQ(schedulable(Criterion::Dm, jobs),
-			  simulate_schedule(jobs, Rule::Dm, together, 2 * hyperperiod(jobs)))
+			  simulate_schedule(jobs, Rule::Dm, together, 2 * find_hyperperiod(jobs)))
 			<< n;
 		if (schedulable(Criterion::Density, jobs))
 			EXPECT_TRUE(edf) << n;
@@ -231,11 +231,12 @@ TEST(PlanSchedulability, NonPreemptiveTestAgreesWithSimulatedSchedules)
 
 	for (u32 n = 0; n < 4000; n++) {
 		Jobs jobs = draw_jobs(random, 100);
-		bool met = simulate_schedule(jobs, Rule::NpEdf, std::vector<u64>(jobs.size()), 2 * hyperperiod(jobs));
+		bool met =
+			simulate_schedule(jobs, Rule::NpEdf, std::vector<u64>(jobs.size()), 2 * find_hyperperiod(jobs));
 		for (size_t first = 0; first < jobs.size(); first++) {
 			std::vector<u64> offset(jobs.size(), 1);
 			offset[first] = 0;
-			met = met && simulate_schedule(jobs, Rule::NpEdf, offset, 2 * hyperperiod(jobs));
+			met = met && simulate_schedule(jobs, Rule::NpEdf, offset, 2 * find_hyperperiod(jobs));
 		}
 		EXPECT_EQ(schedulable(Criterion::NpEdf, jobs), met) << n;
 		(met ? yes : no)++;

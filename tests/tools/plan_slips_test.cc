@@ -12,8 +12,8 @@
 
 namespace {
 
-using plan_tests::layout;
 using plan_tests::task;
+using plan_tests::write_layout;
 using tool::plan::Allocation;
 using tool::plan::Class;
 using tool::plan::Criterion;
@@ -60,11 +60,11 @@ TEST(PlanSlip1, NextCandidateIsTriedAndThenItEnds)
 	for (const Heuristic &how : {SMS_INA, BF_INA}) {
 		Allocation two = allocate_on(2, tasks, how);
 		EXPECT_TRUE(two.fits);
-		EXPECT_EQ(layout(two), "0:1 1+2:1");
+		EXPECT_EQ(write_layout(two), "0:1 1+2:1");
 		Allocation one = allocate_on(
 			1, {task("a", 100, 40, Class::Compute, {30}), task("b", 100, 40, Class::Compute, {30})}, how);
 		EXPECT_FALSE(one.fits);
-		EXPECT_EQ(layout(one), "0:1 1:1");
+		EXPECT_EQ(write_layout(one), "0:1 1:1");
 	}
 }
 
@@ -78,7 +78,7 @@ TEST(PlanSlip2, FailedPairIsNotTriedAgain)
 				make_flat_task("d", 30)};
 	for (const Heuristic &how : {SMS_INA, BF_INA}) {
 		Allocation a = allocate_on(2, tasks, how);
-		EXPECT_EQ(layout(a), "0:1 1+2+3:1");
+		EXPECT_EQ(write_layout(a), "0:1 1+2+3:1");
 		EXPECT_EQ(a.merges, 6u);
 	}
 }
@@ -91,7 +91,7 @@ TEST(PlanSlip3, BestFitGoesByUtilizationAndNotByTime)
 	std::vector<Task> tasks{task("a", 100, 100, Class::Compute, {50, 50}),
 				task("b", 4000, 4000, Class::Memory, {400, 400}),
 				task("c", 50, 50, Class::Memory, {20, 20})};
-	EXPECT_EQ(layout(allocate_on(2, tasks, BF_INA)), "0+2:1 1:1");
+	EXPECT_EQ(write_layout(allocate_on(2, tasks, BF_INA)), "0+2:1 1:1");
 	EXPECT_DOUBLE_EQ(Problem(tasks, {.tpcs = 2}, Criterion::Edf).load(std::vector<u32>{0, 1}, 1), 0.6);
 }
 
@@ -111,7 +111,7 @@ TEST(PlanSlip4, AllPairsAreTriedByActAndNotByIna)
 	Allocation ina = allocate_on(2, make_three_tasks(), SMS_INA), act = allocate_on(2, make_three_tasks(), SMS_ACT);
 	EXPECT_EQ(ina.forbidden_pairs, 0u);
 	EXPECT_TRUE(ina.fits);
-	EXPECT_EQ(layout(ina), "0+1+2:2");
+	EXPECT_EQ(write_layout(ina), "0+1+2:2");
 	EXPECT_EQ(act.forbidden_pairs, 1u);
 	EXPECT_FALSE(act.fits);
 	EXPECT_EQ(act.tpcs(), 3u);

@@ -102,7 +102,7 @@ std::string us_text(u64 ns)
 }
 
 // Measured with three to six sizes, in conflict with at least two of these, beside a memory task with all.
-std::string measure(std::mt19937 &random, const std::vector<TrueTask> &tasks)
+std::string measure_times(std::mt19937 &random, const std::vector<TrueTask> &tasks)
 {
 	std::string csv = "task,tpcs,time_us,conflict,beside\n";
 
@@ -142,7 +142,7 @@ Plan plan_tasks(const std::string &csv, const std::vector<TrueTask> &tasks, Mode
 
 // Plays a hyperperiod of a partition through by preemptive EDF, all tasks released together, which is the worst case. Returns
 // whether a deadline is missed.
-bool misses(const std::vector<TrueTask> &tasks, const std::vector<u32> &members, const std::vector<u64> &time)
+bool misses_deadline(const std::vector<TrueTask> &tasks, const std::vector<u32> &members, const std::vector<u64> &time)
 {
 	struct Live {
 		u64 deadline, left;
@@ -191,7 +191,7 @@ u32 count_missing(const Plan &plan, const std::vector<TrueTask> &tasks)
 			u32 alike = kind(i) == Class::Memory ? inside : static_cast<u32>(p.tasks.size()) - inside;
 			time.push_back(tasks[i].time_ns(p.tpcs, alike > 1, inside < memory));
 		}
-		missing += misses(tasks, p.tasks, time);
+		missing += misses_deadline(tasks, p.tasks, time);
 	}
 	return missing;
 }
@@ -208,7 +208,7 @@ TEST(PlanWaves, NoPlanOfFittedTimesMissesADeadline)
 		std::vector<TrueTask> tasks;
 		for (u32 i = 0; i < 3; i++)
 			tasks.push_back(draw_task(random, kernels));
-		std::string csv = measure(random, tasks);
+		std::string csv = measure_times(random, tasks);
 		Plan plan = plan_tasks(csv, tasks, Model::Times, planned % 2);
 		if (plan.allocation().fits) {
 			planned++;

@@ -58,12 +58,12 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 	Live live(GetParam().profile, GetParam().scenario);
 	if (!live.unfit.empty())
 		GTEST_SKIP() << live.unfit;
-	tool::Image image = parse(live.image_text());
+	tool::Image image = parse_valid(live.image_text());
 	tool::Decoder d(image);
 
 	auto check = [&](const std::string &file, const std::string &expected) {
 		tool::ProcText out = tool::proc_text(d, file);
-		EXPECT_EQ(failures(out), "");
+		EXPECT_EQ(list_failures(out), "");
 		EXPECT_EQ(out.text, expected);
 		EXPECT_FALSE(expected.empty());
 	};
@@ -78,7 +78,7 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 	check("image", tool::write_image(image));
 	for (u32 i = 0; !topo.gpcs_err && i < topo.num_gpcs; i++) {
 		if (topo.gpc_mask >> i & 1)
-			EXPECT_NE(failures(tool::proc_text(d, fmt::format("gpc{}_tpc_mask", i))), "") << i;
+			EXPECT_NE(list_failures(tool::proc_text(d, fmt::format("gpc{}_tpc_mask", i))), "") << i;
 		else
 			check(fmt::format("gpc{}_tpc_mask", i), to_hex(topo.tpc_mask[i]));
 	}
@@ -86,7 +86,7 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 		if (topo.ce.pce_map >> i & 1)
 			check(fmt::format("lce_for_pce{}", i), to_hex(topo.ce.lce_for_pce[i]));
 		else
-			EXPECT_NE(failures(tool::proc_text(d, fmt::format("lce_for_pce{}", i))), "") << i;
+			EXPECT_NE(list_failures(tool::proc_text(d, fmt::format("lce_for_pce{}", i))), "") << i;
 	}
 	for (u32 i = 0; i < topo.ce.n_grces; i++)
 		check(fmt::format("shared_lce_for_grce{}", i), to_hex(topo.ce.shared_lce[i]));
@@ -110,7 +110,7 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 		if (expected)
 			check(file, *expected);
 		else
-			EXPECT_NE(failures(tool::proc_text(d, file)), "") << file;
+			EXPECT_NE(list_failures(tool::proc_text(d, file)), "") << file;
 		shown += expected && expected->find("\n! empty\n") == expected->npos;
 	}
 	if (lens_gpu_has_host(live.chip.gpu.get())) {
@@ -125,21 +125,22 @@ TEST(Protected, ChipFromTheImageNamesUnreadablePartsLikeTheLiveOne)
 	live.chip.emu->control({{"cmd", "fault"}, {"kind", "protected"}, {"addr", 0}, {"bytes", 1ULL << 40}});
 	std::string text = live.chip_text("0000:01:00.0");
 	EXPECT_NE(text.find("\nRunlist entries: not readable, protected memory, "), std::string::npos) << text;
-	tool::Image image = parse(live.image_text());
-	EXPECT_EQ(run(image, "chip").text, text);
-	EXPECT_EQ(failures(run(image, "runlist0")),
+	tool::Image image = parse_valid(live.image_text());
+	EXPECT_EQ(decode_file(image, "chip").text, text);
+	EXPECT_EQ(list_failures(decode_file(image, "runlist0")),
 		  "runlist 0: the words read are error codes of failed reads, or inconsistent\n");
 }
 
 TEST(Platform, NameIsReadFromItsCommentAndWrittenBack)
 {
-	tool::Image image = parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform 17000000.ga10b\n");
+	tool::Image image = parse_valid("gpulens-image 1\nchip boot0=0x17b000a1\n# platform 17000000.ga10b\n");
 	EXPECT_EQ(image.device(), "17000000.ga10b");
-	EXPECT_NE(run(image, "chip").text.find("Device:       17000000.ga10b\n"), std::string::npos);
+	EXPECT_NE(decode_file(image, "chip").text.find("Device:       17000000.ga10b\n"), std::string::npos);
 	EXPECT_NE(tool::write_image(image).find("\n# platform 17000000.ga10b\n"), std::string::npos);
-	EXPECT_EQ(parse("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").device(), "");
+	EXPECT_EQ(parse_valid("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a b\n#platform x\n").device(), "");
 	// Found by fuzzing: a byte of 0 is not printable.
-	EXPECT_EQ(parse(std::string("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a") + '\0' + "b\n").device(),
+	EXPECT_EQ(parse_valid(std::string("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a") + '\0' + "b\n")
+			  .device(),
 		  "");
 }
 
@@ -148,11 +149,11 @@ TEST_P(RoundTrip, TpcMapFromTheImageIsTheLiveOne)
 	Live live(GetParam().profile, GetParam().scenario);
 	if (!live.unfit.empty())
 		GTEST_SKIP() << live.unfit;
-	tool::Image image = parse(live.image_text());
+	tool::Image image = parse_valid(live.image_text());
 
 	if (live.chip.topo().gpcs_err)
 		GTEST_SKIP() << "this chip's fuses are not published";
-	EXPECT_EQ(run(image, "tpc_map").text, live.text(lens_format_tpc_map));
+	EXPECT_EQ(decode_file(image, "tpc_map").text, live.text(lens_format_tpc_map));
 }
 
 TEST_P(RoundTrip, WritingAnImageAndReadingItAgainLosesNothing)
@@ -160,9 +161,9 @@ TEST_P(RoundTrip, WritingAnImageAndReadingItAgainLosesNothing)
 	Live live(GetParam().profile, GetParam().scenario);
 	if (!live.unfit.empty())
 		GTEST_SKIP() << live.unfit;
-	tool::Image image = parse(live.image_text());
+	tool::Image image = parse_valid(live.image_text());
 	std::string text = tool::write_image(image);
-	tool::Image again = parse(text);
+	tool::Image again = parse_valid(text);
 
 	EXPECT_EQ(tool::write_image(again), text);
 	EXPECT_EQ(again.regs.size(), image.regs.size());
@@ -186,7 +187,7 @@ TEST_P(RoundTrip, EnginesFromTheImageHaveTheirTsgs)
 	for (const nlohmann::json &e : live.chip.emu->control({{"cmd", "running"}})["engines"])
 		if (!e["tsg"].is_null())
 			tsg[e["runlist"]] = e["tsg"];
-	tool::Image image = parse(live.image_text());
+	tool::Image image = parse_valid(live.image_text());
 	tool::Gpu gpu = tool::from_image(image, "x");
 	ASSERT_FALSE(gpu.engines.empty());
 	for (const tool::Engine &e : gpu.engines) {

@@ -28,7 +28,7 @@ std::string slot_names(const Simulation &s)
 	return text;
 }
 
-std::vector<u64> waits(const Simulation &s)
+std::vector<u64> list_waits(const Simulation &s)
 {
 	std::vector<u64> all;
 	for (const tool::Share &share : s.shares)
@@ -48,7 +48,7 @@ TEST(Simulate, PapersExampleIsThreeHighOnesThenTheBestEffortOne)
 		EXPECT_EQ(slot_names(s), "H1 H2 H3 B") << best_effort;
 		EXPECT_EQ(s.entries, 8u);
 		EXPECT_EQ(s.round_us, 7500u);
-		EXPECT_EQ(waits(s), (std::vector<u64>{6500, 6000, 4500, 5500}));
+		EXPECT_EQ(list_waits(s), (std::vector<u64>{6500, 6000, 4500, 5500}));
 	}
 }
 
@@ -59,12 +59,12 @@ TEST(Simulate, OneLevelAloneIsListedOnce)
 		Simulation s = simulate_words(
 			{std::string("a:") + level, std::string("b:") + level, std::string("c:") + level});
 		EXPECT_EQ(slot_names(s), "a b c") << level;
-		EXPECT_EQ(waits(s), (std::vector<u64>{2048, 2048, 2048})) << level;
+		EXPECT_EQ(list_waits(s), (std::vector<u64>{2048, 2048, 2048})) << level;
 	}
 	Simulation alone = simulate_words({"a:medium:5000"});
 	EXPECT_EQ(slot_names(alone), "a");
 	EXPECT_EQ(alone.round_us, 5000u);
-	EXPECT_EQ(waits(alone), (std::vector<u64>{0}));
+	EXPECT_EQ(list_waits(alone), (std::vector<u64>{0}));
 }
 
 // The medium list is high, M1, high, M2; that list and the high TSGs once more precede each low one.
@@ -92,7 +92,7 @@ TEST(Simulate, WaitsAreTheTimeSlicesOfTheOthersBetweenTwoSlots)
 {
 	Simulation s = simulate_words({"a:high:100", "b:medium:1000", "c:medium:3000", "d:low:20000", "e:low:50"});
 	EXPECT_EQ(s.round_us, 28650u);
-	EXPECT_EQ(waits(s), (std::vector<u64>{20000, 23300, 21300, 8650, 28600}));
+	EXPECT_EQ(list_waits(s), (std::vector<u64>{20000, 23300, 21300, 8650, 28600}));
 	std::vector<u64> slots;
 	for (const tool::Share &share : s.shares)
 		slots.push_back(share.slots);
@@ -102,7 +102,8 @@ TEST(Simulate, WaitsAreTheTimeSlicesOfTheOthersBetweenTwoSlots)
 // a d a e: the gap over the end of the list, e, is the longest of a. Seen failing with one round only.
 TEST(Simulate, TheWaitAcrossTheEndOfTheListCounts)
 {
-	EXPECT_EQ(waits(simulate_words({"a:high:10", "d:low:500", "e:low:7000"})), (std::vector<u64>{7000, 7020, 520}));
+	EXPECT_EQ(list_waits(simulate_words({"a:high:10", "d:low:500", "e:low:7000"})),
+		  (std::vector<u64>{7000, 7020, 520}));
 }
 
 // A TSG's channels share its time slice, and are entries of the list each time.

@@ -111,7 +111,7 @@ std::string make_perfetto(const tool::Timeline &t)
 	return write_to_string(tool::write_perfetto, t);
 }
 
-std::vector<uint64_t> lengths(const tool::Timeline &t, int tsg)
+std::vector<uint64_t> list_lengths(const tool::Timeline &t, int tsg)
 {
 	for (const tool::Slots &slots : t.slots(0))
 		if (slots.tsg == tsg)
@@ -154,8 +154,8 @@ TEST(Timeline, OnlySlotsThatBeginAndEndInTheRecordingAreMeasured)
 {
 	tool::Timeline t = tool::timeline_of(make_header() + every_100us({7, 7, 8, 8, 8, 7, 8, 8}), "x");
 
-	EXPECT_EQ(lengths(t, 7), (std::vector<uint64_t>{100 * US}));
-	EXPECT_EQ(lengths(t, 8), (std::vector<uint64_t>{300 * US}));
+	EXPECT_EQ(list_lengths(t, 7), (std::vector<uint64_t>{100 * US}));
+	EXPECT_EQ(list_lengths(t, 8), (std::vector<uint64_t>{300 * US}));
 }
 
 // Channels change within a slot; switching is no part of it. Seen failing with intervals taken for slots.
@@ -167,7 +167,7 @@ TEST(Timeline, ASlotSpansChannelsAndEndsWhenSwitchingBegins)
 			make_sample(700 * US, IDLE);
 	tool::Timeline t = tool::timeline_of(s, "x");
 
-	EXPECT_EQ(lengths(t, 7), (std::vector<uint64_t>{200 * US}));
+	EXPECT_EQ(list_lengths(t, 7), (std::vector<uint64_t>{200 * US}));
 	ASSERT_EQ(t.tracks[0].intervals.size(), 4U);
 	EXPECT_EQ(t.tracks[0].intervals[0].phase, Phase::Switching);
 	EXPECT_EQ(t.tracks[0].intervals[1].channel, 40);
@@ -184,8 +184,8 @@ TEST(Timeline, NoSlotSpansLostSamples)
 			make_sample(700 * US, ON, 8) + make_sample(800 * US, ON, 7) + make_sample(900 * US, ON, 8);
 	tool::Timeline t = tool::timeline_of(s, "x");
 
-	EXPECT_EQ(lengths(t, 7), (std::vector<uint64_t>{100 * US}));
-	EXPECT_EQ(lengths(t, 8), (std::vector<uint64_t>{100 * US}));
+	EXPECT_EQ(list_lengths(t, 7), (std::vector<uint64_t>{100 * US}));
+	EXPECT_EQ(list_lengths(t, 8), (std::vector<uint64_t>{100 * US}));
 	EXPECT_EQ(t.lost, 2U);
 	ASSERT_EQ(t.dropped.size(), 1U);
 	EXPECT_EQ(t.step_max_ns, 100 * US);
@@ -200,7 +200,7 @@ TEST(Timeline, ALateSampleIsAGapWhenItIsMoreThanThreeStepsLate)
 				make_marker(300 * US, LATE, 2) + make_sample((200 + late) * US, ON, 7) +
 				make_sample(600 * US, ON, 8) + make_sample(700 * US, ON, 8);
 		tool::Timeline t = tool::timeline_of(s, "x");
-		EXPECT_EQ(lengths(t, 7).size(), late == 300 ? 1U : 0U) << late;
+		EXPECT_EQ(list_lengths(t, 7).size(), late == 300 ? 1U : 0U) << late;
 		EXPECT_EQ(t.step_max_ns, late * US);
 	}
 }

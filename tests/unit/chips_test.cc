@@ -33,7 +33,7 @@ ByRunlist by_runlist(const Emulated &e)
 	return out;
 }
 
-u32 pbdmas(const Emulated &e)
+u32 count_pbdmas(const Emulated &e)
 {
 	u32 all = 0;
 	for (u32 i = 0; i < e.topo().n_runlists; i++)
@@ -69,7 +69,7 @@ TEST(Chips, KeplerHasTheRunlistsOfNouveausTable)
 						    {5, {"Copy Engine 1"}},
 						    {6, {"Video Encoder 0 (MSENC0)"}}}))
 			<< profile;
-		EXPECT_EQ(pbdmas(c), 3u) << profile; // SUBFIFO_ENG_MASK of gf100_pfifo.xml
+		EXPECT_EQ(count_pbdmas(c), 3u) << profile; // SUBFIFO_ENG_MASK of gf100_pfifo.xml
 	}
 }
 
@@ -102,8 +102,8 @@ TEST(Chips, TegraX1AndX2HaveOneRunlistForComputeAndCopies)
 	ASSERT_EQ(gp10b.err, 0);
 	EXPECT_EQ(by_runlist(gm20b), (ByRunlist{{0, {GR, "Copy Engine 2"}}}));
 	EXPECT_EQ(by_runlist(gp10b), (ByRunlist{{0, {GR, GRCE0}}}));
-	EXPECT_EQ(pbdmas(gm20b), 1u);
-	EXPECT_EQ(pbdmas(gp10b), 1u);
+	EXPECT_EQ(count_pbdmas(gm20b), 1u);
+	EXPECT_EQ(count_pbdmas(gp10b), 1u);
 }
 
 // Four engines, two runlists, three PBDMAs: hw_proj_gv11b.h, hw_fifo_gv11b.h; the second one for copies: RTAS'24 VI-B.
@@ -112,7 +112,7 @@ TEST(Chips, XavierHasASecondRunlistForCopies)
 	Chip c("gv11b");
 	ASSERT_EQ(c.err, 0);
 	EXPECT_EQ(by_runlist(c), (ByRunlist{{0, {GR, GRCE0, GRCE1}}, {1, {lce_name(2)}}}));
-	EXPECT_EQ(pbdmas(c), 3u);
+	EXPECT_EQ(count_pbdmas(c), 3u);
 }
 
 /*
@@ -155,7 +155,7 @@ TEST(Chips, Gv100HasFifteenEnginesOnThirteenRunlists)
 	EXPECT_EQ(got[5], (Engines{"Video Encoder 2 (NVENC2)"}));
 	for (u32 i = 2; i <= 8; i++)
 		EXPECT_EQ(got[int(i) + 4], (Engines{lce_name(i)}));
-	EXPECT_EQ(pbdmas(c), 14u);
+	EXPECT_EQ(count_pbdmas(c), 14u);
 }
 
 // RTAS'24 section V-C: all GPUs tested but the TX2 have runlists for copies only; section V-D (R7): no engine is on two.
@@ -220,7 +220,7 @@ TEST(Chips, Ga100HasTwentySixEnginesOnTwentyFourRunlists)
 	EXPECT_EQ(got[8], (Engines{lce_name(2)}));
 	EXPECT_EQ(got[21], (Engines{"JPEG Decoder 0 (NVJPG0)"}));
 	EXPECT_EQ(got[22], (Engines{"Optical Flow Accelerator"}));
-	EXPECT_EQ(pbdmas(c), 32u);
+	EXPECT_EQ(count_pbdmas(c), 32u);
 }
 
 TEST(Chips, AmpereAndAdaOfTheDesktop)

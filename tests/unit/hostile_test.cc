@@ -121,7 +121,7 @@ void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 constexpr size_t BOUND = 4000000;
 
 // Words as broken hardware makes them: each kind alone would leave paths unvisited.
-u32 nonsense(std::mt19937_64 &rng)
+u32 draw_nonsense(std::mt19937_64 &rng)
 {
 	switch (rng() % 8) {
 	case 0: return 0;
@@ -146,11 +146,11 @@ TEST_P(Hostile, EveryCallEndsOnRandomRegistersAndMemory)
 		u64 wild = round % 8 == 0 ? 1 : 4 + rng() % 2000;
 		f.answer = [&](u32 off) -> u32 {
 			if (off == 0x224fc)
-				return rng() % 8 ? 0x06000002 : nonsense(rng); // 96 rows of the device table
+				return rng() % 8 ? 0x06000002 : draw_nonsense(rng); // 96 rows of the device table
 			if (off == 0 && rng() % 64)
 				return 0x12345678; // it is still there
 			if (rng() % wild == 0)
-				return nonsense(rng);
+				return draw_nonsense(rng);
 			u32 v = u32(rng()) & 0x7fffffff;
 			return v >> 16 == 0xbadf ? 0 : rng() % 3 ? v & 0x3ff00ff : v;
 		};
@@ -266,10 +266,10 @@ TEST_P(Vanishing, RandomMemoryIsReadSafely)
 		// What the driver part built is in the upper half of memory: instance blocks, tables, images and lists.
 		u64 first = (e.topo().memory_bytes / 2) & ~0x1fffffull;
 		for (int i = 0; i < 3000; i++)
-			e.emu->vidmem().wr32(first + (rng() % 0x800000 & ~3ull), nonsense(rng));
+			e.emu->vidmem().wr32(first + (rng() % 0x800000 & ~3ull), draw_nonsense(rng));
 		u64 list = e.emu->control({{"cmd", "state"}})["runlists"][0]["base"];
 		for (int i = 0; i < 32; i++)
-			e.emu->vidmem().wr32(list + rng() % 64 * 4, nonsense(rng));
+			e.emu->vidmem().wr32(list + rng() % 64 * 4, draw_nonsense(rng));
 		e.emu->reset_counts();
 		ask_everything(e.gpu.get(), rng);
 		EXPECT_LT(e.emu->counts().all_reads(), BOUND);

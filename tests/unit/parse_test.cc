@@ -172,7 +172,7 @@ Sampling parse_sampling(const std::string &text)
 	return s;
 }
 
-std::vector<u32> runlists(const lens_sampling &how)
+std::vector<u32> list_runlists(const lens_sampling &how)
 {
 	return {how.runlists, how.runlists + how.n};
 }
@@ -198,7 +198,7 @@ TEST(ParseSampling, PeriodAndRunlists)
 		Sampling s = parse_sampling(r.text);
 		EXPECT_EQ(s.err, 0) << r.text;
 		EXPECT_EQ(s.how.period_us, r.period) << r.text;
-		EXPECT_EQ(runlists(s.how), r.runlists) << r.text;
+		EXPECT_EQ(list_runlists(s.how), r.runlists) << r.text;
 	}
 }
 
@@ -234,7 +234,7 @@ TEST(ParseSampling, InvalidTextIsEinvalAndChangesNothing)
 		Sampling s = parse_sampling(text);
 		EXPECT_EQ(s.err, -EINVAL) << text;
 		EXPECT_EQ(s.how.period_us, 777u) << text;
-		EXPECT_EQ(runlists(s.how), (std::vector<u32>{5, 6})) << text;
+		EXPECT_EQ(list_runlists(s.how), (std::vector<u32>{5, 6})) << text;
 	}
 }
 

@@ -37,7 +37,7 @@ class Switch(NamedTuple):
     time_ns: int
 
 
-def parse(line: str) -> Switch:
+def parse_event(line: str) -> Switch:
     """An event from the text that the kernel, trace-cmd and perf print."""
     match = SWITCH.search(line.strip())
     assert match, line
@@ -64,7 +64,7 @@ def sample_for(card: Card, seconds: int, words: str) -> str:
     return f"sh -c 'exec 3<>{card.path('samples')}; printf \"{words}\" >&3; timeout {seconds} cat <&3 >/tmp/samples'"
 
 
-def occupant(sample: sampled.Sample) -> tuple[int, int]:
+def find_occupant(sample: sampled.Sample) -> tuple[int, int]:
     """TSG and channel as an event names them."""
     if sample.kind == sampled.ERROR:
         return -2, -2
@@ -79,10 +79,10 @@ def switches_in(recording: sampled.Recording) -> list[Switch]:
     for index, engine in enumerate(recording.engines):
         last = (-2, -2)
         for sample in recording.of_engine(index):
-            if occupant(sample) != last:
-                found.append(Switch(recording.gpu, engine.runlist, engine.name, last, occupant(sample),
+            if find_occupant(sample) != last:
+                found.append(Switch(recording.gpu, engine.runlist, engine.name, last, find_occupant(sample),
                                     sample.time_ns))
-                last = occupant(sample)
+                last = find_occupant(sample)
     return sorted(found, key=lambda switch: switch.time_ns)
 
 
@@ -97,10 +97,10 @@ def test_every_change_between_samples_is_an_event(card: Card) -> None:
     finally:
         guest.check(f"echo 0 >{TRACE}/events/gpulens/engine_switch/enable; echo >{TRACE}/trace")
     guest.check("cp /tmp/samples /tmp/s.bin")
-    recording = sampled.decode(guest.read("/tmp/s.bin").encode(errors="surrogateescape"))
+    recording = sampled.decode_recording(guest.read("/tmp/s.bin").encode(errors="surrogateescape"))
     assert not recording.remarks(sampled.FULL)
     expected = switches_in(recording)
-    events = [parse(line) for line in text.splitlines()]
+    events = [parse_event(line) for line in text.splitlines()]
     # The last ticks may not have been read any more.
     assert events[:len(expected)] == expected
     assert len(events) - len(expected) <= 40
@@ -120,7 +120,7 @@ def test_no_event_while_the_engines_do_not_change(card: Card) -> None:
     finally:
         guest.check(f"echo 0 >{TRACE}/events/gpulens/engine_switch/enable; echo >{TRACE}/trace")
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
-    events = [parse(line) for line in text.splitlines()]
+    events = [parse_event(line) for line in text.splitlines()]
     assert events and all(event.before == (-2, -2) for event in events)
     assert len({event.engine for event in events}) == len(events)
     assert (-1, -1) in {event.after for event in events}
@@ -131,7 +131,7 @@ def push_program(guest: Guest, name: str) -> None:
     found = shutil.which(name)
     if not found:
         pytest.skip(f"{name} is not installed")
-    for place, file in initramfs.libraries(pathlib.Path(found)).items():
+    for place, file in initramfs.find_libraries(pathlib.Path(found)).items():
         if guest.run(f"test -e /{place}")[0] != 0:
             guest.push(file, f"/{place}", 0o755)
     guest.push(pathlib.Path(found), f"/bin/{name}", 0o755)
@@ -151,9 +151,9 @@ def test_trace_cmd_shows_engines_and_processors_on_one_clock(card: Card) -> None
     for line in lines:
         stamp = re.search(r" (\d+)\.(\d{9}): engine_switch: ", line)
         assert stamp, line
-        late = int(stamp[1]) * 10**9 + int(stamp[2]) - parse(line).time_ns
+        late = int(stamp[1]) * 10**9 + int(stamp[2]) - parse_event(line).time_ns
         assert 0 <= late < 1e9 * SLOW, line
-    assert {parse(line).after[0] for line in lines} >= {21, 22}
+    assert {parse_event(line).after[0] for line in lines} >= {21, 22}
 
 
 def test_perf_shows_the_event(card: Card) -> None:
@@ -163,7 +163,7 @@ def test_perf_shows_the_event(card: Card) -> None:
     out = guest.check("cd /tmp; perf record -q -a -e gpulens:engine_switch -o perf.data "
                       f"{sample_for(card, 1, '1000 1')} >/dev/null 2>&1; perf script -i perf.data", timeout=180)
     lines = [line for line in out.splitlines() if "gpulens:engine_switch:" in line]
-    assert len(lines) > 20 / SLOW and {parse(line).after[0] for line in lines} >= {21, 22}
+    assert len(lines) > 20 / SLOW and {parse_event(line).after[0] for line in lines} >= {21, 22}
 
 
 def test_bpftrace_counts_the_event() -> None:

@@ -118,7 +118,7 @@ static int open_as_3(const char *file, int flags)
 	return close(fd);
 }
 
-static int put(const char *file, const char *text)
+static int put_text(const char *file, const char *text)
 {
 	int fd = open(file, O_WRONLY);
 	ssize_t n;
@@ -139,8 +139,8 @@ static int new_user_namespace(void)
 	/* Who has just given up root may not be looked at, nor look at its own /proc/self, without this. */
 	if (prctl(PR_SET_DUMPABLE, 1) < 0 || unshare(CLONE_NEWUSER) < 0)
 		return -1;
-	return put("/proc/self/setgroups", "deny") < 0 || put("/proc/self/uid_map", uids) < 0 ||
-	       put("/proc/self/gid_map", gids) < 0 ? -1 : 0;
+	return put_text("/proc/self/setgroups", "deny") < 0 || put_text("/proc/self/uid_map", uids) < 0 ||
+	       put_text("/proc/self/gid_map", gids) < 0 ? -1 : 0;
 }
 
 /* The one who goes on is process 1 of the new namespace; the other waits for it. */
@@ -171,7 +171,7 @@ static int read_byte(void)
 	return read(3, &byte, 1) == 1 ? 0 : -1;
 }
 
-static int step(int opt)
+static int take_step(int opt)
 {
 	switch (opt) {
 	case 'g': return add_group(optarg);
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 	int opt;
 
 	while ((opt = getopt(argc, argv, "+g:u:cCspkar:w:1nm:")) != -1) {
-		if (step(opt) < 0) {
+		if (take_step(opt) < 0) {
 			printf("become -%c %s\n", opt, strerrorname_np(errno));
 			return 99;
 		}

@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const char *hold(const char *file, const char *text)
+static const char *hold_file(const char *file, const char *text)
 {
 	char c[64]; /* samples come in records of 64 bytes */
 	int fd = open(file, text ? O_RDWR : O_RDONLY);
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	many.rlim_cur = many.rlim_max = n + 16;
 	setrlimit(RLIMIT_NOFILE, &many);
 	for (i = 0; i < n && !failed; i++)
-		failed = hold(argv[2], argc > 3 ? argv[3] : NULL);
+		failed = hold_file(argv[2], argc > 3 ? argv[3] : NULL);
 	if (failed)
 		printf("%s %s %ld\n", failed, strerrorname_np(errno), i - 1);
 	else

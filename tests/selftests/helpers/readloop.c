@@ -24,7 +24,7 @@
 static const char *masks[MAX_MASKS];
 static int nr_masks;
 
-static int masked(const char *line)
+static int is_masked(const char *line)
 {
 	line += strspn(line, " |+-");
 	for (int i = 0; i < nr_masks; i++)
@@ -34,7 +34,7 @@ static int masked(const char *line)
 }
 
 /* Takes the masked lines out, in place. */
-static size_t strip(char *text, size_t len)
+static size_t strip_counters(char *text, size_t len)
 {
 	char *from = text, *to = text, *end = text + len;
 
@@ -43,7 +43,7 @@ static size_t strip(char *text, size_t len)
 		char *next = memchr(from, '\n', end - from);
 		size_t n = (next ? next + 1 : end) - from;
 
-		if (!masked(from)) {
+		if (!is_masked(from)) {
 			memmove(to, from, n);
 			to += n;
 		}
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 				fprintf(stderr, "round %ld: %s: %s\n", round, files[f], strerror(errno));
 			continue;
 		}
-		len = strip(now, len);
+		len = strip_counters(now, len);
 		bytes += len;
 		if (!first[f]) {
 			first[f] = malloc(len + 1);

@@ -29,17 +29,17 @@ static void on_alarm(int signal)
 	over = 1;
 }
 
-static int end(const char *step, const char *how)
+static int end_with(const char *step, const char *how)
 {
 	printf("%ld %ld %s%s%s\n", total, largest, step, *how ? " " : "", how);
 	return 0;
 }
 
-static int failed(const char *step)
+static int report_failure(const char *step)
 {
 	const char *name = strerrorname_np(errno);
 
-	return over && errno == EINTR ? end("time", "") : end(step, name ? name : "unknown");
+	return over && errno == EINTR ? end_with("time", "") : end_with(step, name ? name : "unknown");
 }
 
 static void set_alarm(long ms)
@@ -64,7 +64,7 @@ static int wait_for(int fd, int ep)
 	return poll(&one, 1, -1) == 1 ? one.revents : 0;
 }
 
-static int run(int fd, int ep, const char *way, int out, size_t size, long pause)
+static int run_reader(int fd, int ep, const char *way, int out, size_t size, long pause)
 {
 	char *buffer = malloc(size + 1);
 	int events;
@@ -76,7 +76,7 @@ static int run(int fd, int ep, const char *way, int out, size_t size, long pause
 			if (!events)
 				continue;
 			if (events & POLLERR)
-				return end(way, "ERR");
+				return end_with(way, "ERR");
 		}
 		n = read(fd, buffer, size);
 		if (n < 0 && errno == EAGAIN && *way == 'n') {
@@ -84,15 +84,15 @@ static int run(int fd, int ep, const char *way, int out, size_t size, long pause
 			continue;
 		}
 		if (n <= 0)
-			return n ? failed("read") : end("read", "END");
+			return n ? report_failure("read") : end_with("read", "END");
 		total += n;
 		largest = n > largest ? n : largest;
 		if (out >= 0 && write(out, buffer, n) != n)
-			return failed("output");
+			return report_failure("output");
 		usleep(pause * 1000);
 		pause = 0;
 	}
-	return end("time", "");
+	return end_with("time", "");
 }
 
 int main(int argc, char **argv)
@@ -117,16 +117,16 @@ int main(int argc, char **argv)
 		return 2;
 	fd = open(argv[optind], (text ? O_RDWR : O_RDONLY) | (*way == 'n' || *way == 't' ? O_NONBLOCK : 0));
 	if (fd < 0)
-		return failed("open");
+		return report_failure("open");
 	if (text && write(fd, text, strlen(text)) < 0)
-		return failed("write");
+		return report_failure("write");
 	if (to)
 		out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	set_alarm(ms);
 	if (*way == 'e') {
 		ep = epoll_create1(0);
 		if (epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
-			return failed("epoll_ctl");
+			return report_failure("epoll_ctl");
 	}
-	return run(fd, ep, way, out, size, pause);
+	return run_reader(fd, ep, way, out, size, pause);
 }

@@ -56,7 +56,7 @@ static int pipes[2];
 static bool writes;
 
 /* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" */
-static uint32_t dice(uint32_t sides)
+static uint32_t roll_dice(uint32_t sides)
 {
 	state ^= state >> 12;
 	state ^= state << 25;
@@ -76,14 +76,14 @@ static size_t some_size(void)
 {
 	static const size_t sizes[] = { 0, 1, 2, 7, 64, 255, 4095, 4096, 4097, 65536, ROOM };
 
-	return dice(3) ? sizes[dice(sizeof(sizes) / sizeof(*sizes))] : dice(ROOM);
+	return roll_dice(3) ? sizes[roll_dice(sizeof(sizes) / sizeof(*sizes))] : roll_dice(ROOM);
 }
 
 static off_t some_offset(void)
 {
 	static const off_t offsets[] = { 0, 1, 100, 4096, 65536, 0x7fffffff, 0x100000000, INT64_MAX, -1, INT64_MIN };
 
-	return dice(2) ? (off_t)dice(5000) : offsets[dice(sizeof(offsets) / sizeof(*offsets))];
+	return roll_dice(2) ? (off_t)roll_dice(5000) : offsets[roll_dice(sizeof(offsets) / sizeof(*offsets))];
 }
 
 /* Half of it looks like an id. */
@@ -92,19 +92,19 @@ static size_t some_text(void)
 	static const char letters[] = "0123456789:xX \n-+abc\t";
 	size_t n, i;
 
-	switch (dice(6)) {
-	case 0: return snprintf(room, ROOM, "%u\n", dice(20));
-	case 1: return snprintf(room, ROOM, "%u:%u", dice(2), dice(12));
-	case 2: return snprintf(room, ROOM, "%#x", dice(1 << 16));
+	switch (roll_dice(6)) {
+	case 0: return snprintf(room, ROOM, "%u\n", roll_dice(20));
+	case 1: return snprintf(room, ROOM, "%u:%u", roll_dice(2), roll_dice(12));
+	case 2: return snprintf(room, ROOM, "%#x", roll_dice(1 << 16));
 	case 3:
-		n = dice(24);
+		n = roll_dice(24);
 		for (i = 0; i < n; i++)
-			room[i] = letters[dice(sizeof(letters) - 1)];
+			room[i] = letters[roll_dice(sizeof(letters) - 1)];
 		return n;
 	default:
-		n = dice(2) ? dice(40) : some_size();
+		n = roll_dice(2) ? roll_dice(40) : some_size();
 		for (i = 0; i < n; i++)
-			room[i] = dice(256);
+			room[i] = roll_dice(256);
 		return n;
 	}
 }
@@ -113,14 +113,15 @@ static int some_open(const char *file)
 {
 	static const int flags[] = { O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_APPEND, O_WRONLY | O_TRUNC, O_RDONLY | O_NONBLOCK,
 				     O_RDONLY | O_DIRECT, O_PATH, O_RDWR | O_CREAT | O_EXCL, O_WRONLY | O_CREAT };
+	int usual = writes ? O_WRONLY : O_RDONLY;
 
-	return open(file, dice(3) ? writes ? O_WRONLY : O_RDONLY : flags[dice(sizeof(flags) / sizeof(*flags))], 0600);
+	return open(file, roll_dice(3) ? usual : flags[roll_dice(sizeof(flags) / sizeof(*flags))], 0600);
 }
 
 static long do_mmap(int fd)
 {
-	void *at = mmap(NULL, 4096, dice(2) ? PROT_READ : PROT_READ | PROT_WRITE, dice(2) ? MAP_SHARED : MAP_PRIVATE, fd,
-			dice(4) * 4096);
+	void *at = mmap(NULL, 4096, roll_dice(2) ? PROT_READ : PROT_READ | PROT_WRITE,
+			roll_dice(2) ? MAP_SHARED : MAP_PRIVATE, fd, roll_dice(4) * 4096);
 
 	if (at == MAP_FAILED)
 		return -1;
@@ -135,19 +136,19 @@ static long do_readv(int fd)
 
 	for (i = 0; i < 3; i++) {
 		v[i].iov_base = room + i * (ROOM / 3);
-		v[i].iov_len = dice(ROOM / 3);
+		v[i].iov_len = roll_dice(ROOM / 3);
 	}
-	return readv(fd, v, 1 + dice(3));
+	return readv(fd, v, 1 + roll_dice(3));
 }
 
 static long do_writev(int fd)
 {
-	struct iovec v[2] = { { room, some_text() }, { room, dice(8) } };
+	struct iovec v[2] = { { room, some_text() }, { room, roll_dice(8) } };
 
 	return writev(fd, v, 2);
 }
 
-static long drained(long moved)
+static long count_drained(long moved)
 {
 	char sink[4096];
 	int saved = errno;
@@ -164,7 +165,7 @@ static long do_splice_to(int fd)
 
 	if (write(pipes[1], room, n < 4096 ? n : 4096) <= 0)
 		return 0;
-	return drained(splice(pipes[0], NULL, fd, NULL, 4096, SPLICE_F_NONBLOCK));
+	return count_drained(splice(pipes[0], NULL, fd, NULL, 4096, SPLICE_F_NONBLOCK));
 }
 
 static long do_poll(int fd)
@@ -178,7 +179,7 @@ static long do_poll(int fd)
 static struct handle *some_handle(void)
 {
 	static struct handle none = { -1, "none" };
-	int i, at = dice(OPEN_FILES);
+	int i, at = roll_dice(OPEN_FILES);
 
 	for (i = 0; i < OPEN_FILES; i++)
 		if (handles[(at + i) % OPEN_FILES].fd >= 0)
@@ -186,7 +187,7 @@ static struct handle *some_handle(void)
 	return &none;
 }
 
-static long operate(enum call call, struct handle *h)
+static long operate_handle(enum call call, struct handle *h)
 {
 	static const unsigned long requests[] = { 0, 0x5401, 0x541b, 0x80084600, 0xffffffff };
 	struct stat st;
@@ -196,16 +197,16 @@ static long operate(enum call call, struct handle *h)
 	case READ: return read(h->fd, room, some_size());
 	case PREAD: return pread(h->fd, room, some_size(), some_offset());
 	case READV: return do_readv(h->fd);
-	case LSEEK: return lseek(h->fd, some_offset(), dice(6));
+	case LSEEK: return lseek(h->fd, some_offset(), roll_dice(6));
 	case WRITE: return write(h->fd, room, some_text());
 	case PWRITE: return pwrite(h->fd, room, some_text(), some_offset());
 	case WRITEV: return do_writev(h->fd);
-	case IOCTL: return ioctl(h->fd, requests[dice(5)], room);
+	case IOCTL: return ioctl(h->fd, requests[roll_dice(5)], room);
 	case MMAP: return do_mmap(h->fd);
 	case POLL: return do_poll(h->fd);
-	case SPLICE_FROM: return drained(splice(h->fd, NULL, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK));
+	case SPLICE_FROM: return count_drained(splice(h->fd, NULL, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK));
 	case SPLICE_TO: return do_splice_to(h->fd);
-	case SENDFILE: return drained(sendfile(pipes[1], h->fd, NULL, 4096));
+	case SENDFILE: return count_drained(sendfile(pipes[1], h->fd, NULL, 4096));
 	case DUP:
 		got = dup(h->fd);
 		if (got >= 0)
@@ -229,12 +230,12 @@ static enum call some_call(void)
 	enum call call;
 
 	do {
-		call = dice(2) ? READ + dice(CALLS - READ) : dice(2) ? OPEN : READ;
+		call = roll_dice(2) ? READ + roll_dice(CALLS - READ) : roll_dice(2) ? OPEN : READ;
 	} while (!writes && is_write(call));
 	return call;
 }
 
-static void report(void)
+static void print_report(void)
 {
 	int call, err;
 
@@ -271,21 +272,21 @@ int main(int argc, char **argv)
 		handles[i].fd = -1;
 	for (n = 0; n < ops; n++) {
 		enum call call = some_call();
-		struct handle *h = call == OPEN ? &handles[dice(OPEN_FILES)] : some_handle();
+		struct handle *h = call == OPEN ? &handles[roll_dice(OPEN_FILES)] : some_handle();
 		uint64_t from;
 		long got;
 
 		if (call == OPEN) {
 			if (h->fd >= 0)
 				close(h->fd);
-			h->file = argv[optind + dice(argc - optind)];
+			h->file = argv[optind + roll_dice(argc - optind)];
 		}
 		from = now_us();
 		errno = 0;
 		if (call == OPEN)
 			got = h->fd = some_open(h->file);
 		else
-			got = operate(call, h);
+			got = operate_handle(call, h);
 		seen[call][got < 0 && errno < ERRNOS ? errno : 0]++;
 		from = now_us() - from;
 		if (from > longest) {
@@ -294,7 +295,7 @@ int main(int argc, char **argv)
 			slow_file = h->file;
 		}
 	}
-	report();
+	print_report();
 	printf("done %lu ops, longest %llu us, %s %s\n", n, (unsigned long long)longest, names[slow], slow_file);
 	return 0;
 }

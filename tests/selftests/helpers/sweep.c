@@ -55,7 +55,7 @@ struct line {
 static struct line lines[4096];
 static unsigned int n_lines;
 
-static long note(const char *kind, const char *call, long got)
+static long note_result(const char *kind, const char *call, long got)
 {
 	/* Which mode matters for what must not be let through; the rest would be a long list of the same. */
 	const char *mode = !strcmp(kind, "open") || !strcmp(kind, "write") ? mode_name : "any";
@@ -81,7 +81,7 @@ static long note(const char *kind, const char *call, long got)
 }
 
 /* Each piece begins at a multiple of 8 bytes, as the words of binary data do. FNV-1a, to know a piece again. */
-static void keep(const char *data, long n)
+static void keep_data(const char *data, long n)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL, padding = 0;
 	unsigned int i;
@@ -101,14 +101,14 @@ static void keep(const char *data, long n)
 	pieces[n_pieces++] = hash;
 }
 
-static long kept(long n)
+static long count_kept(long n)
 {
-	keep(room, n);
+	keep_data(room, n);
 	return n;
 }
 
 /* Empties the pipe; what a reading call has put there is kept. */
-static long drained(long moved, bool reading)
+static long count_drained(long moved, bool reading)
 {
 	int saved = errno;
 	long n;
@@ -116,7 +116,7 @@ static long drained(long moved, bool reading)
 	do {
 		n = read(pipes[0], room, sizeof(room));
 		if (reading)
-			keep(room, n);
+			keep_data(room, n);
 	} while (n > 0);
 	errno = saved;
 	return moved;
@@ -128,14 +128,14 @@ static long do_readv(int fd)
 {
 	struct iovec v[2] = { { room, 100 }, { room + 100, sizeof(room) - 100 } };
 
-	return kept(readv(fd, v, 2));
+	return count_kept(readv(fd, v, 2));
 }
 
 static long do_preadv2(int fd, off_t at)
 {
 	struct iovec v = { room, sizeof(room) };
 
-	return kept(preadv2(fd, &v, 1, at, RWF_NOWAIT));
+	return count_kept(preadv2(fd, &v, 1, at, RWF_NOWAIT));
 }
 
 static long do_copy_out(int fd, loff_t at)
@@ -145,27 +145,27 @@ static long do_copy_out(int fd, loff_t at)
 	int saved = errno;
 
 	if (got > 0)
-		kept(pread(out, room, sizeof(room), 0));
+		count_kept(pread(out, room, sizeof(room), 0));
 	close(out);
 	errno = saved;
 	return got;
 }
 
 /* From offset at: 0 collects afresh, anything else is served from what was collected. */
-static void reads(int fd, off_t at)
+static void try_reads(int fd, off_t at)
 {
 	loff_t from = at;
 	off_t pos = at;
 
-	note("other", "lseek", lseek(fd, at, SEEK_SET));
-	note("read", "read", kept(read(fd, room, sizeof(room))));
+	note_result("other", "lseek", lseek(fd, at, SEEK_SET));
+	note_result("read", "read", count_kept(read(fd, room, sizeof(room))));
 	lseek(fd, at, SEEK_SET);
-	note("read", "readv", do_readv(fd));
-	note("read", "pread", kept(pread(fd, room, sizeof(room), at)));
-	note("read", "preadv2", do_preadv2(fd, at));
-	note("read", "splice_from", drained(splice(fd, &from, pipes[1], NULL, 65536, SPLICE_F_NONBLOCK), true));
-	note("read", "sendfile_from", drained(sendfile(pipes[1], fd, &pos, 65536), true));
-	note("read", "copy_file_range_from", do_copy_out(fd, at));
+	note_result("read", "readv", do_readv(fd));
+	note_result("read", "pread", count_kept(pread(fd, room, sizeof(room), at)));
+	note_result("read", "preadv2", do_preadv2(fd, at));
+	note_result("read", "splice_from", count_drained(splice(fd, &from, pipes[1], NULL, 65536, SPLICE_F_NONBLOCK), true));
+	note_result("read", "sendfile_from", count_drained(sendfile(pipes[1], fd, &pos, 65536), true));
+	note_result("read", "copy_file_range_from", do_copy_out(fd, at));
 }
 
 static long do_mmap(int fd, int prot, int flags)
@@ -182,68 +182,68 @@ static long do_splice_to(int fd, loff_t *at)
 {
 	if (write(pipes[1], text, strlen(text)) < 0)
 		return -1;
-	return drained(splice(pipes[0], NULL, fd, at, strlen(text), SPLICE_F_NONBLOCK), false);
+	return count_drained(splice(pipes[0], NULL, fd, at, strlen(text), SPLICE_F_NONBLOCK), false);
 }
 
-static void writes(int fd)
+static void try_writes(int fd)
 {
 	struct iovec v = { (char *)text, strlen(text) };
 	size_t n = strlen(text);
 	loff_t at = 0;
 	off_t pos = 0;
 
-	note("write", "write", write(fd, text, n));
-	note("write", "write_nothing", write(fd, text, 0));
-	note("write", "write_much", write(fd, room, 65536));
-	note("write", "pwrite", pwrite(fd, text, n, 0));
-	note("write", "pwrite_beyond", pwrite(fd, text, n, 4096));
-	note("write", "writev", writev(fd, &v, 1));
-	note("write", "pwritev", pwritev(fd, &v, 1, 0));
-	note("write", "pwritev2_append", pwritev2(fd, &v, 1, -1, RWF_APPEND));
-	note("write", "splice_to", do_splice_to(fd, NULL));
-	note("write", "splice_to_offset", do_splice_to(fd, &at));
-	note("write", "sendfile_to", sendfile(fd, source, &pos, n));
+	note_result("write", "write", write(fd, text, n));
+	note_result("write", "write_nothing", write(fd, text, 0));
+	note_result("write", "write_much", write(fd, room, 65536));
+	note_result("write", "pwrite", pwrite(fd, text, n, 0));
+	note_result("write", "pwrite_beyond", pwrite(fd, text, n, 4096));
+	note_result("write", "writev", writev(fd, &v, 1));
+	note_result("write", "pwritev", pwritev(fd, &v, 1, 0));
+	note_result("write", "pwritev2_append", pwritev2(fd, &v, 1, -1, RWF_APPEND));
+	note_result("write", "splice_to", do_splice_to(fd, NULL));
+	note_result("write", "splice_to_offset", do_splice_to(fd, &at));
+	note_result("write", "sendfile_to", sendfile(fd, source, &pos, n));
 	at = 0;
-	note("write", "copy_file_range_to", copy_file_range(source, &at, fd, NULL, n, 0));
-	note("write", "mmap_shared", do_mmap(fd, PROT_READ | PROT_WRITE, MAP_SHARED));
+	note_result("write", "copy_file_range_to", copy_file_range(source, &at, fd, NULL, n, 0));
+	note_result("write", "mmap_shared", do_mmap(fd, PROT_READ | PROT_WRITE, MAP_SHARED));
 }
 
-static void others(int fd)
+static void try_others(int fd)
 {
 	static const unsigned long requests[] = { 0, 0x5401, FIONREAD, 0x80084600, 0xffffffff };
 	struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
 	struct stat st;
 	size_t i;
 
-	note("other", "mmap", do_mmap(fd, PROT_READ, MAP_SHARED));
-	note("other", "mmap", do_mmap(fd, PROT_READ | PROT_WRITE, MAP_PRIVATE));
-	note("other", "mmap", do_mmap(fd, PROT_READ | PROT_EXEC, MAP_PRIVATE));
+	note_result("other", "mmap", do_mmap(fd, PROT_READ, MAP_SHARED));
+	note_result("other", "mmap", do_mmap(fd, PROT_READ | PROT_WRITE, MAP_PRIVATE));
+	note_result("other", "mmap", do_mmap(fd, PROT_READ | PROT_EXEC, MAP_PRIVATE));
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		if (requests[i] != FIONREAD) /* answered by the VFS for any regular file */
-			note("other", "ioctl", ioctl(fd, requests[i], room));
-	note("other", "poll", poll(&p, 1, 0));
-	note("other", "fstat", fstat(fd, &st));
-	note("other", "lseek", lseek(fd, 0, SEEK_END));
+			note_result("other", "ioctl", ioctl(fd, requests[i], room));
+	note_result("other", "poll", poll(&p, 1, 0));
+	note_result("other", "fstat", fstat(fd, &st));
+	note_result("other", "lseek", lseek(fd, 0, SEEK_END));
 }
 
-static void changes(int fd)
+static void try_changes(int fd)
 {
 	int flags = FS_APPEND_FL;
 
-	note("change", "ftruncate", ftruncate(fd, 0));
-	note("change", "fallocate", fallocate(fd, 0, 0, 4096));
-	note("change", "fchmod", fchmod(fd, 0666));
-	note("change", "fchown", fchown(fd, getuid(), getgid()));
-	note("change", "futimens", futimens(fd, NULL));
-	note("change", "fsetxattr", fsetxattr(fd, "user.gpulens", "x", 1, 0));
-	note("change", "setflags", ioctl(fd, FS_IOC_SETFLAGS, &flags));
-	note("change", "chmod_fd", fchmodat(fd, "", 0666, AT_EMPTY_PATH));
-	note("change", "chown_fd", fchownat(fd, "", getuid(), getgid(), AT_EMPTY_PATH));
-	note("change", "link_fd", linkat(fd, "", AT_FDCWD, "/proc/gpulens_link", AT_EMPTY_PATH));
+	note_result("change", "ftruncate", ftruncate(fd, 0));
+	note_result("change", "fallocate", fallocate(fd, 0, 0, 4096));
+	note_result("change", "fchmod", fchmod(fd, 0666));
+	note_result("change", "fchown", fchown(fd, getuid(), getgid()));
+	note_result("change", "futimens", futimens(fd, NULL));
+	note_result("change", "fsetxattr", fsetxattr(fd, "user.gpulens", "x", 1, 0));
+	note_result("change", "setflags", ioctl(fd, FS_IOC_SETFLAGS, &flags));
+	note_result("change", "chmod_fd", fchmodat(fd, "", 0666, AT_EMPTY_PATH));
+	note_result("change", "chown_fd", fchownat(fd, "", getuid(), getgid(), AT_EMPTY_PATH));
+	note_result("change", "link_fd", linkat(fd, "", AT_FDCWD, "/proc/gpulens_link", AT_EMPTY_PATH));
 }
 
 /* The same file with more rights, by way of what is open. */
-static void reopen(int fd, bool whole)
+static void reopen_file(int fd, bool whole)
 {
 	static const int flags[] = { O_RDWR, O_WRONLY, O_WRONLY | O_TRUNC, O_RDWR | O_APPEND };
 	char name[64];
@@ -251,20 +251,20 @@ static void reopen(int fd, bool whole)
 	int more;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	note("change", "truncate_self_fd", truncate(name, 0));
-	note("change", "chmod_self_fd", chmod(name, 0666));
+	note_result("change", "truncate_self_fd", truncate(name, 0));
+	note_result("change", "chmod_self_fd", chmod(name, 0666));
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		more = note("open", "reopen", open(name, flags[i]));
+		more = note_result("open", "reopen", open(name, flags[i]));
 		if (more < 0)
 			continue;
-		writes(more);
+		try_writes(more);
 		close(more);
 	}
-	more = note("open", "reopen_to_read", open(name, O_RDONLY));
+	more = note_result("open", "reopen_to_read", open(name, O_RDONLY));
 	if (more < 0)
 		return;
 	if (whole)
-		kept(read(more, room, sizeof(room)));
+		count_kept(read(more, room, sizeof(room)));
 	close(more);
 }
 
@@ -280,15 +280,15 @@ static void by_handle(const char *file)
 
 	memset(&u, 0, sizeof(u));
 	u.h.handle_bytes = MAX_HANDLE_SZ;
-	if (note("other", "name_to_handle_at", name_to_handle_at(AT_FDCWD, file, &u.h, &where, 0)) < 0) {
+	if (note_result("other", "name_to_handle_at", name_to_handle_at(AT_FDCWD, file, &u.h, &where, 0)) < 0) {
 		/* what a handle of proc's would look like: an inode's number */
 		u.h.handle_bytes = 8;
 		u.h.handle_type = 1;
 	}
 	where = open("/proc", O_RDONLY | O_DIRECTORY);
-	fd = note("open", "open_by_handle_at", open_by_handle_at(where, &u.h, O_WRONLY));
+	fd = note_result("open", "open_by_handle_at", open_by_handle_at(where, &u.h, O_WRONLY));
 	if (fd >= 0) {
-		writes(fd);
+		try_writes(fd);
 		close(fd);
 	}
 	close(where);
@@ -304,26 +304,26 @@ static void by_name(const char *file)
 		*slash = '\0';
 	snprintf(other, sizeof(other), "%s/new", dir);
 	snprintf(chip, sizeof(chip), "%s/chip", dir);
-	note("change", "truncate", truncate(file, 0));
-	note("change", "chmod", chmod(file, 0666));
-	note("change", "chown", chown(file, getuid(), getgid()));
-	note("change", "lchown", lchown(file, getuid(), -1));
-	note("change", "utimensat", utimensat(AT_FDCWD, file, NULL, 0));
-	note("change", "setxattr", setxattr(file, "user.gpulens", "x", 1, 0));
-	note("change", "setxattr", setxattr(file, "trusted.gpulens", "x", 1, 0));
-	note("change", "setxattr", setxattr(file, "security.gpulens", "x", 1, 0));
-	note("change", "unlink", unlink(file));
-	note("change", "rename", rename(file, other));
+	note_result("change", "truncate", truncate(file, 0));
+	note_result("change", "chmod", chmod(file, 0666));
+	note_result("change", "chown", chown(file, getuid(), getgid()));
+	note_result("change", "lchown", lchown(file, getuid(), -1));
+	note_result("change", "utimensat", utimensat(AT_FDCWD, file, NULL, 0));
+	note_result("change", "setxattr", setxattr(file, "user.gpulens", "x", 1, 0));
+	note_result("change", "setxattr", setxattr(file, "trusted.gpulens", "x", 1, 0));
+	note_result("change", "setxattr", setxattr(file, "security.gpulens", "x", 1, 0));
+	note_result("change", "unlink", unlink(file));
+	note_result("change", "rename", rename(file, other));
 	if (strcmp(chip, file))
-		note("change", "rename_onto", rename(chip, file));
-	note("change", "link", link(file, other));
-	note("change", "link_elsewhere", link(file, "/tmp/sweep.link"));
-	note("change", "symlink", symlink(file, other));
-	note("change", "mkdir", mkdir(other, 0777));
-	note("change", "mknod", mknod(other, S_IFREG | 0666, 0));
-	note("change", "create", open(other, O_CREAT | O_WRONLY, 0666));
-	note("change", "rmdir", rmdir(dir));
-	note("change", "chmod_dir", chmod(dir, 0777));
+		note_result("change", "rename_onto", rename(chip, file));
+	note_result("change", "link", link(file, other));
+	note_result("change", "link_elsewhere", link(file, "/tmp/sweep.link"));
+	note_result("change", "symlink", symlink(file, other));
+	note_result("change", "mkdir", mkdir(other, 0777));
+	note_result("change", "mknod", mknod(other, S_IFREG | 0666, 0));
+	note_result("change", "create", open(other, O_CREAT | O_WRONLY, 0666));
+	note_result("change", "rmdir", rmdir(dir));
+	note_result("change", "chmod_dir", chmod(dir, 0777));
 	by_handle(file);
 }
 
@@ -342,18 +342,18 @@ static const struct {
 	{ "|O_DIRECTORY", O_DIRECTORY },
 };
 
-static void everything(int fd, bool whole)
+static void try_everything(int fd, bool whole)
 {
 	/* First what somebody else's reading may have left there. */
-	reads(fd, 64);
+	try_reads(fd, 64);
 	if (whole)
-		reads(fd, 0);
-	writes(fd);
-	others(fd);
+		try_reads(fd, 0);
+	try_writes(fd);
+	try_others(fd);
 	if (keep_file)
 		return;
-	changes(fd);
-	reopen(fd, whole);
+	try_changes(fd);
+	reopen_file(fd, whole);
 }
 
 static void all_modes(const char *file)
@@ -364,10 +364,10 @@ static void all_modes(const char *file)
 	for (a = 0; a < ARRAY_SIZE(access_modes); a++) {
 		for (e = 0; e < ARRAY_SIZE(extras); e++) {
 			snprintf(mode_name, sizeof(mode_name), "%s%s", access_modes[a].name, extras[e].name);
-			fd = note("open", "open", open(file, access_modes[a].flags | extras[e].flags, 0666));
+			fd = note_result("open", "open", open(file, access_modes[a].flags | extras[e].flags, 0666));
 			if (fd < 0)
 				continue;
-			everything(fd, !e);
+			try_everything(fd, !e);
 			close(fd);
 		}
 	}
@@ -376,7 +376,7 @@ static void all_modes(const char *file)
 		by_name(file);
 }
 
-static int usage(void)
+static int print_usage(void)
 {
 	fprintf(stderr, "usage: sweep [-t TEXT] [-d DUMP] [-k] -3 | FILE...\n");
 	return 2;
@@ -394,11 +394,11 @@ int main(int argc, char **argv)
 		case 'd': dump_file = optarg; break;
 		case '3': passed = true; break;
 		case 'k': keep_file = true; break;
-		default: return usage();
+		default: return print_usage();
 		}
 	}
 	if (optind == argc && !passed)
-		return usage();
+		return print_usage();
 	if (passed && fcntl(3, F_GETFD) < 0) {
 		fprintf(stderr, "descriptor 3 is not open\n");
 		return 2;
@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 	}
 	if (passed) {
 		strcpy(mode_name, "passed");
-		everything(3, true);
+		try_everything(3, true);
 	} else {
 		for (i = optind; i < argc; i++)
 			all_modes(argv[i]);

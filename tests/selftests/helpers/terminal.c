@@ -22,7 +22,7 @@ static char seen[1 << 20];
 static size_t length, from;
 
 /* False: nothing more comes in time. */
-static int more(int terminal, time_t until)
+static int read_more(int terminal, time_t until)
 {
 	struct pollfd one = { .fd = terminal, .events = POLLIN };
 	time_t left = until - time(NULL);
@@ -39,7 +39,7 @@ static int wait_for(int terminal, const char *text)
 	time_t until = time(NULL) + SECONDS;
 
 	while (!memmem(seen + from, length - from, text, strlen(text)))
-		if (!more(terminal, until))
+		if (!read_more(terminal, until))
 			return 0;
 	from = length;
 	return 1;
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		if (write(terminal, argv[i + 1], strlen(argv[i + 1])) < 0)
 			break;
 	}
-	while (more(terminal, time(NULL) + SECONDS))
+	while (read_more(terminal, time(NULL) + SECONDS))
 		;
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -24,7 +24,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int load(const char *path)
+static int load_module(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	long err = fd < 0 ? -1 : syscall(SYS_finit_module, fd, "", 0);
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 		int failed;
 
 		clock_gettime(CLOCK_MONOTONIC, &a);
-		failed = loads ? load(argv[2]) : read_or_write(argv[2], texts ? argv[4 + i % texts] : NULL);
+		failed = loads ? load_module(argv[2]) : read_or_write(argv[2], texts ? argv[4 + i % texts] : NULL);
 		clock_gettime(CLOCK_MONOTONIC, &b);
 		if (failed) {
 			perror(argv[2]);

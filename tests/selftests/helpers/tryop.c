@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int failed(const char *step)
+static int report_failure(const char *step)
 {
 	const char *name = strerrorname_np(errno);
 
@@ -28,13 +28,13 @@ static int failed(const char *step)
 	return 1;
 }
 
-static int usage(void)
+static int print_usage(void)
 {
 	fprintf(stderr, "usage: tryop write FILE TEXT | writelen FILE N | writebad FILE | read FILE | open FILE r|w\n");
 	return 2;
 }
 
-static size_t unescape(const char *from, char *to)
+static size_t unescape_text(const char *from, char *to)
 {
 	char *p = to;
 
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc < 3)
-		return usage();
+		return print_usage();
 	verb = argv[1];
 	file = argv[2];
 	arg = argc > 3 ? argv[3] : NULL;
@@ -77,45 +77,45 @@ int main(int argc, char **argv)
 	if (!strcmp(verb, "open") && arg) {
 		fd = open(file, *arg == 'w' ? O_WRONLY : O_RDONLY);
 		if (fd < 0)
-			return failed("open");
+			return report_failure("open");
 	} else if (!strcmp(verb, "read")) {
 		char buffer[65536];
 
 		fd = open(file, O_RDONLY);
 		if (fd < 0)
-			return failed("open");
+			return report_failure("open");
 		while ((n = read(fd, buffer, sizeof(buffer))) > 0)
 			total += n;
 		if (n < 0)
-			return failed("read");
+			return report_failure("read");
 	} else if (!strcmp(verb, "writebad")) {
 		fd = open(file, O_WRONLY);
 		if (fd < 0)
-			return failed("open");
+			return report_failure("open");
 		total = syscall(SYS_write, fd, 4096UL, 4UL);
 		if (total < 0)
-			return failed("write");
+			return report_failure("write");
 	} else if ((!strcmp(verb, "write") || !strcmp(verb, "writelen")) && arg) {
 		len = verb[5] ? strtoul(arg, NULL, 0) : strlen(arg);
 		data = malloc(len + 1);
 		if (!data)
-			return failed("malloc");
+			return report_failure("malloc");
 		if (verb[5])
 			memset(data, '1', len);
 		else
-			len = unescape(arg, data);
+			len = unescape_text(arg, data);
 		fd = open(file, O_WRONLY);
 		if (fd < 0)
-			return failed("open");
+			return report_failure("open");
 		total = write(fd, data, len);
 		if (total < 0)
-			return failed("write");
+			return report_failure("write");
 		free(data);
 	} else {
-		return usage();
+		return print_usage();
 	}
 	if (close(fd) < 0)
-		return failed("close");
+		return report_failure("close");
 	printf("OK %zd\n", total);
 	return 0;
 }

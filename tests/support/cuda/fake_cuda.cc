@@ -65,7 +65,7 @@ bool is_set(const char *name)
 	return getenv(name) != nullptr;
 }
 
-int subscribe(uint32_t *handle, Callback to, void *)
+int subscribe_callback(uint32_t *handle, Callback to, void *)
 {
 	if (is_set("FAKE_CUDA_BUSY"))
 		return 999;
@@ -74,7 +74,7 @@ int subscribe(uint32_t *handle, Callback to, void *)
 	return 0;
 }
 
-int enable(uint32_t on, uint32_t handle, int domain, int id)
+int enable_callback(uint32_t on, uint32_t handle, int domain, int id)
 {
 	enabled = on && handle == 1 && domain == 0xb && id == 1;
 	return 0;
@@ -104,34 +104,34 @@ constexpr Format FORMATS[] = {
 	{0x50, 58, 280, 128, 16, 264}, // clcdc0qmd.h: QMD_MAJOR_VERSION 471:468, mask from 2240, 159:159, 2127:2112
 };
 
-int number(const char *name, int otherwise)
+int read_number(const char *name, int otherwise)
 {
 	return is_set(name) ? atoi(getenv(name)) : otherwise;
 }
 
-int version()
+int read_version()
 {
-	return number("FAKE_CUDA_VERSION", 0x40);
+	return read_number("FAKE_CUDA_VERSION", 0x40);
 }
 
 // The format of this version; of a version that has none: 4.0's.
-const Format &format()
+const Format &find_format()
 {
 	for (const Format &row : FORMATS)
-		if (row.version == version())
+		if (row.version == read_version())
 			return row;
 	return FORMATS[8];
 }
 
 // Ada has 72 bits in descriptors of version 3.0.
-uint32_t bits()
+uint32_t count_bits()
 {
-	return version() == 0x30 && number("FAKE_CUDA_CAPABILITY", 90) == 89 ? 72 : format().bits;
+	return read_version() == 0x30 && read_number("FAKE_CUDA_CAPABILITY", 90) == 89 ? 72 : find_format().bits;
 }
 
 uint32_t all_tpcs()
 {
-	return static_cast<uint32_t>(number("FAKE_CUDA_TPCS", 66));
+	return static_cast<uint32_t>(read_number("FAKE_CUDA_TPCS", 66));
 }
 
 std::atomic<unsigned> launched; // by the process
@@ -141,13 +141,13 @@ uint32_t bit_of(uint32_t sm)
 {
 	uint32_t shift = is_set("FAKE_CUDA_SHIFT") ? 1 : 0, unit = sm / 2;
 
-	if (is_set("FAKE_CUDA_FLAKY") && launched >= static_cast<unsigned>(number("FAKE_CUDA_FLAKY", 0)))
+	if (is_set("FAKE_CUDA_FLAKY") && launched >= static_cast<unsigned>(read_number("FAKE_CUDA_FLAKY", 0)))
 		shift++;
 	if (is_set("FAKE_CUDA_ACROSS"))
 		unit = (sm + 1) / 2;
 	if (is_set("FAKE_CUDA_SINGLE"))
 		unit = sm;
-	return version() == 0x40 ? PROBED[unit].bit + shift : (29 * unit + 7 + shift) % bits();
+	return read_version() == 0x40 ? PROBED[unit].bit + shift : (29 * unit + 7 + shift) % count_bits();
 }
 
 bool is_disabled(uint32_t bit, const unsigned char *descriptor)
@@ -155,8 +155,8 @@ bool is_disabled(uint32_t bit, const unsigned char *descriptor)
 	uint32_t word, at = bit / 32 * 4, place = bit % 32;
 	bool only = is_set("FAKE_CUDA_ALONE");
 
-	memcpy(&word, descriptor + format().mask_at + at, 4);
-	if (bits() == 72 && bit >= 64) {
+	memcpy(&word, descriptor + find_format().mask_at + at, 4);
+	if (count_bits() == 72 && bit >= 64) {
 		memcpy(&word, descriptor + 44, 4);
 		place = bit < 70 ? 20 + bit - 64 : 27 + bit - 70;
 	}
@@ -169,13 +169,14 @@ std::vector<uint32_t> allowed_sms(const unsigned char *descriptor)
 	std::vector<uint32_t> sms;
 	uint32_t flags = 0x80000000;
 
-	if (format().valid_at != NONE)
-		memcpy(&flags, descriptor + format().valid_at, 4);
+	if (find_format().valid_at != NONE)
+		memcpy(&flags, descriptor + find_format().valid_at, 4);
 	for (uint32_t sm = 0; sm < 2 * all_tpcs(); sm++)
 		if (!(flags >> 31) ||
-		    (is_set("FAKE_CUDA_NO_BIT") && sm == static_cast<uint32_t>(number("FAKE_CUDA_NO_BIT", 0))) ||
+		    (is_set("FAKE_CUDA_NO_BIT") && sm == static_cast<uint32_t>(read_number("FAKE_CUDA_NO_BIT", 0))) ||
 		    (!is_disabled(bit_of(sm), descriptor) &&
-		     !(static_cast<int>(sm) == number("FAKE_CUDA_TWICE", -1) && is_disabled(bit_of(0), descriptor))))
+		     !(static_cast<int>(sm) == read_number("FAKE_CUDA_TWICE", -1) &&
+		       is_disabled(bit_of(0), descriptor))))
 			sms.push_back(sm);
 	if (is_set("FAKE_CUDA_FEW"))
 		sms.resize(static_cast<size_t>(atoi(getenv("FAKE_CUDA_FEW"))));
@@ -314,7 +315,7 @@ int cuDeviceGetByPCIBusId(int *device, const char *pci)
 
 int cuDeviceGetAttribute(int *to, int which, int)
 {
-	int capability = number("FAKE_CUDA_CAPABILITY", 90);
+	int capability = read_number("FAKE_CUDA_CAPABILITY", 90);
 
 	// CUDA has cooperative launches from Pascal on.
 	*to = which == 75   ? capability / 10
@@ -377,9 +378,13 @@ int cuGetExportTable(const void **to, const void *uuid)
 {
 	static const unsigned char id[] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0x4e,
 					   0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
-	static void *table[12] = {to_pointer(sizeof(table)),           nullptr, nullptr,
-				  reinterpret_cast<void *>(subscribe), nullptr, nullptr,
-				  reinterpret_cast<void *>(enable)};
+	static void *table[12] = {to_pointer(sizeof(table)),
+				  nullptr,
+				  nullptr,
+				  reinterpret_cast<void *>(subscribe_callback),
+				  nullptr,
+				  nullptr,
+				  reinterpret_cast<void *>(enable_callback)};
 
 	*to = table;
 	return is_set("FAKE_CUDA_NO_TABLE") || memcmp(uuid, id, sizeof(id)) ? 500 : 0;
@@ -479,7 +484,7 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
 	return 0;
 }
 
-static int launch(unsigned blocks, bool cooperative, unsigned clusters, void *handle, void **parameters)
+static int launch_kernel(unsigned blocks, bool cooperative, unsigned clusters, void *handle, void **parameters)
 {
 	static Stream *null_stream = make_stream({});
 	Stream *stream = reinterpret_cast<uintptr_t>(handle) < 3 ? null_stream : static_cast<Stream *>(handle);
@@ -497,13 +502,13 @@ static int launch(unsigned blocks, bool cooperative, unsigned clusters, void *ha
 			? (flags & 0xf0ffffff) | static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_TYPE"))) << 24
 			: flags;
 	uint16_t grid[3] = {static_cast<uint16_t>(blocks), 1, 1};
-	if (format().valid_at != NONE)
-		memcpy(descriptor + format().valid_at, &flags, 4);
-	if (cooperative && format().cooperative != NONE)
-		memcpy(descriptor + format().cooperative, grid, sizeof(grid));
-	descriptor[format().version_at] = static_cast<unsigned char>(version());
+	if (find_format().valid_at != NONE)
+		memcpy(descriptor + find_format().valid_at, &flags, 4);
+	if (cooperative && find_format().cooperative != NONE)
+		memcpy(descriptor + find_format().cooperative, grid, sizeof(grid));
+	descriptor[find_format().version_at] = static_cast<unsigned char>(read_version());
 	if (is_set("FAKE_CUDA_EXTRA"))
-		descriptor[number("FAKE_CUDA_EXTRA", 0)] =
+		descriptor[read_number("FAKE_CUDA_EXTRA", 0)] =
 			static_cast<unsigned char>(atoi(strchr(getenv("FAKE_CUDA_EXTRA"), ':') + 1));
 	if (enabled && !is_set("FAKE_CUDA_DEAF"))
 		callback(nullptr, 0xb, 1, in);
@@ -531,12 +536,12 @@ static int launch(unsigned blocks, bool cooperative, unsigned clusters, void *ha
 int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *handle,
 		   void **parameters, void **)
 {
-	return launch(blocks, false, 0, handle, parameters);
+	return launch_kernel(blocks, false, 0, handle, parameters);
 }
 
 int cuLaunchCooperativeKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 			      void *handle, void **parameters)
 {
-	return launch(blocks, true, is_set("FAKE_CUDA_CLUSTERS"), handle, parameters);
+	return launch_kernel(blocks, true, is_set("FAKE_CUDA_CLUSTERS"), handle, parameters);
 }
 }

@@ -27,7 +27,7 @@ bool is_gpu(const char *path)
 	       Rm::the().fakes();
 }
 
-template <typename F> F real(const char *name)
+template <typename F> F find_real(const char *name)
 {
 	return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
 }
@@ -35,7 +35,7 @@ template <typename F> F real(const char *name)
 int open_either(const char *name, const char *path, int flags, int mode)
 {
 	std::lock_guard<std::mutex> hold(lock);
-	auto open = real<int (*)(const char *, int, ...)>(name);
+	auto open = find_real<int (*)(const char *, int, ...)>(name);
 	bool control = is_node(path, "/dev/nvidiactl"), gpu = is_gpu(path);
 	int refused = gpu ? Rm::the().refuses(path) : 0;
 	int fd = refused ? -1 : open(control || gpu ? "/dev/null" : path, flags, mode);
@@ -77,7 +77,7 @@ int access(const char *path, int mode)
 {
 	std::lock_guard<std::mutex> hold(lock);
 
-	return is_node(path, "/dev/nvidiactl") ? 0 : real<int (*)(const char *, int)>("access")(path, mode);
+	return is_node(path, "/dev/nvidiactl") ? 0 : find_real<int (*)(const char *, int)>("access")(path, mode);
 }
 
 int close(int fd)
@@ -85,7 +85,7 @@ int close(int fd)
 	std::lock_guard<std::mutex> hold(lock);
 
 	Rm::the().close(fd);
-	return real<int (*)(int)>("close")(fd);
+	return find_real<int (*)(int)>("close")(fd);
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -98,6 +98,6 @@ int ioctl(int fd, unsigned long request, ...)
 	std::lock_guard<std::mutex> hold(lock);
 	if (Rm::the().owns(fd))
 		return Rm::the().ioctl(request, arg);
-	return real<int (*)(int, unsigned long, ...)>("ioctl")(fd, request, arg);
+	return find_real<int (*)(int, unsigned long, ...)>("ioctl")(fd, request, arg);
 }
 }

@@ -39,18 +39,18 @@ const std::map<std::string, uint32_t> STATUS = {
 	{"NV_OK", OK}, {"NV_ERR_INSUFFICIENT_PERMISSIONS", PERMISSIONS}, {"NV_ERR_NOT_SUPPORTED", NOT_SUPPORTED}};
 
 // A pointer from a member of a program's structure.
-template <typename T> T *pointer(uint64_t where)
+template <typename T> T *make_pointer(uint64_t where)
 {
 	return reinterpret_cast<T *>(where); // NOLINT(performance-no-int-to-ptr)
 }
 
-const char *environment(const char *name)
+const char *read_env(const char *name)
 {
 	return getenv(name) ? getenv(name) : "";
 }
 
 // A number of the recording: 5, or "0x5".
-uint32_t number(const json &j)
+uint32_t read_number(const json &j)
 {
 	return j.is_string() ? static_cast<uint32_t>(std::stoul(j.get<std::string>(), nullptr, 0)) : j.get<uint32_t>();
 }
@@ -65,44 +65,44 @@ Rm &Rm::the()
 
 Rm::Rm()
 {
-	if (!*environment("GPULENS_FAKE_RM"))
+	if (!*read_env("GPULENS_FAKE_RM"))
 		return;
 	// Not a stream, which may call this library's open().
-	FILE *file = fopen(environment("GPULENS_FAKE_RM"), "r");
+	FILE *file = fopen(read_env("GPULENS_FAKE_RM"), "r");
 	if (!file) {
 		perror("fake_rm: GPULENS_FAKE_RM");
 		_exit(126);
 	}
 	facts_ = json::parse(file);
 	fclose(file);
-	for (const char *p = environment("GPULENS_FAKE_RM_GPU"); *p; p++)
+	for (const char *p = read_env("GPULENS_FAKE_RM_GPU"); *p; p++)
 		gpus_.push_back(static_cast<uint32_t>(*p - '0'));
 	if (gpus_.empty())
 		gpus_.push_back(0);
-	user_ = *environment("GPULENS_FAKE_RM_USER");
-	busy_ = atol(environment("GPULENS_FAKE_RM_BUSY"));
+	user_ = *read_env("GPULENS_FAKE_RM_USER");
+	busy_ = atol(read_env("GPULENS_FAKE_RM_BUSY"));
 	for (const json &row : facts_["queries"]) {
-		asked_[number(row["cmd"])] = &row;
-		sizes_[number(row["cmd"])] = row["param_size"];
+		asked_[read_number(row["cmd"])] = &row;
+		sizes_[read_number(row["cmd"])] = row["param_size"];
 	}
 	// Not in the recording: ctrl0000gpu.h, ctrl2080gr.h, ctrla06c.h, ctrla06f/ctrla06fgpfifo.h of 580.142.
 	sizes_.insert({{0x201, 128}, {0x21b, 12}, {0x20801235, 24}, {0xa06c0101, 3}, {0xa06c0104, 8}, {0xa06c0106, 4}});
 	sizes_580_ = sizes_;
-	for (auto [cmd, size] : sizes_in(environment("GPULENS_FAKE_RM_VERSION")))
+	for (auto [cmd, size] : sizes_in(read_env("GPULENS_FAKE_RM_VERSION")))
 		sizes_[cmd] = size;
-	for (const char *p = environment("GPULENS_FAKE_RM_SIZES"); *p;) {
+	for (const char *p = read_env("GPULENS_FAKE_RM_SIZES"); *p;) {
 		char *end;
 		uint32_t cmd = static_cast<uint32_t>(strtoul(p, &end, 16));
 		sizes_[cmd] = static_cast<uint32_t>(strtoul(end + 1, &end, 10));
 		p = *end ? end + 1 : end;
 	}
-	if (*environment("GPULENS_FAKE_RM_LOG"))
-		log_ = fopen(environment("GPULENS_FAKE_RM_LOG"), "a");
+	if (*read_env("GPULENS_FAKE_RM_LOG"))
+		log_ = fopen(read_env("GPULENS_FAKE_RM_LOG"), "a");
 }
 
 int Rm::refuses(const char *node) const
 {
-	std::string closed = environment("GPULENS_FAKE_RM_CLOSED");
+	std::string closed = read_env("GPULENS_FAKE_RM_CLOSED");
 	size_t colon = closed.find(':');
 
 	return colon != closed.npos && node == "/dev/nvidia" + closed.substr(0, colon)
@@ -127,7 +127,7 @@ void Rm::log(const char *what, uint32_t which, uint32_t status)
 int Rm::ioctl(unsigned long request, void *arg)
 {
 	uint8_t *bytes = static_cast<uint8_t *>(arg);
-	std::string version = environment("GPULENS_FAKE_RM_VERSION");
+	std::string version = read_env("GPULENS_FAKE_RM_VERSION");
 
 	if (busy_ > 0) {
 		busy_--;
@@ -195,7 +195,7 @@ void Rm::alloc(uint8_t *bytes)
 	auto parent = objects_.find(a.get(4));
 	uint32_t status = OK, handle = a.get(8) ? a.get(8) : next_++, device = 0;
 
-	if (a.get(12) == 0x41 && *environment("GPULENS_FAKE_RM_FULL"))
+	if (a.get(12) == 0x41 && *read_env("GPULENS_FAKE_RM_FULL"))
 		status = RESOURCES;
 	else if (row == wanted.end())
 		status = 0x22; // NV_ERR_INVALID_CLASS
@@ -208,7 +208,7 @@ void Rm::alloc(uint8_t *bytes)
 	else if (a.get(12) == 0x80) {
 		uint64_t where;
 		memcpy(&where, bytes + 16, 8);
-		device = *pointer<const uint32_t>(where); // NV0080_ALLOC_PARAMETERS.deviceId
+		device = *make_pointer<const uint32_t>(where); // NV0080_ALLOC_PARAMETERS.deviceId
 		if (device >= gpus_.size())
 			status = ARGUMENT;
 	}
@@ -255,11 +255,11 @@ void Rm::control(uint8_t *bytes)
 				status = STATUS.at(refusal);
 	}
 	if (status == OK && size->second != sizes_580_[cmd]) {
-		auto full = parameters_580(cmd, pointer<uint8_t>(where), c.get(24), sizes_580_[cmd]);
+		auto full = parameters_580(cmd, make_pointer<uint8_t>(where), c.get(24), sizes_580_[cmd]);
 		status = answer(object->first, object->second, cmd, {full.data(), sizes_580_[cmd]});
-		put_parameters(cmd, full, pointer<uint8_t>(where), c.get(24));
+		put_parameters(cmd, full, make_pointer<uint8_t>(where), c.get(24));
 	} else if (status == OK) {
-		status = answer(object->first, object->second, cmd, {pointer<uint8_t>(where), c.get(24)});
+		status = answer(object->first, object->second, cmd, {make_pointer<uint8_t>(where), c.get(24)});
 	}
 	c.put(28, status);
 	log("control", cmd, status);
@@ -304,10 +304,10 @@ uint32_t Rm::answer_group(uint32_t object, uint32_t cmd, const Params &p)
 	if (!tsg)
 		return OBJECT_NOT_FOUND;
 	switch (cmd) {
-	case 0xa06c0101: return OK;                                        // GPFIFO_SCHEDULE
-	case 0xa06c0106: p.put(0, number((*tsg)["hw_tsg_id"])); return OK; // GET_INFO
-	case 0xa06c0104:                                                   // GET_TIMESLICE
-		p.put(0, number((*tsg)["timeslice_us"]));
+	case 0xa06c0101: return OK;                                             // GPFIFO_SCHEDULE
+	case 0xa06c0106: p.put(0, read_number((*tsg)["hw_tsg_id"])); return OK; // GET_INFO
+	case 0xa06c0104:                                                        // GET_TIMESLICE
+		p.put(0, read_number((*tsg)["timeslice_us"]));
 		p.put(4, 0);
 		return OK;
 	default: return NOT_SUPPORTED;
@@ -361,7 +361,7 @@ uint32_t Rm::answer_root(uint32_t cmd, const Params &p)
 // Repeats the recorded series of resident channels; -1: none was resident.
 int Rm::resident(uint64_t us) const
 {
-	const char *state = *environment("GPULENS_FAKE_RM_STATE") ? environment("GPULENS_FAKE_RM_STATE") : "two";
+	const char *state = *read_env("GPULENS_FAKE_RM_STATE") ? read_env("GPULENS_FAKE_RM_STATE") : "two";
 	const json &turns =
 		facts_["live_run2"]["states"][state]["resident_channel_timeseries"]["first_changes_us_chid"];
 	int chid = -1;
@@ -378,8 +378,8 @@ int Rm::resident(uint64_t us) const
 // The pid of the process that owned the channel; all ones: none.
 uint32_t Rm::owner(int chid) const
 {
-	if (*environment("GPULENS_FAKE_RM_NOTES"))
-		return static_cast<uint32_t>(atoi(environment("GPULENS_FAKE_RM_NOTES")));
+	if (*read_env("GPULENS_FAKE_RM_NOTES"))
+		return static_cast<uint32_t>(atoi(read_env("GPULENS_FAKE_RM_NOTES")));
 	for (const json &process : facts_["live_run2"]["processes"])
 		for (const json &tsg : process["tsgs"])
 			for (int id : tsg["chids"])
@@ -392,18 +392,17 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 {
 	switch (cmd) {
 	case 0x2080122a: // GR_GET_GPC_MASK
-		p.put(16, number(gpu()["gpc_mask"]));
+		p.put(16, read_number(gpu()["gpc_mask"]));
 		return OK;
 	case 0x2080122b: { // GR_GET_TPC_MASK
 		const json &masks = gpu()["tpc_mask_by_physical_gpc"];
 		if (p.get(16) >= masks.size())
 			return ARGUMENT;
-		p.put(20, number(masks[p.get(16)]));
+		p.put(20, read_number(masks[p.get(16)]));
 		return OK;
 	}
 	case 0x2080121c: { // GR_GET_CURRENT_RESIDENT_CHANNEL
-		if (*environment("GPULENS_FAKE_RM_ANSWERS") &&
-		    answers_++ >= atoi(environment("GPULENS_FAKE_RM_ANSWERS")))
+		if (*read_env("GPULENS_FAKE_RM_ANSWERS") && answers_++ >= atoi(read_env("GPULENS_FAKE_RM_ANSWERS")))
 			return NOT_SUPPORTED;
 		timespec now;
 		clock_gettime(CLOCK_MONOTONIC, &now);
@@ -419,8 +418,8 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 			if (std::find(channels.begin(), channels.end(), p.get(0)) == channels.end())
 				continue;
 			bool begun = !modes.is_null() && computes_.count(groups_[i].first);
-			p.put(16, begun ? number(modes["cilp"]) : 0);
-			p.put(20, begun ? number(modes["gfxp"]) : 0);
+			p.put(16, begun ? read_number(modes["cilp"]) : 0);
+			p.put(20, begun ? read_number(modes["gfxp"]) : 0);
 			return OK;
 		}
 		return ARGUMENT;
@@ -431,7 +430,7 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 			auto name = names.find(p.get(4 + 8 * i));
 			if (name == names.end())
 				return ARGUMENT;
-			p.put(8 + 8 * i, number(common()["gr_info"][name->second]));
+			p.put(8 + 8 * i, read_number(common()["gr_info"][name->second]));
 		}
 		return OK;
 	case 0x2080121b: { // GR_GET_GLOBAL_SM_ORDER: 18 bytes each; fields as the recording's sm_table names them
@@ -457,7 +456,7 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 const json *Rm::engine(uint32_t nv2080) const
 {
 	for (const json &e : common()["engines"])
-		if (number(e["nv2080_type"]) == nv2080)
+		if (read_number(e["nv2080_type"]) == nv2080)
 			return &e;
 	return nullptr;
 }
@@ -469,14 +468,14 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 
 	switch (cmd) {
 	case 0x20801701: // MC_GET_ARCH_INFO
-		p.put(0, number(common()["arch"]["architecture"]));
-		p.put(4, number(common()["arch"]["implementation"]));
-		p.put(8, number(common()["arch"]["revision"]));
-		p.bytes[12] = static_cast<uint8_t>(number(common()["arch"]["subRevision"]));
+		p.put(0, read_number(common()["arch"]["architecture"]));
+		p.put(4, read_number(common()["arch"]["implementation"]));
+		p.put(8, read_number(common()["arch"]["revision"]));
+		p.bytes[12] = static_cast<uint8_t>(read_number(common()["arch"]["subRevision"]));
 		return OK;
 	case 0x20800170: // GPU_GET_ENGINES_V2
 		for (const json &e : common()["engines"])
-			p.put(4 + 4 * n++, number(e["nv2080_type"]));
+			p.put(4 + 4 * n++, read_number(e["nv2080_type"]));
 		p.put(0, n);
 		return OK;
 	case 0x20800179: // GPU_GET_ENGINE_RUNLIST_PRI_BASE
@@ -489,16 +488,16 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 			if (!e)
 				continue;
 			p.put(4 * (max + i),
-			      number((*e)[cmd == 0x20800179 ? "runlist_pri_base" : "hw_engine_id_fifo_tag"]));
+			      read_number((*e)[cmd == 0x20800179 ? "runlist_pri_base" : "hw_engine_id_fifo_tag"]));
 			if (cmd == 0x20800179)
-				p.put(4 * (2 * max + i), number((*e)["runlist_id"]));
+				p.put(4 * (2 * max + i), read_number((*e)["runlist_id"]));
 		}
 		return OK;
 	case 0x20800125: { // GPU_GET_ENGINE_FAULT_INFO
 		const json *e = engine(p.get(0));
 		if (!e)
 			return ARGUMENT;
-		p.put(4, number((*e)["mmu_fault_id"]));
+		p.put(4, read_number((*e)["mmu_fault_id"]));
 		p.bytes[8] = (*e)["subcontexts"].get<bool>();
 		return OK;
 	}
@@ -509,7 +508,7 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 			bool good = (p.get(at) & 0xffff) == 2 && logical < map.size();
 			p.put(at + 4, good ? OK : ARGUMENT);
 			if (good)
-				p.put(at + 12, number(map[logical]));
+				p.put(at + 12, read_number(map[logical]));
 		}
 		return OK;
 	case 0x20800110: // GPU_GET_NAME_STRING
@@ -518,7 +517,7 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 	case 0x20801303: // FB_GET_INFO_V2
 		if (p.get(0) != 1 || p.get(4) != 8)
 			return ARGUMENT;
-		p.put(8, number(gpu()["fb_total_ram_kib"]));
+		p.put(8, read_number(gpu()["fb_total_ram_kib"]));
 		return OK;
 	case 0x20800124: { // GPU_GET_ENGINE_CLASSLIST
 		const json *e = engine(p.get(0));
@@ -528,7 +527,7 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 			return ARGUMENT;
 		for (const json &cls : (*e)["classes"])
 			if (where && n < p.get(4))
-				pointer<uint32_t>(where)[n++] = number(cls);
+				make_pointer<uint32_t>(where)[n++] = read_number(cls);
 		p.put(4, static_cast<uint32_t>((*e)["classes"].size()));
 		return OK;
 	}
@@ -541,8 +540,8 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 		auto name = names.find(p.get(4));
 		if (p.get(0) || name == names.end())
 			return ARGUMENT;
-		if (*environment("GPULENS_FAKE_RM_PIDS"))
-			p.put(12 + 4 * n++, static_cast<uint32_t>(atoi(environment("GPULENS_FAKE_RM_PIDS"))));
+		if (*read_env("GPULENS_FAKE_RM_PIDS"))
+			p.put(12 + 4 * n++, static_cast<uint32_t>(atoi(read_env("GPULENS_FAKE_RM_PIDS"))));
 		else
 			for (uint32_t pid :
 			     gpu().contains("pids")
@@ -586,7 +585,7 @@ uint32_t Rm::answer_copies(uint32_t cmd, const Params &p)
 		if (ce["lce"].get<uint32_t>() + 9 != p.get(0)) // NV2080_ENGINE_TYPE_COPY0
 			continue;
 		switch (cmd) {
-		case 0x20802a02: p.put(4, number(ce["pce_mask"])); return OK; // CE_GET_CE_PCE_MASK
+		case 0x20802a02: p.put(4, read_number(ce["pce_mask"])); return OK; // CE_GET_CE_PCE_MASK
 		case 0x20802a03: // CE_GET_CAPS_V2: the bytes of the table, in order
 			p.bytes[4] = static_cast<uint8_t>(caps >> 8);
 			p.bytes[5] = static_cast<uint8_t>(caps);

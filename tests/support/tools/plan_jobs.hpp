@@ -23,7 +23,7 @@ inline Job draw_job(std::mt19937 &random, u64 unit)
 	return j;
 }
 
-inline u64 hyperperiod(const std::vector<Job> &jobs)
+inline u64 find_hyperperiod(const std::vector<Job> &jobs)
 {
 	return std::accumulate(jobs.begin(), jobs.end(), u64{1}, [](u64 l, const Job &j) { return std::lcm(l, j.t); });
 }

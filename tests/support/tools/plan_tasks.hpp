@@ -31,7 +31,7 @@ inline Task task(const char *name, u64 period, u64 deadline, Class kind, std::ve
 }
 
 // "0+2:2 1:1": tasks of each partition, and its size, in the order of first tasks.
-inline std::string layout(tool::plan::Allocation a)
+inline std::string write_layout(tool::plan::Allocation a)
 {
 	std::string text;
 

@@ -24,7 +24,7 @@ inline std::string read_file(const std::string &path)
 	return out.str();
 }
 
-inline std::string fixture(const std::string &name)
+inline std::string read_fixture(const std::string &name)
 {
 	return read_file(std::string(FIXTURES) + "/" + name);
 }
@@ -155,7 +155,7 @@ private:
 };
 
 // Parses an image that must be valid.
-inline tool::Image parse(const std::string &text)
+inline tool::Image parse_valid(const std::string &text)
 {
 	tool::ImageResult r = tool::parse_image(text);
 
@@ -163,7 +163,7 @@ inline tool::Image parse(const std::string &text)
 	return r.image ? std::move(*r.image) : tool::Image();
 }
 
-inline tool::ProcText run(const tool::Image &image, const std::string &file)
+inline tool::ProcText decode_file(const tool::Image &image, const std::string &file)
 {
 	tool::Decoder d(image);
 
@@ -171,7 +171,7 @@ inline tool::ProcText run(const tool::Image &image, const std::string &file)
 }
 
 // A line "item: reason" for each.
-inline std::string failures(const std::vector<tool::Failure> &list)
+inline std::string list_failures(const std::vector<tool::Failure> &list)
 {
 	std::string s;
 
@@ -180,13 +180,13 @@ inline std::string failures(const std::vector<tool::Failure> &list)
 	return s;
 }
 
-inline std::string failures(const tool::ProcText &out)
+inline std::string list_failures(const tool::ProcText &out)
 {
-	return failures(out.failures);
+	return list_failures(out.failures);
 }
 
 // The text without the lines that begin with prefix, of which there must be one.
-inline std::string without(const std::string &text, const std::string &prefix)
+inline std::string drop_lines(const std::string &text, const std::string &prefix)
 {
 	std::istringstream in(text);
 	std::string out, line;

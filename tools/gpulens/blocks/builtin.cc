@@ -112,7 +112,7 @@ Scenario fig3_16(const Machine &m)
 
 // Nine streams with four small kernels each, released 30 ms after the previous stream. The GPU has room for all nine at
 // once.
-Scenario r2(const Machine &m)
+Scenario make_r2(const Machine &m)
 {
 	std::vector<std::vector<Kernel>> streams(9);
 
@@ -140,7 +140,7 @@ const std::vector<Builtin> &builtins()
 		{"fig3.15", "K1 leaves a quarter of each SM; K2's block is half of one", "K2 waits for K1", fig3_15},
 		{"fig3.16", "the same with K2 first", "they run together", fig3_16},
 		{"r2", "nine streams of four kernels each, as in RTAS'24, Fig. 5",
-		 "with 8 channels stream 9 waits for another to be dispatched; with 9 it does not", r2},
+		 "with 8 channels stream 9 waits for another to be dispatched; with 9 it does not", make_r2},
 	};
 	return all;
 }

@@ -126,12 +126,12 @@ struct RecordedGpu {
 	unsigned number;
 	std::unique_ptr<SampleStream> samples; // null: it has ended
 	TimelineBuilder builder;
-	bool introduced = false; // its recording has the records of introduce()
+	bool introduced = false; // its recording has the records of write_head()
 	std::string error{};     // why it ended early; empty: it did not
 };
 
 // Returns the records with which a recording begins: the clocks, the machine and the GPU.
-std::string introduce(const TimelineBuilder &builder, const std::string &machine, const std::string &proc)
+std::string write_head(const TimelineBuilder &builder, const std::string &machine, const std::string &proc)
 {
 	Clocks clocks = read_clocks();
 	const std::optional<Gpu> &gpu = builder.closed().gpu;
@@ -266,7 +266,7 @@ private:
 		add(place, bytes);
 		if (gpu.introduced || !gpu.builder.takes_record())
 			return;
-		add(place, introduce(gpu.builder, machine_, proc_));
+		add(place, write_head(gpu.builder, machine_, proc_));
 		gpu.introduced = true;
 	}
 

@@ -152,7 +152,7 @@ SimulatedTsg parse_tsg(const std::string &word)
 
 /* -- printing -- */
 
-template <typename... Args> void append(std::string &text, const char *format, Args... args)
+template <typename... Args> void append_entries(std::string &text, const char *format, Args... args)
 {
 	char buf[256];
 	int n = std::snprintf(buf, sizeof(buf), format, args...);
@@ -173,9 +173,9 @@ void append_list(std::string &text, const Simulation &s, size_t width)
 	text += "Entry " + pad_name("TSG", width) + " Level  Channels Slice us\n";
 	for (size_t i : s.slots) {
 		const SimulatedTsg &t = s.tsgs[i];
-		append(text, "%5" PRIu64 " ", entry);
+		append_entries(text, "%5" PRIu64 " ", entry);
 		text += pad_name(t.name, width);
-		append(text, " %-6s %8u %8u\n", LEVELS[size_t(t.level)], t.channels, t.slice_us);
+		append_entries(text, " %-6s %8u %8u\n", LEVELS[size_t(t.level)], t.channels, t.slice_us);
 		entry += 1 + t.channels;
 	}
 }
@@ -185,8 +185,8 @@ void append_shares(std::string &text, const Simulation &s, size_t width)
 	text += pad_name("TSG", width) + " Level  Slots Longest wait us\n";
 	for (size_t i = 0; i < s.tsgs.size(); i++) {
 		text += pad_name(s.tsgs[i].name, width);
-		append(text, " %-6s %5" PRIu64 " %15" PRIu64 "\n", LEVELS[size_t(s.tsgs[i].level)], s.shares[i].slots,
-		       s.shares[i].longest_wait_us);
+		append_entries(text, " %-6s %5" PRIu64 " %15" PRIu64 "\n", LEVELS[size_t(s.tsgs[i].level)],
+			       s.shares[i].slots, s.shares[i].longest_wait_us);
 	}
 }
 
@@ -234,17 +234,17 @@ std::string simulate_text(const Simulation &s)
 	size_t width = 3; // "TSG"
 
 	if (s.overflows) {
-		append(text, "No runlist: it would have %" PRIu64 " entries, more than the maximum of %u.\n", s.entries,
-		       s.max_entries);
+		append_entries(text, "No runlist: it would have %" PRIu64 " entries, more than the maximum of %u.\n",
+			       s.entries, s.max_entries);
 		return text;
 	}
 	for (const SimulatedTsg &t : s.tsgs)
 		width = std::max(width, t.name.size());
 	append_list(text, s, width);
-	append(text,
-	       "\n%" PRIu64 " of at most %u entries; a round takes %" PRIu64
-	       " us if every TSG uses its whole time slices.\n\n",
-	       s.entries, s.max_entries, s.round_us);
+	append_entries(text,
+		       "\n%" PRIu64 " of at most %u entries; a round takes %" PRIu64
+		       " us if every TSG uses its whole time slices.\n\n",
+		       s.entries, s.max_entries, s.round_us);
 	append_shares(text, s, width);
 	return text;
 }

@@ -195,7 +195,7 @@ complete -F _gpulens gpulens
 )sh";
 
 // Replaces each @NAME@ of a template.
-std::string fill(std::string text, const std::vector<std::pair<std::string, std::string>> &values)
+std::string fill_template(std::string text, const std::vector<std::pair<std::string, std::string>> &values)
 {
 	for (const auto &[name, value] : values)
 		for (size_t at = 0; (at = text.find('@' + name + '@', at)) != text.npos; at += value.size())
@@ -227,18 +227,18 @@ std::string bash_completion(const CLI::App &app)
 			valued_of_programs += "|" + join_names(own, "|", true);
 		}
 	}
-	return fill(BASH, {{"PROC_NAMES", PROC_NAMES},
-			   {"SCENARIOS", scenario_names()},
-			   {"VALUED_OF_PROGRAMS", valued_of_programs},
-			   {"VALUED", valued},
-			   {"COMMANDS|", fmt::format("{}", fmt::join(commands, "|"))},
-			   {"COMMANDS ", fmt::format("{}", fmt::join(commands, " "))},
-			   {"PROGRAMS", fmt::format("{}", fmt::join(programs, "|"))},
-			   {"CASES", cases},
-			   {"COMMON_CASES", bash_cases("", global)},
-			   {"OPTIONS", join_names(global, " ", false)},
-			   {"WORDS", words},
-			   {"POSITIONALS", positionals}});
+	return fill_template(BASH, {{"PROC_NAMES", PROC_NAMES},
+				    {"SCENARIOS", scenario_names()},
+				    {"VALUED_OF_PROGRAMS", valued_of_programs},
+				    {"VALUED", valued},
+				    {"COMMANDS|", fmt::format("{}", fmt::join(commands, "|"))},
+				    {"COMMANDS ", fmt::format("{}", fmt::join(commands, " "))},
+				    {"PROGRAMS", fmt::format("{}", fmt::join(programs, "|"))},
+				    {"CASES", cases},
+				    {"COMMON_CASES", bash_cases("", global)},
+				    {"OPTIONS", join_names(global, " ", false)},
+				    {"WORDS", words},
+				    {"POSITIONALS", positionals}});
 }
 
 /* -- zsh -- */
@@ -335,11 +335,11 @@ std::string zsh_completion(const CLI::App &app)
 	std::string specs = zsh_specs(options_of(app));
 	for (size_t at = 0; (at = specs.find(" \\\n\t\t\t", at)) != specs.npos;)
 		specs.replace(at, 6, "\n\t\t");
-	return fill(ZSH, {{"PROC_NAMES", PROC_NAMES},
-			  {"SCENARIOS", scenario_names()},
-			  {"COMMANDS", commands},
-			  {"OPTIONS", specs},
-			  {"CASES", cases}});
+	return fill_template(ZSH, {{"PROC_NAMES", PROC_NAMES},
+				   {"SCENARIOS", scenario_names()},
+				   {"COMMANDS", commands},
+				   {"OPTIONS", specs},
+				   {"CASES", cases}});
 }
 
 } // namespace docs

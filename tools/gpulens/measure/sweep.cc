@@ -118,7 +118,7 @@ std::vector<Sample> run_scenario_once(const SweepOptions &options, const blocks:
 	return samples;
 }
 
-blocks::Scenario load(const SweepOptions &options, const VerifiedLimit &limit)
+blocks::Scenario load_scenario(const SweepOptions &options, const VerifiedLimit &limit)
 {
 	blocks::Machine machine = blocks::probe_machine(limited_probe(options.probe, limit));
 	blocks::Scenario scenario = options.scenario == MATRIX_COPY ? matrix_copy(machine)
@@ -227,7 +227,7 @@ int sweep_command(const Options &options, const SweepOptions &sweep_options)
 							  : sweep_options.program);
 	VerifiedLimits verified = verify_sizes(options, sweep_options);
 	if (sweep_options.program.empty())
-		scenario = load(sweep_options, verified.limits.back());
+		scenario = load_scenario(sweep_options, verified.limits.back());
 	// All sizes in each round, so that a GPU that slows down over time does not look like a size.
 	for (u32 round = 1; round <= sweep_options.repeat; round++)
 		for (const VerifiedLimit &limit : verified.limits) {

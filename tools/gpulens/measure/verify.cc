@@ -32,7 +32,7 @@ namespace {
 constexpr std::chrono::milliseconds POLL{50};
 constexpr u32 MAX_ANCESTORS = 64;
 
-double median(std::vector<double> values)
+double find_median(std::vector<double> values)
 {
 	std::sort(values.begin(), values.end());
 	return values.empty() ? 0 : (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
@@ -305,7 +305,7 @@ private:
 			return;
 		for (u32 i = 0; i < own_.repeat; i++)
 			report_.slowdowns[0].times_us.push_back(time_once());
-		double alone = median(report_.slowdowns[0].times_us);
+		double alone = find_median(report_.slowdowns[0].times_us);
 		for (const std::string &name : own_.neighbours)
 			report_.slowdowns.push_back(measure_beside(name, alone));
 	}
@@ -331,7 +331,7 @@ private:
 		else if (!launches.value_or(0))
 			slowdown.unknown = "the neighbour completed nothing in this time, as far as it reports";
 		else
-			slowdown.factor = median(slowdown.times_us) / alone;
+			slowdown.factor = find_median(slowdown.times_us) / alone;
 		return slowdown;
 	}
 

@@ -27,7 +27,7 @@ struct Columns {
 	size_t task = MISSING, tpcs = MISSING, time_us = MISSING, conflict = MISSING, beside = MISSING, count = 0;
 };
 
-std::string trim(const std::string &cell)
+std::string trim_cell(const std::string &cell)
 {
 	size_t from = cell.find_first_not_of(" \t"), to = cell.find_last_not_of(" \t");
 
@@ -48,7 +48,7 @@ std::vector<std::string> split_line(std::string line, const std::string &where)
 			cells.back() += line[++i];
 		else if (quoted && c == '"')
 			quoted = false;
-		else if (!quoted && c == '"' && trim(cells.back()).empty())
+		else if (!quoted && c == '"' && trim_cell(cells.back()).empty())
 			quoted = true;
 		else if (!quoted && c == ',')
 			cells.emplace_back();
@@ -58,7 +58,7 @@ std::vector<std::string> split_line(std::string line, const std::string &where)
 	if (quoted)
 		throw Error(Error::Input, where + ": a quoted value does not end");
 	for (std::string &cell : cells)
-		cell = trim(cell);
+		cell = trim_cell(cell);
 	return cells;
 }
 

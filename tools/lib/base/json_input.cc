@@ -38,7 +38,7 @@ size_t depth_of(const std::string &text)
 }
 
 // Returns text as printable ASCII, truncated.
-std::string shorten(const std::string &text, size_t length)
+std::string shorten_text(const std::string &text, size_t length)
 {
 	std::string out = text.substr(0, length);
 
@@ -87,13 +87,13 @@ public:
 	{
 		if (dynamic_cast<const json::out_of_range *>(&e))
 			throw Error(Error::Input, fmt::format("{}: {} is out of range", place(levels_.size()),
-							      shorten(token, MAX_QUOTED)));
+							      shorten_text(token, MAX_QUOTED)));
 		// "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
 		std::string error = e.what();
 		size_t end = error.find("] ");
 		throw Error(Error::Input,
 			    file_ + ": not JSON: " +
-				    shorten(end == std::string::npos ? error : error.substr(end + 2), MAX_ERROR));
+				    shorten_text(end == std::string::npos ? error : error.substr(end + 2), MAX_ERROR));
 	}
 
 private:
@@ -130,10 +130,11 @@ private:
 		std::string text;
 
 		for (size_t i = 0; i < depth; i++)
-			text += levels_[i].list ? fmt::format("[{}]", levels_[i].index)
-						: (text.empty() ? "" : ".") +
-							  shorten(levels_[i].keys.empty() ? "" : levels_[i].keys.back(),
-								  MAX_QUOTED);
+			text += levels_[i].list
+					? fmt::format("[{}]", levels_[i].index)
+					: (text.empty() ? "" : ".") +
+						  shorten_text(levels_[i].keys.empty() ? "" : levels_[i].keys.back(),
+							       MAX_QUOTED);
 		return text.empty() ? file_ : file_ + ": " + text;
 	}
 

@@ -54,7 +54,7 @@ constexpr OtherLayout fb_info(const char *series, const char *second, u32 entrie
 }
 
 // max: NV2080_GPU_MAX_ENGINES_LIST_SIZE
-constexpr OtherLayout engines(const char *series, u32 max)
+constexpr OtherLayout make_engines_layout(const char *series, u32 max)
 {
 	return {.series = {series}, .cmd = Engines::CMD, .size = U32 + max * U32, .moved = {{0, 0, U32 + max * U32}}};
 }
@@ -107,8 +107,8 @@ constexpr OtherLayout LAYOUTS[] = {
 	fb_info("535", nullptr, 54),
 	fb_info("550", nullptr, 55),
 	fb_info("570", "575", 57),
-	engines("535", 62),
-	engines("550", 64),
+	make_engines_layout("535", 62),
+	make_engines_layout("550", 64),
 	engine_runlists("535", 62), // without runlist
 	engine_runlists("550", 64),
 	engine_ids("535", 62),
@@ -118,12 +118,12 @@ constexpr OtherLayout LAYOUTS[] = {
 	{.series = {"595"}, .cmd = NameString::CMD, .size = 68, .moved = {{0, 0, 68}}}, // ASCII alone
 };
 
-const unsigned char *at(const void *bytes, u32 offset)
+const unsigned char *find_bytes(const void *bytes, u32 offset)
 {
 	return static_cast<const unsigned char *>(bytes) + offset;
 }
 
-unsigned char *at(void *bytes, u32 offset)
+unsigned char *find_bytes(void *bytes, u32 offset)
 {
 	return static_cast<unsigned char *>(bytes) + offset;
 }
@@ -147,18 +147,20 @@ void convert_to(const OtherLayout &layout, const void *ours, void *theirs)
 	std::memset(theirs, 0, layout.size);
 	for (const Moved &m : layout.moved)
 		for (u32 i = 0; i < m.count; i++)
-			std::memcpy(at(theirs, m.theirs + i * m.their_step), at(ours, m.ours + i * m.our_step), m.size);
+			std::memcpy(find_bytes(theirs, m.theirs + i * m.their_step),
+				    find_bytes(ours, m.ours + i * m.our_step), m.size);
 	if (layout.length)
-		std::memcpy(at(theirs, layout.length_at), &layout.length, sizeof(layout.length));
+		std::memcpy(find_bytes(theirs, layout.length_at), &layout.length, sizeof(layout.length));
 }
 
 void convert_from(const OtherLayout &layout, const void *theirs, void *ours)
 {
 	for (const Moved &m : layout.moved)
 		for (u32 i = 0; i < m.count; i++)
-			std::memcpy(at(ours, m.ours + i * m.our_step), at(theirs, m.theirs + i * m.their_step), m.size);
+			std::memcpy(find_bytes(ours, m.ours + i * m.our_step),
+				    find_bytes(theirs, m.theirs + i * m.their_step), m.size);
 	for (u32 i = 0; i < layout.absent_count; i++)
-		std::memset(at(ours, layout.absent + i * layout.absent_step), 0xff, layout.absent_size);
+		std::memset(find_bytes(ours, layout.absent + i * layout.absent_step), 0xff, layout.absent_size);
 }
 
 u32 their_offset(const OtherLayout &layout, u32 ours)
