@@ -56,7 +56,7 @@ WalkedList walk_runlist(const Memories &mem, Phys base, u32 length, unsigned ent
 	if (raw.empty() || !mem.read(base, raw.data(), raw.size()))
 		return out;
 
-	u32 expect = 0; // channels the open TSG still wants
+	u32 expect = 0; // channels that the open TSG still lacks
 	for (u32 i = 0; i < length; i++) {
 		Entry e;
 		if (entry_bytes == 8) {

@@ -89,7 +89,7 @@ void ControlSocket::serve(const std::vector<pollfd> &fds)
 	}
 }
 
-// Sends as much as the client takes without waiting. False: it has gone.
+// Sends as much as the client takes without waiting. False: the client is gone.
 bool ControlSocket::send_answers(Client &c)
 {
 	while (!c.answers.empty()) {

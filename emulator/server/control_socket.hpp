@@ -21,7 +21,7 @@ public:
 	void serve(const std::vector<pollfd> &fds);
 
 private:
-	// From a client that does not read its answers no more commands are taken.
+	// Takes no more commands from a client that does not read its answers.
 	struct Client {
 		int fd;
 		std::string line, answers; // not yet taken

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens-emulator: one emulated GPU behind QEMU's x-pci-proxy-dev. Arguments, the loop, nothing else.
+// gpulens-emulator: one emulated GPU behind QEMU's x-pci-proxy-dev. This file has the arguments and the loop.
 // One thread: accesses and control commands are answered in the order they come.
 #include "server/control_socket.hpp"
 #include "server/mpqemu.hpp"

@@ -178,7 +178,7 @@ bool QemuLink::handle_message(u32 command, const u8 *p, size_t size)
 		break;
 	case SET_IRQFD: // no interrupts are raised
 		break;
-	case DEVICE_RESET: // the chip goes on as its driver left it; only the PCI side starts anew
+	case DEVICE_RESET: // the chip keeps its state; only the PCI side is reset
 		config_.reset();
 		gpu_.set_asleep(false);
 		return send_reply(0);

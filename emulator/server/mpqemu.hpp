@@ -31,7 +31,7 @@ public:
 	QemuLink(Gpu &gpu, int fd, std::FILE *log);
 	~QemuLink();
 
-	// Takes what the socket has and answers it. False: the other end is gone or talks nonsense.
+	// Reads and answers the pending messages. False: the other end is gone, or a message is malformed.
 	bool serve();
 
 private:

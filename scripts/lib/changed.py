@@ -34,7 +34,7 @@ def names_read_by(path, content):
         names = set()
         try:
             tree = ast.parse(content)
-        except SyntaxError:  # for the check to find
+        except SyntaxError:  # the check itself reports it
             return names
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -118,7 +118,7 @@ def keep_clean(store):
 
 
 def main():
-    """See above."""
+    """Executes the command line that the head of this file describes."""
     arguments = sys.argv[1:]
     if len(arguments) == 2 and arguments[0] == "keep":
         keep_clean(arguments[1])

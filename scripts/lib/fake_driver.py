@@ -98,8 +98,8 @@ def _add_programs(index: int, gpu: Gpu, start: list[str], found: dict[str, tuple
 
 
 def make_files(gpus: Sequence[Gpu]) -> dict[str, tuple[bytes, int]]:
-    """What the guest needs: path -> content and mode. START starts the programs; ENVIRONMENT is what gpulens is to have
-    in its environment to meet the fake."""
+    """What the guest needs: path -> content and mode. START starts the programs; ENVIRONMENT has the variables
+    with which gpulens uses the fake."""
     facts = json.loads(RECORDING.read_text(encoding="utf-8"))
     found: dict[str, tuple[bytes, int]] = {}
     start = ["#!/bin/sh", "# Starts a program for each process of the scenarios.", "set -e", f"rm -rf {FOLDER}",
@@ -118,7 +118,7 @@ def make_files(gpus: Sequence[Gpu]) -> dict[str, tuple[bytes, int]]:
 
 
 def make_archive(gpus: Sequence[Gpu]) -> bytes:
-    """The same as an archive that the kernel unpacks over the guest's own."""
+    """These files as an archive, which the kernel unpacks over the guest's own."""
     cpio = initramfs.Cpio()
     for name, (content, mode) in make_files(gpus).items():
         cpio.file(name.lstrip("/"), content, mode)
@@ -126,8 +126,8 @@ def make_archive(gpus: Sequence[Gpu]) -> bytes:
 
 
 def install_files(guest: Guest, gpus: Sequence[Gpu]) -> str:
-    """Stores it in a running guest and starts the programs. Returns what to write before a command that is to meet the
-    fake."""
+    """Stores the files in a running guest and starts the programs. Returns the words to write before a command that
+    shall use the fake."""
     for name, (content, mode) in make_files(gpus).items():
         if not (name.startswith("/lib") and guest.run(f"test -e {shlex.quote(name)}")[0] == 0):
             guest.push(content, name, mode)

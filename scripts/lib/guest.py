@@ -62,7 +62,7 @@ class Gpu(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Gpu":
-        """From the command line's PROFILE[:SCENARIO]."""
+        """The GPU that PROFILE[:SCENARIO] on a command line names."""
         profile, _, scenario = text.partition(":")
         return cls(profile, scenario or None)
 

@@ -105,7 +105,7 @@ def modules_with_needs(tree: pathlib.Path, names: Iterable[str]) -> list[pathlib
 
 
 def module_content(path: pathlib.Path) -> bytes:
-    """A module of the guest's kernel as insmod takes it; the guest's busybox unpacks none."""
+    """A module of the guest's kernel, unpacked for insmod: the guest's busybox unpacks no modules."""
     if path.suffix == ".xz":  # Debian's since 13
         return lzma.decompress(path.read_bytes())
     if path.suffix == ".zst":  # Ubuntu's

@@ -4,7 +4,7 @@
 Guests run on microvm with a PCIe bus. On pc and q35, QEMU 8.2 and 10.0 (not 7.2) end by signal 11 as soon as they make
 an x-pci-proxy-dev, the end of an emulated GPU that is in QEMU: these machines route a device's INTx interrupt from the
 start, and the proxy then asks KVM for it, also where there is no KVM. microvm does not route INTx, and no GPU uses it.
-Only q35 has an IOMMU: a guest that wants one runs there, where QEMU lets it."""
+Only q35 has an IOMMU. A guest with an IOMMU runs on q35 if this QEMU can add an emulated GPU there."""
 
 import functools
 import json
@@ -27,7 +27,7 @@ PROBE_LIMIT = 60  # seconds for a QEMU that is only to make one device
 
 
 def qemu_arguments(iommu: bool) -> list[str]:
-    """QEMU's, for the machine itself; its memory is the object m."""
+    """The arguments of QEMU for the machine itself; its memory is the object m."""
     # thread=single: with a thread for each processor, two that reach the same device at once lock QEMU up
     # (7.2, hw/remote: one holds the device's mutex and waits for the big lock, the other the other way round).
     # The processors still interleave, at every interrupt, pause and idle loop, and no slower.
@@ -37,16 +37,16 @@ def qemu_arguments(iommu: bool) -> list[str]:
     if iommu:
         # interrupt remapping is not used; with it, QEMU 7.2 crashes more often (see Guest.__enter__)
         words += ["-device", "intel-iommu,intremap=off"]
-    # On microvm not on PCI, where a port beside many GPUs was seen without interrupts and queues.
+    # On microvm the port is not a PCI device: beside many GPUs, a PCI port was seen without interrupts and queues.
     return words + ["-device", "virtio-serial-pci,addr=3" if iommu else "virtio-serial-device"]
 
 
 def kernel_words(iommu: bool) -> str:
-    """For the kernel's command line.
+    """Words for the kernel's command line.
 
     tsc_early_khz: emulated processors read this machine's time-stamp counter. microvm has no other clock for Linux:
     its ACPI is "hardware-reduced", where Linux starts no PIT. Without the word the kernel measures the counter against
-    the PIT, which fails on a busy host ("tsc: Unable to calibrate against PIT"), and then waits for a tick for ever.
+    the PIT, which fails on a busy host ("tsc: Unable to calibrate against PIT"), and then waits forever for a tick.
     acpi=noirq, on q35 only: routing interrupts by the tables' byte code takes 150 ms per device, and INTx is not used.
     On microvm only these tables describe the I/O APIC."""
     words = "tsc=reliable"
@@ -93,7 +93,7 @@ def tsc_khz() -> int:
 
 @functools.cache
 def iommu_obstacle() -> Optional[str]:
-    """Why no guest with an IOMMU can be had here, or None: tries what its QEMU would do first."""
+    """The reason why a guest with an IOMMU cannot run here, or None. Tries the first step of its QEMU."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours, theirs:
         ours.shutdown(socket.SHUT_RDWR)  # the proxy gets an error instead of a GPU, and goes on without

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where things are in the tree and under build/. Knows no guest and starts nothing but the shell's kernel.sh."""
+"""The paths of files in the tree and under build/. Starts no program except kernel.sh."""
 
 import functools
 import pathlib

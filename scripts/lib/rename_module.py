@@ -9,7 +9,7 @@ import sys
 
 
 def section_range(module: pathlib.Path, section: str) -> slice:
-    """Where in the file a section is, by objdump -h: index, name, size, two addresses, offset, alignment."""
+    """The position of a section in the file, by objdump -h: index, name, size, two addresses, offset, alignment."""
     for line in subprocess.run(["objdump", "-h", str(module)], check=True, capture_output=True,
                                text=True).stdout.splitlines():
         words = line.split()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The rooms of the tree and which of them each may use: by #include (scripts/check-layers) and, in user space, by the
 symbols of its objects (scripts/check-symbols). A room is a folder with what lies in it directly, or a single file;
-folders that are no room belong to the one above."""
+a folder that is no room belongs to the room above it."""
 
 CORE = ("include/gpulens", "include/hw", "include/uapi")
 LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm", "tools/lib/launch",
@@ -10,12 +10,12 @@ LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc
 COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top",
             "tools/gpulens/measure")
 
-# Room: the rooms that it may use. A room is never used by one that it uses, also not by way of others.
+# Room: the rooms that it may use. No two rooms use each other, neither directly nor through other rooms.
 USES = {
     "include/hw": (),
     "include/uapi": (),
     "include/gpulens": (),
-    # The module. src/core.h, the core's private header, is counted to src/chip, which lies below.
+    # The module. src/core.h, the core's private header, belongs to src/chip, the lower room.
     "src/chip": CORE,
     "src": CORE + ("src/chip",),
     "src/linux/compat": (),
@@ -28,7 +28,7 @@ USES = {
     "emulator/driver": ("emulator/model",),
     "emulator/control": ("emulator/model", "emulator/driver"),
     "emulator/server": ("emulator/model", "emulator/control"),
-    # User space. procfs: the module's formatters, which tell of images.
+    # User space. procfs: the module's formatters, which also print the files of images.
     "tools/lib/base": CORE,
     "tools/lib/launch": CORE + ("tools/lib/base",),
     "tools/lib/model": CORE + ("src", "src/chip", "procfs", "tools/lib/base"),
@@ -52,7 +52,7 @@ USES = {
                                       "tools/lib/source/driver", "tools/lib/source/image", "tools/lib/source/joined",
                                       "tools/lib/source/module"),
     "tools/partition": CORE + LIB,
-    # In other people's programs: as little as can be.
+    # Libraries that are preloaded into programs of users; they use as little as possible.
     "tools/preload": CORE + ("tools/lib/launch", "tools/lib/rm"),
     "tools/probe": ("tools/partition",),
     "tools/gpulens/out": CORE + LIB + ("src", "procfs"),

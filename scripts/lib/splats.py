@@ -33,8 +33,8 @@ def _is_raced(text: str, names: "re.Pattern[str]") -> bool:
 
 
 def find_splats(console: str, modules: Collection[str]) -> list[str]:
-    """The text of each message. The kernel's own code has tolerated races: one that KCSAN reports counts only where one
-    of these modules takes part in it."""
+    """The text of each message. The kernel tolerates races in its own code, so that a race that KCSAN reports
+    counts only if one of these modules takes part in it."""
     found: list[list[str]] = []
     inside = False
     for line in console.splitlines():

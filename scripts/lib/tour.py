@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The demo: one virtual machine with a GPU of each chip, the module loaded, and a short tour of what it shows. Every
 command is shown as a user types it and really run in the guest; a step that does not do what it says ends the demo.
-What is checked here is only that; tests/vm compares every content with literal values."""
+Only these effects are checked here; tests/vm compares the contents with literal values."""
 
 import io
 import re
@@ -20,12 +20,12 @@ class Failed(Exception):
 
 
 def print_heading(text: str) -> None:
-    """A line that stands out."""
+    """Prints a heading."""
     print(f"\n== {text} {'=' * max(4, 96 - len(text))}")
 
 
 def print_text(text: str) -> None:
-    """A sentence or two about what comes next."""
+    """Prints a sentence or two about the next step."""
     print()
     for line in textwrap.wrap(text, 100):
         print(line)
@@ -147,7 +147,7 @@ class Tour:
 
 
 def list_gpus() -> list[Gpu]:
-    """Those of the demo."""
+    """The emulated GPUs of the demo."""
     return [Gpu(chip.name, f"demo-{chip.name}") for chip in chips_of("demo")]
 
 

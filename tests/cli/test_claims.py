@@ -102,7 +102,7 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 def fill_names(folder: pathlib.Path, words: str) -> "list[str]":
-    """With the names of files put in."""
+    """The words of a command, with the names of files put in."""
     names = {"IMAGE": str(image("ad102")), "PROC": str(folder / "proc"), "TOP": str(folder / "top")}
     return [names.get(word, word) for word in shlex.split(words)]
 

@@ -28,7 +28,7 @@ def read_verdict(done: "subprocess.CompletedProcess[str]") -> typing.Tuple[int, 
 
 
 def check_isolation(recorded: pathlib.Path, *accept: str) -> typing.Tuple[int, typing.Dict[str, typing.Any]]:
-    """Of a recorded GPU."""
+    """The verdict on a recorded GPU."""
     words = [word for name in accept for word in ("--accept", name)]
     return read_verdict(gpulens("-i", str(recorded), "--json", "isolation", "--check", *words))
 

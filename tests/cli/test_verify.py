@@ -29,7 +29,7 @@ def run_verify(*words: str, status: int, **env: str) -> Any:
 
 
 def map_findings(report: Any) -> dict[str, str]:
-    """By the name of the evidence."""
+    """Each piece of evidence by its name."""
     return {entry["name"]: entry["finding"] for entry in report["evidence"]}
 
 

@@ -18,7 +18,7 @@ CACHED = 1.1  # seconds after which a collection is not used again
 
 
 def parse_metrics(text: str) -> typing.Dict[str, float]:
-    """Each series as it is written, and its value."""
+    """The value of each series, by its name and labels as they are written."""
     series = {}
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -76,7 +76,7 @@ def listening(*words: str, at: str = "127.0.0.1:0") -> typing.Iterator[typing.Tu
 
 
 def get(url: str) -> typing.Tuple[int, str, str]:
-    """Status, type and text."""
+    """The status, the content type and the text of an answer."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
             return answer.status, answer.headers["Content-Type"], answer.read().decode()

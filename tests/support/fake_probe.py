@@ -16,7 +16,7 @@ THREADS = int(os.environ.get("FAKE_THREADS", "2048"))
 BREAK = os.environ.get("FAKE_BREAK", "")
 LIMIT = json.loads(os.environ.get("GPULENS_PARTITION", "null"))
 ALLOWED = [sm for sm in range(SMS) if not LIMIT or BREAK == "outside" or sm // 2 in LIMIT[0]["tpcs"]]
-LATE = 7000  # ns that a block starts and a launch returns later than it could
+LATE = 7000  # ns: the delay of each start of a block and of each return of a launch
 
 
 class Kernel:
@@ -81,7 +81,7 @@ def print_machine(channels: int) -> None:
 
 
 def run_neighbour(kind: str) -> int:
-    """Runs until standard input ends. Meanwhile a file of that name in the folder FAKE_LOADS has its SMs."""
+    """Runs until standard input ends. Meanwhile a file of that name in the folder FAKE_LOADS lists the SMs it uses."""
     file = pathlib.Path(os.environ.get("FAKE_LOADS", "/nowhere")) / kind
     print_machine(8)
     if BREAK == f"load-{kind}":
@@ -99,7 +99,7 @@ def run_neighbour(kind: str) -> int:
 
 
 def main() -> int:
-    """Behaves as the program's command line."""
+    """Implements the command line of the program."""
     channels = int(os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS", "8"))
     if len(sys.argv) == 4 and sys.argv[1] == "load":
         return run_neighbour(sys.argv[3])

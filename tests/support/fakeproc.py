@@ -8,7 +8,7 @@ import struct
 from typing import NamedTuple, Optional
 
 CHIP_IDS = {"GP106": 0x136, "AD102": 0x192}
-PER_RUNLIST = {"AD102"}  # whose ids count per runlist
+PER_RUNLIST = {"AD102"}  # the chips whose ids count per runlist
 ENABLED, NEXT, CTX_RELOAD, PBDMA_FAULTED, ENG_FAULTED, BUSY, ON_PBDMA, ON_ENG, PENDING = (1 << n for n in range(9))
 IDLE, ON, LOAD, SAVE = range(4)
 LATE, ASLEEP = 17, 18
@@ -53,7 +53,7 @@ def engine_record(engine: Engine) -> bytes:
 
 def snapshot(lists: "dict[int, list[Tsg]]", chip: str = "GP106", gpu: int = 0, time_ns: int = 10**9,
              engines: "tuple[Engine, ...]" = (GR, LCE)) -> bytes:
-    """A whole snapshot."""
+    """A complete snapshot."""
     records = [struct.pack("<HHIQ4BII16s16s4x", 1, CHIP_IDS[chip], 0, 0, 0, 0, 0, chip in PER_RUNLIST, 0, 0,
                            chip.encode(), b"0000:01:00.0")]
     records += [engine_record(engine) for engine in engines]
@@ -127,7 +127,7 @@ class FakeProc:
         draft.rename(self.gpu(index) / "snapshot")
 
     def closed(self, index: int = 0) -> None:
-        """The state for an ordinary user: topology can be read; a process without capabilities and with another uid
+        """Sets modes for an ordinary user: topology can be read; a process without capabilities and with another uid
         (ORDINARY) cannot open snapshot and samples (EACCES)."""
         self.gpu(index).joinpath("topology").write_bytes(make_topology(gpu=index))
         for name in ("snapshot", "samples"):
@@ -145,7 +145,7 @@ class FakeProc:
             file.write(begin + data)
 
     def add_control_files(self, index: int = 0) -> None:
-        """Creates control files, whose writes written() returns."""
+        """Creates control files. written() returns what was written to them."""
         for name in CONTROL:
             path = self.gpu(index) / name
             os.mkfifo(path)

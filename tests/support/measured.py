@@ -39,14 +39,14 @@ def run_gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
 
 
 def check_schema(what: str, document: Any) -> Any:
-    """The document, which conforms to this part of docs/measure-schema.json."""
+    """The parsed document; it must conform to this part of docs/measure-schema.json."""
     jsonschema.validate(document, {"$ref": f"#/$defs/{what}", "$defs": SCHEMA["$defs"]},
                         cls=jsonschema.Draft202012Validator)
     return document
 
 
 def check_report(what: str, *words: str, status: int = 0, **env: str) -> Any:
-    """The JSON of a command, which conforms to docs/measure-schema.json."""
+    """The JSON of a command; it must conform to docs/measure-schema.json."""
     done = run_gpulens("--json", *words, **env)
     assert done.returncode == status, done.stderr + done.stdout
     return check_schema(what, json.loads(done.stdout))

@@ -40,7 +40,7 @@ def scenario_of(profile: str) -> str:
 
 def gpulens(*words: str, stdin: typing.Optional[bytes] = None, env: typing.Optional[typing.Dict[str, str]] = None,
             tool: pathlib.Path = TOOL, before: typing.Sequence[str] = ()) -> "subprocess.CompletedProcess[str]":
-    """Run the program with a locale that can draw trees. before: words of a program that runs it."""
+    """Runs the program with a locale that can draw trees. before: the words of a program that starts it."""
     assert tool.exists(), f"{tool} is not there; run make tool"
     done = subprocess.run([*before, str(tool), *words], input=stdin or b"", capture_output=True, check=False,
                           timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})

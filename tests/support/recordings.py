@@ -27,7 +27,7 @@ def make_clocks(monotonic_ns: int, boottime_ns: int, realtime_ns: int) -> bytes:
 
 
 def make_texts(about: int, value: str) -> bytes:
-    """As many TextRecords (12) as it needs."""
+    """The TextRecords (12) that hold a text."""
     data, records = value.encode(), b""
     while True:
         records += make_record(struct.pack("<HBB60s", 12, about, len(data) > 60, data[:60]))

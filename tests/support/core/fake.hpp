@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A GPU that is a map of registers and two maps of memory words, to give the core literal words. It has no behaviour
-// (test::Emulated has) and refuses only memory beyond its end.
+// A GPU that is a map of registers and two maps of memory words, to give the core literal words. It has no behaviour of
+// its own, unlike test::Emulated, and refuses only memory beyond its end.
 #pragma once
 #include "gpulens/gpu.h"
 #include "gpulens/mmu.h"

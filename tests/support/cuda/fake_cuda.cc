@@ -183,7 +183,7 @@ std::vector<uint32_t> allowed_sms(const unsigned char *descriptor)
 	return sms;
 }
 
-// As in driver 580: the handle points to the address of an object, which points to the descriptor of its launches.
+// As in driver 580, the handle points to the address of an object, which points to the descriptor of its launches.
 struct Object {
 	unsigned char before[992];
 	unsigned char *descriptor;
@@ -532,7 +532,7 @@ static int launch_kernel(unsigned blocks, bool cooperative, unsigned clusters, v
 	return 0;
 }
 
-// Block n goes to the next allowed SM; without any it would wait for ever.
+// Block n goes to the next allowed SM; without any it would wait forever.
 int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *handle,
 		   void **parameters, void **)
 {

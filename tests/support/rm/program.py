@@ -50,7 +50,7 @@ for _ in range(300):  # more than gpulens run keeps at a time
 for engine, channels in ((0x01, 8), (0x0B, 4)):  # GR0, COPY2
     group = alloc_object(CLIENT, DEVICE, 0xA06C, struct.pack("<IIIII", 0, 0, 0, engine, 0), rights=engine == 0x0B)
     first = [alloc_object(CLIENT, group, 0xC86F) for _ in range(channels)][0]
-    alloc_object(CLIENT, group, 0xC86F, bytes(4), status=0x3A)  # NV_ERR_INVALID_PARAM_STRUCT: nothing has come of it
+    alloc_object(CLIENT, group, 0xC86F, bytes(4), status=0x3A)  # NV_ERR_INVALID_PARAM_STRUCT: no object was made
     control_object(CLIENT, group, 0xA06C0101, b"\1\0\0")
     alloc_object(CLIENT, first, 0xCBC0 if engine == 0x01 else 0xC8B5)
 print("done", *sys.argv[1:])

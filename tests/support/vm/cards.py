@@ -15,7 +15,7 @@ from lib import paths
 from lib.guest import Emulator, Gpu, Guest
 from support.vm.chips import Chip
 
-TAINTS_ALLOWED = (1 << 12) | (1 << 13)  # out of tree, unsigned: as the module is
+TAINTS_ALLOWED = (1 << 12) | (1 << 13)  # out of tree, unsigned: both hold for the module
 
 
 def scenario(name: str) -> str:
@@ -67,15 +67,15 @@ class Card(NamedTuple):
 
     @property
     def emu(self) -> Emulator:
-        """Its emulator."""
+        """The emulator of this GPU."""
         return self.guest.emu[self.index]
 
     def path(self, name: str) -> str:
-        """One of its files."""
+        """The path of one of the GPU's files."""
         return f"/proc/gpu{self.index}/{name}"
 
     def read(self, name: str) -> str:
-        """The content of one of its files."""
+        """The content of one of the GPU's files."""
         return self.guest.read(self.path(name))
 
     def number(self, name: str) -> int:
@@ -97,7 +97,7 @@ class Card(NamedTuple):
 
 @contextlib.contextmanager
 def loaded_flavour(guest: Guest, flavour: str, params: str = "") -> Iterator[None]:
-    """The module of "make FLAVOUR", loaded meanwhile."""
+    """Loads the module of "make FLAVOUR" for the duration of the context."""
     need_module(flavour)
     guest.load(flavour.replace("module", "gpulens"), params)
     yield

@@ -119,7 +119,7 @@ _KNOWN = {chip.name.lower(): chip for chip in (GP106, TU102, AD102, GH100)}
 
 
 def chips_for(run: str) -> tuple[Chip, ...]:
-    """Those of a run of scripts/lib/chips.py."""
+    """The chips that a run of scripts/lib/chips.py takes."""
     return tuple(_KNOWN[name] for name in names_of(run))
 
 

@@ -37,7 +37,7 @@ class Generation(NamedTuple):
 
     @property
     def runlists(self) -> list[int]:
-        """Those that there is a file for."""
+        """The runlists that /proc/gpuX has a file for."""
         return sorted(runlist for runlist in self.by_runlist if runlist is not None)
 
     def runlist_of(self, engine: str) -> Optional[int]:

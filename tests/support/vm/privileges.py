@@ -51,7 +51,7 @@ class House:
         self._loaded = (params, careless)
 
     def unloaded(self) -> Guest:
-        """The guest without the module."""
+        """The guest, with the module unloaded."""
         if self._loaded[0]:
             self._guest.unload()
         self._loaded = ("", False)

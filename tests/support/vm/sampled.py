@@ -64,7 +64,7 @@ def _make_sample(engines: int, fields: tuple[int, int, int, int, int, bytes]) ->
 
 
 def decode_recording(data: bytes) -> Recording:
-    """The whole of a file's content, which must be well-formed."""
+    """Decodes the complete content of a file, which must be well-formed."""
     magic, version, sample_bytes, engines, *settings = HEADER.unpack_from(data)
     assert (magic, version, sample_bytes) == (b"GPLT", 2, 16)
     records = [ENGINE.unpack_from(data, 64 + 64 * index) for index in range(engines)]

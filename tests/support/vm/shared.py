@@ -16,7 +16,7 @@ LIMIT = 3600  # seconds
 
 
 class Kind(NamedTuple):
-    """What a guest is booted with."""
+    """The GPUs and options that a guest boots with."""
     gpus: tuple[Gpu, ...]
     iommu: bool = False
     tool: bool = False  # with the gpulens program
@@ -63,7 +63,7 @@ class SharedGuests:
         set_scenarios(guest, kind, None)
 
     def end(self) -> None:
-        """Ends the guest that runs, if any: for a module that leaves it in a state that nothing undoes."""
+        """Ends the running guest, if any: for a module that leaves the guest in a state that cannot be undone."""
         self._guest = None
         self._stack.close()
 

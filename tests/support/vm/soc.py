@@ -24,8 +24,8 @@ def read_parameter(guest: Guest, module: str, name: str) -> list[str]:
 
 def give_memory(guest: Guest, indexes: list[int], soc: bool = False, blocks: int = 4,
                 whole: bool = False) -> dict[int, Ram]:
-    """Allocates memory for these GPUs, to which it binds the driver sysram. soc: they are no PCI devices, so that no
-    IOMMU translates for them. whole: in blocks of which only the first page has a reference."""
+    """Allocates memory for these GPUs and binds the driver sysram to them. soc: the GPUs are no PCI devices, so that no
+    IOMMU translates their addresses. whole: allocates blocks of which only the first page has a reference."""
     guest.load("sysram", f"devices={','.join(pci_address(index) for index in indexes)} blocks={blocks} "
                          f"whole={whole:d}")
     given = {}
