@@ -71,6 +71,14 @@ def test_the_document_names_every_file_of_each_step(added: Added) -> None:
         assert [path for path in paths if path not in words] == [], f"step {number}"
 
 
+def test_the_number_of_files_is_the_documented_one(added: Added) -> None:
+    """docs/where-to-add.md gives the number of files that a generation touches: those of the steps, and the golden
+    file, which golden.py writes. Seen failing with 14 in the table."""
+    text = (ROOT / "docs/where-to-add.md").read_text(encoding="utf-8")
+    row = re.search(r"^\| \[chip generation\]\([^|]*\| [^|]* \| (\d+),", text, re.M)
+    assert row and int(row[1]) == len(set().union(*added.touched)) + 1
+
+
 def test_the_document_explains_every_member() -> None:
     """The table has each member of struct lens_chip and no other. Seen failing without has_num_ces."""
     header = (ROOT / "include/gpulens/chip.h").read_text(encoding="ascii")
