@@ -56,7 +56,7 @@ def run_example(program: str, folder: pathlib.Path, plan: typing.Any) -> "subpro
                           env=env)
 
 
-def status(folder: pathlib.Path, plan: str, *words: str) -> "subprocess.CompletedProcess[str]":
+def show_status(folder: pathlib.Path, plan: str, *words: str) -> "subprocess.CompletedProcess[str]":
     """gpulens plan --status."""
     return gpulens("plan", "--status", plan, *words, env={"GPULENS_RUNTIME_DIR": str(folder / "run")})
 
@@ -68,7 +68,7 @@ def test_the_documented_example_runs_on_its_partition(tmp_path: pathlib.Path, pl
     failing with a mask of all TPCs."""
     done = run_example(build_example(tmp_path, way), tmp_path, plan)
     assert (done.stdout.splitlines(), done.stderr, done.returncode) == ([f"ran on {SMS}"] * 3, "", 0)
-    told = json.loads(status(tmp_path, str(tmp_path / "plan.json"), "--json").stdout)
+    told = json.loads(show_status(tmp_path, str(tmp_path / "plan.json"), "--json").stdout)
     jsonschema.validate(told, SCHEMA, cls=jsonschema.Draft202012Validator)
     assert {task["name"]: task["jobs"] for task in told["tasks"]} == {"camera": 3, "lidar": 0, "planner": 0,
                                                                       "detector": 0}
@@ -97,24 +97,24 @@ def test_the_status_tells_what_runs_and_waits(turns: str, tmp_path: pathlib.Path
     """Before, while a job of a killed process is on the partition and afterwards. Seen failing with the counts of the
     first task for all."""
     plan = write_plan(tmp_path, "np-edf", (("one", 50000, 10 * SECONDS),), (("two", 20, 10 * SECONDS),))
-    done = status(tmp_path, plan)
+    done = show_status(tmp_path, plan)
     assert (done.stdout, done.returncode) == ("", 3)
     assert done.stderr == (f"gpulens: {plan}: no process of this user has carried this plan out (there is no "
                            f"{tmp_path}/run/plan-any of it)\n")
     run_turns(turns, tmp_path, "counts", plan, "one")
-    lines = status(tmp_path, plan).stdout.splitlines()
+    lines = show_status(tmp_path, plan).stdout.splitlines()
     assert lines[0].split("  ")[0] == "Partition" and lines[0].endswith("Now")
     assert [line.split()[:7] + line.split()[9:] for line in lines[1:]] == [
         ["0", "one", "3", "0", "1", "1", "0", "50000.000", "-"], ["1", "two", "0", "0", "0", "0", "0", "20.000", "-"]]
     with subprocess.Popen([turns, "stay", plan, "two"], stdout=subprocess.PIPE, text=True,
                           env={**os.environ, "GPULENS_RUNTIME_DIR": str(tmp_path / "run")}) as process:
         assert process.stdout and process.stdout.readline() == "runs\n"
-        assert status(tmp_path, plan).stdout.splitlines()[2].endswith(f"  runs in process {process.pid}")
-        told = json.loads(status(tmp_path, plan, "--json").stdout)
+        assert show_status(tmp_path, plan).stdout.splitlines()[2].endswith(f"  runs in process {process.pid}")
+        told = json.loads(show_status(tmp_path, plan, "--json").stdout)
         assert [(task["running"], task["waiting"]) for task in told["tasks"]] == [([], []), ([process.pid], [])]
         process.kill()
     run_turns(turns, tmp_path, "counts", plan, "two")
-    told = json.loads(status(tmp_path, plan, "--json").stdout)
+    told = json.loads(show_status(tmp_path, plan, "--json").stdout)
     jsonschema.validate(told, SCHEMA, cls=jsonschema.Draft202012Validator)
     assert [(task["jobs"], task["deaths"], task["running"]) for task in told["tasks"]] == [(3, 0, []), (3, 1, [])]
 
@@ -125,7 +125,7 @@ def test_the_status_stands_alone(turns: str, tmp_path: pathlib.Path) -> None:
     plan = write_plan(tmp_path, "np-edf", (("one", 50000, 10 * SECONDS),))
     run_turns(turns, tmp_path, "counts", plan, "one")
     for words in (["--tpcs", "4"], ["--evaluate"], ["tasks.json"], ["--test", "dm"], ["--quiet"]):
-        done = status(tmp_path, plan, *words)
+        done = show_status(tmp_path, plan, *words)
         assert (done.stdout, done.returncode) == ("", 2) and "--status" in done.stderr, (words, done.stderr)
-    done = status(tmp_path, str(ROOT / "docs/plan-example.json"))
+    done = show_status(tmp_path, str(ROOT / "docs/plan-example.json"))
     assert done.returncode == 2 and done.stderr.endswith("it is not a plan; gpulens plan TASKS --json prints one\n")

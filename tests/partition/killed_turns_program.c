@@ -26,7 +26,7 @@ enum what { NOTHING, DIED, DONE };
 static const char *mode, *plan_file;
 static unsigned one, two;
 
-static void fail(const char *text, long n)
+static void report_failure(const char *text, long n)
 {
 	printf("%s after %ld: %s\n", text, n, gpulens_error());
 	exit(1);
@@ -38,7 +38,7 @@ static struct gpulens_plan *open_plan(void)
 
 	if (gpulens_plan_open(plan_file, GPULENS_TURNS_ONLY, &plan) || gpulens_plan_task(plan, "one", &one) ||
 	    gpulens_plan_task(plan, "two", &two))
-		fail("open", 0);
+		report_failure("open", 0);
 	return plan;
 }
 
@@ -47,7 +47,7 @@ static struct gpulens_slots *open_slots(unsigned k)
 	struct gpulens_slots *slots;
 
 	if (gpulens_slot_open("killed", k, &slots))
-		fail("slot_open", k);
+		report_failure("slot_open", k);
 	return slots;
 }
 
@@ -106,13 +106,13 @@ static pid_t start_waiting(struct gpulens_plan *plan)
 	return child;
 }
 
-static bool steps(pid_t child, long n)
+static bool step_child(pid_t child, long n)
 {
 	int state, how = strcmp(mode, "open") ? PTRACE_SINGLESTEP : PTRACE_SYSCALL;
 
 	for (long i = 0; i < n; i++) {
 		if (ptrace(how, child, NULL, NULL) || waitpid(child, &state, 0) != child)
-			fail("ptrace", i);
+			report_failure("ptrace", i);
 		if (!WIFSTOPPED(state) || WSTOPSIG(state) == SIGSTOP)
 			return true;
 	}
@@ -125,7 +125,7 @@ static void take_turn(struct gpulens_plan *plan, long n)
 	void *stream;
 
 	if (gpulens_job_begin(plan, one, 0, &stream) || gpulens_job_end(plan))
-		fail("a turn", n);
+		report_failure("a turn", n);
 }
 
 static void forget_file(void)
@@ -148,11 +148,11 @@ static bool kill_after(struct gpulens_plan *plan, long n, enum what *what)
 	void *stream;
 
 	if (pipe(ready))
-		fail("pipe", n);
+		report_failure("pipe", n);
 	if (!strcmp(mode, "open"))
 		forget_file();
 	if (holds && gpulens_job_begin(plan, one, 0, &stream))
-		fail("begin", n);
+		report_failure("begin", n);
 	if (plan) {
 		gpulens_plan_counts(plan, one, &before[0], sizeof(before[0]));
 		gpulens_plan_counts(plan, two, &before[1], sizeof(before[1]));
@@ -162,18 +162,18 @@ static bool kill_after(struct gpulens_plan *plan, long n, enum what *what)
 		be_killed(ready[1]);
 	}
 	if (read(ready[0], &byte, 1) != 1 || waitpid(child, &state, 0) != child)
-		fail("child", n);
+		report_failure("child", n);
 	if (waits)
 		waiting = start_waiting(plan);
-	finished = steps(child, n);
+	finished = step_child(child, n);
 	kill(child, SIGKILL);
 	waitpid(child, &state, 0);
 	close(ready[0]);
 	close(ready[1]);
 	if (holds && gpulens_job_end(plan))
-		fail("end", n);
+		report_failure("end", n);
 	if (waits && (waitpid(waiting, &state, 0) != waiting || state))
-		fail("the waiting process", n);
+		report_failure("the waiting process", n);
 	if (!plan) {
 		plan = open_plan();
 		take_turn(plan, n);
@@ -187,7 +187,7 @@ static bool kill_after(struct gpulens_plan *plan, long n, enum what *what)
 	jobs = after[0].jobs - before[0].jobs - 1 - holds - waits + after[1].jobs - before[1].jobs;
 	deaths = after[0].deaths - before[0].deaths + after[1].deaths - before[1].deaths;
 	if (jobs + deaths > 1 || after[0].overruns || after[1].overruns || after[0].misses || after[1].misses)
-		fail("wrong counts", n);
+		report_failure("wrong counts", n);
 	*what = jobs ? DONE : deaths ? DIED : NOTHING;
 	return finished;
 }
@@ -204,19 +204,19 @@ static bool kill_setting(long n, enum what *what)
 	char byte;
 
 	if (pipe(ready))
-		fail("pipe", n);
+		report_failure("pipe", n);
 	child = fork();
 	if (!child)
 		be_killed(ready[1]);
 	if (read(ready[0], &byte, 1) != 1 || waitpid(child, &state, 0) != child)
-		fail("child", n);
-	finished = steps(child, n);
+		report_failure("child", n);
+	finished = step_child(child, n);
 	kill(child, SIGKILL);
 	waitpid(child, &state, 0);
 	close(ready[0]);
 	close(ready[1]);
 	if (gpulens_slot_acquire(slots, &first) || first)
-		fail("acquire", n);
+		report_failure("acquire", n);
 	child = fork(); /* a second slot is there if the change was made */
 	if (!child) {
 		alarm(0);
@@ -227,9 +227,9 @@ static bool kill_setting(long n, enum what *what)
 	waitpid(child, &state, 0);
 	unused = WIFEXITED(state) && !WEXITSTATUS(state) ? DONE : NOTHING;
 	if (!WIFEXITED(state) || WEXITSTATUS(state) == 2)
-		fail("the second slot", n);
+		report_failure("the second slot", n);
 	if (gpulens_slot_release(slots, first))
-		fail("release", n);
+		report_failure("release", n);
 	gpulens_slot_set(slots, 1);
 	gpulens_slot_close(slots);
 	*what = unused;
@@ -238,7 +238,7 @@ static bool kill_setting(long n, enum what *what)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "nothing", "died", "done" };
+	static const char *const names[] = {"nothing", "died", "done"};
 	struct gpulens_plan *plan = NULL;
 	long stride = argc > 3 ? atol(argv[3]) : 1, counted = 0, instructions = 0;
 	enum what last = NOTHING, what = NOTHING;
@@ -250,7 +250,8 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "open") && strcmp(mode, "set"))
 		plan = open_plan();
 	while (!finished && instructions < 6000) {
-		finished = strcmp(mode, "set") ? kill_after(plan, instructions, &what) : kill_setting(instructions, &what);
+		finished =
+			strcmp(mode, "set") ? kill_after(plan, instructions, &what) : kill_setting(instructions, &what);
 		if (what != last) {
 			printf("%s %ld\n", names[last], counted);
 			counted = 0;
@@ -259,6 +260,7 @@ int main(int argc, char **argv)
 		counted++;
 		instructions += stride;
 	}
-	printf("%s %ld\n%s after %ld\n", names[last], counted, finished ? "finished" : "cut off", instructions - stride);
+	printf("%s %ld\n%s after %ld\n", names[last], counted, finished ? "finished" : "cut off",
+	       instructions - stride);
 	return 0;
 }

@@ -36,7 +36,7 @@ static const char *plan_file;
 static struct crowd *crowd;
 static unsigned slots_k;
 
-static void require(int err, const char *call)
+static void require_success(int err, const char *call)
 {
 	if (!err)
 		return;
@@ -57,15 +57,15 @@ static struct gpulens_plan *open_plan(void)
 {
 	struct gpulens_plan *plan;
 
-	require(gpulens_plan_open(plan_file, GPULENS_TURNS_ONLY, &plan), "plan_open");
+	require_success(gpulens_plan_open(plan_file, GPULENS_TURNS_ONLY, &plan), "plan_open");
 	return plan;
 }
 
-static unsigned find(struct gpulens_plan *plan, const char *name)
+static unsigned find_task(struct gpulens_plan *plan, const char *name)
 {
 	unsigned task;
 
-	require(gpulens_plan_task(plan, name, &task), "plan_task");
+	require_success(gpulens_plan_task(plan, name, &task), "plan_task");
 	return task;
 }
 
@@ -73,12 +73,12 @@ static struct gpulens_counts counts_of(struct gpulens_plan *plan, unsigned task)
 {
 	struct gpulens_counts counts;
 
-	require(gpulens_plan_counts(plan, task, &counts, sizeof(counts)), "plan_counts");
+	require_success(gpulens_plan_counts(plan, task, &counts, sizeof(counts)), "plan_counts");
 	return counts;
 }
 
 // A thread in this process or in a child.
-static void start(pthread_t *thread, void *(*run)(void *), void *argument)
+static void start_thread(pthread_t *thread, void *(*run)(void *), void *argument)
 {
 	if (!processes) {
 		pthread_create(thread, NULL, run, argument);
@@ -88,7 +88,7 @@ static void start(pthread_t *thread, void *(*run)(void *), void *argument)
 	}
 }
 
-static void finish(pthread_t *threads, int n)
+static void join_threads(pthread_t *threads, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (processes)
@@ -112,11 +112,11 @@ static void *run_job(void *argument)
 	unsigned task;
 
 	*colon = 0;
-	task = find(plan, name);
-	require(gpulens_job_begin(plan, task, strtoull(colon + 1, NULL, 10) * 1000, &stream), "begin");
+	task = find_task(plan, name);
+	require_success(gpulens_job_begin(plan, task, strtoull(colon + 1, NULL, 10) * 1000, &stream), "begin");
 	print_now(argument);
 	print_now("\n");
-	require(gpulens_job_end(plan), "end");
+	require_success(gpulens_job_end(plan), "end");
 	gpulens_plan_close(plan);
 	free(name);
 	return NULL;
@@ -130,21 +130,21 @@ static void show_order(int n, char **words)
 	char first[64];
 
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(words[0], ":"), words[0]);
-	require(gpulens_job_begin(plan, find(plan, first), 0, &stream), "begin");
+	require_success(gpulens_job_begin(plan, find_task(plan, first), 0, &stream), "begin");
 	for (int i = 1; i < n; i++) {
 		char name[64];
 		unsigned task;
 		uint64_t before;
 
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(words[i], ":"), words[i]);
-		task = find(plan, name);
+		task = find_task(plan, name);
 		before = counts_of(plan, task).waits;
-		start(&threads[i], run_job, words[i]);
+		start_thread(&threads[i], run_job, words[i]);
 		while (counts_of(plan, task).waits == before)
 			usleep(200);
 	}
-	require(gpulens_job_end(plan), "end");
-	finish(threads + 1, n - 1);
+	require_success(gpulens_job_end(plan), "end");
+	join_threads(threads + 1, n - 1);
 	gpulens_plan_close(plan);
 }
 
@@ -153,11 +153,11 @@ static void *join_crowd(void *unused)
 	struct gpulens_slots *slots;
 	unsigned slot;
 
-	require(gpulens_slot_open("crowd", slots_k, &slots), "slot_open");
+	require_success(gpulens_slot_open("crowd", slots_k, &slots), "slot_open");
 	for (int i = 0; i < 200; i++) {
 		unsigned now, most;
 
-		require(gpulens_slot_acquire(slots, &slot), "acquire");
+		require_success(gpulens_slot_acquire(slots, &slot), "acquire");
 		now = atomic_fetch_add(&crowd->now, 1) + 1;
 		most = atomic_load(&crowd->most);
 		while (now > most && !atomic_compare_exchange_weak(&crowd->most, &most, now))
@@ -167,7 +167,7 @@ static void *join_crowd(void *unused)
 		usleep(100);
 		atomic_store(&crowd->used[slot], 0);
 		atomic_fetch_sub(&crowd->now, 1);
-		require(gpulens_slot_release(slots, slot), "release");
+		require_success(gpulens_slot_release(slots, slot), "release");
 	}
 	gpulens_slot_close(slots);
 	return unused;
@@ -181,11 +181,11 @@ static void show_crowd(unsigned k, int n)
 
 	slots_k = k;
 	crowd = mmap(NULL, sizeof(*crowd), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	require(gpulens_slot_open("crowd", k, &slots), "slot_open");
+	require_success(gpulens_slot_open("crowd", k, &slots), "slot_open");
 	for (int i = 0; i < n; i++)
-		start(&threads[i], join_crowd, NULL);
-	finish(threads, n);
-	require(gpulens_slot_counts(slots, &counts, sizeof(counts)), "slot_counts");
+		start_thread(&threads[i], join_crowd, NULL);
+	join_threads(threads, n);
+	require_success(gpulens_slot_counts(slots, &counts, sizeof(counts)), "slot_counts");
 	printf("most %u faults %u jobs %lu waited %d deaths %lu\n", crowd->most, crowd->faults, counts.jobs,
 	       counts.waits > 0, counts.deaths);
 	gpulens_slot_close(slots);
@@ -193,25 +193,25 @@ static void show_crowd(unsigned k, int n)
 
 static void print_counts(const char *what, struct gpulens_counts c)
 {
-	printf("%s jobs %lu waits %lu overruns %lu misses %lu deaths %lu\n", what, c.jobs, c.waits, c.overruns, c.misses,
-	       c.deaths);
+	printf("%s jobs %lu waits %lu overruns %lu misses %lu deaths %lu\n", what, c.jobs, c.waits, c.overruns,
+	       c.misses, c.deaths);
 }
 
 static void show_counts(const char *name)
 {
 	struct gpulens_plan *plan = open_plan();
-	unsigned task = find(plan, name);
+	unsigned task = find_task(plan, name);
 	void *stream;
 
-	require(gpulens_job_begin(plan, task, 0, &stream), "begin");
-	require(gpulens_job_end(plan), "end");
+	require_success(gpulens_job_begin(plan, task, 0, &stream), "begin");
+	require_success(gpulens_job_end(plan), "end");
 	print_counts("good", counts_of(plan, task));
-	require(gpulens_job_begin(plan, task, 0, &stream), "begin");
+	require_success(gpulens_job_begin(plan, task, 0, &stream), "begin");
 	usleep(60000); /* the plan's time is 50 ms, its deadline 10 s */
-	require(gpulens_job_end(plan), "end");
+	require_success(gpulens_job_end(plan), "end");
 	print_counts("long", counts_of(plan, task));
-	require(gpulens_job_begin(plan, task, now_ns() - 11000000000, &stream), "begin");
-	require(gpulens_job_end(plan), "end");
+	require_success(gpulens_job_begin(plan, task, now_ns() - 11000000000, &stream), "begin");
+	require_success(gpulens_job_end(plan), "end");
 	print_counts("late", counts_of(plan, task));
 	printf("longest run %d\n", counts_of(plan, task).longest_run_ns >= 60000000);
 	gpulens_plan_close(plan);
@@ -220,21 +220,22 @@ static void show_counts(const char *name)
 static void show_fork(const char *name)
 {
 	struct gpulens_plan *plan = open_plan(), *other;
-	unsigned task = find(plan, name);
+	unsigned task = find_task(plan, name);
 	void *stream;
 
-	require(gpulens_job_begin(plan, task, 0, &stream), "begin");
+	require_success(gpulens_job_begin(plan, task, 0, &stream), "begin");
 	fflush(stdout);
 	if (!fork()) {
-		printf("child end %d begin %d task %d\n", gpulens_job_end(plan), gpulens_job_begin(plan, task, 0, &stream),
-		       gpulens_plan_task(plan, name, &task));
+		printf("child end %d begin %d task %d\n", gpulens_job_end(plan),
+		       gpulens_job_begin(plan, task, 0, &stream), gpulens_plan_task(plan, name, &task));
 		gpulens_plan_close(plan);
 		other = open_plan();
 		printf("child runs nothing %d\n", gpulens_job_end(other));
 		fflush(stdout);
-		require(gpulens_job_begin(other, task, 0, &stream), "child begin"); /* when the parent ends its job */
+		require_success(gpulens_job_begin(other, task, 0, &stream),
+				"child begin"); /* when the parent ends its job */
 		printf("child runs\n");
-		require(gpulens_job_end(other), "child end");
+		require_success(gpulens_job_end(other), "child end");
 		exit(0);
 	}
 	while (!counts_of(plan, task).waits)
@@ -252,33 +253,33 @@ static void *hold_slot(void *argument)
 	struct gpulens_slots *slots = argument;
 	unsigned slot;
 
-	require(gpulens_slot_acquire(slots, &slot), "acquire");
+	require_success(gpulens_slot_acquire(slots, &slot), "acquire");
 	printf("later slot %u\n", slot);
 	fflush(stdout);
-	require(gpulens_slot_release(slots, slot), "release");
+	require_success(gpulens_slot_release(slots, slot), "release");
 	return NULL;
 }
 
 static void show_drain(void)
 {
 	struct gpulens_slots *slots, *again;
-	struct gpulens_counts counts = { 0 };
+	struct gpulens_counts counts = {0};
 	pthread_t threads[3];
 	unsigned slot;
 	int state;
 
-	require(gpulens_slot_open("drain", 2, &slots), "slot_open");
-	require(gpulens_slot_acquire(slots, &slot), "acquire");
+	require_success(gpulens_slot_open("drain", 2, &slots), "slot_open");
+	require_success(gpulens_slot_acquire(slots, &slot), "acquire");
 	printf("slot %u\n", slot);
-	require(gpulens_slot_set(slots, 3), "slot_set");
+	require_success(gpulens_slot_set(slots, 3), "slot_set");
 	for (int i = 0; i < 3; i++) /* one slot of two is free, but k changes */
 		pthread_create(&threads[i], NULL, hold_slot, slots);
 	while (counts.waits < 3)
-		require(gpulens_slot_counts(slots, &counts, sizeof(counts)), "slot_counts");
+		require_success(gpulens_slot_counts(slots, &counts, sizeof(counts)), "slot_counts");
 	usleep(30000);
 	printf("drained\n");
 	fflush(stdout);
-	require(gpulens_slot_release(slots, slot), "release");
+	require_success(gpulens_slot_release(slots, slot), "release");
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	fflush(stdout);
@@ -289,7 +290,7 @@ static void show_drain(void)
 	}
 	wait(&state);
 	gpulens_slot_close(slots);
-	require(gpulens_slot_open("drain", 2, &slots), "slot_open alone");
+	require_success(gpulens_slot_open("drain", 2, &slots), "slot_open alone");
 	for (int i = 0; i < 3; i++)
 		printf("set %d: %d\n", i * 32 + 1, gpulens_slot_set(slots, (unsigned)i * 32 + 1));
 	gpulens_slot_close(slots);
@@ -300,9 +301,9 @@ static void *run_short(void *argument)
 	struct gpulens_plan *plan = argument;
 	void *stream;
 
-	require(gpulens_job_begin(plan, find(plan, "short"), 0, &stream), "begin");
+	require_success(gpulens_job_begin(plan, find_task(plan, "short"), 0, &stream), "begin");
 	puts("short runs");
-	require(gpulens_job_end(plan), "end");
+	require_success(gpulens_job_end(plan), "end");
 	return NULL;
 }
 
@@ -312,15 +313,15 @@ static void show_yield(void)
 	pthread_t thread;
 	void *stream;
 
-	require(gpulens_job_begin(plan, find(plan, "long"), 0, &stream), "begin");
+	require_success(gpulens_job_begin(plan, find_task(plan, "long"), 0, &stream), "begin");
 	puts("long runs");
-	require(gpulens_job_yield(plan), "yield"); /* nobody waits */
+	require_success(gpulens_job_yield(plan), "yield"); /* nobody waits */
 	pthread_create(&thread, NULL, run_short, plan);
-	while (!counts_of(plan, find(plan, "short")).waits)
+	while (!counts_of(plan, find_task(plan, "short")).waits)
 		usleep(200);
-	require(gpulens_job_yield(plan), "yield");
+	require_success(gpulens_job_yield(plan), "yield");
 	puts("long goes on");
-	require(gpulens_job_end(plan), "end");
+	require_success(gpulens_job_end(plan), "end");
 	pthread_join(thread, NULL);
 	gpulens_plan_close(plan);
 }
@@ -335,21 +336,21 @@ static void *leave_job(void *argument)
 	struct job *job = argument;
 	void *stream;
 
-	require(gpulens_job_begin(job->plan, job->task, 0, &stream), "begin");
+	require_success(gpulens_job_begin(job->plan, job->task, 0, &stream), "begin");
 	return NULL;
 }
 
 static void show_exit(const char *name)
 {
-	struct job job = { .plan = open_plan() };
+	struct job job = {.plan = open_plan()};
 	pthread_t thread;
 	void *stream;
 
-	job.task = find(job.plan, name);
+	job.task = find_task(job.plan, name);
 	pthread_create(&thread, NULL, leave_job, &job);
 	pthread_join(thread, NULL);
-	require(gpulens_job_begin(job.plan, job.task, 0, &stream), "begin");
-	require(gpulens_job_end(job.plan), "end");
+	require_success(gpulens_job_begin(job.plan, job.task, 0, &stream), "begin");
+	require_success(gpulens_job_end(job.plan), "end");
 	print_counts("after", counts_of(job.plan, job.task));
 	gpulens_plan_close(job.plan);
 }
@@ -369,7 +370,7 @@ static void show_errors(const char *name)
 {
 	struct gpulens_plan *plan = open_plan();
 	struct gpulens_slots *slots[9];
-	unsigned task = find(plan, name), slot;
+	unsigned task = find_task(plan, name), slot;
 	pthread_t thread;
 	void *stream;
 	char lock[2] = "a";
@@ -379,23 +380,23 @@ static void show_errors(const char *name)
 	printf("null %d %d %d\n", gpulens_job_begin(plan, task, 0, NULL), gpulens_job_end(NULL),
 	       gpulens_slot_acquire(NULL, &slot));
 	print_error("none", gpulens_job_end(plan));
-	require(gpulens_job_begin(plan, task, 0, &stream), "begin");
+	require_success(gpulens_job_begin(plan, task, 0, &stream), "begin");
 	print_error("twice", gpulens_job_begin(plan, task, 0, &stream));
 	pthread_create(&thread, NULL, end_other, plan);
 	pthread_join(thread, NULL);
-	require(gpulens_job_end(plan), "end");
+	require_success(gpulens_job_end(plan), "end");
 	printf("names %d %d %d\n", gpulens_slot_open("../x", 1, slots), gpulens_slot_open("", 1, slots),
 	       gpulens_slot_open(".x", 1, slots));
 	printf("k %d %d\n", gpulens_slot_open("x", 0, slots), gpulens_slot_open("x", 65, slots));
 	for (int i = 0; i < 9; i++, lock[0]++) {
-		require(gpulens_slot_open(lock, 1, &slots[i]), "slot_open");
+		require_success(gpulens_slot_open(lock, 1, &slots[i]), "slot_open");
 		if (i < 8)
-			require(gpulens_slot_acquire(slots[i], &slot), "acquire");
+			require_success(gpulens_slot_acquire(slots[i], &slot), "acquire");
 	}
 	print_error("ninth", gpulens_slot_acquire(slots[8], &slot));
 	print_error("slot", gpulens_slot_release(slots[0], 1));
 	for (int i = 0; i < 8; i++)
-		require(gpulens_slot_release(slots[i], 0), "release");
+		require_success(gpulens_slot_release(slots[i], 0), "release");
 }
 
 static void hold_plan(void)
@@ -408,12 +409,12 @@ static void hold_plan(void)
 	gpulens_plan_close(plan);
 }
 
-static void stay(const char *name)
+static void hold_turn(const char *name)
 {
 	struct gpulens_plan *plan = open_plan();
 	void *stream;
 
-	require(gpulens_job_begin(plan, find(plan, name), 0, &stream), "begin");
+	require_success(gpulens_job_begin(plan, find_task(plan, name), 0, &stream), "begin");
 	print_now("runs\n");
 	pause();
 }
@@ -421,14 +422,14 @@ static void stay(const char *name)
 static void run_pairs(const char *name, int n)
 {
 	struct gpulens_plan *plan = open_plan();
-	unsigned task = find(plan, name);
+	unsigned task = find_task(plan, name);
 	uint64_t begun, pairs, empty;
 	void *stream;
 	char line[80];
 
 	for (int i = 0; i < 3; i++) { /* the first calls of a thread ask for its id */
-		require(gpulens_job_begin(plan, task, 0, &stream), "begin");
-		require(gpulens_job_end(plan), "end");
+		require_success(gpulens_job_begin(plan, task, 0, &stream), "begin");
+		require_success(gpulens_job_end(plan), "end");
 	}
 	begun = now_ns();
 	for (int i = 0; i < n; i++)
@@ -476,7 +477,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "hold"))
 		hold_plan();
 	else if (!strcmp(mode, "stay"))
-		stay(argv[3]);
+		hold_turn(argv[3]);
 	else if (!strcmp(mode, "errors"))
 		show_errors(argv[3]);
 	else if (!strcmp(mode, "pairs"))

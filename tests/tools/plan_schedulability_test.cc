@@ -258,7 +258,7 @@ TEST(PlanSchedulability, FirstComeFirstServedAgreesWithSimulatedSchedules)
 		for (size_t last = 0; last < jobs.size(); last++) {
 			std::vector<u64> offset(jobs.size());
 			offset[last] = 1;
-			met = met && simulate_schedule(jobs, Rule::Fifo, offset, 2 * hyperperiod(jobs));
+			met = met && simulate_schedule(jobs, Rule::Fifo, offset, 2 * find_hyperperiod(jobs));
 		}
 		EXPECT_EQ(schedulable(Criterion::Fifo, jobs), met) << n;
 		(met ? yes : no)++;

@@ -350,12 +350,12 @@ def test_preemption_modes_and_runlists(card: Card) -> None:
         shown = json.loads(card.guest.check(f"gpulens -g {card.index} --json runlists"))["gpus"][0]["runlists"]
         tsg = next(tsg for rl in shown if rl["id"] == 0 for tsg in rl["tsgs"])
         own = {(0, channel["id"]) for channel in tsg["channels"]}
-        result = run(card, f"preemption {mode} --tsg {card.chip.ref(tsg['id'], 0)}")
+        result = run_gpulens(card, f"preemption {mode} --tsg {card.chip.ref(tsg['id'], 0)}")
         assert (result.status, result.err) == (0, "") and len(result.out.splitlines()) == len(own)
         after = modes()
         assert {after[key] for key in own} == {value}
         assert {key for key in after if after[key] != before[key]} <= own
-    result = run(card, "preempt-runlist 0")
+    result = run_gpulens(card, "preempt-runlist 0")
     if card.chip.preempts_runlists:
         assert (result.status, result.out) == (0, f"{card.path('preempt_runlist')} < 0\n")
     else:

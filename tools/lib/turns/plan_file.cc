@@ -96,7 +96,7 @@ PlannedTask place_of(const Item &file, const json &partitions, u32 index)
 	return found;
 }
 
-u64 nanoseconds(const Item &item, const char *key)
+u64 read_ns(const Item &item, const char *key)
 {
 	return static_cast<u64>(std::llround(item.number(key, 0, MAX_US, "us") * 1000));
 }
@@ -111,8 +111,8 @@ std::vector<turns::TaskRules> read_tasks(const Item &file, u32 partitions)
 			file.refuse(fmt::format("more than {} tasks", MAX_TASKS));
 		tasks.push_back({.name = item.name(),
 				 .queue = item.integer("partition", 0, MAX_TASKS),
-				 .time = nanoseconds(item, "time_us"),
-				 .deadline = nanoseconds(item, "deadline_us")});
+				 .time = read_ns(item, "time_us"),
+				 .deadline = read_ns(item, "deadline_us")});
 		if (!names.insert(tasks.back().name).second)
 			item.refuse("another task has the same name");
 		if (tasks.back().queue >= partitions)

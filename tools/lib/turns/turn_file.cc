@@ -133,7 +133,7 @@ void make_mutex(pthread_mutex_t &mutex, int protocol)
 }
 
 // The bytes are zeros.
-void fill(unsigned char *bytes, const Rules &rules, const Header &header)
+void fill_file(unsigned char *bytes, const Rules &rules, const Header &header)
 {
 	auto *queues = reinterpret_cast<Queue *>(bytes + sizeof(Header));
 	auto *tasks = reinterpret_cast<Task *>(queues + rules.queues);
@@ -155,7 +155,7 @@ void fill(unsigned char *bytes, const Rules &rules, const Header &header)
 }
 
 // Makes a file without a name, fills it, and gives it the name; if another process was faster, its file stays.
-void create(int folder, const std::string &name, const std::string &path, const Rules &rules)
+void create_file(int folder, const std::string &name, const std::string &path, const Rules &rules)
 {
 	Header header = header_of(rules);
 	Descriptor file(openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -165,7 +165,7 @@ void create(int folder, const std::string &name, const std::string &path, const 
 	void *bytes = mmap(nullptr, header.size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
 	if (bytes == MAP_FAILED)
 		refuse(path, fmt::format("it cannot be mapped ({})", strerrorname_np(errno)));
-	fill(static_cast<unsigned char *>(bytes), rules, header);
+	fill_file(static_cast<unsigned char *>(bytes), rules, header);
 	munmap(bytes, header.size);
 	if (linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", file.get()).c_str(), folder, name.c_str(),
 		   AT_SYMLINK_FOLLOW) &&
@@ -192,7 +192,7 @@ bool lock_file(int fd, int how)
 }
 
 // Whether the file has these rules, is of this boot and of this namespace of processes.
-bool agrees(int fd, const std::string &path, const Rules &rules)
+bool has_rules(int fd, const std::string &path, const Rules &rules)
 {
 	Header wanted = header_of(rules), found{};
 	struct stat about {};
@@ -258,14 +258,14 @@ std::unique_ptr<TurnFile> TurnFile::open(const std::string &name, const Rules &r
 		Descriptor file(
 			openat(folder.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 		if (file.get() < 0 && errno == ENOENT) {
-			create(folder.get(), name, path, rules);
+			create_file(folder.get(), name, path, rules);
 			continue;
 		}
 		if (file.get() < 0 || !lock_file(file.get(), LOCK_SH))
 			throw Error(Error::Source, explain_file(errno, path));
 		if (!has_name(file.get(), folder.get(), name))
 			continue;
-		if (agrees(file.get(), path, rules)) {
+		if (has_rules(file.get(), path, rules)) {
 			size_t size = size_of(rules);
 			void *bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
 			if (bytes == MAP_FAILED)
@@ -295,7 +295,7 @@ std::unique_ptr<TurnFile> TurnFile::open_to_read(const std::string &name, const 
 		return nullptr;
 	if (file.get() < 0)
 		throw Error(Error::Source, explain_file(errno, path));
-	if (!agrees(file.get(), path, rules))
+	if (!has_rules(file.get(), path, rules))
 		return nullptr;
 	size_t size = size_of(rules);
 	void *bytes = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);

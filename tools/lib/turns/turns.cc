@@ -26,12 +26,12 @@ constexpr timespec LOOK_AGAIN = {.tv_sec = 0, .tv_nsec = 10'000'000};
 constexpr u64 NS = 1'000'000'000;
 
 // All stores to the file are in program order, for the sake of whoever replays the journal.
-void store(Word &word, u64 value)
+void store_word(Word &word, u64 value)
 {
 	word.store(value, std::memory_order_release);
 }
 
-u64 load(const Word &word)
+u64 load_word(const Word &word)
 {
 	return word.load(std::memory_order_acquire);
 }
@@ -44,26 +44,26 @@ u64 now_ns()
 	return u64(now.tv_sec) * NS + u64(now.tv_nsec);
 }
 
-u64 add(u64 a, u64 b)
+u64 add_times(u64 a, u64 b)
 {
 	return a > NEVER - b ? NEVER : a + b;
 }
 
-u64 since(u64 then, u64 now)
+u64 time_since(u64 then, u64 now)
 {
 	return now > then ? now - then : 0;
 }
 
 // Makes the changes of the journal.
-void apply(TurnFile &file, Queue &queue)
+void apply_journal(TurnFile &file, Queue &queue)
 {
-	u64 n = load(queue.changes);
+	u64 n = load_word(queue.changes);
 
 	if (n > MAX_CHANGES)
 		file.refuse_damage();
 	for (u64 i = 0; i < n; i++)
-		store(file.word(load(queue.journal[i].offset)), load(queue.journal[i].value));
-	store(queue.changes, 0);
+		store_word(file.word(load_word(queue.journal[i].offset)), load_word(queue.journal[i].value));
+	store_word(queue.changes, 0);
 }
 
 // The guard of a queue. If its last holder was killed, the changes that were complete are made.
@@ -77,7 +77,7 @@ public:
 			file.refuse_damage();
 		if (err)
 			try {
-				apply(file, queue);
+				apply_journal(file, queue);
 				pthread_mutex_consistent(&queue.guard);
 			} catch (...) {
 				pthread_mutex_unlock(&queue.guard);
@@ -92,7 +92,7 @@ private:
 	Queue &queue_;
 };
 
-// Changes of a queue that all happen or none, under its guard. load() returns the values before them.
+// Changes of a queue that all happen or none, under its guard. load_word() returns the values before them.
 class Changes {
 public:
 	Changes(TurnFile &file, Queue &queue) : file_(file), queue_(queue) {}
@@ -101,20 +101,20 @@ public:
 	{
 		if (n_ == MAX_CHANGES)
 			file_.refuse_damage();
-		store(queue_.journal[n_].offset, file_.offset(word));
-		store(queue_.journal[n_].value, value);
+		store_word(queue_.journal[n_].offset, file_.offset(word));
+		store_word(queue_.journal[n_].value, value);
 		n_++;
 	}
-	void add(const Word &word, u64 more) { set(word, load(word) + more); }
+	void add(const Word &word, u64 more) { set(word, load_word(word) + more); }
 	void raise(const Word &word, u64 value)
 	{
-		if (value > load(word))
+		if (value > load_word(word))
 			set(word, value);
 	}
 	void make()
 	{
-		store(queue_.changes, n_);
-		apply(file_, queue_);
+		store_word(queue_.changes, n_);
+		apply_journal(file_, queue_);
 	}
 
 private:
@@ -137,7 +137,7 @@ Life try_lock(Entry &entry)
 
 u64 task_of(TurnFile &file, const Entry &entry)
 {
-	u64 task = load(entry.task);
+	u64 task = load_word(entry.task);
 
 	if (task >= file.header().tasks)
 		file.refuse_damage();
@@ -147,28 +147,28 @@ u64 task_of(TurnFile &file, const Entry &entry)
 // The changes by which a running entry leaves its slot. more: threads that begin to run at the same time.
 void leave_slot(TurnFile &file, Queue &queue, const Entry &entry, Changes &changes)
 {
-	u64 slot = load(entry.slot), running = load(queue.running);
+	u64 slot = load_word(entry.slot), running = load_word(queue.running);
 
 	if (slot >= MAX_SLOTS || !running)
 		file.refuse_damage();
 	changes.set(queue.holders[slot], 0);
 	changes.set(queue.running, running - 1);
-	if (running == 1 && load(queue.slots) != load(queue.wanted_slots))
-		changes.set(queue.slots, load(queue.wanted_slots));
+	if (running == 1 && load_word(queue.slots) != load_word(queue.wanted_slots))
+		changes.set(queue.slots, load_word(queue.wanted_slots));
 }
 
 // Removes entries whose threads ended.
-void bury(TurnFile &file, Queue &queue)
+void remove_dead(TurnFile &file, Queue &queue)
 {
 	for (Entry &entry : queue.entries) {
-		u64 state = load(entry.state);
+		u64 state = load_word(entry.state);
 		if (state == FREE || try_lock(entry) == Life::Alive)
 			continue;
 		Changes changes(file, queue);
 		if (state == RUNNING)
 			leave_slot(file, queue, entry, changes);
 		else
-			changes.set(queue.waiting, load(queue.waiting) - 1);
+			changes.set(queue.waiting, load_word(queue.waiting) - 1);
 		changes.add(file.task(task_of(file, entry)).counts.deaths, 1);
 		changes.set(entry.state, FREE);
 		changes.make();
@@ -176,16 +176,16 @@ void bury(TurnFile &file, Queue &queue)
 	}
 }
 
-bool precedes(TurnFile &file, const Entry &a, const Entry &b)
+bool goes_before(TurnFile &file, const Entry &a, const Entry &b)
 {
-	u64 key_a = load(a.key), key_b = load(b.key);
+	u64 key_a = load_word(a.key), key_b = load_word(b.key);
 
 	if (key_a != key_b)
 		return key_a < key_b;
 	// The tests of a plan give the first task of the file priority among equals.
-	if (file.header().order != u64(Order::Fifo) && load(a.task) != load(b.task))
-		return load(a.task) < load(b.task);
-	return load(a.arrival) < load(b.arrival);
+	if (file.header().order != u64(Order::Fifo) && load_word(a.task) != load_word(b.task))
+		return load_word(a.task) < load_word(b.task);
+	return load_word(a.arrival) < load_word(b.arrival);
 }
 
 // Returns the waiting entry that comes first; nullptr: none waits.
@@ -194,7 +194,7 @@ Entry *first_waiting(TurnFile &file, Queue &queue)
 	Entry *first = nullptr;
 
 	for (Entry &entry : queue.entries)
-		if (load(entry.state) == WAITING && (!first || precedes(file, entry, *first)))
+		if (load_word(entry.state) == WAITING && (!first || goes_before(file, entry, *first)))
 			first = &entry;
 	return first;
 }
@@ -202,14 +202,14 @@ Entry *first_waiting(TurnFile &file, Queue &queue)
 // Returns a free slot; nothing if there is none, or while the number of slots is to change.
 std::optional<u64> free_slot(TurnFile &file, const Queue &queue)
 {
-	u64 slots = load(queue.slots);
+	u64 slots = load_word(queue.slots);
 
 	if (slots > MAX_SLOTS)
 		file.refuse_damage();
-	if (load(queue.running) >= slots || slots != load(queue.wanted_slots))
+	if (load_word(queue.running) >= slots || slots != load_word(queue.wanted_slots))
 		return std::nullopt;
 	for (u64 slot = 0; slot < slots; slot++)
-		if (!load(queue.holders[slot]))
+		if (!load_word(queue.holders[slot]))
 			return slot;
 	file.refuse_damage();
 }
@@ -234,19 +234,19 @@ u32 *half_of(Word &word)
 // Gives free slots to waiting entries whose threads live. The guard is held.
 void give_slots(TurnFile &file, Queue &queue)
 {
-	if (load(queue.waiting))
-		bury(file, queue);
-	while (load(queue.waiting)) {
+	if (load_word(queue.waiting))
+		remove_dead(file, queue);
+	while (load_word(queue.waiting)) {
 		std::optional<u64> slot = free_slot(file, queue);
 		Entry *next = slot ? first_waiting(file, queue) : nullptr;
 		if (!next)
 			return;
 		u64 now = now_ns();
 		Changes changes(file, queue);
-		changes.set(queue.waiting, load(queue.waiting) - 1);
-		if (!load(next->granted))
+		changes.set(queue.waiting, load_word(queue.waiting) - 1);
+		if (!load_word(next->granted))
 			changes.raise(file.task(task_of(file, *next)).counts.longest_wait,
-				      since(load(next->begun), now));
+				      time_since(load_word(next->begun), now));
 		take_slot(queue, *next, *slot, now, changes);
 		changes.make();
 		syscall(SYS_futex, half_of(next->state), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
@@ -255,7 +255,7 @@ void give_slots(TurnFile &file, Queue &queue)
 
 void settle_guarded(TurnFile &file, Queue &queue)
 {
-	bury(file, queue);
+	remove_dead(file, queue);
 	give_slots(file, queue);
 }
 
@@ -304,7 +304,7 @@ u64 own_thread()
 Entry &take_entry(Queue &queue, const std::string &path)
 {
 	for (Entry &entry : queue.entries)
-		if (load(entry.state) == FREE && try_lock(entry) != Life::Alive)
+		if (load_word(entry.state) == FREE && try_lock(entry) != Life::Alive)
 			return entry;
 	throw Error(Error::TooMany, fmt::format("{}: {} threads run and wait already", path, MAX_ENTRIES));
 }
@@ -314,7 +314,7 @@ void wait_for_slot(TurnFile &file, Queue &queue, Entry &entry)
 {
 	u64 state;
 
-	while ((state = load(entry.state)) == WAITING) {
+	while ((state = load_word(entry.state)) == WAITING) {
 		long woken = syscall(SYS_futex, half_of(entry.state), FUTEX_WAIT, WAITING, &LOOK_AGAIN, nullptr, 0);
 		if (woken && errno == ETIMEDOUT) {
 			Guard guard(file, queue);
@@ -328,7 +328,7 @@ void wait_for_slot(TurnFile &file, Queue &queue, Entry &entry)
 u64 key_of(const TurnFile &file, const Task &task, u64 release)
 {
 	switch (Order(file.header().order)) {
-	case Order::Edf: return add(release, task.deadline);
+	case Order::Edf: return add_times(release, task.deadline);
 	case Order::Dm: return task.deadline;
 	default: return 0;
 	}
@@ -361,7 +361,7 @@ u64 begin_turn(TurnFile &file, u64 index, u64 release)
 		entry = &take_entry(queue, file.path());
 		waits = !slot;
 		Changes changes(file, queue);
-		u64 arrival = load(queue.arrivals);
+		u64 arrival = load_word(queue.arrivals);
 		changes.set(queue.arrivals, arrival + 1);
 		changes.set(entry->arrival, arrival);
 		changes.set(entry->process, file.process());
@@ -384,7 +384,7 @@ u64 begin_turn(TurnFile &file, u64 index, u64 release)
 	*mine = {file.id(), entry, forks()};
 	if (waits)
 		wait_for_slot(file, queue, *entry);
-	return load(entry->slot);
+	return load_word(entry->slot);
 }
 
 u64 yield_turn(TurnFile &file)
@@ -392,17 +392,17 @@ u64 yield_turn(TurnFile &file)
 	Entry &entry = *require_held(file).entry;
 	Queue &queue = file.queue(file.task(task_of(file, entry)).queue);
 
-	if (!load(queue.waiting))
-		return load(entry.slot);
+	if (!load_word(queue.waiting))
+		return load_word(entry.slot);
 	{
 		Guard guard(file, queue);
-		bury(file, queue);
+		remove_dead(file, queue);
 		Entry *next = first_waiting(file, queue);
-		if (!next || !precedes(file, *next, entry))
-			return load(entry.slot);
+		if (!next || !goes_before(file, *next, entry))
+			return load_word(entry.slot);
 		u64 now = now_ns();
 		Changes changes(file, queue);
-		changes.set(entry.ran, load(entry.ran) + since(load(entry.granted), now));
+		changes.set(entry.ran, load_word(entry.ran) + time_since(load_word(entry.granted), now));
 		leave_slot(file, queue, entry, changes);
 		changes.add(queue.waiting, 1);
 		changes.set(entry.state, WAITING);
@@ -410,7 +410,7 @@ u64 yield_turn(TurnFile &file)
 		give_slots(file, queue);
 	}
 	wait_for_slot(file, queue, entry);
-	return load(entry.slot);
+	return load_word(entry.slot);
 }
 
 void end_turn(TurnFile &file)
@@ -420,7 +420,7 @@ void end_turn(TurnFile &file)
 	Task &task = file.task(task_of(file, entry));
 	Queue &queue = file.queue(task.queue);
 	Guard guard(file, queue);
-	u64 now = now_ns(), ran = load(entry.ran) + since(load(entry.granted), now);
+	u64 now = now_ns(), ran = load_word(entry.ran) + time_since(load_word(entry.granted), now);
 	Changes changes(file, queue);
 
 	leave_slot(file, queue, entry, changes);
@@ -428,7 +428,7 @@ void end_turn(TurnFile &file)
 	changes.raise(task.counts.longest_run, ran);
 	if (ran > task.time)
 		changes.add(task.counts.overruns, 1);
-	if (now > add(load(entry.release), task.deadline))
+	if (now > add_times(load_word(entry.release), task.deadline))
 		changes.add(task.counts.misses, 1);
 	changes.set(entry.state, FREE);
 	changes.make();
@@ -439,12 +439,12 @@ void end_turn(TurnFile &file)
 
 u64 held_task(const TurnFile &file)
 {
-	return load(require_held(file).entry->task);
+	return load_word(require_held(file).entry->task);
 }
 
 u64 held_slot(const TurnFile &file)
 {
-	return load(require_held(file).entry->slot);
+	return load_word(require_held(file).entry->slot);
 }
 
 void set_slots(TurnFile &file, u64 index, u64 slots)
@@ -453,10 +453,10 @@ void set_slots(TurnFile &file, u64 index, u64 slots)
 	Queue &queue = file.queue(index);
 	Guard guard(file, queue);
 
-	bury(file, queue);
+	remove_dead(file, queue);
 	Changes changes(file, queue);
 	changes.set(queue.wanted_slots, slots);
-	if (!load(queue.running))
+	if (!load_word(queue.running))
 		changes.set(queue.slots, slots);
 	changes.make();
 	give_slots(file, queue);
@@ -475,8 +475,9 @@ std::vector<Member> members(const Queue &queue)
 	std::vector<Member> found;
 
 	for (const Entry &entry : queue.entries)
-		if (u64 state = load(entry.state); state != FREE)
-			found.push_back({load(entry.process), load(entry.thread), load(entry.task), state == RUNNING});
+		if (u64 state = load_word(entry.state); state != FREE)
+			found.push_back({load_word(entry.process), load_word(entry.thread), load_word(entry.task),
+					 state == RUNNING});
 	return found;
 }
 
