@@ -59,6 +59,20 @@ json read_log(EmulatedGpu &gpu, const json &)
 	return {{"accesses", list}};
 }
 
+json list_unmodelled(EmulatedGpu &gpu, const json &q)
+{
+	json list = json::array();
+	for (const auto &[offset, u] : gpu.unmodelled()) {
+		json entry = {{"off", offset}, {"reads", u.reads}, {"writes", u.writes}};
+		if (u.written)
+			entry["written"] = *u.written;
+		list.push_back(entry);
+	}
+	if (q.value("reset", false))
+		gpu.reset_unmodelled();
+	return {{"registers", list}};
+}
+
 json list_running(EmulatedGpu &gpu, const json &)
 {
 	json list = json::array();
@@ -231,6 +245,7 @@ constexpr Command COMMANDS[] = {
 	{"reset-counts", "", reset_counts},
 	{"log", "on", switch_log},
 	{"log-read", "", read_log},
+	{"unmodelled", "reset", list_unmodelled},
 	{"running", "", list_running},
 	{"runtime", "", report_runtime},
 	{"state", "", report_state},

@@ -12,7 +12,7 @@ namespace {
 
 constexpr u64 BAR0_SIZE = 16u << 20;
 constexpr u32 PRAMIN = 0x700000, PRAMIN_SIZE = 0x100000;
-constexpr size_t LOG_LIMIT = 1u << 20;
+constexpr size_t LOG_LIMIT = 1u << 20, UNMODELLED_LIMIT = 4096;
 
 u64 clock_ns()
 {
@@ -150,8 +150,11 @@ u64 Gpu::read(int bar, u64 off, unsigned size)
 		v >>= 8 * (off & 3); // a wider access gets zeros above: registers are 32 bits
 		if (size != 4)
 			counts_.wide_register_accesses++;
-		if (!known)
+		if (!known) {
 			counts_.unknown_reads++;
+			if (Unmodelled *u = note_unmodelled(u32(off)))
+				u->reads++;
+		}
 	}
 	v &= width_mask(size);
 	if (log_on_ && log_.size() < LOG_LIMIT)
@@ -167,7 +170,7 @@ void Gpu::write(int bar, u64 off, unsigned size, u64 v)
 	Counts::Region region = region_of(bar, off);
 	counts_.region_writes[region]++;
 
-	bool known = true;
+	bool known = true, ignored = false;
 	if (faults_.all_ones || asleep_ || off + size > profile_.bar_size[bar]) {
 		// gone or asleep: nothing arrives
 	} else if (region == Counts::Pramin) {
@@ -179,10 +182,22 @@ void Gpu::write(int bar, u64 off, unsigned size, u64 v)
 		if (!known)
 			counts_.unknown_writes++;
 	} else {
-		counts_.wide_register_accesses++; // registers take whole words only: ignored
+		counts_.wide_register_accesses++; // registers take whole words only
+		ignored = true;
 	}
+	if (!known || ignored)
+		if (Unmodelled *u = note_unmodelled(u32(off)))
+			u->writes++, u->written = v;
 	if (log_on_ && log_.size() < LOG_LIMIT)
 		log_.push_back({true, bar, off, size, v, !known});
+}
+
+Unmodelled *Gpu::note_unmodelled(u32 offset)
+{
+	auto at = unmodelled_.find(offset);
+	if (at == unmodelled_.end() && unmodelled_.size() >= UNMODELLED_LIMIT)
+		return nullptr;
+	return at == unmodelled_.end() ? &unmodelled_[offset] : &at->second;
 }
 
 std::vector<Access> Gpu::take_log()

@@ -6,6 +6,7 @@
 #include "model/memory.hpp"
 #include "model/profile.hpp"
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,6 +39,12 @@ struct Access {
 	unsigned size;
 	u64 value;
 	bool unknown;
+};
+
+// A register that was accessed and that no unit models.
+struct Unmodelled {
+	u64 reads = 0, writes = 0;
+	std::optional<u64> written; // last
 };
 
 // What is on one engine now.
@@ -81,6 +88,9 @@ public:
 	std::vector<Running> running();
 	Counts &counts() { return counts_; }
 	void reset_counts() { counts_ = Counts{}; }
+	// By BAR0 offset, since the last reset_unmodelled(); the first 4096.
+	const std::map<u32, Unmodelled> &unmodelled() const { return unmodelled_; }
+	void reset_unmodelled() { unmodelled_.clear(); }
 	void set_log(bool on) { log_on_ = on; }
 	std::vector<Access> take_log();
 
@@ -116,7 +126,10 @@ private:
 	u64 real_base_ = 0;
 	u64 access_ns_ = 1000;
 
+	Unmodelled *note_unmodelled(u32 offset); // null: the list is full
+
 	Counts counts_;
+	std::map<u32, Unmodelled> unmodelled_;
 	bool log_on_ = false;
 	std::vector<Access> log_;
 

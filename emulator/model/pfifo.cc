@@ -97,7 +97,7 @@ u32 Pfifo::intr_0()
 	for (auto &rl : host_.runlists()) {
 		if (rl.intr & INTR_BAD_TSG)
 			intr_0_ |= INTR_0_SCHED_ERROR;
-		if (rl.intr & INTR_TSG_PREEMPT_COMPLETE)
+		if (rl.intr & INTR_TSG_PREEMPT_COMPLETE && !profile_.traits.runlist_readback) // Turing's
 			intr_0_ |= INTR_0_TSG_PREEMPT_COMPLETE;
 		if (rl.submits && !rl.submit_pending)
 			intr_runlist_ |= 1u << rl.info.id, rl.submits = 0;

@@ -16,6 +16,8 @@ public:
 	bool write(u32 offset, u32 value) override;
 	void reset() override;
 
+	bool interrupt_pending() { return (intr_0() & intr_en_0_) != 0; }
+
 private:
 	u32 engine_word(unsigned engine_id) const;
 	u32 pbdma_word(unsigned pbdma) const;

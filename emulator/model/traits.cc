@@ -41,6 +41,7 @@ constexpr Traits PASCAL = derive(MAXWELL2, "pascal", [](Traits &t) {
 	t.pages = PageTables::V1orV2;
 	t.rows = DeviceRows::V1;
 	t.copy = CopyMap::Packed;
+	t.bring_up = true;
 	t.fb = FbSizeReg::LocalMemoryRange;
 });
 
@@ -54,6 +55,7 @@ constexpr Traits VOLTA = derive(PASCAL, "volta", [](Traits &t) {
 	t.context_image = ContextImageKind::PerVeid;
 	t.pages = PageTables::V2;
 	t.copy = CopyMap::Gv100;
+	t.bring_up = false;
 });
 
 // tu10x, tu11x

@@ -46,6 +46,7 @@ struct Traits {
 	bool fuse_locked = false; // privilege mask or not published: reads give 0xbadf5100
 	CopyMap copy = CopyMap::None;
 	FbSizeReg fb = FbSizeReg::None;
+	bool bring_up = false; // what a driver asks for when it starts, on cards with their own memory (bring_up.hpp)
 
 	// BARs
 	BarBlocks bars = BarBlocks::Pbus;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // All units of one GPU, made from its profile. Private to the model: users see gpu.hpp.
 #pragma once
+#include "model/bring_up.hpp"
 #include "model/bus.hpp"
 #include "model/chip_units.hpp"
 #include "model/pccsr.hpp"
@@ -34,7 +35,9 @@ struct GpuUnits {
 			make<Pbdma>(p, host);
 		bus = make<Bus>(p, mem, host);
 		if (p.pfifo()) {
-			make<Pfifo>(p, host);
+			Pfifo *pfifo = make<Pfifo>(p, host);
+			if (p.traits.bring_up && !p.unified)
+				make_bring_up(p, pfifo);
 			make<Pccsr>(p, host);
 			if (!p.traits.runlist_readback)
 				make<TuringRunlists>(p, host);
@@ -53,6 +56,16 @@ struct GpuUnits {
 		}
 	}
 
+	// Bits of PMC's interrupt tree: DOC volta/gv100/dev_master.ref.txt NV_PMC_INTR_PFIFO, _PTIMER.
+	void make_bring_up(const Profile &p, Pfifo *pfifo)
+	{
+		alarm = make<Alarm>(host);
+		interrupts = make<InterruptTree>(std::vector<InterruptLine>{
+			{8, [pfifo] { return pfifo->interrupt_pending(); }},
+			{20, [alarm = alarm] { return alarm->pending(); }}});
+		make<KeptRegisters>(kept_registers(p));
+	}
+
 	template <class T, class... A> T *make(A &&...args)
 	{
 		auto u = std::make_unique<T>(std::forward<A>(args)...);
@@ -64,6 +77,8 @@ struct GpuUnits {
 	Host host;
 	std::vector<std::unique_ptr<Unit>> all;
 	Bus *bus = nullptr;
+	Alarm *alarm = nullptr;
+	InterruptTree *interrupts = nullptr; // null: not modelled on this chip
 };
 
 } // namespace emu

@@ -26,13 +26,15 @@ SMALL_BAR = 64 << 10
 PROBE_LIMIT = 60  # seconds for a QEMU that is only to make one device
 
 
-def qemu_arguments(iommu: bool) -> list[str]:
-    """The arguments of QEMU for the machine itself; its memory is the object m."""
+def qemu_arguments(iommu: bool, without: Sequence[str] = ()) -> list[str]:
+    """The arguments of QEMU for the machine itself; its memory is the object m. without: features that the processors
+    lack."""
     # thread=single: with a thread for each processor, two that reach the same device at once lock QEMU up
     # (7.2, hw/remote: one holds the device's mutex and waits for the big lock, the other the other way round).
     # The processors still interleave, at every interrupt, pause and idle loop, and no slower.
+    cpu = "".join(["max" if ACCEL == "tcg" else "host", *(f",-{feature}" for feature in without)])
     words = ["-machine", f"{'q35' if iommu else MICROVM},memory-backend=m",
-             "-accel", "tcg,thread=single" if ACCEL == "tcg" else ACCEL, "-cpu", "max" if ACCEL == "tcg" else "host",
+             "-accel", "tcg,thread=single" if ACCEL == "tcg" else ACCEL, "-cpu", cpu,
              "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     if iommu:
         # interrupt remapping is not used; with it, QEMU 7.2 crashes more often (see Guest.__enter__)

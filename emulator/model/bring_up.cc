@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+// PMC's interrupt tree and PTIMER's alarm; see bring_up.hpp.
+#include "model/bring_up.hpp"
+
+namespace emu {
+
+// NV_PMC_INTR(i) 0x100, INTR_EN(i) 0x140, both read only, INTR_EN_SET(i) 0x160, INTR_EN_CLEAR(i) 0x180: OGK pascal/
+// gp100/dev_boot.h, DOC pascal/gp100-msi-intr.txt. That both words have all lines: nouveau mc/gf100.c and gp100.c.
+u32 InterruptTree::pending() const
+{
+	u32 v = 0;
+	for (const InterruptLine &line : lines_)
+		v |= u32(line.pending()) << line.bit;
+	return v;
+}
+
+bool InterruptTree::read(u32 off, u32 &v)
+{
+	unsigned i = off >> 2 & 1;
+	switch (off) {
+	case 0x100:
+	case 0x104: v = pending(); return true;
+	case 0x140:
+	case 0x144: v = enabled_[i]; return true;
+	case 0x160:
+	case 0x164:
+	case 0x180:
+	case 0x184: v = 0; return true; // write only
+	}
+	return false;
+}
+
+bool InterruptTree::write(u32 off, u32 v)
+{
+	unsigned i = off >> 2 & 1;
+	switch (off) {
+	case 0x160:
+	case 0x164: enabled_[i] |= v; return true;
+	case 0x180:
+	case 0x184: enabled_[i] &= ~v; return true;
+	}
+	return read(off, v); // read only
+}
+
+void InterruptTree::reset()
+{
+	enabled_[0] = enabled_[1] = 0;
+}
+
+// NV_PTIMER_INTR_0 0x9100 ALARM 0, INTR_EN_0 0x9140 ALARM 0, ALARM_0 0x9420 NSEC 31:5: DOC volta/gv100/dev_timer.ref.txt.
+bool Alarm::check()
+{
+	if (host_.now() >= due_)
+		rang_ = true, due_ = NEVER;
+	return rang_;
+}
+
+bool Alarm::read(u32 off, u32 &v)
+{
+	switch (off) {
+	case 0x9100: v = check(); return true;
+	case 0x9140: v = enabled_; return true;
+	case 0x9420: v = alarm_; return true;
+	}
+	return false;
+}
+
+bool Alarm::write(u32 off, u32 v)
+{
+	switch (off) {
+	case 0x9100:
+		if (check() && get_bit(v, 0))
+			rang_ = false;
+		return true;
+	case 0x9140: enabled_ = get_bit(v, 0); return true;
+	case 0x9420: // at the next time whose lower 32 bits are these
+		alarm_ = v & ~0x1fu;
+		due_ = host_.now() + u32(alarm_ - u32(host_.now()));
+		return true;
+	}
+	return false;
+}
+
+void Alarm::reset()
+{
+	alarm_ = 0, due_ = NEVER;
+	rang_ = enabled_ = false;
+}
+
+KeptRegisters::KeptRegisters(std::vector<KeptRegister> table) : table_(std::move(table))
+{
+	reset();
+}
+
+void KeptRegisters::reset()
+{
+	words_.clear();
+	for (const KeptRegister &row : table_)
+		for (u32 i = 0; i < row.count; i++)
+			words_[row.offset + i * row.stride] = {row.reset, &row};
+}
+
+std::vector<Range> KeptRegisters::ranges() const
+{
+	std::vector<Range> r;
+	for (const auto &[offset, word] : words_)
+		if (r.empty() || r.back().base != (offset & ~0xfffu))
+			r.push_back({offset & ~0xfffu, 0x1000});
+	return r;
+}
+
+bool KeptRegisters::read(u32 off, u32 &v)
+{
+	auto at = words_.find(off);
+	if (at == words_.end())
+		return false;
+	v = at->second.value;
+	return true;
+}
+
+bool KeptRegisters::write(u32 off, u32 v)
+{
+	auto at = words_.find(off);
+	if (at == words_.end())
+		return false;
+	Word &word = at->second;
+	u32 kept = word.row->writable & ~word.row->clears;
+	word.value = ((word.value & ~kept) | (v & kept)) & ~(v & word.row->clears);
+	return true;
+}
+
+} // namespace emu

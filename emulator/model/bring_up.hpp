@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+// What a driver asks for when it starts the chip: PMC's interrupt tree and enables, and registers that only keep what
+// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Pascal and Turing graphics cards only.
+#pragma once
+#include "model/pfifo.hpp"
+
+#include <functional>
+#include <map>
+
+namespace emu {
+
+// A line of PMC's interrupt tree: its bit, and whether the unit behind it has an enabled interrupt pending.
+struct InterruptLine {
+	unsigned bit;
+	std::function<bool()> pending;
+};
+
+class InterruptTree : public Unit {
+public:
+	explicit InterruptTree(std::vector<InterruptLine> lines) : lines_(std::move(lines)) {}
+	std::vector<Range> ranges() const override { return {{0x0, 0x1000}}; }
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
+	void reset() override;
+
+	u32 pending() const;
+	bool raised() const { return (pending() & (enabled_[0] | enabled_[1])) != 0; }
+
+private:
+	std::vector<InterruptLine> lines_;
+	u32 enabled_[2] = {};
+};
+
+// PTIMER's alarm.
+class Alarm : public Unit {
+public:
+	explicit Alarm(const Host &host) : host_(host) {}
+	std::vector<Range> ranges() const override { return {{0x9000, 0x1000}}; }
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
+	void reset() override;
+
+	bool pending() { return check() && enabled_; }
+	u64 next_event() const { return enabled_ ? due_ : NEVER; }
+
+private:
+	bool check(); // whether the time has come
+
+	const Host &host_;
+	u32 alarm_ = 0;
+	u64 due_ = NEVER;
+	bool rang_ = false, enabled_ = false;
+};
+
+// Registers without effect.
+struct KeptRegister {
+	u32 offset;
+	u32 reset = 0;            // value
+	u32 writable = ~0u;       // bits that keep what is written
+	u32 clears = 0;           // bits that a one clears
+	u32 count = 1, stride = 4; // an array
+};
+
+std::vector<KeptRegister> kept_registers(const Profile &profile);
+
+class KeptRegisters : public Unit {
+public:
+	explicit KeptRegisters(std::vector<KeptRegister> table);
+	std::vector<Range> ranges() const override;
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
+	void reset() override;
+
+private:
+	struct Word {
+		u32 value;
+		const KeptRegister *row;
+	};
+	std::vector<KeptRegister> table_;
+	std::map<u32, Word> words_;
+};
+
+} // namespace emu

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+// Registers that a driver reads or writes when it starts, and that have no effect here. Each row names its source: DOC
+// and OGK as in emulator/README.md; "nouveau" where that driver is the only one, with its file below nvkm/. What a
+// register reads is "assumed" where no source says so.
+#include "model/bring_up.hpp"
+
+namespace emu {
+
+namespace {
+
+constexpr u32 READ_ONLY = 0;
+
+void add(std::vector<KeptRegister> &to, std::initializer_list<KeptRegister> rows)
+{
+	to.insert(to.end(), rows);
+}
+
+} // namespace
+
+std::vector<KeptRegister> kept_registers(const Profile &p)
+{
+	u32 mib_per_fbpa = p.num_fbpas ? u32((p.memory_bytes >> 20) / p.num_fbpas) : 0;
+	std::vector<KeptRegister> all = {
+		// PMC: ENABLE (OGK pascal/gp102/dev_boot.h), enables of the PBDMAs (nouveau engine/fifo/gk104.c),
+		// INTR_LTC, INTR_FBPA (DOC pascal/gp100-msi-intr.txt). That everything is on at first is assumed
+		{.offset = 0x200, .reset = ~0u},
+		{.offset = 0x204, .reset = ~0u},
+		{.offset = 0x1c0, .writable = READ_ONLY},
+		{.offset = 0x1d0, .writable = READ_ONLY},
+		// PBUS INTR_0, INTR_EN_0 (DOC volta/gv100/dev_bus.ref.txt): never pending here
+		{.offset = 0x1100, .writable = READ_ONLY},
+		{.offset = 0x1140},
+		// PTIMER PRI_TIMEOUT_SAVE_0, SAVE_1 (DOC volta/gv100/dev_timer.ref.txt): nothing timed out
+		{.offset = 0x9084, .count = 2},
+		// straps: nouveau engine/device/base.c (crystal 27 MHz: bit 22), subdev/fb/base.c (memory 5:2). Assumed: 27 MHz,
+		// memory 0, which scripts/lib/vbios.py describes
+		{.offset = 0x101000, .reset = 0x00400000},
+		// bit 1: devinit has run (nouveau subdev/devinit/gf100.c)
+		{.offset = 0x2240c, .reset = 0x2},
+		// SCAL NUM_FBPA_PER_FBP (DOC pascal/gp100-fbpa.txt)
+		{.offset = 0x22458, .reset = p.num_fbps ? p.num_fbpas / p.num_fbps : 0, .writable = READ_ONLY},
+		// FUSE: STATUS_OPT_DISPLAY (OGK maxwell/gm107/dev_fuse.h), a set bit: there is none. Copy engines 0x21c00
+		// (nouveau subdev/devinit/gm107.c), STATUS_OPT_FBIO 0x21c14 and ROP_L2_FBP(i) 0x21d70 (DOC pascal/
+		// gp100-fbpa.txt), FBPs 0x21d38 (nouveau subdev/fb/ramgm200.c): all are there
+		{.offset = 0x21c00, .writable = READ_ONLY},
+		{.offset = 0x21c04, .reset = 0x1, .writable = READ_ONLY},
+		{.offset = 0x21c14, .writable = READ_ONLY},
+		{.offset = 0x21d38, .writable = READ_ONLY},
+		{.offset = 0x21d70, .writable = READ_ONLY, .count = p.num_fbps},
+		// NV_UFLUSH: FB_FLUSH and the four beside it (OGK maxwell/gm107/dev_flush.h); bit 1, outstanding (nouveau
+		// subdev/bar/g84.c), is never set, since memory is written at once
+		{.offset = 0x70000, .writable = READ_ONLY, .count = 5},
+		// FBPA: RAMAMOUNT of each (DOC pascal/gp100-fbpa.txt), in MiB (nouveau subdev/fb/ramgp100.c); of the group
+		// and 0x10ecc0 what nouveau subdev/fb/ramgp100.c writes
+		{.offset = 0x90020c, .reset = mib_per_fbpa, .writable = READ_ONLY, .count = p.num_fbpas, .stride = 0x4000},
+		{.offset = 0x9a0160},
+		{.offset = 0x9a0584},
+		{.offset = 0x9a065c},
+		{.offset = 0x10ecc0},
+		// MMU: CTRL with PRI_FIFO_EMPTY and PRI_FIFO_SPACE 32 (DOC turing/tu104/pri_mmu_both.ref.txt), its copies;
+		// NISO_FLUSH_SYSMEM_ADDR, INVALIDATE_PDB, INVALIDATE (OGK maxwell/gm107/dev_fb.h): no TLB, nothing to do.
+		// The rest: nouveau subdev/fb/gp100.c, gp102.c (0x100cd0 bit 4: protected memory is locked), subdev/mmu/
+		// vmmgp100.c (0x100cec)
+		{.offset = 0x100c80, .reset = 0x00208000, .writable = 0xff001fff},
+		{.offset = 0x100c10, .count = 2},
+		{.offset = 0x100cb8},
+		{.offset = 0x100cbc, .writable = 0x7fffffff},
+		{.offset = 0x100cc4, .count = 3},
+		{.offset = 0x100cd0, .writable = 0x2},
+		{.offset = 0x100cec},
+		// LTC: count of the PRI ring 0x12006c, slices 0x17e280 31:28, ZBC table (nouveau subdev/ltc/gp100.c,
+		// gm107.c, gp102.c)
+		{.offset = 0x12006c, .reset = p.num_ltcs, .writable = READ_ONLY},
+		{.offset = 0x17e280, .reset = p.slices_per_ltc << 28, .writable = READ_ONLY},
+		{.offset = 0x17e338, .count = 7},
+		// PRI ring: interrupts 0x120058, 0x12005c, hub and ROP stations (nouveau subdev/privring/gk104.c)
+		{.offset = 0x120058, .writable = READ_ONLY, .count = 2},
+		{.offset = 0x120070, .reset = 1, .writable = READ_ONLY},
+		{.offset = 0x120074, .reset = p.num_fbps, .writable = READ_ONLY},
+		// PMU, a falcon without a program: IRQMCLR +0x14, DMACTL +0x10c with both scrubbings done (OGK turing/tu102/
+		// dev_falcon_v4.h), idle state +0x4c, reset +0x3c0 (nouveau subdev/pmu/base.c, gp102.c)
+		{.offset = 0x10a014},
+		{.offset = 0x10a04c, .writable = READ_ONLY},
+		{.offset = 0x10a10c, .writable = 0x1},
+		{.offset = 0x10a3c0, .writable = 0x1},
+		// temperature: bit 29 valid, 8.5 fixed point (nouveau subdev/therm/gp100.c); 40 C is assumed
+		{.offset = 0x20460, .reset = 0x20002800, .writable = READ_ONLY},
+	};
+	add(all, {
+			 // PFIFO: place of USERD in BAR1 0x2254, errors 0x252c, 0x256c, faults 0x259c, PBDMAs with
+			 // interrupts 0x25a0 (nouveau engine/fifo/gk104.c): nothing is ever wrong
+			 {.offset = 0x2254},
+			 {.offset = 0x252c, .writable = READ_ONLY},
+			 {.offset = 0x256c, .writable = READ_ONLY},
+			 {.offset = 0x259c, .writable = READ_ONLY},
+			 {.offset = 0x25a0, .writable = READ_ONLY},
+			 // replayable faults: place, size, get and put of the buffer (nouveau subdev/fault/gp100.c); the size
+			 // is assumed
+			 {.offset = 0x2a70, .count = 2},
+			 {.offset = 0x2a78, .reset = 128, .writable = READ_ONLY},
+			 {.offset = 0x2a7c},
+			 {.offset = 0x2a80, .writable = READ_ONLY},
+		 });
+	// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC volta/gv100/
+	// dev_pbdma.ref.txt); no interrupt is ever pending
+	add(all, {
+			 {.offset = 0x400c0, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x400c4, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x40108, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x4010c, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x4012c, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x4013c, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x40148, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x4014c, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x40150, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			 {.offset = 0x40154, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+		 });
+	return all;
+}
+
+} // namespace emu

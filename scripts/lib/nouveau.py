@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel's own driver, nouveau, in a guest: its modules, the ROM that it reads (vbios.py), and how it is loaded. The
+modules are those of the guest's kernel, unmodified; scripts/fetch-kernel --module nouveau gets them."""
+
+import json
+import pathlib
+import subprocess
+from collections.abc import Sequence
+
+from . import initramfs, paths, vbios
+from .guest import Gpu
+
+FOLDER = "/modules/nouveau"  # in the guest
+ROM = "vbios.rom"
+# Without a display, and without units that want firmware that only NVIDIA signs.
+OPTIONS = f"config=NvBios={ROM},disp=0,gr=0,sec2=0,nvdec=0,nvenc=0 modeset=2"
+MEMORY = 1024  # MiB of a guest in which it is loaded
+START = "/bin/load-nouveau"
+# Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by byte
+# where the processor is fast at that, and each store is a message to the emulator.
+WITHOUT = ("erms",)
+
+
+def modules() -> list[pathlib.Path]:
+    """The module and those it needs, in loading order. Fetches them at first; raises FileNotFoundError with the reason
+    where they cannot be had."""
+    tree = paths.BUILD / "drivers" / f"{paths.kernel_version()}-nouveau"
+    if not (tree / "complete").exists():
+        done = subprocess.run([str(paths.ROOT / "scripts" / "fetch-kernel"), "--module", "nouveau"], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            raise FileNotFoundError(f"nouveau is not there: {done.stdout.strip()}")
+    return initramfs.modules_with_needs(tree, ["nouveau"])
+
+
+def rom(gpu: Gpu) -> bytes:
+    """The ROM for a guest's GPU."""
+    path = pathlib.Path(gpu.profile)
+    if not path.suffix:
+        path = paths.PROFILES / f"{gpu.profile}.json"
+    return vbios.build(json.loads(path.read_text(encoding="utf-8")))
+
+
+def archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
+    """What a guest with one such GPU needs, as an archive that the kernel unpacks over the guest's own. options: more
+    parameters of the module."""
+    cpio = initramfs.Cpio()
+    found = modules()
+    for path in found:
+        cpio.file(f"{FOLDER[1:]}/{path.name.split('.')[0]}.ko", initramfs.module_content(path))
+    names = [path.name.split(".")[0] for path in found[:-1]]
+    cpio.file(f"lib/firmware/{ROM}", rom(gpus[0]))
+    cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs.\nset -e\n"
+                          f"for name in {' '.join(names)}; do\n"
+                          f"\tif [ ! -e /sys/module/$(echo $name | tr - _) ]; then insmod {FOLDER}/$name.ko; fi\n"
+                          f"done\ninsmod {FOLDER}/nouveau.ko {OPTIONS} {options} \"$@\"\n").encode(), 0o755)
+    return cpio.finish()
