@@ -18,6 +18,8 @@ bool DriverPart::has_graphics(int runlist) const
 
 void DriverPart::load_scenario(const Entry &scenario)
 {
+	if (gpu_.host().work().enabled)
+		scenario.refuse("channels execute their pushbuffers (--execute), so that no scenario can be loaded");
 	if (gpu_.profile().traits.runlists_locked)
 		scenario.refuse("the runlist registers of " + gpu_.profile().name + " are not published");
 	document_ = scenario.document();

@@ -87,6 +87,35 @@ void Alarm::reset()
 	rang_ = enabled_ = false;
 }
 
+// Units that faulted 0x259c, a one clears; of unit i INST 0x2800 + 16*i, VA_LO, VA_HI, and REASON 4:0, CLIENT 14:8, ACCESS
+// 18:16, HUB 20: nouveau engine/fifo/gp100.c, gk104.c (reason 2: a page table entry; client 7: Host; access 0 read, 1
+// write). The client of an engine is assumed to be the same one.
+bool FaultReports::read(u32 off, u32 &v)
+{
+	if (off == 0x259c) {
+		v = host_.mmu_faults;
+		return true;
+	}
+	if (off < 0x2800 || off >= 0x2a00 || off & 3)
+		return false;
+	const Host::MmuFault &f = host_.mmu_fault[(off - 0x2800) / 16];
+	switch (off & 0xc) {
+	case 0x0: v = u32(f.inst.addr >> 12); break;
+	case 0x4: v = u32(f.fault.va); break;
+	case 0x8: v = u32(f.fault.va >> 32); break;
+	case 0xc: v = 2 | put_bits(14, 8, 7) | put_bits(18, 16, f.fault.write) | put_bits(20, 20, 1); break;
+	}
+	return true;
+}
+
+bool FaultReports::write(u32 off, u32 v)
+{
+	if (off == 0x259c)
+		host_.mmu_faults &= ~v;
+	u32 ignored;
+	return read(off, ignored);
+}
+
 KeptRegisters::KeptRegisters(std::vector<KeptRegister> table) : table_(std::move(table))
 {
 	reset();

@@ -52,6 +52,18 @@ private:
 	bool rang_ = false, enabled_ = false;
 };
 
+// MMU faults as PFIFO of Kepler to Pascal reports them.
+class FaultReports : public Unit {
+public:
+	explicit FaultReports(Host &host) : host_(host) {}
+	std::vector<Range> ranges() const override { return {{0x2000, 0x1000}}; }
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
+
+private:
+	Host &host_;
+};
+
 // Registers without effect.
 struct KeptRegister {
 	u32 offset;

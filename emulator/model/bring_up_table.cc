@@ -87,12 +87,10 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		{.offset = 0x20460, .reset = 0x20002800, .writable = READ_ONLY},
 	};
 	add(all, {
-			 // PFIFO: place of USERD in BAR1 0x2254, errors 0x252c, 0x256c, faults 0x259c, PBDMAs with
-			 // interrupts 0x25a0 (nouveau engine/fifo/gk104.c): nothing is ever wrong
+			 // PFIFO: place of USERD in BAR1 0x2254, errors 0x252c, 0x256c, PBDMAs with interrupts 0x25a0 (nouveau engine/fifo/gk104.c): nothing is ever wrong
 			 {.offset = 0x2254},
 			 {.offset = 0x252c, .writable = READ_ONLY},
 			 {.offset = 0x256c, .writable = READ_ONLY},
-			 {.offset = 0x259c, .writable = READ_ONLY},
 			 {.offset = 0x25a0, .writable = READ_ONLY},
 			 // replayable faults: place, size, get and put of the buffer (nouveau subdev/fault/gp100.c); the size
 			 // is assumed

@@ -99,7 +99,7 @@ bool Bus::write(u32 off, u32 v)
 	case 0x810090: // gv: the channel id alone; tu: channel and runlist as in the other doorbell
 		if (!profile_.traits.vf) {
 			if (v < host_.pccsr_channels().size()) {
-				host_.pccsr_channels()[v].work = true;
+				host_.pccsr_channels()[v].work |= !host_.work().enabled; // otherwise USERD says it
 				host_.channel_changed();
 			}
 			return true;
@@ -108,7 +108,7 @@ bool Bus::write(u32 off, u32 v)
 	case VF + 0x30090: {
 		Runlist *rl = host_.runlist(int(get_bits(v, 22, 16)));
 		if (Channel *c = rl ? host_.channel(*rl, get_bits(v, 11, 0)) : nullptr) {
-			c->work = true;
+			c->work |= !host_.work().enabled;
 			host_.channel_changed();
 		}
 		return true;

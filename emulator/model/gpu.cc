@@ -4,6 +4,7 @@
 
 #include "model/units.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace emu {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr u64 BAR0_SIZE = 16u << 20;
 constexpr u32 PRAMIN = 0x700000, PRAMIN_SIZE = 0x100000;
+constexpr u64 SEMAPHORE_POLL_NS = 1'000'000; // the machine may release one in its own memory
 constexpr size_t LOG_LIMIT = 1u << 20, UNMODELLED_LIMIT = 4096;
 
 u64 clock_ns()
@@ -54,6 +56,18 @@ Bus &Gpu::bus()
 u64 Gpu::now() const
 {
 	return units_->host.now();
+}
+
+u64 Gpu::next_event() const
+{
+	const Host &h = units_->host;
+	u64 alarm = units_->alarm ? units_->alarm->next_event() : NEVER;
+	return std::min({h.next_event(), alarm, h.waits_for_semaphore() ? h.now() + SEMAPHORE_POLL_NS : NEVER});
+}
+
+bool Gpu::interrupt_raised() const
+{
+	return units_->interrupts && units_->interrupts->raised();
 }
 
 void Gpu::real_time(bool on)

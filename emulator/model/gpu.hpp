@@ -77,6 +77,8 @@ public:
 	bool is_real_time() const { return real_time_; }
 	void set_access_ns(u64 ns) { access_ns_ = ns; }
 	u64 now() const;
+	u64 next_event() const;        // when something happens by itself; NEVER (host.hpp): nothing will
+	bool interrupt_raised() const; // on chips whose interrupt tree is modelled
 
 	Memory &vidmem() { return mem_.vid; }
 	Memories &memories() { return mem_; }

@@ -7,7 +7,7 @@
 
 namespace emu {
 
-Host::Host(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem), context_images_(profile, mem)
+Host::Host(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem), context_images_(profile, mem), work_(profile, mem)
 {
 	runlists_.reserve(profile_.runlists.size()); // units keep pointers to the elements
 	reset();
@@ -18,6 +18,9 @@ void Host::reset()
 	channels_.assign(profile_.channels, Channel{});
 	runlists_.clear();
 	preempts_over_pending = 0;
+	work_.reset();
+	mmu_faults = 0;
+	channel_interrupt = waits_ = false;
 	for (const auto &info : profile_.runlists) {
 		auto &rl = runlists_.emplace_back(info);
 		rl.channels.assign(info.channels, Channel{});
@@ -151,7 +154,7 @@ void Host::count_run_times()
 
 u64 Host::find_next_event(const Runlist &rl) const
 {
-	return std::min({rl.phase_end, rl.fetch_done, rl.preempt_done});
+	return std::min({rl.phase_end, rl.fetch_done, rl.preempt_done, rl.work_due});
 }
 
 void Host::update_next_event()
@@ -163,6 +166,8 @@ void Host::update_next_event()
 
 void Host::advance(u64 to)
 {
+	if (work_.enabled)
+		poll_work();
 	if (to < next_event_) {
 		now_ = std::max(now_, to);
 		return;
@@ -175,6 +180,8 @@ void Host::advance(u64 to)
 			run_event(rl, std::max(t, now_));
 	}
 	now_ = std::max(now_, to);
+	if (work_.enabled) // what ran may have released a semaphore
+		poll_work();
 	update_next_event();
 }
 
@@ -191,6 +198,10 @@ void Host::run_event(Runlist &rl, u64 t)
 	}
 	if (t >= rl.fetch_done) {
 		commit_list(rl, t);
+		return;
+	}
+	if (t >= rl.work_due && t < rl.phase_end) {
+		do_work(rl, t);
 		return;
 	}
 	switch (rl.phase) {

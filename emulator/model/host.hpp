@@ -5,6 +5,7 @@
 #pragma once
 #include "model/ctxsw.hpp"
 #include "model/runlist_walk.hpp"
+#include "model/work.hpp"
 
 #include <map>
 #include <tuple>
@@ -76,6 +77,7 @@ struct Runlist {
 	u64 preempt_done = NEVER; // when a preempt that found nothing reports so
 	Phase phase = Phase::Invalid;
 	u64 phase_end = NEVER;
+	u64 work_due = NEVER; // when the next piece of the running channels' work begins (Host::work())
 	u64 counted_to = 0; // run time is counted up to here
 	Timeslice now, next;
 	std::unordered_map<u32, TsgAccount> accounts;
@@ -99,6 +101,18 @@ public:
 	Channel *channel(Runlist &rl, u32 id);
 	std::vector<Channel> &pccsr_channels() { return channels_; }
 	ContextImages &context_images() { return context_images_; }
+	Work &work() { return work_; }
+	u64 next_event() const { return next_event_; }
+	bool waits_for_semaphore() const { return waits_; } // some channel does, whatever may release it
+
+	// MMU faults by the id of the unit that faulted, and a bit for each that is pending.
+	struct MmuFault {
+		Phys inst;
+		WorkFault fault;
+	};
+	u32 mmu_faults = 0;
+	MmuFault mmu_fault[32];
+	bool channel_interrupt = false; // a channel asked for one: NON_STALL_INTERRUPT
 
 	// Requests by register writes. All take effect at now().
 	void submit(Runlist &rl, Phys base, u32 length, u32 offset);
@@ -132,12 +146,17 @@ private:
 	void count_run_time(Runlist &rl, u64 t);
 	void evict_running(Runlist &rl);
 	void skip_cycles(Runlist &rl, u64 to);
+	bool poll_work();
+	void do_work(Runlist &rl, u64 t);
+	void stop_for_fault(Runlist &rl, u32 chid, unsigned queue, const WorkFault &fault);
 	u64 save_ns(const Timeslice &t);
 	bool uses_context_image(const Runlist &rl, const Timeslice &t) const;
 
 	const Profile &profile_;
 	Memories &mem_;
 	ContextImages context_images_;
+	Work work_;
+	bool waits_ = false;
 	std::vector<Channel> channels_; // PCCSR chips: one table for all runlists
 	std::vector<Runlist> runlists_;
 	u64 now_ = 0, next_event_ = NEVER;

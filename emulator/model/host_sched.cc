@@ -190,6 +190,7 @@ void Host::choose_next(Runlist &rl, u64 t)
 	if (tsg && tsg->id == rl.now.tsg && tsg->bare == rl.now.bare) { // goes on without a switch
 		rl.now = make_timeslice(rl, *tsg);
 		rl.phase_end = t + rl.now.slice_ns;
+		rl.work_due = work_.enabled ? t : NEVER;
 		count_slice(*this, rl);
 		return;
 	}
@@ -199,6 +200,7 @@ void Host::choose_next(Runlist &rl, u64 t)
 void Host::begin_switch(Runlist &rl, u64 t, const Timeslice &next)
 {
 	rl.next = next;
+	rl.work_due = NEVER;
 	rl.phase = next.set ? Phase::Switch : Phase::Save;
 	rl.phase_end = t + (next.set ? profile_.timing.switch_request : save_ns(rl.now));
 }
@@ -247,6 +249,7 @@ void Host::finish_load(Runlist &rl, u64 t)
 		if (chid >= 0)
 			channel(rl, chid)->ctx_reload = false;
 	rl.phase_end = t + rl.now.slice_ns;
+	rl.work_due = work_.enabled ? t : NEVER;
 	count_slice(*this, rl);
 	if (rl.evict_after_load) {
 		rl.evict_after_load = false;
@@ -264,7 +267,7 @@ void Host::finish_load(Runlist &rl, u64 t)
 // Between two accesses only time changes, so whole rounds of the list are added at once instead of simulated.
 void Host::skip_cycles(Runlist &rl, u64 to)
 {
-	if (rl.phase != Phase::Valid || rl.phase_end == NEVER || rl.sched_disabled || rl.submit_pending ||
+	if (work_.enabled || rl.phase != Phase::Valid || rl.phase_end == NEVER || rl.sched_disabled || rl.submit_pending ||
 	    rl.preempt_done != NEVER || rl.evict_after_load || is_sysmem(rl.base.ap))
 		return;
 	if (to <= rl.phase_end || (to - rl.phase_end) / 64 < rl.now.slice_ns)

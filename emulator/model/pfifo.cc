@@ -9,7 +9,9 @@ namespace emu {
 namespace {
 
 // DOC turing/tu104/dev_fifo.ref.txt NV_PFIFO_INTR_0
-constexpr u32 INTR_0_SCHED_ERROR = 1u << 8, INTR_0_TSG_PREEMPT_COMPLETE = 1u << 28, INTR_0_RUNLIST_EVENT = 1u << 30;
+constexpr u32 INTR_0_SCHED_ERROR = 1u << 8, INTR_0_TSG_PREEMPT_COMPLETE = 1u << 28, INTR_0_RUNLIST_EVENT = 1u << 30,
+	      INTR_0_CHANNEL_INTR = 1u << 31;
+constexpr u32 INTR_0_MMU_FAULT = 1u << 28; // up to Pascal: nouveau engine/fifo/gk104.c
 
 } // namespace
 
@@ -103,7 +105,11 @@ u32 Pfifo::intr_0()
 			intr_runlist_ |= 1u << rl.info.id, rl.submits = 0;
 		rl.intr = 0;
 	}
-	return intr_0_ | (intr_runlist_ ? INTR_0_RUNLIST_EVENT : 0);
+	if (host_.channel_interrupt)
+		intr_0_ |= INTR_0_CHANNEL_INTR;
+	host_.channel_interrupt = false;
+	bool faulted = host_.mmu_faults && !profile_.traits.host_volta;
+	return intr_0_ | (faulted ? INTR_0_MMU_FAULT : 0) | (intr_runlist_ ? INTR_0_RUNLIST_EVENT : 0);
 }
 
 bool Pfifo::read(u32 off, u32 &v)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // gpulens-emulator: one emulated GPU behind QEMU's x-pci-proxy-dev. This file has the arguments and the loop.
 // One thread: accesses and control commands are answered in the order they come.
+#include "model/host.hpp"
 #include "server/control_socket.hpp"
 #include "server/mpqemu.hpp"
 
@@ -11,20 +12,44 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <sys/socket.h>
 
 namespace {
 
 const char USAGE[] =
 	"usage: gpulens-emulator --profile FILE.json [--scenario FILE.json] --fd N [--control SOCKETPATH] [--log "
 	"FILE]\n"
-	"                        [--virtual-time] [--sysmem BASE:BYTES[:BUS]]\n"
+	"                        [--virtual-time] [--sysmem BASE:BYTES[:BUS]] [--execute] [--irq N]\n"
 	"  --fd N   connected AF_UNIX stream socket; QEMU has the other end: -device x-pci-proxy-dev,fd=M,id=gpu0\n"
 	"  --sysmem guest physical range that is set aside for this GPU, and the bus address it sees there (default: "
-	"BASE)\n";
+	"BASE)\n"
+	"  --execute  channels execute their pushbuffers; without it, they are busy as a scenario says\n"
+	"  --irq N  stream socket that gets a byte when the GPU raises its interrupt\n";
+
+// QEMU's proxy cannot raise an interrupt without KVM. Another device on the same line does, when a byte reaches it; then
+// the guest calls every handler of that line. Returns whether the interrupt is raised.
+bool send_interrupt(const emu::EmulatedGpu &gpu, int irq, bool before)
+{
+	bool raised = gpu.interrupt_raised();
+	if (raised && !before)
+		(void)!send(irq, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return raised;
+}
+
+// How long nothing happens by itself; null: for ever.
+const timespec *time_left(const emu::EmulatedGpu &gpu, timespec &left)
+{
+	uint64_t next = gpu.next_event(), now = gpu.now(), ns = next > now ? next - now : 0;
+	if (next == emu::NEVER || !gpu.is_real_time())
+		return nullptr;
+	left = {time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)};
+	return &left;
+}
 
 // pending: a scenario in system memory, which waits until QEMU shares the guest's memory; null: none waits. file: its name.
+// irq: where interrupts go, -1: nowhere.
 int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, std::FILE *log, nlohmann::json pending,
-	       const std::string &file)
+	       const std::string &file, int irq)
 {
 	emu::QemuLink link(gpu, fd, log);
 	std::optional<emu::ControlSocket> control;
@@ -32,16 +57,22 @@ int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, s
 		control.emplace(gpu, control_path);
 
 	std::vector<pollfd> fds;
+	bool raised = false;
 	for (;;) {
 		fds.assign(1, {fd, POLLIN, 0});
 		if (control)
 			control->add_to(fds);
-		if (poll(fds.data(), fds.size(), -1) < 0) {
+		if (irq >= 0)
+			raised = send_interrupt(gpu, irq, raised);
+		timespec left{};
+		if (ppoll(fds.data(), fds.size(), irq >= 0 ? time_left(gpu, left) : nullptr, nullptr) < 0) {
 			if (errno == EINTR)
 				continue;
 			std::perror("gpulens-emulator: poll");
 			return 1;
 		}
+		if (irq >= 0)
+			gpu.tick(0);
 		if (fds[0].revents && !link.serve())
 			return 0;
 		if (!pending.is_null() && !gpu.needs_system_memory(pending, file)) {
@@ -68,8 +99,8 @@ emu::Memories::Window parse_window(const std::string &s)
 int main(int argc, char **argv)
 {
 	std::string profile, scenario, control, log_path, sysmem;
-	int fd = -1;
-	bool virtual_time = false;
+	int fd = -1, irq = -1;
+	bool virtual_time = false, execute = false;
 	for (int i = 1; i < argc; i++) {
 		std::string a = argv[i];
 		auto value = [&]() -> std::string {
@@ -91,6 +122,10 @@ int main(int argc, char **argv)
 			sysmem = value();
 		} else if (a == "--fd") {
 			fd = std::atoi(value().c_str());
+		} else if (a == "--irq") {
+			irq = std::atoi(value().c_str());
+		} else if (a == "--execute") {
+			execute = true;
 		} else if (a == "--virtual-time") {
 			virtual_time = true;
 		} else {
@@ -105,6 +140,7 @@ int main(int argc, char **argv)
 	try {
 		auto gpu = emu::EmulatedGpu::from_file(profile);
 		nlohmann::json pending;
+		gpu->host().work().enabled = execute;
 		if (!sysmem.empty())
 			gpu->memories().window = parse_window(sysmem);
 		if (!scenario.empty()) {
@@ -118,7 +154,7 @@ int main(int argc, char **argv)
 		std::FILE *log = log_path.empty() ? nullptr : std::fopen(log_path.c_str(), "w");
 		if (!log_path.empty() && !log)
 			throw std::runtime_error("cannot write " + log_path);
-		int status = run_server(*gpu, fd, control, log, std::move(pending), scenario);
+		int status = run_server(*gpu, fd, control, log, std::move(pending), scenario, irq);
 		if (log)
 			std::fclose(log);
 		return status;

@@ -88,8 +88,9 @@ def _find_file(name: str, folder: pathlib.Path) -> str:
 class Emulator:
     """One emulated GPU: its process and its control socket."""
 
-    def __init__(self, gpu: Gpu, profile: str, name: str, run_dir: pathlib.Path) -> None:
+    def __init__(self, gpu: Gpu, profile: str, name: str, run_dir: pathlib.Path, driven: bool) -> None:
         self.gpu = gpu
+        self.irq_end: Optional[socket.socket] = None  # QEMU's end of the socket for interrupts
         self.name = name
         program = os.environ.get("GPULENS_EMULATOR", str(paths.EMULATOR))
         if not pathlib.Path(program).exists():
@@ -99,14 +100,31 @@ class Emulator:
                    "--control", f"{name}.sock", "--log", f"{name}.log"]
         if gpu.scenario:
             command += ["--scenario", _find_file(gpu.scenario, paths.SCENARIOS)]
+        fds = [ours.fileno()]
+        if driven:
+            irq, self.irq_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            fds.append(irq.fileno())
+            command += ["--execute", "--irq", str(irq.fileno())]
         with open(run_dir / f"{name}.out", "wb") as out:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-                command, cwd=run_dir, pass_fds=[ours.fileno()], stdin=subprocess.DEVNULL, stdout=out,
+                command, cwd=run_dir, pass_fds=fds, stdin=subprocess.DEVNULL, stdout=out,
                 stderr=subprocess.STDOUT, preexec_fn=_die_with_parent)
         ours.close()
+        if driven:
+            irq.close()
         self._run_dir = run_dir
         self._socket: Optional[socket.socket] = None
         self._buffer = b""
+
+    def qemu_fds(self) -> list[int]:
+        """QEMU's ends."""
+        return [end.fileno() for end in (self.qemu_end, self.irq_end) if end is not None]
+
+    def close_qemu_fds(self) -> None:
+        """Closes them here, once QEMU has them."""
+        self.qemu_end.close()
+        if self.irq_end is not None:
+            self.irq_end.close()
 
     def _connect(self) -> socket.socket:
         # through /proc/self/fd, since the folder's own path may be too long for a socket address
@@ -160,7 +178,7 @@ class Emulator:
         """Ends the process if it has not ended by itself with QEMU."""
         if self._socket is not None:
             self._socket.close()
-        self.qemu_end.close()
+        self.close_qemu_fds()
         try:
             self.process.wait(2)
         except subprocess.TimeoutExpired:
@@ -177,7 +195,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     def __init__(self, gpus: Iterable[Gpu], *, smp: int = 2, mem: int = 384,  # pylint: disable=too-many-arguments
                  modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", iommu: bool = False,
                  programs: Sequence[pathlib.Path] = (), archive: bytes = b"", limit: float = 900,
-                 boot_limit: float = BOOT_LIMIT, shell: bool = False, without: Sequence[str] = (),
+                 boot_limit: float = BOOT_LIMIT, shell: bool = False, without: Sequence[str] = (), driven: bool = False,
                  say: Callable[[str], None] = lambda _: None) -> None:
         self._gpus = list(gpus)
         self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
@@ -186,6 +204,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
             self._mem *= 2  # the shadow, and what was freed and is kept for a while
         self._iommu = iommu  # between devices and memory: another kind of machine
         self._without = without  # features of the processors
+        self._driven = driven  # by a driver in the guest: channels execute their work, and interrupts arrive
         self._limit, self._boot_limit = limit * SLOW, boot_limit * SLOW
         self._say = say
         if modules is None:
@@ -257,6 +276,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         for index, emulator in enumerate(self.emu):
             slot = pci_device(emulator.gpu, index)
             command += ["-device", f"x-pci-proxy-dev,id={emulator.name},fd={emulator.qemu_end.fileno()},addr={slot:#x}"]
+            if emulator.irq_end is not None:
+                command += machine.interrupt_device(emulator.name, emulator.irq_end.fileno(), slot)
         return command
 
     def _strictness(self) -> str:
@@ -272,18 +293,18 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         if not self._iommu:
             profiles = machine.fit_bars(profiles, self.run_dir)
         for index, (gpu, profile) in enumerate(zip(self._gpus, profiles)):
-            self.emu.append(Emulator(gpu, profile, f"gpu{index}", self.run_dir))
+            self.emu.append(Emulator(gpu, profile, f"gpu{index}", self.run_dir, self._driven))
         self._agent, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         command = self._qemu_command(theirs.fileno())
         (self.run_dir / "qemu.command").write_text(shlex.join(command) + "\n")
         with open(self.run_dir / "qemu.out", "wb") as out:
             self._qemu = subprocess.Popen(  # pylint: disable=consider-using-with
-                command, cwd=self.run_dir, pass_fds=[theirs.fileno(), *(emu.qemu_end.fileno() for emu in self.emu)],
+                command, cwd=self.run_dir, pass_fds=[theirs.fileno(), *(fd for emu in self.emu for fd in emu.qemu_fds())],
                 stdin=None if self._shell else subprocess.DEVNULL, stdout=None if self._shell else out, stderr=out,
                 preexec_fn=_die_with_parent)
         theirs.close()
         for emu in self.emu:
-            emu.qemu_end.close()
+            emu.close_qemu_fds()
         if self._shell:
             return
         self._timer = threading.Timer(self._limit, self._time_is_up)

@@ -50,7 +50,10 @@ def archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
         cpio.file(f"{FOLDER[1:]}/{path.name.split('.')[0]}.ko", initramfs.module_content(path))
     names = [path.name.split(".")[0] for path in found[:-1]]
     cpio.file(f"lib/firmware/{ROM}", rom(gpus[0]))
-    cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs.\nset -e\n"
+    cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs, and reads the port that raises its interrupts.\n"
+                          "for port in /sys/class/virtio-ports/*; do\n"
+                          "\tif [ \"$(cat $port/name)\" = gpulens.irq ] && [ ! -e /tmp/irq ]; then\n"
+                          "\t\tcat /dev/${port##*/} >/dev/null 2>&1 &\n\t\techo $! >/tmp/irq\n\tfi\ndone\nset -e\n"
                           f"for name in {' '.join(names)}; do\n"
                           f"\tif [ ! -e /sys/module/$(echo $name | tr - _) ]; then insmod {FOLDER}/$name.ko; fi\n"
                           f"done\ninsmod {FOLDER}/nouveau.ko {OPTIONS} {options} \"$@\"\n").encode(), 0o755)
