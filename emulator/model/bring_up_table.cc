@@ -4,22 +4,90 @@
 // register reads is "assumed" where no source says so.
 #include "model/bring_up.hpp"
 
+#include <algorithm>
+
 namespace emu {
 
 namespace {
 
 constexpr u32 READ_ONLY = 0;
 
+// Memory controllers. Assumed: as many of them are there as share the memory evenly in MiB, the first ones, and of each
+// group (FBP) the same part of its L2 slices.
+struct Fbpas {
+	explicit Fbpas(const Profile &p) : total(p.num_fbpas), present(p.num_fbpas), per_fbp(1)
+	{
+		while (present && (p.memory_bytes >> 20) % present)
+			present--;
+		if (p.num_fbps && total >= p.num_fbps)
+			per_fbp = total / p.num_fbps;
+		mib = present ? u32((p.memory_bytes >> 20) / present) : 0;
+	}
+	u32 absent_mask() const { return u32(((1ull << total) - 1) & ~((1ull << present) - 1)); }
+	unsigned absent_in(unsigned fbp) const
+	{
+		unsigned first = fbp * per_fbp, end = first + per_fbp;
+		return end <= present ? 0 : end - std::max(first, present);
+	}
+
+	unsigned total, present, per_fbp;
+	u32 mib; // of each
+};
+
 void add(std::vector<KeptRegister> &to, std::initializer_list<KeptRegister> rows)
 {
 	to.insert(to.end(), rows);
+}
+
+void add_pascal(std::vector<KeptRegister> &all)
+{
+	// replayable faults: place, size, get and put of the buffer (nouveau subdev/fault/gp100.c); the size is assumed
+	add(all, {
+			 {.offset = 0x2a70, .count = 2},
+			 {.offset = 0x2a78, .reset = 128, .writable = READ_ONLY},
+			 {.offset = 0x2a7c},
+			 {.offset = 0x2a80, .writable = READ_ONLY},
+		 });
+}
+
+void add_turing(std::vector<KeptRegister> &all)
+{
+	constexpr u32 VF = 0xb80000;
+	add(all, {
+			 // AON_SECURE_SCRATCH_GROUP_05: readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/
+			 // dev_gc6_island.h, dev_gc6_island_addendum.h)
+			 {.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
+			 {.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
+			 // CPU_INTR_LEAF, LEAF_EN_SET, LEAF_EN_CLEAR, TOP, TOP_EN_SET, TOP_EN_CLEAR (OGK turing/tu102/dev_vm.h):
+			 // nothing is ever pending in that tree
+			 {.offset = VF + 0x1000, .writable = READ_ONLY, .count = 8},
+			 {.offset = VF + 0x1200, .count = 8},
+			 {.offset = VF + 0x1400, .count = 8},
+			 {.offset = VF + 0x1600, .writable = READ_ONLY},
+			 {.offset = VF + 0x1608},
+			 {.offset = VF + 0x1610},
+			 // two fault buffers: LO, HI, GET, PUT, SIZE (the same file); 256 entries are assumed. What faulted
+			 // 0x3080 to 0x3094: nothing. INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
+			 {.offset = VF + 0x3000, .count = 2, .stride = 32},
+			 {.offset = VF + 0x3004, .count = 2, .stride = 32},
+			 {.offset = VF + 0x3008, .count = 2, .stride = 32},
+			 {.offset = VF + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
+			 {.offset = VF + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
+			 {.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
+			 {.offset = VF + 0x30a0, .count = 2},
+			 {.offset = VF + 0x30b0, .writable = 0x7fffffff},
+			 // nouveau subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
+			 {.offset = 0x100e68},
+			 {.offset = 0xb65000},
+			 {.offset = 0x2a30, .writable = READ_ONLY},
+		 });
 }
 
 } // namespace
 
 std::vector<KeptRegister> kept_registers(const Profile &p)
 {
-	u32 mib_per_fbpa = p.num_fbpas ? u32((p.memory_bytes >> 20) / p.num_fbpas) : 0;
+	const Fbpas fbpas(p);
 	std::vector<KeptRegister> all = {
 		// PMC: ENABLE (OGK pascal/gp102/dev_boot.h), enables of the PBDMAs (nouveau engine/fifo/gk104.c),
 		// INTR_LTC, INTR_FBPA (DOC pascal/gp100-msi-intr.txt). That everything is on at first is assumed
@@ -38,21 +106,20 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		// bit 1: devinit has run (nouveau subdev/devinit/gf100.c)
 		{.offset = 0x2240c, .reset = 0x2},
 		// SCAL NUM_FBPA_PER_FBP (DOC pascal/gp100-fbpa.txt)
-		{.offset = 0x22458, .reset = p.num_fbps ? p.num_fbpas / p.num_fbps : 0, .writable = READ_ONLY},
+		{.offset = 0x22458, .reset = fbpas.per_fbp, .writable = READ_ONLY},
 		// FUSE: STATUS_OPT_DISPLAY (OGK maxwell/gm107/dev_fuse.h), a set bit: there is none. Copy engines 0x21c00
 		// (nouveau subdev/devinit/gm107.c), STATUS_OPT_FBIO 0x21c14 and ROP_L2_FBP(i) 0x21d70 (DOC pascal/
-		// gp100-fbpa.txt), FBPs 0x21d38 (nouveau subdev/fb/ramgm200.c): all are there
+		// gp100-fbpa.txt), FBPs 0x21d38 (nouveau subdev/fb/ramgm200.c)
 		{.offset = 0x21c00, .writable = READ_ONLY},
 		{.offset = 0x21c04, .reset = 0x1, .writable = READ_ONLY},
-		{.offset = 0x21c14, .writable = READ_ONLY},
+		{.offset = 0x21c14, .reset = fbpas.absent_mask(), .writable = READ_ONLY},
 		{.offset = 0x21d38, .writable = READ_ONLY},
-		{.offset = 0x21d70, .writable = READ_ONLY, .count = p.num_fbps},
 		// NV_UFLUSH: FB_FLUSH and the four beside it (OGK maxwell/gm107/dev_flush.h); bit 1, outstanding (nouveau
 		// subdev/bar/g84.c), is never set, since memory is written at once
 		{.offset = 0x70000, .writable = READ_ONLY, .count = 5},
 		// FBPA: RAMAMOUNT of each (DOC pascal/gp100-fbpa.txt), in MiB (nouveau subdev/fb/ramgp100.c); of the group
 		// and 0x10ecc0 what nouveau subdev/fb/ramgp100.c writes
-		{.offset = 0x90020c, .reset = mib_per_fbpa, .writable = READ_ONLY, .count = p.num_fbpas, .stride = 0x4000},
+		{.offset = 0x90020c, .reset = fbpas.mib, .writable = READ_ONLY, .count = p.num_fbpas, .stride = 0x4000},
 		{.offset = 0x9a0160},
 		{.offset = 0x9a0584},
 		{.offset = 0x9a065c},
@@ -70,7 +137,7 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		{.offset = 0x100cec},
 		// LTC: count of the PRI ring 0x12006c, slices 0x17e280 31:28, ZBC table (nouveau subdev/ltc/gp100.c,
 		// gm107.c, gp102.c)
-		{.offset = 0x12006c, .reset = p.num_ltcs, .writable = READ_ONLY},
+		{.offset = 0x12006c, .reset = p.num_ltcs * fbpas.present / std::max(fbpas.total, 1u), .writable = READ_ONLY},
 		{.offset = 0x17e280, .reset = p.slices_per_ltc << 28, .writable = READ_ONLY},
 		{.offset = 0x17e338, .count = 7},
 		// PRI ring: interrupts 0x120058, 0x12005c, hub and ROP stations (nouveau subdev/privring/gk104.c)
@@ -92,13 +159,16 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 			 {.offset = 0x252c, .writable = READ_ONLY},
 			 {.offset = 0x256c, .writable = READ_ONLY},
 			 {.offset = 0x25a0, .writable = READ_ONLY},
-			 // replayable faults: place, size, get and put of the buffer (nouveau subdev/fault/gp100.c); the size
-			 // is assumed
-			 {.offset = 0x2a70, .count = 2},
-			 {.offset = 0x2a78, .reset = 128, .writable = READ_ONLY},
-			 {.offset = 0x2a7c},
-			 {.offset = 0x2a80, .writable = READ_ONLY},
 		 });
+	for (u32 fbp = 0; fbp < p.num_fbps; fbp++) {
+		u32 ltcs = fbpas.absent_in(fbp) * p.ltc_per_fbp / fbpas.per_fbp; // that are off, the last ones
+		u32 off = ltcs ? u32(bit_mask(p.ltc_per_fbp - 1, p.ltc_per_fbp - ltcs)) : 0;
+		add(all, {{.offset = 0x21d70 + 4 * fbp, .reset = off, .writable = READ_ONLY}});
+	}
+	if (p.traits.vf)
+		add_turing(all);
+	else
+		add_pascal(all);
 	// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC volta/gv100/
 	// dev_pbdma.ref.txt); no interrupt is ever pending
 	add(all, {

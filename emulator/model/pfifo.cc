@@ -18,7 +18,7 @@ constexpr u32 INTR_0_MMU_FAULT = 1u << 28; // up to Pascal: nouveau engine/fifo/
 void Pfifo::reset()
 {
 	runlist_base_ = runlist_ = preempt_ = 0;
-	intr_runlist_ = intr_0_ = intr_en_0_ = 0;
+	intr_runlist_ = intr_0_ = intr_en_0_ = intr_mask_ = 0;
 }
 
 const Runlist *Pfifo::runlist_of_engine(unsigned engine_id, unsigned *slot) const
@@ -99,7 +99,7 @@ u32 Pfifo::intr_0()
 	for (auto &rl : host_.runlists()) {
 		if (rl.intr & INTR_BAD_TSG)
 			intr_0_ |= INTR_0_SCHED_ERROR;
-		if (rl.intr & INTR_TSG_PREEMPT_COMPLETE && !profile_.traits.runlist_readback) // Turing's
+		if (rl.intr & INTR_TSG_PREEMPT_COMPLETE && intr_mask_ & INTR_0_TSG_PREEMPT_COMPLETE)
 			intr_0_ |= INTR_0_TSG_PREEMPT_COMPLETE;
 		if (rl.submits && !rl.submit_pending)
 			intr_runlist_ |= 1u << rl.info.id, rl.submits = 0;
@@ -126,6 +126,8 @@ bool Pfifo::read(u32 off, u32 &v)
 	case 0x200c: v = profile_.host_class; return profile_.traits.host_volta;
 	case 0x2100: v = intr_0(); return true;
 	case 0x2140: v = intr_en_0_; return true;
+	case 0x2180: // NV_PFIFO_INTR_0_MASK_SET, MASK_CLEAR: Turing's. That INTR_0 lacks what is not set is assumed
+	case 0x21c0: v = intr_mask_; return !profile_.traits.runlist_readback;
 	case 0x254c: // NV_PFIFO_INTR_SCHED_ERROR: CODE 7:0
 		for (const auto &rl : host_.runlists())
 			if (rl.list.error)
@@ -227,6 +229,13 @@ bool Pfifo::write(u32 off, u32 v)
 		intr_0_ &= ~v;
 		return true;
 	case 0x2140: intr_en_0_ = v; return true;
+	case 0x2180:
+	case 0x21c0:
+		if (profile_.traits.runlist_readback)
+			return false;
+		v &= INTR_0_TSG_PREEMPT_COMPLETE;
+		intr_mask_ = off == 0x2180 ? intr_mask_ | v : intr_mask_ & ~v;
+		return true;
 	case 0x2a00:
 		intr_0();
 		intr_runlist_ &= ~v;

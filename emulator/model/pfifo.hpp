@@ -30,7 +30,7 @@ private:
 	const Profile &profile_;
 	Host &host_;
 	u32 runlist_base_ = 0, runlist_ = 0, preempt_ = 0;
-	u32 intr_runlist_ = 0, intr_0_ = 0, intr_en_0_ = 0, eng_timeout_ = 0x003fffff;
+	u32 intr_runlist_ = 0, intr_0_ = 0, intr_en_0_ = 0, intr_mask_ = 0, eng_timeout_ = 0x003fffff;
 };
 
 } // namespace emu

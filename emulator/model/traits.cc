@@ -63,12 +63,14 @@ constexpr Traits TURING = derive(VOLTA, "turing", [](Traits &t) {
 	t.runlist_readback = false;
 	t.runlist_info = true;
 	t.vf = true;
+	t.bring_up = true;
 	t.bars = BarBlocks::Vf;
 });
 
 // ga100. Copy map at ga102's place: PEER only
 constexpr Traits AMPERE1 = derive(TURING, "ampere1", [](Traits &t) {
 	t.pfifo = false;
+	t.bring_up = false;
 	t.runlist_info = false;
 	t.host_cfg = false;
 	t.usermode = false;

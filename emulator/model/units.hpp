@@ -63,7 +63,8 @@ struct GpuUnits {
 		interrupts = make<InterruptTree>(std::vector<InterruptLine>{
 			{8, [pfifo] { return pfifo->interrupt_pending(); }},
 			{20, [alarm = alarm] { return alarm->pending(); }}});
-		make<FaultReports>(host);
+		if (!p.traits.host_volta)
+			make<FaultReports>(host);
 		make<KeptRegisters>(kept_registers(p));
 	}
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 SIZE = 8 << 10  # bytes; nouveau wants 4 KiB at least
 BLOCK = 512  # PCIR counts in these
 PCIR, BIT, DATA = 0x40, 0x100, 0x200
-VERSION = bytes((0x00, 0x00, 0x06, 0x86))  # shown as 86.06.00.00; 86 is a Pascal's, the rest is this project's choice
+VERSION = bytes((0x00, 0x00, 0x06, 0x86))  # shown as 86.06.00.00: this project's choice
 STRAP_GDDR5 = 0x03  # of the memory information table: strap 0 (7:4), type 3 (3:0)
 
 
