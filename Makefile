@@ -5,7 +5,7 @@
 MAKEFLAGS += --no-print-directory
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
+.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-drivers test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -70,6 +70,9 @@ test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the te
 
 test-debug: ## the tests under kernels with KASAN, UBSAN, lockdep, kmemleak and KCSAN, built once; over an hour
 	scripts/test-debug
+
+test-drivers: ## the kernel's own nouveau on emulated GPUs, gpulens beside it (docs/drivers.md); two minutes
+	scripts/test-drivers
 
 test-gpu: ## what gpulens says through NVIDIA's driver against CUDA, on a machine with a GPU and nvcc
 	scripts/test-gpu

@@ -3,6 +3,7 @@
 #include "control/commands.hpp"
 
 #include "model/bus.hpp"
+#include "model/host.hpp"
 
 #include <stdexcept>
 
@@ -71,6 +72,18 @@ json list_unmodelled(EmulatedGpu &gpu, const json &q)
 	if (q.value("reset", false))
 		gpu.reset_unmodelled();
 	return {{"registers", list}};
+}
+
+json report_work(EmulatedGpu &gpu, const json &)
+{
+	const Work &work = gpu.host().work();
+	const Work::Counts &c = work.counts();
+	json ignored = json::array();
+	for (const auto &[method, times] : work.ignored())
+		ignored.push_back({{"class", method.first}, {"method", method.second}, {"times", times}});
+	return {{"entries", c.entries},   {"methods", c.methods},   {"copied_bytes", c.copied_bytes},
+		{"releases", c.releases}, {"acquires", c.acquires}, {"faults", c.faults},
+		{"ignored", ignored}};
 }
 
 json list_running(EmulatedGpu &gpu, const json &)
@@ -246,6 +259,7 @@ constexpr Command COMMANDS[] = {
 	{"log", "on", switch_log},
 	{"log-read", "", read_log},
 	{"unmodelled", "reset", list_unmodelled},
+	{"work", "", report_work},
 	{"running", "", list_running},
 	{"runtime", "", report_runtime},
 	{"state", "", report_state},

@@ -76,7 +76,9 @@ void add_turing(std::vector<KeptRegister> &all)
 			 {.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
 			 {.offset = VF + 0x30a0, .count = 2},
 			 {.offset = VF + 0x30b0, .writable = 0x7fffffff},
-			 // nouveau subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
+			 // nouveau subdev/fb/gp100.c (copies of the MMU's registers), subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
+			 {.offset = 0x1fac80},
+			 {.offset = 0x1facc4, .count = 3},
 			 {.offset = 0x100e68},
 			 {.offset = 0xb65000},
 			 {.offset = 0x2a30, .writable = READ_ONLY},
@@ -136,10 +138,11 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		{.offset = 0x100cd0, .writable = 0x2},
 		{.offset = 0x100cec},
 		// LTC: count of the PRI ring 0x12006c, slices 0x17e280 31:28, ZBC table (nouveau subdev/ltc/gp100.c,
-		// gm107.c, gp102.c)
+		// gm107.c, gp102.c; 0x17e204 its stencils)
 		{.offset = 0x12006c, .reset = p.num_ltcs * fbpas.present / std::max(fbpas.total, 1u), .writable = READ_ONLY},
 		{.offset = 0x17e280, .reset = p.slices_per_ltc << 28, .writable = READ_ONLY},
 		{.offset = 0x17e338, .count = 7},
+		{.offset = 0x17e204},
 		// PRI ring: interrupts 0x120058, 0x12005c, hub and ROP stations (nouveau subdev/privring/gk104.c)
 		{.offset = 0x120058, .writable = READ_ONLY, .count = 2},
 		{.offset = 0x120070, .reset = 1, .writable = READ_ONLY},
@@ -150,6 +153,14 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		{.offset = 0x10a04c, .writable = READ_ONLY},
 		{.offset = 0x10a10c, .writable = 0x1},
 		{.offset = 0x10a3c0, .writable = 0x1},
+		// PMGR: interrupts of GPIO lines and of display ports, never pending, and their enables (nouveau
+		// subdev/gpio/gk104.c, subdev/i2c/gk104.c)
+		{.offset = 0xdc00, .writable = READ_ONLY},
+		{.offset = 0xdc08},
+		{.offset = 0xdc60, .writable = READ_ONLY},
+		{.offset = 0xdc68},
+		{.offset = 0xdc80, .writable = READ_ONLY},
+		{.offset = 0xdc88},
 		// temperature: bit 29 valid, 8.5 fixed point (nouveau subdev/therm/gp100.c); 40 C is assumed
 		{.offset = 0x20460, .reset = 0x20002800, .writable = READ_ONLY},
 	};

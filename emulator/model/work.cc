@@ -103,6 +103,7 @@ bool Work::fetch_entry(State &s, Phys inst, const VirtualMemory &space)
 	s.pb_end = s.pb_get + 4 * get_bits(entry[1], 30, 10);
 	s.left = 0;
 	s.gp_get = (s.gp_get + 1) % s.gp_entries;
+	counts_.entries++;
 	save(s, inst);
 	return true;
 }
@@ -112,6 +113,14 @@ Work::Step Work::run(u32 chid, Phys inst, u64 now)
 	State *s = find(chid, inst);
 	if (!s)
 		return {};
+	Step step = next(*s, inst, now);
+	counts_.faults += step.fault.has_value();
+	return step;
+}
+
+Work::Step Work::next(State &state, Phys inst, u64 now)
+{
+	State *s = &state;
 	VirtualMemory space{mem_, address_space(mem_, profile_.traits.pages, inst)};
 	if (s->acquiring)
 		return semaphore(*s, space, now);
@@ -157,6 +166,7 @@ Work::Step Work::run(u32 chid, Phys inst, u64 now)
 
 Work::Step Work::execute(State &s, u32 data, const VirtualMemory &space, u64 now)
 {
+	counts_.methods++;
 	if (s.method < 0x100)
 		return host_method(s, data, space, now);
 	u32 number = s.classes[s.subchannel];
@@ -167,6 +177,7 @@ Work::Step Work::execute(State &s, u32 data, const VirtualMemory &space, u64 now
 	CopyEngine::Result r = s.copy.method(s.method, data, space, now);
 	if (!r.known)
 		ignored_[{number, s.method}]++;
+	counts_.copied_bytes += r.bytes;
 	Step step{.ns = METHOD_NS + r.bytes / BYTES_PER_NS};
 	if (r.fault)
 		step.fault = WorkFault{r.fault->first, r.fault->second, false};
@@ -214,6 +225,7 @@ Work::Step Work::semaphore(State &s, const VirtualMemory &space, u64 now)
 		u32 words[4] = {s.semaphore[2], 0, u32(now), u32(now >> 32)};
 		if (!space.write(va, words, get_bit(s.semaphore[3], 24) ? 4 : 16, &where))
 			step.fault = WorkFault{where, true, true};
+		counts_.releases++;
 		return step;
 	}
 	if (operation != ACQUIRE && operation != ACQ_GEQ && operation != ACQ_AND) {
@@ -226,6 +238,7 @@ Work::Step Work::semaphore(State &s, const VirtualMemory &space, u64 now)
 		step.fault = WorkFault{where, false, true};
 	else
 		s.acquiring = !acquired(s, value);
+	counts_.acquires += !s.acquiring && !step.fault;
 	return step;
 }
 

@@ -36,10 +36,14 @@ public:
 		bool interrupt = false; // it asked for a non-stalling interrupt
 		std::optional<WorkFault> fault = std::nullopt;
 	};
-	// Does the next piece of the channel's work: one method or one copy.
+	// Does the next piece of the channel's work: fetches an entry, or executes one method or one copy.
 	Step run(u32 chid, Phys inst, u64 now);
 
-	// Methods that no unit here executes, by class and method: how often.
+	struct Counts {
+		u64 entries = 0, methods = 0, copied_bytes = 0, releases = 0, acquires = 0, faults = 0;
+	};
+	const Counts &counts() const { return counts_; }
+	// Methods that no unit here executes, by class (0: Host's own) and method: how often.
 	const std::map<std::pair<u32, u32>, u64> &ignored() const { return ignored_; }
 
 private:
@@ -57,6 +61,7 @@ private:
 	};
 	State *find(u32 chid, Phys inst);
 	bool fetch_entry(State &s, Phys inst, const VirtualMemory &space);
+	Step next(State &s, Phys inst, u64 now);
 	Step execute(State &s, u32 data, const VirtualMemory &space, u64 now);
 	Step host_method(State &s, u32 data, const VirtualMemory &space, u64 now);
 	Step semaphore(State &s, const VirtualMemory &space, u64 now);
@@ -67,6 +72,7 @@ private:
 	const Profile &profile_;
 	Memories &mem_;
 	std::unordered_map<u32, State> channels_;
+	Counts counts_;
 	std::map<std::pair<u32, u32>, u64> ignored_;
 };
 

@@ -49,7 +49,7 @@ def interrupt_device(name: str, fd: int, slot: int) -> list[str]:
     lines are shared by the slots in turn."""
     return ["-chardev", f"socket,id={name}.irq,fd={fd}",
             "-device", f"virtio-serial-pci,id={name}.line,addr={slot + 16:#x},vectors=0",
-            "-device", f"virtserialport,bus={name}.line.0,chardev={name}.irq,name=gpulens.irq"]
+            "-device", f"virtserialport,bus={name}.line.0,chardev={name}.irq,name=gpulens.irq.{name}"]
 
 
 def kernel_words(iommu: bool) -> str:

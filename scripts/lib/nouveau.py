@@ -6,6 +6,7 @@ import json
 import pathlib
 import subprocess
 from collections.abc import Sequence
+from typing import Any
 
 from . import initramfs, paths, vbios
 from .guest import Gpu
@@ -16,6 +17,7 @@ ROM = "vbios.rom"
 OPTIONS = f"config=NvBios={ROM},disp=0,gr=0,sec2=0,nvdec=0,nvenc=0 modeset=2"
 MEMORY = 1024  # MiB of a guest in which it is loaded
 START = "/bin/load-nouveau"
+FAMILIES = ("pascal", "turing")  # of the emulator's profiles
 # Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by byte
 # where the processor is fast at that, and each store is a message to the emulator.
 WITHOUT = ("erms",)
@@ -33,27 +35,39 @@ def modules() -> list[pathlib.Path]:
     return initramfs.modules_with_needs(tree, ["nouveau"])
 
 
-def rom(gpu: Gpu) -> bytes:
-    """The ROM for a guest's GPU."""
+def _profile(gpu: Gpu) -> dict[str, Any]:
     path = pathlib.Path(gpu.profile)
     if not path.suffix:
         path = paths.PROFILES / f"{gpu.profile}.json"
-    return vbios.build(json.loads(path.read_text(encoding="utf-8")))
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def check(gpus: Sequence[Gpu]) -> None:
+    """Raises ValueError, which names the GPU, where nouveau would not start one of these."""
+    for gpu in gpus:
+        profile = _profile(gpu)
+        if profile["family"] not in FAMILIES or "soc" in profile:
+            raise ValueError(f"nouveau does not start on {gpu.profile}: the emulator models what it asks for of graphics "
+                             f"cards of {' and '.join(FAMILIES)} only (docs/drivers.md)")
+        if gpu.scenario:
+            raise ValueError(f"{gpu.profile}:{gpu.scenario}: nouveau makes the channels of its GPU, which takes no "
+                             "scenario")
 
 
 def archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
-    """What a guest with one such GPU needs, as an archive that the kernel unpacks over the guest's own. options: more
-    parameters of the module."""
+    """What a guest with these GPUs needs, as an archive that the kernel unpacks over the guest's own. options: more
+    parameters of the module. All GPUs get one ROM, with the PCI ids of the first, which nouveau does not look at."""
+    check(gpus)
     cpio = initramfs.Cpio()
     found = modules()
     for path in found:
         cpio.file(f"{FOLDER[1:]}/{path.name.split('.')[0]}.ko", initramfs.module_content(path))
     names = [path.name.split(".")[0] for path in found[:-1]]
-    cpio.file(f"lib/firmware/{ROM}", rom(gpus[0]))
-    cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs, and reads the port that raises its interrupts.\n"
+    cpio.file(f"lib/firmware/{ROM}", vbios.build(_profile(gpus[0])))
+    cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs, and reads the ports that raise its interrupts.\n"
                           "for port in /sys/class/virtio-ports/*; do\n"
-                          "\tif [ \"$(cat $port/name)\" = gpulens.irq ] && [ ! -e /tmp/irq ]; then\n"
-                          "\t\tcat /dev/${port##*/} >/dev/null 2>&1 &\n\t\techo $! >/tmp/irq\n\tfi\ndone\nset -e\n"
+                          "\tif grep -q '^gpulens.irq' $port/name && [ ! -e /tmp/${port##*/} ]; then\n"
+                          "\t\tcat /dev/${port##*/} >/tmp/${port##*/} 2>&1 &\n\tfi\ndone\nset -e\n"
                           f"for name in {' '.join(names)}; do\n"
                           f"\tif [ ! -e /sys/module/$(echo $name | tr - _) ]; then insmod {FOLDER}/$name.ko; fi\n"
                           f"done\ninsmod {FOLDER}/nouveau.ko {OPTIONS} {options} \"$@\"\n").encode(), 0o755)
