@@ -50,6 +50,23 @@ void add_pascal(std::vector<KeptRegister> &all)
 		 });
 }
 
+void add_volta(std::vector<KeptRegister> &all)
+{
+	// two fault buffers: LO, HI, GET, PUT (OGK volta/gv100/dev_fb.h has the last two), SIZE; 256 entries are assumed.
+	// Interrupts of the hub, none pending, and their enables; what faulted: nothing (nouveau subdev/fault/gv100.c)
+	add(all, {
+			 {.offset = 0x100a20, .writable = READ_ONLY},
+			 {.offset = 0x100a2c},
+			 {.offset = 0x100a34},
+			 {.offset = 0x100e24, .count = 2, .stride = 20},
+			 {.offset = 0x100e28, .count = 2, .stride = 20},
+			 {.offset = 0x100e2c, .count = 2, .stride = 20},
+			 {.offset = 0x100e30, .writable = READ_ONLY, .count = 2, .stride = 20},
+			 {.offset = 0x100e34, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 20},
+			 {.offset = 0x100e4c, .writable = READ_ONLY, .count = 6},
+		 });
+}
+
 void add_turing(std::vector<KeptRegister> &all)
 {
 	constexpr u32 VF = 0xb80000;
@@ -76,9 +93,7 @@ void add_turing(std::vector<KeptRegister> &all)
 			 {.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
 			 {.offset = VF + 0x30a0, .count = 2},
 			 {.offset = VF + 0x30b0, .writable = 0x7fffffff},
-			 // nouveau subdev/fb/gp100.c (copies of the MMU's registers), subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
-			 {.offset = 0x1fac80},
-			 {.offset = 0x1facc4, .count = 3},
+			 // nouveau subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
 			 {.offset = 0x100e68},
 			 {.offset = 0xb65000},
 			 {.offset = 0x2a30, .writable = READ_ONLY},
@@ -178,8 +193,12 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 	}
 	if (p.traits.vf)
 		add_turing(all);
+	else if (p.traits.host_volta)
+		add_volta(all);
 	else
 		add_pascal(all);
+	if (p.traits.host_volta) // copies of the MMU's registers (nouveau subdev/fb/gp100.c)
+		add(all, {{.offset = 0x1fac80}, {.offset = 0x1facc4, .count = 3}});
 	// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC volta/gv100/
 	// dev_pbdma.ref.txt); no interrupt is ever pending
 	add(all, {

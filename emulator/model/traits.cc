@@ -55,7 +55,6 @@ constexpr Traits VOLTA = derive(PASCAL, "volta", [](Traits &t) {
 	t.context_image = ContextImageKind::PerVeid;
 	t.pages = PageTables::V2;
 	t.copy = CopyMap::Gv100;
-	t.bring_up = false;
 });
 
 // tu10x, tu11x
@@ -63,7 +62,6 @@ constexpr Traits TURING = derive(VOLTA, "turing", [](Traits &t) {
 	t.runlist_readback = false;
 	t.runlist_info = true;
 	t.vf = true;
-	t.bring_up = true;
 	t.bars = BarBlocks::Vf;
 });
 

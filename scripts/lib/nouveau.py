@@ -17,7 +17,7 @@ ROM = "vbios.rom"
 OPTIONS = f"config=NvBios={ROM},disp=0,gr=0,sec2=0,nvdec=0,nvenc=0 modeset=2"
 MEMORY = 1024  # MiB of a guest in which it is loaded
 START = "/bin/load-nouveau"
-FAMILIES = ("pascal", "turing")  # of the emulator's profiles
+FAMILIES = ("pascal", "volta", "turing")  # of the emulator's profiles
 # Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by byte
 # where the processor is fast at that, and each store is a message to the emulator.
 WITHOUT = ("erms",)
@@ -48,7 +48,7 @@ def check(gpus: Sequence[Gpu]) -> None:
         profile = _profile(gpu)
         if profile["family"] not in FAMILIES or "soc" in profile:
             raise ValueError(f"nouveau does not start on {gpu.profile}: the emulator models what it asks for of graphics "
-                             f"cards of {' and '.join(FAMILIES)} only (docs/drivers.md)")
+                             f"cards of {', '.join(FAMILIES)} only (docs/drivers.md)")
         if gpu.scenario:
             raise ValueError(f"{gpu.profile}:{gpu.scenario}: nouveau makes the channels of its GPU, which takes no "
                              "scenario")
