@@ -47,7 +47,8 @@ void InterruptTree::reset()
 	enabled_[0] = enabled_[1] = 0;
 }
 
-// NV_PTIMER_INTR_0 0x9100 ALARM 0, INTR_EN_0 0x9140 ALARM 0, ALARM_0 0x9420 NSEC 31:5: DOC volta/gv100/dev_timer.ref.txt.
+// NV_PTIMER_INTR_0 0x9100 ALARM 0, INTR_EN_0 0x9140 ALARM 0, ALARM_0 0x9420 NSEC 31:5: DOC
+// volta/gv100/dev_timer.ref.txt.
 bool Alarm::check()
 {
 	if (host_.now() >= due_)
@@ -87,9 +88,9 @@ void Alarm::reset()
 	rang_ = enabled_ = false;
 }
 
-// Units that faulted 0x259c, a one clears; of unit i INST 0x2800 + 16*i, VA_LO, VA_HI, and REASON 4:0, CLIENT 14:8, ACCESS
-// 18:16, HUB 20: nouveau engine/fifo/gp100.c, gk104.c (reason 2: a page table entry; client 7: Host; access 0 read, 1
-// write). The client of an engine is assumed to be the same one.
+// Units that faulted 0x259c, a one clears; of unit i INST 0x2800 + 16*i, VA_LO, VA_HI, and REASON 4:0, CLIENT 14:8,
+// ACCESS 18:16, HUB 20: nouveau engine/fifo/gp100.c, gk104.c (reason 2: a page table entry; client 7: Host; access 0
+// read, 1 write). The client of an engine is assumed to be the same one.
 bool FaultReports::read(u32 off, u32 &v)
 {
 	if (off == 0x259c) {

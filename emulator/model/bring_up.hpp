@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // What a driver asks for when it starts the chip: PMC's interrupt tree and enables, and registers that only keep what
-// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Pascal and Turing graphics cards only.
+// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Graphics cards from Pascal to Turing only.
 #pragma once
 #include "model/pfifo.hpp"
 
@@ -67,9 +67,9 @@ private:
 // Registers without effect.
 struct KeptRegister {
 	u32 offset;
-	u32 reset = 0;            // value
-	u32 writable = ~0u;       // bits that keep what is written
-	u32 clears = 0;           // bits that a one clears
+	u32 reset = 0;             // value
+	u32 writable = ~0u;        // bits that keep what is written
+	u32 clears = 0;            // bits that a one clears
 	u32 count = 1, stride = 4; // an array
 };
 

@@ -70,34 +70,35 @@ void add_volta(std::vector<KeptRegister> &all)
 void add_turing(std::vector<KeptRegister> &all)
 {
 	constexpr u32 VF = 0xb80000;
-	add(all, {
-			 // AON_SECURE_SCRATCH_GROUP_05: readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/
-			 // dev_gc6_island.h, dev_gc6_island_addendum.h)
-			 {.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
-			 {.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
-			 // CPU_INTR_LEAF, LEAF_EN_SET, LEAF_EN_CLEAR, TOP, TOP_EN_SET, TOP_EN_CLEAR (OGK turing/tu102/dev_vm.h):
-			 // nothing is ever pending in that tree
-			 {.offset = VF + 0x1000, .writable = READ_ONLY, .count = 8},
-			 {.offset = VF + 0x1200, .count = 8},
-			 {.offset = VF + 0x1400, .count = 8},
-			 {.offset = VF + 0x1600, .writable = READ_ONLY},
-			 {.offset = VF + 0x1608},
-			 {.offset = VF + 0x1610},
-			 // two fault buffers: LO, HI, GET, PUT, SIZE (the same file); 256 entries are assumed. What faulted
-			 // 0x3080 to 0x3094: nothing. INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
-			 {.offset = VF + 0x3000, .count = 2, .stride = 32},
-			 {.offset = VF + 0x3004, .count = 2, .stride = 32},
-			 {.offset = VF + 0x3008, .count = 2, .stride = 32},
-			 {.offset = VF + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
-			 {.offset = VF + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
-			 {.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
-			 {.offset = VF + 0x30a0, .count = 2},
-			 {.offset = VF + 0x30b0, .writable = 0x7fffffff},
-			 // nouveau subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
-			 {.offset = 0x100e68},
-			 {.offset = 0xb65000},
-			 {.offset = 0x2a30, .writable = READ_ONLY},
-		 });
+	add(all,
+	    {
+		    // AON_SECURE_SCRATCH_GROUP_05: readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/
+		    // dev_gc6_island.h, dev_gc6_island_addendum.h)
+		    {.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
+		    {.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
+		    // CPU_INTR_LEAF, LEAF_EN_SET, LEAF_EN_CLEAR, TOP, TOP_EN_SET, TOP_EN_CLEAR (OGK turing/tu102/dev_vm.h):
+		    // nothing is ever pending in that tree
+		    {.offset = VF + 0x1000, .writable = READ_ONLY, .count = 8},
+		    {.offset = VF + 0x1200, .count = 8},
+		    {.offset = VF + 0x1400, .count = 8},
+		    {.offset = VF + 0x1600, .writable = READ_ONLY},
+		    {.offset = VF + 0x1608},
+		    {.offset = VF + 0x1610},
+		    // two fault buffers: LO, HI, GET, PUT, SIZE (the same file); 256 entries are assumed. What faulted
+		    // 0x3080 to 0x3094: nothing. INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
+		    {.offset = VF + 0x3000, .count = 2, .stride = 32},
+		    {.offset = VF + 0x3004, .count = 2, .stride = 32},
+		    {.offset = VF + 0x3008, .count = 2, .stride = 32},
+		    {.offset = VF + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
+		    {.offset = VF + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
+		    {.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
+		    {.offset = VF + 0x30a0, .count = 2},
+		    {.offset = VF + 0x30b0, .writable = 0x7fffffff},
+		    // nouveau subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
+		    {.offset = 0x100e68},
+		    {.offset = 0xb65000},
+		    {.offset = 0x2a30, .writable = READ_ONLY},
+	    });
 }
 
 } // namespace
@@ -154,7 +155,9 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		{.offset = 0x100cec},
 		// LTC: count of the PRI ring 0x12006c, slices 0x17e280 31:28, ZBC table (nouveau subdev/ltc/gp100.c,
 		// gm107.c, gp102.c; 0x17e204 its stencils)
-		{.offset = 0x12006c, .reset = p.num_ltcs * fbpas.present / std::max(fbpas.total, 1u), .writable = READ_ONLY},
+		{.offset = 0x12006c,
+		 .reset = p.num_ltcs * fbpas.present / std::max(fbpas.total, 1u),
+		 .writable = READ_ONLY},
 		{.offset = 0x17e280, .reset = p.slices_per_ltc << 28, .writable = READ_ONLY},
 		{.offset = 0x17e338, .count = 7},
 		{.offset = 0x17e204},
@@ -180,7 +183,8 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		{.offset = 0x20460, .reset = 0x20002800, .writable = READ_ONLY},
 	};
 	add(all, {
-			 // PFIFO: place of USERD in BAR1 0x2254, errors 0x252c, 0x256c, PBDMAs with interrupts 0x25a0 (nouveau engine/fifo/gk104.c): nothing is ever wrong
+			 // PFIFO: place of USERD in BAR1 0x2254, errors 0x252c, 0x256c, PBDMAs with interrupts 0x25a0
+			 // (nouveau engine/fifo/gk104.c): nothing is ever wrong
 			 {.offset = 0x2254},
 			 {.offset = 0x252c, .writable = READ_ONLY},
 			 {.offset = 0x256c, .writable = READ_ONLY},

@@ -8,7 +8,7 @@ namespace emu {
 
 namespace {
 
-constexpr u64 PAGE = 4096; // no page is smaller
+constexpr u64 PAGE = 4096;      // no page is smaller
 constexpr u64 MOST = 64u << 20; // bytes of one copy; a larger one is not what nouveau makes
 
 // One piece of memory inside a page at a time: use(phys, offset in the range, bytes).
@@ -75,8 +75,8 @@ CopyEngine::Result CopyEngine::method(u32 method, u32 data, const VirtualMemory 
 	return {};
 }
 
-// LAUNCH_DMA: DATA_TRANSFER_TYPE 1:0 (0 none), SEMAPHORE_TYPE 4:3 (1 one word, 2 four), MULTI_LINE_ENABLE 9, SRC_TYPE 12,
-// DST_TYPE 13 (1 physical), layouts 7 and 8 (1 pitch), REMAP_ENABLE 10, SEMAPHORE_REDUCTION_ENABLE 19.
+// LAUNCH_DMA: DATA_TRANSFER_TYPE 1:0 (0 none), SEMAPHORE_TYPE 4:3 (1 one word, 2 four), MULTI_LINE_ENABLE 9, SRC_TYPE
+// 12, DST_TYPE 13 (1 physical), layouts 7 and 8 (1 pitch), REMAP_ENABLE 10, SEMAPHORE_REDUCTION_ENABLE 19.
 CopyEngine::Result CopyEngine::launch(u32 command, const VirtualMemory &space, u64 now)
 {
 	Result r{.launched = true};
@@ -89,16 +89,17 @@ CopyEngine::Result CopyEngine::launch(u32 command, const VirtualMemory &space, u
 		std::vector<u8> line(line_length_);
 		for (u64 i = 0; i < lines; i++) {
 			u64 from = source_ + i * pitch_in_, to = target_ + i * pitch_out_, where = from;
-			bool ok = physical_in
-					  ? space.mem.read({physical_target(source_mode_), from}, line.data(), line.size())
-					  : space.read(from, line.data(), line.size(), &where);
+			bool ok = physical_in ? space.mem.read({physical_target(source_mode_), from}, line.data(),
+							       line.size())
+					      : space.read(from, line.data(), line.size(), &where);
 			if (!ok) {
 				r.fault = {where, false};
 				return r;
 			}
 			where = to;
-			ok = physical_out ? space.mem.write({physical_target(target_mode_), to}, line.data(), line.size())
-					  : space.write(to, line.data(), line.size(), &where);
+			ok = physical_out
+				     ? space.mem.write({physical_target(target_mode_), to}, line.data(), line.size())
+				     : space.write(to, line.data(), line.size(), &where);
 			if (!ok) {
 				r.fault = {where, true};
 				return r;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// A copy engine as a channel uses it: lines between two addresses, a semaphore after them. Methods: DOC classes/dma-copy/
-// cla0b5.h to clc5b5.h, which agree in all that is modelled. Block-linear copies and remapping are not.
+// A copy engine as a channel uses it: lines between two addresses, a semaphore after them. Methods: DOC
+// classes/dma-copy/ cla0b5.h to clc5b5.h, which agree in all that is modelled. Block-linear copies and remapping are
+// not.
 #pragma once
 #include "model/mmu.hpp"
 
 namespace emu {
 
-// Memory as the address space of an instance block shows it. The functions return false, and where, at the first address
-// that no page maps.
+// Memory as the address space of an instance block shows it. The functions return false, and where, at the first
+// address that no page maps.
 struct VirtualMemory {
 	Memories &mem;
 	std::optional<SpaceRef> space;

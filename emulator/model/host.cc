@@ -7,7 +7,8 @@
 
 namespace emu {
 
-Host::Host(const Profile &profile, Memories &mem) : profile_(profile), mem_(mem), context_images_(profile, mem), work_(profile, mem)
+Host::Host(const Profile &profile, Memories &mem)
+	: profile_(profile), mem_(mem), context_images_(profile, mem), work_(profile, mem)
 {
 	runlists_.reserve(profile_.runlists.size()); // units keep pointers to the elements
 	reset();

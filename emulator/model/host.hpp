@@ -78,7 +78,7 @@ struct Runlist {
 	Phase phase = Phase::Invalid;
 	u64 phase_end = NEVER;
 	u64 work_due = NEVER; // when the next piece of the running channels' work begins (Host::work())
-	u64 counted_to = 0; // run time is counted up to here
+	u64 counted_to = 0;   // run time is counted up to here
 	Timeslice now, next;
 	std::unordered_map<u32, TsgAccount> accounts;
 	std::vector<Channel> channels; // CHRAM chips: this runlist's own

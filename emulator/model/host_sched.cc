@@ -267,8 +267,8 @@ void Host::finish_load(Runlist &rl, u64 t)
 // Between two accesses only time changes, so whole rounds of the list are added at once instead of simulated.
 void Host::skip_cycles(Runlist &rl, u64 to)
 {
-	if (work_.enabled || rl.phase != Phase::Valid || rl.phase_end == NEVER || rl.sched_disabled || rl.submit_pending ||
-	    rl.preempt_done != NEVER || rl.evict_after_load || is_sysmem(rl.base.ap))
+	if (work_.enabled || rl.phase != Phase::Valid || rl.phase_end == NEVER || rl.sched_disabled ||
+	    rl.submit_pending || rl.preempt_done != NEVER || rl.evict_after_load || is_sysmem(rl.base.ap))
 		return;
 	if (to <= rl.phase_end || (to - rl.phase_end) / 64 < rl.now.slice_ns)
 		return;

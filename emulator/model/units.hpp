@@ -60,9 +60,9 @@ struct GpuUnits {
 	void make_bring_up(const Profile &p, Pfifo *pfifo)
 	{
 		alarm = make<Alarm>(host);
-		interrupts = make<InterruptTree>(std::vector<InterruptLine>{
-			{8, [pfifo] { return pfifo->interrupt_pending(); }},
-			{20, [alarm = alarm] { return alarm->pending(); }}});
+		interrupts = make<InterruptTree>(
+			std::vector<InterruptLine>{{8, [pfifo] { return pfifo->interrupt_pending(); }},
+						   {20, [alarm = alarm] { return alarm->pending(); }}});
 		if (!p.traits.host_volta)
 			make<FaultReports>(host);
 		make<KeptRegisters>(kept_registers(p));

@@ -20,8 +20,8 @@ Phys word_of(Phys base, u32 word)
 	return {base.ap, base.addr + 4 * word};
 }
 
-// SEMAPHORED OPERATION 4:0 (1 acquire, 2 release, 4 greater or equal, 8 and), ACQUIRE_SWITCH 12, RELEASE_SIZE 24 (1: one
-// word). SEM_EXECUTE has its own numbers, which are brought to these.
+// SEMAPHORED OPERATION 4:0 (1 acquire, 2 release, 4 greater or equal, 8 and), ACQUIRE_SWITCH 12, RELEASE_SIZE 24 (1:
+// one word). SEM_EXECUTE has its own numbers, which are brought to these.
 constexpr u32 ACQUIRE = 1, RELEASE = 2, ACQ_GEQ = 4, ACQ_AND = 8, REDUCTION = 16;
 
 u32 old_operation(u32 execute)
@@ -193,9 +193,7 @@ Work::Step Work::host_method(State &s, u32 data, const VirtualMemory &space, u64
 	case 0x10: s.semaphore[0] = data; break;                           // SEMAPHOREA to C
 	case 0x14: s.semaphore[1] = data; break;
 	case 0x18: s.semaphore[2] = data; break;
-	case 0x1c:
-		s.semaphore[3] = data;
-		return semaphore(s, space, now);
+	case 0x1c: s.semaphore[3] = data; return semaphore(s, space, now);
 	case 0x20: step.interrupt = true; break; // NON_STALL_INTERRUPT
 	case 0x24:                               // FB_FLUSH, MEM_OP_A to D: memory is written at once, there is no TLB
 	case 0x28:
@@ -206,9 +204,7 @@ Work::Step Work::host_method(State &s, u32 data, const VirtualMemory &space, u64
 	case 0x60: s.semaphore[0] = data; break;
 	case 0x64: s.semaphore[2] = data; break;
 	case 0x68: break; // SEM_PAYLOAD_HI: 64-bit payloads are not modelled
-	case 0x6c:
-		s.semaphore[3] = old_operation(data);
-		return semaphore(s, space, now);
+	case 0x6c: s.semaphore[3] = old_operation(data); return semaphore(s, space, now);
 	case 0x78: break; // WFI: each method here waits for the one before
 	case 0x80: break; // YIELD: not modelled
 	default: ignored_[{0, s.method}]++;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The work of channels (--execute): GPFIFO entries found through USERD, pushbuffers, Host's methods, and copies. Fields
-// and what is approximated: emulator/README.md, "Work". Sources: DOC classes/host/cl{c06f,c36f,c46f}.h (entries, headers,
-// methods), volta/gv100/dev_ram.ref.txt (RAMFC, USERD), dev_pbdma.ref.txt (USERD, GP_BASE).
+// and what is approximated: emulator/README.md, "Work". Sources: DOC classes/host/cl{c06f,c36f,c46f}.h (entries,
+// headers, methods), volta/gv100/dev_ram.ref.txt (RAMFC, USERD), dev_pbdma.ref.txt (USERD, GP_BASE).
 #pragma once
 #include "model/copy_engine.hpp"
 #include "model/profile.hpp"
@@ -54,9 +54,9 @@ private:
 		u64 pb_get = 0, pb_end = 0; // virtual addresses of what is left of the segment
 		u32 method = 0, subchannel = 0, left = 0;
 		bool increments = false, once = false; // after each word; after the first only
-		u32 semaphore[4] = {};   // SEMAPHOREA to D, or SEM_ADDR_HI, SEM_ADDR_LO, payload and operation
-		bool acquiring = false;  // the operation waits for its value
-		u32 classes[8] = {};     // SET_OBJECT by subchannel
+		u32 semaphore[4] = {};  // SEMAPHOREA to D, or SEM_ADDR_HI, SEM_ADDR_LO, payload and operation
+		bool acquiring = false; // the operation waits for its value
+		u32 classes[8] = {};    // SET_OBJECT by subchannel
 		CopyEngine copy;
 	};
 	State *find(u32 chid, Phys inst);

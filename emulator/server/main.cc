@@ -26,8 +26,8 @@ const char USAGE[] =
 	"  --execute  channels execute their pushbuffers; without it, they are busy as a scenario says\n"
 	"  --irq N  stream socket that gets a byte when the GPU raises its interrupt\n";
 
-// QEMU's proxy cannot raise an interrupt without KVM. Another device on the same line does, when a byte reaches it; then
-// the guest calls every handler of that line. Returns whether the interrupt is raised.
+// QEMU's proxy cannot raise an interrupt without KVM. Another device on the same line does, when a byte reaches it;
+// then the guest calls every handler of that line. Returns whether the interrupt is raised.
 bool send_interrupt(const emu::EmulatedGpu &gpu, int irq, bool before)
 {
 	bool raised = gpu.interrupt_raised();

@@ -90,19 +90,20 @@ class Emulator:
 
     def __init__(self, gpu: Gpu, profile: str, name: str, run_dir: pathlib.Path, driven: bool) -> None:
         self.gpu = gpu
-        self.irq_end: Optional[socket.socket] = None  # QEMU's end of the socket for interrupts
         self.name = name
         program = os.environ.get("GPULENS_EMULATOR", str(paths.EMULATOR))
         if not pathlib.Path(program).exists():
             raise FileNotFoundError(f"{program} is not there; run make emulator")
-        ours, self.qemu_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.qemu_ends = [theirs]  # of the GPU's socket and, of a driven one, of that for interrupts
         command = [program, "--profile", profile, "--fd", str(ours.fileno()),
                    "--control", f"{name}.sock", "--log", f"{name}.log"]
         if gpu.scenario:
             command += ["--scenario", _find_file(gpu.scenario, paths.SCENARIOS)]
         fds = [ours.fileno()]
         if driven:
-            irq, self.irq_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            irq, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            self.qemu_ends.append(theirs)
             fds.append(irq.fileno())
             command += ["--execute", "--irq", str(irq.fileno())]
         with open(run_dir / f"{name}.out", "wb") as out:
@@ -117,14 +118,13 @@ class Emulator:
         self._buffer = b""
 
     def qemu_fds(self) -> list[int]:
-        """QEMU's ends."""
-        return [end.fileno() for end in (self.qemu_end, self.irq_end) if end is not None]
+        """QEMU's ends of the sockets, open until close_qemu_fds()."""
+        return [end.fileno() for end in self.qemu_ends]
 
     def close_qemu_fds(self) -> None:
         """Closes them here, once QEMU has them."""
-        self.qemu_end.close()
-        if self.irq_end is not None:
-            self.irq_end.close()
+        for end in self.qemu_ends:
+            end.close()
 
     def _connect(self) -> socket.socket:
         # through /proc/self/fd, since the folder's own path may be too long for a socket address
@@ -275,9 +275,10 @@ class Guest:  # pylint: disable=too-many-instance-attributes
             command += ["-chardev", "stdio,id=tty,signal=off", "-device", "isa-serial,index=1,chardev=tty"]
         for index, emulator in enumerate(self.emu):
             slot = pci_device(emulator.gpu, index)
-            command += ["-device", f"x-pci-proxy-dev,id={emulator.name},fd={emulator.qemu_end.fileno()},addr={slot:#x}"]
-            if emulator.irq_end is not None:
-                command += machine.interrupt_device(emulator.name, emulator.irq_end.fileno(), slot)
+            gpu_fd, *irq_fds = emulator.qemu_fds()
+            command += ["-device", f"x-pci-proxy-dev,id={emulator.name},fd={gpu_fd},addr={slot:#x}"]
+            for irq_fd in irq_fds:
+                command += machine.interrupt_device(emulator.name, irq_fd, slot)
         return command
 
     def _strictness(self) -> str:
@@ -299,7 +300,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         (self.run_dir / "qemu.command").write_text(shlex.join(command) + "\n")
         with open(self.run_dir / "qemu.out", "wb") as out:
             self._qemu = subprocess.Popen(  # pylint: disable=consider-using-with
-                command, cwd=self.run_dir, pass_fds=[theirs.fileno(), *(fd for emu in self.emu for fd in emu.qemu_fds())],
+                command, cwd=self.run_dir,
+                pass_fds=[theirs.fileno(), *(fd for emu in self.emu for fd in emu.qemu_fds())],
                 stdin=None if self._shell else subprocess.DEVNULL, stdout=None if self._shell else out, stderr=out,
                 preexec_fn=_die_with_parent)
         theirs.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's own driver, nouveau, in a guest: its modules, the ROM that it reads (vbios.py), and how it is loaded. The
-modules are those of the guest's kernel, unmodified; scripts/fetch-kernel --module nouveau gets them."""
+"""The kernel's own driver, nouveau, in a guest: its modules, the ROM that it reads (vbios.py), and how it is loaded.
+The modules are those of the guest's kernel, unmodified; scripts/fetch-kernel --module nouveau gets them."""
 
 import json
 import pathlib
@@ -18,8 +18,8 @@ OPTIONS = f"config=NvBios={ROM},disp=0,gr=0,sec2=0,nvdec=0,nvenc=0 modeset=2"
 MEMORY = 1024  # MiB of a guest in which it is loaded
 START = "/bin/load-nouveau"
 FAMILIES = ("pascal", "volta", "turing")  # of the emulator's profiles
-# Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by byte
-# where the processor is fast at that, and each store is a message to the emulator.
+# Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by
+# byte where the processor is fast at that, and each store is a message to the emulator.
 WITHOUT = ("erms",)
 
 
@@ -47,8 +47,8 @@ def check(gpus: Sequence[Gpu]) -> None:
     for gpu in gpus:
         profile = _profile(gpu)
         if profile["family"] not in FAMILIES or "soc" in profile:
-            raise ValueError(f"nouveau does not start on {gpu.profile}: the emulator models what it asks for of graphics "
-                             f"cards of {', '.join(FAMILIES)} only (docs/drivers.md)")
+            raise ValueError(f"nouveau does not start on {gpu.profile}: the emulator models what it asks for of "
+                             f"graphics cards of {', '.join(FAMILIES)} only (docs/drivers.md)")
         if gpu.scenario:
             raise ValueError(f"{gpu.profile}:{gpu.scenario}: nouveau makes the channels of its GPU, which takes no "
                              "scenario")
@@ -64,7 +64,7 @@ def archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
         cpio.file(f"{FOLDER[1:]}/{path.name.split('.')[0]}.ko", initramfs.module_content(path))
     names = [path.name.split(".")[0] for path in found[:-1]]
     cpio.file(f"lib/firmware/{ROM}", vbios.build(_profile(gpus[0])))
-    cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs, and reads the ports that raise its interrupts.\n"
+    cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs; reads the ports that raise its interrupts.\n"
                           "for port in /sys/class/virtio-ports/*; do\n"
                           "\tif grep -q '^gpulens.irq' $port/name && [ ! -e /tmp/${port##*/} ]; then\n"
                           "\t\tcat /dev/${port##*/} >/tmp/${port##*/} 2>&1 &\n\tfi\ndone\nset -e\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Channels that execute their pushbuffers (--execute), and what a driver asks for when it starts: on a chip alone, with
-// page tables, channel and runlist written here word by word. Expected numbers are those of the classes and manuals that
-// model/work.hpp, copy_engine.hpp and bring_up_table.cc name.
+// page tables, channel and runlist written here word by word. Expected numbers are those of the classes and manuals
+// that model/work.hpp, copy_engine.hpp and bring_up_table.cc name.
 #include "common.hpp"
 
 #include "model/host.hpp"
@@ -218,13 +218,13 @@ TEST(BringUp, the_alarm_of_ptimer_interrupts_when_its_time_comes)
 TEST(BringUp, memory_controllers_share_the_memory_evenly)
 {
 	auto tu = make_gpu("tu102");
-	EXPECT_EQ(rd(*tu, 0x21c14), 0x800u);      // STATUS_OPT_FBIO
-	EXPECT_EQ(rd(*tu, 0x90020c), 1024u);      // RAMAMOUNT
-	EXPECT_EQ(rd(*tu, 0x22458), 2u);          // per FBP
-	EXPECT_EQ(rd(*tu, 0x21d70 + 4 * 4), 0u);  // ROP_L2_FBP
+	EXPECT_EQ(rd(*tu, 0x21c14), 0x800u);     // STATUS_OPT_FBIO
+	EXPECT_EQ(rd(*tu, 0x90020c), 1024u);     // RAMAMOUNT
+	EXPECT_EQ(rd(*tu, 0x22458), 2u);         // per FBP
+	EXPECT_EQ(rd(*tu, 0x21d70 + 4 * 4), 0u); // ROP_L2_FBP
 	EXPECT_EQ(rd(*tu, 0x21d70 + 4 * 5), 0x2u);
 	EXPECT_EQ(rd(*tu, 0x12006c), 11u);
-	EXPECT_EQ(rd(*tu, 0x118234), 0xffu);      // GFW_BOOT_PROGRESS
+	EXPECT_EQ(rd(*tu, 0x118234), 0xffu); // GFW_BOOT_PROGRESS
 	auto gp = make_gpu("gp106");
 	EXPECT_EQ(rd(*gp, 0x21c14), 0u);
 	EXPECT_EQ(rd(*gp, 0x90020c + 2 * 0x4000), 1024u);
@@ -239,7 +239,8 @@ TEST(BringUp, a_finished_preempt_is_reported_where_the_mask_says_so)
 {
 	for (std::string chip : {"gp106", "tu102"}) {
 		auto gpu = make_gpu(chip);
-		ASSERT_TRUE(gpu->control({{"cmd", "scenario"}, {"file", EMU_DATA_DIR "/scenarios/minimal.json"}})["ok"]);
+		ASSERT_TRUE(
+			gpu->control({{"cmd", "scenario"}, {"file", EMU_DATA_DIR "/scenarios/minimal.json"}})["ok"]);
 		auto preempt = [&] {
 			wr(*gpu, 0x2634, 0x01000000 | uint32_t(gpu->host().runlists()[0].list.tsgs.at(0).id));
 			gpu->advance(10'000'000);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's own driver, nouveau, on emulated GPUs, with gpulens beside it: a driver that this project did not write
-makes page tables, instance blocks, channels and runlists, and its log says what it thinks of the emulated GPU. Any warning
-of the kernel, such as the one at each of nouveau's time limits, ends the guest (panic_on_warn). make test-drivers runs
-this; the modules come from Debian's package of the guest's kernel. docs/drivers.md."""
+makes page tables, instance blocks, channels and runlists, and its log says what it thinks of the emulated GPU. Any
+warning of the kernel, such as the one at each of nouveau's time limits, ends the guest (panic_on_warn). make
+test-drivers runs this; the modules come from Debian's package of the guest's kernel. docs/drivers.md."""
 
 import os
 import re
@@ -15,16 +15,18 @@ import pytest
 from lib import nouveau, paths
 from lib.guest import Gpu, Guest
 
-pytestmark = pytest.mark.skipif("GPULENS_DRIVERS" not in os.environ, reason="make test-drivers runs the tests with drivers")
+pytestmark = pytest.mark.skipif("GPULENS_DRIVERS" not in os.environ,
+                                reason="make test-drivers runs the tests with drivers")
 
-LOAD_LIMIT = 40  # seconds for both GPUs: twice what the load of one may take
-UNLOAD_LIMIT = 5  # seconds; nouveau waits 15 for a channel that does not do its work
-SIGNATURE = 0xface  # word 4 of RAMFC, which nouveau writes into each channel's instance block (gpfifogk104.c, gpfifogv100.c)
+LOAD_LIMIT = 60  # seconds for all GPUs: the load of one may take 20
+UNLOAD_LIMIT = 10  # seconds; nouveau waits 15 for a channel that does not do its work
+# Word 4 of RAMFC, which nouveau writes into each channel's instance block (gpfifogk104.c, gpfifogv100.c).
+SIGNATURE = 0xface
 
 
 class Card(NamedTuple):
-    """One GPU of the guest. chip and memory are what nouveau prints; where its list of channels may be: video memory that
-    is not reserved (nouveau subdev/fb/ramgf100.c: 256 KiB below, 1 MiB above)."""
+    """One GPU of the guest. chip and memory are what nouveau prints; bytes: of its memory. nouveau places nothing in
+    the first 256 KiB and the last 1 MiB of it (subdev/fb/ramgf100.c)."""
     index: int
     profile: str
     chip: str
@@ -33,9 +35,10 @@ class Card(NamedTuple):
 
 
 CARDS = (Card(0, "gp106", "NVIDIA GP106 (136000a1)", "fb: 3072 MiB GDDR5", 3072 << 20),
-         Card(1, "tu102", "NVIDIA TU102 (162000a1)", "fb: 11264 MiB GDDR5", 11264 << 20))
-# All that nouveau says of such a GPU, in order, without firmware that it asks for and goes without, and the kernel's own
-# lines. The one error follows from gr=0: without a graphics engine there is no channel for it.
+         Card(1, "gv100", "NVIDIA GV100 (140000a1)", "fb: 12288 MiB GDDR5", 12288 << 20),
+         Card(2, "tu102", "NVIDIA TU102 (162000a1)", "fb: 11264 MiB GDDR5", 11264 << 20))
+# All that nouveau says of such a GPU, in order, without firmware that it asks for and goes without, and the kernel's
+# own lines. The one error follows from gr=0: without a graphics engine there is no channel for it.
 SAID = ("{chip}", "bios: version 86.06.00.00.00", "pmu: firmware unavailable", "{memory}", "DRM: VRAM: {mib} MiB",
         "DRM: GART: 536870912 MiB", "DRM: BIT table 'A' not found", "DRM: BIT table 'D' not found",
         "DRM: BIT table 'L' not found", "DRM: BIT table 'T' not found", "DRM: DCB version 4.0",
@@ -56,7 +59,7 @@ def expected(card: Card) -> list[str]:
 
 @pytest.fixture(scope="module")
 def driven() -> Iterator[Guest]:
-    """A guest with both GPUs, nouveau loaded, gpulens not."""
+    """A guest with these GPUs, nouveau loaded, gpulens not."""
     gpus = [Gpu(card.profile) for card in CARDS]
     try:
         archive = nouveau.archive(gpus)
@@ -95,9 +98,9 @@ def test_interrupts_arrive(driven: Guest, card: Card) -> None:
 
 @pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])
 def test_what_is_not_modelled(driven: Guest, card: Card) -> None:
-    """The emulator's list of registers that nouveau touched and no unit models is the one of emulator/README.md: the VGA
-    index and data ports of a display, which these GPUs lack. Seen failing: with the GPIO registers, before they were
-    there."""
+    """The emulator's list of registers that nouveau touched and no unit models is the one of emulator/README.md: the
+    VGA index and data ports of a display, which these GPUs lack. Seen failing: with the GPIO registers, before they
+    were there."""
     listed = driven.emu[card.index].cmd({"cmd": "unmodelled"})["registers"]
     assert [hex(register["off"]) for register in listed] == ["0x6013d4", "0x6013d5"]
 
@@ -105,7 +108,8 @@ def test_what_is_not_modelled(driven: Guest, card: Card) -> None:
 @pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])
 def test_gpulens_shows_its_channel(watched: Guest, card: Card) -> None:
     """The runlist that nouveau wrote has one TSG with one channel, both with id 0, and where gpulens says that its
-    instance block is, there is the signature that nouveau writes. Seen failing: with the address of a page further on."""
+    instance block is, there is the signature that nouveau writes. Seen failing: with a PCCSR that shows the next
+    page."""
     text = watched.read(f"/proc/gpu{card.index}/runlist0")
     base = int(re.search(r"^List: base (0x\w+), target vid, entries 2, pending 0$", text, re.M).group(1), 16)
     inst = int(re.search(r"\| Inst: (0x\w+)\|\n *\| Target: +vid\|", text).group(1), 16)
@@ -121,7 +125,7 @@ def test_gpulens_shows_its_channel(watched: Guest, card: Card) -> None:
 @pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])
 def test_gpulens_shows_its_bars(watched: Guest, card: Card) -> None:
     """BAR1 and BAR2 go through page tables that nouveau wrote, and the runlist is seen through BAR2 where gpulens says.
-    Seen failing: with the emulator's BAR2 block unbound."""
+    Seen failing: with a BAR2 block that reads as the next page."""
     text = watched.read(f"/proc/gpu{card.index}/bars")
     assert len(re.findall(r"^BAR[12]: +virtual, page directory 0x\w+ \(vid\), pages v2$", text, re.M)) == 2, text
     base, offset = re.search(r"^runlist 0 +(0x\w+) \(vid\): BAR2\+(0x\w+)$", text, re.M).groups()
@@ -130,10 +134,10 @@ def test_gpulens_shows_its_bars(watched: Guest, card: Card) -> None:
 
 
 def test_they_are_loaded_and_unloaded_in_every_order(driven: Guest) -> None:
-    """gpulens is loaded and unloaded while nouveau stays, nouveau while gpulens stays, and every file is read meanwhile.
-    nouveau waits for its channel before it goes: Host releases a semaphore and interrupts. Afterwards its runlist is
-    empty. Seen failing: without --execute ("failed to idle channel 0", after 15 s)."""
-    read_all = ("i=0; while [ $i -lt 20 ]; do for file in $(find /proc/gpu0/ /proc/gpu1/ -type f -perm -400 ! -name samples); "
+    """gpulens is loaded and unloaded while nouveau stays, nouveau while gpulens stays, and every file is read
+    meanwhile. nouveau waits for its channel before it goes: Host releases a semaphore and interrupts. Afterwards its
+    runlist is empty. Seen failing: without --execute ("failed to idle channel 0", after 15 s)."""
+    read_all = ("i=0; while [ $i -lt 20 ]; do for file in $(find /proc/gpu[0-9]/ -type f -perm -400 ! -name samples); "
                 "do cat $file >/dev/null || echo $file; done; i=$((i + 1)); done")
     driven.load()
     assert driven.check(read_all, timeout=120) == ""
@@ -142,9 +146,10 @@ def test_they_are_loaded_and_unloaded_in_every_order(driven: Guest) -> None:
     assert time.monotonic() - began < UNLOAD_LIMIT
     for card in CARDS:
         work = driven.emu[card.index].cmd({"cmd": "work"})
-        assert (work["releases"], work["faults"], work["ignored"]) == (1, 0, [])
+        assert work["releases"] > 0 and (work["faults"], work["ignored"]) == (0, [])
         assert driven.read(f"/proc/gpu{card.index}/runlist0").endswith(", entries 0, pending 0\n! empty\n")
-    driven.check(f"({read_all}) >/tmp/read 2>&1 & {nouveau.START}; status=$?; wait; exit $status", timeout=LOAD_LIMIT + 60)
+    driven.check(f"({read_all}) >/tmp/read 2>&1 & {nouveau.START}; status=$?; wait; exit $status",
+                 timeout=LOAD_LIMIT + 60)
     for card in CARDS:
         assert "entries 2" in driven.read(f"/proc/gpu{card.index}/runlist0")
         assert said(driven, card) == expected(card) * 2
