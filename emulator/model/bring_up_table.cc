@@ -34,7 +34,7 @@ struct Fbpas {
 	u32 mib; // of each
 };
 
-void add(std::vector<KeptRegister> &to, std::initializer_list<KeptRegister> rows)
+void add_rows(std::vector<KeptRegister> &to, std::initializer_list<KeptRegister> rows)
 {
 	to.insert(to.end(), rows);
 }
@@ -42,63 +42,64 @@ void add(std::vector<KeptRegister> &to, std::initializer_list<KeptRegister> rows
 void add_pascal(std::vector<KeptRegister> &all)
 {
 	// replayable faults: place, size, get and put of the buffer (nouveau subdev/fault/gp100.c); the size is assumed
-	add(all, {
-			 {.offset = 0x2a70, .count = 2},
-			 {.offset = 0x2a78, .reset = 128, .writable = READ_ONLY},
-			 {.offset = 0x2a7c},
-			 {.offset = 0x2a80, .writable = READ_ONLY},
-		 });
+	add_rows(all, {
+			      {.offset = 0x2a70, .count = 2},
+			      {.offset = 0x2a78, .reset = 128, .writable = READ_ONLY},
+			      {.offset = 0x2a7c},
+			      {.offset = 0x2a80, .writable = READ_ONLY},
+		      });
 }
 
 void add_volta(std::vector<KeptRegister> &all)
 {
 	// two fault buffers: LO, HI, GET, PUT (OGK volta/gv100/dev_fb.h has the last two), SIZE; 256 entries are assumed.
 	// Interrupts of the hub, none pending, and their enables; what faulted: nothing (nouveau subdev/fault/gv100.c)
-	add(all, {
-			 {.offset = 0x100a20, .writable = READ_ONLY},
-			 {.offset = 0x100a2c},
-			 {.offset = 0x100a34},
-			 {.offset = 0x100e24, .count = 2, .stride = 20},
-			 {.offset = 0x100e28, .count = 2, .stride = 20},
-			 {.offset = 0x100e2c, .count = 2, .stride = 20},
-			 {.offset = 0x100e30, .writable = READ_ONLY, .count = 2, .stride = 20},
-			 {.offset = 0x100e34, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 20},
-			 {.offset = 0x100e4c, .writable = READ_ONLY, .count = 6},
-		 });
+	add_rows(all, {
+			      {.offset = 0x100a20, .writable = READ_ONLY},
+			      {.offset = 0x100a2c},
+			      {.offset = 0x100a34},
+			      {.offset = 0x100e24, .count = 2, .stride = 20},
+			      {.offset = 0x100e28, .count = 2, .stride = 20},
+			      {.offset = 0x100e2c, .count = 2, .stride = 20},
+			      {.offset = 0x100e30, .writable = READ_ONLY, .count = 2, .stride = 20},
+			      {.offset = 0x100e34, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 20},
+			      {.offset = 0x100e4c, .writable = READ_ONLY, .count = 6},
+		      });
 }
 
 void add_turing(std::vector<KeptRegister> &all)
 {
 	constexpr u32 VF = 0xb80000;
-	add(all,
-	    {
-		    // AON_SECURE_SCRATCH_GROUP_05: readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/
-		    // dev_gc6_island.h, dev_gc6_island_addendum.h)
-		    {.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
-		    {.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
-		    // CPU_INTR_LEAF, LEAF_EN_SET, LEAF_EN_CLEAR, TOP, TOP_EN_SET, TOP_EN_CLEAR (OGK turing/tu102/dev_vm.h):
-		    // nothing is ever pending in that tree
-		    {.offset = VF + 0x1000, .writable = READ_ONLY, .count = 8},
-		    {.offset = VF + 0x1200, .count = 8},
-		    {.offset = VF + 0x1400, .count = 8},
-		    {.offset = VF + 0x1600, .writable = READ_ONLY},
-		    {.offset = VF + 0x1608},
-		    {.offset = VF + 0x1610},
-		    // two fault buffers: LO, HI, GET, PUT, SIZE (the same file); 256 entries are assumed. What faulted
-		    // 0x3080 to 0x3094: nothing. INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
-		    {.offset = VF + 0x3000, .count = 2, .stride = 32},
-		    {.offset = VF + 0x3004, .count = 2, .stride = 32},
-		    {.offset = VF + 0x3008, .count = 2, .stride = 32},
-		    {.offset = VF + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
-		    {.offset = VF + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
-		    {.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
-		    {.offset = VF + 0x30a0, .count = 2},
-		    {.offset = VF + 0x30b0, .writable = 0x7fffffff},
-		    // nouveau subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
-		    {.offset = 0x100e68},
-		    {.offset = 0xb65000},
-		    {.offset = 0x2a30, .writable = READ_ONLY},
-	    });
+	add_rows(
+		all,
+		{
+			// AON_SECURE_SCRATCH_GROUP_05: readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/
+			// dev_gc6_island.h, dev_gc6_island_addendum.h)
+			{.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
+			{.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
+			// CPU_INTR_LEAF, LEAF_EN_SET, LEAF_EN_CLEAR, TOP, TOP_EN_SET, TOP_EN_CLEAR (OGK turing/tu102/dev_vm.h):
+			// nothing is ever pending in that tree
+			{.offset = VF + 0x1000, .writable = READ_ONLY, .count = 8},
+			{.offset = VF + 0x1200, .count = 8},
+			{.offset = VF + 0x1400, .count = 8},
+			{.offset = VF + 0x1600, .writable = READ_ONLY},
+			{.offset = VF + 0x1608},
+			{.offset = VF + 0x1610},
+			// two fault buffers: LO, HI, GET, PUT, SIZE (the same file); 256 entries are assumed. What faulted
+			// 0x3080 to 0x3094: nothing. INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
+			{.offset = VF + 0x3000, .count = 2, .stride = 32},
+			{.offset = VF + 0x3004, .count = 2, .stride = 32},
+			{.offset = VF + 0x3008, .count = 2, .stride = 32},
+			{.offset = VF + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
+			{.offset = VF + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
+			{.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
+			{.offset = VF + 0x30a0, .count = 2},
+			{.offset = VF + 0x30b0, .writable = 0x7fffffff},
+			// nouveau subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
+			{.offset = 0x100e68},
+			{.offset = 0xb65000},
+			{.offset = 0x2a30, .writable = READ_ONLY},
+		});
 }
 
 } // namespace
@@ -182,7 +183,8 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		// temperature: bit 29 valid, 8.5 fixed point (nouveau subdev/therm/gp100.c); 40 C is assumed
 		{.offset = 0x20460, .reset = 0x20002800, .writable = READ_ONLY},
 	};
-	add(all, {
+	add_rows(all,
+		 {
 			 // PFIFO: place of USERD in BAR1 0x2254, errors 0x252c, 0x256c, PBDMAs with interrupts 0x25a0
 			 // (nouveau engine/fifo/gk104.c): nothing is ever wrong
 			 {.offset = 0x2254},
@@ -193,7 +195,7 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 	for (u32 fbp = 0; fbp < p.num_fbps; fbp++) {
 		u32 ltcs = fbpas.absent_in(fbp) * p.ltc_per_fbp / fbpas.per_fbp; // that are off, the last ones
 		u32 off = ltcs ? u32(bit_mask(p.ltc_per_fbp - 1, p.ltc_per_fbp - ltcs)) : 0;
-		add(all, {{.offset = 0x21d70 + 4 * fbp, .reset = off, .writable = READ_ONLY}});
+		add_rows(all, {{.offset = 0x21d70 + 4 * fbp, .reset = off, .writable = READ_ONLY}});
 	}
 	if (p.traits.vf)
 		add_turing(all);
@@ -202,21 +204,21 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 	else
 		add_pascal(all);
 	if (p.traits.host_volta) // copies of the MMU's registers (nouveau subdev/fb/gp100.c)
-		add(all, {{.offset = 0x1fac80}, {.offset = 0x1facc4, .count = 3}});
+		add_rows(all, {{.offset = 0x1fac80}, {.offset = 0x1facc4, .count = 3}});
 	// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC volta/gv100/
 	// dev_pbdma.ref.txt); no interrupt is ever pending
-	add(all, {
-			 {.offset = 0x400c0, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x400c4, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x40108, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x4010c, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x4012c, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x4013c, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x40148, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x4014c, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x40150, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
-			 {.offset = 0x40154, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
-		 });
+	add_rows(all, {
+			      {.offset = 0x400c0, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x400c4, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x40108, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x4010c, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x4012c, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x4013c, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x40148, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x4014c, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x40150, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			      {.offset = 0x40154, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+		      });
 	return all;
 }
 

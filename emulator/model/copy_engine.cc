@@ -12,7 +12,7 @@ constexpr u64 PAGE = 4096;      // no page is smaller
 constexpr u64 MOST = 64u << 20; // bytes of one copy; a larger one is not what nouveau makes
 
 // One piece of memory inside a page at a time: use(phys, offset in the range, bytes).
-bool walk(const VirtualMemory &space, u64 va, u64 len, u64 *where, auto use)
+bool walk_pages(const VirtualMemory &space, u64 va, u64 len, u64 *where, auto use)
 {
 	for (u64 done = 0; done < len;) {
 		u64 n = std::min(len - done, PAGE - ((va + done) & (PAGE - 1)));
@@ -40,14 +40,14 @@ Aperture physical_target(u32 mode)
 
 bool VirtualMemory::read(u64 va, void *out, u64 len, u64 *where) const
 {
-	return walk(*this, va, len, where,
-		    [&](Phys p, u64 at, u64 n) { return mem.read(p, static_cast<u8 *>(out) + at, n); });
+	return walk_pages(*this, va, len, where,
+			  [&](Phys p, u64 at, u64 n) { return mem.read(p, static_cast<u8 *>(out) + at, n); });
 }
 
 bool VirtualMemory::write(u64 va, const void *in, u64 len, u64 *where) const
 {
-	return walk(*this, va, len, where,
-		    [&](Phys p, u64 at, u64 n) { return mem.write(p, static_cast<const u8 *>(in) + at, n); });
+	return walk_pages(*this, va, len, where,
+			  [&](Phys p, u64 at, u64 n) { return mem.write(p, static_cast<const u8 *>(in) + at, n); });
 }
 
 CopyEngine::Result CopyEngine::method(u32 method, u32 data, const VirtualMemory &space, u64 now)

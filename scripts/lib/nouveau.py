@@ -23,7 +23,7 @@ FAMILIES = ("pascal", "volta", "turing")  # of the emulator's profiles
 WITHOUT = ("erms",)
 
 
-def modules() -> list[pathlib.Path]:
+def fetch_modules() -> list[pathlib.Path]:
     """The module and those it needs, in loading order. Fetches them at first; raises FileNotFoundError with the reason
     where they cannot be had."""
     tree = paths.BUILD / "drivers" / f"{paths.kernel_version()}-nouveau"
@@ -35,17 +35,17 @@ def modules() -> list[pathlib.Path]:
     return initramfs.modules_with_needs(tree, ["nouveau"])
 
 
-def _profile(gpu: Gpu) -> dict[str, Any]:
+def _read_profile(gpu: Gpu) -> dict[str, Any]:
     path = pathlib.Path(gpu.profile)
     if not path.suffix:
         path = paths.PROFILES / f"{gpu.profile}.json"
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def check(gpus: Sequence[Gpu]) -> None:
+def check_gpus(gpus: Sequence[Gpu]) -> None:
     """Raises ValueError, which names the GPU, where nouveau would not start one of these."""
     for gpu in gpus:
-        profile = _profile(gpu)
+        profile = _read_profile(gpu)
         if profile["family"] not in FAMILIES or "soc" in profile:
             raise ValueError(f"nouveau does not start on {gpu.profile}: the emulator models what it asks for of "
                              f"graphics cards of {', '.join(FAMILIES)} only (docs/drivers.md)")
@@ -54,16 +54,16 @@ def check(gpus: Sequence[Gpu]) -> None:
                              "scenario")
 
 
-def archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
+def make_archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
     """What a guest with these GPUs needs, as an archive that the kernel unpacks over the guest's own. options: more
     parameters of the module. All GPUs get one ROM, with the PCI ids of the first, which nouveau does not look at."""
-    check(gpus)
+    check_gpus(gpus)
     cpio = initramfs.Cpio()
-    found = modules()
+    found = fetch_modules()
     for path in found:
         cpio.file(f"{FOLDER[1:]}/{path.name.split('.')[0]}.ko", initramfs.module_content(path))
     names = [path.name.split(".")[0] for path in found[:-1]]
-    cpio.file(f"lib/firmware/{ROM}", vbios.build(_profile(gpus[0])))
+    cpio.file(f"lib/firmware/{ROM}", vbios.build_rom(_read_profile(gpus[0])))
     cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs; reads the ports that raise its interrupts.\n"
                           "for port in /sys/class/virtio-ports/*; do\n"
                           "\tif grep -q '^gpulens.irq' $port/name && [ ! -e /tmp/${port##*/} ]; then\n"

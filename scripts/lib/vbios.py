@@ -44,7 +44,7 @@ def _falcon_table(image: _Image) -> int:
     return image.place(header + struct.pack("<BBI", 0x04, 0, descriptor))
 
 
-def _tokens(image: _Image) -> list[bytes]:
+def _pack_tokens(image: _Image) -> list[bytes]:
     """The tokens of BIT: id, version, bytes and place of the data."""
     clocks = image.place(struct.pack("<6B20x", 0x11, 26, 20, 26, 0, 0))
     memory = image.place(struct.pack("<5BH", 0x10, 7, 2, 1, 0, 0) + bytes((STRAP_GDDR5, 0)))
@@ -58,7 +58,7 @@ def _tokens(image: _Image) -> list[bytes]:
     return [struct.pack("<cBHH", name, version, len(data), image.place(data)) for name, version, data in structures]
 
 
-def build(profile: Mapping[str, Mapping[str, str]]) -> bytes:
+def build_rom(profile: Mapping[str, Mapping[str, str]]) -> bytes:
     """The ROM for a chip's profile (emulator/profiles), whose PCI ids it has."""
     image = _Image()
     image.put(0, b"\x55\xaa" + bytes((SIZE // BLOCK,)))
@@ -66,7 +66,7 @@ def build(profile: Mapping[str, Mapping[str, str]]) -> bytes:
     vendor, device = (int(profile["pci"][key], 16) for key in ("vendor", "device"))
     image.put(PCIR, struct.pack("<4sHHHHB3sHHBBH", b"PCIR", vendor, device, 0, 0x18, 0, b"\x00\x00\x03", SIZE // BLOCK,
                                 0, 0, 0x80, 0))
-    tokens = _tokens(image)
+    tokens = _pack_tokens(image)
     header = struct.pack("<H4sHBBBB", 0xb8ff, b"BIT\0", 0x0100, 12, 6, len(tokens), 0)
     image.put(BIT, header[:-1] + bytes((-sum(header) & 0xff,)) + b"".join(tokens))
     # version 4.0, bytes of the header, entries, bytes of an entry, pointer to the CCB, signature, further pointers

@@ -46,13 +46,13 @@ SAID = ("{chip}", "bios: version 86.06.00.00.00", "pmu: firmware unavailable", "
 LEFT_OUT = re.compile("firmware: |enabling device|acr: firmware unavailable")
 
 
-def said(guest: Guest, card: Card) -> list[str]:
+def read_log(guest: Guest, card: Card) -> list[str]:
     """nouveau's lines about a GPU since the guest booted."""
     lines = re.findall(rf"^\[.*?\] nouveau 0000:00:0{4 + card.index}\.0: (.*)$", guest.check("dmesg"), re.M)
     return [line for line in lines if not LEFT_OUT.search(line)]
 
 
-def expected(card: Card) -> list[str]:
+def expect_log(card: Card) -> list[str]:
     """What it says of a GPU that it starts once."""
     return [line.format(chip=card.chip, memory=card.memory, mib=card.bytes >> 20) for line in SAID]
 
@@ -62,7 +62,7 @@ def driven() -> Iterator[Guest]:
     """A guest with these GPUs, nouveau loaded, gpulens not."""
     gpus = [Gpu(card.profile) for card in CARDS]
     try:
-        archive = nouveau.archive(gpus)
+        archive = nouveau.make_archive(gpus)
     except FileNotFoundError as missing:
         pytest.skip(str(missing))
     with Guest(gpus, mem=nouveau.MEMORY, archive=archive, driven=True, without=nouveau.WITHOUT,
@@ -85,7 +85,7 @@ def watched(driven: Guest) -> Iterator[Guest]:
 def test_it_starts_without_an_error(driven: Guest, card: Card) -> None:
     """All that nouveau says of the GPU is known: no error of fifo, mmu, bar, ce or another unit. Seen failing: with
     TSG_PREEMPT_COMPLETE in Turing's INTR_0 ("fifo: INTR 10000000"); on Pascal without devinit's bit at 0x2240c."""
-    assert said(driven, card) == expected(card)
+    assert read_log(driven, card) == expect_log(card)
 
 
 @pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])
@@ -152,6 +152,6 @@ def test_they_are_loaded_and_unloaded_in_every_order(driven: Guest) -> None:
                  timeout=LOAD_LIMIT + 60)
     for card in CARDS:
         assert "entries 2" in driven.read(f"/proc/gpu{card.index}/runlist0")
-        assert said(driven, card) == expected(card) * 2
+        assert read_log(driven, card) == expect_log(card) * 2
     driven.unload()
     driven.check("rmmod nouveau", timeout=30)
