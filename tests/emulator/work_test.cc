@@ -37,13 +37,13 @@ struct Driven {
 		vid.wr32(LIST, TSG | 1 << 13 | 3 << 14 | 128 << 18 | 1u << 26);
 		vid.wr32(LIST + 8, CHANNEL);
 		vid.wr32(LIST + 12, uint32_t(INST >> 12));
-		wr(*gpu, 0x2140, 0xffffffff);
-		wr(*gpu, 0x160, 0x100);
-		wr(*gpu, 0x800000 + 8 * CHANNEL, 0x80000000 | uint32_t(INST >> 12));
-		wr(*gpu, 0x2270, uint32_t(LIST >> 12));
-		wr(*gpu, 0x2274, RUNLIST << 20 | 2);
+		wr32(*gpu, 0x2140, 0xffffffff);
+		wr32(*gpu, 0x160, 0x100);
+		wr32(*gpu, 0x800000 + 8 * CHANNEL, 0x80000000 | uint32_t(INST >> 12));
+		wr32(*gpu, 0x2270, uint32_t(LIST >> 12));
+		wr32(*gpu, 0x2274, RUNLIST << 20 | 2);
 		gpu->advance(100'000);
-		wr(*gpu, 0x2a00, 0xffffffff);
+		wr32(*gpu, 0x2a00, 0xffffffff);
 	}
 
 	void method(uint32_t subchannel, uint32_t method, std::vector<uint32_t> data)
@@ -76,8 +76,8 @@ struct Driven {
 			gpu->advance(ns / 10);
 	}
 	uint32_t at(uint32_t va) { return gpu->vidmem().rd32(PHYS + va); }
-	uint32_t state() { return rd(*gpu, 0x800004 + 8 * CHANNEL); }
-	void enable() { wr(*gpu, 0x800004 + 8 * CHANNEL, 0x400); }
+	uint32_t state() { return rd32(*gpu, 0x800004 + 8 * CHANNEL); }
+	void enable() { wr32(*gpu, 0x800004 + 8 * CHANNEL, 0x400); }
 };
 
 } // namespace
@@ -102,9 +102,9 @@ TEST(Work, a_channel_copies_lines_releases_a_semaphore_and_interrupts)
 	EXPECT_EQ(m.at(0x30000), 0xfeedu);
 	EXPECT_EQ(m.gpu->vidmem().rd32(USERD + 0x88), 1u) << "GP_GET";
 	EXPECT_EQ(m.state() >> 24, 0u) << "idle, not busy";
-	EXPECT_EQ(rd(*m.gpu, 0x2100) & 0x80000000, 0x80000000) << "CHANNEL_INTR";
+	EXPECT_EQ(rd32(*m.gpu, 0x2100) & 0x80000000, 0x80000000) << "CHANNEL_INTR";
 	EXPECT_TRUE(m.gpu->interrupt_raised());
-	wr(*m.gpu, 0x2100, 0x80000000);
+	wr32(*m.gpu, 0x2100, 0x80000000);
 	EXPECT_FALSE(m.gpu->interrupt_raised());
 	json work = m.gpu->control({{"cmd", "work"}});
 	EXPECT_EQ(work["copied_bytes"], 48);
@@ -122,7 +122,7 @@ TEST(Work, a_disabled_channel_keeps_its_work)
 	m.enable();
 	m.run();
 	EXPECT_EQ(m.at(0x30000), 1u);
-	wr(*m.gpu, 0x800004 + 8 * CHANNEL, 0x800);
+	wr32(*m.gpu, 0x800004 + 8 * CHANNEL, 0x800);
 	m.release(0x30000, 2);
 	m.kick();
 	m.run();
@@ -161,13 +161,13 @@ TEST(Work, an_address_without_a_page_is_an_mmu_fault)
 	m.enable();
 	m.run();
 	EXPECT_EQ(m.at(0x30000), 0u) << "the channel stopped";
-	EXPECT_EQ(rd(*m.gpu, 0x259c), 1u << 23) << "fault id of LCE2, the profile's";
-	EXPECT_EQ(rd(*m.gpu, 0x2800 + 16 * 23), INST >> 12);
-	EXPECT_EQ(rd(*m.gpu, 0x2804 + 16 * 23), UNMAPPED);
-	EXPECT_EQ(rd(*m.gpu, 0x280c + 16 * 23) >> 16 & 7, 1u) << "a write";
-	EXPECT_EQ(rd(*m.gpu, 0x2100) & 0x10000000, 0x10000000u) << "MMU_FAULT";
-	wr(*m.gpu, 0x259c, 1u << 23);
-	EXPECT_EQ(rd(*m.gpu, 0x2100) & 0x10000000, 0u);
+	EXPECT_EQ(rd32(*m.gpu, 0x259c), 1u << 23) << "fault id of LCE2, the profile's";
+	EXPECT_EQ(rd32(*m.gpu, 0x2800 + 16 * 23), INST >> 12);
+	EXPECT_EQ(rd32(*m.gpu, 0x2804 + 16 * 23), UNMAPPED);
+	EXPECT_EQ(rd32(*m.gpu, 0x280c + 16 * 23) >> 16 & 7, 1u) << "a write";
+	EXPECT_EQ(rd32(*m.gpu, 0x2100) & 0x10000000, 0x10000000u) << "MMU_FAULT";
+	wr32(*m.gpu, 0x259c, 1u << 23);
+	EXPECT_EQ(rd32(*m.gpu, 0x2100) & 0x10000000, 0u);
 }
 
 // Seen failing with 0xb097's methods counted under class 0.
@@ -199,39 +199,39 @@ TEST(Work, no_scenario_is_loaded_over_work)
 TEST(BringUp, the_alarm_of_ptimer_interrupts_when_its_time_comes)
 {
 	auto gpu = make_gpu("tu102");
-	wr(*gpu, 0x160, 0x00100000); // INTR_EN_SET, PTIMER 20
-	wr(*gpu, 0x9140, 1);
-	wr(*gpu, 0x9420, uint32_t(gpu->now()) + 100'000);
+	wr32(*gpu, 0x160, 0x00100000); // INTR_EN_SET, PTIMER 20
+	wr32(*gpu, 0x9140, 1);
+	wr32(*gpu, 0x9420, uint32_t(gpu->now()) + 100'000);
 	EXPECT_FALSE(gpu->interrupt_raised());
 	EXPECT_NEAR(double(gpu->next_event() - gpu->now()), 100'000, 2'000);
 	gpu->advance(110'000);
-	EXPECT_EQ(rd(*gpu, 0x100), 0x00100000u);
+	EXPECT_EQ(rd32(*gpu, 0x100), 0x00100000u);
 	EXPECT_TRUE(gpu->interrupt_raised());
-	wr(*gpu, 0x180, 0xffffffff); // INTR_EN_CLEAR
+	wr32(*gpu, 0x180, 0xffffffff); // INTR_EN_CLEAR
 	EXPECT_FALSE(gpu->interrupt_raised());
-	EXPECT_EQ(rd(*gpu, 0x140), 0u);
-	wr(*gpu, 0x9100, 1);
-	EXPECT_EQ(rd(*gpu, 0x100), 0u);
+	EXPECT_EQ(rd32(*gpu, 0x140), 0u);
+	wr32(*gpu, 0x9100, 1);
+	EXPECT_EQ(rd32(*gpu, 0x100), 0u);
 }
 
 // 11 GiB and 12 possible controllers: 11 of 1 GiB. Seen failing with 938 MiB in each of 12.
 TEST(BringUp, memory_controllers_share_the_memory_evenly)
 {
 	auto tu = make_gpu("tu102");
-	EXPECT_EQ(rd(*tu, 0x21c14), 0x800u);     // STATUS_OPT_FBIO
-	EXPECT_EQ(rd(*tu, 0x90020c), 1024u);     // RAMAMOUNT
-	EXPECT_EQ(rd(*tu, 0x22458), 2u);         // per FBP
-	EXPECT_EQ(rd(*tu, 0x21d70 + 4 * 4), 0u); // ROP_L2_FBP
-	EXPECT_EQ(rd(*tu, 0x21d70 + 4 * 5), 0x2u);
-	EXPECT_EQ(rd(*tu, 0x12006c), 11u);
-	EXPECT_EQ(rd(*tu, 0x118234), 0xffu); // GFW_BOOT_PROGRESS
+	EXPECT_EQ(rd32(*tu, 0x21c14), 0x800u);     // STATUS_OPT_FBIO
+	EXPECT_EQ(rd32(*tu, 0x90020c), 1024u);     // RAMAMOUNT
+	EXPECT_EQ(rd32(*tu, 0x22458), 2u);         // per FBP
+	EXPECT_EQ(rd32(*tu, 0x21d70 + 4 * 4), 0u); // ROP_L2_FBP
+	EXPECT_EQ(rd32(*tu, 0x21d70 + 4 * 5), 0x2u);
+	EXPECT_EQ(rd32(*tu, 0x12006c), 11u);
+	EXPECT_EQ(rd32(*tu, 0x118234), 0xffu); // GFW_BOOT_PROGRESS
 	auto gp = make_gpu("gp106");
-	EXPECT_EQ(rd(*gp, 0x21c14), 0u);
-	EXPECT_EQ(rd(*gp, 0x90020c + 2 * 0x4000), 1024u);
-	EXPECT_EQ(rd(*gp, 0x118234), 0xbadf1100u);
-	EXPECT_EQ(rd(*gp, 0x100c80), 0x00208000u);
-	wr(*gp, 0x100cbc, 0x80000001);
-	EXPECT_EQ(rd(*gp, 0x100cbc), 1u) << "TRIGGER is write only";
+	EXPECT_EQ(rd32(*gp, 0x21c14), 0u);
+	EXPECT_EQ(rd32(*gp, 0x90020c + 2 * 0x4000), 1024u);
+	EXPECT_EQ(rd32(*gp, 0x118234), 0xbadf1100u);
+	EXPECT_EQ(rd32(*gp, 0x100c80), 0x00208000u);
+	wr32(*gp, 0x100cbc, 0x80000001);
+	EXPECT_EQ(rd32(*gp, 0x100cbc), 1u) << "TRIGGER is write only";
 }
 
 // A finished preempt, bit 28: an MMU fault before Turing, masked after reset on Turing. Seen failing on both.
@@ -242,12 +242,12 @@ TEST(BringUp, a_finished_preempt_is_reported_where_the_mask_says_so)
 		ASSERT_TRUE(
 			gpu->control({{"cmd", "scenario"}, {"file", EMU_DATA_DIR "/scenarios/minimal.json"}})["ok"]);
 		auto preempt = [&] {
-			wr(*gpu, 0x2634, 0x01000000 | uint32_t(gpu->host().runlists()[0].list.tsgs.at(0).id));
+			wr32(*gpu, 0x2634, 0x01000000 | uint32_t(gpu->host().runlists()[0].list.tsgs.at(0).id));
 			gpu->advance(10'000'000);
-			return rd(*gpu, 0x2100) & 0x10000000;
+			return rd32(*gpu, 0x2100) & 0x10000000;
 		};
 		EXPECT_EQ(preempt(), 0u) << chip;
-		wr(*gpu, 0x2180, 0x10000000);
+		wr32(*gpu, 0x2180, 0x10000000);
 		EXPECT_EQ(preempt(), chip == "tu102" ? 0x10000000u : 0u) << chip;
 	}
 }
@@ -256,8 +256,8 @@ TEST(BringUp, a_finished_preempt_is_reported_where_the_mask_says_so)
 TEST(BringUp, what_is_not_modelled_is_listed)
 {
 	auto gpu = make_gpu("gp106");
-	rd(*gpu, 0x345678);
-	wr(*gpu, 0x345678, 5);
+	rd32(*gpu, 0x345678);
+	wr32(*gpu, 0x345678, 5);
 	gpu->write(0, 0x6013d4, 1, 0x3f);
 	json expected = {{{"off", 0x345678}, {"reads", 1}, {"writes", 1}, {"written", 5}},
 			 {{"off", 0x6013d4}, {"reads", 0}, {"writes", 1}, {"written", 0x3f}}};
