@@ -31,11 +31,12 @@ def tracked_files() -> typing.List[str]:
 
 
 def test_version_is_in_one_place() -> None:
-    """Only dkms.conf and CHANGELOG.md have the version's number. Seen failing with it in tools/CMakeLists.txt."""
+    """Only dkms.conf and CHANGELOG.md have the version's number, and the list of the library's symbols, which has the
+    version in which each came. Seen failing with it in tools/CMakeLists.txt."""
     assert re.fullmatch(r"\d+\.\d+\.\d+", read_version())
     number = re.compile(rf"(?<![\d.]){re.escape(read_version())}(?![\d.])".encode())
     found = [path for path in tracked_files() if (ROOT / path).is_file() and number.search((ROOT / path).read_bytes())]
-    assert found == sorted(VERSION_FILES)
+    assert [path for path in found if path != "debian/libgpulens-partition0.symbols"] == sorted(VERSION_FILES)
 
 
 def test_changelog_begins_with_the_version() -> None:

@@ -246,25 +246,6 @@ def test_a_tsg_has_the_reported_process(proc: FakeProc, tmp_path: pathlib.Path) 
         program.end_program()
 
 
-def test_channels_of_a_process_are_controlled(proc: FakeProc, tmp_path: pathlib.Path) -> None:
-    """--pid: the channels of the TSGs that the process reported, on both runlists, and no other; without the driver, or
-    for another process, nothing. Seen failing with the TSGs of every owner."""
-    program = Program(tmp_path, (6, GR0, [10, 11]), (7, COPY2, [18]))
-    path = proc.folder / "gpu0"
-    for name in ("disable_channel", "cta_preempt_channel"):
-        (path / name).write_text("", encoding="ascii")
-    try:
-        for words, name in ((("disable",), "disable_channel"), (("preemption", "cta"), "cta_preempt_channel")):
-            done = run_joined(proc, *words, "--pid", str(program.pid), PIDS=str(program.pid))
-            assert (done.returncode, done.stderr) == (0, "")
-            assert done.stdout == "".join(f"{path}/{name} < {channel}\n" for channel in (10, 11, 18))
-            for more in (["--source", "module"], ["--pid", str(os.getpid())]):
-                done = run_joined(proc, *words, "--pid", str(program.pid), *more, PIDS=str(program.pid))
-                assert done.returncode in (2, 4) and done.stdout == ""
-    finally:
-        program.end_program()
-
-
 @pytest.mark.parametrize("claims,more", (
     ([[(6, GR0, [10])]], {}), ([[(6, COPY2, [10, 11])]], {}), ([[(5, GR0, [10, 11])]], {}),
     ([[(6, GR0, [10, 11, 200])], [(6, GR0, [10, 11])]], {}), ([[(6, GR0, [10, 11])]], {"GPU": "1"})),

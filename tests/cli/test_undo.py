@@ -251,8 +251,8 @@ def test_pid_is_refused_without_known_channels(proc: FakeProc) -> None:
     """--pid: a message with the reason, and status 4."""
     done = run_gpulens(proc, "disable", "--pid", "4711")
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == ("gpulens: --pid 4711: no TSG of gpu0 is known to be this process's, as it is known of "
-                           "programs that gpulens run started; name a channel, or a TSG with --tsg\n")
+    assert done.stderr == ("gpulens: --pid 4711: the module cannot attribute channels to processes; name a "
+                           "channel, or a TSG with --tsg\n")
     assert proc.written("disable_channel") == ""
 
 

@@ -221,9 +221,11 @@ Layout layout_of_device(int device)
 
 LaunchMask Launches::launch_mask(const TpcMask &enabled)
 {
-	check_recognized();
+	verified_layout();
 	if (!enabled.count())
 		throw Error(Error::Input, "the mask is empty");
+	if (enabled.count() != layout_.map.tpcs) // otherwise each grid fits as without a mask
+		check_recognized();
 	return mask_without(bits_, enabled.tpcs());
 }
 

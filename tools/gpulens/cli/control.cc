@@ -30,8 +30,7 @@ void add_several(CLI::App &parser, ControlOptions &options, bool can_undo, CLI::
 			->check(check)
 			->excludes(channel);
 
-	parser.add_option("--pid", options.pid,
-			  "all channels of this process, which gpulens run started and NVIDIA's driver confirms")
+	parser.add_option("--pid", options.pid, "all channels of this process, where known")
 		->type_name("PID")
 		->excludes(channel)
 		->excludes(tsg);
@@ -124,8 +123,7 @@ Commands control_commands()
 		 "set how the context of a channel is preempted: when idle, between thread blocks or between "
 		 "instructions",
 		 {"sudo gpulens -g 0 preemption cil 0:8       compute preempts between instructions",
-		  "sudo gpulens -g 0 preemption wfi --tsg 0:3",
-		  "sudo gpulens -g 0 preemption cta --pid 4711 --dry-run"},
+		  "sudo gpulens -g 0 preemption wfi --tsg 0:3"},
 		 add_control,
 		 NO_JSON},
 		{"switch-to",

@@ -9,7 +9,6 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/source/module/proc.hpp"
-#include "lib/source/table/sources.hpp"
 #include "parse.h"
 
 #include <algorithm>
@@ -349,23 +348,6 @@ const Tsg *find_tsg(const Gpu &gpu, const std::string &id, const Runlist *&rl)
 	return found;
 }
 
-// Returns the TSGs of a process; empty, with a message, if none is known.
-std::vector<ListedTsg> find_tsgs_of_process(const Gpu &gpu, u32 pid)
-{
-	std::vector<ListedTsg> found;
-
-	for (const Runlist &rl : gpu.runlists)
-		for (const Tsg &t : rl.tsgs)
-			if (t.owner && t.owner->pid == pid && t.owner->evidence == Evidence::Reported)
-				found.push_back({&rl, &t});
-	if (found.empty())
-		report_error(fmt::format(
-			"--pid {}: no TSG of gpu{} is known to be this process's, as it is known of programs "
-			"that gpulens run started; name a channel, or a TSG with --tsg",
-			pid, gpu.index));
-	return found;
-}
-
 // Returns a write for each channel of a TSG; empty, with a message, if they could not be undone. enable: the state that
 // the file sets; nothing: another property, whose change is not undone.
 std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder, const std::string &file,
@@ -422,30 +404,20 @@ int print_planned(const std::vector<ChannelWrite> &writes, u64 for_ns)
 	return print_text(text) ? EXIT_DONE : EXIT_PART;
 }
 
-// Returns a write for each channel of the TSG or process; empty, with a message, if that is not possible.
+// Returns a write for each channel of the TSG; empty, with a message, if that is not possible.
 std::vector<ChannelWrite> plan_several(const Gpu &gpu, const std::string &folder, const Control &control,
 				       const ControlOptions &control_options)
 {
 	const std::string command = control.command;
-	std::vector<ListedTsg> tsgs;
-	std::vector<ChannelWrite> writes;
 	std::optional<bool> enable;
 	const Runlist *rl = nullptr;
+	const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl);
 
 	if (command == "enable" || command == "disable")
 		enable = command == "enable";
-	if (control_options.pid)
-		tsgs = find_tsgs_of_process(gpu, *control_options.pid);
-	else if (const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl))
-		tsgs.push_back({rl, tsg});
-	for (const ListedTsg &listed : tsgs) {
-		std::vector<ChannelWrite> more =
-			plan_writes(gpu, folder, control_options.mode + control.file, listed, enable);
-		if (more.empty())
-			return {};
-		writes.insert(writes.end(), more.begin(), more.end());
-	}
-	return writes;
+	if (!tsg)
+		return {};
+	return plan_writes(gpu, folder, control_options.mode + control.file, {rl, tsg}, enable);
 }
 
 int control_several(const Options &options, unsigned index, const std::string &folder, const Control &control,
@@ -454,9 +426,12 @@ int control_several(const Options &options, unsigned index, const std::string &f
 	std::map<u32, std::vector<Change>> done; // by runlist
 	int status = EXIT_DONE;
 
-	// Processes are known where the driver's reports are joined with the module.
-	Gpu gpu = control_options.pid ? machine_source(options.sources)->snapshot(index)
-				      : load_live(options.sources.proc, index);
+	if (control_options.pid)
+		return report_error(fmt::format(
+			"--pid {}: the module cannot attribute channels to processes; name a channel, or a TSG "
+			"with --tsg",
+			*control_options.pid));
+	Gpu gpu = load_live(options.sources.proc, index);
 	std::vector<ChannelWrite> writes = plan_several(gpu, folder, control, control_options);
 	if (writes.empty())
 		return EXIT_REFUSED;

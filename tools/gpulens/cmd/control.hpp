@@ -25,7 +25,7 @@ constexpr u32 MAX_SLICE_US = 8556380;
 
 struct ControlOptions {
 	std::string id;         // in the module's format: 5, 0x5 or RUNLIST:5
-	std::string tsg;        // for disable and enable, instead of id: all channels of this TSG
+	std::string tsg;        // instead of id: all channels of this TSG
 	std::optional<u32> pid; // or all channels of this process
 	u32 slice_us = 0;       // for timeslice
 	std::string mode{};     // for preemption: wfi, cta, cil
@@ -34,7 +34,7 @@ struct ControlOptions {
 };
 
 // Writes, or with dry_run prints what it would write. With for_ns, waits for that time or a signal and then undoes its changes.
-// Of several channels, all are written or none: if a write fails, earlier ones are undone. Returns the exit status. Throws
+// Of several channels, all are written or none: if a write fails, earlier ones are undone (of preemption modes, they stay). Returns the exit status. Throws
 // Error.
 int run_control(const Options &options, const Control &control, const ControlOptions &control_options);
 

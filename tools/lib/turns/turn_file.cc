@@ -160,8 +160,12 @@ void create_file(int folder, const std::string &name, const std::string &path, c
 	Header header = header_of(rules);
 	Descriptor file(openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
 
-	if (file.get() < 0 || fchmod(file.get(), S_IRUSR | S_IWUSR) || ftruncate(file.get(), off_t(header.size)))
+	if (file.get() < 0 || fchmod(file.get(), S_IRUSR | S_IWUSR))
 		refuse(path, fmt::format("no file can be made there ({})", strerrorname_np(errno)));
+	// Not sparse: a store to a full file system would be a SIGBUS.
+	if (int err = posix_fallocate(file.get(), 0, off_t(header.size)))
+		refuse(path,
+		       fmt::format("no file of {} bytes can be made there ({})", header.size, strerrorname_np(err)));
 	void *bytes = mmap(nullptr, header.size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
 	if (bytes == MAP_FAILED)
 		refuse(path, fmt::format("it cannot be mapped ({})", strerrorname_np(errno)));

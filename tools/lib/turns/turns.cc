@@ -316,7 +316,7 @@ void wait_for_slot(TurnFile &file, Queue &queue, Entry &entry)
 
 	while ((state = load_word(entry.state)) == WAITING) {
 		long woken = syscall(SYS_futex, half_of(entry.state), FUTEX_WAIT, WAITING, &LOOK_AGAIN, nullptr, 0);
-		if (woken && errno == ETIMEDOUT) {
+		if (woken && (errno == ETIMEDOUT || errno == EINTR)) {
 			Guard guard(file, queue);
 			settle_guarded(file, queue);
 		}
@@ -354,7 +354,8 @@ u64 begin_turn(TurnFile &file, u64 index, u64 release)
 	{
 		Guard guard(file, queue);
 		std::optional<u64> slot = free_slot(file, queue);
-		if (!slot) {
+		if (!slot ||
+		    load_word(queue.waiting)) { // a holder may have died before it gave its slot to one that waits
 			settle_guarded(file, queue);
 			slot = free_slot(file, queue);
 		}
