@@ -154,8 +154,7 @@ bool KeptRegisters::write(u32 off, u32 v)
 	if (at == words_.end())
 		return false;
 	Word &word = at->second;
-	u32 kept = word.row->writable & ~word.row->clears;
-	word.value = ((word.value & ~kept) | (v & kept)) & ~(v & word.row->clears);
+	word.value = (word.value & ~word.row->writable) | (v & word.row->writable);
 	return true;
 }
 

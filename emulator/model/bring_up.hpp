@@ -69,7 +69,6 @@ struct KeptRegister {
 	u32 offset;
 	u32 reset = 0;             // value
 	u32 writable = ~0u;        // bits that keep what is written
-	u32 clears = 0;            // bits that a one clears
 	u32 count = 1, stride = 4; // an array
 };
 

@@ -176,7 +176,7 @@ bool QemuLink::handle_message(u32 command, const u8 *p, size_t size)
 		if (ok)
 			map_memory(p);
 		break;
-	case SET_IRQFD: // no interrupts are raised
+	case SET_IRQFD: // no interrupts are raised through it: --irq does that
 		break;
 	case DEVICE_RESET: // the chip keeps its state; only the PCI side is reset
 		config_.reset();

@@ -7,6 +7,8 @@
 //	cuda_program coop N     a cooperative launch of N blocks
 //	cuda_program workers N  three children that launch nothing, N launches, and a child that launches once; "ready" as above
 //	cuda_program none       does not use CUDA
+#include "print_sms.h"
+
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,29 +19,11 @@
 
 static void launch_kernels(int times)
 {
-	int (*init)(unsigned), (*alloc)(uint64_t *, size_t);
-	int (*start)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-	unsigned seen[132] = { 0 }, *where;
-	uint64_t memory;
-	void *parameters[] = { &memory };
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+	int (*init)(unsigned);
 
-	*(void **)&init = dlsym(cuda, "cuInit");
-	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
-	*(void **)&start = dlsym(cuda, "cuLaunchKernel");
+	*(void **)&init = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuInit");
 	init(0);
-	alloc(&memory, 1056 * 4);
-	while (times--)
-		start(NULL, 1056, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
-	where = (unsigned *)memory;
-	for (int i = 0; i < 1056; i++)
-		seen[where[i]] = 1;
-	printf("ran on");
-	for (int i = 0; i < 132; i++)
-		if (seen[i])
-			printf(" %d", i);
-	printf("\n");
-	fflush(stdout);
+	print_sms("ran on", NULL, times);
 }
 
 static void launch_cooperative(unsigned blocks)
@@ -47,7 +31,7 @@ static void launch_cooperative(unsigned blocks)
 	int (*alloc)(uint64_t *, size_t);
 	int (*start)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **);
 	uint64_t memory;
-	void *parameters[] = { &memory };
+	void *parameters[] = {&memory};
 	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
 
 	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");

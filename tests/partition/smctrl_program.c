@@ -2,6 +2,7 @@
 // A program for libsmctrl: it prints what Listing 2 of RTAS'23 reads; with an argument it sets
 // masks of that kind and launches kernels.
 #include "libsmctrl.h"
+#include "print_sms.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,35 +10,9 @@
 
 #include <dlfcn.h>
 
-static int (*alloc)(uint64_t *, size_t);
-static int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-
-// Launches a kernel and prints the SMs of its blocks, as the tests' libcuda.so.1 stores them.
-static void run_in(void *stream)
-{
-	unsigned seen[132] = { 0 }, *where;
-	uint64_t memory;
-	void *parameters[] = { &memory };
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
-
-	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
-	*(void **)&launch = dlsym(cuda, "cuLaunchKernel");
-	alloc(&memory, 1056 * 4);
-	launch(NULL, 1056, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
-	where = (unsigned *)memory;
-	for (int i = 0; i < 1056; i++)
-		seen[where[i]] = 1;
-	printf("ran on");
-	for (int i = 0; i < 132; i++)
-		if (seen[i])
-			printf(" %d", i);
-	printf("\n");
-	fflush(stdout); /* the library may end the program in the next launch */
-}
-
 static void run_kernel(void)
 {
-	run_in(NULL);
+	print_sms("ran on", NULL, 1);
 }
 
 int main(int argc, char **argv)
@@ -57,16 +32,16 @@ int main(int argc, char **argv)
 		make(&masked, 0);
 		make(&other, 0);
 		libsmctrl_set_stream_mask(masked, ~0x4ull);
-		run_in(masked);
-		run_in(other);
+		print_sms("ran on", masked, 1);
+		print_sms("ran on", other, 1);
 		libsmctrl_set_next_mask(~0x8ull);
-		run_in(masked);
-		run_in(masked);
+		print_sms("ran on", masked, 1);
+		print_sms("ran on", masked, 1);
 		libsmctrl_set_next_mask(~0x10ull);
 		libsmctrl_set_stream_mask_ext(NULL, ~((uint128_t)1 << 65));
 		run_kernel();
 		run_kernel();
-		run_in(other);
+		print_sms("ran on", other, 1);
 		return 0;
 	}
 	if (!strcmp(what, "gpus")) {
@@ -91,13 +66,13 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[2], "there"))
 			run_kernel();
 		if (!strcmp(argv[2], "own"))
-			run_in(streams[0]);
+			print_sms("ran on", streams[0], 1);
 		now(&current);
 		if (current != contexts[1])
 			printf("another context is current\n");
 		enter(contexts[0]);
 		if (!strcmp(argv[2], "stream"))
-			run_in(streams[1]);
+			print_sms("ran on", streams[1], 1);
 		return 0;
 	}
 	if (!strcmp(what, "per-thread"))

@@ -6,40 +6,19 @@
 //	AGAIN     launches in a new stream of the program, after all partitions are closed
 //	MADE_UP   the layout is not of a GPU
 #include "gpulens-partition.h"
+#include "print_sms.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static void run_kernel(void *stream)
-{
-	int (*alloc)(uint64_t *, size_t);
-	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-	unsigned seen[132] = { 0 }, *where;
-	uint64_t memory;
-	void *parameters[] = { &memory };
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
-
-	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
-	*(void **)&launch = dlsym(cuda, "cuLaunchKernel");
-	alloc(&memory, 1056 * 4);
-	launch(NULL, 1056, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
-	where = (unsigned *)memory;
-	for (int i = 0; i < 1056; i++)
-		seen[where[i]] = 1;
-	for (int i = 0; i < 132; i++)
-		if (seen[i])
-			printf(" %d", i);
-	printf("\n");
-}
-
 int main(int argc, char **argv)
 {
-	struct gpulens_partition *p[8] = { 0 };
+	struct gpulens_partition *p[8] = {0};
 	struct gpulens_layout *layout;
-	uint64_t mask[2] = { 0 };
+	uint64_t mask[2] = {0};
 	unsigned way = argc > 1 ? (unsigned)atoi(argv[1]) : 0, tpcs = 0;
-	unsigned halves[] = { 33, 33 };
+	unsigned halves[] = {33, 33};
 	int err = getenv("MADE_UP") ? gpulens_layout_make(halves, 2, &layout) : gpulens_layout_open_cuda(&layout);
 
 	if (!err)
@@ -53,7 +32,7 @@ int main(int argc, char **argv)
 			break;
 		gpulens_partition_tpcs(p[i - 2], mask);
 		printf("got %llx:%016llx ran on", (unsigned long long)mask[1], (unsigned long long)mask[0]);
-		run_kernel(gpulens_partition_stream(p[i - 2]));
+		print_sms("", gpulens_partition_stream(p[i - 2]), 1);
 	}
 	if (err) {
 		printf("error %d: %s\n", err, gpulens_error());
@@ -73,7 +52,7 @@ int main(int argc, char **argv)
 	}
 	gpulens_layout_close(layout);
 	printf("after");
-	run_kernel(NULL);
+	print_sms("", NULL, 1);
 	if (getenv("AGAIN")) { /* the fake gives the last stream's memory out again */
 		int (*make)(void **, unsigned);
 		void *stream;
@@ -81,7 +60,7 @@ int main(int argc, char **argv)
 		*(void **)&make = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamCreate");
 		make(&stream, 0);
 		printf("again");
-		run_kernel(stream);
+		print_sms("", stream, 1);
 	}
 	return 0;
 }

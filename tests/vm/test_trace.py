@@ -86,21 +86,27 @@ def switches_in(recording: sampled.Recording) -> list[Switch]:
     return sorted(found, key=lambda switch: switch.time_ns)
 
 
+def trace_sampler(card: Card, words: str) -> list[Switch]:
+    """The events while a sampler with these words runs for a second; its samples are in /tmp/samples."""
+    guest, enable = card.guest, f"{TRACE}/events/gpulens/engine_switch/enable"
+    guest.check(f"echo 1 >{enable}; echo >{TRACE}/trace")
+    try:
+        guest.run(sample_for(card, 1, words))
+        text = guest.check(f"grep -v '^#' {TRACE}/trace")
+    finally:
+        guest.check(f"echo 0 >{enable}; echo >{TRACE}/trace")
+    return [parse_event(line) for line in text.splitlines()]
+
+
 def test_every_change_between_samples_is_an_event(card: Card) -> None:
     """The events of a sampler are the changes in its samples, with their times and names, and no other.
     Seen failing without the update of what was found last."""
     guest = card.guest
-    guest.check(f"echo 1 >{TRACE}/events/gpulens/engine_switch/enable; echo >{TRACE}/trace")
-    try:
-        guest.run(sample_for(card, 1, "500 1"))
-        text = guest.check(f"grep -v '^#' {TRACE}/trace")
-    finally:
-        guest.check(f"echo 0 >{TRACE}/events/gpulens/engine_switch/enable; echo >{TRACE}/trace")
+    events = trace_sampler(card, "500 1")
     guest.check("cp /tmp/samples /tmp/s.bin")
     recording = sampled.decode_recording(guest.read("/tmp/s.bin").encode(errors="surrogateescape"))
     assert not recording.remarks(sampled.FULL)
     expected = switches_in(recording)
-    events = [parse_event(line) for line in text.splitlines()]
     # The last ticks may not have been read any more.
     assert events[:len(expected)] == expected
     assert len(events) - len(expected) <= 40
@@ -111,16 +117,11 @@ def test_every_change_between_samples_is_an_event(card: Card) -> None:
 def test_no_event_while_the_engines_do_not_change(card: Card) -> None:
     """After the first sample of each engine, a GPU whose clock stands causes no events.
     Seen failing with -2 in place of -1 for an idle engine."""
-    guest = card.guest
     card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
-    guest.check(f"echo 1 >{TRACE}/events/gpulens/engine_switch/enable; echo >{TRACE}/trace")
     try:
-        guest.run(sample_for(card, 1, "1000"))
-        text = guest.check(f"grep -v '^#' {TRACE}/trace")
+        events = trace_sampler(card, "1000")
     finally:
-        guest.check(f"echo 0 >{TRACE}/events/gpulens/engine_switch/enable; echo >{TRACE}/trace")
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
-    events = [parse_event(line) for line in text.splitlines()]
     assert events and all(event.before == (-2, -2) for event in events)
     assert len({event.engine for event in events}) == len(events)
     assert (-1, -1) in {event.after for event in events}

@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <map>
 #include <unistd.h>
 
 namespace tool {
@@ -311,13 +310,8 @@ std::vector<Change> confirm_changes(const Options &options, unsigned index, cons
 // One of several writes, and its change; nothing: the channel already has that state, or it is not undone.
 struct ChannelWrite {
 	Write write;
-	u32 runlist, channel;
+	u32 channel;
 	std::optional<Change> change;
-};
-
-struct ListedTsg {
-	const Runlist *runlist;
-	const Tsg *tsg;
 };
 
 // Returns the TSG with this id; nullptr, with a message, if there is none.
@@ -351,10 +345,8 @@ const Tsg *find_tsg(const Gpu &gpu, const std::string &id, const Runlist *&rl)
 // Returns a write for each channel of a TSG; empty, with a message, if they could not be undone. enable: the state that
 // the file sets; nothing: another property, whose change is not undone.
 std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder, const std::string &file,
-				      const ListedTsg &listed, std::optional<bool> enable)
+				      const Runlist &rl, const Tsg &tsg, std::optional<bool> enable)
 {
-	const Runlist &rl = *listed.runlist;
-	const Tsg &tsg = *listed.tsg;
 	std::vector<ChannelWrite> writes;
 
 	if (rl.torn || tsg.channels.size() < tsg.length) {
@@ -373,7 +365,6 @@ std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder,
 		}
 		if (std::none_of(writes.begin(), writes.end(), same))
 			writes.push_back({{folder + file, id},
-					  rl.id,
 					  c.id,
 					  enable && c.state.enable != *enable
 						  ? std::optional(channel_change(gpu, folder, rl.id, c, *enable))
@@ -384,71 +375,54 @@ std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder,
 	return writes;
 }
 
-// Undoes the changes on each runlist.
-int undo_by_runlist(const Options &options, unsigned index, const std::map<u32, std::vector<Change>> &done)
+// The line that --dry-run prints.
+std::string describe_planned(const Write &w, u64 for_ns)
 {
-	int status = EXIT_DONE;
-
-	for (const auto &[runlist, changes] : done)
-		status = std::max(status, undo_changes(options, index, runlist, changes));
-	return status;
-}
-
-int print_planned(const std::vector<ChannelWrite> &writes, u64 for_ns)
-{
-	std::string text;
-
-	for (const ChannelWrite &p : writes)
-		text += fmt::format("would write {} to {}{}\n", p.write.text, p.write.path,
-				    for_ns ? ", and undo it after " + format_duration(for_ns) : "");
-	return print_text(text) ? EXIT_DONE : EXIT_PART;
-}
-
-// Returns a write for each channel of the TSG; empty, with a message, if that is not possible.
-std::vector<ChannelWrite> plan_several(const Gpu &gpu, const std::string &folder, const Control &control,
-				       const ControlOptions &control_options)
-{
-	const std::string command = control.command;
-	std::optional<bool> enable;
-	const Runlist *rl = nullptr;
-	const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl);
-
-	if (command == "enable" || command == "disable")
-		enable = command == "enable";
-	if (!tsg)
-		return {};
-	return plan_writes(gpu, folder, control_options.mode + control.file, {rl, tsg}, enable);
+	return fmt::format("would write {} to {}{}\n", w.text, w.path,
+			   for_ns ? ", and undo it after " + format_duration(for_ns) : "");
 }
 
 int control_several(const Options &options, unsigned index, const std::string &folder, const Control &control,
 		    const ControlOptions &control_options)
 {
-	std::map<u32, std::vector<Change>> done; // by runlist
+	const std::string command = control.command;
+	const Runlist *rl = nullptr;
+	std::optional<bool> enable;
+	std::vector<Change> done;
 	int status = EXIT_DONE;
 
+	if (command == "enable" || command == "disable")
+		enable = command == "enable";
 	if (control_options.pid)
 		return report_error(fmt::format(
 			"--pid {}: the module cannot attribute channels to processes; name a channel, or a TSG "
 			"with --tsg",
 			*control_options.pid));
 	Gpu gpu = load_live(options.sources.proc, index);
-	std::vector<ChannelWrite> writes = plan_several(gpu, folder, control, control_options);
+	const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl);
+	std::vector<ChannelWrite> writes;
+	if (tsg)
+		writes = plan_writes(gpu, folder, control_options.mode + control.file, *rl, *tsg, enable);
 	if (writes.empty())
 		return EXIT_REFUSED;
-	if (control_options.dry_run)
-		return print_planned(writes, control_options.for_ns);
+	if (control_options.dry_run) {
+		std::string text;
+		for (const ChannelWrite &p : writes)
+			text += describe_planned(p.write, control_options.for_ns);
+		return print_text(text) ? EXIT_DONE : EXIT_PART;
+	}
 	// A signal ends the wait; then the changes are undone.
 	StopSignals stop;
 	for (const ChannelWrite &p : writes) {
 		int err = write_control(p.write.path, p.write.text);
 		// Undo failed writes, too: they may have reached the GPU.
 		if (p.change) {
-			done[p.runlist].push_back(*p.change);
-			done[p.runlist].back().failed = err != 0;
+			done.push_back(*p.change);
+			done.back().failed = err != 0;
 		}
 		if (err) {
 			report_refusal(p.write, err);
-			undo_by_runlist(options, index, done);
+			undo_changes(options, index, rl->id, done);
 			return EXIT_REFUSED;
 		}
 		status = std::max(status, report_write(p.write));
@@ -456,7 +430,7 @@ int control_several(const Options &options, unsigned index, const std::string &f
 	if (!control_options.for_ns)
 		return status;
 	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(control_options.for_ns));
-	return std::max(status, undo_by_runlist(options, index, done));
+	return std::max(status, undo_changes(options, index, rl->id, done));
 }
 
 } // namespace
@@ -497,13 +471,8 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 		return control_several(options, index, folder, control, control_options);
 	if (control_options.slice_us)
 		w.text += fmt::format(" {}", control_options.slice_us);
-	if (control_options.dry_run) {
-		bool shown = print_text(fmt::format(
-			"would write {} to {}{}\n", w.text, w.path,
-			control_options.for_ns ? ", and undo it after " + format_duration(control_options.for_ns)
-					       : ""));
-		return shown ? EXIT_DONE : EXIT_PART;
-	}
+	if (control_options.dry_run)
+		return print_text(describe_planned(w, control_options.for_ns)) ? EXIT_DONE : EXIT_PART;
 	// From here on, a signal ends the command after its changes are undone.
 	StopSignals stop;
 	std::vector<Change> changes;
