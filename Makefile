@@ -3,6 +3,8 @@
 # The module's object list is in Kbuild, the C++ parts are in CMakeLists.txt.
 
 MAKEFLAGS += --no-print-directory
+# Two builds in one folder destroy each other's files. Each of them uses all processors itself.
+.NOTPARALLEL:
 CMAKE_BUILD := build/cmake
 
 .PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-drivers test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure

@@ -73,8 +73,13 @@ def pci_device(gpu: Gpu, index: int) -> int:
 
 
 def _die_with_parent() -> None:
-    """Runs in the child: SIGKILL when the process that started it ends, however it ends."""
-    os.setsid()
+    """Runs in the child: SIGKILL when the process that started it ends, however it ends. Ctrl-C does not reach it. It
+    stays in the session, since the kernel may share processors by sessions, and nice then has no effect between them;
+    on a terminal, it is a session of its own, since only the foreground's processes may read one."""
+    if os.isatty(0):
+        os.setsid()
+    else:
+        os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1 = PR_SET_PDEATHSIG
 
 

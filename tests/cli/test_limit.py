@@ -45,8 +45,8 @@ def fixture_folder() -> typing.Iterator[pathlib.Path]:
 
 def compile_program(*words: str, source: str = "") -> None:
     """Builds a program, from the text in source if there is one."""
-    subprocess.run(["gcc", "-std=gnu11", *(["-x", "c", "-"] if source else []), *words], check=True, text=True,
-                   input=source)
+    subprocess.run(["gcc", "-std=gnu11", f"-I{ROOT}/tests/partition", *(["-x", "c", "-"] if source else []), *words],
+                   check=True, text=True, input=source)
 
 
 def fake_environment(**more: str) -> "dict[str, str]":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a release states once: its version, its changes, and the maintainer of each file."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -72,3 +73,19 @@ def test_commands_of_contributing_work(tmp_path: pathlib.Path) -> None:
     done = subprocess.run(["sh", "-ec", script], cwd=ROOT, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"AD102 (Ada), 0000:01:00.0, from {tmp_path}/ad102.image\n")
+
+
+def test_targets_are_not_built_at_the_same_time(tmp_path: pathlib.Path) -> None:
+    """With make -j, as MAKEFLAGS may say: two builds in one folder destroy each other's files. Seen failing without
+    .NOTPARALLEL in the Makefile."""
+    program = tmp_path / "cmake"
+    program.write_text(f"""#!/bin/sh
+echo begin >>{tmp_path}/log
+sleep 0.1
+echo end >>{tmp_path}/log
+""", encoding="ascii")
+    program.chmod(0o755)
+    (tmp_path / "build.ninja").touch()
+    subprocess.run(["make", "-j4", f"CMAKE_BUILD={tmp_path}", "emulator", "tool", "tool-parts"], cwd=ROOT, check=True,
+                   env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, stdout=subprocess.DEVNULL)
+    assert (tmp_path / "log").read_text(encoding="ascii").split() == ["begin", "end"] * 3
