@@ -336,6 +336,11 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         assert self._qemu is not None
         return self._qemu.wait()
 
+    def processes(self) -> list[int]:
+        """Process ids of QEMU and of the emulators."""
+        started = [*(emu.process for emu in self.emu), *([self._qemu] if self._qemu else [])]
+        return [process.pid for process in started]
+
     def _stop(self, keep: bool) -> None:
         if self._timer is not None:
             self._timer.cancel()
