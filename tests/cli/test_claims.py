@@ -51,7 +51,7 @@ CLAIMS = {
     "gpulens run --gpcs 2,3 -- ./infer": Claim("run --gpcs 2,3 -- true", "is limited to TPCs", 0, {
         **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
     "gpulens plan --status plan.json": Claim(
-        "plan --status plan.json", "no process of this user has carried this plan out", 3,
+        "plan --status plan.json", "no counts of this plan for this user: there is no /nowhere/plan-", 3,
         {"GPULENS_RUNTIME_DIR": "/nowhere"}),
     "gpulens run --plan plan.json --task camera -- ./infer": Claim(
         "run --plan plan.json --task camera -- true", "is limited to TPCs", 0, {

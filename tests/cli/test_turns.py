@@ -117,6 +117,15 @@ def test_a_thread_may_end_within_its_job(program: str, tmp_path: pathlib.Path) -
         "after jobs 1 waits 0 overruns 0 misses 0 deaths 1"]
 
 
+def test_a_plan_may_be_opened_twice(program: str, tmp_path: pathlib.Path) -> None:
+    """A job is of the handle that began it, and its thread is refused another one by the second handle. Both can be
+    closed in any order: no file stays locked. Seen failing without the comparison of files (the thread waits for
+    itself), and where each handle kept the file open for the jobs of all (another plan: -16)."""
+    plan, other = write_plan(tmp_path, "np-edf", TWO), write_plan(tmp_path, "np-dm", TWO)
+    assert run_turns(program, tmp_path, "handles", plan, "one", other) == [
+        "begin by the second -35", "end by the second -1", "another plan 0"]
+
+
 def test_wrong_calls_are_refused(program: str, tmp_path: pathlib.Path) -> None:
     """Each with its errno and a message. Seen failing without the check of a second job: the thread waits for
     itself."""

@@ -99,8 +99,8 @@ def test_the_status_tells_what_runs_and_waits(turns: str, tmp_path: pathlib.Path
     plan = write_plan(tmp_path, "np-edf", (("one", 50000, 10 * SECONDS),), (("two", 20, 10 * SECONDS),))
     done = show_status(tmp_path, plan)
     assert (done.stdout, done.returncode) == ("", 3)
-    assert done.stderr == (f"gpulens: {plan}: no process of this user has carried this plan out (there is no "
-                           f"{tmp_path}/run/plan-any of it)\n")
+    assert done.stderr == (f"gpulens: {plan}: no counts of this plan for this user: there is no "
+                           f"{tmp_path}/run/plan-any\n")
     run_turns(turns, tmp_path, "counts", plan, "one")
     lines = show_status(tmp_path, plan).stdout.splitlines()
     assert lines[0].split("  ")[0] == "Partition" and lines[0].endswith("Now")

@@ -9,6 +9,7 @@
 //	turns_program drain             changes k while slots are held
 //	turns_program yield PLAN        a long job of "long" yields to one of "short"
 //	turns_program exit PLAN TASK    a thread ends while it runs a job, and another begins one
+//	turns_program handles PLAN TASK OTHER  two handles of a plan; opens another plan when both are closed
 //	turns_program hold PLAN         opens the plan, and waits for the end of standard input
 //	turns_program stay PLAN TASK    runs a job until it is killed
 //	turns_program errors PLAN TASK  wrong calls
@@ -355,6 +356,21 @@ static void show_exit(const char *name)
 	gpulens_plan_close(job.plan);
 }
 
+static void show_handles(const char *name, const char *other_file)
+{
+	struct gpulens_plan *first = open_plan(), *second = open_plan(), *other;
+	unsigned task = find_task(first, name);
+	void *stream;
+
+	require_success(gpulens_job_begin(first, task, 0, &stream), "begin");
+	printf("begin by the second %d\n", gpulens_job_begin(second, task, 0, &stream));
+	printf("end by the second %d\n", gpulens_job_end(second));
+	gpulens_plan_close(second);
+	require_success(gpulens_job_end(first), "end");
+	gpulens_plan_close(first);
+	printf("another plan %d\n", gpulens_plan_open(other_file, GPULENS_TURNS_ONLY, &other));
+}
+
 static void *end_other(void *argument)
 {
 	printf("another thread %d\n", gpulens_job_end(argument));
@@ -474,6 +490,8 @@ int main(int argc, char **argv)
 		show_yield();
 	else if (!strcmp(mode, "exit"))
 		show_exit(argv[3]);
+	else if (!strcmp(mode, "handles"))
+		show_handles(argv[3], argv[4]);
 	else if (!strcmp(mode, "hold"))
 		hold_plan();
 	else if (!strcmp(mode, "stay"))

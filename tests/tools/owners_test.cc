@@ -224,8 +224,9 @@ TEST(ChannelOwners, IdleSamplesAreNotUsed)
 	EXPECT_EQ(owners.find_pids(offset_near(0)), Pids{});
 }
 
-// For 30 s after a new one, and for 5 s after one was there. Seen failing without the limit of 30 s, with the limit from the
-// last time that a task was there, and with tasks that stay when their process is known.
+// For 30 s after a new one, and for 5 s after one was there; one that was away for more than 30 s is new again. Seen failing
+// without the limit of 30 s, with the limit from the last time that a task was there, with tasks that stay when their
+// process is known, and with tasks that are new once only.
 TEST(UnknownTasks, JustifyQueriesForSomeTime)
 {
 	constexpr u64 SECOND = 1000000000;
@@ -247,6 +248,14 @@ TEST(UnknownTasks, JustifyQueriesForSomeTime)
 	EXPECT_FALSE(tasks.justify_queries(143 * SECOND));
 	tasks.add(144 * SECOND, 11);
 	EXPECT_TRUE(tasks.justify_queries(145 * SECOND));
+	for (u64 second = 145; second <= 200; second++)
+		tasks.add(second * SECOND, 11);
+	tasks.add(230 * SECOND, 11);
+	EXPECT_FALSE(tasks.justify_queries(230 * SECOND));
+	for (u64 second = 261; second <= 292; second++) {
+		tasks.add(second * SECOND, 11);
+		EXPECT_EQ(tasks.justify_queries(second * SECOND), second <= 291) << second;
+	}
 }
 
 } // namespace

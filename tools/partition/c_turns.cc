@@ -26,6 +26,7 @@ struct gpulens_slots {
 namespace {
 
 constexpr size_t MAX_NAME = 64;
+constexpr int MAX_TRIES = 200; // of a file that other processes replace meanwhile
 
 std::optional<gpulens::Method> method_of(unsigned way)
 {
@@ -66,6 +67,24 @@ void check_slots(unsigned k)
 {
 	if (k < 1 || k > tool::turns::MAX_SLOTS)
 		throw Error(Error::Input, fmt::format("{} slots are not 1 to {} slots", k, tool::turns::MAX_SLOTS));
+}
+
+std::unique_ptr<TurnFile> open_slots(const std::string &name, unsigned k)
+{
+	for (int i = 0; i < MAX_TRIES; i++) {
+		auto file = TurnFile::open("slots-" + name, {.slots = k, .tasks = {{.name = name}}});
+		tool::turns::settle(*file, 0);
+		uint64_t present = file->queue(0).wanted_slots;
+		if (present == k)
+			return file;
+		switch (file->run_alone([&] { tool::turns::set_slots(*file, 0, k); })) {
+		case TurnFile::Alone::Done: return file;
+		case TurnFile::Alone::Shared:
+			throw Error(Error::Taken, fmt::format("lock {} is open with {} slots", name, present));
+		case TurnFile::Alone::Replaced: break;
+		}
+	}
+	throw Error(Error::Taken, fmt::format("lock {} is replaced again and again by other processes", name));
 }
 
 } // namespace
@@ -130,13 +149,7 @@ int gpulens_slot_open(const char *name, unsigned int k, struct gpulens_slots **s
 		check_name(name);
 		check_slots(k);
 		auto opened = std::make_unique<gpulens_slots>();
-		opened->file = TurnFile::open(std::string("slots-") + name, {.slots = k, .tasks = {{.name = name}}});
-		tool::turns::settle(*opened->file, 0);
-		uint64_t present = opened->file->queue(0).wanted_slots;
-		if (present != k && !opened->file->is_alone())
-			throw Error(Error::Taken, fmt::format("lock {} is open with {} slots", name, present));
-		if (present != k)
-			tool::turns::set_slots(*opened->file, 0, k);
+		opened->file = open_slots(name, k);
 		*slots = opened.release();
 	});
 }

@@ -269,7 +269,8 @@ void gpulens_plan_close(struct gpulens_plan *plan);
  * release: when the job was released, from which its deadline counts; 0: now.
  * stream:  a CUstream on the partition, for the job's kernels; NULL with GPULENS_TURNS_ONLY.
  * An uncontended call makes no system call. -EINVAL: there is no such task, or it has no stream in
- * this process, because gpulens_plan_task() was not called.
+ * this process, because gpulens_plan_task() was not called. -EDEADLK: the thread runs a job of the plan
+ * already, maybe by another handle of it.
  */
 int gpulens_job_begin(struct gpulens_plan *plan, unsigned int task, uint64_t release, void **stream);
 /*
@@ -296,7 +297,10 @@ struct gpulens_slots;
  * gpulens_slot_set(). -ENODEV: the file cannot be used.
  */
 int gpulens_slot_open(const char *name, unsigned int k, struct gpulens_slots **slots);
-/* Waits for a free slot. slot: its number, from 0 to k - 1. */
+/*
+ * Waits for a free slot. slot: its number, from 0 to k - 1. -EDEADLK: the thread holds one already, maybe by
+ * another handle of the lock.
+ */
 int gpulens_slot_acquire(struct gpulens_slots *slots, unsigned int *slot);
 /* Gives the slot back. -EPERM: the calling thread does not hold this slot. */
 int gpulens_slot_release(struct gpulens_slots *slots, unsigned int slot);

@@ -157,9 +157,9 @@ void Launches::verify(int device)
 		verify_bits(probe, layout_, bits_, sms_ / layout_.map.tpcs, all);
 		evidence_ =
 			source_of(*format_) + "; each TPC's bit follows from the driver's table of SMs, and was tried";
-		return;
+	} else {
+		discover(probe, all);
 	}
-	discover(probe, all);
 	unrecognized_ = !format_->cooperative && has_cooperative_launches(device);
 	if (unrecognized_)
 		evidence_ += "; cooperative launches are not recognized, and the user states that there are none";

@@ -91,7 +91,7 @@ std::vector<std::string> notes_on_tasks(const Plan &plan)
 	if (plan.allocation().fits && is_preemptive(plan.test) && tasks.size() > plan.allocation().partitions.size())
 		notes.push_back(
 			fmt::format("test {} takes a job to be preempted at any time, which no program can do to "
-				    "its own kernels; np-edf, np-dm, lp-edf and lp-dm preempt no kernel",
+				    "its own kernels; np-edf, np-dm, lp-edf, lp-dm and fifo preempt no kernel",
 				    criterion_name(plan.test)));
 	return notes;
 }

@@ -36,14 +36,12 @@ std::string now_text(const TaskStatus &task)
 std::vector<TaskStatus> read_status(const std::string &text, const std::string &name)
 {
 	PlanFile plan = read_plan(text, name, false);
-	auto file = turns::TurnFile::open_to_read(plan.turns_name(), plan.rules);
+	std::string why;
+	auto file = turns::TurnFile::open_to_read(plan.turns_name(), plan.rules, why);
 	std::vector<TaskStatus> tasks;
 
 	if (!file)
-		throw Error(
-			Error::Source,
-			fmt::format("{}: no process of this user has carried this plan out (there is no {}/{} of it)",
-				    name, turns::runtime_folder(), plan.turns_name()));
+		throw Error(Error::Source, fmt::format("{}: no counts of this plan for this user: {}", name, why));
 	for (size_t i = 0; i < plan.rules.tasks.size(); i++) {
 		const turns::TaskRules &rules = plan.rules.tasks[i];
 		const turns::Counts &counts = file->task(i).counts;

@@ -27,9 +27,11 @@ u64 now_ns()
 
 void UnknownTasks::add(u64 time_ns, u32 key)
 {
-	seen_ns_ = time_ns;
-	if (tasks_.insert(key).second)
+	auto [task, added] = tasks_.try_emplace(key, time_ns);
+
+	if (added || time_ns > task->second + PATIENCE_NS)
 		new_ns_ = time_ns;
+	task->second = seen_ns_ = time_ns;
 }
 
 bool UnknownTasks::justify_queries(u64 now_ns) const

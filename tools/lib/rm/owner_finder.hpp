@@ -8,13 +8,13 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 namespace tool::rm {
 
 // Tasks on the engine whose processes are unknown, and whether they justify many queries: for 5 s after one was there, and
 // for 30 s after a new one was, because a process that is not found until then is seldom found, and each query takes time.
+// A task that was not there for more than 30 s is new again.
 class UnknownTasks {
 public:
 	// time_ns: of CLOCK_MONOTONIC, ascending.
@@ -23,7 +23,7 @@ public:
 	bool justify_queries(u64 now_ns) const;
 
 private:
-	std::set<u32> tasks_;
+	std::map<u32, u64> tasks_;     // when each was on the engine last
 	u64 seen_ns_ = 0, new_ns_ = 0; // when one was on the engine last, and a new one
 };
 

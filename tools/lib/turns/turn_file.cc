@@ -58,16 +58,43 @@ void check_owner(const struct stat &about, const std::string &path)
 		refuse(path, "other users may use it; remove their rights (chmod go-rwx)");
 }
 
+const char *variable_of(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : nullptr;
+}
+
+// Returns XDG_RUNTIME_DIR if that is another user's, as it is after su; else nullptr.
+const char *foreign_folder()
+{
+	const char *value = variable_of("XDG_RUNTIME_DIR");
+	struct stat about {};
+
+	return value && !stat(value, &about) && about.st_uid != geteuid() ? value : nullptr;
+}
+
+std::string explain_folder(int err, const std::string &path, bool writing)
+{
+	std::string text = explain_file(err, path, writing);
+
+	if (const char *foreign = variable_of("GPULENS_RUNTIME_DIR") ? nullptr : foreign_folder())
+		text += fmt::format("; XDG_RUNTIME_DIR ({}) is not used, as it belongs to another user: log in as this "
+				    "user, or set GPULENS_RUNTIME_DIR to a folder of this user",
+				    foreign);
+	return text;
+}
+
 int open_folder(const std::string &path, bool create)
 {
 	if (create && mkdir(path.c_str(), S_IRWXU) && errno != EEXIST)
-		throw Error(Error::Source, explain_file(errno, path, true));
+		throw Error(Error::Source, explain_folder(errno, path, true));
 	Descriptor folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	struct stat about {};
 	if (folder.get() < 0) {
 		if (!create && errno == ENOENT)
 			return -1;
-		throw Error(Error::Source, explain_file(errno, path));
+		throw Error(Error::Source, explain_folder(errno, path, false));
 	}
 	if (fstat(folder.get(), &about))
 		throw Error(Error::Source, explain_file(errno, path));
@@ -195,8 +222,9 @@ bool lock_file(int fd, int how)
 	return !err;
 }
 
-// Whether the file has these rules, is of this boot and of this namespace of processes.
-bool has_rules(int fd, const std::string &path, const Rules &rules)
+// Returns how the file differs from one of these rules, this start of the machine and this namespace of processes; empty:
+// it does not.
+std::string find_difference(int fd, const std::string &path, const Rules &rules)
 {
 	Header wanted = header_of(rules), found{};
 	struct stat about {};
@@ -206,8 +234,15 @@ bool has_rules(int fd, const std::string &path, const Rules &rules)
 	if (!S_ISREG(about.st_mode))
 		refuse(path, "it is not a file");
 	check_owner(about, path);
-	return pread(fd, &found, sizeof(found), 0) == sizeof(found) && found == wanted &&
-	       u64(about.st_size) == found.size;
+	if (pread(fd, &found, sizeof(found), 0) != sizeof(found) || found.magic != wanted.magic)
+		return "is of another version of gpulens";
+	if (memcmp(found.boot, wanted.boot, sizeof(found.boot)))
+		return "is of an earlier start of this machine";
+	if (found.pid_namespace != wanted.pid_namespace)
+		return "is used in another namespace of process ids (a container's)";
+	if (!(found == wanted))
+		return "is of another plan";
+	return u64(about.st_size) == found.size ? "" : "is cut short";
 }
 
 std::string path_of(const std::string &name)
@@ -219,9 +254,10 @@ std::string path_of(const std::string &name)
 
 std::string runtime_folder()
 {
-	for (const auto &[variable, below] : {std::pair("GPULENS_RUNTIME_DIR", ""), {"XDG_RUNTIME_DIR", "/gpulens"}})
-		if (const char *value = secure_getenv(variable); value && *value)
-			return std::string(value) + below;
+	if (const char *own = variable_of("GPULENS_RUNTIME_DIR"))
+		return own;
+	if (const char *session = foreign_folder() ? nullptr : variable_of("XDG_RUNTIME_DIR"))
+		return std::string(session) + "/gpulens";
 	return geteuid() ? fmt::format("/run/user/{}/gpulens", geteuid()) : "/run/gpulens";
 }
 
@@ -235,8 +271,12 @@ u64 forks()
 
 TurnFile::TurnFile(std::string path, int fd, unsigned char *bytes, size_t size)
 	: path_(std::move(path)), fd_(fd), bytes_(bytes), size_(size), id_(++file_count), process_(u64(getpid())),
-	  forks_(forks())
+	  forks_(forks()), begun_(std::make_unique<std::atomic<u64>[]>(header().queues))
 {
+	struct stat about {};
+
+	if (!fstat(fd_, &about))
+		identity_ = {about.st_dev, about.st_ino};
 }
 
 TurnFile::~TurnFile()
@@ -245,8 +285,10 @@ TurnFile::~TurnFile()
 
 	if (forks_ == forks())
 		for (u64 i = 0; i < header().queues; i++)
-			for (const Entry &entry : queue(i).entries)
-				used = used || (entry.state != FREE && entry.process == process_);
+			for (u32 n = 0; n < MAX_ENTRIES; n++) {
+				const Entry &entry = queue(i).entries[n];
+				used = used || (begun_[i] >> n & 1 && entry.state != FREE && entry.process == process_);
+			}
 	if (used) // the C library has a list of the mutexes that its threads hold, so they must stay where they are
 		return;
 	munmap(bytes_, size_);
@@ -269,7 +311,7 @@ std::unique_ptr<TurnFile> TurnFile::open(const std::string &name, const Rules &r
 			throw Error(Error::Source, explain_file(errno, path));
 		if (!has_name(file.get(), folder.get(), name))
 			continue;
-		if (has_rules(file.get(), path, rules)) {
+		if (find_difference(file.get(), path, rules).empty()) {
 			size_t size = size_of(rules);
 			void *bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
 			if (bytes == MAP_FAILED)
@@ -287,11 +329,12 @@ std::unique_ptr<TurnFile> TurnFile::open(const std::string &name, const Rules &r
 					      path));
 }
 
-std::unique_ptr<TurnFile> TurnFile::open_to_read(const std::string &name, const Rules &rules)
+std::unique_ptr<TurnFile> TurnFile::open_to_read(const std::string &name, const Rules &rules, std::string &why)
 {
 	std::string path = path_of(name);
 	Descriptor folder(open_folder(runtime_folder(), false));
 
+	why = fmt::format("there is no {}", path);
 	if (folder.get() < 0)
 		return nullptr;
 	Descriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -299,8 +342,10 @@ std::unique_ptr<TurnFile> TurnFile::open_to_read(const std::string &name, const 
 		return nullptr;
 	if (file.get() < 0)
 		throw Error(Error::Source, explain_file(errno, path));
-	if (!has_rules(file.get(), path, rules))
+	if (std::string difference = find_difference(file.get(), path, rules); !difference.empty()) {
+		why = fmt::format("{} {}", path, difference);
 		return nullptr;
+	}
 	size_t size = size_of(rules);
 	void *bytes = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
 	if (bytes == MAP_FAILED)
@@ -336,12 +381,29 @@ void TurnFile::check_process() const
 		throw Error(Error::NotOwner, "it was opened before fork(); a child must open it again");
 }
 
-bool TurnFile::is_alone() const
+TurnFile::Alone TurnFile::run_alone(const std::function<void()> &change) const
 {
 	bool alone = lock_file(fd_, LOCK_EX | LOCK_NB);
 
-	lock_file(fd_, LOCK_SH);
-	return alone;
+	if (alone)
+		change();
+	// The kernel releases a lock before it changes its kind, and others may replace the file in between.
+	if (!lock_file(fd_, LOCK_SH))
+		throw Error(Error::Source, explain_file(errno, path_));
+	if (!has_name(fd_, AT_FDCWD, path_))
+		return Alone::Replaced;
+	return alone ? Alone::Done : Alone::Shared;
+}
+
+void TurnFile::set_begun(u64 queue, const Entry &entry, bool begun) const
+{
+	static_assert(MAX_ENTRIES <= 64);
+	u64 bit = 1ULL << (&entry - this->queue(queue).entries);
+
+	if (begun)
+		begun_[queue].fetch_or(bit, std::memory_order_relaxed);
+	else
+		begun_[queue].fetch_and(~bit, std::memory_order_relaxed);
 }
 
 void TurnFile::refuse_damage() const

@@ -262,6 +262,7 @@ void settle_guarded(TurnFile &file, Queue &queue)
 // The slots of the calling thread.
 struct Held {
 	u64 file; // id; 0: none
+	TurnFile::Identity identity;
 	Entry *entry;
 	u64 forks;
 };
@@ -280,6 +281,14 @@ Held *find_held(u64 file)
 			return &h;
 	}
 	return nullptr;
+}
+
+// Whether this thread has a slot of the file, by this object or another one of it.
+bool holds_slot(const TurnFile &file)
+{
+	find_held(file.id()); // removes slots from before a fork
+	return std::any_of(held.begin(), held.end(),
+			   [&](const Held &h) { return h.file && h.identity == file.identity(); });
 }
 
 Held &require_held(const TurnFile &file)
@@ -341,7 +350,7 @@ u64 begin_turn(TurnFile &file, u64 index, u64 release)
 	file.check_process();
 	if (index >= file.header().tasks)
 		throw Error(Error::Input, fmt::format("there is no task {}", index));
-	if (find_held(file.id()))
+	if (holds_slot(file))
 		throw Error(Error::Deadlock, "this thread runs a job, or holds a slot, already");
 	Held *mine = find_held(0);
 	if (!mine)
@@ -382,7 +391,8 @@ u64 begin_turn(TurnFile &file, u64 index, u64 release)
 		}
 		changes.make();
 	}
-	*mine = {file.id(), entry, forks()};
+	*mine = {file.id(), file.identity(), entry, forks()};
+	file.set_begun(task.queue, *entry, true);
 	if (waits)
 		wait_for_slot(file, queue, *entry);
 	return load_word(entry->slot);
@@ -434,6 +444,7 @@ void end_turn(TurnFile &file)
 	changes.set(entry.state, FREE);
 	changes.make();
 	mine = {};
+	file.set_begun(task.queue, entry, false);
 	pthread_mutex_unlock(&entry.alive);
 	give_slots(file, queue);
 }

@@ -12,7 +12,7 @@ namespace tool::turns {
 constexpr size_t MAX_HELD = 8;
 
 // Waits for a slot of the task's queue. release: when the job was released, CLOCK_MONOTONIC in ns; 0: now. Returns the slot.
-// Throws Error: Deadlock if this thread has a slot of the file; TooMany if MAX_ENTRIES threads run and wait, or this
+// Throws Error: Deadlock if this thread has a slot of the file, also by another TurnFile; TooMany if MAX_ENTRIES threads run and wait, or this
 // thread has slots of MAX_HELD files; NotOwner, Failed as TurnFile.
 u64 begin_turn(TurnFile &file, u64 task, u64 release);
 // Gives the slot to the next thread if that comes before this one, and waits for another slot. Returns the slot. Throws
