@@ -182,6 +182,7 @@ ELSEWHERE = {
     ("report", "--output"): "tests/cli/test_report.py, the fixture page",
     ("run", "--output"): "tests/cli/test_rm.py, the table",
     ("plan", "--cap"): "no limit",
+    ("plan", "--on"): "tests/cli/test_places.py; with the option the plan also says who carries it out",
     ("probe-kernels", "--device"): "needs a GPU",
     ("probe-kernels", "--program"): "tests/cli/test_blocks.py",
     ("export", "--every"): "as of top, one function",

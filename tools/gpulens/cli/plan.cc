@@ -91,7 +91,7 @@ void add_evaluation(CLI::App &parser, PlanArguments &arguments)
 		->needs(evaluate);
 	parser.add_flag("--times", arguments.evaluation.times, "add the mean time of an analysis to FILE.csv")
 		->needs(evaluate);
-	for (const char *plans_only : {"--heuristic", "--exact", "--place", "--spare", "--memory", "--quiet"})
+	for (const char *plans_only : {"--heuristic", "--exact", "--place", "--spare", "--memory", "--quiet", "--on"})
 		parser.get_option(plans_only)->excludes(evaluate);
 }
 
@@ -160,6 +160,15 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		{{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}}, "PLACING",
 		"packed (whole GPCs first) or distributed (over as many GPCs as possible) (default: packed)")
 		->excludes("--tpcs");
+	add_choice<std::optional<plan::Place>>(parser, "--on", options.on,
+					       {{"masks", plan::Place::Masks},
+						{"green", plan::Place::Green},
+						{"mig", plan::Place::Mig},
+						{"mps", plan::Place::Mps}},
+					       "PLACE",
+					       "what partitions are made with: masks or green (green contexts), which "
+					       "gpulens carries out; mig or mps, whose sizes the plan keeps to and "
+					       "whose commands it prints (default: masks)");
 }
 
 // Refuses options that the other options leave without an effect.
@@ -169,6 +178,15 @@ void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 	const std::vector<std::string> &files = arguments.evaluation.files;
 	bool merges = heuristic == "auto" || heuristic.starts_with("sms") || heuristic.starts_with("bf");
 
+	if (arguments.plan.on == plan::Place::Mig)
+		for (const char *unused : {"--heuristic", "--exact", "--start", "--ties", "--quantum", "--least",
+					   "--spare", "--place", "--memory"})
+			if (parser.count(unused))
+				throw CLI::ValidationError(unused, "it has no effect with --on mig");
+	if (arguments.plan.on == plan::Place::Mps)
+		for (const char *unused : {"--spare", "--place"})
+			if (parser.count(unused))
+				throw CLI::ValidationError(unused, "it has no effect with --on mps");
 	if (parser.count("--start") && !merges)
 		throw CLI::ValidationError("--start", heuristic + " merges no partitions");
 	if (parser.count("--ties") && heuristic != "auto" && !heuristic.starts_with("sms"))
@@ -248,6 +266,7 @@ Commands plan_commands()
 		 {"gpulens -g 0 plan tasks.json                  assign TPCs of GPU 0 to tasks",
 		  "gpulens --source rm plan tasks.json --json >plan.json    for gpulens run --plan",
 		  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
+		  "gpulens -g 0 plan tasks.json --on mig          MIG instances, and the commands that make them",
 		  "gpulens plan --status plan.json                what became of the jobs of a plan that is carried "
 		  "out",
 		  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"},

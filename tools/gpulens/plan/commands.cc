@@ -92,7 +92,10 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 	std::string name = name_of_file(plan_options.file);
 	std::optional<Gpu> gpu = read_gpu(options, plan_options);
 	GpcMap map = gpu ? gpc_map(*gpu) : GpcMap{.tpcs = *plan_options.tpcs, .gpcs{}};
-	Plan plan = make_plan(read_file(plan_options.file), name, map, plan_options);
+	PlanOptions with_chip = plan_options;
+	if (gpu)
+		with_chip.chip = gpu->chip.id;
+	Plan plan = make_plan(read_file(plan_options.file), name, map, with_chip);
 	plan.gpu = gpu ? gpu->title() : "";
 	plan.device = gpu ? gpu->chip.device : "";
 	for (const std::string &note : notes_on_gpu(plan, gpu))

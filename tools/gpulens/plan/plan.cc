@@ -83,6 +83,37 @@ std::vector<Attempt> try_heuristics(const Problem &problem, const PlanOptions &o
 	return tried;
 }
 
+// Refuses what has no meaning on MIG, and plans for its instances.
+void plan_on_mig(Plan &plan, const PlanOptions &options, const std::string &name)
+{
+	plan.mig = find_mig_gpu(options.chip, plan.map.tpcs);
+	if (!plan.mig)
+		throw Error(
+			Error::Input,
+			fmt::format("--on mig: the profiles of this GPU, with {} TPCs, are not known; those of {} are",
+				    plan.map.tpcs, mig_gpu_names()));
+	if (plan.sizes.tpcs != plan.map.tpcs)
+		throw Error(Error::Input, name + ": reserved TPCs cannot be kept from MIG instances");
+	plan.sizes = {largest_instance(*plan.mig)};
+	plan.sharing.separate_memory = true;
+	Heuristic none{.baseline = Baseline::Stgm}; // merges nothing
+	plan.tried = {{"mig", none, allocate_on_mig(plan.problem(), *plan.mig, plan.instances)}};
+}
+
+// Tries fewer TPCs until the whole percentages of all partitions are 100 at most.
+void plan_on_mps(Plan &plan, const PlanOptions &options)
+{
+	for (u32 tpcs = plan.sizes.largest(); tpcs; tpcs--) {
+		plan.sizes.tpcs = tpcs;
+		plan.tried = try_heuristics(plan.problem(), options);
+		u32 sum = 0;
+		for (const Partition &p : plan.allocation().partitions)
+			sum += percentage_of(p.tpcs, plan.map.tpcs);
+		if (!plan.allocation().fits || sum <= 100)
+			return;
+	}
+}
+
 void add_spare(Plan &plan, bool keep)
 {
 	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
@@ -112,6 +143,7 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 	plan.file = parse_tasks(text, name, map.tpcs);
 	TpcMask taken = find_reserved(plan.file.reserved, map, name);
 	plan.sizes = {map.tpcs - taken.count(), options.quantum, options.least};
+	plan.reserved = taken.count();
 	plan.test = options.test.value_or(DEFAULT_TEST);
 	plan.sharing = options.sharing;
 	plan.placing = options.placing;
@@ -122,20 +154,30 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 	if (options.exact && plan.file.tasks.size() > MAX_EXACT_TASKS)
 		throw Error(Error::Input, fmt::format("{}: {} tasks, but --exact supports at most {}", name,
 						      plan.file.tasks.size(), MAX_EXACT_TASKS));
-	plan.tried = try_heuristics(plan.problem(), options);
+	plan.on = options.on;
+	if (plan.on == Place::Mig)
+		plan_on_mig(plan, options, name);
+	else if (plan.on == Place::Mps)
+		plan_on_mps(plan, options);
+	else
+		plan.tried = try_heuristics(plan.problem(), options);
 	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
-	std::sort(partitions.begin(), partitions.end(),
-		  [](const Partition &a, const Partition &b) { return a.tasks < b.tasks; });
+	bool placed_by_gpulens = plan.on != Place::Mig && plan.on != Place::Mps;
+	if (plan.on != Place::Mig) // instances have the order of their partitions
+		std::sort(partitions.begin(), partitions.end(),
+			  [](const Partition &a, const Partition &b) { return a.tasks < b.tasks; });
 	if (plan.allocation().fits)
-		add_spare(plan, options.keep_spare);
+		add_spare(plan, options.keep_spare || !placed_by_gpulens);
 	plan.notes = notes_on_tasks(plan);
-	if (plan.allocation().fits && !map.gpcs.empty()) {
+	if (plan.allocation().fits && !map.gpcs.empty() && placed_by_gpulens) {
 		std::vector<u32> sizes;
 		sizes.reserve(partitions.size());
 		for (const Partition &p : partitions)
 			sizes.push_back(p.tpcs);
 		plan.masks = place_partitions(map, taken, sizes, options.placing);
 	}
+	for (const std::string &note : notes_on_place(plan))
+		plan.notes.push_back(note);
 	return plan;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 #include "gpulens/out/table.hpp"
 #include "gpulens/plan/allocate.hpp"
+#include "gpulens/plan/mig.hpp"
+#include "gpulens/plan/places.hpp"
 #include "gpulens/plan/task_file.hpp"
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"
@@ -27,7 +29,9 @@ struct PlanOptions {
 	bool keep_spare = false;    // leave TPCs that no partition needs
 	u32 quantum = 1, least = 1; // of Sizes
 	Placing placing = Placing::Packed;
-	bool quiet = false; // no notes in the text
+	std::optional<Place> on; // default: masks, without a word about who carries the plan out
+	std::optional<u32> chip; // id of the GPU's chip
+	bool quiet = false;      // no notes in the text
 };
 
 struct Attempt {
@@ -41,15 +45,19 @@ struct Plan {
 	std::string device; // its PCI address or platform name; empty: unknown, or none
 	GpcMap map;         // without GPCs if planned for a number of TPCs
 	TaskFile file;
-	Sizes sizes; // without reserved TPCs
+	Sizes sizes;      // without reserved TPCs, and of an instance if on MIG
+	u32 reserved = 0; // TPCs
 	Criterion test = DEFAULT_TEST;
 	Sharing sharing;
 	Placing placing = Placing::Packed;
-	std::vector<Attempt> tried;     // never empty; the last element is the plan
-	std::vector<u32> needed;        // by partition: its size without spare TPCs
-	std::vector<double> slack;      // by partition: share by which all times may grow
-	std::vector<TpcMask> masks;     // by partition; empty if there are no GPCs or the plan does not fit
-	std::vector<std::string> notes; // on assumptions, for the user
+	std::vector<Attempt> tried; // never empty; the last element is the plan
+	std::vector<u32> needed;    // by partition: its size without spare TPCs
+	std::vector<double> slack;  // by partition: share by which all times may grow
+	std::vector<TpcMask> masks; // by partition; empty if there are no GPCs, no masks, or the plan does not fit
+	std::optional<Place> on;
+	const MigGpu *mig = nullptr;        // if on MIG
+	std::vector<MigInstance> instances; // by partition, if on MIG
+	std::vector<std::string> notes;     // on assumptions, for the user
 
 	const Allocation &allocation() const { return tried.back().allocation; }
 	// Returns whether it is not known if there is a plan, because a schedulability test gave up.

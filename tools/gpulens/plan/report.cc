@@ -56,12 +56,12 @@ u32 count_spare(const Plan &plan)
 std::string verdict_text(const Plan &plan)
 {
 	const Allocation &a = plan.allocation();
-	u32 reserved = plan.map.tpcs - plan.sizes.tpcs;
+	u32 reserved = plan.reserved;
 	std::string out = plan.gpu.empty() ? "" : plan.gpu + '\n';
 
 	out += fmt::format("{} on {}{}, test {}: ", count_text(plan.file.tasks.size(), "task"),
-			   count_text(plan.sizes.tpcs, "TPC"), reserved ? fmt::format(" ({} reserved)", reserved) : "",
-			   criterion_name(plan.test));
+			   count_text(plan.map.tpcs - reserved, "TPC"),
+			   reserved ? fmt::format(" ({} reserved)", reserved) : "", criterion_name(plan.test));
 	if (a.fits)
 		out += fmt::format("fits by {}; {} in {}{}", attempt_text(plan.tried.back()),
 				   count_text(a.tpcs(), "TPC"), count_text(a.partitions.size(), "partition"),
@@ -90,6 +90,10 @@ std::string partitions_text(const Plan &plan, const Style &style)
 
 	if (!plan.masks.empty())
 		titles.insert(titles.end(), {"<GPCs", "<Which", "<Mask"});
+	if (!plan.instances.empty())
+		titles.insert(titles.end(), {"Profile", "<Name", "Memory slices"});
+	if (plan.on == Place::Mps)
+		titles.emplace_back("Percentage");
 	Table t(titles);
 	for (size_t i = 0; i < partitions.size(); i++) {
 		std::vector<Cell> row{std::to_string(i), std::to_string(partitions[i].tpcs),
@@ -101,6 +105,14 @@ std::string partitions_text(const Plan &plan, const Style &style)
 			row.emplace_back(format_ranges(plan.masks[i].tpcs()));
 			row.emplace_back(plan.masks[i].hex());
 		}
+		if (!plan.instances.empty()) {
+			const MigInstance &instance = plan.instances[i];
+			row.emplace_back(std::to_string(instance.profile->id));
+			row.emplace_back(instance.profile->name);
+			row.emplace_back(fmt::format("{}:{}", instance.start, instance.profile->memory_slices));
+		}
+		if (plan.on == Place::Mps)
+			row.emplace_back(fmt::format("{} %", percentage_of(partitions[i].tpcs, plan.map.tpcs)));
 		t.add(std::move(row));
 	}
 	return t.str(style);
@@ -180,9 +192,32 @@ json partitions_json(const Plan &plan)
 					      {"tpcs", plan.masks[i].tpcs()},
 					      {"mask", plan.masks[i].hex()},
 					      {"disable_mask", plan.masks[i].disable_hex()}};
+		partition["mig"] = nullptr;
+		if (!plan.instances.empty()) {
+			const MigInstance &instance = plan.instances[i];
+			partition["mig"] = {{"profile", instance.profile->id},
+					    {"name", instance.profile->name},
+					    {"sms", instance.profile->sms},
+					    {"first_memory_slice", instance.start},
+					    {"memory_slices", instance.profile->memory_slices}};
+		}
+		partition["mps_percentage"] =
+			plan.on == Place::Mps ? json(percentage_of(p.tpcs, plan.map.tpcs)) : json(nullptr);
 		list.push_back(std::move(partition));
 	}
 	return list;
+}
+
+std::string place_text(const Plan &plan)
+{
+	std::string text;
+
+	if (!plan.on)
+		return "";
+	text = fmt::format("Carried out by {}\n", carrier_text(plan));
+	for (const std::string &command : commands_of(plan))
+		text += "    " + command + '\n';
+	return text;
 }
 
 } // namespace
@@ -192,7 +227,7 @@ std::string plan_text(const Plan &plan, const Style &style)
 	std::string out = verdict_text(plan);
 
 	if (plan.allocation().fits)
-		out += partitions_text(plan, style) + tasks_text(plan, style) + numbering_text(plan);
+		out += partitions_text(plan, style) + tasks_text(plan, style) + numbering_text(plan) + place_text(plan);
 	else
 		out += tried_text(plan, style);
 	for (const std::string &note : plan.notes)
@@ -238,13 +273,15 @@ json plan_json(const Plan &plan)
 	j["device"] = plan.device.empty() ? json(nullptr) : json(plan.device);
 	j["numbering"] = plan.map.gpcs.empty() ? json(nullptr) : json(numbering_name(plan.map.numbering));
 	j["tpcs"] = plan.map.tpcs;
-	j["reserved_tpcs"] = plan.map.tpcs - plan.sizes.tpcs;
+	j["reserved_tpcs"] = plan.reserved;
 	j["quantum"] = plan.sizes.quantum;
 	j["least"] = plan.sizes.least;
 	j["test"] = criterion_name(plan.test);
 	j["serial"] = plan.sharing.serial;
 	j["memory"] = plan.sharing.separate_memory ? "separate" : "shared";
 	j["heuristic"] = a.fits ? json(plan.tried.back().name) : json(nullptr);
+	j["on"] = place_name(plan.on.value_or(Place::Masks));
+	j["commands"] = commands_of(plan);
 	j["placing"] = plan.masks.empty() ? json(nullptr) : json(placing_name(plan.placing));
 	j["lemma1_tpcs"] = a.least_tpcs;
 	j["partitions"] = a.fits ? partitions_json(plan) : json::array();

@@ -25,6 +25,13 @@ constexpr double MAX_US = 1e15; // above all times of plans
 // Refuses plans whose TPCs are not those of masks.
 void check_numbering(const Item &file)
 {
+	std::string on = file.has("on") ? file.string("on") : "masks";
+
+	if (on == "mig" || on == "mps")
+		file.refuse(
+			fmt::format("its partitions are {}, and not TPCs; run tasks by the commands of the plan, and "
+				    "take turns with GPULENS_TURNS_ONLY",
+				    on == "mig" ? "MIG instances" : "percentages of MPS"));
 	if (!file.has("numbering"))
 		file.refuse("it does not say how its TPCs are numbered, as plans of older versions do not; plan again");
 	const json &numbering = file.at("numbering");

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+// See places.hpp. The commands are those of NVIDIA's Multi-Instance GPU User Guide and of its Multi-Process Service.
+#include "gpulens/plan/places.hpp"
+
+#include "gpulens/plan/plan.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tool::plan {
+
+namespace {
+
+std::string device_text(const Plan &plan)
+{
+	return plan.device.empty() ? "GPU" : plan.device;
+}
+
+std::string task_names(const Plan &plan, const Partition &partition)
+{
+	std::vector<std::string> names;
+
+	for (u32 task : partition.tasks)
+		names.push_back(plan.file.tasks[task].name);
+	return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> mig_commands(const Plan &plan)
+{
+	const std::vector<Partition> &partitions = plan.allocation().partitions;
+	std::vector<MigInstance> instances = plan.instances;
+	std::vector<std::string> tuples, commands;
+
+	// nvidia-smi has refused a 3g after smaller instances, so the largest comes first.
+	std::stable_sort(instances.begin(), instances.end(), [](const MigInstance &a, const MigInstance &b) {
+		return a.profile->memory_slices > b.profile->memory_slices;
+	});
+	for (const MigInstance &i : instances)
+		tuples.push_back(fmt::format("{}:{}", i.profile->id, i.start));
+	commands = {fmt::format("nvidia-smi -i {} -mig 1", device_text(plan)),
+		    fmt::format("nvidia-smi mig -i {} -cgi {} -C", device_text(plan), fmt::join(tuples, ",")),
+		    fmt::format("nvidia-smi mig -i {} -lgi", device_text(plan)), "nvidia-smi -L"};
+	for (size_t i = 0; i < partitions.size(); i++)
+		commands.push_back(
+			fmt::format("CUDA_VISIBLE_DEVICES=MIG-UUID PROGRAM   # {} at {}:{}, partition {}: {}",
+				    plan.instances[i].profile->name, plan.instances[i].start,
+				    plan.instances[i].profile->memory_slices, i, task_names(plan, partitions[i])));
+	return commands;
+}
+
+std::vector<std::string> mps_commands(const Plan &plan)
+{
+	const std::vector<Partition> &partitions = plan.allocation().partitions;
+	std::vector<std::string> commands{"nvidia-cuda-mps-control -d"};
+
+	for (size_t i = 0; i < partitions.size(); i++)
+		commands.push_back(fmt::format("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={} PROGRAM   # partition {}: {}",
+					       percentage_of(partitions[i].tpcs, plan.map.tpcs), i,
+					       task_names(plan, partitions[i])));
+	return commands;
+}
+
+std::vector<std::string> run_commands(const Plan &plan)
+{
+	std::vector<std::string> commands;
+
+	for (const Partition &p : plan.allocation().partitions)
+		for (u32 task : p.tasks)
+			commands.push_back(fmt::format("gpulens run --plan PLAN --task {} -- PROGRAM",
+						       plan.file.tasks[task].name));
+	return commands;
+}
+
+} // namespace
+
+const char *place_name(Place place)
+{
+	switch (place) {
+	case Place::Masks: return "masks";
+	case Place::Green: return "green";
+	case Place::Mig: return "mig";
+	case Place::Mps: return "mps";
+	}
+	return "?";
+}
+
+unsigned percentage_of(unsigned tpcs, unsigned all)
+{
+	return (100 * tpcs + all - 1) / all;
+}
+
+std::string carrier_text(const Plan &plan)
+{
+	switch (plan.on.value_or(Place::Masks)) {
+	case Place::Masks: return "gpulens run --plan, and libgpulens-partition (GPULENS_MASKS)";
+	case Place::Green: return "libgpulens-partition (GPULENS_GREEN)";
+	case Place::Mig:
+		return "nobody yet: gpulens changes no MIG settings. As root, while nothing uses the GPU, which -mig 1 "
+		       "may "
+		       "reset:";
+	case Place::Mps: return "nobody yet: gpulens changes no MPS settings. As the user of all programs:";
+	}
+	return "";
+}
+
+std::vector<std::string> commands_of(const Plan &plan)
+{
+	if (!plan.allocation().fits)
+		return {};
+	switch (plan.on.value_or(Place::Masks)) {
+	case Place::Masks: return run_commands(plan);
+	case Place::Green: return {};
+	case Place::Mig: return mig_commands(plan);
+	case Place::Mps: return mps_commands(plan);
+	}
+	return {};
+}
+
+std::vector<std::string> notes_on_place(const Plan &plan)
+{
+	std::vector<std::string> notes;
+
+	if (!plan.on || !plan.allocation().fits)
+		return notes;
+	if ((*plan.on == Place::Masks || *plan.on == Place::Green) &&
+	    (plan.masks.empty() || plan.map.numbering != TpcNumbering::BySmid))
+		notes.emplace_back(
+			"this plan cannot be carried out, because its TPCs are not numbered in the order of %smid: "
+			"plan with --source rm");
+	if (*plan.on == Place::Green && plan.sizes.quantum == 1)
+		notes.emplace_back("single TPCs as green contexts were seen on an H200 and an H100; elsewhere gpulens "
+				   "partitions --ways prints the granularity, for --quantum and --least");
+	if (*plan.on == Place::Mig && *plan.mig->assumed)
+		notes.push_back(
+			fmt::format("{}; nvidia-smi mig -lgip prints the numbers of this GPU", plan.mig->assumed));
+	if (*plan.on == Place::Mig)
+		notes.emplace_back(
+			"one program at a time uses a MIG instance as its GPU: tasks of one partition take turns "
+			"within it (GPULENS_TURNS_ONLY), and times of tasks must be measured in such an instance");
+	if (*plan.on == Place::Mps)
+		notes.emplace_back(
+			"a percentage of MPS limits a program and reserves no SMs: kernels of several programs may "
+			"run on one SM, so the times of the plan are not guaranteed");
+	return notes;
+}
+
+} // namespace tool::plan
