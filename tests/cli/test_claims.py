@@ -183,6 +183,7 @@ ELSEWHERE = {
     ("run", "--output"): "tests/cli/test_rm.py, the table",
     ("plan", "--cap"): "no limit",
     ("plan", "--on"): "tests/cli/test_places.py; with the option the plan also says who carries it out",
+    ("sweep", "--on"): "tests/cli/test_sweep.py",
     ("probe-kernels", "--device"): "needs a GPU",
     ("probe-kernels", "--program"): "tests/cli/test_blocks.py",
     ("export", "--every"): "as of top, one function",

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
-// What gpulens verify concludes, and how gpulens sweep reads sizes and times.
+// What gpulens verify concludes, and how gpulens sweep reads sizes and times, and intervals.
+#include "gpulens/measure/interval.hpp"
 #include "gpulens/measure/sweep.hpp"
 #include "gpulens/measure/verify.hpp"
 
 #include <gtest/gtest.h>
 
 namespace {
+
+using tool::measure::interval_of;
+
+// By hand: deviations of 1, 2, 4 are -4/3, -1/3, 5/3, their squares' sum 14/3; s = sqrt(7/3), 4.303 * s / sqrt(3) = 3.795.
+TEST(Intervals, AreThoseOfStudentsT)
+{
+	EXPECT_FALSE(interval_of({1, 2}).half_width);
+	EXPECT_NEAR(interval_of({1, 2, 4}).mean, 2.3333, 1e-4);
+	EXPECT_NEAR(*interval_of({1, 2, 4}).half_width, 3.795, 1e-3);
+	EXPECT_EQ(*interval_of({5, 5, 5}).half_width, 0);
+	EXPECT_TRUE(interval_of({5, 5, 5}).is_within(0.01));
+	EXPECT_FALSE(interval_of({1, 2, 4}).is_within(1.6));
+	EXPECT_TRUE(interval_of({1, 2, 4}).is_within(1.7));
+}
 
 using namespace tool::measure;
 using tool::Error;

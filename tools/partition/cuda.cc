@@ -169,12 +169,17 @@ bool has_cooperative_launches(int device)
 	return cuda().attribute(&supported, COOPERATIVE_LAUNCH, device) || supported;
 }
 
-void check_smid_is_physical(int device)
+bool is_under_mps(int device)
 {
 	constexpr int MPS_ENABLED = 133; // CU_DEVICE_ATTRIBUTE_MPS_ENABLED; older drivers return an error
 	int mps = 0;
 
-	if (!cuda().attribute(&mps, MPS_ENABLED, device) && mps)
+	return !cuda().attribute(&mps, MPS_ENABLED, device) && mps;
+}
+
+void check_smid_is_physical(int device)
+{
+	if (is_under_mps(device))
 		throw Error(Error::Unsupported,
 			    "under MPS, %smid is not the physical SM number, so partitions cannot be verified");
 }

@@ -83,6 +83,7 @@ GpuUuid uuid_of_device(int device);
 unsigned capability_of_device(int device);
 // Returns whether CUDA launches cooperative kernels on a device; true where it does not report that.
 bool has_cooperative_launches(int device);
+bool is_under_mps(int device);
 // Throws Error (Unsupported) under MPS: there, %smid of a kernel that is restricted to some SMs counts only these, from 0
 // (seen with driver 580).
 void check_smid_is_physical(int device);

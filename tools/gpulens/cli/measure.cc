@@ -16,6 +16,7 @@ namespace tool {
 namespace {
 
 const std::string NO_NEIGHBOUR = "none";
+constexpr u32 MAX_RUNS_WITHIN = 100;
 
 void add_probe(CLI::App &parser, std::string &path)
 {
@@ -118,9 +119,25 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 		parser, "--place", options->placing,
 		{{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}}, "PLACING",
 		"packed (whole GPCs first) or distributed (over as many GPCs as possible) (default: packed)");
-	parser.add_option("--repeat", options->repeat, "runs of each size (default: 3)")
-		->type_name("N")
-		->check(in_range(1U, 10000U));
+	CLI::Option *place = parser.get_option("--place");
+	CLI::Option *repeat = parser.add_option("--repeat", options->repeat,
+						"runs of each size; with --within at most (default: 3, and 100 with "
+						"--within)")
+				      ->type_name("N")
+				      ->check(in_range(1U, 10000U));
+	CLI::Option *within = parser.add_option("--within", options->within,
+						"run each size until the 95 % confidence interval of the mean time is "
+						"within so many percent of it")
+				      ->type_name("PERCENT")
+				      ->check(in_range(0.01, 100.0));
+	add_choice<bool>(parser, "--on", options->on_mps, {{"masks", false}, {"mps", true}}, "PLACE",
+			 "limit the program by masks, or by percentages of MPS, which must run (default: masks)");
+	parser.get_option("--on")->excludes(scenario);
+	parser.add_option_function<std::string>(
+		      "--beside", [options](const std::string &text) { options->beside = parse_neighbours(text); },
+		      "measure also beside these neighbours on all other TPCs, with --on mps: some of compute,memory")
+		->type_name("NEIGHBOURS")
+		->check(some_of({"compute", "memory"}));
 	CLI::Option *time = parser.add_option("--time", options->pattern,
 					      "extended regular expression; its group in parentheses is a time in the "
 					      "program's output, and "
@@ -137,13 +154,28 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 			return measure::is_task_name(name) ? "" : "not printable ASCII without blanks and commas";
 		}));
 	add_probe(parser, options->probe);
-	parser.add_option("-o,--output", options->file, "write CSV to FILE (default: standard output)")
-		->type_name("FILE")
-		->check(not_an_option());
-	parser.callback([options, &line] {
+	CLI::Option *output =
+		parser.add_option("-o,--output", options->file,
+				  "write CSV to FILE, and runs to FILE.partial until then (default: standard output)")
+			->type_name("FILE")
+			->check(not_an_option());
+	parser.add_flag("--resume", options->resume, "go on with the runs of FILE.partial, if it is there")
+		->needs(output);
+	parser.callback([options, place, repeat, within, &line] {
 		refuse_files(line.options, "sweep");
 		if (options->program.empty() == options->scenario.empty())
 			throw CLI::ValidationError("sweep", "either PROGRAM or --scenario is wanted");
+		if (!options->beside.empty() && !options->on_mps)
+			throw CLI::ValidationError(
+				"--beside",
+				"it needs --on mps: processes on one runlist take turns (RTAS'24, rule R4), "
+				"so a neighbour would not run beside the program");
+		if (options->on_mps && *place)
+			throw CLI::ValidationError("--place", "MPS places programs itself");
+		if (*within) {
+			options->within /= 100;
+			options->repeat = *repeat ? options->repeat : MAX_RUNS_WITHIN;
+		}
 		line.status = measure::sweep_command(line.options, *options);
 	});
 }

@@ -18,6 +18,7 @@ struct VerifiedLimit {
 	std::vector<unsigned> tpcs, gpcs;               // ascending
 	std::optional<bool> mps;                        // a process uses MPS on this GPU; nothing: unknown
 	std::map<std::string, std::string> environment; // for the program
+	bool masked = true;                             // false: by a percentage of MPS, which nothing has verified
 };
 
 // tpcs: text of Layout::parse(). gpu: number in PCI order; without it CUDA's device 0. Throws Error: invalid text, no such
@@ -32,6 +33,16 @@ struct VerifiedLimits {
 // choose: returns the masks, in a child process. Throws Error as above, and that of choose.
 VerifiedLimits verify_limits(std::optional<unsigned> gpu,
 			     const std::function<std::vector<TpcMask>(const Layout &)> &choose);
+
+constexpr char MPS_PERCENTAGE[] = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"; // NVIDIA, Multi-Process Service
+
+// CUDA's device 0 under MPS.
+struct MpsGpu {
+	std::string pci;
+	unsigned tpcs = 0;
+};
+// Throws Error: Unsupported where programs are not under MPS; no GPU, or no CUDA.
+MpsGpu probe_mps();
 
 // Whether a method of partitioning (partition/work.hpp) works on a GPU.
 struct MethodSupport {

@@ -61,9 +61,10 @@ LimitedProgram::LimitedProgram(const std::vector<std::string> &program, const gp
 
 	run.program = program;
 	run.file = "/dev/null"; // no table of TSGs
-	if (limit) {
-		run.preload = {gpulens::environment::CONFINE_LIBRARY};
+	if (limit)
 		run.environment = limit->environment;
+	if (limit && limit->masked) {
+		run.preload = {gpulens::environment::CONFINE_LIBRARY};
 		run.limited = true;
 	}
 	std::fflush(nullptr);

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-// Verifies a mask of each size at once, runs the program or the probe under each, and writes the times.
+// Verifies a mask of each size at once, runs the program or the probe under each, and writes the times. Neighbours are
+// processes under MPS: other processes on the runlist take turns with the program, and a mask of this process cannot be
+// verified under MPS.
 #include "gpulens/measure/sweep.hpp"
 
 #include "gpulens/blocks/commands.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
+#include "gpulens/measure/interval.hpp"
 #include "gpulens/measure/limited_program.hpp"
+#include "gpulens/measure/neighbour.hpp"
 #include "gpulens/measure/probe.hpp"
+#include "gpulens/measure/sweep_record.hpp"
+#include "gpulens/out/progress.hpp"
+#include "gpulens/plan/places.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/tpc/tpc_mask.hpp"
@@ -17,8 +24,12 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
+#include <memory>
 #include <regex.h>
 #include <set>
+#include <tuple>
+#include <utility>
 
 namespace tool::measure {
 
@@ -82,40 +93,37 @@ std::string task_name(const std::string &program)
 	return name.empty() ? "program" : name;
 }
 
-std::vector<Sample> run_program_once(const SweepOptions &options, const VerifiedLimit &limit, u32 run)
+using TaskTimes = std::vector<std::pair<std::string, double>>; // us
+
+TaskTimes run_program_once(const SweepOptions &options, const VerifiedLimit &limit, const std::string &title)
 {
 	std::string task = options.name.empty() ? task_name(options.program[0]) : options.name;
 	Finished finished = CapturedProgram(options.program, &limit, !options.pattern.empty()).finish();
 	std::vector<double> times = {finished.elapsed_us};
-	std::vector<Sample> samples;
+	TaskTimes found;
 
-	require_success(
-		fmt::format("{} on {} TPC{}", options.program[0], limit.tpcs.size(), limit.tpcs.size() == 1 ? "" : "s"),
-		finished.status);
+	require_success(fmt::format("{} {}", options.program[0], title), finished.status);
 	if (!options.pattern.empty())
 		times = find_times(finished.output, options.pattern, options.unit_us);
-	samples.reserve(times.size());
 	for (double us : times)
-		samples.push_back({task, static_cast<u32>(limit.tpcs.size()), run, us});
-	return samples;
+		found.emplace_back(task, us);
+	return found;
 }
 
-// A sample for each kernel: from the start of its first block to the end of its last one.
-std::vector<Sample> run_scenario_once(const SweepOptions &options, const blocks::Scenario &scenario,
-				      const VerifiedLimit &limit, u32 run)
+// A time for each kernel: from the start of its first block to the end of its last one.
+TaskTimes run_scenario_once(const SweepOptions &options, const blocks::Scenario &scenario, const VerifiedLimit &limit)
 {
 	blocks::Log log = blocks::run_scenario(limited_probe(options.probe, limit), scenario);
 	blocks::Within within = check_limit(log, limit);
-	std::vector<Sample> samples;
+	TaskTimes found;
 
 	if (!within.outside.empty()) {
 		std::string text = within_text(within);
 		throw Error(Error::Failed, fmt::format("the limit did not hold: {}", text.substr(0, text.find('\n'))));
 	}
 	for (const blocks::Ran &k : log.kernels)
-		samples.push_back({k.name, static_cast<u32>(limit.tpcs.size()), run,
-				   static_cast<double>(k.last_end() - k.first_start()) / 1000});
-	return samples;
+		found.emplace_back(k.name, static_cast<double>(k.last_end() - k.first_start()) / 1000);
+	return found;
 }
 
 blocks::Scenario load_scenario(const SweepOptions &options, const VerifiedLimit &limit)
@@ -139,30 +147,215 @@ VerifiedLimits verify_sizes(const Options &options, const SweepOptions &sweep_op
 	});
 }
 
-std::string samples_csv(const std::vector<Sample> &samples)
+// Sizes as percentages of MPS, in TPCs of the whole GPU.
+VerifiedLimits limits_of_mps(const SweepOptions &options)
 {
-	std::string text = "task,tpcs,time_us\n";
+	gpulens::MpsGpu gpu = gpulens::probe_mps();
+	VerifiedLimits limits{.tpcs = gpu.tpcs, .limits{}};
+
+	for (u32 size : parse_sizes(options.sizes, gpu.tpcs)) {
+		VerifiedLimit limit{.pci = gpu.pci, .tpcs{}, .gpcs{}, .mps = true, .environment{}, .masked = false};
+		limit.tpcs.resize(size); // which ones is MPS' choice
+		limit.environment = {{gpulens::MPS_PERCENTAGE, std::to_string(plan::percentage_of(size, gpu.tpcs))}};
+		limits.limits.push_back(std::move(limit));
+	}
+	return limits;
+}
+
+std::string samples_csv(const std::vector<Sample> &samples, bool beside)
+{
+	std::string text = beside ? "task,tpcs,time_us,beside\n" : "task,tpcs,time_us\n";
 
 	for (const Sample &s : samples)
-		text += fmt::format("{},{},{:.3f}\n", s.task, s.tpcs, s.us);
+		text += fmt::format("{},{},{:.3f}{}\n", s.task, s.tpcs, s.us, beside ? "," + s.beside : "");
 	return text;
+}
+
+using Group = std::tuple<std::string, u32, std::string>; // task, TPCs, neighbour
+
+std::map<Group, std::vector<double>> group_samples(const std::vector<Sample> &samples)
+{
+	std::map<Group, std::vector<double>> groups;
+
+	for (const Sample &s : samples)
+		groups[{s.task, s.tpcs, s.beside}].push_back(s.us);
+	return groups;
 }
 
 json samples_json(const SweepOptions &options, const VerifiedLimits &verified, const std::vector<Sample> &samples)
 {
-	json limits = json::array(), list = json::array();
+	json limits = json::array(), list = json::array(), intervals = json::array();
 
 	for (const VerifiedLimit &limit : verified.limits)
-		limits.push_back({{"size", limit.tpcs.size()}, {"tpcs", limit.tpcs}, {"gpcs", limit.gpcs}});
+		limits.push_back({{"size", limit.tpcs.size()},
+				  {"tpcs", limit.masked ? json(limit.tpcs) : json::array()},
+				  {"gpcs", limit.gpcs}});
 	for (const Sample &s : samples)
-		list.push_back({{"task", s.task}, {"tpcs", s.tpcs}, {"run", s.run}, {"time_us", s.us}});
+		list.push_back(
+			{{"task", s.task}, {"tpcs", s.tpcs}, {"beside", s.beside}, {"run", s.run}, {"time_us", s.us}});
+	for (const auto &[group, times] : group_samples(samples)) {
+		Interval interval = interval_of(times);
+		intervals.push_back(
+			{{"task", std::get<0>(group)},
+			 {"tpcs", std::get<1>(group)},
+			 {"beside", std::get<2>(group)},
+			 {"times", times.size()},
+			 {"mean_us", interval.mean},
+			 {"half_width_us", interval.half_width ? json(*interval.half_width) : json(nullptr)},
+			 {"longest_us", *std::max_element(times.begin(), times.end())}});
+	}
 	return {{"version", JSON_VERSION},
 		{"command", "sweep"},
 		{"gpu", verified.limits.front().pci},
+		{"on", options.on_mps ? "mps" : "masks"},
 		{"placing", plan::placing_name(options.placing)},
 		{"partitions", limits},
-		{"times", list}};
+		{"times", list},
+		{"intervals", intervals}};
 }
+
+// What a record of runs must agree on.
+json identity_of(const SweepOptions &options, const VerifiedLimits &verified)
+{
+	json sizes = json::array();
+
+	for (const VerifiedLimit &limit : verified.limits)
+		sizes.push_back(limit.tpcs.size());
+	return {{"sweep", JSON_VERSION},
+		{"gpu", verified.limits.front().pci},
+		{"program", options.program},
+		{"scenario", options.scenario},
+		{"name", options.name},
+		{"time", options.pattern},
+		{"unit_us", options.unit_us},
+		{"on", options.on_mps ? "mps" : "masks"},
+		{"placing", plan::placing_name(options.placing)},
+		{"sizes", sizes},
+		{"beside", options.beside}};
+}
+
+// Returns the name of the file for runs; empty if the output is no file that stays, as /dev/stdout.
+std::string record_name(const std::string &output)
+{
+	std::error_code err;
+
+	if (output.empty() || !std::filesystem::exists(output, err))
+		return output.empty() ? "" : output + ".partial";
+	return std::filesystem::is_regular_file(output, err)
+		       ? std::filesystem::canonical(output, err).string() + ".partial"
+		       : "";
+}
+
+// Runs all sizes, alone and beside each neighbour, round by round.
+class Sweep {
+public:
+	Sweep(const SweepOptions &options, const VerifiedLimits &verified, SweepRecord &record)
+		: options_(options), verified_(verified), record_(record)
+	{
+		if (options_.program.empty())
+			scenario_ = load_scenario(options_, verified_.limits.back());
+		for (const VerifiedLimit &limit : verified_.limits) {
+			cases_.push_back({&limit, "none"});
+			// The whole GPU leaves nothing for a neighbour.
+			for (const std::string &kind : options_.beside)
+				if (limit.tpcs.size() < verified_.tpcs)
+					cases_.push_back({&limit, kind});
+		}
+		for (const Run &run : record_.earlier())
+			take(run);
+	}
+
+	// All sizes in each round, so that a GPU that slows down over time does not look like a size.
+	void run()
+	{
+		for (u32 round = 1; round <= options_.repeat; round++)
+			for (const Case &c : cases_)
+				if (!done_.contains({c.tpcs(), c.beside, round}) && !is_settled(c))
+					run_case(c, round);
+	}
+
+	const std::vector<Sample> &samples() const { return samples_; }
+	// Returns the groups of times whose interval is wider than wanted.
+	std::vector<Group> wide_groups() const
+	{
+		std::vector<Group> wide;
+
+		for (const auto &[group, times] : group_samples(samples_))
+			if (options_.within > 0 && !interval_of(times).is_within(options_.within))
+				wide.push_back(group);
+		return wide;
+	}
+
+private:
+	struct Case {
+		const VerifiedLimit *limit;
+		std::string beside;
+
+		u32 tpcs() const { return static_cast<u32>(limit->tpcs.size()); }
+	};
+
+	// Whether the times of the case have the interval that is wanted.
+	bool is_settled(const Case &c) const
+	{
+		bool settled = options_.within > 0, any = false;
+
+		for (const auto &[group, times] : group_samples(samples_))
+			if (std::get<1>(group) == c.tpcs() && std::get<2>(group) == c.beside) {
+				any = true;
+				settled = settled && interval_of(times).is_within(options_.within);
+			}
+		return any && settled;
+	}
+
+	std::unique_ptr<Neighbour> start_neighbour(const Case &c)
+	{
+		if (c.beside == "none")
+			return nullptr;
+		other_ = *c.limit;
+		// Rounded down, so that both together have all threads at most.
+		unsigned own = plan::percentage_of(c.tpcs(), verified_.tpcs);
+		other_.environment = {{gpulens::MPS_PERCENTAGE, std::to_string(std::max(1U, 100 - own))}};
+		return std::make_unique<Neighbour>(probe_path_of(options_.probe), &other_, c.beside);
+	}
+
+	void run_case(const Case &c, u32 round)
+	{
+		std::string title = fmt::format("on {} TPC{}{}", c.tpcs(), c.tpcs() == 1 ? "" : "s",
+						c.beside == "none" ? "" : " beside " + c.beside);
+		Run run{.tpcs = c.tpcs(), .number = round, .beside = c.beside};
+
+		bar_.show(done_.size(), cases_.size() * options_.repeat, title);
+		std::unique_ptr<Neighbour> neighbour = start_neighbour(c);
+		run.us = scenario_ ? run_scenario_once(options_, *scenario_, *c.limit)
+				   : run_program_once(options_, *c.limit, title);
+		if (neighbour && !neighbour->is_running())
+			throw Error(Error::Failed, fmt::format("{}: the neighbour ended by itself", title));
+		record_.add(run);
+		take(run);
+		for (const auto &[task, us] : run.us)
+			if (!bar_.is_shown())
+				fmt::print(stderr, "gpulens: {} {}{}, run {} of {}: {:.3f} us\n", task, title,
+					   c.limit->masked ? fmt::format(" ({})", format_ranges(c.limit->tpcs)) : "",
+					   round, options_.repeat, us);
+	}
+
+	void take(const Run &run)
+	{
+		done_.insert({run.tpcs, run.beside, run.number});
+		for (const auto &[task, us] : run.us)
+			samples_.push_back({task, run.tpcs, run.number, run.beside, us});
+	}
+
+	const SweepOptions &options_;
+	const VerifiedLimits &verified_;
+	SweepRecord &record_;
+	std::optional<blocks::Scenario> scenario_;
+	std::vector<Case> cases_;
+	std::set<std::tuple<u32, std::string, u32>> done_; // TPCs, neighbour, round
+	std::vector<Sample> samples_;
+	VerifiedLimit other_; // of the neighbour
+	ProgressBar bar_;
+};
 
 } // namespace
 
@@ -218,30 +411,34 @@ std::vector<u32> parse_sizes(const std::string &text, u32 tpcs)
 
 int sweep_command(const Options &options, const SweepOptions &sweep_options)
 {
-	std::vector<Sample> samples;
-	std::optional<blocks::Scenario> scenario;
-
 	if (!sweep_options.pattern.empty())
 		Regex{sweep_options.pattern}; // before anything runs
-	require_preloadable(sweep_options.program.empty() ? std::vector<std::string>{probe_path_of(sweep_options.probe)}
-							  : sweep_options.program);
-	VerifiedLimits verified = verify_sizes(options, sweep_options);
-	if (sweep_options.program.empty())
-		scenario = load_scenario(sweep_options, verified.limits.back());
-	// All sizes in each round, so that a GPU that slows down over time does not look like a size.
-	for (u32 round = 1; round <= sweep_options.repeat; round++)
-		for (const VerifiedLimit &limit : verified.limits) {
-			std::vector<Sample> more = scenario ? run_scenario_once(sweep_options, *scenario, limit, round)
-							    : run_program_once(sweep_options, limit, round);
-			for (const Sample &s : more)
-				fmt::print(stderr, "gpulens: {} on {} TPC{} ({}), run {} of {}: {:.3f} us\n", s.task,
-					   s.tpcs, s.tpcs == 1 ? "" : "s", format_ranges(limit.tpcs), round,
-					   sweep_options.repeat, s.us);
-			samples.insert(samples.end(), more.begin(), more.end());
-		}
-	std::string csv = samples_csv(samples);
+	if (sweep_options.on_mps && named_gpu(options))
+		throw Error(Error::Input, "--on mps: MPS has CUDA's device 0; -g has no effect on it");
+	if (!sweep_options.on_mps)
+		require_preloadable(sweep_options.program.empty()
+					    ? std::vector<std::string>{probe_path_of(sweep_options.probe)}
+					    : sweep_options.program);
+	VerifiedLimits verified =
+		sweep_options.on_mps ? limits_of_mps(sweep_options) : verify_sizes(options, sweep_options);
+	SweepRecord record(record_name(sweep_options.file), identity_of(sweep_options, verified), sweep_options.resume);
+	std::vector<Sample> samples;
+	try {
+		Sweep sweep(sweep_options, verified, record);
+		sweep.run();
+		samples = sweep.samples();
+		for (const auto &[task, tpcs, beside] : sweep.wide_groups())
+			fmt::print(stderr, "gpulens: {} on {} TPC{}{}: after {} runs its interval is wider than {} %\n",
+				   task, tpcs, tpcs == 1 ? "" : "s", beside == "none" ? "" : " beside " + beside,
+				   sweep_options.repeat, sweep_options.within * 100);
+	} catch (...) {
+		record.remove_if_empty();
+		throw;
+	}
+	std::string csv = samples_csv(samples, !sweep_options.beside.empty());
 	if (!sweep_options.file.empty())
 		write_file(sweep_options.file, csv);
+	record.remove();
 	if (options.json)
 		return print_text(json_text(samples_json(sweep_options, verified, samples))) ? EXIT_DONE : EXIT_PART;
 	return !sweep_options.file.empty() || print_text(csv) ? EXIT_DONE : EXIT_PART;

@@ -18,16 +18,21 @@ struct SweepOptions {
 	std::string name;                 // of the task, in CSV; empty: the program's file name
 	std::string sizes;                // "1-8,16" or "all"; empty: powers of two, and the whole GPU
 	plan::Placing placing = plan::Placing::Packed;
-	u32 repeat = 3;      // runs of each size
-	std::string pattern; // extended regular expression with one group, a time that the program prints;
-			     // empty: the program's time from start to end
-	double unit_us = 1;  // of such a time
-	std::string file;    // CSV is written to; empty: standard output
+	u32 repeat = 3;      // runs of each size; with within: at most
+	double within = 0;   // share of the mean: enough runs that its 95 % interval is so narrow; 0: `repeat` runs
+	bool on_mps = false; // sizes are percentages of MPS
+	std::vector<std::string> beside; // neighbours to measure beside, on all other TPCs; with MPS only
+	bool resume = false;             // continue from FILE.partial
+	std::string pattern;             // extended regular expression with one group, a time that the program prints;
+					 // empty: the program's time from start to end
+	double unit_us = 1;              // of such a time
+	std::string file;                // CSV is written to; empty: standard output
 };
 
 struct Sample {
 	std::string task;
-	u32 tpcs = 0, run = 0; // run: from 1
+	u32 tpcs = 0, run = 0;       // run: from 1
+	std::string beside = "none"; // kind of neighbour
 	double us = 0;
 };
 

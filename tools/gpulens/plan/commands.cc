@@ -3,6 +3,7 @@
 #include "gpulens/plan/commands.hpp"
 
 #include "gpulens/out/partition_notes.hpp"
+#include "gpulens/out/progress.hpp"
 #include "gpulens/plan/curves_svg.hpp"
 #include "gpulens/plan/fit.hpp"
 #include "gpulens/plan/status.hpp"
@@ -14,15 +15,12 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <optional>
-#include <unistd.h>
 
 namespace tool::plan {
 
 using json = nlohmann::ordered_json;
 
 namespace {
-
-constexpr int BAR_COLUMNS = 40;
 
 // Returns the GPU to plan for; nothing if a number of TPCs is given instead.
 std::optional<Gpu> read_gpu(const Options &options, const PlanOptions &plan_options)
@@ -55,30 +53,6 @@ bool ends_with(const std::string &name, const char *end)
 {
 	return name.size() > std::char_traits<char>::length(end) && name.ends_with(end);
 }
-
-// A progress bar on standard error, if that is a terminal. The destructor removes it.
-class ProgressBar {
-public:
-	ProgressBar() : terminal_(isatty(STDERR_FILENO)) {}
-	ProgressBar(const ProgressBar &) = delete;
-	ProgressBar &operator=(const ProgressBar &) = delete;
-	~ProgressBar()
-	{
-		if (terminal_)
-			std::fprintf(stderr, "\r\033[K");
-	}
-	void show(u64 done, u64 all) const
-	{
-		int filled = all ? static_cast<int>(done * BAR_COLUMNS / all) : 0;
-		if (terminal_)
-			std::fprintf(stderr, "\r[%s%s] %3.0f %%", std::string(size_t(filled), '#').c_str(),
-				     std::string(size_t(BAR_COLUMNS - filled), '.').c_str(),
-				     all ? 100.0 * double(done) / double(all) : 0);
-	}
-
-private:
-	bool terminal_;
-};
 
 } // namespace
 
