@@ -165,6 +165,7 @@ SAME = {
     ("sweep", "--place"): (f"{SWEEP} --json --repeat 1 --sizes 20", "packed"),
     ("sweep", "--output"): (f"{SWEEP} --repeat 1 --sizes 66", "/dev/stdout"),
     ("export", "--output"): ("-i IMAGE export --prometheus", "-"),
+    ("simulate", "--latencies"): ("simulate warps", "3,1,1,7,1,1"),
     ("top", "--every"): ("--proc TOP top --batch 1 --delay 100ms", "1ms"),
     ("top", "--window"): ("--proc TOP top --batch 1 --delay 100ms", "5s"),
 }
@@ -184,6 +185,7 @@ ELSEWHERE = {
     ("plan", "--cap"): "no limit",
     ("plan", "--on"): "tests/cli/test_places.py; with the option the plan also says who carries it out",
     ("sweep", "--on"): "tests/cli/test_sweep.py",
+    ("simulate", "TSG"): "tests/tools/warps_test.cc",
     ("probe-kernels", "--device"): "needs a GPU",
     ("probe-kernels", "--program"): "tests/cli/test_blocks.py",
     ("export", "--every"): "as of top, one function",

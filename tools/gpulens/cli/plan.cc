@@ -3,6 +3,7 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/simulate.hpp"
+#include "gpulens/cmd/warps.hpp"
 #include "gpulens/plan/commands.hpp"
 #include "lib/tpc/place.hpp"
 
@@ -14,25 +15,72 @@ namespace tool {
 
 namespace {
 
+const std::string WARPS = "warps"; // a TSG has a colon
+
+struct SimulateArguments {
+	std::vector<std::string> words;
+	u32 max_entries = DEFAULT_MAX_ENTRIES;
+	std::string latencies;
+	bool printed = false;
+};
+
+// Runs all policies. Returns the exit status.
+int simulate_all_policies(const SimulateArguments &arguments, const Options &options)
+{
+	std::vector<WarpKernel> kernels = default_warp_kernels();
+	std::vector<u32> latencies = default_latencies();
+	std::vector<WarpRun> runs;
+
+	if (arguments.words.size() > 1)
+		kernels = parse_warp_kernels({arguments.words.begin() + 1, arguments.words.end()});
+	if (!arguments.latencies.empty())
+		latencies = parse_latencies(arguments.latencies);
+	for (WarpPolicy policy : {WarpPolicy::Lrr, WarpPolicy::Gto, WarpPolicy::RtPaws})
+		runs.push_back(simulate_warps(kernels, latencies, policy,
+					      arguments.printed ? Budget::Printed : Budget::EveryStall));
+	return print_text(options.json ? json_text(warps_json(kernels, latencies, runs)) : warps_text(kernels, runs))
+		       ? EXIT_DONE
+		       : EXIT_PART;
+}
+
 void add_simulate(CLI::App &parser, CommandLine &line)
 {
-	struct Arguments {
-		std::vector<std::string> tsgs;
-		u32 max_entries = DEFAULT_MAX_ENTRIES;
-	};
-	auto arguments = std::make_shared<Arguments>();
+	auto arguments = std::make_shared<SimulateArguments>();
 
-	parser.add_option("TSG", arguments->tsgs, "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high")
+	parser.add_option(
+		      "TSG", arguments->words,
+		      "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high. Or the word warps, and kernels "
+		      "NAME:WARPS:PRIORITY[:START_CYCLE] (default: K1:2:1 K2:2:2:1), for warp schedulers of an SM")
 		->type_name("")
 		->required();
-	parser.add_option("--max-entries", arguments->max_entries, "maximum length of the runlist")->type_name("N");
-	parser.callback([arguments, &line] {
+	CLI::Option *entries =
+		parser.add_option("--max-entries", arguments->max_entries, "maximum length of the runlist")
+			->type_name("N");
+	CLI::Option *latencies = parser.add_option("--latencies", arguments->latencies,
+						   "of warps: cycles of each instruction (default: 3,1,1,7,1,1)")
+					 ->type_name("LIST")
+					 ->excludes(entries);
+	CLI::Option *printed =
+		parser.add_flag("--printed-budget", arguments->printed,
+				"of warps: budgets of RT-PAWS as Algorithm 5 is printed; see docs/plan.md")
+			->excludes(entries);
+	parser.callback([arguments, entries, latencies, printed, &line] {
+		bool warps = arguments->words[0] == WARPS;
+		if (warps && *entries)
+			throw CLI::ValidationError("--max-entries", "warps have no runlist");
+		for (const CLI::Option *option : {latencies, printed})
+			if (!warps && *option)
+				throw CLI::ValidationError(option->get_name(), "it is for warps");
 		try {
-			Simulation s = simulate(parse_tsgs(arguments->tsgs), arguments->max_entries);
+			if (warps) {
+				line.status = simulate_all_policies(*arguments, line.options);
+				return;
+			}
+			Simulation s = simulate(parse_tsgs(arguments->words), arguments->max_entries);
 			bool shown = print_text(line.options.json ? json_text(simulate_json(s)) : simulate_text(s));
 			line.status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
 		} catch (const Error &e) {
-			throw CLI::ValidationError("TSG", e.what());
+			throw CLI::ValidationError(warps ? WARPS : "TSG", e.what());
 		}
 	});
 }
@@ -259,6 +307,8 @@ Commands plan_commands()
 		{"simulate",
 		 "simulate the runlist that NVIDIA's Tegra driver builds of interleaved TSGs, and their longest waits",
 		 {"gpulens simulate render:high batch:low",
+		  "gpulens simulate warps                         LRR, GTO and RT-PAWS on the example of Singh's "
+		  "thesis",
 		  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"},
 		 add_simulate},
 		{"plan",
