@@ -43,6 +43,8 @@ CLAIMS = {
     "gpulens simulate camera:high:1000 log:low": Claim("simulate camera:high:1000 log:low", "camera"),
     "gpulens -g 0 plan tasks.json": Claim("-i IMAGE plan tasks.json", r"GPCs +Which +Mask"),
     "gpulens fit times.csv": Claim("fit times.csv", r"class|Class"),
+    "gpulens masks --amd 15,15,15,15 --sizes 30,30": Claim(
+        "masks --amd 15,15,15,15 --sizes 30,30", r"0x33333333,0x3333333\n(.|\n)*0xcccccccc,0xccccccc"),
     "gpulens probe-kernels fig3.9 -o log.json": Claim("probe-kernels fig3.9 --simulate -o log.json", ""),
     "gpulens blocks log.json --check -o log.svg": Claim("blocks log.json --check -o log.svg", "no rule is violated"),
     "gpulens export --prometheus": Claim("-i IMAGE export --prometheus", r"^gpulens_tsgs\{"),
@@ -166,6 +168,7 @@ SAME = {
     ("sweep", "--output"): (f"{SWEEP} --repeat 1 --sizes 66", "/dev/stdout"),
     ("export", "--output"): ("-i IMAGE export --prometheus", "-"),
     ("simulate", "--latencies"): ("simulate warps", "3,1,1,7,1,1"),
+    ("masks", "--place"): ("masks --amd 15,15 --sizes 3", "packed"),
     ("top", "--every"): ("--proc TOP top --batch 1 --delay 100ms", "1ms"),
     ("top", "--window"): ("--proc TOP top --batch 1 --delay 100ms", "5s"),
 }

@@ -18,12 +18,12 @@ DOCUMENTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURIT
              *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 # Numbers of outputs that are compared.
-SHOWS = {"README.md": 5, "docs/blocks.md": 1, "docs/export.md": 1, "docs/plan.md": 3}
+SHOWS = {"README.md": 5, "docs/blocks.md": 1, "docs/export.md": 1, "docs/plan.md": 3, "docs/amd.md": 1}
 SOURCES = ("src", "procfs", "include", "tools", "emulator", "scripts", "tests", "docs", "debian")
 # Parts of a name that stand for any name.
 ANY = re.compile(r"[A-Z]{3}|[*{$]|X\b")
 # Manuals, headers of other projects, and of the kernel.
-CITED = re.compile(r"\.ref\.txt$|^(?:hw_\w+|nv_arch|dev_\w+|pci-sysfs|resource)\.[ch]$")
+CITED = re.compile(r"\.ref\.txt$|^(?:hw_\w+|nv_arch|dev_\w+|pci-sysfs|resource|kfd_\w+)\.[ch]$")
 
 COMMANDS = set(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout, re.M))
 

@@ -30,6 +30,7 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "simulate": ("simulate", "render:high", "batch:low"),
     "plan": ("plan", "docs/plan-example.json", "--tpcs", "20"),
     "fit": ("fit", "FOLDER/times.csv"),
+    "masks": ("masks", "--amd", "15,15,15,15", "--sizes", "30,30"),
     "sweep": ("sweep", "--scenario", "matrix-copy", "--probe", FAKE, "--sizes", "66", "--repeat", "1"),
     "neighbour": ("neighbour", "memory", "--tpcs", "0", "--for", "10ms", "--probe", FAKE),
     "verify": ("verify", "--tpcs", "0", "--probe", FAKE, "--neighbours", "none", "--", "true"),

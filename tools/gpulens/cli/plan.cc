@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// simulate, plan and fit. See commands.hpp.
+// simulate, plan, fit and masks. See commands.hpp.
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
+#include "gpulens/cmd/cu_masks.hpp"
 #include "gpulens/cmd/simulate.hpp"
 #include "gpulens/cmd/warps.hpp"
 #include "gpulens/plan/commands.hpp"
+#include "lib/base/file.hpp"
 #include "lib/tpc/place.hpp"
 
 #include <algorithm>
@@ -299,6 +301,58 @@ void add_fit(CLI::App &parser, CommandLine &line)
 	});
 }
 
+struct MaskArguments {
+	std::string amd;                // layout, or path of the properties of a KFD node
+	std::vector<u32> sizes;         // CUs of partitions
+	std::vector<std::string> masks; // to check
+	plan::Placing placing = plan::Placing::Packed;
+};
+
+int show_cu_masks(const MaskArguments &arguments, const Options &options)
+{
+	bool is_file = arguments.amd.find('/') != std::string::npos;
+	CuLayout layout =
+		is_file ? read_cu_layout(read_file(arguments.amd), arguments.amd) : parse_cu_layout(arguments.amd);
+	std::vector<CuMask> masks;
+
+	if (!arguments.sizes.empty())
+		masks = make_cu_masks(layout, arguments.sizes, arguments.placing);
+	for (const std::string &text : arguments.masks)
+		masks.push_back(parse_cu_mask(layout, text));
+	return print_text(options.json ? json_text(cu_masks_json(layout, masks)) : cu_masks_text(layout, masks))
+		       ? EXIT_DONE
+		       : EXIT_PART;
+}
+
+void add_masks(CLI::App &parser, CommandLine &line)
+{
+	auto arguments = std::make_shared<MaskArguments>();
+
+	parser.add_option("--amd", arguments->amd,
+			  "an AMD GPU: the CUs of its shader engines (15,15,15,15), or of their arrays (8+8,8+7), or "
+			  "the file "
+			  "/sys/class/kfd/kfd/topology/nodes/N/properties")
+		->type_name("LAYOUT")
+		->required();
+	CLI::Option *sizes =
+		add_list(parser, "--sizes", arguments->sizes, "LIST", "make disjoint masks of so many CUs: 30,30")
+			->delimiter(',')
+			->check(in_range(1U, 1024U));
+	add_choice<plan::Placing>(parser, "--place", arguments->placing,
+				  {{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}},
+				  "PLACING",
+				  "packed (an SE after the other) or distributed (over all SEs) (default: packed)")
+		->needs(sizes);
+	add_list(parser, "--mask", arguments->masks, "MASK",
+		 "check this mask: 0x and digits, or words of 32 bits with commas as HIP takes them; may be repeated")
+		->excludes(sizes);
+	parser.callback([arguments, &line] {
+		if (arguments->sizes.empty() && arguments->masks.empty())
+			throw CLI::ValidationError("masks", "either --sizes or --mask is wanted");
+		line.status = show_cu_masks(*arguments, line.options);
+	});
+}
+
 } // namespace
 
 Commands plan_commands()
@@ -328,6 +382,13 @@ Commands plan_commands()
 		  "1000000}]}' | gpulens plan - "
 		  "--tpcs 66"},
 		 add_fit},
+		{"masks",
+		 "make masks of compute units of AMD GPUs, or find those that make kernels slow; never seen on a GPU",
+		 {"gpulens masks --amd 15,15,15,15 --sizes 30,30      for two partitions of a Radeon VII",
+		  "gpulens masks --amd 15,15,15,15 --mask 0x7fffffff  what a mask costs",
+		  "gpulens masks --amd /sys/class/kfd/kfd/topology/nodes/1/properties --sizes 15,15 --place "
+		  "distributed"},
+		 add_masks},
 	};
 }
 
