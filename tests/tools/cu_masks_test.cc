@@ -48,7 +48,7 @@ double slowdown_of(u32 cus, Placing placing)
 	return cost_of(layout, make_cu_masks(layout, {cus}, placing)[0]).slowdown;
 }
 
-// Seen failing with the sum of CUs in place of the SE with the fewest.
+// Seen failing with the last SE in place of the one with the fewest CUs.
 TEST(CuMasks, TheSeWithTheFewestCusDecides)
 {
 	EXPECT_DOUBLE_EQ(slowdown_of(60, Placing::Packed), 1);
@@ -57,6 +57,8 @@ TEST(CuMasks, TheSeWithTheFewestCusDecides)
 	EXPECT_DOUBLE_EQ(slowdown_of(31, Placing::Packed), 20);           // 64 ms
 	EXPECT_DOUBLE_EQ(slowdown_of(46, Placing::Packed), 15);           // 48 ms
 	EXPECT_NEAR(slowdown_of(31, Placing::Distributed), 2.143, 0.001); // 6.86 ms
+	CuLayout two = parse_cu_layout("15,15");
+	EXPECT_DOUBLE_EQ(cost_of(two, parse_cu_mask(two, "0xb")).slowdown, 15); // a CU of SE 0, two of SE 1
 }
 
 // The fourth part of the GPU, packed, as the thesis' Figure 6.1: each fourth bit. Seen failing with packed and distributed

@@ -31,7 +31,7 @@ bool is_listed(const Ids &ids)
 	return false;
 }
 
-// Seen failing without the slices of memory that an instance takes, and with a 1g in the eighth slice.
+// Seen failing without the slices of memory that an instance takes, and with instances that may begin anywhere.
 TEST(MigLayouts, ThoseOfTheGuideAreThere)
 {
 	for (const Ids &there :
