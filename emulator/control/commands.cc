@@ -5,6 +5,7 @@
 #include "model/bus.hpp"
 #include "model/host.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace emu {
@@ -84,6 +85,20 @@ json report_work(EmulatedGpu &gpu, const json &)
 	return {{"entries", c.entries},   {"methods", c.methods},   {"copied_bytes", c.copied_bytes},
 		{"releases", c.releases}, {"acquires", c.acquires}, {"faults", c.faults},
 		{"ignored", ignored}};
+}
+
+json add_jobs(EmulatedGpu &gpu, const json &q)
+{
+	Host &host = gpu.host();
+	Runlist *rl = host.runlist(int(read_number(q.at("runlist"))));
+	u64 length = read_number(q.at("length_us")), id = read_number(q.at("channel"));
+	Channel *ch = rl ? host.channel(*rl, u32(id)) : nullptr;
+	if (!ch || !ch->jobs)
+		throw std::invalid_argument("channel " + std::to_string(id) + " has no jobs in the scenario");
+	if (!length || length > 1'000'000'000)
+		throw std::invalid_argument("length_us must be 1 to 1000000000");
+	host.add_jobs(*rl, u32(id), 1000 * length, std::min<u64>(read_number(q, "count", 1), 4096));
+	return json::object();
 }
 
 json list_running(EmulatedGpu &gpu, const json &)
@@ -260,6 +275,8 @@ constexpr Command COMMANDS[] = {
 	{"log-read", "", read_log},
 	{"unmodelled", "reset", list_unmodelled},
 	{"work", "", report_work},
+	{"job", "runlist, channel, length_us, count", add_jobs},
+	{"jobs", "", report_jobs},
 	{"running", "", list_running},
 	{"runtime", "", report_runtime},
 	{"state", "", report_state},

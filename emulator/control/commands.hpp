@@ -26,6 +26,7 @@ nlohmann::json run_command(EmulatedGpu &gpu, const nlohmann::json &command);
 
 // reports.cc: the state of the schedulers. The first brings the run times up to now.
 nlohmann::json report_runtime(EmulatedGpu &gpu, const nlohmann::json &arguments);
+nlohmann::json report_jobs(EmulatedGpu &gpu, const nlohmann::json &arguments);
 nlohmann::json report_state(EmulatedGpu &gpu, const nlohmann::json &arguments);
 
 } // namespace emu

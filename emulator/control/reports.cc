@@ -85,6 +85,35 @@ json report_state(EmulatedGpu &gpu, const json &)
 		{"preempts_over_pending", host.preempts_over_pending}};
 }
 
+json report_jobs(EmulatedGpu &gpu, const json &)
+{
+	Host &host = gpu.host();
+	json channels = json::array();
+	host.count_run_times();
+	for (auto &rl : host.runlists())
+		for (const auto &t : rl.list.tsgs)
+			for (const auto &c : t.channels) {
+				const Channel *ch = host.channel(rl, c.id);
+				if (!ch || !ch->jobs)
+					continue;
+				const ChannelJobs &jobs = *ch->jobs;
+				json finished = json::array(), waiting = json::array();
+				for (const Job &job : jobs.finished)
+					finished.push_back({{"arrived_ns", job.arrived}, {"ended_ns", job.ended}});
+				for (const Job &job : jobs.waiting)
+					waiting.push_back(job.arrived);
+				channels.push_back({{"runlist", rl.info.id},
+						    {"id", c.id},
+						    {"tsg", t.id},
+						    {"semaphore", jobs.semaphore.addr},
+						    {"semaphore_target", unsigned(jobs.semaphore.ap)},
+						    {"count", jobs.count},
+						    {"finished", finished},
+						    {"waiting", waiting}});
+			}
+	return {{"now_ns", gpu.now()}, {"channels", channels}};
+}
+
 json report_runtime(EmulatedGpu &gpu, const json &)
 {
 	Host &host = gpu.host();

@@ -194,8 +194,11 @@ void DriverPart::write_runlist(Runlist &rl, const std::vector<const TsgPlan *> &
 	gpu_.memories().write(base, words.data(), words.size() * 4);
 
 	for (const TsgPlan *t : tsgs)
-		for (const ChannelPlan &c : t->channels)
+		for (const ChannelPlan &c : t->channels) {
 			start_channel(rl, c);
+			if (c.jobs)
+				start_jobs(rl, c);
+		}
 	submit(rl, base, u32(words.size() * 4 / profile.traits.entry_bytes));
 }
 
@@ -234,6 +237,16 @@ void DriverPart::start_channel(Runlist &rl, const ChannelPlan &c)
 		gpu_.poke_register(at, 0x00000002);
 	if (c.busy)
 		gpu_.poke_register(0xbb0090, u32(put_bits(11, 0, c.id) | put_bits(22, 16, rl.info.id)));
+}
+
+void DriverPart::start_jobs(Runlist &rl, const ChannelPlan &c)
+{
+	Host &host = gpu_.host();
+	host.give_jobs(rl, c.id, allocate(Instances, 16, 16));
+	if (c.jobs->find("length_us"))
+		host.plan_jobs(rl, c.id, host.now() + 1000 * c.jobs->number<u32>("first_us", 0),
+			       1000 * u64(c.jobs->at("length_us").number<u32>()),
+			       1000 * u64(c.jobs->number<u32>("every_us", 0)), c.jobs->number<u64>("count", NEVER));
 }
 
 void DriverPart::submit(Runlist &rl, Phys base, u32 length)

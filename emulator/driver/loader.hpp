@@ -28,6 +28,7 @@ private:
 		unsigned runqueue = 0, slot = 0, veid = 0;
 		bool busy = true, enabled = true, next = false, pbdma_faulted = false, eng_faulted = false;
 		Phys inst, userd;
+		std::optional<Entry> jobs; // nothing: its work is endless
 	};
 	struct SubcontextPlan {
 		unsigned veid = 0;
@@ -72,6 +73,7 @@ private:
 	void map_entry(AddressSpace &space, const Entry &entry);
 	void write_runlist(Runlist &rl, const std::vector<const TsgPlan *> &tsgs);
 	void start_channel(Runlist &rl, const ChannelPlan &c);
+	void start_jobs(Runlist &rl, const ChannelPlan &c);
 	bool has_graphics(int runlist) const;
 
 	// The window that a scenario names ("sysmem"), or else the existing one.

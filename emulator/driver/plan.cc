@@ -76,7 +76,10 @@ DriverPart::ChannelPlan DriverPart::plan_channel(const Entry &c, int runlist, un
 	ch.veid = c.number<unsigned>("veid", 0);
 	if (ch.veid > (profile.traits.subcontexts ? 63u : 0u))
 		c.at("veid").refuse("channel " + std::to_string(ch.id) + ": no such subcontext on " + profile.name);
-	ch.busy = c.flag("busy", true);
+	ch.jobs = c.find("jobs");
+	if (ch.jobs && ch.jobs->find("length_us") && !ch.jobs->at("length_us").number())
+		ch.jobs->at("length_us").refuse("a job takes a microsecond at least");
+	ch.busy = !ch.jobs && c.flag("busy", true);
 	ch.enabled = c.flag("enabled", true);
 	ch.next = c.flag("next", false);
 	ch.pbdma_faulted = c.flag("pbdma_faulted", false);

@@ -99,7 +99,8 @@ bool Bus::write(u32 off, u32 v)
 	case 0x810090: // gv: the channel id alone; tu: channel and runlist as in the other doorbell
 		if (!profile_.traits.vf) {
 			if (v < host_.pccsr_channels().size()) {
-				host_.pccsr_channels()[v].work |= !host_.work().enabled; // otherwise USERD says it
+				if (!host_.work().enabled) // otherwise USERD says it
+					host_.pccsr_channels()[v].ring_doorbell();
 				host_.channel_changed();
 			}
 			return true;
@@ -108,7 +109,8 @@ bool Bus::write(u32 off, u32 v)
 	case VF + 0x30090: {
 		Runlist *rl = host_.runlist(int(get_bits(v, 22, 16)));
 		if (Channel *c = rl ? host_.channel(*rl, get_bits(v, 11, 0)) : nullptr) {
-			c->work |= !host_.work().enabled;
+			if (!host_.work().enabled)
+				c->ring_doorbell();
 			host_.channel_changed();
 		}
 		return true;

@@ -155,7 +155,8 @@ void Host::count_run_times()
 
 u64 Host::find_next_event(const Runlist &rl) const
 {
-	return std::min({rl.phase_end, rl.fetch_done, rl.preempt_done, rl.work_due});
+	u64 arrival = rl.arrivals.empty() ? NEVER : rl.arrivals.begin()->first;
+	return std::min({rl.phase_end, rl.fetch_done, rl.preempt_done, rl.work_due, rl.job_due, arrival});
 }
 
 void Host::update_next_event()
@@ -199,6 +200,14 @@ void Host::run_event(Runlist &rl, u64 t)
 	}
 	if (t >= rl.fetch_done) {
 		commit_list(rl, t);
+		return;
+	}
+	if (!rl.arrivals.empty() && t >= rl.arrivals.begin()->first) {
+		bring_jobs(rl, t);
+		return;
+	}
+	if (t >= rl.job_due) {
+		end_jobs(rl, t);
 		return;
 	}
 	if (t >= rl.work_due && t < rl.phase_end) {

@@ -4,10 +4,13 @@
 // dev_fifo.ref.txt, ampere/ga100/dev_runlist.ref.txt (teardown text), ampere/ga100/dev_ram.ref.txt (runlists, TSGs).
 #pragma once
 #include "model/ctxsw.hpp"
+#include "model/jobs.hpp"
 #include "model/runlist_walk.hpp"
 #include "model/work.hpp"
 
 #include <map>
+#include <memory>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -33,7 +36,10 @@ struct Channel {
 	u8 runlist = 0;     // Kepler: as PCCSR says; kept, not used for choosing
 	u8 engine_slot = 0; // which of its runlist's engines the work is for (RLENG_ID numbering)
 	u64 ran_ns = 0, slices = 0;
+	std::shared_ptr<ChannelJobs> jobs{}; // null: its work is endless, or (--execute) what a driver wrote
 
+	// A doorbell: it has work, unless what that is lies elsewhere.
+	void ring_doorbell() { work |= !jobs; }
 	bool runnable() const { return enabled && work && !pbdma_faulted && !eng_faulted; }
 };
 
@@ -77,6 +83,9 @@ struct Runlist {
 	u64 preempt_done = NEVER; // when a preempt that found nothing reports so
 	Phase phase = Phase::Invalid;
 	u64 phase_end = NEVER;
+	bool has_jobs = false;
+	std::set<std::pair<u64, u32>> arrivals; // of jobs: time, channel
+	u64 job_due = NEVER;                    // when a job of the running channels ends
 	u64 work_due = NEVER; // when the next piece of the running channels' work begins (Host::work())
 	u64 counted_to = 0;   // run time is counted up to here
 	Timeslice now, next;
@@ -120,7 +129,11 @@ public:
 	void preempt_tsg(Runlist &rl, u32 tsg, bool bare);
 	void preempt_runlist(Runlist &rl);
 	void channel_changed(); // something may have become runnable
-	void count_run_times(); // bring the run times up to now()
+	// The channel's work is jobs from now on. Times in ns; a period of 0: one job. count: of jobs that arrive.
+	void give_jobs(Runlist &rl, u32 chid, Phys semaphore);
+	void plan_jobs(Runlist &rl, u32 chid, u64 first, u64 length, u64 period, u64 count);
+	void add_jobs(Runlist &rl, u32 chid, u64 length, u64 count); // now
+	void count_run_times();                                      // bring the run times up to now()
 
 	// Where preempting TSG (or bare channel) id acts: the runlist it is on; null if on none.
 	Runlist *find_tsg(u32 id, bool bare);
@@ -146,6 +159,9 @@ private:
 	void count_run_time(Runlist &rl, u64 t);
 	void evict_running(Runlist &rl);
 	void skip_cycles(Runlist &rl, u64 to);
+	void bring_jobs(Runlist &rl, u64 t);
+	void find_job_end(Runlist &rl, u64 t);
+	void end_jobs(Runlist &rl, u64 t);
 	bool poll_work();
 	void do_work(Runlist &rl, u64 t);
 	void stop_for_fault(Runlist &rl, u32 chid, unsigned queue, const WorkFault &fault);

@@ -146,8 +146,12 @@ void Host::count_run_time(Runlist &rl, u64 t)
 		u64 ns = t - rl.counted_to;
 		rl.accounts[rl.now.tsg].ran_ns += ns;
 		for (int chid : rl.now.chid)
-			if (chid >= 0)
-				channel(rl, chid)->ran_ns += ns;
+			if (chid >= 0) {
+				Channel &ch = *channel(rl, chid);
+				ch.ran_ns += ns;
+				if (ch.jobs)
+					ch.jobs->run_for(ns);
+			}
 	}
 	rl.counted_to = std::max(rl.counted_to, t);
 }
@@ -191,6 +195,7 @@ void Host::choose_next(Runlist &rl, u64 t)
 		rl.now = make_timeslice(rl, *tsg);
 		rl.phase_end = t + rl.now.slice_ns;
 		rl.work_due = work_.enabled ? t : NEVER;
+		find_job_end(rl, t);
 		count_slice(*this, rl);
 		return;
 	}
@@ -200,7 +205,7 @@ void Host::choose_next(Runlist &rl, u64 t)
 void Host::begin_switch(Runlist &rl, u64 t, const Timeslice &next)
 {
 	rl.next = next;
-	rl.work_due = NEVER;
+	rl.work_due = rl.job_due = NEVER;
 	rl.phase = next.set ? Phase::Switch : Phase::Save;
 	rl.phase_end = t + (next.set ? profile_.timing.switch_request : save_ns(rl.now));
 }
@@ -250,6 +255,7 @@ void Host::finish_load(Runlist &rl, u64 t)
 			channel(rl, chid)->ctx_reload = false;
 	rl.phase_end = t + rl.now.slice_ns;
 	rl.work_due = work_.enabled ? t : NEVER;
+	find_job_end(rl, t);
 	count_slice(*this, rl);
 	if (rl.evict_after_load) {
 		rl.evict_after_load = false;
@@ -267,7 +273,7 @@ void Host::finish_load(Runlist &rl, u64 t)
 // Between two accesses only time changes, so whole rounds of the list are added at once instead of simulated.
 void Host::skip_cycles(Runlist &rl, u64 to)
 {
-	if (work_.enabled || rl.phase != Phase::Valid || rl.phase_end == NEVER || rl.sched_disabled ||
+	if (work_.enabled || rl.has_jobs || rl.phase != Phase::Valid || rl.phase_end == NEVER || rl.sched_disabled ||
 	    rl.submit_pending || rl.preempt_done != NEVER || rl.evict_after_load || is_sysmem(rl.base.ap))
 		return;
 	if (to <= rl.phase_end || (to - rl.phase_end) / 64 < rl.now.slice_ns)

@@ -142,7 +142,7 @@ bool RunlistRegisters::write(u32 abs, u32 v)
 		return true;
 	case 0x090: { // INTERNAL_DOORBELL: CHID 10:0
 		if (Channel *c = host_.channel(rl_, get_bits(v, 10, 0))) {
-			c->work = true;
+			c->ring_doorbell();
 			host_.channel_changed();
 		}
 		return true;
@@ -191,7 +191,7 @@ bool ChannelRam::write(u32 abs, u32 v)
 		c.pbdma_faulted = to;
 	if (get_bit(v, 5))
 		c.eng_faulted = to;
-	if (get_bit(v, 8))
+	if (get_bit(v, 8) && !c.jobs)
 		c.work = to;
 	if (get_bit(v, 9))
 		c.ctx_reload = to;
