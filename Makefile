@@ -56,7 +56,7 @@ tool-parts: configure ## what tests of the tool want: build/bin/record-image, fa
 
 unit: | build ## the host's unit tests and fuzz targets, in build/cmake-asan, with sanitizers; clang takes half of GCC's time for them
 	@test -f $(CMAKE_BUILD)-asan/build.ninja || cmake -S . -B $(CMAKE_BUILD)-asan -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DGPULENS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None '-DCMAKE_CXX_FLAGS=-O0 -g1' '-DCMAKE_C_FLAGS=-O0 -g1' >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
-	cmake --build $(CMAKE_BUILD)-asan --target unit-tests tool-tests limit-tests emulator-tests partition-tests fuzz-targets
+	cmake --build $(CMAKE_BUILD)-asan --target unit-tests tool-tests limit-tests schedule-tests emulator-tests partition-tests fuzz-targets
 
 guest-parts: module module-copy ## what runs inside a guest: the test modules and helpers
 	scripts/build-kmod-tests
