@@ -15,9 +15,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace tool {
 
@@ -438,18 +436,6 @@ int control_several(const Options &options, unsigned index, const std::string &f
 std::string qualified(const Gpu &gpu, u32 runlist, u32 id)
 {
 	return gpu.chip.ids_per_runlist ? fmt::format("{}:{}", runlist, id) : std::to_string(id);
-}
-
-int write_control(const std::string &path, const std::string &text)
-{
-	int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (::write(fd, text.data(), text.size()) < 0)
-		err = errno;
-	close(fd);
-	return err;
 }
 
 bool is_id(const std::string &text, bool runlist_only)

@@ -40,8 +40,6 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 
 // Returns the unique id of a TSG or channel in the module's format: RUNLIST:ID where ids count per runlist.
 std::string qualified(const Gpu &gpu, u32 runlist, u32 id);
-// Writes a text to a file of /proc/gpuX with one system call. Returns 0 or an errno.
-int write_control(const std::string &path, const std::string &text);
 
 // Returns whether the module would accept the text as an id. runlist_only: RUNLIST:ID is not accepted.
 bool is_id(const std::string &text, bool runlist_only);

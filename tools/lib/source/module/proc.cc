@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -197,6 +198,18 @@ std::string read_proc(const std::string &path)
 	if (int err = read_path(path, bytes))
 		throw Error(Error::Source, explain(err, path, false));
 	return bytes;
+}
+
+int write_control(const std::string &path, const std::string &text)
+{
+	int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (::write(fd, text.data(), text.size()) < 0)
+		err = errno;
+	close(fd);
+	return err;
 }
 
 std::vector<unsigned> proc_gpus(const std::string &proc)

@@ -21,6 +21,8 @@ Gpu load_live(const std::string &proc, unsigned index);
 Gpu load_permitted(const std::string &proc, unsigned index);
 // Reads a file of /proc/gpuX. Throws Error.
 std::string read_proc(const std::string &path);
+// Writes a text to a file of /proc/gpuX with one system call. Returns 0 or an errno.
+int write_control(const std::string &path, const std::string &text);
 // Returns the cause and the remedy for an errno of a file in /proc/gpuX (docs/proc.md, "Errors"). written: what was written to
 // it; empty: not named.
 std::string explain(int err, const std::string &path, bool writing, const std::string &written = "");

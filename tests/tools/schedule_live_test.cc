@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0
+// The coordinator and its back end on an emulated GPU of each kind, in this process: the core writes the registers, the
+// jobs are the emulator's, and time is the GPU's own, so that every run is the same.
+#include "lib/schedule/coordinator.hpp"
+#include "lib/schedule/live/channel_backend.hpp"
+#include "lib/schedule/simulation.hpp"
+#include "parse.h"
+#include "support/core/emulated.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace tool::schedule;
+using nlohmann::json;
+
+constexpr u64 US = 1000, MS = 1000000, LEASE = 50 * MS;
+
+struct Program {
+	u64 tsg;
+	json jobs; // null: endless
+	u64 slice_us = 1048;
+};
+
+// TSG n has channel 10 + n, on runlist 0.
+json make_scenario(const std::vector<Program> &programs)
+{
+	json processes = json::array();
+
+	for (const Program &p : programs) {
+		json channel = {{"id", 10 + p.tsg}};
+		if (!p.jobs.is_null())
+			channel["jobs"] = p.jobs;
+		json tsg = {{"id", p.tsg},
+			    {"runlist", 0},
+			    {"timeslice", {{"us", p.slice_us}}},
+			    {"compute_preemption", "cilp"},
+			    {"channels", {channel}}};
+		processes.push_back({{"name", "p" + std::to_string(p.tsg)}, {"tsgs", {tsg}}});
+	}
+	return {{"processes", processes}};
+}
+
+// The GPU through the core. Reading takes LOOK_NS, as if the module read it.
+class EmulatedPort : public GpuPort {
+public:
+	static constexpr u64 LOOK_NS = 50 * US;
+
+	EmulatedPort(const std::string &chip, const std::vector<Program> &programs) : gpu_(chip)
+	{
+		gpu_.emu->load_scenario(make_scenario(programs));
+		start_ = gpu_.emu->now() - 200 * US; // loading takes that long
+		EXPECT_EQ(gpu_.attach(), 0);
+		per_runlist = gpu_.gpu->chip->ids_per_runlist;
+	}
+
+	tool::Gpu read_gpu() override
+	{
+		gpu_.emu->advance(LOOK_NS);
+		json state = command({{"cmd", "state"}}), running = command({{"cmd", "running"}});
+		tool::Gpu gpu;
+		gpu.index = 0;
+		gpu.chip.ids_per_runlist = per_runlist;
+		for (const json &list : state["runlists"]) {
+			tool::Runlist &rl = gpu.runlists.emplace_back();
+			rl.id = list["id"];
+			for (const json &t : list["tsgs"]) {
+				tool::Tsg &tsg = rl.tsgs.emplace_back();
+				tsg.id = t["id"];
+				for (const json &id : t["channels"])
+					for (const json &c : state["channels"])
+						if (c["id"] == id && c["runlist"] == list["id"])
+							tsg.channels.push_back(read_channel(c, running));
+			}
+		}
+		return gpu;
+	}
+
+	int write_file(const char *file, const std::string &text) override
+	{
+		std::string name = file;
+		lens_ref ref{};
+		int runlist = 0;
+
+		writes.push_back(name + " " + text);
+		if (refuse)
+			return refuse;
+		if (lens_parse_ref(text.data(), text.size(), &ref))
+			return EINVAL;
+		if (name == "disable_channel" && inert)
+			return 0;
+		if (name == "disable_channel" || name == "enable_channel")
+			return -lens_channel_enable(gpu_.gpu.get(), &ref, name == "enable_channel", &runlist);
+		if (name == "preempt_tsg")
+			return -lens_tsg_preempt(gpu_.gpu.get(), &ref, &runlist);
+		return ENOENT;
+	}
+
+	u64 now() override { return gpu_.emu->now(); }
+	u64 start() const { return start_; }
+	json command(const json &c) { return gpu_.emu->control(c); }
+	u64 ran_ns(u64 tsg)
+	{
+		json answer = command({{"cmd", "runtime"}});
+		for (const json &t : answer["tsgs"])
+			if (t["id"] == tsg && t["runlist"] == 0)
+				return t["ns"];
+		return 0;
+	}
+	void advance_to(u64 time)
+	{
+		if (time > now())
+			gpu_.emu->advance(time - now());
+	}
+
+	// Finished jobs in the order of their end, times from the load; task: index of the program.
+	std::vector<FinishedJob> finished(const std::vector<Program> &programs)
+	{
+		std::vector<FinishedJob> list;
+		json answer = command({{"cmd", "jobs"}});
+		for (const json &c : answer["channels"])
+			for (size_t i = 0; i < programs.size(); i++)
+				for (const json &job : c["finished"])
+					if (c["id"] == 10 + programs[i].tsg)
+						list.push_back({i, job["arrived_ns"].get<u64>() - start_,
+								job["ended_ns"].get<u64>() - start_});
+		std::sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.end < b.end; });
+		return list;
+	}
+
+	std::vector<std::string> writes;
+	bool per_runlist = false;
+	bool inert = false; // disabling answers 0 and does nothing
+	int refuse = 0;
+
+private:
+	tool::Channel read_channel(const json &c, const json &running)
+	{
+		tool::Channel channel;
+		channel.id = c["id"];
+		channel.runlist = c["runlist"];
+		channel.state.enable = c["enabled"];
+		channel.state.busy = c["busy"];
+		for (const json &e : running["engines"])
+			if (e["runlist"] == c["runlist"] && e["tsg"] == c["tsg"]) {
+				channel.state.chram = channel.state.on_eng = true;
+			}
+		return channel;
+	}
+
+	test::Emulated gpu_;
+	u64 start_ = 0;
+};
+
+// A policy on such a GPU.
+struct Live {
+	Live(const std::string &chip, const std::vector<Program> &p, Policy policy, const std::vector<Task> &tasks)
+		: programs(p), port(chip, p), table(std::make_unique<HoldTable>()),
+		  backend(port, *table, port.per_runlist, LEASE, list_tsgs(p)),
+		  coordinator(backend, policy, tasks, 20 * MS)
+	{
+	}
+
+	static std::vector<u64> list_tsgs(const std::vector<Program> &programs)
+	{
+		std::vector<u64> list;
+		for (const Program &p : programs)
+			list.push_back(p.tsg);
+		return list;
+	}
+
+	void run_until(u64 end)
+	{
+		while (port.now() < port.start() + end) {
+			u64 wake = coordinator.run_once();
+			port.advance_to(std::min({wake, port.now() + 100 * US, port.start() + end}));
+		}
+	}
+
+	std::vector<Program> programs;
+	EmulatedPort port;
+	std::unique_ptr<HoldTable> table;
+	ChannelBackend backend;
+	Coordinator coordinator;
+};
+
+// How many jobs of a task took longer than this, and how many there were.
+std::pair<size_t, size_t> count_late(const std::vector<FinishedJob> &jobs, size_t task, u64 deadline)
+{
+	size_t late = 0, all = 0;
+
+	for (const FinishedJob &j : jobs)
+		if (j.task == task) {
+			all++;
+			late += j.end - j.arrival > deadline;
+		}
+	return {late, all};
+}
+
+class ScheduleLive : public testing::TestWithParam<const char *> {};
+class ScheduleVerbs : public testing::TestWithParam<const char *> {};
+
+// A job of 2 ms each 10 ms beside endless work with slices of 8 ms: without control, it waits for the rest of a slice.
+TEST_P(ScheduleLive, TheUrgentOneMeetsDeadlinesThatTimeSlicesMiss)
+{
+	std::vector<Program> programs = {{1, {{"length_us", 2000}, {"every_us", 10000}}}, {2, nullptr, 8000}};
+	EmulatedPort alone(GetParam(), programs);
+	alone.advance_to(alone.start() + 200 * MS);
+	auto [late, all] = count_late(alone.finished(programs), 0, 4 * MS);
+	EXPECT_GE(all, 10u);
+	EXPECT_GE(late, 9u);
+
+	Live live(GetParam(), programs, Policy::FixedPriority, {{.name = "U", .priority = 0}, {.name = "B"}});
+	live.run_until(200 * MS);
+	std::tie(late, all) = count_late(live.port.finished(programs), 0, 4 * MS);
+	EXPECT_EQ(all, 20u);
+	EXPECT_EQ(late, 0u);
+	EXPECT_EQ(live.coordinator.counts(1).refused, 0u);
+	// the rest is B's: 200 - 20 * 2, less switches and looks
+	u64 ran = live.port.ran_ns(2);
+	EXPECT_GT(ran, 140 * MS);
+}
+
+// U = 2/5 + 4/7: what is late by priorities is not by EDF (times ten).
+TEST_P(ScheduleLive, EdfMeetsDeadlinesThatPrioritiesMiss)
+{
+	std::vector<Program> programs = {{1, {{"length_us", 19500}, {"every_us", 50000}}},
+					 {2, {{"length_us", 39000}, {"every_us", 70000}}}};
+	std::vector<Task> tasks = {{.name = "A", .priority = 0, .deadline_ns = 50 * MS},
+				   {.name = "B", .priority = 1, .deadline_ns = 70 * MS}};
+
+	for (Policy policy : {Policy::FixedPriority, Policy::Edf}) {
+		Live live(GetParam(), programs, policy, tasks);
+		live.run_until(352 * MS);
+		auto jobs = live.port.finished(programs);
+		size_t late = count_late(jobs, 0, 50 * MS).first + count_late(jobs, 1, 70 * MS).first;
+		EXPECT_EQ(jobs.size(), 12u);
+		EXPECT_EQ(late > 0, policy == Policy::FixedPriority);
+	}
+}
+
+// B asks for everything and has 3 ms of 10. A is never late.
+TEST_P(ScheduleLive, AServersBudgetIsKept)
+{
+	std::vector<Program> programs = {{1, {{"length_us", 6000}, {"every_us", 10000}}}, {2, nullptr}};
+	Live live(GetParam(), programs, Policy::Edf,
+		  {{.name = "A", .deadline_ns = 10 * MS},
+		   {.name = "B", .period_ns = 10 * MS, .budget_ns = 3 * MS, .server = Server::Hard}});
+
+	live.run_until(400 * MS);
+	auto [late, all] = count_late(live.port.finished(programs), 0, 10 * MS);
+	EXPECT_EQ(all, 40u);
+	EXPECT_EQ(late, 0u);
+	u64 ran = live.port.ran_ns(2);
+	EXPECT_NEAR(double(ran) / 1e6, 120, 12);
+}
+
+TEST_P(ScheduleLive, SharesFollowTheWeights)
+{
+	std::vector<Program> programs = {{1, nullptr}, {2, nullptr}};
+	Live live(GetParam(), programs, Policy::Share, {{.name = "X", .weight = 3}, {.name = "Y"}});
+
+	live.run_until(400 * MS);
+	double x = double(live.port.ran_ns(1)), y = double(live.port.ran_ns(2));
+	EXPECT_NEAR(x / y, 3, 0.09); // within 3 %
+	EXPECT_GT(x + y, 0.98 * 400 * MS);
+}
+
+// A program alone: nothing is written.
+TEST_P(ScheduleVerbs, ALoneProgramIsLeftAlone)
+{
+	std::vector<Program> programs = {{1, {{"length_us", 2000}, {"every_us", 10000}}}, {2, json::object()}};
+	Live live(GetParam(), programs, Policy::FixedPriority, {{.name = "U", .priority = 0}, {.name = "B"}});
+
+	live.run_until(100 * MS);
+	EXPECT_EQ(live.port.writes, std::vector<std::string>{});
+	EXPECT_EQ(live.coordinator.counts(0).jobs, 10u);
+}
+
+// Each job of the live run ends within a time slice, 1.048 ms, of the simulated one.
+TEST_P(ScheduleLive, TheSimulationAgreesWithinATimeSlice)
+{
+	std::vector<Program> programs = {{1, {{"length_us", 5000}, {"every_us", 20000}, {"first_us", 1000}}},
+					 {2, {{"length_us", 9000}, {"every_us", 33000}, {"first_us", 4500}}},
+					 {3, nullptr}};
+	std::vector<Task> tasks = {
+		{.name = "A", .deadline_ns = 20 * MS}, {.name = "B", .deadline_ns = 33 * MS}, {.name = "C"}};
+	std::vector<Load> loads = {{.first_ns = MS, .period_ns = 20 * MS, .length_ns = 5 * MS},
+				   {.first_ns = 4500 * US, .period_ns = 33 * MS, .length_ns = 9 * MS},
+				   {.endless = true}};
+	Live live(GetParam(), programs, Policy::Edf, tasks);
+
+	live.run_until(500 * MS);
+	std::vector<FinishedJob> real = live.port.finished(programs);
+	std::vector<FinishedJob> simulated = simulate_policy(Policy::Edf, tasks, loads, 20 * MS, 500 * MS).finished;
+	ASSERT_EQ(real.size(), simulated.size());
+	EXPECT_GE(real.size(), 38u);
+	for (size_t i = 0; i < real.size(); i++) {
+		EXPECT_EQ(real[i].task, simulated[i].task);
+		EXPECT_EQ(real[i].arrival, simulated[i].arrival);
+		EXPECT_NEAR(double(real[i].end) / 1e6, double(simulated[i].end) / 1e6, 1.048) << i;
+	}
+}
+
+/* -- verbs -- */
+
+// A verb that answers 0 and does nothing is found out, and the task runs on.
+TEST_P(ScheduleVerbs, AHoldWithoutEffectIsNotTakenForOne)
+{
+	std::vector<Program> programs = {{1, json::object()}, {2, nullptr}};
+	Live live(GetParam(), programs, Policy::FixedPriority, {{.name = "U", .priority = 0}, {.name = "B"}});
+
+	live.backend.extend_lease();
+	live.backend.account();
+	live.port.inert = true;
+	EXPECT_EQ(live.backend.hold(1).outcome, Outcome::NoEffect);
+	live.port.inert = false;
+	EXPECT_EQ(live.backend.hold(1).outcome, Outcome::Done);
+	EXPECT_TRUE(live.backend.account()[1].held);
+	EXPECT_FALSE(live.backend.account()[1].running);
+	EXPECT_TRUE(live.backend.account()[1].ready); // what it has queued stays
+	EXPECT_EQ(live.backend.release(1).outcome, Outcome::Done);
+	EXPECT_FALSE(live.backend.account()[1].held);
+	EXPECT_EQ(live.backend.gate(1, true).outcome, Outcome::Refused);
+	live.port.refuse = EPERM;
+	Answer answer = live.backend.hold(1);
+	EXPECT_EQ(answer.outcome, Outcome::Refused);
+	EXPECT_EQ(answer.reason, "Operation not permitted");
+	live.port.refuse = 0;
+	EXPECT_FALSE(live.backend.account()[1].held);
+}
+
+// The driver enables a channel that is held: the hold is asserted once more.
+TEST_P(ScheduleVerbs, AStrayEnableDoesNotEndAHold)
+{
+	std::vector<Program> programs = {{1, {{"length_us", 50000}}}, {2, nullptr}};
+	Live live(GetParam(), programs, Policy::FixedPriority, {{.name = "U", .priority = 0}, {.name = "B"}});
+	std::string id = live.port.per_runlist ? "0:12" : "12";
+
+	live.run_until(10 * MS);
+	EXPECT_TRUE(live.backend.account()[1].held);
+	EXPECT_EQ(live.port.write_file("enable_channel", id), 0);
+	EXPECT_FALSE(live.backend.account()[1].held);
+	live.coordinator.run_once();
+	EXPECT_TRUE(live.backend.account()[1].held);
+}
+
+// An urgent job that takes 3 s: the other is released for a quantum before a hold has lasted for a second.
+TEST_P(ScheduleLive, NoHoldLastsForASecond)
+{
+	std::vector<Program> programs = {{1, {{"length_us", 3000000}}}, {2, nullptr}};
+	Live live(GetParam(), programs, Policy::FixedPriority, {{.name = "U", .priority = 0}, {.name = "B"}});
+	u64 held_since = 0;
+
+	while (live.port.now() < 2500 * MS) {
+		live.coordinator.run_once();
+		live.port.advance_to(live.port.now() + 10 * MS);
+		bool held = live.backend.account()[1].held;
+		held_since = held ? held_since ? held_since : live.port.now() : 0;
+		ASSERT_LT(held ? live.port.now() - held_since : 0, 950 * MS);
+	}
+	EXPECT_EQ(live.coordinator.counts(1).forced, 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, ScheduleLive, testing::Values("gp106", "ad102"));
+INSTANTIATE_TEST_SUITE_P(Chips, ScheduleVerbs,
+			 testing::Values("gk110", "gp106", "gv100", "tu102", "ga100", "ad102", "gh100", "gb100"));
+
+} // namespace

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+// What a scheduler can do to tasks on a GPU. Each verb says whether it had its effect, which is judged by what the GPU shows
+// afterwards and not by the status of the request, and what it cost.
+#pragma once
+#include "gpulens/types.h"
+
+#include <string>
+#include <vector>
+
+namespace tool::schedule {
+
+enum class Outcome { Done, Refused, NoEffect };
+
+struct Answer {
+	Outcome outcome = Outcome::Done;
+	u64 accesses = 0;     // to the GPU; 0: not measured
+	std::string reason{}; // unless done
+};
+
+struct TaskState {
+	bool present = false; // the GPU has this task
+	bool ready = false;   // it has work, whether or not it is held
+	bool running = false; // it is on an engine
+	bool held = false;    // all its channels are disabled
+};
+
+// task: index in the policy.
+class Backend {
+public:
+	Backend() = default;
+	Backend(const Backend &) = delete;
+	Backend &operator=(const Backend &) = delete;
+	virtual ~Backend() = default;
+
+	virtual Answer set_slice(size_t task, u32 us) = 0;
+	// The task does not run until it is released, and what it has queued stays. Holding a held task asserts it once more.
+	virtual Answer hold(size_t task) = 0;
+	virtual Answer release(size_t task) = 0;
+	virtual Answer release_all() = 0;
+	virtual Answer evict(size_t task) = 0;             // off the engine, once
+	virtual Answer commit() = 0;                       // the GPU reads its lists again
+	virtual Answer gate(size_t task, bool closed) = 0; // the program's launches wait
+	// Returns the state of each task. Throws Error if the GPU cannot be read.
+	virtual std::vector<TaskState> account() = 0;
+	// Called before each decision. Returns false if holds were lost, because the process was stopped too long.
+	virtual bool extend_lease() = 0;
+	virtual u64 now() = 0; // ns
+};
+
+} // namespace tool::schedule

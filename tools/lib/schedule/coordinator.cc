@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+// See coordinator.hpp.
+#include "lib/schedule/coordinator.hpp"
+
+#include <algorithm>
+
+namespace tool::schedule {
+
+Coordinator::Coordinator(Backend &backend, Policy policy, const std::vector<Task> &tasks, u64 quantum_ns)
+	: backend_(backend), scheduler_(policy, tasks, quantum_ns), quantum_ns_(quantum_ns), states_(tasks.size())
+{
+}
+
+void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
+{
+	for (size_t i = 0; i < states_.size(); i++) {
+		State &s = states_[i];
+		bool ready = seen[i].present && seen[i].ready;
+		if (!seen[i].present)
+			s.held = false;
+		if (ready == s.ready)
+			continue;
+		s.ready = ready;
+		if (ready) {
+			scheduler_.add_job(i, now);
+			const Task &task = scheduler_.tasks()[i];
+			u64 relative = task.deadline_ns ? task.deadline_ns : task.budget_ns ? task.period_ns : 0;
+			s.arrival = now;
+			s.deadline = relative ? now + relative : NEVER;
+			continue;
+		}
+		scheduler_.end_job(i, now);
+		s.counts.jobs++;
+		s.counts.missed += now > s.deadline;
+		s.counts.worst_ns = std::max(s.counts.worst_ns, now - s.arrival);
+	}
+}
+
+void Coordinator::hold_task(size_t task, u64 now)
+{
+	State &s = states_[task];
+
+	if (!s.held)
+		s.held_since = now;
+	Answer answer = backend_.hold(task);
+	s.held = answer.outcome == Outcome::Done;
+	if (s.held)
+		s.counts.holds++;
+	else
+		s.counts.refused++;
+}
+
+void Coordinator::release_task(size_t task)
+{
+	State &s = states_[task];
+	Answer answer = backend_.release(task);
+
+	if (answer.outcome == Outcome::Done) {
+		s.held = false;
+		s.counts.releases++;
+	} else {
+		s.counts.refused++; // tried again at the next decision
+	}
+}
+
+u64 Coordinator::run_once()
+{
+	if (!backend_.extend_lease()) {
+		lost_leases_++;
+		for (State &s : states_)
+			s.held = false;
+	}
+	std::vector<TaskState> seen = backend_.account();
+	u64 now = backend_.now();
+	note_events(seen, now);
+	Decision d = scheduler_.choose(now);
+	chosen_ = d.task;
+
+	// First releases: the GPU is not idle meanwhile.
+	for (size_t i = 0; i < states_.size(); i++) {
+		State &s = states_[i];
+		bool forced = s.held && now >= s.held_since + LONGEST_HOLD_NS;
+		if (forced) {
+			s.free_until = now + quantum_ns_;
+			s.counts.forced++;
+		}
+		bool hold = s.ready && static_cast<int>(i) != d.task && now >= s.free_until;
+		if (s.held && !hold)
+			release_task(i);
+	}
+	for (size_t i = 0; i < states_.size(); i++) {
+		State &s = states_[i];
+		bool hold = s.ready && static_cast<int>(i) != d.task && now >= s.free_until;
+		// A new channel, or an enable by the driver: the hold is asserted once more.
+		if (hold && (!s.held || !seen[i].held))
+			hold_task(i, now);
+		if (s.held)
+			d.wake = std::min(d.wake, s.held_since + LONGEST_HOLD_NS);
+	}
+	return d.wake;
+}
+
+} // namespace tool::schedule

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+// Carries out a policy on a back end. Looks at the tasks, tells the scheduler what arrived and finished, and holds the ready
+// tasks that it did not choose. Idle tasks are never held: where one program alone has work, nothing is written.
+#pragma once
+#include "lib/schedule/backend.hpp"
+#include "lib/schedule/scheduler.hpp"
+
+namespace tool::schedule {
+
+struct TaskCounts {
+	u64 jobs = 0;   // times that it became idle
+	u64 missed = 0; // jobs that ended after their deadline
+	u64 worst_ns = 0;
+	u64 holds = 0, releases = 0, refused = 0;
+	u64 forced = 0; // releases because it was held for the longest time allowed
+};
+
+class Coordinator {
+public:
+	// A task that was held for so long is released for a quantum, whatever the policy says; below MAX_HOLD_NS, at which the
+	// watchdog does it.
+	static constexpr u64 LONGEST_HOLD_NS = 900000000;
+
+	Coordinator(Backend &backend, Policy policy, const std::vector<Task> &tasks, u64 quantum_ns);
+
+	// Looks, decides and acts. Returns when the scheduler wants to decide again, NEVER: when something arrives or finishes.
+	// Throws Error if the GPU cannot be read.
+	u64 run_once();
+	int chosen() const { return chosen_; }
+	const Scheduler &scheduler() const { return scheduler_; }
+	const TaskCounts &counts(size_t task) const { return states_[task].counts; }
+	u64 lost_leases() const { return lost_leases_; }
+
+private:
+	struct State {
+		bool ready = false, held = false;
+		u64 arrival = 0, deadline = NEVER, held_since = 0, free_until = 0;
+		TaskCounts counts{};
+	};
+
+	void note_events(const std::vector<TaskState> &seen, u64 now);
+	void hold_task(size_t task, u64 now);
+	void release_task(size_t task);
+
+	Backend &backend_;
+	Scheduler scheduler_;
+	u64 quantum_ns_;
+	std::vector<State> states_;
+	int chosen_ = NO_TASK;
+	u64 lost_leases_ = 0;
+};
+
+} // namespace tool::schedule

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+// Reads and checks a policy. See policy_file.hpp.
+#include "lib/schedule/policy_file.hpp"
+
+#include "lib/base/json_input.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace tool::schedule {
+
+namespace {
+
+constexpr double MAX_MS = 600000;                                      // ten minutes
+constexpr const char *POLICIES[] = {"fixed-priority", "edf", "share"}; // as enum Policy counts
+
+u64 read_ms(const Item &item, const char *key)
+{
+	if (!item.has(key))
+		return 0;
+	return static_cast<u64>(std::llround(item.number(key, 0.001, MAX_MS, "ms") * 1e6));
+}
+
+std::string read_word(const Item &item, const char *key, const std::vector<const char *> &words)
+{
+	std::string text = item.string(key), list;
+
+	for (const char *word : words) {
+		if (text == word)
+			return text;
+		list += (list.empty() ? "" : ", ") + std::string(word);
+	}
+	item.refuse(fmt::format("{} is \"{}\"; there are {}", key, text, list));
+}
+
+Load read_load(const Item &item)
+{
+	Load load;
+
+	item.check_keys({"length_ms", "first_ms", "count", "endless"});
+	load.endless = item.has("endless") && item.at("endless") == true;
+	if (item.has("first_ms"))
+		load.first_ns = static_cast<u64>(std::llround(item.number("first_ms", 0, MAX_MS, "ms") * 1e6));
+	load.length_ns = read_ms(item, "length_ms");
+	if (load.endless == (load.length_ns != 0))
+		item.refuse("needs either length_ms or \"endless\": true");
+	if (item.has("count"))
+		load.count = item.integer("count", 1, 1000000);
+	return load;
+}
+
+// What a task may have under a policy.
+void check_task(const Item &item, Policy policy, const PolicyTask &t)
+{
+	if (item.has("priority") && policy != Policy::FixedPriority)
+		item.refuse("has a priority, which only the policy fixed-priority knows");
+	if (t.task.budget_ns && policy != Policy::Edf)
+		item.refuse("has a budget, which only the policy edf knows");
+	if (t.task.budget_ns && !t.task.period_ns)
+		item.refuse("has budget_ms but no period_ms");
+	if (t.task.budget_ns && t.task.deadline_ns)
+		item.refuse("has budget_ms and deadline_ms; the deadline of a server is the end of its period");
+	if (t.task.budget_ns > t.task.period_ns)
+		item.refuse(fmt::format("budget_ms is {:g}, more than period_ms {:g}",
+					static_cast<double>(t.task.budget_ns) / 1e6,
+					static_cast<double>(t.task.period_ns) / 1e6));
+	if (item.has("server") && !t.task.budget_ns)
+		item.refuse("has a server but no budget_ms");
+	if (is_real_time(policy, t.task) && (item.has("weight") || item.has("tenant")))
+		item.refuse("has a weight or a tenant, which only best-effort tasks have");
+	if (t.load.length_ns && !t.load.endless && t.load.count != 1 && !t.task.period_ns)
+		item.refuse("has a load but no period_ms; \"count\": 1 is a single job");
+}
+
+PolicyTask read_task(const Item &item, Policy policy)
+{
+	PolicyTask t;
+
+	item.check_keys({"name", "tsg", "priority", "deadline_ms", "period_ms", "budget_ms", "server", "tenant",
+			 "weight", "slice_us", "level", "load"});
+	t.where = item.where();
+	t.task.name = item.name();
+	if (item.has("tsg"))
+		t.tsg = item.string("tsg");
+	if (item.has("priority"))
+		t.task.priority = item.integer("priority", 0, 1000000);
+	t.task.deadline_ns = read_ms(item, "deadline_ms");
+	t.task.period_ns = read_ms(item, "period_ms");
+	t.task.budget_ns = read_ms(item, "budget_ms");
+	if (item.has("server") && read_word(item, "server", {"soft", "hard"}) == "hard")
+		t.task.server = Server::Hard;
+	if (item.has("tenant"))
+		t.task.tenant = item.name("tenant");
+	if (item.has("weight"))
+		t.task.weight = item.integer("weight", 1, 1000);
+	if (item.has("slice_us")) // the sum of all slices stays far below the 4 s of the driver's watchdog
+		t.slice_us = item.integer("slice_us", 1, 1000000);
+	if (item.has("level"))
+		t.level = read_word(item, "level", {"low", "medium", "high"});
+	if (item.has("load")) {
+		t.load = read_load(item.object("load"));
+		t.load.period_ns = t.load.endless ? 0 : t.task.period_ns;
+	}
+	check_task(item, policy, t);
+	return t;
+}
+
+// Names are unique, tenants have one weight, and servers need no more than the whole GPU.
+void check_tasks(const PolicyFile &file)
+{
+	std::map<std::string, const PolicyTask *> names, tsgs, tenants;
+	double bandwidth = 0;
+
+	for (const PolicyTask &t : file.tasks) {
+		auto refuse = [&t](const std::string &reason) { throw Error(Error::Input, t.where + ": " + reason); };
+		if (!names.insert({t.task.name, &t}).second)
+			refuse("another task has this name");
+		if (!t.tsg.empty() && !tsgs.insert({t.tsg, &t}).second)
+			refuse(fmt::format("task {} has the TSG {}, too", tsgs[t.tsg]->task.name, t.tsg));
+		if (!t.task.tenant.empty()) {
+			const PolicyTask *first = tenants.insert({t.task.tenant, &t}).first->second;
+			if (first->task.weight != t.task.weight)
+				refuse(fmt::format("weight {} of tenant {}, which has {} in task {}", t.task.weight,
+						   t.task.tenant, first->task.weight, first->task.name));
+		}
+		if (t.task.budget_ns)
+			bandwidth += static_cast<double>(t.task.budget_ns) / static_cast<double>(t.task.period_ns);
+		if (bandwidth > 1 + 1e-9)
+			refuse(fmt::format("overload: with it, the servers have {:.3f} of the GPU, more than all of it",
+					   bandwidth));
+	}
+}
+
+} // namespace
+
+const char *name_policy(Policy policy)
+{
+	return POLICIES[static_cast<size_t>(policy)];
+}
+
+std::vector<Task> PolicyFile::plain_tasks() const
+{
+	std::vector<Task> list;
+
+	for (const PolicyTask &t : tasks)
+		list.push_back(t.task);
+	return list;
+}
+
+PolicyFile parse_policy(const std::string &text, const std::string &name)
+{
+	nlohmann::ordered_json json = parse_json(text, name);
+	Item item(json, name);
+	PolicyFile file;
+
+	file.name = name;
+	item.check_keys({"version", "about", "policy", "quantum_ms", "tasks"});
+	if (item.integer("version", 0, 1000000) != 1)
+		item.refuse("version is not 1");
+	std::string policy = read_word(item, "policy", {POLICIES[0], POLICIES[1], POLICIES[2]});
+	for (size_t i = 0; i < std::size(POLICIES); i++)
+		if (policy == POLICIES[i])
+			file.policy = static_cast<Policy>(i);
+	if (item.has("quantum_ms"))
+		file.quantum_ns = static_cast<u64>(std::llround(item.number("quantum_ms", 1, 1000, "ms") * 1e6));
+	for_each_item(item, "tasks", "task",
+		      [&](const Item &task) { file.tasks.push_back(read_task(task, file.policy)); });
+	if (file.tasks.empty() || file.tasks.size() > MAX_TASKS)
+		item.refuse(fmt::format("has {} tasks, not 1 to {}", file.tasks.size(), MAX_TASKS));
+	check_tasks(file);
+	return file;
+}
+
+} // namespace tool::schedule

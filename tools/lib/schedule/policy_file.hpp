@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+// The file of gpulens schedule and of gpulens simulate --policy (docs/schedule-schema.json).
+#pragma once
+#include "lib/schedule/simulation.hpp"
+
+namespace tool::schedule {
+
+constexpr u64 MAX_TASKS = 10000;
+
+struct PolicyTask {
+	Task task{};
+	std::string tsg{};   // [RUNLIST:]ID; empty: the file is for simulation only
+	u32 slice_us = 0;    // to set; 0: as it is
+	std::string level{}; // "low", "medium", "high", for simulation; empty: low
+	Load load{};         // for simulation
+	std::string where{}; // "policy.json: task camera", for messages
+};
+
+struct PolicyFile {
+	std::string name;
+	Policy policy = Policy::FixedPriority;
+	u64 quantum_ns = 20000000;
+	std::vector<PolicyTask> tasks{};
+
+	std::vector<Task> plain_tasks() const;
+};
+
+// Throws Error, which names the file, the item and the reason.
+PolicyFile parse_policy(const std::string &text, const std::string &name);
+// Returns "edf", ...
+const char *name_policy(Policy policy);
+
+} // namespace tool::schedule
