@@ -40,6 +40,8 @@ CLAIMS = {
         "-g 1 --proc PROC timeslice 0:3 2000 --for 10s --dry-run", "0:3 2000 to .*, and undo it after 10.000 s"),
     "gpulens disable --tsg 0:3 --for 2s": Claim(
         "-g 1 --proc PROC disable --tsg 0:3 --for 2s --dry-run", "(would write 0:[89] to [^\n]*undo it[^\n]*\n){2}$"),
+    "gpulens schedule policy.json --dry-run": Claim(
+        "-g 1 --proc PROC schedule policy.json --dry-run", r"to hold it, would write 0:8, 0:9 to \S*/gpu1/disable_channel"),
     "gpulens simulate camera:high:1000 log:low": Claim("simulate camera:high:1000 log:low", "camera"),
     "gpulens -g 0 plan tasks.json": Claim("-i IMAGE plan tasks.json", r"GPCs +Which +Mask"),
     "gpulens fit times.csv": Claim("fit times.csv", r"class|Class"),
@@ -89,6 +91,7 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
                 for at in range(1000)), index, period_us)
     (folder / "stdout.svg").symlink_to("/dev/stdout")
     assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0
+    (folder / "policy.json").write_text('{"version": 1, "policy": "share", "tasks": [{"name": "a", "tsg": "0:3"}]}')
     (folder / "tasks.json").write_text((ROOT / "docs/plan-example.json").read_text(encoding="utf-8"))
     plan = ask_rm("plan", str(folder / "tasks.json"), "--json", "--exact")
     (folder / "plan.json").write_text(plan.stdout, encoding="utf-8")
@@ -156,6 +159,7 @@ SAME = {
     ("plan", "--from"): ("plan --evaluate --json --tasks 5 --to 4 --sets 2", "2"),
     ("plan", "--to"): ("plan --evaluate --json --tasks 5 --tpcs 8 --sets 2", "8"),
     ("plan", "--step"): (EVALUATE, "2"),
+    ("simulate", "--for"): (f"simulate --policy {ROOT}/docs/schedule-table1.json", "10s"),
     ("probe-kernels", "--sms"): (SIMULATE, "2"),
     ("probe-kernels", "--threads-per-sm"): (SIMULATE, "2048"),
     ("probe-kernels", "--connections"): (SIMULATE, "8"),
@@ -189,6 +193,9 @@ ELSEWHERE = {
     ("plan", "--on"): "tests/cli/test_places.py; with the option the plan also says who carries it out",
     ("sweep", "--on"): "tests/cli/test_sweep.py",
     ("simulate", "TSG"): "tests/tools/warps_test.cc",
+    ("simulate", "--switch"): "no time",
+    ("schedule", "--for"): "tests/vm/test_schedule.py ends it by a signal",
+    **{("schedule", option): "tests/vm/test_schedule.py" for option in ("--every", "--lease", "--state")},
     ("probe-kernels", "--device"): "needs a GPU",
     ("probe-kernels", "--program"): "tests/cli/test_blocks.py",
     ("export", "--every"): "as of top, one function",

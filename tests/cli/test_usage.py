@@ -27,6 +27,7 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "preemption": ("--proc", "PROC", "preemption", "cil", "0", "--dry-run"),
     "timeslice": ("--proc", "PROC", "timeslice", "3", "2000", "--dry-run"),
     "top": ("--proc", "PROC", "top", "--batch", "1", "--delay", "100ms"),
+    "schedule": ("--proc", "PROC", "schedule", "FOLDER/policy.json", "--dry-run"),
     "simulate": ("simulate", "render:high", "batch:low"),
     "plan": ("plan", "docs/plan-example.json", "--tpcs", "20"),
     "fit": ("fit", "FOLDER/times.csv"),
@@ -51,6 +52,7 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     FakeProc(folder / "proc").show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8, ENABLED | BUSY, 6), Channel(9)))]}))
     (folder / "times.csv").write_text("task,tpcs,time_us\n" + "".join(
         f"a,{tpcs},{100 + 1000 / tpcs}\n" for tpcs in range(1, 9)))
+    (folder / "policy.json").write_text('{"version": 1, "policy": "share", "tasks": [{"name": "a", "tsg": "3"}]}')
     (folder / "tenants").write_text("#!/bin/sh\necho '{\"ms\": 1}'\n")
     (folder / "tenants").chmod(0o755)
     assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The rows of disable, enable, preempt, preempt-runlist, preemption, switch-to, resubmit and timeslice.
 #include "gpulens/cmd/control.hpp"
+#include "gpulens/cmd/schedule.hpp"
 
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
@@ -92,6 +93,41 @@ void add_control(CLI::App &parser, CommandLine &line)
 	});
 }
 
+void add_schedule(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<ScheduleOptions>();
+	CLI::Option *file = parser.add_option("FILE", options->file,
+					      "the policy, as docs/schedule.md describes it; - is standard input")
+				    ->type_name("");
+
+	parser.add_flag("--dry-run", options->dry_run,
+			"check the policy, print what would be written, and write nothing")
+		->needs(file);
+	add_duration(parser, "--for", options->for_ns, 1000000000, "end after this time (default: on Ctrl-C)");
+	add_duration(parser, "--every", options->every_ns, 1000, "look at the GPU that often (default: 1ms)")
+		->check(check_that([](const std::string &text) {
+			std::optional<u64> ns = parse_duration(text, 1000);
+			return ns && *ns >= 100000 && *ns <= 20000000 ? "" : "not a time of 100us to 20ms: " + text;
+		}));
+	add_duration(parser, "--lease", options->lease_ns, 1000000,
+		     "release all tasks when this process did not run for so long (default: 50ms)")
+		->check(check_that([](const std::string &text) {
+			std::optional<u64> ns = parse_duration(text, 1000000);
+			return ns && *ns >= 20000000 && *ns <= 1000000000 ? "" : "not a time of 20ms to 1s: " + text;
+		}));
+	parser.add_option("--state", options->state, "folder of the tables of holds (default: /run/gpulens)")
+		->type_name("DIR");
+	parser.add_flag("--release", options->release,
+			"enable what is left held after the command and its watchdog were killed, and end")
+		->excludes(file);
+	parser.callback([options, &line] {
+		if (options->file.empty() && !options->release)
+			throw CLI::RequiredError("FILE or --release");
+		refuse_files(line.options, "schedule");
+		line.status = run_schedule(line.options, *options);
+	});
+}
+
 } // namespace
 
 Commands control_commands()
@@ -142,6 +178,12 @@ Commands control_commands()
 		  "sudo gpulens -g 0 timeslice 0:3 500 --for 10s"},
 		 add_control,
 		 NO_JSON},
+		{"schedule",
+		 "decide which TSGs of a GPU run: by priority, EDF with servers, or shares",
+		 {"gpulens -g 0 schedule docs/schedule-example.json --dry-run    only says what it would write",
+		  "sudo gpulens -g 0 schedule docs/schedule-example.json --for 1m",
+		  "sudo gpulens -g 0 schedule --release        after it and its watchdog were killed"},
+		 add_schedule},
 	};
 }
 

@@ -4,9 +4,11 @@
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/cu_masks.hpp"
 #include "gpulens/cmd/simulate.hpp"
+#include "gpulens/cmd/simulate_policy.hpp"
 #include "gpulens/cmd/warps.hpp"
 #include "gpulens/plan/commands.hpp"
 #include "lib/base/file.hpp"
+#include "lib/base/format.hpp"
 #include "lib/tpc/place.hpp"
 
 #include <algorithm>
@@ -24,6 +26,8 @@ struct SimulateArguments {
 	u32 max_entries = DEFAULT_MAX_ENTRIES;
 	std::string latencies;
 	bool printed = false;
+	std::string policy;
+	u64 for_ns = 10000000000, switch_ns = 0; // with policy
 };
 
 // Runs all policies. Returns the exit status.
@@ -45,6 +49,39 @@ int simulate_all_policies(const SimulateArguments &arguments, const Options &opt
 		       : EXIT_PART;
 }
 
+// Simulates the tasks of a policy. Returns the exit status.
+int simulate_tasks(const SimulateArguments &arguments, const Options &options)
+{
+	PolicySimulation s = simulate_policy_file(schedule::parse_policy(read_file(arguments.policy), arguments.policy),
+						  arguments.for_ns, arguments.switch_ns);
+
+	return print_text(options.json ? json_text(policy_simulation_json(s)) : policy_simulation_text(s)) ? EXIT_DONE
+													   : EXIT_PART;
+}
+
+void add_simulated_policy(CLI::App &parser, SimulateArguments &arguments)
+{
+	CLI::Option *policy =
+		parser.add_option(
+			      "--policy", arguments.policy,
+			      "response times and missed deadlines of the tasks of this file, by time slices and by "
+			      "its policy (docs/schedule.md)")
+			->type_name("FILE");
+
+	for (const char *other : {"TSG", "--max-entries", "--latencies", "--printed-budget"})
+		policy->excludes(parser.get_option(other));
+	add_duration(parser, "--for", arguments.for_ns, 1000000000,
+		     "with --policy, the time to simulate (default: 10s)")
+		->needs(policy)
+		->check(check_that([](const std::string &text) {
+			std::optional<u64> ns = parse_duration(text, 1000000000);
+			return ns && *ns <= 600000000000 ? "" : "more than ten minutes: " + text;
+		}));
+	add_duration(parser, "--switch", arguments.switch_ns, 1000,
+		     "with --policy, the time of a switch between tasks (default: none)")
+		->needs(policy);
+}
+
 void add_simulate(CLI::App &parser, CommandLine &line)
 {
 	auto arguments = std::make_shared<SimulateArguments>();
@@ -53,8 +90,7 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 		      "TSG", arguments->words,
 		      "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high. Or the word warps, and kernels "
 		      "NAME:WARPS:PRIORITY[:START_CYCLE] (default: K1:2:1 K2:2:2:1), for warp schedulers of an SM")
-		->type_name("")
-		->required();
+		->type_name("");
 	CLI::Option *entries =
 		parser.add_option("--max-entries", arguments->max_entries, "maximum length of the runlist")
 			->type_name("N");
@@ -66,7 +102,14 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 		parser.add_flag("--printed-budget", arguments->printed,
 				"of warps: budgets of RT-PAWS as Algorithm 5 is printed; see docs/plan.md")
 			->excludes(entries);
+	add_simulated_policy(parser, *arguments);
 	parser.callback([arguments, entries, latencies, printed, &line] {
+		if (!arguments->policy.empty()) {
+			line.status = simulate_tasks(*arguments, line.options);
+			return;
+		}
+		if (arguments->words.empty())
+			throw CLI::RequiredError("TSG or --policy");
 		bool warps = arguments->words[0] == WARPS;
 		if (warps && *entries)
 			throw CLI::ValidationError("--max-entries", "warps have no runlist");
@@ -363,7 +406,8 @@ Commands plan_commands()
 		 {"gpulens simulate render:high batch:low",
 		  "gpulens simulate warps                         LRR, GTO and RT-PAWS on the example of Singh's "
 		  "thesis",
-		  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64"},
+		  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64",
+		  "gpulens simulate --policy docs/schedule-table1.json --for 1m"},
 		 add_simulate},
 		{"plan",
 		 "plan partitions of TPCs in which all tasks meet their deadlines",

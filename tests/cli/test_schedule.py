@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens schedule and gpulens simulate --policy: policies that are refused, by the item, and what they print. What holds
+do to a GPU: tests/vm/test_schedule.py; the policies: tests/tools."""
+
+import json
+import pathlib
+import typing
+
+import jsonschema
+import pytest
+from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, Tsg, snapshot
+from support.program import ROOT, gpulens
+
+SCHEMA = json.loads((ROOT / "docs/schedule-schema.json").read_text(encoding="utf-8"))
+TASK = {"name": "a", "tsg": "3"}
+SERVER = {**TASK, "budget_ms": 5, "period_ms": 10}
+Json = "dict[str, typing.Any]"
+
+
+@pytest.fixture(name="proc")
+def fixture_proc(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A GPU with TSG 3 (channels 8 and 9) and TSG 5 (channel 16) on runlist 0, TSG 5 on runlist 1, too."""
+    folder = tmp_path / "proc"
+    folder.mkdir()
+    FakeProc(folder).show(snapshot({
+        0: [Tsg(3, 2_048_000, (Channel(8, ENABLED | BUSY), Channel(9))), Tsg(5, 1_024_000, (Channel(16),))],
+        1: [Tsg(5, 1_024_000, (Channel(17),))]}))
+    return folder
+
+
+def run_policy(proc: pathlib.Path, policy: "str | dict[str, typing.Any]", *words: str) -> "tuple[int, str, str]":
+    """gpulens schedule of this policy: status, output and message, in which FILE is the policy's name."""
+    path = proc.parent / "policy.json"
+    path.write_text(policy if isinstance(policy, str) else json.dumps(policy))
+    done = gpulens("--proc", str(proc), "schedule", str(path), "--state", str(proc.parent / "state"), *words)
+    return done.returncode, done.stdout, done.stderr.replace(str(path), "FILE")
+
+
+def make_policy(policy: str, *tasks: "dict[str, typing.Any]") -> "dict[str, typing.Any]":
+    """A policy's document."""
+    return {"version": 1, "policy": policy, "tasks": list(tasks)}
+
+
+REFUSED = {
+    'FILE: task "a": TSG 7 is on no runlist of GPU 0': make_policy("edf", {**TASK, "tsg": "7"}),
+    'FILE: task "a": tsg "x" is not an id, such as 3 or 0:3': make_policy("edf", {**TASK, "tsg": "x"}),
+    'FILE: task "a": TSG 5 is on several runlists; name one of 0:5, 1:5': make_policy("edf", {**TASK, "tsg": "5"}),
+    'FILE: task "a": has no tsg; without one, a task can be simulated only': make_policy("edf", {"name": "a"}),
+    'FILE: task "a": budget_ms is 12, more than period_ms 10': make_policy("edf", {**SERVER, "budget_ms": 12}),
+    'FILE: task "b": overload: with it, the servers have 1.100 of the GPU, more than all of it':
+        make_policy("edf", SERVER, {**SERVER, "name": "b", "tsg": "0:5", "budget_ms": 6}),
+    'FILE: task "a": has budget_ms and deadline_ms; the deadline of a server is the end of its period':
+        make_policy("edf", {**SERVER, "deadline_ms": 3}),
+    'FILE: task "a": has budget_ms but no period_ms': make_policy("edf", {**TASK, "budget_ms": 3}),
+    'FILE: task "a": has a server but no budget_ms': make_policy("edf", {**TASK, "server": "hard"}),
+    'FILE: task "a": has a budget, which only the policy edf knows': make_policy("share", SERVER),
+    'FILE: task "a": has a priority, which only the policy fixed-priority knows': make_policy("edf", {**TASK, "priority": 1}),
+    'FILE: task "a": has a weight or a tenant, which only best-effort tasks have':
+        make_policy("fixed-priority", {**TASK, "priority": 1, "weight": 2}),
+    'FILE: task "a": another task has this name': make_policy("share", TASK, {**TASK, "tsg": "0:5"}),
+    'FILE: task "b": task a has the TSG 3, too': make_policy("share", TASK, {**TASK, "name": "b"}),
+    'FILE: task "b": task a has the same TSG': make_policy("share", TASK, {"name": "b", "tsg": "0x3"}),
+    'FILE: task "b": weight 2 of tenant t, which has 1 in task a':
+        make_policy("share", {**TASK, "tenant": "t"}, {"name": "b", "tsg": "0:5", "tenant": "t", "weight": 2}),
+    'FILE: policy is "lottery"; there are fixed-priority, edf, share': make_policy("lottery", TASK),
+    'FILE: task "a": server is "firm"; there are soft, hard': make_policy("edf", {**SERVER, "server": "firm"}),
+    "FILE: has 0 tasks, not 1 to 10000": make_policy("edf"),
+    "FILE: version is not 1": {**make_policy("edf", TASK), "version": 2},
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_a_wrong_policy_is_refused_by_the_item_and_changes_nothing(proc: pathlib.Path, message: str) -> None:
+    """Status 2, one message, no file written. Seen failing without each of the checks."""
+    status, out, err = run_policy(proc, REFUSED[message])
+    assert (status, out, err) == (2, "", f"gpulens: {message}\n")
+    assert not (proc.parent / "state").exists()
+
+
+def test_a_dry_run_says_what_it_would_write(proc: pathlib.Path) -> None:
+    """Tasks, their parameters and the writes of a hold; nothing is written, and no right is needed."""
+    gpu = f"{proc}/gpu0/"
+    status, out, err = run_policy(proc, make_policy(
+        "edf", {**SERVER, "slice_us": 500}, {"name": "b", "tsg": "0:5", "tenant": "t", "weight": 2}), "--dry-run")
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "policy edf on GPU 0, 2 tasks",
+        "task a: TSG 3 on runlist 0 (GR0); 5.000 ms of each 10.000 ms, soft server",
+        f"  would write 3 500 to {gpu}tsg_timeslice, and undo it at the end",
+        f"  to hold it, would write 8, 9 to {gpu}disable_channel and 3 to {gpu}preempt_tsg",
+        f"  to release it, would write 8, 9 to {gpu}enable_channel",
+        "task b: TSG 5 on runlist 0 (GR0); best effort, weight 2 of tenant t",
+        f"  to hold it, would write 16 to {gpu}disable_channel and 5 to {gpu}preempt_tsg",
+        f"  to release it, would write 16 to {gpu}enable_channel"]
+    assert not (proc.parent / "state").exists()
+    document = json.loads(run_policy(proc, make_policy("share", TASK), "--dry-run", "--json")[1])
+    jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/planned"})
+    assert document["tasks"][0]["channels"] == ["8", "9"]
+
+
+def test_without_the_right_nothing_begins(proc: pathlib.Path) -> None:
+    """No control file: the message names it."""
+    status, out, err = run_policy(proc, make_policy("share", TASK))
+    assert (status, out) == (4, "")
+    assert err.startswith(f"gpulens: no right to schedule: {proc}/gpu0/disable_channel: ENOENT")
+
+
+def test_shipped_policies_conform_to_the_schema() -> None:
+    """docs/schedule-example.json and docs/schedule-table1.json, and a document that does not."""
+    for name in ("schedule-example.json", "schedule-table1.json"):
+        jsonschema.validate(json.loads((ROOT / "docs" / name).read_text(encoding="utf-8")), SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(make_policy("edf", {**TASK, "period_s": 3}), SCHEMA)
+
+
+def test_a_simulation_has_responses_and_misses_by_slices_and_by_the_policy(tmp_path: pathlib.Path) -> None:
+    """Worked out by hand: U arrives every 10 ms from 1 ms on and needs 2 ms; H is endless; slices of 8 ms in turn. By slices,
+    H begins at 0, U's first job waits until 8 and ends at 10, a response of 9 ms; H runs from 10 to 18, U arrived at 11 and
+    ends at 20, again 9 ms, and so on: three jobs in 30 ms, all late. By the policy, each takes 2 ms."""
+    path = tmp_path / "policy.json"
+    path.write_text(json.dumps(make_policy(
+        "fixed-priority",
+        {"name": "H", "slice_us": 8000, "load": {"endless": True}},
+        {"name": "U", "slice_us": 8000, "priority": 0, "deadline_ms": 5, "period_ms": 10, "load": {"length_ms": 2, "first_ms": 1}})))
+    done = gpulens("--json", "simulate", "--policy", str(path), "--for", "30ms")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/simulation"})
+    other, urgent = document["tasks"]
+    assert urgent["interleaved"] == {"jobs": 3, "missed": 3, "worst_response_ns": 9000000, "mean_response_ns": 9000000,
+                                     "ran_ns": 6000000}
+    assert urgent["scheduled"] == {"jobs": 3, "missed": 0, "worst_response_ns": 2000000, "mean_response_ns": 2000000,
+                                   "ran_ns": 6000000}
+    assert other["interleaved"]["ran_ns"] == other["scheduled"]["ran_ns"] == 24000000
+    text = gpulens("simulate", "--policy", str(path), "--for", "30ms").stdout
+    assert "U                  2.000 ms   5.000 ms |   9.000 ms       3/3   6.000 ms |   2.000 ms       0/3" in text
+
+
+def test_a_task_without_a_load_is_not_simulated() -> None:
+    """The message names it; so does one without TSGs and without a policy."""
+    done = gpulens("simulate", "--policy", str(ROOT / "docs/schedule-example.json"))
+    assert (done.returncode, done.stderr.replace(str(ROOT), "")) == (
+        2, 'gpulens: /docs/schedule-example.json: task "detector": has no load to simulate\n')
+    assert gpulens("simulate").returncode == 2

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+// See schedule.hpp.
+#include "gpulens/cmd/schedule.hpp"
+
+#include "gpulens/cmd/signals.hpp"
+#include "gpulens/out/table.hpp"
+#include "lib/base/file.hpp"
+#include "lib/base/format.hpp"
+#include "lib/schedule/coordinator.hpp"
+#include "lib/schedule/live/hold_file.hpp"
+#include "lib/schedule/policy_file.hpp"
+#include "lib/source/module/proc.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+using namespace schedule;
+using json = nlohmann::ordered_json;
+
+// Returns the TSG of each task. Throws Error, which names the task.
+std::vector<u64> find_tsgs(const Gpu &gpu, const PolicyFile &policy)
+{
+	std::vector<u64> tsgs;
+
+	for (const PolicyTask &t : policy.tasks) {
+		if (t.tsg.empty())
+			throw Error(Error::Input, t.where + ": has no tsg; without one, a task can be simulated only");
+		u64 tsg = find_tsg(gpu, t.tsg, t.where);
+		auto same = std::find(tsgs.begin(), tsgs.end(), tsg);
+		if (same != tsgs.end())
+			throw Error(Error::Input,
+				    fmt::format("{}: task {} has the same TSG", t.where,
+						policy.tasks[static_cast<size_t>(same - tsgs.begin())].task.name));
+		tsgs.push_back(tsg);
+	}
+	return tsgs;
+}
+
+// Throws Error where a control file cannot be opened for writing.
+void check_right(const std::string &folder)
+{
+	for (const char *file : {"disable_channel", "enable_channel", "preempt_tsg"}) {
+		std::string path = folder + file;
+		int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			throw Error(Error::Failed, "no right to schedule: " + explain(errno, path, true));
+		close(fd);
+	}
+}
+
+std::string describe_task(Policy policy, const Task &t)
+{
+	if (!is_real_time(policy, t))
+		return fmt::format("best effort, weight {}{}", t.weight,
+				   t.tenant.empty() ? "" : " of tenant " + t.tenant);
+	if (policy == Policy::FixedPriority)
+		return fmt::format("priority {}", *t.priority);
+	if (t.budget_ns)
+		return fmt::format("{} of each {}, {} server", format_duration(t.budget_ns),
+				   format_duration(t.period_ns), t.server == Server::Hard ? "hard" : "soft");
+	return fmt::format("deadline {} after arrival", format_duration(t.deadline_ns));
+}
+
+// What is known of the tasks before anything is written.
+json plan_json(const Gpu &gpu, const PolicyFile &policy, const std::vector<u64> &tsgs)
+{
+	json tasks = json::array();
+
+	for (size_t i = 0; i < tsgs.size(); i++) {
+		u32 runlist = static_cast<u32>(tsgs[i] >> 32), id = static_cast<u32>(tsgs[i]);
+		auto id_text = [&](u32 n) {
+			return gpu.chip.ids_per_runlist ? fmt::format("{}:{}", runlist, n) : std::to_string(n);
+		};
+		json channels = json::array();
+		for (const Tsg &t : gpu.runlist(runlist)->tsgs)
+			if (t.id == id && channels.empty())
+				for (const Channel &c : t.channels)
+					channels.push_back(id_text(c.id));
+		u32 slice = policy.tasks[i].slice_us;
+		tasks.push_back({{"name", policy.tasks[i].task.name},
+				 {"tsg", id_text(id)},
+				 {"runlist", runlist},
+				 {"engines", gpu.engine_names(runlist)},
+				 {"parameters", describe_task(policy.policy, policy.tasks[i].task)},
+				 {"channels", channels},
+				 {"slice_us", slice ? json(slice) : json(nullptr)}});
+	}
+	return {{"version", 1}, {"policy", name_policy(policy.policy)}, {"gpu", gpu.index}, {"tasks", tasks}};
+}
+
+// The same as text, with what would be written.
+std::string plan_text(const json &plan, const std::string &folder)
+{
+	std::string text = fmt::format("policy {} on GPU {}, {} tasks\n", plan["policy"].get<std::string>(),
+				       plan["gpu"].get<int>(), plan["tasks"].size());
+
+	for (const json &t : plan["tasks"]) {
+		std::string tsg = t["tsg"], name = t["name"], parameters = t["parameters"];
+		std::string channels =
+			fmt::format("{}", fmt::join(t["channels"].get<std::vector<std::string>>(), ", "));
+		text += fmt::format("task {}: TSG {} on runlist {} ({}); {}\n", name, tsg, t["runlist"].get<u32>(),
+				    fmt::join(t["engines"].get<std::vector<std::string>>(), " "), parameters);
+		if (!t["slice_us"].is_null())
+			text += fmt::format("  would write {} {} to {}tsg_timeslice, and undo it at the end\n", tsg,
+					    t["slice_us"].get<u32>(), folder);
+		text += fmt::format("  to hold it, would write {} to {}disable_channel and {} to {}preempt_tsg\n",
+				    channels, folder, tsg, folder);
+		text += fmt::format("  to release it, would write {} to {}enable_channel\n", channels, folder);
+	}
+	return text;
+}
+
+// Time slices that are set while the policy is carried out.
+class Slices {
+public:
+	Slices(Backend &backend, const PolicyFile &policy, const std::vector<u64> &tsgs, const Gpu &before)
+		: backend_(backend)
+	{
+		for (size_t i = 0; i < tsgs.size(); i++) {
+			if (!policy.tasks[i].slice_us)
+				continue;
+			for (const Tsg &t : before.runlist(static_cast<u32>(tsgs[i] >> 32))->tsgs)
+				if (t.id == static_cast<u32>(tsgs[i]) && t.timeslice_ns) {
+					Answer answer = backend_.set_slice(i, policy.tasks[i].slice_us);
+					if (answer.outcome != Outcome::Done)
+						std::fprintf(stderr, "gpulens: task %s: its time slice stays: %s\n",
+							     policy.tasks[i].task.name.c_str(), answer.reason.c_str());
+					else
+						set_.emplace_back(i, static_cast<u32>((t.timeslice_ns + 500) / 1000));
+					break;
+				}
+		}
+	}
+	Slices(const Slices &) = delete;
+	Slices &operator=(const Slices &) = delete;
+	~Slices()
+	{
+		for (auto &[task, us] : set_)
+			backend_.set_slice(task, us);
+	}
+
+private:
+	Backend &backend_;
+	std::vector<std::pair<size_t, u32>> set_;
+};
+
+json summary_json(const Coordinator &coordinator, Policy policy)
+{
+	json tasks = json::array();
+
+	for (size_t i = 0; i < coordinator.scheduler().tasks().size(); i++) {
+		const TaskCounts &c = coordinator.counts(i);
+		tasks.push_back({{"name", coordinator.scheduler().tasks()[i].name},
+				 {"ran_ns", coordinator.scheduler().ran_ns(i)},
+				 {"jobs", c.jobs},
+				 {"missed", c.missed},
+				 {"worst_response_ns", c.worst_ns},
+				 {"budgets_used_up", coordinator.scheduler().exhaustions(i)},
+				 {"holds", c.holds},
+				 {"releases", c.releases},
+				 {"refused", c.refused},
+				 {"forced_releases", c.forced}});
+	}
+	return {{"version", 1},
+		{"policy", name_policy(policy)},
+		{"lost_leases", coordinator.lost_leases()},
+		{"tasks", tasks}};
+}
+
+std::string summary_text(const json &summary)
+{
+	std::string text = fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n", "task", "chosen",
+				       "jobs", "missed", "worst", "holds", "releases", "refused", "forced");
+
+	for (const json &t : summary["tasks"])
+		text += fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n",
+				    t["name"].get<std::string>(), format_duration(t["ran_ns"].get<u64>()),
+				    t["jobs"].get<u64>(), t["missed"].get<u64>(),
+				    format_duration(t["worst_response_ns"].get<u64>()), t["holds"].get<u64>(),
+				    t["releases"].get<u64>(), t["refused"].get<u64>(), t["forced_releases"].get<u64>());
+	if (u64 lost = summary["lost_leases"].get<u64>())
+		text += fmt::format(
+			"The watchdog released all tasks {} times, because this process did not run for too long.\n",
+			lost);
+	return text;
+}
+
+// Enables what a coordinator left that was killed together with its watchdog.
+int repair_holds(HoldFile &file, GpuPort &gpu, bool per_runlist)
+{
+	ChannelPort port(gpu, per_runlist);
+	HoldWriter writer(file.table(), port, 0);
+	u32 held = file.count_held();
+
+	if (!held)
+		return EXIT_DONE;
+	int err = writer.release_all();
+	std::fprintf(stderr, "gpulens: enabled %u channels that a killed coordinator had held\n",
+		     held - file.count_held());
+	return err && file.count_held() ? EXIT_REFUSED : EXIT_DONE;
+}
+
+// Looks, decides and acts until the end.
+void run_loop(Coordinator &coordinator, GpuPort &gpu, Watchdog &watchdog, const ScheduleOptions &options)
+{
+	StopSignals stop;
+	u64 start = gpu.now();
+
+	while (!stop.came()) {
+		if (!watchdog.alive())
+			throw Error(Error::Failed, "the watchdog has ended; nothing is held without it");
+		u64 wake = coordinator.run_once(), now = gpu.now();
+		if (options.for_ns && now >= start + options.for_ns)
+			return;
+		u64 next = std::min(now + options.every_ns, wake);
+		if (next > now)
+			usleep(static_cast<useconds_t>(std::min<u64>((next - now) / 1000, 20000)));
+	}
+}
+
+} // namespace
+
+int run_schedule(const Options &options, const ScheduleOptions &schedule)
+{
+	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
+	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
+	PolicyFile policy;
+	ModulePort gpu(options.sources.proc, index);
+
+	if (!schedule.release)
+		policy = parse_policy(read_file(schedule.file), schedule.file);
+	Gpu before = gpu.read_gpu();
+	bool per_runlist = before.chip.ids_per_runlist;
+	std::vector<u64> tsgs = find_tsgs(before, policy);
+	if (schedule.dry_run) {
+		json plan = plan_json(before, policy, tsgs);
+		return print_text(options.json ? json_text(plan) : plan_text(plan, folder)) ? EXIT_DONE : EXIT_PART;
+	}
+	check_right(folder);
+	HoldFile file(schedule.state, index);
+	u32 left = file.count_held();
+	int status = repair_holds(file, gpu, per_runlist);
+	if (schedule.release && options.json &&
+	    !print_text(json_text({{"version", 1}, {"released", left - file.count_held()}})))
+		return EXIT_PART;
+	if (status || schedule.release)
+		return status;
+
+	Watchdog watchdog(file.table(), gpu, per_runlist);
+	ChannelBackend backend(gpu, file.table(), per_runlist, schedule.lease_ns, tsgs);
+	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);
+	std::string failure;
+	{
+		Slices slices(backend, policy, tsgs, before);
+		try {
+			run_loop(coordinator, gpu, watchdog, schedule);
+		} catch (const Error &e) {
+			failure = e.what();
+		}
+		// A watchdog that could not be dismissed goes on trying.
+		if (backend.release_all().outcome == Outcome::Done)
+			watchdog.dismiss();
+		else
+			failure += (failure.empty() ? "" : "; ") + std::string("a hold could not be released yet");
+	}
+	json summary = summary_json(coordinator, policy.policy);
+	bool shown = print_text(options.json ? json_text(summary) : summary_text(summary));
+	if (!failure.empty()) {
+		std::fprintf(stderr, "gpulens: %s\n", failure.c_str());
+		return EXIT_REFUSED;
+	}
+	return shown ? EXIT_DONE : EXIT_PART;
+}
+
+} // namespace tool

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+// gpulens schedule: carries out a policy on a GPU with the module, until a signal or the end of its time.
+#pragma once
+#include "gpulens/out/output.hpp"
+
+namespace tool {
+
+struct ScheduleOptions {
+	std::string file;                   // the policy
+	std::string state = "/run/gpulens"; // folder of the tables of holds
+	bool dry_run = false;
+	bool release = false;   // only enable what a killed coordinator left
+	u64 for_ns = 0;         // 0: until a signal
+	u64 every_ns = 1000000; // between two looks at the GPU
+	u64 lease_ns = 50000000;
+};
+
+// Returns the exit status. Throws Error.
+int run_schedule(const Options &options, const ScheduleOptions &schedule);
+
+} // namespace tool

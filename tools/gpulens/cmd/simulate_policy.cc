@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+// See simulate_policy.hpp.
+#include "gpulens/cmd/simulate_policy.hpp"
+
+#include "gpulens/cmd/simulate.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tool {
+
+namespace {
+
+using namespace schedule;
+using json = nlohmann::ordered_json;
+
+std::vector<Slot> build_slots(const PolicyFile &policy)
+{
+	std::vector<SimulatedTsg> tsgs;
+	std::vector<Slot> slots;
+
+	for (const PolicyTask &t : policy.tasks) {
+		SimulatedTsg tsg;
+		tsg.name = t.task.name;
+		tsg.level = t.level == "high" ? Level::High : t.level == "medium" ? Level::Medium : Level::Low;
+		tsg.slice_us = t.slice_us ? t.slice_us : DEFAULT_SLICE_US;
+		tsgs.push_back(tsg);
+	}
+	Simulation s = simulate(tsgs);
+	if (s.overflows)
+		throw Error(Error::Input, fmt::format("{}: the runlist would have {} entries, more than {}",
+						      policy.name, s.entries, s.max_entries));
+	for (size_t task : s.slots)
+		slots.push_back({task, u64{s.tsgs[task].slice_us} * 1000});
+	return slots;
+}
+
+// A change in percent, "-64.6" for less; "-" where there is nothing to compare.
+std::string format_change(u64 before, u64 after)
+{
+	if (!before || !after)
+		return "-";
+	return fmt::format("{:+.1f}", (static_cast<double>(after) / static_cast<double>(before) - 1) * 100);
+}
+
+std::string format_missed(const TaskResult &r, bool has_deadline)
+{
+	if (!has_deadline)
+		return "-";
+	return fmt::format("{}/{}", r.missed, r.jobs);
+}
+
+json result_json(const TaskResult &r)
+{
+	return {{"jobs", r.jobs},
+		{"missed", r.missed},
+		{"worst_response_ns", r.jobs ? json(r.worst_ns) : json(nullptr)},
+		{"mean_response_ns", r.jobs ? json(r.total_ns / r.jobs) : json(nullptr)},
+		{"ran_ns", r.ran_ns}};
+}
+
+u64 deadline_of(const Task &t)
+{
+	return t.deadline_ns ? t.deadline_ns : t.budget_ns ? t.period_ns : 0;
+}
+
+} // namespace
+
+PolicySimulation simulate_policy_file(PolicyFile policy, u64 end_ns, u64 switch_ns)
+{
+	PolicySimulation s;
+	std::vector<Load> loads;
+
+	for (const PolicyTask &t : policy.tasks) {
+		if (!t.load.length_ns && !t.load.endless)
+			throw Error(Error::Input, t.where + ": has no load to simulate");
+		loads.push_back(t.load);
+	}
+	s.policy = std::move(policy);
+	s.end_ns = end_ns;
+	s.switch_ns = switch_ns;
+	std::vector<Task> tasks = s.policy.plain_tasks();
+	s.slices = simulate_slices(build_slots(s.policy), tasks, loads, end_ns, {.switch_ns = switch_ns});
+	s.scheduled =
+		simulate_policy(s.policy.policy, tasks, loads, s.policy.quantum_ns, end_ns, {.switch_ns = switch_ns});
+	return s;
+}
+
+std::string policy_simulation_text(const PolicySimulation &s)
+{
+	std::string text =
+		fmt::format("{} of {} tasks, by the time slices of an interleaved runlist, and by the policy {}\n\n",
+			    format_duration(s.end_ns), s.policy.tasks.size(), name_policy(s.policy.policy));
+
+	text += fmt::format("{:<16} {:>10} {:>10} | {:>10} {:>9} {:>10} | {:>10} {:>9} {:>10} | {:>8}\n", "task", "C",
+			    "D", "worst", "missed", "ran", "worst", "missed", "ran", "worst %");
+	for (size_t i = 0; i < s.policy.tasks.size(); i++) {
+		const PolicyTask &t = s.policy.tasks[i];
+		const TaskResult &a = s.slices.tasks[i], &b = s.scheduled.tasks[i];
+		u64 deadline = deadline_of(t.task);
+		auto worst = [](const TaskResult &r) { return r.jobs ? format_duration(r.worst_ns) : "-"; };
+		text += fmt::format("{:<16} {:>10} {:>10} | {:>10} {:>9} {:>10} | {:>10} {:>9} {:>10} | {:>8}\n",
+				    t.task.name, t.load.endless ? "endless" : format_duration(t.load.length_ns),
+				    deadline ? format_duration(deadline) : "-", worst(a), format_missed(a, deadline),
+				    format_duration(a.ran_ns), worst(b), format_missed(b, deadline),
+				    format_duration(b.ran_ns), format_change(a.worst_ns, b.worst_ns));
+	}
+	return text;
+}
+
+json policy_simulation_json(const PolicySimulation &s)
+{
+	json tasks = json::array();
+
+	for (size_t i = 0; i < s.policy.tasks.size(); i++) {
+		const PolicyTask &t = s.policy.tasks[i];
+		u64 deadline = deadline_of(t.task);
+		tasks.push_back({{"name", t.task.name},
+				 {"length_ns", t.load.endless ? json(nullptr) : json(t.load.length_ns)},
+				 {"deadline_ns", deadline ? json(deadline) : json(nullptr)},
+				 {"period_ns", t.task.period_ns ? json(t.task.period_ns) : json(nullptr)},
+				 {"interleaved", result_json(s.slices.tasks[i])},
+				 {"scheduled", result_json(s.scheduled.tasks[i])}});
+	}
+	return {{"version", 1},
+		{"policy", name_policy(s.policy.policy)},
+		{"end_ns", s.end_ns},
+		{"switch_ns", s.switch_ns},
+		{"switches", {{"interleaved", s.slices.switches}, {"scheduled", s.scheduled.switches}}},
+		{"tasks", tasks}};
+}
+
+} // namespace tool

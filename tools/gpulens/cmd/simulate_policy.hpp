@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+// gpulens simulate --policy: the jobs of a policy's tasks, by the time slices of the runlist that NVIDIA's driver for Tegra
+// would build of them (simulate.hpp), and by the policy.
+#pragma once
+#include "lib/schedule/policy_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace tool {
+
+struct PolicySimulation {
+	schedule::PolicyFile policy;
+	u64 end_ns = 0, switch_ns = 0;
+	schedule::SimulatedRun slices, scheduled;
+};
+
+// Throws Error for a task without a load, or a runlist that is too long.
+PolicySimulation simulate_policy_file(schedule::PolicyFile policy, u64 end_ns, u64 switch_ns);
+std::string policy_simulation_text(const PolicySimulation &s);
+nlohmann::ordered_json policy_simulation_json(const PolicySimulation &s);
+
+} // namespace tool
