@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens schedule and gpulens simulate --policy: policies that are refused, by the item, and what they print. What holds
-do to a GPU: tests/vm/test_schedule.py; the policies: tests/tools."""
+"""gpulens schedule and gpulens simulate --policy: policies that are refused, by the item, and what they print. What
+holds do to a GPU: tests/vm/test_schedule.py; the policies: tests/tools."""
 
 import json
 import pathlib
@@ -14,7 +14,6 @@ from support.program import ROOT, gpulens
 SCHEMA = json.loads((ROOT / "docs/schedule-schema.json").read_text(encoding="utf-8"))
 TASK = {"name": "a", "tsg": "3"}
 SERVER = {**TASK, "budget_ms": 5, "period_ms": 10}
-Json = "dict[str, typing.Any]"
 
 
 @pytest.fixture(name="proc")
@@ -54,7 +53,8 @@ REFUSED = {
     'FILE: task "a": has budget_ms but no period_ms': make_policy("edf", {**TASK, "budget_ms": 3}),
     'FILE: task "a": has a server but no budget_ms': make_policy("edf", {**TASK, "server": "hard"}),
     'FILE: task "a": has a budget, which only the policy edf knows': make_policy("share", SERVER),
-    'FILE: task "a": has a priority, which only the policy fixed-priority knows': make_policy("edf", {**TASK, "priority": 1}),
+    'FILE: task "a": has a priority, which only the policy fixed-priority knows':
+        make_policy("edf", {**TASK, "priority": 1}),
     'FILE: task "a": has a weight or a tenant, which only best-effort tasks have':
         make_policy("fixed-priority", {**TASK, "priority": 1, "weight": 2}),
     'FILE: task "a": another task has this name': make_policy("share", TASK, {**TASK, "tsg": "0:5"}),
@@ -71,7 +71,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("message", REFUSED)
 def test_a_wrong_policy_is_refused_by_the_item_and_changes_nothing(proc: pathlib.Path, message: str) -> None:
-    """Status 2, one message, no file written. Seen failing without each of the checks."""
+    """Status 2, one message, no file written. Seen failing without the checks of tasks."""
     status, out, err = run_policy(proc, REFUSED[message])
     assert (status, out, err) == (2, "", f"gpulens: {message}\n")
     assert not (proc.parent / "state").exists()
@@ -114,14 +114,15 @@ def test_shipped_policies_conform_to_the_schema() -> None:
 
 
 def test_a_simulation_has_responses_and_misses_by_slices_and_by_the_policy(tmp_path: pathlib.Path) -> None:
-    """Worked out by hand: U arrives every 10 ms from 1 ms on and needs 2 ms; H is endless; slices of 8 ms in turn. By slices,
-    H begins at 0, U's first job waits until 8 and ends at 10, a response of 9 ms; H runs from 10 to 18, U arrived at 11 and
-    ends at 20, again 9 ms, and so on: three jobs in 30 ms, all late. By the policy, each takes 2 ms."""
+    """Worked out by hand: U arrives every 10 ms from 1 ms on and needs 2 ms; H is endless; slices of 8 ms in turn. By
+    slices, H begins at 0, U's first job waits until 8 and ends at 10, a response of 9 ms; H runs from 10 to 18, U
+    arrived at 11 and ends at 20, again 9 ms, and so on: three jobs in 30 ms, all late. By the policy, each takes 2."""
     path = tmp_path / "policy.json"
     path.write_text(json.dumps(make_policy(
         "fixed-priority",
         {"name": "H", "slice_us": 8000, "load": {"endless": True}},
-        {"name": "U", "slice_us": 8000, "priority": 0, "deadline_ms": 5, "period_ms": 10, "load": {"length_ms": 2, "first_ms": 1}})))
+        {"name": "U", "slice_us": 8000, "priority": 0, "deadline_ms": 5, "period_ms": 10,
+         "load": {"length_ms": 2, "first_ms": 1}})))
     done = gpulens("--json", "simulate", "--policy", str(path), "--for", "30ms")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)

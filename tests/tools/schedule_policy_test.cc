@@ -31,7 +31,7 @@ std::string simulate_text(Policy policy, const std::vector<Task> &tasks, const s
 	return list_segments(simulate_policy(policy, tasks, loads, quantum * MS, end * MS), tasks);
 }
 
-Load periodic(u64 length, u64 period)
+Load repeat_job(u64 length, u64 period)
 {
 	return {.period_ns = period * MS, .length_ns = length * MS};
 }
@@ -43,7 +43,8 @@ TEST(SchedulePolicy, FixedPriorityPreemptsTheLessUrgent)
 	std::vector<Task> tasks = {
 		{.name = "A", .priority = 0}, {.name = "B", .priority = 1}, {.name = "C", .priority = 2}};
 
-	EXPECT_EQ(simulate_text(Policy::FixedPriority, tasks, {periodic(1, 4), periodic(2, 6), periodic(3, 12)}, 12),
+	EXPECT_EQ(simulate_text(Policy::FixedPriority, tasks, {repeat_job(1, 4), repeat_job(2, 6), repeat_job(3, 12)},
+				12),
 		  "A0-1 B1-3 C3-4 A4-5 C5-6 B6-8 A8-9 C9-10");
 }
 
@@ -53,7 +54,7 @@ TEST(SchedulePolicy, EdfMeetsDeadlinesThatPrioritiesMiss)
 {
 	std::vector<Task> tasks = {{.name = "A", .priority = 0, .deadline_ns = 5 * MS},
 				   {.name = "B", .priority = 1, .deadline_ns = 7 * MS}};
-	std::vector<Load> loads = {periodic(2, 5), periodic(4, 7)};
+	std::vector<Load> loads = {repeat_job(2, 5), repeat_job(4, 7)};
 
 	EXPECT_EQ(simulate_text(Policy::Edf, tasks, loads, 35),
 		  "A0-2 B2-6 A6-8 B8-12 A12-14 B14-15 A15-17 B17-20 A20-22 B22-26 A26-28 B28-32 A32-34");
@@ -67,7 +68,7 @@ TEST(SchedulePolicy, BestEffortTasksRunWhenNoRealTimeTaskDoes)
 {
 	std::vector<Task> tasks = {{.name = "x"}, {.name = "U", .priority = 3}, {.name = "y"}};
 
-	EXPECT_EQ(simulate_text(Policy::FixedPriority, tasks, {{.endless = true}, periodic(2, 5), {.endless = true}},
+	EXPECT_EQ(simulate_text(Policy::FixedPriority, tasks, {{.endless = true}, repeat_job(2, 5), {.endless = true}},
 				12, 2),
 		  "U0-2 x2-4 y4-5 U5-7 y7-8 x8-10 U10-12");
 }
@@ -120,7 +121,7 @@ TEST(SchedulePolicy, AServerKeepsOthersFromATaskThatNeverEnds)
 {
 	std::vector<Task> tasks = {{.name = "A", .deadline_ns = 10 * MS},
 				   {.name = "B", .period_ns = 10 * MS, .budget_ns = 3 * MS}};
-	std::vector<Load> loads = {periodic(7, 10), {.endless = true}};
+	std::vector<Load> loads = {repeat_job(7, 10), {.endless = true}};
 
 	for (Server server : {Server::Soft, Server::Hard}) {
 		tasks[1].server = server;

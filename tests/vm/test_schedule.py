@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens schedule on the emulated GPU, by the module: the urgent job first, deadlines that time slicing misses, and what
-becomes of holds when processes are killed. The GPU's clock stands still but for accesses, 3 us each, so that a loaded
-machine changes nothing: a look of the scheduler takes the GPU about half a millisecond."""
+"""gpulens schedule on the emulated GPU, by the module: the urgent job first, deadlines that time slicing misses, and
+what becomes of holds when processes are killed. The GPU's clock stands still but for accesses, 3 us each, so that a
+loaded machine changes nothing: a look of the scheduler takes the GPU about half a millisecond."""
 
 import json
 import time
@@ -24,6 +24,7 @@ CHIPS = chips_for("pair")
 MS = 1_000_000
 POLICY, OUT, ERR = "/tmp/policy.json", "/tmp/schedule.out", "/tmp/schedule.err"
 HOG = {"us": 16000}
+BOTH: "list[dict[str, Any]]" = [{"name": "urgent", "tsg": 1, "priority": 0}, {"name": "hog", "tsg": 2}]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,8 @@ def wait_until(condition: Callable[[], bool], failure: str) -> None:
 def load_programs(card: Card, programs: "dict[int, tuple[Optional[dict[str, int]], dict[str, int]]]") -> None:
     """TSG n with channel 10 + n on runlist 0 for each; its jobs (None: endless work) and its time slice."""
     tsgs = [{"id": tsg, "runlist": 0, "timeslice": slice_, "channels": [
-        {"id": 10 + tsg} if jobs is None else {"id": 10 + tsg, "jobs": jobs}]} for tsg, (jobs, slice_) in programs.items()]
+        {"id": 10 + tsg} if jobs is None else {"id": 10 + tsg, "jobs": jobs}]}
+            for tsg, (jobs, slice_) in programs.items()]
     card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 3000})
     card.emu.cmd({"cmd": "scenario", "data": {"processes": [{"name": "p", "tsgs": tsgs}]}})
 
@@ -97,7 +99,7 @@ def test_the_urgent_task_meets_deadlines_that_time_slices_miss(card: Card) -> No
     assert sum(end - arrival > 10 * MS for arrival, end in before) >= 5
 
     load_programs(card, programs)
-    pid = start_schedule(card, "fixed-priority", [{"name": "urgent", "tsg": 1, "priority": 0}, {"name": "hog", "tsg": 2}])
+    pid = start_schedule(card, "fixed-priority", BOTH)
     wait_until(lambda: len(list_jobs(card, 1)) >= 1, "no job ended")
     skip = len(list_jobs(card, 1))  # the command may have begun in the middle of one
     wait_until(lambda: len(list_jobs(card, 1)) >= skip + 8, "the jobs do not end")
@@ -111,9 +113,9 @@ def test_the_urgent_task_meets_deadlines_that_time_slices_miss(card: Card) -> No
 
 
 def test_edf_runs_three_jobs_in_the_order_of_their_deadlines(card: Card) -> None:
-    """Three jobs of 20, 15 and 10 ms arrive one after another, the latest with the earliest deadline. In turns of 1 ms, the
-    third ends after all three have had 10 ms; by EDF they end in the order 3, 2, 1. Order is by the policy's deadlines,
-    which are so far apart that no delay of the machine changes it."""
+    """Three jobs of 20, 15 and 10 ms arrive one after another, the latest with the earliest deadline. In turns of
+    1 ms, the third ends after all three have had 10 ms; by EDF they end in the order 3, 2, 1. Order is by the policy's
+    deadlines, which are so far apart that no delay of the machine changes it."""
     slice_ = {"us": 1000}
     load_programs(card, {tsg: ({}, slice_) for tsg in (1, 2, 3)})
 
@@ -140,14 +142,14 @@ def test_edf_runs_three_jobs_in_the_order_of_their_deadlines(card: Card) -> None
 def hold_hog(card: Card) -> int:
     """Starts a policy under which an endless urgent task keeps the other held."""
     load_programs(card, {1: (None, HOG), 2: (None, HOG)})
-    pid = start_schedule(card, "fixed-priority", [{"name": "urgent", "tsg": 1, "priority": 0}, {"name": "hog", "tsg": 2}])
+    pid = start_schedule(card, "fixed-priority", BOTH)
     wait_until(lambda: not all_enabled(card), "nothing is held")
     return pid
 
 
 def test_everything_runs_again_when_the_coordinator_is_killed(card: Card) -> None:
-    """SIGKILL, and SIGSTOP: the watchdog enables what was held, and ends after a killed one. Seen failing with a watchdog
-    that never enables."""
+    """SIGKILL, and SIGSTOP: the watchdog enables what was held, and ends after a killed one. Seen failing with a
+    watchdog that never enables."""
     pid = hold_hog(card)
     card.guest.check(f"kill -STOP {pid}")
     wait_until(lambda: all_enabled(card), "a stopped coordinator keeps its holds")
@@ -181,8 +183,8 @@ def test_a_gpu_has_one_coordinator_and_it_needs_the_right(card: Card) -> None:
     pid = hold_hog(card)
     status, _ = card.guest.run(f"gpulens -g {card.index} schedule {POLICY} 2>/tmp/second.err")
     assert status == 4
-    assert card.guest.read("/tmp/second.err") == (f"gpulens: GPU {card.index} has a coordinator already: process {pid} "
-                                    f"(/run/gpulens/schedule-gpu{card.index})\n")
+    assert card.guest.read("/tmp/second.err") == (
+        f"gpulens: GPU {card.index} has a coordinator already: process {pid} (/run/gpulens/schedule-gpu{card.index})\n")
     end_schedule(card, pid)
     status, _ = card.guest.run(f"become -u 65534 -- gpulens -g {card.index} schedule {POLICY} 2>{ERR}")
     assert status == 3 and "CAP_PERFMON" in card.guest.read(ERR)

@@ -44,10 +44,12 @@ void Coordinator::hold_task(size_t task, u64 now)
 		s.held_since = now;
 	Answer answer = backend_.hold(task);
 	s.held = answer.outcome == Outcome::Done;
-	if (s.held)
+	if (s.held) {
 		s.counts.holds++;
-	else
-		s.counts.refused++;
+		return;
+	}
+	s.counts.refused++;
+	s.free_until = now + quantum_ns_; // not tried at each look
 }
 
 void Coordinator::release_task(size_t task)
