@@ -5,7 +5,8 @@ a folder that is no room belongs to the room above it."""
 
 CORE = ("include/gpulens", "include/hw", "include/uapi")
 LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm", "tools/lib/launch",
-       "tools/lib/turns", "tools/lib/schedule", "tools/lib/schedule/live", "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image",
+       "tools/lib/turns", "tools/lib/schedule", "tools/lib/schedule/live",
+       "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image",
        "tools/lib/source/module", "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
 COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top",
             "tools/gpulens/measure")
