@@ -4,6 +4,7 @@
 #include "lib/schedule/coordinator.hpp"
 #include "lib/schedule/live/channel_backend.hpp"
 #include "lib/schedule/simulation.hpp"
+#include "model/host.hpp"
 #include "parse.h"
 #include "support/core/emulated.hpp"
 
@@ -56,21 +57,28 @@ public:
 
 	tool::Gpu read_gpu() override
 	{
-		gpu_.emu->advance(LOOK_NS);
-		json state = command({{"cmd", "state"}}), running = command({{"cmd", "running"}});
+		emu::Host &host = gpu_.emu->host();
 		tool::Gpu gpu;
+
+		gpu_.emu->advance(LOOK_NS);
 		gpu.index = 0;
 		gpu.chip.ids_per_runlist = per_runlist;
-		for (const json &list : state["runlists"]) {
+		for (emu::Runlist &list : host.runlists()) {
 			tool::Runlist &rl = gpu.runlists.emplace_back();
-			rl.id = list["id"];
-			for (const json &t : list["tsgs"]) {
+			rl.id = static_cast<u32>(list.info.id);
+			for (const emu::ListTsg &t : list.list.tsgs) {
 				tool::Tsg &tsg = rl.tsgs.emplace_back();
-				tsg.id = t["id"];
-				for (const json &id : t["channels"])
-					for (const json &c : state["channels"])
-						if (c["id"] == id && c["runlist"] == list["id"])
-							tsg.channels.push_back(read_channel(c, running));
+				tsg.id = t.id;
+				for (const emu::ListChannel &c : t.channels) {
+					const emu::Channel &channel = *host.channel(list, c.id);
+					tool::Channel &out = tsg.channels.emplace_back();
+					out.id = c.id;
+					out.runlist = rl.id;
+					out.state.enable = channel.enabled;
+					out.state.busy = channel.work;
+					out.state.chram = true;
+					out.state.on_eng = list.now.set && list.now.tsg == t.id;
+				}
 			}
 		}
 		return gpu;
@@ -134,20 +142,6 @@ public:
 	int refuse = 0;
 
 private:
-	tool::Channel read_channel(const json &c, const json &running)
-	{
-		tool::Channel channel;
-		channel.id = c["id"];
-		channel.runlist = c["runlist"];
-		channel.state.enable = c["enabled"];
-		channel.state.busy = c["busy"];
-		for (const json &e : running["engines"])
-			if (e["runlist"] == c["runlist"] && e["tsg"] == c["tsg"]) {
-				channel.state.chram = channel.state.on_eng = true;
-			}
-		return channel;
-	}
-
 	test::Emulated gpu_;
 	u64 start_ = 0;
 };
