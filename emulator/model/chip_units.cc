@@ -4,6 +4,7 @@
 
 #include "model/bits.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace emu {
@@ -142,6 +143,84 @@ bool FbSize::write(u32 off, u32)
 {
 	u32 v;
 	return read(off, v);
+}
+
+// CWD. GPC_TPC_ID(i): four TPCs to a word, TPC in 3:0 and GPC in 7:4 of each byte. SM_ID(i): the number of TPC t of GPC g
+// in byte t % 4 of word g + GPCs * (t / 4) (linux-nvgpu hal/gr/init/gr_init_gm20b.c, gr_init_gv11b_fusa.c; more than
+// eight TPCs in a GPC: assumed). Without a context: 0, from Ada on 0xbadf1201 (PEER nvdebug_entry.c).
+std::vector<Cwd::Place> Cwd::places() const
+{
+	std::vector<unsigned> counts; // by logical GPC
+	std::vector<Place> list;
+	unsigned most = 0;
+	for (unsigned g = 0; g < profile_.num_gpcs; g++)
+		if (!get_bit(profile_.gpc_disabled, g))
+			counts.push_back(unsigned(
+				std::popcount(~profile_.tpc_disabled[g] & u32(bit_mask(profile_.tpc_per_gpc - 1, 0)))));
+	for (unsigned n : counts)
+		most = std::max(most, n);
+	// By turns: Jetson Thor's three GPCs have TPCs 0x049, 0x092 and 0x324, GB10's bit i is in GPC i % 6.
+	if (profile_.traits.tpcs_by_turns) {
+		for (unsigned t = 0; t < most; t++)
+			for (unsigned g = 0; g < counts.size(); g++)
+				if (t < counts[g])
+					list.push_back({g, t});
+		return list;
+	}
+	for (unsigned g = 0; g < counts.size(); g++)
+		for (unsigned t = 0; t < counts[g]; t++)
+			list.push_back({g, t});
+	return list;
+}
+
+bool Cwd::has_context()
+{
+	for (const EngineInfo &e : profile_.engines) {
+		if (e.type != 0 || e.instance != 0) // GR0
+			continue;
+		const Runlist *rl = host_.runlist(e.runlist);
+		return rl && rl->phase != Phase::Invalid && ((rl->now.slots | rl->next.slots) >> e.rleng & 1);
+	}
+	return false;
+}
+
+u32 Cwd::read_gpc_tpc_id(unsigned word) const
+{
+	std::vector<Place> list = places();
+	u32 v = 0;
+	for (unsigned i = 0; i < 4 && 4 * word + i < list.size(); i++)
+		v |= (list[4 * word + i].gpc << 4 | list[4 * word + i].tpc) << 8 * i;
+	return v;
+}
+
+u32 Cwd::read_sm_id(unsigned word) const
+{
+	std::vector<Place> list = places();
+	u32 v = 0;
+	for (unsigned n = 0; n < list.size(); n++)
+		if (list[n].gpc + profile_.num_gpcs * (list[n].tpc / 4) == word)
+			v |= n << 8 * (list[n].tpc % 4);
+	return v;
+}
+
+bool Cwd::read(u32 off, u32 &v)
+{
+	const Traits &t = profile_.traits;
+	bool order = off >= t.cwd_gpc_tpc_id && off < t.cwd_gpc_tpc_id + 4 * t.cwd_words;
+	bool sms = off >= t.cwd_sm_id && off < t.cwd_sm_id + 4 * t.cwd_words;
+	if ((!order && !sms) || off & 3)
+		return false;
+	if (!has_context())
+		v = t.cwd_words > 16 ? 0xbadf1201 : 0;
+	else
+		v = order ? read_gpc_tpc_id((off - t.cwd_gpc_tpc_id) / 4) : read_sm_id((off - t.cwd_sm_id) / 4);
+	return true;
+}
+
+bool Cwd::write(u32 off, u32)
+{
+	u32 v;
+	return read(off, v); // the driver of a scenario has written the table
 }
 
 // Live counts: FECS_FS 0x409604 4:0 available GPCs (linux-nvgpu hw_gr_*.h gr_fecs_fs_r); ringmaster ENUM_GPC

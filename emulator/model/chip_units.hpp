@@ -97,6 +97,27 @@ private:
 	const Profile &profile_;
 };
 
+// The compute work distributor's table of TPCs, as a driver wrote it. Readable while a context is on the graphics engine.
+class Cwd : public Unit {
+public:
+	Cwd(const Profile &p, Host &host) : profile_(p), host_(host) {}
+	std::vector<Range> ranges() const override { return {{profile_.traits.cwd_gpc_tpc_id & ~0xfffu, 0x1000}}; }
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
+
+private:
+	struct Place {
+		unsigned gpc, tpc; // logical GPC, TPC within it
+	};
+	std::vector<Place> places() const; // by TPC number
+	bool has_context();
+	u32 read_gpc_tpc_id(unsigned word) const;
+	u32 read_sm_id(unsigned word) const;
+
+	const Profile &profile_;
+	Host &host_;
+};
+
 // Registers that a CPU cannot read: behind a privilege mask, or of an unpublished layout.
 class Locked : public Unit {
 public:

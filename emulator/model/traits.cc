@@ -32,6 +32,9 @@ constexpr Traits MAXWELL2 = derive(MAXWELL1, "maxwell2", [](Traits &t) {
 	t.pages = PageTables::V1;
 	t.rows = DeviceRows::V1NoInstance;
 	t.fuse = 0x21000;
+	t.cwd_gpc_tpc_id = 0x405b60;
+	t.cwd_sm_id = 0x405ba0;
+	t.cwd_words = 6;
 });
 
 // gp10x, gp10b. Copy map and its packing are known from PEER nvdebug.h only
@@ -41,6 +44,7 @@ constexpr Traits PASCAL = derive(MAXWELL2, "pascal", [](Traits &t) {
 	t.pages = PageTables::V1orV2;
 	t.rows = DeviceRows::V1;
 	t.copy = CopyMap::Packed;
+	t.cwd_words = 16;
 	t.bring_up = true;
 	t.fb = FbSizeReg::LocalMemoryRange;
 });
@@ -75,6 +79,7 @@ constexpr Traits AMPERE1 = derive(TURING, "ampere1", [](Traits &t) {
 	t.pages = PageTables::V2Leaf512;
 	t.rows = DeviceRows::V2;
 	t.fuse = 0x820000;
+	t.tpcs_by_turns = true;
 	t.copy = CopyMap::Ga102;
 });
 
@@ -84,8 +89,12 @@ constexpr Traits AMPERE2 = derive(AMPERE1, "ampere2", [](Traits &t) {
 	t.fb = FbSizeReg::UsableFb;
 });
 
-// ad10x. Assumed: everything as ga102
-constexpr Traits ADA = derive(AMPERE2, "ada", [](Traits &) {});
+// ad10x. Assumed: everything as ga102. Table of TPCs: PEER nvdebug_entry.c (2025)
+constexpr Traits ADA = derive(AMPERE2, "ada", [](Traits &t) {
+	t.cwd_gpc_tpc_id = 0x405000;
+	t.cwd_sm_id = 0x405100;
+	t.cwd_words = 24;
+});
 
 // gh100. Assumed: runlist registers, fuse offsets, copy map and context image as ga102
 constexpr Traits HOPPER = derive(ADA, "hopper", [](Traits &t) {
@@ -101,6 +110,7 @@ constexpr Traits BLACKWELL1 = derive(HOPPER, "blackwell1", [](Traits &t) {
 	t.gp_base_word = 36;
 	t.pages = PageTables::V3Leaf256G;
 	t.fuse_locked = true;
+	t.cwd_gpc_tpc_id = t.cwd_sm_id = t.cwd_words = 0;
 	t.copy = CopyMap::Locked;
 	t.xal_window = 0x007fffff;
 });

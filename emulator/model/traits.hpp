@@ -46,6 +46,9 @@ struct Traits {
 	bool fuse_locked = false; // privilege mask or not published: reads give 0xbadf5100
 	CopyMap copy = CopyMap::None;
 	FbSizeReg fb = FbSizeReg::None;
+	u32 cwd_gpc_tpc_id = 0, cwd_sm_id = 0; // the table of TPCs; 0: not published, absent
+	unsigned cwd_words = 0;                // of each of the two
+	bool tpcs_by_turns = false;            // TPCs are numbered by turns over the GPCs, not GPC by GPC
 	bool bring_up = false; // what a driver asks for when it starts, on cards with their own memory (bring_up.hpp)
 
 	// BARs

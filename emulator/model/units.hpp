@@ -28,6 +28,8 @@ struct GpuUnits {
 			make<GrCounts>(p);
 		if (p.traits.fuse && !p.traits.fuse_locked)
 			make<Fuse>(p);
+		if (p.traits.cwd_words)
+			make<Cwd>(p, host);
 		if (p.traits.copy != CopyMap::None && p.traits.copy != CopyMap::Locked)
 			make<Ce>(p);
 		make<FbSize>(p);
