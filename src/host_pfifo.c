@@ -59,18 +59,20 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 	err = pfifo_read_counts(gpu, &channels, &pbdmas);
 	if (err)
 		return err;
-	for (i = 0; i < t->n_runlists; i++)
-		t->runlists[i].channels = channels;
+	/* A runlist that a PBDMA serves exists, also without an engine (RTAS'24, Table II). */
 	for (i = 0; i < pbdmas; i++) {
 		err = lens_rd32(gpu, NV_PFIFO_PBDMA_MAP(i), &v);
 		if (err)
 			return err;
-		for (j = 0; j < t->n_runlists; j++) {
-			rl = &t->runlists[j];
-			if (rl->id < 16 && DRF_VAL(NV_PFIFO_PBDMA_MAP_RUNLISTS, v) >> rl->id & 1)
+		v = DRF_VAL(NV_PFIFO_PBDMA_MAP_RUNLISTS, v);
+		for (j = 0; j < 16 && j < lens_get_runlist_limit(gpu); j++) {
+			rl = v >> j & 1 ? lens_add_runlist(t, j) : NULL;
+			if (rl)
 				rl->pbdmas |= 1U << i;
 		}
 	}
+	for (i = 0; i < t->n_runlists; i++)
+		t->runlists[i].channels = channels;
 	return 0;
 }
 

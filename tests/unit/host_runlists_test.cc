@@ -123,6 +123,24 @@ TEST(RunlistRegisters, SecondRunlistOfTheSameNumberIsNoRunlist)
 	EXPECT_EQ(t.topo().engines[1].runlist, -1);
 }
 
+// "N/A" in Tables II and IV of RTAS'24: runlist 4 has a PBDMA and no engine. Runlist 7 is beyond GP106's seven
+// (fifo_eng_runlist_base__size_1_v of linux-nvgpu hw_fifo_gp106.h). Seen failing with the device table's runlists alone.
+TEST(Pfifo, ARunlistThatAPbdmaServesExistsWithoutAnEngine)
+{
+	V1Table t({LCE2, GRAPHICS});
+	t.gpu->chip = &lens_chip_gp10x;
+	t.regs[0x2004] = 0x00200003;
+	t.regs[0x2008] = 512;
+	t.set_rows(0x2390, {0x01, 0x31, 0xa0});
+	ASSERT_EQ(lens_chip_gp10x.host->read_runlists(t.gpu.get()), 0);
+	ASSERT_EQ(t.topo().n_runlists, 3);
+	EXPECT_EQ(t.topo().runlists[1].id, 4);
+	EXPECT_EQ(t.topo().runlists[1].pbdmas, 2u);
+	EXPECT_EQ(t.topo().runlists[1].channels, 512);
+	EXPECT_EQ(t.topo().runlists[2].id, 5);
+	EXPECT_EQ(t.topo().runlists[2].pbdmas, 6u);
+}
+
 // PFIFO chips: CFG1 0x2008 number of channels, CFG0 0x2004 NUM_PBDMA 7:0, PBDMA_MAP(i) 0x2390+4i a bit per runlist:
 // open-gpu-doc turing/tu104/dev_fifo.ref.txt.
 TEST(Pfifo, RunlistsComeFromTheDeviceTableAndPbdmasFromTheirMap)

@@ -34,6 +34,7 @@ bool is_known(int err)
 	case -EINVAL:
 	case -ENOENT:
 	case -ERANGE:
+	case -EBUSY: // a preempt or submit of a driver stays pending
 	case -EOPNOTSUPP:
 	case -ETIMEDOUT:
 	case -EAGAIN:
