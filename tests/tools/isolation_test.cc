@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // What processes and address spaces share, by rules R4 and R8 of RTAS'24. Each test should fail with the comparison of
 // processes, of page directories, or of what is unknown left out of lib/model/isolation.cc; that was not tried.
+#include "gpulens/out/table.hpp"
+#include "gpulens/out/text.hpp"
 #include "hw/ptop.h"
 #include "lib/model/isolation.hpp"
 
@@ -216,6 +218,24 @@ TEST(Isolation, ProcessesThatComputeShareTheRunlistOfGraphics)
 	EXPECT_EQ(tool::isolation_of(gpu).sharing[0].text, "processes 5 a, 7, 8 c, 9 c and 2 more compute on GR0 of "
 							   "runlist 0: they take turns, but for clients of "
 							   "MPS, which run at the same time");
+}
+
+// With runlists of the module too, where the sentence about processes that share is another one. Seen failing with the
+// processes that compute.
+TEST(Isolation, MpsIsMentionedWhereTheDriverReportsIt)
+{
+	Gpu gpu = gpu_of({}, {});
+	const std::string sentence = "MPS runs, by what NVIDIA's driver reports (processes 8, 11)";
+	auto text = [&] { return tool::isolation_text(gpu, tool::isolation_of(gpu), tool::Style{}, {}); };
+
+	EXPECT_EQ(tool::isolation_of(gpu).mps, std::nullopt);
+	gpu.processes = {{.pid = 5, .name = "a", .uses = {"compute"}}};
+	EXPECT_EQ(tool::isolation_of(gpu).mps, std::vector<u32>{});
+	EXPECT_EQ(text().find("MPS"), std::string::npos);
+	for (u32 pid : {8, 11})
+		gpu.processes->push_back({.pid = pid, .name = "", .uses = {"compute", "MPS"}});
+	EXPECT_EQ(tool::isolation_of(gpu).mps, (std::vector<u32>{8, 11}));
+	EXPECT_NE(text().find(sentence), std::string::npos) << text();
 }
 
 // --accept takes every name but that of engines that could not be read.

@@ -346,6 +346,7 @@ json isolation_json(const Isolation &from, const std::vector<std::string> &accep
 	j["runlists"] = from.runlists;
 	j["shared_runlists"] = from.shared_runlists;
 	j["tasks"] = json::array();
+	j["mps_processes"] = from.mps ? json(*from.mps) : json(nullptr);
 	for (const TaskChannels &t : from.tasks)
 		j["tasks"].push_back({{"runlist", t.runlist},
 				      {"tsg", t.tsg == LENS_NONE ? json(nullptr) : json(t.tsg)},

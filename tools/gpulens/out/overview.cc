@@ -266,6 +266,15 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 	add_rule("R4", fmt::format("At most one task of a runlist is active on an engine; {} of {} runlists serve more "
 				   "than one engine.",
 				   isolation.shared_runlists, isolation.runlists));
+	if (isolation.mps && !isolation.mps->empty())
+		out += "   " +
+		       wrap_text(
+			       fmt::format(
+				       "MPS runs, by what NVIDIA's driver reports (process{} {}): its clients share a "
+				       "context, and run at the same time.",
+				       isolation.mps->size() == 1 ? "" : "es", fmt::join(*isolation.mps, ", ")),
+			       style.width > 3 ? style.width - 3 : 0, "   ") +
+		       '\n';
 	add_hazards("R4");
 	add_rule("R5", fmt::format("Tasks run independently only if they are on different runlists; there are {}.",
 				   isolation.runlists));

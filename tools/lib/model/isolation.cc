@@ -175,6 +175,18 @@ bool can_be_read(const Runlist &rl)
 	return !rl.err && !rl.torn;
 }
 
+std::optional<std::vector<u32>> find_mps_processes(const Gpu &gpu)
+{
+	std::vector<u32> pids;
+
+	if (!gpu.processes)
+		return std::nullopt;
+	for (const Process &p : *gpu.processes)
+		if (std::find(p.uses.begin(), p.uses.end(), "MPS") != p.uses.end())
+			pids.push_back(p.pid);
+	return pids;
+}
+
 // NVIDIA's driver lists the processes that compute on a GPU, and no runlists.
 void check_processes(Isolation &result, const Gpu &gpu)
 {
@@ -395,6 +407,7 @@ Isolation isolation_of(const Gpu &gpu)
 					  "known",
 					  {},
 					  {}});
+	result.mps = find_mps_processes(gpu);
 	check_tasks(result, gpu, ids);
 	check_copies(result, gpu, sets);
 	check_unknown_copies(result, gpu);

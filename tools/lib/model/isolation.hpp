@@ -5,6 +5,7 @@
 #pragma once
 #include "lib/model/model.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Isolation {
 	std::vector<Hazard> sharing;
 	// What the source does not report, so that hazards or sharing may be missing above; engines may be empty.
 	std::vector<Hazard> unknown;
+	// Processes that hold an object of MPS, whose clients run at the same time; nothing: the source reports no processes.
+	std::optional<std::vector<u32>> mps;
 	// Runlists that graphics shares with its copy engines only, which is usual.
 	std::vector<std::string> notes;
 	std::vector<TaskChannels> tasks;
