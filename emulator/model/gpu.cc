@@ -230,8 +230,8 @@ std::vector<Running> Gpu::running()
 		Running r{e.name, e.runlist, std::nullopt, std::nullopt};
 		Runlist &rl = *host().runlist(e.runlist);
 		if (rl.phase != Phase::Invalid && rl.phase != Phase::Load && (rl.now.slots >> e.rleng & 1)) {
-			if (!rl.now.bare)
-				r.tsg = rl.now.tsg;
+			if (Tenant t = rl.now.on_engine(e.rleng); !t.bare)
+				r.tsg = t.id;
 			for (int q = 1; q >= 0; q--)
 				if (rl.now.chid[q] >= 0 && host().channel(rl, rl.now.chid[q])->engine_slot == e.rleng)
 					r.channel = rl.now.chid[q];

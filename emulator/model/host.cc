@@ -47,8 +47,7 @@ Channel *Host::channel(Runlist &rl, u32 id)
 Runlist *Host::find_tsg(u32 id, bool bare)
 {
 	for (auto &rl : runlists_) {
-		auto is = [&](const Timeslice &t) { return t.set && t.tsg == id && t.bare == bare; };
-		if (is(rl.now) || is(rl.next))
+		if (rl.now.has({id, bare}) || rl.next.has({id, bare}))
 			return &rl;
 		for (const auto &t : rl.list.tsgs)
 			if (t.id == id && t.bare == bare)
@@ -112,7 +111,7 @@ void Host::channel_changed()
 
 void Host::preempt_tsg(Runlist &rl, u32 tsg, bool bare)
 {
-	auto is = [&](const Timeslice &t) { return t.set && t.tsg == tsg && t.bare == bare; };
+	auto is = [&](const Timeslice &t) { return t.has({tsg, bare}); };
 	rl.tsg_preempt_pending = true;
 	rl.preempt_done = NEVER;
 	if (rl.phase == Phase::Valid && is(rl.now)) {

@@ -45,7 +45,16 @@ struct Channel {
 
 enum class Phase { Invalid, Load, Valid, Switch, Save };
 
-// One time slice of a TSG: its channels on the PBDMAs (by runqueue) and the engines it uses.
+// A TSG, or a channel in no TSG.
+struct Tenant {
+	u32 id = 0;
+	bool bare = false;
+
+	bool operator==(const Tenant &) const = default;
+};
+
+// One time slice of a TSG: its channels on the PBDMAs (by runqueue) and the engines it uses. A runqueue that the TSG does
+// not use may have a channel of another TSG, the guest, on other engines.
 struct Timeslice {
 	bool set = false;
 	bool bare = false;
@@ -54,7 +63,28 @@ struct Timeslice {
 	u64 slice_ns = 0;
 	int chid[2] = {-1, -1};
 	Phys inst[2];
-	unsigned slots = 0; // bit per engine
+	unsigned slots = 0;   // bit per engine, the guest's included
+	int guest_queue = -1; // the guest's runqueue; -1: no guest
+	Tenant guest;
+	unsigned guest_slots = 0;
+
+	Tenant owner() const { return {tsg, bare}; }
+	bool has(const Tenant &t) const { return set && (t == owner() || (guest_queue >= 0 && t == guest)); }
+	bool has_same(const Timeslice &o) const
+	{
+		return o.has(owner()) && has(o.owner()) && (guest_queue < 0) == (o.guest_queue < 0) &&
+		       (guest_queue < 0 || (o.has(guest) && has(o.guest)));
+	}
+	bool is_guests(unsigned slot) const { return guest_queue >= 0 && (guest_slots >> slot & 1); }
+	Tenant on_engine(unsigned slot) const { return is_guests(slot) ? guest : owner(); }
+	Tenant on_pbdma(unsigned q) const { return int(q) == guest_queue ? guest : owner(); }
+	// The instance block of the context on an engine.
+	Phys inst_of_engine(unsigned slot) const
+	{
+		if (is_guests(slot))
+			return inst[guest_queue];
+		return inst[chid[0] >= 0 && guest_queue != 0 ? 0 : 1];
+	}
 };
 
 struct TsgAccount {
@@ -151,6 +181,7 @@ private:
 	void reread_list(Runlist &rl);
 	bool can_run(Runlist &rl, const ListTsg &t);
 	Timeslice make_timeslice(Runlist &rl, const ListTsg &t);
+	void add_guest(Runlist &rl, const ListTsg &t, unsigned q, Timeslice &slice);
 	int pick_tsg(Runlist &rl);
 	void choose_next(Runlist &rl, u64 t);
 	void begin_switch(Runlist &rl, u64 t, const Timeslice &next);

@@ -111,7 +111,34 @@ Timeslice Host::make_timeslice(Runlist &rl, const ListTsg &tsg)
 		t.inst[q] = profile_.pfifo() ? ch.inst : chosen->inst;
 		t.slots |= 1u << ch.engine_slot;
 	}
+	for (unsigned q = 0; q < rl.info.pbdmas.size(); q++)
+		if (t.chid[q] < 0 && t.guest_queue < 0)
+			add_guest(rl, tsg, q, t);
 	return t;
+}
+
+// The runqueues of a runlist are half-independent (RTAS'24, rule R4 and footnote 16): each is arbitrated by itself, so that a
+// TSG that copies has the copy engine while another one computes.
+void Host::add_guest(Runlist &rl, const ListTsg &tsg, unsigned q, Timeslice &slice)
+{
+	size_t n = rl.list.tsgs.size(), at = size_t(&tsg - rl.list.tsgs.data());
+	for (size_t i = 1; i < n; i++) {
+		const ListTsg &other = rl.list.tsgs[(at + i) % n];
+		auto c = list_candidates(*this, rl, other, q);
+		std::erase_if(c,
+			      [&](const ListChannel *l) { return slice.slots >> channel(rl, l->id)->engine_slot & 1; });
+		if (c.empty() || slice.has({other.id, other.bare}))
+			continue;
+		const ListChannel *chosen = c[rl.accounts[other.id].rotate[q]++ % c.size()];
+		const Channel &ch = *channel(rl, chosen->id);
+		slice.chid[q] = int(chosen->id);
+		slice.inst[q] = profile_.pfifo() ? ch.inst : chosen->inst;
+		slice.guest_queue = int(q);
+		slice.guest = {other.id, other.bare};
+		slice.guest_slots = 1u << ch.engine_slot;
+		slice.slots |= slice.guest_slots;
+		return;
+	}
 }
 
 bool Host::uses_context_image(const Runlist &rl, const Timeslice &t) const
@@ -145,6 +172,8 @@ void Host::count_run_time(Runlist &rl, u64 t)
 	if (rl.phase == Phase::Valid && t > rl.counted_to) {
 		u64 ns = t - rl.counted_to;
 		rl.accounts[rl.now.tsg].ran_ns += ns;
+		if (rl.now.guest_queue >= 0)
+			rl.accounts[rl.now.guest.id].ran_ns += ns;
 		for (int chid : rl.now.chid)
 			if (chid >= 0) {
 				Channel &ch = *channel(rl, chid);
@@ -161,6 +190,8 @@ namespace {
 void count_slice(Host &host, Runlist &rl)
 {
 	rl.accounts[rl.now.tsg].slices++;
+	if (rl.now.guest_queue >= 0)
+		rl.accounts[rl.now.guest.id].slices++;
 	for (int chid : rl.now.chid)
 		if (chid >= 0)
 			host.channel(rl, chid)->slices++;
@@ -191,15 +222,16 @@ void Host::choose_next(Runlist &rl, u64 t)
 		rl.phase_end = t + profile_.timing.load;
 		return;
 	}
-	if (tsg && tsg->id == rl.now.tsg && tsg->bare == rl.now.bare) { // goes on without a switch
-		rl.now = make_timeslice(rl, *tsg);
+	Timeslice next = tsg ? make_timeslice(rl, *tsg) : Timeslice{};
+	if (tsg && (next.owner() == rl.now.owner() || next.has_same(rl.now))) { // goes on without a switch
+		rl.now = next;
 		rl.phase_end = t + rl.now.slice_ns;
 		rl.work_due = work_.enabled ? t : NEVER;
 		find_job_end(rl, t);
 		count_slice(*this, rl);
 		return;
 	}
-	begin_switch(rl, t, tsg ? make_timeslice(rl, *tsg) : Timeslice{});
+	begin_switch(rl, t, next);
 }
 
 void Host::begin_switch(Runlist &rl, u64 t, const Timeslice &next)
@@ -221,7 +253,7 @@ void Host::evict_running(Runlist &rl)
 void Host::finish_save(Runlist &rl, u64 t)
 {
 	if (uses_context_image(rl, rl.now))
-		context_images_.count_saves(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
+		context_images_.count_saves(rl.now.inst_of_engine(0), 1);
 	rl.now = Timeslice{};
 	bool preempted = (rl.tsg_preempt_pending || rl.runlist_preempt_pending) && rl.preempt_done == NEVER;
 	if (preempted) {
@@ -249,7 +281,7 @@ void Host::finish_load(Runlist &rl, u64 t)
 	rl.phase = Phase::Valid;
 	rl.counted_to = t;
 	if (uses_context_image(rl, rl.now))
-		context_images_.count_restores(rl.now.inst[rl.now.chid[0] >= 0 ? 0 : 1], 1);
+		context_images_.count_restores(rl.now.inst_of_engine(0), 1);
 	for (int chid : rl.now.chid)
 		if (chid >= 0)
 			channel(rl, chid)->ctx_reload = false;
@@ -270,6 +302,27 @@ void Host::finish_load(Runlist &rl, u64 t)
 		rl.phase_end = t;
 }
 
+namespace {
+
+// Returns whether a TSG may be on a runqueue beside another TSG.
+bool has_guests(Host &host, Runlist &rl)
+{
+	for (unsigned q = 0; q < rl.info.pbdmas.size(); q++) {
+		size_t with = 0, without = 0;
+		for (const auto &tsg : rl.list.tsgs) {
+			bool on[2] = {!list_candidates(host, rl, tsg, 0).empty(),
+				      !list_candidates(host, rl, tsg, 1).empty()};
+			with += on[q];
+			without += !on[q] && on[1 - q];
+		}
+		if (with && without)
+			return true;
+	}
+	return false;
+}
+
+} // namespace
+
 // Between two accesses only time changes, so whole rounds of the list are added at once instead of simulated.
 void Host::skip_cycles(Runlist &rl, u64 to)
 {
@@ -279,6 +332,8 @@ void Host::skip_cycles(Runlist &rl, u64 to)
 	if (to <= rl.phase_end || (to - rl.phase_end) / 64 < rl.now.slice_ns)
 		return;
 	reread_list(rl);
+	if (has_guests(*this, rl))
+		return;
 
 	struct Part {
 		const ListTsg *tsg;

@@ -31,7 +31,7 @@ bool Pbdma::read(u32 abs, u32 &v)
 		if (o.nxt)
 			v = put_bits(11, 0, rl->next.chid[q]) | 1u << 13;
 		return true;
-	case 0x15c: v = rl ? status_word(*rl, o, true) & ~(1u << 31) : 0; return true;
+	case 0x15c: v = rl ? pbdma_status_word(*rl, q, o, true) & ~(1u << 31) : 0; return true;
 	case 0x160:
 		if (o.cur)
 			v = put_bits(1, 0, unsigned(rl->now.inst[q].ap)) | 1u << 11 |

@@ -52,7 +52,7 @@ u32 Pfifo::engine_word(unsigned engine_id) const
 {
 	unsigned slot;
 	const Runlist *rl = runlist_of_engine(engine_id, &slot);
-	return rl ? status_word(*rl, engine_occupancy(*rl, slot, false), false) : 0;
+	return rl ? engine_status_word(*rl, slot, engine_occupancy(*rl, slot, false), false) : 0;
 }
 
 u32 Pfifo::pbdma_word(unsigned pbdma) const
@@ -62,7 +62,7 @@ u32 Pfifo::pbdma_word(unsigned pbdma) const
 	if (!rl)
 		return 0;
 	// no busy bit: 31 is not a field of PBDMA_STATUS
-	return status_word(*rl, pbdma_occupancy(*rl, q, false), false) & ~(1u << 31);
+	return pbdma_status_word(*rl, q, pbdma_occupancy(*rl, q, false), false) & ~(1u << 31);
 }
 
 namespace {
@@ -83,7 +83,7 @@ u32 Pfifo::engine_inst(unsigned engine_id, bool next) const
 		return 0;
 	Occupancy o = engine_occupancy(*rl, slot, false);
 	const Timeslice &t = next ? rl->next : rl->now;
-	return inst_word(t.inst[t.chid[0] >= 0 ? 0 : 1], next ? o.nxt : o.cur);
+	return inst_word(t.inst_of_engine(slot), next ? o.nxt : o.cur);
 }
 
 u32 Pfifo::pbdma_inst(unsigned pbdma) const

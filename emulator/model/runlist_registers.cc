@@ -29,13 +29,13 @@ bool RunlistRegisters::read_engine(unsigned slot, unsigned reg, u32 &v) const
 {
 	Occupancy o = engine_occupancy(rl_, slot, true);
 	const Timeslice &now = rl_.now, &next = rl_.next;
-	auto inst = [](const Timeslice &t) { return t.inst[t.chid[0] >= 0 ? 0 : 1]; };
+	auto inst = [slot](const Timeslice &t) { return t.inst_of_engine(slot); };
 	auto inst_lo = [&](const Timeslice &t, bool valid) -> u32 {
 		return valid ? put_bits(1, 0, unsigned(inst(t).ap)) | 1u << 11 | (inst(t).addr & bit_mask(31, 12)) : 0;
 	};
 	v = 0;
 	switch (reg) {
-	case 0x00: v = status_word(rl_, o, true); return true;
+	case 0x00: v = engine_status_word(rl_, slot, o, true); return true;
 	case 0x04: // ENGINE_STATUS1: INTR_ID 20:16; no virtual functions
 		if (const EngineInfo *e = engine_at(slot); e && e->intr >= 0)
 			v = put_bits(20, 16, e->intr);
@@ -43,9 +43,9 @@ bool RunlistRegisters::read_engine(unsigned slot, unsigned reg, u32 &v) const
 	case 0x08:
 	case 0x0c: { // ENGINE_STATUS_CHANNEL(j): CHID 11:0, VALID 15, NEXT_CHID 27:16, NEXT_VALID 31
 		unsigned q = (reg - 0x08) / 4;
-		if (o.cur && now.chid[q] >= 0)
+		if (o.cur && now.chid[q] >= 0 && now.on_pbdma(q) == now.on_engine(slot))
 			v |= put_bits(11, 0, now.chid[q]) | 1u << 15;
-		if (o.nxt && next.chid[q] >= 0)
+		if (o.nxt && next.chid[q] >= 0 && next.on_pbdma(q) == next.on_engine(slot))
 			v |= put_bits(27, 16, next.chid[q]) | 1u << 31;
 		return true;
 	}

@@ -55,14 +55,24 @@ inline Occupancy pbdma_occupancy(const Runlist &rl, unsigned q, bool ampere)
 
 // ID 11:0, ID_TYPE 12, CTX_STATUS 15:13, NEXT_ID 27:16, NEXT_ID_TYPE 28, ENGINE 31. From ga100 on the two type
 // bits are not there: everything is a TSG.
-inline u32 status_word(const Runlist &rl, const Occupancy &o, bool ampere)
+inline u32 status_word(const Tenant &now, const Tenant &next, const Occupancy &o, bool ampere)
 {
 	u32 w = put_bits(15, 13, o.ctx_status) | put_bits(31, 31, o.busy);
 	if (o.cur)
-		w |= put_bits(11, 0, rl.now.tsg) | (ampere ? 0 : put_bits(12, 12, !rl.now.bare));
+		w |= put_bits(11, 0, now.id) | (ampere ? 0 : put_bits(12, 12, !now.bare));
 	if (o.nxt)
-		w |= put_bits(27, 16, rl.next.tsg) | (ampere ? 0 : put_bits(28, 28, !rl.next.bare));
+		w |= put_bits(27, 16, next.id) | (ampere ? 0 : put_bits(28, 28, !next.bare));
 	return w;
+}
+
+inline u32 engine_status_word(const Runlist &rl, unsigned slot, const Occupancy &o, bool ampere)
+{
+	return status_word(rl.now.on_engine(slot), rl.next.on_engine(slot), o, ampere);
+}
+
+inline u32 pbdma_status_word(const Runlist &rl, unsigned q, const Occupancy &o, bool ampere)
+{
+	return status_word(rl.now.on_pbdma(q), rl.next.on_pbdma(q), o, ampere);
 }
 
 // Where channel chid of this runlist is.

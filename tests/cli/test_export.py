@@ -29,12 +29,13 @@ def test_promtool_accepts_the_metrics(profile: str) -> None:
 
 
 def test_ad102s_scenario_is_counted_as_it_is_written() -> None:
-    """Counted by hand in emulator/scenarios/demo-ad102.json. Runlist 0: TSG 5 is on the engine with channel 16; 17 and
-    27 have no work; 10 is disabled; 8, 9, 11, 24, 25, 26 wait. Time slices are timeout << scale units of 1024 ns. Seen
-    failing with channels counted by their status instead of their activity."""
+    """Counted by hand in emulator/scenarios/demo-ad102.json. Runlist 0: TSG 5 is on the engine with channel 16, and
+    TSG 4 copies beside it with channel 11, which is on the other runqueue; 17 and 27 have no work; 10 is disabled; 8,
+    9, 24, 25, 26 wait. Time slices are timeout << scale units of 1024 ns. Seen failing with channels
+    counted by their status instead of their activity."""
     series = parse_metrics(gpulens("-i", "-", *EXPORT, stdin=image("ad102").read_bytes()).stdout)
     gpu = 'gpu="standard input"'
-    states = {"runs": 1, "waits": 6, "idle": 2, "off": 1, "runs_off": 0, "on_pbdma": 0, "faulted": 0, "unreadable": 0}
+    states = {"runs": 2, "waits": 5, "idle": 2, "off": 1, "runs_off": 0, "on_pbdma": 0, "faulted": 0, "unreadable": 0}
     for state, count in states.items():
         assert series[f'gpulens_channels{{{gpu},runlist="0",state="{state}"}}'] == count, state
     assert series["gpulens_gpus"] == 1

@@ -99,6 +99,62 @@ TEST_P(AllChips, tsgs_alternate_by_their_time_slices)
 	EXPECT_NEAR(double(a.ns), 454 * 1'048'576., 1'048'576.);
 }
 
+// TSG 1 computes on runqueue 0, TSG 2 copies on the runqueue of its channel.
+json compute_and_copy(int runqueue)
+{
+	auto tsg = [](int id, const json &channel) {
+		json made = {{"id", id}, {"runlist", 0}, {"timeslice", {{"timeout", 128}, {"scale", 3}}}};
+		made["channels"] = json::array({channel});
+		return json{{"name", "p" + std::to_string(id)}, {"tsgs", json::array({made})}};
+	};
+	json copy = {{"id", 4}, {"engine", "copy"}, {"runqueue", runqueue}};
+	return {{"processes", json::array({tsg(1, {{"id", 2}, {"engine", "gr"}}), tsg(2, copy)})}};
+}
+
+// How often an engine has a TSG in 600 looks, by "ENGINES:TSGS" of those that have one.
+std::map<std::string, unsigned> look_at_engines(emu::EmulatedGpu &gpu)
+{
+	std::map<std::string, unsigned> seen;
+	for (unsigned i = 0; i < 600; i++) {
+		std::string busy;
+		gpu.advance(100'000);
+		json answer = send_command(gpu, {{"cmd", "running"}});
+		for (const json &e : answer["engines"])
+			if (!e["tsg"].is_null())
+				busy += e["engine"].get<std::string>() + ":" + std::to_string(e["tsg"].get<int>()) +
+					" ";
+		seen[busy]++;
+	}
+	return seen;
+}
+
+// RTAS'24, rule R4, Fig. 9 and footnote 16: a task that computes and one that copies are active at the same time on one
+// runlist. Seen failing, with 0 looks at both, with a runlist whose engines all have one TSG.
+TEST_P(AllChips, tsgs_on_different_runqueues_are_on_their_engines_at_the_same_time)
+{
+	auto gpu = make_gpu(GetParam(), compute_and_copy(1));
+	auto seen = look_at_engines(*gpu);
+	unsigned both = 0;
+	for (const auto &[busy, looks] : seen)
+		if (busy.find(":1 ") != busy.npos && busy.find(":2 ") != busy.npos)
+			both += looks;
+	EXPECT_EQ(both, 600U) << seen.begin()->first;
+}
+
+TEST_P(AllChips, tsgs_on_one_runqueue_take_turns)
+{
+	auto gpu = make_gpu(GetParam(), compute_and_copy(0));
+	unsigned first = 0, second = 0;
+	for (const auto &[busy, looks] : look_at_engines(*gpu)) {
+		bool one = busy.find(":1 ") != busy.npos, two = busy.find(":2 ") != busy.npos;
+		EXPECT_FALSE(one && two) << busy;
+		first += one ? looks : 0;
+		second += two ? looks : 0;
+	}
+	EXPECT_NEAR(first, 294, 12);
+	EXPECT_NEAR(second, 294, 12);
+}
+
 TEST_P(AllChips, a_disabled_tsg_stops_while_others_run)
 {
 	auto gpu = make_gpu(GetParam(), two_tsgs());

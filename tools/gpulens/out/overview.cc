@@ -263,9 +263,12 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 		add(isolation.unknown, "? ");
 		return any;
 	};
-	add_rule("R4", fmt::format("At most one task of a runlist is active on an engine; {} of {} runlists serve more "
-				   "than one engine.",
-				   isolation.shared_runlists, isolation.runlists));
+	add_rule("R4",
+		 fmt::format(
+			 "At most one task of a runlist is active on an engine. On different engines of a runlist, two "
+			 "may be active at once, one computing and one copying, but their time slices depend on "
+			 "each other. {} of {} runlists serve more than one engine.",
+			 isolation.shared_runlists, isolation.runlists));
 	if (isolation.mps && !isolation.mps->empty())
 		out += "   " +
 		       wrap_text(
