@@ -242,6 +242,11 @@ static int files_add_files(struct lens_dev *dev)
 			err = files_add_file(dev, &lens_lce_for_pce_file, i);
 	for (i = 0; !err && i < topo->ce.n_grces; i++)
 		err = files_add_file(dev, &lens_shared_lce_file, i);
+	for (i = 0; !err && dev->gpu.known && i < dev->gpu.chip->cwd.words; i++) {
+		err = files_add_file(dev, &lens_cwd_gpc_tpc_id_file, i);
+		if (!err)
+			err = files_add_file(dev, &lens_cwd_sm_id_file, i);
+	}
 	for (i = 0; !err && i < lens_control_file_count; i++)
 		err = files_add_file(dev, &lens_control_files[i], 0);
 	return err;
@@ -278,7 +283,8 @@ int lens_proc_add_gpu(struct lens_dev *dev)
 		return -EBUSY;
 	}
 	dev->max_files = lens_single_file_count + dev->gpu.topo.n_runlists + LENS_MAX_GPCS +
-			 LENS_MAX_PCES + LENS_MAX_GRCES + lens_control_file_count;
+			 LENS_MAX_PCES + LENS_MAX_GRCES + 2 * LENS_MAX_CWD_WORDS +
+			 lens_control_file_count;
 	dev->files = kvcalloc(dev->max_files, sizeof(*dev->files), GFP_KERNEL);
 	if (!dev->files)
 		return -ENOMEM;

@@ -80,6 +80,8 @@ extern const u32 lens_single_file_count;
 /* Once per runlist, GPC, PCE and GRCE. */
 extern const struct lens_file_type lens_runlist_file, lens_tpc_mask_file;
 extern const struct lens_file_type lens_lce_for_pce_file, lens_shared_lce_file;
+/* Once per word of the table. */
+extern const struct lens_file_type lens_cwd_gpc_tpc_id_file, lens_cwd_sm_id_file;
 extern const struct lens_file_type lens_control_files[];
 extern const u32 lens_control_file_count;
 /* Log which runlists hold a bare id that was refused. With the GPU's lock held. */

@@ -200,13 +200,52 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 	}
 }
 
-void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu)
+static bool format_is_tpc_of(const struct lens_tpc_places *places, u32 tpc, u32 gpc)
+{
+	return tpc < places->tpcs && places->gpc[tpc] == gpc;
+}
+
+static void format_hardware_tpcs(struct lens_text *t, const struct lens_tpc_places *places,
+				 u32 digits)
+{
+	u32 gpc, bit, nibble, tpcs, tpc;
+	int d;
+
+	lens_text_add(t, "! from the hardware (CWD_GPC_TPC_ID): in the order of %%smid; ");
+	lens_text_add(t, "GPCs as the driver numbers them\n");
+	for (gpc = 0; gpc < LENS_CWD_GPCS; gpc++) {
+		for (tpcs = 0, tpc = 0; tpc < places->tpcs; tpc++)
+			tpcs += format_is_tpc_of(places, tpc, gpc);
+		if (!tpcs)
+			continue;
+		lens_text_add(t, "gpc %u: 0x", gpc);
+		for (d = digits - 1; d >= 0; d--) {
+			for (nibble = 0, bit = 0; bit < 4; bit++)
+				if (format_is_tpc_of(places, d * 4 + bit, gpc))
+					nibble |= 1U << bit;
+			lens_text_add(t, "%x", nibble);
+		}
+		lens_text_add(t, "\n");
+	}
+}
+
+void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu,
+			 const struct lens_tpc_places *places)
 {
 	const struct lens_topology *topo = &gpu->topo;
 	u32 digits = (topo->num_gpcs * topo->num_tpc_per_gpc + 3) / 4;
 	u32 i, first, n, bit, nibble;
 	int d;
 
+	if (places && places->tpcs) {
+		format_hardware_tpcs(t, places, digits);
+		return;
+	}
+	if (gpu->chip->tpc_order == LENS_TPC_ORDER_ASSUMED)
+		lens_text_add(t, "! assumed: GPC by GPC, %s\n",
+			      "which no manual publishes for this chip");
+	if (gpu->chip->tpc_order == LENS_TPC_ORDER_WRONG)
+		lens_text_add(t, "! known wrong: GPC by GPC, and this chip has another order\n");
 	for (i = 0; i < topo->num_gpcs; i++) {
 		if (topo->gpc_mask & (1U << i))
 			continue;

@@ -91,6 +91,20 @@ static int image_record_engines(struct lens_gpu *gpu)
 	return 0;
 }
 
+/* The order of TPCs, and the SM ids beside it. Without a context they cannot be read. */
+static int image_record_cwd(struct lens_gpu *gpu)
+{
+	const struct lens_cwd_layout *cwd = &gpu->chip->cwd;
+	int err = 0;
+	u32 i, v;
+
+	for (i = 0; !err && gpu->known && i < cwd->words; i++)
+		err = lens_cwd_read_word(gpu, cwd->gpc_tpc_id, i, &v);
+	for (i = 0; !err && gpu->known && i < cwd->words; i++)
+		err = lens_cwd_read_word(gpu, cwd->sm_id, i, &v);
+	return err == -ENODEV ? err : 0;
+}
+
 static int image_record_gpu(struct lens_dev *dev, struct image *img)
 {
 	struct lens_gpu *gpu = kvzalloc(sizeof(*gpu), GFP_KERNEL_ACCOUNT);
@@ -112,6 +126,8 @@ static int image_record_gpu(struct lens_dev *dev, struct image *img)
 		err = image_record_runlists(gpu);
 	if (!err)
 		err = image_record_engines(gpu);
+	if (!err)
+		err = image_record_cwd(gpu);
 	err = lens_dev_end_use(dev, err);
 	img->bars = img->used;
 	/* A use of the GPU of its own: if it takes too long, the image has no BARs. */

@@ -7,6 +7,12 @@
 
 #include "files.h"
 
+static int show_hex(struct lens_text *t, u32 v)
+{
+	lens_text_add(t, "%#x\n", v);
+	return 0;
+}
+
 static int show_chip(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	struct lens_readable readable, *r = NULL;
@@ -52,18 +58,45 @@ static int show_copy_topology(const struct lens_file *f, bool observe, struct le
 	return err;
 }
 
+/* The hardware's order is a driver's; without it, or while the GPU is asleep, the kept fuses. */
 static int show_tpc_map(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	if (f->dev->gpu.topo.gpcs_err)
-		return f->dev->gpu.topo.gpcs_err;
-	lens_format_tpc_map(t, &f->dev->gpu);
+	struct lens_gpu *gpu = &f->dev->gpu;
+	struct lens_tpc_places places = { };
+	int err;
+
+	if (gpu->topo.gpcs_err)
+		return gpu->topo.gpcs_err;
+	err = lens_dev_begin_use(f->dev);
+	if (!err) {
+		err = lens_cwd_read_places(gpu, &places);
+		err = lens_dev_end_use(f->dev, err == -ENODEV ? err : 0);
+	}
+	if (err && err != -ENODATA)
+		return err;
+	lens_format_tpc_map(t, gpu, &places);
 	return 0;
 }
 
-static int show_hex(struct lens_text *t, u32 v)
+static int show_cwd_word(const struct lens_file *f, u32 reg, struct lens_text *t)
 {
-	lens_text_add(t, "%#x\n", v);
-	return 0;
+	u32 v = 0;
+	int err = lens_dev_begin_use(f->dev);
+
+	if (err)
+		return err;
+	err = lens_dev_end_use(f->dev, lens_cwd_read_word(&f->dev->gpu, reg, f->arg, &v));
+	return err ? err : show_hex(t, v);
+}
+
+static int show_cwd_gpc_tpc_id(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	return show_cwd_word(f, f->dev->gpu.chip->cwd.gpc_tpc_id, t);
+}
+
+static int show_cwd_sm_id(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	return show_cwd_word(f, f->dev->gpu.chip->cwd.sm_id, t);
 }
 
 /* A count of 0 with an error was not read. */
@@ -167,7 +200,7 @@ const struct lens_file_type lens_single_files[] = {
 	{ .name = "num_tpc_per_gpc", .kept = true, .show = show_num_tpc_per_gpc },
 	{ .name = "num_ces", .kept = true, .show = show_num_ces },
 	{ .name = "gpc_mask", .kept = true, .show = show_gpc_mask },
-	{ .name = "tpc_map", .kept = true, .show = show_tpc_map },
+	{ .name = "tpc_map", .show = show_tpc_map },
 	{ .name = "pce_map", .show = show_pce_map },
 	{ .name = "copy_topology", .show = show_copy_topology },
 	{ .name = "local_memory", .show = show_local_memory },
@@ -195,4 +228,12 @@ const struct lens_file_type lens_lce_for_pce_file = {
 
 const struct lens_file_type lens_shared_lce_file = {
 	.name = "shared_lce_for_grce%u", .show = show_shared_lce,
+};
+
+const struct lens_file_type lens_cwd_gpc_tpc_id_file = {
+	.name = "CWD_GPC_TPC_ID%u", .show = show_cwd_gpc_tpc_id,
+};
+
+const struct lens_file_type lens_cwd_sm_id_file = {
+	.name = "CWD_SM_ID%u", .show = show_cwd_sm_id,
 };

@@ -77,6 +77,18 @@ struct lens_ce_layout {
 };
 
 /**
+ * struct lens_cwd_layout - the compute work distributor's table of TPCs
+ * @gpc_tpc_id:	BAR0 offset of CWD_GPC_TPC_ID(0)
+ * @sm_id:	BAR0 offset of CWD_SM_ID(0)
+ * @words:	of each of the two; 0: not published
+ */
+struct lens_cwd_layout {
+	u32 gpc_tpc_id;
+	u32 sm_id;
+	u8 words;
+};
+
+/**
  * struct lens_host_ops - how Host (the scheduler) of a generation is accessed
  * @read_runlists:	fill gpu->topo.runlists, once, after the device table was read
  * @read_runlist_regs:	base, length and pending bit of a runlist as last submitted
@@ -168,6 +180,7 @@ enum lens_tpc_order {
  * @fuse_gpc:		BAR0 offset, set bit: GPC disabled; 0: not published
  * @fuse_tpc_gpc:	BAR0 offset, + 4 * physical GPC, set bit: TPC disabled
  * @tpc_order:		is the order of logical TPCs known?
+ * @cwd:		the hardware's own order of TPCs
  * @has_num_ces:	PTOP_SCAL_NUM_CES exists; else the device table's copy engines are counted
  * @ce:			copy engine registers
  * @memory_bytes:	bytes of GPU memory, 0 before a driver ran; errors of lens_rd32(). NULL:
@@ -201,6 +214,7 @@ struct lens_chip {
 	u32 fuse_gpc;
 	u32 fuse_tpc_gpc;
 	enum lens_tpc_order tpc_order;
+	struct lens_cwd_layout cwd;
 	bool has_num_ces;
 	struct lens_ce_layout ce;
 	int (*memory_bytes)(struct lens_gpu *gpu, u64 *bytes);

@@ -181,6 +181,30 @@ int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref
  */
 u32 lens_gpc_count_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
 
+/* -- cwd.c: the hardware's own order of TPCs -- */
+
+/**
+ * lens_cwd_read_word() - read a word of CWD_GPC_TPC_ID or CWD_SM_ID
+ * @gpu:	GPU, identified
+ * @reg:	gpc_tpc_id or sm_id of struct lens_cwd_layout
+ * @i:		index of the word
+ * @v:		filled
+ *
+ * Return: 0; -EOPNOTSUPP, not published or no such word; errors of lens_rd32(): from Hopper on
+ * -EIO while no context is active.
+ */
+int lens_cwd_read_word(struct lens_gpu *gpu, u32 reg, u32 i, u32 *v);
+
+/**
+ * lens_cwd_read_places() - read the hardware's own order of TPCs
+ * @gpu:	GPU with its topology
+ * @places:	filled; tpcs is 0 after an error
+ *
+ * Return: 0; -ENODATA, the table is not one of this GPU's TPCs, as up to Ampere while no context
+ * is active; gpcs_err of the topology; errors of lens_cwd_read_word().
+ */
+int lens_cwd_read_places(struct lens_gpu *gpu, struct lens_tpc_places *places);
+
 /* -- ce.c -- */
 
 /**

@@ -19,6 +19,8 @@ extern "C" {
 #define LENS_MAX_PCES		32
 #define LENS_MAX_GRCES		4
 #define LENS_MAX_ENTRIES	0xffff	/* NV_*_LENGTH_MAX, the same on every chip */
+#define LENS_MAX_CWD_WORDS	24	/* NV_PGRAPH_PRI_CWD_GH100__SIZE_1 */
+#define LENS_CWD_GPCS		16	/* fields of 4 bits: GPCs, and TPCs within one */
 #define LENS_NONE		(-1)
 
 /**
@@ -79,6 +81,18 @@ struct lens_ce_map {
 	u8 lce_for_pce[LENS_MAX_PCES];
 	u8 n_grces;
 	u8 shared_lce[LENS_MAX_GRCES];
+};
+
+/**
+ * struct lens_tpc_places - the hardware's own order of TPCs
+ * @tpcs:	number of TPCs; 0: not read
+ * @gpc:	of each TPC, in the order of %smid: the driver's logical GPC
+ * @tpc:	of each TPC: its number within that GPC
+ */
+struct lens_tpc_places {
+	u32 tpcs;
+	u8 gpc[4 * LENS_MAX_CWD_WORDS];
+	u8 tpc[4 * LENS_MAX_CWD_WORDS];
 };
 
 /**

@@ -10,7 +10,8 @@
  *
  * Sources: open-gpu-kernel-modules nv_arch.h, ada/ad102/dev_bus.h; open-gpu-doc
  * ampere/ga100/dev_runlist.ref.txt, ampere/ga102/dev_ce.ref.txt,
- * ampere/ga102/dev_ctxsw.ref.txt; fuses: linux-nvgpu hw_fuse_ga100.h.
+ * ampere/ga102/dev_ctxsw.ref.txt; fuses: linux-nvgpu hw_fuse_ga100.h; table of TPCs:
+ * nvdebug (2025), nvdebug_entry.c.
  */
 #include "rows.h"
 
@@ -25,6 +26,11 @@ static const struct lens_chip_id ad10x_ids[] = {
 
 const struct lens_chip lens_chip_ad10x = {
 	LENS_CHIP_GA10X,
+	.cwd = {
+		.gpc_tpc_id = NV_PGRAPH_PRI_CWD_GH100_GPC_TPC_ID(0),
+		.sm_id = NV_PGRAPH_PRI_CWD_GH100_SM_ID(0),
+		.words = NV_PGRAPH_PRI_CWD_GH100__SIZE_1,
+	},
 	.name = "AD10x",
 	.arch = "Ada",
 	.ids = ad10x_ids,

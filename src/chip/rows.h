@@ -20,6 +20,7 @@
 #include "../../include/hw/ce.h"
 #include "../../include/hw/fifo.h"
 #include "../../include/hw/fuse.h"
+#include "../../include/hw/gr.h"
 #include "../../include/hw/ram.h"
 
 /* Replacing an inherited initialiser is what this file is for. */
@@ -51,10 +52,16 @@
 	.pbdmas = 0,		/* CFG0 */					\
 	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,					\
 	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),				\
+	.cwd = {								\
+		.gpc_tpc_id = NV_PGRAPH_PRI_CWD_GPC_TPC_ID(0),			\
+		.sm_id = NV_PGRAPH_PRI_CWD_SM_ID(0),				\
+		.words = NV_PGRAPH_PRI_CWD_GM20B__SIZE_1,			\
+	},									\
 	.mmu = lens_mmu_select_gm200
 
 #define LENS_CHIP_GP100								\
 	LENS_CHIP_GM20X,							\
+	.cwd.words = NV_PGRAPH_PRI_CWD_GP106__SIZE_1,				\
 	.ce = {									\
 		.pce_map = NV_CE_PCE_MAP,					\
 		.pce_map_mask = 0xff,						\
@@ -125,6 +132,11 @@
 	LENS_CHIP_GA10X,							\
 	/* By virtual GPCs: docs/results/2026-11-22-h200-masks.md. */		\
 	.tpc_order = LENS_TPC_ORDER_WRONG,					\
+	.cwd = {								\
+		.gpc_tpc_id = NV_PGRAPH_PRI_CWD_GH100_GPC_TPC_ID(0),		\
+		.sm_id = NV_PGRAPH_PRI_CWD_GH100_SM_ID(0),			\
+		.words = NV_PGRAPH_PRI_CWD_GH100__SIZE_1,			\
+	},									\
 	.ce.pce_map_mask = 0xffff,						\
 	.ce.pces = 16,	/* NV_CE_BASE_PCE2LCE_CONFIG__SIZE_1 of gh100/dev_ce_base.h */ \
 	.window = {								\
@@ -141,6 +153,7 @@
 	.fuse_gpc = 0,		/* privileged or not published, as are the maps */ \
 	.fuse_tpc_gpc = 0,							\
 	.tpc_order = LENS_TPC_ORDER_PUBLISHED,					\
+	.cwd = { 0 },								\
 	.has_num_ces = false,							\
 	.ce = { .grces = 2 },	/* NV_CE_GRCE_CONFIG__SIZE_1 of gb100/dev_ce_base.h */ \
 	.window.base_mask = 0x7fffff,	/* 22:0, blackwell/gb100/dev_nv_xal_ep_zb.h */ \

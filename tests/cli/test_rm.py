@@ -116,7 +116,7 @@ def test_driver_and_emulated_h200_agree() -> None:
     document = json.loads(gpulens("-i", str(image("gh100")), "--json").stdout)["gpus"][0]
     driver = show_json()
     differ = {"chip": {"boot0", "ids_per_runlist", "assumed", "product", "driver"}, "copy": set(),
-              "gpcs": {"gpcs", "sms", "tpc_order"},
+              "gpcs": {"gpcs", "hardware_gpcs", "sms", "tpc_order"},
               "isolation": {"tasks", "sharing", "unknown", "mps_processes"}}
     for part, expected in differ.items():
         assert {name for name in driver[part] if driver[part][name] != document[part][name]} == expected, part

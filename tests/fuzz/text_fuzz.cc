@@ -19,6 +19,7 @@ constexpr u32 MOST_TPCS = 64;
 void format_topology(bool large)
 {
 	const lens_topology &topo = gpu.gpu.topo;
+	lens_tpc_places places;
 	lens_readable r;
 
 	gpu.identify();
@@ -29,7 +30,7 @@ void format_topology(bool large)
 	lens_format_device_info(&text, &gpu.gpu);
 	lens_format_copy_topology(&text, &gpu.gpu, &gpu.gpu.topo.ce);
 	if (large || topo.num_gpcs * topo.num_tpc_per_gpc <= MOST_TPCS)
-		lens_format_tpc_map(&text, &gpu.gpu);
+		lens_format_tpc_map(&text, &gpu.gpu, lens_cwd_read_places(&gpu.gpu, &places) ? nullptr : &places);
 }
 
 void format_runlist(bool contexts, bool addresses)

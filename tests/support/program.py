@@ -85,3 +85,14 @@ def image(profile: str, scenario: str = "") -> pathlib.Path:
     file = pathlib.Path(FOLDER.name) / f"{profile}-{scenario}.image"
     file.write_bytes(subprocess.run([str(RECORD), profile, scenario], check=True, stdout=subprocess.PIPE).stdout)
     return file
+
+
+@functools.lru_cache(maxsize=None)
+def image_without_tpc_table(profile: str) -> pathlib.Path:
+    """The image without the hardware's table of TPCs (0x405000 to 0x405fff), as recorded while no context is active."""
+    file = pathlib.Path(FOLDER.name) / f"{profile}-without-tpc-table.image"
+    lines = image(profile).read_text().splitlines(keepends=True)
+    left = [line for line in lines if not line.startswith("r 0x00405")]
+    assert len(left) < len(lines), f"the image of {profile} has no table of TPCs"
+    file.write_text("".join(left))
+    return file

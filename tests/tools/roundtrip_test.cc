@@ -153,7 +153,7 @@ TEST_P(RoundTrip, TpcMapFromTheImageIsTheLiveOne)
 
 	if (live.chip.topo().gpcs_err)
 		GTEST_SKIP() << "this chip's fuses are not published";
-	EXPECT_EQ(decode_file(image, "tpc_map").text, live.text(lens_format_tpc_map));
+	EXPECT_EQ(decode_file(image, "tpc_map").text, live.tpc_map_text());
 }
 
 TEST_P(RoundTrip, WritingAnImageAndReadingItAgainLosesNothing)

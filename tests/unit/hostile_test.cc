@@ -97,7 +97,10 @@ void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 	lens_format_chip(&t, gpu, "somewhere", nullptr);
 	lens_format_device_info(&t, gpu);
 	lens_format_copy_topology(&t, gpu, &gpu->topo.ce);
-	lens_format_tpc_map(&t, gpu);
+	lens_tpc_places places{};
+	int cwd_err = lens_cwd_read_places(gpu, &places);
+	EXPECT_TRUE(cwd_err == -ENODATA || is_known(cwd_err)) << cwd_err; // -ENODATA: not a table of this GPU's TPCs
+	lens_format_tpc_map(&t, gpu, &places);
 	EXPECT_EQ(t.err, 0);
 	lens_text_free(&t);
 	u32 n = gpu->topo.n_runlists;

@@ -124,12 +124,13 @@ def test_unit_counts(seen: Seen) -> None:
     assert seen.read("num_tpc_per_gpc") == f"{tpcs:#x}\n"
     if "tpc_map" not in seen.chip.silent:
         swept = 1 if seen.chip.name == "GA100" else 0  # an A100 has 7 of 8 GPCs
-        assert len(seen.read("tpc_map").splitlines()) == gpcs - swept
+        lines = [line for line in seen.read("tpc_map").splitlines() if not line.startswith("!")]
+        assert len(lines) == gpcs - swept
 
 
 def test_what_no_source_publishes_is_not_supported(seen: Seen) -> None:
     """EOPNOTSUPP for what no public source gives, and no file per unit; every other file can be read. samples must be
-    configured first: test_samples.py."""
+    configured first: test_samples.py. CWD_GPC_TPC_IDn and CWD_SM_IDn give EIO while no context is active."""
     for name, answer in seen.answers((*FUSES, "pce_map", "copy_topology", "local_memory")).items():
         assert (answer == "EOPNOTSUPP") == (name in seen.chip.silent), name
     listing = seen.guest.check(f"ls /proc/gpu{seen.index}").split()
@@ -137,7 +138,8 @@ def test_what_no_source_publishes_is_not_supported(seen: Seen) -> None:
     assert any(name.startswith("lce_for_pce") for name in listing) == ("pce_map" not in seen.chip.silent)
     answers = seen.answers(name for name in listing
                            if name not in (*seen.chip.silent, "samples") and not CONTROL_FILE.search(name))
-    assert not {name: answer for name, answer in answers.items() if not answer.isdecimal()}
+    assert not {name: answer for name, answer in answers.items()
+                if not answer.isdecimal() and not (name.startswith("CWD_") and answer == "EIO")}
 
 
 def test_control_of_a_chip_without_a_runlist_is_not_supported(

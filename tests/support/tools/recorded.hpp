@@ -62,6 +62,16 @@ public:
 		return take(t);
 	}
 
+	std::string tpc_map_text()
+	{
+		lens_text t{};
+		lens_tpc_places places{};
+
+		lens_cwd_read_places(chip.gpu.get(), &places);
+		lens_format_tpc_map(&t, chip.gpu.get(), &places);
+		return take(t);
+	}
+
 	using Formatter = void (*)(lens_text *, const lens_gpu *);
 	std::string text(Formatter f)
 	{
@@ -90,8 +100,8 @@ public:
 		return take(t);
 	}
 
-	// The text of /proc/gpuX/image now, through the recorder: identification, topology, all runlists with contexts, engines
-	// and bars, which come first in the text.
+	// The text of /proc/gpuX/image now, through the recorder: identification, topology, all runlists with contexts,
+	// engines, the order of TPCs, and bars, which come first in the text.
 	std::string image_text()
 	{
 		Recording rec;
@@ -107,6 +117,12 @@ public:
 			lens_engine_status status;
 			lens_engine_read(gpu.get(), &gpu->topo.engines[i], &status);
 		}
+		const lens_cwd_layout &cwd = gpu->chip->cwd;
+		int cwd_err = 0;
+		u32 word;
+		for (u32 reg : {cwd.gpc_tpc_id, cwd.sm_id})
+			for (u32 i = 0; !cwd_err && i < cwd.words; i++)
+				cwd_err = lens_cwd_read_word(gpu.get(), reg, i, &word);
 		std::string text;
 		std::swap(text, rec.text);
 		collect_bars(*gpu);

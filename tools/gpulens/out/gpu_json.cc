@@ -299,6 +299,9 @@ json gpcs_json(const Gpu &gpu)
 				     {"tpcs", g.tpcs},
 				     {"first_tpc", g.tpcs && g.first_tpc ? json(*g.first_tpc) : json(nullptr)},
 				     {"logical", id_or_null(g.logical)}});
+	j["hardware_gpcs"] = gpu.hardware_gpcs.empty() ? json(nullptr) : json::array();
+	for (const HardwareGpc &g : gpu.hardware_gpcs)
+		j["hardware_gpcs"].push_back({{"logical_gpc", g.logical}, {"tpcs", g.tpcs}});
 	j["sms"] = gpu.sms.empty() ? json(nullptr) : json::array();
 	for (const Sm &s : gpu.sms)
 		j["sms"].push_back({{"sm", s.id},
@@ -343,10 +346,10 @@ json isolation_json(const Isolation &from, const std::vector<std::string> &accep
 	}
 	j["accepted"] = accepted;
 	j["notes"] = from.notes;
+	j["mps_processes"] = from.mps ? json(*from.mps) : json(nullptr);
 	j["runlists"] = from.runlists;
 	j["shared_runlists"] = from.shared_runlists;
 	j["tasks"] = json::array();
-	j["mps_processes"] = from.mps ? json(*from.mps) : json(nullptr);
 	for (const TaskChannels &t : from.tasks)
 		j["tasks"].push_back({{"runlist", t.runlist},
 				      {"tsg", t.tsg == LENS_NONE ? json(nullptr) : json(t.tsg)},

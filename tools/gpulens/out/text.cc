@@ -110,6 +110,21 @@ std::string sms_text(const Gpu &gpu, const Style &style)
 	return gpcs.str(style) + "SMs of one virtual GPC can run one thread-block cluster:\n" + clusters.str(style);
 }
 
+// The hardware's own table of TPCs, if it could be read.
+std::string hardware_gpcs_text(const Gpu &gpu, const Style &style)
+{
+	Table t({"Logical GPC", "TPCs", "<TPCs by %smid"});
+
+	if (gpu.hardware_gpcs.empty())
+		return "";
+	for (const HardwareGpc &g : gpu.hardware_gpcs)
+		t.add({std::to_string(g.logical), std::to_string(g.tpcs.size()), format_ranges(g.tpcs)});
+	return wrap_text("from the hardware (CWD_GPC_TPC_ID): TPCs in the order of %smid, GPCs as the driver numbers "
+			 "them:",
+			 style.width, "  ") +
+	       '\n' + t.str(style);
+}
+
 std::string runlist_text(const Gpu &gpu, const Runlist &rl, const Style &style)
 {
 	std::string out = style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)) +
@@ -309,7 +324,7 @@ std::string gpcs_text(const Gpu &gpu, const Style &style)
 				       : "logical TPC numbers are assumed: their order is not published for this chip",
 			       style.width, "  ") +
 		       '\n';
-	return out + sms_text(gpu, style);
+	return out + hardware_gpcs_text(gpu, style) + sms_text(gpu, style);
 }
 
 } // namespace tool

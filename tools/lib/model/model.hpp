@@ -138,6 +138,12 @@ struct Sm {
 	int ugpu = LENS_NONE;         // the half of the L2 cache that is next to it; LENS_NONE: not reported
 };
 
+// The TPCs of a GPC by the hardware's own table (CWD_GPC_TPC_ID), which a driver has filled.
+struct HardwareGpc {
+	u32 logical = 0;       // the driver's number of this GPC
+	std::vector<u32> tpcs; // in the order of %smid, ascending
+};
+
 // A process that uses this GPU.
 struct Process {
 	u32 pid = 0;
@@ -171,10 +177,11 @@ struct Gpu {
 	lens_tpc_order tpc_order = LENS_TPC_ORDER_PUBLISHED; // of the logical numbers in gpcs
 	u32 gpc_mask = 0;                                    // set bit: disabled
 	std::vector<Gpc> gpcs;
-	std::vector<Sm> sms;            // by id; empty: unknown
-	u32 pce_map = 0;                // set bit: present
-	std::map<u32, int> lce_for_pce; // LENS_NONE: serves no LCE
-	std::vector<int> shared_lce;    // by GRCE; LENS_NONE: shares no LCE
+	std::vector<HardwareGpc> hardware_gpcs; // empty: the table could not be read, as without a context on the GPU
+	std::vector<Sm> sms;                    // by id; empty: unknown
+	u32 pce_map = 0;                        // set bit: present
+	std::map<u32, int> lce_for_pce;         // LENS_NONE: serves no LCE
+	std::vector<int> shared_lce;            // by GRCE; LENS_NONE: shares no LCE
 
 	// Reported by NVIDIA's driver only.
 	std::optional<std::vector<u32>> allocated; // ids of allocated channels, on a runlist or not

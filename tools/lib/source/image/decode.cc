@@ -162,6 +162,31 @@ std::optional<Decoder::EngineStatus> Decoder::engine(const lens_engine &engine)
 	return s;
 }
 
+lens_tpc_places Decoder::tpc_places()
+{
+	lens_tpc_places places{};
+
+	replay_.take_missing();
+	bool read = has_topology() && !lens_cwd_read_places(gpu_.get(), &places);
+	if (!replay_.take_missing().empty() || !read)
+		return {};
+	return places;
+}
+
+std::optional<u32> Decoder::cwd_word(u32 reg, u32 i, std::vector<Failure> &failures)
+{
+	Failure f{{Part::Gpcs}, 0, {}};
+	u32 word = 0;
+
+	replay_.take_missing();
+	f.err = lens_cwd_read_word(gpu_.get(), reg, i, &word);
+	f.missing = replay_.take_missing();
+	if (!f.err && f.missing.empty())
+		return word;
+	failures.push_back(std::move(f));
+	return std::nullopt;
+}
+
 std::unique_ptr<lens_bars> Decoder::bars(std::vector<Failure> &failures)
 {
 	std::unique_ptr<lens_bars> bars = std::make_unique<lens_bars>();

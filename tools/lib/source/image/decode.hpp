@@ -61,6 +61,10 @@ public:
 
 	// Decodes what was on an engine; nothing if the image lacks the registers.
 	std::optional<EngineStatus> engine(const lens_engine &engine);
+	// Decodes the hardware's own order of TPCs; without TPCs if the image lacks it, or no context was active.
+	lens_tpc_places tpc_places();
+	// Reads a word of CWD_GPC_TPC_ID or CWD_SM_ID (lens_cwd_layout); nothing, with the failure, if it cannot be read.
+	std::optional<u32> cwd_word(u32 reg, u32 i, std::vector<Failure> &failures);
 	// Decodes BAR1 and BAR2; nullptr, with the failures, if that is impossible.
 	std::unique_ptr<lens_bars> bars(std::vector<Failure> &failures);
 	// Returns why the memory size is unknown; empty if it is known.

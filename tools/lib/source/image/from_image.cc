@@ -164,6 +164,18 @@ void add_units(Gpu &result, const lens_gpu &gpu)
 		result.shared_lce.push_back(topo.ce.shared_lce[i] == LENS_LCE_NONE ? LENS_NONE : topo.ce.shared_lce[i]);
 }
 
+void add_hardware_gpcs(Gpu &gpu, const lens_tpc_places &places)
+{
+	for (u32 logical = 0; logical < LENS_CWD_GPCS; logical++) {
+		HardwareGpc gpc{.logical = logical, .tpcs{}};
+		for (u32 tpc = 0; tpc < places.tpcs; tpc++)
+			if (places.gpc[tpc] == logical)
+				gpc.tpcs.push_back(tpc);
+		if (!gpc.tpcs.empty())
+			gpu.hardware_gpcs.push_back(std::move(gpc));
+	}
+}
+
 // Returns nothing if the image lacks the registers: older modules did not record them.
 std::optional<EngineNow> engine_now_of(Decoder &d, const lens_engine &engine)
 {
@@ -209,6 +221,7 @@ Gpu from_image(const Image &image, const std::string &source)
 		for (u32 i = 0; i < d.gpu().topo.n_engines; i++)
 			gpu.engines.push_back(engine_of(d.gpu(), d.gpu().topo.engines[i]));
 		add_units(gpu, d.gpu());
+		add_hardware_gpcs(gpu, d.tpc_places());
 	}
 	add_runlists(gpu, d);
 	if (d.has_topology())

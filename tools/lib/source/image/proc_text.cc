@@ -121,6 +121,8 @@ private:
 		else
 			failures_.push_back({{Part::ProcFile, name}, -ENOENT, {}});
 	}
+	void show_tpc_map();
+	bool show_cwd(const std::string &name);
 	bool show_unit(const std::string &name);
 	void show_runlist(u32 id);
 
@@ -137,6 +139,29 @@ void Files::show_runlist(u32 id)
 		list = d_.runlist(id, failures_);
 	if (list)
 		lens_format_runlist(t_, &d_.gpu(), &list->snap, true);
+}
+
+void Files::show_tpc_map()
+{
+	lens_tpc_places places = d_.tpc_places();
+
+	lens_format_tpc_map(t_, &d_.gpu(), &places);
+}
+
+// A word of the hardware's table of TPCs.
+bool Files::show_cwd(const std::string &name)
+{
+	const lens_cwd_layout &cwd = d_.gpu().chip->cwd;
+	std::optional<u32> order = number_in(name, "CWD_GPC_TPC_ID"), sm = number_in(name, "CWD_SM_ID");
+
+	if (!order && !sm)
+		return false;
+	if (order.value_or(0) + sm.value_or(0) >= cwd.words)
+		failures_.push_back({{Part::ProcFile, name}, -ENOENT, {}});
+	else if (std::optional<u32> word =
+			 d_.cwd_word(order ? cwd.gpc_tpc_id : cwd.sm_id, order ? *order : *sm, failures_))
+		add_hex(*word);
+	return true;
 }
 
 // A file of one GPC, PCE or GRCE.
@@ -188,7 +213,7 @@ void Files::show(const std::string &name)
 	} else if (name == "tpc_map") {
 		failures_ = d_.gpc_failures();
 		if (failures_.empty())
-			lens_format_tpc_map(t_, &d_.gpu());
+			show_tpc_map();
 	} else if (name == "local_memory") {
 		if (check_failures(d_.memory_failures()))
 			lens_text_add(t_, "%llu\n", static_cast<unsigned long long>(topo().memory_bytes));
@@ -197,7 +222,7 @@ void Files::show(const std::string &name)
 			lens_format_bars(t_, bars.get(), true);
 	} else if (std::optional<u32> id = number_in(name, "runlist")) {
 		show_runlist(*id);
-	} else {
+	} else if (!show_cwd(name)) {
 		show_unit(name);
 	}
 }
@@ -210,7 +235,8 @@ bool is_proc_file(const std::string &name)
 		if (name == supported)
 			return true;
 	return why_unsupported(name) || number_in(name, "runlist") || number_in(name, "gpc", "_tpc_mask") ||
-	       number_in(name, "lce_for_pce") || number_in(name, "shared_lce_for_grce");
+	       number_in(name, "lce_for_pce") || number_in(name, "shared_lce_for_grce") ||
+	       number_in(name, "CWD_GPC_TPC_ID") || number_in(name, "CWD_SM_ID");
 }
 
 ProcText proc_text(Decoder &d, const std::string &name)

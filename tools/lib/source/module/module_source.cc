@@ -74,8 +74,10 @@ std::vector<Gpu> ModuleSource::gpus(const std::vector<unsigned> &numbers) const
 {
 	std::vector<Gpu> list;
 
-	for (unsigned x : numbers.empty() ? proc_gpus(proc_) : numbers)
+	for (unsigned x : numbers.empty() ? proc_gpus(proc_) : numbers) {
 		list.push_back(load_permitted(proc_, x));
+		list.back().hardware_gpcs = load_hardware_gpcs(proc_, x);
+	}
 	return list;
 }
 

@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
+#include <optional>
+#include <sstream>
 #include <string_view>
 #include <unistd.h>
 
@@ -156,6 +158,45 @@ Gpu load_topology(const std::string &proc, unsigned index)
 	return gpu;
 }
 
+// Parses "gpc 1: 0x1e0". Returns nothing if the text has another form.
+std::optional<HardwareGpc> parse_tpc_line(std::string_view line)
+{
+	constexpr std::string_view BEFORE = "gpc ", BETWEEN = ": 0x", DIGITS = "0123456789abcdef";
+	HardwareGpc gpc;
+
+	if (!line.starts_with(BEFORE))
+		return std::nullopt;
+	line.remove_prefix(BEFORE.size());
+	const char *end = std::from_chars(line.data(), line.data() + line.size(), gpc.logical).ptr;
+	line.remove_prefix(static_cast<size_t>(end - line.data()));
+	if (!line.starts_with(BETWEEN))
+		return std::nullopt;
+	line.remove_prefix(BETWEEN.size());
+	for (size_t i = line.size(); i--;) {
+		size_t digit = DIGITS.find(line[i]);
+		if (digit == DIGITS.npos)
+			return std::nullopt;
+		for (u32 bit = 0; bit < 4; bit++)
+			if (digit >> bit & 1)
+				gpc.tpcs.push_back(static_cast<u32>(line.size() - 1 - i) * 4 + bit);
+	}
+	return gpc;
+}
+
+// Returns whether these are TPCs 0 to some number, each in one GPC.
+bool are_all_tpcs(const std::vector<HardwareGpc> &gpcs)
+{
+	std::vector<u32> all;
+
+	for (const HardwareGpc &gpc : gpcs)
+		all.insert(all.end(), gpc.tpcs.begin(), gpc.tpcs.end());
+	std::sort(all.begin(), all.end());
+	for (size_t i = 0; i < all.size(); i++)
+		if (all[i] != i)
+			return false;
+	return true;
+}
+
 } // namespace
 
 bool module_loaded()
@@ -255,6 +296,24 @@ Gpu load_permitted(const std::string &proc, unsigned index)
 	if (err)
 		throw Error(Error::Source, explain(err, path, false));
 	return from_bytes(bytes, path);
+}
+
+std::vector<HardwareGpc> load_hardware_gpcs(const std::string &proc, unsigned index)
+{
+	std::vector<HardwareGpc> gpcs;
+	std::string text, line;
+
+	if (read_path(fmt::format("{}/gpu{}/tpc_map", proc, index), text) || !text.starts_with("! from the hardware"))
+		return {};
+	std::istringstream lines(text);
+	std::getline(lines, line);
+	while (std::getline(lines, line)) {
+		std::optional<HardwareGpc> gpc = parse_tpc_line(line);
+		if (!gpc)
+			return {};
+		gpcs.push_back(std::move(*gpc));
+	}
+	return are_all_tpcs(gpcs) ? gpcs : std::vector<HardwareGpc>();
 }
 
 } // namespace tool
