@@ -13,9 +13,12 @@ import typing
 import pytest
 from support.fakeproc import ORDINARY, FakeProc
 from support.fakerm import FACTS, RECORDING
-from support.program import ROOT, build_program, image
+from support.program import ROOT, build_program, image, image_without_tpc_table
 
 LIBRARY = ROOT / "build/bin/libgpulens-partition.so"
+OTHER_NUMBERS = ("TPCs of this layout are numbered GPC by GPC, and masks number them in the order of %smid; take the "
+                 "layout from NVIDIA's driver, or from the module while a CUDA context is active, or convert the mask "
+                 "(gpulens_mask_convert)")
 
 
 @pytest.fixture(scope="module", name="program")
@@ -38,12 +41,21 @@ def test_a_program_for_libsmctrl_gets_the_gpcs_of_an_image(program: str) -> None
     assert done.stderr == f"gpulens-partition: {image('gp106')}: there is no GPU 7; a file has GPU 0 only\n"
 
 
+def test_numbers_that_are_not_those_of_masks_are_refused(program: str) -> None:
+    """The same die without the hardware's table: its TPCs are counted GPC by GPC, and libsmctrl's arrays would be taken
+    for masks. Seen failing with the arrays of the fuses."""
+    done = run_program(program, GPULENS_SOURCE=str(image_without_tpc_table("gp106")))
+    assert done.stdout.splitlines() == ["tpcs 0 9", "gpcs 61", "ext 61", "gpu 7: 19"]  # ENODATA
+    assert done.stderr.splitlines()[0] == f"gpulens-partition: 0000:01:00.0: {OTHER_NUMBERS}"
+
+
 def test_a_program_for_libsmctrl_needs_no_privilege(program: str, tmp_path: pathlib.Path) -> None:
-    """An ordinary process, with a folder mounted over /proc: GPCs of 5 and 4 TPCs from /proc/gpu0/topology, though
-    snapshot cannot be opened. Seen failing (EACCES of the snapshot) when only snapshot was read."""
+    """An ordinary process, with a folder mounted over /proc: GPCs of 5 and 4 TPCs from /proc/gpu0/topology and tpc_map,
+    though snapshot cannot be opened. Seen failing (EACCES of the snapshot) when only snapshot was read."""
     if os.geteuid():
         pytest.skip("puts a folder in place of /proc, which takes root")
     FakeProc(tmp_path).closed()
+    (tmp_path / "gpu0/tpc_map").write_text("! from the hardware (CWD_GPC_TPC_ID)\ngpc 0: 0x01f\ngpc 1: 0x1e0\n")
     done = run_program("unshare", "--mount", "sh", "-c", 'mount --bind "$1" /proc && shift && exec "$@"', "sh",
                        str(tmp_path), *ORDINARY, program, GPULENS_SOURCE="module")
     assert done.stdout.splitlines()[:4] == ["tpcs 0 9", "gpcs 0", "1f", "1e0"], done.stderr
@@ -209,7 +221,8 @@ WORK = [
     ((GREEN, "3,4"), ["granule 0 1", "error -5: the probe left the green context: it ran on TPC 65"],
      {"FAKE_CUDA_SPILL": "1"}),
     ((GREEN, "1"), ["granule 0 1", "error -22: the layout is not that of the GPU of this thread's CUDA context"],
-     {"MADE_UP": "1"}),
+     {"FILE": str(image("gp106"))}),
+    ((GREEN, "1"), ["granule 0 1", f"error -61: {OTHER_NUMBERS}"], {"MADE_UP": "1"}),
     (("3", "1"), ["granule -22 0", "error -22: unknown method 3"], {}),
     ((GREEN, "0x0"), ["granule 0 1", "error -22: the mask is empty"], {}),
     ((GREEN, "66"), ["granule 0 1", 'error -2: "66": there is no TPC 66; there are 0 to 65'], {}),
@@ -352,6 +365,6 @@ def test_only_the_interface_is_exported() -> None:
     names: typing.Set[str] = {line.split()[2].split("@")[0] for line in text.splitlines()}
     headers = "".join((ROOT / "tools/partition" / name).read_text(encoding="ascii")
                       for name in ("gpulens-partition.h", "libsmctrl.h"))
-    assert len(names) == 46 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0", "GPULENS_0_2"}
+    assert len(names) == 48 and {name for name in names if f"{name}(" not in headers} == {"GPULENS_0", "GPULENS_0_2"}
     listed = (ROOT / "debian/libgpulens-partition0.symbols").read_text(encoding="ascii").splitlines()
     assert {line.strip().split("@")[0] for line in listed if line.startswith(" ")} == names

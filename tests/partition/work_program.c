@@ -5,6 +5,7 @@
 //	HOLD      waits for a character, closes the partitions, and waits for another character
 //	AGAIN     launches in a new stream of the program, after all partitions are closed
 //	MADE_UP   the layout is not of a GPU
+//	FILE      the layout is that of this image
 #include "gpulens-partition.h"
 #include "print_sms.h"
 
@@ -19,8 +20,14 @@ int main(int argc, char **argv)
 	uint64_t mask[2] = {0};
 	unsigned way = argc > 1 ? (unsigned)atoi(argv[1]) : 0, tpcs = 0;
 	unsigned halves[] = {33, 33};
-	int err = getenv("MADE_UP") ? gpulens_layout_make(halves, 2, &layout) : gpulens_layout_open_cuda(&layout);
+	int err;
 
+	if (getenv("MADE_UP"))
+		err = gpulens_layout_make(halves, 2, &layout);
+	else if (getenv("FILE"))
+		err = gpulens_layout_open(getenv("FILE"), 0, &layout);
+	else
+		err = gpulens_layout_open_cuda(&layout);
 	if (!err)
 		err = gpulens_way_granule(way, &tpcs);
 	printf("granule %d %u\n", err, tpcs);

@@ -5,6 +5,7 @@
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"
 #include "partition/launch.hpp"
+#include "partition/c_layout.hpp"
 #include "partition/layout.hpp"
 #include "partition/work.hpp"
 
@@ -18,10 +19,6 @@ using gpulens::Error;
 using gpulens::Layout;
 using gpulens::require_pointers;
 using tool::plan::TpcMask;
-
-struct gpulens_layout : Layout {
-	explicit gpulens_layout(Layout &&made) : Layout(std::move(made)) {}
-};
 
 struct gpulens_partition {
 	gpulens_partition(Layout its_layout, std::unique_ptr<gpulens::Work> its_work)
@@ -78,6 +75,22 @@ unsigned int gpulens_layout_tpcs(const struct gpulens_layout *layout)
 size_t gpulens_layout_words(const struct gpulens_layout *layout)
 {
 	return layout->word_count();
+}
+
+unsigned int gpulens_layout_numbering(const struct gpulens_layout *layout, const char **evidence)
+{
+	if (evidence)
+		*evidence = layout->evidence.c_str();
+	return layout->map.numbering == tool::plan::TpcNumbering::BySmid ? GPULENS_BY_SMID : GPULENS_BY_GPC;
+}
+
+int gpulens_mask_convert(const struct gpulens_layout *from, const struct gpulens_layout *to, const uint64_t *mask,
+			 uint64_t *converted)
+{
+	return catch_errors([&] {
+		require_pointers(from, to, mask, converted);
+		to->write_words(gpulens::convert_mask(*from, *to, from->read_words(mask)), converted);
+	});
 }
 
 int gpulens_layout_gpc(const struct gpulens_layout *layout, unsigned int index, unsigned int *id, uint64_t *mask)

@@ -7,9 +7,10 @@
  * stands for TPC n; a set bit means that the TPC is IN the mask. libsmctrl (libsmctrl.h) and the
  * launch descriptor use the inverse: there, a set bit disables the TPC.
  *
- * TPC numbers. TPC n is logical TPC n. If the layout comes from NVIDIA's driver, which reports the
- * SMs, TPC n has the SMs with %smid / (SMs per TPC) == n. Otherwise TPCs are numbered GPC by GPC,
- * the order that RTAS'23 section IV-B found on GPUs up to Ampere. GPC numbers are physical.
+ * TPC numbers. Each layout has one of two numberings, see gpulens_layout_numbering(). Whatever puts
+ * a mask into effect takes masks in the order of %smid only, and gpulens_mask_convert() converts
+ * between them. GPC numbers are physical, but of layouts from the hardware's table of TPCs the
+ * driver's.
  *
  * Errors. Unless stated otherwise, functions return 0 on success and a negative errno on failure;
  * gpulens_error() then returns a message. Output parameters are written on success only. A pointer
@@ -39,7 +40,8 @@ const char *gpulens_error(void);
 /*
  * Reads the layout of a GPU.
  * source: where to read it from:
- *         NULL or "auto"  the kernel module if it is loaded, else NVIDIA's driver
+ *         NULL or "auto"  the kernel module if it is loaded, with the SMs that NVIDIA's driver
+ *                         reports; else NVIDIA's driver
  *         "module"        /proc/gpuX; topology needs no privilege
  *         "driver"        /dev/nvidiactl
  *         anything else   the path of an image or a snapshot
@@ -63,6 +65,28 @@ unsigned int gpulens_layout_gpcs(const struct gpulens_layout *layout);
 unsigned int gpulens_layout_tpcs(const struct gpulens_layout *layout);
 /* Returns the length of a mask of this GPU, in 64-bit words. layout must not be NULL. */
 size_t gpulens_layout_words(const struct gpulens_layout *layout);
+/* How the TPCs of a layout are numbered. */
+enum gpulens_numbering {
+	GPULENS_BY_GPC = 0,  /* GPC by GPC, in the order of physical GPCs */
+	GPULENS_BY_SMID = 1, /* TPC n has the SMs with %smid / (SMs per TPC) == n, as in masks */
+};
+/*
+ * Returns the numbering of a layout, an enum gpulens_numbering. It is GPULENS_BY_SMID if NVIDIA's
+ * driver reports the SMs, or if the hardware's table of TPCs (CWD_GPC_TPC_ID) could be read, which
+ * takes a CUDA context that is active. Otherwise, and of imaginary GPUs, it is GPULENS_BY_GPC.
+ * evidence: how it is known, for people; valid until the layout is closed. NULL if not wanted.
+ * layout must not be NULL.
+ */
+unsigned int gpulens_layout_numbering(const struct gpulens_layout *layout, const char **evidence);
+/*
+ * Converts a mask of one layout to the same TPCs of another layout of the same GPU.
+ * mask, converted: gpulens_layout_words() words; they may be the same array.
+ * -EINVAL: the layouts are of different GPUs. -ENODATA: the numberings differ, and one of the
+ * layouts does not tell which physical GPC has which TPC, as one from the hardware's table.
+ * -ENOENT: mask has a TPC that the GPU does not have.
+ */
+int gpulens_mask_convert(const struct gpulens_layout *from, const struct gpulens_layout *to,
+			 const uint64_t *mask, uint64_t *converted);
 /*
  * Describes one GPC.
  * index: from 0 to gpulens_layout_gpcs() - 1.
@@ -186,7 +210,8 @@ struct gpulens_partition;
  * gpulens_masks_check() on the results of gpulens_partition_tpcs() to find overlaps.
  * way:  enum gpulens_way.
  * mask: gpulens_layout_words() words.
- * -EINVAL: mask is empty, way is not an enum gpulens_way, or layout is another GPU's. -ENOENT: mask
+ * -EINVAL: mask is empty, way is not an enum gpulens_way, or layout is another GPU's. -ENODATA:
+ * layout is not GPULENS_BY_SMID. -ENOENT: mask
  * has a TPC that the GPU does not have. -ENOSPC: a TPC is in no SM group of the driver. Otherwise as
  * gpulens_way_granule().
  */

@@ -68,6 +68,19 @@ TpcMask Layout::gpc_mask(const GpcTpcs &gpc) const
 	return mask;
 }
 
+void Layout::require_mask_numbers() const
+{
+	if (map.numbering == tool::plan::TpcNumbering::BySmid)
+		return;
+	throw Error(
+		Error::Unknown,
+		fmt::format(
+			"{}TPCs of this layout are numbered GPC by GPC, and masks number them in the order of %smid; "
+			"take the layout from NVIDIA's driver, or from the module while a CUDA context is active, "
+			"or convert the mask (gpulens_mask_convert)",
+			device.empty() ? "" : device + ": "));
+}
+
 void Layout::require_gpcs() const
 {
 	if (map.gpcs.empty())
@@ -226,6 +239,66 @@ std::array<uint64_t, 2> Layout::launch_mask(const TpcMask &mask) const
 	return disable;
 }
 
+TpcMask convert_mask(const Layout &from, const Layout &to, const TpcMask &mask)
+{
+	TpcMask converted(to.map.tpcs);
+	std::map<TpcPlace, unsigned> numbers;
+
+	if (from.map.tpcs != to.map.tpcs || (!from.device.empty() && !to.device.empty() && from.device != to.device))
+		throw Error(Error::Input, "the layouts are not of the same GPU");
+	if (from.map == to.map)
+		return mask;
+	for (const Layout *layout : {&from, &to})
+		if (layout->places.empty())
+			throw Error(
+				Error::Unknown,
+				fmt::format("the numbers of TPCs cannot be converted: the layout {} ({}) does not tell "
+					    "which physical GPC has which TPC; take it from NVIDIA's driver",
+					    layout == &from ? "from which" : "to which", layout->evidence));
+	for (unsigned tpc = 0; tpc < to.map.tpcs; tpc++)
+		numbers[to.places[tpc]] = tpc;
+	for (unsigned tpc = 0; tpc < from.map.tpcs; tpc++) {
+		auto found = numbers.find(from.places[tpc]);
+		if (found == numbers.end())
+			throw Error(
+				Error::Input,
+				fmt::format("the layouts are not of the same GPU: TPC {} of GPC {} is in one of them",
+					    from.places[tpc].tpc, from.places[tpc].gpc));
+		if (mask.has(tpc))
+			converted.add(found->second);
+	}
+	return converted;
+}
+
+// Returns the places of a layout whose TPCs are numbered GPC by GPC.
+static std::vector<TpcPlace> places_by_gpc(const GpcMap &map)
+{
+	std::vector<TpcPlace> places(map.tpcs);
+
+	for (const GpcTpcs &gpc : map.gpcs)
+		for (unsigned i = 0; i < gpc.tpcs.size(); i++)
+			places[gpc.tpcs[i]] = {gpc.gpc, i};
+	return places;
+}
+
+// Returns the places of TPCs in the order of %smid; nothing if the driver does not report its numbers of the GPCs.
+static std::vector<TpcPlace> places_by_smid(const tool::Gpu &gpu, unsigned tpcs)
+{
+	std::map<unsigned, unsigned> physical; // by the driver's number
+	std::vector<TpcPlace> places(tpcs);
+
+	for (const tool::Gpc &g : gpu.gpcs)
+		if (g.logical != LENS_NONE)
+			physical[static_cast<unsigned>(g.logical)] = g.id;
+	for (const tool::Sm &sm : gpu.sms) {
+		auto gpc = physical.find(sm.gpc);
+		if (gpc == physical.end())
+			return {};
+		places[sm.id * tpcs / static_cast<unsigned>(gpu.sms.size())] = {gpc->second, sm.tpc};
+	}
+	return places;
+}
+
 // gpc_map() numbers TPCs by their first SM, masks number them by %smid / (SMs per TPC). Throws Error (Source) if the
 // two differ.
 static void check_tpc_numbers(const tool::Gpu &gpu, const GpcMap &map)
@@ -251,8 +324,16 @@ Layout layout_of_gpu(const tool::Gpu &gpu)
 	std::map<unsigned, unsigned> next; // TPC within a virtual GPC
 	unsigned last = ~0U;
 
-	if (!gpu.sms.empty())
+	if (!gpu.sms.empty()) {
 		check_tpc_numbers(gpu, layout.map);
+		layout.evidence = "the driver's table of SMs";
+		layout.places = places_by_smid(gpu, layout.map.tpcs);
+	} else if (!gpu.hardware_gpcs.empty()) {
+		layout.evidence = "the hardware's table CWD_GPC_TPC_ID, whose GPCs have the driver's numbers";
+	} else {
+		layout.evidence = "TPCs counted GPC by GPC";
+		layout.places = places_by_gpc(layout.map);
+	}
 
 	// Each of the NUM_GPCS virtual GPCs has NUM_TPC_PER_GPC bits. Virtual GPCs beyond have a single TPC and one bit
 	// each.
@@ -284,6 +365,8 @@ Layout layout_from(const std::string &source, unsigned gpu)
 	else
 		gpu_source = std::make_unique<tool::FileSource>(source);
 	tool::Gpu found = gpu_source->gpus({gpu}).at(0);
+	if (source == "auto" && found.sms.empty())
+		tool::add_driver_sms(found);
 	try {
 		return layout_of_gpu(found);
 	} catch (const Error &e) {
@@ -303,6 +386,8 @@ Layout layout_of(const std::vector<unsigned> &tpcs_of_gpc)
 		layout.map.tpcs += tpcs_of_gpc[i];
 		layout.map.gpcs.push_back(std::move(gpc));
 	}
+	layout.evidence = "an imaginary GPU";
+	layout.places = places_by_gpc(layout.map);
 	if (!layout.map.tpcs)
 		throw Error(Error::Input, "a GPU without TPCs");
 	return layout;

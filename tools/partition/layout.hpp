@@ -20,9 +20,18 @@ using tool::plan::GpcTpcs;
 using tool::plan::Placing;
 using tool::plan::TpcMask;
 
+// Where a TPC is on the die.
+struct TpcPlace {
+	unsigned gpc, tpc; // physical GPC; number among its enabled TPCs
+
+	auto operator<=>(const TpcPlace &) const = default;
+};
+
 struct Layout {
 	GpcMap map;                          // no GPCs: unknown, and partitions are chosen by TPC numbers
 	std::string device{};                // PCI address or other name of the GPU; empty: an imaginary GPU
+	std::string evidence{};              // how the numbers of TPCs are known
+	std::vector<TpcPlace> places{};      // by TPC; empty: not known
 	std::vector<unsigned> launch_bits{}; // by TPC: its bit in a launch descriptor's mask; empty: not known
 
 	// Length of a mask, in 64-bit words.
@@ -33,6 +42,8 @@ struct Layout {
 	// message.
 	TpcMask read_words(const uint64_t *words, const std::string &item = "") const;
 	TpcMask gpc_mask(const GpcTpcs &gpc) const;
+	// Throws Error (Unknown), with what to do, unless TPCs have the numbers of masks, those of %smid.
+	void require_mask_numbers() const;
 	// Throws Error (Unknown) if the GPCs are unknown.
 	void require_gpcs() const;
 	// All TPCs of these GPCs. Throws Error: Absent for an unknown GPC, Input for none or for a duplicate.
@@ -55,6 +66,9 @@ struct Layout {
 	TpcMask check_masks(const std::vector<TpcMask> &masks) const;
 };
 
+// Converts a mask to the numbers of another layout of the same GPU. Throws Error: Input if it is another GPU's; Unknown, with
+// what to do, if the numbers differ and one of the layouts does not tell the places of its TPCs.
+TpcMask convert_mask(const Layout &from, const Layout &to, const TpcMask &mask);
 // Throws Error (Source) if the GPU's GPCs are not known.
 Layout layout_of_gpu(const tool::Gpu &gpu);
 // As gpulens_layout_open(). Throws Error.

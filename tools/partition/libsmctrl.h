@@ -25,7 +25,9 @@ typedef unsigned __int128 uint128_t;
  * num_gpcs:      the length of the array.
  * tpcs_for_gpc:  an array of masks; element i has the TPCs of the i-th enabled GPC. The library owns
  *                it; it stays valid and unchanged until the process exits.
- * ERANGE: the GPU has more TPCs than a mask has bits; the _ext function has 128 bits.
+ * ERANGE: the GPU has more TPCs than a mask has bits; the _ext function has 128 bits. ENODATA: how
+ * masks number the TPCs is unknown: NVIDIA's driver does not report its SMs, and the hardware's
+ * table of TPCs cannot be read, as while no CUDA context is active.
  */
 int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev);
 int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev);

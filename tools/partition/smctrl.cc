@@ -3,6 +3,7 @@
 #include "gpulens-partition.h"
 #include "lib/launch/launch_hook.hpp"
 #include "libsmctrl.h"
+#include "partition/c_layout.hpp"
 #include "partition/launch.hpp"
 #include "partition/not_cancelled.hpp"
 
@@ -75,6 +76,7 @@ template <typename Mask> int get_gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gp
 	if (err)
 		return print_last_error(err);
 	if (!arrays.count(dev)) {
+		layout->require_mask_numbers();
 		std::vector<uint64_t> words(gpulens_layout_words(layout.get()));
 		if (gpulens_layout_tpcs(layout.get()) > 8 * sizeof(Mask)) {
 			std::fprintf(stderr, "gpulens-partition: GPU %d has %u TPCs, more than %zu bits\n", dev,

@@ -204,6 +204,7 @@ std::unique_ptr<Work> make_work(Method method, const Layout &layout, const TpcMa
 {
 	int device = device_of_context();
 
+	layout.require_mask_numbers();
 	if (!(layout_of_device(device).map == layout.map))
 		throw Error(Error::Input, "the layout is not that of the GPU of this thread's CUDA context");
 	if (!wanted.count())

@@ -7,6 +7,7 @@
 #include "gpulens/plan/curves_svg.hpp"
 #include "gpulens/plan/fit.hpp"
 #include "gpulens/plan/status.hpp"
+#include "lib/source/driver/driver_source.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/source/table/sources.hpp"
@@ -30,6 +31,9 @@ std::optional<Gpu> read_gpu(const Options &options, const PlanOptions &plan_opti
 	std::vector<Gpu> gpus = load_gpus(options.sources);
 	if (gpus.size() != 1)
 		throw Error(Error::Source, "a plan needs exactly one GPU: use -g X, or -i once");
+	// TPCs of a plan are given to programs by masks, which number them by %smid. --source module leaves that out.
+	if (!options.sources.source && options.sources.files.empty() && gpus[0].sms.empty())
+		add_driver_sms(gpus[0]);
 	return std::move(gpus[0]);
 }
 
@@ -42,6 +46,10 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 		notes.push_back(gpu->tpc_order == LENS_TPC_ORDER_WRONG
 					? "TPC numbers are known to be wrong: this chip does not number TPCs GPC by GPC"
 					: "TPC numbers are assumed: their order is not published for this chip");
+	if (gpu && plan.map.numbering == TpcNumbering::BySmid && gpu->sms.empty())
+		notes.push_back("GPCs have the driver's numbers, as the hardware's table of TPCs has them, and not the "
+				"physical "
+				"ones, which gpulens run takes");
 	if (plan.allocation().fits && plan.file.tasks.size() > 1)
 		for (const std::string &note :
 		     partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt), !plan.sharing.separate_memory))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Builds a GpcMap from a GPU's GPCs, or from its SMs where the driver reports only these.
+// Builds a GpcMap from a GPU's SMs, its hardware's table of TPCs, or its GPCs.
 #include "lib/tpc/gpc_map.hpp"
 
 #include "lib/base/errors.hpp"
@@ -37,6 +37,17 @@ GpcMap map_of_sms(const Gpu &gpu)
 	return map;
 }
 
+GpcMap map_of_hardware(const Gpu &gpu)
+{
+	GpcMap map{.tpcs = 0, .gpcs{}, .numbering = TpcNumbering::BySmid};
+
+	for (const HardwareGpc &g : gpu.hardware_gpcs) {
+		map.gpcs.push_back({g.logical, g.tpcs});
+		map.tpcs += static_cast<u32>(g.tpcs.size());
+	}
+	return map;
+}
+
 } // namespace
 
 const char *numbering_name(TpcNumbering numbering)
@@ -67,8 +78,10 @@ GpcMap gpc_map(const Gpu &gpu)
 							 [](const Gpc &g) { return g.first_tpc || !g.tpcs; });
 	GpcMap map;
 
-	if (!numbered && !gpu.sms.empty())
+	if (!gpu.sms.empty())
 		return map_of_sms(gpu);
+	if (!gpu.hardware_gpcs.empty())
+		return map_of_hardware(gpu);
 	if (!numbered)
 		throw Error(Error::Source,
 			    gpu.name() + ": its GPCs and TPCs are unknown; use --tpcs to plan without them");

@@ -35,9 +35,9 @@ struct GpcMap {
 	bool operator==(const GpcMap &) const = default;
 };
 
-// Returns the map of a GPU. TPCs have the numbers of tpc_map (docs/proc.md) if the source reports them. NVIDIA's driver
-// does not: there, TPCs are numbered in the order of the %smid of their first SM, which is an assumption. Throws
-// Error (Source) if the GPU's GPCs are not known.
+// Returns the map of a GPU. TPCs are numbered in the order of the %smid of their first SM if the driver reports the SMs, or
+// the hardware's table of TPCs could be read; otherwise GPC by GPC. GPCs of the hardware's table have the driver's numbers.
+// Throws Error (Source) if the GPU's GPCs are not known.
 GpcMap gpc_map(const Gpu &gpu);
 
 // Returns the numbers of the GPCs that have a TPC in the mask, in the order of the map.

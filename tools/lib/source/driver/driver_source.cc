@@ -484,4 +484,31 @@ Gpu DriverSource::gpu_at(const std::string &pci)
 	throw Error(Error::Source, fmt::format("NVIDIA's driver reports no GPU at {}", pci));
 }
 
+// Returns whether both have the same GPCs with the same TPCs.
+static bool has_same_gpcs(const Gpu &a, const Gpu &b)
+{
+	return a.has_gpcs && b.has_gpcs &&
+	       std::equal(a.gpcs.begin(), a.gpcs.end(), b.gpcs.begin(), b.gpcs.end(),
+			  [](const Gpc &x, const Gpc &y) { return x.id == y.id && x.tpc_mask == y.tpc_mask; });
+}
+
+bool add_driver_sms(Gpu &gpu)
+{
+	Gpu reported;
+
+	if (!rm::Client::has_node())
+		return false;
+	try {
+		reported = DriverSource::gpu_at(gpu.chip.device);
+	} catch (const Error &) { // the driver does not have this GPU, or refuses
+		return false;
+	}
+	if (reported.sms.empty() || !has_same_gpcs(gpu, reported))
+		return false;
+	gpu.sms = std::move(reported.sms);
+	for (size_t i = 0; i < gpu.gpcs.size(); i++)
+		gpu.gpcs[i].logical = reported.gpcs[i].logical;
+	return true;
+}
+
 } // namespace tool

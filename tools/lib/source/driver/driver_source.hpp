@@ -38,4 +38,8 @@ private:
 	mutable std::map<unsigned, std::unique_ptr<Watched>> watched_; // by number
 };
 
+// Adds what NVIDIA's driver reports of the module's GPU: its SMs, and its numbers of the GPCs. Returns whether it does, and
+// whether both agree on the GPCs and their TPCs; otherwise the GPU is unchanged.
+bool add_driver_sms(Gpu &gpu);
+
 } // namespace tool
