@@ -31,9 +31,9 @@ def run_tool(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
 def run_probe(name: str, scenario: str, *words: str) -> tuple[pathlib.Path, dict[str, dict[str, Any]]]:
     """The log of a scenario and its kernels by name. Prints the table and the verdict, and writes a picture."""
     file = OUTPUT / f"{name}.json"
-    print("\n" + run_tool("probe-kernels", scenario, "--program", PROGRAM, "-o", str(file), *words), last_end="")
+    print("\n" + run_tool("probe-kernels", scenario, "--program", PROGRAM, "-o", str(file), *words), end="")
     run_tool("blocks", str(file), "-o", str(file.with_suffix(".svg")))
-    print(run_tool("blocks", "--check", str(file), statuses=(0, 1)), last_end="")
+    print(run_tool("blocks", "--check", str(file), statuses=(0, 1)), end="")
     log = json.loads(file.read_text(encoding="utf-8"))
     print(f"channels {log['channels']}, clock {log['clock']}")
     runs = [run for benchmark in log["benchmarks"] for run in benchmark["times"]]

@@ -180,7 +180,7 @@ TEST(ChipText, NamesUnpublishedAndLockedParts)
 	EXPECT_NE(text.find("\nUnpublished:  GPC fuses\n"), std::string::npos) << text;
 	EXPECT_NE(text.find("\nNot readable: copy engine maps\n"), std::string::npos) << text;
 	f.gpu->topo.n_runlists = 14;
-	lens_readable r{0, 12, -EACCES};
+	lens_readable r{0, 12, -EACCES, 0};
 	EXPECT_NE(chip_text(f.gpu.get(), &r).find("\nRunlist entries: not readable, vram=off, 12 of 14 runlists\n"),
 		  std::string::npos);
 }
