@@ -54,7 +54,12 @@ HAS(gpulens_slot_release, int (*)(struct gpulens_slots *, unsigned int));
 HAS(gpulens_slot_set, int (*)(struct gpulens_slots *, unsigned int));
 HAS(gpulens_slot_counts, int (*)(const struct gpulens_slots *, struct gpulens_counts *, size_t));
 HAS(gpulens_slot_close, void (*)(struct gpulens_slots *));
+HAS(gpulens_layout_numbering, unsigned int (*)(const struct gpulens_layout *, const char **));
+HAS(gpulens_mask_convert,
+    int (*)(const struct gpulens_layout *, const struct gpulens_layout *, const uint64_t *, uint64_t *));
 
+_Static_assert(GPULENS_BY_GPC == 0, "GPULENS_BY_GPC");
+_Static_assert(GPULENS_BY_SMID == 1, "GPULENS_BY_SMID");
 _Static_assert(GPULENS_PACKED == 0, "GPULENS_PACKED");
 _Static_assert(GPULENS_DISTRIBUTED == 1, "GPULENS_DISTRIBUTED");
 _Static_assert(GPULENS_MASKS == 0, "GPULENS_MASKS");
