@@ -165,10 +165,12 @@ def find_awake(guest: Guest) -> list[str]:
     guest.load("sleeper")
     status = "cd /sys/bus/pci/drivers/sleeper; for each in 0000*; do echo $each $(cat $each/power/runtime_status); done"
     deadline = time.monotonic() + SETTLED
-    while "active" in (text := guest.check(status)) and time.monotonic() < deadline:
+    while awake := [line for line in guest.check(status).splitlines() if not line.endswith("suspended")]:
+        if time.monotonic() > deadline:
+            break
         time.sleep(0.1)
     guest.unload("sleeper")
-    return [line for line in text.splitlines() if not line.endswith("suspended")]
+    return awake
 
 
 def find_answering(guest: Guest) -> list[str]:
