@@ -14,7 +14,7 @@ for gpu in $gpus; do
 	for path in "$gpu"/*; do
 		file=${path##*/}
 		case $file in
-		runlist* | snapshot | image | stats | topology) continue ;; # state in there may change between two readings
+		runlist* | snapshot | image | stats | topology | tpc_map | CWD_*) continue ;; # state in there may change between two readings
 		samples) continue ;; # nothing is there until a period is written
 		# of files that differ in a number only, the first: one function answers for all
 		gpc[1-9]*_tpc_mask | lce_for_pce[1-9]* | shared_lce_for_grce[1-9]*) continue ;;
@@ -37,10 +37,10 @@ for gpu in $gpus; do
 		fi
 	done
 	for reader in 1 2 3 4; do
-		(dd if="$gpu/device_info" bs=7 2>/dev/null; cat "$gpu/tpc_map") >"$work/reader.$reader" &
+		(dd if="$gpu/device_info" bs=7 2>/dev/null; cat "$gpu/num_gpcs") >"$work/reader.$reader" &
 	done
 	wait
-	cat "$gpu/device_info" "$gpu/tpc_map" >"$work/alone"
+	cat "$gpu/device_info" "$gpu/num_gpcs" >"$work/alone"
 	for reader in 1 2 3 4; do
 		check "$name gives reader $reader of four a whole text" cmp -s "$work/alone" "$work/reader.$reader"
 	done
