@@ -145,7 +145,7 @@ KILLED = {
     "yield": (["died"], "finished"),
     "set": (["nothing", "done"], "finished"),
     "open": (["done"], "finished")}
-JITTER = 128  # instructions: reading the clock takes some more where a tick comes meanwhile
+JITTER = 384  # instructions: reading the clock takes some more where a tick comes meanwhile
 
 
 @pytest.mark.parametrize("what", KILLED)
