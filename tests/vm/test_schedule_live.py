@@ -3,15 +3,15 @@
 what becomes of holds when processes are killed. The GPU's clock stands still but for accesses, 3 us each, so that a
 loaded machine changes nothing: a look of the scheduler takes the GPU about half a millisecond."""
 
+import functools
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Optional
 
 import pytest
 
 from lib.guest import Guest
-from support.vm.cards import Card, scenario
+from support.vm.cards import Card, scenario, wait_until
 from support.vm.chips import chips_for
 from support.vm.formats import read_enabled
 from support.vm.shared import PAIR, SharedGuests
@@ -25,6 +25,8 @@ MS = 1_000_000
 POLICY, OUT, ERR = "/tmp/policy.json", "/tmp/schedule.out", "/tmp/schedule.err"
 HOG = {"us": 16000}
 BOTH: "list[dict[str, Any]]" = [{"name": "urgent", "tsg": 1, "priority": 0}, {"name": "hog", "tsg": 2}]
+# However slow the machine is.
+wait_for_event = functools.partial(wait_until, seconds=120)
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +42,6 @@ def card(request: pytest.FixtureRequest, machine: Guest) -> Iterator[Card]:
     """Each of the two, with the GPU's own clock."""
     yield Card(machine, CHIPS[request.param], request.param)
     machine.run("killall -9 gpulens gpulens-holds")
-
-
-def wait_until(condition: Callable[[], bool], failure: str) -> None:
-    """Waits for an event, however slow the machine is."""
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, failure
-        time.sleep(0.02)
 
 
 def load_programs(card: Card, programs: "dict[int, tuple[Optional[dict[str, int]], dict[str, int]]]") -> None:
@@ -78,7 +72,7 @@ def start_schedule(card: Card, policy: str, tasks: "list[dict[str, Any]]") -> in
 def end_schedule(card: Card, pid: int) -> "dict[str, dict[str, Any]]":
     """Ends it as Ctrl-C does. Returns the summary of each task."""
     card.guest.check(f"kill -INT {pid}")
-    wait_until(lambda: card.guest.run(f"kill -0 {pid}")[0] != 0, "gpulens schedule did not end")
+    wait_for_event(lambda: card.guest.run(f"kill -0 {pid}")[0] != 0, "gpulens schedule did not end")
     assert card.guest.read(ERR) == ""
     return {task["name"]: task for task in json.loads(card.guest.read(OUT))["tasks"]}
 
@@ -100,9 +94,9 @@ def test_the_urgent_task_meets_deadlines_that_time_slices_miss(card: Card) -> No
 
     load_programs(card, programs)
     pid = start_schedule(card, "fixed-priority", BOTH)
-    wait_until(lambda: len(list_jobs(card, 1)) >= 1, "no job ended")
+    wait_for_event(lambda: len(list_jobs(card, 1)) >= 1, "no job ended")
     skip = len(list_jobs(card, 1))  # the command may have begun in the middle of one
-    wait_until(lambda: len(list_jobs(card, 1)) >= skip + 8, "the jobs do not end")
+    wait_for_event(lambda: len(list_jobs(card, 1)) >= skip + 8, "the jobs do not end")
     jobs = list_jobs(card, 1)[skip:]
     summary = end_schedule(card, pid)
     assert [end - arrival for arrival, end in jobs if end - arrival > 10 * MS] == []
@@ -130,9 +124,9 @@ def test_edf_runs_three_jobs_in_the_order_of_their_deadlines(card: Card) -> None
     load_programs(card, {tsg: ({}, slice_) for tsg in (1, 2, 3)})
     pid = start_schedule(card, "edf", [{"name": f"t{tsg}", "tsg": tsg, "deadline_ms": deadline}
                                        for tsg, deadline in ((1, 600000), (2, 400000), (3, 200000))])
-    wait_until(lambda: card.guest.run("pidof gpulens-holds")[0] == 0, "it does not start")
+    wait_for_event(lambda: card.guest.run("pidof gpulens-holds")[0] == 0, "it does not start")
     ask_for_jobs()
-    wait_until(lambda: all(list_jobs(card, tsg) for tsg in (1, 2, 3)), "the jobs do not end")
+    wait_for_event(lambda: all(list_jobs(card, tsg) for tsg in (1, 2, 3)), "the jobs do not end")
     end_schedule(card, pid)
     response = {tsg: end - arrival for tsg in (1, 2, 3) for arrival, end in list_jobs(card, tsg)}
     assert response[3] < 17 * MS and response[3] < response[2] < response[1]
@@ -143,7 +137,7 @@ def hold_hog(card: Card) -> int:
     """Starts a policy under which an endless urgent task keeps the other held."""
     load_programs(card, {1: (None, HOG), 2: (None, HOG)})
     pid = start_schedule(card, "fixed-priority", BOTH)
-    wait_until(lambda: not all_enabled(card), "nothing is held")
+    wait_for_event(lambda: not all_enabled(card), "nothing is held")
     return pid
 
 
@@ -152,13 +146,13 @@ def test_everything_runs_again_when_the_coordinator_is_killed(card: Card) -> Non
     watchdog that never enables."""
     pid = hold_hog(card)
     card.guest.check(f"kill -STOP {pid}")
-    wait_until(lambda: all_enabled(card), "a stopped coordinator keeps its holds")
+    wait_for_event(lambda: all_enabled(card), "a stopped coordinator keeps its holds")
     card.guest.check(f"kill -KILL {pid}")
-    wait_until(lambda: card.guest.run("pidof gpulens gpulens-holds")[0] != 0, "the watchdog does not end")
+    wait_for_event(lambda: card.guest.run("pidof gpulens gpulens-holds")[0] != 0, "the watchdog does not end")
     assert all_enabled(card)
     pid = hold_hog(card)
     card.guest.check(f"kill -KILL {pid}")
-    wait_until(lambda: all_enabled(card), "a killed coordinator leaves its holds")
+    wait_for_event(lambda: all_enabled(card), "a killed coordinator leaves its holds")
 
 
 def test_what_is_left_when_both_are_killed_is_released_by_the_next(card: Card) -> None:
@@ -168,7 +162,7 @@ def test_what_is_left_when_both_are_killed_is_released_by_the_next(card: Card) -
         card.guest.check(f"killall -STOP gpulens-holds; kill -STOP {pid}")
         held = not all_enabled(card)
         card.guest.run(f"kill -9 {pid}; killall -9 gpulens-holds")
-        wait_until(lambda: card.guest.run("pidof gpulens gpulens-holds")[0] != 0, "they do not end")
+        wait_for_event(lambda: card.guest.run("pidof gpulens gpulens-holds")[0] != 0, "they do not end")
         if held:
             break
         card.guest.check(f"gpulens -g {card.index} schedule --release 2>{ERR}")

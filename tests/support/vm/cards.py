@@ -45,9 +45,9 @@ def healthy(guest: Guest) -> None:
     assert taint & ~TAINTS_ALLOWED == 0, f"the kernel is tainted: {taint:#x}\n{guest.check('dmesg | tail -n 40')}"
 
 
-def wait_until(condition: Callable[[], bool], failure: str) -> None:
-    """Waits up to 5 s for a condition in the guest, such as the result of a workqueue."""
-    deadline = time.monotonic() + 5
+def wait_until(condition: Callable[[], bool], failure: str, seconds: float = 5) -> None:
+    """Waits for a condition in the guest, such as the result of a workqueue."""
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, failure
         time.sleep(0.02)

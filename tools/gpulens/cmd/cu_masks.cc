@@ -33,18 +33,6 @@ std::optional<u32> parse_u32(const std::string &text, int base)
 	return err == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-std::vector<std::string> split_at(const std::string &text, char at)
-{
-	std::vector<std::string> parts{""};
-
-	for (char c : text)
-		if (c == at)
-			parts.emplace_back();
-		else
-			parts.back() += c;
-	return parts;
-}
-
 [[noreturn]] void refuse_layout(const std::string &text)
 {
 	throw Error(Error::Input,
@@ -105,9 +93,9 @@ CuLayout parse_cu_layout(const std::string &text)
 {
 	CuLayout layout{.cus{}, .source = "the command line"};
 
-	for (const std::string &se : split_at(text, ',')) {
+	for (const std::string &se : split_text(text, ',')) {
 		std::vector<u32> arrays;
-		for (const std::string &array : split_at(se, '+')) {
+		for (const std::string &array : split_text(se, '+')) {
 			std::optional<u32> n = parse_u32(array, 10);
 			if (!n || *n > MAX_CUS)
 				refuse_layout(text);
@@ -197,7 +185,7 @@ std::vector<CuMask> make_cu_masks(const CuLayout &layout, const std::vector<u32>
 CuMask parse_cu_mask(const CuLayout &layout, const std::string &text)
 {
 	CuMask mask(layout.count());
-	std::vector<std::string> words = split_at(text, ',');
+	std::vector<std::string> words = split_text(text, ',');
 	auto refuse = [&](const char *why) {
 		throw Error(Error::Input, fmt::format("\"{}\": {}", replace_controls(text.substr(0, 80)), why));
 	};
@@ -286,7 +274,7 @@ json cu_masks_json(const CuLayout &layout, const std::vector<CuMask> &masks)
 
 	for (const CuMask &mask : masks) {
 		CuMaskCost cost = cost_of(layout, mask);
-		list.push_back({{"words", split_at(cu_words(mask), ',')},
+		list.push_back({{"words", split_text(cu_words(mask), ',')},
 				{"cus", cost.cus},
 				{"cus_of_ses", cost.by_se},
 				{"slowdown", cost.slowdown},

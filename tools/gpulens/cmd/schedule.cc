@@ -2,6 +2,7 @@
 // See schedule.hpp.
 #include "gpulens/cmd/schedule.hpp"
 
+#include "gpulens/cmd/control.hpp"
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/out/table.hpp"
 #include "lib/base/file.hpp"
@@ -77,17 +78,14 @@ json plan_json(const Gpu &gpu, const PolicyFile &policy, const std::vector<u64> 
 
 	for (size_t i = 0; i < tsgs.size(); i++) {
 		u32 runlist = static_cast<u32>(tsgs[i] >> 32), id = static_cast<u32>(tsgs[i]);
-		auto id_text = [&](u32 n) {
-			return gpu.chip.ids_per_runlist ? fmt::format("{}:{}", runlist, n) : std::to_string(n);
-		};
 		json channels = json::array();
 		for (const Tsg &t : gpu.runlist(runlist)->tsgs)
 			if (t.id == id && channels.empty())
 				for (const Channel &c : t.channels)
-					channels.push_back(id_text(c.id));
+					channels.push_back(qualified(gpu, runlist, c.id));
 		u32 slice = policy.tasks[i].slice_us;
 		tasks.push_back({{"name", policy.tasks[i].task.name},
-				 {"tsg", id_text(id)},
+				 {"tsg", qualified(gpu, runlist, id)},
 				 {"runlist", runlist},
 				 {"engines", gpu.engine_names(runlist)},
 				 {"parameters", describe_task(policy.policy, policy.tasks[i].task)},

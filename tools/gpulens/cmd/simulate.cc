@@ -97,18 +97,6 @@ void find_waits(Simulation &s)
 	throw Error(Error::Input, word + ": " + why);
 }
 
-std::vector<std::string> split_words(const std::string &word)
-{
-	std::vector<std::string> parts(1);
-
-	for (char c : word)
-		if (c == ':')
-			parts.emplace_back();
-		else
-			parts.back() += c;
-	return parts;
-}
-
 u32 parse_number(const std::string &word, const std::string &text, const char *item, u32 max)
 {
 	bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -133,7 +121,7 @@ Level parse_level(const std::string &word, const std::string &text)
 
 SimulatedTsg parse_tsg(const std::string &word)
 {
-	std::vector<std::string> parts = split_words(word);
+	std::vector<std::string> parts = split_text(word, ':');
 	SimulatedTsg t;
 
 	if (parts.size() < 2 || parts.size() > 4)

@@ -61,11 +61,6 @@ json result_json(const TaskResult &r)
 		{"ran_ns", r.ran_ns}};
 }
 
-u64 deadline_of(const Task &t)
-{
-	return t.deadline_ns ? t.deadline_ns : t.budget_ns ? t.period_ns : 0;
-}
-
 } // namespace
 
 PolicySimulation simulate_policy_file(PolicyFile policy, u64 end_ns, u64 switch_ns)
@@ -99,7 +94,7 @@ std::string policy_simulation_text(const PolicySimulation &s)
 	for (size_t i = 0; i < s.policy.tasks.size(); i++) {
 		const PolicyTask &t = s.policy.tasks[i];
 		const TaskResult &a = s.slices.tasks[i], &b = s.scheduled.tasks[i];
-		u64 deadline = deadline_of(t.task);
+		u64 deadline = t.task.relative_deadline();
 		auto worst = [](const TaskResult &r) { return r.jobs ? format_duration(r.worst_ns) : "-"; };
 		text += fmt::format("{:<16} {:>10} {:>10} | {:>10} {:>9} {:>10} | {:>10} {:>9} {:>10} | {:>8}\n",
 				    t.task.name, t.load.endless ? "endless" : format_duration(t.load.length_ns),
@@ -116,7 +111,7 @@ json policy_simulation_json(const PolicySimulation &s)
 
 	for (size_t i = 0; i < s.policy.tasks.size(); i++) {
 		const PolicyTask &t = s.policy.tasks[i];
-		u64 deadline = deadline_of(t.task);
+		u64 deadline = t.task.relative_deadline();
 		tasks.push_back({{"name", t.task.name},
 				 {"length_ns", t.load.endless ? json(nullptr) : json(t.load.length_ns)},
 				 {"deadline_ns", deadline ? json(deadline) : json(nullptr)},

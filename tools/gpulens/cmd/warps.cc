@@ -159,18 +159,6 @@ std::optional<u32> parse_number(const std::string &text, u32 least, u32 most)
 	return value;
 }
 
-std::vector<std::string> split_text(const std::string &text, char at)
-{
-	std::vector<std::string> parts{""};
-
-	for (char c : text)
-		if (c == at)
-			parts.emplace_back();
-		else
-			parts.back() += c;
-	return parts;
-}
-
 double mean_of(const WarpRun &run)
 {
 	double sum = 0;

@@ -128,6 +128,18 @@ bool is_same_address(const std::string &a, const std::string &b)
 	return !a.empty() && strcasecmp(a.c_str(), b.c_str()) == 0;
 }
 
+std::vector<std::string> split_text(const std::string &text, char at)
+{
+	std::vector<std::string> parts(1);
+
+	for (char c : text)
+		if (c == at)
+			parts.emplace_back();
+		else
+			parts.back() += c;
+	return parts;
+}
+
 std::string format_bytes(u64 bytes)
 {
 	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};

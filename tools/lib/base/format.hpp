@@ -26,6 +26,8 @@ std::string replace_controls(std::string name);
 bool is_plain_word(const std::string &text);
 // Returns "0-3, 7" for ascending numbers; "none" without any.
 std::string format_ranges(const std::vector<u32> &sorted);
+// Returns the parts of a text between a character: one more than it has of them, any may be empty.
+std::vector<std::string> split_text(const std::string &text, char at);
 // Returns "48.0 GiB".
 std::string format_bytes(u64 bytes);
 // Parses "10s", "500ms", "100us" or "2m", or a bare number in unit_ns. Returns nothing for other text.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a scheduler can do to tasks on a GPU. Each verb says whether it had its effect, which is judged by what the GPU shows
-// afterwards and not by the status of the request, and what it cost.
+// What a scheduler can do to tasks on a GPU. Each verb says whether it had its effect. That of a hold is judged by what the GPU
+// shows afterwards, the others by the status of the request.
 #pragma once
 #include "gpulens/types.h"
 
@@ -13,7 +13,6 @@ enum class Outcome { Done, Refused, NoEffect };
 
 struct Answer {
 	Outcome outcome = Outcome::Done;
-	u64 accesses = 0;     // to the GPU; 0: not measured
 	std::string reason{}; // unless done
 };
 

@@ -23,8 +23,7 @@ void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
 		s.ready = ready;
 		if (ready) {
 			scheduler_.add_job(i, now);
-			const Task &task = scheduler_.tasks()[i];
-			u64 relative = task.deadline_ns ? task.deadline_ns : task.budget_ns ? task.period_ns : 0;
+			u64 relative = scheduler_.tasks()[i].relative_deadline();
 			s.arrival = now;
 			s.deadline = relative ? now + relative : NEVER;
 			continue;
@@ -78,6 +77,11 @@ u64 Coordinator::run_once()
 	Decision d = scheduler_.choose(now);
 	chosen_ = d.task;
 
+	auto wants_hold = [&](size_t i) {
+		const State &s = states_[i];
+		return s.ready && static_cast<int>(i) != d.task && now >= s.free_until;
+	};
+
 	// First releases: the GPU is not idle meanwhile.
 	for (size_t i = 0; i < states_.size(); i++) {
 		State &s = states_[i];
@@ -86,15 +90,13 @@ u64 Coordinator::run_once()
 			s.free_until = now + quantum_ns_;
 			s.counts.forced++;
 		}
-		bool hold = s.ready && static_cast<int>(i) != d.task && now >= s.free_until;
-		if (s.held && !hold)
+		if (s.held && !wants_hold(i))
 			release_task(i);
 	}
 	for (size_t i = 0; i < states_.size(); i++) {
 		State &s = states_[i];
-		bool hold = s.ready && static_cast<int>(i) != d.task && now >= s.free_until;
 		// A new channel, or an enable by the driver: the hold is asserted once more.
-		if (hold && (!s.held || !seen[i].held))
+		if (wants_hold(i) && (!s.held || !seen[i].held))
 			hold_task(i, now);
 		if (s.held)
 			d.wake = std::min(d.wake, s.held_since + LONGEST_HOLD_NS);

@@ -41,6 +41,9 @@ struct Task {
 	Server server = Server::Soft;
 	std::string tenant{}; // empty: a tenant of its own
 	u32 weight = 1;       // of the tenant
+
+	// Returns when a job is late, counted from its arrival; 0: never.
+	u64 relative_deadline() const { return deadline_ns ? deadline_ns : budget_ns ? period_ns : 0; }
 };
 
 // Returns whether the policy runs this task before best-effort ones.

@@ -66,7 +66,8 @@ public:
 	{
 		for (size_t i = 0; i < tasks_.size(); i++)
 			for (u64 arrival : states_[i].waiting)
-				if (u64 d = deadline_of(i); d && arrival + d <= end && !loads_[i].endless)
+				if (u64 d = tasks_[i].relative_deadline();
+				    d && arrival + d <= end && !loads_[i].endless)
 					run_.tasks[i].missed++;
 	}
 
@@ -77,11 +78,6 @@ private:
 	};
 
 	u64 length_of(size_t task) const { return loads_[task].endless ? NEVER : loads_[task].length_ns; }
-	u64 deadline_of(size_t task) const
-	{
-		const Task &t = tasks_[task];
-		return t.deadline_ns ? t.deadline_ns : t.budget_ns ? t.period_ns : 0;
-	}
 	void plan_arrival(size_t task, u64 at)
 	{
 		states_[task].arrived++;
@@ -99,7 +95,7 @@ private:
 		r.jobs++;
 		r.total_ns += response;
 		r.worst_ns = std::max(r.worst_ns, response);
-		if (u64 d = deadline_of(task); d && response > d)
+		if (u64 d = tasks_[task].relative_deadline(); d && response > d)
 			r.missed++;
 	}
 

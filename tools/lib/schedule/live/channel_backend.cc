@@ -7,7 +7,6 @@
 #include "parse.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
@@ -21,25 +20,11 @@ u64 make_key(u32 runlist, u32 id)
 	return u64{runlist} << 32 | id;
 }
 
-// Counts what a verb costs.
-class Meter {
-public:
-	explicit Meter(GpuPort &gpu) : gpu_(gpu), before_(gpu.count_accesses()) {}
-
-	Answer answer(Outcome outcome, std::string reason = "") const
-	{
-		return {.outcome = outcome, .accesses = gpu_.count_accesses() - before_, .reason = std::move(reason)};
-	}
-	// err: an errno or 0.
-	Answer status(int err) const
-	{
-		return err ? answer(Outcome::Refused, std::strerror(err)) : answer(Outcome::Done);
-	}
-
-private:
-	GpuPort &gpu_;
-	u64 before_;
-};
+// err: an errno or 0.
+Answer answer_status(int err)
+{
+	return err ? Answer{Outcome::Refused, std::strerror(err)} : Answer{};
+}
 
 } // namespace
 
@@ -61,29 +46,6 @@ u64 ModulePort::now()
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
-}
-
-// Registers that were read and written, by the module's own count.
-u64 ModulePort::count_accesses()
-{
-	std::string text;
-	u64 sum = 0;
-
-	try {
-		text = read_proc(fmt::format("{}/gpu{}/stats", proc_, index_));
-	} catch (const Error &) {
-		return 0;
-	}
-	for (const char *name : {"bar0_read32 ", "bar0_write32 ", "bar0_read64 "}) {
-		size_t at = text.find(name);
-		u64 n = 0;
-		if (at == text.npos || (at && text[at - 1] != '\n'))
-			continue;
-		at += std::strlen(name);
-		std::from_chars(text.data() + at, text.data() + text.size(), n);
-		sum += n;
-	}
-	return sum;
 }
 
 std::string ChannelPort::id_text(u64 channel) const
@@ -165,16 +127,15 @@ std::vector<TaskState> ChannelBackend::account()
 Answer ChannelBackend::undo_hold(size_t task, Outcome outcome, std::string reason)
 {
 	release(task);
-	return {.outcome = outcome, .accesses = 0, .reason = std::move(reason)};
+	return {outcome, std::move(reason)};
 }
 
 Answer ChannelBackend::hold(size_t task)
 {
 	TaskTsg &t = tasks_[task];
-	Meter meter(gpu_);
 
 	if (t.channels.empty())
-		return meter.answer(Outcome::Refused, "it has no channels");
+		return {Outcome::Refused, "it has no channels"};
 	for (u64 channel : t.channels) {
 		int err = writer_.hold(channel);
 		if (err)
@@ -191,13 +152,12 @@ Answer ChannelBackend::hold(size_t task)
 	const TaskState &s = last_[task];
 	if (s.present && (!s.held || s.running))
 		return undo_hold(task, Outcome::NoEffect, "its channels still run");
-	return meter.answer(Outcome::Done);
+	return {};
 }
 
 Answer ChannelBackend::release(size_t task)
 {
 	TaskTsg &t = tasks_[task];
-	Meter meter(gpu_);
 	int first = 0;
 
 	for (u64 channel : t.held) {
@@ -207,41 +167,37 @@ Answer ChannelBackend::release(size_t task)
 	}
 	if (!first)
 		t.held.clear();
-	return meter.status(first);
+	return answer_status(first);
 }
 
 Answer ChannelBackend::release_all()
 {
-	Meter meter(gpu_);
 	int err = writer_.release_all();
 
 	for (TaskTsg &t : tasks_)
 		if (!err)
 			t.held.clear();
-	return meter.status(err == ENOENT ? 0 : err);
+	return answer_status(err == ENOENT ? 0 : err);
 }
 
 Answer ChannelBackend::evict(size_t task)
 {
-	Meter meter(gpu_);
 	int err = gpu_.write_file("preempt_tsg", port_.id_text(tasks_[task].id));
 
 	// While a preempt of the driver is pending, nothing was written: once more.
 	if (err == EBUSY)
 		err = gpu_.write_file("preempt_tsg", port_.id_text(tasks_[task].id));
-	return meter.status(err);
+	return answer_status(err);
 }
 
 Answer ChannelBackend::set_slice(size_t task, u32 us)
 {
-	Meter meter(gpu_);
-
-	return meter.status(gpu_.write_file("tsg_timeslice", fmt::format("{} {}", port_.id_text(tasks_[task].id), us)));
+	return answer_status(
+		gpu_.write_file("tsg_timeslice", fmt::format("{} {}", port_.id_text(tasks_[task].id), us)));
 }
 
 Answer ChannelBackend::commit()
 {
-	Meter meter(gpu_);
 	int first = 0;
 	std::vector<u64> done;
 
@@ -253,12 +209,12 @@ Answer ChannelBackend::commit()
 		int err = gpu_.write_file("resubmit_runlist", std::to_string(runlist));
 		first = first ? first : err;
 	}
-	return meter.status(first);
+	return answer_status(first);
 }
 
 Answer ChannelBackend::gate(size_t, bool)
 {
-	return {.outcome = Outcome::Refused, .accesses = 0, .reason = "only a program itself can stop its launches"};
+	return {Outcome::Refused, "only a program itself can stop its launches"};
 }
 
 } // namespace tool::schedule

@@ -19,8 +19,7 @@ public:
 	virtual Gpu read_gpu() = 0; // throws Error
 	// file: "disable_channel", text: "0:8". Returns 0 or an errno.
 	virtual int write_file(const char *file, const std::string &text) = 0;
-	virtual u64 now() = 0;                     // ns
-	virtual u64 count_accesses() { return 0; } // to the GPU so far; 0: not counted
+	virtual u64 now() = 0; // ns
 };
 
 // /proc/gpuX of the module.
@@ -31,7 +30,6 @@ public:
 	Gpu read_gpu() override;
 	int write_file(const char *file, const std::string &text) override;
 	u64 now() override;
-	u64 count_accesses() override;
 
 private:
 	std::string proc_;
