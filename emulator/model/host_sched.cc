@@ -307,7 +307,7 @@ namespace {
 // Returns whether a TSG may be on a runqueue beside another TSG.
 bool has_guests(Host &host, Runlist &rl)
 {
-	for (unsigned q = 0; q < rl.info.pbdmas.size(); q++) {
+	for (unsigned q = 0; q < std::min<size_t>(rl.info.pbdmas.size(), 2); q++) {
 		size_t with = 0, without = 0;
 		for (const auto &tsg : rl.list.tsgs) {
 			bool on[2] = {!list_candidates(host, rl, tsg, 0).empty(),

@@ -158,6 +158,7 @@ struct Live {
 	static std::vector<u64> list_tsgs(const std::vector<Program> &programs)
 	{
 		std::vector<u64> list;
+		list.reserve(programs.size());
 		for (const Program &p : programs)
 			list.push_back(p.tsg);
 		return list;

@@ -24,7 +24,7 @@ using tool::plan::TpcMask;
 struct TpcPlace {
 	unsigned gpc, tpc; // physical GPC; number among its enabled TPCs
 
-	auto operator<=>(const TpcPlace &) const = default;
+	auto operator<=>(const TpcPlace &) const = default; // NOLINT(modernize-use-nullptr): means the 0 in <=>
 };
 
 struct Layout {

@@ -415,8 +415,7 @@ Commands plan_commands()
 		  "gpulens --source rm plan tasks.json --json >plan.json    for gpulens run --plan",
 		  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
 		  "gpulens -g 0 plan tasks.json --on mig          MIG instances, and the commands that make them",
-		  "gpulens plan --status plan.json                what became of the jobs of a plan that is carried "
-		  "out",
+		  "gpulens plan --status plan.json                what became of the jobs of a plan",
 		  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"},
 		 add_plan},
 		{"fit",

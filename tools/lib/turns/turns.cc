@@ -295,7 +295,7 @@ Held &require_held(const TurnFile &file)
 {
 	file.check_process();
 	Held *mine = find_held(file.id());
-	if (!mine)
+	if (!mine || !mine->entry)
 		throw Error(Error::NotOwner, "this thread has not begun a job, or holds no slot");
 	return *mine;
 }

@@ -81,7 +81,8 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where)
 
 /* -- verbs -- */
 
-ChannelBackend::ChannelBackend(GpuPort &gpu, HoldTable &table, bool per_runlist, u64 lease_ns, std::vector<u64> tsgs)
+ChannelBackend::ChannelBackend(GpuPort &gpu, HoldTable &table, bool per_runlist, u64 lease_ns,
+			       const std::vector<u64> &tsgs)
 	: gpu_(gpu), port_(gpu, per_runlist), writer_(table, port_, lease_ns)
 {
 	for (u64 id : tsgs)

@@ -59,7 +59,7 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where);
 class ChannelBackend : public Backend {
 public:
 	// tsgs: of each task, as find_tsg() returns them.
-	ChannelBackend(GpuPort &gpu, HoldTable &table, bool per_runlist, u64 lease_ns, std::vector<u64> tsgs);
+	ChannelBackend(GpuPort &gpu, HoldTable &table, bool per_runlist, u64 lease_ns, const std::vector<u64> &tsgs);
 
 	Answer set_slice(size_t task, u32 us) override;
 	Answer hold(size_t task) override;

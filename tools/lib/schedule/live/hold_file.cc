@@ -125,8 +125,6 @@ Watchdog::Watchdog(HoldTable &table, GpuPort &gpu, bool per_runlist)
 		throw Error(Error::NoProcess, fmt::format("no watchdog can be started: {}", std::strerror(err)));
 }
 
-Watchdog::~Watchdog() = default;
-
 bool Watchdog::alive()
 {
 	if (child_ > 0 && waitpid(child_, nullptr, WNOHANG) != 0)

@@ -32,7 +32,6 @@ public:
 	Watchdog(HoldTable &table, GpuPort &gpu, bool per_runlist);
 	Watchdog(const Watchdog &) = delete;
 	Watchdog &operator=(const Watchdog &) = delete;
-	~Watchdog();
 
 	bool alive();
 	// Ends it: no channel is held any more. Otherwise it goes on after the coordinator.
