@@ -52,7 +52,7 @@ probe: configure ## build/bin/gpulens-probe-kernels, for gpulens probe-kernels, 
 	cmake --build $(CMAKE_BUILD) --target probe
 
 tool-parts: configure ## what tests of the tool want: build/bin/record-image, fake_rm.so, libgpulens-partition.so
-	cmake --build $(CMAKE_BUILD) --target record-image fake_rm gpulens-partition fake-cuda
+	cmake --build $(CMAKE_BUILD) --target record-image fake_rm fake-load gpulens-partition fake-cuda
 
 unit: | build ## the host's unit tests and fuzz targets, in build/cmake-asan, with sanitizers; clang takes half of GCC's time for them
 	@test -f $(CMAKE_BUILD)-asan/build.ninja || cmake -S . -B $(CMAKE_BUILD)-asan -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DGPULENS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None '-DCMAKE_CXX_FLAGS=-O0 -g1' '-DCMAKE_C_FLAGS=-O0 -g1' >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }

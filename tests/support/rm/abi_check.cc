@@ -163,5 +163,17 @@ int main(int argc, char **argv)
 	PLACE(ClassList, classes, NV2080, GPU_GET_ENGINE_CLASSLIST, classList);
 	CONTROL(Pids, NV2080, GPU_GET_PIDS);
 	PLACE(Pids, pids, NV2080, GPU_GET_PIDS, pidTbl);
+	CONTROL(GroupSetTimeslice, NVA06C, SET_TIMESLICE);
+	CONTROL(GroupPreempt, NVA06C, PREEMPT);
+	PLACE(GroupPreempt, timeout_us, NVA06C, PREEMPT, timeoutUs);
+	CONTROL(GroupSchedule, NVA06C, GPFIFO_SCHEDULE);
+	PLACE(GroupSchedule, skip_enable, NVA06C, GPFIFO_SCHEDULE, bSkipEnable);
+	CONTROL(DisableChannels, NV2080, FIFO_DISABLE_CHANNELS);
+	PLACE(DisableChannels, only_scheduling, NV2080, FIFO_DISABLE_CHANNELS, bOnlyDisableScheduling);
+	PLACE(DisableChannels, rewind_gp_put, NV2080, FIFO_DISABLE_CHANNELS, bRewindGpPut);
+	PLACE(DisableChannels, clients, NV2080, FIFO_DISABLE_CHANNELS, hClientList);
+	PLACE(DisableChannels, channels, NV2080, FIFO_DISABLE_CHANNELS, hChannelList);
+	CONTROL(CtxswStats, NV2080, GR_GET_CTXSW_STATS);
+	PLACE(CtxswStats, cilp_saves, NV2080, GR_GET_CTXSW_STATS, cilpSaveCnt);
 	return differences != 0;
 }

@@ -16,6 +16,7 @@
 //	GPULENS_FAKE_RM_ANSWERS=N     the first N queries of the resident channel succeed, later ones are refused
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
 //	GPULENS_FAKE_RM_FULL=1        no client can be allocated: NV_ERR_INSUFFICIENT_RESOURCES
+//	GPULENS_FAKE_RM_SHARED=FILE   TSGs run, and are held, as fake_schedule.hpp describes; GPULENS_FAKE_RM_VERBS names what fails
 //	GPULENS_FAKE_RM_BUSY=N        the first N ioctls are answered with EAGAIN
 //	GPULENS_FAKE_RM_LOG=FILE      gets a line for each ioctl: "control 0x20801701 NV_OK"
 #include "fake_rm.hpp"
@@ -87,6 +88,9 @@ Rm::Rm()
 	}
 	// Not in the recording: ctrl0000gpu.h, ctrl2080gr.h, ctrla06c.h, ctrla06f/ctrla06fgpfifo.h of 580.142.
 	sizes_.insert({{0x201, 128}, {0x21b, 12}, {0x20801235, 24}, {0xa06c0101, 3}, {0xa06c0104, 8}, {0xa06c0106, 4}});
+	// Controls that change something: ctrl2080fifo.h, ctrl2080gr.h, ctrla06c.h.
+	if (*read_env("GPULENS_FAKE_RM_SHARED"))
+		sizes_.insert({{0x2080110b, 536}, {0x20801215, 32}, {0xa06c0103, 8}, {0xa06c0105, 8}});
 	sizes_580_ = sizes_;
 	for (auto [cmd, size] : sizes_in(read_env("GPULENS_FAKE_RM_VERSION")))
 		sizes_[cmd] = size;
@@ -294,45 +298,6 @@ const json *Rm::tsg(size_t i) const
 	return i < tsgs.size() ? &tsgs[i] : nullptr;
 }
 
-uint32_t Rm::answer_group(uint32_t object, uint32_t cmd, const Params &p)
-{
-	const json *tsg = nullptr;
-
-	for (size_t i = 0; i < groups_.size(); i++)
-		if (groups_[i].first == object)
-			tsg = this->tsg(i);
-	if (!tsg)
-		return OBJECT_NOT_FOUND;
-	switch (cmd) {
-	case 0xa06c0101: return OK;                                             // GPFIFO_SCHEDULE
-	case 0xa06c0106: p.put(0, read_number((*tsg)["hw_tsg_id"])); return OK; // GET_INFO
-	case 0xa06c0104:                                                        // GET_TIMESLICE
-		p.put(0, read_number((*tsg)["timeslice_us"]));
-		p.put(4, 0);
-		return OK;
-	default: return NOT_SUPPORTED;
-	}
-}
-
-// FIFO_GET_CHANNELLIST: count 0, handles 8, ids 16
-uint32_t Rm::answer_device(uint32_t cmd, const Params &p)
-{
-	uint32_t *handles, *ids;
-
-	if (cmd != 0x80170d)
-		return NOT_SUPPORTED;
-	memcpy(&handles, p.bytes + 8, 8);
-	memcpy(&ids, p.bytes + 16, 8);
-	for (size_t i = 0; i < groups_.size() && tsg(i); i++) {
-		const std::vector<uint32_t> &channels = groups_[i].second;
-		for (uint32_t n = 0; n < p.get(0); n++)
-			for (size_t c = 0; c < channels.size(); c++)
-				if (channels[c] == handles[n])
-					ids[n] = (*tsg(i))["chids"][c];
-	}
-	return OK;
-}
-
 uint32_t Rm::answer_root(uint32_t cmd, const Params &p)
 {
 	switch (cmd) {
@@ -411,6 +376,7 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 		usleep(100);                 // a part of the driver's time
 		return chid < 0 ? 0x21 : OK; // NV_ERR_INVALID_CHANNEL
 	}
+	case 0x20801215: return count_switches(p);
 	case 0x20801235: // GR_GET_CTXSW_MODES: channel 0, CILP 16, GFXP 20; WFI until there is an object of the engine
 		for (size_t i = 0; i < groups_.size() && tsg(i); i++) {
 			const std::vector<uint32_t> &channels = groups_[i].second;
@@ -467,6 +433,7 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 	uint32_t n = 0;
 
 	switch (cmd) {
+	case 0x2080110b: return disable_channels(p);
 	case 0x20801701: // MC_GET_ARCH_INFO
 		p.put(0, read_number(common()["arch"]["architecture"]));
 		p.put(4, read_number(common()["arch"]["implementation"]));

@@ -48,6 +48,9 @@ private:
 	uint32_t answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p);
 	uint32_t answer_group(uint32_t object, uint32_t cmd, const Params &p);
 	uint32_t answer_device(uint32_t cmd, const Params &p);
+	uint32_t schedule_group(uint32_t object, uint32_t cmd, const Params &p);
+	uint32_t disable_channels(const Params &p);
+	uint32_t count_switches(const Params &p);
 	uint32_t answer_root(uint32_t cmd, const Params &p);
 	uint32_t answer_gr(uint32_t cmd, const Params &p);
 	uint32_t answer_engines(uint32_t cmd, const Params &p);

@@ -2,6 +2,7 @@
 // The rows of disable, enable, preempt, preempt-runlist, preemption, switch-to, resubmit and timeslice.
 #include "gpulens/cmd/control.hpp"
 #include "gpulens/cmd/schedule.hpp"
+#include "gpulens/measure/schedule_probe.hpp"
 
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
@@ -120,10 +121,28 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 	parser.add_flag("--release", options->release,
 			"enable what is left held after the command and its watchdog were killed, and end")
 		->excludes(file);
-	parser.callback([options, &line] {
-		if (options->file.empty() && !options->release)
-			throw CLI::RequiredError("FILE or --release");
+	auto probe = std::make_shared<measure::ScheduleProbeOptions>();
+	auto probes = std::make_shared<bool>(false);
+	CLI::Option *flag =
+		parser.add_flag("--probe", *probes,
+				"measure with two programs which controls of NVIDIA's driver have an effect on "
+				"a running program, and store it for gpulens run --schedule")
+			->excludes(file);
+	parser.add_option("--program", probe->program, "program of --probe (default: gpulens-schedule-load)")
+		->type_name("FILE")
+		->needs(flag);
+	parser.add_option("--results", probe->file,
+			  "file of --probe's results (default: below XDG_STATE_HOME, or /var/lib/gpulens for root)")
+		->type_name("FILE")
+		->needs(flag);
+	parser.callback([options, probe, probes, &line] {
+		if (options->file.empty() && !options->release && !*probes)
+			throw CLI::RequiredError("FILE, --probe or --release");
 		refuse_files(line.options, "schedule");
+		if (*probes) {
+			line.status = measure::probe_schedule(line.options, *probe);
+			return;
+		}
 		line.status = run_schedule(line.options, *options);
 	});
 }
@@ -182,7 +201,8 @@ Commands control_commands()
 		 "decide which TSGs of a GPU run: by priority, EDF with servers, or shares",
 		 {"gpulens -g 0 schedule docs/schedule-example.json --dry-run    only says what it would write",
 		  "sudo gpulens -g 0 schedule docs/schedule-example.json --for 1m",
-		  "sudo gpulens -g 0 schedule --release        after it and its watchdog were killed"},
+		  "sudo gpulens -g 0 schedule --release        after it and its watchdog were killed",
+		  "gpulens schedule --probe                    what NVIDIA's driver lets a program do"},
 		 add_schedule},
 	};
 }

@@ -6,6 +6,7 @@
 #include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/partitions.hpp"
+#include "gpulens/cmd/run_schedule.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
 
 #include <memory>
@@ -54,8 +55,23 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		->type_name("FILE")
 		->check(not_an_option());
 	parser.add_option("PROGRAM", run->program, "program and its arguments, after --")->type_name("")->required();
-	parser.callback([run, limit, start, &line] {
+	auto schedule = std::make_shared<RunSchedule>();
+	CLI::Option *what =
+		parser.add_option("--schedule", schedule->what,
+				  "how the program shares the GPU in time: urgent, best-effort, share=1 to share=100, "
+				  "slice=500us, or budget=2ms/10ms: it is held for the rest of each 10 ms")
+			->type_name("HOW")
+			->check(check_that(check_schedule));
+	parser.add_flag("--experimental", schedule->experimental,
+			"also where gpulens schedule --probe has not shown that the driver carries it out")
+		->needs(what);
+	parser.add_option("--probed", schedule->probed, "results of gpulens schedule --probe --results FILE")
+		->type_name("FILE")
+		->needs(what);
+	parser.callback([run, limit, schedule, start, &line] {
 		refuse_files(line.options, "run");
+		if (!schedule->what.empty())
+			schedule_program(line.options, *schedule, *run);
 		std::optional<std::string> tpcs;
 		if (std::optional<Limit> given = limit.limit()) {
 			tpcs = given->tpcs;
@@ -73,7 +89,9 @@ Commands run_commands()
 		 "some TPCs",
 		 {"gpulens run -- python3 train.py", "gpulens run -o tsgs.jsonl -- ./kernels",
 		  "gpulens -g 0 run --gpcs 2,3 -- ./kernels      only on the TPCs of GPCs 2 and 3",
-		  "gpulens run --plan plan.json --task camera -- ./camera"},
+		  "gpulens run --plan plan.json --task camera -- ./camera",
+		  "gpulens run --schedule urgent -- ./detector",
+		  "gpulens run --schedule budget=2ms/10ms -- python3 train.py    2 ms of each 10 ms"},
 		 [](CLI::App &parser, CommandLine &line) { add_run(parser, line, start_program); },
 		 "-o FILE gets a line of JSON for each TSG"},
 		{"partitions",

@@ -18,6 +18,11 @@ constexpr char LAUNCH_MASK[] = "GPULENS_LAUNCH_MASK";       // VerifiedMask
 constexpr char NO_COOPERATIVE[] = "GPULENS_NO_COOPERATIVE"; // "1": the user states that programs launch no such kernels
 constexpr char PARTITION[] = "GPULENS_PARTITION"; // what the program publishes: lib/launch/partition_entry.hpp
 
+constexpr char SCHEDULE_SLICE[] = "GPULENS_SCHEDULE_SLICE"; // us, in place of the time slice that CUDA's library sets
+constexpr char SCHEDULE_BUDGET[] =
+	"GPULENS_SCHEDULE_BUDGET"; // "RUN/PERIOD" in us: hold the program for the rest of each period
+constexpr char SCHEDULE_FOLDER[] = "GPULENS_SCHEDULE_FOLDER"; // of agents' pages: lib/launch/agent_page.hpp
+
 // A process acknowledges that its launches get their mask by ioctl(-1, GUARD_ACKNOWLEDGE), which a seccomp filter passes to
 // the guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.
 constexpr unsigned GUARD_ACKNOWLEDGE = 0x47504c41; // "GPLA"

@@ -351,4 +351,48 @@ static_assert(sizeof(Engines) == 340 && sizeof(EngineRunlists) == 1008 && sizeof
 static_assert(sizeof(PceMask) == 8 && sizeof(CopyCaps) == 8 && sizeof(AllocatedChannels) == 516);
 static_assert(sizeof(GpcMask) == 24 && sizeof(TpcMask) == 24 && sizeof(GrInfo) == 488);
 
+// Controls that change something: of the program's own TSGs and channels, and only in the program itself
+// (preload/agent.hpp). NV_OK says that the request was permitted, not that it had an effect.
+
+struct GroupSetTimeslice { // ctrl/ctrla06c.h, NVA06C_CTRL_TIMESLICE_PARAMS
+	static constexpr u32 CMD = 0xa06c0103;
+	static constexpr const char *NAME = "NVA06C_CTRL_CMD_SET_TIMESLICE";
+	u64 us = 0;
+};
+
+struct GroupPreempt { // ctrl/ctrla06c.h
+	static constexpr u32 CMD = 0xa06c0105;
+	static constexpr const char *NAME = "NVA06C_CTRL_CMD_PREEMPT";
+	u8 wait = 1, manual_timeout = 1;
+	u32 timeout_us = 0; // at most 1,000,000
+};
+
+struct GroupSchedule { // ctrl/ctrla06f/ctrla06fgpfifo.h
+	static constexpr u32 CMD = 0xa06c0101;
+	static constexpr const char *NAME = "NVA06C_CTRL_CMD_GPFIFO_SCHEDULE";
+	u8 enable = 1, skip_submit = 0, skip_enable = 0;
+};
+
+struct DisableChannels { // ctrl/ctrl2080/ctrl2080fifo.h
+	static constexpr u32 CMD = 0x2080110b;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_FIFO_DISABLE_CHANNELS";
+	u8 disable = 0;
+	u32 count = 0;
+	u8 only_scheduling = 0; // 1: a running channel goes on
+	u8 rewind_gp_put = 0;   // 1 would drop what is queued
+	u64 event = 0;          // for clients in the kernel only
+	u32 clients[64] = {}, channels[64] = {};
+};
+
+struct CtxswStats { // ctrl/ctrl2080/ctrl2080gr.h
+	static constexpr u32 CMD = 0x20801215;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_GET_CTXSW_STATS";
+	u32 channel = 0; // its handle, or that of its TSG
+	u32 flags = 0;
+	u32 saves = 0, restores = 0, wfi_saves = 0, cta_saves = 0, cilp_saves = 0, gfxp_saves = 0;
+};
+
+static_assert(sizeof(GroupSetTimeslice) == 8 && sizeof(GroupPreempt) == 8 && sizeof(GroupSchedule) == 3);
+static_assert(sizeof(DisableChannels) == 536 && sizeof(CtxswStats) == 32);
+
 } // namespace tool::rm

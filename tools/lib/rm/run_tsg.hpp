@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The TSGs of a program, from the file that gpulens run's preloaded library (preload/tsg_recorder.cc) writes. The file is
+// The TSGs of a program, from the file that gpulens run's preloaded library (preload/tsg_recorder.hpp) writes. The file is
 // untrusted: the program can write anything there.
 #pragma once
 #include "gpulens/types.h"

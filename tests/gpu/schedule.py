@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Experiments with what NVIDIA's driver lets a program do to its own TSGs: time slices, holds,
+preemption. Two ordinary
+CUDA programs (schedule_load.cu), with the agent of libgpulens-run.so inside; each effect is judged by the programs'
+progress, not by the driver's status. Prints a line of JSON for each finding:
+
+    schedule.py LOAD LIBRARY [NAME...]
+
+LOAD is the compiled program, LIBRARY is libgpulens-run.so. NAME: of the experiments, all when none is named. A hold
+lasts
+for a second at most: the agent ends it.
+"""
+
+import contextlib
+import ctypes
+import json
+import mmap
+import os
+import pathlib
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Callable, Iterator
+
+FOLDER = pathlib.Path(tempfile.mkdtemp())
+# Copies that another user can read.
+LOAD, LIBRARY = (shutil.copy(name, FOLDER) for name in sys.argv[1:3])
+LIBC = ctypes.CDLL(None, use_errno=True)
+SET_SLICE, DISABLE, DISABLE_PREEMPT, UNLIST, RELEASE, PREEMPT, COUNT = range(1, 8)  # enum AgentVerb
+# Offsets of struct AgentPage, tools/lib/launch/agent_page.hpp
+PAGE = {"pid": (8, "I"), "request": (12, "I"), "verb": (16, "I"), "argument": (24, "Q"), "lease_end": (32, "Q"),
+        "answered": (40, "I"), "status": (44, "I"), "took_ns": (48, "Q"), "groups": (56, "I"), "channels": (60, "I"),
+        "held_since": (64, "Q"), "expired": (72, "I"), "reasserted": (76, "I"), "set_slices": (80, "I"),
+        "saves": (84, "I"),
+        "restores": (88, "I"), "wfi_saves": (92, "I"), "cta_saves": (96, "I"), "cilp_saves": (100, "I")}
+NV_OK = 0
+
+
+def print_finding(experiment: str, **values: object) -> None:
+    """Prints a finding."""
+    print(json.dumps({"experiment": experiment, **values}), flush=True)
+
+
+def sum_up(times: list[float]) -> dict[str, float]:
+    """Of times in us."""
+    times = sorted(times)
+    return {"n": len(times), "min": times[0], "p50": statistics.median(times), "p99": times[int(len(times) * 0.99)],
+            "max": times[-1]} if times else {"n": 0}
+
+
+class Page:
+    """A program's agent."""
+
+    def __init__(self, pid: int) -> None:
+        path = FOLDER / f"agent-{pid}"
+        for _ in range(400):
+            if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE01":
+                break
+            time.sleep(0.05)
+        with path.open("r+b") as file:
+            self.map = mmap.mmap(file.fileno(), 0)
+        self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
+
+    def __getattr__(self, name: str) -> int:
+        offset, kind = PAGE[name]
+        return struct.unpack_from(kind, self.map, offset)[0]
+
+    def write(self, name: str, value: int) -> None:
+        """Sets a field."""
+        struct.pack_into(PAGE[name][1], self.map, PAGE[name][0], value)
+
+    def ask(self, verb: int, argument: int = 0, lease: float = 3.0) -> dict[str, int]:
+        """Has the agent carry out a verb. Returns its answer; status -1: none in 3 s."""
+        self.write("verb", verb)
+        self.write("argument", argument)
+        self.write("lease_end", int((time.monotonic() + lease) * 1e9))
+        number = self.request + 1
+        self.write("request", number)
+        LIBC.syscall(202, ctypes.c_void_p(self.base + PAGE["request"][0]), 1, 2147483647, None, None, 0)
+        end = time.monotonic() + 3
+        while self.answered != number:
+            if time.monotonic() > end:
+                return {"status": -1, "took_us": 3000000, "groups": 0, "channels": 0}
+        return {"status": self.status, "took_us": self.took_ns // 1000, "groups": self.groups,
+                "channels": self.channels}
+
+    def counts(self) -> dict[str, int]:
+        """Context switches since the TSG was made."""
+        self.ask(COUNT)
+        return {name: getattr(self, name) for name in ("saves", "restores", "wfi_saves", "cta_saves", "cilp_saves")}
+
+
+class Program:
+    """One of the two programs, with an agent unless `plain`. user: a uid to run as."""
+
+    def __init__(self, *words: object, slice_us: int = 0, plain: bool = False, user: int = 0) -> None:
+        handle, name = tempfile.mkstemp(dir=FOLDER)
+        os.ftruncate(handle, 4096)
+        os.close(handle)
+        os.chmod(name, 0o666)
+        env = dict(os.environ)
+        if not plain:
+            env["LD_PRELOAD"] = LIBRARY
+            env["GPULENS_SCHEDULE_FOLDER"] = str(FOLDER)
+        if slice_us:
+            env["GPULENS_SCHEDULE_SLICE"] = str(slice_us)
+        with open(name, "r+b") as file:
+            self.map = mmap.mmap(file.fileno(), 0)
+        drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        # pylint: disable-next=consider-using-with
+        self.process = subprocess.Popen([*drop, LOAD, str(words[0]), name, *map(str, words[1:])], env=env, text=True,
+                                        stdout=subprocess.PIPE)
+        end = time.monotonic() + 30
+        while not self.field(4) and self.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        if not self.field(4):
+            raise RuntimeError(f"{words}: did not begin")
+        self.page = None if plain else Page(self.process.pid)
+
+    def field(self, index: int) -> int:
+        """A word of struct Progress."""
+        return struct.unpack_from("Q", self.map, 8 * index)[0]
+
+    def rate(self, seconds: float) -> float:
+        """Rounds a second in the next seconds."""
+        begin, start = self.field(0), time.monotonic()
+        time.sleep(seconds)
+        return (self.field(0) - begin) / (time.monotonic() - start)
+
+    def stop(self) -> dict[str, int]:
+        """Ends the victim."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = self.process.wait()
+        return {"status": status, "kernels": self.field(1), "wrong": self.field(2)}
+
+    def times(self) -> list[float]:
+        """What the urgent program measured, when it has ended."""
+        out, _ = self.process.communicate(timeout=60)
+        return json.loads(out)
+
+
+@contextlib.contextmanager
+def run_victim(length_ms: float = 100, **options: object) -> Iterator[Program]:
+    """A victim that runs; its end is reported if a result was wrong."""
+    program = Program("victim", length_ms, **options)
+    time.sleep(0.3)
+    try:
+        yield program
+    finally:
+        end = program.stop()
+        if end["status"] or end["wrong"] or not end["kernels"]:
+            print_finding("victim's end", **end)
+
+
+def time_urgent(length_ms: float, seconds: float = 2, period: float = 5, slice_us: int = 0) -> dict[str, float]:
+    """Response times of the urgent program."""
+    return sum_up(Program("urgent", length_ms, period, seconds, slice_us=slice_us).times())
+
+
+def measure_baseline() -> None:
+    """Experiment 0: response times and throughput, alone and beside each other,
+    with the driver's slices and others."""
+    print_finding("baseline", case="urgent alone, 0 ms", us=time_urgent(0))
+    print_finding("baseline", case="urgent alone, 4 ms", us=time_urgent(4, period=10))
+    with run_victim(plain=True) as first:
+        alone = first.rate(2)
+    print_finding("baseline", case="victim alone without the library", rounds_a_second=round(alone))
+    with run_victim() as first:
+        print_finding("baseline", case="victim alone", rounds_a_second=round(first.rate(2)),
+                      groups=first.page.ask(COUNT))
+    for mine, its in ((0, 0), (500000, 250), (500000, 100), (500000, 1000), (500000, 50), (0, 250)):
+        with run_victim(slice_us=its) as first:
+            before, start = first.field(0), time.monotonic()
+            short = time_urgent(0, slice_us=mine)
+            share = (first.field(0) - before) / (time.monotonic() - start) / alone
+            before, start = first.field(0), time.monotonic()
+            long = time_urgent(4, period=10, slice_us=mine)
+            print_finding("baseline", case="beside each other", urgent_slice_us=mine, victim_slice_us=its,
+                   us_0_ms=short, us_4_ms=long,
+                   victim_share_0_ms=round(share, 3),
+                   victim_share_4_ms=round((first.field(0) - before) / (time.monotonic() - start) / alone, 3),
+                   replaced=first.page.set_slices)
+    for its in (50, 250):
+        with run_victim(slice_us=its) as first:
+            print_finding("baseline", case="victim alone", victim_slice_us=its, share=round(first.rate(2) / alone, 4))
+
+
+def measure_preemption(user: int = 0) -> None:
+    """Experiment 1: PREEMPT of an endless kernel."""
+    with run_victim(user=user) as first:
+        before = first.page.counts()
+        one = first.page.ask(PREEMPT, 100000)
+        print_finding("preempt", user=user, answer=one, before=before, after=first.page.counts())
+        took = []
+        for _ in range(100):
+            took.append(first.page.ask(PREEMPT, 100000)["took_us"])
+            time.sleep(0.01)
+        print_finding("preempt", user=user, case="100 in a second", us=sum_up(took), after=first.page.counts())
+        other = Program("urgent", 0, 5, 2)
+        before = first.page.counts()
+        while other.process.poll() is None:
+            first.page.ask(PREEMPT, 100000)
+            time.sleep(0.002)
+        print_finding("preempt", user=user, case="each 2 ms beside the urgent program", us=sum_up(other.times()),
+               before=before, after=first.page.counts())
+
+
+def measure_holds(user: int = 0) -> None:
+    """Experiment 2: the three holds."""
+    for name, verb in (("DISABLE_CHANNELS", DISABLE), ("DISABLE_CHANNELS for scheduling, PREEMPT", DISABLE_PREEMPT),
+                       ("GPFIFO_SCHEDULE off", UNLIST)):
+        with run_victim(10, user=user) as first:
+            alone, counts = first.rate(0.5), first.page.counts()
+            answer = first.page.ask(verb)
+            time.sleep(0.05)
+            kernels, held = first.field(1), first.rate(0.5)
+            released = first.page.ask(RELEASE)
+            time.sleep(0.05)
+            print_finding("hold", user=user, by=name, answer=answer, released=released, rate_before=round(alone),
+                   rate_held=round(held), kernels_held=first.field(1) - kernels, rate_after=round(first.rate(0.5)),
+                   before=counts, after=first.page.counts(), expired=first.page.expired,
+                   reasserted=first.page.reasserted)
+        with run_victim(100, user=user) as first:
+            other = Program("urgent", 0, 5, 3)
+            time.sleep(0.5)
+            first = first.field(0)
+            answers = []
+            for _ in range(3):
+                first.page.ask(verb)
+                begin = first.field(0)
+                time.sleep(0.4)
+                answers.append(first.field(0) - begin)
+                first.page.ask(RELEASE)
+                time.sleep(0.1)
+            print_finding("hold", user=user, by=name, case="an urgent program beside it, held for 400 ms of 500",
+                   us=sum_up(other.times()), rounds_while_held=answers, rounds=first.field(0) - first)
+
+
+def measure_hold_times() -> None:
+    """Experiment 5 in part: how long a hold and a release take, and when they have their effect."""
+    for name, verb in (("DISABLE_CHANNELS", DISABLE), ("DISABLE_CHANNELS for scheduling, PREEMPT", DISABLE_PREEMPT)):
+        with run_victim(100) as first:
+            holds, releases, effect, again = [], [], [], []
+            for _ in range(200):
+                start = time.monotonic()
+                holds.append(first.page.ask(verb)["took_us"])
+                last, seen = first.field(0), time.monotonic()
+                while time.monotonic() - seen < 0.001:  # until it stands still for a millisecond
+                    if first.field(0) != last:
+                        last, seen = first.field(0), time.monotonic()
+                    if time.monotonic() - start > 0.2:
+                        break
+                effect.append((seen - start) * 1e6)
+                start = time.monotonic()
+                releases.append(first.page.ask(RELEASE)["took_us"])
+                while first.field(0) == last and time.monotonic() - start < 0.2:
+                    pass
+                again.append((time.monotonic() - start) * 1e6)
+                time.sleep(0.005)
+            print_finding("hold times", by=name, hold_us=sum_up(holds), release_us=sum_up(releases),
+                   stands_still_us=sum_up(effect), goes_on_us=sum_up(again))
+
+
+def measure_slices() -> None:
+    """Experiment 3: time slices of running programs."""
+    with run_victim() as first, run_victim() as second:
+        print_finding("slices", case="as the driver sets them", shares=share_of(first, second))
+        for mine, its in ((8000, 500), (2048, 2048), (6000, 2000)):
+            answers = [first.page.ask(SET_SLICE, mine), second.page.ask(SET_SLICE, its)]
+            alone = share_of(first, second)
+            preempted = [first.page.ask(PREEMPT, 100000)["status"], second.page.ask(PREEMPT, 100000)["status"]]
+            print_finding("slices", us=[mine, its], answers=answers, shares=alone, preempted=preempted,
+                          shares_then=share_of(first, second))
+    for mine, its in ((6000, 2000), (8000, 500), (1000, 1000), (250, 250), (4000, 4000)):
+        with run_victim(slice_us=mine) as first, run_victim(slice_us=its) as second:
+            before = first.page.counts(), second.page.counts()
+            rates = first.rate(2), second.field(0)
+            print_finding("slices", case="from the beginning", us=[mine, its], shares=share_of(first, second),
+                   total=round(sum(rates_of(first, second))),
+                   saves=[first.page.counts()["saves"] - before[0]["saves"],
+                          second.page.counts()["saves"] - before[1]["saves"]],
+                   rate=round(rates[0]))
+
+
+def rates_of(first: Program, second: Program) -> tuple[float, float]:
+    """Rounds a second of both, in the same second."""
+    begin, start = (first.field(0), second.field(0)), time.monotonic()
+    time.sleep(1)
+    took = time.monotonic() - start
+    return (first.field(0) - begin[0]) / took, (second.field(0) - begin[1]) / took
+
+
+def share_of(first: Program, second: Program) -> float:
+    """The first one's rounds for each of the second one's."""
+    first, second = rates_of(first, second)
+    return round(first / second, 3) if second else 0.0
+
+
+def measure_deaths() -> None:
+    """Experiment 6: ends while held."""
+    with run_victim(plain=True) as other:
+        alone = other.rate(1)
+        for how in ("SIGKILL", "SIGTERM", "lease", "stopped"):
+            first = Program("victim", 20)
+            time.sleep(0.3)
+            answer = first.page.ask(DISABLE, lease=0.05 if how in ("lease", "stopped") else 3.0)
+            start = time.monotonic()
+            if how == "SIGKILL":
+                first.process.kill()
+                print_finding("deaths", how=how, answer=answer, status=first.process.wait(),
+                       took_s=round(time.monotonic() - start, 3))
+            elif how == "SIGTERM":
+                print_finding("deaths", how=how, answer=answer, end=first.stop(),
+                              took_s=round(time.monotonic() - start, 3))
+            elif how == "lease":
+                last = first.field(0)
+                time.sleep(0.02)
+                last = first.field(0)
+                while first.field(0) == last and time.monotonic() - start < 2:
+                    pass
+                print_finding("deaths", how=how, goes_on_ms=round((time.monotonic() - start) * 1000, 1),
+                              expired=first.page.expired,
+                       end=first.stop())
+            else:
+                first.process.send_signal(signal.SIGSTOP)
+                time.sleep(0.5)
+                first.process.send_signal(signal.SIGCONT)
+                time.sleep(0.1)
+                print_finding("deaths", how=how, rate=round(first.rate(0.5)), expired=first.page.expired,
+                              end=first.stop())
+        print_finding("deaths", case="the program beside them", rate_alone=round(alone),
+                      rate_after=round(other.rate(1)))
+
+
+def measure_end_to_end() -> None:
+    """A best-effort program that is held while an urgent one of 4 ms has work, by a loop of this program's."""
+    for length_ms, period in ((4, 10), (1, 4)):
+        with run_victim(plain=True) as first:
+            alone = first.rate(1)
+        print_finding("end to end", case="alone", ms=length_ms, us=time_urgent(length_ms, period=period,
+                                                                               slice_us=500000))
+        for best_effort in (0, 250):
+            with run_victim(slice_us=best_effort) as first:
+                before, start = first.field(0), time.monotonic()
+                times = time_urgent(length_ms, period=period, slice_us=500000, seconds=3)
+                print_finding("end to end", case="slices", ms=length_ms, period=period, victim_slice_us=best_effort,
+                              us=times,
+                       share=round((first.field(0) - before) / (time.monotonic() - start) / alone, 3))
+
+
+def measure_as_user() -> None:
+    """Experiment 4 in part: the same as an ordinary user."""
+    measure_preemption(65534)
+    measure_holds(65534)
+
+
+EXPERIMENTS: dict[str, Callable[[], None]] = {
+    "baseline": measure_baseline, "preempt": measure_preemption, "hold": measure_holds, "times": measure_hold_times,
+    "slices": measure_slices, "deaths": measure_deaths, "end": measure_end_to_end, "user": measure_as_user}
+
+
+def main() -> None:
+    """Carries out the experiments that are named."""
+    os.chmod(FOLDER, 0o777)
+    for name in sys.argv[3:] or EXPERIMENTS:
+        start = time.monotonic()
+        try:
+            EXPERIMENTS[name]()
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            print_finding(name, failed=repr(error))
+        print_finding(name, seconds=round(time.monotonic() - start, 1))
+
+
+if __name__ == "__main__":
+    main()

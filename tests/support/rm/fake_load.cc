@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// gpulens-schedule-load without a GPU: gets a TSG with 8 channels from the faked driver as CUDA's library does, and makes as much
+// progress as the faked GPU gives it (fake_schedule.hpp). On SIGUSR1 it gets another channel and has its TSG scheduled, as a
+// program does that makes a stream.
+//	fake_load victim FILE MS     FILE: struct LoadProgress, lib/schedule/load.hpp; a kernel ends each MS ms of progress
+//	GPULENS_FAKE_LOAD_WRONG=1    a result is wrong
+#include "fake_schedule.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+static volatile sig_atomic_t stopped, grown;
+
+// Kept by the fake: nvos.h of open-gpu-kernel-modules 580.142.
+static int node;
+
+static uint32_t alloc_object(uint32_t root, uint32_t parent, uint32_t cls, void *params, uint32_t size)
+{
+	struct {
+		uint32_t root, parent, object, cls;
+		uint64_t params;
+		uint32_t size, status;
+	} a = {root, parent, 0, cls, reinterpret_cast<uintptr_t>(params), size, 0};
+
+	if (ioctl(node, 0xc020462b, &a) || a.status) {
+		fprintf(stderr, "fake_load: class %#x: status %#x\n", cls, a.status);
+		exit(1);
+	}
+	return a.object;
+}
+
+static uint32_t control_object(uint32_t root, uint32_t object, uint32_t cmd, void *params, uint32_t size)
+{
+	struct {
+		uint32_t client, object, cmd, flags;
+		uint64_t params;
+		uint32_t size, status;
+	} c = {root, object, cmd, 0, reinterpret_cast<uintptr_t>(params), size, 0};
+
+	return ioctl(node, 0xc020462a, &c) ? ~0U : c.status;
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t device[14] = {}, group[5] = {0, 0, 0, 1}, subdevice = 0; // engine 1: GR0
+	uint8_t schedule[3] = {1, 0, 0};
+	uint64_t slice_us = 2048; // as CUDA's library sets it on an H200
+
+	if (argc != 4 || strcmp(argv[1], "victim") != 0)
+		return 2;
+	int fd = open(argv[2], O_RDWR);
+	void *at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd < 0 || at == MAP_FAILED)
+		return 2;
+	volatile uint64_t *progress = static_cast<volatile uint64_t *>(at); // rounds, kernels, wrong, pid, ready
+	signal(SIGTERM, [](int) { stopped = 1; });
+	signal(SIGUSR1, [](int) { grown = 1; });
+	node = open("/dev/nvidiactl", O_RDWR);
+	open("/dev/nvidia0", O_RDWR);
+	uint32_t client = alloc_object(0, 0, 0x41, nullptr, 0);
+	uint32_t dev = alloc_object(client, client, 0x80, device, sizeof(device));
+	alloc_object(client, dev, 0x2080, &subdevice, sizeof(subdevice));
+	uint32_t tsg = alloc_object(client, dev, 0xa06c, group, sizeof(group)), channel = 0;
+	control_object(client, tsg, 0xa06c0103, &slice_us, sizeof(slice_us));
+	for (int i = 0; i < 8; i++)
+		channel = alloc_object(client, tsg, 0xc86f, nullptr, 0);
+	control_object(client, tsg, 0xa06c0101, schedule, sizeof(schedule));
+	alloc_object(client, channel, 0xcbc0, nullptr, 0);
+	progress[3] = static_cast<uint64_t>(getpid());
+	progress[2] = getenv("GPULENS_FAKE_LOAD_WRONG") ? 1 : 0;
+	progress[4] = 1;
+
+	double rounds = 0;
+	for (auto last = std::chrono::steady_clock::now(); !stopped;) {
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
+		auto now = std::chrono::steady_clock::now();
+		rounds += std::chrono::duration<double, std::micro>(now - last).count() *
+			  fake::shared_gpu()->share(static_cast<uint32_t>(getpid()));
+		last = now;
+		progress[0] = static_cast<uint64_t>(rounds);
+		progress[1] = static_cast<uint64_t>(rounds / 1000 / atof(argv[3]));
+		if (grown) {
+			grown = 0;
+			alloc_object(client, tsg, 0xc86f, nullptr, 0);
+			control_object(client, tsg, 0xa06c0101, schedule, sizeof(schedule));
+		}
+	}
+	return progress[2] != 0;
+}

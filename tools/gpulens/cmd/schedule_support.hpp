@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+// What gpulens schedule --probe has seen working, by version of NVIDIA's driver and product of the GPU, in a file of JSON that it
+// writes and gpulens run --schedule reads: docs/schedule-probe-schema.json.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace tool {
+
+// Verbs by which gpulens run --schedule controls a program.
+constexpr char VERB_FIRST_SLICE[] = "first-slice"; // the time slice that CUDA's library sets is replaced
+constexpr char VERB_SLICE[] = "slice";             // SET_TIMESLICE of a running TSG
+constexpr char VERB_HOLD[] = "hold";               // FIFO_DISABLE_CHANNELS
+
+// Path of the user's file: /var/lib/gpulens/schedule-probe.json for root, else below XDG_STATE_HOME. Throws Error if no
+// folder is known.
+std::string support_path();
+
+// Adds or replaces an entry of probe results: an object with "driver" and "gpu". Throws Error.
+void store_support(const std::string &path, const nlohmann::ordered_json &entry);
+
+// Throws Error (Refused or Source) with a sentence that says what to do, unless the verb was seen working with this driver on
+// this product. file: a file of results; empty: the user's, or root's.
+void require_support(const std::string &file, const std::string &driver, const std::string &product,
+		     const std::string &verb);
+
+} // namespace tool

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+// What a coordinator and the agent inside a scheduled program (preload/agent.cc) tell each other, in a file that both map:
+// FOLDER/agent-PID, which the agent makes. Only the agent sends requests to the driver, about its own program's TSGs. The
+// program can write anything into its page: a coordinator checks what it reads.
+#pragma once
+#include "gpulens/types.h"
+
+#include <atomic>
+
+namespace gpulens {
+
+// What the agent is to do with the program's TSGs on graphics engines. Which of these have an effect depends on driver and
+// GPU; NV_OK does not say it.
+enum class AgentVerb : u32 {
+	None = 0,
+	SetSlice = 1,       // argument: us
+	Disable = 2,        // a hold by FIFO_DISABLE_CHANNELS, which also preempts
+	DisablePreempt = 3, // a hold by FIFO_DISABLE_CHANNELS for scheduling only, then PREEMPT
+	Unlist = 4,         // a hold by GPFIFO_SCHEDULE, which removes TSGs from the runlist
+	Release = 5,        // ends any hold
+	Preempt = 6,        // argument: us to wait
+	Count = 7,          // only counts context switches
+};
+
+constexpr bool is_hold(AgentVerb verb)
+{
+	return verb == AgentVerb::Disable || verb == AgentVerb::DisablePreempt || verb == AgentVerb::Unlist;
+}
+
+constexpr u64 AGENT_MAX_HOLD_NS = 900000000;   // after which the agent releases, however long the lease is
+constexpr u64 AGENT_LAST_HOLD_NS = 1000000000; // after which a thread of its own does
+
+struct AgentPage {
+	static constexpr u64 MAGIC = 0x31304547414c5047; // "GPLAGE01"
+	static constexpr u32 NOT_TRIED = ~0U;            // a status: there was nothing to ask about
+
+	u64 magic;
+	std::atomic<u32> pid;
+
+	// The coordinator's: raises `request` and wakes it (futex) when the rest is written. It waits for `answered` to be equal.
+	std::atomic<u32> request;
+	std::atomic<u32> verb; // AgentVerb
+	std::atomic<u64> argument;
+	std::atomic<u64> lease_end; // CLOCK_MONOTONIC, ns: holds end then
+
+	// The agent's.
+	std::atomic<u32> answered;
+	std::atomic<u32> status; // the first one that is not NV_OK
+	std::atomic<u64> took_ns;
+	std::atomic<u32> groups, channels; // that the verb was about
+	std::atomic<u64> held_since;       // CLOCK_MONOTONIC, ns; 0: nothing is held
+	std::atomic<u32> expired;          // holds that ended by time
+	std::atomic<u32> reasserted;       // holds repeated, since the program changed a TSG meanwhile
+	std::atomic<u32> set_slices;       // time slices of the driver's library that were replaced
+	std::atomic<u32> saves, restores, wfi_saves, cta_saves, cilp_saves; // of the first TSG, since it was made
+};
+
+static_assert(std::atomic<u64>::is_always_lock_free && std::atomic<u32>::is_always_lock_free);
+
+} // namespace gpulens

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+// See agent_link.hpp.
+#include "lib/schedule/live/agent_link.hpp"
+
+#include "lib/base/errors.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tool::schedule {
+
+namespace {
+
+u64 now_ns()
+{
+	timespec t{};
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
+}
+
+} // namespace
+
+AgentLink::AgentLink(const std::string &path)
+{
+	int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st {};
+
+	if (fd < 0)
+		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
+	bool whole = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size == sizeof(AgentPage);
+	void *at = whole ? mmap(nullptr, sizeof(AgentPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (at == MAP_FAILED)
+		throw Error(Error::Source, path + ": not the page of an agent");
+	page_ = static_cast<AgentPage *>(at);
+	if (page_->magic != AgentPage::MAGIC) {
+		munmap(at, sizeof(AgentPage));
+		throw Error(Error::Source, path + ": not the page of an agent");
+	}
+}
+
+AgentLink::~AgentLink()
+{
+	munmap(page_, sizeof(AgentPage));
+}
+
+AgentAnswer AgentLink::ask(AgentVerb verb, u64 argument, u64 lease_ns, u64 timeout_ns)
+{
+	u64 end = now_ns() + timeout_ns;
+
+	page_->verb = static_cast<u32>(verb);
+	page_->argument = argument;
+	if (gpulens::is_hold(verb))
+		page_->lease_end = now_ns() + lease_ns;
+	u32 number = ++page_->request;
+	syscall(SYS_futex, &page_->request, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+	for (u32 answered; (answered = page_->answered) != number;) {
+		u64 now = now_ns();
+		if (now >= end)
+			return {};
+		timespec left{.tv_sec = static_cast<time_t>((end - now) / 1000000000),
+			      .tv_nsec = static_cast<long>((end - now) % 1000000000)};
+		syscall(SYS_futex, &page_->answered, FUTEX_WAIT, answered, &left, nullptr, 0);
+	}
+	return {.answered = true,
+		.status = page_->status,
+		.took_ns = page_->took_ns,
+		.groups = page_->groups,
+		.channels = page_->channels};
+}
+
+std::string find_agent_page(const std::string &folder)
+{
+	std::error_code err;
+
+	for (const auto &entry : std::filesystem::directory_iterator(folder, err))
+		if (entry.path().filename().string().starts_with("agent-"))
+			return entry.path();
+	return "";
+}
+
+} // namespace tool::schedule

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+// The coordinator's side of an agent's page (lib/launch/agent_page.hpp).
+#pragma once
+#include "lib/launch/agent_page.hpp"
+
+#include <string>
+#include <sys/types.h>
+
+namespace tool::schedule {
+
+using gpulens::AgentPage;
+using gpulens::AgentVerb;
+
+struct AgentAnswer {
+	bool answered = false;             // in time
+	u32 status = AgentPage::NOT_TRIED; // of the driver
+	u64 took_ns = 0;                   // for all TSGs
+	u32 groups = 0, channels = 0;
+
+	bool accepted() const { return answered && status == 0; }
+};
+
+class AgentLink {
+public:
+	// path: FOLDER/agent-PID. Throws Error if it is no page, or not yet one.
+	explicit AgentLink(const std::string &path);
+	AgentLink(const AgentLink &) = delete;
+	AgentLink &operator=(const AgentLink &) = delete;
+	~AgentLink();
+
+	// Has the agent carry out the verb, and waits for it. lease_ns: how long a hold lasts at most.
+	AgentAnswer ask(AgentVerb verb, u64 argument = 0, u64 lease_ns = gpulens::AGENT_MAX_HOLD_NS,
+			u64 timeout_ns = 3000000000);
+	const AgentPage &page() const { return *page_; }
+
+private:
+	AgentPage *page_;
+};
+
+// Returns the path of the only page in the folder; empty: there is none yet.
+std::string find_agent_page(const std::string &folder);
+
+} // namespace tool::schedule

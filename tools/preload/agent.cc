@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0
+// See agent.hpp. Two threads: the agent, which carries out requests and ends holds in time, and one that ends a hold of a
+// second whatever the agent does.
+#include "preload/agent.hpp"
+
+#include "lib/launch/environment.hpp"
+#include "lib/launch/agent_page.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace preload {
+
+using namespace tool::rm;
+using gpulens::AgentPage;
+using gpulens::AgentVerb;
+
+namespace {
+
+constexpr u32 CILP = 2;                   // of CtxswModes::compute
+constexpr u32 PREEMPT_TIMEOUT_US = 20000; // for a hold; a context that CILP preempts leaves in less than 1 ms
+constexpr u64 RETRY_NS = 10000000;        // after a release that was refused
+constexpr u32 GUARD_US = 20000;
+
+std::mutex verbs_lock; // one verb at a time; before objects_lock
+AgentPage *page;
+AgentVerb held_by = AgentVerb::None;
+std::atomic<u32> replaced_slices;
+std::atomic<bool> changed; // the program changed a TSG while it was held
+
+u64 now_ns()
+{
+	timespec t{};
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
+}
+
+// Waits until the word is not `value`, or until `until` (CLOCK_MONOTONIC, ns; 0: for ever).
+void wait_futex(const std::atomic<u32> &word, u32 value, u64 until)
+{
+	timespec t{.tv_sec = static_cast<time_t>(until / 1000000000), .tv_nsec = static_cast<long>(until % 1000000000)};
+
+	syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, value, until ? &t : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+void wake_futex(const std::atomic<u32> &word)
+{
+	syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// A TSG of a graphics engine with channels, copied so that no lock is held while the driver is asked.
+struct Target {
+	int fd = -1; // of the client
+	u32 client = 0, group = 0, subdevice = 0, count = 0, channels[MAX_CHANNELS] = {};
+};
+
+size_t copy_targets(Target (&targets)[MAX_GROUPS])
+{
+	std::lock_guard<std::mutex> hold(objects_lock);
+	size_t n = 0;
+
+	for (const Group &g : groups) {
+		const Device *d = find_object(devices, g.client, g.device);
+		if (!g.handle || !g.count || !g.on_graphics() || !d || !d->subdevice)
+			continue;
+		targets[n] = {
+			.fd = g.fd, .client = g.client, .group = g.handle, .subdevice = d->subdevice, .count = g.count};
+		std::copy_n(g.channels, g.count, targets[n++].channels);
+	}
+	return n;
+}
+
+u32 disable_channels(const Target &t, bool disable, bool only_scheduling)
+{
+	u32 status = NV_OK;
+
+	for (u32 first = 0; first < t.count; first += 64) {
+		DisableChannels params{.disable = disable,
+				       .count = std::min(t.count - first, 64U),
+				       .only_scheduling = only_scheduling};
+		std::fill_n(params.clients, params.count, t.client);
+		std::copy_n(t.channels + first, params.count, params.channels);
+		u32 answer = send_control(t.fd, t.client, t.subdevice, params);
+		if (status == NV_OK)
+			status = answer;
+	}
+	return status;
+}
+
+// A context that waits for its work to end would be reset at the timeout, so only one that CILP preempts is asked to leave.
+u32 preempt_group(const Target &t, u32 timeout_us)
+{
+	CtxswModes modes{.channel = t.channels[0]};
+	GroupPreempt params{.timeout_us = std::clamp(timeout_us, 1U, 1000000U)};
+	u32 status = send_control(t.fd, t.client, t.subdevice, modes);
+
+	if (status != NV_OK)
+		return status;
+	return modes.compute == CILP ? send_control(t.fd, t.client, t.group, params) : u32{NV_ERR_INVALID_STATE};
+}
+
+u32 schedule_group(const Target &t, bool enable)
+{
+	GroupSchedule params{.enable = enable};
+
+	return send_control(t.fd, t.client, t.group, params);
+}
+
+void count_switches(const Target &t)
+{
+	CtxswStats stats{.channel = t.group};
+
+	if (send_control(t.fd, t.client, t.subdevice, stats) != NV_OK)
+		return;
+	page->saves = stats.saves;
+	page->restores = stats.restores;
+	page->wfi_saves = stats.wfi_saves;
+	page->cta_saves = stats.cta_saves;
+	page->cilp_saves = stats.cilp_saves;
+}
+
+u32 apply_verb(AgentVerb verb, u64 argument, const Target &t)
+{
+	switch (verb) {
+	case AgentVerb::SetSlice: {
+		GroupSetTimeslice params{.us = argument};
+		return send_control(t.fd, t.client, t.group, params);
+	}
+	case AgentVerb::Disable: return disable_channels(t, true, false);
+	case AgentVerb::DisablePreempt: {
+		u32 status = disable_channels(t, true, true);
+		return status == NV_OK ? preempt_group(t, PREEMPT_TIMEOUT_US) : status;
+	}
+	case AgentVerb::Unlist: return schedule_group(t, false);
+	case AgentVerb::Release:
+		return held_by == AgentVerb::Unlist ? schedule_group(t, true) : disable_channels(t, false, false);
+	case AgentVerb::Preempt: return preempt_group(t, static_cast<u32>(std::min<u64>(argument, 1000000)));
+	case AgentVerb::None:
+	case AgentVerb::Count: break;
+	}
+	return NV_OK;
+}
+
+// Carries out a verb with all targets. Returns the first status that is not NV_OK.
+u32 apply_to_all(AgentVerb verb, u64 argument, Target (&targets)[MAX_GROUPS], u32 &groups, u32 &channels)
+{
+	size_t n = copy_targets(targets);
+	u32 status = n ? u32{NV_OK} : AgentPage::NOT_TRIED;
+
+	groups = static_cast<u32>(n);
+	channels = 0;
+	for (size_t i = 0; i < n; i++) {
+		u32 answer = apply_verb(verb, argument, targets[i]);
+		if (status == NV_OK)
+			status = answer;
+		channels += targets[i].count;
+	}
+	return status;
+}
+
+// Releases. What is refused counts as held, and is tried again.
+u32 release_all(Target (&targets)[MAX_GROUPS], u32 &groups, u32 &channels)
+{
+	u32 status = apply_to_all(AgentVerb::Release, 0, targets, groups, channels);
+
+	if (status == NV_OK || status == AgentPage::NOT_TRIED) {
+		held_by = AgentVerb::None;
+		page->held_since = 0;
+	}
+	return status;
+}
+
+Target agent_targets[MAX_GROUPS], guard_targets[MAX_GROUPS]; // too large for a thread's stack
+u64 last_attempt;                                            // to end a hold by time
+
+// When the present hold ends; 0: nothing is held.
+u64 hold_end()
+{
+	u64 since = page->held_since;
+
+	return since ? std::max(std::min(page->lease_end.load(), since + gpulens::AGENT_MAX_HOLD_NS),
+				last_attempt + RETRY_NS)
+		     : 0;
+}
+
+void carry_out(AgentVerb verb, u64 argument)
+{
+	u32 groups = 0, channels = 0, status;
+	u64 start = now_ns();
+
+	if (is_hold(verb) && page->lease_end <= start) {
+		status = AgentPage::NOT_TRIED;
+	} else if (verb == AgentVerb::Release) {
+		status = release_all(agent_targets, groups, channels);
+	} else {
+		if (is_hold(verb)) {
+			held_by = verb;
+			page->held_since = start; // before the first channel is disabled
+		}
+		status = apply_to_all(verb, argument, agent_targets, groups, channels);
+	}
+	page->took_ns = now_ns() - start;
+	page->status = status;
+	page->groups = groups;
+	page->channels = channels;
+	if (verb == AgentVerb::Count && groups)
+		count_switches(agent_targets[0]);
+}
+
+// GPULENS_SCHEDULE_BUDGET: the program runs in the first part of each period, and is held in the rest.
+struct Budget {
+	u64 run = 0, period = 0; // ns; period 0: none
+	u64 next = 0;            // when it is to be held or released
+} budget;
+
+void follow_budget(u64 now)
+{
+	u64 left = budget.period - budget.run;
+
+	if (page->held_since) {
+		carry_out(AgentVerb::Release, 0);
+		budget.next += budget.run;
+	} else {
+		page->lease_end = now + left + budget.period;
+		carry_out(AgentVerb::Disable, 0);
+		budget.next += left;
+		if (u32 status = page->status; status != NV_OK && status != AgentPage::NOT_TRIED) {
+			fprintf(stderr,
+				"gpulens: the driver refused to hold the program (%#x), so its budget is not "
+				"enforced\n",
+				status);
+			carry_out(AgentVerb::Release, 0);
+			budget.period = 0;
+		}
+	}
+	if (budget.next < now) // this process did not run for a while
+		budget.next = now + (page->held_since ? left : budget.run);
+}
+
+// When the agent has something to do without being asked; 0: never.
+u64 next_time()
+{
+	u64 end = hold_end();
+
+	return !budget.period ? end : end ? std::min(end, budget.next) : budget.next;
+}
+
+void *run_agent(void *)
+{
+	u32 seen = 0, groups, channels;
+
+	if (budget.period)
+		budget.next = now_ns() + budget.run;
+	for (;;) {
+		if (!changed.load())
+			wait_futex(page->request, seen, next_time());
+		std::lock_guard<std::mutex> hold(verbs_lock);
+		if (budget.period && now_ns() >= budget.next)
+			follow_budget(now_ns());
+		if (u32 request = page->request; request != seen) {
+			seen = request;
+			carry_out(static_cast<AgentVerb>(page->verb.load()), page->argument);
+			page->answered = seen;
+			wake_futex(page->answered);
+		}
+		u64 end = hold_end();
+		if (end && now_ns() >= end) {
+			last_attempt = now_ns();
+			release_all(agent_targets, groups, channels);
+			page->expired++;
+		}
+		if (changed.exchange(false) && page->held_since) {
+			apply_to_all(held_by, 0, agent_targets, groups, channels);
+			page->reasserted++;
+		}
+	}
+	return nullptr;
+}
+
+// Ends a hold that the agent did not end, also while the agent waits for the driver.
+void *run_guard(void *)
+{
+	u32 groups, channels;
+
+	for (;;) {
+		usleep(GUARD_US);
+		u64 since = page->held_since;
+		if (!since || now_ns() < since + gpulens::AGENT_LAST_HOLD_NS)
+			continue;
+		bool alone = verbs_lock.try_lock();
+		release_all(guard_targets, groups, channels);
+		if (alone)
+			verbs_lock.unlock();
+		page->expired++;
+	}
+	return nullptr;
+}
+
+void lock_for_fork()
+{
+	verbs_lock.lock();
+	objects_lock.lock();
+}
+
+void unlock_after_fork()
+{
+	objects_lock.unlock();
+	verbs_lock.unlock();
+}
+
+// A child has no agent, and its parent's TSGs are not its own.
+void forget_after_fork()
+{
+	page = nullptr;
+	unlock_after_fork();
+}
+
+bool start_thread(void *(*run)(void *))
+{
+	pthread_t thread;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	bool started = !pthread_create(&thread, nullptr, run, nullptr) && !pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &before, nullptr);
+	return started;
+}
+
+AgentPage *map_page(int flags, int fd)
+{
+	void *at = mmap(nullptr, sizeof(AgentPage), PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	return at == MAP_FAILED ? nullptr : static_cast<AgentPage *>(at);
+}
+
+// Makes the page in the folder, or one of this process' own.
+AgentPage *make_page(const char *folder)
+{
+	char path[PATH_MAX];
+
+	if (!folder)
+		return map_page(MAP_SHARED | MAP_ANONYMOUS, -1);
+
+	if (snprintf(path, sizeof(path), "%s/agent-%d", folder, getpid()) >= static_cast<int>(sizeof(path)))
+		return nullptr;
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return nullptr;
+	AgentPage *made = ftruncate(fd, sizeof(AgentPage)) ? nullptr : map_page(MAP_SHARED, fd);
+	close(fd);
+	return made;
+}
+
+bool parse_budget()
+{
+	const char *text = getenv(gpulens::environment::SCHEDULE_BUDGET);
+	unsigned long run, period;
+
+	if (!text || sscanf(text, "%lu/%lu", &run, &period) != 2 || !run || run >= period)
+		return false;
+	budget = {.run = run * 1000, .period = period * 1000};
+	return true;
+}
+
+void start_agent()
+{
+	const char *folder = getenv(gpulens::environment::SCHEDULE_FOLDER);
+
+	if (!parse_budget() && !folder)
+		return;
+	page = make_page(folder);
+	if (!page) {
+		fprintf(stderr, "gpulens: no page for process %d, so it is not scheduled: %s\n", getpid(),
+			strerror(errno));
+		return;
+	}
+	page->pid = static_cast<u32>(getpid());
+	page->set_slices = replaced_slices.load();
+	pthread_atfork(lock_for_fork, unlock_after_fork, forget_after_fork);
+	// Without the second thread there is no agent, so that nothing is held.
+	if (start_thread(run_guard) && start_thread(run_agent))
+		page->magic = AgentPage::MAGIC;
+}
+
+// Returns the slice in us that was asked for; 0: none.
+u64 chosen_slice()
+{
+	const char *text = getenv(gpulens::environment::SCHEDULE_SLICE);
+	u64 us = 0;
+
+	if (text)
+		std::from_chars(text, text + strlen(text), us);
+	return us;
+}
+
+void replace_slice(const Control &c)
+{
+	static const u64 us = chosen_slice();
+
+	if (!us || !c.params || c.params_size != sizeof(GroupSetTimeslice))
+		return;
+	std::lock_guard<std::mutex> hold(objects_lock);
+	const Group *g = find_object(groups, c.client, c.object);
+	if (!g || !g->on_graphics())
+		return;
+	// The driver's interface has pointers as numbers.
+	reinterpret_cast<GroupSetTimeslice *>(c.params)->us = us; // NOLINT(performance-no-int-to-ptr)
+	replaced_slices++;
+	if (page)
+		page->set_slices = replaced_slices.load();
+}
+
+} // namespace
+
+void prepare_request(unsigned long request, void *arg)
+{
+	if (const Control *c = request_params<Control>(NV_ESC_RM_CONTROL, request, arg);
+	    c && c->cmd == GroupSetTimeslice::CMD)
+		replace_slice(*c);
+	if (!page || !page->held_since || !request_params<Free>(NV_ESC_RM_FREE, request, arg))
+		return;
+	std::lock_guard<std::mutex> hold(verbs_lock);
+	u32 groups, channels;
+	if (page->held_since)
+		release_all(agent_targets, groups, channels);
+}
+
+void follow_group(const Group &g)
+{
+	static std::once_flag once;
+
+	if (!g.on_graphics())
+		return;
+	std::call_once(once, start_agent);
+	if (page && page->held_since) {
+		changed = true;
+		wake_futex(page->request);
+	}
+}
+
+} // namespace preload

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+// Two programs that measure what a scheduler does to them: ordinary CUDA programs that know nothing of it. gpulens schedule
+// --probe and tests/gpu/schedule.py run them. Each publishes what it did in FILE, which exists already (lib/schedule/load.hpp).
+//	gpulens-schedule-load victim FILE MS    kernels on all SMs of about MS ms each, two queued at a time, until SIGTERM. Each
+//	                                        counts its rounds in FILE while it runs, and its result is compared with that of
+//	                                        the first one
+//	gpulens-schedule-load urgent FILE MS PERIOD SECONDS
+//	                                        each PERIOD ms a kernel of about MS ms (0: a few us), and how long it took from
+//	                                        launch to end; prints them as JSON, in us
+// Exit status: 0; 1 CUDA failed or a result was wrong; 2 wrong usage.
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#define CHECK(call)                                                                                                     \
+	do {                                                                                                            \
+		cudaError_t err = (call);                                                                               \
+		if (err != cudaSuccess) {                                                                               \
+			fprintf(stderr, "gpulens-schedule-load: %s: %s\n", #call, cudaGetErrorString(err));             \
+			exit(1);                                                                                        \
+		}                                                                                                       \
+	} while (0)
+
+// As lib/schedule/load.hpp has it.
+struct Progress {
+	volatile unsigned long long rounds; // of the first block; the GPU counts them while it works
+	volatile unsigned long long kernels, wrong, pid, ready;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int)
+{
+	stopped = 1;
+}
+
+// Each round takes some microseconds. The sum of all threads' results goes to *sum.
+__global__ void work(unsigned rounds, volatile unsigned long long *counter, unsigned *sum)
+{
+	unsigned value = blockIdx.x * blockDim.x + threadIdx.x + 1;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		for (unsigned j = 0; j < 500; j++)
+			value = value * 1664525 + 1013904223;
+		if (!blockIdx.x && !threadIdx.x) {
+			*counter = *counter + 1;
+			__threadfence_system();
+		}
+	}
+	atomicAdd(sum, value);
+}
+
+struct Shape {
+	int blocks;
+	unsigned rounds;
+};
+
+// Rounds that take about that many milliseconds.
+static Shape calibrate(double ms, volatile unsigned long long *counter)
+{
+	int sms;
+	unsigned *sum;
+	cudaEvent_t begin, end;
+	float took;
+	Shape shape{0, 256};
+
+	CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
+	shape.blocks = sms;
+	CHECK(cudaMalloc(&sum, sizeof(*sum)));
+	CHECK(cudaEventCreate(&begin));
+	CHECK(cudaEventCreate(&end));
+	// Again with as many rounds as are wanted: the GPU's clocks rise meanwhile.
+	for (int i = 0; i < 8; i++) {
+		CHECK(cudaEventRecord(begin));
+		work<<<shape.blocks, 1024>>>(shape.rounds, counter, sum);
+		CHECK(cudaEventRecord(end));
+		CHECK(cudaEventSynchronize(end));
+		CHECK(cudaEventElapsedTime(&took, begin, end));
+		shape.rounds = std::max(1U, static_cast<unsigned>(shape.rounds * ms / took));
+	}
+	return shape;
+}
+
+static int run_victim(Progress *file, double ms)
+{
+	unsigned *sums, *host, expected = 0;
+	volatile unsigned long long *counter;
+	cudaEvent_t done[2];
+	bool known = false;
+
+	CHECK(cudaHostAlloc((void **)&counter, sizeof(*counter), cudaHostAllocMapped));
+	*counter = 0;
+	std::thread([=] { // not every file system's pages can be mapped by the GPU
+		for (;; std::this_thread::sleep_for(std::chrono::microseconds(20)))
+			file->rounds = *counter;
+	}).detach();
+	Shape shape = calibrate(ms, counter);
+	CHECK(cudaMalloc(&sums, 2 * sizeof(*sums)));
+	CHECK(cudaMallocHost(&host, 2 * sizeof(*host)));
+	for (cudaEvent_t &event : done)
+		CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+	for (unsigned i = 0; !stopped; i++) {
+		unsigned k = i % 2;
+		if (i >= 2) {
+			CHECK(cudaEventSynchronize(done[k]));
+			if (!known)
+				expected = host[k];
+			known = true;
+			file->wrong = file->wrong + (host[k] != expected);
+			file->kernels = file->kernels + 1;
+		}
+		CHECK(cudaMemsetAsync(sums + k, 0, sizeof(*sums)));
+		work<<<shape.blocks, 1024>>>(shape.rounds, counter, sums + k);
+		CHECK(cudaGetLastError());
+		CHECK(cudaMemcpyAsync(host + k, sums + k, sizeof(*sums), cudaMemcpyDeviceToHost));
+		CHECK(cudaEventRecord(done[k]));
+		file->ready = 1;
+	}
+	CHECK(cudaDeviceSynchronize());
+	return file->wrong != 0;
+}
+
+static int run_urgent(Progress *file, double ms, double period, double seconds)
+{
+	using clock = std::chrono::steady_clock;
+	std::vector<double> times;
+	unsigned *sum;
+	volatile unsigned long long *counter;
+
+	CHECK(cudaMalloc(&sum, sizeof(*sum)));
+	CHECK(cudaHostAlloc((void **)&counter, sizeof(*counter), cudaHostAllocMapped));
+	Shape shape = ms > 0 ? calibrate(ms, counter) : Shape{1, 1};
+	for (int i = 0; i < 20; i++)
+		work<<<shape.blocks, 1024>>>(1, counter, sum);
+	CHECK(cudaDeviceSynchronize());
+	file->ready = 1;
+	auto begin = clock::now(), next = begin;
+	while (!stopped && clock::now() - begin < std::chrono::duration<double>(seconds)) {
+		next += std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::milli>(period));
+		std::this_thread::sleep_until(next);
+		auto from = clock::now();
+		work<<<shape.blocks, 1024>>>(shape.rounds, counter, sum);
+		CHECK(cudaDeviceSynchronize());
+		times.push_back(std::chrono::duration<double, std::micro>(clock::now() - from).count());
+		file->kernels = times.size();
+		next = std::max(next, clock::now() - std::chrono::milliseconds(1));
+	}
+	printf("[");
+	for (size_t i = 0; i < times.size(); i++)
+		printf("%s%.1f", i ? ", " : "", times[i]);
+	printf("]\n");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool victim = argc == 4 && !strcmp(argv[1], "victim"), urgent = argc == 6 && !strcmp(argv[1], "urgent");
+
+	if (!victim && !urgent) {
+		fprintf(stderr, "usage: gpulens-schedule-load victim FILE MS | urgent FILE MS PERIOD SECONDS\n");
+		return 2;
+	}
+	int fd = open(argv[2], O_RDWR);
+	void *at = fd < 0 ? MAP_FAILED : mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED) {
+		perror(argv[2]);
+		return 2;
+	}
+	signal(SIGTERM, stop);
+	Progress *file = static_cast<Progress *>(at);
+	file->pid = getpid();
+	return victim ? run_victim(file, atof(argv[3])) : run_urgent(file, atof(argv[3]), atof(argv[4]), atof(argv[5]));
+}
