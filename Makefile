@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-drivers test-gpu soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
+.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-drivers test-gpu test-gpu-schedule soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -83,6 +83,9 @@ test-drivers: ## the kernel's own nouveau on emulated GPUs, gpulens beside it (d
 
 test-gpu: ## what gpulens says through NVIDIA's driver against CUDA, on a machine with a GPU and nvcc
 	scripts/test-gpu
+
+test-gpu-schedule: ## what NVIDIA's driver lets a program do to its own TSGs, on a machine with a GPU and nvcc
+	scripts/test-gpu-schedule
 
 soak: module emulator guest-parts ## hostile hardware with 100,000 reads a chip family, then all coming and going; over an hour
 	scripts/soak

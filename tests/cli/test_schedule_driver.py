@@ -14,6 +14,7 @@ import subprocess
 import time
 from typing import Iterator
 
+import jsonschema
 import pytest
 
 from support.program import ROOT
@@ -59,6 +60,7 @@ def test_probe_judges_by_progress(tmp_path: pathlib.Path, verbs: str, wanted: di
     assert status == 0 and (entry["driver"], entry["gpu"]) == ("580.159.04", "NVIDIA H200")
     stored = json.loads((tmp_path / "probe.json").read_text())
     assert stored == {"version": 1, "entries": [entry]}
+    jsonschema.validate(stored, json.loads((ROOT / "docs/schedule-probe-schema.json").read_text(encoding="utf-8")))
 
 
 def test_probe_with_a_wrong_result(tmp_path: pathlib.Path) -> None:

@@ -185,10 +185,10 @@ def measure_baseline() -> None:
             before, start = first.field(0), time.monotonic()
             long = time_urgent(4, period=10, slice_us=mine)
             print_finding("baseline", case="beside each other", urgent_slice_us=mine, victim_slice_us=its,
-                   us_0_ms=short, us_4_ms=long,
-                   victim_share_0_ms=round(share, 3),
-                   victim_share_4_ms=round((first.field(0) - before) / (time.monotonic() - start) / alone, 3),
-                   replaced=first.page.set_slices)
+                          us_0_ms=short, us_4_ms=long,
+                          victim_share_0_ms=round(share, 3),
+                          victim_share_4_ms=round((first.field(0) - before) / (time.monotonic() - start) / alone, 3),
+                          replaced=first.page.set_slices)
     for its in (50, 250):
         with run_victim(slice_us=its) as first:
             print_finding("baseline", case="victim alone", victim_slice_us=its, share=round(first.rate(2) / alone, 4))
@@ -211,7 +211,7 @@ def measure_preemption(user: int = 0) -> None:
             first.page.ask(PREEMPT, 100000)
             time.sleep(0.002)
         print_finding("preempt", user=user, case="each 2 ms beside the urgent program", us=sum_up(other.times()),
-               before=before, after=first.page.counts())
+                      before=before, after=first.page.counts())
 
 
 def measure_holds(user: int = 0) -> None:
@@ -226,9 +226,10 @@ def measure_holds(user: int = 0) -> None:
             released = first.page.ask(RELEASE)
             time.sleep(0.05)
             print_finding("hold", user=user, by=name, answer=answer, released=released, rate_before=round(alone),
-                   rate_held=round(held), kernels_held=first.field(1) - kernels, rate_after=round(first.rate(0.5)),
-                   before=counts, after=first.page.counts(), expired=first.page.expired,
-                   reasserted=first.page.reasserted)
+                          rate_held=round(held), kernels_held=first.field(1) - kernels,
+                          rate_after=round(first.rate(0.5)),
+                          before=counts, after=first.page.counts(), expired=first.page.expired,
+                          reasserted=first.page.reasserted)
         with run_victim(100, user=user) as first:
             other = Program("urgent", 0, 5, 3)
             time.sleep(0.5)
@@ -242,7 +243,7 @@ def measure_holds(user: int = 0) -> None:
                 first.page.ask(RELEASE)
                 time.sleep(0.1)
             print_finding("hold", user=user, by=name, case="an urgent program beside it, held for 400 ms of 500",
-                   us=sum_up(other.times()), rounds_while_held=answers, rounds=first.field(0) - first)
+                          us=sum_up(other.times()), rounds_while_held=answers, rounds=first.field(0) - first)
 
 
 def measure_hold_times() -> None:
@@ -267,7 +268,7 @@ def measure_hold_times() -> None:
                 again.append((time.monotonic() - start) * 1e6)
                 time.sleep(0.005)
             print_finding("hold times", by=name, hold_us=sum_up(holds), release_us=sum_up(releases),
-                   stands_still_us=sum_up(effect), goes_on_us=sum_up(again))
+                          stands_still_us=sum_up(effect), goes_on_us=sum_up(again))
 
 
 def measure_slices() -> None:
@@ -285,10 +286,10 @@ def measure_slices() -> None:
             before = first.page.counts(), second.page.counts()
             rates = first.rate(2), second.field(0)
             print_finding("slices", case="from the beginning", us=[mine, its], shares=share_of(first, second),
-                   total=round(sum(rates_of(first, second))),
-                   saves=[first.page.counts()["saves"] - before[0]["saves"],
+                          total=round(sum(rates_of(first, second))),
+                          saves=[first.page.counts()["saves"] - before[0]["saves"],
                           second.page.counts()["saves"] - before[1]["saves"]],
-                   rate=round(rates[0]))
+                          rate=round(rates[0]))
 
 
 def rates_of(first: Program, second: Program) -> tuple[float, float]:
@@ -317,7 +318,7 @@ def measure_deaths() -> None:
             if how == "SIGKILL":
                 first.process.kill()
                 print_finding("deaths", how=how, answer=answer, status=first.process.wait(),
-                       took_s=round(time.monotonic() - start, 3))
+                              took_s=round(time.monotonic() - start, 3))
             elif how == "SIGTERM":
                 print_finding("deaths", how=how, answer=answer, end=first.stop(),
                               took_s=round(time.monotonic() - start, 3))
@@ -329,7 +330,7 @@ def measure_deaths() -> None:
                     pass
                 print_finding("deaths", how=how, goes_on_ms=round((time.monotonic() - start) * 1000, 1),
                               expired=first.page.expired,
-                       end=first.stop())
+                              end=first.stop())
             else:
                 first.process.send_signal(signal.SIGSTOP)
                 time.sleep(0.5)
@@ -354,7 +355,7 @@ def measure_end_to_end() -> None:
                 times = time_urgent(length_ms, period=period, slice_us=500000, seconds=3)
                 print_finding("end to end", case="slices", ms=length_ms, period=period, victim_slice_us=best_effort,
                               us=times,
-                       share=round((first.field(0) - before) / (time.monotonic() - start) / alone, 3))
+                              share=round((first.field(0) - before) / (time.monotonic() - start) / alone, 3))
 
 
 def measure_as_user() -> None:

@@ -7,7 +7,8 @@
 
 namespace fake {
 
-static constexpr uint32_t OK = 0, ARGUMENT = 0x1f, REFUSED = 0x40, NOT_SUPPORTED = 0x56; // nvstatuscodes.h
+static constexpr uint32_t OK = 0, ARGUMENT = 0x1f, REFUSED = 0x40, NOT_SUPPORTED = 0x56,
+			  OBJECT_NOT_FOUND = 0x57; // nvstatuscodes.h
 
 // NVA06C GPFIFO_SCHEDULE (enable 0), SET_TIMESLICE (us 0), PREEMPT
 uint32_t Rm::schedule_group(uint32_t object, uint32_t cmd, const Params &p)
