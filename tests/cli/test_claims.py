@@ -196,6 +196,8 @@ ELSEWHERE = {
     ("simulate", "--switch"): "no time",
     ("schedule", "--for"): "tests/vm/test_schedule_live.py ends it by a signal",
     **{("schedule", option): "tests/vm/test_schedule_live.py" for option in ("--every", "--lease", "--state")},
+    ("schedule", "--program"): "needs a GPU",
+    ("schedule", "--results"): "tests/cli/test_schedule_driver.py",
     ("probe-kernels", "--device"): "needs a GPU",
     ("probe-kernels", "--program"): "tests/cli/test_blocks.py",
     ("export", "--every"): "as of top, one function",

@@ -115,6 +115,18 @@ def test_run_schedules(tmp_path: pathlib.Path, how: str, wanted: str) -> None:
     assert [line for line in done.stdout.splitlines() if line.startswith("GPULENS_SCHEDULE")] == [wanted]
 
 
+def test_run_finds_the_users_results(tmp_path: pathlib.Path) -> None:
+    """Below XDG_STATE_HOME, for a user who is not root: root is none in a user namespace without a mapping."""
+    (tmp_path / "gpulens").mkdir()
+    write_results(tmp_path / "gpulens", first_slice="works").rename(tmp_path / "gpulens/schedule-probe.json")
+    prefix = [] if os.geteuid() else ["unshare", "--user"]
+    if prefix and subprocess.run([*prefix, "true"], check=False).returncode:
+        pytest.skip("no user namespaces here")
+    done = subprocess.run([*prefix, BIN / "gpulens", "run", "--schedule", "urgent", "--", "env"],
+                          env=make_environment(tmp_path), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and "GPULENS_SCHEDULE_SLICE=500000\n" in done.stdout
+
+
 @pytest.mark.parametrize("how, reason", [
     ("", "not urgent, best-effort, share=N, slice=TIME or budget=TIME/TIME: "), ("urgents", "not urgent"),
     ("share=0", "not a share of 1 to 100: 0"), ("share=101", "not a share of 1 to 100: 101"),
