@@ -23,7 +23,7 @@ BIN = ROOT / "build/bin"
 # struct AgentPage, tools/lib/launch/agent_page.hpp
 REQUEST, VERB, ARGUMENT, LEASE_END, ANSWERED, STATUS = 12, 16, 24, 32, 40, 44
 HELD_SINCE, EXPIRED, REASSERTED, SET_SLICES = 64, 72, 76, 80
-DISABLE, RELEASE = 2, 5  # enum AgentVerb
+DISABLE, UNLIST, RELEASE = 2, 4, 5  # enum AgentVerb
 
 
 def make_environment(folder: pathlib.Path, verbs: str = "") -> dict[str, str]:
@@ -263,6 +263,14 @@ def test_refused_hold_is_released(tmp_path: pathlib.Path) -> None:
     load = Load(tmp_path, "disable=refused")
     load.ask(DISABLE, 0.2)
     assert load.get(STATUS) == 0x40 and not load.stands_still()
+    load.process.kill()
+
+
+def test_older_drivers_layout(tmp_path: pathlib.Path) -> None:
+    """Before 575, GPFIFO_SCHEDULE has two bytes (ctrla06fgpfifo.h of 570.211.01). Seen failing with three."""
+    load = Load(tmp_path, "unlist=works", GPULENS_FAKE_RM_SIZES="a06c0101:2")
+    load.ask(UNLIST, 0.9)
+    assert load.get(STATUS) == 0 and load.stands_still()
     load.process.kill()
 
 

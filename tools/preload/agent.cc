@@ -117,8 +117,11 @@ u32 preempt_group(const Target &t, u32 timeout_us)
 u32 schedule_group(const Target &t, bool enable)
 {
 	GroupSchedule params{.enable = enable};
+	u32 status = send_control(t.fd, t.client, t.group, params);
 
-	return send_control(t.fd, t.client, t.group, params);
+	return status == NV_ERR_INVALID_PARAM_STRUCT
+		       ? send_control(t.fd, t.client, t.group, params.CMD, &params, GroupSchedule::OLD_SIZE)
+		       : status;
 }
 
 void count_switches(const Target &t)

@@ -166,8 +166,10 @@ int main(int argc, char **argv)
 	CONTROL(GroupSetTimeslice, NVA06C, SET_TIMESLICE);
 	CONTROL(GroupPreempt, NVA06C, PREEMPT);
 	PLACE(GroupPreempt, timeout_us, NVA06C, PREEMPT, timeoutUs);
-	CONTROL(GroupSchedule, NVA06C, GPFIFO_SCHEDULE);
-	PLACE(GroupSchedule, skip_enable, NVA06C, GPFIFO_SCHEDULE, bSkipEnable);
+	check_size("NVA06C_CTRL_CMD_GPFIFO_SCHEDULE", rm::GroupSchedule::CMD,
+		   version < "575" ? rm::GroupSchedule::OLD_SIZE : sizeof(rm::GroupSchedule),
+		   NVA06C_CTRL_CMD_GPFIFO_SCHEDULE, sizeof(NVA06C_CTRL_GPFIFO_SCHEDULE_PARAMS));
+	PLACE(GroupSchedule, skip_submit, NVA06C, GPFIFO_SCHEDULE, bSkipSubmit);
 	CONTROL(DisableChannels, NV2080, FIFO_DISABLE_CHANNELS);
 	PLACE(DisableChannels, only_scheduling, NV2080, FIFO_DISABLE_CHANNELS, bOnlyDisableScheduling);
 	PLACE(DisableChannels, rewind_gp_put, NV2080, FIFO_DISABLE_CHANNELS, bRewindGpPut);

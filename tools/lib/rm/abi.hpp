@@ -370,6 +370,7 @@ struct GroupPreempt { // ctrl/ctrla06c.h
 struct GroupSchedule { // ctrl/ctrla06f/ctrla06fgpfifo.h
 	static constexpr u32 CMD = 0xa06c0101;
 	static constexpr const char *NAME = "NVA06C_CTRL_CMD_GPFIFO_SCHEDULE";
+	static constexpr u32 OLD_SIZE = 2; // before 575: without skip_enable
 	u8 enable = 1, skip_submit = 0, skip_enable = 0;
 };
 
