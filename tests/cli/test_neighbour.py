@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import pytest
-from support.measured import FAKE, KINDS, check_schema, fake_environment, run_gpulens
+from support.measured import FAKE, KINDS, UUID, check_schema, fake_environment, run_gpulens
 from support.program import TOOL
 
 
@@ -40,6 +40,16 @@ def test_a_signal_ends_a_neighbour_of_the_whole_gpu(tmp_path: pathlib.Path) -> N
         assert process.returncode == 0 and not (tmp_path / "copies").exists()
 
 
+def test_a_neighbour_runs_on_the_whole_gpu_that_is_named(tmp_path: pathlib.Path) -> None:
+    """-g without a limit: CUDA shows the program that GPU alone, by its UUID, here CUDA's second device. Seen failing
+    with CUDA's device 0."""
+    probe = tmp_path / "probe"
+    probe.write_text(f'#!/bin/sh\ntest "$CUDA_VISIBLE_DEVICES" = {UUID} && exec {FAKE} "$@"\n', encoding="ascii")
+    probe.chmod(0o755)
+    done = run_gpulens("-g", "0", "neighbour", "memory", "--for", "300ms", "--probe", str(probe), FAKE_CUDA_SECOND="1")
+    assert (done.returncode, done.stderr) == (0, "gpulens: memory neighbour runs on the whole GPU 0000:01:00.0\n")
+
+
 NEIGHBOUR_FAILS = [
     (["memory", "--for", "1s"], {"FAKE_BREAK": "load-memory"}, 4, "load memory: it ended with status 1"),
     (["memory", "--for", "9s"], {"FAKE_BREAK": "ends-memory"}, 4, "load memory: it ended by itself"),
@@ -47,7 +57,8 @@ NEIGHBOUR_FAILS = [
     (["memory", "--tpcs", ""], {}, 2, "--tpcs: an empty limit"),
     (["memory", "--tpcs", "66"], {}, 2, '"66": there is no TPC 66; there are 0 to 65'),
     (["memory", "--for", "0s"], {}, 2, "--for: not a time such as"),
-    (["-g", "0", "memory"], {}, 2, "-g needs a limit: --tpcs, --gpcs, --half or --plan"),
+    (["-g", "7", "memory"], {}, 3, "there is no GPU 7; the driver has 1"),
+    (["-g", "0", "-g", "1", "memory"], {}, 3, "one GPU at a time"),
 ]
 
 

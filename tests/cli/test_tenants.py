@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
-from support.measured import check_schema, run_gpulens
+from support.measured import UUID, check_schema, run_gpulens
 
 
 def run_tenants(script: str, folder: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -30,6 +30,22 @@ neighbours 1     0.250   12.125    40
 """), done.stderr
     told = check_schema("tenants", json.loads(run_tenants(script, tmp_path, "cases", "--json").stdout))
     assert told["lines"][1] == {"job": "cases 0", "whole_ms": 0.25, "half_ms": 12.125, "jobs": 40}
+
+
+def test_tenants_run_on_the_gpu_that_is_named(tmp_path: pathlib.Path) -> None:
+    """-g: CUDA shows the program that GPU alone, by its UUID, here CUDA's second device; without -g CUDA's device 0.
+    Seen failing with the device not passed on."""
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho '{\"shown\": \"'$CUDA_VISIBLE_DEVICES'\"}'\n", encoding="ascii")
+    program.chmod(0o755)
+    words = ("--json", "tenants", "cases", "--program", str(program))
+    for gpu, device, shown in ((("-g", "0"), "0000:01:00.0", UUID), ((), None, "")):
+        done = run_gpulens(*gpu, *words, FAKE_CUDA_SECOND="1")
+        told = check_schema("tenants", json.loads(done.stdout))
+        assert (told["device"], told["lines"]) == (device, [{"shown": shown}])
+    for numbers, why in ((("7",), "there is no GPU 7; the driver has 1"), (("0", "1"), "one GPU at a time")):
+        done = run_gpulens(*(word for number in numbers for word in ("-g", number)), *words)
+        assert (done.returncode, done.stdout) == (3, "") and why in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("script,status,why", (

@@ -16,6 +16,7 @@ from support.program import ROOT, TOOL, build_program
 
 FAKE = str(ROOT / "tests/support/fake_probe.py")
 SCHEMA = json.loads((ROOT / "docs/measure-schema.json").read_text(encoding="utf-8"))
+UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff"  # of the H200 in fake_cuda.cc
 KINDS = ("compute", "memory", "copies")
 FOLDER = tempfile.TemporaryDirectory(prefix="gpulens-measured-")  # pylint: disable=consider-using-with
 

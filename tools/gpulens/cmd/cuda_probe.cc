@@ -105,6 +105,21 @@ VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs)
 	return verify_limits(gpu, parse).limits.front();
 }
 
+VerifiedLimit whole_gpu(unsigned gpu)
+{
+	json answer = json::parse(run_in_child(TIMEOUT_S, [gpu] {
+		std::string pci = tool::DriverSource().gpus({gpu}).at(0).chip.device;
+		return json{{"pci", pci}, {"uuid", format_uuid(uuid_of_device(device_of(pci)))}}.dump();
+	}));
+
+	return {.pci = answer.at("pci"),
+		.tpcs{},
+		.gpcs{},
+		.mps{},
+		.environment = {{VISIBLE_DEVICES, answer.at("uuid")}},
+		.masked = false};
+}
+
 MpsGpu probe_mps()
 {
 	json answer = json::parse(run_in_child(TIMEOUT_S, [] {

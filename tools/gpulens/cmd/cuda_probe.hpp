@@ -18,12 +18,16 @@ struct VerifiedLimit {
 	std::vector<unsigned> tpcs, gpcs;               // ascending
 	std::optional<bool> mps;                        // a process uses MPS on this GPU; nothing: unknown
 	std::map<std::string, std::string> environment; // for the program
-	bool masked = true;                             // false: by a percentage of MPS, which nothing has verified
+	bool masked = true;                             // false: no masks, but a percentage of MPS, or the whole GPU
 };
 
 // tpcs: text of Layout::parse(). gpu: number in PCI order; without it CUDA's device 0. Throws Error: invalid text, no such
 // GPU, or masks that have no effect or another one.
 VerifiedLimit verify_limit(std::optional<unsigned> gpu, const std::string &tpcs);
+
+// The whole GPU of this number in PCI order, to choose it for a program: without a mask, and tpcs and gpcs are empty. Throws
+// Error: no such GPU, or no CUDA.
+VerifiedLimit whole_gpu(unsigned gpu);
 
 // Limits of one GPU that were verified together.
 struct VerifiedLimits {

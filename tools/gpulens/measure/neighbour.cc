@@ -118,11 +118,13 @@ int neighbour_command(const Options &options, const NeighbourOptions &neighbour_
 		limit = gpulens::verify_limit(named_gpu(options), wanted->tpcs);
 		if (wanted->planned)
 			check_plan(*wanted->planned, *limit);
-	} else if (named_gpu(options))
-		throw Error(Error::Input, "-g needs a limit: --tpcs, --gpcs, --half or --plan");
+	} else if (std::optional<unsigned> gpu = named_gpu(options))
+		limit = gpulens::whole_gpu(*gpu);
 	Neighbour neighbour(path, limit ? &*limit : nullptr, neighbour_options.kind);
 	fmt::print(stderr, "gpulens: {} neighbour runs on {}\n", neighbour_options.kind,
-		   limit ? fmt::format("TPCs {} of {}", format_ranges(limit->tpcs), limit->pci) : "the whole GPU");
+		   !limit          ? "the whole GPU"
+		   : limit->masked ? fmt::format("TPCs {} of {}", format_ranges(limit->tpcs), limit->pci)
+				   : "the whole GPU " + limit->pci);
 	steady_clock::time_point begin = steady_clock::now();
 	steady_clock::time_point end = begin + std::chrono::nanoseconds(neighbour_options.for_ns);
 	while (neighbour.is_running() && !signals.came() && (!neighbour_options.for_ns || steady_clock::now() < end))

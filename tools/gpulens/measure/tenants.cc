@@ -3,6 +3,7 @@
 #include "gpulens/measure/tenants.hpp"
 
 #include "gpulens/blocks/program.hpp"
+#include "gpulens/cmd/tpc_limit.hpp"
 #include "gpulens/measure/limited_program.hpp"
 #include "gpulens/out/table.hpp"
 #include "lib/base/errors.hpp"
@@ -77,14 +78,15 @@ json parse_lines(const std::string &text)
 
 int tenants_command(const Options &options, const TenantsOptions &tenants_options)
 {
-	if (!options.sources.gpus.empty())
-		throw Error(Error::Input,
-			    "tenants runs on CUDA's device 0: CUDA_VISIBLE_DEVICES chooses another GPU, not -g");
 	std::string path = tenants_options.program.empty()
 				   ? blocks::installed_program(PROGRAM_NAME, "or name another program with --program")
 				   : tenants_options.program;
-	Finished finished =
-		CapturedProgram({path, tenants_options.experiment, tenants_options.way}, nullptr, true).finish();
+	std::optional<gpulens::VerifiedLimit> whole;
+	if (std::optional<unsigned> gpu = named_gpu(options))
+		whole = gpulens::whole_gpu(*gpu);
+	Finished finished = CapturedProgram({path, tenants_options.experiment, tenants_options.way},
+					    whole ? &*whole : nullptr, true)
+				    .finish();
 	if (finished.status)
 		throw Error(finished.status == NOT_HERE ? Error::Unsupported : Error::Failed,
 			    fmt::format("{}: {}", path, end_text(finished.status)));
@@ -92,6 +94,7 @@ int tenants_command(const Options &options, const TenantsOptions &tenants_option
 	std::string text = options.json ? json_text({{"version", JSON_VERSION},
 						     {"command", "tenants"},
 						     {"experiment", tenants_options.experiment},
+						     {"device", whole ? json(whole->pci) : json(nullptr)},
 						     {"lines", lines}})
 					: lines_table(lines, style_of_output(options.colour));
 	return print_text(text) ? EXIT_DONE : EXIT_PART;

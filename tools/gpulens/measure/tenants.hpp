@@ -15,7 +15,7 @@ struct TenantsOptions {
 
 // Parses the program's lines, JSON objects with the same keys whose values are texts, numbers or null. Throws Error (Failed).
 nlohmann::ordered_json parse_lines(const std::string &text);
-// The command. Returns an exit status. Throws Error.
+// The command, on the GPU of -g, or on CUDA's device 0. Returns an exit status. Throws Error.
 int tenants_command(const Options &options, const TenantsOptions &tenants_options);
 
 } // namespace tool::measure
