@@ -163,6 +163,23 @@ def test_a_change_that_cannot_be_undone_is_refused(proc: FakeProc) -> None:
     assert done.stderr == "gpulens: channel 0:7 is not on runlist 0, so the change could not be undone\n"
 
 
+def test_disabling_a_channel_that_is_not_there_is_refused(proc: FakeProc) -> None:
+    """The module would write the id into channel RAM and report success. A channel of the runlist is disabled, and one
+    of a runlist that cannot be read, and an id beyond the limit is the module's to refuse. enable is not refused: it
+    may restore what was disabled before the driver took the channel off. Seen failing: 0:999 was written."""
+    proc.show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8),))]}, "AD102"))
+    done = run_gpulens(proc, "disable", "0:999")
+    path = proc.gpu(0) / "disable_channel"
+    assert (done.returncode, done.stdout, proc.written("disable_channel")) == (4, "", "")
+    assert done.stderr == ("gpulens: channel 0:999 is not on runlist 0; gpulens channels lists those that are (one "
+                           f"that its driver has just taken off is disabled by: echo 0:999 > {path})\n")
+    for channel in ("0:8", "9:999", "0:4096"):
+        done = run_gpulens(proc, "disable", channel)
+        assert (done.returncode, done.stderr, proc.written("disable_channel")) == (0, "", channel)
+    done = run_gpulens(proc, "enable", "0:999")
+    assert (done.returncode, proc.written("enable_channel")) == (0, "0:999")
+
+
 @pytest.mark.parametrize("words", (("disable", "8"), ("record", "-o", "x.csv"), ("export", "--prometheus")),
                          ids=" ".join)
 def test_a_time_beyond_the_clock_is_wrong_usage(proc: FakeProc, words: "tuple[str, ...]") -> None:

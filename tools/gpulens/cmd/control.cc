@@ -142,15 +142,38 @@ std::string describe_limit(const Options &options, unsigned index, const Control
 	}
 }
 
-int report_write(const Write &w)
-{
-	return print_text(fmt::format("{} < {}\n", w.path, w.text)) ? EXIT_DONE : EXIT_PART;
-}
-
 int report_error(const std::string &text)
 {
 	std::fprintf(stderr, "gpulens: %s\n", text.c_str());
 	return EXIT_REFUSED;
+}
+
+// From Ampere on, the module writes any id of a runlist (RUNLIST:ID), because no register says whether there is such a
+// channel. Returns EXIT_REFUSED, after a message, if the runlist was read and does not list it. Ids beyond the limit are
+// left to the module.
+int refuse_unlisted(const Options &options, unsigned index, const Write &w, const std::string &id)
+{
+	std::optional<lens_ref> ref = parse_id(id);
+	Gpu gpu;
+
+	if (!ref || ref->runlist == LENS_NONE)
+		return EXIT_DONE;
+	try {
+		gpu = load_permitted(options.sources.proc, index);
+	} catch (const Error &) {
+		return EXIT_DONE; // the module's answer says why
+	}
+	const Runlist *rl = gpu.runlist(static_cast<u32>(ref->runlist));
+	if (!rl || rl->err || rl->torn || ref->id >= rl->channel_ids || is_listed(*rl, ref->id, false))
+		return EXIT_DONE;
+	return report_error(fmt::format("channel {} is not on runlist {}; gpulens channels lists those that are (one "
+					"that its driver has just taken off is disabled by: echo {} > {})",
+					id, rl->id, w.text, w.path));
+}
+
+int report_write(const Write &w)
+{
+	return print_text(fmt::format("{} < {}\n", w.path, w.text)) ? EXIT_DONE : EXIT_PART;
 }
 
 /* -- undoing -- */
@@ -471,6 +494,9 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 		if (!list)
 			return EXIT_REFUSED;
 		changes = *list;
+	} else if (std::string(control.command) == "disable") {
+		if (int status = refuse_unlisted(options, index, w, control_options.id))
+			return status;
 	}
 	int err = write_control(w.path, w.text);
 	// Undo failed writes, too: they may have reached the GPU.
