@@ -211,6 +211,27 @@ TEST(ChannelOwners, OldResidenceIsForgotten)
 	EXPECT_EQ(owners.find_pids(offset_near(0)), Pids{});
 }
 
+// Of channels 10 and 11, which are of processes 6 and 5, neither is of 7. A sample counts once, a process of either channel
+// does not contradict where the offset leaves both possible, and neither do idle samples and channels of unknown processes.
+// Seen failing with the first offset alone, and with unknown processes compared.
+TEST(ChannelOwners, AnotherProcessContradicts)
+{
+	auto pid_of = [](u32 channel) { return channel == 10 ? 6U : 5U; };
+	auto unknown = [](u32 channel) { return channel == 10 ? 6U : 0U; };
+	tool::rm::ChannelOwners owners = make_two_halves();
+
+	EXPECT_FALSE(owners.contradict(offset_near(0), pid_of));
+	owners.add_samples({sample_at(100000, 6), sample_at(499500, 5), sample_at(500500, 6), sample_at(900000, 5)});
+	EXPECT_FALSE(owners.contradict(offset_near(0), pid_of));
+	owners.add_samples({sample_at(910000, 7)});
+	EXPECT_TRUE(owners.contradict(offset_near(0), pid_of));
+	EXPECT_FALSE(owners.contradict(offset_near(0), pid_of));
+	owners.add_samples({sample_at(920000, 7), sample_at(930000, tool::rm::UtilSamples::NO_PID)});
+	EXPECT_FALSE(owners.contradict(offset_near(0), unknown));
+	owners.add_samples({sample_at(1500000, 7)}); // nothing is known of that time
+	EXPECT_FALSE(owners.contradict(offset_near(0), pid_of));
+}
+
 TEST(ChannelOwners, IdleSamplesAreNotUsed)
 {
 	tool::rm::ChannelOwners owners;
@@ -232,11 +253,13 @@ TEST(UnknownTasks, JustifyQueriesForSomeTime)
 	constexpr u64 SECOND = 1000000000;
 	tool::rm::UnknownTasks tasks;
 
-	EXPECT_FALSE(tasks.justify_queries(SECOND));
+	EXPECT_FALSE(tasks.justify_queries(SECOND) || tasks.seen_lately(SECOND));
 	for (u64 second = 100; second <= 131; second++) {
 		tasks.add(second * SECOND, 10);
 		EXPECT_EQ(tasks.justify_queries(second * SECOND), second <= 130) << second;
+		EXPECT_TRUE(tasks.seen_lately(second * SECOND)) << second;
 	}
+	EXPECT_FALSE(tasks.seen_lately(136 * SECOND + 1));
 	tasks.add(132 * SECOND, 11);
 	EXPECT_TRUE(tasks.justify_queries(137 * SECOND));
 	EXPECT_FALSE(tasks.justify_queries(137 * SECOND + 1));

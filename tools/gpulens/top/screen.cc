@@ -132,19 +132,22 @@ public:
 			}
 			if (changed)
 				draw();
-			wait_for_key();
+			wait_for_key(next);
 		}
 	}
 
 private:
 	enum class Mode { Table, Filter, Confirm, Help };
 
-	// Waits for a key, but at most 20 ms, because samples must be drained.
-	void wait_for_key()
+	// Waits for a key, until the next screen is due or samples must be drained.
+	void wait_for_key(std::chrono::steady_clock::time_point next)
 	{
+		using std::chrono::milliseconds;
 		pollfd p{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+		auto left = std::chrono::ceil<milliseconds>(next - std::chrono::steady_clock::now());
+		milliseconds time = std::clamp(left, milliseconds(0), top_options_.read_period);
 
-		if (poll(&p, 1, 20) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)))
+		if (poll(&p, 1, static_cast<int>(time.count())) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)))
 			done_ = true;
 	}
 

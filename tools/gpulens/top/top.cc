@@ -40,8 +40,7 @@ int run_batch(const TopOptions &options, const TopFeeds &feeds)
 		while (!stop.came() && clock::now() < end) {
 			for (const std::unique_ptr<TopFeed> &feed : feeds)
 				feed->drain();
-			std::this_thread::sleep_for(
-				std::min<clock::duration>(std::chrono::milliseconds(20), end - clock::now()));
+			std::this_thread::sleep_for(std::min<clock::duration>(options.read_period, end - clock::now()));
 		}
 		if (stop.came())
 			return EXIT_DONE;
@@ -87,6 +86,7 @@ int run_top(const Options &options, const TopOptions &top_options)
 	std::shared_ptr<const Source> source = machine_source(options.sources);
 	std::vector<unsigned> gpus = options.sources.gpus.empty() ? source->numbers() : options.sources.gpus;
 	TopOptions chosen = top_options;
+	chosen.read_period = source->read_period();
 	if (!chosen.every_ns &&
 	    !source->reports_work()) // each sample is a query: all GPUs together cost what one costs
 		chosen.every_ns = std::min<u64>(1000000000, u64{source->modest_period_us()} * 1000 * gpus.size());

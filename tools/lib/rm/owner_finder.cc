@@ -36,7 +36,12 @@ void UnknownTasks::add(u64 time_ns, u32 key)
 
 bool UnknownTasks::justify_queries(u64 now_ns) const
 {
-	return !tasks_.empty() && now_ns <= seen_ns_ + RECENT_NS && now_ns <= new_ns_ + PATIENCE_NS;
+	return seen_lately(now_ns) && now_ns <= new_ns_ + PATIENCE_NS;
+}
+
+bool UnknownTasks::seen_lately(u64 now_ns) const
+{
+	return !tasks_.empty() && now_ns <= seen_ns_ + RECENT_NS;
 }
 
 OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns)
@@ -65,11 +70,29 @@ void OwnerFinder::query()
 		times.push_back(sample.time_ns);
 	clock_.add_answer(began, now_ns(), times);
 	owners_.add_samples(samples);
+	auto pid_of = [this](u32 key) {
+		auto known = known_.find(key);
+		return known == known_.end() ? 0 : known->second.pid;
+	};
+	if (std::optional<UtilClock::Offset> offset = clock_.offset(); offset && owners_.contradict(*offset, pid_of))
+		contradicted_ns_ = began;
+}
+
+bool OwnerFinder::is_calm() const
+{
+	u64 now = now_ns();
+
+	return !unknown_.seen_lately(now) && (!contradicted_ns_ || now > contradicted_ns_ + PATIENCE_NS);
+}
+
+u64 OwnerFinder::next_query_ns() const
+{
+	return clock_.next_query_ns(is_calm());
 }
 
 void OwnerFinder::query_if_due()
 {
-	if (now_ns() >= clock_.next_query_ns())
+	if (now_ns() >= next_query_ns())
 		query();
 }
 

@@ -21,6 +21,8 @@ public:
 	void add(u64 time_ns, u32 key);
 	void remove(u32 key) { tasks_.erase(key); }
 	bool justify_queries(u64 now_ns) const;
+	// Returns whether one was there in the last 5 s.
+	bool seen_lately(u64 now_ns) const;
 
 private:
 	std::map<u32, u64> tasks_;     // when each was on the engine last
@@ -43,8 +45,9 @@ public:
 	// Queries the driver's utilisation samples if that is due, which takes 1.2 to 2.6 ms. Call it in time: when samples are
 	// expected, queries must follow each other directly.
 	void query_if_due();
-	// Returns when a query is due, ns of CLOCK_MONOTONIC.
-	u64 next_query_ns() const { return clock_.next_query_ns(); }
+	// Returns when a query is due, ns of CLOCK_MONOTONIC: every 8 s instead of 2 s if there was no unknown task lately, and
+	// for 30 s no sample was of another process than those that are known.
+	u64 next_query_ns() const;
 	// Returns what became known since the last call, or is no longer known because the process has ended; at most every
 	// two seconds unless now is set, which queries once more.
 	std::vector<Change> take_changes(bool now = false);
@@ -63,6 +66,7 @@ private:
 	};
 
 	void query();
+	bool is_calm() const;
 
 	Client &client_;
 	const Subdevice &gpu_;
@@ -70,6 +74,7 @@ private:
 	UtilClock clock_;
 	std::map<u32, Known> known_; // by key
 	u64 changes_taken_ns_;       // when take_changes() looked last
+	u64 contradicted_ns_ = 0;    // when a sample was of another process than those that are known
 	UnknownTasks unknown_;
 };
 

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,31 +71,46 @@ std::string environment_variable(u32 pid, const std::string &name)
 
 } // namespace
 
-std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal)
+std::vector<UsedClass> list_used_classes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal)
 {
-	std::map<u32, std::vector<std::string>> uses;
-	std::vector<Process> list;
+	std::vector<UsedClass> list;
 
-	auto add = [&](u32 cls, const char *use) {
-		std::unique_ptr<Pids> pids = std::make_unique<Pids>();
-		pids->id = cls;
-		u32 status = client.query(gpu, *pids);
-		if (status != NV_OK)
-			return on_refusal(Pids::NAME, status);
-		for (u32 i = 0; i < std::min(pids->count, Pids::MAX); i++)
-			uses[pids->pids[i]].emplace_back(use);
-	};
 	// The low byte of NVIDIA's class numbers is the kind: 0xc0 compute, 0xb5 copy.
 	for (u16 type : {NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS, NV_PTOP_DEVICE_INFO_TYPE_ENUM_LCE})
 		for (u32 cls : list_classes(client, gpu, nv2080_of(type, 0), on_refusal))
 			if ((cls & 0xff) == 0xc0 || (cls & 0xff) == 0xb5)
-				add(cls, (cls & 0xff) == 0xc0 ? "compute" : "copy");
-	add(0x900e, "MPS");      // class/cl900e.h, MPS_COMPUTE
-	add(0x83de, "debugger"); // class/cl83de.h, GT200_DEBUGGER
+				list.push_back({cls, (cls & 0xff) == 0xc0 ? "compute" : "copy"});
+	list.push_back({0x900e, "MPS"});      // class/cl900e.h, MPS_COMPUTE
+	list.push_back({0x83de, "debugger"}); // class/cl83de.h, GT200_DEBUGGER
+	return list;
+}
+
+std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const std::vector<UsedClass> &classes,
+				    const OnRefusal &on_refusal)
+{
+	std::map<u32, std::vector<std::string>> uses;
+	std::vector<Process> list;
+
+	for (const UsedClass &cls : classes) {
+		std::unique_ptr<Pids> pids = std::make_unique<Pids>();
+		pids->id = cls.number;
+		u32 status = client.query(gpu, *pids);
+		if (status != NV_OK)
+			on_refusal(Pids::NAME, status);
+		for (u32 i = 0; status == NV_OK && i < std::min(pids->count, Pids::MAX); i++)
+			uses[pids->pids[i]].emplace_back(cls.use);
+	}
 	list.reserve(uses.size());
 	for (auto &[pid, process_uses] : uses)
 		list.push_back({.pid = pid, .name = process_name(pid), .uses = std::move(process_uses)});
 	return list;
+}
+
+std::vector<Process> list_processes(Client &client, const Subdevice &gpu)
+{
+	OnRefusal ignore = [](const char *, u32) {};
+
+	return list_processes(client, gpu, list_used_classes(client, gpu, ignore), ignore);
 }
 
 std::vector<RunTsg> claimed_tsgs(u32 pid)
@@ -152,6 +168,24 @@ std::optional<u32> ChannelOwners::resident_at(int64_t time_ns) const
 	if (before->second != after->second || after->first - before->first >= max_gap_ns_)
 		return std::nullopt;
 	return before->second;
+}
+
+bool ChannelOwners::contradict(UtilClock::Offset offset, const std::function<u32(u32 channel)> &pid_of)
+{
+	bool contradicted = false;
+
+	for (const UtilSample &sample : samples_) {
+		std::set<u32> pids;
+		if (sample.pid == UtilSamples::NO_PID || sample.time_ns <= compared_ns_)
+			continue;
+		for (int64_t offset_ns = offset.min; offset_ns <= offset.max; offset_ns += OFFSET_STEP_NS)
+			if (auto channel = resident_at(static_cast<int64_t>(sample.time_ns) - offset_ns))
+				pids.insert(pid_of(*channel));
+		contradicted |= !pids.empty() && !pids.contains(sample.pid) && !pids.contains(0);
+	}
+	if (!samples_.empty())
+		compared_ns_ = samples_.back().time_ns;
+	return contradicted;
 }
 
 void ChannelOwners::forget(u32 channel)

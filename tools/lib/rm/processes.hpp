@@ -20,8 +20,19 @@ namespace tool::rm {
 // Called for a control, by its name, that returned a status other than NV_OK.
 using OnRefusal = std::function<void(const char *control, u32 status)>;
 
-// Returns the processes that hold an object for compute, copies, MPS or debugging, by pid.
-std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal);
+// A class of objects of the driver, by NVIDIA's number, and what processes hold such objects for.
+struct UsedClass {
+	u32 number;
+	const char *use; // "compute", "copy", "MPS" or "debugger"
+};
+
+// Returns the classes of a GPU, which do not change while the driver is loaded.
+std::vector<UsedClass> list_used_classes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal);
+// Returns the processes that hold an object of these classes, by pid: a query for each class.
+std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const std::vector<UsedClass> &classes,
+				    const OnRefusal &on_refusal);
+// Both, without what is refused.
+std::vector<Process> list_processes(Client &client, const Subdevice &gpu);
 // Returns the TSGs of a process that gpulens run started, from the file that the process names; empty for others. The
 // content is the process' own claim. Only a regular file of the same user is read.
 std::vector<RunTsg> claimed_tsgs(u32 pid);
@@ -53,6 +64,9 @@ public:
 	// has a pid if three samples or more report a process for it, four in five of them the same one, and every offset that
 	// agrees nearly as well as the best one gives the same process.
 	std::map<u32, u32> find_pids(UtilClock::Offset offset) const;
+	// Returns whether a sample that was added since the last call is of another process than the channels that were
+	// resident at any of the offsets. pid_of: 0: unknown, which contradicts nothing.
+	bool contradict(UtilClock::Offset offset, const std::function<u32(u32 channel)> &pid_of);
 	// Forgets when this channel was resident.
 	void forget(u32 channel);
 
@@ -72,7 +86,7 @@ private:
 	std::optional<u32> resident_at(int64_t time_ns) const;
 	Votes count_votes(int64_t offset_ns) const;
 
-	u64 max_gap_ns_;
+	u64 max_gap_ns_, compared_ns_ = 0; // compared_ns_: of the last sample that contradict() compared
 	std::deque<std::pair<u64, std::optional<u32>>> resident_;
 	std::vector<UtilSample> samples_;
 };

@@ -17,8 +17,8 @@ constexpr int64_t BURST_NS = 5 * MS; // within this distance of the expected sam
 // Seen on H100s: samples are 198.2 to 201.7 ms apart.
 constexpr int64_t PERIOD_NS = 200 * MS, JITTER_NS = 2 * MS;
 constexpr int64_t PREDICTED_SAMPLES = 4; // after the newest; later ones may be too far from where they are expected
-constexpr u64 REFRESH_NS = 2000000000;
-constexpr u64 DRIFT_PPM = 100; // assumed: crystals are within 100 ppm of each other
+constexpr u64 REFRESH_NS = 2000000000, CALM_NS = 8000000000; // an answer has the samples of 14 s
+constexpr u64 DRIFT_PPM = 100;                               // assumed: crystals are within 100 ppm of each other
 
 // Returns the mean distance without those of more than twice the median: the machine was suspended meanwhile.
 u64 usual_period(const std::vector<u64> &samples)
@@ -53,6 +53,7 @@ void UtilClock::add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &s
 {
 	if (samples.empty()) {
 		next_query_ns_ = ended_ns + REFRESH_NS;
+		calm_query_ns_ = ended_ns + CALM_NS;
 		return;
 	}
 	if (samples.back() < newest_) // the GPU's clock was set back
@@ -77,7 +78,8 @@ void UtilClock::add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &s
 	newest_ = samples.back();
 	read_after_ns_ = read_after;
 	answered_ns_ = ended_ns;
-	next_query_ns_ = schedule_query(began_ns, ended_ns);
+	next_query_ns_ = schedule_query(began_ns, ended_ns, REFRESH_NS);
+	calm_query_ns_ = schedule_query(began_ns, ended_ns, CALM_NS);
 }
 
 std::optional<UtilClock::Window> UtilClock::next_sample(u64 after_ns) const
@@ -93,7 +95,8 @@ std::optional<UtilClock::Window> UtilClock::next_sample(u64 after_ns) const
 	return std::nullopt;
 }
 
-u64 UtilClock::schedule_query(u64 began_ns, u64 ended_ns) const
+// refresh_ns: until the next query once the bounds are narrow, or if no sample came.
+u64 UtilClock::schedule_query(u64 began_ns, u64 ended_ns, u64 refresh_ns) const
 {
 	int64_t period = period_ns_ ? to_signed(period_ns_) : PERIOD_NS, due = to_signed(newest_) + period;
 	int64_t max = max_.value_or(due + JITTER_NS - to_signed(began_ns)), width = max_ ? max - *min_ : period;
@@ -101,9 +104,9 @@ u64 UtilClock::schedule_query(u64 began_ns, u64 ended_ns) const
 	int64_t now = to_signed(ended_ns), pause = width > BURST_NS ? width / 8 : 0;
 
 	if (max_ && width <= PRECISE_NS) // refresh when a sample is due in some seconds
-		return static_cast<u64>(first + to_signed(REFRESH_NS) / period * period);
+		return static_cast<u64>(first + to_signed(refresh_ns) / period * period);
 	if (now > last + BURST_NS) // the expected sample did not come
-		return ended_ns + REFRESH_NS;
+		return ended_ns + refresh_ns;
 	return static_cast<u64>(std::max(first, now + pause));
 }
 

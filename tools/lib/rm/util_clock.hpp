@@ -32,22 +32,23 @@ public:
 	void add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &samples);
 	// Returns nothing while the bounds are more than 2.4 ms apart.
 	std::optional<Offset> offset() const;
-	// Returns when to query next, ns of CLOCK_MONOTONIC: soon until the bounds are within 1.9 ms, then every 2 s. When a
-	// sample is due, queries follow each other directly, because each answer between two samples narrows the bounds.
-	u64 next_query_ns() const { return next_query_ns_; }
+	// Returns when to query next, ns of CLOCK_MONOTONIC: soon until the bounds are within 1.9 ms, then every 2 s, or every
+	// 8 s if calm is set. When a sample is due, queries follow each other directly, because each answer between two
+	// samples narrows the bounds.
+	u64 next_query_ns(bool calm = false) const { return calm ? calm_query_ns_ : next_query_ns_; }
 
 	// Returns the first of the next utilisation samples whose time may be after this one; nothing if none can be
 	// predicted, as the distance between samples varies.
 	std::optional<Window> next_sample(u64 after_ns) const;
 
 private:
-	u64 schedule_query(u64 began_ns, u64 ended_ns) const;
+	u64 schedule_query(u64 began_ns, u64 ended_ns, u64 refresh_ns) const;
 
 	std::optional<int64_t> min_, max_;
 	u64 read_after_ns_ = 0, answered_ns_ = 0; // last query: earliest time of the driver's read, and its answer
 	u64 newest_ = 0;                          // time of the newest sample; 0: none yet
 	u64 period_ns_ = 0;                       // between samples
-	u64 next_query_ns_ = 0;
+	u64 next_query_ns_ = 0, calm_query_ns_ = 0;
 };
 
 } // namespace tool::rm

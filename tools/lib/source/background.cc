@@ -8,13 +8,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds PIECE{10};              // how long the inner stream samples before its bytes are passed on
 constexpr size_t MAX_BYTES = size_t{16} << 20; // kept for a reader that does not come: a million samples
 
 } // namespace
 
-BackgroundSamples::BackgroundSamples(std::unique_ptr<SampleStream> inner)
-	: inner_(std::move(inner)), thread_([this] { run(); })
+BackgroundSamples::BackgroundSamples(std::unique_ptr<SampleStream> inner, milliseconds piece)
+	: inner_(std::move(inner)), piece_(piece), thread_([this] { run(); })
 {
 }
 
@@ -38,7 +37,7 @@ void BackgroundSamples::run()
 {
 	try {
 		for (;;) {
-			std::string_view bytes = inner_->read(PIECE);
+			std::string_view bytes = inner_->read(piece_);
 			std::unique_lock lock(mutex_);
 			filled_ += bytes;
 			if (!bytes.empty())

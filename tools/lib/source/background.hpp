@@ -12,8 +12,9 @@ namespace tool {
 
 class BackgroundSamples : public SampleStream {
 public:
-	explicit BackgroundSamples(std::unique_ptr<SampleStream> inner);
-	~BackgroundSamples() override; // ends the thread, which takes a sampling period at most
+	// piece: how long the inner stream samples before its bytes are passed on; the thread wakes up once in that time at least.
+	BackgroundSamples(std::unique_ptr<SampleStream> inner, std::chrono::milliseconds piece);
+	~BackgroundSamples() override; // ends the thread, which takes a piece at most
 
 	// What the thread has read since the last call. An error of the inner stream is thrown once that has been returned.
 	std::string_view read(std::chrono::milliseconds time) override;
@@ -24,6 +25,7 @@ private:
 	void end();
 
 	const std::unique_ptr<SampleStream> inner_;
+	const std::chrono::milliseconds piece_;
 	std::mutex mutex_; // of the next five
 	std::condition_variable changed_;
 	std::string filled_; // by the thread

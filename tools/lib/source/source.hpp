@@ -65,6 +65,8 @@ public:
 	virtual bool takes_tsgs() const { return false; }
 	// Returns a sampling period that costs little, for programs that sample all the time; 0: there are no samples.
 	virtual u32 modest_period_us() const { return 0; }
+	// Returns how often samples must be read, so that none are lost.
+	virtual std::chrono::milliseconds read_period() const { return std::chrono::milliseconds(20); }
 	// Returns counters of the cost of reading the GPU, in the format of /proc/gpuX/stats; nothing: it has none.
 	virtual std::optional<std::string> stats(unsigned) const { return std::nullopt; }
 };

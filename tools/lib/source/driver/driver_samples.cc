@@ -57,8 +57,8 @@ DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunT
 					client_.version(),
 					rm::explain_refusal(rm::ResidentChannel::NAME, status, client_.version())));
 	// TSGs of programs that gpulens run started.
-	std::vector<RunTsg> all = rm::find_claims(
-		client_, subdevice_, sampled, rm::list_processes(client_, subdevice_, [](const char *, u32) {}), tsgs);
+	std::vector<RunTsg> all =
+		rm::find_claims(client_, subdevice_, sampled, rm::list_processes(client_, subdevice_), tsgs);
 	std::erase_if(all, [](const RunTsg &tsg) { return tsg.engine != "GR0"; });
 	add_headers(sampled, all);
 }

@@ -25,6 +25,9 @@ namespace tool {
 
 namespace {
 
+// Of samples: each wakes a thread up, as each sample does.
+constexpr std::chrono::milliseconds PIECE{10}, LONG_PIECE{50};
+constexpr u32 LONG_PERIOD_US = 10000;
 constexpr const char *NOT_AVAILABLE = "not available from this source";
 
 struct KnownEngine {
@@ -48,6 +51,7 @@ public:
 	{
 		read_chip();
 		read_engines();
+		read_classes();
 	}
 
 	// The same, with what changes.
@@ -68,6 +72,7 @@ public:
 		read_sms();
 		read_copy_engines();
 		read_channels();
+		read_classes();
 		read_processes();
 		gpu_.runlist_failures.push_back({Part::Runlists, -EOPNOTSUPP, {}, NOT_AVAILABLE});
 		return std::move(gpu_);
@@ -304,7 +309,9 @@ private:
 
 		if (!query(all, Part::AllocatedChannels, gpu_.channel_failures))
 			return;
-		gpu_.chip.ids_per_runlist = client_.query(subdevice_, other) == rm::NV_OK;
+		if (!ids_per_runlist_)
+			ids_per_runlist_ = client_.query(subdevice_, other) == rm::NV_OK;
+		gpu_.chip.ids_per_runlist = *ids_per_runlist_;
 		if (gpu_.chip.ids_per_runlist) {
 			gpu_.channel_failures.push_back(
 				{Part::AllocatedChannels,
@@ -319,12 +326,18 @@ private:
 				gpu_.allocated->push_back(i);
 	}
 
+	rm::OnRefusal on_refused_processes()
+	{
+		return [this](const char *control, u32 status) {
+			add_refusal(control, status, Part::Processes, gpu_.channel_failures);
+		};
+	}
+
+	void read_classes() { classes_ = rm::list_used_classes(client_, subdevice_, on_refused_processes()); }
+
 	void read_processes()
 	{
-		std::vector<Process> list =
-			rm::list_processes(client_, subdevice_, [this](const char *control, u32 status) {
-				add_refusal(control, status, Part::Processes, gpu_.channel_failures);
-			});
+		std::vector<Process> list = rm::list_processes(client_, subdevice_, classes_, on_refused_processes());
 
 		if (gpu_.channel_failures.empty() || !list.empty())
 			gpu_.processes = std::move(list);
@@ -333,6 +346,8 @@ private:
 	rm::Client &client_;
 	rm::Subdevice subdevice_;
 	const lens_chip *chip_ = nullptr;
+	std::optional<bool> ids_per_runlist_; // as the driver answers
+	std::vector<rm::UsedClass> classes_;  // of the processes' objects
 	Gpu gpu_;
 };
 
@@ -435,7 +450,7 @@ public:
 
 private:
 	using clock = std::chrono::steady_clock;
-	static constexpr std::chrono::seconds CHANGES_PERIOD{2};
+	static constexpr std::chrono::seconds CHANGES_PERIOD{5};
 
 	rm::Client client_;
 	Reader reader_;
@@ -469,9 +484,11 @@ std::unique_ptr<SampleStream> DriverSource::samples(const std::vector<unsigned> 
 		throw Error(Error::Source, "one GPU at a time: use -g X");
 	if (std::any_of(options.runlists.begin(), options.runlists.end(), [](u32 id) { return id != 0; }))
 		throw Error(Error::Source, "the driver reports only the graphics engine, which is on runlist 0");
-	return std::make_unique<BackgroundSamples>(std::make_unique<DriverSamples>(
-		numbers.empty() ? 0 : numbers[0], options.period_us,
-		options.tsgs.empty() ? std::vector<RunTsg>() : read_run_file(options.tsgs)));
+	return std::make_unique<BackgroundSamples>(
+		std::make_unique<DriverSamples>(numbers.empty() ? 0 : numbers[0], options.period_us,
+						options.tsgs.empty() ? std::vector<RunTsg>()
+								     : read_run_file(options.tsgs)),
+		options.period_us < LONG_PERIOD_US ? PIECE : LONG_PIECE);
 }
 
 Gpu DriverSource::gpu_at(const std::string &pci)

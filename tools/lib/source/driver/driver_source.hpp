@@ -17,7 +17,7 @@ public:
 	// Includes GPUs that cannot be opened.
 	std::vector<unsigned> numbers() const override;
 	std::vector<Gpu> gpus(const std::vector<unsigned> &numbers) const override;
-	// Without GPCs, SMs and copy engines. Keeps the GPU open; channels and processes are queried every two seconds, and what
+	// Without GPCs, SMs and copy engines. Keeps the GPU open; channels and processes are queried every five seconds, and what
 	// does not change once.
 	Gpu snapshot(unsigned number) const override;
 	bool finds_owners() const override { return true; }
@@ -25,6 +25,8 @@ public:
 	bool takes_tsgs() const override { return true; }
 	// A sample is a query of half a millisecond on an H100, so that these take less than 2 % of a processor.
 	u32 modest_period_us() const override { return 30000; }
+	// A thread reads them.
+	std::chrono::milliseconds read_period() const override { return std::chrono::milliseconds(100); }
 	// Samples the graphics engine alone, of GPU 0 if none is named. Always begins with a snapshot.
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
 					      const SampleOptions &options) const override;

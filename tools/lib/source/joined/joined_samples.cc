@@ -63,8 +63,7 @@ void JoinedSamples::take_snapshot(std::string_view bytes)
 {
 	Gpu gpu = from_snapshot(bytes, "snapshot");
 
-	join_claims(gpu, rm::find_claims(client_, subdevice_, attached_,
-					 rm::list_processes(client_, subdevice_, [](const char *, u32) {})));
+	join_claims(gpu, rm::find_claims(client_, subdevice_, attached_, rm::list_processes(client_, subdevice_)));
 	for (const Runlist &rl : gpu.runlists)
 		for (const Tsg &tsg : rl.tsgs)
 			if (tsg.owner)

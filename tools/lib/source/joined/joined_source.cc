@@ -17,6 +17,7 @@ namespace tool {
 namespace {
 
 constexpr std::chrono::seconds REPORTS_PERIOD{2}; // top reads snapshots more often than processes come
+constexpr std::chrono::milliseconds PIECE{10};    // of samples, which wake the thread up anyway
 
 } // namespace
 
@@ -45,7 +46,7 @@ std::optional<JoinedSource::Report> JoinedSource::query(rm::Client &client, cons
 
 	try {
 		rm::Subdevice subdevice = client.open(attached);
-		report.processes = rm::list_processes(client, subdevice, [](const char *, u32) {});
+		report.processes = rm::list_processes(client, subdevice);
 		report.claims = rm::find_claims(client, subdevice, attached, report.processes);
 	} catch (const Error &) { // the owners of this GPU's tasks stay unknown
 		return std::nullopt;
@@ -127,7 +128,8 @@ std::unique_ptr<SampleStream> JoinedSource::samples(const std::vector<unsigned> 
 
 	try {
 		return std::make_unique<BackgroundSamples>(
-			std::make_unique<JoinedSamples>(std::move(samples), gpu.chip.device, watch_of(gpu), options));
+			std::make_unique<JoinedSamples>(std::move(samples), gpu.chip.device, watch_of(gpu), options),
+			PIECE);
 	} catch (const Error &) { // no owners, and all else
 		return module_->samples(numbers, options);
 	}
