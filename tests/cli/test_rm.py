@@ -11,12 +11,13 @@ import re
 import signal
 import statistics
 import subprocess
+import time
 import typing
 
 import jsonschema
 import pytest
 from support.fakerm import FACTS, PROGRAM, ask_rm, fake_rm, recording_with
-from support.program import LIBRARIES, ROOT, gpulens, image
+from support.program import ENDS_WITH_PARENT, LIBRARIES, ROOT, TOOL, gpulens, image
 
 COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlists")
 
@@ -437,6 +438,19 @@ def test_the_exporter_shows_gpus_that_can_be_opened() -> None:
     done = ask_rm("top", "--batch", "1", "--delay", "100ms", GPU="20", CLOSED="1:2")
     assert done.returncode == 1 and done.stderr.splitlines() == [f"gpulens: {CLOSED['2']}"]
     assert "0000:01:00.0" in done.stdout and "0000:03:00.0" not in done.stdout
+
+
+def test_the_exporter_says_what_it_gave_up_rights_for() -> None:
+    """Where processes are among the metrics, after the address; one that exports a file says the address alone. Seen
+    failing without the message, and with it for a file."""
+    for words, env, more in ((("--source", "rm"), fake_rm(), 1), (("-i", str(image("gp106"))), {}, 0)):
+        with subprocess.Popen([*ENDS_WITH_PARENT, str(TOOL), *words, "export", "--prometheus", "--listen",
+                               "127.0.0.1:0"], env={**os.environ, **env}, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr and process.stderr.readline().startswith("gpulens: metrics at ")
+            time.sleep(0.5)
+            process.kill()
+            told = process.stderr.read().splitlines()
+        assert ["CAP_SYS_PTRACE" in line and "CAP_DAC_READ_SEARCH" in line for line in told] == [True] * more
 
 
 def test_a_missing_driver_is_reported() -> None:

@@ -90,6 +90,8 @@ public:
 	}
 
 	size_t clocks() const { return clocks_.size(); }
+	// Whether processes are among the metrics.
+	bool finds_owners() const { return machine_ && machine_->finds_owners(); }
 
 private:
 	bool sampling() const { return options_.listen ? !options_.no_sample : options_.for_ns != 0; }
@@ -333,6 +335,11 @@ int serve_metrics(const SourceOptions &sources, const ExportOptions &options)
 	const std::string &host = listener.at.host;
 	std::fprintf(stderr, "gpulens: metrics at http://%s:%d/metrics\n",
 		     host.find(':') == host.npos ? host.c_str() : ('[' + host + ']').c_str(), listener.at.port);
+	if (exporter.finds_owners())
+		std::fprintf(stderr,
+			     "gpulens: processes are those that NVIDIA's driver names; what programs of gpulens run "
+			     "report is not read: that needs CAP_SYS_PTRACE and, of other users, "
+			     "CAP_DAC_READ_SEARCH, which the exporter gives up\n");
 	while (!stop.came()) {
 		stop.wait_until(std::chrono::steady_clock::now() + SWEEP_TIME);
 		server.close_overdue();
