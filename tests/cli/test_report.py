@@ -113,6 +113,15 @@ def test_memory_does_not_grow_with_a_recording(tmp_path: pathlib.Path, kind: str
     assert peaks[1] < 64 and peaks[1] - peaks[0] < 4, peaks
 
 
+def test_a_recording_is_not_written_under_the_name_of_another_format(tmp_path: pathlib.Path) -> None:
+    """record -o FILE.json and others: wrong usage before anything is recorded, and the formats are named. Seen failing:
+    the file got a binary recording."""
+    for name in ("a.json", "a.txt", "a.svg", "a.png", "a.parquet"):
+        done = gpulens("record", "--for", "100ms", "-o", str(tmp_path / name))
+        assert done.returncode == 2 and not (tmp_path / name).exists()
+        assert done.stderr.startswith(f"gpulens: -o: {tmp_path}/{name}: there is no output of that format; FILE.csv, ")
+
+
 def test_memory_does_not_grow_while_recording(tmp_path: pathlib.Path) -> None:
     """100,000 ticks, which arrive as fast as they are read. Seen failing with 135 MB."""
     folder = tmp_path / "gpu0"

@@ -8,6 +8,7 @@
 #include "gpulens/top/top.hpp"
 #include "lib/base/machine_name.hpp"
 
+#include <fmt/format.h>
 #include <memory>
 
 namespace tool {
@@ -39,6 +40,18 @@ void add_timeline_output(CLI::App &parser, TimelineOutput &output, const char *a
 		"for several recordings)");
 }
 
+// Returns why a name cannot be that of an output of record; empty: it can. A recording has any name but those of formats
+// that somebody would expect to get.
+std::string refuse_format(const std::string &name)
+{
+	for (const char *end : {".json", ".txt", ".svg", ".png", ".parquet"})
+		if (name.ends_with(end))
+			return fmt::format("{}: there is no output of that format; FILE.csv, FILE.html, "
+					   "FILE.perfetto-trace, or FILE.rec for gpulens report",
+					   name);
+	return "";
+}
+
 void add_record(CLI::App &parser, CommandLine &line)
 {
 	auto options = std::make_shared<RecordOptions>();
@@ -59,6 +72,9 @@ void add_record(CLI::App &parser, CommandLine &line)
 		refuse_files(line.options, "record");
 		if (options->output.files.empty() && options->output.dataset.empty())
 			throw CLI::ValidationError("record", "name the output with -o FILE or --dataset DIR");
+		for (const std::string &file : options->output.files)
+			if (std::string why = refuse_format(file); !why.empty())
+				throw CLI::ValidationError("-o", why);
 		line.status = record_samples(line.options, *options);
 	});
 }
