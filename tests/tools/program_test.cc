@@ -169,12 +169,25 @@ TEST_F(Program, NamesTheRemedyWithoutTheModule)
 	utsname kernel{};
 
 	ASSERT_EQ(uname(&kernel), 0);
-	std::string release = kernel.release, built = std::filesystem::path(PROGRAM).parent_path().parent_path() /
-						      "module" / release / "gpulens.ko";
+	std::string release = kernel.release,
+		    built = std::filesystem::path(PROGRAM).parent_path().parent_path() / "module" / release /
+			    "gpulens.ko",
+		    emulator = tool::emulator_command(PROGRAM);
 	EXPECT_EQ(r.status, 3);
 	EXPECT_EQ(r.err, "gpulens: no " + dir_ + "/gpu*: the module is not loaded: " +
 				 tool::load_command(release, "/lib/modules/" + release, built) +
-				 " (or name a recorded GPU: gpulens -i FILE)\n");
+				 " (or name a recorded GPU: gpulens -i FILE" +
+				 (emulator.empty() ? "" : "; without a GPU: " + emulator) + ")\n");
+}
+
+// The script of the sources whose build folder the program is in. Seen failing with an installed program.
+TEST_F(Program, NamesTheEmulatorBesideItsSources)
+{
+	EXPECT_EQ(tool::emulator_command(dir_ + "/build/bin/gpulens"), "");
+	std::filesystem::create_directories(dir_ + "/scripts");
+	std::ofstream(dir_ + "/scripts/vm") << "x";
+	EXPECT_EQ(tool::emulator_command(dir_ + "/build/bin/gpulens"), dir_ + "/scripts/vm shell");
+	EXPECT_EQ(tool::emulator_command("/usr/bin/gpulens"), "");
 }
 
 // Installed in updates/dkms by DKMS, also compressed; built but not installed; neither. A module of another name does not

@@ -25,15 +25,34 @@ std::string load_command(const std::string &release, const std::filesystem::path
 		release);
 }
 
+static std::filesystem::path this_program()
+{
+	std::error_code error;
+
+	return std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
 std::string load_command()
 {
 	utsname kernel{};
-	std::error_code error;
-	std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+	std::filesystem::path program = this_program();
 
 	uname(&kernel);
 	return load_command(kernel.release, std::filesystem::path("/lib/modules") / kernel.release,
 			    program.parent_path().parent_path() / "module" / kernel.release / "gpulens.ko");
+}
+
+std::string emulator_command(const std::filesystem::path &program)
+{
+	std::error_code error;
+	std::filesystem::path script = program.parent_path().parent_path().parent_path() / "scripts/vm"; // of build/bin
+
+	return std::filesystem::exists(script, error) ? script.string() + " shell" : "";
+}
+
+std::string emulator_command()
+{
+	return emulator_command(this_program());
 }
 
 } // namespace tool

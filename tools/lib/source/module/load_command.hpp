@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// How this machine's user loads the module.
+// How this machine's user loads the module, or tries it on emulated GPUs.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -12,5 +12,9 @@ std::string load_command(const std::string &release, const std::filesystem::path
 			 const std::filesystem::path &built);
 // The same for the running kernel, and the build folder that this program is in.
 std::string load_command();
+// Returns the command that starts a virtual machine with emulated GPUs, where the program is in the build folder of the
+// sources; empty otherwise.
+std::string emulator_command(const std::filesystem::path &program);
+std::string emulator_command();
 
 } // namespace tool

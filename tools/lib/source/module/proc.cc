@@ -261,10 +261,12 @@ std::vector<unsigned> proc_gpus(const std::string &proc)
 		return found;
 	if (module_loaded())
 		throw Error(Error::Source, "the module is loaded but found no supported GPU; see dmesg | grep gpulens");
-	throw Error(Error::Source,
-		    fmt::format("no {}/gpu*: the module is not loaded: {} (or name a recorded GPU: gpulens -i FILE{})",
-				proc, load_command(),
-				has_driver() ? "; or ask NVIDIA's driver: gpulens --source rm" : ""));
+	std::string emulator = emulator_command();
+	throw Error(
+		Error::Source,
+		fmt::format("no {}/gpu*: the module is not loaded: {} (or name a recorded GPU: gpulens -i FILE{}{})",
+			    proc, load_command(), has_driver() ? "; or ask NVIDIA's driver: gpulens --source rm" : "",
+			    emulator.empty() ? "" : "; without a GPU: " + emulator));
 }
 
 unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named)
