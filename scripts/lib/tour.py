@@ -31,6 +31,16 @@ def print_text(text: str) -> None:
         print(line)
 
 
+def in_columns(lines: list[str]) -> list[str]:
+    """The lines in two columns; remarks, which begin with "!", stay above."""
+    remarks = [line for line in lines if line.startswith("!")]
+    rest = [line for line in lines if not line.startswith("!")]
+    width = max((len(line) for line in rest), default=0) + 3
+    half = (len(rest) + 1) // 2
+    return remarks + [left.ljust(width) + right
+                      for left, right in zip(rest[:half], rest[half:] + [""] * (2 * half - len(rest)))]
+
+
 class Tour:
     """One walk over one guest."""
 
@@ -46,10 +56,7 @@ class Tour:
         if rest:
             shown = shown[:lines]
         if columns:
-            width = max(len(line) for line in shown) + 3
-            half = (len(shown) + 1) // 2
-            shown = [left.ljust(width) + right
-                     for left, right in zip(shown[:half], shown[half:] + [""] * (2 * half - len(shown)))]
+            shown = in_columns(shown)
         for line in shown:
             print(f"  {line.rstrip()}")
         if rest:
