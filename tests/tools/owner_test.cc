@@ -150,6 +150,23 @@ TEST(JoinClaims, TheEngineSelectsTheRunlist)
 	EXPECT_EQ(g.runlists[0].tsgs[0].channels[1].owner->pid, 473u);
 }
 
+// NVIDIA's driver, and so gpulens run, has names of its own (NV2080_ENGINE_TYPE_NVJPEG3, _SEC2, _NVENC1) for what the device
+// table's types 21, 13 and 14 are. Seen failing with the module's name: no owner of NVJPG3 and SEC.
+TEST(JoinClaims, EnginesHaveTheDriversNames)
+{
+	tool::Gpu g;
+	g.engines = {make_engine("JPEG Decoder 3 (NVJPG3)", 21, 3, 0), make_engine("Sequencer", 13, 0, 1),
+		     make_engine("Video Encoder 1 (NVENC1)", 14, 1, 2)};
+	g.runlists.resize(3);
+	for (u32 i = 0; i < 3; i++) {
+		g.runlists[i].id = i;
+		g.runlists[i].tsgs = {make_tsg(6, {make_channel(10 + i)})};
+	}
+	tool::join_claims(g, {make_claim(473, 6, "NVJPEG3", {10}), make_claim(524, 6, "SEC2", {11}),
+			      make_claim(579, 6, "NVENC1", {12})});
+	EXPECT_EQ(owner_pids(g), (std::vector<u32>{473, 524, 579}));
+}
+
 // Each differs in one item from a valid claim. Seen failing without the comparison of channels, and with the last
 // of two processes taken.
 TEST(JoinClaims, ClaimsThatDoNotMatchAreIgnored)

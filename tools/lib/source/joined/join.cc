@@ -2,6 +2,8 @@
 // See join.hpp.
 #include "lib/source/joined/join.hpp"
 
+#include "lib/rm/engine_type.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -9,14 +11,23 @@ namespace tool {
 
 namespace {
 
-// The runlist of an engine that gpulens run names: "GR0", "COPY2" (logical copy engine 2), or as the module names it.
+// The name that gpulens run, which asks the driver, has for an engine: "GR0", "COPY2", "NVJPEG3"; the module's, "NVJPG3",
+// where the driver's is unknown.
+std::string driver_name(const Engine &e)
+{
+	u32 nv2080 = rm::nv2080_of(static_cast<u16>(e.type), static_cast<u16>(e.inst));
+
+	if (nv2080)
+		return rm::engine_name(nv2080);
+	return e.is_copy() ? fmt::format("COPY{}", e.inst) : e.short_name();
+}
+
 int runlist_of(const Gpu &gpu, const std::string &name)
 {
 	int found = LENS_NONE;
 
 	for (const Engine &e : gpu.engines) {
-		std::string is = e.is_copy() ? fmt::format("COPY{}", e.inst) : e.short_name();
-		if (is != name)
+		if (driver_name(e) != name)
 			continue;
 		if (found != LENS_NONE)
 			return LENS_NONE;
