@@ -166,9 +166,10 @@ def test_logs_are_written_in_the_frameworks_layout(tmp_path: pathlib.Path) -> No
 
 def test_list_and_text_and_json(tmp_path: pathlib.Path) -> None:
     """--list prints the names, blocks prints a line for each kernel, and --json has the same content."""
-    assert [line.split()[0] for line in run_tool("probe-kernels", "--list").splitlines()[1:]] == [*FIGURES, "r2"]
+    names = [line.split()[0] for line in run_tool("probe-kernels", "--list").splitlines()[1:]]
+    assert names[:8] == [*FIGURES, "r2"]
     listed = check_schema(json.loads(run_tool("probe-kernels", "--list", "--json")), "scenarios")
-    assert [listed_scenario["name"] for listed_scenario in listed["scenarios"]] == [*FIGURES, "r2"]
+    assert [listed_scenario["name"] for listed_scenario in listed["scenarios"]] == names
     make_log(tmp_path / "a.json", "fig3.9")
     assert run_tool("blocks", str(tmp_path / "a.json")) == """\
 fig3.9, Fake GPU, 2 SMs of 2048 threads, 8 channels
@@ -360,8 +361,8 @@ BAD_SCENARIOS = [
     ('{"name": "a", "benchmarks": []}', "no benchmark"),
     ('{"name": "a", "benchmarks": {}}', "benchmarks is {}, not a list"),
     ({"benchmark": []}, 'unknown key "benchmark"; expected one of name, comment, benchmarks,'),
-    ({"use_processes": True}, "use_processes is true, but all streams are in one process"),
-    ({"max_iterations": 5}, "max_iterations is 5, but each kernel is launched once"),
+    ({"use_processes": 1}, "use_processes is 1, not true or false"),
+    ({"max_iterations": 0}, "max_iterations is 0, without limit, but the memory for times needs one"),
     (spin_benchmark(label="x", filename="./bin/mandelbrot.so"),
      'benchmark "x": filename is "./bin/mandelbrot.so", but there are only kernels for timer_spin,'),
     (spin_benchmark(label="x", block_count=0), 'benchmark "x": block_count is 0, not a whole number from 1 to 100000'),
@@ -417,8 +418,6 @@ def test_scenarios_beyond_the_gpu_or_the_rules_are_status_2(tmp_path: pathlib.Pa
     file = write_scenario(tmp_path, spin_benchmark(shared_memory_size=20000))
     assert "80000 bytes of shared memory per block, but this GPU has 49152" in error_of(file, "--program", FAKE)
     assert "shared memory is not simulated" in error_of(file, "--simulate")
-    file = write_scenario(tmp_path, spin_benchmark(), spin_benchmark(stream_priority=-1))
-    assert "the rules do not cover priorities" in error_of(file, "--simulate")
     copy = spin_benchmark(filename="memory_copy.so", additional_info={}, data_size=4096)
     file = write_scenario(tmp_path, copy)
     assert "only the run time of a spin kernel is known in advance" in error_of(file, "--simulate")

@@ -162,6 +162,8 @@ SAME = {
     ("simulate", "--for"): (f"simulate --policy {ROOT}/docs/schedule-table1.json", "10s"),
     ("probe-kernels", "--sms"): (SIMULATE, "2"),
     ("probe-kernels", "--threads-per-sm"): (SIMULATE, "2048"),
+    ("probe-kernels", "--sms-per-tpc"): (SIMULATE, "2"),
+    ("probe-kernels", "--resident-grids"): (SIMULATE, "128"),
     ("probe-kernels", "--connections"): (SIMULATE, "8"),
     ("blocks", "--channels"): ("blocks log.json --check", "8"),
     ("blocks", "--tolerance"): ("blocks log.json --check", "50us"),

@@ -145,6 +145,18 @@ def test_masks_of_streams_confine_their_launches(program: str) -> None:
         "ran on 4 5", "ran on 0 1 2 3", "ran on 6 7", "ran on 4 5", "ran on 8 9", "ran on 130 131", "ran on 0 1 2 3"]
 
 
+def test_all_tpcs_may_be_off_by_default(program: str) -> None:
+    """A global mask of ~0, as RTAS'23 describes: launches with a stream's or an own mask run, one without ends the
+    program, and not after a global mask with TPCs. Seen failing: the mask itself was refused as empty."""
+    done = run_on_h200(program, "all-off")
+    assert (done.returncode, done.stdout.splitlines()) == (4, ["ran on 4 5", "ran on 6 7"])
+    assert done.stderr == (
+        "gpulens-partition: a launch has no mask of its own or of its stream, and the global mask disables all TPCs; "
+        "the program ends, because it would run unpartitioned\n")
+    done = run_on_h200(program, "all-off", "then-tpc-4")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "ran on 8 9")
+
+
 STREAMS = {
     "ROAM=1": "launches of this stream cannot be distinguished from launches of other streams",
     "FAR=1": "launches of this stream cannot be distinguished from launches of other streams",

@@ -104,6 +104,63 @@ def test_nine_streams(connections: int) -> None:
     assert not wrong and verdict["order_checked"] == (connections == 9)
 
 
+# Scenarios of RTAS'23 and the number of their kernels; Fig. 12 has one more than there are task slots.
+RTAS23 = {"rtas23-fig3-left": 2, "rtas23-fig3-right": 2, "rtas23-fig4": 2, "rtas23-fig10": 38, "rtas23-fig11-left": 2,
+          "rtas23-fig11-right": 2, "rtas23-fig12": 129, "rtas23-fig14": 14}
+
+
+def came_out(figure: str, kernels: dict[str, dict[str, Any]]) -> bool:
+    """Whether the result agrees with the figure of RTAS'23 and its text."""
+    first = {name: start_times(kernel)[0] for name, kernel in kernels.items()}
+    ends = {name: last_end(kernel) for name, kernel in kernels.items()}
+    took = {name: ends[name] - first[name] for name in kernels}
+    last = list(kernels)[-1]  # of Fig. 12: that of the lower priority
+    return {
+        "rtas23-fig3-left": lambda: first["K2"] > 0.25 - NEAR,
+        "rtas23-fig3-right": lambda: first["K2"] < 0.01 + NEAR,
+        "rtas23-fig4": lambda: abs(first["K1"] - first["K2"]) < NEAR,
+        "rtas23-fig10": lambda: first["S2K10"] > ends["S2K9"] - NEAR,
+        "rtas23-fig11-left": lambda: first["K2"] > ends["K1"] - NEAR,
+        "rtas23-fig11-right": lambda: abs(first["K1"] - first["K2"]) < NEAR and max(ends.values()) < 0.25 + 2 * NEAR,
+        "rtas23-fig12": lambda: not any(0.15 + NEAR < start < 0.4 - NEAR for start in start_times(kernels[last])),
+        "rtas23-fig14": lambda: took["A1"] > took["A2"] - NEAR / 5 > took["A4"] and took["B1"] > took["B7"],
+    }[figure]()
+
+
+@pytest.mark.parametrize("figure", RTAS23)
+def test_partitions_keep_the_rules(figure: str) -> None:
+    """RTAS'23 on this GPU: each block is on a TPC of its kernel's mask, and no rule is violated. Whether the figure
+    came out is printed. The kernels of all these scenarios take 15 s."""
+    file, kernels = run_probe(figure, figure)
+    assert len(kernels) == RTAS23[figure]
+    print(f"{figure} came out as printed: {came_out(figure, kernels)}")
+    verdict = json.loads(run_tool("blocks", "--check", "--json", str(file), statuses=(0, 1)))["check"]
+    assert not [violation for violation in verdict["violations"] if violation["rule"] != "S"]
+    print(f"task slots: {[violation['text'] for violation in verdict['violations']]}")
+
+
+def test_processes_take_turns() -> None:
+    """Two processes with two iterations each: all kernels ran, times of both are on one clock, and rules hold."""
+    file, kernels = run_probe("turns", "turns")
+    assert sorted(kernels) == ["K1#1", "K1#2", "K2#1", "K2#2"]
+    assert start_times(kernels["K1#2"])[0] > last_end(kernels["K1#1"]) - NEAR
+    assert 0.005 < start_times(kernels["K2#1"])[0] < 0.005 + NEAR
+    run_tool("blocks", "--check", str(file))
+
+
+def test_all_tpcs_are_off_by_default(tmp_path: pathlib.Path) -> None:
+    """A scenario whose mask disables all TPCs, with masks of the stream and of a kernel: blocks only on theirs."""
+    kernel = {"duration": 1000000, "block_count": 300, "thread_count": 1024}
+    scenario = {"name": "off", "sm_mask": "0xffffffffffffffffffffffffffffffff", "benchmarks": [
+        {"filename": "multikernel", "sm_mask": "~0x3", "additional_info": [
+            {**kernel, "kernel_label": "stream"}, {**kernel, "kernel_label": "own", "sm_mask": "~0x30"}]}]}
+    (tmp_path / "off.json").write_text(json.dumps(scenario))
+    file, kernels = run_probe("off", str(tmp_path / "off.json"))
+    assert {sm // 2 for sm in kernels["stream"]["block_smids"]} == {0, 1}
+    assert {sm // 2 for sm in kernels["own"]["block_smids"]} == {4, 5}
+    run_tool("blocks", "--check", str(file))
+
+
 def test_copy_and_matrix_kernels(tmp_path: pathlib.Path) -> None:
     """At the same time as a kernel that spins: every block ran, no rule is violated."""
     scenario = {"name": "kinds", "benchmarks": [

@@ -75,6 +75,22 @@ int main(int argc, char **argv)
 			print_sms("ran on", streams[1], 1);
 		return 0;
 	}
+	if (!strcmp(what, "all-off")) {
+		int (*make)(void **, unsigned int) = NULL;
+		void *masked;
+
+		libsmctrl_set_global_mask_ext(~(uint128_t)0);
+		*(void **)&make = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamCreate");
+		make(&masked, 0);
+		libsmctrl_set_stream_mask(masked, ~0x4ull);
+		print_sms("ran on", masked, 1);
+		libsmctrl_set_next_mask(~0x8ull);
+		run_kernel();
+		if (argc > 2)
+			libsmctrl_set_global_mask(~0x10ull);
+		run_kernel();
+		return 0;
+	}
 	if (!strcmp(what, "per-thread"))
 		libsmctrl_set_stream_mask((void *)2, ~0x1ull);
 	if (!strcmp(what, "cuda")) {

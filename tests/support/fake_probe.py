@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Replaces gpulens-probe-kernels where there is no GPU. It speaks the same line format and implements the rules A to D
 by brute force: every rule is evaluated again at each moment, from the list of blocks that ran. The environment sets its
-properties: FAKE_SMS, FAKE_THREADS, and FAKE_BREAK for an invalid answer, or for blocks outside the limit. Blocks stay
+properties: FAKE_SMS, FAKE_THREADS, FAKE_CAPABILITY, and FAKE_BREAK for an invalid answer, or for blocks outside the
+limit. Masks, priorities, task slots, iterations and turns of processes follow docs/blocks.md. Blocks stay
 on the TPCs of the limit that gpulens run has set."""
 
 import json
@@ -16,61 +17,170 @@ THREADS = int(os.environ.get("FAKE_THREADS", "2048"))
 BREAK = os.environ.get("FAKE_BREAK", "")
 LIMIT = json.loads(os.environ.get("GPULENS_PARTITION", "null"))
 ALLOWED = [sm for sm in range(SMS) if not LIMIT or BREAK == "outside" or sm // 2 in LIMIT[0]["tpcs"]]
+CAPABILITY = int(os.environ.get("FAKE_CAPABILITY", "0"))
+SMS_PER_TPC = 1 if CAPABILITY in (52, 61) else 2
+GRIDS = 32 if CAPABILITY in (52, 61) else 128
+SLICE = 2000000  # ns
 LATE = 7000  # ns: the delay of each start of a block and of each return of a launch
 
 
-class Kernel:
-    """A kernel of the input, and its blocks."""
+class Stream:
+    """A stream of the input: its process and how often its kernels are launched."""
 
-    def __init__(self, words: typing.List[str]) -> None:
-        self.stream, self.work, _, self.blocks, self.threads, _, self.release = map(int, words[1:])
-        self.placed: typing.List[typing.Tuple[int, int, int]] = []
+    def __init__(self, priority: int, process: int, mask: int) -> None:
+        self.priority, self.process, self.mask = priority, process, mask
+        self.repeat = (1, 0)  # iterations, limit in ns
+        self.kernels: typing.List["Kernel"] = []
+        self.iteration, self.ended = 0, False
+
+
+class Kernel:
+    """A kernel of the input."""
+
+    def __init__(self, words: typing.List[str], streams: typing.List[Stream]) -> None:
+        number, self.work, _, self.blocks, self.threads, _, self.release = map(int, words[1:])
+        self.stream = streams[number]
+        self.mask = self.stream.mask
+        self.runs: typing.List["Run"] = []
+
+
+class Run:
+    """A launch of a kernel, and its blocks: start, end, SM; the end is None until the block ends."""
+
+    def __init__(self, kernel: Kernel, release: int) -> None:
+        self.kernel, self.release = kernel, release
+        self.placed: typing.List[typing.List[typing.Any]] = []
 
     def has_started_all(self) -> bool:
         """Whether all of its blocks have started."""
-        return len(self.placed) == self.blocks
+        return len(self.placed) == self.kernel.blocks
 
-    def has_ended(self, now: int) -> bool:
+    def has_ended(self) -> bool:
         """Rule D."""
-        return self.has_started_all() and all(end <= now for _, end, _ in self.placed)
+        return self.has_started_all() and all(end is not None for _, end, _ in self.placed)
+
+    def sms(self) -> typing.List[int]:
+        """The SMs of its mask."""
+        return [sm for sm in ALLOWED if not self.kernel.mask >> sm // SMS_PER_TPC & 1]
 
 
-def free_threads(kernels: typing.List[Kernel], now: int) -> typing.List[int]:
+def free_threads(runs: typing.List[Run]) -> typing.List[int]:
     """The free threads of each SM."""
-    left = [THREADS if sm in ALLOWED else 0 for sm in range(SMS)]
-    for k in kernels:
-        for _, end, where in k.placed:
-            left[where] -= k.threads if end > now else 0
+    left = [THREADS] * SMS
+    for run in runs:
+        for _, end, where in run.placed:
+            left[where] -= run.kernel.threads if end is None else 0
     return left
 
 
-def place_blocks(k: Kernel, left: typing.List[int], now: int) -> None:
+def place_blocks(run: Run, left: typing.List[int], now: int) -> None:
     """Starts as many blocks as fit, each on the SM with most free threads."""
-    while not k.has_started_all():
-        where = left.index(max(left))
-        if left[where] < k.threads:
+    while not run.has_started_all():
+        where = max(run.sms(), key=lambda sm: (left[sm], -sm))
+        if left[where] < run.kernel.threads:
             return
-        k.placed.append((now, now + k.work, where))
-        left[where] -= k.threads
+        run.placed.append([now, None, where])
+        left[where] -= run.kernel.threads
 
 
-def simulate_kernels(kernels: typing.List[Kernel]) -> None:
-    """Runs all kernels. The primary queue is computed at each moment: the heads of streams that still have blocks to
-    start, ordered by when they became heads."""
-    came: typing.Dict[int, typing.Tuple[int, int]] = {}
-    now = 0
-    while not all(k.has_started_all() for k in kernels):
-        for number, k in enumerate(kernels):
-            ahead = [o for o in kernels[:number] if o.stream == k.stream]
-            if number not in came and k.release <= now and all(o.has_ended(now) for o in ahead):
-                came[number] = (now, number)
-        left = free_threads(kernels, now)
-        for number in sorted(came, key=lambda kernel: came[kernel]):
-            place_blocks(kernels[number], left, now)
-            if not kernels[number].has_started_all():
-                break
-        times = [k.release for k in kernels] + [end for k in kernels for _, end, _ in k.placed]
+def run_process(runs: typing.List[Run], came: typing.Dict[Run, typing.Tuple[int, int]], now: int) -> None:
+    """What a process does at a moment in which it has the GPU. The queue is computed anew: the heads of streams, by
+    priority and when they became heads; the first ones have task slots."""
+    for run in runs:
+        for block in run.placed:
+            if block[1] is None and block[0] + run.kernel.work <= now:
+                block[1] = now
+    for number, run in enumerate(runs):
+        ahead = [o for o in runs[:number] if o.kernel.stream is run.kernel.stream]
+        if run not in came and run.release <= now and all(o.has_ended() for o in ahead):
+            came[run] = (now, number)
+    queue = sorted((run for run in runs if run in came and not run.has_ended()),
+                   key=lambda run: (run.kernel.stream.priority, came[run]))
+    left, waiting = free_threads(runs), set()
+    for run in queue[:GRIDS]:
+        if not waiting & set(run.sms()):
+            place_blocks(run, left, now)
+        if not run.has_started_all():
+            waiting |= set(run.sms())
+
+
+def begin_iterations(streams: typing.List[Stream], runs: typing.List[Run], barrier: bool, now: int) -> bool:
+    """Launches the kernels of streams again whose kernels have ended. Whether there were any."""
+    count = len(runs)
+    done = {s: all(run.has_ended() for run in runs if run.kernel.stream is s) for s in streams}
+    slowest = min((s.iteration + done[s] for s in streams if not s.ended), default=0)
+    for stream in streams:
+        if stream.ended or not done[stream]:
+            continue
+        first = stream.kernels[0].release
+        iterations, limit = stream.repeat
+        if stream.iteration + 1 == iterations or limit and now - first >= limit:
+            stream.ended = True
+        elif not barrier or stream.iteration < slowest:
+            stream.iteration += 1
+            add_runs(stream, runs, now - first)
+    return len(runs) > count
+
+
+def add_runs(stream: Stream, runs: typing.List[Run], base: int) -> None:
+    """Adds a launch of each kernel of a stream."""
+    for kernel in stream.kernels:
+        kernel.runs.append(Run(kernel, base + kernel.release))
+        runs.append(kernel.runs[-1])
+
+
+def simulate_kernels(streams: typing.List[Stream], kernels: typing.List[Kernel], barrier: bool) -> None:
+    """Runs all kernels. One process at a time has the GPU, for 2 ms or until it has no work."""
+    came: typing.Dict[Run, typing.Tuple[int, int]] = {}
+    runs: typing.List[Run] = []
+    for kernel in kernels:  # in the order of launches
+        kernel.runs.append(Run(kernel, kernel.release))
+        runs.append(kernel.runs[-1])
+    count = 1 + max(s.process for s in streams)
+    active, slice_end, now = 0, 0, 0
+    while not all(s.ended for s in streams):
+        for _ in range(count + 1):
+            working = [p for p in range(count) if any(r.release <= now and not r.has_ended() for r in runs
+                                                      if r.kernel.stream.process == p)]
+            if working and (active not in working or now >= slice_end):
+                active = min(working, key=lambda p: (p - active - 1) % count)
+                slice_end = now + SLICE
+            run_process([r for r in runs if r.kernel.stream.process == active], came, now)
+        if begin_iterations(streams, runs, barrier, now):
+            continue
+        times = [r.release for r in runs if r.release > now]
+        times += [block[0] + r.kernel.work for r in runs for block in r.placed
+                  if block[1] is None and r.kernel.stream.process == active]
+        if len(working) > 1:
+            times.append(slice_end)
         now = min((time for time in times if time > now), default=now)
+
+
+def read_scenario() -> typing.Tuple[typing.List[Stream], typing.List[Kernel], bool]:
+    """Standard input."""
+    lines = [line.split() for line in sys.stdin]
+    assert lines[0] == ["gpulens-probe", "1"] and lines[-1] == ["end"], lines
+    streams: typing.List[Stream] = []
+    kernels: typing.List[Kernel] = []
+    process, common, barrier = 0, 0, False
+    for word, *words in lines[1:-1]:
+        if word == "all":
+            common = int(words[0] + words[1], 16)
+        elif word == "barrier":
+            barrier = True
+        elif word == "process":
+            process += 1
+        elif word == "stream":
+            streams.append(Stream(int(words[0]), process, common))
+        elif word == "iterations":
+            streams[-1].repeat = (int(words[0]), int(words[1]))
+        elif word == "mask":
+            (kernels[-1] if kernels else streams[-1]).mask = int(words[0] + words[1], 16)
+        else:
+            assert word == "kernel", word
+            kernels.append(Kernel(words, streams))
+            kernels[-1].stream.kernels.append(kernels[-1])
+    return streams, kernels, barrier
 
 
 def print_machine(channels: int) -> None:
@@ -78,6 +188,8 @@ def print_machine(channels: int) -> None:
     print("gpulens-probe 2" if BREAK == "version" else "gpulens-probe 1")
     print(f"name Fake GPU\nsms {SMS}\nthreads_per_sm {THREADS}\nblocks_per_sm 32")
     print(f"shared_per_block 49152\nchannels {channels}")
+    if CAPABILITY:
+        print(f"capability {CAPABILITY}")
 
 
 def run_neighbour(kind: str) -> int:
@@ -110,19 +222,19 @@ def main() -> int:
     if sys.argv[1] == "info":
         print("end")
         return 0
-    lines = [line.split() for line in sys.stdin]
-    assert lines[0] == ["gpulens-probe", "1"] and lines[-1] == ["end"], lines
-    kernels = [Kernel(words[1:]) for words in lines if words[0] == "kernel"]
-    assert all(k.stream < len([1 for words in lines if words[0] == "stream"]) for k in kernels)
-    simulate_kernels(kernels)
+    streams, kernels, barrier = read_scenario()
+    simulate_kernels(streams, kernels, barrier)
     print("clock 1500 32")
     for k in kernels:
-        end = max(end for _, end, _ in k.placed)
-        print(f"kernel {k.release} {k.release + LATE} {end + 2 * LATE} {THREADS // k.threads}")
-        for start, stop, where in k.placed:
-            print(f"block {start + LATE} {stop + LATE} {SMS if BREAK == 'sm' else where}")
-            if BREAK == "short":
-                return 0
+        if k.stream.repeat[0] > 1:
+            print(f"ran {k.stream.repeat[0] + 1 if BREAK == 'ran' else len(k.runs)}")
+        for run in k.runs:
+            end = max(end for _, end, _ in run.placed)
+            print(f"kernel {run.release} {run.release + LATE} {end + 2 * LATE} {THREADS // k.threads}")
+            for start, stop, where in run.placed:
+                print(f"block {start + LATE} {stop + LATE} {SMS if BREAK == 'sm' else where}")
+                if BREAK == "short":
+                    return 0
     print("end")
     return 0
 

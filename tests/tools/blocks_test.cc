@@ -304,14 +304,17 @@ TEST(BlocksCheck, UncertainClocksGiveNoOrder)
 	EXPECT_EQ(violated_rules(log, nullptr, 1000), "");
 }
 
-TEST(BlocksCheck, PrioritiesAreNotCompared)
+// K3 may go before K2, which came earlier, if its priority is higher; not if it is lower.
+TEST(BlocksCheck, PrioritiesGoBeforeTheTimeOfArrival)
 {
 	Log log = make_valid_log();
 
 	move_to(find_kernel(log, "K3").blocks[0], 500, 1);
 	log.streams[2].priority = -1;
 	EXPECT_EQ(violated_rules(log), "");
-	EXPECT_EQ(check(log, DEFAULT_TOLERANCE_NS).notes.size(), 1u);
+	EXPECT_TRUE(check(log, DEFAULT_TOLERANCE_NS).notes.empty());
+	log.streams[2].priority = 1;
+	EXPECT_EQ(violated_rules(log), "P:K3");
 }
 
 /* -- files -- */
@@ -362,21 +365,24 @@ TEST(BlocksLog, SeveralFilesAreStreamsWithUniqueNames)
 TEST(BlocksLog, LogsAndScenariosSurviveWritingAndReading)
 {
 	for (const Builtin &builtin : builtins()) {
-		Log log = predict(builtin.make(make_machine(3)), make_machine(3));
+		Machine m = builtin.simulated;
+		m.sms = std::max(m.sms, 3U);
+		Log log = predict(builtin.make(m), m);
 		log.uncertainty_ns = 1234;
 		log.resolution_ns = 32;
 		Log again = parse_logs({{"x.json", log_json(log).dump()}});
 		EXPECT_EQ(log_json(again), log_json(log)) << builtin.name;
 		EXPECT_EQ(again.uncertainty_ns, 1234u);
 		EXPECT_EQ(again.machine.channels, 8u);
-		Scenario s = builtin.make(make_machine(3)), parsed = parse_scenario(scenario_json(s).dump(), "s");
-		EXPECT_EQ(predict(parsed, make_machine(3)).kernels.back().last_end(), log.kernels.back().last_end());
+		Scenario s = builtin.make(m), parsed = parse_scenario(scenario_json(s).dump(), "s");
+		EXPECT_EQ(predict(parsed, m).kernels.back().last_end(), log.kernels.back().last_end());
 		ASSERT_EQ(parsed.benchmarks.size(), s.benchmarks.size()) << builtin.name;
-		for (size_t i = 0; i < s.benchmarks.size(); i++)
-			for (size_t k = 0; k < s.benchmarks[i].kernels.size(); k++) {
+		for (u32 i = 0; i < s.benchmarks.size(); i++)
+			for (u32 k = 0; k < s.benchmarks[i].kernels.size(); k++) {
 				const Kernel &a = s.benchmarks[i].kernels[k], &b = parsed.benchmarks[i].kernels[k];
-				EXPECT_EQ(std::tie(a.name, a.blocks, a.threads, a.release_ns, a.work),
-					  std::tie(b.name, b.blocks, b.threads, b.release_ns, b.work));
+				EXPECT_EQ(std::tie(a.name, a.blocks, a.threads, a.release_ns, a.work, s.tpcs_of(i, k)),
+					  std::tie(b.name, b.blocks, b.threads, b.release_ns, b.work,
+						   parsed.tpcs_of(i, k)));
 			}
 	}
 }

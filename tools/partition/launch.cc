@@ -243,6 +243,11 @@ const std::string &Launches::evidence()
 
 void Launches::set_global(const TpcMask &enabled)
 {
+	if (!enabled.count()) {
+		check_recognized();
+		hook::refuse_unmasked();
+		return;
+	}
 	hook::set_global(launch_mask(enabled));
 	publish_partition(this, layout_, "mask", "all launches", enabled);
 }
@@ -290,9 +295,14 @@ const void *Launches::set_stream(void *stream, const TpcMask &enabled)
 
 	if (handle == PER_THREAD_STREAM)
 		throw Error(Error::Unsupported, "the per-thread default stream is a different stream in each thread");
-	probe.run(stream);
+	auto run = [&] {
+		if (hook::is_unmasked_refused())
+			hook::set_next(LaunchMask());
+		probe.run(stream);
+	};
+	run();
 	const void *descriptor = hook::seen().descriptor;
-	probe.run(stream);
+	run();
 	if (descriptor != hook::seen().descriptor || (handle > LEGACY_STREAM && !has_descriptor(stream, descriptor)))
 		throw Error(Error::Unsupported,
 			    "launches of this stream cannot be distinguished from launches of other streams");

@@ -31,7 +31,8 @@ public:
 	const DescriptorFormat &format();
 	// Returns how the descriptors and the bits of masks are known, for the user. Throws Error, as verified_layout().
 	const std::string &evidence();
-	// Restricts all launches that no other mask applies to. Throws Error, as check_recognized().
+	// Restricts all launches that no other mask applies to. An empty mask ends the program at such a launch. Throws Error,
+	// as check_recognized().
 	void set_global(const TpcMask &enabled);
 	// Restricts all launches of a stream of the calling thread's context; overrides the global mask. Graphs are not
 	// covered: they are not launched through their stream. Runs the probe in the stream, which must not be

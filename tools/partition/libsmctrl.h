@@ -55,7 +55,11 @@ int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev);
  * unless the environment has GPULENS_NO_COOPERATIVE=1, which states that it makes no such launches.
  */
 
-/* Restricts all launches of the process that no other mask applies to. */
+/*
+ * Restricts all launches of the process that no other mask applies to. A mask that disables all
+ * TPCs, as ~0, is for programs that give each launch or stream a mask: a launch that has neither
+ * ends the program with a message.
+ */
 void libsmctrl_set_global_mask(uint64_t mask);
 void libsmctrl_set_global_mask_ext(uint128_t mask);
 /* Restricts the calling thread's next launch; it overrides the global mask and the stream's mask. */

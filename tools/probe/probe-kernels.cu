@@ -11,35 +11,49 @@
 // Input and output are lines of words and decimal numbers. Times are nanoseconds of the CPU's monotonic clock since the
 // scenario began; block times are read from the GPU's %globaltimer and converted. Standard input of run:
 //	gpulens-probe 1
+//	all MASK                            optional: mask of launches that no other mask applies to
+//	barrier                             optional: an iteration begins when all streams have ended the previous one
+//	process                             optional: the streams below are of a further process
 //	stream PRIORITY                     a line for each stream; streams are numbered from 0
+//	mask MASK                           optional: of the stream or kernel above
+//	iterations N NS                     optional, after stream: its kernels are launched N times, but no more after NS
 //	kernel spin|copy|matrix STREAM WORK REPEAT BLOCKS THREADS SHARED RELEASE
 //	                                    in the order of launches; WORK: ns, bytes, or width; SHARED: bytes
 //	end
+// MASK: two numbers of 16 hexadecimal digits, the upper and the lower 64 bits; a set bit disables a TPC. Masks are set by
+// libgpulens-partition, which must be beside the program or in the folder above.
 // Standard output:
 //	gpulens-probe 1
-//	name TEXT, sms N, threads_per_sm N, blocks_per_sm N, shared_per_block N, channels N     each on its own line
+//	name TEXT, sms N, threads_per_sm N, blocks_per_sm N, shared_per_block N, channels N, capability N
+//	                                    each on its own line; capability: 10 * major + minor
 //	clock UNCERTAINTY RESOLUTION        only run: error between launch and block times; step of the GPU's clock
+//	ran N                               only run, of a kernel with iterations: the number of them; as many kernels follow
 //	kernel BEFORE AFTER DONE PER_SM     only run: before and after the launch call, when the stream was found idle;
 //	                                    number of blocks that fit on an SM
 //	block START END SM                  only run: a line for each block of the kernel above
 //	ready                               only load: the first kernel or copy is done
 //	launches N                          only load: number of kernels or copies, when standard input has ended
 //	end
-// Exit status: 0 success; 1 CUDA failed, with a message; 2 bad usage or input.
+// Exit status: 0 success; 1 CUDA failed, with a message; 2 bad usage or input; 4 a mask could not be set.
+#include "block_kernels.cuh"
+
 #include <algorithm>
-#include <cstdint>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <new>
 #include <poll.h>
-#include <string>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <vector>
 
-typedef unsigned long long u64;
-typedef long long s64;
+// In the output of one of several processes: after the first lines, and after each kernel. It is not printed.
+static const char PART_END[] = "--\n";
 
 static void check_cuda(cudaError_t err, const char *call)
 {
@@ -51,155 +65,7 @@ static void check_cuda(cudaError_t err, const char *call)
 
 #define CHECK(call) check_cuda(call, #call)
 
-[[noreturn]] static void refuse_input(const char *why)
-{
-	fprintf(stderr, "gpulens-probe-kernels: %s\n", why);
-	exit(2);
-}
-
-/* -- on the GPU -- */
-
-struct BlockRecord {
-	u64 start, end;
-	unsigned sm;
-};
-
-static __device__ u64 gpu_now()
-{
-	u64 t;
-
-	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
-	return t;
-}
-
-static __device__ void begin_block(BlockRecord *records, u64 start)
-{
-	unsigned id;
-
-	asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
-	if (!threadIdx.x) {
-		records[blockIdx.x].start = start;
-		records[blockIdx.x].sm = id;
-	}
-}
-
-static __device__ void end_block(BlockRecord *records)
-{
-	__syncthreads();
-	if (!threadIdx.x)
-		records[blockIdx.x].end = gpu_now();
-}
-
-__global__ void __launch_bounds__(1024) run_spin(BlockRecord *records, u64 ns)
-{
-	u64 start = gpu_now();
-
-	begin_block(records, start);
-	while (gpu_now() - start < ns)
-		;
-	end_block(records);
-}
-
-__global__ void __launch_bounds__(1024) run_copy(BlockRecord *records, const uint4 *from, uint4 *to, u64 count,
-						   unsigned repeat)
-{
-	begin_block(records, gpu_now());
-	for (unsigned r = 0; r < repeat; r++)
-		for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x)
-			to[i] = from[i];
-	end_block(records);
-}
-
-// c = a * b for square matrices of that width. A tile has side * side floats, one for each thread of a block; block b
-// computes tiles b, b + gridDim.x, and so on.
-__global__ void __launch_bounds__(1024)
-	run_matrix(BlockRecord *records, const float *a, const float *b, float *c, unsigned width, unsigned repeat,
-		   unsigned side)
-{
-	extern __shared__ float tiles[];
-	float *ta = tiles, *tb = tiles + side * side;
-	unsigned x = threadIdx.x % side, y = threadIdx.x / side, n = (width + side - 1) / side;
-
-	begin_block(records, gpu_now());
-	for (unsigned r = 0; r < repeat; r++)
-		for (unsigned tile = blockIdx.x; tile < n * n; tile += gridDim.x) {
-			unsigned row = tile / n * side + y, column = tile % n * side + x;
-			float sum = 0;
-			for (unsigned t = 0; t < n; t++) {
-				unsigned i = t * side + x, j = t * side + y;
-				ta[y * side + x] = row < width && i < width ? a[(u64)row * width + i] : 0;
-				tb[y * side + x] = j < width && column < width ? b[(u64)j * width + column] : 0;
-				__syncthreads();
-				for (unsigned k = 0; k < side; k++)
-					sum += ta[y * side + k] * tb[k * side + x];
-				__syncthreads();
-			}
-			if (row < width && column < width)
-				c[(u64)row * width + column] = sum;
-		}
-	end_block(records);
-}
-
-// Pinned host memory through which CPU and GPU exchange requests and times.
-struct Mailbox {
-	volatile unsigned asked, answered; // number of the last request and reply
-	volatile u64 time;                 // of the reply, GPU clock, ns
-};
-
-// Replies to each request with the GPU's time; gives up after limit ns.
-__global__ void answer_requests(Mailbox *mail, unsigned rounds, u64 limit)
-{
-	u64 start = gpu_now();
-
-	for (unsigned i = 1; i <= rounds; i++) {
-		while (mail->asked != i)
-			if (gpu_now() - start > limit)
-				return;
-		mail->time = gpu_now();
-		__threadfence_system();
-		mail->answered = i;
-	}
-}
-
-// Measures the smallest step of the GPU's clock.
-__global__ void measure_resolution(Mailbox *mail, unsigned steps)
-{
-	u64 least = ~0ULL;
-
-	for (unsigned i = 0; i < steps; i++) {
-		u64 from = gpu_now(), to;
-		do
-			to = gpu_now();
-		while (to == from);
-		least = min(least, to - from);
-	}
-	mail->time = least;
-}
-
-/* -- on the CPU -- */
-
-enum Kind { SPIN, COPY, MATRIX };
-static const char *const KIND_NAMES[] = {"spin", "copy", "matrix"};
 static const void *const FUNCTIONS[] = {(const void *)run_spin, (const void *)run_copy, (const void *)run_matrix};
-
-struct Kernel {
-	int kind = SPIN;
-	unsigned stream = 0, repeat = 0, blocks = 0, threads = 0, shared = 0;
-	u64 work = 0, release = 0;
-	BlockRecord *records = nullptr; // by block; GPU memory, as a, b and c
-	void *a = nullptr, *b = nullptr, *c = nullptr;
-	s64 before = 0, after = 0, done = 0; // host clock: around the launch, and when its stream was found idle
-	int per_sm = 0;                      // number of blocks that fit on an SM
-
-	unsigned side() const { return threads == 64 ? 8 : threads == 256 ? 16 : 32; }
-	unsigned all_shared() const { return shared + (kind == MATRIX ? 2 * threads * sizeof(float) : 0); }
-};
-
-struct Stream {
-	int priority = 0;
-	cudaStream_t stream = nullptr;
-	std::vector<size_t> pending; // kernels that were launched and have not been found done
-};
 
 static s64 host_now()
 {
@@ -251,61 +117,61 @@ static int max_connections()
 	return n < 1 ? 8 : std::min(n, 32);
 }
 
-static cudaDeviceProp print_machine(int device)
+// out: nullptr: nothing is printed.
+static cudaDeviceProp print_machine(int device, FILE *out)
 {
 	cudaDeviceProp p;
 
 	CHECK(cudaSetDevice(device));
 	CHECK(cudaGetDeviceProperties(&p, device));
-	printf("gpulens-probe 1\nname %s\nsms %d\nthreads_per_sm %d\nblocks_per_sm %d\nshared_per_block %zu\nchannels %d\n",
+	if (!out)
+		return p;
+	fprintf(out,
+		"gpulens-probe 1\nname %s\nsms %d\nthreads_per_sm %d\nblocks_per_sm %d\nshared_per_block %zu\nchannels %d\n"
+	       "capability %d\n",
 	       p.name, p.multiProcessorCount, p.maxThreadsPerMultiProcessor, p.maxBlocksPerMultiProcessor,
-	       p.sharedMemPerBlockOptin, max_connections());
+	       p.sharedMemPerBlockOptin, max_connections(), 10 * p.major + p.minor);
 	return p;
 }
 
-static void read_input(std::vector<Stream> &streams, std::vector<Kernel> &kernels)
-{
-	char word[32], kind[32];
-	int version;
+// libsmctrl's functions in libgpulens-partition. They end the program where a mask cannot be set.
+struct MaskFunctions {
+	void (*all)(Bits) = nullptr;
+	void (*stream)(void *, Bits) = nullptr;
+	void (*next)(Bits) = nullptr;
+};
 
-	if (scanf("%31s %d", word, &version) != 2 || strcmp(word, "gpulens-probe") || version != 1)
-		refuse_input("the input does not begin with gpulens-probe 1");
-	while (scanf("%31s", word) == 1) {
-		if (!strcmp(word, "end"))
-			return;
-		if (!strcmp(word, "stream")) {
-			Stream s;
-			if (scanf("%d", &s.priority) != 1)
-				refuse_input("a stream without priority");
-			streams.push_back(s);
-			continue;
-		}
-		Kernel k;
-		if (strcmp(word, "kernel") || scanf("%31s %u %llu %u %u %u %u %llu", kind, &k.stream, &k.work, &k.repeat,
-						    &k.blocks, &k.threads, &k.shared, &k.release) != 8)
-			refuse_input("expected a line with stream, kernel or end");
-		while (k.kind <= MATRIX && strcmp(kind, KIND_NAMES[k.kind]))
-			k.kind++;
-		if (k.kind > MATRIX || k.stream >= streams.size() || !k.blocks || !k.threads || k.threads > 1024 ||
-		    (k.kind == MATRIX && k.side() * k.side() != k.threads))
-			refuse_input("invalid kernel");
-		kernels.push_back(k);
+static MaskFunctions load_masks()
+{
+	MaskFunctions f;
+	void *library = dlopen("libgpulens-partition.so.0", RTLD_NOW);
+
+	if (library) {
+		f.all = (void (*)(Bits))dlsym(library, "libsmctrl_set_global_mask_ext");
+		f.stream = (void (*)(void *, Bits))dlsym(library, "libsmctrl_set_stream_mask_ext");
+		f.next = (void (*)(Bits))dlsym(library, "libsmctrl_set_next_mask_ext");
 	}
-	refuse_input("the input does not end with end");
+	if (!f.all || !f.stream || !f.next) {
+		fprintf(stderr, "gpulens-probe-kernels: sm_mask: %s\n", dlerror());
+		exit(1);
+	}
+	return f;
 }
 
 // Allocates memory for each kernel, and sets the same attributes for all of them: an SM that has to change its share of
 // shared memory between two kernels waits first until it is idle.
-static void prepare_kernels(std::vector<Kernel> &kernels, const cudaDeviceProp &p)
+static void prepare_kernels(const std::vector<Kernel *> &kernels, const cudaDeviceProp &p)
 {
 	for (const void *f : FUNCTIONS) {
 		CHECK(cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)p.sharedMemPerBlockOptin));
 		CHECK(cudaFuncSetAttribute(f, cudaFuncAttributePreferredSharedMemoryCarveout,
 					   cudaSharedmemCarveoutMaxShared));
 	}
-	for (Kernel &k : kernels) {
-		CHECK(cudaMalloc(&k.records, k.blocks * sizeof(BlockRecord)));
-		CHECK(cudaMemset(k.records, 0, k.blocks * sizeof(BlockRecord)));
+	for (Kernel *kernel : kernels) {
+		Kernel &k = *kernel;
+		size_t records = std::max<size_t>(k.launches.size(), 1) * k.blocks * sizeof(BlockRecord);
+		CHECK(cudaMalloc(&k.records, records));
+		CHECK(cudaMemset(k.records, 0, records));
 		CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&k.per_sm, FUNCTIONS[k.kind], (int)k.threads,
 								    k.all_shared()));
 		if (!k.per_sm)
@@ -323,101 +189,313 @@ static void prepare_kernels(std::vector<Kernel> &kernels, const cudaDeviceProp &
 }
 
 // work: false: launch one block without work, to load the kernel.
-static void launch_kernel(const Kernel &k, cudaStream_t s, bool work)
+static void launch_kernel(const Kernel &k, cudaStream_t s, bool work, unsigned iteration = 0)
 {
 	u64 amount = work ? k.work : 0;
 	unsigned blocks = work ? k.blocks : 1;
+	BlockRecord *records = k.records + (size_t)iteration * k.blocks;
 
 	if (k.kind == SPIN)
-		run_spin<<<blocks, k.threads, k.all_shared(), s>>>(k.records, amount);
+		run_spin<<<blocks, k.threads, k.all_shared(), s>>>(records, amount);
 	else if (k.kind == COPY)
-		run_copy<<<blocks, k.threads, k.all_shared(), s>>>(k.records, (const uint4 *)k.a, (uint4 *)k.b,
+		run_copy<<<blocks, k.threads, k.all_shared(), s>>>(records, (const uint4 *)k.a, (uint4 *)k.b,
 							       amount / sizeof(uint4), k.repeat);
 	else
-		run_matrix<<<blocks, k.threads, k.all_shared(), s>>>(k.records, (const float *)k.a, (const float *)k.b,
+		run_matrix<<<blocks, k.threads, k.all_shared(), s>>>(records, (const float *)k.a, (const float *)k.b,
 								 (float *)k.c, (unsigned)amount, k.repeat, k.side());
 	CHECK(cudaGetLastError());
 }
 
-// Checks which streams are idle, and records when; returns true if all are. Stops at the time until.
-static bool poll_streams(std::vector<Stream> &streams, std::vector<Kernel> &kernels, s64 until)
-{
-	bool all = true;
+// What the processes of a scenario share. Both clocks are read by the first process, because the GPU's clock is the same for
+// all of them.
+struct Shared {
+	std::atomic<unsigned> arrived[4]; // by step: the processes that have come to it
+	std::atomic<unsigned> iterations[1024]; // by stream: ended ones; ~0 after the last
+	Moment first, last;
+	s64 origin;
+	u64 step; // of the GPU's clock
+};
 
-	for (Stream &s : streams) {
-		if (s.pending.empty())
-			continue;
-		if (host_now() >= until)
-			return false;
-		cudaError_t err = cudaStreamQuery(s.stream);
-		if (err == cudaErrorNotReady) {
-			all = false;
-			continue;
-		}
-		CHECK(err);
-		for (size_t i : s.pending)
-			kernels[i].done = host_now();
-		s.pending.clear();
+class Runner {
+public:
+	Runner(Scenario &scenario, Shared &shared, unsigned process)
+		: all_(scenario), shared_(shared), process_(process), masked_(scenario.has_masks())
+	{
+		for (size_t i = 0; i < scenario.streams.size(); i++)
+			if (scenario.streams[i].process == process)
+				own_.push_back(i);
+		for (Kernel &k : scenario.kernels)
+			if (scenario.streams[k.stream].process == process)
+				kernels_.push_back(&k);
 	}
-	return all;
+
+	// Runs the process's streams, and prints the kernels' times to out.
+	void run(int device, FILE *out)
+	{
+		cudaDeviceProp p = print_machine(device, process_ == 0 ? out : nullptr);
+		prepare(p);
+		wait_for_all(0);
+		if (process_ == 0) {
+			service_launch();
+			measure_resolution<<<1, 1, 0, stream(0)>>>(mail_, 1000);
+			CHECK(cudaGetLastError());
+			CHECK(cudaDeviceSynchronize());
+			shared_.step = mail_->time;
+			shared_.first = read();
+			// The first launch is in 10 ms, so that none is late.
+			shared_.origin = host_now() + 10000000;
+		}
+		wait_for_all(1);
+		launch_all();
+		CHECK(cudaDeviceSynchronize());
+		wait_for_all(2);
+		if (process_ == 0)
+			shared_.last = read();
+		wait_for_all(3);
+		print_times(out);
+	}
+
+private:
+	cudaStream_t stream(size_t own) const { return all_.streams[own_[own]].stream; }
+
+	void wait_for_all(unsigned step)
+	{
+		shared_.arrived[step]++;
+		while (shared_.arrived[step] < all_.processes)
+			usleep(50);
+	}
+
+	// A launch of this program's own may use all TPCs, also where launches without a mask are refused.
+	void service_launch()
+	{
+		if (masked_)
+			masks_.next(0);
+	}
+
+	Moment read()
+	{
+		service_launch();
+		return read_clocks(mail_, stream(0));
+	}
+
+	// Creates streams and memory, and uses each stream and each kernel once.
+	void prepare(const cudaDeviceProp &p)
+	{
+		CHECK(cudaHostAlloc(&mail_, sizeof(*mail_), cudaHostAllocMapped));
+		memset((void *)mail_, 0, sizeof(*mail_));
+		for (size_t i : own_)
+			CHECK(cudaStreamCreateWithPriority(&all_.streams[i].stream, cudaStreamNonBlocking,
+							   all_.streams[i].priority));
+		prepare_kernels(kernels_, p);
+		CHECK(cudaDeviceSynchronize());
+		if (masked_)
+			masks_ = load_masks();
+		if (all_.mask.set)
+			masks_.all(all_.mask.disabled);
+		for (size_t i : own_)
+			if (all_.streams[i].mask.set)
+				masks_.stream(all_.streams[i].stream, all_.streams[i].mask.disabled);
+		for (const Kernel *k : kernels_) {
+			launch(*k, false, 0);
+			CHECK(cudaDeviceSynchronize());
+		}
+	}
+
+	void launch(const Kernel &k, bool work, unsigned iteration)
+	{
+		if (k.mask.set)
+			masks_.next(k.mask.disabled);
+		launch_kernel(k, all_.streams[k.stream].stream, work, iteration);
+	}
+
+	// One thread launches all kernels of the process, so that launches are ordered.
+	void launch_all()
+	{
+		for (;;) {
+			Stream *first = nullptr;
+			s64 due = INT64_MAX;
+			bool ended = true;
+			for (size_t i : own_) {
+				Stream &s = all_.streams[i];
+				ended &= s.ended;
+				if (s.ended || s.waiting || s.next == s.kernels.size())
+					continue;
+				s64 release = shared_.origin + s.base + (s64)all_.kernels[s.kernels[s.next]].release;
+				if (release < due) {
+					first = &s;
+					due = release;
+				}
+			}
+			if (ended)
+				return;
+			if (host_now() < due) {
+				poll_streams(due);
+				continue;
+			}
+			Kernel &k = all_.kernels[first->kernels[first->next]];
+			Launch &l = k.launches[first->iteration];
+			l.before = host_now();
+			launch(k, true, first->iteration);
+			l.after = host_now();
+			first->pending.push_back(first->kernels[first->next++]);
+		}
+	}
+
+	// Checks which streams are idle, and records when. Stops at the time until.
+	void poll_streams(s64 until)
+	{
+		for (size_t i : own_) {
+			Stream &s = all_.streams[i];
+			if (host_now() >= until)
+				return;
+			if (s.waiting)
+				begin_iteration(s);
+			if (s.pending.empty())
+				continue;
+			cudaError_t err = cudaStreamQuery(s.stream);
+			if (err == cudaErrorNotReady)
+				continue;
+			CHECK(err);
+			for (size_t k : s.pending)
+				all_.kernels[k].launches[s.iteration].done = host_now();
+			s.pending.clear();
+			if (s.next == s.kernels.size())
+				end_iteration(s, i);
+		}
+	}
+
+	void end_iteration(Stream &s, size_t number)
+	{
+		s64 ran = host_now() - shared_.origin - (s64)all_.kernels[s.kernels[0]].release;
+
+		s.ended = s.iteration + 1 >= s.iterations || (s.limit && ran >= (s64)s.limit);
+		shared_.iterations[number] = s.ended ? ~0U : s.iteration + 1;
+		s.waiting = !s.ended;
+	}
+
+	// Begins the next iteration, unless other streams have to end theirs first.
+	void begin_iteration(Stream &s)
+	{
+		for (size_t i = 0; all_.barrier && i < all_.streams.size(); i++)
+			if (shared_.iterations[i] <= s.iteration)
+				return;
+		s.waiting = false;
+		s.iteration++;
+		s.next = 0;
+		s.base = host_now() - shared_.origin - (s64)all_.kernels[s.kernels[0]].release;
+	}
+
+	// Converts times linearly between the two moments.
+	void print_times(FILE *out)
+	{
+		const Moment &first = shared_.first, &last = shared_.last;
+		s64 origin = shared_.origin;
+		double rate = (double)(last.host - first.host) / (double)(last.gpu - first.gpu);
+		auto to_host = [&](u64 gpu) {
+			return first.host + (s64)((double)((s64)gpu - first.gpu) * rate) - origin;
+		};
+
+		if (process_ == 0)
+			fprintf(out, "clock %lld %llu\n", std::max(first.error, last.error) + (s64)shared_.step,
+				shared_.step);
+		if (process_ == 0)
+			end_part(out);
+		for (const Kernel *k : kernels_) {
+			const Stream &s = all_.streams[k->stream];
+			std::vector<BlockRecord> records(k->blocks);
+			if (s.iterations)
+				fprintf(out, "ran %u\n", s.iteration + 1);
+			for (unsigned i = 0; i <= s.iteration; i++) {
+				const Launch &l = k->launches[i];
+				CHECK(cudaMemcpy(records.data(), k->records + (size_t)i * k->blocks,
+						 k->blocks * sizeof(BlockRecord), cudaMemcpyDeviceToHost));
+				fprintf(out, "kernel %lld %lld %lld %d\n", l.before - origin, l.after - origin,
+					l.done - origin, k->per_sm);
+				for (const BlockRecord &b : records)
+					fprintf(out, "block %lld %lld %u\n", to_host(b.start), to_host(b.end), b.sm);
+			}
+			end_part(out);
+		}
+	}
+
+	void end_part(FILE *out) const
+	{
+		if (all_.processes > 1)
+			fputs(PART_END, out);
+	}
+
+	Scenario &all_;
+	Shared &shared_;
+	unsigned process_;
+	bool masked_;
+	std::vector<size_t> own_; // streams of the process
+	std::vector<Kernel *> kernels_;
+	Mailbox *mail_ = nullptr;
+	MaskFunctions masks_;
+};
+
+// Prints the next part of a process's output.
+static void copy_part(FILE *from)
+{
+	char *line = nullptr;
+	size_t size = 0;
+
+	while (getline(&line, &size, from) > 0 && strcmp(line, PART_END))
+		fputs(line, stdout);
+	free(line);
+}
+
+// Forks a process for each of the scenario's, before any of them uses CUDA, whose contexts cannot be inherited. If one
+// fails, ends the others, which would wait for it.
+static void run_processes(Scenario &all, Shared &shared, int device)
+{
+	std::vector<FILE *> outputs(all.processes);
+	std::vector<pid_t> children;
+	int failed = 0;
+
+	for (unsigned i = 0; i < all.processes; i++) {
+		outputs[i] = tmpfile();
+		pid_t pid = outputs[i] ? fork() : -1;
+		if (!pid) {
+			Runner(all, shared, i).run(device, outputs[i]);
+			exit(fflush(outputs[i]) ? 1 : 0);
+		}
+		if (pid < 0) {
+			perror("gpulens-probe-kernels: fork");
+			failed = 1;
+			break;
+		}
+		children.push_back(pid);
+	}
+	while (!children.empty() && !failed) {
+		int status = 0;
+		children.erase(std::find(children.begin(), children.end(), wait(&status)));
+		if (status)
+			failed = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	}
+	for (pid_t pid : children)
+		kill(pid, SIGKILL);
+	if (failed)
+		exit(failed);
+	for (FILE *output : outputs)
+		rewind(output);
+	copy_part(outputs[0]);
+	for (const Kernel &k : all.kernels)
+		copy_part(outputs[all.streams[k.stream].process]);
 }
 
 static void run_scenario(int device)
 {
-	std::vector<Stream> streams;
-	std::vector<Kernel> kernels;
-	Mailbox *mail;
+	Scenario all = read_input();
+	void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	read_input(streams, kernels);
-	if (streams.empty() || kernels.empty())
-		refuse_input("no kernels");
-	cudaDeviceProp p = print_machine(device);
-	CHECK(cudaHostAlloc(&mail, sizeof(*mail), cudaHostAllocMapped));
-	memset((void *)mail, 0, sizeof(*mail));
-	for (Stream &s : streams)
-		CHECK(cudaStreamCreateWithPriority(&s.stream, cudaStreamNonBlocking, s.priority));
-	prepare_kernels(kernels, p);
-	// Use each stream and each kernel once before times are measured.
-	for (const Kernel &k : kernels) {
-		launch_kernel(k, streams[k.stream].stream, false);
-		CHECK(cudaDeviceSynchronize());
-	}
-	measure_resolution<<<1, 1, 0, streams[0].stream>>>(mail, 1000);
-	CHECK(cudaGetLastError());
-	CHECK(cudaDeviceSynchronize());
-	u64 step = mail->time;
-	Moment first = read_clocks(mail, streams[0].stream);
-
-	// One thread launches all kernels, so that launches are ordered. It begins in 10 ms, so that no launch is late.
-	s64 origin = host_now() + 10000000;
-	for (size_t i = 0; i < kernels.size(); i++) {
-		Kernel &k = kernels[i];
-		s64 release = origin + (s64)k.release;
-		while (host_now() < release)
-			poll_streams(streams, kernels, release);
-		k.before = host_now();
-		launch_kernel(k, streams[k.stream].stream, true);
-		k.after = host_now();
-		streams[k.stream].pending.push_back(i);
-	}
-	while (!poll_streams(streams, kernels, INT64_MAX))
-		;
-	CHECK(cudaDeviceSynchronize());
-	Moment last = read_clocks(mail, streams[0].stream);
-
-	// Convert times linearly between the two moments.
-	double rate = (double)(last.host - first.host) / (double)(last.gpu - first.gpu);
-	auto to_host = [&](u64 gpu) {
-		return first.host + (s64)((double)((s64)gpu - first.gpu) * rate) - origin;
-	};
-	printf("clock %lld %llu\n", std::max(first.error, last.error) + (s64)step, step);
-	for (const Kernel &k : kernels) {
-		std::vector<BlockRecord> records(k.blocks);
-		CHECK(cudaMemcpy(records.data(), k.records, k.blocks * sizeof(BlockRecord), cudaMemcpyDeviceToHost));
-		printf("kernel %lld %lld %lld %d\n", k.before - origin, k.after - origin, k.done - origin, k.per_sm);
-		for (const BlockRecord &b : records)
-			printf("block %lld %lld %u\n", to_host(b.start), to_host(b.end), b.sm);
-	}
+	if (memory == MAP_FAILED || all.streams.size() > sizeof(Shared::iterations) / sizeof(unsigned))
+		refuse_input("too many streams, or no memory");
+	Shared &shared = *new (memory) Shared();
+	if (all.processes > 1)
+		run_processes(all, shared, device);
+	else
+		Runner(all, shared, 0).run(device, stdout);
 }
 
 /* -- load -- */
@@ -462,7 +540,7 @@ static void load_kernels(const cudaDeviceProp &p, int kind)
 	k.repeat = 1;
 	k.work = kind == MATRIX ? 4096 : 1ULL << 30; // width; bytes, more than any L2 cache
 	kernels.assign(2, k); // one for each stream
-	prepare_kernels(kernels, p);
+	prepare_kernels({&kernels[0], &kernels[1]}, p);
 	load_until_end([&](unsigned long i, cudaStream_t s) { launch_kernel(kernels[i % 2], s, true); });
 }
 
@@ -486,7 +564,7 @@ static void load_copies()
 
 static void load(int device, const char *what)
 {
-	cudaDeviceProp p = print_machine(device);
+	cudaDeviceProp p = print_machine(device, stdout);
 
 	if (!strcmp(what, "copies"))
 		load_copies();
@@ -512,7 +590,7 @@ int main(int argc, char **argv)
 	if (loads)
 		load(atoi(argv[2]), argv[3]);
 	else if (!strcmp(argv[1], "info"))
-		print_machine(atoi(argv[2]));
+		print_machine(atoi(argv[2]), stdout);
 	else
 		run_scenario(atoi(argv[2]));
 	puts("end");

@@ -21,6 +21,8 @@ struct Sizes {
 	u32 sms, half, quarter, eighth; // threads
 };
 
+} // namespace
+
 Kernel make_spin(const std::string &name, u32 blocks, u32 threads, u64 ms, u64 release_ms)
 {
 	Kernel k;
@@ -33,7 +35,6 @@ Kernel make_spin(const std::string &name, u32 blocks, u32 threads, u64 ms, u64 r
 	return k;
 }
 
-// Makes a scenario with a stream for each list of kernels.
 Scenario make_scenario(const char *name, const std::vector<std::vector<Kernel>> &kernels_of_streams)
 {
 	Scenario s;
@@ -48,6 +49,8 @@ Scenario make_scenario(const char *name, const std::vector<std::vector<Kernel>> 
 	}
 	return s;
 }
+
+namespace {
 
 Scenario fig3_9(const Machine &m)
 {
@@ -127,21 +130,28 @@ Scenario make_r2(const Machine &m)
 
 const std::vector<Builtin> &builtins()
 {
-	static const std::vector<Builtin> all = {
-		{"fig3.9", "K1 leaves a quarter of an SM; K2 does not fit there, K3 would",
-		 "K3 does not start before K2", fig3_9},
-		{"fig3.11", "four kernels of half the GPU each", "K1 runs with K2; K3 and K4 as one of them ends",
-		 fig3_11},
-		{"fig3.12", "K1 is more than twice the GPU, K2 smaller",
-		 "K2 starts when the last blocks of K1 have started", fig3_12},
-		{"fig3.13", "K2 does not fit beside K1; tiny K3 is behind K2 in its stream",
-		 "K3 waits for K2, and so for K1", fig3_13},
-		{"fig3.14", "K2 is behind K1 in its stream, K3 comes later in another", "K3 runs before K2", fig3_14},
-		{"fig3.15", "K1 leaves a quarter of each SM; K2's block is half of one", "K2 waits for K1", fig3_15},
-		{"fig3.16", "the same with K2 first", "they run together", fig3_16},
-		{"r2", "nine streams of four kernels each, as in RTAS'24, Fig. 5",
-		 "with 8 channels stream 9 waits for another to be dispatched; with 9 it does not", make_r2},
-	};
+	static const std::vector<Builtin> all = [] {
+		std::vector<Builtin> list = {
+			{"fig3.9", "K1 leaves a quarter of an SM; K2 does not fit there, K3 would",
+			 "K3 does not start before K2", fig3_9},
+			{"fig3.11", "four kernels of half the GPU each",
+			 "K1 runs with K2; K3 and K4 as one of them ends", fig3_11},
+			{"fig3.12", "K1 is more than twice the GPU, K2 smaller",
+			 "K2 starts when the last blocks of K1 have started", fig3_12},
+			{"fig3.13", "K2 does not fit beside K1; tiny K3 is behind K2 in its stream",
+			 "K3 waits for K2, and so for K1", fig3_13},
+			{"fig3.14", "K2 is behind K1 in its stream, K3 comes later in another", "K3 runs before K2",
+			 fig3_14},
+			{"fig3.15", "K1 leaves a quarter of each SM; K2's block is half of one", "K2 waits for K1",
+			 fig3_15},
+			{"fig3.16", "the same with K2 first", "they run together", fig3_16},
+			{"r2", "nine streams of four kernels each, as in RTAS'24, Fig. 5",
+			 "with 8 channels stream 9 waits for another to be dispatched; with 9 it does not", make_r2},
+		};
+		std::vector<Builtin> more = rtas23_builtins();
+		list.insert(list.end(), more.begin(), more.end());
+		return list;
+	}();
 	return all;
 }
 

@@ -2,8 +2,7 @@
 // Checks each rule in one pass over the kernels, or over the starts and ends of blocks on an SM, sorted by time.
 #include "gpulens/blocks/check.hpp"
 
-#include "gpulens/out/text.hpp"
-#include "lib/base/format.hpp"
+#include "gpulens/blocks/limits.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,18 +13,10 @@
 
 namespace tool::blocks {
 
-using json = nlohmann::ordered_json;
-
 namespace {
 
 constexpr u32 WARP_THREADS = 32;
-constexpr double ROUNDING_ERROR = 1e-9;      // of a sum of fractions that should be 1
-constexpr size_t MAX_SHOWN_VIOLATIONS = 100; // as text
-
-std::string time_text(s64 ns)
-{
-	return fmt::format("{:.6f} s", static_cast<double>(ns) / 1e9);
-}
+constexpr double ROUNDING_ERROR = 1e-9; // of a sum of fractions that should be 1
 
 // Indices and times of the blocks of a kernel that start first, start last and end last; of several, the first.
 struct Bounds {
@@ -86,18 +77,11 @@ private:
 	Entry best_, other_; // of different groups
 };
 
-// Returns "K2:0 starts on SM 3 at 0.250000 s".
-std::string start_text(const Ran &k, size_t block)
-{
-	const Block &b = k.blocks[block];
-
-	return fmt::format("{}:{} starts on SM {} at {}", k.name, block, b.sm, time_text(b.start));
-}
-
 class Checker {
 public:
-	Checker(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed)
-		: log_(log), tolerance_(static_cast<s64>(tolerance_ns)), allowed_(allowed)
+	// log: of one process. others: when other processes have work.
+	Checker(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed, const std::vector<Span> &others)
+		: log_(log), tolerance_(static_cast<s64>(tolerance_ns)), allowed_(allowed), others_(others)
 	{
 		size_t count = log.kernels.size();
 		std::vector<s64> ended(log.streams.size(), INT64_MIN);
@@ -114,6 +98,10 @@ public:
 			s64 to = k.launched ? (*k.launched)[1] + u : INT64_MIN;
 			heads_.push_back({std::max(from, ended[k.stream]), std::max(to, ended[k.stream])});
 			bounds_.emplace_back(k);
+			auto known = std::find(masks_.begin(), masks_.end(), k.tpcs);
+			mask_of_.push_back(static_cast<size_t>(known - masks_.begin()));
+			if (known == masks_.end())
+				masks_.push_back(k.tpcs);
 			ended[k.stream] = std::max(ended[k.stream], bounds_[i].last_end);
 		}
 	}
@@ -133,16 +121,12 @@ public:
 		}
 		check_resources();
 		check_channels();
+		check_grids();
 		return std::move(verdict_);
 	}
 
 private:
 	static constexpr size_t NO_KERNEL = ~size_t{0};
-	// Bounds of the time when a kernel came to the head of its stream, and so entered the primary queue.
-	struct Head {
-		s64 from, to;
-	};
-
 	void report(const char *rule, const Ran &k, size_t block, const std::string &text)
 	{
 		const Block &b = k.blocks[block];
@@ -164,10 +148,12 @@ private:
 	{
 		bool all = std::all_of(log_.kernels.begin(), log_.kernels.end(),
 				       [](const Ran &k) { return k.launched.has_value(); });
-		bool same = std::all_of(log_.kernels.begin(), log_.kernels.end(), [this](const Ran &k) {
-			return log_.streams[k.stream].priority == log_.streams[log_.kernels[0].stream].priority;
-		});
 
+		std::set<int> priorities;
+		for (size_t i = 0; i < log_.kernels.size(); i++)
+			priorities.insert(priority(i));
+		priorities_ = priorities.size();
+		can_fill_ = can_fill(log_, heads_);
 		too_few_channels_ = count_streams() > log_.machine.channels;
 		verdict_.order_checked = all && !too_few_channels_;
 		if (too_few_channels_)
@@ -179,10 +165,6 @@ private:
 		if (!all)
 			verdict_.notes.emplace_back("not every kernel has cuda_launch_times: order in the primary "
 						    "queue was not checked");
-		one_priority_ = same;
-		if (!same)
-			verdict_.notes.emplace_back("streams of different priority were not compared: the rules have "
-						    "no priorities");
 		if (!log_.machine.threads_per_sm)
 			verdict_.notes.emplace_back("the log does not state the limits of an SM; B2 was not checked");
 	}
@@ -222,7 +204,7 @@ private:
 					   earlier.blocks[end].sm, time_text(earlier.blocks[end].end)));
 	}
 
-	int priority(size_t i) const { return log_.streams[log_.kernels[i].stream].priority; }
+	int priority(size_t i) const { return priority_of(log_, log_.kernels[i]); }
 
 	// Returns the indices of all kernels, sorted by one bound of Head.
 	std::vector<size_t> sort_by(s64 Head::*end) const
@@ -235,24 +217,38 @@ private:
 		return list;
 	}
 
-	// Rules B1 and C: no block of a kernel starts while an earlier kernel of the primary queue has blocks to start.
+	// A mask and a priority. Kernels of one class follow B and C among each other.
+	using Class = std::pair<int, size_t>;
+	using Lasts = std::map<Class, TopTwo>; // last starts, by stream
+
+	Class class_of(size_t i) const { return {priority(i), mask_of_[i]}; }
+
+	// Rules B1 and C: no block of a kernel starts while an earlier kernel of the primary queue has blocks to start, if
+	// that one's mask has all TPCs of the kernel's.
 	// Returns for each kernel, of the earlier kernels in other streams, the one whose last block starts last, if
 	// that is after the kernel's first block starts; otherwise NO_KERNEL.
 	std::vector<size_t> find_worst_earlier() const
 	{
 		std::vector<size_t> worst(heads_.size(), NO_KERNEL), earlier = sort_by(&Head::to);
-		std::map<int, TopTwo> last; // by priority: last starts of earlier kernels, by stream
+		Lasts last; // of earlier kernels
 		size_t next = 0;
 
 		for (size_t i : sort_by(&Head::from)) {
 			for (; next < earlier.size() && heads_[earlier[next]].to + tolerance_ < heads_[i].from;
 			     next++) {
 				size_t j = earlier[next];
-				last[priority(j)].add(bounds_[j].last_start, j, log_.kernels[j].stream);
+				last[class_of(j)].add(bounds_[j].last_start, j, log_.kernels[j].stream);
 			}
-			std::optional<size_t> j = last[priority(i)].find_outside(log_.kernels[i].stream);
-			if (j && bounds_[i].first_start < bounds_[*j].last_start - tolerance_)
-				worst[i] = *j;
+			s64 latest = bounds_[i].first_start + tolerance_;
+			for (const auto &[of, top] : last) {
+				if (of.first != priority(i) || !is_within(log_.kernels[i].tpcs, masks_[of.second]))
+					continue;
+				std::optional<size_t> j = top.find_outside(log_.kernels[i].stream);
+				if (j && bounds_[*j].last_start > latest) {
+					worst[i] = *j;
+					latest = bounds_[*j].last_start;
+				}
+			}
 		}
 		return worst;
 	}
@@ -281,28 +277,53 @@ private:
 	};
 
 	// Rule B also requires that a kernel at the head of the primary queue starts its blocks when they fit. Returns
-	// for each kernel the longest time in which it does not, on one SM.
+	// for each kernel the longest time in which it does not, on one SM. Kernels with a common TPC and a higher priority
+	// are before it, and so are all that may have come before it.
 	std::vector<IdleTime> find_idle_times()
 	{
 		std::vector<IdleTime> gaps(heads_.size());
 		std::vector<size_t> others = sort_by(&Head::from);
 		std::vector<Window> windows;
-		TopTwo last;
+		Lasts last;
 		size_t next = 0;
 
-		if (!log_.machine.threads_per_sm || !one_priority_)
+		if (!log_.machine.threads_per_sm)
 			return gaps;
 		for (size_t i : sort_by(&Head::to)) {
-			s64 from = heads_[i].to + tolerance_;
+			s64 from = heads_[i].to + tolerance_, until = bounds_[i].last_start;
 			for (; next < others.size() && heads_[others[next]].from <= from; next++)
-				last.add(bounds_[others[next]].last_start, others[next], others[next]);
-			if (std::optional<size_t> j = last.find_outside(i))
-				from = std::max(from, bounds_[*j].last_start);
-			if (log_.kernels[i].launched && bounds_[i].last_start - from > IDLE_NS)
-				windows.push_back({i, from, bounds_[i].last_start});
+				last[class_of(others[next])].add(bounds_[others[next]].last_start, others[next],
+								 others[next]);
+			for (const auto &[of, top] : last) {
+				if (of.first > priority(i) || !overlap(log_.kernels[i].tpcs, masks_[of.second]))
+					continue;
+				if (std::optional<size_t> j = top.find_outside(i))
+					from = std::max(from, bounds_[*j].last_start);
+			}
+			for (size_t j = 0; priorities_ > 1 && j < heads_.size(); j++)
+				if (priority(j) < priority(i) && heads_[j].from <= until &&
+				    overlap(log_.kernels[i].tpcs, log_.kernels[j].tpcs))
+					from = std::max(from, bounds_[j].last_start);
+			if (!log_.kernels[i].launched || until - from <= IDLE_NS)
+				continue;
+			for (const Span &left : subtract({from, until}, excuses(i)))
+				windows.push_back({i, left.from, left.to});
 		}
 		find_longest(windows, gaps);
 		return gaps;
+	}
+
+	// Returns when a kernel may have to wait though a block of it fits: other processes have work, or all task slots are
+	// taken.
+	std::vector<Span> excuses(size_t i) const
+	{
+		std::vector<Span> spans = others_;
+
+		if (can_fill_) {
+			std::vector<Span> full = find_full(log_, heads_, i, false, tolerance_);
+			spans.insert(spans.end(), full.begin(), full.end());
+		}
+		return spans;
 	}
 
 	void report_idle(size_t i, const IdleTime &best)
@@ -360,8 +381,8 @@ private:
 	}
 
 	// Finds for each kernel the longest time within its window in which its block fits on one SM throughout.
-	// Windows are disjoint: each begins after the last start, and so the window, of every kernel that headed the
-	// queue before. Each SM's events are therefore passed only once.
+	// Windows of kernels with a common SM are disjoint: each begins after the last start, and so the window, of every
+	// such kernel that headed the queue before. Each SM's events are therefore passed only once.
 	void find_longest(std::vector<Window> &windows, std::vector<IdleTime> &gaps)
 	{
 		std::vector<double> fraction; // by kernel
@@ -379,6 +400,8 @@ private:
 			double used = 0;
 			size_t at = 0;
 			for (const Window &w : windows) {
+				if (!log_.may_use(log_.kernels[w.kernel], sm))
+					continue;
 				for (; at < all.size() && all[at].at < w.from; at++)
 					used += all[at].sign * fraction[all[at].kernel];
 				IdleTime &best = gaps[w.kernel];
@@ -480,11 +503,36 @@ private:
 		}
 	}
 
+	// Rule S: kernels that run hold the task slots.
+	void check_grids()
+	{
+		for (size_t i = 0; can_fill_ && i < heads_.size(); i++) {
+			std::vector<Span> full = find_full(log_, heads_, i, true, tolerance_);
+			const Ran &k = log_.kernels[i];
+			for (size_t b = 0; b < k.blocks.size(); b++) {
+				auto in = std::find_if(full.begin(), full.end(), [&](const Span &s) {
+					return k.blocks[b].start > s.from && k.blocks[b].start < s.to;
+				});
+				if (in == full.end())
+					continue;
+				report("S", k, b,
+				       fmt::format("{}, though {} kernels before it hold all task slots from {} to {}",
+						   start_text(k, b), log_.machine.grids, time_text(in->from),
+						   time_text(in->to)));
+				break;
+			}
+		}
+	}
+
 	const Log &log_;
 	s64 tolerance_;
 	const std::vector<bool> &allowed_;
+	const std::vector<Span> &others_;
 	bool too_few_channels_ = false; // fewer than streams
-	bool one_priority_ = true;
+	bool can_fill_ = false;         // the task slots
+	size_t priorities_ = 1;         // number of different ones
+	std::vector<std::optional<TpcSet>> masks_;
+	std::vector<size_t> mask_of_;  // by kernel: index of masks_
 	std::vector<size_t> previous_; // by kernel: the previous kernel of its stream
 	std::vector<Head> heads_;
 	std::vector<Bounds> bounds_;             // by kernel
@@ -492,46 +540,46 @@ private:
 	Verdict verdict_;
 };
 
+// Returns the log with the kernels of one process only.
+Log log_of(const Log &log, u32 process)
+{
+	Log own = log;
+
+	std::erase_if(own.kernels, [&](const Ran &k) { return log.streams[k.stream].process != process; });
+	return own;
+}
+
 } // namespace
 
 Verdict check(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed)
 {
-	return Checker(log, tolerance_ns, allowed).run();
-}
+	Verdict all;
+	u32 processes = log.processes();
 
-std::string verdict_text(const Log &log, const Verdict &v)
-{
-	std::string out;
-
-	for (size_t i = 0; i < std::min(v.violations.size(), MAX_SHOWN_VIOLATIONS); i++)
-		out += fmt::format("Rule {}: {}\n", v.violations[i].rule, v.violations[i].text);
-	if (v.violations.size() > MAX_SHOWN_VIOLATIONS)
-		out += fmt::format("... and {} more\n", v.violations.size() - MAX_SHOWN_VIOLATIONS);
-	for (const std::string &note : v.notes)
-		out += "Note: " + note + '\n';
-	return out + fmt::format("{} kernel{} in {} stream{}, tolerance {}: {}\n", log.kernels.size(),
-				 log.kernels.size() == 1 ? "" : "s", log.streams.size(),
-				 log.streams.size() == 1 ? "" : "s", format_duration(v.tolerance_ns),
-				 v.violations.empty() ? "no rule is violated"
-						      : fmt::format("{} violation{}", v.violations.size(),
-								    v.violations.size() == 1 ? "" : "s"));
-}
-
-json verdict_json(const Verdict &v)
-{
-	json list = json::array();
-
-	for (const Violation &violation : v.violations)
-		list.push_back({{"rule", violation.rule},
-				{"kernel", violation.kernel},
-				{"block", violation.block ? json(*violation.block) : json(nullptr)},
-				{"sm", violation.sm ? json(*violation.sm) : json(nullptr)},
-				{"at", static_cast<double>(violation.at) / 1e9},
-				{"text", violation.text}});
-	return {{"tolerance_ns", v.tolerance_ns},
-		{"order_checked", v.order_checked},
-		{"violations", list},
-		{"notes", v.notes}};
+	all.tolerance_ns = tolerance_ns;
+	for (u32 process = 0; process < processes; process++) {
+		Log own = processes > 1 ? log_of(log, process) : Log();
+		const Log &one = processes > 1 ? own : log;
+		if (one.kernels.empty())
+			continue;
+		Verdict v = Checker(one, tolerance_ns, allowed, busy_spans(log, process)).run();
+		all.order_checked &= v.order_checked;
+		for (std::vector<Violation> more :
+		     {std::move(v.violations), check_masks(one), check_priorities(one, static_cast<s64>(tolerance_ns))})
+			all.violations.insert(all.violations.end(), more.begin(), more.end());
+		for (const std::string &note : v.notes) {
+			std::string text = processes > 1 ? fmt::format("process {}: {}", process + 1, note) : note;
+			all.notes.push_back(text);
+		}
+	}
+	if (processes > 1) {
+		std::vector<Violation> more = check_turns(log, static_cast<s64>(tolerance_ns));
+		all.violations.insert(all.violations.end(), more.begin(), more.end());
+		all.notes.push_back(fmt::format("{} processes: A to D were checked for each by itself, and waits only "
+						"while no other one had work",
+						processes));
+	}
+	return all;
 }
 
 } // namespace tool::blocks

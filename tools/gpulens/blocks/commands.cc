@@ -2,6 +2,7 @@
 // Runs or simulates scenarios, and checks and draws logs.
 #include "gpulens/blocks/commands.hpp"
 
+#include "gpulens/blocks/cdf.hpp"
 #include "gpulens/blocks/predict.hpp"
 #include "gpulens/blocks/summary.hpp"
 #include "lib/base/errors.hpp"
@@ -69,14 +70,21 @@ int probe_command(const Options &options, const ProbeOptions &probe_options)
 					       : builtins_text(style_of_output(options.colour)))
 			       ? EXIT_DONE
 			       : EXIT_PART;
-	Machine machine = probe_options.simulated;
 	ProgramOptions program = probe_options.program;
-	bool builtin = std::any_of(builtins().begin(), builtins().end(),
-				   [&](const Builtin &b) { return probe_options.scenario == b.name; });
-	if (probe_options.simulate)
+	auto builtin = std::find_if(builtins().begin(), builtins().end(),
+				    [&](const Builtin &b) { return probe_options.scenario == b.name; });
+	Machine machine = builtin == builtins().end() ? TX2 : builtin->simulated;
+	if (builtin != builtins().end() && builtin->connections && !program.connections)
+		program.connections = builtin->connections;
+	if (probe_options.simulate) {
 		machine.channels = program.connections.value_or(machine.channels);
-	else if (builtin)
+		machine.sms = probe_options.sms.value_or(machine.sms);
+		machine.threads_per_sm = probe_options.threads_per_sm.value_or(machine.threads_per_sm);
+		machine.sms_per_tpc = probe_options.sms_per_tpc.value_or(machine.sms_per_tpc);
+		machine.grids = probe_options.grids.value_or(machine.grids);
+	} else if (builtin != builtins().end()) {
 		machine = probe_machine(program);
+	}
 	Scenario scenario = load_scenario(probe_options.scenario, machine);
 	if (probe_options.print)
 		return print_text(json_text(scenario_json(scenario))) ? EXIT_DONE : EXIT_PART;
@@ -112,6 +120,8 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 		within = check_within(log, blocks_options.within);
 	if (!blocks_options.file.empty())
 		write_file(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used, within));
+	if (!blocks_options.cdf.empty())
+		write_file(blocks_options.cdf, cdf_csv(log));
 	std::optional<Verdict> verdict;
 	if (blocks_options.check)
 		verdict = check(log, blocks_options.tolerance_ns, within ? within->allowed : std::vector<bool>());
@@ -120,7 +130,7 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 		text = json_text(summary_json(log, verdict, within));
 	else if (verdict || within)
 		text = (verdict ? verdict_text(log, *verdict) : "") + (within ? within_text(*within) : "");
-	else if (blocks_options.file.empty())
+	else if (blocks_options.file.empty() && blocks_options.cdf.empty())
 		text = summary_text(log, style_of_output(options.colour));
 	bool shown = text.empty() || print_text(text);
 	bool violated = (verdict && !verdict->violations.empty()) || (within && !within->outside.empty());

@@ -12,7 +12,8 @@ namespace tool::blocks {
 struct ProbeOptions {
 	std::string scenario; // a file, or the name of a built-in scenario
 	bool list = false, print = false, simulate = false;
-	Machine simulated{.name = "", .sms = 2, .threads_per_sm = 2048, .blocks_per_sm = 32}; // a Jetson TX2
+	// Of the simulated GPU; nothing: as the figure's GPU, or a Jetson TX2.
+	std::optional<u32> sms{}, threads_per_sm{}, sms_per_tpc{}, grids{};
 	ProgramOptions program;
 	std::string file;   // the log is written to; empty: none
 	std::string folder; // a log for each stream is written to; empty: none
@@ -21,6 +22,7 @@ struct ProbeOptions {
 struct BlocksOptions {
 	std::vector<std::string> logs;
 	std::string file; // .svg to write; empty: none
+	std::string cdf;  // .csv to write; empty: none
 	bool check = false;
 	std::string within; // a mask of check_within(); empty: none
 	u64 tolerance_ns = DEFAULT_TOLERANCE_NS;

@@ -69,6 +69,11 @@ Ran parse_kernel(const Item &object)
 	k.threads = parse_threads(object);
 	k.shared = object.has("shared_memory") ? object.integer("shared_memory", 0, ~0U) : 0;
 	k.per_sm = object.has("blocks_per_sm") ? object.integer("blocks_per_sm", 1, MAX_THREADS) : 0;
+	if (object.has("sm_mask")) {
+		k.tpcs = parse_sm_mask(object.string("sm_mask"));
+		if (!k.tpcs)
+			object.refuse(fmt::format("sm_mask is {}, not a mask", quote_value(object.at("sm_mask"))));
+	}
 	if (object.has("cuda_launch_times")) {
 		std::vector<s64> t = parse_times(object, "cuda_launch_times", 3, "three");
 		if (t[1] < t[0] || t[2] < t[1])
@@ -88,9 +93,11 @@ Ran parse_kernel(const Item &object)
 	return k;
 }
 
-void parse_stream(const Item &object, Log &log)
+// processes: number by PID; streams without PID are of the first process.
+void parse_stream(const Item &object, Log &log, std::map<u32, u32> &processes)
 {
-	u32 index = static_cast<u32>(log.streams.size());
+	u32 index = static_cast<u32>(log.streams.size()), iteration = 0;
+	bool begun = false; // the iteration has kernels
 	Stream stream;
 	double release = object.has("release_time") ? object.number("release_time", -1, MAX_SECONDS, "seconds") : 0;
 
@@ -99,17 +106,25 @@ void parse_stream(const Item &object, Log &log)
 	stream.program = object.has("benchmark_name") ? object.string("benchmark_name") : "";
 	if (object.has("stream_priority"))
 		stream.priority = static_cast<int>(object.number("stream_priority", -100, 100, "a priority"));
+	if (object.has("PID"))
+		stream.process = processes.emplace(object.integer("PID", 0, ~0U), static_cast<u32>(processes.size()))
+					 .first->second;
 	log.streams.push_back(stream);
 	const json &times = object.at("times");
 	if (!times.is_array())
 		object.refuse(fmt::format("times is {}, not a list", quote_value(times)));
 	for (size_t i = 0; i < times.size(); i++) {
-		// skip entries that are not kernels: the first one, and CPU times
-		if (times[i].is_object() && !times[i].contains("block_times"))
+		// Entries that are not kernels are CPU times, which begin an iteration, or empty.
+		if (times[i].is_object() && !times[i].contains("block_times")) {
+			iteration += begun;
+			begun = false;
 			continue;
+		}
+		begun = true;
 		Item item(times[i], object.where() + ": " + describe_item(times[i], "kernel", i, "kernel_name"));
 		Ran k = parse_kernel(item);
 		k.stream = index;
+		k.iteration = iteration;
 		k.release = item.has("release_time") ? to_ns(item.number("release_time", 0, MAX_SECONDS, "seconds"))
 						     : std::max<s64>(to_ns(release), 0);
 		log.kernels.push_back(std::move(k));
@@ -125,6 +140,10 @@ void parse_machine(const Item &file, Log &log)
 		m.sms = gpu.integer("sms", 1, MAX_SMS);
 		m.threads_per_sm = gpu.integer("threads_per_sm", 32, 1U << 16);
 		m.blocks_per_sm = gpu.integer("blocks_per_sm", 1, 1U << 16);
+		if (gpu.has("sms_per_tpc"))
+			m.sms_per_tpc = gpu.integer("sms_per_tpc", 1, MAX_SMS);
+		if (gpu.has("resident_grids"))
+			m.grids = gpu.integer("resident_grids", 1, 1U << 16);
 	}
 	if (file.has("channels")) {
 		log.machine.channels = file.integer("channels", 1, 1U << 16);
@@ -161,6 +180,8 @@ json kernel_json(const Ran &k)
 		  {"release_time", to_seconds(k.release)},
 		  {"kernel_times", {to_seconds(k.first_start()), to_seconds(k.last_end())}}};
 
+	if (k.tpcs)
+		j["sm_mask"] = sm_mask_text(*k.tpcs);
 	if (k.per_sm)
 		j["blocks_per_sm"] = k.per_sm;
 	if (k.launched)
@@ -172,6 +193,27 @@ json kernel_json(const Ran &k)
 		j["block_smids"].push_back(b.sm);
 	}
 	return j;
+}
+
+s64 launch_of(const Ran &k)
+{
+	return k.launched ? (*k.launched)[0] : k.release;
+}
+
+// Returns the entry before the kernels of an iteration. Inputs are copied before the scenario begins, and results after all
+// streams are done.
+json cpu_times(const std::vector<const Ran *> &kernels)
+{
+	s64 begin = launch_of(*kernels[0]), end = begin;
+
+	for (const Ran *k : kernels) {
+		begin = std::min(begin, launch_of(*k));
+		end = std::max(end, k->launched ? (*k->launched)[2] : k->last_end());
+	}
+	return {{"cpu_times", {to_seconds(begin), to_seconds(end)}},
+		{"copy_in_times", {to_seconds(begin), to_seconds(begin)}},
+		{"execute_times", {to_seconds(begin), to_seconds(end)}},
+		{"copy_out_times", {to_seconds(end), to_seconds(end)}}};
 }
 
 template <typename Get> auto max_of(const std::vector<Block> &blocks, Get get)
@@ -197,16 +239,39 @@ s64 Ran::last_end() const
 	return max_of(blocks, [](const Block &b) { return b.end; });
 }
 
+u32 Log::processes() const
+{
+	u32 count = 1;
+
+	for (const Stream &s : streams)
+		count = std::max(count, s.process + 1);
+	return count;
+}
+
+bool Log::may_use(const Ran &kernel, u32 sm) const
+{
+	u32 tpc = sm / machine.sms_per_tpc;
+
+	return !kernel.tpcs || (tpc < MAX_TPCS && kernel.tpcs->test(tpc));
+}
+
+void sort_by_launch(std::vector<Ran> &kernels)
+{
+	std::stable_sort(kernels.begin(), kernels.end(),
+			 [](const Ran &a, const Ran &b) { return launch_of(a) < launch_of(b); });
+}
+
 Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 {
 	Log log;
+	std::map<u32, u32> processes;
 
 	for (const auto &[name, text] : files) {
 		json whole = parse_json(text, name);
 		Item file(whole, name);
 		log.scenario = file.has("scenario_name") ? file.string("scenario_name") : "";
 		if (!file.has("benchmarks")) {
-			parse_stream(file, log);
+			parse_stream(file, log, processes);
 			continue;
 		}
 		if (files.size() > 1)
@@ -216,14 +281,13 @@ Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 						quote_value(file.at("version")), JSON_VERSION));
 		parse_machine(file, log);
 		for_each_item(
-			file, "benchmarks", "benchmark", [&](const Item &item) { parse_stream(item, log); }, "label");
+			file, "benchmarks", "benchmark", [&](const Item &item) { parse_stream(item, log, processes); },
+			"label");
 	}
 	if (log.kernels.empty())
 		throw Error(Error::Input,
 			    (files.empty() ? "" : files.front().first + ": ") + "no kernel with block_times");
-	std::stable_sort(log.kernels.begin(), log.kernels.end(), [](const Ran &a, const Ran &b) {
-		return (a.launched ? (*a.launched)[0] : a.release) < (b.launched ? (*b.launched)[0] : b.release);
-	});
+	sort_by_launch(log.kernels);
 	make_names_differ(log);
 	for (const Ran &k : log.kernels)
 		for (const Block &b : k.blocks)
@@ -241,22 +305,22 @@ json stream_json(const Log &log, u32 stream)
 {
 	const Stream &s = log.streams[stream];
 	json times = json::array(), j;
-	s64 begin = 0, end = 0;
-	bool any = false;
+	std::vector<const Ran *> kernels;
+	s64 begin = 0;
 
 	for (const Ran &k : log.kernels)
-		if (k.stream == stream) {
-			s64 object = k.launched ? (*k.launched)[0] : k.release;
-			begin = any ? std::min(begin, object) : object;
-			end = std::max(end, k.launched ? (*k.launched)[2] : k.last_end());
-			any = true;
-			times.push_back(kernel_json(k));
-		}
-	// Inputs are copied before the scenario begins, and results after all streams are done.
-	times.insert(times.begin(), json{{"cpu_times", {to_seconds(begin), to_seconds(end)}},
-					 {"copy_in_times", {to_seconds(begin), to_seconds(begin)}},
-					 {"execute_times", {to_seconds(begin), to_seconds(end)}},
-					 {"copy_out_times", {to_seconds(end), to_seconds(end)}}});
+		if (k.stream == stream)
+			kernels.push_back(&k);
+	for (size_t first = 0, end = 0; first < kernels.size(); first = end) {
+		while (end < kernels.size() && kernels[end]->iteration == kernels[first]->iteration)
+			end++;
+		std::vector<const Ran *> one(kernels.begin() + static_cast<long>(first),
+					     kernels.begin() + static_cast<long>(end));
+		times.push_back(cpu_times(one));
+		begin = first ? begin : launch_of(*one[0]);
+		for (const Ran *k : one)
+			times.push_back(kernel_json(*k));
+	}
 	j = {{"scenario_name", log.scenario}, {"benchmark_name", s.program}, {"label", s.label}};
 	if (!s.log_name.empty())
 		j["log_name"] = s.log_name;
@@ -265,6 +329,8 @@ json stream_json(const Log &log, u32 stream)
 	j["release_time"] = to_seconds(begin);
 	j["max_resident_threads"] = u64{log.machine.sms} * log.machine.threads_per_sm;
 	j["data_size"] = 0;
+	if (log.processes() > 1)
+		j["PID"] = s.process + 1;
 	j["TID"] = stream + 1;
 	j["times"] = times;
 	return j;
@@ -277,7 +343,10 @@ json log_json(const Log &log)
 	j["gpu"] = {{"name", log.machine.name},
 		    {"sms", log.machine.sms},
 		    {"threads_per_sm", log.machine.threads_per_sm},
-		    {"blocks_per_sm", log.machine.blocks_per_sm}};
+		    {"blocks_per_sm", log.machine.blocks_per_sm},
+		    {"sms_per_tpc", log.machine.sms_per_tpc}};
+	if (log.machine.grids)
+		j["gpu"]["resident_grids"] = log.machine.grids;
 	j["channels"] = log.machine.channels;
 	j["clock"]["uncertainty_ns"] = log.uncertainty_ns;
 	if (log.resolution_ns)
@@ -298,19 +367,28 @@ Log empty_log(const Scenario &scenario, const Machine &machine)
 	log.scenario = scenario.name;
 	log.machine = machine;
 	log.channels_known = true;
-	for (const Benchmark &b : scenario.benchmarks)
-		log.streams.push_back({b.label, b.log_name, names.at(b.program), b.priority});
-	for (auto [benchmark, kernel] : scenario.launches()) {
-		const Kernel &k = scenario.benchmarks[benchmark].kernels[kernel];
-		Ran ran;
-		ran.name = k.name;
-		ran.stream = benchmark;
-		ran.threads = k.threads;
-		ran.shared = k.shared;
-		ran.release = static_cast<s64>(k.release_ns);
-		log.kernels.push_back(ran);
+	for (u32 i = 0; i < scenario.benchmarks.size(); i++) {
+		const Benchmark &b = scenario.benchmarks[i];
+		log.streams.push_back(
+			{b.label, b.log_name, names.at(b.program), b.priority, scenario.processes ? i : 0});
 	}
 	return log;
+}
+
+Ran make_ran(const Scenario &scenario, u32 benchmark, u32 kernel, u32 iteration, s64 base)
+{
+	const Benchmark &b = scenario.benchmarks[benchmark];
+	const Kernel &k = b.kernels[kernel];
+	Ran ran;
+
+	ran.name = b.iterations == 1 ? k.name : fmt::format("{}#{}", k.name, iteration + 1);
+	ran.stream = benchmark;
+	ran.iteration = iteration;
+	ran.threads = k.threads;
+	ran.shared = k.shared;
+	ran.release = base + static_cast<s64>(k.release_ns);
+	ran.tpcs = scenario.tpcs_of(benchmark, kernel);
+	return ran;
 }
 
 } // namespace tool::blocks

@@ -21,11 +21,13 @@ struct Block {
 // A kernel that ran.
 struct Ran {
 	std::string name;
-	u32 stream = 0;  // index
-	u32 threads = 0; // per block
-	u32 shared = 0;  // bytes of shared memory per block
-	u32 per_sm = 0;  // number of its blocks that fit on an SM; 0: unknown
-	s64 release = 0; // when it should be launched
+	u32 stream = 0; // index
+	u32 iteration = 0;
+	u32 threads = 0;              // per block
+	u32 shared = 0;               // bytes of shared memory per block
+	u32 per_sm = 0;               // number of its blocks that fit on an SM; 0: unknown
+	s64 release = 0;              // when it should be launched
+	std::optional<TpcSet> tpcs{}; // the mask that applied to it; nothing: none, or unknown
 	std::optional<std::array<s64, 3>>
 		launched;          // before and after the launch call, and when its stream was found idle
 	std::vector<Block> blocks; // never empty
@@ -38,6 +40,7 @@ struct Ran {
 struct Stream {
 	std::string label, log_name, program;
 	int priority = 0;
+	u32 process = 0; // index
 };
 
 struct Log {
@@ -49,6 +52,11 @@ struct Log {
 	std::optional<u64> resolution_ns{}; // step of the GPU's clock
 	std::vector<Stream> streams;
 	std::vector<Ran> kernels; // in the order of launches
+
+	// Returns the number of processes that the streams are of.
+	u32 processes() const;
+	// Whether a kernel's mask, if any, has that SM.
+	bool may_use(const Ran &kernel, u32 sm) const;
 };
 
 // files: name and text of one log of gpulens, or of one or more logs of the framework. Throws Error (Input).
@@ -57,7 +65,11 @@ nlohmann::ordered_json log_json(const Log &log);
 // Returns a stream in the framework's format.
 nlohmann::ordered_json stream_json(const Log &log, u32 stream);
 
-// Returns the log of a scenario that has not run yet: its kernels have no blocks.
+// Returns the log of a scenario that has not run yet: it has its streams and no kernels.
 Log empty_log(const Scenario &scenario, const Machine &machine);
+// Returns a kernel of an iteration without launch and blocks. base: when the iteration began, relative to the first one.
+Ran make_ran(const Scenario &scenario, u32 benchmark, u32 kernel, u32 iteration, s64 base);
+// Sorts kernels by launch; of a stream, they keep their order.
+void sort_by_launch(std::vector<Ran> &kernels);
 
 } // namespace tool::blocks

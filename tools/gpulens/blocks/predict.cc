@@ -1,63 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0
-// An event-driven simulation: launches and ends of blocks are the events.
+// An event-driven simulation: launches, ends of blocks and ends of time slices are the events.
 #include "gpulens/blocks/predict.hpp"
 
+#include "gpulens/blocks/limits.hpp"
 #include "lib/base/errors.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
 #include <queue>
-#include <set>
 
 namespace tool::blocks {
 
 namespace {
 
 constexpr u32 WARP_THREADS = 32;
+constexpr s64 SLICE_NS = 2'000'000; // RTAS'24, Fig. 6: about 2 ms
+constexpr s64 NEVER = INT64_MAX;
 
 u32 round_up_to_warps(u32 threads)
 {
 	return (threads + WARP_THREADS - 1) / WARP_THREADS * WARP_THREADS;
 }
 
-class Simulation {
+// The work of one process: its streams, and what of the GPU its blocks use.
+class Context {
 public:
-	Simulation(const Scenario &scenario, const Machine &machine)
-		: log_(empty_log(scenario, machine)),
-		  sms_(machine.sms, {machine.threads_per_sm, machine.blocks_per_sm}),
-		  streams_(scenario.benchmarks.size())
+	Context(Log &log, const Machine &machine, size_t streams)
+		: log_(log), sms_(machine.sms, {machine.threads_per_sm, machine.blocks_per_sm}), streams_(streams)
 	{
-		for (auto [benchmark, kernel] : scenario.launches()) {
-			const Kernel &k = scenario.benchmarks[benchmark].kernels[kernel];
-			progress_.push_back({k.blocks, k.blocks, static_cast<s64>(k.work)});
-		}
-		for (size_t i = 0; i < log_.kernels.size(); i++) {
-			Ran &k = log_.kernels[i];
-			k.per_sm =
-				std::min(machine.threads_per_sm / round_up_to_warps(k.threads), machine.blocks_per_sm);
-		}
 	}
 
-	Log run()
+	// kernel: index in the log. to_start: blocks.
+	void launch(size_t kernel, u32 to_start, s64 block_ns)
 	{
-		size_t launched = 0;
+		u32 stream = log_.kernels[kernel].stream;
+		StreamState &s = streams_[stream];
 
-		while (launched < log_.kernels.size() || !running_.empty()) {
-			s64 now = running_.empty() ? log_.kernels[launched].release : running_.top().end;
-			if (launched < log_.kernels.size())
-				now = std::min(now, log_.kernels[launched].release);
-			for (; !running_.empty() && running_.top().end == now; running_.pop())
-				end_block(running_.top(), now);
-			for (; launched < log_.kernels.size() && log_.kernels[launched].release == now; launched++)
-				launch(launched);
-			do
-				while (dispatch(now))
-					;
-			while (give_channels());
-		}
-		log_.simulated = true;
-		return std::move(log_);
+		progress_.resize(kernel + 1);
+		progress_[kernel] = {to_start, to_start, block_ns};
+		s.kernels.push_back(kernel);
+		if (!s.channel && std::find(waiting_.begin(), waiting_.end(), stream) == waiting_.end())
+			waiting_.push_back(stream);
+		give_channels();
+		enter_queue(s);
+	}
+
+	bool has_work() const
+	{
+		return std::any_of(streams_.begin(), streams_.end(),
+				   [](const StreamState &s) { return !s.kernels.empty(); });
+	}
+
+	bool is_idle(u32 stream) const { return streams_[stream].kernels.empty(); }
+
+	// Returns when the next block ends.
+	s64 next_end() const { return running_.empty() ? NEVER : running_.top().end; }
+
+	// Advances to that time, in which the process has the GPU.
+	void run(s64 now)
+	{
+		for (; !running_.empty() && running_.top().end <= now; running_.pop())
+			end_block(running_.top(), now);
+		do
+			while (dispatch(now))
+				;
+		while (give_channels());
 	}
 
 private:
@@ -77,34 +85,25 @@ private:
 	};
 	struct RunningBlock {
 		s64 end;
-		size_t kernel;
-		u32 sm;
+		size_t kernel, block;
 		bool operator>(const RunningBlock &o) const
 		{
-			return std::tie(end, kernel) > std::tie(o.end, o.kernel);
+			return std::tie(end, kernel, block) > std::tie(o.end, o.kernel, o.block);
 		}
 	};
 
-	void launch(size_t kernel)
-	{
-		Ran &k = log_.kernels[kernel];
-		StreamState &s = streams_[k.stream];
+	int priority(size_t kernel) const { return log_.streams[log_.kernels[kernel].stream].priority; }
 
-		k.launched = {k.release, k.release, k.release};
-		s.kernels.push_back(kernel);
-		if (!s.channel && std::find(waiting_.begin(), waiting_.end(), k.stream) == waiting_.end())
-			waiting_.push_back(k.stream);
-		give_channels();
-		enter_queue(s);
-	}
-
-	// Rule A: the first kernel of a stream enters the primary queue.
+	// Rule A: the first kernel of a stream enters the queue, behind all of its priority.
 	void enter_queue(StreamState &s)
 	{
-		if (s.channel && !s.queued && !s.kernels.empty()) {
-			primary_.push_back(s.kernels.front());
-			s.queued = true;
-		}
+		if (!s.channel || s.queued || s.kernels.empty())
+			return;
+		size_t kernel = s.kernels.front();
+		queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), kernel,
+					       [this](size_t a, size_t b) { return priority(a) < priority(b); }),
+			      kernel);
+		s.queued = true;
 	}
 
 	// Rule R2: a stream keeps its channel until the last of its kernels is dispatched. Returns whether a stream got
@@ -127,54 +126,214 @@ private:
 		return given;
 	}
 
-	// Rules B and C: dispatches a block of the kernel at the head of the primary queue. Returns false if it does
-	// not fit.
+	// Rules B and C, for each set of kernels with a common TPC: starts a block of the first kernel that has blocks to
+	// start, if it has a task slot. The queue also has kernels that only run, because they hold task slots. Returns
+	// whether a block started.
 	bool dispatch(s64 now)
 	{
-		if (primary_.empty())
-			return false;
-		size_t kernel = primary_.front();
+		std::vector<size_t> ahead; // kernels whose next block does not start
+		u32 slots = 0;
+
+		for (size_t kernel : queue_) {
+			if (log_.machine.grids && slots++ == log_.machine.grids)
+				break;
+			const Ran &k = log_.kernels[kernel];
+			if (!progress_[kernel].to_start)
+				continue;
+			bool waits = std::any_of(ahead.begin(), ahead.end(), [&](size_t other) {
+				return overlap(log_.kernels[other].tpcs, k.tpcs);
+			});
+			if (!waits && start_block(kernel, now))
+				return true;
+			ahead.push_back(kernel);
+			if (!k.tpcs)
+				break;
+		}
+		return false;
+	}
+
+	bool start_block(size_t kernel, s64 now)
+	{
 		Ran &k = log_.kernels[kernel];
-		u32 threads = round_up_to_warps(k.threads);
-		auto at = std::max_element(sms_.begin(), sms_.end(), [](const FreeSm &a, const FreeSm &b) {
-			return (a.blocks ? a.threads : 0) < (b.blocks ? b.threads : 0);
-		});
-		if (!at->blocks || at->threads < threads)
+		u32 threads = round_up_to_warps(k.threads), best = 0;
+		std::optional<u32> at;
+
+		for (u32 sm = 0; sm < sms_.size(); sm++)
+			if (sms_[sm].blocks && sms_[sm].threads >= threads && sms_[sm].threads > best &&
+			    log_.may_use(k, sm)) {
+				at = sm;
+				best = sms_[sm].threads;
+			}
+		if (!at)
 			return false;
-		u32 sm = static_cast<u32>(at - sms_.begin());
-		at->threads -= threads;
-		at->blocks--;
-		k.blocks.push_back({now, now + progress_[kernel].block_ns, sm});
-		running_.push({k.blocks.back().end, kernel, sm});
-		if (!--progress_[kernel].to_start)
-			primary_.pop_front();
+		sms_[*at].threads -= threads;
+		sms_[*at].blocks--;
+		k.blocks.push_back({now, now + progress_[kernel].block_ns, *at});
+		running_.push({k.blocks.back().end, kernel, k.blocks.size() - 1});
+		progress_[kernel].to_start--;
 		return true;
 	}
 
 	// Rule D: the last block of a kernel takes the kernel out of its stream.
-	void end_block(const RunningBlock &block, s64 now)
+	void end_block(const RunningBlock &running, s64 now)
 	{
-		Ran &k = log_.kernels[block.kernel];
+		Ran &k = log_.kernels[running.kernel];
+		Block &block = k.blocks[running.block];
 		StreamState &s = streams_[k.stream];
 
+		block.end = now;
 		sms_[block.sm].threads += round_up_to_warps(k.threads);
 		sms_[block.sm].blocks++;
-		if (--progress_[block.kernel].to_end)
+		if (--progress_[running.kernel].to_end)
 			return;
 		(*k.launched)[2] = now;
+		queue_.erase(std::find(queue_.begin(), queue_.end(), running.kernel));
 		s.kernels.pop_front();
 		s.queued = false;
 		enter_queue(s);
 	}
 
-	Log log_;
+	Log &log_;
 	std::vector<FreeSm> sms_;
 	std::vector<StreamState> streams_;
 	std::vector<Progress> progress_; // by kernel
-	std::deque<size_t> primary_;
-	std::deque<u32> waiting_; // streams that wait for a channel
-	u32 held_ = 0;            // number of channels in use
+	std::vector<size_t> queue_;      // the primary queue and the kernels that run, by priority and time
+	std::deque<u32> waiting_;        // streams that wait for a channel
+	u32 held_ = 0;                   // number of channels in use
 	std::priority_queue<RunningBlock, std::vector<RunningBlock>, std::greater<>> running_;
+};
+
+class Simulation {
+public:
+	Simulation(const Scenario &scenario, const Machine &machine)
+		: scenario_(scenario), log_(empty_log(scenario, machine)), loops_(scenario.benchmarks.size()),
+		  contexts_(log_.processes(), Context(log_, machine, scenario.benchmarks.size()))
+	{
+	}
+
+	Log run()
+	{
+		for (s64 now = next_launch(); now != NEVER;) {
+			launch_kernels(now);
+			take_turn(now);
+			// Another process may have nothing but blocks that ended meanwhile.
+			for (size_t tries = 0; tries < contexts_.size(); tries++) {
+				contexts_[active_].run(now);
+				take_turn(now);
+			}
+			end_iterations(now);
+			s64 next = std::min(next_launch(), contexts_[active_].next_end());
+			if (count_working() > 1)
+				next = std::min(next, slice_end_);
+			now = std::max(next, now);
+		}
+		sort_by_launch(log_.kernels);
+		log_.simulated = true;
+		return std::move(log_);
+	}
+
+private:
+	// The iterations of a benchmark.
+	struct Loop {
+		u32 iteration = 0, next = 0; // next: kernel to launch
+		s64 base = 0;                // when the iteration began, relative to the first one
+		bool ended = false;          // the last one
+	};
+
+	u32 process(size_t benchmark) const { return log_.streams[benchmark].process; }
+
+	s64 launch_time(size_t benchmark) const
+	{
+		const Loop &l = loops_[benchmark];
+		const std::vector<Kernel> &kernels = scenario_.benchmarks[benchmark].kernels;
+
+		return l.ended || l.next == kernels.size() ? NEVER
+							   : l.base + static_cast<s64>(kernels[l.next].release_ns);
+	}
+
+	s64 next_launch() const
+	{
+		s64 next = NEVER;
+
+		for (size_t i = 0; i < loops_.size(); i++)
+			next = std::min(next, launch_time(i));
+		return next;
+	}
+
+	void launch_kernels(s64 now)
+	{
+		for (u32 i = 0; i < loops_.size(); i++)
+			while (launch_time(i) <= now) {
+				Loop &l = loops_[i];
+				const Kernel &k = scenario_.benchmarks[i].kernels[l.next];
+				Ran ran = make_ran(scenario_, i, l.next++, l.iteration, l.base);
+				ran.launched = {now, now, now};
+				ran.per_sm = std::min(log_.machine.threads_per_sm / round_up_to_warps(k.threads),
+						      log_.machine.blocks_per_sm);
+				log_.kernels.push_back(ran);
+				contexts_[process(i)].launch(log_.kernels.size() - 1, k.blocks,
+							     static_cast<s64>(k.work));
+			}
+	}
+
+	// Begins the next iteration of benchmarks whose kernels have ended.
+	void end_iterations(s64 now)
+	{
+		for (u32 i = 0; i < loops_.size(); i++) {
+			Loop &l = loops_[i];
+			const Benchmark &b = scenario_.benchmarks[i];
+			if (l.ended || l.next < b.kernels.size() || !contexts_[process(i)].is_idle(i))
+				continue;
+			bool late = b.max_ns &&
+				    now - static_cast<s64>(b.kernels[0].release_ns) >= static_cast<s64>(b.max_ns);
+			if (l.iteration + 1 == b.iterations || late)
+				l.ended = true;
+			else if (!scenario_.synchronized || is_reached_by_all(l.iteration)) {
+				l = {l.iteration + 1, 0, now - static_cast<s64>(b.kernels[0].release_ns)};
+			}
+		}
+	}
+
+	// Whether all benchmarks have ended that iteration.
+	bool is_reached_by_all(u32 iteration) const
+	{
+		for (u32 i = 0; i < loops_.size(); i++) {
+			const Loop &l = loops_[i];
+			bool done =
+				l.next == scenario_.benchmarks[i].kernels.size() && contexts_[process(i)].is_idle(i);
+			if (!l.ended && l.iteration <= iteration && !(l.iteration == iteration && done))
+				return false;
+		}
+		return true;
+	}
+
+	size_t count_working() const
+	{
+		return static_cast<size_t>(std::count_if(contexts_.begin(), contexts_.end(),
+							 [](const Context &c) { return c.has_work(); }));
+	}
+
+	// Rule R4: one process has the GPU. Gives it to the next one with work when the time slice, or the work, has ended.
+	void take_turn(s64 now)
+	{
+		if (contexts_[active_].has_work() && now < slice_end_)
+			return;
+		for (size_t i = 1; i <= contexts_.size(); i++) {
+			size_t next = (active_ + i) % contexts_.size();
+			if (!contexts_[next].has_work())
+				continue;
+			active_ = next;
+			slice_end_ = now + SLICE_NS;
+			return;
+		}
+	}
+
+	const Scenario &scenario_;
+	Log log_;
+	std::vector<Loop> loops_; // by benchmark
+	std::vector<Context> contexts_;
+	size_t active_ = 0; // process that has the GPU
+	s64 slice_end_ = 0;
 };
 
 } // namespace
@@ -190,8 +349,6 @@ Log predict(const Scenario &scenario, const Machine &machine)
 					    where + "only the run time of a spin kernel is known in advance");
 			if (k.shared)
 				throw Error(Error::Input, where + "shared memory is not simulated");
-			if (b.priority != scenario.benchmarks.front().priority)
-				throw Error(Error::Input, where + "the rules do not cover priorities");
 		}
 	return Simulation(scenario, machine).run();
 }

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
-// Simulates a scenario by the rules A to D of Otterness (section 3.4.2), and by R2 of RTAS'24 if there are more streams
-// than channels. Launching, dispatching and detecting the end of a kernel take no time.
+// Simulates a scenario by the rules A to D of Otterness (section 3.4.2), by R2 and R4 of RTAS'24, and by what RTAS'23 says of
+// masks, priorities and task slots (sections IV-A, V and VI-C). Launching, dispatching, detecting the end of a kernel and
+// switching between processes take no time.
 //
-// The rules do not define the SM of a block. Here it is the SM with the most free threads, of several the one with the
-// lowest number, which reproduces figures 3.15 and 3.16. R2 defines that streams wait for channels, but not their order
-// (its Corollary 2: not first come, first served). Here it is first come, first served.
+// Decisions where no source has a rule:
+//	SM of a block	the SM of the kernel's mask with the most free threads, of several the one with the lowest number, which
+//			reproduces Otterness' figures 3.15 and 3.16
+//	overlap		a kernel waits for kernels ahead in the queue whose masks have a TPC of its own; RTAS'23 shows that
+//			disjoint masks do not wait (Fig. 3), and that a mask within another one waits (Fig. 11)
+//	channels	R2 defines that streams wait for channels, but not their order (its Corollary 2: not first come, first
+//			served). Here it is first come, first served
+//	processes	take turns of 2 ms (RTAS'24, Fig. 6) in a cycle, and give up their turn when they have no work. Time runs
+//			on for a block that spins while its process waits
 #pragma once
 #include "gpulens/blocks/log.hpp"
 
 namespace tool::blocks {
 
 // Returns the log of the simulation. Throws Error (Input) for a kernel whose run time is not known in advance (all but
-// spin), for priorities and shared memory, which the rules do not cover, and for blocks that do not fit on an SM.
+// spin), for shared memory, which the rules do not cover, and for blocks that do not fit on an SM.
 Log predict(const Scenario &scenario, const Machine &machine);
 
 } // namespace tool::blocks

@@ -147,7 +147,9 @@ private:
 Machine parse_machine(Answer &answer)
 {
 	Machine m;
-	std::map<std::string, u32 *> numbers = {{"sms", &m.sms},
+	u32 capability = 0;
+	std::map<std::string, u32 *> numbers = {{"capability", &capability},
+						{"sms", &m.sms},
 						{"threads_per_sm", &m.threads_per_sm},
 						{"blocks_per_sm", &m.blocks_per_sm},
 						{"shared_per_block", &m.shared_per_block},
@@ -165,20 +167,42 @@ Machine parse_machine(Answer &answer)
 	}
 	if (!m.sms || !m.threads_per_sm || !m.blocks_per_sm)
 		answer.refuse("sms, threads_per_sm or blocks_per_sm is missing");
+	if (capability)
+		set_capability(m, capability);
 	return m;
 }
 
+// Returns a line with the bits that disable TPCs, 128 in hexadecimal digits.
+std::string format_mask(const char *word, const std::optional<TpcSet> &tpcs)
+{
+	const TpcSet low(~0ULL);
+
+	if (!tpcs)
+		return "";
+	TpcSet disabled = ~*tpcs;
+	return fmt::format("{} {:016x} {:016x}\n", word, (disabled >> 64).to_ullong(), (disabled & low).to_ullong());
+}
+
+// Returns the lines of tools/probe/probe-kernels.cu's standard input.
 std::string format_scenario(const Scenario &scenario)
 {
-	std::string text = std::string(PROTOCOL_LINE) + '\n';
+	std::string text = std::string(PROTOCOL_LINE) + '\n' + format_mask("all", scenario.tpcs);
 	const char *kinds[] = {"spin", "copy", "matrix"};
 
-	for (const Benchmark &b : scenario.benchmarks)
-		text += fmt::format("stream {}\n", b.priority);
+	if (scenario.synchronized)
+		text += "barrier\n";
+	for (const Benchmark &b : scenario.benchmarks) {
+		if (scenario.processes && &b != &scenario.benchmarks.front())
+			text += "process\n";
+		text += fmt::format("stream {}\n", b.priority) + format_mask("mask", b.tpcs);
+		if (b.iterations > 1)
+			text += fmt::format("iterations {} {}\n", b.iterations, b.max_ns);
+	}
 	for (auto [benchmark, kernel] : scenario.launches()) {
 		const Kernel &k = scenario.benchmarks[benchmark].kernels[kernel];
 		text += fmt::format("kernel {} {} {} {} {} {} {} {}\n", kinds[static_cast<int>(k.kind)], benchmark,
 				    k.work, k.repeat, k.blocks, k.threads, k.shared, k.release_ns);
+		text += format_mask("mask", k.tpcs);
 	}
 	return text + "end\n";
 }
@@ -203,6 +227,21 @@ void parse_kernel(Answer &answer, Ran &k, u32 blocks, const Machine &m)
 			answer.refuse("the block ends before it starts, or its SM does not exist");
 		k.blocks.push_back({n[0], n[1], static_cast<u32>(n[2])});
 	}
+}
+
+// Sets when kernels of later iterations should be launched: as long after the iteration's first kernel as in the first one.
+void move_releases(Log &log, const Scenario &scenario)
+{
+	std::map<std::pair<u32, u32>, s64> begins; // by stream and iteration
+
+	for (const Ran &k : log.kernels) {
+		auto [at, added] = begins.try_emplace({k.stream, k.iteration}, (*k.launched)[0]);
+		at->second = std::min(at->second, (*k.launched)[0]);
+	}
+	for (Ran &k : log.kernels)
+		if (k.iteration)
+			k.release += begins.at({k.stream, k.iteration}) -
+				     static_cast<s64>(scenario.benchmarks[k.stream].kernels[0].release_ns);
 }
 
 } // namespace
@@ -250,11 +289,26 @@ Log run_scenario(const ProgramOptions &options, const Scenario &scenario)
 		answer.refuse("out of range");
 	log.uncertainty_ns = static_cast<u64>(clock[0]);
 	log.resolution_ns = static_cast<u64>(clock[1]);
-	for (size_t i = 0; i < launches.size(); i++) {
+	for (auto [benchmark, kernel] : launches) {
+		const Benchmark &b = scenario.benchmarks[benchmark];
+		u32 ran = 1;
 		answer.next();
-		parse_kernel(answer, log.kernels[i],
-			     scenario.benchmarks[launches[i].first].kernels[launches[i].second].blocks, log.machine);
+		if (b.iterations > 1) {
+			if (answer.first_word() != "ran")
+				answer.refuse("expected ran");
+			ran = answer.parse_number(1);
+			if (ran > b.iterations)
+				answer.refuse("out of range");
+		}
+		for (u32 iteration = 0; iteration < ran; iteration++) {
+			if (b.iterations > 1)
+				answer.next();
+			log.kernels.push_back(make_ran(scenario, benchmark, kernel, iteration, 0));
+			parse_kernel(answer, log.kernels.back(), b.kernels[kernel].blocks, log.machine);
+		}
 	}
+	move_releases(log, scenario);
+	sort_by_launch(log.kernels);
 	if (answer.next() != "end")
 		answer.refuse("expected end");
 	return log;

@@ -90,6 +90,19 @@ u32 parse_shared(const Item &object)
 	return object.has("shared_memory_size") ? object.integer("shared_memory_size", 0, MAX_SHARED) * 4 : 0;
 }
 
+std::optional<TpcSet> parse_tpcs(const Item &object)
+{
+	if (!object.has("sm_mask"))
+		return std::nullopt;
+	std::optional<TpcSet> tpcs = parse_sm_mask(object.string("sm_mask"));
+	if (!tpcs)
+		object.refuse(
+			fmt::format("sm_mask is {}, not \"0x...\" (TPCs that are disabled) or \"~0x...\" (enabled) "
+				    "of up to 32 digits",
+				    quote_value(object.at("sm_mask"))));
+	return tpcs;
+}
+
 std::vector<Kernel> parse_multikernel(const Item &object)
 {
 	std::vector<Kernel> kernels;
@@ -99,13 +112,14 @@ std::vector<Kernel> parse_multikernel(const Item &object)
 		object, "additional_info", "kernel",
 		[&](const Item &item) {
 		Kernel k;
-		item.check_keys(
-			{"kernel_label", "duration", "block_count", "thread_count", "delay", "shared_memory_size"});
+		item.check_keys({"kernel_label", "duration", "block_count", "thread_count", "delay",
+				 "shared_memory_size", "sm_mask"});
 		k.name = item.name("kernel_label");
 		k.work = parse_spin_ns(item, "duration");
 		k.blocks = item.integer("block_count", 1, MAX_BLOCKS);
 		k.threads = parse_threads(item, false);
 		k.shared = parse_shared(item);
+		k.tpcs = parse_tpcs(item);
 		release += parse_delay(item, "delay");
 		k.release_ns = to_ns(release);
 		kernels.push_back(k);
@@ -150,7 +164,33 @@ Kernel parse_kernel(const Item &object, const std::string &program, u32 number)
 	return k;
 }
 
-Benchmark parse_benchmark(const Item &object, u32 first)
+bool parse_flag(const Item &object, const char *key)
+{
+	if (object.has(key) && !object.at(key).is_boolean())
+		object.refuse(fmt::format("{} is {}, not true or false", key, quote_value(object.at(key))));
+	return object.has(key) && object.at(key).get<bool>();
+}
+
+// How often and how long a benchmark is repeated; for a scenario, the default of its benchmarks.
+struct Repetition {
+	u32 iterations = 1;
+	u64 max_ns = 0;
+};
+
+Repetition parse_repetition(const Item &object, Repetition repetition)
+{
+	if (object.has("max_iterations")) {
+		if (object.at("max_iterations") == 0)
+			object.refuse("max_iterations is 0, without limit, but the memory for times needs one");
+		repetition.iterations = object.integer("max_iterations", 1, MAX_KERNELS);
+	}
+	if (object.has("max_time"))
+		repetition.max_ns = to_ns(object.number("max_time", 0, MAX_RELEASE_S, "seconds"));
+	return repetition;
+}
+
+// first: number of its first kernel.
+Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repetition)
 {
 	Benchmark b;
 
@@ -158,12 +198,16 @@ Benchmark parse_benchmark(const Item &object, u32 first)
 	// thread_count and block_count.
 	object.check_keys({"filename", "log_name", "label", "thread_count", "block_count", "data_size",
 			   "additional_info", "release_time", "stream_priority", "shared_memory_size", "cpu_core",
-			   "max_iterations", "max_time"});
+			   "max_iterations", "max_time", "sm_mask"});
 	b.program = parse_program(object);
 	b.label = object.has("label") ? object.string("label") : "";
 	b.log_name = object.has("log_name") ? object.string("log_name") : "";
 	if (object.has("stream_priority"))
 		b.priority = static_cast<int>(object.number("stream_priority", -100, 100, "a priority"));
+	b.tpcs = parse_tpcs(object);
+	Repetition own = parse_repetition(object, repetition);
+	b.iterations = own.iterations;
+	b.max_ns = own.max_ns;
 	if (b.program == "multikernel")
 		b.kernels = parse_multikernel(object);
 	else
@@ -171,15 +215,17 @@ Benchmark parse_benchmark(const Item &object, u32 first)
 	return b;
 }
 
-// Rejects repetitions, which the framework supports: gpulens launches each kernel once.
-void refuse_iterations(const Item &object)
+// Refuses kernels that may run nowhere.
+void check_masks(const Item &item, const Scenario &s)
 {
-	if (object.has("max_iterations") && object.at("max_iterations") != 1)
-		object.refuse(fmt::format("max_iterations is {}, but each kernel is launched once",
-					  quote_value(object.at("max_iterations"))));
-	if (object.has("max_time") && object.at("max_time") != 0)
-		object.refuse(fmt::format("max_time is {}, but each kernel is launched once",
-					  quote_value(object.at("max_time"))));
+	u32 last = static_cast<u32>(s.benchmarks.size()) - 1;
+
+	for (u32 k = 0; k < s.benchmarks[last].kernels.size(); k++)
+		if (const std::optional<TpcSet> &tpcs = s.tpcs_of(last, k); tpcs && tpcs->none())
+			item.refuse(
+				fmt::format("kernel \"{}\": its sm_mask, its stream's or the scenario's disables all "
+					    "TPCs",
+					    s.benchmarks[last].kernels[k].name));
 }
 
 // Checks that names of kernels and logs are unique.
@@ -207,6 +253,8 @@ json kernel_json(const Kernel &k, u64 previous_ns)
 		j["delay"] = to_seconds(k.release_ns - previous_ns);
 	if (k.shared)
 		j["shared_memory_size"] = k.shared / 4;
+	if (k.tpcs)
+		j["sm_mask"] = sm_mask_text(*k.tpcs);
 	return j;
 }
 
@@ -242,6 +290,12 @@ json benchmark_json(const Benchmark &b)
 	}
 	if (b.priority)
 		j["stream_priority"] = b.priority;
+	if (b.tpcs)
+		j["sm_mask"] = sm_mask_text(*b.tpcs);
+	if (b.iterations != 1)
+		j["max_iterations"] = b.iterations;
+	if (b.max_ns)
+		j["max_time"] = to_seconds(b.max_ns);
 	return j;
 }
 
@@ -270,34 +324,66 @@ u32 Scenario::kernels() const
 	return static_cast<u32>(count);
 }
 
+const std::optional<TpcSet> &Scenario::tpcs_of(u32 benchmark, u32 kernel) const
+{
+	const Benchmark &b = benchmarks[benchmark];
+
+	if (b.kernels[kernel].tpcs)
+		return b.kernels[kernel].tpcs;
+	return b.tpcs ? b.tpcs : tpcs;
+}
+
+// The sources: CUDA C++ Programming Guide, table of technical specifications by compute capability; RTAS'23, section IV-A
+// (the GTX 1060, 6.1, and older GPUs have one SM per TPC, the P100, 6.0, and newer ones two).
+void set_capability(Machine &machine, u32 capability)
+{
+	struct Row {
+		u32 capability, grids;
+	};
+	constexpr u32 MAXWELL_LAST = 53, GP10X = 61;
+	constexpr Row ROWS[] = {{30, 16}, {32, 4},   {35, 32}, {37, 32}, {50, 32},  {52, 32},
+				{53, 16}, {60, 128}, {61, 32}, {62, 16}, {70, 128}, {72, 16}};
+	constexpr u32 TURING = 75, LAST_KNOWN = 129, NEWER_GRIDS = 128; // 7.5 to 12.x
+
+	machine.sms_per_tpc = capability <= MAXWELL_LAST || capability == GP10X ? 1 : 2;
+	machine.grids = capability >= TURING && capability <= LAST_KNOWN ? NEWER_GRIDS : 0;
+	for (const Row &row : ROWS)
+		if (row.capability == capability)
+			machine.grids = row.grids;
+}
+
 Scenario parse_scenario(const std::string &text, const std::string &name)
 {
 	json whole = parse_json(text, name);
 	Item file(whole, name);
 	Scenario s;
 	std::set<std::string> kernels, logs;
-	u64 blocks = 0;
+	u64 blocks = 0, launches = 0;
 
 	file.check_keys({"name", "comment", "benchmarks", "max_iterations", "max_time", "use_processes", "cuda_device",
-			 "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration"});
+			 "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration", "sm_mask"});
 	s.name = file.string("name");
-	refuse_iterations(file);
-	if (file.has("use_processes") && file.at("use_processes") != false)
-		file.refuse(fmt::format("use_processes is {}, but all streams are in one process",
-					quote_value(file.at("use_processes"))));
+	s.processes = parse_flag(file, "use_processes");
+	s.synchronized = parse_flag(file, "sync_every_iteration");
+	s.tpcs = parse_tpcs(file);
+	Repetition repetition = parse_repetition(file, {});
 	if (file.has("cuda_device"))
 		s.device = file.integer("cuda_device", 0, 1023);
 	for_each_item(
 		file, "benchmarks", "benchmark",
 		[&](const Item &item) {
-		refuse_iterations(item);
-		s.benchmarks.push_back(parse_benchmark(item, s.kernels() + 1));
-		add_names(item, s.benchmarks.back(), kernels, logs);
-		for (const Kernel &k : s.benchmarks.back().kernels)
-			blocks += k.blocks;
-		if (s.benchmarks.size() > MAX_STREAMS || kernels.size() > MAX_KERNELS || blocks > MAX_BLOCKS)
+		s.benchmarks.push_back(parse_benchmark(item, s.kernels() + 1, repetition));
+		const Benchmark &b = s.benchmarks.back();
+		add_names(item, b, kernels, logs);
+		check_masks(item, s);
+		launches += u64{b.iterations} * b.kernels.size();
+		for (const Kernel &k : b.kernels)
+			blocks += u64{b.iterations} * k.blocks;
+		if (s.benchmarks.size() > MAX_STREAMS || launches > MAX_KERNELS || blocks > MAX_BLOCKS)
 			file.refuse(fmt::format("more than {} streams, {} kernels or {} blocks", MAX_STREAMS,
 						MAX_KERNELS, MAX_BLOCKS));
+		if (s.processes && s.benchmarks.size() > MAX_PROCESSES)
+			file.refuse(fmt::format("more than {} processes", MAX_PROCESSES));
 		},
 		"label");
 	if (s.benchmarks.empty())
@@ -307,10 +393,15 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 
 json scenario_json(const Scenario &scenario)
 {
-	json j = {{"name", scenario.name}, {"max_iterations", 1}, {"max_time", 0}, {"use_processes", false}};
+	json j = {
+		{"name", scenario.name}, {"max_iterations", 1}, {"max_time", 0}, {"use_processes", scenario.processes}};
 
+	if (scenario.synchronized)
+		j["sync_every_iteration"] = true;
 	if (scenario.device)
 		j["cuda_device"] = *scenario.device;
+	if (scenario.tpcs)
+		j["sm_mask"] = sm_mask_text(*scenario.tpcs);
 	for (const Benchmark &b : scenario.benchmarks)
 		j["benchmarks"].push_back(benchmark_json(b));
 	return j;
@@ -318,8 +409,12 @@ json scenario_json(const Scenario &scenario)
 
 void check_fits(const Scenario &scenario, const Machine &machine)
 {
-	for (const Benchmark &b : scenario.benchmarks)
-		for (const Kernel &k : b.kernels) {
+	const TpcSet all = machine.tpcs() < MAX_TPCS ? ~(~TpcSet() << machine.tpcs()) : ~TpcSet();
+
+	for (u32 number = 0; number < scenario.benchmarks.size(); number++)
+		for (u32 kernel = 0; kernel < scenario.benchmarks[number].kernels.size(); kernel++) {
+			const Kernel &k = scenario.benchmarks[number].kernels[kernel];
+			const std::optional<TpcSet> &tpcs = scenario.tpcs_of(number, kernel);
 			if (machine.threads_per_sm && k.threads > machine.threads_per_sm)
 				throw Error(Error::Input,
 					    fmt::format("{}: kernel \"{}\": {} threads per block, but an SM holds {}",
@@ -329,6 +424,10 @@ void check_fits(const Scenario &scenario, const Machine &machine)
 					    fmt::format("{}: kernel \"{}\": {} bytes of shared memory per block, but "
 							"this GPU has {}",
 							scenario.name, k.name, k.shared, machine.shared_per_block));
+			if (tpcs && (*tpcs & all).none())
+				throw Error(Error::Input,
+					    fmt::format("{}: kernel \"{}\": its mask {} has none of the GPU's {} TPCs",
+							scenario.name, k.name, sm_mask_text(*tpcs), machine.tpcs()));
 		}
 }
 

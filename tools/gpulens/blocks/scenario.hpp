@@ -5,6 +5,8 @@
 // several (multikernel). docs/blocks.md describes the keys.
 #pragma once
 
+#include "gpulens/blocks/sm_mask.hpp"
+
 #include <gpulens/types.h>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +21,7 @@ constexpr u32 MAX_THREADS = 1024; // of a block; CUDA's own limit since compute 
 constexpr u32 MAX_BLOCKS = 100000, MAX_KERNELS = 4096, MAX_STREAMS = 1024;
 constexpr u64 MAX_SPIN_NS = 60'000'000'000;
 constexpr double MAX_RELEASE_S = 600;
+constexpr u32 MAX_PROCESSES = 64;
 
 enum class Kind {
 	Spin,  // each thread reads the GPU's clock until the given time has passed
@@ -34,23 +37,33 @@ struct Kernel {
 	u64 release_ns = 0;           // launch time after the scenario's begin
 	u64 work = 0;                 // Spin: ns; Copy: bytes; Matrix: width
 	u32 repeat = 1;               // repetitions of Copy and Matrix
+	std::optional<TpcSet> tpcs{}; // its own mask, of its launch alone
 };
 
 struct Benchmark { // a CUDA stream
 	std::string program, label, log_name;
 	int priority = 0; // CUDA's stream priority: a lower number is a higher priority
-	std::vector<Kernel> kernels;
+	std::vector<Kernel> kernels{};
+	std::optional<TpcSet> tpcs{}; // the stream's mask
+	u32 iterations = 1;           // its kernels are launched so often; the next time when all have ended
+	u64 max_ns = 0;               // no iteration begins later after the first; 0: no limit
 };
 
 struct Scenario {
 	std::string name;
-	std::optional<u32> device; // CUDA's device number
-	std::vector<Benchmark> benchmarks;
+	std::optional<u32> device{};  // CUDA's device number
+	std::optional<TpcSet> tpcs{}; // the mask of all launches of a process that no other mask applies to
+	bool processes = false;       // each benchmark is a process of its own
+	bool synchronized = false;    // an iteration begins when all benchmarks have ended the previous one
+	std::vector<Benchmark> benchmarks{};
 
-	// Returns the indices of benchmark and kernel of each launch, by release time, then in the order of the file.
+	// Returns the indices of benchmark and kernel of each launch of the first iteration, by release time, then in the
+	// order of the file.
 	std::vector<std::pair<u32, u32>> launches() const;
 	// Returns the number of kernels.
 	u32 kernels() const;
+	// Returns the mask that applies to a kernel, as in libsmctrl: its own, else the stream's, else that of the process.
+	const std::optional<TpcSet> &tpcs_of(u32 benchmark, u32 kernel) const;
 };
 
 // A GPU, or the GPU that a simulation assumes.
@@ -59,21 +72,39 @@ struct Machine {
 	u32 sms = 0, threads_per_sm = 0, blocks_per_sm = 0; // 0: unknown
 	u32 shared_per_block = 0;                           // maximum, bytes; 0: unknown
 	u32 channels = 8; // compute channels of a process: CUDA_DEVICE_MAX_CONNECTIONS
+	u32 sms_per_tpc = 2;
+	u32 grids = 0; // kernels that can be on the GPU at once, "resident grids", task slots in RTAS'23; 0: unknown
+
+	u32 tpcs() const { return sms / sms_per_tpc; }
 };
+
+// A Jetson TX2's SMs, and as many grids as newer GPUs have.
+inline const Machine TX2{.name = "", .sms = 2, .threads_per_sm = 2048, .blocks_per_sm = 32, .grids = 128};
+
+// Sets sms_per_tpc and grids by the compute capability, 10 * major + minor.
+void set_capability(Machine &machine, u32 capability);
 
 // text, name: contents and name of the file. Throws Error (Input).
 Scenario parse_scenario(const std::string &text, const std::string &name);
 // Returns JSON from which parse_scenario() makes an equal scenario.
 nlohmann::ordered_json scenario_json(const Scenario &scenario);
-// Checks that a block of each kernel fits on an SM. Throws Error (Input).
+// Checks that a block of each kernel fits on an SM, and that each mask has a TPC. Throws Error (Input).
 void check_fits(const Scenario &scenario, const Machine &machine);
 
-// A built-in scenario, which adapts to the GPU's number of SMs: Otterness' figures 3.9 and 3.11 to 3.16, and Fig. 5 of
-// RTAS'24.
+// A built-in scenario, which adapts to the GPU's number of SMs: Otterness' figures 3.9 and 3.11 to 3.16, Fig. 5 of RTAS'24,
+// and Figs. 3, 4, 10, 11, 12 and 14 of RTAS'23.
 struct Builtin {
 	const char *name, *description, *expected;
 	Scenario (*make)(const Machine &machine);
+	Machine simulated = TX2; // the GPU of the figure
+	u32 connections = 0;     // CUDA_DEVICE_MAX_CONNECTIONS that it needs; 0: CUDA's default
 };
 const std::vector<Builtin> &builtins();
+// Those of RTAS'23. Their make() throws Error (Input) for a GPU with too few TPCs.
+std::vector<Builtin> rtas23_builtins();
+
+// What scenarios are made of: one with a stream for each list of kernels, and a kernel that spins.
+Scenario make_scenario(const char *name, const std::vector<std::vector<Kernel>> &kernels_of_streams);
+Kernel make_spin(const std::string &name, u32 blocks, u32 threads, u64 ms, u64 release_ms);
 
 } // namespace tool::blocks

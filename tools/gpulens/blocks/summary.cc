@@ -5,6 +5,7 @@
 #include "gpulens/out/text.hpp"
 #include "lib/base/format.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -36,8 +37,16 @@ std::string summary_text(const Log &log, const Style &style)
 {
 	const Machine &m = log.machine;
 	std::string out = replace_controls(log.scenario);
-	Table t({"<Kernel", "Stream", "<Label", "Blocks", "Threads", "SMs", "Launched s", "First start s",
-		 "Last start s", "Last end s"});
+	bool masks =
+		std::any_of(log.kernels.begin(), log.kernels.end(), [](const Ran &k) { return k.tpcs.has_value(); });
+	bool processes = log.processes() > 1;
+	std::vector<std::string> heads = {"<Kernel", "Stream",     "<Label",        "Blocks",       "Threads",
+					  "SMs",     "Launched s", "First start s", "Last start s", "Last end s"};
+	if (masks)
+		heads.emplace_back("<Mask");
+	if (processes)
+		heads.insert(heads.begin() + 1, "Process");
+	Table t(heads);
 
 	if (log.simulated)
 		out += ", simulated";
@@ -47,10 +56,21 @@ std::string summary_text(const Log &log, const Style &style)
 				   m.channels);
 	for (const Ran &k : log.kernels) {
 		auto time = [](s64 ns) { return fmt::format("{:.6f}", to_seconds(ns)); };
-		t.add({k.name, std::to_string(k.stream + 1), replace_controls(log.streams[k.stream].label),
-		       std::to_string(k.blocks.size()), std::to_string(k.threads), std::to_string(sms_of(k).size()),
-		       k.launched ? time((*k.launched)[0]) : "-", time(k.first_start()), time(k.last_start()),
-		       time(k.last_end())});
+		std::vector<Cell> row = {k.name,
+					 std::to_string(k.stream + 1),
+					 replace_controls(log.streams[k.stream].label),
+					 std::to_string(k.blocks.size()),
+					 std::to_string(k.threads),
+					 std::to_string(sms_of(k).size()),
+					 k.launched ? time((*k.launched)[0]) : "-",
+					 time(k.first_start()),
+					 time(k.last_start()),
+					 time(k.last_end())};
+		if (masks)
+			row.emplace_back(k.tpcs ? sm_mask_text(*k.tpcs) : "-");
+		if (processes)
+			row.insert(row.begin() + 1, Cell(std::to_string(log.streams[k.stream].process + 1)));
+		t.add(row);
 	}
 	out += '\n' + t.str(style);
 	if (log.resolution_ns)
@@ -65,10 +85,12 @@ json summary_json(const Log &log, const std::optional<Verdict> &verdict, const s
 
 	for (const Ran &k : log.kernels)
 		kernels.push_back({{"kernel", k.name},
+				   {"process", log.streams[k.stream].process + 1},
 				   {"stream", k.stream + 1},
 				   {"label", log.streams[k.stream].label},
 				   {"blocks", k.blocks.size()},
 				   {"threads", k.threads},
+				   {"sm_mask", k.tpcs ? json(sm_mask_text(*k.tpcs)) : json(nullptr)},
 				   {"sms", sms_of(k)},
 				   {"launched", k.launched ? json(to_seconds((*k.launched)[0])) : json(nullptr)},
 				   {"first_start", to_seconds(k.first_start())},

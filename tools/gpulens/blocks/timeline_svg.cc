@@ -55,7 +55,8 @@ double to_seconds(s64 ns)
 class Picture {
 public:
 	Picture(const Log &log, Colours colour_by, bool only_used, const std::optional<Within> &within)
-		: log_(log), colour_by_(colour_by), within_(within), row_of_(std::max(log.machine.sms, 1U))
+		: log_(log), colour_by_(colour_by), within_(within), row_of_(std::max(log.machine.sms, 1U)),
+		  processes_(log.processes())
 	{
 		std::vector<bool> shown(row_of_.size(), !only_used);
 		for (const Ran &k : log.kernels)
@@ -193,10 +194,13 @@ private:
 			const Ran &k = log_.kernels[i];
 			const std::string &label = log_.streams[k.stream].label;
 			std::string stream = fmt::format("Stream {}", k.stream + 1);
+			if (processes_ > 1)
+				stream = fmt::format("Process {}, {}", log_.streams[k.stream].process + 1,
+						     label.empty() ? stream : label);
 			if (colour_by_ == Colours::Kernel)
 				entries[i] = label.empty() ? k.name : fmt::format("{} ({})", k.name, label);
 			else
-				entries[k.stream] = label.empty() || label == stream
+				entries[k.stream] = label.empty() || label == stream || processes_ > 1
 							    ? stream
 							    : fmt::format("{}: {}", stream, label);
 		}
@@ -296,8 +300,9 @@ private:
 						  k.name, " class=\"name\"");
 		}
 		names_ += labels;
+		std::string tip = k.tpcs ? fmt::format("{}, sm_mask {}", k.name, sm_mask_text(*k.tpcs)) : k.name;
 		return fmt::format("<g id=\"kernel-{}\"><title>{}</title><path{} {} d=\"{}\"/></g>\n", i + 1,
-				   escape_xml(replace_controls(k.name)), outlined ? " class=\"b\"" : "",
+				   escape_xml(replace_controls(tip)), outlined ? " class=\"b\"" : "",
 				   fill_attributes(colour_of(i)), path);
 	}
 
@@ -343,7 +348,8 @@ private:
 	const Log &log_;
 	Colours colour_by_;
 	const std::optional<Within> &within_;
-	std::vector<u32> row_of_, sms_;    // the row of each SM, the SM of each row
+	std::vector<u32> row_of_, sms_; // the row of each SM, the SM of each row
+	u32 processes_;
 	u32 row_count_ = 0, capacity_ = 1; // capacity_: threads that the height of a row stands for
 	double row_height_ = 0, top_ = TOP_MARGIN, legend_height_ = 0;
 	s64 from_ = 0, to_ = 0;

@@ -17,7 +17,6 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr u32 SMS_PER_TPC = 2; // docs/partition.md, "TPC numbers"
 constexpr u32 MAX_NUMBER = 65536;
 constexpr size_t MAX_SHOWN_KERNELS = 4; // as text
 const std::string SM_PREFIX = "sm:";
@@ -49,11 +48,12 @@ Within check_within(const Log &log, const std::string &mask)
 	std::optional<std::vector<u32>> numbers =
 		by_sm ? plan::parse_numbers(mask.substr(SM_PREFIX.size()), MAX_NUMBER) : plan::parse_mask(mask);
 	bool known = log.machine.threads_per_sm; // otherwise sms is the highest number that was seen
-	u32 per_number = by_sm ? 1 : SMS_PER_TPC;
+	u32 per_number = by_sm ? 1 : log.machine.sms_per_tpc;
 	std::map<u32, Outside> outside;
 	std::vector<bool> used(log.machine.sms);
 	Within within;
 
+	within.sms_per_tpc = log.machine.sms_per_tpc;
 	if (!by_sm && !numbers)
 		numbers = plan::parse_numbers(mask, MAX_NUMBER);
 	if (!numbers)
@@ -102,7 +102,7 @@ std::string within_text(const Within &within)
 
 	for (const Outside &o : within.outside) {
 		text += fmt::format("SM {} (TPC {}) is outside of {}: {} block{} of {}, from {:.6f} s to {:.6f} s\n",
-				    o.sm, o.sm / SMS_PER_TPC, within.mask, o.blocks, plural(o.blocks),
+				    o.sm, o.sm / within.sms_per_tpc, within.mask, o.blocks, plural(o.blocks),
 				    kernels_text(o.kernels), static_cast<double>(o.first_start) / 1e9,
 				    static_cast<double>(o.last_end) / 1e9);
 		blocks += o.blocks;
@@ -120,7 +120,7 @@ json within_json(const Within &within)
 
 	for (const Outside &o : within.outside)
 		list.push_back({{"sm", o.sm},
-				{"tpc", o.sm / SMS_PER_TPC},
+				{"tpc", o.sm / within.sms_per_tpc},
 				{"blocks", o.blocks},
 				{"kernels", o.kernels},
 				{"first_start", static_cast<double>(o.first_start) / 1e9},

@@ -15,11 +15,13 @@ struct Outside {
 struct Within {
 	std::string mask;          // "TPCs 0-9" or "SMs 0-19"
 	std::vector<bool> allowed; // by SM, as many as the log's machine has
-	u32 used = 0, blocks = 0;  // SMs that ran blocks, and all blocks
+	u32 sms_per_tpc = 2;
+	u32 used = 0, blocks = 0; // SMs that ran blocks, and all blocks
 	std::vector<Outside> outside;
 };
 
-// mask: TPCs ("0-9,12" or "0x3ff") or SMs ("sm:0-19"). TPC n has SMs 2n and 2n + 1, as gpulens-partition.h numbers them.
+// mask: TPCs ("0-9,12" or "0x3ff") or SMs ("sm:0-19"). TPC n has the SMs sms_per_tpc * n on, as
+// gpulens-partition.h numbers them.
 // Throws Error (Input): another text, an empty mask, or an SM that the log's GPU does not have.
 Within check_within(const Log &log, const std::string &mask);
 std::string within_text(const Within &within);

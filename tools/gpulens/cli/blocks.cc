@@ -26,18 +26,32 @@ void add_probe_kernels(CLI::App &parser, CommandLine &line)
 		->check(CLI::ExistingDirectory.description(""));
 	parser.add_flag("--print", options->print, "print the scenario in the format of a scenario file");
 	CLI::Option *simulate = parser.add_flag("--simulate", options->simulate,
-						"simulate a GPU by the rules A to D of gpulens blocks --check");
-	parser.add_option("--sms", options->simulated.sms, "SMs of the simulated GPU (default: 2)")
+						"simulate a GPU by the rules of gpulens blocks --check");
+	parser.add_option("--sms", options->sms,
+			  "SMs of the simulated GPU (default: those of the figure's GPU, else 2)")
 		->type_name("N")
 		->check(in_range(1U, 1024U))
 		->needs(simulate);
-	parser.add_option("--threads-per-sm", options->simulated.threads_per_sm,
+	parser.add_option("--threads-per-sm", options->threads_per_sm,
 			  "threads per SM of the simulated GPU (default: 2048)")
 		->type_name("N")
 		->check(in_range(256U, 4096U))
 		->needs(simulate);
-	parser.add_option("--connections", options->program.connections,
-			  "number of compute channels, CUDA_DEVICE_MAX_CONNECTIONS (default: 8)")
+	parser.add_option("--sms-per-tpc", options->sms_per_tpc,
+			  "SMs per TPC of the simulated GPU (default: those of the figure's GPU, else 2)")
+		->type_name("N")
+		->check(in_range(1U, 16U))
+		->needs(simulate);
+	parser.add_option(
+		      "--resident-grids", options->grids,
+		      "kernels that can be on the simulated GPU at once (default: those of the figure's GPU, else 128)")
+		->type_name("N")
+		->check(in_range(1U, 1024U))
+		->needs(simulate);
+	parser.add_option(
+		      "--connections", options->program.connections,
+		      "number of compute channels, CUDA_DEVICE_MAX_CONNECTIONS (default: what the built-in scenario "
+		      "needs, else 8)")
 		->type_name("N")
 		->check(in_range(1U, 32U));
 	parser.add_option("--device", options->program.device, "CUDA device number (default: 0)")
@@ -66,6 +80,11 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		->type_name("FILE")
 		->check(check_that(
 			[](const std::string &name) { return name.ends_with(".svg") ? "" : "not .svg: " + name; }));
+	parser.add_option("--cdf", options->cdf,
+			  "write the times of jobs, kernels and blocks of each stream, ascending, to FILE.csv")
+		->type_name("FILE")
+		->check(check_that(
+			[](const std::string &name) { return name.ends_with(".csv") ? "" : "not .csv: " + name; }));
 	add_choice<blocks::Colours>(parser, "--colour-by", options->by,
 				    {{"kernel", blocks::Colours::Kernel}, {"stream", blocks::Colours::Stream}}, "WHAT",
 				    "kernel or stream (default: stream)");
@@ -82,7 +101,11 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		"B2: no SM holds more threads or blocks than it has room for. "
 		"R2: no more streams are active than there are channels; B and C are skipped when there are more "
 		"streams "
-		"in all. See docs/blocks.md");
+		"in all. "
+		"M: blocks run on the SMs of their kernel's mask. "
+		"P: no block starts while a kernel of a higher priority on the same SMs has blocks to start. "
+		"S: no block starts while kernels before it hold all task slots (resident grids). "
+		"R4: processes take turns. See docs/blocks.md");
 	parser.add_option(
 		      "--within", options->within,
 		      "name each SM outside of MASK that ran a block, and exit with status 1 if there are any; TPCs "

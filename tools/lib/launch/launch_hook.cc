@@ -142,6 +142,7 @@ private:
 struct Masks {
 	std::atomic<const DescriptorFormat *> format{find_descriptor(SEEN_VERSION)};
 	std::atomic<const LaunchMask *> global{nullptr};
+	std::atomic<bool> unmasked_refused{false};
 	std::atomic<const Table *> by_descriptor;
 	std::atomic<uint64_t *> masked{nullptr};
 	std::atomic<void (*)()> uncounted{nullptr};
@@ -323,6 +324,9 @@ void before_upload(void *, int, int, const void *in)
 		mask = all.by_descriptor.load(std::memory_order_acquire)->find(descriptor);
 		if (!mask)
 			mask = all.global.load(std::memory_order_acquire);
+		if (!mask && all.unmasked_refused.load(std::memory_order_acquire))
+			give_up("a launch has no mask of its own or of its stream, and the global mask disables all "
+				"TPCs");
 		if (!mask)
 			return;
 	}
@@ -404,6 +408,18 @@ void set_global(const LaunchMask &mask)
 	std::lock_guard<std::mutex> hold(all.lock);
 
 	all.global.store(&*all.all.insert(mask).first, std::memory_order_release);
+	all.unmasked_refused.store(false, std::memory_order_release);
+}
+
+void refuse_unmasked()
+{
+	masks().unmasked_refused.store(true, std::memory_order_release);
+	masks().global.store(nullptr, std::memory_order_release);
+}
+
+bool is_unmasked_refused()
+{
+	return masks().unmasked_refused.load(std::memory_order_acquire);
 }
 
 Seen seen()

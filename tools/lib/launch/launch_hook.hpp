@@ -52,6 +52,9 @@ void set_next(const std::optional<LaunchMask> &mask); // of the calling thread's
 std::optional<LaunchMask> take_next();                // removes and returns that mask
 void set_of_descriptor(const void *descriptor, const std::optional<LaunchMask> &mask);
 void set_global(const LaunchMask &mask);
+// Ends the program at a launch without any mask, until set_global().
+void refuse_unmasked();
+bool is_unmasked_refused();
 
 Seen seen();
 

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens probe-kernels and blocks with masks, priorities, iterations and several processes: the scenarios of RTAS'23,
+with fake_probe.py instead of the program that needs CUDA, and the checker's answer to a log that breaks a rule."""
+
+import json
+import pathlib
+import random
+import typing
+import xml.etree.ElementTree
+
+import jsonschema
+import pytest
+from support.program import ROOT, gpulens
+
+FAKE = str(ROOT / "tests/support/fake_probe.py")
+SCHEMA = json.loads((ROOT / "docs/blocks-schema.json").read_text(encoding="utf-8"))
+Json = typing.Any
+GTX1060 = {"FAKE_SMS": "9", "FAKE_CAPABILITY": "61"}
+GTX970 = {"FAKE_SMS": "13", "FAKE_CAPABILITY": "52"}
+P100 = {"FAKE_SMS": "56", "FAKE_CAPABILITY": "60"}
+H100 = {"FAKE_SMS": "132", "FAKE_CAPABILITY": "90"}
+# Blocks and threads of kernels on the figure's GPU, from the authors' configurations rtas23_*.json.
+FIGURES: typing.Dict[str, typing.Tuple[typing.Dict[str, str], typing.Dict[str, str]]] = {
+    "rtas23-fig3-left": (GTX1060, {"K1": "20x1024", "K2": "8x1024"}),
+    "rtas23-fig3-right": (GTX1060, {"K1": "20x1024 ~0x1f", "K2": "8x1024 ~0x1e0"}),
+    "rtas23-fig4": (P100, {"K1": "112x1024 ~0x5555555", "K2": "112x1024 ~0xaaaaaaa"}),
+    "rtas23-fig10": (GTX970, {"S2K7": "2x1024 ~0x20", "S2K8": "10x1024 ~0x3e", "S1K8": "6x1024 ~0xa80"}),
+    "rtas23-fig11-left": (GTX1060, {"K1": "13x1024 ~0x1ff", "K2": "5x1024 ~0xf"}),
+    "rtas23-fig11-right": (GTX1060, {"K1": "13x1024 ~0x1ff", "K2": "5x1024 ~0xf"}),
+    "rtas23-fig12": (GTX1060, {"K1": "1x512 ~0xf", "K32": "1x512 ~0xf", "K33": "60x1024 ~0x1f0"}),
+    "rtas23-fig14": (P100, {"A1": "32x1024 ~0x1", "B7": "32x1024 ~0xfe", "A7": "32x1024 ~0x7f"}),
+    "turns": ({"FAKE_SMS": "2"}, {"K1#1": "2x512", "K2#2": "2x512"}),
+}
+
+
+def run_tool(*words: str, status: int = 0, **more: typing.Any) -> str:
+    """Standard output of a command, which must end with that status."""
+    result = gpulens(*words, **more)
+    assert result.returncode == status, result.stderr
+    return result.stdout
+
+
+def read_log(file: pathlib.Path) -> Json:
+    """A log, which must conform to the schema."""
+    log = json.loads(file.read_text(encoding="utf-8"))
+    jsonschema.validate(log, {"$ref": "#/$defs/log", "$defs": SCHEMA["$defs"]}, cls=jsonschema.Draft202012Validator)
+    return log
+
+
+def kernels_of(log: Json) -> typing.Dict[str, Json]:
+    """Kernels of a log by name."""
+    return {k["kernel_name"]: k for benchmark in log["benchmarks"] for k in benchmark["times"] if "block_times" in k}
+
+
+def run_probe(file: pathlib.Path, scenario: str, *words: str, **env: str) -> typing.Dict[str, Json]:
+    """The kernels of a scenario that the fake ran."""
+    run_tool("probe-kernels", scenario, "--program", FAKE, "-o", str(file), *words, env=env)
+    return kernels_of(read_log(file))
+
+
+def make_spin(**more: Json) -> Json:
+    """A benchmark with one kernel that spins for 100 ms."""
+    return {"filename": "timer_spin.so", "thread_count": 1024, "block_count": 4, "additional_info": 100000000, **more}
+
+
+def write_scenario(folder: pathlib.Path, *benchmarks: Json, **more: Json) -> str:
+    """Writes a scenario file, which must conform to the schema, and returns its path."""
+    scenario = {"name": "s", "benchmarks": list(benchmarks), **more}
+    jsonschema.validate(scenario, {"$ref": "#/$defs/scenario", "$defs": SCHEMA["$defs"]},
+                        cls=jsonschema.Draft202012Validator)
+    (folder / "scenario.json").write_text(json.dumps(scenario))
+    return str(folder / "scenario.json")
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_scenarios_keep_the_rules(tmp_path: pathlib.Path, figure: str) -> None:
+    """On the figure's GPU, kernels have the authors' sizes and masks, the simulation equals the fake, which implements
+    the rules independently with a delay of 7 us, and the checker finds no violation in either; nor with 132 SMs."""
+    env, sizes = FIGURES[figure]
+    ran = run_probe(tmp_path / "a.json", figure, **env)
+    assert {name: f"{ran[name]['block_count']}x{ran[name]['thread_count']} {ran[name].get('sm_mask', '')}".strip()
+            for name in sizes} == sizes
+    run_tool("probe-kernels", figure, "--simulate", "-o", str(tmp_path / "b.json"))
+    simulated = kernels_of(read_log(tmp_path / "b.json"))
+    assert list(simulated) == list(ran)
+    for name, kernel in ran.items():
+        if figure == "rtas23-fig12":  # the fake does not have the channels for which its last stream waits
+            break
+        assert kernel["block_smids"] == simulated[name]["block_smids"]
+        assert kernel["block_times"] == pytest.approx([t + 7e-6 for t in simulated[name]["block_times"]], abs=1e-9)
+    run_probe(tmp_path / "c.json", figure, **H100)
+    for name in ("a.json", "b.json", "c.json"):
+        assert run_tool("blocks", "--check", str(tmp_path / name)).endswith("no rule is violated\n")
+        xml.etree.ElementTree.fromstring(run_svg(tmp_path / name))
+
+
+def run_svg(log: pathlib.Path) -> str:
+    """The picture of a log."""
+    run_tool("blocks", str(log), "-o", str(log.with_suffix(".svg")))
+    return log.with_suffix(".svg").read_text(encoding="utf-8")
+
+
+def test_fig3_splits_the_gpu(tmp_path: pathlib.Path) -> None:
+    """Without masks K2 waits for K1's first blocks; with them it starts at its launch, on SMs 5 to 8."""
+    left = run_probe(tmp_path / "a.json", "rtas23-fig3-left", **GTX1060)
+    right = run_probe(tmp_path / "b.json", "rtas23-fig3-right", **GTX1060)
+    assert min(left["K2"]["block_times"]) == pytest.approx(0.250007)
+    assert min(right["K2"]["block_times"]) == pytest.approx(0.010007)
+    assert set(right["K1"]["block_smids"]) == set(range(5)) and set(right["K2"]["block_smids"]) == set(range(5, 9))
+
+
+def test_fig4_shows_tpcs_not_sms(tmp_path: pathlib.Path) -> None:
+    """A mask of every second TPC leaves pairs of SMs on a GPU with two SMs per TPC."""
+    ran = run_probe(tmp_path / "a.json", "rtas23-fig4", **P100)
+    assert set(ran["K1"]["block_smids"]) == {sm for sm in range(56) if sm // 2 % 2 == 0}
+    assert set(ran["K2"]["block_smids"]) == {sm for sm in range(56) if sm // 2 % 2 == 1}
+
+
+def test_fig10_has_38_kernels_in_19_partitions(tmp_path: pathlib.Path) -> None:
+    """As the authors' file, whose masks are 19 (the text says 17), and the text of RTAS'23, VI-B: each kernel only on
+    SMs of its mask, K10 of stream 2 after K9, though on another SM."""
+    ran = run_probe(tmp_path / "a.json", "rtas23-fig10", **GTX970)
+    masks = {name: int(kernel["sm_mask"][1:], 16) for name, kernel in ran.items()}
+    assert (len(ran), len(set(masks.values()))) == (38, 19)
+    assert all(masks[name] >> sm & 1 for name, kernel in ran.items() for sm in kernel["block_smids"])
+    assert min(ran["S2K10"]["block_times"]) > max(ran["S2K9"]["block_times"]) - 1e-4
+
+
+@pytest.mark.parametrize("env, slots", ((GTX1060, 32), (H100, 128)), ids=("32", "128"))
+def test_fig12_takes_all_task_slots(tmp_path: pathlib.Path, env: typing.Dict[str, str], slots: int) -> None:
+    """The last kernel starts no block while the others hold the slots, 32 or 128 by compute capability."""
+    ran = run_probe(tmp_path / "a.json", "rtas23-fig12", **env)
+    assert len(ran) == slots + 1 and read_log(tmp_path / "a.json")["gpu"]["resident_grids"] == slots
+    starts = ran[f"K{slots + 1}"]["block_times"][::2]
+    assert any(start < 0.15 for start in starts) and any(start > 0.399 for start in starts)
+    assert not any(0.151 < start < 0.399 for start in starts)
+
+
+def check_broken(file: pathlib.Path, log: Json) -> str:
+    """What --check prints of a log that violates a rule; other violations may follow from it."""
+    file.write_text(json.dumps(log))
+    return run_tool("blocks", "--check", str(file), status=1)
+
+
+def test_a_block_outside_its_mask_violates_m(tmp_path: pathlib.Path) -> None:
+    """Also where the SM has room."""
+    run_probe(tmp_path / "a.json", "rtas23-fig3-right", **GTX1060)
+    log = read_log(tmp_path / "a.json")
+    kernels_of(log)["K1"]["block_smids"][0] = 8
+    assert "Rule M: K1:0 starts on SM 8 at 0.000007 s, but its mask ~0x1f does not have TPC 8\n" in check_broken(
+        tmp_path / "b.json", log)
+
+
+def test_waiting_though_the_own_tpcs_are_free_violates_b(tmp_path: pathlib.Path) -> None:
+    """K2 of Fig. 3 does not need to wait for K1, whose TPCs are others. Where its own are taken, it waits."""
+    run_probe(tmp_path / "a.json", "rtas23-fig3-right", **GTX1060)
+    log = read_log(tmp_path / "a.json")
+    kernel = kernels_of(log)["K2"]
+    kernel["block_times"] = [t + 0.1 for t in kernel["block_times"]]
+    assert check_broken(tmp_path / "b.json", log).startswith(
+        "Rule B: K2 heads the primary queue and a block of it fits on SM 5 from 0.010")
+
+
+def test_starting_before_a_kernel_of_higher_priority_violates_p(tmp_path: pathlib.Path) -> None:
+    """K2 comes while K1's first blocks run, and goes before the others: RTAS'23, VI-C. The log in which it does not is
+    refused."""
+    file = write_scenario(tmp_path, make_spin(block_count=8), make_spin(release_time=0.05, stream_priority=-1))
+    ran = run_probe(tmp_path / "a.json", file)
+    assert sorted(ran["K1"]["block_times"][::2])[4:] == pytest.approx([0.200007] * 4)
+    assert ran["K2"]["block_times"][::2] == pytest.approx([0.100007] * 4)
+    assert run_tool("blocks", "--check", str(tmp_path / "a.json")).endswith("no rule is violated\n")
+    log = read_log(tmp_path / "a.json")
+    kernels = kernels_of(log)
+    kernels["K2"]["block_times"] = [0.200007, 0.300007] * 4
+    kernels["K1"]["block_times"][8:] = [0.100007, 0.200007] * 4
+    assert check_broken(tmp_path / "b.json", log).startswith(
+        "Rule P: K1:4 starts on SM 0 at 0.100007 s, though K2 of a higher priority is in the queue and still has")
+
+
+def test_starting_without_a_task_slot_violates_s(tmp_path: pathlib.Path) -> None:
+    """A block of K33 of Fig. 12 while 32 kernels of a higher priority run."""
+    run_probe(tmp_path / "a.json", "rtas23-fig12", "--connections", "32", **{**GTX1060, "FAKE_SMS": "18"})
+    log = read_log(tmp_path / "a.json")
+    kernel = kernels_of(log)["K33"]
+    starts = kernel["block_times"][::2]
+    late = 2 * starts.index(max(starts))
+    kernel["block_times"][late:late + 2] = [0.3, 0.375]
+    assert "though 32 kernels before it hold all task slots from 0.150" in check_broken(tmp_path / "b.json", log)
+
+
+def test_processes_at_the_same_time_violate_r4(tmp_path: pathlib.Path) -> None:
+    """Blocks of two processes that end in turn within 30 us: as with MPS."""
+    run_probe(tmp_path / "a.json", "turns")
+    log = read_log(tmp_path / "a.json")
+    kernels = kernels_of(log)
+    for i, name in enumerate(("K1#1", "K2#1", "K1#1", "K2#1")):
+        kernels[name]["block_times"][1 if i < 2 else 3] = 0.01 + i / 1e5
+    found = check_broken(tmp_path / "b.json", log)
+    assert ("Rule R4: K1#1:1 ends at 0.010020 s, while process 2 has blocks that run and had its turn only since "
+            "0.010000 s at most: processes run at the same time, as with MPS\n") in found
+
+
+def test_processes_and_iterations(tmp_path: pathlib.Path) -> None:
+    """Two processes take turns: K1's second iteration begins when its first one has ended, and starts when process 2's
+    time slice has. Each has a PID, also in the framework's files, which make one picture."""
+    ran = run_probe(tmp_path / "a.json", "turns", "--logs", str(tmp_path))
+    assert list(ran) == ["K1#1", "K1#2", "K2#1", "K2#2"]
+    assert ran["K1#2"]["block_times"] == pytest.approx([0.022007, 0.042007] * 2)
+    assert [benchmark["PID"] for benchmark in read_log(tmp_path / "a.json")["benchmarks"]] == [1, 2]
+    own = str(tmp_path / "turns-1.json"), str(tmp_path / "turns-2.json")
+    assert run_tool("blocks", "--check", *own).splitlines()[-2:] == [
+        "Note: 2 processes: A to D were checked for each by itself, and waits only while no other one had work",
+        "4 kernels in 2 streams, tolerance 50.000 us: no rule is violated"]
+    assert "Process 2" in run_svg(tmp_path / "a.json") and "Process 1" in run_svg(tmp_path / "a.json")
+
+
+def test_times_of_jobs_kernels_and_blocks(tmp_path: pathlib.Path) -> None:
+    """Both iterations of K1 take 20 ms; the second waits 2 ms for process 2. The CPU sees the end 14 us later."""
+    run_probe(tmp_path / "a.json", "turns")
+    assert run_tool("blocks", str(tmp_path / "a.json"), "--cdf", str(tmp_path / "a.csv")) == ""
+    lines = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[:6] == ["what,process,stream,label,seconds,fraction",
+                         'job,1,1,"Stream 1",0.020014000,0.500000', 'job,1,1,"Stream 1",0.022014000,1.000000',
+                         'kernel,1,1,"Stream 1",0.020000000,0.500000', 'kernel,1,1,"Stream 1",0.020000000,1.000000',
+                         'block,1,1,"Stream 1",0.020000000,0.250000']
+    assert len(lines) == 1 + 2 * (2 + 2 + 4) and 'job,2,2,"Stream 2",0.022014000,1.000000' in lines
+    assert "not .csv: a.txt" in gpulens("blocks", str(tmp_path / "a.json"), "--cdf", "a.txt").stderr
+
+
+def test_barriers_and_limits_of_iterations(tmp_path: pathlib.Path) -> None:
+    """With sync_every_iteration a short kernel waits for the long one; max_time begins no iteration after it."""
+    fast, slow = make_spin(additional_info=20000000, max_iterations=3), make_spin(max_iterations=3, block_count=1)
+    for more, expected in (({}, [0, 0.02, 0.04]), ({"sync_every_iteration": True}, [0, 0.1, 0.2])):
+        file = write_scenario(tmp_path, {**fast, "block_count": 1}, slow, **more)
+        for words in (("--program", FAKE), ("--simulate",)):
+            run_tool("probe-kernels", file, *words, "-o", str(tmp_path / "a.json"))
+            ran = kernels_of(read_log(tmp_path / "a.json"))
+            assert [ran[f"K1#{i}"]["block_times"][0] for i in (1, 2, 3)] == pytest.approx(expected, abs=1e-5)
+    file = write_scenario(tmp_path, make_spin(max_iterations=100, max_time=0.25))
+    for words in (("--program", FAKE), ("--simulate",)):
+        run_tool("probe-kernels", file, *words, "-o", str(tmp_path / "a.json"))
+        assert list(kernels_of(read_log(tmp_path / "a.json"))) == ["K1#1", "K1#2", "K1#3"]
+
+
+def test_the_program_gets_masks_as_lines(tmp_path: pathlib.Path) -> None:
+    """A kernel's mask goes before the stream's, and that before the scenario's, which may disable all TPCs. The lines
+    follow the head of tools/probe/probe-kernels.cu. Printing the scenario and reading it again gives the same lines."""
+    told, program = tmp_path / "told", tmp_path / "program"
+    program.write_text(f'#!/bin/sh\n[ "$1" = run ] && cat >{told}\nexec {FAKE} info x\n')
+    program.chmod(0o755)
+    file = write_scenario(
+        tmp_path, make_spin(sm_mask="~0x3", max_iterations=2, max_time=0.5),
+        {"filename": "multikernel", "additional_info": [
+            {"kernel_label": "X", "duration": 5, "block_count": 1, "thread_count": 32,
+             "sm_mask": "0xfffffffffffffffe"}]},
+        sm_mask="0xffffffffffffffff", use_processes=True, sync_every_iteration=True)
+    (tmp_path / "again.json").write_text(run_tool("probe-kernels", file, "--simulate", "--print"))
+    for name in (file, str(tmp_path / "again.json")):
+        gpulens("probe-kernels", name, "--program", str(program))
+        assert told.read_text() == """\
+gpulens-probe 1
+all ffffffffffffffff ffffffffffffffff
+barrier
+stream 0
+mask ffffffffffffffff fffffffffffffffc
+iterations 2 500000000
+process
+stream 0
+kernel spin 0 100000000 1 4 1024 0 0
+kernel spin 1 5 1 1 32 0 0
+mask ffffffffffffffff fffffffffffffffe
+end
+"""
+        told.unlink()
+
+
+REFUSED: typing.List[typing.Tuple[Json, Json, str]] = [
+    (make_spin(sm_mask="3"), {}, 'sm_mask is "3", not "0x..." (TPCs that are disabled) or "~0x..." (enabled) of'),
+    (make_spin(sm_mask="0x" + "0" * 33), {}, "of up to 32 digits"),
+    (make_spin(), {"sm_mask": "0xffffffffffffffff"},
+     'kernel "K1": its sm_mask, its stream\'s or the scenario\'s disables all TPCs'),
+    (make_spin(sm_mask="~0x0"), {}, 'kernel "K1": its sm_mask, its stream\'s or the scenario\'s disables all TPCs'),
+    (make_spin(sm_mask="~0x8"), {}, 'kernel "K1": its mask ~0x8 has none of the GPU\'s 1 TPCs'),
+    (make_spin(max_iterations=30000), {}, "max_iterations is 30000, not a whole number from 1 to 4096"),
+    (make_spin(block_count=90000, max_iterations=2), {}, "more than 1024 streams, 4096 kernels or 100000 blocks"),
+]
+
+
+@pytest.mark.parametrize("benchmark, more, message", REFUSED)
+def test_bad_masks_and_iterations_are_refused(
+        tmp_path: pathlib.Path, benchmark: Json, more: Json, message: str) -> None:
+    """With a message that names the item."""
+    (tmp_path / "s.json").write_text(json.dumps({"name": "s", "benchmarks": [benchmark], **more}))
+    result = gpulens("probe-kernels", str(tmp_path / "s.json"), "--simulate")
+    assert result.returncode == 2 and message in result.stderr, result.stderr
+
+
+def test_a_scenario_that_needs_more_tpcs_is_refused() -> None:
+    """Fig. 10 uses 12 TPCs."""
+    result = gpulens("probe-kernels", "rtas23-fig10", "--simulate", "--sms", "8")
+    assert result.returncode == 2 and "rtas23-fig10: 12 TPCs are needed, but the GPU has 8" in result.stderr
+
+
+def test_a_bad_number_of_iterations_is_refused() -> None:
+    """In the program's answer."""
+    result = gpulens("probe-kernels", "turns", "--program", FAKE, env={"FAKE_BREAK": "ran"})
+    assert result.returncode == 3 and 'of its output, "ran 3": out of range' in result.stderr
+
+
+def random_benchmark(pick: random.Random) -> Json:
+    """A stream of up to three kernels with masks of six TPCs, a priority and up to two iterations."""
+    def mask() -> Json:
+        return {"sm_mask": f"~{pick.randint(1, 63):#x}"} if pick.random() < 0.5 else {}
+    kernels = [{"kernel_label": f"K{pick.getrandbits(40)}", "duration": pick.randint(1000000, 30000000),
+                "block_count": pick.randint(1, 12), "thread_count": pick.randint(1, 32) * 32,
+                "delay": pick.randint(0, 20000000) / 1e9, **mask()} for _ in range(pick.randint(1, 3))]
+    return {"filename": "multikernel.so", "additional_info": kernels, "stream_priority": pick.randint(-2, 0),
+            "release_time": pick.randint(0, 40000000) / 1e9, "max_iterations": pick.randint(1, 2), **mask()}
+
+
+def test_random_scenarios_equal_the_simulation(tmp_path: pathlib.Path) -> None:
+    """20 random scenarios with masks, priorities, iterations and, half of them, processes: fake and simulation agree on
+    every block, and the checker finds no violation in either."""
+    pick = random.Random(23)
+    for number in range(20):
+        file = write_scenario(tmp_path, *[random_benchmark(pick) for _ in range(pick.randint(1, 6))],
+                              use_processes=number % 2 == 1, sync_every_iteration=number % 4 > 1)
+        ran = run_probe(tmp_path / "a.json", file, FAKE_SMS="6", FAKE_CAPABILITY="61")
+        run_tool("probe-kernels", file, "--simulate", "--sms", "6", "--sms-per-tpc", "1",
+                 "-o", str(tmp_path / "b.json"))
+        simulated = kernels_of(read_log(tmp_path / "b.json"))
+        assert ran.keys() == simulated.keys()
+        for name, kernel in ran.items():
+            assert kernel["block_smids"] == simulated[name]["block_smids"], (number, name)
+            assert kernel["block_times"] == pytest.approx([t + 7e-6 for t in simulated[name]["block_times"]], abs=1e-9)
+        for log in ("a.json", "b.json"):
+            assert "no rule is violated" in run_tool("blocks", "--check", str(tmp_path / log)), number

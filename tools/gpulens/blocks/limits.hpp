@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+// Parts of check(): the rules of masks, priorities, task slots and processes.
+#pragma once
+#include "gpulens/blocks/check.hpp"
+
+namespace tool::blocks {
+
+// Bounds of the time when a kernel came to the head of its stream, and so entered the primary queue.
+struct Head {
+	s64 from, to;
+};
+struct Span {
+	s64 from, to;
+};
+
+// Whether two masks have a common TPC. nullopt: all TPCs, as in is_within().
+bool overlap(const std::optional<TpcSet> &a, const std::optional<TpcSet> &b);
+// Whether all TPCs of a mask are in another one.
+bool is_within(const std::optional<TpcSet> &mask, const std::optional<TpcSet> &other);
+int priority_of(const Log &log, const Ran &kernel);
+
+// Texts for violations: "0.250000 s" and "K2:0 starts on SM 3 at 0.250000 s".
+std::string time_text(s64 ns);
+std::string start_text(const Ran &k, size_t block);
+
+// Returns what of a span is in none of the others, which need no order.
+std::vector<Span> subtract(Span span, std::vector<Span> others);
+
+// Rule S. Whether more kernels than there are task slots may be on the GPU at once, at any time. False for logs of too many
+// kernels to compare them with each other.
+bool can_fill(const Log &log, const std::vector<Head> &heads);
+// Rule S. Returns when kernels before the given one hold all task slots (Machine::grids). heads: by kernel. certain: only
+// times when they do for certain; otherwise all times when they may. Kernels of a higher priority are before it, and those of
+// its own that came earlier.
+std::vector<Span> find_full(const Log &log, const std::vector<Head> &heads, size_t kernel, bool certain, s64 tolerance);
+
+// Returns when processes other than that one have work, from launch to end.
+std::vector<Span> busy_spans(const Log &log, u32 process);
+
+// Rule M: a kernel's blocks run on SMs of its mask.
+std::vector<Violation> check_masks(const Log &log);
+// Rule P, for the log of one process: no block starts while a kernel of a higher priority, whose mask has all its TPCs, has
+// blocks to start.
+std::vector<Violation> check_priorities(const Log &log, s64 tolerance);
+// Rule R4: one process has the GPU at a time, and while it does, no block of another one starts or ends. A process that has
+// blocks to run gives up its turn only when its time slice ends, so a turn is never shorter than the tolerance. The first
+// violation only.
+std::vector<Violation> check_turns(const Log &log, s64 tolerance);
+
+} // namespace tool::blocks

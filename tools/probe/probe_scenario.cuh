@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+// The scenario on standard input of gpulens-probe-kernels, whose head describes the lines, and its state while it runs.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <vector>
+
+typedef unsigned long long u64;
+typedef long long s64;
+
+[[noreturn]] static void refuse_input(const char *why)
+{
+	fprintf(stderr, "gpulens-probe-kernels: %s\n", why);
+	exit(2);
+}
+
+enum Kind { SPIN, COPY, MATRIX };
+static const char *const KIND_NAMES[] = {"spin", "copy", "matrix"};
+
+typedef unsigned __int128 Bits;
+
+struct Mask {
+	bool set = false;
+	Bits disabled = 0;
+};
+
+// One launch of a kernel, by the host's clock: around the call, and when its stream was found idle.
+struct Launch {
+	s64 before = 0, after = 0, done = 0;
+};
+
+struct Kernel {
+	int kind = SPIN;
+	unsigned stream = 0, repeat = 0, blocks = 0, threads = 0, shared = 0;
+	u64 work = 0, release = 0;
+	Mask mask;
+	struct BlockRecord *records = nullptr; // by iteration and block; GPU memory, as a, b and c
+	void *a = nullptr, *b = nullptr, *c = nullptr;
+	std::vector<Launch> launches; // by iteration
+	int per_sm = 0;               // number of blocks that fit on an SM
+
+	unsigned side() const { return threads == 64 ? 8 : threads == 256 ? 16 : 32; }
+	unsigned all_shared() const { return shared + (kind == MATRIX ? 2 * threads * sizeof(float) : 0); }
+};
+
+struct Stream {
+	int priority = 0;
+	unsigned process = 0, iterations = 0; // iterations: 0: one, and not asked for
+	u64 limit = 0;                        // ns
+	Mask mask;
+	std::vector<size_t> kernels; // in the order of launches
+	cudaStream_t stream = nullptr;
+	unsigned iteration = 0;
+	size_t next = 0;       // kernel to launch
+	s64 base = 0;          // when the iteration began, relative to the first one
+	bool waiting = false;  // for the other streams' iterations
+	bool ended = false;
+	std::vector<size_t> pending; // kernels that were launched and have not been found done
+};
+
+struct Scenario {
+	std::vector<Stream> streams;
+	std::vector<Kernel> kernels;
+	Mask mask; // of all launches without another one
+	bool barrier = false;
+	unsigned processes = 1;
+
+	bool has_masks() const
+	{
+		bool any = mask.set;
+
+		for (const Stream &s : streams)
+			any |= s.mask.set;
+		for (const Kernel &k : kernels)
+			any |= k.mask.set;
+		return any;
+	}
+};
+
+static Mask read_mask()
+{
+	u64 high, low;
+	Mask mask;
+
+	if (scanf("%16llx %16llx", &high, &low) != 2)
+		refuse_input("a mask without two numbers");
+	mask.set = true;
+	mask.disabled = (Bits)high << 64 | low;
+	return mask;
+}
+
+static Kernel read_kernel(const std::vector<Stream> &streams)
+{
+	char kind[32];
+	Kernel k;
+
+	if (scanf("%31s %u %llu %u %u %u %u %llu", kind, &k.stream, &k.work, &k.repeat, &k.blocks, &k.threads, &k.shared,
+		  &k.release) != 8)
+		refuse_input("a kernel without 8 words");
+	while (k.kind <= MATRIX && strcmp(kind, KIND_NAMES[k.kind]))
+		k.kind++;
+	if (k.kind > MATRIX || k.stream >= streams.size() || !k.blocks || !k.threads || k.threads > 1024 ||
+	    (k.kind == MATRIX && k.side() * k.side() != k.threads))
+		refuse_input("invalid kernel");
+	return k;
+}
+
+static Scenario read_input()
+{
+	Scenario all;
+	char word[32];
+	int version;
+
+	if (scanf("%31s %d", word, &version) != 2 || strcmp(word, "gpulens-probe") || version != 1)
+		refuse_input("the input does not begin with gpulens-probe 1");
+	while (scanf("%31s", word) == 1 && strcmp(word, "end")) {
+		if (!strcmp(word, "all")) {
+			all.mask = read_mask();
+		} else if (!strcmp(word, "barrier")) {
+			all.barrier = true;
+		} else if (!strcmp(word, "process") && !all.streams.empty()) {
+			all.processes++;
+		} else if (!strcmp(word, "stream")) {
+			Stream s;
+			if (scanf("%d", &s.priority) != 1)
+				refuse_input("a stream without priority");
+			s.process = all.processes - 1;
+			all.streams.push_back(s);
+		} else if (!strcmp(word, "iterations") && !all.streams.empty()) {
+			Stream &s = all.streams.back();
+			if (scanf("%u %llu", &s.iterations, &s.limit) != 2 || !s.iterations)
+				refuse_input("iterations without two numbers");
+		} else if (!strcmp(word, "mask") && !all.streams.empty()) {
+			(all.kernels.empty() ? all.streams.back().mask : all.kernels.back().mask) = read_mask();
+		} else if (!strcmp(word, "kernel")) {
+			all.kernels.push_back(read_kernel(all.streams));
+			Kernel &k = all.kernels.back();
+			all.streams[k.stream].kernels.push_back(all.kernels.size() - 1);
+			k.launches.resize(std::max(all.streams[k.stream].iterations, 1U));
+		} else {
+			refuse_input("expected a line of a scenario, or end");
+		}
+	}
+	if (strcmp(word, "end"))
+		refuse_input("the input does not end with end");
+	for (const Stream &s : all.streams)
+		if (s.kernels.empty())
+			refuse_input("a stream without kernels");
+	if (all.kernels.empty())
+		refuse_input("no kernels");
+	return all;
+}
