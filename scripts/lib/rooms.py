@@ -9,7 +9,7 @@ LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc
        "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image",
        "tools/lib/source/module", "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
 COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top",
-            "tools/gpulens/measure")
+            "tools/gpulens/measure", "tools/gpulens/experiment")
 
 # Room: the rooms that it may use. No two rooms use each other, neither directly nor through other rooms.
 USES = {
@@ -68,6 +68,9 @@ USES = {
     # Programs, probes and neighbours under limits, and what they measure.
     "tools/gpulens/measure": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
                                            "tools/gpulens/plan", "tools/gpulens/cmd"),
+    # The experiments of RTAS'23 and RTAS'24.
+    "tools/gpulens/experiment": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
+                                              "tools/gpulens/cmd", "tools/gpulens/measure"),
     "tools/gpulens/cli": CORE + LIB + COMMANDS,
     "tools/gpulens": CORE + LIB + COMMANDS + ("tools/gpulens/cli",),
 }

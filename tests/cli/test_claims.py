@@ -67,6 +67,7 @@ CLAIMS = {
         r"probe +held(.|\n)*memory +1 (.|\n)*^held: no evidence against", 0, fake_environment()),
     "gpulens neighbour memory --half b --for 10s": Claim(
         f"neighbour memory --half b --for 100ms --probe {FAKE}", "memory: 12 launches in 0.1 s", 0, fake_environment()),
+    "gpulens experiment fig6 --simulate": Claim("experiment fig6 --simulate", "R4, seen: the tasks take turns"),
     "gpulens tenants cases": Claim("tenants cases --program ./tenants", "Way +Case +Ms\nmasks +alone +1.500"),
     "gpulens report a.rec b.rec -o fleet.perfetto-trace": Claim(
         "report a.rec b.rec -o fleet.perfetto-trace", r"a(.|\n)*Engine +TSG(.|\n)*b(.|\n)*Engine +TSG"),
@@ -213,6 +214,9 @@ ELSEWHERE = {
     ("verify", "--neighbours"): "tests/cli/test_verify.py, a limit that holds",
     ("verify", "--repeat"): "tests/cli/test_verify.py, defaults",
     ("verify", "--max-slowdown"): "tests/cli/test_verify.py, defaults",
+    ("experiment", "--processes"): "tests/cli/test_experiment.py, one process",
+    **{("experiment", option): "needs a GPU" for option in ("--run", "--for", "--sizes", "--job")},
+    ("experiment", "--within"): "tests/cli/test_experiment.py, the tables",
     ("tenants", "--way"): "tests/cli/test_tenants.py",
     ("tenants", "--program"): "needs a GPU",
 }

@@ -272,6 +272,8 @@ def test_values_of_measuring_commands_are_offered() -> None:
     assert complete_in_bash("neighbour", "") == ["compute", "memory", "copies"]
     assert complete_in_bash("tenants", "") == ["cases", "sizes", "launches", "neighbours"]
     assert complete_in_bash("tenants", "--way", "m") == ["masks"]
+    assert complete_in_bash("experiment", "fig1") == ["fig10", "fig13", "fig14"]
+    assert complete_in_bash("experiment", "--without", "R") == ["R1", "R2", "R4", "R5", "R8"]
     assert ":UNIT:(us ms s)" in (DOCS / "zsh/_gpulens").read_text(encoding="utf-8")
 
 

@@ -36,6 +36,7 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "neighbour": ("neighbour", "memory", "--tpcs", "0", "--for", "10ms", "--probe", FAKE),
     "verify": ("verify", "--tpcs", "0", "--probe", FAKE, "--neighbours", "none", "--", "true"),
     "tenants": ("tenants", "cases", "--program", "FOLDER/tenants"),
+    "experiment": ("experiment", "fig6", "--simulate"),
     "probe-kernels": ("probe-kernels", "fig3.9", "--simulate", "-o", "-"),
     "blocks": ("blocks", "FOLDER/log.json"),
     "export": ("-i", "IMAGE", "export", "--prometheus")}

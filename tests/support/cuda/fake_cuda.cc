@@ -35,6 +35,7 @@
 //	FAKE_CUDA_SPLIT=915   error of the call that splits SMs into groups
 //	FAKE_CUDA_GREEN=N     error of the call that makes a green context
 //	FAKE_CUDA_SPILL=1     a green context of several groups has SM 131, too
+#include "fake_work.hpp"
 #include "probed.hpp"
 
 #include <algorithm>
@@ -200,6 +201,7 @@ struct Stream {
 	Descriptor *descriptors;
 	unsigned launches;
 	void *context;
+	Queue queue;
 };
 
 void *current; // context
@@ -207,11 +209,17 @@ Stream *idle;  // the stream that was destroyed last
 
 Stream *make_stream(const std::vector<uint32_t> &sms)
 {
-	Stream *stream = new Stream{new Object(), sms, new Descriptor[2](), 0, current};
+	Stream *stream = new Stream{new Object(), sms, new Descriptor[2](), 0, current, {}};
 
 	if (!is_set("FAKE_CUDA_FAR"))
 		stream->object->descriptor = stream->descriptors[0].bytes;
 	return stream;
+}
+
+Stream *find_stream(void *handle)
+{
+	static Stream *null_stream = make_stream({});
+	return reinterpret_cast<uintptr_t>(handle) < 3 ? null_stream : static_cast<Stream *>(handle);
 }
 
 unsigned char *descriptor_of(Stream *stream)
@@ -235,6 +243,11 @@ uint32_t group_of(unsigned flags)
 }
 
 } // namespace
+
+Queue &queue_of(void *stream)
+{
+	return find_stream(stream)->queue;
+}
 
 extern "C" {
 
@@ -318,12 +331,17 @@ int cuDeviceGetAttribute(int *to, int which, int)
 	int capability = read_number("FAKE_CUDA_CAPABILITY", 90);
 
 	// CUDA has cooperative launches from Pascal on.
-	*to = which == 75   ? capability / 10
-	      : which == 76 ? capability % 10
-	      : which == 95 ? capability >= 60
-	      : which == 16 ? 2 * static_cast<int>(all_tpcs())
-			    : is_set("FAKE_CUDA_MPS");
-	return which == 133 || which == 16 || (capability && (which == 75 || which == 76 || which == 95)) ? 0 : 1;
+	*to = which == 75    ? capability / 10
+	      : which == 76  ? capability % 10
+	      : which == 95  ? capability >= 60
+	      : which == 16  ? 2 * static_cast<int>(all_tpcs())
+	      : which == 39  ? 2048
+	      : which == 106 ? 32
+			     : is_set("FAKE_CUDA_MPS");
+	return which == 133 || which == 16 || which == 39 || which == 106 ||
+			       (capability && (which == 75 || which == 76 || which == 95))
+		       ? 0
+		       : 1;
 }
 
 // If CUDA_VISIBLE_DEVICES is a UUID, the H200 is device 0; if it is a number, devices are counted from there on. UUIDs of
@@ -342,7 +360,11 @@ int cuDeviceGetUuid(unsigned char (*to)[16], int device)
 
 int cuStreamCreate(void **stream, unsigned)
 {
-	*stream = idle ? idle : make_stream({});
+	static std::atomic<unsigned> streams;
+
+	Stream *made = idle ? idle : make_stream({});
+	made->queue.number = streams++;
+	*stream = made;
 	idle = nullptr;
 	return 0;
 }
@@ -360,8 +382,9 @@ int cuStreamDestroy_v2(void *stream)
 	return 0;
 }
 
-int cuStreamSynchronize(void *)
+int cuStreamSynchronize(void *stream)
 {
+	finish_work(queue_of(stream));
 	return 0;
 }
 
@@ -459,9 +482,9 @@ int cuModuleUnload(void *)
 	return 0;
 }
 
-int cuModuleGetFunction(void **function, void *, const char *)
+int cuModuleGetFunction(void **function, void *, const char *name)
 {
-	*function = &enabled;
+	*function = find_kernel(name) ? find_kernel(name) : &enabled;
 	return 0;
 }
 
@@ -484,12 +507,12 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
 	return 0;
 }
 
-static int launch_kernel(unsigned blocks, bool cooperative, unsigned clusters, void *handle, void **parameters)
+static int launch_kernel(void *function, unsigned blocks, bool cooperative, unsigned clusters, void *handle,
+			 void **parameters)
 {
-	static Stream *null_stream = make_stream({});
-	Stream *stream = reinterpret_cast<uintptr_t>(handle) < 3 ? null_stream : static_cast<Stream *>(handle);
+	Stream *stream = find_stream(handle);
 	unsigned char *descriptor = descriptor_of(stream);
-	void *context = stream == null_stream ? current ? current : contexts : stream->context;
+	void *context = stream == find_stream(nullptr) ? current ? current : contexts : stream->context;
 	uint64_t in[11] = {sizeof(in), reinterpret_cast<uint64_t>(is_set("FAKE_CUDA_NOWHERE") ? nullptr : context), 0,
 			   0, reinterpret_cast<uint64_t>(descriptor)};
 	uint32_t *where = *static_cast<uint32_t **>(parameters[0]);
@@ -527,21 +550,23 @@ static int launch_kernel(unsigned blocks, bool cooperative, unsigned clusters, v
 		fprintf(stderr, "fake_cuda: no SM is left: the GPU hangs\n");
 		abort();
 	}
+	if (run_kernel(function, stream->queue, blocks, sms, parameters))
+		return 0;
 	for (unsigned i = 0; i < blocks; i++)
 		where[i] = sms[i % sms.size()];
 	return 0;
 }
 
 // Block n goes to the next allowed SM; without any it would wait forever.
-int cuLaunchKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *handle,
-		   void **parameters, void **)
+int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+		   void *handle, void **parameters, void **)
 {
-	return launch_kernel(blocks, false, 0, handle, parameters);
+	return launch_kernel(function, blocks, false, 0, handle, parameters);
 }
 
-int cuLaunchCooperativeKernel(void *, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-			      void *handle, void **parameters)
+int cuLaunchCooperativeKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
+			      unsigned, void *handle, void **parameters)
 {
-	return launch_kernel(blocks, true, is_set("FAKE_CUDA_CLUSTERS"), handle, parameters);
+	return launch_kernel(function, blocks, true, is_set("FAKE_CUDA_CLUSTERS"), handle, parameters);
 }
 }

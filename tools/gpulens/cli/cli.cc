@@ -13,14 +13,13 @@ namespace tool {
 const std::vector<ExitStatus> EXIT_STATUS = {
 	{"0", "success"},
 	{"1", "something could not be read or decoded (see standard error), --check found a hazard or a violated rule, "
-	      "--within a block outside, verify a violation, or a plan does not fit"},
+	      "--within a block outside, verify a violation, a plan does not fit, or experiment did not see a rule"},
 	{"2", "wrong usage, or an invalid file of tasks, scenario or log"},
 	{"3", "no GPU to show: the module is not loaded, or the file is missing or not an image"},
 	{"4", "a request was refused or failed; run: the program was not started, or was killed, because its TPC limit "
 	      "could not be enforced"},
-	{"5",
-	 "isolation --check found no hazard, but could not determine whether there is one; verify: what was seen is "
-	 "not enough for a verdict"},
+	{"5", "isolation --check found no hazard, but could not determine whether there is one; verify, experiment: "
+	      "what was seen is not enough for a verdict"},
 };
 
 const std::vector<const char *> EXAMPLES = {
@@ -79,8 +78,9 @@ Commands all_commands()
 {
 	Commands all;
 
-	for (const auto &group : {show_commands, record_commands, run_commands, control_commands, top_commands,
-				  plan_commands, blocks_commands, measure_commands, export_commands}) {
+	for (const auto &group :
+	     {show_commands, record_commands, run_commands, control_commands, top_commands, plan_commands,
+	      blocks_commands, measure_commands, experiment_commands, export_commands}) {
 		Commands rows = group();
 		std::move(rows.begin(), rows.end(), std::back_inserter(all));
 	}

@@ -39,6 +39,7 @@ Commands top_commands();
 Commands plan_commands();
 Commands blocks_commands();
 Commands measure_commands();
+Commands experiment_commands();
 Commands export_commands();
 // All rows, in the order of the help.
 Commands all_commands();

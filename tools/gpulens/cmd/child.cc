@@ -12,6 +12,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,26 +59,56 @@ bool read_all(int fd, unsigned timeout_s, std::string &text)
 
 } // namespace
 
-std::string run_in_child(unsigned timeout_s, const std::function<std::string()> &function)
+Child::Child(const std::function<std::string()> &function)
 {
-	std::string text;
-	int ends[2], status = 0;
+	pid_t parent = getpid();
+	int ends[2];
 
 	if (pipe(ends))
 		throw Error(Error::NoProcess, std::strerror(errno));
-	pid_t pid = fork();
-	if (!pid) {
+	result_ = ends[0];
+	pid_ = fork();
+	if (!pid_) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
 		close(ends[0]);
 		write_result(ends[1], function);
 	}
 	close(ends[1]);
-	bool done = pid > 0 && read_all(ends[0], timeout_s, text);
-	close(ends[0]);
-	if (pid < 0)
+	if (pid_ < 0) {
+		close(result_);
 		throw Error(Error::NoProcess, "no child process can be started");
+	}
+}
+
+Child::~Child()
+{
+	if (pid_ < 0)
+		return;
+	close(result_);
+	kill(pid_, SIGKILL);
+	waitpid(pid_, nullptr, 0);
+}
+
+bool Child::has_ended() const
+{
+	siginfo_t info{};
+
+	return pid_ < 0 || (!waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid);
+}
+
+std::string Child::finish(unsigned timeout_s)
+{
+	std::string text;
+	int status = 0;
+	bool done = read_all(result_, timeout_s, text);
+
+	close(result_);
 	if (!done)
-		kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
+		kill(pid_, SIGKILL);
+	waitpid(pid_, &status, 0);
+	pid_ = -1;
 	if (!done)
 		throw Error(Error::TimedOut, fmt::format("no answer from CUDA within {} s", timeout_s));
 	if (text.empty())
@@ -87,6 +118,11 @@ std::string run_in_child(unsigned timeout_s, const std::function<std::string()> 
 	if (text[0])
 		throw Error(static_cast<Error::Code>(text[0]), text.substr(1));
 	return text.substr(1);
+}
+
+std::string run_in_child(unsigned timeout_s, const std::function<std::string()> &function)
+{
+	return Child(function).finish(timeout_s);
 }
 
 } // namespace gpulens

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+// The row of experiment.
+#include "gpulens/cli/commands.hpp"
+#include "gpulens/cli/options.hpp"
+#include "gpulens/experiment/command.hpp"
+
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+void add_experiment(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<experiment::ExperimentOptions>();
+
+	CLI::Option *names = parser.add_option("NAME", options->names, "experiments, names from --list")
+				     ->type_name("")
+				     ->check(one_of(experiment::experiment_names()));
+	CLI::Option *all =
+		parser.add_flag("--all", options->all, "all experiments, one after another")->excludes(names);
+	CLI::Option *list = parser.add_flag("--list", options->list, "list the experiments")->excludes(names, all);
+	CLI::Option *simulate = parser.add_flag("--simulate", options->simulate,
+						"simulate a GPU by the rules instead of measuring this machine's");
+	add_choice<std::string>(
+		parser, "--without", options->without,
+		{{"R1", "R1"}, {"R2", "R2"}, {"R4", "R4"}, {"R5", "R5"}, {"R8", "R8"}, {"masks", "masks"}}, "RULE",
+		"simulate a GPU that does not keep to this rule: the verdict must not be \"seen\"")
+		->needs(simulate);
+	parser.add_option("--processes", options->processes,
+			  "processes of fig6 and fig7; 1: two streams of one process (default: 2)")
+		->type_name("N")
+		->check(in_range(1U, 2U));
+	add_duration(parser, "--run", options->run_ns, 1000000000,
+		     "time in which all tasks of r1 and fig6 to fig9 run at once (default: 500ms)");
+	parser.add_option_function<double>(
+		      "--within", [options](double percent) { options->table.within = percent / 100; },
+		      "repeat jobs of table3, fig13 and fig14 until the 95 % confidence interval of each mean is "
+		      "within so "
+		      "many percent of it (default: 2)")
+		->type_name("PERCENT")
+		->check(in_range(0.01, 100.0));
+	add_duration(parser, "--for", options->table.for_ns, 1000000000,
+		     "or until this time is over, for each of them (default: 30s)");
+	parser.add_option("--sizes", options->table.sizes,
+			  "numbers of TPCs of fig13: 1-8,16, or all (default: powers of two, and the whole GPU)")
+		->type_name("LIST");
+	CLI::Option *job =
+		add_choice<bool>(
+			parser, "--job", options->table.net, {{"product", false}, {"net", true}}, "JOB",
+			"job of table3, fig13 and fig14: product (of matrices) or net (a convolution net in PyTorch) "
+			"(default: product)")
+			->excludes(simulate);
+	parser.add_option_function<std::string>(
+		      "--program",
+		      [options](const std::string &command) {
+		options->table.program = {"sh", "-c", command};
+		      },
+		      "run this command of the shell in table3, fig13 and fig14, in place of matrix products; its time "
+		      "is that "
+		      "from start to end")
+		->type_name("COMMAND")
+		->excludes(simulate, job);
+	parser.add_option("-o,--output", options->folder,
+			  "folder for NAME.json, NAME.svg and NAME.csv of each experiment; it is made if missing")
+		->type_name("DIR")
+		->check(not_an_option());
+	parser.callback([options, list, &line] {
+		refuse_files(line.options, "experiment");
+		if (!options->all && !*list && options->names.empty())
+			throw CLI::ValidationError("experiment", "NAME, --all or --list is wanted");
+		line.status = experiment::experiment_command(line.options, *options);
+	});
+}
+
+} // namespace
+
+Commands experiment_commands()
+{
+	return {
+		{"experiment",
+		 "repeat the experiments of RTAS'24 and RTAS'23, and say which rule was seen",
+		 {"gpulens experiment --list", "gpulens experiment fig6 -o results       measure this machine's GPU",
+		  "gpulens experiment --all --simulate    what the rules predict, without a GPU"},
+		 add_experiment},
+	};
+}
+
+} // namespace tool

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+// A convolution net in PyTorch as the job of tables of times: a Python process with both instances in streams of
+// libgpulens-partition. Never run on a GPU so far.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tool::experiment {
+
+struct NetRun {
+	std::vector<unsigned> tpcs, other_tpcs; // of A and of B; B's are empty: there is no B
+	unsigned streams = 1, waiting = 0;      // of B; waiting: jobs that wait in each, 0: B's jobs are timed
+	unsigned jobs = 0;                      // of A
+};
+
+class Net {
+public:
+	// Starts python3. Throws Error: there is no Python, no PyTorch, or no GPU for it.
+	Net();
+	Net(const Net &) = delete;
+	Net &operator=(const Net &) = delete;
+	~Net();
+
+	// Returns the times of A's and B's jobs, ms. Throws Error (Failed).
+	std::pair<std::vector<double>, std::vector<double>> run(const NetRun &run);
+	const std::string &gpu() const { return gpu_; }
+
+private:
+	std::string read_line(unsigned timeout_s);
+	void stop();
+
+	int input_ = -1, output_ = -1, pid_ = -1;
+	std::string text_, gpu_;
+};
+
+} // namespace tool::experiment
