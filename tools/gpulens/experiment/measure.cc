@@ -172,8 +172,11 @@ blocks::Log log_of(const Found &found, u32 channels)
 	blocks::Machine machine = found.machine;
 
 	machine.channels = channels;
-	blocks::Log log = blocks::empty_log(channels_scenario(machine), machine);
+	blocks::Scenario scenario = channels_scenario(machine);
+	blocks::Log log = blocks::empty_log(scenario, machine);
 	log.channels_known = true;
+	for (const auto &[benchmark, number] : scenario.launches())
+		log.kernels.push_back(blocks::make_ran(scenario, benchmark, number, 0, 0));
 	if (log.kernels.size() != found.kernels.size())
 		throw Error(Error::Failed,
 			    fmt::format("fig5: {} kernels ran, not {}", found.kernels.size(), log.kernels.size()));
