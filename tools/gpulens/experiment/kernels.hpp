@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The kernels of the experiments, as PTX, so that a machine needs NVIDIA's driver only and no nvcc. Never run on a GPU so far.
+// The kernels of the experiments, as PTX, so that a machine needs NVIDIA's driver only and no nvcc.
 #pragma once
 
 namespace tool::experiment {
