@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // A convolution net in PyTorch as the job of tables of times: a Python process with both instances in streams of
-// libgpulens-partition. On an H100 PyTorch did not answer
-// in time (docs/results/2026-11-26-h100-experiments.md).
+// libgpulens-partition. On an H100 PyTorch did not answer in time (docs/results/2026-11-26-h100-experiments.md).
 #pragma once
 #include <string>
 #include <utility>
