@@ -248,6 +248,16 @@ def test_hold_is_repeated_where_the_driver_enables(load: Load) -> None:
     assert load.stands_still() and load.get(REASSERTED) >= 1
 
 
+def test_freeing_a_held_channel_ends_the_hold(load: Load) -> None:
+    """Not that of something else: CUDA frees memory all the time. Seen failing with each request to free, and with none."""
+    load.ask(DISABLE, 0.9)
+    load.process.send_signal(signal.SIGUSR2)
+    time.sleep(0.05)
+    assert load.stands_still(0.05) and load.get(HELD_SINCE) and load.get(EXPIRED) == 0
+    load.process.send_signal(signal.SIGHUP)
+    assert load.wait_for_progress() < 0.4 and load.get(HELD_SINCE) == 0 and load.get(EXPIRED) == 0
+
+
 def test_stopped_program_runs_again_when_it_goes_on(load: Load) -> None:
     """SIGSTOP stops the agent, too; the hold is over when the program goes on."""
     load.ask(DISABLE, 0.1)

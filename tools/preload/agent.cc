@@ -429,6 +429,18 @@ void replace_slice(const Control &c)
 		page->set_slices = replaced_slices.load();
 }
 
+// Returns whether the request frees a TSG that is held, a channel of one, or what they belong to.
+bool frees_held(const Free &f)
+{
+	std::lock_guard<std::mutex> hold(objects_lock);
+
+	return std::any_of(std::begin(groups), std::end(groups), [&](const Group &g) {
+		return g.handle && g.client == f.root && g.on_graphics() &&
+		       (g.handle == f.object || g.device == f.object || g.client == f.object ||
+			std::find(g.channels, g.channels + g.count, f.object) != g.channels + g.count);
+	});
+}
+
 } // namespace
 
 void prepare_request(unsigned long request, void *arg)
@@ -436,7 +448,8 @@ void prepare_request(unsigned long request, void *arg)
 	if (const Control *c = request_params<Control>(NV_ESC_RM_CONTROL, request, arg);
 	    c && c->cmd == GroupSetTimeslice::CMD)
 		replace_slice(*c);
-	if (!page || !page->held_since || !request_params<Free>(NV_ESC_RM_FREE, request, arg))
+	const Free *f = page && page->held_since ? request_params<Free>(NV_ESC_RM_FREE, request, arg) : nullptr;
+	if (!f || !frees_held(*f))
 		return;
 	std::lock_guard<std::mutex> hold(verbs_lock);
 	u32 groups, channels;

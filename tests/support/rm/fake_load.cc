@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // gpulens-schedule-load without a GPU: gets a TSG with 8 channels from the faked driver as CUDA's library does, and makes as much
 // progress as the faked GPU gives it (fake_schedule.hpp). On SIGUSR1 it gets another channel and has its TSG scheduled, as a
-// program does that makes a stream.
+// program does that makes a stream. On SIGUSR2 it frees a TSG of a copy engine, on SIGHUP a channel of its own.
 //	fake_load victim FILE MS     FILE: struct LoadProgress, lib/schedule/load.hpp; a kernel ends each MS ms of progress
 //	GPULENS_FAKE_LOAD_WRONG=1    a result is wrong
 #include "fake_schedule.hpp"
@@ -17,7 +17,7 @@
 #include <thread>
 #include <unistd.h>
 
-static volatile sig_atomic_t stopped, grown;
+static volatile sig_atomic_t stopped, asked;
 
 // Kept by the fake: nvos.h of open-gpu-kernel-modules 580.142.
 static int node;
@@ -48,6 +48,13 @@ static uint32_t control_object(uint32_t root, uint32_t object, uint32_t cmd, voi
 	return ioctl(node, 0xc020462a, &c) ? ~0U : c.status;
 }
 
+static void free_object(uint32_t root, uint32_t object)
+{
+	uint32_t f[4] = {root, 0, object, 0};
+
+	ioctl(node, 0xc0104629, f);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t device[14] = {}, group[5] = {0, 0, 0, 1}, subdevice = 0; // engine 1: GR0
@@ -62,7 +69,8 @@ int main(int argc, char **argv)
 		return 2;
 	volatile uint64_t *progress = static_cast<volatile uint64_t *>(at); // rounds, kernels, wrong, pid, ready
 	signal(SIGTERM, [](int) { stopped = 1; });
-	signal(SIGUSR1, [](int) { grown = 1; });
+	for (int number : {SIGUSR1, SIGUSR2, SIGHUP})
+		signal(number, [](int n) { asked = n; });
 	node = open("/dev/nvidiactl", O_RDWR);
 	open("/dev/nvidia0", O_RDWR);
 	uint32_t client = alloc_object(0, 0, 0x41, nullptr, 0);
@@ -87,10 +95,16 @@ int main(int argc, char **argv)
 		last = now;
 		progress[0] = static_cast<uint64_t>(rounds);
 		progress[1] = static_cast<uint64_t>(rounds / 1000 / atof(argv[3]));
-		if (grown) {
-			grown = 0;
+		int number = asked;
+		asked = 0;
+		if (number == SIGUSR1) {
 			alloc_object(client, tsg, 0xc86f, nullptr, 0);
 			control_object(client, tsg, 0xa06c0101, schedule, sizeof(schedule));
+		} else if (number == SIGUSR2) {
+			group[3] = 0xb; // COPY2
+			free_object(client, alloc_object(client, dev, 0xa06c, group, sizeof(group)));
+		} else if (number == SIGHUP) {
+			free_object(client, channel);
 		}
 	}
 	return progress[2] != 0;
