@@ -459,11 +459,13 @@ void prepare_request(unsigned long request, void *arg)
 
 void follow_group(const Group &g)
 {
-	static std::once_flag once;
+	static bool started; // guarded by objects_lock
 
 	if (!g.on_graphics())
 		return;
-	std::call_once(once, start_agent);
+	if (!started)
+		start_agent();
+	started = true;
 	if (page && page->held_since) {
 		changed = true;
 		wake_futex(page->request);

@@ -22,7 +22,7 @@ void follow_request(int fd, unsigned long request, void *arg)
 
 } // namespace
 
-extern "C" int ioctl(int fd, unsigned long request, ...)
+extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...)
 {
 	bool driver = _IOC_TYPE(request) == tool::rm::NV_IOCTL_MAGIC;
 	va_list more;
