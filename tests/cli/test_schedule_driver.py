@@ -141,6 +141,9 @@ def test_run_refuses(tmp_path: pathlib.Path, how: str, reason: str) -> None:
     assert (done.returncode, done.stdout) == (2, "") and reason in done.stderr
 
 
+LOADS: "list[Load]" = []  # of the present test
+
+
 class Load:
     """A fake-load with the agent inside."""
 
@@ -152,6 +155,7 @@ class Load:
         env["LD_PRELOAD"] = f"{BIN}/libgpulens-run.so:{env['LD_PRELOAD']}"
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen([BIN / "fake-load", "victim", progress, "20"], env=env)
+        LOADS.append(self)
         with progress.open("r+b") as file:
             self.progress = mmap.mmap(file.fileno(), 0)
         path = folder / f"agent-{self.process.pid}"
@@ -200,13 +204,20 @@ class Load:
         return time.monotonic() - start
 
 
+@pytest.fixture(autouse=True)
+def end_loads() -> Iterator[None]:
+    """Ends the programs of a test."""
+    yield
+    for load in LOADS:
+        load.process.kill()
+        load.process.wait()
+    LOADS.clear()
+
+
 @pytest.fixture(name="load")
-def make_load(tmp_path: pathlib.Path) -> Iterator[Load]:
+def make_load(tmp_path: pathlib.Path) -> Load:
     """A program that runs."""
-    load = Load(tmp_path)
-    yield load
-    load.process.kill()
-    load.process.wait()
+    return Load(tmp_path)
 
 
 def test_hold_and_release(load: Load) -> None:
@@ -273,7 +284,6 @@ def test_refused_hold_is_released(tmp_path: pathlib.Path) -> None:
     load = Load(tmp_path, "disable=refused")
     load.ask(DISABLE, 0.2)
     assert load.get(STATUS) == 0x40 and not load.stands_still()
-    load.process.kill()
 
 
 def test_older_drivers_layout(tmp_path: pathlib.Path) -> None:
@@ -281,7 +291,6 @@ def test_older_drivers_layout(tmp_path: pathlib.Path) -> None:
     load = Load(tmp_path, "unlist=works", GPULENS_FAKE_RM_SIZES="a06c0101:2")
     load.ask(UNLIST, 0.9)
     assert load.get(STATUS) == 0 and load.stands_still()
-    load.process.kill()
 
 
 def test_budget(tmp_path: pathlib.Path) -> None:
@@ -291,7 +300,6 @@ def test_budget(tmp_path: pathlib.Path) -> None:
     start, before = time.monotonic(), load.word(0)
     time.sleep(2)
     share = (load.word(0) - before) / 1e6 / (time.monotonic() - start)
-    load.process.kill()
     assert 0.1 < share < 0.35
 
 
@@ -303,6 +311,4 @@ def test_slice_of_the_first_request(tmp_path: pathlib.Path) -> None:
     before = first.word(0), second.word(0)
     time.sleep(0.5)
     ratio = (first.word(0) - before[0]) / (second.word(0) - before[1])
-    for load in (first, second):
-        load.process.kill()
     assert 2.4 < ratio < 3.6
