@@ -260,7 +260,8 @@ def test_hold_is_repeated_where_the_driver_enables(load: Load) -> None:
 
 
 def test_freeing_a_held_channel_ends_the_hold(load: Load) -> None:
-    """Not that of something else: CUDA frees memory all the time. Seen failing with each request to free, and with none."""
+    """Not that of something else: CUDA frees memory all the time. Seen failing with each request to free, and with
+    none."""
     load.ask(DISABLE, 0.9)
     load.process.send_signal(signal.SIGUSR2)
     time.sleep(0.05)
