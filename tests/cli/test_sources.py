@@ -60,7 +60,7 @@ def test_top_finds_owners_at_the_default_period() -> None:
     """The default is 30 ms: shares are right, slots of 2.3 ms are not measured, and extra queries of the resident
     channel around the driver's utilisation samples find the owners. Seen failing without these queries: unknown."""
     def run_once() -> None:
-        done = ask_rm("top", "--batch", "1", "--window", "10s", "--delay", "10s", STATE="two")
+        done = ask_rm("top", "--batch", "1", "--window", "20s", "--delay", "20s", STATE="two")
         assert (done.returncode, done.stderr) == (0, "") and "(30.000 ms requested)" in done.stdout
         rows = {row.split()[0]: row.split() for row in done.stdout.splitlines()[8:]}
         assert {name: (row[4], row[6], row[12]) for name, row in rows.items()} == {
