@@ -3,8 +3,8 @@
 // second whatever the agent does.
 #include "preload/agent.hpp"
 
-#include "lib/launch/environment.hpp"
 #include "lib/launch/agent_page.hpp"
+#include "lib/launch/environment.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -159,33 +159,36 @@ u32 apply_verb(AgentVerb verb, u64 argument, const Target &t)
 	return NV_OK;
 }
 
-// Carries out a verb with all targets. Returns the first status that is not NV_OK.
-u32 apply_to_all(AgentVerb verb, u64 argument, Target (&targets)[MAX_GROUPS], u32 &groups, u32 &channels)
+struct Applied {
+	u32 status = AgentPage::NOT_TRIED; // the first one that is not NV_OK
+	u32 groups = 0, channels = 0;      // that the verb was about
+};
+
+// Carries out a verb with all targets.
+Applied apply_to_all(AgentVerb verb, u64 argument, Target (&targets)[MAX_GROUPS])
 {
 	size_t n = copy_targets(targets);
-	u32 status = n ? u32{NV_OK} : AgentPage::NOT_TRIED;
+	Applied applied{.status = n ? u32{NV_OK} : AgentPage::NOT_TRIED, .groups = static_cast<u32>(n)};
 
-	groups = static_cast<u32>(n);
-	channels = 0;
 	for (size_t i = 0; i < n; i++) {
 		u32 answer = apply_verb(verb, argument, targets[i]);
-		if (status == NV_OK)
-			status = answer;
-		channels += targets[i].count;
+		if (applied.status == NV_OK)
+			applied.status = answer;
+		applied.channels += targets[i].count;
 	}
-	return status;
+	return applied;
 }
 
 // Releases. What is refused counts as held, and is tried again.
-u32 release_all(Target (&targets)[MAX_GROUPS], u32 &groups, u32 &channels)
+Applied release_all(Target (&targets)[MAX_GROUPS])
 {
-	u32 status = apply_to_all(AgentVerb::Release, 0, targets, groups, channels);
+	Applied applied = apply_to_all(AgentVerb::Release, 0, targets);
 
-	if (status == NV_OK || status == AgentPage::NOT_TRIED) {
+	if (applied.status == NV_OK || applied.status == AgentPage::NOT_TRIED) {
 		held_by = AgentVerb::None;
 		page->held_since = 0;
 	}
-	return status;
+	return applied;
 }
 
 Target agent_targets[MAX_GROUPS], guard_targets[MAX_GROUPS]; // too large for a thread's stack
@@ -203,25 +206,23 @@ u64 hold_end()
 
 void carry_out(AgentVerb verb, u64 argument)
 {
-	u32 groups = 0, channels = 0, status;
+	Applied applied;
 	u64 start = now_ns();
 
-	if (is_hold(verb) && page->lease_end <= start) {
-		status = AgentPage::NOT_TRIED;
-	} else if (verb == AgentVerb::Release) {
-		status = release_all(agent_targets, groups, channels);
-	} else {
+	if (verb == AgentVerb::Release) {
+		applied = release_all(agent_targets);
+	} else if (!is_hold(verb) || page->lease_end > start) {
 		if (is_hold(verb)) {
 			held_by = verb;
 			page->held_since = start; // before the first channel is disabled
 		}
-		status = apply_to_all(verb, argument, agent_targets, groups, channels);
+		applied = apply_to_all(verb, argument, agent_targets);
 	}
 	page->took_ns = now_ns() - start;
-	page->status = status;
-	page->groups = groups;
-	page->channels = channels;
-	if (verb == AgentVerb::Count && groups)
+	page->status = applied.status;
+	page->groups = applied.groups;
+	page->channels = applied.channels;
+	if (verb == AgentVerb::Count && applied.groups)
 		count_switches(agent_targets[0]);
 }
 
@@ -265,7 +266,7 @@ u64 next_time()
 
 void *run_agent(void *)
 {
-	u32 seen = 0, groups, channels;
+	u32 seen = 0;
 
 	if (budget.period)
 		budget.next = now_ns() + budget.run;
@@ -284,11 +285,11 @@ void *run_agent(void *)
 		u64 end = hold_end();
 		if (end && now_ns() >= end) {
 			last_attempt = now_ns();
-			release_all(agent_targets, groups, channels);
+			release_all(agent_targets);
 			page->expired++;
 		}
 		if (changed.exchange(false) && page->held_since) {
-			apply_to_all(held_by, 0, agent_targets, groups, channels);
+			apply_to_all(held_by, 0, agent_targets);
 			page->reasserted++;
 		}
 	}
@@ -298,15 +299,13 @@ void *run_agent(void *)
 // Ends a hold that the agent did not end, also while the agent waits for the driver.
 void *run_guard(void *)
 {
-	u32 groups, channels;
-
 	for (;;) {
 		usleep(GUARD_US);
 		u64 since = page->held_since;
 		if (!since || now_ns() < since + gpulens::AGENT_LAST_HOLD_NS)
 			continue;
 		bool alone = verbs_lock.try_lock();
-		release_all(guard_targets, groups, channels);
+		release_all(guard_targets);
 		if (alone)
 			verbs_lock.unlock();
 		page->expired++;
@@ -359,7 +358,6 @@ AgentPage *make_page(const char *folder)
 
 	if (!folder)
 		return map_page(MAP_SHARED | MAP_ANONYMOUS, -1);
-
 	if (snprintf(path, sizeof(path), "%s/agent-%d", folder, getpid()) >= static_cast<int>(sizeof(path)))
 		return nullptr;
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -452,9 +450,8 @@ void prepare_request(unsigned long request, void *arg)
 	if (!f || !frees_held(*f))
 		return;
 	std::lock_guard<std::mutex> hold(verbs_lock);
-	u32 groups, channels;
 	if (page->held_since)
-		release_all(agent_targets, groups, channels);
+		release_all(agent_targets);
 }
 
 void follow_group(const Group &g)

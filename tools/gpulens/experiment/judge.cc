@@ -167,9 +167,8 @@ Verdict judge_independence(const Trace &trace)
 				    percent_text(pair.shared), seen);
 	else {
 		v.finding = beside >= CLEARLY ? Finding::Seen : beside <= HARDLY ? Finding::NotSeen : Finding::Unknown;
-		v.sentence = (v.finding == Finding::Seen      ? "runlists are independent: "
-			      : v.finding == Finding::NotSeen ? "copies follow the turns of kernels: "
-							      : "independence is not clear: ") +
+		v.sentence = choose_text(v.finding, "runlists are independent: ",
+					 "copies follow the turns of kernels: ", "independence is not clear: ") +
 			     seen;
 	}
 	return v;
@@ -249,13 +248,12 @@ Verdict judge_uploads(const Trace &trace)
 		return v;
 	}
 	v.finding = factor >= SLOWED ? Finding::Seen : factor <= NOT_SLOWED ? Finding::NotSeen : Finding::Unknown;
-	v.sentence =
-		fmt::format("{}: copies to the host took {:.3f} ms beside uploads of textures, and {:.3f} ms alone "
-			    "(medians; {:.2f} times as long)",
-			    v.finding == Finding::Seen      ? "texture uploads and copies share copy hardware"
-			    : v.finding == Finding::NotSeen ? "texture uploads do not disturb copies"
-							    : "sharing of copy hardware is not clear",
-			    beside, alone, factor);
+	v.sentence = fmt::format(
+		"{}: copies to the host took {:.3f} ms beside uploads of textures, and {:.3f} ms alone "
+		"(medians; {:.2f} times as long)",
+		choose_text(v.finding, "texture uploads and copies share copy hardware",
+			    "texture uploads do not disturb copies", "sharing of copy hardware is not clear"),
+		beside, alone, factor);
 	return v;
 }
 
@@ -373,9 +371,14 @@ Verdict judge_disabled(const Trace &trace)
 
 } // namespace
 
+const char *choose_text(Finding finding, const char *seen, const char *not_seen, const char *unknown)
+{
+	return finding == Finding::Seen ? seen : finding == Finding::NotSeen ? not_seen : unknown;
+}
+
 const char *finding_name(Finding finding)
 {
-	return finding == Finding::Seen ? "seen" : finding == Finding::NotSeen ? "not seen" : "cannot be told";
+	return choose_text(finding, "seen", "not seen", "cannot be told");
 }
 
 std::string verdict_line(const Verdict &verdict)

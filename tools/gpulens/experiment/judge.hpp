@@ -6,6 +6,8 @@
 namespace tool::experiment {
 
 enum class Finding { Seen, NotSeen, Unknown };
+// Returns the text of the finding.
+const char *choose_text(Finding finding, const char *seen, const char *not_seen, const char *unknown);
 const char *finding_name(Finding finding); // "seen", "not seen", "cannot be told"
 
 struct Verdict {

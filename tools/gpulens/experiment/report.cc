@@ -56,17 +56,12 @@ json verdict_json(const Trace &trace, const Verdict &verdict)
 				  {"active_ms", spans_json(active_spans(t))}});
 	for (const blocks::Log &log : trace.logs)
 		logs.push_back(blocks::log_json(log));
-	return {{"experiment", trace.experiment},
-		{"rule", verdict.rule},
-		{"gpu", trace.gpu},
-		{"simulated", trace.simulated},
-		{"without", trace.without.empty() ? json(nullptr) : json(trace.without)},
-		{"verdict", finding_name(verdict.finding)},
-		{"sentence", verdict.sentence},
-		{"numbers", verdict.numbers},
-		{"tracks", tracks},
-		{"logs", logs},
-		{"notes", trace.notes}};
+	json out = result_head(trace, verdict);
+
+	out["tracks"] = tracks;
+	out["logs"] = logs;
+	out["notes"] = trace.notes;
+	return out;
 }
 
 } // namespace tool::experiment

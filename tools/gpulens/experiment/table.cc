@@ -68,9 +68,8 @@ Verdict judge_cases(const TimeTable &table)
 	v.sentence =
 		fmt::format("{}: a malfunctioning neighbour makes a job take {:.2f} times as long, and {:.2f} times in "
 			    "partitions",
-			    v.finding == Finding::Seen      ? "partitions protect from a neighbour"
-			    : v.finding == Finding::NotSeen ? "partitions do not protect from a neighbour"
-							    : "protection is not clear",
+			    choose_text(v.finding, "partitions protect from a neighbour",
+					"partitions do not protect from a neighbour", "protection is not clear"),
 			    harm, left);
 	return v;
 }
@@ -110,9 +109,9 @@ Verdict judge_sizes(const TimeTable &table)
 	v.sentence =
 		fmt::format("{}: from one size to the next a job takes at most {:.3f} times as long ({}), and packed "
 			    "and distributed ones differ by a factor of {:.3f} at most",
-			    v.finding == Finding::Seen      ? "more TPCs slow no partition, wherever they are"
-			    : v.finding == Finding::NotSeen ? "more TPCs or another place slow a partition"
-							    : "whether more TPCs slow a partition is not clear",
+			    choose_text(v.finding, "more TPCs slow no partition, wherever they are",
+					"more TPCs or another place slow a partition",
+					"whether more TPCs slow a partition is not clear"),
 			    worst, slower->setup.name, apart);
 	return v;
 }
@@ -141,9 +140,8 @@ Verdict judge_splits(const TimeTable &table)
 	v.sentence = fmt::format(
 		"{}: instance A is {:.2f} times as fast on {} TPCs as on {}, and no instance takes more than "
 		"{:.3f} times as long with a TPC more",
-		v.finding == Finding::Seen      ? "splits adjust times of jobs"
-		: v.finding == Finding::NotSeen ? "splits do not adjust times of jobs"
-						: "the effect of splits is not clear",
+		choose_text(v.finding, "splits adjust times of jobs", "splits do not adjust times of jobs",
+			    "the effect of splits is not clear"),
 		gain, table.rows.back().setup.tpcs, table.rows.front().setup.tpcs, worst);
 	return v;
 }

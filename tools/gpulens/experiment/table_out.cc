@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Prints tables of times as text, JSON, CSV and as a drawing.
 #include "gpulens/experiment/axes.hpp"
+#include "gpulens/experiment/report.hpp"
 #include "gpulens/experiment/table.hpp"
 #include "gpulens/measure/interval.hpp"
 #include "gpulens/out/svg.hpp"
@@ -149,18 +150,13 @@ json table_json(const TimeTable &table, const Verdict &verdict)
 			 {"b", row.other_ms.empty()
 				       ? json(nullptr)
 				       : Statistics(row.other_ms).to_json(row.other_ms.size(), row.setup.other_tpcs)}});
-	return {{"experiment", table.experiment},
-		{"rule", verdict.rule},
-		{"gpu", table.gpu},
-		{"simulated", table.simulated},
-		{"without", table.without.empty() ? json(nullptr) : json(table.without)},
-		{"verdict", finding_name(verdict.finding)},
-		{"sentence", verdict.sentence},
-		{"numbers", verdict.numbers},
-		{"job", table.job},
-		{"within", table.within},
-		{"rows", rows},
-		{"notes", table.notes}};
+	json out = result_head(table, verdict);
+
+	out["job"] = table.job;
+	out["within"] = table.within;
+	out["rows"] = rows;
+	out["notes"] = table.notes;
+	return out;
 }
 
 std::string table_csv(const TimeTable &table)

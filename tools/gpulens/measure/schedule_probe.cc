@@ -106,8 +106,6 @@ public:
 
 	AgentLink &agent() { return *agent_; }
 	u64 rounds() const { return progress_->rounds; }
-	u64 wrong() const { return progress_->wrong; }
-	u64 kernels() const { return progress_->kernels; }
 
 	// Returns whether it ended by itself and all its results were right.
 	bool stop()
@@ -188,7 +186,7 @@ private:
 	std::unique_ptr<AgentLink> agent_;
 };
 
-// Rounds in the window, of one or both.
+// Returns the rounds in the window.
 double measure_rounds(const Victim &v)
 {
 	u64 before = v.rounds();

@@ -2,10 +2,10 @@
 // See owner_finder.hpp.
 #include "lib/rm/owner_finder.hpp"
 
+#include "lib/base/monotonic.hpp"
 #include "lib/base/process_info.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace tool::rm {
 
@@ -14,14 +14,6 @@ namespace {
 constexpr u64 CHANGES_PERIOD_NS = 2000000000;
 constexpr u64 LOOK_MARGIN_NS = 600000; // before and after a utilisation sample may have been taken
 constexpr u64 RECENT_NS = 5000000000, PATIENCE_NS = 30000000000;
-
-u64 now_ns()
-{
-	using std::chrono::steady_clock; // CLOCK_MONOTONIC
-
-	return static_cast<u64>(
-		std::chrono::duration_cast<std::chrono::nanoseconds>(steady_clock::now().time_since_epoch()).count());
-}
 
 } // namespace
 

@@ -3,6 +3,7 @@
 #include "lib/schedule/live/agent_link.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/monotonic.hpp"
 
 #include <cerrno>
 #include <climits>
@@ -18,18 +19,6 @@
 #include <unistd.h>
 
 namespace tool::schedule {
-
-namespace {
-
-u64 now_ns()
-{
-	timespec t{};
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
-}
-
-} // namespace
 
 AgentLink::AgentLink(const std::string &path)
 {

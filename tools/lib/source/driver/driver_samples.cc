@@ -3,6 +3,7 @@
 #include "lib/source/driver/driver_samples.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/monotonic.hpp"
 #include "lib/rm/claims.hpp"
 #include "lib/rm/processes.hpp"
 #include "lib/source/records.hpp"
@@ -23,12 +24,6 @@ constexpr u64 MAX_PERIOD_NS = 800000; // with a longer one, samples are too far 
 constexpr size_t MAX_BYTES = 1 << 18; // of sample read()
 
 using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC, as the module uses
-
-u64 now_ns()
-{
-	return static_cast<u64>(
-		std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now().time_since_epoch()).count());
-}
 
 template <typename T> void append_record(std::string &records, const T &record)
 {

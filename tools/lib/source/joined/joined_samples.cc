@@ -5,6 +5,7 @@
 #include "hw/ptop.h"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
+#include "lib/base/monotonic.hpp"
 #include "lib/rm/claims.hpp"
 #include "lib/source/records.hpp"
 #include "lib/source/snapshot/snapshot.hpp"
@@ -22,14 +23,6 @@ namespace {
 constexpr u32 LONGEST_PERIOD_US = 2000; // with longer ones, too many turns would be missed
 constexpr u64 PAUSE_NS = 1000000;
 constexpr u32 BARE = 1 << 16; // in a key of OwnerFinder: a channel in no TSG
-
-u64 now_ns()
-{
-	using std::chrono::steady_clock; // CLOCK_MONOTONIC
-
-	return static_cast<u64>(
-		std::chrono::duration_cast<std::chrono::nanoseconds>(steady_clock::now().time_since_epoch()).count());
-}
 
 rm::Attached find_device(rm::Client &client, const std::string &device)
 {
