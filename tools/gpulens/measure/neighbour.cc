@@ -22,7 +22,7 @@ namespace {
 
 constexpr unsigned START_S = 120, STOP_S = 30; // CUDA's initialization, and the kernels that were launched
 constexpr size_t MAX_TEXT = 65536;
-const std::string READY = "ready", LAUNCHES = "launches";
+const std::string READY = "ready", LAUNCHES = "launches", END = "end";
 
 struct Pipe {
 	int ends[2] = {-1, -1};
@@ -102,6 +102,8 @@ std::optional<unsigned long> Neighbour::stop()
 	std::string line = read_until(LAUNCHES, STOP_S);
 	if (!line.empty())
 		launches = std::strtoul(line.c_str() + LAUNCHES.size(), nullptr, 10);
+	if (launches)
+		read_until(END, STOP_S); // a pipe that is closed earlier ends the program by SIGPIPE
 	close(output_);
 	program_->stop();
 	return launches;
