@@ -201,27 +201,29 @@ def test_a_program_without_its_mask_is_ended(program: str) -> None:
     """The preloaded library finds no callback, no libcuda, or a mask of another version."""
     library = {"LD_PRELOAD": f"{ROOT}/build/bin/libgpulens-confine.so"}
     uuid = "00112233445566778899aabbccddeeff"
-    mask = {"GPULENS_LAUNCH_MASK": f"40:fffffffffffffffe:ffffffffffffffff:{uuid}"}
+    mask = {"GPULENS_LAUNCH_MASK": f"40:fffffffffffffffe:ffffffffffffffff:2:{uuid}"}
     bad = "GPULENS_LAUNCH_MASK is not what gpulens run sets"
     assert subprocess.run([program], env=fake_environment(**library, **mask), capture_output=True, text=True,
                           check=False).stdout.startswith("ran on 0 1\n")
     for change, why in (({"FAKE_CUDA_BUSY": "1"}, "the driver refuses its callback"),
                         ({"FAKE_CUDA_NO_TABLE": "1"}, "this driver has no callback before a launch"),
                         ({"LD_LIBRARY_PATH": "/nowhere"}, "libcuda.so.1: cannot open shared object file"),
-                        ({"GPULENS_LAUNCH_MASK": f"42:0:0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"42:0:0:2:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:0:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid}"}, bad),
                         ({"GPULENS_LAUNCH_MASK": "40:0"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": "40:0:0"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid}0"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid[:-1]}"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:{uuid[:-1]}g"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": "40:0:0:2"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:2:{uuid}0"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:2:{uuid[:-1]}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:0:0:2:{uuid[:-1]}g"}, bad),
                         ({"GPULENS_LAUNCH_MASK": ""}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f" 40:1:0:{uuid}"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"0x40:1:0:{uuid}"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"40:-1:0:{uuid}"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"40::0:{uuid}"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"40:10000000000000000:0:{uuid}"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"40:{'f' * 16}:{'f' * 16}:{uuid}"}, bad),
-                        ({"GPULENS_LAUNCH_MASK": f"40:1:0:{uuid[:-2]}01"},
+                        ({"GPULENS_LAUNCH_MASK": f" 40:1:0:2:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"0x40:1:0:2:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:-1:0:2:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40::0:2:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:10000000000000000:0:2:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:{'f' * 16}:{'f' * 16}:2:{uuid}"}, bad),
+                        ({"GPULENS_LAUNCH_MASK": f"40:1:0:2:{uuid[:-2]}01"},
                          f"a launch is on {UUID}, and masks were verified on {UUID[:-2]}01"),
                         ({"FAKE_CUDA_NOWHERE": "1"}, "CUDA does not report the GPU of a launch"),
                         ({"FAKE_CUDA_VERSION": "65"}, "a launch has a descriptor of version 0x41, not 0x40")):
@@ -514,7 +516,7 @@ def test_cooperative_launches_beyond_the_partition_are_refused(program: str, wor
     done = subprocess.run(
         [program, *words.split()], capture_output=True, text=True, check=False, timeout=60,
         env=fake_environment(LD_PRELOAD=f"{ROOT}/build/bin/libgpulens-confine.so", **env, GPULENS_LAUNCH_MASK=(
-            "40:ffffffffffffffc0:ffffffffffffffff:00112233445566778899aabbccddeeff")))
+            "40:ffffffffffffffc0:ffffffffffffffff:2:00112233445566778899aabbccddeeff")))
     if why:
         assert (done.returncode, done.stdout) == (4, "")
         assert done.stderr == f"gpulens-partition: {why}\n"

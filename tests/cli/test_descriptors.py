@@ -230,11 +230,48 @@ def test_cooperative_launches_are_recognized(program: str, tmp_path: pathlib.Pat
     """GPU_CGA_WIDTH is at 2223:2208 in version 4.1 and at 2127:2112 in 5.0, QMD_TYPE at 25:23 and at 153:151. Seen
     failing with the offsets of 4.0 in 5.0: 13 blocks were launched."""
     env = gpu_of(tmp_path, version, 100, 66, LD_PRELOAD=str(ROOT / "build/bin/libgpulens-confine.so"),
-                 GPULENS_LAUNCH_MASK=f"{version:x}:ffffffffffffffc0:ffffffffffffffff:{UUID}")
+                 GPULENS_LAUNCH_MASK=f"{version:x}:ffffffffffffffc0:ffffffffffffffff:2:{UUID}")
     done = run_text([program, "coop", "12"], env)
     assert (done.returncode, done.stdout, done.stderr) == (0, "cooperated\n", "")
     done = run_text([program, "coop", "13"], env)
     assert (done.returncode, done.stdout, done.stderr) == (4, "", f"gpulens-partition: {WAITS}\n")
+
+
+CLUSTER = ("gpulens-partition: a launch has clusters of {} blocks, and its mask leaves at most {} SMs of one GPC: "
+           "choose TPCs of one GPC (gpulens --source rm gpcs); the program ends, because the launch would wait for "
+           "ever\n")
+
+
+# TPCs, blocks of a cluster as the program takes them, their number, and the SMs of the mask in one virtual GPC.
+CLUSTERS = [("0-7", "2", 2, 2), ("0-7", "4", 4, 2), ("0,8,16", "2x3", 6, 6), ("0,8,16", "2x4", 8, 6),
+            ("0-7", "3", 3, 2), ("0-8", "4", 4, 4), ("0,65", "4", 4, 2), ("0-65", "16", 16, 18),
+            ("1,9,17,25", "8", 8, 8)]
+
+
+@pytest.mark.parametrize("version,cases", ((0x40, CLUSTERS), (0x41, CLUSTERS[:4]), (0x50, CLUSTERS[:4])),
+                         ids=("4.0", "4.1", "5.0"))
+def test_a_cluster_that_its_mask_does_not_hold_is_refused(program: str, tmp_path: pathlib.Path, version: int,
+                                                          cases: list[tuple[str, str, int, int]]) -> None:
+    """A cluster has its blocks on different SMs of one virtual GPC, as an H100 showed; without room it waits for ever.
+    TPCs 0 to 7 are in different ones, 0, 8 and 16 in one, 65 alone. GPC_CGA_WIDTH is at 2149:2144 in versions 4.0 and
+    4.1, and at 2053:2048 in 5.0. Seen failing with the driver's GPCs in place of virtual ones, and with 4.0's place
+    in 5.0."""
+    env = gpu_of(tmp_path, version, 90 if version == 0x40 else 100, 66)
+    for tpcs, cluster, blocks, fits in cases:
+        done = run_text([str(TOOL), "run", "-q", "--tpcs", tpcs, "--", program, "cluster", cluster], env)
+        expected = (0, "clustered 0\n") if blocks <= fits else (4, "")
+        assert (done.returncode, done.stdout) == expected, (tpcs, cluster, done.stderr)
+        assert (CLUSTER.format(blocks, fits) in done.stderr) == (blocks > fits), (tpcs, cluster, done.stderr)
+
+
+def test_a_large_cluster_is_recognized(program: str, tmp_path: pathlib.Path) -> None:
+    """LARGE_GPC_CGA_WIDTH_MINUS_ONE and _HEIGHT_MINUS_ONE, 2075:2072 and 2079:2076, are byte 259 of version 5.0: 0x13
+    is 4 x 2 blocks. Seen failing without them."""
+    env = gpu_of(tmp_path, 0x50, 100, 66, FAKE_CUDA_EXTRA="259:19",
+                 LD_PRELOAD=str(ROOT / "build/bin/libgpulens-confine.so"),
+                 GPULENS_LAUNCH_MASK=f"50:ffffffffffffffc0:ffffffffffffffff:6:{UUID}")
+    done = run_text([program, "cluster", "2"], env)
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", CLUSTER.format(8, 6))
 
 
 WORD = ("cooperative launches are not recognized in launch descriptors of version {}, and their blocks wait for ever "
@@ -276,7 +313,7 @@ def test_a_mask_is_for_one_version(program: str, tmp_path: pathlib.Path) -> None
     for format_id, why in (("50", "a launch has a descriptor of version 0, not 0x50"),
                            ("30", "a launch has a descriptor of version 0x41, not 0x30"),
                            ("51", "GPULENS_LAUNCH_MASK is not what gpulens run sets")):
-        limited = {**env, "GPULENS_LAUNCH_MASK": f"{format_id}:fffffffffffffffe:ffffffffffffffff:{UUID}"}
+        limited = {**env, "GPULENS_LAUNCH_MASK": f"{format_id}:fffffffffffffffe:ffffffffffffffff:2:{UUID}"}
         done = run_text([program], limited)
         assert done.stderr == (f"gpulens-partition: {why}; the program ends, because it would run unpartitioned\n")
         assert (done.returncode, done.stdout) == (4, "")

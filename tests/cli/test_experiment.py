@@ -283,4 +283,9 @@ def test_a_net_needs_pytorch(tmp_path: pathlib.Path) -> None:
     done = run_gpulens("experiment", "table3", "--job", "net", PYTHONPATH=str(tmp_path))
     assert done.returncode == 4 and "PyTorch: RuntimeError: torch.cuda.is_available() is False" in done.stderr
     done = run_gpulens("experiment", "table3", "--job", "net", PATH="/nowhere")
-    assert done.returncode == 4 and "PyTorch: python3 is missing, or ended" in done.stderr
+    assert done.returncode == 4 and "PyTorch: python3 is missing\n" in done.stderr
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexit 4\n", encoding="ascii")
+    python.chmod(0o755)
+    done = run_gpulens("experiment", "table3", "--job", "net", PATH=str(tmp_path))
+    assert done.returncode == 4 and "PyTorch: python3: it ended with status 4\n" in done.stderr

@@ -322,7 +322,7 @@ def test_threads_do_not_disturb_each_other(tmp_path: pathlib.Path) -> None:
 
 def test_a_masked_launch_takes_few_instructions(tmp_path: pathlib.Path) -> None:
     """The instructions of the library and of the functions that it calls, as docs/partition.md states. With a lock
-    there were 211; 153 on Debian 12, 158 on Debian 13. Seen failing with 173."""
+    there were 211; 155 on Debian 12. 160 leaves room for another compiler. Seen failing with 173."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind")
     program, counts = build_race_program(tmp_path, "-O2", "-gdwarf-4"), []
@@ -330,7 +330,7 @@ def test_a_masked_launch_takes_few_instructions(tmp_path: pathlib.Path) -> None:
         done = run_program("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path}/out",
                            "--collect-atstart=no", "--toggle-collect=*before_upload*", program, "count", launches)
         counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
-    assert (counts[1] - counts[0]) / 2000 <= 158
+    assert (counts[1] - counts[0]) / 2000 <= 160
 
 
 def list_partitions_of(pid: int) -> "typing.List[typing.Any]":

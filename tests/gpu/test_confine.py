@@ -63,6 +63,27 @@ def test_a_program_stays_on_its_gpcs(gpcs: tuple[int, ...]) -> None:
     assert seen == [{"how": how, "sms": expected} for how in ("kernel", "stream", "graph", "graph")]
 
 
+def test_a_cluster_without_room_is_refused() -> None:
+    """Clusters of 2, 4 and 8 blocks run on four TPCs of one virtual GPC. On three, and on TPCs of different GPCs, the
+    program ends at the first launch that would wait for ever."""
+    sms = gpus_by_driver("gpcs")[0]["gpcs"]["sms"]
+    by_gpc: dict[int, list[int]] = {}
+    for row in sms[::2]:
+        by_gpc.setdefault(row["logical_gpc"], []).append(row["sm"] // 2)
+    gpc = max(by_gpc.values(), key=len)
+    apart = [tpcs[0] for tpcs in by_gpc.values()][:4]
+    for tpcs, refused in ((gpc[:4], 0), (gpc[:3], 8), (apart, 4)):
+        words = [*TOOL, "run", "--tpcs", ",".join(map(str, sorted(tpcs))), "--", KERNELS, "clusters"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        print(tpcs, done.stderr)
+        if refused:
+            assert done.returncode == 4 and f"has clusters of {refused} blocks" in done.stderr
+        else:
+            assert done.returncode == 0, done.stderr
+            used = {number // 2 for cluster in json.loads(done.stdout) for number in cluster}
+            assert used <= set(tpcs)
+
+
 def test_pytorch_is_slower_on_a_part() -> None:
     """A library that does not know gpulens: the product of two matrices takes longer on a half, and longest on one GPC;
     both halves take the same time within 10 %."""

@@ -5,6 +5,7 @@
 //	cuda_program fork       a launch in a child that was forked before CUDA is initialized
 //	cuda_program hold N     N launches; prints "ready" and waits for the end of standard input
 //	cuda_program coop N     a cooperative launch of N blocks
+//	cuda_program cluster N  a launch of a cluster of N blocks; cluster NxM: of N in x and M in y
 //	cuda_program workers N  three children that launch nothing, N launches, and a child that launches once; "ready" as above
 //	cuda_program none       does not use CUDA
 #include "print_sms.h"
@@ -41,6 +42,31 @@ static void launch_cooperative(unsigned blocks)
 	printf("cooperated\n");
 }
 
+// As CUlaunchConfig and CUlaunchAttribute of CUDA 12's cuda.h.
+static void launch_cluster(unsigned x, unsigned y)
+{
+	const struct {
+		int id, unused;
+		unsigned x, y, z, rest[13];
+	} dimension = {.id = 4, .x = x, .y = y, .z = 1};
+	struct {
+		unsigned grid[3], block[3], shared_bytes;
+		void *stream;
+		const void *attributes;
+		unsigned count;
+	} config = {.grid = {x, y, 1}, .block = {1, 1, 1}, .attributes = &dimension, .count = 1};
+	int (*alloc)(uint64_t *, size_t);
+	int (*start)(const void *, void *, void **, void **);
+	uint64_t memory;
+	void *parameters[] = {&memory};
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+
+	*(void **)&alloc = dlsym(cuda, "cuMemAlloc_v2");
+	*(void **)&start = dlsym(cuda, "cuLaunchKernelEx");
+	alloc(&memory, 1056 * 4);
+	printf("clustered %d\n", start(&config, NULL, parameters, NULL));
+}
+
 // The child waits for the end of standard input, as the program does.
 static void begin_child(int launches)
 {
@@ -73,6 +99,13 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "coop")) {
 		launch_cooperative((unsigned)atoi(argv[2]));
+		return 0;
+	}
+	if (!strcmp(what, "cluster")) {
+		unsigned x = 1, y = 1;
+
+		sscanf(argv[2], "%ux%u", &x, &y);
+		launch_cluster(x, y);
 		return 0;
 	}
 	for (int i = 0; !strcmp(what, "workers") && i < 3; i++)

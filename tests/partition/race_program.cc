@@ -29,8 +29,8 @@ namespace {
 constexpr unsigned BLOCKS = 8, THREADS = 4, LAUNCHES = 3000, FORKS = 20;
 
 // All bits but those of the first three TPCs of probed.hpp: SMs 0 and 1, 2 and 3, 4 and 5.
-constexpr gpulens::LaunchMask FIRST = {~uint64_t{1}, ~uint64_t{0}}, SECOND = {~(uint64_t{1} << 9), ~uint64_t{0}},
-			      THIRD = {~(uint64_t{1} << 18), ~uint64_t{0}};
+constexpr gpulens::LaunchMask FIRST{.bits = {~uint64_t{1}, ~uint64_t{0}}},
+	SECOND{.bits = {~(uint64_t{1} << 9), ~uint64_t{0}}}, THIRD{.bits = {~(uint64_t{1} << 18), ~uint64_t{0}}};
 
 struct Launcher {
 	void *stream = nullptr;

@@ -203,7 +203,7 @@ std::set<unsigned> enabled_tpcs(const gpulens::Layout &layout, const std::string
 	std::set<unsigned> tpcs;
 
 	try {
-		gpulens::LaunchMask bits = layout.launch_mask(layout.parse_mask(limit));
+		gpulens::LaunchBits bits = layout.launch_mask(layout.parse_mask(limit));
 		for (unsigned n = 0; n < 128; n++)
 			if (!(bits[n / 64] >> n % 64 & 1))
 				tpcs.insert(n);
@@ -286,7 +286,7 @@ TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 // "1:2:3:UUID" with 8, 16 and 16 digits.
 std::string widen_mask(const std::string &text)
 {
-	const size_t widths[] = {8, 16, 16};
+	const size_t widths[] = {8, 16, 16, 8};
 	std::string wide;
 	size_t at = 0;
 
@@ -303,19 +303,19 @@ TEST(Limit, OnlyMasksInTheFormOfGpulensRunAreAccepted)
 {
 	Words words(21);
 	static const char letters[] = "0123456789abcdefg:x+- ABF";
-	const std::string good = "40:fffffffffffffffe:ffffffffffffffff:00112233445566778899aabbccddeeff";
+	const std::string good = "40:fffffffffffffffe:ffffffffffffffff:2:00112233445566778899aabbccddeeff";
 	environment::VerifiedMask mask{};
 	unsigned taken = 0;
 
 	ASSERT_TRUE(environment::parse_launch_mask(good, mask));
 	EXPECT_EQ(mask.format, 0x40U);
-	EXPECT_EQ(mask.bits, (gpulens::LaunchMask{0xfffffffffffffffe, 0xffffffffffffffff}));
+	EXPECT_EQ(mask.mask, (gpulens::LaunchMask{{0xfffffffffffffffe, 0xffffffffffffffff}, 2}));
 	EXPECT_EQ(mask.gpu[1], 0x11);
 	EXPECT_EQ(environment::format_launch_mask({0x40,
-						   {0xfedcba9876543210, 0x1},
+						   {{0xfedcba9876543210, 0x1}, 18},
 						   {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x10, 0x32, 0x54,
 						    0x76, 0x98, 0xba, 0xdc, 0x0e}}),
-		  "40:fedcba9876543210:1:0123456789abcdef1032547698badc0e");
+		  "40:fedcba9876543210:1:12:0123456789abcdef1032547698badc0e");
 	for (unsigned i = 0; i < LINES; i++) {
 		std::string text = good;
 		for (unsigned n = words.below(4); n; n--) {
@@ -331,10 +331,11 @@ TEST(Limit, OnlyMasksInTheFormOfGpulensRunAreAccepted)
 		if (!ok)
 			continue;
 		// Written again it is the same text, except for leading zeros.
-		ASSERT_EQ(fmt::format("{:08x}:{:016x}:{:016x}:{:02x}", mask.format, mask.bits[0], mask.bits[1],
-				      fmt::join(mask.gpu, "")),
+		ASSERT_EQ(fmt::format("{:08x}:{:016x}:{:016x}:{:08x}:{:02x}", mask.format, mask.mask.bits[0],
+				      mask.mask.bits[1], mask.mask.cluster, fmt::join(mask.gpu, "")),
 			  widen_mask(text));
-		ASSERT_NE(mask.bits[0] & mask.bits[1], ~uint64_t{0}) << text;
+		ASSERT_NE(mask.mask.bits[0] & mask.mask.bits[1], ~uint64_t{0}) << text;
+		ASSERT_NE(mask.mask.cluster, 0U) << text;
 	}
 	EXPECT_GT(taken, LINES / 10);
 }

@@ -170,8 +170,9 @@ int gpulens_masks_check(const struct gpulens_layout *layout, const uint64_t *mas
 enum gpulens_way {
 	/*
 	 * A mask in the descriptor of each launch, as in libsmctrl.h; any set of TPCs. A cooperative
-	 * launch of more blocks than the mask has SMs, and a launch of thread-block clusters, end the
-	 * program: they could wait for ever. From Pascal to Ada they are not recognized, and this way is
+	 * launch of clusters or of more blocks than the mask has SMs, and a launch of clusters of more
+	 * blocks than the mask has SMs in one virtual GPC (gpulens --source rm gpcs), end the program:
+	 * they could wait for ever. From Pascal to Ada they are not recognized, and this way is
 	 * refused (-ENOSYS) unless the environment has GPULENS_NO_COOPERATIVE=1, which states that
 	 * the program makes no such launches.
 	 */

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -23,9 +24,9 @@ namespace {
 
 // The bits that the GPU's layout predicts; nothing: it does not, or a TPC has none of the 128. The prediction is that of
 // docs/results/2026-11-22-h200-masks.md, so it is for descriptors of that version.
-std::optional<std::vector<LaunchMask>> predicted_bits(const DescriptorFormat &format, const Layout &layout)
+std::optional<std::vector<LaunchBits>> predicted_bits(const DescriptorFormat &format, const Layout &layout)
 {
-	std::vector<LaunchMask> of_tpc(layout.map.tpcs);
+	std::vector<LaunchBits> of_tpc(layout.map.tpcs);
 
 	if (format.id != hook::SEEN_VERSION || of_tpc.empty() || layout.launch_bits.size() != of_tpc.size())
 		return std::nullopt;
@@ -40,7 +41,7 @@ std::optional<std::vector<LaunchMask>> predicted_bits(const DescriptorFormat &fo
 
 // Disables one TPC at a time. If the bits do not mean what is assumed, a larger mask could disable all TPCs, and the
 // GPU would hang.
-void verify_bits(Probe &probe, const Layout &layout, const std::vector<LaunchMask> &of_tpc, unsigned per,
+void verify_bits(Probe &probe, const Layout &layout, const std::vector<LaunchBits> &of_tpc, unsigned per,
 		 const std::set<unsigned> &all)
 {
 	for (unsigned tpc = 0; tpc < layout.map.tpcs; tpc++) {
@@ -152,7 +153,7 @@ void Launches::verify(int device)
 					"divided (MIG; nvidia-smi -L)",
 					all.size(), sms_));
 	hook::use_format(*format_);
-	if (std::optional<std::vector<LaunchMask>> predicted = predicted_bits(*format_, layout_)) {
+	if (std::optional<std::vector<LaunchBits>> predicted = predicted_bits(*format_, layout_)) {
 		bits_ = *predicted;
 		verify_bits(probe, layout_, bits_, sms_ / layout_.map.tpcs, all);
 		evidence_ =
@@ -224,9 +225,16 @@ LaunchMask Launches::launch_mask(const TpcMask &enabled)
 	verified_layout();
 	if (!enabled.count())
 		throw Error(Error::Input, "the mask is empty");
-	if (enabled.count() != layout_.map.tpcs) // otherwise each grid fits as without a mask
-		check_recognized();
-	return mask_without(bits_, enabled.tpcs());
+	LaunchMask mask{.bits = mask_without(bits_, enabled.tpcs()), .cluster = ANY_CLUSTER};
+	if (enabled.count() == layout_.map.tpcs) // each grid fits as without a mask
+		return mask;
+	check_recognized();
+	mask.cluster = SMS_PER_TPC;
+	std::map<unsigned, uint32_t> sms; // by virtual GPC
+	for (unsigned tpc : enabled.tpcs())
+		if (tpc < layout_.virtual_gpcs.size())
+			mask.cluster = std::max(mask.cluster, sms[layout_.virtual_gpcs[tpc]] += SMS_PER_TPC);
+	return mask;
 }
 
 const DescriptorFormat &Launches::format()

@@ -54,7 +54,7 @@ private:
 	Layout layout_;
 	unsigned sms_ = 0;
 	const DescriptorFormat *format_ = nullptr;
-	std::vector<LaunchMask> bits_; // by TPC: those that disable it
+	std::vector<LaunchBits> bits_; // by TPC: those that disable it
 	std::string evidence_;
 	bool unrecognized_ = false; // cooperative launches
 };

@@ -343,12 +343,15 @@ Layout layout_of_gpu(const tool::Gpu &gpu)
 			continue;
 		last = tpc;
 		unsigned whole = gpu.num_gpcs * gpu.num_tpc_per_gpc;
+		layout.virtual_gpcs.push_back(sm.virtual_gpc);
 		layout.launch_bits.push_back(sm.virtual_gpc < gpu.num_gpcs
 						     ? sm.virtual_gpc * gpu.num_tpc_per_gpc + next[sm.virtual_gpc]++
 						     : whole + sm.virtual_gpc - gpu.num_gpcs);
 	}
 	if (layout.launch_bits.size() != layout.map.tpcs || !gpu.num_gpcs || !gpu.num_tpc_per_gpc)
 		layout.launch_bits.clear();
+	if (layout.virtual_gpcs.size() != layout.map.tpcs)
+		layout.virtual_gpcs.clear();
 	return layout;
 }
 

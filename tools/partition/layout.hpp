@@ -28,11 +28,12 @@ struct TpcPlace {
 };
 
 struct Layout {
-	GpcMap map;                          // no GPCs: unknown, and partitions are chosen by TPC numbers
-	std::string device{};                // PCI address or other name of the GPU; empty: an imaginary GPU
-	std::string evidence{};              // how the numbers of TPCs are known
-	std::vector<TpcPlace> places{};      // by TPC; empty: not known
-	std::vector<unsigned> launch_bits{}; // by TPC: its bit in a launch descriptor's mask; empty: not known
+	GpcMap map;                           // no GPCs: unknown, and partitions are chosen by TPC numbers
+	std::string device{};                 // PCI address or other name of the GPU; empty: an imaginary GPU
+	std::string evidence{};               // how the numbers of TPCs are known
+	std::vector<TpcPlace> places{};       // by TPC; empty: not known
+	std::vector<unsigned> virtual_gpcs{}; // by TPC; one holds a whole thread-block cluster; empty: not known
+	std::vector<unsigned> launch_bits{};  // by TPC: its bit in a launch descriptor's mask; empty: not known
 
 	// Length of a mask, in 64-bit words.
 	size_t word_count() const { return (size_t{map.tpcs} + 63) / 64; }

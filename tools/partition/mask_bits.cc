@@ -15,9 +15,9 @@ namespace gpulens {
 
 namespace {
 
-LaunchMask mask_of_bit(unsigned bit)
+LaunchBits mask_of_bit(unsigned bit)
 {
-	LaunchMask mask{};
+	LaunchBits mask{};
 
 	mask[bit / 64] = uint64_t{1} << bit % 64;
 	return mask;
@@ -38,9 +38,9 @@ std::set<unsigned> disabled_by(Probe &probe, unsigned bit, const std::set<unsign
 
 } // namespace
 
-std::set<unsigned> run_masked(Probe &probe, const LaunchMask &mask)
+std::set<unsigned> run_masked(Probe &probe, const LaunchBits &mask)
 {
-	hook::set_next(mask);
+	hook::set_next(LaunchMask{.bits = mask});
 	try {
 		return probe.run();
 	} catch (const Error &) {
@@ -79,9 +79,9 @@ std::vector<MaskBit> discover_mask_bits(Probe &probe, unsigned bits, const std::
 	return table;
 }
 
-std::vector<LaunchMask> bits_of_tpcs(const std::vector<MaskBit> &table, unsigned tpcs, unsigned sms_per_tpc)
+std::vector<LaunchBits> bits_of_tpcs(const std::vector<MaskBit> &table, unsigned tpcs, unsigned sms_per_tpc)
 {
-	std::vector<LaunchMask> of_tpc(tpcs);
+	std::vector<LaunchBits> of_tpc(tpcs);
 
 	for (const MaskBit &row : table) {
 		unsigned tpc = *row.sms.begin() / sms_per_tpc, last = *row.sms.rbegin() / sms_per_tpc;
@@ -94,9 +94,9 @@ std::vector<LaunchMask> bits_of_tpcs(const std::vector<MaskBit> &table, unsigned
 	return of_tpc;
 }
 
-LaunchMask mask_without(const std::vector<LaunchMask> &of_tpc, const std::vector<unsigned> &enabled)
+LaunchBits mask_without(const std::vector<LaunchBits> &of_tpc, const std::vector<unsigned> &enabled)
 {
-	LaunchMask mask = {~uint64_t{0}, ~uint64_t{0}};
+	LaunchBits mask = {~uint64_t{0}, ~uint64_t{0}};
 
 	for (unsigned tpc : enabled)
 		for (size_t word = 0; word < mask.size(); word++)
@@ -104,7 +104,7 @@ LaunchMask mask_without(const std::vector<LaunchMask> &of_tpc, const std::vector
 	return mask;
 }
 
-void verify_halves(Probe &probe, const std::vector<LaunchMask> &of_tpc, unsigned sms_per_tpc)
+void verify_halves(Probe &probe, const std::vector<LaunchBits> &of_tpc, unsigned sms_per_tpc)
 {
 	for (unsigned first : {0U, 1U}) {
 		std::vector<unsigned> enabled;

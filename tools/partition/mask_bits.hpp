@@ -17,7 +17,7 @@ struct MaskBit {
 };
 
 // Runs the probe with this mask for one launch, and returns the SMs that it ran on. Throws Error.
-std::set<unsigned> run_masked(Probe &probe, const LaunchMask &mask);
+std::set<unsigned> run_masked(Probe &probe, const LaunchBits &mask);
 
 // Sets each of the bits 0 to bits - 1 in turn, twice, while the others are clear: at most one bit's SMs are disabled at a
 // time, whatever a bit means. all: the SMs that the probe runs on without a mask. Returns the bits that disable an SM,
@@ -26,14 +26,14 @@ std::vector<MaskBit> discover_mask_bits(Probe &probe, unsigned bits, const std::
 
 // Returns the bits of each TPC; TPC n has the SMs n * sms_per_tpc to (n + 1) * sms_per_tpc - 1. Throws Error (Failed) if a bit
 // disables SMs of two TPCs.
-std::vector<LaunchMask> bits_of_tpcs(const std::vector<MaskBit> &table, unsigned tpcs, unsigned sms_per_tpc);
+std::vector<LaunchBits> bits_of_tpcs(const std::vector<MaskBit> &table, unsigned tpcs, unsigned sms_per_tpc);
 
 // Returns a mask that disables all but the TPCs that are enabled (sorted), and has every bit without effect set.
-LaunchMask mask_without(const std::vector<LaunchMask> &of_tpc, const std::vector<unsigned> &enabled);
+LaunchBits mask_without(const std::vector<LaunchBits> &of_tpc, const std::vector<unsigned> &enabled);
 
 // Enables every second TPC, and then the others. Throws Error (Failed) if the probe runs on other SMs than theirs: bits that
 // were tried alone may act otherwise together.
-void verify_halves(Probe &probe, const std::vector<LaunchMask> &of_tpc, unsigned sms_per_tpc);
+void verify_halves(Probe &probe, const std::vector<LaunchBits> &of_tpc, unsigned sms_per_tpc);
 
 // "66 of 128 bits disable 2 SMs each"
 std::string describe_mask_bits(const std::vector<MaskBit> &table, unsigned bits);

@@ -42,7 +42,7 @@ __attribute__((constructor)) void limit_launches()
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	hook::restrict_to_gpu(mask.gpu);
 	hook::use_format(*format);
-	hook::set_global(mask.bits);
+	hook::set_global(mask.mask);
 	const char *why = library ? hook::subscribe(library) : dlerror();
 	if (why)
 		exit_unlimited(why);

@@ -88,21 +88,23 @@ struct Format {
 	uint32_t bits;
 	size_t valid_at;    // the word of bit 31 VALID, of the type and, with 23, of clusters; 0xffff: none
 	size_t cooperative; // grid
+	size_t cluster;     // blocks of a cluster
 };
 constexpr size_t NONE = 0xffff;
 constexpr Format FORMATS[] = {
-	{0x16, 72, 84, 64, NONE, NONE}, // cla0c0qmd.h: QMD_MAJOR_VERSION 583:580, SM_DISABLE_MASK_LOWER 703:672
-	{0x17, 72, 84, 64, NONE, NONE}, // cla0c0qmd.h
-	{0x20, 72, 84, 64, NONE, NONE}, // clc0c0qmd.h
-	{0x21, 72, 84, 64, NONE, NONE}, // clc0c0qmd.h
-	{0x22, 72, 84, 64, NONE, NONE}, // clc3c0qmd.h
-	{0x23, 72, 84, 64, NONE, NONE}, // clc5c0qmd.h
-	{0x24, 72, 84, 64, NONE, NONE}, // clc6c0qmd.h
-	{0x30, 72, 84, 64, NONE, NONE}, // clc6c0qmd.h; clc9c0qmd.h has 8 more bits, at 377:372 and 380:379
-	{0x40, 72, 304, 128, 0,
-	 276}, // clcbc0qmd.h: TPC_DISABLE_MASK(i) from 2432, VALID 31:31, GPU_CGA_WIDTH 2223:2208
-	{0x41, 72, 304, 128, 0, 276},  // clcdc0qmd.h
-	{0x50, 58, 280, 128, 16, 264}, // clcdc0qmd.h: QMD_MAJOR_VERSION 471:468, mask from 2240, 159:159, 2127:2112
+	{0x16, 72, 84, 64, NONE, NONE, NONE}, // cla0c0qmd.h: QMD_MAJOR_VERSION 583:580, SM_DISABLE_MASK_LOWER 703:672
+	{0x17, 72, 84, 64, NONE, NONE, NONE}, // cla0c0qmd.h
+	{0x20, 72, 84, 64, NONE, NONE, NONE}, // clc0c0qmd.h
+	{0x21, 72, 84, 64, NONE, NONE, NONE}, // clc0c0qmd.h
+	{0x22, 72, 84, 64, NONE, NONE, NONE}, // clc3c0qmd.h
+	{0x23, 72, 84, 64, NONE, NONE, NONE}, // clc5c0qmd.h
+	{0x24, 72, 84, 64, NONE, NONE, NONE}, // clc6c0qmd.h
+	{0x30, 72, 84, 64, NONE, NONE, NONE}, // clc6c0qmd.h; clc9c0qmd.h has 8 more bits, at 377:372 and 380:379
+	// clcbc0qmd.h: TPC_DISABLE_MASK(i) from 2432, VALID 31:31, GPU_CGA_WIDTH 2223:2208, GPC_CGA_WIDTH 2149:2144
+	{0x40, 72, 304, 128, 0, 276, 268},
+	{0x41, 72, 304, 128, 0, 276, 268}, // clcdc0qmd.h
+	// clcdc0qmd.h: QMD_MAJOR_VERSION 471:468, mask from 2240, 159:159, 2127:2112, 2053:2048
+	{0x50, 58, 280, 128, 16, 264, 256},
 };
 
 int read_number(const char *name, int otherwise)
@@ -507,7 +509,20 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
 	return 0;
 }
 
-static int launch_kernel(void *function, unsigned blocks, bool cooperative, unsigned clusters, void *handle,
+// As seen on an H100 (docs/results/2026-11-26-h100-clusters.md): the blocks of a cluster are on different SMs of one virtual
+// GPC, and a launch whose clusters fit in none waits for ever.
+static bool fits_cluster(const std::vector<uint32_t> &sms, unsigned cluster)
+{
+	unsigned in_gpc[32] = {};
+
+	return cluster < 2 || std::any_of(sms.begin(), sms.end(),
+					  [&](uint32_t sm) { return ++in_gpc[PROBED[sm / 2].virtual_gpc] == cluster; });
+}
+
+static constexpr unsigned NO_CLUSTER[3] = {1, 1, 1};
+
+// cluster: blocks of a cluster in each direction.
+static int launch_kernel(void *function, unsigned blocks, bool cooperative, const unsigned cluster[3], void *handle,
 			 void **parameters)
 {
 	Stream *stream = find_stream(handle);
@@ -520,7 +535,9 @@ static int launch_kernel(void *function, unsigned blocks, bool cooperative, unsi
 	stream->launches++;
 	launched++;
 	memset(descriptor, 0, 384);
-	uint32_t flags = cooperative ? 0x12080000 | clusters << 23 : 0x113f0000;
+	uint32_t flags = (cooperative ? 0x12080000 : 0x113f0000) & ~0x00800000U;
+	if (cluster[0] * cluster[1] * cluster[2] > 1 || (cooperative && is_set("FAKE_CUDA_CLUSTERS")))
+		flags |= 0x00800000;
 	flags = is_set("FAKE_CUDA_TYPE")
 			? (flags & 0xf0ffffff) | static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_TYPE"))) << 24
 			: flags;
@@ -529,6 +546,8 @@ static int launch_kernel(void *function, unsigned blocks, bool cooperative, unsi
 		memcpy(descriptor + find_format().valid_at, &flags, 4);
 	if (cooperative && find_format().cooperative != NONE)
 		memcpy(descriptor + find_format().cooperative, grid, sizeof(grid));
+	for (size_t axis = 0; axis < 3 && find_format().cluster != NONE; axis++)
+		descriptor[find_format().cluster + axis] = static_cast<unsigned char>(cluster[axis]);
 	descriptor[find_format().version_at] = static_cast<unsigned char>(read_version());
 	if (is_set("FAKE_CUDA_EXTRA"))
 		descriptor[read_number("FAKE_CUDA_EXTRA", 0)] =
@@ -550,6 +569,10 @@ static int launch_kernel(void *function, unsigned blocks, bool cooperative, unsi
 		fprintf(stderr, "fake_cuda: no SM is left: the GPU hangs\n");
 		abort();
 	}
+	if (!fits_cluster(sms, cluster[0] * cluster[1] * cluster[2])) {
+		fprintf(stderr, "fake_cuda: no GPC holds a cluster: the launch waits for ever\n");
+		abort();
+	}
 	if (run_kernel(function, stream->queue, blocks, sms, parameters))
 		return 0;
 	for (unsigned i = 0; i < blocks; i++)
@@ -561,12 +584,37 @@ static int launch_kernel(void *function, unsigned blocks, bool cooperative, unsi
 int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 		   void *handle, void **parameters, void **)
 {
-	return launch_kernel(function, blocks, false, 0, handle, parameters);
+	return launch_kernel(function, blocks, false, NO_CLUSTER, handle, parameters);
+}
+
+// CUlaunchConfig and CUlaunchAttribute of CUDA 12's cuda.h; of the attributes: CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.
+struct LaunchAttribute {
+	int id, unused;
+	unsigned value[16];
+};
+
+struct LaunchConfig {
+	unsigned grid[3], block[3], shared_bytes;
+	void *stream;
+	const LaunchAttribute *attributes;
+	unsigned count;
+};
+
+int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **parameters, void **)
+{
+	constexpr int CLUSTER_DIMENSION = 4;
+	const unsigned *cluster = NO_CLUSTER;
+
+	for (unsigned i = 0; i < config->count; i++)
+		if (config->attributes[i].id == CLUSTER_DIMENSION)
+			cluster = config->attributes[i].value;
+	return launch_kernel(function, config->grid[0] * config->grid[1] * config->grid[2], false, cluster,
+			     config->stream, parameters);
 }
 
 int cuLaunchCooperativeKernel(void *function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
 			      unsigned, void *handle, void **parameters)
 {
-	return launch_kernel(function, blocks, true, is_set("FAKE_CUDA_CLUSTERS"), handle, parameters);
+	return launch_kernel(function, blocks, true, NO_CLUSTER, handle, parameters);
 }
 }

@@ -2,6 +2,7 @@
 // Starts the script, and exchanges lines of JSON with it.
 #include "gpulens/experiment/net.hpp"
 
+#include "gpulens/measure/limited_program.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/write_fully.hpp"
@@ -39,6 +40,7 @@ try:
     import torch
     if not torch.cuda.is_available():
         raise RuntimeError("torch.cuda.is_available() is False")
+    torch.backends.cudnn.enabled = False
     for name in sys.argv[1:]:
         try:
             lib = ctypes.CDLL(name)
@@ -183,6 +185,20 @@ void Net::stop()
 	pid_ = -1;
 }
 
+void Net::report_end()
+{
+	int status = 0;
+	pid_t ended = waitpid(pid_, &status, 0);
+
+	pid_ = -1;
+	if (ended < 0)
+		throw Error(Error::Failed, fmt::format("PyTorch: python3 ended: {}", std::strerror(errno)));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PYTHON)
+		throw Error(Error::Failed, "PyTorch: python3 is missing");
+	throw Error(Error::Failed, "PyTorch: python3: " + measure::end_text(WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+												: WEXITSTATUS(status)));
+}
+
 std::string Net::read_line(unsigned timeout_s)
 {
 	steady_clock::time_point end = steady_clock::now() + std::chrono::seconds(timeout_s);
@@ -195,7 +211,7 @@ std::string Net::read_line(unsigned timeout_s)
 			throw Error(Error::TimedOut, fmt::format("PyTorch: no answer within {} s", timeout_s));
 		ssize_t got = read(output_, piece, sizeof(piece));
 		if (got <= 0)
-			throw Error(Error::Failed, "PyTorch: python3 is missing, or ended");
+			report_end();
 		text_.append(piece, static_cast<size_t>(got));
 	}
 	size_t newline = text_.find('\n');

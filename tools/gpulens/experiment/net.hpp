@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // A convolution net in PyTorch as the job of tables of times: a Python process with both instances in streams of
-// libgpulens-partition. On an H100 PyTorch did not answer in time (docs/results/2026-11-26-h100-experiments.md).
+// libgpulens-partition. Without cuDNN, which launches clusters of 8 blocks: these do not run on fewer than four TPCs of
+// one GPC (docs/results/2026-11-26-h100-clusters.md).
 #pragma once
 #include <string>
 #include <utility>
@@ -28,6 +29,7 @@ public:
 
 private:
 	std::string read_line(unsigned timeout_s);
+	[[noreturn]] void report_end(); // of the process
 	void stop();
 
 	int input_ = -1, output_ = -1, pid_ = -1;

@@ -28,8 +28,10 @@ struct DescriptorFormat {
 	size_t ext_at;      // word with the bits EXT_LOWER and EXT_UPPER, if bits is 72
 	size_t flags_at;    // word with VALID and the type of the launch
 	uint32_t valid;     // set in flags_at with the mask; 0: the mask has no such bit, and the word is not read
-	uint32_t type_mask; // of flags_at, from TYPE_SHIFT on: its bits that have a meaning as a type
+	uint32_t type_mask; // of flags_at: the bits that have a meaning as a type, with CLUSTERS
 	size_t cooperative; // grid of a cooperative launch: u16 x, y, z; 0: such launches cannot be recognized
+	size_t cluster;     // blocks of a cluster: u8 x, y, z, of which 6 bits each; 0: there are no clusters
+	bool has_large;     // the next byte has x - 1 and y - 1 of a large cluster, 4 bits each
 
 	constexpr uint8_t version() const { return static_cast<uint8_t>(id); }
 };
@@ -64,23 +66,32 @@ constexpr bool is_byte(unsigned minor_low, unsigned minor_high, unsigned major_l
 
 } // namespace descriptor
 
+// QMD_TYPE without its lowest bit, which is that of clusters: 1 GRID_CTA and GRID_GPC_CGA, 2 GRID_GPU_CGA and
+// GRID_GPU_GPC_CGA. An H200 has the latter two for cooperative launches (docs/results/2026-11-23-h200-cooperative.md).
+constexpr uint32_t TYPE_SHIFT = DRF_LO(NVCBC0_QMDV04_00_QMD_TYPE) + 1,
+		   TYPE_GRID = NVCBC0_QMDV04_00_QMD_TYPE_GRID_CTA >> 1,
+		   TYPE_COOPERATIVE = NVCBC0_QMDV04_00_QMD_TYPE_GRID_GPU_CGA >> 1,
+		   CLUSTERS = uint32_t{1} << DRF_LO(NVCBC0_QMDV04_00_QMD_TYPE);
+
 // A row of a version with SM_DISABLE_MASK_LOWER and _UPPER, which have no bit VALID.
 #define LENS_SM_MASK(number, text, file, prefix)                                                                       \
 	{                                                                                                              \
 		.id = number, .name = text, .header = "classes/compute/" file, .seen = false, .least = 0, .most = ~0U, \
 		.version_at = descriptor::byte_of(DRF_LO(prefix##_QMD_VERSION)),                                       \
 		.mask_at = descriptor::byte_of(DRF_LO(prefix##_SM_DISABLE_MASK_LOWER)), .bits = 64, .ext_at = 0,       \
-		.flags_at = 0, .valid = 0, .type_mask = 0, .cooperative = 0                                            \
+		.flags_at = 0, .valid = 0, .type_mask = 0, .cooperative = 0, .cluster = 0, .has_large = false          \
 	}
 // A row of a version with TPC_DISABLE_MASK(i). The headers do not say how many words i counts: four are used.
-#define LENS_TPC_MASK(number, text, file, prefix, was_seen, from, types)                                               \
+#define LENS_TPC_MASK(number, text, file, prefix, was_seen, from, types, large)                                        \
 	{                                                                                                              \
 		.id = number, .name = text, .header = "classes/compute/" file, .seen = was_seen, .least = from,        \
 		.most = ~0U, .version_at = descriptor::byte_of(DRF_LO(prefix##_QMD_MINOR_VERSION)),                    \
 		.mask_at = descriptor::byte_of(DRF_LO(prefix##_TPC_DISABLE_MASK(0))), .bits = 128, .ext_at = 0,        \
 		.flags_at = descriptor::word_of(DRF_LO(prefix##_TPC_DISABLE_MASK_VALID)),                              \
-		.valid = uint32_t{1} << DRF_LO(prefix##_TPC_DISABLE_MASK_VALID) % 32, .type_mask = types,              \
-		.cooperative = descriptor::byte_of(DRF_LO(prefix##_GPU_CGA_WIDTH))                                     \
+		.valid = uint32_t{1} << DRF_LO(prefix##_TPC_DISABLE_MASK_VALID) % 32,                                  \
+		.type_mask = types << TYPE_SHIFT | CLUSTERS,                                                           \
+		.cooperative = descriptor::byte_of(DRF_LO(prefix##_GPU_CGA_WIDTH)),                                    \
+		.cluster = descriptor::byte_of(DRF_LO(prefix##_GPC_CGA_WIDTH)), .has_large = large                     \
 	}
 
 constexpr unsigned ADA = 89, BLACKWELL = 100; // compute capabilities
@@ -108,12 +119,14 @@ constexpr DescriptorFormat DESCRIPTORS[] = {
 	 .flags_at = 0,
 	 .valid = 0,
 	 .type_mask = 0,
-	 .cooperative = 0},
+	 .cooperative = 0,
+	 .cluster = 0,
+	 .has_large = false},
 	LENS_SM_MASK(0x30, "3.0", "clc6c0qmd.h", NVC6C0_QMDV03_00),
-	LENS_TPC_MASK(0x40, "4.0", "clcbc0qmd.h", NVCBC0_QMDV04_00, true, 0, 0xf),
-	LENS_TPC_MASK(0x41, "4.1", "clcdc0qmd.h", NVCDC0_QMDV04_01, false, 0, 0xf),
+	LENS_TPC_MASK(0x40, "4.0", "clcbc0qmd.h", NVCBC0_QMDV04_00, true, 0, 0xf, false),
+	LENS_TPC_MASK(0x41, "4.1", "clcdc0qmd.h", NVCDC0_QMDV04_01, false, 0, 0xf, true),
 	// Its version is in a byte that other versions use otherwise. Bits 154 to 157 are NUM_SUB_TASKS_PER_TASK.
-	LENS_TPC_MASK(0x50, "5.0", "clcdc0qmd.h", NVCDC0_QMDV05_00, false, BLACKWELL, 0x3),
+	LENS_TPC_MASK(0x50, "5.0", "clcdc0qmd.h", NVCDC0_QMDV05_00, false, BLACKWELL, 0x3, true),
 };
 
 #undef LENS_SM_MASK
@@ -159,18 +172,27 @@ LENS_SAME_SM_MASK(NVC6C0_QMDV03_00, NVCBC0_QMDV03_00);
 		      DRF_LO(b##_QMD_TYPE) % 32 == 23 && DRF_HI(b##_QMD_TYPE) % 32 == 25 &&                            \
 		      DRF_LO(a##_GPU_CGA_WIDTH) == DRF_LO(b##_GPU_CGA_WIDTH) &&                                        \
 		      DRF_LO(b##_GPU_CGA_HEIGHT) == DRF_LO(b##_GPU_CGA_WIDTH) + 16 &&                                  \
-		      DRF_LO(b##_GPU_CGA_DEPTH) == DRF_LO(b##_GPU_CGA_WIDTH) + 32)
+		      DRF_LO(b##_GPU_CGA_DEPTH) == DRF_LO(b##_GPU_CGA_WIDTH) + 32 &&                                   \
+		      DRF_LO(a##_GPC_CGA_WIDTH) == DRF_LO(b##_GPC_CGA_WIDTH) && DRF_LO(b##_GPC_CGA_WIDTH) % 8 == 0 &&  \
+		      DRF_HI(b##_GPC_CGA_WIDTH) == DRF_LO(b##_GPC_CGA_WIDTH) + 5 &&                                    \
+		      DRF_LO(b##_GPC_CGA_HEIGHT) == DRF_LO(b##_GPC_CGA_WIDTH) + 8 &&                                   \
+		      DRF_LO(b##_GPC_CGA_DEPTH) == DRF_LO(b##_GPC_CGA_WIDTH) + 16)
 LENS_SAME_TPC_MASK(NVCBC0_QMDV04_00, NVCBC0_QMDV04_00);
 LENS_SAME_TPC_MASK(NVCDC0_QMDV04_01, NVCEC0_QMDV04_01);
 LENS_SAME_TPC_MASK(NVCDC0_QMDV05_00, NVCEC0_QMDV05_00);
 #undef LENS_SAME_TPC_MASK
 
-// QMD_TYPE without its lowest bit, which is that of clusters: 1 GRID_CTA and GRID_GPC_CGA, 2 GRID_GPU_CGA and
-// GRID_GPU_GPC_CGA. An H200 has the latter two for cooperative launches (docs/results/2026-11-23-h200-cooperative.md).
-constexpr uint32_t TYPE_SHIFT = DRF_LO(NVCBC0_QMDV04_00_QMD_TYPE) + 1,
-		   TYPE_GRID = NVCBC0_QMDV04_00_QMD_TYPE_GRID_CTA >> 1,
-		   TYPE_COOPERATIVE = NVCBC0_QMDV04_00_QMD_TYPE_GRID_GPU_CGA >> 1,
-		   CLUSTERS = uint32_t{1} << DRF_LO(NVCBC0_QMDV04_00_QMD_TYPE);
+#define LENS_SAME_LARGE_CLUSTER(v)                                                                                     \
+	static_assert(DRF_LO(v##_LARGE_GPC_CGA_WIDTH_MINUS_ONE) == DRF_LO(v##_GPC_CGA_WIDTH) + 24 &&                   \
+		      DRF_HI(v##_LARGE_GPC_CGA_WIDTH_MINUS_ONE) == DRF_LO(v##_GPC_CGA_WIDTH) + 27 &&                   \
+		      DRF_LO(v##_LARGE_GPC_CGA_HEIGHT_MINUS_ONE) == DRF_LO(v##_GPC_CGA_WIDTH) + 28 &&                  \
+		      DRF_HI(v##_LARGE_GPC_CGA_HEIGHT_MINUS_ONE) == DRF_LO(v##_GPC_CGA_WIDTH) + 31)
+LENS_SAME_LARGE_CLUSTER(NVCDC0_QMDV04_01);
+LENS_SAME_LARGE_CLUSTER(NVCEC0_QMDV04_01);
+LENS_SAME_LARGE_CLUSTER(NVCDC0_QMDV05_00);
+LENS_SAME_LARGE_CLUSTER(NVCEC0_QMDV05_00);
+#undef LENS_SAME_LARGE_CLUSTER
+
 constexpr unsigned SMS_PER_TPC = 2; // assumed in formats with cooperative launches, and verified before a mask is set
 
 // Bytes in which some version has its number.

@@ -27,11 +27,11 @@ constexpr char SCHEDULE_FOLDER[] = "GPULENS_SCHEDULE_FOLDER"; // of agents' page
 // the guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.
 constexpr unsigned GUARD_ACKNOWLEDGE = 0x47504c41; // "GPLA"
 
-// A launch mask that gpulens run has verified. As text "FORMAT:LOW:HIGH:UUID" in lower-case hexadecimal without prefixes
-// or signs; the UUID has 32 digits.
+// A launch mask that gpulens run has verified. As text "FORMAT:LOW:HIGH:CLUSTER:UUID" in lower-case hexadecimal without
+// prefixes or signs; the UUID has 32 digits.
 struct VerifiedMask {
 	uint32_t format; // DescriptorFormat::id
-	LaunchMask bits;
+	LaunchMask mask;
 	GpuUuid gpu;
 };
 
@@ -47,8 +47,9 @@ inline std::string format_launch_mask(const VerifiedMask &mask)
 	std::string text;
 
 	append_hex(text, mask.format);
-	for (uint64_t bits : mask.bits)
+	for (uint64_t bits : mask.mask.bits)
 		append_hex(text += ':', bits);
+	append_hex(text += ':', mask.mask.cluster);
 	text += ':';
 	for (unsigned char byte : mask.gpu) {
 		append_hex(text, byte >> 4);
@@ -73,9 +74,11 @@ template <typename T> bool take_hex(std::string_view &text, size_t max_digits, b
 // False: not such a text, or a mask that disables every TPC.
 inline bool parse_launch_mask(std::string_view text, VerifiedMask &mask)
 {
-	if (!take_hex(text, 8, false, mask.format) || !take_hex(text, 16, false, mask.bits[0]) ||
-	    !take_hex(text, 16, false, mask.bits[1]) || text.size() != 2 * mask.gpu.size() ||
-	    (mask.bits[0] & mask.bits[1]) == ~uint64_t{0})
+	LaunchBits &bits = mask.mask.bits;
+
+	if (!take_hex(text, 8, false, mask.format) || !take_hex(text, 16, false, bits[0]) ||
+	    !take_hex(text, 16, false, bits[1]) || !take_hex(text, 8, false, mask.mask.cluster) ||
+	    text.size() != 2 * mask.gpu.size() || (bits[0] & bits[1]) == ~uint64_t{0} || !mask.mask.cluster)
 		return false;
 	for (unsigned char &byte : mask.gpu) {
 		std::string_view digits = text.substr(0, 2);

@@ -4,6 +4,7 @@
 
 #include "lib/launch/symbol.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdio>
@@ -196,6 +197,17 @@ thread_local ThreadState thread_state;
 	std::_Exit(STATUS_UNLIMITED);
 }
 
+[[noreturn]] void refuse_cluster(unsigned blocks, uint32_t fits)
+{
+	std::fprintf(
+		stderr,
+		"gpulens-partition: a launch has clusters of %u blocks, and its mask leaves at most %u SMs of one GPC: "
+		"choose TPCs of one GPC (gpulens --source rm gpcs); the program ends, because the launch would wait "
+		"for ever\n",
+		blocks, static_cast<unsigned>(fits));
+	std::_Exit(STATUS_UNLIMITED);
+}
+
 void count_launch(Masks &all)
 {
 	uint64_t *masked = all.masked.load(std::memory_order_acquire);
@@ -252,22 +264,50 @@ void check_gpu(Masks &all, void *context)
 void check_cooperative(const DescriptorFormat &format, const unsigned char *descriptor, uint32_t flags,
 		       const LaunchMask &mask)
 {
-	uint32_t type = flags >> TYPE_SHIFT & format.type_mask;
 	uint16_t grid[3];
-	char why[100];
 
-	if (type == TYPE_GRID)
-		return;
-	if (type != TYPE_COOPERATIVE) {
-		std::snprintf(why, sizeof(why),
-			      "a launch has a descriptor of type %u, and what a mask does to it is unknown", type);
-		give_up(why);
-	}
 	std::memcpy(grid, descriptor + format.cooperative, sizeof(grid));
 	uint64_t blocks = uint64_t{grid[0]} * grid[1] * grid[2];
-	unsigned sms = SMS_PER_TPC * static_cast<unsigned>(128 - std::popcount(mask[0]) - std::popcount(mask[1]));
+	unsigned sms =
+		SMS_PER_TPC * static_cast<unsigned>(128 - std::popcount(mask.bits[0]) - std::popcount(mask.bits[1]));
 	if (flags & CLUSTERS || !blocks || blocks > sms)
 		refuse_cooperative(blocks, flags & CLUSTERS ? "clusters" : "blocks", sms);
+}
+
+// The driver admits a cluster that some GPC of the whole GPU holds.
+void check_clusters(const DescriptorFormat &format, const unsigned char *descriptor, const LaunchMask &mask)
+{
+	constexpr unsigned SIZE = 0x3f;
+	unsigned blocks = 1;
+
+	if (mask.cluster == ANY_CLUSTER)
+		return;
+	for (size_t axis = 0; axis < 3; axis++)
+		blocks *= descriptor[format.cluster + axis] & SIZE;
+	if (format.has_large) {
+		unsigned large = descriptor[format.cluster + 3];
+		blocks = std::max(blocks, ((large & 0xf) + 1) * ((large >> 4) + 1));
+	}
+	if (!blocks)
+		give_up("a launch has clusters of an unknown size");
+	if (blocks > mask.cluster)
+		refuse_cluster(blocks, mask.cluster);
+}
+
+// Of launches that are not ordinary ones: ends the program if blocks could wait for ever.
+[[gnu::noinline]] void check_waiting(const DescriptorFormat &format, const unsigned char *descriptor, uint32_t flags,
+				     const LaunchMask &mask)
+{
+	uint32_t type = (flags & format.type_mask) >> TYPE_SHIFT;
+	char why[100];
+
+	if (type == TYPE_COOPERATIVE)
+		return check_cooperative(format, descriptor, flags, mask);
+	if (type == TYPE_GRID)
+		return check_clusters(format, descriptor, mask);
+	std::snprintf(why, sizeof(why), "a launch has a descriptor of type %u, and what a mask does to it is unknown",
+		      type);
+	give_up(why);
 }
 
 // Bits 64 to 71 of a mask of 72 bits are in another word than the others, in two fields.
@@ -289,15 +329,16 @@ void write_mask(const DescriptorFormat &format, unsigned char *descriptor, const
 
 	if (format.valid) {
 		std::memcpy(&flags, descriptor + format.flags_at, sizeof(flags));
-		check_cooperative(format, descriptor, flags, mask);
-		std::memcpy(descriptor + format.mask_at, mask.data(), sizeof(mask));
+		if ((flags & format.type_mask) != TYPE_GRID << TYPE_SHIFT)
+			check_waiting(format, descriptor, flags, mask);
+		std::memcpy(descriptor + format.mask_at, mask.bits.data(), sizeof(mask.bits));
 		flags |= format.valid;
 		std::memcpy(descriptor + format.flags_at, &flags, sizeof(flags));
 		return;
 	}
-	std::memcpy(descriptor + format.mask_at, mask.data(), sizeof(mask[0]));
+	std::memcpy(descriptor + format.mask_at, mask.bits.data(), sizeof(mask.bits[0]));
 	if (format.ext_at)
-		write_ext(format, descriptor, mask[1]);
+		write_ext(format, descriptor, mask.bits[1]);
 }
 
 void before_upload(void *, int, int, const void *in)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Sets TPC masks in CUDA's launch descriptors (TMD, also QMD), in a callback of the driver before it uploads one (RTAS'23,
 // section IV-A; layouts: descriptor.hpp). Also part of what gpulens run preloads: nothing here throws.
-// A launch takes no lock. It ends the program where its mask cannot hold, or where a cooperative grid could deadlock.
+// A launch takes no lock. It ends the program where its mask cannot hold, and where its blocks would wait for ever: those of
+// a cooperative grid, or of a thread-block cluster that does not fit.
 #pragma once
 #include "lib/launch/descriptor.hpp"
 
@@ -13,7 +14,17 @@
 namespace gpulens {
 
 // A set bit disables. Bits beyond those of the descriptor's version are ignored.
-using LaunchMask = std::array<uint64_t, 2>;
+using LaunchBits = std::array<uint64_t, 2>;
+
+struct LaunchMask {
+	LaunchBits bits{};
+	// Blocks of the largest cluster that it holds: the SMs that it leaves in one virtual GPC, as a cluster has its blocks
+	// on different SMs of one (docs/results/2026-11-26-h100-clusters.md). Those of one TPC are always left.
+	uint32_t cluster = SMS_PER_TPC;
+
+	auto operator<=>(const LaunchMask &) const = default; // NOLINT(modernize-use-nullptr): means the 0 in <=>
+};
+constexpr uint32_t ANY_CLUSTER = ~uint32_t{0}; // a mask of the whole GPU
 using GpuUuid = std::array<unsigned char, 16>;
 
 // Returns "GPU-00112233-...", the format of CUDA_VISIBLE_DEVICES.
