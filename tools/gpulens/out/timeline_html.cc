@@ -55,6 +55,7 @@ function show() {
     const mark = document.createElement('span');
     mark.textContent = +(t / 1000).toPrecision(8) + ' ms';
     mark.style.left = (t - from) / width * 100 + '%';
+    if (t > from + width * .97) mark.style.transform = 'translateX(-100%)';
     axis.append(mark);
   }
 }
