@@ -21,6 +21,11 @@ struct TaskState {
 	bool ready = false;   // it has work, whether or not it is held
 	bool running = false; // it is on an engine
 	bool held = false;    // all its channels are disabled
+
+	// Where the program announces its jobs. Times are those of Backend::now(); 0: not known.
+	u64 job = 0;              // number of the present job; 0: a job is a time of being ready
+	u64 began = 0, ended = 0; // when the present job began, and the last one ended
+	u64 deadline = 0;         // that the program asks for, for the present job
 };
 
 // task: index in the policy.

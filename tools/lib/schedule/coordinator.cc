@@ -11,28 +11,46 @@ Coordinator::Coordinator(Backend &backend, Policy policy, const std::vector<Task
 {
 }
 
+void Coordinator::note_begin(size_t task, const TaskState &seen, u64 now)
+{
+	State &s = states_[task];
+	u64 relative = scheduler_.tasks()[task].relative_deadline();
+
+	s.job = seen.job;
+	s.arrival = seen.began ? std::clamp(seen.began, std::min(last_look_, now), now) : now;
+	s.deadline = seen.deadline ? seen.deadline : relative ? s.arrival + relative : NEVER;
+}
+
+void Coordinator::note_end(size_t task, const TaskState &seen, u64 now)
+{
+	State &s = states_[task];
+	u64 ended = seen.ended ? std::clamp(seen.ended, s.arrival, now) : now;
+
+	s.counts.jobs++;
+	s.counts.missed += ended > s.deadline;
+	s.counts.worst_ns = std::max(s.counts.worst_ns, ended - s.arrival);
+}
+
 void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
 {
 	for (size_t i = 0; i < states_.size(); i++) {
 		State &s = states_[i];
 		bool ready = seen[i].present && seen[i].ready;
+		bool another = s.ready && ready && seen[i].job != s.job;
+		bool begins = ready && (!s.ready || another), ends = s.ready && (!ready || another);
 		if (!seen[i].present)
 			s.held = false;
-		if (ready == s.ready)
-			continue;
-		s.ready = ready;
-		if (ready) {
-			scheduler_.add_job(i, now);
-			u64 relative = scheduler_.tasks()[i].relative_deadline();
-			s.arrival = now;
-			s.deadline = relative ? now + relative : NEVER;
-			continue;
+		if (begins)
+			scheduler_.add_job(i, now, seen[i].deadline);
+		if (ends) {
+			scheduler_.end_job(i, now);
+			note_end(i, seen[i], now);
 		}
-		scheduler_.end_job(i, now);
-		s.counts.jobs++;
-		s.counts.missed += now > s.deadline;
-		s.counts.worst_ns = std::max(s.counts.worst_ns, now - s.arrival);
+		if (begins)
+			note_begin(i, seen[i], now);
+		s.ready = ready;
 	}
+	last_look_ = now;
 }
 
 void Coordinator::hold_task(size_t task, u64 now)

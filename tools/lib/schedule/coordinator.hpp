@@ -8,7 +8,7 @@
 namespace tool::schedule {
 
 struct TaskCounts {
-	u64 jobs = 0;   // times that it became idle
+	u64 jobs = 0;   // that ended: times that it became idle, or announced jobs
 	u64 missed = 0; // jobs that ended after their deadline
 	u64 worst_ns = 0;
 	u64 holds = 0, releases = 0, refused = 0;
@@ -34,10 +34,13 @@ public:
 private:
 	struct State {
 		bool ready = false, held = false;
+		u64 job = 0; // TaskState::job
 		u64 arrival = 0, deadline = NEVER, held_since = 0, free_until = 0;
 		TaskCounts counts{};
 	};
 
+	void note_begin(size_t task, const TaskState &seen, u64 now);
+	void note_end(size_t task, const TaskState &seen, u64 now);
 	void note_events(const std::vector<TaskState> &seen, u64 now);
 	void hold_task(size_t task, u64 now);
 	void release_task(size_t task);
@@ -48,6 +51,7 @@ private:
 	std::vector<State> states_;
 	int chosen_ = NO_TASK;
 	u64 lost_leases_ = 0;
+	u64 last_look_ = 0;
 };
 
 } // namespace tool::schedule

@@ -58,7 +58,7 @@ u64 Scheduler::deadline_of(size_t task) const
 
 	if (tasks_[task].budget_ns && policy_ == Policy::Edf)
 		return s.deadline;
-	return tasks_[task].deadline_ns && !s.jobs.empty() ? s.jobs.front() + tasks_[task].deadline_ns : NEVER;
+	return s.jobs.empty() ? NEVER : s.jobs.front().deadline;
 }
 
 // The task ran since the last decision.
@@ -155,7 +155,7 @@ void Scheduler::enter(size_t task)
 	s.queued = true;
 	if (s.real_time) {
 		u64 urgency = policy_ == Policy::FixedPriority ? *tasks_[task].priority : deadline_of(task);
-		s.key = {urgency, s.jobs.front(), task};
+		s.key = {urgency, s.jobs.front().arrival, task};
 		urgent_.insert(s.key);
 		return;
 	}
@@ -188,13 +188,14 @@ void Scheduler::leave(size_t task)
 		best_ = NO_TASK;
 }
 
-void Scheduler::add_job(size_t task, u64 now)
+void Scheduler::add_job(size_t task, u64 now, u64 deadline)
 {
 	charge_current(now);
 	end_throttling(now);
 	State &s = states_[task];
+	u64 relative = tasks_[task].deadline_ns;
 
-	s.jobs.push_back(now);
+	s.jobs.push_back({now, relative ? std::max(now + relative, deadline) : NEVER});
 	if (s.jobs.size() > 1)
 		return;
 	if (tasks_[task].budget_ns && s.real_time) {

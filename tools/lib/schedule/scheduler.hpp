@@ -58,8 +58,9 @@ class Scheduler {
 public:
 	Scheduler(Policy policy, std::vector<Task> tasks, u64 quantum_ns);
 
-	// Event A: a job of the task arrived. Times of all calls ascend.
-	void add_job(size_t task, u64 now);
+	// Event A: a job of the task arrived. Times of all calls ascend. deadline: that the program asks for, absolute; 0: none.
+	// Only one that is later than the task's own counts, and of a task without one none: no program raises itself.
+	void add_job(size_t task, u64 now, u64 deadline = 0);
 	// Event B: the first of the task's jobs is finished.
 	void end_job(size_t task, u64 now);
 	// Decides. Until the next call, the chosen task is taken to run.
@@ -78,12 +79,16 @@ private:
 	// A key of a real-time task: priority or deadline, arrival of the first job, index.
 	using Key = std::tuple<u64, u64, size_t>;
 
+	struct Job {
+		u64 arrival, deadline; // NEVER: none
+	};
+
 	struct State {
 		bool real_time = false, throttled = false, queued = false;
-		std::deque<u64> jobs{}; // times of arrival
-		Key key{};              // while queued
-		u64 deadline = 0;       // of the server
-		int64_t budget = 0;     // left of the server; below 0: what ran too long
+		std::deque<Job> jobs{};
+		Key key{};          // while queued
+		u64 deadline = 0;   // of the server
+		int64_t budget = 0; // left of the server; below 0: what ran too long
 		size_t tenant = 0;
 		u64 turn = 0; // order among the tenant's tasks
 		u64 ran_ns = 0, exhaustions = 0;

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+// Jobs that programs announce, with times and deadlines of their own, against values worked out by hand. Times in ms.
+#include "lib/schedule/coordinator.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace tool::schedule;
+
+constexpr u64 MS = 1000000;
+
+// Tasks whose state the test sets.
+class ScriptedBackend : public Backend {
+public:
+	explicit ScriptedBackend(size_t tasks) : states(tasks) {}
+
+	Answer set_slice(size_t, u32) override { return {}; }
+	Answer hold(size_t task) override
+	{
+		states[task].held = true;
+		return {};
+	}
+	Answer release(size_t task) override
+	{
+		states[task].held = false;
+		return {};
+	}
+	Answer release_all() override { return {}; }
+	Answer evict(size_t) override { return {}; }
+	Answer commit() override { return {}; }
+	Answer gate(size_t, bool) override { return {}; }
+	std::vector<TaskState> account() override { return states; }
+	bool extend_lease() override { return true; }
+	u64 now() override { return time; }
+
+	void begin(size_t task, u64 job, u64 began, u64 deadline = 0)
+	{
+		states[task] = {.present = true,
+				.ready = true,
+				.held = states[task].held,
+				.job = job,
+				.began = began,
+				.ended = states[task].ended,
+				.deadline = deadline};
+	}
+	void end(size_t task, u64 ended)
+	{
+		states[task].ready = false;
+		states[task].ended = ended;
+	}
+
+	std::vector<TaskState> states;
+	u64 time = 0;
+};
+
+int look_at(ScriptedBackend &backend, Coordinator &coordinator, u64 time)
+{
+	backend.time = time;
+	coordinator.run_once();
+	return coordinator.chosen();
+}
+
+// The job begins at 10.2 and is seen at 11; it ends at 14.5 and is seen at 15: 4.3 long. Its deadline is 14.4, so it is late; that
+// of the policy would be 20.2.
+TEST(ScheduleJobs, TimesAreThoseThatTheProgramSays)
+{
+	ScriptedBackend backend(1);
+	Coordinator coordinator(backend, Policy::Edf, {{.name = "A", .deadline_ns = 10 * MS}}, 20 * MS);
+
+	look_at(backend, coordinator, 10 * MS);
+	backend.begin(0, 1, 10200000, 14400000);
+	EXPECT_EQ(look_at(backend, coordinator, 11 * MS), 0);
+	backend.end(0, 14500000);
+	EXPECT_EQ(look_at(backend, coordinator, 15 * MS), NO_TASK);
+	EXPECT_EQ(coordinator.counts(0).jobs, 1u);
+	EXPECT_EQ(coordinator.counts(0).missed, 1u);
+	EXPECT_EQ(coordinator.counts(0).worst_ns, 4300000u);
+}
+
+// A program that says a time before the last look, or after the present one, gets these two.
+TEST(ScheduleJobs, TimesOutsideTheLooksAreNotTaken)
+{
+	ScriptedBackend backend(1);
+	Coordinator coordinator(backend, Policy::Share, {{.name = "A"}}, 20 * MS);
+
+	look_at(backend, coordinator, 10 * MS);
+	backend.begin(0, 1, 2 * MS);
+	look_at(backend, coordinator, 11 * MS);
+	backend.end(0, 99 * MS);
+	look_at(backend, coordinator, 15 * MS);
+	EXPECT_EQ(coordinator.counts(0).worst_ns, 5 * MS);
+}
+
+// Job 1 ends and job 2 begins between two looks: the task stays ready, and has done one job.
+TEST(ScheduleJobs, AJobThatFollowsAtOnceIsAnotherOne)
+{
+	ScriptedBackend backend(1);
+	Coordinator coordinator(backend, Policy::Edf, {{.name = "A", .deadline_ns = 8 * MS}}, 20 * MS);
+
+	backend.begin(0, 1, 0);
+	look_at(backend, coordinator, 1 * MS);
+	backend.states[0].ended = 5 * MS;
+	backend.begin(0, 2, 5500000);
+	EXPECT_EQ(look_at(backend, coordinator, 6 * MS), 0);
+	EXPECT_EQ(coordinator.counts(0).jobs, 1u);
+	EXPECT_EQ(coordinator.counts(0).worst_ns, 4 * MS); // seen at 1, ended at 5
+	EXPECT_EQ(coordinator.scheduler().deadline_of(0), 14 * MS);
+	EXPECT_EQ(look_at(backend, coordinator, 7 * MS), 0);
+	EXPECT_EQ(coordinator.counts(0).jobs, 1u);
+}
+
+// By the policy, A's deadline is 10 and B's 12. A asks for 15, so B is first; B cannot ask for 5 and be first where A asks for 11.
+TEST(ScheduleJobs, AProgramCanOnlyAskForALaterDeadline)
+{
+	std::vector<Task> tasks = {{.name = "A", .deadline_ns = 10 * MS}, {.name = "B", .deadline_ns = 12 * MS}};
+
+	for (auto [a, b, first] : {std::tuple{0, 0, 0}, {15, 0, 1}, {11, 5, 0}}) {
+		ScriptedBackend backend(2);
+		Coordinator coordinator(backend, Policy::Edf, tasks, 20 * MS);
+		backend.begin(0, 1, 0, static_cast<u64>(a) * MS);
+		backend.begin(1, 1, 0, static_cast<u64>(b) * MS);
+		EXPECT_EQ(look_at(backend, coordinator, 0), first) << a << " " << b;
+		EXPECT_TRUE(backend.states[static_cast<size_t>(1 - first)].held);
+	}
+}
+
+// A best-effort task does not become a real-time one by a deadline.
+TEST(ScheduleJobs, ABestEffortTaskGetsNoDeadline)
+{
+	ScriptedBackend backend(2);
+	Coordinator coordinator(backend, Policy::Edf, {{.name = "A", .deadline_ns = 10 * MS}, {.name = "B"}}, 20 * MS);
+
+	backend.begin(0, 1, 0);
+	backend.begin(1, 1, 0, 1);
+	EXPECT_EQ(look_at(backend, coordinator, 0), 0);
+	EXPECT_EQ(coordinator.scheduler().deadline_of(1), NEVER);
+}
+
+} // namespace
