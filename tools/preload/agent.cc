@@ -34,13 +34,14 @@ namespace {
 constexpr u32 CILP = 2;                   // of CtxswModes::compute
 constexpr u32 PREEMPT_TIMEOUT_US = 20000; // for a hold; a context that CILP preempts leaves in less than 1 ms
 constexpr u64 RETRY_NS = 10000000;        // after a release that was refused
-constexpr u32 GUARD_US = 20000;
+constexpr u32 GUARD_RETRY_US = 20000;     // likewise, of the second thread
 
 std::mutex verbs_lock; // one verb at a time; before objects_lock
 AgentPage *page;
 AgentVerb held_by = AgentVerb::None;
 std::atomic<u32> replaced_slices;
 std::atomic<bool> changed; // the program changed a TSG while it was held
+std::atomic<u32> holds;    // that have begun; the second thread waits for the next one
 
 u64 now_ns()
 {
@@ -56,6 +57,14 @@ void wait_futex(const std::atomic<u32> &word, u32 value, u64 until)
 	timespec t{.tv_sec = static_cast<time_t>(until / 1000000000), .tv_nsec = static_cast<long>(until % 1000000000)};
 
 	syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, value, until ? &t : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+// time: CLOCK_MONOTONIC, ns.
+void sleep_until(u64 time)
+{
+	timespec t{.tv_sec = static_cast<time_t>(time / 1000000000), .tv_nsec = static_cast<long>(time % 1000000000)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
 }
 
 void wake_futex(const std::atomic<u32> &word)
@@ -214,7 +223,10 @@ void carry_out(AgentVerb verb, u64 argument)
 	} else if (!is_hold(verb) || page->lease_end > start) {
 		if (is_hold(verb)) {
 			held_by = verb;
-			page->held_since = start; // before the first channel is disabled
+			if (!page->held_since) // before the first channel is disabled; repeating a hold does not prolong it
+				page->held_since = start;
+			holds++;
+			wake_futex(holds);
 		}
 		applied = apply_to_all(verb, argument, agent_targets);
 	}
@@ -296,19 +308,28 @@ void *run_agent(void *)
 	return nullptr;
 }
 
-// Ends a hold that the agent did not end, also while the agent waits for the driver.
+// Ends a hold that the agent did not end, also while the agent waits for the driver. Sleeps while nothing is held.
 void *run_guard(void *)
 {
 	for (;;) {
-		usleep(GUARD_US);
+		u32 seen = holds;
 		u64 since = page->held_since;
-		if (!since || now_ns() < since + gpulens::AGENT_LAST_HOLD_NS)
+		if (!since) {
+			wait_futex(holds, seen, 0);
 			continue;
+		}
+		// A later hold ends later, so this thread need not wake up for it.
+		if (u64 end = since + gpulens::AGENT_LAST_HOLD_NS; now_ns() < end) {
+			sleep_until(end);
+			continue;
+		}
 		bool alone = verbs_lock.try_lock();
 		release_all(guard_targets);
 		if (alone)
 			verbs_lock.unlock();
 		page->expired++;
+		if (page->held_since)
+			usleep(GUARD_RETRY_US);
 	}
 	return nullptr;
 }
@@ -332,14 +353,18 @@ void forget_after_fork()
 	unlock_after_fork();
 }
 
-bool start_thread(void *(*run)(void *))
+bool start_thread(void *(*run)(void *), const char *name)
 {
 	pthread_t thread;
 	sigset_t all, before;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	bool started = !pthread_create(&thread, nullptr, run, nullptr) && !pthread_detach(thread);
+	bool started = !pthread_create(&thread, nullptr, run, nullptr);
+	if (started) {
+		pthread_setname_np(thread, name);
+		pthread_detach(thread);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, nullptr);
 	return started;
 }
@@ -351,21 +376,50 @@ AgentPage *map_page(int flags, int fd)
 	return at == MAP_FAILED ? nullptr : static_cast<AgentPage *>(at);
 }
 
+char page_path[PATH_MAX]; // empty: in no folder
+
 // Makes the page in the folder, or one of this process' own.
 AgentPage *make_page(const char *folder)
 {
-	char path[PATH_MAX];
+	constexpr int SIZE = sizeof(page_path);
 
 	if (!folder)
 		return map_page(MAP_SHARED | MAP_ANONYMOUS, -1);
-	if (snprintf(path, sizeof(path), "%s/agent-%d", folder, getpid()) >= static_cast<int>(sizeof(path)))
+	if (snprintf(page_path, SIZE, "%s/agent-%d", folder, getpid()) >= SIZE) {
+		page_path[0] = 0;
+		errno = ENAMETOOLONG;
 		return nullptr;
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	}
+	unlink(page_path); // of an earlier process with this number, or of this one before exec()
+	int fd = open(page_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return nullptr;
 	AgentPage *made = ftruncate(fd, sizeof(AgentPage)) ? nullptr : map_page(MAP_SHARED, fd);
 	close(fd);
 	return made;
+}
+
+// A process that is killed leaves its page to the next coordinator.
+__attribute__((destructor)) void remove_page()
+{
+	if (page && page_path[0])
+		unlink(page_path);
+}
+
+// Returns field 22 of /proc/self/stat; 0: it cannot be read.
+u64 read_start_time()
+{
+	char text[1024];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[std::max<ssize_t>(n, 0)] = 0;
+	const char *at = strrchr(text, ')'); // the name before it may have blanks
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, nullptr, 10) : 0;
 }
 
 bool parse_budget()
@@ -392,10 +446,13 @@ void start_agent()
 		return;
 	}
 	page->pid = static_cast<u32>(getpid());
+	if (const char *task = getenv(gpulens::environment::SCHEDULE_TASK))
+		snprintf(page->task, sizeof(page->task), "%s", task);
+	page->start_time = read_start_time();
 	page->set_slices = replaced_slices.load();
 	pthread_atfork(lock_for_fork, unlock_after_fork, forget_after_fork);
 	// Without the second thread there is no agent, so that nothing is held.
-	if (start_thread(run_guard) && start_thread(run_agent))
+	if (start_thread(run_guard, "gpulens-guard") && start_thread(run_agent, "gpulens-agent"))
 		page->magic = AgentPage::MAGIC;
 }
 
@@ -463,6 +520,9 @@ void follow_group(const Group &g)
 	if (!started)
 		start_agent();
 	started = true;
+	const Device *d = find_object(devices, g.client, g.device);
+	if (page && d && d->instance < 32)
+		page->devices |= 1U << d->instance;
 	if (page && page->held_since) {
 		changed = true;
 		wake_futex(page->request);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // What a coordinator and the agent inside a scheduled program (preload/agent.cc) tell each other, in a file that both map:
 // FOLDER/agent-PID, which the agent makes. Only the agent sends requests to the driver, about its own program's TSGs. The
-// program can write anything into its page: a coordinator checks what it reads.
+// program announces its jobs there, too (gpulens_schedule_begin()). It can write anything into its page: a coordinator checks
+// what it reads.
 #pragma once
 #include "gpulens/types.h"
 
@@ -31,8 +32,9 @@ constexpr u64 AGENT_MAX_HOLD_NS = 900000000;   // after which the agent releases
 constexpr u64 AGENT_LAST_HOLD_NS = 1000000000; // after which a thread of its own does
 
 struct AgentPage {
-	static constexpr u64 MAGIC = 0x31304547414c5047; // "GPLAGE01"
+	static constexpr u64 MAGIC = 0x32304547414c5047; // "GPLAGE02"
 	static constexpr u32 NOT_TRIED = ~0U;            // a status: there was nothing to ask about
+	static constexpr u32 MAX_TASK = 64;              // bytes of a task's name, with the 0 that ends it
 
 	u64 magic;
 	std::atomic<u32> pid;
@@ -53,6 +55,15 @@ struct AgentPage {
 	std::atomic<u32> reasserted;       // holds repeated, since the program changed a TSG meanwhile
 	std::atomic<u32> set_slices;       // time slices of the driver's library that were replaced
 	std::atomic<u32> saves, restores, wfi_saves, cta_saves, cilp_saves; // of the first TSG, since it was made
+	std::atomic<u32> devices; // a bit for each of the driver's device instances on which the program has TSGs
+	char task[MAX_TASK];      // that the user named it; empty: none
+	u64 start_time;           // of the process, in clock ticks since boot (proc_pid_stat(5), field 22); 0: unknown
+
+	// The program's jobs. A job runs while more have begun than ended. Times are of CLOCK_MONOTONIC, in ns.
+	std::atomic<u32> jobs_begun, jobs_ended;
+	std::atomic<u64> job_began, job_deadline; // of the last one that began; deadline 0: none
+	std::atomic<u64> job_ended;               // when the last one ended
+	std::atomic<u32> jobs_missed;             // that ended after the deadline that the program gave
 };
 
 static_assert(std::atomic<u64>::is_always_lock_free && std::atomic<u32>::is_always_lock_free);

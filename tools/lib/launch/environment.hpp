@@ -22,6 +22,7 @@ constexpr char SCHEDULE_SLICE[] = "GPULENS_SCHEDULE_SLICE"; // us, in place of t
 constexpr char SCHEDULE_BUDGET[] =
 	"GPULENS_SCHEDULE_BUDGET"; // "RUN/PERIOD" in us: hold the program for the rest of each period
 constexpr char SCHEDULE_FOLDER[] = "GPULENS_SCHEDULE_FOLDER"; // of agents' pages: lib/launch/agent_page.hpp
+constexpr char SCHEDULE_TASK[] = "GPULENS_SCHEDULE_TASK";     // name of the program's task in a policy
 
 // A process acknowledges that its launches get their mask by ioctl(-1, GUARD_ACKNOWLEDGE), which a seccomp filter passes to
 // the guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.

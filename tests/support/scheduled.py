@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs on the faked GPU that gpulens schedules through NVIDIA's driver: tests/support/rm/fake_load.cc."""
+
+import ctypes
+import json
+import mmap
+import os
+import pathlib
+import struct
+import subprocess
+import time
+import typing
+
+from support.program import ROOT
+
+BIN = ROOT / "build/bin"
+# struct AgentPage, tools/lib/launch/agent_page.hpp
+REQUEST, VERB, ARGUMENT, LEASE_END, ANSWERED, STATUS = 12, 16, 24, 32, 40, 44
+HELD_SINCE, EXPIRED, REASSERTED, SET_SLICES = 64, 72, 76, 80
+DEVICES, JOBS_BEGUN, JOBS_ENDED, JOBS_MISSED = 104, 184, 188, 216
+DISABLE, UNLIST, RELEASE = 2, 4, 5  # enum AgentVerb
+
+
+def make_environment(folder: pathlib.Path, verbs: str = "") -> dict[str, str]:
+    """Of a program on the faked GPU."""
+    return {**os.environ, "LD_PRELOAD": str(BIN / "fake_rm.so"),
+            "GPULENS_FAKE_RM": f"{ROOT}/tests/support/rm/h200-580.json",
+            "GPULENS_FAKE_RM_SHARED": str(folder / "shared"), "GPULENS_FAKE_RM_VERBS": verbs, "HOME": str(folder),
+            "XDG_STATE_HOME": str(folder)}
+
+
+def write_results(folder: pathlib.Path, driver: str = "580.159.04", **results: str) -> pathlib.Path:
+    """A file as --probe writes it."""
+    file = folder / "results.json"
+    file.write_text(json.dumps({"version": 1, "entries": [
+        {"driver": driver, "gpu": "NVIDIA H200", "results_right": True,
+         "verbs": {verb.replace("_", "-"): {"result": result} for verb, result in results.items()}}]}))
+    return file
+
+
+LOADS: "list[Load]" = []  # of the present test
+
+
+class Load:
+    """A fake-load with the agent inside. words: how it is called, without the file of its progress."""
+
+    def __init__(self, folder: pathlib.Path, verbs: str = "", words: "tuple[str, ...]" = ("victim", "20"),
+                 **more: str) -> None:
+        folder.mkdir(exist_ok=True)
+        progress = folder / "progress"
+        progress.write_bytes(bytes(4096))
+        env = {**make_environment(folder, verbs), "GPULENS_SCHEDULE_FOLDER": str(folder), **more}
+        env["LD_PRELOAD"] = f"{BIN}/libgpulens-run.so:{env['LD_PRELOAD']}"
+        # pylint: disable-next=consider-using-with
+        self.process = subprocess.Popen([BIN / "fake-load", words[0], progress, *words[1:]], env=env)
+        LOADS.append(self)
+        with progress.open("r+b") as file:
+            self.progress = mmap.mmap(file.fileno(), 0)
+        path = pathlib.Path(env["GPULENS_SCHEDULE_FOLDER"]) / f"agent-{self.process.pid}"
+        end = time.monotonic() + 10
+        while not (self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE02"):
+            assert time.monotonic() < end, "no agent"
+            time.sleep(0.01)
+        with path.open("r+b") as file:
+            self.page = mmap.mmap(file.fileno(), 0)
+
+    def word(self, index: int) -> int:
+        """Of struct LoadProgress: rounds (0) and so on."""
+        return int(struct.unpack_from("Q", self.progress, 8 * index)[0])
+
+    def get(self, offset: int) -> int:
+        """A word of the page."""
+        kind = "Q" if offset in (ARGUMENT, LEASE_END, HELD_SINCE) else "I"
+        return int(struct.unpack_from(kind, self.page, offset)[0])
+
+    def put(self, offset: int, value: int) -> None:
+        """Writes a word of the page, of 32 bits."""
+        struct.pack_into("I", self.page, offset, value)
+
+    def ask(self, verb: int, lease: float) -> None:
+        """A request, until it is answered."""
+        struct.pack_into("I", self.page, VERB, verb)
+        struct.pack_into("Q", self.page, LEASE_END, int((time.monotonic() + lease) * 1e9))
+        number = self.get(REQUEST) + 1
+        struct.pack_into("I", self.page, REQUEST, number)
+        word = ctypes.addressof(ctypes.c_char.from_buffer(self.page, REQUEST))
+        ctypes.CDLL(None).syscall(202, ctypes.c_void_p(word), 1, 2147483647, None, None, 0)  # FUTEX_WAKE
+        end = time.monotonic() + 10
+        while self.get(ANSWERED) != number:
+            assert time.monotonic() < end, "no answer"
+            time.sleep(0.001)
+
+    def stands_still(self, seconds: float = 0.1) -> bool:
+        """Whether it makes no progress."""
+        time.sleep(0.02)
+        before = self.word(0)
+        time.sleep(seconds)
+        return self.word(0) == before
+
+    def wait_for_progress(self) -> float:
+        """How long it takes."""
+        before, start = self.word(0), time.monotonic()
+        while self.word(0) == before:
+            assert time.monotonic() < start + 10, "it stands still"
+            time.sleep(0.001)
+        return time.monotonic() - start
+
+    def responses(self) -> "list[float]":
+        """Of the jobs that have ended, in ms."""
+        return [self.word(16 + i) / 1000 for i in range(self.word(5))]
+
+
+def start_task(root: pathlib.Path, task: str, *words: str, verbs: str = "") -> Load:
+    """A program as gpulens run --schedule task=NAME starts it, on the GPU that all programs of this folder share."""
+    (root / "run").mkdir(mode=0o700, exist_ok=True)
+    return Load(root / f"load-{len(LOADS)}", verbs, words or ("victim", "20"), GPULENS_SCHEDULE_TASK=task,
+                GPULENS_SCHEDULE_FOLDER=str(root / "run"), GPULENS_FAKE_RM_SHARED=str(root / "shared"))
+
+
+def end_loads() -> None:
+    """Ends the programs of a test."""
+    for load in LOADS:
+        load.process.kill()
+        load.process.wait()
+    LOADS.clear()
+
+
+def wait_for(condition: "typing.Callable[[], object]", seconds: float = 10) -> None:
+    """Until it is true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it does not come true"
+        time.sleep(0.005)
+
+
+def coordinator_words(root: pathlib.Path, policy: str, tasks: "tuple[dict[str, typing.Any] | str, ...]") -> "list[str]":
+    """gpulens schedule of these tasks; texts among them are options. policy: may name a quantum, as in "share 20"."""
+    name, *quantum = policy.split()
+    file = root / "policy.json"
+    file.write_text(json.dumps({"version": 1, "policy": name, **({"quantum_ms": float(quantum[0])} if quantum else {}),
+                                "tasks": [task for task in tasks if isinstance(task, dict)]}))
+    return [str(BIN / "gpulens"), "--source", "rm", "schedule", str(file),
+            *(task for task in tasks if isinstance(task, str))]
+
+
+def run_coordinator(root: pathlib.Path, policy: str,
+                    *tasks: "dict[str, typing.Any] | str") -> "subprocess.CompletedProcess[str]":
+    """Until it ends."""
+    env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
+    return subprocess.run(coordinator_words(root, policy, tasks), env=env, capture_output=True, text=True, timeout=20,
+                          check=False)
+
+
+class Coordinator:
+    """gpulens schedule --source rm, which runs."""
+
+    def __init__(self, root: pathlib.Path, policy: str, *tasks: "dict[str, typing.Any] | str") -> None:
+        env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
+        self.stderr = ""
+        # pylint: disable-next=consider-using-with
+        self.process = subprocess.Popen(coordinator_words(root, policy, (*tasks, "--experimental", "--json")), env=env,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> "Coordinator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def stop(self, status: int = 0) -> "dict[str, typing.Any]":
+        """Ends it, with this status; its summary."""
+        self.process.terminate()
+        out, self.stderr = self.process.communicate(timeout=20)
+        assert self.process.returncode == status, self.stderr
+        summary: "dict[str, typing.Any]" = json.loads(out)
+        return summary
