@@ -54,6 +54,8 @@ HAS(gpulens_slot_release, int (*)(struct gpulens_slots *, unsigned int));
 HAS(gpulens_slot_set, int (*)(struct gpulens_slots *, unsigned int));
 HAS(gpulens_slot_counts, int (*)(const struct gpulens_slots *, struct gpulens_counts *, size_t));
 HAS(gpulens_slot_close, void (*)(struct gpulens_slots *));
+HAS(gpulens_schedule_begin, int (*)(uint64_t));
+HAS(gpulens_schedule_end, int (*)(void));
 HAS(gpulens_layout_numbering, unsigned int (*)(const struct gpulens_layout *, const char **));
 HAS(gpulens_mask_convert,
     int (*)(const struct gpulens_layout *, const struct gpulens_layout *, const uint64_t *, uint64_t *));

@@ -341,6 +341,30 @@ int gpulens_slot_counts(const struct gpulens_slots *slots, struct gpulens_counts
 /* Closes a lock. No thread of the process may hold a slot of it. NULL is allowed. */
 void gpulens_slot_close(struct gpulens_slots *slots);
 
+/*
+ * The functions below are for programs that gpulens run --schedule task=NAME has started. They tell
+ * gpulens schedule --source rm when the program has work: between two jobs the task is idle, so that
+ * it is neither chosen nor held. They wait for nothing, and have no effect while no coordinator runs.
+ * A process runs one job at a time; any of its threads may begin and end it. A child after fork() has
+ * jobs of its own.
+ *
+ * -ENODEV: the program was not started so. -EAGAIN: the process has no CUDA context yet, or is about to
+ * make the first one.
+ */
+
+/*
+ * Begins a job. Call it before the first kernel of the job is launched.
+ * deadline: when the job is to be finished (CLOCK_MONOTONIC, ns), from which it is counted as missed;
+ *           0: as the policy says. For EDF, only a deadline that is later than the policy's counts.
+ * -EDEADLK: a job of this process runs already.
+ */
+int gpulens_schedule_begin(uint64_t deadline);
+/*
+ * Ends the job. Call it when the work of the job is done (cudaStreamSynchronize()): what is still
+ * queued is not scheduled any more, and shares the GPU with the other programs. -EPERM: no job runs.
+ */
+int gpulens_schedule_end(void);
+
 #ifdef __cplusplus
 }
 #endif

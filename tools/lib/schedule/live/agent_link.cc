@@ -37,6 +37,8 @@ AgentLink::AgentLink(const std::string &path)
 		munmap(at, sizeof(AgentPage));
 		throw Error(Error::Source, path + ": not the page of an agent");
 	}
+	inode_ = st.st_ino;
+	number_ = page_->request;
 }
 
 AgentLink::~AgentLink()
@@ -44,17 +46,19 @@ AgentLink::~AgentLink()
 	munmap(page_, sizeof(AgentPage));
 }
 
-AgentAnswer AgentLink::ask(AgentVerb verb, u64 argument, u64 lease_ns, u64 timeout_ns)
+void AgentLink::post(AgentVerb verb, u64 argument, u64 lease_end)
 {
-	u64 end = now_ns() + timeout_ns;
-
 	page_->verb = static_cast<u32>(verb);
 	page_->argument = argument;
 	if (gpulens::is_hold(verb))
-		page_->lease_end = now_ns() + lease_ns;
-	u32 number = ++page_->request;
+		page_->lease_end = lease_end;
+	number_ = ++page_->request;
 	syscall(SYS_futex, &page_->request, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-	for (u32 answered; (answered = page_->answered) != number;) {
+}
+
+AgentAnswer AgentLink::wait_until(u64 end)
+{
+	for (u32 answered; (answered = page_->answered) != number_;) {
 		u64 now = now_ns();
 		if (now >= end)
 			return {};
@@ -67,6 +71,14 @@ AgentAnswer AgentLink::ask(AgentVerb verb, u64 argument, u64 lease_ns, u64 timeo
 		.took_ns = page_->took_ns,
 		.groups = page_->groups,
 		.channels = page_->channels};
+}
+
+AgentAnswer AgentLink::ask(AgentVerb verb, u64 argument, u64 lease_ns, u64 timeout_ns)
+{
+	u64 now = now_ns();
+
+	post(verb, argument, now + lease_ns);
+	return wait_until(now + timeout_ns);
 }
 
 std::string find_agent_page(const std::string &folder)

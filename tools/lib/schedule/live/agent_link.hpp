@@ -31,10 +31,23 @@ public:
 	// Has the agent carry out the verb, and waits for it. lease_ns: how long a hold lasts at most.
 	AgentAnswer ask(AgentVerb verb, u64 argument = 0, u64 lease_ns = gpulens::AGENT_MAX_HOLD_NS,
 			u64 timeout_ns = 3000000000);
+	// The same in two steps. lease_end: CLOCK_MONOTONIC, ns; for a hold. A request replaces an earlier one that the agent
+	// has not read yet.
+	void post(AgentVerb verb, u64 argument, u64 lease_end);
+	AgentAnswer wait_until(u64 end);
+	// Whether the last request has been answered.
+	bool is_answered() const { return page_->answered == number_; }
+	// A hold ends then, unless this is called again.
+	void set_lease(u64 end) { page_->lease_end = end; }
+	// Of the file, which a process makes anew after exec(3).
+	ino_t inode() const { return inode_; }
+	AgentPage &page() { return *page_; }
 	const AgentPage &page() const { return *page_; }
 
 private:
 	AgentPage *page_;
+	ino_t inode_ = 0;
+	u32 number_ = 0; // of the last request
 };
 
 // Returns the path of the only page in the folder; empty: there is none yet.
