@@ -104,13 +104,17 @@ def test_run_finds_the_users_results(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("how, reason", [
-    ("", "not urgent, best-effort, share=N, slice=TIME or budget=TIME/TIME: "), ("urgents", "not urgent"),
+    ("", "not urgent, best-effort, share=N, slice=TIME, budget=TIME/TIME or task=NAME: "), ("urgents", "not urgent"),
     ("share=0", "not a share of 1 to 100: 0"), ("share=101", "not a share of 1 to 100: 101"),
     ("share=3x", "not a share"),
     ("slice=0", "not a time slice of 1us to 1s: 0"), ("slice=2s", "not a time slice of 1us to 1s: 2s"),
     ("budget=10ms", "not a budget such as 2ms/10ms: 10ms"), ("budget=10ms/10ms", "the budget is not below the period"),
     ("budget=1ms/4ms", "a budget has 1ms at least, of a period of 5ms at least"),
-    ("budget=100us/10ms", "a budget has 1ms at least"), ("budget=1ms/1s", "a program is held for 800ms at most")])
+    ("budget=100us/10ms", "a budget has 1ms at least"), ("budget=1ms/1s", "a program is held for 800ms at most"),
+    ("task=", "not a task's name of up to 63 printable characters: "), ("task=a b", "not a task's name"),
+    ("task=" + 64 * "n", "not a task's name"), ("urgent,task=a", "only task=NAME and a time slice go together"),
+    ("task=a,budget=2ms/10ms", "only task=NAME and a time slice go together"), ("task=a,task=b", "only task=NAME"),
+    ("task=a,fast", "not urgent, best-effort")])
 def test_run_refuses(tmp_path: pathlib.Path, how: str, reason: str) -> None:
     """Status 2, and the program is not started."""
     done = run_env(tmp_path, "--experimental", "--schedule", how)

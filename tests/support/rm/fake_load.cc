@@ -3,15 +3,20 @@
 // progress as the faked GPU gives it (fake_schedule.hpp). On SIGUSR1 it gets another channel and has its TSG scheduled, as a
 // program does that makes a stream. On SIGUSR2 it frees a TSG of a copy engine, on SIGHUP a channel of its own.
 //	fake_load victim FILE MS     FILE: struct LoadProgress, lib/schedule/load.hpp; a kernel ends each MS ms of progress
+//	fake_load jobs FILE MS PERIOD announces a job of MS ms of progress each PERIOD ms, and has no work between them; word 5:
+//	                             how many ended, words 16 and following: their response times in us
 //	GPULENS_FAKE_LOAD_WRONG=1    a result is wrong
 #include "fake_schedule.hpp"
+#include "gpulens-partition.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <thread>
@@ -55,13 +60,60 @@ static void free_object(uint32_t root, uint32_t object)
 	ioctl(node, 0xc0104629, f);
 }
 
+// The jobs of a program that announces them.
+class Jobs {
+public:
+	Jobs(volatile uint64_t *progress, double length_ms, double period_ms)
+		: progress_(progress), length_us_(length_ms * 1000), period_us_(period_ms * 1000)
+	{
+		fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), true);
+	}
+
+	// rounds: us of progress so far.
+	void follow(double rounds, std::chrono::steady_clock::time_point now)
+	{
+		using us = std::chrono::duration<double, std::micro>;
+
+		if (!running_ && now >= next_) {
+			began_ = next_ = std::max(next_, now - std::chrono::milliseconds(1));
+			next_ += std::chrono::duration_cast<std::chrono::nanoseconds>(us(period_us_));
+			end_at_ = rounds + length_us_;
+			running_ = true;
+			check(gpulens_schedule_begin(0));
+			fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), false);
+		} else if (running_ && rounds >= end_at_) {
+			fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), true);
+			check(gpulens_schedule_end());
+			running_ = false;
+			if (progress_[5] < 400)
+				progress_[16 + progress_[5]] = static_cast<uint64_t>(us(now - began_).count());
+			progress_[5] = progress_[5] + 1;
+		}
+	}
+
+private:
+	static void check(int err)
+	{
+		if (err) {
+			fprintf(stderr, "fake_load: %s\n", gpulens_error());
+			exit(1);
+		}
+	}
+
+	volatile uint64_t *progress_;
+	double length_us_, period_us_, end_at_ = 0;
+	bool running_ = false;
+	std::chrono::steady_clock::time_point next_{}, began_{};
+};
+
 int main(int argc, char **argv)
 {
 	uint32_t device[14] = {}, group[5] = {0, 0, 0, 1}, subdevice = 0; // engine 1: GR0
 	uint8_t schedule[3] = {1, 0, 0};
 	uint64_t slice_us = 2048; // as CUDA's library sets it on an H200
 
-	if (argc != 4 || strcmp(argv[1], "victim") != 0)
+	bool jobs = argc == 5 && !strcmp(argv[1], "jobs");
+	if (!jobs && (argc != 4 || strcmp(argv[1], "victim") != 0))
 		return 2;
 	int fd = open(argv[2], O_RDWR);
 	void *at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -87,6 +139,9 @@ int main(int argc, char **argv)
 	progress[4] = 1;
 
 	double rounds = 0;
+	std::optional<Jobs> work;
+	if (jobs)
+		work.emplace(progress, atof(argv[3]), atof(argv[4]));
 	for (auto last = std::chrono::steady_clock::now(); !stopped;) {
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 		auto now = std::chrono::steady_clock::now();
@@ -95,6 +150,8 @@ int main(int argc, char **argv)
 		last = now;
 		progress[0] = static_cast<uint64_t>(rounds);
 		progress[1] = static_cast<uint64_t>(rounds / 1000 / atof(argv[3]));
+		if (work)
+			work->follow(rounds, now);
 		int number = asked;
 		asked = 0;
 		if (number == SIGUSR1) {

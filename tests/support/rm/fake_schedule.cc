@@ -2,6 +2,7 @@
 // See fake_schedule.hpp.
 #include "fake_schedule.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -16,13 +17,20 @@ double SharedGpu::share(uint32_t pid) const
 	double mine = 0, all = 0;
 
 	for (const SharedTsg &t : tsgs) {
-		if (!t.pid || t.disabled || (t.pid != pid && kill(static_cast<pid_t>(t.pid.load()), 0)))
+		if (!t.pid || t.disabled || t.idle || (t.pid != pid && kill(static_cast<pid_t>(t.pid.load()), 0)))
 			continue;
 		all += t.slice_us;
 		if (t.pid == pid)
 			mine += t.slice_us;
 	}
 	return all > 0 ? mine / all : 0;
+}
+
+void SharedGpu::set_idle(uint32_t pid, bool idle)
+{
+	for (SharedTsg &t : tsgs)
+		if (t.pid == pid)
+			t.idle = idle;
 }
 
 Behaviour behaviour_of(const std::string &verb)
@@ -60,21 +68,23 @@ SharedGpu *shared_gpu()
 SharedTsg *shared_tsg(uint32_t handle)
 {
 	SharedGpu *gpu = shared_gpu();
-	uint32_t pid = static_cast<uint32_t>(getpid()), none = 0;
+	uint32_t pid = static_cast<uint32_t>(getpid());
 
 	if (!gpu)
 		return nullptr;
 	for (SharedTsg &t : gpu->tsgs)
 		if (t.pid == pid && t.handle == handle)
 			return &t;
-	for (SharedTsg &t : gpu->tsgs)
-		if (t.pid.compare_exchange_strong(none, pid)) {
-			t.handle = handle;
-			t.slice_us = 1024; // DEFAULT_CHANNEL_TIMESLICE: data/h200-rm-facts.json
-			return &t;
-		} else {
-			none = 0;
-		}
+	for (SharedTsg &t : gpu->tsgs) {
+		uint32_t owner = t.pid;
+		bool free = !owner || (owner != pid && kill(static_cast<pid_t>(owner), 0) && errno == ESRCH);
+		if (!free || !t.pid.compare_exchange_strong(owner, pid))
+			continue;
+		t.handle = handle;
+		t.slice_us = 1024; // DEFAULT_CHANNEL_TIMESLICE: data/h200-rm-facts.json
+		t.disabled = t.later_slice_us = t.later_disabled = t.saves = t.idle = 0;
+		return &t;
+	}
 	return nullptr;
 }
 

@@ -14,13 +14,16 @@ struct SharedTsg {
 	std::atomic<uint32_t> later_slice_us,
 		later_disabled;      // with the next GPFIFO_SCHEDULE, where a verb says "commit"
 	std::atomic<uint32_t> saves; // by preemptions
+	std::atomic<uint32_t> idle;  // its program has no work
 };
 
 struct SharedGpu {
 	SharedTsg tsgs[16];
 
-	// Returns the TSG's share of the GPU: its slice by those of all enabled TSGs.
+	// Returns the TSG's share of the GPU: its slice by those of all enabled TSGs with work.
 	double share(uint32_t pid) const;
+	// Says whether the program's TSGs have work.
+	void set_idle(uint32_t pid, bool idle);
 };
 
 // How the faked driver carries out a control: GPULENS_FAKE_RM_VERBS="disable=inert,slice=commit". Not named: works; unlist: inert,

@@ -121,6 +121,12 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 	parser.add_flag("--release", options->release,
 			"enable what is left held after the command and its watchdog were killed, and end")
 		->excludes(file);
+	parser.add_flag("--experimental", options->experimental,
+			"with --source rm: also where --probe has not shown that the driver carries out holds")
+		->needs(file);
+	parser.add_option("--probed", options->probed, "with --source rm: results of --probe --results FILE")
+		->type_name("FILE")
+		->needs(file);
 	auto probe = std::make_shared<measure::ScheduleProbeOptions>();
 	auto probes = std::make_shared<bool>(false);
 	CLI::Option *flag =
@@ -202,6 +208,8 @@ Commands control_commands()
 		 {"gpulens -g 0 schedule docs/schedule-example.json --dry-run    only says what it would write",
 		  "sudo gpulens -g 0 schedule docs/schedule-example.json --for 1m",
 		  "sudo gpulens -g 0 schedule --release        after it and its watchdog were killed",
+		  "gpulens --source rm schedule docs/schedule-programs.json    programs of gpulens run --schedule "
+		  "task=NAME",
 		  "gpulens schedule --probe                    what NVIDIA's driver lets a program do"},
 		 add_schedule},
 	};

@@ -57,9 +57,11 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 	parser.add_option("PROGRAM", run->program, "program and its arguments, after --")->type_name("")->required();
 	auto schedule = std::make_shared<RunSchedule>();
 	CLI::Option *what =
-		parser.add_option("--schedule", schedule->what,
-				  "how the program shares the GPU in time: urgent, best-effort, share=1 to share=100, "
-				  "slice=500us, or budget=2ms/10ms: it is held for the rest of each 10 ms")
+		parser.add_option(
+			      "--schedule", schedule->what,
+			      "how the program shares the GPU in time: urgent, best-effort, share=1 to share=100, "
+			      "slice=500us, or budget=2ms/10ms: it is held for the rest of each 10 ms; task=NAME: as "
+			      "gpulens schedule --source rm decides by a policy")
 			->type_name("HOW")
 			->check(check_that(check_schedule));
 	parser.add_flag("--experimental", schedule->experimental,
@@ -91,7 +93,8 @@ Commands run_commands()
 		  "gpulens -g 0 run --gpcs 2,3 -- ./kernels      only on the TPCs of GPCs 2 and 3",
 		  "gpulens run --plan plan.json --task camera -- ./camera",
 		  "gpulens run --schedule urgent -- ./detector",
-		  "gpulens run --schedule budget=2ms/10ms -- python3 train.py    2 ms of each 10 ms"},
+		  "gpulens run --schedule budget=2ms/10ms -- python3 train.py    2 ms of each 10 ms",
+		  "gpulens run --schedule task=training -- python3 train.py    as a policy decides"},
 		 [](CLI::App &parser, CommandLine &line) { add_run(parser, line, start_program); },
 		 "-o FILE gets a line of JSON for each TSG"},
 		{"partitions",

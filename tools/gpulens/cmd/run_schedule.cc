@@ -4,12 +4,13 @@
 
 #include "gpulens/cmd/schedule_support.hpp"
 #include "lib/base/format.hpp"
+#include "lib/launch/agent_page.hpp"
 #include "lib/launch/environment.hpp"
-#include "lib/source/driver/driver_source.hpp"
+#include "lib/turns/turn_file.hpp"
 
 #include <charconv>
+#include <filesystem>
 #include <fmt/format.h>
-#include <set>
 #include <string_view>
 
 namespace tool {
@@ -27,6 +28,7 @@ struct Parsed {
 	std::string error;
 	u64 slice_us = 0; // 0: as it is
 	u64 run_us = 0, period_us = 0;
+	std::string task{}; // empty: none
 };
 
 Parsed parse_slice(std::string_view text)
@@ -70,10 +72,24 @@ Parsed parse_budget(std::string_view text)
 	return {.error = "", .run_us = run_us, .period_us = period_us};
 }
 
-Parsed parse_schedule(const std::string &what)
+// Names as in policies (Item::name()); a comma separates.
+Parsed parse_task(std::string_view text)
+{
+	bool good = !text.empty() && text.size() < gpulens::AgentPage::MAX_TASK;
+
+	for (char c : text)
+		good = good && c > ' ' && c <= '~';
+	if (!good)
+		return {.error = fmt::format("not a task's name of up to 63 printable characters: {}", text)};
+	return {.error = "", .task = std::string(text)};
+}
+
+Parsed parse_part(const std::string &what)
 {
 	std::string_view text = what;
 
+	if (text.starts_with("task="))
+		return parse_task(text.substr(5));
 	if (what == "urgent")
 		return {.error = "", .slice_us = URGENT_US};
 	if (what == "best-effort")
@@ -84,7 +100,25 @@ Parsed parse_schedule(const std::string &what)
 		return parse_slice(text.substr(6));
 	if (text.starts_with("budget="))
 		return parse_budget(text.substr(7));
-	return {.error = fmt::format("not urgent, best-effort, share=N, slice=TIME or budget=TIME/TIME: {}", what)};
+	return {.error = fmt::format("not urgent, best-effort, share=N, slice=TIME, budget=TIME/TIME or task=NAME: {}",
+				     what)};
+}
+
+// One of these, or a task and one that sets the time slice.
+Parsed parse_schedule(const std::string &what)
+{
+	size_t comma = what.find(',');
+	Parsed first = parse_part(what.substr(0, comma));
+
+	if (comma == what.npos || !first.error.empty())
+		return first;
+	Parsed second = parse_part(what.substr(comma + 1));
+	if (!second.error.empty())
+		return second;
+	if (first.task.empty() || !second.slice_us)
+		return {.error = fmt::format("only task=NAME and a time slice go together: {}", what)};
+	second.task = first.task;
+	return second;
 }
 
 } // namespace
@@ -101,16 +135,11 @@ void schedule_program(const Options &options, const RunSchedule &schedule, RunOp
 	if (!parsed.error.empty())
 		throw Error(Error::Input, "--schedule: " + parsed.error);
 	if (!schedule.experimental) {
-		DriverSource source;
-		std::set<std::pair<std::string, std::string>> kinds;
-		for (const Gpu &gpu : source.gpus(options.sources.gpus))
-			kinds.emplace(gpu.chip.driver, gpu.chip.product);
-		if (kinds.empty())
-			throw Error(Error::Source, "--schedule: NVIDIA's driver lists no GPU");
 		try {
-			for (const auto &[driver, product] : kinds)
-				require_support(schedule.probed, driver, product,
-						parsed.period_us ? VERB_HOLD : VERB_FIRST_SLICE);
+			if (parsed.slice_us)
+				require_verb(options.sources.gpus, schedule.probed, VERB_FIRST_SLICE);
+			if (parsed.period_us)
+				require_verb(options.sources.gpus, schedule.probed, VERB_HOLD);
 		} catch (const Error &e) {
 			throw Error(e.code, fmt::format("--schedule {}: {}", schedule.what, e.what()));
 		}
@@ -120,6 +149,11 @@ void schedule_program(const Options &options, const RunSchedule &schedule, RunOp
 	if (parsed.period_us)
 		run.environment[gpulens::environment::SCHEDULE_BUDGET] =
 			fmt::format("{}/{}", parsed.run_us, parsed.period_us);
+	if (!parsed.task.empty()) {
+		run.environment[gpulens::environment::SCHEDULE_FOLDER] =
+			std::filesystem::absolute(turns::make_runtime_folder());
+		run.environment[gpulens::environment::SCHEDULE_TASK] = parsed.task;
+	}
 }
 
 } // namespace tool

@@ -9,7 +9,9 @@
 namespace tool {
 
 struct RunSchedule {
-	std::string what;          // "urgent", "best-effort", "share=N", "slice=TIME", "budget=TIME/TIME"; empty: none
+	// "urgent", "best-effort", "share=N", "slice=TIME", "budget=TIME/TIME", "task=NAME" or a task and a slice,
+	// "task=NAME,urgent"; empty: none
+	std::string what;
 	std::string probed;        // a file of probe results; empty: the user's, or root's
 	bool experimental = false; // also where it is unknown whether it has an effect
 };

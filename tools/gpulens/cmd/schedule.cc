@@ -3,8 +3,8 @@
 #include "gpulens/cmd/schedule.hpp"
 
 #include "gpulens/cmd/control.hpp"
-#include "gpulens/cmd/signals.hpp"
-#include "gpulens/out/table.hpp"
+#include "gpulens/cmd/schedule_loop.hpp"
+#include "gpulens/cmd/schedule_programs.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/schedule/coordinator.hpp"
@@ -56,19 +56,6 @@ void check_right(const std::string &folder)
 			throw Error(Error::Failed, "no right to schedule: " + explain(errno, path, true));
 		close(fd);
 	}
-}
-
-std::string describe_task(Policy policy, const Task &t)
-{
-	if (!is_real_time(policy, t))
-		return fmt::format("best effort, weight {}{}", t.weight,
-				   t.tenant.empty() ? "" : " of tenant " + t.tenant);
-	if (policy == Policy::FixedPriority)
-		return fmt::format("priority {}", *t.priority);
-	if (t.budget_ns)
-		return fmt::format("{} of each {}, {} server", format_duration(t.budget_ns),
-				   format_duration(t.period_ns), t.server == Server::Hard ? "hard" : "soft");
-	return fmt::format("deadline {} after arrival", format_duration(t.deadline_ns));
 }
 
 // What is known of the tasks before anything is written.
@@ -151,47 +138,6 @@ private:
 	std::vector<std::pair<size_t, u32>> set_;
 };
 
-json summary_json(const Coordinator &coordinator, Policy policy)
-{
-	json tasks = json::array();
-
-	for (size_t i = 0; i < coordinator.scheduler().tasks().size(); i++) {
-		const TaskCounts &c = coordinator.counts(i);
-		tasks.push_back({{"name", coordinator.scheduler().tasks()[i].name},
-				 {"ran_ns", coordinator.scheduler().ran_ns(i)},
-				 {"jobs", c.jobs},
-				 {"missed", c.missed},
-				 {"worst_response_ns", c.worst_ns},
-				 {"budgets_used_up", coordinator.scheduler().exhaustions(i)},
-				 {"holds", c.holds},
-				 {"releases", c.releases},
-				 {"refused", c.refused},
-				 {"forced_releases", c.forced}});
-	}
-	return {{"version", 1},
-		{"policy", name_policy(policy)},
-		{"lost_leases", coordinator.lost_leases()},
-		{"tasks", tasks}};
-}
-
-std::string summary_text(const json &summary)
-{
-	std::string text = fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n", "task", "chosen",
-				       "jobs", "missed", "worst", "holds", "releases", "refused", "forced");
-
-	for (const json &t : summary["tasks"])
-		text += fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n",
-				    t["name"].get<std::string>(), format_duration(t["ran_ns"].get<u64>()),
-				    t["jobs"].get<u64>(), t["missed"].get<u64>(),
-				    format_duration(t["worst_response_ns"].get<u64>()), t["holds"].get<u64>(),
-				    t["releases"].get<u64>(), t["refused"].get<u64>(), t["forced_releases"].get<u64>());
-	if (u64 lost = summary["lost_leases"].get<u64>())
-		text += fmt::format(
-			"The watchdog released all tasks {} times, because this process did not run for too long.\n",
-			lost);
-	return text;
-}
-
 // Enables what a coordinator left that was killed together with its watchdog.
 int repair_holds(HoldFile &file, GpuPort &gpu, bool per_runlist)
 {
@@ -207,28 +153,15 @@ int repair_holds(HoldFile &file, GpuPort &gpu, bool per_runlist)
 	return err && file.count_held() ? EXIT_REFUSED : EXIT_DONE;
 }
 
-// Looks, decides and acts until the end.
-void run_loop(Coordinator &coordinator, GpuPort &gpu, Watchdog &watchdog, const ScheduleOptions &options)
-{
-	StopSignals stop;
-	u64 start = gpu.now();
-
-	while (!stop.came()) {
-		if (!watchdog.alive())
-			throw Error(Error::Failed, "the watchdog has ended; nothing is held without it");
-		u64 wake = coordinator.run_once(), now = gpu.now();
-		if (options.for_ns && now >= start + options.for_ns)
-			return;
-		u64 next = std::min(now + options.every_ns, wake);
-		if (next > now)
-			usleep(static_cast<useconds_t>(std::min<u64>((next - now) / 1000, 20000)));
-	}
-}
-
 } // namespace
 
 int run_schedule(const Options &options, const ScheduleOptions &schedule)
 {
+	if (options.sources.source && options.sources.source->name == std::string("rm"))
+		return schedule_programs(options, schedule);
+	if (schedule.experimental || !schedule.probed.empty())
+		throw Error(Error::Input, "--experimental and --probed go with --source rm");
+
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
 	PolicyFile policy;
@@ -260,7 +193,11 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	{
 		Slices slices(backend, policy, tsgs, before);
 		try {
-			run_loop(coordinator, gpu, watchdog, schedule);
+			run_coordinator(coordinator, backend, schedule, [&watchdog] {
+				if (!watchdog.alive())
+					throw Error(Error::Failed,
+						    "the watchdog has ended; nothing is held without it");
+			});
 		} catch (const Error &e) {
 			failure = e.what();
 		}
@@ -270,13 +207,7 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 		else
 			failure += (failure.empty() ? "" : "; ") + std::string("a hold could not be released yet");
 	}
-	json summary = summary_json(coordinator, policy.policy);
-	bool shown = print_text(options.json ? json_text(summary) : summary_text(summary));
-	if (!failure.empty()) {
-		std::fprintf(stderr, "gpulens: %s\n", failure.c_str());
-		return EXIT_REFUSED;
-	}
-	return shown ? EXIT_DONE : EXIT_PART;
+	return show_summary(options, coordinator, policy.policy, failure);
 }
 
 } // namespace tool

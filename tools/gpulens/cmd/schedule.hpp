@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens schedule: carries out a policy on a GPU with the module, until a signal or the end of its time.
+// gpulens schedule: carries out a policy, until a signal or the end of its time: on a GPU with the module, or on the programs
+// that gpulens run --schedule task=NAME has started (schedule_programs.hpp).
 #pragma once
 #include "gpulens/out/output.hpp"
 
@@ -13,6 +14,8 @@ struct ScheduleOptions {
 	u64 for_ns = 0;         // 0: until a signal
 	u64 every_ns = 1000000; // between two looks at the GPU
 	u64 lease_ns = 50000000;
+	std::string probed;        // --source rm: a file of probe results; empty: the user's, or root's
+	bool experimental = false; // --source rm: also where it is unknown whether a hold has an effect
 };
 
 // Returns the exit status. Throws Error.

@@ -6,10 +6,12 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/json_input.hpp"
+#include "lib/source/driver/driver_source.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <set>
 #include <unistd.h>
 
 namespace tool {
@@ -98,6 +100,19 @@ void require_support(const std::string &file, const std::string &driver, const s
 		}
 	throw Error(Error::Unsupported, fmt::format("it is unknown whether driver {} on {} carries it out; {}", driver,
 						    product.empty() ? "this GPU" : product, ADVICE));
+}
+
+void require_verb(const std::vector<unsigned> &gpus, const std::string &file, const std::string &verb)
+{
+	DriverSource source;
+	std::set<std::pair<std::string, std::string>> kinds;
+
+	for (const Gpu &gpu : source.gpus(gpus))
+		kinds.emplace(gpu.chip.driver, gpu.chip.product);
+	if (kinds.empty())
+		throw Error(Error::Source, "NVIDIA's driver lists no GPU");
+	for (const auto &[driver, product] : kinds)
+		require_support(file, driver, product, verb);
 }
 
 } // namespace tool

@@ -4,6 +4,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace tool {
 
@@ -23,5 +24,8 @@ void store_support(const std::string &path, const nlohmann::ordered_json &entry)
 // this product. file: a file of results; empty: the user's, or root's.
 void require_support(const std::string &file, const std::string &driver, const std::string &product,
 		     const std::string &verb);
+
+// The same for the GPUs that NVIDIA's driver lists. gpus: their numbers; empty: all.
+void require_verb(const std::vector<unsigned> &gpus, const std::string &file, const std::string &verb);
 
 } // namespace tool

@@ -261,6 +261,13 @@ std::string runtime_folder()
 	return geteuid() ? fmt::format("/run/user/{}/gpulens", geteuid()) : "/run/gpulens";
 }
 
+std::string make_runtime_folder()
+{
+	Descriptor folder(open_folder(runtime_folder(), true));
+
+	return runtime_folder();
+}
+
 u64 forks()
 {
 	static const bool registered = !pthread_atfork(nullptr, nullptr, [] { fork_count++; });

@@ -80,6 +80,8 @@ private:
 // Returns the folder: $GPULENS_RUNTIME_DIR, $XDG_RUNTIME_DIR/gpulens unless that is another user's (as after su),
 // /run/gpulens (root), or /run/user/UID/gpulens.
 std::string runtime_folder();
+// Returns it, and creates it if need be. Throws Error (Source), also where it is another user's.
+std::string make_runtime_folder();
 // Returns how often this process and its ancestors were forked since the first call in one of them.
 u64 forks();
 

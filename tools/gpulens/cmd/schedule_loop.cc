@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+// See schedule_loop.hpp.
+#include "gpulens/cmd/schedule_loop.hpp"
+
+#include "gpulens/cmd/signals.hpp"
+#include "lib/base/format.hpp"
+#include "lib/schedule/policy_file.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tool {
+
+using namespace schedule;
+using json = nlohmann::ordered_json;
+
+namespace {
+
+std::string summary_text(const json &summary)
+{
+	std::string text = fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n", "task", "chosen",
+				       "jobs", "missed", "worst", "holds", "releases", "refused", "forced");
+
+	for (const json &t : summary["tasks"])
+		text += fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n",
+				    t["name"].get<std::string>(), format_duration(t["ran_ns"].get<u64>()),
+				    t["jobs"].get<u64>(), t["missed"].get<u64>(),
+				    format_duration(t["worst_response_ns"].get<u64>()), t["holds"].get<u64>(),
+				    t["releases"].get<u64>(), t["refused"].get<u64>(), t["forced_releases"].get<u64>());
+	if (u64 lost = summary["lost_leases"].get<u64>())
+		text += fmt::format(
+			"All tasks were released {} times, because this process did not run for too long.\n", lost);
+	return text;
+}
+
+} // namespace
+
+json summary_json(const Coordinator &coordinator, Policy policy)
+{
+	json tasks = json::array();
+
+	for (size_t i = 0; i < coordinator.scheduler().tasks().size(); i++) {
+		const TaskCounts &c = coordinator.counts(i);
+		tasks.push_back({{"name", coordinator.scheduler().tasks()[i].name},
+				 {"ran_ns", coordinator.scheduler().ran_ns(i)},
+				 {"jobs", c.jobs},
+				 {"missed", c.missed},
+				 {"worst_response_ns", c.worst_ns},
+				 {"budgets_used_up", coordinator.scheduler().exhaustions(i)},
+				 {"holds", c.holds},
+				 {"releases", c.releases},
+				 {"refused", c.refused},
+				 {"forced_releases", c.forced}});
+	}
+	return {{"version", 1},
+		{"policy", name_policy(policy)},
+		{"lost_leases", coordinator.lost_leases()},
+		{"tasks", tasks}};
+}
+
+std::string describe_task(Policy policy, const Task &t)
+{
+	if (!is_real_time(policy, t))
+		return fmt::format("best effort, weight {}{}", t.weight,
+				   t.tenant.empty() ? "" : " of tenant " + t.tenant);
+	if (policy == Policy::FixedPriority)
+		return fmt::format("priority {}", *t.priority);
+	if (t.budget_ns)
+		return fmt::format("{} of each {}, {} server", format_duration(t.budget_ns),
+				   format_duration(t.period_ns), t.server == Server::Hard ? "hard" : "soft");
+	return fmt::format("deadline {} after arrival", format_duration(t.deadline_ns));
+}
+
+void run_coordinator(Coordinator &coordinator, Backend &backend, const ScheduleOptions &options,
+		     const std::function<void()> &check)
+{
+	StopSignals stop;
+	u64 start = backend.now();
+
+	while (!stop.came()) {
+		check();
+		u64 wake = coordinator.run_once(), now = backend.now();
+		if (options.for_ns && now >= start + options.for_ns)
+			return;
+		u64 next = std::min(now + options.every_ns, wake);
+		if (next > now)
+			usleep(static_cast<useconds_t>(std::min<u64>((next - now) / 1000, 20000)));
+	}
+}
+
+int show_summary(const Options &options, const Coordinator &coordinator, Policy policy, const std::string &failure)
+{
+	json summary = summary_json(coordinator, policy);
+	bool shown = print_text(options.json ? json_text(summary) : summary_text(summary));
+
+	if (!failure.empty()) {
+		std::fprintf(stderr, "gpulens: %s\n", failure.c_str());
+		return EXIT_REFUSED;
+	}
+	return shown ? EXIT_DONE : EXIT_PART;
+}
+
+} // namespace tool

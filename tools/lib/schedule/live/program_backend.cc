@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+// See program_backend.hpp.
+#include "lib/schedule/live/program_backend.hpp"
+
+#include "lib/base/errors.hpp"
+#include "lib/base/monotonic.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tool::schedule {
+
+namespace {
+
+constexpr char PAGE_PREFIX[] = "agent-";
+constexpr u64 EVICT_US = 20000;
+
+struct ProcessState {
+	char state = 0; // of proc_pid_stat(5); 0: there is no such process
+	u64 start_time = 0;
+};
+
+ProcessState read_process(u32 pid)
+{
+	std::ifstream file(fmt::format("/proc/{}/stat", pid));
+	std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+	ProcessState found;
+	size_t at = text.rfind(')'); // the name before it may have blanks
+
+	if (at == text.npos || at + 2 >= text.size())
+		return found;
+	found.state = text[at + 2];
+	for (int field = 2; at != text.npos && field < 22; field++)
+		at = text.find(' ', at + 1);
+	if (at != text.npos)
+		found.start_time = strtoull(text.c_str() + at, nullptr, 10);
+	return found;
+}
+
+bool is_accepted(const AgentAnswer &answer)
+{
+	// A process without TSGs has nothing to hold; one that it makes later is held by the agent.
+	return answer.status == 0 || answer.status == AgentPage::NOT_TRIED;
+}
+
+} // namespace
+
+ProgramBackend::ProgramBackend(std::string folder, std::vector<ProgramTask> tasks, u64 lease_ns)
+	: folder_(std::move(folder)), tasks_(std::move(tasks)), lease_ns_(lease_ns)
+{
+}
+
+ProgramBackend::~ProgramBackend()
+{
+	for (Program &p : programs_)
+		close(p.pidfd);
+}
+
+/* -- processes -- */
+
+void ProgramBackend::add_program(const std::string &file, bool tidy)
+{
+	const char *digits = file.c_str() + strlen(PAGE_PREFIX), *end = file.c_str() + file.size();
+	std::string path = folder_ + "/" + file;
+	Program p{.file = file};
+
+	if (auto [rest, err] = std::from_chars(digits, end, p.pid); err != std::errc{} || rest != end || !p.pid)
+		return;
+	ProcessState process = read_process(p.pid);
+	if (!process.state) {
+		if (tidy)
+			unlink(path.c_str());
+		return;
+	}
+	try {
+		p.link = std::make_unique<AgentLink>(path);
+	} catch (const Error &) {
+		return; // not yet a page
+	}
+	const AgentPage &page = p.link->page();
+	if (page.pid != p.pid || (page.start_time && page.start_time != process.start_time))
+		return;
+	std::string task(page.task, strnlen(page.task, AgentPage::MAX_TASK));
+	auto found = std::find_if(tasks_.begin(), tasks_.end(), [&](const ProgramTask &t) { return t.name == task; });
+	if (found == tasks_.end()) {
+		if (!task.empty())
+			unknown_.insert(task);
+		return;
+	}
+	p.task = static_cast<size_t>(found - tasks_.begin());
+	p.pidfd = static_cast<int>(syscall(SYS_pidfd_open, p.pid, 0));
+	if (p.pidfd >= 0)
+		programs_.push_back(std::move(p));
+}
+
+void ProgramBackend::drop_program(size_t index)
+{
+	close(programs_[index].pidfd);
+	programs_.erase(programs_.begin() + static_cast<ptrdiff_t>(index));
+}
+
+void ProgramBackend::drop_ended()
+{
+	std::vector<pollfd> fds;
+
+	for (const Program &p : programs_)
+		fds.push_back({.fd = p.pidfd, .events = POLLIN, .revents = 0});
+	if (fds.empty() || poll(fds.data(), fds.size(), 0) <= 0)
+		return;
+	for (size_t i = fds.size(); i-- > 0;)
+		if (fds[i].revents)
+			drop_program(i);
+}
+
+void ProgramBackend::find_programs(bool tidy)
+{
+	std::error_code err;
+	struct stat st {};
+
+	drop_ended();
+	unknown_.clear();
+	for (size_t i = programs_.size(); i-- > 0;)
+		if (!stat((folder_ + "/" + programs_[i].file).c_str(), &st) && st.st_ino != programs_[i].link->inode())
+			drop_program(i); // the process made another page
+	for (const auto &entry : std::filesystem::directory_iterator(folder_, err)) {
+		std::string file = entry.path().filename().string();
+		if (file.starts_with(PAGE_PREFIX) &&
+		    std::none_of(programs_.begin(), programs_.end(), [&](const Program &p) { return p.file == file; }))
+			add_program(file, tidy);
+	}
+	for (Program &p : programs_) {
+		char state = read_process(p.pid).state;
+		p.stopped = state == 'T' || state == 't';
+		if (p.stopped)
+			let_go(p);
+	}
+}
+
+std::vector<ProgramBackend::Found> ProgramBackend::programs() const
+{
+	std::vector<Found> list;
+
+	for (const Program &p : programs_)
+		list.push_back({p.pid, p.task, p.link->page().devices, p.link->page().jobs_begun != 0});
+	return list;
+}
+
+std::vector<ProgramBackend::Program *> ProgramBackend::running(size_t task)
+{
+	std::vector<Program *> list;
+
+	for (Program &p : programs_)
+		if (p.task == task && !p.stopped)
+			list.push_back(&p);
+	return list;
+}
+
+/* -- verbs -- */
+
+// The first failure; NoEffect: a process did not answer.
+Answer ProgramBackend::ask(const std::vector<Program *> &programs, AgentVerb verb, u64 argument, u64 lease_end)
+{
+	Answer first;
+	u64 end = now_ns() + ANSWER_NS;
+	auto fail = [&first](Outcome outcome, std::string reason) {
+		if (first.outcome == Outcome::Done)
+			first = {outcome, std::move(reason)};
+	};
+
+	std::vector<Program *> asked;
+	for (Program *p : programs) {
+		bool answers = p->link->is_answered();
+		if (answers || verb == AgentVerb::Release)
+			p->link->post(verb, argument, lease_end);
+		if (answers)
+			asked.push_back(p);
+		else
+			fail(Outcome::NoEffect, fmt::format("process {} does not answer", p->pid));
+	}
+	for (Program *p : asked) {
+		AgentAnswer answer = p->link->wait_until(end);
+		if (!answer.answered)
+			fail(Outcome::NoEffect, fmt::format("process {} does not answer", p->pid));
+		else if (!is_accepted(answer))
+			fail(Outcome::Refused,
+			     fmt::format("the driver refused it ({:#x}) to process {}", answer.status, p->pid));
+		else if (gpulens::is_hold(verb) && !p->link->page().held_since)
+			fail(Outcome::NoEffect, fmt::format("process {} released it", p->pid));
+	}
+	return first;
+}
+
+// The agent releases when it next looks, even if it gets no request.
+void ProgramBackend::let_go(Program &program)
+{
+	if (program.held)
+		program.link->set_lease(0);
+	program.held = false;
+}
+
+Answer ProgramBackend::hold(size_t task)
+{
+	std::vector<Program *> programs = running(task), asked;
+
+	if (programs.empty())
+		return {Outcome::Refused, "no program of it runs"};
+	for (Program *p : programs)
+		if (!p->held || !p->link->page().held_since)
+			asked.push_back(p);
+	for (Program *p : asked)
+		p->held = true;
+	Answer answer = ask(asked, AgentVerb::Disable, 0, lease_end_);
+	if (answer.outcome != Outcome::Done) // a task that is held in part runs
+		release(task);
+	return answer;
+}
+
+Answer ProgramBackend::release(size_t task)
+{
+	std::vector<Program *> asked;
+
+	for (Program *p : running(task)) {
+		if (p->held || p->link->page().held_since)
+			asked.push_back(p);
+		let_go(*p);
+	}
+	Answer answer = ask(asked, AgentVerb::Release, 0, 0);
+	// Without a lease, an agent that is late releases before it does anything else.
+	return answer.outcome == Outcome::NoEffect ? Answer{} : answer;
+}
+
+Answer ProgramBackend::release_all()
+{
+	Answer first;
+
+	for (size_t i = 0; i < tasks_.size(); i++) {
+		Answer answer = release(i);
+		if (first.outcome == Outcome::Done)
+			first = answer;
+	}
+	return first;
+}
+
+Answer ProgramBackend::set_slice(size_t task, u32 us)
+{
+	return ask(running(task), AgentVerb::SetSlice, us, 0);
+}
+
+Answer ProgramBackend::evict(size_t task)
+{
+	return ask(running(task), AgentVerb::Preempt, EVICT_US, 0);
+}
+
+Answer ProgramBackend::commit()
+{
+	return {Outcome::Refused, "NVIDIA's driver builds its runlists itself"};
+}
+
+Answer ProgramBackend::gate(size_t, bool)
+{
+	return {Outcome::Refused, "agents do not stop launches"};
+}
+
+/* -- state -- */
+
+void ProgramBackend::account_work(size_t task, TaskState &state)
+{
+	std::vector<Program *> programs = running(task);
+	bool announced = false, working = false;
+
+	for (const Program *p : programs) {
+		const AgentPage &page = p->link->page();
+		u32 begun = page.jobs_begun;
+		announced |= begun != 0;
+		working |= begun != page.jobs_ended;
+		state = {.present = true,
+			 .held = page.held_since && (state.held || !state.present),
+			 .job = begun,
+			 .began = page.job_began,
+			 .ended = page.job_ended,
+			 .deadline = page.job_deadline};
+	}
+	state.ready = announced ? working : state.present && !tasks_[task].only_jobs;
+	state.running = state.ready && !state.held;
+	if (programs.size() > 1 || !announced) // jobs of several processes are not told apart
+		state.job = state.began = state.ended = state.deadline = 0;
+}
+
+std::vector<TaskState> ProgramBackend::account()
+{
+	std::vector<TaskState> states(tasks_.size());
+
+	if (now_ns() >= next_scan_) {
+		find_programs(true);
+		next_scan_ = now_ns() + SCAN_NS;
+	}
+	drop_ended();
+	for (size_t i = 0; i < tasks_.size(); i++)
+		account_work(i, states[i]);
+	return states;
+}
+
+bool ProgramBackend::extend_lease()
+{
+	u64 now = now_ns();
+	bool over = lease_end_ && now > lease_end_;
+
+	if (over)
+		release_all();
+	// now is from before: a lease that this process slept through is not extended.
+	lease_end_ = now + lease_ns_;
+	for (Program &p : programs_)
+		if (p.held)
+			p.link->set_lease(lease_end_);
+	return !over;
+}
+
+u64 ProgramBackend::now()
+{
+	return now_ns();
+}
+
+/* -- one coordinator -- */
+
+CoordinatorLock::CoordinatorLock(const std::string &folder)
+{
+	std::string path = folder + "/schedule-coordinator";
+	char text[16] = "";
+
+	fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (fd_ < 0)
+		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
+	if (flock(fd_, LOCK_EX | LOCK_NB)) {
+		ssize_t n = pread(fd_, text, sizeof(text) - 1, 0);
+		close(fd_);
+		throw Error(Error::Taken, fmt::format("the programs of {} have a coordinator already: process {}",
+						      folder, n > 0 ? text : "?"));
+	}
+	std::string mine = std::to_string(getpid());
+	if (ftruncate(fd_, 0) || pwrite(fd_, mine.data(), mine.size(), 0) < 0) {
+		int err = errno;
+		close(fd_);
+		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(err)));
+	}
+}
+
+CoordinatorLock::~CoordinatorLock()
+{
+	close(fd_);
+}
+
+} // namespace tool::schedule

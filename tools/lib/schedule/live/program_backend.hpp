@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// The back end for programs that gpulens run --schedule task=NAME has started, through NVIDIA's driver. A task is all processes
+// of one name. The agent in each process (lib/launch/agent_page.hpp) holds and releases its own TSGs; it releases them, too,
+// when this process no longer extends the lease. So nothing is left held after the end of this process, however it ends.
+//
+// The driver tells no ordinary user whether a program has work. Where a process of a task announces its jobs
+// (gpulens_schedule_begin()), the task has work during these; otherwise it is taken to have work as long as it lives.
+#pragma once
+#include "lib/schedule/backend.hpp"
+#include "lib/schedule/live/agent_link.hpp"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tool::schedule {
+
+struct ProgramTask {
+	std::string name;
+	bool only_jobs = false; // has work only during announced jobs
+};
+
+class ProgramBackend : public Backend {
+public:
+	// How long a look waits for an agent. One that takes longer is asked again when it has answered.
+	static constexpr u64 ANSWER_NS = 10000000;
+
+	// folder: of the agents' pages.
+	ProgramBackend(std::string folder, std::vector<ProgramTask> tasks, u64 lease_ns);
+	~ProgramBackend() override;
+
+	struct Found {
+		u32 pid;
+		size_t task;
+		u32 devices;    // a bit for each of the driver's device instances
+		bool announces; // its jobs
+	};
+	// Looks for processes that have begun or ended; account() does it each SCAN_NS. tidy: remove the pages of those that ended.
+	void find_programs(bool tidy);
+	std::vector<Found> programs() const;
+	// Names of tasks that are running and not among those of this back end.
+	const std::set<std::string> &unknown_tasks() const { return unknown_; }
+
+	Answer set_slice(size_t task, u32 us) override;
+	Answer hold(size_t task) override;
+	Answer release(size_t task) override;
+	Answer release_all() override;
+	Answer evict(size_t task) override;
+	Answer commit() override;
+	Answer gate(size_t task, bool closed) override;
+	std::vector<TaskState> account() override;
+	bool extend_lease() override;
+	u64 now() override;
+
+private:
+	static constexpr u64 SCAN_NS = 100000000;
+
+	struct Program {
+		std::string file; // name in the folder
+		u32 pid = 0;
+		int pidfd = -1;
+		size_t task = 0;
+		bool held = false;    // by this process, which extends the lease
+		bool stopped = false; // by a signal
+		std::unique_ptr<AgentLink> link{};
+	};
+
+	void add_program(const std::string &file, bool tidy);
+	void drop_program(size_t index);
+	void drop_ended();
+	void let_go(Program &program);
+	std::vector<Program *> running(size_t task);
+	static Answer ask(const std::vector<Program *> &programs, AgentVerb verb, u64 argument, u64 lease_end);
+	void account_work(size_t task, TaskState &state);
+
+	std::string folder_;
+	std::vector<ProgramTask> tasks_;
+	u64 lease_ns_, lease_end_ = 0, next_scan_ = 0;
+	std::vector<Program> programs_;
+	std::set<std::string> unknown_;
+};
+
+// The lock that one coordinator of a folder's programs has at a time. It ends with the process.
+class CoordinatorLock {
+public:
+	// Throws Error: Taken, which names the process that has it.
+	explicit CoordinatorLock(const std::string &folder);
+	CoordinatorLock(const CoordinatorLock &) = delete;
+	CoordinatorLock &operator=(const CoordinatorLock &) = delete;
+	~CoordinatorLock();
+
+private:
+	int fd_ = -1;
+};
+
+} // namespace tool::schedule
