@@ -4,6 +4,7 @@ program's and an agent's death or stop is survived: test_schedule_crashes.py."""
 
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import time
@@ -204,3 +205,47 @@ def test_programs_may_come_later_and_others_are_left_alone(tmp_path: pathlib.Pat
         coordinator.stop()
     assert f"gpulens: task c runs and is not in {tmp_path}/policy.json: it is left alone\n" in coordinator.stderr
     assert loads[2].get(REQUEST) == 0 and loads[2].get(JOBS_BEGUN) == 0
+
+
+def ask_tool(root: pathlib.Path, *words: str) -> str:
+    """What another command of the same user prints."""
+    env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
+    done = subprocess.run([BIN / "gpulens", "--source", "rm", *words], env=env, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_top_and_export_show_the_tasks(tmp_path: pathlib.Path) -> None:
+    """Which is chosen and which is held, and what docs/export.md lists, as long as the coordinator runs; a file that is
+    old or no status is not shown. Seen failing without add_schedule(), and with a file that stays."""
+    start_task(tmp_path, "a")
+    start_task(tmp_path, "b")
+    file = tmp_path / "run/schedule-status.json"
+    with Coordinator(tmp_path, "fixed-priority", {"name": "b", "priority": 7}, A) as coordinator:
+        wait_for(file.exists)
+        for _ in range(10):  # once a second it is not held
+            screen = ask_tool(tmp_path, "top", "--batch", "1", "--delay", "100ms")
+            page = ask_tool(tmp_path, "export", "--prometheus")
+            kept = file.read_text()
+            if all("held" in text for text in (screen, page, kept)):
+                break
+        coordinator.stop()
+    rows = screen[screen.index("policy fixed-priority"):].splitlines()
+    assert rows[0] == f"policy fixed-priority by process {coordinator.process.pid}, 0 leases lost"
+    assert rows[1].split() == ["Task", "State", "Chosen", "Jobs", "Missed", "Worst", "Holds", "Refused", "Used", "up",
+                               "Parameters"]
+    assert rows[2].startswith("b     chosen") and rows[2].endswith("priority 7")
+    assert rows[3].startswith("a     held") and rows[3].endswith("best effort, weight 1")
+    assert f'gpulens_schedule_info{{policy="fixed-priority",pid="{coordinator.process.pid}"}} 1\n' in page
+    assert 'gpulens_schedule_task_state{task="a",state="held"} 1\n' in page
+    document = (ROOT / "docs/export.md").read_text(encoding="utf-8").split("## Programs under a policy")[1]
+    listed = dict(re.findall(r"^\| `(gpulens_schedule_\w+)` \| (\w+) \|", document, re.M))
+    assert dict(re.findall(r"^# TYPE (gpulens_schedule_\w+) (\w+)$", page, re.M)) == listed and len(listed) == 10
+
+    assert not file.exists()
+    old = json.loads(kept)
+    old["time_ns"] -= 6_000_000_000
+    for text in (json.dumps(old), kept.replace('"jobs"', '"job"'), "{", "[]"):
+        file.write_text(text)
+        assert "gpulens_schedule" not in ask_tool(tmp_path, "export", "--prometheus")

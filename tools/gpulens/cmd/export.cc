@@ -6,6 +6,7 @@
 #include "gpulens/cmd/gpu_uuid.hpp"
 #include "gpulens/cmd/http_server.hpp"
 #include "gpulens/cmd/privileges.hpp"
+#include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/out/metrics.hpp"
 #include "lib/base/errors.hpp"
@@ -86,6 +87,8 @@ public:
 			.add({{"version", GPULENS_RELEASE}}, u64{1});
 		for (const ExportedGpu &g : gpus)
 			complete &= collect(metrics, g);
+		if (std::optional<nlohmann::ordered_json> status = read_schedule_status(); status && machine_)
+			add_schedule(metrics, *status);
 		return metrics.text();
 	}
 

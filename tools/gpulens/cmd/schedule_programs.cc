@@ -3,6 +3,7 @@
 #include "gpulens/cmd/schedule_programs.hpp"
 
 #include "gpulens/cmd/schedule_loop.hpp"
+#include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/cmd/schedule_support.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
@@ -154,7 +155,9 @@ int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 			     policy.name.c_str());
 
 	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);
-	run_coordinator(coordinator, backend, schedule, [] {});
+	ScheduleStatus status(folder);
+	run_coordinator(coordinator, backend, schedule,
+			[&] { status.update(coordinator, policy.policy, backend.now()); });
 	Answer released = backend.release_all();
 	return show_summary(options, coordinator, policy.policy,
 			    released.outcome == Outcome::Done ? ""

@@ -3,6 +3,7 @@
 #include "gpulens/top/screen.hpp"
 
 #include "gpulens/cmd/control.hpp"
+#include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/top/feed.hpp"
 #include "lib/base/errors.hpp"
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <unistd.h>
 #include <utility>
@@ -184,6 +186,8 @@ private:
 	{
 		for (const std::unique_ptr<TopFeed> &feed : feeds_)
 			feed->refresh();
+		std::optional<nlohmann::ordered_json> status = read_schedule_status();
+		schedule_ = status ? schedule_status_text(*status) : "";
 		update_rows();
 	}
 
@@ -454,13 +458,16 @@ private:
 		return fmt::format("{} GPUs: {}", parts.size(), text);
 	}
 
-	// What is not known of the GPUs, where there is room.
+	// What is not known of the GPUs, and the policy over programs, where there is room.
 	int draw_notes(int y, int height) const
 	{
 		for (const Picture *p : pictures())
 			for (const std::string &note : p->notes)
 				if (y < height / 2)
 					terminal_.line(y++, note, A_DIM);
+		std::istringstream schedule(schedule_);
+		for (std::string line; y < height / 2 && std::getline(schedule, line);)
+			terminal_.line(y++, line);
 		return y;
 	}
 
@@ -550,7 +557,7 @@ private:
 	std::tuple<int, int, bool, int> selected_{};
 	size_t at_ = 0, first_ = 0;
 	int table_lines_ = 0;
-	std::string message_;
+	std::string message_, schedule_;
 	bool done_ = false;
 };
 

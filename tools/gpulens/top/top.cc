@@ -2,6 +2,7 @@
 // Checks the options, and prints screens as text for --batch. screen.cc has the terminal.
 #include "gpulens/top/top.hpp"
 
+#include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/top/feed.hpp"
 #include "gpulens/top/screen.hpp"
@@ -52,7 +53,9 @@ int run_batch(const TopOptions &options, const TopFeeds &feeds)
 		readable = print_errors(feeds);
 		if (!readable)
 			break;
-		if (!(print_text(i ? "\n" : "") && print_text(top_batch_text(parts, {}, options.delay_ns))))
+		std::optional<nlohmann::ordered_json> status = read_schedule_status();
+		std::string schedule = status ? schedule_status_text(*status) : "";
+		if (!(print_text(i ? "\n" : "") && print_text(top_batch_text(parts, {}, options.delay_ns) + schedule)))
 			return EXIT_PART;
 	}
 	return readable == feeds.size() ? EXIT_DONE : EXIT_PART;

@@ -29,6 +29,7 @@ public:
 	int chosen() const { return chosen_; }
 	const Scheduler &scheduler() const { return scheduler_; }
 	const TaskCounts &counts(size_t task) const { return states_[task].counts; }
+	bool held(size_t task) const { return states_[task].held; }
 	u64 lost_leases() const { return lost_leases_; }
 
 private:
