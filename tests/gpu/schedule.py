@@ -8,7 +8,8 @@ progress, not by the driver's status. Prints a line of JSON for each finding:
 
 LOAD is the compiled program, LIBRARY is libgpulens-run.so. NAME: of the experiments, all when none is named. A hold
 lasts
-for a second at most: the agent ends it.
+for a second at most: the agent ends it. "policy" wants GPULENS_TOOL, the command gpulens, and libgpulens-partition.so
+in the folder of LIBRARY.
 """
 
 import contextlib
@@ -39,6 +40,7 @@ PAGE = {"pid": (8, "I"), "request": (12, "I"), "verb": (16, "I"), "argument": (2
         "saves": (84, "I"),
         "restores": (88, "I"), "wfi_saves": (92, "I"), "cta_saves": (96, "I"), "cilp_saves": (100, "I")}
 NV_OK = 0
+RUN = FOLDER / "run"  # of programs under a policy
 
 
 def print_finding(experiment: str, **values: object) -> None:
@@ -56,8 +58,8 @@ def sum_up(times: list[float]) -> dict[str, float]:
 class Page:
     """A program's agent."""
 
-    def __init__(self, pid: int) -> None:
-        path = FOLDER / f"agent-{pid}"
+    def __init__(self, pid: int, folder: pathlib.Path = FOLDER) -> None:
+        path = folder / f"agent-{pid}"
         for _ in range(400):
             if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE02":
                 break
@@ -96,9 +98,10 @@ class Page:
 
 
 class Program:
-    """One of the two programs, with an agent unless `plain`. user: a uid to run as."""
+    """One of the two programs, with an agent unless `plain`. user: a uid to run as. task: its name in a policy."""
 
-    def __init__(self, *words: object, slice_us: int = 0, plain: bool = False, user: int = 0) -> None:
+    def __init__(self, *words: object, slice_us: int = 0, plain: bool = False, user: int = 0, task: str = "",
+                 jobs: bool = False) -> None:
         handle, name = tempfile.mkstemp(dir=FOLDER)
         os.ftruncate(handle, 4096)
         os.close(handle)
@@ -109,6 +112,10 @@ class Program:
             env["GPULENS_SCHEDULE_FOLDER"] = str(FOLDER)
         if slice_us:
             env["GPULENS_SCHEDULE_SLICE"] = str(slice_us)
+        if task:
+            env |= {"GPULENS_SCHEDULE_TASK": task, "GPULENS_SCHEDULE_FOLDER": str(RUN)}
+        if jobs:
+            env["GPULENS_JOBS_LIBRARY"] = str(pathlib.Path(sys.argv[2]).resolve().parent / "libgpulens-partition.so")
         with open(name, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), 0)
         drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
@@ -120,7 +127,7 @@ class Program:
             time.sleep(0.02)
         if not self.field(4):
             raise RuntimeError(f"{words}: did not begin")
-        self.page = None if plain else Page(self.process.pid)
+        self.page = None if plain else Page(self.process.pid, RUN if task else FOLDER)
 
     def field(self, index: int) -> int:
         """A word of struct Progress."""
@@ -358,6 +365,61 @@ def measure_end_to_end() -> None:
                               share=round((first.field(0) - before) / (time.monotonic() - start) / alone, 3))
 
 
+@contextlib.contextmanager
+def run_policy(policy: str, *tasks: dict[str, object]) -> Iterator[subprocess.Popen[str]]:
+    """gpulens --source rm schedule of these tasks, whose programs run; its summary is a finding."""
+    file = FOLDER / "policy.json"
+    file.write_text(json.dumps({"version": 1, "policy": policy, "tasks": tasks}))
+    with subprocess.Popen([*os.environ["GPULENS_TOOL"].split(), "--source", "rm", "--json", "schedule", file,
+                           "--experimental"], env={**os.environ, "GPULENS_RUNTIME_DIR": str(RUN)}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(0.3)
+        yield process
+        process.terminate()
+        out, err = process.communicate(timeout=20)
+        print_finding("policy", policy=policy, tasks=tasks, summary=json.loads(out) if out else None, message=err)
+
+
+def time_coordinators_death(held: Program) -> float:
+    """How long a program that is held stands still after the coordinator was killed, in us."""
+    with run_policy("fixed-priority", {"name": "a", "priority": 0}, {"name": "b"}) as process:
+        end = time.monotonic() + 5
+        while not held.page.held_since and time.monotonic() < end:
+            time.sleep(0.001)
+        process.kill()
+        start, last = time.monotonic(), held.field(0)
+        while held.field(0) == last and time.monotonic() - start < 2:
+            pass
+        return (time.monotonic() - start) * 1e6
+
+
+def measure_policies() -> None:
+    """Several programs under a policy: shares, a budget, jobs with deadlines beside a saturating program, and the
+    coordinator's death."""
+    RUN.mkdir(mode=0o700, exist_ok=True)
+    with run_victim(task="a") as first, run_victim(task="b") as second:
+        with run_policy("share", {"name": "a", "weight": 3}, {"name": "b"}):
+            print_finding("policy", case="shares 3:1", shares=share_of(first, second))
+        with run_policy("edf", {"name": "a", "budget_ms": 5, "period_ms": 20, "server": "hard"}, {"name": "b"}):
+            first_rate, second_rate = rates_of(first, second)
+            print_finding("policy", case="a hard server of 5 ms in 20 ms",
+                          share=round(first_rate / (first_rate + second_rate), 3))
+        print_finding("policy", case="the coordinator is killed; the other program goes on after",
+                      us=sum_up([time_coordinators_death(second) for _ in range(20)]))
+    print_finding("policy", case="4 ms each 10 ms alone", us=time_urgent(4, period=10))
+    with run_victim(task="b") as first:
+        alone = first.rate(1)
+        for deadline in ({}, {"deadline_ms": 9}):
+            urgent = Program("urgent", 4, 10, 5, task="a", jobs=True)
+            policy = run_policy("edf", {"name": "a", **deadline}, {"name": "b"})
+            with policy if deadline else contextlib.nullcontext():
+                before, start = first.field(0), time.monotonic()
+                times = urgent.times()[100:]  # the first ones were without the policy
+                share = (first.field(0) - before) / (time.monotonic() - start) / alone
+            print_finding("policy", case="4 ms each 10 ms beside the victim", **deadline, us=sum_up(times),
+                          victim_share=round(share, 3))
+
+
 def measure_as_user() -> None:
     """Experiment 4 in part: the same as an ordinary user."""
     measure_preemption(65534)
@@ -366,7 +428,8 @@ def measure_as_user() -> None:
 
 EXPERIMENTS: dict[str, Callable[[], None]] = {
     "baseline": measure_baseline, "preempt": measure_preemption, "hold": measure_holds, "times": measure_hold_times,
-    "slices": measure_slices, "deaths": measure_deaths, "end": measure_end_to_end, "user": measure_as_user}
+    "slices": measure_slices, "deaths": measure_deaths, "end": measure_end_to_end, "user": measure_as_user,
+    "policy": measure_policies}
 
 
 def main() -> None:

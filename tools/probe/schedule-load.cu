@@ -6,7 +6,8 @@
 //	                                        the first one
 //	gpulens-schedule-load urgent FILE MS PERIOD SECONDS
 //	                                        each PERIOD ms a kernel of about MS ms (0: a few us), and how long it took from
-//	                                        launch to end; prints them as JSON, in us
+//	                                        launch to end; prints them as JSON, in us. GPULENS_JOBS_LIBRARY names
+//	                                        libgpulens-partition.so: each kernel is announced as a job
 // Exit status: 0; 1 CUDA failed or a result was wrong; 2 wrong usage.
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <thread>
@@ -130,12 +132,46 @@ static int run_victim(Progress *file, double ms)
 	return file->wrong != 0;
 }
 
+// Announces jobs where the user asks for it, and else does nothing.
+class Jobs {
+public:
+	Jobs()
+	{
+		const char *library = getenv("GPULENS_JOBS_LIBRARY");
+		void *loaded = library ? dlopen(library, RTLD_NOW) : nullptr;
+
+		if (!library)
+			return;
+		begin_ = loaded ? (int (*)(unsigned long long))dlsym(loaded, "gpulens_schedule_begin") : nullptr;
+		end_ = loaded ? (int (*)())dlsym(loaded, "gpulens_schedule_end") : nullptr;
+		if (!begin_ || !end_) {
+			fprintf(stderr, "gpulens-schedule-load: %s: not libgpulens-partition\n", library);
+			exit(1);
+		}
+	}
+	void begin() const { check(begin_ ? begin_(0) : 0); }
+	void end() const { check(end_ ? end_() : 0); }
+
+private:
+	static void check(int err)
+	{
+		if (err) {
+			fprintf(stderr, "gpulens-schedule-load: a job: %s\n", strerror(-err));
+			exit(1);
+		}
+	}
+
+	int (*begin_)(unsigned long long) = nullptr;
+	int (*end_)() = nullptr;
+};
+
 static int run_urgent(Progress *file, double ms, double period, double seconds)
 {
 	using clock = std::chrono::steady_clock;
 	std::vector<double> times;
 	unsigned *sum;
 	volatile unsigned long long *counter;
+	Jobs jobs;
 
 	CHECK(cudaMalloc(&sum, sizeof(*sum)));
 	CHECK(cudaHostAlloc((void **)&counter, sizeof(*counter), cudaHostAllocMapped));
@@ -149,8 +185,10 @@ static int run_urgent(Progress *file, double ms, double period, double seconds)
 		next += std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::milli>(period));
 		std::this_thread::sleep_until(next);
 		auto from = clock::now();
+		jobs.begin();
 		work<<<shape.blocks, 1024>>>(shape.rounds, counter, sum);
 		CHECK(cudaDeviceSynchronize());
+		jobs.end();
 		times.push_back(std::chrono::duration<double, std::micro>(clock::now() - from).count());
 		file->kernels = times.size();
 		next = std::max(next, clock::now() - std::chrono::milliseconds(1));
