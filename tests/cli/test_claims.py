@@ -56,6 +56,8 @@ CLAIMS = {
     "gpulens run -- python3 train.py": Claim(f"run -- {shlex.join(PROGRAM)}", "TSG", 7, fake_rm()),
     "gpulens run --gpcs 2,3 -- ./infer": Claim("run --gpcs 2,3 -- true", "is limited to TPCs", 0, {
         **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
+    "gpulens run --pitfalls -- ./infer": Claim(
+        "run --pitfalls -- true", "note: no process of the program called a function of CUDA's driver"),
     "gpulens plan --status plan.json": Claim(
         "plan --status plan.json", "no counts of this plan for this user: there is no /nowhere/plan-", 3,
         {"GPULENS_RUNTIME_DIR": "/nowhere"}),

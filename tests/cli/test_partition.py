@@ -306,7 +306,8 @@ def build_race_program(folder: pathlib.Path, *flags: str) -> str:
     """Builds tests/partition/race_program.cc with the code under test."""
     program = folder / "race_program"
     sources = [*(f"tools/lib/launch/{name}.cc" for name in ("launch_hook", "publish")),
-               *(f"tests/support/cuda/fake_{name}.cc" for name in ("cuda", "work")), "tests/partition/race_program.cc"]
+               *(f"tests/support/cuda/fake_{name}.cc" for name in ("calls", "cuda", "work")),
+               "tests/partition/race_program.cc"]
     subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-rdynamic", *flags, "-Itools", "-Iinclude",
                     *sources, "-o", str(program), "-ldl", "-lpthread"], check=True, cwd=ROOT)
     return str(program)

@@ -35,6 +35,7 @@
 //	FAKE_CUDA_SPLIT=915   error of the call that splits SMs into groups
 //	FAKE_CUDA_GREEN=N     error of the call that makes a green context
 //	FAKE_CUDA_SPILL=1     a green context of several groups has SM 131, too
+#include "fake_calls.hpp"
 #include "fake_work.hpp"
 #include "probed.hpp"
 
@@ -363,6 +364,7 @@ int cuDeviceGetUuid(unsigned char (*to)[16], int device)
 int cuStreamCreate(void **stream, unsigned)
 {
 	static std::atomic<unsigned> streams;
+	BlockingCall call(__func__);
 
 	Stream *made = idle ? idle : make_stream({});
 	made->queue.number = streams++;
@@ -492,6 +494,8 @@ int cuModuleGetFunction(void **function, void *, const char *name)
 
 int cuMemAlloc_v2(uint64_t *to, size_t size)
 {
+	BlockingCall call(__func__);
+
 	request_channel_group();
 	*to = reinterpret_cast<uint64_t>(calloc(1, size));
 	return 0;
@@ -499,12 +503,14 @@ int cuMemAlloc_v2(uint64_t *to, size_t size)
 
 int cuMemFree_v2(uint64_t memory)
 {
+	BlockingCall call(__func__);
 	free(to_pointer(memory));
 	return 0;
 }
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
 {
+	BlockingCall call(__func__);
 	memcpy(to, to_pointer(from), size);
 	return 0;
 }
@@ -532,6 +538,8 @@ static int launch_kernel(void *function, unsigned blocks, bool cooperative, cons
 			   0, reinterpret_cast<uint64_t>(descriptor)};
 	uint32_t *where = *static_cast<uint32_t **>(parameters[0]);
 
+	wait_for_other_threads();
+	BlockingCall call(handle ? "launch" : "legacy");
 	stream->launches++;
 	launched++;
 	memset(descriptor, 0, 384);
@@ -573,8 +581,10 @@ static int launch_kernel(void *function, unsigned blocks, bool cooperative, cons
 		fprintf(stderr, "fake_cuda: no GPC holds a cluster: the launch waits for ever\n");
 		abort();
 	}
-	if (run_kernel(function, stream->queue, blocks, sms, parameters))
+	if (run_kernel(function, stream->queue, blocks, sms, parameters)) {
+		note_kernel(stream->queue.until, !handle);
 		return 0;
+	}
 	for (unsigned i = 0; i < blocks; i++)
 		where[i] = sms[i % sms.size()];
 	return 0;

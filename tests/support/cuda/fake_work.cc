@@ -2,6 +2,8 @@
 // See fake_work.hpp.
 #include "fake_work.hpp"
 
+#include "fake_calls.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -128,7 +130,7 @@ int64_t begin_of_spin(const Queue &queue)
 {
 	static int64_t last_of_first;
 	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-	int64_t begin = std::max(read_clock(), queue.until);
+	int64_t begin = std::max({read_clock(), queue.until, earliest_begin()});
 
 	if (!queue.number)
 		last_of_first = begin;
@@ -241,6 +243,7 @@ int cuEventElapsedTime(float *ms, void *from, void *to)
 
 int cuMemHostAlloc(void **to, size_t bytes, unsigned)
 {
+	BlockingCall call(__func__);
 	*to = calloc(1, bytes);
 	return 0;
 }

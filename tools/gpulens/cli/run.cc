@@ -6,6 +6,7 @@
 #include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/partitions.hpp"
+#include "gpulens/cmd/pitfalls.hpp"
 #include "gpulens/cmd/run_schedule.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
 
@@ -19,7 +20,9 @@ int start_program(const Options &options, const std::optional<std::string> &limi
 {
 	int status = limit ? limit_program(options, *limit, run) : EXIT_DONE;
 
-	return status == EXIT_DONE ? run_program(run) : status;
+	if (status != EXIT_DONE)
+		return status;
+	return run.pitfalls ? run_for_pitfalls(run) : run_program(run);
 }
 
 void add_quiet(CLI::App &parser, bool &quiet)
@@ -70,6 +73,13 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 	parser.add_option("--probed", schedule->probed, "results of gpulens schedule --probe --results FILE")
 		->type_name("FILE")
 		->needs(what);
+	CLI::Option *find = parser.add_flag("--pitfalls", run->pitfalls,
+					    "print which calls of CUDA's driver were in progress while calls of other "
+					    "threads waited, and from where the program called them");
+	parser.add_option("--pitfalls-json", run->pitfalls_json, "write that as JSON, too")
+		->type_name("FILE")
+		->check(not_an_option())
+		->needs(find);
 	parser.callback([run, limit, schedule, start, &line] {
 		refuse_files(line.options, "run");
 		if (!schedule->what.empty())
@@ -93,6 +103,7 @@ Commands run_commands()
 		  "gpulens -g 0 run --gpcs 2,3 -- ./kernels      only on the TPCs of GPCs 2 and 3",
 		  "gpulens run --plan plan.json --task camera -- ./camera",
 		  "gpulens run --schedule urgent -- ./detector",
+		  "gpulens run --pitfalls -- ./detector          calls of CUDA beside which others waited",
 		  "gpulens run --schedule budget=2ms/10ms -- python3 train.py    2 ms of each 10 ms",
 		  "gpulens run --schedule task=training -- python3 train.py    as a policy decides"},
 		 [](CLI::App &parser, CommandLine &line) { add_run(parser, line, start_program); },

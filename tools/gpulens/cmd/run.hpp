@@ -24,6 +24,8 @@ struct RunOptions {
 	std::vector<std::string> preload;               // names of further libraries
 	bool limited = false;                           // kill the program if it uses the GPU without these (guard.hpp)
 	bool quiet = false;                             // do not print what a limit does not separate
+	bool pitfalls = false;                          // record calls of CUDA's driver (pitfalls.hpp)
+	std::string pitfalls_json{};                    // file; empty: none
 	std::optional<PlannedPlace> planned{};          // of a limit from a plan
 };
 

@@ -12,11 +12,14 @@ namespace gpulens::environment {
 
 constexpr char RUN_LIBRARY[] = "libgpulens-run.so";         // records the program's TSGs
 constexpr char CONFINE_LIBRARY[] = "libgpulens-confine.so"; // sets the mask of the program's launches
+constexpr char CALLS_LIBRARY[] = "libgpulens-calls.so";     // records the program's calls of CUDA's driver API
 
 constexpr char RUN_FILE[] = "GPULENS_RUN_FILE";             // path of the file for TSGs; its lines: lib/rm/run_tsg.hpp
 constexpr char LAUNCH_MASK[] = "GPULENS_LAUNCH_MASK";       // VerifiedMask
 constexpr char NO_COOPERATIVE[] = "GPULENS_NO_COOPERATIVE"; // "1": the user states that programs launch no such kernels
 constexpr char PARTITION[] = "GPULENS_PARTITION"; // what the program publishes: lib/launch/partition_entry.hpp
+
+constexpr char CALLS_FOLDER[] = "GPULENS_CALLS_FOLDER"; // of records of calls: lib/launch/call_log.hpp
 
 constexpr char SCHEDULE_SLICE[] = "GPULENS_SCHEDULE_SLICE"; // us, in place of the time slice that CUDA's library sets
 constexpr char SCHEDULE_BUDGET[] =
