@@ -68,7 +68,7 @@ USES = {
     # Programs, probes and neighbours under limits, and what they measure.
     "tools/gpulens/measure": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
                                            "tools/gpulens/plan", "tools/gpulens/cmd"),
-    # The experiments of RTAS'23 and RTAS'24.
+    # The experiments of RTAS'23, RTAS'24 and Otterness' thesis.
     "tools/gpulens/experiment": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
                                               "tools/gpulens/cmd", "tools/gpulens/measure"),
     "tools/gpulens/cli": CORE + LIB + COMMANDS,

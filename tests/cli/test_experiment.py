@@ -14,6 +14,7 @@ from support.measured import check_report, check_schema, run_gpulens
 
 SVG = "{http://www.w3.org/2000/svg}"
 TRACES = {"r1": "R1", "fig5": "R2", "fig6": "R4", "fig7": "R4", "fig8": "R5", "fig9": "R5", "fig10": "R8"}
+PITFALLS = {"pitfalls": "P3.1-P3.4"}
 TABLES = {"table3": "RTAS'23, Obs. 1", "fig13": "RTAS'23, Fig. 13", "fig14": "RTAS'23, Obs. 2"}
 
 
@@ -24,13 +25,13 @@ def simulate_one(*words: str, status: int = 0) -> Any:
     return result
 
 
-@pytest.mark.parametrize("name", (*TRACES, *TABLES))
+@pytest.mark.parametrize("name", (*TRACES, *TABLES, *PITFALLS))
 def test_a_gpu_that_keeps_to_the_rules_shows_them(name: str) -> None:
     """Each simulation by the rules is judged as "seen". Seen failing with turns of kernels that overlap, and with
     partitions of table3 that share their TPCs."""
     result = simulate_one(name)
     assert (result["verdict"], result["simulated"], result["without"]) == ("seen", True, None), result["sentence"]
-    assert result["rule"] == {**TRACES, **TABLES}[name]
+    assert result["rule"] == {**TRACES, **TABLES, **PITFALLS}[name]
 
 
 # Experiment, the rule that its GPU breaks, verdict, exit status.
@@ -38,7 +39,7 @@ BROKEN = [("r1", "R1", "not seen", 1), ("fig5", "R2", "not seen", 1), ("fig6", "
           ("fig7", "R4", "not seen", 1), ("fig8", "R5", "not seen", 1), ("fig8", "R4", "cannot be told", 5),
           ("fig9", "R4", "not seen", 1), ("fig9", "R5", "not seen", 1), ("fig10", "R8", "not seen", 1),
           ("table3", "masks", "not seen", 1), ("fig13", "masks", "cannot be told", 5),
-          ("fig14", "masks", "not seen", 1)]
+          ("fig14", "masks", "not seen", 1), ("pitfalls", "P3.4", "not seen", 1)]
 
 
 @pytest.mark.parametrize("name,rule,verdict,status", BROKEN)
@@ -83,17 +84,20 @@ def test_one_process_is_one_task() -> None:
 
 
 def test_all_write_files(tmp_path: pathlib.Path) -> None:
-    """--all writes JSON and a picture for each, and CSV of times; the verdict is in the picture. Seen failing with CSV
-    of the last experiment only."""
+    """--all writes JSON and a picture for each but pitfalls, and CSV of times; the verdict is in the picture. Seen
+    failing with CSV of the last experiment only."""
     folder = tmp_path / "new" / "results"
     report = check_report("experiment", "experiment", "--all", "--simulate", "-o", str(folder))
     names = {*TRACES, *TABLES}
-    assert {result["experiment"] for result in report["results"]} == names
+    assert {result["experiment"] for result in report["results"]} == {*names, *PITFALLS}
     assert {file.name for file in folder.iterdir()} == {
-        *(f"{name}.json" for name in names), *(f"{name}.svg" for name in names), *(f"{name}.csv" for name in TABLES)}
+        "pitfalls.json", *(f"{name}.json" for name in names), *(f"{name}.svg" for name in names),
+        *(f"{name}.csv" for name in TABLES)}
     for result in report["results"]:
         name = result["experiment"]
         assert json.loads((folder / f"{name}.json").read_text("utf-8")) == result
+        if name in PITFALLS:
+            continue
         picture = xml.etree.ElementTree.parse(folder / f"{name}.svg").getroot()
         text = " ".join("".join(element.itertext()) for element in picture.iter(f"{SVG}text"))
         assert f"{result['rule']}, seen: " in text and "simulated" in text
@@ -156,16 +160,17 @@ def test_text_and_list() -> None:
     assert done.stdout.splitlines()[0] == "fig7, simulated"
     assert done.stdout.splitlines()[-1].startswith("R4, seen: the tasks take turns: in ")
     listed = run_gpulens("experiment", "--list").stdout.splitlines()[1:]
-    assert [line.split()[0] for line in listed] == [*TRACES, *TABLES]
+    assert [line.split()[0] for line in listed] == [*TRACES, *TABLES, *PITFALLS]
     check_report("experiment_list", "experiment", "--list")
 
 
-BAD = [(["fig11"], "not in {r1,fig5,fig6,fig7,fig8,fig9,fig10,table3,fig13,fig14}"),
+BAD = [(["fig11"], "not in {r1,fig5,fig6,fig7,fig8,fig9,fig10,table3,fig13,fig14,pitfalls}"),
        ([], "NAME, --all or --list is wanted"),
        (["fig6", "--all"], "excludes"),
        (["fig6", "--without", "R4"], "requires --simulate"),
        (["fig6", "--simulate", "--without", "R2"], "--without R2: fig6 does not depend on it, but on R4"),
        (["table3", "--simulate", "--without", "R2"], "--without R2: table3 does not depend on it, but on masks"),
+       (["pitfalls", "--simulate", "--without", "R2"], "--without R2: pitfalls does not depend on it, but on P3.4"),
        (["fig6", "--simulate", "--processes", "3"], "3 is not a number from 1 to 2"),
        (["-g", "0", "fig6"], "CUDA_VISIBLE_DEVICES chooses another GPU, not -g")]
 
@@ -274,6 +279,26 @@ def test_a_program_is_run_in_processes() -> None:
     done = run_gpulens("experiment", "table3", "--program", "exit 7")
     assert done.returncode == 4 and "it ended with status 7" in done.stderr
     assert run_gpulens("experiment", "table3", "--program", "true", "--job", "net").returncode == 2
+
+
+# What calls of the fake hold up, and the verdicts of the probes in their order.
+EFFECTS = ("cuMemAlloc_v2:kernels,cuMemFree_v2:caller+kernels+threads,cuMemHostAlloc:caller,legacy:kernels,"
+           "cuCtxSynchronize:caller,cuStreamCreate:caller+threads,cuMemcpyDtoH_v2:caller+kernels")
+KERNELS, THREADS = "other streams' kernels", "other threads' launches"
+VERDICTS = ["nobody", KERNELS, THREADS, "only the caller", KERNELS, "only the caller", THREADS, KERNELS]
+THESIS = "cuMemFree_v2:caller+kernels+threads,legacy:kernels,cuCtxSynchronize:caller"
+
+
+def test_calls_hold_up_whom_they_do(tmp_path: pathlib.Path) -> None:
+    """Each effect of each call of the fake is the verdict; what the thesis saw is "seen", any other "not seen", and
+    nothing is told where kernels do not run at once even without a call. Seen failing with the time of the call for
+    that of the launch, and with the first probe not looked at."""
+    result = measure_one("pitfalls", tmp_path, turns=False, status=1, FAKE_CUDA_BLOCKS=EFFECTS)
+    assert [call["holds_up"] for call in result["calls"]] == VERDICTS, result["calls"]
+    assert [call["as_thesis"] for call in result["calls"]] == [None, False, True, False, True, True, None, None]
+    assert measure_one("pitfalls", tmp_path, turns=False, FAKE_CUDA_BLOCKS=THESIS)["verdict"] == "seen"
+    result = measure_one("pitfalls", tmp_path, turns=False, status=5, FAKE_CUDA_BLOCKS="launch:kernels")
+    assert result["verdict"] == "cannot be told" and "even without a call" in result["sentence"]
 
 
 def test_a_net_needs_pytorch(tmp_path: pathlib.Path) -> None:

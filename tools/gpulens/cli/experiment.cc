@@ -22,10 +22,16 @@ void add_experiment(CLI::App &parser, CommandLine &line)
 	CLI::Option *list = parser.add_flag("--list", options->list, "list the experiments")->excludes(names, all);
 	CLI::Option *simulate = parser.add_flag("--simulate", options->simulate,
 						"simulate a GPU by the rules instead of measuring this machine's");
-	add_choice<std::string>(
-		parser, "--without", options->without,
-		{{"R1", "R1"}, {"R2", "R2"}, {"R4", "R4"}, {"R5", "R5"}, {"R8", "R8"}, {"masks", "masks"}}, "RULE",
-		"simulate a GPU that does not keep to this rule: the verdict must not be \"seen\"")
+	add_choice<std::string>(parser, "--without", options->without,
+				{{"R1", "R1"},
+				 {"R2", "R2"},
+				 {"R4", "R4"},
+				 {"R5", "R5"},
+				 {"R8", "R8"},
+				 {"masks", "masks"},
+				 {"P3.4", "P3.4"}},
+				"RULE",
+				"simulate a GPU that does not keep to this rule: the verdict must not be \"seen\"")
 		->needs(simulate);
 	parser.add_option("--processes", options->processes,
 			  "processes of fig6 and fig7; 1: two streams of one process (default: 2)")
@@ -79,8 +85,9 @@ Commands experiment_commands()
 {
 	return {
 		{"experiment",
-		 "repeat the experiments of RTAS'24 and RTAS'23, and say which rule was seen",
+		 "repeat the experiments of RTAS'24, RTAS'23 and Otterness' thesis, and say which rule was seen",
 		 {"gpulens experiment --list", "gpulens experiment fig6 -o results       measure this machine's GPU",
+		  "gpulens experiment pitfalls            which calls of CUDA hold up whom with this driver",
 		  "gpulens experiment --all --simulate    what the rules predict, without a GPU"},
 		 add_experiment},
 	};

@@ -2,6 +2,7 @@
 // Runs or simulates the experiments one after another, and writes what each found.
 #include "gpulens/experiment/command.hpp"
 
+#include "gpulens/experiment/call_table.hpp"
 #include "gpulens/experiment/measure.hpp"
 #include "gpulens/experiment/picture.hpp"
 #include "gpulens/experiment/report.hpp"
@@ -44,6 +45,18 @@ Result run_table(const ExperimentOptions &own, const std::string &name, const St
 		.document = table_json(table, verdict)};
 }
 
+Result run_calls(const ExperimentOptions &own, const Style &style)
+{
+	CallTable table = own.simulate ? simulate_calls(own.without) : measure_calls();
+	Verdict verdict = judge_calls(table);
+
+	return {.finding = verdict.finding,
+		.text = calls_text(table, verdict, style),
+		.svg = {},
+		.csv = {},
+		.document = calls_json(table, verdict)};
+}
+
 bool is_table(const std::string &name)
 {
 	return std::any_of(tables().begin(), tables().end(), [&](const Kind &kind) { return name == kind.name; });
@@ -53,6 +66,8 @@ Result run_experiment(const Options &options, const ExperimentOptions &own, cons
 {
 	if (is_table(name))
 		return run_table(own, name, style);
+	if (name == PITFALLS)
+		return run_calls(own, style);
 	Trace trace =
 		own.simulate ? simulate({.experiment = name, .without = own.without, .processes = own.processes})
 			     : measure(options, {.experiment = name, .processes = own.processes, .run_ns = own.run_ns});
@@ -85,12 +100,14 @@ void write_result(const std::string &folder, const std::string &name, const Resu
 		write_file(base.string() + ".csv", result.csv);
 }
 
-// Those of RTAS'24, then those of RTAS'23.
+// Those of RTAS'24, then those of RTAS'23, then the one of Otterness' thesis.
 std::vector<Kind> all_kinds()
 {
 	std::vector<Kind> all = kinds();
 
 	all.insert(all.end(), tables().begin(), tables().end());
+	all.push_back({PITFALLS, "P3.1-P3.4",
+		       "a long kernel; a call of a second thread, seven of them in turn; a launch of a third thread"});
 	return all;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens experiment: repeats the experiments of RTAS'24 and RTAS'23. docs/experiments.md describes each.
+// gpulens experiment: repeats the experiments of RTAS'24, RTAS'23 and Otterness' thesis. docs/experiments.md describes each.
 #pragma once
 #include "gpulens/experiment/bench.hpp"
 #include "gpulens/out/output.hpp"
@@ -10,7 +10,7 @@
 namespace tool::experiment {
 
 struct ExperimentOptions {
-	std::vector<std::string> names; // of kinds() and tables()
+	std::vector<std::string> names; // of experiment_names()
 	bool all = false, list = false, simulate = false;
 	std::string without{};    // the rule that the simulated GPU breaks
 	u32 processes = 2;        // fig6, fig7

@@ -120,13 +120,19 @@ blocks::Machine Device::machine() const
 		.blocks_per_sm = static_cast<u32>(blocks)};
 }
 
-void Device::launch(const char *kernel, unsigned blocks_x, unsigned blocks_y, unsigned threads_x, unsigned threads_y,
-		    void *stream, void **parameters) const
+void *Device::function(const char *kernel) const
 {
 	void *function = nullptr;
 
 	check(cuda().function(&function, module_, kernel), "cuModuleGetFunction");
-	check(cuda().launch(function, blocks_x, blocks_y, 1, threads_x, threads_y, 1, 0, stream, parameters, nullptr),
+	return function;
+}
+
+void Device::launch(const char *kernel, unsigned blocks_x, unsigned blocks_y, unsigned threads_x, unsigned threads_y,
+		    void *stream, void **parameters) const
+{
+	check(cuda().launch(function(kernel), blocks_x, blocks_y, 1, threads_x, threads_y, 1, 0, stream, parameters,
+			    nullptr),
 	      "cuLaunchKernel");
 }
 

@@ -51,6 +51,7 @@ public:
 	std::string name() const;
 	// Limits of the GPU, without its channels.
 	blocks::Machine machine() const;
+	void *function(const char *kernel) const;
 	void launch(const char *kernel, unsigned blocks_x, unsigned blocks_y, unsigned threads_x, unsigned threads_y,
 		    void *stream, void **parameters) const;
 
