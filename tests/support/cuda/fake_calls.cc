@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See fake_calls.hpp; and functions that only tests of calls need.
+// See fake_calls.hpp; memory, and functions that only tests of calls need.
 #include "fake_calls.hpp"
 
 #include "fake_work.hpp"
@@ -10,7 +10,9 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace {
 
@@ -44,6 +46,11 @@ void sleep_until(int64_t at)
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr))
 		;
+}
+
+void *to_pointer(uint64_t where)
+{
+	return reinterpret_cast<void *>(where); // NOLINT(performance-no-int-to-ptr)
 }
 
 bool has_effect(const std::string &effects, const char *effect)
@@ -99,6 +106,41 @@ void note_kernel(int64_t end, bool legacy)
 
 extern "C" {
 
+// Like the real library, asks the driver for a channel group before the first work: NVOS21_PARAMETERS with class
+// KEPLER_CHANNEL_GROUP_A. There is no driver here, but a tracer of system calls sees the ioctl.
+static void request_channel_group()
+{
+	static pid_t asked;
+	uint32_t params[8] = {1, 2, 0, 0xa06c};
+
+	if (asked != getpid())
+		syscall(SYS_ioctl, -1, 0xc020462b, params);
+	asked = getpid();
+}
+
+int cuMemAlloc_v2(uint64_t *to, size_t size)
+{
+	BlockingCall call(__func__);
+
+	request_channel_group();
+	*to = reinterpret_cast<uint64_t>(calloc(1, size));
+	return 0;
+}
+
+int cuMemFree_v2(uint64_t memory)
+{
+	BlockingCall call(__func__);
+	free(to_pointer(memory));
+	return 0;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
+{
+	BlockingCall call(__func__);
+	memcpy(to, to_pointer(from), size);
+	return 0;
+}
+
 int cuCtxSynchronize()
 {
 	BlockingCall call(__func__);
@@ -114,7 +156,7 @@ int cuMemFreeHost(void *memory)
 
 int cuMemsetD8Async(uint64_t memory, unsigned char value, size_t bytes, void *)
 {
-	memset(reinterpret_cast<void *>(memory), value, bytes); // NOLINT(performance-no-int-to-ptr)
+	memset(to_pointer(memory), value, bytes);
 	return 0;
 }
 
@@ -130,9 +172,6 @@ int cuLaunchKernel_ptsz(void *function, unsigned gx, unsigned gy, unsigned gz, u
 
 // Only their addresses are used, so that their parameters do not matter.
 void cuEventRecord();
-void cuMemAlloc_v2();
-void cuMemFree_v2();
-void cuMemcpyDtoH_v2();
 void cuModuleGetFunction();
 void cuStreamCreate();
 void cuStreamSynchronize();

@@ -45,8 +45,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -273,18 +271,6 @@ int cuCtxSetCurrent(void *context)
 	return 0;
 }
 
-// Like the real library, asks the driver for a channel group before the first work: NVOS21_PARAMETERS with class
-// KEPLER_CHANNEL_GROUP_A. There is no driver here, but a tracer of system calls sees the ioctl.
-static void request_channel_group()
-{
-	static pid_t asked;
-	uint32_t params[8] = {1, 2, 0, 0xa06c};
-
-	if (asked != getpid())
-		syscall(SYS_ioctl, -1, 0xc020462b, params);
-	asked = getpid();
-}
-
 // A context is the address of its device's element.
 static char contexts[2];
 
@@ -489,29 +475,6 @@ int cuModuleUnload(void *)
 int cuModuleGetFunction(void **function, void *, const char *name)
 {
 	*function = find_kernel(name) ? find_kernel(name) : &enabled;
-	return 0;
-}
-
-int cuMemAlloc_v2(uint64_t *to, size_t size)
-{
-	BlockingCall call(__func__);
-
-	request_channel_group();
-	*to = reinterpret_cast<uint64_t>(calloc(1, size));
-	return 0;
-}
-
-int cuMemFree_v2(uint64_t memory)
-{
-	BlockingCall call(__func__);
-	free(to_pointer(memory));
-	return 0;
-}
-
-int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size)
-{
-	BlockingCall call(__func__);
-	memcpy(to, to_pointer(from), size);
 	return 0;
 }
 
