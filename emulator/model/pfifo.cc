@@ -99,7 +99,7 @@ u32 Pfifo::intr_0()
 	for (auto &rl : host_.runlists()) {
 		if (rl.intr & INTR_BAD_TSG)
 			intr_0_ |= INTR_0_SCHED_ERROR;
-		if (rl.intr & INTR_TSG_PREEMPT_COMPLETE && intr_mask_ & INTR_0_TSG_PREEMPT_COMPLETE)
+		if (rl.intr & INTR_TSG_PREEMPT_COMPLETE && !profile_.traits.runlist_readback)
 			intr_0_ |= INTR_0_TSG_PREEMPT_COMPLETE;
 		if (rl.submits && !rl.submit_pending)
 			intr_runlist_ |= 1u << rl.info.id, rl.submits = 0;
@@ -109,7 +109,8 @@ u32 Pfifo::intr_0()
 		intr_0_ |= INTR_0_CHANNEL_INTR;
 	host_.channel_interrupt = false;
 	bool faulted = host_.mmu_faults && !profile_.traits.host_volta;
-	return intr_0_ | (faulted ? INTR_0_MMU_FAULT : 0) | (intr_runlist_ ? INTR_0_RUNLIST_EVENT : 0);
+	u32 hidden = INTR_0_TSG_PREEMPT_COMPLETE & ~intr_mask_;
+	return (intr_0_ & ~hidden) | (faulted ? INTR_0_MMU_FAULT : 0) | (intr_runlist_ ? INTR_0_RUNLIST_EVENT : 0);
 }
 
 bool Pfifo::read(u32 off, u32 &v)
@@ -126,7 +127,7 @@ bool Pfifo::read(u32 off, u32 &v)
 	case 0x200c: v = profile_.host_class; return profile_.traits.host_volta;
 	case 0x2100: v = intr_0(); return true;
 	case 0x2140: v = intr_en_0_; return true;
-	case 0x2180: // NV_PFIFO_INTR_0_MASK_SET, MASK_CLEAR: Turing's. That INTR_0 lacks what is not set is assumed
+	case 0x2180: // NV_PFIFO_INTR_0_MASK_SET, MASK_CLEAR: Turing's. That INTR_0 keeps and hides what is not set is assumed
 	case 0x21c0: v = intr_mask_; return !profile_.traits.runlist_readback;
 	case 0x254c: // NV_PFIFO_INTR_SCHED_ERROR: CODE 7:0
 		for (const auto &rl : host_.runlists())
