@@ -95,8 +95,9 @@ void add_turing(std::vector<KeptRegister> &all)
 			{.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
 			{.offset = VF + 0x30a0, .count = 2},
 			{.offset = VF + 0x30b0, .writable = 0x7fffffff},
-			// nouveau subdev/mmu/vmmtu102.c, engine/fifo/tu102.c
+			// written before INVALIDATE (nouveau subdev/mmu/vmmtu102.c)
 			{.offset = 0x100e68},
+			// bit 31 enables the doorbell; engines whose context switch timed out: none (nouveau engine/fifo/tu102.c)
 			{.offset = 0xb65000},
 			{.offset = 0x2a30, .writable = READ_ONLY},
 		});
