@@ -82,9 +82,15 @@ json report_work(EmulatedGpu &gpu, const json &)
 	json ignored = json::array();
 	for (const auto &[method, times] : work.ignored())
 		ignored.push_back({{"class", method.first}, {"method", method.second}, {"times", times}});
-	return {{"entries", c.entries},   {"methods", c.methods},   {"copied_bytes", c.copied_bytes},
-		{"releases", c.releases}, {"acquires", c.acquires}, {"faults", c.faults},
-		{"ignored", ignored}};
+	return {{"entries", c.entries},
+		{"methods", c.methods},
+		{"copied_bytes", c.copied_bytes},
+		{"releases", c.releases},
+		{"acquires", c.acquires},
+		{"faults", c.faults},
+		{"ignored", ignored},
+		{"ignored_unlisted", c.ignored_unlisted},
+		{"refused_writes", gpu.memories().vid.refused()}};
 }
 
 json add_jobs(EmulatedGpu &gpu, const json &q)

@@ -21,13 +21,21 @@ void Host::reset()
 	preempts_over_pending = 0;
 	work_.reset();
 	mmu_faults = 0;
-	channel_interrupt = waits_ = false;
+	channel_interrupt = waits_ = waited_ = false;
+	polled_ = 0;
 	for (const auto &info : profile_.runlists) {
 		auto &rl = runlists_.emplace_back(info);
 		rl.channels.assign(info.channels, Channel{});
 		rl.counted_to = now_;
 	}
 	update_next_event();
+}
+
+void Host::enable_work()
+{
+	constexpr u64 KEPT = 1ull << 30; // bytes of video memory: a channel could fill all of it
+	work_.enabled = true;
+	mem_.vid.set_limit(KEPT);
 }
 
 Runlist *Host::runlist(int id)
@@ -165,6 +173,14 @@ void Host::update_next_event()
 		next_event_ = std::min(next_event_, find_next_event(rl));
 }
 
+namespace {
+
+// With --execute: what a runlist may do in one advance(), as Work::Step::cost counts. A driver that gives more work than
+// the emulator does in the same time gets it done later; time and the registers go on.
+constexpr u64 COST_LIMIT = 4096;
+
+} // namespace
+
 void Host::advance(u64 to)
 {
 	if (work_.enabled)
@@ -177,8 +193,14 @@ void Host::advance(u64 to)
 		if (find_next_event(rl) > to)
 			continue;
 		skip_cycles(rl, to);
-		for (u64 t; (t = find_next_event(rl)) <= to;)
+		cost_ = 0;
+		for (u64 t; (t = find_next_event(rl)) <= to;) {
+			if (work_.enabled && ++cost_ > COST_LIMIT) {
+				put_off(rl, to + 1);
+				break;
+			}
 			run_event(rl, std::max(t, now_));
+		}
 	}
 	now_ = std::max(now_, to);
 	if (work_.enabled) // what ran may have released a semaphore

@@ -141,16 +141,19 @@ public:
 	std::vector<Channel> &pccsr_channels() { return channels_; }
 	ContextImages &context_images() { return context_images_; }
 	Work &work() { return work_; }
+	void enable_work(); // channels execute what a driver wrote for them; video memory gets a limit
 	u64 next_event() const { return next_event_; }
-	bool waits_for_semaphore() const { return waits_; } // some channel does, whatever may release it
+	// Some channel does, whatever may release it; or there are channels that were not looked at.
+	bool waits_for_semaphore() const { return waits_ || waited_ || polled_; }
 
 	// MMU faults by the id of the unit that faulted, and a bit for each that is pending.
 	struct MmuFault {
 		Phys inst;
 		WorkFault fault;
 	};
+	static constexpr unsigned FAULT_UNITS = 32; // that the registers can report
 	u32 mmu_faults = 0;
-	MmuFault mmu_fault[32];
+	MmuFault mmu_fault[FAULT_UNITS];
 	bool channel_interrupt = false; // a channel asked for one: NON_STALL_INTERRUPT
 
 	// Requests by register writes. All take effect at now().
@@ -193,8 +196,11 @@ private:
 	void bring_jobs(Runlist &rl, u64 t);
 	void find_job_end(Runlist &rl, u64 t);
 	void end_jobs(Runlist &rl, u64 t);
-	bool poll_work();
+	void poll_work();
 	void do_work(Runlist &rl, u64 t);
+	bool find_work(u32 chid, Channel &ch);
+	void yield_channel(Runlist &rl);
+	void put_off(Runlist &rl, u64 t);
 	void stop_for_fault(Runlist &rl, u32 chid, unsigned queue, const WorkFault &fault);
 	u64 save_ns(const Timeslice &t);
 	bool uses_context_image(const Runlist &rl, const Timeslice &t) const;
@@ -203,8 +209,10 @@ private:
 	Memories &mem_;
 	ContextImages context_images_;
 	Work work_;
-	bool waits_ = false;
-	std::vector<Channel> channels_; // PCCSR chips: one table for all runlists
+	bool waits_ = false, waited_ = false; // in the round of polls that goes on, and in the one before
+	size_t polled_ = 0;                   // channels, in this round
+	u64 cost_ = 0;                        // of what the runlist did in this advance()
+	std::vector<Channel> channels_;       // PCCSR chips: one table for all runlists
 	std::vector<Runlist> runlists_;
 	u64 now_ = 0, next_event_ = NEVER;
 };

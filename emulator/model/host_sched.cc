@@ -10,6 +10,7 @@ void Host::reread_list(Runlist &rl)
 {
 	unsigned entry = profile_.traits.entry_bytes;
 	u64 bytes = u64(rl.length) * entry;
+	cost_ += rl.length / 16;
 	bool sys = mem_.in_system(rl.base.ap); // writes by the machine are not seen
 	u64 stamp = sys ? 0 : mem_.vid.stamp(rl.base.addr, bytes);
 	if (!sys && stamp == rl.list_stamp)

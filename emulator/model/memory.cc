@@ -39,8 +39,14 @@ bool Memory::write(u64 addr, const void *in, u64 len)
 		if (!block)
 			block = std::make_unique<Block>();
 		auto &page = block->pages[(addr >> PAGE_SHIFT) & 511];
-		if (!page)
+		if (!page) {
+			if (!pages_left_) {
+				refused_++;
+				return false;
+			}
+			pages_left_--;
 			page = std::make_unique<Page>(); // zeroed
+		}
 		std::memcpy(page->data() + in_page, from, n);
 		block->stamp = ++writes_;
 		from += n, addr += n, len -= n;

@@ -56,7 +56,11 @@ public:
 	explicit Memory(u64 size);
 
 	u64 size() const { return size_; }
-	// These return false and do nothing when the range is not inside the memory.
+	// At most so many bytes of pages that were written are kept. A write that wants another page fails.
+	void set_limit(u64 bytes) { pages_left_ = bytes >> PAGE_SHIFT; }
+	u64 refused() const { return refused_; } // writes that failed so
+
+	// These return false when the range is not inside the memory, and then do nothing.
 	bool read(u64 addr, void *out, u64 len) const;
 	bool write(u64 addr, const void *in, u64 len);
 	bool fill(u64 addr, u8 byte, u64 len);
@@ -78,7 +82,8 @@ private:
 		u64 stamp = 0;
 	};
 	u64 size_;
-	u64 writes_ = 0;
+	u64 writes_ = 0, refused_ = 0;
+	u64 pages_left_ = ~0ull;
 	std::vector<std::unique_ptr<Block>> blocks_;
 };
 

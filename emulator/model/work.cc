@@ -12,23 +12,14 @@ namespace {
 constexpr u64 METHOD_NS = 50, FETCH_NS = 500, BYTES_PER_NS = 8;
 
 // Words of RAMFC and of USERD
-constexpr u32 RAMFC_GP_PUT = 0, RAMFC_USERD = 2, RAMFC_GP_GET = 5, RAMFC_GP_BASE = 18;
-constexpr u32 USERD_GP_GET = 34, USERD_GP_PUT = 35;
+constexpr u32 RAMFC_GP_PUT = 0, RAMFC_USERD = 2, RAMFC_GP_GET = 5, RAMFC_REF = 10, RAMFC_GP_BASE = 18;
+constexpr u32 USERD_REF = 18, USERD_GP_GET = 34, USERD_GP_PUT = 35;
+
+constexpr u64 BYTES_PER_COST = 256; // of a copy
 
 Phys word_of(Phys base, u32 word)
 {
 	return {base.ap, base.addr + 4 * word};
-}
-
-// SEMAPHORED OPERATION 4:0 (1 acquire, 2 release, 4 greater or equal, 8 and), ACQUIRE_SWITCH 12, RELEASE_SIZE 24 (1:
-// one word). SEM_EXECUTE has its own numbers, which are brought to these.
-constexpr u32 ACQUIRE = 1, RELEASE = 2, ACQ_GEQ = 4, ACQ_AND = 8, REDUCTION = 16;
-
-u32 old_operation(u32 execute)
-{
-	static constexpr u32 codes[8] = {ACQUIRE, RELEASE, ACQ_GEQ, ACQ_GEQ, ACQ_AND, 0, REDUCTION, 0};
-	u32 size = get_bit(execute, 25) ? 0 : 1u << 24; // RELEASE_TIMESTAMP: all four words
-	return codes[execute & 7] | size;
 }
 
 } // namespace
@@ -47,31 +38,14 @@ Work::State *Work::find(u32 chid, Phys inst)
 	s.userd = {Aperture(get_bits(userd, 1, 0)), u64(get_bits(userd_hi, 7, 0)) << 32 | (userd & bit_mask(31, 9))};
 	s.gp_base = u64(get_bits(base_hi, 7, 0)) << 32 | (base & bit_mask(31, 3));
 	s.gp_entries = 1u << get_bits(base_hi, 20, 16);
-	s.gp_get = mem_.rd32(word_of(inst, RAMFC_GP_GET));
+	s.gp_get = mem_.rd32(word_of(inst, RAMFC_GP_GET)) % s.gp_entries;
 	return &(channels_[chid] = s);
-}
-
-bool Work::acquired(const State &s, u32 value)
-{
-	u32 payload = s.semaphore[2];
-	switch (s.semaphore[3] & 0x1f) {
-	case ACQ_GEQ: return int32_t(value - payload) >= 0; // circular: the difference is compared
-	case ACQ_AND: return (value & payload) != 0;
-	default: return value == payload;
-	}
-}
-
-bool Work::acquire_holds(const State &s, const VirtualMemory &space) const
-{
-	u64 va = u64(s.semaphore[0] & 0xff) << 32 | (s.semaphore[1] & ~3u), where;
-	u32 value;
-	return !space.read(va, &value, 4, &where) || acquired(s, value); // a fault ends the waiting, too
 }
 
 bool Work::waits_for_semaphore(u32 chid) const
 {
 	auto at = channels_.find(chid);
-	return at != channels_.end() && at->second.acquiring;
+	return at != channels_.end() && at->second.acquiring.has_value();
 }
 
 bool Work::has_work(u32 chid, Phys inst)
@@ -79,9 +53,14 @@ bool Work::has_work(u32 chid, Phys inst)
 	State *s = find(chid, inst);
 	if (!s)
 		return false;
-	if (s->acquiring)
-		return acquire_holds(*s, {mem_, address_space(mem_, profile_.traits.pages, inst)});
-	return s->pb_get < s->pb_end || mem_.rd32(word_of(s->userd, USERD_GP_PUT)) % s->gp_entries != s->gp_get;
+	if (s->acquiring) {
+		VirtualMemory space{mem_, address_space(mem_, profile_.traits.pages, inst)};
+		u64 value = 0; // a fault ends the waiting, too
+		return space.read(s->semaphore, &value, s->acquiring->wide ? 8 : 4) ||
+		       is_acquired(*s->acquiring, value, s->payload);
+	}
+	return s->copy.is_busy() || s->pb_get < s->pb_end ||
+	       mem_.rd32(word_of(s->userd, USERD_GP_PUT)) % s->gp_entries != s->gp_get;
 }
 
 // What a driver looks at: GP_GET in USERD and RAMFC.
@@ -96,8 +75,7 @@ void Work::save(const State &s, Phys inst)
 bool Work::fetch_entry(State &s, Phys inst, const VirtualMemory &space)
 {
 	u32 entry[2];
-	u64 where;
-	if (!space.read(s.gp_base + 8 * u64(s.gp_get), entry, 8, &where))
+	if (space.read(s.gp_base + 8 * u64(s.gp_get), entry, 8))
 		return false;
 	s.pb_get = u64(get_bits(entry[1], 7, 0)) << 32 | (entry[0] & ~3u);
 	s.pb_end = s.pb_get + 4 * get_bits(entry[1], 30, 10);
@@ -123,21 +101,22 @@ Work::Step Work::next(State &state, Phys inst, u64 now)
 	State *s = &state;
 	VirtualMemory space{mem_, address_space(mem_, profile_.traits.pages, inst)};
 	if (s->acquiring)
-		return semaphore(*s, space, now);
+		return acquire(*s, *s->acquiring, space);
+	if (s->copy.is_busy())
+		return count_copy(s->copy.go_on(space, now));
 	if (s->pb_get >= s->pb_end) {
 		u64 va = s->gp_base + 8 * u64(s->gp_get);
 		if (!fetch_entry(*s, inst, space))
-			return {.fault = WorkFault{va, false, true}};
+			return {.fault = WorkFault{{va, false}, true}};
 		return {.ns = FETCH_NS};
 	}
 	u32 word;
-	u64 where;
-	if (!space.read(s->pb_get, &word, 4, &where))
-		return {.fault = WorkFault{where, false, true}};
+	if (auto fault = space.read(s->pb_get, &word, 4))
+		return {.fault = WorkFault{*fault, true}};
 	s->pb_get += 4;
 	if (s->left) {
 		s->left--;
-		Step step = execute(*s, word, space, now);
+		Step step = execute(*s, inst, word, space, now);
 		if (s->increments)
 			s->method += 4;
 		if (s->once)
@@ -156,7 +135,7 @@ Work::Step Work::next(State &state, Phys inst, u64 now)
 		s->left = 0;
 	} else if (op == 4) { // IMMD_DATA: the count is the word
 		s->left = 0;
-		return execute(*s, get_bits(word, 28, 16), space, now);
+		return execute(*s, inst, get_bits(word, 28, 16), space, now);
 	} else if (op == 7) { // END_PB_SEGMENT
 		s->left = 0;
 		s->pb_get = s->pb_end;
@@ -164,77 +143,129 @@ Work::Step Work::next(State &state, Phys inst, u64 now)
 	return {.ns = METHOD_NS};
 }
 
-Work::Step Work::execute(State &s, u32 data, const VirtualMemory &space, u64 now)
+void Work::note_ignored(u32 number, u32 method)
+{
+	auto at = ignored_.find({number, method});
+	if (at != ignored_.end())
+		at->second++;
+	else if (ignored_.size() < IGNORED_LIMIT)
+		ignored_[{number, method}] = 1;
+	else
+		counts_.ignored_unlisted++;
+}
+
+Work::Step Work::execute(State &s, Phys inst, u32 data, const VirtualMemory &space, u64 now)
 {
 	counts_.methods++;
 	if (s.method < 0x100)
-		return host_method(s, data, space, now);
+		return host_method(s, inst, data, space, now);
 	u32 number = s.classes[s.subchannel];
 	if (!CopyEngine::is_class(number)) {
-		ignored_[{number, s.method}]++;
+		note_ignored(number, s.method);
 		return {.ns = METHOD_NS};
 	}
 	CopyEngine::Result r = s.copy.method(s.method, data, space, now);
-	if (!r.known)
-		ignored_[{number, s.method}]++;
+	if (r.ignored)
+		note_ignored(number, s.method);
+	return count_copy(r);
+}
+
+Work::Step Work::count_copy(const CopyEngine::Result &r)
+{
 	counts_.copied_bytes += r.bytes;
-	Step step{.ns = METHOD_NS + r.bytes / BYTES_PER_NS};
+	Step step{.ns = METHOD_NS + r.bytes / BYTES_PER_NS, .cost = 1 + r.lines + r.bytes / BYTES_PER_COST};
 	if (r.fault)
-		step.fault = WorkFault{r.fault->first, r.fault->second, false};
+		step.fault = WorkFault{*r.fault, false};
 	return step;
 }
 
-Work::Step Work::host_method(State &s, u32 data, const VirtualMemory &space, u64 now)
+namespace {
+
+void set_low(u64 &v, u32 word)
+{
+	v = (v & ~u64{0xffffffff}) | word;
+}
+
+void set_high(u64 &v, u32 word)
+{
+	v = (v & 0xffffffff) | u64(word) << 32;
+}
+
+} // namespace
+
+Work::Step Work::host_method(State &s, Phys inst, u32 data, const VirtualMemory &space, u64 now)
 {
 	Step step{.ns = METHOD_NS};
 	switch (s.method) {
-	case 0x00: s.classes[s.subchannel] = get_bits(data, 15, 0); break; // SET_OBJECT NVCLASS
-	case 0x08: break;                                                  // NOP
-	case 0x10: s.semaphore[0] = data; break;                           // SEMAPHOREA to C
-	case 0x14: s.semaphore[1] = data; break;
-	case 0x18: s.semaphore[2] = data; break;
-	case 0x1c: s.semaphore[3] = data; return semaphore(s, space, now);
-	case 0x20: step.interrupt = true; break; // NON_STALL_INTERRUPT
-	case 0x24:                               // FB_FLUSH, MEM_OP_A to D: memory is written at once, there is no TLB
+	case 0x00: s.classes[s.subchannel] = get_bits(data, 15, 0); return step; // SET_OBJECT NVCLASS
+	case 0x08: return step;                                                  // NOP
+	case 0x10: set_high(s.semaphore, data & 0xff); return step;              // SEMAPHOREA to D
+	case 0x14: set_low(s.semaphore, data & ~3u); return step;
+	case 0x18: s.payload = data; return step;
+	case 0x1c: return semaphore(s, decode_semaphored(data), space, now);
+	case 0x20: step.interrupt = true; return step; // NON_STALL_INTERRUPT
+	case 0x24: // FB_FLUSH, MEM_OP_A to D: memory is written at once, there is no TLB
 	case 0x28:
 	case 0x2c:
 	case 0x30:
-	case 0x34: break;
-	case 0x5c: s.semaphore[1] = data; break; // SEM_ADDR_LO, SEM_ADDR_HI, SEM_PAYLOAD_LO
-	case 0x60: s.semaphore[0] = data; break;
-	case 0x64: s.semaphore[2] = data; break;
-	case 0x68: break; // SEM_PAYLOAD_HI: 64-bit payloads are not modelled
-	case 0x6c: s.semaphore[3] = old_operation(data); return semaphore(s, space, now);
-	case 0x78: break; // WFI: each method here waits for the one before
-	case 0x80: break; // YIELD: not modelled
-	default: ignored_[{0, s.method}]++;
+	case 0x34: return step;
+	case 0x50: // SET_REFERENCE
+		mem_.wr32(word_of(s.userd, USERD_REF), data);
+		mem_.wr32(word_of(inst, RAMFC_REF), data);
+		return step;
+	case 0x78: return step; // WFI: each method here waits for the one before
+	case 0x80:              // YIELD OP 1:0
+		switch (get_bits(data, 1, 0)) {
+		case 0: return step;
+		case 2: step.yield = Yield::Timeslice; return step;
+		case 3: step.yield = Yield::Channel; return step;
+		}
+		break; // 1, PBDMA_TIMESLICE up to Pascal: nothing published says what it does
 	}
+	if (profile_.traits.host_volta)
+		switch (s.method) {
+		case 0x5c: set_low(s.semaphore, data & ~3u); return step; // SEM_ADDR_LO to SEM_EXECUTE
+		case 0x60: set_high(s.semaphore, data & 0xff); return step;
+		case 0x64: set_low(s.payload, data); return step;
+		case 0x68: set_high(s.payload, data); return step;
+		case 0x6c: {
+			auto op = decode_sem_execute(data);
+			if (op && !op->is_aligned(s.semaphore))
+				op = std::nullopt;
+			return semaphore(s, op, space, now);
+		}
+		}
+	note_ignored(0, s.method);
 	return step;
 }
 
-Work::Step Work::semaphore(State &s, const VirtualMemory &space, u64 now)
+// op: none where hardware would stop the channel with NV_PPBDMA_INTR_0_SEMAPHORE.
+Work::Step Work::semaphore(State &s, std::optional<SemaphoreOperation> op, const VirtualMemory &space, u64 now)
 {
 	Step step{.ns = METHOD_NS};
-	u64 va = u64(s.semaphore[0] & 0xff) << 32 | (s.semaphore[1] & ~3u), where;
-	u32 operation = s.semaphore[3] & 0x1f;
-	if (operation == RELEASE) { // four words: payload, 0, time
-		u32 words[4] = {s.semaphore[2], 0, u32(now), u32(now >> 32)};
-		if (!space.write(va, words, get_bit(s.semaphore[3], 24) ? 4 : 16, &where))
-			step.fault = WorkFault{where, true, true};
-		counts_.releases++;
+	if (!op) {
+		note_ignored(0, s.method);
 		return step;
 	}
-	if (operation != ACQUIRE && operation != ACQ_GEQ && operation != ACQ_AND) {
-		ignored_[{0, s.method}]++;
-		return step;
-	}
-	u32 value;
-	s.acquiring = false;
-	if (!space.read(va, &value, 4, &where))
-		step.fault = WorkFault{where, false, true};
+	if (op->acquires())
+		return acquire(s, *op, space);
+	if (auto fault = release_semaphore(space, s.semaphore, *op, s.payload, now))
+		step.fault = WorkFault{*fault, true};
+	counts_.releases++;
+	return step;
+}
+
+Work::Step Work::acquire(State &s, SemaphoreOperation op, const VirtualMemory &space)
+{
+	Step step{.ns = METHOD_NS};
+	u64 value = 0;
+	s.acquiring = std::nullopt;
+	if (auto fault = space.read(s.semaphore, &value, op.wide ? 8 : 4))
+		step.fault = WorkFault{*fault, true};
+	else if (is_acquired(op, value, s.payload))
+		counts_.acquires++;
 	else
-		s.acquiring = !acquired(s, value);
-	counts_.acquires += !s.acquiring && !step.fault;
+		s.acquiring = op;
 	return step;
 }
 

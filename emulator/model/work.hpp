@@ -11,10 +11,8 @@
 
 namespace emu {
 
-// What stopped a channel: an address that no page maps, and who used it.
-struct WorkFault {
-	u64 va = 0;
-	bool write = false;
+// What stopped a channel, and who accessed it.
+struct WorkFault : MemoryFault {
 	bool host = false; // Host itself; otherwise the engine
 };
 
@@ -31,19 +29,26 @@ public:
 	bool has_work(u32 chid, Phys inst);
 	bool waits_for_semaphore(u32 chid) const;
 
+	// What a channel gives up with YIELD: nothing, its turn within the TSG, or the time slice of the TSG.
+	enum class Yield { None, Channel, Timeslice };
 	struct Step {
 		u64 ns = 0;             // that it takes
+		u64 cost = 1;           // for the emulator: a method, 256 bytes or a line of a copy are 1
 		bool interrupt = false; // it asked for a non-stalling interrupt
+		Yield yield = Yield::None;
 		std::optional<WorkFault> fault = std::nullopt;
 	};
-	// Does the next piece of the channel's work: fetches an entry, or executes one method or one copy.
+	// Does the next piece of the channel's work: fetches an entry, executes one method or copies a piece.
 	Step run(u32 chid, Phys inst, u64 now);
 
 	struct Counts {
 		u64 entries = 0, methods = 0, copied_bytes = 0, releases = 0, acquires = 0, faults = 0;
+		u64 ignored_unlisted = 0; // methods that are ignored and for which the list had no place
 	};
 	const Counts &counts() const { return counts_; }
-	// Methods that no unit here executes, by class (0: Host's own) and method: how often.
+	// Methods that are not executed, or not all of them, by class (0: Host's own) and method: how often. The first
+	// IGNORED_LIMIT of them.
+	static constexpr size_t IGNORED_LIMIT = 1024;
 	const std::map<std::pair<u32, u32>, u64> &ignored() const { return ignored_; }
 
 private:
@@ -53,20 +58,21 @@ private:
 		u32 gp_entries = 1, gp_get = 0;
 		u64 pb_get = 0, pb_end = 0; // virtual addresses of what is left of the segment
 		u32 method = 0, subchannel = 0, left = 0;
-		bool increments = false, once = false; // after each word; after the first only
-		u32 semaphore[4] = {};  // SEMAPHOREA to D, or SEM_ADDR_HI, SEM_ADDR_LO, payload and operation
-		bool acquiring = false; // the operation waits for its value
-		u32 classes[8] = {};    // SET_OBJECT by subchannel
+		bool increments = false, once = false;       // after each word; after the first only
+		u64 semaphore = 0, payload = 0;              // SEMAPHOREA to C, or SEM_ADDR_HI to SEM_PAYLOAD_HI
+		std::optional<SemaphoreOperation> acquiring; // the operation that waits for its value
+		u32 classes[8] = {};                         // SET_OBJECT by subchannel
 		CopyEngine copy;
 	};
 	State *find(u32 chid, Phys inst);
 	bool fetch_entry(State &s, Phys inst, const VirtualMemory &space);
 	Step next(State &s, Phys inst, u64 now);
-	Step execute(State &s, u32 data, const VirtualMemory &space, u64 now);
-	Step host_method(State &s, u32 data, const VirtualMemory &space, u64 now);
-	Step semaphore(State &s, const VirtualMemory &space, u64 now);
-	static bool acquired(const State &s, u32 value);
-	bool acquire_holds(const State &s, const VirtualMemory &space) const;
+	Step execute(State &s, Phys inst, u32 data, const VirtualMemory &space, u64 now);
+	Step host_method(State &s, Phys inst, u32 data, const VirtualMemory &space, u64 now);
+	Step semaphore(State &s, std::optional<SemaphoreOperation> op, const VirtualMemory &space, u64 now);
+	Step acquire(State &s, SemaphoreOperation op, const VirtualMemory &space);
+	Step count_copy(const CopyEngine::Result &r);
+	void note_ignored(u32 number, u32 method);
 	void save(const State &s, Phys inst);
 
 	const Profile &profile_;

@@ -140,7 +140,8 @@ int main(int argc, char **argv)
 	try {
 		auto gpu = emu::EmulatedGpu::from_file(profile);
 		nlohmann::json pending;
-		gpu->host().work().enabled = execute;
+		if (execute)
+			gpu->host().enable_work();
 		if (!sysmem.empty())
 			gpu->memories().window = parse_window(sysmem);
 		if (!scenario.empty()) {
