@@ -26,8 +26,8 @@ WITHOUT = ("erms",)
 def fetch_modules() -> list[pathlib.Path]:
     """The module and those it needs, in loading order. Fetches them at first; raises FileNotFoundError with the reason
     where they cannot be had."""
-    tree = paths.BUILD / "drivers" / f"{paths.kernel_version()}-nouveau"
-    if not (tree / "complete").exists():
+    tree = paths.BUILD / "kernel" / paths.kernel_version() / "drivers" / "nouveau"
+    if not tree.exists():
         done = subprocess.run([str(paths.ROOT / "scripts" / "fetch-kernel"), "--module", "nouveau"], check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
