@@ -47,6 +47,24 @@ void InterruptTree::reset()
 	enabled_[0] = enabled_[1] = 0;
 }
 
+// NV_PMC_ENABLE PFIFO 8: OGK maxwell/gm107/dev_boot.h, DOC volta/gv100 and turing/tu104 dev_master.ref.txt. nouveau resets
+// PFIFO so when it ends (subdev/mc/gk104.c), and does not expect an interrupt of before.
+bool MasterEnable::read(u32 off, u32 &v)
+{
+	v = enabled_;
+	return off == 0x200;
+}
+
+bool MasterEnable::write(u32 off, u32 v)
+{
+	if (off != 0x200)
+		return false;
+	if (get_bit(enabled_, 8) && !get_bit(v, 8))
+		pfifo_.reset_interrupts();
+	enabled_ = v;
+	return true;
+}
+
 // NV_PTIMER_INTR_0 0x9100 ALARM 0, INTR_EN_0 0x9140 ALARM 0, ALARM_0 0x9420 NSEC 31:5: DOC
 // volta/gv100/dev_timer.ref.txt.
 bool Alarm::check()

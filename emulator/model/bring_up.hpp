@@ -31,6 +31,20 @@ private:
 	u32 enabled_[2] = {};
 };
 
+// PMC ENABLE 0x200. Turning PFIFO off (bit 8) resets it; of that its interrupts are modelled, not its runlists and channels.
+class MasterEnable : public Unit {
+public:
+	explicit MasterEnable(Pfifo &pfifo) : pfifo_(pfifo) {}
+	std::vector<Range> ranges() const override { return {{0x0, 0x1000}}; }
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
+	void reset() override { enabled_ = ~0u; }
+
+private:
+	Pfifo &pfifo_;
+	u32 enabled_ = ~0u; // after reset: assumed
+};
+
 // PTIMER's alarm.
 class Alarm : public Unit {
 public:

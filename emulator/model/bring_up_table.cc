@@ -109,9 +109,8 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 {
 	const Fbpas fbpas(p);
 	std::vector<KeptRegister> all = {
-		// PMC: ENABLE (OGK pascal/gp102/dev_boot.h), enables of the PBDMAs (nouveau engine/fifo/gk104.c),
-		// INTR_LTC, INTR_FBPA (DOC pascal/gp100-msi-intr.txt). That everything is on at first is assumed
-		{.offset = 0x200, .reset = ~0u},
+		// PMC: enables of the PBDMAs (nouveau engine/fifo/gk104.c), all on at first (assumed); INTR_LTC, INTR_FBPA
+		// (DOC pascal/gp100-msi-intr.txt)
 		{.offset = 0x204, .reset = ~0u},
 		{.offset = 0x1c0, .writable = READ_ONLY},
 		{.offset = 0x1d0, .writable = READ_ONLY},

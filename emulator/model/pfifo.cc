@@ -21,6 +21,13 @@ void Pfifo::reset()
 	intr_runlist_ = intr_0_ = intr_en_0_ = intr_mask_ = 0;
 }
 
+void Pfifo::reset_interrupts()
+{
+	intr_0(); // takes what the runlists and channels have to report
+	host_.mmu_faults = 0;
+	intr_runlist_ = intr_0_ = intr_en_0_ = intr_mask_ = 0;
+}
+
 const Runlist *Pfifo::runlist_of_engine(unsigned engine_id, unsigned *slot) const
 {
 	for (const auto &e : profile_.engines)

@@ -16,6 +16,7 @@ public:
 	bool write(u32 offset, u32 value) override;
 	void reset() override;
 
+	void reset_interrupts(); // none is pending or enabled
 	bool interrupt_pending() { return (intr_0() & intr_en_0_) != 0; }
 
 private:

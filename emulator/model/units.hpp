@@ -67,6 +67,7 @@ struct GpuUnits {
 						   {20, [alarm = alarm] { return alarm->pending(); }}});
 		if (!p.traits.host_volta)
 			make<FaultReports>(host);
+		make<MasterEnable>(*pfifo);
 		make<KeptRegisters>(kept_registers(p));
 	}
 

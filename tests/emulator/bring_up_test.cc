@@ -74,6 +74,28 @@ TEST(BringUp, a_finished_preempt_is_reported_when_the_mask_says_so)
 	}
 }
 
+// PMC_ENABLE's bit 8. Seen failing with a register that only kept what was written: nouveau crashed over a runlist's event of
+// before.
+TEST(BringUp, a_reset_of_pfifo_clears_its_interrupts)
+{
+	for (std::string chip : {"gp106", "gv100", "tu102"}) {
+		auto gpu = make_gpu(chip);
+		ASSERT_TRUE(
+			gpu->control({{"cmd", "scenario"}, {"file", EMU_DATA_DIR "/scenarios/minimal.json"}})["ok"]);
+		wr32(*gpu, 0x2140, 0x40000000);
+		wr32(*gpu, 0x160, 0x100);
+		EXPECT_EQ(rd32(*gpu, 0x200), 0xffffffffu);
+		wr32(*gpu, 0x200, 0xffffdfff);
+		EXPECT_TRUE(gpu->interrupt_raised()) << chip << ": RUNLIST_EVENT";
+		wr32(*gpu, 0x200, 0xfffffeff);
+		wr32(*gpu, 0x200, 0xffffffff);
+		EXPECT_FALSE(gpu->interrupt_raised()) << chip;
+		EXPECT_EQ(rd32(*gpu, 0x2100), 0u) << chip;
+		EXPECT_EQ(rd32(*gpu, 0x2140), 0u) << chip;
+		EXPECT_EQ(rd32(*gpu, 0x2a00), 0u) << chip;
+	}
+}
+
 // Seen failing where a write of a wrong width was not listed.
 TEST(BringUp, what_is_not_modelled_is_listed)
 {
