@@ -420,6 +420,30 @@ def measure_policies() -> None:
                           victim_share=round(share, 3))
 
 
+def measure_misses() -> None:
+    """Two programs with a job in each period, whose deadline is the period's end, beside a saturating one."""
+    RUN.mkdir(mode=0o700, exist_ok=True)
+    for first, second in (((3, 10), (7, 20)), ((4, 10), (9, 20)), ((8, 20), (18, 40))):
+        with run_victim(task="c"):
+            programs = [Program("urgent", *job, 6, task=name, jobs=True) for name, job in zip("ab", (first, second))]
+            with run_policy("edf", {"name": "a", "deadline_ms": first[1]}, {"name": "b", "deadline_ms": second[1]},
+                            {"name": "c"}):
+                times = [program.times()[100:] for program in programs]
+        print_finding("misses", jobs_ms_of_ms=[first, second], us=[sum_up(some) for some in times])
+
+
+def measure_lone_programs() -> None:
+    """What time slices take from a program that is alone, by turns with the same program without them."""
+    rates: dict[int, list[float]] = {0: [], 6000: [], 250: []}
+    for _ in range(4):
+        for slice_us, some in rates.items():
+            with run_victim(20, slice_us=slice_us, plain=not slice_us) as program:
+                some.append(program.rate(1))
+    for slice_us in (6000, 250):
+        print_finding("alone", slice_us=slice_us, of_the_same_without=[
+            round(some / plain, 4) for some, plain in zip(rates[slice_us], rates[0])])
+
+
 def measure_as_user() -> None:
     """Experiment 4 in part: the same as an ordinary user."""
     measure_preemption(65534)
@@ -429,7 +453,7 @@ def measure_as_user() -> None:
 EXPERIMENTS: dict[str, Callable[[], None]] = {
     "baseline": measure_baseline, "preempt": measure_preemption, "hold": measure_holds, "times": measure_hold_times,
     "slices": measure_slices, "deaths": measure_deaths, "end": measure_end_to_end, "user": measure_as_user,
-    "policy": measure_policies}
+    "policy": measure_policies, "misses": measure_misses, "alone": measure_lone_programs}
 
 
 def main() -> None:
