@@ -80,7 +80,7 @@ REFUSED: "dict[str, tuple[Any, ...]]" = {
 
 @pytest.mark.parametrize("message", REFUSED)
 def test_a_wrong_policy_is_refused_by_the_item(tmp_path: pathlib.Path, message: str) -> None:
-    """Status 2, and no agent was asked for anything. Seen failing without check_policy() and check_programs()."""
+    """Status 2, and no agent was asked for anything. Seen failing without check_programs()."""
     load = start_task(tmp_path, "a")
     done = run_coordinator(tmp_path, *REFUSED[message], "--experimental")
     assert (done.returncode, done.stdout) == (2, "")

@@ -285,7 +285,7 @@ def test_a_gpu_is_removed_and_found_again(watched: Guest, card: Card) -> None:
 def test_files_are_read_while_nouveau_makes_and_destroys_channels(watched: Guest) -> None:
     """Every file is read READS times while nouveau is loaded and unloaded, which makes and destroys its channels and
     address spaces, and uses its window and BARs meanwhile. No read fails, no work of a channel faults, and nouveau says
-    each time what it says at first. Seen failing with a file that does not exist."""
+    each time what it says at first."""
     count = int(watched.check(f"echo {FILES} | wc -w"))
     watched.check(f"(echo {FILES} | xargs -n {GROUP} readloop 1 {READS * GROUP} >/tmp/reads 2>/tmp/differences; "
                   "touch /tmp/done) </dev/null >/dev/null 2>&1 &")
