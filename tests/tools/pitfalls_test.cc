@@ -124,14 +124,25 @@ TEST_F(Pitfalls, ARowCountsAWaitOnce)
 TEST_F(Pitfalls, WhatDoesNotOverlapDoesNotWait)
 {
 	add(1, Call::cuMemFree_v2, 10, 20);
-	add(1, Call::cuEventRecord, 12, 15);
 	add(2, Call::cuLaunchKernel, 20, 25);
 	add(2, Call::cuStreamSynchronize, 12, 19);
 	add(3, Call::cuMemcpyDtoH_v2, 12, 19);
 	add(3, Call::cuMemcpyHtoDAsync_v2, 12, 19); // may wait for itself
 	ProcessPitfalls process = find();
 
-	EXPECT_EQ(process.long_calls, 6U);
+	EXPECT_EQ(process.long_calls, 5U);
+	for (const PitfallRow &row : process.rows)
+		EXPECT_EQ(row.waits.count, 0U);
+}
+
+// A call that is made within another one of its thread is no waiter of it.
+TEST_F(Pitfalls, AThreadDoesNotWaitForItself)
+{
+	add(1, Call::cuMemFree_v2, 10, 20);
+	add(1, Call::cuEventRecord, 12, 15);
+	ProcessPitfalls process = find();
+
+	EXPECT_EQ(process.long_calls, 2U);
 	for (const PitfallRow &row : process.rows)
 		EXPECT_EQ(row.waits.count, 0U);
 }
