@@ -137,7 +137,7 @@ bool FaultReports::write(u32 off, u32 v)
 
 KeptRegisters::KeptRegisters(std::vector<KeptRegister> table) : table_(std::move(table))
 {
-	reset();
+	KeptRegisters::reset();
 }
 
 void KeptRegisters::reset()

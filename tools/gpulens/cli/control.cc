@@ -208,8 +208,8 @@ Commands control_commands()
 		 {"gpulens -g 0 schedule docs/schedule-example.json --dry-run    only says what it would write",
 		  "sudo gpulens -g 0 schedule docs/schedule-example.json --for 1m",
 		  "sudo gpulens -g 0 schedule --release        after it and its watchdog were killed",
-		  "gpulens --source rm schedule docs/schedule-programs.json    programs of gpulens run --schedule "
-		  "task=NAME",
+		  ("gpulens --source rm schedule docs/schedule-programs.json    programs of gpulens run --schedule "
+		   "task=NAME"),
 		  "gpulens schedule --probe                    what NVIDIA's driver lets a program do"},
 		 add_schedule},
 	};
