@@ -18,7 +18,7 @@ struct CallFrame {
 	u64 offset = 0;               // address in that file
 
 	bool operator==(const CallFrame &) const = default;
-	auto operator<=>(const CallFrame &) const = default;
+	auto operator<=>(const CallFrame &) const = default; // NOLINT(modernize-use-nullptr): means the 0 in <=>
 };
 
 // Calls of one function from one place of the program.
