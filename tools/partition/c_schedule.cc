@@ -39,16 +39,16 @@ Announcer &announcer()
 // The caller holds the lock. Throws Error.
 AgentPage &own_page(Announcer &a)
 {
-	const char *folder = getenv(gpulens::environment::SCHEDULE_FOLDER);
-
 	if (a.link && a.pid == getpid())
 		return a.link->page();
+	const char *folder = getenv(gpulens::environment::SCHEDULE_FOLDER);
 	if (!folder || !getenv(gpulens::environment::SCHEDULE_TASK))
 		throw Error(Error::Source, "the program was not started by gpulens run --schedule task=NAME");
 	a.link.reset(); // of the parent
 	try {
 		a.pid = getpid();
-		a.link = std::make_unique<tool::schedule::AgentLink>(fmt::format("{}/agent-{}", folder, a.pid));
+		a.link = std::make_unique<tool::schedule::AgentLink>(
+			fmt::format("{}/{}{}", folder, gpulens::AGENT_PAGE_PREFIX, a.pid));
 	} catch (const Error &) {
 		throw Error(Error::NoProcess, "the process has no CUDA context yet");
 	}

@@ -5,6 +5,7 @@
 
 #include "lib/launch/agent_page.hpp"
 #include "lib/launch/environment.hpp"
+#include "preload/clock.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -42,14 +43,6 @@ AgentVerb held_by = AgentVerb::None;
 std::atomic<u32> replaced_slices;
 std::atomic<bool> changed; // the program changed a TSG while it was held
 std::atomic<u32> holds;    // that have begun; the second thread waits for the next one
-
-u64 now_ns()
-{
-	timespec t{};
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
-}
 
 // Waits until the word is not `value`, or until `until` (CLOCK_MONOTONIC, ns; 0: for ever).
 void wait_futex(const std::atomic<u32> &word, u32 value, u64 until)
@@ -385,7 +378,7 @@ AgentPage *make_page(const char *folder)
 
 	if (!folder)
 		return map_page(MAP_SHARED | MAP_ANONYMOUS, -1);
-	if (snprintf(page_path, SIZE, "%s/agent-%d", folder, getpid()) >= SIZE) {
+	if (snprintf(page_path, SIZE, "%s/%s%d", folder, gpulens::AGENT_PAGE_PREFIX, getpid()) >= SIZE) {
 		page_path[0] = 0;
 		errno = ENAMETOOLONG;
 		return nullptr;
@@ -416,10 +409,7 @@ u64 read_start_time()
 	if (fd >= 0)
 		close(fd);
 	text[std::max<ssize_t>(n, 0)] = 0;
-	const char *at = strrchr(text, ')'); // the name before it may have blanks
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, nullptr, 10) : 0;
+	return gpulens::start_time_of(text);
 }
 
 bool parse_budget()

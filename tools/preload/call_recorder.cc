@@ -4,13 +4,13 @@
 #include "preload/call_recorder.hpp"
 
 #include "lib/launch/environment.hpp"
+#include "preload/clock.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <link.h>
 #include <mutex>
@@ -56,14 +56,6 @@ Recorder &recorder()
 {
 	static Recorder &r = *new Recorder;
 	return r;
-}
-
-u64 now_ns()
-{
-	timespec t{};
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
 }
 
 // What a thread records into; given back when the thread ends.
@@ -127,15 +119,6 @@ int add_module(dl_phdr_info *file, size_t, void *to)
 	else if (readlink("/proc/self/exe", module.path, sizeof(module.path) - 1) < 0)
 		module.path[0] = 0;
 	log.modules.store(next + 1, std::memory_order_release);
-	return 0;
-}
-
-// The module of an address, from 1 on; 0: unknown.
-u32 module_of(const CallLog &log, u64 address)
-{
-	for (u32 i = log.modules; i > 0; i--)
-		if (address >= log.module[i - 1].bias && address < log.module[i - 1].end)
-			return i;
 	return 0;
 }
 
@@ -285,14 +268,21 @@ u32 find_site(CallLog &log, u32 call, bool legacy)
 	for (u32 i = 0; i < frames.count; i++)
 		hash = (hash ^ frames.addresses[i]) * 0x9e3779b97f4a7c15;
 	u32 first = static_cast<u32>(hash >> 32) % SITE_SLOTS, at = first;
-	for (; u32 site = r.site_by_hash[at].load(std::memory_order_acquire); at = (at + 1) % SITE_SLOTS)
-		if (is_same(log.site[site - 1], call, legacy, frames))
-			return site;
+	auto look_up = [&]() -> u32 {
+		for (at = first; u32 site = r.site_by_hash[at].load(std::memory_order_acquire);
+		     at = (at + 1) % SITE_SLOTS)
+			if (is_same(log.site[site - 1], call, legacy, frames))
+				return site;
+		return 0;
+	};
+	u32 site = look_up();
+	if (site)
+		return site;
 	std::lock_guard<std::mutex> hold(r.lock);
-	for (at = first; u32 site = r.site_by_hash[at].load(std::memory_order_acquire); at = (at + 1) % SITE_SLOTS)
-		if (is_same(log.site[site - 1], call, legacy, frames))
-			return site;
-	u32 site = add_site(log, call, legacy, frames);
+	site = look_up(); // another thread may have added it
+	if (site)
+		return site;
+	site = add_site(log, call, legacy, frames);
 	if (site)
 		r.site_by_hash[at].store(site, std::memory_order_release);
 	return site;

@@ -87,8 +87,9 @@ public:
 			.add({{"version", GPULENS_RELEASE}}, u64{1});
 		for (const ExportedGpu &g : gpus)
 			complete &= collect(metrics, g);
-		if (std::optional<nlohmann::ordered_json> status = read_schedule_status(); status && machine_)
-			add_schedule(metrics, *status);
+		if (machine_)
+			if (std::optional<nlohmann::ordered_json> status = read_schedule_status())
+				add_schedule(metrics, *status);
 		return metrics.text();
 	}
 

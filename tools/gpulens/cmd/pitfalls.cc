@@ -6,6 +6,7 @@
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/monotonic.hpp"
+#include "lib/base/temporary_folder.hpp"
 #include "lib/launch/environment.hpp"
 
 #include <algorithm>
@@ -83,13 +84,7 @@ public:
 			.offset = offset};
 	}
 
-	CallFrame frame(u64 address)
-	{
-		for (u32 i = std::min<u32>(log_.modules, gpulens::MAX_MODULES); i > 0; i--)
-			if (address >= log_.module[i - 1].bias && address < log_.module[i - 1].end)
-				return frame(address, i);
-		return {};
-	}
+	CallFrame frame(u64 address) { return frame(address, gpulens::module_of(log_, address)); }
 
 private:
 	const CallLog &log_;
@@ -308,31 +303,6 @@ ProcessPitfalls find_pitfalls(const CallLog &log, u64 now_ns)
 	return process;
 }
 
-// A folder that is removed with what is in it.
-class CallsFolder {
-public:
-	CallsFolder()
-	{
-		std::string name = (std::filesystem::temp_directory_path() / "gpulens-calls-XXXXXX").string();
-
-		if (!mkdtemp(name.data()))
-			throw Error(Error::Source, explain_file(errno, name, true));
-		path_ = name;
-	}
-	CallsFolder(const CallsFolder &) = delete;
-	CallsFolder &operator=(const CallsFolder &) = delete;
-	~CallsFolder()
-	{
-		std::error_code err;
-		std::filesystem::remove_all(path_, err);
-	}
-
-	const std::string &path() const { return path_; }
-
-private:
-	std::string path_;
-};
-
 } // namespace
 
 std::vector<ProcessPitfalls> read_pitfalls(const std::string &folder, u64 now_ns)
@@ -351,7 +321,7 @@ std::vector<ProcessPitfalls> read_pitfalls(const std::string &folder, u64 now_ns
 
 int run_for_pitfalls(const RunOptions &options)
 {
-	CallsFolder folder;
+	TemporaryFolder folder(std::filesystem::temp_directory_path() / "gpulens-calls-");
 	RunOptions recorded = options;
 
 	check_preloadable(options);

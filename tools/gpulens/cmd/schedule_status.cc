@@ -32,6 +32,23 @@ const char *name_state(const Coordinator &coordinator, size_t task)
 	return coordinator.scheduler().ready(task) ? "ready" : "idle";
 }
 
+std::string status_text(const json &status)
+{
+	Table table(
+		{"<Task", "<State", "Chosen", "Jobs", "Missed", "Worst", "Holds", "Refused", "Used up", "<Parameters"});
+
+	for (const json &t : status.at("tasks"))
+		table.add({t.at("name").get<std::string>(), t.at("state").get<std::string>(),
+			   format_duration(t.at("ran_ns").get<u64>()), std::to_string(t.at("jobs").get<u64>()),
+			   std::to_string(t.at("missed").get<u64>()),
+			   format_duration(t.at("worst_response_ns").get<u64>()),
+			   std::to_string(t.at("holds").get<u64>()), std::to_string(t.at("refused").get<u64>()),
+			   std::to_string(t.at("budgets_used_up").get<u64>()), t.at("parameters").get<std::string>()});
+	return fmt::format("policy {} by process {}, {} leases lost\n", status.at("policy").get<std::string>(),
+			   status.at("pid").get<u32>(), status.at("lost_leases").get<u64>()) +
+	       table.str({});
+}
+
 } // namespace
 
 ScheduleStatus::~ScheduleStatus()
@@ -65,7 +82,7 @@ std::optional<json> read_schedule_status()
 		u64 time = status.at("time_ns").get<u64>(), now = now_ns();
 		if (time > now || now - time > MAX_AGE_NS)
 			return std::nullopt;
-		schedule_status_text(status); // throws if something is missing
+		status_text(status); // throws if something is missing
 		return status;
 	} catch (const Error &) {
 		return std::nullopt;
@@ -74,21 +91,11 @@ std::optional<json> read_schedule_status()
 	}
 }
 
-std::string schedule_status_text(const json &status)
+std::string schedule_status_text()
 {
-	Table table(
-		{"<Task", "<State", "Chosen", "Jobs", "Missed", "Worst", "Holds", "Refused", "Used up", "<Parameters"});
+	std::optional<json> status = read_schedule_status();
 
-	for (const json &t : status.at("tasks"))
-		table.add({t.at("name").get<std::string>(), t.at("state").get<std::string>(),
-			   format_duration(t.at("ran_ns").get<u64>()), std::to_string(t.at("jobs").get<u64>()),
-			   std::to_string(t.at("missed").get<u64>()),
-			   format_duration(t.at("worst_response_ns").get<u64>()),
-			   std::to_string(t.at("holds").get<u64>()), std::to_string(t.at("refused").get<u64>()),
-			   std::to_string(t.at("budgets_used_up").get<u64>()), t.at("parameters").get<std::string>()});
-	return fmt::format("policy {} by process {}, {} leases lost\n", status.at("policy").get<std::string>(),
-			   status.at("pid").get<u32>(), status.at("lost_leases").get<u64>()) +
-	       table.str({});
+	return status ? status_text(*status) : "";
 }
 
 void add_schedule(Metrics &metrics, const json &status)

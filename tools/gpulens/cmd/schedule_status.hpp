@@ -31,8 +31,8 @@ private:
 
 // Returns the status of this user's coordinator; nothing: none runs, or it did not write for 5 s.
 std::optional<nlohmann::ordered_json> read_schedule_status();
-// Returns a line of the policy, and a table of the tasks.
-std::string schedule_status_text(const nlohmann::ordered_json &status);
+// Returns a line of its policy, and a table of the tasks; empty: there is no status.
+std::string schedule_status_text();
 void add_schedule(Metrics &metrics, const nlohmann::ordered_json &status);
 
 } // namespace tool

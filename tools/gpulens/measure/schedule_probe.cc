@@ -7,6 +7,7 @@
 #include "gpulens/cmd/schedule_support.hpp"
 #include "gpulens/out/table.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/temporary_folder.hpp"
 #include "lib/launch/environment.hpp"
 #include "lib/schedule/live/agent_link.hpp"
 #include "lib/schedule/load.hpp"
@@ -18,7 +19,6 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <spawn.h>
@@ -47,30 +47,6 @@ constexpr milliseconds START_LIMIT{30000}, END_LIMIT{20000}, SETTLE{50}, WINDOW{
 constexpr double HELD_SHARE = 0.01, SLICED_RATIO = 2;
 constexpr u64 LONG_SLICE_US = 6000, SHORT_SLICE_US = 2000;
 constexpr unsigned PREEMPTS = 5;
-
-// A folder that exists as long as this object.
-class TemporaryFolder {
-public:
-	TemporaryFolder()
-	{
-		char name[] = "/tmp/gpulens-schedule-XXXXXX";
-
-		if (!mkdtemp(name))
-			throw Error(Error::Source, fmt::format("{}: {}", name, std::strerror(errno)));
-		path_ = name;
-	}
-	TemporaryFolder(const TemporaryFolder &) = delete;
-	TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-	~TemporaryFolder()
-	{
-		std::error_code err;
-		std::filesystem::remove_all(path_, err);
-	}
-	const std::string &path() const { return path_; }
-
-private:
-	std::string path_;
-};
 
 // The program, which works until stop().
 class Victim {
@@ -179,7 +155,7 @@ private:
 			    program + ": launched no kernel in 30 s, or has no TSG on a graphics engine");
 	}
 
-	TemporaryFolder folder_;
+	TemporaryFolder folder_{"/tmp/gpulens-schedule-"};
 	LoadProgress *progress_ = nullptr;
 	pid_t pid_ = -1;
 	bool right_ = false;

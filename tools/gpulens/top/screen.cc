@@ -186,8 +186,7 @@ private:
 	{
 		for (const std::unique_ptr<TopFeed> &feed : feeds_)
 			feed->refresh();
-		std::optional<nlohmann::ordered_json> status = read_schedule_status();
-		schedule_ = status ? schedule_status_text(*status) : "";
+		schedule_ = schedule_status_text();
 		update_rows();
 	}
 

@@ -53,9 +53,8 @@ int run_batch(const TopOptions &options, const TopFeeds &feeds)
 		readable = print_errors(feeds);
 		if (!readable)
 			break;
-		std::optional<nlohmann::ordered_json> status = read_schedule_status();
-		std::string schedule = status ? schedule_status_text(*status) : "";
-		if (!(print_text(i ? "\n" : "") && print_text(top_batch_text(parts, {}, options.delay_ns) + schedule)))
+		if (!(print_text(i ? "\n" : "") &&
+		      print_text(top_batch_text(parts, {}, options.delay_ns) + schedule_status_text())))
 			return EXIT_PART;
 	}
 	return readable == feeds.size() ? EXIT_DONE : EXIT_PART;

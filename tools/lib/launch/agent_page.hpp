@@ -7,6 +7,8 @@
 #include "gpulens/types.h"
 
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 
 namespace gpulens {
 
@@ -30,6 +32,8 @@ constexpr bool is_hold(AgentVerb verb)
 
 constexpr u64 AGENT_MAX_HOLD_NS = 900000000;   // after which the agent releases, however long the lease is
 constexpr u64 AGENT_LAST_HOLD_NS = 1000000000; // after which a thread of its own does
+
+constexpr char AGENT_PAGE_PREFIX[] = "agent-"; // of the file's name, before the process id
 
 struct AgentPage {
 	static constexpr u64 MAGIC = 0x32304547414c5047; // "GPLAGE02"
@@ -65,6 +69,16 @@ struct AgentPage {
 	std::atomic<u64> job_ended;               // when the last one ended
 	std::atomic<u32> jobs_missed;             // that ended after the deadline that the program gave
 };
+
+// stat: /proc/PID/stat. Returns field 22, AgentPage::start_time.
+inline u64 start_time_of(const char *stat)
+{
+	const char *at = strrchr(stat, ')'); // the name before it may have blanks
+
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, nullptr, 10) : 0;
+}
 
 static_assert(std::atomic<u64>::is_always_lock_free && std::atomic<u32>::is_always_lock_free);
 

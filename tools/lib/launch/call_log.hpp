@@ -5,6 +5,7 @@
 #pragma once
 #include "lib/launch/cuda_calls.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace gpulens {
@@ -71,6 +72,15 @@ struct CallLog {
 	CallThread thread[MAX_CALL_THREADS];
 	CallEvent event[MAX_EVENTS];
 };
+
+// Returns the module of an address, from 1 on; 0: unknown.
+inline u32 module_of(const CallLog &log, u64 address)
+{
+	for (u32 i = std::min<u32>(log.modules, MAX_MODULES); i > 0; i--)
+		if (address >= log.module[i - 1].bias && address < log.module[i - 1].end)
+			return i;
+	return 0;
+}
 
 static_assert(std::atomic<u64>::is_always_lock_free && std::atomic<u32>::is_always_lock_free);
 

@@ -4,6 +4,7 @@
 #include "lib/turns/turns.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/monotonic.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,6 @@ namespace {
 
 // A waiting thread looks this often whether a holder ended without giving its slot back.
 constexpr timespec LOOK_AGAIN = {.tv_sec = 0, .tv_nsec = 10'000'000};
-constexpr u64 NS = 1'000'000'000;
 
 // All stores to the file are in program order, for the sake of whoever replays the journal.
 void store_word(Word &word, u64 value)
@@ -34,14 +34,6 @@ void store_word(Word &word, u64 value)
 u64 load_word(const Word &word)
 {
 	return word.load(std::memory_order_acquire);
-}
-
-u64 now_ns()
-{
-	timespec now{};
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return u64(now.tv_sec) * NS + u64(now.tv_nsec);
 }
 
 u64 add_times(u64 a, u64 b)

@@ -86,7 +86,7 @@ std::string find_agent_page(const std::string &folder)
 	std::error_code err;
 
 	for (const auto &entry : std::filesystem::directory_iterator(folder, err))
-		if (entry.path().filename().string().starts_with("agent-"))
+		if (entry.path().filename().string().starts_with(gpulens::AGENT_PAGE_PREFIX))
 			return entry.path();
 	return "";
 }

@@ -23,7 +23,6 @@ namespace tool::schedule {
 
 namespace {
 
-constexpr char PAGE_PREFIX[] = "agent-";
 constexpr u64 EVICT_US = 20000;
 
 struct ProcessState {
@@ -41,10 +40,7 @@ ProcessState read_process(u32 pid)
 	if (at == text.npos || at + 2 >= text.size())
 		return found;
 	found.state = text[at + 2];
-	for (int field = 2; at != text.npos && field < 22; field++)
-		at = text.find(' ', at + 1);
-	if (at != text.npos)
-		found.start_time = strtoull(text.c_str() + at, nullptr, 10);
+	found.start_time = gpulens::start_time_of(text.c_str());
 	return found;
 }
 
@@ -71,7 +67,7 @@ ProgramBackend::~ProgramBackend()
 
 void ProgramBackend::add_program(const std::string &file, bool tidy)
 {
-	const char *digits = file.c_str() + strlen(PAGE_PREFIX), *end = file.c_str() + file.size();
+	const char *digits = file.c_str() + strlen(gpulens::AGENT_PAGE_PREFIX), *end = file.c_str() + file.size();
 	std::string path = folder_ + "/" + file;
 	Program p{.file = file};
 
@@ -135,7 +131,7 @@ void ProgramBackend::find_programs(bool tidy)
 			drop_program(i); // the process made another page
 	for (const auto &entry : std::filesystem::directory_iterator(folder_, err)) {
 		std::string file = entry.path().filename().string();
-		if (file.starts_with(PAGE_PREFIX) &&
+		if (file.starts_with(gpulens::AGENT_PAGE_PREFIX) &&
 		    std::none_of(programs_.begin(), programs_.end(), [&](const Program &p) { return p.file == file; }))
 			add_program(file, tidy);
 	}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+// A folder for files of one command.
+#pragma once
+#include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace tool {
+
+// Exists as long as this object, with what is in it.
+class TemporaryFolder {
+public:
+	// prefix: the path, to which six characters are added. Throws Error (Source).
+	explicit TemporaryFolder(const std::string &prefix) : path_(prefix + "XXXXXX")
+	{
+		if (!mkdtemp(path_.data()))
+			throw Error(Error::Source, explain_file(errno, path_, true));
+	}
+	TemporaryFolder(const TemporaryFolder &) = delete;
+	TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+	~TemporaryFolder()
+	{
+		std::error_code err;
+		std::filesystem::remove_all(path_, err);
+	}
+
+	const std::string &path() const { return path_; }
+
+private:
+	std::string path_;
+};
+
+} // namespace tool
