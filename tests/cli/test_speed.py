@@ -154,7 +154,8 @@ def count_load(process: "subprocess.Popen[bytes]", log: pathlib.Path) -> "tuple[
 def test_top_of_four_gpus_asks_the_driver_seldom_once_it_knows_all_owners(tmp_path: pathlib.Path) -> None:
     """At 10 Hz, of which 33 times a second for a sample of one of four GPUs. The rest is 10 to 17 a second: looks at
     the resident channel around one in 40 of the driver's samples of processes, these samples every 8 s, processes and
-    channels every 5 s. On H100s a query took half a millisecond. Seen failing with 74 to 77 queries a second, with
+    channels every 5 s. Where threads wait for a processor, samples contradict the known owners and are asked for every
+    2 s: up to 65 queries a second. On H100s a query took half a millisecond. Seen failing with 74 to 77 a second, with
     everything asked for every 2 s and classes of objects each time, and with 780 waits a second, where threads woke up
     every 10 ms."""
     log = tmp_path / "log"
@@ -165,9 +166,9 @@ def test_top_of_four_gpus_asks_the_driver_seldom_once_it_knows_all_owners(tmp_pa
     seen = []
     with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL) as process:
         time.sleep(24)  # until the owners are known
-        while len(seen) < 3 and not (seen and seen[-1][0] < 600 and seen[-1][1] < 4000):  # 10 s without much other work
+        while len(seen) < 3 and not (seen and seen[-1][0] < 700 and seen[-1][1] < 4000):  # 10 s without much other work
             before = count_load(process, log)
             time.sleep(10)
             seen.append(tuple(after - some for after, some in zip(count_load(process, log), before)))
         process.terminate()
-    assert seen[-1][0] < 600 and seen[-1][1] < 4000, seen
+    assert seen[-1][0] < 700 and seen[-1][1] < 4000, seen
