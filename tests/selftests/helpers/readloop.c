@@ -4,8 +4,8 @@
  *
  *	readloop CPU ROUNDS [-m LINE_PREFIX]... FILE...
  * -m leaves out lines that begin so (after blanks and frames), for state that may change by itself. The rounds are dealt
- * to the files in turn. Output: "reads N different N failed N median_us N bytes N"; exit status 1 when a reading
- * differed or failed, with the first difference on standard error.
+ * to the files in turn, at least one each. Output: "reads N different N failed N median_us N bytes N"; exit status 1 when a reading
+ * differed or failed, with the first difference on standard error; 2 for arguments that it can't use.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -92,13 +92,17 @@ int main(int argc, char **argv)
 	}
 	rounds = atol(argv[2]);
 	for (int i = 3; i < argc; i++) {
-		if (!strcmp(argv[i], "-m") && i + 1 < argc && nr_masks < MAX_MASKS)
+		if (!strcmp(argv[i], "-m") && i + 1 < argc && nr_masks < MAX_MASKS) {
 			masks[nr_masks++] = argv[++i];
-		else if (nr_files < MAX_FILES)
+		} else if (strcmp(argv[i], "-m") && nr_files < MAX_FILES) {
 			files[nr_files++] = argv[i];
+		} else {
+			fprintf(stderr, "readloop: %s: too many arguments\n", argv[i]);
+			return 2;
+		}
 	}
 	us = calloc(rounds, sizeof(*us));
-	if (!us || !nr_files)
+	if (!us || !nr_files || rounds < nr_files)
 		return 2;
 	for (long round = 0; round < rounds; round++) {
 		int f = round % nr_files;
