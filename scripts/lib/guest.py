@@ -46,6 +46,11 @@ def pci_folder(index: int) -> str:
     return f"/sys/bus/pci/devices/{pci_address(index)}"
 
 
+def interrupt_folder(index: int) -> str:
+    """The folder, in the guest's sysfs, of the device that raises the interrupts of that emulator."""
+    return f"/sys/bus/pci/devices/0000:00:{machine.interrupt_slot(FIRST_SLOT + index):02x}.0"
+
+
 class LostVM(Exception):
     """The virtual machine or an emulator has ended or does not answer. Not a test result."""
 

@@ -43,12 +43,17 @@ def qemu_arguments(iommu: bool, without: Sequence[str] = ()) -> list[str]:
     return words + ["-device", "virtio-serial-pci,addr=3" if iommu else "virtio-serial-device"]
 
 
+def interrupt_slot(slot: int) -> int:
+    """The PCI device number of interrupt_device() of a GPU in that slot, which has the same line."""
+    return slot + 16
+
+
 def interrupt_device(name: str, irq_fd: int, slot: int) -> list[str]:
     """QEMU's arguments for a serial port on the interrupt line of a GPU's slot, which raises that line when a byte
     comes from the socket and a process in the guest reads the port. The proxy itself raises interrupts through KVM
     only. Four lines are shared by the slots in turn."""
     return ["-chardev", f"socket,id={name}.irq,fd={irq_fd}",
-            "-device", f"virtio-serial-pci,id={name}.line,addr={slot + 16:#x},vectors=0",
+            "-device", f"virtio-serial-pci,id={name}.line,addr={interrupt_slot(slot):#x},vectors=0",
             "-device", f"virtserialport,bus={name}.line.0,chardev={name}.irq,name=gpulens.irq.{name}"]
 
 

@@ -17,6 +17,7 @@ ROM = "vbios.rom"
 OPTIONS = f"config=NvBios={ROM},disp=0,gr=0,sec2=0,nvdec=0,nvenc=0 modeset=2"
 MEMORY = 1024  # MiB of a guest in which it is loaded
 START = "/bin/load-nouveau"
+READ_LINES = "/bin/read-interrupt-ports"  # START calls it
 FAMILIES = ("pascal", "volta", "turing")  # of the emulator's profiles
 # Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by
 # byte where the processor is fast at that, and each store is a message to the emulator.
@@ -64,10 +65,11 @@ def make_archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
         cpio.file(f"{FOLDER[1:]}/{path.name.split('.')[0]}.ko", initramfs.module_content(path))
     names = [path.name.split(".")[0] for path in found[:-1]]
     cpio.file(f"lib/firmware/{ROM}", vbios.build_rom(_read_profile(gpus[0])))
-    cpio.file(START[1:], ("#!/bin/sh\n# Loads nouveau and what it needs; reads the ports that raise its interrupts.\n"
-                          "for port in /sys/class/virtio-ports/*; do\n"
-                          "\tif grep -q '^gpulens.irq' $port/name && [ ! -e /tmp/${port##*/} ]; then\n"
-                          "\t\tcat /dev/${port##*/} >/tmp/${port##*/} 2>&1 &\n\tfi\ndone\nset -e\n"
+    cpio.file(READ_LINES[1:], (b"#!/bin/sh\n# Reads the ports that raise the GPUs' interrupts.\n"
+                               b"for port in /sys/class/virtio-ports/*; do\n"
+                               b"\tif grep -q '^gpulens.irq' $port/name && [ ! -e /tmp/${port##*/} ]; then\n"
+                               b"\t\tcat /dev/${port##*/} >/tmp/${port##*/} 2>&1 &\n\tfi\ndone\n"), 0o755)
+    cpio.file(START[1:], (f"#!/bin/sh\n# Loads nouveau and what it needs.\nset -e\n{READ_LINES}\n"
                           f"for name in {' '.join(names)}; do\n"
                           f"\tif [ ! -e /sys/module/$(echo $name | tr - _) ]; then insmod {FOLDER}/$name.ko; fi\n"
                           f"done\ninsmod {FOLDER}/nouveau.ko {OPTIONS} {options} \"$@\"\n").encode(), 0o755)
