@@ -96,10 +96,9 @@ std::string carrier_text(const Plan &plan)
 	case Place::Masks: return "gpulens run --plan, and libgpulens-partition (GPULENS_MASKS)";
 	case Place::Green: return "libgpulens-partition (GPULENS_GREEN)";
 	case Place::Mig:
-		return "nobody yet: gpulens changes no MIG settings. As root, while nothing uses the GPU, which -mig 1 "
-		       "may "
+		return "these commands, which gpulens does not run. As root, while nothing uses the GPU, which -mig 1 may "
 		       "reset:";
-	case Place::Mps: return "nobody yet: gpulens changes no MPS settings. As the user of all programs:";
+	case Place::Mps: return "these commands, which gpulens does not run. As the user of all programs:";
 	}
 	return "";
 }
