@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import types
 import typing
 
 import pytest
@@ -74,6 +75,16 @@ def test_manifest_has_the_least_rights() -> None:
     assert pod["metadata"]["annotations"]["prometheus.io/port"] == PORT
     assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "metrics"}
     assert container["args"] == ["--listen", f":{PORT}"]
+
+
+def test_manifest_has_what_kubernetes_knows() -> None:
+    """The Kubernetes project's own model of each object takes the manifest, and gives every field back: it knows them
+    all and has their types. Seen failing with periodSecond, which is not a field, and without the selector."""
+    client = pytest.importorskip("kubernetes.client")
+    api = client.ApiClient()
+    for document in yaml_of("daemonset.yaml"):
+        answer = types.SimpleNamespace(data=json.dumps(document))
+        assert api.sanitize_for_serialization(api.deserialize(answer, f"V1{document['kind']}")) == document
 
 
 def test_container_file_builds_what_the_tree_has() -> None:
