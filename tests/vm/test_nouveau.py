@@ -195,6 +195,28 @@ def test_nouveau_is_unloaded_and_loaded_beside_gpulens(watched: Guest) -> None:
         check_shown(watched, card)
 
 
+def test_a_disabled_channel_stops_nouveau(watched: Guest) -> None:
+    """nouveau waits for its last work before it goes: while gpulens holds its channels, that work is not done, and
+    nouveau stays; enabled again, they do it, and nouveau finds nothing wrong. It would give up after 15 s. Seen
+    failing without disable_channel, with nouveau gone at once."""
+    for card in CARDS:
+        watched.check(f"echo 0 >/proc/gpu{card.index}/disable_channel")
+    done = [watched.emu[card.index].cmd({"cmd": "work"})["releases"] for card in CARDS]
+    watched.check("rm -f /tmp/gone; (rmmod nouveau; echo $? >/tmp/gone) </dev/null >/dev/null 2>&1 &")
+    watched.check("sleep 2")
+    assert "nouveau" in re.findall(r"^(\w+) ", watched.read("/proc/modules"), re.M)
+    assert [watched.emu[card.index].cmd({"cmd": "work"})["releases"] for card in CARDS] == done
+    for card in CARDS:
+        watched.check(f"echo 0 >/proc/gpu{card.index}/enable_channel")
+    wait_until(lambda: watched.run("cat /tmp/gone")[1] == "0\n", "nouveau is not unloaded")
+    for card, before in zip(CARDS, done):
+        work = watched.emu[card.index].cmd({"cmd": "work"})
+        assert work["releases"] > before and (work["faults"], work["ignored"]) == (0, [])
+    load_nouveau(watched)
+    for card in CARDS:
+        assert read_log(watched, card) == expect_log(card)
+
+
 @long
 def test_they_are_loaded_and_unloaded_in_every_order(driven: Guest) -> None:
     """The four orders of two loads and two unloads in which both are loaded for a time. nouveau says nothing else at
