@@ -4,8 +4,8 @@ symbols of its objects (scripts/check-symbols). A room is a folder with what lie
 a folder that is no room belongs to the room above it."""
 
 CORE = ("include/gpulens", "include/hw", "include/uapi")
-LIB = ("tools/lib/base", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm", "tools/lib/launch",
-       "tools/lib/turns", "tools/lib/schedule", "tools/lib/schedule/live",
+LIB = ("tools/lib/base", "tools/lib/amd", "tools/lib/model", "tools/lib/timeline", "tools/lib/tpc", "tools/lib/rm",
+       "tools/lib/launch", "tools/lib/turns", "tools/lib/schedule", "tools/lib/schedule/live",
        "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image",
        "tools/lib/source/module", "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
 COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top",
@@ -33,6 +33,8 @@ USES = {
     "tools/lib/base": CORE,
     "tools/lib/launch": CORE + ("tools/lib/base",),
     "tools/lib/model": CORE + ("src", "src/chip", "procfs", "tools/lib/base"),
+    # The files of the kernel's driver for AMD's GPUs.
+    "tools/lib/amd": CORE + ("tools/lib/base",),
     "tools/lib/tpc": CORE + ("tools/lib/base", "tools/lib/model"),
     # The file by which processes take turns on partitions.
     "tools/lib/turns": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/tpc"),

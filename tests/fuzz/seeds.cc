@@ -155,6 +155,20 @@ void write_file_seeds()
 "device": "0000:01:00.0", "tasks": [{"name": "camera", "partition": 0}, {"name": "radar", "partition": 1}],
 "partitions": [{"place": {"tpcs": [3, 5, 6], "gpcs": [0, 1], "mask": "0x068"}},
 {"place": {"tpcs": [0], "gpcs": [0], "mask": "0x001"}}]})");
+	// Of a GPU of GFX9: a process with an SDMA queue of one row, a runlist, and slots.
+	write_seed("amd", "mqds",
+		   "\2Process 7 PASID 0x8001:\n  SDMA queue on device a\n"
+		   "    00000000: 00000001 00000002 00000003 00000004 00000005 00000006 00000007 00000008\n");
+	write_seed("amd", "rls",
+		   "\012Node 1, gpu_id a:\n"
+		   "  00000000: c00ea100 14008001 00000000 00000000 00000000 00000000 00000000 00000000\n"
+		   "  00000020: 00000000 00000000 00000000 00000000 00000000 00400000 00000000 00000000\n"
+		   "  00000040: c005a200 20000010 00004000 00100000 00008000 00002008 00007f00 c002a500\n"
+		   "  00000060: 00001000 00008000 01900022\n");
+	write_seed("amd", "hqds",
+		   "\022Node 1, gpu_id a:\n Inst 0,  CP Pipe 0, Queue 1\n    0000c914: 00100000 00008000 00000001\n"
+		   "  SDMA Engine 0, RLC 1\n    00005000: 00000001\n");
+	write_seed("amd", "properties", "\030simd_count 240\nsimd_per_cu 4\n");
 	write_seed("fit", "three",
 		   "task,tpcs,time_us,conflict\nA,1,100,0\nA,2,60,0\nA,4,40,0\nA,1,150,1\nA,4,70,1\nB b,66,3.5,0\n");
 	write_seed("layout", "gpcs", std::string("\3\11\10\11", 4) + "gpc:0,2");
