@@ -3,6 +3,7 @@
 #include "gpulens/cmd/cu_masks.hpp"
 
 #include "gpulens/out/table.hpp"
+#include "lib/amd/topology.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 
@@ -10,9 +11,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <map>
 #include <optional>
-#include <sstream>
 
 namespace tool {
 
@@ -39,16 +38,6 @@ std::optional<u32> parse_u32(const std::string &text, int base)
 		    fmt::format("\"{}\": expected the CUs of each SE, 15,15,15,15, or of each of its arrays, "
 				"8+8,8+7; up to {} SEs, {} arrays of {} CUs",
 				replace_controls(text.substr(0, 80)), MAX_SES, MAX_ARRAYS, MAX_CUS));
-}
-
-u32 get_property(const std::map<std::string, u32> &properties, const std::string &key, const std::string &name)
-{
-	auto found = properties.find(key);
-
-	if (found == properties.end())
-		throw Error(Error::Input,
-			    fmt::format("{}: it has no {}, so it is not the properties of a KFD node", name, key));
-	return found->second;
 }
 
 std::vector<std::string> notes_of(const CuLayout &layout, const std::vector<CuMask> &masks)
@@ -112,29 +101,19 @@ CuLayout parse_cu_layout(const std::string &text)
 
 CuLayout read_cu_layout(const std::string &text, const std::string &name)
 {
-	std::map<std::string, u32> properties;
-	std::istringstream lines(text);
-	std::string line;
+	amd::Properties properties(text, name);
+	u32 simds = properties.get("simd_count"), per_cu = properties.get("simd_per_cu");
+	u32 arrays = properties.get("array_count"), per_se = properties.get("simd_arrays_per_engine");
+	u32 cus = properties.get("cu_per_simd_array");
 
-	while (std::getline(lines, line))
-		if (size_t blank = line.find(' '); blank != line.npos)
-			if (std::optional<u32> value = parse_u32(line.substr(blank + 1), 10))
-				properties[line.substr(0, blank)] = *value;
-	u32 simds = get_property(properties, "simd_count", name),
-	    per_cu = get_property(properties, "simd_per_cu", name);
-	u32 arrays = get_property(properties, "array_count", name);
-	u32 per_se = get_property(properties, "simd_arrays_per_engine", name);
-	u32 cus = get_property(properties, "cu_per_simd_array", name);
-	auto version = properties.find("gfx_target_version");
-	auto dies = properties.find("num_xcc");
 	if (!simds)
 		throw Error(Error::Absent, name + ": the node is no GPU");
 	if (!per_cu || !per_se || arrays % per_se || arrays / per_se > MAX_SES || per_se > MAX_ARRAYS || cus > MAX_CUS)
 		throw Error(Error::Input,
 			    name + ": its numbers of SEs, arrays and CUs contradict each other, or are too large");
-	if (version != properties.end() && version->second >= GFX10)
+	if (properties.find("gfx_target_version").value_or(0) >= GFX10)
 		throw Error(Error::Absent, name + ": from GFX10 on CUs are enabled in pairs, which is not implemented");
-	if (dies != properties.end() && dies->second > 1)
+	if (properties.find("num_xcc").value_or(1) > 1)
 		throw Error(Error::Absent,
 			    name + ": a GPU of several dies splits a mask among them, which is not implemented");
 	if (simds / per_cu != arrays * cus)
