@@ -11,6 +11,7 @@ import subprocess
 import typing
 
 import pytest
+from support.fakekfd import FakeKfd
 from support.fakeproc import BUSY, ENABLED, GR, LCE, Channel, FakeProc, Tsg, make_sample, sample_head, snapshot
 from support.fakerm import PROGRAM, ask_rm, fake_rm
 from support.measured import FAKE, fake_environment, measured_program
@@ -49,6 +50,7 @@ CLAIMS = {
     "gpulens fit times.csv": Claim("fit times.csv", r"class|Class"),
     "gpulens masks --amd 15,15,15,15 --sizes 30,30": Claim(
         "masks --amd 15,15,15,15 --sizes 30,30", r"0x33333333,0x3333333\n(.|\n)*0xcccccccc,0xccccccc"),
+    "gpulens amd": Claim("amd --from kfd", r"^No AMD GPU in the topology\n(.|\n)*^Note: .*never seen on a GPU$"),
     "gpulens probe-kernels fig3.9 -o log.json": Claim("probe-kernels fig3.9 --simulate -o log.json", ""),
     "gpulens blocks log.json --check -o log.svg": Claim("blocks log.json --check -o log.svg", "no rule is violated"),
     "gpulens export --prometheus": Claim("-i IMAGE export --prometheus", r"^gpulens_tsgs\{"),
@@ -94,6 +96,7 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
             proc.sampled(sample_head((GR, LCE), period_us, index) + b"".join(
                 make_sample(at * 1000 * period_us, 0, 3 if at % 40 < 20 else -1) + make_sample(at * 1000 * period_us, 1)
                 for at in range(1000)), index, period_us)
+    FakeKfd(folder / "kfd").show()
     (folder / "stdout.svg").symlink_to("/dev/stdout")
     assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0
     (folder / "policy.json").write_text('{"version": 1, "policy": "share", "tasks": [{"name": "a", "tsg": "0:3"}]}')
@@ -185,6 +188,7 @@ SAME = {
 }
 # These are held by other tests, or mean that nothing is done.
 ELSEWHERE = {
+    ("amd", "PART"): "tests/cli/test_amd.py, test_all_parts_are_shown; no word stands for all",
     ("", "--gpu"): "test_every_command_of_the_readme_has_a_claim: gpulens shows gpu0 and gpu1",
     ("", "--proc"): "/proc itself, which tests/vm reads",
     ("record", "--for"): "tests/vm/test_tool.py ends it by a signal",

@@ -12,19 +12,21 @@ import subprocess
 import typing
 
 import pytest
+from support.fakekfd import FakeKfd
 from support.program import ROOT, gpulens, image
 
 DOCUMENTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
              *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 # Numbers of outputs that are compared.
-SHOWS = {"README.md": 5, "docs/blocks.md": 1, "docs/export.md": 1, "docs/plan.md": 3, "docs/amd.md": 1}
+SHOWS = {"README.md": 5, "docs/blocks.md": 1, "docs/export.md": 1, "docs/plan.md": 3, "docs/amd.md": 2}
 SOURCES = ("src", "procfs", "include", "tools", "emulator", "scripts", "tests", "docs", "debian")
 # Parts of a name that stand for any name.
 ANY = re.compile(r"[A-Z]{3}|[*{$]|X\b")
 # Manuals, headers of other projects, and of the kernel.
 CITED = re.compile(r"\.ref\.txt$"
-                   r"|^(?:hw_\w+|nv_arch|dev_\w+|pci-sysfs|resource|gr_init_\w+|nvdebug_entry|kfd_\w+)\.[ch]$")
+                   r"|^(?:hw_\w+|nv_arch|dev_\w+|pci-sysfs|resource|gr_init_\w+|nvdebug_entry|kfd_\w+|v\w+_structs)"
+                   r"\.[ch]$")
 
 COMMANDS = set(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout, re.M))
 
@@ -71,6 +73,7 @@ def run_shown_command(command: str, folder: pathlib.Path) -> typing.Optional[str
     times = re.findall(r"(?:^    .*,.*,.*\n)+", text, re.M)[-1]
     (folder / "times.csv").write_text(re.sub("^    ", "", times, flags=re.M))
     (folder / "docs").symlink_to(ROOT / "docs")
+    FakeKfd(folder / "copy").show_example()
     script = command.replace("gpulens", str(ROOT / "build/bin/gpulens"), 1)
     if "blocks" in command:
         script = f"{ROOT}/build/bin/gpulens probe-kernels fig3.9 --simulate --sms 2 -o log.json && {script}"

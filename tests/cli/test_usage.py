@@ -7,6 +7,7 @@ import re
 import typing
 
 import pytest
+from support.fakekfd import FakeKfd
 from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, Tsg, snapshot
 from support.measured import FAKE, fake_environment
 from support.program import ROOT, gpulens, image, scenario_of
@@ -32,6 +33,7 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "plan": ("plan", "docs/plan-example.json", "--tpcs", "20"),
     "fit": ("fit", "FOLDER/times.csv"),
     "masks": ("masks", "--amd", "15,15,15,15", "--sizes", "30,30"),
+    "amd": ("amd", "--from", "FOLDER/kfd"),
     "sweep": ("sweep", "--scenario", "matrix-copy", "--probe", FAKE, "--sizes", "66", "--repeat", "1"),
     "neighbour": ("neighbour", "memory", "--tpcs", "0", "--for", "10ms", "--probe", FAKE),
     "verify": ("verify", "--tpcs", "0", "--probe", FAKE, "--neighbours", "none", "--", "true"),
@@ -51,6 +53,7 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("usage")
     (folder / "proc").mkdir()
     FakeProc(folder / "proc").show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8, ENABLED | BUSY, 6), Channel(9)))]}))
+    FakeKfd(folder / "kfd").show()
     (folder / "times.csv").write_text("task,tpcs,time_us\n" + "".join(
         f"a,{tpcs},{100 + 1000 / tpcs}\n" for tpcs in range(1, 9)))
     (folder / "policy.json").write_text('{"version": 1, "policy": "share", "tasks": [{"name": "a", "tsg": "3"}]}')

@@ -79,7 +79,7 @@ Commands all_commands()
 	Commands all;
 
 	for (const auto &group :
-	     {show_commands, record_commands, run_commands, control_commands, top_commands, plan_commands,
+	     {show_commands, record_commands, run_commands, control_commands, top_commands, plan_commands, amd_commands,
 	      blocks_commands, measure_commands, experiment_commands, export_commands}) {
 		Commands rows = group();
 		std::move(rows.begin(), rows.end(), std::back_inserter(all));

@@ -37,6 +37,7 @@ Commands run_commands();
 Commands control_commands();
 Commands top_commands();
 Commands plan_commands();
+Commands amd_commands();
 Commands blocks_commands();
 Commands measure_commands();
 Commands experiment_commands();
