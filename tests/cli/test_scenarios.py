@@ -18,8 +18,9 @@ Json = typing.Any
 GTX1060 = {"FAKE_SMS": "9", "FAKE_CAPABILITY": "61"}
 GTX970 = {"FAKE_SMS": "13", "FAKE_CAPABILITY": "52"}
 P100 = {"FAKE_SMS": "56", "FAKE_CAPABILITY": "60"}
+TX2 = {"FAKE_SMS": "2"}
 H100 = {"FAKE_SMS": "132", "FAKE_CAPABILITY": "90"}
-# Blocks and threads of kernels on the figure's GPU, from the authors' configurations rtas23_*.json.
+# Blocks and threads of kernels on the figure's GPU, from the authors' configurations rtas23_*.json and rtss_2017_*.json.
 FIGURES: typing.Dict[str, typing.Tuple[typing.Dict[str, str], typing.Dict[str, str]]] = {
     "rtas23-fig3-left": (GTX1060, {"K1": "20x1024", "K2": "8x1024"}),
     "rtas23-fig3-right": (GTX1060, {"K1": "20x1024 ~0x1f", "K2": "8x1024 ~0x1e0"}),
@@ -29,6 +30,10 @@ FIGURES: typing.Dict[str, typing.Tuple[typing.Dict[str, str], typing.Dict[str, s
     "rtas23-fig11-right": (GTX1060, {"K1": "13x1024 ~0x1ff", "K2": "5x1024 ~0xf"}),
     "rtas23-fig12": (GTX1060, {"K1": "1x512 ~0xf", "K32": "1x512 ~0xf", "K33": "60x1024 ~0x1f0"}),
     "rtas23-fig14": (P100, {"A1": "32x1024 ~0x1", "B7": "32x1024 ~0xfe", "A7": "32x1024 ~0x7f"}),
+    "rtss17-fig5": (TX2, {"K1": "6x768", "K2": "1x1024", "K3": "4x256", "K4": "4x256", "K5": "1x1024", "K6": "2x256"}),
+    "rtss17-fig6": (TX2, {"K1": "8x1024", "K2": "16x1024", "K3": "16x1024"}),
+    "rtss17-fig7": (TX2, {"K1": "8x1024", "K2": "8x1024", "K3": "8x1024", "K4": "8x1024"}),
+    "rtss17-fig8": (TX2, {"K1": "1x512", "K7": "1x512", "K8": "1x1024", "K9": "1x512"}),
     "turns": ({"FAKE_SMS": "2"}, {"K1#1": "2x512", "K2#2": "2x512"}),
 }
 
@@ -107,6 +112,62 @@ def test_fig3_splits_the_gpu(tmp_path: pathlib.Path) -> None:
     assert min(left["K2"]["block_times"]) == pytest.approx(0.250007)
     assert min(right["K2"]["block_times"]) == pytest.approx(0.010007)
     assert set(right["K1"]["block_smids"]) == set(range(5)) and set(right["K2"]["block_smids"]) == set(range(5, 9))
+
+
+# When the first blocks of kernels start on a TX2: by hand, from the rules of RTSS'17 and the kernels' sizes.
+STARTS: typing.Dict[str, typing.Dict[str, float]] = {
+    "rtss17-fig5": {"K1": 0, "K2": 2, "K3": 3, "K4": 4, "K5": 5, "K6": 6},
+    "rtss17-fig6": {"K1": 0, "K2": 0.5, "K3": 2.5},
+    "rtss17-fig7": {"K1": 0, "K3": 0.5, "K2": 2, "K4": 3},
+    "rtss17-fig8": {"K1": 0, "K7": 0.6, "K8": 1.1, "K9": 1.1},
+}
+
+
+@pytest.mark.parametrize("figure", STARTS)
+def test_null_stream_and_priorities_of_rtss17(tmp_path: pathlib.Path, figure: str) -> None:
+    """Fig. 5: the NULL stream waits for all others, and they wait for it (N1, N2). Figs. 6 to 8: blocks of a low priority
+    start when no block of a high one waits, though they would fit (A2). Seen failing without N1, and without N2."""
+    ran = run_probe(tmp_path / "a.json", figure, **TX2)
+    assert {name: min(ran[name]["block_times"]) for name in STARTS[figure]} == pytest.approx(STARTS[figure], abs=1e-5)
+    if figure == "rtss17-fig6":
+        assert sorted(ran["K1"]["block_times"][::2])[4:] == pytest.approx([4.5] * 4, abs=1e-5)
+
+
+@pytest.mark.parametrize("name, start, text", (
+    ("K2", 1.5, "Rule N1: K2:0 starts on SM 0 at 1.500000 s in the NULL stream, though K1, launched earlier in a "
+     "blocking stream, ends at 2.000007 s\n"),
+    ("K3", 2.5, "Rule N2: K3:0 starts on SM 0 at 2.500000 s, though K2, launched earlier in the NULL stream, ends at "
+     "3.000007 s\n")))
+def test_not_waiting_for_the_null_stream_is_a_violation(
+        tmp_path: pathlib.Path, name: str, start: float, text: str) -> None:
+    """Also where an SM has room. Streams that do not block may start: the same log without the marks has no violation."""
+    run_probe(tmp_path / "a.json", "rtss17-fig5", **TX2)
+    log = read_log(tmp_path / "a.json")
+    kernel = kernels_of(log)[name]
+    kernel["block_times"][:2] = [start, start + 1]
+    found = check_broken(tmp_path / "b.json", log)
+    assert text in found
+    for benchmark in log["benchmarks"]:
+        benchmark.pop("null_stream", None)
+        benchmark.pop("blocking_stream", None)
+    (tmp_path / "c.json").write_text(json.dumps(log))
+    assert "Rule N" not in gpulens("blocks", "--check", str(tmp_path / "c.json")).stdout
+
+
+def test_streams_are_blocking_as_in_the_framework(tmp_path: pathlib.Path) -> None:
+    """Without a priority, or if asked for; only where there is a NULL stream, so that other scenarios are as before.
+    timer_spin_default_stream is the framework's program for the NULL stream. --print tells the same."""
+    null = make_spin(filename="./bin/timer_spin_default_stream.so")
+    file = write_scenario(tmp_path, make_spin(), make_spin(stream_priority=0), make_spin(blocking_stream=False), null,
+                          make_spin(stream_priority=-1, blocking_stream=True), make_spin(use_null_stream=True))
+    again = tmp_path / "again.json"
+    again.write_text(run_tool("probe-kernels", file, "--simulate", "--print"))
+    for name in (file, str(again)):
+        run_tool("probe-kernels", name, "--program", FAKE, "-o", str(tmp_path / "a.json"))
+        assert [("null_stream" in b, "blocking_stream" in b) for b in read_log(tmp_path / "a.json")["benchmarks"]] == [
+            (False, True), (False, False), (False, False), (True, False), (False, True), (True, False)]
+    run_tool("probe-kernels", write_scenario(tmp_path, make_spin()), "--program", FAKE, "-o", str(tmp_path / "a.json"))
+    assert "blocking_stream" not in read_log(tmp_path / "a.json")["benchmarks"][0]
 
 
 def test_fig4_shows_tpcs_not_sms(tmp_path: pathlib.Path) -> None:
@@ -281,6 +342,11 @@ REFUSED: typing.List[typing.Tuple[Json, Json, str]] = [
      'kernel "K1": its sm_mask, its stream\'s or the scenario\'s disables all TPCs'),
     (make_spin(sm_mask="~0x0"), {}, 'kernel "K1": its sm_mask, its stream\'s or the scenario\'s disables all TPCs'),
     (make_spin(sm_mask="~0x8"), {}, 'kernel "K1": its mask ~0x8 has none of the GPU\'s 1 TPCs'),
+    (make_spin(use_null_stream=True, stream_priority=0), {}, "stream_priority is set, but the NULL stream has none"),
+    (make_spin(use_null_stream=True, sm_mask="0x1"), {}, "sm_mask is set, but the NULL stream has none"),
+    (make_spin(filename="timer_spin_default_stream", blocking_stream=True), {}, "blocking_stream is set, but the NULL"),
+    (make_spin(use_null_stream=1), {}, "use_null_stream is 1, not true or false"),
+    (make_spin(blocking_stream="yes"), {}, 'blocking_stream is "yes", not true or false'),
     (make_spin(max_iterations=30000), {}, "max_iterations is 30000, not a whole number from 1 to 4096"),
     (make_spin(block_count=90000, max_iterations=2), {}, "more than 1024 streams, 4096 kernels or 100000 blocks"),
 ]
@@ -308,18 +374,20 @@ def test_a_bad_number_of_iterations_is_refused() -> None:
 
 
 def random_benchmark(pick: random.Random) -> Json:
-    """A stream of up to three kernels with masks of six TPCs, a priority and up to two iterations."""
+    """A stream of up to three kernels with masks of six TPCs, a priority and up to two iterations; of six one is in the
+    NULL stream."""
     def mask() -> Json:
         return {"sm_mask": f"~{pick.randint(1, 63):#x}"} if pick.random() < 0.5 else {}
     kernels = [{"kernel_label": f"K{pick.getrandbits(40)}", "duration": pick.randint(1000000, 30000000),
                 "block_count": pick.randint(1, 12), "thread_count": pick.randint(1, 32) * 32,
                 "delay": pick.randint(0, 20000000) / 1e9, **mask()} for _ in range(pick.randint(1, 3))]
-    return {"filename": "multikernel.so", "additional_info": kernels, "stream_priority": pick.randint(-2, 0),
-            "release_time": pick.randint(0, 40000000) / 1e9, "max_iterations": pick.randint(1, 2), **mask()}
+    own = {"stream_priority": pick.randint(-2, 0), "blocking_stream": pick.random() < 0.7, **mask()}
+    return {"filename": "multikernel.so", "additional_info": kernels, "max_iterations": pick.randint(1, 2),
+            "release_time": pick.randint(0, 40000000) / 1e9, **(own if pick.randrange(6) else {"use_null_stream": True})}
 
 
 def test_random_scenarios_equal_the_simulation(tmp_path: pathlib.Path) -> None:
-    """20 random scenarios with masks, priorities, iterations and, half of them, processes: fake and simulation agree on
+    """20 random scenarios with masks, priorities, iterations, NULL streams and, half of them, processes: fake and simulation agree on
     every block, and the checker finds no violation in either."""
     pick = random.Random(23)
     for number in range(20):

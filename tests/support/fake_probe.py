@@ -3,7 +3,7 @@
 """Replaces gpulens-probe-kernels where there is no GPU. It speaks the same line format and implements the rules A to D
 by brute force: every rule is evaluated again at each moment, from the list of blocks that ran. The environment sets its
 properties: FAKE_SMS, FAKE_THREADS, FAKE_CAPABILITY, and FAKE_BREAK for an invalid answer, or for blocks outside the
-limit. Masks, priorities, task slots, iterations and turns of processes follow docs/blocks.md. Blocks stay
+limit. Masks, priorities, task slots, iterations and turns of processes, and the NULL stream follow docs/blocks.md. Blocks stay
 on the TPCs of the limit that gpulens run has set."""
 
 import json
@@ -30,6 +30,7 @@ class Stream:
     def __init__(self, priority: int, process: int, mask: int) -> None:
         self.priority, self.process, self.mask = priority, process, mask
         self.repeat = (1, 0)  # iterations, limit in ns
+        self.kind = ""  # "null" or "blocking"
         self.kernels: typing.List["Kernel"] = []
         self.iteration, self.ended = 0, False
 
@@ -83,6 +84,12 @@ def place_blocks(run: Run, left: typing.List[int], now: int) -> None:
         left[where] -= run.kernel.threads
 
 
+def is_ahead(other: Run, run: Run) -> bool:
+    """Whether a launch before the run is in its stream, or the NULL stream orders both."""
+    a, b = other.kernel.stream, run.kernel.stream
+    return a is b or a.process == b.process and "null" in (a.kind, b.kind) and "" not in (a.kind, b.kind)
+
+
 def run_process(runs: typing.List[Run], came: typing.Dict[Run, typing.Tuple[int, int]], now: int) -> None:
     """What a process does at a moment in which it has the GPU. The queue is computed anew: the heads of streams, by
     priority and when they became heads; the first ones have task slots."""
@@ -91,7 +98,7 @@ def run_process(runs: typing.List[Run], came: typing.Dict[Run, typing.Tuple[int,
             if block[1] is None and block[0] + run.kernel.work <= now:
                 block[1] = now
     for number, run in enumerate(runs):
-        ahead = [o for o in runs[:number] if o.kernel.stream is run.kernel.stream]
+        ahead = [o for n, o in enumerate(runs) if (o.release, n) < (run.release, number) and is_ahead(o, run)]
         if run not in came and run.release <= now and all(o.has_ended() for o in ahead):
             came[run] = (now, number)
     queue = sorted((run for run in runs if run in came and not run.has_ended()),
@@ -172,6 +179,8 @@ def read_scenario() -> typing.Tuple[typing.List[Stream], typing.List[Kernel], bo
             process += 1
         elif word == "stream":
             streams.append(Stream(int(words[0]), process, common))
+        elif word in ("null", "blocking"):
+            streams[-1].kind = word
         elif word == "iterations":
             streams[-1].repeat = (int(words[0]), int(words[1]))
         elif word == "mask":

@@ -15,6 +15,8 @@
 //	barrier                             optional: an iteration begins when all streams have ended the previous one
 //	process                             optional: the streams below are of a further process
 //	stream PRIORITY                     a line for each stream; streams are numbered from 0
+//	null | blocking                     optional, after stream: it is the legacy default stream of the process, or waits
+//	                                    for that one; other streams are cudaStreamNonBlocking
 //	mask MASK                           optional: of the stream or kernel above
 //	iterations N NS                     optional, after stream: its kernels are launched N times, but no more after NS
 //	kernel spin|copy|matrix STREAM WORK REPEAT BLOCKS THREADS SHARED RELEASE
@@ -278,14 +280,22 @@ private:
 		return read_clocks(mail_, stream(0));
 	}
 
+	static void create_stream(Stream &s)
+	{
+		if (s.kind == NULL_STREAM)
+			s.stream = cudaStreamLegacy;
+		else
+			CHECK(cudaStreamCreateWithPriority(
+				&s.stream, s.kind == BLOCKING ? cudaStreamDefault : cudaStreamNonBlocking, s.priority));
+	}
+
 	// Creates streams and memory, and uses each stream and each kernel once.
 	void prepare(const cudaDeviceProp &p)
 	{
 		CHECK(cudaHostAlloc(&mail_, sizeof(*mail_), cudaHostAllocMapped));
 		memset((void *)mail_, 0, sizeof(*mail_));
 		for (size_t i : own_)
-			CHECK(cudaStreamCreateWithPriority(&all_.streams[i].stream, cudaStreamNonBlocking,
-							   all_.streams[i].priority));
+			create_stream(all_.streams[i]);
 		prepare_kernels(kernels_, p);
 		CHECK(cudaDeviceSynchronize());
 		if (masked_)

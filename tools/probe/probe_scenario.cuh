@@ -18,6 +18,7 @@ typedef long long s64;
 	exit(2);
 }
 
+enum StreamKind { NON_BLOCKING, BLOCKING, NULL_STREAM };
 enum Kind { SPIN, COPY, MATRIX };
 static const char *const KIND_NAMES[] = {"spin", "copy", "matrix"};
 
@@ -49,6 +50,7 @@ struct Kernel {
 
 struct Stream {
 	int priority = 0;
+	StreamKind kind = NON_BLOCKING;
 	unsigned process = 0, iterations = 0; // iterations: 0: one, and not asked for
 	u64 limit = 0;                        // ns
 	Mask mask;
@@ -130,6 +132,10 @@ static Scenario read_input()
 				refuse_input("a stream without priority");
 			s.process = all.processes - 1;
 			all.streams.push_back(s);
+		} else if (!strcmp(word, "null") && !all.streams.empty()) {
+			all.streams.back().kind = NULL_STREAM;
+		} else if (!strcmp(word, "blocking") && !all.streams.empty()) {
+			all.streams.back().kind = BLOCKING;
 		} else if (!strcmp(word, "iterations") && !all.streams.empty()) {
 			Stream &s = all.streams.back();
 			if (scanf("%u %llu", &s.iterations, &s.limit) != 2 || !s.iterations)

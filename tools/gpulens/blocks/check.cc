@@ -80,29 +80,25 @@ private:
 class Checker {
 public:
 	// log: of one process. others: when other processes have work.
-	Checker(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed, const std::vector<Span> &others)
-		: log_(log), tolerance_(static_cast<s64>(tolerance_ns)), allowed_(allowed), others_(others)
+	Checker(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed, const std::vector<Span> &others,
+		const std::vector<Head> &heads)
+		: log_(log), tolerance_(static_cast<s64>(tolerance_ns)), allowed_(allowed), others_(others),
+		  heads_(heads)
 	{
 		size_t count = log.kernels.size();
-		std::vector<s64> ended(log.streams.size(), INT64_MIN);
 
 		verdict_.tolerance_ns = tolerance_ns;
 		previous_.assign(count, NO_KERNEL);
 		std::vector<size_t> last(log.streams.size(), NO_KERNEL);
 		for (size_t i = 0; i < count; i++) {
 			const Ran &k = log.kernels[i];
-			s64 u = static_cast<s64>(log.uncertainty_ns);
 			previous_[i] = last[k.stream];
 			last[k.stream] = i;
-			s64 from = k.launched ? (*k.launched)[0] - u : INT64_MIN;
-			s64 to = k.launched ? (*k.launched)[1] + u : INT64_MIN;
-			heads_.push_back({std::max(from, ended[k.stream]), std::max(to, ended[k.stream])});
 			bounds_.emplace_back(k);
 			auto known = std::find(masks_.begin(), masks_.end(), k.tpcs);
 			mask_of_.push_back(static_cast<size_t>(known - masks_.begin()));
 			if (known == masks_.end())
 				masks_.push_back(k.tpcs);
-			ended[k.stream] = std::max(ended[k.stream], bounds_[i].last_end);
 		}
 	}
 
@@ -134,12 +130,14 @@ private:
 		verdict_.violations.push_back({rule, k.name, static_cast<u32>(block), b.sm, b.start, text});
 	}
 
+	bool is_null(u32 stream) const { return log_.streams[stream].kind == StreamKind::Null; }
+
 	u32 count_streams() const
 	{
 		std::set<u32> used;
 
 		for (const Ran &k : log_.kernels)
-			used.insert(k.stream);
+			used.insert(is_null(k.stream) ? static_cast<u32>(log_.streams.size()) : k.stream);
 		return static_cast<u32>(used.size());
 	}
 
@@ -155,7 +153,7 @@ private:
 		priorities_ = priorities.size();
 		can_fill_ = can_fill(log_, heads_);
 		too_few_channels_ = count_streams() > log_.machine.channels;
-		verdict_.order_checked = all && !too_few_channels_;
+		verdict_.order_checked = all && !too_few_channels_ && !has_too_many_ordered(log_);
 		if (too_few_channels_)
 			verdict_.notes.push_back(fmt::format(
 				"R2: {} streams and {} channels{}: A, B and C do not hold beyond, and order in the "
@@ -165,6 +163,8 @@ private:
 		if (!all)
 			verdict_.notes.emplace_back("not every kernel has cuda_launch_times: order in the primary "
 						    "queue was not checked");
+		if (has_too_many_ordered(log_))
+			verdict_.notes.emplace_back("too many kernels to compare: N1 and N2 were not checked");
 		if (!log_.machine.threads_per_sm)
 			verdict_.notes.emplace_back("the log does not state the limits of an SM; B2 was not checked");
 	}
@@ -477,7 +477,8 @@ private:
 			last[s] = i;
 		}
 		for (u32 s = 0; s < log_.streams.size(); s++) {
-			if (first[s] == NO_KERNEL || first[s] == last[s])
+			// Benchmarks in the NULL stream may be one stream; leaving them out never counts too many.
+			if (first[s] == NO_KERNEL || first[s] == last[s] || is_null(s))
 				continue;
 			s64 from = bounds_[first[s]].first_start + tolerance_;
 			s64 to = bounds_[last[s]].first_start - tolerance_;
@@ -534,7 +535,7 @@ private:
 	std::vector<std::optional<TpcSet>> masks_;
 	std::vector<size_t> mask_of_;  // by kernel: index of masks_
 	std::vector<size_t> previous_; // by kernel: the previous kernel of its stream
-	std::vector<Head> heads_;
+	const std::vector<Head> &heads_;
 	std::vector<Bounds> bounds_;             // by kernel
 	std::vector<std::vector<Event>> events_; // by SM
 	Verdict verdict_;
@@ -562,10 +563,13 @@ Verdict check(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed
 		const Log &one = processes > 1 ? own : log;
 		if (one.kernels.empty())
 			continue;
-		Verdict v = Checker(one, tolerance_ns, allowed, busy_spans(log, process)).run();
+		std::vector<Head> heads = find_heads(one);
+		s64 tolerance = static_cast<s64>(tolerance_ns);
+		Verdict v = Checker(one, tolerance_ns, allowed, busy_spans(log, process), heads).run();
 		all.order_checked &= v.order_checked;
 		for (std::vector<Violation> more :
-		     {std::move(v.violations), check_masks(one), check_priorities(one, static_cast<s64>(tolerance_ns))})
+		     {std::move(v.violations), check_masks(one), check_priorities(one, heads, tolerance),
+		      check_null_stream(one, tolerance)})
 			all.violations.insert(all.violations.end(), more.begin(), more.end());
 		for (const std::string &note : v.notes) {
 			std::string text = processes > 1 ? fmt::format("process {}: {}", process + 1, note) : note;

@@ -11,7 +11,83 @@ namespace {
 
 constexpr size_t MAX_COMPARED = 8192; // kernels that are compared with each other
 
+bool has_null_stream(const Log &log)
+{
+	return std::any_of(log.streams.begin(), log.streams.end(),
+			   [](const Stream &s) { return s.kind == StreamKind::Null; });
+}
+
+// Whether a kernel was certainly launched before another one. A simulation launches several at the same time.
+bool is_launched_before(const Ran &k, const Ran &other)
+{
+	return (*k.launched)[1] <= (*other.launched)[0] && (*k.launched)[0] < (*other.launched)[0];
+}
+
 } // namespace
+
+bool has_too_many_ordered(const Log &log)
+{
+	return has_null_stream(log) && log.kernels.size() > MAX_COMPARED;
+}
+
+std::vector<Head> find_heads(const Log &log)
+{
+	std::vector<s64> ended(log.streams.size(), INT64_MIN);
+	std::vector<Head> heads;
+	s64 u = static_cast<s64>(log.uncertainty_ns);
+	bool ordered = has_null_stream(log) && !has_too_many_ordered(log);
+
+	for (const Ran &k : log.kernels) {
+		s64 from = k.launched ? (*k.launched)[0] - u : INT64_MIN;
+		s64 to = k.launched ? (*k.launched)[1] + u : INT64_MIN;
+		heads.push_back({std::max(from, ended[k.stream]), std::max(to, ended[k.stream])});
+		ended[k.stream] = std::max(ended[k.stream], k.last_end());
+	}
+	for (size_t i = 0; ordered && i < log.kernels.size(); i++)
+		for (const Ran &other : log.kernels) {
+			const Ran &k = log.kernels[i];
+			if (!k.launched || !other.launched || !log.are_ordered(k.stream, other.stream))
+				continue;
+			if (is_launched_before(other, k))
+				heads[i].from = std::max(heads[i].from, other.last_end());
+			if ((*other.launched)[0] <= (*k.launched)[1])
+				heads[i].to = std::max(heads[i].to, other.last_end());
+		}
+	return heads;
+}
+
+std::vector<Violation> check_null_stream(const Log &log, s64 tolerance)
+{
+	std::vector<Violation> found;
+
+	if (!has_null_stream(log) || has_too_many_ordered(log))
+		return found;
+	for (const Ran &k : log.kernels) {
+		const Ran *last = nullptr; // of the kernels that it waits for
+		for (const Ran &other : log.kernels)
+			if (k.launched && other.launched && log.are_ordered(k.stream, other.stream) &&
+			    is_launched_before(other, k) && (!last || other.last_end() > last->last_end()))
+				last = &other;
+		if (!last || k.first_start() >= last->last_end() - tolerance)
+			continue;
+		bool null = log.streams[k.stream].kind == StreamKind::Null;
+		bool both = null && log.streams[last->stream].kind == StreamKind::Null;
+		auto first = std::min_element(k.blocks.begin(), k.blocks.end(),
+					      [](const Block &a, const Block &b) { return a.start < b.start; });
+		size_t i = static_cast<size_t>(first - k.blocks.begin());
+		found.push_back({both   ? "D"
+				 : null ? "N1"
+					: "N2",
+				 k.name, static_cast<u32>(i), first->sm, first->start,
+				 fmt::format("{}{}, though {}, launched earlier in {}, ends at {}", start_text(k, i),
+					     null ? " in the NULL stream" : "", last->name,
+					     both   ? "the same stream"
+					     : null ? "a blocking stream"
+						    : "the NULL stream",
+					     time_text(last->last_end()))});
+	}
+	return found;
+}
 
 bool overlap(const std::optional<TpcSet> &a, const std::optional<TpcSet> &b)
 {
@@ -147,24 +223,21 @@ std::vector<Violation> check_masks(const Log &log)
 	return found;
 }
 
-std::vector<Violation> check_priorities(const Log &log, s64 tolerance)
+std::vector<Violation> check_priorities(const Log &log, const std::vector<Head> &heads, s64 tolerance)
 {
 	std::vector<Violation> found;
-	s64 u = static_cast<s64>(log.uncertainty_ns);
 	int least = log.kernels.empty() ? 0 : priority_of(log, log.kernels[0]);
 	std::vector<const Ran *> high; // kernels of a higher priority than another one
 
 	for (const Ran &k : log.kernels)
 		least = std::max(least, priority_of(log, k));
-	std::vector<s64> ended(log.streams.size(), INT64_MIN);
 	std::vector<Span> waiting; // by kernel of high: from when it is in the queue for certain, to its last start
-	for (const Ran &k : log.kernels) {
-		s64 head = std::max(k.launched ? (*k.launched)[1] + u : INT64_MAX, ended[k.stream]);
-		ended[k.stream] = std::max(ended[k.stream], k.last_end());
-		if (priority_of(log, k) == least || head >= k.last_start() - 2 * tolerance)
+	for (size_t i = 0; i < heads.size(); i++) {
+		const Ran &k = log.kernels[i];
+		if (!k.launched || priority_of(log, k) == least || heads[i].to >= k.last_start() - 2 * tolerance)
 			continue;
 		high.push_back(&k);
-		waiting.push_back({head + tolerance, k.last_start() - tolerance});
+		waiting.push_back({heads[i].to + tolerance, k.last_start() - tolerance});
 	}
 	if (high.size() > MAX_COMPARED)
 		high.resize(MAX_COMPARED);

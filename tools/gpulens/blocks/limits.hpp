@@ -13,6 +13,16 @@ struct Span {
 	s64 from, to;
 };
 
+// Returns for each kernel when it came to the head of its stream, and did not have to wait for the NULL stream. If it has no
+// launch times, that is INT64_MIN or the end of the kernel ahead.
+std::vector<Head> find_heads(const Log &log);
+// Whether more kernels are in streams that the NULL stream orders than can be compared with each other.
+bool has_too_many_ordered(const Log &log);
+// Rules N1 and N2 of RTSS'17, for the log of one process: a kernel of the NULL stream starts when all that was launched earlier
+// in blocking streams has ended, and a kernel of a blocking stream when all that was launched earlier in the NULL stream has.
+// Rule D for kernels of several benchmarks in the NULL stream.
+std::vector<Violation> check_null_stream(const Log &log, s64 tolerance);
+
 // Whether two masks have a common TPC. nullopt: all TPCs, as in is_within().
 bool overlap(const std::optional<TpcSet> &a, const std::optional<TpcSet> &b);
 // Whether all TPCs of a mask are in another one.
@@ -41,7 +51,7 @@ std::vector<Span> busy_spans(const Log &log, u32 process);
 std::vector<Violation> check_masks(const Log &log);
 // Rule P, for the log of one process: no block starts while a kernel of a higher priority, whose mask has all its TPCs, has
 // blocks to start.
-std::vector<Violation> check_priorities(const Log &log, s64 tolerance);
+std::vector<Violation> check_priorities(const Log &log, const std::vector<Head> &heads, s64 tolerance);
 // Rule R4: one process has the GPU at a time, and while it does, no block of another one starts or ends. A process that has
 // blocks to run gives up its turn only when its time slice ends, so a turn is never shorter than the tolerance. The first
 // violation only.

@@ -93,6 +93,17 @@ Ran parse_kernel(const Item &object)
 	return k;
 }
 
+StreamKind parse_kind(const Item &object)
+{
+	for (const char *key : {"null_stream", "blocking_stream"})
+		if (object.has(key) && !object.at(key).is_boolean())
+			object.refuse(fmt::format("{} is {}, not true or false", key, quote_value(object.at(key))));
+	if (object.has("null_stream") && object.at("null_stream") == true)
+		return StreamKind::Null;
+	return object.has("blocking_stream") && object.at("blocking_stream") == true ? StreamKind::Blocking
+										      : StreamKind::NonBlocking;
+}
+
 // processes: number by PID; streams without PID are of the first process.
 void parse_stream(const Item &object, Log &log, std::map<u32, u32> &processes)
 {
@@ -106,6 +117,7 @@ void parse_stream(const Item &object, Log &log, std::map<u32, u32> &processes)
 	stream.program = object.has("benchmark_name") ? object.string("benchmark_name") : "";
 	if (object.has("stream_priority"))
 		stream.priority = static_cast<int>(object.number("stream_priority", -100, 100, "a priority"));
+	stream.kind = parse_kind(object);
 	if (object.has("PID"))
 		stream.process = processes.emplace(object.integer("PID", 0, ~0U), static_cast<u32>(processes.size()))
 					 .first->second;
@@ -248,6 +260,15 @@ u32 Log::processes() const
 	return count;
 }
 
+bool Log::are_ordered(u32 stream, u32 other) const
+{
+	const Stream &a = streams[stream], &b = streams[other];
+
+	return stream != other && a.process == b.process &&
+	       (a.kind == StreamKind::Null || b.kind == StreamKind::Null) && a.kind != StreamKind::NonBlocking &&
+	       b.kind != StreamKind::NonBlocking;
+}
+
 bool Log::may_use(const Ran &kernel, u32 sm) const
 {
 	u32 tpc = sm / machine.sms_per_tpc;
@@ -326,6 +347,8 @@ json stream_json(const Log &log, u32 stream)
 		j["log_name"] = s.log_name;
 	if (s.priority)
 		j["stream_priority"] = s.priority;
+	if (s.kind != StreamKind::NonBlocking)
+		j[s.kind == StreamKind::Null ? "null_stream" : "blocking_stream"] = true;
 	j["release_time"] = to_seconds(begin);
 	j["max_resident_threads"] = u64{log.machine.sms} * log.machine.threads_per_sm;
 	j["data_size"] = 0;
@@ -369,8 +392,9 @@ Log empty_log(const Scenario &scenario, const Machine &machine)
 	log.channels_known = true;
 	for (u32 i = 0; i < scenario.benchmarks.size(); i++) {
 		const Benchmark &b = scenario.benchmarks[i];
-		log.streams.push_back(
-			{b.label, b.log_name, names.at(b.program), b.priority, scenario.processes ? i : 0});
+		log.streams.push_back({b.label, b.log_name, names.at(b.program), b.priority,
+				       scenario.processes ? i : 0,
+				       scenario.has_null_stream() ? b.stream : StreamKind::NonBlocking});
 	}
 	return log;
 }

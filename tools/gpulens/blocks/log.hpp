@@ -41,6 +41,7 @@ struct Stream {
 	std::string label, log_name, program;
 	int priority = 0;
 	u32 process = 0; // index
+	StreamKind kind = StreamKind::NonBlocking;
 };
 
 struct Log {
@@ -55,6 +56,8 @@ struct Log {
 
 	// Returns the number of processes that the streams are of.
 	u32 processes() const;
+	// Whether of two benchmarks what is launched later waits for what was launched earlier, because of the NULL stream.
+	bool are_ordered(u32 stream, u32 other) const;
 	// Whether a kernel's mask, if any, has that SM.
 	bool may_use(const Ran &kernel, u32 sm) const;
 };

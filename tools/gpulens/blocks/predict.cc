@@ -43,7 +43,7 @@ public:
 		if (!s.channel && std::find(waiting_.begin(), waiting_.end(), stream) == waiting_.end())
 			waiting_.push_back(stream);
 		give_channels();
-		enter_queue(s);
+		enter_queues();
 	}
 
 	bool has_work() const
@@ -62,6 +62,7 @@ public:
 	{
 		for (; !running_.empty() && running_.top().end <= now; running_.pop())
 			end_block(running_.top(), now);
+		enter_queues();
 		do
 			while (dispatch(now))
 				;
@@ -94,16 +95,36 @@ private:
 
 	int priority(size_t kernel) const { return log_.streams[log_.kernels[kernel].stream].priority; }
 
-	// Rule A: the first kernel of a stream enters the queue, behind all of its priority.
-	void enter_queue(StreamState &s)
+	// Rules N1 and N2: the first kernel of a stream waits for what was launched earlier, if the NULL stream orders both.
+	// Kernels are numbered in the order of launches.
+	bool may_enter(u32 stream) const
 	{
-		if (!s.channel || s.queued || s.kernels.empty())
-			return;
-		size_t kernel = s.kernels.front();
-		queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), kernel,
-					       [this](size_t a, size_t b) { return priority(a) < priority(b); }),
-			      kernel);
-		s.queued = true;
+		for (u32 other = 0; other < streams_.size(); other++)
+			if (!streams_[other].kernels.empty() && log_.are_ordered(stream, other) &&
+			    streams_[other].kernels.front() < streams_[stream].kernels.front())
+				return false;
+		return true;
+	}
+
+	// Rule A: the first kernel of each stream enters the queue, behind all of its priority; those of one moment in the
+	// order of launches.
+	void enter_queues()
+	{
+		std::vector<size_t> entering;
+
+		for (u32 i = 0; i < streams_.size(); i++) {
+			StreamState &s = streams_[i];
+			if (!s.channel || s.queued || s.kernels.empty() || !may_enter(i))
+				continue;
+			entering.push_back(s.kernels.front());
+			s.queued = true;
+		}
+		std::sort(entering.begin(), entering.end());
+		for (size_t kernel : entering)
+			queue_.insert(
+				std::upper_bound(queue_.begin(), queue_.end(), kernel,
+						 [this](size_t a, size_t b) { return priority(a) < priority(b); }),
+				kernel);
 	}
 
 	// Rule R2: a stream keeps its channel until the last of its kernels is dispatched. Returns whether a stream got
@@ -121,8 +142,9 @@ private:
 			StreamState &s = streams_[waiting_.front()];
 			s.channel = given = true;
 			held_++;
-			enter_queue(s);
 		}
+		if (given)
+			enter_queues();
 		return given;
 	}
 
@@ -190,7 +212,6 @@ private:
 		queue_.erase(std::find(queue_.begin(), queue_.end(), running.kernel));
 		s.kernels.pop_front();
 		s.queued = false;
-		enter_queue(s);
 	}
 
 	Log &log_;

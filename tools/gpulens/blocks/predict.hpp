@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Simulates a scenario by the rules A to D of Otterness (section 3.4.2), by R2 and R4 of RTAS'24, and by what RTAS'23 says of
-// masks, priorities and task slots (sections IV-A, V and VI-C). Launching, dispatching, detecting the end of a kernel and
+// masks, priorities and task slots (sections IV-A, V and VI-C), and by N1 and N2 of RTSS'17 on the NULL stream. Launching, dispatching, detecting the end of a kernel and
 // switching between processes take no time.
 //
 // Decisions where no source has a rule:

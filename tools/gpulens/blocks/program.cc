@@ -195,6 +195,8 @@ std::string format_scenario(const Scenario &scenario)
 		if (scenario.processes && &b != &scenario.benchmarks.front())
 			text += "process\n";
 		text += fmt::format("stream {}\n", b.priority) + format_mask("mask", b.tpcs);
+		if (scenario.has_null_stream() && b.stream != StreamKind::NonBlocking)
+			text += b.stream == StreamKind::Null ? "null\n" : "blocking\n";
 		if (b.iterations > 1)
 			text += fmt::format("iterations {} {}\n", b.iterations, b.max_ns);
 	}

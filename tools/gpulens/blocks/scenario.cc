@@ -20,6 +20,7 @@ constexpr u32 MAX_SHARED = 65536; // 32-bit words; more than any GPU gives a blo
 constexpr u64 MAX_BYTES = u64{16} << 30;
 constexpr u32 MAX_WIDTH = 16384;
 constexpr u32 DEFAULT_REPEAT = 1;
+constexpr const char *DEFAULT_STREAM_PROGRAM = "timer_spin_default_stream"; // timer_spin in the NULL stream
 
 u64 to_ns(double s)
 {
@@ -38,9 +39,10 @@ std::string parse_program(const Item &object)
 
 	if (name.ends_with(".so"))
 		name.resize(name.size() - 3);
-	if (name != "timer_spin" && name != "multikernel" && name != "matrix_multiply" && name != "memory_copy")
-		object.refuse(fmt::format("filename is {}, but there are only kernels for timer_spin, multikernel, "
-					  "matrix_multiply, memory_copy",
+	if (name != "timer_spin" && name != DEFAULT_STREAM_PROGRAM && name != "multikernel" &&
+	    name != "matrix_multiply" && name != "memory_copy")
+		object.refuse(fmt::format("filename is {}, but there are only kernels for timer_spin, "
+					  "timer_spin_default_stream, multikernel, matrix_multiply, memory_copy",
 					  quote_value(path)));
 	return name;
 }
@@ -189,6 +191,21 @@ Repetition parse_repetition(const Item &object, Repetition repetition)
 	return repetition;
 }
 
+// As in the framework, a stream without a priority is a blocking one. default_stream: the program is one for the NULL stream.
+StreamKind parse_stream_kind(const Item &object, bool default_stream)
+{
+	bool null = parse_flag(object, "use_null_stream") || default_stream;
+
+	if (!null && object.has("blocking_stream"))
+		return parse_flag(object, "blocking_stream") ? StreamKind::Blocking : StreamKind::NonBlocking;
+	for (const char *key : {"stream_priority", "sm_mask", "blocking_stream"})
+		if (null && object.has(key))
+			object.refuse(fmt::format("{} is set, but the NULL stream has none", key));
+	if (null)
+		return StreamKind::Null;
+	return object.has("stream_priority") ? StreamKind::NonBlocking : StreamKind::Blocking;
+}
+
 // first: number of its first kernel.
 Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repetition)
 {
@@ -198,8 +215,11 @@ Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repet
 	// thread_count and block_count.
 	object.check_keys({"filename", "log_name", "label", "thread_count", "block_count", "data_size",
 			   "additional_info", "release_time", "stream_priority", "shared_memory_size", "cpu_core",
-			   "max_iterations", "max_time", "sm_mask"});
+			   "max_iterations", "max_time", "sm_mask", "use_null_stream", "blocking_stream"});
 	b.program = parse_program(object);
+	b.stream = parse_stream_kind(object, b.program == DEFAULT_STREAM_PROGRAM);
+	if (b.program == DEFAULT_STREAM_PROGRAM)
+		b.program = "timer_spin";
 	b.label = object.has("label") ? object.string("label") : "";
 	b.log_name = object.has("log_name") ? object.string("log_name") : "";
 	if (object.has("stream_priority"))
@@ -258,7 +278,8 @@ json kernel_json(const Kernel &k, u64 previous_ns)
 	return j;
 }
 
-json benchmark_json(const Benchmark &b)
+// null: the scenario has a NULL stream.
+json benchmark_json(const Benchmark &b, bool null)
 {
 	const Kernel &first = b.kernels.front();
 	json j = {{"filename", (b.program == "multikernel" ? b.program : program_key(first)) + std::string(".so")}};
@@ -290,6 +311,10 @@ json benchmark_json(const Benchmark &b)
 	}
 	if (b.priority)
 		j["stream_priority"] = b.priority;
+	if (b.stream == StreamKind::Null)
+		j["use_null_stream"] = true;
+	else if (null)
+		j["blocking_stream"] = b.stream == StreamKind::Blocking;
 	if (b.tpcs)
 		j["sm_mask"] = sm_mask_text(*b.tpcs);
 	if (b.iterations != 1)
@@ -322,6 +347,12 @@ u32 Scenario::kernels() const
 	for (const Benchmark &b : benchmarks)
 		count += b.kernels.size();
 	return static_cast<u32>(count);
+}
+
+bool Scenario::has_null_stream() const
+{
+	return std::any_of(benchmarks.begin(), benchmarks.end(),
+			   [](const Benchmark &b) { return b.stream == StreamKind::Null; });
 }
 
 const std::optional<TpcSet> &Scenario::tpcs_of(u32 benchmark, u32 kernel) const
@@ -403,7 +434,7 @@ json scenario_json(const Scenario &scenario)
 	if (scenario.tpcs)
 		j["sm_mask"] = sm_mask_text(*scenario.tpcs);
 	for (const Benchmark &b : scenario.benchmarks)
-		j["benchmarks"].push_back(benchmark_json(b));
+		j["benchmarks"].push_back(benchmark_json(b, scenario.has_null_stream()));
 	return j;
 }
 

@@ -40,6 +40,14 @@ struct Kernel {
 	std::optional<TpcSet> tpcs{}; // its own mask, of its launch alone
 };
 
+// How a stream is ordered with CUDA's legacy default stream, the NULL stream (CUDA Runtime API, "Stream synchronization
+// behavior").
+enum class StreamKind {
+	NonBlocking, // not at all: cudaStreamNonBlocking
+	Blocking,    // each waits for what was launched earlier in the other: cudaStreamDefault
+	Null         // the NULL stream of the process
+};
+
 struct Benchmark { // a CUDA stream
 	std::string program, label, log_name;
 	int priority = 0; // CUDA's stream priority: a lower number is a higher priority
@@ -47,6 +55,7 @@ struct Benchmark { // a CUDA stream
 	std::optional<TpcSet> tpcs{}; // the stream's mask
 	u32 iterations = 1;           // its kernels are launched so often; the next time when all have ended
 	u64 max_ns = 0;               // no iteration begins later after the first; 0: no limit
+	StreamKind stream = StreamKind::NonBlocking; // several may be in the NULL stream
 };
 
 struct Scenario {
@@ -62,6 +71,8 @@ struct Scenario {
 	std::vector<std::pair<u32, u32>> launches() const;
 	// Returns the number of kernels.
 	u32 kernels() const;
+	// Whether a benchmark is in the NULL stream. Otherwise Blocking streams are as NonBlocking ones.
+	bool has_null_stream() const;
 	// Returns the mask that applies to a kernel, as in libsmctrl: its own, else the stream's, else that of the process.
 	const std::optional<TpcSet> &tpcs_of(u32 benchmark, u32 kernel) const;
 };
@@ -92,7 +103,7 @@ nlohmann::ordered_json scenario_json(const Scenario &scenario);
 void check_fits(const Scenario &scenario, const Machine &machine);
 
 // A built-in scenario, which adapts to the GPU's number of SMs: Otterness' figures 3.9 and 3.11 to 3.16, Fig. 5 of RTAS'24,
-// and Figs. 3, 4, 10, 11, 12 and 14 of RTAS'23.
+// Figs. 3, 4, 10, 11, 12 and 14 of RTAS'23, and Figs. 5 to 8 of RTSS'17.
 struct Builtin {
 	const char *name, *description, *expected;
 	Scenario (*make)(const Machine &machine);
@@ -102,6 +113,7 @@ struct Builtin {
 const std::vector<Builtin> &builtins();
 // Those of RTAS'23. Their make() throws Error (Input) for a GPU with too few TPCs.
 std::vector<Builtin> rtas23_builtins();
+std::vector<Builtin> rtss17_builtins();
 
 // What scenarios are made of: one with a stream for each list of kernels, and a kernel that spins.
 Scenario make_scenario(const char *name, const std::vector<std::vector<Kernel>> &kernels_of_streams);

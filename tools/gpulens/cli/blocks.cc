@@ -105,6 +105,8 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		"M: blocks run on the SMs of their kernel's mask. "
 		"P: no block starts while a kernel of a higher priority on the same SMs has blocks to start. "
 		"S: no block starts while kernels before it hold all task slots (resident grids). "
+		"N1, N2: a kernel of the NULL stream starts when all that was launched earlier in blocking streams has "
+		"ended, and theirs when all that was launched earlier in the NULL stream has. "
 		"R4: processes take turns. See docs/blocks.md");
 	parser.add_option(
 		      "--within", options->within,
