@@ -154,6 +154,31 @@ def test_not_waiting_for_the_null_stream_is_a_violation(
     assert "Rule N" not in gpulens("blocks", "--check", str(tmp_path / "c.json")).stdout
 
 
+def test_a_thread_for_each_benchmark(tmp_path: pathlib.Path) -> None:
+    """The program is told by a line, --print has the key, and both keep the order that the fake's delay allows."""
+    told, program = tmp_path / "told", tmp_path / "program"
+    program.write_text(f'#!/bin/sh\n[ "$1" = run ] && cat >{told}\nexec {FAKE} info x\n')
+    program.chmod(0o755)
+    file = write_scenario(tmp_path, make_spin(use_null_stream=True), make_spin(), use_threads=True)
+    (tmp_path / "again.json").write_text(run_tool("probe-kernels", file, "--simulate", "--print"))
+    for name in (file, str(tmp_path / "again.json")):
+        gpulens("probe-kernels", name, "--program", str(program))
+        assert told.read_text() == """\
+gpulens-probe 1
+threads
+stream 0
+null
+stream 0
+blocking
+kernel spin 0 100000000 1 4 1024 0 0
+kernel spin 1 100000000 1 4 1024 0 0
+end
+"""
+        told.unlink()
+    ran = run_probe(tmp_path / "a.json", file)
+    assert ran["K2"]["block_times"][0] == pytest.approx(0.100007)
+
+
 def test_streams_are_blocking_as_in_the_framework(tmp_path: pathlib.Path) -> None:
     """Without a priority, or if asked for; only where there is a NULL stream, so that other scenarios are as before.
     timer_spin_default_stream is the framework's program for the NULL stream. --print tells the same."""
@@ -345,6 +370,9 @@ REFUSED: typing.List[typing.Tuple[Json, Json, str]] = [
     (make_spin(use_null_stream=True, stream_priority=0), {}, "stream_priority is set, but the NULL stream has none"),
     (make_spin(use_null_stream=True, sm_mask="0x1"), {}, "sm_mask is set, but the NULL stream has none"),
     (make_spin(filename="timer_spin_default_stream", blocking_stream=True), {}, "blocking_stream is set, but the NULL"),
+    (make_spin(), {"use_threads": True, "use_processes": True},
+     "use_threads is true, but with use_processes each process has one benchmark"),
+    (make_spin(), {"use_threads": 1}, "use_threads is 1, not true or false"),
     (make_spin(use_null_stream=1), {}, "use_null_stream is 1, not true or false"),
     (make_spin(blocking_stream="yes"), {}, 'blocking_stream is "yes", not true or false'),
     (make_spin(max_iterations=30000), {}, "max_iterations is 30000, not a whole number from 1 to 4096"),

@@ -12,6 +12,8 @@
 // scenario began; block times are read from the GPU's %globaltimer and converted. Standard input of run:
 //	gpulens-probe 1
 //	all MASK                            optional: mask of launches that no other mask applies to
+//	threads                             optional: a thread launches the kernels of each stream and waits for it; otherwise
+//	                                    one thread launches those of all streams of a process
 //	barrier                             optional: an iteration begins when all streams have ended the previous one
 //	process                             optional: the streams below are of a further process
 //	stream PRIORITY                     a line for each stream; streams are numbered from 0
@@ -50,6 +52,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <thread>
 #include <time.h>
 #include <unistd.h>
 #include <vector>
@@ -75,6 +78,20 @@ static s64 host_now()
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+// Sleeps until shortly before a time, and spins for the rest.
+static void sleep_until(s64 time)
+{
+	const s64 spin = 200000; // more than waking up takes, ns
+	struct timespec t;
+
+	t.tv_sec = (time - spin) / 1000000000LL;
+	t.tv_nsec = (time - spin) % 1000000000LL;
+	while (host_now() < time - spin)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+	while (host_now() < time)
+		;
 }
 
 // The same moment by both clocks, ns, and the error of that.
@@ -235,6 +252,7 @@ public:
 	void run(int device, FILE *out)
 	{
 		cudaDeviceProp p = print_machine(device, process_ == 0 ? out : nullptr);
+		device_ = device;
 		prepare(p);
 		wait_for_all(0);
 		if (process_ == 0) {
@@ -248,7 +266,10 @@ public:
 			shared_.origin = host_now() + 10000000;
 		}
 		wait_for_all(1);
-		launch_all();
+		if (all_.threads)
+			launch_by_threads();
+		else
+			launch_all();
 		CHECK(cudaDeviceSynchronize());
 		wait_for_all(2);
 		if (process_ == 0)
@@ -342,13 +363,59 @@ private:
 				poll_streams(due);
 				continue;
 			}
-			Kernel &k = all_.kernels[first->kernels[first->next]];
-			Launch &l = k.launches[first->iteration];
-			l.before = host_now();
-			launch(k, true, first->iteration);
-			l.after = host_now();
-			first->pending.push_back(first->kernels[first->next++]);
+			launch_next(*first);
 		}
+	}
+
+	// Launches the next kernel of a stream.
+	void launch_next(Stream &s)
+	{
+		Kernel &k = all_.kernels[s.kernels[s.next]];
+		Launch &l = k.launches[s.iteration];
+
+		l.before = host_now();
+		launch(k, true, s.iteration);
+		l.after = host_now();
+		s.pending.push_back(s.kernels[s.next++]);
+	}
+
+	void launch_by_threads()
+	{
+		std::vector<std::thread> threads;
+
+		for (size_t i : own_)
+			threads.emplace_back([this, i] { run_stream(i); });
+		for (std::thread &t : threads)
+			t.join();
+	}
+
+	// A thread's part: launches the kernels of a stream when they are due, and waits until they have ended.
+	void run_stream(size_t number)
+	{
+		Stream &s = all_.streams[number];
+
+		CHECK(cudaSetDevice(device_)); // of this thread
+		while (!s.ended) {
+			while (s.next < s.kernels.size()) {
+				sleep_until(shared_.origin + s.base + (s64)all_.kernels[s.kernels[s.next]].release);
+				launch_next(s);
+			}
+			CHECK(cudaStreamSynchronize(s.stream));
+			set_done(s);
+			end_iteration(s, number);
+			while (s.waiting)
+				begin_iteration(s);
+		}
+	}
+
+	// All kernels of a stream that were launched have ended.
+	void set_done(Stream &s)
+	{
+		s64 now = host_now();
+
+		for (size_t k : s.pending)
+			all_.kernels[k].launches[s.iteration].done = now;
+		s.pending.clear();
 	}
 
 	// Checks which streams are idle, and records when. Stops at the time until.
@@ -366,9 +433,7 @@ private:
 			if (err == cudaErrorNotReady)
 				continue;
 			CHECK(err);
-			for (size_t k : s.pending)
-				all_.kernels[k].launches[s.iteration].done = host_now();
-			s.pending.clear();
+			set_done(s);
 			if (s.next == s.kernels.size())
 				end_iteration(s, i);
 		}
@@ -437,6 +502,7 @@ private:
 	Scenario &all_;
 	Shared &shared_;
 	unsigned process_;
+	int device_ = 0;
 	bool masked_;
 	std::vector<size_t> own_; // streams of the process
 	std::vector<Kernel *> kernels_;

@@ -68,7 +68,7 @@ struct Scenario {
 	std::vector<Stream> streams;
 	std::vector<Kernel> kernels;
 	Mask mask; // of all launches without another one
-	bool barrier = false;
+	bool barrier = false, threads = false;
 	unsigned processes = 1;
 
 	bool has_masks() const
@@ -124,6 +124,8 @@ static Scenario read_input()
 			all.mask = read_mask();
 		} else if (!strcmp(word, "barrier")) {
 			all.barrier = true;
+		} else if (!strcmp(word, "threads")) {
+			all.threads = true;
 		} else if (!strcmp(word, "process") && !all.streams.empty()) {
 			all.processes++;
 		} else if (!strcmp(word, "stream")) {

@@ -189,6 +189,8 @@ std::string format_scenario(const Scenario &scenario)
 	std::string text = std::string(PROTOCOL_LINE) + '\n' + format_mask("all", scenario.tpcs);
 	const char *kinds[] = {"spin", "copy", "matrix"};
 
+	if (scenario.threads)
+		text += "threads\n";
 	if (scenario.synchronized)
 		text += "barrier\n";
 	for (const Benchmark &b : scenario.benchmarks) {

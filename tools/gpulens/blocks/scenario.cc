@@ -392,9 +392,12 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 	u64 blocks = 0, launches = 0;
 
 	file.check_keys({"name", "comment", "benchmarks", "max_iterations", "max_time", "use_processes", "cuda_device",
-			 "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration", "sm_mask"});
+			 "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration", "sm_mask", "use_threads"});
 	s.name = file.string("name");
 	s.processes = parse_flag(file, "use_processes");
+	s.threads = parse_flag(file, "use_threads");
+	if (s.threads && s.processes)
+		file.refuse("use_threads is true, but with use_processes each process has one benchmark");
 	s.synchronized = parse_flag(file, "sync_every_iteration");
 	s.tpcs = parse_tpcs(file);
 	Repetition repetition = parse_repetition(file, {});
@@ -427,6 +430,8 @@ json scenario_json(const Scenario &scenario)
 	json j = {
 		{"name", scenario.name}, {"max_iterations", 1}, {"max_time", 0}, {"use_processes", scenario.processes}};
 
+	if (scenario.threads)
+		j["use_threads"] = true;
 	if (scenario.synchronized)
 		j["sync_every_iteration"] = true;
 	if (scenario.device)

@@ -63,6 +63,7 @@ struct Scenario {
 	std::optional<u32> device{};  // CUDA's device number
 	std::optional<TpcSet> tpcs{}; // the mask of all launches of a process that no other mask applies to
 	bool processes = false;       // each benchmark is a process of its own
+	bool threads = false;         // a thread for each benchmark; otherwise one launches those of all in a process
 	bool synchronized = false;    // an iteration begins when all benchmarks have ended the previous one
 	std::vector<Benchmark> benchmarks{};
 
