@@ -462,7 +462,7 @@ def test_invalid_logs_are_status_2(tmp_path: pathlib.Path, change: typing.Callab
 @pytest.mark.parametrize("broken,why", (
     ("status", "it ended with status 1"),
     ("version", 'line 1 of its output, "gpulens-probe 2": expected "gpulens-probe 1"'),
-    ("short", 'line 11 of its output, "": unexpected end'),
+    ("short", 'line 12 of its output, "": unexpected end'),
     ("sm", "the block ends before it starts, or its SM does not exist")))
 def test_a_program_that_fails_is_status_3(broken: str, why: str) -> None:
     """The message has the program's own message and the invalid line of its output. Seen failing when an SM number

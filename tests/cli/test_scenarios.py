@@ -154,6 +154,91 @@ def test_not_waiting_for_the_null_stream_is_a_violation(
     assert "Rule N" not in gpulens("blocks", "--check", str(tmp_path / "c.json")).stdout
 
 
+def copies_of(log: Json) -> typing.Dict[str, typing.List[float]]:
+    """Start and end of each copy, by kernel and direction."""
+    return {f"{name} {way}": k[f"copy_{way}"]["times"] for name, k in kernels_of(log).items()
+            for way in ("in", "out") if f"copy_{way}" in k}
+
+
+COPIES: typing.Dict[int, typing.Dict[str, typing.List[float]]] = {  # by hand: 100 MB take 10 ms at 10 GB/s
+    1: {"K1 in": [0, 0.01], "K2 in": [0.01, 0.02], "K1 out": [0.03, 0.04], "K3 in": [0.04, 0.05],
+        "K2 out": [0.05, 0.06]},
+    2: {"K1 in": [0, 0.01], "K2 in": [0.01, 0.02], "K1 out": [0.03, 0.04], "K3 in": [0.035, 0.045],
+        "K2 out": [0.04, 0.05]},
+}
+
+
+def make_copying(tmp_path: pathlib.Path) -> str:
+    """Three kernels of 20 ms; two copy 100 MB in and out, the third only in."""
+    job = {"additional_info": 20000000, "block_count": 1, "copy_in_count": 25000000}
+    return write_scenario(tmp_path, make_spin(**job, copy_out_count=25000000),
+                          make_spin(**job, copy_out_count=25000000, release_time=0.001),
+                          make_spin(**job, release_time=0.035))
+
+
+@pytest.mark.parametrize("engines", COPIES)
+def test_copies_wait_for_a_copy_engine(tmp_path: pathlib.Path, engines: int) -> None:
+    """C1 to C4: a copy waits for what is ahead in its stream and for its engine; a kernel for its copy. One engine copies
+    in both directions, two in one each. Seen failing with engines that have two copies at a time."""
+    file = make_copying(tmp_path)
+    run_probe(tmp_path / "a.json", file, FAKE_COPY_ENGINES=str(engines))
+    run_tool("probe-kernels", file, "--simulate", "--copy-engines", str(engines), "-o", str(tmp_path / "b.json"))
+    for name in ("a.json", "b.json"):
+        log = read_log(tmp_path / name)
+        assert log["gpu"]["copy_engines"] == engines
+        found = copies_of(log)
+        assert found.keys() == COPIES[engines].keys()
+        for which, times in COPIES[engines].items():
+            assert found[which] == pytest.approx(times, abs=1e-5), which
+        starts = [kernels_of(log)[name]["block_times"][0] for name in ("K1", "K2")]
+        assert starts == pytest.approx([0.01, 0.02], abs=1e-5)
+        assert "no rule is violated" in run_tool("blocks", "--check", str(tmp_path / name))
+    run_tool("probe-kernels", file, "--simulate", "--copy-rate", "20", "-o", str(tmp_path / "c.json"))
+    assert copies_of(read_log(tmp_path / "c.json"))["K1 in"] == pytest.approx([0, 0.005])
+
+
+@pytest.mark.parametrize("which, times, text", (
+    ("K1 out", [0.02, 0.03], "Rule C1: K1's copy out starts at 0.020000 s, before it is called and all ahead of it in its "
+     "stream has ended, at 0.030007 s\n"),
+    ("K2 in", [0.005, 0.015], "Rule C3: K2's copy in starts at 0.005000 s, though K1's copy in has the copy engine until "
+     "0.010007 s\n"),
+    ("K1 in", [0.0, 0.012], "Rule C4: K1 starts at 0.010007 s, though its copy in ends at 0.012000 s\n"),
+    ("K3 in", [0.065, 0.075], "Rule C2: K2's copy out starts at 0.050007 s, and ends at 0.060007 s, though K3's copy in, "
+     "which came to the head of its stream earlier, ends at 0.075000 s\n")))
+def test_copies_that_break_a_rule(
+        tmp_path: pathlib.Path, which: str, times: typing.List[float], text: str) -> None:
+    """A valid log with another time of a copy. Without a number of engines, C2 and C3 are not checked, and C3 only of
+    simulated logs."""
+    run_probe(tmp_path / "a.json", make_copying(tmp_path))
+    log = read_log(tmp_path / "a.json")
+    log["simulated"] = "C3" in text
+    name, way = which.split()
+    kernels_of(log)[name][f"copy_{way}"]["times"] = times
+    assert text in check_broken(tmp_path / "b.json", log)
+    del log["gpu"]["copy_engines"]
+    (tmp_path / "c.json").write_text(json.dumps(log))
+    found = gpulens("blocks", "--check", str(tmp_path / "c.json")).stdout
+    assert "Note: the log does not state the number of copy engines: C2 and C3 were not checked\n" in found
+    assert "Rule C3" not in found and "Rule C2" not in found
+
+
+def test_the_program_gets_copies_as_lines(tmp_path: pathlib.Path) -> None:
+    """After the kernel, in bytes; --print has them, and a bad answer is refused."""
+    told, program = tmp_path / "told", tmp_path / "program"
+    program.write_text(f'#!/bin/sh\n[ "$1" = run ] && cat >{told}\nexec {FAKE} info x\n')
+    program.chmod(0o755)
+    file = write_scenario(
+        tmp_path, make_spin(copy_in_count=3), {"filename": "multikernel", "stream_priority": 0, "additional_info": [
+            {"kernel_label": "X", "duration": 5, "block_count": 1, "thread_count": 32, "copy_out_count": 10}]})
+    (tmp_path / "again.json").write_text(run_tool("probe-kernels", file, "--simulate", "--print"))
+    for name in (file, str(tmp_path / "again.json")):
+        gpulens("probe-kernels", name, "--program", str(program))
+        assert told.read_text().splitlines()[3:] == ["kernel spin 0 100000000 1 4 1024 0 0", "copies 12 0",
+                                                     "kernel spin 1 5 1 1 32 0 0", "copies 0 40", "end"]
+    result = gpulens("probe-kernels", file, "--program", FAKE, env={"FAKE_BREAK": "copy"})
+    assert result.returncode == 3 and "times are not in order" in result.stderr
+
+
 def test_a_thread_for_each_benchmark(tmp_path: pathlib.Path) -> None:
     """The program is told by a line, --print has the key, and both keep the order that the fake's delay allows."""
     told, program = tmp_path / "told", tmp_path / "program"
@@ -373,6 +458,11 @@ REFUSED: typing.List[typing.Tuple[Json, Json, str]] = [
     (make_spin(), {"use_threads": True, "use_processes": True},
      "use_threads is true, but with use_processes each process has one benchmark"),
     (make_spin(), {"use_threads": 1}, "use_threads is 1, not true or false"),
+    (make_spin(copy_in_count=-1), {}, "copy_in_count is -1, not a whole number from 0 to 268435456"),
+    (make_spin(copy_out_count=268435457), {}, "copy_out_count is 268435457, not a whole number from 0 to 268435456"),
+    ({"filename": "multikernel", "copy_in_count": 1, "additional_info": [
+        {"kernel_label": "X", "duration": 5, "block_count": 1, "thread_count": 32}]}, {},
+     "copy_in_count is set, but multikernel has it for each kernel"),
     (make_spin(use_null_stream=1), {}, "use_null_stream is 1, not true or false"),
     (make_spin(blocking_stream="yes"), {}, 'blocking_stream is "yes", not true or false'),
     (make_spin(max_iterations=30000), {}, "max_iterations is 30000, not a whole number from 1 to 4096"),
@@ -401,33 +491,41 @@ def test_a_bad_number_of_iterations_is_refused() -> None:
     assert result.returncode == 3 and 'of its output, "ran 3": out of range' in result.stderr
 
 
-def random_benchmark(pick: random.Random) -> Json:
+def random_benchmark(pick: random.Random, copies: bool) -> Json:
     """A stream of up to three kernels with masks of six TPCs, a priority and up to two iterations; of six one is in the
     NULL stream."""
     def mask() -> Json:
         return {"sm_mask": f"~{pick.randint(1, 63):#x}"} if pick.random() < 0.5 else {}
     kernels = [{"kernel_label": f"K{pick.getrandbits(40)}", "duration": pick.randint(1000000, 30000000),
                 "block_count": pick.randint(1, 12), "thread_count": pick.randint(1, 32) * 32,
-                "delay": pick.randint(0, 20000000) / 1e9, **mask()} for _ in range(pick.randint(1, 3))]
+                "delay": pick.randint(0, 20000000) / 1e9, **mask(),
+                **({"copy_in_count": pick.randrange(20000000), "copy_out_count": pick.choice((0, 7000000))}
+                   if copies and pick.random() < 0.5 else {})} for _ in range(pick.randint(1, 3))]
     own = {"stream_priority": pick.randint(-2, 0), "blocking_stream": pick.random() < 0.7, **mask()}
     return {"filename": "multikernel.so", "additional_info": kernels, "max_iterations": pick.randint(1, 2),
             "release_time": pick.randint(0, 40000000) / 1e9, **(own if pick.randrange(6) else {"use_null_stream": True})}
 
 
 def test_random_scenarios_equal_the_simulation(tmp_path: pathlib.Path) -> None:
-    """20 random scenarios with masks, priorities, iterations, NULL streams and, half of them, processes: fake and simulation agree on
+    """20 random scenarios with masks, priorities, iterations, NULL streams and, half of them, processes, half
+    of them copies: fake and simulation agree on
     every block, and the checker finds no violation in either."""
     pick = random.Random(23)
     for number in range(20):
-        file = write_scenario(tmp_path, *[random_benchmark(pick) for _ in range(pick.randint(1, 6))],
+        file = write_scenario(tmp_path, *[random_benchmark(pick, number % 2 == 0) for _ in range(pick.randint(1, 6))],
                               use_processes=number % 2 == 1, sync_every_iteration=number % 4 > 1)
-        ran = run_probe(tmp_path / "a.json", file, FAKE_SMS="6", FAKE_CAPABILITY="61")
-        run_tool("probe-kernels", file, "--simulate", "--sms", "6", "--sms-per-tpc", "1",
+        engines = str(1 + number // 4 % 2)
+        ran = run_probe(tmp_path / "a.json", file, FAKE_SMS="6", FAKE_CAPABILITY="61", FAKE_COPY_ENGINES=engines)
+        run_tool("probe-kernels", file, "--simulate", "--sms", "6", "--sms-per-tpc", "1", "--copy-engines", engines,
                  "-o", str(tmp_path / "b.json"))
         simulated = kernels_of(read_log(tmp_path / "b.json"))
         assert ran.keys() == simulated.keys()
         for name, kernel in ran.items():
             assert kernel["block_smids"] == simulated[name]["block_smids"], (number, name)
             assert kernel["block_times"] == pytest.approx([t + 7e-6 for t in simulated[name]["block_times"]], abs=1e-9)
+            for way in ("copy_in", "copy_out"):
+                assert (way in kernel) == (way in simulated[name])
+                if way in kernel:
+                    assert kernel[way]["times"] == pytest.approx([t + 7e-6 for t in simulated[name][way]["times"]])
         for log in ("a.json", "b.json"):
             assert "no rule is violated" in run_tool("blocks", "--check", str(tmp_path / log)), number

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Replaces gpulens-probe-kernels where there is no GPU. It speaks the same line format and implements the rules A to D
 by brute force: every rule is evaluated again at each moment, from the list of blocks that ran. The environment sets its
-properties: FAKE_SMS, FAKE_THREADS, FAKE_CAPABILITY, and FAKE_BREAK for an invalid answer, or for blocks outside the
-limit. Masks, priorities, task slots, iterations and turns of processes, and the NULL stream follow docs/blocks.md. Blocks stay
+properties: FAKE_SMS, FAKE_THREADS, FAKE_CAPABILITY, FAKE_COPY_ENGINES, and FAKE_BREAK for an invalid answer, or for blocks outside the
+limit. Masks, priorities, task slots, iterations and turns of processes, copies and the NULL stream follow docs/blocks.md. Blocks stay
 on the TPCs of the limit that gpulens run has set."""
 
 import json
@@ -20,6 +20,8 @@ ALLOWED = [sm for sm in range(SMS) if not LIMIT or BREAK == "outside" or sm // 2
 CAPABILITY = int(os.environ.get("FAKE_CAPABILITY", "0"))
 SMS_PER_TPC = 1 if CAPABILITY in (52, 61) else 2
 GRIDS = 32 if CAPABILITY in (52, 61) else 128
+COPY_ENGINES = int(os.environ.get("FAKE_COPY_ENGINES", "1"))
+COPY_RATE = 10  # bytes per ns, as --simulate assumes
 SLICE = 2000000  # ns
 LATE = 7000  # ns: the delay of each start of a block and of each return of a launch
 
@@ -42,23 +44,52 @@ class Kernel:
         number, self.work, _, self.blocks, self.threads, _, self.release = map(int, words[1:])
         self.stream = streams[number]
         self.mask = self.stream.mask
+        self.copies = [0, 0]  # bytes, in and out
         self.runs: typing.List["Run"] = []
 
 
+class Copy:
+    """A copy of a run: when it came to the head of its stream, and when it began."""
+
+    def __init__(self, engine: int, size: int) -> None:
+        self.engine, self.length = engine % COPY_ENGINES, -(-size // COPY_RATE)
+        self.came: typing.Optional[typing.Tuple[int, int, int]] = None
+        self.start: typing.Optional[int] = None
+        self.ended = False
+
+    def end(self) -> int:
+        """When it ends, if it has begun."""
+        assert self.start is not None
+        return self.start + self.length
+
+
 class Run:
-    """A launch of a kernel, and its blocks: start, end, SM; the end is None until the block ends."""
+    """A launch of a kernel with its copies, and its blocks: start, end, SM; the end is None until the block ends."""
 
     def __init__(self, kernel: Kernel, release: int) -> None:
         self.kernel, self.release = kernel, release
         self.placed: typing.List[typing.List[typing.Any]] = []
+        self.copies = [Copy(i, size) if size else None for i, size in enumerate(kernel.copies)]
 
     def has_started_all(self) -> bool:
         """Whether all of its blocks have started."""
         return len(self.placed) == self.kernel.blocks
 
-    def has_ended(self) -> bool:
-        """Rule D."""
+    def has_run(self) -> bool:
+        """Whether all of its blocks have ended."""
         return self.has_started_all() and all(end is not None for _, end, _ in self.placed)
+
+    def has_ended(self) -> bool:
+        """Rules D and C4."""
+        return self.has_run() and (not self.copies[1] or self.copies[1].ended)
+
+    def begun_copies(self) -> typing.List[Copy]:
+        """Those that an engine has begun."""
+        return [c for c in self.copies if c and c.start is not None]
+
+    def end(self) -> int:
+        """When blocks and copies had ended."""
+        return max([end for _, end, _ in self.placed] + [c.end() for c in self.begun_copies()])
 
     def sms(self) -> typing.List[int]:
         """The SMs of its mask."""
@@ -90,18 +121,41 @@ def is_ahead(other: Run, run: Run) -> bool:
     return a is b or a.process == b.process and "null" in (a.kind, b.kind) and "" not in (a.kind, b.kind)
 
 
-def run_process(runs: typing.List[Run], came: typing.Dict[Run, typing.Tuple[int, int]], now: int) -> None:
+def run_copies(runs: typing.List[Run], ready: typing.Dict[Run, int], now: int) -> None:
+    """Ends and begins copies: an engine has one at a time, in the order in which they came. ready: the number of each
+    run whose turn in its stream it is."""
+    for run in runs:
+        for copy in run.begun_copies():
+            copy.ended = copy.ended or copy.end() <= now
+    for run, number in ready.items():
+        for copy, due in zip(run.copies, (True, run.has_run())):
+            if copy and due and copy.came is None:
+                copy.came = (now, run.release, number)
+    for engine in range(COPY_ENGINES):
+        left = [c for run in runs for c in run.copies if c and c.came and not c.ended and c.engine == engine]
+        if left and all(c.start is None for c in left):
+            min(left, key=lambda c: c.came or (0, 0, 0)).start = now
+
+
+def run_process(runs: typing.List[Run], came: typing.Dict[Run, typing.Tuple[int, int, int]], now: int) -> None:
     """What a process does at a moment in which it has the GPU. The queue is computed anew: the heads of streams, by
     priority and when they became heads; the first ones have task slots."""
     for run in runs:
         for block in run.placed:
             if block[1] is None and block[0] + run.kernel.work <= now:
                 block[1] = now
+    for run in runs:
+        for copy in run.begun_copies():
+            copy.ended = copy.ended or copy.end() <= now
+    ready = {}
     for number, run in enumerate(runs):
         ahead = [o for n, o in enumerate(runs) if (o.release, n) < (run.release, number) and is_ahead(o, run)]
-        if run not in came and run.release <= now and all(o.has_ended() for o in ahead):
-            came[run] = (now, number)
-    queue = sorted((run for run in runs if run in came and not run.has_ended()),
+        if run.release <= now and all(o.has_ended() for o in ahead):
+            ready[run] = number
+            if run not in came and (not run.copies[0] or run.copies[0].ended):
+                came[run] = (now, run.release, number)
+    run_copies(runs, ready, now)
+    queue = sorted((run for run in runs if run in came and not run.has_run()),
                    key=lambda run: (run.kernel.stream.priority, came[run]))
     left, waiting = free_threads(runs), set()
     for run in queue[:GRIDS]:
@@ -138,7 +192,7 @@ def add_runs(stream: Stream, runs: typing.List[Run], base: int) -> None:
 
 def simulate_kernels(streams: typing.List[Stream], kernels: typing.List[Kernel], barrier: bool) -> None:
     """Runs all kernels. One process at a time has the GPU, for 2 ms or until it has no work."""
-    came: typing.Dict[Run, typing.Tuple[int, int]] = {}
+    came: typing.Dict[Run, typing.Tuple[int, int, int]] = {}
     runs: typing.List[Run] = []
     for kernel in kernels:  # in the order of launches
         kernel.runs.append(Run(kernel, kernel.release))
@@ -158,6 +212,7 @@ def simulate_kernels(streams: typing.List[Stream], kernels: typing.List[Kernel],
         times = [r.release for r in runs if r.release > now]
         times += [block[0] + r.kernel.work for r in runs for block in r.placed
                   if block[1] is None and r.kernel.stream.process == active]
+        times += [c.end() for r in runs for c in r.begun_copies() if not c.ended]
         if len(working) > 1:
             times.append(slice_end)
         now = min((time for time in times if time > now), default=now)
@@ -185,6 +240,8 @@ def read_scenario() -> typing.Tuple[typing.List[Stream], typing.List[Kernel], bo
             streams[-1].kind = word
         elif word == "iterations":
             streams[-1].repeat = (int(words[0]), int(words[1]))
+        elif word == "copies":
+            kernels[-1].copies = [int(words[0]), int(words[1])]
         elif word == "mask":
             (kernels[-1] if kernels else streams[-1]).mask = int(words[0] + words[1], 16)
         else:
@@ -198,7 +255,7 @@ def print_machine(channels: int) -> None:
     """Prints the output of info, except for its last line."""
     print("gpulens-probe 2" if BREAK == "version" else "gpulens-probe 1")
     print(f"name Fake GPU\nsms {SMS}\nthreads_per_sm {THREADS}\nblocks_per_sm 32")
-    print(f"shared_per_block 49152\nchannels {channels}")
+    print(f"shared_per_block 49152\nchannels {channels}\ncopy_engines {COPY_ENGINES}")
     if CAPABILITY:
         print(f"capability {CAPABILITY}")
 
@@ -240,8 +297,10 @@ def main() -> int:
         if k.stream.repeat[0] > 1:
             print(f"ran {k.stream.repeat[0] + 1 if BREAK == 'ran' else len(k.runs)}")
         for run in k.runs:
-            end = max(end for _, end, _ in run.placed)
-            print(f"kernel {run.release} {run.release + LATE} {end + 2 * LATE} {THREADS // k.threads}")
+            print(f"kernel {run.release} {run.release + LATE} {run.end() + 2 * LATE} {THREADS // k.threads}")
+            for copy in run.begun_copies():
+                late = LATE * (1 if BREAK != "copy" else -10000000)
+                print(f"copy {run.release} {run.release + LATE} {(copy.start or 0) + LATE} {copy.end() + late}")
             for start, stop, where in run.placed:
                 print(f"block {start + LATE} {stop + LATE} {SMS if BREAK == 'sm' else where}")
                 if BREAK == "short":

@@ -23,6 +23,7 @@
 //	iterations N NS                     optional, after stream: its kernels are launched N times, but no more after NS
 //	kernel spin|copy|matrix STREAM WORK REPEAT BLOCKS THREADS SHARED RELEASE
 //	                                    in the order of launches; WORK: ns, bytes, or width; SHARED: bytes
+//	copies IN OUT                       optional, after kernel: bytes its stream copies to the GPU before it and back after
 //	end
 // MASK: two numbers of 16 hexadecimal digits, the upper and the lower 64 bits; a set bit disables a TPC. Masks are set by
 // libgpulens-partition, which must be beside the program or in the folder above.
@@ -30,10 +31,12 @@
 //	gpulens-probe 1
 //	name TEXT, sms N, threads_per_sm N, blocks_per_sm N, shared_per_block N, channels N, capability N
 //	                                    each on its own line; capability: 10 * major + minor
-//	clock UNCERTAINTY RESOLUTION        only run: error between launch and block times; step of the GPU's clock
+//	copy_engines N                      if any: asyncEngineCount
+//	clock UNCERTAINTY RESOLUTION        only run: error between launch times and those of blocks and copies; step of the GPU's clock
 //	ran N                               only run, of a kernel with iterations: the number of them; as many kernels follow
 //	kernel BEFORE AFTER DONE PER_SM     only run: before and after the launch call, when the stream was found idle;
 //	                                    number of blocks that fit on an SM
+//	copy BEFORE AFTER START END         only run: before and after the call, and the time it took; in, then out
 //	block START END SM                  only run: a line for each block of the kernel above
 //	ready                               only load: the first kernel or copy is done
 //	launches N                          only load: number of kernels or copies, when standard input has ended
@@ -43,6 +46,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -150,6 +154,8 @@ static cudaDeviceProp print_machine(int device, FILE *out)
 	       "capability %d\n",
 	       p.name, p.multiProcessorCount, p.maxThreadsPerMultiProcessor, p.maxBlocksPerMultiProcessor,
 	       p.sharedMemPerBlockOptin, max_connections(), 10 * p.major + p.minor);
+	if (p.asyncEngineCount > 0)
+		fprintf(out, "copy_engines %d\n", p.asyncEngineCount);
 	return p;
 }
 
@@ -232,7 +238,8 @@ struct Shared {
 	std::atomic<unsigned> iterations[1024]; // by stream: ended ones; ~0 after the last
 	Moment first, last;
 	s64 origin;
-	u64 step; // of the GPU's clock
+	u64 step;                     // of the GPU's clock
+	std::atomic<s64> event_error; // largest one of the processes, ns
 };
 
 class Runner {
@@ -254,6 +261,8 @@ public:
 		cudaDeviceProp p = print_machine(device, process_ == 0 ? out : nullptr);
 		device_ = device;
 		prepare(p);
+		if (all_.has_copies())
+			compare_event();
 		wait_for_all(0);
 		if (process_ == 0) {
 			service_launch();
@@ -318,6 +327,8 @@ private:
 		for (size_t i : own_)
 			create_stream(all_.streams[i]);
 		prepare_kernels(kernels_, p);
+		for (Kernel *k : kernels_)
+			prepare_copies(*k);
 		CHECK(cudaDeviceSynchronize());
 		if (masked_)
 			masks_ = load_masks();
@@ -330,6 +341,73 @@ private:
 			launch(*k, false, 0);
 			CHECK(cudaDeviceSynchronize());
 		}
+	}
+
+	// Allocates memory and events, and copies once.
+	void prepare_copies(Kernel &k)
+	{
+		size_t bytes = std::max(k.copy_in, k.copy_out);
+
+		if (!bytes)
+			return;
+		CHECK(cudaMallocHost(&k.host, bytes));
+		CHECK(cudaMalloc(&k.copy, bytes));
+		memset(k.host, 0, bytes);
+		CHECK(cudaMemcpy(k.copy, k.host, bytes, cudaMemcpyHostToDevice));
+		CHECK(cudaMemcpy(k.host, k.copy, bytes, cudaMemcpyDeviceToHost));
+		for (Launch &l : k.launches)
+			for (CopyRun *run : {&l.in, &l.out}) {
+				CHECK(cudaEventCreate(&run->begin));
+				CHECK(cudaEventCreate(&run->end));
+			}
+	}
+
+	// Finds the GPU's time of an event, which lies between the two events that are the least apart.
+	void compare_event()
+	{
+		cudaEvent_t from, to;
+		float least = INFINITY;
+
+		for (unsigned i = 0; i < 20; i++) {
+			float ms;
+			CHECK(cudaEventCreate(&from));
+			CHECK(cudaEventCreate(&to));
+			CHECK(cudaEventRecord(from, stream(0)));
+			service_launch();
+			tell_time<<<1, 1, 0, stream(0)>>>(mail_);
+			CHECK(cudaGetLastError());
+			CHECK(cudaEventRecord(to, stream(0)));
+			CHECK(cudaStreamSynchronize(stream(0)));
+			CHECK(cudaEventElapsedTime(&ms, from, to));
+			if (ms >= least)
+				continue;
+			least = ms;
+			event_ = from;
+			event_time_ = mail_->time;
+		}
+		s64 error = (s64)(least * 1e6F), before = shared_.event_error;
+		while (before < error && !shared_.event_error.compare_exchange_weak(before, error))
+			;
+	}
+
+	u64 time_of(cudaEvent_t event) const
+	{
+		float ms;
+
+		CHECK(cudaEventElapsedTime(&ms, event_, event));
+		return event_time_ + (u64)((double)ms * 1e6);
+	}
+
+	static void copy(const Kernel &k, CopyRun &run, cudaStream_t s, bool in)
+	{
+		run.before = host_now();
+		CHECK(cudaEventRecord(run.begin, s));
+		if (in)
+			CHECK(cudaMemcpyAsync(k.copy, k.host, k.copy_in, cudaMemcpyHostToDevice, s));
+		else
+			CHECK(cudaMemcpyAsync(k.host, k.copy, k.copy_out, cudaMemcpyDeviceToHost, s));
+		CHECK(cudaEventRecord(run.end, s));
+		run.after = host_now();
 	}
 
 	void launch(const Kernel &k, bool work, unsigned iteration)
@@ -373,9 +451,13 @@ private:
 		Kernel &k = all_.kernels[s.kernels[s.next]];
 		Launch &l = k.launches[s.iteration];
 
+		if (k.copy_in)
+			copy(k, l.in, s.stream, true);
 		l.before = host_now();
 		launch(k, true, s.iteration);
 		l.after = host_now();
+		if (k.copy_out)
+			copy(k, l.out, s.stream, false);
 		s.pending.push_back(s.kernels[s.next++]);
 	}
 
@@ -471,7 +553,8 @@ private:
 		};
 
 		if (process_ == 0)
-			fprintf(out, "clock %lld %llu\n", std::max(first.error, last.error) + (s64)shared_.step,
+			fprintf(out, "clock %lld %llu\n",
+				std::max(first.error, last.error) + (s64)shared_.step + (s64)shared_.event_error,
 				shared_.step);
 		if (process_ == 0)
 			end_part(out);
@@ -486,6 +569,13 @@ private:
 						 k->blocks * sizeof(BlockRecord), cudaMemcpyDeviceToHost));
 				fprintf(out, "kernel %lld %lld %lld %d\n", l.before - origin, l.after - origin,
 					l.done - origin, k->per_sm);
+				for (bool in : {true, false}) {
+					const CopyRun &c = in ? l.in : l.out;
+					if (in ? k->copy_in : k->copy_out)
+						fprintf(out, "copy %lld %lld %lld %lld\n", c.before - origin,
+							c.after - origin, to_host(time_of(c.begin)),
+							to_host(time_of(c.end)));
+				}
 				for (const BlockRecord &b : records)
 					fprintf(out, "block %lld %lld %u\n", to_host(b.start), to_host(b.end), b.sm);
 			}
@@ -507,6 +597,8 @@ private:
 	std::vector<size_t> own_; // streams of the process
 	std::vector<Kernel *> kernels_;
 	Mailbox *mail_ = nullptr;
+	cudaEvent_t event_ = nullptr; // the GPU's time of which is event_time_
+	u64 event_time_ = 0;
 	MaskFunctions masks_;
 };
 

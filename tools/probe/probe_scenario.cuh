@@ -29,15 +29,24 @@ struct Mask {
 	Bits disabled = 0;
 };
 
-// One launch of a kernel, by the host's clock: around the call, and when its stream was found idle.
+// A copy in a stream: around the call by the host's clock, and events around the copy.
+struct CopyRun {
+	s64 before = 0, after = 0;
+	cudaEvent_t begin = nullptr, end = nullptr;
+};
+
+// One launch of a kernel, by the host's clock: around the call, and when its stream was found idle; and its copies.
 struct Launch {
 	s64 before = 0, after = 0, done = 0;
+	CopyRun in, out;
 };
 
 struct Kernel {
 	int kind = SPIN;
 	unsigned stream = 0, repeat = 0, blocks = 0, threads = 0, shared = 0;
 	u64 work = 0, release = 0;
+	u64 copy_in = 0, copy_out = 0;         // bytes; 0: none
+	void *host = nullptr, *copy = nullptr; // locked memory and GPU memory for copies
 	Mask mask;
 	struct BlockRecord *records = nullptr; // by iteration and block; GPU memory, as a, b and c
 	void *a = nullptr, *b = nullptr, *c = nullptr;
@@ -70,6 +79,12 @@ struct Scenario {
 	Mask mask; // of all launches without another one
 	bool barrier = false, threads = false;
 	unsigned processes = 1;
+
+	bool has_copies() const
+	{
+		return std::any_of(kernels.begin(), kernels.end(),
+				   [](const Kernel &k) { return k.copy_in || k.copy_out; });
+	}
 
 	bool has_masks() const
 	{
@@ -144,6 +159,9 @@ static Scenario read_input()
 				refuse_input("iterations without two numbers");
 		} else if (!strcmp(word, "mask") && !all.streams.empty()) {
 			(all.kernels.empty() ? all.streams.back().mask : all.kernels.back().mask) = read_mask();
+		} else if (!strcmp(word, "copies") && !all.kernels.empty()) {
+			if (scanf("%llu %llu", &all.kernels.back().copy_in, &all.kernels.back().copy_out) != 2)
+				refuse_input("copies without two numbers");
 		} else if (!strcmp(word, "kernel")) {
 			all.kernels.push_back(read_kernel(all.streams));
 			Kernel &k = all.kernels.back();

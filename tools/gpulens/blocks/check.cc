@@ -2,6 +2,7 @@
 // Checks each rule in one pass over the kernels, or over the starts and ends of blocks on an SM, sorted by time.
 #include "gpulens/blocks/check.hpp"
 
+#include "gpulens/blocks/copies.hpp"
 #include "gpulens/blocks/limits.hpp"
 
 #include <algorithm>
@@ -163,6 +164,11 @@ private:
 		if (!all)
 			verdict_.notes.emplace_back("not every kernel has cuda_launch_times: order in the primary "
 						    "queue was not checked");
+		if (has_copies(log_) && !log_.machine.copy_engines)
+			verdict_.notes.emplace_back("the log does not state the number of copy engines: C2 and C3 were "
+						    "not checked");
+		if (has_copies(log_) && !log_.simulated)
+			verdict_.notes.emplace_back("when a copy engine begins a copy is not measured: C3 was not checked");
 		if (has_too_many_ordered(log_))
 			verdict_.notes.emplace_back("too many kernels to compare: N1 and N2 were not checked");
 		if (!log_.machine.threads_per_sm)
@@ -196,6 +202,10 @@ private:
 			report("A", k, first,
 			       fmt::format("{}, though {} before it in its stream still has blocks to start: {}",
 					   start_text(k, first), earlier.name, start_text(earlier, start)));
+		else if (earlier.copy_out && b.start < earlier.copy_out->end - static_cast<s64>(log_.uncertainty_ns) - tolerance_)
+			report("C4", k, first,
+			       fmt::format("{}, though {} before it in its stream is copied out until {}",
+					   start_text(k, first), earlier.name, time_text(earlier.copy_out->end)));
 		else if (b.start < earlier.blocks[end].end - tolerance_)
 			report("D", k, first,
 			       fmt::format("{}, though {} before it in its stream has not ended: {}:{} on SM {} ends "
@@ -569,7 +579,7 @@ Verdict check(const Log &log, u64 tolerance_ns, const std::vector<bool> &allowed
 		all.order_checked &= v.order_checked;
 		for (std::vector<Violation> more :
 		     {std::move(v.violations), check_masks(one), check_priorities(one, heads, tolerance),
-		      check_null_stream(one, tolerance)})
+		      check_null_stream(one, tolerance), check_copies(one, tolerance)})
 			all.violations.insert(all.violations.end(), more.begin(), more.end());
 		for (const std::string &note : v.notes) {
 			std::string text = processes > 1 ? fmt::format("process {}: {}", process + 1, note) : note;

@@ -81,6 +81,8 @@ int probe_command(const Options &options, const ProbeOptions &probe_options)
 		machine.sms = probe_options.sms.value_or(machine.sms);
 		machine.threads_per_sm = probe_options.threads_per_sm.value_or(machine.threads_per_sm);
 		machine.sms_per_tpc = probe_options.sms_per_tpc.value_or(machine.sms_per_tpc);
+		machine.copy_engines = probe_options.copy_engines.value_or(machine.copy_engines);
+		machine.copy_rate = probe_options.copy_rate.value_or(machine.copy_rate);
 		machine.grids = probe_options.grids.value_or(machine.grids);
 	} else if (builtin != builtins().end()) {
 		machine = probe_machine(program);

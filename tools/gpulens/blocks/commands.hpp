@@ -13,7 +13,8 @@ struct ProbeOptions {
 	std::string scenario; // a file, or the name of a built-in scenario
 	bool list = false, print = false, simulate = false;
 	// Of the simulated GPU; nothing: as the figure's GPU, or a Jetson TX2.
-	std::optional<u32> sms{}, threads_per_sm{}, sms_per_tpc{}, grids{};
+	std::optional<u32> sms{}, threads_per_sm{}, sms_per_tpc{}, grids{}, copy_engines{};
+	std::optional<double> copy_rate{}; // GB/s
 	ProgramOptions program;
 	std::string file;   // the log is written to; empty: none
 	std::string folder; // a log for each stream is written to; empty: none

@@ -20,7 +20,7 @@ bool has_null_stream(const Log &log)
 // Whether a kernel was certainly launched before another one. A simulation launches several at the same time.
 bool is_launched_before(const Ran &k, const Ran &other)
 {
-	return (*k.launched)[1] <= (*other.launched)[0] && (*k.launched)[0] < (*other.launched)[0];
+	return k.calls()[1] <= other.calls()[0] && k.calls()[0] < other.calls()[0];
 }
 
 } // namespace
@@ -40,8 +40,10 @@ std::vector<Head> find_heads(const Log &log)
 	for (const Ran &k : log.kernels) {
 		s64 from = k.launched ? (*k.launched)[0] - u : INT64_MIN;
 		s64 to = k.launched ? (*k.launched)[1] + u : INT64_MIN;
-		heads.push_back({std::max(from, ended[k.stream]), std::max(to, ended[k.stream])});
-		ended[k.stream] = std::max(ended[k.stream], k.last_end());
+		s64 copied = k.copy_in ? k.copy_in->end : INT64_MIN;
+		heads.push_back({std::max({from, ended[k.stream], k.copy_in ? copied - u : copied}),
+				 std::max({to, ended[k.stream], k.copy_in ? copied + u : copied})});
+		ended[k.stream] = std::max(ended[k.stream], k.end());
 	}
 	for (size_t i = 0; ordered && i < log.kernels.size(); i++)
 		for (const Ran &other : log.kernels) {
@@ -49,9 +51,9 @@ std::vector<Head> find_heads(const Log &log)
 			if (!k.launched || !other.launched || !log.are_ordered(k.stream, other.stream))
 				continue;
 			if (is_launched_before(other, k))
-				heads[i].from = std::max(heads[i].from, other.last_end());
-			if ((*other.launched)[0] <= (*k.launched)[1])
-				heads[i].to = std::max(heads[i].to, other.last_end());
+				heads[i].from = std::max(heads[i].from, other.end());
+			if (other.calls()[0] <= (*k.launched)[1])
+				heads[i].to = std::max(heads[i].to, other.end());
 		}
 	return heads;
 }
@@ -66,9 +68,9 @@ std::vector<Violation> check_null_stream(const Log &log, s64 tolerance)
 		const Ran *last = nullptr; // of the kernels that it waits for
 		for (const Ran &other : log.kernels)
 			if (k.launched && other.launched && log.are_ordered(k.stream, other.stream) &&
-			    is_launched_before(other, k) && (!last || other.last_end() > last->last_end()))
+			    is_launched_before(other, k) && (!last || other.end() > last->end()))
 				last = &other;
-		if (!last || k.first_start() >= last->last_end() - tolerance)
+		if (!last || k.begin() >= last->end() - tolerance)
 			continue;
 		bool null = log.streams[k.stream].kind == StreamKind::Null;
 		bool both = null && log.streams[last->stream].kind == StreamKind::Null;
@@ -78,13 +80,18 @@ std::vector<Violation> check_null_stream(const Log &log, s64 tolerance)
 		found.push_back({both   ? "D"
 				 : null ? "N1"
 					: "N2",
-				 k.name, static_cast<u32>(i), first->sm, first->start,
-				 fmt::format("{}{}, though {}, launched earlier in {}, ends at {}", start_text(k, i),
+				 k.name,
+				 k.copy_in ? std::nullopt : std::optional(static_cast<u32>(i)),
+				 k.copy_in ? std::nullopt : std::optional(first->sm), k.begin(),
+				 fmt::format("{}{}, though {}, launched earlier in {}, ends at {}",
+					     k.copy_in ? fmt::format("{}'s copy in starts at {}", k.name,
+								     time_text(k.begin()))
+						       : start_text(k, i),
 					     null ? " in the NULL stream" : "", last->name,
 					     both   ? "the same stream"
 					     : null ? "a blocking stream"
 						    : "the NULL stream",
-					     time_text(last->last_end()))});
+					     time_text(last->end()))});
 	}
 	return found;
 }

@@ -60,6 +60,18 @@ u32 parse_threads(const Item &object)
 	return static_cast<u32>(threads);
 }
 
+std::optional<Copy> parse_copy(const Item &object, const char *key)
+{
+	if (!object.has(key))
+		return std::nullopt;
+	Item item = object.object(key);
+	item.check_keys({"bytes", "call_times", "times"});
+	std::vector<s64> called = parse_times(item, "call_times", 2, "two"), times = parse_times(item, "times", 2, "two");
+	if (called[1] < called[0] || times[1] < times[0])
+		object.refuse(fmt::format("the times of {} are not in order", key));
+	return Copy{static_cast<u64>(item.number("bytes", 1, 1e15, "bytes")), {called[0], called[1]}, times[0], times[1]};
+}
+
 Ran parse_kernel(const Item &object)
 {
 	Ran k;
@@ -80,6 +92,8 @@ Ran parse_kernel(const Item &object)
 			object.refuse("cuda_launch_times are not in order");
 		k.launched = {t[0], t[1], t[2]};
 	}
+	k.copy_in = parse_copy(object, "copy_in");
+	k.copy_out = parse_copy(object, "copy_out");
 	std::vector<s64> times =
 		parse_times(object, "block_times", size_t{2} * count, fmt::format("two for each of {} blocks", count));
 	std::vector<u32> sms = object.numbers("block_smids", MAX_SMS - 1);
@@ -154,6 +168,8 @@ void parse_machine(const Item &file, Log &log)
 		m.blocks_per_sm = gpu.integer("blocks_per_sm", 1, 1U << 16);
 		if (gpu.has("sms_per_tpc"))
 			m.sms_per_tpc = gpu.integer("sms_per_tpc", 1, MAX_SMS);
+		if (gpu.has("copy_engines"))
+			m.copy_engines = gpu.integer("copy_engines", 1, 1U << 16);
 		if (gpu.has("resident_grids"))
 			m.grids = gpu.integer("resident_grids", 1, 1U << 16);
 	}
@@ -183,6 +199,13 @@ void make_names_differ(Log &log)
 		log.kernels[i].name = fmt::format("K{}", i + 1);
 }
 
+json copy_json(const Copy &c)
+{
+	return {{"bytes", c.bytes},
+		{"call_times", {to_seconds(c.called[0]), to_seconds(c.called[1])}},
+		{"times", {to_seconds(c.start), to_seconds(c.end)}}};
+}
+
 json kernel_json(const Ran &k)
 {
 	json j = {{"kernel_name", k.name},
@@ -199,6 +222,10 @@ json kernel_json(const Ran &k)
 	if (k.launched)
 		for (s64 t : *k.launched)
 			j["cuda_launch_times"].push_back(to_seconds(t));
+	if (k.copy_in)
+		j["copy_in"] = copy_json(*k.copy_in);
+	if (k.copy_out)
+		j["copy_out"] = copy_json(*k.copy_out);
 	for (const Block &b : k.blocks) {
 		j["block_times"].push_back(to_seconds(b.start));
 		j["block_times"].push_back(to_seconds(b.end));
@@ -249,6 +276,21 @@ s64 Ran::last_start() const
 s64 Ran::last_end() const
 {
 	return max_of(blocks, [](const Block &b) { return b.end; });
+}
+
+s64 Ran::begin() const
+{
+	return copy_in ? copy_in->start : first_start();
+}
+
+s64 Ran::end() const
+{
+	return copy_out ? copy_out->end : last_end();
+}
+
+std::array<s64, 2> Ran::calls() const
+{
+	return {copy_in ? copy_in->called[0] : (*launched)[0], copy_out ? copy_out->called[1] : (*launched)[1]};
 }
 
 u32 Log::processes() const
@@ -368,6 +410,8 @@ json log_json(const Log &log)
 		    {"threads_per_sm", log.machine.threads_per_sm},
 		    {"blocks_per_sm", log.machine.blocks_per_sm},
 		    {"sms_per_tpc", log.machine.sms_per_tpc}};
+	if (log.machine.copy_engines)
+		j["gpu"]["copy_engines"] = log.machine.copy_engines;
 	if (log.machine.grids)
 		j["gpu"]["resident_grids"] = log.machine.grids;
 	j["channels"] = log.machine.channels;

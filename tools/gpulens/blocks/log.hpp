@@ -18,7 +18,14 @@ struct Block {
 	u32 sm = 0;             // %smid
 };
 
-// A kernel that ran.
+// A copy between the CPU's memory and the GPU's.
+struct Copy {
+	u64 bytes = 0;
+	std::array<s64, 2> called{}; // before and after the call
+	s64 start = 0, end = 0; // start: if measured, when all ahead in the stream has ended; the engine may begin later
+};
+
+// A kernel that ran, with its copies.
 struct Ran {
 	std::string name;
 	u32 stream = 0; // index
@@ -31,10 +38,16 @@ struct Ran {
 	std::optional<std::array<s64, 3>>
 		launched;          // before and after the launch call, and when its stream was found idle
 	std::vector<Block> blocks; // never empty
+	std::optional<Copy> copy_in{}, copy_out{};
 
 	s64 first_start() const;
 	s64 last_start() const;
 	s64 last_end() const;
+	// Of kernel and copies: the first start and the last end.
+	s64 begin() const;
+	s64 end() const;
+	// Of kernel and copies: before the first call and after the last one. Only if launched.
+	std::array<s64, 2> calls() const;
 };
 
 struct Stream {

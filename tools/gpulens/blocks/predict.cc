@@ -6,6 +6,7 @@
 #include "lib/base/errors.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <fmt/format.h>
 #include <queue>
@@ -27,7 +28,8 @@ u32 round_up_to_warps(u32 threads)
 class Context {
 public:
 	Context(Log &log, const Machine &machine, size_t streams)
-		: log_(log), sms_(machine.sms, {machine.threads_per_sm, machine.blocks_per_sm}), streams_(streams)
+		: log_(log), sms_(machine.sms, {machine.threads_per_sm, machine.blocks_per_sm}), streams_(streams),
+		  engines_(std::clamp(machine.copy_engines, 1U, 2U))
 	{
 	}
 
@@ -39,7 +41,11 @@ public:
 
 		progress_.resize(kernel + 1);
 		progress_[kernel] = {to_start, to_start, block_ns};
-		s.kernels.push_back(kernel);
+		if (log_.kernels[kernel].copy_in)
+			s.work.push_back({kernel, Part::In});
+		s.work.push_back({kernel, Part::Blocks});
+		if (log_.kernels[kernel].copy_out)
+			s.work.push_back({kernel, Part::Out});
 		if (!s.channel && std::find(waiting_.begin(), waiting_.end(), stream) == waiting_.end())
 			waiting_.push_back(stream);
 		give_channels();
@@ -49,20 +55,33 @@ public:
 	bool has_work() const
 	{
 		return std::any_of(streams_.begin(), streams_.end(),
-				   [](const StreamState &s) { return !s.kernels.empty(); });
+				   [](const StreamState &s) { return !s.work.empty(); });
 	}
 
-	bool is_idle(u32 stream) const { return streams_[stream].kernels.empty(); }
+	bool is_idle(u32 stream) const { return streams_[stream].work.empty(); }
 
-	// Returns when the next block ends.
-	s64 next_end() const { return running_.empty() ? NEVER : running_.top().end; }
+	// Returns when the next block or copy ends.
+	s64 next_end() const
+	{
+		s64 next = running_.empty() ? NEVER : running_.top().end;
+
+		for (const CopyEngine &e : engines_)
+			next = std::min(next, e.end);
+		return next;
+	}
 
 	// Advances to that time, in which the process has the GPU.
 	void run(s64 now)
 	{
 		for (; !running_.empty() && running_.top().end <= now; running_.pop())
 			end_block(running_.top(), now);
+		for (CopyEngine &e : engines_)
+			if (e.end <= now)
+				end_copy(e, now);
 		enter_queues();
+		for (CopyEngine &e : engines_)
+			if (e.end == NEVER && !e.queue.empty())
+				start_copy(e, now);
 		do
 			while (dispatch(now))
 				;
@@ -79,10 +98,20 @@ private:
 		u32 to_start, to_end; // number of blocks
 		s64 block_ns;         // run time of a block
 	};
+	enum class Part { In, Blocks, Out };
+	// A copy or a kernel.
+	struct Work {
+		size_t kernel;
+		Part part;
+	};
 	struct StreamState {
-		std::deque<size_t> kernels; // launched, not ended
-		bool channel = false;       // holds a channel
-		bool queued = false;        // its first kernel is in the primary queue, or runs
+		std::deque<Work> work; // launched, not ended
+		bool channel = false;  // holds a channel
+		bool queued = false;   // its first work is in a queue, or runs
+	};
+	struct CopyEngine {
+		std::deque<Work> queue; // the first one is copied if end is a time
+		s64 end = NEVER;
 	};
 	struct RunningBlock {
 		s64 end;
@@ -100,31 +129,72 @@ private:
 	bool may_enter(u32 stream) const
 	{
 		for (u32 other = 0; other < streams_.size(); other++)
-			if (!streams_[other].kernels.empty() && log_.are_ordered(stream, other) &&
-			    streams_[other].kernels.front() < streams_[stream].kernels.front())
+			if (!streams_[other].work.empty() && log_.are_ordered(stream, other) &&
+			    streams_[other].work.front().kernel < streams_[stream].work.front().kernel)
 				return false;
 		return true;
 	}
 
-	// Rule A: the first kernel of each stream enters the queue, behind all of its priority; those of one moment in the
-	// order of launches.
+	// Rules A and C1: the first kernel of each stream enters the primary queue, behind all of its priority, and a copy
+	// that of its engine; those of one moment in the order of launches.
 	void enter_queues()
 	{
-		std::vector<size_t> entering;
+		std::vector<Work> entering;
 
 		for (u32 i = 0; i < streams_.size(); i++) {
 			StreamState &s = streams_[i];
-			if (!s.channel || s.queued || s.kernels.empty() || !may_enter(i))
+			if (s.queued || s.work.empty() || !may_enter(i) ||
+			    (!s.channel && s.work.front().part == Part::Blocks))
 				continue;
-			entering.push_back(s.kernels.front());
+			entering.push_back(s.work.front());
 			s.queued = true;
 		}
-		std::sort(entering.begin(), entering.end());
-		for (size_t kernel : entering)
-			queue_.insert(
-				std::upper_bound(queue_.begin(), queue_.end(), kernel,
-						 [this](size_t a, size_t b) { return priority(a) < priority(b); }),
-				kernel);
+		std::sort(entering.begin(), entering.end(),
+			  [](const Work &a, const Work &b) { return a.kernel < b.kernel; });
+		for (const Work &w : entering)
+			if (w.part == Part::Blocks)
+				queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), w.kernel,
+							       [this](size_t a, size_t b) {
+				return priority(a) < priority(b);
+				}),
+					      w.kernel);
+			else
+				engines_[w.part == Part::Out ? engines_.size() - 1 : 0].queue.push_back(w);
+	}
+
+	Copy &copy_of(const Work &work)
+	{
+		Ran &k = log_.kernels[work.kernel];
+
+		return work.part == Part::In ? *k.copy_in : *k.copy_out;
+	}
+
+	// Rules C2 and C3: the first copy of the queue has the engine.
+	void start_copy(CopyEngine &engine, s64 now)
+	{
+		Copy &copy = copy_of(engine.queue.front());
+
+		copy.start = now;
+		copy.end = now + static_cast<s64>(std::ceil(static_cast<double>(copy.bytes) / log_.machine.copy_rate));
+		engine.end = copy.end;
+	}
+
+	void end_copy(CopyEngine &engine, s64 now)
+	{
+		end_work(engine.queue.front().kernel, now);
+		engine.queue.pop_front();
+		engine.end = NEVER;
+	}
+
+	// Rules C4 and D: takes the first work out of its stream.
+	void end_work(size_t kernel, s64 now)
+	{
+		Ran &k = log_.kernels[kernel];
+		StreamState &s = streams_[k.stream];
+
+		(*k.launched)[2] = now;
+		s.work.pop_front();
+		s.queued = false;
 	}
 
 	// Rule R2: a stream keeps its channel until the last of its kernels is dispatched. Returns whether a stream got
@@ -134,7 +204,7 @@ private:
 		bool given = false;
 
 		for (StreamState &s : streams_)
-			if (s.channel && (s.kernels.empty() || !progress_[s.kernels.back()].to_start)) {
+			if (s.channel && (s.work.empty() || !progress_[s.work.back().kernel].to_start)) {
 				s.channel = false;
 				held_--;
 			}
@@ -196,22 +266,19 @@ private:
 		return true;
 	}
 
-	// Rule D: the last block of a kernel takes the kernel out of its stream.
+	// The last block of a kernel ends the kernel.
 	void end_block(const RunningBlock &running, s64 now)
 	{
 		Ran &k = log_.kernels[running.kernel];
 		Block &block = k.blocks[running.block];
-		StreamState &s = streams_[k.stream];
 
 		block.end = now;
 		sms_[block.sm].threads += round_up_to_warps(k.threads);
 		sms_[block.sm].blocks++;
 		if (--progress_[running.kernel].to_end)
 			return;
-		(*k.launched)[2] = now;
 		queue_.erase(std::find(queue_.begin(), queue_.end(), running.kernel));
-		s.kernels.pop_front();
-		s.queued = false;
+		end_work(running.kernel, now);
 	}
 
 	Log &log_;
@@ -220,6 +287,7 @@ private:
 	std::vector<Progress> progress_; // by kernel
 	std::vector<size_t> queue_;      // the primary queue and the kernels that run, by priority and time
 	std::deque<u32> waiting_;        // streams that wait for a channel
+	std::vector<CopyEngine> engines_; // one, or one for each direction: in, out
 	u32 held_ = 0;                   // number of channels in use
 	std::priority_queue<RunningBlock, std::vector<RunningBlock>, std::greater<>> running_;
 };
@@ -291,6 +359,10 @@ private:
 				ran.launched = {now, now, now};
 				ran.per_sm = std::min(log_.machine.threads_per_sm / round_up_to_warps(k.threads),
 						      log_.machine.blocks_per_sm);
+				if (k.copy_in)
+					ran.copy_in = Copy{k.copy_in, {now, now}};
+				if (k.copy_out)
+					ran.copy_out = Copy{k.copy_out, {now, now}};
 				log_.kernels.push_back(ran);
 				contexts_[process(i)].launch(log_.kernels.size() - 1, k.blocks,
 							     static_cast<s64>(k.work));
@@ -370,6 +442,8 @@ Log predict(const Scenario &scenario, const Machine &machine)
 					    where + "only the run time of a spin kernel is known in advance");
 			if (k.shared)
 				throw Error(Error::Input, where + "shared memory is not simulated");
+			if ((k.copy_in || k.copy_out) && scenario.processes && scenario.benchmarks.size() > 1)
+				throw Error(Error::Input, where + "copies of several processes are not simulated");
 		}
 	return Simulation(scenario, machine).run();
 }

@@ -153,7 +153,8 @@ Machine parse_machine(Answer &answer)
 						{"threads_per_sm", &m.threads_per_sm},
 						{"blocks_per_sm", &m.blocks_per_sm},
 						{"shared_per_block", &m.shared_per_block},
-						{"channels", &m.channels}};
+						{"channels", &m.channels},
+						{"copy_engines", &m.copy_engines}};
 
 	for (;;) {
 		const std::string &line = answer.next();
@@ -206,12 +207,28 @@ std::string format_scenario(const Scenario &scenario)
 		const Kernel &k = scenario.benchmarks[benchmark].kernels[kernel];
 		text += fmt::format("kernel {} {} {} {} {} {} {} {}\n", kinds[static_cast<int>(k.kind)], benchmark,
 				    k.work, k.repeat, k.blocks, k.threads, k.shared, k.release_ns);
+		if (k.copy_in || k.copy_out)
+			text += fmt::format("copies {} {}\n", k.copy_in, k.copy_out);
 		text += format_mask("mask", k.tpcs);
 	}
 	return text + "end\n";
 }
 
-void parse_kernel(Answer &answer, Ran &k, u32 blocks, const Machine &m)
+// Returns nothing if there are no bytes to copy.
+std::optional<Copy> parse_copy(Answer &answer, u64 bytes)
+{
+	if (!bytes)
+		return std::nullopt;
+	answer.next();
+	if (answer.first_word() != "copy")
+		answer.refuse("expected copy");
+	std::vector<s64> n = answer.parse_numbers(4);
+	if (n[1] < n[0] || n[3] < n[2])
+		answer.refuse("times are not in order");
+	return Copy{bytes, {n[0], n[1]}, n[2], n[3]};
+}
+
+void parse_kernel(Answer &answer, Ran &k, const Kernel &kernel, const Machine &m)
 {
 	if (answer.first_word() != "kernel")
 		answer.refuse("expected kernel");
@@ -222,7 +239,9 @@ void parse_kernel(Answer &answer, Ran &k, u32 blocks, const Machine &m)
 	if (n[3] < 1 || n[3] > MAX_THREADS)
 		answer.refuse("out of range");
 	k.per_sm = static_cast<u32>(n[3]);
-	for (u32 i = 0; i < blocks; i++) {
+	k.copy_in = parse_copy(answer, kernel.copy_in);
+	k.copy_out = parse_copy(answer, kernel.copy_out);
+	for (u32 i = 0; i < kernel.blocks; i++) {
 		answer.next();
 		if (answer.first_word() != "block")
 			answer.refuse("expected block");
@@ -308,7 +327,7 @@ Log run_scenario(const ProgramOptions &options, const Scenario &scenario)
 			if (b.iterations > 1)
 				answer.next();
 			log.kernels.push_back(make_ran(scenario, benchmark, kernel, iteration, 0));
-			parse_kernel(answer, log.kernels.back(), b.kernels[kernel].blocks, log.machine);
+			parse_kernel(answer, log.kernels.back(), b.kernels[kernel], log.machine);
 		}
 	}
 	move_releases(log, scenario);

@@ -17,6 +17,7 @@ using json = nlohmann::ordered_json;
 namespace {
 
 constexpr u32 MAX_SHARED = 65536; // 32-bit words; more than any GPU gives a block
+constexpr u32 MAX_COPY_WORDS = 1U << 28; // of 32 bits, so 1 GiB of locked memory
 constexpr u64 MAX_BYTES = u64{16} << 30;
 constexpr u32 MAX_WIDTH = 16384;
 constexpr u32 DEFAULT_REPEAT = 1;
@@ -92,6 +93,15 @@ u32 parse_shared(const Item &object)
 	return object.has("shared_memory_size") ? object.integer("shared_memory_size", 0, MAX_SHARED) * 4 : 0;
 }
 
+// Sets what is copied before and after a kernel.
+void parse_copies(const Item &object, Kernel &k)
+{
+	if (object.has("copy_in_count"))
+		k.copy_in = u64{4} * object.integer("copy_in_count", 0, MAX_COPY_WORDS);
+	if (object.has("copy_out_count"))
+		k.copy_out = u64{4} * object.integer("copy_out_count", 0, MAX_COPY_WORDS);
+}
+
 std::optional<TpcSet> parse_tpcs(const Item &object)
 {
 	if (!object.has("sm_mask"))
@@ -115,12 +125,13 @@ std::vector<Kernel> parse_multikernel(const Item &object)
 		[&](const Item &item) {
 		Kernel k;
 		item.check_keys({"kernel_label", "duration", "block_count", "thread_count", "delay",
-				 "shared_memory_size", "sm_mask"});
+				 "shared_memory_size", "sm_mask", "copy_in_count", "copy_out_count"});
 		k.name = item.name("kernel_label");
 		k.work = parse_spin_ns(item, "duration");
 		k.blocks = item.integer("block_count", 1, MAX_BLOCKS);
 		k.threads = parse_threads(item, false);
 		k.shared = parse_shared(item);
+		parse_copies(item, k);
 		k.tpcs = parse_tpcs(item);
 		release += parse_delay(item, "delay");
 		k.release_ns = to_ns(release);
@@ -140,6 +151,7 @@ Kernel parse_kernel(const Item &object, const std::string &program, u32 number)
 	k.blocks = object.integer("block_count", 1, MAX_BLOCKS);
 	k.threads = parse_threads(object, program == "matrix_multiply");
 	k.release_ns = to_ns(parse_delay(object, "release_time"));
+	parse_copies(object, k);
 	if (program == "timer_spin") {
 		k.work = parse_spin_ns(object, "additional_info");
 		k.shared = parse_shared(object);
@@ -215,7 +227,8 @@ Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repet
 	// thread_count and block_count.
 	object.check_keys({"filename", "log_name", "label", "thread_count", "block_count", "data_size",
 			   "additional_info", "release_time", "stream_priority", "shared_memory_size", "cpu_core",
-			   "max_iterations", "max_time", "sm_mask", "use_null_stream", "blocking_stream"});
+			   "max_iterations", "max_time", "sm_mask", "use_null_stream", "blocking_stream", "copy_in_count",
+			   "copy_out_count"});
 	b.program = parse_program(object);
 	b.stream = parse_stream_kind(object, b.program == DEFAULT_STREAM_PROGRAM);
 	if (b.program == DEFAULT_STREAM_PROGRAM)
@@ -228,6 +241,9 @@ Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repet
 	Repetition own = parse_repetition(object, repetition);
 	b.iterations = own.iterations;
 	b.max_ns = own.max_ns;
+	for (const char *key : {"copy_in_count", "copy_out_count"})
+		if (b.program == "multikernel" && object.has(key))
+			object.refuse(fmt::format("{} is set, but multikernel has it for each kernel", key));
 	if (b.program == "multikernel")
 		b.kernels = parse_multikernel(object);
 	else
@@ -263,6 +279,14 @@ const char *program_key(const Kernel &k)
 	return k.kind == Kind::Matrix ? "matrix_multiply" : k.kind == Kind::Copy ? "memory_copy" : "timer_spin";
 }
 
+void add_copies(json &j, const Kernel &k)
+{
+	if (k.copy_in)
+		j["copy_in_count"] = k.copy_in / 4;
+	if (k.copy_out)
+		j["copy_out_count"] = k.copy_out / 4;
+}
+
 // previous_ns: release of the previous kernel, from which its delay counts.
 json kernel_json(const Kernel &k, u64 previous_ns)
 {
@@ -275,6 +299,7 @@ json kernel_json(const Kernel &k, u64 previous_ns)
 		j["shared_memory_size"] = k.shared / 4;
 	if (k.tpcs)
 		j["sm_mask"] = sm_mask_text(*k.tpcs);
+	add_copies(j, k);
 	return j;
 }
 
@@ -308,6 +333,7 @@ json benchmark_json(const Benchmark &b, bool null)
 		if (first.shared)
 			j["shared_memory_size"] = first.shared / 4;
 		j["release_time"] = to_seconds(first.release_ns);
+		add_copies(j, first);
 	}
 	if (b.priority)
 		j["stream_priority"] = b.priority;

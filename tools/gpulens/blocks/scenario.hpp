@@ -38,6 +38,7 @@ struct Kernel {
 	u64 work = 0;                 // Spin: ns; Copy: bytes; Matrix: width
 	u32 repeat = 1;               // repetitions of Copy and Matrix
 	std::optional<TpcSet> tpcs{}; // its own mask, of its launch alone
+	u64 copy_in = 0, copy_out = 0; // bytes that its stream copies to the GPU before it, and to the CPU after it
 };
 
 // How a stream is ordered with CUDA's legacy default stream, the NULL stream (CUDA Runtime API, "Stream synchronization
@@ -85,13 +86,16 @@ struct Machine {
 	u32 shared_per_block = 0;                           // maximum, bytes; 0: unknown
 	u32 channels = 8; // compute channels of a process: CUDA_DEVICE_MAX_CONNECTIONS
 	u32 sms_per_tpc = 2;
+	u32 copy_engines = 0; // 1: for both directions, more: one for each; 0: unknown
 	u32 grids = 0; // kernels that can be on the GPU at once, "resident grids", task slots in RTAS'23; 0: unknown
+
+	double copy_rate = 10; // bytes per ns, assumed by the simulation: no source has one
 
 	u32 tpcs() const { return sms / sms_per_tpc; }
 };
 
-// A Jetson TX2's SMs, and as many grids as newer GPUs have.
-inline const Machine TX2{.name = "", .sms = 2, .threads_per_sm = 2048, .blocks_per_sm = 32, .grids = 128};
+// A Jetson TX2's SMs and its copy engine (RTSS'17), and as many grids as newer GPUs have.
+inline const Machine TX2{.name = "", .sms = 2, .threads_per_sm = 2048, .blocks_per_sm = 32, .copy_engines = 1, .grids = 128};
 
 // Sets sms_per_tpc and grids by the compute capability, 10 * major + minor.
 void set_capability(Machine &machine, u32 capability);

@@ -42,6 +42,16 @@ void add_probe_kernels(CLI::App &parser, CommandLine &line)
 		->type_name("N")
 		->check(in_range(1U, 16U))
 		->needs(simulate);
+	parser.add_option("--copy-engines", options->copy_engines,
+			  "copy engines of the simulated GPU: 1 for both directions, or 2 (default: 1)")
+		->type_name("N")
+		->check(in_range(1U, 2U))
+		->needs(simulate);
+	parser.add_option("--copy-rate", options->copy_rate,
+			  "GB/s of each copy engine of the simulated GPU (default: 10, an assumption)")
+		->type_name("N")
+		->check(in_range(0.001, 100000.0))
+		->needs(simulate);
 	parser.add_option(
 		      "--resident-grids", options->grids,
 		      "kernels that can be on the simulated GPU at once (default: those of the figure's GPU, else 128)")
@@ -107,6 +117,8 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		"S: no block starts while kernels before it hold all task slots (resident grids). "
 		"N1, N2: a kernel of the NULL stream starts when all that was launched earlier in blocking streams has "
 		"ended, and theirs when all that was launched earlier in the NULL stream has. "
+		"C1 to C4: copies wait for what is ahead in their stream and kernels for them, and a copy engine has one "
+		"at a time, in the order in which they came to the heads of their streams. "
 		"R4: processes take turns. See docs/blocks.md");
 	parser.add_option(
 		      "--within", options->within,
