@@ -239,6 +239,32 @@ def test_the_program_gets_copies_as_lines(tmp_path: pathlib.Path) -> None:
     assert result.returncode == 3 and "times are not in order" in result.stderr
 
 
+def test_memory_walks_of_tables_3_1_and_3_2(tmp_path: pathlib.Path) -> None:
+    """O 3.5.3.3: 64 threads as 2x32, 256 MB, 256,000 reads each, in three kinds of memory; --print has all of it. The
+    framework's form has only a number of reads, which is 1000 without one."""
+    told, program = tmp_path / "told", tmp_path / "program"
+    program.write_text(f'#!/bin/sh\n[ "$1" = run ] && cat >{told}\nexec {FAKE} info x\n')
+    program.chmod(0o755)
+
+    def told_kernels(scenario: str) -> typing.List[str]:
+        gpulens("probe-kernels", scenario, "--program", str(program))
+        return told.read_text().splitlines()[2:-1]
+
+    for table, kind in (("table3.1", "random_walk"), ("table3.2", "inorder_walk")):
+        for memory, more in (("traditional", []), ("zero-copy", ["zero_copy"]), ("unified", ["managed"])):
+            expected = ["iterations 100 0", f"kernel {kind} 0 268435456 256000 2 32 0 0", *more]
+            assert told_kernels(f"{table}-{memory}") == expected
+            (tmp_path / "s.json").write_text(run_tool("probe-kernels", f"{table}-{memory}", "--print", "--program", FAKE))
+            assert told_kernels(str(tmp_path / "s.json")) == expected
+    walk = {"filename": "./bin/random_walk.so", "thread_count": 32, "block_count": 1, "data_size": 4096}
+    assert told_kernels(write_scenario(tmp_path, walk, {**walk, "additional_info": 7})) == [
+        "stream 0", "kernel random_walk 0 4096 1000 1 32 0 0", "kernel random_walk 1 4096 7 1 32 0 0"]
+    run_probe(tmp_path / "a.json", write_scenario(tmp_path, walk))
+    assert read_log(tmp_path / "a.json")["benchmarks"][0]["benchmark_name"] == "Random Walk"
+    result = gpulens("probe-kernels", "table3.1-unified", "--simulate")
+    assert result.returncode == 2 and "only the run time of a spin kernel is known in advance" in result.stderr
+
+
 def test_a_thread_for_each_benchmark(tmp_path: pathlib.Path) -> None:
     """The program is told by a line, --print has the key, and both keep the order that the fake's delay allows."""
     told, program = tmp_path / "told", tmp_path / "program"
@@ -463,6 +489,12 @@ REFUSED: typing.List[typing.Tuple[Json, Json, str]] = [
     ({"filename": "multikernel", "copy_in_count": 1, "additional_info": [
         {"kernel_label": "X", "duration": 5, "block_count": 1, "thread_count": 32}]}, {},
      "copy_in_count is set, but multikernel has it for each kernel"),
+    (make_spin(filename="random_walk", data_size=4), {}, "data_size is 4, not bytes from 8 to 4294967296"),
+    (make_spin(filename="random_walk", data_size=8, additional_info=0), {}, "additional_info is 0, not a whole number"),
+    (make_spin(filename="inorder_walk", data_size=8, additional_info={"memory": "fast"}), {},
+     'memory is "fast", not device, zero_copy or managed'),
+    (make_spin(filename="inorder_walk", data_size=8, additional_info={"reads": 100000001}), {},
+     "reads is 100000001, not a whole number from 1 to 100000000"),
     (make_spin(use_null_stream=1), {}, "use_null_stream is 1, not true or false"),
     (make_spin(blocking_stream="yes"), {}, 'blocking_stream is "yes", not true or false'),
     (make_spin(max_iterations=30000), {}, "max_iterations is 30000, not a whole number from 1 to 4096"),

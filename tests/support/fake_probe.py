@@ -240,6 +240,8 @@ def read_scenario() -> typing.Tuple[typing.List[Stream], typing.List[Kernel], bo
             streams[-1].kind = word
         elif word == "iterations":
             streams[-1].repeat = (int(words[0]), int(words[1]))
+        elif word in ("zero_copy", "managed"):
+            pass  # all memory is alike here
         elif word == "copies":
             kernels[-1].copies = [int(words[0]), int(words[1])]
         elif word == "mask":

@@ -367,6 +367,8 @@ TEST(BlocksLog, LogsAndScenariosSurviveWritingAndReading)
 	for (const Builtin &builtin : builtins()) {
 		Machine m = builtin.simulated;
 		m.sms = std::max(m.sms, 3U);
+		if (builtin.make(m).benchmarks[0].kernels[0].kind != Kind::Spin)
+			continue; // cannot be simulated
 		Log log = predict(builtin.make(m), m);
 		log.uncertainty_ns = 1234;
 		log.resolution_ns = 32;

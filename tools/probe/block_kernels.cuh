@@ -84,6 +84,23 @@ __global__ void __launch_bounds__(1024)
 	end_block(records);
 }
 
+// words: each is the index of the next one to read. Threads begin at places that are spread evenly. sums: a word for each
+// thread, so that the reads are not left out.
+__global__ void __launch_bounds__(1024)
+	run_walk(BlockRecord *records, const u64 *words, u64 count, unsigned reads, u64 *sums)
+{
+	u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, threads = (u64)gridDim.x * blockDim.x;
+	u64 index = count / threads * thread % count, sum = 0;
+
+	begin_block(records, gpu_now());
+	for (unsigned i = 0; i < reads; i++) {
+		index = words[index];
+		sum += index;
+	}
+	sums[thread] = sum;
+	end_block(records);
+}
+
 // Pinned host memory through which CPU and GPU exchange requests and times.
 struct Mailbox {
 	volatile unsigned asked, answered; // number of the last request and reply

@@ -21,8 +21,10 @@
 //	                                    for that one; other streams are cudaStreamNonBlocking
 //	mask MASK                           optional: of the stream or kernel above
 //	iterations N NS                     optional, after stream: its kernels are launched N times, but no more after NS
-//	kernel spin|copy|matrix STREAM WORK REPEAT BLOCKS THREADS SHARED RELEASE
-//	                                    in the order of launches; WORK: ns, bytes, or width; SHARED: bytes
+//	kernel spin|copy|matrix|random_walk|inorder_walk STREAM WORK REPEAT BLOCKS THREADS SHARED RELEASE
+//	                                    in the order of launches; WORK: ns, bytes, or width; REPEAT: of a walk its reads
+//	                                    per thread; SHARED: bytes
+//	zero_copy | managed                 optional, after kernel: memory of a walk; otherwise the GPU's
 //	copies IN OUT                       optional, after kernel: bytes its stream copies to the GPU before it and back after
 //	end
 // MASK: two numbers of 16 hexadecimal digits, the upper and the lower 64 bits; a set bit disables a TPC. Masks are set by
@@ -53,6 +55,7 @@
 #include <dlfcn.h>
 #include <new>
 #include <poll.h>
+#include <random>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -74,7 +77,8 @@ static void check_cuda(cudaError_t err, const char *call)
 
 #define CHECK(call) check_cuda(call, #call)
 
-static const void *const FUNCTIONS[] = {(const void *)run_spin, (const void *)run_copy, (const void *)run_matrix};
+static const void *const FUNCTIONS[] = {(const void *)run_spin, (const void *)run_copy, (const void *)run_matrix,
+					(const void *)run_walk, (const void *)run_walk};
 
 static s64 host_now()
 {
@@ -183,6 +187,27 @@ static MaskFunctions load_masks()
 	return f;
 }
 
+// Allocates the words of a walk, and makes one cycle of them: in order, or at random (Sattolo's algorithm).
+static void prepare_walk(Kernel &k)
+{
+	size_t count = k.work / sizeof(u64);
+	std::vector<u64> words(count);
+	std::mt19937_64 random(1); // the same order in each run
+
+	if (k.memory == DEVICE)
+		CHECK(cudaMalloc(&k.a, count * sizeof(u64)));
+	else if (k.memory == ZERO_COPY)
+		CHECK(cudaHostAlloc(&k.a, count * sizeof(u64), cudaHostAllocMapped));
+	else
+		CHECK(cudaMallocManaged(&k.a, count * sizeof(u64)));
+	for (size_t i = 0; i < count; i++)
+		words[i] = k.kind == RANDOM_WALK ? i : (i + 1) % count;
+	for (size_t i = count - 1; k.kind == RANDOM_WALK && i > 0; i--)
+		std::swap(words[i], words[random() % i]);
+	CHECK(cudaMemcpy(k.a, words.data(), count * sizeof(u64), cudaMemcpyDefault));
+	CHECK(cudaMalloc(&k.b, (size_t)k.blocks * k.threads * sizeof(u64)));
+}
+
 // Allocates memory for each kernel, and sets the same attributes for all of them: an SM that has to change its share of
 // shared memory between two kernels waits first until it is idle.
 static void prepare_kernels(const std::vector<Kernel *> &kernels, const cudaDeviceProp &p)
@@ -202,7 +227,9 @@ static void prepare_kernels(const std::vector<Kernel *> &kernels, const cudaDevi
 		if (!k.per_sm)
 			refuse_input("a block does not fit on an SM");
 		size_t bytes = k.kind == MATRIX ? k.work * k.work * sizeof(float) : k.work;
-		if (k.kind == SPIN)
+		if (k.is_walk())
+			prepare_walk(k);
+		if (k.kind == SPIN || k.is_walk())
 			continue;
 		for (void **buffer : {&k.a, &k.b, &k.c}) {
 			if (buffer == &k.c && k.kind == COPY)
@@ -222,6 +249,9 @@ static void launch_kernel(const Kernel &k, cudaStream_t s, bool work, unsigned i
 
 	if (k.kind == SPIN)
 		run_spin<<<blocks, k.threads, k.all_shared(), s>>>(records, amount);
+	else if (k.is_walk())
+		run_walk<<<blocks, k.threads, k.all_shared(), s>>>(records, (const u64 *)k.a, k.work / sizeof(u64),
+							       work ? k.repeat : 0, (u64 *)k.b);
 	else if (k.kind == COPY)
 		run_copy<<<blocks, k.threads, k.all_shared(), s>>>(records, (const uint4 *)k.a, (uint4 *)k.b,
 							       amount / sizeof(uint4), k.repeat);

@@ -19,8 +19,9 @@ typedef long long s64;
 }
 
 enum StreamKind { NON_BLOCKING, BLOCKING, NULL_STREAM };
-enum Kind { SPIN, COPY, MATRIX };
-static const char *const KIND_NAMES[] = {"spin", "copy", "matrix"};
+enum Kind { SPIN, COPY, MATRIX, RANDOM_WALK, IN_ORDER_WALK };
+static const char *const KIND_NAMES[] = {"spin", "copy", "matrix", "random_walk", "inorder_walk"};
+enum Memory { DEVICE, ZERO_COPY, MANAGED };
 
 typedef unsigned __int128 Bits;
 
@@ -43,6 +44,7 @@ struct Launch {
 
 struct Kernel {
 	int kind = SPIN;
+	Memory memory = DEVICE; // of a walk
 	unsigned stream = 0, repeat = 0, blocks = 0, threads = 0, shared = 0;
 	u64 work = 0, release = 0;
 	u64 copy_in = 0, copy_out = 0;         // bytes; 0: none
@@ -53,6 +55,7 @@ struct Kernel {
 	std::vector<Launch> launches; // by iteration
 	int per_sm = 0;               // number of blocks that fit on an SM
 
+	bool is_walk() const { return kind == RANDOM_WALK || kind == IN_ORDER_WALK; }
 	unsigned side() const { return threads == 64 ? 8 : threads == 256 ? 16 : 32; }
 	unsigned all_shared() const { return shared + (kind == MATRIX ? 2 * threads * sizeof(float) : 0); }
 };
@@ -118,9 +121,9 @@ static Kernel read_kernel(const std::vector<Stream> &streams)
 	if (scanf("%31s %u %llu %u %u %u %u %llu", kind, &k.stream, &k.work, &k.repeat, &k.blocks, &k.threads, &k.shared,
 		  &k.release) != 8)
 		refuse_input("a kernel without 8 words");
-	while (k.kind <= MATRIX && strcmp(kind, KIND_NAMES[k.kind]))
+	while (k.kind <= IN_ORDER_WALK && strcmp(kind, KIND_NAMES[k.kind]))
 		k.kind++;
-	if (k.kind > MATRIX || k.stream >= streams.size() || !k.blocks || !k.threads || k.threads > 1024 ||
+	if (k.kind > IN_ORDER_WALK || k.stream >= streams.size() || !k.blocks || !k.threads || k.threads > 1024 ||
 	    (k.kind == MATRIX && k.side() * k.side() != k.threads))
 		refuse_input("invalid kernel");
 	return k;
@@ -159,6 +162,10 @@ static Scenario read_input()
 				refuse_input("iterations without two numbers");
 		} else if (!strcmp(word, "mask") && !all.streams.empty()) {
 			(all.kernels.empty() ? all.streams.back().mask : all.kernels.back().mask) = read_mask();
+		} else if (!strcmp(word, "zero_copy") && !all.kernels.empty()) {
+			all.kernels.back().memory = ZERO_COPY;
+		} else if (!strcmp(word, "managed") && !all.kernels.empty()) {
+			all.kernels.back().memory = MANAGED;
 		} else if (!strcmp(word, "copies") && !all.kernels.empty()) {
 			if (scanf("%llu %llu", &all.kernels.back().copy_in, &all.kernels.back().copy_out) != 2)
 				refuse_input("copies without two numbers");

@@ -148,7 +148,7 @@ const std::vector<Builtin> &builtins()
 			{"r2", "nine streams of four kernels each, as in RTAS'24, Fig. 5",
 			 "with 8 channels stream 9 waits for another to be dispatched; with 9 it does not", make_r2},
 		};
-		for (const std::vector<Builtin> &more : {rtss17_builtins(), rtas23_builtins()})
+		for (const std::vector<Builtin> &more : {rtss17_builtins(), walk_builtins(), rtas23_builtins()})
 			list.insert(list.end(), more.begin(), more.end());
 		return list;
 	}();

@@ -428,7 +428,9 @@ Log empty_log(const Scenario &scenario, const Machine &machine)
 	static const std::map<std::string, const char *> names = {{"timer_spin", "Timer Spin"},
 								  {"multikernel", "Multikernel"},
 								  {"matrix_multiply", "Matrix Multiply"},
-								  {"memory_copy", "Memory Copy"}};
+								  {"memory_copy", "Memory Copy"},
+								  {"random_walk", "Random Walk"},
+								  {"inorder_walk", "In-order Walk"}};
 	Log log;
 
 	log.scenario = scenario.name;

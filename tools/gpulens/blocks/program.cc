@@ -188,7 +188,7 @@ std::string format_mask(const char *word, const std::optional<TpcSet> &tpcs)
 std::string format_scenario(const Scenario &scenario)
 {
 	std::string text = std::string(PROTOCOL_LINE) + '\n' + format_mask("all", scenario.tpcs);
-	const char *kinds[] = {"spin", "copy", "matrix"};
+	const char *kinds[] = {"spin", "copy", "matrix", "random_walk", "inorder_walk"};
 
 	if (scenario.threads)
 		text += "threads\n";
@@ -207,6 +207,8 @@ std::string format_scenario(const Scenario &scenario)
 		const Kernel &k = scenario.benchmarks[benchmark].kernels[kernel];
 		text += fmt::format("kernel {} {} {} {} {} {} {} {}\n", kinds[static_cast<int>(k.kind)], benchmark,
 				    k.work, k.repeat, k.blocks, k.threads, k.shared, k.release_ns);
+		if (k.memory != Memory::Device)
+			text += k.memory == Memory::ZeroCopy ? "zero_copy\n" : "managed\n";
 		if (k.copy_in || k.copy_out)
 			text += fmt::format("copies {} {}\n", k.copy_in, k.copy_out);
 		text += format_mask("mask", k.tpcs);

@@ -21,6 +21,9 @@ constexpr u32 MAX_COPY_WORDS = 1U << 28; // of 32 bits, so 1 GiB of locked memor
 constexpr u64 MAX_BYTES = u64{16} << 30;
 constexpr u32 MAX_WIDTH = 16384;
 constexpr u32 DEFAULT_REPEAT = 1;
+constexpr u32 DEFAULT_READS = 1000, MAX_READS = 100'000'000; // of a walk; the default is the framework's
+constexpr u64 MAX_WALK_BYTES = u64{4} << 30;
+constexpr const char *MEMORY_NAMES[] = {"device", "zero_copy", "managed"};
 constexpr const char *DEFAULT_STREAM_PROGRAM = "timer_spin_default_stream"; // timer_spin in the NULL stream
 
 u64 to_ns(double s)
@@ -33,6 +36,11 @@ double to_seconds(u64 ns)
 	return static_cast<double>(ns) / 1e9;
 }
 
+bool is_walk(const std::string &program)
+{
+	return program == "random_walk" || program == "inorder_walk";
+}
+
 // Returns the framework's program that "./bin/timer_spin.so" names; the kernels of gpulens have the same names.
 std::string parse_program(const Item &object)
 {
@@ -41,9 +49,10 @@ std::string parse_program(const Item &object)
 	if (name.ends_with(".so"))
 		name.resize(name.size() - 3);
 	if (name != "timer_spin" && name != DEFAULT_STREAM_PROGRAM && name != "multikernel" &&
-	    name != "matrix_multiply" && name != "memory_copy")
+	    name != "matrix_multiply" && name != "memory_copy" && !is_walk(name))
 		object.refuse(fmt::format("filename is {}, but there are only kernels for timer_spin, "
-					  "timer_spin_default_stream, multikernel, matrix_multiply, memory_copy",
+					  "timer_spin_default_stream, multikernel, matrix_multiply, memory_copy, "
+					  "random_walk, inorder_walk",
 					  quote_value(path)));
 	return name;
 }
@@ -143,6 +152,31 @@ std::vector<Kernel> parse_multikernel(const Item &object)
 	return kernels;
 }
 
+// additional_info: as in the framework the number of reads, which is also optional; or an object that has it.
+void parse_walk(const Item &object, const std::string &program, Kernel &k)
+{
+	k.kind = program == "random_walk" ? Kind::RandomWalk : Kind::InOrderWalk;
+	k.work = static_cast<u64>(object.number("data_size", 8, static_cast<double>(MAX_WALK_BYTES), "bytes"));
+	k.repeat = DEFAULT_READS;
+	if (!object.has("additional_info"))
+		return;
+	if (!object.at("additional_info").is_object()) {
+		k.repeat = object.integer("additional_info", 1, MAX_READS);
+		return;
+	}
+	Item info = object.object("additional_info");
+	info.check_keys({"reads", "memory"});
+	if (info.has("reads"))
+		k.repeat = info.integer("reads", 1, MAX_READS);
+	if (!info.has("memory"))
+		return;
+	std::string name = info.string("memory");
+	auto known = std::find(std::begin(MEMORY_NAMES), std::end(MEMORY_NAMES), name);
+	if (known == std::end(MEMORY_NAMES))
+		info.refuse(fmt::format("memory is {}, not device, zero_copy or managed", quote_value(name)));
+	k.memory = static_cast<Memory>(known - std::begin(MEMORY_NAMES));
+}
+
 Kernel parse_kernel(const Item &object, const std::string &program, u32 number)
 {
 	Kernel k;
@@ -155,6 +189,10 @@ Kernel parse_kernel(const Item &object, const std::string &program, u32 number)
 	if (program == "timer_spin") {
 		k.work = parse_spin_ns(object, "additional_info");
 		k.shared = parse_shared(object);
+		return k;
+	}
+	if (is_walk(program)) {
+		parse_walk(object, program, k);
 		return k;
 	}
 	Item info = object.object("additional_info");
@@ -276,7 +314,9 @@ void add_names(const Item &item, const Benchmark &b, std::set<std::string> &kern
 
 const char *program_key(const Kernel &k)
 {
-	return k.kind == Kind::Matrix ? "matrix_multiply" : k.kind == Kind::Copy ? "memory_copy" : "timer_spin";
+	constexpr const char *NAMES[] = {"timer_spin", "memory_copy", "matrix_multiply", "random_walk", "inorder_walk"};
+
+	return NAMES[static_cast<int>(k.kind)];
 }
 
 void add_copies(json &j, const Kernel &k)
@@ -322,13 +362,19 @@ json benchmark_json(const Benchmark &b, bool null)
 	} else {
 		j["thread_count"] = first.threads;
 		j["block_count"] = first.blocks;
-		if (first.kind == Kind::Spin)
+		bool walk = first.kind == Kind::RandomWalk || first.kind == Kind::InOrderWalk;
+		if (walk)
+			j["additional_info"] = {{"reads", first.repeat},
+						{"memory", MEMORY_NAMES[static_cast<int>(first.memory)]}};
+		if (walk)
+			j["data_size"] = first.work;
+		else if (first.kind == Kind::Spin)
 			j["additional_info"] = first.work;
 		else if (first.kind == Kind::Copy)
 			j["data_size"] = first.work;
 		else
 			j["additional_info"]["matrix_width"] = first.work;
-		if (first.kind != Kind::Spin)
+		if (first.kind == Kind::Copy || first.kind == Kind::Matrix)
 			j["additional_info"]["repeat"] = first.repeat;
 		if (first.shared)
 			j["shared_memory_size"] = first.shared / 4;

@@ -26,8 +26,13 @@ constexpr u32 MAX_PROCESSES = 64;
 enum class Kind {
 	Spin,  // each thread reads the GPU's clock until the given time has passed
 	Copy,  // copies memory to memory
-	Matrix // multiplies two square matrices of floats, tile by tile
+	Matrix, // multiplies two square matrices of floats, tile by tile
+	RandomWalk, // each thread reads 64-bit words, of which each has the index of the next one: all words in one random cycle
+	InOrderWalk // the same, where the next one is the neighbour
 };
+
+// Where the words of a walk are (Otterness, section 3.5.3.3).
+enum class Memory { Device, ZeroCopy, Managed };
 
 struct Kernel {
 	std::string name; // unique in the scenario
@@ -35,8 +40,9 @@ struct Kernel {
 	u32 blocks = 1, threads = 32; // threads: per block
 	u32 shared = 0;               // bytes of shared memory per block, in addition to the kernel's own
 	u64 release_ns = 0;           // launch time after the scenario's begin
-	u64 work = 0;                 // Spin: ns; Copy: bytes; Matrix: width
-	u32 repeat = 1;               // repetitions of Copy and Matrix
+	u64 work = 0;                 // Spin: ns; Copy and walks: bytes; Matrix: width
+	u32 repeat = 1;               // repetitions of Copy and Matrix; reads of a thread of a walk
+	Memory memory = Memory::Device; // of a walk
 	std::optional<TpcSet> tpcs{}; // its own mask, of its launch alone
 	u64 copy_in = 0, copy_out = 0; // bytes that its stream copies to the GPU before it, and to the CPU after it
 };
@@ -108,7 +114,8 @@ nlohmann::ordered_json scenario_json(const Scenario &scenario);
 void check_fits(const Scenario &scenario, const Machine &machine);
 
 // A built-in scenario, which adapts to the GPU's number of SMs: Otterness' figures 3.9 and 3.11 to 3.16, Fig. 5 of RTAS'24,
-// Figs. 3, 4, 10, 11, 12 and 14 of RTAS'23, and Figs. 5 to 8 of RTSS'17.
+// Figs. 3, 4, 10, 11, 12 and 14 of RTAS'23, Figs. 5 to 8 of RTSS'17, and the memory
+// walks of Otterness' tables 3.1 and 3.2, which cannot be simulated.
 struct Builtin {
 	const char *name, *description, *expected;
 	Scenario (*make)(const Machine &machine);
@@ -119,6 +126,7 @@ const std::vector<Builtin> &builtins();
 // Those of RTAS'23. Their make() throws Error (Input) for a GPU with too few TPCs.
 std::vector<Builtin> rtas23_builtins();
 std::vector<Builtin> rtss17_builtins();
+std::vector<Builtin> walk_builtins();
 
 // What scenarios are made of: one with a stream for each list of kernels, and a kernel that spins.
 Scenario make_scenario(const char *name, const std::vector<std::vector<Kernel>> &kernels_of_streams);
