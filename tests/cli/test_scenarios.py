@@ -265,6 +265,29 @@ def test_memory_walks_of_tables_3_1_and_3_2(tmp_path: pathlib.Path) -> None:
     assert result.returncode == 2 and "only the run time of a spin kernel is known in advance" in result.stderr
 
 
+def test_cpu_and_gpu_on_one_time_line(tmp_path: pathlib.Path) -> None:
+    """--trace: the CPU's calls and waits, the kernels and the copies of each stream, in microseconds of one clock. --cpu: the
+    same in the picture, where K1 waits from its last call at 7 us until 40.014 ms. Without it the picture has no such row."""
+    run_probe(tmp_path / "a.json", make_copying(tmp_path))
+    assert run_tool("blocks", str(tmp_path / "a.json"), "--trace", str(tmp_path / "t.json")) == ""
+    events = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["traceEvents"]
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    spans = {(names[e["pid"], e["tid"]], e["name"]): (e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X"}
+    assert spans["Stream 1: CPU", "launch K1"] == pytest.approx((0, 7))
+    assert spans["Stream 1: CPU", "copy in K1"] == pytest.approx((0, 7))
+    assert spans["Stream 1: CPU", "wait K1"] == pytest.approx((7, 40014))
+    assert spans["Stream 1: kernels", "K1"] == pytest.approx((10007, 30007))
+    assert spans["Stream 2: copies", "K2 out"] == pytest.approx((50007, 60007))
+    assert len(spans) == 3 * 2 + 5 + 3 + 5
+    assert "<title>wait K1</title>" not in run_svg(tmp_path / "a.json")
+    run_tool("blocks", str(tmp_path / "a.json"), "--cpu", "-o", str(tmp_path / "c.svg"))
+    picture = (tmp_path / "c.svg").read_text(encoding="utf-8")
+    xml.etree.ElementTree.fromstring(picture)
+    for name in ("<title>wait K1</title>", "<title>K2 out</title>", ">CPU, 3<", ">copy in<"):
+        assert name in picture
+    assert "not .json: a.txt" in gpulens("blocks", str(tmp_path / "a.json"), "--trace", "a.txt").stderr
+
+
 def test_a_thread_for_each_benchmark(tmp_path: pathlib.Path) -> None:
     """The program is told by a line, --print has the key, and both keep the order that the fake's delay allows."""
     told, program = tmp_path / "told", tmp_path / "program"

@@ -5,6 +5,7 @@
 #include "gpulens/blocks/cdf.hpp"
 #include "gpulens/blocks/predict.hpp"
 #include "gpulens/blocks/summary.hpp"
+#include "gpulens/blocks/trace.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 
@@ -121,7 +122,10 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 	if (!blocks_options.within.empty())
 		within = check_within(log, blocks_options.within);
 	if (!blocks_options.file.empty())
-		write_file(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used, within));
+		write_file(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used,
+								within, blocks_options.cpu));
+	if (!blocks_options.trace.empty())
+		write_file(blocks_options.trace, trace_json(log));
 	if (!blocks_options.cdf.empty())
 		write_file(blocks_options.cdf, cdf_csv(log));
 	std::optional<Verdict> verdict;
@@ -132,7 +136,7 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 		text = json_text(summary_json(log, verdict, within));
 	else if (verdict || within)
 		text = (verdict ? verdict_text(log, *verdict) : "") + (within ? within_text(*within) : "");
-	else if (blocks_options.file.empty() && blocks_options.cdf.empty())
+	else if (blocks_options.file.empty() && blocks_options.cdf.empty() && blocks_options.trace.empty())
 		text = summary_text(log, style_of_output(options.colour));
 	bool shown = text.empty() || print_text(text);
 	bool violated = (verdict && !verdict->violations.empty()) || (within && !within->outside.empty());

@@ -29,6 +29,8 @@ struct BlocksOptions {
 	u64 tolerance_ns = DEFAULT_TOLERANCE_NS;
 	std::optional<u32> channels{}; // instead of the log's
 	Colours by = Colours::Stream;
+	std::string trace; // .json of trace events to write; empty: none
+	bool cpu = false;  // draw rows of the CPU's calls and waits, and of copies
 	bool used = false; // draw only SMs that ran a block
 };
 

@@ -2,6 +2,8 @@
 // Places the blocks of a log in rows of SMs, and draws them with axes, legend and arrows for launches.
 #include "gpulens/blocks/timeline_svg.hpp"
 
+#include "gpulens/blocks/trace.hpp"
+
 #include "gpulens/out/svg.hpp"
 #include "lib/base/format.hpp"
 
@@ -20,6 +22,7 @@ constexpr double MAX_ROW_HEIGHT = 130, MIN_ROW_HEIGHT = 6; // of an SM's row
 constexpr double ROWS_HEIGHT = 760;                        // of all rows together, within the limits for each
 constexpr double LETTER_WIDTH = 7, LABEL_HEIGHT = 12;      // of 11-pixel type, roughly
 constexpr double LEGEND_LINE_HEIGHT = 20;
+constexpr double LANE_HEIGHT = 18; // of a row of the CPU, or of copies
 constexpr double ARROW_LENGTH = 22, ARROW_LINE_HEIGHT = 15;
 // Numbers.
 constexpr size_t MAX_LEGEND_ENTRIES = 40, ARROW_LINES = 4;
@@ -54,8 +57,8 @@ double to_seconds(s64 ns)
 // The first SM is the lowest row, as in the papers.
 class Picture {
 public:
-	Picture(const Log &log, Colours colour_by, bool only_used, const std::optional<Within> &within)
-		: log_(log), colour_by_(colour_by), within_(within), row_of_(std::max(log.machine.sms, 1U)),
+	Picture(const Log &log, Colours colour_by, bool only_used, bool cpu, const std::optional<Within> &within)
+		: log_(log), colour_by_(colour_by), cpu_(cpu), within_(within), row_of_(std::max(log.machine.sms, 1U)),
 		  processes_(log.processes())
 	{
 		std::vector<bool> shown(row_of_.size(), !only_used);
@@ -73,6 +76,10 @@ public:
 			from_ = std::min(from_, k.launched ? (*k.launched)[0] : k.first_start());
 			from_ = std::min(from_, k.first_start());
 			to_ = std::max(to_, k.last_end());
+			if (!cpu)
+				continue;
+			from_ = std::min({from_, k.begin(), k.launched ? k.calls()[0] : k.begin()});
+			to_ = std::max({to_, k.end(), k.launched ? (*k.launched)[2] : k.end()});
 		}
 		to_ = std::max(to_, from_ + 1);
 		stack_blocks();
@@ -82,6 +89,8 @@ public:
 	{
 		std::string body = draw_legend();
 		top_ = TOP_MARGIN + legend_height_;
+		if (cpu_)
+			body += draw_lanes();
 		body += draw_outside() + draw_axes();
 		for (size_t i = 0; i < log_.kernels.size(); i++)
 			body += draw_kernel(i);
@@ -224,6 +233,48 @@ private:
 		return out;
 	}
 
+	// Returns a rectangle in a row above the SMs.
+	std::string draw_span(double top, u32 stream, s64 from, s64 to, const std::string &text, bool faint) const
+	{
+		double left = x(from), width = std::max(x(to) - left, 1.0);
+
+		return fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\""
+				   "{}><title>{}</title></rect>\n",
+				   left, top + 2, width, LANE_HEIGHT - 4, BLOCK_COLOURS[stream % COLOUR_COUNT],
+				   faint ? " fill-opacity=\".35\"" : "", escape_xml(replace_controls(text)));
+	}
+
+	// Draws above the SMs a row for what the CPU did for each stream, and one for the copies of each direction, by the
+	// same time axis.
+	std::string draw_lanes()
+	{
+		std::string out;
+
+		auto add_lane = [&](const std::string &name, const std::string &content) {
+			if (content.empty())
+				return;
+			out += svg_text("end", LEFT_MARGIN - 8, top_ + 13, name, " class=\"small\"") + content;
+			top_ += LANE_HEIGHT;
+		};
+		for (u32 i = 0; i < log_.streams.size(); i++) {
+			std::string content;
+			for (const CpuSpan &c : cpu_spans(log_, i))
+				content += draw_span(top_, i, c.from, c.to, fmt::format("{} {}", c.what, c.kernel->name),
+						     std::string_view(c.what) == "wait");
+			add_lane(fmt::format("CPU, {}", i + 1), content);
+		}
+		for (bool in : {true, false}) {
+			std::string content;
+			for (const Ran &k : log_.kernels)
+				if (const std::optional<Copy> &c = in ? k.copy_in : k.copy_out)
+					content += draw_span(top_, k.stream, c->start, c->end,
+							     fmt::format("{} {}", k.name, in ? "in" : "out"), false);
+			add_lane(in ? "copy in" : "copy out", content);
+		}
+		top_ += 6;
+		return out;
+	}
+
 	// Marks the rows of SMs that are not in the mask, those with blocks in a warning colour.
 	std::string draw_outside() const
 	{
@@ -347,6 +398,7 @@ private:
 
 	const Log &log_;
 	Colours colour_by_;
+	bool cpu_;
 	const std::optional<Within> &within_;
 	std::vector<u32> row_of_, sms_; // the row of each SM, the SM of each row
 	u32 processes_;
@@ -359,9 +411,10 @@ private:
 
 } // namespace
 
-std::string timeline_svg(const Log &log, Colours colour_by, bool only_used, const std::optional<Within> &within)
+std::string timeline_svg(const Log &log, Colours colour_by, bool only_used, const std::optional<Within> &within,
+			 bool cpu)
 {
-	return Picture(log, colour_by, only_used, within).draw();
+	return Picture(log, colour_by, only_used, cpu, within).draw();
 }
 
 } // namespace tool::blocks

@@ -11,8 +11,8 @@ namespace tool::blocks {
 enum class Colours { Kernel, Stream }; // what has a colour of its own
 
 // Returns a complete SVG file. only_used: draw only SMs that ran a block. within: the result of check_within(); rows of SMs
-// outside are marked.
+// outside are marked. cpu: also draw what the CPU did for each stream, and copies.
 std::string timeline_svg(const Log &log, Colours colour_by, bool only_used,
-			 const std::optional<Within> &within = std::nullopt);
+			 const std::optional<Within> &within = std::nullopt, bool cpu = false);
 
 } // namespace tool::blocks

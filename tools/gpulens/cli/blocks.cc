@@ -95,9 +95,16 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		->type_name("FILE")
 		->check(check_that(
 			[](const std::string &name) { return name.ends_with(".csv") ? "" : "not .csv: " + name; }));
+	parser.add_option("--trace", options->trace,
+			  "write the CPU's calls and waits, kernels and copies of each stream as trace events to FILE.json")
+		->type_name("FILE")
+		->check(check_that(
+			[](const std::string &name) { return name.ends_with(".json") ? "" : "not .json: " + name; }));
 	add_choice<blocks::Colours>(parser, "--colour-by", options->by,
 				    {{"kernel", blocks::Colours::Kernel}, {"stream", blocks::Colours::Stream}}, "WHAT",
 				    "kernel or stream (default: stream)");
+	parser.add_flag("--cpu", options->cpu,
+			"draw rows of the CPU's calls and waits by stream, and of copies, above the SMs");
 	parser.add_flag("--used", options->used, "draw only SMs that ran a block");
 	CLI::Option *check = parser.add_flag(
 		"--check", options->check,
