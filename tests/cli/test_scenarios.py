@@ -20,7 +20,8 @@ GTX970 = {"FAKE_SMS": "13", "FAKE_CAPABILITY": "52"}
 P100 = {"FAKE_SMS": "56", "FAKE_CAPABILITY": "60"}
 TX2 = {"FAKE_SMS": "2"}
 H100 = {"FAKE_SMS": "132", "FAKE_CAPABILITY": "90"}
-# Blocks and threads of kernels on the figure's GPU, from the authors' configurations rtas23_*.json and rtss_2017_*.json.
+# Blocks and threads of kernels on the figure's GPU, from the authors' configurations rtas23_*.json and
+# rtss_2017_*.json.
 FIGURES: typing.Dict[str, typing.Tuple[typing.Dict[str, str], typing.Dict[str, str]]] = {
     "rtas23-fig3-left": (GTX1060, {"K1": "20x1024", "K2": "8x1024"}),
     "rtas23-fig3-right": (GTX1060, {"K1": "20x1024 ~0x1f", "K2": "8x1024 ~0x1e0"}),
@@ -125,8 +126,8 @@ STARTS: typing.Dict[str, typing.Dict[str, float]] = {
 
 @pytest.mark.parametrize("figure", STARTS)
 def test_null_stream_and_priorities_of_rtss17(tmp_path: pathlib.Path, figure: str) -> None:
-    """Fig. 5: the NULL stream waits for all others, and they wait for it (N1, N2). Figs. 6 to 8: blocks of a low priority
-    start when no block of a high one waits, though they would fit (A2). Seen failing without N1, and without N2."""
+    """Fig. 5: the NULL stream waits for all others, and they wait for it (N1, N2). Figs. 6 to 8: blocks of a low
+    priority start when no block of a high one waits, though they would fit (A2). Seen failing without N1 and N2."""
     ran = run_probe(tmp_path / "a.json", figure, **TX2)
     assert {name: min(ran[name]["block_times"]) for name in STARTS[figure]} == pytest.approx(STARTS[figure], abs=1e-5)
     if figure == "rtss17-fig6":
@@ -140,7 +141,7 @@ def test_null_stream_and_priorities_of_rtss17(tmp_path: pathlib.Path, figure: st
      "3.000007 s\n")))
 def test_not_waiting_for_the_null_stream_is_a_violation(
         tmp_path: pathlib.Path, name: str, start: float, text: str) -> None:
-    """Also where an SM has room. Streams that do not block may start: the same log without the marks has no violation."""
+    """Also where an SM has room. Streams that do not block may start: the log without the marks keeps both rules."""
     run_probe(tmp_path / "a.json", "rtss17-fig5", **TX2)
     log = read_log(tmp_path / "a.json")
     kernel = kernels_of(log)[name]
@@ -178,8 +179,8 @@ def make_copying(tmp_path: pathlib.Path) -> str:
 
 @pytest.mark.parametrize("engines", COPIES)
 def test_copies_wait_for_a_copy_engine(tmp_path: pathlib.Path, engines: int) -> None:
-    """C1 to C4: a copy waits for what is ahead in its stream and for its engine; a kernel for its copy. One engine copies
-    in both directions, two in one each. Seen failing with engines that have two copies at a time."""
+    """C1 to C4: a copy waits for what is ahead in its stream and for its engine; a kernel for its copy. One engine
+    copies in both directions, two in one each. Seen failing with engines that have two copies at a time."""
     file = make_copying(tmp_path)
     run_probe(tmp_path / "a.json", file, FAKE_COPY_ENGINES=str(engines))
     run_tool("probe-kernels", file, "--simulate", "--copy-engines", str(engines), "-o", str(tmp_path / "b.json"))
@@ -198,13 +199,13 @@ def test_copies_wait_for_a_copy_engine(tmp_path: pathlib.Path, engines: int) -> 
 
 
 @pytest.mark.parametrize("which, times, text", (
-    ("K1 out", [0.02, 0.03], "Rule C1: K1's copy out starts at 0.020000 s, before it is called and all ahead of it in its "
-     "stream has ended, at 0.030007 s\n"),
-    ("K2 in", [0.005, 0.015], "Rule C3: K2's copy in starts at 0.005000 s, though K1's copy in has the copy engine until "
-     "0.010007 s\n"),
+    ("K1 out", [0.02, 0.03], "Rule C1: K1's copy out starts at 0.020000 s, before it is called and all ahead of it in "
+     "its stream has ended, at 0.030007 s\n"),
+    ("K2 in", [0.005, 0.015], "Rule C3: K2's copy in starts at 0.005000 s, though K1's copy in has the copy engine "
+     "until 0.010007 s\n"),
     ("K1 in", [0.0, 0.012], "Rule C4: K1 starts at 0.010007 s, though its copy in ends at 0.012000 s\n"),
-    ("K3 in", [0.065, 0.075], "Rule C2: K2's copy out starts at 0.050007 s, and ends at 0.060007 s, though K3's copy in, "
-     "which came to the head of its stream earlier, ends at 0.075000 s\n")))
+    ("K3 in", [0.065, 0.075], "Rule C2: K2's copy out starts at 0.050007 s, and ends at 0.060007 s, though K3's copy "
+     "in, which came to the head of its stream earlier, ends at 0.075000 s\n")))
 def test_copies_that_break_a_rule(
         tmp_path: pathlib.Path, which: str, times: typing.List[float], text: str) -> None:
     """A valid log with another time of a copy. Without a number of engines, C2 and C3 are not checked, and C3 only of
@@ -254,7 +255,8 @@ def test_memory_walks_of_tables_3_1_and_3_2(tmp_path: pathlib.Path) -> None:
         for memory, more in (("traditional", []), ("zero-copy", ["zero_copy"]), ("unified", ["managed"])):
             expected = ["iterations 100 0", f"kernel {kind} 0 268435456 256000 2 32 0 0", *more]
             assert told_kernels(f"{table}-{memory}") == expected
-            (tmp_path / "s.json").write_text(run_tool("probe-kernels", f"{table}-{memory}", "--print", "--program", FAKE))
+            printed = run_tool("probe-kernels", f"{table}-{memory}", "--print", "--program", FAKE)
+            (tmp_path / "s.json").write_text(printed)
             assert told_kernels(str(tmp_path / "s.json")) == expected
     walk = {"filename": "./bin/random_walk.so", "thread_count": 32, "block_count": 1, "data_size": 4096}
     assert told_kernels(write_scenario(tmp_path, walk, {**walk, "additional_info": 7})) == [
@@ -266,8 +268,9 @@ def test_memory_walks_of_tables_3_1_and_3_2(tmp_path: pathlib.Path) -> None:
 
 
 def test_cpu_and_gpu_on_one_time_line(tmp_path: pathlib.Path) -> None:
-    """--trace: the CPU's calls and waits, the kernels and the copies of each stream, in microseconds of one clock. --cpu: the
-    same in the picture, where K1 waits from its last call at 7 us until 40.014 ms. Without it the picture has no such row."""
+    """--trace: the CPU's calls and waits, the kernels and the copies of each stream, in microseconds of one clock.
+    --cpu: the same in the picture, where K1 waits from its last call at 7 us until 40.014 ms. Without it the picture
+    has no such row."""
     run_probe(tmp_path / "a.json", make_copying(tmp_path))
     assert run_tool("blocks", str(tmp_path / "a.json"), "--trace", str(tmp_path / "t.json")) == ""
     events = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["traceEvents"]
@@ -558,7 +561,8 @@ def random_benchmark(pick: random.Random, copies: bool) -> Json:
                    if copies and pick.random() < 0.5 else {})} for _ in range(pick.randint(1, 3))]
     own = {"stream_priority": pick.randint(-2, 0), "blocking_stream": pick.random() < 0.7, **mask()}
     return {"filename": "multikernel.so", "additional_info": kernels, "max_iterations": pick.randint(1, 2),
-            "release_time": pick.randint(0, 40000000) / 1e9, **(own if pick.randrange(6) else {"use_null_stream": True})}
+            "release_time": pick.randint(0, 40000000) / 1e9,
+            **(own if pick.randrange(6) else {"use_null_stream": True})}
 
 
 def test_random_scenarios_equal_the_simulation(tmp_path: pathlib.Path) -> None:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Replaces gpulens-probe-kernels where there is no GPU. It speaks the same line format and implements the rules A to D
 by brute force: every rule is evaluated again at each moment, from the list of blocks that ran. The environment sets its
-properties: FAKE_SMS, FAKE_THREADS, FAKE_CAPABILITY, FAKE_COPY_ENGINES, and FAKE_BREAK for an invalid answer, or for blocks outside the
-limit. Masks, priorities, task slots, iterations and turns of processes, copies and the NULL stream follow docs/blocks.md. Blocks stay
-on the TPCs of the limit that gpulens run has set."""
+properties: FAKE_SMS, FAKE_THREADS, FAKE_CAPABILITY, FAKE_COPY_ENGINES, and FAKE_BREAK for an invalid answer, or for
+blocks outside the limit. Masks, priorities, task slots, iterations and turns of processes, copies and the NULL stream
+follow docs/blocks.md. Blocks stay on the TPCs of the limit that gpulens run has set."""
 
 import json
 import os
@@ -34,7 +34,11 @@ class Stream:
         self.repeat = (1, 0)  # iterations, limit in ns
         self.kind = ""  # "null" or "blocking"
         self.kernels: typing.List["Kernel"] = []
-        self.iteration, self.ended = 0, False
+        self.iteration = 0
+
+    def has_ended(self) -> bool:
+        """Whether its last iteration has."""
+        return self.iteration >= self.repeat[0]
 
 
 class Kernel:
@@ -45,7 +49,6 @@ class Kernel:
         self.stream = streams[number]
         self.mask = self.stream.mask
         self.copies = [0, 0]  # bytes, in and out
-        self.runs: typing.List["Run"] = []
 
 
 class Copy:
@@ -117,8 +120,10 @@ def place_blocks(run: Run, left: typing.List[int], now: int) -> None:
 
 def is_ahead(other: Run, run: Run) -> bool:
     """Whether a launch before the run is in its stream, or the NULL stream orders both."""
-    a, b = other.kernel.stream, run.kernel.stream
-    return a is b or a.process == b.process and "null" in (a.kind, b.kind) and "" not in (a.kind, b.kind)
+    streams = other.kernel.stream, run.kernel.stream
+    kinds = [s.kind for s in streams]
+    return streams[0] is streams[1] or (streams[0].process == streams[1].process and
+                                        "null" in kinds and "" not in kinds)
 
 
 def run_copies(runs: typing.List[Run], ready: typing.Dict[Run, int], now: int) -> None:
@@ -169,14 +174,14 @@ def begin_iterations(streams: typing.List[Stream], runs: typing.List[Run], barri
     """Launches the kernels of streams again whose kernels have ended. Whether there were any."""
     count = len(runs)
     done = {s: all(run.has_ended() for run in runs if run.kernel.stream is s) for s in streams}
-    slowest = min((s.iteration + done[s] for s in streams if not s.ended), default=0)
+    slowest = min((s.iteration + done[s] for s in streams if not s.has_ended()), default=0)
     for stream in streams:
-        if stream.ended or not done[stream]:
+        if stream.has_ended() or not done[stream]:
             continue
         first = stream.kernels[0].release
         iterations, limit = stream.repeat
         if stream.iteration + 1 == iterations or limit and now - first >= limit:
-            stream.ended = True
+            stream.iteration = iterations
         elif not barrier or stream.iteration < slowest:
             stream.iteration += 1
             add_runs(stream, runs, now - first)
@@ -186,20 +191,19 @@ def begin_iterations(streams: typing.List[Stream], runs: typing.List[Run], barri
 def add_runs(stream: Stream, runs: typing.List[Run], base: int) -> None:
     """Adds a launch of each kernel of a stream."""
     for kernel in stream.kernels:
-        kernel.runs.append(Run(kernel, base + kernel.release))
-        runs.append(kernel.runs[-1])
+        runs.append(Run(kernel, base + kernel.release))
 
 
-def simulate_kernels(streams: typing.List[Stream], kernels: typing.List[Kernel], barrier: bool) -> None:
-    """Runs all kernels. One process at a time has the GPU, for 2 ms or until it has no work."""
+def simulate_kernels(streams: typing.List[Stream], kernels: typing.List[Kernel], barrier: bool) -> typing.List[Run]:
+    """Runs all kernels, and returns their launches. One process at a time has the GPU, for 2 ms or until it has no
+    work."""
     came: typing.Dict[Run, typing.Tuple[int, int, int]] = {}
     runs: typing.List[Run] = []
     for kernel in kernels:  # in the order of launches
-        kernel.runs.append(Run(kernel, kernel.release))
-        runs.append(kernel.runs[-1])
+        runs.append(Run(kernel, kernel.release))
     count = 1 + max(s.process for s in streams)
     active, slice_end, now = 0, 0, 0
-    while not all(s.ended for s in streams):
+    while not all(s.has_ended() for s in streams):
         for _ in range(count + 1):
             working = [p for p in range(count) if any(r.release <= now and not r.has_ended() for r in runs
                                                       if r.kernel.stream.process == p)]
@@ -216,6 +220,7 @@ def simulate_kernels(streams: typing.List[Stream], kernels: typing.List[Kernel],
         if len(working) > 1:
             times.append(slice_end)
         now = min((time for time in times if time > now), default=now)
+    return runs
 
 
 def read_scenario() -> typing.Tuple[typing.List[Stream], typing.List[Kernel], bool]:
@@ -293,12 +298,13 @@ def main() -> int:
         print("end")
         return 0
     streams, kernels, barrier = read_scenario()
-    simulate_kernels(streams, kernels, barrier)
+    runs = simulate_kernels(streams, kernels, barrier)
     print("clock 1500 32")
     for k in kernels:
+        own = [run for run in runs if run.kernel is k]
         if k.stream.repeat[0] > 1:
-            print(f"ran {k.stream.repeat[0] + 1 if BREAK == 'ran' else len(k.runs)}")
-        for run in k.runs:
+            print(f"ran {k.stream.repeat[0] + 1 if BREAK == 'ran' else len(own)}")
+        for run in own:
             print(f"kernel {run.release} {run.release + LATE} {run.end() + 2 * LATE} {THREADS // k.threads}")
             for copy in run.begun_copies():
                 late = LATE * (1 if BREAK != "copy" else -10000000)

@@ -44,7 +44,7 @@
 //	launches N                          only load: number of kernels or copies, when standard input has ended
 //	end
 // Exit status: 0 success; 1 CUDA failed, with a message; 2 bad usage or input; 4 a mask could not be set.
-#include "block_kernels.cuh"
+#include "probe_load.cuh"
 
 #include <algorithm>
 #include <atomic>
@@ -52,10 +52,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <new>
-#include <poll.h>
-#include <random>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -66,200 +63,6 @@
 
 // In the output of one of several processes: after the first lines, and after each kernel. It is not printed.
 static const char PART_END[] = "--\n";
-
-static void check_cuda(cudaError_t err, const char *call)
-{
-	if (err == cudaSuccess)
-		return;
-	fprintf(stderr, "gpulens-probe-kernels: %s: %s\n", call, cudaGetErrorString(err));
-	exit(1);
-}
-
-#define CHECK(call) check_cuda(call, #call)
-
-static const void *const FUNCTIONS[] = {(const void *)run_spin, (const void *)run_copy, (const void *)run_matrix,
-					(const void *)run_walk, (const void *)run_walk};
-
-static s64 host_now()
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
-// Sleeps until shortly before a time, and spins for the rest.
-static void sleep_until(s64 time)
-{
-	const s64 spin = 200000; // more than waking up takes, ns
-	struct timespec t;
-
-	t.tv_sec = (time - spin) / 1000000000LL;
-	t.tv_nsec = (time - spin) % 1000000000LL;
-	while (host_now() < time - spin)
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
-	while (host_now() < time)
-		;
-}
-
-// The same moment by both clocks, ns, and the error of that.
-struct Moment {
-	s64 host, gpu, error;
-};
-
-static Moment read_clocks(Mailbox *mail, cudaStream_t stream)
-{
-	const unsigned rounds = 200;
-	Moment best = {0, 0, INT64_MAX};
-
-	mail->asked = mail->answered = 0;
-	answer_requests<<<1, 1, 0, stream>>>(mail, rounds, 1000000000);
-	CHECK(cudaGetLastError());
-	for (unsigned i = 1; i <= rounds; i++) {
-		s64 from = host_now(), to = from;
-		mail->asked = i;
-		while (mail->answered != i && to - from < 2000000000LL)
-			to = host_now();
-		to = host_now();
-		if (mail->answered != i)
-			break;
-		__sync_synchronize();
-		if ((to - from + 1) / 2 < best.error)
-			best = {from + (to - from) / 2, (s64)mail->time, (to - from + 1) / 2};
-	}
-	CHECK(cudaStreamSynchronize(stream));
-	if (best.error == INT64_MAX) {
-		fprintf(stderr, "gpulens-probe-kernels: the GPU does not see the CPU's memory change\n");
-		exit(1);
-	}
-	return best;
-}
-
-static int max_connections()
-{
-	// Range and default: CUDA C++ Programming Guide, CUDA environment variables.
-	const char *set = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-	int n = set ? atoi(set) : 8;
-
-	return n < 1 ? 8 : std::min(n, 32);
-}
-
-// out: nullptr: nothing is printed.
-static cudaDeviceProp print_machine(int device, FILE *out)
-{
-	cudaDeviceProp p;
-
-	CHECK(cudaSetDevice(device));
-	CHECK(cudaGetDeviceProperties(&p, device));
-	if (!out)
-		return p;
-	fprintf(out,
-		"gpulens-probe 1\nname %s\nsms %d\nthreads_per_sm %d\nblocks_per_sm %d\nshared_per_block %zu\nchannels %d\n"
-	       "capability %d\n",
-	       p.name, p.multiProcessorCount, p.maxThreadsPerMultiProcessor, p.maxBlocksPerMultiProcessor,
-	       p.sharedMemPerBlockOptin, max_connections(), 10 * p.major + p.minor);
-	if (p.asyncEngineCount > 0)
-		fprintf(out, "copy_engines %d\n", p.asyncEngineCount);
-	return p;
-}
-
-// libsmctrl's functions in libgpulens-partition. They end the program where a mask cannot be set.
-struct MaskFunctions {
-	void (*all)(Bits) = nullptr;
-	void (*stream)(void *, Bits) = nullptr;
-	void (*next)(Bits) = nullptr;
-};
-
-static MaskFunctions load_masks()
-{
-	MaskFunctions f;
-	void *library = dlopen("libgpulens-partition.so.0", RTLD_NOW);
-
-	if (library) {
-		f.all = (void (*)(Bits))dlsym(library, "libsmctrl_set_global_mask_ext");
-		f.stream = (void (*)(void *, Bits))dlsym(library, "libsmctrl_set_stream_mask_ext");
-		f.next = (void (*)(Bits))dlsym(library, "libsmctrl_set_next_mask_ext");
-	}
-	if (!f.all || !f.stream || !f.next) {
-		fprintf(stderr, "gpulens-probe-kernels: sm_mask: %s\n", dlerror());
-		exit(1);
-	}
-	return f;
-}
-
-// Allocates the words of a walk, and makes one cycle of them: in order, or at random (Sattolo's algorithm).
-static void prepare_walk(Kernel &k)
-{
-	size_t count = k.work / sizeof(u64);
-	std::vector<u64> words(count);
-	std::mt19937_64 random(1); // the same order in each run
-
-	if (k.memory == DEVICE)
-		CHECK(cudaMalloc(&k.a, count * sizeof(u64)));
-	else if (k.memory == ZERO_COPY)
-		CHECK(cudaHostAlloc(&k.a, count * sizeof(u64), cudaHostAllocMapped));
-	else
-		CHECK(cudaMallocManaged(&k.a, count * sizeof(u64)));
-	for (size_t i = 0; i < count; i++)
-		words[i] = k.kind == RANDOM_WALK ? i : (i + 1) % count;
-	for (size_t i = count - 1; k.kind == RANDOM_WALK && i > 0; i--)
-		std::swap(words[i], words[random() % i]);
-	CHECK(cudaMemcpy(k.a, words.data(), count * sizeof(u64), cudaMemcpyDefault));
-	CHECK(cudaMalloc(&k.b, (size_t)k.blocks * k.threads * sizeof(u64)));
-}
-
-// Allocates memory for each kernel, and sets the same attributes for all of them: an SM that has to change its share of
-// shared memory between two kernels waits first until it is idle.
-static void prepare_kernels(const std::vector<Kernel *> &kernels, const cudaDeviceProp &p)
-{
-	for (const void *f : FUNCTIONS) {
-		CHECK(cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)p.sharedMemPerBlockOptin));
-		CHECK(cudaFuncSetAttribute(f, cudaFuncAttributePreferredSharedMemoryCarveout,
-					   cudaSharedmemCarveoutMaxShared));
-	}
-	for (Kernel *kernel : kernels) {
-		Kernel &k = *kernel;
-		size_t records = std::max<size_t>(k.launches.size(), 1) * k.blocks * sizeof(BlockRecord);
-		CHECK(cudaMalloc(&k.records, records));
-		CHECK(cudaMemset(k.records, 0, records));
-		CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&k.per_sm, FUNCTIONS[k.kind], (int)k.threads,
-								    k.all_shared()));
-		if (!k.per_sm)
-			refuse_input("a block does not fit on an SM");
-		size_t bytes = k.kind == MATRIX ? k.work * k.work * sizeof(float) : k.work;
-		if (k.is_walk())
-			prepare_walk(k);
-		if (k.kind == SPIN || k.is_walk())
-			continue;
-		for (void **buffer : {&k.a, &k.b, &k.c}) {
-			if (buffer == &k.c && k.kind == COPY)
-				continue;
-			CHECK(cudaMalloc(buffer, bytes));
-			CHECK(cudaMemset(*buffer, 0, bytes));
-		}
-	}
-}
-
-// work: false: launch one block without work, to load the kernel.
-static void launch_kernel(const Kernel &k, cudaStream_t s, bool work, unsigned iteration = 0)
-{
-	u64 amount = work ? k.work : 0;
-	unsigned blocks = work ? k.blocks : 1;
-	BlockRecord *records = k.records + (size_t)iteration * k.blocks;
-
-	if (k.kind == SPIN)
-		run_spin<<<blocks, k.threads, k.all_shared(), s>>>(records, amount);
-	else if (k.is_walk())
-		run_walk<<<blocks, k.threads, k.all_shared(), s>>>(records, (const u64 *)k.a, k.work / sizeof(u64),
-							       work ? k.repeat : 0, (u64 *)k.b);
-	else if (k.kind == COPY)
-		run_copy<<<blocks, k.threads, k.all_shared(), s>>>(records, (const uint4 *)k.a, (uint4 *)k.b,
-							       amount / sizeof(uint4), k.repeat);
-	else
-		run_matrix<<<blocks, k.threads, k.all_shared(), s>>>(records, (const float *)k.a, (const float *)k.b,
-								 (float *)k.c, (unsigned)amount, k.repeat, k.side());
-	CHECK(cudaGetLastError());
-}
 
 // What the processes of a scenario share. Both clocks are read by the first process, because the GPU's clock is the same for
 // all of them.
@@ -418,6 +221,14 @@ private:
 		s64 error = (s64)(least * 1e6F), before = shared_.event_error;
 		while (before < error && !shared_.event_error.compare_exchange_weak(before, error))
 			;
+	}
+
+	// Returns the error of time_of(), ns: of the event that it compares with, and of a float of the scenario's length in ms.
+	s64 event_error() const
+	{
+		float ms = (float)(shared_.last.gpu - shared_.first.gpu) / 1e6F;
+
+		return all_.has_copies() ? shared_.event_error + (s64)((nextafterf(ms, INFINITY) - ms) * 1e6F) : 0;
 	}
 
 	u64 time_of(cudaEvent_t event) const
@@ -584,7 +395,7 @@ private:
 
 		if (process_ == 0)
 			fprintf(out, "clock %lld %llu\n",
-				std::max(first.error, last.error) + (s64)shared_.step + (s64)shared_.event_error,
+				std::max(first.error, last.error) + (s64)shared_.step + event_error(),
 				shared_.step);
 		if (process_ == 0)
 			end_part(out);
@@ -694,85 +505,6 @@ static void run_scenario(int device)
 		run_processes(all, shared, device);
 	else
 		Runner(all, shared, 0).run(device, stdout);
-}
-
-/* -- load -- */
-
-static bool input_ended()
-{
-	struct pollfd in = {STDIN_FILENO, POLLIN, 0};
-	char byte;
-
-	return poll(&in, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
-}
-
-// Repeats launch(i), i from 0, in two streams, so that one always has work while the other is waited for.
-template <typename F> static void load_until_end(F launch)
-{
-	cudaStream_t streams[2];
-	unsigned long count = 0;
-
-	for (cudaStream_t &s : streams)
-		CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-	launch(0, streams[0]);
-	CHECK(cudaDeviceSynchronize());
-	puts("ready");
-	fflush(stdout);
-	for (; !input_ended(); count++) {
-		CHECK(cudaStreamSynchronize(streams[count % 2]));
-		launch(count, streams[count % 2]);
-	}
-	CHECK(cudaDeviceSynchronize());
-	printf("launches %lu\n", count);
-}
-
-// Fills all SMs several times: 16 blocks of 1024 threads for each.
-static void load_kernels(const cudaDeviceProp &p, int kind)
-{
-	Kernel k;
-	std::vector<Kernel> kernels;
-
-	k.kind = kind;
-	k.threads = 1024;
-	k.blocks = 16 * (unsigned)p.multiProcessorCount;
-	k.repeat = 1;
-	k.work = kind == MATRIX ? 4096 : 1ULL << 30; // width; bytes, more than any L2 cache
-	kernels.assign(2, k); // one for each stream
-	prepare_kernels({&kernels[0], &kernels[1]}, p);
-	load_until_end([&](unsigned long i, cudaStream_t s) { launch_kernel(kernels[i % 2], s, true); });
-}
-
-static void load_copies()
-{
-	const size_t bytes = 256 << 20;
-	void *host[2], *memory[2];
-
-	for (int i = 0; i < 2; i++) {
-		CHECK(cudaMallocHost(&host[i], bytes));
-		CHECK(cudaMalloc(&memory[i], bytes));
-		memset(host[i], 0, bytes);
-	}
-	load_until_end([&](unsigned long i, cudaStream_t s) {
-		if (i % 2)
-			CHECK(cudaMemcpyAsync(host[1], memory[1], bytes, cudaMemcpyDeviceToHost, s));
-		else
-			CHECK(cudaMemcpyAsync(memory[0], host[0], bytes, cudaMemcpyHostToDevice, s));
-	});
-}
-
-static void load(int device, const char *what)
-{
-	cudaDeviceProp p = print_machine(device, stdout);
-
-	if (!strcmp(what, "copies"))
-		load_copies();
-	else
-		load_kernels(p, strcmp(what, "memory") ? MATRIX : COPY);
-}
-
-static bool is_load(const char *what)
-{
-	return !strcmp(what, "compute") || !strcmp(what, "memory") || !strcmp(what, "copies");
 }
 
 int main(int argc, char **argv)

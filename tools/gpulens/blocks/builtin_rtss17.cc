@@ -22,7 +22,7 @@ struct Threads {
 	u32 half, three_eighths, quarter, eighth;
 };
 
-Scenario fig5(const Machine &m)
+Scenario make_fig5(const Machine &m)
 {
 	Threads t(m);
 	Scenario s = make_scenario("rtss17-fig5", {{make_spin("K1", 3 * m.sms, t.three_eighths, 1000, 0)},
@@ -37,7 +37,7 @@ Scenario fig5(const Machine &m)
 	return s;
 }
 
-Scenario fig6(const Machine &m)
+Scenario make_fig6(const Machine &m)
 {
 	Threads t(m);
 	Scenario s = make_scenario("rtss17-fig6", {{make_spin("K1", 4 * m.sms, t.half, 500, 0)},
@@ -48,7 +48,7 @@ Scenario fig6(const Machine &m)
 	return s;
 }
 
-Scenario fig7(const Machine &m)
+Scenario make_fig7(const Machine &m)
 {
 	Threads t(m);
 	Scenario s = make_scenario("rtss17-fig7", {{make_spin("K1", 4 * m.sms, t.half, 500, 0)},
@@ -61,7 +61,7 @@ Scenario fig7(const Machine &m)
 }
 
 // K1 to K7 leave a quarter of an SM.
-Scenario fig8(const Machine &m)
+Scenario make_fig8(const Machine &m)
 {
 	Threads t(m);
 	constexpr u32 SMALL = 7;
@@ -85,13 +85,13 @@ std::vector<Builtin> rtss17_builtins()
 {
 	return {
 		{"rtss17-fig5", "K2 and K5 are in the NULL stream; K1, K3, K4 and K6 in three others",
-		 "K2 waits for K1, K3 for K2, K5 for K4, and K6 for K5", fig5},
+		 "K2 waits for K1, K3 for K2, K5 for K4, and K6 for K5", make_fig5},
 		{"rtss17-fig6", "K1 of a low priority runs; K2 and K3 of a high one come",
-		 "K1's other blocks wait until all of K2 and K3 have started", fig6},
+		 "K1's other blocks wait until all of K2 and K3 have started", make_fig6},
 		{"rtss17-fig7", "K1, K2 and K4 of a low priority, K3 of a high one",
-		 "K3 starts as K1's first blocks end, before K1's others", fig7},
+		 "K3 starts as K1's first blocks end, before K1's others", make_fig7},
 		{"rtss17-fig8", "K8 of a high priority does not fit; K9 of a low one would",
-		 "K9 does not start before K8", fig8},
+		 "K9 does not start before K8", make_fig8},
 	};
 }
 

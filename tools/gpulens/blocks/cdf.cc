@@ -36,8 +36,8 @@ std::vector<Times> times_of_streams(const Log &log)
 			t.blocks.push_back(b.end - b.start);
 		if (!k.launched)
 			continue;
-		auto [job, added] = jobs.try_emplace({k.stream, k.iteration}, (*k.launched)[0], (*k.launched)[2]);
-		job->second = {std::min(job->second.first, (*k.launched)[0]),
+		auto [job, added] = jobs.try_emplace({k.stream, k.iteration}, k.calls()[0], (*k.launched)[2]);
+		job->second = {std::min(job->second.first, k.calls()[0]),
 			       std::max(job->second.second, (*k.launched)[2])};
 	}
 	for (const auto &[of, job] : jobs)

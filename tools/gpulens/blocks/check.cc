@@ -164,11 +164,8 @@ private:
 		if (!all)
 			verdict_.notes.emplace_back("not every kernel has cuda_launch_times: order in the primary "
 						    "queue was not checked");
-		if (has_copies(log_) && !log_.machine.copy_engines)
-			verdict_.notes.emplace_back("the log does not state the number of copy engines: C2 and C3 were "
-						    "not checked");
-		if (has_copies(log_) && !log_.simulated)
-			verdict_.notes.emplace_back("when a copy engine begins a copy is not measured: C3 was not checked");
+		for (const std::string &note : copy_notes(log_))
+			verdict_.notes.push_back(note);
 		if (has_too_many_ordered(log_))
 			verdict_.notes.emplace_back("too many kernels to compare: N1 and N2 were not checked");
 		if (!log_.machine.threads_per_sm)
@@ -202,7 +199,8 @@ private:
 			report("A", k, first,
 			       fmt::format("{}, though {} before it in its stream still has blocks to start: {}",
 					   start_text(k, first), earlier.name, start_text(earlier, start)));
-		else if (earlier.copy_out && b.start < earlier.copy_out->end - static_cast<s64>(log_.uncertainty_ns) - tolerance_)
+		else if (earlier.copy_out &&
+			 b.start < earlier.copy_out->end - static_cast<s64>(log_.uncertainty_ns) - tolerance_)
 			report("C4", k, first,
 			       fmt::format("{}, though {} before it in its stream is copied out until {}",
 					   start_text(k, first), earlier.name, time_text(earlier.copy_out->end)));

@@ -122,8 +122,8 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 	if (!blocks_options.within.empty())
 		within = check_within(log, blocks_options.within);
 	if (!blocks_options.file.empty())
-		write_file(blocks_options.file, timeline_svg(log, blocks_options.by, blocks_options.used,
-								within, blocks_options.cpu));
+		write_file(blocks_options.file,
+			   timeline_svg(log, blocks_options.by, blocks_options.used, within, blocks_options.cpu));
 	if (!blocks_options.trace.empty())
 		write_file(blocks_options.trace, trace_json(log));
 	if (!blocks_options.cdf.empty())

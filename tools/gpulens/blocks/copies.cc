@@ -25,12 +25,9 @@ std::string copy_text(const Listed &c)
 
 Violation make_violation(const char *rule, const Listed &c, const std::string &text)
 {
-	return {rule,
-		c.kernel->name,
-		std::nullopt,
-		std::nullopt,
-		c.copy->start,
-		fmt::format("{} starts at {}, {}", copy_text(c), time_text(c.copy->start), text)};
+	return {rule,          c.kernel->name,
+		std::nullopt,  std::nullopt,
+		c.copy->start, fmt::format("{} starts at {}, {}", copy_text(c), time_text(c.copy->start), text)};
 }
 
 // Returns all copies, in the order of the log's kernels.
@@ -42,7 +39,9 @@ std::vector<Listed> list_copies(const Log &log)
 
 	auto add = [&](const Ran &k, const std::optional<Copy> &copy, const char *direction, s64 ahead) {
 		if (copy)
-			list.push_back({&k, &*copy, direction,
+			list.push_back({&k,
+					&*copy,
+					direction,
 					{std::max(copy->called[0] - u, ahead), std::max(copy->called[1] + u, ahead)}});
 	};
 	for (const Ran &k : log.kernels) {
@@ -79,10 +78,17 @@ void check_engine(const Log &log, std::vector<Listed> copies, s64 tolerance, std
 
 } // namespace
 
-bool has_copies(const Log &log)
+std::vector<std::string> copy_notes(const Log &log)
 {
-	return std::any_of(log.kernels.begin(), log.kernels.end(),
-			   [](const Ran &k) { return k.copy_in || k.copy_out; });
+	std::vector<std::string> notes;
+	bool any = std::any_of(log.kernels.begin(), log.kernels.end(),
+			       [](const Ran &k) { return k.copy_in || k.copy_out; });
+
+	if (any && !log.machine.copy_engines)
+		notes.emplace_back("the log does not state the number of copy engines: C2 and C3 were not checked");
+	else if (any && !log.simulated)
+		notes.emplace_back("when a copy engine begins a copy is not measured: C3 was not checked");
+	return notes;
 }
 
 std::vector<Violation> check_copies(const Log &log, s64 tolerance)

@@ -14,6 +14,7 @@ namespace tool::blocks {
 // need the number of engines, and C3 a simulated log: an event tells when all ahead of a copy has ended, not when its engine
 // begins.
 std::vector<Violation> check_copies(const Log &log, s64 tolerance);
-bool has_copies(const Log &log);
+// Returns what check_copies() cannot check of a log, and why.
+std::vector<std::string> copy_notes(const Log &log);
 
 } // namespace tool::blocks

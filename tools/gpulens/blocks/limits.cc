@@ -77,21 +77,20 @@ std::vector<Violation> check_null_stream(const Log &log, s64 tolerance)
 		auto first = std::min_element(k.blocks.begin(), k.blocks.end(),
 					      [](const Block &a, const Block &b) { return a.start < b.start; });
 		size_t i = static_cast<size_t>(first - k.blocks.begin());
-		found.push_back({both   ? "D"
-				 : null ? "N1"
-					: "N2",
-				 k.name,
-				 k.copy_in ? std::nullopt : std::optional(static_cast<u32>(i)),
-				 k.copy_in ? std::nullopt : std::optional(first->sm), k.begin(),
-				 fmt::format("{}{}, though {}, launched earlier in {}, ends at {}",
-					     k.copy_in ? fmt::format("{}'s copy in starts at {}", k.name,
-								     time_text(k.begin()))
-						       : start_text(k, i),
-					     null ? " in the NULL stream" : "", last->name,
-					     both   ? "the same stream"
-					     : null ? "a blocking stream"
-						    : "the NULL stream",
-					     time_text(last->end()))});
+		found.push_back(
+			{both   ? "D"
+			 : null ? "N1"
+				: "N2",
+			 k.name, k.copy_in ? std::nullopt : std::optional(static_cast<u32>(i)),
+			 k.copy_in ? std::nullopt : std::optional(first->sm), k.begin(),
+			 fmt::format("{}{}, though {}, launched earlier in {}, ends at {}",
+				     k.copy_in ? fmt::format("{}'s copy in starts at {}", k.name, time_text(k.begin()))
+					       : start_text(k, i),
+				     null ? " in the NULL stream" : "", last->name,
+				     both   ? "the same stream"
+				     : null ? "a blocking stream"
+					    : "the NULL stream",
+				     time_text(last->end()))});
 	}
 	return found;
 }

@@ -66,10 +66,12 @@ std::optional<Copy> parse_copy(const Item &object, const char *key)
 		return std::nullopt;
 	Item item = object.object(key);
 	item.check_keys({"bytes", "call_times", "times"});
-	std::vector<s64> called = parse_times(item, "call_times", 2, "two"), times = parse_times(item, "times", 2, "two");
+	std::vector<s64> called = parse_times(item, "call_times", 2, "two"),
+			 times = parse_times(item, "times", 2, "two");
 	if (called[1] < called[0] || times[1] < times[0])
 		object.refuse(fmt::format("the times of {} are not in order", key));
-	return Copy{static_cast<u64>(item.number("bytes", 1, 1e15, "bytes")), {called[0], called[1]}, times[0], times[1]};
+	return Copy{
+		static_cast<u64>(item.number("bytes", 1, 1e15, "bytes")), {called[0], called[1]}, times[0], times[1]};
 }
 
 Ran parse_kernel(const Item &object)
@@ -115,7 +117,7 @@ StreamKind parse_kind(const Item &object)
 	if (object.has("null_stream") && object.at("null_stream") == true)
 		return StreamKind::Null;
 	return object.has("blocking_stream") && object.at("blocking_stream") == true ? StreamKind::Blocking
-										      : StreamKind::NonBlocking;
+										     : StreamKind::NonBlocking;
 }
 
 // processes: number by PID; streams without PID are of the first process.
@@ -425,12 +427,9 @@ json log_json(const Log &log)
 
 Log empty_log(const Scenario &scenario, const Machine &machine)
 {
-	static const std::map<std::string, const char *> names = {{"timer_spin", "Timer Spin"},
-								  {"multikernel", "Multikernel"},
-								  {"matrix_multiply", "Matrix Multiply"},
-								  {"memory_copy", "Memory Copy"},
-								  {"random_walk", "Random Walk"},
-								  {"inorder_walk", "In-order Walk"}};
+	static const std::map<std::string, const char *> names = {
+		{"timer_spin", "Timer Spin"},   {"multikernel", "Multikernel"}, {"matrix_multiply", "Matrix Multiply"},
+		{"memory_copy", "Memory Copy"}, {"random_walk", "Random Walk"}, {"inorder_walk", "In-order Walk"}};
 	Log log;
 
 	log.scenario = scenario.name;
@@ -438,8 +437,7 @@ Log empty_log(const Scenario &scenario, const Machine &machine)
 	log.channels_known = true;
 	for (u32 i = 0; i < scenario.benchmarks.size(); i++) {
 		const Benchmark &b = scenario.benchmarks[i];
-		log.streams.push_back({b.label, b.log_name, names.at(b.program), b.priority,
-				       scenario.processes ? i : 0,
+		log.streams.push_back({b.label, b.log_name, names.at(b.program), b.priority, scenario.processes ? i : 0,
 				       scenario.has_null_stream() ? b.stream : StreamKind::NonBlocking});
 	}
 	return log;

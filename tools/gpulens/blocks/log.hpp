@@ -22,7 +22,8 @@ struct Block {
 struct Copy {
 	u64 bytes = 0;
 	std::array<s64, 2> called{}; // before and after the call
-	s64 start = 0, end = 0; // start: if measured, when all ahead in the stream has ended; the engine may begin later
+	s64 start = 0,
+	    end = 0; // start: if measured, when all ahead in the stream has ended; the engine may begin later
 };
 
 // A kernel that ran, with its copies.

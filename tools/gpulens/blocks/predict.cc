@@ -153,10 +153,9 @@ private:
 			  [](const Work &a, const Work &b) { return a.kernel < b.kernel; });
 		for (const Work &w : entering)
 			if (w.part == Part::Blocks)
-				queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), w.kernel,
-							       [this](size_t a, size_t b) {
-				return priority(a) < priority(b);
-				}),
+				queue_.insert(std::upper_bound(
+						      queue_.begin(), queue_.end(), w.kernel,
+						      [this](size_t a, size_t b) { return priority(a) < priority(b); }),
 					      w.kernel);
 			else
 				engines_[w.part == Part::Out ? engines_.size() - 1 : 0].queue.push_back(w);
@@ -284,11 +283,11 @@ private:
 	Log &log_;
 	std::vector<FreeSm> sms_;
 	std::vector<StreamState> streams_;
-	std::vector<Progress> progress_; // by kernel
-	std::vector<size_t> queue_;      // the primary queue and the kernels that run, by priority and time
-	std::deque<u32> waiting_;        // streams that wait for a channel
+	std::vector<Progress> progress_;  // by kernel
+	std::vector<size_t> queue_;       // the primary queue and the kernels that run, by priority and time
+	std::deque<u32> waiting_;         // streams that wait for a channel
 	std::vector<CopyEngine> engines_; // one, or one for each direction: in, out
-	u32 held_ = 0;                   // number of channels in use
+	u32 held_ = 0;                    // number of channels in use
 	std::priority_queue<RunningBlock, std::vector<RunningBlock>, std::greater<>> running_;
 };
 

@@ -16,7 +16,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr u32 MAX_SHARED = 65536; // 32-bit words; more than any GPU gives a block
+constexpr u32 MAX_SHARED = 65536;        // 32-bit words; more than any GPU gives a block
 constexpr u32 MAX_COPY_WORDS = 1U << 28; // of 32 bits, so 1 GiB of locked memory
 constexpr u64 MAX_BYTES = u64{16} << 30;
 constexpr u32 MAX_WIDTH = 16384;
@@ -265,8 +265,8 @@ Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repet
 	// thread_count and block_count.
 	object.check_keys({"filename", "log_name", "label", "thread_count", "block_count", "data_size",
 			   "additional_info", "release_time", "stream_priority", "shared_memory_size", "cpu_core",
-			   "max_iterations", "max_time", "sm_mask", "use_null_stream", "blocking_stream", "copy_in_count",
-			   "copy_out_count"});
+			   "max_iterations", "max_time", "sm_mask", "use_null_stream", "blocking_stream",
+			   "copy_in_count", "copy_out_count"});
 	b.program = parse_program(object);
 	b.stream = parse_stream_kind(object, b.program == DEFAULT_STREAM_PROGRAM);
 	if (b.program == DEFAULT_STREAM_PROGRAM)
@@ -464,7 +464,8 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 	u64 blocks = 0, launches = 0;
 
 	file.check_keys({"name", "comment", "benchmarks", "max_iterations", "max_time", "use_processes", "cuda_device",
-			 "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration", "sm_mask", "use_threads"});
+			 "base_result_directory", "pin_cpus", "do_warmup", "sync_every_iteration", "sm_mask",
+			 "use_threads"});
 	s.name = file.string("name");
 	s.processes = parse_flag(file, "use_processes");
 	s.threads = parse_flag(file, "use_threads");

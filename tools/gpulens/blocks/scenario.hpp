@@ -24,8 +24,8 @@ constexpr double MAX_RELEASE_S = 600;
 constexpr u32 MAX_PROCESSES = 64;
 
 enum class Kind {
-	Spin,  // each thread reads the GPU's clock until the given time has passed
-	Copy,  // copies memory to memory
+	Spin,   // each thread reads the GPU's clock until the given time has passed
+	Copy,   // copies memory to memory
 	Matrix, // multiplies two square matrices of floats, tile by tile
 	RandomWalk, // each thread reads 64-bit words, of which each has the index of the next one: all words in one random cycle
 	InOrderWalk // the same, where the next one is the neighbour
@@ -37,14 +37,14 @@ enum class Memory { Device, ZeroCopy, Managed };
 struct Kernel {
 	std::string name; // unique in the scenario
 	Kind kind = Kind::Spin;
-	u32 blocks = 1, threads = 32; // threads: per block
-	u32 shared = 0;               // bytes of shared memory per block, in addition to the kernel's own
-	u64 release_ns = 0;           // launch time after the scenario's begin
-	u64 work = 0;                 // Spin: ns; Copy and walks: bytes; Matrix: width
-	u32 repeat = 1;               // repetitions of Copy and Matrix; reads of a thread of a walk
+	u32 blocks = 1, threads = 32;   // threads: per block
+	u32 shared = 0;                 // bytes of shared memory per block, in addition to the kernel's own
+	u64 release_ns = 0;             // launch time after the scenario's begin
+	u64 work = 0;                   // Spin: ns; Copy and walks: bytes; Matrix: width
+	u32 repeat = 1;                 // repetitions of Copy and Matrix; reads of a thread of a walk
 	Memory memory = Memory::Device; // of a walk
-	std::optional<TpcSet> tpcs{}; // its own mask, of its launch alone
-	u64 copy_in = 0, copy_out = 0; // bytes that its stream copies to the GPU before it, and to the CPU after it
+	std::optional<TpcSet> tpcs{};   // its own mask, of its launch alone
+	u64 copy_in = 0, copy_out = 0;  // bytes that its stream copies to the GPU before it, and to the CPU after it
 };
 
 // How a stream is ordered with CUDA's legacy default stream, the NULL stream (CUDA Runtime API, "Stream synchronization
@@ -101,7 +101,8 @@ struct Machine {
 };
 
 // A Jetson TX2's SMs and its copy engine (RTSS'17), and as many grids as newer GPUs have.
-inline const Machine TX2{.name = "", .sms = 2, .threads_per_sm = 2048, .blocks_per_sm = 32, .copy_engines = 1, .grids = 128};
+inline const Machine TX2{
+	.name = "", .sms = 2, .threads_per_sm = 2048, .blocks_per_sm = 32, .copy_engines = 1, .grids = 128};
 
 // Sets sms_per_tpc and grids by the compute capability, 10 * major + minor.
 void set_capability(Machine &machine, u32 capability);

@@ -259,8 +259,9 @@ private:
 		for (u32 i = 0; i < log_.streams.size(); i++) {
 			std::string content;
 			for (const CpuSpan &c : cpu_spans(log_, i))
-				content += draw_span(top_, i, c.from, c.to, fmt::format("{} {}", c.what, c.kernel->name),
-						     std::string_view(c.what) == "wait");
+				content +=
+					draw_span(top_, i, c.from, c.to, fmt::format("{} {}", c.what, c.kernel->name),
+						  std::string_view(c.what) == "wait");
 			add_lane(fmt::format("CPU, {}", i + 1), content);
 		}
 		for (bool in : {true, false}) {

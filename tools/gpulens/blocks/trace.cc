@@ -84,11 +84,11 @@ std::string trace_json(const Log &log)
 	for (const Ran &k : log.kernels) {
 		events.push_back(kernel_event(log, k));
 		if (k.copy_in)
-			events.push_back(make_event(log, k.stream, COPIES, k.name + " in", k.copy_in->start,
-						    k.copy_in->end));
+			events.push_back(
+				make_event(log, k.stream, COPIES, k.name + " in", k.copy_in->start, k.copy_in->end));
 		if (k.copy_out)
-			events.push_back(make_event(log, k.stream, COPIES, k.name + " out", k.copy_out->start,
-						    k.copy_out->end));
+			events.push_back(
+				make_event(log, k.stream, COPIES, k.name + " out", k.copy_out->start, k.copy_out->end));
 	}
 	return json({{"traceEvents", events}, {"displayTimeUnit", "ms"}})
 		       .dump(-1, ' ', false, json::error_handler_t::replace) +

@@ -95,8 +95,9 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		->type_name("FILE")
 		->check(check_that(
 			[](const std::string &name) { return name.ends_with(".csv") ? "" : "not .csv: " + name; }));
-	parser.add_option("--trace", options->trace,
-			  "write the CPU's calls and waits, kernels and copies of each stream as trace events to FILE.json")
+	parser.add_option(
+		      "--trace", options->trace,
+		      "write the CPU's calls and waits, kernels and copies of each stream as trace events to FILE.json")
 		->type_name("FILE")
 		->check(check_that(
 			[](const std::string &name) { return name.ends_with(".json") ? "" : "not .json: " + name; }));
@@ -124,7 +125,8 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		"S: no block starts while kernels before it hold all task slots (resident grids). "
 		"N1, N2: a kernel of the NULL stream starts when all that was launched earlier in blocking streams has "
 		"ended, and theirs when all that was launched earlier in the NULL stream has. "
-		"C1 to C4: copies wait for what is ahead in their stream and kernels for them, and a copy engine has one "
+		"C1 to C4: copies wait for what is ahead in their stream and kernels for them, and a copy engine has "
+		"one "
 		"at a time, in the order in which they came to the heads of their streams. "
 		"R4: processes take turns. See docs/blocks.md");
 	parser.add_option(
