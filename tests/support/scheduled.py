@@ -41,26 +41,19 @@ def write_results(folder: pathlib.Path, driver: str = "580.159.04", **results: s
 LOADS: "list[Load]" = []  # of the present test
 
 
-class Load:
-    """A fake-load with the agent inside. words: how it is called, without the file of its progress."""
+class Program:
+    """A fake-load, by the file of its progress and the page of its agent."""
 
-    def __init__(self, folder: pathlib.Path, verbs: str = "", words: "tuple[str, ...]" = ("victim", "20"),
-                 **more: str) -> None:
-        folder.mkdir(exist_ok=True)
+    def __init__(self, folder: pathlib.Path) -> None:
         progress = folder / "progress"
         progress.write_bytes(bytes(4096))
-        env = {**make_environment(folder, verbs), "GPULENS_SCHEDULE_FOLDER": str(folder), **more}
-        env["LD_PRELOAD"] = f"{BIN}/libgpulens-run.so:{env['LD_PRELOAD']}"
-        # pylint: disable-next=consider-using-with
-        self.process = subprocess.Popen([BIN / "fake-load", words[0], progress, *words[1:]], env=env)
-        LOADS.append(self)
         with progress.open("r+b") as file:
             self.progress = mmap.mmap(file.fileno(), 0)
-        path = pathlib.Path(env["GPULENS_SCHEDULE_FOLDER"]) / f"agent-{self.process.pid}"
-        end = time.monotonic() + 10
-        while not (self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE02"):
-            assert time.monotonic() < end, "no agent"
-            time.sleep(0.01)
+        self.page = mmap.mmap(-1, 4096)
+
+    def map_page(self, path: pathlib.Path) -> None:
+        """The page of its agent, as soon as it is one."""
+        wait_for(lambda: self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE02")
         with path.open("r+b") as file:
             self.page = mmap.mmap(file.fileno(), 0)
 
@@ -72,6 +65,28 @@ class Load:
         """A word of the page."""
         kind = "Q" if offset in (ARGUMENT, LEASE_END, HELD_SINCE) else "I"
         return int(struct.unpack_from(kind, self.page, offset)[0])
+
+    def stands_still(self, seconds: float = 0.1) -> bool:
+        """Whether it makes no progress."""
+        time.sleep(0.02)
+        before = self.word(0)
+        time.sleep(seconds)
+        return self.word(0) == before
+
+
+class Load(Program):
+    """A fake-load with the agent inside. words: how it is called, without the file of its progress."""
+
+    def __init__(self, folder: pathlib.Path, verbs: str = "", words: "tuple[str, ...]" = ("victim", "20"),
+                 **more: str) -> None:
+        folder.mkdir(exist_ok=True)
+        super().__init__(folder)
+        env = {**make_environment(folder, verbs), "GPULENS_SCHEDULE_FOLDER": str(folder), **more}
+        env["LD_PRELOAD"] = f"{BIN}/libgpulens-run.so:{env['LD_PRELOAD']}"
+        # pylint: disable-next=consider-using-with
+        self.process = subprocess.Popen([BIN / "fake-load", words[0], folder / "progress", *words[1:]], env=env)
+        LOADS.append(self)
+        self.map_page(pathlib.Path(env["GPULENS_SCHEDULE_FOLDER"]) / f"agent-{self.process.pid}")
 
     def put(self, offset: int, value: int) -> None:
         """Writes a word of the page, of 32 bits."""
@@ -89,13 +104,6 @@ class Load:
         while self.get(ANSWERED) != number:
             assert time.monotonic() < end, "no answer"
             time.sleep(0.001)
-
-    def stands_still(self, seconds: float = 0.1) -> bool:
-        """Whether it makes no progress."""
-        time.sleep(0.02)
-        before = self.word(0)
-        time.sleep(seconds)
-        return self.word(0) == before
 
     def wait_for_progress(self) -> float:
         """How long it takes."""

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // The part of the C interface by which threads take turns: plans that are carried out, and locks with k slots.
 #include "gpulens-partition.h"
+#include "lib/turns/slots.hpp"
 #include "lib/turns/turns.hpp"
 #include "partition/c_errors.hpp"
 #include "partition/plan.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -24,9 +24,6 @@ struct gpulens_slots {
 };
 
 namespace {
-
-constexpr size_t MAX_NAME = 64;
-constexpr int MAX_TRIES = 200; // of a file that other processes replace meanwhile
 
 std::optional<gpulens::Method> method_of(unsigned way)
 {
@@ -49,42 +46,6 @@ void write_counts(const tool::turns::Counts &from, gpulens_counts *to, size_t si
 
 	memset(to, 0, size);
 	memcpy(to, &counts, std::min(size, sizeof(counts)));
-}
-
-void check_name(const std::string &name)
-{
-	bool good = !name.empty() && name.size() <= MAX_NAME && std::isalnum(static_cast<unsigned char>(name[0]));
-
-	for (char c : name)
-		good = good && (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_');
-	if (!good)
-		throw Error(Error::Input,
-			    "a lock's name has up to 64 letters, digits, '.', '-' and '_', and begins with "
-			    "a letter or digit");
-}
-
-void check_slots(unsigned k)
-{
-	if (k < 1 || k > tool::turns::MAX_SLOTS)
-		throw Error(Error::Input, fmt::format("{} slots are not 1 to {} slots", k, tool::turns::MAX_SLOTS));
-}
-
-std::unique_ptr<TurnFile> open_slots(const std::string &name, unsigned k)
-{
-	for (int i = 0; i < MAX_TRIES; i++) {
-		auto file = TurnFile::open("slots-" + name, {.slots = k, .tasks = {{.name = name}}});
-		tool::turns::settle(*file, 0);
-		uint64_t present = file->queue(0).wanted_slots;
-		if (present == k)
-			return file;
-		switch (file->run_alone([&] { tool::turns::set_slots(*file, 0, k); })) {
-		case TurnFile::Alone::Done: return file;
-		case TurnFile::Alone::Shared:
-			throw Error(Error::Taken, fmt::format("lock {} is open with {} slots", name, present));
-		case TurnFile::Alone::Replaced: break;
-		}
-	}
-	throw Error(Error::Taken, fmt::format("lock {} is replaced again and again by other processes", name));
 }
 
 } // namespace
@@ -146,10 +107,8 @@ int gpulens_slot_open(const char *name, unsigned int k, struct gpulens_slots **s
 {
 	return catch_errors([&] {
 		require_pointers(name, slots);
-		check_name(name);
-		check_slots(k);
 		auto opened = std::make_unique<gpulens_slots>();
-		opened->file = open_slots(name, k);
+		opened->file = tool::turns::open_slots(name, k);
 		*slots = opened.release();
 	});
 }
@@ -158,7 +117,7 @@ int gpulens_slot_acquire(struct gpulens_slots *slots, unsigned int *slot)
 {
 	return catch_errors([&] {
 		require_pointers(slots, slot);
-		*slot = static_cast<unsigned>(tool::turns::begin_turn(*slots->file, 0, 0));
+		*slot = static_cast<unsigned>(tool::turns::begin_turn(*slots->file, 0, {}));
 	});
 }
 
@@ -176,7 +135,7 @@ int gpulens_slot_set(struct gpulens_slots *slots, unsigned int k)
 {
 	return catch_errors([&] {
 		require_pointers(slots);
-		check_slots(k);
+		tool::turns::check_slots(k);
 		tool::turns::set_slots(*slots->file, 0, k);
 	});
 }

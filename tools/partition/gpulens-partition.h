@@ -312,7 +312,10 @@ int gpulens_job_yield(struct gpulens_plan *plan);
  */
 int gpulens_job_end(struct gpulens_plan *plan);
 
-/* A lock with k slots (k-exclusion): at most k threads hold one, the others wait in FIFO order. */
+/*
+ * A lock with k slots (k-exclusion): at most k threads hold one, the others wait in FIFO order, after programs of
+ * gpulens run --slot that have a priority or a deadline.
+ */
 struct gpulens_slots;
 /*
  * Opens a lock.

@@ -95,7 +95,7 @@ void *CarriedPlan::begin(unsigned task, uint64_t release_ns)
 	if (task >= plan_.rules.tasks.size())
 		throw Error(Error::Input, fmt::format("there is no task {}", task));
 	void *stream = stream_of(task);
-	tool::turns::begin_turn(*turns_, task, release_ns);
+	tool::turns::begin_turn(*turns_, task, {.release = release_ns});
 	return stream;
 }
 

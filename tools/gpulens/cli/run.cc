@@ -8,7 +8,10 @@
 #include "gpulens/cmd/partitions.hpp"
 #include "gpulens/cmd/pitfalls.hpp"
 #include "gpulens/cmd/run_schedule.hpp"
+#include "gpulens/cmd/run_slot.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/launch/environment.hpp"
 
 #include <memory>
 
@@ -59,20 +62,33 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		->check(not_an_option());
 	parser.add_option("PROGRAM", run->program, "program and its arguments, after --")->type_name("")->required();
 	auto schedule = std::make_shared<RunSchedule>();
-	CLI::Option *what =
-		parser.add_option(
-			      "--schedule", schedule->what,
-			      "how the program shares the GPU in time: urgent, best-effort, share=1 to share=100, "
-			      "slice=500us, or budget=2ms/10ms: it is held for the rest of each 10 ms; task=NAME: as "
-			      "gpulens schedule --source rm decides by a policy")
-			->type_name("HOW")
-			->check(check_that(check_schedule));
+	parser.add_option(
+		      "--schedule", schedule->what,
+		      "how the program shares the GPU in time: urgent, best-effort, share=1 to share=100, "
+		      "slice=500us, or budget=2ms/10ms: it is held for the rest of each 10 ms; task=NAME: as "
+		      "gpulens schedule --source rm decides by a policy")
+		->type_name("HOW")
+		->check(check_that(check_schedule));
+	auto slot = std::make_shared<RunSlot>();
+	CLI::Option *lock = parser.add_option("--slot", slot->lock,
+					      "wait for one of K slots of this name (default: 1 slot), and give it "
+					      "back when the program "
+					      "ends, or to a program that comes first: this one is held meanwhile")
+				    ->type_name("NAME[:K]")
+				    ->check(check_that(check_slot));
+	CLI::Option *priority =
+		parser.add_option("--priority", slot->priority,
+				  "of --slot: 0 to 99, 0 comes first (default: after all that have one)")
+			->check(CLI::Range(0U, RunSlot::MAX_PRIORITY))
+			->needs(lock);
+	add_duration(parser, "--deadline", slot->deadline_ns, 1000,
+		     "of --slot: when the program is to have ended, from now; the earliest comes first")
+		->needs(lock)
+		->excludes(priority);
 	parser.add_flag("--experimental", schedule->experimental,
-			"also where gpulens schedule --probe has not shown that the driver carries it out")
-		->needs(what);
+			"also where gpulens schedule --probe has not shown that the driver carries it out");
 	parser.add_option("--probed", schedule->probed, "results of gpulens schedule --probe --results FILE")
-		->type_name("FILE")
-		->needs(what);
+		->type_name("FILE");
 	CLI::Option *find = parser.add_flag("--pitfalls", run->pitfalls,
 					    "print which calls of CUDA's driver were in progress while calls of other "
 					    "threads waited, and from where the program called them");
@@ -80,14 +96,27 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		->type_name("FILE")
 		->check(not_an_option())
 		->needs(find);
-	parser.callback([run, limit, schedule, start, &line] {
+	parser.callback([run, limit, schedule, slot, start, &line] {
 		refuse_files(line.options, "run");
+		if ((schedule->experimental || !schedule->probed.empty()) && schedule->what.empty() &&
+		    slot->lock.empty())
+			throw Error(Error::Input, "--experimental and --probed go with --schedule or --slot");
 		if (!schedule->what.empty())
 			schedule_program(line.options, *schedule, *run);
 		std::optional<std::string> tpcs;
 		if (std::optional<Limit> given = limit.limit()) {
 			tpcs = given->tpcs;
 			run->planned = given->planned;
+		}
+		std::optional<SlotKeeper> keeper;
+		if (!slot->lock.empty()) {
+			slot->probed = schedule->probed;
+			slot->experimental = schedule->experimental;
+			if (run->environment.contains(gpulens::environment::SCHEDULE_BUDGET) ||
+			    run->environment.contains(gpulens::environment::SCHEDULE_TASK))
+				throw Error(Error::Input,
+					    "--slot goes with a time slice only, not with --schedule budget= or task=");
+			keeper.emplace(line.options, *slot, *run);
 		}
 		line.status = start(line.options, tpcs, *run);
 	});
@@ -105,7 +134,8 @@ Commands run_commands()
 		  "gpulens run --schedule urgent -- ./detector",
 		  "gpulens run --pitfalls -- ./detector          calls of CUDA beside which others waited",
 		  "gpulens run --schedule budget=2ms/10ms -- python3 train.py    2 ms of each 10 ms",
-		  "gpulens run --schedule task=training -- python3 train.py    as a policy decides"},
+		  "gpulens run --schedule task=training -- python3 train.py    as a policy decides",
+		  "gpulens run --slot gpu --priority 0 -- ./detector    alone among programs of slot gpu"},
 		 [](CLI::App &parser, CommandLine &line) { add_run(parser, line, start_program); },
 		 "-o FILE gets a line of JSON for each TSG"},
 		{"partitions",

@@ -18,7 +18,7 @@ namespace tool::turns {
 using Word = std::atomic<u64>;
 static_assert(Word::is_always_lock_free && sizeof(Word) == sizeof(u64));
 
-constexpr u64 MAGIC = 0x31306e727554704cULL; // "LpTurn01": changes with the layout below
+constexpr u64 MAGIC = 0x32306e727554704cULL; // "LpTurn02": changes with the layout below
 constexpr u32 MAX_ENTRIES = 64;              // threads that run or wait in a queue
 constexpr u32 MAX_SLOTS = 64;
 constexpr u32 MAX_CHANGES = 40; // words of an operation
@@ -40,6 +40,7 @@ struct alignas(64) Entry {
 	Word key;              // the least comes first
 	Word begun, granted;   // ns: begin, and when it got its slot; 0: not yet
 	Word ran;              // ns before that, of a job that gave its slot away
+	Word revocable;        // 1: it gives its slot to an entry that comes before it
 };
 
 struct Change {

@@ -310,13 +310,19 @@ Entry &take_entry(Queue &queue, const std::string &path)
 	throw Error(Error::TooMany, fmt::format("{}: {} threads run and wait already", path, MAX_ENTRIES));
 }
 
-// Sleeps until the entry has a slot.
-void wait_for_slot(TurnFile &file, Queue &queue, Entry &entry)
+// Sleeps until the entry has a slot, or until `end`. Returns whether it has one.
+bool wait_for_slot(TurnFile &file, Queue &queue, Entry &entry, u64 end = NEVER)
 {
-	u64 state;
+	u64 state, now;
 
 	while ((state = load_word(entry.state)) == WAITING) {
-		long woken = syscall(SYS_futex, half_of(entry.state), FUTEX_WAIT, WAITING, &LOOK_AGAIN, nullptr, 0);
+		timespec look = LOOK_AGAIN;
+		if (end != NEVER) {
+			if ((now = now_ns()) >= end)
+				return false;
+			look.tv_nsec = std::min(look.tv_nsec, long(std::min<u64>(end - now, 999'999'999)));
+		}
+		long woken = syscall(SYS_futex, half_of(entry.state), FUTEX_WAIT, WAITING, &look, nullptr, 0);
 		if (woken && (errno == ETIMEDOUT || errno == EINTR)) {
 			Guard guard(file, queue);
 			settle_guarded(file, queue);
@@ -324,20 +330,26 @@ void wait_for_slot(TurnFile &file, Queue &queue, Entry &entry)
 	}
 	if (state != RUNNING)
 		file.refuse_damage();
+	return true;
 }
 
-u64 key_of(const TurnFile &file, const Task &task, u64 release)
+u64 key_of(const TurnFile &file, const Task &task, u64 release, u64 key)
 {
 	switch (Order(file.header().order)) {
 	case Order::Edf: return add_times(release, task.deadline);
 	case Order::Dm: return task.deadline;
-	default: return 0;
+	default: return key;
 	}
+}
+
+Queue &queue_of(TurnFile &file, const Entry &entry)
+{
+	return file.queue(file.task(task_of(file, entry)).queue);
 }
 
 } // namespace
 
-u64 begin_turn(TurnFile &file, u64 index, u64 release)
+u64 begin_turn(TurnFile &file, u64 index, const Claim &claim)
 {
 	file.check_process();
 	if (index >= file.header().tasks)
@@ -349,7 +361,7 @@ u64 begin_turn(TurnFile &file, u64 index, u64 release)
 		throw Error(Error::TooMany, fmt::format("this thread holds {} slots already", MAX_HELD));
 	Task &task = file.task(index);
 	Queue &queue = file.queue(task.queue);
-	u64 now = now_ns(), thread = own_thread();
+	u64 now = now_ns(), thread = own_thread(), release = claim.release ? claim.release : now;
 	Entry *entry = nullptr;
 	bool waits = false;
 	{
@@ -369,8 +381,9 @@ u64 begin_turn(TurnFile &file, u64 index, u64 release)
 		changes.set(entry->process, file.process());
 		changes.set(entry->thread, thread);
 		changes.set(entry->task, index);
-		changes.set(entry->release, release ? release : now);
-		changes.set(entry->key, key_of(file, task, release ? release : now));
+		changes.set(entry->release, release);
+		changes.set(entry->key, key_of(file, task, release, claim.key));
+		changes.set(entry->revocable, claim.revocable);
 		changes.set(entry->begun, now);
 		changes.set(entry->granted, 0);
 		changes.set(entry->ran, 0);
@@ -385,35 +398,84 @@ u64 begin_turn(TurnFile &file, u64 index, u64 release)
 	}
 	*mine = {file.id(), file.identity(), entry, forks()};
 	file.set_begun(task.queue, *entry, true);
-	if (waits)
+	if (waits) {
+		wake_for_arrival(queue);
 		wait_for_slot(file, queue, *entry);
+	}
 	return load_word(entry->slot);
+}
+
+bool give_turn_away(TurnFile &file)
+{
+	Entry &entry = *require_held(file).entry;
+	Queue &queue = queue_of(file, entry);
+
+	if (!load_word(queue.waiting))
+		return false;
+	Guard guard(file, queue);
+	remove_dead(file, queue);
+	Entry *next = first_waiting(file, queue);
+	if (!next || !goes_before(file, *next, entry))
+		return false;
+	u64 now = now_ns();
+	Changes changes(file, queue);
+	changes.set(entry.ran, load_word(entry.ran) + time_since(load_word(entry.granted), now));
+	leave_slot(file, queue, entry, changes);
+	changes.add(queue.waiting, 1);
+	changes.set(entry.state, WAITING);
+	changes.make();
+	give_slots(file, queue);
+	return true;
+}
+
+bool wait_turn(TurnFile &file, u64 timeout_ns)
+{
+	Entry &entry = *require_held(file).entry;
+
+	return wait_for_slot(file, queue_of(file, entry), entry, add_times(now_ns(), timeout_ns));
 }
 
 u64 yield_turn(TurnFile &file)
 {
 	Entry &entry = *require_held(file).entry;
-	Queue &queue = file.queue(file.task(task_of(file, entry)).queue);
+
+	if (give_turn_away(file))
+		wait_for_slot(file, queue_of(file, entry), entry);
+	return load_word(entry.slot);
+}
+
+bool is_claimed(TurnFile &file)
+{
+	Entry &entry = *require_held(file).entry;
+	Queue &queue = queue_of(file, entry);
 
 	if (!load_word(queue.waiting))
-		return load_word(entry.slot);
-	{
-		Guard guard(file, queue);
-		remove_dead(file, queue);
-		Entry *next = first_waiting(file, queue);
-		if (!next || !goes_before(file, *next, entry))
-			return load_word(entry.slot);
-		u64 now = now_ns();
-		Changes changes(file, queue);
-		changes.set(entry.ran, load_word(entry.ran) + time_since(load_word(entry.granted), now));
-		leave_slot(file, queue, entry, changes);
-		changes.add(queue.waiting, 1);
-		changes.set(entry.state, WAITING);
-		changes.make();
-		give_slots(file, queue);
-	}
-	wait_for_slot(file, queue, entry);
-	return load_word(entry.slot);
+		return false;
+	Guard guard(file, queue);
+	settle_guarded(file, queue); // a free slot goes to the waiting thread first
+	Entry *next = first_waiting(file, queue);
+	return next && goes_before(file, *next, entry) &&
+	       std::none_of(std::begin(queue.entries), std::end(queue.entries), [&](const Entry &other) {
+		       return load_word(other.state) == RUNNING && load_word(other.revocable) &&
+			      goes_before(file, entry, other);
+	       });
+}
+
+void set_revocable(TurnFile &file, bool revocable)
+{
+	store_word(require_held(file).entry->revocable, revocable);
+}
+
+void wait_for_arrival(Queue &queue, u64 seen, u64 timeout_ns)
+{
+	timespec left{.tv_sec = time_t(timeout_ns / 1'000'000'000), .tv_nsec = long(timeout_ns % 1'000'000'000)};
+
+	syscall(SYS_futex, half_of(queue.arrivals), FUTEX_WAIT, u32(seen), &left, nullptr, 0);
+}
+
+void wake_for_arrival(Queue &queue)
+{
+	syscall(SYS_futex, half_of(queue.arrivals), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void end_turn(TurnFile &file)
@@ -423,10 +485,15 @@ void end_turn(TurnFile &file)
 	Task &task = file.task(task_of(file, entry));
 	Queue &queue = file.queue(task.queue);
 	Guard guard(file, queue);
-	u64 now = now_ns(), ran = load_word(entry.ran) + time_since(load_word(entry.granted), now);
+	u64 now = now_ns(), ran = load_word(entry.ran);
 	Changes changes(file, queue);
 
-	leave_slot(file, queue, entry, changes);
+	if (load_word(entry.state) == WAITING) { // it gave its slot away
+		changes.set(queue.waiting, load_word(queue.waiting) - 1);
+	} else {
+		ran += time_since(load_word(entry.granted), now);
+		leave_slot(file, queue, entry, changes);
+	}
 	changes.add(task.counts.jobs, 1);
 	changes.raise(task.counts.longest_run, ran);
 	if (ran > task.time)
@@ -481,7 +548,7 @@ std::vector<Member> members(const Queue &queue)
 	for (const Entry &entry : queue.entries)
 		if (u64 state = load_word(entry.state); state != FREE)
 			found.push_back({load_word(entry.process), load_word(entry.thread), load_word(entry.task),
-					 state == RUNNING});
+					 load_word(entry.key), state == RUNNING, load_word(entry.revocable) != 0});
 	return found;
 }
 

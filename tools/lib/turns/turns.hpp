@@ -11,14 +11,33 @@ namespace tool::turns {
 // A thread holds at most one slot of a file, and slots of this many files.
 constexpr size_t MAX_HELD = 8;
 
-// Waits for a slot of the task's queue. release: when the job was released, CLOCK_MONOTONIC in ns; 0: now. Returns the slot.
-// Throws Error: Deadlock if this thread has a slot of the file, also by another TurnFile; TooMany if MAX_ENTRIES threads run and wait, or this
+// How a thread asks for a slot.
+struct Claim {
+	u64 release = 0; // of the job, CLOCK_MONOTONIC in ns; 0: now
+	u64 key = NEVER; // in a file of Order::Fifo: the least comes first, equal ones in the order of their arrival
+	bool revocable = false; // this thread looks at is_claimed(), and gives its slot away
+};
+
+// Waits for a slot of the task's queue. Returns the slot. Throws Error: Deadlock if this thread has a slot of the file, also by another TurnFile; TooMany if MAX_ENTRIES threads run and wait, or this
 // thread has slots of MAX_HELD files; NotOwner, Failed as TurnFile.
-u64 begin_turn(TurnFile &file, u64 task, u64 release);
+u64 begin_turn(TurnFile &file, u64 task, const Claim &claim);
 // Gives the slot to the next thread if that comes before this one, and waits for another slot. Returns the slot. Throws
 // Error (NotOwner) if this thread has none.
 u64 yield_turn(TurnFile &file);
-// Gives the slot back, and counts the job. Throws Error (NotOwner) if this thread has none.
+// The same in two steps. give_turn_away() returns whether the slot is another's now; wait_turn() whether this thread has one
+// again within the time.
+bool give_turn_away(TurnFile &file);
+bool wait_turn(TurnFile &file, u64 timeout_ns);
+// Returns whether a thread waits that comes before this one, and this one comes last of the revocable ones with a slot.
+bool is_claimed(TurnFile &file);
+// Says whether this thread gives its slot away (Claim::revocable).
+void set_revocable(TurnFile &file, bool revocable);
+// Sleeps until a thread asks for a slot of the queue and must wait, or until the time is over. seen: the queue's number of
+// arrivals before the last look at it.
+void wait_for_arrival(Queue &queue, u64 seen, u64 timeout_ns);
+// Wakes those that sleep there.
+void wake_for_arrival(Queue &queue);
+// Gives the slot back, or stops to wait for it after give_turn_away(), and counts the job. Throws Error (NotOwner) if this thread has none.
 void end_turn(TurnFile &file);
 // Returns the task or slot of the calling thread. Throws Error (NotOwner) if it has none.
 u64 held_task(const TurnFile &file);
@@ -31,8 +50,8 @@ void settle(TurnFile &file, u64 queue);
 
 // A thread in a queue, for display: what it reads may change meanwhile.
 struct Member {
-	u64 process, thread, task;
-	bool running;
+	u64 process, thread, task, key;
+	bool running, revocable;
 };
 std::vector<Member> members(const Queue &queue);
 

@@ -148,7 +148,8 @@ std::vector<ProgramBackend::Found> ProgramBackend::programs() const
 	std::vector<Found> list;
 
 	for (const Program &p : programs_)
-		list.push_back({p.pid, p.task, p.link->page().devices, p.link->page().jobs_begun != 0});
+		list.push_back(
+			{p.pid, p.task, p.link->page().devices, p.link->page().jobs_begun != 0, p.stopped});
 	return list;
 }
 

@@ -35,6 +35,7 @@ public:
 		size_t task;
 		u32 devices;    // a bit for each of the driver's device instances
 		bool announces; // its jobs
+		bool stopped;   // by a signal
 	};
 	// Looks for processes that have begun or ended; account() does it each SCAN_NS. tidy: remove the pages of those that ended.
 	void find_programs(bool tidy);
