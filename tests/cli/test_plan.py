@@ -187,6 +187,20 @@ def test_each_test_can_be_selected(tmp_path: pathlib.Path, test: str, status: in
     assert plan["fits"] == (status == 0) and plan["test"] == test
 
 
+@pytest.mark.parametrize("costs, status", [((), 0), (("--control", "10us", "--switch", "3us"), 0),
+                                           (("--control", "11us", "--switch", "3us"), 1),
+                                           (("--control", "10us", "--switch", "4us"), 1)])
+def test_costs_of_preemption_are_counted(tmp_path: pathlib.Path, costs: typing.Tuple[str, ...], status: int) -> None:
+    """C = 20 and 50, D = 100 and 151, T = 100 and 400, in us: 13 + 2 * (20 + 16) + 50 + 16 is 151 (PlanCosts). Seen
+    failing with judge() without costs."""
+    tasks = [make_task(str(i), period_us=t, deadline_us=d, alone={"a_us": c}, conflict={"factor": 1})
+             for i, (c, d, t) in enumerate(((20, 100, 100), (50, 151, 400)))]
+    plan = run_checked("plan", write_tasks(tmp_path, *tasks), "--tpcs", "1", "--test", "dm", *costs, status=status)
+    assert plan["fits"] == (status == 0)
+    assert (plan["control_us"], plan["switch_us"]) == tuple(int(word[:-2]) for word in costs[1::2] or ("0us", "0us"))
+    assert any("gpulens run --slot" in note for note in plan["notes"]) == bool(costs)
+
+
 def test_a_plan_that_does_not_fit_is_status_1(tmp_path: pathlib.Path) -> None:
     """Two tasks of 0.8 on one TPC: by Lemma 1 no heuristic can succeed, so none is tried. Two tasks of 0.4 with half
     the period as deadline: all heuristics are tried, first in their default readings and then in all others, and need
@@ -391,6 +405,12 @@ USAGE = [
     (["plan", "--evaluate", "--spare", "keep"], "--spare excludes --evaluate"),
     (["plan", "--evaluate", "--memory", "shared"], "--memory excludes --evaluate"),
     (["plan", "--evaluate", "--quiet"], "--quiet excludes --evaluate"),
+    (["plan", "--evaluate", "--switch", "1us"], "--switch excludes --evaluate"),
+    (["plan", str(EXAMPLE), "--tpcs", "9", "--test", "density", "--control", "1us"],
+     "--control: test density has no form that counts it"),
+    (["plan", str(EXAMPLE), "--tpcs", "9", "--test", "lp-edf", "--switch", "1us"],
+     "--switch: test lp-edf has no form that counts it"),
+    (["plan", str(EXAMPLE), "--tpcs", "9", "--switch", "2s"], "not a time of up to 1s: 2s"),
     (["plan", "--evaluate", "--literal", "--no-serial-part"], "excludes"),
     (["plan", "--evaluate", "--times"], "--times: no FILE.csv is named with --output"),
     (["plan", "--evaluate", "--times", "-o", "curves.svg"], "--times: no FILE.csv is named with --output"),

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
+#include <utility>
 
 namespace {
 
@@ -268,6 +269,144 @@ TEST(PlanSchedulability, FirstComeFirstServedAgreesWithSimulatedSchedules)
 	}
 	EXPECT_GT(yes, 300u);
 	EXPECT_GT(no, 500u);
+}
+
+/* -- with the costs of control and of switches -- */
+
+using tool::plan::Costs;
+
+// One task: it waits for a decision and for a switch in progress (10 + 3), and then needs its own switch and time; the test also
+// counts the switch back and the idle time after it: 13 + 20 + 2 * 3 + 10.
+TEST(PlanCosts, OfOneTask)
+{
+	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{20, 49, 100}}, {10, 3}));
+	EXPECT_FALSE(schedulable(Criterion::Edf, Jobs{{20, 48, 100}}, {10, 3}));
+	EXPECT_TRUE(schedulable(Criterion::Dm, Jobs{{20, 49, 100}}, {10, 3}));
+	EXPECT_FALSE(schedulable(Criterion::Dm, Jobs{{20, 48, 100}}, {10, 3}));
+	// without a preemption: 20 + 3 + 10
+	for (Criterion test : {Criterion::NpEdf, Criterion::NpDm, Criterion::Fifo}) {
+		EXPECT_TRUE(schedulable(test, Jobs{{20, 33, 100}}, {10, 3})) << tool::plan::criterion_name(test);
+		EXPECT_FALSE(schedulable(test, Jobs{{20, 32, 100}}, {10, 3})) << tool::plan::criterion_name(test);
+	}
+}
+
+// Two jobs of the first, of 20 + 2 * 3 + 10, and one of the second, of 50 + 16, after 13: 151; the third of the first arrives at
+// 200. One job of the first only would be 115.
+TEST(PlanCosts, ResponseTimesHaveThemPerPreemption)
+{
+	EXPECT_TRUE(schedulable(Criterion::Dm, Jobs{{20, 100, 100}, {50, 151, 400}}, {10, 3}));
+	EXPECT_FALSE(schedulable(Criterion::Dm, Jobs{{20, 100, 100}, {50, 150, 400}}, {10, 3}));
+	EXPECT_FALSE(schedulable(Criterion::Dm, Jobs{{20, 48, 100}, {50, 151, 400}}, {10, 3}));
+	// By EDF, the second job of the first has the later deadline: 36 + 66 + 13.
+	EXPECT_TRUE(schedulable(Criterion::Edf, Jobs{{20, 100, 100}, {50, 115, 400}}, {10, 3}));
+	EXPECT_FALSE(schedulable(Criterion::Edf, Jobs{{20, 100, 100}, {50, 114, 400}}, {10, 3}));
+}
+
+// The load of 0.5 + 0.5 leaves nothing for them.
+TEST(PlanCosts, FullLoadDoesNotFit)
+{
+	Jobs jobs{{50, 100, 100}, {100, 200, 200}};
+	EXPECT_TRUE(schedulable(Criterion::Edf, jobs));
+	EXPECT_FALSE(schedulable(Criterion::Edf, jobs, {1, 0}));
+	EXPECT_FALSE(schedulable(Criterion::Edf, jobs, {0, 1}));
+}
+
+// A GPU whose scheduler decides at each arrival and end by what it knows then, and has its effect costs.control later; each switch
+// takes costs.switching, and is not preempted. Until a switch begins, the job before it goes on.
+bool simulate_with_costs(const Jobs &jobs, Rule rule, const Costs &costs, const std::vector<u64> &offset, u64 until)
+{
+	struct Live {
+		size_t task;
+		u64 left, deadline, number;
+	};
+	struct Decision {
+		u64 effect, number; // of the chosen job
+	};
+	std::vector<Live> live;
+	std::vector<Decision> decisions;
+	std::vector<u64> next = offset;
+	u64 numbers = 0, current = 0, target = 0, switch_end = 0; // target: that the GPU switches to, until switch_end
+	bool preemptive = rule != Rule::NpEdf;
+
+	auto find = [&](u64 number) {
+		return std::find_if(live.begin(), live.end(), [&](const Live &l) { return l.number == number; });
+	};
+	auto decide = [&](u64 now) {
+		auto best = std::min_element(live.begin(), live.end(), [&](const Live &a, const Live &b) {
+			return rule == Rule::Dm ? std::pair(jobs[a.task].d, a.task) < std::pair(jobs[b.task].d, b.task)
+						: a.deadline < b.deadline;
+		});
+		if (best != live.end())
+			decisions.push_back({now + costs.control, best->number});
+	};
+	for (u64 now = 0; now < until; now++) {
+		bool decided = false;
+		for (size_t i = 0; i < jobs.size(); i++)
+			while (next[i] <= now) {
+				live.push_back({i, jobs[i].c, next[i] + jobs[i].d, ++numbers});
+				next[i] += jobs[i].t;
+				decided = true;
+			}
+		if (auto done = find(current); current && done->left == 0) {
+			live.erase(done);
+			current = 0;
+			decided = true;
+		}
+		bool busy = current || target;
+		if (decided && (preemptive || (!busy && decisions.empty())))
+			decide(now);
+		if (target && now >= switch_end) {
+			current = target;
+			target = 0;
+		}
+		// The last decision that has its effect.
+		while (!target && !decisions.empty() && decisions.front().effect <= now) {
+			u64 chosen = decisions.front().number;
+			bool last = decisions.size() == 1 || decisions[1].effect > now;
+			decisions.erase(decisions.begin());
+			if (!last || chosen == current || find(chosen) == live.end())
+				continue;
+			current = 0;
+			target = chosen;
+			switch_end = now + costs.switching;
+			if (!costs.switching)
+				current = std::exchange(target, 0);
+		}
+		if (current)
+			find(current)->left--;
+		if (std::any_of(live.begin(), live.end(), [&](const Live &l) { return now + 1 > l.deadline; }))
+			return false;
+	}
+	return true;
+}
+
+// What a test accepts meets its deadlines in simulated schedules with random offsets. Seen failing with the times of jobs without
+// costs.
+TEST(PlanCosts, WhatIsAcceptedMeetsItsDeadlinesInSimulatedSchedules)
+{
+	std::mt19937 random(10);
+	u32 yes = 0;
+
+	for (u32 n = 0; n < 800; n++) {
+		Jobs jobs = draw_jobs(random, 20);
+		Costs costs{.control = random() % 6, .switching = random() % 6};
+		for (Job &j : jobs)
+			j.d = j.t - random() % (1 + (j.t - j.d) / 2);
+		for (auto [test, rule] : {std::pair(Criterion::Edf, Rule::Edf), std::pair(Criterion::Dm, Rule::Dm),
+					  std::pair(Criterion::NpEdf, Rule::NpEdf)}) {
+			if (!schedulable(test, jobs, costs))
+				continue;
+			yes++;
+			for (u32 k = 0; k < 3; k++) {
+				std::vector<u64> offset(jobs.size());
+				for (u64 &o : offset)
+					o = k ? random() % 30 : 0;
+				EXPECT_TRUE(simulate_with_costs(jobs, rule, costs, offset, 2 * find_hyperperiod(jobs)))
+					<< n << " " << tool::plan::criterion_name(test);
+			}
+		}
+	}
+	EXPECT_GT(yes, 300u);
 }
 
 } // namespace

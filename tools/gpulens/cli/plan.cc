@@ -184,8 +184,16 @@ void add_evaluation(CLI::App &parser, PlanArguments &arguments)
 		->needs(evaluate);
 	parser.add_flag("--times", arguments.evaluation.times, "add the mean time of an analysis to FILE.csv")
 		->needs(evaluate);
-	for (const char *plans_only : {"--heuristic", "--exact", "--place", "--spare", "--memory", "--quiet", "--on"})
+	for (const char *plans_only :
+	     {"--heuristic", "--exact", "--place", "--spare", "--memory", "--quiet", "--on", "--control", "--switch"})
 		parser.get_option(plans_only)->excludes(evaluate);
+}
+
+std::string check_cost(const std::string &text)
+{
+	std::optional<u64> ns = parse_duration(text, 1000);
+
+	return ns && *ns <= 1000000000 ? "" : "not a time of up to 1s: " + text;
 }
 
 // The options that say how tasks are divided into partitions.
@@ -220,6 +228,14 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		"(preempted between kernels, see longest_kernel_us), fifo (first come, first served) (default: np-edf, "
 		"and "
 		"edf with --evaluate)");
+	add_duration(
+		parser, "--control", options.sharing.costs.control, 1000,
+		"count what a scheduler outside of the programs costs: the time from the arrival or the end of a job "
+		"until its decision has an effect (default: none)")
+		->check(check_that(check_cost));
+	add_duration(parser, "--switch", options.sharing.costs.switching, 1000,
+		     "likewise, the time of a switch of the GPU between two jobs (default: none)")
+		->check(check_that(check_cost));
 	add_choice<std::optional<plan::Start>>(
 		parser, "--start", options.start,
 		{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
@@ -280,6 +296,11 @@ void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 		for (const char *unused : {"--spare", "--place"})
 			if (parser.count(unused))
 				throw CLI::ValidationError(unused, "it has no effect with --on mps");
+	plan::Criterion test = arguments.plan.test.value_or(plan::DEFAULT_TEST);
+	for (const char *cost : {"--control", "--switch"})
+		if (parser.count(cost) && !plan::counts_costs(test))
+			throw CLI::ValidationError(cost, std::string("test ") + plan::criterion_name(test) +
+								 " has no form that counts it");
 	if (parser.count("--start") && !merges)
 		throw CLI::ValidationError("--start", heuristic + " merges no partitions");
 	if (parser.count("--ties") && heuristic != "auto" && !heuristic.starts_with("sms"))
@@ -415,6 +436,7 @@ Commands plan_commands()
 		  "gpulens --source rm plan tasks.json --json >plan.json    for gpulens run --plan",
 		  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
 		  "gpulens -g 0 plan tasks.json --on mig          MIG instances, and the commands that make them",
+		  "gpulens plan tasks.json --tpcs 66 --test edf --control 500us --switch 150us    preempted by holds",
 		  "gpulens plan --status plan.json                what became of the jobs of a plan",
 		  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"},
 		 add_plan},

@@ -88,7 +88,14 @@ std::vector<std::string> notes_on_tasks(const Plan &plan)
 	if (has_kernels(plan.test))
 		add(names_of(tasks, [](const Task &t) { return t.longest_ns.empty(); }),
 		    ": longest_kernel_us is not given, so that a job is taken to be one kernel");
-	if (plan.allocation().fits && is_preemptive(plan.test) && tasks.size() > plan.allocation().partitions.size())
+	if (plan.sharing.costs.any())
+		notes.push_back(fmt::format(
+			"test {} takes each task to be a program that another one holds and releases (gpulens "
+			"schedule, "
+			"gpulens run --slot); programs that share a partition then run on the whole GPU in turn",
+			criterion_name(plan.test)));
+	else if (plan.allocation().fits && is_preemptive(plan.test) &&
+		 tasks.size() > plan.allocation().partitions.size())
 		notes.push_back(
 			fmt::format("test {} takes a job to be preempted at any time, which no program can do to "
 				    "its own kernels; np-edf, np-dm, lp-edf, lp-dm and fifo preempt no kernel",

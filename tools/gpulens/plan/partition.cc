@@ -66,7 +66,7 @@ std::vector<Job> Problem::jobs_in(std::span<const u32> tasks, u32 tpcs, const Si
 bool Problem::fits(std::span<const u32> tasks, u32 tpcs) const
 {
 	std::vector<Job> jobs = jobs_in(tasks, tpcs, situation_of(tasks));
-	Verdict verdict = jobs.empty() ? Verdict::Misses : judge(test_, jobs);
+	Verdict verdict = jobs.empty() ? Verdict::Misses : judge(test_, jobs, sharing_.costs);
 
 	gave_up_ += verdict == Verdict::GaveUp;
 	return verdict == Verdict::Meets;
@@ -78,7 +78,7 @@ double Problem::slack(std::span<const u32> tasks, u32 tpcs) const
 	std::vector<Job> jobs = jobs_in(tasks, tpcs, situation_of(tasks)), longer;
 	u64 low = WHOLE, high = ~0ULL; // invariant: times * low / WHOLE fit, times * high / WHOLE do not
 
-	if (jobs.empty() || !schedulable(test_, jobs))
+	if (jobs.empty() || !schedulable(test_, jobs, sharing_.costs))
 		return 0;
 	for (const Job &j : jobs)
 		high = std::min(high, j.d * WHOLE / j.c + 1);
@@ -90,7 +90,7 @@ double Problem::slack(std::span<const u32> tasks, u32 tpcs) const
 			if (j.longest != WHOLE_JOB)
 				j.longest = j.longest * middle / WHOLE;
 		}
-		(schedulable(test_, longer) ? low : high) = middle;
+		(schedulable(test_, longer, sharing_.costs) ? low : high) = middle;
 	}
 	return double(low) / WHOLE - 1;
 }
@@ -133,7 +133,7 @@ std::vector<u32> Problem::impossible() const
 	for (u32 i = 0; i < tasks_.size(); i++)
 		if (!find_smallest(1, sizes_.tpcs, [&](u32 m) {
 			    std::vector<Job> job = jobs_in(std::span(&i, 1), m, {});
-			    return !job.empty() && schedulable(test_, job);
+			    return !job.empty() && schedulable(test_, job, sharing_.costs);
 		    }))
 			list.push_back(i);
 	return list;

@@ -30,6 +30,7 @@ struct Partition {
 struct Sharing {
 	bool serial = false;          // a partition runs one job at a time: no conflict in it
 	bool separate_memory = false; // each partition is a MIG instance: no factor `beside` counts
+	Costs costs{};                // of preemption in a partition
 };
 
 // The input of the heuristics: tasks, sizes, a schedulability test, and what is shared. The tasks' curves must have at

@@ -277,6 +277,8 @@ json plan_json(const Plan &plan)
 	j["quantum"] = plan.sizes.quantum;
 	j["least"] = plan.sizes.least;
 	j["test"] = criterion_name(plan.test);
+	j["control_us"] = double(plan.sharing.costs.control) / 1000;
+	j["switch_us"] = double(plan.sharing.costs.switching) / 1000;
 	j["serial"] = plan.sharing.serial;
 	j["memory"] = plan.sharing.separate_memory ? "separate" : "shared";
 	j["heuristic"] = a.fits ? json(plan.tried.back().name) : json(nullptr);

@@ -236,11 +236,11 @@ Verdict judge_starts(std::span<const Job> higher, const Job &own, u64 blocked)
 	return Verdict::Meets;
 }
 
-// Job::longest of 0: preemptive, because such kernels block nothing.
-Verdict judge_deadline_monotonic(std::span<const Job> jobs)
+// Job::longest of 0: preemptive, because such kernels block nothing. least_blocked: for which each job waits at least.
+Verdict judge_deadline_monotonic(std::span<const Job> jobs, u64 least_blocked = 0)
 {
 	std::vector<Job> by_priority(jobs.begin(), jobs.end());
-	std::vector<u64> blocked(jobs.size());
+	std::vector<u64> blocked(jobs.size(), least_blocked);
 
 	if (judge_sum(jobs, utilization(jobs), &Job::t) == Verdict::Misses)
 		return Verdict::Misses;
@@ -280,6 +280,27 @@ Verdict judge_fifo(std::span<const Job> jobs)
 	return sum <= least ? Verdict::Meets : Verdict::Misses;
 }
 
+// Returns the jobs with the time of each longer by `more`.
+std::vector<Job> with_more(std::span<const Job> jobs, u64 more)
+{
+	std::vector<Job> changed(jobs.begin(), jobs.end());
+
+	for (Job &j : changed)
+		j.c += more;
+	return changed;
+}
+
+// Blocking at each time is the same as all deadlines earlier by it: the demand by t + blocked is at most t.
+Verdict judge_edf_with_blocking(std::vector<Job> jobs, u64 blocked)
+{
+	for (Job &j : jobs) {
+		if (j.c + blocked > j.d)
+			return Verdict::Misses;
+		j.d -= blocked;
+	}
+	return judge_edf(jobs);
+}
+
 } // namespace
 
 double utilization(std::span<const Job> jobs)
@@ -288,8 +309,19 @@ double utilization(std::span<const Job> jobs)
 			       [](double sum, const Job &j) { return sum + double(j.c) / double(j.t); });
 }
 
-Verdict judge(Criterion test, std::span<const Job> jobs)
+Verdict judge(Criterion test, std::span<const Job> jobs, const Costs &costs)
 {
+	if (costs.any()) {
+		u64 blocked = costs.control + costs.switching;
+		if (test == Criterion::Edf)
+			return judge_edf_with_blocking(with_more(jobs, blocked + costs.switching), blocked);
+		std::vector<Job> longer = with_more(jobs, is_preemptive(test) ? blocked + costs.switching : blocked);
+		if (test != Criterion::Dm)
+			return judge(test, longer);
+		return std::any_of(longer.begin(), longer.end(), [](const Job &j) { return j.c > j.d; })
+			       ? Verdict::Misses
+			       : judge_deadline_monotonic(with_longest(longer, 0), blocked);
+	}
 	// This also keeps the sums below within 64 bits.
 	if (std::any_of(jobs.begin(), jobs.end(), [](const Job &j) { return j.c > j.d; }))
 		return Verdict::Misses;
@@ -314,6 +346,11 @@ bool is_preemptive(Criterion test)
 bool has_kernels(Criterion test)
 {
 	return test == Criterion::LpEdf || test == Criterion::LpDm;
+}
+
+bool counts_costs(Criterion test)
+{
+	return test != Criterion::Density && !has_kernels(test);
 }
 
 const char *criterion_name(Criterion test)

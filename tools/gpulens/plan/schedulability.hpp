@@ -24,7 +24,17 @@
 // lp-edf and lp-dm know the longest kernel of a task, and not the others. Both are exact for the worst kernels: the first
 // of the blocking job is the longest, and all others are as short as can be.
 //
-// No test counts the time of context switches. Decisions of this project: time is continuous, so the blocking kernel
+// Costs: where a scheduler outside of the programs holds and releases them (gpulens schedule, gpulens run --slot), a decision has
+// its effect `control` after its event, the arrival or the end of a job; until then the job before it goes on, or the
+// partition is idle. Then the GPU needs `switching` to begin or to continue a job, which is not preempted. So a job costs
+// its own switch, that back to the job which it preempted, and the idle time after its end. It may find a switch in
+// progress that was decided upon just before it arrived, and waits for `control` and `switching`. With C' for C:
+//   edf, dm             C' = C + 2 switching + control, and blocking by switching + control
+//   np-edf, np-dm, fifo C' = C + switching + control
+// as in GCAPS (Y. Wang et al., ECRTS 2024, section 6), whose tasks have no idle time at their end. Sufficient, not exact: the
+// tests without costs are exact. density, lp-edf and lp-dm have no form with costs.
+//
+// Without Costs, no test counts the time of context switches. Decisions of this project: time is continuous, so the blocking kernel
 // counts in full (in the papers time is discrete, and they subtract 1); of equal deadlines, the task that comes first
 // has the higher priority.
 #pragma once
@@ -51,11 +61,18 @@ enum class Verdict {
 	GaveUp  // too many steps, which happens only for sets with a utilization of almost exactly 1
 };
 
-Verdict judge(Criterion test, std::span<const Job> jobs);
+struct Costs {
+	u64 control = 0, switching = 0; // ns
 
-inline bool schedulable(Criterion test, std::span<const Job> jobs)
+	bool any() const { return control || switching; }
+};
+
+// costs: none where the test has no form with them (counts_costs()).
+Verdict judge(Criterion test, std::span<const Job> jobs, const Costs &costs = {});
+
+inline bool schedulable(Criterion test, std::span<const Job> jobs, const Costs &costs = {})
 {
-	return judge(test, jobs) == Verdict::Meets;
+	return judge(test, jobs, costs) == Verdict::Meets;
 }
 
 // Returns the sum of C / T.
@@ -65,6 +82,8 @@ double utilization(std::span<const Job> jobs);
 bool is_preemptive(Criterion test);
 // Returns whether the test counts Job::longest.
 bool has_kernels(Criterion test);
+// Returns whether the test has a form with costs.
+bool counts_costs(Criterion test);
 const char *criterion_name(Criterion test);
 
 } // namespace tool::plan
