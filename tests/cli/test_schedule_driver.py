@@ -88,7 +88,8 @@ def test_run_schedules(tmp_path: pathlib.Path, how: str, wanted: str) -> None:
     """The program's environment, once the driver is known to carry it out."""
     done = run_env(tmp_path, "--schedule", how, "--probed", write_results(tmp_path, first_slice="works", hold="works"))
     assert done.returncode == 0
-    assert [line for line in done.stdout.splitlines() if line.startswith("GPULENS_SCHEDULE")] == [wanted]
+    variables = [line for line in done.stdout.splitlines() if line.startswith("GPULENS_SCHEDULE")]
+    assert [line for line in variables if not line.startswith("GPULENS_SCHEDULE_FOLDER=")] == [wanted]
 
 
 def test_run_finds_the_users_results(tmp_path: pathlib.Path) -> None:
@@ -112,9 +113,12 @@ def test_run_finds_the_users_results(tmp_path: pathlib.Path) -> None:
     ("budget=1ms/4ms", "a budget has 1ms at least, of a period of 5ms at least"),
     ("budget=100us/10ms", "a budget has 1ms at least"), ("budget=1ms/1s", "a program is held for 800ms at most"),
     ("task=", "not a task's name of up to 63 printable characters: "), ("task=a b", "not a task's name"),
-    ("task=" + 64 * "n", "not a task's name"), ("urgent,task=a", "only task=NAME and a time slice go together"),
-    ("task=a,budget=2ms/10ms", "only task=NAME and a time slice go together"), ("task=a,task=b", "only task=NAME"),
-    ("task=a,fast", "not urgent, best-effort")])
+    ("task=" + 64 * "n", "not a task's name"), ("urgent,task=a", "only task=NAME, a time slice and gate go together"),
+    ("task=a,budget=2ms/10ms", "only task=NAME, a time slice and gate go together"),
+    ("task=a,task=b", "only task=NAME"),
+    ("task=a,fast", "not urgent, best-effort"), ("gate", "only task=NAME, a time slice and gate"),
+    ("task=a,gate,gate", "only task=NAME"), ("urgent,gate", "only task=NAME"),
+    ("task=a,urgent,share=2", "only task=NAME")])
 def test_run_refuses(tmp_path: pathlib.Path, how: str, reason: str) -> None:
     """Status 2, and the program is not started."""
     done = run_env(tmp_path, "--experimental", "--schedule", how)

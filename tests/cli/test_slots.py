@@ -91,7 +91,7 @@ def fixture_programs() -> Iterator[None]:
 
 def test_one_program_at_a_time(tmp_path: pathlib.Path) -> None:
     """The second one waits, says for whom, and begins when the first one has ended; its status is the program's. With
-    two slots, both run at once. Seen failing with a slot that is given back when the program has started."""
+    two slots, both run at once."""
     first = SlotProgram(tmp_path, "--experimental").started()
     second = SlotProgram(tmp_path, "--experimental")
     wait_for(lambda: "waits" in second.text())
@@ -209,7 +209,7 @@ def start_pair(root: pathlib.Path) -> "tuple[SlotProgram, SlotProgram]":
 
 
 def test_the_one_with_the_slot_is_killed(tmp_path: pathlib.Path) -> None:
-    """gpulens run of it: the slot goes back, and its program gets SIGTERM. Seen failing without LOOK_NS."""
+    """gpulens run of it: the slot goes back, and its program gets SIGTERM."""
     holder, urgent = start_pair(tmp_path)
     urgent.process.kill()
     wait_for(lambda: not holder.held(), 2)

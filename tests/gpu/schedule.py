@@ -61,7 +61,7 @@ class Page:
     def __init__(self, pid: int, folder: pathlib.Path = FOLDER) -> None:
         path = folder / f"agent-{pid}"
         for _ in range(400):
-            if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE02":
+            if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE03":
                 break
             time.sleep(0.05)
         with path.open("r+b") as file:

@@ -17,8 +17,9 @@ BIN = ROOT / "build/bin"
 # struct AgentPage, tools/lib/launch/agent_page.hpp
 REQUEST, VERB, ARGUMENT, LEASE_END, ANSWERED, STATUS = 12, 16, 24, 32, 40, 44
 HELD_SINCE, EXPIRED, REASSERTED, SET_SLICES = 64, 72, 76, 80
-DEVICES, JOBS_BEGUN, JOBS_ENDED, JOBS_MISSED = 104, 184, 188, 216
-DISABLE, UNLIST, RELEASE = 2, 4, 5  # enum AgentVerb
+DEVICES, JOBS_BEGUN, JOBS_ENDED, JOB_BEGAN, JOBS_MISSED = 104, 184, 188, 192, 216
+GATE_WAITS = 256
+DISABLE, UNLIST, RELEASE, GATE = 2, 4, 5, 8  # enum AgentVerb
 
 
 def make_environment(folder: pathlib.Path, verbs: str = "") -> dict[str, str]:
@@ -53,7 +54,7 @@ class Program:
 
     def map_page(self, path: pathlib.Path) -> None:
         """The page of its agent, as soon as it is one."""
-        wait_for(lambda: self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE02")
+        wait_for(lambda: self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE03")
         with path.open("r+b") as file:
             self.page = mmap.mmap(file.fileno(), 0)
 
@@ -63,7 +64,7 @@ class Program:
 
     def get(self, offset: int) -> int:
         """A word of the page."""
-        kind = "Q" if offset in (ARGUMENT, LEASE_END, HELD_SINCE) else "I"
+        kind = "Q" if offset in (ARGUMENT, LEASE_END, HELD_SINCE, JOB_BEGAN) else "I"
         return int(struct.unpack_from(kind, self.page, offset)[0])
 
     def stands_still(self, seconds: float = 0.1) -> bool:
@@ -82,7 +83,8 @@ class Load(Program):
         folder.mkdir(exist_ok=True)
         super().__init__(folder)
         env = {**make_environment(folder, verbs), "GPULENS_SCHEDULE_FOLDER": str(folder), **more}
-        env["LD_PRELOAD"] = f"{BIN}/libgpulens-run.so:{env['LD_PRELOAD']}"
+        gate = f"{BIN}/libgpulens-gate.so:" if "GPULENS_SCHEDULE_GATE" in env else ""
+        env["LD_PRELOAD"] = f"{BIN}/libgpulens-run.so:{gate}{env['LD_PRELOAD']}"
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen([BIN / "fake-load", words[0], folder / "progress", *words[1:]], env=env)
         LOADS.append(self)
@@ -118,11 +120,11 @@ class Load(Program):
         return [self.word(16 + i) / 1000 for i in range(self.word(5))]
 
 
-def start_task(root: pathlib.Path, task: str, *words: str, verbs: str = "") -> Load:
+def start_task(root: pathlib.Path, task: str, *words: str, verbs: str = "", **more: str) -> Load:
     """A program as gpulens run --schedule task=NAME starts it, on the GPU that all programs of this folder share."""
     (root / "run").mkdir(mode=0o700, exist_ok=True)
     return Load(root / f"load-{len(LOADS)}", verbs, words or ("victim", "20"), GPULENS_SCHEDULE_TASK=task,
-                GPULENS_SCHEDULE_FOLDER=str(root / "run"), GPULENS_FAKE_RM_SHARED=str(root / "shared"))
+                GPULENS_SCHEDULE_FOLDER=str(root / "run"), GPULENS_FAKE_RM_SHARED=str(root / "shared"), **more)
 
 
 def end_loads() -> None:
@@ -162,11 +164,13 @@ def run_coordinator(root: pathlib.Path, policy: str,
 class Coordinator:
     """gpulens schedule --source rm, which runs."""
 
-    def __init__(self, root: pathlib.Path, policy: str, *tasks: "dict[str, typing.Any] | str") -> None:
+    def __init__(self, root: pathlib.Path, policy: str, *tasks: "dict[str, typing.Any] | str",
+                 experimental: bool = True) -> None:
+        words = (*tasks, "--experimental", "--json") if experimental else (*tasks, "--json")
         env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
         self.stderr = ""
         # pylint: disable-next=consider-using-with
-        self.process = subprocess.Popen(coordinator_words(root, policy, (*tasks, "--experimental", "--json")), env=env,
+        self.process = subprocess.Popen(coordinator_words(root, policy, words), env=env,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def __enter__(self) -> "Coordinator":

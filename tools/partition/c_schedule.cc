@@ -4,6 +4,7 @@
 #include "lib/base/monotonic.hpp"
 #include "lib/launch/environment.hpp"
 #include "lib/schedule/live/agent_link.hpp"
+#include "lib/schedule/live/job_bell.hpp"
 #include "partition/c_errors.hpp"
 
 #include <cstdlib>
@@ -23,7 +24,8 @@ using tool::Error;
 struct Announcer {
 	std::mutex lock;
 	std::unique_ptr<tool::schedule::AgentLink> link;
-	pid_t pid = 0; // of the link
+	std::unique_ptr<tool::schedule::JobBell> bell; // of the folder
+	pid_t pid = 0;                                 // of the link
 };
 
 Announcer &announcer()
@@ -45,6 +47,8 @@ AgentPage &own_page(Announcer &a)
 	if (!folder || !getenv(gpulens::environment::SCHEDULE_TASK))
 		throw Error(Error::Source, "the program was not started by gpulens run --schedule task=NAME");
 	a.link.reset(); // of the parent
+	if (!a.bell)
+		a.bell = std::make_unique<tool::schedule::JobBell>(folder);
 	try {
 		a.pid = getpid();
 		a.link = std::make_unique<tool::schedule::AgentLink>(
@@ -68,6 +72,7 @@ int gpulens_schedule_begin(uint64_t deadline)
 		page.job_began = tool::now_ns();
 		page.job_deadline = deadline;
 		page.jobs_begun++;
+		a.bell->ring();
 	});
 }
 
@@ -82,5 +87,6 @@ int gpulens_schedule_end(void)
 		page.job_ended = tool::now_ns();
 		page.jobs_missed += page.job_deadline && page.job_ended > page.job_deadline;
 		page.jobs_ended++;
+		a.bell->ring();
 	});
 }

@@ -153,9 +153,12 @@ u32 apply_verb(AgentVerb verb, u64 argument, const Target &t)
 	}
 	case AgentVerb::Unlist: return schedule_group(t, false);
 	case AgentVerb::Release:
-		return held_by == AgentVerb::Unlist ? schedule_group(t, true) : disable_channels(t, false, false);
+		return held_by == AgentVerb::Unlist ? schedule_group(t, true)
+		       : held_by == AgentVerb::Gate ? u32{NV_OK}
+						    : disable_channels(t, false, false);
 	case AgentVerb::Preempt: return preempt_group(t, static_cast<u32>(std::min<u64>(argument, 1000000)));
 	case AgentVerb::None:
+	case AgentVerb::Gate: // carry_out()
 	case AgentVerb::Count: break;
 	}
 	return NV_OK;
@@ -186,6 +189,8 @@ Applied release_all(Target (&targets)[MAX_GROUPS])
 {
 	Applied applied = apply_to_all(AgentVerb::Release, 0, targets);
 
+	if (page->gate.exchange(0))
+		wake_futex(page->gate);
 	if (applied.status == NV_OK || applied.status == AgentPage::NOT_TRIED) {
 		held_by = AgentVerb::None;
 		page->held_since = 0;
@@ -213,6 +218,8 @@ void carry_out(AgentVerb verb, u64 argument)
 
 	if (verb == AgentVerb::Release) {
 		applied = release_all(agent_targets);
+	} else if (verb == AgentVerb::Gate && !page->gated) {
+		applied.status = NV_ERR_NOT_SUPPORTED;
 	} else if (!is_hold(verb) || page->lease_end > start) {
 		if (is_hold(verb)) {
 			held_by = verb;
@@ -221,6 +228,8 @@ void carry_out(AgentVerb verb, u64 argument)
 			holds++;
 			wake_futex(holds);
 		}
+		if (verb == AgentVerb::Gate)
+			page->gate = 1;
 		applied = apply_to_all(verb, argument, agent_targets);
 	}
 	page->took_ns = now_ns() - start;
@@ -247,6 +256,7 @@ void follow_budget(u64 now)
 	} else {
 		page->lease_end = now + left + budget.period;
 		carry_out(AgentVerb::Disable, 0);
+		page->budget_holds++;
 		budget.next += left;
 		if (u32 status = page->status; status != NV_OK && status != AgentPage::NOT_TRIED) {
 			fprintf(stderr,
@@ -254,6 +264,7 @@ void follow_budget(u64 now)
 				"enforced\n",
 				status);
 			carry_out(AgentVerb::Release, 0);
+			page->budget_refused++;
 			budget.period = 0;
 		}
 	}
@@ -430,6 +441,8 @@ void start_agent()
 	if (!parse_budget() && !folder)
 		return;
 	page = make_page(folder);
+	if (!page && budget.period) // it needs nobody else
+		page = make_page(nullptr);
 	if (!page) {
 		fprintf(stderr, "gpulens: no page for process %d, so it is not scheduled: %s\n", getpid(),
 			strerror(errno));
@@ -439,6 +452,9 @@ void start_agent()
 	if (const char *task = getenv(gpulens::environment::SCHEDULE_TASK))
 		snprintf(page->task, sizeof(page->task), "%s", task);
 	page->start_time = read_start_time();
+	page->gated = getenv(gpulens::environment::SCHEDULE_GATE) != nullptr;
+	page->budget_ns = budget.run;
+	page->period_ns = budget.period;
 	page->set_slices = replaced_slices.load();
 	pthread_atfork(lock_for_fork, unlock_after_fork, forget_after_fork);
 	// Without the second thread there is no agent, so that nothing is held.

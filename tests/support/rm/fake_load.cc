@@ -5,6 +5,7 @@
 //	fake_load victim FILE MS     FILE: struct LoadProgress, lib/schedule/load.hpp; a kernel ends each MS ms of progress
 //	fake_load jobs FILE MS PERIOD announces a job of MS ms of progress each PERIOD ms, and has no work between them; word 5:
 //	                             how many ended, words 16 and following: their response times in us
+//	fake_load launches FILE MS   launches a kernel of libcuda.so.1 each MS ms; word 6: how many launches have returned
 //	GPULENS_FAKE_LOAD_WRONG=1    a result is wrong
 #include "fake_schedule.hpp"
 #include "gpulens-partition.h"
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <optional>
 #include <sys/ioctl.h>
@@ -106,14 +108,54 @@ private:
 	std::chrono::steady_clock::time_point next_{}, began_{};
 };
 
+// Kernels of the tests' libcuda.so.1.
+class Launches {
+public:
+	Launches()
+	{
+		void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+		int (*init)(unsigned) = find<int (*)(unsigned)>(cuda, "cuInit");
+		auto alloc = find<int (*)(uint64_t *, size_t)>(cuda, "cuMemAlloc_v2");
+
+		launch_ = find<Launch>(cuda, "cuLaunchKernel");
+		init(0);
+		alloc(&memory_, 4);
+	}
+
+	void launch()
+	{
+		void *parameters[] = {&memory_};
+
+		launch_(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
+	}
+
+private:
+	using Launch = int (*)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+			       void **, void **);
+
+	template <typename F> static F find(void *library, const char *name)
+	{
+		void *at = library ? dlsym(library, name) : nullptr;
+
+		if (!at) {
+			fprintf(stderr, "fake_load: %s\n", dlerror());
+			exit(1);
+		}
+		return reinterpret_cast<F>(at);
+	}
+
+	Launch launch_ = nullptr;
+	uint64_t memory_ = 0;
+};
+
 int main(int argc, char **argv)
 {
 	uint32_t device[14] = {}, group[5] = {0, 0, 0, 1}, subdevice = 0; // engine 1: GR0
 	uint8_t schedule[3] = {1, 0, 0};
 	uint64_t slice_us = 2048; // as CUDA's library sets it on an H200
 
-	bool jobs = argc == 5 && !strcmp(argv[1], "jobs");
-	if (!jobs && (argc != 4 || strcmp(argv[1], "victim") != 0))
+	bool jobs = argc == 5 && !strcmp(argv[1], "jobs"), launches = argc == 4 && !strcmp(argv[1], "launches");
+	if (!jobs && !launches && (argc != 4 || strcmp(argv[1], "victim") != 0))
 		return 2;
 	int fd = open(argv[2], O_RDWR);
 	void *at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -142,6 +184,9 @@ int main(int argc, char **argv)
 	std::optional<Jobs> work;
 	if (jobs)
 		work.emplace(progress, atof(argv[3]), atof(argv[4]));
+	std::optional<Launches> kernels;
+	if (launches)
+		kernels.emplace();
 	for (auto last = std::chrono::steady_clock::now(); !stopped;) {
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 		auto now = std::chrono::steady_clock::now();
@@ -152,6 +197,10 @@ int main(int argc, char **argv)
 		progress[1] = static_cast<uint64_t>(rounds / 1000 / atof(argv[3]));
 		if (work)
 			work->follow(rounds, now);
+		if (kernels && progress[1] > progress[6]) {
+			kernels->launch();
+			progress[6] = progress[6] + 1;
+		}
 		int number = asked;
 		asked = 0;
 		if (number == SIGUSR1) {

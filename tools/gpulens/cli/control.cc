@@ -124,6 +124,11 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 	parser.add_flag("--experimental", options->experimental,
 			"with --source rm: also where --probe has not shown that the driver carries out holds")
 		->needs(file);
+	parser.add_flag("--gates", options->gates,
+			"with --source rm: hold back the launches of programs of gpulens run --schedule "
+			"task=NAME,gate, where "
+			"the driver does not carry out holds; what the GPU runs already goes on")
+		->needs(file);
 	parser.add_option("--probed", options->probed, "with --source rm: results of --probe --results FILE")
 		->type_name("FILE")
 		->needs(file);

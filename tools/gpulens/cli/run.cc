@@ -66,7 +66,7 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		      "--schedule", schedule->what,
 		      "how the program shares the GPU in time: urgent, best-effort, share=1 to share=100, "
 		      "slice=500us, or budget=2ms/10ms: it is held for the rest of each 10 ms; task=NAME: as "
-		      "gpulens schedule --source rm decides by a policy")
+		      "gpulens schedule --source rm decides by a policy; task=NAME,gate: its launches can be held back")
 		->type_name("HOW")
 		->check(check_that(check_schedule));
 	auto slot = std::make_shared<RunSlot>();
@@ -108,6 +108,9 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 			tpcs = given->tpcs;
 			run->planned = given->planned;
 		}
+		if (tpcs && run->environment.contains(gpulens::environment::SCHEDULE_GATE))
+			throw Error(Error::Input, "a limit and --schedule gate do not go together: the driver has one "
+						  "callback before a launch");
 		std::optional<SlotKeeper> keeper;
 		if (!slot->lock.empty()) {
 			slot->probed = schedule->probed;

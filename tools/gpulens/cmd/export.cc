@@ -87,9 +87,11 @@ public:
 			.add({{"version", GPULENS_RELEASE}}, u64{1});
 		for (const ExportedGpu &g : gpus)
 			complete &= collect(metrics, g);
-		if (machine_)
+		if (machine_) {
 			if (std::optional<nlohmann::ordered_json> status = read_schedule_status())
 				add_schedule(metrics, *status);
+			add_budgets(metrics);
+		}
 		return metrics.text();
 	}
 

@@ -2,21 +2,7 @@
 // See owner_times.hpp.
 #include "gpulens/cmd/owner_times.hpp"
 
-#include <algorithm>
-
 namespace tool {
-
-namespace {
-
-// A label that queries can name without quoting trouble: a process chooses its name itself.
-std::string label_of(std::string text)
-{
-	std::replace_if(
-		text.begin(), text.end(), [](char c) { return c == ' ' || c == ','; }, '_');
-	return text;
-}
-
-} // namespace
 
 void OwnerTimes::add(const Engine &engine, const Interval &interval, const std::optional<Owner> &owner)
 {
@@ -99,8 +85,8 @@ void OwnerTimes::add_to(Metrics &metrics, const std::string &gpu) const
 			.add({{"gpu", gpu},
 			      {"engine", engine},
 			      {"pid", pid ? std::to_string(pid) : ""},
-			      {"process", label_of(owner.name)},
-			      {"user", label_of(owner.user)},
+			      {"process", process_label(owner.name)},
+			      {"user", process_label(owner.user)},
 			      {"container", owner.container},
 			      {"pod", owner.pod},
 			      {"evidence", pid ? name_of(owner.evidence) : "unknown"}},

@@ -4,6 +4,7 @@
 
 #include "gpulens/cmd/gpu_uuid.hpp"
 #include "gpulens/cmd/run.hpp"
+#include "gpulens/cmd/schedule_steps.hpp"
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/out/timeline_dataset.hpp"
 #include "lib/base/errors.hpp"
@@ -19,10 +20,12 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <endian.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <unistd.h>
 
@@ -184,9 +187,10 @@ std::vector<RecordedGpu> start_samples(const Options &options, const RecordOptio
 // Reads the samples of all GPUs into files and timelines.
 class Recorder {
 public:
-	// machine: its name; empty: unknown. proc: "/proc".
-	Recorder(std::vector<RecordedGpu> gpus, RawFiles &raw, std::string machine, std::string proc)
-		: gpus_(std::move(gpus)), raw_(raw), machine_(std::move(machine)), proc_(std::move(proc))
+	// machine: its name; empty: unknown. proc: "/proc". module: the source of the samples.
+	Recorder(std::vector<RecordedGpu> gpus, RawFiles &raw, std::string machine, std::string proc, bool module)
+		: gpus_(std::move(gpus)), raw_(raw), machine_(std::move(machine)), proc_(std::move(proc)),
+		  steps_(numbers(), module)
 	{
 		raw_.write(recording_head(count()));
 	}
@@ -214,6 +218,7 @@ public:
 				gpus_[i].samples = nullptr;
 			}
 		}
+		take_steps();
 	}
 
 	// Returns the timelines of all GPUs that have samples. Throws Error if none has.
@@ -224,6 +229,7 @@ public:
 		for (u32 i = 0; i < count(); i++)
 			if (gpus_[i].samples)
 				take(i, gpus_[i].samples->finish());
+		take_steps();
 		for (u32 i = 0; i < count(); i++)
 			if (gpus_[i].builder.takes_record())
 				add(i, clocks_record(read_clocks()));
@@ -257,6 +263,29 @@ public:
 private:
 	u32 count() const { return static_cast<u32>(gpus_.size()); }
 
+	std::vector<unsigned> numbers() const
+	{
+		std::vector<unsigned> list;
+
+		for (const RecordedGpu &gpu : gpus_)
+			list.push_back(gpu.number);
+		return list;
+	}
+
+	// What coordinators of gpulens schedule did. Those of a GPU that has no samples yet wait for these.
+	void take_steps()
+	{
+		for (RecordedSteps::Steps &some : steps_.read()) {
+			std::string &bytes = waiting_[some.place];
+			for (const ScheduleRecord &r : some.records)
+				append_record(bytes, le64toh(r.time_ns), &r);
+			if (bytes.empty() || !gpus_[some.place].introduced || !gpus_[some.place].builder.takes_record())
+				continue;
+			add(some.place, bytes);
+			bytes.clear();
+		}
+	}
+
 	void take(u32 place, std::string_view bytes)
 	{
 		RecordedGpu &gpu = gpus_[place];
@@ -280,6 +309,8 @@ private:
 	std::vector<RecordedGpu> gpus_;
 	RawFiles &raw_;
 	std::string machine_, proc_;
+	RecordedSteps steps_;
+	std::map<u32, std::string> waiting_; // records of steps, by GPU
 };
 
 std::string timelines_text(std::span<const Timeline> all)
@@ -310,7 +341,8 @@ int record_samples(const Options &options, const RecordOptions &record_options)
 	}
 	std::vector<RecordedGpu> gpus = start_samples(options, record_options, all);
 	RawFiles raw(output.files);
-	Recorder recorder(std::move(gpus), raw, machine, options.sources.proc);
+	bool module = !options.sources.source || options.sources.source->name != std::string("rm");
+	Recorder recorder(std::move(gpus), raw, machine, options.sources.proc, module);
 
 	clock::time_point end = clock::now() + std::chrono::nanoseconds(record_options.for_ns);
 	while (!stop.came() && recorder.any_left() && (!record_options.for_ns || clock::now() < end)) {

@@ -3,6 +3,7 @@
 #include "gpulens/cmd/run_schedule.hpp"
 
 #include "gpulens/cmd/schedule_support.hpp"
+#include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/launch/agent_page.hpp"
 #include "lib/launch/environment.hpp"
@@ -29,6 +30,7 @@ struct Parsed {
 	u64 slice_us = 0; // 0: as it is
 	u64 run_us = 0, period_us = 0;
 	std::string task{}; // empty: none
+	bool gate = false;
 };
 
 Parsed parse_slice(std::string_view text)
@@ -90,6 +92,8 @@ Parsed parse_part(const std::string &what)
 
 	if (text.starts_with("task="))
 		return parse_task(text.substr(5));
+	if (what == "gate")
+		return {.error = "", .gate = true};
 	if (what == "urgent")
 		return {.error = "", .slice_us = URGENT_US};
 	if (what == "best-effort")
@@ -104,21 +108,29 @@ Parsed parse_part(const std::string &what)
 				     what)};
 }
 
-// One of these, or a task and one that sets the time slice.
+// One of these, or a task with one that sets the time slice, with gate, or with both.
 Parsed parse_schedule(const std::string &what)
 {
-	size_t comma = what.find(',');
-	Parsed first = parse_part(what.substr(0, comma));
+	Parsed whole;
 
-	if (comma == what.npos || !first.error.empty())
-		return first;
-	Parsed second = parse_part(what.substr(comma + 1));
-	if (!second.error.empty())
-		return second;
-	if (first.task.empty() || !second.slice_us)
-		return {.error = fmt::format("only task=NAME and a time slice go together: {}", what)};
-	second.task = first.task;
-	return second;
+	for (size_t start = 0, comma; start != what.npos; start = comma == what.npos ? comma : comma + 1) {
+		comma = what.find(',', start);
+		Parsed part = parse_part(what.substr(start, comma == what.npos ? comma : comma - start));
+		if (!part.error.empty())
+			return part;
+		if (!start) {
+			whole = part;
+			continue;
+		}
+		bool another = (part.slice_us && !whole.slice_us) || (part.gate && !whole.gate);
+		if (whole.task.empty() || !another)
+			return {.error = fmt::format("only task=NAME, a time slice and gate go together: {}", what)};
+		whole.slice_us = part.slice_us ? part.slice_us : whole.slice_us;
+		whole.gate |= part.gate;
+	}
+	if (whole.gate && whole.task.empty())
+		return {.error = fmt::format("only task=NAME, a time slice and gate go together: {}", what)};
+	return whole;
 }
 
 } // namespace
@@ -146,13 +158,25 @@ void schedule_program(const Options &options, const RunSchedule &schedule, RunOp
 	}
 	if (parsed.slice_us)
 		run.environment[gpulens::environment::SCHEDULE_SLICE] = std::to_string(parsed.slice_us);
-	if (parsed.period_us)
-		run.environment[gpulens::environment::SCHEDULE_BUDGET] =
-			fmt::format("{}/{}", parsed.run_us, parsed.period_us);
-	if (!parsed.task.empty()) {
+	auto set_folder = [&run] {
 		run.environment[gpulens::environment::SCHEDULE_FOLDER] =
 			std::filesystem::absolute(turns::make_runtime_folder());
+	};
+	if (parsed.period_us) {
+		run.environment[gpulens::environment::SCHEDULE_BUDGET] =
+			fmt::format("{}/{}", parsed.run_us, parsed.period_us);
+		try {
+			set_folder();
+		} catch (const Error &) { // the budget is enforced without a folder, where top and export look for it
+		}
+	}
+	if (!parsed.task.empty()) {
+		set_folder();
 		run.environment[gpulens::environment::SCHEDULE_TASK] = parsed.task;
+	}
+	if (parsed.gate) {
+		run.environment[gpulens::environment::SCHEDULE_GATE] = "1";
+		run.preload.push_back(gpulens::environment::GATE_LIBRARY);
 	}
 }
 

@@ -9,8 +9,8 @@
 namespace tool {
 
 struct RunSchedule {
-	// "urgent", "best-effort", "share=N", "slice=TIME", "budget=TIME/TIME", "task=NAME" or a task and a slice,
-	// "task=NAME,urgent"; empty: none
+	// "urgent", "best-effort", "share=N", "slice=TIME", "budget=TIME/TIME", "task=NAME" or a task with a slice, a gate for its
+	// launches or both, "task=NAME,urgent,gate"; empty: none
 	std::string what;
 	std::string probed;        // a file of probe results; empty: the user's, or root's
 	bool experimental = false; // also where it is unknown whether it has an effect

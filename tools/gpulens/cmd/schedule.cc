@@ -159,8 +159,8 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 {
 	if (options.sources.source && options.sources.source->name == std::string("rm"))
 		return schedule_programs(options, schedule);
-	if (schedule.experimental || !schedule.probed.empty())
-		throw Error(Error::Input, "--experimental and --probed go with --source rm");
+	if (schedule.experimental || schedule.gates || !schedule.probed.empty())
+		throw Error(Error::Input, "--experimental, --gates and --probed go with --source rm");
 
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
@@ -189,11 +189,12 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	Watchdog watchdog(file.table(), gpu, per_runlist);
 	ChannelBackend backend(gpu, file.table(), per_runlist, schedule.lease_ns, tsgs);
 	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);
+	ScheduleSteps steps(gpu_step_path(schedule.state, index), policy.policy, 0, backend.now());
 	std::string failure;
 	{
 		Slices slices(backend, policy, tsgs, before);
 		try {
-			run_coordinator(coordinator, backend, schedule, [&watchdog] {
+			run_coordinator(coordinator, backend, schedule, steps, [&watchdog] {
 				if (!watchdog.alive())
 					throw Error(Error::Failed,
 						    "the watchdog has ended; nothing is held without it");

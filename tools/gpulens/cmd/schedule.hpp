@@ -15,6 +15,7 @@ struct ScheduleOptions {
 	u64 every_ns = 1000000; // between two looks at the GPU
 	u64 lease_ns = 50000000;
 	std::string probed;        // --source rm: a file of probe results; empty: the user's, or root's
+	bool gates = false;        // --source rm: hold launches back instead of channels
 	bool experimental = false; // --source rm: also where it is unknown whether a hold has an effect
 };
 

@@ -18,6 +18,9 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
+constexpr u64 LONGEST_SLEEP_NS = 20000000;
+constexpr u64 LEAST_BETWEEN_NS = 100000; // two looks
+
 std::string summary_text(const json &summary)
 {
 	std::string text = fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n", "task", "chosen",
@@ -73,7 +76,7 @@ std::string describe_task(Policy policy, const Task &t)
 	return fmt::format("deadline {} after arrival", format_duration(t.deadline_ns));
 }
 
-void run_coordinator(Coordinator &coordinator, Backend &backend, const ScheduleOptions &options,
+void run_coordinator(Coordinator &coordinator, Backend &backend, const ScheduleOptions &options, ScheduleSteps &steps,
 		     const std::function<void()> &check)
 {
 	StopSignals stop;
@@ -81,12 +84,14 @@ void run_coordinator(Coordinator &coordinator, Backend &backend, const ScheduleO
 
 	while (!stop.came()) {
 		check();
-		u64 wake = coordinator.run_once(), now = backend.now();
+		u64 look = backend.now(), wake = coordinator.run_once(), now = backend.now();
+		steps.note(coordinator, now);
 		if (options.for_ns && now >= start + options.for_ns)
 			return;
-		u64 next = std::min(now + options.every_ns, wake);
-		if (next > now)
-			usleep(static_cast<useconds_t>(std::min<u64>((next - now) / 1000, 20000)));
+		backend.sleep_until(std::min({now + options.every_ns, wake, now + LONGEST_SLEEP_NS}));
+		// However often programs announce jobs.
+		if (now = backend.now(); now < look + LEAST_BETWEEN_NS && !stop.came())
+			usleep(static_cast<useconds_t>((look + LEAST_BETWEEN_NS - now) / 1000));
 	}
 }
 

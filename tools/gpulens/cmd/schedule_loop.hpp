@@ -2,6 +2,7 @@
 // What gpulens schedule does with every back end: its loop, and the summary at its end.
 #pragma once
 #include "gpulens/cmd/schedule.hpp"
+#include "gpulens/cmd/schedule_steps.hpp"
 #include "lib/schedule/coordinator.hpp"
 
 #include <functional>
@@ -14,9 +15,10 @@ namespace tool {
 std::string describe_task(schedule::Policy policy, const schedule::Task &task);
 // Returns what was done, $defs/summary of docs/schedule-schema.json.
 nlohmann::ordered_json summary_json(const schedule::Coordinator &coordinator, schedule::Policy policy);
-// Looks, decides and acts until a signal or the end of its time. check: called before each look; it and this throw Error.
+// Looks, decides and acts until a signal or the end of its time. steps: get what was done. check: called before each look; it
+// and this throw Error.
 void run_coordinator(schedule::Coordinator &coordinator, schedule::Backend &backend, const ScheduleOptions &options,
-		     const std::function<void()> &check);
+		     ScheduleSteps &steps, const std::function<void()> &check);
 // Prints what was done, and the failure unless it is empty. Returns the exit status.
 int show_summary(const Options &options, const schedule::Coordinator &coordinator, schedule::Policy policy,
 		 const std::string &failure);

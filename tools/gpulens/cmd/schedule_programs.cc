@@ -70,9 +70,17 @@ std::string list_devices(u32 devices)
 
 // Throws Error where a task has no program, or two tasks do not share a GPU.
 void check_programs(const PolicyFile &policy, const std::vector<ProgramBackend::Found> &programs,
-		    const std::string &folder)
+		    const std::string &folder, bool gates)
 {
 	u32 devices = ~0U;
+
+	for (const ProgramBackend::Found &p : programs)
+		if (gates && !p.gated)
+			throw Error(
+				Error::Input,
+				fmt::format("{}: process {} has no gate for its launches; start it with gpulens run "
+					    "--schedule task={},gate -- PROGRAM",
+					    policy.tasks[p.task].where, p.pid, policy.tasks[p.task].task.name));
 
 	for (size_t i = 0; i < policy.tasks.size(); i++) {
 		const PolicyTask &t = policy.tasks[i];
@@ -115,7 +123,7 @@ json plan_json(const PolicyFile &policy, const std::vector<ProgramBackend::Found
 	return {{"version", 1}, {"policy", name_policy(policy.policy)}, {"tasks", tasks}};
 }
 
-std::string plan_text(const json &plan)
+std::string plan_text(const json &plan, bool gates)
 {
 	std::string text = fmt::format("policy {} through NVIDIA's driver, {} tasks\n",
 				       plan["policy"].get<std::string>(), plan["tasks"].size());
@@ -126,6 +134,8 @@ std::string plan_text(const json &plan)
 				    fmt::join(t["processes"].get<std::vector<u32>>(), ", "),
 				    t["parameters"].get<std::string>(), jobs);
 	}
+	if (gates)
+		return text + "to hold a task, would have the launches of each process wait\n";
 	return text + "to hold a task, would have the agent of each process disable the process' own channels "
 		      "(FIFO_DISABLE_CHANNELS), and enable them to release it\n";
 }
@@ -140,23 +150,34 @@ int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 	PolicyFile policy = parse_policy(read_file(schedule.file), schedule.file);
 	check_policy(policy);
 	std::string folder = schedule.dry_run ? turns::runtime_folder() : turns::make_runtime_folder();
-	ProgramBackend backend(folder, list_tasks(policy), schedule.lease_ns);
+	ProgramBackend backend(folder, list_tasks(policy), schedule.lease_ns,
+			       schedule.gates ? AgentVerb::Gate : AgentVerb::Disable);
 	backend.find_programs(false);
-	check_programs(policy, backend.programs(), folder);
+	check_programs(policy, backend.programs(), folder, schedule.gates);
 	if (schedule.dry_run) {
 		json plan = plan_json(policy, backend.programs());
-		return print_text(options.json ? json_text(plan) : plan_text(plan)) ? EXIT_DONE : EXIT_PART;
+		return print_text(options.json ? json_text(plan) : plan_text(plan, schedule.gates)) ? EXIT_DONE
+												    : EXIT_PART;
 	}
-	if (!schedule.experimental)
-		require_verb(options.sources.gpus, schedule.probed, VERB_HOLD);
+	if (!schedule.experimental && !schedule.gates)
+		try {
+			require_verb(options.sources.gpus, schedule.probed, VERB_HOLD);
+		} catch (const Error &e) {
+			throw Error(e.code, std::string(e.what()) + "; or hold back launches alone with --gates");
+		}
 	CoordinatorLock lock(folder);
+	backend.hear_jobs();
 	for (const std::string &task : backend.unknown_tasks())
 		std::fprintf(stderr, "gpulens: task %s runs and is not in %s: it is left alone\n", task.c_str(),
 			     policy.name.c_str());
 
 	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);
 	ScheduleStatus status(folder);
-	run_coordinator(coordinator, backend, schedule,
+	u64 devices = 0;
+	for (const ProgramBackend::Found &p : backend.programs())
+		devices |= p.devices;
+	ScheduleSteps steps(programs_step_path(folder), policy.policy, devices, backend.now());
+	run_coordinator(coordinator, backend, schedule, steps,
 			[&] { status.update(coordinator, policy.policy, backend.now()); });
 	Answer released = backend.release_all();
 	return show_summary(options, coordinator, policy.policy,

@@ -9,10 +9,19 @@
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/monotonic.hpp"
+#include "lib/schedule/live/agent_link.hpp"
 #include "lib/turns/turn_file.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
 #include <fmt/format.h>
+#include <mutex>
+#include <thread>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -49,11 +58,102 @@ std::string status_text(const json &status)
 	       table.str({});
 }
 
+// A program of gpulens run --schedule budget=.
+struct BudgetProgram {
+	u32 pid = 0;
+	std::string process; // its name
+	u64 budget_ns = 0, period_ns = 0;
+	u32 holds = 0, refused = 0;
+	bool held = false;
+
+	const char *state() const { return refused ? "not enforced" : held ? "held" : "runs"; }
+};
+
+// In the order of their process ids.
+std::vector<BudgetProgram> read_budgets()
+{
+	std::vector<BudgetProgram> found;
+
+	for (const auto &agent : find_agents(turns::runtime_folder())) {
+		const AgentPage &page = agent->page();
+		std::string process;
+		if (!page.period_ns)
+			continue;
+		if (read_path(fmt::format("/proc/{}/comm", page.pid.load()), process))
+			continue;
+		found.push_back({.pid = page.pid,
+				 .process = process.substr(0, process.find('\n')),
+				 .budget_ns = page.budget_ns,
+				 .period_ns = page.period_ns,
+				 .holds = page.budget_holds,
+				 .refused = page.budget_refused,
+				 .held = page.held_since != 0});
+	}
+	std::sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.pid < b.pid; });
+	return found;
+}
+
+std::string budgets_text(const std::vector<BudgetProgram> &programs)
+{
+	Table table({"Process", "<Name", "<State", "Budget", "Period", "Holds"});
+
+	for (const BudgetProgram &p : programs)
+		table.add({std::to_string(p.pid), p.process, p.state(), format_duration(p.budget_ns),
+			   format_duration(p.period_ns), std::to_string(p.holds)});
+	return table.empty() ? "" : table.str({});
+}
+
 } // namespace
+
+struct ScheduleStatus::Writer {
+	std::string path;
+	std::mutex lock; // of what follows
+	std::condition_variable changed;
+	std::string text; // to be written; empty: nothing is
+	bool busy = false, stop = false;
+
+	void write_texts()
+	{
+		std::unique_lock<std::mutex> hold(lock);
+
+		for (;;) {
+			changed.wait(hold, [this] { return stop || !text.empty(); });
+			if (stop)
+				return;
+			busy = true;
+			std::string bytes = std::exchange(text, "");
+			hold.unlock();
+			try {
+				write_file(path, bytes);
+			} catch (const Error &) {
+				unlink(path.c_str());
+			}
+			hold.lock();
+			busy = false;
+			changed.notify_all();
+		}
+	}
+};
+
+ScheduleStatus::ScheduleStatus(const std::string &folder) : writer_(std::make_shared<Writer>())
+{
+	sigset_t all, before;
+
+	writer_->path = folder + "/schedule-status.json";
+	sigfillset(&all); // signals are for the main thread
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	std::thread([writer = writer_] { writer->write_texts(); }).detach();
+	pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 ScheduleStatus::~ScheduleStatus()
 {
-	unlink(path_.c_str());
+	std::unique_lock<std::mutex> hold(writer_->lock);
+
+	writer_->stop = true;
+	writer_->changed.notify_all();
+	writer_->changed.wait_for(hold, std::chrono::milliseconds(100), [this] { return !writer_->busy; });
+	unlink(writer_->path.c_str());
 }
 
 void ScheduleStatus::update(const Coordinator &coordinator, Policy policy, u64 now)
@@ -68,11 +168,9 @@ void ScheduleStatus::update(const Coordinator &coordinator, Policy policy, u64 n
 		status["tasks"][i]["state"] = name_state(coordinator, i);
 		status["tasks"][i]["parameters"] = describe_task(policy, coordinator.scheduler().tasks()[i]);
 	}
-	try {
-		write_file(path_, json_text(status));
-	} catch (const Error &) {
-		unlink(path_.c_str());
-	}
+	std::lock_guard<std::mutex> hold(writer_->lock);
+	writer_->text = json_text(status);
+	writer_->changed.notify_all();
 }
 
 std::optional<json> read_schedule_status()
@@ -95,7 +193,7 @@ std::string schedule_status_text()
 {
 	std::optional<json> status = read_schedule_status();
 
-	return status ? status_text(*status) : "";
+	return (status ? status_text(*status) : "") + budgets_text(read_budgets());
 }
 
 void add_schedule(Metrics &metrics, const json &status)
@@ -130,6 +228,28 @@ void add_schedule(Metrics &metrics, const json &status)
 	count("gpulens_schedule_forced_releases_total", "forced_releases",
 	      "Releases because a task was held for the longest time allowed.");
 	count("gpulens_schedule_budgets_used_up_total", "budgets_used_up", "Times that a server used up its budget.");
+}
+
+void add_budgets(Metrics &metrics)
+{
+	std::vector<BudgetProgram> programs = read_budgets();
+
+	if (programs.empty())
+		return;
+	auto add = [&](Family &family, auto value) {
+		for (const BudgetProgram &p : programs)
+			family.add({{"pid", std::to_string(p.pid)}, {"process", process_label(p.process)}}, value(p));
+	};
+	add(metrics.gauge("gpulens_budget_seconds", "Time in each period in which a program is not held."),
+	    [](const BudgetProgram &p) { return static_cast<double>(p.budget_ns) / 1e9; });
+	add(metrics.gauge("gpulens_budget_period_seconds", "The period of a program's budget."),
+	    [](const BudgetProgram &p) { return static_cast<double>(p.period_ns) / 1e9; });
+	add(metrics.gauge("gpulens_budget_held", "Whether a program is held until its next period."),
+	    [](const BudgetProgram &p) { return u64{p.held}; });
+	add(metrics.gauge("gpulens_budget_enforced", "Whether the driver carries out the program's holds."),
+	    [](const BudgetProgram &p) { return u64{!p.refused}; });
+	add(metrics.counter("gpulens_budget_holds_total", "Holds of a program at the end of its budget."),
+	    [](const BudgetProgram &p) { return u64{p.holds}; });
 }
 
 } // namespace tool

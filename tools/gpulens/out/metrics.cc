@@ -199,6 +199,13 @@ std::string Metrics::text() const
 	return out;
 }
 
+std::string process_label(std::string text)
+{
+	std::replace_if(
+		text.begin(), text.end(), [](char c) { return c == ' ' || c == ','; }, '_');
+	return text;
+}
+
 std::string engine_label(const Engine &engine)
 {
 	std::string label;

@@ -46,6 +46,8 @@ private:
 
 // Returns the value of the label engine: short_name() without the blanks of "Unknown (type 51) 0".
 std::string engine_label(const Engine &engine);
+// Returns a text without blanks and commas, for the names of processes, which choose them themselves.
+std::string process_label(std::string text);
 
 // Adds the metrics of a GPU. label: the X of /proc/gpuX or the file's name. uuid: "GPU-..."; empty: unknown.
 void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label, const std::string &uuid = "");

@@ -2,6 +2,7 @@
 // Writes timelines in Perfetto's trace format, and as tables.
 #include "gpulens/out/timeline_out.hpp"
 
+#include "gpulens/out/schedule_tracks.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
 #include "gpulens/out/timeline_names.hpp"
@@ -106,6 +107,40 @@ private:
 			e->set_name(dropped_name(d->kind));
 			annotate(e, "ticks", d->ticks);
 		}
+		add_schedule(t, root);
+	}
+
+	// For each task of a policy a track with the times in which it was chosen or held, and one with its jobs.
+	void add_schedule(const Timeline &t, u64 root)
+	{
+		ScheduleTracks tracks = schedule_tracks(t);
+		std::string gpu = gpu_key(t);
+
+		for (const ScheduleMark &m : tracks.marks)
+			add_event(root, m.time_ns, INSTANT)->set_name(m.name);
+		for (const TaskTrack &task : tracks.tasks) {
+			u64 states = hash({t.machine, gpu, "task", task.name});
+			u64 jobs = hash({t.machine, gpu, "jobs", task.name});
+			add_track(states, root, "task " + task.name);
+			for (const ScheduleSpan &s : task.states)
+				add_span(states, s, s.kind == ScheduleSpan::Held ? "held" : "chosen");
+			add_track(jobs, root, "jobs of " + task.name);
+			for (const ScheduleSpan &s : task.jobs) {
+				gpulens::perfetto::TrackEvent *e = add_event(jobs, s.start_ns, SLICE_BEGIN);
+				e->set_name(s.open ? "job, not ended" : s.missed ? "job, missed" : "job");
+				if (s.deadline_ns)
+					annotate(e, "deadline_ns", s.deadline_ns);
+				add_event(jobs, s.end_ns, SLICE_END);
+			}
+			for (const ScheduleMark &m : task.marks)
+				add_event(jobs, m.time_ns, INSTANT)->set_name(m.name);
+		}
+	}
+
+	void add_span(u64 track, const ScheduleSpan &s, const char *name)
+	{
+		add_event(track, s.start_ns, SLICE_BEGIN)->set_name(name);
+		add_event(track, s.end_ns, SLICE_END);
 	}
 
 	// Writes the current packet and returns a new one.
@@ -310,7 +345,8 @@ std::string timeline_text(const Timeline &t)
 	Table table(slots.titles);
 	for (const std::vector<std::string> &row : slots.rows)
 		table.add({row.begin(), row.end()});
-	return out + (table.empty() ? "all engines were idle\n" : table.str({}));
+	out += table.empty() ? "all engines were idle\n" : table.str({});
+	return out + schedule_tracks_text(t);
 }
 
 } // namespace tool

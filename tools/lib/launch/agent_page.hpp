@@ -23,11 +23,13 @@ enum class AgentVerb : u32 {
 	Release = 5,        // ends any hold
 	Preempt = 6,        // argument: us to wait
 	Count = 7,          // only counts context switches
+	Gate = 8,           // a hold of launches alone: they wait in the program (preload/launch_gate.cc)
 };
 
 constexpr bool is_hold(AgentVerb verb)
 {
-	return verb == AgentVerb::Disable || verb == AgentVerb::DisablePreempt || verb == AgentVerb::Unlist;
+	return verb == AgentVerb::Disable || verb == AgentVerb::DisablePreempt || verb == AgentVerb::Unlist ||
+	       verb == AgentVerb::Gate;
 }
 
 constexpr u64 AGENT_MAX_HOLD_NS = 900000000;   // after which the agent releases, however long the lease is
@@ -36,7 +38,7 @@ constexpr u64 AGENT_LAST_HOLD_NS = 1000000000; // after which a thread of its ow
 constexpr char AGENT_PAGE_PREFIX[] = "agent-"; // of the file's name, before the process id
 
 struct AgentPage {
-	static constexpr u64 MAGIC = 0x32304547414c5047; // "GPLAGE02"
+	static constexpr u64 MAGIC = 0x33304547414c5047; // "GPLAGE03"
 	static constexpr u32 NOT_TRIED = ~0U;            // a status: there was nothing to ask about
 	static constexpr u32 MAX_TASK = 64;              // bytes of a task's name, with the 0 that ends it
 
@@ -68,6 +70,15 @@ struct AgentPage {
 	std::atomic<u64> job_began, job_deadline; // of the last one that began; deadline 0: none
 	std::atomic<u64> job_ended;               // when the last one ended
 	std::atomic<u32> jobs_missed;             // that ended after the deadline that the program gave
+
+	// The agent's, of a program with a budget (GPULENS_SCHEDULE_BUDGET).
+	std::atomic<u64> budget_ns, period_ns;         // period 0: it has none
+	std::atomic<u32> budget_holds, budget_refused; // by the driver; after that, the budget is not enforced
+
+	// Launches wait while `gate` is 1 (futex), and neither lease nor AGENT_MAX_HOLD_NS is over.
+	std::atomic<u32> gate;
+	std::atomic<u32> gated;      // 1: the process has a gate
+	std::atomic<u32> gate_waits; // launches that waited
 };
 
 // stat: /proc/PID/stat. Returns field 22, AgentPage::start_time.

@@ -12,6 +12,7 @@ namespace gpulens::environment {
 
 constexpr char RUN_LIBRARY[] = "libgpulens-run.so";         // records the program's TSGs
 constexpr char CONFINE_LIBRARY[] = "libgpulens-confine.so"; // sets the mask of the program's launches
+constexpr char GATE_LIBRARY[] = "libgpulens-gate.so";       // has the program's launches wait
 constexpr char CALLS_LIBRARY[] = "libgpulens-calls.so";     // records the program's calls of CUDA's driver API
 
 constexpr char RUN_FILE[] = "GPULENS_RUN_FILE";             // path of the file for TSGs; its lines: lib/rm/run_tsg.hpp
@@ -26,6 +27,7 @@ constexpr char SCHEDULE_BUDGET[] =
 	"GPULENS_SCHEDULE_BUDGET"; // "RUN/PERIOD" in us: hold the program for the rest of each period
 constexpr char SCHEDULE_FOLDER[] = "GPULENS_SCHEDULE_FOLDER"; // of agents' pages: lib/launch/agent_page.hpp
 constexpr char SCHEDULE_TASK[] = "GPULENS_SCHEDULE_TASK";     // name of the program's task in a policy
+constexpr char SCHEDULE_GATE[] = "GPULENS_SCHEDULE_GATE";     // "1": the process has a gate
 
 // A process acknowledges that its launches get their mask by ioctl(-1, GUARD_ACKNOWLEDGE), which a seccomp filter passes to
 // the guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.

@@ -147,6 +147,7 @@ struct Masks {
 	std::atomic<const Table *> by_descriptor;
 	std::atomic<uint64_t *> masked{nullptr};
 	std::atomic<void (*)()> uncounted{nullptr};
+	std::atomic<void (*)()> before_launch{nullptr};
 	Driver driver;
 	GpuUuid gpu{};
 	std::array<std::atomic<bool>, 64> verified{}; // by CUDA device number: it is the GPU above
@@ -349,6 +350,8 @@ void before_upload(void *, int, int, const void *in)
 	LaunchMask next;
 	const LaunchMask *mask = &next;
 
+	if (void (*call)() = all.before_launch.load(std::memory_order_acquire))
+		call();
 	std::memcpy(&bytes, in, sizeof(bytes));
 	unsigned char *descriptor = bytes < (DESCRIPTOR + 1) * sizeof(void *)
 					    ? nullptr
@@ -408,6 +411,11 @@ const char *subscribe(void *libcuda)
 		return "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or "
 		       "gpulens run?)";
 	return nullptr;
+}
+
+void before_launch(void (*call)())
+{
+	masks().before_launch.store(call, std::memory_order_release);
 }
 
 void restrict_to_gpu(const GpuUuid &gpu)

@@ -69,6 +69,9 @@ bool is_unmasked_refused();
 
 Seen seen();
 
+// Function that each launch calls first, in its own thread; it may wait.
+void before_launch(void (*call)());
+
 // Counter of masked launches from now on; nullptr: none. It must stay mapped.
 void count_into(uint64_t *masked);
 // Function that a masked launch calls while there is no counter, to set one; from any thread, also concurrently.

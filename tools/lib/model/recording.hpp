@@ -15,7 +15,7 @@ namespace tool {
 constexpr u8 SAMPLE_RECORD = 19;
 
 // Types of these records, beside those of enum gpulens_record_type.
-constexpr u16 RECORD_PROCESS = 9, RECORD_CLOCKS = 11, RECORD_TEXT = 12;
+constexpr u16 RECORD_PROCESS = 9, RECORD_CLOCKS = 11, RECORD_TEXT = 12, RECORD_SCHEDULE = 13;
 
 // Of ProcessRecord::flags.
 constexpr u8 PROCESS_TSG = 1 << 0;  // runlist and tsg name the task, channel does not
@@ -66,6 +66,33 @@ struct TextRecord {
 };
 
 static_assert(sizeof(TextRecord) == GPULENS_RECORD_BYTES);
+
+// What a coordinator of gpulens schedule saw or did.
+enum class ScheduleStep : u8 {
+	Policy = 1,     // it begins; name: of the policy
+	Chosen = 2,     // until another task is, or none
+	NoneChosen = 3, // no task has work
+	Held = 4,       // until Released
+	Released = 5,
+	JobBegan = 6,   // value: its deadline, CLOCK_MONOTONIC in ns; 0: none
+	JobEnded = 7,   // value: 1 if after its deadline
+	BudgetUsed = 8, // a server's, in this period
+	Refused = 9,    // a hold or a release, or it was without effect
+	LeaseLost = 10, // all were released, because the coordinator did not run
+	End = 11,       // of the policy
+	Missing = 12,   // value: steps that were not recorded
+};
+
+struct ScheduleRecord {
+	__le16 type; // RECORD_SCHEDULE
+	__u8 step;   // enum class ScheduleStep
+	__u8 reserved;
+	__le32 task; // its number in the policy
+	__le64 time_ns, value;
+	char name[40]; // of the task, may be cut; zeros after it
+};
+
+static_assert(sizeof(ScheduleRecord) == GPULENS_RECORD_BYTES);
 
 // Appends a sample of kind SAMPLE_RECORD and a record of GPULENS_RECORD_BYTES bytes.
 void append_record(std::string &bytes, u64 time_ns, const void *record);

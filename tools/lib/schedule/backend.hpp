@@ -5,6 +5,7 @@
 #include "gpulens/types.h"
 
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace tool::schedule {
@@ -49,6 +50,12 @@ public:
 	// Called before each decision. Returns false if holds were lost, because the process was stopped too long.
 	virtual bool extend_lease() = 0;
 	virtual u64 now() = 0; // ns
+	// Sleeps until then, by now(), or until the back end hears that work arrived or is finished.
+	virtual void sleep_until(u64 time)
+	{
+		if (u64 present = now(); time > present)
+			usleep(static_cast<useconds_t>((time - present) / 1000));
+	}
 };
 
 } // namespace tool::schedule

@@ -30,6 +30,8 @@ public:
 	const Scheduler &scheduler() const { return scheduler_; }
 	const TaskCounts &counts(size_t task) const { return states_[task].counts; }
 	bool held(size_t task) const { return states_[task].held; }
+	// Of the present job; NEVER: it has none.
+	u64 deadline(size_t task) const { return states_[task].deadline; }
 	u64 lost_leases() const { return lost_leases_; }
 
 private:

@@ -367,8 +367,28 @@ void TimelineBuilder::take_record(u64 time_ns, std::string_view bytes)
 		take_process(time_ns, bytes);
 	else if (le16toh(type) == RECORD_TEXT)
 		take_text(bytes);
+	else if (le16toh(type) == RECORD_SCHEDULE)
+		take_schedule(bytes);
 	else if (std::optional<Clocks> clocks = parse_clocks(bytes))
 		timeline_.clocks = clocks;
+}
+
+void TimelineBuilder::take_schedule(std::string_view bytes)
+{
+	ScheduleRecord r;
+
+	std::memcpy(&r, bytes.data(), sizeof(r));
+	if (r.step == u8(ScheduleStep::Missing))
+		timeline_.schedule_missing += le64toh(r.value);
+	else if (timeline_.schedule.size() >= Timeline::MAX_SCHEDULE)
+		timeline_.schedule_missing++;
+	else if (r.step >= u8(ScheduleStep::Policy) && r.step <= u8(ScheduleStep::End))
+		timeline_.schedule.push_back(
+			{.time_ns = le64toh(r.time_ns),
+			 .step = static_cast<ScheduleStep>(r.step),
+			 .task = le32toh(r.task),
+			 .value = le64toh(r.value),
+			 .name = replace_controls(std::string(r.name, strnlen(r.name, sizeof(r.name))))});
 }
 
 void TimelineBuilder::take_process(u64 time_ns, std::string_view bytes)

@@ -4,6 +4,7 @@
 // slot) is the uninterrupted time of a TSG on an engine.
 #pragma once
 #include "lib/model/model.hpp"
+#include "lib/model/recording.hpp"
 #include "lib/timeline/clocks.hpp"
 #include "lib/timeline/timeline_store.hpp"
 #include "uapi/gpulens.h"
@@ -132,7 +133,18 @@ struct Slots {
 	std::optional<u64> slice_ns;  // configured time slice; nothing: the snapshot does not have it
 };
 
+// What a coordinator of gpulens schedule saw or did.
+struct ScheduleEvent {
+	u64 time_ns = 0;
+	ScheduleStep step = ScheduleStep::Policy;
+	u32 task = 0; // number in the policy
+	u64 value = 0;
+	std::string name{}; // of the task or policy
+};
+
 struct Timeline {
+	static constexpr size_t MAX_SCHEDULE = 1000000; // events that are kept
+
 	std::optional<Gpu> gpu; // snapshot at the beginning of the recording
 	int index = LENS_NONE;  // X of /proc/gpuX
 	u32 period_us = 0;      // requested sampling period
@@ -143,11 +155,13 @@ struct Timeline {
 	std::shared_ptr<const TimelineStore> store{}; // null if everything is in memory
 	// Known owners. Where ids of channels count over the GPU and no TSG is known: {LENS_NONE, true, CHANNEL}.
 	std::map<TaskId, std::vector<OwnerSpan>> owners;
-	std::optional<Clocks> clocks{}; // nothing: an older version, or the recording was cut
-	std::string machine{};          // name of the machine; empty: unknown, as in an older version's recording
-	std::string gpu_uuid{};         // "GPU-..."; empty: unknown, as without NVIDIA's driver
-	std::string label{};            // name() begins with it, where timelines of several recordings are shown
-	u64 ticks = 0, lost = 0;        // ticks with samples, ticks without
+	std::optional<Clocks> clocks{};        // nothing: an older version, or the recording was cut
+	std::vector<ScheduleEvent> schedule{}; // in the order of their times; the first MAX_SCHEDULE ones
+	u64 schedule_missing = 0;              // events that are not there
+	std::string machine{};   // name of the machine; empty: unknown, as in an older version's recording
+	std::string gpu_uuid{};  // "GPU-..."; empty: unknown, as without NVIDIA's driver
+	std::string label{};     // name() begins with it, where timelines of several recordings are shown
+	u64 ticks = 0, lost = 0; // ticks with samples, ticks without
 	// Measured time between ticks, without intervals in which samples were lost. Lengths are known to within one
 	// step.
 	u64 step_median_ns = 0, step_p99_ns = 0, step_max_ns = 0;
@@ -219,6 +233,7 @@ private:
 	void take_record(u64 time_ns, std::string_view bytes);
 	void take_text(std::string_view bytes);
 	void take_process(u64 time_ns, std::string_view bytes);
+	void take_schedule(std::string_view bytes);
 	void count_tick(u64 time_ns);
 	template <typename T> void store_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks);
 

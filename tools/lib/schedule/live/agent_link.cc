@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -89,6 +90,42 @@ std::string find_agent_page(const std::string &folder)
 		if (entry.path().filename().string().starts_with(gpulens::AGENT_PAGE_PREFIX))
 			return entry.path();
 	return "";
+}
+
+ProcessState read_process(u32 pid)
+{
+	std::ifstream file(fmt::format("/proc/{}/stat", pid));
+	std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+	ProcessState found;
+	size_t at = text.rfind(')'); // the name before it may have blanks
+
+	if (at == text.npos || at + 2 >= text.size())
+		return found;
+	found.state = text[at + 2];
+	found.start_time = gpulens::start_time_of(text.c_str());
+	return found;
+}
+
+std::vector<std::unique_ptr<AgentLink>> find_agents(const std::string &folder)
+{
+	std::vector<std::unique_ptr<AgentLink>> found;
+	std::error_code err;
+
+	for (const auto &entry : std::filesystem::directory_iterator(folder, err)) {
+		std::string file = entry.path().filename().string();
+		if (!file.starts_with(gpulens::AGENT_PAGE_PREFIX))
+			continue;
+		try {
+			auto link = std::make_unique<AgentLink>(entry.path());
+			u32 pid = link->page().pid;
+			ProcessState process = read_process(pid);
+			if (file == gpulens::AGENT_PAGE_PREFIX + std::to_string(pid) && process.state &&
+			    (!link->page().start_time || link->page().start_time == process.start_time))
+				found.push_back(std::move(link));
+		} catch (const Error &) { // not yet a page
+		}
+	}
+	return found;
 }
 
 } // namespace tool::schedule

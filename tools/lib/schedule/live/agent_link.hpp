@@ -3,8 +3,10 @@
 #pragma once
 #include "lib/launch/agent_page.hpp"
 
+#include <memory>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace tool::schedule {
 
@@ -50,6 +52,14 @@ private:
 	u32 number_ = 0; // of the last request
 };
 
+struct ProcessState {
+	char state = 0; // of proc_pid_stat(5); 0: there is no such process
+	u64 start_time = 0;
+};
+ProcessState read_process(u32 pid);
+
+// Returns the pages in the folder whose processes live.
+std::vector<std::unique_ptr<AgentLink>> find_agents(const std::string &folder);
 // Returns the path of the only page in the folder; empty: there is none yet.
 std::string find_agent_page(const std::string &folder);
 

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -25,25 +24,6 @@ namespace {
 
 constexpr u64 EVICT_US = 20000;
 
-struct ProcessState {
-	char state = 0; // of proc_pid_stat(5); 0: there is no such process
-	u64 start_time = 0;
-};
-
-ProcessState read_process(u32 pid)
-{
-	std::ifstream file(fmt::format("/proc/{}/stat", pid));
-	std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-	ProcessState found;
-	size_t at = text.rfind(')'); // the name before it may have blanks
-
-	if (at == text.npos || at + 2 >= text.size())
-		return found;
-	found.state = text[at + 2];
-	found.start_time = gpulens::start_time_of(text.c_str());
-	return found;
-}
-
 bool is_accepted(const AgentAnswer &answer)
 {
 	// A process without TSGs has nothing to hold; one that it makes later is held by the agent.
@@ -52,9 +32,14 @@ bool is_accepted(const AgentAnswer &answer)
 
 } // namespace
 
-ProgramBackend::ProgramBackend(std::string folder, std::vector<ProgramTask> tasks, u64 lease_ns)
-	: folder_(std::move(folder)), tasks_(std::move(tasks)), lease_ns_(lease_ns)
+ProgramBackend::ProgramBackend(std::string folder, std::vector<ProgramTask> tasks, u64 lease_ns, AgentVerb hold)
+	: folder_(std::move(folder)), tasks_(std::move(tasks)), hold_(hold), lease_ns_(lease_ns)
 {
+}
+
+void ProgramBackend::hear_jobs()
+{
+	bell_ = std::make_unique<JobBell>(folder_);
 }
 
 ProgramBackend::~ProgramBackend()
@@ -148,8 +133,8 @@ std::vector<ProgramBackend::Found> ProgramBackend::programs() const
 	std::vector<Found> list;
 
 	for (const Program &p : programs_)
-		list.push_back(
-			{p.pid, p.task, p.link->page().devices, p.link->page().jobs_begun != 0, p.stopped});
+		list.push_back({p.pid, p.task, p.link->page().devices, p.link->page().jobs_begun != 0, p.stopped,
+				p.link->page().gated != 0});
 	return list;
 }
 
@@ -166,20 +151,23 @@ std::vector<ProgramBackend::Program *> ProgramBackend::running(size_t task)
 /* -- verbs -- */
 
 // The first failure; NoEffect: a process did not answer.
-Answer ProgramBackend::ask(const std::vector<Program *> &programs, AgentVerb verb, u64 argument, u64 lease_end)
+Answer ProgramBackend::ask(const std::vector<Program *> &programs, AgentVerb verb, u64 argument)
 {
 	Answer first;
-	u64 end = now_ns() + ANSWER_NS;
+	u64 now = now_ns(), end = now + ANSWER_NS;
 	auto fail = [&first](Outcome outcome, std::string reason) {
 		if (first.outcome == Outcome::Done)
 			first = {outcome, std::move(reason)};
 	};
 
+	// A look that waits for several agents in turn takes longer than a lease.
+	if (now <= lease_end_)
+		renew_lease(now);
 	std::vector<Program *> asked;
 	for (Program *p : programs) {
 		bool answers = p->link->is_answered();
 		if (answers || verb == AgentVerb::Release)
-			p->link->post(verb, argument, lease_end);
+			p->link->post(verb, argument, lease_end_);
 		if (answers)
 			asked.push_back(p);
 		else
@@ -217,7 +205,7 @@ Answer ProgramBackend::hold(size_t task)
 			asked.push_back(p);
 	for (Program *p : asked)
 		p->held = true;
-	Answer answer = ask(asked, AgentVerb::Disable, 0, lease_end_);
+	Answer answer = ask(asked, hold_);
 	if (answer.outcome != Outcome::Done) // a task that is held in part runs
 		release(task);
 	return answer;
@@ -232,7 +220,7 @@ Answer ProgramBackend::release(size_t task)
 			asked.push_back(p);
 		let_go(*p);
 	}
-	Answer answer = ask(asked, AgentVerb::Release, 0, 0);
+	Answer answer = ask(asked, AgentVerb::Release);
 	// Without a lease, an agent that is late releases before it does anything else.
 	return answer.outcome == Outcome::NoEffect ? Answer{} : answer;
 }
@@ -251,12 +239,12 @@ Answer ProgramBackend::release_all()
 
 Answer ProgramBackend::set_slice(size_t task, u32 us)
 {
-	return ask(running(task), AgentVerb::SetSlice, us, 0);
+	return ask(running(task), AgentVerb::SetSlice, us);
 }
 
 Answer ProgramBackend::evict(size_t task)
 {
-	return ask(running(task), AgentVerb::Preempt, EVICT_US, 0);
+	return ask(running(task), AgentVerb::Preempt, EVICT_US);
 }
 
 Answer ProgramBackend::commit()
@@ -264,9 +252,9 @@ Answer ProgramBackend::commit()
 	return {Outcome::Refused, "NVIDIA's driver builds its runlists itself"};
 }
 
-Answer ProgramBackend::gate(size_t, bool)
+Answer ProgramBackend::gate(size_t task, bool closed)
 {
-	return {Outcome::Refused, "agents do not stop launches"};
+	return closed ? ask(running(task), AgentVerb::Gate) : release(task);
 }
 
 /* -- state -- */
@@ -298,6 +286,7 @@ std::vector<TaskState> ProgramBackend::account()
 {
 	std::vector<TaskState> states(tasks_.size());
 
+	heard_ = bell_ ? bell_->count() : 0; // before the look at what the programs announced
 	if (now_ns() >= next_scan_) {
 		find_programs(true);
 		next_scan_ = now_ns() + SCAN_NS;
@@ -313,19 +302,34 @@ bool ProgramBackend::extend_lease()
 	u64 now = now_ns();
 	bool over = lease_end_ && now > lease_end_;
 
-	if (over)
+	if (over) {
 		release_all();
-	// now is from before: a lease that this process slept through is not extended.
+		now = now_ns(); // which waits for agents; nothing is held, so that another lease begins
+	}
+	// Otherwise now is from before the comparison: a lease that this process slept through is not extended.
+	renew_lease(now);
+	return !over;
+}
+
+void ProgramBackend::renew_lease(u64 now)
+{
 	lease_end_ = now + lease_ns_;
 	for (Program &p : programs_)
 		if (p.held)
 			p.link->set_lease(lease_end_);
-	return !over;
 }
 
 u64 ProgramBackend::now()
 {
 	return now_ns();
+}
+
+void ProgramBackend::sleep_until(u64 time)
+{
+	if (bell_)
+		bell_->wait(heard_, time);
+	else
+		Backend::sleep_until(time);
 }
 
 /* -- one coordinator -- */

@@ -8,6 +8,7 @@
 #pragma once
 #include "lib/schedule/backend.hpp"
 #include "lib/schedule/live/agent_link.hpp"
+#include "lib/schedule/live/job_bell.hpp"
 
 #include <memory>
 #include <set>
@@ -26,8 +27,9 @@ public:
 	// How long a look waits for an agent. One that takes longer is asked again when it has answered.
 	static constexpr u64 ANSWER_NS = 10000000;
 
-	// folder: of the agents' pages.
-	ProgramBackend(std::string folder, std::vector<ProgramTask> tasks, u64 lease_ns);
+	// folder: of the agents' pages. hold: the verb of hold(), Disable or Gate.
+	ProgramBackend(std::string folder, std::vector<ProgramTask> tasks, u64 lease_ns,
+		       AgentVerb hold = AgentVerb::Disable);
 	~ProgramBackend() override;
 
 	struct Found {
@@ -36,7 +38,10 @@ public:
 		u32 devices;    // a bit for each of the driver's device instances
 		bool announces; // its jobs
 		bool stopped;   // by a signal
+		bool gated;     // its launches can be held back
 	};
+	// From now on, a job that begins or ends ends sleep_until(). Throws Error.
+	void hear_jobs();
 	// Looks for processes that have begun or ended; account() does it each SCAN_NS. tidy: remove the pages of those that ended.
 	void find_programs(bool tidy);
 	std::vector<Found> programs() const;
@@ -53,6 +58,7 @@ public:
 	std::vector<TaskState> account() override;
 	bool extend_lease() override;
 	u64 now() override;
+	void sleep_until(u64 time) override;
 
 private:
 	static constexpr u64 SCAN_NS = 100000000;
@@ -72,14 +78,18 @@ private:
 	void drop_ended();
 	void let_go(Program &program);
 	std::vector<Program *> running(size_t task);
-	static Answer ask(const std::vector<Program *> &programs, AgentVerb verb, u64 argument, u64 lease_end);
+	void renew_lease(u64 now);
+	Answer ask(const std::vector<Program *> &programs, AgentVerb verb, u64 argument = 0);
 	void account_work(size_t task, TaskState &state);
 
 	std::string folder_;
 	std::vector<ProgramTask> tasks_;
+	AgentVerb hold_;
 	u64 lease_ns_, lease_end_ = 0, next_scan_ = 0;
 	std::vector<Program> programs_;
 	std::set<std::string> unknown_;
+	std::unique_ptr<JobBell> bell_;
+	u32 heard_ = 0; // the bell's count at the last look
 };
 
 // The lock that one coordinator of a folder's programs has at a time. It ends with the process.

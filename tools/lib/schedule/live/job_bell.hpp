@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+// A count of the jobs that programs of a folder have announced (gpulens_schedule_begin(), gpulens_schedule_end()), in a file
+// that they and the coordinator map: FOLDER/schedule-jobs. The coordinator sleeps until it changes.
+#pragma once
+#include "gpulens/types.h"
+
+#include <atomic>
+#include <string>
+
+namespace tool::schedule {
+
+class JobBell {
+public:
+	// Makes the file if there is none. Throws Error (Source).
+	explicit JobBell(const std::string &folder);
+	JobBell(const JobBell &) = delete;
+	JobBell &operator=(const JobBell &) = delete;
+	~JobBell();
+
+	void ring();
+	u32 count() const { return *word_; }
+	// Returns when the count is not `seen`, or at `end`: CLOCK_MONOTONIC, ns.
+	void wait(u32 seen, u64 end);
+
+private:
+	std::atomic<u32> *word_;
+};
+
+} // namespace tool::schedule

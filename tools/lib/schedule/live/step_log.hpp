@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+// The last steps of a coordinator, in a file that gpulens record of the same user maps: a ring of ScheduleRecord.
+#pragma once
+#include "lib/model/recording.hpp"
+
+#include <atomic>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace tool::schedule {
+
+struct StepRing {
+	static constexpr u64 MAGIC = 0x3130706574534c47; // "GLStep01"
+	static constexpr u64 STEPS = 16384;
+
+	std::atomic<u64> magic;
+	std::atomic<u64> devices; // a bit for each device of the policy; 0: unknown
+	std::atomic<u64> written; // steps so far; step n is at n % STEPS
+	ScheduleRecord steps[STEPS];
+};
+
+class StepLog {
+public:
+	// Makes the file anew. Where that is impossible, add() has no effect: the policy is carried out without it.
+	explicit StepLog(std::string path, u64 devices = 0);
+	StepLog(const StepLog &) = delete;
+	StepLog &operator=(const StepLog &) = delete;
+	// Adds End, and removes the file.
+	~StepLog();
+
+	// time: CLOCK_MONOTONIC, ns. name: of the task or policy.
+	void add(ScheduleStep step, u64 time, u32 task = 0, u64 value = 0, const std::string &name = "");
+
+private:
+	std::string path_;
+	StepRing *ring_ = nullptr;
+};
+
+// Reads the steps of the coordinators that have the file one after another.
+class StepReader {
+public:
+	explicit StepReader(std::string path) : path_(std::move(path)) {}
+	StepReader(const StepReader &) = delete;
+	StepReader &operator=(const StepReader &) = delete;
+	~StepReader() { unmap(); }
+
+	// Returns the steps since the last call, and Missing for those that were overwritten. The first call returns those
+	// that the file has.
+	std::vector<ScheduleRecord> read();
+	// Of the steps that were read last.
+	u64 devices() const { return devices_; }
+
+private:
+	void map();
+	void unmap();
+	void take(std::vector<ScheduleRecord> &steps);
+
+	std::string path_;
+	const StepRing *ring_ = nullptr;
+	ino_t inode_ = 0;
+	u64 read_ = 0, devices_ = 0;
+};
+
+} // namespace tool::schedule
