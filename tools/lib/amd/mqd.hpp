@@ -4,8 +4,9 @@
 //
 // Sources: torvalds/linux, drivers/gpu/drm/amd/include/{vi,v9,v10,v11,v12}_structs.h, structs vi_mqd, v9_mqd and
 // v10_compute_mqd to v12_compute_mqd of 512 words, whose registers begin with cp_mqd_base_addr_lo, word 128; v9_sdma_mqd;
-// amdkfd/kfd_mqd_manager_{vi,v9,...}.c, update_mqd(): shifts and sizes; amdgpu/amdgpu_amdkfd_gfx_{v8,v9,v10}.c, hqd_dump():
-// which registers are dumped. GFX7 and 12.1 are left out: not read here, so nothing of them is decoded.
+// amdkfd/kfd_mqd_manager_v9.c, update_mqd(): shifts and sizes, assumed for the others; amdgpu/amdgpu_amdkfd_gfx_{v8,v9,v10}.c and
+// amdgpu_amdkfd_gc_9_4_3.c, hqd_dump() and hqd_sdma_dump(): which registers are dumped, assumed for GFX11 and GFX12. GFX7 and
+// 12.1 were not read, so nothing of them is decoded.
 #pragma once
 #include "lib/amd/kfd_text.hpp"
 #include "lib/amd/mqds.hpp"
