@@ -96,7 +96,8 @@ std::string carrier_text(const Plan &plan)
 	case Place::Masks: return "gpulens run --plan, and libgpulens-partition (GPULENS_MASKS)";
 	case Place::Green: return "libgpulens-partition (GPULENS_GREEN)";
 	case Place::Mig:
-		return "these commands, which gpulens does not run. As root, while nothing uses the GPU, which -mig 1 may "
+		return "these commands, which gpulens does not run. As root, while nothing uses the GPU, which -mig 1 "
+		       "may "
 		       "reset:";
 	case Place::Mps: return "these commands, which gpulens does not run. As the user of all programs:";
 	}
