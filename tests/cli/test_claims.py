@@ -100,6 +100,9 @@ def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     (folder / "stdout.svg").symlink_to("/dev/stdout")
     assert gpulens("probe-kernels", "fig3.9", "--simulate", "-o", str(folder / "log.json")).returncode == 0
     (folder / "policy.json").write_text('{"version": 1, "policy": "share", "tasks": [{"name": "a", "tsg": "0:3"}]}')
+    (folder / "copies.json").write_text(json.dumps({"name": "copies", "benchmarks": [
+        {"filename": "timer_spin", "block_count": 1, "thread_count": 32, "additional_info": 1000000,
+         "copy_in_count": 100000, "copy_out_count": 100000, "release_time": start} for start in (0, 0.0001)]}))
     (folder / "tasks.json").write_text((ROOT / "docs/plan-example.json").read_text(encoding="utf-8"))
     plan = ask_rm("plan", str(folder / "tasks.json"), "--json", "--exact")
     (folder / "plan.json").write_text(plan.stdout, encoding="utf-8")
@@ -173,6 +176,8 @@ SAME = {
     ("probe-kernels", "--sms-per-tpc"): (SIMULATE, "2"),
     ("probe-kernels", "--resident-grids"): (SIMULATE, "128"),
     ("probe-kernels", "--connections"): (SIMULATE, "8"),
+    ("probe-kernels", "--copy-engines"): ("probe-kernels copies.json --simulate -o -", "1"),
+    ("probe-kernels", "--copy-rate"): ("probe-kernels copies.json --simulate -o -", "10"),
     ("blocks", "--channels"): ("blocks log.json --check", "8"),
     ("blocks", "--tolerance"): ("blocks log.json --check", "50us"),
     ("blocks", "--colour-by"): ("blocks log.json -o stdout.svg", "stream"),
@@ -200,7 +205,10 @@ ELSEWHERE = {
     ("top", "--delay"): "test_defaults_that_are_printed",
     ("report", "--output"): "tests/cli/test_report.py, the fixture page",
     ("run", "--output"): "tests/cli/test_rm.py, the table",
+    ("run", "--slot"): "tests/cli/test_slots.py, slots without a number",
+    ("run", "--priority"): "tests/cli/test_slots.py, programs without one",
     ("plan", "--cap"): "no limit",
+    **{("plan", option): "tests/cli/test_plan.py, the same plan without costs" for option in ("--control", "--switch")},
     ("plan", "--on"): "tests/cli/test_places.py; with the option the plan also says who carries it out",
     ("sweep", "--on"): "tests/cli/test_sweep.py",
     ("simulate", "TSG"): "tests/tools/warps_test.cc",

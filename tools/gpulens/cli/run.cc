@@ -79,7 +79,8 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 	CLI::Option *priority =
 		parser.add_option("--priority", slot->priority,
 				  "of --slot: 0 to 99, 0 comes first (default: after all that have one)")
-			->check(CLI::Range(0U, RunSlot::MAX_PRIORITY))
+			->type_name("N")
+			->check(in_range(0U, RunSlot::MAX_PRIORITY))
 			->needs(lock);
 	add_duration(parser, "--deadline", slot->deadline_ns, 1000,
 		     "of --slot: when the program is to have ended, from now; the earliest comes first")
