@@ -297,6 +297,7 @@ def test_looks_do_not_wait_for_the_file_system(tmp_path: pathlib.Path) -> None:
     with Coordinator(tmp_path, "fixed-priority", {"name": "b", "priority": 0}, A) as coordinator:
         wait_for(lambda: loads[0].get(HELD_SINCE))
         time.sleep(0.5)
-        pipe = os.open(tmp_path / "run/schedule-status.json", os.O_RDONLY | os.O_NONBLOCK)  # the faked driver locks open()
+        # not open(), which the faked driver locks
+        pipe = os.open(tmp_path / "run/schedule-status.json", os.O_RDONLY | os.O_NONBLOCK)
         assert coordinator.stop()["lost_leases"] <= 2  # none, where the machine is not busy
         os.close(pipe)

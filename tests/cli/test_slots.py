@@ -62,7 +62,7 @@ class SlotProgram(Program):
     def lives(self) -> bool:
         """Whether the program is there, and no zombie."""
         try:
-            return pathlib.Path(f"/proc/{self.word(3)}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+            return pathlib.Path(f"/proc/{self.word(3)}/stat").read_text(encoding="ascii").rsplit(")", 1)[1][1] != "Z"
         except FileNotFoundError:
             return False
 
