@@ -98,15 +98,19 @@ class Page:
 
 
 class Program:
-    """One of the two programs, with an agent unless `plain`. user: a uid to run as. task: its name in a policy."""
+    """One of the two programs, with an agent unless `plain`. user: a uid to run as. task: its name in a policy. before:
+    a command that runs it, and that makes the agent."""
 
     def __init__(self, *words: object, slice_us: int = 0, plain: bool = False, user: int = 0, task: str = "",
-                 jobs: bool = False) -> None:
+                 jobs: bool = False, before: tuple[str, ...] = ()) -> None:
         handle, name = tempfile.mkstemp(dir=FOLDER)
         os.ftruncate(handle, 4096)
         os.close(handle)
         os.chmod(name, 0o666)
         env = dict(os.environ)
+        plain |= bool(before)
+        if before:
+            env["GPULENS_RUNTIME_DIR"] = str(RUN)
         if not plain:
             env["LD_PRELOAD"] = LIBRARY
             env["GPULENS_SCHEDULE_FOLDER"] = str(FOLDER)
@@ -120,8 +124,8 @@ class Program:
             self.map = mmap.mmap(file.fileno(), 0)
         drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
         # pylint: disable-next=consider-using-with
-        self.process = subprocess.Popen([*drop, LOAD, str(words[0]), name, *map(str, words[1:])], env=env, text=True,
-                                        stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([*before, *drop, LOAD, str(words[0]), name, *map(str, words[1:])],
+                                        env=env, text=True, stdout=subprocess.PIPE)
         end = time.monotonic() + 30
         while not self.field(4) and self.process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
@@ -141,7 +145,7 @@ class Program:
 
     def stop(self) -> dict[str, int]:
         """Ends the victim."""
-        self.process.send_signal(signal.SIGTERM)
+        os.kill(self.field(3), signal.SIGTERM)
         try:
             status = self.process.wait(20)
         except subprocess.TimeoutExpired:
@@ -432,6 +436,26 @@ def measure_misses() -> None:
         print_finding("misses", jobs_ms_of_ms=[first, second], us=[sum_up(some) for some in times])
 
 
+def measure_slots() -> None:
+    """A program that calls nothing has a slot; one with a priority takes it back, and gives it back when it ends."""
+    RUN.mkdir(mode=0o700, exist_ok=True)
+    run = (*os.environ["GPULENS_TOOL"].split(), "run", "-q", "-o", "/dev/null", "--slot", "gpu", "--experimental")
+    print_finding("slots", case="4 ms each 10 ms alone", us=time_urgent(4, period=10))
+    victim = Program("victim", 20, before=(*run, "--"))
+    alone = victim.rate(1)
+    for _ in range(3):
+        urgent = Program("urgent", 4, 10, 2, before=(*run, "--priority", "0", "--"))
+        before, start = victim.field(0), time.monotonic()
+        times = urgent.times()
+        last, end = victim.field(0), time.monotonic()
+        while victim.field(0) == last and time.monotonic() - end < 2:
+            pass
+        print_finding("slots", case="4 ms each 10 ms with the slot taken back", us=sum_up(times),
+                      victim_share=round((last - before) / (end - start) / alone, 4),
+                      victim_goes_on_after_us=round((time.monotonic() - end) * 1e6))
+    print_finding("slots", case="the victim's end", **victim.stop())
+
+
 def measure_lone_programs() -> None:
     """What time slices take from a program that is alone, by turns with the same program without them."""
     rates: dict[int, list[float]] = {0: [], 6000: [], 250: []}
@@ -453,7 +477,8 @@ def measure_as_user() -> None:
 EXPERIMENTS: dict[str, Callable[[], None]] = {
     "baseline": measure_baseline, "preempt": measure_preemption, "hold": measure_holds, "times": measure_hold_times,
     "slices": measure_slices, "deaths": measure_deaths, "end": measure_end_to_end, "user": measure_as_user,
-    "policy": measure_policies, "misses": measure_misses, "alone": measure_lone_programs}
+    "policy": measure_policies, "misses": measure_misses, "slots": measure_slots,
+    "alone": measure_lone_programs}
 
 
 def main() -> None:
