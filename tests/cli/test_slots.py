@@ -27,7 +27,7 @@ class SlotProgram(Program):
         env = {**make_environment(folder, verbs), "GPULENS_RUNTIME_DIR": str(root / "run"),
                "GPULENS_FAKE_RM_SHARED": str(root / "shared")}
         super().__init__(folder)
-        self.log = (folder / "stderr").open("w+")
+        self.log = (folder / "stderr").open("w+", encoding="utf-8")
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen([BIN / "gpulens", "run", "-o", "/dev/null", "--slot", slot, *words, "--",
                                          BIN / "fake-load", "victim", folder / "progress", "20"], env=env,
@@ -277,7 +277,7 @@ def test_random_deaths(tmp_path: pathlib.Path) -> None:
     (("--slot", "gpu:0"), "0 slots are not 1 to 64 slots"), (("--slot", "gpu:65"), "65 slots are not 1 to 64 slots"),
     (("--slot", "gpu:x"), "not a number of slots: x"), (("--slot", "gpu:"), "not a number of slots: "),
     (("--priority", "1"), "--priority requires --slot"), (("--deadline", "1s"), "--deadline requires --slot"),
-    (("--slot", "gpu", "--priority", "100"), "not in range"),
+    (("--slot", "gpu", "--priority", "100"), "100 is not a number from 0 to 99"),
     (("--slot", "gpu", "--priority", "1", "--deadline", "1s"), "excludes"),
     (("--experimental",), "--experimental and --probed go with --schedule or --slot"),
     (("--slot", "gpu", "--experimental", "--schedule", "budget=2ms/10ms"),
