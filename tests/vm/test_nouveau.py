@@ -195,26 +195,19 @@ def test_nouveau_is_unloaded_and_loaded_beside_gpulens(watched: Guest) -> None:
         check_shown(watched, card)
 
 
-def test_a_disabled_channel_stops_nouveau(watched: Guest) -> None:
-    """nouveau waits for its last work before it goes: while gpulens holds its channels, that work is not done, and
-    nouveau stays; enabled again, they do it, and nouveau finds nothing wrong. It would give up after 15 s. Seen
-    failing without disable_channel, with nouveau gone at once."""
+def test_a_channel_that_was_disabled_and_enabled_does_its_work(watched: Guest) -> None:
+    """nouveau waits for its last work before it goes, and finds nothing wrong. Seen failing without enable_channel."""
     for card in CARDS:
         watched.check(f"echo 0 >/proc/gpu{card.index}/disable_channel")
-    done = [watched.emu[card.index].cmd({"cmd": "work"})["releases"] for card in CARDS]
-    watched.check("rm -f /tmp/gone; (rmmod nouveau; echo $? >/tmp/gone) </dev/null >/dev/null 2>&1 &")
-    watched.check("sleep 2")
-    assert "nouveau" in re.findall(r"^(\w+) ", watched.read("/proc/modules"), re.M)
-    assert [watched.emu[card.index].cmd({"cmd": "work"})["releases"] for card in CARDS] == done
-    for card in CARDS:
+        assert "| Enabled:           0|" in watched.read(f"/proc/gpu{card.index}/runlist0")
         watched.check(f"echo 0 >/proc/gpu{card.index}/enable_channel")
-    wait_until(lambda: watched.run("cat /tmp/gone")[1] == "0\n", "nouveau is not unloaded")
-    for card, before in zip(CARDS, done):
-        work = watched.emu[card.index].cmd({"cmd": "work"})
-        assert work["releases"] > before and (work["faults"], work["ignored"]) == (0, [])
-    load_nouveau(watched)
+    began = time.monotonic()
+    watched.check("rmmod nouveau", timeout=30)
+    assert time.monotonic() - began < UNLOAD_LIMIT * SLOW
     for card in CARDS:
-        assert read_log(watched, card) == expect_log(card)
+        assert watched.emu[card.index].cmd({"cmd": "work"})["faults"] == 0
+    assert "failed to idle" not in watched.check("dmesg")
+    load_nouveau(watched)
 
 
 @long
@@ -343,3 +336,14 @@ def test_files_are_read_while_nouveau_makes_and_destroys_channels(watched: Guest
     assert len(failed) == -(-count // GROUP) and set(failed) == {"0"}, watched.read("/tmp/differences")
     print(f"{READS} reads of {count} files in {cycles} loads of nouveau")
     assert cycles > 0
+
+
+@long
+def test_a_disabled_channel_stops_nouveau(watched: Guest) -> None:
+    """nouveau waits 15 s for the work of a channel that gpulens has disabled, says so, and gives up; of the other GPUs
+    it says nothing. Seen failing without disable_channel. The last test, since nouveau leaves work behind."""
+    watched.check("echo 0 >/proc/gpu0/disable_channel")
+    watched.check("rmmod nouveau", timeout=60)
+    given_up = re.findall(r"nouveau (\S+): DRM: failed to idle channel 0", watched.check("dmesg"))
+    assert given_up == [pci_address(0)]
+    load_nouveau(watched)

@@ -43,11 +43,13 @@ CALLS = {
 }
 OFF = {"open ENOENT", "open ENODEV", "write ENODEV"}  # no such device or module now, or it went meanwhile
 STEPS = {
-    # a module that is still being loaded or unloaded by another: busy
+    # a module that is still being loaded or unloaded by another: busy; or temporarily unavailable, while the kernel has
+    # its reference of the load (do_init_module() drops it after the module is live)
     "load": {"OK", "File exists", "Device or resource busy"},
-    "unload": {"OK", "No such file or directory", "Device or resource busy"},
+    "unload": {"OK", "No such file or directory", "Device or resource busy", "Resource temporarily unavailable"},
     "load_driver": {"OK", "File exists", "Device or resource busy"},
-    "unload_driver": {"OK", "No such file or directory", "Device or resource busy"},
+    "unload_driver": {"OK", "No such file or directory", "Device or resource busy",
+                      "Resource temporarily unavailable"},
     "bind": OFF | {"OK", "write EBUSY"},  # bound already
     "unbind": OFF | {"OK"},
     "remove": OFF | {"OK"},
