@@ -59,6 +59,12 @@ struct Launcher {
 	}
 };
 
+// The address of a descriptor that no launch has.
+void *invent_descriptor(uintptr_t number)
+{
+	return reinterpret_cast<void *>(number << 12); // NOLINT(performance-no-int-to-ptr)
+}
+
 void change_masks(const std::vector<Launcher> &launchers)
 {
 	for (uintptr_t i = 1; i < 2000; i++) {
@@ -66,11 +72,9 @@ void change_masks(const std::vector<Launcher> &launchers)
 			gpulens::hook::set_of_descriptor(launcher.descriptor, i % 3 == 0   ? std::nullopt
 									      : i % 3 == 1 ? std::optional(FIRST)
 											   : std::optional(SECOND));
-		gpulens::hook::set_of_descriptor(reinterpret_cast<void *>(i << 12),
-						 THIRD); // NOLINT(performance-no-int-to-ptr)
+		gpulens::hook::set_of_descriptor(invent_descriptor(i), THIRD);
 		if (i > 300)
-			gpulens::hook::set_of_descriptor(reinterpret_cast<void *>((i - 300) << 12),
-							 std::nullopt); // NOLINT(performance-no-int-to-ptr)
+			gpulens::hook::set_of_descriptor(invent_descriptor(i - 300), std::nullopt);
 		gpulens::hook::set_global(THIRD);
 	}
 }
