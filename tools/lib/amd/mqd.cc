@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <utility>
 
 namespace tool::amd {
 
@@ -28,6 +29,21 @@ constexpr u32 SDMA_DOORBELL_BITS = 26;
 // kgd_gfx_v9_4_3_hqd_sdma_dump(), 2 more at the end.
 constexpr u32 SDMA_REGISTERS = 42, SDMA_REGISTERS_9_4_3 = 44;
 
+// The layout of GFX9, of which later generations have other CU masks.
+MqdLayout make_layout_v9(u32 first, u32 end, bool sdma, std::vector<u32> cu_masks)
+{
+	return {.first = first,
+		.end = end,
+		.sdma = sdma,
+		.skipped = 0,
+		.registers = 56,
+		.write_pointer = 182,
+		.wide = true,
+		.cu_masks = std::move(cu_masks),
+		.doorbell_bits = 26,
+		.packets_v9 = true};
+}
+
 // Kept in the order of their versions.
 const MqdLayout LAYOUTS[] = {
 	{.first = 80000,
@@ -40,46 +56,10 @@ const MqdLayout LAYOUTS[] = {
 	 .cu_masks = {23, 24, 26, 27},
 	 .doorbell_bits = 21,
 	 .packets_v9 = false},
-	{.first = 90000,
-	 .end = 100000,
-	 .sdma = true,
-	 .skipped = 0,
-	 .registers = 56,
-	 .write_pointer = 182,
-	 .wide = true,
-	 .cu_masks = {23, 24, 26, 27, 39, 40, 41, 42},
-	 .doorbell_bits = 26,
-	 .packets_v9 = true},
-	{.first = 100000,
-	 .end = 110000,
-	 .sdma = false,
-	 .skipped = 0,
-	 .registers = 56,
-	 .write_pointer = 182,
-	 .wide = true,
-	 .cu_masks = {23, 24, 26, 27},
-	 .doorbell_bits = 26,
-	 .packets_v9 = true},
-	{.first = 110000,
-	 .end = 120000,
-	 .sdma = false,
-	 .skipped = 0,
-	 .registers = 56,
-	 .write_pointer = 182,
-	 .wide = true,
-	 .cu_masks = {23, 24, 26, 27, 44, 45, 46, 47},
-	 .doorbell_bits = 26,
-	 .packets_v9 = true},
-	{.first = 120000,
-	 .end = 120100,
-	 .sdma = false,
-	 .skipped = 0,
-	 .registers = 56,
-	 .write_pointer = 182,
-	 .wide = true,
-	 .cu_masks = {23, 24, 26, 27, 44, 45, 46, 47},
-	 .doorbell_bits = 26,
-	 .packets_v9 = true},
+	make_layout_v9(90000, 100000, true, {23, 24, 26, 27, 39, 40, 41, 42}),
+	make_layout_v9(100000, 110000, false, {23, 24, 26, 27}),
+	make_layout_v9(110000, 120000, false, {23, 24, 26, 27, 44, 45, 46, 47}),
+	make_layout_v9(120000, 120100, false, {23, 24, 26, 27, 44, 45, 46, 47}),
 };
 
 u32 get_doorbell(u32 word, u32 bits)
