@@ -4,8 +4,8 @@
  *
  *	readloop CPU ROUNDS [-m LINE_PREFIX]... FILE...
  * -m leaves out lines that begin so (after blanks and frames), for state that may change by itself. The rounds are dealt
- * to the files in turn, at least one each. Output: "reads N different N failed N median_us N bytes N"; exit status 1 when a reading
- * differed or failed, with the first difference on standard error; 2 for arguments that it can't use.
+ * to the files in turn, at least one each. Output: "reads N different N failed N median_us N bytes N"; exit status 1 when
+ * a reading differed or failed, with the first difference on standard error; 2 for arguments that it can't use.
  */
 #define _GNU_SOURCE
 #include <errno.h>

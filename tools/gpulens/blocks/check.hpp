@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Checks a log against the rules A to D of Otterness (section 3.4.2), R2 and R4 of RTAS'24, and what RTAS'23 says of masks,
 // priorities and task slots, and N1 and N2 of RTSS'17 (T. Amert et al., "GPU Scheduling on the NVIDIA TX2: Hidden Details
-// Revealed") on the NULL stream, and C1 to C4 on copies, as far as a log can show a violation. docs/blocks.md describes the check of each rule.
+// Revealed") on the NULL stream, and C1 to C4 on copies, as far as a log can show a violation. docs/blocks.md describes the
+// check of each rule.
 //
 // Times have errors: a block is dispatched some time before its first instruction reads the clock, and launches are
 // timed by the CPU's clock. Two events therefore have an order only if they are further apart than the tolerance (and,

@@ -18,8 +18,9 @@ struct Claim {
 	bool revocable = false; // this thread looks at is_claimed(), and gives its slot away
 };
 
-// Waits for a slot of the task's queue. Returns the slot. Throws Error: Deadlock if this thread has a slot of the file, also by another TurnFile; TooMany if MAX_ENTRIES threads run and wait, or this
-// thread has slots of MAX_HELD files; NotOwner, Failed as TurnFile.
+// Waits for a slot of the task's queue. Returns the slot. Throws Error: Deadlock if this thread has a slot of the file, also by
+// another TurnFile; TooMany if MAX_ENTRIES threads run and wait, or this thread has slots of MAX_HELD files; NotOwner, Failed as
+// TurnFile.
 u64 begin_turn(TurnFile &file, u64 task, const Claim &claim);
 // Gives the slot to the next thread if that comes before this one, and waits for another slot. Returns the slot. Throws
 // Error (NotOwner) if this thread has none.
@@ -37,7 +38,8 @@ void set_revocable(TurnFile &file, bool revocable);
 void wait_for_arrival(Queue &queue, u64 seen, u64 timeout_ns);
 // Wakes those that sleep there.
 void wake_for_arrival(Queue &queue);
-// Gives the slot back, or stops to wait for it after give_turn_away(), and counts the job. Throws Error (NotOwner) if this thread has none.
+// Gives the slot back, or stops to wait for it after give_turn_away(), and counts the job. Throws Error (NotOwner) if this
+// thread has none.
 void end_turn(TurnFile &file);
 // Returns the task or slot of the calling thread. Throws Error (NotOwner) if it has none.
 u64 held_task(const TurnFile &file);
