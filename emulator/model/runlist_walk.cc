@@ -11,17 +11,17 @@ namespace {
 // DOC ampere/ga100/dev_runlist.ref.txt NV_RUNLIST_INTR_BAD_TSG_CODE_*
 enum BadTsg : unsigned { ZERO_LENGTH = 1, TOO_LONG = 2, EXPECTED_CHANNEL = 4, EXPECTED_TSG = 5 };
 
-struct Entry {
+struct RunlistEntry {
 	bool tsg;
 	u32 id, length, timeout, scale;
 	unsigned runqueue;
 	Phys inst;
 };
 
-Entry decode_8_bytes(u64 raw, u32 id_mask)
+RunlistEntry decode_8_bytes(u64 raw, u32 id_mask)
 {
 	u32 w0 = u32(raw);
-	Entry e{};
+	RunlistEntry e{};
 	e.tsg = get_bit(w0, 13);
 	e.id = w0 & id_mask;
 	e.scale = get_bits(w0, 17, 14);
@@ -31,9 +31,9 @@ Entry decode_8_bytes(u64 raw, u32 id_mask)
 	return e;
 }
 
-Entry decode_16_bytes(const u32 w[4], u32 id_mask)
+RunlistEntry decode_16_bytes(const u32 w[4], u32 id_mask)
 {
-	Entry e{};
+	RunlistEntry e{};
 	e.tsg = get_bit(w[0], 0);
 	e.id = w[2] & id_mask;
 	if (e.tsg) {
@@ -58,7 +58,7 @@ WalkedList walk_runlist(const Memories &mem, Phys base, u32 length, unsigned ent
 
 	u32 expect = 0; // channels that the open TSG still lacks
 	for (u32 i = 0; i < length; i++) {
-		Entry e;
+		RunlistEntry e;
 		if (entry_bytes == 8) {
 			u64 w;
 			std::memcpy(&w, &raw[size_t(i) * 8], 8);

@@ -25,7 +25,7 @@ struct gpulens_slots {
 
 namespace {
 
-std::optional<gpulens::Method> method_of(unsigned way)
+std::optional<gpulens::Method> turns_method_of(unsigned way)
 {
 	if (way == GPULENS_TURNS_ONLY)
 		return std::nullopt;
@@ -54,7 +54,7 @@ int gpulens_plan_open(const char *file, unsigned int way, struct gpulens_plan **
 {
 	return catch_errors([&] {
 		require_pointers(file, plan);
-		*plan = std::make_unique<gpulens_plan>(file, method_of(way)).release();
+		*plan = std::make_unique<gpulens_plan>(file, turns_method_of(way)).release();
 	});
 }
 

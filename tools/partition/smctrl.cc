@@ -33,7 +33,7 @@ int print_last_error(int err)
 }
 
 // Calls f, and prints an exception and returns its errno: no exception may reach a C program.
-template <typename F> int catch_errors(F f) noexcept
+template <typename F> int return_errno(F f) noexcept
 {
 	gpulens::NotCancelled not_cancelled;
 
@@ -137,17 +137,17 @@ void set_stream(const char *function, void *stream, uint128_t disable, unsigned 
 
 int libsmctrl_get_gpc_info(uint32_t *num_gpcs, uint64_t **tpcs_for_gpc, int dev)
 {
-	return catch_errors([&] { return get_gpc_info(num_gpcs, tpcs_for_gpc, dev); });
+	return return_errno([&] { return get_gpc_info(num_gpcs, tpcs_for_gpc, dev); });
 }
 
 int libsmctrl_get_gpc_info_ext(uint32_t *num_gpcs, uint128_t **tpcs_for_gpc, int dev)
 {
-	return catch_errors([&] { return get_gpc_info(num_gpcs, tpcs_for_gpc, dev); });
+	return return_errno([&] { return get_gpc_info(num_gpcs, tpcs_for_gpc, dev); });
 }
 
 int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
 {
-	return catch_errors([&] {
+	return return_errno([&] {
 		std::unique_ptr<gpulens_layout, LayoutCloser> layout;
 		int err = open_layout(dev, layout);
 		if (!err)
@@ -158,7 +158,7 @@ int libsmctrl_get_tpc_info(uint32_t *num_tpcs, int dev)
 
 int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev)
 {
-	return catch_errors([&] {
+	return return_errno([&] {
 		*num_tpcs = gpulens::layout_of_device(cuda_dev).map.tpcs;
 		return 0;
 	});

@@ -16,7 +16,6 @@ namespace tool::blocks {
 
 namespace {
 
-constexpr u32 WARP_THREADS = 32;
 constexpr double ROUNDING_ERROR = 1e-9; // of a sum of fractions that should be 1
 
 // Indices and times of the blocks of a kernel that start first, start last and end last; of several, the first.
@@ -356,7 +355,7 @@ private:
 
 	Share share_of(const Ran &k) const
 	{
-		u32 threads = (k.threads + WARP_THREADS - 1) / WARP_THREADS * WARP_THREADS;
+		u32 threads = round_up_to_warps(k.threads);
 		u32 per_sm = std::min(log_.machine.threads_per_sm / threads, log_.machine.blocks_per_sm);
 
 		if (k.per_sm)

@@ -15,7 +15,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
+constexpr int LOG_JSON_VERSION = 1;
 constexpr double MAX_SECONDS = 1e6; // of a time in a log
 constexpr u32 MAX_SMS = 4096;       // so that a bad number does not make a drawing of gigabytes
 constexpr u32 MAX_NS = 1'000'000'000;
@@ -23,11 +23,6 @@ constexpr u32 MAX_NS = 1'000'000'000;
 s64 to_ns(double s)
 {
 	return std::llround(s * 1e9);
-}
-
-double to_seconds(s64 ns)
-{
-	return static_cast<double>(ns) / 1e9;
 }
 
 // Parses a list of count times in seconds. count_text: count in words, for the message.
@@ -341,9 +336,9 @@ Log parse_logs(const std::vector<std::pair<std::string, std::string>> &files)
 		}
 		if (files.size() > 1)
 			file.refuse("a whole log cannot be combined with other files");
-		if (file.integer("version", 1, ~0U) != JSON_VERSION)
+		if (file.integer("version", 1, ~0U) != LOG_JSON_VERSION)
 			file.refuse(fmt::format("version is {}, but this gpulens reads {}",
-						quote_value(file.at("version")), JSON_VERSION));
+						quote_value(file.at("version")), LOG_JSON_VERSION));
 		parse_machine(file, log);
 		for_each_item(
 			file, "benchmarks", "benchmark", [&](const Item &item) { parse_stream(item, log, processes); },
@@ -405,7 +400,7 @@ json stream_json(const Log &log, u32 stream)
 
 json log_json(const Log &log)
 {
-	json j = {{"version", JSON_VERSION}, {"scenario_name", log.scenario}, {"simulated", log.simulated}};
+	json j = {{"version", LOG_JSON_VERSION}, {"scenario_name", log.scenario}, {"simulated", log.simulated}};
 
 	j["gpu"] = {{"name", log.machine.name},
 		    {"sms", log.machine.sms},

@@ -15,14 +15,8 @@ namespace tool::blocks {
 
 namespace {
 
-constexpr u32 WARP_THREADS = 32;
 constexpr s64 SLICE_NS = 2'000'000; // RTAS'24, Fig. 6: about 2 ms
 constexpr s64 NEVER = INT64_MAX;
-
-u32 round_up_to_warps(u32 threads)
-{
-	return (threads + WARP_THREADS - 1) / WARP_THREADS * WARP_THREADS;
-}
 
 // The work of one process: its streams, and what of the GPU its blocks use.
 class Context {

@@ -31,11 +31,6 @@ u64 to_ns(double s)
 	return static_cast<u64>(std::llround(s * 1e9));
 }
 
-double to_seconds(u64 ns)
-{
-	return static_cast<double>(ns) / 1e9;
-}
-
 bool is_walk(const std::string &program)
 {
 	return program == "random_walk" || program == "inorder_walk";
@@ -334,7 +329,7 @@ json kernel_json(const Kernel &k, u64 previous_ns)
 		{"kernel_label", k.name}, {"duration", k.work}, {"block_count", k.blocks}, {"thread_count", k.threads}};
 
 	if (k.release_ns > previous_ns)
-		j["delay"] = to_seconds(k.release_ns - previous_ns);
+		j["delay"] = to_seconds(static_cast<int64_t>(k.release_ns - previous_ns));
 	if (k.shared)
 		j["shared_memory_size"] = k.shared / 4;
 	if (k.tpcs)
@@ -378,7 +373,7 @@ json benchmark_json(const Benchmark &b, bool null)
 			j["additional_info"]["repeat"] = first.repeat;
 		if (first.shared)
 			j["shared_memory_size"] = first.shared / 4;
-		j["release_time"] = to_seconds(first.release_ns);
+		j["release_time"] = to_seconds(static_cast<int64_t>(first.release_ns));
 		add_copies(j, first);
 	}
 	if (b.priority)
@@ -392,7 +387,7 @@ json benchmark_json(const Benchmark &b, bool null)
 	if (b.iterations != 1)
 		j["max_iterations"] = b.iterations;
 	if (b.max_ns)
-		j["max_time"] = to_seconds(b.max_ns);
+		j["max_time"] = to_seconds(static_cast<int64_t>(b.max_ns));
 	return j;
 }
 

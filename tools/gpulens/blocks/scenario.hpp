@@ -129,6 +129,15 @@ std::vector<Builtin> rtas23_builtins();
 std::vector<Builtin> rtss17_builtins();
 std::vector<Builtin> walk_builtins();
 
+inline double to_seconds(int64_t ns)
+{
+	return static_cast<double>(ns) / 1e9;
+}
+inline u32 round_up_to_warps(u32 threads)
+{
+	return (threads + 31) / 32 * 32;
+}
+
 // What scenarios are made of: one with a stream for each list of kernels, and a kernel that spins.
 Scenario make_scenario(const char *name, const std::vector<std::vector<Kernel>> &kernels_of_streams);
 Kernel make_spin(const std::string &name, u32 blocks, u32 threads, u64 ms, u64 release_ms);

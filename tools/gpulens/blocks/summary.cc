@@ -15,12 +15,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
-
-double to_seconds(s64 ns)
-{
-	return static_cast<double>(ns) / 1e9;
-}
+constexpr int SUMMARY_JSON_VERSION = 1;
 
 std::vector<u32> sms_of(const Ran &k)
 {
@@ -96,7 +91,7 @@ json summary_json(const Log &log, const std::optional<Verdict> &verdict, const s
 				   {"first_start", to_seconds(k.first_start())},
 				   {"last_start", to_seconds(k.last_start())},
 				   {"last_end", to_seconds(k.last_end())}});
-	return {{"version", JSON_VERSION},
+	return {{"version", SUMMARY_JSON_VERSION},
 		{"command", "blocks"},
 		{"scenario", log.scenario},
 		{"simulated", log.simulated},
@@ -121,7 +116,7 @@ json builtins_json()
 
 	for (const Builtin &b : builtins())
 		list.push_back({{"name", b.name}, {"what", b.description}, {"expected", b.expected}});
-	return {{"version", JSON_VERSION}, {"command", "probe-kernels"}, {"scenarios", list}};
+	return {{"version", SUMMARY_JSON_VERSION}, {"command", "probe-kernels"}, {"scenarios", list}};
 }
 
 } // namespace tool::blocks

@@ -49,11 +49,6 @@ const char *const BLOCK_COLOURS[] = {palette::BLUE,     palette::ORANGE, palette
 				     palette::SKY_BLUE, palette::PURPLE, palette::YELLOW, palette::GREY};
 constexpr size_t COLOUR_COUNT = std::size(BLOCK_COLOURS);
 
-double to_seconds(s64 ns)
-{
-	return static_cast<double>(ns) / 1e9;
-}
-
 // The first SM is the lowest row, as in the papers.
 class Picture {
 public:

@@ -16,7 +16,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
+constexpr int PITFALLS_JSON_VERSION = 1;
 constexpr size_t MAX_ROWS = 20; // of the text
 
 std::string symbol_of(gpulens::Call call)
@@ -256,7 +256,7 @@ json pitfalls_json(const std::vector<std::string> &program, const std::vector<Pr
 				{"per_thread_stream", process.per_thread_stream},
 				{"rows", rows}});
 	}
-	return {{"version", JSON_VERSION},
+	return {{"version", PITFALLS_JSON_VERSION},
 		{"command", "run"},
 		{"program", program},
 		{"long_call_us", to_us(gpulens::LONG_CALL_NS)},

@@ -29,10 +29,10 @@ struct Warp {
 	size_t next = 0; // instruction
 };
 
-class Scheduler {
+class WarpScheduler {
 public:
-	Scheduler(const std::vector<WarpKernel> &kernels, const std::vector<u32> &latencies, WarpPolicy policy,
-		  Budget budget)
+	WarpScheduler(const std::vector<WarpKernel> &kernels, const std::vector<u32> &latencies, WarpPolicy policy,
+		      Budget budget)
 		: kernels_(kernels), latencies_(latencies), policy_(policy), budget_(budget)
 	{
 		for (u32 k = 0; k < kernels.size(); k++)
@@ -237,7 +237,7 @@ std::vector<u32> parse_latencies(const std::string &text)
 WarpRun simulate_warps(const std::vector<WarpKernel> &kernels, const std::vector<u32> &latencies, WarpPolicy policy,
 		       Budget budget)
 {
-	return Scheduler(kernels, latencies, policy, budget).run();
+	return WarpScheduler(kernels, latencies, policy, budget).run();
 }
 
 std::string warps_text(const std::vector<WarpKernel> &kernels, const std::vector<WarpRun> &runs)

@@ -26,7 +26,6 @@ using gpulens::check;
 using gpulens::cuda;
 using gpulens::Layout;
 using gpulens::TpcMask;
-using json = nlohmann::json;
 
 namespace {
 
@@ -165,9 +164,9 @@ private:
 	std::deque<Product> products_;
 };
 
-json rows_json(const TimeTable &table)
+nlohmann::json rows_json(const TimeTable &table)
 {
-	json rows = json::array();
+	nlohmann::json rows = nlohmann::json::array();
 
 	for (const Row &row : table.rows)
 		rows.push_back({row.ms, row.other_ms, row.settled});
@@ -192,8 +191,9 @@ std::string run_products(TimeTable table, const TableOptions &options)
 	table.tpcs = products.tpcs();
 	make_rows(table, options);
 	run_rows(table, options.for_ns, [&](Row &row, u32 count) { products.run(row, count); });
-	return json{{"gpu", table.gpu}, {"tpcs", table.tpcs}, {"rows", rows_json(table)}, {"notes", table.notes}}.dump(
-		-1, ' ', false, json::error_handler_t::replace);
+	return nlohmann::json{
+		{"gpu", table.gpu}, {"tpcs", table.tpcs}, {"rows", rows_json(table)}, {"notes", table.notes}}
+		.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // The limits of all rows of a table, verified at once.
@@ -324,14 +324,15 @@ TimeTable measure_table(const TableOptions &options)
 	}
 	table.job =
 		fmt::format("product of matrices of {0} x {0}", options.experiment == "fig13" ? SIZES_WIDTH : WIDTH);
-	json answer = json::parse(gpulens::run_in_child(SPARE_S + static_cast<unsigned>(options.for_ns / 1'000'000'000),
-							[&] { return run_products(table, options); }));
+	nlohmann::json answer = nlohmann::json::parse(
+		gpulens::run_in_child(SPARE_S + static_cast<unsigned>(options.for_ns / 1'000'000'000),
+				      [&] { return run_products(table, options); }));
 	table.gpu = answer.at("gpu");
 	table.tpcs = answer.at("tpcs");
 	table.notes = answer.at("notes").get<std::vector<std::string>>();
 	make_rows(table, options);
 	for (size_t i = 0; i < table.rows.size(); i++) {
-		const json &row = answer.at("rows").at(i);
+		const nlohmann::json &row = answer.at("rows").at(i);
 		table.rows[i].ms = row.at(0).get<std::vector<double>>();
 		table.rows[i].other_ms = row.at(1).get<std::vector<double>>();
 		table.rows[i].settled = row.at(2);

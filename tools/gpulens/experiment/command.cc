@@ -21,7 +21,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
+constexpr int EXPERIMENT_JSON_VERSION = 1;
 
 // What an experiment found, in each form.
 struct Result { // NOLINT(bugprone-exception-escape): of the JSON library
@@ -126,7 +126,7 @@ json list_json()
 
 	for (const Kind &kind : all_kinds())
 		list.push_back({{"name", kind.name}, {"rule", kind.rule}, {"about", kind.about}});
-	return {{"version", JSON_VERSION}, {"command", "experiment"}, {"experiments", list}};
+	return {{"version", EXPERIMENT_JSON_VERSION}, {"command", "experiment"}, {"experiments", list}};
 }
 
 } // namespace
@@ -177,7 +177,8 @@ int experiment_command(const Options &options, const ExperimentOptions &experime
 		results.push_back(std::move(result.document));
 	}
 	if (options.json)
-		text = json_text({{"version", JSON_VERSION}, {"command", "experiment"}, {"results", results}});
+		text = json_text(
+			{{"version", EXPERIMENT_JSON_VERSION}, {"command", "experiment"}, {"results", results}});
 	if (!print_text(text) || failed)
 		return EXIT_REFUSED;
 	return not_seen ? EXIT_PART : unknown ? EXIT_UNKNOWN : EXIT_DONE;

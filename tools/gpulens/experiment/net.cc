@@ -23,7 +23,6 @@
 
 namespace tool::experiment {
 
-using json = nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -159,7 +158,7 @@ Net::Net()
 	input_ = in[1];
 	output_ = out[0];
 	try {
-		gpu_ = json::parse(read_line(START_S)).at("gpu");
+		gpu_ = nlohmann::json::parse(read_line(START_S)).at("gpu");
 	} catch (...) {
 		stop();
 		throw;
@@ -217,7 +216,7 @@ std::string Net::read_line(unsigned timeout_s)
 	size_t newline = text_.find('\n');
 	std::string line = text_.substr(0, newline);
 	text_.erase(0, newline + 1);
-	json answer = json::parse(line, nullptr, false);
+	nlohmann::json answer = nlohmann::json::parse(line, nullptr, false);
 	if (!answer.is_object())
 		throw Error(Error::Failed,
 			    fmt::format("PyTorch: unexpected output \"{}\"", replace_controls(line.substr(0, 80))));
@@ -229,12 +228,13 @@ std::string Net::read_line(unsigned timeout_s)
 
 std::pair<std::vector<double>, std::vector<double>> Net::run(const NetRun &run)
 {
-	json request = {fmt::format("{}", fmt::join(run.tpcs, ",")), fmt::format("{}", fmt::join(run.other_tpcs, ",")),
-			run.streams, run.waiting, run.jobs};
+	nlohmann::json request = {fmt::format("{}", fmt::join(run.tpcs, ",")),
+				  fmt::format("{}", fmt::join(run.other_tpcs, ",")), run.streams, run.waiting,
+				  run.jobs};
 
 	if (int err = write_fully(input_, request.dump() + '\n'))
 		throw Error(Error::Failed, fmt::format("PyTorch: {}", std::strerror(err)));
-	json answer = json::parse(read_line(RUN_S));
+	nlohmann::json answer = nlohmann::json::parse(read_line(RUN_S));
 	return {answer.at("a").get<std::vector<double>>(), answer.at("b").get<std::vector<double>>()};
 }
 

@@ -14,48 +14,47 @@
 
 namespace tool::experiment {
 
-using json = nlohmann::json;
 using std::chrono::steady_clock;
 
 namespace {
 
 constexpr unsigned TIMEOUT_S = 120;
-constexpr std::chrono::seconds PATIENCE{60};
+constexpr std::chrono::seconds BARRIER_PATIENCE{60};
 constexpr std::chrono::milliseconds POLL{1};
 
-json machine_json(const blocks::Machine &m)
+nlohmann::json machine_json(const blocks::Machine &m)
 {
 	return {m.name, m.sms, m.threads_per_sm, m.blocks_per_sm};
 }
 
 std::string format_found(const Found &found)
 {
-	json tracks = json::array(), kernels = json::array();
+	nlohmann::json tracks = nlohmann::json::array(), kernels = nlohmann::json::array();
 
 	for (const Track &t : found.tracks) {
-		json spans = json::array();
+		nlohmann::json spans = nlohmann::json::array();
 		for (const Span &s : t.spans)
 			spans.push_back({s.from, s.to});
 		tracks.push_back({t.task, static_cast<int>(t.work), t.bytes, spans});
 	}
 	for (const blocks::Ran &k : found.kernels) {
-		json list = json::array();
+		nlohmann::json list = nlohmann::json::array();
 		for (const blocks::Block &b : k.blocks)
 			list.push_back({b.start, b.end, b.sm});
 		kernels.push_back({(*k.launched)[0], (*k.launched)[1], list});
 	}
-	return json{{"gpu", found.gpu},
-		    {"tracks", tracks},
-		    {"kernels", kernels},
-		    {"machine", machine_json(found.machine)},
-		    {"missing", found.missing}}
-		.dump(-1, ' ', false, json::error_handler_t::replace);
+	return nlohmann::json{{"gpu", found.gpu},
+			      {"tracks", tracks},
+			      {"kernels", kernels},
+			      {"machine", machine_json(found.machine)},
+			      {"missing", found.missing}}
+		.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Found parse_found(const std::string &text)
 {
-	json whole = json::parse(text);
-	const json &machine = whole.at("machine");
+	nlohmann::json whole = nlohmann::json::parse(text);
+	const nlohmann::json &machine = whole.at("machine");
 	Found found;
 
 	found.gpu = whole.at("gpu");
@@ -64,16 +63,16 @@ Found parse_found(const std::string &text)
 			 .sms = machine.at(1),
 			 .threads_per_sm = machine.at(2),
 			 .blocks_per_sm = machine.at(3)};
-	for (const json &t : whole.at("tracks")) {
+	for (const nlohmann::json &t : whole.at("tracks")) {
 		Track track{.task = t.at(0), .work = static_cast<Work>(t.at(1).get<int>()), .bytes = t.at(2)};
-		for (const json &s : t.at(3))
+		for (const nlohmann::json &s : t.at(3))
 			track.spans.push_back({s.at(0), s.at(1)});
 		found.tracks.push_back(std::move(track));
 	}
-	for (const json &k : whole.at("kernels")) {
+	for (const nlohmann::json &k : whole.at("kernels")) {
 		blocks::Ran kernel;
 		kernel.launched = {k.at(0).get<s64>(), k.at(1).get<s64>(), 0};
-		for (const json &b : k.at(2))
+		for (const nlohmann::json &b : k.at(2))
 			kernel.blocks.push_back({b.at(0), b.at(1), b.at(2)});
 		found.kernels.push_back(std::move(kernel));
 	}
@@ -125,7 +124,7 @@ bool Processes::check_running()
 
 void Processes::wait_until_ready(u32 count)
 {
-	steady_clock::time_point end = steady_clock::now() + PATIENCE;
+	steady_clock::time_point end = steady_clock::now() + BARRIER_PATIENCE;
 
 	while (stage_->ready < count && check_running() && steady_clock::now() < end)
 		std::this_thread::sleep_for(POLL);
@@ -133,7 +132,7 @@ void Processes::wait_until_ready(u32 count)
 		return;
 	if (!stage_->failed)
 		throw Error(Error::TimedOut, fmt::format("{} of {} processes of the experiment were ready within {} s",
-							 stage_->ready.load(), count, PATIENCE.count()));
+							 stage_->ready.load(), count, BARRIER_PATIENCE.count()));
 	finish();
 	throw Error(Error::Failed, "a process of the experiment ended too early");
 }

@@ -39,7 +39,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
+constexpr int SWEEP_JSON_VERSION = 1;
 constexpr u32 MAX_NUMBER = 65536;
 
 // A compiled regular expression of POSIX.
@@ -204,7 +204,7 @@ json samples_json(const SweepOptions &options, const VerifiedLimits &verified, c
 			 {"half_width_us", interval.half_width ? json(*interval.half_width) : json(nullptr)},
 			 {"longest_us", *std::max_element(times.begin(), times.end())}});
 	}
-	return {{"version", JSON_VERSION},
+	return {{"version", SWEEP_JSON_VERSION},
 		{"command", "sweep"},
 		{"gpu", verified.limits.front().pci},
 		{"on", options.on_mps ? "mps" : "masks"},
@@ -221,7 +221,7 @@ json identity_of(const SweepOptions &options, const VerifiedLimits &verified)
 
 	for (const VerifiedLimit &limit : verified.limits)
 		sizes.push_back(limit.tpcs.size());
-	return {{"sweep", JSON_VERSION},
+	return {{"sweep", SWEEP_JSON_VERSION},
 		{"gpu", verified.limits.front().pci},
 		{"program", options.program},
 		{"scenario", options.scenario},

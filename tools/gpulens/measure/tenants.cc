@@ -20,7 +20,7 @@ namespace {
 
 constexpr char PROGRAM_NAME[] = "gpulens-tenants";
 constexpr int NOT_HERE = 3; // exit status of the program: the method does not work on this GPU
-constexpr int JSON_VERSION = 1;
+constexpr int TENANTS_JSON_VERSION = 1;
 
 std::string cell_text(const json &value)
 {
@@ -91,7 +91,7 @@ int tenants_command(const Options &options, const TenantsOptions &tenants_option
 		throw Error(finished.status == NOT_HERE ? Error::Unsupported : Error::Failed,
 			    fmt::format("{}: {}", path, end_text(finished.status)));
 	json lines = parse_lines(finished.output);
-	std::string text = options.json ? json_text({{"version", JSON_VERSION},
+	std::string text = options.json ? json_text({{"version", TENANTS_JSON_VERSION},
 						     {"command", "tenants"},
 						     {"experiment", tenants_options.experiment},
 						     {"device", whole ? json(whole->pci) : json(nullptr)},

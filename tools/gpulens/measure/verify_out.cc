@@ -14,7 +14,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
+constexpr int VERIFY_JSON_VERSION = 1;
 
 std::string ms_text(double us)
 {
@@ -70,7 +70,7 @@ json report_json(const Report &report)
 				     {"times_us", s.times_us},
 				     {"factor", s.factor ? json(*s.factor) : json(nullptr)},
 				     {"unknown", s.unknown.empty() ? json(nullptr) : json(s.unknown)}});
-	return {{"version", JSON_VERSION},
+	return {{"version", VERIFY_JSON_VERSION},
 		{"command", "verify"},
 		{"subject", report.subject},
 		{"gpu", report.gpu},

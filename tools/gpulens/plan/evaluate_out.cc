@@ -11,7 +11,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
+constexpr int EVALUATION_JSON_VERSION = 1;
 
 double share_of_fits(const Results &results, const Outcome &o)
 {
@@ -80,8 +80,12 @@ json results_json(const Results &results)
 			point[all_heuristics()[h].name()] = outcomes[h].fits;
 		points.push_back(std::move(point));
 	});
-	return {{"version", JSON_VERSION}, {"command", "plan --evaluate"}, {"tpcs", evaluation.tpcs},
-		{"sets", evaluation.sets}, {"seed", evaluation.seed},      {"test", criterion_name(evaluation.test)},
+	return {{"version", EVALUATION_JSON_VERSION},
+		{"command", "plan --evaluate"},
+		{"tpcs", evaluation.tpcs},
+		{"sets", evaluation.sets},
+		{"seed", evaluation.seed},
+		{"test", criterion_name(evaluation.test)},
 		{"points", points}};
 }
 

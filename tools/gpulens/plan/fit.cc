@@ -17,7 +17,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
+constexpr int FIT_JSON_VERSION = 1;
 
 // Returns the curve's time for m TPCs, us.
 double time_at(const Curve &c, u32 m)
@@ -298,7 +298,7 @@ json fit_json(const std::vector<Fit> &fits, Model model)
 				{"factor", f.factor ? json(*f.factor) : json(nullptr)},
 				{"task", task_json(f, model)},
 				{"notes", f.notes}});
-	return {{"version", JSON_VERSION}, {"command", "fit"}, {"tasks", list}};
+	return {{"version", FIT_JSON_VERSION}, {"command", "fit"}, {"tasks", list}};
 }
 
 } // namespace tool::plan

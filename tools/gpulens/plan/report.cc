@@ -15,7 +15,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int JSON_VERSION = 1;
+constexpr int PLAN_JSON_VERSION = 1;
 
 std::string us_text(u64 ns)
 {
@@ -265,7 +265,7 @@ json plan_json(const Plan &plan)
 	}
 	for (u32 task : a.impossible)
 		impossible.push_back(plan.file.tasks[task].name);
-	j["version"] = JSON_VERSION;
+	j["version"] = PLAN_JSON_VERSION;
 	j["command"] = "plan";
 	j["fits"] = a.fits;
 	j["gave_up"] = plan.gave_up();

@@ -19,7 +19,6 @@ namespace tool::plan {
 
 namespace {
 
-constexpr double MIN_US = 0.001, MAX_US = double(MAX_TIME_NS) / 1000;
 constexpr char BYTE_ORDER_MARK[] = "\xef\xbb\xbf"; // of UTF-8
 
 struct Columns {

@@ -15,7 +15,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-std::string us_text(u64 ns)
+std::string time_us_text(u64 ns)
 {
 	return fmt::format("{:.3f}", double(ns) / 1000);
 }
@@ -75,7 +75,7 @@ std::string status_text(const std::vector<TaskStatus> &tasks, const Style &style
 	for (const TaskStatus &task : tasks)
 		t.add({std::to_string(task.partition), task.name, std::to_string(task.jobs), std::to_string(task.waits),
 		       std::to_string(task.overruns), std::to_string(task.misses), std::to_string(task.deaths),
-		       us_text(task.longest_wait_ns), us_text(task.longest_run_ns), us_text(task.time_ns),
+		       time_us_text(task.longest_wait_ns), us_text(task.longest_run_ns), us_text(task.time_ns),
 		       now_text(task)});
 	return t.str(style);
 }

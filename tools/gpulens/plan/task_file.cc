@@ -16,11 +16,9 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr double MAX_US = static_cast<double>(MAX_TIME_NS) / 1000;
-
 u64 parse_time_ns(const Item &object, const char *key)
 {
-	return static_cast<u64>(std::floor(object.number(key, 0.001, MAX_US, "microseconds") * 1000 + 1e-4));
+	return static_cast<u64>(std::floor(object.number(key, MIN_US, MAX_US, "microseconds") * 1000 + 1e-4));
 }
 
 // Parses a key of times_us, a number of TPCs.
@@ -49,7 +47,7 @@ std::vector<u64> parse_curve(const Item &object, u32 tpcs)
 	object.check_keys({"times_us"});
 	Item times = object.object("times_us");
 	for (const auto &[key, value] : times.value().items()) {
-		double us = times.number(key.c_str(), 0.001, MAX_US, "microseconds");
+		double us = times.number(key.c_str(), MIN_US, MAX_US, "microseconds");
 		if (!measured.emplace(parse_size(times, key), round_up(us * 1000)).second)
 			times.refuse(fmt::format("two times for {} TPCs", parse_size(times, key)));
 	}
@@ -82,7 +80,7 @@ void parse_longest_kernel(const Item &item, Task &task)
 		task.longest_ns = parse_curve(item.object("longest_kernel_us"), tpcs);
 	else
 		task.longest_ns.assign(
-			tpcs, round_up(item.number("longest_kernel_us", 0.001, MAX_US, "microseconds") * 1000));
+			tpcs, round_up(item.number("longest_kernel_us", MIN_US, MAX_US, "microseconds") * 1000));
 }
 
 // Parses the curve in conflict, or computes it from alone_ns; sets assumed_conflict.

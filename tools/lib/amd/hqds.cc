@@ -8,7 +8,7 @@ namespace tool::amd {
 
 namespace {
 
-constexpr size_t INDENT = 4; // of the rows of registers
+constexpr size_t HQD_INDENT = 4; // of the rows of registers
 
 // Parses the heading of a slot.
 std::optional<Slot> parse_heading(const std::string &line)
@@ -34,7 +34,7 @@ Slot take_slot(KfdText &text, Slot slot, const MqdLayout *layout)
 	std::string place = fmt::format("{}:{}", text.name(), text.number());
 
 	text.advance();
-	std::vector<WordRow> rows = text.take_registers(INDENT);
+	std::vector<WordRow> rows = text.take_registers(HQD_INDENT);
 	if (rows.empty())
 		throw Error(Error::Input, place + ": no registers follow the slot's heading");
 	if (!layout || (slot.kind == SlotKind::Sdma && !layout->sdma))

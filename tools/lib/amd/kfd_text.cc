@@ -13,7 +13,6 @@ namespace tool::amd {
 namespace {
 
 constexpr size_t DIGITS = 8; // of a word, an offset and an address
-constexpr size_t ROW_WORDS = 8;
 
 // Parses exactly 8 hexadecimal digits at a position.
 bool parse_word(const std::string &text, size_t at, u32 &word)

@@ -15,6 +15,8 @@
 
 namespace tool::amd {
 
+constexpr size_t ROW_WORDS = 8; // at most
+
 // A row of words. first: the offset or address, in bytes.
 struct WordRow {
 	u32 first = 0;

@@ -10,10 +10,10 @@ namespace tool::amd {
 
 namespace {
 
-constexpr size_t INDENT = 4; // of the rows of an MQD
+constexpr size_t MQD_INDENT = 4; // of the rows of an MQD
 
 // Parses a queue's heading.
-std::optional<MqdQueue> parse_heading(const std::string &line)
+std::optional<MqdQueue> parse_queue_heading(const std::string &line)
 {
 	const std::pair<const char *, QueueType> headings[] = {{"  Compute queue on device %x", QueueType::Compute},
 							       {"  SDMA queue on device %x", QueueType::Sdma},
@@ -42,7 +42,7 @@ MqdQueue take_queue(KfdText &text, MqdQueue queue)
 {
 	queue.line = text.number();
 	text.advance();
-	for (std::vector<u32> words; !(words = text.take_dump(INDENT)).empty();)
+	for (std::vector<u32> words; !(words = text.take_dump(MQD_INDENT)).empty();)
 		queue.mqds.push_back(std::move(words));
 	if (queue.mqds.empty())
 		text.refuse_at(queue.line, "no MQD follows the queue's heading");
@@ -73,7 +73,7 @@ Mqds parse_mqds(const std::string &content, const std::string &name)
 			text.advance();
 		} else if (mqds.processes.empty()) {
 			text.refuse_line();
-		} else if ((queue = parse_heading(text.line()))) {
+		} else if ((queue = parse_queue_heading(text.line()))) {
 			mqds.processes.back().queues.push_back(take_queue(text, *queue));
 		} else if (is_complaint(text.line())) {
 			mqds.complaints.push_back(fmt::format("{}:{}:{}", name, text.number(), text.line().substr(1)));

@@ -11,7 +11,7 @@ namespace tool::amd {
 
 namespace {
 
-constexpr size_t INDENT = 2, ROW_WORDS = 8;
+constexpr size_t DUMP_INDENT = 2;
 constexpr u32 MAP_PROCESS = 0xa1, MAP_QUEUES = 0xa2, RUN_LIST = 0xa5; // opcodes
 constexpr u32 MAP_PROCESS_WORDS = 16, MAP_PROCESS_DEBUG_WORDS = 21, MAP_QUEUES_WORDS = 7, RUN_LIST_WORDS = 4;
 
@@ -162,7 +162,7 @@ std::vector<Runlist> parse_runlists(const std::string &content, const std::strin
 			text.advance();
 		} else {
 			u32 first_line = text.number();
-			std::vector<u32> words = text.take_dump(INDENT);
+			std::vector<u32> words = text.take_dump(DUMP_INDENT);
 			if (words.empty())
 				text.refuse_line();
 			list.active = true;

@@ -14,7 +14,7 @@ namespace tool {
 
 namespace {
 
-constexpr int MAX_DEPTH = 4; // of arrays and objects
+constexpr int MAX_NESTING = 4; // of arrays and objects
 
 } // namespace
 
@@ -66,7 +66,7 @@ OutsideFile file_of_process(const char *process, const char *path)
 nlohmann::json parse_outside(std::string_view text)
 {
 	return nlohmann::json::parse(text, [](int depth, nlohmann::json::parse_event_t, nlohmann::json &) {
-		if (depth > MAX_DEPTH)
+		if (depth > MAX_NESTING)
 			throw std::out_of_range("nested too deeply");
 		return true;
 	});
