@@ -1,180 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Experiments with what NVIDIA's driver lets a program do to its own TSGs: time slices, holds,
-preemption. Two ordinary
-CUDA programs (schedule_load.cu), with the agent of libgpulens-run.so inside; each effect is judged by the programs'
-progress, not by the driver's status. Prints a line of JSON for each finding:
+"""Experiments with what NVIDIA's driver lets a program do to its own TSGs: time slices, holds, preemption, policies.
+Two ordinary CUDA programs (tests/support/loads.py); each effect is judged by the programs' progress, not by the
+driver's status. Prints a line of JSON for each finding:
 
-    schedule.py LOAD LIBRARY [NAME...]
+    PYTHONPATH=tests schedule.py LOAD LIBRARY [NAME...]
 
-LOAD is the compiled program, LIBRARY is libgpulens-run.so. NAME: of the experiments, all when none is named. A hold
-lasts
-for a second at most: the agent ends it. "policy" wants GPULENS_TOOL, the command gpulens, and libgpulens-partition.so
-in the folder of LIBRARY.
+LOAD is the compiled program, LIBRARY is libgpulens-run.so. NAME: of the experiments, all when none is named; those that
+judge a goal ("misses", "alone", "mps") are in schedule_goals.py. A hold lasts for a second at most: the agent ends it.
+Policies want GPULENS_TOOL, the command gpulens, and libgpulens-partition.so in the folder of LIBRARY.
 """
 
 import contextlib
-import ctypes
-import json
-import mmap
 import os
-import pathlib
-import shutil
 import signal
-import statistics
-import struct
-import subprocess
 import sys
-import tempfile
 import time
-from typing import Callable, Iterator
+from typing import Callable
 
-FOLDER = pathlib.Path(tempfile.mkdtemp())
-# Copies that another user can read.
-LOAD, LIBRARY = (shutil.copy(name, FOLDER) for name in sys.argv[1:3])
-LIBC = ctypes.CDLL(None, use_errno=True)
-SET_SLICE, DISABLE, DISABLE_PREEMPT, UNLIST, RELEASE, PREEMPT, COUNT = range(1, 8)  # enum AgentVerb
-# Offsets of struct AgentPage, tools/lib/launch/agent_page.hpp
-PAGE = {"pid": (8, "I"), "request": (12, "I"), "verb": (16, "I"), "argument": (24, "Q"), "lease_end": (32, "Q"),
-        "answered": (40, "I"), "status": (44, "I"), "took_ns": (48, "Q"), "groups": (56, "I"), "channels": (60, "I"),
-        "held_since": (64, "Q"), "expired": (72, "I"), "reasserted": (76, "I"), "set_slices": (80, "I"),
-        "saves": (84, "I"),
-        "restores": (88, "I"), "wfi_saves": (92, "I"), "cta_saves": (96, "I"), "cilp_saves": (100, "I")}
-NV_OK = 0
-RUN = FOLDER / "run"  # of programs under a policy
-
-
-def print_finding(experiment: str, **values: object) -> None:
-    """Prints a finding."""
-    print(json.dumps({"experiment": experiment, **values}), flush=True)
-
-
-def sum_up(times: list[float]) -> dict[str, float]:
-    """Of times in us."""
-    times = sorted(times)
-    return {"n": len(times), "min": times[0], "p50": statistics.median(times), "p99": times[int(len(times) * 0.99)],
-            "max": times[-1]} if times else {"n": 0}
-
-
-class Page:
-    """A program's agent."""
-
-    def __init__(self, pid: int, folder: pathlib.Path = FOLDER) -> None:
-        path = folder / f"agent-{pid}"
-        for _ in range(400):
-            if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE03":
-                break
-            time.sleep(0.05)
-        with path.open("r+b") as file:
-            self.map = mmap.mmap(file.fileno(), 0)
-        self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
-
-    def __getattr__(self, name: str) -> int:
-        offset, kind = PAGE[name]
-        return struct.unpack_from(kind, self.map, offset)[0]
-
-    def write(self, name: str, value: int) -> None:
-        """Sets a field."""
-        struct.pack_into(PAGE[name][1], self.map, PAGE[name][0], value)
-
-    def ask(self, verb: int, argument: int = 0, lease: float = 3.0) -> dict[str, int]:
-        """Has the agent carry out a verb. Returns its answer; status -1: none in 3 s."""
-        self.write("verb", verb)
-        self.write("argument", argument)
-        self.write("lease_end", int((time.monotonic() + lease) * 1e9))
-        number = self.request + 1
-        self.write("request", number)
-        LIBC.syscall(202, ctypes.c_void_p(self.base + PAGE["request"][0]), 1, 2147483647, None, None, 0)
-        end = time.monotonic() + 3
-        while self.answered != number:
-            if time.monotonic() > end:
-                return {"status": -1, "took_us": 3000000, "groups": 0, "channels": 0}
-        return {"status": self.status, "took_us": self.took_ns // 1000, "groups": self.groups,
-                "channels": self.channels}
-
-    def counts(self) -> dict[str, int]:
-        """Context switches since the TSG was made."""
-        self.ask(COUNT)
-        return {name: getattr(self, name) for name in ("saves", "restores", "wfi_saves", "cta_saves", "cilp_saves")}
-
-
-class Program:
-    """One of the two programs, with an agent unless `plain`. user: a uid to run as. task: its name in a policy. before:
-    a command that runs it, and that makes the agent."""
-
-    def __init__(self, *words: object, slice_us: int = 0, plain: bool = False, user: int = 0, task: str = "",
-                 jobs: bool = False, before: tuple[str, ...] = ()) -> None:
-        handle, name = tempfile.mkstemp(dir=FOLDER)
-        os.ftruncate(handle, 4096)
-        os.close(handle)
-        os.chmod(name, 0o666)
-        env = dict(os.environ)
-        plain |= bool(before)
-        if before:
-            env["GPULENS_RUNTIME_DIR"] = str(RUN)
-        if not plain:
-            env["LD_PRELOAD"] = LIBRARY
-            env["GPULENS_SCHEDULE_FOLDER"] = str(FOLDER)
-        if slice_us:
-            env["GPULENS_SCHEDULE_SLICE"] = str(slice_us)
-        if task:
-            env |= {"GPULENS_SCHEDULE_TASK": task, "GPULENS_SCHEDULE_FOLDER": str(RUN)}
-        if jobs:
-            env["GPULENS_JOBS_LIBRARY"] = str(pathlib.Path(sys.argv[2]).resolve().parent / "libgpulens-partition.so")
-        with open(name, "r+b") as file:
-            self.map = mmap.mmap(file.fileno(), 0)
-        drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
-        # pylint: disable-next=consider-using-with
-        self.process = subprocess.Popen([*before, *drop, LOAD, str(words[0]), name, *map(str, words[1:])],
-                                        env=env, text=True, stdout=subprocess.PIPE)
-        end = time.monotonic() + 30
-        while not self.field(4) and self.process.poll() is None and time.monotonic() < end:
-            time.sleep(0.02)
-        if not self.field(4):
-            raise RuntimeError(f"{words}: did not begin")
-        self.page = None if plain else Page(self.process.pid, RUN if task else FOLDER)
-
-    def field(self, index: int) -> int:
-        """A word of struct Progress."""
-        return struct.unpack_from("Q", self.map, 8 * index)[0]
-
-    def rate(self, seconds: float) -> float:
-        """Rounds a second in the next seconds."""
-        begin, start = self.field(0), time.monotonic()
-        time.sleep(seconds)
-        return (self.field(0) - begin) / (time.monotonic() - start)
-
-    def stop(self) -> dict[str, int]:
-        """Ends the victim."""
-        os.kill(self.field(3), signal.SIGTERM)
-        try:
-            status = self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = self.process.wait()
-        return {"status": status, "kernels": self.field(1), "wrong": self.field(2)}
-
-    def times(self) -> list[float]:
-        """What the urgent program measured, when it has ended."""
-        out, _ = self.process.communicate(timeout=60)
-        return json.loads(out)
-
-
-@contextlib.contextmanager
-def run_victim(length_ms: float = 100, **options: object) -> Iterator[Program]:
-    """A victim that runs; its end is reported if a result was wrong."""
-    program = Program("victim", length_ms, **options)
-    time.sleep(0.3)
-    try:
-        yield program
-    finally:
-        end = program.stop()
-        if end["status"] or end["wrong"] or not end["kernels"]:
-            print_finding("victim's end", **end)
-
-
-def time_urgent(length_ms: float, seconds: float = 2, period: float = 5, slice_us: int = 0) -> dict[str, float]:
-    """Response times of the urgent program."""
-    return sum_up(Program("urgent", length_ms, period, seconds, slice_us=slice_us).times())
+from schedule_goals import judge_lone_programs, judge_misses, judge_mps
+from support.loads import (COUNT, DISABLE, DISABLE_PREEMPT, PREEMPT, RELEASE, SET_SLICE, UNLIST, Program,
+                           print_finding, rates_of, run_policy, run_victim, share_of, sum_up, time_urgent, use_programs)
 
 
 def measure_baseline() -> None:
@@ -244,7 +89,7 @@ def measure_holds(user: int = 0) -> None:
         with run_victim(100, user=user) as first:
             other = Program("urgent", 0, 5, 3)
             time.sleep(0.5)
-            first = first.field(0)
+            before = first.field(0)
             answers = []
             for _ in range(3):
                 first.page.ask(verb)
@@ -254,7 +99,7 @@ def measure_holds(user: int = 0) -> None:
                 first.page.ask(RELEASE)
                 time.sleep(0.1)
             print_finding("hold", user=user, by=name, case="an urgent program beside it, held for 400 ms of 500",
-                          us=sum_up(other.times()), rounds_while_held=answers, rounds=first.field(0) - first)
+                          us=sum_up(other.times()), rounds_while_held=answers, rounds=first.field(0) - before)
 
 
 def measure_hold_times() -> None:
@@ -301,20 +146,6 @@ def measure_slices() -> None:
                           saves=[first.page.counts()["saves"] - before[0]["saves"],
                           second.page.counts()["saves"] - before[1]["saves"]],
                           rate=round(rates[0]))
-
-
-def rates_of(first: Program, second: Program) -> tuple[float, float]:
-    """Rounds a second of both, in the same second."""
-    begin, start = (first.field(0), second.field(0)), time.monotonic()
-    time.sleep(1)
-    took = time.monotonic() - start
-    return (first.field(0) - begin[0]) / took, (second.field(0) - begin[1]) / took
-
-
-def share_of(first: Program, second: Program) -> float:
-    """The first one's rounds for each of the second one's."""
-    first, second = rates_of(first, second)
-    return round(first / second, 3) if second else 0.0
 
 
 def measure_deaths() -> None:
@@ -369,21 +200,6 @@ def measure_end_to_end() -> None:
                               share=round((first.field(0) - before) / (time.monotonic() - start) / alone, 3))
 
 
-@contextlib.contextmanager
-def run_policy(policy: str, *tasks: dict[str, object]) -> Iterator[subprocess.Popen[str]]:
-    """gpulens --source rm schedule of these tasks, whose programs run; its summary is a finding."""
-    file = FOLDER / "policy.json"
-    file.write_text(json.dumps({"version": 1, "policy": policy, "tasks": tasks}))
-    with subprocess.Popen([*os.environ["GPULENS_TOOL"].split(), "--source", "rm", "--json", "schedule", file,
-                           "--experimental"], env={**os.environ, "GPULENS_RUNTIME_DIR": str(RUN)}, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        time.sleep(0.3)
-        yield process
-        process.terminate()
-        out, err = process.communicate(timeout=20)
-        print_finding("policy", policy=policy, tasks=tasks, summary=json.loads(out) if out else None, message=err)
-
-
 def time_coordinators_death(held: Program) -> float:
     """How long a program that is held stands still after the coordinator was killed, in us."""
     with run_policy("fixed-priority", {"name": "a", "priority": 0}, {"name": "b"}) as process:
@@ -400,7 +216,6 @@ def time_coordinators_death(held: Program) -> float:
 def measure_policies() -> None:
     """Several programs under a policy: shares, a budget, jobs with deadlines beside a saturating program, and the
     coordinator's death."""
-    RUN.mkdir(mode=0o700, exist_ok=True)
     with run_victim(task="a") as first, run_victim(task="b") as second:
         with run_policy("share", {"name": "a", "weight": 3}, {"name": "b"}):
             print_finding("policy", case="shares 3:1", shares=share_of(first, second))
@@ -424,21 +239,8 @@ def measure_policies() -> None:
                           victim_share=round(share, 3))
 
 
-def measure_misses() -> None:
-    """Two programs with a job in each period, whose deadline is the period's end, beside a saturating one."""
-    RUN.mkdir(mode=0o700, exist_ok=True)
-    for first, second in (((3, 10), (7, 20)), ((4, 10), (9, 20)), ((8, 20), (18, 40))):
-        with run_victim(task="c"):
-            programs = [Program("urgent", *job, 6, task=name, jobs=True) for name, job in zip("ab", (first, second))]
-            with run_policy("edf", {"name": "a", "deadline_ms": first[1]}, {"name": "b", "deadline_ms": second[1]},
-                            {"name": "c"}):
-                times = [program.times()[100:] for program in programs]
-        print_finding("misses", jobs_ms_of_ms=[first, second], us=[sum_up(some) for some in times])
-
-
 def measure_slots() -> None:
     """A program that calls nothing has a slot; one with a priority takes it back, and gives it back when it ends."""
-    RUN.mkdir(mode=0o700, exist_ok=True)
     run = (*os.environ["GPULENS_TOOL"].split(), "run", "-q", "-o", "/dev/null", "--slot", "gpu", "--experimental")
     print_finding("slots", case="4 ms each 10 ms alone", us=time_urgent(4, period=10))
     victim = Program("victim", 20, before=(*run, "--"))
@@ -456,18 +258,6 @@ def measure_slots() -> None:
     print_finding("slots", case="the victim's end", **victim.stop())
 
 
-def measure_lone_programs() -> None:
-    """What time slices take from a program that is alone, by turns with the same program without them."""
-    rates: dict[int, list[float]] = {0: [], 6000: [], 250: []}
-    for _ in range(4):
-        for slice_us, some in rates.items():
-            with run_victim(20, slice_us=slice_us, plain=not slice_us) as program:
-                some.append(program.rate(1))
-    for slice_us in (6000, 250):
-        print_finding("alone", slice_us=slice_us, of_the_same_without=[
-            round(some / plain, 4) for some, plain in zip(rates[slice_us], rates[0])])
-
-
 def measure_as_user() -> None:
     """Experiment 4 in part: the same as an ordinary user."""
     measure_preemption(65534)
@@ -477,13 +267,13 @@ def measure_as_user() -> None:
 EXPERIMENTS: dict[str, Callable[[], None]] = {
     "baseline": measure_baseline, "preempt": measure_preemption, "hold": measure_holds, "times": measure_hold_times,
     "slices": measure_slices, "deaths": measure_deaths, "end": measure_end_to_end, "user": measure_as_user,
-    "policy": measure_policies, "misses": measure_misses, "slots": measure_slots,
-    "alone": measure_lone_programs}
+    "policy": measure_policies, "slots": measure_slots, "misses": judge_misses, "alone": judge_lone_programs,
+    "mps": judge_mps}
 
 
 def main() -> None:
     """Carries out the experiments that are named."""
-    os.chmod(FOLDER, 0o777)
+    use_programs(*sys.argv[1:3])
     for name in sys.argv[3:] or EXPERIMENTS:
         start = time.monotonic()
         try:

@@ -7,7 +7,8 @@
 //	gpulens-schedule-load urgent FILE MS PERIOD SECONDS
 //	                                        each PERIOD ms a kernel of about MS ms (0: a few us), and how long it took from
 //	                                        launch to end; prints them as JSON, in us. GPULENS_JOBS_LIBRARY names
-//	                                        libgpulens-partition.so: each kernel is announced as a job
+//	                                        libgpulens-partition.so: each kernel is announced as a job. GPULENS_LOAD_WAIT=1:
+//	                                        begins when FILE says so, for programs that are calibrated one by one
 // Exit status: 0; 1 CUDA failed or a result was wrong; 2 wrong usage.
 
 #include <algorithm>
@@ -37,6 +38,7 @@
 struct Progress {
 	volatile unsigned long long rounds; // of the first block; the GPU counts them while it works
 	volatile unsigned long long kernels, wrong, pid, ready;
+	volatile unsigned long long unused[2], length_ns, go; // of urgent: its kernel's length without the launch; it may begin
 };
 
 static volatile sig_atomic_t stopped;
@@ -91,6 +93,23 @@ static Shape calibrate(double ms, volatile unsigned long long *counter)
 		shape.rounds = std::max(1U, static_cast<unsigned>(shape.rounds * ms / took));
 	}
 	return shape;
+}
+
+// The mean of ten kernels.
+static double measure_ms(Shape shape, volatile unsigned long long *counter, unsigned *sum)
+{
+	cudaEvent_t begin, end;
+	float took;
+
+	CHECK(cudaEventCreate(&begin));
+	CHECK(cudaEventCreate(&end));
+	CHECK(cudaEventRecord(begin));
+	for (int i = 0; i < 10; i++)
+		work<<<shape.blocks, 1024>>>(shape.rounds, counter, sum);
+	CHECK(cudaEventRecord(end));
+	CHECK(cudaEventSynchronize(end));
+	CHECK(cudaEventElapsedTime(&took, begin, end));
+	return took / 10;
 }
 
 static int run_victim(Progress *file, double ms)
@@ -179,7 +198,10 @@ static int run_urgent(Progress *file, double ms, double period, double seconds)
 	for (int i = 0; i < 20; i++)
 		work<<<shape.blocks, 1024>>>(1, counter, sum);
 	CHECK(cudaDeviceSynchronize());
+	file->length_ns = static_cast<unsigned long long>(measure_ms(shape, counter, sum) * 1e6);
 	file->ready = 1;
+	while (getenv("GPULENS_LOAD_WAIT") && !file->go && !stopped)
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 	auto begin = clock::now(), next = begin;
 	while (!stopped && clock::now() - begin < std::chrono::duration<double>(seconds)) {
 		next += std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::milli>(period));

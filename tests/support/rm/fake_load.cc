@@ -5,6 +5,9 @@
 //	fake_load victim FILE MS     FILE: struct LoadProgress, lib/schedule/load.hpp; a kernel ends each MS ms of progress
 //	fake_load jobs FILE MS PERIOD announces a job of MS ms of progress each PERIOD ms, and has no work between them; word 5:
 //	                             how many ended, words 16 and following: their response times in us
+//	fake_load urgent FILE MS PERIOD SECONDS
+//	                             the same for SECONDS, announced only with GPULENS_JOBS_LIBRARY; prints the response times.
+//	                             Word 7: MS in ns; with GPULENS_LOAD_WAIT=1 it begins when word 8 is not 0
 //	fake_load launches FILE MS   launches a kernel of libcuda.so.1 each MS ms; word 6: how many launches have returned
 //	GPULENS_FAKE_LOAD_WRONG=1    a result is wrong
 #include "fake_schedule.hpp"
@@ -23,6 +26,7 @@
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 static volatile sig_atomic_t stopped, asked;
 
@@ -65,8 +69,8 @@ static void free_object(uint32_t root, uint32_t object)
 // The jobs of a program that announces them.
 class Jobs {
 public:
-	Jobs(volatile uint64_t *progress, double length_ms, double period_ms)
-		: progress_(progress), length_us_(length_ms * 1000), period_us_(period_ms * 1000)
+	Jobs(volatile uint64_t *progress, double length_ms, double period_ms, bool announced)
+		: progress_(progress), length_us_(length_ms * 1000), period_us_(period_ms * 1000), announced_(announced)
 	{
 		fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), true);
 	}
@@ -81,16 +85,24 @@ public:
 			next_ += std::chrono::duration_cast<std::chrono::nanoseconds>(us(period_us_));
 			end_at_ = rounds + length_us_;
 			running_ = true;
-			check(gpulens_schedule_begin(0));
+			check(announced_ ? gpulens_schedule_begin(0) : 0);
 			fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), false);
 		} else if (running_ && rounds >= end_at_) {
 			fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), true);
-			check(gpulens_schedule_end());
+			check(announced_ ? gpulens_schedule_end() : 0);
 			running_ = false;
+			times_.push_back(static_cast<uint64_t>(us(now - began_).count()));
 			if (progress_[5] < 400)
-				progress_[16 + progress_[5]] = static_cast<uint64_t>(us(now - began_).count());
+				progress_[16 + progress_[5]] = times_.back();
 			progress_[5] = progress_[5] + 1;
 		}
+	}
+
+	void print_times() const
+	{
+		for (size_t i = 0; i < times_.size(); i++)
+			printf("%s%llu", i ? ", " : "[", static_cast<unsigned long long>(times_[i]));
+		printf("%s]\n", times_.empty() ? "[" : "");
 	}
 
 private:
@@ -104,7 +116,8 @@ private:
 
 	volatile uint64_t *progress_;
 	double length_us_, period_us_, end_at_ = 0;
-	bool running_ = false;
+	bool announced_, running_ = false;
+	std::vector<uint64_t> times_; // of jobs that ended, in us
 	std::chrono::steady_clock::time_point next_{}, began_{};
 };
 
@@ -155,7 +168,8 @@ int main(int argc, char **argv)
 	uint64_t slice_us = 2048; // as CUDA's library sets it on an H200
 
 	bool jobs = argc == 5 && !strcmp(argv[1], "jobs"), launches = argc == 4 && !strcmp(argv[1], "launches");
-	if (!jobs && !launches && (argc != 4 || strcmp(argv[1], "victim") != 0))
+	bool urgent = argc == 6 && !strcmp(argv[1], "urgent");
+	if (!jobs && !urgent && !launches && (argc != 4 || strcmp(argv[1], "victim") != 0))
 		return 2;
 	int fd = open(argv[2], O_RDWR);
 	void *at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -178,23 +192,29 @@ int main(int argc, char **argv)
 	alloc_object(client, channel, 0xcbc0, nullptr, 0);
 	progress[3] = static_cast<uint64_t>(getpid());
 	progress[2] = getenv("GPULENS_FAKE_LOAD_WRONG") ? 1 : 0;
+	progress[7] = static_cast<uint64_t>(atof(argv[3]) * 1e6);
 	progress[4] = 1;
 
 	double rounds = 0;
 	std::optional<Jobs> work;
-	if (jobs)
-		work.emplace(progress, atof(argv[3]), atof(argv[4]));
+	if (jobs || urgent)
+		work.emplace(progress, atof(argv[3]), atof(argv[4]), jobs || getenv("GPULENS_JOBS_LIBRARY"));
+	while (getenv("GPULENS_LOAD_WAIT") && !progress[8] && !stopped)
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 	std::optional<Launches> kernels;
 	if (launches)
 		kernels.emplace();
-	for (auto last = std::chrono::steady_clock::now(); !stopped;) {
+	auto begin = std::chrono::steady_clock::now();
+	for (auto last = begin; !stopped;) {
+		if (urgent && last - begin > std::chrono::duration<double>(atof(argv[5])))
+			break;
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 		auto now = std::chrono::steady_clock::now();
 		rounds += std::chrono::duration<double, std::micro>(now - last).count() *
 			  fake::shared_gpu()->share(static_cast<uint32_t>(getpid()));
 		last = now;
 		progress[0] = static_cast<uint64_t>(rounds);
-		progress[1] = static_cast<uint64_t>(rounds / 1000 / atof(argv[3]));
+		progress[1] = static_cast<uint64_t>(rounds / 1000 / std::max(atof(argv[3]), 0.001));
 		if (work)
 			work->follow(rounds, now);
 		if (kernels && progress[1] > progress[6]) {
@@ -213,5 +233,7 @@ int main(int argc, char **argv)
 			free_object(client, channel);
 		}
 	}
+	if (urgent)
+		work->print_times();
 	return progress[2] != 0;
 }

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The experiments of tests/gpu/ that judge a goal of gpulens schedule, with a faked driver: that each prints a verdict,
+and which one. What the numbers are is for a GPU to say."""
+
+import json
+import os
+import pathlib
+import subprocess
+import typing
+
+import pytest
+
+from support.program import ROOT
+from support.scheduled import BIN, end_loads, make_environment, start_task
+
+
+@pytest.fixture(autouse=True, name="loads")
+def fixture_loads() -> typing.Iterator[None]:
+    """Ends the programs of a test."""
+    yield
+    end_loads()
+
+
+def run_experiment(root: pathlib.Path, name: str, verbs: str = "", **more: str) -> "list[dict[str, typing.Any]]":
+    """What an experiment prints: its lines with a verdict or what was left out."""
+    done = subprocess.run(["python3", ROOT / "tests/gpu/schedule.py", BIN / "fake-load", BIN / "libgpulens-run.so",
+                           name],
+                          env={**make_environment(root, verbs), "PYTHONPATH": str(ROOT / "tests"), "TMPDIR": str(root),
+                               "GPULENS_TOOL": str(BIN / "gpulens"), "GPULENS_GOALS_SHORT": "1", **more},
+                          capture_output=True, text=True, timeout=120, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and not [line for line in lines if "failed" in line], done.stdout + done.stderr
+    return [line for line in lines if "verdict" in line or "left_out" in line]
+
+
+def test_misses_are_judged(tmp_path: pathlib.Path) -> None:
+    """Without effective holds, the saturating program takes a third of the GPU, and jobs of 85 % miss their
+    deadlines."""
+    lines = run_experiment(tmp_path, "misses", "disable=inert")
+    assert [line["jobs_ms_of_ms"] for line in lines] == [[[3, 10], [11, 20]], [[4, 10], [9, 20]], [[8, 20], [18, 40]]]
+    assert [line["u"] for line in lines] == [0.85, 0.85, 0.85]
+    for line in lines:
+        assert line["verdict"] == "not reached" and line["misses"] > 10
+        assert {task["name"] for task in line["summary"]["tasks"]} == {"a", "b", "c"}
+
+
+def test_misses_with_holds(tmp_path: pathlib.Path) -> None:
+    """The verdict is by the jobs' own times."""
+    for line in run_experiment(tmp_path, "misses"):
+        assert line["verdict"] == ("not reached" if line["misses"] else "reached")
+        assert line["us"][0]["n"] > 60 > line["misses"]
+
+
+def test_a_lone_program_is_judged(tmp_path: pathlib.Path) -> None:
+    """A program that is not alone loses by a short time slice."""
+    lines = run_experiment(tmp_path, "alone")
+    assert [line["case"] for line in lines] == [
+        "nothing is changed", "time slice of 250 us", "time slice of 6000 us", "time slice of 500000 us",
+        "the only task of policy fixed-priority", "the only task of policy share", "another process",
+        "libgpulens-run.so with its agent"]
+    assert all(0.9 < line["median"] < 1.1 for line in lines)
+    start_task(tmp_path, "x")
+    lines = run_experiment(tmp_path, "alone")
+    assert lines[1]["verdict"] == "not reached" and lines[1]["interval"][1] < 0.3
+    assert lines[2]["verdict"] == lines[3]["verdict"] == "reached"
+
+
+def write_daemon(root: pathlib.Path) -> "dict[str, str]":
+    """A control daemon of MPS that writes down how it was called."""
+    (root / "bin").mkdir()
+    daemon = root / "bin/nvidia-cuda-mps-control"
+    daemon.write_text(f"""#!/bin/sh
+echo "$$ $* $CUDA_MPS_PIPE_DIRECTORY" >>{root}/calls
+if [ "$1" = -f ]; then
+    [ -e {root}/broken ] && {{ echo "no GPU" >"$CUDA_MPS_LOG_DIRECTORY/control.log"; exit 1; }}
+    touch "$CUDA_MPS_PIPE_DIRECTORY/control"
+    while [ -e "$CUDA_MPS_PIPE_DIRECTORY/control" ]; do sleep 0.05; done
+else
+    read -r command
+    [ "$command" != quit ] || rm "$CUDA_MPS_PIPE_DIRECTORY/control"
+    [ "$command" != get_server_list ] || [ -e {root}/unused ] || echo 4711
+fi
+""")
+    daemon.chmod(0o755)
+    return {"PATH": f"{root}/bin:{os.environ['PATH']}"}
+
+
+def test_mps_is_compared(tmp_path: pathlib.Path) -> None:
+    """By a daemon of its own that is ended."""
+    lines = run_experiment(tmp_path, "mps", **write_daemon(tmp_path))
+    assert [line["case"] for line in lines] == [
+        "the driver's time slicing", "gpulens: urgent and best-effort", "MPS",
+        "MPS, the other one with client priority 1", "MPS, the other one with half of the SMs"]
+    assert lines[0]["us"]["p50"] > 7000 > lines[1]["us"]["p50"]  # half of the GPU, and nearly all of it
+    for line in lines:
+        assert line["verdict"] == ("reached" if line["p99_by_alone"] <= 1.1 else "not reached")
+    calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
+    assert [len(call) for call in calls] == [3, 2, 2, 2, 2] and calls[0][1] == "-f"
+    folder = pathlib.Path(calls[0][2])
+    assert folder.is_relative_to(tmp_path) and {call[-1] for call in calls} == {str(folder)}
+    assert not pathlib.Path(f"/proc/{calls[0][0]}").exists() and not (folder / "control").exists()
+
+
+@pytest.mark.parametrize("mark, message", [("broken", "the control daemon of MPS did not begin: no GPU\n"),
+                                           ("unused", "the programs did not use MPS: "), ("", "")])
+def test_mps_is_left_out(tmp_path: pathlib.Path, mark: str, message: str) -> None:
+    """Where it is not installed, does not begin, or is not used; the rest is measured."""
+    more = {"PATH": "/usr/bin:/bin"}
+    if mark:
+        more = write_daemon(tmp_path)
+        (tmp_path / mark).touch()
+    lines = run_experiment(tmp_path, "mps", **more)
+    assert len(lines) == 3 and lines[2]["left_out"] == (
+        f"MPS: {message}" if mark else "MPS: no nvidia-cuda-mps-control here")

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Experiments of schedule.py that judge a goal: jobs under EDF with a utilisation of 0.85, the throughput of a program
+that is alone, and an urgent program beside a saturating one with NVIDIA's MPS and with gpulens. Each prints lines with
+"goal" and "verdict", and takes less than three minutes. GPULENS_GOALS_SHORT=1: with less of everything, for tests."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import time
+from typing import Callable, ContextManager, Iterator
+
+from support.loads import (FOLDER, LENGTH_NS, SET_SLICE, Page, Program, print_finding, print_verdict, run_policy,
+                           run_victim, sum_up, time_urgent)
+
+SHORT = bool(os.environ.get("GPULENS_GOALS_SHORT"))
+SECONDS = 2 if SHORT else 30  # of a set of jobs
+PAIRS = 6 if SHORT else 12  # of measurements with and without
+WINDOW = 0.1 if SHORT else 0.4  # of one of them, in seconds
+# Lengths and periods in ms of two tasks; U is 0.85.
+SETS = (((3, 10), (11, 20)), ((4, 10), (9, 20)), ((8, 20), (18, 40)))
+CUDA_SLICE_US = 2048  # as CUDA's library sets it on an H100 and an H200
+
+
+def judge_misses() -> None:
+    """Two programs with a job in each period, whose deadline is the period's end, beside a saturating one. Each is
+    calibrated while nothing else runs, so that its jobs have the full length."""
+    for jobs in SETS:
+        programs = [Program("urgent", *job, SECONDS, task=name, jobs=True, more={"GPULENS_LOAD_WAIT": "1"})
+                    for name, job in zip("ab", jobs)]
+        lengths = [program.field(LENGTH_NS) / 1e6 for program in programs]
+        used = round(sum(length / period for length, (_, period) in zip(lengths, jobs)), 3)
+        summary: "dict[str, object]" = {}
+        with run_victim(task="c") as victim:
+            tasks = [{"name": name, "deadline_ms": job[1]} for name, job in zip("ab", jobs)]
+            with run_policy("edf", *tasks, {"name": "c"}, summary=summary):
+                before, start = victim.field(0), time.monotonic()
+                for program in programs:
+                    program.begin()
+                times = [program.times() for program in programs]
+                rate = (victim.field(0) - before) / (time.monotonic() - start)
+        late = sum(took > period * 1000 for some, (_, period) in zip(times, jobs) for took in some)
+        # Longer jobs than those of the goal may miss, and shorter ones show nothing by missing none.
+        reached = (True if used >= 0.83 else None) if not late else (False if used <= 0.86 else None)
+        print_verdict("misses", "0 misses under EDF at U <= 0.85 with periods of 10 ms and more", reached,
+                      jobs_ms_of_ms=jobs, lengths_ms=[round(length, 3) for length in lengths], u=used, misses=late,
+                      us=[sum_up(some) for some in times], rounds_a_second_beside=round(rate), summary=summary)
+
+
+def compare(case: str, changed: Callable[[], ContextManager[object]], measure: Callable[[bool], float],
+            goal: float) -> None:
+    """Throughput with a change by that without, in pairs whose order alternates. The verdict is by the interval that
+    has the median of 12 such pairs with a probability of 96 %: the third to the tenth."""
+    ratios = []
+    for i in range(PAIRS):
+        rates = {}
+        for with_change in (i % 2 == 0, i % 2 == 1):
+            with changed() if with_change else contextlib.nullcontext():
+                rates[with_change] = measure(with_change)
+        ratios.append(rates[True] / rates[False] if rates[False] else 0)
+    ratios.sort()
+    low, high = ratios[2], ratios[-3]
+    print_verdict("alone", f"a lone program keeps {goal:.1%} of its throughput",
+                  True if low >= goal else False if high < goal else None, case=case,
+                  median=round(statistics.median(ratios), 4), interval=[round(low, 4), round(high, 4)])
+
+
+@contextlib.contextmanager
+def set_slice(page: Page, slice_us: int) -> Iterator[None]:
+    """Another time slice for a while."""
+    page.ask(SET_SLICE, slice_us)
+    yield
+    page.ask(SET_SLICE, CUDA_SLICE_US)
+
+
+def judge_lone_programs() -> None:
+    """What is lost by a time slice, by a policy with one program, and by the library: in one process whose slice or
+    policy changes, or in processes of which all but one are stopped. The first line of each kind compares equals."""
+    with run_victim(20, task="a") as program:
+        def measure(_: bool) -> float:
+            time.sleep(0.05)
+            return program.rate(WINDOW)
+
+        compare("nothing is changed", contextlib.nullcontext, measure, 0.995)
+        for slice_us in (250, 6000, 500000):
+            compare(f"time slice of {slice_us} us", lambda us=slice_us: set_slice(program.page, us), measure, 0.995)
+        for policy, task in (("fixed-priority", {"name": "a", "priority": 0}), ("share", {"name": "a"})):
+            compare(f"the only task of policy {policy}",
+                    lambda policy=policy, task=task: run_policy(policy, task, summary={}), measure, 0.995)
+    with contextlib.ExitStack() as stack:
+        without, other = (stack.enter_context(run_victim(20, plain=True)) for _ in range(2))
+        library = stack.enter_context(run_victim(20))
+        programs = (without, other, library)
+        for case, second in (("another process", other), ("libgpulens-run.so with its agent", library)):
+            compare(case, contextlib.nullcontext,
+                    lambda changed, second=second: measure_one(programs, second if changed else without), 0.995)
+
+
+def measure_one(programs: "tuple[Program, ...]", runs: Program) -> float:
+    """The rate of a program while the others are stopped. What these have queued, two kernels, ends first."""
+    for program in programs:
+        if program is not runs:
+            os.kill(program.field(3), signal.SIGSTOP)
+    time.sleep(0.15)
+    try:
+        return runs.rate(WINDOW)
+    finally:
+        for program in programs:
+            os.kill(program.field(3), signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def run_mps() -> "Iterator[dict[str, str]]":
+    """A control daemon of MPS of this process' own, with folders of its own, without privilege; the environment of its
+    clients. Ends it and its servers."""
+    folder = FOLDER / "mps"
+    env = {"CUDA_MPS_PIPE_DIRECTORY": str(folder / "pipe"), "CUDA_MPS_LOG_DIRECTORY": str(folder / "log")}
+    for name in env.values():
+        pathlib.Path(name).mkdir(mode=0o700, parents=True, exist_ok=True)
+    with subprocess.Popen(["nvidia-cuda-mps-control", "-f"], env={**os.environ, **env}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as daemon:
+        end = time.monotonic() + 10
+        while not (folder / "pipe/control").exists() and daemon.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        try:
+            if not (folder / "pipe/control").exists():
+                raise RuntimeError(f"the control daemon of MPS did not begin: {read_log(folder)}")
+            yield env
+        finally:
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                ask_mps(env, "quit")
+            try:
+                daemon.wait(15)
+            except subprocess.TimeoutExpired:
+                os.killpg(daemon.pid, signal.SIGKILL)  # the session that this function made
+
+
+def ask_mps(env: "dict[str, str]", command: str) -> str:
+    """The daemon's answer to a command."""
+    return subprocess.run(["nvidia-cuda-mps-control"], env={**os.environ, **env}, input=command + "\n", text=True,
+                          capture_output=True, timeout=15, check=False).stdout.strip()
+
+
+def read_log(folder: pathlib.Path) -> str:
+    """The end of what daemon and server wrote."""
+    return " | ".join(file.read_text(errors="replace")[-300:] for file in sorted((folder / "log").glob("*.log")))
+
+
+def time_pair(urgent: "dict[str, object]", victim: "dict[str, object]", env: "dict[str, str]",
+              alone: float) -> "dict[str, object]":
+    """4 ms each 10 ms, calibrated alone, beside a saturating program: response times, and the other's progress by that
+    alone. env: of the urgent program."""
+    program = Program("urgent", 4, 10, min(SECONDS, 6), **urgent, more={"GPULENS_LOAD_WAIT": "1", **env})
+    with run_victim(50, **victim) as beside:
+        before, start = beside.field(0), time.monotonic()
+        program.begin()
+        times = program.times()
+        rate = (beside.field(0) - before) / (time.monotonic() - start)
+    return {"length_ms": round(program.field(LENGTH_NS) / 1e6, 3), "us": sum_up(times),
+            "victim_share": round(rate / alone, 3) if alone else 0}
+
+
+def judge_mps() -> None:
+    """The same two programs with the driver's time slicing, with gpulens, and with MPS where it is installed."""
+    goal = "p99 of 4 ms each 10 ms <= 1.10 times that alone, beside a saturating program"
+    alone_us = time_urgent(4, seconds=min(SECONDS, 6), period=10, plain=True)
+    with run_victim(50, plain=True) as victim:
+        rate = victim.rate(2)
+    print_finding("mps", case="alone", us=alone_us, rounds_a_second=round(rate))
+
+    def judge(case: str, found: "dict[str, object]") -> None:
+        ratio = found["us"]["p99"] / alone_us["p99"]
+        print_verdict("mps", goal, ratio <= 1.1, case=case, p99_by_alone=round(ratio, 3), **found)
+
+    plain = {"plain": True}
+    judge("the driver's time slicing", time_pair(plain, plain, {}, rate))
+    judge("gpulens: urgent and best-effort", time_pair({"slice_us": 500000}, {"slice_us": 250}, {}, rate))
+    if not shutil.which("nvidia-cuda-mps-control"):
+        print_finding("mps", left_out="MPS: no nvidia-cuda-mps-control here")
+        return
+    try:
+        with run_mps() as env:
+            for case, more in (("MPS", {}),
+                               ("MPS, the other one with client priority 1", {"CUDA_MPS_CLIENT_PRIORITY": "1"}),
+                               ("MPS, the other one with half of the SMs",
+                                {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50"})):
+                found = time_pair(plain, {"plain": True, "more": {**env, **more}}, env, rate)
+                if not ask_mps(env, "get_server_list"):
+                    raise RuntimeError(f"the programs did not use MPS: {read_log(FOLDER / 'mps')}")
+                judge(case, found)
+    except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+        print_finding("mps", left_out=f"MPS: {error}", log=read_log(FOLDER / "mps"))
