@@ -57,7 +57,7 @@ def test_a_closed_gate_ends_by_itself(tmp_path: pathlib.Path, lease: float, leas
 
 def test_a_process_without_a_gate_is_not_gated(tmp_path: pathlib.Path) -> None:
     """The agent refuses (NV_ERR_NOT_SUPPORTED), and a coordinator names the process. The same where the driver has no
-    callback, which the program says."""
+    callback, which the program says. Seen failing with an agent that does not look whether there is a gate."""
     for name, more in (("a", CUDA), ("b", {**GATED, "FAKE_CUDA_NO_TABLE": "1"})):
         load = start_task(tmp_path, name, "launches", "5", **more)
         load.ask(GATE, 0.9)
@@ -87,7 +87,8 @@ def test_a_policy_by_gates(tmp_path: pathlib.Path) -> None:
 
 
 def test_run_preloads_the_gate(tmp_path: pathlib.Path) -> None:
-    """Library and variable; not together with a limit, whose callback is the only one."""
+    """Library and variable; not together with a limit, whose callback is the only one. Seen failing without the
+    library."""
     env = {**make_environment(tmp_path), **CUDA, "GPULENS_RUNTIME_DIR": str(tmp_path / "run")}
     done = subprocess.run([BIN / "gpulens", "run", "--schedule", "task=camera,gate", "--", "env"], env=env,
                           capture_output=True, text=True, timeout=60, check=False)

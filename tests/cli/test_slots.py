@@ -91,7 +91,7 @@ def fixture_programs() -> Iterator[None]:
 
 def test_one_program_at_a_time(tmp_path: pathlib.Path) -> None:
     """The second one waits, says for whom, and begins when the first one has ended; its status is the program's. With
-    two slots, both run at once."""
+    two slots, both run at once. Seen failing with a keeper that does not wait for its slot."""
     first = SlotProgram(tmp_path, "--experimental").started()
     second = SlotProgram(tmp_path, "--experimental")
     wait_for(lambda: "waits" in second.text())
@@ -126,7 +126,7 @@ def test_the_slot_is_taken_back(tmp_path: pathlib.Path, first: "tuple[str, ...]"
                                            (("--priority", "99"), ("--deadline", "1ms")),
                                            (("--deadline", "1ms"), ("--deadline", "1m"))])
 def test_it_is_not_taken_back(tmp_path: pathlib.Path, first: "tuple[str, ...]", second: "tuple[str, ...]") -> None:
-    """For one that does not come first."""
+    """For one that does not come first. Seen failing without the order in is_claimed() and give_turn_away()."""
     holder = SlotProgram(tmp_path, "--experimental", *first).started()
     other = SlotProgram(tmp_path, "--experimental", *second)
     wait_for(lambda: "waits" in other.text())
@@ -231,7 +231,8 @@ def test_the_held_program_ends(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_waiting_command_is_killed(tmp_path: pathlib.Path) -> None:
-    """It waits for a slot that it does not get; the next one does not wait for it."""
+    """It waits for a slot that it does not get; the next one does not wait for it. Seen failing where entries of dead
+    processes stay."""
     holder = SlotProgram(tmp_path, "--experimental", "--priority", "0").started()
     waiting = SlotProgram(tmp_path, "--experimental", "--priority", "1")
     wait_for(lambda: "waits" in waiting.text())
@@ -254,7 +255,8 @@ def test_nothing_stays_held_without_gpulens_run(tmp_path: pathlib.Path, number: 
 
 
 def test_random_deaths(tmp_path: pathlib.Path) -> None:
-    """Of the programs and of gpulens run of both: what is left runs. GPULENS_DEATHS: how often."""
+    """Of the programs and of gpulens run of both: what is left runs. GPULENS_DEATHS: how often. Seen failing where the
+    slot of a dead process stays taken."""
     chance = random.Random(25)
     for _ in range(int(os.environ.get("GPULENS_DEATHS", "8"))):
         holder = SlotProgram(tmp_path, "--experimental").started()
@@ -292,7 +294,7 @@ def test_wrong_words_are_refused(tmp_path: pathlib.Path, words: "tuple[str, ...]
 
 
 def test_another_number_of_slots_is_refused(tmp_path: pathlib.Path) -> None:
-    """While a program has the lock; status 4."""
+    """While a program has the lock; status 4. Seen failing without the comparison in open_slots()."""
     SlotProgram(tmp_path, "--experimental", slot="gpu:2").started()
     other = SlotProgram(tmp_path, "--experimental", slot="gpu")
     assert other.process.wait(10) == 4 and other.text() == "gpulens: lock gpu is open with 2 slots\n"

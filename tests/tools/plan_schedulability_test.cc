@@ -302,7 +302,7 @@ TEST(PlanCosts, ResponseTimesHaveThemPerPreemption)
 	EXPECT_FALSE(schedulable(Criterion::Edf, Jobs{{20, 100, 100}, {50, 114, 400}}, {10, 3}));
 }
 
-// The load of 0.5 + 0.5 leaves nothing for them.
+// The load of 0.5 + 0.5 leaves nothing for them. Seen failing with costs that are ignored, both or where the other is 0.
 TEST(PlanCosts, FullLoadDoesNotFit)
 {
 	Jobs jobs{{50, 100, 100}, {100, 200, 200}};
