@@ -47,7 +47,8 @@ void InterruptTree::reset()
 	enabled_[0] = enabled_[1] = 0;
 }
 
-// NV_PMC_ENABLE PFIFO 8: OGK maxwell/gm107/dev_boot.h, DOC volta/gv100 and turing/tu104 dev_master.ref.txt. nouveau resets
+// NV_PMC_ENABLE PFIFO 8, PGRAPH 12: OGK maxwell/gm107/dev_boot.h, DOC gk104-disable-graphics-power-gating.txt (PGRAPH),
+// volta/gv100 and turing/tu104 dev_master.ref.txt. nouveau resets
 // PFIFO so when it ends (subdev/mc/gk104.c), and does not expect an interrupt of before.
 bool MasterEnable::read(u32 off, u32 &v)
 {
@@ -61,7 +62,7 @@ bool MasterEnable::write(u32 off, u32 v)
 		return false;
 	if (get_bit(enabled_, 8) && !get_bit(v, 8))
 		pfifo_.reset_interrupts();
-	enabled_ = v;
+	enabled_ = v & bits_;
 	return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // What a driver asks for when it starts the chip: PMC's interrupt tree and enables, and registers that only keep what
-// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Graphics cards from Pascal to Turing only.
+// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Graphics cards from Pascal to Turing only, but
+// MasterEnable, which every chip up to Turing has.
 #pragma once
 #include "model/pfifo.hpp"
 
@@ -32,17 +33,22 @@ private:
 };
 
 // PMC ENABLE 0x200. Turning PFIFO off (bit 8) resets it; of that its interrupts are modelled, not its runlists and channels.
+// Turning graphics off (bit 12) keeps it in reset; of that the registers of GrCounts are modelled.
 class MasterEnable : public Unit {
 public:
-	explicit MasterEnable(Pfifo &pfifo) : pfifo_(pfifo) {}
+	// Up to Maxwell: all bits that the note on GK104's power gating draws or that gk20a's and gm107's headers name.
+	static constexpr u32 OLDER_BITS = 0xf833b1ff;
+	// bits: that exist, and all of them are set after reset (assumed)
+	MasterEnable(Pfifo &pfifo, u32 bits) : pfifo_(pfifo), bits_(bits), enabled_(bits) {}
 	std::vector<Range> ranges() const override { return {{0x0, 0x1000}}; }
 	bool read(u32 offset, u32 &value) override;
 	bool write(u32 offset, u32 value) override;
-	void reset() override { enabled_ = ~0u; }
+	void reset() override { enabled_ = bits_; }
+	bool graphics() const { return get_bit(enabled_, 12); }
 
 private:
 	Pfifo &pfifo_;
-	u32 enabled_ = ~0u; // after reset: assumed
+	u32 bits_, enabled_;
 };
 
 // PTIMER's alarm.

@@ -224,7 +224,9 @@ bool Cwd::write(u32 off, u32)
 }
 
 // Live counts: FECS_FS 0x409604 4:0 available GPCs (linux-nvgpu hw_gr_*.h gr_fecs_fs_r); ringmaster ENUM_GPC
-// 0x120078 4:0; TPCs of logical GPC 0x502608 + 0x8000*lgpc 4:0 (gr_gpc0_fs_gpc_r). Published up to ga10b.
+// 0x120078 4:0; TPCs of logical GPC 0x502608 + 0x8000*lgpc 4:0 (gr_gpc0_fs_gpc_r). Published up to ga10b. While PMC ENABLE
+// keeps the graphics engine in reset, its registers read 0xbadf12.. (NV_PPRIV_SYS_PRI_ERROR_CODE_FECS_PRI_RESET of gm107;
+// on Kepler assumed), but not the ringmaster's.
 std::vector<Range> GrCounts::ranges() const
 {
 	std::vector<Range> r = {{0x409000, 0x1000}, {0x120000, 0x1000}};
@@ -245,13 +247,16 @@ std::vector<unsigned> GrCounts::enabled_gpcs() const
 bool GrCounts::read(u32 off, u32 &v)
 {
 	auto gpcs = enabled_gpcs();
+	bool in_reset = off != 0x120078 && enable_ && !enable_->graphics();
 	if (off == 0x409604 || off == 0x120078) {
-		v = u32(gpcs.size());
+		v = in_reset ? IN_RESET : u32(gpcs.size());
 		return true;
 	}
 	if (off >= 0x502608 && (off - 0x502608) % 0x8000 == 0 && (off - 0x502608) / 0x8000 < gpcs.size()) {
 		unsigned g = gpcs[(off - 0x502608) / 0x8000];
-		v = std::popcount(~profile_.tpc_disabled[g] & u32(bit_mask(profile_.tpc_per_gpc - 1, 0)));
+		v = in_reset ? IN_RESET
+			     : u32(std::popcount(~profile_.tpc_disabled[g] &
+						 u32(bit_mask(profile_.tpc_per_gpc - 1, 0))));
 		return true;
 	}
 	return false;

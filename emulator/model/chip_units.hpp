@@ -2,6 +2,7 @@
 // The small units that only identify the chip: PMC, PTIMER, FUSE, CE maps, FB size, live GPC/TPC counts, PBDMA.
 // One class each; their register lists with sources are in chip_units.cc, ptop.cc and pbdma.cc.
 #pragma once
+#include "model/bring_up.hpp"
 #include "model/host.hpp"
 #include "model/unit.hpp"
 
@@ -86,7 +87,8 @@ private:
 // Counts of what is left after floorsweeping, by logical GPC.
 class GrCounts : public Unit {
 public:
-	explicit GrCounts(const Profile &p) : profile_(p) {}
+	// enable: PMC ENABLE; null: not modelled on this chip, the graphics engine is enabled
+	GrCounts(const Profile &p, const MasterEnable *enable) : profile_(p), enable_(enable) {}
 	std::vector<Range> ranges() const override;
 	bool read(u32 offset, u32 &value) override;
 	bool write(u32 offset, u32 value) override;
@@ -95,6 +97,7 @@ private:
 	std::vector<unsigned> enabled_gpcs() const;
 
 	const Profile &profile_;
+	const MasterEnable *enable_;
 };
 
 // The compute work distributor's table of TPCs, as a driver wrote it. Readable while a context is on the graphics engine.

@@ -14,6 +14,9 @@ inline constexpr u32 NO_CLIENT = 0xbadf1100;
 // Client error, privilege level (the same table, cause 0xbadf51): what a CPU gets for a register it may not read.
 inline constexpr u32 LEVEL_MASKED = 0xbadf5100;
 
+// FECS: the client is in reset (open-gpu-kernel-modules maxwell/gm107/dev_pri_ringstation_sys.h, cause 0xbadf12).
+inline constexpr u32 IN_RESET = 0xbadf1200;
+
 struct Range {
 	u32 base, size;
 };

@@ -24,8 +24,8 @@ struct GpuUnits {
 							{0x120000, 0x1000},
 							{0x500000, 0x100000}},
 				     LEVEL_MASKED);
-		else
-			make<GrCounts>(p);
+		else if (!p.pfifo())
+			make<GrCounts>(p, nullptr);
 		if (p.traits.fuse && !p.traits.fuse_locked)
 			make<Fuse>(p);
 		if (p.traits.cwd_words)
@@ -38,6 +38,8 @@ struct GpuUnits {
 		bus = make<Bus>(p, mem, host);
 		if (p.pfifo()) {
 			Pfifo *pfifo = make<Pfifo>(p, host);
+			make<GrCounts>(p,
+				       make<MasterEnable>(*pfifo, p.traits.bring_up ? ~0u : MasterEnable::OLDER_BITS));
 			if (p.traits.bring_up && !p.unified)
 				make_bring_up(p, pfifo);
 			make<Pccsr>(p, host);
@@ -67,7 +69,6 @@ struct GpuUnits {
 						   {20, [alarm = alarm] { return alarm->pending(); }}});
 		if (!p.traits.host_volta)
 			make<FaultReports>(host);
-		make<MasterEnable>(*pfifo);
 		make<KeptRegisters>(kept_registers(p));
 	}
 

@@ -251,6 +251,24 @@ TEST(Fuses, where_they_are_published)
 	EXPECT_EQ(rd32(*make_gpu("gm204"), 0x21c38 + 4), 0x08u);
 }
 
+// PMC ENABLE bit 12: open-gpu-doc gk104-disable-graphics-power-gating.txt. 0xbadf12, a client in reset: open-gpu-kernel-
+// modules gm107/dev_pri_ringstation_sys.h. Seen failing with counts that can always be read.
+TEST(GrCounts, cannot_be_read_while_the_graphics_engine_is_in_reset)
+{
+	for (const char *chip : {"gk104", "gk110", "gm107", "gm20b", "gp106", "tu104"}) {
+		auto gpu = make_gpu(chip);
+		uint32_t gpcs = rd32(*gpu, 0x409604);
+		wr32(*gpu, 0x200, 0xffffefff);
+		EXPECT_EQ(rd32(*gpu, 0x200) & 0x00001100, 0x00000100u) << chip;
+		EXPECT_EQ(rd32(*gpu, 0x409604), 0xbadf1200u) << chip;
+		EXPECT_EQ(rd32(*gpu, 0x502608), 0xbadf1200u) << chip;
+		EXPECT_EQ(rd32(*gpu, 0x120078), gpcs) << chip << ": the ringmaster's";
+		wr32(*gpu, 0x200, 0xffffffff);
+		EXPECT_EQ(rd32(*gpu, 0x409604), gpcs) << chip;
+	}
+	EXPECT_EQ(rd32(*make_gpu("gk104"), 0x200), 0xf833b1ffu); // not all ones, which is a failed read
+}
+
 TEST(CopyEngines, a_logical_engine_has_several_physical_engines)
 {
 	auto ga100 = make_gpu("ga100");
